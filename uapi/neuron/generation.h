@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * One table per generation: everything in which Trainium1, 2 and 3 differ.
+ *
+ * Source: address maps, counts and ids from the public GPL Trainium driver;
+ * sizes and clocks from the public architecture guides. hole_bar0 is this
+ * project's choice of unused register space.
+ */
+#ifndef NEURON_GENERATION_H
+#define NEURON_GENERATION_H
+
+#include "regs.h"
+#include "udma.h"
+
+#define NEURON_PCI_VENDOR		0x1d0f
+#define NEURON_PCI_DEVICE_TRN1		0x7164
+#define NEURON_PCI_DEVICE_TRN2		0x7364
+#define NEURON_PCI_DEVICE_TRN3		0x7564
+#define NEURON_PCI_REVISION_PLATFORM	0xff	/* the value that marks a QEMU model */
+#define NEURON_PCI_REVISION_SILICON	0x01
+
+#define NEURON_MAX_CORES		8
+#define NEURON_MAX_HBM			4
+#define NEURON_MAX_SENG			4
+#define NEURON_MAX_DMA_ENGINES		132
+#define NEURON_MAX_COPY_ENGINES		4
+#define NEURON_MAX_STORAGE		12
+
+/**
+ * struct neuron_storage - register blocks of BAR0 that only read back
+ * @bar0: BAR0 offset of the first block
+ * @stride: distance of the blocks
+ * @size: bytes of a block
+ * @count: blocks; 0: end of the list
+ */
+struct neuron_storage {
+	__u32 bar0;
+	__u32 stride;
+	__u32 size;
+	__u32 count;
+};
+
+/**
+ * struct neuron_gen - facts of one generation
+ * @name: QOM type and short name
+ * @device_name: marketing name, as in sysfs
+ * @core_arch: NeuronCore architecture name
+ * @pci_device: PCI device id
+ * @generation: 2, 3 or 4 (NeuronCore-v2, v3, v4)
+ * @nr_cores: NeuronCores
+ * @nr_hbm: HBM stacks
+ * @nr_dma: DMA engines with queues: @nr_ring ring engines, then copy engines
+ * @nr_ring: ring engines, 16 for each core
+ * @nr_top_sp: CC-cores
+ * @host_base: address bit that selects host memory
+ * @hbm_addr: device address of each stack
+ * @hbm_active: populated bytes of a stack
+ * @hbm_window: bytes of a stack's window in BAR4 in silicon mode
+ * @bar0_size, @bar4_platform, @bar4_silicon: BAR sizes, bytes
+ * @tpb_addr: device address of each core's TPB window
+ * @tpb_bar0: BAR0 offset of core 0's window; NEURON_TPB_WINDOW_SIZE apart
+ * @apb_addr, @apb_bar0, @apb_size: device windows of BAR0 register space
+ * @seng_addr, @seng_bar0, @seng_size: the same for the DMA engines of each
+ *	SENG, @seng_size apart in BAR0; @seng_size 0: they lie in @apb_addr
+ * @ring_bar0: BAR0 offset of the first ring engine of each group of
+ *	@ring_group engines, @ring_stride apart
+ * @copy_bar0: BAR0 offset of each copy engine
+ * @sdma_bar0_delta: from a v3 engine to its SDMA block; 0 on v2
+ * @misc_bar0: MISC RAM
+ * @nq_bar0: notification block of each core
+ * @reset_bar0: reset register of platform mode
+ * @hole_bar0: MSI-X table, PBA and control block (NEURON_HOLE_*)
+ * @sbuf_partition: usable SBUF bytes of a partition
+ * @clock_khz: by enum neuron_engine
+ * @dma_bytes_per_us: copy rate of one DMA engine
+ * @link_lanes, @link_mbps: of one link; MB/s each way, modelled
+ * @storage: blocks without a function of their own: SDMA (v2), interrupt
+ *	control of the ring engines, notification blocks of the CC-cores, activity
+ *	counters
+ */
+struct neuron_gen {
+	const char *name;
+	const char *device_name;
+	const char *core_arch;
+	__u16 pci_device;
+	__u8 generation;
+	__u8 nr_cores;
+	__u8 nr_hbm;
+	__u8 nr_dma;
+	__u8 nr_ring;
+	__u8 nr_top_sp;
+	__u64 host_base;
+	__u64 hbm_addr[NEURON_MAX_HBM];
+	__u64 hbm_active;
+	__u64 hbm_window;
+	__u64 bar0_size;
+	__u64 bar4_platform;
+	__u64 bar4_silicon;
+	__u64 tpb_addr[NEURON_MAX_CORES];
+	__u32 tpb_bar0;
+	__u64 apb_addr[2];
+	__u32 apb_bar0[2];
+	__u32 apb_size;
+	__u64 seng_addr[NEURON_MAX_SENG];
+	__u32 seng_bar0;
+	__u32 seng_size;
+	__u32 ring_bar0[NEURON_MAX_SENG];
+	__u32 ring_group;
+	__u32 ring_stride;
+	__u32 copy_bar0[NEURON_MAX_COPY_ENGINES];
+	__u32 sdma_bar0_delta;
+	__u32 misc_bar0;
+	__u32 nq_bar0[NEURON_MAX_CORES];
+	__u32 reset_bar0;
+	__u32 hole_bar0;
+	__u32 sbuf_partition;
+	__u32 clock_khz[5];
+	__u32 dma_bytes_per_us;
+	__u32 link_lanes;
+	__u32 link_mbps;
+	struct neuron_storage storage[NEURON_MAX_STORAGE];
+};
+
+static const struct neuron_gen neuron_gen_trn1 = {
+	.name = "trn1",
+	.device_name = "Trainium1",
+	.core_arch = "NCv2",
+	.pci_device = NEURON_PCI_DEVICE_TRN1,
+	.generation = 2,
+	.nr_cores = 2,
+	.nr_hbm = 2,
+	.nr_dma = 34,
+	.nr_ring = 32,
+	.nr_top_sp = 6,
+	.host_base = 1ull << 44,
+	.hbm_addr = { 0x0, 0x1000000000 },
+	.hbm_active = NEURON_GIB(16),
+	.hbm_window = NEURON_GIB(16),
+	.bar0_size = NEURON_GIB(1),
+	.bar4_platform = NEURON_GIB(32),
+	.bar4_silicon = NEURON_GIB(32),
+	.tpb_addr = { 0xfffc0000000, 0xfffc4000000 },
+	.tpb_bar0 = 0x0,
+	.apb_addr = { 0xffff0000000 },
+	.apb_bar0 = { 0x30000000 },
+	.apb_size = 0x10000000,
+	.ring_bar0 = { 0x30000000, 0x30700000 },
+	.ring_group = 16,
+	.ring_stride = 0x40000,
+	.copy_bar0 = { 0x30600000, 0x30d00000 },
+	.sdma_bar0_delta = 0,
+	.misc_bar0 = 0x30fa0000,
+	.nq_bar0 = { 0x30535000, 0x30c35000 },
+	.reset_bar0 = 0x30647010,
+	.hole_bar0 = 0x20000000,
+	.sbuf_partition = NEURON_KIB(192),
+	.clock_khz = { 2800000, 1120000, 1400000, 1400000, 1400000 },
+	.dma_bytes_per_us = 17000,
+	.link_lanes = 16,
+	.link_mbps = 48000,
+	.storage = {
+		{ 0x30400000, 0x7000, 0x2000, 16 },
+		{ 0x30b00000, 0x7000, 0x2000, 16 },
+		{ 0x30640000, 0x700000, 0x2000, 2 },
+		{ 0x30e04000, 0x40000, 0x1000, 6 },
+		{ 0x305b1100, 0x700000, 0x500, 2 },
+	},
+};
+
+/* v3 and v4 have the same register map. */
+#define NEURON_SENG_V3 { \
+	0x1000000000, 0x5000000000, 0x801000000000, 0x805000000000 \
+}
+#define NEURON_STORAGE_V3 { \
+	{ 0x8c000000, 0x20000, 0x1000, 32 }, \
+	{ 0x9c400000, 0x20000, 0x1000, 32 }, \
+	{ 0xac000000, 0x20000, 0x1000, 32 }, \
+	{ 0xbc400000, 0x20000, 0x1000, 32 }, \
+	{ 0x06a00000, 0x40000, 0x1000, 8 }, \
+	{ 0x46a00000, 0x40000, 0x1000, 8 }, \
+	{ 0x06141100, 0x180000, 0x6c0, 2 }, \
+	{ 0x06541100, 0x180000, 0x6c0, 2 }, \
+	{ 0x46141100, 0x180000, 0x6c0, 2 }, \
+	{ 0x46541100, 0x180000, 0x6c0, 2 }, \
+}
+
+static const struct neuron_gen neuron_gen_trn2 = {
+	.name = "trn2",
+	.device_name = "Trainium2",
+	.core_arch = "NCv3",
+	.pci_device = NEURON_PCI_DEVICE_TRN2,
+	.generation = 3,
+	.nr_cores = 8,
+	.nr_hbm = 4,
+	.nr_dma = 132,
+	.nr_ring = 128,
+	.nr_top_sp = 16,
+	.host_base = 1ull << 46,
+	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 },
+	.hbm_active = NEURON_GIB(24),
+	.hbm_window = NEURON_GIB(64),
+	.bar0_size = NEURON_GIB(4),
+	.bar4_platform = NEURON_GIB(128),
+	.bar4_silicon = NEURON_GIB(256),
+	.tpb_addr = { 0x2000000000, 0x3000000000, 0x6000000000, 0x7000000000,
+		      0x802000000000, 0x803000000000, 0x806000000000,
+		      0x807000000000 },
+	.tpb_bar0 = 0xd0000000,
+	.apb_addr = { 0x8000000000, 0x808000000000 },
+	.apb_bar0 = { 0x0, 0x40000000 },
+	.apb_size = 0x20000000,
+	.seng_addr = NEURON_SENG_V3,
+	.seng_bar0 = 0x80000000,
+	.seng_size = 0x10000000,
+	.ring_bar0 = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
+	.ring_group = 32,
+	.ring_stride = 0x100000,
+	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
+	.sdma_bar0_delta = 0x40000,
+	.misc_bar0 = 0x06c84000,
+	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000,
+		     0x46001000, 0x46181000, 0x46401000, 0x46581000 },
+	.reset_bar0 = 0x06300010,
+	.hole_bar0 = 0x60000000,
+	.sbuf_partition = NEURON_KIB(224),
+	.clock_khz = { 2400000, 960000, 1200000, 1200000, 1200000 },
+	.dma_bytes_per_us = 23000,
+	.link_lanes = 32,
+	.link_mbps = 128000,
+	.storage = NEURON_STORAGE_V3,
+};
+
+static const struct neuron_gen neuron_gen_trn3 = {
+	.name = "trn3",
+	.device_name = "Trainium3",
+	.core_arch = "NCv4",
+	.pci_device = NEURON_PCI_DEVICE_TRN3,
+	.generation = 4,
+	.nr_cores = 8,
+	.nr_hbm = 4,
+	.nr_dma = 132,
+	.nr_ring = 128,
+	.nr_top_sp = 16,
+	.host_base = 1ull << 46,
+	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 },
+	.hbm_active = NEURON_GIB(36),
+	.hbm_window = NEURON_GIB(64),
+	.bar0_size = NEURON_GIB(4),
+	.bar4_platform = NEURON_GIB(256),
+	.bar4_silicon = NEURON_GIB(256),
+	.tpb_addr = { 0x2000000000, 0x3000000000, 0x6000000000, 0x7000000000,
+		      0x802000000000, 0x803000000000, 0x806000000000,
+		      0x807000000000 },
+	.tpb_bar0 = 0xd0000000,
+	.apb_addr = { 0x8000000000, 0x808000000000 },
+	.apb_bar0 = { 0x0, 0x40000000 },
+	.apb_size = 0x20000000,
+	.seng_addr = NEURON_SENG_V3,
+	.seng_bar0 = 0x80000000,
+	.seng_size = 0x10000000,
+	.ring_bar0 = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
+	.ring_group = 32,
+	.ring_stride = 0x100000,
+	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
+	.sdma_bar0_delta = 0x40000,
+	.misc_bar0 = 0x06c84000,
+	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000,
+		     0x46001000, 0x46181000, 0x46401000, 0x46581000 },
+	.reset_bar0 = 0x06300010,
+	.hole_bar0 = 0x60000000,
+	.sbuf_partition = NEURON_KIB(256),
+	.clock_khz = { 2400000, 1200000, 1200000, 1200000, 1200000 },
+	.dma_bytes_per_us = 33000,
+	.link_lanes = 8,
+	.link_mbps = 64000,
+	.storage = NEURON_STORAGE_V3,
+};
+
+/* BAR0 offset of DMA engine @e: ring engines first, then copy engines. */
+static inline __u32 neuron_dma_bar0(const struct neuron_gen *gen, __u32 e)
+{
+	if (e >= gen->nr_ring)
+		return gen->copy_bar0[e - gen->nr_ring];
+	return gen->ring_bar0[e / gen->ring_group] +
+	       (e % gen->ring_group) * gen->ring_stride;
+}
+
+/* BAR0 offset of the TPB window of core @core. */
+static inline __u32 neuron_tpb_bar0(const struct neuron_gen *gen, __u32 core)
+{
+	return gen->tpb_bar0 + core * NEURON_TPB_WINDOW_SIZE;
+}
+
+/* BAR0 offset of the project's control block. */
+static inline __u32 neuron_ctl_bar0(const struct neuron_gen *gen)
+{
+	return gen->hole_bar0 + NEURON_HOLE_CTL;
+}
+
+/* First ring engine of core @core; it owns 16 of them. */
+static inline __u32 neuron_core_dma(__u32 core)
+{
+	return core * 16;
+}
+
+/*
+ * The engine and queue that software uses to copy for core @core: queue 0 of
+ * a copy engine of its own on v2, queue core & 1 of its SENG's engine after.
+ */
+static inline __u32 neuron_copy_engine(const struct neuron_gen *gen, __u32 core)
+{
+	return gen->nr_ring + (gen->generation == 2 ? core : core / 2);
+}
+
+static inline __u32 neuron_copy_queue(const struct neuron_gen *gen, __u32 core)
+{
+	return gen->generation == 2 ? 0 : core & 1;
+}
+
+#endif /* NEURON_GENERATION_H */

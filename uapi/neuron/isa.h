@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Instruction encoding of the NeuronCore sequencers.
+ *
+ * Every instruction is 128 bytes. Fields that an instruction does not use are
+ * zero; a non-zero unused field is an operand error. The semantics follow the
+ * public nki.isa documentation; the encoding is defined by this project, and
+ * Documentation/hardware/isa.rst is its manual.
+ */
+#ifndef NEURON_ISA_H
+#define NEURON_ISA_H
+
+#include "types.h"
+
+#define NEURON_INST_SIZE	128
+#define NEURON_NR_REGS		64	/* 32 bit, per sequencer; r0 reads as 0 */
+
+/* Element types: the values of the public nrt_dtype_t. */
+enum neuron_dtype {
+	NEURON_DTYPE_INVALID	= 0x0,
+	NEURON_DTYPE_UINT64	= 0x1,
+	NEURON_DTYPE_INT8	= 0x2,
+	NEURON_DTYPE_UINT8	= 0x3,
+	NEURON_DTYPE_INT16	= 0x4,
+	NEURON_DTYPE_UINT16	= 0x5,
+	NEURON_DTYPE_BF16	= 0x6,
+	NEURON_DTYPE_FP16	= 0x7,
+	NEURON_DTYPE_INT32	= 0x8,
+	NEURON_DTYPE_UINT32	= 0x9,
+	NEURON_DTYPE_FP32	= 0xa,
+	NEURON_DTYPE_FP32R	= 0xb,
+	NEURON_DTYPE_INT64	= 0xc,
+	NEURON_DTYPE_FP8_E3	= 0xd,
+	NEURON_DTYPE_FP8_E4	= 0xe,
+	NEURON_DTYPE_FP8_E5	= 0xf,
+	NEURON_NR_DTYPES
+};
+
+/**
+ * struct neuron_ap - access pattern: a tile in SBUF or PSUM (24 bytes)
+ * @addr: NEURON_AP_*: memory, first partition, byte offset in the partition
+ * @num: elements of each free dimension, [0] innermost; unused ones 1
+ * @step: distance in elements between neighbours of that dimension
+ * @partitions: 1 to 128
+ * @dtype: enum neuron_dtype
+ * @offset_reg: register added (signed, bytes) to the byte offset; 0: none
+ * @reserved: zero
+ *
+ * The same free pattern applies to each partition. First partition: any of 0,
+ * 32, 64, 96 for up to 32 partitions, 0 or 64 for up to 64, else 0.
+ * Every element must lie inside the partition and be aligned to its size.
+ */
+struct neuron_ap {
+	__le32 addr;
+	__le16 num[4];
+	__le16 step[4];
+	__u8 partitions;
+	__u8 dtype;
+	__u8 offset_reg;
+	__u8 reserved;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_ap, 24);
+
+#define NEURON_AP_PSUM		NEURON_BIT(31)
+#define NEURON_AP_PARTITION	NEURON_MASK(30, 24)
+#define NEURON_AP_OFFSET	NEURON_MASK(23, 0)
+
+/*
+ * neuron_inst.sync: a wait before the instruction and a post after it. The
+ * wait is for the semaphore (signed) to be at least, or equal to, wait_value;
+ * TAKE then subtracts wait_value in the same step. The post adds, subtracts or
+ * sets post_value.
+ */
+#define NEURON_SYNC_WAIT	NEURON_MASK(1, 0)
+#define NEURON_SYNC_WAIT_NONE	0
+#define NEURON_SYNC_WAIT_GE	1
+#define NEURON_SYNC_WAIT_EQ	2
+#define NEURON_SYNC_TAKE	NEURON_BIT(2)
+#define NEURON_SYNC_POST	NEURON_MASK(5, 4)
+#define NEURON_SYNC_POST_NONE	0
+#define NEURON_SYNC_POST_ADD	1
+#define NEURON_SYNC_POST_SUB	2
+#define NEURON_SYNC_POST_SET	3
+
+/**
+ * struct neuron_inst - one instruction (128 bytes)
+ * @opcode: enum neuron_opcode
+ * @op0: enum neuron_alu or enum neuron_act, by opcode
+ * @op1: enum neuron_alu, by opcode
+ * @flags: NEURON_INST_*, by opcode
+ * @sync: NEURON_SYNC_*
+ * @reserved0: zero
+ * @wait_sem: semaphore 0..255 of this core
+ * @wait_value: signed
+ * @post_sem: semaphore 0..255 of this core
+ * @reserved1: zero
+ * @post_value: signed
+ * @dst: destination tile
+ * @src0: first source tile
+ * @src1: second source tile, or [P,1] operand column
+ * @imm0: immediate (fp32 bits or integer), by opcode
+ * @imm1: immediate, by opcode
+ * @reg: register numbers, by opcode
+ * @addr: 64-bit address or branch target, by opcode
+ * @debug: free for the assembler (source line); the chip only reports it
+ * @reserved2: zero
+ */
+struct neuron_inst {
+	__u8 opcode;
+	__u8 op0;
+	__u8 op1;
+	__u8 flags;
+	__u8 sync;
+	__u8 reserved0;
+	__le16 wait_sem;
+	__le32 wait_value;
+	__le16 post_sem;
+	__le16 reserved1;
+	__le32 post_value;
+	struct neuron_ap dst;
+	struct neuron_ap src0;
+	struct neuron_ap src1;
+	__le32 imm0;
+	__le32 imm1;
+	__u8 reg[4];
+	__le64 addr;
+	__le32 debug;
+	__le32 reserved2[3];
+};
+
+NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
+
+/*
+ * Opcodes. 0 is illegal, so that zeroed memory is not a program.
+ *
+ * Sequencer (every engine):
+ *  HALT		stop; the engine's part of the job is done
+ *  NOP			only the wait and the post of @sync
+ *  NOTIFY		append {imm0, engine, pc, time} to the job's stream
+ *  DMA_TRIGGER		add imm0 descriptors to the M2S and imm1 to the S2M tail
+ *			of job queue reg[0] | reg[1] << 8 (queue table index)
+ *  REG_SET		reg[0] = imm0
+ *  REG_ALU		reg[0] = reg[1] op0 (IMM ? imm0 : reg[2]), integer:
+ *			add, subtract, multiply, bitwise and/or/xor, shifts, min, max
+ *  BRANCH		if (reg[0] op0 (IMM ? imm0 : reg[1])) pc = addr (instruction
+ *			index); op0 a signed comparison, or bypass: always
+ *  LOOP		reg[0] -= 1 (wraps); if reg[0] != 0 then pc = addr
+ *  REG_LOAD		reg[0] = 32 bits at window address addr + reg[1] (unsigned)
+ *  REG_STORE		32 bits at window address addr + reg[1] = reg[0]
+ *
+ * Tensor engine:
+ *  LOAD_STATIONARY	array = src0 [K partitions, M <= 128 elements] (SBUF)
+ *  MATMUL		dst [M, N] (PSUM, fp32) = or += (ACCUMULATE)
+ *			stationary^T src0 [K, N <= 512] (SBUF). Each output is one
+ *			chain of fused multiply-adds in ascending k from +0, then one
+ *			add into PSUM when ACCUMULATE is set
+ *
+ * Vector, GpSimd (and scalar where said in the table of the manual):
+ *  TENSOR_TENSOR	dst = src0 op0 src1
+ *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 imm1; s0 = imm0, or with SRC1_COLUMN
+ *			src1 [P,1]; REVERSE0/1 swap the operands; op1 may be bypass
+ *  TENSOR_REDUCE	dst [P, outer] = reduction by op0 of the innermost
+ *			imm0 free dimensions of src0, ascending; NEGATE the result
+ *  COPY		dst = src0 with a cast; same type: bit exact
+ *  MEMSET		dst = imm0 (fp32 bits; integer types: integer)
+ *
+ * Scalar engine:
+ *  ACTIVATE		dst = op0(src0 * scale + bias): scale = imm0 (fp32),
+ *			bias = imm1 (fp32) or with SRC1_COLUMN src1 [P,1]; multiply
+ *			and add round separately
+ *
+ * Arithmetic is fp32 with casts at both ends (round to nearest even, saturating
+ * for integers); bitwise operators need integer types of one size.
+ */
+enum neuron_opcode {
+	NEURON_OP_ILLEGAL		= 0x00,
+	NEURON_OP_HALT			= 0x01,
+	NEURON_OP_NOP			= 0x02,
+	NEURON_OP_NOTIFY		= 0x03,
+	NEURON_OP_DMA_TRIGGER		= 0x04,
+	NEURON_OP_REG_SET		= 0x08,
+	NEURON_OP_REG_ALU		= 0x09,
+	NEURON_OP_BRANCH		= 0x0a,
+	NEURON_OP_LOOP			= 0x0b,
+	NEURON_OP_REG_LOAD		= 0x0c,
+	NEURON_OP_REG_STORE		= 0x0d,
+	NEURON_OP_LOAD_STATIONARY	= 0x10,
+	NEURON_OP_MATMUL		= 0x11,
+	NEURON_OP_TENSOR_TENSOR		= 0x20,
+	NEURON_OP_TENSOR_SCALAR		= 0x21,
+	NEURON_OP_TENSOR_REDUCE		= 0x22,
+	NEURON_OP_COPY			= 0x23,
+	NEURON_OP_MEMSET		= 0x24,
+	NEURON_OP_ACTIVATE		= 0x30,
+	/*
+	 * Only in NEFF files: the loader replaces it with DMA_TRIGGER. addr is
+	 * the id of the DMA block, reg[0] | reg[1] << 8 the queue index. The
+	 * chip takes it for an unknown opcode.
+	 */
+	NEURON_OP_PSEUDO_DMA_TRIGGER	= 0x80,
+};
+
+/* neuron_inst.flags */
+#define NEURON_INST_ACCUMULATE	NEURON_BIT(0)	/* MATMUL */
+#define NEURON_INST_IMM		NEURON_BIT(1)	/* REG_ALU, BRANCH */
+#define NEURON_INST_SRC1_COLUMN	NEURON_BIT(2)	/* TENSOR_SCALAR, ACTIVATE */
+#define NEURON_INST_REVERSE0	NEURON_BIT(3)	/* TENSOR_SCALAR */
+#define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* TENSOR_SCALAR */
+#define NEURON_INST_NEGATE	NEURON_BIT(5)	/* TENSOR_REDUCE */
+
+/* ALU operators; comparisons and logical ones give 1.0 or 0.0. */
+enum neuron_alu {
+	NEURON_ALU_BYPASS	= 0x00,
+	NEURON_ALU_ADD		= 0x01,
+	NEURON_ALU_SUBTRACT	= 0x02,
+	NEURON_ALU_MULTIPLY	= 0x03,
+	NEURON_ALU_MAX		= 0x04,
+	NEURON_ALU_MIN		= 0x05,
+	NEURON_ALU_DIVIDE	= 0x06,
+	NEURON_ALU_ABS_MAX	= 0x07,
+	NEURON_ALU_ABS_MIN	= 0x08,
+	NEURON_ALU_IS_EQ	= 0x10,
+	NEURON_ALU_IS_NE	= 0x11,
+	NEURON_ALU_IS_GE	= 0x12,
+	NEURON_ALU_IS_GT	= 0x13,
+	NEURON_ALU_IS_LE	= 0x14,
+	NEURON_ALU_IS_LT	= 0x15,
+	NEURON_ALU_LOGICAL_AND	= 0x18,
+	NEURON_ALU_LOGICAL_OR	= 0x19,
+	NEURON_ALU_LOGICAL_XOR	= 0x1a,
+	NEURON_ALU_BITWISE_AND	= 0x20,
+	NEURON_ALU_BITWISE_OR	= 0x21,
+	NEURON_ALU_BITWISE_XOR	= 0x22,
+	NEURON_ALU_SHIFT_LEFT	= 0x23,
+	NEURON_ALU_SHIFT_RIGHT	= 0x24,	/* logical */
+};
+
+/* Activation functions. */
+enum neuron_act {
+	NEURON_ACT_IDENTITY	= 0x00,
+	NEURON_ACT_RELU		= 0x01,
+	NEURON_ACT_GELU		= 0x02,
+	NEURON_ACT_EXP		= 0x03,
+};
+
+#endif /* NEURON_ISA_H */

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Job block, queue table and completion record.
+ *
+ * The kernel writes a job block into its own memory and its bus address (with
+ * the host bit) to the core's doorbell. The chip copies the block, the queue
+ * table and the window table, rewinds the listed queues, clears the listed
+ * semaphores and starts the engines. When every engine has halted, every
+ * listed queue is drained and every write has landed, the chip writes the
+ * completion record and raises the core's interrupt. Nothing a program writes
+ * completes a job.
+ *
+ * Defined by this project.
+ */
+#ifndef NEURON_JOB_H
+#define NEURON_JOB_H
+
+#include "types.h"
+
+/* The five instruction sequencers of a NeuronCore; also bits of engine masks. */
+enum neuron_engine {
+	NEURON_ENGINE_TENSOR	= 0,
+	NEURON_ENGINE_VECTOR	= 1,
+	NEURON_ENGINE_SCALAR	= 2,
+	NEURON_ENGINE_GPSIMD	= 3,
+	NEURON_ENGINE_SYNC	= 4,
+	NEURON_NR_ENGINES	= 5,
+};
+
+#define NEURON_JOB_MAGIC	0x424f4a4e	/* "NJOB" */
+#define NEURON_JOB_VERSION	1
+#define NEURON_JOB_ALIGN	256
+#define NEURON_JOB_MAX_QUEUES	256
+
+/**
+ * struct neuron_hw_start - where an engine starts
+ * @addr: window address of its first instruction; 0 with @count 0
+ * @count: instructions; 0: the engine stays halted. Running past the last
+ *	instruction is an error (NEURON_CAUSE_PC)
+ * @reserved: zero
+ */
+struct neuron_hw_start {
+	__le64 addr;
+	__le32 count;
+	__le32 reserved;
+};
+
+/**
+ * struct neuron_hw_job - job block (256 bytes, 256-byte aligned)
+ * @magic: NEURON_JOB_MAGIC
+ * @version: NEURON_JOB_VERSION
+ * @flags: zero
+ * @job_id: copied to the completion record
+ * @window_table: plain address of @nr_windows struct neuron_hw_window
+ * @queue_table: plain address of @nr_queues struct neuron_hw_job_queue
+ * @completion: plain address of a struct neuron_hw_completion
+ * @nr_windows: at most NEURON_MAX_WINDOWS
+ * @nr_queues: at most NEURON_JOB_MAX_QUEUES
+ * @sem_clear: bit i of the 256: semaphore i is zero when the job starts
+ * @sem_own: bit i: instructions of this job may wait on and post semaphore i
+ * @start: by enum neuron_engine
+ * @notify_addr: window address of the notification stream; 0 with size 0
+ * @notify_size: bytes, a power of two from 64; 0: NOTIFY writes nothing
+ * @reserved0: zero
+ * @reserved: zero
+ */
+struct neuron_hw_job {
+	__le32 magic;
+	__le16 version;
+	__le16 flags;
+	__le64 job_id;
+	__le64 window_table;
+	__le64 queue_table;
+	__le64 completion;
+	__le32 nr_windows;
+	__le32 nr_queues;
+	__le64 sem_clear[4];
+	__le64 sem_own[4];
+	struct neuron_hw_start start[NEURON_NR_ENGINES];
+	__le64 notify_addr;
+	__le32 notify_size;
+	__le32 reserved0;
+	__le64 reserved[6];
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_job, 256);
+
+/* The queue's descriptors may carry any ring id. */
+#define NEURON_JOB_QUEUE_ANY_RING_ID	NEURON_BIT(0)
+
+/**
+ * struct neuron_hw_job_queue - a queue that the job may trigger (32 bytes)
+ * @m2s_ring: window address of the M2S ring
+ * @s2m_ring: window address of the S2M ring
+ * @m2s_length: descriptors, a multiple of 16 from 32
+ * @s2m_length: descriptors, a multiple of 16 from 32
+ * @dma_engine: DMA engine of the chip
+ * @queue: queue of that engine, 0 to 15
+ * @flags: NEURON_JOB_QUEUE_*
+ *
+ * The index in the queue table is what a DMA_TRIGGER instruction names.
+ */
+struct neuron_hw_job_queue {
+	__le64 m2s_ring;
+	__le64 s2m_ring;
+	__le32 m2s_length;
+	__le32 s2m_length;
+	__le16 dma_engine;
+	__le16 queue;
+	__le32 flags;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_job_queue, 32);
+
+/* neuron_hw_completion.status */
+enum neuron_job_status {
+	NEURON_JOB_NONE		= 0,	/* nothing written yet */
+	NEURON_JOB_OK		= 1,
+	NEURON_JOB_ERROR	= 2,	/* cause, engine, pc, addr say why */
+	NEURON_JOB_ABORTED	= 3,	/* core or device reset */
+};
+
+/* Why a job ended in error. */
+enum neuron_cause {
+	NEURON_CAUSE_NONE	= 0,
+	NEURON_CAUSE_JOB	= 1,	/* malformed job block or tables */
+	NEURON_CAUSE_OPCODE	= 2,	/* unknown, or not for this engine */
+	NEURON_CAUSE_OPERAND	= 3,	/* illegal field, type or shape */
+	NEURON_CAUSE_ACCESS	= 4,	/* outside SBUF or PSUM */
+	NEURON_CAUSE_WINDOW	= 5,	/* address outside its window */
+	NEURON_CAUSE_RIGHTS	= 6,	/* window without that right */
+	NEURON_CAUSE_PC		= 7,	/* ran or branched out of its image */
+	NEURON_CAUSE_QUEUE	= 8,	/* queue not in the job's table */
+	NEURON_CAUSE_SEMAPHORE	= 9,	/* semaphore not the job's */
+	NEURON_CAUSE_DESC	= 10,	/* malformed descriptor */
+	NEURON_CAUSE_RING_ID	= 11,
+	NEURON_CAUSE_HOST	= 12,	/* host address is not memory */
+	NEURON_CAUSE_FABRIC	= 13,	/* no such peer, link down, refused */
+	NEURON_CAUSE_HOST_LIMIT	= 14,	/* host-limit of the device reached */
+	NEURON_CAUSE_ECC	= 15,	/* uncorrectable memory error */
+	NEURON_CAUSE_ADDRESS	= 16,	/* plain address maps to nothing */
+	NEURON_CAUSE_RESET	= 17,	/* aborted by a reset */
+	NEURON_NR_CAUSES
+};
+
+/* neuron_hw_completion.source when the fault is not an instruction's. */
+#define NEURON_SOURCE_DMA	0x100	/* pc is the descriptor index */
+#define NEURON_SOURCE_JOB	0x200	/* the job block itself */
+
+/**
+ * struct neuron_hw_completion - how a job ended (64 bytes, 64-byte aligned)
+ * @job_id: from the job block
+ * @status: enum neuron_job_status
+ * @cause: enum neuron_cause
+ * @source: enum neuron_engine, NEURON_SOURCE_DMA or NEURON_SOURCE_JOB
+ * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side
+ * @addr: the address that failed, as the program wrote it, or zero
+ * @start_ns: modelled device time at which the job started
+ * @end_ns: modelled device time of its end; both 0 with the clock off
+ * @instructions: retired by all engines
+ * @dma_bytes: moved by the job's queues
+ * @pc: instruction or descriptor index
+ * @reserved: zero
+ */
+struct neuron_hw_completion {
+	__le64 job_id;
+	__le16 status;
+	__le16 cause;
+	__le16 source;
+	__le16 queue;
+	__le64 addr;
+	__le64 start_ns;
+	__le64 end_ns;
+	__le64 instructions;
+	__le64 dma_bytes;
+	__le32 pc;
+	__le32 reserved;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_completion, 64);
+
+/**
+ * struct neuron_hw_notify - entry of a notification stream (16 bytes)
+ * @tag: immediate of the NOTIFY instruction
+ * @source: bit 31 phase (1 on the first lap, toggles at each wrap),
+ *	bits 26:24 engine, 23:0 pc
+ * @time_ns: modelled device time, 0 with the clock off
+ */
+struct neuron_hw_notify {
+	__le32 tag;
+	__le32 source;
+	__le64 time_ns;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_notify, 16);
+
+#endif /* NEURON_JOB_H */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Domains and windows: all that a program on a NeuronCore can reach.
+ *
+ * A domain is the table of windows of one job. The kernel writes the table in
+ * its own memory; the chip copies it when the job starts and translates every
+ * address of the job's engines and queues through the copy. An address outside
+ * a window, or against its rights, ends the job with a window violation.
+ *
+ * Defined by this project.
+ */
+#ifndef NEURON_WINDOW_H
+#define NEURON_WINDOW_H
+
+#include "address.h"
+
+/* What a window shows; bits 3:0 of neuron_hw_window.flags. */
+enum neuron_window_kind {
+	NEURON_WINDOW_EMPTY	= 0,	/* every access is a violation */
+	NEURON_WINDOW_HBM	= 1,	/* HBM of this chip */
+	NEURON_WINDOW_HOST	= 2,	/* host memory (bus address | host bit) */
+	NEURON_WINDOW_SBUF	= 3,	/* the core's own state buffer */
+	NEURON_WINDOW_PSUM	= 4,	/* the core's own partial-sum buffer */
+	NEURON_WINDOW_PEER	= 5,	/* HBM or SBUF of another chip, routed */
+	NEURON_WINDOW_SEM	= 6,	/* semaphores of this core or of a peer */
+};
+
+#define NEURON_WINDOW_KIND	NEURON_MASK(3, 0)
+#define NEURON_WINDOW_READ	NEURON_BIT(4)
+#define NEURON_WINDOW_WRITE	NEURON_BIT(5)
+/* @base is the plain address of an array of @nr_extents neuron_hw_extent. */
+#define NEURON_WINDOW_LIST	NEURON_BIT(8)
+#define NEURON_WINDOW_FLAGS	(NEURON_WINDOW_KIND | NEURON_WINDOW_READ | \
+				 NEURON_WINDOW_WRITE | NEURON_WINDOW_LIST)
+
+/* All extents of all windows of one table together. */
+#define NEURON_MAX_EXTENTS	(1u << 20)
+
+/**
+ * struct neuron_hw_window - one entry of a window table (32 bytes)
+ * @base: first byte: plain or (PEER, remote SEM) routed address, 4-byte
+ *	aligned; with LIST the address of the extents in host memory.
+ *	SEM: the address of the semaphore block of the target core
+ *	(NEURON_TPB_SEM of its TPB window)
+ * @length: bytes; SEM: 4 times the number of semaphores
+ * @flags: kind, rights, LIST; other bits zero
+ * @nr_extents: with LIST, else zero
+ * @generation: SEM: the claim generation the target core must still have,
+ *	otherwise a post is dropped and counted there; other kinds zero
+ * @sem_first: SEM: semaphore shown at offset 0; other kinds zero
+ *
+ * A SEM window is an array of 32-bit words, one for each semaphore: a 4-byte
+ * write adds the signed value to the semaphore, a 4-byte read returns it (own
+ * core only). Any other size or alignment is a violation.
+ */
+struct neuron_hw_window {
+	__le64 base;
+	__le64 length;
+	__le32 flags;
+	__le32 nr_extents;
+	__le32 generation;
+	__le32 sem_first;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_window, 32);
+
+/**
+ * struct neuron_hw_extent - one contiguous piece of a window
+ * @addr: plain or routed address of the kind the window names
+ * @length: bytes, non-zero; the lengths add up to the window's length
+ */
+struct neuron_hw_extent {
+	__le64 addr;
+	__le64 length;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_extent, 16);
+
+#endif /* NEURON_WINDOW_H */
