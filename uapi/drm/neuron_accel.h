@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
+/*
+ * Interface between the neuron accel driver and user space.
+ *
+ * Rules of evolution
+ *  - Every struct is a multiple of 8 bytes, naturally aligned, without implicit
+ *    padding; pads, reserved fields and unknown flags must be zero (-EINVAL).
+ *  - Structs grow at their end only. DRM copies the smaller size and zeroes the
+ *    rest, so a new field's zero means the old behaviour.
+ *  - Arrays are passed as {stride, count, pointer} (struct drm_neuron_array), so
+ *    that their elements may grow in the same way.
+ *  - Pointers are __u64. Units are bytes and nanoseconds unless said.
+ *
+ * Objects
+ *  - BO: a buffer in HBM of one stack or in host memory; a GEM handle.
+ *  - Claim: exclusive ownership of some cores of the device, with their DMA
+ *    rings; holds the window tables. Released with the file at the latest.
+ *  - Grant: a file descriptor by which one claim lets another (of any device
+ *    on the same fabric) post some semaphores of one core.
+ *  - Job: one run of one core; completion is a syncobj and a result record.
+ */
+#ifndef _UAPI_NEURON_ACCEL_H_
+#define _UAPI_NEURON_ACCEL_H_
+
+#include "drm.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define DRM_NEURON_DRIVER_MAJOR		1
+#define DRM_NEURON_DRIVER_MINOR		0
+
+enum drm_neuron_ioctl_id {
+	DRM_NEURON_QUERY = 0,
+	DRM_NEURON_BO_CREATE,
+	DRM_NEURON_BO_INFO,
+	DRM_NEURON_COPY,
+	DRM_NEURON_CLAIM,
+	DRM_NEURON_RELEASE,
+	DRM_NEURON_WINDOWS,
+	DRM_NEURON_GRANT,
+	DRM_NEURON_SUBMIT,
+	DRM_NEURON_WAIT,
+	DRM_NEURON_RESET,
+};
+
+/**
+ * struct drm_neuron_array - array of extensible elements
+ * @stride: size of an element in user space
+ * @count: elements
+ * @pointer: first element
+ */
+struct drm_neuron_array {
+	__u32 stride;
+	__u32 count;
+	__u64 pointer;
+};
+
+/* What drm_neuron_query.type asks for, and the struct that answers. */
+enum drm_neuron_query_type {
+	DRM_NEURON_QUERY_DEVICE = 0,	/* drm_neuron_device_info */
+	DRM_NEURON_QUERY_MEMORY,	/* array of drm_neuron_memory_info */
+	DRM_NEURON_QUERY_CORES,		/* array of drm_neuron_core_info */
+	DRM_NEURON_QUERY_LINKS,		/* array of drm_neuron_link_info */
+};
+
+/**
+ * struct drm_neuron_query - query the device
+ * @type: enum drm_neuron_query_type
+ * @pad, @pad2: zero
+ * @size: in: size of the memory at @pointer; out: size of the full answer
+ * @pointer: where to write; NULL to ask for the size only
+ *
+ * Errors: EINVAL unknown type, EFAULT.
+ */
+struct drm_neuron_query {
+	__u32 type;
+	__u32 pad;
+	__u32 size;
+	__u32 pad2;
+	__u64 pointer;
+};
+
+/**
+ * struct drm_neuron_device_info - identity and position
+ * @generation: 2, 3, 4
+ * @nr_cores: NeuronCores
+ * @nr_hbm: HBM stacks
+ * @nr_links: fabric links
+ * @fabric_id: id of this chip on its fabric
+ * @fabric_chips: chips on the fabric, 1 when alone
+ * @rack, @server, @chip: position
+ * @routing_id: public routing id
+ * @pci_domain, @pci_bus, @pci_devfn: PCI address
+ * @numa_node: -1 when unknown
+ * @features: bit 0: device time is modelled
+ * @serial: serial number
+ * @name: device name, e.g. "Trainium2", NUL terminated
+ * @core_arch: e.g. "NCv3"
+ */
+struct drm_neuron_device_info {
+	__u32 generation;
+	__u32 nr_cores;
+	__u32 nr_hbm;
+	__u32 nr_links;
+	__u32 fabric_id;
+	__u32 fabric_chips;
+	__u32 rack;
+	__u32 server;
+	__u32 chip;
+	__u32 routing_id;
+	__u32 pci_domain;
+	__u32 pci_bus;
+	__u32 pci_devfn;
+	__s32 numa_node;
+	__u64 features;
+	__u64 serial;
+	char name[16];
+	char core_arch[8];
+};
+
+/**
+ * struct drm_neuron_memory_info - one HBM stack
+ * @size: populated bytes
+ * @usable: bytes that buffers may use
+ * @used: bytes allocated now, all processes
+ */
+struct drm_neuron_memory_info {
+	__u64 size;
+	__u64 usable;
+	__u64 used;
+};
+
+/**
+ * struct drm_neuron_core_info - one core
+ * @hbm: nearest stack
+ * @owner_pid: thread-group id of the claimer in the caller's pid namespace,
+ *	0 when free
+ * @busy_ns: host time with a job running, since load
+ * @jobs: jobs completed since load
+ * @status: enum neuron_core_status of the hardware contract
+ * @pad: zero
+ */
+struct drm_neuron_core_info {
+	__u32 hbm;
+	__u32 owner_pid;
+	__u64 busy_ns;
+	__u64 jobs;
+	__u32 status;
+	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_link_info - one fabric link
+ * @peer: fabric id of the other end
+ * @state: 1 up, 0 down
+ * @width: lanes
+ * @mbps: MB/s in each direction
+ */
+struct drm_neuron_link_info {
+	__u32 peer;
+	__u32 state;
+	__u32 width;
+	__u32 mbps;
+};
+
+#define DRM_NEURON_BO_HBM	0	/* in HBM stack @stack */
+#define DRM_NEURON_BO_HOST	1	/* in host memory the device can reach */
+
+/**
+ * struct drm_neuron_bo_create - create a buffer; it reads as zero
+ * @size: in: bytes, non-zero; out: rounded up to pages
+ * @placement: DRM_NEURON_BO_HBM or _HOST
+ * @stack: HBM stack; 0 for HOST
+ * @flags: zero
+ * @handle: out: GEM handle
+ * @mmap_offset: out: offset for mmap() of the device node
+ *
+ * Errors: EINVAL, ENOSPC when the stack is full, ENOMEM.
+ */
+struct drm_neuron_bo_create {
+	__u64 size;
+	__u32 placement;
+	__u32 stack;
+	__u32 flags;
+	__u32 handle;
+	__u64 mmap_offset;
+};
+
+/**
+ * struct drm_neuron_bo_info - look at a buffer
+ * @handle: GEM handle
+ * @placement: out: DRM_NEURON_BO_*
+ * @stack: out
+ * @peer: out: 1 when imported from another chip of the fabric
+ * @fabric_id: out: chip that holds it
+ * @pad: zero
+ * @size: out: bytes
+ * @mmap_offset: out: 0 for a peer's buffer
+ * @device_addr: out: plain device address of its first byte, for humans and
+ *	nrt_tensor_get_device_allocation_info(); no ioctl takes it
+ */
+struct drm_neuron_bo_info {
+	__u32 handle;
+	__u32 placement;
+	__u32 stack;
+	__u32 peer;
+	__u32 fabric_id;
+	__u32 pad;
+	__u64 size;
+	__u64 mmap_offset;
+	__u64 device_addr;
+};
+
+#define DRM_NEURON_COPY_TO_DEVICE	0	/* user memory to buffer */
+#define DRM_NEURON_COPY_FROM_DEVICE	1	/* buffer to user memory */
+#define DRM_NEURON_COPY_BUFFER		2	/* buffer to buffer */
+
+/**
+ * struct drm_neuron_copy - copy by DMA, in order, done on return
+ * @direction: DRM_NEURON_COPY_*
+ * @handle: buffer; the destination for _BUFFER
+ * @offset: byte offset in it
+ * @user: user memory, any alignment; 0 for _BUFFER
+ * @src_handle: source buffer for _BUFFER, else 0
+ * @flags: zero
+ * @src_offset: byte offset in it
+ * @size: bytes, any, may be 0
+ *
+ * The device moves the bytes; user pages are pinned in bounded pieces. No
+ * buffer may be a peer's. A fatal signal ends the copy with EINTR after the
+ * piece in flight.
+ * Errors: EINVAL (range, wrong handle), ENOENT, EFAULT, EIO (device error),
+ * ETIMEDOUT, ENODEV.
+ */
+struct drm_neuron_copy {
+	__u32 direction;
+	__u32 handle;
+	__u64 offset;
+	__u64 user;
+	__u32 src_handle;
+	__u32 flags;
+	__u64 src_offset;
+	__u64 size;
+};
+
+/**
+ * struct drm_neuron_claim - take cores, all or none
+ * @cores: in: mask of cores wanted, or 0 with @count
+ * @count: in: any @count free cores, consecutive; 0 with @cores
+ * @flags: zero
+ * @claim: out: claim id, valid in this file
+ * @granted: out: mask of the cores now owned
+ * @pad: zero
+ *
+ * The cores are scrubbed: SBUF, PSUM, semaphores, registers are zero.
+ * Errors: EINVAL, EBUSY when a core is claimed.
+ */
+struct drm_neuron_claim {
+	__u32 cores;
+	__u32 count;
+	__u32 flags;
+	__u32 claim;
+	__u32 granted;
+	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_release - give a claim back
+ * @claim: its id; running jobs are aborted
+ * @pad: zero
+ */
+struct drm_neuron_release {
+	__u32 claim;
+	__u32 pad;
+};
+
+/* Window kinds; the same values as the hardware contract. */
+#define DRM_NEURON_WINDOW_EMPTY	0
+#define DRM_NEURON_WINDOW_BO	1	/* a buffer: HBM, host or a peer's */
+#define DRM_NEURON_WINDOW_SBUF	3	/* the core's own */
+#define DRM_NEURON_WINDOW_PSUM	4
+#define DRM_NEURON_WINDOW_SEM	6	/* own semaphores, or granted ones */
+
+#define DRM_NEURON_WINDOW_READ	(1u << 0)
+#define DRM_NEURON_WINDOW_WRITE	(1u << 1)
+
+/**
+ * struct drm_neuron_window - contents of one window
+ * @index: entry of the table
+ * @kind: DRM_NEURON_WINDOW_*
+ * @rights: DRM_NEURON_WINDOW_READ, _WRITE
+ * @handle: BO: GEM handle; else 0
+ * @offset: BO: first byte, multiple of 4; SEM: first semaphore (of the grant's
+ *	range when @grant_fd is used)
+ * @length: bytes; SEM: 4 times the number of semaphores; 0 for the other kinds
+ * @grant_fd: SEM: -1 own semaphores, else a grant of a peer; other kinds -1
+ * @pad: zero
+ */
+struct drm_neuron_window {
+	__u32 index;
+	__u32 kind;
+	__u32 rights;
+	__u32 handle;
+	__u64 offset;
+	__u64 length;
+	__s32 grant_fd;
+	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_windows - write entries of a claim's window table
+ * @claim: claim id
+ * @core: core the table belongs to
+ * @windows: drm_neuron_window elements; all are checked before any is written
+ *
+ * Windows keep their buffers alive. Jobs submitted earlier keep what they were
+ * submitted with.
+ * Errors: EINVAL, ENOENT (handle, claim), EBADF (grant), EPERM (rights).
+ */
+struct drm_neuron_windows {
+	__u32 claim;
+	__u32 core;
+	struct drm_neuron_array windows;
+};
+
+/**
+ * struct drm_neuron_grant - let others post semaphores of a claimed core
+ * @claim: claim id
+ * @core: core
+ * @first: first semaphore
+ * @count: semaphores
+ * @flags: zero
+ * @fd: out: grant, close-on-exec; dies with the claim
+ */
+struct drm_neuron_grant {
+	__u32 claim;
+	__u32 core;
+	__u32 first;
+	__u32 count;
+	__u32 flags;
+	__s32 fd;
+};
+
+/* Engines, in the order of drm_neuron_submit.start. */
+#define DRM_NEURON_NR_ENGINES	5	/* tensor, vector, scalar, gpsimd, sync */
+
+/**
+ * struct drm_neuron_start - entry point of an engine
+ * @addr: window address (neuron_window_addr()) of the first instruction
+ * @count: instructions, 0: not started
+ * @pad: zero
+ */
+struct drm_neuron_start {
+	__u64 addr;
+	__u32 count;
+	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_queue - a queue the job may trigger
+ * @m2s_ring, @s2m_ring: window addresses of the rings
+ * @m2s_length, @s2m_length: descriptors, multiples of 16 from 32
+ * @dma_engine: 0 to 15: ring engine of the core
+ * @queue: 0 to 15
+ * @flags: DRM_NEURON_QUEUE_ANY_RING_ID
+ */
+struct drm_neuron_queue {
+	__u64 m2s_ring;
+	__u64 s2m_ring;
+	__u32 m2s_length;
+	__u32 s2m_length;
+	__u16 dma_engine;
+	__u16 queue;
+	__u32 flags;
+};
+
+#define DRM_NEURON_QUEUE_ANY_RING_ID	(1u << 0)
+
+/**
+ * struct drm_neuron_sync - a syncobj and a timeline point
+ * @handle: syncobj
+ * @pad: zero
+ * @point: timeline point; 0 for a binary syncobj
+ */
+struct drm_neuron_sync {
+	__u32 handle;
+	__u32 pad;
+	__u64 point;
+};
+
+/**
+ * struct drm_neuron_submit - queue a job on a claimed core
+ * @claim: claim id
+ * @core: core
+ * @flags: zero
+ * @pad: zero
+ * @start: per engine
+ * @queues: drm_neuron_queue elements, at most 256
+ * @sem_clear: bit i of 256: clear semaphore i at the start
+ * @notify_addr: window address of the notification stream, or 0
+ * @notify_size: bytes, power of two from 64, or 0
+ * @timeout_ms: 0: the driver's default. Counts while the chip makes no
+ *	progress, and a cap of 16 times as much counts always
+ * @in_syncs: drm_neuron_sync elements to wait for
+ * @out_syncs: drm_neuron_sync elements to signal
+ * @job: out: job id, increasing in the claim
+ *
+ * Jobs of a core run in order of submission. A faulting or hung job signals its
+ * fence with an error; its result says why.
+ * Errors: EINVAL, ENOENT, ENODEV, ENOMEM.
+ */
+struct drm_neuron_submit {
+	__u32 claim;
+	__u32 core;
+	__u32 flags;
+	__u32 pad;
+	struct drm_neuron_start start[DRM_NEURON_NR_ENGINES];
+	struct drm_neuron_array queues;
+	__u64 sem_clear[4];
+	__u64 notify_addr;
+	__u32 notify_size;
+	__u32 timeout_ms;
+	struct drm_neuron_array in_syncs;
+	struct drm_neuron_array out_syncs;
+	__u64 job;
+};
+
+/**
+ * struct drm_neuron_wait - wait for a job and fetch its result
+ * @claim: claim id
+ * @core: core it ran on
+ * @job: job id from submit
+ * @timeout_ns: relative; 0: do not wait, negative: no limit
+ * @status: out: enum neuron_job_status of the hardware contract
+ * @cause: out: enum neuron_cause
+ * @source: out: engine, or NEURON_SOURCE_*
+ * @queue: out: with NEURON_SOURCE_DMA
+ * @pc: out: instruction or descriptor index
+ * @hang: out: 1 when the driver aborted it for making no progress
+ * @addr: out: failing address as the program wrote it
+ * @start_ns, @end_ns: out: modelled device time
+ * @instructions, @dma_bytes: out: work done
+ * @wall_ns: out: host time from doorbell to interrupt
+ *
+ * The results of the last 64 jobs of a core are kept.
+ * Errors: ETIMEDOUT, EINTR, ENOENT (unknown or forgotten job), EINVAL.
+ */
+struct drm_neuron_wait {
+	__u32 claim;
+	__u32 core;
+	__u64 job;
+	__s64 timeout_ns;
+	__u16 status;
+	__u16 cause;
+	__u16 source;
+	__u16 queue;
+	__u32 pc;
+	__u32 hang;
+	__u64 addr;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 instructions;
+	__u64 dma_bytes;
+	__u64 wall_ns;
+};
+
+/**
+ * struct drm_neuron_reset - abort what runs on a claimed core and scrub it
+ * @claim: claim id
+ * @core: core
+ *
+ * Queued jobs of the core end with ECANCELED.
+ */
+struct drm_neuron_reset {
+	__u32 claim;
+	__u32 core;
+};
+
+#define DRM_NEURON_IOCTL(nr, type) \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)
+
+#define DRM_IOCTL_NEURON_QUERY		DRM_NEURON_IOCTL(QUERY, query)
+#define DRM_IOCTL_NEURON_BO_CREATE	DRM_NEURON_IOCTL(BO_CREATE, bo_create)
+#define DRM_IOCTL_NEURON_BO_INFO	DRM_NEURON_IOCTL(BO_INFO, bo_info)
+#define DRM_IOCTL_NEURON_COPY		DRM_NEURON_IOCTL(COPY, copy)
+#define DRM_IOCTL_NEURON_CLAIM		DRM_NEURON_IOCTL(CLAIM, claim)
+#define DRM_IOCTL_NEURON_RELEASE	DRM_NEURON_IOCTL(RELEASE, release)
+#define DRM_IOCTL_NEURON_WINDOWS	DRM_NEURON_IOCTL(WINDOWS, windows)
+#define DRM_IOCTL_NEURON_GRANT		DRM_NEURON_IOCTL(GRANT, grant)
+#define DRM_IOCTL_NEURON_SUBMIT		DRM_NEURON_IOCTL(SUBMIT, submit)
+#define DRM_IOCTL_NEURON_WAIT		DRM_NEURON_IOCTL(WAIT, wait)
+#define DRM_IOCTL_NEURON_RESET		DRM_NEURON_IOCTL(RESET, reset)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* _UAPI_NEURON_ACCEL_H_ */
