@@ -121,7 +121,7 @@ struct neuron_gen {
 	struct neuron_storage storage[NEURON_MAX_STORAGE];
 };
 
-static const struct neuron_gen neuron_gen_trn1 = {
+static const struct neuron_gen neuron_gen_trn1 NEURON_UNUSED = {
 	.name = "trn1",
 	.device_name = "Trainium1",
 	.core_arch = "NCv2",
@@ -184,7 +184,7 @@ static const struct neuron_gen neuron_gen_trn1 = {
 	{ 0x46541100, 0x180000, 0x6c0, 2 }, \
 }
 
-static const struct neuron_gen neuron_gen_trn2 = {
+static const struct neuron_gen neuron_gen_trn2 NEURON_UNUSED = {
 	.name = "trn2",
 	.device_name = "Trainium2",
 	.core_arch = "NCv3",
@@ -230,7 +230,7 @@ static const struct neuron_gen neuron_gen_trn2 = {
 	.storage = NEURON_STORAGE_V3,
 };
 
-static const struct neuron_gen neuron_gen_trn3 = {
+static const struct neuron_gen neuron_gen_trn3 NEURON_UNUSED = {
 	.name = "trn3",
 	.device_name = "Trainium3",
 	.core_arch = "NCv4",

@@ -25,6 +25,9 @@
 #define NEURON_MIB(n)		((n) * 1024ull * 1024)
 #define NEURON_GIB(n)		((n) * 1024ull * 1024 * 1024)
 
+/* A table in a header, which not every includer uses. */
+#define NEURON_UNUSED		__attribute__((unused))
+
 #define NEURON_ASSERT_SIZE(type, size) \
 	_Static_assert(sizeof(type) == (size), #type " has a fixed size")
 
