@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Memory accesses of engines and queues, through a domain or, in domain 0, by
+ * plain and routed addresses.
+ *
+ * An access walks its range in pieces that are contiguous in one memory. Device
+ * memory is moved pointer to pointer; between device and host memory the port
+ * copies straight to or from the device's bytes.
+ */
+#include <string.h>
+
+#include "trn_internal.h"
+#include "trn_window.h"
+
+#define BOUNCE_BYTES	4096
+
+/**
+ * struct end - one side of an access
+ * @addr: as the program wrote it
+ * @window: NULL in domain 0
+ * @offset: in the window
+ */
+struct end {
+	uint64_t addr;
+	const struct trn_window *window;
+	uint64_t offset;
+};
+
+/**
+ * struct piece - contiguous bytes of an end
+ * @loc: where they are
+ * @addr: their plain or routed address
+ */
+struct piece {
+	struct trn_loc loc;
+	uint64_t addr;
+};
+
+static enum neuron_cause fail(struct trn_access *access, const struct end *end,
+			      enum neuron_cause cause)
+{
+	access->bad_addr = end->addr;
+	return cause;
+}
+
+static void access_begin(struct trn_access *access)
+{
+	access->hops = 0;
+	access->bad_addr = 0;
+	access->bad_dst = false;
+	access->post = (struct trn_post){ 0 };
+}
+
+static enum neuron_cause end_open(struct trn_access *access, struct end *end,
+				  uint64_t addr, uint64_t len, uint32_t rights)
+{
+	enum neuron_cause cause;
+
+	*end = (struct end){ .addr = addr };
+	if (!access->domain) {
+		if (addr + len < addr)
+			return fail(access, end, NEURON_CAUSE_ADDRESS);
+		return NEURON_CAUSE_NONE;
+	}
+	cause = trn_window_find(access->domain, addr, len, rights, &end->window,
+				&end->offset);
+	if (!cause)
+		return NEURON_CAUSE_NONE;
+	atomic_fetch_add_explicit(&access->domain->core->violations, 1,
+				  memory_order_relaxed);
+	return fail(access, end, cause);
+}
+
+static bool end_is_sem(const struct end *end)
+{
+	return end->window && (end->window->flags & NEURON_WINDOW_KIND) ==
+				      NEURON_WINDOW_SEM;
+}
+
+/* The piece @done bytes into @end; *@len is cut to it and is not 0. */
+static enum neuron_cause end_piece(struct trn_access *access,
+				   const struct end *end, uint64_t done,
+				   uint64_t *len, struct piece *piece)
+{
+	enum neuron_cause cause;
+
+	if (end->window)
+		piece->addr = trn_window_piece(access->domain, end->window,
+					       end->offset + done, len);
+	else
+		piece->addr = end->addr + done;
+	cause = trn_bus_locate(access->chip, piece->addr, &piece->loc);
+	if (cause)
+		return fail(access, end, cause);
+	/* A peer that came back smaller; a local window was checked. */
+	if (!piece->loc.len || (end->window && *len > piece->loc.len))
+		return fail(access, end, NEURON_CAUSE_ADDRESS);
+	if (*len > piece->loc.len)
+		*len = piece->loc.len;
+	if (access->hops < piece->loc.hops)
+		access->hops = piece->loc.hops;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause piece_read(struct trn_chip *chip,
+				    const struct piece *piece, void *buf,
+				    size_t len)
+{
+	const struct trn_loc *loc = &piece->loc;
+
+	if (loc->ptr) {
+		memcpy(buf, loc->ptr, len);
+		return NEURON_CAUSE_NONE;
+	}
+	if (loc->place == TRN_PLACE_HOST)
+		return chip->port->host_read(chip->opaque, loc->offset, buf,
+					     len) ?
+			       NEURON_CAUSE_NONE :
+			       NEURON_CAUSE_HOST;
+	return trn_bus_read(chip, piece->addr, buf, len);
+}
+
+static enum neuron_cause piece_write(struct trn_chip *chip,
+				     const struct piece *piece, const void *buf,
+				     size_t len)
+{
+	const struct trn_loc *loc = &piece->loc;
+	enum neuron_cause cause;
+
+	if (loc->ptr) {
+		cause = trn_bus_touch(loc, len);
+		if (!cause)
+			memmove(loc->ptr, buf, len);
+		return cause;
+	}
+	if (loc->place == TRN_PLACE_HOST)
+		return chip->port->host_write(chip->opaque, loc->offset, buf,
+					      len) ?
+			       NEURON_CAUSE_NONE :
+			       NEURON_CAUSE_HOST;
+	return trn_bus_write(chip, piece->addr, buf, len);
+}
+
+/* The core whose semaphores @end shows. */
+static enum neuron_cause sem_target(struct trn_access *access,
+				    const struct end *end,
+				    struct trn_core **core)
+{
+	struct piece piece;
+	enum neuron_cause cause;
+	uint64_t len = 4;
+
+	cause = end_piece(access, end, 0, &len, &piece);
+	if (cause)
+		return cause;
+	*core = &piece.loc.chip->core[piece.loc.index];
+	return NEURON_CAUSE_NONE;
+}
+
+static unsigned int sem_index(const struct end *end)
+{
+	return end->window->sem_first + (unsigned int)(end->offset / 4);
+}
+
+static enum neuron_cause sem_read(struct trn_access *access,
+				  const struct end *end, void *buf)
+{
+	struct trn_core *core;
+	enum neuron_cause cause;
+	int32_t value;
+
+	cause = sem_target(access, end, &core);
+	if (cause)
+		return cause;
+	if (core != access->domain->core) {
+		atomic_fetch_add_explicit(&access->domain->core->violations, 1,
+					  memory_order_relaxed);
+		return fail(access, end, NEURON_CAUSE_RIGHTS);
+	}
+	value = trn_sem_value(&core->sems, sem_index(end));
+	memcpy(buf, &value, sizeof(value));
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause sem_write(struct trn_access *access,
+				   const struct end *end, const void *buf)
+{
+	const uint32_t granted = end->window->generation;
+	struct trn_core *core;
+	enum neuron_cause cause;
+	int32_t delta;
+	bool posted;
+
+	cause = sem_target(access, end, &core);
+	if (cause)
+		return cause;
+	memcpy(&delta, buf, sizeof(delta));
+	posted = atomic_load(&core->generation) == granted;
+	if (posted) {
+		access->post.core = core;
+		access->post.sem = sem_index(end);
+		access->post.delta = delta;
+		if (access->posting)
+			access->posting(access, access->posting_arg);
+		posted = trn_sem_post_granted(&core->sems, sem_index(end),
+					      delta, &core->generation,
+					      granted);
+	}
+	if (!posted) {
+		access->post = (struct trn_post){ 0 };
+		atomic_fetch_add_explicit(&core->stale_posts, 1,
+					  memory_order_relaxed);
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause end_read(struct trn_access *access,
+				  const struct end *end, void *buf, size_t len)
+{
+	enum neuron_cause cause;
+	struct piece piece;
+	uint64_t done, n;
+
+	if (end_is_sem(end)) {
+		access->place_src = TRN_PLACE_SEM;
+		return sem_read(access, end, buf);
+	}
+	for (done = 0; done < len; done += n) {
+		n = len - done;
+		cause = end_piece(access, end, done, &n, &piece);
+		if (cause)
+			return cause;
+		access->place_src = piece.loc.place;
+		cause = piece_read(access->chip, &piece, (uint8_t *)buf + done,
+				   n);
+		if (cause)
+			return fail(access, end, cause);
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause end_write(struct trn_access *access,
+				   const struct end *end, const void *buf,
+				   size_t len)
+{
+	enum neuron_cause cause;
+	struct piece piece;
+	uint64_t done, n;
+
+	if (end_is_sem(end)) {
+		access->place_dst = TRN_PLACE_SEM;
+		return sem_write(access, end, buf);
+	}
+	for (done = 0; done < len; done += n) {
+		n = len - done;
+		cause = end_piece(access, end, done, &n, &piece);
+		if (cause)
+			return cause;
+		access->place_dst = piece.loc.place;
+		cause = piece_write(access->chip, &piece,
+				    (const uint8_t *)buf + done, n);
+		if (cause)
+			return fail(access, end, cause);
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_access_read(struct trn_access *access, uint64_t addr,
+				  void *buf, size_t len)
+{
+	enum neuron_cause cause;
+	struct end end;
+
+	access_begin(access);
+	cause = end_open(access, &end, addr, len, NEURON_WINDOW_READ);
+	return cause ? cause : end_read(access, &end, buf, len);
+}
+
+enum neuron_cause trn_access_write(struct trn_access *access, uint64_t addr,
+				   const void *buf, size_t len)
+{
+	enum neuron_cause cause;
+	struct end end;
+
+	access_begin(access);
+	cause = end_open(access, &end, addr, len, NEURON_WINDOW_WRITE);
+	if (!cause)
+		cause = end_write(access, &end, buf, len);
+	access->bad_dst = cause;
+	return cause;
+}
+
+/* Neither side is device memory with a pointer, or one is a register. */
+static enum neuron_cause move_bounced(struct trn_access *access,
+				      const struct end *dst, struct piece *to,
+				      const struct end *src, struct piece *from,
+				      uint64_t len)
+{
+	uint8_t bounce[BOUNCE_BYTES];
+	enum neuron_cause cause;
+	uint64_t done, n;
+
+	for (done = 0; done < len; done += n) {
+		n = len - done < sizeof(bounce) ? len - done : sizeof(bounce);
+		cause = piece_read(access->chip, from, bounce, n);
+		if (cause)
+			return fail(access, src, cause);
+		cause = piece_write(access->chip, to, bounce, n);
+		if (cause) {
+			access->bad_dst = true;
+			return fail(access, dst, cause);
+		}
+		from->addr += n;
+		from->loc.offset += n;
+		from->loc.ptr = from->loc.ptr ? from->loc.ptr + n : NULL;
+		to->addr += n;
+		to->loc.offset += n;
+		to->loc.ptr = to->loc.ptr ? to->loc.ptr + n : NULL;
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+/* Straight from one memory to the other: at most one of the two is the host. */
+static enum neuron_cause move_direct(struct trn_access *access,
+				     const struct end *dst,
+				     const struct piece *to,
+				     const struct end *src,
+				     const struct piece *from, uint64_t len)
+{
+	enum neuron_cause cause;
+
+	if (!to->loc.ptr || from->loc.ptr) {
+		cause = piece_write(access->chip, to, from->loc.ptr, len);
+		access->bad_dst = cause;
+		return cause ? fail(access, dst, cause) : NEURON_CAUSE_NONE;
+	}
+	cause = trn_bus_touch(&to->loc, len);
+	if (cause) {
+		access->bad_dst = true;
+		return fail(access, dst, cause);
+	}
+	cause = piece_read(access->chip, from, to->loc.ptr, len);
+	return cause ? fail(access, src, cause) : NEURON_CAUSE_NONE;
+}
+
+static bool is_direct(const struct piece *to, const struct piece *from)
+{
+	if (to->loc.ptr)
+		return from->loc.ptr || from->loc.place == TRN_PLACE_HOST;
+	return from->loc.ptr && to->loc.place == TRN_PLACE_HOST;
+}
+
+/* One side is a semaphore: one word, by way of the chip. */
+static enum neuron_cause copy_word(struct trn_access *access,
+				   const struct end *dst, const struct end *src)
+{
+	enum neuron_cause cause;
+	uint32_t word;
+
+	cause = end_read(access, src, &word, sizeof(word));
+	if (cause)
+		return cause;
+	cause = end_write(access, dst, &word, sizeof(word));
+	access->bad_dst = cause;
+	return cause;
+}
+
+enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst_addr,
+				  uint64_t src_addr, size_t len)
+{
+	struct piece to, from;
+	enum neuron_cause cause;
+	struct end dst, src;
+	uint64_t done, n;
+
+	access_begin(access);
+	cause = end_open(access, &src, src_addr, len, NEURON_WINDOW_READ);
+	if (cause)
+		return cause;
+	cause = end_open(access, &dst, dst_addr, len, NEURON_WINDOW_WRITE);
+	if (cause) {
+		access->bad_dst = true;
+		return cause;
+	}
+	if (end_is_sem(&src) || end_is_sem(&dst))
+		return copy_word(access, &dst, &src);
+
+	for (done = 0; done < len; done += n) {
+		n = len - done;
+		cause = end_piece(access, &src, done, &n, &from);
+		if (cause)
+			return cause;
+		cause = end_piece(access, &dst, done, &n, &to);
+		if (cause) {
+			access->bad_dst = true;
+			return cause;
+		}
+		access->place_src = from.loc.place;
+		access->place_dst = to.loc.place;
+		cause = is_direct(&to, &from) ?
+				move_direct(access, &dst, &to, &src, &from, n) :
+				move_bounced(access, &dst, &to, &src, &from, n);
+		if (cause)
+			return cause;
+	}
+	return NEURON_CAUSE_NONE;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Access patterns: tiles in SBUF and PSUM.
+ *
+ * A tile is resolved once for an instruction: type, partitions and bounds are
+ * checked, and all later accesses stay inside. The memory is shared between
+ * engines without locks: ordering is the program's matter (semaphores), and a
+ * program that races sees mixed bytes, never more.
+ *
+ * Source and destination of an instruction may overlap in any way: the source
+ * line of a partition is read completely before its destination line is
+ * written. (Tiles of as many partitions lie in the same ones or in disjoint
+ * ones, so nothing else can overlap.) Elements of a destination that lie on
+ * each other are written in ascending order; the last one stays.
+ */
+#ifndef TRN_AP_H
+#define TRN_AP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+#include "neuron/job.h"
+
+struct trn_core;
+
+/* Elements of a partition that one instruction may address. */
+#define TRN_TILE_MAX_SBUF	65536
+#define TRN_TILE_MAX_PSUM	4096
+
+/**
+ * struct trn_tile - a resolved access pattern
+ * @core: whose memory
+ * @base: element 0 of the first partition
+ * @stride: bytes from a partition to the next
+ * @step: bytes from an element to the next, for each free dimension
+ * @num: elements of each free dimension, [0] innermost
+ * @low, @high: bytes of a partition that are used, relative to @base
+ * @n: elements of a partition
+ * @partitions: partitions
+ * @dtype: enum neuron_dtype
+ * @size: bytes of an element
+ * @psum: in PSUM
+ * @contiguous: element i lies at @base + i * @size
+ */
+struct trn_tile {
+	struct trn_core *core;
+	uint8_t *base;
+	size_t stride;
+	ptrdiff_t step[4];
+	uint32_t num[4];
+	int64_t low;
+	int64_t high;
+	uint32_t n;
+	unsigned int partitions;
+	unsigned int dtype;
+	unsigned int size;
+	bool psum;
+	bool contiguous;
+};
+
+/*
+ * @regs: the sequencer's registers, for the offset register.
+ * Return: NEURON_CAUSE_NONE, _OPERAND (type, partitions, shape) or _ACCESS (out
+ * of the partition, unaligned).
+ */
+enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
+				 const struct neuron_ap *ap,
+				 struct trn_tile *tile);
+
+/* To be called once before a tile is written. _NONE or _HOST_LIMIT. */
+enum neuron_cause trn_tile_touch(const struct trn_tile *tile);
+
+/*
+ * True when reading @src and writing @dst in pieces, in ascending order, gives
+ * what reading the whole line first would.
+ */
+bool trn_tile_piecewise(const struct trn_tile *dst, const struct trn_tile *src);
+
+/*
+ * Elements [@first, @first + @count) of partition @p, to and from contiguous
+ * memory: converted to fp32, or as they are.
+ */
+void trn_tile_load(const struct trn_tile *tile, unsigned int p, size_t first,
+		   size_t count, float *dst);
+void trn_tile_store(const struct trn_tile *tile, unsigned int p, size_t first,
+		    size_t count, const float *src);
+void trn_tile_load_raw(const struct trn_tile *tile, unsigned int p,
+		       size_t first, size_t count, void *dst);
+void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,
+			size_t first, size_t count, const void *src);
+
+#endif /* TRN_AP_H */

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * The state of a core: memories, semaphores, sequencers; reset and scrub.
+ */
+#include <string.h>
+
+#include "trn_internal.h"
+#include "trn_mem.h"
+
+int trn_core_init(struct trn_core *core, struct trn_chip *chip,
+		  unsigned int index)
+{
+	unsigned int e;
+
+	memset(core, 0, sizeof(*core));
+	core->chip = chip;
+	core->index = index;
+	core->sbuf = trn_mem_alloc(NEURON_TPB_SBUF_SIZE);
+	core->psum = trn_mem_alloc(NEURON_TPB_PSUM_SIZE);
+	core->array = (void *)trn_mem_alloc(sizeof(*core->array));
+	if (!core->sbuf || !core->psum || !core->array)
+		goto free_memories;
+
+	pthread_mutex_init(&core->lock, NULL);
+	trn_sems_init(&core->sems);
+	trn_task_init(&core->controller, chip->pool, trn_core_run);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		trn_seq_init(&core->seq[e], core, e);
+	return 0;
+
+free_memories:
+	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_mem_free((void *)core->array, sizeof(*core->array));
+	return -1;
+}
+
+void trn_core_destroy(struct trn_core *core)
+{
+	trn_job_drop(core);
+	trn_time_core_destroy(core);
+	trn_sems_destroy(&core->sems);
+	pthread_mutex_destroy(&core->lock);
+	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_mem_free((void *)core->array, sizeof(*core->array));
+}
+
+void trn_core_scrub(struct trn_core *core)
+{
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		trn_seq_reset(&core->seq[e]);
+	trn_sems_clear(&core->sems, NULL);
+	trn_time_core_reset(core);
+	trn_mem_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_mem_discard((void *)core->array, sizeof(*core->array));
+	trn_mem_forget(core->chip, TRN_PLACE_SBUF, core->index, 0,
+		       NEURON_TPB_SBUF_SIZE);
+	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
+		       NEURON_TPB_PSUM_SIZE);
+}
+
+/* Queue @i of the 16 times 16 of the core's ring engines. */
+static struct trn_queue *core_queue(struct trn_core *core, unsigned int i)
+{
+	return trn_udma_queue(core->chip,
+			      neuron_core_dma(core->index) +
+				      i / NEURON_UDMA_QUEUES,
+			      i % NEURON_UDMA_QUEUES);
+}
+
+bool trn_core_hold_queues(struct trn_core *core)
+{
+	bool running = false;
+	unsigned int i;
+
+	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
+		running |= trn_queue_hold(core_queue(core, i));
+	return running;
+}
+
+void trn_core_reset_queues(struct trn_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
+		trn_queue_reset(core_queue(core, i));
+}
+
+void trn_core_reset_state(struct trn_core *core)
+{
+	bool resetting;
+
+	trn_job_drop(core);
+	trn_core_scrub(core);
+
+	pthread_mutex_lock(&core->lock);
+	resetting = core->reset_request;
+	core->doorbell_lo = 0;
+	core->doorbell = 0;
+	core->doorbell_rung = false;
+	core->reset_request = false;
+	atomic_store(&core->status, NEURON_CORE_IDLE);
+	pthread_mutex_unlock(&core->lock);
+	/* A core reset that has not got to its end holds the queues. */
+	if (resetting)
+		trn_core_reset_queues(core);
+	atomic_store(&core->generation, 0);
+	atomic_store(&core->progress, 0);
+	atomic_store(&core->busy_ns, 0);
+	atomic_store(&core->busy_since, 0);
+	atomic_store(&core->stale_posts, 0);
+	atomic_store(&core->violations, 0);
+	atomic_store(&core->jobs, 0);
+	atomic_store(&core->virtual_ns, 0);
+}

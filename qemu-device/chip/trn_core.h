@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * A NeuronCore: memories, semaphores, sequencers, and the job it runs.
+ */
+#ifndef TRN_CORE_H
+#define TRN_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/job.h"
+#include "neuron/regs.h"
+#include "trn_pool.h"
+#include "trn_sem.h"
+#include "trn_seq.h"
+
+struct trn_chip;
+struct trn_domain;
+struct trn_job;
+struct trn_pe_array;
+
+/**
+ * struct trn_core - one NeuronCore
+ * @controller: task that latches jobs, completes them and resets the core
+ * @lock: doorbell, reset_request, job
+ * @sbuf, @psum: the memories as the TPB window shows them (lazily backed)
+ * @generation: claim generation; posts with another one are dropped
+ */
+struct trn_core {
+	struct trn_chip *chip;
+	unsigned int index;
+	struct trn_task controller;
+	pthread_mutex_t lock;
+	uint32_t doorbell_lo;
+	uint64_t doorbell;		/* job block waiting to be latched */
+	bool doorbell_rung;
+	bool reset_request;
+	struct trn_job *job;
+	_Atomic uint32_t status;	/* enum neuron_core_status */
+	struct trn_sems sems;
+	struct trn_seq seq[NEURON_NR_ENGINES];
+	struct trn_pe_array *array;
+	uint8_t *sbuf;
+	uint8_t *psum;
+	_Atomic uint32_t generation;
+	_Atomic uint64_t progress;
+	_Atomic uint64_t busy_ns;
+	_Atomic uint64_t busy_since;	/* host clock, 0: idle */
+	_Atomic uint32_t stale_posts;
+	_Atomic uint32_t violations;
+	_Atomic uint32_t jobs;
+	_Atomic uint64_t virtual_ns;	/* device time, trn_time.c */
+	void *time_private;		/* owned by trn_time.c */
+};
+
+#endif /* TRN_CORE_H */

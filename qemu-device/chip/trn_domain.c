@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Latching a window table, and the lookup of an address in it.
+ *
+ * Everything is checked in the copy, once, so that an access needs one bounds
+ * check: wrap first, containment second, in trn_window_find() and nowhere else.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "trn_internal.h"
+#include "trn_window.h"
+
+/* The end of a range inside never carries into the window index. */
+#define WINDOW_MAX_LENGTH	NEURON_ADDR_WINDOW_OFFSET
+
+struct latch {
+	struct trn_core *core;
+	struct trn_chip *chip;
+	struct trn_domain *domain;
+	unsigned int index;		/* window being checked */
+};
+
+/* The kernel's table is wrong: say where and why. */
+static enum neuron_cause reject(const struct latch *latch, const char *why)
+{
+	trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
+		"core %u: window %u of the job's table refused: %s",
+		latch->core->index, latch->index, why);
+	return NEURON_CAUSE_JOB;
+}
+
+enum neuron_cause trn_table_read(struct trn_chip *chip, uint64_t addr,
+				 void *buf, size_t len)
+{
+	enum neuron_cause cause;
+	struct trn_loc loc;
+
+	cause = trn_bus_locate(chip, addr, &loc);
+	if (cause)
+		return cause;
+	if (loc.hops || loc.chip != chip || len > loc.len)
+		return NEURON_CAUSE_ADDRESS;
+	if (loc.place != TRN_PLACE_HOST && loc.place != TRN_PLACE_HBM)
+		return NEURON_CAUSE_ADDRESS;
+	return trn_bus_read(chip, addr, buf, len);
+}
+
+static bool place_fits(const struct latch *latch, unsigned int kind,
+		       uint64_t addr, const struct trn_loc *loc)
+{
+	const uint64_t host = latch->chip->gen->host_base;
+	bool routed = addr & NEURON_ADDR_FABRIC;
+	bool local = !routed && loc->chip == latch->chip;
+
+	switch (kind) {
+	case NEURON_WINDOW_HBM:
+		return local && loc->place == TRN_PLACE_HBM;
+	case NEURON_WINDOW_HOST:
+		return local && loc->place == TRN_PLACE_HOST &&
+		       addr == (host | (addr & (host - 1)));
+	case NEURON_WINDOW_SBUF:
+		return local && loc->place == TRN_PLACE_SBUF &&
+		       loc->index == latch->core->index;
+	case NEURON_WINDOW_PSUM:
+		return local && loc->place == TRN_PLACE_PSUM &&
+		       loc->index == latch->core->index;
+	case NEURON_WINDOW_PEER:
+		return routed && loc->chip != latch->chip &&
+		       (loc->place == TRN_PLACE_HBM ||
+			loc->place == TRN_PLACE_SBUF);
+	case NEURON_WINDOW_SEM:
+		return (local || routed) && loc->place == TRN_PLACE_SEM &&
+		       loc->offset == 0;
+	default:
+		return false;
+	}
+}
+
+static bool extents_reserve(struct trn_domain *domain, uint32_t more)
+{
+	uint32_t want = domain->nr_extents + more;
+	struct trn_extent *extents;
+	uint32_t room;
+
+	if (want <= domain->room)
+		return true;
+	room = domain->room * 2 > want ? domain->room * 2 : want;
+	extents = realloc(domain->extents, room * sizeof(*extents));
+	if (!extents)
+		return false;
+	domain->extents = extents;
+	domain->room = room;
+	return true;
+}
+
+/* Append [@addr, +@length) to @window; room has been made. */
+static enum neuron_cause add_extent(const struct latch *latch,
+				    struct trn_window *window, uint64_t addr,
+				    uint64_t length)
+{
+	struct trn_domain *domain = latch->domain;
+	unsigned int kind = window->flags & NEURON_WINDOW_KIND;
+	struct trn_loc loc;
+
+	if (!length || length > WINDOW_MAX_LENGTH - window->length)
+		return reject(latch, "an extent is empty or too long");
+	if (trn_bus_locate(latch->chip, addr, &loc))
+		return reject(latch, "an address maps to nothing");
+	if (!place_fits(latch, kind, addr, &loc))
+		return reject(latch, "an address is not of the window's kind");
+	if (kind != NEURON_WINDOW_SEM && length > loc.len)
+		return reject(latch, "an extent leaves its memory");
+
+	domain->extents[domain->nr_extents].start = window->length;
+	domain->extents[domain->nr_extents].addr = addr;
+	domain->nr_extents++;
+	window->nr_extents++;
+	window->length += length;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause add_list(const struct latch *latch,
+				  struct trn_window *window,
+				  const struct neuron_hw_window *hw)
+{
+	struct neuron_hw_extent *list;
+	enum neuron_cause cause;
+	uint32_t i;
+
+	if (!hw->nr_extents)
+		return reject(latch, "the extent list is empty");
+	if (hw->nr_extents > NEURON_MAX_EXTENTS - latch->domain->nr_extents)
+		return reject(latch, "too many extents");
+	if (!extents_reserve(latch->domain, hw->nr_extents))
+		return reject(latch, "the host is out of memory");
+	list = malloc(hw->nr_extents * sizeof(*list));
+	if (!list)
+		return reject(latch, "the host is out of memory");
+
+	cause = trn_table_read(latch->chip, hw->base, list,
+			       hw->nr_extents * sizeof(*list));
+	if (cause)
+		reject(latch, "the extent list cannot be read");
+	for (i = 0; !cause && i < hw->nr_extents; i++)
+		cause = add_extent(latch, window, list[i].addr, list[i].length);
+	free(list);
+	if (!cause && window->length != hw->length)
+		cause = reject(latch, "extents do not add up to its length");
+	return cause;
+}
+
+static enum neuron_cause check_sem(const struct latch *latch,
+				   const struct neuron_hw_window *hw)
+{
+	if (hw->flags & NEURON_WINDOW_LIST)
+		return reject(latch, "a semaphore window cannot be a list");
+	if (hw->length % 4 || hw->length / 4 > NEURON_NR_SEMAPHORES ||
+	    hw->sem_first > NEURON_NR_SEMAPHORES - hw->length / 4)
+		return reject(latch, "its semaphores do not exist");
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause latch_window(const struct latch *latch,
+				      struct trn_window *window,
+				      const struct neuron_hw_window *hw)
+{
+	unsigned int kind = hw->flags & NEURON_WINDOW_KIND;
+	enum neuron_cause cause;
+
+	if (hw->flags & ~NEURON_WINDOW_FLAGS)
+		return reject(latch, "reserved flags are set");
+	if (kind > NEURON_WINDOW_SEM)
+		return reject(latch, "unknown kind");
+	if (kind == NEURON_WINDOW_EMPTY)
+		return NEURON_CAUSE_NONE;
+	if (kind != NEURON_WINDOW_SEM && (hw->generation || hw->sem_first))
+		return reject(latch, "semaphore fields are set");
+
+	window->flags = hw->flags;
+	window->extent = latch->domain->nr_extents;
+	window->generation = hw->generation;
+	window->sem_first = hw->sem_first;
+	if (kind == NEURON_WINDOW_SEM) {
+		cause = check_sem(latch, hw);
+		if (cause)
+			return cause;
+	}
+	if (hw->flags & NEURON_WINDOW_LIST)
+		return add_list(latch, window, hw);
+	if (hw->nr_extents)
+		return reject(latch, "extents without LIST");
+	if (hw->base % 4)
+		return reject(latch, "its base is not 4-byte aligned");
+	if (latch->domain->nr_extents == NEURON_MAX_EXTENTS)
+		return reject(latch, "too many extents");
+	if (!extents_reserve(latch->domain, 1))
+		return reject(latch, "the host is out of memory");
+	return add_extent(latch, window, hw->base, hw->length);
+}
+
+static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
+{
+	struct trn_domain *domain = latch->domain;
+	struct neuron_hw_window *hw;
+	enum neuron_cause cause;
+	unsigned int i;
+
+	hw = malloc(domain->nr * sizeof(*hw));
+	if (!hw)
+		return reject(latch, "the host is out of memory");
+	cause = trn_table_read(latch->chip, table, hw, domain->nr * sizeof(*hw));
+	if (cause)
+		trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
+			"core %u: no window table at %#" PRIx64 " (%s)",
+			latch->core->index, table, trn_cause_name(cause));
+	for (i = 0; !cause && i < domain->nr; i++) {
+		latch->index = i;
+		cause = latch_window(latch, &domain->windows[i], &hw[i]);
+	}
+	free(hw);
+	return cause;
+}
+
+enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
+				   unsigned int nr, struct trn_domain **domain)
+{
+	struct latch latch = { .core = core, .chip = core->chip };
+	enum neuron_cause cause = NEURON_CAUSE_JOB;
+
+	if (nr > NEURON_MAX_WINDOWS)
+		return NEURON_CAUSE_JOB;
+	latch.domain = calloc(1, sizeof(*latch.domain));
+	if (!latch.domain)
+		return NEURON_CAUSE_JOB;
+	latch.domain->core = core;
+	latch.domain->nr = nr;
+	if (nr) {
+		latch.domain->windows =
+			calloc(nr, sizeof(*latch.domain->windows));
+		if (!latch.domain->windows)
+			goto free_domain;
+		cause = latch_table(&latch, table);
+		if (cause)
+			goto free_domain;
+	}
+	*domain = latch.domain;
+	return NEURON_CAUSE_NONE;
+
+free_domain:
+	trn_domain_free(latch.domain);
+	return cause;
+}
+
+void trn_domain_free(struct trn_domain *domain)
+{
+	if (!domain)
+		return;
+	free(domain->windows);
+	free(domain->extents);
+	free(domain);
+}
+
+enum neuron_cause trn_window_find(const struct trn_domain *domain,
+				  uint64_t addr, uint64_t len, uint32_t rights,
+				  const struct trn_window **found,
+				  uint64_t *offset)
+{
+	uint64_t index = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
+	uint64_t first = addr & NEURON_ADDR_WINDOW_OFFSET;
+	const struct trn_window *window;
+
+	if (!(addr & NEURON_ADDR_WINDOW) || index >= domain->nr)
+		return NEURON_CAUSE_WINDOW;
+	window = &domain->windows[index];
+	/* An empty window has length 0, so nothing is inside. */
+	if (len > window->length || first > window->length - len ||
+	    !window->length)
+		return NEURON_CAUSE_WINDOW;
+	if ((window->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_SEM &&
+	    (len != 4 || first % 4))
+		return NEURON_CAUSE_WINDOW;
+	if ((window->flags & rights) != rights)
+		return NEURON_CAUSE_RIGHTS;
+	*found = window;
+	*offset = first;
+	return NEURON_CAUSE_NONE;
+}
+
+uint64_t trn_window_piece(const struct trn_domain *domain,
+			  const struct trn_window *window, uint64_t offset,
+			  uint64_t *len)
+{
+	const struct trn_extent *extents = &domain->extents[window->extent];
+	uint32_t lo = 0, hi = window->nr_extents, mid;
+	uint64_t end;
+
+	/* The last extent that starts at or before @offset. */
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (extents[mid].start <= offset)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	end = lo + 1 < window->nr_extents ? extents[lo + 1].start :
+					    window->length;
+	if (*len > end - offset)
+		*len = end - offset;
+	return extents[lo].addr + (offset - extents[lo].start);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * A domain: the latched window table of one job, and access through it.
+ */
+#ifndef TRN_DOMAIN_H
+#define TRN_DOMAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/job.h"
+#include "neuron/window.h"
+
+struct trn_chip;
+struct trn_core;
+struct trn_domain;
+
+/*
+ * Copy and check a table of @nr windows at plain address @table.
+ * Return: NEURON_CAUSE_NONE with *@domain, or _JOB, _HOST, _ADDRESS.
+ */
+enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
+				   unsigned int nr, struct trn_domain **domain);
+void trn_domain_free(struct trn_domain *domain);
+
+/**
+ * struct trn_post - a semaphore post that an access made
+ * @core: where it landed, NULL: the access was no post (or was dropped)
+ */
+struct trn_post {
+	struct trn_core *core;
+	unsigned int sem;
+	int32_t delta;
+};
+
+struct trn_access;
+
+/*
+ * Called just before a post is made, with access->post and ->hops filled in: the
+ * one that it wakes may have its device time worked out at once.
+ */
+typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
+
+/**
+ * struct trn_access - who accesses memory, and what came of it
+ * @chip: the chip that executes
+ * @domain: NULL: domain 0, plain and routed addresses
+ * @posting: may be NULL; called with @posting_arg
+ * @hops: out: most links crossed by the last copy
+ * @place_src, @place_dst: out: enum trn_place of the last copy's ends
+ * @bad_addr: out: address that failed, as the program wrote it
+ * @bad_dst: out: that address is the destination's
+ * @post: out: the post that the last copy or write made, if any
+ */
+struct trn_access {
+	struct trn_chip *chip;
+	const struct trn_domain *domain;
+	trn_posting_fn posting;
+	void *posting_arg;
+	unsigned int hops;
+	unsigned int place_src;
+	unsigned int place_dst;
+	uint64_t bad_addr;
+	bool bad_dst;
+	struct trn_post post;
+};
+
+/*
+ * Read, write, copy through the domain; any length, any alignment, any number
+ * of extents. Nothing outside a window is touched; on failure a prefix may
+ * have been written.
+ */
+enum neuron_cause trn_access_read(struct trn_access *access, uint64_t addr,
+				  void *buf, size_t len);
+enum neuron_cause trn_access_write(struct trn_access *access, uint64_t addr,
+				   const void *buf, size_t len);
+enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst,
+				  uint64_t src, size_t len);
+
+#endif /* TRN_DOMAIN_H */

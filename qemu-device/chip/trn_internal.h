@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * struct trn_chip and what its parts share.
+ */
+#ifndef TRN_INTERNAL_H
+#define TRN_INTERNAL_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/generation.h"
+#include "trn_bus.h"
+#include "trn_chip.h"
+#include "trn_core.h"
+#include "trn_job.h"
+#include "trn_udma.h"
+
+struct trn_bar_map;
+struct trn_regfile;
+
+/**
+ * struct trn_irq_state - causes, masks and vectors of the control block
+ * @lock: all fields
+ */
+struct trn_irq_state {
+	pthread_mutex_t lock;
+	uint32_t cause, mask, vector;
+	uint32_t core_cause[NEURON_MAX_CORES];
+	uint32_t core_mask[NEURON_MAX_CORES];
+	uint32_t core_vector[NEURON_MAX_CORES];
+	uint32_t dma_cause[NEURON_MAX_DMA_ENGINES];
+	uint32_t dma_mask[NEURON_MAX_DMA_ENGINES];
+	uint32_t dma_vector[NEURON_MAX_DMA_ENGINES];
+};
+
+/**
+ * struct trn_discard - the discard operation of the control block
+ * @lock: addr, len, done; they do not change while @go is set but for @done
+ * @done: bytes already discarded
+ */
+struct trn_discard {
+	struct trn_task task;
+	pthread_mutex_t lock;
+	uint64_t addr, len, done;
+	_Atomic uint32_t go;
+};
+
+/**
+ * struct trn_controller - chip-wide state machine: device reset, link changes
+ * @lock: @stopped, and @reset together with trn_chip.stopping
+ * @stopped: the host holds the chip (trn_chip_stop)
+ * @reset: a device reset waits for quiet
+ * @reset_map: cores of the newest reset of single cores
+ */
+struct trn_controller {
+	struct trn_task task;
+	pthread_mutex_t lock;
+	bool stopped;
+	_Atomic bool reset;
+	_Atomic bool links_changed;
+	_Atomic uint32_t reset_map;
+};
+
+/* Lines that a guest can cause are limited to some per second. */
+struct trn_log_limit {
+	pthread_mutex_t lock;		/* all fields */
+	uint64_t since_ns;
+	unsigned int lines;
+	unsigned int dropped;
+};
+
+struct trn_chip {
+	const struct neuron_gen *gen;
+	const struct trn_port *port;
+	void *opaque;
+	struct trn_pool *pool;
+	struct trn_fabric *fabric;
+	struct trn_chip_config config;
+	uint64_t hbm_size;		/* populated bytes of a stack */
+	uint8_t *hbm[NEURON_MAX_HBM];
+	void *touched;			/* host-memory accounting, trn_mem.c */
+	struct trn_core core[NEURON_MAX_CORES];
+	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
+	struct trn_irq_state irq;
+	struct trn_discard discard;
+	struct trn_controller controller;
+	struct trn_log_limit log_limit;
+	struct trn_bar_map *bar_map;	/* BAR0 regions, trn_bar.c */
+	struct trn_regfile *regfile;	/* registers that only read back */
+	uint64_t grace;			/* pool epoch after detaching, or 0 */
+	_Atomic bool stopping;		/* actors return to idle at a boundary */
+};
+
+void trn_log(struct trn_chip *chip, enum trn_log_level level,
+	     const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Set cause bits; an edge is raised when an unmasked bit becomes set. */
+void trn_irq_core(struct trn_chip *chip, unsigned int core, uint32_t cause);
+void trn_irq_mgmt(struct trn_chip *chip, uint32_t cause);
+void trn_irq_dma(struct trn_chip *chip, unsigned int engine, uint32_t cause);
+
+const char *trn_cause_name(enum neuron_cause cause);
+uint64_t trn_host_ns(void);		/* monotonic clock of the host */
+
+/* trn_mem.c: lazily backed memory, discard, accounting. */
+uint8_t *trn_mem_alloc(uint64_t size);
+void trn_mem_free(uint8_t *mem, uint64_t size);
+void trn_mem_discard(uint8_t *mem, uint64_t size);
+
+#endif /* TRN_INTERNAL_H */

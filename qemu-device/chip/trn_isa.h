@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The instruction table: what each opcode is called, who runs it, which fields
+ * it uses, how it is written and what it costs. One table serves the chip's
+ * decoder and validator, the assembler, the disassembler and the manual
+ * (Documentation/hardware/isa.rst).
+ *
+ * To add an instruction: its opcode in uapi/neuron/isa.h, a row in trn_isa.c,
+ * its case in the trn_exec_*.c file of its unit, its section in the manual.
+ *
+ * Pure functions over constant tables; any thread.
+ */
+#ifndef TRN_ISA_H
+#define TRN_ISA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+#include "neuron/job.h"
+
+/* Fields of struct neuron_inst that an instruction may use. */
+#define TRN_FIELD_OP0		NEURON_BIT(0)
+#define TRN_FIELD_OP1		NEURON_BIT(1)
+#define TRN_FIELD_DST		NEURON_BIT(2)
+#define TRN_FIELD_SRC0		NEURON_BIT(3)
+#define TRN_FIELD_SRC1		NEURON_BIT(4)
+#define TRN_FIELD_IMM0		NEURON_BIT(5)
+#define TRN_FIELD_IMM1		NEURON_BIT(6)
+#define TRN_FIELD_REG(i)	NEURON_BIT(8 + (i))
+#define TRN_FIELD_ADDR		NEURON_BIT(12)
+
+/* The execution unit that carries the instruction out. */
+enum trn_unit {
+	TRN_UNIT_SEQUENCER,	/* trn_exec_seq.c, every engine */
+	TRN_UNIT_TENSOR,	/* trn_exec_tensor.c */
+	TRN_UNIT_VECTOR,	/* trn_exec_vector.c */
+	TRN_UNIT_SCALAR,	/* trn_exec_scalar.c */
+};
+
+/* Cost formulas, trn_cost.c; N: elements of a partition. */
+enum trn_cost {
+	TRN_COST_ISSUE,		/* sequencer only */
+	TRN_COST_LOAD,		/* stationary operand */
+	TRN_COST_MATMUL,
+	TRN_COST_ONE_TILE,	/* ~ N */
+	TRN_COST_TWO_TILES,	/* ~ 2N */
+	TRN_COST_REDUCE,	/* ~ N of the source */
+};
+
+/* What op0 or op1 holds. */
+enum trn_op_kind {
+	TRN_OP_NONE,
+	TRN_OP_ALU,		/* any operator but bypass */
+	TRN_OP_ALU_OR_BYPASS,
+	TRN_OP_INTEGER,		/* an operator of REG_ALU */
+	TRN_OP_COMPARE,		/* a comparison, or bypass */
+	TRN_OP_ACT,		/* an activation function */
+};
+
+/*
+ * Operands in the order in which they are written, and the fields that hold
+ * them. An operand that is absent uses no field.
+ */
+enum trn_operand {
+	TRN_OPD_NONE,
+	TRN_OPD_DST,		/* tile: dst */
+	TRN_OPD_SRC0,		/* tile: src0 */
+	TRN_OPD_SRC1,		/* tile: src1 */
+	TRN_OPD_SCALAR0,	/* imm0; with SRC1_COLUMN a tile: src1 */
+	TRN_OPD_FLOAT1,		/* imm1; absent when op1 is bypass */
+				/* (these two: integers for a bitwise operator) */
+	TRN_OPD_SCALE,		/* float: imm0 */
+	TRN_OPD_BIAS,		/* float: imm1; with SRC1_COLUMN a tile: src1 */
+	TRN_OPD_FILL,		/* imm0: float or integer as the type of dst */
+	TRN_OPD_TAG,		/* unsigned, hexadecimal: imm0 */
+	TRN_OPD_COUNT0,		/* unsigned: imm0 */
+	TRN_OPD_COUNT1,		/* unsigned: imm1 */
+	TRN_OPD_INT0,		/* signed: imm0 */
+	TRN_OPD_REG0,		/* register: reg[0] */
+	TRN_OPD_REG1,		/* register: reg[1] */
+	TRN_OPD_VALUE2,		/* register: reg[2]; with IMM an integer: imm0 */
+	TRN_OPD_COMPARE0,	/* register: reg[0]; absent when op0 is bypass */
+	TRN_OPD_COMPARE1,	/* reg[1] or, with IMM, imm0; absent as above */
+	TRN_OPD_TARGET,		/* instruction index: addr */
+	TRN_OPD_MEMORY,		/* address: addr, and register reg[1] when not 0 */
+	TRN_OPD_QUEUE,		/* queue index: reg[0] | reg[1] << 8 */
+};
+
+#define TRN_ISA_OPERANDS	4
+
+/**
+ * struct trn_isa - one instruction
+ * @opcode: enum neuron_opcode
+ * @unit: enum trn_unit
+ * @engines: bit mask by enum neuron_engine
+ * @flags: NEURON_INST_* that may be set
+ * @cost: enum trn_cost
+ * @op: enum trn_op_kind of op0 and op1
+ * @operand: enum trn_operand as written, then TRN_OPD_NONE
+ * @name: mnemonic
+ */
+struct trn_isa {
+	uint8_t opcode;
+	uint8_t unit;
+	uint8_t engines;
+	uint8_t flags;
+	uint8_t cost;
+	uint8_t op[2];
+	uint8_t operand[TRN_ISA_OPERANDS];
+	const char *name;
+};
+
+/* The row of @opcode, or NULL. */
+const struct trn_isa *trn_isa_lookup(unsigned int opcode);
+/* The row of a mnemonic of @len bytes, or NULL. */
+const struct trn_isa *trn_isa_find(const char *name, size_t len);
+/* Row @i, or NULL past the last one: to walk the table. */
+const struct trn_isa *trn_isa_row(size_t i);
+
+/* TRN_FIELD_* that @operand occupies in @inst, given its flags and operators. */
+unsigned int trn_isa_operand_fields(enum trn_operand operand,
+				    const struct neuron_inst *inst);
+
+/**
+ * trn_isa_check() - all that can be said without a chip
+ *
+ * Known opcode and right engine (@engine NEURON_NR_ENGINES: any), known flags,
+ * operators and types, registers that exist, unused fields zero. Shapes, types
+ * in combination, addresses and ownership are checked when it executes.
+ *
+ * Return: NEURON_CAUSE_NONE, _OPCODE, _OPERAND or _SEMAPHORE.
+ */
+enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
+				unsigned int engine);
+
+/* Enough for every instruction, with the terminating zero. */
+#define TRN_ISA_TEXT_MAX	512
+
+/**
+ * trn_isa_format() - write @inst in assembler syntax, without a newline
+ * @buf: gets at most @size bytes, always terminated when @size is not 0
+ *
+ * What trn_isa_check() refuses is written as an .inst directive.
+ *
+ * Return: characters of the whole text, as snprintf() does.
+ */
+size_t trn_isa_format(char *buf, size_t size, const struct neuron_inst *inst);
+
+/*
+ * Names and values. A name is NULL and a value negative when there is none.
+ * @len: bytes of the name, which needs no terminator.
+ */
+const char *trn_isa_alu_name(unsigned int op);
+int trn_isa_alu_value(const char *name, size_t len);
+const char *trn_isa_act_name(unsigned int func);
+int trn_isa_act_value(const char *name, size_t len);
+const char *trn_isa_dtype_name(unsigned int dtype);
+int trn_isa_dtype_value(const char *name, size_t len);
+const char *trn_isa_engine_name(unsigned int engine);
+int trn_isa_engine_value(const char *name, size_t len);
+/* NEURON_INST_ACCUMULATE, _REVERSE0, _REVERSE1 and _NEGATE: one bit each. */
+const char *trn_isa_modifier_name(unsigned int flag);
+int trn_isa_modifier_value(const char *name, size_t len);
+
+/* Operators of REG_ALU, comparisons of BRANCH. */
+bool trn_isa_alu_is_integer(unsigned int op);
+bool trn_isa_alu_is_compare(unsigned int op);
+/* Operators whose immediates (imm0 of op0, imm1 of op1) are integers. */
+bool trn_isa_alu_is_bitwise(unsigned int op);
+
+/* True when values of @dtype in imm0 (MEMSET) are written as a float. */
+bool trn_isa_dtype_is_float(unsigned int dtype);
+
+#endif /* TRN_ISA_H */

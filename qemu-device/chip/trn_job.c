@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * A job and its core's controller: start, faults, completion, core reset.
+ *
+ * Only the controller starts, completes and frees jobs and resets the core, and
+ * a task never runs twice at a time, so its steps need no lock against each
+ * other. core->lock guards what doorbells and readers share with it.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "trn_internal.h"
+#include "trn_latch.h"
+#include "trn_mem.h"
+
+#define NOTIFY_PHASE		NEURON_BIT(31)
+#define NOTIFY_ENGINE		NEURON_MASK(26, 24)
+#define NOTIFY_PC		NEURON_MASK(23, 0)
+
+void trn_job_get(struct trn_job *job)
+{
+	atomic_fetch_add(&job->refs, 1);
+}
+
+void trn_job_put(struct trn_job *job)
+{
+	struct trn_core *core = job->core;
+
+	/* The controller may free the job as soon as the count is 0. */
+	if (atomic_fetch_sub(&job->refs, 1) == 1)
+		trn_task_kick(&core->controller);
+}
+
+void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
+{
+	struct trn_core *core = job->core;
+	unsigned int i;
+
+	if (atomic_exchange(&job->faulted, true))
+		return;
+	job->fault = *fault;
+	atomic_store(&job->stop, true);
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		trn_task_kick(&core->seq[i].task);
+	for (i = 0; i < job->nr_queues; i++)
+		trn_task_kick(&job->queues[i]->task);
+}
+
+bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem)
+{
+	return sem < NEURON_NR_SEMAPHORES &&
+	       job->block.sem_own[sem / 64] >> (sem % 64) & 1;
+}
+
+/* Entry @n of the stream: its address, and its phase by the lap. */
+static uint64_t notify_addr(const struct trn_job *job, uint64_t n)
+{
+	return job->block.notify_addr +
+	       n * sizeof(struct neuron_hw_notify) %
+		       job->block.notify_size;
+}
+
+static uint32_t notify_phase(const struct trn_job *job, uint64_t n)
+{
+	uint64_t lap = n * sizeof(struct neuron_hw_notify) /
+		       job->block.notify_size;
+
+	return lap & 1 ? 0 : NOTIFY_PHASE;
+}
+
+enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
+				 uint32_t tag, uint32_t pc)
+{
+	struct trn_access access = {
+		.chip = job->core->chip,
+		.domain = job->domain,
+	};
+	struct neuron_hw_notify entry = { .tag = tag };
+	enum neuron_cause cause;
+	uint32_t n;
+
+	if (!job->block.notify_size)
+		return NEURON_CAUSE_NONE;
+	n = atomic_fetch_add(&job->notify_count, 1);
+	entry.source = notify_phase(job, n) | NEURON_PUT(NOTIFY_ENGINE, actor) |
+		       NEURON_PUT(NOTIFY_PC, pc);
+	cause = trn_access_write(&access, notify_addr(job, n), &entry,
+				 sizeof(entry));
+	if (!cause)
+		trn_time_stamp(job->timeline, actor, n);
+	return cause;
+}
+
+/* The replay found the time of notification @cookie. */
+static void notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
+{
+	struct trn_job *job = arg;
+	struct trn_access access = {
+		.chip = job->core->chip,
+		.domain = job->domain,
+	};
+	uint64_t kept = job->block.notify_size /
+			sizeof(struct neuron_hw_notify);
+
+	if (cookie + kept < atomic_load(&job->notify_count))
+		return;		/* a later lap has overwritten it */
+	trn_access_write(&access,
+			 notify_addr(job, cookie) +
+				 offsetof(struct neuron_hw_notify, time_ns),
+			 &time_ns, sizeof(time_ns));
+}
+
+void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
+{
+	bool refused;
+
+	pthread_mutex_lock(&core->lock);
+	refused = core->job || core->doorbell_rung || core->reset_request;
+	if (!refused) {
+		core->doorbell = job_block;
+		core->doorbell_rung = true;
+		atomic_store(&core->status, NEURON_CORE_RUNNING);
+	}
+	pthread_mutex_unlock(&core->lock);
+
+	if (!refused) {
+		trn_task_kick(&core->controller);
+		return;
+	}
+	trn_log(core->chip, TRN_LOG_GUEST_ERROR,
+		"core %u: doorbell refused: the core is busy or in reset",
+		core->index);
+	trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_REFUSED);
+}
+
+void trn_core_reset(struct trn_core *core)
+{
+	pthread_mutex_lock(&core->lock);
+	core->reset_request = true;
+	atomic_store(&core->status, NEURON_CORE_RESETTING);
+	pthread_mutex_unlock(&core->lock);
+	trn_task_kick(&core->controller);
+}
+
+/* What @status says when nothing is going on; under core->lock. */
+static void set_idle(struct trn_core *core)
+{
+	if (!core->job && !core->doorbell_rung && !core->reset_request)
+		atomic_store(&core->status, NEURON_CORE_IDLE);
+}
+
+/*
+ * Write the record, its status last: a reader that finds a status finds the
+ * rest as well. False: the address is not memory (any more).
+ */
+static bool write_record(struct trn_core *core, uint64_t addr,
+			 const struct neuron_hw_completion *record)
+{
+	const size_t at = offsetof(struct neuron_hw_completion, status);
+	struct neuron_hw_completion body = *record;
+	enum neuron_cause cause;
+
+	body.status = NEURON_JOB_NONE;
+	cause = trn_bus_write(core->chip, addr, &body, sizeof(body));
+#ifndef __SANITIZE_THREAD__	/* which cannot follow fences */
+	atomic_thread_fence(memory_order_release);
+#endif
+	if (!cause)
+		cause = trn_bus_write(core->chip, addr + at, &record->status,
+				      sizeof(record->status));
+	if (cause)
+		trn_log(core->chip, TRN_LOG_GUEST_ERROR,
+			"core %u: no completion record at %#" PRIx64 " (%s)",
+			core->index, addr, trn_cause_name(cause));
+	return !cause;
+}
+
+/* The end of a job, or of a block that never became one. */
+static void post_record(struct trn_core *core, uint64_t addr,
+			const struct neuron_hw_completion *record)
+{
+	uint32_t cause = NEURON_CORE_CAUSE_DONE;
+
+	if (!write_record(core, addr, record))
+		cause = NEURON_CORE_CAUSE_REFUSED;
+	atomic_fetch_add(&core->jobs, 1);
+	pthread_mutex_lock(&core->lock);
+	set_idle(core);
+	pthread_mutex_unlock(&core->lock);
+	trn_irq_core(core->chip, core->index, cause);
+}
+
+/* All actors have halted; descriptors that no packet used are an error. */
+static void check_drained(struct trn_job *job)
+{
+	struct trn_fault fault;
+	unsigned int i;
+
+	for (i = 0; i < job->nr_queues && !atomic_load(&job->faulted); i++) {
+		if (!trn_queue_has_left(job->queues[i], &fault))
+			continue;
+		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
+			"core %u: DMA engine %u queue %u has descriptors left that make no packet",
+			job->core->index, job->queues[i]->engine,
+			job->queues[i]->index);
+		trn_job_fail(job, &fault);
+	}
+}
+
+static void fill_record(struct trn_job *job,
+			struct neuron_hw_completion *record)
+{
+	const struct trn_fault *fault = &job->fault;
+	uint64_t start = 0, end = 0;
+
+	trn_time_replay(job->timeline, &start, &end, notify_stamp, job);
+	*record = (struct neuron_hw_completion){
+		.job_id = job->block.job_id,
+		.status = NEURON_JOB_OK,
+		.start_ns = start,
+		.end_ns = end,
+		.instructions = atomic_load(&job->instructions),
+		.dma_bytes = atomic_load(&job->dma_bytes),
+	};
+	if (!atomic_load(&job->faulted))
+		return;
+	record->status = fault->cause == NEURON_CAUSE_RESET ?
+				 NEURON_JOB_ABORTED :
+				 NEURON_JOB_ERROR;
+	record->cause = (uint16_t)fault->cause;
+	record->source = fault->source;
+	record->queue = fault->queue;
+	record->addr = fault->addr;
+	record->pc = fault->pc;
+}
+
+static void unbind_queues(struct trn_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->nr_queues; i++)
+		trn_queue_unbind(job->queues[i]);
+}
+
+static void account_busy(struct trn_core *core)
+{
+	uint64_t since = atomic_exchange(&core->busy_since, 0);
+
+	if (since)
+		atomic_fetch_add(&core->busy_ns, trn_host_ns() - since);
+}
+
+/* The last reference is gone: everything is quiet and all writes have landed. */
+static void job_complete(struct trn_core *core, struct trn_job *job)
+{
+	uint64_t addr = job->block.completion;
+	struct neuron_hw_completion record;
+
+	check_drained(job);
+	unbind_queues(job);
+	fill_record(job, &record);
+	account_busy(core);
+
+	/* From here on a doorbell is welcome: the record's reader may ring it. */
+	pthread_mutex_lock(&core->lock);
+	core->job = NULL;
+	pthread_mutex_unlock(&core->lock);
+	trn_job_free(job);
+	post_record(core, addr, &record);
+}
+
+static const struct trn_fault reset_fault = {
+	.cause = NEURON_CAUSE_RESET,
+	.source = NEURON_SOURCE_JOB,
+};
+
+static void start_engines(struct trn_core *core, struct trn_job *job)
+{
+	const struct neuron_hw_start *start;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		start = &job->block.start[i];
+		if (!start->count)
+			continue;
+		trn_job_get(job);
+		trn_seq_start(&core->seq[i], start);
+	}
+}
+
+static void job_start(struct trn_core *core, struct trn_job *job)
+{
+	uint64_t clear[4];
+	unsigned int i;
+	bool reset;
+
+	memcpy(clear, job->block.sem_clear, sizeof(clear));
+	job->timeline = trn_timeline_new(core, job->nr_queues);
+	trn_sems_clear(&core->sems, clear);
+	trn_time_begin(job->timeline, clear);
+	for (i = 0; i < job->nr_queues; i++)
+		trn_queue_bind(job->queues[i], job, &job->queue_table[i],
+			       TRN_ACTOR_QUEUE + i);
+	atomic_store(&core->busy_since, trn_host_ns());
+
+	pthread_mutex_lock(&core->lock);
+	core->job = job;
+	core->doorbell_rung = false;
+	reset = core->reset_request;
+	pthread_mutex_unlock(&core->lock);
+	if (reset)
+		trn_job_fail(job, &reset_fault);
+	else
+		start_engines(core, job);
+	trn_job_put(job);
+}
+
+/* No job comes of the doorbell; the caller says so to software. */
+static void doorbell_done(struct trn_core *core)
+{
+	pthread_mutex_lock(&core->lock);
+	core->doorbell_rung = false;
+	set_idle(core);
+	pthread_mutex_unlock(&core->lock);
+}
+
+static void step_doorbell(struct trn_core *core)
+{
+	struct neuron_hw_completion record = { .status = NEURON_JOB_ERROR };
+	struct neuron_hw_job block;
+	enum neuron_cause cause;
+	struct trn_job *job;
+	uint64_t addr;
+	bool rung;
+
+	pthread_mutex_lock(&core->lock);
+	rung = core->doorbell_rung;
+	addr = core->doorbell;
+	pthread_mutex_unlock(&core->lock);
+	if (!rung || core->job)
+		return;
+
+	if (!trn_latch_block(core, addr, &block)) {
+		doorbell_done(core);
+		trn_irq_core(core->chip, core->index,
+			     NEURON_CORE_CAUSE_REFUSED);
+		return;
+	}
+	cause = trn_latch_job(core, &block, &job);
+	if (!cause) {
+		job_start(core, job);
+		return;
+	}
+	record.job_id = block.job_id;
+	record.cause = (uint16_t)cause;
+	record.source = NEURON_SOURCE_JOB;
+	pthread_mutex_lock(&core->lock);
+	core->doorbell_rung = false;
+	pthread_mutex_unlock(&core->lock);
+	post_record(core, block.completion, &record);
+}
+
+static void step_reset(struct trn_core *core)
+{
+	bool wanted;
+
+	pthread_mutex_lock(&core->lock);
+	wanted = core->reset_request;
+	pthread_mutex_unlock(&core->lock);
+	if (!wanted)
+		return;
+	if (core->job) {
+		/* Its completion brings us back. */
+		trn_job_fail(core->job, &reset_fault);
+		return;
+	}
+	if (trn_core_hold_queues(core))
+		return;			/* the last one to end brings us back */
+	trn_core_scrub(core);
+	trn_core_reset_queues(core);
+
+	pthread_mutex_lock(&core->lock);
+	core->reset_request = false;
+	set_idle(core);
+	pthread_mutex_unlock(&core->lock);
+	trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_RESET);
+}
+
+enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
+{
+	struct trn_core *core = (struct trn_core *)((char *)task -
+				offsetof(struct trn_core, controller));
+
+	(void)budget;
+	if (atomic_load(&core->chip->stopping))
+		return TRN_RUN_IDLE;
+	if (core->job && !atomic_load(&core->job->refs))
+		job_complete(core, core->job);
+	step_doorbell(core);
+	step_reset(core);
+	return TRN_RUN_IDLE;
+}
+
+void trn_job_drop(struct trn_core *core)
+{
+	struct trn_job *job = core->job;
+
+	if (!job)
+		return;
+	if (core->chip->queues)
+		unbind_queues(job);
+	pthread_mutex_lock(&core->lock);
+	core->job = NULL;
+	pthread_mutex_unlock(&core->lock);
+	trn_job_free(job);
+}
+
+/* A doorbell that no controller has seen yet. */
+static bool unseen_doorbell(struct trn_core *core, struct neuron_hw_job *block)
+{
+	uint64_t addr;
+	bool rung;
+
+	pthread_mutex_lock(&core->lock);
+	rung = core->doorbell_rung;
+	addr = core->doorbell;
+	pthread_mutex_unlock(&core->lock);
+	return rung && trn_latch_block(core, addr, block);
+}
+
+void trn_job_abort(struct trn_core *core)
+{
+	struct neuron_hw_completion record = {
+		.status = NEURON_JOB_ABORTED,
+		.cause = NEURON_CAUSE_RESET,
+		.source = NEURON_SOURCE_JOB,
+	};
+	struct trn_job *job = core->job;
+	struct neuron_hw_job block;
+
+	if (job) {
+		/* Nothing runs, so nobody has to be told to stop. */
+		if (!atomic_exchange(&job->faulted, true))
+			job->fault = reset_fault;
+		fill_record(job, &record);
+		block = job->block;
+	} else if (unseen_doorbell(core, &block)) {
+		record.job_id = block.job_id;
+	} else {
+		return;
+	}
+	write_record(core, block.completion, &record);
+	trn_job_drop(core);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * A job: from the doorbell to the completion record.
+ *
+ * Each started sequencer and each busy queue holds a reference. When the last
+ * one is dropped the core's controller writes the completion record, raises the
+ * interrupt and frees the job. The first error wins, stops the other actors,
+ * and the same path completes the job with it.
+ */
+#ifndef TRN_JOB_H
+#define TRN_JOB_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/job.h"
+#include "trn_domain.h"
+#include "trn_pool.h"
+#include "trn_time.h"
+
+struct trn_core;
+struct trn_queue;
+
+struct trn_fault {
+	enum neuron_cause cause;
+	uint16_t source;
+	uint16_t queue;
+	uint32_t pc;
+	uint64_t addr;
+};
+
+struct trn_job {
+	struct trn_core *core;
+	struct neuron_hw_job block;	/* as latched, host byte order is LE */
+	struct trn_domain *domain;
+	struct trn_queue **queues;
+	struct neuron_hw_job_queue *queue_table;	/* as latched */
+	unsigned int nr_queues;
+	struct trn_timeline *timeline;
+	_Atomic uint32_t refs;
+	_Atomic bool stop;		/* actors halt at their next boundary */
+	_Atomic bool faulted;
+	struct trn_fault fault;		/* valid once stop is set by a fault */
+	_Atomic uint64_t instructions;
+	_Atomic uint64_t dma_bytes;
+	_Atomic uint32_t notify_count;
+};
+
+int trn_core_init(struct trn_core *core, struct trn_chip *chip,
+		  unsigned int index);
+void trn_core_destroy(struct trn_core *core);
+/* Chip reset: everything to its reset state; the core is quiet. */
+void trn_core_reset_state(struct trn_core *core);
+
+/*
+ * Back to zero: sequencers, semaphores, events, memories, array. Nothing of the
+ * core runs; counters, generation and queues stay.
+ */
+void trn_core_scrub(struct trn_core *core);
+/*
+ * The queues of the core's ring engines. Hold: start no run until they are reset;
+ * true while one is still under way, whose end kicks the controller.
+ */
+bool trn_core_hold_queues(struct trn_core *core);
+void trn_core_reset_queues(struct trn_core *core);
+/* The controller's task function. */
+enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget);
+
+/* Control-block writes: the job block's address, a core reset. */
+void trn_core_doorbell(struct trn_core *core, uint64_t job_block);
+void trn_core_reset(struct trn_core *core);
+
+/* Forget the core's job without a record; the chip is stopped and quiet. */
+void trn_job_drop(struct trn_core *core);
+/*
+ * The same for a reset of the chip that its software asked for: the record says
+ * ABORTED. No interrupt, because interrupts are about to be reset as well.
+ */
+void trn_job_abort(struct trn_core *core);
+
+void trn_job_get(struct trn_job *job);
+void trn_job_put(struct trn_job *job);
+
+/* Record the first fault, stop and kick every actor of the job. */
+void trn_job_fail(struct trn_job *job, const struct trn_fault *fault);
+
+/* May instructions of this job use semaphore @sem? */
+bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem);
+
+/* Append to the notification stream; the stamp is filled in at completion. */
+enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
+				 uint32_t tag, uint32_t pc);
+
+#endif /* TRN_JOB_H */

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+#include "trn_mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "trn_internal.h"
+
+#define SBUF_EXTENTS	(NEURON_TPB_SBUF_SIZE >> TRN_EXTENT_SHIFT)
+#define PSUM_EXTENTS	(NEURON_TPB_PSUM_SIZE >> TRN_EXTENT_SHIFT)
+#define CORE_EXTENTS	(SBUF_EXTENTS + PSUM_EXTENTS)
+
+_Static_assert(PSUM_EXTENTS > 0, "PSUM fills whole extents");
+
+/**
+ * struct trn_touched - bits in the order HBM stacks, then cores
+ * @limit: most bytes, 0: none
+ */
+struct trn_touched {
+	uint64_t limit;
+	uint64_t hbm_extents;
+	size_t words;
+	_Atomic uint64_t used;
+	_Atomic uint64_t bits[];
+};
+
+uint8_t *trn_mem_alloc(uint64_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+void trn_mem_free(uint8_t *mem, uint64_t size)
+{
+	if (mem)
+		munmap(mem, size);
+}
+
+void trn_mem_discard(uint8_t *mem, uint64_t size)
+{
+	/* Locked memory cannot be given back. */
+	if (madvise(mem, size, MADV_DONTNEED))
+		memset(mem, 0, size);
+}
+
+int trn_mem_init(struct trn_chip *chip)
+{
+	uint64_t stack = (chip->hbm_size + TRN_EXTENT - 1) >> TRN_EXTENT_SHIFT;
+	uint64_t extents = stack * chip->gen->nr_hbm +
+			   (uint64_t)chip->gen->nr_cores * CORE_EXTENTS;
+	size_t words = (size_t)(extents + 63) / 64;
+	struct trn_touched *t = calloc(1, sizeof(*t) + words * sizeof(*t->bits));
+
+	if (!t)
+		return -1;
+	t->limit = chip->config.host_limit;
+	t->hbm_extents = stack;
+	t->words = words;
+	chip->touched = t;
+	return 0;
+}
+
+void trn_mem_destroy(struct trn_chip *chip)
+{
+	free(chip->touched);
+	chip->touched = NULL;
+}
+
+/* Bit of the first extent of a region. */
+static uint64_t first_extent(const struct trn_chip *chip, enum trn_place place,
+			     unsigned int index)
+{
+	const struct trn_touched *t = chip->touched;
+
+	if (place == TRN_PLACE_HBM)
+		return index * t->hbm_extents;
+	return chip->gen->nr_hbm * t->hbm_extents + index * CORE_EXTENTS +
+	       (place == TRN_PLACE_PSUM ? SBUF_EXTENTS : 0);
+}
+
+static enum neuron_cause touch_extent(struct trn_touched *t, uint64_t extent)
+{
+	_Atomic uint64_t *word = &t->bits[extent / 64];
+	uint64_t bit = 1ull << extent % 64;
+	uint64_t used;
+
+	if (atomic_load_explicit(word, memory_order_relaxed) & bit)
+		return NEURON_CAUSE_NONE;
+	used = atomic_fetch_add(&t->used, TRN_EXTENT) + TRN_EXTENT;
+	if (t->limit && used > t->limit) {
+		atomic_fetch_sub(&t->used, TRN_EXTENT);
+		return NEURON_CAUSE_HOST_LIMIT;
+	}
+	/* Another thread was first: give back what was taken twice. */
+	if (atomic_fetch_or(word, bit) & bit)
+		atomic_fetch_sub(&t->used, TRN_EXTENT);
+	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
+{
+	uint64_t first, extent, last;
+
+	if (!loc->ptr || !len)
+		return NEURON_CAUSE_NONE;
+	first = first_extent(loc->chip, loc->place, loc->index);
+	extent = first + (loc->offset >> TRN_EXTENT_SHIFT);
+	last = first + ((loc->offset + len - 1) >> TRN_EXTENT_SHIFT);
+	for (; extent <= last; extent++) {
+		enum neuron_cause cause = touch_extent(loc->chip->touched,
+						       extent);
+
+		if (cause)
+			return cause;
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
+		    unsigned int index, uint64_t offset, uint64_t len)
+{
+	struct trn_touched *t = chip->touched;
+	uint64_t first = first_extent(chip, place, index);
+	uint64_t end = first + ((offset + len) >> TRN_EXTENT_SHIFT);
+	uint64_t extent = first +
+			  ((offset + TRN_EXTENT - 1) >> TRN_EXTENT_SHIFT);
+
+	for (; extent < end; extent++) {
+		uint64_t bit = 1ull << extent % 64;
+
+		if (atomic_fetch_and(&t->bits[extent / 64], ~bit) & bit)
+			atomic_fetch_sub(&t->used, TRN_EXTENT);
+	}
+}
+
+uint64_t trn_mem_used(const struct trn_chip *chip)
+{
+	const struct trn_touched *t = chip->touched;
+
+	return atomic_load(&t->used);
+}
+
+size_t trn_mem_own_bytes(const struct trn_chip *chip)
+{
+	const struct trn_touched *t = chip->touched;
+
+	return sizeof(*t) + t->words * sizeof(*t->bits);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Accounting of the host memory behind device memory: one bit for each extent
+ * that a device write has touched. An extent is as large as a transparent huge
+ * page, so the count is an upper bound. What the host's CPUs write through
+ * BAR4 is not counted.
+ */
+#ifndef TRN_MEM_H
+#define TRN_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trn_bus.h"
+
+#define TRN_EXTENT_SHIFT	21
+#define TRN_EXTENT		(1ull << TRN_EXTENT_SHIFT)
+
+/* Set chip->touched; 0 or -1: no memory. */
+int trn_mem_init(struct trn_chip *chip);
+void trn_mem_destroy(struct trn_chip *chip);
+
+/* The extents that lie wholly in a discarded range are no longer counted. */
+void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
+		    unsigned int index, uint64_t offset, uint64_t len);
+
+/* Host bytes counted. */
+uint64_t trn_mem_used(const struct trn_chip *chip);
+
+/* The library's own bytes for the accounting. */
+size_t trn_mem_own_bytes(const struct trn_chip *chip);
+
+#endif /* TRN_MEM_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Numbers: conversions, ALU operators, activation functions, matrix products.
+ *
+ * Pure functions. The scalar versions define the results; vector paths (AVX2,
+ * AVX-512, chosen once at start) give the same bits. See Documentation/hardware
+ * for the rules: IEEE denormals, canonical quiet NaN 0x7fc00000, round to
+ * nearest even, saturating integer casts with NaN to 0.
+ */
+#ifndef TRN_NUM_H
+#define TRN_NUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+
+/* Bytes of an element; 0 for a type this chip does not implement yet. */
+unsigned int trn_dtype_size(unsigned int dtype);
+bool trn_dtype_is_float(unsigned int dtype);
+bool trn_dtype_is_int(unsigned int dtype);
+
+/*
+ * @n elements, contiguous on both sides, to and from fp32. A NaN becomes the
+ * canonical one, fp32 to fp32 included: a bit-exact copy does not go this way.
+ */
+void trn_to_fp32(float *dst, const void *src, unsigned int dtype, size_t n);
+void trn_from_fp32(void *dst, const float *src, unsigned int dtype, size_t n);
+
+/* Exactly rounded fused multiply-add, with the canonical NaN. */
+float trn_fma(float a, float b, float c);
+
+/* Arithmetic (fp32) operators; NEURON_ALU_BYPASS is one: its first operand. */
+bool trn_alu_is_arith(unsigned int op);
+bool trn_alu_is_bitwise(unsigned int op);
+/* The arithmetic operators that trn_alu_reduce() takes. */
+bool trn_alu_is_reduction(unsigned int op);
+/* dst[i] = a[i] op b[i]; dst may be a or b. */
+void trn_alu_vv(unsigned int op, float *dst, const float *a, const float *b,
+		size_t n);
+/* dst[i] = a[i] op s, or with @reverse s op a[i]. */
+void trn_alu_vs(unsigned int op, float *dst, const float *a, float s,
+		bool reverse, size_t n);
+/*
+ * Ascending chain: ((a[0] op a[1]) op a[2]) ... ; n >= 1. For abs_max, abs_min
+ * and the logical operators a[0] enters as |a[0]| or as its truth value.
+ */
+float trn_alu_reduce(unsigned int op, const float *a, size_t n);
+/*
+ * Integer types of @size bytes 1, 2 or 4, as raw bits; dst may be a or b. Shift
+ * counts are unsigned; the width of the type or more gives 0.
+ */
+void trn_alu_bitwise(unsigned int op, void *dst, const void *a, const void *b,
+		     unsigned int size, size_t n);
+
+bool trn_act_valid(unsigned int func);
+/* dst[i] = func(src[i] * scale + bias), two roundings before func. */
+void trn_act(unsigned int func, float *dst, const float *src, float scale,
+	     float bias, size_t n);
+
+/*
+ * Any sizes, fast for k up to 128. dst overlaps no source.
+ *
+ * dst[m][n] = (accumulate ? dst[m][n] + : ) sum over ascending k of
+ * stationary[k][m] * moving[k][n], fused, from +0. Row strides in floats.
+ */
+void trn_matmul(float *dst, size_t dst_stride, const float *stationary,
+		size_t stationary_stride, const float *moving,
+		size_t moving_stride, unsigned int k, unsigned int m,
+		unsigned int n, bool accumulate);
+
+/*
+ * Rounding to nearest and IEEE denormals for the calling thread. Each thread
+ * that computes calls it once: a host program (one linked with -ffast-math, for
+ * example) may have started the thread in another mode.
+ */
+void trn_num_thread_init(void);
+
+/* For tests and bench: force a path ("scalar", "avx2", "avx512"); false: not
+ * on this host. NULL goes back to the best one.
+ */
+bool trn_num_force_path(const char *name);
+/* The path in use, by the same names. */
+const char *trn_num_path_name(void);
+
+#endif /* TRN_NUM_H */

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Worker pool and tasks.
+ *
+ * A task is a state machine (a queue, a sequencer, a job controller). It is
+ * run by one worker at a time; a kick while it runs makes it run once more. A
+ * run ends when the machine blocks or its budget (about 50 us) is spent; then
+ * it goes to the back of the FIFO. So a program that spins starves nobody, and
+ * idle costs nothing: workers sleep on a condition variable.
+ */
+#ifndef TRN_POOL_H
+#define TRN_POOL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TRN_BUDGET_NS	50000
+
+struct trn_pool;
+struct trn_task;
+
+enum trn_run {
+	TRN_RUN_IDLE,	/* blocked or done; runs again when kicked */
+	TRN_RUN_AGAIN,	/* budget spent; more to do */
+};
+
+struct trn_budget {
+	uint64_t deadline_ns;
+	unsigned int calls;
+};
+
+/* True once the run has used its time; looks at the clock now and then. */
+bool trn_budget_spent(struct trn_budget *budget);
+
+typedef enum trn_run (*trn_run_fn)(struct trn_task *task,
+				   struct trn_budget *budget);
+
+struct trn_task {
+	struct trn_pool *pool;
+	trn_run_fn run;
+	struct trn_task *next;
+	struct trn_task *next_watcher;
+	_Atomic bool watching;
+	_Atomic uint32_t state;
+};
+
+/**
+ * trn_pool_new() - start a pool
+ * @workers: threads; 0: the number of host CPUs
+ * @enter, @exit: called in each worker at start and end, may be NULL
+ *
+ * Return: the pool, or NULL when no thread could be started.
+ */
+struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
+			      void (*exit)(void));
+
+/* Stop the workers and free the pool. Every task must be quiet. */
+void trn_pool_free(struct trn_pool *pool);
+
+void trn_task_init(struct trn_task *task, struct trn_pool *pool,
+		   trn_run_fn run);
+
+/* Make @task run (again). Any thread, never blocks for long, cheap. */
+void trn_task_kick(struct trn_task *task);
+
+/* True while @task is neither queued nor running. */
+bool trn_task_quiet(const struct trn_task *task);
+
+/*
+ * Kick @task once, when the next run of some task of its pool ends idle (other
+ * watchers do not count): for a controller that waits until others have gone
+ * idle. It looks at them again after this call, before it returns.
+ */
+void trn_pool_watch(struct trn_task *task);
+/* No kick by an earlier trn_pool_watch() happens after this call. */
+void trn_pool_unwatch(struct trn_task *task);
+
+/*
+ * Grace: what a run looked up it forgets when it ends. So an object that has
+ * been unlinked is unused once trn_pool_passed() is true for an epoch taken
+ * after the unlinking.
+ */
+uint64_t trn_pool_epoch(struct trn_pool *pool);
+bool trn_pool_passed(const struct trn_pool *pool, uint64_t epoch);
+
+#endif /* TRN_POOL_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The port: everything the chip library asks of the program that hosts it.
+ *
+ * Locking rules
+ *  - MMIO entry points (trn_chip_mmio_read/write) may be called from any
+ *    thread, with the host's global lock held: they look up, store and enqueue,
+ *    and never wait.
+ *  - No chip lock is held across a port call or a call into a peer chip.
+ *  - Every port call may come from a worker thread without the host's lock,
+ *    and must not wait for another thread.
+ *  - Workers never wait for a thread; a state machine that cannot go on returns
+ *    to its queue.
+ *  - Reset, unplug, snapshot and bus-master-off call trn_chip_stop() and then
+ *    let the host poll trn_chip_quiet() from its main loop.
+ */
+#ifndef TRN_PORT_H
+#define TRN_PORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum trn_log_level {
+	TRN_LOG_GUEST_ERROR,	/* the guest did something wrong */
+	TRN_LOG_WARN,
+	TRN_LOG_INFO,
+	TRN_LOG_TRACE,
+};
+
+/**
+ * struct trn_port - callbacks; @opaque is trn_chip_config.opaque
+ * @host_read: copy @len bytes from bus address @addr; false when any byte is
+ *	not ordinary memory or bus mastering is off
+ * @host_write: the same towards memory
+ * @irq: raise MSI-X @vector (edge); the host drops it when it is not enabled
+ * @log: one line, without a newline
+ * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
+ *	@stack; the pointer stays valid until the chip is freed
+ * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its
+ *	pages back; page aligned
+ * @worker_enter, @worker_exit: called by each worker thread at start and end
+ *	(may be NULL)
+ */
+struct trn_port {
+	bool (*host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
+	bool (*host_write)(void *opaque, uint64_t addr, const void *buf,
+			   size_t len);
+	void (*irq)(void *opaque, unsigned int vector);
+	void (*log)(void *opaque, enum trn_log_level level, const char *line);
+	void *(*hbm_alloc)(void *opaque, unsigned int stack, uint64_t size);
+	void (*hbm_discard)(void *opaque, unsigned int stack, uint64_t offset,
+			    uint64_t len);
+	void (*worker_enter)(void);
+	void (*worker_exit)(void);
+};
+
+#endif /* TRN_PORT_H */

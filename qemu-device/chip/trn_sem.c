@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Semaphores and events of a core.
+ *
+ * The lock is a leaf: only the pool's own lock is taken under it (to kick a
+ * waiter), so any actor of any chip may post while it holds no other lock.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "trn_sem.h"
+
+void trn_sems_init(struct trn_sems *sems)
+{
+	memset(sems, 0, sizeof(*sems));
+	pthread_mutex_init(&sems->lock, NULL);
+}
+
+void trn_sems_destroy(struct trn_sems *sems)
+{
+	pthread_mutex_destroy(&sems->lock);
+}
+
+static void waiter_unlink(struct trn_sem_waiter *waiter)
+{
+	if (!waiter->link)
+		return;
+	*waiter->link = waiter->next;
+	if (waiter->next)
+		waiter->next->link = waiter->link;
+	waiter->link = NULL;
+	waiter->next = NULL;
+}
+
+/* At the tail, so that tasks are kicked in the order in which they came. */
+static void waiter_append(struct trn_sems *sems, unsigned int sem,
+			  struct trn_sem_waiter *waiter)
+{
+	struct trn_sem_waiter **link = &sems->waiters[sem];
+
+	while (*link)
+		link = &(*link)->next;
+	waiter->next = NULL;
+	waiter->link = link;
+	*link = waiter;
+}
+
+static void sem_changed(struct trn_sems *sems, unsigned int sem)
+{
+	struct trn_sem_waiter *waiter;
+
+	while ((waiter = sems->waiters[sem])) {
+		waiter_unlink(waiter);
+		trn_task_kick(waiter->task);
+	}
+}
+
+static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		      int32_t value)
+{
+	uint32_t old = (uint32_t)sems->value[sem];
+
+	switch (op) {
+	case NEURON_SYNC_POST_ADD:
+		sems->value[sem] = (int32_t)(old + (uint32_t)value);
+		break;
+	case NEURON_SYNC_POST_SUB:
+		sems->value[sem] = (int32_t)(old - (uint32_t)value);
+		break;
+	case NEURON_SYNC_POST_SET:
+		sems->value[sem] = value;
+		break;
+	default:
+		return;
+	}
+	sem_changed(sems, sem);
+}
+
+void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		  int32_t value)
+{
+	if (sem >= NEURON_NR_SEMAPHORES)
+		return;
+	pthread_mutex_lock(&sems->lock);
+	sem_apply(sems, sem, op, value);
+	pthread_mutex_unlock(&sems->lock);
+}
+
+bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
+			  int32_t value, const _Atomic uint32_t *generation,
+			  uint32_t granted)
+{
+	bool current;
+
+	if (sem >= NEURON_NR_SEMAPHORES)
+		return false;
+	pthread_mutex_lock(&sems->lock);
+	current = atomic_load(generation) == granted;
+	if (current)
+		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value);
+	pthread_mutex_unlock(&sems->lock);
+	return current;
+}
+
+int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem)
+{
+	int32_t value;
+
+	if (sem >= NEURON_NR_SEMAPHORES)
+		return 0;
+	pthread_mutex_lock(&sems->lock);
+	value = sems->value[sem];
+	pthread_mutex_unlock(&sems->lock);
+	return value;
+}
+
+static bool sem_satisfies(int32_t have, unsigned int sync, int32_t want)
+{
+	switch (NEURON_GET(NEURON_SYNC_WAIT, sync)) {
+	case NEURON_SYNC_WAIT_GE:
+		return have >= want;
+	case NEURON_SYNC_WAIT_EQ:
+		return have == want;
+	default:
+		return true;
+	}
+}
+
+bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
+		  int32_t value, struct trn_sem_waiter *waiter)
+{
+	bool ready;
+
+	if (sem >= NEURON_NR_SEMAPHORES)
+		return false;
+	pthread_mutex_lock(&sems->lock);
+	waiter_unlink(waiter);
+	ready = sem_satisfies(sems->value[sem], sync, value);
+	if (!ready)
+		waiter_append(sems, sem, waiter);
+	else if (sync & NEURON_SYNC_TAKE)
+		sem_apply(sems, sem, NEURON_SYNC_POST_SUB, value);
+	pthread_mutex_unlock(&sems->lock);
+	return ready;
+}
+
+void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter)
+{
+	pthread_mutex_lock(&sems->lock);
+	waiter_unlink(waiter);
+	pthread_mutex_unlock(&sems->lock);
+}
+
+void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&sems->lock);
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		if (mask && !(mask[i / 64] >> (i % 64) & 1))
+			continue;
+		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0);
+	}
+	if (!mask)
+		memset(sems->event, 0, sizeof(sems->event));
+	pthread_mutex_unlock(&sems->lock);
+}
+
+/* Index of the 4-byte cell at @offset in the view at @base, or -1. */
+static int view_index(uint32_t offset, uint32_t base, unsigned int cells)
+{
+	if (offset < base || (offset - base) / 4 >= cells)
+		return -1;
+	return (int)((offset - base) / 4);
+}
+
+uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset)
+{
+	uint32_t value;
+	int i;
+
+	i = view_index(offset, NEURON_SEM_READ(0), NEURON_NR_SEMAPHORES);
+	if (i >= 0)
+		return (uint32_t)trn_sem_value(sems, (unsigned int)i);
+
+	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
+	if (i < 0)
+		return 0;
+	pthread_mutex_lock(&sems->lock);
+	value = sems->event[i];
+	pthread_mutex_unlock(&sems->lock);
+	return value;
+}
+
+void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
+{
+	static const struct {
+		uint32_t base;
+		unsigned int op;
+	} views[] = {
+		{ NEURON_SEM_SET(0), NEURON_SYNC_POST_SET },
+		{ NEURON_SEM_INC(0), NEURON_SYNC_POST_ADD },
+		{ NEURON_SEM_DEC(0), NEURON_SYNC_POST_SUB },
+	};
+	size_t v;
+	int i;
+
+	for (v = 0; v < sizeof(views) / sizeof(views[0]); v++) {
+		i = view_index(offset, views[v].base, NEURON_NR_SEMAPHORES);
+		if (i >= 0) {
+			trn_sem_post(sems, (unsigned int)i, views[v].op,
+				     (int32_t)value);
+			return;
+		}
+	}
+
+	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
+	if (i < 0)
+		return;
+	pthread_mutex_lock(&sems->lock);
+	sems->event[i] = value & 1;
+	pthread_mutex_unlock(&sems->lock);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Semaphores and events of a core, with lists of waiting tasks.
+ */
+#ifndef TRN_SEM_H
+#define TRN_SEM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+#include "neuron/regs.h"
+#include "trn_pool.h"
+
+struct trn_sem_waiter {
+	struct trn_task *task;		/* kicked when the wait may succeed */
+	struct trn_sem_waiter *next;
+	struct trn_sem_waiter **link;	/* NULL: not queued */
+};
+
+struct trn_sems {
+	pthread_mutex_t lock;		/* value, event, waiters */
+	int32_t value[NEURON_NR_SEMAPHORES];
+	uint8_t event[NEURON_NR_EVENTS];
+	struct trn_sem_waiter *waiters[NEURON_NR_SEMAPHORES];
+};
+
+void trn_sems_init(struct trn_sems *sems);
+void trn_sems_destroy(struct trn_sems *sems);
+
+/* @op: NEURON_SYNC_POST_ADD, _SUB or _SET. Arithmetic wraps. Wakes waiters. */
+void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		  int32_t value);
+int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem);
+
+/*
+ * Add @value if *@generation is @granted; false: the post was dropped. The test
+ * is made under the lock, so a post that was granted by an earlier claim cannot
+ * land after the new generation has been set and the semaphores cleared.
+ */
+bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
+			  int32_t value, const _Atomic uint32_t *generation,
+			  uint32_t granted);
+
+/*
+ * If the condition (@sync: WAIT and TAKE bits) holds, take and return true;
+ * otherwise queue @waiter, whose task is kicked at the next change of the
+ * semaphore, and return false. A queued waiter may call again.
+ */
+bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
+		  int32_t value, struct trn_sem_waiter *waiter);
+void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter);
+
+/* Zero the semaphores of a 256-bit mask; NULL: all, and the events. */
+void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4]);
+
+/* MMIO and DMA view of the block, NEURON_SEM_* offsets. */
+uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset);
+void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value);
+
+#endif /* TRN_SEM_H */

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * The sequencer: a task that fetches, checks, waits, executes and posts.
+ *
+ * It runs until it halts, faults, waits for a semaphore or has used its budget.
+ * A stop of the job or of the chip is noticed between instructions.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "trn_exec.h"
+
+static struct trn_seq *seq_of(struct trn_task *task)
+{
+	return (struct trn_seq *)(void *)((char *)task -
+					  offsetof(struct trn_seq, task));
+}
+
+/* Halt; the job may be gone when this returns. */
+static void seq_finish(struct trn_seq *seq)
+{
+	struct trn_job *job = atomic_load(&seq->job);
+
+	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	seq->fetched = false;
+	atomic_store(&seq->job, NULL);
+	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
+	trn_job_put(job);
+}
+
+static void seq_fault(struct trn_seq *seq, enum neuron_cause cause,
+		      uint64_t addr)
+{
+	struct trn_fault fault = {
+		.cause = cause,
+		.source = (uint16_t)seq->engine,
+		.pc = atomic_load(&seq->pc),
+		.addr = addr,
+	};
+	char text[TRN_ISA_TEXT_MAX] = "(not fetched)";
+
+	if (seq->fetched)
+		trn_isa_format(text, sizeof(text), &seq->inst);
+	trn_log(seq->core->chip, TRN_LOG_GUEST_ERROR,
+		"core %u %s engine stopped at instruction %u: %s: %s",
+		seq->core->index, trn_isa_engine_name(seq->engine), fault.pc,
+		trn_cause_name(cause), text);
+	trn_job_fail(seq->job, &fault);
+}
+
+static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
+{
+	struct trn_access access = {
+		.chip = seq->core->chip,
+		.domain = seq->job->domain,
+	};
+	uint32_t pc = atomic_load(&seq->pc);
+	enum neuron_cause cause;
+	uint64_t addr;
+
+	if (pc >= seq->count)
+		return NEURON_CAUSE_PC;
+	if (!trn_exec_add(seq->base, (uint64_t)pc * NEURON_INST_SIZE, &addr)) {
+		*bad_addr = seq->base;
+		return NEURON_CAUSE_WINDOW;
+	}
+	cause = trn_access_read(&access, addr, &seq->inst, sizeof(seq->inst));
+	if (cause) {
+		*bad_addr = access.bad_addr;
+		return cause;
+	}
+	seq->fetched = true;
+	return NEURON_CAUSE_NONE;
+}
+
+/* Everything about the instruction that can be refused before it waits. */
+static enum neuron_cause seq_check(const struct trn_seq *seq)
+{
+	const struct neuron_inst *inst = &seq->inst;
+	enum neuron_cause cause;
+
+	cause = trn_isa_check(inst, seq->engine);
+	if (cause)
+		return cause;
+	if ((inst->sync & NEURON_SYNC_WAIT) &&
+	    !trn_job_owns_sem(seq->job, inst->wait_sem))
+		return NEURON_CAUSE_SEMAPHORE;
+	if ((inst->sync & NEURON_SYNC_POST) &&
+	    !trn_job_owns_sem(seq->job, inst->post_sem))
+		return NEURON_CAUSE_SEMAPHORE;
+	return NEURON_CAUSE_NONE;
+}
+
+/* False: the task is on the semaphore's list and will be kicked. */
+static bool seq_wait(struct trn_seq *seq)
+{
+	const struct neuron_inst *inst = &seq->inst;
+
+	if (!(inst->sync & NEURON_SYNC_WAIT))
+		return true;
+	atomic_store(&seq->wait_sem, inst->wait_sem);
+	atomic_store(&seq->status, NEURON_ENGINE_WAITING);
+	if (!trn_sem_wait(&seq->core->sems, inst->wait_sem, inst->sync,
+			  (int32_t)inst->wait_value, &seq->waiter))
+		return false;
+	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
+	atomic_store(&seq->wait_sem, 0);
+	trn_time_wait(seq->job->timeline, seq->engine, inst->wait_sem, inst->sync,
+		      (int32_t)inst->wait_value);
+	return true;
+}
+
+static enum neuron_cause seq_dispatch(struct trn_exec *exec)
+{
+	switch ((enum trn_unit)exec->isa->unit) {
+	case TRN_UNIT_SEQUENCER:
+		return trn_exec_seq(exec);
+	case TRN_UNIT_TENSOR:
+		return trn_exec_tensor(exec);
+	case TRN_UNIT_VECTOR:
+		return trn_exec_vector(exec);
+	case TRN_UNIT_SCALAR:
+		return trn_exec_scalar(exec);
+	}
+	return NEURON_CAUSE_OPCODE;
+}
+
+/*
+ * The post is recorded before it is made: whoever it wakes may have its own time
+ * worked out at once.
+ */
+static void seq_post(struct trn_seq *seq)
+{
+	const struct neuron_inst *inst = &seq->inst;
+	unsigned int op = NEURON_GET(NEURON_SYNC_POST, inst->sync);
+
+	if (op == NEURON_SYNC_POST_NONE)
+		return;
+	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
+		      op, (int32_t)inst->post_value);
+	trn_sem_post(&seq->core->sems, inst->post_sem, op,
+		     (int32_t)inst->post_value);
+}
+
+static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
+{
+	uint64_t cost = trn_cost_ps(seq->core->chip->gen, seq->engine, exec->isa,
+				    &exec->work);
+
+	trn_time_exec(seq->job->timeline, seq->engine, cost + exec->extra_ps);
+	atomic_fetch_add_explicit(&seq->job->instructions, 1,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
+	seq_post(seq);
+}
+
+enum seq_step { STEP_NEXT, STEP_PARKED, STEP_DONE };
+
+/* One instruction, or as much of it as can be done now. */
+static enum seq_step seq_step(struct trn_seq *seq)
+{
+	struct trn_exec exec = {
+		.seq = seq,
+		.core = seq->core,
+		.job = seq->job,
+		.inst = &seq->inst,
+		.next_pc = (uint64_t)atomic_load(&seq->pc) + 1,
+	};
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+
+	if (!seq->fetched) {
+		cause = seq_fetch(seq, &exec.bad_addr);
+		if (!cause)
+			cause = seq_check(seq);
+		if (cause)
+			goto fault;
+	}
+	if (!seq_wait(seq))
+		return STEP_PARKED;
+	exec.isa = trn_isa_lookup(seq->inst.opcode);
+	cause = seq_dispatch(&exec);
+	if (cause)
+		goto fault;
+	seq_retire(seq, &exec);
+	if (exec.halt)
+		return STEP_DONE;
+	seq->fetched = false;
+	if (exec.next_pc >= seq->count) {
+		atomic_store(&seq->pc, exec.next_pc > UINT32_MAX ?
+			     UINT32_MAX : (uint32_t)exec.next_pc);
+		cause = NEURON_CAUSE_PC;
+		goto fault;
+	}
+	atomic_store(&seq->pc, (uint32_t)exec.next_pc);
+	return STEP_NEXT;
+
+fault:
+	seq_fault(seq, cause, exec.bad_addr);
+	return STEP_DONE;
+}
+
+static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
+{
+	struct trn_seq *seq = seq_of(task);
+	struct trn_job *job;
+
+	/* In this order: a device reset frees the job of a stopped chip. */
+	if (atomic_load(&seq->core->chip->stopping))
+		return TRN_RUN_IDLE;
+	job = atomic_load(&seq->job);
+	if (!job)
+		return TRN_RUN_IDLE;
+	do {
+		if (atomic_load(&seq->core->chip->stopping))
+			return TRN_RUN_IDLE;
+		if (atomic_load(&job->stop)) {
+			seq_finish(seq);
+			return TRN_RUN_IDLE;
+		}
+		switch (seq_step(seq)) {
+		case STEP_NEXT:
+			break;
+		case STEP_PARKED:
+			return TRN_RUN_IDLE;
+		case STEP_DONE:
+			seq_finish(seq);
+			return TRN_RUN_IDLE;
+		}
+	} while (!trn_budget_spent(budget));
+	return TRN_RUN_AGAIN;
+}
+
+void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
+		  enum neuron_engine engine)
+{
+	memset(seq, 0, sizeof(*seq));
+	seq->core = core;
+	seq->engine = engine;
+	seq->waiter.task = &seq->task;
+	trn_task_init(&seq->task, core->chip->pool, seq_run);
+}
+
+void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
+{
+	seq->base = start->addr;
+	seq->count = start->count;
+	seq->fetched = false;
+	memset(seq->regs, 0, sizeof(seq->regs));
+	atomic_store(&seq->pc, 0);
+	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
+	if (seq->engine == NEURON_ENGINE_TENSOR)
+		memset(seq->core->array, 0, sizeof(*seq->core->array));
+	atomic_store(&seq->job, seq->core->job);
+	trn_task_kick(&seq->task);
+}
+
+void trn_seq_reset(struct trn_seq *seq)
+{
+	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	atomic_store(&seq->job, NULL);
+	seq->base = 0;
+	seq->count = 0;
+	seq->fetched = false;
+	memset(seq->regs, 0, sizeof(seq->regs));
+	memset(&seq->inst, 0, sizeof(seq->inst));
+	atomic_store(&seq->pc, 0);
+	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
+}

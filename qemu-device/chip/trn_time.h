@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Device time: execution records of a job and their discrete-event replay.
+ *
+ * Every actor (sequencer or queue) appends records to its own list while it
+ * executes; the replay walks them in virtual-time order (ties by chip, core,
+ * actor, index), joins actors at semaphores and triggers, and gives the job
+ * its start and end and each stamp its time. Times come from costs only, never
+ * from the host's clock. Modelled.
+ *
+ * What is modelled: an engine or a queue does one thing at a time; a wait ends
+ * at the post that satisfies it; a descriptor starts when its trigger has
+ * reached the queue and the one before it is done. Not modelled yet: queues
+ * that share a DMA engine, HBM bandwidth, and links do not slow each other
+ * down; the stationary operand is not loaded behind a running product.
+ *
+ * The same program gets the same times with any number of workers, as long as
+ * its waits have one possible cause each, or its posts and takes in any order
+ * lie within one job (such a job is replayed when it is over and all is known).
+ * A job that appends more than TRN_TIME_LIMIT records is replayed in pieces, so
+ * that memory stays bounded; takers that compete then get their turns in the
+ * order in which they are known.
+ *
+ * A post to a core of another job is delivered to that core with its virtual
+ * time. A replay that waits for one advances the poster's replay, whose records
+ * up to the post exist because the wait was over in reality. A semaphore that
+ * something outside the model changed (a register write, a queue of domain 0)
+ * ends a modelled wait without delay.
+ */
+#ifndef TRN_TIME_H
+#define TRN_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trn_core;
+struct trn_timeline;
+
+/* Records of a job in memory before they are replayed in pieces. */
+#define TRN_TIME_LIMIT	32768
+/* Stamps that are kept: the newest ones. */
+#define TRN_TIME_STAMPS	65536
+
+/* Actors 0..4 are the sequencers; queue i of the job is TRN_ACTOR_QUEUE + i. */
+#define TRN_ACTOR_QUEUE	5
+
+/* All functions accept a NULL timeline (the clock is off) and do nothing. */
+
+/*
+ * A timeline for a job on @core that starts now: at the core's virtual time.
+ * NULL when the clock is off or memory is short.
+ */
+struct trn_timeline *trn_timeline_new(struct trn_core *core,
+				      unsigned int nr_queues);
+/*
+ * The job starts: the semaphores of the 256-bit mask @clear have just been
+ * cleared, no actor runs yet. Posts of other jobs that were made before are void
+ * for them.
+ */
+void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4]);
+/* The caller makes sure that no actor of it runs any more. */
+void trn_timeline_free(struct trn_timeline *tl);
+
+/* Append to @actor's list; only the actor's own task calls these. */
+void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps);
+void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
+		   unsigned int sync, int32_t value);
+/* @target: the core whose semaphore changes, of this chip or a peer. */
+void trn_time_post(struct trn_timeline *tl, unsigned int actor,
+		   struct trn_core *target, unsigned int sem, unsigned int op,
+		   int32_t value);
+void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
+		      unsigned int queue_actor, uint32_t descriptors);
+/* One descriptor moved; @bytes, links crossed. Consumes one triggered unit. */
+void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
+		  uint32_t bytes, unsigned int hops);
+/* Ask for the time of this point; @cookie comes back in the callback. */
+void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie);
+
+typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
+
+/* Replay to the end; returns the job's start and end. Updates the core's time. */
+void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
+		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg);
+
+/* The chip's virtual time: the end of the last completed job. */
+uint64_t trn_time_now(const struct trn_core *core);
+
+/* The core's semaphores became zero by a reset: forget the modelled ones too. */
+void trn_time_core_reset(struct trn_core *core);
+/* Free core->time_private; the core has no timeline. NULL is fine. */
+void trn_time_core_destroy(struct trn_core *core);
+
+#endif /* TRN_TIME_H */

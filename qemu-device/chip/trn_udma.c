@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * State of the DMA queues: reset, binding to a job, triggers.
+ *
+ * The lock of a queue is held for a few instructions only and never across a
+ * copy. A run works on a snapshot and commits it under the lock; "epoch" tells
+ * it that the queue has been reset or given away in the meantime.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trn_internal.h"
+#include "trn_queue.h"
+
+bool trn_ring_length_valid(uint32_t length)
+{
+	return length >= NEURON_UDMA_RING_MIN &&
+	       length <= NEURON_UDMA_RING_MAX &&
+	       length % NEURON_UDMA_RING_MULTIPLE == 0;
+}
+
+void trn_ring_rewind(struct trn_ring *ring)
+{
+	ring->head = 0;
+	ring->tail = 0;
+	ring->avail = 0;
+	ring->ring_id = NEURON_UDMA_RING_ID_FIRST;
+	ring->tail_ring_id = NEURON_UDMA_RING_ID_FIRST;
+}
+
+void trn_ring_advance(const struct trn_ring *ring, uint32_t *index,
+		      uint8_t *ring_id, uint32_t n)
+{
+	*index += n;
+	if (*index < ring->length)
+		return;
+	*index -= ring->length;
+	*ring_id = (*ring_id + 1) & TRN_RING_ID_MASK;
+}
+
+bool trn_ring_has_room(const struct trn_ring *ring, uint32_t n)
+{
+	/* Software may have made the ring shorter than what it holds. */
+	return trn_ring_length_valid(ring->length) &&
+	       ring->avail <= ring->length && ring->head < ring->length &&
+	       n <= ring->length - ring->avail;
+}
+
+bool trn_ring_add(struct trn_ring *ring, uint32_t n)
+{
+	if (!trn_ring_has_room(ring, n))
+		return false;
+	ring->avail += n;
+	trn_ring_advance(ring, &ring->tail, &ring->tail_ring_id, n);
+	return true;
+}
+
+static void ring_clear(struct trn_ring *ring)
+{
+	*ring = (struct trn_ring){
+		.cfg = NEURON_UDMA_Q_CFG_RESET,
+		.rate = 7,	/* assumed by the public driver, which reads it not */
+	};
+	trn_ring_rewind(ring);
+}
+
+static void queue_clear(struct trn_queue *queue)
+{
+	ring_clear(&queue->m2s);
+	ring_clear(&queue->s2m);
+	queue->job = NULL;
+	queue->actor = 0;
+	queue->busy = false;
+	queue->any_ring_id = false;
+	atomic_store(&queue->error, NEURON_CAUSE_NONE);
+	atomic_fetch_add(&queue->epoch, 1);
+}
+
+int trn_udma_init(struct trn_chip *chip)
+{
+	unsigned int nr = chip->gen->nr_dma * NEURON_UDMA_QUEUES;
+	struct trn_queue *queue;
+	unsigned int i;
+
+	chip->queues = calloc(nr, sizeof(*chip->queues));
+	if (!chip->queues)
+		return -1;
+	for (i = 0; i < nr; i++) {
+		queue = &chip->queues[i];
+		queue->chip = chip;
+		queue->engine = i / NEURON_UDMA_QUEUES;
+		queue->index = i % NEURON_UDMA_QUEUES;
+		pthread_mutex_init(&queue->lock, NULL);
+		trn_task_init(&queue->task, chip->pool, trn_queue_run);
+		queue_clear(queue);
+	}
+	return 0;
+}
+
+void trn_udma_destroy(struct trn_chip *chip)
+{
+	unsigned int nr = chip->gen->nr_dma * NEURON_UDMA_QUEUES;
+	unsigned int i;
+
+	if (!chip->queues)
+		return;
+	for (i = 0; i < nr; i++)
+		pthread_mutex_destroy(&chip->queues[i].lock);
+	free(chip->queues);
+	chip->queues = NULL;
+}
+
+void trn_udma_reset(struct trn_chip *chip)
+{
+	unsigned int nr = chip->gen->nr_dma * NEURON_UDMA_QUEUES;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		trn_queue_reset(&chip->queues[i]);
+}
+
+struct trn_queue *trn_udma_queue(struct trn_chip *chip, unsigned int engine,
+				 unsigned int queue)
+{
+	if (engine >= chip->gen->nr_dma || queue >= NEURON_UDMA_QUEUES)
+		return NULL;
+	return &chip->queues[engine * NEURON_UDMA_QUEUES + queue];
+}
+
+void trn_queue_reset(struct trn_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue_clear(queue);
+	queue->stopped = 0;
+	queue->paused = 0;
+	queue->held = false;
+	pthread_mutex_unlock(&queue->lock);
+}
+
+bool trn_queue_hold(struct trn_queue *queue)
+{
+	bool running;
+
+	pthread_mutex_lock(&queue->lock);
+	queue->held = true;
+	atomic_fetch_add(&queue->epoch, 1);
+	running = queue->running;
+	pthread_mutex_unlock(&queue->lock);
+	return running;
+}
+
+static void ring_bind(struct trn_ring *ring, uint64_t base, uint32_t length)
+{
+	ring_clear(ring);
+	ring->base = base;
+	ring->length = length;
+}
+
+void trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
+		    const struct neuron_hw_job_queue *entry,
+		    unsigned int actor)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue_clear(queue);
+	queue->stopped = 0;
+	ring_bind(&queue->m2s, entry->m2s_ring, entry->m2s_length);
+	ring_bind(&queue->s2m, entry->s2m_ring, entry->s2m_length);
+	queue->any_ring_id = entry->flags & NEURON_JOB_QUEUE_ANY_RING_ID;
+	queue->actor = actor;
+	queue->job = job;
+	pthread_mutex_unlock(&queue->lock);
+}
+
+void trn_queue_unbind(struct trn_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	queue_clear(queue);
+	queue->stopped = TRN_SIDE_BOTH;
+	pthread_mutex_unlock(&queue->lock);
+}
+
+enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s,
+				    uint32_t s2m)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	struct trn_ring *a = &queue->m2s;
+	struct trn_ring *b = &queue->s2m;
+
+	pthread_mutex_lock(&queue->lock);
+	if (!queue->job)
+		cause = NEURON_CAUSE_QUEUE;
+	else if (!trn_ring_has_room(a, m2s) || !trn_ring_has_room(b, s2m))
+		cause = NEURON_CAUSE_DESC;
+	if (cause || (!m2s && !s2m) || queue->stopped)
+		goto unlock;
+	trn_ring_add(a, m2s);
+	trn_ring_add(b, s2m);
+	if (!queue->busy) {
+		queue->busy = true;
+		trn_job_get(queue->job);
+	}
+	trn_task_kick(&queue->task);
+unlock:
+	pthread_mutex_unlock(&queue->lock);
+	return cause;
+}
+
+bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)
+{
+	bool s2m;
+
+	pthread_mutex_lock(&queue->lock);
+	s2m = !queue->m2s.avail && queue->s2m.avail;
+	*fault = (struct trn_fault){
+		.cause = NEURON_CAUSE_DESC,
+		.source = NEURON_SOURCE_DMA,
+		.queue = (uint16_t)(queue->engine << 4 | queue->index |
+				    (s2m ? TRN_FAULT_S2M : 0)),
+		.pc = s2m ? queue->s2m.head : queue->m2s.head,
+	};
+	s2m = queue->m2s.avail || queue->s2m.avail;
+	pthread_mutex_unlock(&queue->lock);
+	return s2m;
+}
+
+void trn_queue_stop(struct trn_queue *queue, enum neuron_cause cause)
+{
+	queue->stopped = TRN_SIDE_BOTH;
+	atomic_store(&queue->error, (uint8_t)cause);
+}
+
+void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
+		      const char *why)
+{
+	trn_log(queue->chip, TRN_LOG_GUEST_ERROR,
+		"DMA engine %u queue %u stopped: %s (%s), %s descriptor %u, address %#" PRIx64,
+		queue->engine, queue->index, why, trn_cause_name(fault->cause),
+		fault->queue & TRN_FAULT_S2M ? "S2M" : "M2S", fault->pc,
+		fault->addr);
+}
