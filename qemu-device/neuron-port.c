@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The chip library's port to QEMU.
+ *
+ * Workers call all of this without the BQL, and none of it may wait for the
+ * BQL: whoever waits for a chip to be quiet may hold it. So host memory is
+ * reached only where it is plain RAM, by pointer, and interrupts are raised by a
+ * bottom half.
+ */
+#include "qemu/osdep.h"
+#include <sys/mman.h>
+#include "qemu/atomic.h"
+#include "qemu/error-report.h"
+#include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "qemu/rcu.h"
+#include "exec/memory.h"
+#include "hw/pci/msix.h"
+#include "neuron.h"
+#include "trace.h"
+
+/*
+ * The RAM behind bus address @addr, and in *@len how much of it lies in one
+ * piece; NULL when it is not RAM or bus mastering is off (then nothing is
+ * mapped). Under the RCU read lock.
+ */
+static void *neuron_port_ram(NeuronChip *s, uint64_t addr, size_t *len,
+                             bool is_write, MemoryRegion **mr)
+{
+    AddressSpace *as = pci_get_address_space(&s->parent_obj);
+    const MemTxAttrs attrs = { .memory = 1 };
+    hwaddr offset, plen = *len;
+
+    *mr = address_space_translate(as, addr, &offset, &plen, is_write, attrs);
+    if (!memory_access_is_direct(*mr, is_write, attrs)) {
+        return NULL;
+    }
+    *len = plen;
+    return memory_region_get_ram_ptr(*mr) + offset;
+}
+
+static bool neuron_port_host_read(void *opaque, uint64_t addr, void *buf,
+                                  size_t len)
+{
+    RCU_READ_LOCK_GUARD();
+
+    while (len) {
+        MemoryRegion *mr;
+        size_t n = len;
+        void *ram = neuron_port_ram(opaque, addr, &n, false, &mr);
+
+        if (!ram) {
+            return false;
+        }
+        memcpy(buf, ram, n);
+        buf = (char *)buf + n;
+        addr += n;
+        len -= n;
+    }
+    return true;
+}
+
+static bool neuron_port_host_write(void *opaque, uint64_t addr,
+                                   const void *buf, size_t len)
+{
+    NeuronChip *s = opaque;
+
+    RCU_READ_LOCK_GUARD();
+
+    while (len) {
+        MemoryRegion *mr;
+        size_t n = len;
+        void *ram = neuron_port_ram(s, addr, &n, true, &mr);
+
+        if (!ram) {
+            return false;
+        }
+        memcpy(ram, buf, n);
+        /* Marks the pages dirty, drops code translated from them, unrefs. */
+        memory_region_ref(mr);
+        address_space_unmap(pci_get_address_space(&s->parent_obj), ram, n,
+                            true, n);
+        buf = (const char *)buf + n;
+        addr += n;
+        len -= n;
+    }
+    return true;
+}
+
+static void neuron_port_irq(void *opaque, unsigned vector)
+{
+    NeuronChip *s = opaque;
+
+    if (vector >= s->vectors) {
+        trace_neuron_irq_dropped(s->chip_id, vector);
+        return;
+    }
+    qatomic_or(&s->irq_pending, 1u << vector);
+    qemu_bh_schedule(s->irq_bh);
+}
+
+void neuron_port_irq_bh(void *opaque)
+{
+    NeuronChip *s = opaque;
+    uint32_t pending = qatomic_xchg(&s->irq_pending, 0);
+
+    while (pending) {
+        unsigned vector = ctz32(pending);
+
+        pending &= pending - 1;
+        trace_neuron_irq(s->chip_id, vector);
+        if (msix_enabled(&s->parent_obj)) {
+            msix_notify(&s->parent_obj, vector);
+        }
+    }
+}
+
+static void neuron_port_log(void *opaque, enum trn_log_level level,
+                            const char *line)
+{
+    NeuronChip *s = opaque;
+
+    switch (level) {
+    case TRN_LOG_GUEST_ERROR:
+        trace_neuron_guest_error(s->chip_id, line);
+        qemu_log_mask(LOG_GUEST_ERROR, "neuron chip %u: %s\n", s->chip_id,
+                      line);
+        break;
+    case TRN_LOG_WARN:
+        trace_neuron_warn(s->chip_id, line);
+        warn_report("neuron chip %u: %s", s->chip_id, line);
+        break;
+    case TRN_LOG_INFO:
+        trace_neuron_info(s->chip_id, line);
+        break;
+    case TRN_LOG_TRACE:
+        trace_neuron_trace(s->chip_id, line);
+        break;
+    }
+}
+
+static void *neuron_port_hbm_alloc(void *opaque, unsigned stack, uint64_t size)
+{
+    NeuronChip *s = opaque;
+    void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (mem == MAP_FAILED) {
+        return NULL;
+    }
+    s->hbm[stack] = mem;
+    s->hbm_bytes = size;
+    return mem;
+}
+
+static void neuron_port_hbm_discard(void *opaque, unsigned stack,
+                                    uint64_t offset, uint64_t len)
+{
+    NeuronChip *s = opaque;
+    char *mem = (char *)s->hbm[stack] + offset;
+
+    trace_neuron_discard(s->chip_id, stack, offset, len);
+    /* Not when locked, in use by vfio, or on a host with larger pages. */
+    if (ram_block_discard_is_disabled() ||
+        madvise(mem, len, MADV_DONTNEED)) {
+        memset(mem, 0, len);
+    }
+}
+
+void neuron_port_free_hbm(NeuronChip *s)
+{
+    for (unsigned i = 0; i < NEURON_MAX_HBM; i++) {
+        if (s->hbm[i]) {
+            munmap(s->hbm[i], s->hbm_bytes);
+            s->hbm[i] = NULL;
+        }
+    }
+}
+
+void neuron_worker_enter(void)
+{
+    rcu_register_thread();
+}
+
+void neuron_worker_exit(void)
+{
+    rcu_unregister_thread();
+}
+
+const struct trn_port neuron_port = {
+    .host_read = neuron_port_host_read,
+    .host_write = neuron_port_host_write,
+    .irq = neuron_port_irq,
+    .log = neuron_port_log,
+    .hbm_alloc = neuron_port_hbm_alloc,
+    .hbm_discard = neuron_port_hbm_discard,
+    .worker_enter = neuron_worker_enter,
+    .worker_exit = neuron_worker_exit,
+};
