@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Claims: taking cores, giving them back.
+ */
+#include <linux/bitmap.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_claim.h"
+#include "neuron_core.h"
+#include "neuron_job.h"
+#include "neuron_sched.h"
+#include "neuron_window.h"
+
+/* What a release waits for jobs that depend on fences of others. */
+#define NEURON_KILL_WAIT_MS	1000
+
+static void neuron_claim_release(struct kref *ref)
+{
+	struct neuron_claim *claim = container_of(ref, struct neuron_claim,
+						  ref);
+	struct drm_device *drm = &claim->ndev->drm;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_CORES; i++) {
+		if (!claim->core[i])
+			continue;
+		xa_destroy(&claim->core[i]->pending);
+		mutex_destroy(&claim->core[i]->lock);
+		kfree(claim->core[i]);
+	}
+	mutex_destroy(&claim->lock);
+	kfree(claim);
+	drm_dev_put(drm);
+}
+
+void neuron_claim_put(struct neuron_claim *claim)
+{
+	kref_put(&claim->ref, neuron_claim_release);
+}
+
+void neuron_claim_live_get(struct neuron_claim *claim)
+{
+	neuron_claim_get(claim);
+	atomic_inc(&claim->nr_live);
+	atomic_inc(&claim->ndev->nr_live);
+}
+
+void neuron_claim_live_put(struct neuron_claim *claim)
+{
+	struct neuron_device *ndev = claim->ndev;
+
+	/* The claim may hold the device's last reference. */
+	drm_dev_get(&ndev->drm);
+	atomic_dec(&claim->nr_live);
+	neuron_claim_put(claim);
+	atomic_dec(&ndev->nr_live);
+	wake_up_all(&ndev->live_wait);
+	drm_dev_put(&ndev->drm);
+}
+
+static struct neuron_claim_core *
+neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
+{
+	struct drm_gpu_scheduler *sched = &core->sched->base;
+	struct neuron_claim_core *cc;
+	int ret;
+
+	cc = kzalloc(sizeof(*cc), GFP_KERNEL_ACCOUNT);
+	if (!cc)
+		return ERR_PTR(-ENOMEM);
+	ret = drm_sched_entity_init(&cc->entity, DRM_SCHED_PRIORITY_NORMAL,
+				    &sched, 1, NULL);
+	if (ret) {
+		kfree(cc);
+		return ERR_PTR(ret);
+	}
+	cc->claim = claim;
+	cc->core = core;
+	mutex_init(&cc->lock);
+	xa_init(&cc->pending);
+	return cc;
+}
+
+/* The free cores that @args asks for, under the claim lock; 0: busy. */
+static u32 neuron_claim_choose(struct neuron_device *ndev,
+			       const struct drm_neuron_claim *args)
+{
+	unsigned int nr = ndev->gen->nr_cores;
+	unsigned long busy = 0;
+	unsigned long first;
+	unsigned int i;
+
+	lockdep_assert_held(&ndev->claim_lock);
+	for (i = 0; i < nr; i++)
+		if (ndev->core[i].claim)
+			__set_bit(i, &busy);
+	if (args->cores)
+		return args->cores & busy ? 0 : args->cores;
+	first = bitmap_find_next_zero_area(&busy, nr, 0, args->count, 0);
+	return first >= nr ? 0 : GENMASK(first + args->count - 1, first);
+}
+
+static int neuron_claim_take(struct neuron_claim *claim,
+			     const struct drm_neuron_claim *args)
+{
+	struct neuron_device *ndev = claim->ndev;
+	unsigned int i;
+
+	mutex_lock(&ndev->claim_lock);
+	claim->mask = neuron_claim_choose(ndev, args);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		if (!(claim->mask & BIT(i)))
+			continue;
+		ndev->core[i].claim = claim;
+		ndev->core[i].owner_pid = get_pid(task_tgid(current));
+	}
+	mutex_unlock(&ndev->claim_lock);
+	return claim->mask ? 0 : -EBUSY;
+}
+
+static void neuron_claim_give_back(struct neuron_claim *claim)
+{
+	struct neuron_device *ndev = claim->ndev;
+	unsigned int i;
+
+	mutex_lock(&ndev->claim_lock);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		if (ndev->core[i].claim != claim)
+			continue;
+		ndev->core[i].claim = NULL;
+		put_pid(ndev->core[i].owner_pid);
+		ndev->core[i].owner_pid = NULL;
+	}
+	mutex_unlock(&ndev->claim_lock);
+}
+
+/* Scrub the cores taken and give each its queue. */
+static int neuron_claim_equip(struct neuron_claim *claim)
+{
+	struct neuron_device *ndev = claim->ndev;
+	struct neuron_claim_core *cc;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		if (!(claim->mask & BIT(i)))
+			continue;
+		ret = neuron_core_renew(&ndev->core[i]);
+		if (ret)
+			return ret;
+		cc = neuron_claim_core_create(claim, &ndev->core[i]);
+		if (IS_ERR(cc))
+			return PTR_ERR(cc);
+		cc->generation = ndev->core[i].generation;
+		/* neuron_claims_dump() may look already. */
+		smp_store_release(&claim->core[i], cc);
+	}
+	return 0;
+}
+
+static void neuron_claim_kill_core(struct neuron_claim_core *cc)
+{
+	struct neuron_table *table;
+
+	mutex_lock(&cc->lock);
+	cc->dead = true;
+	table = cc->table;
+	cc->table = NULL;
+	mutex_unlock(&cc->lock);
+
+	/* Not drm_sched_entity_destroy(): it waits for the queue to drain. */
+	drm_sched_entity_fini(&cc->entity);
+	neuron_core_renew(cc->core);
+	if (table)
+		neuron_table_put(table);
+}
+
+void neuron_claim_kill(struct neuron_claim *claim)
+{
+	unsigned int i;
+
+	mutex_lock(&claim->lock);
+	if (!claim->dead) {
+		claim->dead = true;
+		for (i = 0; i < NEURON_MAX_CORES; i++)
+			if (claim->core[i])
+				neuron_claim_kill_core(claim->core[i]);
+		/*
+		 * So that buffers are free when the release returns. Only jobs
+		 * that wait for fences of others take longer.
+		 */
+		wait_event_timeout(claim->ndev->live_wait,
+				   !atomic_read(&claim->nr_live),
+				   msecs_to_jiffies(NEURON_KILL_WAIT_MS));
+		neuron_claim_give_back(claim);
+	}
+	mutex_unlock(&claim->lock);
+}
+
+static struct neuron_claim *neuron_claim_create(struct neuron_device *ndev,
+						struct drm_file *file)
+{
+	struct neuron_claim *claim;
+
+	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
+	if (!claim)
+		return NULL;
+	kref_init(&claim->ref);
+	mutex_init(&claim->lock);
+	claim->ndev = ndev;
+	claim->client = file->client_id;
+	drm_dev_get(&ndev->drm);
+	return claim;
+}
+
+static int neuron_claim_args_check(struct neuron_device *ndev,
+				   const struct drm_neuron_claim *args)
+{
+	unsigned int nr = ndev->gen->nr_cores;
+
+	if (args->flags || args->pad || !args->cores == !args->count ||
+	    args->cores >> nr || args->count > nr) {
+		drm_dbg(&ndev->drm, "claim: cores %#x count %u flags %#x: one of cores and count, of %u cores\n",
+			args->cores, args->count, args->flags, nr);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int neuron_ioctl_claim(struct drm_device *drm, void *data,
+		       struct drm_file *file)
+{
+	struct neuron_device *ndev = to_neuron_device(drm);
+	struct neuron_file *nfile = file->driver_priv;
+	struct drm_neuron_claim *args = data;
+	struct neuron_claim *claim;
+	int idx, ret;
+
+	ret = neuron_claim_args_check(ndev, args);
+	if (ret)
+		return ret;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	claim = neuron_claim_create(ndev, file);
+	if (!claim) {
+		ret = -ENOMEM;
+		goto out_exit;
+	}
+
+	ret = neuron_claim_take(claim, args);
+	if (ret)
+		goto out_put;
+	ret = neuron_claim_equip(claim);
+	if (ret)
+		goto out_kill;
+	/* Published with the claim ready: others may guess the id. */
+	ret = xa_alloc(&nfile->claims, &claim->id, claim,
+		       XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (ret)
+		goto out_kill;
+	args->claim = claim->id;
+	args->granted = claim->mask;
+	goto out_exit;
+
+out_kill:
+	neuron_claim_kill(claim);
+out_put:
+	neuron_claim_put(claim);
+out_exit:
+	drm_dev_exit(idx);
+	return ret;
+}
+
+/* With what the running job has had so far: it may run for long. */
+static u64 neuron_claim_core_busy_ns(struct neuron_claim_core *cc)
+{
+	struct neuron_core *core = cc->core;
+	unsigned long flags;
+	u64 busy;
+
+	spin_lock_irqsave(&core->lock, flags);
+	busy = cc->busy_ns;
+	if (core->active && core->active->cc == cc)
+		busy += ktime_get_ns() - core->active->started_ns;
+	spin_unlock_irqrestore(&core->lock, flags);
+	return busy;
+}
+
+/* Take the claim out of its file: one caller gets it. */
+static struct neuron_claim *neuron_claim_withdraw(struct neuron_file *nfile,
+						  unsigned long id)
+{
+	struct neuron_claim *claim;
+	unsigned int i;
+
+	xa_lock(&nfile->claims);
+	claim = __xa_erase(&nfile->claims, id);
+	for (i = 0; claim && i < NEURON_MAX_CORES; i++)
+		if (claim->core[i])
+			nfile->busy_ns[i] += neuron_claim_core_busy_ns(claim->core[i]);
+	xa_unlock(&nfile->claims);
+	return claim;
+}
+
+int neuron_ioctl_release(struct drm_device *drm, void *data,
+			 struct drm_file *file)
+{
+	struct drm_neuron_release *args = data;
+	struct neuron_claim *claim;
+
+	if (args->pad)
+		return -EINVAL;
+	claim = neuron_claim_withdraw(file->driver_priv, args->claim);
+	if (!claim) {
+		drm_dbg(drm, "release: no claim %u in this file\n",
+			args->claim);
+		return -ENOENT;
+	}
+	neuron_claim_kill(claim);
+	neuron_claim_put(claim);
+	return 0;
+}
+
+void neuron_claims_open(struct neuron_file *nfile)
+{
+	xa_init_flags(&nfile->claims, XA_FLAGS_ALLOC1);
+}
+
+void neuron_claims_close(struct neuron_file *nfile)
+{
+	struct neuron_claim *claim;
+	unsigned long id;
+
+	xa_for_each(&nfile->claims, id, claim) {
+		neuron_claim_withdraw(nfile, id);
+		neuron_claim_kill(claim);
+		neuron_claim_put(claim);
+	}
+	xa_destroy(&nfile->claims);
+}
+
+struct neuron_claim_core *
+neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
+{
+	struct neuron_file *nfile = file->driver_priv;
+	struct neuron_claim *claim;
+
+	xa_lock(&nfile->claims);
+	claim = xa_load(&nfile->claims, id);
+	if (claim)
+		neuron_claim_get(claim);
+	xa_unlock(&nfile->claims);
+	if (!claim) {
+		drm_dbg(&nfile->ndev->drm, "no claim %u in this file\n", id);
+		return ERR_PTR(-ENOENT);
+	}
+	if (core >= NEURON_MAX_CORES || !claim->core[core]) {
+		drm_dbg(&nfile->ndev->drm, "core %u is not in claim %u (mask %#x)\n",
+			core, id, claim->mask);
+		neuron_claim_put(claim);
+		return ERR_PTR(-EINVAL);
+	}
+	return claim->core[core];
+}
+
+void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p)
+{
+	u64 busy[NEURON_MAX_CORES];
+	struct neuron_claim *claim;
+	unsigned long id;
+	unsigned int i;
+
+	xa_lock(&nfile->claims);
+	memcpy(busy, nfile->busy_ns, sizeof(busy));
+	xa_for_each(&nfile->claims, id, claim)
+		for (i = 0; i < NEURON_MAX_CORES; i++)
+			if (claim->core[i])
+				busy[i] += neuron_claim_core_busy_ns(claim->core[i]);
+	xa_unlock(&nfile->claims);
+	for (i = 0; i < nfile->ndev->gen->nr_cores; i++)
+		drm_printf(p, "drm-engine-core%u:\t%llu ns\n", i, busy[i]);
+}
+
+static void neuron_claim_core_dump(struct neuron_claim_core *cc,
+				   struct drm_printer *p)
+{
+	struct neuron_core *core = cc->core;
+	u64 active = 0, jobs, busy_ns;
+	u32 faults, hangs;
+
+	spin_lock_irq(&core->lock);
+	if (core->active)
+		active = core->active->id;
+	jobs = cc->jobs;
+	busy_ns = cc->busy_ns;
+	faults = cc->faults;
+	hangs = cc->hangs;
+	spin_unlock_irq(&core->lock);
+
+	drm_printf(p, "core %u: pid %d claim %u generation %u ", core->index,
+		   pid_nr(core->owner_pid), cc->claim->id, cc->generation);
+	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu\n",
+		   active, jobs, faults, hangs, busy_ns);
+}
+
+void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p)
+{
+	struct neuron_claim *claim;
+	unsigned int i;
+
+	drm_printf(p, "jobs and window tables: %d\n",
+		   atomic_read(&ndev->nr_live));
+	mutex_lock(&ndev->claim_lock);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		claim = ndev->core[i].claim;
+		/* Pairs with the release in neuron_claim_equip(). */
+		if (claim && smp_load_acquire(&claim->core[i]))
+			neuron_claim_core_dump(claim->core[i], p);
+		else
+			drm_printf(p, "core %u: %s\n", i,
+				   claim ? "being claimed" : "free");
+	}
+	mutex_unlock(&ndev->claim_lock);
+}

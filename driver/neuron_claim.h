@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Claims: exclusive ownership of some cores by an open file.
+ */
+#ifndef _NEURON_CLAIM_H_
+#define _NEURON_CLAIM_H_
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/xarray.h>
+#include <drm/gpu_scheduler.h>
+
+#include "neuron_device.h"
+#include "neuron_wait.h"
+
+struct drm_file;
+struct neuron_table;
+
+/**
+ * DOC: Life and locks of claims
+ *
+ * A claim lives in the xarray of its file and is counted: jobs, window tables
+ * and grants hold it too, so that its memory outlives the file. What it *owns*,
+ * the cores, it owns until neuron_claim_kill(): by the RELEASE ioctl, by the
+ * end of the file, or by the end of the device. Killing stops submission, takes
+ * the queued jobs away, aborts the running one by a core reset (which also
+ * scrubs the core) and moves the core on to the next generation, so that posts
+ * of peers who still hold a grant are dropped.
+ *
+ * Locks, outer ones first:
+ *
+ * ========================= ================================================
+ * drm_dev_enter()           the registers are there
+ * neuron_claim.lock         a claim is killed once
+ * neuron_claim_core.lock    @dead, @table and what it points to, the order of
+ *                           job ids and of submission. User memory is not
+ *                           touched under it
+ * neuron_device.claim_lock  who owns which core
+ * neuron_core.reset_lock    doorbell, reset, generation; taken on the way to
+ *                           signal a fence: allocate nothing under it
+ * neuron_core.lock          the job on the hardware, results, counters; taken
+ *                           in the hard interrupt handler. Fences are
+ *                           signalled outside of it
+ * ========================= ================================================
+ */
+
+/**
+ * struct neuron_claim_core - a core in a claim
+ * @claim: claim
+ * @core: core
+ * @entity: queue of jobs
+ * @lock: see above
+ * @dead: no more jobs
+ * @table: current window table, changed in place only while no job has it
+ * @pending: job ids to finished fences, until the job is freed
+ * @cancelled: jobs up to this id do not start; under neuron_core.reset_lock
+ * @generation: claim generation of the core, fixed
+ * @results: how the last jobs ended; under neuron_core.lock, like the rest
+ * @busy_ns: doorbell to interrupt, all finished jobs
+ * @jobs: finished jobs
+ * @faults: jobs that ended in an error of their own
+ * @hangs: jobs that were aborted for making no progress
+ */
+struct neuron_claim_core {
+	struct neuron_claim *claim;
+	struct neuron_core *core;
+	struct drm_sched_entity entity;
+	struct mutex lock; /* @dead, @table, order of submission */
+	bool dead;
+	struct neuron_table *table;
+	struct xarray pending;
+	u64 cancelled;
+	u32 generation;
+	struct neuron_results results;
+	u64 busy_ns;
+	u64 jobs;
+	u32 faults;
+	u32 hangs;
+};
+
+/**
+ * struct neuron_claim - some cores of a device
+ * @ref: the file's, and one for each job, window table and grant
+ * @ndev: device, referenced
+ * @id: in the file
+ * @mask: cores
+ * @core: by core number, NULL for cores that are not in @mask
+ * @lock: see above
+ * @dead: killed; under @lock
+ * @client: DRM client id, for the scheduler's trace
+ * @last_job: id of the last job submitted
+ * @nr_live: jobs and window tables that exist
+ */
+struct neuron_claim {
+	struct kref ref;
+	struct neuron_device *ndev;
+	u32 id;
+	u32 mask;
+	struct neuron_claim_core *core[NEURON_MAX_CORES];
+	struct mutex lock; /* @dead, neuron_claim_kill() */
+	bool dead;
+	u64 client;
+	atomic64_t last_job;
+	atomic_t nr_live;
+};
+
+static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
+{
+	kref_get(&claim->ref);
+	return claim;
+}
+
+/* Process context. */
+void neuron_claim_put(struct neuron_claim *claim);
+
+/* A job or a window table is born, with a reference to the claim; or freed. */
+void neuron_claim_live_get(struct neuron_claim *claim);
+void neuron_claim_live_put(struct neuron_claim *claim);
+
+/* Take the cores back. Idempotent; done on return. */
+void neuron_claim_kill(struct neuron_claim *claim);
+
+/*
+ * The core @core of claim @claim of @file. The caller drops the claim's
+ * reference. ERR_PTR(-ENOENT): no such claim; -EINVAL: the core is not in it.
+ */
+struct neuron_claim_core *
+neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
+
+#endif /* _NEURON_CLAIM_H_ */

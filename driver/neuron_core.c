@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * NeuronCores: set-up, interrupt, reset.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_claim.h"
+#include "neuron_core.h"
+#include "neuron_job.h"
+#include "neuron_sched.h"
+
+static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
+{
+	struct neuron_core *core = &ndev->core[index];
+	int ret;
+
+	core->ndev = ndev;
+	core->index = index;
+	spin_lock_init(&core->lock);
+	mutex_init(&core->reset_lock);
+	init_completion(&core->reset_done);
+	neuron_watch_init(core);
+	/* Not the generations of an earlier driver: its grants are void. */
+	core->generation = get_random_u32();
+
+	core->completion = dma_alloc_coherent(ndev->drm.dev,
+					      sizeof(*core->completion),
+					      &core->completion_dma, GFP_KERNEL);
+	if (!core->completion)
+		return -ENOMEM;
+	core->wq = alloc_ordered_workqueue("neuron-core%u",
+					   WQ_MEM_RECLAIM | WQ_HIGHPRI, index);
+	if (!core->wq) {
+		ret = -ENOMEM;
+		goto err_completion;
+	}
+	core->sched = neuron_sched_create(core, &neuron_sched_ops);
+	if (IS_ERR(core->sched)) {
+		ret = PTR_ERR(core->sched);
+		goto err_wq;
+	}
+	neuron_core_write(core, NEURON_CORE_MASK, 0);
+	return 0;
+
+err_wq:
+	destroy_workqueue(core->wq);
+err_completion:
+	dma_free_coherent(ndev->drm.dev, sizeof(*core->completion),
+			  core->completion, core->completion_dma);
+	return ret;
+}
+
+static void neuron_core_fini(struct neuron_core *core)
+{
+	neuron_core_write(core, NEURON_CORE_MASK, ~0u);
+	neuron_sched_destroy(core->sched);
+	cancel_delayed_work_sync(&core->watch);
+	destroy_workqueue(core->wq);
+	mutex_destroy(&core->reset_lock);
+	dma_free_coherent(core->ndev->drm.dev, sizeof(*core->completion),
+			  core->completion, core->completion_dma);
+}
+
+int neuron_cores_init(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	atomic_set(&ndev->nr_live, 0);
+	init_waitqueue_head(&ndev->live_wait);
+	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
+	if (!ndev->free_wq)
+		return -ENOMEM;
+	ret = neuron_job_pool_init(ndev);
+	if (ret)
+		goto err_wq;
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		ret = neuron_core_init(ndev, i);
+		if (ret)
+			goto err_cores;
+	}
+	return 0;
+
+err_cores:
+	while (i--)
+		neuron_core_fini(&ndev->core[i]);
+	neuron_job_pool_fini(ndev);
+err_wq:
+	destroy_workqueue(ndev->free_wq);
+	return ret;
+}
+
+/*
+ * The last reset: nobody can enter the device any more, and what still runs on
+ * it must stop before its memory goes. All ones: the device was pulled out.
+ */
+static void neuron_core_shutdown(struct neuron_core *core)
+{
+	mutex_lock(&core->reset_lock);
+	if (core->active && neuron_core_read(core, NEURON_CORE_STATUS) != ~0u)
+		neuron_core_reset_locked(core, -ENODEV, false);
+	neuron_job_doom(core, -ENODEV, false);
+	neuron_job_end_aborted(core);
+	mutex_unlock(&core->reset_lock);
+}
+
+static void neuron_core_disown(struct neuron_core *core)
+{
+	struct neuron_device *ndev = core->ndev;
+	struct neuron_claim *claim;
+
+	mutex_lock(&ndev->claim_lock);
+	claim = core->claim;
+	if (claim)
+		neuron_claim_get(claim);
+	mutex_unlock(&ndev->claim_lock);
+	if (!claim)
+		return;
+	neuron_claim_kill(claim);
+	neuron_claim_put(claim);
+}
+
+void neuron_cores_fini(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_core_shutdown(&ndev->core[i]);
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_core_disown(&ndev->core[i]);
+	/* Killed jobs wait for the fences they depended on; those all end. */
+	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_core_fini(&ndev->core[i]);
+	neuron_job_pool_fini(ndev);
+	destroy_workqueue(ndev->free_wq);
+}
+
+void neuron_core_interrupt(struct neuron_core *core, u32 cause)
+{
+	if (cause & NEURON_CORE_CAUSE_DONE)
+		neuron_job_done_interrupt(core);
+	if (cause & NEURON_CORE_CAUSE_REFUSED)
+		neuron_job_refused_interrupt(core);
+	if (cause & NEURON_CORE_CAUSE_RESET)
+		complete(&core->reset_done);
+}
+
+static int neuron_core_reset_hw(struct neuron_core *core)
+{
+	unsigned long limit = msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+
+	reinit_completion(&core->reset_done);
+	neuron_core_write(core, NEURON_CORE_RESET, 1);
+	if (!wait_for_completion_timeout(&core->reset_done, limit)) {
+		dev_err(core->ndev->drm.dev,
+			"core %u: no answer to a reset in %u ms: it is out of use until a reset succeeds\n",
+			core->index, NEURON_RESET_TIMEOUT_MS);
+		core->wedged = true;
+		return -EIO;
+	}
+	core->wedged = false;
+	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	return 0;
+}
+
+int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
+{
+	int ret;
+
+	lockdep_assert_held(&core->reset_lock);
+	neuron_job_doom(core, error, hang);
+	ret = neuron_core_reset_hw(core);
+	neuron_job_end_aborted(core);
+	return ret;
+}
+
+int neuron_core_reset(struct neuron_core *core)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&core->ndev->drm, &idx))
+		return -ENODEV;
+	mutex_lock(&core->reset_lock);
+	ret = neuron_core_reset_locked(core, -ECANCELED, false);
+	mutex_unlock(&core->reset_lock);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int neuron_core_renew(struct neuron_core *core)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&core->ndev->drm, &idx))
+		return -ENODEV;
+	mutex_lock(&core->reset_lock);
+	core->generation++;
+	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	ret = neuron_core_reset_locked(core, -ECANCELED, false);
+	mutex_unlock(&core->reset_lock);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+int neuron_ioctl_reset(struct drm_device *drm, void *data,
+		       struct drm_file *file)
+{
+	struct drm_neuron_reset *args = data;
+	struct neuron_claim_core *cc;
+	int idx, ret = -ENODEV;
+
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+
+	if (drm_dev_enter(drm, &idx)) {
+		mutex_lock(&cc->lock);
+		mutex_lock(&cc->core->reset_lock);
+		if (cc->dead) {
+			ret = -ENOENT;
+		} else {
+			/* No job of a later submission has such an id. */
+			cc->cancelled = atomic64_read(&cc->claim->last_job);
+			ret = neuron_core_reset_locked(cc->core, -ECANCELED,
+						       false);
+		}
+		mutex_unlock(&cc->core->reset_lock);
+		mutex_unlock(&cc->lock);
+		drm_dev_exit(idx);
+	}
+	neuron_claim_put(cc->claim);
+	return ret;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Bring-up: what the PCI function is and where its parts are.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/log2.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron/address.h"
+#include "neuron_device.h"
+
+#define NEURON_BAR_REGISTERS	0
+#define NEURON_BAR_HBM		4
+
+static int neuron_device_map(struct neuron_device *ndev)
+{
+	struct pci_dev *pdev = ndev->pdev;
+	struct device *dev = &pdev->dev;
+	int ret;
+
+	if (pci_resource_len(pdev, NEURON_BAR_REGISTERS) < ndev->gen->bar0_size)
+		return dev_err_probe(dev, -ENODEV,
+				     "BAR0 has %#llx bytes, %s needs %#llx\n",
+				     (u64)pci_resource_len(pdev, NEURON_BAR_REGISTERS),
+				     ndev->gen->name, ndev->gen->bar0_size);
+
+	ndev->bar0 = pcim_iomap_region(pdev, NEURON_BAR_REGISTERS, "neuron");
+	if (IS_ERR(ndev->bar0))
+		return dev_err_probe(dev, PTR_ERR(ndev->bar0), "BAR0\n");
+
+	ret = pcim_request_region(pdev, NEURON_BAR_HBM, "neuron");
+	if (ret)
+		return dev_err_probe(dev, ret, "BAR4\n");
+	ndev->bar4_start = pci_resource_start(pdev, NEURON_BAR_HBM);
+	ndev->bar4_size = pci_resource_len(pdev, NEURON_BAR_HBM);
+	return 0;
+}
+
+/* Is this a chip that speaks our contract? */
+static int neuron_device_identify(struct neuron_device *ndev)
+{
+	struct device *dev = &ndev->pdev->dev;
+	u32 magic = neuron_ctl_read(ndev, NEURON_CTL_MAGIC);
+	u32 version = neuron_ctl_read(ndev, NEURON_CTL_VERSION);
+	u32 generation = neuron_ctl_read(ndev, NEURON_CTL_GENERATION);
+
+	if (magic != NEURON_CTL_MAGIC_VALUE)
+		return dev_err_probe(dev, -ENODEV,
+				     "no control block (read %#x): not a virtual Trainium\n",
+				     magic);
+	if (version != NEURON_CTL_VERSION_VALUE)
+		return dev_err_probe(dev, -ENODEV,
+				     "device contract version %u, driver has %u: use matching versions\n",
+				     version, NEURON_CTL_VERSION_VALUE);
+	if (generation != ndev->gen->generation)
+		return dev_err_probe(dev, -ENODEV,
+				     "device says generation %u, its PCI id %u\n",
+				     generation, ndev->gen->generation);
+
+	ndev->fabric_id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
+	if (ndev->fabric_id >= NEURON_MAX_CHIPS)
+		return dev_err_probe(dev, -ENODEV,
+				     "impossible fabric id %u\n",
+				     ndev->fabric_id);
+
+	ndev->nr_links = min(neuron_ctl_read(ndev, NEURON_CTL_NR_LINKS),
+			     NEURON_CTL_MAX_LINKS);
+	ndev->serial = neuron_misc_read(ndev, NEURON_MISC_SERIAL_LO) |
+		       (u64)neuron_misc_read(ndev, NEURON_MISC_SERIAL_HI) << 32;
+	return 0;
+}
+
+void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
+			     struct drm_neuron_link_info *info)
+{
+	u32 reg = NEURON_CTL_LINK(link);
+
+	info->peer = neuron_ctl_read(ndev, reg + NEURON_CTL_LINK_PEER);
+	info->state = neuron_ctl_read(ndev, reg + NEURON_CTL_LINK_STATE);
+	info->width = neuron_ctl_read(ndev, reg + NEURON_CTL_LINK_WIDTH);
+	info->mbps = neuron_ctl_read(ndev, reg + NEURON_CTL_LINK_MBPS);
+}
+
+/* Also what the interrupt handlers need before the cores are set up. */
+static int neuron_device_init_software(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	ret = drmm_mutex_init(&ndev->drm, &ndev->discard_lock);
+	if (ret)
+		return ret;
+	ret = drmm_mutex_init(&ndev->drm, &ndev->host_lock);
+	if (ret)
+		return ret;
+	ret = drmm_mutex_init(&ndev->drm, &ndev->claim_lock);
+	if (ret)
+		return ret;
+
+	INIT_LIST_HEAD(&ndev->host_bos);
+	init_completion(&ndev->discard_done);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		ndev->core[i].ndev = ndev;
+		ndev->core[i].index = i;
+	}
+	return 0;
+}
+
+int neuron_device_init(struct neuron_device *ndev)
+{
+	struct pci_dev *pdev = ndev->pdev;
+	struct device *dev = &pdev->dev;
+	int ret;
+
+	ret = neuron_device_init_software(ndev);
+	if (ret)
+		return ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot enable the device\n");
+
+	/* The bit above the mask says "host memory" in a device address. */
+	ret = dma_set_mask_and_coherent(dev,
+					DMA_BIT_MASK(ilog2(ndev->gen->host_base)));
+	if (ret)
+		return dev_err_probe(dev, ret, "no usable DMA mask\n");
+	dma_set_max_seg_size(dev, UINT_MAX);
+
+	ret = neuron_device_map(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_device_identify(ndev);
+	if (ret)
+		return ret;
+
+	pci_set_master(pdev);
+	return 0;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One device: registers, memory, copy queues, cores. What the files of the
+ * driver share; each file's own types stay in the file.
+ */
+#ifndef _NEURON_DEVICE_H_
+#define _NEURON_DEVICE_H_
+
+#include <linux/completion.h>
+#include <linux/idr.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+
+#include "neuron_compat.h"
+#include "neuron/generation.h"
+#include "neuron/job.h"
+
+struct dma_pool;
+struct drm_neuron_link_info;
+struct drm_printer;
+struct neuron_claim;
+struct neuron_copy_queue;
+struct neuron_hbm;
+struct neuron_job;
+struct neuron_sched;
+
+/* All time limits of the driver, milliseconds. */
+#define NEURON_RESET_TIMEOUT_MS		10000
+#define NEURON_COPY_TIMEOUT_MS		30000
+#define NEURON_DISCARD_TIMEOUT_MS	30000
+#define NEURON_JOB_TIMEOUT_MS		30000
+#define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
+
+/**
+ * struct neuron_core - a NeuronCore (neuron_core.c)
+ * @ndev: device
+ * @index: core number
+ * @sched: one job at a time (neuron_sched.h)
+ * @wq: runs the scheduler and @watch, in order
+ * @watch: looks after the job on the hardware: hangs, faults (neuron_watch.c)
+ * @claim: owner; under neuron_device.claim_lock
+ * @owner_pid: thread group of the owner; under neuron_device.claim_lock
+ * @reset_lock: doorbell, reset, @generation, @wedged; in the path that signals
+ *	fences: allocate nothing under it
+ * @lock: @active and @completion, taken in the hard interrupt handler
+ * @active: job on the hardware
+ * @completion: record the device writes, coherent memory
+ * @completion_dma: its bus address
+ * @reset_done: completed by the reset interrupt
+ * @generation: claim generation, increasing
+ * @wedged: the last reset was not answered: no job starts
+ */
+struct neuron_core {
+	struct neuron_device *ndev;
+	unsigned int index;
+	struct neuron_sched *sched;
+	struct workqueue_struct *wq;
+	struct delayed_work watch;
+	struct neuron_claim *claim;
+	struct pid *owner_pid;
+	struct mutex reset_lock; /* doorbell and reset */
+	spinlock_t lock; /* @active and @completion */
+	struct neuron_job *active;
+	struct neuron_hw_completion *completion;
+	dma_addr_t completion_dma;
+	struct completion reset_done;
+	u32 generation;
+	bool wedged;
+};
+
+/**
+ * struct neuron_device - a chip
+ * @drm: DRM device, first so that its release frees everything
+ * @pdev: PCI function
+ * @gen: generation table
+ * @bar0: registers
+ * @bar4_start: CPU physical address of the HBM aperture
+ * @bar4_size: its bytes
+ * @nr_vectors: MSI-X vectors granted, at least one
+ * @hbm: allocator of each stack (neuron_hbm.c)
+ * @discard_lock: the chip's one discard engine
+ * @discard_done: completed by the management interrupt
+ * @discard_error: the chip refused the range
+ * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
+ * @copy_turn: spreads copies over the queues of a stack
+ * @copy_pieces: user memory mapped for a copy, pieces; waited for as a variable
+ * @claim_lock: core[].claim, core[].owner_pid
+ * @core: NeuronCores
+ * @job_pool: job blocks (neuron_job.c)
+ * @nr_live: jobs and window tables that exist
+ * @live_wait: woken when one of them is freed
+ * @free_wq: frees window tables of finished jobs, and with them buffers
+ * @fabric_id: id on the fabric
+ * @nr_links: fabric links
+ * @serial: serial number
+ * @host_lock: @host_bos and the memory of its buffers
+ * @host_bos: buffers in host memory (neuron_gem_host.c)
+ */
+struct neuron_device {
+	struct drm_device drm;
+	struct pci_dev *pdev;
+	const struct neuron_gen *gen;
+	void __iomem *bar0;
+	phys_addr_t bar4_start;
+	resource_size_t bar4_size;
+	unsigned int nr_vectors;
+	struct neuron_hbm *hbm[NEURON_MAX_HBM];
+	struct mutex discard_lock;
+	struct completion discard_done;
+	bool discard_error;
+	struct neuron_copy_queue *copy[NEURON_MAX_CORES];
+	atomic_t copy_turn;
+	atomic_t copy_pieces;
+	struct mutex claim_lock;
+	struct neuron_core core[NEURON_MAX_CORES];
+	struct dma_pool *job_pool;
+	atomic_t nr_live;
+	wait_queue_head_t live_wait;
+	struct workqueue_struct *free_wq;
+	u32 fabric_id;
+	u32 nr_links;
+	u64 serial;
+	struct mutex host_lock;
+	struct list_head host_bos;
+};
+
+/**
+ * struct neuron_file - an open file
+ * @ndev: device
+ * @claims: claim ids to struct neuron_claim (neuron_claim.c)
+ * @busy_ns: of each core, by claims given back; under @claims' lock
+ */
+struct neuron_file {
+	struct neuron_device *ndev;
+	struct xarray claims;
+	u64 busy_ns[NEURON_MAX_CORES];
+};
+
+static inline struct neuron_device *to_neuron_device(struct drm_device *drm)
+{
+	return container_of(drm, struct neuron_device, drm);
+}
+
+/* Register access: offsets in the control block. */
+static inline u32 neuron_ctl_read(struct neuron_device *ndev, u32 reg)
+{
+	return readl(ndev->bar0 + neuron_ctl_bar0(ndev->gen) + reg);
+}
+
+static inline void neuron_ctl_write(struct neuron_device *ndev, u32 reg,
+				    u32 value)
+{
+	writel(value, ndev->bar0 + neuron_ctl_bar0(ndev->gen) + reg);
+}
+
+static inline u64 neuron_ctl_read64(struct neuron_device *ndev, u32 reg)
+{
+	return neuron_ctl_read(ndev, reg) |
+	       (u64)neuron_ctl_read(ndev, reg + 4) << 32;
+}
+
+static inline void neuron_ctl_write64(struct neuron_device *ndev, u32 reg,
+				      u64 value)
+{
+	neuron_ctl_write(ndev, reg, lower_32_bits(value));
+	neuron_ctl_write(ndev, reg + 4, upper_32_bits(value));
+}
+
+/* MISC RAM, which the firmware fills. */
+static inline u32 neuron_misc_read(struct neuron_device *ndev, u32 reg)
+{
+	return readl(ndev->bar0 + ndev->gen->misc_bar0 + reg);
+}
+
+static inline u32 neuron_core_read(struct neuron_core *core, u32 reg)
+{
+	return neuron_ctl_read(core->ndev, NEURON_CTL_CORE(core->index) + reg);
+}
+
+static inline void neuron_core_write(struct neuron_core *core, u32 reg,
+				     u32 value)
+{
+	neuron_ctl_write(core->ndev, NEURON_CTL_CORE(core->index) + reg, value);
+}
+
+/* The bus address of host memory as the device wants it. */
+static inline u64 neuron_host_addr(struct neuron_device *ndev, dma_addr_t dma)
+{
+	return ndev->gen->host_base | dma;
+}
+
+/*
+ * neuron_core.c: called by the probe and by the interrupt. neuron_cores_fini()
+ * resets what still runs: it comes after drm_dev_unplug() and before the
+ * interrupts and the registers go away.
+ */
+int neuron_cores_init(struct neuron_device *ndev);
+void neuron_cores_fini(struct neuron_device *ndev);
+/* Hard interrupt context: the core's CAUSE was read and cleared. */
+void neuron_core_interrupt(struct neuron_core *core, u32 cause);
+/* Sleeps until the reset is done. Everything on the core is scrubbed. */
+int neuron_core_reset(struct neuron_core *core);
+
+/* neuron_copy.c; the fini comes after drm_dev_unplug(). */
+int neuron_copy_init(struct neuron_device *ndev);
+void neuron_copy_fini(struct neuron_device *ndev);
+void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
+/* Hard interrupt context: the engine's CAUSE was read and cleared. */
+void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
+			   u32 cause);
+
+/* neuron_device.c */
+int neuron_device_init(struct neuron_device *ndev);
+void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
+			     struct drm_neuron_link_info *info);
+
+/*
+ * neuron_irq.c: after the init all sources have their vector, and the causes of
+ * cores and DMA engines are masked until their owners unmask them.
+ */
+int neuron_irq_init(struct neuron_device *ndev);
+void neuron_irq_mask(struct neuron_device *ndev);
+
+/* neuron_sysfs.c, neuron_debugfs.c */
+extern const struct attribute_group *neuron_sysfs_groups[];
+void neuron_debugfs_init(struct neuron_device *ndev);
+
+/* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
+#define NEURON_IOCTL_HANDLER(name) \
+	int neuron_ioctl_##name(struct drm_device *drm, void *data, \
+				struct drm_file *file)
+NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
+NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */
+NEURON_IOCTL_HANDLER(bo_info);		/* neuron_gem.c */
+NEURON_IOCTL_HANDLER(copy);		/* neuron_copy_ioctl.c */
+NEURON_IOCTL_HANDLER(claim);		/* neuron_claim.c */
+NEURON_IOCTL_HANDLER(release);		/* neuron_claim.c */
+NEURON_IOCTL_HANDLER(windows);		/* neuron_window.c */
+NEURON_IOCTL_HANDLER(grant);		/* neuron_grant.c */
+NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
+NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
+NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
+
+/* neuron_claim.c: a file was opened, is going away, is asked for fdinfo. */
+void neuron_claims_open(struct neuron_file *nfile);
+void neuron_claims_close(struct neuron_file *nfile);
+void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
+/* neuron_claim.c: claims and jobs of all cores, for debugfs. */
+void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p);
+
+#endif /* _NEURON_DEVICE_H_ */

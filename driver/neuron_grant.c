@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Grants: file descriptors that let a peer post semaphores.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron/address.h"
+#include "neuron_claim.h"
+#include "neuron_grant.h"
+
+/**
+ * struct neuron_grant - behind the file descriptor
+ * @cc: core; its claim is referenced, which keeps the memory, not the cores
+ * @first: first semaphore
+ * @count: semaphores
+ */
+struct neuron_grant {
+	struct neuron_claim_core *cc;
+	u32 first;
+	u32 count;
+};
+
+static int neuron_grant_fop_release(struct inode *inode, struct file *filp)
+{
+	struct neuron_grant *grant = filp->private_data;
+
+	neuron_claim_put(grant->cc->claim);
+	kfree(grant);
+	return 0;
+}
+
+static const struct file_operations neuron_grant_fops = {
+	.owner = THIS_MODULE,
+	.release = neuron_grant_fop_release,
+	.llseek = noop_llseek,
+};
+
+static u64 neuron_grant_base(struct neuron_device *ndev,
+			     struct neuron_core *core)
+{
+	struct neuron_device *target = core->ndev;
+	u64 addr = target->gen->tpb_addr[core->index] + NEURON_TPB_SEM;
+
+	return target == ndev ? addr :
+	       neuron_fabric_addr(target->fabric_id, addr);
+}
+
+static bool neuron_grant_alive(struct neuron_claim_core *cc)
+{
+	bool alive;
+
+	mutex_lock(&cc->lock);
+	alive = !cc->dead;
+	mutex_unlock(&cc->lock);
+	return alive;
+}
+
+int neuron_grant_lookup(struct neuron_device *ndev, int fd,
+			struct neuron_grant_target *target)
+{
+	struct file *filp = fget(fd);
+	struct neuron_grant *grant;
+	int ret = -EBADF;
+
+	if (!filp || filp->f_op != &neuron_grant_fops) {
+		drm_dbg(&ndev->drm, "file descriptor %d is not a grant\n", fd);
+		goto out;
+	}
+	grant = filp->private_data;
+	if (!neuron_grant_alive(grant->cc)) {
+		drm_dbg(&ndev->drm, "grant %d: its claim is over\n", fd);
+		goto out;
+	}
+	target->base = neuron_grant_base(ndev, grant->cc->core);
+	target->generation = grant->cc->generation;
+	target->first = grant->first;
+	target->count = grant->count;
+	ret = 0;
+out:
+	if (filp)
+		fput(filp);
+	return ret;
+}
+
+int neuron_ioctl_grant(struct drm_device *drm, void *data,
+		       struct drm_file *file)
+{
+	struct drm_neuron_grant *args = data;
+	struct neuron_claim_core *cc;
+	struct neuron_grant *grant;
+	int fd;
+
+	if (args->flags || !args->count ||
+	    args->count > NEURON_NR_SEMAPHORES ||
+	    args->first > NEURON_NR_SEMAPHORES - args->count) {
+		drm_dbg(drm, "grant: first %u count %u flags %#x: of %u semaphores\n",
+			args->first, args->count, args->flags,
+			NEURON_NR_SEMAPHORES);
+		return -EINVAL;
+	}
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+
+	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
+	if (!grant) {
+		neuron_claim_put(cc->claim);
+		return -ENOMEM;
+	}
+	grant->cc = cc;
+	grant->first = args->first;
+	grant->count = args->count;
+	fd = anon_inode_getfd("[neuron-grant]", &neuron_grant_fops, grant,
+			      O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		kfree(grant);
+		neuron_claim_put(cc->claim);
+		return fd;
+	}
+	args->fd = fd;
+	return 0;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * MSI-X: one vector for each core and one for management; the copy engines, which
+ * are few, are spread over them from the last one down. With fewer vectors more
+ * sources share one, down to a single vector for all. Everything is done in the hard handler: a fence or a copy is complete
+ * when the interrupt returns.
+ */
+#include <linux/bitops.h>
+#include <linux/interrupt.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "neuron_device.h"
+#include "neuron_hbm.h"
+
+/* A register of a device that is gone reads as this. */
+#define NEURON_GONE	0xffffffffu
+
+/**
+ * struct neuron_vector - the sources of one MSI-X vector
+ * @ndev: device
+ * @cores: mask of cores
+ * @engines: mask of copy engines, counted from the first
+ * @mgmt: management
+ */
+struct neuron_vector {
+	struct neuron_device *ndev;
+	unsigned long cores;
+	unsigned long engines;
+	bool mgmt;
+};
+
+static bool neuron_irq_cores(struct neuron_vector *vec)
+{
+	bool handled = false;
+	unsigned int i;
+
+	for_each_set_bit(i, &vec->cores, NEURON_MAX_CORES) {
+		struct neuron_core *core = &vec->ndev->core[i];
+		u32 cause = neuron_core_read(core, NEURON_CORE_CAUSE);
+
+		if (!cause || cause == NEURON_GONE)
+			continue;
+		/* Before what it announces is looked at: a later one is an edge. */
+		neuron_core_write(core, NEURON_CORE_CAUSE, cause);
+		neuron_core_interrupt(core, cause);
+		handled = true;
+	}
+	return handled;
+}
+
+static bool neuron_irq_engines(struct neuron_vector *vec)
+{
+	struct neuron_device *ndev = vec->ndev;
+	bool handled = false;
+	unsigned int i;
+
+	for_each_set_bit(i, &vec->engines, NEURON_MAX_COPY_ENGINES) {
+		unsigned int engine = ndev->gen->nr_ring + i;
+		u32 reg = NEURON_CTL_DMA(engine) + NEURON_DMA_CAUSE;
+		u32 cause = neuron_ctl_read(ndev, reg);
+
+		if (!cause || cause == NEURON_GONE)
+			continue;
+		neuron_ctl_write(ndev, reg, cause);
+		neuron_copy_interrupt(ndev, engine, cause);
+		handled = true;
+	}
+	return handled;
+}
+
+static bool neuron_irq_mgmt(struct neuron_device *ndev)
+{
+	u32 cause = neuron_ctl_read(ndev, NEURON_CTL_CAUSE);
+
+	if (!cause || cause == NEURON_GONE)
+		return false;
+	neuron_ctl_write(ndev, NEURON_CTL_CAUSE, cause);
+
+	if (cause & (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR))
+		neuron_hbm_interrupt(ndev, cause);
+	if (cause & NEURON_CTL_CAUSE_LINK)
+		dev_info_ratelimited(ndev->drm.dev, "a fabric link changed state\n");
+	return true;
+}
+
+static irqreturn_t neuron_irq(int irq, void *data)
+{
+	struct neuron_vector *vec = data;
+	bool handled = neuron_irq_cores(vec);
+
+	handled |= neuron_irq_engines(vec);
+	if (vec->mgmt)
+		handled |= neuron_irq_mgmt(vec->ndev);
+	return IRQ_RETVAL(handled);
+}
+
+static unsigned int neuron_core_vector(struct neuron_device *ndev,
+				       unsigned int core)
+{
+	return core % ndev->nr_vectors;
+}
+
+static unsigned int neuron_mgmt_vector(struct neuron_device *ndev)
+{
+	return ndev->gen->nr_cores % ndev->nr_vectors;
+}
+
+/* @i: copy engine, counted from the first */
+static unsigned int neuron_engine_vector(struct neuron_device *ndev,
+					 unsigned int i)
+{
+	return (ndev->gen->nr_cores - i) % ndev->nr_vectors;
+}
+
+static unsigned int neuron_nr_copy_engines(struct neuron_device *ndev)
+{
+	return ndev->gen->nr_dma - ndev->gen->nr_ring;
+}
+
+/* Everything masked, nothing pending, each source with its vector. */
+static void neuron_irq_program(struct neuron_device *ndev)
+{
+	const struct neuron_gen *gen = ndev->gen;
+	unsigned int i;
+
+	neuron_ctl_write(ndev, NEURON_CTL_MASK, ~0u);
+	neuron_ctl_write(ndev, NEURON_CTL_CAUSE, ~0u);
+	neuron_ctl_write(ndev, NEURON_CTL_VECTOR,
+			 neuron_mgmt_vector(ndev));
+
+	for (i = 0; i < gen->nr_cores; i++) {
+		struct neuron_core *core = &ndev->core[i];
+
+		neuron_core_write(core, NEURON_CORE_MASK, ~0u);
+		neuron_core_write(core, NEURON_CORE_CAUSE, ~0u);
+		neuron_core_write(core, NEURON_CORE_VECTOR,
+				  neuron_core_vector(ndev, i));
+	}
+
+	for (i = 0; i < gen->nr_dma; i++) {
+		u32 base = NEURON_CTL_DMA(i);
+
+		neuron_ctl_write(ndev, base + NEURON_DMA_MASK, ~0u);
+		neuron_ctl_write(ndev, base + NEURON_DMA_CAUSE, ~0u);
+	}
+	for (i = 0; i < neuron_nr_copy_engines(ndev); i++)
+		neuron_ctl_write(ndev, NEURON_CTL_DMA(gen->nr_ring + i) +
+				       NEURON_DMA_VECTOR,
+				 neuron_engine_vector(ndev, i));
+}
+
+void neuron_irq_mask(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	neuron_ctl_write(ndev, NEURON_CTL_MASK, ~0u);
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_core_write(&ndev->core[i], NEURON_CORE_MASK, ~0u);
+	for (i = ndev->gen->nr_ring; i < ndev->gen->nr_dma; i++)
+		neuron_ctl_write(ndev, NEURON_CTL_DMA(i) + NEURON_DMA_MASK, ~0u);
+}
+
+static int neuron_irq_request(struct neuron_device *ndev)
+{
+	struct device *dev = &ndev->pdev->dev;
+	struct neuron_vector *vec;
+	unsigned int i;
+	char *name;
+	int ret;
+
+	vec = devm_kcalloc(dev, ndev->nr_vectors, sizeof(*vec), GFP_KERNEL);
+	if (!vec)
+		return -ENOMEM;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		vec[neuron_core_vector(ndev, i)].cores |= BIT(i);
+	for (i = 0; i < neuron_nr_copy_engines(ndev); i++)
+		vec[neuron_engine_vector(ndev, i)].engines |= BIT(i);
+	vec[neuron_mgmt_vector(ndev)].mgmt = true;
+
+	for (i = 0; i < ndev->nr_vectors; i++) {
+		vec[i].ndev = ndev;
+		name = devm_kasprintf(dev, GFP_KERNEL, "neuron-%s-%u",
+				      dev_name(dev), i);
+		if (!name)
+			return -ENOMEM;
+		ret = devm_request_irq(dev, pci_irq_vector(ndev->pdev, i),
+				       neuron_irq, 0, name, &vec[i]);
+		if (ret)
+			return dev_err_probe(dev, ret, "interrupt vector %u\n",
+					     i);
+	}
+	return 0;
+}
+
+int neuron_irq_init(struct neuron_device *ndev)
+{
+	int ret;
+
+	ret = pci_alloc_irq_vectors(ndev->pdev, 1, ndev->gen->nr_cores + 1,
+				    PCI_IRQ_MSIX);
+	if (ret < 0)
+		return dev_err_probe(&ndev->pdev->dev, ret,
+				     "no MSI-X vector\n");
+	ndev->nr_vectors = ret;
+
+	neuron_irq_program(ndev);
+	ret = neuron_irq_request(ndev);
+	if (ret)
+		return ret;
+
+	neuron_ctl_write(ndev, NEURON_CTL_MASK,
+			 ~(NEURON_CTL_CAUSE_DISCARD |
+			   NEURON_CTL_CAUSE_DISCARD_ERROR |
+			   NEURON_CTL_CAUSE_LINK));
+	return 0;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jobs on the hardware: doorbell, completion interrupt, end.
+ */
+#include <linux/dma-fence.h>
+#include <linux/dma-mapping.h>
+#include <linux/dmapool.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+
+#include "neuron_claim.h"
+#include "neuron_job.h"
+#include "neuron_sched.h"
+#include "neuron_window.h"
+
+/* Job blocks with this many queues come from the pool. */
+#define NEURON_POOL_QUEUES	24
+
+static size_t neuron_job_block_size(unsigned int nr_queues)
+{
+	return sizeof(struct neuron_hw_job) +
+	       nr_queues * sizeof(struct neuron_hw_job_queue);
+}
+
+int neuron_job_pool_init(struct neuron_device *ndev)
+{
+	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
+					 neuron_job_block_size(NEURON_POOL_QUEUES),
+					 NEURON_JOB_ALIGN, 0);
+	return ndev->job_pool ? 0 : -ENOMEM;
+}
+
+void neuron_job_pool_fini(struct neuron_device *ndev)
+{
+	dma_pool_destroy(ndev->job_pool);
+}
+
+static int neuron_job_block_alloc(struct neuron_job *job)
+{
+	struct neuron_device *ndev = job->cc->core->ndev;
+
+	if (job->nr_queues <= NEURON_POOL_QUEUES)
+		job->hw = dma_pool_zalloc(ndev->job_pool, GFP_KERNEL, &job->dma);
+	else
+		job->hw = dma_alloc_coherent(ndev->drm.dev,
+					     neuron_job_block_size(job->nr_queues),
+					     &job->dma, GFP_KERNEL);
+	return job->hw ? 0 : -ENOMEM;
+}
+
+static void neuron_job_block_free(struct neuron_job *job)
+{
+	struct neuron_device *ndev = job->cc->core->ndev;
+
+	if (!job->hw)
+		return;
+	if (job->nr_queues <= NEURON_POOL_QUEUES)
+		dma_pool_free(ndev->job_pool, job->hw, job->dma);
+	else
+		dma_free_coherent(ndev->drm.dev,
+				  neuron_job_block_size(job->nr_queues),
+				  job->hw, job->dma);
+}
+
+struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
+				     unsigned int nr_queues)
+{
+	struct neuron_job *job;
+
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&job->ref);
+	job->cc = cc;
+	job->nr_queues = nr_queues;
+	neuron_claim_live_get(cc->claim);
+
+	job->fence = neuron_fence_create(cc->core->sched);
+	if (!job->fence || neuron_job_block_alloc(job)) {
+		neuron_job_put(job);
+		return ERR_PTR(-ENOMEM);
+	}
+	return job;
+}
+
+static void neuron_job_release(struct kref *ref)
+{
+	struct neuron_job *job = container_of(ref, struct neuron_job, ref);
+	struct neuron_claim *claim = job->cc->claim;
+
+	neuron_job_block_free(job);
+	if (job->table)
+		neuron_table_put_later(job->table);
+	dma_fence_put(job->fence);
+	kfree(job);
+	neuron_claim_live_put(claim);
+}
+
+void neuron_job_put(struct neuron_job *job)
+{
+	kref_put(&job->ref, neuron_job_release);
+}
+
+struct neuron_job *neuron_job_active(struct neuron_core *core)
+{
+	struct neuron_job *job;
+
+	spin_lock_irq(&core->lock);
+	job = core->active;
+	if (job)
+		kref_get(&job->ref);
+	spin_unlock_irq(&core->lock);
+	return job;
+}
+
+static void neuron_job_make_aborted(struct neuron_hw_completion *record)
+{
+	memset(record, 0, sizeof(*record));
+	record->status = cpu_to_le16(NEURON_JOB_ABORTED);
+	record->cause = cpu_to_le16(NEURON_CAUSE_RESET);
+	record->source = cpu_to_le16(NEURON_SOURCE_JOB);
+}
+
+/*
+ * Under the core's lock: the job leaves the hardware, its result is kept.
+ * Return: its fence, to be given to neuron_job_signal() without the lock.
+ */
+static struct dma_fence *
+neuron_job_end_locked(struct neuron_job *job,
+		      const struct neuron_hw_completion *record)
+{
+	struct neuron_claim_core *cc = job->cc;
+	struct neuron_result result = {
+		.job = job->id,
+		.record = *record,
+		.hang = job->hang,
+		.wall_ns = ktime_get_ns() - job->started_ns,
+	};
+
+	lockdep_assert_held(&cc->core->lock);
+	neuron_results_add(&cc->results, &result);
+	cc->busy_ns += result.wall_ns;
+	cc->jobs++;
+	cc->hangs += job->hang;
+	cc->faults += job->faulted;
+	cc->core->active = NULL;
+	cancel_delayed_work(&cc->core->watch);
+	return dma_fence_get(job->fence);
+}
+
+static void neuron_job_signal(struct dma_fence *fence, int error)
+{
+	if (error)
+		dma_fence_set_error(fence, error);
+	dma_fence_signal(fence);
+	dma_fence_put(fence);
+}
+
+/* The device is not trusted. @record is a copy that it cannot change. */
+static bool neuron_job_record_valid(const struct neuron_job *job,
+				    const struct neuron_hw_completion *record)
+{
+	u16 status = le16_to_cpu(record->status);
+	u16 source = le16_to_cpu(record->source);
+
+	return le64_to_cpu(record->job_id) == job->hw_id &&
+	       status >= NEURON_JOB_OK && status <= NEURON_JOB_ABORTED &&
+	       le16_to_cpu(record->cause) < NEURON_NR_CAUSES &&
+	       (source < NEURON_NR_ENGINES || source == NEURON_SOURCE_DMA ||
+		source == NEURON_SOURCE_JOB);
+}
+
+/* The rest of the end needs a process: neuron_watch.c. */
+static void neuron_job_hand_over(struct neuron_core *core)
+{
+	mod_delayed_work(core->wq, &core->watch, 0);
+}
+
+/*
+ * Under the core's lock: what the completion record means.
+ * Return: the fence when the job has ended, with *@error.
+ */
+static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
+						int *error)
+{
+	struct neuron_core *core = job->cc->core;
+	struct neuron_hw_completion record;
+
+	dma_rmb();
+	record = *core->completion;
+	if (!neuron_job_record_valid(job, &record)) {
+		job->broken = true;
+		neuron_job_hand_over(core);
+		return NULL;
+	}
+
+	job->record = record;
+	switch (le16_to_cpu(record.status)) {
+	case NEURON_JOB_OK:
+		*error = 0;
+		job->hang = false;
+		return neuron_job_end_locked(job, &record);
+	case NEURON_JOB_ABORTED:
+		*error = job->abort_error ?: -ECANCELED;
+		return neuron_job_end_locked(job, &record);
+	default:
+		job->faulted = true;
+		job->hang = false;
+		neuron_job_hand_over(core);
+		return NULL;
+	}
+}
+
+void neuron_job_done_interrupt(struct neuron_core *core)
+{
+	struct dma_fence *fence = NULL;
+	unsigned long flags;
+	int error = 0;
+
+	spin_lock_irqsave(&core->lock, flags);
+	if (core->active && !core->active->faulted && !core->active->broken)
+		fence = neuron_job_take_record(core->active, &error);
+	spin_unlock_irqrestore(&core->lock, flags);
+	if (fence)
+		neuron_job_signal(fence, error);
+}
+
+void neuron_job_refused_interrupt(struct neuron_core *core)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->lock, flags);
+	if (core->active && !core->active->faulted) {
+		core->active->broken = true;
+		neuron_job_hand_over(core);
+	}
+	spin_unlock_irqrestore(&core->lock, flags);
+}
+
+void neuron_job_doom(struct neuron_core *core, int error, bool hang)
+{
+	spin_lock_irq(&core->lock);
+	if (core->active) {
+		core->active->abort_error = error;
+		core->active->hang = hang;
+	}
+	spin_unlock_irq(&core->lock);
+}
+
+void neuron_job_end_aborted(struct neuron_core *core)
+{
+	struct neuron_hw_completion record;
+	struct dma_fence *fence = NULL;
+	struct neuron_job *job;
+	int error = 0;
+
+	neuron_job_make_aborted(&record);
+	spin_lock_irq(&core->lock);
+	job = core->active;
+	if (job) {
+		error = job->faulted ? -EIO : job->abort_error ?: -ECANCELED;
+		fence = neuron_job_end_locked(job, job->faulted ? &job->record :
+					      &record);
+	}
+	spin_unlock_irq(&core->lock);
+	if (fence)
+		neuron_job_signal(fence, error);
+}
+
+void neuron_job_end_faulted(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	struct dma_fence *fence = NULL;
+
+	spin_lock_irq(&core->lock);
+	if (core->active == job)
+		fence = neuron_job_end_locked(job, &job->record);
+	spin_unlock_irq(&core->lock);
+	if (fence)
+		neuron_job_signal(fence, -EIO);
+}
+
+/* Under the core's reset_lock, with the registers there. */
+static int neuron_job_start(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	u64 block = neuron_host_addr(core->ndev, job->dma);
+	u64 progress;
+
+	if (core->wedged)
+		return -EIO;
+	if (job->id <= job->cc->cancelled)
+		return -ECANCELED;
+
+	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +
+				     NEURON_CORE_PROGRESS);
+	spin_lock_irq(&core->lock);
+	memset(core->completion, 0, sizeof(*core->completion));
+	job->started_ns = ktime_get_ns();
+	job->looked_ns = job->started_ns;
+	job->progress = progress;
+	core->active = job;
+	spin_unlock_irq(&core->lock);
+
+	mod_delayed_work(core->wq, &core->watch,
+			 msecs_to_jiffies(job->timeout_ms));
+	neuron_core_write(core, NEURON_CORE_DOORBELL_LO, lower_32_bits(block));
+	neuron_core_write(core, NEURON_CORE_DOORBELL_HI, upper_32_bits(block));
+	return 0;
+}
+
+/* A job that never reached the hardware has a result, too. */
+static void neuron_job_skip(struct neuron_job *job)
+{
+	struct neuron_claim_core *cc = job->cc;
+	struct neuron_result result = { .job = job->id };
+
+	neuron_job_make_aborted(&result.record);
+	spin_lock_irq(&cc->core->lock);
+	neuron_results_add(&cc->results, &result);
+	spin_unlock_irq(&cc->core->lock);
+}
+
+static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
+{
+	struct neuron_job *job = to_neuron_job(base);
+	struct neuron_core *core = job->cc->core;
+	/* The job may end, and be freed, as soon as the doorbell rings. */
+	struct dma_fence *fence = dma_fence_get(job->fence);
+	int idx, ret = -ENODEV;
+
+	if (drm_dev_enter(&core->ndev->drm, &idx)) {
+		mutex_lock(&core->reset_lock);
+		ret = neuron_job_start(job);
+		mutex_unlock(&core->reset_lock);
+		drm_dev_exit(idx);
+	}
+	if (!ret)
+		return fence;
+	dma_fence_put(fence);
+	neuron_job_skip(job);
+	return ERR_PTR(ret);
+}
+
+static void neuron_job_free_cb(struct drm_sched_job *base)
+{
+	struct neuron_job *job = to_neuron_job(base);
+
+	xa_erase(&job->cc->pending, job->id);
+	/* Only jobs that ran have it; see neuron_sched.h for why all need it. */
+	if (!base->s_fence->parent)
+		base->s_fence->parent = dma_fence_get(job->fence);
+	drm_sched_job_cleanup(base);
+	neuron_job_put(job);
+}
+
+const struct drm_sched_backend_ops neuron_sched_ops = {
+	.run_job = neuron_job_run_cb,
+	.free_job = neuron_job_free_cb,
+};

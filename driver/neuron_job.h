@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Jobs: from the submission to the completion record.
+ */
+#ifndef _NEURON_JOB_H_
+#define _NEURON_JOB_H_
+
+#include <linux/kref.h>
+#include <drm/gpu_scheduler.h>
+
+#include "neuron_device.h"
+
+struct neuron_claim_core;
+struct neuron_table;
+
+/**
+ * struct neuron_job - one run of one core
+ * @base: the scheduler's part; holds the job's first reference from
+ *	drm_sched_entity_push_job() until the scheduler frees it
+ * @ref: references
+ * @cc: core in its claim; the claim is referenced
+ * @id: id in the claim
+ * @hw_id: id for the device: no two claims of a core share one
+ * @table: window table, referenced: what the job was submitted with
+ * @fence: signalled when the hardware is done with the job
+ * @hw: job block, followed by the queue table; coherent memory
+ * @dma: its bus address
+ * @nr_queues: entries of the queue table
+ * @timeout_ms: limit without progress
+ * @started_ns: ktime of the doorbell. This and the rest: under
+ *	neuron_core.lock
+ * @looked_ns: ktime of the last look at @progress
+ * @progress: what the core's progress counter showed then
+ * @faulted: @record says how it failed; neuron_watch.c ends it
+ * @broken: the device broke the contract; neuron_watch.c resets the core
+ * @record: completion record, checked
+ * @abort_error: what its fence shall say when the core is reset
+ * @hang: it is reset for making no progress
+ */
+struct neuron_job {
+	struct drm_sched_job base;
+	struct kref ref;
+	struct neuron_claim_core *cc;
+	u64 id;
+	u64 hw_id;
+	struct neuron_table *table;
+	struct dma_fence *fence;
+	struct neuron_hw_job *hw;
+	dma_addr_t dma;
+	unsigned int nr_queues;
+	u32 timeout_ms;
+	u64 started_ns;
+	u64 looked_ns;
+	u64 progress;
+	bool faulted;
+	bool broken;
+	struct neuron_hw_completion record;
+	int abort_error;
+	bool hang;
+};
+
+static inline struct neuron_job *to_neuron_job(struct drm_sched_job *job)
+{
+	return container_of(job, struct neuron_job, base);
+}
+
+static inline struct neuron_hw_job_queue *
+neuron_job_queues(struct neuron_job *job)
+{
+	return (struct neuron_hw_job_queue *)(job->hw + 1);
+}
+
+extern const struct drm_sched_backend_ops neuron_sched_ops;
+
+int neuron_job_pool_init(struct neuron_device *ndev);
+void neuron_job_pool_fini(struct neuron_device *ndev);
+
+/* A job with a zeroed job block, or ERR_PTR(-ENOMEM). Not yet scheduled. */
+struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
+				     unsigned int nr_queues);
+void neuron_job_put(struct neuron_job *job);
+
+/* The job on the hardware, referenced, or NULL. */
+struct neuron_job *neuron_job_active(struct neuron_core *core);
+
+/* Hard interrupt context. */
+void neuron_job_done_interrupt(struct neuron_core *core);
+void neuron_job_refused_interrupt(struct neuron_core *core);
+
+/*
+ * Under neuron_core.reset_lock: before a reset, name the error of the job that
+ * it will abort; after the reset (or without hardware), end that job.
+ */
+void neuron_job_doom(struct neuron_core *core, int error, bool hang);
+void neuron_job_end_aborted(struct neuron_core *core);
+/* End a job that faulted; under neuron_core.reset_lock. */
+void neuron_job_end_faulted(struct neuron_job *job);
+
+/* neuron_watch.c */
+void neuron_watch_init(struct neuron_core *core);
+
+#endif /* _NEURON_JOB_H_ */

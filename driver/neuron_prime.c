@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PRIME between the chips of a fabric. A dma-buf of ours that is imported by
+ * another chip becomes a buffer of routed addresses: nothing is mapped, no
+ * device ever attaches. Dma-bufs of others, and others attaching to ours, are
+ * refused: HBM is no memory that a foreign device could be pointed at.
+ */
+#include <linux/dma-buf.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_prime.h>
+#include <drm/drm_print.h>
+
+#include "neuron_device.h"
+#include "neuron_gem.h"
+
+/**
+ * struct neuron_peer_bo - another chip's buffer
+ * @bo: buffer
+ * @dma_buf: keeps the memory
+ */
+struct neuron_peer_bo {
+	struct neuron_bo bo;
+	struct dma_buf *dma_buf;
+};
+
+static int neuron_dma_buf_attach(struct dma_buf *dma_buf,
+				 struct dma_buf_attachment *attach)
+{
+	return -EOPNOTSUPP;
+}
+
+static struct sg_table *neuron_dma_buf_map(struct dma_buf_attachment *attach,
+					   enum dma_data_direction dir)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+/* Required by the core; nothing can be mapped. */
+static void neuron_dma_buf_unmap(struct dma_buf_attachment *attach,
+				 struct sg_table *sgt,
+				 enum dma_data_direction dir)
+{
+}
+
+static const struct dma_buf_ops neuron_dma_buf_ops = {
+	.attach = neuron_dma_buf_attach,
+	.map_dma_buf = neuron_dma_buf_map,
+	.unmap_dma_buf = neuron_dma_buf_unmap,
+	.release = drm_gem_dmabuf_release,
+	.mmap = drm_gem_dmabuf_mmap,
+};
+
+struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
+{
+	struct drm_device *drm = obj->dev;
+	struct dma_buf_export_info info = {
+		.exp_name = "neuron",
+		.owner = drm->driver->fops->owner,
+		.ops = &neuron_dma_buf_ops,
+		.size = obj->size,
+		.flags = flags,
+		.priv = obj,
+		.resv = obj->resv,
+	};
+
+	return drm_gem_dmabuf_export(drm, &info);
+}
+
+static void neuron_peer_bo_free(struct drm_gem_object *obj)
+{
+	struct neuron_bo *bo = to_neuron_bo(obj);
+	struct neuron_peer_bo *pbo =
+		container_of(bo, struct neuron_peer_bo, bo);
+
+	drm_gem_object_release(obj);
+	dma_buf_put(pbo->dma_buf);
+	kvfree(bo->extents);
+	kfree(pbo);
+}
+
+/* No mmap and no export of its own: both belong to the chip that holds it. */
+static const struct drm_gem_object_funcs neuron_peer_bo_funcs = {
+	.free = neuron_peer_bo_free,
+};
+
+static int neuron_peer_route(struct neuron_bo *bo, const struct neuron_bo *from,
+			     u32 fabric_id)
+{
+	unsigned int i;
+
+	bo->extents = kvmalloc_array(from->nr_extents, sizeof(*bo->extents),
+				     GFP_KERNEL_ACCOUNT);
+	if (!bo->extents)
+		return -ENOMEM;
+
+	for (i = 0; i < from->nr_extents; i++) {
+		u64 addr = le64_to_cpu(from->extents[i].addr);
+
+		bo->extents[i].addr =
+			cpu_to_le64(neuron_fabric_addr(fabric_id, addr));
+		bo->extents[i].length = from->extents[i].length;
+	}
+	bo->nr_extents = from->nr_extents;
+	return 0;
+}
+
+static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
+						    struct dma_buf *dma_buf)
+{
+	struct drm_gem_object *obj = dma_buf->priv;
+	struct neuron_device *peer = to_neuron_device(obj->dev);
+	struct neuron_peer_bo *pbo;
+	int ret;
+
+	pbo = kzalloc(sizeof(*pbo), GFP_KERNEL_ACCOUNT);
+	if (!pbo)
+		return ERR_PTR(-ENOMEM);
+
+	ret = neuron_peer_route(&pbo->bo, to_neuron_bo(obj), peer->fabric_id);
+	if (ret) {
+		kfree(pbo);
+		return ERR_PTR(ret);
+	}
+
+	get_dma_buf(dma_buf);
+	pbo->dma_buf = dma_buf;
+	pbo->bo.kind = NEURON_BO_PEER;
+	pbo->bo.stack = to_neuron_bo(obj)->stack;
+	pbo->bo.base.funcs = &neuron_peer_bo_funcs;
+	drm_gem_private_object_init(&ndev->drm, &pbo->bo.base, obj->size);
+	return &pbo->bo.base;
+}
+
+struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
+					       struct dma_buf *dma_buf)
+{
+	struct neuron_device *ndev = to_neuron_device(drm);
+	struct neuron_device *peer;
+	struct drm_gem_object *obj;
+
+	if (dma_buf->ops != &neuron_dma_buf_ops) {
+		drm_dbg(drm, "import of a foreign dma-buf\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+
+	obj = dma_buf->priv;
+	if (obj->dev == drm) {
+		drm_gem_object_get(obj);
+		return obj;
+	}
+
+	peer = to_neuron_device(obj->dev);
+	if (drm_dev_is_unplugged(&peer->drm))
+		return ERR_PTR(-ENODEV);
+	if (to_neuron_bo(obj)->kind != NEURON_BO_HBM ||
+	    peer->fabric_id == ndev->fabric_id) {
+		drm_dbg(drm, "the fabric does not reach the buffer\n");
+		return ERR_PTR(-EOPNOTSUPP);
+	}
+	return neuron_peer_bo_create(ndev, dma_buf);
+}

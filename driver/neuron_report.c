@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Faults in words.
+ */
+#include <linux/kernel.h>
+
+#include "neuron_report.h"
+
+static const char * const neuron_engine_names[NEURON_NR_ENGINES] = {
+	[NEURON_ENGINE_TENSOR] = "tensor",
+	[NEURON_ENGINE_VECTOR] = "vector",
+	[NEURON_ENGINE_SCALAR] = "scalar",
+	[NEURON_ENGINE_GPSIMD] = "gpsimd",
+	[NEURON_ENGINE_SYNC] = "sync",
+};
+
+static const char * const neuron_cause_names[NEURON_NR_CAUSES] = {
+	[NEURON_CAUSE_NONE] = "no cause given",
+	[NEURON_CAUSE_JOB] = "malformed job block or tables",
+	[NEURON_CAUSE_OPCODE] = "unknown opcode",
+	[NEURON_CAUSE_OPERAND] = "illegal operand",
+	[NEURON_CAUSE_ACCESS] = "access outside SBUF or PSUM",
+	[NEURON_CAUSE_WINDOW] = "access outside a window",
+	[NEURON_CAUSE_RIGHTS] = "access without the window's right",
+	[NEURON_CAUSE_PC] = "left its image",
+	[NEURON_CAUSE_QUEUE] = "queue not in the job's table",
+	[NEURON_CAUSE_SEMAPHORE] = "semaphore not the job's",
+	[NEURON_CAUSE_DESC] = "malformed descriptor",
+	[NEURON_CAUSE_RING_ID] = "wrong ring id",
+	[NEURON_CAUSE_HOST] = "host address is not memory",
+	[NEURON_CAUSE_FABRIC] = "fabric refused the access",
+	[NEURON_CAUSE_HOST_LIMIT] = "host limit of the device reached",
+	[NEURON_CAUSE_ECC] = "uncorrectable memory error",
+	[NEURON_CAUSE_ADDRESS] = "address maps to nothing",
+	[NEURON_CAUSE_RESET] = "aborted by a reset",
+};
+
+const char *neuron_engine_name(unsigned int engine)
+{
+	return engine < NEURON_NR_ENGINES ? neuron_engine_names[engine] : "?";
+}
+
+void neuron_fault_format(char text[NEURON_FAULT_TEXT],
+			 const struct neuron_hw_completion *record)
+{
+	unsigned int cause = le16_to_cpu(record->cause);
+	unsigned int source = le16_to_cpu(record->source);
+	unsigned int queue = le16_to_cpu(record->queue);
+	u32 pc = le32_to_cpu(record->pc);
+	u64 addr = le64_to_cpu(record->addr);
+	const char *what;
+	int n;
+
+	what = cause < NEURON_NR_CAUSES ? neuron_cause_names[cause] : "?";
+	if (source == NEURON_SOURCE_DMA)
+		n = scnprintf(text, NEURON_FAULT_TEXT,
+			      "%s: dma engine %u queue %u %s descriptor %u",
+			      what, queue >> 4 & 0x7ff, queue & 0xf,
+			      queue & BIT(15) ? "S2M" : "M2S", pc);
+	else if (source == NEURON_SOURCE_JOB)
+		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: job block", what);
+	else
+		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: %s engine pc %u",
+			      what, neuron_engine_name(source), pc);
+	if (addr)
+		scnprintf(text + n, NEURON_FAULT_TEXT - n, " address 0x%llx",
+			  addr);
+}

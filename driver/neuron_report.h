@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Faults in words, for the log and the core dump.
+ */
+#ifndef _NEURON_REPORT_H_
+#define _NEURON_REPORT_H_
+
+#include "neuron/job.h"
+
+#define NEURON_FAULT_TEXT	160	/* bytes, NUL included */
+
+const char *neuron_engine_name(unsigned int engine);
+
+/* "outside its window in vector at pc 7, address 0x8000..." */
+void neuron_fault_format(char text[NEURON_FAULT_TEXT],
+			 const struct neuron_hw_completion *record);
+
+#endif /* _NEURON_REPORT_H_ */

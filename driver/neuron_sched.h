@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The scheduler of a core and the fence of a job on the hardware.
+ *
+ * Fences outlive jobs, files and devices: a process may keep one in a sync
+ * file for ever, and then asks it for the name of its timeline. So schedulers
+ * are counted, and each fence holds its scheduler and the module. The finished
+ * fence of the DRM scheduler gets the same by holding the hardware fence as
+ * its parent (neuron_job_free_cb()).
+ */
+#ifndef _NEURON_SCHED_H_
+#define _NEURON_SCHED_H_
+
+#include <linux/kref.h>
+#include <drm/gpu_scheduler.h>
+
+struct neuron_core;
+
+/**
+ * struct neuron_sched - scheduler of one core: one job at a time
+ * @base: DRM scheduler
+ * @ref: the core's and the fences'
+ * @core: core; valid until neuron_sched_destroy()
+ * @name: name of the timeline
+ */
+struct neuron_sched {
+	struct drm_gpu_scheduler base;
+	struct kref ref;
+	struct neuron_core *core;
+	char name[16];
+};
+
+static inline struct neuron_sched *
+to_neuron_sched(struct drm_gpu_scheduler *sched)
+{
+	return container_of(sched, struct neuron_sched, base);
+}
+
+struct neuron_sched *
+neuron_sched_create(struct neuron_core *core,
+		    const struct drm_sched_backend_ops *ops);
+/* No entity and no job may be left. */
+void neuron_sched_destroy(struct neuron_sched *sched);
+
+/* A fence of a context of its own; NULL without memory. */
+struct dma_fence *neuron_fence_create(struct neuron_sched *sched);
+
+#endif /* _NEURON_SCHED_H_ */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Window tables: bindings and versions.
+ */
+#include <linux/log2.h>
+#include <linux/slab.h>
+
+#include "neuron_claim.h"
+#include "neuron_gem.h"
+#include "neuron_table.h"
+
+#define NEURON_TABLE_MIN	16	/* entries */
+
+struct neuron_binding *neuron_binding_create(struct neuron_device *ndev)
+{
+	struct neuron_binding *binding;
+
+	binding = kzalloc(sizeof(*binding), GFP_KERNEL_ACCOUNT);
+	if (!binding)
+		return NULL;
+	kref_init(&binding->ref);
+	binding->ndev = ndev;
+	return binding;
+}
+
+static void neuron_binding_release(struct kref *ref)
+{
+	struct neuron_binding *binding = container_of(ref, struct neuron_binding,
+						      ref);
+
+	if (binding->extents)
+		dma_free_coherent(binding->ndev->drm.dev,
+				  binding->nr_extents * sizeof(*binding->extents),
+				  binding->extents, binding->extents_dma);
+	if (binding->bo)
+		neuron_bo_put(binding->bo);
+	kfree(binding);
+}
+
+void neuron_binding_put(struct neuron_binding *binding)
+{
+	if (binding)
+		kref_put(&binding->ref, neuron_binding_release);
+}
+
+bool neuron_binding_same(const struct neuron_binding *bound,
+			 const struct neuron_binding *fresh)
+{
+	bool list;
+
+	if (!bound || !fresh)
+		return bound == fresh;
+	list = le32_to_cpu(bound->hw.flags) & NEURON_WINDOW_LIST;
+	return bound->bo == fresh->bo && bound->offset == fresh->offset &&
+	       bound->hw.length == fresh->hw.length &&
+	       bound->hw.flags == fresh->hw.flags &&
+	       bound->hw.generation == fresh->hw.generation &&
+	       bound->hw.sem_first == fresh->hw.sem_first &&
+	       (list || bound->hw.base == fresh->hw.base);
+}
+
+static void neuron_table_free(struct neuron_table *table)
+{
+	struct neuron_claim *claim = table->claim;
+	u32 i;
+
+	for (i = 0; table->binding && i < table->nr; i++)
+		neuron_binding_put(table->binding[i]);
+	kvfree(table->binding);
+	if (table->hw)
+		dma_free_coherent(claim->ndev->drm.dev,
+				  table->nr * sizeof(*table->hw), table->hw,
+				  table->dma);
+	kfree(table);
+	neuron_claim_live_put(claim);
+}
+
+static void neuron_table_free_work(struct work_struct *work)
+{
+	neuron_table_free(container_of(work, struct neuron_table, free_work));
+}
+
+static void neuron_table_release(struct kref *ref)
+{
+	neuron_table_free(container_of(ref, struct neuron_table, ref));
+}
+
+static void neuron_table_release_later(struct kref *ref)
+{
+	struct neuron_table *table = container_of(ref, struct neuron_table,
+						  ref);
+
+	INIT_WORK(&table->free_work, neuron_table_free_work);
+	queue_work(table->claim->ndev->free_wq, &table->free_work);
+}
+
+void neuron_table_put(struct neuron_table *table)
+{
+	kref_put(&table->ref, neuron_table_release);
+}
+
+void neuron_table_put_later(struct neuron_table *table)
+{
+	kref_put(&table->ref, neuron_table_release_later);
+}
+
+static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
+						u32 nr)
+{
+	struct neuron_table *table;
+
+	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return NULL;
+	kref_init(&table->ref);
+	table->claim = claim;
+	table->nr = nr;
+	neuron_claim_live_get(claim);
+	table->binding = kvcalloc(nr, sizeof(*table->binding),
+				  GFP_KERNEL_ACCOUNT);
+	table->hw = dma_alloc_coherent(claim->ndev->drm.dev,
+				       nr * sizeof(*table->hw), &table->dma,
+				       GFP_KERNEL);
+	if (!table->binding || !table->hw) {
+		neuron_table_put(table);
+		return NULL;
+	}
+	return table;
+}
+
+static void neuron_table_copy(struct neuron_table *table,
+			      const struct neuron_table *from)
+{
+	u32 i;
+
+	memcpy(table->hw, from->hw, from->nr * sizeof(*from->hw));
+	table->nr_extents = from->nr_extents;
+	for (i = 0; i < from->nr; i++) {
+		table->binding[i] = from->binding[i];
+		if (table->binding[i])
+			kref_get(&table->binding[i]->ref);
+	}
+}
+
+/* Exchanges the bindings of the entry and of @change. */
+static void neuron_table_apply(struct neuron_table *table,
+			       struct neuron_change *change)
+{
+	struct neuron_binding *old = table->binding[change->index];
+	struct neuron_binding *new = change->binding;
+
+	if (old)
+		table->nr_extents -= old->nr_extents;
+	if (new) {
+		table->nr_extents += new->nr_extents;
+		table->hw[change->index] = new->hw;
+	} else {
+		memset(&table->hw[change->index], 0, sizeof(*table->hw));
+	}
+	table->binding[change->index] = new;
+	change->binding = old;
+}
+
+/* Entries for the table and @changes: few sizes, so that growth is rare. */
+static u32 neuron_table_entries(const struct neuron_table *table,
+				const struct neuron_change *changes, u32 nr)
+{
+	u32 entries = table ? table->nr : NEURON_TABLE_MIN;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		entries = max(entries, changes[i].index + 1);
+	return min_t(u32, roundup_pow_of_two(entries), NEURON_MAX_WINDOWS);
+}
+
+struct neuron_table *neuron_table_change(struct neuron_claim *claim,
+					 struct neuron_table *table,
+					 struct neuron_change *changes,
+					 u32 nr_changes)
+{
+	u32 nr = neuron_table_entries(table, changes, nr_changes);
+	struct neuron_table *version = table;
+	u32 i;
+
+	if (!table || table->nr < nr || kref_read(&table->ref) > 1) {
+		version = neuron_table_create(claim, nr);
+		if (!version)
+			return ERR_PTR(-ENOMEM);
+		if (table)
+			neuron_table_copy(version, table);
+	}
+	for (i = 0; i < nr_changes; i++)
+		neuron_table_apply(version, &changes[i]);
+	return version;
+}

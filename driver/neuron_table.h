@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Entries of window tables and how a new version is made.
+ */
+#ifndef _NEURON_TABLE_H_
+#define _NEURON_TABLE_H_
+
+#include <linux/dma-mapping.h>
+
+#include "neuron_window.h"
+
+struct neuron_bo;
+struct neuron_device;
+
+/**
+ * struct neuron_binding - what a window shows; immutable once in a table
+ * @ref: one for each table that has it
+ * @ndev: device
+ * @bo: buffer, referenced, or NULL
+ * @offset: first byte in @bo
+ * @hw: the entry
+ * @extents: with LIST: coherent memory, @nr_extents of them
+ * @extents_dma: its bus address
+ * @nr_extents: 0 without LIST
+ */
+struct neuron_binding {
+	struct kref ref;
+	struct neuron_device *ndev;
+	struct neuron_bo *bo;
+	u64 offset;
+	struct neuron_hw_window hw;
+	struct neuron_hw_extent *extents;
+	dma_addr_t extents_dma;
+	u32 nr_extents;
+};
+
+/**
+ * struct neuron_change - a change of one entry
+ * @index: entry
+ * @binding: its new contents, referenced; NULL: empty
+ */
+struct neuron_change {
+	u32 index;
+	struct neuron_binding *binding;
+};
+
+struct neuron_binding *neuron_binding_create(struct neuron_device *ndev);
+void neuron_binding_put(struct neuron_binding *binding);
+
+/*
+ * Do both show the same? @fresh need not have its extents yet. NULL is empty.
+ */
+bool neuron_binding_same(const struct neuron_binding *bound,
+			 const struct neuron_binding *fresh);
+
+/*
+ * The version of the claim's table with @changes applied: @table itself when no
+ * job has it, else a new version, with which the caller replaces @table. NULL
+ * @table: empty. @changes are left with the bindings they replaced, to be put
+ * without locks. ERR_PTR(-ENOMEM), and nothing has changed.
+ */
+struct neuron_table *neuron_table_change(struct neuron_claim *claim,
+					 struct neuron_table *table,
+					 struct neuron_change *changes,
+					 u32 nr_changes);
+
+#endif /* _NEURON_TABLE_H_ */

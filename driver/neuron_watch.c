@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Looks after the job on the hardware, in a process: ends jobs that faulted,
+ * resets cores whose job hangs or whose device breaks the contract.
+ *
+ * A job hangs when the core's progress counter has not moved for the job's
+ * limit, or when it has run for NEURON_JOB_TIMEOUT_CAP times the limit.
+ */
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <drm/drm_drv.h>
+
+#include "neuron_claim.h"
+#include "neuron_core.h"
+#include "neuron_coredump.h"
+#include "neuron_job.h"
+#include "neuron_report.h"
+
+enum neuron_verdict {
+	NEURON_VERDICT_FINE,
+	NEURON_VERDICT_FAULT,
+	NEURON_VERDICT_BROKEN,
+	NEURON_VERDICT_HANG,
+};
+
+/*
+ * Under the core's lock, so that an interrupt which hands a job over comes
+ * before the verdict or after the new timer. @progress: the counter, just read.
+ */
+static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
+					      u64 progress)
+{
+	struct neuron_core *core = job->cc->core;
+	u64 limit = (u64)job->timeout_ms * NSEC_PER_MSEC;
+	u64 cap = limit * NEURON_JOB_TIMEOUT_CAP;
+	u64 now = ktime_get_ns();
+	u64 again;
+
+	if (core->active != job)
+		return NEURON_VERDICT_FINE;
+	if (job->faulted)
+		return NEURON_VERDICT_FAULT;
+	if (job->broken)
+		return NEURON_VERDICT_BROKEN;
+	if (progress != job->progress) {
+		job->progress = progress;
+		job->looked_ns = now;
+	}
+	if (now - job->looked_ns >= limit || now - job->started_ns >= cap)
+		return NEURON_VERDICT_HANG;
+
+	again = min(job->looked_ns + limit, job->started_ns + cap) - now;
+	mod_delayed_work(core->wq, &core->watch, nsecs_to_jiffies(again) + 1);
+	return NEURON_VERDICT_FINE;
+}
+
+static void neuron_watch_log(struct neuron_job *job,
+			     enum neuron_verdict verdict)
+{
+	struct neuron_core *core = job->cc->core;
+	struct device *dev = core->ndev->drm.dev;
+	char text[NEURON_FAULT_TEXT];
+
+	switch (verdict) {
+	case NEURON_VERDICT_FAULT:
+		neuron_fault_format(text, &job->record);
+		dev_warn_ratelimited(dev, "core %u: job %llu failed: %s\n",
+				     core->index, job->id, text);
+		break;
+	case NEURON_VERDICT_HANG:
+		dev_warn_ratelimited(dev, "core %u: job %llu hangs (limit %u ms): the core is reset\n",
+				     core->index, job->id, job->timeout_ms);
+		break;
+	default:
+		dev_err_ratelimited(dev, "core %u: job %llu: bad completion or refused doorbell: the core is reset\n",
+				    core->index, job->id);
+		break;
+	}
+}
+
+/* Under the core's reset_lock. Return: a dump to publish, or NULL. */
+static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	enum neuron_verdict verdict;
+	struct neuron_dump *dump;
+	u64 progress;
+
+	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +
+				     NEURON_CORE_PROGRESS);
+	spin_lock_irq(&core->lock);
+	verdict = neuron_watch_judge(job, progress);
+	spin_unlock_irq(&core->lock);
+	if (verdict == NEURON_VERDICT_FINE)
+		return NULL;
+
+	neuron_watch_log(job, verdict);
+	dump = neuron_dump_capture(job);
+	if (verdict == NEURON_VERDICT_FAULT)
+		neuron_job_end_faulted(job);
+	else if (verdict == NEURON_VERDICT_HANG)
+		neuron_core_reset_locked(core, -ETIMEDOUT, true);
+	else
+		neuron_core_reset_locked(core, -EIO, false);
+	return dump;
+}
+
+static void neuron_watch_work(struct work_struct *work)
+{
+	struct neuron_core *core = container_of(to_delayed_work(work),
+						struct neuron_core, watch);
+	struct neuron_dump *dump = NULL;
+	struct neuron_job *job;
+	int idx;
+
+	/* Without the device neuron_cores_fini() ends the job. */
+	if (!drm_dev_enter(&core->ndev->drm, &idx))
+		return;
+	mutex_lock(&core->reset_lock);
+	job = neuron_job_active(core);
+	if (job)
+		dump = neuron_watch_job(job);
+	mutex_unlock(&core->reset_lock);
+	drm_dev_exit(idx);
+
+	if (job)
+		neuron_job_put(job);
+	neuron_dump_publish(core->ndev, dump);
+}
+
+void neuron_watch_init(struct neuron_core *core)
+{
+	INIT_DELAYED_WORK(&core->watch, neuron_watch_work);
+}

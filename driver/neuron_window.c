@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The WINDOWS ioctl: what a program on a core can reach.
+ */
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_array.h"
+#include "neuron_claim.h"
+#include "neuron_gem.h"
+#include "neuron_grant.h"
+#include "neuron_table.h"
+
+static const enum neuron_window_kind neuron_bo_window_kind[] = {
+	[NEURON_BO_HBM] = NEURON_WINDOW_HBM,
+	[NEURON_BO_HOST] = NEURON_WINDOW_HOST,
+	[NEURON_BO_PEER] = NEURON_WINDOW_PEER,
+};
+
+static int neuron_window_invalid(struct neuron_device *ndev,
+				 const struct drm_neuron_window *window,
+				 const char *why, int error)
+{
+	drm_dbg(&ndev->drm, "window %u (kind %u): %s\n", window->index,
+		window->kind, why);
+	return error;
+}
+
+/**
+ * struct neuron_span - the extents of a buffer that a window touches
+ * @first: first of them
+ * @skip: bytes of it before the window
+ * @count: extents
+ */
+struct neuron_span {
+	unsigned int first;
+	unsigned int count;
+	u64 skip;
+};
+
+/* The range is inside the buffer and not empty. */
+static struct neuron_span neuron_bo_span(const struct neuron_bo *bo, u64 offset,
+					 u64 length)
+{
+	struct neuron_span span = { .skip = offset };
+	u64 covered;
+
+	while (span.skip >= le64_to_cpu(bo->extents[span.first].length))
+		span.skip -= le64_to_cpu(bo->extents[span.first++].length);
+	covered = le64_to_cpu(bo->extents[span.first].length) - span.skip;
+	span.count = 1;
+	while (covered < length)
+		covered += le64_to_cpu(bo->extents[span.first +
+						   span.count++].length);
+	return span;
+}
+
+static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
+			    const struct drm_neuron_window *window,
+			    struct neuron_binding *binding)
+{
+	struct neuron_device *ndev = cc->core->ndev;
+	struct neuron_span span;
+	struct neuron_bo *bo;
+	u64 size;
+	u32 flags;
+
+	bo = neuron_bo_lookup(file, window->handle);
+	if (IS_ERR(bo))
+		return neuron_window_invalid(ndev, window, "no such buffer",
+					     PTR_ERR(bo));
+	binding->bo = bo;
+	size = bo->base.size;
+	if (window->offset % 4 || !window->length || window->offset > size ||
+	    window->length > size - window->offset)
+		return neuron_window_invalid(ndev, window,
+					     "range outside the buffer or not aligned to 4 bytes",
+					     -EINVAL);
+
+	span = neuron_bo_span(bo, window->offset, window->length);
+	flags = neuron_bo_window_kind[bo->kind];
+	if (span.count > 1)
+		flags |= NEURON_WINDOW_LIST;
+	else
+		binding->hw.base = cpu_to_le64(le64_to_cpu(bo->extents[span.first].addr) +
+					       span.skip);
+	binding->offset = window->offset;
+	binding->hw.length = cpu_to_le64(window->length);
+	binding->hw.flags = cpu_to_le32(flags);
+	return 0;
+}
+
+/* The second half of neuron_window_bo(), for bindings that will be used. */
+static int neuron_window_list(struct neuron_binding *binding)
+{
+	u64 left = le64_to_cpu(binding->hw.length);
+	const struct neuron_bo *bo = binding->bo;
+	struct neuron_span span;
+	unsigned int i;
+	u64 addr, length;
+
+	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
+		return 0;
+	span = neuron_bo_span(bo, binding->offset, left);
+	if (span.count > NEURON_MAX_EXTENTS)
+		return -EINVAL;
+	binding->extents = dma_alloc_coherent(binding->ndev->drm.dev,
+					      span.count * sizeof(*binding->extents),
+					      &binding->extents_dma, GFP_KERNEL);
+	if (!binding->extents)
+		return -ENOMEM;
+	binding->nr_extents = span.count;
+
+	for (i = 0; i < span.count; i++) {
+		addr = le64_to_cpu(bo->extents[span.first + i].addr) + span.skip;
+		length = le64_to_cpu(bo->extents[span.first + i].length) -
+			 span.skip;
+		length = min(length, left);
+		binding->extents[i].addr = cpu_to_le64(addr);
+		binding->extents[i].length = cpu_to_le64(length);
+		left -= length;
+		span.skip = 0;
+	}
+	binding->hw.base = cpu_to_le64(neuron_host_addr(binding->ndev,
+							binding->extents_dma));
+	binding->hw.nr_extents = cpu_to_le32(span.count);
+	return 0;
+}
+
+/* The core's own memories: their place is the kernel's business. */
+static int neuron_window_own(struct neuron_claim_core *cc,
+			     const struct drm_neuron_window *window,
+			     struct neuron_binding *binding)
+{
+	struct neuron_device *ndev = cc->core->ndev;
+	bool sbuf = window->kind == DRM_NEURON_WINDOW_SBUF;
+	u64 base = ndev->gen->tpb_addr[cc->core->index];
+
+	if (window->handle || window->offset || window->length)
+		return neuron_window_invalid(ndev, window,
+					     "handle, offset and length must be zero",
+					     -EINVAL);
+	binding->hw.base = cpu_to_le64(base + (sbuf ? NEURON_TPB_SBUF :
+					       NEURON_TPB_PSUM));
+	binding->hw.length = cpu_to_le64(sbuf ? NEURON_TPB_SBUF_SIZE :
+					 NEURON_TPB_PSUM_SIZE);
+	binding->hw.flags = cpu_to_le32(sbuf ? NEURON_WINDOW_SBUF :
+					NEURON_WINDOW_PSUM);
+	return 0;
+}
+
+static int neuron_window_sem_target(struct neuron_claim_core *cc,
+				    const struct drm_neuron_window *window,
+				    struct neuron_grant_target *target)
+{
+	struct neuron_core *core = cc->core;
+
+	if (window->grant_fd < 0) {
+		target->base = core->ndev->gen->tpb_addr[core->index] +
+			       NEURON_TPB_SEM;
+		target->generation = cc->generation;
+		target->first = 0;
+		target->count = NEURON_NR_SEMAPHORES;
+		return 0;
+	}
+	if (window->rights & DRM_NEURON_WINDOW_READ)
+		return neuron_window_invalid(core->ndev, window,
+					     "granted semaphores can be posted, not read",
+					     -EPERM);
+	return neuron_grant_lookup(core->ndev, window->grant_fd, target);
+}
+
+static int neuron_window_sem(struct neuron_claim_core *cc,
+			     const struct drm_neuron_window *window,
+			     struct neuron_binding *binding)
+{
+	struct neuron_grant_target target;
+	u64 count = window->length / 4;
+	int ret;
+
+	ret = neuron_window_sem_target(cc, window, &target);
+	if (ret)
+		return ret;
+	if (window->handle || window->length % 4 || !count ||
+	    window->offset > target.count ||
+	    count > target.count - window->offset)
+		return neuron_window_invalid(cc->core->ndev, window,
+					     "semaphores out of range",
+					     -EINVAL);
+	binding->hw.base = cpu_to_le64(target.base);
+	binding->hw.length = cpu_to_le64(window->length);
+	binding->hw.flags = cpu_to_le32(NEURON_WINDOW_SEM);
+	binding->hw.generation = cpu_to_le32(target.generation);
+	binding->hw.sem_first = cpu_to_le32(target.first + window->offset);
+	return 0;
+}
+
+static int neuron_window_check(struct neuron_device *ndev,
+			       const struct drm_neuron_window *window)
+{
+	bool empty = window->kind == DRM_NEURON_WINDOW_EMPTY;
+
+	if (window->index >= NEURON_MAX_WINDOWS)
+		return neuron_window_invalid(ndev, window, "index out of range",
+					     -EINVAL);
+	if (window->pad || window->rights & ~(DRM_NEURON_WINDOW_READ |
+					      DRM_NEURON_WINDOW_WRITE))
+		return neuron_window_invalid(ndev, window,
+					     "unknown rights or non-zero pad",
+					     -EINVAL);
+	if (empty == !!window->rights)
+		return neuron_window_invalid(ndev, window,
+					     "rights: none for EMPTY, some for the other kinds",
+					     -EINVAL);
+	if (window->grant_fd < -1 ||
+	    (window->grant_fd >= 0 && window->kind != DRM_NEURON_WINDOW_SEM))
+		return neuron_window_invalid(ndev, window,
+					     "grant_fd must be -1, or SEM with a grant",
+					     -EINVAL);
+	if (empty && (window->handle || window->offset || window->length))
+		return neuron_window_invalid(ndev, window,
+					     "handle, offset and length must be zero",
+					     -EINVAL);
+	return 0;
+}
+
+/* Return: the binding, NULL for an empty window, or an error. */
+static struct neuron_binding *
+neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
+		   const struct drm_neuron_window *window)
+{
+	struct neuron_device *ndev = cc->core->ndev;
+	struct neuron_binding *binding;
+	int ret;
+
+	ret = neuron_window_check(ndev, window);
+	if (ret)
+		return ERR_PTR(ret);
+	if (window->kind == DRM_NEURON_WINDOW_EMPTY)
+		return NULL;
+	binding = neuron_binding_create(ndev);
+	if (!binding)
+		return ERR_PTR(-ENOMEM);
+
+	switch (window->kind) {
+	case DRM_NEURON_WINDOW_BO:
+		ret = neuron_window_bo(cc, file, window, binding);
+		break;
+	case DRM_NEURON_WINDOW_SBUF:
+	case DRM_NEURON_WINDOW_PSUM:
+		ret = neuron_window_own(cc, window, binding);
+		break;
+	case DRM_NEURON_WINDOW_SEM:
+		ret = neuron_window_sem(cc, window, binding);
+		break;
+	default:
+		ret = neuron_window_invalid(ndev, window, "unknown kind",
+					    -EINVAL);
+		break;
+	}
+	if (ret) {
+		neuron_binding_put(binding);
+		return ERR_PTR(ret);
+	}
+	if (window->rights & DRM_NEURON_WINDOW_READ)
+		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_READ);
+	if (window->rights & DRM_NEURON_WINDOW_WRITE)
+		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_WRITE);
+	return binding;
+}
+
+static int neuron_windows_bind(struct neuron_claim_core *cc,
+			       struct drm_file *file,
+			       const struct drm_neuron_array *windows,
+			       struct neuron_change *changes)
+{
+	struct drm_neuron_window window;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < windows->count; i++) {
+		struct neuron_binding *binding;
+
+		ret = neuron_array_get(&window, sizeof(window), windows, i);
+		if (ret)
+			return ret;
+		binding = neuron_window_bind(cc, file, &window);
+		if (IS_ERR(binding))
+			return PTR_ERR(binding);
+		changes[i].index = window.index;
+		changes[i].binding = binding;
+	}
+	return 0;
+}
+
+static struct neuron_binding *neuron_table_binding(struct neuron_table *table,
+						   u32 index)
+{
+	return table && index < table->nr ? table->binding[index] : NULL;
+}
+
+/*
+ * Keep the changes that change something, in order; complete their bindings.
+ * Return: how many, or an error.
+ */
+static int neuron_windows_reduce(struct neuron_table *table,
+				 struct neuron_change *changes, u32 nr)
+{
+	u64 extents = table ? table->nr_extents : 0;
+	struct neuron_binding *bound, *fresh;
+	u32 i, first_new = 0, kept = 0;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		fresh = changes[i].binding;
+		bound = neuron_table_binding(table, changes[i].index);
+		/* An index named before may have another binding by now. */
+		if (changes[i].index >= first_new) {
+			first_new = changes[i].index + 1;
+			if (neuron_binding_same(bound, fresh))
+				continue;
+		}
+		if (fresh) {
+			ret = neuron_window_list(fresh);
+			if (ret)
+				return ret;
+			extents += fresh->nr_extents;
+		}
+		if (bound)
+			extents -= min_t(u64, extents, bound->nr_extents);
+		swap(changes[kept], changes[i]);
+		kept++;
+	}
+	return extents > NEURON_MAX_EXTENTS ? -EINVAL : kept;
+}
+
+static int neuron_windows_apply(struct neuron_claim_core *cc,
+				struct neuron_change *changes, u32 nr)
+{
+	struct neuron_table *version;
+	struct neuron_table *old = NULL;
+	int ret;
+
+	mutex_lock(&cc->lock);
+	ret = cc->dead ? -ENOENT : neuron_windows_reduce(cc->table, changes,
+							 nr);
+	if (ret > 0) {
+		version = neuron_table_change(cc->claim, cc->table, changes,
+					      ret);
+		if (IS_ERR(version)) {
+			ret = PTR_ERR(version);
+		} else if (version != cc->table) {
+			old = cc->table;
+			cc->table = version;
+		}
+	}
+	mutex_unlock(&cc->lock);
+	if (old)
+		neuron_table_put(old);
+	return min(ret, 0);
+}
+
+int neuron_ioctl_windows(struct drm_device *drm, void *data,
+			 struct drm_file *file)
+{
+	struct drm_neuron_windows *args = data;
+	struct neuron_change *changes;
+	struct neuron_claim_core *cc;
+	u32 nr = args->windows.count;
+	int idx, ret;
+	u32 i;
+
+	ret = neuron_array_check(&args->windows,
+				 sizeof(struct drm_neuron_window),
+				 NEURON_MAX_WINDOWS);
+	if (ret) {
+		drm_dbg(drm, "windows: bad array: %u elements of %u bytes\n",
+			nr, args->windows.stride);
+		return ret;
+	}
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+
+	/* The memory that the device reads is the device's. */
+	if (!drm_dev_enter(drm, &idx)) {
+		ret = -ENODEV;
+		goto out_claim;
+	}
+	changes = kvcalloc(nr, sizeof(*changes), GFP_KERNEL_ACCOUNT);
+	if (!changes) {
+		ret = -ENOMEM;
+		goto out_exit;
+	}
+
+	ret = neuron_windows_bind(cc, file, &args->windows, changes);
+	if (!ret)
+		ret = neuron_windows_apply(cc, changes, nr);
+	for (i = 0; i < nr; i++)
+		neuron_binding_put(changes[i].binding);
+	kvfree(changes);
+out_exit:
+	drm_dev_exit(idx);
+out_claim:
+	neuron_claim_put(cc->claim);
+	return ret;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Window tables: versions, of which jobs hold the one they were submitted with.
+ */
+#ifndef _NEURON_WINDOW_TABLE_H_
+#define _NEURON_WINDOW_TABLE_H_
+
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "neuron/window.h"
+
+struct neuron_binding;
+struct neuron_claim;
+
+/**
+ * struct neuron_table - one version of a core's window table
+ * @ref: the core's (while current) and one for each job
+ * @claim: claim, referenced
+ * @nr: entries
+ * @nr_extents: extents of all LIST windows
+ * @binding: what entry i shows, referenced; NULL: empty
+ * @hw: the table as the device reads it, coherent memory
+ * @dma: its bus address
+ * @free_work: for neuron_table_put_later()
+ *
+ * With a reference of a job it is immutable; otherwise changed in place under
+ * neuron_claim_core.lock. A version that shares entries with its predecessor
+ * shares the bindings.
+ */
+struct neuron_table {
+	struct kref ref;
+	struct neuron_claim *claim;
+	u32 nr;
+	u32 nr_extents;
+	struct neuron_binding **binding;
+	struct neuron_hw_window *hw;
+	dma_addr_t dma;
+	struct work_struct free_work;
+};
+
+static inline struct neuron_table *neuron_table_get(struct neuron_table *table)
+{
+	kref_get(&table->ref);
+	return table;
+}
+
+/* May free buffers, and so take long. */
+void neuron_table_put(struct neuron_table *table);
+/* The same, freed by another thread. */
+void neuron_table_put_later(struct neuron_table *table);
+
+#endif /* _NEURON_WINDOW_TABLE_H_ */

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What the module is made of. The device, its memory and its copies:
+neuron-y := driver/neuron_drv.o \
+	driver/neuron_device.o \
+	driver/neuron_irq.o \
+	driver/neuron_hbm.o \
+	driver/neuron_gem.o \
+	driver/neuron_gem_hbm.o \
+	driver/neuron_gem_host.o \
+	driver/neuron_prime.o \
+	driver/neuron_copy.o \
+	driver/neuron_copy_ioctl.o \
+	driver/neuron_query.o \
+	driver/neuron_sysfs.o \
+	driver/neuron_debugfs.o
+
+# Cores, claims and jobs:
+neuron-y += driver/neuron_core.o \
+	driver/neuron_claim.o \
+	driver/neuron_window.o \
+	driver/neuron_table.o \
+	driver/neuron_grant.o \
+	driver/neuron_job.o \
+	driver/neuron_sched.o \
+	driver/neuron_watch.o \
+	driver/neuron_submit.o \
+	driver/neuron_wait.o \
+	driver/neuron_report.o \
+	driver/neuron_coredump.o
+
+# The public interface includes "drm.h".
+ccflags-y += -I$(srctree)/include/uapi/drm
+
+include $(src)/driver/probes.mk

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# What neuron_compat.h cannot find out in C: the compiler tries the kernel's headers.
+
+# $(call neuron-probe,MACRO,source): -DMACRO when the source compiles
+neuron-probe = $(call try-run,printf '%b' '$(2)' | $(CC) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) \
+	$(KBUILD_CFLAGS) -Werror -c -x c - -o "$$TMP",-D$(1))
+
+# the buddy allocator moved out of DRM
+ccflags-y += $(call neuron-probe,NEURON_HAVE_GPU_BUDDY,\043include <linux/gpu_buddy.h>\n)
+# drm_sched_init() took eleven arguments, now a struct
+ccflags-y += $(call neuron-probe,NEURON_HAVE_SCHED_INIT_ARGS,\
+	\043include <drm/gpu_scheduler.h>\nstruct drm_sched_init_args probe;\n)
+# later without the number of run queues
+ccflags-y += $(call neuron-probe,NEURON_HAVE_SCHED_NUM_RQS,\
+	\043include <drm/gpu_scheduler.h>\nstruct drm_sched_init_args probe = { .num_rqs = 1 };\n)
+# drm_sched_job_init() wants the DRM client
+ccflags-y += $(call neuron-probe,NEURON_HAVE_SCHED_CLIENT_ID,\
+	\043include <drm/gpu_scheduler.h>\nint probe(void);\nint probe(void) { return drm_sched_job_init(0, 0, 1, 0, 0); }\n)
+# the buddy allocator moved out of DRM and was renamed
+ccflags-y += $(call neuron-probe,NEURON_HAVE_GPU_BUDDY,\
+	\043include <linux/gpu_buddy.h>\nstruct gpu_buddy probe;\n)
