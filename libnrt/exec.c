@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+/*
+ * nrt_execute().
+ */
+#include <string.h>
+
+#include "model.h"
+
+/* With the core's lock: the table and the job that latches it belong together. */
+static NRT_STATUS submit(struct nrt_model *model, uint32_t timeout_ms, uint64_t *job,
+			 struct nrt_error *error)
+{
+	struct nrt_core *core = model->core;
+	struct nrt_device *device = core->device;
+	struct drm_neuron_submit args = {
+		.claim = device->claim,
+		.core = core->index,
+		.queues = {
+			.stride = sizeof(*model->queues),
+			.count = model->nr_queues,
+			.pointer = (uintptr_t)model->queues,
+		},
+		.notify_addr = model->notify_addr,
+		.notify_size = model->neff->notify_bytes,
+		.timeout_ms = timeout_ms,
+	};
+	int ret;
+
+	if (nrt_windows_apply(model, error))
+		return error->status;
+	memcpy(args.start, model->start, sizeof(args.start));
+	memcpy(args.sem_clear, model->sem_clear, sizeof(args.sem_clear));
+	ret = device->backend->submit(device->chip, &args);
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
+				     core->number, strerror(-ret));
+	*job = args.job;
+	return NRT_SUCCESS;
+}
+
+/* The driver ends every job, so there is no limit here. */
+static NRT_STATUS wait_job(struct nrt_core *core, uint64_t job, struct drm_neuron_wait *wait,
+			   struct nrt_error *error)
+{
+	struct nrt_device *device = core->device;
+	int ret;
+
+	*wait = (struct drm_neuron_wait){
+		.claim = device->claim,
+		.core = core->index,
+		.job = job,
+		.timeout_ns = -1,
+	};
+	ret = device->backend->wait(device->chip, wait);
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret),
+				     "core %u: cannot wait for job %llu: %s", core->number,
+				     (unsigned long long)job, strerror(-ret));
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error)
+{
+	struct nrt_core *core = model->core;
+	struct nrt_device *device = core->device;
+	struct drm_neuron_submit args = {
+		.claim = device->claim,
+		.core = core->index,
+		.queues.stride = sizeof(struct drm_neuron_queue),
+	};
+	struct drm_neuron_wait wait;
+	int ret;
+
+	memset(args.sem_clear, 0xff, sizeof(args.sem_clear));
+	ret = device->backend->submit(device->chip, &args);
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
+				     core->number, strerror(-ret));
+	if (wait_job(core, args.job, &wait, error))
+		return error->status;
+	return nrt_result(model, &wait, error);
+}
+
+static void record(struct nrt_model *model, const struct drm_neuron_wait *wait)
+{
+	model->last = (nrt_emu_execution_t){
+		.start_ns = wait->start_ns,
+		.end_ns = wait->end_ns,
+		.wall_ns = wait->wall_ns,
+		.instructions = wait->instructions,
+		.dma_bytes = wait->dma_bytes,
+	};
+	model->has_last = true;
+}
+
+static NRT_STATUS run(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
+{
+	struct nrt_core *core = model->core;
+	struct drm_neuron_wait wait;
+	uint64_t job = 0;
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&core->lock);
+	status = submit(model, timeout_ms, &job, error);
+	pthread_mutex_unlock(&core->lock);
+	if (status)
+		return status;
+	if (wait_job(core, job, &wait, error))
+		return error->status;
+	record(model, &wait);
+	return nrt_result(model, &wait, error);
+}
+
+/* With the model's lock. */
+static NRT_STATUS execute(struct nrt_model *model, uint32_t timeout_ms,
+			  const nrt_tensor_set_t *inputs, nrt_tensor_set_t *outputs,
+			  struct nrt_error *error)
+{
+	if (nrt_bind(model, inputs, outputs, error))
+		return error->status;
+	if (model->comm && nrt_comm_begin(model, timeout_ms, error))
+		return error->status;
+	if (run(model, timeout_ms, error)) {
+		if (model->comm)
+			nrt_comm_failed(model);
+		return error->status;
+	}
+	return nrt_bind_finish(model, outputs, error);
+}
+
+NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+		       nrt_tensor_set_t *output_set)
+{
+	struct nrt_state *state;
+	struct nrt_model *found;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!input_set || !output_set)
+		return nrt_fail_with(__func__, NRT_INVALID, "a tensor set is NULL");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	found = nrt_model_get(state, model, &error);
+	if (found) {
+		pthread_mutex_lock(&found->lock);
+		status = execute(found, state->env.timeout_ms, input_set, output_set, &error);
+		pthread_mutex_unlock(&found->lock);
+	} else {
+		status = error.status;
+	}
+	nrt_leave(state);
+	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+}

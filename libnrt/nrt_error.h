@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Why something failed: a status and one line that says what, where, and what to
+ * do. Internal functions fill it; the public function at the top logs it once.
+ */
+#ifndef LIBNRT_ERROR_H
+#define LIBNRT_ERROR_H
+
+#include <nrt/nrt_status.h>
+
+struct nrt_error {
+	NRT_STATUS status;
+	char text[640];
+};
+
+/* Set @error; returns @status, so that a caller can return it directly. */
+NRT_STATUS nrt_error_set(struct nrt_error *error, NRT_STATUS status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Memory ran out: NRT_RESOURCE. */
+NRT_STATUS nrt_error_memory(struct nrt_error *error);
+
+#endif /* LIBNRT_ERROR_H */
