@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/* def.json and <engine>.json of the archive. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nb_private.h"
+
+static void nb_put_string(json_object *object, const char *key,
+			  const char *value)
+{
+	json_object_object_add(object, key, json_object_new_string(value));
+}
+
+static void nb_put_int(json_object *object, const char *key, int64_t value)
+{
+	json_object_object_add(object, key, json_object_new_int64(value));
+}
+
+static const char *nb_var_type_name(enum nb_var_type type)
+{
+	static const char *const name[] = {
+		[NB_VAR_INPUT] = "input",
+		[NB_VAR_OUTPUT] = "output",
+		[NB_VAR_TMP] = "tmp-buf",
+		[NB_VAR_FILE] = "file",
+		[NB_VAR_SBUF] = "state-buffer",
+		[NB_VAR_PEER] = "peer",
+		[NB_VAR_PEER_SEM] = "peer-semaphore",
+	};
+
+	return name[type];
+}
+
+static json_object *nb_shape_json(const struct nb_var *var)
+{
+	json_object *shape = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < var->ndim; i++)
+		json_object_array_add(shape,
+				      json_object_new_int64(var->shape[i]));
+	return shape;
+}
+
+static json_object *nb_var_json(const struct nb_var *var, int id)
+{
+	json_object *object = json_object_new_object();
+
+	nb_put_string(object, "type", nb_var_type_name(var->type));
+	nb_put_int(object, "var_id", id);
+	nb_put_int(object, "size", var->size);
+	switch (var->type) {
+	case NB_VAR_INPUT:
+	case NB_VAR_OUTPUT:
+		nb_put_string(object, "dtype", neff_dtype_name(var->dtype));
+		json_object_object_add(object, "shape", nb_shape_json(var));
+		break;
+	case NB_VAR_FILE:
+		nb_put_string(object, "file_name", var->name);
+		break;
+	case NB_VAR_PEER:
+		nb_put_int(object, "peer_offset", var->peer_offset);
+		nb_put_int(object, "referenced_var_id", var->ref);
+		break;
+	case NB_VAR_PEER_SEM:
+		nb_put_int(object, "peer_offset", var->peer_offset);
+		nb_put_int(object, "first", var->first);
+		nb_put_int(object, "count", var->count);
+		break;
+	case NB_VAR_TMP:
+	case NB_VAR_SBUF:
+		break;
+	}
+	return object;
+}
+
+static json_object *nb_engines_json(const struct nb_program *nb)
+{
+	json_object *engines = json_object_new_object();
+	char file[32];
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		json_object *engine;
+
+		if (!nb->stream[e].count)
+			continue;
+		engine = json_object_new_object();
+		snprintf(file, sizeof(file), "%s.bin", neff_engine_name(e));
+		nb_put_string(engine, "instructions", file);
+		snprintf(file, sizeof(file), "%s.json", neff_engine_name(e));
+		nb_put_string(engine, "descriptors", file);
+		json_object_object_add(engines, neff_engine_name(e), engine);
+	}
+	return engines;
+}
+
+static json_object *nb_queues_json(const struct nb_program *nb)
+{
+	json_object *queues = json_object_new_object();
+	size_t i;
+
+	for (i = 0; i < nb->nr_queues; i++) {
+		const struct nb_queue_set *set = &nb->queue[i];
+		json_object *queue = json_object_new_object();
+
+		nb_put_string(queue, "type", set->type);
+		nb_put_string(queue, "owner", neff_engine_name(set->owner));
+		nb_put_int(queue, "num_queues", set->num_queues);
+		nb_put_int(queue, "queue_index", set->index);
+		json_object_object_add(queues, set->name, queue);
+	}
+	return queues;
+}
+
+static json_object *nb_sem_clear_json(const struct nb_program *nb)
+{
+	json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < nb->nr_sems; i++)
+		if (!nb->sem_keep[i])
+			json_object_array_add(list, json_object_new_int(i));
+	return list;
+}
+
+static char *nb_finish_json(json_object *root)
+{
+	const char *text;
+	char *copy;
+
+	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY |
+					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	copy = text ? strdup(text) : NULL;
+	json_object_put(root);
+	return copy;
+}
+
+char *nb_def_json(const struct nb_program *nb)
+{
+	json_object *root = json_object_new_object();
+	json_object *vars = json_object_new_object();
+	size_t i;
+
+	nb_put_int(root, "version", 1);
+	json_object_object_add(root, "engines", nb_engines_json(nb));
+	json_object_object_add(root, "dma_queue", nb_queues_json(nb));
+	for (i = 0; i < nb->nr_vars; i++)
+		json_object_object_add(vars, nb->var[i].name,
+				       nb_var_json(&nb->var[i], i + 1));
+	json_object_object_add(root, "var", vars);
+	json_object_object_add(root, "sem_clear", nb_sem_clear_json(nb));
+	if (nb->notify_bytes)
+		nb_put_int(root, "notify_bytes", nb->notify_bytes);
+	return nb_finish_json(root);
+}
+
+static void nb_put_side(const struct nb_program *nb, json_object *desc,
+			const char *prefix, const struct nb_side *side)
+{
+	json_object *steps = json_object_new_array();
+	json_object *sizes = json_object_new_array();
+	char key[16];
+	unsigned int i;
+
+	for (i = 0; i < side->ndim; i++) {
+		json_object_array_add(steps,
+				      json_object_new_int64(side->step[i]));
+		json_object_array_add(sizes,
+				      json_object_new_int64(side->size[i]));
+	}
+	nb_put_string(desc, prefix, nb->var[side->var - 1].name);
+	snprintf(key, sizeof(key), "%s_off", prefix);
+	nb_put_int(desc, key, side->offset);
+	snprintf(key, sizeof(key), "%s_steps", prefix);
+	json_object_object_add(desc, key, steps);
+	snprintf(key, sizeof(key), "%s_sizes", prefix);
+	json_object_object_add(desc, key, sizes);
+}
+
+char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e)
+{
+	const struct nb_stream *stream = &nb->stream[e];
+	json_object *root = json_object_new_object();
+	json_object *list = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < stream->nr_dma; i++) {
+		const struct nb_dma_block *block = &stream->dma[i];
+		json_object *item = json_object_new_object();
+		json_object *desc = json_object_new_object();
+
+		nb_put_int(item, "id", i);
+		nb_put_string(item, "queue", nb->queue[block->queue].name);
+		if (block->sem >= 0)
+			nb_put_int(item, "semaphore", block->sem);
+		nb_put_string(desc, "op", "copy");
+		nb_put_side(nb, desc, "from", &block->from);
+		nb_put_side(nb, desc, "to", &block->to);
+		json_object_object_add(item, "desc", desc);
+		json_object_array_add(list, item);
+	}
+	json_object_object_add(root, "dma", list);
+	return nb_finish_json(root);
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/* The container: tar archive, hash, header. */
+#include <archive.h>
+#include <archive_entry.h>
+#include <endian.h>
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nb_private.h"
+
+#define NB_TAR_BLOCK	512
+
+static int nb_add_entry(struct nb_program *nb, struct archive *tar,
+			const char *name, const void *data, size_t size)
+{
+	struct archive_entry *entry = archive_entry_new();
+	char path[512];
+	int ret = 0;
+
+	if (!entry)
+		return nb_fail(nb, "out of memory");
+	snprintf(path, sizeof(path), "sg00/%s", name);
+	archive_entry_set_pathname(entry, path);
+	archive_entry_set_size(entry, size);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0644);
+	/* A fixed time: equal programs give equal bytes. */
+	archive_entry_set_mtime(entry, 0, 0);
+	if (archive_write_header(tar, entry) != ARCHIVE_OK ||
+	    archive_write_data(tar, data, size) != (la_ssize_t)size)
+		ret = nb_fail(nb, "%s: %s", path, archive_error_string(tar));
+	archive_entry_free(entry);
+	return ret;
+}
+
+static int nb_add_text(struct nb_program *nb, struct archive *tar,
+		       const char *name, char *text)
+{
+	int ret;
+
+	if (!text)
+		return nb_fail(nb, "out of memory");
+	ret = nb_add_entry(nb, tar, name, text, strlen(text));
+	free(text);
+	return ret;
+}
+
+static int nb_add_engine(struct nb_program *nb, struct archive *tar,
+			 enum neuron_engine e)
+{
+	const struct nb_stream *stream = &nb->stream[e];
+	char name[32];
+
+	if (!stream->count)
+		return 0;
+	snprintf(name, sizeof(name), "%s.json", neff_engine_name(e));
+	if (nb_add_text(nb, tar, name, nb_engine_json(nb, e)))
+		return -1;
+	snprintf(name, sizeof(name), "%s.bin", neff_engine_name(e));
+	return nb_add_entry(nb, tar, name, stream->inst,
+			    stream->count * sizeof(*stream->inst));
+}
+
+static int nb_add_all(struct nb_program *nb, struct archive *tar)
+{
+	unsigned int e;
+	size_t i;
+
+	if (nb_add_text(nb, tar, "def.json", nb_def_json(nb)))
+		return -1;
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (nb_add_engine(nb, tar, e))
+			return -1;
+	for (i = 0; i < nb->nr_vars; i++)
+		if (nb->var[i].type == NB_VAR_FILE &&
+		    nb_add_entry(nb, tar, nb->var[i].name, nb->var[i].data,
+				 nb->var[i].size))
+			return -1;
+	return 0;
+}
+
+/* An upper bound of the archive's size. */
+static size_t nb_tar_room(const struct nb_program *nb)
+{
+	size_t room = 1 << 20;
+	unsigned int e;
+	size_t i;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		room += nb->stream[e].count * sizeof(struct neuron_inst) +
+			nb->stream[e].nr_dma * 2048;
+	for (i = 0; i < nb->nr_vars; i++)
+		room += 4096 + (nb->var[i].data ? nb->var[i].size : 0);
+	return room;
+}
+
+static int nb_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
+{
+	struct archive *tar = archive_write_new();
+	int ret = -1;
+
+	if (!tar)
+		return nb_fail(nb, "out of memory");
+	archive_write_set_format_ustar(tar);
+	archive_write_set_bytes_in_last_block(tar, NB_TAR_BLOCK);
+	if (archive_write_open_memory(tar, out, room, used) != ARCHIVE_OK)
+		nb_fail(nb, "archive: %s", archive_error_string(tar));
+	else
+		ret = nb_add_all(nb, tar);
+	if (archive_write_close(tar) != ARCHIVE_OK && !ret)
+		ret = nb_fail(nb, "archive: %s", archive_error_string(tar));
+	archive_write_free(tar);
+	return ret;
+}
+
+static uint64_t nb_features(const struct nb_program *nb)
+{
+	uint64_t bits = NEFF_FEATURE_EMU_ISA;
+	size_t i;
+
+	for (i = 0; i < nb->nr_vars; i++)
+		if (nb->var[i].type == NB_VAR_PEER ||
+		    nb->var[i].type == NB_VAR_PEER_SEM)
+			bits |= NEFF_FEATURE_PEERS;
+	return bits;
+}
+
+static int nb_header(struct nb_program *nb, struct neff_header *header,
+		     size_t data_size)
+{
+	unsigned int len;
+
+	memset(header, 0, sizeof(*header));
+	header->pkg_version = htole64(NEFF_PKG_SHA256);
+	header->header_size = htole64(sizeof(*header));
+	header->data_size = htole64(data_size);
+	header->version_major = htole64(NEFF_VERSION_MAJOR);
+	header->version_minor = htole64(NEFF_VERSION_MINOR);
+	strcpy((char *)header->build_version, "neuron-emu builder 1");
+	header->num_tpb = htole32(1);
+	header->requested_tpb = htole32(1);
+	header->tpb_per_node[0] = 1;
+	header->lnc_size = htole32(1);
+	header->feature_bits = htole64(nb_features(nb));
+	strncpy(header->name, nb->name, sizeof(header->name) - 1);
+	if (!EVP_Digest(header + 1, data_size, header->hash, &len, EVP_sha256(),
+			NULL))
+		return nb_fail(nb, "SHA-256 failed");
+	/* Unique as far as the contents are. */
+	memcpy(header->uuid, header->hash, sizeof(header->uuid));
+	return 0;
+}
+
+int nb_pack(struct nb_program *nb, void **data, size_t *size)
+{
+	size_t room = nb_tar_room(nb);
+	struct neff_header *header;
+	size_t used = 0;
+
+	if (nb->error[0])
+		return -1;
+	header = calloc(1, sizeof(*header) + room);
+	if (!header)
+		return nb_fail(nb, "out of memory");
+	if (nb_tar(nb, header + 1, room, &used) || nb_header(nb, header, used)) {
+		free(header);
+		return -1;
+	}
+	*data = header;
+	*size = sizeof(*header) + used;
+	return 0;
+}
+
+/* Only a regular file may be replaced: a rename would destroy a device node. */
+static int nb_check_target(struct nb_program *nb, const char *path)
+{
+	struct stat st;
+
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return nb_fail(nb, "%s: not a regular file", path);
+	return 0;
+}
+
+int nb_write(struct nb_program *nb, const char *path)
+{
+	char temp[4096];
+	void *data;
+	size_t size;
+	FILE *file;
+	int ret = 0;
+
+	if (nb_check_target(nb, path) || nb_pack(nb, &data, &size))
+		return -1;
+	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
+	file = fopen(temp, "wb");
+	if (!file) {
+		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
+		goto out_free;
+	}
+	if (fwrite(data, 1, size, file) != size)
+		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
+	if (fclose(file) && !ret)
+		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
+	if (!ret && rename(temp, path))
+		ret = nb_fail(nb, "%s: %s", path, strerror(errno));
+	if (ret)
+		unlink(temp);
+out_free:
+	free(data);
+	return ret;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of a program; shared by the files of the builder library. */
+#ifndef NB_PRIVATE_H
+#define NB_PRIVATE_H
+
+#include "neuron_builder.h"
+#include "neuron/neff.h"
+#include "neuron/regs.h"
+
+enum nb_var_type {
+	NB_VAR_INPUT,
+	NB_VAR_OUTPUT,
+	NB_VAR_TMP,
+	NB_VAR_FILE,
+	NB_VAR_SBUF,
+	NB_VAR_PEER,
+	NB_VAR_PEER_SEM,
+};
+
+struct nb_var {
+	enum nb_var_type type;
+	char *name;
+	uint64_t size;
+	enum neuron_dtype dtype;
+	unsigned int ndim;
+	uint32_t shape[8];
+	void *data;		/* FILE */
+	int ref;		/* PEER */
+	unsigned int peer_offset;
+	unsigned int first;	/* PEER_SEM */
+	unsigned int count;
+};
+
+struct nb_queue_set {
+	char *name;
+	char *type;
+	enum neuron_engine owner;
+	unsigned int num_queues;
+	unsigned int index;	/* first entry in the job's queue table */
+};
+
+struct nb_dma_block {
+	int queue;
+	struct nb_side to;
+	struct nb_side from;
+	int sem;
+};
+
+struct nb_stream {
+	struct neuron_inst *inst;
+	size_t count;
+	size_t room;
+	struct nb_dma_block *dma;
+	size_t nr_dma;
+	size_t dma_room;
+};
+
+struct nb_program {
+	char *name;
+	char error[256];
+	struct nb_var *var;	/* var_id is the index + 1 */
+	size_t nr_vars;
+	size_t var_room;
+	struct nb_queue_set *queue;
+	size_t nr_queues;
+	size_t queue_room;
+	unsigned int next_queue_index;
+	unsigned int nr_sems;
+	bool sem_keep[NEURON_NR_SEMAPHORES];
+	uint32_t notify_bytes;
+	int sbuf;
+	struct nb_stream stream[NEURON_NR_ENGINES];
+	struct neuron_inst scratch;	/* what emitters return after an error */
+};
+
+/* Keep the first error; always returns -1. */
+int nb_fail(struct nb_program *nb, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* What readers of a NEFF accept; Documentation/libnrt/neff.rst. */
+#define NB_MAX_VARS	65000
+#define NB_MAX_SIZE	(1ull << 46)
+#define NB_MAX_NOTIFY	(1u << 30)
+#define NB_MAX_RANKS	65536
+
+/* Make room for one more element of @size bytes; NULL when memory is short. */
+void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
+	      size_t size);
+
+/* Append an all-zero instruction with @opcode to the stream of @e. */
+struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
+			    enum neuron_opcode opcode);
+
+/* The archive's JSON files; the caller frees the string. NULL: no memory. */
+char *nb_def_json(const struct nb_program *nb);
+char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e);
+
+#endif /* NB_PRIVATE_H */

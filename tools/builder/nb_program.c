@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+/* The program: variables, queue sets, semaphores, the sticky error. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nb_private.h"
+
+#define NB_MAX_QUEUES	NEURON_JOB_MAX_QUEUES
+
+int nb_fail(struct nb_program *nb, const char *format, ...)
+{
+	va_list args;
+
+	if (nb->error[0])
+		return -1;
+	va_start(args, format);
+	vsnprintf(nb->error, sizeof(nb->error), format, args);
+	va_end(args);
+	return -1;
+}
+
+void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
+	      size_t size)
+{
+	size_t want = *room ? *room * 2 : 16;
+	void *p;
+
+	if (count == *room) {
+		p = realloc(*array, want * size);
+		if (!p) {
+			nb_fail(nb, "out of memory");
+			return NULL;
+		}
+		*array = p;
+		*room = want;
+	}
+	p = (char *)*array + count * size;
+	memset(p, 0, size);
+	return p;
+}
+
+struct nb_program *nb_new(const char *name)
+{
+	struct nb_program *nb = calloc(1, sizeof(*nb));
+
+	if (!nb)
+		return NULL;
+	nb->name = strdup(name);
+	if (!nb->name) {
+		free(nb);
+		return NULL;
+	}
+	if (strlen(name) >= NEFF_NAME_LEN)
+		nb_fail(nb, "the program name is longer than %d bytes",
+			NEFF_NAME_LEN - 1);
+	return nb;
+}
+
+void nb_free(struct nb_program *nb)
+{
+	size_t i;
+
+	if (!nb)
+		return;
+	for (i = 0; i < nb->nr_vars; i++) {
+		free(nb->var[i].name);
+		free(nb->var[i].data);
+	}
+	for (i = 0; i < nb->nr_queues; i++) {
+		free(nb->queue[i].name);
+		free(nb->queue[i].type);
+	}
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		free(nb->stream[i].inst);
+		free(nb->stream[i].dma);
+	}
+	free(nb->var);
+	free(nb->queue);
+	free(nb->name);
+	free(nb);
+}
+
+const char *nb_error(const struct nb_program *nb)
+{
+	return nb->error[0] ? nb->error : NULL;
+}
+
+int nb_find_var(const struct nb_program *nb, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nb->nr_vars; i++)
+		if (!strcmp(nb->var[i].name, name))
+			return i + 1;
+	return 0;
+}
+
+uint64_t nb_var_size(const struct nb_program *nb, int var)
+{
+	return var < 1 || var > (int)nb->nr_vars ? 0 : nb->var[var - 1].size;
+}
+
+/* Names become JSON keys and parts of log lines. */
+static bool nb_name_ok(const char *name)
+{
+	const char *c;
+
+	for (c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	return c != name && c - name < NEFF_NAME_LEN;
+}
+
+static struct nb_var *nb_add_var(struct nb_program *nb, enum nb_var_type type,
+				 const char *name, uint64_t size)
+{
+	struct nb_var *var;
+
+	if (!nb_name_ok(name) || nb_find_var(nb, name)) {
+		nb_fail(nb, "variable \"%.64s\": the name is empty, too long, not printable or taken",
+			name);
+		return NULL;
+	}
+	if (!size || size > NB_MAX_SIZE) {
+		nb_fail(nb, "variable \"%.64s\": the size must be 1 to 2^46 bytes",
+			name);
+		return NULL;
+	}
+	if (nb->nr_vars == NB_MAX_VARS) {
+		nb_fail(nb, "more than %d variables", NB_MAX_VARS);
+		return NULL;
+	}
+	var = nb_grow(nb, (void **)&nb->var, nb->nr_vars, &nb->var_room,
+		      sizeof(*var));
+	if (!var)
+		return NULL;
+	var->type = type;
+	var->size = size;
+	var->name = strdup(name);
+	if (!var->name) {
+		nb_fail(nb, "out of memory");
+		return NULL;
+	}
+	nb->nr_vars++;
+	return var;
+}
+
+static int nb_tensor(struct nb_program *nb, enum nb_var_type type,
+		     const char *name, enum neuron_dtype dtype,
+		     unsigned int ndim, const uint32_t *shape)
+{
+	uint64_t size = neuron_dtype_bytes(dtype);
+	struct nb_var *var;
+	unsigned int i;
+
+	if (!size || !ndim || ndim > 8) {
+		nb_fail(nb, "tensor \"%.64s\": bad type or number of dimensions",
+			name);
+		return 0;
+	}
+	for (i = 0; i < ndim; i++)
+		if (__builtin_mul_overflow(size, shape[i], &size))
+			size = UINT64_MAX;
+	var = nb_add_var(nb, type, name, size);
+	if (!var)
+		return 0;
+	var->dtype = dtype;
+	var->ndim = ndim;
+	memcpy(var->shape, shape, ndim * sizeof(*shape));
+	return nb->nr_vars;
+}
+
+int nb_input(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
+	     unsigned int ndim, const uint32_t *shape)
+{
+	return nb_tensor(nb, NB_VAR_INPUT, name, dtype, ndim, shape);
+}
+
+int nb_output(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
+	      unsigned int ndim, const uint32_t *shape)
+{
+	return nb_tensor(nb, NB_VAR_OUTPUT, name, dtype, ndim, shape);
+}
+
+int nb_tmp(struct nb_program *nb, const char *name, uint64_t size)
+{
+	return nb_add_var(nb, NB_VAR_TMP, name, size) ? (int)nb->nr_vars : 0;
+}
+
+/* The archive's own files, beside which the constants lie. */
+static bool nb_file_name_taken(const char *name)
+{
+	const char *engine;
+	unsigned int e;
+	size_t len;
+
+	if (!strcmp(name, "def.json"))
+		return true;
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		engine = neff_engine_name(e);
+		len = strlen(engine);
+		if (!strncmp(name, engine, len) &&
+		    (!strcmp(name + len, ".json") || !strcmp(name + len, ".bin")))
+			return true;
+	}
+	return false;
+}
+
+int nb_file(struct nb_program *nb, const char *name, const void *data,
+	    size_t size)
+{
+	struct nb_var *var;
+
+	if (nb_file_name_taken(name) || strchr(name, '/')) {
+		nb_fail(nb, "file \"%.64s\": the name has a slash or is one of the NEFF's own",
+			name);
+		return 0;
+	}
+	var = nb_add_var(nb, NB_VAR_FILE, name, size);
+	if (!var)
+		return 0;
+	var->data = malloc(size);
+	if (!var->data) {
+		nb_fail(nb, "out of memory");
+		return 0;
+	}
+	memcpy(var->data, data, size);
+	return nb->nr_vars;
+}
+
+int nb_sbuf(struct nb_program *nb)
+{
+	if (!nb->sbuf && nb_add_var(nb, NB_VAR_SBUF, "sbuf",
+				    NEURON_TPB_SBUF_SIZE))
+		nb->sbuf = nb->nr_vars;
+	return nb->sbuf;
+}
+
+uint64_t nb_sbuf_offset(unsigned int partition, uint64_t byte)
+{
+	return (uint64_t)partition * NEURON_TPB_SBUF_STRIDE + byte;
+}
+
+int nb_peer(struct nb_program *nb, const char *name, unsigned int offset,
+	    int ref)
+{
+	struct nb_var *var;
+
+	if (ref < 1 || ref > (int)nb->nr_vars ||
+	    (nb->var[ref - 1].type != NB_VAR_TMP &&
+	     nb->var[ref - 1].type != NB_VAR_INPUT)) {
+		nb_fail(nb, "peer \"%.64s\" refers to no tmp or input variable",
+			name);
+		return 0;
+	}
+	if (offset > NB_MAX_RANKS) {
+		nb_fail(nb, "peer \"%.64s\": rank offset %u is more than %d",
+			name, offset, NB_MAX_RANKS);
+		return 0;
+	}
+	var = nb_add_var(nb, NB_VAR_PEER, name, nb->var[ref - 1].size);
+	if (!var)
+		return 0;
+	var->peer_offset = offset;
+	var->ref = ref;
+	return nb->nr_vars;
+}
+
+int nb_peer_sem(struct nb_program *nb, const char *name, unsigned int offset,
+		unsigned int first, unsigned int count)
+{
+	struct nb_var *var;
+
+	if (!count || first >= NEURON_NR_SEMAPHORES ||
+	    count > NEURON_NR_SEMAPHORES - first || offset > NB_MAX_RANKS) {
+		nb_fail(nb, "peer \"%.64s\": no such semaphores or rank", name);
+		return 0;
+	}
+	var = nb_add_var(nb, NB_VAR_PEER_SEM, name, 4ull * count);
+	if (!var)
+		return 0;
+	var->peer_offset = offset;
+	var->first = first;
+	var->count = count;
+	return nb->nr_vars;
+}
+
+int nb_sem(struct nb_program *nb, bool keep)
+{
+	if (nb->nr_sems == NEURON_NR_SEMAPHORES)
+		return nb_fail(nb, "more than %d semaphores",
+			       NEURON_NR_SEMAPHORES);
+	nb->sem_keep[nb->nr_sems] = keep;
+	return nb->nr_sems++;
+}
+
+void nb_notify_bytes(struct nb_program *nb, uint32_t bytes)
+{
+	if (bytes < 64 || bytes > NB_MAX_NOTIFY || (bytes & (bytes - 1)))
+		nb_fail(nb, "notification stream of %u bytes: a power of two from 64 to 2^30 is needed",
+			bytes);
+	else
+		nb->notify_bytes = bytes;
+}
+
+int nb_find_queue(const struct nb_program *nb, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nb->nr_queues; i++)
+		if (!strcmp(nb->queue[i].name, name))
+			return i;
+	return -1;
+}
+
+unsigned int nb_queue_index(const struct nb_program *nb, int queue)
+{
+	return nb->queue[queue].index;
+}
+
+enum neuron_engine nb_queue_owner(const struct nb_program *nb, int queue)
+{
+	return nb->queue[queue].owner;
+}
+
+unsigned int nb_queue_count(const struct nb_program *nb, int queue)
+{
+	return nb->queue[queue].num_queues;
+}
+
+int nb_queue(struct nb_program *nb, const char *name, const char *type,
+	     enum neuron_engine owner, unsigned int num_queues)
+{
+	struct nb_queue_set *set;
+
+	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0)
+		return nb_fail(nb, "queue \"%.64s\": the name is empty, too long, not printable or taken",
+			       name);
+	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data"))
+		return nb_fail(nb, "queue \"%.64s\": the type must be in, out or data",
+			       name);
+	if (!num_queues || num_queues > 16 || owner >= NEURON_NR_ENGINES)
+		return nb_fail(nb, "queue \"%.64s\": 1 to 16 queues and an engine are needed",
+			       name);
+	if (nb->next_queue_index + num_queues > NB_MAX_QUEUES)
+		return nb_fail(nb, "more than %d queues", NB_MAX_QUEUES);
+	set = nb_grow(nb, (void **)&nb->queue, nb->nr_queues, &nb->queue_room,
+		      sizeof(*set));
+	if (!set)
+		return -1;
+	set->name = strdup(name);
+	set->type = strdup(type);
+	set->owner = owner;
+	set->num_queues = num_queues;
+	set->index = nb->next_queue_index;
+	nb->next_queue_index += num_queues;
+	nb->nr_queues++;
+	if (!set->name || !set->type)
+		return nb_fail(nb, "out of memory");
+	return nb->nr_queues - 1;
+}

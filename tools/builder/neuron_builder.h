@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Builder library: describes a program in C and writes it as a NEFF.
+ *
+ * A program has variables, DMA queue sets, semaphores and five instruction
+ * streams. Functions that emit an instruction return a pointer to it, valid
+ * until the next emission on the same engine, so that nb_wait() and nb_post()
+ * can add its synchronisation:
+ *
+ *	nb_wait(nb_matmul(nb, psum, x, 0), loaded, 2);
+ *
+ * Errors stick: the first one is kept with a message, later calls do nothing
+ * useful but are safe (emitters return a scratch instruction), and nb_pack()
+ * reports it. Not thread safe; programs are independent of each other.
+ */
+#ifndef NEURON_BUILDER_H
+#define NEURON_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+#include "neuron/job.h"
+
+struct nb_program;
+
+/* A program; @name is the model name in the NEFF. NULL: out of memory. */
+struct nb_program *nb_new(const char *name);
+void nb_free(struct nb_program *nb);
+
+/* The first error, or NULL. Valid until nb_free(). */
+const char *nb_error(const struct nb_program *nb);
+
+/*
+ * Variables; each returns the var_id, which is also the window index, or 0
+ * after an error. Names are unique. Sizes in bytes.
+ */
+int nb_input(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
+	     unsigned int ndim, const uint32_t *shape);
+int nb_output(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
+	      unsigned int ndim, const uint32_t *shape);
+/* HBM scratch, zero when the model is loaded. */
+int nb_tmp(struct nb_program *nb, const char *name, uint64_t size);
+/* Constant; @data is copied. */
+int nb_file(struct nb_program *nb, const char *name, const void *data,
+	    size_t size);
+/* SBUF as a variable for DMA; made on first use. See nb_sbuf_offset(). */
+int nb_sbuf(struct nb_program *nb);
+/* Variable @ref of the rank @offset further on; nrt_load_collectives(). */
+int nb_peer(struct nb_program *nb, const char *name, unsigned int offset,
+	    int ref);
+/* Semaphores [@first, @first + @count) of the rank @offset further on. */
+int nb_peer_sem(struct nb_program *nb, const char *name, unsigned int offset,
+		unsigned int first, unsigned int count);
+
+/* The variable called @name, or 0; its size in bytes, 0: no such variable. */
+int nb_find_var(const struct nb_program *nb, const char *name);
+uint64_t nb_var_size(const struct nb_program *nb, int var);
+
+/* Offset in the SBUF variable of byte @byte of partition @partition. */
+uint64_t nb_sbuf_offset(unsigned int partition, uint64_t byte);
+
+/*
+ * A semaphore, cleared at the start of each execution; or with @keep one that
+ * peers post to, which keeps its value between executions. -1 after an error.
+ */
+int nb_sem(struct nb_program *nb, bool keep);
+
+/* Bytes of the notification stream: a power of two from 64. */
+void nb_notify_bytes(struct nb_program *nb, uint32_t bytes);
+
+/*
+ * A DMA queue set of @num_queues queues (1 to 16), triggered by @owner. @type:
+ * "in", "out" or "data". Returns its handle, -1 after an error.
+ */
+int nb_queue(struct nb_program *nb, const char *name, const char *type,
+	     enum neuron_engine owner, unsigned int num_queues);
+
+/* The queue set called @name, or -1. */
+int nb_find_queue(const struct nb_program *nb, const char *name);
+/* Its first entry in the job's queue table, its owner and how many it has. */
+unsigned int nb_queue_index(const struct nb_program *nb, int queue);
+enum neuron_engine nb_queue_owner(const struct nb_program *nb, int queue);
+unsigned int nb_queue_count(const struct nb_program *nb, int queue);
+
+/**
+ * struct nb_side - one end of a transfer: up to four nested runs of bytes
+ * @var: variable
+ * @offset: first byte
+ * @ndim: 1 to 4
+ * @size: [0] contiguous bytes, [1..] repeat counts
+ * @step: [0] 1, [1..] distance in bytes
+ */
+struct nb_side {
+	int var;
+	uint64_t offset;
+	unsigned int ndim;
+	uint32_t size[4];
+	int64_t step[4];
+};
+
+/* @bytes contiguous bytes. */
+struct nb_side nb_linear(int var, uint64_t offset, uint32_t bytes);
+/* @rows runs of @bytes bytes, @step apart. */
+struct nb_side nb_rows(int var, uint64_t offset, uint32_t bytes,
+		       uint32_t rows, int64_t step);
+/* The same tile in SBUF: @bytes at byte @byte of @rows partitions. */
+struct nb_side nb_sbuf_tile(struct nb_program *nb, unsigned int partition,
+			    unsigned int rows, uint64_t byte, uint32_t bytes);
+
+/*
+ * Start a copy on @queue from its owner's stream. @sem (or -1) is incremented
+ * by the number of queues of the set when every byte has landed. The copies of
+ * a queue run in the order of these calls.
+ */
+struct neuron_inst *nb_dma(struct nb_program *nb, int queue,
+			   struct nb_side to, struct nb_side from, int sem);
+
+/* Tiles: @partitions x @n elements at byte @offset of each partition. */
+struct neuron_ap nb_tile(unsigned int partition, unsigned int partitions,
+			 uint32_t offset, enum neuron_dtype dtype,
+			 unsigned int n);
+struct neuron_ap nb_psum_tile(unsigned int partition, unsigned int partitions,
+			      uint32_t offset, enum neuron_dtype dtype,
+			      unsigned int n);
+
+/* @ap with dimension @dim (0 innermost, to 3) of @num elements, @step apart. */
+struct neuron_ap nb_dim(struct neuron_ap ap, unsigned int dim, uint16_t num,
+			int16_t step);
+/* @ap with the bytes in register @reg (signed) added to its byte offset. */
+struct neuron_ap nb_at_reg(struct neuron_ap ap, unsigned int reg);
+
+/* Sequencer. */
+struct neuron_inst *nb_halt(struct nb_program *nb, enum neuron_engine e);
+struct neuron_inst *nb_nop(struct nb_program *nb, enum neuron_engine e);
+struct neuron_inst *nb_notify(struct nb_program *nb, enum neuron_engine e,
+			      uint32_t tag);
+struct neuron_inst *nb_reg_set(struct nb_program *nb, enum neuron_engine e,
+			       unsigned int reg, uint32_t value);
+struct neuron_inst *nb_loop(struct nb_program *nb, enum neuron_engine e,
+			    unsigned int reg, uint32_t target);
+struct neuron_inst *nb_branch(struct nb_program *nb, enum neuron_engine e,
+			      uint32_t target);
+/* @reg = @a op @value; branch to @target if @reg op @value. */
+struct neuron_inst *nb_reg_alu(struct nb_program *nb, enum neuron_engine e,
+			       enum neuron_alu op, unsigned int reg,
+			       unsigned int a, int32_t value);
+struct neuron_inst *nb_branch_if(struct nb_program *nb, enum neuron_engine e,
+				 enum neuron_alu op, unsigned int reg,
+				 int32_t value, uint32_t target);
+/* 32 bits of variable @var at @offset + register @index (0: none). */
+struct neuron_inst *nb_reg_load(struct nb_program *nb, enum neuron_engine e,
+				unsigned int reg, int var, uint64_t offset,
+				unsigned int index);
+struct neuron_inst *nb_reg_store(struct nb_program *nb, enum neuron_engine e,
+				 int var, uint64_t offset, unsigned int index,
+				 unsigned int reg);
+/* Index of the next instruction of @e: a branch target. */
+uint32_t nb_here(const struct nb_program *nb, enum neuron_engine e);
+/* An instruction made by hand. */
+struct neuron_inst *nb_raw(struct nb_program *nb, enum neuron_engine e,
+			   const struct neuron_inst *inst);
+/* Instruction @index of @e, to change it later; NULL: there is none. */
+struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
+			    uint32_t index);
+
+/* Tensor engine. */
+struct neuron_inst *nb_load_stationary(struct nb_program *nb,
+				       struct neuron_ap src);
+struct neuron_inst *nb_matmul(struct nb_program *nb, struct neuron_ap dst,
+			      struct neuron_ap src, bool accumulate);
+
+/* Vector, GpSimd; the scalar engine where the ISA manual allows it. */
+struct neuron_inst *nb_tensor_tensor(struct nb_program *nb,
+				     enum neuron_engine e, enum neuron_alu op,
+				     struct neuron_ap dst, struct neuron_ap a,
+				     struct neuron_ap b);
+/* dst = src op column, a [P,1] fp32 tile. */
+struct neuron_inst *nb_tensor_column(struct nb_program *nb,
+				     enum neuron_engine e, enum neuron_alu op,
+				     struct neuron_ap dst, struct neuron_ap src,
+				     struct neuron_ap column);
+/* dst = (src op0 s0) op1 s1. */
+struct neuron_inst *nb_tensor_scalar(struct nb_program *nb,
+				     enum neuron_engine e, struct neuron_ap dst,
+				     struct neuron_ap src, enum neuron_alu op0,
+				     float s0, enum neuron_alu op1, float s1);
+/* Reduction of the innermost dimension. */
+struct neuron_inst *nb_reduce(struct nb_program *nb, enum neuron_engine e,
+			      enum neuron_alu op, struct neuron_ap dst,
+			      struct neuron_ap src);
+struct neuron_inst *nb_copy(struct nb_program *nb, enum neuron_engine e,
+			    struct neuron_ap dst, struct neuron_ap src);
+struct neuron_inst *nb_memset(struct nb_program *nb, enum neuron_engine e,
+			      struct neuron_ap dst, float value);
+
+/* Scalar engine: dst = func(src * scale + bias column [P,1] fp32). */
+struct neuron_inst *nb_activate(struct nb_program *nb, enum neuron_act func,
+				struct neuron_ap dst, struct neuron_ap src,
+				float scale, struct neuron_ap bias);
+
+/* Wait until @sem >= @value before the instruction; _take also subtracts. */
+struct neuron_inst *nb_wait(struct neuron_inst *inst, int sem, int32_t value);
+struct neuron_inst *nb_wait_take(struct neuron_inst *inst, int sem,
+				 int32_t value);
+/* Add @value to @sem after the instruction. */
+struct neuron_inst *nb_post(struct neuron_inst *inst, int sem, int32_t value);
+
+/*
+ * The NEFF in memory; the caller frees *@data. 0, or -1 with nb_error().
+ * Equal programs give equal bytes.
+ */
+int nb_pack(struct nb_program *nb, void **data, size_t *size);
+/* The same into a file, replaced as a whole. */
+int nb_write(struct nb_program *nb, const char *path);
+
+#endif /* NEURON_BUILDER_H */
