@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The digits job on a set of chips: one rank for each, through the nrt API.
+ */
+#ifndef DIGITS_JOB_H
+#define DIGITS_JOB_H
+
+#include <stdint.h>
+
+#include "mlp.h"
+#include "nrt/nrt.h"
+#include "nrt/nrt_emu.h"
+#include "program.h"
+
+#define DIGITS_MAX_RANKS	2
+
+/* A file in memory. */
+struct digits_blob {
+	uint8_t *data;
+	size_t size;
+};
+
+/**
+ * struct digits_rank - the part of one chip
+ * @vnc: NeuronCore it runs on
+ * @first, @count: its images
+ * @classify, @reduce: the two models
+ * @x, @labels, @logits, @confusion, @total: device tensors
+ * @mlp_in, @mlp_out, @reduce_in, @reduce_out: their tensor sets
+ * @mlp_run, @reduce_run: what the device says of the last execution
+ */
+struct digits_rank {
+	int vnc;
+	unsigned int rank;
+	size_t first;
+	size_t count;
+	nrt_model_t *classify;
+	nrt_model_t *reduce;
+	nrt_tensor_t *x;
+	nrt_tensor_t *labels;
+	nrt_tensor_t *logits;
+	nrt_tensor_t *confusion;
+	nrt_tensor_t *total;
+	nrt_tensor_set_t *mlp_in;
+	nrt_tensor_set_t *mlp_out;
+	nrt_tensor_set_t *reduce_in;
+	nrt_tensor_set_t *reduce_out;
+	struct nrt_emu_execution mlp_run;
+	struct nrt_emu_execution reduce_run;
+};
+
+/*
+ * All return the first status that is not NRT_SUCCESS, after one line on stderr
+ * that says which call failed.
+ */
+NRT_STATUS digits_rank_load(struct digits_rank *rank, unsigned int ranks,
+			    const struct digits_blob *mlp,
+			    const struct digits_blob *reduce);
+void digits_rank_unload(struct digits_rank *rank);
+
+/* Image tensors: only held-out images are counted in the confusion matrix. */
+NRT_STATUS digits_rank_write(struct digits_rank *rank,
+			     const struct digits_set *set);
+/* Logits of the rank's images, in order. */
+NRT_STATUS digits_rank_logits(struct digits_rank *rank, float (*logits)[10]);
+/* Its own counts, or after digits_reduce() those of all ranks. */
+NRT_STATUS digits_rank_counts(struct digits_rank *rank, float own[10][10],
+			      float total[10][10]);
+
+/* Run on every rank at the same time. */
+NRT_STATUS digits_classify(struct digits_rank *rank, unsigned int ranks,
+			   unsigned int repeat);
+NRT_STATUS digits_reduce(struct digits_rank *rank, unsigned int ranks);
+
+#endif /* DIGITS_JOB_H */

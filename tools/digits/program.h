@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device programs of the digits job, made with the builder library.
+ */
+#ifndef DIGITS_PROGRAM_H
+#define DIGITS_PROGRAM_H
+
+#include <stdint.h>
+
+#include "mlp.h"
+#include "neuron_builder.h"
+
+#define DIGITS_TILE	128	/* images that one matmul handles */
+#define DIGITS_TILES	8
+#define DIGITS_BATCH	(DIGITS_TILE * DIGITS_TILES)
+
+/*
+ * The classifier. Inputs: "x" bf16 [64][DIGITS_BATCH], the images transposed;
+ * "labels" fp32 [DIGITS_BATCH][10], a 1.0 at the label of each image to count
+ * and zeros elsewhere. Outputs: "logits" fp32 [DIGITS_BATCH][10] and "confusion"
+ * fp32 [10][10], counts by [label][prediction]. The weights are constants.
+ */
+struct nb_program *digits_program(const struct mlp *model);
+
+/*
+ * All-reduce (sum) of "counts" fp32 [10][10] to "total" over @ranks ranks: each
+ * writes its counts to every other over the fabric and posts there; the vector
+ * engine adds.
+ */
+struct nb_program *digits_allreduce(unsigned int ranks);
+
+#endif /* DIGITS_PROGRAM_H */
