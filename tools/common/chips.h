@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The chips of this machine, as the driver describes them; shared by the tools.
+ */
+#ifndef TOOLS_CHIPS_H
+#define TOOLS_CHIPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <drm/neuron_accel.h>
+
+#define CHIPS_MAX_CORES	8
+#define CHIPS_MAX_HBM	4
+#define CHIPS_MAX_LINKS	16
+
+/**
+ * struct chip - one chip
+ * @node: device node
+ * @fd: open read-write
+ * @info, @hbm, @core, @link: answers of the queries
+ * @first_core: number of its core 0 among all chips
+ */
+struct chip {
+	char node[64];
+	int fd;
+	struct drm_neuron_device_info info;
+	struct drm_neuron_memory_info hbm[CHIPS_MAX_HBM];
+	struct drm_neuron_core_info core[CHIPS_MAX_CORES];
+	struct drm_neuron_link_info link[CHIPS_MAX_LINKS];
+	unsigned int first_core;
+};
+
+struct chips {
+	struct chip *chip;	/* ordered by rack, server, chip */
+	unsigned int count;
+};
+
+/*
+ * Open every chip. Returns 0, or -1 with one line in @why: no module, no device,
+ * no permission.
+ */
+int chips_open(struct chips *chips, char *why, size_t size);
+void chips_close(struct chips *chips);
+
+/* Ask again for memory and cores. Returns 0 or -1 (the device went away). */
+int chip_refresh(struct chip *chip);
+
+/* Index of the chip with that fabric id, or -1. */
+int chips_find(const struct chips *chips, uint32_t fabric_id);
+
+uint64_t chip_memory(const struct chip *chip);
+uint64_t chip_memory_used(const struct chip *chip);
+
+/* "0000:00:04.0"; @out has room for 16 bytes. */
+void chip_bdf(const struct chip *chip, char *out);
+
+/* "96 GB", "1.5 MB": binary multiples with the letters people know. */
+void chip_format_bytes(uint64_t bytes, char *out, size_t size);
+
+#endif /* TOOLS_CHIPS_H */

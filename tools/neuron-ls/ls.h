@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* neuron-ls: what its files share. */
+#ifndef NEURON_LS_H
+#define NEURON_LS_H
+
+#include "chips.h"
+
+/* One core is one logical core; pairs come with a later driver. */
+#define LS_LNC	1
+
+/* Default table, with a row for each chip. */
+int ls_table(const struct chips *chips);
+/* A row for each process that owns cores. */
+int ls_wide(const struct chips *chips);
+/* Short table and the links as a grid. */
+int ls_topology(const struct chips *chips);
+int ls_json(const struct chips *chips);
+
+/* "1, 3"; fabric ids become device numbers. */
+void ls_connected(const struct chips *chips, const struct chip *chip, char *out,
+		  size_t size);
+
+/* CPUs near the chip ("0-1") and its NUMA node, from sysfs. */
+void ls_affinity(const struct chip *chip, char *cpus, size_t size);
+void ls_numa(const struct chip *chip, char *out, size_t size);
+
+#endif /* NEURON_LS_H */
