@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=dash
+#
+# Shared by the tasks of the guest.
+
+# shellcheck disable=SC2034 # used by the tasks
+SELFTESTS=/usr/libexec/neuron/selftests
+
+# title TEXT: a heading in the output of a task.
+title()
+{
+	printf '\n== %s\n' "$*"
+}
+
+fail()
+{
+	echo "${0##*/}: $*" >&2
+	exit 1
+}
+
+# need PROGRAM: a task that needs it cannot go on without it.
+need()
+{
+	command -v "$1" >/dev/null || fail "$1 is not in this initramfs"
+}
+
+# load_driver: neuron.ko, and its devices.
+load_driver()
+{
+	[ -e "/lib/modules/$(uname -r)/updates/neuron.ko" ] || fail "neuron.ko is not in this initramfs"
+	modprobe neuron || fail "modprobe neuron: exit status $?"
+	ls /dev/accel/accel* >/dev/null 2>&1 || fail "the driver is loaded but /dev/accel is empty"
+}
