@@ -107,12 +107,25 @@ static enum neuron_cause word_address(struct trn_exec *exec, uint64_t *addr)
 	return NEURON_CAUSE_WINDOW;
 }
 
+/* A store is about to change a semaphore. */
+static void record_post(struct trn_access *access, void *arg)
+{
+	struct trn_exec *exec = arg;
+	struct trn_timeline *tl = exec->job->timeline;
+
+	trn_time_exec(tl, exec->seq->engine, access->hops * TRN_COST_HOP_PS);
+	trn_time_post(tl, exec->seq->engine, access->post.core, access->post.sem,
+		      NEURON_SYNC_POST_ADD, access->post.delta);
+}
+
 static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 {
 	const struct neuron_inst *inst = exec->inst;
 	struct trn_access access = {
 		.chip = exec->core->chip,
 		.domain = exec->job->domain,
+		.posting = record_post,
+		.posting_arg = exec,
 	};
 	enum neuron_cause cause;
 	uint32_t word = exec->seq->regs[inst->reg[0]];
@@ -129,18 +142,10 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 		exec->bad_addr = access.bad_addr;
 		return cause;
 	}
-	exec->extra_ps = access.hops * TRN_COST_HOP_PS;
-	if (!store) {
+	if (!store)
 		set_reg(exec->seq, inst->reg[0], word);
-	} else if (access.post.core) {
-		struct trn_timeline *tl = exec->job->timeline;
-
-		trn_time_exec(tl, exec->seq->engine, exec->extra_ps);
-		exec->extra_ps = 0;
-		trn_time_post(tl, exec->seq->engine, access.post.core,
-			      access.post.sem, NEURON_SYNC_POST_ADD,
-			      access.post.delta);
-	}
+	if (!access.post.core)
+		exec->extra_ps = access.hops * TRN_COST_HOP_PS;
 	return NEURON_CAUSE_NONE;
 }
 

@@ -144,6 +144,14 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 	}
 }
 
+static bool tensor_tensor_types(const struct vector_op *op)
+{
+	if (!op->bitwise)
+		return trn_alu_is_arith(op->inst->op0);
+	return bitwise_types(&op->dst, &op->src0) &&
+	       bitwise_types(&op->dst, &op->src1);
+}
+
 static enum neuron_cause exec_tensor_tensor(struct trn_exec *exec)
 {
 	struct vector_op op = { .bitwise = trn_alu_is_bitwise(exec->inst->op0) };
@@ -158,9 +166,7 @@ static enum neuron_cause exec_tensor_tensor(struct trn_exec *exec)
 	if (op.src1.partitions != op.dst.partitions || op.src0.n != op.dst.n ||
 	    op.src1.n != op.dst.n || (op.src0.psum && op.src1.psum))
 		return NEURON_CAUSE_OPERAND;
-	if (op.bitwise ? !bitwise_types(&op.dst, &op.src0) ||
-			 !bitwise_types(&op.dst, &op.src1) :
-			 !trn_alu_is_arith(exec->inst->op0))
+	if (!tensor_tensor_types(&op))
 		return NEURON_CAUSE_OPERAND;
 	trn_exec_note(exec, &op.src1);
 	cause = trn_tile_touch(&op.dst);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "trn_num.h"
+
 #define TRN_POOL_MAX_WORKERS	256
 
 /* The clock is read once in this many calls of trn_budget_spent(). */
@@ -221,6 +223,7 @@ static void *worker_main(void *arg)
 	struct trn_pool *pool = worker->pool;
 	struct trn_task *task;
 
+	trn_num_thread_init();
 	if (pool->enter)
 		pool->enter();
 	while ((task = pool_take(pool)))

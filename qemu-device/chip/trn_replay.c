@@ -2,24 +2,18 @@
 /*
  * Device time: the discrete-event replay.
  *
- * An event is the next record of an actor or the next mail of a core. Those of
- * a timeline are taken in time order. When it has none that can go on it waits
- * for another job's post, and the jobs that post to it are replayed, event by
- * event, until one arrives.
+ * An event is the next record of an actor or the next mail of the core; the
+ * earliest one that can go on is next. All of it with the core's lock held.
  */
 #include <stdlib.h>
 
-#include "trn_cost.h"
 #include "trn_internal.h"
 #include "trn_replay.h"
 
-/* Mail of a core that runs no job is folded into its semaphores beyond this. */
+/* Mail that is not taken is folded into the semaphores beyond this. */
 #define MAIL_LIMIT	4096
 
-static uint64_t visit_count;
-
-/* Order of actors that act at the same time. */
-static uint64_t actor_rank(const struct trn_timeline *tl, unsigned int actor)
+uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor)
 {
 	uint64_t chip = tl->core->chip->config.fabric_id;
 
@@ -73,15 +67,15 @@ static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *wait, uint64_t time)
 {
 	struct trn_core_time *ct = tl->ct;
+	uint32_t value = (uint32_t)ct->value[wait->index];
 
-	actor->time_ps += wait->pre_ps;
-	if (actor->time_ps < time)
-		actor->time_ps = time;
+	actor->replay.time_ps += wait->pre_ps;
+	if (actor->replay.time_ps < time)
+		actor->replay.time_ps = time;
 	if (wait->op & NEURON_SYNC_TAKE) {
-		ct->value[wait->index] = (int32_t)((uint32_t)ct->value[wait->index] -
-						   (uint32_t)wait->value);
-		if (ct->changed_ps[wait->index] < actor->time_ps)
-			ct->changed_ps[wait->index] = actor->time_ps;
+		ct->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
+		if (ct->changed_ps[wait->index] < actor->replay.time_ps)
+			ct->changed_ps[wait->index] = actor->replay.time_ps;
 	}
 	consume(tl, actor);
 }
@@ -95,13 +89,16 @@ static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
 
 	for (i = 0; i < TRN_ACTOR_QUEUE; i++) {
 		struct trn_actor *actor = &tl->actor[i];
-		const struct trn_record *record = peek(actor);
+		const struct trn_record *record;
 		uint64_t time;
 
-		if (!actor->parked || !record || record->kind != TRN_RECORD_WAIT ||
-		    record->index != sem || !satisfied(tl->ct, record))
+		if (!actor->parked)
 			continue;
-		time = actor->time_ps + record->pre_ps;
+		record = peek(actor);
+		if (record->kind != TRN_RECORD_WAIT || record->index != sem ||
+		    !satisfied(tl->ct, record))
+			continue;
+		time = actor->replay.time_ps + record->pre_ps;
 		if (!best || time < best_time) {
 			best = actor;
 			best_time = time;
@@ -110,11 +107,20 @@ static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
 	return best;
 }
 
+/* A take may satisfy others that wait for equality, so all are asked again. */
+static void wake_waiters(struct trn_core_time *ct, unsigned int sem,
+			 uint64_t time)
+{
+	struct trn_actor *actor;
+
+	while (ct->tl && (actor = next_waiter(ct->tl, sem)))
+		end_wait(ct->tl, actor, peek(actor), time);
+}
+
 static void change_semaphore(struct trn_core_time *ct, unsigned int sem,
 			     unsigned int op, int32_t value, uint64_t time)
 {
 	uint32_t old = (uint32_t)ct->value[sem];
-	struct trn_actor *actor;
 
 	if (op == NEURON_SYNC_POST_ADD)
 		ct->value[sem] = (int32_t)(old + (uint32_t)value);
@@ -124,17 +130,18 @@ static void change_semaphore(struct trn_core_time *ct, unsigned int sem,
 		ct->value[sem] = value;
 	if (ct->changed_ps[sem] < time)
 		ct->changed_ps[sem] = time;
-	while (ct->tl && (actor = next_waiter(ct->tl, sem)))
-		end_wait(ct->tl, actor, peek(actor), time);
+	wake_waiters(ct, sem, time);
 }
 
-/* --- mail between cores --- */
+/* --- mail from other cores --- */
 
 static void take_mail(struct trn_core_time *ct)
 {
 	struct trn_mail *mail = ct->inbox;
 
 	ct->inbox = mail->next;
+	if (!ct->inbox)
+		ct->last_mail = NULL;
 	ct->nr_mail--;
 	change_semaphore(ct, mail->sem, mail->op, mail->value, mail->time_ps);
 	free(mail);
@@ -145,8 +152,10 @@ void trn_replay_drop_mail(struct trn_core_time *ct, int sem)
 	struct trn_mail **at = &ct->inbox;
 	struct trn_mail *mail;
 
+	ct->last_mail = NULL;
 	while ((mail = *at)) {
 		if (sem >= 0 && mail->sem != sem) {
+			ct->last_mail = mail;
 			at = &mail->next;
 			continue;
 		}
@@ -156,107 +165,36 @@ void trn_replay_drop_mail(struct trn_core_time *ct, int sem)
 	}
 }
 
-static void send_mail(struct trn_core_time *ct, const struct trn_record *post,
-		      uint64_t time, uint64_t sender)
+static bool mail_before(const struct trn_mail *a, const struct trn_mail *b)
 {
-	struct trn_mail *mail;
-	struct trn_mail **at;
+	return a->time_ps < b->time_ps ||
+	       (a->time_ps == b->time_ps && a->sender <= b->sender);
+}
 
-	if (post->epoch < ct->cleared[post->index])
-		return;
-	mail = malloc(sizeof(*mail));
-	if (!mail) {
-		change_semaphore(ct, post->index, post->op, post->value, time);
+void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
+{
+	struct trn_mail *copy = malloc(sizeof(*copy));
+	struct trn_mail **at = &ct->inbox;
+
+	if (!copy) {
+		change_semaphore(ct, mail->sem, mail->op, mail->value,
+				 mail->time_ps);
 		return;
 	}
-	*mail = (struct trn_mail){
-		.time_ps = time,
-		.sender = sender,
-		.value = post->value,
-		.sem = post->index,
-		.op = post->op,
-	};
-	for (at = &ct->inbox; *at; at = &(*at)->next)
-		if ((*at)->time_ps > time ||
-		    ((*at)->time_ps == time && (*at)->sender > sender))
-			break;
-	mail->next = *at;
-	*at = mail;
-	if (++ct->nr_mail > MAIL_LIMIT && !ct->tl)
+	*copy = *mail;
+	if (ct->last_mail && mail_before(ct->last_mail, copy))
+		at = &ct->last_mail->next;
+	while (*at && mail_before(*at, copy))
+		at = &(*at)->next;
+	copy->next = *at;
+	*at = copy;
+	if (!copy->next)
+		ct->last_mail = copy;
+	if (++ct->nr_mail > MAIL_LIMIT)
 		take_mail(ct);
 }
 
 /* --- events --- */
-
-static void event_post(struct trn_timeline *tl, unsigned int index,
-		       const struct trn_record *record)
-{
-	uint64_t time = tl->actor[index].time_ps;
-	struct trn_link *link;
-
-	if (record->target == tl->core) {
-		change_semaphore(tl->ct, record->index, record->op, record->value,
-				 time);
-		return;
-	}
-	/* No link: the core is gone. */
-	for (link = tl->links; link; link = link->next_of_tl)
-		if (link->target->core == record->target)
-			break;
-	if (link)
-		send_mail(link->target, record, time, actor_rank(tl, index));
-}
-
-static void event_trigger(struct trn_timeline *tl, uint64_t time,
-			  const struct trn_record *record)
-{
-	struct trn_actor *queue = &tl->actor[record->index];
-	struct trn_trigger *trigger = malloc(sizeof(*trigger));
-
-	queue->parked = false;
-	if (!trigger) {
-		atomic_store(&tl->lost, true);
-		return;
-	}
-	trigger->next = NULL;
-	trigger->time_ps = time;
-	trigger->count = (uint32_t)record->value;
-	*queue->last_trigger = trigger;
-	queue->last_trigger = &trigger->next;
-}
-
-/* One descriptor that may start at @ready. */
-static void move_bytes(struct trn_timeline *tl, struct trn_actor *queue,
-		       const struct trn_record *record, uint64_t ready)
-{
-	uint32_t rate = tl->core->chip->gen->dma_bytes_per_us;
-	uint32_t new_hops = record->hops;
-
-	if (queue->time_ps <= ready) {
-		queue->time_ps = ready + TRN_COST_DMA_START_PS;
-		queue->hops = 0;
-	}
-	/* A longer way than the descriptors before delays the data once. */
-	if (new_hops > queue->hops) {
-		queue->time_ps += (new_hops - queue->hops) * TRN_COST_HOP_PS;
-		queue->hops = new_hops;
-	}
-	queue->time_ps += record->bytes * 1000000ull / rate;
-}
-
-static void event_dma(struct trn_timeline *tl, struct trn_actor *queue,
-		      const struct trn_record *record)
-{
-	struct trn_trigger *trigger = queue->triggers;
-
-	move_bytes(tl, queue, record, trigger->time_ps);
-	if (--trigger->count)
-		return;
-	queue->triggers = trigger->next;
-	if (!queue->triggers)
-		queue->last_trigger = &queue->triggers;
-	free(trigger);
-}
 
 static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
 {
@@ -277,142 +215,105 @@ static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
 	tl->nr_stamps++;
 }
 
-/* False: the actor is parked, its record stays. */
-static bool run_record(struct trn_timeline *tl, unsigned int index,
-		       const struct trn_record *record)
+static bool can_go_on(const struct trn_timeline *tl,
+		      const struct trn_actor *actor,
+		      const struct trn_record *record)
 {
-	struct trn_actor *actor = &tl->actor[index];
-	const struct trn_record copy = *record;
+	if (record->kind == TRN_RECORD_WAIT)
+		return satisfied(tl->ct, record);
+	return record->kind != TRN_RECORD_DMA || actor->replay.first;
+}
 
-	if (copy.kind == TRN_RECORD_WAIT) {
-		if (satisfied(tl->ct, record)) {
-			end_wait(tl, actor, record, tl->ct->changed_ps[copy.index]);
-			return true;
-		}
+static void event_trigger(struct trn_timeline *tl, uint64_t time,
+			  const struct trn_record *record)
+{
+	struct trn_actor *queue = &tl->actor[record->index];
+
+	queue->parked = false;
+	if (!trn_flow_trigger(&queue->replay, time, (uint32_t)record->value))
+		atomic_store(&tl->lost, true);
+}
+
+static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	const struct trn_record *next = peek(actor);
+	const struct trn_record record = *next;
+	struct trn_flow *flow = &actor->replay;
+
+	if (!can_go_on(tl, actor, next)) {
 		actor->parked = true;
-		return false;
+		return;
 	}
-	if (copy.kind == TRN_RECORD_DMA && !actor->triggers) {
-		actor->parked = true;
-		return false;
+	if (record.kind == TRN_RECORD_WAIT) {
+		end_wait(tl, actor, next, tl->ct->changed_ps[record.index]);
+		if (record.op & NEURON_SYNC_TAKE)
+			wake_waiters(tl->ct, record.index, flow->time_ps);
+		return;
 	}
-	actor->time_ps += copy.pre_ps;
+	flow->time_ps += record.pre_ps;
 	consume(tl, actor);
-	if (copy.kind == TRN_RECORD_POST)
-		event_post(tl, index, &copy);
-	else if (copy.kind == TRN_RECORD_TRIGGER)
-		event_trigger(tl, actor->time_ps, &copy);
-	else if (copy.kind == TRN_RECORD_DMA)
-		event_dma(tl, actor, &copy);
+	if (record.kind == TRN_RECORD_POST)
+		change_semaphore(tl->ct, record.index, record.op, record.value,
+				 flow->time_ps);
+	else if (record.kind == TRN_RECORD_TRIGGER)
+		event_trigger(tl, flow->time_ps, &record);
+	else if (record.kind == TRN_RECORD_DMA)
+		trn_flow_move(flow, record.bytes, record.hops,
+			      tl->core->chip->gen->dma_bytes_per_us);
 	else
-		event_stamp(tl, actor->time_ps, copy.cookie);
-	return true;
+		event_stamp(tl, flow->time_ps, record.cookie);
 }
 
-/**
- * struct event - the next thing that happens
- * @tl: where; NULL: nothing can
- * @actor: index, or -1: the core's mail
- */
-struct event {
-	struct trn_timeline *tl;
-	int actor;
-	uint64_t time_ps;
-	uint64_t rank;
-};
-
-static void offer(struct event *best, const struct event *event)
-{
-	if (!best->tl || event->time_ps < best->time_ps ||
-	    (event->time_ps == best->time_ps && event->rank < best->rank))
-		*best = *event;
-}
-
-static void find_event(struct trn_timeline *tl, struct event *best)
-{
-	unsigned int i;
-
-	if (tl->ct->inbox) {
-		struct event mail = {
-			tl, -1, tl->ct->inbox->time_ps, tl->ct->inbox->sender
-		};
-
-		offer(best, &mail);
-	}
-	for (i = 0; i < tl->nr_actors; i++) {
-		struct trn_actor *actor = &tl->actor[i];
-		const struct trn_record *record;
-		struct event event = { tl, (int)i, 0, 0 };
-
-		if (actor->parked)
-			continue;
-		record = peek(actor);
-		if (!record)
-			continue;
-		event.time_ps = actor->time_ps + record->pre_ps;
-		event.rank = actor_rank(tl, i);
-		offer(best, &event);
-	}
-}
-
-static void run_event(const struct event *event)
-{
-	struct trn_timeline *tl = event->tl;
-
-	if (event->actor < 0)
-		take_mail(tl->ct);
-	else
-		run_record(tl, (unsigned int)event->actor,
-			   peek(&tl->actor[event->actor]));
-}
-
-/* The earliest event of the timelines that post to @tl, directly or not. */
-static void find_poster_event(struct trn_timeline *tl, struct event *best)
-{
-	struct trn_link *link;
-
-	tl->visited = visit_count;
-	for (link = tl->ct->posters; link; link = link->next_of_target) {
-		if (link->tl->visited == visit_count)
-			continue;
-		find_event(link->tl, best);
-		find_poster_event(link->tl, best);
-	}
-}
-
+/* Mail goes before actors that act at the same time. */
 bool trn_replay_step(struct trn_timeline *tl)
 {
-	struct event event = { .tl = NULL };
-
-	find_event(tl, &event);
-	if (!event.tl) {
-		visit_count++;
-		find_poster_event(tl, &event);
-	}
-	if (!event.tl)
-		return false;
-	run_event(&event);
-	return true;
-}
-
-bool trn_replay_force(struct trn_timeline *tl)
-{
-	struct trn_actor *first = NULL;
-	struct trn_record *record, *best = NULL;
+	const struct trn_mail *mail = tl->ct->inbox;
+	struct trn_actor *best = NULL;
 	uint64_t best_time = 0;
 	unsigned int i;
 
 	for (i = 0; i < tl->nr_actors; i++) {
 		struct trn_actor *actor = &tl->actor[i];
+		const struct trn_record *record;
+		uint64_t time;
 
-		record = actor->parked ? peek(actor) : NULL;
+		record = actor->parked ? NULL : peek(actor);
 		if (!record)
 			continue;
-		if (first && actor->time_ps + record->pre_ps >= best_time)
+		time = actor->replay.time_ps + record->pre_ps;
+		if (!best || time < best_time) {
+			best = actor;
+			best_time = time;
+		}
+	}
+	if (mail && (!best || mail->time_ps <= best_time))
+		take_mail(tl->ct);
+	else if (best)
+		run_record(tl, best);
+	else
+		return false;
+	return true;
+}
+
+bool trn_replay_force(struct trn_timeline *tl)
+{
+	struct trn_record *record, *best = NULL;
+	struct trn_actor *first = NULL;
+	uint64_t time, best_time = 0;
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_actors; i++) {
+		struct trn_actor *actor = &tl->actor[i];
+
+		if (!actor->parked)
+			continue;
+		record = peek(actor);
+		time = actor->replay.time_ps + record->pre_ps;
+		if (first && time >= best_time)
 			continue;
 		first = actor;
 		best = record;
-		best_time = actor->time_ps + record->pre_ps;
+		best_time = time;
 	}
 	if (!first)
 		return false;
@@ -421,7 +322,8 @@ bool trn_replay_force(struct trn_timeline *tl)
 		end_wait(tl, first, best, 0);
 		return true;
 	}
-	move_bytes(tl, first, best, first->time_ps);
+	trn_flow_move(&first->replay, best->bytes, best->hops,
+		      tl->core->chip->gen->dma_bytes_per_us);
 	consume(tl, first);
 	return true;
 }
@@ -433,7 +335,6 @@ void trn_replay_free(struct trn_timeline *tl)
 	for (i = 0; i < tl->nr_actors; i++) {
 		struct trn_actor *actor = &tl->actor[i];
 		struct trn_chunk *chunk = atomic_load(&actor->first);
-		struct trn_trigger *trigger;
 
 		while (chunk) {
 			struct trn_chunk *next = atomic_load(&chunk->next);
@@ -441,9 +342,7 @@ void trn_replay_free(struct trn_timeline *tl)
 			free(chunk);
 			chunk = next;
 		}
-		while ((trigger = actor->triggers)) {
-			actor->triggers = trigger->next;
-			free(trigger);
-		}
+		trn_flow_free(&actor->causal);
+		trn_flow_free(&actor->replay);
 	}
 }

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Device time, private part: what recording (trn_time.c) and replaying
- * (trn_replay.c) share.
+ * Device time, private part: what recording (trn_time.c), the causal clocks
+ * (trn_causal.c) and the replay (trn_replay.c) share.
+ *
+ * There are two clocks. The replay of a job knows all its records and handles
+ * them in virtual-time order; its times are the ones that are reported. The
+ * causal clock of an actor is kept while it executes and follows what really
+ * woke it; it dates the posts to cores of other jobs, whose replays must not
+ * wait for this one.
  */
 #ifndef TRN_REPLAY_H
 #define TRN_REPLAY_H
@@ -28,25 +34,21 @@ enum trn_record_kind {
 /**
  * struct trn_record - something an actor did
  * @pre_ps: its execution time since the record before
- * @target: POST: core whose semaphore changes
  * @cookie: STAMP
  * @bytes, @hops: DMA
- * @epoch: POST to another core: that core's epoch when it was recorded
  * @value: WAIT, POST: operand; TRIGGER: descriptors
- * @index: WAIT, POST: semaphore; TRIGGER: actor of the queue
+ * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue
  * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*
  */
 struct trn_record {
 	uint64_t pre_ps;
 	union {
-		struct trn_core *target;
 		uint64_t cookie;
 		struct {
 			uint32_t bytes;
 			uint32_t hops;
 		};
 	};
-	uint32_t epoch;
 	int32_t value;
 	uint16_t index;
 	uint8_t kind;
@@ -74,35 +76,69 @@ struct trn_trigger {
 };
 
 /**
+ * struct trn_flow - time of an actor, and of a queue the work it has
+ * @time_ps: where it is
+ * @hops: most links of the descriptors since the queue was last idle
+ * @first, @last: triggers not yet used up, in order
+ */
+struct trn_flow {
+	uint64_t time_ps;
+	uint32_t hops;
+	struct trn_trigger *first;
+	struct trn_trigger **last;
+};
+
+/* Queue @count descriptors at @time_ps. False: no memory. */
+bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count);
+/* Move one descriptor; without a trigger it starts where the queue is. */
+void trn_flow_move(struct trn_flow *flow, uint32_t bytes, uint32_t hops,
+		   uint32_t bytes_per_us);
+void trn_flow_free(struct trn_flow *flow);
+
+/**
  * struct trn_actor - an engine or a queue of a timeline
  * @pending_ps: time since its last record; its task, then the last replay
  * @last: chunk that is filled; its task
  * @first: chunk that is consumed; NULL until the first record
- * @time_ps: replayed up to here (this and the rest: the replay)
+ * @causal: causal clock; time_ps belongs to the task
+ * @replay: replayed up to here
  * @parked: its next record waits
- * @hops: most links of the descriptors since the queue was last idle
- * @triggers, @last_trigger: not yet consumed, in order
  */
 struct trn_actor {
 	uint64_t pending_ps;
 	struct trn_chunk *last;
 	struct trn_chunk *_Atomic first;
-	uint64_t time_ps;
+	struct trn_flow causal;
+	struct trn_flow replay;
 	bool parked;
-	uint32_t hops;
-	struct trn_trigger *triggers;
-	struct trn_trigger **last_trigger;
 };
 
-/* A timeline posts to a core: listed at both. */
-struct trn_link {
-	struct trn_timeline *tl;
-	struct trn_core_time *target;
-	struct trn_link *next_of_tl;
-	struct trn_link *next_of_target;
+/* When a semaphore had been raised by @total in all. */
+struct trn_raise {
+	uint64_t total;
+	uint64_t time_ps;
 };
 
-/* A post on its way to a core, in time order; ties by sender. */
+#define TRN_RAISES	32
+
+/**
+ * struct trn_history - causal times of a semaphore
+ * @raised, @lowered: sums since it was last set
+ * @old: all that is older than the ring: up to old.total at old.time_ps
+ * @changed_ps: the latest change of any kind
+ * @ring: the newest raises, [@first, @first + @nr) modulo TRN_RAISES
+ */
+struct trn_history {
+	uint64_t raised;
+	uint64_t lowered;
+	struct trn_raise old;
+	uint64_t changed_ps;
+	unsigned int first;
+	unsigned int nr;
+	struct trn_raise ring[TRN_RAISES];
+};
+
+/* A post of another core's job, in time order; ties by sender. */
 struct trn_mail {
 	struct trn_mail *next;
 	uint64_t time_ps;
@@ -113,25 +149,25 @@ struct trn_mail {
 };
 
 /**
- * struct trn_core_time - what a core's time keeps between jobs
+ * struct trn_core_time - what a core's time keeps, also between jobs
+ * @lock: everything below and what the replay has of @tl; a leaf
  * @tl: timeline of its job
  * @value: the semaphores, as far as the replay has come
- * @changed_ps: when each changed last
- * @epoch: raised when semaphores are cleared
- * @cleared: epoch in which a semaphore was last cleared; older posts are void
- * @inbox, @nr_mail: posts of other cores' jobs
- * @posters: timelines that post here
+ * @changed_ps: when each changed last, in the replay
+ * @foreign: other cores' jobs have posted to it since the core was reset
+ * @history: by semaphore, made when first needed
+ * @inbox, @last_mail, @nr_mail: posts of other cores' jobs
  */
 struct trn_core_time {
-	struct trn_core *core;
+	pthread_mutex_t lock;
 	struct trn_timeline *tl;
 	int32_t value[NEURON_NR_SEMAPHORES];
 	uint64_t changed_ps[NEURON_NR_SEMAPHORES];
-	uint32_t epoch;
-	uint32_t cleared[NEURON_NR_SEMAPHORES];
+	bool foreign[NEURON_NR_SEMAPHORES];
+	struct trn_history *history[NEURON_NR_SEMAPHORES];
 	struct trn_mail *inbox;
+	struct trn_mail *last_mail;
 	unsigned int nr_mail;
-	struct trn_link *posters;
 };
 
 struct trn_stamp {
@@ -146,7 +182,6 @@ struct trn_stamp {
  * @next_drain: nr_records at which to replay a piece
  * @real: the semaphores when the job was about to start
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
- * @visited: mark of the search for posters
  */
 struct trn_timeline {
 	struct trn_core *core;
@@ -161,22 +196,29 @@ struct trn_timeline {
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
-	struct trn_link *links;
-	uint64_t visited;
 };
 
-/* All of these with the lock of trn_time.c held. */
+/* All that follow: with the core's lock held. */
 
-/* The core's record, made when it is missing; NULL: no memory. */
-struct trn_core_time *trn_core_time(struct trn_core *core);
+/* Causal clocks: a semaphore changes at @time_ps, is forgotten, is waited for. */
+void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op,
+		     int32_t value, uint64_t time_ps);
+void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value);
+/* The time at which the wait was over, at least @time_ps; takes. */
+uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
+			 unsigned int sync, int32_t value, uint64_t time_ps);
 
-/* Replay one event of @tl, or of a poster that it waits for. False: stuck. */
+/* Replay one event. False: nothing can go on. */
 bool trn_replay_step(struct trn_timeline *tl);
-/* @tl is stuck: end its earliest wait. False: it has no records left. */
+/* End the earliest wait of a timeline that is stuck. False: there is none. */
 bool trn_replay_force(struct trn_timeline *tl);
+void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
 /* Drop a core's mail, for one semaphore or (negative) all. */
 void trn_replay_drop_mail(struct trn_core_time *ct, int sem);
-/* Free what the replay holds for @tl. */
+/* Free what is held for the actors of @tl. */
 void trn_replay_free(struct trn_timeline *tl);
+
+/* Order of actors that act at the same time. */
+uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor);
 
 #endif /* TRN_REPLAY_H */

@@ -2,41 +2,36 @@
 /*
  * Device time: timelines and their records.
  *
- * An actor appends to its own list without a lock. One lock for the process
- * guards everything that the replay works on and the links between timelines:
- * jobs of different chips meet at it, so it cannot belong to any of them. It is
- * a leaf: nothing is called with it held, and stamps are handed out without it.
+ * An actor appends to its own list without a lock. The lock of a core's time
+ * guards its clocks and its replay; it is a leaf, one is held at a time, and
+ * stamps are handed out without it.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "trn_internal.h"
 #include "trn_replay.h"
 
-/*
- * How long a replay, all its waits together, lets a poster that is between its
- * post and the record of it get on, before it takes the post for one from outside
- * the model.
- */
-#define GRACE_ROUNDS	20
-#define GRACE_NS	50000
-
-static pthread_mutex_t time_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned int live_timelines;
-
-struct trn_core_time *trn_core_time(struct trn_core *core)
+/* The core's time, made when it is missing; NULL: no memory. */
+static struct trn_core_time *core_time(struct trn_core *core)
 {
-	struct trn_core_time *ct = core->time_private;
+	struct trn_core_time *ct, *made;
+	void *expected = NULL;
 
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
 	if (ct)
 		return ct;
-	ct = calloc(1, sizeof(*ct));
-	if (!ct)
+	made = calloc(1, sizeof(*made));
+	if (!made)
 		return NULL;
-	ct->core = core;
-	core->time_private = ct;
-	return ct;
+	pthread_mutex_init(&made->lock, NULL);
+	if (__atomic_compare_exchange_n(&core->time_private, &expected,
+					(void *)made, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return made;
+	pthread_mutex_destroy(&made->lock);
+	free(made);
+	return expected;
 }
 
 static void read_semaphores(struct trn_sems *sems, int32_t *values)
@@ -44,6 +39,14 @@ static void read_semaphores(struct trn_sems *sems, int32_t *values)
 	pthread_mutex_lock(&sems->lock);
 	memcpy(values, sems->value, sizeof(sems->value));
 	pthread_mutex_unlock(&sems->lock);
+}
+
+static void actor_init(struct trn_actor *actor, uint64_t start_ps)
+{
+	actor->causal.time_ps = start_ps;
+	actor->causal.last = &actor->causal.first;
+	actor->replay.time_ps = start_ps;
+	actor->replay.last = &actor->replay.first;
 }
 
 struct trn_timeline *trn_timeline_new(struct trn_core *core,
@@ -60,100 +63,71 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	tl->core = core;
 	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
 	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
-	if (!tl->actor)
+	tl->ct = core_time(core);
+	if (!tl->actor || !tl->ct)
 		goto free_timeline;
 	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
 	atomic_init(&tl->next_drain, TRN_TIME_LIMIT);
-	for (i = 0; i < tl->nr_actors; i++) {
-		tl->actor[i].time_ps = tl->start_ps;
-		tl->actor[i].last_trigger = &tl->actor[i].triggers;
-	}
+	for (i = 0; i < tl->nr_actors; i++)
+		actor_init(&tl->actor[i], tl->start_ps);
 	read_semaphores(&core->sems, tl->real);
 
-	pthread_mutex_lock(&time_lock);
-	tl->ct = trn_core_time(core);
-	if (tl->ct) {
-		tl->ct->tl = tl;
-		live_timelines++;
-	}
-	pthread_mutex_unlock(&time_lock);
-	if (tl->ct)
-		return tl;
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->ct->tl = tl;
+	pthread_mutex_unlock(&tl->ct->lock);
+	return tl;
 
-	free(tl->actor);
 free_timeline:
+	free(tl->actor);
 	free(tl);
 	return NULL;
 }
 
-static void unlink_from_target(struct trn_link *link)
-{
-	struct trn_link **at = &link->target->posters;
-
-	while (*at != link)
-		at = &(*at)->next_of_target;
-	*at = link->next_of_target;
-}
-
-static void unlink_from_timeline(struct trn_link *link)
-{
-	struct trn_link **at = &link->tl->links;
-
-	while (*at != link)
-		at = &(*at)->next_of_tl;
-	*at = link->next_of_tl;
-}
-
 void trn_timeline_free(struct trn_timeline *tl)
 {
-	struct trn_link *link;
-
 	if (!tl)
 		return;
-	pthread_mutex_lock(&time_lock);
-	while ((link = tl->links)) {
-		tl->links = link->next_of_tl;
-		unlink_from_target(link);
-		free(link);
-	}
+	pthread_mutex_lock(&tl->ct->lock);
 	tl->ct->tl = NULL;
-	live_timelines--;
-	pthread_mutex_unlock(&time_lock);
+	pthread_mutex_unlock(&tl->ct->lock);
 	trn_replay_free(tl);
 	free(tl->stamps);
 	free(tl->actor);
 	free(tl);
 }
 
+static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
+			  int32_t value)
+{
+	ct->value[sem] = value;
+	ct->changed_ps[sem] = 0;
+	trn_causal_set(ct, sem, value);
+}
+
 /*
- * Of the semaphores that are not cleared the modelled value goes on, unless no
- * other job runs that could post here: then the real one is exact and knows of
- * changes from outside.
+ * A semaphore that only this core's jobs post to has its real value, also when
+ * something outside the model changed it. Of the others the modelled value goes
+ * on: a post may be recorded and on its way.
  */
 void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 {
 	struct trn_core_time *ct;
 	unsigned int i;
-	bool alone;
 
 	if (!tl)
 		return;
-	pthread_mutex_lock(&time_lock);
 	ct = tl->ct;
-	alone = live_timelines == 1 && !ct->inbox;
-	ct->epoch++;
+	pthread_mutex_lock(&ct->lock);
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
 		if (clear[i / 64] >> (i % 64) & 1) {
-			ct->value[i] = 0;
-			ct->changed_ps[i] = 0;
-			ct->cleared[i] = ct->epoch;
-			trn_replay_drop_mail(ct, (int)i);
-		} else if (alone && ct->value[i] != tl->real[i]) {
-			ct->value[i] = tl->real[i];
-			ct->changed_ps[i] = 0;
+			set_semaphore(ct, i, 0);
+			if (ct->foreign[i])
+				trn_replay_drop_mail(ct, (int)i);
+		} else if (!ct->foreign[i]) {
+			set_semaphore(ct, i, tl->real[i]);
 		}
 	}
-	pthread_mutex_unlock(&time_lock);
+	pthread_mutex_unlock(&ct->lock);
 }
 
 static bool timeline_usable(const struct trn_timeline *tl)
@@ -177,20 +151,31 @@ static struct trn_chunk *next_chunk(struct trn_actor *actor)
 	return chunk;
 }
 
-/* Replay until half of the limit is left, as far as that is possible. */
+static bool replay_one(struct trn_timeline *tl, bool force)
+{
+	bool done;
+
+	pthread_mutex_lock(&tl->ct->lock);
+	done = trn_replay_step(tl);
+	if (!done && force)
+		done = trn_replay_force(tl);
+	pthread_mutex_unlock(&tl->ct->lock);
+	return done;
+}
+
+/*
+ * Replay until half of the limit is left. What stands in the way may still be
+ * recorded, so a wait is only ended by force when much more has piled up.
+ */
 static void drain(struct trn_timeline *tl)
 {
-	pthread_mutex_lock(&time_lock);
-	while (atomic_load(&tl->nr_records) > TRN_TIME_LIMIT / 2)
-		if (!trn_replay_step(tl))
-			break;
-	/* Something outside the model holds it up. */
-	while (atomic_load(&tl->nr_records) > 8 * TRN_TIME_LIMIT)
-		if (!trn_replay_step(tl) && !trn_replay_force(tl))
+	size_t nr;
+
+	while ((nr = atomic_load(&tl->nr_records)) > TRN_TIME_LIMIT / 2)
+		if (!replay_one(tl, nr > 8 * TRN_TIME_LIMIT))
 			break;
 	atomic_store(&tl->next_drain,
 		     atomic_load(&tl->nr_records) + TRN_TIME_LIMIT / 2);
-	pthread_mutex_unlock(&time_lock);
 }
 
 static void append(struct trn_timeline *tl, unsigned int index,
@@ -220,8 +205,10 @@ static void append(struct trn_timeline *tl, unsigned int index,
 
 void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps)
 {
-	if (tl)
-		tl->actor[actor].pending_ps += cost_ps;
+	if (!tl)
+		return;
+	tl->actor[actor].pending_ps += cost_ps;
+	tl->actor[actor].causal.time_ps += cost_ps;
 }
 
 void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
@@ -233,42 +220,36 @@ void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem
 		.op = (uint8_t)sync,
 		.value = value,
 	};
+	struct trn_flow *causal;
 
-	if (timeline_usable(tl))
-		append(tl, actor, &record);
+	if (!timeline_usable(tl))
+		return;
+	causal = &tl->actor[actor].causal;
+	pthread_mutex_lock(&tl->ct->lock);
+	causal->time_ps = trn_causal_wait(tl->ct, sem, sync, value,
+					  causal->time_ps);
+	pthread_mutex_unlock(&tl->ct->lock);
+	append(tl, actor, &record);
 }
 
-/* Have a link to @target. False: no memory. */
-static bool link_to(struct trn_timeline *tl, struct trn_core *target,
-		    uint32_t *epoch)
+/* To a core of another job: dated by the causal clock, no record of this job. */
+static void post_away(struct trn_timeline *tl, struct trn_core_time *ct,
+		      unsigned int actor, unsigned int sem, unsigned int op,
+		      int32_t value)
 {
-	struct trn_core_time *ct;
-	struct trn_link *link;
-	bool ok = false;
+	const struct trn_mail mail = {
+		.time_ps = tl->actor[actor].causal.time_ps,
+		.sender = trn_replay_rank(tl, actor),
+		.sem = (uint16_t)sem,
+		.op = (uint8_t)op,
+		.value = value,
+	};
 
-	pthread_mutex_lock(&time_lock);
-	ct = trn_core_time(target);
-	if (!ct)
-		goto unlock;
-	*epoch = ct->epoch;
-	for (link = tl->links; link && link->target != ct;)
-		link = link->next_of_tl;
-	ok = link;
-	if (ok)
-		goto unlock;
-	link = calloc(1, sizeof(*link));
-	if (!link)
-		goto unlock;
-	link->tl = tl;
-	link->target = ct;
-	link->next_of_tl = tl->links;
-	tl->links = link;
-	link->next_of_target = ct->posters;
-	ct->posters = link;
-	ok = true;
-unlock:
-	pthread_mutex_unlock(&time_lock);
-	return ok;
+	pthread_mutex_lock(&ct->lock);
+	ct->foreign[sem] = true;
+	trn_causal_post(ct, sem, op, value, mail.time_ps);
+	trn_replay_mail(ct, &mail);
+	pthread_mutex_unlock(&ct->lock);
 }
 
 void trn_time_post(struct trn_timeline *tl, unsigned int actor,
@@ -277,18 +258,23 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 {
 	struct trn_record record = {
 		.kind = TRN_RECORD_POST,
-		.target = target,
 		.index = (uint16_t)sem,
 		.op = (uint8_t)op,
 		.value = value,
 	};
+	struct trn_core_time *ct;
 
 	if (!timeline_usable(tl))
 		return;
-	if (target != tl->core && !link_to(tl, target, &record.epoch)) {
-		atomic_store(&tl->lost, true);
+	if (target != tl->core) {
+		ct = core_time(target);
+		if (ct)
+			post_away(tl, ct, actor, sem, op, value);
 		return;
 	}
+	pthread_mutex_lock(&tl->ct->lock);
+	trn_causal_post(tl->ct, sem, op, value, tl->actor[actor].causal.time_ps);
+	pthread_mutex_unlock(&tl->ct->lock);
 	append(tl, actor, &record);
 }
 
@@ -301,8 +287,13 @@ void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 		.value = (int32_t)descriptors,
 	};
 
-	if (descriptors && timeline_usable(tl))
-		append(tl, actor, &record);
+	if (!descriptors || !timeline_usable(tl))
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	trn_flow_trigger(&tl->actor[queue_actor].causal,
+			 tl->actor[actor].causal.time_ps, descriptors);
+	pthread_mutex_unlock(&tl->ct->lock);
+	append(tl, actor, &record);
 }
 
 void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
@@ -314,8 +305,13 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		.hops = hops,
 	};
 
-	if (timeline_usable(tl))
-		append(tl, queue_actor, &record);
+	if (!timeline_usable(tl))
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	trn_flow_move(&tl->actor[queue_actor].causal, bytes, hops,
+		      tl->core->chip->gen->dma_bytes_per_us);
+	pthread_mutex_unlock(&tl->ct->lock);
+	append(tl, queue_actor, &record);
 }
 
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie)
@@ -329,41 +325,14 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 		append(tl, actor, &record);
 }
 
-/* Let a poster get on that has posted and not yet recorded it. */
-static void give_way(void)
-{
-	const struct timespec pause = { .tv_nsec = GRACE_NS };
-
-	pthread_mutex_unlock(&time_lock);
-	nanosleep(&pause, NULL);
-	pthread_mutex_lock(&time_lock);
-}
-
-static void replay_all(struct trn_timeline *tl)
-{
-	unsigned int grace = 0;
-
-	for (;;) {
-		if (trn_replay_step(tl))
-			continue;
-		if (!atomic_load(&tl->nr_records))
-			return;
-		if (live_timelines > 1 && grace++ < GRACE_ROUNDS) {
-			give_way();
-			continue;
-		}
-		if (!trn_replay_force(tl))
-			return;
-	}
-}
-
 static uint64_t last_time(const struct trn_timeline *tl)
 {
 	uint64_t last = tl->start_ps;
 	unsigned int i;
 
 	for (i = 0; i < tl->nr_actors; i++) {
-		uint64_t time = tl->actor[i].time_ps + tl->actor[i].pending_ps;
+		uint64_t time = tl->actor[i].replay.time_ps +
+				tl->actor[i].pending_ps;
 
 		if (last < time)
 			last = time;
@@ -378,13 +347,13 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 
 	if (!tl)
 		return;
-	pthread_mutex_lock(&time_lock);
-	replay_all(tl);
+	while (atomic_load(&tl->nr_records))
+		if (!replay_one(tl, true))
+			break;
 	*start_ns = tl->start_ps / 1000;
 	*end_ns = (last_time(tl) + 999) / 1000;
-	pthread_mutex_unlock(&time_lock);
-
 	atomic_store(&tl->core->virtual_ns, *end_ns);
+
 	first = tl->nr_stamps > TRN_TIME_STAMPS ?
 		tl->nr_stamps - TRN_TIME_STAMPS : 0;
 	for (i = first; i < tl->nr_stamps; i++) {
@@ -414,35 +383,28 @@ void trn_time_core_reset(struct trn_core *core)
 	struct trn_core_time *ct;
 	unsigned int i;
 
-	pthread_mutex_lock(&time_lock);
-	ct = core->time_private;
-	if (ct) {
-		ct->epoch++;
-		for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
-			ct->cleared[i] = ct->epoch;
-		memset(ct->value, 0, sizeof(ct->value));
-		memset(ct->changed_ps, 0, sizeof(ct->changed_ps));
-		trn_replay_drop_mail(ct, -1);
-	}
-	pthread_mutex_unlock(&time_lock);
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
+	if (!ct)
+		return;
+	pthread_mutex_lock(&ct->lock);
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+		set_semaphore(ct, i, 0);
+	memset(ct->foreign, 0, sizeof(ct->foreign));
+	trn_replay_drop_mail(ct, -1);
+	pthread_mutex_unlock(&ct->lock);
 }
 
 void trn_time_core_destroy(struct trn_core *core)
 {
-	struct trn_core_time *ct;
-	struct trn_link *link;
+	struct trn_core_time *ct = core->time_private;
+	unsigned int i;
 
-	pthread_mutex_lock(&time_lock);
-	ct = core->time_private;
+	if (!ct)
+		return;
 	core->time_private = NULL;
-	if (ct) {
-		while ((link = ct->posters)) {
-			ct->posters = link->next_of_target;
-			unlink_from_timeline(link);
-			free(link);
-		}
-		trn_replay_drop_mail(ct, -1);
-		free(ct);
-	}
-	pthread_mutex_unlock(&time_lock);
+	trn_replay_drop_mail(ct, -1);
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+		free(ct->history[i]);
+	pthread_mutex_destroy(&ct->lock);
+	free(ct);
 }

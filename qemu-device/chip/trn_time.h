@@ -14,18 +14,18 @@
  * that share a DMA engine, HBM bandwidth, and links do not slow each other
  * down; the stationary operand is not loaded behind a running product.
  *
- * The same program gets the same times with any number of workers, as long as
- * its waits have one possible cause each, or its posts and takes in any order
- * lie within one job (such a job is replayed when it is over and all is known).
- * A job that appends more than TRN_TIME_LIMIT records is replayed in pieces, so
- * that memory stays bounded; takers that compete then get their turns in the
- * order in which they are known.
+ * The same program gets the same times with any number of workers, as long as it
+ * is free of data races: within a job posts and takes may compete, the replay
+ * decides in virtual time because it knows all of the job. A post to a core of
+ * another job is dated when it is made, by the causal clock of its actor, which
+ * follows what really woke it; that is the same time when every wait on the way
+ * to the post has one possible cause. Posts have to be recorded before they are
+ * made. A job that appends more than TRN_TIME_LIMIT records is replayed in
+ * pieces, so that memory stays bounded; takers that compete then get their turns
+ * in the order in which they are known.
  *
- * A post to a core of another job is delivered to that core with its virtual
- * time. A replay that waits for one advances the poster's replay, whose records
- * up to the post exist because the wait was over in reality. A semaphore that
- * something outside the model changed (a register write, a queue of domain 0)
- * ends a modelled wait without delay.
+ * A semaphore that something outside the model changed (a register write, a
+ * queue of domain 0) ends a modelled wait without delay.
  */
 #ifndef TRN_TIME_H
 #define TRN_TIME_H
@@ -65,7 +65,7 @@ void trn_timeline_free(struct trn_timeline *tl);
 void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps);
 void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
 		   unsigned int sync, int32_t value);
-/* @target: the core whose semaphore changes, of this chip or a peer. */
+/* @target: the core whose semaphore is about to change, this chip's or a peer's. */
 void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 		   struct trn_core *target, unsigned int sem, unsigned int op,
 		   int32_t value);

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Device time: causal clocks, and the time of queues.
+ *
+ * A semaphore counts how much it was raised and lowered in all. A wait for at
+ * least v needs lowered + v raised in all, and so is over when the raise came
+ * that got there. The newest raises are remembered one by one.
+ */
+#include <stdlib.h>
+
+#include "trn_cost.h"
+#include "trn_internal.h"
+#include "trn_replay.h"
+
+static struct trn_history *history_of(struct trn_core_time *ct, unsigned int sem)
+{
+	if (!ct->history[sem])
+		ct->history[sem] = calloc(1, sizeof(struct trn_history));
+	return ct->history[sem];
+}
+
+/* Anew from @value, which lowered cannot reach: both stay non-negative. */
+static void history_restart(struct trn_history *h, int32_t value, uint64_t time_ps)
+{
+	*h = (struct trn_history){
+		.raised = value > 0 ? (uint64_t)value : 0,
+		.lowered = value < 0 ? (uint64_t)-(int64_t)value : 0,
+		.changed_ps = time_ps,
+	};
+	h->old.total = h->raised;
+	h->old.time_ps = time_ps;
+}
+
+static void history_raise(struct trn_history *h, uint64_t amount, uint64_t time_ps)
+{
+	uint64_t latest = h->old.time_ps;
+	struct trn_raise *slot;
+
+	if (h->nr)
+		latest = h->ring[(h->first + h->nr - 1) % TRN_RAISES].time_ps;
+	if (h->nr == TRN_RAISES) {
+		h->old = h->ring[h->first];
+		h->first = (h->first + 1) % TRN_RAISES;
+		h->nr--;
+	}
+	h->raised += amount;
+	slot = &h->ring[(h->first + h->nr++) % TRN_RAISES];
+	slot->total = h->raised;
+	slot->time_ps = latest < time_ps ? time_ps : latest;
+}
+
+/* When the semaphore had been raised by @total; it may never have been. */
+static uint64_t history_time(const struct trn_history *h, uint64_t total)
+{
+	unsigned int i;
+
+	if (total <= h->old.total)
+		return h->old.time_ps;
+	for (i = 0; i < h->nr; i++) {
+		const struct trn_raise *raise = &h->ring[(h->first + i) % TRN_RAISES];
+
+		if (raise->total >= total)
+			return raise->time_ps;
+	}
+	return 0;
+}
+
+void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value)
+{
+	struct trn_history *h = ct->history[sem];
+
+	if (!h && value)
+		h = history_of(ct, sem);
+	if (h)
+		history_restart(h, value, 0);
+}
+
+void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op,
+		     int32_t value, uint64_t time_ps)
+{
+	struct trn_history *h = history_of(ct, sem);
+	int64_t amount = op == NEURON_SYNC_POST_SUB ? -(int64_t)value : value;
+
+	if (!h)
+		return;
+	if (op == NEURON_SYNC_POST_SET) {
+		history_restart(h, value, time_ps);
+		return;
+	}
+	if (amount >= 0)
+		history_raise(h, (uint64_t)amount, time_ps);
+	else
+		h->lowered += (uint64_t)-amount;
+	if (h->changed_ps < time_ps)
+		h->changed_ps = time_ps;
+}
+
+uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
+			 unsigned int sync, int32_t value, uint64_t time_ps)
+{
+	struct trn_history *h = history_of(ct, sem);
+	int64_t total;
+	uint64_t over;
+
+	if (!h)
+		return time_ps;
+	total = (int64_t)h->lowered + value;
+	if (NEURON_GET(NEURON_SYNC_WAIT, sync) == NEURON_SYNC_WAIT_EQ)
+		over = h->changed_ps;
+	else
+		over = total > 0 ? history_time(h, (uint64_t)total) : 0;
+	if (over < time_ps)
+		over = time_ps;
+	if (!(sync & NEURON_SYNC_TAKE))
+		return over;
+	if (value >= 0)
+		h->lowered += (uint64_t)value;
+	else
+		history_raise(h, (uint64_t)-(int64_t)value, over);
+	return over;
+}
+
+bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count)
+{
+	struct trn_trigger *trigger = malloc(sizeof(*trigger));
+
+	if (!trigger)
+		return false;
+	*trigger = (struct trn_trigger){ .time_ps = time_ps, .count = count };
+	*flow->last = trigger;
+	flow->last = &trigger->next;
+	return true;
+}
+
+static void trigger_use(struct trn_flow *flow)
+{
+	struct trn_trigger *trigger = flow->first;
+
+	if (--trigger->count)
+		return;
+	flow->first = trigger->next;
+	if (!flow->first)
+		flow->last = &flow->first;
+	free(trigger);
+}
+
+void trn_flow_move(struct trn_flow *flow, uint32_t bytes, uint32_t hops,
+		   uint32_t bytes_per_us)
+{
+	uint64_t ready = flow->time_ps;
+
+	if (flow->first) {
+		ready = flow->first->time_ps;
+		trigger_use(flow);
+	}
+	if (flow->time_ps <= ready) {
+		flow->time_ps = ready + TRN_COST_DMA_START_PS;
+		flow->hops = 0;
+	}
+	/* A longer way than that of the descriptors before delays once. */
+	if (hops > flow->hops) {
+		flow->time_ps += (hops - flow->hops) * TRN_COST_HOP_PS;
+		flow->hops = hops;
+	}
+	flow->time_ps += bytes * 1000000ull / bytes_per_us;
+}
+
+void trn_flow_free(struct trn_flow *flow)
+{
+	while (flow->first) {
+		flow->first->count = 1;
+		trigger_use(flow);
+	}
+}
