@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The hops of an empty job:
+ *	submit to doorbell	the ioctl, as far as the job is on the device
+ *	doorbell to done	the chip: latch, run, completion record
+ *	done to interrupt	MSI-X delivery up to the driver's handler
+ *	interrupt to wake-up	fence, scheduler, return to user space
+ * The first and the last are what remains of the whole when the other two, which
+ * the driver and the chip measure, are taken away; they cannot be told apart from
+ * user space and are given as one.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench.h"
+#include "job_rig.h"
+#include "neuron_test.h"
+
+#define JOBS	1000
+#define WARM_UP	100
+
+struct hops {
+	double total[JOBS];
+	double wall[JOBS];	/* doorbell to interrupt handler */
+};
+
+static uint64_t submit_busy_ns(const struct rig *rig)
+{
+	struct drm_neuron_core_info core[8] = { 0 };
+
+	neuron_query(rig->fd, DRM_NEURON_QUERY_CORES, core, sizeof(core));
+	return core[rig->core].busy_ns;
+}
+
+static int submit_run(struct rig *rig, struct hops *hops)
+{
+	struct drm_neuron_submit submit;
+	struct drm_neuron_queue queue;
+	struct drm_neuron_wait result;
+	double begin;
+	int i, ret;
+
+	for (i = -WARM_UP; i < JOBS; i++) {
+		rig_prepare(rig, &submit, &queue);
+		begin = figure_now();
+		ret = rig_submit(rig, &submit);
+		if (!ret)
+			ret = rig_wait(rig, submit.job, 10000, &result);
+		if (ret || result.status != NEURON_JOB_OK) {
+			fprintf(stderr, "bench: an empty job failed: %s\n",
+				ret ? strerror(-ret) : "device error");
+			return -1;
+		}
+		if (i < 0)
+			continue;
+		hops->total[i] = (figure_now() - begin) * 1e6;
+		hops->wall[i] = result.wall_ns / 1e3;
+	}
+	return 0;
+}
+
+static void submit_figure(struct bench *bench, const char *name, double us,
+			  double baseline)
+{
+	figures_add(&bench->figures, (struct figure){
+		.name = name, .value = us, .unit = "us", .baseline = baseline,
+		.goal = baseline > 0 ? 1.0 : FIGURE_NONE,
+		.lower_is_better = true,
+	});
+}
+
+int bench_submit(struct bench *bench)
+{
+	static struct hops hops;
+	double total, wall, busy;
+	uint64_t busy_before;
+	struct rig rig;
+	int ret;
+
+	ret = rig_open(&rig, 0, RIG_ANY_CORE);
+	if (ret) {
+		fprintf(stderr, "bench: cannot claim a core: %s\n",
+			strerror(-ret));
+		return -1;
+	}
+	rig_clear(&rig);
+	rig_halt(&rig, NEURON_ENGINE_SYNC);
+	busy_before = submit_busy_ns(&rig);
+	ret = submit_run(&rig, &hops);
+	busy = (submit_busy_ns(&rig) - busy_before) / 1e3 / (JOBS + WARM_UP);
+	rig_close(&rig);
+	if (ret)
+		return -1;
+	total = figure_median(hops.total, JOBS);
+	wall = figure_median(hops.wall, JOBS);
+	submit_figure(bench, "empty_job_p50", total, bench->nvme_us);
+	submit_figure(bench, "hop_doorbell_to_engines_done", busy, FIGURE_NONE);
+	submit_figure(bench, "hop_engines_done_to_interrupt", wall - busy,
+		      FIGURE_NONE);
+	submit_figure(bench, "hop_ioctl_and_fence_wake_up", total - wall,
+		      FIGURE_NONE);
+	return 0;
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the tests of jobs share.
+ */
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job_rig.h"
+#include "neuron_test.h"
+
+int rig_claim(int fd, uint32_t cores, uint32_t count,
+	      struct drm_neuron_claim *args)
+{
+	*args = (struct drm_neuron_claim){ .cores = cores, .count = count };
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_CLAIM, args);
+}
+
+int rig_release(int fd, uint32_t claim)
+{
+	struct drm_neuron_release args = { .claim = claim };
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_RELEASE, &args);
+}
+
+static uint8_t *rig_map(int fd, const struct drm_neuron_bo_create *bo)
+{
+	void *map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 fd, (off_t)bo->mmap_offset);
+
+	return map == MAP_FAILED ? NULL : map;
+}
+
+int rig_windows(struct rig *rig, const struct drm_neuron_window *windows,
+		uint32_t count)
+{
+	struct drm_neuron_windows args = {
+		.claim = rig->claim,
+		.core = rig->core,
+		.windows = {
+			.stride = sizeof(*windows),
+			.count = count,
+			.pointer = (uintptr_t)windows,
+		},
+	};
+
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_WINDOWS, &args);
+}
+
+int rig_syncobj_create(int fd, uint32_t *handle)
+{
+	struct drm_syncobj_create args = { 0 };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_CREATE, &args);
+
+	*handle = args.handle;
+	return ret;
+}
+
+void rig_syncobj_destroy(int fd, uint32_t handle)
+{
+	struct drm_syncobj_destroy args = { .handle = handle };
+
+	neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &args);
+}
+
+int rig_syncobj_wait(int fd, uint32_t handle, uint64_t point,
+		     int64_t timeout_ms)
+{
+	struct drm_syncobj_timeline_wait args = {
+		.handles = (uintptr_t)&handle,
+		.points = (uintptr_t)&point,
+		.count_handles = 1,
+		.timeout_nsec = (rig_now_ms() + timeout_ms) * 1000000,
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
+}
+
+static int rig_bind(struct rig *rig)
+{
+	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	const struct drm_neuron_window windows[] = {
+		{
+			.index = RIG_WINDOW_IMAGE,
+			.kind = DRM_NEURON_WINDOW_BO,
+			.rights = DRM_NEURON_WINDOW_READ,
+			.handle = rig->bo,
+			.length = RIG_HALF,
+			.grant_fd = -1,
+		}, {
+			.index = RIG_WINDOW_DATA,
+			.kind = DRM_NEURON_WINDOW_BO,
+			.rights = both,
+			.handle = rig->bo,
+			.offset = RIG_HALF,
+			.length = RIG_HALF,
+			.grant_fd = -1,
+		}, {
+			.index = RIG_WINDOW_SBUF,
+			.kind = DRM_NEURON_WINDOW_SBUF,
+			.rights = both,
+			.grant_fd = -1,
+		}, {
+			.index = RIG_WINDOW_SEM,
+			.kind = DRM_NEURON_WINDOW_SEM,
+			.rights = both,
+			.length = 4 * 256,
+			.grant_fd = -1,
+		},
+	};
+
+	return rig_windows(rig, windows, sizeof(windows) / sizeof(windows[0]));
+}
+
+static int rig_setup(struct rig *rig, uint32_t core)
+{
+	struct drm_neuron_bo_create bo;
+	struct drm_neuron_claim claim;
+	int ret;
+
+	if (core == RIG_ANY_CORE)
+		ret = rig_claim(rig->fd, 0, 1, &claim);
+	else
+		ret = rig_claim(rig->fd, 1u << core, 0, &claim);
+	if (ret)
+		return ret;
+	rig->claim = claim.claim;
+	rig->core = (uint32_t)__builtin_ctz(claim.granted);
+
+	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HBM, 0, 2 * RIG_HALF,
+			       &bo);
+	if (ret)
+		return ret;
+	rig->bo = bo.handle;
+	rig->map = rig_map(rig->fd, &bo);
+	if (!rig->map)
+		return -errno;
+	rig->data = rig->map + RIG_HALF;
+	return rig_bind(rig);
+}
+
+int rig_open(struct rig *rig, unsigned int device, uint32_t core)
+{
+	int ret;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->fd = neuron_open(device);
+	if (rig->fd < 0)
+		return rig->fd;
+	ret = rig_setup(rig, core);
+	if (ret)
+		rig_close(rig);
+	return ret;
+}
+
+void rig_close(struct rig *rig)
+{
+	if (rig->map)
+		munmap(rig->map, 2 * RIG_HALF);
+	if (rig->fd > 0)
+		close(rig->fd);
+	memset(rig, 0, sizeof(*rig));
+}
+
+void rig_clear(struct rig *rig)
+{
+	memset(rig->map, 0, 2 * RIG_HALF);
+	memset(rig->count, 0, sizeof(rig->count));
+	memset(rig->tail, 0, sizeof(rig->tail));
+}
+
+struct neuron_inst *rig_emit(struct rig *rig, enum neuron_engine engine,
+			     enum neuron_opcode opcode)
+{
+	struct neuron_inst *inst;
+
+	inst = (struct neuron_inst *)(void *)(rig->map + RIG_IMAGE(engine));
+	inst += rig->count[engine]++;
+	inst->opcode = (uint8_t)opcode;
+	return inst;
+}
+
+void rig_halt(struct rig *rig, enum neuron_engine engine)
+{
+	rig_emit(rig, engine, NEURON_OP_HALT);
+}
+
+void rig_store(struct rig *rig, enum neuron_engine engine, uint32_t offset,
+	       uint32_t value)
+{
+	struct neuron_inst *inst;
+
+	inst = rig_emit(rig, engine, NEURON_OP_REG_SET);
+	inst->reg[0] = 1;
+	inst->imm0 = value;
+	inst = rig_emit(rig, engine, NEURON_OP_REG_STORE);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_DATA, offset);
+}
+
+/* Ring @s2m: 0 or 1. */
+static struct neuron_udma_desc *rig_desc(struct rig *rig, unsigned int s2m)
+{
+	struct neuron_udma_desc *ring;
+
+	ring = (struct neuron_udma_desc *)(void *)(rig->map + RIG_RINGS);
+	return &ring[s2m * RIG_RING_LENGTH + rig->tail[s2m]++];
+}
+
+void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
+	      uint64_t src, uint32_t size)
+{
+	const uint32_t ring_id = NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
+					    NEURON_UDMA_RING_ID_FIRST);
+	uint32_t len = NEURON_PUT(NEURON_UDMA_DESC_LEN, size);
+	struct neuron_udma_desc *desc;
+	struct neuron_inst *inst;
+
+	desc = rig_desc(rig, 0);
+	desc->len_ctrl = len | ring_id | NEURON_UDMA_DESC_FIRST |
+			 NEURON_UDMA_DESC_LAST;
+	desc->meta_ctrl = NEURON_UDMA_META_DEFAULT;
+	desc->addr = src;
+	desc = rig_desc(rig, 1);
+	desc->len_ctrl = len | ring_id;
+	desc->addr = dst;
+
+	inst = rig_emit(rig, engine, NEURON_OP_DMA_TRIGGER);
+	inst->imm0 = 1;
+	inst->imm1 = 1;
+}
+
+void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count)
+{
+	struct neuron_inst *inst;
+
+	if (count) {
+		inst = rig_emit(rig, engine, NEURON_OP_REG_SET);
+		inst->reg[0] = 3;
+		inst->imm0 = count;
+		inst = rig_emit(rig, engine, NEURON_OP_LOOP);
+		inst->reg[0] = 3;
+	} else {
+		inst = rig_emit(rig, engine, NEURON_OP_BRANCH);
+		inst->op0 = NEURON_ALU_BYPASS;
+	}
+	inst->addr = rig->count[engine] - 1;
+}
+
+void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
+		 struct drm_neuron_queue *queue)
+{
+	unsigned int e;
+
+	memset(submit, 0, sizeof(*submit));
+	submit->claim = rig->claim;
+	submit->core = rig->core;
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		if (!rig->count[e])
+			continue;
+		submit->start[e].addr = neuron_window_addr(RIG_WINDOW_IMAGE,
+							   RIG_IMAGE(e));
+		submit->start[e].count = rig->count[e];
+	}
+	memset(submit->sem_clear, 0xff, sizeof(submit->sem_clear));
+	if (!rig->tail[0] && !rig->tail[1])
+		return;
+
+	memset(queue, 0, sizeof(*queue));
+	queue->m2s_ring = neuron_window_addr(RIG_WINDOW_IMAGE, RIG_RINGS);
+	queue->s2m_ring = queue->m2s_ring +
+			  RIG_RING_LENGTH * sizeof(struct neuron_udma_desc);
+	queue->m2s_length = RIG_RING_LENGTH;
+	queue->s2m_length = RIG_RING_LENGTH;
+	submit->queues.stride = sizeof(*queue);
+	submit->queues.count = 1;
+	submit->queues.pointer = (uintptr_t)queue;
+}
+
+int rig_submit(struct rig *rig, struct drm_neuron_submit *submit)
+{
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, submit);
+}
+
+int64_t rig_start(struct rig *rig, uint32_t timeout_ms)
+{
+	struct drm_neuron_submit submit;
+	struct drm_neuron_queue queue;
+	int ret;
+
+	rig_prepare(rig, &submit, &queue);
+	submit.timeout_ms = timeout_ms;
+	ret = rig_submit(rig, &submit);
+	return ret ? ret : (int64_t)submit.job;
+}
+
+int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
+	     struct drm_neuron_wait *result)
+{
+	struct drm_neuron_wait args = {
+		.claim = rig->claim,
+		.core = rig->core,
+		.job = job,
+		.timeout_ns = timeout_ms * 1000000,
+	};
+	int ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_WAIT, &args);
+
+	if (result)
+		*result = args;
+	return ret;
+}
+
+int rig_run(struct rig *rig, uint32_t timeout_ms,
+	    struct drm_neuron_wait *result)
+{
+	int64_t job = rig_start(rig, timeout_ms);
+
+	if (job < 0)
+		return (int)job;
+	return rig_wait(rig, (uint64_t)job, 60000, result);
+}
+
+void rig_usage(int fd, struct rig_usage *usage)
+{
+	FILE *f = neuron_debugfs(fd, "claims");
+
+	usage->hbm = neuron_hbm_used(fd);
+	usage->live = -1;
+	if (!f)
+		return;
+	if (fscanf(f, "jobs and window tables: %lld", &usage->live) != 1)
+		usage->live = -1;
+	fclose(f);
+}
+
+bool rig_leaks(int fd, const struct rig_usage *before)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int64_t end = rig_now_ms() + 5000;
+	struct rig_usage now;
+
+	do {
+		rig_usage(fd, &now);
+		if (now.hbm == before->hbm && now.live == before->live)
+			return false;
+		nanosleep(&pause, NULL);
+	} while (rig_now_ms() < end);
+	fprintf(stderr, "# in use: HBM %lld, was %lld; jobs and tables %lld, were %lld\n",
+		now.hbm, before->hbm, now.live, before->live);
+	return true;
+}
+
+int64_t rig_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of jobs share: a claimed core with memory for programs, rings
+ * and data, and the few instructions that the tests need.
+ */
+#ifndef NEURON_JOB_RIG_H
+#define NEURON_JOB_RIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron/address.h"
+#include "neuron/isa.h"
+#include "neuron/job.h"
+#include "neuron/udma.h"
+
+/* Windows that rig_open() binds. */
+enum rig_window {
+	RIG_WINDOW_IMAGE,	/* first half of the buffer, read only */
+	RIG_WINDOW_DATA,	/* second half, read and write */
+	RIG_WINDOW_SBUF,
+	RIG_WINDOW_SEM,
+	RIG_WINDOW_FREE,	/* and those that follow: empty */
+};
+
+#define RIG_HALF	0x40000		/* bytes of a half of the buffer */
+#define RIG_IMAGE(e)	((e) * 0x4000)	/* image of an engine, in the first half */
+#define RIG_IMAGE_MAX	(0x4000 / NEURON_INST_SIZE)
+#define RIG_RINGS	0x20000		/* rings, in the first half */
+#define RIG_RING_LENGTH	32		/* descriptors */
+
+/**
+ * struct rig - a claimed core of a device
+ * @fd: device node
+ * @claim: claim id
+ * @core: core number
+ * @bo: buffer in HBM
+ * @map: its first half: images and rings
+ * @data: its second half
+ * @count: instructions of each engine so far
+ * @tail: descriptors of the M2S and the S2M ring so far
+ */
+struct rig {
+	int fd;
+	uint32_t claim;
+	uint32_t core;
+	uint32_t bo;
+	uint8_t *map;
+	uint8_t *data;
+	uint32_t count[NEURON_NR_ENGINES];
+	uint32_t tail[2];
+};
+
+/* All functions that return int: 0 or a negative errno. */
+
+/* Claim @core (RIG_ANY_CORE: one that is free) and set up buffer and windows. */
+#define RIG_ANY_CORE	0xffffffffu
+int rig_open(struct rig *rig, unsigned int device, uint32_t core);
+void rig_close(struct rig *rig);
+
+int rig_claim(int fd, uint32_t cores, uint32_t count,
+	      struct drm_neuron_claim *args);
+int rig_release(int fd, uint32_t claim);
+int rig_windows(struct rig *rig, const struct drm_neuron_window *windows,
+		uint32_t count);
+
+int rig_syncobj_create(int fd, uint32_t *handle);
+void rig_syncobj_destroy(int fd, uint32_t handle);
+/* Wait for a point of a syncobj; 0 for a binary one. */
+int rig_syncobj_wait(int fd, uint32_t handle, uint64_t point,
+		     int64_t timeout_ms);
+
+/* Empty programs and rings, zero data. */
+void rig_clear(struct rig *rig);
+/* Append an instruction to the image of @engine; returns it, for the rest. */
+struct neuron_inst *rig_emit(struct rig *rig, enum neuron_engine engine,
+			     enum neuron_opcode opcode);
+void rig_halt(struct rig *rig, enum neuron_engine engine);
+/* data[offset / 4] = value, by @engine (registers 1 and 2). */
+void rig_store(struct rig *rig, enum neuron_engine engine, uint32_t offset,
+	       uint32_t value);
+/* Copy @size bytes in the data half with the queue 0 of the job. */
+void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
+	      uint64_t src, uint32_t size);
+/* Loop @count times; 0: for ever. */
+void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count);
+
+/* A submission of what was emitted; the caller may change it. */
+void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
+		 struct drm_neuron_queue *queue);
+int rig_submit(struct rig *rig, struct drm_neuron_submit *submit);
+/* Submit what was emitted with the limit @timeout_ms; the job id or an error. */
+int64_t rig_start(struct rig *rig, uint32_t timeout_ms);
+/* Wait @timeout_ms for job @job; @result may be NULL. */
+int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
+	     struct drm_neuron_wait *result);
+/* rig_start() and rig_wait(). */
+int rig_run(struct rig *rig, uint32_t timeout_ms,
+	    struct drm_neuron_wait *result);
+
+/*
+ * What the device holds: HBM in use, jobs and window tables (debugfs). Freed
+ * memory is scrubbed in the background, so rig_leaks() gives it a while to come
+ * back to @before.
+ */
+struct rig_usage {
+	long long hbm;
+	long long live;
+};
+
+void rig_usage(int fd, struct rig_usage *usage);
+/* False: it is as before. */
+bool rig_leaks(int fd, const struct rig_usage *before);
+
+/* Milliseconds of the monotonic clock. */
+int64_t rig_now_ms(void);
+
+#endif /* NEURON_JOB_RIG_H */

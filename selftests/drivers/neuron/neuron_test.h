@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shared by the kselftests of the driver: finding a device, calling it, looking
+ * at what it says about itself.
+ *
+ * neuron_ioctl() gives 0 or a negative errno. In a test, must() wants success
+ * and must_fail() one errno; both name the call when they are disappointed.
+ */
+#ifndef NEURON_TEST_H
+#define NEURON_TEST_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron/types.h"
+
+#define NEURON_MAX_NODES	64
+
+static inline int neuron_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+/* Call DRM_IOCTL_NEURON_@name; both need the harness's ASSERT_*. */
+#define must(fd, name, arg) \
+	ASSERT_EQ(0, neuron_ioctl(fd, DRM_IOCTL_NEURON_##name, arg)) \
+		TH_LOG(#name " should succeed")
+#define must_fail(error, fd, name, arg) \
+	ASSERT_EQ(-(error), neuron_ioctl(fd, DRM_IOCTL_NEURON_##name, arg)) \
+		TH_LOG(#name " should fail with " #error)
+
+/* Is @fd a device of this driver? */
+static inline int neuron_is_ours(int fd)
+{
+	char name[16] = "";
+	struct drm_version version = {
+		.name = name,
+		.name_len = sizeof(name) - 1,
+	};
+
+	return !neuron_ioctl(fd, DRM_IOCTL_VERSION, &version) &&
+	       !strcmp(name, "neuron");
+}
+
+/* The @index-th device in the order of its node, or a negative errno. */
+static inline int neuron_open(unsigned int index)
+{
+	char path[32];
+	unsigned int i;
+	int fd;
+
+	for (i = 0; i < NEURON_MAX_NODES; i++) {
+		snprintf(path, sizeof(path), "/dev/accel/accel%u", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (neuron_is_ours(fd) && !index--)
+			return fd;
+		close(fd);
+	}
+	return -ENODEV;
+}
+
+static inline int neuron_query(int fd, uint32_t type, void *answer,
+			       uint32_t size)
+{
+	struct drm_neuron_query query = {
+		.type = type,
+		.size = size,
+		.pointer = (uintptr_t)answer,
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
+}
+
+/* A new buffer, or a negative errno. */
+static inline int neuron_bo_create(int fd, uint32_t placement, uint32_t stack,
+				   uint64_t size,
+				   struct drm_neuron_bo_create *bo)
+{
+	*bo = (struct drm_neuron_bo_create){
+		.size = size,
+		.placement = placement,
+		.stack = stack,
+	};
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_BO_CREATE, bo);
+}
+
+static inline int neuron_bo_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close arg = { .handle = handle };
+
+	return neuron_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &arg);
+}
+
+/* User memory to a buffer, or the other way. */
+static inline int neuron_write(int fd, uint32_t handle, uint64_t offset,
+			       const void *from, uint64_t size)
+{
+	struct drm_neuron_copy copy = {
+		.direction = DRM_NEURON_COPY_TO_DEVICE,
+		.handle = handle,
+		.offset = offset,
+		.user = (uintptr_t)from,
+		.size = size,
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_COPY, &copy);
+}
+
+static inline int neuron_read(int fd, uint32_t handle, uint64_t offset,
+			      void *to, uint64_t size)
+{
+	struct drm_neuron_copy copy = {
+		.direction = DRM_NEURON_COPY_FROM_DEVICE,
+		.handle = handle,
+		.offset = offset,
+		.user = (uintptr_t)to,
+		.size = size,
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_COPY, &copy);
+}
+
+static inline int neuron_bo_copy(int fd, uint32_t dst, uint64_t dst_offset,
+				 uint32_t src, uint64_t src_offset,
+				 uint64_t size)
+{
+	struct drm_neuron_copy copy = {
+		.direction = DRM_NEURON_COPY_BUFFER,
+		.handle = dst,
+		.offset = dst_offset,
+		.src_handle = src,
+		.src_offset = src_offset,
+		.size = size,
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_COPY, &copy);
+}
+
+static inline int neuron_export(int fd, uint32_t handle)
+{
+	struct drm_prime_handle prime = {
+		.handle = handle,
+		.flags = DRM_CLOEXEC | DRM_RDWR,
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime);
+
+	return ret ? ret : prime.fd;
+}
+
+static inline int neuron_import(int fd, int dma_buf, uint32_t *handle)
+{
+	struct drm_prime_handle prime = { .fd = dma_buf };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime);
+
+	*handle = prime.handle;
+	return ret;
+}
+
+/* A file of the device in debugfs, which names it by its PCI address; or NULL. */
+static inline FILE *neuron_debugfs(int fd, const char *name)
+{
+	char path[320], target[256] = "";
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device",
+		 major(st.st_rdev), minor(st.st_rdev));
+	if (readlink(path, target, sizeof(target) - 1) < 0)
+		return NULL;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/%s",
+		 basename(target), name);
+	return fopen(path, "re");
+}
+
+/*
+ * Bytes of HBM, of all stacks, that are in buffers, lost, or being scrubbed;
+ * -1: debugfs does not say.
+ */
+static inline long long neuron_hbm_used(int fd)
+{
+	long long used, scrubbing, lost, sum = 0;
+	FILE *f = neuron_debugfs(fd, "hbm");
+	int stacks = 0;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%*[^\n]\n") == EOF) {
+		fclose(f);
+		return -1;
+	}
+	while (fscanf(f, "%*u %*u %*u %lld %lld %lld\n", &used, &scrubbing,
+		      &lost) == 3) {
+		sum += used + scrubbing + lost;
+		stacks++;
+	}
+	fclose(f);
+	return stacks ? sum : -1;
+}
+
+/* Bytes that no short cut produces by chance: a function of place and seed. */
+static inline uint8_t neuron_pattern(uint64_t at, uint32_t seed)
+{
+	uint64_t x = (at + 1) * 0x9e3779b97f4a7c15ull + seed * 0x85ebca6bull;
+
+	return (uint8_t)(x >> 56 ^ x >> 29);
+}
+
+static inline void neuron_fill(uint8_t *p, size_t size, uint32_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		p[i] = neuron_pattern(i, seed);
+}
+
+/* The first byte of @p that is not the pattern's, or @size. */
+static inline size_t neuron_differs(const uint8_t *p, size_t size,
+				    uint32_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		if (p[i] != neuron_pattern(i, seed))
+			return i;
+	return size;
+}
+
+/* The first byte of @p that is not @value, or @size. */
+static inline size_t neuron_differs_from(const uint8_t *p, size_t size,
+					 uint8_t value)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		if (p[i] != value)
+			return i;
+	return size;
+}
+
+#endif /* NEURON_TEST_H */

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The flow of the public runtime guide: load a NEFF, allocate its tensors by what it says of
+ * them, execute it, read the outputs.
+ *
+ * nrt-sample NEFF [INPUT=FILE]...: inputs without a file count up from 0, byte by byte; of
+ * each output the first bytes are printed.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nrt/nrt.h>
+#include <nrt/nrt_experimental.h>
+
+#define SHOWN_BYTES	32
+
+static bool ok(const char *what, NRT_STATUS status)
+{
+	if (status)
+		fprintf(stderr, "%s: %s\n", what, nrt_get_status_as_str(status));
+	return !status;
+}
+
+static void *read_open_file(FILE *file, size_t *size)
+{
+	long length;
+	void *data;
+
+	if (fseek(file, 0, SEEK_END))
+		return NULL;
+	length = ftell(file);
+	if (length <= 0 || fseek(file, 0, SEEK_SET))
+		return NULL;
+	data = malloc((size_t)length);
+	*size = (size_t)length;
+	if (data && fread(data, 1, *size, file) != *size) {
+		free(data);
+		return NULL;
+	}
+	return data;
+}
+
+/* The contents of a file, for free(); NULL with a message. */
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	void *data;
+
+	if (!file) {
+		perror(path);
+		return NULL;
+	}
+	data = read_open_file(file, size);
+	if (!data)
+		fprintf(stderr, "%s: cannot be read\n", path);
+	fclose(file);
+	return data;
+}
+
+/* The FILE of an argument NAME=FILE, or NULL. */
+static const char *find_file(const char *name, char **args)
+{
+	size_t length = strlen(name);
+
+	for (; *args; args++)
+		if (!strncmp(*args, name, length) && (*args)[length] == '=')
+			return *args + length + 1;
+	return NULL;
+}
+
+static bool fill_input(nrt_tensor_t *tensor, const nrt_tensor_info_t *info, char **args)
+{
+	const char *path = find_file(info->name, args);
+	uint8_t *data;
+	size_t size = info->size, i;
+	bool done;
+
+	data = path ? read_file(path, &size) : malloc(size);
+	if (!data)
+		return false;
+	for (i = 0; !path && i < size; i++)
+		data[i] = (uint8_t)i;
+	done = ok("nrt_tensor_write", nrt_tensor_write(tensor, data, 0, size));
+	free(data);
+	return done;
+}
+
+static bool add_tensor(nrt_tensor_set_t *set, const nrt_tensor_info_t *info, char **args)
+{
+	nrt_tensor_t *tensor;
+
+	if (!ok("nrt_tensor_allocate", nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
+							   info->size, info->name, &tensor)))
+		return false;
+	if (!ok("nrt_add_tensor_to_tensor_set",
+		nrt_add_tensor_to_tensor_set(set, info->name, tensor))) {
+		nrt_tensor_free(&tensor);
+		return false;
+	}
+	return info->usage == NRT_TENSOR_USAGE_OUTPUT || fill_input(tensor, info, args);
+}
+
+static bool show_output(nrt_tensor_set_t *set, const nrt_tensor_info_t *info)
+{
+	size_t shown = info->size < SHOWN_BYTES ? info->size : SHOWN_BYTES;
+	uint8_t data[SHOWN_BYTES];
+	nrt_tensor_t *tensor;
+	size_t i;
+
+	if (!ok("nrt_get_tensor_from_tensor_set",
+		nrt_get_tensor_from_tensor_set(set, info->name, &tensor)) ||
+	    !ok("nrt_tensor_read", nrt_tensor_read(tensor, data, 0, shown)))
+		return false;
+	printf("%s:", info->name);
+	for (i = 0; i < shown; i++)
+		printf(" %02x", data[i]);
+	printf("%s\n", shown < info->size ? " ..." : "");
+	return true;
+}
+
+static void free_tensors(nrt_tensor_set_t *set, const nrt_tensor_info_array_t *infos)
+{
+	nrt_tensor_t *tensor;
+	uint64_t i;
+
+	for (i = 0; i < infos->tensor_count; i++)
+		if (!nrt_get_tensor_from_tensor_set(set, infos->tensor_array[i].name, &tensor))
+			nrt_tensor_free(&tensor);
+}
+
+static bool run(nrt_model_t *model, nrt_tensor_info_array_t *infos, nrt_tensor_set_t *sets[2],
+		char **args)
+{
+	uint64_t i;
+
+	for (i = 0; i < infos->tensor_count; i++) {
+		const nrt_tensor_info_t *info = &infos->tensor_array[i];
+
+		printf("%s %s: %zu bytes\n",
+		       info->usage == NRT_TENSOR_USAGE_INPUT ? "input" : "output", info->name,
+		       info->size);
+		if (!add_tensor(sets[info->usage], info, args))
+			return false;
+	}
+	if (!ok("nrt_execute", nrt_execute(model, sets[0], sets[1])))
+		return false;
+	for (i = 0; i < infos->tensor_count; i++)
+		if (infos->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT &&
+		    !show_output(sets[1], &infos->tensor_array[i]))
+			return false;
+	return true;
+}
+
+static bool use_model(nrt_model_t *model, char **args)
+{
+	nrt_tensor_set_t *sets[2] = { NULL, NULL };
+	nrt_tensor_info_array_t *infos;
+	bool done = false;
+
+	if (!ok("nrt_get_model_tensor_info", nrt_get_model_tensor_info(model, &infos)))
+		return false;
+	if (ok("nrt_allocate_tensor_set", nrt_allocate_tensor_set(&sets[0])) &&
+	    ok("nrt_allocate_tensor_set", nrt_allocate_tensor_set(&sets[1]))) {
+		done = run(model, infos, sets, args);
+		free_tensors(sets[0], infos);
+		free_tensors(sets[1], infos);
+	}
+	nrt_destroy_tensor_set(&sets[0]);
+	nrt_destroy_tensor_set(&sets[1]);
+	nrt_free_model_tensor_info(infos);
+	return done;
+}
+
+int main(int argc, char **argv)
+{
+	nrt_model_t *model;
+	bool done = false;
+	size_t size = 0;
+	void *neff;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s NEFF [INPUT=FILE]...\n", argv[0]);
+		return 2;
+	}
+	neff = read_file(argv[1], &size);
+	if (!neff)
+		return 1;
+	if (ok("nrt_init", nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))) {
+		if (ok("nrt_load", nrt_load(neff, size, 0, -1, &model))) {
+			done = use_model(model, argv + 2);
+			done = ok("nrt_unload", nrt_unload(model)) && done;
+		}
+		nrt_close();
+	}
+	free(neff);
+	return done ? 0 : 1;
+}

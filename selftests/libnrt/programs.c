@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "neuron/address.h"
+#include "neuron_builder.h"
+#include "programs.h"
+
+#define ROW_BYTES	(PROGRAM_COLUMNS * 4)
+/* In each SBUF partition. */
+#define X_BYTE		0
+#define C_BYTE		0x1000
+#define Y_BYTE		0x2000
+
+static const uint32_t shape[] = { PROGRAM_ROWS, PROGRAM_COLUMNS };
+
+/* What most programs have: x, y, a queue set for each. */
+struct base {
+	struct nb_program *nb;
+	int x;
+	int y;
+	int in;
+	int out;
+	int loaded;
+	int computed;
+};
+
+static void fail(const char *why)
+{
+	fprintf(stderr, "programs.c: %s\n", why);
+	exit(1);
+}
+
+static struct base begin(const char *name, unsigned int queues)
+{
+	struct base b = { .nb = nb_new(name) };
+
+	if (!b.nb)
+		fail("out of memory");
+	b.x = nb_input(b.nb, "x", NEURON_DTYPE_FP32, 2, shape);
+	b.y = nb_output(b.nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	b.in = nb_queue(b.nb, "q_in", "in", NEURON_ENGINE_SYNC, queues);
+	b.out = nb_queue(b.nb, "q_out", "out", NEURON_ENGINE_SYNC, queues);
+	b.loaded = nb_sem(b.nb, false);
+	b.computed = nb_sem(b.nb, false);
+	return b;
+}
+
+static struct program finish(struct base *b)
+{
+	struct program program;
+
+	if (nb_pack(b->nb, &program.data, &program.size))
+		fail(nb_error(b->nb));
+	nb_free(b->nb);
+	return program;
+}
+
+static struct neuron_ap tile(uint32_t byte)
+{
+	return nb_tile(0, PROGRAM_ROWS, byte, NEURON_DTYPE_FP32, PROGRAM_COLUMNS);
+}
+
+static void load(struct base *b, int var, uint64_t byte)
+{
+	nb_dma(b->nb, b->in, nb_sbuf_tile(b->nb, 0, PROGRAM_ROWS, byte, ROW_BYTES),
+	       nb_linear(var, 0, PROGRAM_BYTES), b->loaded);
+}
+
+static void store(struct base *b)
+{
+	nb_wait(nb_dma(b->nb, b->out, nb_linear(b->y, 0, PROGRAM_BYTES),
+		       nb_sbuf_tile(b->nb, 0, PROGRAM_ROWS, Y_BYTE, ROW_BYTES), -1),
+		b->computed, 1);
+	nb_halt(b->nb, NEURON_ENGINE_SYNC);
+}
+
+static void scale(struct base *b, unsigned int queues)
+{
+	struct neuron_inst *inst;
+
+	load(b, b->x, X_BYTE);
+	inst = nb_tensor_scalar(b->nb, NEURON_ENGINE_VECTOR, tile(Y_BYTE), tile(X_BYTE),
+				NEURON_ALU_MULTIPLY, 2.0f, NEURON_ALU_ADD, 1.0f);
+	nb_post(nb_wait(inst, b->loaded, (int32_t)queues), b->computed, 1);
+	nb_halt(b->nb, NEURON_ENGINE_VECTOR);
+	store(b);
+}
+
+struct program program_scale(unsigned int queues)
+{
+	struct base b = begin("scale", queues);
+
+	scale(&b, queues);
+	return finish(&b);
+}
+
+struct program program_transpose(void)
+{
+	struct base b = begin("transpose", 1);
+	struct nb_side to = {
+		.var = b.y,
+		.ndim = 3,
+		.size = { 4, PROGRAM_COLUMNS, PROGRAM_ROWS },
+		.step = { 1, PROGRAM_ROWS * 4, 4 },
+	};
+
+	nb_dma(b.nb, b.in, to, nb_linear(b.x, 0, PROGRAM_BYTES), -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+struct program program_constant(void)
+{
+	struct base b = begin("constant", 1);
+	float values[PROGRAM_ROWS * PROGRAM_COLUMNS];
+	struct neuron_inst *inst;
+	unsigned int i;
+	int c;
+
+	for (i = 0; i < PROGRAM_ROWS * PROGRAM_COLUMNS; i++)
+		values[i] = (float)i;
+	c = nb_file(b.nb, "c.bin", values, sizeof(values));
+	load(&b, b.x, X_BYTE);
+	load(&b, c, C_BYTE);
+	inst = nb_tensor_tensor(b.nb, NEURON_ENGINE_VECTOR, NEURON_ALU_ADD, tile(Y_BYTE),
+				tile(X_BYTE), tile(C_BYTE));
+	nb_post(nb_wait(inst, b.loaded, 2), b.computed, 1);
+	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
+	store(&b);
+	return finish(&b);
+}
+
+struct program program_bad_opcode(void)
+{
+	struct neuron_inst bad = { .opcode = 0x7f, .debug = htole32(42) };
+	struct base b = begin("bad opcode", 1);
+
+	nb_nop(b.nb, NEURON_ENGINE_VECTOR);
+	nb_raw(b.nb, NEURON_ENGINE_VECTOR, &bad);
+	scale(&b, 1);
+	return finish(&b);
+}
+
+static struct program access_program(const char *name, uint8_t opcode, uint64_t offset)
+{
+	struct base b = begin(name, 1);
+	struct neuron_inst inst = {
+		.opcode = opcode,
+		.reg = { 1 },
+		.addr = htole64(neuron_window_addr((uint32_t)b.x, offset)),
+	};
+
+	nb_raw(b.nb, NEURON_ENGINE_GPSIMD, &inst);
+	nb_halt(b.nb, NEURON_ENGINE_GPSIMD);
+	return finish(&b);
+}
+
+struct program program_out_of_bounds(void)
+{
+	return access_program("out of bounds", NEURON_OP_REG_LOAD, PROGRAM_BYTES);
+}
+
+struct program program_read_only(void)
+{
+	return access_program("read only", NEURON_OP_REG_STORE, 0);
+}
+
+struct program program_no_halt(void)
+{
+	struct base b = begin("no halt", 1);
+
+	nb_nop(b.nb, NEURON_ENGINE_SCALAR);
+	return finish(&b);
+}
+
+struct program program_spin(void)
+{
+	struct base b = begin("spin", 1);
+
+	nb_branch(b.nb, NEURON_ENGINE_SYNC, 0);
+	return finish(&b);
+}
+
+struct program program_stuck(void)
+{
+	struct base b = begin("stuck", 1);
+
+	nb_wait(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.loaded, 1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+/* "box" of the next rank gets x, then its semaphore "arrived" one more. */
+struct program program_push(void)
+{
+	struct base b = begin("push", 1);
+	int box = nb_tmp(b.nb, "box", PROGRAM_BYTES);
+	int next = nb_peer(b.nb, "next_box", 1, box);
+	int arrived = nb_sem(b.nb, true);
+	int next_arrived = nb_peer_sem(b.nb, "next_arrived", 1, (unsigned int)arrived, 1);
+	uint32_t one = htole32(1);
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct neuron_inst *inst;
+
+	nb_dma(b.nb, b.in, nb_linear(next, 0, PROGRAM_BYTES), nb_linear(b.x, 0, PROGRAM_BYTES),
+	       -1);
+	nb_dma(b.nb, b.in, nb_linear(next_arrived, 0, 4), nb_linear(constant, 0, 4), -1);
+	inst = nb_dma(b.nb, b.out, nb_linear(b.y, 0, PROGRAM_BYTES),
+		      nb_linear(box, 0, PROGRAM_BYTES), -1);
+	nb_wait_take(inst, arrived, 1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+struct program program_pull(void)
+{
+	struct base b = begin("pull", 1);
+	int theirs = nb_peer(b.nb, "their_x", 1, b.x);
+
+	nb_dma(b.nb, b.out, nb_linear(b.y, 0, PROGRAM_BYTES), nb_linear(theirs, 0, PROGRAM_BYTES),
+	       -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}

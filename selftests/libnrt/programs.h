@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small programs for the tests of the runtime, made with the builder library.
+ */
+#ifndef SELFTESTS_LIBNRT_PROGRAMS_H
+#define SELFTESTS_LIBNRT_PROGRAMS_H
+
+#include <stddef.h>
+
+/* Rows and columns of the fp32 tensors "x" and "y" of most programs. */
+#define PROGRAM_ROWS	4
+#define PROGRAM_COLUMNS	64
+#define PROGRAM_BYTES	(PROGRAM_ROWS * PROGRAM_COLUMNS * 4)
+
+/* A NEFF in memory, for free(). */
+struct program {
+	void *data;
+	size_t size;
+};
+
+/* y = 2 x + 1, through SBUF and the vector engine; queue sets of @queues queues. */
+struct program program_scale(unsigned int queues);
+
+/* y = x transposed, by DMA alone, four bytes at a time. */
+struct program program_transpose(void);
+
+/* y = x + c, where c is a constant of the file: 0, 1, 2, ... */
+struct program program_constant(void);
+
+/* y = 2 x + 1, after one instruction that is none, from source line 42. */
+struct program program_bad_opcode(void);
+
+/* Loads from behind the end of x. */
+struct program program_out_of_bounds(void);
+
+/* Stores to x, an input. */
+struct program program_read_only(void);
+
+/* Runs past its last instruction. */
+struct program program_no_halt(void);
+
+/* Never ends. */
+struct program program_spin(void);
+
+/* Waits for a semaphore that nobody posts. */
+struct program program_stuck(void);
+
+/* y = x of the rank before: each rank pushes its x to its neighbour. */
+struct program program_push(void);
+
+/* y = x of the rank behind, read from there. */
+struct program program_pull(void);
+
+#endif /* SELFTESTS_LIBNRT_PROGRAMS_H */

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loading and executing.
+ */
+#include "kselftest_harness.h"
+
+#include <nrt/nrt_emu.h>
+#include <nrt/nrt_experimental.h>
+
+#include "rig.h"
+
+TEST(before_init_and_after_close)
+{
+	nrt_tensor_set_t *set = NULL;
+	nrt_tensor_t *tensor = NULL;
+	nrt_version_t version;
+	uint32_t count;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	EXPECT_EQ(NRT_UNINITIALIZED, nrt_allocate_tensor_set(&set));
+	EXPECT_EQ(NRT_SUCCESS, nrt_get_version(&version, sizeof(version)));
+	EXPECT_EQ(NRT_SUCCESS, nrt_get_total_vnc_count(&count));
+	EXPECT_GE(count, 1);
+	EXPECT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&count));
+	nrt_close();
+	EXPECT_EQ(NRT_UNINITIALIZED, nrt_allocate_tensor_set(&set));
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	EXPECT_EQ(NRT_INVALID, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, -1, 64, NULL,
+						   &tensor));
+	nrt_close();
+	EXPECT_EQ(NRT_CLOSED, nrt_allocate_tensor_set(&set));
+	EXPECT_EQ(NRT_CLOSED, nrt_tensor_memset(tensor, 0, 0, 64));
+	EXPECT_EQ(NULL, nrt_tensor_get_va(tensor));
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	EXPECT_EQ(NRT_INVALID, nrt_tensor_memset(tensor, 0, 0, 64))
+		TH_LOG("storage of an earlier life must be refused");
+	nrt_tensor_free(&tensor);
+	nrt_close();
+	nrt_close();
+}
+
+TEST(instance)
+{
+	nrt_instance_info_t info = { 0 };
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_instance_info(&info, sizeof(info)));
+	EXPECT_TRUE(info.family == NRT_INSTANCE_TRN1 || info.family == NRT_INSTANCE_TRN2 ||
+		    info.family == NRT_INSTANCE_TRN3);
+	EXPECT_EQ(0, strncmp(info.arch_name, "NCv", 3));
+	EXPECT_EQ(0, strncmp(info.device_revision, "0x", 2));
+}
+
+FIXTURE(exec)
+{
+	struct rig rig;
+	size_t used;
+	float x[RIG_VALUES];
+	float y[RIG_VALUES];
+};
+
+FIXTURE_SETUP(exec)
+{
+	self->used = SIZE_MAX;
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	self->used = rig_memory(0);
+	rig_ramp(self->x, 1.0f);
+}
+
+FIXTURE_TEARDOWN(exec)
+{
+	rig_unload(&self->rig);
+	if (self->used != SIZE_MAX) {
+		EXPECT_TRUE(rig_memory_becomes(0, self->used))
+			TH_LOG("device memory leaked");
+	}
+	nrt_close();
+}
+
+TEST_F(exec, scale)
+{
+	nrt_emu_execution_t run = { 0 };
+	unsigned int i, round;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_last_execution(self->rig.model, &run, sizeof(run)));
+	for (round = 0; round < 3; round++) {
+		rig_ramp(self->x, (float)round);
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+	}
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_execution(self->rig.model, &run, sizeof(run)));
+	EXPECT_EQ(2 * PROGRAM_BYTES + 4, run.dma_bytes);
+	EXPECT_EQ(5, run.instructions);
+	EXPECT_GT(run.wall_ns, 0);
+	EXPECT_GE(run.end_ns, run.start_ns);
+}
+
+TEST_F(exec, sets_of_several_queues)
+{
+	unsigned int queues, i;
+
+	for (queues = 2; queues <= 16; queues *= 2) {
+		ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(queues), 0, 0, 0));
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+		rig_unload(&self->rig);
+	}
+}
+
+TEST_F(exec, transpose)
+{
+	unsigned int row, column;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_transpose(), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	for (row = 0; row < PROGRAM_ROWS; row++)
+		for (column = 0; column < PROGRAM_COLUMNS; column++)
+			ASSERT_EQ(self->x[row * PROGRAM_COLUMNS + column],
+				  self->y[column * PROGRAM_ROWS + row]);
+}
+
+TEST_F(exec, two_models_on_one_core)
+{
+	struct rig other;
+	unsigned int i, round;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&other, program_constant(), 0, 0, 0));
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&other, self->x, self->y));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(self->x[i] + (float)i, self->y[i]);
+	}
+	rig_unload(&other);
+}
+
+TEST_F(exec, every_core)
+{
+	uint32_t cores, vnc;
+	unsigned int i;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
+	for (vnc = 0; vnc < cores; vnc++) {
+		nrt_model_info_t info = { 0 };
+
+		ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), vnc, 0, 0));
+		ASSERT_EQ(NRT_SUCCESS, nrt_get_model_info(self->rig.model, &info, sizeof(info),
+							  NULL));
+		EXPECT_EQ(vnc, info.vnc);
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+		rig_unload(&self->rig);
+	}
+}
+
+/* Another tensor under the same name, also one that took the place of a freed one. */
+TEST_F(exec, rebinding)
+{
+	nrt_tensor_t *other = NULL;
+	unsigned int i, round;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	for (round = 0; round < 4; round++) {
+		rig_ramp(self->x, 100.0f * (float)round);
+		nrt_tensor_free(&other);
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
+							   PROGRAM_BYTES, "other", &other));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(other, self->x, 0, PROGRAM_BYTES));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", other));
+		ASSERT_EQ(NRT_SUCCESS, nrt_execute(self->rig.model, self->rig.inputs,
+						   self->rig.outputs));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->rig.y, self->y, 0, PROGRAM_BYTES));
+		for (i = 0; i < RIG_VALUES; i++)
+			ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+	}
+	nrt_tensor_free(&other);
+}
+
+/* A freed tensor that a window still shows must give its memory back. */
+TEST_F(exec, free_of_a_bound_tensor)
+{
+	size_t before;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	before = rig_memory(0);
+	nrt_tensor_free(&self->rig.x);
+	EXPECT_TRUE(rig_memory_becomes(0, before - 4096));
+}
+
+FIXTURE(placement)
+{
+	struct rig rig;
+};
+
+FIXTURE_VARIANT(placement)
+{
+	nrt_tensor_placement_t placement;
+	int vnc;
+	size_t offset;
+};
+
+FIXTURE_VARIANT_ADD(placement, host) {
+	.placement = NRT_TENSOR_PLACEMENT_HOST,
+	.vnc = -1,
+};
+
+FIXTURE_VARIANT_ADD(placement, virtual_memory) {
+	.placement = NRT_TENSOR_PLACEMENT_VIRTUAL,
+	.vnc = -1,
+};
+
+FIXTURE_VARIANT_ADD(placement, virtual_memory_odd) {
+	.placement = NRT_TENSOR_PLACEMENT_VIRTUAL,
+	.vnc = -1,
+	.offset = 3,
+};
+
+FIXTURE_VARIANT_ADD(placement, device_slice) {
+	.placement = NRT_TENSOR_PLACEMENT_DEVICE,
+	.offset = 4096,
+};
+
+FIXTURE_VARIANT_ADD(placement, device_slice_odd) {
+	.placement = NRT_TENSOR_PLACEMENT_DEVICE,
+	.offset = 1021,
+};
+
+FIXTURE_SETUP(placement)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(2), 0, 0, 0));
+}
+
+FIXTURE_TEARDOWN(placement)
+{
+	rig_unload(&self->rig);
+	nrt_close();
+}
+
+TEST_F(placement, execute)
+{
+	nrt_tensor_t *whole[2], *part[2];
+	float x[RIG_VALUES], y[RIG_VALUES];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(variant->placement, variant->vnc,
+							   PROGRAM_BYTES + 8192, NULL, &whole[i]));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_memset(whole[i], 0, 0x11,
+							 PROGRAM_BYTES + 8192));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_slice(whole[i], variant->offset,
+								 PROGRAM_BYTES, NULL, &part[i]));
+		/* The slice keeps the memory. */
+		nrt_tensor_free(&whole[i]);
+	}
+	rig_ramp(x, 3.0f);
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(part[0], x, 0, PROGRAM_BYTES));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", part[0]));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.outputs, "y", part[1]));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(NRT_SUCCESS, nrt_execute(self->rig.model, self->rig.inputs,
+						   self->rig.outputs));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(part[1], y, 0, PROGRAM_BYTES));
+	for (i = 0; i < RIG_VALUES; i++)
+		ASSERT_EQ(2 * x[i] + 1, y[i]);
+	nrt_tensor_free(&part[0]);
+	nrt_tensor_free(&part[1]);
+}
+
+TEST_F(placement, tensor_info)
+{
+	nrt_tensor_info_array_t *infos;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_model_tensor_info(self->rig.model, &infos));
+	ASSERT_EQ(2, infos->tensor_count);
+	EXPECT_STREQ("x", infos->tensor_array[0].name);
+	EXPECT_EQ(NRT_TENSOR_USAGE_INPUT, infos->tensor_array[0].usage);
+	EXPECT_STREQ("y", infos->tensor_array[1].name);
+	EXPECT_EQ(NRT_TENSOR_USAGE_OUTPUT, infos->tensor_array[1].usage);
+	EXPECT_EQ(PROGRAM_BYTES, infos->tensor_array[1].size);
+	EXPECT_EQ(NRT_DTYPE_FLOAT32, infos->tensor_array[1].dtype);
+	ASSERT_EQ(2, infos->tensor_array[1].ndim);
+	EXPECT_EQ(PROGRAM_ROWS, infos->tensor_array[1].shape[0]);
+	EXPECT_EQ(PROGRAM_COLUMNS, infos->tensor_array[1].shape[1]);
+	nrt_free_model_tensor_info(infos);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What goes wrong: each ends in one clear line and the right status, the next job runs, and
+ * nothing leaks.
+ */
+#include "kselftest_harness.h"
+
+#include "neuron/neff.h"
+#include "rig.h"
+
+FIXTURE(bad)
+{
+	struct rig rig;
+	size_t used;
+	float x[RIG_VALUES];
+	float y[RIG_VALUES];
+};
+
+FIXTURE_SETUP(bad)
+{
+	self->used = SIZE_MAX;
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
+	setenv("NEURON_RT_VALIDATE_HASH", "true", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	self->used = rig_memory(0);
+	rig_ramp(self->x, 1.0f);
+}
+
+FIXTURE_TEARDOWN(bad)
+{
+	rig_unload(&self->rig);
+	if (self->used != SIZE_MAX) {
+		EXPECT_TRUE(rig_memory_becomes(0, self->used))
+			TH_LOG("device memory leaked");
+	}
+	nrt_close();
+}
+
+/* One line that has all of @words, separated by '|'. */
+static bool one_line_with(const char *text, const char *words)
+{
+	const char *end = strchr(text, '\n');
+	char copy[256], *word, *rest = copy;
+
+	if (!end || end[1])
+		return false;
+	snprintf(copy, sizeof(copy), "%s", words);
+	while ((word = strsep(&rest, "|")))
+		if (!strstr(text, word))
+			return false;
+	return true;
+}
+
+#define expect_line(words) do { \
+	const char *line = rig_caught(); \
+	EXPECT_TRUE(one_line_with(line, words)) \
+		TH_LOG("not one line with \"%s\": %s", words, line); \
+} while (0)
+
+/* After a failure the core must still compute. */
+static bool still_works(const float *x)
+{
+	struct rig rig;
+	float y[RIG_VALUES];
+	unsigned int i;
+	bool good;
+
+	good = !rig_load(&rig, program_scale(1), 0, 0, 0) && !rig_run(&rig, x, y);
+	for (i = 0; good && i < RIG_VALUES; i++)
+		good = y[i] == 2 * x[i] + 1;
+	rig_unload(&rig);
+	return good;
+}
+
+FIXTURE(neff)
+{
+	struct program program;
+	struct neff_header *header;
+};
+
+FIXTURE_VARIANT(neff)
+{
+	size_t keep;		/* bytes; 0: all */
+	size_t offset;		/* of a byte to change */
+	uint8_t value;		/* to exclusive-or into it; 0: none */
+	NRT_STATUS status;
+	const char *words;
+};
+
+#define AT(member)	offsetof(struct neff_header, member)
+
+FIXTURE_VARIANT_ADD(neff, no_bytes) {
+	.keep = 1,
+	.status = NRT_INVALID,
+	.words = "truncated",
+};
+
+FIXTURE_VARIANT_ADD(neff, truncated) {
+	.keep = 2048,
+	.status = NRT_INVALID,
+	.words = "truncated",
+};
+
+FIXTURE_VARIANT_ADD(neff, wrong_magic) {
+	.offset = AT(header_size),
+	.value = 0x55,
+	.status = NRT_INVALID,
+	.words = "header size|not a NEFF file",
+};
+
+FIXTURE_VARIANT_ADD(neff, wrong_package) {
+	.offset = AT(pkg_version),
+	.value = 0x55,
+	.status = NRT_INVALID,
+	.words = "package version|not a NEFF file",
+};
+
+FIXTURE_VARIANT_ADD(neff, wrong_hash) {
+	.offset = AT(hash),
+	.value = 1,
+	.status = NRT_INVALID,
+	.words = "SHA-256|does not match",
+};
+
+FIXTURE_VARIANT_ADD(neff, changed_contents) {
+	.offset = 1024 + 700,
+	.value = 1,
+	.status = NRT_INVALID,
+	.words = "SHA-256|does not match",
+};
+
+FIXTURE_VARIANT_ADD(neff, wrong_version) {
+	.offset = AT(version_major),
+	.value = 1,
+	.status = NRT_UNSUPPORTED_NEFF_VERSION,
+	.words = "format version 3.0|only 2.x",
+};
+
+FIXTURE_VARIANT_ADD(neff, unknown_feature) {
+	.offset = AT(feature_bits),
+	.value = 4,
+	.status = NRT_UNSUPPORTED_NEFF_VERSION,
+	.words = "unknown features|0x4",
+};
+
+FIXTURE_VARIANT_ADD(neff, real_hardware) {
+	.offset = AT(feature_bits) + 7,
+	.value = 0x80,
+	.status = NRT_UNSUPPORTED_NEFF_VERSION,
+	.words = "real hardware",
+};
+
+FIXTURE_VARIANT_ADD(neff, two_cores) {
+	.offset = AT(num_tpb),
+	.value = 3,
+	.status = NRT_INVALID,
+	.words = "2 cores",
+};
+
+FIXTURE_SETUP(neff)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_VALIDATE_HASH", "true", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	self->program = program_scale(1);
+}
+
+FIXTURE_TEARDOWN(neff)
+{
+	free(self->program.data);
+	nrt_close();
+}
+
+TEST_F(neff, load)
+{
+	size_t size = variant->keep ?: self->program.size;
+	uint8_t *data = self->program.data;
+	nrt_model_t *model;
+
+	data[variant->offset] ^= variant->value;
+	rig_catch();
+	EXPECT_EQ(variant->status, nrt_load(data, size, 0, -1, &model));
+	expect_line(variant->words);
+	data[variant->offset] ^= variant->value;
+	ASSERT_EQ(NRT_SUCCESS, nrt_load(data, self->program.size, 0, -1, &model));
+	EXPECT_EQ(NRT_SUCCESS, nrt_unload(model));
+}
+
+TEST_F(bad, garbage)
+{
+	uint8_t data[8192];
+	nrt_model_t *model;
+	size_t i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = (uint8_t)(i * 1103515245 >> 3);
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_load(data, sizeof(data), 0, -1, &model));
+	expect_line("not a NEFF file");
+}
+
+TEST_F(bad, handles)
+{
+	nrt_model_t *model = (nrt_model_t *)self;
+	struct program program = program_scale(1);
+
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_unload(model));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_unload(NULL));
+	EXPECT_EQ(NRT_INVALID, nrt_load(NULL, 5, 0, -1, &model));
+	EXPECT_EQ(NRT_LOAD_NOT_ENOUGH_NC, nrt_load(program.data, program.size, 4096, -1, &model));
+	EXPECT_EQ(NRT_INVALID, nrt_load(program.data, program.size, 0, 4, &model));
+	EXPECT_EQ(NRT_INVALID, nrt_load_collectives(program.data, program.size, 0, -1, 2, 2,
+						    &model));
+	free(program.data);
+	program = program_push();
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_load(program.data, program.size, 0, -1, &model));
+	expect_line("nrt_load_collectives");
+	free(program.data);
+}
+
+TEST_F(bad, unbound_tensor)
+{
+	nrt_tensor_set_t *empty;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_allocate_tensor_set(&empty));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, empty, self->rig.outputs));
+	expect_line("input tensor \"x\"|missing|1024 bytes");
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(empty, "Y", self->rig.y));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, self->rig.inputs, empty));
+	expect_line("output tensor \"y\"|missing|\"Y\"");
+	nrt_destroy_tensor_set(&empty);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+}
+
+TEST_F(bad, wrong_size)
+{
+	nrt_tensor_t *small, *none;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0,
+						   PROGRAM_BYTES - 4, "small", &small));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", small));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, self->rig.inputs, self->rig.outputs));
+	expect_line("\"x\"|1024|1020");
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_empty(NULL, &none));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", none));
+	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, self->rig.inputs, self->rig.outputs));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", self->rig.x));
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	nrt_tensor_free(&small);
+	nrt_tensor_free(&none);
+}
+
+TEST_F(bad, tensor_of_another_chip)
+{
+	nrt_tensor_t *far;
+	uint32_t cores;
+
+	if (rig_chips() < 2)
+		SKIP(return, "needs two chips");
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, cores - 1,
+						   PROGRAM_BYTES, "far", &far));
+	ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->rig.inputs, "x", far));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, self->rig.inputs, self->rig.outputs));
+	expect_line("\"x\"|another chip");
+	nrt_tensor_free(&far);
+}
+
+static NRT_STATUS load_and_run(struct rig *rig, struct program program, const float *x, float *y)
+{
+	NRT_STATUS status = rig_load(rig, program, 0, 0, 0);
+
+	return status ? status : rig_run(rig, x, y);
+}
+
+TEST_F(bad, opcode)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, load_and_run(&self->rig, program_bad_opcode(), self->x, self->y));
+	expect_line("\"bad opcode\"|core 0|vector engine|pc 1|source line 42|unknown instruction");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_F(bad, out_of_bounds)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_OOB, load_and_run(&self->rig, program_out_of_bounds(), self->x,
+					     self->y));
+	expect_line("gpsimd engine|pc 0|outside of a variable|\"x\" + 0x400");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_F(bad, read_only)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_OOB, load_and_run(&self->rig, program_read_only(), self->x, self->y));
+	expect_line("gpsimd engine|pc 0|read-only|\"x\" + 0x0");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_F(bad, no_halt)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, load_and_run(&self->rig, program_no_halt(), self->x, self->y));
+	expect_line("scalar engine|pc 1|halt is missing");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_F_TIMEOUT(bad, stuck, 60)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_stuck(), self->x, self->y));
+	expect_line("\"stuck\"|no progress");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_F_TIMEOUT(bad, spin, 60)
+{
+	rig_catch();
+	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_spin(), self->x, self->y));
+	expect_line("\"spin\"|NEURON_RT_EXEC_TIMEOUT");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "fake_port.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+static bool host_ok(const struct fake_port *port, uint64_t addr, size_t len)
+{
+	return atomic_load(&port->bus_master) && addr <= port->host_size &&
+	       len <= port->host_size - addr;
+}
+
+static bool fake_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct fake_port *port = opaque;
+
+	if (!host_ok(port, addr, len))
+		return false;
+	memcpy(buf, port->host + addr, len);
+	return true;
+}
+
+static bool fake_host_write(void *opaque, uint64_t addr, const void *buf,
+			    size_t len)
+{
+	struct fake_port *port = opaque;
+
+	if (!host_ok(port, addr, len))
+		return false;
+	memcpy(port->host + addr, buf, len);
+	return true;
+}
+
+static void fake_irq(void *opaque, unsigned int vector)
+{
+	struct fake_port *port = opaque;
+
+	if (vector >= FAKE_VECTORS)
+		return;
+	pthread_mutex_lock(&port->lock);
+	port->irqs[vector]++;
+	port->last_vector = vector;
+	pthread_cond_broadcast(&port->changed);
+	pthread_mutex_unlock(&port->lock);
+}
+
+static void fake_log(void *opaque, enum trn_log_level level, const char *line)
+{
+	struct fake_port *port = opaque;
+	char *slot;
+
+	pthread_mutex_lock(&port->lock);
+	slot = port->log[port->lines++ % FAKE_LOG_LINES];
+	strncpy(slot, line, FAKE_LOG_LEN - 1);
+	port->logged[level]++;
+	pthread_mutex_unlock(&port->lock);
+}
+
+static void *fake_hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
+{
+	struct fake_port *port = opaque;
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (mem == MAP_FAILED)
+		return NULL;
+	port->hbm[stack] = mem;
+	port->hbm_size[stack] = size;
+	return mem;
+}
+
+static void fake_hbm_discard(void *opaque, unsigned int stack, uint64_t offset,
+			     uint64_t len)
+{
+	struct fake_port *port = opaque;
+
+	madvise((uint8_t *)port->hbm[stack] + offset, len, MADV_DONTNEED);
+}
+
+void fake_port_init(struct fake_port *port, size_t host_size)
+{
+	memset(port, 0, sizeof(*port));
+	port->ops = (struct trn_port) {
+		.host_read = fake_host_read,
+		.host_write = fake_host_write,
+		.irq = fake_irq,
+		.log = fake_log,
+		.hbm_alloc = fake_hbm_alloc,
+		.hbm_discard = fake_hbm_discard,
+	};
+	port->host = calloc(1, host_size);
+	assert_non_null(port->host);
+	port->host_size = host_size;
+	atomic_init(&port->bus_master, true);
+	pthread_mutex_init(&port->lock, NULL);
+	pthread_cond_init(&port->changed, NULL);
+}
+
+void fake_port_destroy(struct fake_port *port)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_HBM; i++)
+		if (port->hbm[i])
+			munmap(port->hbm[i], port->hbm_size[i]);
+	pthread_cond_destroy(&port->changed);
+	pthread_mutex_destroy(&port->lock);
+	free(port->host);
+}
+
+struct trn_chip_config fake_chip_config(struct fake_port *port,
+					const struct neuron_gen *gen,
+					struct trn_pool *pool,
+					struct trn_fabric *fabric,
+					uint32_t fabric_id)
+{
+	port->gen = gen;
+	return (struct trn_chip_config) {
+		.gen = gen,
+		.port = &port->ops,
+		.opaque = port,
+		.pool = pool,
+		.fabric = fabric,
+		.fabric_id = fabric_id,
+		.position = fabric_id,
+		.routing_id = fabric_id & 63,
+		.serial = 0x1122334400000000ull + fabric_id + 1,
+		.hbm_size = FAKE_HBM_SIZE,
+		.bar4_stride = FAKE_HBM_SIZE,
+		.clock = true,
+	};
+}
+
+struct trn_chip *fake_chip_new(struct fake_port *port,
+			       const struct neuron_gen *gen,
+			       struct trn_pool *pool,
+			       struct trn_fabric *fabric, uint32_t fabric_id)
+{
+	struct trn_chip_config config =
+		fake_chip_config(port, gen, pool, fabric, fabric_id);
+	const char *why = NULL;
+	struct trn_chip *chip = trn_chip_new(&config, &why);
+
+	if (!chip)
+		fail_msg("no chip: %s", why);
+	return chip;
+}
+
+static bool chip_quiet(void *arg)
+{
+	return trn_chip_quiet(arg);
+}
+
+void fake_chip_stop(struct trn_chip *chip)
+{
+	trn_chip_stop(chip);
+	assert_true(fake_wait(chip_quiet, chip));
+}
+
+void fake_chip_free(struct trn_chip *chip)
+{
+	fake_chip_stop(chip);
+	trn_chip_free(chip);
+}
+
+uint64_t fake_host_addr(const struct fake_port *port, uint64_t offset)
+{
+	return port->gen->host_base | offset;
+}
+
+unsigned int fake_irqs(struct fake_port *port, unsigned int vector)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&port->lock);
+	n = port->irqs[vector];
+	pthread_mutex_unlock(&port->lock);
+	return n;
+}
+
+bool fake_wait_irq(struct fake_port *port, unsigned int vector,
+		   unsigned int count)
+{
+	struct timespec end;
+	int err = 0;
+	bool seen;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += FAKE_WAIT_MS / 1000;
+	pthread_mutex_lock(&port->lock);
+	while (port->irqs[vector] < count && !err)
+		err = pthread_cond_timedwait(&port->changed, &port->lock, &end);
+	seen = port->irqs[vector] >= count;
+	pthread_mutex_unlock(&port->lock);
+	return seen;
+}
+
+bool fake_logged(struct fake_port *port, const char *text)
+{
+	bool found = false;
+	unsigned int i;
+
+	pthread_mutex_lock(&port->lock);
+	for (i = 0; i < FAKE_LOG_LINES && !found; i++)
+		found = strstr(port->log[i], text);
+	pthread_mutex_unlock(&port->lock);
+	return found;
+}
+
+unsigned int fake_log_count(struct fake_port *port, enum trn_log_level level)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&port->lock);
+	n = port->logged[level];
+	pthread_mutex_unlock(&port->lock);
+	return n;
+}
+
+bool fake_wait(bool (*done)(void *arg), void *arg)
+{
+	const struct timespec nap = { .tv_nsec = 100000 };
+	unsigned int i;
+
+	for (i = 0; i < FAKE_WAIT_MS * 10; i++) {
+		if (done(arg))
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return done(arg);
+}
+
+struct reg_wait {
+	struct trn_chip *chip;
+	uint64_t offset;
+	uint32_t mask;
+	uint32_t value;
+};
+
+static bool reg_has(void *arg)
+{
+	const struct reg_wait *w = arg;
+
+	return (trn_chip_mmio_read(w->chip, w->offset, 4) & w->mask) == w->value;
+}
+
+bool fake_wait_reg(struct trn_chip *chip, uint64_t offset, uint32_t mask,
+		   uint32_t value)
+{
+	struct reg_wait w = { chip, offset, mask, value };
+
+	return fake_wait(reg_has, &w);
+}

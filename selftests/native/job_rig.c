@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "job_rig.h"
+
+#include <string.h>
+
+#define HBM_AT(core)	((core) * JOB_HBM_BYTES)
+
+static void *host_struct(struct job_rig *job, size_t len, uint64_t *addr)
+{
+	uint64_t at = rig_host(job->rig, job->chip, len);
+
+	*addr = rig_host_addr(job->rig, job->chip, at);
+	return rig_host_ptr(job->rig, job->chip, at);
+}
+
+static void init_windows(struct job_rig *job)
+{
+	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	const struct neuron_gen *gen = job->core->chip->gen;
+	uint64_t tpb = gen->tpb_addr[job->core->index];
+	struct neuron_hw_window *w = job->windows;
+
+	w[JOB_W_HBM].base = HBM_AT(job->core->index);
+	w[JOB_W_HBM].length = JOB_HBM_BYTES;
+	w[JOB_W_HBM].flags = NEURON_WINDOW_HBM | rw;
+	job->host_at = rig_host(job->rig, job->chip, JOB_HOST_BYTES);
+	w[JOB_W_HOST].base = rig_host_addr(job->rig, job->chip, job->host_at);
+	w[JOB_W_HOST].length = JOB_HOST_BYTES;
+	w[JOB_W_HOST].flags = NEURON_WINDOW_HOST | rw;
+	w[JOB_W_SBUF].base = tpb + NEURON_TPB_SBUF;
+	w[JOB_W_SBUF].length = NEURON_TPB_SBUF_SIZE;
+	w[JOB_W_SBUF].flags = NEURON_WINDOW_SBUF | rw;
+	w[JOB_W_SEM].base = tpb + NEURON_TPB_SEM;
+	w[JOB_W_SEM].length = NEURON_NR_SEMAPHORES * 4;
+	w[JOB_W_SEM].flags = NEURON_WINDOW_SEM | rw;
+}
+
+static void init_queues(struct job_rig *job)
+{
+	unsigned int first = neuron_core_dma(job->core->index), q;
+
+	for (q = 0; q < JOB_QUEUES; q++)
+		job->queues[q] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_window_addr(JOB_W_HBM,
+						       JOB_AT_RING(q, 0)),
+			.s2m_ring = neuron_window_addr(JOB_W_HBM,
+						       JOB_AT_RING(q, 1)),
+			.m2s_length = JOB_RING,
+			.s2m_length = JOB_RING,
+			.dma_engine = (uint16_t)(first + q * 5),
+			.queue = (uint16_t)q,
+		};
+}
+
+static unsigned int vector(const struct job_rig *job)
+{
+	return job->core->index;
+}
+
+void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
+	      unsigned int core)
+{
+	uint64_t windows, queues, completion, block;
+
+	memset(job, 0, sizeof(*job));
+	job->rig = rig;
+	job->chip = chip;
+	job->core = &rig->chip[chip]->core[core];
+	job->hbm = rig->chip[chip]->hbm[0] + HBM_AT(core);
+	job->block = host_struct(job, sizeof(*job->block), &block);
+	job->block_at = block;
+	job->windows = host_struct(job, JOB_NR_WINDOWS * sizeof(*job->windows),
+				   &windows);
+	job->queues = host_struct(job, JOB_QUEUES * sizeof(*job->queues),
+				  &queues);
+	job->completion = host_struct(job, sizeof(*job->completion),
+				      &completion);
+	init_windows(job);
+	init_queues(job);
+	*job->block = (struct neuron_hw_job){
+		.magic = NEURON_JOB_MAGIC,
+		.version = NEURON_JOB_VERSION,
+		.job_id = 0x1234567800000000ull + core,
+		.window_table = windows,
+		.queue_table = queues,
+		.completion = completion,
+		.nr_windows = JOB_NR_WINDOWS,
+		.nr_queues = JOB_QUEUES,
+	};
+	memset(job->block->sem_own, 0xff, sizeof(job->block->sem_own));
+	job_reg_write(job, NEURON_CORE_MASK, 0);
+}
+
+struct neuron_inst *job_inst(struct job_rig *job, enum neuron_engine engine,
+			     enum neuron_opcode opcode)
+{
+	struct neuron_inst *program = (void *)(job->hbm +
+					       JOB_AT_PROGRAM(engine));
+	struct neuron_inst *inst = &program[job->length[engine]++];
+
+	assert_true(job->length[engine] <= JOB_PROGRAM);
+	memset(inst, 0, sizeof(*inst));
+	inst->opcode = opcode;
+	job->block->start[engine].addr =
+		neuron_window_addr(JOB_W_HBM, JOB_AT_PROGRAM(engine));
+	job->block->start[engine].count = job->length[engine];
+	return inst;
+}
+
+void job_halt(struct job_rig *job, enum neuron_engine engine)
+{
+	job_inst(job, engine, NEURON_OP_HALT);
+}
+
+void job_take(struct job_rig *job, enum neuron_engine engine, unsigned int sem,
+	      int32_t value)
+{
+	struct neuron_inst *inst = job_inst(job, engine, NEURON_OP_NOP);
+
+	inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
+		     NEURON_SYNC_TAKE;
+	inst->wait_sem = (uint16_t)sem;
+	inst->wait_value = (uint32_t)value;
+}
+
+void job_trigger(struct job_rig *job, enum neuron_engine engine,
+		 unsigned int queue, uint32_t m2s, uint32_t s2m)
+{
+	struct neuron_inst *inst =
+		job_inst(job, engine, NEURON_OP_DMA_TRIGGER);
+
+	inst->reg[0] = queue & 0xff;
+	inst->reg[1] = queue >> 8;
+	inst->imm0 = m2s;
+	inst->imm1 = s2m;
+}
+
+void job_again(struct job_rig *job, enum neuron_engine engine)
+{
+	job_inst(job, engine, NEURON_OP_BRANCH)->op0 = NEURON_ALU_BYPASS;
+}
+
+void job_store(struct job_rig *job, enum neuron_engine engine, uint64_t addr,
+	       uint32_t value)
+{
+	struct neuron_inst *inst = job_inst(job, engine, NEURON_OP_REG_SET);
+
+	inst->reg[0] = 1;
+	inst->imm0 = value;
+	inst = job_inst(job, engine, NEURON_OP_REG_STORE);
+	inst->reg[0] = 1;
+	inst->addr = addr;
+}
+
+void job_copy(struct job_rig *job, unsigned int queue, uint64_t dst,
+	      uint64_t src, uint32_t len)
+{
+	uint32_t n = job->pushed[queue][0]++;
+	uint32_t id = (NEURON_UDMA_RING_ID_FIRST + n / JOB_RING) & 3;
+	uint32_t ctrl = (len & NEURON_UDMA_DESC_LEN) |
+			NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id);
+	struct neuron_udma_desc *m2s = (void *)(job->hbm +
+						JOB_AT_RING(queue, 0));
+	struct neuron_udma_desc *s2m = (void *)(job->hbm +
+						JOB_AT_RING(queue, 1));
+
+	job->pushed[queue][1]++;
+	m2s[n % JOB_RING] = (struct neuron_udma_desc){
+		.len_ctrl = ctrl | NEURON_UDMA_DESC_FIRST |
+			    NEURON_UDMA_DESC_LAST,
+		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
+		.addr = src,
+	};
+	s2m[n % JOB_RING] = (struct neuron_udma_desc){
+		.len_ctrl = ctrl,
+		.addr = dst,
+	};
+}
+
+void job_reg_write(struct job_rig *job, uint32_t reg, uint32_t value)
+{
+	trn_chip_mmio_write(job->core->chip,
+			    rig_core_reg(job->rig, job->core->index, reg),
+			    value, 4);
+}
+
+uint32_t job_reg(struct job_rig *job, uint32_t reg)
+{
+	return (uint32_t)trn_chip_mmio_read(job->core->chip,
+					    rig_core_reg(job->rig,
+							 job->core->index, reg),
+					    4);
+}
+
+bool job_wait_reg(struct job_rig *job, uint32_t reg, uint32_t value)
+{
+	return fake_wait_reg(job->core->chip,
+			     rig_core_reg(job->rig, job->core->index, reg),
+			     ~0u, value);
+}
+
+void job_submit(struct job_rig *job)
+{
+	memset(job->completion, 0, sizeof(*job->completion));
+	job->irqs = fake_irqs(&job->rig->port[job->chip], vector(job));
+	job_reg_write(job, NEURON_CORE_DOORBELL_LO, (uint32_t)job->block_at);
+	job_reg_write(job, NEURON_CORE_DOORBELL_HI, job->block_at >> 32);
+}
+
+/* An interrupt whose cause was seen and cleared before it came is no sign. */
+void job_wait(struct job_rig *job)
+{
+	struct fake_port *port = &job->rig->port[job->chip];
+	unsigned int seen = job->irqs;
+	uint32_t cause;
+
+	do {
+		if (!fake_wait_irq(port, vector(job), seen + 1))
+			fail_msg("core %u: no interrupt", job->core->index);
+		seen = fake_irqs(port, vector(job));
+		cause = job_reg(job, NEURON_CORE_CAUSE);
+	} while (!cause);
+	assert_int_equal(cause, NEURON_CORE_CAUSE_DONE);
+	job_reg_write(job, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE);
+	assert_int_equal(job->completion->job_id, job->block->job_id);
+}
+
+void job_run(struct job_rig *job)
+{
+	job_submit(job);
+	job_wait(job);
+	assert_int_equal(job->completion->cause, NEURON_CAUSE_NONE);
+	assert_int_equal(job->completion->status, NEURON_JOB_OK);
+}
+
+void job_run_fault(struct job_rig *job, enum neuron_cause cause)
+{
+	job_submit(job);
+	job_wait(job);
+	assert_int_equal(job->completion->cause, cause);
+	assert_int_equal(job->completion->status, NEURON_JOB_ERROR);
+}
+
+void job_assert_refused(struct job_rig *job)
+{
+	assert_true(job_wait_reg(job, NEURON_CORE_CAUSE,
+				 NEURON_CORE_CAUSE_REFUSED));
+	job_reg_write(job, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_REFUSED);
+}
+
+void job_post(struct job_rig *job, unsigned int sem, uint32_t value)
+{
+	const struct neuron_gen *gen = job->core->chip->gen;
+
+	trn_chip_mmio_write(job->core->chip,
+			    neuron_tpb_bar0(gen, job->core->index) +
+				    NEURON_TPB_SEM + NEURON_SEM_INC(sem),
+			    value, 4);
+}
+
+uint8_t *job_host_ptr(struct job_rig *job)
+{
+	return rig_host_ptr(job->rig, job->chip, job->host_at);
+}

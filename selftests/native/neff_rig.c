@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "neff_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define HBM_FIRST	NEURON_MIB(16)	/* so that offset 0 is never right by chance */
+#define HBM_ALIGN	NEURON_KIB(64)
+#define MAX_DESCS	(1u << 20)
+
+/* Host memory. */
+#define HOST_JOB	0x40000
+#define HOST_COMPLETION	0x40400
+#define HOST_WINDOWS	0x41000
+#define HOST_QUEUES	0x60000
+
+static uint8_t *hbm(struct neff_rig *loaded)
+{
+	return trn_chip_hbm(loaded->rig->chip[0], 0);
+}
+
+static uint64_t take(struct neff_rig *loaded, uint64_t bytes)
+{
+	uint64_t at = loaded->next;
+
+	loaded->next += (bytes + HBM_ALIGN - 1) & ~(HBM_ALIGN - 1);
+	assert_true(loaded->next <= FAKE_HBM_SIZE);
+	return at;
+}
+
+/* Windows behind those of the variables. */
+enum {
+	EXTRA_CODE,
+	EXTRA_RINGS,
+	EXTRA_CONSTANTS,
+	EXTRA_SEMS,
+	NR_EXTRA
+};
+
+static uint32_t extra_window(const struct neff_rig *loaded, unsigned int extra)
+{
+	const struct neff *neff = loaded->neff;
+
+	return (neff->nr_vars ? neff->vars[neff->nr_vars - 1].var_id + 1 : 0) + extra;
+}
+
+static void place_vars(struct neff_rig *loaded)
+{
+	struct neff *neff = loaded->neff;
+	size_t i;
+
+	loaded->at = calloc(neff->nr_vars + 1, sizeof(*loaded->at));
+	assert_non_null(loaded->at);
+	for (i = 0; i < neff->nr_vars; i++) {
+		const struct neff_var *var = &neff->vars[i];
+
+		loaded->at[i] = take(loaded, var->size);
+		if (var->type == NEFF_VAR_FILE)
+			memcpy(hbm(loaded) + loaded->at[i], var->data, var->size);
+	}
+}
+
+static void place_images(struct neff_rig *loaded)
+{
+	struct neff *neff = loaded->neff;
+	uint64_t bytes = 0, at = 0;
+	struct nrt_error error;
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		bytes += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+	loaded->code = take(loaded, bytes);
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		if (!neff->image_count[e])
+			continue;
+		if (dma_patch_image(neff, &loaded->program, e,
+				    (void *)(hbm(loaded) + loaded->code + at), &error))
+			fail_msg("%s", error.text);
+		at += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+	}
+}
+
+static void place_rings(struct neff_rig *loaded)
+{
+	uint64_t bytes = 0, size;
+	unsigned int i;
+
+	for (i = 0; i < loaded->program.nr_rings; i++)
+		bytes += 2ull * loaded->program.rings[i].length * sizeof(struct neuron_udma_desc);
+	loaded->rings = take(loaded, bytes);
+	bytes = loaded->rings;
+	for (i = 0; i < loaded->program.nr_rings; i++) {
+		const struct dma_ring *ring = &loaded->program.rings[i];
+
+		size = ring->length * sizeof(struct neuron_udma_desc);
+		memcpy(hbm(loaded) + bytes, ring->m2s, size);
+		memcpy(hbm(loaded) + bytes + size, ring->s2m, size);
+		bytes += 2 * size;
+	}
+}
+
+void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size)
+{
+	const struct neff_limits limits = { .unpacked_bytes = NEURON_MIB(64), .validate_hash = true };
+	struct dma_windows windows;
+	struct nrt_error error;
+
+	memset(loaded, 0, sizeof(*loaded));
+	loaded->rig = rig;
+	loaded->next = HBM_FIRST;
+	if (neff_read(bytes, size, &limits, &loaded->neff, &error))
+		fail_msg("%s", error.text);
+	windows.constants = extra_window(loaded, EXTRA_CONSTANTS);
+	windows.semaphores = extra_window(loaded, EXTRA_SEMS);
+	if (dma_program_build(loaded->neff, &windows, MAX_DESCS, &loaded->program, &error))
+		fail_msg("%s", error.text);
+	place_vars(loaded);
+	place_images(loaded);
+	place_rings(loaded);
+	loaded->constants = take(loaded, DMA_CONSTANT_BYTES);
+	memcpy(hbm(loaded) + loaded->constants, (uint8_t[]){ 1, 0, 0, 0 }, DMA_CONSTANT_BYTES);
+}
+
+void neff_rig_free(struct neff_rig *loaded)
+{
+	dma_program_free(&loaded->program);
+	neff_free(loaded->neff);
+	free(loaded->at);
+}
+
+void *neff_rig_var(struct neff_rig *loaded, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < loaded->neff->nr_vars; i++)
+		if (!strcmp(loaded->neff->vars[i].name, name))
+			return hbm(loaded) + loaded->at[i];
+	fail_msg("no variable %s", name);
+	return NULL;
+}
+
+static struct neuron_hw_window hbm_window(struct neff_rig *loaded, uint64_t at, uint64_t length,
+					  unsigned int rights)
+{
+	/* An empty window says nothing else. */
+	if (!length)
+		return (struct neuron_hw_window){ 0 };
+	return (struct neuron_hw_window){
+		.base = loaded->rig->chip[0]->gen->hbm_addr[0] + at,
+		.length = length,
+		.flags = NEURON_WINDOW_HBM | rights,
+	};
+}
+
+static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
+{
+	const struct neff_var *var = &loaded->neff->vars[i];
+
+	if (var->type == NEFF_VAR_STATE)
+		return (struct neuron_hw_window){
+			.base = loaded->rig->chip[0]->gen->tpb_addr[0] + NEURON_TPB_SBUF,
+			.length = NEURON_TPB_SBUF_SIZE,
+			.flags = NEURON_WINDOW_SBUF | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
+		};
+	return hbm_window(loaded, loaded->at[i], var->size, NEURON_WINDOW_READ |
+			  (var->type == NEFF_VAR_INPUT ? 0 : NEURON_WINDOW_WRITE));
+}
+
+static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *table)
+{
+	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[0];
+	const struct neff *neff = loaded->neff;
+	uint32_t first = extra_window(loaded, 0);
+	size_t i;
+
+	assert_true((first + NR_EXTRA) * sizeof(*table) <= HOST_QUEUES - HOST_WINDOWS);
+	memset(table, 0, (first + NR_EXTRA) * sizeof(*table));
+	for (i = 0; i < neff->nr_vars; i++)
+		table[neff->vars[i].var_id] = var_window(loaded, i);
+	table[first + EXTRA_CODE] = hbm_window(loaded, loaded->code, loaded->rings - loaded->code,
+					       NEURON_WINDOW_READ);
+	table[first + EXTRA_RINGS] = hbm_window(loaded, loaded->rings,
+						loaded->constants - loaded->rings,
+						NEURON_WINDOW_READ);
+	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants, DMA_CONSTANT_BYTES,
+						    NEURON_WINDOW_READ);
+	table[first + EXTRA_SEMS] = (struct neuron_hw_window){
+		.base = tpb + NEURON_TPB_SEM,
+		.length = 4 * NEURON_NR_SEMAPHORES,
+		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
+	};
+	return first + NR_EXTRA;
+}
+
+static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *queues)
+{
+	const uint32_t window = extra_window(loaded, EXTRA_RINGS);
+	uint64_t at = 0, size;
+	unsigned int i;
+
+	for (i = 0; i < loaded->program.nr_rings; i++) {
+		uint32_t length = loaded->program.rings[i].length;
+
+		size = length * sizeof(struct neuron_udma_desc);
+		queues[i] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_window_addr(window, at),
+			.s2m_ring = neuron_window_addr(window, at + size),
+			.m2s_length = length,
+			.s2m_length = length,
+			.dma_engine = (uint16_t)(neuron_core_dma(0) + i),
+		};
+		at += 2 * size;
+	}
+}
+
+static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
+{
+	struct fake_port *port = &loaded->rig->port[0];
+	const struct neff *neff = loaded->neff;
+	uint64_t at = 0;
+	unsigned int e;
+
+	*job = (struct neuron_hw_job){
+		.magic = NEURON_JOB_MAGIC,
+		.version = NEURON_JOB_VERSION,
+		.job_id = 1,
+		.window_table = fake_host_addr(port, HOST_WINDOWS),
+		.completion = fake_host_addr(port, HOST_COMPLETION),
+		.nr_windows = write_windows(loaded, (void *)(port->host + HOST_WINDOWS)),
+		.nr_queues = loaded->program.nr_rings,
+	};
+	if (job->nr_queues)
+		job->queue_table = fake_host_addr(port, HOST_QUEUES);
+	memset(job->sem_own, 0xff, sizeof(job->sem_own));
+	memcpy(job->sem_clear, neff->sem_clear, sizeof(job->sem_clear));
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		if (!neff->image_count[e])
+			continue;
+		job->start[e].count = neff->image_count[e];
+		job->start[e].addr = neuron_window_addr(extra_window(loaded, EXTRA_CODE), at);
+		at += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+	}
+}
+
+void neff_rig_submit(struct neff_rig *loaded)
+{
+	struct fake_port *port = &loaded->rig->port[0];
+	struct trn_chip *chip = loaded->rig->chip[0];
+	uint64_t doorbell = neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(0);
+	uint64_t at = fake_host_addr(port, HOST_JOB);
+
+	write_queues(loaded, (void *)(port->host + HOST_QUEUES));
+	write_job(loaded, (void *)(port->host + HOST_JOB));
+	memset(port->host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_LO, (uint32_t)at, 4);
+	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_HI, at >> 32, 4);
+}
+
+struct neuron_hw_completion neff_rig_record(struct neff_rig *loaded)
+{
+	struct neuron_hw_completion record;
+
+	memcpy(&record, loaded->rig->port[0].host + HOST_COMPLETION, sizeof(record));
+	return record;
+}
+
+struct neuron_hw_completion neff_rig_wait(struct neff_rig *loaded)
+{
+	struct fake_port *port = &loaded->rig->port[0];
+	struct trn_chip *chip = loaded->rig->chip[0];
+
+	if (!fake_wait_irq(port, 0, ++loaded->rig->done[0][0]))
+		fail_msg("the job does not end");
+	trn_chip_mmio_write(chip, neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(0) +
+			    NEURON_CORE_CAUSE, 0xffffffff, 4);
+	return neff_rig_record(loaded);
+}

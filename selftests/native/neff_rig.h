@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A NEFF on a chip without a VM: read and built as libnrt does, placed in HBM and started
+ * as the kernel does.
+ */
+#ifndef NEFF_RIG_H
+#define NEFF_RIG_H
+
+#include "seq_rig.h"
+
+#include "dma_build.h"
+
+/**
+ * struct neff_rig - a loaded program on core 0 of chip 0
+ * @at: of each variable, by its index: bytes of its place in HBM
+ */
+struct neff_rig {
+	struct seq_rig *rig;
+	struct neff *neff;
+	struct dma_program program;
+	uint64_t *at;
+	uint64_t code;
+	uint64_t rings;
+	uint64_t constants;
+	uint64_t next;
+};
+
+void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size);
+void neff_rig_free(struct neff_rig *loaded);
+
+/* The memory of a variable. */
+void *neff_rig_var(struct neff_rig *loaded, const char *name);
+
+/* Start; then wait for its end. */
+void neff_rig_submit(struct neff_rig *loaded);
+struct neuron_hw_completion neff_rig_wait(struct neff_rig *loaded);
+/* The completion record as it is now. */
+struct neuron_hw_completion neff_rig_record(struct neff_rig *loaded);
+
+#endif /* NEFF_RIG_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NEFFs from text: an archive of files that a test writes down, behind a valid header.
+ */
+#ifndef SELFTESTS_NRT_NEFF_RIG_H
+#define SELFTESTS_NRT_NEFF_RIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neff.h"
+
+/* A file of the archive; the last of a list has no path. */
+struct rig_file {
+	const char *path;
+	const void *data;
+	size_t size;
+};
+
+/* A NEFF for free(); @gzip: the archive is compressed. */
+uint8_t *rig_pack(const struct rig_file *files, int gzip, uint64_t features, size_t *size);
+
+/* Read, with generous limits. */
+NRT_STATUS rig_read(const void *data, size_t size, struct neff **neff, struct nrt_error *error);
+
+/* @text with " for ', for free(). */
+char *rig_json(const char *text);
+
+/*
+ * Read a NEFF whose def.json is @def and whose sync.json is @descs (or NULL), both with ' for ";
+ * sync.bin is one halt.
+ */
+NRT_STATUS rig_read_text(const char *def, const char *descs, struct neff **neff,
+			 struct nrt_error *error);
+
+#endif /* SELFTESTS_NRT_NEFF_RIG_H */

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "seq_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of each core: host memory, and HBM of stack 0. */
+#define HOST_STRIDE	0x10000
+#define HOST_COMPLETION	0x400
+#define HOST_WINDOWS	0x800
+#define HOST_QUEUES	0x2000
+#define HBM_STRIDE	NEURON_MIB(4)
+#define HBM_CODE	0
+#define HBM_ENGINE	(SEQ_PROGRAM * NEURON_INST_SIZE)
+#define HBM_RINGS	NEURON_MIB(1)
+#define HBM_RING	(SEQ_RING * sizeof(struct neuron_udma_desc))
+#define HBM_DATA	NEURON_MIB(2)
+
+void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
+		  unsigned int workers, unsigned int chips, bool clock)
+{
+	unsigned int c, i;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->nr_chips = chips;
+	rig->pool = trn_pool_new(workers, NULL, NULL);
+	assert_non_null(rig->pool);
+	rig->fabric = trn_fabric_new();
+	assert_non_null(rig->fabric);
+	for (c = 0; c < chips; c++) {
+		struct trn_chip_config config;
+		const char *why = NULL;
+
+		fake_port_init(&rig->port[c], NEURON_MIB(1));
+		config = fake_chip_config(&rig->port[c], gen, rig->pool,
+					  rig->fabric, c);
+		config.clock = clock;
+		rig->chip[c] = trn_chip_new(&config, &why);
+		if (!rig->chip[c])
+			fail_msg("no chip: %s", why);
+		for (i = 0; i < gen->nr_cores; i++)
+			trn_chip_mmio_write(rig->chip[c], neuron_ctl_bar0(gen) +
+					    NEURON_CTL_CORE(i) + NEURON_CORE_MASK,
+					    0, 4);
+	}
+}
+
+void seq_rig_destroy(struct seq_rig *rig)
+{
+	unsigned int c;
+
+	for (c = 0; c < rig->nr_chips; c++)
+		fake_chip_stop(rig->chip[c]);
+	for (c = 0; c < rig->nr_chips; c++) {
+		trn_chip_free(rig->chip[c]);
+		fake_port_destroy(&rig->port[c]);
+	}
+	trn_fabric_unref(rig->fabric);
+	trn_pool_free(rig->pool);
+}
+
+struct trn_core *seq_core(struct seq_rig *rig, unsigned int chip,
+			  unsigned int core)
+{
+	return &rig->chip[chip]->core[core];
+}
+
+void *seq_sbuf(struct trn_core *core, unsigned int p, size_t offset)
+{
+	return core->sbuf + p * NEURON_TPB_SBUF_STRIDE + offset;
+}
+
+void *seq_psum(struct trn_core *core, unsigned int p, size_t offset)
+{
+	return core->psum + p * NEURON_TPB_PSUM_STRIDE + offset;
+}
+
+static uint8_t *hbm(struct seq_rig *rig, unsigned int chip, unsigned int core)
+{
+	return (uint8_t *)trn_chip_hbm(rig->chip[chip], 0) + core * HBM_STRIDE;
+}
+
+uint8_t *seq_data(struct seq_rig *rig, unsigned int chip, unsigned int core)
+{
+	return hbm(rig, chip, core) + HBM_DATA;
+}
+
+uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core)
+{
+	return rig->chip[chip]->gen->hbm_addr[0] + core * HBM_STRIDE + HBM_DATA;
+}
+
+void seq_job_init(struct seq_job *job, struct seq_rig *rig, unsigned int chip,
+		  unsigned int core)
+{
+	const struct neuron_gen *gen = rig->chip[chip]->gen;
+	uint64_t hbm_addr = gen->hbm_addr[0] + core * HBM_STRIDE;
+	uint64_t tpb = gen->tpb_addr[core];
+	const struct neuron_hw_window windows[SEQ_FREE] = {
+		[SEQ_CODE] = {
+			.base = hbm_addr,
+			.length = HBM_DATA,
+			.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ,
+		},
+		[SEQ_DATA] = {
+			.base = hbm_addr + HBM_DATA,
+			.length = SEQ_DATA_BYTES,
+			.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ |
+				 NEURON_WINDOW_WRITE,
+		},
+		[SEQ_SBUF] = {
+			.base = tpb + NEURON_TPB_SBUF,
+			.length = NEURON_TPB_SBUF_SIZE,
+			.flags = NEURON_WINDOW_SBUF | NEURON_WINDOW_READ |
+				 NEURON_WINDOW_WRITE,
+		},
+		[SEQ_PSUM] = {
+			.base = tpb + NEURON_TPB_PSUM,
+			.length = NEURON_TPB_PSUM_SIZE,
+			.flags = NEURON_WINDOW_PSUM | NEURON_WINDOW_READ |
+				 NEURON_WINDOW_WRITE,
+		},
+		[SEQ_SEM] = {
+			.base = tpb + NEURON_TPB_SEM,
+			.length = 4 * NEURON_NR_SEMAPHORES,
+			.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_READ |
+				 NEURON_WINDOW_WRITE,
+		},
+	};
+
+	memset(job, 0, sizeof(*job));
+	job->rig = rig;
+	job->chip = chip;
+	job->core = core;
+	memcpy(job->window, windows, sizeof(windows));
+	job->nr_windows = SEQ_FREE;
+	memset(job->block.sem_own, 0xff, sizeof(job->block.sem_own));
+	memset(job->block.sem_clear, 0xff, sizeof(job->block.sem_clear));
+	job->block.sem_clear[3] = 0xff;		/* 192 to 199 */
+}
+
+struct neuron_inst *seq_add(struct seq_job *job, enum neuron_engine engine,
+			    struct neuron_inst inst)
+{
+	struct neuron_inst *slot = &job->prog[engine][job->nr[engine]++];
+
+	assert_true(job->nr[engine] <= SEQ_PROGRAM);
+	*slot = inst;
+	return slot;
+}
+
+static struct neuron_udma_desc *ring_of(struct seq_job *job, unsigned int q,
+					bool s2m)
+{
+	return (void *)(hbm(job->rig, job->chip, job->core) + HBM_RINGS +
+			(2 * q + s2m) * HBM_RING);
+}
+
+void seq_copy(struct seq_job *job, unsigned int q, uint64_t dst, uint64_t src,
+	      uint32_t len)
+{
+	struct neuron_udma_desc *m2s = ring_of(job, q, false) + job->m2s[q]++;
+	struct neuron_udma_desc *s2m = ring_of(job, q, true) + job->s2m[q]++;
+	uint32_t ctrl = (len & 0xffff) |
+			NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
+				   (uint32_t)NEURON_UDMA_RING_ID_FIRST);
+
+	assert_true(q < SEQ_QUEUES && job->m2s[q] <= SEQ_RING && len <= 65536);
+	if (job->nr_queues <= q)
+		job->nr_queues = q + 1;
+	*m2s = (struct neuron_udma_desc){
+		.len_ctrl = ctrl | NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST,
+		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
+		.addr = src,
+	};
+	*s2m = (struct neuron_udma_desc){ .len_ctrl = ctrl, .addr = dst };
+}
+
+uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
+			unsigned int core, unsigned int sem)
+{
+	const struct neuron_gen *gen = job->rig->chip[chip]->gen;
+	uint64_t addr = gen->tpb_addr[core] + NEURON_TPB_SEM;
+	struct neuron_hw_window *window = &job->window[job->nr_windows];
+
+	if (chip != job->chip)
+		addr = neuron_fabric_addr(chip, addr);
+	*window = (struct neuron_hw_window){
+		.base = addr,
+		.length = 4,
+		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE,
+		.sem_first = sem,
+	};
+	return neuron_window_addr(job->nr_windows++, 0);
+}
+
+uint8_t *seq_image(struct seq_job *job, enum neuron_engine engine)
+{
+	return hbm(job->rig, job->chip, job->core) + HBM_CODE +
+	       engine * HBM_ENGINE;
+}
+
+static void fill_queues(struct seq_job *job, uint8_t *host)
+{
+	struct neuron_hw_job_queue *queue = (void *)(host + HOST_QUEUES);
+	unsigned int q;
+
+	for (q = 0; q < job->nr_queues; q++)
+		queue[q] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_window_addr(SEQ_CODE, HBM_RINGS +
+						       2 * q * HBM_RING),
+			.s2m_ring = neuron_window_addr(SEQ_CODE, HBM_RINGS +
+						       (2 * q + 1) * HBM_RING),
+			.m2s_length = SEQ_RING,
+			.s2m_length = SEQ_RING,
+			.dma_engine = (uint16_t)(neuron_core_dma(job->core) + q),
+			.queue = 0,
+		};
+}
+
+void seq_submit(struct seq_job *job)
+{
+	struct fake_port *port = &job->rig->port[job->chip];
+	struct trn_chip *chip = job->rig->chip[job->chip];
+	const uint64_t base = job->core * HOST_STRIDE;
+	uint64_t doorbell = neuron_ctl_bar0(chip->gen) +
+			    NEURON_CTL_CORE(job->core);
+	struct neuron_hw_job *block = &job->block;
+	uint8_t *host = port->host + base;
+	unsigned int e;
+	uint64_t at;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		memcpy(seq_image(job, e), job->prog[e],
+		       job->nr[e] * NEURON_INST_SIZE);
+		block->start[e].count = job->nr[e];
+		at = HBM_CODE + e * HBM_ENGINE;
+		if (job->nr[e])
+			block->start[e].addr = neuron_window_addr(SEQ_CODE, at);
+	}
+	block->magic = NEURON_JOB_MAGIC;
+	block->version = NEURON_JOB_VERSION;
+	block->job_id = 0x1234;
+	block->nr_windows = job->nr_windows;
+	block->nr_queues = job->nr_queues;
+	block->window_table = fake_host_addr(port, base + HOST_WINDOWS);
+	block->queue_table = job->nr_queues ?
+			     fake_host_addr(port, base + HOST_QUEUES) : 0;
+	block->completion = fake_host_addr(port, base + HOST_COMPLETION);
+	memcpy(host + HOST_WINDOWS, job->window, sizeof(job->window));
+	fill_queues(job, host);
+	memset(host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	memcpy(host, block, sizeof(*block));
+
+	at = fake_host_addr(port, base);
+	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_LO,
+			    (uint32_t)at, 4);
+	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_HI, at >> 32, 4);
+}
+
+struct neuron_hw_completion seq_wait(struct seq_job *job)
+{
+	struct fake_port *port = &job->rig->port[job->chip];
+	struct trn_chip *chip = job->rig->chip[job->chip];
+	struct neuron_hw_completion record;
+
+	if (!fake_wait_irq(port, job->core,
+			   ++job->rig->done[job->chip][job->core]))
+		fail_msg("the job of chip %u core %u does not end", job->chip,
+			 job->core);
+	trn_chip_mmio_write(chip, neuron_ctl_bar0(chip->gen) +
+			    NEURON_CTL_CORE(job->core) + NEURON_CORE_CAUSE,
+			    0xffffffff, 4);
+	memcpy(&record, port->host + job->core * HOST_STRIDE + HOST_COMPLETION,
+	       sizeof(record));
+	return record;
+}
+
+struct neuron_hw_completion seq_run(struct seq_job *job)
+{
+	seq_submit(job);
+	return seq_wait(job);
+}
+
+void seq_expect_ok(struct seq_job *job)
+{
+	struct neuron_hw_completion record = seq_run(job);
+
+	if (record.status != NEURON_JOB_OK)
+		fail_msg("status %u, cause %u, source %#x, pc %u, address %#llx",
+			 record.status, record.cause, record.source, record.pc,
+			 (unsigned long long)record.addr);
+}
+
+void seq_expect_fault(struct seq_job *job, enum neuron_cause cause,
+		      enum neuron_engine engine, uint32_t pc)
+{
+	struct neuron_hw_completion record = seq_run(job);
+
+	if (record.status != NEURON_JOB_ERROR || record.cause != cause ||
+	    record.source != engine || record.pc != pc)
+		fail_msg("status %u, cause %u not %u, source %#x not %u, pc %u not %u",
+			 record.status, record.cause, cause, record.source, engine,
+			 record.pc, pc);
+}
+
+struct neuron_ap ap_sbuf(unsigned int first, unsigned int partitions,
+			 uint32_t offset, unsigned int dtype, unsigned int n)
+{
+	return (struct neuron_ap){
+		.addr = NEURON_PUT(NEURON_AP_PARTITION, first) | offset,
+		.num = { (uint16_t)n, 1, 1, 1 },
+		.step = { 1 },
+		.partitions = (uint8_t)partitions,
+		.dtype = (uint8_t)dtype,
+	};
+}
+
+struct neuron_ap ap_psum(unsigned int first, unsigned int partitions,
+			 uint32_t offset, unsigned int dtype, unsigned int n)
+{
+	struct neuron_ap ap = ap_sbuf(first, partitions, offset, dtype, n);
+
+	ap.addr |= NEURON_AP_PSUM;
+	return ap;
+}
+
+struct neuron_ap ap_dim(struct neuron_ap ap, unsigned int d, unsigned int num,
+			int step)
+{
+	ap.num[d] = (uint16_t)num;
+	ap.step[d] = (uint16_t)step;
+	return ap;
+}
+
+uint32_t f32(float value)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+static struct neuron_inst wait_for(struct neuron_inst inst, unsigned int how,
+				   unsigned int sem, int value)
+{
+	inst.sync |= (uint8_t)how;
+	inst.wait_sem = (uint16_t)sem;
+	inst.wait_value = (uint32_t)value;
+	return inst;
+}
+
+struct neuron_inst wait_ge(struct neuron_inst inst, unsigned int sem, int value)
+{
+	return wait_for(inst, NEURON_SYNC_WAIT_GE, sem, value);
+}
+
+struct neuron_inst wait_eq(struct neuron_inst inst, unsigned int sem, int value)
+{
+	return wait_for(inst, NEURON_SYNC_WAIT_EQ, sem, value);
+}
+
+struct neuron_inst take_ge(struct neuron_inst inst, unsigned int sem, int value)
+{
+	return wait_for(inst, NEURON_SYNC_WAIT_GE | NEURON_SYNC_TAKE, sem, value);
+}
+
+struct neuron_inst post(struct neuron_inst inst, unsigned int sem,
+			unsigned int op, int value)
+{
+	inst.sync |= (uint8_t)NEURON_PUT(NEURON_SYNC_POST, op);
+	inst.post_sem = (uint16_t)sem;
+	inst.post_value = (uint32_t)value;
+	return inst;
+}
+
+struct neuron_inst post_add(struct neuron_inst inst, unsigned int sem, int value)
+{
+	return post(inst, sem, NEURON_SYNC_POST_ADD, value);
+}

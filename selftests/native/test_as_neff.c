@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Sources to NEFF files and back, and sources and files that are damaged. AS_SOURCES is the
+ * folder of the examples.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_rig.h"
+
+static const char *const examples[] = {
+	"vector_add.s", "matmul.s", "softmax.s", "spin.s", "faults/access.s", "faults/address.s",
+	"faults/branch.s", "faults/engine.s", "faults/opcode.s", "faults/operand.s",
+	"faults/pc.s", "faults/queue.s", "faults/rights.s", "faults/ring.s",
+	"faults/semaphore.s", "faults/wait.s", "faults/window.s",
+};
+
+#define NR_EXAMPLES	(sizeof(examples) / sizeof(examples[0]))
+
+/* Everything that a NEFF can hold. */
+static const char everything[] =
+	".program \"all \\\"of\\\" it\"\n"
+	".input x bf16 2*3*4\n"
+	".output \"w1\" fp8_e4 7\n"
+	".tmp scratch 65536\n"
+	".sem a\n"
+	".sem b keep\n"
+	".sem c\n"
+	".file consts\n"
+	".words 1, -1, 0x80000000\n"
+	".floats 0.5, -1, 1e-3\n"
+	".halves 0xffff, -2\n"
+	".rept 5, i\n"
+	".bytes i\n"
+	".endr\n"
+	".peer next 1 scratch\n"
+	".peer_sem next_sems 1 b 2\n"
+	".queue \"sbuf\" in sync\n"
+	".queue wide data scalar 4\n"
+	".tmp late 4\n"
+	".notify_bytes 4096\n"
+	".engine scalar\n"
+	".dma wide, scratch[0 : 64@256*4@16*8], sbuf[0x40000 : 2048] wait a >= 1 post c = 3\n"
+	"nop\n"
+	".line 1000\n"
+	".dma wide, next[64 : 16@-1*1], x[0 : 16], c\n"
+	"halt\n"
+	".engine sync\n"
+	".line off\n"
+	"reg_store late:0, r1\n"
+	".dma \"sbuf\", next_sems[4 : 4], late\n"
+	".dma \"sbuf\", sbuf[64:128, 0x100 : 2@512*8 fp32], scratch[0 : 64*2*8 fp32], s7\n"
+	".inst 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
+	".inst 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0\n"
+	"notify 1 wait s9 >= 1\n"
+	"branch 0\n";
+
+static void comes_back(const char *what, const char *source)
+{
+	char error[AS_ERROR_MAX];
+	size_t size, again_size;
+	void *neff = as_pack(source, &size);
+	char *text = as_disassemble(neff, size, error);
+	void *again;
+
+	if (!text)
+		fail_msg("%s: %s", what, error);
+	again = as_pack(text, &again_size);
+	if (size != again_size || memcmp(neff, again, size))
+		fail_msg("%s: other bytes come back from\n%s", what, text);
+	free(again);
+	free(text);
+	free(neff);
+}
+
+static void neffs_come_back(void **state)
+{
+	size_t i, size;
+
+	(void)state;
+	for (i = 0; i < NR_EXAMPLES; i++) {
+		char *source = as_read_file("AS_SOURCES", examples[i], &size);
+
+		comes_back(examples[i], source);
+		free(source);
+	}
+	comes_back("everything", everything);
+}
+
+/* Whatever the bytes: a program or a complaint, and nothing for the sanitizers. */
+static void survives(const char *text, size_t size)
+{
+	struct as_log log;
+	struct nb_program *nb = as_try(text, size, &log);
+
+	assert_true(!nb == !!log.errors);
+	nb_free(nb);
+}
+
+static void truncated_sources_are_survived(void **state)
+{
+	size_t length = strlen(everything);
+	size_t cut;
+
+	(void)state;
+	for (cut = 0; cut < length; cut++) {
+		/* Exactly as long, so that a read beyond the end is seen. */
+		char *copy = malloc(cut + 1);
+
+		assert_non_null(copy);
+		memcpy(copy + 1, everything, cut);
+		survives(copy + 1, cut);
+		free(copy);
+	}
+}
+
+static uint32_t random_next(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+static void damaged_sources_are_survived(void **state)
+{
+	size_t length = strlen(everything);
+	char *copy = malloc(length);
+	uint32_t seed = 1;
+	unsigned int round, i;
+
+	(void)state;
+	assert_non_null(copy);
+	for (round = 0; round < 1000; round++) {
+		memcpy(copy, everything, length);
+		for (i = 0; i <= round % 8; i++)
+			copy[random_next(&seed) % length] = everything[random_next(&seed) % length];
+		copy[random_next(&seed) % length] = (char)random_next(&seed);
+		survives(copy, length);
+	}
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < length; i++)
+			copy[i] = (char)random_next(&seed);
+		survives(copy, length);
+	}
+	free(copy);
+}
+
+static void refused(const void *neff, size_t size)
+{
+	char error[AS_ERROR_MAX] = "";
+	char *text = as_disassemble(neff, size, error);
+
+	assert_null(text);
+	assert_true(*error);
+	assert_null(strchr(error, '\n'));
+}
+
+static void damaged_neffs_are_refused(void **state)
+{
+	uint32_t seed = 7;
+	unsigned int round;
+	uint8_t *neff;
+	size_t size;
+
+	(void)state;
+	neff = as_pack(everything, &size);
+	for (round = 0; round < 100; round++)
+		refused(neff, random_next(&seed) % size);
+	for (round = 0; round < 300; round++) {
+		/* The archive is hashed; of the header only some fields are looked at. */
+		size_t at = 1024 + random_next(&seed) % (size - 1024);
+
+		neff[at] ^= 0x10;
+		refused(neff, size);
+		neff[at] ^= 0x10;
+	}
+	neff[0] = 77;
+	refused(neff, size);
+	refused("not a NEFF", 10);
+	refused(everything, sizeof(everything));
+	free(neff);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(neffs_come_back),
+		cmocka_unit_test(truncated_sources_are_survived),
+		cmocka_unit_test(damaged_sources_are_survived),
+		cmocka_unit_test(damaged_neffs_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("as_neff", tests, NULL, NULL);
+}

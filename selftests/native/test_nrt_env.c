@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The environment of the runtime.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "env.h"
+
+static const char *const names[] = {
+	"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES", "NEURON_RT_EXEC_TIMEOUT",
+	"NEURON_RT_VALIDATE_HASH", "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
+};
+
+static int clear(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+	return 0;
+}
+
+static void core_lists(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t first;
+		uint32_t count;
+	} good[] = {
+		{ "0", 0, 1 }, { "7", 7, 1 }, { "0-3", 0, 4 }, { "2,3,4", 2, 3 },
+		{ "1-2,3,4-6", 1, 6 }, { "5-5", 5, 1 }, { "65535", 65535, 1 },
+	};
+	static const char *const bad[] = {
+		"", "x", "-1", "1-", "3-1", "0,2", "1,0", "0-3,3", "0,", ",0", "0 1", "0-3-5",
+		"1.5", "65536", "99999999999999999999", "+1",
+	};
+	struct nrt_error error;
+	uint32_t first, count;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(nrt_env_parse_cores(good[i].text, &first, &count, &error), 0);
+		assert_int_equal(first, good[i].first);
+		assert_int_equal(count, good[i].count);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (nrt_env_parse_cores(bad[i], &first, &count, &error) != NRT_INVALID ||
+		    !strstr(error.text, "NEURON_RT_VISIBLE_CORES"))
+			fail_msg("\"%s\" is taken", bad[i]);
+}
+
+static void defaults(void **state)
+{
+	struct nrt_error error;
+	struct nrt_env env;
+
+	(void)state;
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_false(env.visible);
+	assert_int_equal(env.nr_cores, 0);
+	assert_int_equal(env.timeout_ms, 30000);
+	assert_false(env.validate_hash);
+}
+
+static void settings(void **state)
+{
+	struct nrt_error error;
+	struct nrt_env env;
+
+	(void)state;
+	setenv("NEURON_RT_NUM_CORES", "3", 1);
+	setenv("NEURON_RT_EXEC_TIMEOUT", "7", 1);
+	setenv("NEURON_RT_VALIDATE_HASH", "True", 1);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_int_equal(env.nr_cores, 3);
+	assert_int_equal(env.timeout_ms, 7000);
+	assert_true(env.validate_hash);
+	/* The list beats the number. */
+	setenv("NEURON_RT_VISIBLE_CORES", "4-5", 1);
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_true(env.visible);
+	assert_int_equal(env.first_core, 4);
+	assert_int_equal(env.nr_cores, 2);
+	setenv("NEURON_RT_EXEC_TIMEOUT", "2147483647", 1);
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_int_equal(env.timeout_ms, UINT32_MAX);
+}
+
+static void refusals(void **state)
+{
+	static const char *const values[] = {
+		"", "x", "-1", "1x", "0x10", "9999999999999999999999",
+	};
+	struct nrt_error error;
+	struct nrt_env env;
+	size_t i;
+
+	(void)state;
+	/* An empty value is as good as none. */
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		setenv("NEURON_RT_EXEC_TIMEOUT", values[i], 1);
+		assert_int_equal(nrt_env_read(&env, &error), i ? NRT_INVALID : NRT_SUCCESS);
+	}
+	clear(NULL);
+	setenv("NEURON_RT_VIRTUAL_CORE_SIZE", "2", 1);
+	assert_int_equal(nrt_env_read(&env, &error), NRT_INVALID);
+	assert_non_null(strstr(error.text, "size 1"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(core_lists),
+		cmocka_unit_test_setup_teardown(defaults, clear, clear),
+		cmocka_unit_test_setup_teardown(settings, clear, clear),
+		cmocka_unit_test_setup_teardown(refusals, clear, clear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The NEFF reader: what the builder writes is read as it was meant, everything else is refused
+ * with a line that names what is wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "neuron_builder.h"
+#include "nrt_neff_rig.h"
+
+#define ENGINES	"'engines': { 'sync': { 'instructions': 'sync.bin', " \
+		"'descriptors': 'sync.json' } }"
+#define PLAIN	"'engines': { 'sync': { 'instructions': 'sync.bin' } }"
+#define NPY_VAR	"'a': { 'type': 'file', 'var_id': 7, 'size': 4, 'file_name': 'a.npy' }"
+#define VIRTUAL_VAR \
+	"'b': { 'type': 'virtual', 'var_id': 3, 'size': 8, 'backing_variable_off': 64, 'ops': [] }"
+
+static void builder_round_trip(void **state)
+{
+	const uint32_t shape[] = { 2, 8 };
+	struct nb_program *nb = nb_new("round trip");
+	int x = nb_input(nb, "x", NEURON_DTYPE_BF16, 2, shape);
+	int y = nb_output(nb, "y", NEURON_DTYPE_BF16, 2, shape);
+	int t = nb_tmp(nb, "t", 100);
+	int c = nb_file(nb, "c.bin", "0123456789", 10);
+	int queue = nb_queue(nb, "q", "data", NEURON_ENGINE_SYNC, 3);
+	int sem = nb_sem(nb, false);
+	struct nrt_error error;
+	struct neff *neff;
+	void *data;
+	size_t size;
+
+	(void)state;
+	nb_notify_bytes(nb, 4096);
+	nb_dma(nb, queue, nb_linear(t, 4, 32), nb_linear(x, 0, 32), sem);
+	nb_dma(nb, queue, nb_linear(y, 0, 10), nb_linear(c, 0, 10), -1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+	assert_int_equal(nb_pack(nb, &data, &size), 0);
+	nb_free(nb);
+
+	assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
+	free(data);
+	assert_string_equal(neff->name, "round trip");
+	assert_int_equal(neff->nr_vars, 4);
+	assert_string_equal(neff->vars[0].name, "x");
+	assert_int_equal(neff->vars[0].type, NEFF_VAR_INPUT);
+	assert_int_equal(neff->vars[0].dtype, NEURON_DTYPE_BF16);
+	assert_int_equal(neff->vars[0].ndim, 2);
+	assert_int_equal(neff->vars[0].shape[1], 8);
+	assert_int_equal(neff->vars[2].size, 100);
+	assert_memory_equal(neff->vars[3].data, "0123456789", 10);
+	assert_int_equal(neff->nr_sets, 1);
+	assert_int_equal(neff->sets[0].num, 3);
+	assert_int_equal(neff->nr_queues, 3);
+	assert_int_equal(neff->nr_descs, 2);
+	assert_int_equal(neff->descs[0].semaphore, sem);
+	assert_int_equal(neff->descs[0].to.offset, 4);
+	assert_int_equal(neff->descs[0].bytes, 32);
+	assert_int_equal(neff->descs[1].semaphore, -1);
+	assert_int_equal(neff->notify_bytes, 4096);
+	assert_true(neff->has_sem_clear);
+	/* Trigger and two more for the other queues, twice, then halt. */
+	assert_int_equal(neff->image_count[NEURON_ENGINE_SYNC], 7);
+	assert_null(neff->image[NEURON_ENGINE_TENSOR]);
+	neff_drop_files(neff);
+	assert_null(neff->vars[3].data);
+	neff_free(neff);
+}
+
+static void archives(void **state)
+{
+	char *def = rig_json("{ 'version': 1, " PLAIN ", 'var': { " NPY_VAR ", " VIRTUAL_VAR " } }");
+	static const char npy[] = "\x93NUMPY\x01\x00\x04\x00{  }WXYZ";
+	struct neuron_inst halt = { .opcode = NEURON_OP_HALT };
+	struct rig_file files[] = {
+		{ "kelf-a.json", "{}", 2 },
+		{ "./sg00/def.json", def, strlen(def) },
+		{ "./sg00/sync.bin", &halt, sizeof(halt) },
+		{ "./sg00/a.npy", npy, sizeof(npy) - 1 },
+		{ NULL, NULL, 0 },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	uint8_t *data;
+	size_t size;
+	int gzip;
+
+	(void)state;
+	for (gzip = 0; gzip < 2; gzip++) {
+		data = rig_pack(files, gzip, NEFF_FEATURE_EMU_ISA, &size);
+		assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
+		/* Ascending var_id. */
+		assert_string_equal(neff->vars[0].name, "b");
+		assert_int_equal(neff->scratch_bytes, 72);
+		assert_memory_equal(neff->vars[1].data, "WXYZ", 4);
+		neff_free(neff);
+		free(data);
+	}
+	files[1].path = "sg00/other.json";
+	data = rig_pack(files, 0, NEFF_FEATURE_EMU_ISA, &size);
+	assert_int_equal(rig_read(data, size, &neff, &error), NRT_INVALID);
+	assert_non_null(strstr(error.text, "sg00/def.json"));
+	free(data);
+	free(def);
+}
+
+static void unpacking_has_a_limit(void **state)
+{
+	struct neff_limits limits = { .unpacked_bytes = 1000 };
+	uint8_t *zeros = calloc(1, 500000), *data;
+	struct rig_file files[] = {
+		{ "sg00/def.json", "{}", 2 },
+		{ "sg00/big.bin", zeros, 500000 },
+		{ NULL, NULL, 0 },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+
+	(void)state;
+	data = rig_pack(files, 1, NEFF_FEATURE_EMU_ISA, &size);
+	assert_int_equal(neff_read(data, size, &limits, &neff, &error), NRT_RESOURCE);
+	assert_non_null(strstr(error.text, "big.bin"));
+	free(data);
+	free(zeros);
+}
+
+/*
+ * A def.json, a sync.json, and a word of the line that refuses them; all with ' for ".
+ */
+struct refusal {
+	const char *def;
+	const char *descs;
+	const char *word;
+};
+
+#define DEF(more)	"{ 'version': 1, " PLAIN more " }"
+#define VAR(text)	DEF(", 'var': { 'v': { " text " } }")
+#define TMP(text)	VAR("'type': 'tmp-buf', 'var_id': 1, 'size': 8" text)
+#define TMPS(a, b)	DEF(", 'var': { 'v': { 'type': 'tmp-buf', 'size': 8, 'var_id': " a \
+			    "}, 'w': { 'type': 'tmp-buf', 'size': 8, 'var_id': " b " } }")
+#define PEER(text)	VAR("'type': 'peer', 'var_id': 1, 'size': 8, 'peer_offset': 1, " text)
+#define PEER_SEM(text) \
+	VAR("'type': 'peer-semaphore', 'var_id': 1, 'size': 8, 'peer_offset': 1, " text)
+#define SETS(a, b)	DEF(", 'dma_queue': { 'p': { 'type': 'in', 'queue_index': " a \
+			    "}, 'q': { 'type': 'in', 'num_queues': 2, 'queue_index': " b " } }")
+#define IO(text)	VAR("'type': 'input', 'var_id': 1, " text)
+#define QUEUE(text)	DEF(", 'dma_queue': { 'q': { " text " } }")
+#define FULL		"{ 'version': 1, " ENGINES ", 'dma_queue': { 'q': { 'type': 'data', " \
+			"'queue_index': 0 }, 'other': { 'type': 'in', 'owner': 'vector', " \
+			"'queue_index': 1 } }, 'var': { " \
+			"'a': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
+			"'b': { 'type': 'tmp-buf', 'var_id': 2, 'size': 64 }, " \
+			"'s': { 'type': 'peer-semaphore', 'var_id': 3, 'size': 8, " \
+			"'peer_offset': 1, 'first': 4, 'count': 2 } } }"
+#define DESC(text)	"{ 'dma': [ { 'id': 0, 'queue': 'q', 'desc': { " text " } } ] }"
+#define SIDE(name, var, off, step, size) \
+	"'" name "': '" var "', '" name "_off': " off ", '" name "_steps': [ " step " ], '" \
+	name "_sizes': [ " size " ]"
+
+static const struct refusal refusals[] = {
+	{ "", NULL, "JSON" },
+	{ "[]", NULL, "not a JSON object" },
+	{ "{ 'version': 1", NULL, "ends too early" },
+	{ "{ 'version': 1, } x", NULL, "not JSON" },
+	{ "[[[[[[[[[[[[[[[[[[[[[[[[[[", NULL, "not JSON" },
+	{ "{}", NULL, "'version' is missing" },
+	{ "{ 'version': 2 }", NULL, "'version' is 2" },
+	{ "{ 'version': '1' }", NULL, "'version' must be of type int" },
+	{ DEF(", 'extra': 1"), NULL, "key 'extra' is not supported" },
+	{ "{ 'version': 1, 'engines': { 'warp': {} } }", NULL, "no engine 'warp'" },
+	{ "{ 'version': 1, 'engines': { 'sync': { 'instructions': 'x' } } }", NULL,
+	  "sg00/x is missing" },
+	{ "{ 'version': 1, 'engines': { 'sync': { 'instructions': 'c.bin' } } }", NULL,
+	  "whole number" },
+	{ "{ 'version': 1, " ENGINES " }", NULL, "sg00/sync.json is missing" },
+	{ DEF(", 'sem_clear': [ 256 ]"), NULL, "'sem_clear' is 256" },
+	{ DEF(", 'sem_clear': [ 1.5 ]"), NULL, "'sem_clear' must hold integers" },
+	{ DEF(", 'notify_bytes': 96"), NULL, "notify_bytes 96" },
+	{ DEF(", 'notify_bytes': 32"), NULL, "notify_bytes 32" },
+
+	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8"), NULL, "'pointer' is not" },
+	{ VAR("'type': 'tmp-buf', 'size': 8"), NULL, "'var_id' is missing" },
+	{ VAR("'type': 'tmp-buf', 'var_id': 0, 'size': 8"), NULL, "'var_id' is 0" },
+	{ VAR("'type': 'tmp-buf', 'var_id': 65001, 'size': 8"), NULL, "65001" },
+	{ VAR("'type': 'tmp-buf', 'var_id': 1, 'size': 0"), NULL, "'size' is 0" },
+	{ VAR("'type': 'tmp-buf', 'var_id': 1, 'size': -1"), NULL, "'size' is -1" },
+	{ VAR("'type': 'tmp-buf', 'var_id': 1, 'size': 99999999999999999999"), NULL,
+	  "'size'" },
+	{ TMP(", 'alignment': 3"), NULL,
+	  "alignment 3" },
+	{ TMP(", 'fabric_path': 'alt'"), NULL,
+	  "fabric_path" },
+	{ TMP(", 'ops': [ 1 ]"), NULL, "'ops'" },
+	{ TMP(", 'shape': [ 8 ]"), NULL,
+	  "key 'shape'" },
+	{ VAR("'type': 'state-buffer', 'var_id': 1, 'size': 33554433"), NULL,
+	  "state-buffer" },
+	{ VAR("'type': 'file', 'var_id': 1, 'size': 7, 'file_name': 'c.bin'"), NULL,
+	  "holds 8 bytes instead of 7" },
+	{ VAR("'type': 'file', 'var_id': 1, 'size': 7, 'file_name': 'no.bin'"), NULL,
+	  "no.bin is missing" },
+	{ PEER("'referenced_var_id': 1"), NULL, "no tmp-buf or input" },
+	{ PEER_SEM("'first': 255, 'count': 2"), NULL, "'count' is 2" },
+	{ PEER_SEM("'first': 0, 'count': 1"), NULL, "4 times" },
+	{ IO("'size': 8, 'dtype': 'float7', 'shape': [ 1 ]"), NULL, "'float7'" },
+	{ IO("'size': 8, 'dtype': 'float32', 'shape': [ 3 ]"), NULL, "do not make" },
+	{ IO("'size': 8, 'dtype': 'float32', 'shape': [ 4294967295, 4294967295, 4294967295 ]"),
+	  NULL, "do not make" },
+	{ IO("'size': 8, 'dtype': 'float32', 'shape': [ ]"), NULL, "0 elements" },
+	{ TMPS("1", "1"), NULL, "same var_id 1" },
+	{ DEF(", 'var': { 'a\\nb': { } }"), NULL, "control character" },
+	{ DEF(", 'var': { '': { } }"), NULL, "1 to 255" },
+
+	{ QUEUE("'type': 'dynamic', 'queue_index': 0"), NULL, "'dynamic' is not" },
+	{ QUEUE("'type': 'in'"), NULL, "'queue_index' is missing" },
+	{ QUEUE("'type': 'in', 'queue_index': 256"), NULL, "'queue_index' is 256" },
+	{ QUEUE("'type': 'in', 'queue_index': 255, 'num_queues': 2"), NULL,
+	  "'queue_index' is 255" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'num_queues': 17"), NULL,
+	  "'num_queues' is 17" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'semaphore': 1"), NULL,
+	  "key 'semaphore'" },
+	{ SETS("1", "0"), NULL, "share queue index 1" },
+
+	{ FULL, "{ 'dma': 3 }", "'dma' must be of type array" },
+	{ FULL, "{ 'dma': [ 3 ] }", "descriptor 0: not an object" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1", "4")), "'to' is missing" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1", "4") ", " SIDE("to", "z", "0", "1", "4")),
+	  "no variable 'z'" },
+	{ FULL, DESC(SIDE("from", "a", "61", "1", "4") ", " SIDE("to", "b", "0", "1", "4")),
+	  "bytes 61 to 65" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1, -4", "4, 2") ", " SIDE("to", "b", "0", "1", "8")),
+	  "bytes -4 to 4" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1", "4") ", " SIDE("to", "b", "0", "1", "8")),
+	  "4 and 8 bytes" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1, 1", "4") ", " SIDE("to", "b", "0", "1", "4")),
+	  "different lengths" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1, 0, 0, 0", "4, 70368744177664, 70368744177664, 64")
+		     ", " SIDE("to", "b", "0", "1", "4")), "too large" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1, 0, 0, 0, 0", "4, 1, 1, 1, 1") ", "
+		     SIDE("to", "b", "0", "1", "4")), "5 elements" },
+	{ FULL, DESC("'op': 'transpose', " SIDE("from", "a", "0", "1", "4") ", "
+		     SIDE("to", "b", "0", "1", "4")), "'transpose' is not" },
+	{ FULL, DESC("'from_dtype': 'float32', " SIDE("from", "a", "0", "1", "4") ", "
+		     SIDE("to", "b", "0", "1", "4")), "from float32 to uint8" },
+	{ FULL, DESC("'scale': 1.0, " SIDE("from", "a", "0", "1", "4") ", "
+		     SIDE("to", "b", "0", "1", "4")), "key 'scale'" },
+	{ FULL, DESC(SIDE("from", "s", "0", "1", "4") ", " SIDE("to", "b", "0", "1", "4")),
+	  "cannot be read" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1", "4") ", " SIDE("to", "s", "2", "1", "4")),
+	  "one aligned copy" },
+	{ FULL, DESC(SIDE("from", "a", "0", "1", "8") ", " SIDE("to", "s", "0", "1", "8")),
+	  "one aligned copy" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'other', 'desc': { } } ] }",
+	  "belongs to the vector engine" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'none', 'desc': { } } ] }",
+	  "no queue 'none'" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'event': 1 } ] }", "key 'event'" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'semaphore': 256 } ] }",
+	  "'semaphore' is 256" },
+};
+
+static void check_refusal(size_t i)
+{
+	const struct refusal *refusal = &refusals[i];
+	char *word = rig_json(refusal->word);
+	struct nrt_error error;
+	struct neff *neff;
+
+	if (rig_read_text(refusal->def, refusal->descs, &neff, &error) != NRT_INVALID)
+		fail_msg("case %zu is accepted", i);
+	if (!strstr(error.text, word))
+		fail_msg("case %zu: \"%s\" is not in: %s", i, word, error.text);
+	if (strchr(error.text, '\n'))
+		fail_msg("case %zu: more than a line", i);
+	free(word);
+}
+
+static void bad_files(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+		check_refusal(i);
+}
+
+#define FLOAT_COPY	"'op': 'copy', 'from_dtype': 'float32', 'to_dtype': 'float32'"
+
+static void accepted(void **state)
+{
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (rig_read_text(FULL, DESC(FLOAT_COPY ", "
+				     SIDE("from", "a", "60", "1, -4", "4, 16") ", "
+				     SIDE("to", "b", "0", "1", "64")), &neff, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(neff->descs[0].from.step[1], -4);
+	/* A set without an owner belongs to whoever fills it. */
+	assert_int_equal(neff->sets[neff->descs[0].set].owner, NEURON_ENGINE_SYNC);
+	neff_free(neff);
+}
+
+/* Whatever is changed in a good file, the reader stays inside its memory. */
+static void damaged(void **state)
+{
+	const uint32_t shape[] = { 64 };
+	struct nb_program *nb = nb_new("damaged");
+	struct neff_limits limits = { .unpacked_bytes = 1 << 20 };
+	int x = nb_input(nb, "x", NEURON_DTYPE_FP32, 1, shape);
+	int y = nb_output(nb, "y", NEURON_DTYPE_FP32, 1, shape);
+	int queue = nb_queue(nb, "q", "data", NEURON_ENGINE_SYNC, 1);
+	uint64_t random = 88172645463325252ull;
+	struct nrt_error error;
+	struct neff *neff;
+	uint8_t *good, *bad;
+	size_t size, i, part;
+	void *data;
+
+	(void)state;
+	nb_dma(nb, queue, nb_linear(y, 0, 256), nb_linear(x, 0, 256), -1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+	assert_int_equal(nb_pack(nb, &data, &size), 0);
+	nb_free(nb);
+	good = data;
+	for (i = 0; i < 4000; i++) {
+		/* Exactly as long as it says, so that a sanitizer sees a read behind it. */
+		part = i < 2000 ? i * size / 2000 : size;
+		bad = malloc(part ? part : 1);
+		memcpy(bad, good, part);
+		if (part == size) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bad[random % size] ^= (uint8_t)(random >> 32);
+		}
+		if (!neff_read(bad, part, &limits, &neff, &error))
+			neff_free(neff);
+		free(bad);
+	}
+	free(data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(builder_round_trip),
+		cmocka_unit_test(archives),
+		cmocka_unit_test(unpacking_has_a_limit),
+		cmocka_unit_test(bad_files),
+		cmocka_unit_test(accepted),
+		cmocka_unit_test(damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ALU operators and activation functions.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "num_util.h"
+#include "trn_num.h"
+
+#define RANDOM_ROUNDS	2000
+#define LENGTH		150	/* more than two blocks, and a tail */
+/* Distance of the bit patterns at which functions are measured; a prime. */
+#define SAMPLE_STEP	1021u
+#define CHUNK		4096
+
+static const uint8_t arith[] = {
+	NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_SUBTRACT,
+	NEURON_ALU_MULTIPLY, NEURON_ALU_MAX, NEURON_ALU_MIN, NEURON_ALU_DIVIDE,
+	NEURON_ALU_ABS_MAX, NEURON_ALU_ABS_MIN, NEURON_ALU_IS_EQ,
+	NEURON_ALU_IS_NE, NEURON_ALU_IS_GE, NEURON_ALU_IS_GT, NEURON_ALU_IS_LE,
+	NEURON_ALU_IS_LT, NEURON_ALU_LOGICAL_AND, NEURON_ALU_LOGICAL_OR,
+	NEURON_ALU_LOGICAL_XOR,
+};
+
+/* The order of the numbers with -0 below +0; not for NaN. */
+static int64_t rank(float f)
+{
+	int64_t magnitude = num_bits(f) & 0x7fffffff;
+
+	return signbit(f) ? -1 - magnitude : magnitude;
+}
+
+static float pick(float a, float b, bool larger)
+{
+	if (isnan(a) || isnan(b))
+		return NAN;
+	return (rank(a) > rank(b)) == larger ? a : b;
+}
+
+/* The rules of numerics.rst, one element at a time. */
+static float alu_expected(unsigned int op, float a, float b)
+{
+	switch (op) {
+	case NEURON_ALU_BYPASS:
+		return a;
+	case NEURON_ALU_ADD:
+		return a + b;
+	case NEURON_ALU_SUBTRACT:
+		return a - b;
+	case NEURON_ALU_MULTIPLY:
+		return a * b;
+	case NEURON_ALU_DIVIDE:
+		return a / b;
+	case NEURON_ALU_MAX:
+		return pick(a, b, true);
+	case NEURON_ALU_MIN:
+		return pick(a, b, false);
+	case NEURON_ALU_ABS_MAX:
+		return pick(fabsf(a), fabsf(b), true);
+	case NEURON_ALU_ABS_MIN:
+		return pick(fabsf(a), fabsf(b), false);
+	case NEURON_ALU_IS_EQ:
+		return a == b;
+	case NEURON_ALU_IS_NE:
+		return !(a == b);
+	case NEURON_ALU_IS_GE:
+		return isgreaterequal(a, b);
+	case NEURON_ALU_IS_GT:
+		return isgreater(a, b);
+	case NEURON_ALU_IS_LE:
+		return islessequal(a, b);
+	case NEURON_ALU_IS_LT:
+		return isless(a, b);
+	case NEURON_ALU_LOGICAL_AND:
+		return a && b;
+	case NEURON_ALU_LOGICAL_OR:
+		return a || b;
+	case NEURON_ALU_LOGICAL_XOR:
+		return !a != !b;
+	}
+	fail();
+	return 0.0f;
+}
+
+static void check_alu(unsigned int op, const float *a, const float *b, size_t n)
+{
+	float want[LENGTH], got[LENGTH + 1];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		want[i] = num_float(num_canon_bits(alu_expected(op, a[i], b[i])));
+	got[n] = 42.0f;
+	trn_alu_vv(op, got, a, b, n);
+	assert_true(got[n] == 42.0f);
+	i = num_first_difference(got, want, n);
+	if (i == NUM_SAME)
+		return;
+	print_error("operator %u, %a and %a: %#x, not %#x\n", op, a[i], b[i],
+		    num_bits(got[i]), num_bits(want[i]));
+	fail();
+}
+
+static void test_alu_classes(void **state)
+{
+	unsigned int op, nr_arith = 0;
+
+	(void)state;
+	for (op = 0; op < 512; op++) {
+		nr_arith += trn_alu_is_arith(op);
+		assert_false(trn_alu_is_arith(op) && trn_alu_is_bitwise(op));
+		if (trn_alu_is_reduction(op))
+			assert_true(trn_alu_is_arith(op));
+	}
+	for (op = 0; op < NUM_COUNT(arith); op++)
+		assert_true(trn_alu_is_arith(arith[op]));
+	assert_int_equal(nr_arith, NUM_COUNT(arith));
+	assert_true(trn_alu_is_bitwise(NEURON_ALU_SHIFT_RIGHT));
+	assert_false(trn_alu_is_bitwise(NEURON_ALU_SHIFT_RIGHT + 1));
+	assert_false(trn_alu_is_reduction(NEURON_ALU_DIVIDE));
+	assert_false(trn_alu_is_reduction(NEURON_ALU_IS_EQ));
+}
+
+static void test_alu_edges(void **state)
+{
+	float a[LENGTH], b[LENGTH];
+	size_t i, j, k;
+
+	(void)state;
+	assert_true(num_nr_edges <= LENGTH);
+	for (k = 0; k < NUM_COUNT(arith); k++) {
+		for (i = 0; i < num_nr_edges; i++) {
+			for (j = 0; j < num_nr_edges; j++) {
+				a[j] = num_float(num_edges[i]);
+				b[j] = num_float(num_edges[j]);
+			}
+			check_alu(arith[k], a, b, num_nr_edges);
+		}
+	}
+}
+
+static void test_alu_random(void **state)
+{
+	float a[LENGTH], b[LENGTH];
+	uint64_t seed = 11;
+	size_t i, j, k;
+
+	(void)state;
+	for (i = 0; i < RANDOM_ROUNDS; i++) {
+		for (j = 0; j < LENGTH; j++) {
+			a[j] = num_random_bits(&seed);
+			b[j] = i & 1 ? num_random_bits(&seed) : num_random_mixed(&seed);
+		}
+		for (k = 0; k < NUM_COUNT(arith); k++)
+			check_alu(arith[k], a, b, i % (LENGTH + 1));
+	}
+}
+
+/* In place, against a scalar, reversed. */
+static void test_alu_forms(void **state)
+{
+	float a[LENGTH], b[LENGTH], same[LENGTH], want[LENGTH], got[LENGTH];
+	uint64_t seed = 12;
+	size_t i, k, n;
+
+	(void)state;
+	for (i = 0; i < LENGTH; i++) {
+		a[i] = num_random_mixed(&seed);
+		b[i] = num_random_mixed(&seed);
+		same[i] = 1.25f;
+	}
+	for (k = 0; k < NUM_COUNT(arith); k++) {
+		for (n = 0; n <= LENGTH; n++) {
+			trn_alu_vv(arith[k], want, a, b, n);
+			memcpy(got, a, sizeof(got));
+			trn_alu_vv(arith[k], got, got, b, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+			memcpy(got, b, sizeof(got));
+			trn_alu_vv(arith[k], got, a, got, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+
+			trn_alu_vv(arith[k], want, a, same, n);
+			trn_alu_vs(arith[k], got, a, same[0], false, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+			trn_alu_vv(arith[k], want, same, a, n);
+			memcpy(got, a, sizeof(got));
+			trn_alu_vs(arith[k], got, got, same[0], true, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+		}
+	}
+}
+
+static float reduce_expected(unsigned int op, const float *a, size_t n)
+{
+	float sum = a[0];
+	size_t i;
+
+	if (op == NEURON_ALU_ABS_MAX || op == NEURON_ALU_ABS_MIN)
+		sum = fabsf(sum);
+	if (op >= NEURON_ALU_LOGICAL_AND && op <= NEURON_ALU_LOGICAL_XOR)
+		sum = sum != 0.0f;
+	for (i = 1; i < n; i++)
+		sum = num_float(num_canon_bits(alu_expected(op, sum, a[i])));
+	return num_float(num_canon_bits(sum));
+}
+
+static void test_reduce(void **state)
+{
+	float a[LENGTH], got, want;
+	uint64_t seed = 13;
+	size_t i, k, n;
+
+	(void)state;
+	for (i = 0; i < RANDOM_ROUNDS; i++) {
+		n = 1 + i % LENGTH;
+		for (k = 0; k < n; k++)
+			a[k] = i & 1 ? num_random_near_one(&seed) : num_random_mixed(&seed);
+		for (k = 0; k < NUM_COUNT(arith); k++) {
+			if (!trn_alu_is_reduction(arith[k]))
+				continue;
+			got = trn_alu_reduce(arith[k], a, n);
+			want = reduce_expected(arith[k], a, n);
+			assert_int_equal(num_bits(got), num_bits(want));
+		}
+	}
+}
+
+/* The order shows: in another order these lose the small one. */
+static void test_reduce_order(void **state)
+{
+	const float up[] = { 1.0f, 0x1p24f, -0x1p24f };
+	const float down[] = { -0x1p24f, 0x1p24f, 1.0f };
+
+	(void)state;
+	assert_true(trn_alu_reduce(NEURON_ALU_ADD, up, 3) == 0.0f);
+	assert_true(trn_alu_reduce(NEURON_ALU_ADD, down, 3) == 1.0f);
+	assert_true(trn_alu_reduce(NEURON_ALU_SUBTRACT, down, 2) == -0x1p25f);
+}
+
+static uint32_t bitwise_expected(unsigned int op, uint32_t a, uint32_t b, unsigned int width)
+{
+	uint64_t wide = a;
+
+	switch (op) {
+	case NEURON_ALU_BITWISE_AND:
+		return a & b;
+	case NEURON_ALU_BITWISE_OR:
+		return a | b;
+	case NEURON_ALU_BITWISE_XOR:
+		return a ^ b;
+	case NEURON_ALU_SHIFT_LEFT:
+		return (b >= width ? 0 : wide << b) & ((1ull << width) - 1);
+	}
+	return b >= width ? 0 : wide >> b;
+}
+
+static void check_bitwise(unsigned int op, unsigned int size, uint64_t *seed)
+{
+	uint8_t a[40 * 4], b[40 * 4], got[40 * 4];
+	uint32_t x, y, z;
+	size_t i;
+
+	for (i = 0; i < 40; i++) {
+		x = num_random(seed);
+		/* Half of them small enough to be counts. */
+		y = num_random(seed) >> (i & 1 ? 26 : 0);
+		memcpy(a + i * size, &x, size);
+		memcpy(b + i * size, &y, size);
+	}
+	trn_alu_bitwise(op, got, a, b, size, 40);
+	for (i = 0; i < 40; i++) {
+		x = 0;
+		y = 0;
+		z = 0;
+		memcpy(&x, a + i * size, size);
+		memcpy(&y, b + i * size, size);
+		memcpy(&z, got + i * size, size);
+		assert_int_equal(z, bitwise_expected(op, x, y, 8 * size));
+	}
+	trn_alu_bitwise(op, a, a, b, size, 40);
+	assert_memory_equal(a, got, 40 * size);
+}
+
+static void test_bitwise(void **state)
+{
+	unsigned int op, size, round;
+	uint64_t seed = 14;
+
+	(void)state;
+	for (op = NEURON_ALU_BITWISE_AND; op <= NEURON_ALU_SHIFT_RIGHT; op++) {
+		for (size = 1; size <= 4; size *= 2) {
+			for (round = 0; round < 200; round++)
+				check_bitwise(op, size, &seed);
+		}
+	}
+}
+
+/* |got - want| in units of the last place of fp32 at @want. */
+static long double ulps(float got, long double want)
+{
+	int exponent;
+
+	if (isinf(got))
+		return fabsl(want) >= 0x1.ffffffp127L ? 0.0L : INFINITY;
+	frexpl(want, &exponent);
+	if (exponent < -125)
+		exponent = -125;
+	return fabsl((long double)got - want) / ldexpl(1.0L, exponent - 24);
+}
+
+static long double exp_oracle(float x)
+{
+	return expl((long double)x);
+}
+
+static long double gelu_oracle(float x)
+{
+	return 0.5L * x * erfcl(-(long double)x / sqrtl(2.0L));
+}
+
+/* struct measured - a function, what it should be and the documented bound */
+struct measured {
+	const char *name;
+	unsigned int func;
+	long double (*oracle)(float x);
+	long double bound;
+	uint64_t hash;	/* of the results at all samples, on any host */
+};
+
+static const struct measured measured[] = {
+	{ "exp", NEURON_ACT_EXP, exp_oracle, 0.500001L, 0x1409f4dc8c2a425c },
+	{ "gelu", NEURON_ACT_GELU, gelu_oracle, 0.500001L, 0xf7ae2a3799e81da7 },
+};
+
+static long double worst_of_chunk(const struct measured *m, const float *x,
+				  const float *y, size_t n)
+{
+	long double error, worst = 0.0L;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (isnan(x[i])) {
+			assert_int_equal(num_bits(y[i]), NUM_NAN_BITS);
+			continue;
+		}
+		if (isinf(x[i]))
+			continue;
+		error = ulps(y[i], m->oracle(x[i]));
+		if (error > m->bound)
+			print_error("%s(%a) = %a\n", m->name, x[i], y[i]);
+		worst = error > worst ? error : worst;
+	}
+	return worst;
+}
+
+/* All sizes of both signs: every SAMPLE_STEP-th bit pattern. */
+static void test_act_error(void **state)
+{
+	const struct measured *m = *state;
+	static float x[CHUNK], y[CHUNK];
+	long double error, worst = 0.0L;
+	uint64_t bits = 0, hash = 0;
+	size_t n;
+
+	while (bits <= UINT32_MAX) {
+		for (n = 0; n < CHUNK && bits <= UINT32_MAX; n++, bits += SAMPLE_STEP)
+			x[n] = num_float(bits);
+		trn_act(m->func, y, x, 1.0f, 0.0f, n);
+		error = worst_of_chunk(m, x, y, n);
+		worst = error > worst ? error : worst;
+		hash = num_hash(hash, y, n);
+	}
+	print_message("%s: largest error %.8Lf ulp, hash %#llx\n", m->name, worst,
+		      (unsigned long long)hash);
+	assert_true(worst <= m->bound);
+	assert_true(worst > 0.49L);
+	assert_true(hash == m->hash);
+}
+
+static float act_one(unsigned int func, float x)
+{
+	float y;
+
+	trn_act(func, &y, &x, 1.0f, 0.0f, 1);
+	return y;
+}
+
+static void assert_bits(float got, float want)
+{
+	assert_int_equal(num_bits(got), num_bits(want));
+}
+
+static void test_act_special(void **state)
+{
+	const float inf = INFINITY;
+
+	(void)state;
+	assert_bits(act_one(NEURON_ACT_EXP, 0.0f), 1.0f);
+	assert_bits(act_one(NEURON_ACT_EXP, -0.0f), 1.0f);
+	assert_bits(act_one(NEURON_ACT_EXP, inf), inf);
+	assert_bits(act_one(NEURON_ACT_EXP, -inf), 0.0f);
+	assert_bits(act_one(NEURON_ACT_EXP, 0x1.62e43p6f), inf);
+	assert_bits(act_one(NEURON_ACT_EXP, 1e30f), inf);
+	assert_bits(act_one(NEURON_ACT_EXP, -1e30f), 0.0f);
+	assert_bits(act_one(NEURON_ACT_GELU, 0.0f), 0.0f);
+	/* A tile's bias of +0 makes +0 of it; see the second form. */
+	assert_bits(act_one(NEURON_ACT_GELU, -0.0f), 0.0f);
+	assert_bits(act_one(NEURON_ACT_GELU, inf), inf);
+	assert_bits(act_one(NEURON_ACT_GELU, -inf), -0.0f);
+	assert_bits(act_one(NEURON_ACT_GELU, -20.0f), -0.0f);
+	assert_bits(act_one(NEURON_ACT_GELU, 1e30f), 1e30f);
+	assert_bits(act_one(NEURON_ACT_GELU, 0x1p-140f), 0x1p-141f);
+	assert_bits(act_one(NEURON_ACT_GELU, 0x1.fffffep-100f), 0x1.fffffep-101f);
+	assert_bits(act_one(NEURON_ACT_RELU, -1.0f), 0.0f);
+	assert_bits(act_one(NEURON_ACT_RELU, -inf), 0.0f);
+	assert_bits(act_one(NEURON_ACT_RELU, 0x1p-149f), 0x1p-149f);
+	assert_bits(act_one(NEURON_ACT_RELU, NAN), num_float(NUM_NAN_BITS));
+	assert_bits(act_one(NEURON_ACT_IDENTITY, num_float(0xff800001)),
+		    num_float(NUM_NAN_BITS));
+	assert_true(trn_act_valid(NEURON_ACT_EXP));
+	assert_false(trn_act_valid(NEURON_ACT_EXP + 1));
+}
+
+/* Scale and bias round one after the other, before the function. */
+static void test_act_scale_bias(void **state)
+{
+	float x[LENGTH], want[LENGTH], got[LENGTH], scale, bias;
+	volatile float product;
+	uint64_t seed = 15;
+	unsigned int func;
+	size_t i, round;
+	bool fused = true;
+
+	(void)state;
+	for (round = 0; round < 200; round++) {
+		scale = num_random_near_one(&seed);
+		bias = num_random_near_one(&seed);
+		for (i = 0; i < LENGTH; i++) {
+			x[i] = num_random_mixed(&seed);
+			product = x[i] * scale;
+			want[i] = product + bias;
+			fused &= isnan(want[i]) || want[i] == fmaf(x[i], scale, bias);
+		}
+		for (func = 0; trn_act_valid(func); func++) {
+			float expected[LENGTH];
+
+			trn_act(func, expected, want, 1.0f, -0.0f, LENGTH);
+			trn_act(func, got, x, scale, bias, LENGTH);
+			assert_true(num_first_difference(got, expected, LENGTH) == NUM_SAME);
+		}
+	}
+	assert_false(fused);
+}
+
+static void test_act_paths(void **state)
+{
+	float x[LENGTH], want[LENGTH], got[LENGTH + 1], scale, bias;
+	size_t i, n, round;
+	unsigned int func;
+	uint64_t seed = 16;
+
+	if (!trn_num_force_path(*state)) {
+		print_message("no %s on this host\n", (char *)*state);
+		skip();
+	}
+	for (round = 0; round < RANDOM_ROUNDS; round++) {
+		scale = round & 1 ? 1.0f : num_random_near_one(&seed);
+		bias = round & 2 ? -0.0f : num_random_near_one(&seed);
+		for (i = 0; i < LENGTH; i++)
+			x[i] = round & 4 ? num_random_bits(&seed) : num_random_mixed(&seed);
+		n = round % (LENGTH + 1);
+		for (func = 0; trn_act_valid(func); func++) {
+			trn_num_force_path("scalar");
+			trn_act(func, want, x, scale, bias, n);
+			trn_num_force_path(*state);
+			assert_string_equal(trn_num_path_name(), *state);
+			got[n] = 42.0f;
+			trn_act(func, got, x, scale, bias, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+			assert_true(got[n] == 42.0f);
+			memcpy(got, x, sizeof(x));
+			trn_act(func, got, got, scale, bias, n);
+			assert_true(num_first_difference(got, want, n) == NUM_SAME);
+		}
+	}
+	assert_true(trn_num_force_path(NULL));
+}
+
+static void test_unknown_path(void **state)
+{
+	(void)state;
+	assert_false(trn_num_force_path("abacus"));
+	assert_true(trn_num_force_path("scalar"));
+	assert_string_equal(trn_num_path_name(), "scalar");
+	assert_true(trn_num_force_path(NULL));
+}
+
+#define WITH_STATE(function, label, data)				\
+	{ .name = #function " " label, .test_func = function,		\
+	  .initial_state = (void *)(data) }
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alu_classes),
+		cmocka_unit_test(test_alu_edges),
+		cmocka_unit_test(test_alu_random),
+		cmocka_unit_test(test_alu_forms),
+		cmocka_unit_test(test_reduce),
+		cmocka_unit_test(test_reduce_order),
+		cmocka_unit_test(test_bitwise),
+		cmocka_unit_test(test_act_special),
+		cmocka_unit_test(test_act_scale_bias),
+		WITH_STATE(test_act_error, "exp", &measured[0]),
+		WITH_STATE(test_act_error, "gelu", &measured[1]),
+		WITH_STATE(test_act_paths, "avx2", "avx2"),
+		WITH_STATE(test_act_paths, "avx512", "avx512"),
+		cmocka_unit_test(test_unknown_path),
+	};
+
+	return cmocka_run_group_tests_name("num-ops", tests, NULL, NULL);
+}

@@ -1,0 +1,706 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Device time: costs, joins at semaphores and triggers, times across cores and
+ * chips, and that none of it depends on the host.
+ */
+#include "seq_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "trn_cost.h"
+#include "trn_replay.h"
+#include "trn_time.h"
+
+#define SYNC	NEURON_ENGINE_SYNC
+#define VECTOR	NEURON_ENGINE_VECTOR
+#define SCALAR	NEURON_ENGINE_SCALAR
+#define TENSOR	NEURON_ENGINE_TENSOR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
+#define F32	NEURON_DTYPE_FP32
+#define BF16	NEURON_DTYPE_BF16
+
+static int setup(void **state)
+{
+	struct seq_rig *rig = malloc(sizeof(*rig));
+
+	seq_rig_init(rig, &neuron_gen_trn2, 2, 2, true);
+	*state = rig;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	seq_rig_destroy(*state);
+	free(*state);
+	return 0;
+}
+
+/* --- the replay alone: records by hand on a core that runs nothing --- */
+
+struct hand {
+	struct trn_core *core;
+	struct trn_timeline *tl;
+	uint64_t start, end;
+	uint64_t stamp[16];
+};
+
+static void hand_begin(struct hand *hand, struct seq_rig *rig, unsigned int chip,
+		       unsigned int core)
+{
+	const uint64_t all[4] = { ~0ull, ~0ull, ~0ull, ~0ull };
+
+	memset(hand, 0, sizeof(*hand));
+	hand->core = seq_core(rig, chip, core);
+	hand->tl = trn_timeline_new(hand->core, 2);
+	assert_non_null(hand->tl);
+	trn_time_begin(hand->tl, all);
+}
+
+static void hand_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
+{
+	struct hand *hand = arg;
+
+	hand->stamp[cookie] = time_ns;
+}
+
+/* Times relative to the job's start. */
+static void hand_end(struct hand *hand)
+{
+	unsigned int i;
+
+	trn_time_replay(hand->tl, &hand->start, &hand->end, hand_stamp, hand);
+	trn_timeline_free(hand->tl);
+	for (i = 0; i < 16; i++)
+		hand->stamp[i] -= hand->stamp[i] ? hand->start : 0;
+	hand->end -= hand->start;
+}
+
+static void exec_ns(struct hand *hand, unsigned int actor, uint64_t ns)
+{
+	trn_time_exec(hand->tl, actor, ns * 1000);
+}
+
+static void post_one(struct hand *hand, unsigned int actor,
+		     struct trn_core *target, unsigned int sem)
+{
+	trn_time_post(hand->tl, actor, target, sem, NEURON_SYNC_POST_ADD, 1);
+}
+
+#define TAKE	(NEURON_SYNC_WAIT_GE | NEURON_SYNC_TAKE)
+
+static void actors_run_side_by_side(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 100);
+	exec_ns(&h, 1, 250);
+	trn_time_stamp(h.tl, 1, 3);
+	exec_ns(&h, 1, 50);
+	hand_end(&h);
+	assert_int_equal(h.end, 300);
+	assert_int_equal(h.stamp[3], 250);
+	assert_int_equal(trn_time_now(h.core), h.start + 300);
+
+	/* The next job starts where the core became idle. */
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 1);
+	hand_end(&h);
+	assert_int_equal(h.start, 300);
+}
+
+static void waits_end_at_their_post(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 500);
+	post_one(&h, 0, h.core, 9);
+	exec_ns(&h, 1, 10);
+	trn_time_wait(h.tl, 1, 9, NEURON_SYNC_WAIT_GE, 1);
+	exec_ns(&h, 1, 7);
+	exec_ns(&h, 2, 900);
+	trn_time_wait(h.tl, 2, 9, NEURON_SYNC_WAIT_EQ, 1);
+	trn_time_stamp(h.tl, 2, 1);
+	trn_time_stamp(h.tl, 1, 2);
+	hand_end(&h);
+	assert_int_equal(h.stamp[1], 900);
+	assert_int_equal(h.stamp[2], 507);
+}
+
+/* Whoever comes first takes first, whatever the order of the records. */
+static void takers_compete_in_virtual_time(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 30);
+	trn_time_wait(h.tl, 0, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 0, 1);
+	exec_ns(&h, 1, 20);
+	trn_time_wait(h.tl, 1, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 1, 2);
+	exec_ns(&h, 2, 200);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 3, 100);
+	post_one(&h, 3, h.core, 1);
+	hand_end(&h);
+	assert_int_equal(h.stamp[2], 100);
+	assert_int_equal(h.stamp[1], 200);
+
+	/* One poster: the first post is for the first that came. */
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 30);
+	trn_time_wait(h.tl, 0, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 0, 1);
+	exec_ns(&h, 1, 20);
+	trn_time_wait(h.tl, 1, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 1, 2);
+	exec_ns(&h, 2, 100);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 2, 100);
+	post_one(&h, 2, h.core, 1);
+	hand_end(&h);
+	assert_int_equal(h.stamp[2], 100);
+	assert_int_equal(h.stamp[1], 200);
+
+	/* At the same time: the lower actor. */
+	hand_begin(&h, *state, 0, 7);
+	trn_time_wait(h.tl, 4, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 4, 1);
+	trn_time_wait(h.tl, 0, 1, TAKE, 1);
+	trn_time_stamp(h.tl, 0, 2);
+	exec_ns(&h, 2, 10);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 2, 10);
+	post_one(&h, 2, h.core, 1);
+	hand_end(&h);
+	assert_int_equal(h.stamp[2], 10);
+	assert_int_equal(h.stamp[1], 20);
+}
+
+static void queues_serve_their_triggers(void **state)
+{
+	const uint64_t start = TRN_COST_DMA_START_PS / 1000;
+	const uint64_t hop = TRN_COST_HOP_PS / 1000;
+	const unsigned int queue = TRN_ACTOR_QUEUE + 1;
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 4, 100);
+	trn_time_trigger(h.tl, 4, queue, 2);
+	trn_time_dma(h.tl, queue, 23000, 0);
+	trn_time_stamp(h.tl, queue, 1);
+	trn_time_dma(h.tl, queue, 46000, 0);	/* back to back */
+	trn_time_stamp(h.tl, queue, 2);
+	exec_ns(&h, 4, 100000);
+	trn_time_trigger(h.tl, 4, queue, 2);
+	trn_time_dma(h.tl, queue, 23, 2);	/* idle: starts anew, far away */
+	trn_time_stamp(h.tl, queue, 3);
+	trn_time_dma(h.tl, queue, 23, 2);	/* in the pipe */
+	trn_time_stamp(h.tl, queue, 4);
+	hand_end(&h);
+	assert_int_equal(h.stamp[1], 100 + start + 1000);
+	assert_int_equal(h.stamp[2], 100 + start + 3000);
+	assert_int_equal(h.stamp[3], 100100 + start + 2 * hop + 1);
+	assert_int_equal(h.stamp[4], 100100 + start + 2 * hop + 2);
+}
+
+/* A wait is over at once when nothing in the model ends it. */
+static void outside_posts_cost_nothing(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 40);
+	trn_time_wait(h.tl, 0, 77, TAKE, 3);
+	exec_ns(&h, 0, 2);
+	trn_time_dma(h.tl, TRN_ACTOR_QUEUE, 0, 0);
+	hand_end(&h);
+	assert_int_equal(h.end, TRN_COST_DMA_START_PS / 1000);
+
+	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 0, 40);
+	trn_time_wait(h.tl, 0, 77, NEURON_SYNC_WAIT_EQ, -3);
+	exec_ns(&h, 0, 2);
+	hand_end(&h);
+	assert_int_equal(h.end, 42);
+}
+
+/* The poster is still running, or over. */
+static void posts_reach_another_job(void **state)
+{
+	struct hand a, b, c;
+
+	hand_begin(&a, *state, 1, 0);
+	hand_begin(&b, *state, 0, 1);
+	hand_begin(&c, *state, 0, 2);
+	/* c waits for b, b for a: through a chain that runs. */
+	exec_ns(&a, 0, 1000);
+	post_one(&a, 0, b.core, 5);
+	trn_time_wait(b.tl, 3, 5, NEURON_SYNC_WAIT_GE, 1);
+	exec_ns(&b, 3, 1000);
+	post_one(&b, 3, c.core, 6);
+	trn_time_wait(c.tl, 1, 6, TAKE, 1);
+	exec_ns(&c, 1, 1);
+	hand_end(&c);
+	assert_int_equal(c.end, 2001);
+	exec_ns(&a, 0, 10);
+	hand_end(&a);
+	assert_int_equal(a.end, 1010);
+	hand_end(&b);
+	assert_int_equal(b.end, 2000);
+
+	/* The poster is over before the other has got anywhere. */
+	hand_begin(&a, *state, 1, 0);
+	hand_begin(&b, *state, 0, 3);
+	exec_ns(&a, 0, 10000);
+	post_one(&a, 0, b.core, 5);
+	hand_end(&a);
+	trn_time_wait(b.tl, 0, 5, NEURON_SYNC_WAIT_GE, 1);
+	hand_end(&b);
+	assert_int_equal(b.start + b.end, a.start + 10000);
+}
+
+/* A post from elsewhere takes its place among the job's own. */
+static void mail_arrives_in_time(void **state)
+{
+	struct hand a, b;
+
+	hand_begin(&a, *state, 1, 1);
+	hand_begin(&b, *state, 0, 7);
+	trn_time_wait(b.tl, 0, 5, TAKE, 1);
+	trn_time_stamp(b.tl, 0, 1);
+	exec_ns(&b, 1, 10);
+	trn_time_wait(b.tl, 1, 5, TAKE, 1);
+	trn_time_stamp(b.tl, 1, 2);
+	exec_ns(&b, 2, 1000000);
+	post_one(&b, 2, b.core, 5);
+	exec_ns(&a, 0, 500000);
+	post_one(&a, 0, b.core, 5);
+	hand_end(&a);
+	hand_end(&b);
+	assert_int_equal(b.start + b.stamp[1], a.start + 500000);
+	assert_int_equal(b.stamp[2], 1000000);
+}
+
+/* Posts from before the semaphore was cleared do not count. */
+static void clearing_voids_earlier_posts(void **state)
+{
+	struct hand a, b;
+
+	hand_begin(&a, *state, 1, 4);
+	exec_ns(&a, 0, 50);
+	post_one(&a, 0, seq_core(*state, 0, 4), 5);
+	hand_end(&a);
+	hand_begin(&b, *state, 0, 4);
+	exec_ns(&b, 0, 10);
+	trn_time_wait(b.tl, 0, 5, NEURON_SYNC_WAIT_EQ, 0);
+	trn_time_stamp(b.tl, 0, 1);
+	exec_ns(&b, 1, 100);
+	post_one(&b, 1, b.core, 5);
+	trn_time_wait(b.tl, 2, 5, NEURON_SYNC_WAIT_GE, 1);
+	trn_time_stamp(b.tl, 2, 2);
+	hand_end(&b);
+	assert_int_equal(b.stamp[1], 10);
+	assert_int_equal(b.stamp[2], 100);
+}
+
+static void job_without_end_needs_bounded_memory(void **state)
+{
+	struct hand h;
+	size_t most = 0, now;
+	unsigned int i;
+
+	hand_begin(&h, *state, 0, 6);
+	for (i = 0; i < 20 * TRN_TIME_LIMIT; i++) {
+		exec_ns(&h, 0, 3);
+		post_one(&h, 0, h.core, 1);
+		trn_time_wait(h.tl, 1, 1, TAKE, 1);
+		exec_ns(&h, 1, 2);
+		trn_time_stamp(h.tl, 1, i % 16);
+		now = atomic_load(&h.tl->nr_records);
+		most = most < now ? now : most;
+	}
+	assert_true(most <= TRN_TIME_LIMIT);
+	hand_end(&h);
+	assert_int_equal(h.end, 20ull * TRN_TIME_LIMIT * 3 + 2);
+
+	/* The same with nothing in the model to end the waits. */
+	most = 0;
+	hand_begin(&h, *state, 0, 6);
+	for (i = 0; i < 20 * TRN_TIME_LIMIT; i++) {
+		exec_ns(&h, 1, 2);
+		trn_time_wait(h.tl, 1, 1, TAKE, 1);
+		now = atomic_load(&h.tl->nr_records);
+		most = most < now ? now : most;
+	}
+	assert_true(most <= 9 * TRN_TIME_LIMIT);
+	hand_end(&h);
+	assert_int_equal(h.end, 20ull * TRN_TIME_LIMIT * 2);
+}
+
+static void core_without_a_job_keeps_little_mail(void **state)
+{
+	struct trn_core *idle = seq_core(*state, 0, 5);
+	struct trn_core_time *ct;
+	struct hand a;
+	unsigned int i;
+
+	hand_begin(&a, *state, 1, 5);
+	for (i = 0; i < 3 * TRN_TIME_LIMIT; i++) {
+		exec_ns(&a, 0, 1);
+		post_one(&a, 0, idle, 5);
+	}
+	hand_end(&a);
+	ct = idle->time_private;
+	assert_true(ct->nr_mail > 0 && ct->nr_mail <= 4096);
+	assert_int_equal(ct->value[5] + (int)ct->nr_mail, 3 * TRN_TIME_LIMIT);
+	trn_time_core_reset(idle);
+	assert_int_equal(ct->nr_mail, 0);
+	assert_int_equal(ct->value[5], 0);
+}
+
+/* --- costs of instructions --- */
+
+static uint64_t cost(enum neuron_engine engine, unsigned int opcode,
+		     struct trn_work work)
+{
+	return trn_cost_ps(&neuron_gen_trn2, engine, trn_isa_lookup(opcode), &work);
+}
+
+static void costs_follow_the_guides(void **state)
+{
+	const uint64_t tensor = 2400, vector = 960, scalar = 1200;
+
+	(void)state;
+	assert_int_equal(cost(TENSOR, NEURON_OP_MATMUL, (struct trn_work){ .n = 10 }),
+			 64 * 1000000 / tensor);
+	assert_int_equal(cost(TENSOR, NEURON_OP_MATMUL,
+			      (struct trn_work){ .n = 512, .fp32 = true }),
+			 4 * 512 * 1000000ull / tensor);
+	assert_int_equal(cost(TENSOR, NEURON_OP_LOAD_STATIONARY,
+			      (struct trn_work){ .n = 128 }), 32 * 1000000 / tensor);
+	assert_int_equal(cost(VECTOR, NEURON_OP_TENSOR_TENSOR,
+			      (struct trn_work){ .n = 100 }),
+			 260 * 1000000ull / vector);
+	assert_int_equal(cost(VECTOR, NEURON_OP_COPY,
+			      (struct trn_work){ .n = 100, .half = true }),
+			 85 * 1000000ull / vector);
+	assert_int_equal(cost(VECTOR, NEURON_OP_COPY,
+			      (struct trn_work){ .n = 100, .half = true,
+						 .psum = true }),
+			 110 * 1000000ull / vector);
+	assert_int_equal(cost(VECTOR, NEURON_OP_COPY,
+			      (struct trn_work){ .n = 100, .sparse = true }),
+			 260 * 1000000ull / vector);
+	assert_int_equal(cost(SCALAR, NEURON_OP_ACTIVATE,
+			      (struct trn_work){ .n = 100, .half = true }),
+			 160 * 1000000ull / scalar);
+}
+
+/* --- whole jobs --- */
+
+static void job_takes_the_time_of_its_instructions(void **state)
+{
+	struct neuron_hw_completion one, two;
+	struct seq_job job;
+	uint64_t ps;
+
+	seq_job_init(&job, *state, 0, 0);
+	seq_add(&job, VECTOR, post_add(OP(MEMSET, .dst = ap_sbuf(0, 1, 0, F32, 100)),
+				       1, 1));
+	seq_add(&job, VECTOR, OP(HALT, 0));
+	seq_add(&job, SCALAR, wait_ge(OP(HALT, 0), 1, 1));
+	one = seq_run(&job);
+	assert_int_equal(one.status, NEURON_JOB_OK);
+	ps = 160 * 1000000ull / 960 + 16 * 1000000ull / 960;
+	assert_int_equal(one.end_ns - one.start_ns, (ps + 999) / 1000);
+	two = seq_run(&job);
+	assert_int_equal(two.start_ns, one.end_ns);
+	assert_int_equal(two.end_ns - two.start_ns, one.end_ns - one.start_ns);
+}
+
+static void clock_may_be_off(void **state)
+{
+	struct neuron_hw_completion record;
+	struct seq_rig rig;
+	struct seq_job job;
+
+	(void)state;
+	seq_rig_init(&rig, &neuron_gen_trn3, 1, 1, false);
+	seq_job_init(&job, &rig, 0, 0);
+	seq_add(&job, SYNC, post_add(OP(NOP, 0), 1, 1));
+	seq_add(&job, SYNC, wait_ge(OP(HALT, 0), 1, 1));
+	record = seq_run(&job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.start_ns, 0);
+	assert_int_equal(record.end_ns, 0);
+	seq_rig_destroy(&rig);
+}
+
+/* Two chips: each waits for the other's post, then goes on. */
+static void meet(struct seq_job *job, struct seq_rig *rig, unsigned int chip,
+		 unsigned int work)
+{
+	uint64_t peer;
+	unsigned int i;
+
+	seq_job_init(job, rig, chip, 0);
+	peer = seq_sem_window(job, !chip, 0, 210);
+	seq_add(job, SYNC, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+	for (i = 0; i < work; i++)
+		seq_add(job, SYNC, OP(NOP, 0));
+	seq_add(job, SYNC, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+	seq_add(job, SYNC, take_ge(OP(NOP, 0), 210, 1));
+	seq_add(job, SYNC, OP(HALT, 0));
+}
+
+static void peers_meet(void **state)
+{
+	struct neuron_hw_completion slow, fast;
+	struct seq_job a, b;
+	unsigned int round;
+
+	for (round = 0; round < 30; round++) {
+		meet(&a, *state, 0, 3);
+		meet(&b, *state, 1, 100);
+		seq_submit(&a);
+		seq_submit(&b);
+		fast = seq_wait(&a);
+		slow = seq_wait(&b);
+		assert_int_equal(fast.status, NEURON_JOB_OK);
+		assert_int_equal(slow.status, NEURON_JOB_OK);
+		/*
+		 * b's 101 instructions and the hop, then two more on a; the cores
+		 * end together or a little later than b, which did not wait.
+		 */
+		if (round)
+			assert_int_equal(fast.end_ns - slow.start_ns,
+					 (101 * (16 * 1000000ull / 1200) +
+					  TRN_COST_HOP_PS +
+					  2 * (16 * 1000000ull / 1200) + 999) / 1000);
+	}
+}
+
+/* --- the same on every host --- */
+
+struct chaos {
+	struct seq_rig *rig;
+	pthread_t thread;
+	_Atomic bool stop;
+};
+
+static _Atomic uint32_t chaos_seed;
+static bool (*real_host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
+
+static uint32_t chaos_random(uint32_t below)
+{
+	uint32_t seed = atomic_load(&chaos_seed);
+
+	seed = seed * 1664525 + 1013904223;
+	atomic_store(&chaos_seed, seed);
+	return (seed >> 8) % below;
+}
+
+static void nap(long ns)
+{
+	const struct timespec pause = { .tv_nsec = ns };
+
+	nanosleep(&pause, NULL);
+}
+
+/* Host memory that answers late, now and then. */
+static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	if (!chaos_random(3))
+		nap((long)chaos_random(300000));
+	return real_host_read(opaque, addr, buf, len);
+}
+
+static void *chaos_main(void *arg)
+{
+	struct chaos *chaos = arg;
+
+	while (!atomic_load(&chaos->stop)) {
+		unsigned int c = chaos_random(2);
+
+		trn_chip_stop(chaos->rig->chip[c]);
+		nap((long)chaos_random(200000));
+		trn_chip_resume(chaos->rig->chip[c]);
+		nap((long)chaos_random(400000));
+	}
+	return NULL;
+}
+
+#define MIX_ROUNDS	20
+
+/*
+ * Chip @c: the queue copies from host memory, the vector and the GpSimd engine
+ * compete for the copies, the scalar engine collects; all of it in step with the
+ * other chip.
+ */
+static void mix(struct seq_job *job, struct seq_rig *rig, unsigned int c)
+{
+	struct fake_port *port = &rig->port[c];
+	unsigned int host = 0, i, e;
+	struct neuron_ap tile;
+	uint64_t peer;
+
+	seq_job_init(job, rig, c, 1);
+	peer = seq_sem_window(job, !c, 1, 220);
+	host = job->nr_windows++;
+	job->window[host] = (struct neuron_hw_window){
+		.base = fake_host_addr(port, 0x80000),
+		.length = 0x10000,
+		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ,
+	};
+	*(uint32_t *)(void *)(port->host + 0x80000) = 1;
+	job->block.notify_addr = neuron_window_addr(SEQ_DATA, 0);
+	job->block.notify_size = 2048;
+	for (i = 0; i < MIX_ROUNDS; i++) {
+		seq_copy(job, 0, neuron_window_addr(SEQ_SBUF, 0),
+			 neuron_window_addr(host, 0), 64 * (i % 7 + 1));
+		seq_copy(job, 0, neuron_window_addr(SEQ_SEM, 4 * 1),
+			 neuron_window_addr(host, 0), 4);
+		seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = 2, .imm1 = 2));
+		seq_add(job, SYNC, OP(NOTIFY, .imm0 = i));
+		if (i % 5)
+			continue;
+		seq_add(job, SYNC, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+		seq_add(job, SYNC, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+		seq_add(job, SYNC, take_ge(OP(NOP, 0), 220, 1));
+	}
+	for (e = VECTOR; e <= GPSIMD; e += GPSIMD - VECTOR)
+		for (i = 0; i < MIX_ROUNDS / 2; i++) {
+			seq_add(job, e, take_ge(OP(NOP, 0), 1, 1));
+			tile = ap_sbuf(e == VECTOR ? 32 : 64, 1, 0, F32,
+				       100 * (i % 4) + 10);
+			seq_add(job, e, OP(MEMSET, .dst = tile));
+			seq_add(job, e, post_add(OP(NOTIFY, .imm0 = 100), 2, 1));
+		}
+	seq_add(job, SCALAR, wait_ge(OP(NOTIFY, .imm0 = 200), 2, MIX_ROUNDS));
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (job->nr[e])
+			seq_add(job, e, OP(HALT, 0));
+}
+
+/* All times that a run of the mix gave, in an order of the program's. */
+struct times {
+	uint64_t start, end;
+	uint64_t stamp[NEURON_NR_ENGINES][SEQ_PROGRAM];
+};
+
+static void collect(struct seq_job *job, struct times *times)
+{
+	const struct neuron_hw_notify *n = (void *)seq_data(job->rig, job->chip, 1);
+	struct neuron_hw_completion record = seq_wait(job);
+	unsigned int i;
+
+	memset(times, 0, sizeof(*times));
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	times->start = record.start_ns;
+	times->end = record.end_ns;
+	for (i = 0; i < 2 * MIX_ROUNDS + 1; i++)
+		times->stamp[n[i].source >> 24 & 7][n[i].source & 0xff] =
+			n[i].time_ns;
+}
+
+static void run_mix(unsigned int workers, bool chaotic, struct times times[2])
+{
+	struct seq_job *job = calloc(2, sizeof(*job));
+	struct chaos chaos = { 0 };
+	struct seq_rig rig;
+	unsigned int c;
+
+	seq_rig_init(&rig, &neuron_gen_trn2, workers, 2, true);
+	chaos.rig = &rig;
+	for (c = 0; c < 2; c++) {
+		real_host_read = rig.port[c].ops.host_read;
+		if (chaotic)
+			rig.port[c].ops.host_read = slow_host_read;
+		mix(&job[c], &rig, c);
+	}
+	if (chaotic)
+		pthread_create(&chaos.thread, NULL, chaos_main, &chaos);
+	for (c = 0; c < 2; c++) {
+		if (chaotic)
+			nap((long)chaos_random(500000));
+		seq_submit(&job[c]);
+	}
+	for (c = 0; c < 2; c++)
+		collect(&job[c], &times[c]);
+	if (chaotic) {
+		atomic_store(&chaos.stop, true);
+		pthread_join(chaos.thread, NULL);
+	}
+	seq_rig_destroy(&rig);
+	free(job);
+}
+
+static void times_do_not_depend_on_the_host(void **state)
+{
+	static struct times first[2], again[2];
+	unsigned int round;
+
+	(void)state;
+	run_mix(1, false, first);
+	assert_true(first[0].end > 5000);
+	for (round = 0; round < 30; round++) {
+		run_mix(round % 5 + 1, round % 2, again);
+		if (memcmp(first, again, sizeof(first)))
+			fail_msg("round %u: times differ: %llu and %llu, %llu and %llu",
+				 round, (unsigned long long)first[0].end,
+				 (unsigned long long)again[0].end,
+				 (unsigned long long)first[1].end,
+				 (unsigned long long)again[1].end);
+	}
+}
+
+/* A semaphore that a register write changes lets the job and its time go on. */
+static void register_posts_let_jobs_end(void **state)
+{
+	struct seq_rig *rig = *state;
+	struct trn_core *core = seq_core(rig, 0, 0);
+	struct neuron_hw_completion record;
+	struct seq_job job;
+
+	seq_job_init(&job, rig, 0, 0);
+	seq_add(&job, SYNC, post_add(OP(NOP, 0), 2, 1));
+	seq_add(&job, SYNC, wait_ge(OP(HALT, 0), 1, 1));
+	seq_submit(&job);
+	while (trn_sem_value(&core->sems, 2) != 1)
+		nap(100000);
+	trn_chip_mmio_write(rig->chip[0], neuron_tpb_bar0(&neuron_gen_trn2, 0) +
+			    NEURON_TPB_SEM + NEURON_SEM_INC(1), 1, 4);
+	record = seq_wait(&job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.end_ns - record.start_ns,
+			 (2 * (16 * 1000000ull / 1200) + 999) / 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(actors_run_side_by_side),
+		cmocka_unit_test(waits_end_at_their_post),
+		cmocka_unit_test(takers_compete_in_virtual_time),
+		cmocka_unit_test(queues_serve_their_triggers),
+		cmocka_unit_test(outside_posts_cost_nothing),
+		cmocka_unit_test(posts_reach_another_job),
+		cmocka_unit_test(mail_arrives_in_time),
+		cmocka_unit_test(clearing_voids_earlier_posts),
+		cmocka_unit_test(job_without_end_needs_bounded_memory),
+		cmocka_unit_test(core_without_a_job_keeps_little_mail),
+		cmocka_unit_test(costs_follow_the_guides),
+		cmocka_unit_test(job_takes_the_time_of_its_instructions),
+		cmocka_unit_test(clock_may_be_off),
+		cmocka_unit_test(peers_meet),
+		cmocka_unit_test(register_posts_let_jobs_end),
+		cmocka_unit_test(times_do_not_depend_on_the_host),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

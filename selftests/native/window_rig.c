@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "window_rig.h"
+
+#include <string.h>
+
+uint64_t table_extents(struct rig *rig, const struct neuron_hw_extent *extents,
+		       unsigned int nr)
+{
+	uint64_t at = rig_host(rig, 0, nr * sizeof(*extents));
+
+	memcpy(rig_host_ptr(rig, 0, at), extents, nr * sizeof(*extents));
+	return rig_host_addr(rig, 0, at);
+}
+
+static void set_window(struct table *t, unsigned int w, unsigned int kind,
+		       uint32_t flags, uint64_t base, uint64_t length)
+{
+	t->window[w] = (struct neuron_hw_window){
+		.base = base,
+		.length = length,
+		.flags = kind | flags,
+	};
+}
+
+void table_make(struct rig *rig, struct table *t)
+{
+	const struct neuron_hw_extent hbm[] = {
+		{ 0x10000, 1 },
+		{ rig_hbm_addr(rig, 1, 0x5001), 4097 },
+		{ 0x20003, 9000 },
+		{ rig_hbm_addr(rig, 3, 0), 902 },
+		{ rig_hbm_addr(rig, 2, FAKE_HBM_SIZE - 6000), 6000 },
+	};
+	const struct neuron_hw_extent peer[] = {
+		{ neuron_fabric_addr(1, 0x3000), 7777 },
+		{ neuron_fabric_addr(1, rig_sbuf_addr(rig, 3) + 0x80), 12223 },
+	};
+
+	memset(t, 0, sizeof(*t));
+	t->host = rig_host(rig, 0, WINDOW_BYTES + 2 * WINDOW_GUARD) + WINDOW_GUARD;
+	set_window(t, W_HBM, NEURON_WINDOW_HBM, WINDOW_RW | NEURON_WINDOW_LIST,
+		   table_extents(rig, hbm, 5), WINDOW_BYTES);
+	t->window[W_HBM].nr_extents = 5;
+	set_window(t, W_HOST, NEURON_WINDOW_HOST, WINDOW_RW,
+		   rig_host_addr(rig, 0, t->host), WINDOW_BYTES);
+	set_window(t, W_SBUF, NEURON_WINDOW_SBUF, WINDOW_RW,
+		   rig_sbuf_addr(rig, WINDOW_CORE) + 0x40000 - 100, WINDOW_BYTES);
+	set_window(t, W_PSUM, NEURON_WINDOW_PSUM, WINDOW_RW,
+		   rig->chip[0]->gen->tpb_addr[WINDOW_CORE] + NEURON_TPB_PSUM + 0x400,
+		   WINDOW_BYTES);
+	set_window(t, W_PEER, NEURON_WINDOW_PEER, WINDOW_RW | NEURON_WINDOW_LIST,
+		   table_extents(rig, peer, 2), WINDOW_BYTES);
+	t->window[W_PEER].nr_extents = 2;
+	set_window(t, W_SEM, NEURON_WINDOW_SEM, WINDOW_RW, rig_sem_addr(rig, WINDOW_CORE), 64);
+	t->window[W_SEM].sem_first = 16;
+	set_window(t, W_PEER_SEM, NEURON_WINDOW_SEM, WINDOW_RW,
+		   neuron_fabric_addr(1, rig_sem_addr(rig, 2)), 16);
+	t->window[W_PEER_SEM].generation = 7;
+	set_window(t, W_READ, NEURON_WINDOW_HBM, NEURON_WINDOW_READ, 0x8000, 256);
+	set_window(t, W_WRITE, NEURON_WINDOW_HBM, NEURON_WINDOW_WRITE, 0x9000,
+		   256);
+}
+
+enum neuron_cause table_latch_nr(struct rig *rig, const void *entries,
+				 unsigned int nr, struct trn_domain **domain)
+{
+	size_t bytes = nr * sizeof(struct neuron_hw_window);
+	uint64_t at = rig_host(rig, 0, bytes);
+
+	memcpy(rig_host_ptr(rig, 0, at), entries, bytes);
+	return trn_domain_latch(&rig->chip[0]->core[WINDOW_CORE],
+				rig_host_addr(rig, 0, at), nr, domain);
+}
+
+struct trn_domain *table_latch(struct rig *rig, const struct table *t)
+{
+	struct trn_domain *domain = NULL;
+
+	assert_int_equal(table_latch_nr(rig, t->window, NR_WINDOWS, &domain), 0);
+	assert_non_null(domain);
+	return domain;
+}
+
+struct trn_access rig_access(struct rig *rig, const struct trn_domain *domain)
+{
+	return (struct trn_access){ .chip = rig->chip[0], .domain = domain };
+}
+
+uint32_t rig_violations(struct rig *rig)
+{
+	return atomic_load(&rig->chip[0]->core[WINDOW_CORE].violations);
+}
