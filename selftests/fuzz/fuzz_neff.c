@@ -18,8 +18,6 @@
 #define PACKED_ROOM	(4 * MAX_PART + 64 * 1024)
 #define MAX_DESCS	4096
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void use(const struct neff *neff)
 {
 	const struct dma_windows windows = { .constants = 65003, .semaphores = 65004 };

@@ -101,7 +101,10 @@ static void place_rings(struct neff_rig *loaded)
 
 void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size)
 {
-	const struct neff_limits limits = { .unpacked_bytes = NEURON_MIB(64), .validate_hash = true };
+	const struct neff_limits limits = {
+		.unpacked_bytes = NEURON_MIB(64),
+		.validate_hash = true,
+	};
 	struct dma_windows windows;
 	struct nrt_error error;
 

@@ -32,6 +32,12 @@ static struct neuron_inst one(enum neuron_engine engine, const char *text)
 	return first_inst(as_good(source), engine);
 }
 
+/* Tiles of the forms below. */
+#define T8	"sbuf[0:1, 0x0 : 8 fp32]"
+#define P8	"psum[0:32, 0x0 : 2*4 fp32]"
+#define I8	"sbuf[0:1, 0x0 : 8 int32]"
+#define COLUMN	"sbuf[0:1, 0x100 : 1 fp32]"
+
 /* Each form of the manual, as the disassembler writes it. */
 static const struct {
 	enum neuron_engine engine;
@@ -61,28 +67,28 @@ static const struct {
 	{ NEURON_ENGINE_TENSOR, "load_stationary sbuf[0:64, 0x400 : 128 bf16] wait s3 >= 16" },
 	{ NEURON_ENGINE_TENSOR,
 	  "matmul psum[0:128, 0x0 : 10 fp32], sbuf[0:64, 0x0 : 10 bf16] post s4 += 1" },
-	{ NEURON_ENGINE_TENSOR, "matmul psum[0:128, 0x0 : 10 fp32], sbuf[0:64, 0x0 : 10 bf16] acc" },
+	{ NEURON_ENGINE_TENSOR, "matmul psum[0:128, 0x0 : 9 fp32], sbuf[0:64, 0x0 : 9 bf16] acc" },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_tensor.subtract sbuf[32:64, 0x0 : 8 fp32], sbuf[32:64, 0x20+r7 : 8 fp16], psum[0:32, 0x0 : 2*4 fp32]" },
+	  "tensor_tensor.subtract " T8 ", sbuf[32:64, 0x20+r7 : 8 fp16], " P8 },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.multiply sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x0 : 2*2*2@-3 fp32], 0.5" },
+	  "tensor_scalar.multiply " T8 ", sbuf[0:1, 0x0 : 2*2*2@-3 fp32], 0.5" },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.subtract.max sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x0 : 8 fp32], 1.0, 0.0 rev0 rev1" },
+	  "tensor_scalar.subtract.max " T8 ", " T8 ", 1.0, 0.0 rev0 rev1" },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.add sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x100 : 1 fp32] rev0" },
+	  "tensor_scalar.add " T8 ", " T8 ", " COLUMN " rev0" },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.add.divide sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x0 : 8 fp32], sbuf[0:1, 0x100 : 1 fp32], 0x7f800000" },
+	  "tensor_scalar.add.divide " T8 ", " T8 ", " COLUMN ", 0x7f800000" },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.bitwise_and.shift_right sbuf[0:1, 0x0 : 8 int32], sbuf[0:1, 0x0 : 8 int32], 0xff00, 0x8" },
+	  "tensor_scalar.bitwise_and.shift_right " I8 ", " I8 ", 0xff00, 0x8" },
 	{ NEURON_ENGINE_VECTOR,
 	  "tensor_reduce.max sbuf[0:1, 0x0 : 2 fp32], sbuf[0:1, 0x0 : 2*4 fp32], 1" },
 	{ NEURON_ENGINE_GPSIMD,
-	  "tensor_reduce.add sbuf[0:1, 0x0 : 2 fp32], sbuf[0:1, 0x0 : 2*4@8*2@3*1@7 uint8], 3 neg" },
+	  "tensor_reduce.add " T8 ", sbuf[0:1, 0x0 : 2*4@8*2@3*1@7 uint8], 3 neg" },
 	{ NEURON_ENGINE_SCALAR, "copy sbuf[0:128, 0x0 : 8 bf16], psum[0:128, 0x0 : 8 fp32]" },
 	{ NEURON_ENGINE_VECTOR, "memset sbuf[0:128, 0x0 : 8 bf16], -0.125" },
 	{ NEURON_ENGINE_VECTOR, "memset sbuf[0:128, 0x0 : 8 int32], -7" },
 	{ NEURON_ENGINE_SCALAR,
-	  "activate.relu sbuf[0:128, 0x800 : 10 bf16], psum[0:128, 0x0 : 10 fp32], 1.0, sbuf[0:128, 0x900 : 1 fp32] take s4 >= 1 post s5 += 1" },
+	  "activate.relu " T8 ", " P8 ", 1.0, " COLUMN " take s4 >= 1 post s5 += 1" },
 	{ NEURON_ENGINE_SCALAR,
 	  "activate.identity sbuf[0:1, 0x0 : 1 fp32], sbuf[0:1, 0x0 : 1 fp32], -2.5, 0x80000000" },
 	{ NEURON_ENGINE_SCALAR,
@@ -133,7 +139,7 @@ static struct neuron_ap random_ap(uint32_t *seed)
 	unsigned int i;
 
 	for (i = 0; i < dims && i < 4; i++) {
-		ap.num[i] = (uint16_t)(random_next(seed) >> random_next(seed) % 16 >> 16);
+		ap.num[i] = (uint16_t)(random_next(seed) >> (16 + random_next(seed) % 16));
 		ap.step[i] = (uint16_t)(random_next(seed) % 3 ? inner : random_next(seed));
 		inner *= ap.num[i];
 	}
@@ -142,7 +148,7 @@ static struct neuron_ap random_ap(uint32_t *seed)
 
 static uint32_t random_word(uint32_t *seed)
 {
-	static const float values[] = { 0.0f, 1.0f, -1.5f, 0.1f, 1e-3f, 3.14159274f, 1e30f };
+	static const float values[] = { 0.0f, 1.0f, -1.5f, 0.1f, 0.001f, 3.14159274f, 1e30f };
 	uint32_t bits = random_next(seed);
 
 	if (bits % 3)
@@ -371,7 +377,7 @@ static const struct {
 	{ ".engine sync\nreg_set r1, (1\n", 2, 15, "expected \")\"" },
 	{ ".engine sync\nreg_set r1, 0xffffffffffffffff * 0xffffffffffffffff\n", 2, 32,
 	  "leaves 64 bits" },
-	{ ".engine sync\nreg_set r1, X\n", 2, 13, "no symbol \"X\"" },
+	{ ".engine sync\nreg_set r1, X\n", 2, 13, "\"X\" has no value" },
 	{ ".set X, 1.5\n.engine sync\nreg_set r1, X\n", 3, 13, "\"X\" is a float" },
 	{ ".set r1, 1\n", 1, 6, "a name of the machine" },
 	{ ".engine sync\nreg_alu.divide r1, r1, r1\n", 2, 9, "reg_alu has no operator \"divide\"" },
@@ -397,7 +403,7 @@ static const struct {
 	{ ".engine vector\ncopy r1, r2\n", 2, 6, "expected a tile" },
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], 1e39\n", 2, 31, "too large for fp32" },
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], -0x1\n", 2, 32, "have no sign" },
-	{ ".engine vector\ntensor_scalar.add sbuf[0:1, 0 : 1 fp32], sbuf[0:1, 0 : 1 fp32], 1 rev1\n",
+	{ ".engine vector\ntensor_scalar.add " T8 ", " T8 ", 1 rev1\n",
 	  2, 1, "rev1 needs a second operator" },
 	{ ".engine sync\nnop wait s256 >= 1\n", 2, 10, "s0 to s255" },
 	{ ".engine sync\nnop wait s1 > 1\n", 2, 13, "unexpected \">\"" },
@@ -413,7 +419,7 @@ static const struct {
 	{ "nop\n.program late\n", 1, 1, "no engine yet" },
 	{ ".tmp a 4\n.program late\n", 2, 1, ".program must be the first" },
 	{ ".program \"unfinished\n", 1, 10, "no closing quote" },
-	{ ".program \"a\\n\"\n", 1, 10, "may follow a backslash" },
+	{ ".program \"a\\n\"\n", 1, 10, "a backslash goes before" },
 	{ ".input x fp32\n", 1, 14, "expected a number" },
 	{ ".input x fp32 0\n", 1, 15, "a dimension must be 1 to" },
 	{ ".input x fp32 1*1*1*1*1*1*1*1*1\n", 1, 31, "more than 8 dimensions" },
@@ -433,13 +439,15 @@ static const struct {
 	{ ".peer_sem p 1 s250 9\n", 1, 1, "no such semaphores" },
 	{ ".queue q in sync\n.tmp a 64\n.engine vector\n.dma q, a, a\n", 4, 6,
 	  "belongs to the sync engine" },
-	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, a[0 : 65], a\n", 4, 1, "leaves \"a\"" },
+	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, a[0 : 65], a\n", 4, 1,
+	  "leaves \"a\"" },
 	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, a[0 : 4], a\n", 4, 1,
 	  "sides of 64 and 4 bytes" },
 	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, a[0 : 4@2], a\n", 4, 15,
-	  "must have step 1" },
+	  "the innermost step must be 1" },
 	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, a, b\n", 4, 12, "no variable \"b\"" },
-	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, sbuf, a\n", 4, 9, "which part of it" },
+	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, sbuf, a\n", 4, 9,
+	  "which part of it" },
 	{ ".queue q in sync\n.tmp a 64\n.engine sync\n.dma q, sbuf[0:129, 0 : 4], a\n", 4, 16,
 	  "must be 0 to 128" },
 	{ ".queue q data sync\n.tmp a 64\n.peer_sem p 1 s0 2\n.engine sync\n.dma q, p, a[0 : 8]\n",
@@ -447,7 +455,8 @@ static const struct {
 	{ ".rept 2\n", 1, 1, ".rept without .endr" },
 	{ ".rept 0\n", 1, 1, ".rept without .endr" },
 	{ ".endr\n", 1, 1, ".endr without .rept" },
-	{ ".rept 100000\n.rept 100000\n.set A, 1\n.endr\n.endr\n", 3, 1, "more than 100000 statements" },
+	{ ".rept 100000\n.rept 100000\n.set A, 1\n.endr\n.endr\n", 3, 1,
+	  "more than 100000 statements" },
 	{ ".line -1\n", 1, 7, "the line must be 0" },
 	{ ".sbuf 3\n", 1, 7, "expected the end of the line" },
 };

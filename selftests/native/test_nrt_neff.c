@@ -17,6 +17,7 @@
 #define ENGINES	"'engines': { 'sync': { 'instructions': 'sync.bin', " \
 		"'descriptors': 'sync.json' } }"
 #define PLAIN	"'engines': { 'sync': { 'instructions': 'sync.bin' } }"
+#define DEF(more)	"{ 'version': 1, " PLAIN more " }"
 #define NPY_VAR	"'a': { 'type': 'file', 'var_id': 7, 'size': 4, 'file_name': 'a.npy' }"
 #define VIRTUAL_VAR \
 	"'b': { 'type': 'virtual', 'var_id': 3, 'size': 8, 'backing_variable_off': 64, 'ops': [] }"
@@ -75,7 +76,7 @@ static void builder_round_trip(void **state)
 
 static void archives(void **state)
 {
-	char *def = rig_json("{ 'version': 1, " PLAIN ", 'var': { " NPY_VAR ", " VIRTUAL_VAR " } }");
+	char *def = rig_json(DEF(", 'var': { " NPY_VAR ", " VIRTUAL_VAR " }"));
 	static const char npy[] = "\x93NUMPY\x01\x00\x04\x00{  }WXYZ";
 	struct neuron_inst halt = { .opcode = NEURON_OP_HALT };
 	struct rig_file files[] = {
@@ -140,7 +141,6 @@ struct refusal {
 	const char *word;
 };
 
-#define DEF(more)	"{ 'version': 1, " PLAIN more " }"
 #define VAR(text)	DEF(", 'var': { 'v': { " text " } }")
 #define TMP(text)	VAR("'type': 'tmp-buf', 'var_id': 1, 'size': 8" text)
 #define TMPS(a, b)	DEF(", 'var': { 'v': { 'type': 'tmp-buf', 'size': 8, 'var_id': " a \

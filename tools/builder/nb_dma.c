@@ -66,7 +66,7 @@ static int nb_check_side(struct nb_program *nb, const struct nb_side *side)
 		return nb_fail(nb, "a transfer names no variable");
 	var = &nb->var[side->var - 1];
 	if (!side->ndim || side->ndim > 4 || side->step[0] != 1)
-		return nb_fail(nb, "a transfer of \"%.64s\" needs 1 to 4 dimensions, the innermost contiguous",
+		return nb_fail(nb, "a transfer of \"%.64s\" is not contiguous",
 			       var->name);
 	if (!nb_side_bytes(side))
 		return nb_fail(nb, "a transfer of \"%.64s\" moves no bytes",
@@ -92,7 +92,7 @@ static int nb_check_peer_sem(struct nb_program *nb, const struct nb_side *to,
 	if (nb->var[to->var - 1].type != NB_VAR_PEER_SEM)
 		return 0;
 	if (!nb_side_is_word(to) || !nb_side_is_word(from) || to->offset % 4)
-		return nb_fail(nb, "a post to a peer's semaphore is one aligned copy of 4 contiguous bytes");
+		return nb_fail(nb, "a post to a peer is one aligned copy of 4 contiguous bytes");
 	return 0;
 }
 
@@ -108,7 +108,7 @@ static int nb_check_transfer(struct nb_program *nb, int queue,
 	if (nb_check_side(nb, to) || nb_check_side(nb, from))
 		return -1;
 	if (nb_side_bytes(to) != nb_side_bytes(from))
-		return nb_fail(nb, "a transfer from \"%.64s\" to \"%.64s\" has sides of %llu and %llu bytes",
+		return nb_fail(nb, "from \"%.64s\" to \"%.64s\": sides of %llu and %llu bytes",
 			       nb->var[from->var - 1].name,
 			       nb->var[to->var - 1].name,
 			       (unsigned long long)nb_side_bytes(from),

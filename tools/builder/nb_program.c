@@ -102,7 +102,7 @@ uint64_t nb_var_size(const struct nb_program *nb, int var)
 	return var < 1 || var > (int)nb->nr_vars ? 0 : nb->var[var - 1].size;
 }
 
-/* Names become JSON keys and parts of log lines. */
+/* 1 to 255 printable characters: names become JSON keys and parts of log lines. */
 static bool nb_name_ok(const char *name)
 {
 	const char *c;
@@ -119,7 +119,7 @@ static struct nb_var *nb_add_var(struct nb_program *nb, enum nb_var_type type,
 	struct nb_var *var;
 
 	if (!nb_name_ok(name) || nb_find_var(nb, name)) {
-		nb_fail(nb, "variable \"%.64s\": the name is empty, too long, not printable or taken",
+		nb_fail(nb, "variable \"%.64s\": the name is taken or no good one",
 			name);
 		return NULL;
 	}
@@ -299,7 +299,7 @@ int nb_sem(struct nb_program *nb, bool keep)
 void nb_notify_bytes(struct nb_program *nb, uint32_t bytes)
 {
 	if (bytes < 64 || bytes > NB_MAX_NOTIFY || (bytes & (bytes - 1)))
-		nb_fail(nb, "notification stream of %u bytes: a power of two from 64 to 2^30 is needed",
+		nb_fail(nb, "notify stream of %u bytes: a power of two from 64 to 2^30 is needed",
 			bytes);
 	else
 		nb->notify_bytes = bytes;
@@ -336,7 +336,7 @@ int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	struct nb_queue_set *set;
 
 	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0)
-		return nb_fail(nb, "queue \"%.64s\": the name is empty, too long, not printable or taken",
+		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one",
 			       name);
 	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data"))
 		return nb_fail(nb, "queue \"%.64s\": the type must be in, out or data",

@@ -22,7 +22,7 @@
  * @first_core: number of its core 0 among all chips
  */
 struct chip {
-	char node[64];
+	char node[300];	/* directory and any file name */
 	int fd;
 	struct drm_neuron_device_info info;
 	struct drm_neuron_memory_info hbm[CHIPS_MAX_HBM];

@@ -3,7 +3,6 @@
  * What the device says about itself, buffers, mappings, the allocator.
  */
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -153,12 +152,6 @@ TEST_F(device, sysfs)
 	EXPECT_EQ(1, fscanf(f, "%u", &cores));
 	fclose(f);
 	EXPECT_EQ(self->info.nr_cores, cores);
-}
-
-TEST_F(device, module_stays_while_open)
-{
-	EXPECT_EQ(-1, syscall(SYS_delete_module, "neuron", O_NONBLOCK));
-	EXPECT_EQ(EWOULDBLOCK, errno);
 }
 
 TEST_F(device, create_and_info)

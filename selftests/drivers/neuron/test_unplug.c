@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device goes away under its users, the module while idle; both come back.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define MIB	(1024ull * 1024)
+#define BYTES	(8 * MIB)
+
+/* What a user saw, as exit status bits. */
+#define SAW_COPY_ENODEV		1
+#define SAW_QUERY_ENODEV	2
+#define SAW_CREATE_ENODEV	4
+#define SAW_MMAP_ENODEV		8
+#define SAW_HBM_SIGBUS		16
+#define SAW_HOST_SIGBUS		32
+#define SAW_ALL			63
+
+static sigjmp_buf bus_error;
+
+static void on_bus_error(int signal)
+{
+	siglongjmp(bus_error, signal);
+}
+
+/* Mappings are taken away a moment after the first call has failed. */
+static int touch_fails(volatile uint8_t *p)
+{
+	volatile int i;
+
+	if (sigsetjmp(bus_error, 1))
+		return 1;
+	for (i = 0; i < 500; i++) {
+		*p = 1;
+		usleep(10000);
+	}
+	return 0;
+}
+
+static uint8_t *map_bo(int fd, uint32_t placement,
+		       struct drm_neuron_bo_create *bo)
+{
+	uint8_t *map;
+
+	if (neuron_bo_create(fd, placement, 0, BYTES, bo))
+		return NULL;
+	map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   bo->mmap_offset);
+	if (map == MAP_FAILED)
+		return NULL;
+	memset(map, 1, BYTES);
+	return map;
+}
+
+/* Copy until that fails; then try everything else. Tells @ready when it runs. */
+static int use_device(int ready)
+{
+	struct drm_neuron_bo_create hbm, host, other;
+	struct drm_neuron_device_info info;
+	int fd = neuron_open(0), ret, saw = 0;
+	uint8_t *hbm_map, *host_map, *p;
+
+	if (fd < 0)
+		return 0;
+	p = malloc(BYTES);
+	hbm_map = map_bo(fd, DRM_NEURON_BO_HBM, &hbm);
+	host_map = map_bo(fd, DRM_NEURON_BO_HOST, &host);
+	if (!p || !hbm_map || !host_map || write(ready, "r", 1) != 1)
+		return 0;
+
+	do {
+		ret = neuron_write(fd, hbm.handle, 1, p, BYTES - 1);
+		if (!ret)
+			ret = neuron_read(fd, host.handle, 1, p, BYTES - 1);
+	} while (!ret);
+	saw |= ret == -ENODEV ? SAW_COPY_ENODEV : 0;
+
+	ret = neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info));
+	saw |= ret == -ENODEV ? SAW_QUERY_ENODEV : 0;
+	ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, 4096, &other);
+	saw |= ret == -ENODEV ? SAW_CREATE_ENODEV : 0;
+	if (mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, hbm.mmap_offset) ==
+	    MAP_FAILED)
+		saw |= errno == ENODEV ? SAW_MMAP_ENODEV : 0;
+	signal(SIGBUS, on_bus_error);
+	saw |= touch_fails(hbm_map) ? SAW_HBM_SIGBUS : 0;
+	saw |= touch_fails(host_map) ? SAW_HOST_SIGBUS : 0;
+	return saw;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+#define USERS	3
+
+FIXTURE(unplug)
+{
+	char address[16];
+	pid_t user[USERS];
+};
+
+/* Users that are in the middle of copies. */
+FIXTURE_SETUP(unplug)
+{
+	struct drm_neuron_device_info info;
+	int fd = neuron_open(0), i, ready[2];
+	char byte;
+
+	memset(self->user, 0, sizeof(self->user));
+	if (fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info,
+				  sizeof(info)));
+	close(fd);
+	snprintf(self->address, sizeof(self->address), "%04x:%02x:%02x.%x",
+		 info.pci_domain & 0xffff, info.pci_bus & 0xff,
+		 info.pci_devfn >> 3 & 0x1f, info.pci_devfn & 7);
+
+	ASSERT_EQ(0, pipe(ready));
+	for (i = 0; i < USERS; i++) {
+		self->user[i] = fork();
+		ASSERT_GE(self->user[i], 0);
+		if (!self->user[i])
+			_exit(use_device(ready[1]));
+	}
+	close(ready[1]);
+	for (i = 0; i < USERS; i++)
+		ASSERT_EQ(1, read(ready[0], &byte, 1));
+	close(ready[0]);
+	usleep(200000);
+}
+
+FIXTURE_TEARDOWN(unplug)
+{
+	int i;
+
+	for (i = 0; i < USERS; i++)
+		if (self->user[i] > 0)
+			kill(self->user[i], SIGKILL);
+}
+
+static void expect_users_saw_it(struct __test_metadata *_metadata,
+				FIXTURE_DATA(unplug) *self)
+{
+	int i, status;
+
+	for (i = 0; i < USERS; i++) {
+		ASSERT_EQ(self->user[i], waitpid(self->user[i], &status, 0));
+		self->user[i] = 0;
+		ASSERT_TRUE(WIFEXITED(status));
+		EXPECT_EQ(SAW_ALL, WEXITSTATUS(status));
+	}
+}
+
+static void expect_device_works(struct __test_metadata *_metadata)
+{
+	struct drm_neuron_bo_create bo;
+	uint8_t *p = malloc(BYTES);
+	int fd = neuron_open(0);
+
+	ASSERT_NE(NULL, p);
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(0, neuron_hbm_used(fd));
+	ASSERT_EQ(0, neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, BYTES, &bo));
+	/* Nothing is left of what the users wrote. */
+	memset(p, 0xaa, BYTES);
+	ASSERT_EQ(0, neuron_read(fd, bo.handle, 0, p, BYTES));
+	EXPECT_EQ(BYTES, neuron_differs_from(p, BYTES, 0));
+	neuron_fill(p, BYTES, 1);
+	ASSERT_EQ(0, neuron_write(fd, bo.handle, 0, p, BYTES));
+	ASSERT_EQ(0, neuron_read(fd, bo.handle, 0, p, BYTES));
+	EXPECT_EQ(BYTES, neuron_differs(p, BYTES, 1));
+	close(fd);
+	free(p);
+}
+
+TEST_F(unplug, unbind_and_bind)
+{
+	ASSERT_EQ(0, write_file("/sys/bus/pci/drivers/neuron/unbind",
+				self->address));
+	expect_users_saw_it(_metadata, self);
+	ASSERT_EQ(0, write_file("/sys/bus/pci/drivers/neuron/bind",
+				self->address));
+	expect_device_works(_metadata);
+}
+
+TEST_F(unplug, remove_and_rescan)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove",
+		 self->address);
+	ASSERT_EQ(0, write_file(path, "1"));
+	expect_users_saw_it(_metadata, self);
+	ASSERT_EQ(0, write_file("/sys/bus/pci/rescan", "1"));
+	expect_device_works(_metadata);
+}
+
+TEST(unload_and_load)
+{
+	int fd = neuron_open(0);
+
+	if (fd < 0)
+		SKIP(return, "no neuron device");
+	EXPECT_EQ(-1, syscall(SYS_delete_module, "neuron", O_NONBLOCK));
+	EXPECT_EQ(EWOULDBLOCK, errno);
+	close(fd);
+	ASSERT_EQ(0, syscall(SYS_delete_module, "neuron", O_NONBLOCK))
+		TH_LOG("%s", strerror(errno));
+	EXPECT_EQ(-ENODEV, neuron_open(0));
+	ASSERT_EQ(0, system("modprobe neuron"));
+	expect_device_works(_metadata);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+/* Directives: what a program consists of besides its instructions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_unit.h"
+#include "chip/trn_isa.h"
+
+#define MAX_TENSOR_DIMS	8
+
+static bool parse_tensor(struct as_unit *unit, bool output)
+{
+	uint32_t shape[MAX_TENSOR_DIMS];
+	enum neuron_dtype dtype;
+	unsigned int n = 0;
+	__int128 size;
+	char *name = as_take_name(unit, "a name");
+
+	if (!name)
+		return false;
+	if (!as_dtype(unit, &dtype))
+		goto err;
+	do {
+		if (n == MAX_TENSOR_DIMS) {
+			as_error(unit, as_peek(unit), "more than %d dimensions", MAX_TENSOR_DIMS);
+			goto err;
+		}
+		if (!as_primary(unit, 1, UINT32_MAX, "a dimension", &size))
+			goto err;
+		shape[n++] = (uint32_t)size;
+	} while (as_accept(unit, '*'));
+	if (output)
+		nb_output(unit->nb, name, dtype, n, shape);
+	else
+		nb_input(unit->nb, name, dtype, n, shape);
+	free(name);
+	return true;
+
+err:
+	free(name);
+	return false;
+}
+
+static bool do_input(struct as_unit *unit)
+{
+	return parse_tensor(unit, false);
+}
+
+static bool do_output(struct as_unit *unit)
+{
+	return parse_tensor(unit, true);
+}
+
+static bool do_tmp(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	uint64_t size;
+	bool good;
+
+	if (!name)
+		return false;
+	good = as_uint(unit, (uint64_t)1 << 46, "the size", &size);
+	if (good)
+		nb_tmp(unit->nb, name, size);
+	free(name);
+	return good;
+}
+
+static bool do_sbuf(struct as_unit *unit)
+{
+	nb_sbuf(unit->nb);
+	return true;
+}
+
+static bool parse_peer(struct as_unit *unit, const char *name)
+{
+	const struct as_token *token;
+	uint64_t offset;
+	char *ref;
+	int var;
+
+	if (!as_uint(unit, UINT16_MAX, "the rank offset", &offset))
+		return false;
+	token = as_peek(unit);
+	ref = as_take_name(unit, "a variable");
+	if (!ref)
+		return false;
+	var = nb_find_var(unit->nb, ref);
+	free(ref);
+	if (!var)
+		return as_error(unit, token, "no variable \"%.*s\"", (int)token->len, token->text);
+	nb_peer(unit->nb, name, (unsigned int)offset, var);
+	return true;
+}
+
+static bool do_peer(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good = name && parse_peer(unit, name);
+
+	free(name);
+	return good;
+}
+
+static bool parse_peer_sem(struct as_unit *unit, const char *name)
+{
+	uint64_t offset, count = 1;
+	uint16_t first;
+
+	if (!as_uint(unit, UINT16_MAX, "the rank offset", &offset) || !as_sem(unit, &first))
+		return false;
+	if (as_peek(unit)->kind != AS_END && !as_uint(unit, 256, "the count", &count))
+		return false;
+	nb_peer_sem(unit->nb, name, (unsigned int)offset, first, (unsigned int)count);
+	return true;
+}
+
+static bool do_peer_sem(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good = name && parse_peer_sem(unit, name);
+
+	free(name);
+	return good;
+}
+
+static bool do_sem(struct as_unit *unit)
+{
+	const struct as_token *token = as_take_own_name(unit, "a name");
+	struct as_entry *entry;
+	bool keep;
+	int sem;
+
+	if (!token)
+		return false;
+	if (as_find(unit, AS_SCOPE_SEM, token->text, token->len))
+		return as_error(unit, token, "semaphore \"%.*s\" is there already",
+				(int)token->len, token->text);
+	keep = as_token_is(as_peek(unit), "keep");
+	if (keep)
+		as_take(unit);
+	entry = as_define(unit, AS_SCOPE_SEM, token->text, token->len);
+	if (!entry)
+		return false;
+	sem = nb_sem(unit->nb, keep);
+	if (sem < 0)
+		return true;	/* the builder's complaint is reported for the line */
+	entry->value = sem;
+	unit->nr_sems = (unsigned int)sem + 1;
+	return true;
+}
+
+static bool parse_queue(struct as_unit *unit, const char *name)
+{
+	const struct as_token *token = as_peek(unit);
+	enum neuron_engine engine;
+	uint64_t count = 1;
+	char *type;
+
+	if (token->kind != AS_NAME)
+		return as_expected(unit, "in, out or data");
+	type = as_token_copy(as_take(unit));
+	if (!type)
+		return as_memory(unit);
+	if (!as_engine(unit, &engine) ||
+	    (as_peek(unit)->kind != AS_END && !as_uint(unit, 16, "the count", &count))) {
+		free(type);
+		return false;
+	}
+	nb_queue(unit->nb, name, type, engine, (unsigned int)count);
+	free(type);
+	return true;
+}
+
+static bool do_queue(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good = name && parse_queue(unit, name);
+
+	free(name);
+	return good;
+}
+
+static bool do_notify_bytes(struct as_unit *unit)
+{
+	uint64_t bytes;
+
+	if (!as_uint(unit, UINT32_MAX, "the size", &bytes))
+		return false;
+	nb_notify_bytes(unit->nb, (uint32_t)bytes);
+	return true;
+}
+
+static bool do_engine(struct as_unit *unit)
+{
+	enum neuron_engine engine;
+
+	if (!as_engine(unit, &engine))
+		return false;
+	unit->engine = (int)engine;
+	return true;
+}
+
+static bool set_value(struct as_unit *unit, struct as_entry *entry)
+{
+	const struct as_token *token = as_peek(unit);
+
+	if (token->kind == '-' && token[1].kind == AS_FLOAT)
+		token++;
+	entry->is_float = token->kind == AS_FLOAT;
+	if (entry->is_float)
+		return as_float(unit, &entry->bits);
+	return as_int(unit, INT64_MIN, UINT64_MAX, "a symbol", &entry->value);
+}
+
+static bool do_set(struct as_unit *unit)
+{
+	const struct as_token *token = as_take_own_name(unit, "a symbol");
+	struct as_entry value = { 0 };
+	struct as_entry *entry;
+
+	if (!token || !as_expect(unit, ',', "\",\" and its value") || !set_value(unit, &value))
+		return false;
+	entry = as_define(unit, AS_SCOPE_SYMBOL, token->text, token->len);
+	if (!entry)
+		return false;
+	entry->value = value.value;
+	entry->is_float = value.is_float;
+	entry->bits = value.bits;
+	return true;
+}
+
+static bool do_line(struct as_unit *unit)
+{
+	uint64_t line;
+
+	unit->line_off = as_token_is(as_peek(unit), "off");
+	if (unit->line_off) {
+		as_take(unit);
+		return true;
+	}
+	if (!as_uint(unit, UINT32_MAX, "the line", &line))
+		return false;
+	unit->line_shift = (uint32_t)line - (unit->line + 1);
+	return true;
+}
+
+static bool do_program(struct as_unit *unit)
+{
+	(void)unit;
+	return as_error(unit, &unit->tokens[0], ".program must be the first statement, once");
+}
+
+/* @in_file: may stand between a .file and its contents. */
+static const struct {
+	const char *name;
+	bool (*run)(struct as_unit *unit);
+	bool in_file;
+} directives[] = {
+	{ "program", do_program, false },
+	{ "input", do_input, false },
+	{ "output", do_output, false },
+	{ "tmp", do_tmp, false },
+	{ "sbuf", do_sbuf, false },
+	{ "file", as_file, false },
+	{ "bytes", as_bytes, true },
+	{ "halves", as_halves, true },
+	{ "words", as_words, true },
+	{ "floats", as_floats, true },
+	{ "peer", do_peer, false },
+	{ "peer_sem", do_peer_sem, false },
+	{ "sem", do_sem, false },
+	{ "queue", do_queue, false },
+	{ "notify_bytes", do_notify_bytes, false },
+	{ "engine", do_engine, false },
+	{ "dma", as_dma, false },
+	{ "inst", as_inst_words, false },
+	{ "set", do_set, true },
+	{ "rept", as_rept, true },
+	{ "endr", as_endr, true },
+	{ "line", do_line, true },
+};
+
+bool as_directive(struct as_unit *unit)
+{
+	const struct as_token *token = as_take(unit);
+	size_t i;
+
+	if (token->kind != AS_NAME)
+		return as_error(unit, token, "expected a directive after \".\"");
+	for (i = 0; i < sizeof(directives) / sizeof(directives[0]); i++)
+		if (as_token_is(token, directives[i].name))
+			break;
+	if (i == sizeof(directives) / sizeof(directives[0]))
+		return as_error(unit, token, "no directive \".%.*s\"", (int)token->len,
+				token->text);
+	if (!directives[i].in_file && !as_close_file(unit))
+		return false;
+	if (!directives[i].run(unit))
+		return false;
+	return as_peek(unit)->kind == AS_END || as_expected(unit, "the end of the line");
+}

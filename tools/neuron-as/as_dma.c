@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+/* .dma: a transfer and its trigger. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_unit.h"
+#include "chip/trn_isa.h"
+#include "neuron/neff.h"
+#include "neuron/regs.h"
+
+#define MAX_DIMS	4
+
+/*
+ * The dimensions of a shape, in bytes; @below: dimensions that the caller adds
+ * outside of them.
+ */
+static bool side_shape(struct as_unit *unit, unsigned int below, struct nb_side *side)
+{
+	const struct as_token *token = as_peek(unit);
+	struct as_dim dims[MAX_DIMS];
+	enum neuron_dtype dtype;
+	unsigned int bytes = 1;
+	unsigned int i, n;
+
+	if (!as_shape(unit, dims, MAX_DIMS - below, UINT32_MAX, &n))
+		return false;
+	if (as_peek(unit)->kind == AS_NAME) {
+		if (!as_dtype(unit, &dtype))
+			return false;
+		bytes = neuron_dtype_bytes(dtype);
+	}
+	if (dims[n - 1].step != 1 || dims[n - 1].num * bytes > UINT32_MAX)
+		return as_error(unit, token, "the innermost step must be 1, its size below 4 GiB");
+	for (i = 0; i < n; i++) {
+		const struct as_dim *dim = &dims[n - 1 - i];
+		__int128 step = dim->step * (i ? bytes : 1);
+
+		if (step > INT64_MAX || step < INT64_MIN)
+			return as_error(unit, token, "a step of the shape is beyond 64 bits");
+		side->size[i] = (uint32_t)(dim->num * (i ? 1 : bytes));
+		side->step[i] = (int64_t)step;
+	}
+	side->ndim = n;
+	return true;
+}
+
+/* sbuf[first:end, offset : shape]; the bracket is open. */
+static bool sbuf_tile(struct as_unit *unit, struct nb_side *side)
+{
+	uint64_t first, end, offset;
+	size_t at;
+
+	if (!as_uint(unit, 127, "the first partition", &first) ||
+	    !as_expect(unit, ':', "\":\" and the end of the partitions"))
+		return false;
+	at = unit->next;
+	if (!as_uint(unit, 128, "the end of the partitions", &end))
+		return false;
+	if (end <= first)
+		return as_error(unit, &unit->tokens[at], "the partitions end before they begin");
+	if (!as_expect(unit, ',', "\",\" and the byte offset") ||
+	    !as_uint(unit, NEURON_TPB_SBUF_STRIDE - 1, "the offset", &offset) ||
+	    !as_expect(unit, ':', "\":\" and the shape") || !side_shape(unit, 1, side))
+		return false;
+	side->offset = nb_sbuf_offset((unsigned int)first, offset);
+	side->size[side->ndim] = (uint32_t)(end - first);
+	side->step[side->ndim++] = NEURON_TPB_SBUF_STRIDE;
+	return as_expect(unit, ']', "\"]\"");
+}
+
+/* A comma before the bracket closes: a tile. */
+static bool is_sbuf_tile(const struct as_unit *unit)
+{
+	const struct as_token *token = as_peek(unit);
+
+	while (token->kind != AS_END && token->kind != ']' && token->kind != ',')
+		token++;
+	return token->kind == ',';
+}
+
+static bool side_variable(struct as_unit *unit, struct nb_side *side)
+{
+	const struct as_token *token = as_peek(unit);
+	char *name;
+
+	if (as_token_is(token, "sbuf")) {
+		as_take(unit);
+		side->var = nb_sbuf(unit->nb);
+		return side->var;
+	}
+	name = as_take_name(unit, "a variable");
+	if (!name)
+		return false;
+	side->var = nb_find_var(unit->nb, name);
+	free(name);
+	return side->var || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
+				     token->text);
+}
+
+static bool parse_side(struct as_unit *unit, struct nb_side *side)
+{
+	const struct as_token *token = as_peek(unit);
+	bool sbuf = as_token_is(token, "sbuf");
+	uint64_t size;
+
+	memset(side, 0, sizeof(*side));
+	if (!side_variable(unit, side))
+		return false;
+	if (!as_accept(unit, '[')) {
+		size = nb_var_size(unit->nb, side->var);
+		if (sbuf || size > UINT32_MAX)
+			return as_error(unit, token, "which part of it? [offset : shape]");
+		*side = nb_linear(side->var, 0, (uint32_t)size);
+		return true;
+	}
+	if (sbuf && is_sbuf_tile(unit))
+		return sbuf_tile(unit, side);
+	return as_uint(unit, (uint64_t)1 << 46, "the offset", &side->offset) &&
+	       as_expect(unit, ':', "\":\" and the shape") && side_shape(unit, 0, side) &&
+	       as_expect(unit, ']', "\"]\"");
+}
+
+static bool parse_queue(struct as_unit *unit, int *queue)
+{
+	const struct as_token *token = as_peek(unit);
+	char *name = as_take_name(unit, "a queue");
+
+	if (!name)
+		return false;
+	*queue = nb_find_queue(unit->nb, name);
+	free(name);
+	if (*queue < 0)
+		return as_error(unit, token, "no queue \"%.*s\"; .queue declares one",
+				(int)token->len, token->text);
+	if (nb_queue_owner(unit->nb, *queue) != (enum neuron_engine)unit->engine)
+		return as_error(unit, token, "queue \"%.*s\" belongs to the %s engine",
+				(int)token->len, token->text,
+				neff_engine_name(nb_queue_owner(unit->nb, *queue)));
+	return true;
+}
+
+bool as_dma(struct as_unit *unit)
+{
+	struct neuron_inst sync = { 0 };
+	struct neuron_inst *inst;
+	struct nb_side to, from;
+	uint16_t number;
+	int queue, sem = -1;
+
+	if (!as_need_engine(unit, as_peek(unit)) || !parse_queue(unit, &queue) ||
+	    !as_expect(unit, ',', "\",\" and where the bytes go") || !parse_side(unit, &to) ||
+	    !as_expect(unit, ',', "\",\" and where the bytes come from") ||
+	    !parse_side(unit, &from))
+		return false;
+	if (as_accept(unit, ',')) {
+		if (!as_sem(unit, &number))
+			return false;
+		sem = number;
+	}
+	if (!as_sync(unit, &sync, 0))
+		return false;
+	inst = nb_dma(unit->nb, queue, to, from, sem);
+	inst->sync = sync.sync;
+	inst->wait_sem = sync.wait_sem;
+	inst->wait_value = sync.wait_value;
+	inst->post_sem = sync.post_sem;
+	inst->post_value = sync.post_value;
+	as_set_debug(unit, inst);
+	return true;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+/* Instructions, by the table that chip, disassembler and manual share. */
+#include <endian.h>
+
+#include "as_unit.h"
+#include "chip/trn_isa.h"
+
+#define FLOAT_ONE	0x3f800000
+
+static int op_value(enum trn_op_kind kind, const struct as_token *token)
+{
+	int value;
+
+	if (kind == TRN_OP_ACT)
+		return trn_isa_act_value(token->text, token->len);
+	value = trn_isa_alu_value(token->text, token->len);
+	/* Leaving it out says it. */
+	if (value < 0 || value == NEURON_ALU_BYPASS)
+		return -1;
+	if ((kind == TRN_OP_INTEGER && !trn_isa_alu_is_integer((unsigned int)value)) ||
+	    (kind == TRN_OP_COMPARE && !trn_isa_alu_is_compare((unsigned int)value)))
+		return -1;
+	return value;
+}
+
+static bool parse_op(struct as_unit *unit, const struct trn_isa *isa, enum trn_op_kind kind,
+		     uint8_t *op)
+{
+	const struct as_token *token = as_peek(unit);
+	int value;
+
+	if (kind == TRN_OP_NONE)
+		return true;
+	if (!as_accept(unit, '.')) {
+		if (kind == TRN_OP_ALU_OR_BYPASS || kind == TRN_OP_COMPARE)
+			return true;
+		return as_error(unit, token, "%s needs \".\" and an operator", isa->name);
+	}
+	token = as_peek(unit);
+	if (token->kind != AS_NAME)
+		return as_expected(unit, "an operator");
+	value = op_value(kind, token);
+	if (value < 0)
+		return as_error(unit, token, "%s has no operator \"%.*s\"", isa->name,
+				(int)token->len, token->text);
+	as_take(unit);
+	*op = (uint8_t)value;
+	return true;
+}
+
+static bool word_field(struct as_unit *unit, __le32 *field)
+{
+	uint32_t value;
+
+	if (!as_word(unit, &value))
+		return false;
+	*field = htole32(value);
+	return true;
+}
+
+static bool float_field(struct as_unit *unit, __le32 *field)
+{
+	uint32_t value;
+
+	if (!as_float(unit, &value))
+		return false;
+	*field = htole32(value);
+	return true;
+}
+
+/* What an ALU operator takes as its immediate. */
+static bool scalar_field(struct as_unit *unit, unsigned int op, __le32 *field)
+{
+	return trn_isa_alu_is_bitwise(op) ? word_field(unit, field) : float_field(unit, field);
+}
+
+static bool column(struct as_unit *unit, struct neuron_inst *inst)
+{
+	inst->flags |= NEURON_INST_SRC1_COLUMN;
+	return as_tile(unit, &inst->src1);
+}
+
+static bool register_or_word(struct as_unit *unit, struct neuron_inst *inst, unsigned int reg)
+{
+	uint32_t number;
+
+	if (as_numbered(as_peek(unit), 'r', &number))
+		return as_register(unit, &inst->reg[reg]);
+	inst->flags |= NEURON_INST_IMM;
+	return word_field(unit, &inst->imm0);
+}
+
+static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
+			  struct neuron_inst *inst)
+{
+	switch (operand) {
+	case TRN_OPD_NONE:
+		return true;
+	case TRN_OPD_DST:
+		return as_tile(unit, &inst->dst);
+	case TRN_OPD_SRC0:
+		return as_tile(unit, &inst->src0);
+	case TRN_OPD_SRC1:
+		return as_tile(unit, &inst->src1);
+	case TRN_OPD_SCALAR0:
+		return as_is_tile(unit) ? column(unit, inst) :
+					  scalar_field(unit, inst->op0, &inst->imm0);
+	case TRN_OPD_FLOAT1:
+		return scalar_field(unit, inst->op1, &inst->imm1);
+	case TRN_OPD_SCALE:
+		return float_field(unit, &inst->imm0);
+	case TRN_OPD_BIAS:
+		return as_is_tile(unit) ? column(unit, inst) : float_field(unit, &inst->imm1);
+	case TRN_OPD_FILL:
+		return trn_isa_dtype_is_float(inst->dst.dtype) ? float_field(unit, &inst->imm0) :
+								 word_field(unit, &inst->imm0);
+	case TRN_OPD_TAG:
+	case TRN_OPD_COUNT0:
+	case TRN_OPD_INT0:
+		return word_field(unit, &inst->imm0);
+	case TRN_OPD_COUNT1:
+		return word_field(unit, &inst->imm1);
+	case TRN_OPD_REG0:
+	case TRN_OPD_COMPARE0:
+		return as_register(unit, &inst->reg[0]);
+	case TRN_OPD_REG1:
+		return as_register(unit, &inst->reg[1]);
+	case TRN_OPD_VALUE2:
+		return register_or_word(unit, inst, 2);
+	case TRN_OPD_COMPARE1:
+		return register_or_word(unit, inst, 1);
+	case TRN_OPD_TARGET:
+		return as_target(unit, inst);
+	case TRN_OPD_MEMORY:
+		return as_memory_operand(unit, inst);
+	case TRN_OPD_QUEUE:
+		return as_queue_operand(unit, inst);
+	}
+	return false;
+}
+
+/* An operand that may be left out, with its value then. */
+static bool has_default(enum trn_operand operand, struct neuron_inst *inst)
+{
+	if (operand == TRN_OPD_SCALE)
+		inst->imm0 = htole32(FLOAT_ONE);
+	return operand == TRN_OPD_SCALE || operand == TRN_OPD_BIAS;
+}
+
+static bool parse_operands(struct as_unit *unit, const struct trn_isa *isa,
+			   struct neuron_inst *inst)
+{
+	unsigned int i, written = 0;
+
+	for (i = 0; i < TRN_ISA_OPERANDS; i++) {
+		enum trn_operand operand = isa->operand[i];
+
+		if (!trn_isa_operand_fields(operand, inst))
+			continue;
+		if (written++ && !as_accept(unit, ',')) {
+			if (has_default(operand, inst))
+				continue;
+			return as_expected(unit, "\",\" and another operand");
+		}
+		if (!parse_operand(unit, operand, inst))
+			return false;
+	}
+	if (as_peek(unit)->kind == ',')
+		return as_error(unit, as_peek(unit), "%s takes no more operands", isa->name);
+	return true;
+}
+
+static bool check_engine(struct as_unit *unit, const struct as_token *token,
+			 const struct trn_isa *isa)
+{
+	char list[64] = "";
+	size_t len = 0;
+	unsigned int e;
+
+	if (isa->engines & NEURON_BIT(unit->engine))
+		return true;
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		const char *name = trn_isa_engine_name(e);
+
+		if (!(isa->engines & NEURON_BIT(e)))
+			continue;
+		if (len)
+			list[len++] = ',', list[len++] = ' ';
+		while (*name)
+			list[len++] = *name++;
+	}
+	list[len] = '\0';
+	return as_error(unit, token, "the %s engine cannot run %s; use %s",
+			trn_isa_engine_name((unsigned int)unit->engine), isa->name, list);
+}
+
+bool as_need_engine(struct as_unit *unit, const struct as_token *token)
+{
+	return unit->engine >= 0 ||
+	       as_error(unit, token, "no engine yet: .engine NAME must come first");
+}
+
+void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst)
+{
+	inst->debug = htole32(unit->line_off ? 0 : unit->line + unit->line_shift);
+}
+
+bool as_instruction(struct as_unit *unit)
+{
+	const struct as_token *token = as_take(unit);
+	const struct trn_isa *isa = trn_isa_find(token->text, token->len);
+	struct neuron_inst inst = { 0 };
+
+	if (!isa)
+		return as_error(unit, token, "no instruction \"%.*s\"", (int)token->len,
+				token->text);
+	if (!as_need_engine(unit, token) || !check_engine(unit, token, isa))
+		return false;
+	inst.opcode = isa->opcode;
+	if (!parse_op(unit, isa, isa->op[0], &inst.op0) ||
+	    !parse_op(unit, isa, isa->op[1], &inst.op1) ||
+	    !parse_operands(unit, isa, &inst) || !as_sync(unit, &inst, isa->flags))
+		return false;
+	if ((inst.flags & NEURON_INST_REVERSE1) && inst.op1 == NEURON_ALU_BYPASS)
+		return as_error(unit, token, "rev1 needs a second operator");
+	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)
+		return as_error(unit, token, "%s: these operands make no instruction", isa->name);
+	as_set_debug(unit, &inst);
+	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &inst);
+	return true;
+}
+
+bool as_inst_words(struct as_unit *unit)
+{
+	const struct as_token *token = as_peek(unit);
+	union {
+		uint64_t word[NEURON_INST_SIZE / 8];
+		struct neuron_inst inst;
+	} raw;
+	unsigned int i;
+	uint64_t word;
+
+	if (!as_need_engine(unit, token))
+		return false;
+	for (i = 0; i < NEURON_INST_SIZE / 8; i++) {
+		if (i && !as_expect(unit, ',', "\",\" and 16 numbers in all"))
+			return false;
+		if (!as_uint(unit, UINT64_MAX, "a word", &word))
+			return false;
+		raw.word[i] = htole64(word);
+	}
+	if (as_peek(unit)->kind != AS_END)
+		return as_expected(unit, "the end of the line");
+	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &raw.inst);
+	return true;
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+/* Operands: registers, semaphores, tiles, addresses; and synchronisation. */
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_unit.h"
+#include "chip/trn_isa.h"
+#include "neuron/address.h"
+
+bool as_register(struct as_unit *unit, uint8_t *reg)
+{
+	const struct as_token *token = as_peek(unit);
+	uint32_t number;
+
+	if (!as_numbered(token, 'r', &number))
+		return as_expected(unit, "a register");
+	if (number >= NEURON_NR_REGS)
+		return as_error(unit, token, "registers are r0 to r%d", NEURON_NR_REGS - 1);
+	as_take(unit);
+	*reg = (uint8_t)number;
+	return true;
+}
+
+bool as_sem(struct as_unit *unit, uint16_t *sem)
+{
+	const struct as_token *token = as_peek(unit);
+	const struct as_entry *entry;
+	uint32_t number;
+
+	if (token->kind != AS_NAME)
+		return as_expected(unit, "a semaphore");
+	if (as_numbered(token, 's', &number)) {
+		if (number > 255)
+			return as_error(unit, token, "semaphores are s0 to s255");
+		unit->sem_used[number] = true;
+	} else {
+		entry = as_find(unit, AS_SCOPE_SEM, token->text, token->len);
+		if (!entry)
+			return as_error(unit, token, "no semaphore \"%.*s\"; .sem declares one",
+					(int)token->len, token->text);
+		number = (uint32_t)entry->value;
+	}
+	as_take(unit);
+	*sem = (uint16_t)number;
+	return true;
+}
+
+static bool shape_dim(struct as_unit *unit, uint64_t max_num, struct as_dim *dim)
+{
+	bool negative;
+
+	if (!as_primary(unit, 0, max_num, "a number of elements", &dim->num))
+		return false;
+	dim->has_step = as_accept(unit, '@');
+	dim->step = 0;
+	if (!dim->has_step)
+		return true;
+	negative = as_accept(unit, '-');
+	if (!as_primary(unit, 0, (__int128)1 << 47, "a step", &dim->step))
+		return false;
+	if (negative)
+		dim->step = -dim->step;
+	return true;
+}
+
+bool as_shape(struct as_unit *unit, struct as_dim *dims, unsigned int max, uint64_t max_num,
+	      unsigned int *count)
+{
+	unsigned int n = 0;
+	__int128 inner = 1;
+	unsigned int i;
+
+	do {
+		if (n == max)
+			return as_error(unit, as_peek(unit), "more than %u dimensions", max);
+		if (!shape_dim(unit, max_num, &dims[n++]))
+			return false;
+	} while (as_accept(unit, '*'));
+	/* Up to four numbers of up to 32 bits: a saturated product is no step. */
+	for (i = n; i-- > 0;) {
+		if (!dims[i].has_step)
+			dims[i].step = inner;
+		if (__builtin_mul_overflow(inner, dims[i].num, &inner))
+			inner = (__int128)1 << 100;
+	}
+	*count = n;
+	return true;
+}
+
+bool as_dtype(struct as_unit *unit, enum neuron_dtype *dtype)
+{
+	const struct as_token *token = as_peek(unit);
+	int value;
+
+	if (token->kind != AS_NAME)
+		return as_expected(unit, "a type");
+	value = trn_isa_dtype_value(token->text, token->len);
+	if (value < 0)
+		return as_error(unit, token, "no type \"%.*s\"", (int)token->len, token->text);
+	as_take(unit);
+	*dtype = (enum neuron_dtype)value;
+	return true;
+}
+
+bool as_engine(struct as_unit *unit, enum neuron_engine *engine)
+{
+	const struct as_token *token = as_peek(unit);
+	int value;
+
+	if (token->kind != AS_NAME)
+		return as_expected(unit, "an engine");
+	value = trn_isa_engine_value(token->text, token->len);
+	if (value < 0)
+		return as_error(unit, token,
+				"no engine \"%.*s\"; there are tensor, vector, scalar, gpsimd, sync",
+				(int)token->len, token->text);
+	as_take(unit);
+	*engine = (enum neuron_engine)value;
+	return true;
+}
+
+bool as_is_tile(const struct as_unit *unit)
+{
+	const struct as_token *token = as_peek(unit);
+
+	return as_token_is(token, "sbuf") || as_token_is(token, "psum");
+}
+
+static bool tile_partitions(struct as_unit *unit, struct neuron_ap *ap)
+{
+	uint64_t first, end;
+	size_t at;
+
+	if (!as_uint(unit, 127, "the first partition", &first) ||
+	    !as_expect(unit, ':', "\":\" and the end of the partitions"))
+		return false;
+	at = unit->next;
+	if (!as_uint(unit, 127 + 255, "the end of the partitions", &end))
+		return false;
+	if (end < first)
+		return as_error(unit, &unit->tokens[at], "the partitions end before they begin");
+	if (end - first > UINT8_MAX)
+		return as_error(unit, &unit->tokens[at], "these are more than 255 partitions");
+	ap->addr |= NEURON_PUT(NEURON_AP_PARTITION, (uint32_t)first);
+	ap->partitions = (uint8_t)(end - first);
+	return true;
+}
+
+static bool tile_shape(struct as_unit *unit, struct neuron_ap *ap)
+{
+	const struct as_token *token = as_peek(unit);
+	struct as_dim dims[4];
+	unsigned int i, n;
+
+	if (!as_shape(unit, dims, 4, UINT16_MAX, &n))
+		return false;
+	for (i = 0; i < 4; i++)
+		ap->num[i] = htole16(1);
+	for (i = 0; i < n; i++) {
+		const struct as_dim *dim = &dims[n - 1 - i];
+
+		if (dim->step < INT16_MIN || dim->step > INT16_MAX)
+			return as_error(unit, token, "a step is beyond -32768 to 32767 elements");
+		ap->num[i] = htole16((uint16_t)dim->num);
+		ap->step[i] = htole16((uint16_t)dim->step);
+	}
+	return true;
+}
+
+bool as_tile(struct as_unit *unit, struct neuron_ap *ap)
+{
+	enum neuron_dtype dtype;
+	uint64_t offset;
+
+	if (!as_is_tile(unit))
+		return as_expected(unit, "a tile (sbuf[...] or psum[...])");
+	memset(ap, 0, sizeof(*ap));
+	if (as_token_is(as_take(unit), "psum"))
+		ap->addr = NEURON_AP_PSUM;
+	if (!as_expect(unit, '[', "\"[\"") || !tile_partitions(unit, ap) ||
+	    !as_expect(unit, ',', "\",\" and the byte offset") ||
+	    !as_uint(unit, NEURON_AP_OFFSET, "the offset", &offset) ||
+	    (as_accept(unit, '+') && !as_register(unit, &ap->offset_reg)) ||
+	    !as_expect(unit, ':', "\":\" and the shape") || !tile_shape(unit, ap) ||
+	    !as_dtype(unit, &dtype) || !as_expect(unit, ']', "\"]\""))
+		return false;
+	ap->addr = htole32(ap->addr | (uint32_t)offset);
+	ap->dtype = dtype;
+	return true;
+}
+
+/* The window that is named before a colon. */
+static bool memory_window(struct as_unit *unit, uint32_t *window)
+{
+	const struct as_token *token = as_peek(unit);
+	char *name;
+
+	if (as_numbered(token, 'w', window)) {
+		if (*window > NEURON_MAX_WINDOWS)
+			return as_error(unit, token, "windows are w0 to w%d", NEURON_MAX_WINDOWS);
+		as_take(unit);
+		return true;
+	}
+	name = as_take_name(unit, "a variable");
+	if (!name)
+		return false;
+	*window = (uint32_t)nb_find_var(unit->nb, name);
+	free(name);
+	return *window || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
+				   token->text);
+}
+
+bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst)
+{
+	const struct as_token *token = as_peek(unit);
+	uint64_t address;
+	uint32_t window;
+
+	if ((token->kind == AS_NAME || token->kind == AS_STRING) && token[1].kind == ':') {
+		if (!memory_window(unit, &window))
+			return false;
+		as_take(unit);
+		if (!as_uint(unit, NEURON_ADDR_WINDOW_OFFSET, "the offset", &address))
+			return false;
+		address = neuron_window_addr(window, address);
+	} else if (!as_uint(unit, UINT64_MAX, "an address", &address)) {
+		return false;
+	}
+	inst->addr = htole64(address);
+	return !as_accept(unit, '+') || as_register(unit, &inst->reg[1]);
+}
+
+static bool label_target(struct as_unit *unit, const struct as_token *token)
+{
+	struct as_fixup *fixup;
+
+	if (unit->nr_fixups == unit->fixup_room) {
+		size_t room = unit->fixup_room ? unit->fixup_room * 2 : 64;
+
+		fixup = reallocarray(unit->fixups, room, sizeof(*fixup));
+		if (!fixup)
+			return as_memory(unit);
+		unit->fixups = fixup;
+		unit->fixup_room = room;
+	}
+	fixup = &unit->fixups[unit->nr_fixups];
+	fixup->engine = (enum neuron_engine)unit->engine;
+	fixup->index = nb_here(unit->nb, fixup->engine);
+	fixup->line = unit->line;
+	fixup->column = token->column;
+	fixup->name = as_token_copy(token);
+	if (!fixup->name)
+		return as_memory(unit);
+	unit->nr_fixups++;
+	return true;
+}
+
+bool as_target(struct as_unit *unit, struct neuron_inst *inst)
+{
+	const struct as_token *token = as_peek(unit);
+	uint64_t target;
+
+	if (token->kind == AS_NAME &&
+	    !as_find(unit, AS_SCOPE_SYMBOL, token->text, token->len))
+		return label_target(unit, as_take(unit));
+	if (!as_uint(unit, UINT64_MAX, "the target", &target))
+		return false;
+	inst->addr = htole64(target);
+	return true;
+}
+
+bool as_queue_operand(struct as_unit *unit, struct neuron_inst *inst)
+{
+	const struct as_token *token = as_peek(unit);
+	uint32_t number;
+	char *name;
+	int queue;
+
+	if (as_numbered(token, 'q', &number)) {
+		if (number > UINT16_MAX)
+			return as_error(unit, token, "queues are q0 to q%d", UINT16_MAX);
+		as_take(unit);
+	} else {
+		name = as_take_name(unit, "a queue");
+		if (!name)
+			return false;
+		queue = nb_find_queue(unit->nb, name);
+		free(name);
+		if (queue < 0)
+			return as_error(unit, token, "no queue \"%.*s\"; .queue declares one",
+					(int)token->len, token->text);
+		number = nb_queue_index(unit->nb, queue);
+	}
+	inst->reg[0] = number & 0xff;
+	inst->reg[1] = number >> 8;
+	return true;
+}
+
+static bool sync_wait(struct as_unit *unit, struct neuron_inst *inst, bool take)
+{
+	uint32_t mode, value;
+	uint16_t sem;
+
+	if (NEURON_GET(NEURON_SYNC_WAIT, inst->sync))
+		return as_error(unit, &unit->tokens[unit->next - 1],
+				"only one wait or take in an instruction");
+	if (!as_sem(unit, &sem))
+		return false;
+	if (as_accept(unit, AS_GE))
+		mode = NEURON_SYNC_WAIT_GE;
+	else if (as_accept(unit, AS_EQ))
+		mode = NEURON_SYNC_WAIT_EQ;
+	else
+		return as_expected(unit, "\">=\" or \"==\"");
+	if (!as_word(unit, &value))
+		return false;
+	inst->sync |= NEURON_PUT(NEURON_SYNC_WAIT, mode) | (take ? NEURON_SYNC_TAKE : 0);
+	inst->wait_sem = htole16(sem);
+	inst->wait_value = htole32(value);
+	return true;
+}
+
+static bool sync_post(struct as_unit *unit, struct neuron_inst *inst)
+{
+	uint32_t mode, value;
+	uint16_t sem;
+
+	if (NEURON_GET(NEURON_SYNC_POST, inst->sync))
+		return as_error(unit, &unit->tokens[unit->next - 1],
+				"only one post in an instruction");
+	if (!as_sem(unit, &sem))
+		return false;
+	if (as_accept(unit, AS_ADD))
+		mode = NEURON_SYNC_POST_ADD;
+	else if (as_accept(unit, AS_SUB))
+		mode = NEURON_SYNC_POST_SUB;
+	else if (as_accept(unit, '='))
+		mode = NEURON_SYNC_POST_SET;
+	else
+		return as_expected(unit, "\"+=\", \"-=\" or \"=\"");
+	if (!as_word(unit, &value))
+		return false;
+	inst->sync |= NEURON_PUT(NEURON_SYNC_POST, mode);
+	inst->post_sem = htole16(sem);
+	inst->post_value = htole32(value);
+	return true;
+}
+
+static bool modifier(struct as_unit *unit, const struct as_token *token,
+		     struct neuron_inst *inst, unsigned int allowed)
+{
+	int flag = trn_isa_modifier_value(token->text, token->len);
+
+	if (flag < 0)
+		return as_error(unit, token,
+				"unexpected \"%.*s\"; wait, take, post, acc, rev0, rev1 or neg may follow",
+				(int)token->len, token->text);
+	if (!(allowed & (unsigned int)flag))
+		return as_error(unit, token, "the instruction takes no \"%.*s\"",
+				(int)token->len, token->text);
+	if (inst->flags & flag)
+		return as_error(unit, token, "\"%.*s\" twice", (int)token->len, token->text);
+	inst->flags |= (uint8_t)flag;
+	return true;
+}
+
+bool as_sync(struct as_unit *unit, struct neuron_inst *inst, unsigned int modifiers)
+{
+	while (as_peek(unit)->kind != AS_END) {
+		const struct as_token *token = as_peek(unit);
+		bool good;
+
+		if (token->kind != AS_NAME)
+			return as_expected(unit, "the end of the line");
+		as_take(unit);
+		if (as_token_is(token, "wait") || as_token_is(token, "take"))
+			good = sync_wait(unit, inst, token->text[0] == 't');
+		else if (as_token_is(token, "post"))
+			good = sync_post(unit, inst);
+		else
+			good = modifier(unit, token, inst, modifiers);
+		if (!good)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/* From a NEFF back to source. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_unit.h"
+#include "dis.h"
+
+#define MAX_UNPACKED	(1ull << 32)
+
+bool dis_fail(struct dis *dis, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(dis->error, AS_ERROR_MAX, format, args);
+	va_end(args);
+	return false;
+}
+
+void dis_newline(struct dis *dis)
+{
+	fputc('\n', dis->out);
+	dis->line++;
+}
+
+void dis_line(struct dis *dis, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(dis->out, format, args);
+	va_end(args);
+	dis_newline(dis);
+}
+
+static bool is_plain(const char *name)
+{
+	const struct as_token token = { .kind = AS_NAME, .text = name, .len = strlen(name) };
+	uint32_t number;
+
+	if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+	    token.len || (*name >= '0' && *name <= '9'))
+		return false;
+	return *name && !as_numbered(&token, 'w', &number) && !as_numbered(&token, 'q', &number) &&
+	       !as_token_is(&token, "sbuf");
+}
+
+void dis_name(struct dis *dis, const char *name)
+{
+	if (is_plain(name)) {
+		fputs(name, dis->out);
+		return;
+	}
+	fputc('"', dis->out);
+	for (; *name; name++) {
+		if (*name == '"' || *name == '\\')
+			fputc('\\', dis->out);
+		fputc(*name, dis->out);
+	}
+	fputc('"', dis->out);
+}
+
+char *as_disassemble(const void *neff, size_t size, char error[AS_ERROR_MAX])
+{
+	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	struct dis dis = { .line = 1, .error = error };
+	struct nrt_error why = { 0 };
+	struct neff *read;
+	char *text = NULL;
+	size_t length;
+	bool good;
+
+	if (neff_read(neff, size, &limits, &read, &why)) {
+		snprintf(error, AS_ERROR_MAX, "%s", why.text);
+		return NULL;
+	}
+	dis.neff = read;
+	dis.out = open_memstream(&text, &length);
+	good = dis.out && dis_head(&dis) && dis_streams(&dis);
+	if (!dis.out || ferror(dis.out))
+		good = dis_fail(&dis, "out of memory");
+	if (dis.out && fclose(dis.out))
+		good = dis_fail(&dis, "out of memory");
+	neff_free(read);
+	if (good)
+		return text;
+	free(text);
+	return NULL;
+}

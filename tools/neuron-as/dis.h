@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the disassembler. */
+#ifndef AS_DIS_H
+#define AS_DIS_H
+
+#include <stdio.h>
+
+#include "as.h"
+#include "neff.h"
+
+/**
+ * struct dis - a NEFF on its way to text
+ * @line: number of the line that is written next
+ * @line_shift, @line_off: what .line has said, as the assembler counts
+ * @error: one line when something cannot be written
+ */
+struct dis {
+	const struct neff *neff;
+	FILE *out;
+	uint32_t line;
+	uint32_t line_shift;
+	bool line_off;
+	char *error;
+};
+
+bool dis_fail(struct dis *dis, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A whole line; @format has no newline. */
+void dis_line(struct dis *dis, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void dis_newline(struct dis *dis);
+/* A name as the assembler reads it, quoted where it must be. */
+void dis_name(struct dis *dis, const char *name);
+
+/* dis_head.c: everything but the streams. */
+bool dis_head(struct dis *dis);
+/* dis_stream.c */
+bool dis_streams(struct dis *dis);
+
+#endif /* AS_DIS_H */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/* The program's name, variables, queues and semaphores. */
+#include <endian.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "chip/trn_isa.h"
+#include "dis.h"
+
+#define WORDS_PER_LINE	8
+
+static void put_io(struct dis *dis, const struct neff_var *var, const char *directive)
+{
+	unsigned int i;
+
+	fprintf(dis->out, "%s ", directive);
+	dis_name(dis, var->name);
+	fprintf(dis->out, " %s ", trn_isa_dtype_name(var->dtype));
+	for (i = 0; i < var->ndim; i++)
+		fprintf(dis->out, "%s%u", i ? "*" : "", var->shape[i]);
+	dis_newline(dis);
+}
+
+static void put_numbers(struct dis *dis, const char *directive, const uint8_t *data, size_t count,
+			unsigned int bytes)
+{
+	uint32_t value;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (i % WORDS_PER_LINE == 0)
+			fprintf(dis->out, "%s", directive);
+		value = 0;
+		memcpy(&value, data + i * bytes, bytes);
+		fprintf(dis->out, "%s0x%" PRIx32, i % WORDS_PER_LINE ? ", " : " ", le32toh(value));
+		if (i % WORDS_PER_LINE == WORDS_PER_LINE - 1 || i == count - 1)
+			dis_newline(dis);
+	}
+}
+
+static void put_file(struct dis *dis, const struct neff_var *var)
+{
+	size_t whole = var->size & ~(uint64_t)3;
+
+	fputs(".file ", dis->out);
+	dis_name(dis, var->name);
+	dis_newline(dis);
+	put_numbers(dis, ".words", var->data, whole / 4, 4);
+	put_numbers(dis, ".bytes", var->data + whole, var->size - whole, 1);
+}
+
+static void put_peer(struct dis *dis, const struct neff_var *var)
+{
+	if (var->type == NEFF_VAR_PEER) {
+		fputs(".peer ", dis->out);
+		dis_name(dis, var->name);
+		fprintf(dis->out, " %u ", var->peer_offset);
+		dis_name(dis, dis->neff->vars[var->ref].name);
+	} else {
+		fputs(".peer_sem ", dis->out);
+		dis_name(dis, var->name);
+		fprintf(dis->out, " %u s%u %u", var->peer_offset, var->first, var->count);
+	}
+	dis_newline(dis);
+}
+
+static bool put_var(struct dis *dis, const struct neff_var *var)
+{
+	switch (var->type) {
+	case NEFF_VAR_INPUT:
+		put_io(dis, var, ".input");
+		return true;
+	case NEFF_VAR_OUTPUT:
+		put_io(dis, var, ".output");
+		return true;
+	case NEFF_VAR_TMP:
+		fputs(".tmp ", dis->out);
+		dis_name(dis, var->name);
+		fprintf(dis->out, " %" PRIu64, var->size);
+		dis_newline(dis);
+		return true;
+	case NEFF_VAR_FILE:
+		put_file(dis, var);
+		return true;
+	case NEFF_VAR_STATE:
+		if (var->size != NEURON_TPB_SBUF_SIZE)
+			return dis_fail(dis, "variable \"%s\" is only a part of SBUF", var->name);
+		dis_line(dis, ".sbuf");
+		return true;
+	case NEFF_VAR_PEER:
+	case NEFF_VAR_PEER_SEM:
+		put_peer(dis, var);
+		return true;
+	case NEFF_VAR_VIRTUAL:
+		break;
+	}
+	return dis_fail(dis, "variable \"%s\": the assembler has no virtual variables", var->name);
+}
+
+/* Windows are numbered by var_id, and the assembler counts from 1. */
+static bool put_vars(struct dis *dis)
+{
+	const struct neff *neff = dis->neff;
+	size_t i;
+
+	for (i = 0; i < neff->nr_vars; i++) {
+		if (neff->vars[i].var_id != i + 1)
+			return dis_fail(dis, "variable \"%s\" has var_id %u, not %zu",
+					neff->vars[i].name, neff->vars[i].var_id, i + 1);
+		if (neff->vars[i].alignment)
+			return dis_fail(dis, "variable \"%s\": the assembler has no alignment",
+					neff->vars[i].name);
+		if (!put_var(dis, &neff->vars[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The reader drops the type of a queue set; it checked that there is one. */
+static bool put_queue(struct dis *dis, const struct neff_set *set, struct json_object *def)
+{
+	struct json_object *queues, *queue, *type;
+
+	if (set->owner < 0)
+		return dis_fail(dis, "queue \"%s\" has no owner", set->name);
+	if (!json_object_object_get_ex(def, "dma_queue", &queues) ||
+	    !json_object_object_get_ex(queues, set->name, &queue) ||
+	    !json_object_object_get_ex(queue, "type", &type))
+		return dis_fail(dis, "queue \"%s\" has no type", set->name);
+	fputs(".queue ", dis->out);
+	dis_name(dis, set->name);
+	fprintf(dis->out, " %s %s %u", json_object_get_string(type),
+		neff_engine_name((unsigned int)set->owner), set->num);
+	dis_newline(dis);
+	return true;
+}
+
+static bool put_queues(struct dis *dis, struct json_object *def)
+{
+	const struct neff *neff = dis->neff;
+	unsigned int index = 0;
+	size_t i, done;
+
+	for (done = 0; done < neff->nr_sets; done++) {
+		for (i = 0; i < neff->nr_sets && neff->sets[i].index != index; i++)
+			;
+		if (i == neff->nr_sets)
+			return dis_fail(dis, "no queue set begins at queue index %u", index);
+		if (!put_queue(dis, &neff->sets[i], def))
+			return false;
+		index += neff->sets[i].num;
+	}
+	return true;
+}
+
+static void raise_to(unsigned int *count, unsigned int number)
+{
+	if (number < NEURON_NR_SEMAPHORES && number >= *count)
+		*count = number + 1;
+}
+
+/* Semaphores that the source will name, so that none is declared by its use. */
+static unsigned int count_sems(const struct neff *neff)
+{
+	unsigned int count = 0;
+	unsigned int e;
+	size_t i;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		for (i = 0; neff->image[e] && i < neff->image_count[e]; i++) {
+			const struct neuron_inst *inst = &neff->image[e][i];
+
+			if (NEURON_GET(NEURON_SYNC_WAIT, inst->sync))
+				raise_to(&count, le16toh(inst->wait_sem));
+			if (NEURON_GET(NEURON_SYNC_POST, inst->sync))
+				raise_to(&count, le16toh(inst->post_sem));
+		}
+	}
+	for (i = 0; i < neff->nr_descs; i++)
+		if (neff->descs[i].semaphore >= 0)
+			raise_to(&count, (unsigned int)neff->descs[i].semaphore);
+	for (i = 0; i < neff->nr_vars; i++)
+		if (neff->vars[i].type == NEFF_VAR_PEER_SEM)
+			raise_to(&count, neff->vars[i].first);
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+		if (neff->sem_clear[i / 64] >> (i % 64) & 1)
+			raise_to(&count, (unsigned int)i);
+	return count;
+}
+
+static bool put_sems(struct dis *dis)
+{
+	const struct neff *neff = dis->neff;
+	unsigned int count = count_sems(neff);
+	unsigned int i;
+
+	if (!neff->has_sem_clear && neff->features & NEFF_FEATURE_PEERS)
+		return dis_fail(dis, "a program with peers needs a sem_clear list");
+	if (!neff->has_sem_clear)
+		count = NEURON_NR_SEMAPHORES;
+	for (i = 0; i < count; i++)
+		dis_line(dis, ".sem sem%u%s", i,
+			 neff->has_sem_clear && !(neff->sem_clear[i / 64] >> (i % 64) & 1) ?
+			 " keep" : "");
+	return true;
+}
+
+static struct json_object *parse_def(const struct neff *neff)
+{
+	const struct neff_file *file = neff_find_file(neff, "def.json");
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *root = NULL;
+
+	if (tokener && file && file->size <= INT32_MAX)
+		root = json_tokener_parse_ex(tokener, (const char *)file->data, (int)file->size);
+	if (tokener)
+		json_tokener_free(tokener);
+	return root;
+}
+
+bool dis_head(struct dis *dis)
+{
+	struct json_object *def = parse_def(dis->neff);
+	bool good;
+
+	fputs(".program ", dis->out);
+	dis_name(dis, dis->neff->name);
+	dis_newline(dis);
+	good = put_vars(dis) && put_queues(dis, def) && put_sems(dis);
+	json_object_put(def);
+	if (good && dis->neff->notify_bytes)
+		dis_line(dis, ".notify_bytes %u", dis->neff->notify_bytes);
+	return good;
+}

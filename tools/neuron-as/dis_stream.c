@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/* Instructions and transfers. */
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "chip/trn_isa.h"
+#include "dis.h"
+
+/* The stream of one engine. */
+struct stream {
+	struct dis *dis;
+	enum neuron_engine engine;
+	const struct neuron_inst *image;
+	uint32_t count;
+	uint32_t pc;
+	const struct neff_desc *desc;	/* the next transfer */
+	size_t nr_descs;
+	size_t done;
+};
+
+/* Make the assembler give the next line this debug field. */
+static void put_line(struct dis *dis, uint32_t debug)
+{
+	if (!debug) {
+		if (!dis->line_off)
+			dis_line(dis, ".line off");
+		dis->line_off = true;
+		return;
+	}
+	if (!dis->line_off && dis->line + dis->line_shift == debug)
+		return;
+	dis_line(dis, ".line %" PRIu32, debug);
+	dis->line_off = false;
+	dis->line_shift = debug - dis->line;
+}
+
+/* Exactly these bytes: what no instruction of this engine is. */
+static void put_words(struct dis *dis, const struct neuron_inst *inst)
+{
+	const uint8_t *bytes = (const uint8_t *)inst;
+	uint64_t word;
+	unsigned int i;
+
+	fputs("\t.inst", dis->out);
+	for (i = 0; i < NEURON_INST_SIZE; i += 8) {
+		memcpy(&word, bytes + i, 8);
+		fprintf(dis->out, "%s 0x%" PRIx64, i ? "," : "", le64toh(word));
+	}
+	dis_newline(dis);
+}
+
+static void put_shape(struct dis *dis, const struct neff_side *side, unsigned int ndim)
+{
+	uint64_t inner[NEFF_MAX_DESC_DIMS] = { 1 };
+	unsigned int i;
+
+	for (i = 1; i < ndim; i++)
+		inner[i] = inner[i - 1] * side->size[i - 1];
+	for (i = ndim; i-- > 0;) {
+		fprintf(dis->out, "%" PRIu64, side->size[i]);
+		if (side->step[i] < 0 || (uint64_t)side->step[i] != inner[i])
+			fprintf(dis->out, "@%" PRId64, side->step[i]);
+		if (i)
+			fputc('*', dis->out);
+	}
+}
+
+static bool is_partitions(const struct neff_side *side)
+{
+	unsigned int last = side->ndim - 1;
+
+	return last && side->step[last] == NEURON_TPB_SBUF_STRIDE &&
+	       side->offset / NEURON_TPB_SBUF_STRIDE + side->size[last] <= 128;
+}
+
+static void put_side(struct dis *dis, const struct neff_side *side)
+{
+	const struct neff_var *var = &dis->neff->vars[side->var];
+	uint64_t first = side->offset / NEURON_TPB_SBUF_STRIDE;
+	unsigned int ndim = side->ndim;
+
+	if (var->type == NEFF_VAR_STATE && is_partitions(side)) {
+		ndim--;
+		fprintf(dis->out, "sbuf[%" PRIu64 ":%" PRIu64 ", 0x%" PRIx64 " : ", first,
+			first + side->size[ndim], side->offset % NEURON_TPB_SBUF_STRIDE);
+	} else {
+		if (var->type == NEFF_VAR_STATE)
+			fputs("sbuf", dis->out);
+		else
+			dis_name(dis, var->name);
+		fprintf(dis->out, "[0x%" PRIx64 " : ", side->offset);
+	}
+	put_shape(dis, side, ndim);
+	fputc(']', dis->out);
+}
+
+static bool side_fits(const struct neff_side *side)
+{
+	unsigned int i;
+
+	for (i = 0; i < side->ndim; i++)
+		if (side->size[i] > UINT32_MAX)
+			return false;
+	return side->step[0] == 1;
+}
+
+/* The synchronisation as it is written after any instruction. */
+static void put_sync(struct dis *dis, const struct neuron_inst *inst)
+{
+	struct neuron_inst nop = {
+		.opcode = NEURON_OP_NOP,
+		.sync = inst->sync,
+		.wait_sem = inst->wait_sem,
+		.wait_value = inst->wait_value,
+		.post_sem = inst->post_sem,
+		.post_value = inst->post_value,
+	};
+	char text[TRN_ISA_TEXT_MAX];
+
+	trn_isa_format(text, sizeof(text), &nop);
+	fputs(text + strlen("nop"), dis->out);
+}
+
+/* Is @inst just what the builder makes of the next transfer, NOPs included? */
+static bool is_trigger(const struct stream *stream, const struct neuron_inst *inst)
+{
+	const struct neff_set *set = &stream->dis->neff->sets[stream->desc->set];
+	const struct neuron_inst filler = { .opcode = NEURON_OP_NOP };
+	struct neuron_inst plain = *inst, want = { 0 };
+	uint32_t i;
+
+	want.opcode = NEURON_OP_PSEUDO_DMA_TRIGGER;
+	want.addr = htole64(stream->desc->id);
+	want.reg[0] = set->index & 0xff;
+	want.reg[1] = set->index >> 8;
+	want.sync = inst->sync;
+	want.wait_sem = inst->wait_sem;
+	want.wait_value = inst->wait_value;
+	want.post_sem = inst->post_sem;
+	want.post_value = inst->post_value;
+	want.debug = inst->debug;
+	if (memcmp(inst, &want, sizeof(want)) || set->num > stream->count - stream->pc)
+		return false;
+	for (i = 1; i < set->num; i++)
+		if (memcmp(inst + i, &filler, sizeof(filler)))
+			return false;
+	/* Only a well-formed synchronisation has a spelling. */
+	plain.opcode = NEURON_OP_NOP;
+	plain.addr = 0;
+	memset(plain.reg, 0, sizeof(plain.reg));
+	return trn_isa_check(&plain, NEURON_NR_ENGINES) == NEURON_CAUSE_NONE;
+}
+
+static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
+{
+	const struct neff_desc *desc = stream->desc;
+	const struct neff_set *set = &stream->dis->neff->sets[desc->set];
+	struct dis *dis = stream->dis;
+
+	if (!side_fits(&desc->from) || !side_fits(&desc->to))
+		return dis_fail(dis, "%s engine: transfer %u is not contiguous or too large",
+				neff_engine_name(stream->engine), desc->id);
+	put_line(dis, le32toh(inst->debug));
+	fputs("\t.dma ", dis->out);
+	dis_name(dis, set->name);
+	fputs(", ", dis->out);
+	put_side(dis, &desc->to);
+	fputs(", ", dis->out);
+	put_side(dis, &desc->from);
+	if (desc->semaphore >= 0)
+		fprintf(dis->out, ", s%d", desc->semaphore);
+	put_sync(dis, inst);
+	dis_newline(dis);
+	stream->pc += set->num;
+	stream->desc++;
+	stream->done++;
+	return true;
+}
+
+static bool put_inst(struct stream *stream)
+{
+	const struct neuron_inst *inst = &stream->image[stream->pc];
+	struct dis *dis = stream->dis;
+	char text[TRN_ISA_TEXT_MAX];
+
+	if (stream->done < stream->nr_descs && stream->desc->id == stream->done &&
+	    is_trigger(stream, inst))
+		return put_dma(stream, inst);
+	stream->pc++;
+	if (trn_isa_check(inst, stream->engine) != NEURON_CAUSE_NONE) {
+		put_words(dis, inst);
+		return true;
+	}
+	put_line(dis, le32toh(inst->debug));
+	trn_isa_format(text, sizeof(text), inst);
+	dis_line(dis, "\t%s", text);
+	return true;
+}
+
+static bool put_stream(struct stream *stream)
+{
+	const char *name = neff_engine_name(stream->engine);
+
+	dis_newline(stream->dis);
+	dis_line(stream->dis, ".engine %s", name);
+	while (stream->pc < stream->count)
+		if (!put_inst(stream))
+			return false;
+	if (stream->done < stream->nr_descs)
+		return dis_fail(stream->dis, "%s engine: transfer %u is not triggered in its turn",
+				name, stream->desc->id);
+	return true;
+}
+
+bool dis_streams(struct dis *dis)
+{
+	const struct neff *neff = dis->neff;
+	size_t first = 0;
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		struct stream stream = {
+			.dis = dis,
+			.engine = e,
+			.image = neff->image[e],
+			.count = neff->image_count[e],
+			.desc = neff->nr_descs ? &neff->descs[first] : NULL,
+		};
+
+		while (first < neff->nr_descs && neff->descs[first].engine == e) {
+			stream.nr_descs++;
+			first++;
+		}
+		if (stream.count && !put_stream(&stream))
+			return false;
+	}
+	return true;
+}
