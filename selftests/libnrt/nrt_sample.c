@@ -120,14 +120,17 @@ static bool show_output(nrt_tensor_set_t *set, const nrt_tensor_info_t *info)
 	return true;
 }
 
-static void free_tensors(nrt_tensor_set_t *set, const nrt_tensor_info_array_t *infos)
+static void free_tensors(nrt_tensor_set_t *sets[2], const nrt_tensor_info_array_t *infos)
 {
 	nrt_tensor_t *tensor;
 	uint64_t i;
 
-	for (i = 0; i < infos->tensor_count; i++)
-		if (!nrt_get_tensor_from_tensor_set(set, infos->tensor_array[i].name, &tensor))
+	for (i = 0; i < infos->tensor_count; i++) {
+		const nrt_tensor_info_t *info = &infos->tensor_array[i];
+
+		if (!nrt_get_tensor_from_tensor_set(sets[info->usage], info->name, &tensor))
 			nrt_tensor_free(&tensor);
+	}
 }
 
 static bool run(nrt_model_t *model, nrt_tensor_info_array_t *infos, nrt_tensor_set_t *sets[2],
@@ -164,8 +167,7 @@ static bool use_model(nrt_model_t *model, char **args)
 	if (ok("nrt_allocate_tensor_set", nrt_allocate_tensor_set(&sets[0])) &&
 	    ok("nrt_allocate_tensor_set", nrt_allocate_tensor_set(&sets[1]))) {
 		done = run(model, infos, sets, args);
-		free_tensors(sets[0], infos);
-		free_tensors(sets[1], infos);
+		free_tensors(sets, infos);
 	}
 	nrt_destroy_tensor_set(&sets[0]);
 	nrt_destroy_tensor_set(&sets[1]);

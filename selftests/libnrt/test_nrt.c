@@ -2,6 +2,8 @@
 /*
  * Loading and executing.
  */
+#include <pthread.h>
+
 #include "kselftest_harness.h"
 
 #include <nrt/nrt_emu.h>
@@ -201,6 +203,56 @@ TEST_F(exec, free_of_a_bound_tensor)
 	before = rig_memory(0);
 	nrt_tensor_free(&self->rig.x);
 	EXPECT_TRUE(rig_memory_becomes(0, before - 4096));
+}
+
+struct worker {
+	struct rig rig;
+	unsigned int number;
+	bool good;
+};
+
+/* Executes, and in between makes the core forget a tensor. */
+static void *run_worker(void *arg)
+{
+	struct worker *worker = arg;
+	float x[RIG_VALUES], y[RIG_VALUES];
+	unsigned int round, i;
+
+	worker->good = true;
+	for (round = 0; round < 20 && worker->good; round++) {
+		rig_ramp(x, 100.0f * (float)worker->number + (float)round);
+		worker->good = !rig_run(&worker->rig, x, y);
+		for (i = 0; i < RIG_VALUES && worker->good; i++)
+			worker->good = y[i] == 2 * x[i] + 1;
+		if (round % 5)
+			continue;
+		nrt_tensor_free(&worker->rig.x);
+		if (nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, PROGRAM_BYTES, "x",
+					&worker->rig.x) ||
+		    nrt_add_tensor_to_tensor_set(worker->rig.inputs, "x", worker->rig.x))
+			worker->good = false;
+	}
+	return NULL;
+}
+
+/* Threads with models on one core, and some more on another one. */
+TEST_F(exec, threads)
+{
+	struct worker workers[6] = { 0 };
+	pthread_t threads[6];
+	unsigned int i;
+
+	for (i = 0; i < 6; i++) {
+		workers[i].number = i;
+		ASSERT_EQ(NRT_SUCCESS, rig_load(&workers[i].rig, program_scale(1 + i), i / 4, 0, 0));
+	}
+	for (i = 0; i < 6; i++)
+		pthread_create(&threads[i], NULL, run_worker, &workers[i]);
+	for (i = 0; i < 6; i++) {
+		pthread_join(threads[i], NULL);
+		EXPECT_TRUE(workers[i].good);
+		rig_unload(&workers[i].rig);
+	}
 }
 
 FIXTURE(placement)

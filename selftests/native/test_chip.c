@@ -400,6 +400,85 @@ static void test_full_reset(void **state)
 	test_reset_values(state);
 }
 
+/* --- Device reset while DMA runs --- */
+
+#define RING_LEN	64
+#define RING_M2S	0x100000
+#define RING_S2M	0x200000
+#define COPY_FROM	0x400000
+#define COPY_TO		0x500000
+
+static void ring_program(struct fixture *f, uint32_t side, uint32_t base,
+			 uint32_t sw_ctrl)
+{
+	wr(f, side + NEURON_UDMA_Q_CFG, NEURON_UDMA_Q_CFG_RESET);
+	wr(f, side + sw_ctrl, NEURON_UDMA_Q_SW_CTRL_RESET);
+	wr(f, side + NEURON_UDMA_Q_BASE_LO, base);
+	wr(f, side + NEURON_UDMA_Q_BASE_HI, 0);
+	wr(f, side + NEURON_UDMA_Q_LENGTH, RING_LEN);
+	wr(f, side + NEURON_UDMA_Q_CFG,
+	   NEURON_UDMA_Q_CFG_RESET | NEURON_UDMA_Q_CFG_PREFETCH |
+	   NEURON_UDMA_Q_CFG_SCHEDULE);
+}
+
+/* Copy descriptor @n since the ring was programmed: 64 KiB from HBM to HBM. */
+static void ring_fill(struct fixture *f, unsigned int n)
+{
+	uint8_t *hbm = trn_chip_hbm(f->chip, 0);
+	struct neuron_udma_desc *m2s = (void *)(hbm + RING_M2S);
+	struct neuron_udma_desc *s2m = (void *)(hbm + RING_S2M);
+	uint32_t id = NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
+				 NEURON_UDMA_RING_ID_FIRST + n / RING_LEN);
+
+	m2s[n % RING_LEN] = (struct neuron_udma_desc) {
+		.len_ctrl = NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | id,
+		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
+		.addr = COPY_FROM,
+	};
+	s2m[n % RING_LEN] = (struct neuron_udma_desc) {
+		.len_ctrl = id, .addr = COPY_TO,
+	};
+}
+
+static void test_reset_while_dma_runs(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t copy = neuron_dma_bar0(f->gen, f->gen->nr_ring);
+	const uint32_t m2s = copy + NEURON_UDMA_M2S_Q(0);
+	const uint32_t s2m = copy + NEURON_UDMA_S2M_Q(0);
+	uint8_t *hbm = trn_chip_hbm(f->chip, 0);
+	unsigned int n = 0, round, i;
+	uint32_t tail;
+
+	ring_program(f, m2s, RING_M2S, NEURON_UDMA_M2S_Q_SW_CTRL);
+	ring_program(f, s2m, RING_S2M, NEURON_UDMA_S2M_Q_SW_CTRL);
+	for (round = 0; round < 100; round++) {
+		for (i = 0; i < 40; i++)
+			ring_fill(f, n++);
+		wr(f, s2m + NEURON_UDMA_Q_TAIL_INC, 40);
+		wr(f, m2s + NEURON_UDMA_Q_TAIL_INC, 40);
+		tail = rd(f, m2s + NEURON_UDMA_Q_TAIL);
+		wr(f, f->misc + NEURON_MISC_RESET_REQUEST,
+		   NEURON_MISC_RESET_DEVICE);
+		wr(f, f->misc + NEURON_MISC_TRIGGER, 1);
+		assert_true(fake_wait_reg(f->chip,
+					  f->misc + NEURON_MISC_STATUS,
+					  NEURON_MISC_STATUS_BUSY, 0));
+		/* Dropped, not done later. */
+		assert_int_equal(rd(f, m2s + NEURON_UDMA_Q_HEAD), tail);
+		assert_int_equal(rd(f, s2m + NEURON_UDMA_Q_HEAD), tail);
+	}
+	/* The ring goes on from where software believes it is. */
+	memset(hbm + COPY_FROM, 0x3c, NEURON_UDMA_DESC_MAX_BYTES);
+	ring_fill(f, n++);
+	wr(f, s2m + NEURON_UDMA_Q_TAIL_INC, 1);
+	wr(f, m2s + NEURON_UDMA_Q_TAIL_INC, 1);
+	tail = rd(f, m2s + NEURON_UDMA_Q_TAIL);
+	assert_true(fake_wait_reg(f->chip, m2s + NEURON_UDMA_Q_HEAD, ~0u, tail));
+	assert_int_equal(hbm[COPY_TO + NEURON_UDMA_DESC_MAX_BYTES - 1], 0x3c);
+	assert_int_equal(fake_log_count(&f->port, TRN_LOG_GUEST_ERROR), 0);
+}
+
 /* --- Discard --- */
 
 #define DISCARD_VECTOR	4
@@ -640,6 +719,7 @@ int main(void)
 		FOR_EACH_GEN(test_reset_of_a_core),
 		FOR_EACH_GEN(test_reset_while_stopped),
 		FOR_EACH_GEN(test_full_reset),
+		FOR_EACH_GEN(test_reset_while_dma_runs),
 		FOR_EACH_GEN(test_discard),
 		FOR_EACH_GEN(test_discard_bad_range),
 		FOR_EACH_GEN(test_discard_waits_for_resume),

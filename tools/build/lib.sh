@@ -128,6 +128,13 @@ cache_lock()
 	flock -w 3600 9 || die "another build has held $CACHE/$1.lock for an hour"
 }
 
+# build_lock: one script at a time works in build/; two "make" in one checkout take turns.
+build_lock()
+{
+	exec 8>"$BUILD/lock"
+	flock -w 3600 8 || die "another build has held $BUILD/lock for an hour"
+}
+
 # put FROM TO: copy only when the content differs, so that time stamps stay.
 put()
 {
