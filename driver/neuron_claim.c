@@ -16,6 +16,9 @@
 #include "neuron_sched.h"
 #include "neuron_window.h"
 
+/* Jobs and window tables of one claim. */
+#define NEURON_CLAIM_MEMORY	(256ll << 20)
+
 /* What a release waits for jobs that depend on fences of others. */
 #define NEURON_KILL_WAIT_MS	1000
 
@@ -61,6 +64,21 @@ void neuron_claim_live_put(struct neuron_claim *claim)
 	atomic_dec(&ndev->nr_live);
 	wake_up_all(&ndev->live_wait);
 	drm_dev_put(&ndev->drm);
+}
+
+int neuron_claim_charge(struct neuron_claim *claim, size_t bytes)
+{
+	if (atomic64_add_return(bytes, &claim->memory) <= NEURON_CLAIM_MEMORY)
+		return 0;
+	neuron_claim_uncharge(claim, bytes);
+	drm_dbg(&claim->ndev->drm, "claim %u: too much in queued jobs and window tables\n",
+		claim->id);
+	return -ENOMEM;
+}
+
+void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes)
+{
+	atomic64_sub(bytes, &claim->memory);
 }
 
 static struct neuron_claim_core *
@@ -163,6 +181,21 @@ static int neuron_claim_equip(struct neuron_claim *claim)
 	return 0;
 }
 
+/*
+ * Not drm_sched_entity_destroy(): it waits for the queue to drain. The scheduler
+ * stands still meanwhile: while it takes a job from an entity it may put the
+ * entity back among the others although that is being removed, and then has a
+ * freed entity in its tree (seen with 6.12).
+ */
+static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
+{
+	struct drm_gpu_scheduler *sched = &cc->core->sched->base;
+
+	drm_sched_wqueue_stop(sched);
+	drm_sched_entity_fini(&cc->entity);
+	drm_sched_wqueue_start(sched);
+}
+
 static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 {
 	struct neuron_table *table;
@@ -173,8 +206,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 	cc->table = NULL;
 	mutex_unlock(&cc->lock);
 
-	/* Not drm_sched_entity_destroy(): it waits for the queue to drain. */
-	drm_sched_entity_fini(&cc->entity);
+	neuron_claim_kill_entity(cc);
 	neuron_core_renew(cc->core);
 	if (table)
 		neuron_table_put(table);

@@ -90,6 +90,7 @@ struct neuron_claim_core {
  * @client: DRM client id, for the scheduler's trace
  * @last_job: id of the last job submitted
  * @nr_live: jobs and window tables that exist
+ * @memory: bytes that they take; see neuron_claim_charge()
  */
 struct neuron_claim {
 	struct kref ref;
@@ -102,6 +103,7 @@ struct neuron_claim {
 	u64 client;
 	atomic64_t last_job;
 	atomic_t nr_live;
+	atomic64_t memory;
 };
 
 static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
@@ -116,6 +118,13 @@ void neuron_claim_put(struct neuron_claim *claim);
 /* A job or a window table is born, with a reference to the claim; or freed. */
 void neuron_claim_live_get(struct neuron_claim *claim);
 void neuron_claim_live_put(struct neuron_claim *claim);
+
+/*
+ * Queued jobs and the versions of window tables that they hold are memory of
+ * the kernel that no memory cgroup knows of. -ENOMEM when the claim has too much.
+ */
+int neuron_claim_charge(struct neuron_claim *claim, size_t bytes);
+void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes);
 
 /* Take the cores back. Idempotent; done on return. */
 void neuron_claim_kill(struct neuron_claim *claim);

@@ -7,7 +7,9 @@
 #ifndef _NEURON_COMPAT_H_
 #define _NEURON_COMPAT_H_
 
+#include <linux/mm.h>
 #include <linux/types.h>
+#include <drm/gpu_scheduler.h>
 
 /* The buddy allocator moved out of DRM and was renamed (probes.mk). */
 #ifdef NEURON_HAVE_GPU_BUDDY
@@ -40,11 +42,17 @@
  */
 #define NEURON_IMPORT_NS(ns)		MODULE_INFO(import_ns, ns)
 
-/*
- * The DRM scheduler: arguments became a struct, jobs name their client. One job
- * at a time, priorities not used, one queue at the scheduler's middle priority.
- */
-#include <drm/gpu_scheduler.h>
+/* Private and writable: neither name is there in all kernels. */
+static inline bool neuron_vma_is_cow(const struct vm_area_struct *vma)
+{
+#ifdef NEURON_HAVE_VMA_IS_COW_MAPPING
+	return vma_is_cow_mapping(vma);
+#else
+	return is_cow_mapping(vma->vm_flags);
+#endif
+}
+
+/* The DRM scheduler: arguments became a struct, jobs name their client. */
 
 static inline int neuron_drm_sched_init(struct drm_gpu_scheduler *sched,
 					const struct drm_sched_backend_ops *ops,

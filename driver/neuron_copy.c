@@ -19,6 +19,7 @@
 
 #include "neuron_copy.h"
 #include "neuron_device.h"
+#include "neuron_report.h"
 
 #define NEURON_COPY_RING	4096	/* descriptors, a power of two */
 /* A full ring looks like an empty one. */
@@ -42,6 +43,7 @@
  * @nr_pending: their number
  * @submitted: where the next descriptor goes, counted from the reset
  * @completed: how far the device is
+ * @progress_at: jiffies when it last moved, or had nothing to do before
  * @stopped: needs a reset before the next request
  * @dead: does not obey or is gone
  * @room: woken when descriptors have completed
@@ -63,6 +65,7 @@ struct neuron_copy_queue {
 	unsigned int nr_pending;
 	u32 submitted;
 	u32 completed;
+	unsigned long progress_at;
 	bool stopped;
 	bool dead;
 	wait_queue_head_t room;
@@ -154,8 +157,10 @@ static void neuron_copy_advance(struct neuron_copy_queue *queue)
 			break;
 		neuron_copy_end_first(queue, 0);
 	}
-	if (done)
-		wake_up_all(&queue->room);
+	if (!done)
+		return;
+	WRITE_ONCE(queue->progress_at, jiffies);
+	wake_up_all(&queue->room);
 }
 
 static u32 neuron_copy_error_code(struct neuron_copy_queue *queue)
@@ -173,9 +178,9 @@ static void neuron_copy_queue_interrupt(struct neuron_copy_queue *queue,
 	neuron_copy_advance(queue);
 	if (cause & NEURON_DMA_CAUSE_ERROR(queue->index) && !queue->stopped) {
 		drm_err_ratelimited(&queue->ndev->drm,
-				    "DMA engine %u queue %u: copy failed, cause %u\n",
+				    "DMA engine %u queue %u: copy failed: %s\n",
 				    queue->engine, queue->index,
-				    neuron_copy_error_code(queue));
+				    neuron_cause_name(neuron_copy_error_code(queue)));
 		neuron_copy_fail(queue, -EIO, -EAGAIN);
 	}
 	spin_unlock(&queue->lock);
@@ -342,6 +347,8 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 		ret = -EAGAIN;
 	} else {
 		ret = 0;
+		if (!queue->nr_pending)
+			WRITE_ONCE(queue->progress_at, jiffies);
 		WRITE_ONCE(queue->submitted, queue->submitted + req->nr);
 		req->end = queue->submitted;
 		list_add_tail(&req->link, &queue->pending);
@@ -424,16 +431,15 @@ out:
 int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req)
 {
-	unsigned long timeout = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
-	u32 before;
+	const long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
+	long left;
 
 	do {
-		before = READ_ONCE(queue->completed);
-		if (wait_for_completion_timeout(&req->done, timeout))
-			break;
-		if (READ_ONCE(queue->completed) == before)
+		left = READ_ONCE(queue->progress_at) + limit - jiffies;
+		if (left <= 0)
 			neuron_copy_timeout(queue, req);
-	} while (!try_wait_for_completion(&req->done));
+	} while (!wait_for_completion_timeout(&req->done,
+					      clamp(left, 1l, limit)));
 
 	return req->error;
 }

@@ -85,6 +85,7 @@ struct neuron_core {
  * @bar4_size: its bytes
  * @nr_vectors: MSI-X vectors granted, at least one
  * @hbm: allocator of each stack (neuron_hbm.c)
+ * @scrub_wq: discards freed memory
  * @discard_lock: the chip's one discard engine
  * @discard_done: completed by the management interrupt
  * @discard_error: the chip refused the range
@@ -112,13 +113,14 @@ struct neuron_device {
 	resource_size_t bar4_size;
 	unsigned int nr_vectors;
 	struct neuron_hbm *hbm[NEURON_MAX_HBM];
-	struct mutex discard_lock;
+	struct workqueue_struct *scrub_wq;
+	struct mutex discard_lock;	/* the discard registers */
 	struct completion discard_done;
 	bool discard_error;
 	struct neuron_copy_queue *copy[NEURON_MAX_CORES];
 	atomic_t copy_turn;
 	atomic_t copy_pieces;
-	struct mutex claim_lock;
+	struct mutex claim_lock;	/* owners of the cores */
 	struct neuron_core core[NEURON_MAX_CORES];
 	struct dma_pool *job_pool;
 	atomic_t nr_live;
@@ -127,7 +129,7 @@ struct neuron_device {
 	u32 fabric_id;
 	u32 nr_links;
 	u64 serial;
-	struct mutex host_lock;
+	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 };
 

@@ -83,7 +83,7 @@ const struct vm_operations_struct neuron_gem_vm_ops = {
 int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	/* A private mapping would need pages to copy. */
-	if (is_cow_mapping(vma->vm_flags))
+	if (neuron_vma_is_cow(vma))
 		return -EINVAL;
 
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);

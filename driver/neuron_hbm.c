@@ -185,7 +185,7 @@ void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
 	atomic64_sub(alloc->size, &hbm->used);
 	atomic64_add(alloc->size, &hbm->scrubbing);
 	neuron_hbm_push(alloc, &hbm->dirty);
-	queue_work(system_unbound_wq, &hbm->scrub);
+	queue_work(hbm->ndev->scrub_wq, &hbm->scrub);
 }
 
 void neuron_hbm_flush(struct neuron_device *ndev)
@@ -386,10 +386,24 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 	return neuron_discard(ndev, hbm->base, hbm->usable);
 }
 
+static void neuron_hbm_destroy_wq(struct drm_device *drm, void *data)
+{
+	destroy_workqueue(data);
+}
+
 int neuron_hbm_init(struct neuron_device *ndev)
 {
 	unsigned int i;
 	int ret;
+
+	/* The chip discards one range at a time. */
+	ndev->scrub_wq = alloc_ordered_workqueue("neuron-scrub", 0);
+	if (!ndev->scrub_wq)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&ndev->drm, neuron_hbm_destroy_wq,
+				       ndev->scrub_wq);
+	if (ret)
+		return ret;
 
 	for (i = 0; i < ndev->gen->nr_hbm; i++) {
 		ret = neuron_hbm_init_stack(ndev, i);

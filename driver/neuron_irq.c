@@ -2,8 +2,10 @@
 /*
  * MSI-X: one vector for each core and one for management; the copy engines, which
  * are few, are spread over them from the last one down. With fewer vectors more
- * sources share one, down to a single vector for all. Everything is done in the hard handler: a fence or a copy is complete
- * when the interrupt returns.
+ * sources share one, down to a single vector for all.
+ *
+ * Everything is done in the hard handler: a fence or a copy is complete when the
+ * interrupt returns.
  */
 #include <linux/bitops.h>
 #include <linux/interrupt.h>

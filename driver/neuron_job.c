@@ -65,11 +65,17 @@ static void neuron_job_block_free(struct neuron_job *job)
 struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 				     unsigned int nr_queues)
 {
+	size_t bytes = sizeof(struct neuron_job) +
+		       neuron_job_block_size(nr_queues);
 	struct neuron_job *job;
 
-	job = kzalloc(sizeof(*job), GFP_KERNEL);
-	if (!job)
+	if (neuron_claim_charge(cc->claim, bytes))
 		return ERR_PTR(-ENOMEM);
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	if (!job) {
+		neuron_claim_uncharge(cc->claim, bytes);
+		return ERR_PTR(-ENOMEM);
+	}
 	kref_init(&job->ref);
 	job->cc = cc;
 	job->nr_queues = nr_queues;
@@ -88,6 +94,8 @@ static void neuron_job_release(struct kref *ref)
 	struct neuron_job *job = container_of(ref, struct neuron_job, ref);
 	struct neuron_claim *claim = job->cc->claim;
 
+	neuron_claim_uncharge(claim, sizeof(*job) +
+			      neuron_job_block_size(job->nr_queues));
 	neuron_job_block_free(job);
 	if (job->table)
 		neuron_table_put_later(job->table);

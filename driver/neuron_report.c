@@ -40,18 +40,21 @@ const char *neuron_engine_name(unsigned int engine)
 	return engine < NEURON_NR_ENGINES ? neuron_engine_names[engine] : "?";
 }
 
+const char *neuron_cause_name(unsigned int cause)
+{
+	return cause < NEURON_NR_CAUSES ? neuron_cause_names[cause] : "?";
+}
+
 void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 			 const struct neuron_hw_completion *record)
 {
-	unsigned int cause = le16_to_cpu(record->cause);
+	const char *what = neuron_cause_name(le16_to_cpu(record->cause));
 	unsigned int source = le16_to_cpu(record->source);
 	unsigned int queue = le16_to_cpu(record->queue);
 	u32 pc = le32_to_cpu(record->pc);
 	u64 addr = le64_to_cpu(record->addr);
-	const char *what;
 	int n;
 
-	what = cause < NEURON_NR_CAUSES ? neuron_cause_names[cause] : "?";
 	if (source == NEURON_SOURCE_DMA)
 		n = scnprintf(text, NEURON_FAULT_TEXT,
 			      "%s: dma engine %u queue %u %s descriptor %u",

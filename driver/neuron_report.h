@@ -10,6 +10,8 @@
 #define NEURON_FAULT_TEXT	160	/* bytes, NUL included */
 
 const char *neuron_engine_name(unsigned int engine);
+/* @cause: enum neuron_cause, as the device gave it */
+const char *neuron_cause_name(unsigned int cause);
 
 /* "outside its window in vector at pc 7, address 0x8000..." */
 void neuron_fault_format(char text[NEURON_FAULT_TEXT],

@@ -11,7 +11,7 @@
 
 #define NEURON_TABLE_MIN	16	/* entries */
 
-struct neuron_binding *neuron_binding_create(struct neuron_device *ndev)
+struct neuron_binding *neuron_binding_create(struct neuron_claim *claim)
 {
 	struct neuron_binding *binding;
 
@@ -19,8 +19,31 @@ struct neuron_binding *neuron_binding_create(struct neuron_device *ndev)
 	if (!binding)
 		return NULL;
 	kref_init(&binding->ref);
-	binding->ndev = ndev;
+	binding->claim = claim;
 	return binding;
+}
+
+static size_t neuron_binding_bytes(const struct neuron_binding *binding)
+{
+	return (size_t)binding->nr_extents * sizeof(*binding->extents);
+}
+
+int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
+{
+	struct neuron_claim *claim = binding->claim;
+	int ret;
+
+	binding->nr_extents = nr;
+	ret = neuron_claim_charge(claim, neuron_binding_bytes(binding));
+	if (ret)
+		return ret;
+	binding->extents = dma_alloc_coherent(claim->ndev->drm.dev,
+					      neuron_binding_bytes(binding),
+					      &binding->extents_dma, GFP_KERNEL);
+	if (binding->extents)
+		return 0;
+	neuron_claim_uncharge(claim, neuron_binding_bytes(binding));
+	return -ENOMEM;
 }
 
 static void neuron_binding_release(struct kref *ref)
@@ -28,10 +51,13 @@ static void neuron_binding_release(struct kref *ref)
 	struct neuron_binding *binding = container_of(ref, struct neuron_binding,
 						      ref);
 
-	if (binding->extents)
-		dma_free_coherent(binding->ndev->drm.dev,
-				  binding->nr_extents * sizeof(*binding->extents),
+	if (binding->extents) {
+		dma_free_coherent(binding->claim->ndev->drm.dev,
+				  neuron_binding_bytes(binding),
 				  binding->extents, binding->extents_dma);
+		neuron_claim_uncharge(binding->claim,
+				      neuron_binding_bytes(binding));
+	}
 	if (binding->bo)
 		neuron_bo_put(binding->bo);
 	kfree(binding);
@@ -59,6 +85,12 @@ bool neuron_binding_same(const struct neuron_binding *bound,
 	       (list || bound->hw.base == fresh->hw.base);
 }
 
+static size_t neuron_table_bytes(u32 nr)
+{
+	return nr * (sizeof(struct neuron_hw_window) +
+		     sizeof(struct neuron_binding *));
+}
+
 static void neuron_table_free(struct neuron_table *table)
 {
 	struct neuron_claim *claim = table->claim;
@@ -71,6 +103,7 @@ static void neuron_table_free(struct neuron_table *table)
 		dma_free_coherent(claim->ndev->drm.dev,
 				  table->nr * sizeof(*table->hw), table->hw,
 				  table->dma);
+	neuron_claim_uncharge(claim, neuron_table_bytes(table->nr));
 	kfree(table);
 	neuron_claim_live_put(claim);
 }
@@ -109,9 +142,13 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 {
 	struct neuron_table *table;
 
-	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
-	if (!table)
+	if (neuron_claim_charge(claim, neuron_table_bytes(nr)))
 		return NULL;
+	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	if (!table) {
+		neuron_claim_uncharge(claim, neuron_table_bytes(nr));
+		return NULL;
+	}
 	kref_init(&table->ref);
 	table->claim = claim;
 	table->nr = nr;

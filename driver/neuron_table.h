@@ -10,12 +10,11 @@
 #include "neuron_window.h"
 
 struct neuron_bo;
-struct neuron_device;
 
 /**
  * struct neuron_binding - what a window shows; immutable once in a table
  * @ref: one for each table that has it
- * @ndev: device
+ * @claim: claim; whoever has the binding holds it
  * @bo: buffer, referenced, or NULL
  * @offset: first byte in @bo
  * @hw: the entry
@@ -25,7 +24,7 @@ struct neuron_device;
  */
 struct neuron_binding {
 	struct kref ref;
-	struct neuron_device *ndev;
+	struct neuron_claim *claim;
 	struct neuron_bo *bo;
 	u64 offset;
 	struct neuron_hw_window hw;
@@ -44,7 +43,9 @@ struct neuron_change {
 	struct neuron_binding *binding;
 };
 
-struct neuron_binding *neuron_binding_create(struct neuron_device *ndev);
+struct neuron_binding *neuron_binding_create(struct neuron_claim *claim);
+/* The memory for @nr extents; the binding frees it. -ENOMEM. */
+int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr);
 void neuron_binding_put(struct neuron_binding *binding);
 
 /*

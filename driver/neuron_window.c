@@ -100,18 +100,16 @@ static int neuron_window_list(struct neuron_binding *binding)
 	struct neuron_span span;
 	unsigned int i;
 	u64 addr, length;
+	int ret;
 
 	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
 		return 0;
 	span = neuron_bo_span(bo, binding->offset, left);
 	if (span.count > NEURON_MAX_EXTENTS)
 		return -EINVAL;
-	binding->extents = dma_alloc_coherent(binding->ndev->drm.dev,
-					      span.count * sizeof(*binding->extents),
-					      &binding->extents_dma, GFP_KERNEL);
-	if (!binding->extents)
-		return -ENOMEM;
-	binding->nr_extents = span.count;
+	ret = neuron_binding_alloc_extents(binding, span.count);
+	if (ret)
+		return ret;
 
 	for (i = 0; i < span.count; i++) {
 		addr = le64_to_cpu(bo->extents[span.first + i].addr) + span.skip;
@@ -123,7 +121,7 @@ static int neuron_window_list(struct neuron_binding *binding)
 		left -= length;
 		span.skip = 0;
 	}
-	binding->hw.base = cpu_to_le64(neuron_host_addr(binding->ndev,
+	binding->hw.base = cpu_to_le64(neuron_host_addr(binding->claim->ndev,
 							binding->extents_dma));
 	binding->hw.nr_extents = cpu_to_le32(span.count);
 	return 0;
@@ -240,7 +238,7 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 		return ERR_PTR(ret);
 	if (window->kind == DRM_NEURON_WINDOW_EMPTY)
 		return NULL;
-	binding = neuron_binding_create(ndev);
+	binding = neuron_binding_create(cc->claim);
 	if (!binding)
 		return ERR_PTR(-ENOMEM);
 

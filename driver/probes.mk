@@ -6,8 +6,6 @@
 neuron-probe = $(call try-run,printf '%b' '$(2)' | $(CC) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) \
 	$(KBUILD_CFLAGS) -Werror -c -x c - -o "$$TMP",-D$(1))
 
-# the buddy allocator moved out of DRM
-ccflags-y += $(call neuron-probe,NEURON_HAVE_GPU_BUDDY,\043include <linux/gpu_buddy.h>\n)
 # drm_sched_init() took eleven arguments, now a struct
 ccflags-y += $(call neuron-probe,NEURON_HAVE_SCHED_INIT_ARGS,\
 	\043include <drm/gpu_scheduler.h>\nstruct drm_sched_init_args probe;\n)
@@ -20,3 +18,6 @@ ccflags-y += $(call neuron-probe,NEURON_HAVE_SCHED_CLIENT_ID,\
 # the buddy allocator moved out of DRM and was renamed
 ccflags-y += $(call neuron-probe,NEURON_HAVE_GPU_BUDDY,\
 	\043include <linux/gpu_buddy.h>\nstruct gpu_buddy probe;\n)
+# is_cow_mapping() took flags and became vma_is_cow_mapping()
+ccflags-y += $(call neuron-probe,NEURON_HAVE_VMA_IS_COW_MAPPING,\
+	\043include <linux/mm.h>\nint probe(void);\nint probe(void) { return vma_is_cow_mapping(0); }\n)
