@@ -19,11 +19,17 @@
 /* An open chip; each back end has its own. */
 struct nrt_chip;
 
+/*
+ * Open every chip of the machine, in any order; the caller frees the array. Fails with @error
+ * set when there is none.
+ */
+typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count,
+				   struct nrt_error *error);
+
 /**
  * struct nrt_backend - a back end
  * @name: for log lines
- * @open_all: open every chip of the machine, in any order; the caller frees the array.
- *	Fails with @error set when there is none
+ * @open_all: open every chip
  * @close: close a chip; its claims and buffers are gone
  * @path: how people name the chip
  * @revision: its revision, e.g. "0xff", into @size bytes
@@ -37,8 +43,7 @@ struct nrt_chip;
  */
 struct nrt_backend {
 	const char *name;
-	NRT_STATUS (*open_all)(struct nrt_chip ***chips, unsigned int *count,
-			       struct nrt_error *error);
+	nrt_open_all_fn *open_all;
 	void (*close)(struct nrt_chip *chip);
 	const char *(*path)(const struct nrt_chip *chip);
 	void (*revision)(const struct nrt_chip *chip, char *text, size_t size);

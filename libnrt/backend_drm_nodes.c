@@ -148,8 +148,8 @@ static NRT_STATUS explain(const struct nodes *nodes, struct nrt_error *error)
 				     "no Neuron device: %u chips, but the kernel module is not loaded: run modprobe neuron",
 				     chips);
 	return nrt_error_set(error, NRT_FAILURE,
-			     "no Neuron device: %u chips and the module is loaded, but no node in " NODE_FOLDER ": see dmesg",
-			     chips);
+			     "no Neuron device: %u chips and the module is loaded, but %s has no node: see dmesg",
+			     chips, NODE_FOLDER);
 }
 
 NRT_STATUS nrt_drm_open_nodes(int **fds, char ***paths, unsigned int *count,

@@ -11,8 +11,8 @@ static bool is_io(const struct neff_var *var)
 	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
 }
 
-static NRT_STATUS missing(const struct neff_var *var, const nrt_tensor_set_t *set,
-			  struct nrt_error *error)
+static NRT_STATUS explain_missing(const struct neff_var *var, const nrt_tensor_set_t *set,
+				  struct nrt_error *error)
 {
 	const char *kind = var->type == NEFF_VAR_INPUT ? "input" : "output";
 	char names[200];
@@ -28,7 +28,7 @@ static NRT_STATUS find_tensor(const struct neff_var *var, const nrt_tensor_set_t
 {
 	*tensor = nrt_set_find(set, var->name);
 	if (!*tensor)
-		return missing(var, set, error);
+		return explain_missing(var, set, error);
 	if ((*tensor)->size != var->size)
 		return nrt_error_set(error, NRT_INVALID,
 				     "tensor \"%s\" must have %llu bytes; the one given has %zu",

@@ -105,8 +105,9 @@ NRT_STATUS nrt_choose_cores(struct nrt_device **devices, unsigned int count,
 	*first = env->first_core;
 	*nr = env->nr_cores ? env->nr_cores : total;
 	if (*first >= total || *nr > total - *first)
-		return nrt_error_set(error, NRT_INVALID, "%s asks for %s %u; the machine has cores 0 to %u",
-				     env->visible ? "NEURON_RT_VISIBLE_CORES" : "NEURON_RT_NUM_CORES",
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEURON_RT_%s asks for %s %u; the machine has cores 0 to %u",
+				     env->visible ? "VISIBLE_CORES" : "NUM_CORES",
 				     env->visible ? "core" : "a number of cores,",
 				     env->visible ? *first + *nr - 1 : *nr, total - 1);
 	if (find_free && !env->visible && env->nr_cores)

@@ -117,7 +117,7 @@ NRT_STATUS nrt_devices_open(const struct nrt_backend *backend, struct nrt_device
  */
 void nrt_devices_close(struct nrt_device **devices, unsigned int count);
 
-/* Query arrays; *@out is calloc'ed with @count elements of @size bytes. */
+/* Ask the chip: the answer, at most @size bytes of it, goes to @out. */
 NRT_STATUS nrt_device_query(struct nrt_device *device, uint32_t type, void *out, size_t size,
 			    struct nrt_error *error);
 NRT_STATUS nrt_device_cores(struct nrt_device *device,
@@ -140,7 +140,7 @@ void nrt_bo_put(struct nrt_bo *bo);
 NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nrt_bo **out,
 			 struct nrt_error *error);
 
-/* Copies by the device; @what names the reason in the error. */
+/* Copies by the device. */
 NRT_STATUS nrt_bo_write(struct nrt_bo *bo, uint64_t offset, const void *data, uint64_t size,
 			struct nrt_error *error);
 NRT_STATUS nrt_bo_read(struct nrt_bo *bo, uint64_t offset, void *data, uint64_t size,

@@ -7,8 +7,8 @@
 #include "model.h"
 
 /* With the core's lock: the table and the job that latches it belong together. */
-static NRT_STATUS submit(struct nrt_model *model, uint32_t timeout_ms, uint64_t *job,
-			 struct nrt_error *error)
+static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uint64_t *job,
+			       struct nrt_error *error)
 {
 	struct nrt_core *core = model->core;
 	struct nrt_device *device = core->device;
@@ -101,7 +101,7 @@ static NRT_STATUS run(struct nrt_model *model, uint32_t timeout_ms, struct nrt_e
 	NRT_STATUS status;
 
 	pthread_mutex_lock(&core->lock);
-	status = submit(model, timeout_ms, &job, error);
+	status = submit_model(model, timeout_ms, &job, error);
 	pthread_mutex_unlock(&core->lock);
 	if (status)
 		return status;

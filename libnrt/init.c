@@ -79,10 +79,10 @@ void nrt_close(void)
 }
 
 /* Calls that are legal at any time open the chips for themselves when they must. */
-typedef NRT_STATUS (*look_fn)(struct nrt_device **devices, unsigned int count, void *out,
-			      struct nrt_error *error);
+typedef NRT_STATUS look_fn(struct nrt_device **devices, unsigned int count, void *out,
+			   struct nrt_error *error);
 
-static NRT_STATUS look(const char *call, look_fn fn, void *out)
+static NRT_STATUS look(const char *call, look_fn *fn, void *out)
 {
 	struct nrt_state *state = nrt_state();
 	struct nrt_device **devices;

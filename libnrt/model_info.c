@@ -17,10 +17,10 @@ _Static_assert(sizeof(nrt_emu_execution_t) == 40, "public layout");
 _Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
 _Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
 
-typedef NRT_STATUS (*ask_fn)(struct nrt_state *state, struct nrt_model *model, void *out,
-			     struct nrt_error *error);
+typedef NRT_STATUS ask_fn(struct nrt_state *state, struct nrt_model *model, void *out,
+			  struct nrt_error *error);
 
-static NRT_STATUS ask(const char *call, const nrt_model_t *model, ask_fn fn, void *out)
+static NRT_STATUS ask(const char *call, const nrt_model_t *model, ask_fn *fn, void *out)
 {
 	struct nrt_state *state;
 	struct nrt_model *found;

@@ -57,8 +57,8 @@ static NRT_STATUS read_contents(struct archive *archive, struct neff_file *file,
 		if (ret == ARCHIVE_EOF)
 			return NRT_SUCCESS;
 		if (ret != ARCHIVE_OK)
-			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s: %s", file->name,
-					     archive_error_string(archive));
+			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s: %s",
+					     file->name, archive_error_string(archive));
 		if (offset < 0 || (uint64_t)offset != file->size)
 			return nrt_error_set(error, NRT_INVALID,
 					     "NEFF: archive: %s: sparse files are not supported",

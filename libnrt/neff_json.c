@@ -52,7 +52,8 @@ NRT_STATUS neff_json_only(struct json_object *object, const char *where,
 			name++;
 		if (!*name)
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: %s: key \"%.64s\" is not supported", where, key);
+					     "NEFF: %s: key \"%.64s\" is not supported",
+					     where, key);
 	}
 	return NRT_SUCCESS;
 }
@@ -81,8 +82,8 @@ static NRT_STATUS check_range(struct json_object *number, const char *where, con
 
 	if (value < min || value > max)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: \"%s\" is %lld, outside of %lld to %lld", where, key,
-				     (long long)value, (long long)min, (long long)max);
+				     "NEFF: %s: \"%s\" is %lld, outside of %lld to %lld",
+				     where, key, (long long)value, (long long)min, (long long)max);
 	*out = value;
 	return NRT_SUCCESS;
 }

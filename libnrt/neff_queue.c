@@ -28,7 +28,8 @@ static NRT_STATUS check_type(struct json_object *object, const char *where,
 		return error->status;
 	if (strcmp(text, "main"))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: fabric_path \"%.32s\" is not supported", where, text);
+				     "NEFF: %s: fabric_path \"%.32s\" is not supported",
+				     where, text);
 	return NRT_SUCCESS;
 }
 

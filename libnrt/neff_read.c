@@ -102,7 +102,8 @@ static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
 
 	if (!EVP_Digest(data, data_size, hash, &length, md5 ? EVP_md5() : EVP_sha256(),
 			NULL))
-		return nrt_error_set(error, NRT_FAILURE, "NEFF: libcrypto cannot compute the %s hash",
+		return nrt_error_set(error, NRT_FAILURE,
+				     "NEFF: libcrypto cannot compute the %s hash",
 				     md5 ? "MD5" : "SHA-256");
 	if (length > NEFF_HASH_LEN || memcmp(hash, header->hash, length))
 		return nrt_error_set(error, NRT_INVALID,
@@ -135,8 +136,8 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 
 	if (size < sizeof(header))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: truncated: %zu bytes are less than a header of %zu", size,
-				     sizeof(header));
+				     "NEFF: truncated: %zu bytes are less than a header of %zu",
+				     size, sizeof(header));
 	/* The bytes may lie anywhere; the copy is aligned. */
 	memcpy(&header, bytes, sizeof(header));
 	neff = calloc(1, sizeof(*neff));

@@ -21,7 +21,7 @@ struct var_reader {
 	char where[320];
 };
 
-typedef NRT_STATUS (*read_fn)(struct var_reader *reader);
+typedef NRT_STATUS read_fn(struct var_reader *reader);
 
 static NRT_STATUS read_dtype(struct var_reader *reader)
 {
@@ -173,7 +173,7 @@ static NRT_STATUS read_peer_sem(struct var_reader *reader)
 
 static const struct {
 	const char *name;
-	read_fn read;
+	read_fn *read;
 	const char *keys[12];
 } var_types[] = {
 	[NEFF_VAR_INPUT] = { "input", read_io, { COMMON_KEYS, "dtype", "shape" } },
@@ -246,8 +246,8 @@ static NRT_STATUS read_common(struct var_reader *reader)
 		return reader->error->status;
 	if (alignment & (alignment - 1))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: alignment %lld is not a power of two", reader->where,
-				     (long long)alignment);
+				     "NEFF: %s: alignment %lld is not a power of two",
+				     reader->where, (long long)alignment);
 	var->var_id = (uint32_t)id;
 	var->size = (uint64_t)size;
 	var->alignment = (uint64_t)alignment;
