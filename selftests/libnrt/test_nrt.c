@@ -244,7 +244,8 @@ TEST_F(exec, threads)
 
 	for (i = 0; i < 6; i++) {
 		workers[i].number = i;
-		ASSERT_EQ(NRT_SUCCESS, rig_load(&workers[i].rig, program_scale(1 + i), i / 4, 0, 0));
+		ASSERT_EQ(NRT_SUCCESS,
+			  rig_load(&workers[i].rig, program_scale(1 + i), i / 4, 0, 0));
 	}
 	for (i = 0; i < 6; i++)
 		pthread_create(&threads[i], NULL, run_worker, &workers[i]);
