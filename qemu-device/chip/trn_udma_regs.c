@@ -277,6 +277,8 @@ uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
 	if (target.queue) {
 		pthread_mutex_lock(&target.queue->lock);
 		ours = ring_read(target.ring, target.side, target.reg, &value);
+		if (target.reg == NEURON_UDMA_Q_STATUS && target.queue->running)
+			value |= NEURON_UDMA_Q_STATUS_BUSY;
 		pthread_mutex_unlock(&target.queue->lock);
 		if (ours)
 			return value;

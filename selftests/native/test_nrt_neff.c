@@ -101,6 +101,10 @@ static void archives(void **state)
 		assert_int_equal(neff->scratch_bytes, 72);
 		assert_memory_equal(neff->vars[1].data, "WXYZ", 4);
 		neff_free(neff);
+		assert_int_equal(rig_read(data, size - 1, &neff, &error), NRT_INVALID);
+		assert_non_null(strstr(error.text, "truncated"));
+		assert_int_equal(rig_read(data, 1023, &neff, &error), NRT_INVALID);
+		assert_non_null(strstr(error.text, "truncated"));
 		free(data);
 	}
 	files[1].path = "sg00/other.json";

@@ -408,6 +408,8 @@ static void a_reset_pulse_ends_a_run(void **state)
 		}
 		ring_doorbell(&ring, 60, 60);
 		assert_true(fake_wait(writing, NULL));
+		assert_true(ring_read(&ring, true, NEURON_UDMA_Q_STATUS) &
+			    NEURON_UDMA_Q_STATUS_BUSY);
 		ring_program(&ring);
 		ring_wait_quiet(&ring);
 		assert_true(atomic_load(&slow_writes) < 60);
