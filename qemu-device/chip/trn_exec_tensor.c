@@ -106,6 +106,7 @@ static enum neuron_cause exec_matmul(struct trn_exec *exec)
 	const struct trn_pe_array *array = exec->core->array;
 	struct trn_tile dst, src;
 	enum neuron_cause cause;
+	bool loaded_fp32;
 
 	cause = operand_tile(exec, MOVING_MAX, &src);
 	if (cause)
@@ -113,9 +114,10 @@ static enum neuron_cause exec_matmul(struct trn_exec *exec)
 	cause = trn_exec_tile(exec, &exec->inst->dst, &dst);
 	if (cause)
 		return cause;
+	loaded_fp32 = array->dtype == NEURON_DTYPE_FP32;
 	if (!dst.psum || dst.dtype != NEURON_DTYPE_FP32 || dst.n != src.n ||
 	    dst.partitions != array->m || src.partitions != array->k ||
-	    (array->dtype == NEURON_DTYPE_FP32) != exec->work.fp32)
+	    loaded_fp32 != exec->work.fp32)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tile_touch(&dst);
 	if (cause)

@@ -5,7 +5,7 @@
  * exp and gelu compute in fp64 with additions, multiplications and one
  * division, each rounded on its own, and round to fp32 once at the end. So the
  * bits are the same on every host, without a fused operation and without libm,
-  * and the error is that last rounding plus less than 2^-20 ulp.
+ * and the error is that last rounding plus less than 2^-20 ulp.
  */
 #include "trn_num_internal.h"
 

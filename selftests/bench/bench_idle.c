@@ -16,24 +16,32 @@
 
 static bool idle_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-	(void)opaque, (void)addr, (void)buf, (void)len;
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
 	return false;
 }
 
 static bool idle_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
-	(void)opaque, (void)addr, (void)buf, (void)len;
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
 	return false;
 }
 
 static void idle_irq(void *opaque, unsigned int vector)
 {
-	(void)opaque, (void)vector;
+	(void)opaque;
+	(void)vector;
 }
 
 static void idle_log(void *opaque, enum trn_log_level level, const char *line)
 {
-	(void)opaque, (void)level;
+	(void)opaque;
+	(void)level;
 	fprintf(stderr, "%s\n", line);
 }
 
@@ -42,14 +50,18 @@ static void *idle_hbm(void *opaque, unsigned int stack, uint64_t size)
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	(void)opaque, (void)stack;
+	(void)opaque;
+	(void)stack;
 	return p == MAP_FAILED ? NULL : p;
 }
 
 static void idle_discard(void *opaque, unsigned int stack, uint64_t offset,
 			 uint64_t len)
 {
-	(void)opaque, (void)stack, (void)offset, (void)len;
+	(void)opaque;
+	(void)stack;
+	(void)offset;
+	(void)len;
 }
 
 static int measure(struct figures *figures, const struct neuron_gen *gen,

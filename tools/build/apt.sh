@@ -76,6 +76,7 @@ apt_write_config()
 		Dir::Cache "$APT_DIR/cache";
 		Dir::Log "$APT_DIR";
 		Acquire::Languages "none";
+		Acquire::Retries "3";
 		APT::Sandbox::User "$(id -un)";
 		APT::Architecture "amd64";
 		APT::Default-Release "";
@@ -89,12 +90,15 @@ private_apt()
 	APT_CONFIG=$APT_DIR/apt.conf "$@"
 }
 
-# Fetch the package lists, once; again when REFRESH is set.
+# Fetch the package lists, unless that was done within the last hours: it is called only
+# when there is something to download, and mirrors forget old packages.
 apt_prepare()
 {
 	local stamp=$APT_DIR/updated
 
-	[ ! -e "$stamp" ] || [ -n "${REFRESH:-}" ] || return 0
+	if [ -z "${REFRESH:-}" ] && [ -n "$(find "$stamp" -mmin -360 2>/dev/null)" ]; then
+		return 0
+	fi
 	mkdir -p "$APT_DIR"/{conf.d,lists/partial,cache/archives/partial}
 	touch "$APT_DIR/status"
 	apt_write_sources

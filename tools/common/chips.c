@@ -93,7 +93,8 @@ static int chips_none(char *why, size_t size)
 	if (access(CHIPS_MODULE, F_OK))
 		snprintf(why, size, "the neuron module is not loaded; try: modprobe neuron");
 	else
-		snprintf(why, size, "the neuron module is loaded but drives no device; see dmesg and lspci -d 1d0f:");
+		snprintf(why, size,
+			 "the neuron module is loaded but drives no device; see dmesg");
 	return -1;
 }
 

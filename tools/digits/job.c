@@ -50,10 +50,9 @@ static NRT_STATUS digits_tensors(struct digits_rank *rank)
 		status = digits_tensor(rank, "total", counts, &rank->total,
 				       rank->reduce_out);
 	if (status == NRT_SUCCESS)
-		status = digits_check("counts",
-			nrt_add_tensor_to_tensor_set(rank->reduce_in, "counts",
-						     rank->confusion));
-	return status;
+		status = nrt_add_tensor_to_tensor_set(rank->reduce_in, "counts",
+						      rank->confusion);
+	return digits_check("tensors", status);
 }
 
 static NRT_STATUS digits_sets(struct digits_rank *rank)
@@ -75,14 +74,12 @@ NRT_STATUS digits_rank_load(struct digits_rank *rank, unsigned int ranks,
 {
 	NRT_STATUS status;
 
-	status = digits_check("loading the classifier",
-			      nrt_load(mlp->data, mlp->size, rank->vnc, -1,
-				       &rank->classify));
+	status = nrt_load(mlp->data, mlp->size, rank->vnc, -1, &rank->classify);
 	if (status == NRT_SUCCESS && ranks > 1)
-		status = digits_check("loading the all-reduce",
-			nrt_load_collectives(reduce->data, reduce->size,
-					     rank->vnc, -1, rank->rank, ranks,
-					     &rank->reduce));
+		status = nrt_load_collectives(reduce->data, reduce->size,
+					      rank->vnc, -1, rank->rank, ranks,
+					      &rank->reduce);
+	digits_check("loading the models", status);
 	if (status == NRT_SUCCESS)
 		status = digits_sets(rank);
 	if (status == NRT_SUCCESS)

@@ -227,6 +227,11 @@ static void digits_on_host(struct digits_job *job)
 	digits_phase_end(&job->phases, "host reference", 0);
 }
 
+static const float (*digits_row(float (*logits)[10], size_t image))[10]
+{
+	return (const float (*)[10])(logits + image);
+}
+
 /* The held-out counts of images [first, first + count) from host logits. */
 static void digits_host_counts(const struct digits_job *job, size_t first,
 			       size_t count, float counts[10][10])
@@ -235,7 +240,7 @@ static void digits_host_counts(const struct digits_job *job, size_t first,
 
 	for (i = first; i < first + count; i++)
 		if (digits_held_out(i))
-			digits_ref_confusion((const float (*)[10])&job->host[i],
+			digits_ref_confusion(digits_row(job->host, i),
 					     &job->set.labels[i], 1, counts);
 }
 
@@ -275,13 +280,14 @@ static int digits_verdict(struct digits_job *job)
 		if (!digits_held_out(i))
 			continue;
 		held++;
-		correct += digits_ref_correct((const float (*)[10])&job->device[i],
+		correct += digits_ref_correct(digits_row(job->device, i),
 					      &job->set.labels[i], 1);
 	}
 	printf("\n");
 	digits_print_confusion(counts);
-	printf("accuracy on the held-out part: %zu of %zu, %.2f %% (every fifth image, not used for training)\n\n",
+	printf("accuracy on the held-out part: %zu of %zu, %.2f %%\n",
 	       correct, held, 100.0 * correct / held);
+	printf("(every fifth image, not used for training)\n\n");
 	digits_print_phases(&job->phases);
 	if (different) {
 		printf("\nFAIL: %zu values differ from the host reference\n",

@@ -129,8 +129,7 @@ int main(int argc, char **argv)
 		.options = option_table,
 		.parser = parse_option,
 		.args_doc = "DIGITS.BIN WEIGHTS.BIN",
-		.doc = "Train the 64-128-10 digits network on the training part of DIGITS.BIN "
-		       "and write WEIGHTS.BIN, the same bits on every host.",
+		.doc = "Train the 64-128-10 digits network on the training part of DIGITS.BIN.",
 	};
 	struct options options = { .epochs = DIGITS_DEFAULT_EPOCHS };
 	struct digits_error error;

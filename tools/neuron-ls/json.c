@@ -55,9 +55,11 @@ static json_object *ls_json_chip(const struct chips *chips, unsigned int device)
 	char text[128];
 	unsigned int i;
 
-	for (i = 0; i < chip->info.nr_cores; i++)
-		json_object_array_add(cores,
-			json_object_new_int(chip->first_core + i));
+	for (i = 0; i < chip->info.nr_cores; i++) {
+		json_object *core = json_object_new_int(chip->first_core + i);
+
+		json_object_array_add(cores, core);
+	}
 	json_object_object_add(object, "neuron_device",
 			       json_object_new_int(device));
 	chip_bdf(chip, text);

@@ -76,7 +76,7 @@ int rig_syncobj_wait(int fd, uint32_t handle, uint64_t point,
 	return neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
 }
 
-static int rig_bind(struct rig *rig)
+int rig_bind(struct rig *rig)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
 	const struct drm_neuron_window windows[] = {

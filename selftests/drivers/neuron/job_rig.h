@@ -63,6 +63,8 @@ void rig_close(struct rig *rig);
 int rig_claim(int fd, uint32_t cores, uint32_t count,
 	      struct drm_neuron_claim *args);
 int rig_release(int fd, uint32_t claim);
+/* The windows of enum rig_window; rig_open() has done it. */
+int rig_bind(struct rig *rig);
 int rig_windows(struct rig *rig, const struct drm_neuron_window *windows,
 		uint32_t count);
 
