@@ -65,6 +65,8 @@ static int neuron_device_identify(struct neuron_device *ndev)
 				     "impossible fabric id %u\n",
 				     ndev->fabric_id);
 
+	ndev->fabric_key = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_KEY);
+
 	ndev->nr_links = min(neuron_ctl_read(ndev, NEURON_CTL_NR_LINKS),
 			     NEURON_CTL_MAX_LINKS);
 	ndev->serial = neuron_misc_read(ndev, NEURON_MISC_SERIAL_LO) |

@@ -99,6 +99,7 @@ struct neuron_core {
  * @live_wait: woken when one of them is freed
  * @free_wq: frees window tables of finished jobs, and with them buffers
  * @fabric_id: id on the fabric
+ * @fabric_key: names the fabric, 0: the chip is alone
  * @nr_links: fabric links
  * @serial: serial number
  * @host_lock: @host_bos and the memory of its buffers
@@ -127,6 +128,7 @@ struct neuron_device {
 	wait_queue_head_t live_wait;
 	struct workqueue_struct *free_wq;
 	u32 fabric_id;
+	u32 fabric_key;
 	u32 nr_links;
 	u64 serial;
 	struct mutex host_lock;		/* host_bos */
@@ -190,6 +192,14 @@ static inline void neuron_core_write(struct neuron_core *core, u32 reg,
 				     u32 value)
 {
 	neuron_ctl_write(core->ndev, NEURON_CTL_CORE(core->index) + reg, value);
+}
+
+/* Do routed addresses of one chip reach the other? */
+static inline bool neuron_same_fabric(const struct neuron_device *a,
+				      const struct neuron_device *b)
+{
+	return a->fabric_key && a->fabric_key == b->fabric_key &&
+	       a->fabric_id != b->fabric_id;
 }
 
 /* The bus address of host memory as the device wants it. */

@@ -66,6 +66,7 @@ int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 			struct neuron_grant_target *target)
 {
 	struct file *filp = fget(fd);
+	struct neuron_device *peer;
 	struct neuron_grant *grant;
 	int ret = -EBADF;
 
@@ -76,6 +77,13 @@ int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 	grant = filp->private_data;
 	if (!neuron_grant_alive(grant->cc)) {
 		drm_dbg(&ndev->drm, "grant %d: its claim is over\n", fd);
+		goto out;
+	}
+	peer = grant->cc->core->ndev;
+	if (peer != ndev && !neuron_same_fabric(peer, ndev)) {
+		drm_dbg(&ndev->drm, "grant %d: the fabric does not reach its chip\n",
+			fd);
+		ret = -EOPNOTSUPP;
 		goto out;
 	}
 	target->base = neuron_grant_base(ndev, grant->cc->core);

@@ -154,7 +154,7 @@ struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 	if (drm_dev_is_unplugged(&peer->drm))
 		return ERR_PTR(-ENODEV);
 	if (to_neuron_bo(obj)->kind != NEURON_BO_HBM ||
-	    peer->fabric_id == ndev->fabric_id) {
+	    !neuron_same_fabric(peer, ndev)) {
 		drm_dbg(drm, "the fabric does not reach the buffer\n");
 		return ERR_PTR(-EOPNOTSUPP);
 	}

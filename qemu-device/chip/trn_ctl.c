@@ -235,6 +235,8 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 		return chip->config.fabric_id;
 	case NEURON_CTL_FABRIC_CHIPS:
 		return chip->fabric ? trn_fabric_chips(chip->fabric) : 1;
+	case NEURON_CTL_FABRIC_KEY:
+		return chip->fabric ? trn_fabric_key(chip->fabric) : 0;
 	case NEURON_CTL_DISCARD_GO:
 		return atomic_load(&chip->discard.go);
 	case NEURON_CTL_CAUSE:

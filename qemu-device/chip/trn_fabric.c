@@ -10,10 +10,12 @@
  * struct trn_fabric - chips in ascending order of their ids
  * @lock: all fields
  * @refs: one for each attached chip, one for the creator
+ * @key: names it among the fabrics of the process
  */
 struct trn_fabric {
 	pthread_mutex_t lock;
 	unsigned int refs;
+	uint32_t key;
 	unsigned int nr;
 	unsigned int room;
 	struct trn_chip **chips;
@@ -21,13 +23,21 @@ struct trn_fabric {
 
 struct trn_fabric *trn_fabric_new(void)
 {
+	/* Fabrics of one process must differ, whatever thread makes them. */
+	static _Atomic uint32_t keys;
 	struct trn_fabric *fabric = calloc(1, sizeof(*fabric));
 
 	if (!fabric)
 		return NULL;
 	pthread_mutex_init(&fabric->lock, NULL);
 	fabric->refs = 1;
+	fabric->key = atomic_fetch_add(&keys, 1) + 1;
 	return fabric;
+}
+
+uint32_t trn_fabric_key(const struct trn_fabric *fabric)
+{
+	return fabric->key;
 }
 
 void trn_fabric_unref(struct trn_fabric *fabric)

@@ -31,6 +31,9 @@ struct trn_chip *trn_fabric_find(struct trn_fabric *fabric,
 				 const struct trn_chip *from, uint32_t id,
 				 unsigned int *hops);
 
+/* Names the fabric: not 0, another one for each fabric of the process. */
+uint32_t trn_fabric_key(const struct trn_fabric *fabric);
+
 unsigned int trn_fabric_chips(struct trn_fabric *fabric);
 
 /* Links of @chip in port order; returns their number, at most 2. */

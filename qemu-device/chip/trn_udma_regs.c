@@ -267,7 +267,7 @@ uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
 		       uint32_t offset)
 {
 	struct target target;
-	uint32_t base, value;
+	uint32_t base, value = 0;
 	bool ours;
 
 	if (engine >= chip->gen->nr_dma || offset >= NEURON_UDMA_BLOCK_SIZE)

@@ -245,6 +245,7 @@ static void test_identity(void **state)
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_POSITION), 5);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FABRIC_ID), 5);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FABRIC_CHIPS), 1);
+	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FABRIC_KEY), 0);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_NR_LINKS), 0);
 	for (i = 0; i < NEURON_MAX_HBM; i++) {
 		bool has = i < f->gen->nr_hbm;

@@ -357,6 +357,8 @@ static void test_topology(void **state)
 	/* The ring is 10 20 30 40 50. */
 	for (i = 0; i < MAX_CHIPS; i++) {
 		assert_int_equal(ctl(f, i, NEURON_CTL_FABRIC_CHIPS), MAX_CHIPS);
+		assert_int_equal(ctl(f, i, NEURON_CTL_FABRIC_KEY),
+				 trn_fabric_key(f->fabric));
 		assert_int_equal(ctl(f, i, NEURON_CTL_NR_LINKS), 2);
 		assert_int_equal(link_peer(f, i, 0),
 				 ids[i] == 50 ? 10 : ids[i] + 10);
@@ -393,6 +395,19 @@ static void test_join_refused(void **state)
 	fake_port_destroy(&f->port[1]);
 	trn_pool_free(other);
 	assert_int_equal(ctl(f, 0, NEURON_CTL_FABRIC_CHIPS), 1);
+}
+
+/* Software tells the fabrics of a machine apart by their keys. */
+static void test_fabric_keys(void **state)
+{
+	struct trn_fabric *other = trn_fabric_new();
+	struct fixture *f = *state;
+
+	assert_non_null(other);
+	assert_int_not_equal(trn_fabric_key(f->fabric), 0);
+	assert_int_not_equal(trn_fabric_key(other), 0);
+	assert_int_not_equal(trn_fabric_key(f->fabric), trn_fabric_key(other));
+	trn_fabric_unref(other);
 }
 
 /* A task that writes to a peer all the time, looking it up for each write. */
@@ -475,6 +490,7 @@ int main(void)
 		FOR_EACH_GEN(test_topology),
 		FOR_EACH_GEN(test_join_refused),
 		FOR_EACH_GEN(test_peer_leaves_while_used),
+		FOR_EACH_GEN(test_fabric_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,8 @@
 #define NEURON_CTL_POSITION		0x0010	/* R: chip 7:0, server 15:8, rack 23:16 */
 #define NEURON_CTL_FABRIC_ID		0x0014	/* R: id in routed addresses */
 #define NEURON_CTL_FABRIC_CHIPS		0x0018	/* R: chips on the fabric, 1 alone */
+/* R: names the fabric: chips reach each other if equal and not 0; 0: alone. */
+#define NEURON_CTL_FABRIC_KEY		0x001c
 #define NEURON_CTL_HBM_SIZE(stack)	(0x0020 + (stack) * 8)	/* R, 64 bit: populated bytes */
 #define NEURON_CTL_HBM_BAR(stack)	(0x0040 + (stack) * 8)	/* R, 64 bit: offset in BAR4 */
 #define NEURON_CTL_TIME			0x0060	/* R, 64 bit: device time, ns */
