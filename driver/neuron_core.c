@@ -18,11 +18,6 @@ static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
 	struct neuron_core *core = &ndev->core[index];
 	int ret;
 
-	core->ndev = ndev;
-	core->index = index;
-	spin_lock_init(&core->lock);
-	mutex_init(&core->reset_lock);
-	init_completion(&core->reset_done);
 	neuron_watch_init(core);
 	/* Not the generations of an earlier driver: its grants are void. */
 	core->generation = get_random_u32();
@@ -158,9 +153,11 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
 	if (!wait_for_completion_timeout(&core->reset_done, limit)) {
 		dev_err(core->ndev->drm.dev,
-			"core %u: no answer to a reset in %u ms: it is out of use until a reset succeeds\n",
+			"core %u: no answer to a reset in %u ms: cut off from memory, bind the driver again\n",
 			core->index, NEURON_RESET_TIMEOUT_MS);
 		core->wedged = true;
+		/* What its job could write is about to be given back. */
+		pci_clear_master(core->ndev->pdev);
 		return -EIO;
 	}
 	core->wedged = false;

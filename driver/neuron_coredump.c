@@ -93,6 +93,10 @@ static void neuron_dump_queue(struct neuron_dump_queue *dump,
 
 	dump->engine = le16_to_cpu(queue->dma_engine);
 	dump->queue = le16_to_cpu(queue->queue);
+	/* The table lies in memory that the device can write. */
+	if (dump->engine >= ndev->gen->nr_dma ||
+	    dump->queue >= NEURON_UDMA_QUEUES)
+		return;
 	block = ndev->bar0 + neuron_dma_bar0(ndev->gen, dump->engine);
 	dump->m2s_head = readl(block + NEURON_UDMA_M2S_Q(dump->queue) +
 			       NEURON_UDMA_Q_HEAD);

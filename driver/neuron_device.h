@@ -36,6 +36,7 @@ struct neuron_sched;
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
 #define NEURON_JOB_TIMEOUT_MS		30000
+#define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
 
 /**

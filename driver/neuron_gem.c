@@ -2,6 +2,7 @@
 /*
  * Buffers: what all kinds share. Ioctls, mmap, fdinfo.
  */
+#include <linux/capability.h>
 #include <linux/mm.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -182,7 +183,10 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 		args->fabric_id = ndev->fabric_id;
 		args->mmap_offset =
 			drm_vma_node_offset_addr(&bo->base.vma_node);
-		args->device_addr = addr;
+		args->device_addr = 0;
+		/* A host address may be a physical one: not for everybody. */
+		if (bo->kind == NEURON_BO_HBM || capable(CAP_SYS_ADMIN))
+			args->device_addr = addr;
 	}
 
 	neuron_bo_put(bo);

@@ -75,6 +75,9 @@ void neuron_gem_fdinfo(struct drm_file *file, struct drm_printer *p);
 
 struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags);
 
+/* A peer's buffer whose chip has left its driver: its address means nothing. */
+bool neuron_bo_is_gone(const struct neuron_bo *bo);
+
 /* PRIME: our own dma-bufs of any chip on the same fabric; others -EOPNOTSUPP. */
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 					       struct dma_buf *dma_buf);

@@ -26,7 +26,7 @@ struct neuron_grant_target {
 
 /*
  * What the file descriptor @fd grants to a poster on @ndev. -EBADF: no grant,
- * or its claim is over; -EXDEV: its chip is not on the fabric of @ndev.
+ * or its claim is over; -EOPNOTSUPP: its chip is not on the fabric of @ndev.
  */
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 			struct neuron_grant_target *target);

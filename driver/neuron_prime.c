@@ -79,6 +79,18 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 	kfree(pbo);
 }
 
+bool neuron_bo_is_gone(const struct neuron_bo *bo)
+{
+	const struct neuron_peer_bo *pbo;
+	const struct drm_gem_object *obj;
+
+	if (bo->kind != NEURON_BO_PEER)
+		return false;
+	pbo = container_of_const(bo, struct neuron_peer_bo, bo);
+	obj = pbo->dma_buf->priv;
+	return drm_dev_is_unplugged(obj->dev);
+}
+
 /* No mmap and no export of its own: both belong to the chip that holds it. */
 static const struct drm_gem_object_funcs neuron_peer_bo_funcs = {
 	.free = neuron_peer_bo_free,

@@ -168,7 +168,8 @@ static void neuron_submit_block(struct neuron_job *job,
 	}
 	hw->notify_addr = cpu_to_le64(args->notify_addr);
 	hw->notify_size = cpu_to_le32(args->notify_size);
-	job->timeout_ms = args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS;
+	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
+			      NEURON_JOB_TIMEOUT_MAX_MS);
 }
 
 static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,

@@ -39,7 +39,8 @@ int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
 		return ret;
 	binding->extents = dma_alloc_coherent(claim->ndev->drm.dev,
 					      neuron_binding_bytes(binding),
-					      &binding->extents_dma, GFP_KERNEL);
+					      &binding->extents_dma,
+					      GFP_KERNEL | __GFP_NOWARN);
 	if (binding->extents)
 		return 0;
 	neuron_claim_uncharge(claim, neuron_binding_bytes(binding));

@@ -72,6 +72,10 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window, "no such buffer",
 					     PTR_ERR(bo));
 	binding->bo = bo;
+	if (neuron_bo_is_gone(bo))
+		return neuron_window_invalid(ndev, window,
+					     "the chip of the buffer is gone",
+					     -ENODEV);
 	size = bo->base.size;
 	if (window->offset % 4 || !window->length || window->offset > size ||
 	    window->length > size - window->offset)

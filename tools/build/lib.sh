@@ -16,7 +16,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${BUILD_DIR:-$ROOT/build}
-CACHE=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/neuron-emu
+CACHE=${XDG_CACHE_HOME:-${HOME:?is not set}/.cache}/neuron-emu
 LOGS=$BUILD/log
 VM=$BUILD/vm
 JOBS=${JOBS:-$(nproc)}

@@ -199,7 +199,8 @@ struct drm_neuron_bo_create {
  * @size: out: bytes
  * @mmap_offset: out: 0 for a peer's buffer
  * @device_addr: out: plain device address of its first byte, for humans and
- *	nrt_tensor_get_device_allocation_info(); no ioctl takes it
+ *	nrt_tensor_get_device_allocation_info(); no ioctl takes it. Of a host
+ *	buffer only with CAP_SYS_ADMIN, else 0
  */
 struct drm_neuron_bo_info {
 	__u32 handle;
@@ -401,8 +402,9 @@ struct drm_neuron_sync {
  * @sem_clear: bit i of 256: clear semaphore i at the start
  * @notify_addr: window address of the notification stream, or 0
  * @notify_size: bytes, power of two from 64, or 0
- * @timeout_ms: 0: the driver's default. Counts while the chip makes no
- *	progress, and a cap of 16 times as much counts always
+ * @timeout_ms: 0: the driver's default; more than ten minutes counts as ten
+ *	minutes. Counts while the chip makes no progress, and a cap of 16
+ *	times as much counts always
  * @in_syncs: drm_neuron_sync elements to wait for
  * @out_syncs: drm_neuron_sync elements to signal
  * @job: out: job id, increasing in the claim
