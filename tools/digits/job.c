@@ -165,6 +165,21 @@ struct digits_run {
 	NRT_STATUS (*run)(struct digits_run *run);
 };
 
+/* Execute once and add the device's time. */
+static NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in,
+				 nrt_tensor_set_t *out, uint64_t *ns)
+{
+	struct nrt_emu_execution run;
+	NRT_STATUS status;
+
+	status = nrt_execute(model, in, out);
+	if (status == NRT_SUCCESS)
+		status = nrt_emu_get_last_execution(model, &run, sizeof(run));
+	if (status == NRT_SUCCESS)
+		*ns += run.end_ns - run.start_ns;
+	return status;
+}
+
 static NRT_STATUS digits_run_mlp(struct digits_run *run)
 {
 	struct digits_rank *rank = run->rank;
@@ -172,12 +187,8 @@ static NRT_STATUS digits_run_mlp(struct digits_run *run)
 	unsigned int i;
 
 	for (i = 0; i < run->repeat && status == NRT_SUCCESS; i++)
-		status = nrt_execute(rank->classify, rank->mlp_in,
-				     rank->mlp_out);
-	if (status == NRT_SUCCESS)
-		status = nrt_emu_get_last_execution(rank->classify,
-						    &rank->mlp_run,
-						    sizeof(rank->mlp_run));
+		status = digits_execute(rank->classify, rank->mlp_in,
+					rank->mlp_out, &rank->mlp_ns);
 	return digits_check("executing the classifier", status);
 }
 
@@ -186,11 +197,8 @@ static NRT_STATUS digits_run_reduce(struct digits_run *run)
 	struct digits_rank *rank = run->rank;
 	NRT_STATUS status;
 
-	status = nrt_execute(rank->reduce, rank->reduce_in, rank->reduce_out);
-	if (status == NRT_SUCCESS)
-		status = nrt_emu_get_last_execution(rank->reduce,
-						    &rank->reduce_run,
-						    sizeof(rank->reduce_run));
+	status = digits_execute(rank->reduce, rank->reduce_in,
+				rank->reduce_out, &rank->reduce_ns);
 	return digits_check("executing the all-reduce", status);
 }
 

@@ -34,6 +34,7 @@ struct digits_job {
 	float own[DIGITS_MAX_RANKS][10][10];
 	float total[DIGITS_MAX_RANKS][10][10];
 	struct digits_phases phases;
+	char classify[32];	/* name of that phase */
 };
 
 static const struct argp_option digits_argp_options[] = {
@@ -164,11 +165,11 @@ static uint64_t digits_device_ns(const struct digits_job *job, int reduce)
 	unsigned int i;
 
 	for (i = 0; i < job->ranks; i++) {
-		const struct nrt_emu_execution *run = reduce ?
-			&job->rank[i].reduce_run : &job->rank[i].mlp_run;
+		uint64_t ns = reduce ? job->rank[i].reduce_ns :
+				       job->rank[i].mlp_ns;
 
-		if (run->end_ns - run->start_ns > longest)
-			longest = run->end_ns - run->start_ns;
+		if (ns > longest)
+			longest = ns;
 	}
 	return longest;
 }
@@ -188,7 +189,9 @@ static NRT_STATUS digits_on_device(struct digits_job *job)
 	if (status == NRT_SUCCESS)
 		status = digits_classify(job->rank, job->ranks,
 					 job->options.repeat);
-	digits_phase_end(&job->phases, "classify", digits_device_ns(job, 0));
+	snprintf(job->classify, sizeof(job->classify), "classify, %u time%s",
+		 job->options.repeat, job->options.repeat == 1 ? "" : "s");
+	digits_phase_end(&job->phases, job->classify, digits_device_ns(job, 0));
 	if (status == NRT_SUCCESS && job->ranks > 1)
 		status = digits_reduce(job->rank, job->ranks);
 	if (job->ranks > 1)
