@@ -143,6 +143,7 @@ neuron_job_end_locked(struct neuron_job *job,
 		.record = *record,
 		.hang = job->hang,
 		.wall_ns = ktime_get_ns() - job->started_ns,
+		.doorbell_ns = job->started_ns,
 	};
 
 	lockdep_assert_held(&cc->core->lock);

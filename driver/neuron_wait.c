@@ -48,6 +48,7 @@ static int neuron_wait_fetch(struct neuron_claim_core *cc,
 		args->instructions = le64_to_cpu(result->record.instructions);
 		args->dma_bytes = le64_to_cpu(result->record.dma_bytes);
 		args->wall_ns = result->wall_ns;
+		args->doorbell_ns = result->doorbell_ns;
 	}
 	spin_unlock_irq(&cc->core->lock);
 	return result ? 0 : -ENOENT;

@@ -18,12 +18,14 @@
  *	driver for a job that the device did not end
  * @hang: the driver aborted it for making no progress
  * @wall_ns: doorbell to end
+ * @doorbell_ns: ktime of the doorbell
  */
 struct neuron_result {
 	u64 job;
 	struct neuron_hw_completion record;
 	bool hang;
 	u64 wall_ns;
+	u64 doorbell_ns;
 };
 
 /**

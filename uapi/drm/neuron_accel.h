@@ -445,6 +445,7 @@ struct drm_neuron_submit {
  * @start_ns, @end_ns: out: modelled device time
  * @instructions, @dma_bytes: out: work done
  * @wall_ns: out: host time from doorbell to interrupt
+ * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
  *
  * The results of the last 64 jobs of a core are kept.
  * Errors: ETIMEDOUT, EINTR, ENOENT (unknown or forgotten job), EINVAL.
@@ -466,6 +467,7 @@ struct drm_neuron_wait {
 	__u64 instructions;
 	__u64 dma_bytes;
 	__u64 wall_ns;
+	__u64 doorbell_ns;
 };
 
 /**

@@ -167,7 +167,6 @@ static const struct neuron_gen neuron_gen_trn1 NEURON_UNUSED = {
 	},
 };
 
-/* v3 and v4 have the same register map. */
 #define NEURON_SENG_V3 { \
 	0x1000000000, 0x5000000000, 0x801000000000, 0x805000000000 \
 }
@@ -184,96 +183,70 @@ static const struct neuron_gen neuron_gen_trn1 NEURON_UNUSED = {
 	{ 0x46541100, 0x180000, 0x6c0, 2 }, \
 }
 
+/* v3 and v4 have the same register map: all that Trainium2 and 3 share. */
+#define NEURON_GEN_V3 \
+	.nr_cores = 8, \
+	.nr_hbm = 4, \
+	.nr_dma = 132, \
+	.nr_ring = 128, \
+	.nr_top_sp = 16, \
+	.host_base = 1ull << 46, \
+	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 }, \
+	.hbm_window = NEURON_GIB(64), \
+	.bar0_size = NEURON_GIB(4), \
+	.bar4_silicon = NEURON_GIB(256), \
+	.tpb_addr = { 0x2000000000, 0x3000000000, 0x6000000000, 0x7000000000, \
+		      0x802000000000, 0x803000000000, 0x806000000000, \
+		      0x807000000000 }, \
+	.tpb_bar0 = 0xd0000000, \
+	.apb_addr = { 0x8000000000, 0x808000000000 }, \
+	.apb_bar0 = { 0x0, 0x40000000 }, \
+	.apb_size = 0x20000000, \
+	.seng_addr = NEURON_SENG_V3, \
+	.seng_bar0 = 0x80000000, \
+	.seng_size = 0x10000000, \
+	.ring_bar0 = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 }, \
+	.ring_group = 32, \
+	.ring_stride = 0x100000, \
+	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 }, \
+	.sdma_bar0_delta = 0x40000, \
+	.misc_bar0 = 0x06c84000, \
+	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000, \
+		     0x46001000, 0x46181000, 0x46401000, 0x46581000 }, \
+	.reset_bar0 = 0x06300010, \
+	.hole_bar0 = 0x60000000, \
+	.storage = NEURON_STORAGE_V3
+
 static const struct neuron_gen neuron_gen_trn2 NEURON_UNUSED = {
+	NEURON_GEN_V3,
 	.name = "trn2",
 	.device_name = "Trainium2",
 	.core_arch = "NCv3",
 	.pci_device = NEURON_PCI_DEVICE_TRN2,
 	.generation = 3,
-	.nr_cores = 8,
-	.nr_hbm = 4,
-	.nr_dma = 132,
-	.nr_ring = 128,
-	.nr_top_sp = 16,
-	.host_base = 1ull << 46,
-	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 },
 	.hbm_active = NEURON_GIB(24),
-	.hbm_window = NEURON_GIB(64),
-	.bar0_size = NEURON_GIB(4),
 	.bar4_platform = NEURON_GIB(128),
-	.bar4_silicon = NEURON_GIB(256),
-	.tpb_addr = { 0x2000000000, 0x3000000000, 0x6000000000, 0x7000000000,
-		      0x802000000000, 0x803000000000, 0x806000000000,
-		      0x807000000000 },
-	.tpb_bar0 = 0xd0000000,
-	.apb_addr = { 0x8000000000, 0x808000000000 },
-	.apb_bar0 = { 0x0, 0x40000000 },
-	.apb_size = 0x20000000,
-	.seng_addr = NEURON_SENG_V3,
-	.seng_bar0 = 0x80000000,
-	.seng_size = 0x10000000,
-	.ring_bar0 = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
-	.ring_group = 32,
-	.ring_stride = 0x100000,
-	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
-	.sdma_bar0_delta = 0x40000,
-	.misc_bar0 = 0x06c84000,
-	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000,
-		     0x46001000, 0x46181000, 0x46401000, 0x46581000 },
-	.reset_bar0 = 0x06300010,
-	.hole_bar0 = 0x60000000,
 	.sbuf_partition = NEURON_KIB(224),
 	.clock_khz = { 2400000, 960000, 1200000, 1200000, 1200000 },
 	.dma_bytes_per_us = 23000,
 	.link_lanes = 32,
 	.link_mbps = 128000,
-	.storage = NEURON_STORAGE_V3,
 };
 
 static const struct neuron_gen neuron_gen_trn3 NEURON_UNUSED = {
+	NEURON_GEN_V3,
 	.name = "trn3",
 	.device_name = "Trainium3",
 	.core_arch = "NCv4",
 	.pci_device = NEURON_PCI_DEVICE_TRN3,
 	.generation = 4,
-	.nr_cores = 8,
-	.nr_hbm = 4,
-	.nr_dma = 132,
-	.nr_ring = 128,
-	.nr_top_sp = 16,
-	.host_base = 1ull << 46,
-	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 },
 	.hbm_active = NEURON_GIB(36),
-	.hbm_window = NEURON_GIB(64),
-	.bar0_size = NEURON_GIB(4),
 	.bar4_platform = NEURON_GIB(256),
-	.bar4_silicon = NEURON_GIB(256),
-	.tpb_addr = { 0x2000000000, 0x3000000000, 0x6000000000, 0x7000000000,
-		      0x802000000000, 0x803000000000, 0x806000000000,
-		      0x807000000000 },
-	.tpb_bar0 = 0xd0000000,
-	.apb_addr = { 0x8000000000, 0x808000000000 },
-	.apb_bar0 = { 0x0, 0x40000000 },
-	.apb_size = 0x20000000,
-	.seng_addr = NEURON_SENG_V3,
-	.seng_bar0 = 0x80000000,
-	.seng_size = 0x10000000,
-	.ring_bar0 = { 0x82000000, 0x94000000, 0xa2000000, 0xb4000000 },
-	.ring_group = 32,
-	.ring_stride = 0x100000,
-	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 },
-	.sdma_bar0_delta = 0x40000,
-	.misc_bar0 = 0x06c84000,
-	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000,
-		     0x46001000, 0x46181000, 0x46401000, 0x46581000 },
-	.reset_bar0 = 0x06300010,
-	.hole_bar0 = 0x60000000,
 	.sbuf_partition = NEURON_KIB(256),
 	.clock_khz = { 2400000, 1200000, 1200000, 1200000, 1200000 },
 	.dma_bytes_per_us = 33000,
 	.link_lanes = 8,
 	.link_mbps = 64000,
-	.storage = NEURON_STORAGE_V3,
 };
 
 /* BAR0 offset of DMA engine @e: ring engines first, then copy engines. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * The hops of an empty job:
- *	submit to doorbell	the ioctl, as far as the job is on the device
- *	doorbell to done	the chip: latch, run, completion record
+ *	submit to doorbell	the ioctl and the scheduler
+ *	doorbell to done	the chip: latch, run, completion record (mean)
  *	done to interrupt	MSI-X delivery up to the driver's handler
- *	interrupt to wake-up	fence, scheduler, return to user space
- * The first and the last are what remains of the whole when the other two, which
- * the driver and the chip measure, are taken away; they cannot be told apart from
- * user space and are given as one.
+ *	interrupt to wake-up	fence, and the way back to user space
+ * The driver tells when the doorbell rang and the handler ran, the chip how long
+ * it was busy.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +20,9 @@
 
 struct hops {
 	double total[JOBS];
+	double submit[JOBS];	/* submit to doorbell */
 	double wall[JOBS];	/* doorbell to interrupt handler */
+	double wake[JOBS];	/* interrupt handler to user space */
 };
 
 static uint64_t submit_busy_ns(const struct rig *rig)
@@ -37,7 +38,7 @@ static int submit_run(struct rig *rig, struct hops *hops)
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_wait result;
-	double begin;
+	double begin, end;
 	int i, ret;
 
 	for (i = -WARM_UP; i < JOBS; i++) {
@@ -46,6 +47,7 @@ static int submit_run(struct rig *rig, struct hops *hops)
 		ret = rig_submit(rig, &submit);
 		if (!ret)
 			ret = rig_wait(rig, submit.job, 10000, &result);
+		end = figure_now();
 		if (ret || result.status != NEURON_JOB_OK) {
 			fprintf(stderr, "bench: an empty job failed: %s\n",
 				ret ? strerror(-ret) : "device error");
@@ -53,8 +55,11 @@ static int submit_run(struct rig *rig, struct hops *hops)
 		}
 		if (i < 0)
 			continue;
-		hops->total[i] = (figure_now() - begin) * 1e6;
+		hops->total[i] = (end - begin) * 1e6;
+		hops->submit[i] = result.doorbell_ns / 1e3 - begin * 1e6;
 		hops->wall[i] = result.wall_ns / 1e3;
+		hops->wake[i] = end * 1e6 -
+				(result.doorbell_ns + result.wall_ns) / 1e3;
 	}
 	return 0;
 }
@@ -94,10 +99,12 @@ int bench_submit(struct bench *bench)
 	total = figure_median(hops.total, JOBS);
 	wall = figure_median(hops.wall, JOBS);
 	submit_figure(bench, "empty_job_p50", total, bench->nvme_us);
+	submit_figure(bench, "hop_submit_to_doorbell",
+		      figure_median(hops.submit, JOBS), FIGURE_NONE);
 	submit_figure(bench, "hop_doorbell_to_engines_done", busy, FIGURE_NONE);
 	submit_figure(bench, "hop_engines_done_to_interrupt", wall - busy,
 		      FIGURE_NONE);
-	submit_figure(bench, "hop_ioctl_and_fence_wake_up", total - wall,
-		      FIGURE_NONE);
+	submit_figure(bench, "hop_interrupt_to_wake_up",
+		      figure_median(hops.wake, JOBS), FIGURE_NONE);
 	return 0;
 }

@@ -2,6 +2,7 @@
 /*
  * Jobs that run: programs, DMA, semaphores, fences, results, window versions.
  */
+#include <time.h>
 #include <unistd.h>
 
 #include "job_rig.h"
@@ -47,15 +48,22 @@ static uint32_t data_word(const struct rig *rig, unsigned int offset)
 TEST_F(job, empty)
 {
 	struct drm_neuron_wait result;
+	struct timespec before, after;
 
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	clock_gettime(CLOCK_MONOTONIC, &before);
 	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	clock_gettime(CLOCK_MONOTONIC, &after);
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(NEURON_CAUSE_NONE, result.cause);
 	EXPECT_EQ(0, result.hang);
 	EXPECT_EQ(1, result.instructions);
 	EXPECT_EQ(0, result.dma_bytes);
 	EXPECT_GT(result.wall_ns, 0);
+	EXPECT_LE(before.tv_sec * 1000000000ull + before.tv_nsec,
+		  result.doorbell_ns);
+	EXPECT_LE(result.doorbell_ns + result.wall_ns,
+		  after.tv_sec * 1000000000ull + after.tv_nsec);
 }
 
 TEST_F(job, no_engine)
