@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* The digits job through the nrt API. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,9 +160,11 @@ NRT_STATUS digits_rank_counts(struct digits_rank *rank, float own[10][10],
 	return status;
 }
 
+/* @stop: set by a rank that fails, so that the others do not go on. */
 struct digits_run {
 	struct digits_rank *rank;
 	unsigned int repeat;
+	_Atomic bool *stop;
 	NRT_STATUS status;
 	NRT_STATUS (*run)(struct digits_run *run);
 };
@@ -186,7 +190,7 @@ static NRT_STATUS digits_run_mlp(struct digits_run *run)
 	NRT_STATUS status = NRT_SUCCESS;
 	unsigned int i;
 
-	for (i = 0; i < run->repeat && status == NRT_SUCCESS; i++)
+	for (i = 0; i < run->repeat && status == NRT_SUCCESS && !*run->stop; i++)
 		status = digits_execute(rank->classify, rank->mlp_in,
 					rank->mlp_out, &rank->mlp_ns);
 	return digits_check("executing the classifier", status);
@@ -207,6 +211,8 @@ static void *digits_thread(void *arg)
 	struct digits_run *run = arg;
 
 	run->status = run->run(run);
+	if (run->status != NRT_SUCCESS)
+		*run->stop = true;
 	return NULL;
 }
 
@@ -218,15 +224,17 @@ static NRT_STATUS digits_run_all(struct digits_rank *rank, unsigned int ranks,
 	struct digits_run run[DIGITS_MAX_RANKS];
 	pthread_t thread[DIGITS_MAX_RANKS];
 	NRT_STATUS status = NRT_SUCCESS;
+	_Atomic bool stop = false;
 	unsigned int i, started;
 
 	for (started = 0; started < ranks; started++) {
 		run[started] = (struct digits_run){ &rank[started], repeat,
-						    NRT_SUCCESS, fn };
+						    &stop, NRT_SUCCESS, fn };
 		if (pthread_create(&thread[started], NULL, digits_thread,
 				   &run[started])) {
 			status = digits_check("starting a thread",
 					      NRT_RESOURCE);
+			stop = true;
 			break;
 		}
 	}

@@ -42,7 +42,8 @@ static const struct argp_option digits_argp_options[] = {
 	  "where digits.bin, digits-weights.bin and the NEFFs are (/usr/share/neuron)",
 	  0 },
 	{ "cores", 'c', "A[,B]", 0,
-	  "NeuronCores to run on; the first of each half of the cores", 0 },
+	  "NeuronCores to run on (the first of each half of the cores); one core takes 1024 images",
+	  0 },
 	{ "repeat", 'r', "N", 0, "classify N times (1)", 0 },
 	{ 0 }
 };
@@ -58,6 +59,9 @@ static error_t digits_parse_cores(struct digits_options *options, char *arg,
 		options->vnc[options->nr_vnc++] = strtol(arg, &end, 10);
 		if (end == arg || (*end && *end != ','))
 			argp_error(state, "--cores wants numbers, as in 0,8");
+		if (options->nr_vnc == 2 && options->vnc[0] == options->vnc[1])
+			argp_error(state, "--cores names core %d twice",
+				   options->vnc[0]);
 		if (!*end)
 			return 0;
 		arg = end + 1;
@@ -321,8 +325,8 @@ static int digits_run_job(struct digits_job *job)
 	digits_phase_end(&job->phases, "nrt_init: claim the cores", 0);
 	if (digits_place(job))
 		goto out;
-	printf("%zu images, %u chip%s: ", job->set.count, job->ranks,
-	       job->ranks > 1 ? "s" : "");
+	printf("%zu of %zu images, %u core%s: ", digits_images(job),
+	       job->set.count, job->ranks, job->ranks > 1 ? "s" : "");
 	for (i = 0; i < job->ranks; i++)
 		printf("%s%zu on NeuronCore %d", i ? ", " : "",
 		       job->rank[i].count, job->rank[i].vnc);

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "top.h"
 
@@ -59,6 +60,10 @@ int main(int argc, char **argv)
 	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
+	if (!options.batch && !isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "neuron-top: the output is not a terminal; use --batch\n");
+		return 1;
+	}
 	if (chips_open(&top.chips, why, sizeof(why))) {
 		fprintf(stderr, "neuron-top: %s\n", why);
 		return 1;
