@@ -237,7 +237,7 @@ static int neuron_copy_halt(struct neuron_copy_queue *queue)
 		drm_err(&queue->ndev->drm,
 			"DMA engine %u queue %u does not stop: device cut off from memory\n",
 			queue->engine, queue->index);
-		pci_clear_master(queue->ndev->pdev);
+		neuron_bus_cut(queue->ndev);
 	}
 	neuron_copy_clear_cause(queue);
 	return ret;

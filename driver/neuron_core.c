@@ -153,13 +153,16 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
 	if (!wait_for_completion_timeout(&core->reset_done, limit)) {
 		dev_err(core->ndev->drm.dev,
-			"core %u: no answer to a reset in %u ms: cut off from memory, bind the driver again\n",
+			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
 			core->index, NEURON_RESET_TIMEOUT_MS);
-		core->wedged = true;
 		/* What its job could write is about to be given back. */
-		pci_clear_master(core->ndev->pdev);
+		if (!core->wedged)
+			neuron_bus_cut(core->ndev);
+		core->wedged = true;
 		return -EIO;
 	}
+	if (core->wedged)
+		neuron_bus_restore(core->ndev);
 	core->wedged = false;
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	return 0;

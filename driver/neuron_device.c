@@ -100,6 +100,9 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	ret = drmm_mutex_init(&ndev->drm, &ndev->claim_lock);
 	if (ret)
 		return ret;
+	ret = drmm_mutex_init(&ndev->drm, &ndev->bus_lock);
+	if (ret)
+		return ret;
 
 	INIT_LIST_HEAD(&ndev->host_bos);
 	init_completion(&ndev->discard_done);
@@ -144,4 +147,20 @@ int neuron_device_init(struct neuron_device *ndev)
 
 	pci_set_master(pdev);
 	return 0;
+}
+
+void neuron_bus_cut(struct neuron_device *ndev)
+{
+	mutex_lock(&ndev->bus_lock);
+	if (!ndev->bus_cuts++)
+		pci_clear_master(ndev->pdev);
+	mutex_unlock(&ndev->bus_lock);
+}
+
+void neuron_bus_restore(struct neuron_device *ndev)
+{
+	mutex_lock(&ndev->bus_lock);
+	if (!--ndev->bus_cuts)
+		pci_set_master(ndev->pdev);
+	mutex_unlock(&ndev->bus_lock);
 }

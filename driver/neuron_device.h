@@ -99,6 +99,8 @@ struct neuron_core {
  * @nr_live: jobs and window tables that exist
  * @live_wait: woken when one of them is freed
  * @free_wq: frees window tables of finished jobs, and with them buffers
+ * @bus_lock: @bus_cuts, and bus mastering while it changes
+ * @bus_cuts: units of the chip that would not stop; bus mastering is off
  * @fabric_id: id on the fabric
  * @fabric_key: names the fabric, 0: the chip is alone
  * @nr_links: fabric links
@@ -128,6 +130,8 @@ struct neuron_device {
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
 	struct workqueue_struct *free_wq;
+	struct mutex bus_lock;	/* bus_cuts, and bus mastering while it changes */
+	unsigned int bus_cuts;
 	u32 fabric_id;
 	u32 fabric_key;
 	u32 nr_links;
@@ -194,6 +198,13 @@ static inline void neuron_core_write(struct neuron_core *core, u32 reg,
 {
 	neuron_ctl_write(core->ndev, NEURON_CTL_CORE(core->index) + reg, value);
 }
+
+/*
+ * A unit of the chip would not stop, so the device loses its way to host memory
+ * before that memory is given back; restored when each such unit has stopped.
+ */
+void neuron_bus_cut(struct neuron_device *ndev);
+void neuron_bus_restore(struct neuron_device *ndev);
 
 /* Do routed addresses of one chip reach the other? */
 static inline bool neuron_same_fabric(const struct neuron_device *a,

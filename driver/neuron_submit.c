@@ -17,6 +17,9 @@
 #include "neuron_sched.h"
 #include "neuron_window.h"
 
+static_assert(DRM_NEURON_NR_ENGINES == (int)NEURON_NR_ENGINES);
+static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
+
 #define NEURON_MAX_SYNCS	1024
 
 /**

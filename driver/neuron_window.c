@@ -13,6 +13,12 @@
 #include "neuron_grant.h"
 #include "neuron_table.h"
 
+/* The interface promises the values of the hardware contract. */
+static_assert(DRM_NEURON_WINDOW_EMPTY == (int)NEURON_WINDOW_EMPTY);
+static_assert(DRM_NEURON_WINDOW_SBUF == (int)NEURON_WINDOW_SBUF);
+static_assert(DRM_NEURON_WINDOW_PSUM == (int)NEURON_WINDOW_PSUM);
+static_assert(DRM_NEURON_WINDOW_SEM == (int)NEURON_WINDOW_SEM);
+
 static const enum neuron_window_kind neuron_bo_window_kind[] = {
 	[NEURON_BO_HBM] = NEURON_WINDOW_HBM,
 	[NEURON_BO_HOST] = NEURON_WINDOW_HOST,

@@ -145,7 +145,7 @@
 #define NEURON_CORE_WAIT(engine)	(0x80 + (engine) * 4)	/* R: semaphore waited for */
 #define NEURON_CORE_CAUSE_DONE		NEURON_BIT(0)	/* completion record written */
 #define NEURON_CORE_CAUSE_RESET		NEURON_BIT(1)	/* core reset finished */
-#define NEURON_CORE_CAUSE_REFUSED	NEURON_BIT(2)	/* doorbell while busy or in reset */
+#define NEURON_CORE_CAUSE_REFUSED	NEURON_BIT(2)	/* no job, no record */
 
 enum neuron_core_status {
 	NEURON_CORE_IDLE	= 0,
