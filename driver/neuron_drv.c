@@ -158,6 +158,7 @@ static void neuron_shutdown(struct pci_dev *pdev)
 
 static const struct pci_device_id neuron_pci_ids[] = {
 	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN1, neuron_gen_trn1),
+	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_INF2, neuron_gen_inf2),
 	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN2, neuron_gen_trn2),
 	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN3, neuron_gen_trn3),
 	{ }

@@ -113,8 +113,8 @@ static bool is_chip(const char *device)
 
 	return read_hex(device, "vendor", &vendor) && vendor == NEURON_PCI_VENDOR &&
 	       read_hex(device, "device", &id) &&
-	       (id == neuron_gen_trn1.pci_device || id == neuron_gen_trn2.pci_device ||
-		id == neuron_gen_trn3.pci_device);
+	       (id == neuron_gen_trn1.pci_device || id == neuron_gen_inf2.pci_device ||
+		id == neuron_gen_trn2.pci_device || id == neuron_gen_trn3.pci_device);
 }
 
 static unsigned int count_chips(void)

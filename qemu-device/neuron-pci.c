@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Trainium chips as PCI devices: -device trn1|trn2|trn3[,fabric=ID][,chip-id=N]...
+ * Trainium chips as PCI devices: -device trn1|inf2|trn2|trn3[,fabric=ID][,chip-id=N]...
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -414,6 +414,12 @@ static const TypeInfo neuron_types[] = {
         .parent = TYPE_NEURON_CHIP,
         .class_init = neuron_gen_class_init,
         .class_data = (void *)&neuron_gen_trn1,
+    },
+    {
+        .name = "inf2",
+        .parent = TYPE_NEURON_CHIP,
+        .class_init = neuron_gen_class_init,
+        .class_data = (void *)&neuron_gen_inf2,
     },
     {
         .name = "trn2",

@@ -5,6 +5,7 @@
 #include "trn_bar.h"
 #include "trn_ctl.h"
 #include "trn_fabric.h"
+#include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_irq.h"
 #include "trn_mem.h"
@@ -75,6 +76,11 @@ static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 	chip->fabric = config->fabric;
 	chip->hbm_size = config->hbm_size ? config->hbm_size :
 					    config->gen->hbm_active;
+	chip->inject = trn_inject_new(config->fault_seed);
+	if (!chip->inject) {
+		free(chip);
+		return NULL;
+	}
 	pthread_mutex_init(&chip->log_limit.lock, NULL);
 	trn_irq_init(chip);
 	trn_controller_init(chip);
@@ -88,6 +94,7 @@ static void chip_release(struct trn_chip *chip)
 	trn_controller_destroy(chip);
 	trn_irq_destroy(chip);
 	pthread_mutex_destroy(&chip->log_limit.lock);
+	trn_inject_free(chip->inject);
 	free(chip);
 }
 

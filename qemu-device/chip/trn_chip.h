@@ -31,6 +31,7 @@ void trn_fabric_unref(struct trn_fabric *fabric);
  * @hbm_size: populated bytes of each stack; 0: the generation's
  * @bar4_stride: distance of the stacks in BAR4
  * @host_limit: host bytes that device writes may touch; 0: no limit
+ * @fault_seed: of the faults on demand that strike by chance
  * @clock: model device time
  */
 struct trn_chip_config {
@@ -46,6 +47,7 @@ struct trn_chip_config {
 	uint64_t hbm_size;
 	uint64_t bar4_stride;
 	uint64_t host_limit;
+	uint64_t fault_seed;
 	bool clock;
 };
 

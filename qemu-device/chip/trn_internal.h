@@ -19,6 +19,9 @@
 #include "trn_udma.h"
 
 struct trn_bar_map;
+struct trn_firmware;
+struct trn_inject;
+struct trn_nq;
 struct trn_regfile;
 
 /**
@@ -90,6 +93,10 @@ struct trn_chip {
 	struct trn_log_limit log_limit;
 	struct trn_bar_map *bar_map;	/* BAR0 regions, trn_bar.c */
 	struct trn_regfile *regfile;	/* registers that only read back */
+	struct trn_firmware *firmware;	/* MISC RAM and mailbox, trn_misc.c */
+	struct trn_nq *nq;		/* notification queues, trn_nq.c */
+	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
+	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
 	uint64_t grace;			/* pool epoch after detaching, or 0 */
 	_Atomic bool stopping;		/* actors return to idle at a boundary */
 };

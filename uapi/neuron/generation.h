@@ -14,6 +14,7 @@
 
 #define NEURON_PCI_VENDOR		0x1d0f
 #define NEURON_PCI_DEVICE_TRN1		0x7164
+#define NEURON_PCI_DEVICE_INF2		0x7264
 #define NEURON_PCI_DEVICE_TRN2		0x7364
 #define NEURON_PCI_DEVICE_TRN3		0x7564
 #define NEURON_PCI_REVISION_PLATFORM	0xff	/* the value that marks a QEMU model */
@@ -121,50 +122,65 @@ struct neuron_gen {
 	struct neuron_storage storage[NEURON_MAX_STORAGE];
 };
 
+/* Trainium1 and Inferentia2 have the same chip but for its links. */
+#define NEURON_STORAGE_V2 { \
+	{ 0x30400000, 0x7000, 0x2000, 16 }, \
+	{ 0x30b00000, 0x7000, 0x2000, 16 }, \
+	{ 0x30640000, 0x700000, 0x2000, 2 }, \
+	{ 0x30e04000, 0x40000, 0x1000, 6 }, \
+	{ 0x305b1100, 0x700000, 0x500, 2 }, \
+}
+
+#define NEURON_GEN_V2 \
+	.core_arch = "NCv2", \
+	.generation = 2, \
+	.nr_cores = 2, \
+	.nr_hbm = 2, \
+	.nr_dma = 34, \
+	.nr_ring = 32, \
+	.nr_top_sp = 6, \
+	.host_base = 1ull << 44, \
+	.hbm_addr = { 0x0, 0x1000000000 }, \
+	.hbm_active = NEURON_GIB(16), \
+	.hbm_window = NEURON_GIB(16), \
+	.bar0_size = NEURON_GIB(1), \
+	.bar4_platform = NEURON_GIB(32), \
+	.bar4_silicon = NEURON_GIB(32), \
+	.tpb_addr = { 0xfffc0000000, 0xfffc4000000 }, \
+	.tpb_bar0 = 0x0, \
+	.apb_addr = { 0xffff0000000 }, \
+	.apb_bar0 = { 0x30000000 }, \
+	.apb_size = 0x10000000, \
+	.ring_bar0 = { 0x30000000, 0x30700000 }, \
+	.ring_group = 16, \
+	.ring_stride = 0x40000, \
+	.copy_bar0 = { 0x30600000, 0x30d00000 }, \
+	.sdma_bar0_delta = 0, \
+	.misc_bar0 = 0x30fa0000, \
+	.nq_bar0 = { 0x30535000, 0x30c35000 }, \
+	.reset_bar0 = 0x30647010, \
+	.hole_bar0 = 0x20000000, \
+	.sbuf_partition = NEURON_KIB(192), \
+	.clock_khz = { 2800000, 1120000, 1400000, 1400000, 1400000 }, \
+	.dma_bytes_per_us = 17000, \
+	.storage = NEURON_STORAGE_V2
+
 static const struct neuron_gen neuron_gen_trn1 NEURON_UNUSED = {
+	NEURON_GEN_V2,
 	.name = "trn1",
 	.device_name = "Trainium1",
-	.core_arch = "NCv2",
 	.pci_device = NEURON_PCI_DEVICE_TRN1,
-	.generation = 2,
-	.nr_cores = 2,
-	.nr_hbm = 2,
-	.nr_dma = 34,
-	.nr_ring = 32,
-	.nr_top_sp = 6,
-	.host_base = 1ull << 44,
-	.hbm_addr = { 0x0, 0x1000000000 },
-	.hbm_active = NEURON_GIB(16),
-	.hbm_window = NEURON_GIB(16),
-	.bar0_size = NEURON_GIB(1),
-	.bar4_platform = NEURON_GIB(32),
-	.bar4_silicon = NEURON_GIB(32),
-	.tpb_addr = { 0xfffc0000000, 0xfffc4000000 },
-	.tpb_bar0 = 0x0,
-	.apb_addr = { 0xffff0000000 },
-	.apb_bar0 = { 0x30000000 },
-	.apb_size = 0x10000000,
-	.ring_bar0 = { 0x30000000, 0x30700000 },
-	.ring_group = 16,
-	.ring_stride = 0x40000,
-	.copy_bar0 = { 0x30600000, 0x30d00000 },
-	.sdma_bar0_delta = 0,
-	.misc_bar0 = 0x30fa0000,
-	.nq_bar0 = { 0x30535000, 0x30c35000 },
-	.reset_bar0 = 0x30647010,
-	.hole_bar0 = 0x20000000,
-	.sbuf_partition = NEURON_KIB(192),
-	.clock_khz = { 2800000, 1120000, 1400000, 1400000, 1400000 },
-	.dma_bytes_per_us = 17000,
 	.link_lanes = 16,
 	.link_mbps = 48000,
-	.storage = {
-		{ 0x30400000, 0x7000, 0x2000, 16 },
-		{ 0x30b00000, 0x7000, 0x2000, 16 },
-		{ 0x30640000, 0x700000, 0x2000, 2 },
-		{ 0x30e04000, 0x40000, 0x1000, 6 },
-		{ 0x305b1100, 0x700000, 0x500, 2 },
-	},
+};
+
+static const struct neuron_gen neuron_gen_inf2 NEURON_UNUSED = {
+	NEURON_GEN_V2,
+	.name = "inf2",
+	.device_name = "Inferentia2",
+	.pci_device = NEURON_PCI_DEVICE_INF2,
+	.link_lanes = 16,
+	.link_mbps = 48000,
 };
 
 #define NEURON_SENG_V3 { \
