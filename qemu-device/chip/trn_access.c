@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "trn_ecc.h"
 #include "trn_internal.h"
 #include "trn_window.h"
 
@@ -51,6 +52,21 @@ static void access_begin(struct trn_access *access)
 	access->post = (struct trn_post){ 0 };
 }
 
+static enum neuron_cause violation(struct trn_access *access,
+				   const struct end *end,
+				   enum neuron_cause cause)
+{
+	atomic_fetch_add_explicit(&access->domain->core->violations, 1,
+				  memory_order_relaxed);
+	return fail(access, end, cause);
+}
+
+static bool end_is_sem(const struct end *end)
+{
+	return end->window && (end->window->flags & NEURON_WINDOW_KIND) ==
+				      NEURON_WINDOW_SEM;
+}
+
 static enum neuron_cause end_open(struct trn_access *access, struct end *end,
 				  uint64_t addr, uint64_t len, uint32_t rights)
 {
@@ -64,17 +80,27 @@ static enum neuron_cause end_open(struct trn_access *access, struct end *end,
 	}
 	cause = trn_window_find(access->domain, addr, len, rights, &end->window,
 				&end->offset);
-	if (!cause)
-		return NEURON_CAUSE_NONE;
-	atomic_fetch_add_explicit(&access->domain->core->violations, 1,
-				  memory_order_relaxed);
-	return fail(access, end, cause);
+	if (!cause && access->memory_only && end_is_sem(end))
+		cause = NEURON_CAUSE_WINDOW;
+	return cause ? violation(access, end, cause) : NEURON_CAUSE_NONE;
 }
 
-static bool end_is_sem(const struct end *end)
+/* Nothing that an access acts upon. In a domain the window has said so. */
+static bool piece_is_memory(const struct piece *piece)
 {
-	return end->window && (end->window->flags & NEURON_WINDOW_KIND) ==
-				      NEURON_WINDOW_SEM;
+	return piece->loc.place == TRN_PLACE_HBM ||
+	       piece->loc.place == TRN_PLACE_SBUF ||
+	       piece->loc.place == TRN_PLACE_PSUM ||
+	       piece->loc.place == TRN_PLACE_HOST;
+}
+
+/* A window of a peer shows memory, whatever the peer has become. */
+static bool piece_is_strange(const struct end *end, const struct piece *piece)
+{
+	return end->window &&
+	       (end->window->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_PEER &&
+	       piece->loc.place != TRN_PLACE_HBM &&
+	       piece->loc.place != TRN_PLACE_SBUF;
 }
 
 /* The piece @done bytes into @end; *@len is cut to it and is not 0. */
@@ -92,6 +118,9 @@ static enum neuron_cause end_piece(struct trn_access *access,
 	cause = trn_bus_locate(access->chip, piece->addr, &piece->loc);
 	if (cause)
 		return fail(access, end, cause);
+	if (piece_is_strange(end, piece) ||
+	    (access->memory_only && !piece_is_memory(piece)))
+		return fail(access, end, NEURON_CAUSE_ADDRESS);
 	/* A peer that came back smaller; a local window was checked. */
 	if (!piece->loc.len || (end->window && *len > piece->loc.len))
 		return fail(access, end, NEURON_CAUSE_ADDRESS);
@@ -99,6 +128,8 @@ static enum neuron_cause end_piece(struct trn_access *access,
 		*len = piece->loc.len;
 	if (access->hops < piece->loc.hops)
 		access->hops = piece->loc.hops;
+	if (piece->loc.hops && (!access->mbps || access->mbps > piece->loc.mbps))
+		access->mbps = piece->loc.mbps;
 	return NEURON_CAUSE_NONE;
 }
 
@@ -107,16 +138,16 @@ static enum neuron_cause piece_read(struct trn_chip *chip,
 				    size_t len)
 {
 	const struct trn_loc *loc = &piece->loc;
+	enum neuron_cause cause;
 
 	if (loc->ptr) {
-		memcpy(buf, loc->ptr, len);
-		return NEURON_CAUSE_NONE;
+		cause = trn_ecc_read_at(loc, len);
+		if (!cause)
+			memcpy(buf, loc->ptr, len);
+		return cause;
 	}
 	if (loc->place == TRN_PLACE_HOST)
-		return chip->port->host_read(chip->opaque, loc->offset, buf,
-					     len) ?
-			       NEURON_CAUSE_NONE :
-			       NEURON_CAUSE_HOST;
+		return trn_bus_host_read(chip, loc->offset, buf, len);
 	return trn_bus_read(chip, piece->addr, buf, len);
 }
 
@@ -129,15 +160,14 @@ static enum neuron_cause piece_write(struct trn_chip *chip,
 
 	if (loc->ptr) {
 		cause = trn_bus_touch(loc, len);
-		if (!cause)
-			memmove(loc->ptr, buf, len);
-		return cause;
+		if (cause)
+			return cause;
+		memmove(loc->ptr, buf, len);
+		trn_ecc_written_at(loc, len);
+		return NEURON_CAUSE_NONE;
 	}
 	if (loc->place == TRN_PLACE_HOST)
-		return chip->port->host_write(chip->opaque, loc->offset, buf,
-					      len) ?
-			       NEURON_CAUSE_NONE :
-			       NEURON_CAUSE_HOST;
+		return trn_bus_host_write(chip, loc->offset, buf, len);
 	return trn_bus_write(chip, piece->addr, buf, len);
 }
 
@@ -153,7 +183,10 @@ static enum neuron_cause sem_target(struct trn_access *access,
 	cause = end_piece(access, end, 0, &len, &piece);
 	if (cause)
 		return cause;
-	*core = &piece.loc.chip->core[piece.loc.index];
+	/* A peer that came back as another one. */
+	if (piece.loc.place != TRN_PLACE_SEM || !piece.loc.core)
+		return fail(access, end, NEURON_CAUSE_ADDRESS);
+	*core = piece.loc.core;
 	return NEURON_CAUSE_NONE;
 }
 
@@ -172,11 +205,8 @@ static enum neuron_cause sem_read(struct trn_access *access,
 	cause = sem_target(access, end, &core);
 	if (cause)
 		return cause;
-	if (core != access->domain->core) {
-		atomic_fetch_add_explicit(&access->domain->core->violations, 1,
-					  memory_order_relaxed);
-		return fail(access, end, NEURON_CAUSE_RIGHTS);
-	}
+	if (core != access->domain->core)
+		return violation(access, end, NEURON_CAUSE_RIGHTS);
 	value = trn_sem_value(&core->sems, sem_index(end));
 	memcpy(buf, &value, sizeof(value));
 	return NEURON_CAUSE_NONE;
@@ -265,6 +295,26 @@ static enum neuron_cause end_write(struct trn_access *access,
 	return NEURON_CAUSE_NONE;
 }
 
+enum neuron_cause trn_access_outside(struct trn_access *access, uint64_t addr)
+{
+	const struct end end = { .addr = addr };
+
+	access_begin(access);
+	if (!access->domain)
+		return fail(access, &end, NEURON_CAUSE_ADDRESS);
+	return violation(access, &end, NEURON_CAUSE_WINDOW);
+}
+
+uint32_t trn_access_cost(struct trn_access *access, uint64_t bytes)
+{
+	const uint32_t rate = access->chip->gen->dma_bytes_per_us;
+
+	if (access->mbps && access->mbps < rate)
+		bytes = bytes * rate / access->mbps;
+	access->mbps = 0;
+	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
 enum neuron_cause trn_access_read(struct trn_access *access, uint64_t addr,
 				  void *buf, size_t len)
 {
@@ -330,6 +380,9 @@ static enum neuron_cause move_direct(struct trn_access *access,
 	enum neuron_cause cause;
 
 	if (!to->loc.ptr || from->loc.ptr) {
+		cause = trn_ecc_read_at(&from->loc, len);
+		if (cause)
+			return fail(access, src, cause);
 		cause = piece_write(access->chip, to, from->loc.ptr, len);
 		access->bad_dst = cause;
 		return cause ? fail(access, dst, cause) : NEURON_CAUSE_NONE;
@@ -340,7 +393,10 @@ static enum neuron_cause move_direct(struct trn_access *access,
 		return fail(access, dst, cause);
 	}
 	cause = piece_read(access->chip, from, to->loc.ptr, len);
-	return cause ? fail(access, src, cause) : NEURON_CAUSE_NONE;
+	if (cause)
+		return fail(access, src, cause);
+	trn_ecc_written_at(&to->loc, len);
+	return NEURON_CAUSE_NONE;
 }
 
 static bool is_direct(const struct piece *to, const struct piece *from)

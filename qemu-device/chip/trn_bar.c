@@ -5,12 +5,16 @@
 #include <string.h>
 
 #include "trn_ctl.h"
+#include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_misc.h"
+#include "trn_nq.h"
+#include "trn_pe_counter.h"
 #include "trn_regfile.h"
+#include "trn_top_sp.h"
 
-#define BAR_MAX_REGIONS	48
-#define SDMA_SIZE	0x2000
+#define BAR_MAX_REGIONS	64
+#define SDMA_SIZE	0x1000
 
 enum bar_kind {
 	BAR_UDMA,
@@ -18,6 +22,9 @@ enum bar_kind {
 	BAR_CTL,
 	BAR_MISC,
 	BAR_RESET,
+	BAR_PE,
+	BAR_NQ,
+	BAR_TOP_SP,
 	BAR_STORAGE,
 };
 
@@ -91,6 +98,50 @@ static void map_single(struct trn_bar_map *map, enum bar_kind kind,
 	});
 }
 
+static void map_nq(struct trn_bar_map *map, enum trn_nq_unit unit,
+		   unsigned int index, uint32_t base, uint32_t stride,
+		   uint32_t count)
+{
+	map_add(map, (struct bar_region) {
+		.kind = BAR_NQ, .index = trn_nq_block(unit, index), .base = base,
+		.stride = stride, .size = NEURON_NQ_BLOCK_SIZE, .count = count,
+	});
+}
+
+static void map_notifications(struct trn_bar_map *map,
+			      const struct neuron_gen *gen)
+{
+	unsigned int i;
+
+	for (i = 0; i < gen->nr_cores; i++)
+		map_nq(map, TRN_NQ_CORE, i, gen->nq_bar0[i],
+		       NEURON_NQ_BLOCK_SIZE, 1);
+	for (i = 0; i < gen->nr_top_sp_ids; i += gen->top_sp_nq_group)
+		map_nq(map, TRN_NQ_TOP_SP, i, neuron_top_sp_nq_bar0(gen, i),
+		       NEURON_TOP_SP_NQ_STRIDE, gen->top_sp_nq_group);
+	for (i = 0; i < gen->nr_ring; i += gen->ring_group)
+		map_nq(map, TRN_NQ_DMA, i,
+		       neuron_sdma_bar0(gen, i) + NEURON_SDMA_NQ,
+		       neuron_sdma_bar0(gen, i + 1) - neuron_sdma_bar0(gen, i),
+		       gen->ring_group);
+	for (; i < gen->nr_dma; i++)
+		map_nq(map, TRN_NQ_DMA, i,
+		       neuron_sdma_bar0(gen, i) + NEURON_SDMA_NQ,
+		       NEURON_NQ_BLOCK_SIZE, 1);
+}
+
+static void map_pe(struct trn_bar_map *map, const struct neuron_gen *gen)
+{
+	uint32_t size = NEURON_PE_ROW_GROUPS * gen->pe_groups * gen->pe_group;
+	unsigned int i;
+
+	for (i = 0; i < gen->nr_cores; i++)
+		map_add(map, (struct bar_region) {
+			.kind = BAR_PE, .index = i, .base = gen->pe_bar0[i],
+			.stride = size, .size = size, .count = 1,
+		});
+}
+
 struct trn_bar_map *trn_bar_map_new(const struct neuron_gen *gen)
 {
 	struct trn_bar_map *map = calloc(1, sizeof(*map));
@@ -107,9 +158,13 @@ struct trn_bar_map *trn_bar_map_new(const struct neuron_gen *gen)
 	map_single(map, BAR_CTL, neuron_ctl_bar0(gen), NEURON_CTL_SIZE);
 	map_single(map, BAR_MISC, gen->misc_bar0, NEURON_MISC_SIZE);
 	map_single(map, BAR_RESET, gen->reset_bar0, 4);
-	for (i = 0; i < gen->nr_cores; i++)
-		map_storage(map, gen->nq_bar0[i], NEURON_NQ_BLOCK_SIZE,
-			    NEURON_NQ_BLOCK_SIZE, 1);
+	map_pe(map, gen);
+	map_notifications(map, gen);
+	map_add(map, (struct bar_region) {
+		.kind = BAR_TOP_SP, .base = gen->top_sp_bar0,
+		.stride = NEURON_TOP_SP_WINDOW_SIZE,
+		.size = NEURON_TOP_SP_WINDOW_SIZE, .count = gen->nr_top_sp,
+	});
 	for (i = 0; i < NEURON_MAX_STORAGE && gen->storage[i].count; i++)
 		map_storage(map, gen->storage[i].bar0, gen->storage[i].stride,
 			    gen->storage[i].size, gen->storage[i].count);
@@ -146,6 +201,13 @@ static bool map_find(const struct trn_bar_map *map, uint32_t offset,
 		return true;
 	}
 	return false;
+}
+
+bool trn_bar_known(const struct trn_chip *chip, uint32_t offset)
+{
+	struct bar_hit hit;
+
+	return map_find(chip->bar_map, offset, &hit);
 }
 
 static void bad_access(struct trn_chip *chip, const char *what, uint32_t offset)
@@ -194,6 +256,7 @@ static void tpb_write(struct trn_chip *chip, unsigned int core,
 {
 	uint32_t bar0 = neuron_tpb_bar0(chip->gen, core) + offset;
 	struct trn_loc loc;
+	int raised;
 
 	if (tpb_memory(chip, core, offset, &loc)) {
 		if (trn_bus_touch(&loc, sizeof(value)))
@@ -203,8 +266,10 @@ static void tpb_write(struct trn_chip *chip, unsigned int core,
 			memcpy(loc.ptr, &value, sizeof(value));
 	} else if (offset >= NEURON_TPB_SEM &&
 		   offset - NEURON_TPB_SEM < NEURON_TPB_SEM_SIZE) {
-		trn_sems_write(&chip->core[core].sems, offset - NEURON_TPB_SEM,
-			       value);
+		raised = trn_sems_write(&chip->core[core].sems,
+					offset - NEURON_TPB_SEM, value);
+		if (raised >= 0)
+			trn_core_event_raised(&chip->core[core], raised);
 	} else {
 		bad_access(chip, "write to nothing in a TPB window", bar0);
 	}
@@ -229,6 +294,12 @@ static uint32_t bar_read32(struct trn_chip *chip, uint32_t offset)
 		return trn_misc_read(chip, hit.offset);
 	case BAR_RESET:
 		return trn_platform_reset_read(chip);
+	case BAR_PE:
+		return trn_pe_read(chip, hit.index, hit.offset);
+	case BAR_NQ:
+		return trn_nq_read(chip, hit.index, hit.offset);
+	case BAR_TOP_SP:
+		return trn_top_sp_read(chip, hit.index, hit.offset);
 	case BAR_STORAGE:
 		break;
 	}
@@ -259,6 +330,15 @@ static void bar_write32(struct trn_chip *chip, uint32_t offset, uint32_t value)
 	case BAR_RESET:
 		trn_platform_reset_write(chip, value);
 		return;
+	case BAR_PE:
+		bad_access(chip, "activity counters are read-only", offset);
+		return;
+	case BAR_NQ:
+		trn_nq_write(chip, hit.index, hit.offset, value);
+		return;
+	case BAR_TOP_SP:
+		trn_top_sp_write(chip, hit.index, hit.offset, value);
+		return;
 	case BAR_STORAGE:
 		break;
 	}
@@ -273,17 +353,11 @@ static bool bar_valid(struct trn_chip *chip, uint64_t offset, unsigned int size)
 	       offset <= chip->gen->bar0_size - size;
 }
 
-uint64_t trn_chip_mmio_read(struct trn_chip *chip, uint64_t offset,
-			    unsigned int size)
+static uint64_t bar_read(struct trn_chip *chip, uint32_t off, unsigned int size)
 {
 	uint32_t ctl = neuron_ctl_bar0(chip->gen);
-	uint32_t off = (uint32_t)offset;
 	uint64_t low;
 
-	if (!bar_valid(chip, offset, size)) {
-		bad_access(chip, "misaligned or wrong size", off);
-		return ~0ull;
-	}
 	if (size == 4)
 		return bar_read32(chip, off);
 	/* In one piece, so that a counter cannot tear. */
@@ -291,6 +365,45 @@ uint64_t trn_chip_mmio_read(struct trn_chip *chip, uint64_t offset,
 		return trn_ctl_read64(chip, off - ctl);
 	low = bar_read32(chip, off);
 	return low | (uint64_t)bar_read32(chip, off + 4) << 32;
+}
+
+/* What a fault on demand makes of the word at @off. */
+static uint32_t lie32(struct trn_chip *chip, uint32_t off, uint32_t value)
+{
+	uint64_t lie;
+
+	if (trn_inject(chip, TRN_INJECT_REG_STUCK, off, &lie))
+		value = (uint32_t)lie;
+	if (trn_inject(chip, TRN_INJECT_REG_FLIP, off, &lie))
+		value ^= (uint32_t)lie;
+	return value;
+}
+
+static uint64_t lie(struct trn_chip *chip, uint32_t off, unsigned int size,
+		    uint64_t value)
+{
+	uint64_t low = lie32(chip, off, (uint32_t)value);
+
+	if (size == 4)
+		return low;
+	return low | (uint64_t)lie32(chip, off + 4, value >> 32) << 32;
+}
+
+uint64_t trn_chip_mmio_read(struct trn_chip *chip, uint64_t offset,
+			    unsigned int size)
+{
+	uint32_t off = (uint32_t)offset;
+	uint64_t value;
+
+	if (!bar_valid(chip, offset, size)) {
+		bad_access(chip, "misaligned or wrong size", off);
+		return ~0ull;
+	}
+	value = bar_read(chip, off, size);
+	if (trn_inject_armed(chip, TRN_INJECT_REG_STUCK) ||
+	    trn_inject_armed(chip, TRN_INJECT_REG_FLIP))
+		value = lie(chip, off, size, value);
+	return value;
 }
 
 void trn_chip_mmio_write(struct trn_chip *chip, uint64_t offset,

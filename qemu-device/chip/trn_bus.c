@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "trn_ecc.h"
 #include "trn_fabric.h"
+#include "trn_inject.h"
 #include "trn_internal.h"
-
-/* Address bits above the 48-bit device addresses that plain addresses use. */
-#define BUS_NEIGHBOUR	NEURON_BIT64(52)
+#include "trn_nq.h"
+#include "trn_top_sp.h"
 
 static bool within(uint64_t addr, uint64_t base, uint64_t size,
 		   struct trn_loc *loc)
@@ -48,6 +49,8 @@ static void locate_in_tpb(struct trn_chip *chip, unsigned int core,
 		loc->ptr = chip->core[core].psum + loc->offset;
 	} else if (within(offset, NEURON_TPB_SEM, NEURON_TPB_SEM_SIZE, loc)) {
 		loc->place = TRN_PLACE_SEM;
+		loc->core = &chip->core[core];
+		loc->sems = &loc->core->sems;
 	} else {
 		loc->place = TRN_PLACE_REG;
 		loc->offset = neuron_tpb_bar0(chip->gen, core) + offset;
@@ -65,6 +68,36 @@ static bool locate_tpb(struct trn_chip *chip, uint64_t addr,
 			    NEURON_TPB_WINDOW_SIZE, loc))
 			continue;
 		locate_in_tpb(chip, i, loc->offset, loc);
+		return true;
+	}
+	return false;
+}
+
+/* @offset in the window of TOP_SP @index. */
+static void locate_in_top_sp(struct trn_chip *chip, unsigned int index,
+			     uint64_t offset, struct trn_loc *loc)
+{
+	loc->index = index;
+	if (within(offset, NEURON_TOP_SP_SEM, NEURON_TPB_SEM_SIZE, loc)) {
+		loc->place = TRN_PLACE_SEM;
+		loc->sems = &chip->top_sp[index].sems;
+		return;
+	}
+	loc->place = TRN_PLACE_REG;
+	loc->offset = neuron_top_sp_bar0(chip->gen, index) + offset;
+	loc->len = NEURON_TOP_SP_WINDOW_SIZE - offset;
+}
+
+static bool locate_top_sp(struct trn_chip *chip, uint64_t addr,
+			  struct trn_loc *loc)
+{
+	unsigned int i;
+
+	for (i = 0; i < chip->gen->nr_top_sp; i++) {
+		if (!within(addr, neuron_top_sp_addr(chip->gen, i),
+			    NEURON_TOP_SP_WINDOW_SIZE, loc))
+			continue;
+		locate_in_top_sp(chip, i, loc->offset, loc);
 		return true;
 	}
 	return false;
@@ -104,34 +137,72 @@ static enum neuron_cause locate_plain(struct trn_chip *chip, uint64_t addr,
 		return NEURON_CAUSE_NONE;
 	}
 	if (locate_hbm(chip, addr, loc) || locate_tpb(chip, addr, loc) ||
-	    locate_reg(chip, addr, loc))
+	    locate_top_sp(chip, addr, loc) || locate_reg(chip, addr, loc))
 		return NEURON_CAUSE_NONE;
-	/* The links of the public neighbour windows lead nowhere yet. */
-	return addr & BUS_NEIGHBOUR ? NEURON_CAUSE_FABRIC :
-				      NEURON_CAUSE_ADDRESS;
+	return NEURON_CAUSE_ADDRESS;
+}
+
+static bool in_misc(const struct trn_chip *chip, struct trn_loc *loc)
+{
+	const uint64_t bar0 = loc->offset;
+
+	if (loc->place != TRN_PLACE_REG ||
+	    !within(bar0, chip->gen->misc_bar0, NEURON_MISC_SIZE, loc))
+		return false;
+	loc->place = TRN_PLACE_MISC;
+	loc->offset = bar0;
+	return true;
+}
+
+/* What @addr on @peer means, as far as it is open to other chips. */
+static enum neuron_cause locate_at(struct trn_chip *peer, uint64_t addr,
+				   const struct trn_route *route,
+				   bool neighbour, struct trn_loc *loc)
+{
+	enum neuron_cause cause = locate_plain(peer, addr, loc);
+
+	if (cause)
+		return cause;
+	if (loc->place != TRN_PLACE_HBM && loc->place != TRN_PLACE_SBUF &&
+	    loc->place != TRN_PLACE_SEM && !(neighbour && in_misc(peer, loc)))
+		return NEURON_CAUSE_FABRIC;
+	loc->hops = route->hops;
+	loc->mbps = route->mbps;
+	return NEURON_CAUSE_NONE;
 }
 
 static enum neuron_cause locate_routed(struct trn_chip *chip, uint64_t addr,
 				       struct trn_loc *loc)
 {
 	uint32_t id = NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr);
+	struct trn_route route = { 0 };
 	struct trn_chip *peer = chip;
-	unsigned int hops = 0;
-	enum neuron_cause cause;
 
 	if (id != chip->config.fabric_id)
 		peer = chip->fabric ?
-		       trn_fabric_find(chip->fabric, chip, id, &hops) : NULL;
+		       trn_fabric_find(chip->fabric, chip, id, &route) : NULL;
 	if (!peer)
 		return NEURON_CAUSE_FABRIC;
-	cause = locate_plain(peer, NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr),
-			     loc);
-	if (cause)
-		return cause;
-	if (loc->place == TRN_PLACE_HOST || loc->place == TRN_PLACE_REG)
+	return locate_at(peer, NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr),
+			 &route, false, loc);
+}
+
+/* The public windows of the neighbours; there are none in the v2 address map. */
+static enum neuron_cause locate_neighbour(struct trn_chip *chip, uint64_t addr,
+					  struct trn_loc *loc)
+{
+	unsigned int window = NEURON_GET(NEURON_ADDR_NEIGHBOUR_LINK, addr);
+	struct trn_route route = { 0 };
+	struct trn_chip *peer;
+
+	addr &= ~(NEURON_ADDR_NEIGHBOUR | NEURON_ADDR_NEIGHBOUR_LINK);
+	if (chip->gen->generation == 2 || addr & ~NEURON_ADDR_FABRIC_DEVICE)
+		return NEURON_CAUSE_ADDRESS;
+	peer = chip->fabric ?
+	       trn_fabric_window(chip->fabric, chip, window, &route) : NULL;
+	if (!peer)
 		return NEURON_CAUSE_FABRIC;
-	loc->hops = hops;
-	return NEURON_CAUSE_NONE;
+	return locate_at(peer, addr, &route, true, loc);
 }
 
 enum neuron_cause trn_bus_locate(struct trn_chip *chip, uint64_t addr,
@@ -141,6 +212,8 @@ enum neuron_cause trn_bus_locate(struct trn_chip *chip, uint64_t addr,
 		return NEURON_CAUSE_ADDRESS;
 	if (addr & NEURON_ADDR_FABRIC)
 		return locate_routed(chip, addr, loc);
+	if (addr & NEURON_ADDR_NEIGHBOUR)
+		return locate_neighbour(chip, addr, loc);
 	return locate_plain(chip, addr, loc);
 }
 
@@ -180,6 +253,36 @@ static enum neuron_cause write_regs(struct trn_chip *chip, uint64_t offset,
 	return NEURON_CAUSE_NONE;
 }
 
+static void write_sem(const struct trn_loc *loc, uint32_t value)
+{
+	int raised = trn_sems_write(loc->sems, (uint32_t)loc->offset, value);
+
+	if (raised < 0)
+		return;
+	if (loc->core)
+		trn_core_event_raised(loc->core, raised);
+	else
+		trn_top_sp_raised(loc->chip, loc->index, raised);
+}
+
+enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,
+				    void *buf, size_t len)
+{
+	if (trn_inject(chip, TRN_INJECT_HOST_READ, 0, NULL) ||
+	    !chip->port->host_read(chip->opaque, addr, buf, len))
+		return NEURON_CAUSE_HOST;
+	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_bus_host_write(struct trn_chip *chip, uint64_t addr,
+				     const void *buf, size_t len)
+{
+	if (trn_inject(chip, TRN_INJECT_HOST_WRITE, 0, NULL) ||
+	    !chip->port->host_write(chip->opaque, addr, buf, len))
+		return NEURON_CAUSE_HOST;
+	return NEURON_CAUSE_NONE;
+}
+
 static enum neuron_cause locate_range(struct trn_chip *chip, uint64_t addr,
 				      size_t len, struct trn_loc *loc)
 {
@@ -201,21 +304,21 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 		return cause;
 	switch (loc.place) {
 	case TRN_PLACE_HOST:
-		if (!chip->port->host_read(chip->opaque, loc.offset, buf, len))
-			return NEURON_CAUSE_HOST;
-		return NEURON_CAUSE_NONE;
+		return trn_bus_host_read(chip, loc.offset, buf, len);
 	case TRN_PLACE_REG:
-		return read_regs(chip, loc.offset, buf, len);
+	case TRN_PLACE_MISC:
+		return read_regs(loc.chip, loc.offset, buf, len);
 	case TRN_PLACE_SEM:
 		if (len != 4 || loc.offset % 4)
 			return NEURON_CAUSE_ADDRESS;
-		value = trn_sems_read(&loc.chip->core[loc.index].sems,
-				      (uint32_t)loc.offset);
+		value = trn_sems_read(loc.sems, (uint32_t)loc.offset);
 		memcpy(buf, &value, 4);
 		return NEURON_CAUSE_NONE;
 	default:
-		memcpy(buf, loc.ptr, len);
-		return NEURON_CAUSE_NONE;
+		cause = trn_ecc_read_at(&loc, len);
+		if (!cause)
+			memcpy(buf, loc.ptr, len);
+		return cause;
 	}
 }
 
@@ -230,22 +333,23 @@ enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 		return cause;
 	switch (loc.place) {
 	case TRN_PLACE_HOST:
-		if (!chip->port->host_write(chip->opaque, loc.offset, buf, len))
-			return NEURON_CAUSE_HOST;
-		return NEURON_CAUSE_NONE;
+		return trn_bus_host_write(chip, loc.offset, buf, len);
 	case TRN_PLACE_REG:
 		return write_regs(chip, loc.offset, buf, len);
+	case TRN_PLACE_MISC:
+		return NEURON_CAUSE_FABRIC;
 	case TRN_PLACE_SEM:
 		if (len != 4 || loc.offset % 4)
 			return NEURON_CAUSE_ADDRESS;
 		memcpy(&value, buf, 4);
-		trn_sems_write(&loc.chip->core[loc.index].sems,
-			       (uint32_t)loc.offset, value);
+		write_sem(&loc, value);
 		return NEURON_CAUSE_NONE;
 	default:
 		cause = trn_bus_touch(&loc, len);
-		if (!cause)
-			memcpy(loc.ptr, buf, len);
-		return cause;
+		if (cause)
+			return cause;
+		memcpy(loc.ptr, buf, len);
+		trn_ecc_written_at(&loc, len);
+		return NEURON_CAUSE_NONE;
 	}
 }

@@ -12,26 +12,32 @@
 #include "neuron/job.h"
 
 struct trn_chip;
+struct trn_core;
+struct trn_sems;
 
 enum trn_place {
 	TRN_PLACE_HBM,
 	TRN_PLACE_SBUF,
 	TRN_PLACE_PSUM,
-	TRN_PLACE_SEM,		/* semaphore block of a core */
+	TRN_PLACE_SEM,		/* semaphore block of a core or TOP_SP */
 	TRN_PLACE_REG,		/* other BAR0 registers, this chip, domain 0 */
 	TRN_PLACE_HOST,
+	TRN_PLACE_MISC,		/* MISC RAM of a neighbour, to be read */
 };
 
 /**
  * struct trn_loc - what an address means
- * @chip: the chip it lies on (a peer for routed addresses)
+ * @chip: the chip it lies on (a peer for routed and neighbour addresses)
  * @place: kind of memory
- * @index: HBM stack or core
+ * @index: HBM stack, core or TOP_SP
  * @offset: bytes into the stack, SBUF, PSUM, semaphore block or BAR0, or the
  *	bus address for HOST
  * @len: bytes from here to the end of the region
  * @ptr: host pointer for HBM, SBUF and PSUM, else NULL
+ * @sems: SEM: the block
+ * @core: SEM: whose it is; NULL: a TOP_SP's
  * @hops: links crossed, 0 on this chip
+ * @mbps: MB/s of the slowest of them
  */
 struct trn_loc {
 	struct trn_chip *chip;
@@ -40,13 +46,16 @@ struct trn_loc {
 	uint64_t offset;
 	uint64_t len;
 	uint8_t *ptr;
+	struct trn_sems *sems;
+	struct trn_core *core;
 	unsigned int hops;
+	uint32_t mbps;
 };
 
 /*
- * Look up a plain or routed address. A routed one reaches HBM, SBUF, PSUM and
- * semaphores of the peer only. Peers are kept alive by the fabric for as long
- * as the calling chip is attached to it.
+ * Look up a plain, routed or neighbour address. The last two reach HBM, SBUF and
+ * semaphores of a peer only, a neighbour address also its MISC RAM. A peer may be
+ * used until the run of the task that looked it up ends.
  *
  * Return: NEURON_CAUSE_NONE, _ADDRESS or _FABRIC.
  */
@@ -55,6 +64,12 @@ enum neuron_cause trn_bus_locate(struct trn_chip *chip, uint64_t addr,
 
 /* Bytes of [loc->ptr, +len) are about to be written: account host memory. */
 enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len);
+
+/* Host memory at bus address @addr, through the port. NONE or _HOST. */
+enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,
+				    void *buf, size_t len);
+enum neuron_cause trn_bus_host_write(struct trn_chip *chip, uint64_t addr,
+				     const void *buf, size_t len);
 
 /* Any place but SEM for more than 4 aligned bytes; may cross no region end. */
 enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,

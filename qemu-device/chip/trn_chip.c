@@ -5,12 +5,15 @@
 #include "trn_bar.h"
 #include "trn_ctl.h"
 #include "trn_fabric.h"
+#include "trn_firmware.h"
 #include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_irq.h"
 #include "trn_mem.h"
+#include "trn_nq.h"
 #include "trn_regfile.h"
 #include "trn_reset.h"
+#include "trn_top_sp.h"
 
 #define HBM_ALIGN	4096
 
@@ -25,6 +28,8 @@ static const char *config_error(const struct trn_chip_config *config)
 		return "the HBM does not fit into BAR4";
 	if (hbm > config->gen->hbm_window)
 		return "the HBM is larger than a stack's address window";
+	if (config->hbm_told > hbm)
+		return "the HBM is smaller than the control block says";
 	if (config->fabric_id >= NEURON_MAX_CHIPS)
 		return "the fabric id is too large";
 	return NULL;
@@ -77,11 +82,13 @@ static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 	chip->hbm_size = config->hbm_size ? config->hbm_size :
 					    config->gen->hbm_active;
 	chip->inject = trn_inject_new(config->fault_seed);
-	if (!chip->inject) {
+	if (!chip->inject || trn_firmware_init(chip)) {
+		trn_inject_free(chip->inject);
 		free(chip);
 		return NULL;
 	}
 	pthread_mutex_init(&chip->log_limit.lock, NULL);
+	trn_timer_init(chip);
 	trn_irq_init(chip);
 	trn_controller_init(chip);
 	trn_discard_init(chip);
@@ -93,7 +100,9 @@ static void chip_release(struct trn_chip *chip)
 	trn_discard_destroy(chip);
 	trn_controller_destroy(chip);
 	trn_irq_destroy(chip);
+	trn_timer_destroy(chip);
 	pthread_mutex_destroy(&chip->log_limit.lock);
+	trn_firmware_destroy(chip);
 	trn_inject_free(chip->inject);
 	free(chip);
 }
@@ -120,8 +129,12 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 		goto free_regfile;
 	if (trn_udma_init(chip))
 		goto free_bar_map;
-	if (cores_init(chip))
+	if (trn_nq_init(chip))
 		goto free_udma;
+	if (trn_top_sp_init(chip))
+		goto free_nq;
+	if (cores_init(chip))
+		goto free_top_sp;
 	/* Last: from here on peers find the chip. */
 	if (chip->fabric && trn_fabric_attach(chip->fabric, chip, why))
 		goto free_cores;
@@ -129,6 +142,10 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 
 free_cores:
 	cores_destroy(chip, chip->gen->nr_cores);
+free_top_sp:
+	trn_top_sp_destroy(chip);
+free_nq:
+	trn_nq_destroy(chip);
 free_udma:
 	trn_udma_destroy(chip);
 free_bar_map:
@@ -160,6 +177,8 @@ void trn_chip_free(struct trn_chip *chip)
 	while (!trn_chip_quiet(chip))
 		sched_yield();
 	cores_destroy(chip, chip->gen->nr_cores);
+	trn_top_sp_destroy(chip);
+	trn_nq_destroy(chip);
 	trn_udma_destroy(chip);
 	trn_bar_map_free(chip->bar_map);
 	trn_regfile_free(chip->regfile);
@@ -176,10 +195,12 @@ size_t trn_chip_own_bytes(const struct trn_chip *chip)
 {
 	size_t bytes = sizeof(*chip);
 
-	bytes += (size_t)chip->gen->nr_dma * NEURON_UDMA_QUEUES *
-		 sizeof(*chip->queues);
+	bytes += trn_udma_bytes(chip);
 	bytes += trn_mem_own_bytes(chip);
 	bytes += trn_bar_map_bytes(chip->bar_map);
 	bytes += trn_regfile_bytes(chip->regfile);
+	bytes += trn_firmware_own_bytes(chip);
+	bytes += trn_nq_own_bytes(chip) + trn_top_sp_own_bytes(chip);
+	bytes += trn_inject_own_bytes(chip);
 	return bytes;
 }

@@ -6,6 +6,7 @@
 
 #include "trn_internal.h"
 #include "trn_mem.h"
+#include "trn_nq.h"
 
 int trn_core_init(struct trn_core *core, struct trn_chip *chip,
 		  unsigned int index)
@@ -53,6 +54,7 @@ void trn_core_scrub(struct trn_core *core)
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_reset(&core->seq[e]);
 	trn_sems_clear(&core->sems, NULL);
+	trn_nq_reset_block(core->chip, TRN_NQ_CORE, core->index);
 	trn_time_core_reset(core);
 	trn_mem_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
@@ -61,6 +63,19 @@ void trn_core_scrub(struct trn_core *core)
 		       NEURON_TPB_SBUF_SIZE);
 	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
 		       NEURON_TPB_PSUM_SIZE);
+}
+
+void trn_core_event_raised(struct trn_core *core, int event)
+{
+	const struct trn_nq_event report = {
+		.unit = TRN_NQ_CORE,
+		.index = core->index,
+		.engine = NEURON_NQ_NO_ENGINE,
+		.type = NEURON_NQ_TYPE_EVENT,
+		.code = (uint32_t)event,
+	};
+
+	trn_nq_post_later(core->chip, &report);
 }
 
 /* Queue @i of the 16 times 16 of the core's ring engines. */
@@ -86,6 +101,9 @@ void trn_core_reset_queues(struct trn_core *core)
 {
 	unsigned int i;
 
+	for (i = 0; i < 16; i++)
+		trn_udma_reset_engine(core->chip,
+				      neuron_core_dma(core->index) + i);
 	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
 		trn_queue_reset(core_queue(core, i));
 }
@@ -103,6 +121,8 @@ void trn_core_reset_state(struct trn_core *core)
 	core->doorbell = 0;
 	core->doorbell_rung = false;
 	core->reset_request = false;
+	core->reset_queues = false;
+	core->reset_stuck = false;
 	atomic_store(&core->status, NEURON_CORE_IDLE);
 	pthread_mutex_unlock(&core->lock);
 	/* A core reset that has not got to its end holds the queues. */

@@ -26,6 +26,8 @@ struct trn_pe_array;
  * @controller: task that latches jobs, completes them and resets the core
  * @lock: doorbell, reset_request, job
  * @sbuf, @psum: the memories as the TPB window shows them (lazily backed)
+ * @reset_queues: the reset asked for is one of the queues alone
+ * @reset_stuck: the reset asked for never ends
  * @generation: claim generation; posts with another one are dropped
  */
 struct trn_core {
@@ -37,6 +39,8 @@ struct trn_core {
 	uint64_t doorbell;		/* job block waiting to be latched */
 	bool doorbell_rung;
 	bool reset_request;
+	bool reset_queues;
+	bool reset_stuck;
 	struct trn_job *job;
 	_Atomic uint32_t status;	/* enum neuron_core_status */
 	struct trn_sems sems;
@@ -54,5 +58,8 @@ struct trn_core {
 	_Atomic uint64_t virtual_ns;	/* device time, trn_time.c */
 	void *time_private;		/* owned by trn_time.c */
 };
+
+/* Software or DMA raised event @event from 0 to 1. Any thread. */
+void trn_core_event_raised(struct trn_core *core, int event);
 
 #endif /* TRN_CORE_H */

@@ -31,9 +31,9 @@ static unsigned int speed_of(const struct neuron_gen *gen,
 	}
 }
 
-static uint64_t cycles_of(const struct neuron_gen *gen,
-			  enum neuron_engine engine, const struct trn_isa *isa,
-			  const struct trn_work *work)
+uint64_t trn_cost_cycles(const struct neuron_gen *gen,
+			 enum neuron_engine engine, const struct trn_isa *isa,
+			 const struct trn_work *work)
 {
 	uint64_t speed = speed_of(gen, engine, isa, work);
 	uint64_t passes = work->fp32 ? FP32_PASSES : 1;
@@ -58,6 +58,6 @@ static uint64_t cycles_of(const struct neuron_gen *gen,
 uint64_t trn_cost_ps(const struct neuron_gen *gen, enum neuron_engine engine,
 		     const struct trn_isa *isa, const struct trn_work *work)
 {
-	return cycles_of(gen, engine, isa, work) * 1000000000ull /
+	return trn_cost_cycles(gen, engine, isa, work) * 1000000000ull /
 	       gen->clock_khz[engine];
 }

@@ -37,7 +37,11 @@ struct trn_work {
 	bool sparse;
 };
 
-/* Picoseconds. */
+/* Cycles of the engine's clock. */
+uint64_t trn_cost_cycles(const struct neuron_gen *gen,
+			 enum neuron_engine engine, const struct trn_isa *isa,
+			 const struct trn_work *work);
+/* Picoseconds, at full clock. */
 uint64_t trn_cost_ps(const struct neuron_gen *gen, enum neuron_engine engine,
 		     const struct trn_isa *isa, const struct trn_work *work);
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_ctl.h"
 
+#include "trn_ecc.h"
 #include "trn_fabric.h"
+#include "trn_firmware.h"
 #include "trn_internal.h"
 #include "trn_irq.h"
 #include "trn_mem.h"
+#include "trn_power.h"
 #include "trn_reset.h"
 #include "trn_time.h"
 
@@ -53,6 +56,11 @@ static uint64_t core_busy_ns(struct trn_core *core)
 	return since ? busy + trn_host_ns() - since : busy;
 }
 
+static uint64_t hbm_told(const struct trn_chip *chip)
+{
+	return chip->config.hbm_told ? chip->config.hbm_told : chip->hbm_size;
+}
+
 /* True when a 64-bit register starts at @offset. */
 static bool chip_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 {
@@ -61,7 +69,7 @@ static bool chip_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 
 	if (in_blocks(offset, NEURON_CTL_HBM_SIZE(0), 8, NEURON_MAX_HBM, &i,
 		      &reg)) {
-		*value = i < chip->gen->nr_hbm ? chip->hbm_size : 0;
+		*value = i < chip->gen->nr_hbm ? hbm_told(chip) : 0;
 		return true;
 	}
 	if (in_blocks(offset, NEURON_CTL_HBM_BAR(0), 8, NEURON_MAX_HBM, &i,
@@ -76,6 +84,9 @@ static bool chip_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 		return true;
 	case NEURON_CTL_HOST_USED:
 		*value = trn_mem_used(chip);
+		return true;
+	case NEURON_CTL_ECC_ADDR:
+		*value = trn_ecc_ctl_addr(chip);
 		return true;
 	case NEURON_CTL_DISCARD_ADDR:
 	case NEURON_CTL_DISCARD_LEN:
@@ -190,7 +201,7 @@ static uint32_t dma_read(struct trn_chip *chip, unsigned int engine,
 }
 
 static unsigned int chip_links(struct trn_chip *chip,
-			       struct trn_fabric_link links[TRN_FABRIC_LINKS])
+			       struct trn_fabric_link links[TRN_FABRIC_PORTS])
 {
 	return chip->fabric ? trn_fabric_links(chip->fabric, chip, links) : 0;
 }
@@ -198,7 +209,7 @@ static unsigned int chip_links(struct trn_chip *chip,
 static uint32_t link_read(struct trn_chip *chip, unsigned int link,
 			  uint32_t reg)
 {
-	struct trn_fabric_link links[TRN_FABRIC_LINKS];
+	struct trn_fabric_link links[TRN_FABRIC_PORTS];
 
 	if (link >= chip_links(chip, links))
 		return 0;
@@ -206,11 +217,11 @@ static uint32_t link_read(struct trn_chip *chip, unsigned int link,
 	case NEURON_CTL_LINK_PEER:
 		return links[link].peer;
 	case NEURON_CTL_LINK_STATE:
-		return 1;
+		return links[link].up;
 	case NEURON_CTL_LINK_WIDTH:
-		return chip->gen->link_lanes;
+		return links[link].lanes;
 	case NEURON_CTL_LINK_MBPS:
-		return chip->gen->link_mbps;
+		return links[link].mbps;
 	default:
 		return 0;
 	}
@@ -218,7 +229,7 @@ static uint32_t link_read(struct trn_chip *chip, unsigned int link,
 
 static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 {
-	struct trn_fabric_link links[TRN_FABRIC_LINKS];
+	struct trn_fabric_link links[TRN_FABRIC_PORTS];
 
 	switch (offset) {
 	case NEURON_CTL_MAGIC:
@@ -245,6 +256,14 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 		return trn_irq_read(chip, TRN_IRQ_MGMT, 0, TRN_IRQ_MASK);
 	case NEURON_CTL_VECTOR:
 		return trn_irq_read(chip, TRN_IRQ_MGMT, 0, TRN_IRQ_VECTOR);
+	case NEURON_CTL_ECC_INFO:
+		return trn_ecc_ctl_info(chip);
+	case NEURON_CTL_ECC_COUNT:
+		return trn_ecc_ctl_count(chip);
+	case NEURON_CTL_THROTTLE:
+		return trn_power_clock(chip);
+	case NEURON_CTL_POSTS:
+		return trn_mailbox_posts(chip);
 	case NEURON_CTL_NR_LINKS:
 		return chip_links(chip, links);
 	default:
@@ -370,6 +389,9 @@ static void chip_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 		return;
 	case NEURON_CTL_VECTOR:
 		trn_irq_write(chip, TRN_IRQ_MGMT, 0, TRN_IRQ_VECTOR, value);
+		return;
+	case NEURON_CTL_ECC_INFO:
+		trn_ecc_ctl_clear(chip, value);
 		return;
 	default:
 		read_only(chip, offset);

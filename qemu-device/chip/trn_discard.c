@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_ctl.h"
+#include "trn_ecc.h"
 #include "trn_internal.h"
 #include "trn_mem.h"
 
@@ -12,7 +13,8 @@ static bool discard_range(struct trn_chip *chip, struct trn_loc *loc)
 	const struct trn_discard *d = &chip->discard;
 
 	if ((d->addr | d->len) % DISCARD_ALIGN ||
-	    d->addr & (NEURON_ADDR_WINDOW | NEURON_ADDR_FABRIC))
+	    d->addr & (NEURON_ADDR_WINDOW | NEURON_ADDR_FABRIC |
+		       NEURON_ADDR_NEIGHBOUR))
 		return false;
 	return !trn_bus_locate(chip, d->addr, loc) &&
 	       loc->place == TRN_PLACE_HBM && d->len <= loc->len;
@@ -46,6 +48,8 @@ static enum trn_run discard_run(struct trn_task *task,
 
 	if (atomic_load(&chip->stopping) || !atomic_load(&d->go))
 		return TRN_RUN_IDLE;
+	if (!trn_budget_allows(budget, d->len))
+		return TRN_RUN_AGAIN;
 	if (!discard_range(chip, &loc)) {
 		trn_log(chip, TRN_LOG_GUEST_ERROR,
 			"discard: 0x%llx+0x%llx is not a page range of one HBM stack",
@@ -62,6 +66,7 @@ static enum trn_run discard_run(struct trn_task *task,
 			return TRN_RUN_AGAIN;
 	}
 	trn_mem_forget(chip, TRN_PLACE_HBM, loc.index, loc.offset, d->len);
+	trn_ecc_written_at(&loc, d->len);
 	discard_end(chip, NEURON_CTL_CAUSE_DISCARD);
 	return TRN_RUN_IDLE;
 }

@@ -20,6 +20,7 @@ struct latch {
 	struct trn_chip *chip;
 	struct trn_domain *domain;
 	unsigned int index;		/* window being checked */
+	bool loading;			/* a saved table */
 };
 
 /* The kernel's table is wrong: say where and why. */
@@ -72,10 +73,52 @@ static bool place_fits(const struct latch *latch, unsigned int kind,
 			loc->place == TRN_PLACE_SBUF);
 	case NEURON_WINDOW_SEM:
 		return (local || routed) && loc->place == TRN_PLACE_SEM &&
-		       loc->offset == 0;
+		       loc->core && loc->offset == 0;
 	default:
 		return false;
 	}
+}
+
+/*
+ * Saved by a machine in which the other chip may have been unplugged, or a link
+ * gone down, since the latch: it need not be within reach, because each access
+ * looks it up again and checks what is there.
+ */
+static bool is_saved_peer(const struct latch *latch, unsigned int kind,
+			  uint64_t addr)
+{
+	return latch->loading &&
+	       (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM) &&
+	       (addr & NEURON_ADDR_FABRIC) && !(addr & NEURON_ADDR_WINDOW) &&
+	       NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr) !=
+		       latch->chip->config.fabric_id;
+}
+
+/* No byte of it is on a third chip. */
+static bool stays_on_peer(uint64_t addr, uint64_t length)
+{
+	return length <= NEURON_ADDR_FABRIC_DEVICE + 1 -
+				 NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr);
+}
+
+/* The memory behind [@addr, +@length) is what @kind says. */
+static enum neuron_cause check_extent(const struct latch *latch,
+				      unsigned int kind, uint64_t addr,
+				      uint64_t length)
+{
+	struct trn_loc loc;
+
+	if (is_saved_peer(latch, kind, addr))
+		return stays_on_peer(addr, length) ?
+			       NEURON_CAUSE_NONE :
+			       reject(latch, "an extent leaves its chip");
+	if (trn_bus_locate(latch->chip, addr, &loc))
+		return reject(latch, "an address maps to nothing");
+	if (!place_fits(latch, kind, addr, &loc))
+		return reject(latch, "an address is not of the window's kind");
+	if (kind != NEURON_WINDOW_SEM && length > loc.len)
+		return reject(latch, "an extent leaves its memory");
+	return NEURON_CAUSE_NONE;
 }
 
 static bool extents_reserve(struct trn_domain *domain, uint32_t more)
@@ -95,23 +138,20 @@ static bool extents_reserve(struct trn_domain *domain, uint32_t more)
 	return true;
 }
 
-/* Append [@addr, +@length) to @window; room has been made. */
+/* Append [@addr, +@length) to @window; there is room. */
 static enum neuron_cause add_extent(const struct latch *latch,
 				    struct trn_window *window, uint64_t addr,
 				    uint64_t length)
 {
 	struct trn_domain *domain = latch->domain;
-	unsigned int kind = window->flags & NEURON_WINDOW_KIND;
-	struct trn_loc loc;
+	enum neuron_cause cause;
 
 	if (!length || length > WINDOW_MAX_LENGTH - window->length)
 		return reject(latch, "an extent is empty or too long");
-	if (trn_bus_locate(latch->chip, addr, &loc))
-		return reject(latch, "an address maps to nothing");
-	if (!place_fits(latch, kind, addr, &loc))
-		return reject(latch, "an address is not of the window's kind");
-	if (kind != NEURON_WINDOW_SEM && length > loc.len)
-		return reject(latch, "an extent leaves its memory");
+	cause = check_extent(latch, window->flags & NEURON_WINDOW_KIND, addr,
+			     length);
+	if (cause)
+		return cause;
 
 	domain->extents[domain->nr_extents].start = window->length;
 	domain->extents[domain->nr_extents].addr = addr;
@@ -121,33 +161,53 @@ static enum neuron_cause add_extent(const struct latch *latch,
 	return NEURON_CAUSE_NONE;
 }
 
+static enum neuron_cause make_room(const struct latch *latch, uint32_t more)
+{
+	if (!more)
+		return reject(latch, "the extent list is empty");
+	if (more > NEURON_MAX_EXTENTS - latch->domain->nr_extents)
+		return reject(latch, "too many extents");
+	if (!extents_reserve(latch->domain, more))
+		return reject(latch, "the host is out of memory");
+	return NEURON_CAUSE_NONE;
+}
+
+/* All extents of @window; there is room. */
+static enum neuron_cause add_extents(const struct latch *latch,
+				     struct trn_window *window,
+				     const struct neuron_hw_window *hw,
+				     const struct neuron_hw_extent *list)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	uint32_t i;
+
+	for (i = 0; !cause && i < hw->nr_extents; i++)
+		cause = add_extent(latch, window, list[i].addr, list[i].length);
+	if (!cause && window->length != hw->length)
+		cause = reject(latch, "extents do not add up to its length");
+	return cause;
+}
+
 static enum neuron_cause add_list(const struct latch *latch,
 				  struct trn_window *window,
 				  const struct neuron_hw_window *hw)
 {
 	struct neuron_hw_extent *list;
 	enum neuron_cause cause;
-	uint32_t i;
 
-	if (!hw->nr_extents)
-		return reject(latch, "the extent list is empty");
-	if (hw->nr_extents > NEURON_MAX_EXTENTS - latch->domain->nr_extents)
-		return reject(latch, "too many extents");
-	if (!extents_reserve(latch->domain, hw->nr_extents))
-		return reject(latch, "the host is out of memory");
+	cause = make_room(latch, hw->nr_extents);
+	if (cause)
+		return cause;
 	list = malloc(hw->nr_extents * sizeof(*list));
 	if (!list)
 		return reject(latch, "the host is out of memory");
-
 	cause = trn_table_read(latch->chip, hw->base, list,
 			       hw->nr_extents * sizeof(*list));
 	if (cause)
 		reject(latch, "the extent list cannot be read");
-	for (i = 0; !cause && i < hw->nr_extents; i++)
-		cause = add_extent(latch, window, list[i].addr, list[i].length);
+	else
+		cause = add_extents(latch, window, hw, list);
 	free(list);
-	if (!cause && window->length != hw->length)
-		cause = reject(latch, "extents do not add up to its length");
 	return cause;
 }
 
@@ -162,18 +222,23 @@ static enum neuron_cause check_sem(const struct latch *latch,
 	return NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause latch_window(const struct latch *latch,
+static bool window_empty(const struct neuron_hw_window *hw)
+{
+	return (hw->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_EMPTY;
+}
+
+/* All but the extents of a window. */
+static enum neuron_cause begin_window(const struct latch *latch,
 				      struct trn_window *window,
 				      const struct neuron_hw_window *hw)
 {
 	unsigned int kind = hw->flags & NEURON_WINDOW_KIND;
-	enum neuron_cause cause;
 
 	if (hw->flags & ~NEURON_WINDOW_FLAGS)
 		return reject(latch, "reserved flags are set");
 	if (kind > NEURON_WINDOW_SEM)
 		return reject(latch, "unknown kind");
-	if (kind == NEURON_WINDOW_EMPTY)
+	if (window_empty(hw))
 		return NEURON_CAUSE_NONE;
 	if (kind != NEURON_WINDOW_SEM && (hw->generation || hw->sem_first))
 		return reject(latch, "semaphore fields are set");
@@ -182,22 +247,27 @@ static enum neuron_cause latch_window(const struct latch *latch,
 	window->extent = latch->domain->nr_extents;
 	window->generation = hw->generation;
 	window->sem_first = hw->sem_first;
-	if (kind == NEURON_WINDOW_SEM) {
-		cause = check_sem(latch, hw);
-		if (cause)
-			return cause;
-	}
+	return kind == NEURON_WINDOW_SEM ? check_sem(latch, hw) :
+					   NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause latch_window(const struct latch *latch,
+				      struct trn_window *window,
+				      const struct neuron_hw_window *hw)
+{
+	enum neuron_cause cause;
+
+	cause = begin_window(latch, window, hw);
+	if (cause || window_empty(hw))
+		return cause;
 	if (hw->flags & NEURON_WINDOW_LIST)
 		return add_list(latch, window, hw);
 	if (hw->nr_extents)
 		return reject(latch, "extents without LIST");
 	if (hw->base % 4)
 		return reject(latch, "its base is not 4-byte aligned");
-	if (latch->domain->nr_extents == NEURON_MAX_EXTENTS)
-		return reject(latch, "too many extents");
-	if (!extents_reserve(latch->domain, 1))
-		return reject(latch, "the host is out of memory");
-	return add_extent(latch, window, hw->base, hw->length);
+	cause = make_room(latch, 1);
+	return cause ? cause : add_extent(latch, window, hw->base, hw->length);
 }
 
 static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
@@ -223,33 +293,62 @@ static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
 	return cause;
 }
 
+struct trn_domain *trn_domain_new(struct trn_core *core, unsigned int nr)
+{
+	struct trn_domain *domain;
+
+	if (nr > NEURON_MAX_WINDOWS)
+		return NULL;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return NULL;
+	domain->core = core;
+	domain->nr = nr;
+	domain->windows = nr ? calloc(nr, sizeof(*domain->windows)) : NULL;
+	if (!nr || domain->windows)
+		return domain;
+	trn_domain_free(domain);
+	return NULL;
+}
+
+enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
+				 const struct neuron_hw_window *hw,
+				 const struct neuron_hw_extent *list)
+{
+	const struct latch latch = {
+		.core = domain->core,
+		.chip = domain->core->chip,
+		.domain = domain,
+		.index = index,
+		.loading = true,
+	};
+	struct trn_window *window = &domain->windows[index];
+	enum neuron_cause cause;
+
+	cause = begin_window(&latch, window, hw);
+	if (cause || window_empty(hw))
+		return cause;
+	if (!(hw->flags & NEURON_WINDOW_LIST) &&
+	    (hw->nr_extents != 1 || list->addr % 4))
+		return reject(&latch, "without LIST it has one aligned extent");
+	cause = make_room(&latch, hw->nr_extents);
+	return cause ? cause : add_extents(&latch, window, hw, list);
+}
+
 enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
 				   unsigned int nr, struct trn_domain **domain)
 {
 	struct latch latch = { .core = core, .chip = core->chip };
-	enum neuron_cause cause = NEURON_CAUSE_JOB;
+	enum neuron_cause cause;
 
-	if (nr > NEURON_MAX_WINDOWS)
-		return NEURON_CAUSE_JOB;
-	latch.domain = calloc(1, sizeof(*latch.domain));
+	latch.domain = trn_domain_new(core, nr);
 	if (!latch.domain)
 		return NEURON_CAUSE_JOB;
-	latch.domain->core = core;
-	latch.domain->nr = nr;
-	if (nr) {
-		latch.domain->windows =
-			calloc(nr, sizeof(*latch.domain->windows));
-		if (!latch.domain->windows)
-			goto free_domain;
-		cause = latch_table(&latch, table);
-		if (cause)
-			goto free_domain;
-	}
-	*domain = latch.domain;
-	return NEURON_CAUSE_NONE;
-
-free_domain:
-	trn_domain_free(latch.domain);
+	cause = nr ? latch_table(&latch, table) : NEURON_CAUSE_NONE;
+	if (cause)
+		trn_domain_free(latch.domain);
+	else
+		*domain = latch.domain;
 	return cause;
 }
 

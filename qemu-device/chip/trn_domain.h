@@ -47,7 +47,9 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @chip: the chip that executes
  * @domain: NULL: domain 0, plain and routed addresses
  * @posting: may be NULL; called with @posting_arg
+ * @memory_only: semaphores and registers are refused: WINDOW or ADDRESS
  * @hops: out: most links crossed by the last copy
+ * @mbps: MB/s of the slowest link crossed since the user made it 0
  * @place_src, @place_dst: out: enum trn_place of the last copy's ends
  * @bad_addr: out: address that failed, as the program wrote it
  * @bad_dst: out: that address is the destination's
@@ -58,7 +60,9 @@ struct trn_access {
 	const struct trn_domain *domain;
 	trn_posting_fn posting;
 	void *posting_arg;
+	bool memory_only;
 	unsigned int hops;
+	uint32_t mbps;
 	unsigned int place_src;
 	unsigned int place_dst;
 	uint64_t bad_addr;
@@ -77,5 +81,19 @@ enum neuron_cause trn_access_write(struct trn_access *access, uint64_t addr,
 				   const void *buf, size_t len);
 enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst,
 				  uint64_t src, size_t len);
+
+/*
+ * What was to be reached from @addr lies outside of its window, so there is no
+ * address to try: count it as the attempt would have been.
+ * Return: NEURON_CAUSE_WINDOW, or _ADDRESS in domain 0.
+ */
+enum neuron_cause trn_access_outside(struct trn_access *access, uint64_t addr);
+
+/*
+ * Bytes that a DMA engine would have moved locally in the time that @bytes took over
+ * the links that were crossed; forgets them. Where none is slower than the engine
+ * these are the same.
+ */
+uint32_t trn_access_cost(struct trn_access *access, uint64_t bytes);
 
 #endif /* TRN_DOMAIN_H */

@@ -18,6 +18,7 @@
  * @work: out: for the cost
  * @next_pc: in: the instruction after it; out: where to go on
  * @halt: out: the sequencer stops
+ * @again: out: it cannot be done yet: the task will be kicked and tries again
  * @extra_ps: out: device time on top of the row's formula
  * @bad_addr: out: the address that failed
  */
@@ -30,6 +31,7 @@ struct trn_exec {
 	struct trn_work work;
 	uint64_t next_pc;
 	bool halt;
+	bool again;
 	uint64_t extra_ps;
 	uint64_t bad_addr;
 };

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
  * Instructions that the sequencers carry out themselves: registers, branches,
- * memory words, DMA triggers, notifications.
+ * memory words, DMA triggers, events, notifications.
  */
+#include <inttypes.h>
+
 #include "trn_exec.h"
+#include "trn_nq.h"
+#include "trn_udma_op.h"
 
 bool trn_exec_add(uint64_t addr, uint64_t delta, uint64_t *sum)
 {
@@ -97,14 +101,19 @@ static void exec_loop(struct trn_exec *exec)
 		exec->next_pc = inst->addr;
 }
 
-static enum neuron_cause word_address(struct trn_exec *exec, uint64_t *addr)
+/* The address @addr + register @reg, in the same window. */
+static enum neuron_cause add_register(struct trn_exec *exec, uint64_t addr,
+				      unsigned int reg, uint64_t *sum)
 {
-	const struct neuron_inst *inst = exec->inst;
+	struct trn_access access = {
+		.chip = exec->core->chip,
+		.domain = exec->job->domain,
+	};
 
-	if (trn_exec_add(inst->addr, exec->seq->regs[inst->reg[1]], addr))
+	if (trn_exec_add(addr, exec->seq->regs[reg], sum))
 		return NEURON_CAUSE_NONE;
-	exec->bad_addr = inst->addr;
-	return NEURON_CAUSE_WINDOW;
+	exec->bad_addr = addr;
+	return trn_access_outside(&access, addr);
 }
 
 /* A store is about to change a semaphore. */
@@ -131,7 +140,7 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 	uint32_t word = exec->seq->regs[inst->reg[0]];
 	uint64_t addr;
 
-	cause = word_address(exec, &addr);
+	cause = add_register(exec, inst->addr, inst->reg[1], &addr);
 	if (cause)
 		return cause;
 	if (store)
@@ -149,17 +158,175 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 	return NEURON_CAUSE_NONE;
 }
 
+/* The queue that the instruction names, or NULL. */
+static struct trn_queue *queue_of(const struct trn_exec *exec,
+				  unsigned int *index)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	*index = inst->reg[0] | inst->reg[1] << 8;
+	return *index < exec->job->nr_queues ? exec->job->queues[*index] : NULL;
+}
+
 static enum neuron_cause exec_trigger(struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
-	struct trn_job *job = exec->job;
-	unsigned int index = inst->reg[0] | inst->reg[1] << 8;
+	struct trn_queue *queue;
+	unsigned int index;
 
-	if (index >= job->nr_queues || !job->queues[index])
+	queue = queue_of(exec, &index);
+	if (!queue)
 		return NEURON_CAUSE_QUEUE;
-	trn_time_trigger(job->timeline, exec->seq->engine,
+	trn_time_trigger(exec->job->timeline, exec->seq->engine,
 			 TRN_ACTOR_QUEUE + index, inst->imm0);
-	return trn_queue_trigger(job->queues[index], inst->imm0, inst->imm1);
+	return trn_queue_trigger(queue, inst->imm0, inst->imm1);
+}
+
+/* Base addresses of one side: @used of them, moved by a register; the rest 0. */
+static enum neuron_cause move_bases(struct trn_exec *exec, __le64 base[],
+				    unsigned int used, unsigned int nr,
+				    unsigned int reg)
+{
+	enum neuron_cause cause;
+	uint64_t sum;
+	unsigned int i;
+
+	for (i = 0; i < used; i++) {
+		cause = add_register(exec, base[i], reg, &sum);
+		if (cause)
+			return cause;
+		base[i] = sum;
+	}
+	for (; i < nr; i++)
+		if (base[i])
+			return NEURON_CAUSE_DESC;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause check_block(struct trn_exec *exec,
+				     const struct neuron_udma_dge *dge)
+{
+	enum neuron_cause cause;
+	const char *why;
+
+	cause = trn_udma_op_check(&dge->op, &why);
+	if (cause)
+		trn_log(exec->core->chip, TRN_LOG_GUEST_ERROR,
+			"core %u: DMA operation at %#" PRIx64 " refused: %s",
+			exec->core->index, (uint64_t)exec->inst->addr, why);
+	return cause;
+}
+
+/* The block of a DMA_GENERATE, checked, with its registers added. */
+static enum neuron_cause read_block(struct trn_exec *exec,
+				    struct neuron_udma_dge *dge)
+{
+	const struct neuron_inst *inst = exec->inst;
+	struct trn_access access = {
+		.chip = exec->core->chip,
+		.domain = exec->job->domain,
+		.memory_only = true,
+	};
+	enum neuron_cause cause;
+
+	exec->bad_addr = inst->addr;
+	if (inst->addr % NEURON_UDMA_OP_ALIGN)
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_access_read(&access, inst->addr, dge, sizeof(*dge));
+	if (!cause)
+		cause = check_block(exec, dge);
+	if (!cause)
+		cause = move_bases(exec, dge->src, dge->op.nr_src,
+				   NEURON_UDMA_OP_MAX_SRC, inst->reg[2]);
+	if (!cause)
+		cause = move_bases(exec, dge->dst, dge->op.nr_dst,
+				   NEURON_UDMA_OP_MAX_DST, inst->reg[3]);
+	return cause;
+}
+
+/*
+ * The trigger is recorded when it is first tried: how long a queue has no room
+ * is a matter of the host, not of device time.
+ */
+static enum neuron_cause exec_generate(struct trn_exec *exec)
+{
+	struct trn_seq *seq = exec->seq;
+	struct neuron_udma_dge dge;
+	struct trn_queue *queue;
+	enum neuron_cause cause;
+	unsigned int index;
+
+	queue = queue_of(exec, &index);
+	if (!queue)
+		return NEURON_CAUSE_QUEUE;
+	cause = read_block(exec, &dge);
+	if (cause)
+		return cause;
+	if (!seq->begun)
+		trn_time_trigger(exec->job->timeline, seq->engine,
+				 TRN_ACTOR_QUEUE + index, 1);
+	return trn_queue_generate(queue, &dge, &seq->task, &exec->again);
+}
+
+/* An entry for the core's notification queues, from this instruction. */
+static void report(struct trn_exec *exec, unsigned int type, uint32_t code)
+{
+	const struct trn_nq_event event = {
+		.unit = TRN_NQ_CORE,
+		.index = exec->core->index,
+		.engine = exec->seq->engine,
+		.type = type,
+		.code = code,
+		.pc = atomic_load(&exec->seq->pc),
+		.time_ns = trn_time_actor(exec->job->timeline,
+					  exec->seq->engine),
+		.job_id = exec->job->block.job_id,
+	};
+
+	trn_nq_post(exec->core->chip, &event);
+}
+
+static enum neuron_cause exec_notify(struct trn_exec *exec)
+{
+	enum neuron_cause cause;
+
+	cause = trn_job_notify(exec->job, exec->seq->engine, exec->inst->imm0,
+			       atomic_load(&exec->seq->pc));
+	if (!cause)
+		report(exec, NEURON_NQ_TYPE_NOTIFY, exec->inst->imm0);
+	return cause;
+}
+
+/* As a post, the change is recorded before it is made. */
+static void exec_event(struct trn_exec *exec, bool value)
+{
+	unsigned int event = exec->inst->imm0;
+
+	trn_time_post(exec->job->timeline, exec->seq->engine, exec->core,
+		      TRN_TIME_EVENT(event), NEURON_SYNC_POST_SET, value);
+	if (trn_event_write(&exec->core->sems, event, value))
+		report(exec, NEURON_NQ_TYPE_EVENT, event);
+}
+
+static void exec_event_wait(struct trn_exec *exec)
+{
+	bool clear = exec->inst->flags & NEURON_INST_CLEAR;
+	unsigned int event = exec->inst->imm0;
+	struct trn_seq *seq = exec->seq;
+	unsigned int sync;
+
+	atomic_store(&seq->wait_sem, event | NEURON_CORE_WAIT_EVENT);
+	atomic_store(&seq->status, NEURON_ENGINE_WAITING);
+	exec->again = !trn_event_wait(&exec->core->sems, event, clear,
+				      &seq->waiter);
+	if (exec->again)
+		return;
+	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
+	atomic_store(&seq->wait_sem, 0);
+	sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
+	       (clear ? NEURON_SYNC_TAKE : 0);
+	trn_time_wait(exec->job->timeline, seq->engine, TRN_TIME_EVENT(event),
+		      sync, 1);
 }
 
 enum neuron_cause trn_exec_seq(struct trn_exec *exec)
@@ -174,10 +341,20 @@ enum neuron_cause trn_exec_seq(struct trn_exec *exec)
 	case NEURON_OP_NOP:
 		return NEURON_CAUSE_NONE;
 	case NEURON_OP_NOTIFY:
-		return trn_job_notify(exec->job, seq->engine, inst->imm0,
-				      atomic_load(&seq->pc));
+		return exec_notify(exec);
+	case NEURON_OP_EVENT_SET:
+		exec_event(exec, true);
+		return NEURON_CAUSE_NONE;
+	case NEURON_OP_EVENT_CLEAR:
+		exec_event(exec, false);
+		return NEURON_CAUSE_NONE;
+	case NEURON_OP_EVENT_WAIT:
+		exec_event_wait(exec);
+		return NEURON_CAUSE_NONE;
 	case NEURON_OP_DMA_TRIGGER:
 		return exec_trigger(exec);
+	case NEURON_OP_DMA_GENERATE:
+		return exec_generate(exec);
 	case NEURON_OP_REG_SET:
 		set_reg(seq, inst->reg[0], inst->imm0);
 		return NEURON_CAUSE_NONE;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * The fabric: which chips there are, and who is linked to whom.
+ * The fabric: which chips there are, who is linked to whom, and how far it is.
  *
- * The topology is a ring in the order of the fabric ids: every chip is linked
- * to its two neighbours, two chips by one link.
+ * Links and routes follow from the places of the chips (trn_topology.h,
+ * trn_route.h). They are worked out when a chip comes or goes and when a link
+ * changes; looking one up takes no lock and never waits.
  *
- * A chip found by trn_fabric_find() may be used until the run of the pool task
- * that looked it up ends; see trn_pool_passed(). Nothing else keeps it.
+ * A chip found by trn_fabric_find() or trn_fabric_window() may be used until the
+ * run of the pool task that looked it up ends; see trn_pool_passed(). Nothing else
+ * keeps it.
  */
 #ifndef TRN_FABRIC_H
 #define TRN_FABRIC_H
@@ -15,31 +17,94 @@
 #include <stdint.h>
 
 #include "trn_chip.h"
+#include "trn_link.h"
+#include "trn_route.h"
 
+/**
+ * struct trn_fabric_link - a link as a chip's registers show it
+ * @peer: fabric id, NEURON_LINK_PEER_NONE or NEURON_LINK_PEER_SWITCH | ...
+ * @up: somebody is there, and no fault
+ * @lanes: width
+ * @mbps: MB/s each way
+ */
 struct trn_fabric_link {
-	uint32_t peer;		/* fabric id */
+	uint32_t peer;
+	bool up;
+	uint32_t lanes;
+	uint32_t mbps;
 };
 
-/* Join and take a reference; 0, or -1 with *@why: id taken, no memory. */
+/*
+ * Before the first chip joins: the topology, and MB/s of a link in place of the
+ * generation's (0: keep). -1: there are chips.
+ */
+int trn_fabric_configure(struct trn_fabric *fabric, enum trn_topology kind,
+			 uint32_t link_mbps);
+
+/* Join and take a reference; 0, or -1 with *@why: id taken, full, no memory. */
 int trn_fabric_attach(struct trn_fabric *fabric, struct trn_chip *chip,
 		      const char **why);
 /* Leave and drop the reference. */
 void trn_fabric_detach(struct trn_fabric *fabric, struct trn_chip *chip);
 
-/* The chip with id @id and its distance from @from; NULL: none. */
+/*
+ * The chip with id @id and the way to it from @from, another chip; NULL: there is
+ * none, or no way.
+ */
 struct trn_chip *trn_fabric_find(struct trn_fabric *fabric,
 				 const struct trn_chip *from, uint32_t id,
-				 unsigned int *hops);
+				 struct trn_route *route);
+
+/* The same for the chip behind public neighbour window @window (0 to 3). */
+struct trn_chip *trn_fabric_window(struct trn_fabric *fabric,
+				   const struct trn_chip *from,
+				   unsigned int window,
+				   struct trn_route *route);
 
 /* Names the fabric: not 0, another one for each fabric of the process. */
 uint32_t trn_fabric_key(const struct trn_fabric *fabric);
 
 unsigned int trn_fabric_chips(struct trn_fabric *fabric);
 
-/* Links of @chip in port order; returns their number, at most 2. */
-#define TRN_FABRIC_LINKS	2
+/* What it is now: not AUTO. */
+enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
+
+/* Links of @chip in port order; returns their number. */
 unsigned int trn_fabric_links(struct trn_fabric *fabric,
 			      const struct trn_chip *chip,
-			      struct trn_fabric_link links[TRN_FABRIC_LINKS]);
+			      struct trn_fabric_link links[TRN_FABRIC_PORTS]);
+
+/**
+ * trn_fabric_set_link() - change the links between two chips
+ * @fabric: the fabric
+ * @a, @b: fabric ids of its ends, in any order
+ * @up: false: nothing passes
+ * @mbps: most MB/s each way; 0: what the link has
+ * @why: out, on an error: a static string
+ *
+ * Accesses that begin afterwards go by the new state; the chips at the ends get
+ * the interrupt cause LINK. Any thread. A chip that is not there yet has the link
+ * so when it comes.
+ *
+ * Return: 0, or -1: there is no such link, or there are too many faults.
+ */
+int trn_fabric_set_link(struct trn_fabric *fabric, uint32_t a, uint32_t b,
+			bool up, uint32_t mbps, const char **why);
+
+/*
+ * The same by text: faults as in trn_link_parse(), separated by ";". All of them
+ * take effect, or none.
+ */
+int trn_fabric_set_links(struct trn_fabric *fabric, const char *text,
+			 const char **why);
+
+/* The faults that there are, in that form. */
+void trn_fabric_print_links(struct trn_fabric *fabric,
+			    char text[TRN_LINK_TEXT]);
+
+struct trn_state;
+
+/* Save or load the link faults; the chips are stopped and get no interrupt. */
+void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st);
 
 #endif /* TRN_FABRIC_H */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * Faults on demand. A rule names a point of the chip and when it strikes; the
- * block that has the point asks, and does what the fault means.
+ * block that has the point asks, and does what the fault means. trn_inject_text.h
+ * has the form in which people write them.
  */
 #ifndef TRN_INJECT_H
 #define TRN_INJECT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trn_internal.h"
@@ -21,7 +23,11 @@ enum trn_inject_point {
 	TRN_INJECT_DMA_LATE,	/* it shows later [queue, ns] */
 	TRN_INJECT_DMA_DUP,	/* a packet is moved and completed twice [queue] */
 	TRN_INJECT_DMA_ABORT,	/* the queue stops in the abort state [queue] */
-	TRN_INJECT_ENGINE_HANG,	/* an engine retires nothing more [engine] */
+	/*
+	 * An engine retires nothing more [engine], until its job ends, the core is
+	 * reset or there is no such rule any more.
+	 */
+	TRN_INJECT_ENGINE_HANG,
 	TRN_INJECT_DOORBELL,	/* a doorbell is dropped [queue, or 0x10000 + core] */
 	TRN_INJECT_RESET_FAIL,	/* a reset never ends [0: device, 1 + n: core n] */
 	TRN_INJECT_REG_STUCK,	/* a register reads as a value [BAR0 offset, value] */
@@ -35,6 +41,7 @@ enum trn_inject_point {
 };
 
 #define TRN_INJECT_ANY	UINT32_MAX
+#define TRN_INJECT_CORE	0x10000	/* unit of a core's doorbell: this + core */
 #define TRN_INJECT_RULES	64
 
 /**
@@ -54,28 +61,50 @@ struct trn_inject_rule {
 	uint64_t value;
 };
 
+/**
+ * struct trn_inject_status - a rule, and what came of it
+ * @opportunities: times that its point was passed at its unit
+ * @strikes: times that it struck
+ */
+struct trn_inject_status {
+	struct trn_inject_rule rule;
+	uint64_t opportunities;
+	uint64_t strikes;
+};
+
+/* The same @seed and the same opportunities make the same strikes. */
 struct trn_inject *trn_inject_new(uint64_t seed);
 void trn_inject_free(struct trn_inject *inject);
+size_t trn_inject_own_bytes(const struct trn_chip *chip);
 
 /* Add a rule; 0 or -1: there are TRN_INJECT_RULES. Any thread. */
 int trn_inject_add(struct trn_chip *chip, const struct trn_inject_rule *rule);
 /* Remove the rules of @point, or all with TRN_INJECT_POINTS. */
 void trn_inject_clear(struct trn_chip *chip, enum trn_inject_point point);
+/* None, as in a new chip; the chip is stopped and quiet, and stays so. */
+void trn_inject_forget(struct trn_chip *chip);
+/* Rule @n, in the order in which they were added; false: there are fewer. */
+bool trn_inject_status(struct trn_chip *chip, unsigned int n,
+		       struct trn_inject_status *status);
 
 bool trn_inject_strikes(struct trn_chip *chip, enum trn_inject_point point,
 			uint32_t unit, uint64_t *value);
+
+/* Is there a rule for @point? */
+static inline bool trn_inject_armed(const struct trn_chip *chip,
+				    enum trn_inject_point point)
+{
+	return atomic_load_explicit(&chip->inject_armed,
+				    memory_order_relaxed) >> point & 1;
+}
 
 /* Does @point strike at @unit now? Then *@value (may be NULL) is the rule's. */
 static inline bool trn_inject(struct trn_chip *chip,
 			      enum trn_inject_point point, uint32_t unit,
 			      uint64_t *value)
 {
-	uint32_t armed = atomic_load_explicit(&chip->inject_armed,
-					      memory_order_relaxed);
-
-	if (!(armed >> point & 1))
-		return false;
-	return trn_inject_strikes(chip, point, unit, value);
+	return trn_inject_armed(chip, point) &&
+	       trn_inject_strikes(chip, point, unit, value);
 }
 
 #endif /* TRN_INJECT_H */

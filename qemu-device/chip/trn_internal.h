@@ -16,19 +16,37 @@
 #include "trn_chip.h"
 #include "trn_core.h"
 #include "trn_job.h"
+#include "trn_timer.h"
 #include "trn_udma.h"
 
 struct trn_bar_map;
+struct trn_ecc;
 struct trn_firmware;
 struct trn_inject;
 struct trn_nq;
+struct trn_pe;
+struct trn_power;
 struct trn_regfile;
+struct trn_top_sp;
+
+#define TRN_STORM_VECTORS	32
+
+/**
+ * struct trn_storm - interrupts that a fault on demand repeats
+ * @left: times to come, by vector
+ */
+struct trn_storm {
+	struct trn_task task;
+	struct trn_deadline deadline;
+	_Atomic uint32_t left[TRN_STORM_VECTORS];
+};
 
 /**
  * struct trn_irq_state - causes, masks and vectors of the control block
- * @lock: all fields
+ * @lock: all fields but @storm
  */
 struct trn_irq_state {
+	struct trn_storm storm;
 	pthread_mutex_t lock;
 	uint32_t cause, mask, vector;
 	uint32_t core_cause[NEURON_MAX_CORES];
@@ -57,6 +75,9 @@ struct trn_discard {
  * @stopped: the host holds the chip (trn_chip_stop)
  * @reset: a device reset waits for quiet
  * @reset_map: cores of the newest reset of single cores
+ * @until_ns: of the host's clock: software does not see the end of a reset that
+ *	it asked for before
+ * @stuck: it never does: the last device reset asked for did not happen
  */
 struct trn_controller {
 	struct trn_task task;
@@ -65,6 +86,8 @@ struct trn_controller {
 	_Atomic bool reset;
 	_Atomic bool links_changed;
 	_Atomic uint32_t reset_map;
+	_Atomic uint64_t until_ns;
+	_Atomic bool stuck;
 };
 
 /* Lines that a guest can cause are limited to some per second. */
@@ -86,14 +109,21 @@ struct trn_chip {
 	uint8_t *hbm[NEURON_MAX_HBM];
 	void *touched;			/* host-memory accounting, trn_mem.c */
 	struct trn_core core[NEURON_MAX_CORES];
+	struct trn_top_sp *top_sp;	/* gen->nr_top_sp, trn_top_sp.c */
 	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
+	struct trn_udma_engine *udma;	/* nr_dma */
 	struct trn_irq_state irq;
 	struct trn_discard discard;
 	struct trn_controller controller;
+	struct trn_timer timer;
 	struct trn_log_limit log_limit;
 	struct trn_bar_map *bar_map;	/* BAR0 regions, trn_bar.c */
 	struct trn_regfile *regfile;	/* registers that only read back */
 	struct trn_firmware *firmware;	/* MISC RAM and mailbox, trn_misc.c */
+	struct trn_ecc *ecc;		/* memory errors, trn_ecc.c */
+	_Atomic uint32_t ecc_armed;	/* bad cells of HBM */
+	struct trn_power *power;	/* samples and throttle, trn_power.c */
+	struct trn_pe *pe;		/* gen->nr_cores, trn_pe_counter.c */
 	struct trn_nq *nq;		/* notification queues, trn_nq.c */
 	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */

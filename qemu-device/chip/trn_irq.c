@@ -1,9 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_irq.h"
 
-#include <string.h>
+#include <stddef.h>
 
+#include "trn_inject.h"
 #include "trn_internal.h"
+
+/* Between two interrupts of a storm. */
+#define STORM_NS	20000
+
+/*
+ * Raise each vector that has a storm once more. Without a timer of the host the
+ * budget of the task is the pace.
+ */
+static enum trn_run storm_run(struct trn_task *task, struct trn_budget *budget)
+{
+	struct trn_chip *chip = (struct trn_chip *)(void *)((char *)task -
+				offsetof(struct trn_chip, irq.storm.task));
+	struct trn_storm *storm = &chip->irq.storm;
+	const bool armed = trn_inject_armed(chip, TRN_INJECT_IRQ_STORM);
+	bool more = false;
+	unsigned int i;
+
+	(void)budget;
+	if (atomic_load(&chip->stopping))
+		return TRN_RUN_IDLE;
+	for (i = 0; i < TRN_STORM_VECTORS; i++) {
+		if (!armed)
+			atomic_store(&storm->left[i], 0);
+		if (!atomic_load(&storm->left[i]))
+			continue;
+		chip->port->irq(chip->opaque, i);
+		more |= atomic_fetch_sub(&storm->left[i], 1) > 1;
+	}
+	if (!more)
+		return TRN_RUN_IDLE;
+	if (!chip->port->timer)
+		return TRN_RUN_AGAIN;
+	if (!trn_timer_is_set(chip, &storm->deadline))
+		trn_timer_set(chip, &storm->deadline, task, STORM_NS);
+	return TRN_RUN_IDLE;
+}
+
+/* The message of an interrupt; no lock held. */
+static void irq_send(struct trn_chip *chip, uint32_t vector)
+{
+	struct trn_storm *storm = &chip->irq.storm;
+	uint64_t times;
+
+	if (trn_inject(chip, TRN_INJECT_IRQ_LOST, vector, NULL))
+		return;
+	chip->port->irq(chip->opaque, vector);
+	if (vector >= TRN_STORM_VECTORS ||
+	    !trn_inject(chip, TRN_INJECT_IRQ_STORM, vector, &times))
+		return;
+	atomic_store(&storm->left[vector],
+		     times < UINT32_MAX ? (uint32_t)times : UINT32_MAX);
+	trn_task_kick(&storm->task);
+}
 
 /* What one source has, whatever its kind. */
 struct irq_line {
@@ -35,6 +89,8 @@ void trn_irq_reset(struct trn_chip *chip)
 	struct trn_irq_state *irq = &chip->irq;
 	unsigned int i;
 
+	for (i = 0; i < TRN_STORM_VECTORS; i++)
+		atomic_store(&irq->storm.left[i], 0);
 	pthread_mutex_lock(&irq->lock);
 	irq->cause = 0;
 	irq->mask = ~0u;
@@ -55,6 +111,7 @@ void trn_irq_reset(struct trn_chip *chip)
 void trn_irq_init(struct trn_chip *chip)
 {
 	pthread_mutex_init(&chip->irq.lock, NULL);
+	trn_task_init(&chip->irq.storm.task, chip->pool, storm_run);
 	trn_irq_reset(chip);
 }
 
@@ -103,7 +160,7 @@ static void irq_raise(struct trn_chip *chip, enum trn_irq_source source,
 	edge = irq_set_source(chip, source, &line, cause, *line.mask, &vector);
 	pthread_mutex_unlock(&chip->irq.lock);
 	if (edge)
-		chip->port->irq(chip->opaque, vector);
+		irq_send(chip, vector);
 }
 
 void trn_irq_core(struct trn_chip *chip, unsigned int core, uint32_t cause)
@@ -152,5 +209,5 @@ void trn_irq_write(struct trn_chip *chip, enum trn_irq_source source,
 		edge = irq_set_source(chip, source, &line, 0, value, &vector);
 	pthread_mutex_unlock(&chip->irq.lock);
 	if (edge)
-		chip->port->irq(chip->opaque, vector);
+		irq_send(chip, vector);
 }

@@ -38,6 +38,36 @@ static const struct trn_isa isa_table[] = {
 		.cost = TRN_COST_ISSUE,
 		.operand = { TRN_OPD_QUEUE, TRN_OPD_COUNT0, TRN_OPD_COUNT1 },
 	}, {
+		.opcode = NEURON_OP_DMA_GENERATE,
+		.name = "dma_generate",
+		.unit = TRN_UNIT_SEQUENCER,
+		.engines = ALL_ENGINES,
+		.cost = TRN_COST_ISSUE,
+		.operand = { TRN_OPD_QUEUE, TRN_OPD_ADDRESS, TRN_OPD_REG2,
+			     TRN_OPD_REG3 },
+	}, {
+		.opcode = NEURON_OP_EVENT_SET,
+		.name = "event_set",
+		.unit = TRN_UNIT_SEQUENCER,
+		.engines = ALL_ENGINES,
+		.cost = TRN_COST_ISSUE,
+		.operand = { TRN_OPD_EVENT },
+	}, {
+		.opcode = NEURON_OP_EVENT_CLEAR,
+		.name = "event_clear",
+		.unit = TRN_UNIT_SEQUENCER,
+		.engines = ALL_ENGINES,
+		.cost = TRN_COST_ISSUE,
+		.operand = { TRN_OPD_EVENT },
+	}, {
+		.opcode = NEURON_OP_EVENT_WAIT,
+		.name = "event_wait",
+		.unit = TRN_UNIT_SEQUENCER,
+		.engines = ALL_ENGINES,
+		.flags = NEURON_INST_CLEAR,
+		.cost = TRN_COST_ISSUE,
+		.operand = { TRN_OPD_EVENT },
+	}, {
 		.opcode = NEURON_OP_REG_SET,
 		.name = "reg_set",
 		.unit = TRN_UNIT_SEQUENCER,
@@ -215,6 +245,7 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 	case TRN_OPD_SCALE:
 	case TRN_OPD_FILL:
 	case TRN_OPD_TAG:
+	case TRN_OPD_EVENT:
 	case TRN_OPD_COUNT0:
 	case TRN_OPD_INT0:
 		return TRN_FIELD_IMM0;
@@ -224,6 +255,10 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return TRN_FIELD_REG(0);
 	case TRN_OPD_REG1:
 		return TRN_FIELD_REG(1);
+	case TRN_OPD_REG2:
+		return TRN_FIELD_REG(2);
+	case TRN_OPD_REG3:
+		return TRN_FIELD_REG(3);
 	case TRN_OPD_VALUE2:
 		return imm_or(inst, TRN_FIELD_REG(2));
 	case TRN_OPD_COMPARE0:
@@ -232,6 +267,7 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return inst->op0 == NEURON_ALU_BYPASS ? 0 :
 		       imm_or(inst, TRN_FIELD_REG(1));
 	case TRN_OPD_TARGET:
+	case TRN_OPD_ADDRESS:
 		return TRN_FIELD_ADDR;
 	case TRN_OPD_MEMORY:
 		return TRN_FIELD_ADDR | TRN_FIELD_REG(1);
@@ -297,14 +333,15 @@ static unsigned int fields_of(const struct trn_isa *isa,
 static bool regs_well_formed(const struct trn_isa *isa,
 			     const struct neuron_inst *inst, unsigned int fields)
 {
-	bool queue = isa->operand[0] == TRN_OPD_QUEUE;
+	/* The first two bytes may hold a queue's number instead. */
+	unsigned int first = isa->operand[0] == TRN_OPD_QUEUE ? 2 : 0;
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
 		if (!(fields & TRN_FIELD_REG(i))) {
 			if (inst->reg[i])
 				return false;
-		} else if (!queue && inst->reg[i] >= NEURON_NR_REGS) {
+		} else if (i >= first && inst->reg[i] >= NEURON_NR_REGS) {
 			return false;
 		}
 	}
@@ -360,5 +397,7 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 	if (!op_known(isa->op[0], inst->op0) || !op_known(isa->op[1], inst->op1) ||
 	    !flags_make_sense(isa, inst) || !fields_well_formed(isa, inst))
 		return NEURON_CAUSE_OPERAND;
+	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
+		return NEURON_CAUSE_SEMAPHORE;
 	return sync_check(inst);
 }

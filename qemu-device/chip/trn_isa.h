@@ -75,16 +75,20 @@ enum trn_operand {
 	TRN_OPD_BIAS,		/* float: imm1; with SRC1_COLUMN a tile: src1 */
 	TRN_OPD_FILL,		/* imm0: float or integer as the type of dst */
 	TRN_OPD_TAG,		/* unsigned, hexadecimal: imm0 */
+	TRN_OPD_EVENT,		/* event: imm0 */
 	TRN_OPD_COUNT0,		/* unsigned: imm0 */
 	TRN_OPD_COUNT1,		/* unsigned: imm1 */
 	TRN_OPD_INT0,		/* signed: imm0 */
 	TRN_OPD_REG0,		/* register: reg[0] */
 	TRN_OPD_REG1,		/* register: reg[1] */
+	TRN_OPD_REG2,		/* register: reg[2] */
+	TRN_OPD_REG3,		/* register: reg[3] */
 	TRN_OPD_VALUE2,		/* register: reg[2]; with IMM an integer: imm0 */
 	TRN_OPD_COMPARE0,	/* register: reg[0]; absent when op0 is bypass */
 	TRN_OPD_COMPARE1,	/* reg[1] or, with IMM, imm0; absent as above */
 	TRN_OPD_TARGET,		/* instruction index: addr */
 	TRN_OPD_MEMORY,		/* address: addr, and register reg[1] when not 0 */
+	TRN_OPD_ADDRESS,	/* address: addr */
 	TRN_OPD_QUEUE,		/* queue index: reg[0] | reg[1] << 8 */
 };
 
@@ -160,7 +164,7 @@ const char *trn_isa_dtype_name(unsigned int dtype);
 int trn_isa_dtype_value(const char *name, size_t len);
 const char *trn_isa_engine_name(unsigned int engine);
 int trn_isa_engine_value(const char *name, size_t len);
-/* NEURON_INST_ACCUMULATE, _REVERSE0, _REVERSE1 and _NEGATE: one bit each. */
+/* NEURON_INST_ACCUMULATE, _REVERSE0, _REVERSE1, _NEGATE and _CLEAR: one bit each. */
 const char *trn_isa_modifier_name(unsigned int flag);
 int trn_isa_modifier_value(const char *name, size_t len);
 

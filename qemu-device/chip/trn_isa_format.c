@@ -99,7 +99,7 @@ static void put_tile(struct text *text, const struct neuron_ap *ap)
 	put(text, " %s]", trn_isa_dtype_name(ap->dtype));
 }
 
-static void put_memory(struct text *text, const struct neuron_inst *inst)
+static void put_address(struct text *text, const struct neuron_inst *inst)
 {
 	uint64_t addr = inst->addr;
 
@@ -109,6 +109,11 @@ static void put_memory(struct text *text, const struct neuron_inst *inst)
 		    (uint64_t)(addr & NEURON_ADDR_WINDOW_OFFSET));
 	else
 		put(text, "0x%" PRIx64, addr);
+}
+
+static void put_memory(struct text *text, const struct neuron_inst *inst)
+{
+	put_address(text, inst);
 	if (inst->reg[1])
 		put(text, "+r%u", inst->reg[1]);
 }
@@ -172,6 +177,9 @@ static void put_operand(struct text *text, enum trn_operand operand,
 	case TRN_OPD_TAG:
 		put(text, "0x%" PRIx32, inst->imm0);
 		break;
+	case TRN_OPD_EVENT:
+		put(text, "e%" PRIu32, inst->imm0);
+		break;
 	case TRN_OPD_COUNT0:
 		put(text, "%" PRIu32, inst->imm0);
 		break;
@@ -188,6 +196,12 @@ static void put_operand(struct text *text, enum trn_operand operand,
 	case TRN_OPD_REG1:
 		put(text, "r%u", inst->reg[1]);
 		break;
+	case TRN_OPD_REG2:
+		put(text, "r%u", inst->reg[2]);
+		break;
+	case TRN_OPD_REG3:
+		put(text, "r%u", inst->reg[3]);
+		break;
 	case TRN_OPD_VALUE2:
 		put_value(text, inst, 2);
 		break;
@@ -199,6 +213,9 @@ static void put_operand(struct text *text, enum trn_operand operand,
 		break;
 	case TRN_OPD_MEMORY:
 		put_memory(text, inst);
+		break;
+	case TRN_OPD_ADDRESS:
+		put_address(text, inst);
 		break;
 	case TRN_OPD_QUEUE:
 		put(text, "q%u", inst->reg[0] | inst->reg[1] << 8);

@@ -91,6 +91,7 @@ static const struct isa_name modifier_names[] = {
 	{ "rev0", NEURON_INST_REVERSE0, 0 },
 	{ "rev1", NEURON_INST_REVERSE1, 0 },
 	{ "neg", NEURON_INST_NEGATE, 0 },
+	{ "clear", NEURON_INST_CLEAR, 0 },
 	{ NULL, 0, 0 }
 };
 

@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_latch.h"
 #include "trn_mem.h"
+#include "trn_nq.h"
 
 #define NOTIFY_PHASE		NEURON_BIT(31)
 #define NOTIFY_ENGINE		NEURON_MASK(26, 24)
@@ -32,6 +34,29 @@ void trn_job_put(struct trn_job *job)
 		trn_task_kick(&core->controller);
 }
 
+/*
+ * A notification of the fault. The time is the engine's own; its task is the one
+ * that got here.
+ */
+static void report_fault(struct trn_job *job, const struct trn_fault *fault)
+{
+	struct trn_nq_event event = {
+		.unit = TRN_NQ_CORE,
+		.index = job->core->index,
+		.engine = NEURON_NQ_NO_ENGINE,
+		.type = NEURON_NQ_TYPE_ERROR,
+		.code = fault->cause,
+		.pc = fault->pc,
+		.job_id = job->block.job_id,
+	};
+
+	if (fault->source < NEURON_NR_ENGINES) {
+		event.engine = fault->source;
+		event.time_ns = trn_time_actor(job->timeline, fault->source);
+	}
+	trn_nq_post(job->core->chip, &event);
+}
+
 void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
 {
 	struct trn_core *core = job->core;
@@ -40,6 +65,7 @@ void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
 	if (atomic_exchange(&job->faulted, true))
 		return;
 	job->fault = *fault;
+	report_fault(job, fault);
 	atomic_store(&job->stop, true);
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		trn_task_kick(&core->seq[i].task);
@@ -51,6 +77,12 @@ bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem)
 {
 	return sem < NEURON_NR_SEMAPHORES &&
 	       job->block.sem_own[sem / 64] >> (sem % 64) & 1;
+}
+
+bool trn_job_owns_event(const struct trn_job *job, unsigned int event)
+{
+	return event < NEURON_NR_EVENTS &&
+	       job->block.event_own[event / 64] >> (event % 64) & 1;
 }
 
 /* Entry @n of the stream: its address, and its phase by the lap. */
@@ -115,6 +147,9 @@ void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
 {
 	bool refused;
 
+	if (trn_inject(core->chip, TRN_INJECT_DOORBELL,
+		       TRN_INJECT_CORE + core->index, NULL))
+		return;
 	pthread_mutex_lock(&core->lock);
 	refused = core->job || core->doorbell_rung || core->reset_request;
 	if (!refused) {
@@ -134,13 +169,29 @@ void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
 	trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_REFUSED);
 }
 
-void trn_core_reset(struct trn_core *core)
+static void request_reset(struct trn_core *core, bool queues_only)
 {
+	bool stuck = trn_inject(core->chip, TRN_INJECT_RESET_FAIL,
+				1 + core->index, NULL);
+
 	pthread_mutex_lock(&core->lock);
+	core->reset_queues = queues_only &&
+			     (!core->reset_request || core->reset_queues);
+	core->reset_stuck = stuck;
 	core->reset_request = true;
 	atomic_store(&core->status, NEURON_CORE_RESETTING);
 	pthread_mutex_unlock(&core->lock);
 	trn_task_kick(&core->controller);
+}
+
+void trn_core_reset(struct trn_core *core)
+{
+	request_reset(core, false);
+}
+
+void trn_core_reset_engines(struct trn_core *core)
+{
+	request_reset(core, true);
 }
 
 /* What @status says when nothing is going on; under core->lock. */
@@ -325,7 +376,8 @@ static void doorbell_done(struct trn_core *core)
 	pthread_mutex_unlock(&core->lock);
 }
 
-static void step_doorbell(struct trn_core *core)
+/* False: there is more to do than @budget allows; nothing has been done. */
+static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 {
 	struct neuron_hw_completion record = { .status = NEURON_JOB_ERROR };
 	struct neuron_hw_job block;
@@ -339,18 +391,21 @@ static void step_doorbell(struct trn_core *core)
 	addr = core->doorbell;
 	pthread_mutex_unlock(&core->lock);
 	if (!rung || core->job)
-		return;
+		return true;
 
 	if (!trn_latch_block(core, addr, &block)) {
 		doorbell_done(core);
 		trn_irq_core(core->chip, core->index,
 			     NEURON_CORE_CAUSE_REFUSED);
-		return;
+		return true;
 	}
+	if (budget->on_host &&
+	    !trn_budget_allows(budget, trn_latch_work(core, &block)))
+		return false;
 	cause = trn_latch_job(core, &block, &job);
 	if (!cause) {
 		job_start(core, job);
-		return;
+		return true;
 	}
 	record.job_id = block.job_id;
 	record.cause = (uint16_t)cause;
@@ -359,32 +414,63 @@ static void step_doorbell(struct trn_core *core)
 	core->doorbell_rung = false;
 	pthread_mutex_unlock(&core->lock);
 	post_record(core, block.completion, &record);
+	return true;
 }
 
-static void step_reset(struct trn_core *core)
+/* False: another reset has been asked for, which the one just done is not. */
+static bool reset_finish(struct trn_core *core, bool queues_only)
 {
-	bool wanted;
+	bool done;
+
+	pthread_mutex_lock(&core->lock);
+	done = !core->reset_stuck && (core->reset_queues || !queues_only);
+	if (done) {
+		core->reset_request = false;
+		core->reset_queues = false;
+		set_idle(core);
+	}
+	pthread_mutex_unlock(&core->lock);
+	return done;
+}
+
+/* False: not within @budget; nothing has been done. */
+static bool step_reset(struct trn_core *core, struct trn_budget *budget)
+{
+	bool wanted, stuck, queues_only;
 
 	pthread_mutex_lock(&core->lock);
 	wanted = core->reset_request;
+	stuck = core->reset_stuck;
+	queues_only = core->reset_queues;
 	pthread_mutex_unlock(&core->lock);
 	if (!wanted)
-		return;
+		return true;
+	if (!trn_budget_allows(budget, TRN_WORK_LONG))
+		return false;
 	if (core->job) {
 		/* Its completion brings us back. */
 		trn_job_fail(core->job, &reset_fault);
-		return;
+		return true;
 	}
+	if (stuck)
+		return true;
 	if (trn_core_hold_queues(core))
-		return;			/* the last one to end brings us back */
-	trn_core_scrub(core);
+		return true;		/* the last one to end brings us back */
+	if (!queues_only)
+		trn_core_scrub(core);
 	trn_core_reset_queues(core);
+	if (!reset_finish(core, queues_only))
+		trn_task_kick(&core->controller);
+	else if (!queues_only)
+		trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_RESET);
+	return true;
+}
 
-	pthread_mutex_lock(&core->lock);
-	core->reset_request = false;
-	set_idle(core);
-	pthread_mutex_unlock(&core->lock);
-	trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_RESET);
+/* How long the end of @job takes, as bytes to copy: mostly its device time. */
+static uint64_t completion_work(const struct trn_job *job)
+{
+	return atomic_load(&job->instructions) * 64 +
+	       atomic_load(&job->dma_bytes) / 64;
 }
 
 enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
@@ -392,13 +478,15 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
 	struct trn_core *core = (struct trn_core *)((char *)task -
 				offsetof(struct trn_core, controller));
 
-	(void)budget;
 	if (atomic_load(&core->chip->stopping))
 		return TRN_RUN_IDLE;
-	if (core->job && !atomic_load(&core->job->refs))
+	if (core->job && !atomic_load(&core->job->refs)) {
+		if (!trn_budget_allows(budget, completion_work(core->job)))
+			return TRN_RUN_AGAIN;
 		job_complete(core, core->job);
-	step_doorbell(core);
-	step_reset(core);
+	}
+	if (!step_doorbell(core, budget) || !step_reset(core, budget))
+		return TRN_RUN_AGAIN;
 	return TRN_RUN_IDLE;
 }
 

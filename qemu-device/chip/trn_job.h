@@ -70,6 +70,8 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget);
 /* Control-block writes: the job block's address, a core reset. */
 void trn_core_doorbell(struct trn_core *core, uint64_t job_block);
 void trn_core_reset(struct trn_core *core);
+/* The DMA engines of the core alone; a job of the core ends, memories stay. */
+void trn_core_reset_engines(struct trn_core *core);
 
 /* Forget the core's job without a record; the chip is stopped and quiet. */
 void trn_job_drop(struct trn_core *core);
@@ -87,6 +89,9 @@ void trn_job_fail(struct trn_job *job, const struct trn_fault *fault);
 
 /* May instructions of this job use semaphore @sem? */
 bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem);
+
+/* May they use event @event? */
+bool trn_job_owns_event(const struct trn_job *job, unsigned int event);
 
 /* Append to the notification stream; the stamp is filled in at completion. */
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,

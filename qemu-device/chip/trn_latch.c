@@ -13,6 +13,10 @@
 #include "trn_window.h"
 
 #define NOTIFY_MIN	64
+/* Tables up to this size are looked into to see what they name. */
+#define PEEK_WINDOWS	64
+/* Reading and checking an entry, as bytes to copy. */
+#define ENTRY_WORK	256
 
 static enum neuron_cause reject(const struct trn_core *core, const char *why)
 {
@@ -21,8 +25,7 @@ static enum neuron_cause reject(const struct trn_core *core, const char *why)
 	return NEURON_CAUSE_JOB;
 }
 
-/* Only host memory: no program of a core can address it by plain address. */
-static bool completion_ok(struct trn_chip *chip, uint64_t addr)
+bool trn_latch_completion_ok(struct trn_chip *chip, uint64_t addr)
 {
 	const uint64_t host = chip->gen->host_base;
 	struct trn_loc loc;
@@ -46,7 +49,7 @@ bool trn_latch_block(struct trn_core *core, uint64_t addr,
 		why = "cannot be read";
 	else if (block->magic != NEURON_JOB_MAGIC)
 		why = "has no magic number";
-	else if (!completion_ok(core->chip, block->completion))
+	else if (!trn_latch_completion_ok(core->chip, block->completion))
 		why = "has a completion record that is not in host memory or not 64-byte aligned";
 	if (!why)
 		return true;
@@ -95,8 +98,8 @@ static enum neuron_cause check_notify(const struct trn_core *core,
 	return NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause check_block(const struct trn_core *core,
-				     const struct neuron_hw_job *block)
+enum neuron_cause trn_latch_check_block(const struct trn_core *core,
+					const struct neuron_hw_job *block)
 {
 	enum neuron_cause cause;
 	unsigned int i;
@@ -129,10 +132,9 @@ static bool ring_ok(uint64_t addr, uint32_t length)
 	       window_range_ok(addr, bytes) && !(addr % NEURON_UDMA_RING_ALIGN);
 }
 
-/* @used: bit for each queue of the core that an earlier entry names. */
-static enum neuron_cause check_queue(const struct trn_core *core,
-				     const struct neuron_hw_job_queue *entry,
-				     uint64_t used[4])
+enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
+					const struct neuron_hw_job_queue *entry,
+					uint64_t used[4])
 {
 	unsigned int first = neuron_core_dma(core->index), bit;
 
@@ -177,7 +179,7 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 		return cause;
 	}
 	for (i = 0; i < block->nr_queues; i++) {
-		cause = check_queue(core, &table[i], used);
+		cause = trn_latch_check_queue(core, &table[i], used);
 		if (cause)
 			return cause;
 		job->queues[i] = trn_udma_queue(core->chip, table[i].dma_engine,
@@ -194,7 +196,7 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	enum neuron_cause cause;
 	struct trn_job *job;
 
-	cause = check_block(core, block);
+	cause = trn_latch_check_block(core, block);
 	if (cause)
 		return cause;
 	job = calloc(1, sizeof(*job));
@@ -213,6 +215,25 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	}
 	*result = job;
 	return NEURON_CAUSE_NONE;
+}
+
+uint64_t trn_latch_work(struct trn_core *core,
+			const struct neuron_hw_job *block)
+{
+	struct neuron_hw_window table[PEEK_WINDOWS];
+	uint64_t entries = (uint64_t)block->nr_queues + block->nr_windows;
+	unsigned int i;
+
+	if (block->nr_windows > PEEK_WINDOWS)
+		return UINT64_MAX;
+	if (block->nr_windows &&
+	    trn_table_read(core->chip, block->window_table, table,
+			   block->nr_windows * sizeof(table[0])))
+		return ENTRY_WORK;	/* the job will be refused */
+	for (i = 0; i < block->nr_windows; i++)
+		if (table[i].flags & NEURON_WINDOW_LIST)
+			entries += table[i].nr_extents;
+	return entries * ENTRY_WORK;
 }
 
 void trn_job_free(struct trn_job *job)

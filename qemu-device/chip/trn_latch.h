@@ -24,6 +24,26 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 				const struct neuron_hw_job *block,
 				struct trn_job **job);
 
+/*
+ * How long latching @block will take, as bytes to copy: the kernel's tables, and
+ * the lists that they name. A guess, since the tables may change until then.
+ */
+uint64_t trn_latch_work(struct trn_core *core,
+			const struct neuron_hw_job *block);
+
+/*
+ * The checks of it. A completion record lies in host memory: no program of a core
+ * can address it by plain address.
+ */
+bool trn_latch_completion_ok(struct trn_chip *chip, uint64_t addr);
+/* Of the rest of the block, and of an entry of its queue table. */
+enum neuron_cause trn_latch_check_block(const struct trn_core *core,
+					const struct neuron_hw_job *block);
+/* @used: bit for each queue of the core that an earlier entry names. */
+enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
+					const struct neuron_hw_job_queue *entry,
+					uint64_t used[4]);
+
 /* Free a job whose queues are not bound (any more). */
 void trn_job_free(struct trn_job *job);
 

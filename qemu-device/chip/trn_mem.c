@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "trn_internal.h"
+#include "trn_save.h"
 
 #define SBUF_EXTENTS	(NEURON_TPB_SBUF_SIZE >> TRN_EXTENT_SHIFT)
 #define PSUM_EXTENTS	(NEURON_TPB_PSUM_SIZE >> TRN_EXTENT_SHIFT)
@@ -141,6 +142,26 @@ uint64_t trn_mem_used(const struct trn_chip *chip)
 	const struct trn_touched *t = chip->touched;
 
 	return atomic_load(&t->used);
+}
+
+/* Device memory may be written by the host as well, so these are not its pages. */
+void trn_touched_state(struct trn_chip *chip, struct trn_state *st)
+{
+	struct trn_touched *t = chip->touched;
+	uint64_t extents = chip->gen->nr_hbm * t->hbm_extents +
+			   (uint64_t)chip->gen->nr_cores * CORE_EXTENTS;
+	uint64_t used = 0;
+	size_t i;
+
+	trn_state_block(st, TRN_STATE_NAME('T', 'O', 'U', 'C'), 1);
+	for (i = 0; i < t->words; i++) {
+		trn_state_atomic_u64(st, &t->bits[i]);
+		used += (uint64_t)__builtin_popcountll(atomic_load(&t->bits[i]));
+	}
+	if (extents % 64 && atomic_load(&t->bits[t->words - 1]) >> extents % 64)
+		trn_state_fail(st, "memory is in use that does not exist");
+	if (st->loading)
+		atomic_store(&t->used, used * TRN_EXTENT);
 }
 
 size_t trn_mem_own_bytes(const struct trn_chip *chip)

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_misc.h"
 
+#include "trn_ecc.h"
+#include "trn_firmware.h"
 #include "trn_internal.h"
-#include "trn_regfile.h"
+#include "trn_power.h"
 #include "trn_reset.h"
 
 #define MISC_POSITION_SERVER_VALID	NEURON_BIT(15)
 #define MISC_POSITION_RACK_VALID	NEURON_BIT(31)
 
+/* Build of the firmware: this project's, a date. */
+#define MISC_BUILD_VALUE		0x20250701u
+
 /* v3 platform register: two versions of public software ask in two ways. */
 #define PLATFORM_RESET_DEVICE_OLD	0u
 #define PLATFORM_RESET_DEVICE		0xffffffffu
-
-/* Bits of a reset map that name cores; DMA and CC-core groups follow. */
-static uint32_t map_cores(const struct trn_chip *chip, uint32_t map)
-{
-	return map & (NEURON_BIT(chip->gen->nr_cores) - 1);
-}
 
 static uint32_t misc_position(const struct trn_chip *chip)
 {
@@ -28,103 +27,126 @@ static uint32_t misc_position(const struct trn_chip *chip)
 	       MISC_POSITION_RACK_VALID;
 }
 
-/* Registers that software cannot write; false: plain RAM. */
-static bool misc_constant(struct trn_chip *chip, uint32_t offset,
-			  uint32_t *value)
+static uint32_t misc_power(struct trn_chip *chip, unsigned int die)
+{
+	return die < chip->gen->nr_dice ?
+		       trn_power_read(chip, die, trn_host_ns()) : 0;
+}
+
+/* What the firmware publishes. */
+static uint32_t firmware_read(struct trn_chip *chip, uint32_t offset)
 {
 	switch (offset) {
 	case NEURON_MISC_API_VERSION:
-		*value = NEURON_MISC_API_VERSION_VALUE;
-		return true;
+		return NEURON_MISC_API_VERSION_VALUE;
 	case NEURON_MISC_ROUTING_ID:
-		*value = chip->config.routing_id;
-		return true;
+		return chip->config.routing_id;
 	case NEURON_MISC_SERIAL_LO:
-		*value = (uint32_t)chip->config.serial;
-		return true;
+		return (uint32_t)chip->config.serial;
 	case NEURON_MISC_SERIAL_HI:
-		*value = (uint32_t)(chip->config.serial >> 32);
-		return true;
+		return (uint32_t)(chip->config.serial >> 32);
 	case NEURON_MISC_POSITION:
-		*value = misc_position(chip);
-		return true;
-	case NEURON_MISC_STATUS:
-		*value = trn_reset_busy(chip) ? NEURON_MISC_STATUS_BUSY : 0;
-		return true;
+		return misc_position(chip);
+	case NEURON_MISC_BUILD:
+		return MISC_BUILD_VALUE;
 	case NEURON_MISC_SRAM_ECC:
 	case NEURON_MISC_HBM_ECC(0):
 	case NEURON_MISC_HBM_ECC(1):
 	case NEURON_MISC_HBM_ECC(2):
 	case NEURON_MISC_HBM_ECC(3):
-	case NEURON_MISC_POWER(0):
-	case NEURON_MISC_POWER(1):
 	case NEURON_MISC_HBM_REPAIR:
-	case NEURON_MISC_TRIGGER:
-		*value = 0;
-		return true;
+		return trn_ecc_misc_read(chip, offset);
+	case NEURON_MISC_POWER(0):
+		return misc_power(chip, 0);
+	case NEURON_MISC_POWER(1):
+		return misc_power(chip, 1);
 	default:
-		return false;
+		return 0;	/* HEALTH, PARTITION, RESERVATION and the unknown */
 	}
+}
+
+static bool misc_read_only(uint32_t offset)
+{
+	return offset < NEURON_MISC_FIRMWARE_END ||
+	       offset == NEURON_MISC_STATUS;
+}
+
+/* A request that has been accepted reads 0 when its time is over. */
+static uint32_t reset_request_read(struct trn_chip *chip)
+{
+	struct trn_firmware *fw = chip->firmware;
+
+	if (atomic_load(&fw->accepted) && !trn_reset_waiting(chip))
+		return 0;
+	return atomic_load(&fw->ram[NEURON_MISC_RESET_REQUEST / 4]);
 }
 
 uint32_t trn_misc_read(struct trn_chip *chip, uint32_t offset)
 {
-	uint32_t value;
-
-	if (misc_constant(chip, offset, &value))
-		return value;
-	return trn_regfile_read(chip->regfile, chip->gen->misc_bar0 + offset);
+	if (offset < NEURON_MISC_FIRMWARE_END)
+		return firmware_read(chip, offset);
+	switch (offset) {
+	case NEURON_MISC_RESET_REQUEST:
+		return reset_request_read(chip);
+	case NEURON_MISC_TRIGGER:
+		return 0;
+	case NEURON_MISC_STATUS:
+		return trn_reset_busy(chip) ? NEURON_MISC_STATUS_BUSY : 0;
+	default:
+		return atomic_load(&chip->firmware->ram[offset / 4]);
+	}
 }
 
-/*
- * The doorbell of the firmware: a reset when one has been asked for. There is
- * no host mailbox yet: its requests get no answer, as from hung firmware.
- */
+/* The doorbell of the firmware: a reset when one has been asked for. */
 static void misc_trigger(struct trn_chip *chip)
 {
-	uint32_t base = chip->gen->misc_bar0;
-	uint32_t request = trn_regfile_read(chip->regfile,
-					    base + NEURON_MISC_RESET_REQUEST);
-	uint32_t map = trn_regfile_read(chip->regfile,
-					base + NEURON_MISC_RESET_MAP);
+	struct trn_firmware *fw = chip->firmware;
+	uint32_t request = atomic_load(&fw->ram[NEURON_MISC_RESET_REQUEST / 4]);
+	uint32_t map = atomic_load(&fw->ram[NEURON_MISC_RESET_MAP / 4]);
 
-	switch (request) {
-	case 0:
-		trn_log(chip, TRN_LOG_INFO, "firmware mailbox request ignored");
+	if (!request || atomic_exchange(&fw->accepted, true)) {
+		trn_mailbox_trigger(chip);
 		return;
+	}
+	switch (request) {
 	case NEURON_MISC_RESET_DEVICE:
 		trn_reset_request(chip);
 		break;
 	case NEURON_MISC_RESET_TPB:
-		trn_reset_cores(chip, map_cores(chip, map));
+		trn_reset_blocks(chip, map);
 		break;
 	default:
 		trn_log(chip, TRN_LOG_GUEST_ERROR,
 			"firmware: unknown reset request %u", request);
 		break;
 	}
-	trn_regfile_write(chip->regfile, base + NEURON_MISC_RESET_REQUEST, 0);
+}
+
+static bool is_mailbox_address(uint32_t offset)
+{
+	return offset >= NEURON_MISC_REQUEST_HI &&
+	       offset <= NEURON_MISC_RESPONSE_LO;
 }
 
 void trn_misc_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 {
-	uint32_t bar0 = chip->gen->misc_bar0 + offset;
-	uint32_t constant;
+	struct trn_firmware *fw = chip->firmware;
 
 	if (offset == NEURON_MISC_TRIGGER) {
 		if (value)
 			misc_trigger(chip);
 		return;
 	}
-	if (misc_constant(chip, offset, &constant)) {
+	if (misc_read_only(offset)) {
 		trn_log(chip, TRN_LOG_GUEST_ERROR,
 			"MISC RAM 0x%03x is read-only", offset);
 		return;
 	}
-	if (!trn_regfile_write(chip->regfile, bar0, value))
-		trn_log(chip, TRN_LOG_GUEST_ERROR,
-			"MISC RAM 0x%03x: write lost, too many registers in use",
-			offset);
+	atomic_store(&fw->ram[offset / 4], value);
+	if (offset == NEURON_MISC_RESET_REQUEST)
+		atomic_store(&fw->accepted, false);
+	else if (is_mailbox_address(offset))
+		trn_mailbox_address(chip);
 }
 
 uint32_t trn_platform_reset_read(struct trn_chip *chip)
@@ -144,5 +166,5 @@ void trn_platform_reset_write(struct trn_chip *chip, uint32_t value)
 	    value == PLATFORM_RESET_DEVICE)
 		trn_reset_request(chip);
 	else
-		trn_reset_cores(chip, map_cores(chip, value));
+		trn_reset_blocks(chip, value);
 }

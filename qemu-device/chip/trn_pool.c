@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_pool.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -10,8 +11,14 @@
 
 #define TRN_POOL_MAX_WORKERS	256
 
+/* Bytes; the largest task, a DMA operation with an index list, takes 300 KiB. */
+#define WORKER_STACK		(1u << 20)
+
 /* The clock is read once in this many calls of trn_budget_spent(). */
 #define BUDGET_STRIDE		8
+
+/* Budget of a run in trn_pool_step(): calls of trn_budget_spent(). */
+#define STEP_CALLS		64
 
 /* trn_task.state */
 enum {
@@ -33,15 +40,23 @@ struct trn_worker {
 
 #define WORKER_AWAY	UINT64_MAX
 
+struct task_list {
+	struct trn_task *first;
+	struct trn_task *last;
+};
+
 /**
  * struct trn_pool - workers and their FIFO
- * @lock: first, last, watchers, sleeping, stop
+ * @lock: fifo, watchers, sleeping, stop
+ * @host: a thread of the host that runs tasks, in place of a worker
+ * @host_busy: that thread is there; the fields of @host are its own
+ * @host_list: what it has kicked and nobody has run yet
+ * @host_ns: time it gives
  */
 struct trn_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct trn_task *first;
-	struct trn_task *last;
+	struct task_list fifo;
 	struct trn_task *watchers;
 	unsigned int sleeping;
 	bool stop;
@@ -49,9 +64,16 @@ struct trn_pool {
 	_Atomic uint64_t epoch;
 	void (*enter)(void);
 	void (*exit)(void);
+	struct trn_worker host;
+	atomic_flag host_busy;
+	struct task_list host_list;
+	uint32_t host_ns;
 	unsigned int nr_workers;
 	struct trn_worker workers[];
 };
+
+/* The pool whose tasks this thread, one of the host's, keeps for itself. */
+static _Thread_local struct trn_pool *keeping;
 
 static uint64_t pool_ns(void)
 {
@@ -63,21 +85,59 @@ static uint64_t pool_ns(void)
 
 bool trn_budget_spent(struct trn_budget *budget)
 {
-	if (++budget->calls % BUDGET_STRIDE)
+	budget->calls++;
+	if (budget->max_calls)
+		return budget->calls >= budget->max_calls;
+	if (budget->calls % BUDGET_STRIDE && !budget->on_host)
 		return false;
 	return pool_ns() >= budget->deadline_ns;
 }
 
-static void pool_append(struct trn_pool *pool, struct trn_task *task)
+bool trn_budget_allows(struct trn_budget *budget, uint64_t bytes)
+{
+	if (!budget->on_host)
+		return true;
+	if (bytes > budget->bytes)
+		return false;
+	budget->bytes -= bytes;
+	return true;
+}
+
+static void list_append(struct task_list *list, struct trn_task *task)
 {
 	task->next = NULL;
-	if (pool->last)
-		pool->last->next = task;
+	if (list->last)
+		list->last->next = task;
 	else
-		pool->first = task;
-	pool->last = task;
+		list->first = task;
+	list->last = task;
+}
+
+static struct trn_task *list_take(struct task_list *list)
+{
+	struct trn_task *task = list->first;
+
+	if (!task)
+		return NULL;
+	list->first = task->next;
+	if (!list->first)
+		list->last = NULL;
+	return task;
+}
+
+/* Under the pool's lock. */
+static void pool_append(struct trn_pool *pool, struct trn_task *task)
+{
+	list_append(&pool->fifo, task);
 	if (pool->sleeping)
 		pthread_cond_signal(&pool->wake);
+}
+
+static void pool_give(struct trn_pool *pool, struct trn_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool_append(pool, task);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 /* True when the caller must append @task. */
@@ -105,9 +165,10 @@ void trn_task_kick(struct trn_task *task)
 
 	if (!task_mark(task))
 		return;
-	pthread_mutex_lock(&pool->lock);
-	pool_append(pool, task);
-	pthread_mutex_unlock(&pool->lock);
+	if (keeping == pool)
+		list_append(&pool->host_list, task);
+	else
+		pool_give(pool, task);
 }
 
 static void pool_kick_watchers(struct trn_pool *pool)
@@ -167,30 +228,28 @@ bool trn_pool_passed(const struct trn_pool *pool, uint64_t epoch)
 	for (i = 0; i < pool->nr_workers; i++)
 		if (atomic_load(&pool->workers[i].epoch) < epoch)
 			return false;
-	return true;
+	return atomic_load(&pool->host.epoch) >= epoch;
 }
 
 /* After the last store to @task its owner may free it. */
-static void worker_run(struct trn_worker *worker, struct trn_task *task)
+static void worker_run(struct trn_worker *worker, struct trn_task *task,
+		       struct trn_budget *budget)
 {
 	struct trn_pool *pool = worker->pool;
-	struct trn_budget budget = { .deadline_ns = pool_ns() + TRN_BUDGET_NS };
 	uint32_t running = TASK_RUNNING;
 	enum trn_run result;
 	bool again, watcher;
 
 	atomic_store(&worker->epoch, atomic_load(&pool->epoch));
 	atomic_store(&task->state, TASK_RUNNING);
-	result = task->run(task, &budget);
+	result = task->run(task, budget);
 	watcher = task->watching;
 	again = result == TRN_RUN_AGAIN ||
 		!atomic_compare_exchange_strong(&task->state, &running,
 						TASK_IDLE);
 	if (again) {
 		atomic_store(&task->state, TASK_QUEUED);
-		pthread_mutex_lock(&pool->lock);
-		pool_append(pool, task);
-		pthread_mutex_unlock(&pool->lock);
+		pool_give(pool, task);
 	}
 	atomic_store(&worker->epoch, WORKER_AWAY);
 	if (!again && !watcher && atomic_load(&pool->watching))
@@ -202,19 +261,74 @@ static struct trn_task *pool_take(struct trn_pool *pool)
 	struct trn_task *task;
 
 	pthread_mutex_lock(&pool->lock);
-	while (!pool->first && !pool->stop) {
+	while (!pool->fifo.first && !pool->stop) {
 		pool->sleeping++;
 		pthread_cond_wait(&pool->wake, &pool->lock);
 		pool->sleeping--;
 	}
-	task = pool->stop ? NULL : pool->first;
-	if (task) {
-		pool->first = task->next;
-		if (!pool->first)
-			pool->last = NULL;
-	}
+	task = pool->stop ? NULL : list_take(&pool->fifo);
 	pthread_mutex_unlock(&pool->lock);
 	return task;
+}
+
+bool trn_pool_inline_begin(struct trn_pool *pool, uint32_t ns)
+{
+	if (!ns || keeping || atomic_flag_test_and_set(&pool->host_busy))
+		return false;
+	pool->host_ns = ns;
+	keeping = pool;
+	return true;
+}
+
+/* Returns the first task for which there was no time. */
+static struct trn_task *host_run(struct trn_pool *pool, struct trn_task *task)
+{
+	struct trn_budget budget = {
+		.deadline_ns = pool_ns() + pool->host_ns,
+		.bytes = TRN_INLINE_BYTES,
+		.on_host = true,
+	};
+	fenv_t env;
+
+	/* Results must not depend on how the host has set its thread up. */
+	fegetenv(&env);
+	trn_num_thread_init();
+	do {
+		worker_run(&pool->host, task, &budget);
+		task = list_take(&pool->host_list);
+	} while (task && pool_ns() < budget.deadline_ns);
+	fesetenv(&env);
+	return task;
+}
+
+void trn_pool_inline_end(struct trn_pool *pool)
+{
+	struct trn_task *task = list_take(&pool->host_list);
+
+	if (task)
+		task = host_run(pool, task);
+	keeping = NULL;
+	for (; task; task = list_take(&pool->host_list))
+		pool_give(pool, task);
+	atomic_flag_clear(&pool->host_busy);
+}
+
+unsigned int trn_pool_step(struct trn_pool *pool, unsigned int runs)
+{
+	struct trn_task *task;
+	unsigned int n;
+
+	for (n = 0; n < runs; n++) {
+		struct trn_budget budget = { .max_calls = STEP_CALLS };
+
+		pthread_mutex_lock(&pool->lock);
+		task = list_take(&pool->fifo);
+		pthread_mutex_unlock(&pool->lock);
+		if (!task)
+			break;
+		worker_run(&pool->host, task, &budget);
+	}
+	return n;
 }
 
 static void *worker_main(void *arg)
@@ -226,8 +340,13 @@ static void *worker_main(void *arg)
 	trn_num_thread_init();
 	if (pool->enter)
 		pool->enter();
-	while ((task = pool_take(pool)))
-		worker_run(worker, task);
+	while ((task = pool_take(pool))) {
+		struct trn_budget budget = {
+			.deadline_ns = pool_ns() + TRN_BUDGET_NS,
+		};
+
+		worker_run(worker, task, &budget);
+	}
 	if (pool->exit)
 		pool->exit();
 	return NULL;
@@ -244,16 +363,30 @@ static unsigned int host_cpus(void)
 	return n < 1 ? 1 : (unsigned int)n;
 }
 
+/* Of the size that tasks need, whatever the host's default is. */
+static int worker_start(struct trn_worker *worker)
+{
+	pthread_attr_t attr;
+	int err;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, WORKER_STACK);
+	err = pthread_create(&worker->thread, &attr, worker_main, worker);
+	pthread_attr_destroy(&attr);
+	return err;
+}
+
 struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
 			      void (*exit)(void))
 {
+	bool stepped = workers == TRN_POOL_STEPPED;
 	struct trn_pool *pool;
 	unsigned int i;
 
 	if (!workers)
 		workers = host_cpus();
 	if (workers > TRN_POOL_MAX_WORKERS)
-		workers = TRN_POOL_MAX_WORKERS;
+		workers = stepped ? 0 : TRN_POOL_MAX_WORKERS;
 	pool = calloc(1, sizeof(*pool) + workers * sizeof(*pool->workers));
 	if (!pool)
 		return NULL;
@@ -261,18 +394,19 @@ struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
 	pthread_cond_init(&pool->wake, NULL);
 	pool->enter = enter;
 	pool->exit = exit;
+	pool->host.pool = pool;
+	atomic_init(&pool->host.epoch, WORKER_AWAY);
+	atomic_flag_clear(&pool->host_busy);
 	for (i = 0; i < workers; i++) {
 		pool->workers[i].pool = pool;
 		atomic_init(&pool->workers[i].epoch, WORKER_AWAY);
 	}
 	for (i = 0; i < workers; i++) {
-		struct trn_worker *worker = &pool->workers[i];
-
-		if (pthread_create(&worker->thread, NULL, worker_main, worker))
+		if (worker_start(&pool->workers[i]))
 			break;
 		pool->nr_workers++;
 	}
-	if (pool->nr_workers)
+	if (pool->nr_workers || stepped)
 		return pool;
 	trn_pool_free(pool);
 	return NULL;

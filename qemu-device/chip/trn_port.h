@@ -39,6 +39,9 @@ enum trn_log_level {
  *	@stack; the pointer stays valid until the chip is freed
  * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its
  *	pages back; page aligned
+ * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
+ *	wait the earliest counts. NULL: nothing is late, and a storm
+ *	of interrupts is one burst
  * @worker_enter, @worker_exit: called by each worker thread at start and end
  *	(may be NULL)
  */
@@ -51,6 +54,7 @@ struct trn_port {
 	void *(*hbm_alloc)(void *opaque, unsigned int stack, uint64_t size);
 	void (*hbm_discard)(void *opaque, unsigned int stack, uint64_t offset,
 			    uint64_t len);
+	void (*timer)(void *opaque, uint64_t delay_ns);
 	void (*worker_enter)(void);
 	void (*worker_exit)(void);
 };

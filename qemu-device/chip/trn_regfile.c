@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "trn_state.h"
+
 /* Slots, powers of two. The most that a guest can make the store take: 1 MiB. */
 #define REGFILE_MIN	64u
 #define REGFILE_MAX	(1u << 17)
@@ -139,6 +141,47 @@ void trn_regfile_reset(struct trn_regfile *rf)
 	rf->slot = NULL;
 	rf->slots = 0;
 	rf->used = 0;
+	pthread_mutex_unlock(&rf->lock);
+}
+
+static void load_registers(struct trn_regfile *rf, struct trn_state *st)
+{
+	uint32_t nr = trn_state_count(st, 0, REGFILE_MAX);
+	uint32_t key = 0, value = 0;
+
+	while (nr-- && !trn_state_failed(st)) {
+		trn_state_u32(st, &key);
+		trn_state_u32(st, &value);
+		if (!trn_state_failed(st) && (!key || !regfile_store(rf, key, value)))
+			trn_state_fail(st, "a register does not exist, or too many are in use");
+	}
+}
+
+static void save_registers(struct trn_regfile *rf, struct trn_state *st)
+{
+	uint32_t nr = 0, i;
+
+	for (i = 0; i < rf->slots; i++)
+		nr += rf->slot[i].key && rf->slot[i].value;
+	trn_state_u32(st, &nr);
+	for (i = 0; i < rf->slots; i++) {
+		if (!rf->slot[i].key || !rf->slot[i].value)
+			continue;
+		trn_state_u32(st, &rf->slot[i].key);
+		trn_state_u32(st, &rf->slot[i].value);
+	}
+}
+
+void trn_regfile_state(struct trn_regfile *rf, struct trn_state *st)
+{
+	trn_state_block(st, TRN_STATE_NAME('R', 'E', 'G', 'S'), 1);
+	if (st->loading)
+		trn_regfile_reset(rf);
+	pthread_mutex_lock(&rf->lock);
+	if (st->loading)
+		load_registers(rf, st);
+	else
+		save_registers(rf, st);
 	pthread_mutex_unlock(&rf->lock);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct trn_regfile;
+struct trn_state;
 
 /* An empty store; NULL: no memory. */
 struct trn_regfile *trn_regfile_new(void);
@@ -28,6 +29,9 @@ void trn_regfile_clear(struct trn_regfile *regfile, uint32_t offset,
 		       uint32_t len);
 /* Forget everything and give the memory back. */
 void trn_regfile_reset(struct trn_regfile *regfile);
+
+/* Save, or load in place of what is there: the registers that are not zero. */
+void trn_regfile_state(struct trn_regfile *regfile, struct trn_state *st);
 
 size_t trn_regfile_bytes(struct trn_regfile *regfile);
 

@@ -161,10 +161,10 @@ struct trn_mail {
 struct trn_core_time {
 	pthread_mutex_t lock;
 	struct trn_timeline *tl;
-	int32_t value[NEURON_NR_SEMAPHORES];
-	uint64_t changed_ps[NEURON_NR_SEMAPHORES];
-	bool foreign[NEURON_NR_SEMAPHORES];
-	struct trn_history *history[NEURON_NR_SEMAPHORES];
+	int32_t value[TRN_TIME_SEMS];
+	uint64_t changed_ps[TRN_TIME_SEMS];
+	bool foreign[TRN_TIME_SEMS];
+	struct trn_history *history[TRN_TIME_SEMS];
 	struct trn_mail *inbox;
 	struct trn_mail *last_mail;
 	unsigned int nr_mail;
@@ -192,11 +192,17 @@ struct trn_timeline {
 	_Atomic bool lost;
 	_Atomic size_t nr_records;
 	_Atomic size_t next_drain;
-	int32_t real[NEURON_NR_SEMAPHORES];
+	int32_t real[TRN_TIME_SEMS];
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
 };
+
+/* The core's time, made when it is missing; NULL: no memory. */
+struct trn_core_time *trn_core_time(struct trn_core *core);
+/* Append to an actor's list; its own task. False: no memory, @lost is set. */
+bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
+			 const struct trn_record *record);
 
 /* All that follow: with the core's lock held. */
 

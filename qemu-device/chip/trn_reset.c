@@ -5,10 +5,15 @@
 
 #include "trn_bar.h"
 #include "trn_ctl.h"
+#include "trn_firmware.h"
+#include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_irq.h"
 #include "trn_mem.h"
+#include "trn_nq.h"
 #include "trn_regfile.h"
+#include "trn_state.h"
+#include "trn_top_sp.h"
 
 static unsigned int nr_queues(const struct trn_chip *chip)
 {
@@ -35,7 +40,9 @@ static bool all_idle(const struct trn_chip *chip)
 	for (i = 0; i < nr_queues(chip); i++)
 		if (!trn_task_quiet(&chip->queues[i].task))
 			return false;
-	return trn_task_quiet(&chip->discard.task);
+	return trn_task_quiet(&chip->discard.task) &&
+	       trn_task_quiet(&chip->irq.storm.task) &&
+	       trn_task_quiet(&chip->firmware->task) && trn_nq_quiet(chip);
 }
 
 /*
@@ -66,8 +73,7 @@ static void kick_core(struct trn_core *core)
 	trn_task_kick(&core->controller);
 }
 
-/* Let everything go on that a stop may have interrupted. */
-static void kick_actors(struct trn_chip *chip)
+void trn_reset_kick(struct trn_chip *chip)
 {
 	unsigned int i;
 
@@ -76,6 +82,9 @@ static void kick_actors(struct trn_chip *chip)
 	for (i = 0; i < nr_queues(chip); i++)
 		trn_task_kick(&chip->queues[i].task);
 	trn_task_kick(&chip->discard.task);
+	trn_task_kick(&chip->irq.storm.task);
+	trn_task_kick(&chip->firmware->task);
+	trn_nq_kick(chip);
 }
 
 void trn_chip_stop(struct trn_chip *chip)
@@ -84,6 +93,7 @@ void trn_chip_stop(struct trn_chip *chip)
 	chip->controller.stopped = true;
 	atomic_store(&chip->stopping, true);
 	pthread_mutex_unlock(&chip->controller.lock);
+	trn_timer_flush(chip);
 }
 
 void trn_chip_resume(struct trn_chip *chip)
@@ -97,7 +107,7 @@ void trn_chip_resume(struct trn_chip *chip)
 		atomic_store(&chip->stopping, false);
 	pthread_mutex_unlock(&chip->controller.lock);
 	if (go)
-		kick_actors(chip);
+		trn_reset_kick(chip);
 }
 
 static void reset_cores(struct trn_chip *chip)
@@ -121,45 +131,17 @@ static void reset_hbm(struct trn_chip *chip)
 void trn_chip_reset(struct trn_chip *chip)
 {
 	reset_cores(chip);
+	trn_top_sp_reset(chip);
+	trn_nq_reset(chip);
 	trn_udma_reset(chip);
 	trn_irq_reset(chip);
 	trn_discard_reset(chip);
 	trn_regfile_reset(chip->regfile);
+	trn_firmware_reset(chip);
 	atomic_store(&chip->controller.reset_map, 0);
+	atomic_store(&chip->controller.until_ns, 0);
+	atomic_store(&chip->controller.stuck, false);
 	reset_hbm(chip);
-}
-
-static void drop_pending(struct trn_ring *ring)
-{
-	ring->head = ring->tail;
-	ring->ring_id = ring->tail_ring_id;
-	ring->avail = 0;
-}
-
-/* The copy engines keep their rings but forget what was pending in them. */
-static void reset_copy_queues(struct trn_chip *chip)
-{
-	unsigned int i = chip->gen->nr_ring * NEURON_UDMA_QUEUES;
-
-	for (; i < nr_queues(chip); i++) {
-		struct trn_queue *queue = &chip->queues[i];
-
-		pthread_mutex_lock(&queue->lock);
-		drop_pending(&queue->m2s);
-		drop_pending(&queue->s2m);
-		queue->stopped = 0;
-		atomic_store(&queue->error, NEURON_CAUSE_NONE);
-		atomic_fetch_add(&queue->epoch, 1);
-		pthread_mutex_unlock(&queue->lock);
-	}
-}
-
-static void reset_ring_queues(struct trn_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->gen->nr_ring * NEURON_UDMA_QUEUES; i++)
-		trn_queue_reset(&chip->queues[i]);
 }
 
 static void requested_reset(struct trn_chip *chip)
@@ -171,10 +153,12 @@ static void requested_reset(struct trn_chip *chip)
 	for (i = 0; i < chip->gen->nr_cores; i++)
 		trn_job_abort(&chip->core[i]);
 	reset_cores(chip);
-	reset_ring_queues(chip);
-	reset_copy_queues(chip);
+	trn_top_sp_reset(chip);
+	trn_nq_reset(chip);
+	trn_udma_soft_reset(chip);
 	trn_irq_reset(chip);
 	trn_discard_reset(chip);
+	trn_firmware_device_reset(chip);
 	trn_log(chip, TRN_LOG_INFO, "device reset done");
 
 	pthread_mutex_lock(&c->lock);
@@ -184,7 +168,7 @@ static void requested_reset(struct trn_chip *chip)
 		atomic_store(&chip->stopping, false);
 	pthread_mutex_unlock(&c->lock);
 	if (go)
-		kick_actors(chip);
+		trn_reset_kick(chip);
 }
 
 static enum trn_run controller_run(struct trn_task *task,
@@ -194,11 +178,12 @@ static enum trn_run controller_run(struct trn_task *task,
 				offsetof(struct trn_chip, controller.task));
 	struct trn_controller *c = &chip->controller;
 
-	(void)budget;
 	if (atomic_exchange(&c->links_changed, false))
 		trn_irq_mgmt(chip, NEURON_CTL_CAUSE_LINK);
 	if (!atomic_load(&c->reset))
 		return TRN_RUN_IDLE;
+	if (!trn_budget_allows(budget, TRN_WORK_LONG))
+		return TRN_RUN_AGAIN;
 	if (!actors_quiet(chip)) {
 		trn_pool_watch(task);
 		if (!actors_quiet(chip))
@@ -220,25 +205,72 @@ void trn_controller_destroy(struct trn_chip *chip)
 	pthread_mutex_destroy(&chip->controller.lock);
 }
 
+/* Software sees nothing of the end of a reset for a while. */
+static void hold_busy(struct trn_chip *chip)
+{
+	uint64_t ns = chip->config.reset_ns;
+
+	atomic_store(&chip->controller.until_ns, ns ? trn_host_ns() + ns : 0);
+}
+
 void trn_reset_request(struct trn_chip *chip)
 {
 	struct trn_controller *c = &chip->controller;
+	bool stuck = trn_inject(chip, TRN_INJECT_RESET_FAIL, 0, NULL);
 
+	hold_busy(chip);
+	atomic_store(&c->stuck, stuck);
+	if (stuck)
+		return;
 	pthread_mutex_lock(&c->lock);
 	atomic_store(&c->reset, true);
 	atomic_store(&chip->stopping, true);
 	pthread_mutex_unlock(&c->lock);
+	trn_timer_flush(chip);
 	trn_task_kick(&c->task);
 }
 
-void trn_reset_cores(struct trn_chip *chip, uint32_t map)
+static void reset_cores_and_engines(struct trn_chip *chip, uint32_t cores,
+				    uint32_t engines)
 {
 	unsigned int i;
 
-	atomic_fetch_or(&chip->controller.reset_map, map);
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		if (map & NEURON_BIT(i))
+	atomic_fetch_or(&chip->controller.reset_map, cores | engines);
+	for (i = 0; i < chip->gen->nr_cores; i++) {
+		if (cores & NEURON_BIT(i))
 			trn_core_reset(&chip->core[i]);
+		else if (engines & NEURON_BIT(i))
+			trn_core_reset_engines(&chip->core[i]);
+	}
+}
+
+static void reset_top_sps(struct trn_chip *chip, uint32_t map)
+{
+	const struct neuron_gen *gen = chip->gen;
+	uint32_t groups = NEURON_GET(NEURON_RESET_MAP_TOP_SP, map);
+	unsigned int each = gen->nr_top_sp_ids / gen->nr_cores;
+	unsigned int id;
+
+	if (gen->generation == 2) {
+		groups = NEURON_GET(NEURON_RESET_MAP_TOP_SP_V2, map);
+		each = 1;
+	}
+	for (id = 0; id < gen->nr_top_sp_ids; id++)
+		if (groups & NEURON_BIT(id / each))
+			trn_top_sp_reset_one(chip, neuron_top_sp_of_id(gen, id));
+}
+
+void trn_reset_blocks(struct trn_chip *chip, uint32_t map)
+{
+	uint32_t known = NEURON_BIT(chip->gen->nr_cores) - 1;
+	uint32_t cores = NEURON_GET(NEURON_RESET_MAP_CORES, map) & known;
+	uint32_t engines = 0;
+
+	hold_busy(chip);
+	if (chip->gen->generation > 2)
+		engines = NEURON_GET(NEURON_RESET_MAP_SDMA, map) & known;
+	reset_cores_and_engines(chip, cores, engines);
+	reset_top_sps(chip, map);
 }
 
 bool trn_reset_core_busy(struct trn_chip *chip, unsigned int index)
@@ -253,13 +285,21 @@ bool trn_reset_core_busy(struct trn_chip *chip, unsigned int index)
 	return busy;
 }
 
+bool trn_reset_waiting(struct trn_chip *chip)
+{
+	uint64_t until = atomic_load(&chip->controller.until_ns);
+
+	return until && trn_host_ns() < until;
+}
+
 bool trn_reset_busy(struct trn_chip *chip)
 {
 	struct trn_controller *c = &chip->controller;
 	uint32_t map = atomic_load(&c->reset_map);
 	unsigned int i;
 
-	if (atomic_load(&c->reset))
+	if (atomic_load(&c->reset) || atomic_load(&c->stuck) ||
+	    trn_reset_waiting(chip))
 		return true;
 	for (i = 0; i < chip->gen->nr_cores; i++) {
 		if (!(map & NEURON_BIT(i)))
@@ -269,4 +309,26 @@ bool trn_reset_busy(struct trn_chip *chip)
 		atomic_fetch_and(&c->reset_map, ~NEURON_BIT(i));
 	}
 	return false;
+}
+
+/* What is left of a reset's least time; the clock of another host is another. */
+static void until_state(struct trn_controller *c, struct trn_state *st)
+{
+	uint64_t now = trn_host_ns();
+	uint64_t until = atomic_load(&c->until_ns);
+	uint64_t left = until > now ? until - now : 0;
+
+	trn_state_u64(st, &left);
+	if (st->loading)
+		atomic_store(&c->until_ns, left ? now + left : 0);
+}
+
+void trn_reset_state(struct trn_chip *chip, struct trn_state *st)
+{
+	struct trn_controller *c = &chip->controller;
+
+	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 1);
+	trn_state_atomic_u32(st, &c->reset_map);
+	trn_state_atomic_bool(st, &c->stuck);
+	until_state(c, st);
 }

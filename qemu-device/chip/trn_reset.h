@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct trn_chip;
+struct trn_state;
 
 void trn_controller_init(struct trn_chip *chip);
 void trn_controller_destroy(struct trn_chip *chip);
@@ -19,10 +20,17 @@ void trn_controller_destroy(struct trn_chip *chip);
  * program them again); everything else goes to its reset state.
  */
 void trn_reset_request(struct trn_chip *chip);
-/* Reset of the cores in @map. */
-void trn_reset_cores(struct trn_chip *chip, uint32_t map);
-/* Is a requested reset of either kind not done yet? */
+/* Reset of the blocks in @map (NEURON_RESET_MAP_*): cores, DMA engines, TOP_SPs. */
+void trn_reset_blocks(struct trn_chip *chip, uint32_t map);
+/* Is a requested reset of either kind not done yet, as software sees it? */
 bool trn_reset_busy(struct trn_chip *chip);
+/* Is it less than trn_chip_config.reset_ns since one was asked for? */
+bool trn_reset_waiting(struct trn_chip *chip);
+/* What software still has to see of a reset that it asked for. */
+void trn_reset_state(struct trn_chip *chip, struct trn_state *st);
+
+/* Let everything go on that a stop, or a fault on demand, may have interrupted. */
+void trn_reset_kick(struct trn_chip *chip);
 
 /* Is the core in reset, or asked to be? */
 bool trn_reset_core_busy(struct trn_chip *chip, unsigned int core);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Semaphores and events of a core.
+ * Semaphores and events of a core or TOP_SP.
  *
  * The lock is a leaf: only the pool's own lock is taken under it (to kick a
  * waiter), so any actor of any chip may post while it holds no other lock.
@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "trn_internal.h"
 #include "trn_sem.h"
+#include "trn_state.h"
 
 void trn_sems_init(struct trn_sems *sems)
 {
@@ -33,11 +35,9 @@ static void waiter_unlink(struct trn_sem_waiter *waiter)
 }
 
 /* At the tail, so that tasks are kicked in the order in which they came. */
-static void waiter_append(struct trn_sems *sems, unsigned int sem,
+static void waiter_append(struct trn_sem_waiter **link,
 			  struct trn_sem_waiter *waiter)
 {
-	struct trn_sem_waiter **link = &sems->waiters[sem];
-
 	while (*link)
 		link = &(*link)->next;
 	waiter->next = NULL;
@@ -45,11 +45,11 @@ static void waiter_append(struct trn_sems *sems, unsigned int sem,
 	*link = waiter;
 }
 
-static void sem_changed(struct trn_sems *sems, unsigned int sem)
+static void wake_waiters(struct trn_sem_waiter **first)
 {
 	struct trn_sem_waiter *waiter;
 
-	while ((waiter = sems->waiters[sem])) {
+	while ((waiter = *first)) {
 		waiter_unlink(waiter);
 		trn_task_kick(waiter->task);
 	}
@@ -73,7 +73,7 @@ static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	default:
 		return;
 	}
-	sem_changed(sems, sem);
+	wake_waiters(&sems->waiters[sem]);
 }
 
 void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
@@ -137,7 +137,7 @@ bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
 	waiter_unlink(waiter);
 	ready = sem_satisfies(sems->value[sem], sync, value);
 	if (!ready)
-		waiter_append(sems, sem, waiter);
+		waiter_append(&sems->waiters[sem], waiter);
 	else if (sync & NEURON_SYNC_TAKE)
 		sem_apply(sems, sem, NEURON_SYNC_POST_SUB, value);
 	pthread_mutex_unlock(&sems->lock);
@@ -149,6 +149,51 @@ void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter)
 	pthread_mutex_lock(&sems->lock);
 	waiter_unlink(waiter);
 	pthread_mutex_unlock(&sems->lock);
+}
+
+bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value)
+{
+	bool raised;
+
+	if (event >= NEURON_NR_EVENTS)
+		return false;
+	pthread_mutex_lock(&sems->lock);
+	raised = value && !sems->event[event];
+	sems->event[event] = value;
+	if (raised)
+		wake_waiters(&sems->event_waiters[event]);
+	pthread_mutex_unlock(&sems->lock);
+	return raised;
+}
+
+bool trn_event_value(struct trn_sems *sems, unsigned int event)
+{
+	bool value;
+
+	if (event >= NEURON_NR_EVENTS)
+		return false;
+	pthread_mutex_lock(&sems->lock);
+	value = sems->event[event];
+	pthread_mutex_unlock(&sems->lock);
+	return value;
+}
+
+bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
+		    struct trn_sem_waiter *waiter)
+{
+	bool ready;
+
+	if (event >= NEURON_NR_EVENTS)
+		return false;
+	pthread_mutex_lock(&sems->lock);
+	waiter_unlink(waiter);
+	ready = sems->event[event];
+	if (!ready)
+		waiter_append(&sems->event_waiters[event], waiter);
+	else if (clear)
+		sems->event[event] = 0;
+	pthread_mutex_unlock(&sems->lock);
+	return ready;
 }
 
 void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
@@ -176,23 +221,16 @@ static int view_index(uint32_t offset, uint32_t base, unsigned int cells)
 
 uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset)
 {
-	uint32_t value;
 	int i;
 
 	i = view_index(offset, NEURON_SEM_READ(0), NEURON_NR_SEMAPHORES);
 	if (i >= 0)
 		return (uint32_t)trn_sem_value(sems, (unsigned int)i);
-
 	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
-	if (i < 0)
-		return 0;
-	pthread_mutex_lock(&sems->lock);
-	value = sems->event[i];
-	pthread_mutex_unlock(&sems->lock);
-	return value;
+	return i >= 0 && trn_event_value(sems, (unsigned int)i);
 }
 
-void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
+int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
 {
 	static const struct {
 		uint32_t base;
@@ -210,14 +248,39 @@ void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
 		if (i >= 0) {
 			trn_sem_post(sems, (unsigned int)i, views[v].op,
 				     (int32_t)value);
-			return;
+			return -1;
 		}
 	}
 
 	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
-	if (i < 0)
-		return;
-	pthread_mutex_lock(&sems->lock);
-	sems->event[i] = value & 1;
-	pthread_mutex_unlock(&sems->lock);
+	if (i < 0 || !trn_event_write(sems, (unsigned int)i, value & 1))
+		return -1;
+	return i;
+}
+
+void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		uint32_t value = (uint32_t)sems->value[i];
+
+		trn_state_u32(st, &value);
+		sems->value[i] = (int32_t)value;
+	}
+	for (i = 0; i < NEURON_NR_EVENTS; i++) {
+		bool event = sems->event[i];
+
+		trn_state_bool(st, &event);
+		sems->event[i] = event;
+	}
+}
+
+void trn_sems_state(struct trn_chip *chip, struct trn_state *st)
+{
+	unsigned int i;
+
+	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 1);
+	for (i = 0; i < chip->gen->nr_cores; i++)
+		trn_sems_one_state(&chip->core[i].sems, st);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Semaphores and events of a core, with lists of waiting tasks.
+ * Semaphores and events of a core or TOP_SP, with lists of waiting tasks.
  */
 #ifndef TRN_SEM_H
 #define TRN_SEM_H
@@ -14,6 +14,8 @@
 #include "neuron/regs.h"
 #include "trn_pool.h"
 
+struct trn_chip;
+
 struct trn_sem_waiter {
 	struct trn_task *task;		/* kicked when the wait may succeed */
 	struct trn_sem_waiter *next;
@@ -21,11 +23,14 @@ struct trn_sem_waiter {
 };
 
 struct trn_sems {
-	pthread_mutex_t lock;		/* value, event, waiters */
+	pthread_mutex_t lock;		/* all that follows */
 	int32_t value[NEURON_NR_SEMAPHORES];
 	uint8_t event[NEURON_NR_EVENTS];
 	struct trn_sem_waiter *waiters[NEURON_NR_SEMAPHORES];
+	struct trn_sem_waiter *event_waiters[NEURON_NR_EVENTS];
 };
+
+struct trn_state;
 
 void trn_sems_init(struct trn_sems *sems);
 void trn_sems_destroy(struct trn_sems *sems);
@@ -51,13 +56,33 @@ bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
  */
 bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
 		  int32_t value, struct trn_sem_waiter *waiter);
+/* Forget a waiter, be it for a semaphore or an event. */
 void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter);
+
+/* Set or clear an event. True: it went from 0 to 1. Wakes waiters. */
+bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value);
+bool trn_event_value(struct trn_sems *sems, unsigned int event);
+
+/*
+ * If the event is set, clear it with @clear and return true; otherwise queue
+ * @waiter, as trn_sem_wait() does.
+ */
+bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
+		    struct trn_sem_waiter *waiter);
 
 /* Zero the semaphores of a 256-bit mask; NULL: all, and the events. */
 void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4]);
 
-/* MMIO and DMA view of the block, NEURON_SEM_* offsets. */
+/*
+ * MMIO and DMA view of the block, NEURON_SEM_* offsets. A write returns the event
+ * that it raised from 0 to 1, or -1.
+ */
 uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset);
-void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value);
+int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value);
+
+/* Values and events of one block; waiters ask again when their tasks resume. */
+void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st);
+/* Those of all cores. */
+void trn_sems_state(struct trn_chip *chip, struct trn_state *st);
 
 #endif /* TRN_SEM_H */

@@ -9,6 +9,10 @@
 #include <string.h>
 
 #include "trn_exec.h"
+#include "trn_inject.h"
+#include "trn_nq.h"
+#include "trn_pe_counter.h"
+#include "trn_power.h"
 
 static struct trn_seq *seq_of(struct trn_task *task)
 {
@@ -23,6 +27,7 @@ static void seq_finish(struct trn_seq *seq)
 
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
 	seq->fetched = false;
+	seq->begun = false;
 	atomic_store(&seq->job, NULL);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
@@ -63,7 +68,7 @@ static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
 		return NEURON_CAUSE_PC;
 	if (!trn_exec_add(seq->base, (uint64_t)pc * NEURON_INST_SIZE, &addr)) {
 		*bad_addr = seq->base;
-		return NEURON_CAUSE_WINDOW;
+		return trn_access_outside(&access, seq->base);
 	}
 	cause = trn_access_read(&access, addr, &seq->inst, sizeof(seq->inst));
 	if (cause) {
@@ -74,8 +79,7 @@ static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
 	return NEURON_CAUSE_NONE;
 }
 
-/* Everything about the instruction that can be refused before it waits. */
-static enum neuron_cause seq_check(const struct trn_seq *seq)
+enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 {
 	const struct neuron_inst *inst = &seq->inst;
 	enum neuron_cause cause;
@@ -88,6 +92,9 @@ static enum neuron_cause seq_check(const struct trn_seq *seq)
 		return NEURON_CAUSE_SEMAPHORE;
 	if ((inst->sync & NEURON_SYNC_POST) &&
 	    !trn_job_owns_sem(seq->job, inst->post_sem))
+		return NEURON_CAUSE_SEMAPHORE;
+	if (trn_isa_lookup(inst->opcode)->operand[0] == TRN_OPD_EVENT &&
+	    !trn_job_owns_event(seq->job, inst->imm0))
 		return NEURON_CAUSE_SEMAPHORE;
 	return NEURON_CAUSE_NONE;
 }
@@ -143,22 +150,96 @@ static void seq_post(struct trn_seq *seq)
 		     (int32_t)inst->post_value);
 }
 
-static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
+/* An implicit notification, where software asks for a trace. */
+static void seq_trace(struct trn_seq *seq)
 {
-	uint64_t cost = trn_cost_ps(seq->core->chip->gen, seq->engine, exec->isa,
+	struct trn_core *core = seq->core;
+	struct trn_nq_event event;
+
+	if (!trn_nq_traces(core->chip, core->index, seq->engine))
+		return;
+	event = (struct trn_nq_event){
+		.unit = TRN_NQ_CORE,
+		.index = core->index,
+		.engine = seq->engine,
+		.type = NEURON_NQ_TYPE_TRACE,
+		.code = seq->inst.opcode,
+		.pc = atomic_load(&seq->pc),
+		.time_ns = trn_time_actor(seq->job->timeline, seq->engine),
+		.job_id = seq->job->block.job_id,
+	};
+	trn_nq_post(core->chip, &event);
+}
+
+/* What the activity counters of the PE array see of an instruction. */
+static void count_array(struct trn_core *core, const struct trn_exec *exec)
+{
+	const struct trn_pe_array *array = core->array;
+	uint64_t cycles = trn_cost_cycles(core->chip->gen, NEURON_ENGINE_TENSOR,
+					  exec->isa, &exec->work);
+
+	if (exec->isa->cost == TRN_COST_LOAD)
+		trn_pe_load(core, array->k, array->m, cycles);
+	else if (exec->isa->cost == TRN_COST_MATMUL)
+		trn_pe_matmul(core, array->k, cycles);
+}
+
+/* Account for the work; return the device time that it took. */
+static uint64_t seq_work(struct trn_seq *seq, const struct trn_exec *exec)
+{
+	struct trn_core *core = seq->core;
+	uint64_t cost = trn_cost_ps(core->chip->gen, seq->engine, exec->isa,
 				    &exec->work);
 
-	trn_time_exec(seq->job->timeline, seq->engine, cost + exec->extra_ps);
+	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
+		trn_power_busy(core, seq->engine, cost);
+	if (exec->isa->unit == TRN_UNIT_TENSOR)
+		count_array(core, exec);
+	return trn_power_stretch(core->chip, cost) + exec->extra_ps;
+}
+
+static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
+{
+	trn_time_exec(seq->job->timeline, seq->engine, seq_work(seq, exec));
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
+	seq_trace(seq);
 	seq_post(seq);
 }
 
-enum seq_step { STEP_NEXT, STEP_PARKED, STEP_DONE };
+enum seq_step { STEP_NEXT, STEP_PARKED, STEP_LATER, STEP_DONE };
+
+/* Some instructions work for longer than a thread of the host may be held up. */
+static bool seq_allowed(const struct trn_seq *seq, struct trn_budget *budget)
+{
+	const struct trn_isa *isa = trn_isa_lookup(seq->inst.opcode);
+
+	return isa->unit == TRN_UNIT_SEQUENCER ||
+	       trn_budget_allows(budget, TRN_WORK_LONG);
+}
+
+/* A fault on demand: nothing more, while there is such a rule or until a reset. */
+static bool seq_hangs(struct trn_seq *seq)
+{
+	struct trn_chip *chip = seq->core->chip;
+	bool hung = seq->hung;
+
+	if (seq->fetched)
+		return false;
+	seq->hung = hung ? trn_inject_armed(chip, TRN_INJECT_ENGINE_HANG) :
+			   trn_inject(chip, TRN_INJECT_ENGINE_HANG,
+				      seq->core->index * 8 + seq->engine, NULL);
+	if (seq->hung && !hung)
+		trn_log(chip, TRN_LOG_INFO,
+			"core %u %s engine hangs on demand at instruction %u",
+			seq->core->index, trn_isa_engine_name(seq->engine),
+			atomic_load(&seq->pc));
+	return seq->hung;
+}
 
 /* One instruction, or as much of it as can be done now. */
-static enum seq_step seq_step(struct trn_seq *seq)
+static enum seq_step seq_step(struct trn_seq *seq, struct trn_budget *budget)
 {
 	struct trn_exec exec = {
 		.seq = seq,
@@ -169,19 +250,26 @@ static enum seq_step seq_step(struct trn_seq *seq)
 	};
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
 
+	if (seq_hangs(seq))
+		return STEP_PARKED;
 	if (!seq->fetched) {
 		cause = seq_fetch(seq, &exec.bad_addr);
 		if (!cause)
-			cause = seq_check(seq);
+			cause = trn_seq_check(seq);
 		if (cause)
 			goto fault;
 	}
-	if (!seq_wait(seq))
+	if (!seq_allowed(seq, budget))
+		return STEP_LATER;
+	if (!seq->begun && !seq_wait(seq))
 		return STEP_PARKED;
 	exec.isa = trn_isa_lookup(seq->inst.opcode);
 	cause = seq_dispatch(&exec);
 	if (cause)
 		goto fault;
+	seq->begun = exec.again;
+	if (exec.again)
+		return STEP_PARKED;
 	seq_retire(seq, &exec);
 	if (exec.halt)
 		return STEP_DONE;
@@ -218,9 +306,11 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 			seq_finish(seq);
 			return TRN_RUN_IDLE;
 		}
-		switch (seq_step(seq)) {
+		switch (seq_step(seq, budget)) {
 		case STEP_NEXT:
 			break;
+		case STEP_LATER:
+			return TRN_RUN_AGAIN;
 		case STEP_PARKED:
 			return TRN_RUN_IDLE;
 		case STEP_DONE:
@@ -246,6 +336,8 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	seq->base = start->addr;
 	seq->count = start->count;
 	seq->fetched = false;
+	seq->begun = false;
+	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
@@ -263,6 +355,8 @@ void trn_seq_reset(struct trn_seq *seq)
 	seq->base = 0;
 	seq->count = 0;
 	seq->fetched = false;
+	seq->begun = false;
+	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	memset(&seq->inst, 0, sizeof(seq->inst));
 	atomic_store(&seq->pc, 0);

@@ -23,6 +23,8 @@ struct trn_job;
  *	and the first to go at a halt, so a late kick finds a whole state or none
  * @inst: the instruction at @pc, valid when @fetched; a copy, so that nothing
  *	that happens to the image can come between its check and its execution
+ * @begun: its wait is over, but it has to be tried again (trn_exec.again)
+ * @hung: a fault on demand has stopped it
  *
  * Fields that are not atomic belong to the task.
  */
@@ -40,6 +42,8 @@ struct trn_seq {
 	uint32_t regs[NEURON_NR_REGS];
 	struct neuron_inst inst;
 	bool fetched;
+	bool begun;
+	bool hung;
 };
 
 void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
@@ -49,6 +53,9 @@ void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
  * reference on the job that the sequencer drops when it halts (trn_job_put).
  */
 void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start);
+
+/* Everything about a fetched instruction that can be refused before it waits. */
+enum neuron_cause trn_seq_check(const struct trn_seq *seq);
 
 /*
  * Chip reset: halted, with zero registers, waiting for nothing. The task is

@@ -12,8 +12,7 @@
 #include "trn_internal.h"
 #include "trn_replay.h"
 
-/* The core's time, made when it is missing; NULL: no memory. */
-static struct trn_core_time *core_time(struct trn_core *core)
+struct trn_core_time *trn_core_time(struct trn_core *core)
 {
 	struct trn_core_time *ct, *made;
 	void *expected = NULL;
@@ -36,8 +35,12 @@ static struct trn_core_time *core_time(struct trn_core *core)
 
 static void read_semaphores(struct trn_sems *sems, int32_t *values)
 {
+	unsigned int i;
+
 	pthread_mutex_lock(&sems->lock);
 	memcpy(values, sems->value, sizeof(sems->value));
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		values[TRN_TIME_EVENT(i)] = sems->event[i];
 	pthread_mutex_unlock(&sems->lock);
 }
 
@@ -63,7 +66,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	tl->core = core;
 	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
 	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
-	tl->ct = core_time(core);
+	tl->ct = trn_core_time(core);
 	if (!tl->actor || !tl->ct)
 		goto free_timeline;
 	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
@@ -118,8 +121,8 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 		return;
 	ct = tl->ct;
 	pthread_mutex_lock(&ct->lock);
-	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
-		if (clear[i / 64] >> (i % 64) & 1) {
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		if (i < NEURON_NR_SEMAPHORES && clear[i / 64] >> (i % 64) & 1) {
 			set_semaphore(ct, i, 0);
 			if (ct->foreign[i])
 				trn_replay_drop_mail(ct, (int)i);
@@ -178,8 +181,8 @@ static void drain(struct trn_timeline *tl)
 		     atomic_load(&tl->nr_records) + TRN_TIME_LIMIT / 2);
 }
 
-static void append(struct trn_timeline *tl, unsigned int index,
-		   struct trn_record *record)
+bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
+			 const struct trn_record *record)
 {
 	struct trn_actor *actor = &tl->actor[index];
 	struct trn_chunk *chunk = actor->last;
@@ -190,14 +193,24 @@ static void append(struct trn_timeline *tl, unsigned int index,
 		chunk = next_chunk(actor);
 	if (!chunk) {
 		atomic_store(&tl->lost, true);
-		return;
+		return false;
 	}
-	record->pre_ps = actor->pending_ps;
-	actor->pending_ps = 0;
 	tail = atomic_load_explicit(&chunk->tail, memory_order_relaxed);
 	chunk->record[tail] = *record;
 	atomic_fetch_add_explicit(&tl->nr_records, 1, memory_order_relaxed);
 	atomic_store_explicit(&chunk->tail, tail + 1, memory_order_release);
+	return true;
+}
+
+static void append(struct trn_timeline *tl, unsigned int index,
+		   struct trn_record *record)
+{
+	struct trn_actor *actor = &tl->actor[index];
+
+	record->pre_ps = actor->pending_ps;
+	if (!trn_timeline_record(tl, index, record))
+		return;
+	actor->pending_ps = 0;
 	if (atomic_load_explicit(&tl->nr_records, memory_order_relaxed) >=
 	    atomic_load_explicit(&tl->next_drain, memory_order_relaxed))
 		drain(tl);
@@ -267,7 +280,7 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 	if (!timeline_usable(tl))
 		return;
 	if (target != tl->core) {
-		ct = core_time(target);
+		ct = trn_core_time(target);
 		if (ct)
 			post_away(tl, ct, actor, sem, op, value);
 		return;
@@ -312,6 +325,11 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		      tl->core->chip->gen->dma_bytes_per_us);
 	pthread_mutex_unlock(&tl->ct->lock);
 	append(tl, queue_actor, &record);
+}
+
+uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor)
+{
+	return tl ? tl->actor[actor].causal.time_ps / 1000 : 0;
 }
 
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie)
@@ -387,7 +405,7 @@ void trn_time_core_reset(struct trn_core *core)
 	if (!ct)
 		return;
 	pthread_mutex_lock(&ct->lock);
-	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+	for (i = 0; i < TRN_TIME_SEMS; i++)
 		set_semaphore(ct, i, 0);
 	memset(ct->foreign, 0, sizeof(ct->foreign));
 	trn_replay_drop_mail(ct, -1);
@@ -403,7 +421,7 @@ void trn_time_core_destroy(struct trn_core *core)
 		return;
 	core->time_private = NULL;
 	trn_replay_drop_mail(ct, -1);
-	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+	for (i = 0; i < TRN_TIME_SEMS; i++)
 		free(ct->history[i]);
 	pthread_mutex_destroy(&ct->lock);
 	free(ct);

@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "neuron/regs.h"
+
 struct trn_core;
 struct trn_timeline;
 
@@ -41,10 +43,17 @@ struct trn_timeline;
 /* Stamps that are kept: the newest ones. */
 #define TRN_TIME_STAMPS	65536
 
+/*
+ * Events are modelled as semaphores of their own that are 0 or 1: set by a post
+ * that sets 1 or 0, waited for by a wait for at least 1, cleared by taking it.
+ */
+#define TRN_TIME_EVENT(e)	(NEURON_NR_SEMAPHORES + (e))
+#define TRN_TIME_SEMS		(NEURON_NR_SEMAPHORES + NEURON_NR_EVENTS)
+
 /* Actors 0..4 are the sequencers; queue i of the job is TRN_ACTOR_QUEUE + i. */
 #define TRN_ACTOR_QUEUE	5
 
-/* All functions accept a NULL timeline (the clock is off) and do nothing. */
+/* All functions accept a NULL timeline (the clock is off) and do nothing, or give 0. */
 
 /*
  * A timeline for a job on @core that starts now: at the core's virtual time.
@@ -74,6 +83,8 @@ void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 /* One descriptor moved; @bytes, links crossed. Consumes one triggered unit. */
 void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		  uint32_t bytes, unsigned int hops);
+/* Where @actor is by its causal clock, ns; only its own task calls this. */
+uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor);
 /* Ask for the time of this point; @cookie comes back in the callback. */
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie);
 

@@ -14,13 +14,14 @@
 
 /**
  * struct trn_udma_op_work - an operation to do, and what came of it
- * @access: the queue's
+ * @access: the queue's; not changed but for its outputs
  * @stop, @stop_arg: asked now and then; true: give up
  * @op: block, copied from the ring's domain
  * @src, @dst: base addresses, op->nr_src and op->nr_dst of them
  * @bytes: out: moved, sources and destinations together halved up: what it costs
  * @hops: out: most links crossed
  * @bad_dst, @bad_index, @bad_addr: out, on an error: which end and address
+ * @bad_list: out, on an error: @bad_addr is of the index list, of no end
  * @why: out, on an error: static string
  */
 struct trn_udma_op_work {
@@ -33,6 +34,7 @@ struct trn_udma_op_work {
 	uint64_t bytes;
 	unsigned int hops;
 	bool bad_dst;
+	bool bad_list;
 	unsigned int bad_index;
 	uint64_t bad_addr;
 	const char *why;
@@ -44,7 +46,8 @@ enum neuron_cause trn_udma_op_check(const struct neuron_udma_op *op,
 
 /*
  * Do a checked operation. NEURON_CAUSE_NONE also when told to stop: the caller
- * asks @stop again. On an error a prefix may have been written.
+ * asks @stop again. On an error a prefix may have been written. Uses up to
+ * 300 KiB of the caller's stack.
  */
 enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work);
 

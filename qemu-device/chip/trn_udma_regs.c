@@ -3,6 +3,7 @@
  * Registers of a UDMA engine block. What has no effect here reads back as
  * written, from the chip's register file.
  */
+#include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_queue.h"
 #include "trn_regfile.h"
@@ -81,8 +82,10 @@ static bool ring_read(const struct trn_ring *ring, unsigned int side,
 		return true;
 	case NEURON_UDMA_Q_HEAD:
 	case NEURON_UDMA_Q_CURRENT:
-	case NEURON_UDMA_Q_COMP_HEAD:	/* descriptors complete in order */
 		*value = pointer(ring->head, ring->ring_id);
+		return true;
+	case NEURON_UDMA_Q_COMP_HEAD:
+		*value = pointer(ring->comp_head, ring->comp_ring_id);
 		return true;
 	case NEURON_UDMA_Q_TAIL:
 		*value = pointer(ring->tail, ring->tail_ring_id);
@@ -115,6 +118,8 @@ static void side_reset(struct trn_queue *queue, struct trn_ring *ring,
 		       unsigned int side)
 {
 	trn_ring_rewind(ring);
+	queue->lost = false;
+	queue->ints[side == TRN_SIDE_S2M] = 0;
 	queue->stopped &= (uint8_t)~side;
 	if (!queue->stopped)
 		atomic_store(&queue->error, NEURON_CAUSE_NONE);
@@ -128,6 +133,7 @@ static bool ring_write(struct trn_queue *queue, struct trn_ring *ring,
 	switch (reg) {
 	case NEURON_UDMA_Q_CFG:
 		ring->cfg = value;
+		trn_queue_update_halt(queue);
 		return true;
 	case NEURON_UDMA_Q_BASE_LO:
 		set_word(&ring->base, value & ~0x3fu, false);
@@ -145,7 +151,7 @@ static bool ring_write(struct trn_queue *queue, struct trn_ring *ring,
 	case NEURON_UDMA_Q_COMP_HEAD:
 		return true;	/* read only */
 	case NEURON_UDMA_Q_COMP_BASE_LO:
-		set_word(&ring->comp_base, value, false);
+		set_word(&ring->comp_base, value & ~0x3fu, false);
 		return true;
 	case NEURON_UDMA_Q_COMP_BASE_HI:
 		set_word(&ring->comp_base, value, true);
@@ -194,6 +200,14 @@ static void doorbell_refused(struct trn_queue *queue, unsigned int side,
 		    NEURON_DMA_CAUSE_ERROR(queue->index));
 }
 
+/* A fault on demand; its unit is the queue's. */
+static bool doorbell_lost(struct trn_queue *queue)
+{
+	return trn_inject(queue->chip, TRN_INJECT_DOORBELL,
+			  queue->engine * NEURON_UDMA_QUEUES + queue->index,
+			  NULL);
+}
+
 /*
  * A queue that belongs to a job obeys that job only; the ring registers are the
  * chip's until the job ends. False: not a register of ours.
@@ -203,6 +217,8 @@ static bool queue_write(const struct target *target, uint32_t value)
 	struct trn_queue *queue = target->queue;
 	bool ours = true, refused = false, ignored;
 
+	if (target->reg == NEURON_UDMA_Q_TAIL_INC && doorbell_lost(queue))
+		return true;
 	pthread_mutex_lock(&queue->lock);
 	ignored = queue->job;
 	if (!ignored && target->reg == NEURON_UDMA_Q_TAIL_INC)
@@ -222,45 +238,6 @@ static bool queue_write(const struct target *target, uint32_t value)
 		 target->reg == NEURON_UDMA_Q_CFG)
 		trn_task_kick(&queue->task);
 	return ours;
-}
-
-/* change_state: every queue of the engine pauses or goes on. */
-static void change_state(struct trn_chip *chip, unsigned int engine,
-			 unsigned int side, uint32_t value)
-{
-	bool pause = value & (NEURON_UDMA_CHANGE_DISABLE |
-			      NEURON_UDMA_CHANGE_ABORT);
-	struct trn_queue *queue;
-	unsigned int q;
-
-	if (!pause && !(value & NEURON_UDMA_CHANGE_NORMAL))
-		return;
-	for (q = 0; q < NEURON_UDMA_QUEUES; q++) {
-		queue = trn_udma_queue(chip, engine, q);
-		pthread_mutex_lock(&queue->lock);
-		if (pause)
-			queue->paused |= (uint8_t)side;
-		else
-			queue->paused &= (uint8_t)~side;
-		pthread_mutex_unlock(&queue->lock);
-		if (!pause)
-			trn_task_kick(&queue->task);
-	}
-}
-
-/* The state of one side: what the last change_state asked for, at reset idle. */
-static uint32_t engine_state(uint32_t change)
-{
-	uint32_t state = NEURON_UDMA_STATE_IDLE;
-
-	if (change & NEURON_UDMA_CHANGE_ABORT)
-		state = NEURON_UDMA_STATE_ABORT;
-	else if (change & NEURON_UDMA_CHANGE_DISABLE)
-		state = NEURON_UDMA_STATE_IDLE;
-	else if (change & NEURON_UDMA_CHANGE_NORMAL)
-		state = NEURON_UDMA_STATE_NORMAL;
-	/* Completion, stream, data and prefetch: bits 1:0, 5:4, 9:8, 13:12. */
-	return state * 0x1111;
 }
 
 uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
@@ -283,13 +260,8 @@ uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
 		if (ours)
 			return value;
 	}
-	switch (offset) {
-	case NEURON_UDMA_M2S_STATE:
-	case NEURON_UDMA_S2M_STATE:
-		/* change_state is the next register. */
-		return engine_state(trn_regfile_read(chip->regfile,
-						     base + offset + 4));
-	}
+	if (!target.queue && trn_engine_read(chip, engine, offset, &value))
+		return value;
 	return trn_regfile_read(chip->regfile, base + offset);
 }
 
@@ -301,12 +273,9 @@ void trn_udma_write(struct trn_chip *chip, unsigned int engine,
 	if (engine >= chip->gen->nr_dma || offset >= NEURON_UDMA_BLOCK_SIZE)
 		return;
 	target = decode(chip, engine, offset);
-	if (target.queue && queue_write(&target, value))
+	if (target.queue ? queue_write(&target, value) :
+			   trn_engine_write(chip, engine, offset, value))
 		return;
-	if (offset == NEURON_UDMA_M2S_CHANGE_STATE)
-		change_state(chip, engine, TRN_SIDE_M2S, value);
-	else if (offset == NEURON_UDMA_S2M_CHANGE_STATE)
-		change_state(chip, engine, TRN_SIDE_S2M, value);
 	if (!trn_regfile_write(chip->regfile,
 			       neuron_dma_bar0(chip->gen, engine) + offset,
 			       value))

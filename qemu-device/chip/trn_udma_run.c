@@ -3,76 +3,19 @@
  * The machine that moves data: packets of M2S descriptors into S2M descriptors.
  *
  * A run copies the queue's state, moves whole packets, and commits what it has
- * done at its end. Descriptors are fetched into a local buffer just before use
- * and looked at nowhere else, so a ring that changes meanwhile does no harm. A
- * packet starts when it is complete on both sides, so a run never waits in the
- * middle of one. Everything is in order, which makes barriers trivial.
+ * done at its end. A packet starts when it is complete on both sides, so a run
+ * never waits in the middle of one. Everything is in order, which makes barriers
+ * trivial.
  */
-#include <inttypes.h>
 #include <stddef.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "trn_internal.h"
-#include "trn_queue.h"
-#include "trn_time.h"
+#include "trn_inject.h"
+#include "trn_power.h"
+#include "trn_udma_run.h"
 
-#define FETCH_BATCH	32
-#define FETCH_ROOM	(NEURON_UDMA_PACKET_MAX_DESC + FETCH_BATCH)
-
-/* Secondary interrupt groups A and B: the causes of ring id errors. */
-#define IOFIC_MASK		0x10
-#define IOFIC_M2S_RING_ID	NEURON_BIT(17)
-#define IOFIC_S2M_RING_ID	NEURON_BIT(11)
-
-/**
- * struct side - a ring as a run sees it
- * @ring: snapshot; head, ring_id and avail advance with the run
- * @had: avail at the start
- * @desc: fetched descriptors, @count of them from the ring's head on
- * @s2m: which side it is
- * @check_ring_id: descriptors must carry the expected ring id
- */
-struct side {
-	struct trn_ring ring;
-	uint32_t had;
-	unsigned int count;
-	bool s2m;
-	bool check_ring_id;
-	struct neuron_udma_desc desc[FETCH_ROOM];
-};
-
-enum outcome {
-	MOVED,		/* a packet has been moved */
-	WAITING,	/* no complete packet */
-	FAILED,		/* run.fault says why */
-	STOPPED,	/* told to stop; nothing more may be touched */
-};
-
-/**
- * struct run - one run of a queue's task
- * @job: NULL in domain 0; else kept by the queue's reference
- * @epoch: of the queue when the run began
- * @bytes, @descriptors: moved, M2S descriptors
- * @desc_bytes, @hops, @recorded: of the M2S descriptor being moved
- * @interrupt: a descriptor of domain 0 wants one
- * @fault, @why: what went wrong
- */
-struct run {
-	struct trn_queue *queue;
-	struct trn_job *job;
-	struct trn_access access;
-	uint32_t epoch;
-	uint64_t bytes;
-	uint64_t descriptors;
-	uint32_t desc_bytes;
-	unsigned int hops;
-	bool recorded;
-	bool interrupt;
-	struct trn_fault fault;
-	const char *why;
-	struct side m2s;
-	struct side s2m;
-};
+/* After so many bytes other tasks have their turn. */
+#define RUN_BYTES	(1u << 20)
 
 static struct trn_queue *task_queue(struct trn_task *task)
 {
@@ -80,303 +23,7 @@ static struct trn_queue *task_queue(struct trn_task *task)
 				    offsetof(struct trn_queue, task));
 }
 
-static uint32_t desc_bytes(const struct neuron_udma_desc *desc)
-{
-	uint32_t len = NEURON_GET(NEURON_UDMA_DESC_LEN, desc->len_ctrl);
-
-	return len ? len : NEURON_UDMA_DESC_MAX_BYTES;
-}
-
-/* Index in the ring of the @n-th descriptor from the head. */
-static uint32_t side_index(const struct side *side, uint32_t n)
-{
-	uint32_t index = side->ring.head + n;
-
-	return index < side->ring.length ? index : index - side->ring.length;
-}
-
-static enum outcome fail(struct run *run, const struct side *side, uint32_t n,
-			 enum neuron_cause cause, uint64_t addr,
-			 const char *why)
-{
-	const struct trn_queue *queue = run->queue;
-
-	run->fault = (struct trn_fault){
-		.cause = cause,
-		.source = NEURON_SOURCE_DMA,
-		.queue = (uint16_t)(queue->engine << 4 | queue->index |
-				    (side->s2m ? TRN_FAULT_S2M : 0)),
-		.pc = side_index(side, n),
-		.addr = addr,
-	};
-	run->why = why;
-	return FAILED;
-}
-
-/* Is this run still wanted? Cheap: asked before every piece of a packet. */
-static bool stop_asked(const struct run *run)
-{
-	if (run->job && atomic_load_explicit(&run->job->stop,
-					     memory_order_relaxed))
-		return true;
-	return atomic_load_explicit(&run->queue->epoch,
-				    memory_order_relaxed) != run->epoch;
-}
-
-/* Have the @n-th descriptor from the head in side->desc[n]. */
-static enum outcome fetch(struct run *run, struct side *side, unsigned int n)
-{
-	const struct trn_ring *ring = &side->ring;
-	enum neuron_cause cause;
-	uint32_t index, want;
-	uint64_t addr;
-
-	if (n < side->count)
-		return MOVED;
-	index = side_index(side, n);
-	want = ring->avail - n;
-	if (want > FETCH_BATCH)
-		want = FETCH_BATCH;
-	if (want > ring->length - index)
-		want = ring->length - index;
-	addr = ring->base + (uint64_t)index * sizeof(side->desc[0]);
-	cause = trn_access_read(&run->access, addr, &side->desc[n],
-				want * sizeof(side->desc[0]));
-	if (cause)
-		return fail(run, side, n, cause, addr,
-			    "its descriptor cannot be read");
-	side->count = n + want;
-	return MOVED;
-}
-
-static bool ring_id_wrong(const struct side *side, unsigned int n)
-{
-	const struct trn_ring *ring = &side->ring;
-	uint8_t expected = ring->ring_id;
-
-	if (!side->check_ring_id)
-		return false;
-	if (ring->head + n >= ring->length)
-		expected = (expected + 1) & TRN_RING_ID_MASK;
-	return NEURON_GET(NEURON_UDMA_DESC_RING_ID, side->desc[n].len_ctrl) !=
-	       expected;
-}
-
-/*
- * The next descriptor of a packet that has @n so far. WAITING when software has
- * not yet provided it.
- */
-static enum outcome next_desc(struct run *run, struct side *side,
-			      unsigned int n)
-{
-	enum outcome outcome;
-
-	if (n == NEURON_UDMA_PACKET_MAX_DESC)
-		return fail(run, side, n - 1, NEURON_CAUSE_DESC, 0,
-			    "a packet has more than 64 descriptors");
-	if (n == side->ring.avail) {
-		if (n == side->ring.length)
-			return fail(run, side, n - 1, NEURON_CAUSE_DESC, 0,
-				    "a packet is longer than the ring");
-		return WAITING;
-	}
-	outcome = fetch(run, side, n);
-	if (outcome != MOVED)
-		return outcome;
-	if (ring_id_wrong(side, n))
-		return fail(run, side, n, NEURON_CAUSE_RING_ID,
-			    side->desc[n].addr, "wrong ring id");
-	return MOVED;
-}
-
-/* M2S descriptors up to LAST. */
-static enum outcome gather_m2s(struct run *run, unsigned int *nr,
-			       uint64_t *bytes)
-{
-	const struct neuron_udma_desc *desc;
-	enum outcome outcome;
-	unsigned int n = 0;
-
-	*bytes = 0;
-	do {
-		outcome = next_desc(run, &run->m2s, n);
-		if (outcome != MOVED)
-			return outcome;
-		desc = &run->m2s.desc[n];
-		if (!(desc->len_ctrl & NEURON_UDMA_DESC_FIRST) != !!n)
-			return fail(run, &run->m2s, n, NEURON_CAUSE_DESC,
-				    desc->addr,
-				    n ? "FIRST inside a packet" :
-					"a packet without FIRST");
-		if ((desc->meta_ctrl & ~NEURON_UDMA_META_WRITE_BARRIER) !=
-		    NEURON_UDMA_META_DEFAULT)
-			return fail(run, &run->m2s, n, NEURON_CAUSE_DESC,
-				    desc->addr, "unknown operation (meta_ctrl)");
-		*bytes += desc_bytes(desc);
-		n++;
-	} while (!(desc->len_ctrl & NEURON_UDMA_DESC_LAST));
-	*nr = n;
-	return MOVED;
-}
-
-/* S2M descriptors until @bytes have room. */
-static enum outcome gather_s2m(struct run *run, unsigned int *nr,
-			       uint64_t bytes)
-{
-	enum outcome outcome;
-	unsigned int n = 0;
-	uint64_t room = 0;
-
-	while (room < bytes) {
-		outcome = next_desc(run, &run->s2m, n);
-		if (outcome != MOVED)
-			return outcome;
-		room += desc_bytes(&run->s2m.desc[n]);
-		n++;
-	}
-	*nr = n;
-	return MOVED;
-}
-
-/* Make what has been written visible to a reader before what comes next. */
-static void write_barrier(void)
-{
-#ifndef __SANITIZE_THREAD__	/* which cannot follow fences */
-	atomic_thread_fence(memory_order_release);
-#endif
-}
-
-/**
- * struct cursor - position of a packet on the S2M side
- * @n: descriptor
- * @done: its bytes that are filled
- */
-struct cursor {
-	unsigned int n;
-	uint32_t done;
-};
-
-/* The device-time record of the M2S descriptor being moved, once. */
-static void record_desc(struct run *run)
-{
-	if (!run->job || run->recorded)
-		return;
-	run->recorded = true;
-	trn_time_dma(run->job->timeline, run->queue->actor, run->desc_bytes,
-		     run->hops);
-}
-
-static void record_post(struct trn_access *access, void *arg)
-{
-	struct run *run = arg;
-
-	if (run->hops < access->hops)
-		run->hops = access->hops;
-	record_desc(run);
-	trn_time_post(run->job->timeline, run->queue->actor, access->post.core,
-		      access->post.sem, NEURON_SYNC_POST_ADD,
-		      access->post.delta);
-}
-
-/* As much of an M2S descriptor, from @done on, as one S2M descriptor takes. */
-static enum outcome move_piece(struct run *run, unsigned int m, uint32_t done,
-			       struct cursor *to, uint32_t *moved)
-{
-	const struct neuron_udma_desc *src = &run->m2s.desc[m];
-	const struct neuron_udma_desc *dst = &run->s2m.desc[to->n];
-	uint32_t room = desc_bytes(dst) - to->done;
-	uint32_t n = desc_bytes(src) - done;
-	enum neuron_cause cause;
-
-	if (n > room)
-		n = room;
-	cause = trn_access_copy(&run->access, dst->addr + to->done,
-				src->addr + done, n);
-	if (cause)
-		return fail(run, run->access.bad_dst ? &run->s2m : &run->m2s,
-			    run->access.bad_dst ? to->n : m, cause,
-			    run->access.bad_addr,
-			    "an address cannot be accessed");
-	write_barrier();
-	run->bytes += n;
-	if (run->hops < run->access.hops)
-		run->hops = run->access.hops;
-	to->done += n;
-	if (n == room) {
-		to->n++;
-		to->done = 0;
-	}
-	*moved = n;
-	return MOVED;
-}
-
-/* One M2S descriptor into as many S2M descriptors as it takes. */
-static enum outcome move_desc(struct run *run, unsigned int m,
-			      struct cursor *to)
-{
-	enum outcome outcome;
-	uint32_t done, n = 0;
-
-	run->desc_bytes = desc_bytes(&run->m2s.desc[m]);
-	run->hops = 0;
-	run->recorded = false;
-	for (done = 0; done < run->desc_bytes; done += n) {
-		if (stop_asked(run))
-			return STOPPED;
-		outcome = move_piece(run, m, done, to, &n);
-		if (outcome != MOVED)
-			return outcome;
-	}
-	record_desc(run);
-	return MOVED;
-}
-
-/* @n descriptors are done with. */
-static void side_retire(struct run *run, struct side *side, unsigned int n)
-{
-	unsigned int i;
-
-	for (i = 0; !run->job && i < n; i++)
-		if (side->desc[i].len_ctrl & NEURON_UDMA_DESC_INT_EN)
-			run->interrupt = true;
-	trn_ring_advance(&side->ring, &side->ring.head, &side->ring.ring_id, n);
-	side->ring.avail -= n;
-	side->count -= n;
-	memmove(side->desc, side->desc + n,
-		side->count * sizeof(side->desc[0]));
-}
-
-static enum outcome move_packet(struct run *run)
-{
-	struct cursor to = { 0 };
-	unsigned int nr_m2s = 0, nr_s2m = 0, m;
-	enum outcome outcome;
-	uint64_t bytes;
-
-	outcome = gather_m2s(run, &nr_m2s, &bytes);
-	if (outcome != MOVED)
-		return outcome;
-	outcome = gather_s2m(run, &nr_s2m, bytes);
-	if (outcome != MOVED)
-		return outcome;
-	for (m = 0; m < nr_m2s; m++) {
-		outcome = move_desc(run, m, &to);
-		if (outcome != MOVED)
-			return outcome;
-	}
-	side_retire(run, &run->m2s, nr_m2s);
-	side_retire(run, &run->s2m, nr_s2m);
-	run->descriptors += nr_m2s;
-	return MOVED;
-}
-
-static bool enabled(const struct trn_ring *ring)
-{
-	const uint32_t on = NEURON_UDMA_Q_CFG_PREFETCH |
-			    NEURON_UDMA_Q_CFG_SCHEDULE;
-
-	return (ring->cfg & on) == on;
-}
+/* --- Begin --- */
 
 /* May a run start? Under the queue's lock. */
 static bool runnable(const struct trn_queue *queue)
@@ -385,38 +32,69 @@ static bool runnable(const struct trn_queue *queue)
 		return false;
 	if (queue->job)
 		return queue->busy;
-	return !queue->paused && enabled(&queue->m2s) && enabled(&queue->s2m) &&
-	       queue->m2s.avail && queue->s2m.avail;
+	return !atomic_load(&queue->halt) && queue->m2s.avail &&
+	       queue->s2m.avail;
 }
 
-static void side_begin(struct side *side, const struct trn_ring *ring, bool s2m,
-		       bool check_ring_id)
+static void side_begin(struct trn_side *side, const struct trn_ring *ring,
+		       bool s2m, unsigned int ints)
 {
 	side->ring = *ring;
 	side->had = ring->avail;
+	side->ints = ints;
 	side->count = 0;
+	side->comps = 0;
 	side->s2m = s2m;
-	side->check_ring_id = check_ring_id;
 }
 
-static bool ring_id_masked(struct trn_queue *queue, unsigned int group,
-			   uint32_t cause)
+/* The next generated packet, if there is one. Under the queue's lock. */
+static void generated_begin(struct trn_run_state *run,
+			    const struct trn_queue *queue)
 {
-	return trn_udma_read(queue->chip, queue->engine,
-			     NEURON_UDMA_IOFIC_SECONDARY(group) + IOFIC_MASK) &
-	       cause;
+	const struct trn_generated *first = trn_gen_first(queue);
+
+	run->generated = first;
+	run->gen_done = false;
+	run->op_done = false;
+	run->gen_total = trn_gen_total(queue);
+	run->left = UINT64_MAX;
+	if (!first)
+		return;
+	run->gen = *first;
+	run->left = first->after - queue->done;
 }
 
-static bool run_begin(struct run *run, struct trn_queue *queue)
+/* What engine registers say is for domain 0; a job has the same limits always. */
+static void limits_begin(struct trn_run_state *run, bool check_ring_id)
 {
-	bool check, ok;
+	if (!run->job) {
+		trn_engine_limits(run->queue, &run->limits);
+		if (run->limits.max_desc > NEURON_UDMA_PACKET_MAX_DESC)
+			run->limits.max_desc = NEURON_UDMA_PACKET_MAX_DESC;
+	} else {
+		run->limits = (struct trn_engine_limits){
+			.max_bytes = UINT64_MAX,
+			.max_desc = NEURON_UDMA_PACKET_MAX_DESC,
+			.zero_is_64k = true,
+			.check_ring_id = { check_ring_id, check_ring_id },
+		};
+	}
+	run->m2s.check_ring_id = run->limits.check_ring_id[0];
+	run->s2m.check_ring_id = run->limits.check_ring_id[1];
+}
+
+static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
+		      struct trn_budget *budget)
+{
+	bool check = true, ok;
 
 	pthread_mutex_lock(&queue->lock);
 	ok = runnable(queue);
 	if (ok) {
 		check = !queue->any_ring_id;
-		side_begin(&run->m2s, &queue->m2s, false, check);
-		side_begin(&run->s2m, &queue->s2m, true, check);
+		side_begin(&run->m2s, &queue->m2s, false, queue->ints[0]);
+		side_begin(&run->s2m, &queue->s2m, true, queue->ints[1]);
+		generated_begin(run, queue);
 		run->queue = queue;
 		run->job = queue->job;
 		run->epoch = atomic_load(&queue->epoch);
@@ -429,54 +107,105 @@ static bool run_begin(struct run *run, struct trn_queue *queue)
 	run->access = (struct trn_access){
 		.chip = queue->chip,
 		.domain = run->job ? run->job->domain : NULL,
-		.posting = record_post,
+		.posting = trn_run_posting,
 		.posting_arg = run,
 	};
+	run->budget = budget;
 	run->bytes = 0;
 	run->descriptors = 0;
-	run->interrupt = false;
-	if (run->job)
-		return true;
-	run->m2s.check_ring_id = !ring_id_masked(queue, 0, IOFIC_M2S_RING_ID);
-	run->s2m.check_ring_id = !ring_id_masked(queue, 1, IOFIC_S2M_RING_ID);
+	run->last_fill = 0;
+	run->lost = false;
+	run->one_by_one = trn_inject_armed(queue->chip, TRN_INJECT_DMA_LATE);
+	run->strike = (struct trn_strike){ 0 };
+	run->fault = (struct trn_fault){ 0 };
+	run->error = (struct trn_engine_error){ 0 };
+	run->why = NULL;
+	limits_begin(run, check);
 	return true;
 }
 
+/* --- Packets --- */
+
 /* The ring cannot be walked; it was changed after its doorbell. */
-static bool ring_broken(const struct side *side)
+static bool ring_broken(const struct trn_side *side)
 {
 	return side->ring.avail && !trn_ring_has_room(&side->ring, 0);
 }
 
-static enum outcome run_packets(struct run *run, struct trn_budget *budget)
+/* Enough of the side's packets asked for an interrupt. */
+static bool announce_due(const struct trn_run_state *run,
+			 const struct trn_side *side)
 {
+	return side->ints && side->ints >= run->limits.moderation[side->s2m];
+}
+
+/* Is there a reason to end the run after this packet? */
+static bool enough(const struct trn_run_state *run)
+{
+	return run->op_done || run->bytes >= RUN_BYTES ||
+	       trn_inject_armed(run->queue->chip, TRN_INJECT_DMA_LATE) ||
+	       run->one_by_one || announce_due(run, &run->m2s) ||
+	       announce_due(run, &run->s2m) ||
+	       atomic_load_explicit(&run->queue->halt, memory_order_relaxed) ||
+	       trn_budget_spent(run->budget);
+}
+
+static enum trn_outcome run_packets(struct trn_run_state *run)
+{
+	static const struct trn_mishap broken = {
+		.why = "its ring became too short",
+		.access = TRN_NO_ACCESS,
+	};
 	const struct trn_chip *chip = run->queue->chip;
-	enum outcome outcome;
+	enum trn_outcome outcome;
 
 	if (ring_broken(&run->m2s))
-		return fail(run, &run->m2s, 0, NEURON_CAUSE_DESC, 0,
-			    "its ring became too short");
+		return trn_run_fail(run, &run->m2s, 0, NEURON_CAUSE_DESC, 0,
+				    &broken);
 	if (ring_broken(&run->s2m))
-		return fail(run, &run->s2m, 0, NEURON_CAUSE_DESC, 0,
-			    "its ring became too short");
+		return trn_run_fail(run, &run->s2m, 0, NEURON_CAUSE_DESC, 0,
+				    &broken);
 	do {
-		if (stop_asked(run) || atomic_load(&chip->stopping))
-			return STOPPED;
-		outcome = move_packet(run);
-	} while (outcome == MOVED && !run->interrupt &&
-		 !trn_budget_spent(budget));
+		if (trn_run_stop_asked(run) || atomic_load(&chip->stopping))
+			return TRN_STOPPED;
+		outcome = trn_run_packet(run);
+	} while (outcome == TRN_MOVED && !enough(run));
 	return outcome;
 }
 
-static void side_commit(struct trn_ring *ring, const struct side *side)
+/* Completions that wait are written, whatever ended the packets. */
+static enum trn_outcome run_flush(struct trn_run_state *run,
+				  enum trn_outcome outcome)
+{
+	const struct trn_engine_error error = run->error;
+	const struct trn_fault fault = run->fault;
+	const char *why = run->why;
+
+	if ((!run->m2s.comps && !run->s2m.comps) || trn_run_stop_asked(run) ||
+	    trn_comp_flush(run) == TRN_MOVED)
+		return outcome;
+	if (outcome == TRN_FAILED) {
+		run->error = error;
+		run->fault = fault;
+		run->why = why;
+	}
+	return TRN_FAILED;
+}
+
+/* --- End --- */
+
+static void side_commit(struct trn_ring *ring, const struct trn_side *side)
 {
 	ring->head = side->ring.head;
 	ring->ring_id = side->ring.ring_id;
+	ring->comp_head = side->ring.comp_head;
+	ring->comp_ring_id = side->ring.comp_ring_id;
 	ring->avail -= side->had - side->ring.avail;
 }
 
-static void account(const struct run *run)
+static void account(const struct trn_run_state *run)
 {
+	trn_power_copied(run->queue->chip, run->queue->engine, run->bytes);
 	if (!run->job)
 		return;
 	atomic_fetch_add_explicit(&run->job->dma_bytes, run->bytes,
@@ -491,19 +220,43 @@ static void account(const struct run *run)
  * @drop: the queue is no longer busy with its job
  * @valid: the queue is still what it was when the run started
  * @held: somebody waits for the queue to be quiet
+ * @announce: sides (TRN_SIDE_*) whose completions are announced
  */
 struct ending {
 	bool again;
 	bool drop;
 	bool valid;
 	bool held;
+	unsigned int announce;
 };
 
-static struct ending run_end(struct run *run, enum outcome outcome)
+static void commit(struct trn_queue *queue, const struct trn_run_state *run)
+{
+	queue->done += run->m2s.had - run->m2s.ring.avail;
+	side_commit(&queue->m2s, &run->m2s);
+	side_commit(&queue->s2m, &run->s2m);
+	if (run->gen_done)
+		trn_gen_pop(queue);
+	queue->lost |= run->lost;
+}
+
+/* Completions of one side: told of now, or counted for later? */
+static unsigned int announce(struct trn_queue *queue,
+			     const struct trn_run_state *run,
+			     const struct trn_side *side, bool idle)
+{
+	bool now = announce_due(run, side) || (idle && side->ints);
+
+	queue->ints[side->s2m] = now ? 0 : (uint8_t)side->ints;
+	return now ? NEURON_BIT(side->s2m) : 0;
+}
+
+static struct ending run_end(struct trn_run_state *run,
+			     enum trn_outcome outcome)
 {
 	struct trn_queue *queue = run->queue;
 	struct ending end = { 0 };
-	bool grown;
+	bool grown, idle;
 
 	pthread_mutex_lock(&queue->lock);
 	queue->running = false;
@@ -513,15 +266,20 @@ static struct ending run_end(struct run *run, enum outcome outcome)
 		goto unlock;
 
 	grown = queue->m2s.avail != run->m2s.had ||
-		queue->s2m.avail != run->s2m.had;
-	side_commit(&queue->m2s, &run->m2s);
-	side_commit(&queue->s2m, &run->s2m);
-	if (outcome == FAILED && !queue->job)
+		queue->s2m.avail != run->s2m.had ||
+		trn_gen_total(queue) != run->gen_total;
+	commit(queue, run);
+	if (outcome == TRN_FAILED && !queue->job)
 		trn_queue_stop(queue, run->fault.cause);
-	end.again = outcome == MOVED || (outcome == WAITING && grown);
+	end.again = (outcome == TRN_MOVED && runnable(queue)) ||
+		    outcome == TRN_LATER || (outcome == TRN_WAITING && grown);
+	idle = !end.again || !runnable(queue);
+	end.announce = announce(queue, run, &run->m2s, idle) |
+		       announce(queue, run, &run->s2m, idle);
 	/* A job that stops wants the reference back, a stopped chip does not. */
 	end.drop = queue->busy && !end.again &&
-		   (outcome != STOPPED || atomic_load(&queue->job->stop));
+		   (outcome != TRN_STOPPED || atomic_load(&queue->job->stop)) &&
+		   (!queue->lost || atomic_load(&queue->job->stop));
 	if (end.drop)
 		queue->busy = false;
 unlock:
@@ -529,43 +287,69 @@ unlock:
 	return end;
 }
 
-static void tell(struct run *run, enum outcome outcome)
+static void tell(struct trn_run_state *run, enum trn_outcome outcome,
+		 const struct ending *end)
 {
 	struct trn_queue *queue = run->queue;
+	struct trn_chip *chip = queue->chip;
 
-	if (outcome == FAILED)
+	if (outcome == TRN_FAILED)
 		trn_queue_report(queue, &run->fault, run->why);
 	if (run->job)
 		return;
-	if (run->interrupt)
-		trn_irq_dma(queue->chip, queue->engine,
+	if (end->announce) {
+		trn_engine_announce(queue, end->announce);
+		trn_irq_dma(chip, queue->engine,
 			    NEURON_DMA_CAUSE_DONE(queue->index));
-	if (outcome == FAILED)
-		trn_irq_dma(queue->chip, queue->engine,
-			    NEURON_DMA_CAUSE_ERROR(queue->index));
+	}
+	if (outcome != TRN_FAILED)
+		return;
+	trn_engine_error(queue, &run->error);
+	if (run->fault.cause == NEURON_CAUSE_ABORT)
+		trn_engine_abort(chip, queue->engine, TRN_SIDE_BOTH);
+	trn_irq_dma(chip, queue->engine, NEURON_DMA_CAUSE_ERROR(queue->index));
+}
+
+/* Commit the run, which ended with @outcome. */
+static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
+{
+	struct trn_queue *queue = run->queue;
+	struct trn_chip *chip = queue->chip;
+	struct ending end;
+
+	outcome = run_flush(run, outcome);
+	account(run);
+	/* The job fails while the queue's reference keeps it. */
+	if (outcome == TRN_FAILED && run->job)
+		trn_job_fail(run->job, &run->fault);
+	end = run_end(run, outcome);
+	if (end.valid)
+		tell(run, outcome, &end);
+	if (end.drop)
+		trn_job_put(run->job);
+	if (end.held && queue->engine < chip->gen->nr_ring)
+		trn_task_kick(&chip->core[queue->engine / 16].controller);
+	return end.again;
 }
 
 enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 {
 	struct trn_queue *queue = task_queue(task);
-	struct trn_chip *chip = queue->chip;
-	enum outcome outcome;
-	struct ending end;
-	struct run run;
+	struct trn_run_state run, *late;
+	enum trn_outcome outcome;
+	bool waits;
 
-	if (atomic_load(&chip->stopping) || !run_begin(&run, queue))
+	late = trn_late_take(queue, budget, &waits);
+	if (late) {
+		run_finish(late, TRN_MOVED);
+		free(late);
+		return TRN_RUN_AGAIN;
+	}
+	if (waits || atomic_load(&queue->chip->stopping) ||
+	    !run_begin(&run, queue, budget))
 		return TRN_RUN_IDLE;
-	outcome = run_packets(&run, budget);
-	account(&run);
-	/* The job fails while the queue's reference keeps it. */
-	if (outcome == FAILED && run.job)
-		trn_job_fail(run.job, &run.fault);
-	end = run_end(&run, outcome);
-	if (end.valid)
-		tell(&run, outcome);
-	if (end.drop)
-		trn_job_put(run.job);
-	if (end.held && queue->engine < chip->gen->nr_ring)
-		trn_task_kick(&chip->core[queue->engine / 16].controller);
-	return end.again ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
+	outcome = run_packets(&run);
+	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run))
+		return TRN_RUN_IDLE;
+	return run_finish(&run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
 }

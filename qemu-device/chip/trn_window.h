@@ -54,6 +54,18 @@ struct trn_domain {
 	struct trn_extent *extents;
 };
 
+/* A domain of @nr empty windows; NULL: too many, or no memory. */
+struct trn_domain *trn_domain_new(struct trn_core *core, unsigned int nr);
+
+/*
+ * Fill in window @index, which is empty, from an entry of which everything but
+ * the base counts, with its extents in @list. Checked as in a latch, but for
+ * extents on other chips, which need not be within reach.
+ */
+enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
+				 const struct neuron_hw_window *hw,
+				 const struct neuron_hw_extent *list);
+
 /*
  * The window behind window address @addr, for @len bytes with all of @rights.
  * On success *@offset is the offset in the window, and the range is inside.

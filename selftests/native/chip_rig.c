@@ -5,14 +5,14 @@
 #include <string.h>
 
 static void rig_init(struct rig *rig, const struct neuron_gen *gen,
-		     uint64_t host_limit)
+		     uint64_t host_limit, unsigned int workers)
 {
 	struct trn_chip_config config;
 	const char *why = NULL;
 	unsigned int c;
 
 	rig->seed = 0x243f6a8885a308d3ull;
-	rig->pool = trn_pool_new(4, NULL, NULL);
+	rig->pool = trn_pool_new(workers, NULL, NULL);
 	assert_non_null(rig->pool);
 	rig->fabric = trn_fabric_new();
 	assert_non_null(rig->fabric);
@@ -28,29 +28,35 @@ static void rig_init(struct rig *rig, const struct neuron_gen *gen,
 	}
 }
 
-static int setup(void **state, const struct neuron_gen *gen, uint64_t limit)
+static int setup(void **state, const struct neuron_gen *gen, uint64_t limit,
+		 unsigned int workers)
 {
 	struct rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
-	rig_init(rig, gen, limit);
+	rig_init(rig, gen, limit, workers);
 	*state = rig;
 	return 0;
 }
 
 int rig_setup(void **state)
 {
-	return setup(state, &neuron_gen_trn2, 0);
+	return setup(state, &neuron_gen_trn2, 0, RIG_WORKERS);
 }
 
 int rig_setup_trn1(void **state)
 {
-	return setup(state, &neuron_gen_trn1, 0);
+	return setup(state, &neuron_gen_trn1, 0, RIG_WORKERS);
 }
 
 int rig_setup_limited(void **state)
 {
-	return setup(state, &neuron_gen_trn2, RIG_LIMIT);
+	return setup(state, &neuron_gen_trn2, RIG_LIMIT, RIG_WORKERS);
+}
+
+int rig_setup_alone(void **state)
+{
+	return setup(state, &neuron_gen_trn2, 0, 1);
 }
 
 int rig_teardown(void **state)

@@ -197,6 +197,60 @@ bool fake_wait_irq(struct fake_port *port, unsigned int vector,
 	return seen;
 }
 
+static void fake_timer(void *opaque, uint64_t delay_ns)
+{
+	struct fake_port *port = opaque;
+
+	pthread_mutex_lock(&port->lock);
+	port->timers++;
+	port->timer_ns = delay_ns;
+	pthread_cond_broadcast(&port->changed);
+	pthread_mutex_unlock(&port->lock);
+}
+
+void fake_timer_enable(struct fake_port *port)
+{
+	port->ops.timer = fake_timer;
+}
+
+unsigned int fake_timers(struct fake_port *port)
+{
+	unsigned int n;
+
+	pthread_mutex_lock(&port->lock);
+	n = port->timers;
+	pthread_mutex_unlock(&port->lock);
+	return n;
+}
+
+bool fake_wait_timer(struct fake_port *port, unsigned int before)
+{
+	struct timespec end;
+	int err = 0;
+	bool asked;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += FAKE_WAIT_MS / 1000;
+	pthread_mutex_lock(&port->lock);
+	while (port->timers <= before && !err)
+		err = pthread_cond_timedwait(&port->changed, &port->lock, &end);
+	asked = port->timers > before;
+	pthread_mutex_unlock(&port->lock);
+	return asked;
+}
+
+void fake_timer_ring(struct fake_port *port, struct trn_chip *chip)
+{
+	struct timespec delay;
+
+	pthread_mutex_lock(&port->lock);
+	delay.tv_sec = (time_t)(port->timer_ns / 1000000000u);
+	delay.tv_nsec = (long)(port->timer_ns % 1000000000u);
+	pthread_mutex_unlock(&port->lock);
+	nanosleep(&delay, NULL);
+	trn_chip_expire(chip);
+}
+
 bool fake_logged(struct fake_port *port, const char *text)
 {
 	bool found = false;

@@ -36,6 +36,8 @@
  * @last_vector: of the newest interrupt
  * @log: the newest lines, a ring
  * @logged: lines ever logged, by level
+ * @timers: calls of the timer
+ * @timer_ns: delay of the newest
  */
 struct fake_port {
 	struct trn_port ops;
@@ -53,6 +55,8 @@ struct fake_port {
 	char log[FAKE_LOG_LINES][FAKE_LOG_LEN];
 	unsigned int lines;
 	unsigned int logged[TRN_LOG_TRACE + 1];
+	unsigned int timers;
+	uint64_t timer_ns;
 };
 
 void fake_port_init(struct fake_port *port, size_t host_size);
@@ -91,6 +95,14 @@ bool fake_wait_irq(struct fake_port *port, unsigned int vector,
 /* True when a kept log line contains @text. */
 bool fake_logged(struct fake_port *port, const char *text);
 unsigned int fake_log_count(struct fake_port *port, enum trn_log_level level);
+
+/* Give the chip a timer, before it runs; without one nothing is late. */
+void fake_timer_enable(struct fake_port *port);
+unsigned int fake_timers(struct fake_port *port);
+/* Wait until it has been asked for more than @before times. */
+bool fake_wait_timer(struct fake_port *port, unsigned int before);
+/* Sleep for as long as it was last asked for, and let the chip know. */
+void fake_timer_ring(struct fake_port *port, struct trn_chip *chip);
 
 /* Wait until @done(@arg); false: timeout. */
 bool fake_wait(bool (*done)(void *arg), void *arg);

@@ -38,6 +38,22 @@ void ring_write(const struct ring_pair *ring, bool s2m, uint32_t reg,
 			    ring_reg(ring, s2m, reg), value, 4);
 }
 
+uint32_t ring_engine_read(const struct ring_pair *ring, uint32_t reg)
+{
+	const struct neuron_gen *gen = ring->rig->chip[0]->gen;
+	uint64_t offset = neuron_dma_bar0(gen, ring->engine) + reg;
+
+	return (uint32_t)trn_chip_mmio_read(ring->rig->chip[ring->chip], offset, 4);
+}
+
+void ring_engine_write(const struct ring_pair *ring, uint32_t reg,
+		       uint32_t value)
+{
+	trn_chip_mmio_write(ring->rig->chip[ring->chip],
+			    neuron_dma_bar0(ring->rig->chip[0]->gen,
+					    ring->engine) + reg, value, 4);
+}
+
 static void side_program(const struct ring_pair *ring, bool s2m)
 {
 	uint64_t base = rig_host_addr(ring->rig, ring->chip,
@@ -157,6 +173,32 @@ uint32_t ring_error(const struct ring_pair *ring)
 	uint32_t at = NEURON_DMA_ERROR(ring->queue);
 
 	return ring_ctl_read(ring, at & ~3u) >> (at % 4 * 8) & 0xff;
+}
+
+void ring_wait_error(const struct ring_pair *ring, enum neuron_cause cause)
+{
+	assert_true(fake_wait_reg(ring->rig->chip[ring->chip],
+				  rig_dma_reg(ring->rig, ring->engine,
+					      NEURON_DMA_CAUSE),
+				  NEURON_DMA_CAUSE_ERROR(ring->queue),
+				  NEURON_DMA_CAUSE_ERROR(ring->queue)));
+	assert_int_equal(ring_error(ring), cause);
+	ring_wait_quiet(ring);
+}
+
+void ring_recover(struct ring_pair *ring)
+{
+	struct rig *rig = ring->rig;
+	uint8_t *bytes;
+	uint64_t src = rig_random_host(rig, 64, &bytes);
+
+	ring_ctl_write(ring, NEURON_DMA_CAUSE,
+		       NEURON_DMA_CAUSE_ERROR(ring->queue));
+	ring_program(ring);
+	assert_int_equal(ring_error(ring), 0);
+	ring_copy(ring, 0x3000, src, 64);
+	ring_run(ring, 1, 1);
+	assert_memory_equal(rig->chip[ring->chip]->hbm[0] + 0x3000, bytes, 64);
 }
 
 static bool queue_quiet(void *arg)

@@ -50,6 +50,11 @@ void ring_run(struct ring_pair *ring, uint32_t m2s, uint32_t s2m);
 /* The same without the doorbell. */
 void ring_wait(struct ring_pair *ring);
 
+/* Registers of its engine. */
+uint32_t ring_engine_read(const struct ring_pair *ring, uint32_t reg);
+void ring_engine_write(const struct ring_pair *ring, uint32_t reg,
+		       uint32_t value);
+
 /* Registers of the queue, and of its engine's block in the control block. */
 uint32_t ring_read(const struct ring_pair *ring, bool s2m, uint32_t reg);
 void ring_write(const struct ring_pair *ring, bool s2m, uint32_t reg,
@@ -58,6 +63,11 @@ uint32_t ring_ctl_read(const struct ring_pair *ring, uint32_t reg);
 void ring_ctl_write(const struct ring_pair *ring, uint32_t reg, uint32_t value);
 /* Why the queue stopped: enum neuron_cause. */
 uint32_t ring_error(const struct ring_pair *ring);
+
+/* Wait until it has stopped because of @cause and told so. */
+void ring_wait_error(const struct ring_pair *ring, enum neuron_cause cause);
+/* Clear its causes and program it anew: it works again. */
+void ring_recover(struct ring_pair *ring);
 
 /* Wait until the queue's task is quiet. */
 void ring_wait_quiet(const struct ring_pair *ring);

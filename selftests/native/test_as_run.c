@@ -88,6 +88,31 @@ static void vector_add_adds(void **state)
 	seq_rig_destroy(&rig);
 }
 
+static void gather_picks_rows(void **state)
+{
+	const uint32_t vocabulary = 1000, rows = 128, n = 96;
+	struct neff_rig loaded;
+	struct seq_rig rig;
+	uint16_t *table, *y;
+	uint32_t *ids, i;
+
+	(void)state;
+	start(&rig);
+	load(&loaded, &rig, "gather.neff");
+	table = neff_rig_var(&loaded, "table");
+	ids = neff_rig_var(&loaded, "ids");
+	y = neff_rig_var(&loaded, "y");
+	for (i = 0; i < vocabulary * n; i++)
+		table[i] = (uint16_t)(i * 40503);
+	for (i = 0; i < rows; i++)
+		ids[i] = i * 7919 % vocabulary;
+	run(&loaded);
+	for (i = 0; i < rows; i++)
+		assert_memory_equal(y + i * n, table + ids[i] * n, n * sizeof(*y));
+	neff_rig_free(&loaded);
+	seq_rig_destroy(&rig);
+}
+
 /* Exact for the values that some_value() gives. */
 static uint16_t bf16(float value)
 {
@@ -270,6 +295,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vector_add_adds),
+		cmocka_unit_test(gather_picks_rows),
 		cmocka_unit_test(matmul_multiplies),
 		cmocka_unit_test(softmax_normalises),
 		cmocka_unit_test(builder_example_scales),

@@ -172,10 +172,11 @@ static void test_bad_addresses(void **state)
 		{ f->gen->hbm_addr[1] + FAKE_HBM_SIZE, NEURON_CAUSE_ADDRESS },
 		{ NEURON_BIT64(49), NEURON_CAUSE_ADDRESS },
 		{ NEURON_BIT64(53), NEURON_CAUSE_ADDRESS },
-		{ NEURON_BIT64(52), NEURON_CAUSE_FABRIC },
 		{ 0x3fffffffffffffffull & ~NEURON_BIT64(52),
 		  NEURON_CAUSE_ADDRESS },
 		{ ~0ull, NEURON_CAUSE_ADDRESS },
+		{ NEURON_ADDR_NEIGHBOUR | NEURON_BIT64(53),
+		  NEURON_CAUSE_ADDRESS },
 		{ neuron_window_addr(0, 0), NEURON_CAUSE_ADDRESS },
 		{ neuron_window_addr(7, 4096), NEURON_CAUSE_ADDRESS },
 		{ neuron_fabric_addr(99, 0), NEURON_CAUSE_FABRIC },
@@ -305,6 +306,17 @@ static void test_routed(void **state)
 				      &word, 4), NEURON_CAUSE_FABRIC);
 	assert_int_equal(trn_bus_read(f->chip[0], neuron_fabric_addr(200, misc),
 				      &word, 4), NEURON_CAUSE_FABRIC);
+	/* Nor what its engines are just summing up. */
+	assert_int_equal(trn_bus_read(f->chip[0],
+				      neuron_fabric_addr(200,
+							 f->gen->tpb_addr[0] +
+							 NEURON_TPB_PSUM),
+				      &word, 4), NEURON_CAUSE_FABRIC);
+	assert_int_equal(trn_bus_write(f->chip[0],
+				       neuron_fabric_addr(200,
+							  f->gen->tpb_addr[0] +
+							  NEURON_TPB_PSUM),
+				       &word, 4), NEURON_CAUSE_FABRIC);
 }
 
 static uint32_t ctl(struct fixture *f, unsigned int i, uint32_t reg)
@@ -326,7 +338,7 @@ static bool link_cause(void *arg)
 				  NEURON_CTL_CAUSE, 4) & NEURON_CTL_CAUSE_LINK;
 }
 
-static void test_topology(void **state)
+static void test_ring(void **state)
 {
 	static const uint32_t ids[MAX_CHIPS] = { 30, 10, 50, 20, 40 };
 	struct fixture *f = *state;
@@ -361,12 +373,13 @@ static void test_topology(void **state)
 				 trn_fabric_key(f->fabric));
 		assert_int_equal(ctl(f, i, NEURON_CTL_NR_LINKS), 2);
 		assert_int_equal(link_peer(f, i, 0),
-				 ids[i] == 50 ? 10 : ids[i] + 10);
-		assert_int_equal(link_peer(f, i, 1),
 				 ids[i] == 10 ? 50 : ids[i] - 10);
+		assert_int_equal(link_peer(f, i, 1),
+				 ids[i] == 50 ? 10 : ids[i] + 10);
 	}
 	loc = locate(f->chip[1], neuron_fabric_addr(30, 0));
 	assert_int_equal(loc.hops, 2);
+	assert_int_equal(loc.mbps, f->gen->link_mbps);
 	loc = locate(f->chip[1], neuron_fabric_addr(50, 0));
 	assert_int_equal(loc.hops, 1);
 	loc = locate(f->chip[1], neuron_fabric_addr(40, 0));
@@ -487,7 +500,8 @@ int main(void)
 		FOR_EACH_GEN(test_bad_ranges),
 		FOR_EACH_GEN(test_bus_data),
 		FOR_EACH_GEN(test_routed),
-		FOR_EACH_GEN(test_topology),
+		cmocka_unit_test_setup_teardown(test_ring, setup_trn1, teardown),
+		cmocka_unit_test_setup_teardown(test_ring, setup_trn2, teardown),
 		FOR_EACH_GEN(test_join_refused),
 		FOR_EACH_GEN(test_peer_leaves_while_used),
 		FOR_EACH_GEN(test_fabric_keys),

@@ -310,7 +310,7 @@ static const struct bad_field bad_blocks[] = {
 	BLOCK("version", version, 0),
 	BLOCK("flags", flags, 1),
 	BLOCK("reserved0", reserved0, 1),
-	BLOCK("reserved", reserved[5], 1),
+	BLOCK("reserved", reserved[1], 1),
 	BLOCK("too many windows", nr_windows, NEURON_MAX_WINDOWS + 1),
 	BLOCK("far too many windows", nr_windows, ~0u),
 	BLOCK("too many queues", nr_queues, NEURON_JOB_MAX_QUEUES + 1),

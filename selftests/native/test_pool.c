@@ -311,6 +311,230 @@ static void test_grace(void **state)
 	trn_pool_free(g.pool);
 }
 
+/* A task that notes which thread ran it, and kicks another one. */
+struct note {
+	struct trn_task task;
+	struct note *next;
+	uint64_t work;			/* asked of the budget */
+	_Atomic bool spin;		/* use up the budget */
+	_Atomic unsigned int refused;	/* turned away by the budget */
+	_Atomic unsigned int here;	/* runs in the thread of the test */
+	_Atomic unsigned int away;	/* runs in another one */
+	pthread_t home;
+	bool passed;			/* what trn_pool_passed() said inside */
+};
+
+static enum trn_run note_run(struct trn_task *task, struct trn_budget *budget)
+{
+	struct note *n = (struct note *)task;
+	struct trn_pool *pool = n->task.pool;
+
+	if (!trn_budget_allows(budget, n->work)) {
+		atomic_fetch_add(&n->refused, 1);
+		return TRN_RUN_AGAIN;
+	}
+	if (pthread_equal(pthread_self(), n->home)) {
+		n->passed = trn_pool_passed(pool, trn_pool_epoch(pool));
+		atomic_fetch_add(&n->here, 1);
+	} else {
+		atomic_fetch_add(&n->away, 1);
+	}
+	if (n->next)
+		trn_task_kick(&n->next->task);
+	if (!atomic_load(&n->spin))
+		return TRN_RUN_IDLE;
+	while (!trn_budget_spent(budget))
+		;
+	return TRN_RUN_AGAIN;
+}
+
+static void note_init(struct note *n, struct trn_pool *pool)
+{
+	memset(n, 0, sizeof(*n));
+	trn_task_init(&n->task, pool, note_run);
+	n->home = pthread_self();
+}
+
+static bool note_quiet(void *arg)
+{
+	return trn_task_quiet(&((struct note *)arg)->task);
+}
+
+static bool note_ran_away(void *arg)
+{
+	return atomic_load(&((struct note *)arg)->away) > 0;
+}
+
+#define LONG_NS	UINT32_MAX
+
+/* What the thread kicks, and what that kicks, has run when the end returns. */
+static void test_inline(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(2, NULL, NULL);
+	struct note n[3];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		note_init(&n[i], pool);
+	n[0].next = &n[1];
+	n[1].next = &n[2];
+	assert_true(trn_pool_inline_begin(pool, LONG_NS));
+	trn_task_kick(&n[0].task);
+	assert_false(trn_task_quiet(&n[0].task));
+	trn_pool_inline_end(pool);
+	for (i = 0; i < 3; i++) {
+		assert_true(trn_task_quiet(&n[i].task));
+		assert_int_equal(atomic_load(&n[i].here), 1);
+		assert_int_equal(atomic_load(&n[i].away), 0);
+		assert_false(n[i].passed);
+	}
+	/* Afterwards kicks go to the workers again. */
+	trn_task_kick(&n[2].task);
+	assert_true(fake_wait(note_ran_away, &n[2]));
+	assert_true(fake_wait(note_quiet, &n[2]));
+	trn_pool_free(pool);
+}
+
+/* What is too long for the thread gets to a worker, and so do the others. */
+static void test_inline_bounded(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	struct note spin, big, small;
+
+	(void)state;
+	note_init(&spin, pool);
+	note_init(&big, pool);
+	note_init(&small, pool);
+	big.work = TRN_INLINE_BYTES + 1;
+	small.work = TRN_INLINE_BYTES;
+	atomic_store(&spin.spin, true);
+
+	assert_true(trn_pool_inline_begin(pool, LONG_NS));
+	trn_task_kick(&big.task);
+	trn_task_kick(&small.task);
+	trn_pool_inline_end(pool);
+	assert_int_equal(atomic_load(&big.refused), 1);
+	assert_int_equal(atomic_load(&small.here), 1);
+	assert_true(fake_wait(note_ran_away, &big));
+
+	assert_true(trn_pool_inline_begin(pool, 1000));
+	trn_task_kick(&spin.task);
+	trn_task_kick(&small.task);
+	trn_pool_inline_end(pool);
+	assert_int_equal(atomic_load(&spin.here), 1);
+	assert_true(fake_wait(note_ran_away, &spin));
+	assert_true(fake_wait(note_ran_away, &small));
+	atomic_store(&spin.spin, false);
+	assert_true(fake_wait(note_quiet, &spin));
+	assert_true(fake_wait(note_quiet, &small));
+	trn_pool_free(pool);
+}
+
+static void *begin_elsewhere(void *arg)
+{
+	return trn_pool_inline_begin(arg, LONG_NS) ? arg : NULL;
+}
+
+static void test_inline_refused(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	pthread_t thread;
+	void *begun;
+
+	(void)state;
+	assert_false(trn_pool_inline_begin(pool, 0));
+	assert_true(trn_pool_inline_begin(pool, LONG_NS));
+	assert_false(trn_pool_inline_begin(pool, LONG_NS));
+	assert_false(pthread_create(&thread, NULL, begin_elsewhere, pool));
+	pthread_join(thread, &begun);
+	assert_null(begun);
+	trn_pool_inline_end(pool);
+	assert_true(trn_pool_inline_begin(pool, LONG_NS));
+	trn_pool_inline_end(pool);
+	trn_pool_free(pool);
+}
+
+/* Threads that kick tasks of their own inline, beside the workers. */
+struct kicker {
+	struct trn_pool *pool;
+	struct note note;
+	struct note *shared;
+};
+
+#define KICKS	2000
+
+static void *kicker_main(void *arg)
+{
+	struct kicker *k = arg;
+	unsigned int i;
+	bool begun;
+
+	for (i = 0; i < KICKS; i++) {
+		begun = trn_pool_inline_begin(k->pool, LONG_NS);
+		trn_task_kick(&k->note.task);
+		trn_task_kick(&k->shared->task);
+		if (begun)
+			trn_pool_inline_end(k->pool);
+	}
+	return NULL;
+}
+
+static void test_inline_threads(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(2, NULL, NULL);
+	struct kicker k[3];
+	pthread_t thread[3];
+	struct note shared;
+	unsigned int i;
+
+	(void)state;
+	note_init(&shared, pool);
+	for (i = 0; i < 3; i++) {
+		k[i].pool = pool;
+		k[i].shared = &shared;
+		note_init(&k[i].note, pool);
+		assert_false(pthread_create(&thread[i], NULL, kicker_main,
+					    &k[i]));
+	}
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < 3; i++) {
+		assert_true(fake_wait(note_quiet, &k[i].note));
+		assert_true(atomic_load(&k[i].note.away) > 0);
+		assert_true(atomic_load(&k[i].note.away) <= KICKS);
+	}
+	assert_true(fake_wait(note_quiet, &shared));
+	trn_pool_free(pool);
+}
+
+/* Without threads: tasks run when told to, in order, by steps. */
+static void test_stepped(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(TRN_POOL_STEPPED, NULL, NULL);
+	struct note n[2];
+
+	(void)state;
+	note_init(&n[0], pool);
+	note_init(&n[1], pool);
+	n[0].next = &n[1];
+	trn_task_kick(&n[0].task);
+	assert_int_equal(atomic_load(&n[0].here), 0);
+	assert_int_equal(trn_pool_step(pool, 1), 1);
+	assert_int_equal(atomic_load(&n[0].here), 1);
+	assert_int_equal(atomic_load(&n[1].here), 0);
+	assert_int_equal(trn_pool_step(pool, 10), 1);
+	assert_int_equal(atomic_load(&n[1].here), 1);
+	assert_int_equal(trn_pool_step(pool, 10), 0);
+	/* A spinner ends its run by itself. */
+	n[0].next = NULL;
+	atomic_store(&n[0].spin, true);
+	trn_task_kick(&n[0].task);
+	assert_int_equal(trn_pool_step(pool, 5), 5);
+	assert_int_equal(atomic_load(&n[0].here), 6);
+	trn_pool_free(pool);
+}
+
 static _Atomic int hooks_entered, hooks_left;
 
 static void hook_enter(void)
@@ -344,6 +568,11 @@ int main(void)
 		cmocka_unit_test(test_no_kick_is_lost),
 		cmocka_unit_test(test_watch),
 		cmocka_unit_test(test_grace),
+		cmocka_unit_test(test_inline),
+		cmocka_unit_test(test_inline_bounded),
+		cmocka_unit_test(test_inline_refused),
+		cmocka_unit_test(test_inline_threads),
+		cmocka_unit_test(test_stepped),
 		cmocka_unit_test(test_worker_hooks),
 	};
 

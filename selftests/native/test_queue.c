@@ -2,98 +2,9 @@
 /*
  * A DMA queue that belongs to a job: windows, triggers, hostile rings.
  */
-#include "ring_rig.h"
+#include "bound_rig.h"
 
 #include <string.h>
-
-#include "trn_queue.h"
-
-#define BOTH	(NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST)
-
-#define JOB_WINDOW	0x100000	/* in HBM stack 0 */
-#define JOB_BYTES	0x20000
-#define JOB_LENGTH	32
-#define RING_BYTES	0x1000
-
-/*
- * A job without block: window 0 is HBM, windows 1 and 2 are read only; 2 is host
- * memory and holds the rings, M2S before S2M.
- */
-struct bound {
-	struct trn_job job;
-	struct trn_queue *queue;
-	struct trn_queue *queues[1];
-	struct neuron_udma_desc *rings;
-	struct neuron_hw_job_queue entry;
-};
-
-static void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
-{
-	const struct neuron_hw_window table[] = {
-		{ .base = JOB_WINDOW, .length = JOB_BYTES,
-		  .flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ |
-			   NEURON_WINDOW_WRITE },
-		{ .base = 0x1000, .length = 256,
-		  .flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ },
-		{ .base = rig_host_addr(rig, 0, rings), .length = 2 * RING_BYTES,
-		  .flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ },
-	};
-	struct trn_core *core = &rig->chip[0]->core[0];
-	uint64_t at = rig_host(rig, 0, sizeof(table));
-
-	memset(b, 0, sizeof(*b));
-	b->rings = rig_host_ptr(rig, 0, rings);
-	memcpy(rig_host_ptr(rig, 0, at), table, sizeof(table));
-	b->job.core = core;
-	assert_int_equal(trn_domain_latch(core, rig_host_addr(rig, 0, at), 3,
-					  &b->job.domain), 0);
-	atomic_store(&b->job.refs, 1);
-	b->queue = trn_udma_queue(rig->chip[0], 2, 1);
-	b->queues[0] = b->queue;
-	b->job.queues = b->queues;
-	b->job.nr_queues = 1;
-	b->entry = (struct neuron_hw_job_queue){
-		.m2s_ring = neuron_window_addr(2, 0),
-		.s2m_ring = neuron_window_addr(2, RING_BYTES),
-		.m2s_length = JOB_LENGTH,
-		.s2m_length = JOB_LENGTH,
-		.dma_engine = 2,
-		.queue = 1,
-	};
-	trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE);
-}
-
-static bool job_at_rest(void *arg)
-{
-	struct bound *b = arg;
-
-	return atomic_load(&b->job.refs) == 1 &&
-	       trn_task_quiet(&b->queue->task);
-}
-
-static void bound_finish(struct bound *b)
-{
-	assert_true(fake_wait(job_at_rest, b));
-	trn_queue_unbind(b->queue);
-	trn_domain_free(b->job.domain);
-}
-
-static void job_desc(struct bound *b, unsigned int i, uint64_t dst,
-		     uint64_t src, uint32_t len)
-{
-	uint32_t id = (1 + i / JOB_LENGTH) & 3;
-
-	b->rings[i % JOB_LENGTH] = (struct neuron_udma_desc){
-		.len_ctrl = len | BOTH |
-			    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id),
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = src,
-	};
-	b->rings[RING_BYTES / 16 + i % JOB_LENGTH] = (struct neuron_udma_desc){
-		.len_ctrl = len | NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id),
-		.addr = dst,
-	};
-}
 
 static void a_bound_queue_sees_only_windows(void **state)
 {
@@ -102,24 +13,24 @@ static void a_bound_queue_sees_only_windows(void **state)
 	struct bound b;
 	unsigned int i;
 
-	bound_init(&b, rig, rig_host(rig, 0, 2 * RING_BYTES));
+	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	rig_fill(rig, hbm + 0x1000, 256);
 	for (i = 0; i < 40; i++) {
-		job_desc(&b, i, neuron_window_addr(0, i * 256),
-			 neuron_window_addr(1, 0), 256);
+		bound_desc(&b, i, neuron_window_addr(0, i * 256),
+			   neuron_window_addr(1, 0), 256);
 		assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
-		assert_true(fake_wait(job_at_rest, &b));
+		assert_true(fake_wait(bound_at_rest, &b));
 	}
 	for (i = 0; i < 40; i++)
-		assert_memory_equal(hbm + JOB_WINDOW + i * 256, hbm + 0x1000,
+		assert_memory_equal(hbm + BOUND_WINDOW + i * 256, hbm + 0x1000,
 				    256);
 	assert_int_equal(atomic_load(&b.job.dma_bytes), 40 * 256);
 	assert_false(atomic_load(&b.job.faulted));
 	assert_int_equal(atomic_load(&rig->chip[0]->core[0].progress), 40);
 
-	job_desc(&b, 40, neuron_window_addr(0, 0), 0x1000, 4);
+	bound_desc(&b, 40, neuron_window_addr(0, 0), 0x1000, 4);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_true(fake_wait(bound_at_rest, &b));
 	assert_true(atomic_load(&b.job.faulted));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_WINDOW);
 	assert_int_equal(b.job.fault.source, NEURON_SOURCE_DMA);
@@ -134,10 +45,10 @@ static void a_fault_names_its_side(void **state)
 	struct rig *rig = *state;
 	struct bound b;
 
-	bound_init(&b, rig, rig_host(rig, 0, 2 * RING_BYTES));
-	job_desc(&b, 0, neuron_window_addr(1, 16), neuron_window_addr(0, 0), 4);
+	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
+	bound_desc(&b, 0, neuron_window_addr(1, 16), neuron_window_addr(0, 0), 4);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RIGHTS);
 	assert_int_equal(b.job.fault.queue, 0x8000 | 2 << 4 | 1);
 	assert_int_equal(b.job.fault.addr, neuron_window_addr(1, 16));
@@ -147,14 +58,14 @@ static void a_fault_names_its_side(void **state)
 static void a_job_may_allow_any_ring_id(void **state)
 {
 	struct rig *rig = *state;
-	uint64_t rings = rig_host(rig, 0, 2 * RING_BYTES);
+	uint64_t rings = rig_host(rig, 0, 2 * BOUND_RING_BYTES);
 	struct bound b;
 
 	bound_init(&b, rig, rings);
-	job_desc(&b, JOB_LENGTH, neuron_window_addr(0, 0),
-		 neuron_window_addr(1, 0), 4);
+	bound_desc(&b, BOUND_LENGTH, neuron_window_addr(0, 0),
+		   neuron_window_addr(1, 0), 4);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RING_ID);
 	bound_finish(&b);
 
@@ -162,7 +73,7 @@ static void a_job_may_allow_any_ring_id(void **state)
 	b.entry.flags = NEURON_JOB_QUEUE_ANY_RING_ID;
 	trn_queue_bind(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_true(fake_wait(bound_at_rest, &b));
 	assert_false(atomic_load(&b.job.faulted));
 	assert_int_equal(atomic_load(&b.job.dma_bytes), 4);
 	bound_finish(&b);
@@ -174,16 +85,16 @@ static void a_trigger_must_fit_the_ring(void **state)
 	unsigned int i;
 	struct bound b;
 
-	bound_init(&b, rig, rig_host(rig, 0, 2 * RING_BYTES));
-	for (i = 0; i < JOB_LENGTH; i++)
-		job_desc(&b, i, neuron_window_addr(0, 0),
-			 neuron_window_addr(0, 0), 4);
+	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
+	for (i = 0; i < BOUND_LENGTH; i++)
+		bound_desc(&b, i, neuron_window_addr(0, 0),
+			   neuron_window_addr(0, 0), 4);
 	assert_int_equal(trn_queue_trigger(b.queue, 0, 0), 0);
-	assert_int_equal(trn_queue_trigger(b.queue, JOB_LENGTH + 1, 0),
+	assert_int_equal(trn_queue_trigger(b.queue, BOUND_LENGTH + 1, 0),
 			 NEURON_CAUSE_DESC);
 	assert_int_equal(trn_queue_trigger(b.queue, 0, ~0u), NEURON_CAUSE_DESC);
 	assert_int_equal(trn_queue_trigger(b.queue, 30, 0), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(trn_queue_trigger(b.queue, 3, 0), NEURON_CAUSE_DESC);
 	assert_false(atomic_load(&b.job.faulted));
 	bound_finish(&b);
@@ -196,7 +107,7 @@ static void software_cannot_touch_a_bound_queue(void **state)
 	struct ring_pair ring = { .rig = rig, .engine = 2, .queue = 1 };
 	struct bound b;
 
-	bound_init(&b, rig, rig_host(rig, 0, 2 * RING_BYTES));
+	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	ring_write(&ring, false, NEURON_UDMA_Q_BASE_LO, 0x1000);
 	ring_write(&ring, false, NEURON_UDMA_Q_LENGTH, 64);
 	ring_write(&ring, false, NEURON_UDMA_Q_TAIL_INC, 1);
@@ -204,7 +115,7 @@ static void software_cannot_touch_a_bound_queue(void **state)
 	ring_write(&ring, true, NEURON_UDMA_S2M_Q_SW_CTRL,
 		   NEURON_UDMA_Q_SW_CTRL_RESET);
 	assert_int_equal(ring_read(&ring, false, NEURON_UDMA_Q_LENGTH),
-			 JOB_LENGTH);
+			 BOUND_LENGTH);
 	assert_int_equal(ring_read(&ring, false, NEURON_UDMA_Q_TAIL), 1u << 30);
 	assert_true(fake_logged(&rig->port[0], "belongs to a job"));
 	bound_finish(&b);
@@ -249,7 +160,7 @@ static void *scribble(void *arg)
 
 	random.seed = s->seed;
 	while (!atomic_load(&s->stop)) {
-		i = rig_random(&random, 2 * RING_BYTES / 4);
+		i = rig_random(&random, 2 * BOUND_RING_BYTES / 4);
 		value = rig_random(&random, 4) ? rig_random(&random, ~0u) :
 						 rig_random(&random, 2) << 31;
 		pthread_mutex_lock(&ring_lock);
@@ -270,12 +181,12 @@ static bool garbage_round(struct rig *rig, uint64_t rings)
 	b.entry.flags = NEURON_JOB_QUEUE_ANY_RING_ID;
 	trn_queue_bind(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE);
 	pthread_mutex_lock(&ring_lock);
-	for (i = 0; i < JOB_LENGTH; i++)
-		job_desc(&b, i, neuron_window_addr(0, rig_random(rig, 8) * 4096),
-			 neuron_window_addr(0, 0x8000), 1024);
+	for (i = 0; i < BOUND_LENGTH; i++)
+		bound_desc(&b, i, neuron_window_addr(0, rig_random(rig, 8) * 4096),
+			   neuron_window_addr(0, 0x8000), 1024);
 	pthread_mutex_unlock(&ring_lock);
-	assert_int_equal(trn_queue_trigger(b.queue, JOB_LENGTH, JOB_LENGTH), 0);
-	assert_true(fake_wait(job_at_rest, &b));
+	assert_int_equal(trn_queue_trigger(b.queue, BOUND_LENGTH, BOUND_LENGTH), 0);
+	assert_true(fake_wait(bound_at_rest, &b));
 	faulted = atomic_load(&b.job.faulted);
 	bound_finish(&b);
 	return faulted;
@@ -284,7 +195,7 @@ static bool garbage_round(struct rig *rig, uint64_t rings)
 static void changing_descriptors_cannot_escape(void **state)
 {
 	struct rig *rig = *state;
-	uint64_t rings = rig_host(rig, 0, 2 * RING_BYTES);
+	uint64_t rings = rig_host(rig, 0, 2 * BOUND_RING_BYTES);
 	uint8_t *hbm = rig->chip[0]->hbm[0];
 	struct scribbler s = {
 		.words = rig_host_ptr(rig, 0, rings),
@@ -295,18 +206,18 @@ static void changing_descriptors_cannot_escape(void **state)
 	size_t i;
 
 	rig->port[0].ops.host_read = locked_read;
-	memset(hbm, 0x5a, JOB_WINDOW);
-	memset(hbm + JOB_WINDOW + JOB_BYTES, 0x5a, 0x100000);
+	memset(hbm, 0x5a, BOUND_WINDOW);
+	memset(hbm + BOUND_WINDOW + BOUND_BYTES, 0x5a, 0x100000);
 	assert_int_equal(pthread_create(&thread, NULL, scribble, &s), 0);
 	for (round = 0; round < 300; round++)
 		faults += garbage_round(rig, rings);
 	atomic_store(&s.stop, true);
 	pthread_join(thread, NULL);
 	assert_true(faults > 0);
-	for (i = 0; i < JOB_WINDOW; i++)
+	for (i = 0; i < BOUND_WINDOW; i++)
 		assert_int_equal(hbm[i], 0x5a);
 	for (i = 0; i < 0x100000; i++)
-		assert_int_equal(hbm[JOB_WINDOW + JOB_BYTES + i], 0x5a);
+		assert_int_equal(hbm[BOUND_WINDOW + BOUND_BYTES + i], 0x5a);
 }
 
 #define TEST(name) \

@@ -3,8 +3,10 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "trn_sem.h"
+#include "trn_state.h"
 
 #define GE	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE)
 #define EQ	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_EQ)
@@ -236,6 +238,111 @@ static void a_grant_of_another_generation_posts_nothing(void **state)
 					  &generation, 5));
 }
 
+static void events_are_set_and_cleared(void **state)
+{
+	struct trn_sems *sems = &((struct fixture *)*state)->sems;
+
+	assert_false(trn_event_value(sems, 255));
+	assert_true(trn_event_write(sems, 255, true));
+	assert_false(trn_event_write(sems, 255, true));
+	assert_true(trn_event_value(sems, 255));
+	assert_false(trn_event_write(sems, 255, false));
+	assert_false(trn_event_value(sems, 255));
+	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(3), 1), 3);
+	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(3), 1), -1);
+	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(3), 2), -1);
+	assert_false(trn_event_value(sems, 3));
+	assert_int_equal(trn_sems_write(sems, NEURON_SEM_INC(3), 1), -1);
+	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(256), 1), -1);
+	assert_false(trn_event_write(sems, NEURON_NR_EVENTS, true));
+	assert_false(trn_event_value(sems, NEURON_NR_EVENTS));
+}
+
+static void an_event_wakes_its_waiters(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
+	assert_false(trn_event_wait(&f->sems, 4, true, &f->waiter[1]));
+	trn_event_write(&f->sems, 5, true);
+	trn_event_write(&f->sems, 4, false);
+	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1);
+	assert_int_equal(runs(f, 0), 0);
+	trn_event_write(&f->sems, 4, true);
+	assert_int_equal(runs(f, 0), 1);
+	assert_int_equal(runs(f, 1), 1);
+	/* The first leaves it, the second takes it: nothing is left for a third. */
+	assert_true(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
+	assert_true(trn_event_wait(&f->sems, 4, true, &f->waiter[1]));
+	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
+	trn_sem_cancel(&f->sems, &f->waiter[0]);
+	trn_event_write(&f->sems, 4, true);
+	assert_int_equal(runs(f, 0), 1);
+	assert_false(trn_event_wait(&f->sems, NEURON_NR_EVENTS, false,
+				    &f->waiter[0]));
+}
+
+/* A waiter is in one list only, whatever it waits for. */
+static void a_waiter_changes_between_event_and_semaphore(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
+	assert_false(trn_sem_wait(&f->sems, 4, GE, 1, &f->waiter[0]));
+	trn_event_write(&f->sems, 4, true);
+	assert_int_equal(runs(f, 0), 0);
+	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1);
+	assert_int_equal(runs(f, 0), 1);
+}
+
+struct stream {
+	uint8_t buf[2048];
+	size_t at;
+	bool loading;
+};
+
+static bool transfer(void *opaque, void *buf, size_t len)
+{
+	struct stream *stream = opaque;
+
+	if (stream->at + len > sizeof(stream->buf))
+		return false;
+	if (stream->loading)
+		memcpy(buf, stream->buf + stream->at, len);
+	else
+		memcpy(stream->buf + stream->at, buf, len);
+	stream->at += len;
+	return true;
+}
+
+static void state_is_saved_and_loaded(void **state)
+{
+	struct fixture *f = *state;
+	struct stream stream = { 0 };
+	struct trn_state st = { .transfer = transfer, .opaque = &stream };
+
+	trn_sem_post(&f->sems, 0, NEURON_SYNC_POST_SET, -7);
+	trn_sem_post(&f->sems, 255, NEURON_SYNC_POST_SET, INT_MAX);
+	trn_event_write(&f->sems, 200, true);
+	trn_sems_one_state(&f->sems, &st);
+	assert_null(st.why);
+	trn_sems_clear(&f->sems, NULL);
+	stream.at = 0;
+	stream.loading = true;
+	st.loading = true;
+	trn_sems_one_state(&f->sems, &st);
+	assert_null(st.why);
+	assert_int_equal(trn_sem_value(&f->sems, 0), -7);
+	assert_int_equal(trn_sem_value(&f->sems, 255), INT_MAX);
+	assert_true(trn_event_value(&f->sems, 200));
+	assert_false(trn_event_value(&f->sems, 199));
+	/* No event is 2. */
+	stream.at = 0;
+	stream.buf[NEURON_NR_SEMAPHORES * 4] = 2;
+	trn_sems_one_state(&f->sems, &st);
+	assert_non_null(st.why);
+}
+
 #define STORM_POSTS	20000
 
 struct storm {
@@ -288,6 +395,10 @@ int main(void)
 		TEST(clear_keeps_to_its_mask),
 		TEST(registers_follow_the_public_map),
 		TEST(a_grant_of_another_generation_posts_nothing),
+		TEST(events_are_set_and_cleared),
+		TEST(an_event_wakes_its_waiters),
+		TEST(a_waiter_changes_between_event_and_semaphore),
+		TEST(state_is_saved_and_loaded),
 		TEST(posts_of_many_threads_add_up),
 	};
 

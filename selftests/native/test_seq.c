@@ -600,7 +600,7 @@ static void table_is_consistent(void **state)
 			assert_string_not_equal(isa->name, other->name);
 		}
 	}
-	assert_int_equal(i, 18);
+	assert_int_equal(i, 22);
 	assert_null(trn_isa_find("hal", 3));
 	assert_null(trn_isa_find("halts", 5));
 }

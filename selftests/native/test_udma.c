@@ -4,9 +4,13 @@
  */
 #include "ring_rig.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "neuron/dma_op.h"
+#include "trn_queue.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST
@@ -41,10 +45,10 @@ static void queue_registers_read_back(void **state)
 				 1u << 30);
 		assert_int_equal(ring_read(&ring, s2m, NEURON_UDMA_Q_COMP_HEAD),
 				 1u << 30);
-		ring_write(&ring, s2m, NEURON_UDMA_Q_COMP_BASE_LO, 0x1234);
+		ring_write(&ring, s2m, NEURON_UDMA_Q_COMP_BASE_LO, 0x123f);
 		ring_write(&ring, s2m, NEURON_UDMA_Q_COMP_BASE_HI, 0x5678);
 		assert_int_equal(ring_read(&ring, s2m,
-					   NEURON_UDMA_Q_COMP_BASE_LO), 0x1234);
+					   NEURON_UDMA_Q_COMP_BASE_LO), 0x1200);
 		assert_int_equal(ring_read(&ring, s2m,
 					   NEURON_UDMA_Q_COMP_BASE_HI), 0x5678);
 		/* The low bits of a base do not exist, heads are read only. */
@@ -541,6 +545,54 @@ static void queues_do_not_disturb_each_other(void **state)
 	}
 }
 
+/* --- Turns --- */
+
+static atomic_uint turns;
+
+static enum trn_run counted_run(struct trn_task *task, struct trn_budget *budget)
+{
+	atomic_fetch_add(&turns, 1);
+	return trn_queue_run(task, budget);
+}
+
+static void count_turns(const struct ring_pair *ring)
+{
+	ring_wait_quiet(ring);
+	atomic_store(&turns, 0);
+	trn_udma_queue(ring->rig->chip[0], ring->engine, ring->queue)->task.run =
+		counted_run;
+}
+
+/* Long work gives way to other tasks, however fast the host is. */
+static void an_operation_ends_the_run(void **state)
+{
+	struct ring_pair ring = { .rig = *state };
+	uint64_t at = rig_host(ring.rig, 0, sizeof(struct neuron_udma_op));
+	struct neuron_udma_op *op = rig_host_ptr(ring.rig, 0, at);
+	unsigned int i;
+
+	*op = (struct neuron_udma_op){
+		.op = NEURON_UDMA_OP_COPY,
+		.nr_src = 1,
+		.nr_dst = 1,
+		.src_dtype = NEURON_DTYPE_UINT8,
+		.dst_dtype = NEURON_DTYPE_UINT8,
+		.src = { .num = { 16, 1, 1, 1 }, .step = { 1 } },
+		.dst = { .num = { 16, 1, 1, 1 }, .step = { 1 } },
+	};
+	ring_make(&ring, ring.rig, 32);
+	count_turns(&ring);
+	for (i = 0; i < 8; i++) {
+		ring_m2s(&ring, rig_host_addr(ring.rig, 0, at), sizeof(*op),
+			 NEURON_UDMA_DESC_FIRST)->meta_ctrl = NEURON_UDMA_META_OP;
+		ring_m2s(&ring, 0x10000, 16, NEURON_UDMA_DESC_LAST);
+		ring_s2m(&ring, 0x20000, 16);
+	}
+	ring_run(&ring, 16, 8);
+	assert_int_equal(ring_error(&ring), NEURON_CAUSE_NONE);
+	assert_in_range(atomic_load(&turns), 8, UINT_MAX);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
@@ -563,6 +615,7 @@ int main(void)
 		TEST(a_stopped_chip_moves_nothing),
 		TEST(a_reset_of_the_chip_forgets_the_rings),
 		TEST(queues_do_not_disturb_each_other),
+		TEST(an_operation_ends_the_run),
 	};
 
 	return cmocka_run_group_tests_name("udma", tests, NULL, NULL);

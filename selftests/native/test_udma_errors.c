@@ -124,7 +124,7 @@ static void malformed_packets_stop_the_queue(void **state)
 	assert_stopped(&ring, NEURON_CAUSE_DESC);
 	assert_recovers(&ring);
 
-	ring_m2s(&ring, 0x1000, 4, BOTH)->meta_ctrl = 0x01180003;
+	ring_m2s(&ring, 0x1000, 4, BOTH)->meta_ctrl = 0x01280003;
 	ring_s2m(&ring, 0x2000, 4);		/* an operation we have not */
 	ring_doorbell(&ring, 1, 1);
 	assert_stopped(&ring, NEURON_CAUSE_DESC);

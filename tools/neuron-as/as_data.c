@@ -113,7 +113,7 @@ bool as_close_file(struct as_unit *unit)
 	free(data->bytes);
 	memset(data, 0, sizeof(*data));
 	return !empty || as_error_at(unit, line, 1,
-				     "the file has no contents: a path or .bytes, .halves, .words or .floats must follow");
+				     "the file has no contents: a path or .bytes, .halves, .words, .floats or .addresses must follow");
 }
 
 static bool integers(struct as_unit *unit, unsigned int bytes, const char *what)
@@ -147,6 +147,20 @@ bool as_halves(struct as_unit *unit)
 bool as_words(struct as_unit *unit)
 {
 	return integers(unit, 4, "a 32-bit integer");
+}
+
+bool as_addresses(struct as_unit *unit)
+{
+	struct neuron_inst inst;
+
+	if (!unit->data.name)
+		return as_error(unit, as_peek(unit), "no .file is open for this");
+	do {
+		if (!as_address_operand(unit, &inst) ||
+		    !append(unit, &inst.addr, sizeof(inst.addr)))
+			return false;
+	} while (as_accept(unit, ','));
+	return true;
 }
 
 bool as_floats(struct as_unit *unit)

@@ -266,6 +266,7 @@ static const struct {
 	{ "bytes", as_bytes, true },
 	{ "halves", as_halves, true },
 	{ "words", as_words, true },
+	{ "addresses", as_addresses, true },
 	{ "floats", as_floats, true },
 	{ "peer", do_peer, false },
 	{ "peer_sem", do_peer_sem, false },

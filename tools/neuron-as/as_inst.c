@@ -114,6 +114,8 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_FILL:
 		return trn_isa_dtype_is_float(inst->dst.dtype) ? float_field(unit, &inst->imm0) :
 								 word_field(unit, &inst->imm0);
+	case TRN_OPD_EVENT:
+		return as_event(unit, &inst->imm0);
 	case TRN_OPD_TAG:
 	case TRN_OPD_COUNT0:
 	case TRN_OPD_INT0:
@@ -125,6 +127,10 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 		return as_register(unit, &inst->reg[0]);
 	case TRN_OPD_REG1:
 		return as_register(unit, &inst->reg[1]);
+	case TRN_OPD_REG2:
+		return as_register(unit, &inst->reg[2]);
+	case TRN_OPD_REG3:
+		return as_register(unit, &inst->reg[3]);
 	case TRN_OPD_VALUE2:
 		return register_or_word(unit, inst, 2);
 	case TRN_OPD_COMPARE1:
@@ -133,6 +139,8 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 		return as_target(unit, inst);
 	case TRN_OPD_MEMORY:
 		return as_memory_operand(unit, inst);
+	case TRN_OPD_ADDRESS:
+		return as_address_operand(unit, inst);
 	case TRN_OPD_QUEUE:
 		return as_queue_operand(unit, inst);
 	}

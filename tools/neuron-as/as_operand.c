@@ -46,6 +46,20 @@ bool as_sem(struct as_unit *unit, uint16_t *sem)
 	return true;
 }
 
+bool as_event(struct as_unit *unit, __le32 *event)
+{
+	const struct as_token *token = as_peek(unit);
+	uint32_t number;
+
+	if (!as_numbered(token, 'e', &number))
+		return as_expected(unit, "an event");
+	if (number > 255)
+		return as_error(unit, token, "events are e0 to e255");
+	as_take(unit);
+	*event = htole32(number);
+	return true;
+}
+
 static bool shape_dim(struct as_unit *unit, uint64_t max_num, struct as_dim *dim)
 {
 	bool negative;
@@ -211,7 +225,7 @@ static bool memory_window(struct as_unit *unit, uint32_t *window)
 				   token->text);
 }
 
-bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst)
+bool as_address_operand(struct as_unit *unit, struct neuron_inst *inst)
 {
 	const struct as_token *token = as_peek(unit);
 	uint64_t address;
@@ -228,7 +242,13 @@ bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst)
 		return false;
 	}
 	inst->addr = htole64(address);
-	return !as_accept(unit, '+') || as_register(unit, &inst->reg[1]);
+	return true;
+}
+
+bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst)
+{
+	return as_address_operand(unit, inst) &&
+	       (!as_accept(unit, '+') || as_register(unit, &inst->reg[1]));
 }
 
 static bool label_target(struct as_unit *unit, const struct as_token *token)
@@ -354,7 +374,7 @@ static bool modifier(struct as_unit *unit, const struct as_token *token,
 
 	if (flag < 0)
 		return as_error(unit, token,
-				"unexpected \"%.*s\"; wait, take, post, acc, rev0, rev1 or neg may follow",
+				"unexpected \"%.*s\"; wait, take, post, acc, rev0, rev1, neg or clear may follow",
 				(int)token->len, token->text);
 	if (!(allowed & (unsigned int)flag))
 		return as_error(unit, token, "the instruction takes no \"%.*s\"",

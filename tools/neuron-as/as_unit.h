@@ -181,8 +181,10 @@ bool as_shape(struct as_unit *unit, struct as_dim *dims, unsigned int max, uint6
 	      unsigned int *count);
 bool as_dtype(struct as_unit *unit, enum neuron_dtype *dtype);
 bool as_engine(struct as_unit *unit, enum neuron_engine *engine);
+bool as_event(struct as_unit *unit, __le32 *event);
 bool as_is_tile(const struct as_unit *unit);
 bool as_tile(struct as_unit *unit, struct neuron_ap *ap);
+bool as_address_operand(struct as_unit *unit, struct neuron_inst *inst);
 bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst);
 bool as_target(struct as_unit *unit, struct neuron_inst *inst);
 bool as_queue_operand(struct as_unit *unit, struct neuron_inst *inst);
@@ -197,6 +199,7 @@ bool as_inst_words(struct as_unit *unit);
 bool as_file(struct as_unit *unit);
 bool as_bytes(struct as_unit *unit);
 bool as_halves(struct as_unit *unit);
+bool as_addresses(struct as_unit *unit);
 bool as_words(struct as_unit *unit);
 bool as_floats(struct as_unit *unit);
 /* Declare the open .file. */

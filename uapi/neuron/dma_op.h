@@ -20,16 +20,24 @@
 
 #define NEURON_UDMA_META_OP		0x01180003u	/* operation type 1 */
 
+/* Of the address of a struct neuron_udma_op or neuron_udma_dge. */
+#define NEURON_UDMA_OP_ALIGN		64
 #define NEURON_UDMA_OP_MAX_SRC		16
 #define NEURON_UDMA_OP_MAX_DST		16
-/* Elements of a pattern. */
-#define NEURON_UDMA_OP_MAX_ELEMENTS	(1u << 26)
+#define NEURON_UDMA_OP_MAX_INDEX	65536
+/*
+ * Elements that an operation reads and writes, all sources and destinations
+ * together: it is done in one go, so this bounds how long others wait for it.
+ */
+#define NEURON_UDMA_OP_MAX_ELEMENTS	(1u << 18)
 
+/* Operand 0 is @src[0] or, with ACCUMULATE, the destination's old value. */
 enum neuron_udma_opcode {
 	NEURON_UDMA_OP_COPY		= 0,	/* same type: bits; else cast by way of fp32 */
-	NEURON_UDMA_OP_ADD		= 1,	/* sum of src[i] */
-	NEURON_UDMA_OP_FMA		= 2,	/* fused chain of scale[i] * src[i] */
-	NEURON_UDMA_OP_MAX		= 3,
+	NEURON_UDMA_OP_ADD		= 1,	/* ((operand 0 + next) + next) ... */
+	/* scale[0] * src[0], or the old value; then fma(scale[i], src[i], so far) */
+	NEURON_UDMA_OP_FMA		= 2,
+	NEURON_UDMA_OP_MAX		= 3,	/* a NaN wins; +0 is above -0 */
 	NEURON_UDMA_OP_MIN		= 4,
 	NEURON_UDMA_OP_TRANSPOSE	= 5,	/* of the two inner dimensions, 2 or 4 bytes */
 	NEURON_UDMA_NR_OPS
@@ -38,7 +46,13 @@ enum neuron_udma_opcode {
 /**
  * struct neuron_udma_pattern - the elements of a source or destination (48 bytes)
  * @num: elements of each dimension, [0] innermost; unused ones 1
- * @step: bytes between neighbours of that dimension, signed
+ * @step: bytes between neighbours of that dimension, signed; not looked at where
+ *	@num is 1 and no index list walks the dimension
+ *
+ * Elements have any alignment. They are numbered with dimension 0 running
+ * fastest; sources and destinations are paired by that number. All of them lie
+ * in the memory that the base lies in: an address that would leave its window
+ * (or, in domain 0, its form of address) is an error before anything is touched.
  */
 struct neuron_udma_pattern {
 	__le32 num[4];
@@ -47,12 +61,15 @@ struct neuron_udma_pattern {
 
 NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
 
-/* Dimension 3 is walked by the index list instead of 0, 1, 2, ... */
+/*
+ * Dimension 3 is walked by the index list instead of 0, 1, 2, ...; with both
+ * flags by the same list.
+ */
 #define NEURON_UDMA_OP_SRC_INDEXED	NEURON_BIT(0)
 #define NEURON_UDMA_OP_DST_INDEXED	NEURON_BIT(1)
-/* An index of @index_limit or more leaves out its part instead of an error. */
+/* An index of @index_limit or more leaves out its part instead of a DESC error. */
 #define NEURON_UDMA_OP_OOB_SKIP		NEURON_BIT(2)
-/* The destination's old value is the first operand (ADD, FMA with scale 1, MAX, MIN). */
+/* The destination's old value is the first operand (ADD, FMA, MAX, MIN); one @nr_dst. */
 #define NEURON_UDMA_OP_ACCUMULATE	NEURON_BIT(3)
 
 /**
@@ -60,20 +77,26 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @op: enum neuron_udma_opcode
  * @nr_src: 1 to 16; COPY and TRANSPOSE: 1
  * @nr_dst: 1 to 16: each gets the same (duplication)
- * @src_dtype, @dst_dtype: enum neuron_dtype; TRANSPOSE: equal
+ * @src_dtype, @dst_dtype: enum neuron_dtype that the chip's arithmetic has;
+ *	TRANSPOSE: equal
  * @flags: NEURON_UDMA_OP_*
  * @reserved0: zero
  * @src: elements of each source, from its base
  * @dst: elements of each destination; as many as the source's, in the same order;
- *	TRANSPOSE: num[0] and num[1] change places
+ *	TRANSPOSE: the source's @num with [0] and [1] changed about
  * @index: address of @nr_index 32-bit indices, 4-byte aligned; with an INDEXED flag
- * @nr_index: equal to num[3] of the indexed pattern, at most 65536
- * @index_limit: indices must be below it
- * @scale: fp32 bits, FMA; else zero
+ * @nr_index: equal to num[3] of the indexed pattern, 1 to 65536
+ * @index_limit: indices (unsigned) must be below it
+ * @scale: fp32 bits, FMA, [i] for source i; else zero
  * @reserved: zero
  *
  * Arithmetic is fp32 in the order of the sources with one rounding each, casts
  * at both ends (round to nearest even, saturating for integers).
+ *
+ * A destination may be exactly a source (same addresses of same-sized elements,
+ * not TRANSPOSE). Where it overlaps otherwise, or its own elements lie on each
+ * other, the values there are undefined (and nothing else is). Semaphores and
+ * registers can be neither source nor destination.
  */
 struct neuron_udma_op {
 	__u8 op;
@@ -97,7 +120,8 @@ NEURON_ASSERT_SIZE(struct neuron_udma_op, 256);
 /**
  * struct neuron_udma_dge - what a DMA_GENERATE instruction makes a packet of
  * @op: the operation (512 bytes with the addresses, 64-byte aligned)
- * @src, @dst: base addresses, to which the instruction's registers are added
+ * @src, @dst: base addresses, to which the instruction's registers are added;
+ *	unused ones zero
  */
 struct neuron_udma_dge {
 	struct neuron_udma_op op;

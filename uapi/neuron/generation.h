@@ -25,7 +25,10 @@
 #define NEURON_MAX_SENG			4
 #define NEURON_MAX_DMA_ENGINES		132
 #define NEURON_MAX_COPY_ENGINES		4
+#define NEURON_MAX_TOP_SP		20
+#define NEURON_MAX_TOP_SP_IDS		16
 #define NEURON_MAX_STORAGE		12
+#define NEURON_ROUTING_GROUP		16
 
 /**
  * struct neuron_storage - register blocks of BAR0 that only read back
@@ -52,7 +55,8 @@ struct neuron_storage {
  * @nr_hbm: HBM stacks
  * @nr_dma: DMA engines with queues: @nr_ring ring engines, then copy engines
  * @nr_ring: ring engines, 16 for each core
- * @nr_top_sp: CC-cores
+ * @nr_top_sp: TOP_SP cores (CC-cores)
+ * @nr_top_sp_ids: of which software has ids for, see neuron_top_sp_of_id()
  * @host_base: address bit that selects host memory
  * @hbm_addr: device address of each stack
  * @hbm_active: populated bytes of a stack
@@ -67,17 +71,28 @@ struct neuron_storage {
  *	@ring_group engines, @ring_stride apart
  * @copy_bar0: BAR0 offset of each copy engine
  * @sdma_bar0_delta: from a v3 engine to its SDMA block; 0 on v2
+ * @sdma_bar0, @sdma_stride: v2: SDMA block of the first ring engine of each
+ *	group, and their distance
+ * @top_sp_addr: device address of the first TOP_SP of each group of
+ *	@top_sp_group, @top_sp_stride apart
+ * @top_sp_bar0: BAR0 offset of TOP_SP 0's window; NEURON_TOP_SP_WINDOW_SIZE apart
+ * @top_sp_nq_bar0: BAR0 offset of the first notification block of each group
+ *	of @top_sp_nq_group ids, NEURON_TOP_SP_NQ_STRIDE apart
  * @misc_bar0: MISC RAM
  * @nq_bar0: notification block of each core
+ * @nr_dice: dice that power is told of, equal parts of the cores
+ * @pe_bar0: activity counters of each core's PE array
+ * @pe_group, @pe_groups: bytes of a group of counters, groups of a row group
  * @reset_bar0: reset register of platform mode
  * @hole_bar0: MSI-X table, PBA and control block (NEURON_HOLE_*)
  * @sbuf_partition: usable SBUF bytes of a partition
  * @clock_khz: by enum neuron_engine
  * @dma_bytes_per_us: copy rate of one DMA engine
+ * @routing_id: routing id of the chip that the public driver numbers n, in each
+ *	group of 16 chips
  * @link_lanes, @link_mbps: of one link; MB/s each way, modelled
  * @storage: blocks without a function of their own: SDMA (v2), interrupt
- *	control of the ring engines, notification blocks of the CC-cores, activity
- *	counters
+ *	control of the ring engines
  */
 struct neuron_gen {
 	const char *name;
@@ -90,6 +105,8 @@ struct neuron_gen {
 	__u8 nr_dma;
 	__u8 nr_ring;
 	__u8 nr_top_sp;
+	__u8 nr_top_sp_ids;
+	__u8 nr_dice;
 	__u64 host_base;
 	__u64 hbm_addr[NEURON_MAX_HBM];
 	__u64 hbm_active;
@@ -110,13 +127,25 @@ struct neuron_gen {
 	__u32 ring_stride;
 	__u32 copy_bar0[NEURON_MAX_COPY_ENGINES];
 	__u32 sdma_bar0_delta;
+	__u32 sdma_bar0[2];
+	__u32 sdma_stride;
+	__u64 top_sp_addr[2];
+	__u64 top_sp_stride;
+	__u32 top_sp_group;
+	__u32 top_sp_bar0;
+	__u32 top_sp_nq_bar0[2];
+	__u32 top_sp_nq_group;
 	__u32 misc_bar0;
 	__u32 nq_bar0[NEURON_MAX_CORES];
+	__u32 pe_bar0[NEURON_MAX_CORES];
+	__u32 pe_group;
+	__u32 pe_groups;
 	__u32 reset_bar0;
 	__u32 hole_bar0;
 	__u32 sbuf_partition;
 	__u32 clock_khz[5];
 	__u32 dma_bytes_per_us;
+	__u8 routing_id[NEURON_ROUTING_GROUP];
 	__u32 link_lanes;
 	__u32 link_mbps;
 	struct neuron_storage storage[NEURON_MAX_STORAGE];
@@ -124,11 +153,9 @@ struct neuron_gen {
 
 /* Trainium1 and Inferentia2 have the same chip but for its links. */
 #define NEURON_STORAGE_V2 { \
-	{ 0x30400000, 0x7000, 0x2000, 16 }, \
-	{ 0x30b00000, 0x7000, 0x2000, 16 }, \
-	{ 0x30640000, 0x700000, 0x2000, 2 }, \
-	{ 0x30e04000, 0x40000, 0x1000, 6 }, \
-	{ 0x305b1100, 0x700000, 0x500, 2 }, \
+	{ 0x30400000, 0x7000, 0x1000, 16 }, \
+	{ 0x30b00000, 0x7000, 0x1000, 16 }, \
+	{ 0x30640000, 0x700000, 0x1000, 2 }, \
 }
 
 #define NEURON_GEN_V2 \
@@ -139,6 +166,8 @@ struct neuron_gen {
 	.nr_dma = 34, \
 	.nr_ring = 32, \
 	.nr_top_sp = 6, \
+	.nr_dice = 1, \
+	.nr_top_sp_ids = 6, \
 	.host_base = 1ull << 44, \
 	.hbm_addr = { 0x0, 0x1000000000 }, \
 	.hbm_active = NEURON_GIB(16), \
@@ -156,8 +185,19 @@ struct neuron_gen {
 	.ring_stride = 0x40000, \
 	.copy_bar0 = { 0x30600000, 0x30d00000 }, \
 	.sdma_bar0_delta = 0, \
+	.sdma_bar0 = { 0x30400000, 0x30b00000 }, \
+	.sdma_stride = 0x7000, \
+	.top_sp_addr = { 0xfffd0000000 }, \
+	.top_sp_stride = 0x400000, \
+	.top_sp_group = 6, \
+	.top_sp_bar0 = 0x10000000, \
+	.top_sp_nq_bar0 = { 0x30e04000 }, \
+	.top_sp_nq_group = 6, \
 	.misc_bar0 = 0x30fa0000, \
 	.nq_bar0 = { 0x30535000, 0x30c35000 }, \
+	.pe_bar0 = { 0x305b1100, 0x30cb1100 }, \
+	.pe_group = 0x40, \
+	.pe_groups = 5, \
 	.reset_bar0 = 0x30647010, \
 	.hole_bar0 = 0x20000000, \
 	.sbuf_partition = NEURON_KIB(192), \
@@ -170,6 +210,7 @@ static const struct neuron_gen neuron_gen_trn1 NEURON_UNUSED = {
 	.name = "trn1",
 	.device_name = "Trainium1",
 	.pci_device = NEURON_PCI_DEVICE_TRN1,
+	.routing_id = { 0, 2, 6, 4, 1, 3, 7, 5, 9, 11, 15, 13, 8, 10, 14, 12 },
 	.link_lanes = 16,
 	.link_mbps = 48000,
 };
@@ -179,6 +220,7 @@ static const struct neuron_gen neuron_gen_inf2 NEURON_UNUSED = {
 	.name = "inf2",
 	.device_name = "Inferentia2",
 	.pci_device = NEURON_PCI_DEVICE_INF2,
+	.routing_id = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
 	.link_lanes = 16,
 	.link_mbps = 48000,
 };
@@ -191,12 +233,6 @@ static const struct neuron_gen neuron_gen_inf2 NEURON_UNUSED = {
 	{ 0x9c400000, 0x20000, 0x1000, 32 }, \
 	{ 0xac000000, 0x20000, 0x1000, 32 }, \
 	{ 0xbc400000, 0x20000, 0x1000, 32 }, \
-	{ 0x06a00000, 0x40000, 0x1000, 8 }, \
-	{ 0x46a00000, 0x40000, 0x1000, 8 }, \
-	{ 0x06141100, 0x180000, 0x6c0, 2 }, \
-	{ 0x06541100, 0x180000, 0x6c0, 2 }, \
-	{ 0x46141100, 0x180000, 0x6c0, 2 }, \
-	{ 0x46541100, 0x180000, 0x6c0, 2 }, \
 }
 
 /* v3 and v4 have the same register map: all that Trainium2 and 3 share. */
@@ -205,7 +241,9 @@ static const struct neuron_gen neuron_gen_inf2 NEURON_UNUSED = {
 	.nr_hbm = 4, \
 	.nr_dma = 132, \
 	.nr_ring = 128, \
-	.nr_top_sp = 16, \
+	.nr_top_sp = 20, \
+	.nr_dice = 2, \
+	.nr_top_sp_ids = 16, \
 	.host_base = 1ull << 46, \
 	.hbm_addr = { 0x0, 0x4000000000, 0x800000000000, 0x804000000000 }, \
 	.hbm_window = NEURON_GIB(64), \
@@ -226,11 +264,22 @@ static const struct neuron_gen neuron_gen_inf2 NEURON_UNUSED = {
 	.ring_stride = 0x100000, \
 	.copy_bar0 = { 0x06800000, 0x06900000, 0x46800000, 0x46900000 }, \
 	.sdma_bar0_delta = 0x40000, \
+	.top_sp_addr = { 0x8280000000, 0x808280000000 }, \
+	.top_sp_stride = 0x40000000, \
+	.top_sp_group = 10, \
+	.top_sp_bar0 = 0xf0000000, \
+	.top_sp_nq_bar0 = { 0x06a00000, 0x46a00000 }, \
+	.top_sp_nq_group = 8, \
 	.misc_bar0 = 0x06c84000, \
 	.nq_bar0 = { 0x06001000, 0x06181000, 0x06401000, 0x06581000, \
 		     0x46001000, 0x46181000, 0x46401000, 0x46581000 }, \
+	.pe_bar0 = { 0x06141100, 0x062c1100, 0x06541100, 0x066c1100, \
+		     0x46141100, 0x462c1100, 0x46541100, 0x466c1100 }, \
+	.pe_group = 0x30, \
+	.pe_groups = 9, \
 	.reset_bar0 = 0x06300010, \
 	.hole_bar0 = 0x60000000, \
+	.routing_id = { 0, 8, 9, 1, 2, 10, 11, 3, 6, 14, 15, 7, 4, 12, 13, 5 }, \
 	.storage = NEURON_STORAGE_V3
 
 static const struct neuron_gen neuron_gen_trn2 NEURON_UNUSED = {
@@ -274,10 +323,81 @@ static inline __u32 neuron_dma_bar0(const struct neuron_gen *gen, __u32 e)
 	       (e % gen->ring_group) * gen->ring_stride;
 }
 
+/* BAR0 offset of the SDMA block of DMA engine @e; a notification block follows. */
+#define NEURON_SDMA_NQ			0x1000
+#define NEURON_SDMA_COPY_DELTA		0x40000
+
+static inline __u32 neuron_sdma_bar0(const struct neuron_gen *gen, __u32 e)
+{
+	if (e >= gen->nr_ring)
+		return neuron_dma_bar0(gen, e) + NEURON_SDMA_COPY_DELTA;
+	if (gen->sdma_bar0_delta)
+		return neuron_dma_bar0(gen, e) + gen->sdma_bar0_delta;
+	return gen->sdma_bar0[e / gen->ring_group] +
+	       (e % gen->ring_group) * gen->sdma_stride;
+}
+
+/* Device address and BAR0 offset of the window of TOP_SP @t. */
+static inline __u64 neuron_top_sp_addr(const struct neuron_gen *gen, __u32 t)
+{
+	return gen->top_sp_addr[t / gen->top_sp_group] +
+	       (t % gen->top_sp_group) * gen->top_sp_stride;
+}
+
+static inline __u32 neuron_top_sp_bar0(const struct neuron_gen *gen, __u32 t)
+{
+	return gen->top_sp_bar0 + t * NEURON_TOP_SP_WINDOW_SIZE;
+}
+
+/*
+ * Software numbers the TOP_SPs that belong to cores: on v3 and v4 0 to 7 of
+ * each group of 10. The notification blocks go by that id.
+ */
+#define NEURON_TOP_SP_NQ_STRIDE		0x40000
+
+static inline __u32 neuron_top_sp_of_id(const struct neuron_gen *gen, __u32 id)
+{
+	return id / gen->top_sp_nq_group * gen->top_sp_group +
+	       id % gen->top_sp_nq_group;
+}
+
+/* The id of TOP_SP @t, or -1. */
+static inline int neuron_top_sp_id(const struct neuron_gen *gen, __u32 t)
+{
+	if (t % gen->top_sp_group >= gen->top_sp_nq_group)
+		return -1;
+	return (int)(t / gen->top_sp_group * gen->top_sp_nq_group +
+		     t % gen->top_sp_group);
+}
+
+static inline __u32 neuron_top_sp_nq_bar0(const struct neuron_gen *gen, __u32 id)
+{
+	return gen->top_sp_nq_bar0[id / gen->top_sp_nq_group] +
+	       id % gen->top_sp_nq_group * NEURON_TOP_SP_NQ_STRIDE;
+}
+
 /* BAR0 offset of the TPB window of core @core. */
 static inline __u32 neuron_tpb_bar0(const struct neuron_gen *gen, __u32 core)
 {
 	return gen->tpb_bar0 + core * NEURON_TPB_WINDOW_SIZE;
+}
+
+/*
+ * BAR0 offset of the low word of the counter @field (NEURON_PE_*) in the counter
+ * group @xbus of row group @row.
+ */
+static inline __u32 neuron_pe_counter(const struct neuron_gen *gen, __u32 core,
+				      __u32 row, __u32 xbus, __u32 field)
+{
+	return gen->pe_bar0[core] +
+	       (row * gen->pe_groups + xbus) * gen->pe_group + field;
+}
+
+/* The routing id of the chip that software is to number @index. */
+static inline __u32 neuron_routing_id(const struct neuron_gen *gen, __u32 index)
+{
+	return index / NEURON_ROUTING_GROUP * NEURON_ROUTING_GROUP +
+	       gen->routing_id[index % NEURON_ROUTING_GROUP];
 }
 
 /* BAR0 offset of the project's control block. */

@@ -140,6 +140,14 @@ NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
  *  NOTIFY		append {imm0, engine, pc, time} to the job's stream
  *  DMA_TRIGGER		add imm0 descriptors to the M2S and imm1 to the S2M tail
  *			of job queue reg[0] | reg[1] << 8 (queue table index)
+ *  DMA_GENERATE	give that queue the packet that the struct neuron_udma_dge
+ *			(dma_op.h) at window address addr, a multiple of 64, makes;
+ *			registers reg[2] and reg[3] (unsigned; r0: none) are added to
+ *			its sources and its destinations, inside their windows. Waits
+ *			while the queue has no room
+ *  EVENT_SET		event imm0 of this core = 1
+ *  EVENT_CLEAR		event imm0 = 0
+ *  EVENT_WAIT		until event imm0 is 1; with CLEAR clear it in the same step
  *  REG_SET		reg[0] = imm0
  *  REG_ALU		reg[0] = reg[1] op0 (IMM ? imm0 : reg[2]), integer:
  *			add, subtract, multiply, bitwise and/or/xor, shifts, min, max
@@ -179,12 +187,16 @@ enum neuron_opcode {
 	NEURON_OP_NOP			= 0x02,
 	NEURON_OP_NOTIFY		= 0x03,
 	NEURON_OP_DMA_TRIGGER		= 0x04,
+	NEURON_OP_DMA_GENERATE		= 0x05,
+	NEURON_OP_EVENT_SET		= 0x06,
+	NEURON_OP_EVENT_CLEAR		= 0x07,
 	NEURON_OP_REG_SET		= 0x08,
 	NEURON_OP_REG_ALU		= 0x09,
 	NEURON_OP_BRANCH		= 0x0a,
 	NEURON_OP_LOOP			= 0x0b,
 	NEURON_OP_REG_LOAD		= 0x0c,
 	NEURON_OP_REG_STORE		= 0x0d,
+	NEURON_OP_EVENT_WAIT		= 0x0e,
 	NEURON_OP_LOAD_STATIONARY	= 0x10,
 	NEURON_OP_MATMUL		= 0x11,
 	NEURON_OP_TENSOR_TENSOR		= 0x20,
@@ -208,6 +220,7 @@ enum neuron_opcode {
 #define NEURON_INST_REVERSE0	NEURON_BIT(3)	/* TENSOR_SCALAR */
 #define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* TENSOR_SCALAR */
 #define NEURON_INST_NEGATE	NEURON_BIT(5)	/* TENSOR_REDUCE */
+#define NEURON_INST_CLEAR	NEURON_BIT(6)	/* EVENT_WAIT */
 
 /* ALU operators; comparisons and logical ones give 1.0 or 0.0. */
 enum neuron_alu {

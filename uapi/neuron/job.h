@@ -62,6 +62,8 @@ struct neuron_hw_start {
  * @notify_addr: window address of the notification stream; 0 with size 0
  * @notify_size: bytes, a power of two from 64; 0: NOTIFY writes nothing
  * @reserved0: zero
+ * @event_own: bit i of the 256: instructions of this job may set, clear and wait for
+ *	event i
  * @reserved: zero
  */
 struct neuron_hw_job {
@@ -80,7 +82,8 @@ struct neuron_hw_job {
 	__le64 notify_addr;
 	__le32 notify_size;
 	__le32 reserved0;
-	__le64 reserved[6];
+	__le64 event_own[4];
+	__le64 reserved[2];
 };
 
 NEURON_ASSERT_SIZE(struct neuron_hw_job, 256);
@@ -131,7 +134,7 @@ enum neuron_cause {
 	NEURON_CAUSE_RIGHTS	= 6,	/* window without that right */
 	NEURON_CAUSE_PC		= 7,	/* ran or branched out of its image */
 	NEURON_CAUSE_QUEUE	= 8,	/* queue not in the job's table */
-	NEURON_CAUSE_SEMAPHORE	= 9,	/* semaphore not the job's */
+	NEURON_CAUSE_SEMAPHORE	= 9,	/* semaphore or event not the job's */
 	NEURON_CAUSE_DESC	= 10,	/* malformed descriptor */
 	NEURON_CAUSE_RING_ID	= 11,
 	NEURON_CAUSE_HOST	= 12,	/* host address is not memory */
@@ -140,6 +143,7 @@ enum neuron_cause {
 	NEURON_CAUSE_ECC	= 15,	/* uncorrectable memory error */
 	NEURON_CAUSE_ADDRESS	= 16,	/* plain address maps to nothing */
 	NEURON_CAUSE_RESET	= 17,	/* aborted by a reset */
+	NEURON_CAUSE_ABORT	= 18,	/* DMA engine in the abort state */
 	NEURON_NR_CAUSES
 };
 

@@ -14,17 +14,33 @@
 
 /* --- MISC RAM. Source: public driver (firmware I/O register map). --- */
 #define NEURON_MISC_API_VERSION		0x000
+#define NEURON_MISC_HEALTH		0x004
+#define NEURON_MISC_HEARTBEAT		0x00c
 #define NEURON_MISC_ROUTING_ID		0x024
+#define NEURON_MISC_PARTITION		0x030	/* instance 5:0, partition 30:16; 31: valid */
 #define NEURON_MISC_SERIAL_LO		0x038
 #define NEURON_MISC_SERIAL_HI		0x03c
+/* ECC errors: corrected in 31:16, uncorrected in 15:0. */
 #define NEURON_MISC_SRAM_ECC		0x040
 #define NEURON_MISC_HBM_ECC(stack)	(0x044 + (stack) * 4)
+#define NEURON_MISC_ECC_CORRECTED	NEURON_MASK(31, 16)
+#define NEURON_MISC_ECC_UNCORRECTED	NEURON_MASK(15, 0)
 #define NEURON_MISC_POWER(die)		(0x054 + (die) * 4)
+#define NEURON_MISC_POWER_SAMPLE	NEURON_MASK(31, 16)	/* its number */
+#define NEURON_MISC_POWER_USED		NEURON_MASK(15, 0)	/* basis points */
 #define NEURON_MISC_HBM_REPAIR		0x064
+#define NEURON_MISC_REPAIR_PENDING	1
+#define NEURON_MISC_REPAIR_FAILED	2
 #define NEURON_MISC_POSITION		0x070	/* server 14:0, rack 30:16; 15, 31: valid */
+#define NEURON_MISC_BUILD		0x074
+#define NEURON_MISC_RESERVATION_HI	0x080
+#define NEURON_MISC_RESERVATION_LO	0x084
+/* What lies below is the firmware's; the runtime and the driver own the rest. */
+#define NEURON_MISC_FIRMWARE_END	0x0c0
 #define NEURON_MISC_METRIC		0x100	/* 128 bytes of plain RAM */
 #define NEURON_MISC_NEIGHBOUR		0x180
 #define NEURON_MISC_ELECTION		0x190
+#define NEURON_MISC_RESET_MAP_HI	0x1d4
 #define NEURON_MISC_RESET_MAP		0x1d8
 #define NEURON_MISC_RESET_REQUEST	0x1ec
 #define NEURON_MISC_REQUEST_HI		0x1f0
@@ -39,6 +55,64 @@
 #define NEURON_MISC_RESET_TPB		2
 /* The value returned; up to 5 keeps the public driver on its host mailbox. */
 #define NEURON_MISC_API_VERSION_VALUE	4
+
+/*
+ * Reset maps: a bit for each core in 7:0. On v3 and v4 bit 8 + n is the sixteen
+ * ring engines of core n and bit 16 + n its two CC-cores; on v2 bit 8 + t is
+ * CC-core t. Source: public driver.
+ */
+#define NEURON_RESET_MAP_CORES		NEURON_MASK(7, 0)
+#define NEURON_RESET_MAP_SDMA		NEURON_MASK(15, 8)
+#define NEURON_RESET_MAP_TOP_SP		NEURON_MASK(23, 16)
+#define NEURON_RESET_MAP_TOP_SP_V2	NEURON_MASK(13, 8)
+
+/*
+ * --- Mailbox of the firmware, in host memory. Source: public driver. ---
+ *
+ * The request's address and the response's are in MISC RAM. The CRC is CRC-32C
+ * over the whole request with its own field zero. The response's seq is written
+ * last.
+ */
+struct neuron_mailbox_request {
+	__u8 seq;		/* 1 to 255 */
+	__u8 command;		/* enum neuron_mailbox_command */
+	__le16 size;		/* with this header */
+	__le32 crc32c;
+};
+
+struct neuron_mailbox_response {
+	__u8 seq;
+	__u8 error;		/* enum neuron_mailbox_error */
+	__le16 size;		/* with this header */
+};
+
+NEURON_ASSERT_SIZE(struct neuron_mailbox_request, 8);
+NEURON_ASSERT_SIZE(struct neuron_mailbox_response, 4);
+
+enum neuron_mailbox_command {
+	NEURON_MAILBOX_READ	= 1,	/* __le64 device addresses; answer: __le32 each */
+	NEURON_MAILBOX_POST	= 2,	/* bytes, for the cloud's metrics */
+};
+
+enum neuron_mailbox_error {
+	NEURON_MAILBOX_OK	= 0,
+	NEURON_MAILBOX_FAILED	= 1,
+	NEURON_MAILBOX_UNKNOWN	= 2,	/* command */
+};
+
+/*
+ * --- Activity counters of the PE array. Source: public driver. ---
+ *
+ * 64-bit counters of cycles in four row groups of 32 rows. The reader takes the
+ * high word first. Where they lie is in generation.h.
+ */
+#define NEURON_PE_ROW_GROUPS		4
+#define NEURON_PE_COLUMN_GROUPS		4
+#define NEURON_PE_MATMUL		0x00	/* fields of a counter group */
+#define NEURON_PE_WEIGHTS		0x08
+#define NEURON_PE_IDLE			0x10
+#define NEURON_PE_XBUS_FAST_WEIGHTS(c)	(c)	/* WEIGHTS by column group */
+#define NEURON_PE_XBUS_ARRAY		4	/* MATMUL and IDLE */
 
 /* --- A core's TPB window. Source: public driver, but for PSUM (project). --- */
 #define NEURON_TPB_WINDOW_SIZE		0x4000000
@@ -63,14 +137,34 @@
 #define NEURON_SEM_INC(i)		(0x1800 + (i) * 4)
 #define NEURON_SEM_DEC(i)		(0x1c00 + (i) * 4)
 
-/* --- Notification queues. Source: public driver. --- */
+/* --- Window of a TOP_SP: the same events and semaphores, at its start. --- */
+#define NEURON_TOP_SP_WINDOW_SIZE	0x400000
+#define NEURON_TOP_SP_SEM		0x0
+
+/*
+ * --- Notification queues. Source: public driver (base, size, head); the rest is
+ * this project's. Entries and types: notify.h. ---
+ */
+#define NEURON_NQ_NR_SLOTS		0x000	/* R: slots of this block */
+#define NEURON_NQ_OVERFLOWED(i)		(0x010 + (i) * 4)	/* R: bit for each slot */
 #define NEURON_NQ_SLOT(i)		(0x100 + (i) * 0x28)
-#define NEURON_NQ_SLOTS			16
-#define NEURON_NQ_BASE_LO		0x00
-#define NEURON_NQ_BASE_HI		0x04
-#define NEURON_NQ_SIZE			0x08
-#define NEURON_NQ_HEAD			0x0c
+#define NEURON_NQ_SLOT_SIZE		0x28
+#define NEURON_NQ_SLOTS			96	/* of a core or TOP_SP; an SDMA block has 1 */
+#define NEURON_NQ_BASE_LO		0x00	/* RW: plain address, taken at a write of SIZE */
+#define NEURON_NQ_BASE_HI		0x04	/* RW */
+#define NEURON_NQ_SIZE			0x08	/* RW: bytes; a write starts anew, 0: off */
+#define NEURON_NQ_HEAD			0x0c	/* RW: consumer's byte offset */
+#define NEURON_NQ_TAIL			0x10	/* R: producer's byte offset */
+#define NEURON_NQ_STATUS		0x14	/* R */
+#define NEURON_NQ_OVERFLOW		0x18	/* R: entries dropped; any write clears */
+#define NEURON_NQ_CONTROL		0x1c	/* RW */
 #define NEURON_NQ_BLOCK_SIZE		0x1000
+#define NEURON_NQ_STATUS_ENABLED	NEURON_BIT(0)
+#define NEURON_NQ_STATUS_FLOW		NEURON_BIT(1)	/* HEAD is heeded */
+#define NEURON_NQ_STATUS_BUSY		NEURON_BIT(2)	/* an entry is on its way */
+#define NEURON_NQ_STATUS_PHASE		NEURON_BIT(3)	/* of the next entry */
+#define NEURON_NQ_STATUS_CAUSE		NEURON_MASK(15, 8)	/* enum neuron_cause: why off */
+#define NEURON_NQ_CONTROL_TRACE		NEURON_BIT(0)	/* trace this slot's engine */
 
 /*
  * --- Control block: project registers, in the same BAR0 hole as the MSI-X
@@ -116,11 +210,31 @@
 #define NEURON_CTL_CAUSE_DISCARD_ERROR	NEURON_BIT(1)
 #define NEURON_CTL_CAUSE_LINK		NEURON_BIT(2)
 #define NEURON_CTL_CAUSE_DMA		NEURON_BIT(3)	/* a DMA block below has a cause */
+#define NEURON_CTL_CAUSE_NQ		NEURON_BIT(4)	/* an entry dropped, a queue stopped */
+#define NEURON_CTL_CAUSE_ECC		NEURON_BIT(5)	/* a memory error, see ECC_INFO */
+/*
+ * Memory errors. ADDR and INFO are those of the first one since INFO was
+ * cleared, but an uncorrectable one takes the place of a correctable one.
+ */
+#define NEURON_CTL_ECC_ADDR		0x00b0	/* R, 64 bit: plain address; SRAM: 0 */
+#define NEURON_CTL_ECC_INFO		0x00b8	/* VALID: W1C, clears ADDR too */
+#define NEURON_CTL_ECC_COUNT		0x00bc	/* R: errors since power-on */
+#define NEURON_CTL_ECC_UNCORRECTABLE	NEURON_BIT(0)
+#define NEURON_CTL_ECC_SRAM		NEURON_BIT(1)
+#define NEURON_CTL_ECC_STACK		NEURON_MASK(15, 8)
+#define NEURON_CTL_ECC_VALID		NEURON_BIT(31)
+#define NEURON_CTL_THROTTLE		0x00c0	/* R: clock of the engines, percent of full */
+#define NEURON_CTL_POSTS		0x00c4	/* R: mailbox posts taken */
 /* Links of the chip, R, in port order. */
 #define NEURON_CTL_NR_LINKS		0x00a0
 #define NEURON_CTL_LINK(l)		(0x0100 + (l) * 0x10)
 #define NEURON_CTL_MAX_LINKS		16
-#define NEURON_CTL_LINK_PEER		0x0	/* fabric id of the peer */
+#define NEURON_CTL_LINK_PEER		0x0	/* fabric id of the peer, or: */
+#define NEURON_LINK_PEER_NONE		0xffffffffu	/* nobody there */
+#define NEURON_LINK_PEER_SWITCH		NEURON_BIT(31)	/* level 27:24, rack 15:8, server 7:0 */
+#define NEURON_LINK_SWITCH_LEVEL	NEURON_MASK(27, 24)	/* 1: of a server, 2: of a rack */
+#define NEURON_LINK_SWITCH_RACK		NEURON_MASK(15, 8)
+#define NEURON_LINK_SWITCH_SERVER	NEURON_MASK(7, 0)
 #define NEURON_CTL_LINK_STATE		0x4	/* 0 down, 1 up */
 #define NEURON_CTL_LINK_WIDTH		0x8	/* lanes */
 #define NEURON_CTL_LINK_MBPS		0xc	/* MB/s each way */
@@ -143,6 +257,7 @@
 #define NEURON_CORE_PC(engine)		(0x40 + (engine) * 4)	/* R */
 #define NEURON_CORE_ENGINE(engine)	(0x60 + (engine) * 4)	/* R: enum neuron_engine_status */
 #define NEURON_CORE_WAIT(engine)	(0x80 + (engine) * 4)	/* R: semaphore waited for */
+#define NEURON_CORE_WAIT_EVENT		NEURON_BIT(8)	/* it is an event */
 #define NEURON_CORE_CAUSE_DONE		NEURON_BIT(0)	/* completion record written */
 #define NEURON_CORE_CAUSE_RESET		NEURON_BIT(1)	/* core reset finished */
 #define NEURON_CORE_CAUSE_REFUSED	NEURON_BIT(2)	/* no job, no record */
@@ -156,7 +271,7 @@ enum neuron_core_status {
 enum neuron_engine_status {
 	NEURON_ENGINE_HALTED	= 0,
 	NEURON_ENGINE_RUNNING	= 1,
-	NEURON_ENGINE_WAITING	= 2,	/* for a semaphore */
+	NEURON_ENGINE_WAITING	= 2,	/* for a semaphore or event */
 };
 
 /*

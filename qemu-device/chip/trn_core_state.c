@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Saving and loading: the cores.
+ */
+#include "trn_internal.h"
+#include "trn_pages.h"
+#include "trn_save.h"
+
+/* The host's clock goes on by itself: what is kept is the time until now. */
+static void busy_state(struct trn_core *core, struct trn_state *st)
+{
+	uint64_t since = atomic_load(&core->busy_since);
+	uint64_t ns = atomic_load(&core->busy_ns);
+	bool busy = since;
+
+	if (busy)
+		ns += trn_host_ns() - since;
+	trn_state_u64(st, &ns);
+	trn_state_bool(st, &busy);
+	if (!st->loading)
+		return;
+	atomic_store(&core->busy_ns, ns);
+	atomic_store(&core->busy_since, busy ? trn_host_ns() : 0);
+}
+
+static void registers_state(struct trn_core *core, struct trn_state *st)
+{
+	trn_state_u32(st, &core->doorbell_lo);
+	trn_state_u64(st, &core->doorbell);
+	trn_state_bool(st, &core->doorbell_rung);
+	trn_state_bool(st, &core->reset_request);
+	trn_state_bool(st, &core->reset_queues);
+	trn_state_bool(st, &core->reset_stuck);
+	trn_state_atomic_u32(st, &core->status);
+	trn_state_atomic_u32(st, &core->generation);
+	trn_state_atomic_u64(st, &core->progress);
+	trn_state_atomic_u32(st, &core->stale_posts);
+	trn_state_atomic_u32(st, &core->violations);
+	trn_state_atomic_u32(st, &core->jobs);
+	trn_state_atomic_u64(st, &core->virtual_ns);
+	busy_state(core, st);
+	if (atomic_load(&core->status) > NEURON_CORE_RESETTING)
+		trn_state_fail(st, "a core has an unknown status");
+}
+
+/* What lies outside of the loaded part has no effect any more. */
+static void array_state(struct trn_pe_array *array, struct trn_state *st)
+{
+	const unsigned int size = sizeof(array->weight) /
+				  sizeof(array->weight[0]);
+	uint32_t k, i;
+
+	k = trn_state_count(st, array->k, size);
+	array->k = k;
+	array->m = trn_state_count(st, array->m, size);
+	trn_state_u8(st, &array->dtype);
+	for (i = 0; i < k; i++)
+		trn_state_bytes(st, array->weight[i],
+				array->m * sizeof(array->weight[i][0]));
+}
+
+/* An instruction that has been fetched has been checked, too. */
+static void check_fetched(struct trn_seq *seq, struct trn_state *st)
+{
+	if (seq->fetched && trn_seq_check(seq))
+		trn_state_fail(st, "a fetched instruction is not valid");
+}
+
+/*
+ * A sequencer that waits is loaded as one that is about to look at its
+ * semaphore: the kick at the resume makes it wait again.
+ */
+static void seq_state(struct trn_seq *seq, struct trn_state *st)
+{
+	struct trn_job *job = seq->core->job;
+	bool running = atomic_load(&seq->job);
+	unsigned int i;
+
+	trn_state_bool(st, &running);
+	trn_state_u64(st, &seq->base);
+	trn_state_u32(st, &seq->count);
+	trn_state_atomic_u32(st, &seq->pc);
+	trn_state_atomic_u32(st, &seq->status);
+	trn_state_atomic_u32(st, &seq->wait_sem);
+	for (i = 0; i < NEURON_NR_REGS; i++)
+		trn_state_u32(st, &seq->regs[i]);
+	trn_state_bytes(st, &seq->inst, sizeof(seq->inst));
+	trn_state_bool(st, &seq->fetched);
+	trn_state_bool(st, &seq->begun);
+	trn_state_bool(st, &seq->hung);
+	if (!st->loading || trn_state_failed(st))
+		return;
+	if (running != (atomic_load(&seq->status) != NEURON_ENGINE_HALTED) ||
+	    atomic_load(&seq->status) > NEURON_ENGINE_WAITING ||
+	    (running && !job) || (!running && seq->fetched) ||
+	    (!seq->fetched && seq->begun)) {
+		trn_state_fail(st, "the state of an engine contradicts itself");
+		return;
+	}
+	if (!running)
+		return;
+	atomic_store(&seq->job, job);
+	trn_job_get(job);
+	check_fetched(seq, st);
+}
+
+static void queues_state(struct trn_job *job, struct trn_state *st)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->nr_queues; i++) {
+		struct trn_queue *queue = job->queues[i];
+		bool busy = queue->busy;
+
+		trn_state_bool(st, &busy);
+		if (st->loading && !trn_state_failed(st))
+			trn_queue_restore(queue, job, TRN_ACTOR_QUEUE + i, busy);
+	}
+}
+
+/* Everybody who had a reference must have taken one again. */
+static void refs_state(struct trn_job *job, struct trn_state *st)
+{
+	trn_state_same(st, atomic_load(&job->refs),
+		       "the actors of a job do not add up");
+}
+
+static void core_state(struct trn_core *core, struct trn_state *st)
+{
+	unsigned int e;
+
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 1);
+	registers_state(core, st);
+	array_state(core->array, st);
+	trn_pages_state(st, core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_pages_state(st, core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_time_core_state(core, st);
+	trn_job_state(core, st);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		seq_state(&core->seq[e], st);
+	if (!core->job || trn_state_failed(st))
+		return;
+	queues_state(core->job, st);
+	refs_state(core->job, st);
+}
+
+void trn_cores_state(struct trn_chip *chip, struct trn_state *st)
+{
+	unsigned int i;
+
+	for (i = 0; i < chip->gen->nr_cores; i++)
+		core_state(&chip->core[i], st);
+}

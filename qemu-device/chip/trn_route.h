@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Routes over a map of links: pure functions.
+ *
+ * The way is fixed: along the ring the shorter way; on a torus first within the
+ * row, then the column, then over the servers; switched through the switch. When
+ * a link of that way is down it is the shortest way that is left, by number of
+ * hops, and among those the one over the lowest fabric ids.
+ */
+#ifndef TRN_ROUTE_H
+#define TRN_ROUTE_H
+
+#include "trn_topology.h"
+
+/**
+ * struct trn_route - a way between two chips
+ * @hops: links between chips, or levels of switches, that are crossed; 0: no way
+ * @mbps: MB/s of the slowest link
+ */
+struct trn_route {
+	uint32_t hops;
+	uint32_t mbps;
+};
+
+/* From @i straight to its neighbour @j, over the links that are up. */
+struct trn_route trn_route_edge(const struct trn_map *map, unsigned int i,
+				unsigned int j);
+
+/* Over port @p of @i, which leads to a chip. */
+struct trn_route trn_route_port(const struct trn_map *map, unsigned int i,
+				unsigned int p);
+
+/*
+ * The routes of all pairs: @routes[i * map->nr + j] from @i to @j; {0, 0} from a
+ * chip to itself.
+ */
+void trn_route_all(const struct trn_map *map, struct trn_route *routes);
+
+/* The next chip on the fixed way from @i to @j, up or not; -1: none. */
+int trn_route_next(const struct trn_map *map, unsigned int i, unsigned int j);
+
+#endif /* TRN_ROUTE_H */

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/*
+ * DMA_GENERATE: packets that instructions make, their place among the triggered
+ * ones, a queue without room, device time, and errors.
+ */
+#include "seq_rig.h"
+
+#include <string.h>
+
+#include "neuron/dma_op.h"
+#include "trn_cost.h"
+#include "trn_udma.h"
+
+#define SYNC		NEURON_ENGINE_SYNC
+#define AT_BLOCK(i)	((i) * sizeof(struct neuron_udma_dge))
+#define AT_DATA		0x10000
+#define DATA(offset)	neuron_window_addr(SEQ_DATA, offset)
+
+struct dge_test {
+	struct seq_rig rig;
+	struct seq_job job;
+	uint8_t *data;
+};
+
+static void begin(struct dge_test *t, unsigned int workers, bool clock)
+{
+	unsigned int i;
+
+	seq_rig_init(&t->rig, &neuron_gen_trn2, workers, 1, clock);
+	seq_job_init(&t->job, &t->rig, 0, 2);
+	t->data = seq_data(&t->rig, 0, 2);
+	for (i = 0; i < SEQ_DATA_BYTES; i++)
+		t->data[i] = (uint8_t)(i * 7 + i / 256);
+	t->job.nr_queues = 2;
+}
+
+static void end(struct dge_test *t)
+{
+	seq_rig_destroy(&t->rig);
+}
+
+/* A copy of @n fp32 elements. */
+static struct neuron_udma_dge copy_block(uint64_t dst, uint64_t src, uint32_t n)
+{
+	return (struct neuron_udma_dge){
+		.op = {
+			.op = NEURON_UDMA_OP_COPY,
+			.nr_src = 1,
+			.nr_dst = 1,
+			.src_dtype = NEURON_DTYPE_FP32,
+			.dst_dtype = NEURON_DTYPE_FP32,
+			.src = { .num = { n, 1, 1, 1 }, .step = { 4 } },
+			.dst = { .num = { n, 1, 1, 1 }, .step = { 4 } },
+		},
+		.src = { src },
+		.dst = { dst },
+	};
+}
+
+static void put_block(struct dge_test *t, unsigned int i,
+		      struct neuron_udma_dge dge)
+{
+	memcpy(t->data + AT_BLOCK(i), &dge, sizeof(dge));
+}
+
+static struct neuron_inst generate(unsigned int queue, uint64_t addr,
+				   unsigned int src_reg, unsigned int dst_reg)
+{
+	return OP(DMA_GENERATE, .addr = addr,
+		  .reg = { (uint8_t)queue, (uint8_t)(queue >> 8),
+			   (uint8_t)src_reg, (uint8_t)dst_reg });
+}
+
+static void add_reg(struct dge_test *t, unsigned int reg, uint32_t value)
+{
+	seq_add(&t->job, SYNC, OP(REG_ALU, .op0 = NEURON_ALU_ADD,
+				  .flags = NEURON_INST_IMM, .imm0 = value,
+				  .reg = { (uint8_t)reg, (uint8_t)reg }));
+}
+
+static void halt(struct dge_test *t)
+{
+	seq_add(&t->job, SYNC, OP(HALT));
+}
+
+/* On each engine: a block without registers. */
+static void test_engines(void **state)
+{
+	struct dge_test t;
+	unsigned int e;
+
+	(void)state;
+	begin(&t, 3, false);
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		put_block(&t, e, copy_block(DATA(AT_DATA + 0x20000 + 0x100 * e),
+					    DATA(AT_DATA + 0x333 * e), 50));
+		seq_add(&t.job, e, generate(e % 2, DATA(AT_BLOCK(e)), 0, 0));
+		seq_add(&t.job, e, OP(HALT));
+	}
+	seq_expect_ok(&t.job);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		assert_memory_equal(t.data + AT_DATA + 0x20000 + 0x100 * e,
+				    t.data + AT_DATA + 0x333 * e, 200);
+	end(&t);
+}
+
+#define LOOPS	500
+#define PIECE	256	/* bytes */
+
+/*
+ * A loop that reverses the order of pieces, with registers that step through
+ * both ends. Many more packets than a queue has room for; each takes a semaphore.
+ */
+static void loop_program(struct dge_test *t)
+{
+	put_block(t, 0, copy_block(DATA(AT_DATA + 0x80000), DATA(AT_DATA), PIECE / 4));
+	seq_add(&t->job, NEURON_ENGINE_VECTOR,
+		post_add(OP(NOP), 7, LOOPS));
+	seq_add(&t->job, NEURON_ENGINE_VECTOR, OP(HALT));
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = LOOPS, .reg = { 1 }));
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = 0, .reg = { 2 }));
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = LOOPS * PIECE, .reg = { 3 }));
+	add_reg(t, 3, (uint32_t)-PIECE);
+	seq_add(&t->job, SYNC,
+		take_ge(generate(1, DATA(AT_BLOCK(0)), 2, 3), 7, 1));
+	add_reg(t, 2, PIECE);
+	seq_add(&t->job, SYNC, OP(LOOP, .addr = 3, .reg = { 1 }));
+	halt(t);
+}
+
+static void check_loop(struct dge_test *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < LOOPS; i++)
+		assert_memory_equal(t->data + AT_DATA + 0x80000 + (LOOPS - 1 - i) * PIECE,
+				    t->data + AT_DATA + i * PIECE, PIECE);
+}
+
+static void test_loop(void **state)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+
+	(void)state;
+	begin(&t, 3, false);
+	loop_program(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.instructions, 2 + 3 + 4 * LOOPS + 1);
+	assert_int_equal(record.dma_bytes, LOOPS * PIECE);
+	/* However often one was tried again, it has taken once. */
+	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, 2)->sems, 7), 0);
+	check_loop(&t);
+	end(&t);
+}
+
+#define SLOW_LOOPS	100
+#define SLOW_NOPS	70
+#define SLOW_BYTES	8192
+
+/*
+ * Packets of single bytes: much work for the host, little for the device, where
+ * the instructions take longer than the queue, and the last packet ends the job.
+ */
+static void slow_program(struct dge_test *t)
+{
+	struct neuron_udma_dge dge = copy_block(DATA(AT_DATA + 0x80000), DATA(AT_DATA), SLOW_BYTES);
+	unsigned int i;
+
+	dge.op.src_dtype = NEURON_DTYPE_UINT8;
+	dge.op.dst_dtype = NEURON_DTYPE_UINT8;
+	dge.op.src.step[0] = 2;
+	dge.op.dst.step[0] = 3;
+	put_block(t, 0, dge);
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = SLOW_LOOPS, .reg = { 1 }));
+	for (i = 0; i < SLOW_NOPS; i++)
+		seq_add(&t->job, SYNC, OP(NOP));
+	seq_add(&t->job, SYNC, generate(1, DATA(AT_BLOCK(0)), 0, 0));
+	seq_add(&t->job, SYNC, OP(LOOP, .addr = 1, .reg = { 1 }));
+	halt(t);
+}
+
+static uint64_t device_time(void (*program)(struct dge_test *t), unsigned int workers)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+
+	begin(&t, workers, true);
+	program(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	end(&t);
+	return record.end_ns - record.start_ns;
+}
+
+/* How often the queue had no room is not to be seen in device time. */
+static void test_time(void **state)
+{
+	const uint64_t cycle_ps = 1000000000ull / neuron_gen_trn2.clock_khz[SYNC];
+	const uint64_t fast = device_time(loop_program, 1);
+	const uint64_t slow = device_time(slow_program, 1);
+	unsigned int workers;
+
+	(void)state;
+	/* The last packet starts when its instruction has been reached, and no sooner. */
+	assert_true(slow * 1000 > SLOW_LOOPS * (SLOW_NOPS + 2) * 16 * cycle_ps +
+				  TRN_COST_DMA_START_PS);
+	for (workers = 2; workers < 6; workers++) {
+		assert_int_equal(device_time(loop_program, workers), fast);
+		assert_int_equal(device_time(slow_program, workers), slow);
+	}
+}
+
+/* Between triggered descriptors it has the place of its instruction. */
+static void test_order(void **state)
+{
+	struct dge_test t;
+	unsigned int i;
+
+	(void)state;
+	begin(&t, 4, false);
+	/* Each step moves on what the one before it wrote. */
+	for (i = 0; i < 24; i++) {
+		uint64_t src = DATA(AT_DATA + 0x4000 * i);
+		uint64_t dst = DATA(AT_DATA + 0x4000 * (i + 1));
+
+		if (i % 3 == 1) {
+			put_block(&t, i, copy_block(dst, src, 1000));
+			seq_add(&t.job, SYNC, generate(0, DATA(AT_BLOCK(i)), 0, 0));
+		} else {
+			seq_copy(&t.job, 0, dst, src, 4000);
+			seq_add(&t.job, SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
+		}
+	}
+	halt(&t);
+	seq_expect_ok(&t.job);
+	for (i = 1; i <= 24; i++)
+		assert_memory_equal(t.data + AT_DATA + 0x4000 * i, t.data + AT_DATA, 4000);
+	end(&t);
+}
+
+/* A block is read when its instruction executes: change it and use it again. */
+static void test_reuse(void **state)
+{
+	const uint32_t at_src = AT_BLOCK(0) + offsetof(struct neuron_udma_dge, src);
+	struct neuron_udma_dge add = copy_block(DATA(AT_DATA), DATA(AT_DATA + 4), 1);
+	const float one = 1, two = 2;
+	struct dge_test t;
+	unsigned int i;
+	float sum = 0;
+
+	(void)state;
+	begin(&t, 2, false);
+	add.op.op = NEURON_UDMA_OP_ADD;
+	add.op.flags = NEURON_UDMA_OP_ACCUMULATE;
+	put_block(&t, 0, add);
+	memcpy(t.data + AT_DATA, &sum, 4);
+	memcpy(t.data + AT_DATA + 4, &one, 4);
+	memcpy(t.data + AT_DATA + 8, &two, 4);
+	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = AT_DATA + 8, .reg = { 5 }));
+	for (i = 0; i < 3; i++)
+		seq_add(&t.job, SYNC, generate(0, DATA(AT_BLOCK(0)), 0, 0));
+	seq_add(&t.job, SYNC, OP(REG_STORE, .addr = DATA(at_src), .reg = { 5 }));
+	for (i = 0; i < 2; i++)
+		seq_add(&t.job, SYNC, generate(0, DATA(AT_BLOCK(0)), 0, 0));
+	halt(&t);
+	seq_expect_ok(&t.job);
+	memcpy(&sum, t.data + AT_DATA, 4);
+	assert_true(sum == 7);
+	end(&t);
+}
+
+/* --- Errors --- */
+
+/* The second instruction is bad; what came before it is done, nothing else. */
+static void expect_fault(struct neuron_udma_dge dge, struct neuron_inst inst,
+			 uint32_t reg, enum neuron_cause cause, uint64_t addr)
+{
+	static uint8_t before[SEQ_DATA_BYTES];
+	struct neuron_hw_completion record;
+	bool violation = cause == NEURON_CAUSE_WINDOW || cause == NEURON_CAUSE_RIGHTS;
+	struct dge_test t;
+
+	begin(&t, 2, false);
+	put_block(&t, 0, dge);
+	memcpy(before, t.data, SEQ_DATA_BYTES);
+	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = reg, .reg = { 4 }));
+	seq_add(&t.job, SYNC, inst);
+	halt(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_ERROR);
+	assert_int_equal(record.cause, cause);
+	assert_int_equal(record.source, SYNC);
+	assert_int_equal(record.pc, 1);
+	assert_int_equal(record.addr, addr);
+	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, 2)->violations), violation);
+	assert_memory_equal(before, t.data, SEQ_DATA_BYTES);
+	end(&t);
+}
+
+static void test_faults(void **state)
+{
+	const uint64_t top = neuron_window_addr(SEQ_DATA, NEURON_ADDR_WINDOW_OFFSET);
+	const struct neuron_udma_dge good =
+		copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16);
+	struct neuron_udma_dge bad;
+
+	(void)state;
+	expect_fault(good, generate(0, DATA(32), 0, 0), 0, NEURON_CAUSE_OPERAND,
+		     DATA(32));
+	expect_fault(good, generate(2, DATA(0), 0, 0), 0, NEURON_CAUSE_QUEUE, 0);
+	expect_fault(good, generate(0x100, DATA(0), 0, 0), 0, NEURON_CAUSE_QUEUE, 0);
+	expect_fault(good, generate(0, DATA(0), 64, 0), 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, generate(0, DATA(0), 0, 64), 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, generate(0, DATA(SEQ_DATA_BYTES - 448), 0, 0), 0,
+		     NEURON_CAUSE_WINDOW, DATA(SEQ_DATA_BYTES - 448));
+	expect_fault(good, generate(0, neuron_window_addr(SEQ_SEM, 0), 0, 0), 0,
+		     NEURON_CAUSE_WINDOW, neuron_window_addr(SEQ_SEM, 0));
+	expect_fault(good, generate(0, 0, 0, 0), 0, NEURON_CAUSE_WINDOW, 0);
+	bad = good;
+	bad.op.nr_src = 2;
+	expect_fault(bad, generate(0, DATA(0), 0, 0), 0, NEURON_CAUSE_DESC, DATA(0));
+	bad = good;
+	bad.src[1] = DATA(0);
+	expect_fault(bad, generate(0, DATA(0), 0, 0), 0, NEURON_CAUSE_DESC, DATA(0));
+	bad = good;
+	bad.dst[15] = 1;
+	expect_fault(bad, generate(0, DATA(0), 0, 0), 0, NEURON_CAUSE_DESC, DATA(0));
+	/* The registers do not carry into the next window. */
+	bad = good;
+	bad.src[0] = top - 0xfffffffe;
+	expect_fault(bad, generate(0, DATA(0), 4, 0), 0xffffffff, NEURON_CAUSE_WINDOW,
+		     bad.src[0]);
+	bad = good;
+	bad.dst[0] = top;
+	expect_fault(bad, generate(0, DATA(0), 0, 4), 1, NEURON_CAUSE_WINDOW,
+		     bad.dst[0]);
+}
+
+/* What only shows when it runs is the queue's error. */
+static void test_run_fault(void **state)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+
+	(void)state;
+	begin(&t, 2, false);
+	put_block(&t, 0, copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16));
+	put_block(&t, 1, copy_block(neuron_window_addr(SEQ_CODE, 0), DATA(AT_DATA), 16));
+	seq_add(&t.job, SYNC, generate(1, DATA(AT_BLOCK(0)), 0, 0));
+	seq_add(&t.job, SYNC, generate(1, DATA(AT_BLOCK(1)), 0, 0));
+	seq_add(&t.job, SYNC, generate(1, DATA(AT_BLOCK(0)), 0, 0));
+	halt(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_ERROR);
+	assert_int_equal(record.cause, NEURON_CAUSE_RIGHTS);
+	assert_int_equal(record.source, NEURON_SOURCE_DMA);
+	assert_int_equal(record.pc, NEURON_UDMA_PC_GENERATED | 1);
+	assert_int_equal(record.addr, neuron_window_addr(SEQ_CODE, 0));
+	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, 2)->violations), 1);
+	end(&t);
+}
+
+/* A sequencer that waits for room does not keep a failed job from ending. */
+static void test_fault_while_full(void **state)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++) {
+		begin(&t, 1 + i % 4, false);
+		slow_program(&t);
+		/* After a while, that is often soon enough. */
+		seq_add(&t.job, NEURON_ENGINE_SCALAR,
+			OP(REG_SET, .imm0 = 1 + 1000 * i, .reg = { 1 }));
+		seq_add(&t.job, NEURON_ENGINE_SCALAR, OP(LOOP, .addr = 1, .reg = { 1 }));
+		seq_add(&t.job, NEURON_ENGINE_SCALAR, OP(BRANCH, .addr = 99));
+		record = seq_run(&t.job);
+		assert_int_equal(record.status, NEURON_JOB_ERROR);
+		assert_int_equal(record.cause, NEURON_CAUSE_PC);
+		end(&t);
+	}
+}
+
+/* What generated packets took is given back with their queue. */
+static void test_memory(void **state)
+{
+	struct dge_test t;
+	size_t bytes;
+
+	(void)state;
+	begin(&t, 2, false);
+	bytes = trn_udma_bytes(t.rig.chip[0]);
+	put_block(&t, 0, copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16));
+	seq_add(&t.job, SYNC, generate(1, DATA(AT_BLOCK(0)), 0, 0));
+	halt(&t);
+	assert_int_equal(seq_run(&t.job).status, NEURON_JOB_OK);
+	assert_int_equal(trn_udma_bytes(t.rig.chip[0]), bytes);
+	end(&t);
+}
+
+static void test_text(void **state)
+{
+	char text[TRN_ISA_TEXT_MAX];
+	struct neuron_inst inst;
+
+	(void)state;
+	inst = post_add(generate(0x102, neuron_window_addr(3, 0x40), 5, 0), 4, 1);
+	trn_isa_format(text, sizeof(text), &inst);
+	assert_string_equal(text, "dma_generate q258, w3:0x40, r5, r0 post s4 += 1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_engines),
+		cmocka_unit_test(test_loop),
+		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_run_fault),
+		cmocka_unit_test(test_fault_while_full),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_text),
+	};
+
+	return cmocka_run_group_tests_name("dge", tests, NULL, NULL);
+}

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Saving and loading: work that is moved to other chips at any point ends with
+ * the same results and the same device time; a stream may say anything.
+ */
+#include "state_rig.h"
+#include "trn_fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define POINTS		12
+#define FLIPS		60
+
+static uint64_t seed = 0x9e3779b97f4a7c15ull;
+
+static uint32_t below(uint32_t limit)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 32) % limit;
+}
+
+static void nap_us(uint32_t us)
+{
+	const struct timespec nap = { .tv_nsec = us * 1000l };
+
+	nanosleep(&nap, NULL);
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+static void expect_same(const struct work_result *a, const struct work_result *b,
+			const char *what)
+{
+	unsigned int c, i;
+
+	for (c = 0; c < SEQ_CHIPS; c++)
+		for (i = 0; i < STATE_CORES; i++) {
+			assert_int_equal(b->record[c][i].status, NEURON_JOB_OK);
+			if (memcmp(&a->record[c][i], &b->record[c][i],
+				   sizeof(a->record[c][i])))
+				fail_msg("%s: chip %u core %u: %llu to %llu ns, not %llu to %llu",
+					 what, c, i,
+					 (unsigned long long)b->record[c][i].start_ns,
+					 (unsigned long long)b->record[c][i].end_ns,
+					 (unsigned long long)a->record[c][i].start_ns,
+					 (unsigned long long)a->record[c][i].end_ns);
+		}
+	for (c = 0; c < SEQ_CHIPS; c++) {
+		assert_int_equal(a->time[c], b->time[c]);
+		assert_int_equal(a->host[c], b->host[c]);
+		assert_int_equal(a->hbm[c], b->hbm[c]);
+		assert_int_equal(a->sbuf[c], b->sbuf[c]);
+		assert_int_equal(a->psum[c], b->psum[c]);
+	}
+}
+
+/* What an undisturbed run gives, and about how long it takes. */
+static uint32_t reference(struct work_result *result)
+{
+	struct work *work = work_new(1);
+	struct work_result again;
+	uint64_t begin;
+	uint32_t us;
+
+	work_finish(work, result);
+	work_free(work);
+	work = work_new(2);
+	begin = now_us();
+	work_wait(work);
+	us = (uint32_t)(now_us() - begin);
+	work_finish(work, &again);
+	work_free(work);
+	expect_same(result, &again, "undisturbed");
+	assert_true(result->record[0][0].end_ns > 10000);
+	return us;
+}
+
+/* One move; some are before the start is seen, some after the end. */
+static void work_can_be_moved_at_any_point(void **state)
+{
+	struct work_result first, moved;
+	uint32_t us = reference(&first);
+	struct work *work;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < POINTS; i++) {
+		work = work_new(i % 3 + 1);
+		if (i)
+			nap_us(below(us));
+		work_move(work, i % 4 + 1);
+		work_finish(work, &moved);
+		work_free(work);
+		expect_same(&first, &moved, "moved once");
+	}
+}
+
+/* Again and again, every few runs of a task, in the one order of a stepped pool. */
+static void work_can_be_moved_many_times(void **state)
+{
+	struct work_result first, moved;
+	unsigned int round, i, half = 0;
+	struct work *work;
+
+	(void)state;
+	reference(&first);
+	for (round = 0; round < 3; round++) {
+		work = work_new(TRN_POOL_STEPPED);
+		for (i = 0; i < 25 && work_step(work, 1 + below(4 << 2 * round)); i++)
+			half += work_move(work, TRN_POOL_STEPPED);
+		work_finish(work, &moved);
+		work_free(work);
+		expect_same(&first, &moved, "moved many times");
+	}
+	assert_true(half > 20);
+}
+
+/* --- streams that say anything --- */
+
+/* Work in the middle of it, and its two chips saved. */
+static struct work *half_saved(struct stream stream[SEQ_CHIPS])
+{
+	struct work *work = work_new(TRN_POOL_STEPPED);
+	unsigned int c;
+
+	work_step(work, 300);
+	work_stop(work);
+	memset(stream, 0, SEQ_CHIPS * sizeof(stream[0]));
+	for (c = 0; c < SEQ_CHIPS; c++)
+		stream_put_chip(&stream[c], work->rig->chip[c]);
+	return work;
+}
+
+/* The state of a chip, in a stream. */
+static struct stream state_of(struct trn_chip *chip)
+{
+	struct stream stream = { 0 };
+
+	stream_put_chip(&stream, chip);
+	return stream;
+}
+
+static void expect_reset_state(struct trn_chip *chip, const struct stream *reset)
+{
+	struct stream now = state_of(chip);
+
+	assert_int_equal(now.len, reset->len);
+	assert_memory_equal(now.data, reset->data, now.len);
+	stream_free(&now);
+}
+
+/* A chip that takes the state has it, byte for byte. */
+static void loaded_state_is_the_saved_state(void **state)
+{
+	struct stream stream[SEQ_CHIPS], again;
+	struct work *work;
+	struct seq_rig *to = work_rig_new(2);
+	const char *why;
+	unsigned int c;
+
+	(void)state;
+	work = half_saved(stream);
+	for (c = 0; c < SEQ_CHIPS; c++)
+		fake_chip_stop(to->chip[c]);
+	for (c = 0; c < SEQ_CHIPS; c++) {
+		assert_true(stream_get_chip(&stream[c], to->chip[c], &why));
+		again = state_of(to->chip[c]);
+		assert_int_equal(again.len, stream[c].len);
+		stream_free(&again);
+		stream_free(&stream[c]);
+	}
+	work_rig_free(to, 2);
+	work_free(work);
+}
+
+static void unplug_last(struct seq_rig *rig, unsigned int workers)
+{
+	work_rig_stop(rig, workers);
+	trn_chip_detach(rig->chip[SEQ_CHIPS - 1]);
+	work_rig_stop(rig, workers);
+}
+
+/* Load work that was saved, on chips where nothing has been started. */
+static struct seq_rig *load_work(struct work *work, struct stream *stream,
+				 unsigned int chips)
+{
+	struct seq_rig *to = work_rig_new(work->workers);
+	const char *why = NULL;
+	unsigned int c;
+
+	work_rig_stop(to, work->workers);
+	for (c = 0; c < SEQ_CHIPS; c++)
+		memcpy(to->port[c].host, work->rig->port[c].host,
+		       to->port[c].host_size);
+	if (chips < SEQ_CHIPS)
+		unplug_last(to, work->workers);
+	for (c = 0; c < chips; c++)
+		if (!stream_get_chip(&stream[c], to->chip[c], &why))
+			fail_msg("chip %u was not loaded: %s", c, why);
+	return to;
+}
+
+/* Windows on a chip that cannot be reached: loaded, and found out by an access. */
+static void expect_fabric_errors(struct work *work, struct seq_rig *to,
+				 unsigned int chips)
+{
+	struct seq_rig *from = work->rig;
+	unsigned int c, i, failed = 0;
+
+	for (c = 0; c < chips; c++)
+		trn_chip_resume(to->chip[c]);
+	work->rig = to;
+	while (work_step(work, 1000))
+		;
+	for (c = 0; c < chips; c++)
+		for (i = 0; i < STATE_CORES; i++)
+			failed += work_cause(work, c, i) == NEURON_CAUSE_FABRIC;
+	work->rig = from;
+	assert_true(failed >= chips);
+}
+
+static void work_is_loaded_without(struct work *work, unsigned int chips)
+{
+	struct stream stream[SEQ_CHIPS] = { 0 }, again;
+	struct seq_rig *to;
+	unsigned int c;
+
+	work_stop(work);
+	for (c = 0; c < chips; c++)
+		stream_put_chip(&stream[c], work->rig->chip[c]);
+	to = load_work(work, stream, chips);
+	for (c = 0; c < chips; c++) {
+		again = state_of(to->chip[c]);
+		assert_int_equal(again.len, stream[c].len);
+		stream_free(&again);
+	}
+	expect_fabric_errors(work, to, chips);
+	for (c = 0; c < chips; c++)
+		stream_free(&stream[c]);
+	work_rig_free(to, work->workers);
+	work_free(work);
+}
+
+static void windows_across_a_downed_link_are_loaded(void **state)
+{
+	struct work *work = work_new(TRN_POOL_STEPPED);
+	const char *why = NULL;
+
+	(void)state;
+	work_step(work, 300);
+	if (trn_fabric_set_link(work->rig->fabric, 0, 1, false, 0, &why))
+		fail_msg("the link does not go down: %s", why);
+	work_is_loaded_without(work, SEQ_CHIPS);
+}
+
+static void windows_on_a_missing_chip_are_loaded(void **state)
+{
+	struct work *work = work_new(TRN_POOL_STEPPED);
+
+	(void)state;
+	work_step(work, 300);
+	unplug_last(work->rig, work->workers);
+	work_is_loaded_without(work, SEQ_CHIPS - 1);
+}
+
+static void truncated_streams_are_refused(void **state)
+{
+	struct stream stream[SEQ_CHIPS], reset;
+	struct work *work;
+	struct seq_rig *to = work_rig_new(2);
+	const char *why;
+	unsigned int i;
+	size_t len;
+
+	(void)state;
+	work = half_saved(stream);
+	for (i = 0; i < SEQ_CHIPS; i++)
+		fake_chip_stop(to->chip[i]);
+	trn_chip_reset(to->chip[0]);
+	reset = state_of(to->chip[0]);
+	len = stream[0].len;
+	for (i = 0; i < 30; i++) {
+		stream[0].at = 0;
+		stream[0].len = i < 10 ? i * 7 : below((uint32_t)len);
+		assert_false(stream_get_chip(&stream[0], to->chip[0], &why));
+		assert_string_equal(why, "the stream ends too early");
+		if (i % 10 == 0)
+			expect_reset_state(to->chip[0], &reset);
+	}
+	for (i = 0; i < SEQ_CHIPS; i++)
+		stream_free(&stream[i]);
+	stream_free(&reset);
+	work_rig_free(to, 2);
+	work_free(work);
+}
+
+/*
+ * Bits at random, mostly where the structure is and not in the pages. What is
+ * accepted must run, end in whatever way, and be reset.
+ */
+static void flipped_bits_do_no_harm(void **state)
+{
+	struct stream stream[SEQ_CHIPS];
+	struct work *work;
+	struct seq_rig *to = work_rig_new(2);
+	unsigned int i, c, n, accepted = 0;
+	const char *why;
+
+	(void)state;
+	work = half_saved(stream);
+	for (c = 0; c < SEQ_CHIPS; c++)
+		memcpy(to->port[c].host, work->rig->port[c].host,
+		       to->port[c].host_size);
+	for (i = 0; i < FLIPS; i++) {
+		uint32_t range = i % 3 ? 200000 : (uint32_t)stream[0].len;
+		uint32_t at[4];
+
+		for (c = 0; c < SEQ_CHIPS; c++)
+			fake_chip_stop(to->chip[c]);
+		for (n = 0; n < 4; n++) {
+			at[n] = below(range);
+			stream[0].data[at[n]] ^= 1u << n * 2;
+		}
+		stream[0].at = 0;
+		stream[1].at = 0;
+		accepted += stream_get_chip(&stream[0], to->chip[0], &why);
+		assert_true(stream_get_chip(&stream[1], to->chip[1], &why));
+		for (n = 0; n < 4; n++)
+			stream[0].data[at[n]] ^= 1u << n * 2;
+		for (c = 0; c < SEQ_CHIPS; c++)
+			trn_chip_resume(to->chip[c]);
+		nap_us(1000);
+	}
+	assert_true(accepted && accepted < FLIPS);
+	for (c = 0; c < SEQ_CHIPS; c++)
+		stream_free(&stream[c]);
+	work_rig_free(to, 2);
+	work_free(work);
+}
+
+/* --- what does not fit --- */
+
+static struct trn_chip *chip_with(struct fake_port *port, struct trn_pool *pool,
+				  const struct neuron_gen *gen,
+				  struct trn_chip_config (*change)(struct trn_chip_config))
+{
+	struct trn_chip_config config = fake_chip_config(port, gen, pool, NULL, 3);
+	const char *why;
+	struct trn_chip *chip;
+
+	if (change)
+		config = change(config);
+	chip = trn_chip_new(&config, &why);
+	assert_non_null(chip);
+	fake_chip_stop(chip);
+	return chip;
+}
+
+static struct trn_chip_config half_the_memory(struct trn_chip_config config)
+{
+	config.hbm_size /= 2;
+	return config;
+}
+
+static struct trn_chip_config no_clock(struct trn_chip_config config)
+{
+	config.clock = false;
+	return config;
+}
+
+static struct trn_chip_config elsewhere(struct trn_chip_config config)
+{
+	config.fabric_id++;
+	return config;
+}
+
+static void other_chips_are_refused(void **state)
+{
+	static const struct {
+		const struct neuron_gen *gen;
+		struct trn_chip_config (*change)(struct trn_chip_config);
+		const char *why;
+	} cases[] = {
+		{ &neuron_gen_trn2, NULL, NULL },
+		{ &neuron_gen_trn3, NULL, "the saved chip is of another type" },
+		{ &neuron_gen_trn1, NULL, "the saved chip is of another type" },
+		{ &neuron_gen_trn2, half_the_memory,
+		  "the saved chip has another hbm-size" },
+		{ &neuron_gen_trn2, no_clock,
+		  "the saved chip has another clock mode" },
+		{ &neuron_gen_trn2, elsewhere,
+		  "the saved chip has another fabric-id" },
+	};
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	struct fake_port port, other;
+	struct trn_chip *chip, *to;
+	struct stream stream;
+	const char *why;
+	unsigned int i;
+
+	(void)state;
+	fake_port_init(&port, 4096);
+	chip = chip_with(&port, pool, &neuron_gen_trn2, NULL);
+	stream = state_of(chip);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake_port_init(&other, 4096);
+		to = chip_with(&other, pool, cases[i].gen, cases[i].change);
+		stream.at = 0;
+		assert_int_equal(stream_get_chip(&stream, to, &why),
+				 !cases[i].why);
+		if (cases[i].why)
+			assert_string_equal(why, cases[i].why);
+		trn_chip_free(to);
+		fake_port_destroy(&other);
+	}
+	stream_free(&stream);
+	trn_chip_free(chip);
+	fake_port_destroy(&port);
+	trn_pool_free(pool);
+}
+
+/* --- size --- */
+
+/* Idle chips and untouched memory cost next to nothing. */
+static void size_follows_touched_memory(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	struct fake_port port;
+	struct trn_chip *chip;
+	struct stream idle, used;
+	uint8_t *hbm;
+
+	(void)state;
+	fake_port_init(&port, 4096);
+	chip = chip_with(&port, pool, &neuron_gen_trn2, NULL);
+	idle = state_of(chip);
+	assert_true(idle.len < 600000);
+	hbm = trn_chip_hbm(chip, 1);
+	memset(hbm + NEURON_MIB(10), 1, NEURON_MIB(3));
+	memset(hbm + NEURON_MIB(20), 0, NEURON_MIB(20));	/* zero again */
+	hbm[FAKE_HBM_SIZE - 1] = 1;
+	used = state_of(chip);
+	assert_in_range(used.len - idle.len, NEURON_MIB(3) + 4096,
+			NEURON_MIB(3) + 8192);
+	stream_free(&idle);
+	stream_free(&used);
+	trn_chip_free(chip);
+	fake_port_destroy(&port);
+	trn_pool_free(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_can_be_moved_at_any_point),
+		cmocka_unit_test(work_can_be_moved_many_times),
+		cmocka_unit_test(loaded_state_is_the_saved_state),
+		cmocka_unit_test(windows_across_a_downed_link_are_loaded),
+		cmocka_unit_test(windows_on_a_missing_chip_are_loaded),
+		cmocka_unit_test(truncated_streams_are_refused),
+		cmocka_unit_test(flipped_bits_do_no_harm),
+		cmocka_unit_test(other_chips_are_refused),
+		cmocka_unit_test(size_follows_touched_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

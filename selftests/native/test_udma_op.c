@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * DMA operations: every byte is what the oracle says, through windows of every kind
+ * and in domain 0.
+ */
+#include "op_rig.h"
+
+#include <string.h>
+
+#include "num_util.h"
+
+#ifdef __SANITIZE_THREAD__
+#define ROUNDS	300
+#else
+#define ROUNDS	3000
+#endif
+
+/* Do it on both sides; memory must agree. */
+static void run_op(struct op_test *t, const struct oracle_op *x, unsigned int n)
+{
+	enum neuron_cause cause = op_do(t, x);
+
+	if (cause)
+		fail_msg("operation %u of kind %u: %s at %#llx: %s", n, x->op.op,
+			 trn_cause_name(cause), (unsigned long long)t->work.bad_addr,
+			 t->work.why);
+	oracle_do(&t->oracle, x);
+	op_check_memory(t, "operation", n);
+}
+
+static void write_list(struct op_test *t, const struct oracle_op *x)
+{
+	if (x->op.nr_index)
+		assert_int_equal(trn_access_write(&t->access, x->op.index, x->index,
+						  x->op.nr_index * 4), 0);
+}
+
+static void test_random(void **state)
+{
+	struct op_test *t = *state;
+	unsigned int n, kinds[NEURON_UDMA_NR_OPS] = { 0 };
+	struct oracle_op x;
+
+	print_message("seed %#llx\n", (unsigned long long)t->oracle.seed);
+	for (n = 0; n < ROUNDS; n++) {
+		unsigned int dst = 20 + oracle_random(&t->oracle, 4);
+
+		oracle_random_op(&t->oracle, &x, 140, OP_LIST + 1, 19, dst, 16, OP_LIST);
+		write_list(t, &x);
+		run_op(t, &x, n);
+		kinds[x.op.op]++;
+	}
+	for (n = 0; n < NEURON_UDMA_NR_OPS; n++)
+		assert_true(kinds[n] > ROUNDS / 10);
+	assert_int_equal(rig_violations(t->rig), 0);
+}
+
+/* --- Large ones, in domain 0: blocks, tiles and the direct path --- */
+
+
+static void run_big(struct op_test *t, const struct oracle_op *x)
+{
+	static uint8_t now[OP_BIG];
+	unsigned int i;
+
+	assert_int_equal(op_do(t, x), 0);
+	oracle_do(&t->oracle, x);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(trn_access_read(&t->access, t->oracle.area[i].addr, now,
+						 OP_BIG), 0);
+		assert_memory_equal(now, t->oracle.area[i].shadow, OP_BIG);
+	}
+}
+
+static void test_big(void **state)
+{
+	struct op_test *t = *state;
+	struct oracle_op x;
+	uint64_t a, b, c;
+
+	op_setup_big(t);
+	a = t->oracle.area[0].addr;
+	b = t->oracle.area[1].addr;
+	c = t->oracle.area[2].addr;
+
+	/* Straight, with more than one piece. */
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_BF16, NEURON_DTYPE_BF16, 120001);
+	x.src[0] = a + 3;
+	x.dst[0] = b + 5;
+	run_big(t, &x);
+	assert_int_equal(t->work.bytes, 240002);
+	/* Rows of 600 bytes out of 5000 to rows of 1500 out of 7501. */
+	x = op_plain(NEURON_UDMA_OP_COPY, NEURON_DTYPE_UINT8, NEURON_DTYPE_UINT8);
+	op_dim(&x.op.src, 0, 600, 1);
+	op_dim(&x.op.src, 1, 200, 5000);
+	op_dim(&x.op.dst, 0, 1500, 1);
+	op_dim(&x.op.dst, 2, 80, 7501);
+	x.src[0] = a;
+	x.dst[0] = c;
+	run_big(t, &x);
+	/* To two. */
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 80000);
+	x.op.nr_dst = 2;
+	x.src[0] = a;
+	x.dst[0] = b;
+	x.dst[1] = c + 400001;
+	run_big(t, &x);
+	/* The sum of two into one of them. */
+	x = op_line(NEURON_UDMA_OP_ADD, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 80001);
+	x.op.nr_src = 2;
+	x.src[0] = a;
+	x.src[1] = b;
+	x.dst[0] = a;
+	run_big(t, &x);
+	assert_int_equal(t->work.bytes, (3 * 4 * 80001 + 1) / 2);
+	/* 16 sources. */
+	x = op_line(NEURON_UDMA_OP_FMA, NEURON_DTYPE_FP16, NEURON_DTYPE_FP32, 5000);
+	for (x.op.nr_src = 0; x.op.nr_src < 16; x.op.nr_src++) {
+		x.src[x.op.nr_src] = a + 70000ull * x.op.nr_src;
+		x.op.scale[x.op.nr_src] = num_bits(1.0f / (1 + x.op.nr_src));
+	}
+	x.op.flags = NEURON_UDMA_OP_ACCUMULATE;
+	x.dst[0] = b;
+	run_big(t, &x);
+	assert_int_equal(t->work.bytes, 5000 * (16 * 2 + 2 * 4) / 2);
+}
+
+static void big_transpose(struct op_test *t, unsigned int dtype, uint32_t wide,
+			  uint32_t high, uint32_t planes, int64_t gap)
+{
+	struct oracle_op x = op_plain(NEURON_UDMA_OP_TRANSPOSE, dtype, dtype);
+	int64_t size = trn_dtype_size(dtype);
+
+	op_dim(&x.op.src, 0, wide, size);
+	op_dim(&x.op.src, 1, high, wide * size + gap);
+	op_dim(&x.op.src, 3, planes, (wide * size + gap) * high);
+	op_dim(&x.op.dst, 0, high, size);
+	op_dim(&x.op.dst, 1, wide, high * size);
+	op_dim(&x.op.dst, 3, planes, high * size * wide + gap);
+	x.src[0] = t->oracle.area[0].addr + 1;
+	x.dst[0] = t->oracle.area[1].addr + 1;
+	run_big(t, &x);
+}
+
+static void test_big_transpose(void **state)
+{
+	struct op_test *t = *state;
+
+	op_setup_big(t);
+	big_transpose(t, NEURON_DTYPE_BF16, 128, 128, 3, 0);
+	big_transpose(t, NEURON_DTYPE_FP32, 130, 67, 2, 6);
+	big_transpose(t, NEURON_DTYPE_INT16, 3, 9001, 1, 0);
+	big_transpose(t, NEURON_DTYPE_UINT32, 9001, 3, 1, 2);
+	big_transpose(t, NEURON_DTYPE_FP16, 1, 5000, 2, 0);
+	big_transpose(t, NEURON_DTYPE_FP16, 5000, 1, 2, 1);
+}
+
+/* --- Results at the edges, not by the oracle --- */
+
+static void expect(struct op_test *t, struct oracle_op *x, const void *want,
+		   size_t len)
+{
+	uint8_t got[256];
+
+	x->dst[0] = at(W_PSUM, 0);
+	assert_int_equal(op_do(t, x), 0);
+	assert_int_equal(trn_access_read(&t->access, at(W_PSUM, 0), got, len), 0);
+	assert_memory_equal(got, want, len);
+}
+
+static void test_values(void **state)
+{
+	const uint32_t in[] = { 0x7f800001, 0x80000000, 0xff800000, 0x477ff000,
+				0x3f808000, 0xbf000000, 0x4f800000, 0x00000001 };
+	const uint16_t bf16[] = { 0x7fc0, 0x8000, 0xff80, 0x4780, 0x3f80, 0xbf00,
+				  0x4f80, 0 };
+	const uint16_t fp16[] = { 0x7e00, 0x8000, 0xfc00, 0x7c00, 0x3c04, 0xb800,
+				  0x7c00, 0 };
+	const uint8_t uint8[] = { 0, 0, 0, 255, 1, 0, 255, 0 };
+	const int32_t int32[] = { 0, 0, INT32_MIN, 65520, 1, 0, INT32_MAX, 0 };
+	const uint32_t zeros[] = { 0x80000000, 0x80000000, 0, 0x7f800000 };
+	const uint32_t others[] = { 0x80000000, 0, 0x80000000, 0xff800000 };
+	const uint32_t sum[] = { 0x80000000, 0, 0, 0x7fc00000 };
+	const uint32_t max[] = { 0x80000000, 0, 0, 0x7f800000 };
+	const uint32_t min[] = { 0x80000000, 0x80000000, 0x80000000, 0xff800000 };
+	struct op_test *t = *state;
+	struct oracle_op x;
+
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 8);
+	x.src[0] = op_put(t, W_HBM, in, sizeof(in));
+	expect(t, &x, in, sizeof(in));
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_BF16, 8);
+	x.src[0] = at(W_HBM, 0);
+	expect(t, &x, bf16, sizeof(bf16));
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_FP16, 8);
+	x.src[0] = at(W_HBM, 0);
+	expect(t, &x, fp16, sizeof(fp16));
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_UINT8, 8);
+	x.src[0] = at(W_HBM, 0);
+	expect(t, &x, uint8, sizeof(uint8));
+	x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_INT32, 8);
+	x.src[0] = at(W_HBM, 0);
+	expect(t, &x, int32, sizeof(int32));
+
+	x = op_line(NEURON_UDMA_OP_ADD, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 4);
+	x.op.nr_src = 2;
+	x.src[0] = op_put(t, W_HBM, zeros, sizeof(zeros));
+	x.src[1] = op_put(t, W_SBUF, others, sizeof(others));
+	expect(t, &x, sum, sizeof(sum));
+	/* With scales of 1 an fma is a sum, the sign of zero included. */
+	x.op.op = NEURON_UDMA_OP_FMA;
+	x.op.scale[0] = num_bits(1.0f);
+	x.op.scale[1] = num_bits(1.0f);
+	expect(t, &x, sum, sizeof(sum));
+	memset(x.op.scale, 0, sizeof(x.op.scale));
+	x.op.op = NEURON_UDMA_OP_MAX;
+	expect(t, &x, max, sizeof(max));
+	x.op.op = NEURON_UDMA_OP_MIN;
+	expect(t, &x, min, sizeof(min));
+}
+
+/* In source order: 2^24 + 1 + 1 is not 1 + 1 + 2^24. */
+static void test_order(void **state)
+{
+	const float big = 0x1p24f, one = 1.0f, even = 0x1p24f, more = 0x1p24f + 2;
+	struct op_test *t = *state;
+	struct oracle_op x;
+
+	x = op_line(NEURON_UDMA_OP_ADD, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 1);
+	x.op.nr_src = 3;
+	x.src[0] = op_put(t, W_HBM, &big, 4);
+	x.src[1] = op_put(t, W_SBUF, &one, 4);
+	x.src[2] = at(W_SBUF, 0);
+	expect(t, &x, &even, 4);
+	x.src[0] = at(W_SBUF, 0);
+	x.src[2] = at(W_HBM, 0);
+	expect(t, &x, &more, 4);
+	/* The old value comes first. */
+	x.op.nr_src = 2;
+	x.op.flags = NEURON_UDMA_OP_ACCUMULATE;
+	x.src[1] = at(W_SBUF, 0);
+	op_put(t, W_PSUM, &big, 4);
+	expect(t, &x, &even, 4);
+}
+
+/* Told to stop it stops soon, and it asks often. */
+static void test_stop(void **state)
+{
+	struct op_test *t = *state;
+	struct oracle_op x;
+
+	op_setup_big(t);
+	x = op_line(NEURON_UDMA_OP_ADD, NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, 100000);
+	x.src[0] = t->oracle.area[0].addr;
+	x.dst[0] = t->oracle.area[1].addr;
+	t->stops = 3;
+	assert_int_equal(op_do(t, &x), 0);
+	assert_int_equal(t->asked, 4);
+	assert_true(t->work.bytes <= 4 * 4 * 1024);
+	t->stops = -1;
+	t->asked = 0;
+	assert_int_equal(op_do(t, &x), 0);
+	assert_true(t->asked >= 100000 / 1024);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_random, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_big, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_big_transpose, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_values, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_order, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_stop, op_setup, op_teardown),
+	};
+
+	return cmocka_run_group_tests_name("udma_op", tests, NULL, NULL);
+}
