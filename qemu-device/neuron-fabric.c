@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The NeuronLink fabric: -object neuron-fabric,id=ID[,workers=N]
+ * The NeuronLink fabric: -object neuron-fabric,id=ID[,topology=KIND][,workers=N]...
  *
  * It joins the chips that name it and owns the worker threads that they share.
+ * "link-fault" may be changed while the machine runs (qom-set).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/module.h"
+#include "qemu/error-report.h"
+#include "migration/vmstate.h"
 #include "qom/object_interfaces.h"
 #include "neuron.h"
+#include "chip/trn_fabric.h"
+#include "chip/trn_state.h"
 
 /**
  * struct NeuronFabric - chips and their workers
  * @workers: threads, 0: one for each host CPU
+ * @topology: how the chips are linked
+ * @link_mbps: MB/s of a link, 0: the generation's
+ * @link_faults: what was asked for before the fabric existed
  * @chips: chips that use it
  */
 struct NeuronFabric {
     Object parent_obj;
 
     uint32_t workers;
+    uint32_t link_mbps;
+    enum trn_topology topology;
+    char *link_faults;
     unsigned chips;
     struct trn_pool *pool;
     struct trn_fabric *fabric;
@@ -38,9 +49,60 @@ void neuron_fabric_put(NeuronFabric *fabric)
     fabric->chips--;
 }
 
+static int neuron_fabric_transfer(NeuronFabric *f, QEMUFile *file, bool loading)
+{
+    struct trn_state st = {
+        .loading = loading,
+        .transfer = loading ? neuron_get : neuron_put,
+        .opaque = file,
+    };
+
+    trn_fabric_state(f->fabric, &st);
+    if (!st.why) {
+        return 0;
+    }
+    error_report("neuron-fabric cannot be %s: %s",
+                 loading ? "loaded" : "saved", st.why);
+    return -EINVAL;
+}
+
+static int neuron_fabric_save(QEMUFile *file, void *pv, size_t size,
+                              const VMStateField *field, JSONWriter *vmdesc)
+{
+    return neuron_fabric_transfer(pv, file, false);
+}
+
+static int neuron_fabric_load(QEMUFile *file, void *pv, size_t size,
+                              const VMStateField *field)
+{
+    return neuron_fabric_transfer(pv, file, true);
+}
+
+static const VMStateInfo neuron_fabric_state_info = {
+    .name = "neuron-fabric",
+    .get = neuron_fabric_load,
+    .put = neuron_fabric_save,
+};
+
+static const VMStateDescription neuron_fabric_vmstate = {
+    .name = TYPE_NEURON_FABRIC,
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .fields = (const VMStateField[]) {
+        {
+            .name = "links",
+            .info = &neuron_fabric_state_info,
+            .flags = VMS_SINGLE,
+            .size = sizeof(NeuronFabric),
+        },
+        VMSTATE_END_OF_LIST()
+    },
+};
+
 static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(uc);
+    const char *why;
 
     f->fabric = trn_fabric_new();
     f->pool = trn_pool_new(f->workers, neuron_worker_enter,
@@ -48,7 +110,15 @@ static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
     if (!f->fabric || !f->pool) {
         error_setg(errp, "neuron-fabric: cannot start %u worker threads",
                    f->workers);
+        return;
     }
+    trn_fabric_configure(f->fabric, f->topology, f->link_mbps);
+    if (f->link_faults &&
+        trn_fabric_set_links(f->fabric, f->link_faults, &why)) {
+        error_setg(errp, "neuron-fabric: link-fault: %s", why);
+        return;
+    }
+    vmstate_register_any(NULL, &neuron_fabric_vmstate, f);
 }
 
 static bool neuron_fabric_can_be_deleted(UserCreatable *uc)
@@ -56,32 +126,99 @@ static bool neuron_fabric_can_be_deleted(UserCreatable *uc)
     return NEURON_FABRIC(uc)->chips == 0;
 }
 
-static void neuron_fabric_get_workers(Object *obj, Visitor *v,
-                                      const char *name, void *opaque,
-                                      Error **errp)
+/* The fabric exists from the end of its creation on; then these are fixed. */
+static bool neuron_fabric_fixed(NeuronFabric *f, const char *name, Error **errp)
 {
-    visit_type_uint32(v, name, &NEURON_FABRIC(obj)->workers, errp);
+    if (f->fabric) {
+        error_setg(errp, "neuron-fabric: '%s' is fixed once it runs", name);
+    }
+    return f->fabric;
 }
 
-static void neuron_fabric_set_workers(Object *obj, Visitor *v,
-                                      const char *name, void *opaque,
-                                      Error **errp)
+static void neuron_fabric_get_u32(Object *obj, Visitor *v, const char *name,
+                                  void *opaque, Error **errp)
+{
+    visit_type_uint32(v, name, (void *)NEURON_FABRIC(obj) + (uintptr_t)opaque,
+                      errp);
+}
+
+static void neuron_fabric_set_u32(Object *obj, Visitor *v, const char *name,
+                                  void *opaque, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
-    if (f->pool) {
-        error_setg(errp, "neuron-fabric: 'workers' is fixed once it runs");
+    if (!neuron_fabric_fixed(f, name, errp)) {
+        visit_type_uint32(v, name, (void *)f + (uintptr_t)opaque, errp);
+    }
+}
+
+static char *neuron_fabric_get_topology(Object *obj, Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+    enum trn_topology kind = f->fabric ? trn_fabric_topology(f->fabric) :
+                                         f->topology;
+
+    return g_strdup(trn_topology_name(kind));
+}
+
+static void neuron_fabric_set_topology(Object *obj, const char *value,
+                                       Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+    enum trn_topology kind = trn_topology_by_name(value);
+
+    if (neuron_fabric_fixed(f, "topology", errp)) {
         return;
     }
-    visit_type_uint32(v, name, &f->workers, errp);
+    if (kind == TRN_TOPOLOGIES) {
+        error_setg(errp, "neuron-fabric: topology is auto, ring, chain, "
+                   "torus2d, torus3d or switch, not '%s'", value);
+        return;
+    }
+    f->topology = kind;
+}
+
+static char *neuron_fabric_get_link_faults(Object *obj, Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+    char *text = g_malloc0(TRN_LINK_TEXT);
+
+    if (f->fabric) {
+        trn_fabric_print_links(f->fabric, text);
+    }
+    return text;
+}
+
+static void neuron_fabric_set_link_faults(Object *obj, const char *value,
+                                          Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+    const char *why;
+
+    if (!f->fabric) {
+        g_free(f->link_faults);
+        f->link_faults = g_strdup(value);
+    } else if (trn_fabric_set_links(f->fabric, value, &why)) {
+        error_setg(errp, "neuron-fabric: link-fault: %s", why);
+    }
 }
 
 static void neuron_fabric_finalize(Object *obj)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
+    vmstate_unregister(NULL, &neuron_fabric_vmstate, f);
     trn_pool_free(f->pool);
     trn_fabric_unref(f->fabric);
+    g_free(f->link_faults);
+}
+
+static void neuron_fabric_add_u32(ObjectClass *oc, const char *name,
+                                  size_t offset, const char *description)
+{
+    object_class_property_add(oc, name, "uint32", neuron_fabric_get_u32,
+                              neuron_fabric_set_u32, NULL, (void *)offset);
+    object_class_property_set_description(oc, name, description);
 }
 
 static void neuron_fabric_class_init(ObjectClass *oc, void *data)
@@ -90,11 +227,20 @@ static void neuron_fabric_class_init(ObjectClass *oc, void *data)
 
     ucc->complete = neuron_fabric_complete;
     ucc->can_be_deleted = neuron_fabric_can_be_deleted;
-    object_class_property_add(oc, "workers", "uint32",
-                              neuron_fabric_get_workers,
-                              neuron_fabric_set_workers, NULL, NULL);
-    object_class_property_set_description(oc, "workers",
+    neuron_fabric_add_u32(oc, "workers", offsetof(NeuronFabric, workers),
         "worker threads; 0 (the default): one for each host CPU");
+    neuron_fabric_add_u32(oc, "link-mbps", offsetof(NeuronFabric, link_mbps),
+        "MB/s of a link; 0 (the default): the generation's");
+    object_class_property_add_str(oc, "topology", neuron_fabric_get_topology,
+                                  neuron_fabric_set_topology);
+    object_class_property_set_description(oc, "topology",
+        "auto (the default), ring, chain, torus2d, torus3d or switch");
+    object_class_property_add_str(oc, "link-fault",
+                                  neuron_fabric_get_link_faults,
+                                  neuron_fabric_set_link_faults);
+    object_class_property_set_description(oc, "link-fault",
+        "A-B=STATE (fabric ids) or A:LINK=STATE, separated by ';'; STATE is "
+        "up, down, slow:PERCENT or mbps:MB/s");
 }
 
 static const TypeInfo neuron_fabric_info = {

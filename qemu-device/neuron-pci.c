@@ -4,72 +4,71 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "qemu/main-loop.h"
 #include "qemu/module.h"
-#include "qemu/units.h"
 #include "hw/pci/msix.h"
-#include "hw/pci/pcie.h"
-#include "hw/pci/pci_bus.h"
-#include "hw/qdev-properties.h"
-#include "migration/vmstate.h"
-#include "system/runstate.h"
 #include "neuron.h"
 #include "trace.h"
 
 #define NEURON_PCI_CLASS        0x1200  /* processing accelerator */
-#define NEURON_EXP_CAP          0x80
 #define NEURON_BAR_TYPE         (PCI_BASE_ADDRESS_SPACE_MEMORY | \
                                  PCI_BASE_ADDRESS_MEM_TYPE_64 | \
                                  PCI_BASE_ADDRESS_MEM_PREFETCH)
-#define NEURON_FABRIC_ID_AUTO   UINT32_MAX
-#define NEURON_ROUTING_ID_AUTO  UINT32_MAX
-#define NEURON_QUIET_POLL_US    50
-
-static const struct neuron_gen *neuron_gen(NeuronChip *s)
-{
-    return NEURON_CHIP_GET_CLASS(s)->gen;
-}
 
 /*
- * Stop the chip and wait until nothing of it runs. The BQL is dropped while
- * waiting: a worker may need it after all (an IOMMU that reports a fault), and
- * then the chip would never be quiet.
+ * The MSI-X table and PBA are not regions inside BAR0's: they would cut it into
+ * five pieces, and BAR0 and its alias of many chips make every change of the
+ * memory map slow. So BAR0's accesses are passed on. NULL: not theirs.
  */
-static void neuron_quiesce(NeuronChip *s)
+static MemoryRegion *neuron_msix_region(NeuronChip *s, hwaddr *offset)
 {
-    unsigned polls = 0;
+    MemoryRegion *mr = &s->parent_obj.msix_table_mmio;
+    hwaddr hole = *offset - neuron_gen(s)->hole_bar0;
 
-    while (s->quiescing) {
-        bql_unlock();
-        g_usleep(NEURON_QUIET_POLL_US);
-        bql_lock();
+    if (hole >= NEURON_HOLE_MSIX_PBA) {
+        hole -= NEURON_HOLE_MSIX_PBA;
+        mr = &s->parent_obj.msix_pba_mmio;
     }
-    s->quiescing = true;
-    trn_chip_stop(s->chip);
-    while (!trn_chip_quiet(s->chip)) {
-        bql_unlock();
-        g_usleep(NEURON_QUIET_POLL_US);
-        bql_lock();
-        polls++;
-    }
-    trace_neuron_quiet(s->chip_id, polls);
+    *offset = hole;
+    return hole < memory_region_size(mr) ? mr : NULL;
 }
 
-/* The chip goes on, unless the machine is stopped. */
-static void neuron_unquiesce(NeuronChip *s)
+static bool neuron_msix_read(NeuronChip *s, hwaddr offset, unsigned size,
+                             uint64_t *value)
 {
-    s->quiescing = false;
-    if (runstate_is_running()) {
-        trn_chip_resume(s->chip);
+    MemoryRegion *mr = neuron_msix_region(s, &offset);
+
+    if (!mr) {
+        return false;
     }
+    if (memory_region_dispatch_read(mr, offset, value,
+                                    size_memop(size) | MO_LE,
+                                    MEMTXATTRS_UNSPECIFIED) != MEMTX_OK) {
+        *value = UINT64_MAX;
+    }
+    return true;
+}
+
+static bool neuron_msix_write(NeuronChip *s, hwaddr offset, unsigned size,
+                              uint64_t value)
+{
+    MemoryRegion *mr = neuron_msix_region(s, &offset);
+
+    if (mr) {
+        memory_region_dispatch_write(mr, offset, value,
+                                     size_memop(size) | MO_LE,
+                                     MEMTXATTRS_UNSPECIFIED);
+    }
+    return mr;
 }
 
 static uint64_t neuron_mmio_read(void *opaque, hwaddr offset, unsigned size)
 {
     NeuronChip *s = opaque;
-    uint64_t value = s->chip ? trn_chip_mmio_read(s->chip, offset, size) :
-                               UINT64_MAX;
+    uint64_t value = UINT64_MAX;
 
+    if (s->chip && !s->asleep && !neuron_msix_read(s, offset, size, &value)) {
+        value = trn_chip_mmio_read(s->chip, offset, size);
+    }
     trace_neuron_mmio_read(s->chip_id, offset, size, value);
     return value;
 }
@@ -78,10 +77,22 @@ static void neuron_mmio_write(void *opaque, hwaddr offset, uint64_t value,
                               unsigned size)
 {
     NeuronChip *s = opaque;
+    bool run;
 
     trace_neuron_mmio_write(s->chip_id, offset, size, value);
-    if (s->chip) {
-        trn_chip_mmio_write(s->chip, offset, value, size);
+    if (!s->chip || s->asleep || neuron_msix_write(s, offset, size, value)) {
+        return;
+    }
+    /* What is short enough is done when the doorbell's write returns. */
+    run = trn_pool_inline_begin(s->pool, s->inline_us * 1000);
+    s->serving = true;
+    trn_chip_mmio_write(s->chip, offset, value, size);
+    if (run) {
+        trn_pool_inline_end(s->pool);
+    }
+    s->serving = false;
+    if (qatomic_read(&s->irq_pending)) {
+        neuron_port_deliver(s);
     }
 }
 
@@ -93,10 +104,12 @@ static const MemoryRegionOps neuron_mmio_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* BAR4 where no memory is populated. */
+/* BAR4 where no memory is populated, and all of it in D3hot. */
 static uint64_t neuron_hole_read(void *opaque, hwaddr offset, unsigned size)
 {
-    return 0;
+    NeuronChip *s = opaque;
+
+    return s->asleep ? UINT64_MAX : 0;
 }
 
 static void neuron_hole_write(void *opaque, hwaddr offset, uint64_t value,
@@ -111,91 +124,6 @@ static const MemoryRegionOps neuron_hole_ops = {
     .valid = { .min_access_size = 1, .max_access_size = 8 },
 };
 
-static void neuron_vm_state_change(void *opaque, bool running, RunState state)
-{
-    NeuronChip *s = opaque;
-
-    if (running) {
-        trn_chip_resume(s->chip);
-        return;
-    }
-    neuron_quiesce(s);
-    s->quiescing = false;
-}
-
-static void neuron_reset(DeviceState *dev)
-{
-    NeuronChip *s = NEURON_CHIP(dev);
-
-    trace_neuron_reset(s->chip_id);
-    neuron_quiesce(s);
-    trn_chip_reset(s->chip);
-    qatomic_set(&s->irq_pending, 0);
-    neuron_unquiesce(s);
-}
-
-/* When bus mastering goes off, accesses under way end before the guest sees it. */
-static void neuron_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
-                                int len)
-{
-    NeuronChip *s = NEURON_CHIP(pci);
-    bool was = pci->config[PCI_COMMAND] & PCI_COMMAND_MASTER;
-
-    pci_default_write_config(pci, addr, value, len);
-    if (was && !(pci->config[PCI_COMMAND] & PCI_COMMAND_MASTER)) {
-        neuron_quiesce(s);
-        neuron_unquiesce(s);
-    }
-}
-
-/* Fill in what the properties leave open; false with @errp: they do not fit. */
-static bool neuron_check_properties(NeuronChip *s, Error **errp)
-{
-    const struct neuron_gen *gen = neuron_gen(s);
-    uint64_t stride;
-
-    if (!s->bar4_size) {
-        s->bar4_size = s->silicon ? gen->bar4_silicon : gen->bar4_platform;
-    }
-    if (!is_power_of_2(s->bar4_size) || s->bar4_size < gen->nr_hbm * 4 * KiB) {
-        error_setg(errp, "bar4-size must be a power of two of at least %u KiB",
-                   gen->nr_hbm * 4);
-        return false;
-    }
-    stride = s->bar4_size / gen->nr_hbm;
-    if (!s->hbm_size) {
-        s->hbm_size = MIN(gen->hbm_active, stride);
-    }
-    if (s->hbm_size > stride) {
-        error_setg(errp, "hbm-size does not fit: bar4-size leaves %" PRIu64
-                   " MiB for each of %u stacks", stride / MiB, gen->nr_hbm);
-        return false;
-    }
-    if (!s->vectors) {
-        s->vectors = gen->nr_cores + 1;
-    }
-    if (s->vectors > gen->nr_cores + 1) {
-        error_setg(errp, "vectors: a %s has 1 to %u", gen->name,
-                   gen->nr_cores + 1);
-        return false;
-    }
-    if (s->fabric_id == NEURON_FABRIC_ID_AUTO) {
-        s->fabric_id = s->rack << 10 | s->server << 4 | s->chip_id;
-    }
-    if (s->routing_id == NEURON_ROUTING_ID_AUTO) {
-        s->routing_id = s->chip_id & 63;
-    }
-    if (s->routing_id > 63) {
-        error_setg(errp, "routing-id is 0 to 63");
-        return false;
-    }
-    if (!s->serial) {
-        s->serial = (0x4e450000ull | gen->generation) << 32 |
-                    (s->fabric_id + 1);
-    }
-    return true;
-}
-
 static bool neuron_build_chip(NeuronChip *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -208,8 +136,10 @@ static bool neuron_build_chip(NeuronChip *s, Error **errp)
         .routing_id = s->routing_id,
         .serial = s->serial,
         .hbm_size = s->hbm_size,
+        .hbm_told = s->hbm_told,
         .bar4_stride = s->bar4_size / gen->nr_hbm,
         .host_limit = s->host_limit,
+        .fault_seed = s->fault_seed,
         .clock = s->clock,
     };
     const char *why;
@@ -238,11 +168,16 @@ static void neuron_free_chip(NeuronChip *s)
     struct trn_chip *chip = s->chip;
 
     if (chip) {
+        s->leaving = true;
+        neuron_quiesce(s);
         trn_chip_detach(chip);
+        /* And until no peer uses it any more. */
+        s->quiescing = false;
         neuron_quiesce(s);
         s->chip = NULL;
         trn_chip_free(chip);
         s->quiescing = false;
+        s->leaving = false;
     }
     if (s->fabric) {
         neuron_fabric_put(s->fabric);
@@ -279,15 +214,28 @@ static void neuron_init_bars(NeuronChip *s)
     pci_register_bar(&s->parent_obj, 4, NEURON_BAR_TYPE, &s->bar4);
 }
 
+/* Each stack in BAR4 holds a reference on the device: it would never go. */
+static void neuron_exit_bars(NeuronChip *s)
+{
+    for (unsigned i = 0; i < neuron_gen(s)->nr_hbm; i++) {
+        memory_region_del_subregion(&s->bar4, &s->hbm_mr[i]);
+    }
+}
+
 static bool neuron_init_msix(NeuronChip *s, Error **errp)
 {
     uint32_t hole = neuron_gen(s)->hole_bar0;
 
-    if (msix_init(&s->parent_obj, s->vectors, &s->bar0, 0,
-                  hole + NEURON_HOLE_MSIX_TABLE, &s->bar0, 0,
+    memory_region_init(&s->msix, OBJECT(s), "neuron-msix",
+                       memory_region_size(&s->bar0));
+    if (msix_init(&s->parent_obj, s->vectors, &s->msix, 0,
+                  hole + NEURON_HOLE_MSIX_TABLE, &s->msix, 0,
                   hole + NEURON_HOLE_MSIX_PBA, 0, errp) < 0) {
         return false;
     }
+    /* They are reached from BAR0's handlers, which are guarded themselves. */
+    s->parent_obj.msix_table_mmio.disable_reentrancy_guard = true;
+    s->parent_obj.msix_pba_mmio.disable_reentrancy_guard = true;
     for (unsigned i = 0; i < s->vectors; i++) {
         msix_vector_use(&s->parent_obj, i);
     }
@@ -301,9 +249,10 @@ static void neuron_realize(PCIDevice *pci, Error **errp)
     if (!neuron_check_properties(s, errp)) {
         return;
     }
-    s->irq_bh = qemu_bh_new_guarded(neuron_port_irq_bh, s,
+    s->irq_bh = qemu_bh_new_guarded(neuron_port_deliver, s,
                                     &DEVICE(s)->mem_reentrancy_guard);
-    if (!neuron_build_chip(s, errp)) {
+    neuron_init_faults(s);
+    if (!neuron_build_chip(s, errp) || !neuron_start_faults(s, errp)) {
         goto free_chip;
     }
     pci_set_byte(pci->config + PCI_REVISION_ID,
@@ -311,11 +260,9 @@ static void neuron_realize(PCIDevice *pci, Error **errp)
                               NEURON_PCI_REVISION_PLATFORM);
     neuron_init_bars(s);
     if (!neuron_init_msix(s, errp)) {
-        goto free_chip;
+        goto exit_bars;
     }
-    if (pci_bus_is_express(pci_get_bus(pci)) &&
-        pcie_endpoint_cap_init(pci, NEURON_EXP_CAP) < 0) {
-        error_setg(errp, "no room for the PCI Express capability");
+    if (!neuron_init_pcie(s, errp)) {
         goto free_msix;
     }
     s->vm_state = qdev_add_vm_change_state_handler(DEVICE(s),
@@ -323,9 +270,12 @@ static void neuron_realize(PCIDevice *pci, Error **errp)
     return;
 
 free_msix:
-    msix_uninit(pci, &s->bar0, &s->bar0);
+    msix_uninit(pci, &s->msix, &s->msix);
+exit_bars:
+    neuron_exit_bars(s);
 free_chip:
     neuron_free_chip(s);
+    neuron_exit_faults(s);
     qemu_bh_delete(s->irq_bh);
 }
 
@@ -335,40 +285,20 @@ static void neuron_exit(PCIDevice *pci)
 
     qemu_del_vm_change_state_handler(s->vm_state);
     neuron_free_chip(s);
+    neuron_exit_faults(s);
     qemu_bh_delete(s->irq_bh);
+    neuron_exit_pcie(s);
     msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->bar0, &s->bar0);
+    msix_uninit(pci, &s->msix, &s->msix);
+    neuron_exit_bars(s);
 }
 
 /* Only now can no mapping of BAR4 be left. */
 static void neuron_finalize(Object *obj)
 {
     neuron_port_free_hbm(NEURON_CHIP(obj));
+    g_free(NEURON_CHIP(obj)->faults);
 }
-
-static const VMStateDescription neuron_vmstate = {
-    .name = TYPE_NEURON_CHIP,
-    .unmigratable = 1,
-};
-
-static const Property neuron_properties[] = {
-    DEFINE_PROP_LINK("fabric", NeuronChip, fabric, TYPE_NEURON_FABRIC,
-                     NeuronFabric *),
-    DEFINE_PROP_UINT8("chip-id", NeuronChip, chip_id, 0),
-    DEFINE_PROP_UINT8("server", NeuronChip, server, 0),
-    DEFINE_PROP_UINT8("rack", NeuronChip, rack, 0),
-    DEFINE_PROP_UINT32("fabric-id", NeuronChip, fabric_id,
-                       NEURON_FABRIC_ID_AUTO),
-    DEFINE_PROP_UINT32("routing-id", NeuronChip, routing_id,
-                       NEURON_ROUTING_ID_AUTO),
-    DEFINE_PROP_UINT64("serial", NeuronChip, serial, 0),
-    DEFINE_PROP_SIZE("hbm-size", NeuronChip, hbm_size, 0),
-    DEFINE_PROP_SIZE("bar4-size", NeuronChip, bar4_size, 0),
-    DEFINE_PROP_SIZE("host-limit", NeuronChip, host_limit, 0),
-    DEFINE_PROP_UINT32("vectors", NeuronChip, vectors, 0),
-    DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
-    DEFINE_PROP_BOOL("silicon", NeuronChip, silicon, false),
-};
 
 static void neuron_chip_class_init(ObjectClass *oc, void *data)
 {
@@ -377,11 +307,14 @@ static void neuron_chip_class_init(ObjectClass *oc, void *data)
 
     pc->realize = neuron_realize;
     pc->exit = neuron_exit;
+    pc->config_read = neuron_config_read;
     pc->config_write = neuron_config_write;
     pc->vendor_id = NEURON_PCI_VENDOR;
     pc->class_id = NEURON_PCI_CLASS;
     device_class_set_legacy_reset(dc, neuron_reset);
-    device_class_set_props(dc, neuron_properties);
+    neuron_class_properties(oc);
+    neuron_class_removal(oc);
+    neuron_class_faults(oc);
     dc->vmsd = &neuron_vmstate;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }

@@ -4,8 +4,10 @@
  *
  * Workers call all of this without the BQL, and none of it may wait for the
  * BQL: whoever waits for a chip to be quiet may hold it. So host memory is
- * reached only where it is plain RAM, by pointer, and interrupts are raised by a
- * bottom half.
+ * reached only where it is plain RAM, by pointer, and a worker has interrupts
+ * raised by a bottom half. A vCPU that serves its own doorbell holds the BQL and
+ * raises them itself, but only when nothing of the chip runs in it any more: the
+ * message may go anywhere, even to what resets this chip and waits for it.
  */
 #include "qemu/osdep.h"
 #include <sys/mman.h>
@@ -96,14 +98,21 @@ static void neuron_port_irq(void *opaque, unsigned vector)
         return;
     }
     qatomic_or(&s->irq_pending, 1u << vector);
-    qemu_bh_schedule(s->irq_bh);
+    /* @serving is the BQL's, so a worker does not look at it. */
+    if (!bql_locked() || !s->serving) {
+        qemu_bh_schedule(s->irq_bh);
+    }
 }
 
-void neuron_port_irq_bh(void *opaque)
+void neuron_port_deliver(void *opaque)
 {
     NeuronChip *s = opaque;
-    uint32_t pending = qatomic_xchg(&s->irq_pending, 0);
+    uint32_t pending;
 
+    if (s->asleep) {
+        return;         /* they wait for D0 */
+    }
+    pending = qatomic_xchg(&s->irq_pending, 0);
     while (pending) {
         unsigned vector = ctz32(pending);
 
@@ -194,6 +203,7 @@ const struct trn_port neuron_port = {
     .log = neuron_port_log,
     .hbm_alloc = neuron_port_hbm_alloc,
     .hbm_discard = neuron_port_hbm_discard,
+    .timer = neuron_port_timer,
     .worker_enter = neuron_worker_enter,
     .worker_exit = neuron_worker_exit,
 };

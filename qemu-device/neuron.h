@@ -7,6 +7,7 @@
 
 #include "hw/pci/pci_device.h"
 #include "qom/object.h"
+#include "system/runstate.h"
 #include "chip/trn_chip.h"
 #include "chip/trn_pool.h"
 
@@ -24,11 +25,19 @@ struct NeuronChipClass {
 
 /**
  * struct NeuronChip - one chip
+ * @msix: holds MSI-X table and PBA, where nobody sees it
  * @pool: workers of the chip; its own unless it is on a fabric
  * @chip: NULL before realize and after unrealize
  * @hbm: memory of each stack, kept until nobody can map the BAR any more
- * @irq_pending: vectors to be raised by @irq_bh; set by workers
+ * @inline_us: time that a vCPU gives at a register write
+ * @irq_pending: vectors to be raised, by @irq_bh if a worker has set them
+ * @serving: a vCPU is in a register write and raises them at its end
  * @quiescing: somebody waits for the chip to be quiet
+ * @leaving: it is being freed, and does not go on any more
+ * @express: it has the capabilities of PCI Express; @pm_cap is one of them
+ * @asleep: in D3hot, or @removed: pulled out of its slot
+ * @fault_timer: rings for trn_port.timer()
+ * @saved_irqs: @irq_pending when the machine was saved
  */
 struct NeuronChip {
     PCIDevice parent_obj;
@@ -42,14 +51,19 @@ struct NeuronChip {
     uint32_t routing_id;
     uint64_t serial;
     uint64_t hbm_size;
+    uint64_t hbm_told;
     uint64_t bar4_size;
     uint64_t host_limit;
     uint32_t vectors;
+    uint32_t inline_us;
+    uint64_t fault_seed;
+    char *faults;
     bool clock;
     bool silicon;
 
     MemoryRegion bar0;
     MemoryRegion bar2;
+    MemoryRegion msix;
     MemoryRegion bar4;
     MemoryRegion hbm_mr[NEURON_MAX_HBM];
     void *hbm[NEURON_MAX_HBM];
@@ -58,13 +72,72 @@ struct NeuronChip {
     struct trn_chip *chip;
     QEMUBH *irq_bh;
     uint32_t irq_pending;
+    bool serving;
     VMChangeStateEntry *vm_state;
     bool quiescing;
+    bool leaving;
+    bool express;
+    bool asleep;
+    bool removed;
+    uint8_t pm_cap;
+    uint32_t saved_irqs;
+    QEMUTimer *fault_timer;
 };
+
+static inline const struct neuron_gen *neuron_gen(NeuronChip *s)
+{
+    return NEURON_CHIP_GET_CLASS(s)->gen;
+}
+
+/* neuron-properties.c */
+void neuron_class_properties(ObjectClass *oc);
+/* Fill in what the properties leave open; false with @errp: they do not fit. */
+bool neuron_check_properties(NeuronChip *s, Error **errp);
+
+/*
+ * neuron-control.c: stop the chip and wait until nothing of it runs, with the BQL
+ * dropped meanwhile; false: the chip has gone. neuron_unquiesce() must follow: the
+ * chip goes on, unless the machine is stopped or the chip asleep.
+ */
+bool neuron_quiesce(NeuronChip *s);
+void neuron_unquiesce(NeuronChip *s);
+void neuron_vm_state_change(void *opaque, bool running, RunState state);
+/*
+ * Make the chip sleep or go on, as power state and removal say. It may wait with the
+ * BQL dropped, and then the device may be gone: hold a reference, look at @chip.
+ */
+void neuron_update_sleep(NeuronChip *s);
+void neuron_reset(DeviceState *dev);
+
+/* neuron-pcie.c */
+bool neuron_init_pcie(NeuronChip *s, Error **errp);
+void neuron_exit_pcie(NeuronChip *s);
+void neuron_pcie_reset(NeuronChip *s);
+bool neuron_pcie_in_d3(NeuronChip *s);
+void neuron_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
+                         int len);
+
+/* neuron-removal.c */
+void neuron_class_removal(ObjectClass *oc);
+uint32_t neuron_config_read(PCIDevice *pci, uint32_t addr, int len);
+
+/* neuron-fault.c: before the chip is built, after it has been freed. */
+void neuron_init_faults(NeuronChip *s);
+void neuron_exit_faults(NeuronChip *s);
+/* The faults that the properties ask for; false with @errp: one cannot be had. */
+bool neuron_start_faults(NeuronChip *s, Error **errp);
+void neuron_port_timer(void *opaque, uint64_t delay_ns);
+void neuron_class_faults(ObjectClass *oc);
+
+/* neuron-migration.c; a stream of the chip library over a QEMUFile */
+bool neuron_put(void *file, void *buf, size_t len);
+bool neuron_get(void *file, void *buf, size_t len);
+extern const VMStateDescription neuron_vmstate;
 
 /* neuron-port.c: how the chip library reaches QEMU. */
 extern const struct trn_port neuron_port;
-void neuron_port_irq_bh(void *opaque);
+/* Raise the pending interrupts of the NeuronChip @opaque; under the BQL. */
+void neuron_port_deliver(void *opaque);
 void neuron_port_free_hbm(NeuronChip *s);
 /* Hooks of the worker threads. */
 void neuron_worker_enter(void);
