@@ -20,6 +20,7 @@
 #include "neuron_copy.h"
 #include "neuron_device.h"
 #include "neuron_report.h"
+#include "neuron_trace.h"
 
 #define NEURON_COPY_RING	4096	/* descriptors, a power of two */
 /* A full ring looks like an empty one. */
@@ -47,6 +48,7 @@
  * @stopped: needs a reset before the next request
  * @dead: does not obey or is gone
  * @room: woken when descriptors have completed
+ * @distrust: stops the queue when the device says what cannot be
  * @requests: statistics
  * @bytes: statistics
  * @errors: statistics
@@ -69,6 +71,7 @@ struct neuron_copy_queue {
 	bool stopped;
 	bool dead;
 	wait_queue_head_t room;
+	struct work_struct distrust;
 	u64 requests;
 	u64 bytes;
 	u64 errors;
@@ -143,7 +146,10 @@ static void neuron_copy_advance(struct neuron_copy_queue *queue)
 		drm_err_ratelimited(&queue->ndev->drm,
 				    "DMA engine %u queue %u: impossible completion head %u\n",
 				    queue->engine, queue->index, head);
-		neuron_copy_fail(queue, -EIO, -EAGAIN);
+		/* It may still move data: no request ends before that. */
+		queue->stopped = true;
+		if (queue->nr_pending && !queue->dead)
+			schedule_work(&queue->distrust);
 		return;
 	}
 
@@ -171,34 +177,61 @@ static u32 neuron_copy_error_code(struct neuron_copy_queue *queue)
 	return neuron_ctl_read(queue->ndev, reg) >> queue->index % 4 * 8 & 0xff;
 }
 
+/* @aborted: it may suffer from another queue's abort, then it has no code. */
 static void neuron_copy_queue_interrupt(struct neuron_copy_queue *queue,
-					u32 cause)
+					u32 cause, bool aborted)
 {
+	u32 code;
+
 	spin_lock(&queue->lock);
 	neuron_copy_advance(queue);
 	if (cause & NEURON_DMA_CAUSE_ERROR(queue->index) && !queue->stopped) {
-		drm_err_ratelimited(&queue->ndev->drm,
-				    "DMA engine %u queue %u: copy failed: %s\n",
-				    queue->engine, queue->index,
-				    neuron_cause_name(neuron_copy_error_code(queue)));
-		neuron_copy_fail(queue, -EIO, -EAGAIN);
+		code = neuron_copy_error_code(queue);
+		if (code || !aborted)
+			drm_err_ratelimited(&queue->ndev->drm,
+					    "DMA engine %u queue %u: copy failed: %s\n",
+					    queue->engine, queue->index,
+					    neuron_cause_name(code));
+		neuron_copy_fail(queue, code || !aborted ? -EIO : -EAGAIN,
+				 -EAGAIN);
 	}
 	spin_unlock(&queue->lock);
 }
 
-void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
-			   u32 cause)
+/* An abort stops all queues of the engine, and one of them tells of it. */
+static bool neuron_copy_aborted(struct neuron_device *ndev, unsigned int engine,
+				u32 cause)
 {
 	unsigned int i;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		struct neuron_copy_queue *queue = ndev->copy[i];
 
-		/* The later ones have none while the first are set up. */
 		if (queue && queue->engine == engine &&
-		    cause & (NEURON_DMA_CAUSE_DONE(queue->index) |
+		    cause & NEURON_DMA_CAUSE_ERROR(queue->index) &&
+		    neuron_copy_error_code(queue) == NEURON_CAUSE_ABORT)
+			return true;
+	}
+	return false;
+}
+
+void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
+			   u32 cause)
+{
+	bool aborted = neuron_copy_aborted(ndev, engine, cause);
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		struct neuron_copy_queue *queue = ndev->copy[i];
+
+		/* The later ones have none while the first are set up. */
+		if (!queue || queue->engine != engine)
+			continue;
+		if (aborted)
+			cause |= NEURON_DMA_CAUSE_ERROR(queue->index);
+		if (cause & (NEURON_DMA_CAUSE_DONE(queue->index) |
 			     NEURON_DMA_CAUSE_ERROR(queue->index)))
-			neuron_copy_queue_interrupt(queue, cause);
+			neuron_copy_queue_interrupt(queue, cause, aborted);
 	}
 }
 
@@ -279,11 +312,15 @@ static int neuron_copy_start(struct neuron_copy_queue *queue)
 			       queue->ndev, NEURON_UDMA_S2M_Q_COMP_CFG);
 
 	spin_lock_irq(&queue->lock);
+	if (queue->nr_pending)
+		neuron_copy_fail(queue, -EIO, -EAGAIN);
 	queue->submitted = 0;
 	queue->completed = 0;
-	queue->stopped = false;
+	/* neuron_copy_fini() may have begun: nothing starts any more. */
+	queue->stopped = queue->dead;
+	ret = queue->dead ? -EIO : 0;
 	spin_unlock_irq(&queue->lock);
-	return 0;
+	return ret;
 }
 
 static void neuron_copy_fill(struct neuron_copy_queue *queue,
@@ -336,7 +373,7 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 			return ret;
 	}
 	if (!neuron_copy_has_room(queue, req->nr))
-		return -EAGAIN;
+		return -ENOSPC;
 
 	neuron_copy_fill(queue, req);
 	init_completion(&req->done);
@@ -355,6 +392,8 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 		queue->nr_pending++;
 		queue->requests++;
 		queue->bytes += req->bytes;
+		trace_neuron_copy_doorbell(queue->ndev, queue->engine,
+					   queue->index, req->nr, req->bytes);
 		writel(req->nr,
 		       neuron_copy_s2m_regs(queue) + NEURON_UDMA_Q_TAIL_INC);
 		writel(req->nr,
@@ -428,6 +467,28 @@ out:
 	drm_dev_exit(idx);
 }
 
+/* The queue was stopped by a lie; whatever it does ends before its requests do. */
+static void neuron_copy_distrust(struct work_struct *work)
+{
+	struct neuron_copy_queue *queue =
+		container_of(work, struct neuron_copy_queue, distrust);
+	int idx;
+
+	if (!drm_dev_enter(&queue->ndev->drm, &idx))
+		return;		/* neuron_copy_fini() completes the requests */
+	mutex_lock(&queue->submit_lock);
+	/* A submitter may have been first. */
+	if (READ_ONCE(queue->stopped) && queue->nr_pending) {
+		if (neuron_copy_halt(queue))
+			queue->dead = true;
+		spin_lock_irq(&queue->lock);
+		neuron_copy_fail(queue, -EIO, -EAGAIN);
+		spin_unlock_irq(&queue->lock);
+	}
+	mutex_unlock(&queue->submit_lock);
+	drm_dev_exit(idx);
+}
+
 int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req)
 {
@@ -464,6 +525,7 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
 	init_waitqueue_head(&queue->room);
+	INIT_WORK(&queue->distrust, neuron_copy_distrust);
 
 	queue->m2s = dmam_alloc_coherent(dev, bytes, &queue->m2s_dma,
 					 GFP_KERNEL);
@@ -505,11 +567,11 @@ void neuron_copy_fini(struct neuron_device *ndev)
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		struct neuron_copy_queue *queue = ndev->copy[i];
 
-		mutex_lock(&queue->submit_lock);
 		spin_lock_irq(&queue->lock);
 		queue->stopped = true;
 		queue->dead = true;
 		spin_unlock_irq(&queue->lock);
+		mutex_lock(&queue->submit_lock);
 		if (pci_device_is_present(ndev->pdev))
 			neuron_copy_halt(queue);
 
@@ -517,6 +579,8 @@ void neuron_copy_fini(struct neuron_device *ndev)
 		neuron_copy_fail(queue, -ENODEV, -ENODEV);
 		spin_unlock_irq(&queue->lock);
 		mutex_unlock(&queue->submit_lock);
+		/* Dead and stopped: no interrupt schedules it again. */
+		cancel_work_sync(&queue->distrust);
 	}
 	/* Their user memory is unmapped from a device that still exists. */
 	wait_var_event(&ndev->copy_pieces, !atomic_read(&ndev->copy_pieces));

@@ -51,8 +51,9 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 					   unsigned int stack);
 
 /*
- * Start @req. Inside drm_dev_enter(). -EAGAIN: no room in the ring, wait with
- * neuron_copy_wait_room() outside the section; -EIO: the queue is dead.
+ * Start @req. Inside drm_dev_enter(). -ENOSPC: no room in the ring, wait with
+ * neuron_copy_wait_room() outside the section; -EAGAIN: the queue was stopped
+ * meanwhile, submit again; -EIO: the queue is dead.
  */
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);

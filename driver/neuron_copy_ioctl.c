@@ -21,6 +21,8 @@
 #define NEURON_PIECE_BYTES	SZ_2M
 #define NEURON_PIECE_PAGES	(NEURON_PIECE_BYTES / PAGE_SIZE)
 #define NEURON_NR_PIECES	2
+/* Failures of others that a piece outlives: a lying device has no end of them. */
+#define NEURON_PIECE_RETRIES	8
 
 /**
  * struct neuron_cursor - a position in a list of extents
@@ -38,6 +40,7 @@ struct neuron_cursor {
  * struct neuron_piece - a part of a copy
  * @req: what the queue sees
  * @queue: the queue it is on
+ * @retries: how often it was submitted again
  * @desc: moves, room for @max_desc
  * @max_desc: NEURON_COPY_MAX_DESC, fewer for a small copy
  * @pages: pinned pages, room for a whole piece
@@ -49,6 +52,7 @@ struct neuron_cursor {
 struct neuron_piece {
 	struct neuron_copy_request req;
 	struct neuron_copy_queue *queue;
+	unsigned int retries;
 	struct neuron_copy_desc *desc;
 	unsigned int max_desc;
 	struct page **pages;
@@ -257,6 +261,20 @@ static void neuron_piece_release(struct neuron_copy *copy,
 	neuron_piece_unpin(copy, piece);
 }
 
+/* May the piece, which failed by no fault of its own, be submitted again? */
+static int neuron_piece_retry(struct neuron_copy *copy,
+			      struct neuron_piece *piece)
+{
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (piece->retries++ < NEURON_PIECE_RETRIES)
+		return 0;
+	drm_err_ratelimited(&copy->ndev->drm,
+			    "copy given up: its queue failed %u times\n",
+			    piece->retries);
+	return -EIO;
+}
+
 static int neuron_piece_submit(struct neuron_copy *copy,
 			       struct neuron_piece *piece)
 {
@@ -267,10 +285,12 @@ static int neuron_piece_submit(struct neuron_copy *copy,
 			return -ENODEV;
 		ret = neuron_copy_submit(piece->queue, &piece->req);
 		drm_dev_exit(idx);
-		if (ret != -EAGAIN)
+		if (ret == -ENOSPC)
+			ret = neuron_copy_wait_room(piece->queue, piece->req.nr);
+		else if (ret == -EAGAIN)
+			ret = neuron_piece_retry(copy, piece);
+		else
 			return ret;
-
-		ret = neuron_copy_wait_room(piece->queue, piece->req.nr);
 		if (ret)
 			return ret;
 	}
@@ -321,6 +341,7 @@ static int neuron_piece_start(struct neuron_copy *copy,
 	}
 
 	piece->queue = neuron_copy_pick(copy->ndev, copy->stack);
+	piece->retries = 0;
 	ret = neuron_piece_submit(copy, piece);
 	if (!ret)
 		return 0;
@@ -338,6 +359,9 @@ static int neuron_piece_finish(struct neuron_copy *copy,
 	for (;;) {
 		ret = neuron_copy_wait(piece->queue, &piece->req);
 		if (ret != -EAGAIN)
+			break;
+		ret = neuron_piece_retry(copy, piece);
+		if (ret)
 			break;
 		ret = neuron_piece_submit(copy, piece);
 		if (ret)

@@ -145,13 +145,28 @@ void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 		complete(&core->reset_done);
 }
 
+/*
+ * The interrupt may be lost, and it is while the device is cut off from memory: so
+ * the causes are looked at now and then.
+ */
+static bool neuron_core_reset_wait(struct neuron_core *core)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
+
+	do {
+		if (wait_for_completion_timeout(&core->reset_done, slice))
+			return true;
+		neuron_irq_poll(core->ndev);
+	} while (time_before(jiffies, end));
+	return try_wait_for_completion(&core->reset_done);
+}
+
 static int neuron_core_reset_hw(struct neuron_core *core)
 {
-	unsigned long limit = msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
-
 	reinit_completion(&core->reset_done);
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
-	if (!wait_for_completion_timeout(&core->reset_done, limit)) {
+	if (!neuron_core_reset_wait(core)) {
 		dev_err(core->ndev->drm.dev,
 			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
 			core->index, NEURON_RESET_TIMEOUT_MS);

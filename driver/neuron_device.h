@@ -33,6 +33,7 @@ struct neuron_sched;
 
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
+#define NEURON_RESET_POLL_MS		100
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
 #define NEURON_JOB_TIMEOUT_MS		30000
@@ -85,6 +86,7 @@ struct neuron_core {
  * @bar4_start: CPU physical address of the HBM aperture
  * @bar4_size: its bytes
  * @nr_vectors: MSI-X vectors granted, at least one
+ * @vectors: their sources (neuron_irq.c)
  * @hbm: allocator of each stack (neuron_hbm.c)
  * @scrub_wq: discards freed memory
  * @discard_lock: the chip's one discard engine
@@ -116,6 +118,7 @@ struct neuron_device {
 	phys_addr_t bar4_start;
 	resource_size_t bar4_size;
 	unsigned int nr_vectors;
+	struct neuron_vector *vectors;
 	struct neuron_hbm *hbm[NEURON_MAX_HBM];
 	struct workqueue_struct *scrub_wq;
 	struct mutex discard_lock;	/* the discard registers */
@@ -251,6 +254,12 @@ void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
  */
 int neuron_irq_init(struct neuron_device *ndev);
 void neuron_irq_mask(struct neuron_device *ndev);
+/*
+ * Look at all causes as if each vector had been raised: for who waits too long, and
+ * while the device is cut off from memory, since its messages are writes as well.
+ * Return: something was found. The registers must be there.
+ */
+bool neuron_irq_poll(struct neuron_device *ndev);
 
 /* neuron_sysfs.c, neuron_debugfs.c */
 extern const struct attribute_group *neuron_sysfs_groups[];

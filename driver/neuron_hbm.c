@@ -84,10 +84,40 @@ static int neuron_discard_start(struct neuron_device *ndev, u64 addr, u64 len)
 	return ret;
 }
 
+/* What was announced may be the end of an earlier one that took too long. */
+static bool neuron_discard_ended(struct neuron_device *ndev)
+{
+	bool ended;
+	int idx;
+
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return true;	/* nothing to wait for: the caller looks at that */
+	ended = !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
+	drm_dev_exit(idx);
+	return ended;
+}
+
+static int neuron_discard_wait(struct neuron_device *ndev)
+{
+	unsigned long left = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
+	int idx;
+
+	while ((left = wait_for_completion_timeout(&ndev->discard_done, left))) {
+		if (neuron_discard_ended(ndev))
+			return 0;
+	}
+	/* The interrupt may have been lost. */
+	if (drm_dev_enter(&ndev->drm, &idx)) {
+		neuron_irq_poll(ndev);
+		drm_dev_exit(idx);
+	}
+	return try_wait_for_completion(&ndev->discard_done) &&
+	       neuron_discard_ended(ndev) ? 0 : -ETIMEDOUT;
+}
+
 /* Make [@addr, @addr + @len) zero and give its pages back to the host. */
 static int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 {
-	unsigned long timeout = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
 	int ret;
 
 	mutex_lock(&ndev->discard_lock);
@@ -95,9 +125,10 @@ static int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 	if (ret)
 		goto out;
 
-	if (!wait_for_completion_timeout(&ndev->discard_done, timeout))
-		ret = -ETIMEDOUT;
-	else if (drm_dev_is_unplugged(&ndev->drm))
+	ret = neuron_discard_wait(ndev);
+	if (ret)
+		goto out;
+	if (drm_dev_is_unplugged(&ndev->drm))
 		ret = -ENODEV;
 	else if (READ_ONCE(ndev->discard_error))
 		ret = -EIO;

@@ -9,11 +9,13 @@
  */
 #include <linux/bitops.h>
 #include <linux/interrupt.h>
+#include <linux/spinlock.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_trace.h"
 
 /* A register of a device that is gone reads as this. */
 #define NEURON_GONE	0xffffffffu
@@ -24,12 +26,15 @@
  * @cores: mask of cores
  * @engines: mask of copy engines, counted from the first
  * @mgmt: management
+ * @lock: from a cause's reading to the end of what it announces: the handler and
+ *	neuron_irq_poll() would both take it, and the later one for what comes next
  */
 struct neuron_vector {
 	struct neuron_device *ndev;
 	unsigned long cores;
 	unsigned long engines;
 	bool mgmt;
+	spinlock_t lock;	/* causes of the sources */
 };
 
 static bool neuron_irq_cores(struct neuron_vector *vec)
@@ -71,6 +76,21 @@ static bool neuron_irq_engines(struct neuron_vector *vec)
 	return handled;
 }
 
+static void neuron_irq_ecc(struct neuron_device *ndev)
+{
+	u32 info = neuron_ctl_read(ndev, NEURON_CTL_ECC_INFO);
+	u64 addr = neuron_ctl_read64(ndev, NEURON_CTL_ECC_ADDR);
+
+	if (!(info & NEURON_CTL_ECC_VALID) || info == NEURON_GONE)
+		return;
+	neuron_ctl_write(ndev, NEURON_CTL_ECC_INFO, NEURON_CTL_ECC_VALID);
+	dev_warn_ratelimited(ndev->drm.dev,
+			     "%scorrectable memory error in %s at %#llx, %u errors in all\n",
+			     info & NEURON_CTL_ECC_UNCORRECTABLE ? "un" : "",
+			     info & NEURON_CTL_ECC_SRAM ? "SRAM" : "HBM", addr,
+			     neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT));
+}
+
 static bool neuron_irq_mgmt(struct neuron_device *ndev)
 {
 	u32 cause = neuron_ctl_read(ndev, NEURON_CTL_CAUSE);
@@ -81,20 +101,43 @@ static bool neuron_irq_mgmt(struct neuron_device *ndev)
 
 	if (cause & (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR))
 		neuron_hbm_interrupt(ndev, cause);
+	if (cause & NEURON_CTL_CAUSE_ECC)
+		neuron_irq_ecc(ndev);
 	if (cause & NEURON_CTL_CAUSE_LINK)
 		dev_info_ratelimited(ndev->drm.dev, "a fabric link changed state\n");
 	return true;
 }
 
-static irqreturn_t neuron_irq(int irq, void *data)
+static bool neuron_irq_vector(struct neuron_vector *vec)
 {
-	struct neuron_vector *vec = data;
-	bool handled = neuron_irq_cores(vec);
+	unsigned long flags;
+	bool handled;
 
+	spin_lock_irqsave(&vec->lock, flags);
+	handled = neuron_irq_cores(vec);
 	handled |= neuron_irq_engines(vec);
 	if (vec->mgmt)
 		handled |= neuron_irq_mgmt(vec->ndev);
-	return IRQ_RETVAL(handled);
+	spin_unlock_irqrestore(&vec->lock, flags);
+	return handled;
+}
+
+static irqreturn_t neuron_irq(int irq, void *data)
+{
+	struct neuron_vector *vec = data;
+
+	trace_neuron_irq(vec->ndev, irq);
+	return IRQ_RETVAL(neuron_irq_vector(vec));
+}
+
+bool neuron_irq_poll(struct neuron_device *ndev)
+{
+	bool handled = false;
+	unsigned int i;
+
+	for (i = 0; i < ndev->nr_vectors; i++)
+		handled |= neuron_irq_vector(&ndev->vectors[i]);
+	return handled;
 }
 
 static unsigned int neuron_core_vector(struct neuron_device *ndev,
@@ -174,6 +217,7 @@ static int neuron_irq_request(struct neuron_device *ndev)
 	vec = devm_kcalloc(dev, ndev->nr_vectors, sizeof(*vec), GFP_KERNEL);
 	if (!vec)
 		return -ENOMEM;
+	ndev->vectors = vec;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		vec[neuron_core_vector(ndev, i)].cores |= BIT(i);
@@ -183,6 +227,7 @@ static int neuron_irq_request(struct neuron_device *ndev)
 
 	for (i = 0; i < ndev->nr_vectors; i++) {
 		vec[i].ndev = ndev;
+		spin_lock_init(&vec[i].lock);
 		name = devm_kasprintf(dev, GFP_KERNEL, "neuron-%s-%u",
 				      dev_name(dev), i);
 		if (!name)
@@ -215,6 +260,7 @@ int neuron_irq_init(struct neuron_device *ndev)
 	neuron_ctl_write(ndev, NEURON_CTL_MASK,
 			 ~(NEURON_CTL_CAUSE_DISCARD |
 			   NEURON_CTL_CAUSE_DISCARD_ERROR |
+			   NEURON_CTL_CAUSE_ECC |
 			   NEURON_CTL_CAUSE_LINK));
 	return 0;
 }

@@ -33,6 +33,7 @@ static const char * const neuron_cause_names[NEURON_NR_CAUSES] = {
 	[NEURON_CAUSE_ECC] = "uncorrectable memory error",
 	[NEURON_CAUSE_ADDRESS] = "address maps to nothing",
 	[NEURON_CAUSE_RESET] = "aborted by a reset",
+	[NEURON_CAUSE_ABORT] = "DMA engine aborted",
 };
 
 const char *neuron_engine_name(unsigned int engine)

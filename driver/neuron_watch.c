@@ -78,12 +78,10 @@ static void neuron_watch_log(struct neuron_job *job,
 	}
 }
 
-/* Under the core's reset_lock. Return: a dump to publish, or NULL. */
-static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
+static enum neuron_verdict neuron_watch_look(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
 	enum neuron_verdict verdict;
-	struct neuron_dump *dump;
 	u64 progress;
 
 	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +
@@ -91,6 +89,24 @@ static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
 	spin_lock_irq(&core->lock);
 	verdict = neuron_watch_judge(job, progress);
 	spin_unlock_irq(&core->lock);
+	return verdict;
+}
+
+/* Under the core's reset_lock. Return: a dump to publish, or NULL. */
+static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	enum neuron_verdict verdict = neuron_watch_look(job);
+	struct neuron_dump *dump;
+
+	/* It may have ended long ago. */
+	if (verdict == NEURON_VERDICT_HANG && neuron_irq_poll(core->ndev)) {
+		verdict = neuron_watch_look(job);
+		if (verdict == NEURON_VERDICT_FINE)
+			dev_warn_ratelimited(core->ndev->drm.dev,
+					     "core %u: job %llu: interrupt lost\n",
+					     core->index, job->id);
+	}
 	if (verdict == NEURON_VERDICT_FINE)
 		return NULL;
 

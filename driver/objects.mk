@@ -13,7 +13,8 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_copy_ioctl.o \
 	driver/neuron_query.o \
 	driver/neuron_sysfs.o \
-	driver/neuron_debugfs.o
+	driver/neuron_debugfs.o \
+	driver/neuron_trace.o
 
 # Cores, claims and jobs:
 neuron-y += driver/neuron_core.o \
