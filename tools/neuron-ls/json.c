@@ -36,14 +36,14 @@ static json_object *ls_json_connected(const struct chips *chips,
 				      const struct chip *chip)
 {
 	json_object *list = json_object_new_array();
-	unsigned int i;
+	int device[CHIPS_MAX_LINKS];
+	unsigned int i, n = ls_linked(chips, chip, device);
 
-	for (i = 0; i < chip->info.nr_links && i < CHIPS_MAX_LINKS; i++) {
-		int peer = chips_find(chips, chip->link[i].peer);
-
-		if (peer >= 0 && chip->link[i].state)
-			json_object_array_add(list, json_object_new_int(peer));
-	}
+	for (i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_int(device[i]));
+	for (i = 0; i < chips->count; i++)
+		if (ls_switched(chips, chip, i))
+			json_object_array_add(list, json_object_new_int(i));
 	return list;
 }
 

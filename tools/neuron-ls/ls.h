@@ -16,7 +16,16 @@ int ls_wide(const struct chips *chips);
 int ls_topology(const struct chips *chips);
 int ls_json(const struct chips *chips);
 
-/* "1, 3"; fabric ids become device numbers. */
+/* Devices at the other ends of links that are up, in port order; their number. */
+unsigned int ls_linked(const struct chips *chips, const struct chip *chip,
+		       int device[CHIPS_MAX_LINKS]);
+/* Is @device connected to @chip through switches only? */
+bool ls_switched(const struct chips *chips, const struct chip *chip,
+		 unsigned int device);
+/* The links, drawn. */
+void ls_draw(const struct chips *chips);
+
+/* "1, 3", those behind switches as "4-15"; fabric ids become device numbers. */
 void ls_connected(const struct chips *chips, const struct chip *chip, char *out,
 		  size_t size);
 

@@ -9,23 +9,6 @@
 
 #define LS_COMMAND	80	/* characters of a command line that are shown */
 
-void ls_connected(const struct chips *chips, const struct chip *chip, char *out,
-		  size_t size)
-{
-	size_t used = 0;
-	unsigned int i;
-	int peer;
-
-	out[0] = 0;
-	for (i = 0; i < chip->info.nr_links && i < CHIPS_MAX_LINKS; i++) {
-		peer = chips_find(chips, chip->link[i].peer);
-		if (peer < 0 || !chip->link[i].state || used >= size)
-			continue;
-		used += snprintf(out + used, size - used, "%s%d",
-				 used ? ", " : "", peer);
-	}
-}
-
 void ls_affinity(const struct chip *chip, char *cpus, size_t size)
 {
 	char bdf[16], path[128];
@@ -168,26 +151,6 @@ int ls_wide(const struct chips *chips)
 	return 0;
 }
 
-static void ls_draw_links(const struct chips *chips)
-{
-	unsigned int i, l;
-
-	printf("\nNeuron Device Topology\n");
-	for (i = 0; i < chips->count; i++) {
-		const struct chip *chip = &chips->chip[i];
-
-		for (l = 0; l < chip->info.nr_links && l < CHIPS_MAX_LINKS; l++) {
-			int peer = chips_find(chips, chip->link[l].peer);
-
-			if (peer < (int)i)
-				continue;
-			printf("  [ %2u ] <== x%u, %u MB/s, %s ==> [ %2d ]\n", i,
-			       chip->link[l].width, chip->link[l].mbps,
-			       chip->link[l].state ? "up" : "down", peer);
-		}
-	}
-}
-
 int ls_topology(const struct chips *chips)
 {
 	static const char *const head[] = {
@@ -203,6 +166,6 @@ int ls_topology(const struct chips *chips)
 		ls_wide_chip(chips, i, table);
 	table_print(table, stdout);
 	table_free(table);
-	ls_draw_links(chips);
+	ls_draw(chips);
 	return 0;
 }
