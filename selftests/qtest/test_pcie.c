@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A chip behind a root port: PCI Express capabilities, power states, resets, errors
+ * on demand, and removal without a word.
+ */
+#include "machine.h"
+
+#include "neuron/job.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The root complex's window on configuration space, and how it is switched on. */
+#define ECAM		0xb0000000ull
+#define CONFIG_ADDRESS	0xcf8
+#define CONFIG_DATA	0xcfc
+#define PCIEXBAR	0x60
+
+#define PORT		(ECAM | 4 << 15)	/* slot 4 of bus 0 */
+#define CHIP		(ECAM | 1 << 20)	/* slot 0 of bus 1 */
+#define BUSES		0x00010100u
+
+#define BAR0_AT		(1ull << 36)
+#define BAR2_AT		(1ull << 37)
+#define BAR4_AT		(1ull << 39)
+#define WINDOW_END	((1ull << 40) - 1)
+
+#define COMMAND		0x04
+#define COMMAND_MEMORY	0x2
+#define COMMAND_MASTER	0x4
+#define BAR(n)		(0x10 + (n) * 4)
+#define CAP_POINTER	0x34
+#define CAP_PM		0x01
+#define CAP_EXPRESS	0x10
+#define CAP_MSIX	0x11
+#define BRIDGE_CONTROL	0x3e
+#define BRIDGE_RESET	0x40
+
+#define PM_CAPS		2
+#define PM_CONTROL	4
+#define PM_STATE	3u
+#define PM_NO_RESET	8u
+#define D3HOT		3u
+
+#define EXP_DEVCAP	4
+#define EXP_DEVCTL	8
+#define EXP_SLTCTL	0x18
+#define EXP_SLTSTA	0x1a
+#define DEVCAP_FLR	(1u << 28)
+#define DEVCTL_ERRORS	7u
+#define SLTCTL_LED_OFF	(3u << 8)
+#define SLTCTL_POWER_OFF	(1u << 10)
+#define SLTSTA_PRESENT	(1u << 6)
+#define SLTSTA_CHANGED	(1u << 3)
+
+#define AER		0x100
+#define AER_ID		1
+#define AER_UNCOR	4
+#define AER_HEADER	0x1c
+#define AER_MALFORMED	(1u << 18)
+
+/* VT-d. */
+#define IOMMU		0xfed90000ull
+#define IOMMU_COMMAND	0x18
+#define IOMMU_ROOT	0x20
+#define IOMMU_FAULTS	0x34
+#define IOMMU_SET_ROOT	(1u << 30)
+#define IOMMU_ENABLE	(1u << 31)
+#define IOMMU_FAULT_PENDING	2
+
+/* A register of the chip that keeps what is written. */
+#define KEEPS		(NEURON_CTL_MASK)
+
+struct pcie {
+	struct machine m;
+	int monitor;
+	bool deleted;		/* QEMU has said so of the chip */
+	unsigned int pm;
+	unsigned int express;
+	unsigned int msix;
+};
+
+static uint32_t config(struct pcie *p, uint64_t function, unsigned int reg)
+{
+	return (uint32_t)qtest_read(&p->m.qt, function + reg, 4);
+}
+
+static void set_config(struct pcie *p, uint64_t function, unsigned int reg,
+		       uint32_t value, unsigned int size)
+{
+	qtest_write(&p->m.qt, function + reg, value, size);
+}
+
+static void enable_ecam(struct pcie *p)
+{
+	qtest_outl(&p->m.qt, CONFIG_ADDRESS, 0x80000000u | PCIEXBAR);
+	qtest_outl(&p->m.qt, CONFIG_DATA, (uint32_t)ECAM | 1);
+}
+
+static void set_bar(struct pcie *p, unsigned int bar, uint64_t addr)
+{
+	set_config(p, CHIP, BAR(bar), (uint32_t)addr, 4);
+	set_config(p, CHIP, BAR(bar + 1), addr >> 32, 4);
+}
+
+/* As firmware does it: buses, the port's window, the chip's BARs. */
+static void map(struct pcie *p)
+{
+	set_config(p, PORT, 0x18, BUSES, 4);
+	set_config(p, PORT, 0x24, (uint32_t)(BAR0_AT >> 16 & 0xfff0) |
+				  (uint32_t)(WINDOW_END & 0xfff00000), 4);
+	set_config(p, PORT, 0x28, BAR0_AT >> 32, 4);
+	set_config(p, PORT, 0x2c, WINDOW_END >> 32, 4);
+	set_config(p, PORT, COMMAND, COMMAND_MEMORY | COMMAND_MASTER, 2);
+	set_bar(p, 0, BAR0_AT);
+	set_bar(p, 2, BAR2_AT);
+	set_bar(p, 4, BAR4_AT);
+	set_config(p, CHIP, COMMAND, COMMAND_MEMORY | COMMAND_MASTER, 2);
+	p->m.bar0 = BAR0_AT;
+	p->m.bar2 = BAR2_AT;
+	p->m.bar4 = BAR4_AT;
+}
+
+static unsigned int capability(struct pcie *p, uint64_t function, uint8_t id)
+{
+	unsigned int at = config(p, function, CAP_POINTER) & 0xfc, n;
+	uint32_t word;
+
+	for (n = 0; at && n < 48; n++) {
+		word = config(p, function, at);
+		if ((word & 0xff) == id)
+			return at;
+		at = word >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+/* The next line that QEMU's control socket says. */
+static void hear(struct pcie *p, char *line, size_t size)
+{
+	struct pollfd pfd = { .fd = p->monitor, .events = POLLIN };
+	size_t n = 0;
+
+	while (n + 1 < size && poll(&pfd, 1, 10000) == 1 &&
+	       read(p->monitor, line + n, 1) == 1 && line[n] != '\n')
+		n++;
+	line[n] = 0;
+	if (getenv("DBG")) fprintf(stderr, "<< %s\n", line);
+	if (strstr(line, "\"DEVICE_DELETED\"") && strstr(line, "\"chip\""))
+		p->deleted = true;
+}
+
+/* Execute a command; its answer, events left out. */
+static void execute(struct pcie *p, const char *text, char *answer, size_t size)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "{\"execute\":%s}\n", text);
+	assert_int_equal(write(p->monitor, line, strlen(line)),
+			 (ssize_t)strlen(line));
+	do {
+		hear(p, answer, size);
+		if (!*answer)
+			fail_msg("QEMU does not answer %s", text);
+	} while (strstr(answer, "\"event\""));
+}
+
+/* A command of the human monitor. */
+static void monitor(struct pcie *p, const char *command, char *answer,
+		    size_t size)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "\"human-monitor-command\",\"arguments\":{\"command-line\":\"%s\"}",
+		 command);
+	execute(p, text, answer, size);
+}
+
+static int setup_with(void **state, const char *more)
+{
+	struct pcie *p = calloc(1, sizeof(*p));
+	char chardev[64];
+	const char *const args[] = {
+		/* Hot plug by the port itself, not by ACPI. */
+		"-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+		"-device", "pcie-root-port,id=slot1,addr=4,chassis=1,slot=1",
+		"-device", "trn2,id=chip,bus=slot1,addr=0",
+		"-chardev", chardev, "-mon", "chardev=mon,mode=control",
+		more ? "-device" : NULL, more, NULL,
+	};
+	char answer[1024];
+	int pair[2];
+
+	assert_false(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	snprintf(chardev, sizeof(chardev), "socket,id=mon,fd=%d", pair[1]);
+	p->m.gen = &neuron_gen_trn2;
+	p->monitor = pair[0];
+	qtest_start(&p->m.qt, args);
+	close(pair[1]);
+	hear(p, answer, sizeof(answer));
+	execute(p, "\"qmp_capabilities\"", answer, sizeof(answer));
+	enable_ecam(p);
+	map(p);
+	p->pm = capability(p, CHIP, CAP_PM);
+	p->express = capability(p, CHIP, CAP_EXPRESS);
+	p->msix = capability(p, CHIP, CAP_MSIX);
+	*state = p;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, NULL);
+}
+
+static int setup_iommu(void **state)
+{
+	return setup_with(state, "intel-iommu");
+}
+
+static int teardown(void **state)
+{
+	struct pcie *p = *state;
+
+	qtest_stop(&p->m.qt);
+	close(p->monitor);
+	free(p);
+	return 0;
+}
+
+static uint64_t keeps(struct pcie *p)
+{
+	return neuron_ctl_bar0(p->m.gen) + KEEPS;
+}
+
+static void set_power(struct pcie *p, unsigned int state)
+{
+	set_config(p, CHIP, p->pm + PM_CONTROL, state, 2);
+}
+
+static unsigned int power(struct pcie *p)
+{
+	return config(p, CHIP, p->pm + PM_CONTROL) & PM_STATE;
+}
+
+static void test_capabilities(void **state)
+{
+	struct pcie *p = *state;
+
+	assert_int_not_equal(p->pm, 0);
+	assert_int_not_equal(p->express, 0);
+	assert_int_not_equal(p->msix, 0);
+	assert_int_equal(config(p, CHIP, p->pm) >> 16 & 7, 3);
+	assert_true(config(p, CHIP, p->pm + PM_CONTROL) & PM_NO_RESET);
+	assert_true(config(p, CHIP, p->express + EXP_DEVCAP) & DEVCAP_FLR);
+	assert_int_equal(config(p, CHIP, AER) & 0xffff, AER_ID);
+	assert_int_equal(capability(p, ECAM | 31 << 15, CAP_PM), 0);
+}
+
+/* Memory reads as ones and is not written; nothing is forgotten. */
+static void test_d3hot(void **state)
+{
+	struct pcie *p = *state;
+	struct machine *m = &p->m;
+
+	qtest_write(&m->qt, m->bar0 + keeps(p), 0x5a5a, 4);
+	qtest_write(&m->qt, m->bar4 + 0x1000, 0x1234567, 4);
+	set_power(p, D3HOT);
+	assert_int_equal(power(p), D3HOT);
+	assert_int_equal(qtest_read(&m->qt, m->bar0 + keeps(p), 4), 0xffffffff);
+	assert_int_equal(qtest_read(&m->qt, m->bar2 + keeps(p), 4), 0xffffffff);
+	assert_int_equal(qtest_read(&m->qt, m->bar4 + 0x1000, 4), 0xffffffff);
+	assert_int_equal(qtest_read(&m->qt, m->bar0 + m->gen->hole_bar0 +
+				    NEURON_HOLE_MSIX_TABLE, 4), 0xffffffff);
+	qtest_write(&m->qt, m->bar0 + keeps(p), 1, 4);
+	qtest_write(&m->qt, m->bar4 + 0x1000, 1, 4);
+	/* Only D0 and D3hot exist. */
+	set_power(p, 1);
+	assert_int_equal(power(p), D3HOT);
+	set_power(p, 0);
+	assert_int_equal(power(p), 0);
+	assert_int_equal(qtest_read(&m->qt, m->bar0 + keeps(p), 4), 0x5a5a);
+	assert_int_equal(qtest_read(&m->qt, m->bar4 + 0x1000, 4), 0x1234567);
+	set_power(p, 2);
+	assert_int_equal(power(p), 0);
+}
+
+static void nap_ms(unsigned int ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000l }, NULL);
+}
+
+/*
+ * Many copies from HBM to one place of guest memory, whose first word they count up.
+ * All of them take far longer than a command to QEMU does.
+ */
+#define COPIES		2000
+#define COPY_BYTES	0x8000
+static void start_copies(struct pcie *p, struct queue *q)
+{
+	struct machine *m = &p->m;
+	uint32_t i;
+
+	queue_init_engine(m, m->gen->nr_ring);
+	queue_init(q, m, m->gen->nr_ring, 0, 2048);
+	for (i = 0; i < COPIES; i++)
+		qtest_write(&m->qt, m->bar4 + 0x100000 + i * 64ull, i + 1, 4);
+	for (i = 0; i < COPIES; i++)
+		queue_copy(q, machine_host(m, RAM_DATA),
+			   machine_hbm(m, 0, 0x100000 + i * 64ull), COPY_BYTES,
+			   0);
+	queue_ring(q, COPIES);
+}
+
+/* DMA stops where it is, and goes on from there. */
+static void test_d3hot_stops_dma(void **state)
+{
+	struct pcie *p = *state;
+	struct machine *m = &p->m;
+	uint64_t seen;
+	struct queue q;
+
+	start_copies(p, &q);
+	set_power(p, D3HOT);
+	seen = qtest_read(&m->qt, RAM_DATA, 4);
+	assert_in_range(seen, 0, COPIES - 1);
+	nap_ms(20);
+	assert_int_equal(qtest_read(&m->qt, RAM_DATA, 4), seen);
+	set_power(p, 0);
+	queue_wait(&q);
+	assert_int_equal(qtest_read(&m->qt, RAM_DATA, 4), COPIES);
+}
+
+/* A reset of the port's bus is one of the chip, and in D3hot too. */
+static void test_bus_reset(void **state)
+{
+	struct pcie *p = *state;
+	struct machine *m = &p->m;
+	uint64_t fresh = qtest_read(&m->qt, m->bar0 + keeps(p), 4);
+
+	qtest_write(&m->qt, m->bar0 + keeps(p), 0x5a5a, 4);
+	qtest_write(&m->qt, m->bar4, 77, 4);
+	set_power(p, D3HOT);
+	set_config(p, PORT, BRIDGE_CONTROL, BRIDGE_RESET, 2);
+	set_config(p, PORT, BRIDGE_CONTROL, 0, 2);
+	assert_int_equal(power(p), 0);
+	assert_int_equal(config(p, CHIP, COMMAND) & 0xffff, 0);
+	assert_int_equal(config(p, CHIP, BAR(0)) & ~0xfu, 0);
+	map(p);
+	assert_int_equal(qtest_read(&m->qt, m->bar0 + keeps(p), 4), fresh);
+	assert_int_equal(qtest_read(&m->qt, m->bar4, 4), 0);
+}
+
+/* QEMU's own command puts an error into the chip's registers. */
+static void test_error_injection(void **state)
+{
+	struct pcie *p = *state;
+	char answer[1024];
+
+	set_config(p, CHIP, p->express + EXP_DEVCTL, DEVCTL_ERRORS, 2);
+	monitor(p, "pcie_aer_inject_error chip MALF_TLP 1 2 3 4", answer,
+		sizeof(answer));
+	if (!(config(p, CHIP, AER + AER_UNCOR) & AER_MALFORMED))
+		fail_msg("no error in the status; QEMU said: %s", answer);
+	assert_int_equal(config(p, CHIP, AER + AER_HEADER), 0x01000000);
+	set_config(p, CHIP, AER + AER_UNCOR, AER_MALFORMED, 4);
+	assert_int_equal(config(p, CHIP, AER + AER_UNCOR), 0);
+}
+
+/* An IOMMU that allows nothing: the queue stops, and the IOMMU knows of it. */
+static void test_refused_by_iommu(void **state)
+{
+	struct pcie *p = *state;
+	struct machine *m = &p->m;
+	unsigned int engine = m->gen->nr_ring;
+	struct queue q;
+
+	qtest_write(&m->qt, IOMMU + IOMMU_ROOT, RAM_DATA + 0x10000, 8);
+	qtest_write(&m->qt, IOMMU + IOMMU_COMMAND, IOMMU_SET_ROOT, 4);
+	qtest_write(&m->qt, IOMMU + IOMMU_COMMAND, IOMMU_ENABLE, 4);
+	start_copies(p, &q);
+	machine_wait(m, neuron_ctl_bar0(m->gen) + NEURON_CTL_DMA(engine) +
+		     NEURON_DMA_ERROR(0), 0xff, NEURON_CAUSE_HOST);
+	assert_true(qtest_read(&m->qt, IOMMU + IOMMU_FAULTS, 4) &
+		    IOMMU_FAULT_PENDING);
+	assert_int_equal(qtest_read(&m->qt, RAM_DATA, 4), 0);
+}
+
+/* QEMU says that it has freed the chip. */
+static void expect_deleted(struct pcie *p)
+{
+	char line[1024];
+
+	while (!p->deleted) {
+		hear(p, line, sizeof(line));
+		if (!*line)
+			fail_msg("the chip is not deleted");
+	}
+}
+
+static void test_surprise_removal(void **state)
+{
+	struct pcie *p = *state;
+	struct machine *m = &p->m;
+	unsigned int express = capability(p, PORT, CAP_EXPRESS);
+	unsigned int slot = express + EXP_SLTSTA;
+	char answer[1024];
+	struct queue q;
+
+	start_copies(p, &q);
+	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
+	monitor(p, "qom-set /machine/peripheral/chip surprise-removal true",
+		answer, sizeof(answer));
+	assert_false(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
+	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_CHANGED);
+	assert_int_equal(config(p, CHIP, 0), 0xffffffff);
+	assert_int_equal(qtest_read(&m->qt, m->bar0 + keeps(p), 4), 0xffffffff);
+	assert_int_equal(qtest_read(&m->qt, m->bar4, 4), 0xffffffff);
+	qtest_write(&m->qt, m->bar0 + keeps(p), 1, 4);
+	set_config(p, CHIP, COMMAND, 0, 2);
+	monitor(p, "qom-set /machine/peripheral/chip surprise-removal false",
+		answer, sizeof(answer));
+	assert_non_null(strstr(answer, "does not come back"));
+	/* What is left goes when the guest has switched the slot off. */
+	assert_false(p->deleted);
+	set_config(p, PORT, express + EXP_SLTCTL, SLTCTL_POWER_OFF | SLTCTL_LED_OFF,
+		   2);
+	execute(p, "\"device_del\",\"arguments\":{\"id\":\"chip\"}", answer,
+		sizeof(answer));
+	if (!strstr(answer, "\"return\": {}"))
+		fail_msg("device_del: %s", answer);
+	expect_deleted(p);
+}
+
+#define TEST(name)	cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(capabilities),
+		TEST(d3hot),
+		TEST(d3hot_stops_dma),
+		TEST(bus_reset),
+		TEST(error_injection),
+		TEST(surprise_removal),
+		cmocka_unit_test_setup_teardown(test_refused_by_iommu,
+						setup_iommu, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
