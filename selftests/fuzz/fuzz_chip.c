@@ -2,216 +2,448 @@
 /*
  * Fuzz target: two chips on one fabric through their MMIO and their memories.
  *
- * The input is a list of operations: register reads and writes, bytes of host
- * memory or HBM, and shortcuts that a random walk would hardly find: a queue with
- * rings and a doorbell, a job block that passes the first checks. Whatever it is,
- * nothing may crash and the chips must come to rest when they are stopped.
+ * The first byte of the input chooses the generation, the rest is a list of
+ * operations: register reads and writes, bytes of memory, and shortcuts that a
+ * random walk would hardly find (fuzz_make*.c). Whatever they are, nothing may
+ * crash, the chips must come to rest when they are stopped, and the memory that
+ * the library holds must stay bounded and be given back by a reset.
+ *
+ * At the end of the process the number of operations is printed.
  */
+#include "fuzz_chip.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "neuron/address.h"
-#include "neuron/job.h"
-#include "neuron/window.h"
+#include <sanitizer/allocator_interface.h>
 
-#include <stdarg.h>
-#include "fake_port.h"
+#include "trn_inject.h"
 
-#define CHIPS		2
-#define HOST_BYTES	NEURON_MIB(1)
-#define MAX_OPERATIONS	256
-
-struct bench {
-	struct trn_pool *pool;
-	struct trn_fabric *fabric;
-	struct fake_port port[CHIPS];
-	struct trn_chip *chip[CHIPS];
-};
-
-struct input {
-	const uint8_t *data;
-	size_t size;
-};
+#define MAX_STEPS	8192	/* of one input, so that none is slow */
+/*
+ * Latched window tables are the most that a guest can make a chip hold: for each
+ * core 65,535 windows and a million extents.
+ */
+#define MOST_BYTES	(CHIPS * NEURON_MAX_CORES * NEURON_MIB(48))
+/* After a reset: registers written for the first time, tables that are kept. */
+#define KEPT_BYTES	NEURON_MIB(1)
 
 enum {
 	OP_WRITE,
 	OP_READ,
+	OP_BURST,
+	OP_SWEEP,
 	OP_HOST,
 	OP_HBM,
 	OP_QUEUE,
 	OP_JOB,
+	OP_BLOCK,
+	OP_DOORBELLS,
 	OP_RESET,
+	OP_MASTER,
+	OP_INJECT,
+	OP_INLINE,
+	OP_STOP,
 	NR_OPS
 };
 
-static void take(struct input *in, void *out, size_t len)
-{
-	size_t n = len < in->size ? len : in->size;
+/* The state of the process. */
+struct target {
+	struct bench bench[4];
+	uint64_t operations;
+};
 
-	memset(out, 0, len);
-	memcpy(out, in->data, n);
-	in->data += n;
-	in->size -= n;
+static struct target *target_get(void)
+{
+	static struct target target;
+
+	return &target;
 }
 
-static uint32_t take32(struct input *in)
+static void finding(const char *why)
+{
+	fprintf(stderr, "fuzz-chip: %s\n", why);
+	abort();
+}
+
+void fuzz_take(struct fuzz *fuzz, void *out, size_t len)
+{
+	size_t n = len < fuzz->size ? len : fuzz->size;
+
+	memset(out, 0, len);
+	memcpy(out, fuzz->data, n);
+	fuzz->data += n;
+	fuzz->size -= n;
+}
+
+uint32_t fuzz_take32(struct fuzz *fuzz)
 {
 	uint32_t value;
 
-	take(in, &value, sizeof(value));
+	fuzz_take(fuzz, &value, sizeof(value));
 	return value;
 }
 
-/* Mostly an offset in a block that does something. */
-static uint64_t take_register(const struct neuron_gen *gen, struct input *in)
+void fuzz_seed(struct fuzz *fuzz)
 {
-	uint32_t word = take32(in), low = word >> 8;
+	fuzz->random = 0x9e3779b97f4a7c15ull ^ fuzz_take32(fuzz);
+}
 
-	switch (word & 7) {
-	case 0:
-		return neuron_ctl_bar0(gen) + low % NEURON_CTL_SIZE;
-	case 1:
-		return neuron_ctl_bar0(gen) + NEURON_CTL_CORE(low >> 8 & 7) +
-		       low % 0x100;
-	case 2:
-		return neuron_dma_bar0(gen, low % gen->nr_dma) +
-		       (low >> 4) % NEURON_UDMA_BLOCK_SIZE;
-	case 3:
-		return gen->misc_bar0 + low % NEURON_MISC_SIZE;
-	case 4:
-		return neuron_tpb_bar0(gen, low % gen->nr_cores) +
-		       NEURON_TPB_SEM + (low >> 4) % NEURON_TPB_SEM_SIZE;
-	default:
-		return (uint64_t)word * 4 % gen->bar0_size;
+uint64_t fuzz_random64(struct fuzz *fuzz)
+{
+	fuzz->random ^= fuzz->random >> 12;
+	fuzz->random ^= fuzz->random << 25;
+	fuzz->random ^= fuzz->random >> 27;
+	return fuzz->random * 0x2545f4914f6cdd1dull;
+}
+
+uint32_t fuzz_random(struct fuzz *fuzz, uint32_t below)
+{
+	return (uint32_t)((fuzz_random64(fuzz) >> 32) * below >> 32);
+}
+
+bool fuzz_once_in(struct fuzz *fuzz, uint32_t n)
+{
+	return !fuzz_random(fuzz, n);
+}
+
+void fuzz_write(struct fuzz *fuzz, unsigned int c, uint64_t offset,
+		uint64_t value, unsigned int size)
+{
+	fuzz->operations++;
+	trn_chip_mmio_write(fuzz->bench->chip[c], offset, value, size);
+}
+
+uint64_t fuzz_read(struct fuzz *fuzz, unsigned int c, uint64_t offset,
+		   unsigned int size)
+{
+	fuzz->operations++;
+	return trn_chip_mmio_read(fuzz->bench->chip[c], offset, size);
+}
+
+void fuzz_host(struct fuzz *fuzz, unsigned int c, uint32_t offset,
+	       const void *data, size_t len)
+{
+	fuzz->operations++;
+	offset %= HOST_BYTES - (uint32_t)len;
+	memcpy(fuzz->bench->port[c].host + offset, data, len);
+}
+
+void fuzz_hbm(struct fuzz *fuzz, unsigned int c, unsigned int stack,
+	      uint32_t offset, const void *data, size_t len)
+{
+	uint8_t *hbm = trn_chip_hbm(fuzz->bench->chip[c],
+				    stack % fuzz->gen->nr_hbm);
+
+	fuzz->operations++;
+	offset %= FAKE_HBM_SIZE - (uint32_t)len;
+	memcpy(hbm + offset, data, len);
+}
+
+static unsigned int access_size(struct fuzz *fuzz)
+{
+	static const uint8_t sizes[16] = { 4, 4, 4, 4, 4, 4, 4, 4,
+					   4, 4, 8, 8, 8, 1, 2, 4 };
+
+	return sizes[fuzz_random(fuzz, 16)];
+}
+
+/* Reads and writes of random values, all over the registers of one block. */
+static void op_burst(struct fuzz *fuzz, unsigned int c, unsigned int n)
+{
+	uint64_t base = fuzz_register(fuzz) & ~0xfffull;
+	uint64_t offset;
+
+	while (n--) {
+		offset = base + fuzz_random(fuzz, 0x400) * 4;
+		if (fuzz_once_in(fuzz, 64))
+			offset += fuzz_random(fuzz, 8);
+		if (fuzz_once_in(fuzz, 3))
+			fuzz_read(fuzz, c, offset, access_size(fuzz));
+		else
+			fuzz_write(fuzz, c, offset,
+				   fuzz_random64(fuzz) >> fuzz_random(fuzz, 64),
+				   access_size(fuzz));
 	}
 }
 
-static void op_queue(struct bench *bench, unsigned int c, struct input *in)
+static void op_sweep(struct fuzz *fuzz, unsigned int c, unsigned int n)
 {
-	const struct neuron_gen *gen = bench->port[c].gen;
-	uint32_t word = take32(in), side;
-	uint64_t block = neuron_dma_bar0(gen, word % gen->nr_dma);
+	uint64_t offset = fuzz_register(fuzz);
+
+	for (; n--; offset += 4)
+		fuzz_read(fuzz, c, offset, 4);
+}
+
+/* More descriptors for queues that an earlier operation may have programmed. */
+static void op_doorbells(struct fuzz *fuzz, unsigned int c, unsigned int n)
+{
+	const struct neuron_gen *gen = fuzz->gen;
 	uint64_t queue;
 
-	for (side = 0; side < 2; side++) {
-		queue = block + (side ? NEURON_UDMA_S2M_Q(word >> 8 & 15) :
-					NEURON_UDMA_M2S_Q(word >> 8 & 15));
-		trn_chip_mmio_write(bench->chip[c], queue + NEURON_UDMA_Q_BASE_LO,
-				    take32(in) % HOST_BYTES & ~0xffu, 4);
-		trn_chip_mmio_write(bench->chip[c], queue + NEURON_UDMA_Q_BASE_HI,
-				    gen->host_base >> 32, 4);
-		trn_chip_mmio_write(bench->chip[c], queue + NEURON_UDMA_Q_LENGTH,
-				    32, 4);
-		trn_chip_mmio_write(bench->chip[c], queue + NEURON_UDMA_Q_CFG,
-				    NEURON_UDMA_Q_CFG_RESET |
-				    NEURON_UDMA_Q_CFG_PREFETCH |
-				    NEURON_UDMA_Q_CFG_SCHEDULE, 4);
-		trn_chip_mmio_write(bench->chip[c], queue + NEURON_UDMA_Q_TAIL_INC,
-				    word >> 12 & 31, 4);
+	while (n--) {
+		queue = neuron_dma_bar0(gen, fuzz_random(fuzz, gen->nr_dma)) +
+			NEURON_UDMA_Q_TAIL_INC;
+		queue += fuzz_once_in(fuzz, 2) ?
+				 NEURON_UDMA_S2M_Q(fuzz_random(fuzz, 16)) :
+				 NEURON_UDMA_M2S_Q(fuzz_random(fuzz, 16));
+		fuzz_write(fuzz, c, queue, fuzz_random(fuzz, 40), 4);
 	}
 }
 
-/* A job whose tables lie at the start of host memory, as earlier bytes left it. */
-static void op_job(struct bench *bench, unsigned int c, struct input *in)
+static void op_reset(struct fuzz *fuzz, unsigned int c)
 {
-	const uint64_t host = bench->port[c].gen->host_base;
-	struct neuron_hw_job *job = (void *)(bench->port[c].host + 0x1000);
-	uint64_t core;
+	const struct neuron_gen *gen = fuzz->gen;
+	uint32_t core = fuzz_random(fuzz, gen->nr_cores);
 
-	take(in, job, sizeof(*job));
-	job->magic = NEURON_JOB_MAGIC;
-	job->version = NEURON_JOB_VERSION;
-	job->flags = 0;
-	job->reserved0 = 0;
-	memset(job->reserved, 0, sizeof(job->reserved));
-	job->window_table = host | 0x2000;
-	job->queue_table = host | 0x3000;
-	job->completion = host | 0x4000;
-	job->nr_windows %= 8;
-	job->nr_queues %= 4;
-	core = neuron_ctl_bar0(bench->port[c].gen) +
-	       NEURON_CTL_CORE(take32(in) % bench->port[c].gen->nr_cores);
-	trn_chip_mmio_write(bench->chip[c], core + NEURON_CORE_DOORBELL_LO,
-			    0x1000, 4);
-	trn_chip_mmio_write(bench->chip[c], core + NEURON_CORE_DOORBELL_HI,
-			    host >> 32, 4);
+	switch (fuzz_random(fuzz, 4)) {
+	case 0:
+		fuzz_write(fuzz, c, gen->reset_bar0,
+			   fuzz_random64(fuzz) >> fuzz_random(fuzz, 33), 4);
+		return;
+	case 1:
+		fuzz_write(fuzz, c, gen->misc_bar0 + NEURON_MISC_RESET_MAP,
+			   fuzz_random64(fuzz), 4);
+		fuzz_write(fuzz, c, gen->misc_bar0 + NEURON_MISC_RESET_REQUEST,
+			   fuzz_random(fuzz, 4), 4);
+		fuzz_write(fuzz, c, gen->misc_bar0 + NEURON_MISC_TRIGGER, 1, 4);
+		return;
+	default:
+		fuzz_write(fuzz, c, neuron_ctl_bar0(gen) +
+			   NEURON_CTL_CORE(core) + NEURON_CORE_RESET, 1, 4);
+	}
 }
 
-static void operate(struct bench *bench, struct input *in)
+static void op_inject(struct fuzz *fuzz, unsigned int c)
 {
-	uint32_t word = take32(in), offset, len;
-	unsigned int c = word >> 8 & 1, size = word & 0x200 ? 8 : 4;
-	struct trn_chip *chip = bench->chip[c];
-	const struct neuron_gen *gen = bench->port[c].gen;
+	struct trn_inject_rule rule = {
+		.point = (enum trn_inject_point)
+			 fuzz_random(fuzz, TRN_INJECT_POINTS),
+		.unit = fuzz_once_in(fuzz, 2) ? TRN_INJECT_ANY :
+						fuzz_random(fuzz, 2112),
+		.skip = fuzz_random(fuzz, 4),
+		.count = fuzz_random(fuzz, 4),
+		.chance = fuzz_once_in(fuzz, 2) ? 0 : 500000,
+		.value = fuzz_random64(fuzz) >> fuzz_random(fuzz, 64),
+	};
+
+	fuzz->operations++;
+	trn_inject_add(fuzz->bench->chip[c], &rule);
+}
+
+/* Register writes whose tasks run in the thread that writes, as in a vCPU. */
+static void op_inline(struct fuzz *fuzz, unsigned int c, bool job)
+{
+	struct trn_pool *pool = fuzz->bench->pool;
+
+	if (!trn_pool_inline_begin(pool, UINT32_MAX))
+		finding("nobody else can be running tasks");
+	if (job)
+		fuzz_make_job(fuzz, c);
+	else
+		fuzz_make_queue(fuzz, c);
+	trn_pool_inline_end(pool);
+}
+
+static void op_memory(struct fuzz *fuzz, unsigned int c, bool host,
+		      unsigned int len)
+{
+	uint32_t offset = fuzz_take32(fuzz);
+	uint8_t data[256];
+
+	fuzz_take(fuzz, data, len);
+	if (host)
+		fuzz_host(fuzz, c, offset, data, len);
+	else
+		fuzz_hbm(fuzz, c, offset >> 28, offset, data, len);
+}
+
+static void op_word(struct fuzz *fuzz, unsigned int c, bool write)
+{
 	uint64_t value;
 
-	switch (word % NR_OPS) {
+	fuzz_seed(fuzz);
+	if (!write) {
+		fuzz_read(fuzz, c, fuzz_register(fuzz), access_size(fuzz));
+		return;
+	}
+	fuzz_take(fuzz, &value, sizeof(value));
+	fuzz_write(fuzz, c, fuzz_register(fuzz), value, access_size(fuzz));
+}
+
+static void operate(struct fuzz *fuzz, uint32_t word)
+{
+	unsigned int c = word >> 8 & 1, n = word >> 16 & 0xff;
+	struct bench *bench = fuzz->bench;
+	unsigned int op = word % NR_OPS;
+
+	if (op != OP_WRITE && op != OP_READ && op != OP_HOST && op != OP_HBM)
+		fuzz_seed(fuzz);
+	switch (op) {
 	case OP_WRITE:
-		take(in, &value, sizeof(value));
-		trn_chip_mmio_write(chip, take_register(gen, in), value, size);
-		break;
 	case OP_READ:
-		trn_chip_mmio_read(chip, take_register(gen, in), size);
+		op_word(fuzz, c, op == OP_WRITE);
+		break;
+	case OP_BURST:
+		op_burst(fuzz, c, n);
+		break;
+	case OP_SWEEP:
+		op_sweep(fuzz, c, n);
 		break;
 	case OP_HOST:
-		offset = take32(in) % (HOST_BYTES - 256);
-		len = word >> 16 & 0xff;
-		take(in, bench->port[c].host + offset, len);
-		break;
 	case OP_HBM:
-		offset = take32(in) % (FAKE_HBM_SIZE - 256);
-		len = word >> 16 & 0xff;
-		take(in, (uint8_t *)trn_chip_hbm(chip, word >> 24 & 1) + offset,
-		     len);
+		op_memory(fuzz, c, op == OP_HOST, n);
 		break;
 	case OP_QUEUE:
-		op_queue(bench, c, in);
+		fuzz_make_queue(fuzz, c);
 		break;
 	case OP_JOB:
-		op_job(bench, c, in);
+		fuzz_make_job(fuzz, c);
+		break;
+	case OP_BLOCK:
+		fuzz_make_block(fuzz, c);
+		break;
+	case OP_DOORBELLS:
+		op_doorbells(fuzz, c, n & 31);
 		break;
 	case OP_RESET:
-		trn_chip_mmio_write(chip, neuron_ctl_bar0(gen) +
-				    NEURON_CTL_CORE(word >> 16 & 7) +
-				    NEURON_CORE_RESET, 1, 4);
+		op_reset(fuzz, c);
+		break;
+	case OP_MASTER:
+		atomic_store(&bench->port[c].bus_master, n & 3);
+		break;
+	case OP_INJECT:
+		op_inject(fuzz, c);
+		break;
+	case OP_INLINE:
+		op_inline(fuzz, c, n & 1);
+		break;
+	case OP_STOP:
+		trn_chip_stop(bench->chip[c]);
+		trn_pool_step(bench->pool, n);
+		trn_chip_resume(bench->chip[c]);
 		break;
 	}
 }
 
-static struct bench *bench_get(void)
+static const struct neuron_gen *const generations[] = {
+	&neuron_gen_trn2, &neuron_gen_trn1, &neuron_gen_inf2, &neuron_gen_trn3,
+};
+
+static struct bench *bench_get(struct target *target, unsigned int g)
 {
-	static struct bench bench;
+	struct bench *bench = &target->bench[g];
 	unsigned int c;
 
-	if (bench.pool)
-		return &bench;
-	bench.pool = trn_pool_new(2, NULL, NULL);
-	bench.fabric = trn_fabric_new();
-	if (!bench.pool || !bench.fabric)
-		abort();
+	if (bench->pool)
+		return bench;
+	bench->pool = trn_pool_new(TRN_POOL_STEPPED, NULL, NULL);
+	bench->fabric = trn_fabric_new();
+	if (!bench->pool || !bench->fabric)
+		finding("out of memory");
 	for (c = 0; c < CHIPS; c++) {
-		fake_port_init(&bench.port[c], HOST_BYTES);
-		bench.chip[c] = fake_chip_new(&bench.port[c], &neuron_gen_trn2,
-					      bench.pool, bench.fabric, c);
+		fake_port_init(&bench->port[c], HOST_BYTES);
+		bench->chip[c] = fake_chip_new(&bench->port[c], generations[g],
+					       bench->pool, bench->fabric, c);
 	}
-	return &bench;
+	return bench;
+}
+
+/* Stopped, the chips run out of tasks after a turn of each. */
+static void bench_rest(struct bench *bench)
+{
+	const unsigned int turns = 2 * CHIPS * NEURON_MAX_DMA_ENGINES *
+				   NEURON_UDMA_QUEUES;
+	unsigned int c;
+
+	for (c = 0; c < CHIPS; c++)
+		trn_chip_stop(bench->chip[c]);
+	trn_pool_step(bench->pool, turns);
+	for (c = 0; c < CHIPS; c++)
+		if (!trn_chip_quiet(bench->chip[c]))
+			finding("a stopped chip does not come to rest");
+}
+
+static void bench_reset(struct bench *bench)
+{
+	unsigned int c;
+
+	for (c = 0; c < CHIPS; c++) {
+		trn_inject_clear(bench->chip[c], TRN_INJECT_POINTS);
+		trn_chip_reset(bench->chip[c]);
+		memset(bench->port[c].host, 0, HOST_BYTES);
+		atomic_store(&bench->port[c].bus_master, true);
+	}
+	for (c = 0; c < CHIPS; c++)
+		trn_chip_resume(bench->chip[c]);
+	while (trn_pool_step(bench->pool, UINT32_MAX))
+		;
+}
+
+static int64_t heap_bytes(void)
+{
+	return (int64_t)__sanitizer_get_current_allocated_bytes();
+}
+
+static void check_bytes(int64_t bytes, int64_t most, const char *why)
+{
+	if (bytes <= most)
+		return;
+	fprintf(stderr, "fuzz-chip: %" PRId64 " bytes more than before\n", bytes);
+	finding(why);
+}
+
+static void run(struct fuzz *fuzz)
+{
+	struct bench *bench = fuzz->bench;
+	int64_t before = heap_bytes();
+	unsigned int steps = MAX_STEPS, turns;
+	uint32_t word;
+
+	while (fuzz->size) {
+		word = fuzz_take32(fuzz);
+		operate(fuzz, word);
+		turns = word >> 24 & 15;
+		if (turns > steps)
+			turns = steps;
+		steps -= trn_pool_step(bench->pool, turns);
+		check_bytes(heap_bytes() - before, MOST_BYTES, "the chips grow");
+	}
+	bench_rest(bench);
+	bench_reset(bench);
+	bench->kept += heap_bytes() - before;
+	check_bytes(bench->kept, KEPT_BYTES,
+		    "resets do not give all memory back");
+}
+
+static void print_operations(void)
+{
+	printf("operations: %" PRIu64 "\n", target_get()->operations);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return atexit(print_operations);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bench *bench = bench_get();
-	struct input in = { data, size };
-	unsigned int c, n;
+	struct target *target = target_get();
+	struct fuzz fuzz = { .operations = target->operations };
+	unsigned int g;
 
-	for (n = 0; in.size && n < MAX_OPERATIONS; n++)
-		operate(bench, &in);
-	/* fake_chip_stop() fails when a chip does not come to rest. */
-	for (c = 0; c < CHIPS; c++)
-		fake_chip_stop(bench->chip[c]);
-	for (c = 0; c < CHIPS; c++) {
-		trn_chip_reset(bench->chip[c]);
-		memset(bench->port[c].host, 0, HOST_BYTES);
-		trn_chip_resume(bench->chip[c]);
-	}
+	if (!size)
+		return 0;
+	g = data[0] & 3;
+	fuzz.gen = generations[g];
+	fuzz.bench = bench_get(target, g);
+	fuzz.data = data + 1;
+	fuzz.size = size - 1;
+	run(&fuzz);
+	target->operations = fuzz.operations;
 	return 0;
 }

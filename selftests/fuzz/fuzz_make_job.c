@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs as a driver and a runtime would make them, with something wrong in a part
+ * of them: tables in host memory, programs and rings in a window of HBM.
+ */
+#include "fuzz_chip.h"
+
+#include <string.h>
+
+#include "neuron/dma_op.h"
+#include "neuron/job.h"
+#include "neuron/window.h"
+#include "trn_isa.h"
+
+/* Of core n, in host memory. */
+#define JOB_AT(core)		(0x20000u + (core) * 0x2000)
+#define WINDOWS_AT		0x100
+#define QUEUES_AT		0x400
+#define EXTENTS_AT		0x800
+#define COMPLETION_AT		0xf00
+#define DATA_AT			0x1000
+#define DATA_BYTES		0x1000
+
+/* Of core n, in HBM stack 0. */
+#define HBM_AT(core)		(NEURON_MIB(16) + (core) * 0x100000u)
+#define HBM_BYTES		0x100000
+#define PROGRAM_AT(engine)	((engine) * 0x1000)
+#define RING_AT(q, side)	(0x8000 + ((q) * 2 + (side)) * 0x400)
+#define DGE_AT			0x10000
+#define FREE_AT			0x20000
+
+#define NR_WINDOWS		10
+#define MAX_QUEUES		4
+#define MAX_INSTRUCTIONS	12
+#define RING			32
+
+enum {
+	W_HBM,
+	W_HOST,
+	W_SBUF,
+	W_PSUM,
+	W_SEM,
+	W_PEER,
+	W_PEER_SEM,
+	W_LIST,
+	W_READ_ONLY,
+	W_EMPTY,
+};
+
+/* The job being made. */
+struct maker {
+	unsigned int c;
+	uint32_t core;
+	uint32_t nr_queues;
+	struct neuron_hw_job block;
+};
+
+static uint64_t host_addr(struct fuzz *fuzz, const struct maker *maker,
+			  uint32_t offset)
+{
+	return fuzz->gen->host_base + JOB_AT(maker->core) + offset;
+}
+
+static void put_host(struct fuzz *fuzz, const struct maker *maker,
+		     uint32_t offset, void *data, size_t len)
+{
+	fuzz_spoil(fuzz, data, len);
+	fuzz_host(fuzz, maker->c, JOB_AT(maker->core) + offset, data, len);
+}
+
+static void put_hbm(struct fuzz *fuzz, const struct maker *maker,
+		    uint32_t offset, void *data, size_t len)
+{
+	fuzz_spoil(fuzz, data, len);
+	fuzz_hbm(fuzz, maker->c, 0, HBM_AT(maker->core) + offset, data, len);
+}
+
+static void put_extents(struct fuzz *fuzz, struct maker *maker, uint32_t n)
+{
+	struct neuron_hw_extent extents[8];
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		extents[i] = (struct neuron_hw_extent){
+			.addr = host_addr(fuzz, maker, DATA_AT +
+					  fuzz_random(fuzz, 8) * 0x200),
+			.length = 0x100,
+		};
+	put_host(fuzz, maker, EXTENTS_AT, extents, n * sizeof(extents[0]));
+}
+
+static void put_windows(struct fuzz *fuzz, struct maker *maker)
+{
+	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	const struct neuron_gen *gen = fuzz->gen;
+	uint64_t tpb = gen->tpb_addr[maker->core];
+	uint32_t peer = fuzz_once_in(fuzz, 8) ? 5 : !maker->c;
+	uint32_t extents = 1 + fuzz_random(fuzz, 8);
+	struct neuron_hw_window w[NR_WINDOWS] = {
+		[W_HBM] = { gen->hbm_addr[0] + HBM_AT(maker->core), HBM_BYTES,
+			    NEURON_WINDOW_HBM | rw, 0, 0, 0 },
+		[W_HOST] = { host_addr(fuzz, maker, DATA_AT), DATA_BYTES,
+			     NEURON_WINDOW_HOST | rw, 0, 0, 0 },
+		[W_SBUF] = { tpb, NEURON_TPB_SBUF_SIZE, NEURON_WINDOW_SBUF | rw,
+			     0, 0, 0 },
+		[W_PSUM] = { tpb + NEURON_TPB_PSUM, NEURON_TPB_PSUM_SIZE,
+			     NEURON_WINDOW_PSUM | rw, 0, 0, 0 },
+		[W_SEM] = { tpb + NEURON_TPB_SEM, NEURON_NR_SEMAPHORES * 4,
+			    NEURON_WINDOW_SEM | rw, 0, 0, 0 },
+		[W_PEER] = { neuron_fabric_addr(peer, gen->hbm_addr[0] + 0x1000),
+			     0x8000, NEURON_WINDOW_PEER | rw, 0, 0, 0 },
+		[W_PEER_SEM] = { neuron_fabric_addr(peer, tpb + NEURON_TPB_SEM),
+				 64, NEURON_WINDOW_SEM | rw, 0,
+				 fuzz_random(fuzz, 2), 8 },
+		[W_LIST] = { host_addr(fuzz, maker, EXTENTS_AT), extents * 0x100,
+			     NEURON_WINDOW_HOST | rw | NEURON_WINDOW_LIST,
+			     extents, 0, 0 },
+		[W_READ_ONLY] = { gen->hbm_addr[1], 0x1000,
+				  NEURON_WINDOW_HBM | NEURON_WINDOW_READ,
+				  0, 0, 0 },
+	};
+
+	put_extents(fuzz, maker, extents);
+	put_host(fuzz, maker, WINDOWS_AT, w, sizeof(w));
+	maker->block.window_table = host_addr(fuzz, maker, WINDOWS_AT);
+	maker->block.nr_windows = NR_WINDOWS;
+}
+
+/* Now and then an address that no window has. */
+static uint64_t window_addr(struct fuzz *fuzz)
+{
+	static const uint32_t bytes[NR_WINDOWS] = {
+		HBM_BYTES, DATA_BYTES, NEURON_TPB_SBUF_SIZE,
+		NEURON_TPB_PSUM_SIZE, 1024, 0x8000, 64, 0x800, 0x1000, 1,
+	};
+	uint32_t window = fuzz_random(fuzz, NR_WINDOWS);
+	uint64_t offset = fuzz_random(fuzz, bytes[window]);
+
+	if (fuzz_once_in(fuzz, 16))
+		return fuzz_addr(fuzz);
+	if (window == W_HBM && offset < FREE_AT && !fuzz_once_in(fuzz, 8))
+		offset += FREE_AT;
+	return neuron_window_addr(window, fuzz_once_in(fuzz, 8) ? offset :
+								  offset & ~3ull);
+}
+
+static void put_ring(struct fuzz *fuzz, struct maker *maker, uint32_t q,
+		     unsigned int side)
+{
+	struct neuron_udma_desc desc[RING];
+	uint32_t i;
+
+	for (i = 0; i < RING; i++)
+		desc[i] = (struct neuron_udma_desc){
+			.len_ctrl = (1 + fuzz_random(fuzz, 256)) |
+				    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, 1u),
+			.addr = window_addr(fuzz),
+		};
+	for (i = 0; !side && i < RING; i++) {
+		desc[i].len_ctrl |= NEURON_UDMA_DESC_FIRST |
+				    NEURON_UDMA_DESC_LAST;
+		desc[i].meta_ctrl = NEURON_UDMA_META_DEFAULT;
+	}
+	if (!fuzz_once_in(fuzz, 3))	/* packets of the same shape */
+		for (i = 0; i < RING; i++)
+			desc[i].len_ctrl = (desc[i].len_ctrl & ~0xffffu) | 64;
+	put_hbm(fuzz, maker, RING_AT(q, side), desc, sizeof(desc));
+}
+
+static void put_queues(struct fuzz *fuzz, struct maker *maker)
+{
+	uint32_t first = neuron_core_dma(maker->core), q;
+	struct neuron_hw_job_queue queues[MAX_QUEUES];
+
+	maker->nr_queues = fuzz_random(fuzz, MAX_QUEUES + 1);
+	for (q = 0; q < maker->nr_queues; q++) {
+		queues[q] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_window_addr(W_HBM, RING_AT(q, 0)),
+			.s2m_ring = neuron_window_addr(W_HBM, RING_AT(q, 1)),
+			.m2s_length = RING,
+			.s2m_length = RING,
+			.dma_engine = (uint16_t)(first + fuzz_random(fuzz, 16)),
+			.queue = (uint16_t)(q * 4 + fuzz_random(fuzz, 4)),
+			.flags = fuzz_random(fuzz, 2),
+		};
+		put_ring(fuzz, maker, q, 0);
+		put_ring(fuzz, maker, q, 1);
+	}
+	if (q)
+		put_host(fuzz, maker, QUEUES_AT, queues, q * sizeof(queues[0]));
+	maker->block.queue_table = host_addr(fuzz, maker, QUEUES_AT);
+	maker->block.nr_queues = q;
+}
+
+/* What the tiles of an instruction have in common, mostly. */
+static void make_shape(struct fuzz *fuzz, struct neuron_ap *ap)
+{
+	static const uint8_t partitions[8] = { 1, 1, 2, 16, 32, 64, 128, 4 };
+	static const uint8_t dtypes[8] = {
+		NEURON_DTYPE_FP32, NEURON_DTYPE_FP32, NEURON_DTYPE_BF16,
+		NEURON_DTYPE_FP16, NEURON_DTYPE_INT32, NEURON_DTYPE_UINT8,
+		NEURON_DTYPE_INT16, NEURON_DTYPE_FP8_E4,
+	};
+	unsigned int i;
+
+	*ap = (struct neuron_ap){
+		.partitions = partitions[fuzz_random(fuzz, 8)],
+		.dtype = dtypes[fuzz_random(fuzz, 8)],
+	};
+	for (i = 0; i < 4; i++)
+		ap->num[i] = (uint16_t)(i && !fuzz_once_in(fuzz, 4) ?
+					1 : 1 + fuzz_random(fuzz, 8));
+}
+
+static void make_tile(struct fuzz *fuzz, const struct neuron_ap *shape,
+		      struct neuron_ap *ap)
+{
+	uint16_t step = 1;
+	unsigned int i;
+
+	if (fuzz_once_in(fuzz, 8))
+		make_shape(fuzz, ap);
+	else
+		*ap = *shape;
+	ap->addr = fuzz_random(fuzz, 512) * 4;
+	if (fuzz_once_in(fuzz, 3))
+		ap->addr |= NEURON_AP_PSUM;
+	if (fuzz_once_in(fuzz, 16))
+		ap->offset_reg = (uint8_t)fuzz_random(fuzz, 8);
+	for (i = 0; i < 4; i++) {
+		ap->step[i] = step;
+		if (fuzz_once_in(fuzz, 8))
+			ap->step[i] = (uint16_t)fuzz_random(fuzz, 64);
+		step = (uint16_t)(step * ap->num[i]);
+	}
+}
+
+/* The tensor engine wants the stationary operand's shape in what follows. */
+static void make_matmul(struct fuzz *fuzz, struct neuron_inst *inst)
+{
+	inst->dst.addr |= NEURON_AP_PSUM;
+	inst->dst.dtype = NEURON_DTYPE_FP32;
+	inst->dst.partitions = 8;
+	inst->src0.addr &= ~NEURON_AP_PSUM;
+	inst->src0.partitions = 8;
+	inst->src0.dtype = NEURON_DTYPE_BF16;
+	if (inst->opcode == NEURON_OP_MATMUL)
+		return;
+	memset(&inst->dst, 0, sizeof(inst->dst));
+	inst->src0.num[0] = 8;
+	inst->src0.num[1] = 1;
+	inst->src0.num[2] = 1;
+	inst->src0.num[3] = 1;
+	if (fuzz_once_in(fuzz, 8))
+		inst->src0.num[0] = 16;
+}
+
+static void make_operands(struct fuzz *fuzz, struct neuron_inst *inst,
+			  unsigned int fields)
+{
+	struct neuron_ap shape;
+	unsigned int i;
+
+	make_shape(fuzz, &shape);
+	if (fields & TRN_FIELD_DST)
+		make_tile(fuzz, &shape, &inst->dst);
+	if (fields & TRN_FIELD_SRC0)
+		make_tile(fuzz, &shape, &inst->src0);
+	if (fields & TRN_FIELD_SRC1) {
+		make_tile(fuzz, &shape, &inst->src1);
+		if (inst->flags & NEURON_INST_SRC1_COLUMN)
+			for (i = 0; i < 4; i++)
+				inst->src1.num[i] = 1;
+	}
+	if ((inst->opcode == NEURON_OP_MATMUL ||
+	     inst->opcode == NEURON_OP_LOAD_STATIONARY) &&
+	    !fuzz_once_in(fuzz, 8))
+		make_matmul(fuzz, inst);
+	if (fields & TRN_FIELD_IMM0)
+		inst->imm0 = fuzz_random(fuzz, 4);
+	if (fields & TRN_FIELD_IMM1)
+		inst->imm1 = fuzz_random(fuzz, 4);
+	for (i = 0; i < 4; i++)
+		if (fields & TRN_FIELD_REG(i))
+			inst->reg[i] = (uint8_t)fuzz_random(fuzz, 8);
+	if (fields & TRN_FIELD_ADDR)
+		inst->addr = fuzz_once_in(fuzz, 2) ? fuzz_random(fuzz, 16) :
+						     window_addr(fuzz);
+}
+
+static void make_sync(struct fuzz *fuzz, struct neuron_inst *inst)
+{
+	if (fuzz_once_in(fuzz, 4)) {
+		inst->sync |= (uint8_t)(1 + fuzz_random(fuzz, 2));
+		if (fuzz_once_in(fuzz, 2))
+			inst->sync |= NEURON_SYNC_TAKE;
+		inst->wait_sem = (uint16_t)fuzz_random(fuzz, 4);
+		inst->wait_value = fuzz_random(fuzz, 2);
+	}
+	if (fuzz_once_in(fuzz, 2)) {
+		inst->sync |= (uint8_t)(fuzz_random(fuzz, 4) << 4);
+		inst->post_sem = (uint16_t)fuzz_random(fuzz, 4);
+		inst->post_value = fuzz_random(fuzz, 3);
+	}
+}
+
+/* An instruction of the table with only its own fields filled in. */
+static void make_inst(struct fuzz *fuzz, const struct maker *maker,
+		      struct neuron_inst *inst)
+{
+	static const uint8_t ops[] = {
+		NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_MULTIPLY,
+		NEURON_ALU_MAX, NEURON_ALU_DIVIDE, NEURON_ALU_IS_GT,
+		NEURON_ALU_BITWISE_XOR, NEURON_ALU_SHIFT_LEFT,
+	};
+	const struct trn_isa *row;
+	unsigned int fields = 0, i;
+
+	do
+		row = trn_isa_row(fuzz_random(fuzz, 24));
+	while (!row);
+	memset(inst, 0, sizeof(*inst));
+	inst->opcode = row->opcode;
+	inst->flags = (uint8_t)(fuzz_random(fuzz, 64) & row->flags);
+	if (row->op[0] != TRN_OP_NONE)
+		inst->op0 = row->op[0] == TRN_OP_ACT ?
+				    (uint8_t)fuzz_random(fuzz, 4) :
+				    ops[fuzz_random(fuzz, sizeof(ops))];
+	if (row->op[1] != TRN_OP_NONE)
+		inst->op1 = ops[fuzz_random(fuzz, sizeof(ops))];
+	for (i = 0; i < TRN_ISA_OPERANDS; i++) {
+		enum trn_operand operand = (enum trn_operand)row->operand[i];
+
+		fields |= trn_isa_operand_fields(operand, inst);
+	}
+	make_operands(fuzz, inst, fields);
+	make_sync(fuzz, inst);
+	if (row->opcode == NEURON_OP_DMA_TRIGGER && maker->nr_queues) {
+		inst->reg[0] = (uint8_t)fuzz_random(fuzz, maker->nr_queues);
+		inst->reg[1] = 0;
+		inst->imm1 = inst->imm0;
+	}
+	if (row->opcode == NEURON_OP_DMA_GENERATE) {
+		inst->reg[0] = 0;
+		inst->reg[1] = 0;
+		inst->addr = neuron_window_addr(W_HBM, DGE_AT +
+						fuzz_random(fuzz, 4) * 512);
+	}
+}
+
+static void put_program(struct fuzz *fuzz, struct maker *maker,
+			unsigned int engine)
+{
+	struct neuron_inst program[MAX_INSTRUCTIONS];
+	uint32_t n = 1 + fuzz_random(fuzz, MAX_INSTRUCTIONS), i;
+
+	for (i = 0; i < n; i++)
+		make_inst(fuzz, maker, &program[i]);
+	if (!fuzz_once_in(fuzz, 8))
+		program[n - 1] = (struct neuron_inst){
+			.opcode = NEURON_OP_HALT,
+		};
+	put_hbm(fuzz, maker, PROGRAM_AT(engine), program,
+		n * sizeof(program[0]));
+	maker->block.start[engine] = (struct neuron_hw_start){
+		.addr = neuron_window_addr(W_HBM, PROGRAM_AT(engine)),
+		.count = n,
+	};
+}
+
+/* What DMA_GENERATE instructions name. */
+static void put_generated(struct fuzz *fuzz, struct maker *maker)
+{
+	struct neuron_udma_dge dge = {
+		.op = {
+			.op = (uint8_t)fuzz_random(fuzz, NEURON_UDMA_NR_OPS),
+			.nr_src = 1,
+			.nr_dst = 1,
+			.src_dtype = NEURON_DTYPE_FP32,
+			.dst_dtype = NEURON_DTYPE_FP32,
+			.src = { { 4, 4, 1, 1 }, { 4, 16, 64, 64 } },
+			.dst = { { 4, 4, 1, 1 }, { 4, 16, 64, 64 } },
+		},
+		.src = { window_addr(fuzz) },
+		.dst = { window_addr(fuzz) },
+	};
+
+	put_hbm(fuzz, maker, DGE_AT + fuzz_random(fuzz, 4) * 512, &dge,
+		sizeof(dge));
+}
+
+static void ring(struct fuzz *fuzz, struct maker *maker)
+{
+	uint64_t core = neuron_ctl_bar0(fuzz->gen) +
+			NEURON_CTL_CORE(maker->core);
+	uint64_t addr = host_addr(fuzz, maker, 0);
+
+	if (fuzz_once_in(fuzz, 2))
+		fuzz_write(fuzz, maker->c, core + NEURON_CORE_MASK, 0, 4);
+	if (fuzz_once_in(fuzz, 2)) {
+		fuzz_write(fuzz, maker->c, core + NEURON_CORE_DOORBELL_LO, addr,
+			   8);
+		return;
+	}
+	fuzz_write(fuzz, maker->c, core + NEURON_CORE_DOORBELL_LO,
+		   (uint32_t)addr, 4);
+	fuzz_write(fuzz, maker->c, core + NEURON_CORE_DOORBELL_HI, addr >> 32,
+		   4);
+}
+
+void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
+{
+	struct maker maker = {
+		.c = c,
+		.core = fuzz_random(fuzz, fuzz->gen->nr_cores),
+		.block = {
+			.magic = NEURON_JOB_MAGIC,
+			.version = NEURON_JOB_VERSION,
+			.sem_clear = { fuzz_random(fuzz, 16) },
+			.sem_own = { fuzz_once_in(fuzz, 8) ? 1 : ~0ull },
+		},
+	};
+	unsigned int e;
+
+	maker.block.job_id = fuzz_random64(fuzz);
+	maker.block.completion = host_addr(fuzz, &maker, COMPLETION_AT);
+	put_windows(fuzz, &maker);
+	put_queues(fuzz, &maker);
+	put_generated(fuzz, &maker);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (fuzz_once_in(fuzz, 2))
+			put_program(fuzz, &maker, e);
+	if (fuzz_once_in(fuzz, 2)) {
+		maker.block.notify_addr = neuron_window_addr(W_HOST, 0);
+		maker.block.notify_size = 256;
+	}
+	put_host(fuzz, &maker, 0, &maker.block, sizeof(maker.block));
+	ring(fuzz, &maker);
+}
