@@ -23,6 +23,8 @@ struct bench {
 
 /* 4 KiB reads of the emulated NVMe disk at queue depth 1: the baseline. */
 int bench_nvme(struct bench *bench);
+/* 4 KiB by DMA: from the doorbell to the interrupt handler. */
+int bench_latency(struct bench *bench);
 /* An empty job: the way there and back, hop by hop. */
 int bench_submit(struct bench *bench);
 /* 64 MiB between buffers, and between user memory and a buffer. */

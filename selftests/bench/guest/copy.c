@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device's copies: HBM to HBM, user memory to HBM and back. Page-aligned
- * user memory, one ioctl for each copy, pinning included.
+ * The device's copies: HBM to HBM, a host buffer to HBM, user memory to HBM and
+ * back. One ioctl for each copy; page-aligned user memory, pinning included.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +17,18 @@ struct copies {
 	int fd;
 	struct drm_neuron_bo_create a;
 	struct drm_neuron_bo_create b;
+	struct drm_neuron_bo_create host;
 	char *user;
 };
 
 static int copy_hbm(const struct copies *c)
 {
 	return neuron_bo_copy(c->fd, c->a.handle, 0, c->b.handle, 0, SIZE);
+}
+
+static int copy_host(const struct copies *c)
+{
+	return neuron_bo_copy(c->fd, c->a.handle, 0, c->host.handle, 0, SIZE);
 }
 
 static int copy_in(const struct copies *c)
@@ -69,18 +75,23 @@ int bench_copy(struct bench *bench)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (c.fd < 0 || c.user == MAP_FAILED ||
 	    neuron_bo_create(c.fd, DRM_NEURON_BO_HBM, 0, SIZE, &c.a) ||
-	    neuron_bo_create(c.fd, DRM_NEURON_BO_HBM, 0, SIZE, &c.b)) {
+	    neuron_bo_create(c.fd, DRM_NEURON_BO_HBM, 0, SIZE, &c.b) ||
+	    neuron_bo_create(c.fd, DRM_NEURON_BO_HOST, 0, SIZE, &c.host)) {
 		fprintf(stderr, "bench: no device, or no memory for the copies\n");
 		goto out;
 	}
 	memset(c.user, 0x5a, SIZE);
 	/* Both buffers are touched before they are measured. */
 	if (copy_in(&c) ||
-	    neuron_bo_copy(c.fd, c.b.handle, 0, c.a.handle, 0, SIZE)) {
+	    neuron_bo_copy(c.fd, c.b.handle, 0, c.a.handle, 0, SIZE) ||
+	    neuron_bo_copy(c.fd, c.host.handle, 0, c.a.handle, 0, SIZE)) {
 		fprintf(stderr, "bench: a copy failed\n");
 		goto out;
 	}
 	ret = copy_measure(bench, &c, "dma_copy_hbm_to_hbm_64MiB", copy_hbm, 0.8);
+	if (!ret)
+		ret = copy_measure(bench, &c, "dma_copy_host_to_hbm_64MiB",
+				   copy_host, 0.8);
 	if (!ret)
 		ret = copy_measure(bench, &c, "dma_copy_user_to_hbm_64MiB",
 				   copy_in, 0.5);

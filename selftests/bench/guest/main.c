@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 	}
 	if (i < argc)
 		return usage();
-	failed = bench_nvme(&bench) || bench_submit(&bench) ||
-		 bench_copy(&bench);
+	failed = bench_nvme(&bench) || bench_latency(&bench) ||
+		 bench_submit(&bench) || bench_copy(&bench);
 	if (figures_report(&bench.figures, json) || failed)
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;

@@ -2,11 +2,10 @@
 /*
  * The hops of an empty job:
  *	submit to doorbell	the ioctl and the scheduler
- *	doorbell to done	the chip: latch, run, completion record (mean)
- *	done to interrupt	MSI-X delivery up to the driver's handler
+ *	doorbell to interrupt	the chip (latch, run, completion record), and MSI-X
+ *				delivery up to the driver's handler
  *	interrupt to wake-up	fence, and the way back to user space
- * The driver tells when the doorbell rang and the handler ran, the chip how long
- * it was busy.
+ * The driver tells when the doorbell rang and the handler ran.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +23,6 @@ struct hops {
 	double wall[JOBS];	/* doorbell to interrupt handler */
 	double wake[JOBS];	/* interrupt handler to user space */
 };
-
-static uint64_t submit_busy_ns(const struct rig *rig)
-{
-	struct drm_neuron_core_info core[8] = { 0 };
-
-	neuron_query(rig->fd, DRM_NEURON_QUERY_CORES, core, sizeof(core));
-	return core[rig->core].busy_ns;
-}
 
 static int submit_run(struct rig *rig, struct hops *hops)
 {
@@ -77,8 +68,6 @@ static void submit_figure(struct bench *bench, const char *name, double us,
 int bench_submit(struct bench *bench)
 {
 	static struct hops hops;
-	double total, wall, busy;
-	uint64_t busy_before;
 	struct rig rig;
 	int ret;
 
@@ -90,20 +79,16 @@ int bench_submit(struct bench *bench)
 	}
 	rig_clear(&rig);
 	rig_halt(&rig, NEURON_ENGINE_SYNC);
-	busy_before = submit_busy_ns(&rig);
 	ret = submit_run(&rig, &hops);
-	busy = (submit_busy_ns(&rig) - busy_before) / 1e3 / (JOBS + WARM_UP);
 	rig_close(&rig);
 	if (ret)
 		return -1;
-	total = figure_median(hops.total, JOBS);
-	wall = figure_median(hops.wall, JOBS);
-	submit_figure(bench, "empty_job_p50", total, bench->nvme_us);
+	submit_figure(bench, "empty_job_p50", figure_median(hops.total, JOBS),
+		      bench->nvme_us);
 	submit_figure(bench, "hop_submit_to_doorbell",
 		      figure_median(hops.submit, JOBS), FIGURE_NONE);
-	submit_figure(bench, "hop_doorbell_to_engines_done", busy, FIGURE_NONE);
-	submit_figure(bench, "hop_engines_done_to_interrupt", wall - busy,
-		      FIGURE_NONE);
+	submit_figure(bench, "hop_doorbell_to_interrupt",
+		      figure_median(hops.wall, JOBS), FIGURE_NONE);
 	submit_figure(bench, "hop_interrupt_to_wake_up",
 		      figure_median(hops.wake, JOBS), FIGURE_NONE);
 	return 0;
