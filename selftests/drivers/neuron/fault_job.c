@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs and copies on demand, for selftests/long/faults: it reads a command from each
+ * line of its input and answers each with one line, "@ret=ERRNO ...".
+ *
+ *	fault_job DEVICE
+ *
+ *	open CORE		claim it; addr= is the plain address of its data
+ *	close CORE
+ *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine
+ *	copy			64 KiB to HBM and back by the kernel's copy queue
+ *	leak			what the device holds against what it held at the start
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job_rig.h"
+#include "neuron_test.h"
+
+#define CORES	8
+#define BYTES	4096
+#define COPY	65536
+#define TO	0x10000
+
+struct fault_job {
+	unsigned int device;
+	int fd;
+	struct rig_usage before;
+	struct rig rig[CORES];
+	bool open[CORES];
+	uint32_t seed;
+};
+
+static void answer_open(struct fault_job *f, unsigned int core)
+{
+	struct drm_neuron_bo_info info = { 0 };
+	int ret = rig_open(&f->rig[core], f->device, core);
+
+	f->open[core] = !ret;
+	if (!ret) {
+		info.handle = f->rig[core].bo;
+		ret = neuron_ioctl(f->rig[core].fd, DRM_IOCTL_NEURON_BO_INFO,
+				   &info);
+	}
+	printf("@ret=%d stack=%u addr=%#llx\n", -ret, info.stack,
+	       (unsigned long long)info.device_addr + RIG_HALF);
+}
+
+static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
+{
+	struct rig *rig = &f->rig[core];
+	struct drm_neuron_wait result = { 0 };
+	int64_t begin = rig_now_ms();
+	size_t wrong;
+	int ret;
+
+	rig_clear(rig);
+	neuron_fill(rig->data, BYTES, ++f->seed);
+	rig_copy(rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, TO),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), BYTES);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	rig_emit(rig, NEURON_ENGINE_VECTOR, NEURON_OP_NOP);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 1000);
+	rig_halt(rig, NEURON_ENGINE_VECTOR);
+	ret = rig_run(rig, limit, &result);
+	wrong = neuron_differs(rig->data + TO, BYTES, f->seed);
+	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld\n",
+	       -ret, result.status, result.cause, result.hang,
+	       (unsigned long long)result.addr, wrong == BYTES ? "ok" : "bad",
+	       (long long)(rig_now_ms() - begin));
+}
+
+static void answer_copy(struct fault_job *f)
+{
+	static uint8_t out[COPY], in[COPY];
+	struct drm_neuron_bo_create bo;
+	int64_t begin = rig_now_ms();
+	int ret = neuron_bo_create(f->fd, DRM_NEURON_BO_HBM, 0, COPY, &bo);
+
+	if (!ret) {
+		neuron_fill(out, COPY, ++f->seed);
+		memset(in, 0, COPY);
+		ret = neuron_write(f->fd, bo.handle, 0, out, COPY);
+		if (!ret)
+			ret = neuron_read(f->fd, bo.handle, 0, in, COPY);
+		neuron_bo_close(f->fd, bo.handle);
+	}
+	printf("@ret=%d data=%s ms=%lld\n", -ret,
+	       memcmp(in, out, COPY) ? "bad" : "ok",
+	       (long long)(rig_now_ms() - begin));
+}
+
+static void answer(struct fault_job *f, const char *line)
+{
+	unsigned int core = 0, limit = 0;
+
+	if (sscanf(line, "open %u", &core) == 1 && core < CORES &&
+	    !f->open[core]) {
+		answer_open(f, core);
+	} else if (sscanf(line, "close %u", &core) == 1 && core < CORES &&
+		   f->open[core]) {
+		rig_close(&f->rig[core]);
+		f->open[core] = false;
+		printf("@ret=0\n");
+	} else if (sscanf(line, "job %u %u", &core, &limit) == 2 &&
+		   core < CORES && f->open[core]) {
+		answer_job(f, core, limit);
+	} else if (!strcmp(line, "copy\n")) {
+		answer_copy(f);
+	} else if (!strcmp(line, "leak\n")) {
+		printf("@ret=%d\n", rig_leaks(f->fd, &f->before));
+	} else {
+		printf("@ret=%d\n", EINVAL);
+	}
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	static struct fault_job f;
+	char line[128];
+
+	if (argc != 2) {
+		fprintf(stderr, "fault_job: which device?\n");
+		return 2;
+	}
+	f.device = (unsigned int)atoi(argv[1]);
+	f.fd = neuron_open(f.device);
+	if (f.fd < 0) {
+		printf("@ret=%d\n", -f.fd);
+		return 1;
+	}
+	rig_usage(f.fd, &f.before);
+	printf("@ret=0\n");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin) && strcmp(line, "exit\n"))
+		answer(&f, line);
+	return 0;
+}
