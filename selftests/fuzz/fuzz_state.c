@@ -201,15 +201,9 @@ static void save_alone(struct stream *stream, struct trn_chip *chip)
 		finding("a chip in its reset state cannot be saved");
 }
 
-/*
- * From a block up to another one: what a reset makes. Not what is the host's, as
- * throttle, faults on demand and links, and notification queues, which a reset
- * switches off but does not free.
- */
+/* From a block up to another one: all but the faults of links, which are the fabric's. */
 static const uint32_t parts[][2] = {
-	{ 0, TRN_STATE_NAME('P', 'O', 'W', 'R') },
-	{ TRN_STATE_NAME('P', 'E', ' ', ' '), TRN_STATE_NAME('N', 'O', 'T', 'Q') },
-	{ TRN_STATE_NAME('S', 'E', 'M', 'S'), TRN_STATE_NAME('I', 'N', 'J', 'E') },
+	{ 0, TRN_STATE_NAME('F', 'A', 'B', 'R') },
 };
 
 static void check_reset(struct target *target, unsigned int c)
