@@ -12,7 +12,7 @@
 #define TRN_POOL_MAX_WORKERS	256
 
 /* Bytes; the largest task, a DMA operation with an index list, takes 300 KiB. */
-#define WORKER_STACK		(1u << 20)
+#define WORKER_STACK		(8u << 20)
 
 /* The clock is read once in this many calls of trn_budget_spent(). */
 #define BUDGET_STRIDE		8
