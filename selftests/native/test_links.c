@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "state_stream.h"
 #include "trn_domain.h"
 #include "trn_fabric.h"
 #include "trn_internal.h"
-#include "trn_state.h"
 
 #define HOST_SIZE	NEURON_KIB(64)
 #define MAX_CHIPS	64
@@ -443,41 +443,10 @@ static void test_slow_link(void **state)
 
 /* --- saving --- */
 
-struct stream {
-	uint8_t bytes[65536];
-	size_t at;
-	size_t len;
-};
-
-static bool stream_out(void *opaque, void *buf, size_t len)
+static const char *load(struct fixture *f, struct state_stream *s)
 {
-	struct stream *s = opaque;
+	struct trn_state st = state_stream_load(s);
 
-	if (len > sizeof(s->bytes) - s->len)
-		return false;
-	memcpy(s->bytes + s->len, buf, len);
-	s->len += len;
-	return true;
-}
-
-static bool stream_in(void *opaque, void *buf, size_t len)
-{
-	struct stream *s = opaque;
-
-	if (len > s->len - s->at)
-		return false;
-	memcpy(buf, s->bytes + s->at, len);
-	s->at += len;
-	return true;
-}
-
-static const char *load(struct fixture *f, struct stream *s)
-{
-	struct trn_state st = {
-		.loading = true, .transfer = stream_in, .opaque = s,
-	};
-
-	s->at = 0;
 	trn_fabric_state(f->fabric, &st);
 	return st.why;
 }
@@ -485,8 +454,8 @@ static const char *load(struct fixture *f, struct stream *s)
 static void test_save(void **state)
 {
 	struct fixture *f = *state;
-	struct stream s = { .len = 0 };
-	struct trn_state st = { .transfer = stream_out, .opaque = &s };
+	struct state_stream s = { .len = 0 };
+	struct trn_state st = state_stream_save(&s);
 	char text[TRN_LINK_TEXT];
 	size_t len;
 
@@ -505,12 +474,12 @@ static void test_save(void **state)
 
 	/* Streams that end early or say nonsense change nothing. */
 	for (len = 0; len < s.len; len += 3) {
-		struct stream cut = s;
+		struct state_stream cut = s;
 
 		cut.len = len;
 		assert_non_null(load(f, &cut));
 	}
-	memset(s.bytes + s.len - 14, 0xff, 14);
+	memset(s.data + s.len - 14, 0xff, 14);
 	assert_non_null(load(f, &s));
 	trn_fabric_print_links(f->fabric, text);
 	assert_string_equal(text, "0-1=down;2:3=slow:7;4-5=mbps:99");

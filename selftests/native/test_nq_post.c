@@ -5,7 +5,7 @@
 
 #include "job_rig.h"
 #include "nq_rig.h"
-#include "trn_state.h"
+#include "state_stream.h"
 
 /* --- who posts --- */
 
@@ -176,40 +176,18 @@ static void a_stopped_chip_writes_nothing(void **state)
 		nq_assert_entry(&q, i, NEURON_NQ_TYPE_EVENT, NEURON_NQ_NO_ENGINE, i);
 }
 
-struct stream {
-	uint8_t buf[65536];
-	size_t len, at;
-};
-
-static bool transfer(void *opaque, void *buf, size_t len)
-{
-	struct stream *stream = opaque;
-
-	if (stream->at + len > sizeof(stream->buf))
-		return false;
-	if (stream->len)
-		memcpy(buf, stream->buf + stream->at, len);
-	else
-		memcpy(stream->buf + stream->at, buf, len);
-	stream->at += len;
-	return !stream->len || stream->at <= stream->len;
-}
-
-static const char *run_state(struct trn_chip *chip, struct stream *stream,
+static const char *run_state(struct trn_chip *chip, struct state_stream *stream,
 			     bool loading)
 {
-	struct trn_state st = {
-		.loading = loading,
-		.transfer = transfer,
-		.opaque = stream,
-	};
+	struct trn_state st;
 
-	if (!loading)
+	if (loading) {
+		st = state_stream_load(stream);
+	} else {
 		stream->len = 0;
-	stream->at = 0;
+		st = state_stream_save(stream);
+	}
 	trn_nq_state(chip, &st);
-	if (!loading)
-		stream->len = stream->at;
 	return st.why;
 }
 
@@ -218,7 +196,7 @@ static void a_loaded_queue_goes_on(void **state)
 {
 	struct rig *rig = *state;
 	struct nq q = nq_host(rig, TRN_NQ_CORE, 0, NEURON_NQ_NO_ENGINE, 4);
-	struct stream *stream = calloc(1, sizeof(*stream));
+	struct state_stream *stream = calloc(1, sizeof(*stream));
 	unsigned int i;
 
 	assert_non_null(stream);
@@ -251,8 +229,8 @@ static void a_loaded_queue_goes_on(void **state)
 static void a_damaged_stream_does_no_harm(void **state)
 {
 	struct rig *rig = *state;
-	struct stream *good = calloc(1, sizeof(*good));
-	struct stream *bad = calloc(1, sizeof(*bad));
+	struct state_stream *good = calloc(1, sizeof(*good));
+	struct state_stream *bad = calloc(1, sizeof(*bad));
 	unsigned int i, failed = 0;
 
 	assert_non_null(good);
@@ -263,14 +241,14 @@ static void a_damaged_stream_does_no_harm(void **state)
 	assert_null(run_state(rig->chip[0], good, false));
 	for (i = 0; i < good->len; i++) {
 		*bad = *good;
-		bad->buf[i] ^= (uint8_t)(1 + rig_random(rig, 255));
+		bad->data[i] ^= (uint8_t)(1 + rig_random(rig, 255));
 		trn_nq_reset(rig->chip[0]);
 		failed += !!run_state(rig->chip[0], bad, true);
 	}
 	assert_true(failed > good->len / 2);
 	trn_nq_reset(rig->chip[0]);
 	bad->len = good->len / 2;
-	memcpy(bad->buf, good->buf, bad->len);
+	memcpy(bad->data, good->data, bad->len);
 	assert_non_null(run_state(rig->chip[0], bad, true));
 	trn_nq_reset(rig->chip[0]);
 	trn_chip_resume(rig->chip[0]);

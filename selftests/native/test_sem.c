@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "state_stream.h"
 #include "trn_sem.h"
-#include "trn_state.h"
 
 #define GE	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE)
 #define EQ	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_EQ)
@@ -295,31 +295,11 @@ static void a_waiter_changes_between_event_and_semaphore(void **state)
 	assert_int_equal(runs(f, 0), 1);
 }
 
-struct stream {
-	uint8_t buf[2048];
-	size_t at;
-	bool loading;
-};
-
-static bool transfer(void *opaque, void *buf, size_t len)
-{
-	struct stream *stream = opaque;
-
-	if (stream->at + len > sizeof(stream->buf))
-		return false;
-	if (stream->loading)
-		memcpy(buf, stream->buf + stream->at, len);
-	else
-		memcpy(stream->buf + stream->at, buf, len);
-	stream->at += len;
-	return true;
-}
-
 static void state_is_saved_and_loaded(void **state)
 {
 	struct fixture *f = *state;
-	struct stream stream = { 0 };
-	struct trn_state st = { .transfer = transfer, .opaque = &stream };
+	struct state_stream stream = { .len = 0 };
+	struct trn_state st = state_stream_save(&stream);
 
 	trn_sem_post(&f->sems, 0, NEURON_SYNC_POST_SET, -7);
 	trn_sem_post(&f->sems, 255, NEURON_SYNC_POST_SET, INT_MAX);
@@ -327,9 +307,7 @@ static void state_is_saved_and_loaded(void **state)
 	trn_sems_one_state(&f->sems, &st);
 	assert_null(st.why);
 	trn_sems_clear(&f->sems, NULL);
-	stream.at = 0;
-	stream.loading = true;
-	st.loading = true;
+	st = state_stream_load(&stream);
 	trn_sems_one_state(&f->sems, &st);
 	assert_null(st.why);
 	assert_int_equal(trn_sem_value(&f->sems, 0), -7);
@@ -337,8 +315,8 @@ static void state_is_saved_and_loaded(void **state)
 	assert_true(trn_event_value(&f->sems, 200));
 	assert_false(trn_event_value(&f->sems, 199));
 	/* No event is 2. */
-	stream.at = 0;
-	stream.buf[NEURON_NR_SEMAPHORES * 4] = 2;
+	st = state_stream_load(&stream);
+	stream.data[NEURON_NR_SEMAPHORES * 4] = 2;
 	trn_sems_one_state(&f->sems, &st);
 	assert_non_null(st.why);
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "job_rig.h"
+#include "state_stream.h"
 #include "trn_nq.h"
-#include "trn_state.h"
 #include "trn_top_sp.h"
 
 static uint32_t bar(const struct rig *rig, unsigned int t, uint32_t offset)
@@ -229,48 +229,24 @@ static void a_reset_of_the_chip_clears_them(void **state)
 	assert_int_equal(rd(rig, bar(rig, 4, NEURON_SEM_READ(5))), 6);
 }
 
-struct stream {
-	uint8_t buf[65536];
-	size_t at;
-	bool loading;
-};
-
-static bool transfer(void *opaque, void *buf, size_t len)
-{
-	struct stream *stream = opaque;
-
-	if (stream->at + len > sizeof(stream->buf))
-		return false;
-	if (stream->loading)
-		memcpy(buf, stream->buf + stream->at, len);
-	else
-		memcpy(stream->buf + stream->at, buf, len);
-	stream->at += len;
-	return true;
-}
-
 static void state_is_saved_and_loaded(void **state)
 {
 	struct rig *rig = *state;
-	struct stream *stream = calloc(1, sizeof(*stream));
-	struct trn_state st = { .transfer = transfer, .opaque = stream };
+	struct state_stream stream = { .len = 0 };
+	struct trn_state st = state_stream_save(&stream);
 
-	assert_non_null(stream);
 	wr(rig, bar(rig, 19, NEURON_SEM_SET(255)), 9);
 	wr(rig, bar(rig, 0, NEURON_SEM_EVENT(0)), 1);
 	fake_chip_stop(rig->chip[0]);
 	trn_top_sp_state(rig->chip[0], &st);
 	assert_null(st.why);
 	trn_top_sp_reset(rig->chip[0]);
-	stream->at = 0;
-	stream->loading = true;
-	st.loading = true;
+	st = state_stream_load(&stream);
 	trn_top_sp_state(rig->chip[0], &st);
 	assert_null(st.why);
 	trn_chip_resume(rig->chip[0]);
 	assert_int_equal(rd(rig, bar(rig, 19, NEURON_SEM_READ(255))), 9);
 	assert_int_equal(rd(rig, bar(rig, 0, NEURON_SEM_EVENT(0))), 1);
-	free(stream);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
