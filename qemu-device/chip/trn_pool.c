@@ -11,7 +11,10 @@
 
 #define TRN_POOL_MAX_WORKERS	256
 
-/* Bytes; the largest task, a DMA operation with an index list, takes 300 KiB. */
+/*
+ * Bytes, whatever the process's limit is: the largest task, a DMA operation with an
+ * index list, takes 300 KiB, and several times that under ThreadSanitizer.
+ */
 #define WORKER_STACK		(8u << 20)
 
 /* The clock is read once in this many calls of trn_budget_spent(). */
