@@ -9,7 +9,7 @@ help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
 	@echo "make shell       the same VM with an interactive shell"
 	@echo "make check       unit tests, tests in the VM, style"
-	@echo "make check-long  fuzzing, debug kernel, many chips, stress (about an hour)"
+	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (about an hour)"
 	@echo "make bench       measure; writes build/bench.json"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
