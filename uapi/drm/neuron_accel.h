@@ -16,7 +16,8 @@
  *  - Claim: exclusive ownership of some cores of the device, with their DMA
  *    rings; holds the window tables. Released with the file at the latest.
  *  - Grant: a file descriptor by which one claim lets another (of any device
- *    on the same fabric) post some semaphores of one core.
+ *    on the same fabric) post some semaphores of one core, or reach a part of
+ *    its SBUF. It is void when the claim ends.
  *  - Job: one run of one core; completion is a syncobj and a result record.
  */
 #ifndef _UAPI_NEURON_ACCEL_H_
@@ -29,7 +30,7 @@ extern "C" {
 #endif
 
 #define DRM_NEURON_DRIVER_MAJOR		1
-#define DRM_NEURON_DRIVER_MINOR		0
+#define DRM_NEURON_DRIVER_MINOR		1
 
 enum drm_neuron_ioctl_id {
 	DRM_NEURON_QUERY = 0,
@@ -43,6 +44,10 @@ enum drm_neuron_ioctl_id {
 	DRM_NEURON_SUBMIT,
 	DRM_NEURON_WAIT,
 	DRM_NEURON_RESET,
+	DRM_NEURON_BO_IMPORT,
+	DRM_NEURON_CANCEL,
+	DRM_NEURON_DUMP,
+	DRM_NEURON_POST,
 };
 
 /**
@@ -63,6 +68,10 @@ enum drm_neuron_query_type {
 	DRM_NEURON_QUERY_MEMORY,	/* array of drm_neuron_memory_info */
 	DRM_NEURON_QUERY_CORES,		/* array of drm_neuron_core_info */
 	DRM_NEURON_QUERY_LINKS,		/* array of drm_neuron_link_info */
+	DRM_NEURON_QUERY_CLOCKS,	/* drm_neuron_clock_info */
+	DRM_NEURON_QUERY_COUNTERS,	/* drm_neuron_counter_info */
+	DRM_NEURON_QUERY_USAGE,		/* array of drm_neuron_usage_info */
+	DRM_NEURON_QUERY_QUEUES,	/* array of drm_neuron_queue_info */
 };
 
 /**
@@ -165,18 +174,132 @@ struct drm_neuron_link_info {
 	__u32 mbps;
 };
 
+/**
+ * struct drm_neuron_clock_info - clocks, read together
+ * @device_ns: modelled device time, 0 when it is switched off
+ * @host_ns: CLOCK_MONOTONIC at the same moment, to within a few microseconds
+ * @engine_khz: clock of the engines at full speed
+ * @throttle: percent of it that they run at now
+ */
+struct drm_neuron_clock_info {
+	__u64 device_ns;
+	__u64 host_ns;
+	__u32 engine_khz;
+	__u32 throttle;
+};
+
+/**
+ * struct drm_neuron_counter_info - what went wrong since the driver was loaded
+ * @hbm_corrected, @hbm_uncorrected: memory errors of all stacks, since power-on
+ * @sram_corrected, @sram_uncorrected: of the memories of the cores
+ * @violations: accesses outside of windows
+ * @stale_posts: posts dropped because their grant was void
+ * @faults: jobs that ended in an error of their own
+ * @hangs: jobs aborted for making no progress
+ * @core_resets, @device_resets: by the driver
+ * @reset_failures: of them not answered
+ * @lost_interrupts: found by looking at the causes
+ * @copy_errors: copies that failed
+ * @link_changes: links that went up or down
+ */
+struct drm_neuron_counter_info {
+	__u64 hbm_corrected;
+	__u64 hbm_uncorrected;
+	__u64 sram_corrected;
+	__u64 sram_uncorrected;
+	__u64 violations;
+	__u64 stale_posts;
+	__u64 faults;
+	__u64 hangs;
+	__u64 core_resets;
+	__u64 device_resets;
+	__u64 reset_failures;
+	__u64 lost_interrupts;
+	__u64 copy_errors;
+	__u64 link_changes;
+};
+
+/*
+ * What memory is for: the owner says so when it creates a buffer, for whoever
+ * looks at the accounts. It changes nothing else.
+ */
+enum drm_neuron_category {
+	DRM_NEURON_CATEGORY_NONE = 0,
+	DRM_NEURON_CATEGORY_CODE,
+	DRM_NEURON_CATEGORY_TENSORS,
+	DRM_NEURON_CATEGORY_CONSTANTS,
+	DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD,
+	DRM_NEURON_CATEGORY_SCRATCHPAD,
+	DRM_NEURON_CATEGORY_RUNTIME,
+	DRM_NEURON_CATEGORY_DRIVER,
+	DRM_NEURON_CATEGORY_COLLECTIVES,
+	DRM_NEURON_CATEGORY_NOTIFICATIONS,
+	DRM_NEURON_CATEGORY_DMA_RINGS,
+	DRM_NEURON_CATEGORY_DMA_BUFFERS,
+	DRM_NEURON_CATEGORY_APPLICATION,
+	DRM_NEURON_NR_CATEGORIES
+};
+
+#define DRM_NEURON_MAX_STACKS	4
+
+/**
+ * struct drm_neuron_usage_info - bytes of one category, all processes
+ * @hbm: in each stack
+ * @host: in host memory, without @imported
+ * @imported: user memory (BO_IMPORT)
+ * @peak: largest sum of the three since the driver was loaded
+ *
+ * The array has DRM_NEURON_NR_CATEGORIES elements, by category.
+ */
+struct drm_neuron_usage_info {
+	__u64 hbm[DRM_NEURON_MAX_STACKS];
+	__u64 host;
+	__u64 imported;
+	__u64 peak;
+};
+
+#define DRM_NEURON_QUEUE_UNUSED	0	/* nobody's */
+#define DRM_NEURON_QUEUE_CORE	1	/* who claims core @core has it */
+#define DRM_NEURON_QUEUE_KERNEL	2	/* the driver's own copies */
+
+/**
+ * struct drm_neuron_queue_info - who owns the queues of one DMA engine
+ * @dma_engine: engine of the chip
+ * @core: core it belongs to
+ * @ring: its number in drm_neuron_queue.dma_engine, ~0 when jobs cannot use it
+ * @pad: zero
+ * @owner: DRM_NEURON_QUEUE_*, by queue
+ */
+struct drm_neuron_queue_info {
+	__u32 dma_engine;
+	__u32 core;
+	__u32 ring;
+	__u32 pad;
+	__u8 owner[16];
+};
+
 #define DRM_NEURON_BO_HBM	0	/* in HBM stack @stack */
 #define DRM_NEURON_BO_HOST	1	/* in host memory the device can reach */
+#define DRM_NEURON_BO_USER	2	/* user memory; BO_INFO only */
+
+/*
+ * A notification stream: in host memory, mapped for reading only; neither
+ * windows nor copies reach it, NOTIFY of jobs that name it writes it.
+ */
+#define DRM_NEURON_BO_STREAM	(1u << 0)
 
 /**
  * struct drm_neuron_bo_create - create a buffer; it reads as zero
  * @size: in: bytes, non-zero; out: rounded up to pages
  * @placement: DRM_NEURON_BO_HBM or _HOST
  * @stack: HBM stack; 0 for HOST
- * @flags: zero
+ * @flags: DRM_NEURON_BO_STREAM
  * @handle: out: GEM handle
  * @mmap_offset: out: offset for mmap() of the device node
+ * @category: enum drm_neuron_category
+ * @pad: zero
  *
+ * When a stack is full the log has a table of what is in it.
  * Errors: EINVAL, ENOSPC when the stack is full, ENOMEM.
  */
 struct drm_neuron_bo_create {
@@ -186,12 +309,41 @@ struct drm_neuron_bo_create {
 	__u32 flags;
 	__u32 handle;
 	__u64 mmap_offset;
+	__u32 category;
+	__u32 pad;
+};
+
+/* The device may only read the memory; it is pinned for reading. */
+#define DRM_NEURON_IMPORT_READ_ONLY	(1u << 0)
+
+/**
+ * struct drm_neuron_bo_import - make a buffer of the caller's own memory
+ * @user: first byte, multiple of the page size
+ * @size: bytes, multiple of the page size
+ * @flags: DRM_NEURON_IMPORT_*
+ * @category: enum drm_neuron_category
+ * @handle: out: GEM handle
+ * @pad: zero
+ *
+ * The pages stay pinned until the last use of the buffer ends, count against
+ * RLIMIT_MEMLOCK (unless CAP_IPC_LOCK) and cannot be pages of a device. The
+ * buffer is not mapped through the device and not exported.
+ * Errors: EINVAL, EFAULT, ENOMEM (limit, or no memory), EOPNOTSUPP when the
+ * device cannot reach the pages themselves (bounce buffers).
+ */
+struct drm_neuron_bo_import {
+	__u64 user;
+	__u64 size;
+	__u32 flags;
+	__u32 category;
+	__u32 handle;
+	__u32 pad;
 };
 
 /**
  * struct drm_neuron_bo_info - look at a buffer
  * @handle: GEM handle
- * @placement: out: DRM_NEURON_BO_*
+ * @placement: out: DRM_NEURON_BO_HBM, _HOST or _USER
  * @stack: out
  * @peer: out: 1 when imported from another chip of the fabric
  * @fabric_id: out: chip that holds it
@@ -201,6 +353,8 @@ struct drm_neuron_bo_create {
  * @device_addr: out: plain device address of its first byte, for humans and
  *	nrt_tensor_get_device_allocation_info(); no ioctl takes it. Of a host
  *	buffer only with CAP_SYS_ADMIN, else 0
+ * @category: out: enum drm_neuron_category
+ * @flags: out: as given to BO_CREATE or BO_IMPORT
  */
 struct drm_neuron_bo_info {
 	__u32 handle;
@@ -212,6 +366,8 @@ struct drm_neuron_bo_info {
 	__u64 size;
 	__u64 mmap_offset;
 	__u64 device_addr;
+	__u32 category;
+	__u32 flags;
 };
 
 #define DRM_NEURON_COPY_TO_DEVICE	0	/* user memory to buffer */
@@ -283,6 +439,7 @@ struct drm_neuron_release {
 #define DRM_NEURON_WINDOW_SBUF	3	/* the core's own */
 #define DRM_NEURON_WINDOW_PSUM	4
 #define DRM_NEURON_WINDOW_SEM	6	/* own semaphores, or granted ones */
+#define DRM_NEURON_WINDOW_GRANT	8	/* granted SBUF of another core */
 
 #define DRM_NEURON_WINDOW_READ	(1u << 0)
 #define DRM_NEURON_WINDOW_WRITE	(1u << 1)
@@ -294,9 +451,10 @@ struct drm_neuron_release {
  * @rights: DRM_NEURON_WINDOW_READ, _WRITE
  * @handle: BO: GEM handle; else 0
  * @offset: BO: first byte, multiple of 4; SEM: first semaphore (of the grant's
- *	range when @grant_fd is used)
- * @length: bytes; SEM: 4 times the number of semaphores; 0 for the other kinds
- * @grant_fd: SEM: -1 own semaphores, else a grant of a peer; other kinds -1
+ *	range when @grant_fd is used); GRANT: first byte of the granted range
+ * @length: bytes; SEM: 4 times the number of semaphores; 0 for SBUF and PSUM
+ * @grant_fd: SEM: -1 own semaphores, else a grant of a peer; GRANT: a grant of
+ *	SBUF; other kinds -1
  * @pad: zero
  */
 struct drm_neuron_window {
@@ -326,13 +484,18 @@ struct drm_neuron_windows {
 	struct drm_neuron_array windows;
 };
 
+/* What a grant gives; without one of these: semaphores. */
+#define DRM_NEURON_GRANT_SBUF_READ	(1u << 0)
+#define DRM_NEURON_GRANT_SBUF_WRITE	(1u << 1)
+
 /**
- * struct drm_neuron_grant - let others post semaphores of a claimed core
+ * struct drm_neuron_grant - let others post semaphores of a claimed core, or
+ *	reach a part of its SBUF
  * @claim: claim id
  * @core: core
- * @first: first semaphore
- * @count: semaphores
- * @flags: zero
+ * @first: first semaphore; SBUF: first byte, multiple of 4
+ * @count: semaphores; SBUF: bytes, multiple of 4
+ * @flags: DRM_NEURON_GRANT_*
  * @fd: out: grant, close-on-exec; dies with the claim
  */
 struct drm_neuron_grant {
@@ -408,6 +571,11 @@ struct drm_neuron_sync {
  * @in_syncs: drm_neuron_sync elements to wait for
  * @out_syncs: drm_neuron_sync elements to signal
  * @job: out: job id, increasing in the claim
+ * @windows: drm_neuron_window elements, written to the table before the job as
+ *	by WINDOWS; when the submission fails the table is as it was
+ * @stream: handle of a DRM_NEURON_BO_STREAM buffer that NOTIFY writes instead
+ *	of @notify_addr, which is then zero; or 0
+ * @stream_offset: bytes, multiple of 16; the stream ends at @notify_size
  *
  * Jobs of a core run in order of submission. A faulting or hung job signals its
  * fence with an error; its result says why.
@@ -427,6 +595,9 @@ struct drm_neuron_submit {
 	struct drm_neuron_array in_syncs;
 	struct drm_neuron_array out_syncs;
 	__u64 job;
+	struct drm_neuron_array windows;
+	__u32 stream;
+	__u32 stream_offset;
 };
 
 /**
@@ -482,6 +653,110 @@ struct drm_neuron_reset {
 	__u32 core;
 };
 
+/**
+ * struct drm_neuron_cancel - end one job
+ * @claim: claim id
+ * @core: core
+ * @job: job id. Queued: it does not run. Running: the core is reset, and the
+ *	jobs behind it run after that
+ *
+ * Its fence ends with ECANCELED. Nothing happens when the job has ended.
+ * Errors: ENOENT (no such claim or job), EINVAL, EIO (the core does not answer).
+ */
+struct drm_neuron_cancel {
+	__u32 claim;
+	__u32 core;
+	__u64 job;
+};
+
+/* Also what was in SBUF and PSUM, as hexadecimal text, zeros left out. */
+#define DRM_NEURON_DUMP_MEMORY	(1u << 0)
+
+/**
+ * struct drm_neuron_dump - fetch the last core dump of a claimed core
+ * @claim: claim id
+ * @core: core
+ * @flags: DRM_NEURON_DUMP_*
+ * @size: in: bytes at @pointer; out: bytes of the whole dump
+ * @pointer: where to write the text (no NUL); NULL to ask for the size
+ * @job: out: job it is of
+ *
+ * Only the claim's own faults and hangs; the last one is kept until the next
+ * or the end of the claim.
+ * Errors: ENOENT (no such claim, no dump), EINVAL, EFAULT, ENOMEM.
+ */
+struct drm_neuron_dump {
+	__u32 claim;
+	__u32 core;
+	__u32 flags;
+	__u32 size;
+	__u64 pointer;
+	__u64 job;
+};
+
+/*
+ * What the owner of a core tells those who monitor it; the names are those of
+ * the public driver's sysfs tree, in its order.
+ */
+enum drm_neuron_status_counter {
+	DRM_NEURON_STATUS_SUCCESS = 0,
+	DRM_NEURON_STATUS_FAILURE,
+	DRM_NEURON_STATUS_TIMEOUT,
+	DRM_NEURON_STATUS_EXEC_BAD_INPUT,
+	DRM_NEURON_STATUS_HW_ERROR,
+	DRM_NEURON_STATUS_COMPLETED_WITH_ERROR,
+	DRM_NEURON_STATUS_COMPLETED_WITH_NUM_ERROR,
+	DRM_NEURON_STATUS_GENERIC_ERROR,
+	DRM_NEURON_STATUS_RESOURCE_ERROR,
+	DRM_NEURON_STATUS_RESOURCE_NC_ERROR,
+	DRM_NEURON_STATUS_FAILED_TO_QUEUE,
+	DRM_NEURON_STATUS_INVALID_ERROR,
+	DRM_NEURON_STATUS_UNSUPPORTED_NEFF_VERSION,
+	DRM_NEURON_STATUS_OOB_ERROR,
+	DRM_NEURON_STATUS_HW_COLLECTIVES_ERROR,
+	DRM_NEURON_STATUS_HW_HBM_UE_ERROR,
+	DRM_NEURON_STATUS_HW_NC_UE_ERROR,
+	DRM_NEURON_STATUS_HW_DMA_ABORT_ERROR,
+	DRM_NEURON_STATUS_SW_NQ_OVERFLOW,
+	DRM_NEURON_STATUS_SW_SEMAPHORE_ERROR,
+	DRM_NEURON_STATUS_SW_EVENT_ERROR,
+	DRM_NEURON_STATUS_SW_PSUM_COLLISION,
+	DRM_NEURON_STATUS_SW_SEQUENCER_FATAL,
+	DRM_NEURON_STATUS_HW_REPAIRABLE_HBM_UE_ERROR,
+	DRM_NEURON_STATUS_MODEL_LOAD_COUNT,
+	DRM_NEURON_STATUS_INFERENCE_COUNT,
+	DRM_NEURON_STATUS_FLOP_COUNT,
+	DRM_NEURON_NR_STATUS_COUNTERS
+};
+
+/**
+ * struct drm_neuron_post_entry - add to a counter
+ * @counter: enum drm_neuron_status_counter
+ * @pad: zero
+ * @add: what to add
+ */
+struct drm_neuron_post_entry {
+	__u32 counter;
+	__u32 pad;
+	__u64 add;
+};
+
+/**
+ * struct drm_neuron_post - post status counters of a claimed core
+ * @claim: claim id
+ * @core: core
+ * @entries: drm_neuron_post_entry elements, at most 64; all are checked before
+ *	any is added
+ *
+ * Anybody can read the sums in sysfs; the driver makes no use of them.
+ * Errors: EINVAL, ENOENT, EFAULT.
+ */
+struct drm_neuron_post {
+	__u32 claim;
+	__u32 core;
+	struct drm_neuron_array entries;
+};
+
 #define DRM_NEURON_IOCTL(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)
 
@@ -496,6 +771,10 @@ struct drm_neuron_reset {
 #define DRM_IOCTL_NEURON_SUBMIT		DRM_NEURON_IOCTL(SUBMIT, submit)
 #define DRM_IOCTL_NEURON_WAIT		DRM_NEURON_IOCTL(WAIT, wait)
 #define DRM_IOCTL_NEURON_RESET		DRM_NEURON_IOCTL(RESET, reset)
+#define DRM_IOCTL_NEURON_BO_IMPORT	DRM_NEURON_IOCTL(BO_IMPORT, bo_import)
+#define DRM_IOCTL_NEURON_CANCEL		DRM_NEURON_IOCTL(CANCEL, cancel)
+#define DRM_IOCTL_NEURON_DUMP		DRM_NEURON_IOCTL(DUMP, dump)
+#define DRM_IOCTL_NEURON_POST		DRM_NEURON_IOCTL(POST, post)
 
 #if defined(__cplusplus)
 }

@@ -291,4 +291,17 @@ enum neuron_engine_status {
 #define NEURON_DMA_CAUSE_DONE(q)	NEURON_BIT(q)
 #define NEURON_DMA_CAUSE_ERROR(q)	NEURON_BIT(16 + (q))
 
+/*
+ * Who changed semaphore s of core n last, since the core was reset: who should
+ * have posted a semaphore that is waited for is likely to be who did it before.
+ */
+#define NEURON_CTL_SEM_POSTER(n, s)	(0x8000 + (n) * 0x400 + (s) * 4)	/* R */
+#define NEURON_SEM_POSTER_KIND		NEURON_MASK(31, 28)
+#define NEURON_SEM_POSTER_NOBODY	0
+#define NEURON_SEM_POSTER_ENGINE	1	/* WHO: enum neuron_engine */
+#define NEURON_SEM_POSTER_DMA		2	/* WHO: dma_engine << 4 | queue */
+#define NEURON_SEM_POSTER_PEER		3	/* WHO: fabric id of another chip */
+#define NEURON_SEM_POSTER_HOST		4	/* the CPU, through BAR0 */
+#define NEURON_SEM_POSTER_WHO		NEURON_MASK(27, 0)
+
 #endif /* NEURON_REGS_H */

@@ -23,6 +23,8 @@ enum neuron_window_kind {
 	NEURON_WINDOW_PSUM	= 4,	/* the core's own partial-sum buffer */
 	NEURON_WINDOW_PEER	= 5,	/* HBM or SBUF of another chip, routed */
 	NEURON_WINDOW_SEM	= 6,	/* semaphores of this core or of a peer */
+	NEURON_WINDOW_STREAM	= 7,	/* host memory that only NOTIFY writes */
+	NEURON_WINDOW_GRANT	= 8,	/* SBUF of another core, with a generation */
 };
 
 #define NEURON_WINDOW_KIND	NEURON_MASK(3, 0)
