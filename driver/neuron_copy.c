@@ -123,6 +123,8 @@ static void neuron_copy_fail(struct neuron_copy_queue *queue, int error,
 {
 	queue->stopped = true;
 	queue->errors++;
+	if (error != -EAGAIN && !list_empty(&queue->pending))
+		atomic64_inc(&queue->ndev->counters.copy_errors);
 	while (!list_empty(&queue->pending)) {
 		neuron_copy_end_first(queue, error);
 		error = others;
@@ -445,6 +447,7 @@ static void neuron_copy_timeout(struct neuron_copy_queue *queue,
 	neuron_copy_advance(queue);
 	if (completion_done(&req->done)) {
 		spin_unlock_irq(&queue->lock);
+		atomic64_inc(&queue->ndev->counters.lost_interrupts);
 		drm_warn(&queue->ndev->drm,
 			 "DMA engine %u queue %u: interrupt lost\n",
 			 queue->engine, queue->index);

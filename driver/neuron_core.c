@@ -164,9 +164,13 @@ static bool neuron_core_reset_wait(struct neuron_core *core)
 
 static int neuron_core_reset_hw(struct neuron_core *core)
 {
+	struct neuron_counters *counters = &core->ndev->counters;
+
 	reinit_completion(&core->reset_done);
+	atomic64_inc(&counters->core_resets);
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
 	if (!neuron_core_reset_wait(core)) {
+		atomic64_inc(&counters->reset_failures);
 		dev_err(core->ndev->drm.dev,
 			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
 			core->index, NEURON_RESET_TIMEOUT_MS);

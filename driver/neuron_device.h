@@ -6,6 +6,7 @@
 #ifndef _NEURON_DEVICE_H_
 #define _NEURON_DEVICE_H_
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/idr.h>
 #include <linux/io.h>
@@ -78,6 +79,30 @@ struct neuron_core {
 };
 
 /**
+ * struct neuron_counters - what went wrong since the driver was loaded
+ * @faults: jobs that ended in an error of their own
+ * @hangs: jobs aborted for making no progress
+ * @core_resets: of cores, also those of a new or an old owner
+ * @device_resets: of the whole device
+ * @reset_failures: resets of both kinds that were not answered
+ * @lost_interrupts: causes that nobody announced
+ * @copy_errors: copies that failed
+ * @link_changes: fabric links that went up or down
+ *
+ * Memory errors, violations and stale posts are counted by the device.
+ */
+struct neuron_counters {
+	atomic64_t faults;
+	atomic64_t hangs;
+	atomic64_t core_resets;
+	atomic64_t device_resets;
+	atomic64_t reset_failures;
+	atomic64_t lost_interrupts;
+	atomic64_t copy_errors;
+	atomic64_t link_changes;
+};
+
+/**
  * struct neuron_device - a chip
  * @drm: DRM device, first so that its release frees everything
  * @pdev: PCI function
@@ -107,6 +132,7 @@ struct neuron_core {
  * @fabric_key: names the fabric, 0: the chip is alone
  * @nr_links: fabric links
  * @serial: serial number
+ * @counters: what went wrong
  * @host_lock: @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory (neuron_gem_host.c)
  */
@@ -139,6 +165,7 @@ struct neuron_device {
 	u32 fabric_key;
 	u32 nr_links;
 	u64 serial;
+	struct neuron_counters counters;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 };

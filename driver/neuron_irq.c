@@ -103,8 +103,10 @@ static bool neuron_irq_mgmt(struct neuron_device *ndev)
 		neuron_hbm_interrupt(ndev, cause);
 	if (cause & NEURON_CTL_CAUSE_ECC)
 		neuron_irq_ecc(ndev);
-	if (cause & NEURON_CTL_CAUSE_LINK)
+	if (cause & NEURON_CTL_CAUSE_LINK) {
+		atomic64_inc(&ndev->counters.link_changes);
 		dev_info_ratelimited(ndev->drm.dev, "a fabric link changed state\n");
+	}
 	return true;
 }
 
@@ -137,6 +139,8 @@ bool neuron_irq_poll(struct neuron_device *ndev)
 
 	for (i = 0; i < ndev->nr_vectors; i++)
 		handled |= neuron_irq_vector(&ndev->vectors[i]);
+	if (handled && !READ_ONCE(ndev->bus_cuts))
+		atomic64_inc(&ndev->counters.lost_interrupts);
 	return handled;
 }
 

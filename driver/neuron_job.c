@@ -152,6 +152,10 @@ neuron_job_end_locked(struct neuron_job *job,
 	cc->jobs++;
 	cc->hangs += job->hang;
 	cc->faults += job->faulted;
+	if (job->hang)
+		atomic64_inc(&cc->core->ndev->counters.hangs);
+	if (job->faulted)
+		atomic64_inc(&cc->core->ndev->counters.faults);
 	cc->core->active = NULL;
 	cancel_delayed_work(&cc->core->watch);
 	return dma_fence_get(job->fence);
