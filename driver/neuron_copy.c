@@ -292,7 +292,7 @@ static void neuron_copy_ring_start(void __iomem *regs, dma_addr_t dma,
 }
 
 /* Reset the queue and give it its rings. Under @submit_lock. */
-static int neuron_copy_start(struct neuron_copy_queue *queue)
+static int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 {
 	void __iomem *m2s = neuron_copy_m2s_regs(queue);
 	int ret;
@@ -318,7 +318,7 @@ static int neuron_copy_start(struct neuron_copy_queue *queue)
 		neuron_copy_fail(queue, -EIO, -EAGAIN);
 	queue->submitted = 0;
 	queue->completed = 0;
-	/* neuron_copy_fini() may have begun: nothing starts any more. */
+	/* neuron_copy_stop() may have begun: nothing starts any more. */
 	queue->stopped = queue->dead;
 	ret = queue->dead ? -EIO : 0;
 	spin_unlock_irq(&queue->lock);
@@ -370,7 +370,7 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 	if (queue->dead)
 		return -EIO;
 	if (queue->stopped) {
-		ret = neuron_copy_start(queue);
+		ret = neuron_copy_queue_start(queue);
 		if (ret)
 			return ret;
 	}
@@ -439,7 +439,7 @@ static void neuron_copy_timeout(struct neuron_copy_queue *queue,
 	int idx;
 
 	if (!drm_dev_enter(&queue->ndev->drm, &idx))
-		return;		/* neuron_copy_fini() completes the request */
+		return;		/* neuron_copy_stop() completes the request */
 	mutex_lock(&queue->submit_lock);
 
 	spin_lock_irq(&queue->lock);
@@ -478,7 +478,7 @@ static void neuron_copy_distrust(struct work_struct *work)
 	int idx;
 
 	if (!drm_dev_enter(&queue->ndev->drm, &idx))
-		return;		/* neuron_copy_fini() completes the requests */
+		return;		/* neuron_copy_stop() completes the requests */
 	mutex_lock(&queue->submit_lock);
 	/* A submitter may have been first. */
 	if (READ_ONCE(queue->stopped) && queue->nr_pending) {
@@ -513,7 +513,6 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 	const size_t bytes = NEURON_COPY_RING * sizeof(struct neuron_udma_desc);
 	struct device *dev = &ndev->pdev->dev;
 	struct neuron_copy_queue *queue;
-	u32 mask;
 	int ret;
 
 	queue = drmm_kzalloc(&ndev->drm, sizeof(*queue), GFP_KERNEL);
@@ -538,15 +537,8 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 		return -ENOMEM;
 
 	queue->stopped = true;
-	ret = neuron_copy_start(queue);
-	if (ret)
-		return ret;
+	queue->dead = true;
 	ndev->copy[core] = queue;
-
-	mask = NEURON_CTL_DMA(queue->engine) + NEURON_DMA_MASK;
-	neuron_ctl_write(ndev, mask, neuron_ctl_read(ndev, mask) &
-			 ~(NEURON_DMA_CAUSE_DONE(queue->index) |
-			   NEURON_DMA_CAUSE_ERROR(queue->index)));
 	return 0;
 }
 
@@ -563,28 +555,69 @@ int neuron_copy_init(struct neuron_device *ndev)
 	return 0;
 }
 
-void neuron_copy_fini(struct neuron_device *ndev)
+static void neuron_copy_unmask(struct neuron_copy_queue *queue)
+{
+	u32 mask = NEURON_CTL_DMA(queue->engine) + NEURON_DMA_MASK;
+
+	neuron_ctl_write(queue->ndev, mask,
+			 neuron_ctl_read(queue->ndev, mask) &
+			 ~(NEURON_DMA_CAUSE_DONE(queue->index) |
+			   NEURON_DMA_CAUSE_ERROR(queue->index)));
+}
+
+int neuron_copy_start(struct neuron_device *ndev)
 {
 	unsigned int i;
+	int ret;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		struct neuron_copy_queue *queue = ndev->copy[i];
 
-		spin_lock_irq(&queue->lock);
-		queue->stopped = true;
-		queue->dead = true;
-		spin_unlock_irq(&queue->lock);
 		mutex_lock(&queue->submit_lock);
-		if (pci_device_is_present(ndev->pdev))
-			neuron_copy_halt(queue);
-
 		spin_lock_irq(&queue->lock);
-		neuron_copy_fail(queue, -ENODEV, -ENODEV);
+		queue->dead = false;
 		spin_unlock_irq(&queue->lock);
+		ret = neuron_copy_queue_start(queue);
+		if (!ret)
+			neuron_copy_unmask(queue);
 		mutex_unlock(&queue->submit_lock);
-		/* Dead and stopped: no interrupt schedules it again. */
-		cancel_work_sync(&queue->distrust);
+		if (ret)
+			return ret;
 	}
+	return 0;
+}
+
+static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
+{
+	bool ran;
+
+	spin_lock_irq(&queue->lock);
+	ran = !queue->dead;
+	queue->stopped = true;
+	queue->dead = true;
+	spin_unlock_irq(&queue->lock);
+
+	mutex_lock(&queue->submit_lock);
+	if (ran && pci_device_is_present(queue->ndev->pdev))
+		neuron_copy_halt(queue);
+	spin_lock_irq(&queue->lock);
+	neuron_copy_fail(queue, -ENODEV, -ENODEV);
+	spin_unlock_irq(&queue->lock);
+	mutex_unlock(&queue->submit_lock);
+	/* Dead and stopped: no interrupt schedules it again. */
+	cancel_work_sync(&queue->distrust);
+}
+
+void neuron_copy_stop(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_stop(ndev->copy[i]);
+}
+
+void neuron_copy_fini(struct neuron_device *ndev)
+{
 	/* Their user memory is unmapped from a device that still exists. */
 	wait_var_event(&ndev->copy_pieces, !atomic_read(&ndev->copy_pieces));
 }

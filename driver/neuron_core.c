@@ -38,7 +38,6 @@ static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
 		ret = PTR_ERR(core->sched);
 		goto err_wq;
 	}
-	neuron_core_write(core, NEURON_CORE_MASK, 0);
 	return 0;
 
 err_wq:
@@ -51,7 +50,6 @@ err_completion:
 
 static void neuron_core_fini(struct neuron_core *core)
 {
-	neuron_core_write(core, NEURON_CORE_MASK, ~0u);
 	neuron_sched_destroy(core->sched);
 	cancel_delayed_work_sync(&core->watch);
 	destroy_workqueue(core->wq);
@@ -91,12 +89,12 @@ err_wq:
 
 /*
  * The last reset: nobody can enter the device any more, and what still runs on
- * it must stop before its memory goes. All ones: the device was pulled out.
+ * it must stop before its memory goes. A device that was pulled out has stopped.
  */
-static void neuron_core_shutdown(struct neuron_core *core)
+static void neuron_core_stop(struct neuron_core *core)
 {
 	mutex_lock(&core->reset_lock);
-	if (core->active && neuron_core_read(core, NEURON_CORE_STATUS) != ~0u)
+	if (core->active && pci_device_is_present(core->ndev->pdev))
 		neuron_core_reset_locked(core, -ENODEV, false);
 	neuron_job_doom(core, -ENODEV, false);
 	neuron_job_end_aborted(core);
@@ -119,12 +117,18 @@ static void neuron_core_disown(struct neuron_core *core)
 	neuron_claim_put(claim);
 }
 
-void neuron_cores_fini(struct neuron_device *ndev)
+void neuron_cores_stop(struct neuron_device *ndev)
 {
 	unsigned int i;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_core_shutdown(&ndev->core[i]);
+		neuron_core_stop(&ndev->core[i]);
+}
+
+void neuron_cores_fini(struct neuron_device *ndev)
+{
+	unsigned int i;
+
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_disown(&ndev->core[i]);
 	/* Killed jobs wait for the fences they depended on; those all end. */
@@ -184,6 +188,35 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 		neuron_bus_restore(core->ndev);
 	core->wedged = false;
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	return 0;
+}
+
+/* Grants of earlier owners are void; what an earlier kernel left running ends. */
+static int neuron_core_start(struct neuron_core *core)
+{
+	int ret = 0;
+
+	mutex_lock(&core->reset_lock);
+	core->wedged = false;
+	core->generation++;
+	neuron_core_write(core, NEURON_CORE_MASK, 0);
+	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	if (neuron_core_read(core, NEURON_CORE_STATUS) != NEURON_CORE_IDLE)
+		ret = neuron_core_reset_hw(core);
+	mutex_unlock(&core->reset_lock);
+	return ret;
+}
+
+int neuron_cores_start(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		ret = neuron_core_start(&ndev->core[i]);
+		if (ret)
+			return ret;
+	}
 	return 0;
 }
 

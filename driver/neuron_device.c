@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bring-up: what the PCI function is and where its parts are.
+ * What the PCI function is and where its parts are. What makes it run is in
+ * neuron_hw.c.
  */
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
@@ -38,8 +39,7 @@ static int neuron_device_map(struct neuron_device *ndev)
 	return 0;
 }
 
-/* Is this a chip that speaks our contract? */
-static int neuron_device_identify(struct neuron_device *ndev)
+int neuron_device_identify(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
 	u32 magic = neuron_ctl_read(ndev, NEURON_CTL_MAGIC);
@@ -141,12 +141,7 @@ int neuron_device_init(struct neuron_device *ndev)
 	ret = neuron_device_map(ndev);
 	if (ret)
 		return ret;
-	ret = neuron_device_identify(ndev);
-	if (ret)
-		return ret;
-
-	pci_set_master(pdev);
-	return 0;
+	return neuron_device_identify(ndev);
 }
 
 void neuron_bus_cut(struct neuron_device *ndev)

@@ -251,42 +251,64 @@ static inline u64 neuron_host_addr(struct neuron_device *ndev, dma_addr_t dma)
 }
 
 /*
- * neuron_core.c: called by the probe and by the interrupt. neuron_cores_fini()
- * resets what still runs: it comes after drm_dev_unplug() and before the
- * interrupts and the registers go away.
+ * neuron_hw.c: the part of bring-up that touches the hardware, as often as it
+ * takes: probe, resume, after a reset. Nobody else uses the device meanwhile. The
+ * start leaves HBM zero and cores without claims; the stop ends what still runs.
+ */
+int neuron_hw_start(struct neuron_device *ndev);
+void neuron_hw_stop(struct neuron_device *ndev);
+
+/*
+ * neuron_core.c: the stop resets what still runs, with the interrupts there; the
+ * fini comes after drm_dev_unplug() and the stop.
  */
 int neuron_cores_init(struct neuron_device *ndev);
 void neuron_cores_fini(struct neuron_device *ndev);
+int neuron_cores_start(struct neuron_device *ndev);
+void neuron_cores_stop(struct neuron_device *ndev);
 /* Hard interrupt context: the core's CAUSE was read and cleared. */
 void neuron_core_interrupt(struct neuron_core *core, u32 cause);
 /* Sleeps until the reset is done. Everything on the core is scrubbed. */
 int neuron_core_reset(struct neuron_core *core);
 
-/* neuron_copy.c; the fini comes after drm_dev_unplug(). */
+/*
+ * neuron_copy.c: the stop ends copies in flight with -ENODEV; the fini comes after
+ * drm_dev_unplug() and the stop.
+ */
 int neuron_copy_init(struct neuron_device *ndev);
 void neuron_copy_fini(struct neuron_device *ndev);
+int neuron_copy_start(struct neuron_device *ndev);
+void neuron_copy_stop(struct neuron_device *ndev);
 void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
 /* Hard interrupt context: the engine's CAUSE was read and cleared. */
 void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
 			   u32 cause);
 
-/* neuron_device.c */
+/* neuron_device.c: locks and lists, BARs, identity; no more than reads. */
 int neuron_device_init(struct neuron_device *ndev);
+/* Is it, still, a chip that speaks our contract? */
+int neuron_device_identify(struct neuron_device *ndev);
 void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 			     struct drm_neuron_link_info *info);
 
 /*
- * neuron_irq.c: after the init all sources have their vector, and the causes of
- * cores and DMA engines are masked until their owners unmask them.
+ * neuron_irq.c: after the start all sources have their vector, and the causes of
+ * cores and DMA engines are masked until their owners unmask them. After the stop
+ * no handler runs; start and stop take turns.
  */
 int neuron_irq_init(struct neuron_device *ndev);
-void neuron_irq_mask(struct neuron_device *ndev);
+void neuron_irq_start(struct neuron_device *ndev);
+void neuron_irq_stop(struct neuron_device *ndev);
 /*
  * Look at all causes as if each vector had been raised: for who waits too long, and
  * while the device is cut off from memory, since its messages are writes as well.
  * Return: something was found. The registers must be there.
  */
 bool neuron_irq_poll(struct neuron_device *ndev);
+
+/* neuron_drv.c, neuron_pci.c */
+extern const struct drm_driver neuron_drm_driver;
+extern struct pci_driver neuron_pci_driver;
 
 /* neuron_sysfs.c, neuron_debugfs.c */
 extern const struct attribute_group *neuron_sysfs_groups[];

@@ -409,12 +409,23 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 	INIT_LIST_HEAD(&hbm->lost_list);
 	INIT_WORK(&hbm->scrub, neuron_hbm_scrub_work);
 	ndev->hbm[index] = hbm;
-	ret = drmm_add_action_or_reset(&ndev->drm, neuron_hbm_fini, hbm);
-	if (ret)
-		return ret;
+	return drmm_add_action_or_reset(&ndev->drm, neuron_hbm_fini, hbm);
+}
 
-	/* Whatever used the chip before may have left its data. */
-	return neuron_discard(ndev, hbm->base, hbm->usable);
+/* Whatever used the chip before may have left its data. */
+int neuron_hbm_start(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ndev->gen->nr_hbm; i++) {
+		struct neuron_hbm *hbm = ndev->hbm[i];
+
+		ret = neuron_discard(ndev, hbm->base, hbm->usable);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 static void neuron_hbm_destroy_wq(struct drm_device *drm, void *data)

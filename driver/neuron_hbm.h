@@ -51,8 +51,9 @@ struct neuron_hbm_stats {
 	u64 lost;
 };
 
-/* Interrupts work: the usable range of every stack is discarded. */
 int neuron_hbm_init(struct neuron_device *ndev);
+/* Interrupts work: the usable range of every stack is discarded. */
+int neuron_hbm_start(struct neuron_device *ndev);
 /* The device is unplugged: end waiting for it. */
 void neuron_hbm_stop(struct neuron_device *ndev);
 /* Hard interrupt context: NEURON_CTL_CAUSE_DISCARD* was raised. */

@@ -199,7 +199,7 @@ static void neuron_irq_program(struct neuron_device *ndev)
 				 neuron_engine_vector(ndev, i));
 }
 
-void neuron_irq_mask(struct neuron_device *ndev)
+static void neuron_irq_mask(struct neuron_device *ndev)
 {
 	unsigned int i;
 
@@ -237,7 +237,8 @@ static int neuron_irq_request(struct neuron_device *ndev)
 		if (!name)
 			return -ENOMEM;
 		ret = devm_request_irq(dev, pci_irq_vector(ndev->pdev, i),
-				       neuron_irq, 0, name, &vec[i]);
+				       neuron_irq, IRQF_NO_AUTOEN, name,
+				       &vec[i]);
 		if (ret)
 			return dev_err_probe(dev, ret, "interrupt vector %u\n",
 					     i);
@@ -255,16 +256,28 @@ int neuron_irq_init(struct neuron_device *ndev)
 		return dev_err_probe(&ndev->pdev->dev, ret,
 				     "no MSI-X vector\n");
 	ndev->nr_vectors = ret;
+	return neuron_irq_request(ndev);
+}
+
+void neuron_irq_start(struct neuron_device *ndev)
+{
+	unsigned int i;
 
 	neuron_irq_program(ndev);
-	ret = neuron_irq_request(ndev);
-	if (ret)
-		return ret;
-
+	for (i = 0; i < ndev->nr_vectors; i++)
+		enable_irq(pci_irq_vector(ndev->pdev, i));
 	neuron_ctl_write(ndev, NEURON_CTL_MASK,
 			 ~(NEURON_CTL_CAUSE_DISCARD |
 			   NEURON_CTL_CAUSE_DISCARD_ERROR |
 			   NEURON_CTL_CAUSE_ECC |
 			   NEURON_CTL_CAUSE_LINK));
-	return 0;
+}
+
+void neuron_irq_stop(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	neuron_irq_mask(ndev);
+	for (i = 0; i < ndev->nr_vectors; i++)
+		disable_irq(pci_irq_vector(ndev->pdev, i));
 }

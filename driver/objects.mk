@@ -2,7 +2,9 @@
 #
 # What the module is made of. The device, its memory and its copies:
 neuron-y := driver/neuron_drv.o \
+	driver/neuron_pci.o \
 	driver/neuron_device.o \
+	driver/neuron_hw.o \
 	driver/neuron_irq.o \
 	driver/neuron_hbm.o \
 	driver/neuron_gem.o \

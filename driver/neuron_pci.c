@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PCI glue: a device comes and goes.
+ */
+#include <linux/module.h>
+#include <linux/pci.h>
+#include <drm/drm_drv.h>
+
+#include "neuron_device.h"
+#include "neuron_gem.h"
+#include "neuron_hbm.h"
+
+/* What bring-up needs once; the hardware is not touched but read. */
+static int neuron_init(struct neuron_device *ndev)
+{
+	int ret;
+
+	ret = neuron_device_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_irq_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_hbm_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_copy_init(ndev);
+	if (ret)
+		return ret;
+	return neuron_cores_init(ndev);
+}
+
+/* The device is unplugged and stopped. */
+static void neuron_fini(struct neuron_device *ndev)
+{
+	neuron_cores_fini(ndev);
+	neuron_copy_fini(ndev);
+	neuron_gem_host_release_all(ndev);
+}
+
+static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct neuron_device *ndev;
+	int ret;
+
+	ndev = devm_drm_dev_alloc(&pdev->dev, &neuron_drm_driver,
+				  struct neuron_device, drm);
+	if (IS_ERR(ndev))
+		return PTR_ERR(ndev);
+	ndev->pdev = pdev;
+	ndev->gen = (const struct neuron_gen *)id->driver_data;
+	pci_set_drvdata(pdev, ndev);
+
+	ret = neuron_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_hw_start(ndev);
+	if (ret)
+		goto err_fini;
+
+	neuron_debugfs_init(ndev);
+	ret = drm_dev_register(&ndev->drm, 0);
+	if (ret)
+		goto err_stop;
+	return 0;
+
+err_stop:
+	neuron_hw_stop(ndev);
+err_fini:
+	neuron_fini(ndev);
+	return ret;
+}
+
+static void neuron_remove(struct pci_dev *pdev)
+{
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+
+	drm_dev_unplug(&ndev->drm);
+	neuron_hbm_stop(ndev);
+	neuron_hw_stop(ndev);
+	neuron_fini(ndev);
+}
+
+static void neuron_shutdown(struct pci_dev *pdev)
+{
+	pci_clear_master(pdev);
+}
+
+#define NEURON_PCI_ENTRY(device, gen) \
+	{ PCI_DEVICE(NEURON_PCI_VENDOR, device), \
+	  .driver_data = (kernel_ulong_t)&(gen) }
+
+static const struct pci_device_id neuron_pci_ids[] = {
+	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN1, neuron_gen_trn1),
+	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_INF2, neuron_gen_inf2),
+	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN2, neuron_gen_trn2),
+	NEURON_PCI_ENTRY(NEURON_PCI_DEVICE_TRN3, neuron_gen_trn3),
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, neuron_pci_ids);
+
+struct pci_driver neuron_pci_driver = {
+	.name = "neuron",
+	.id_table = neuron_pci_ids,
+	.probe = neuron_probe,
+	.remove = neuron_remove,
+	.shutdown = neuron_shutdown,
+	.dev_groups = neuron_sysfs_groups,
+};
