@@ -37,6 +37,7 @@ enum trn_inject_point {
 	TRN_INJECT_IRQ_STORM,	/* it is raised again and again [vector, times] */
 	TRN_INJECT_HOST_READ,	/* an access to host memory fails [0] */
 	TRN_INJECT_HOST_WRITE,
+	TRN_INJECT_RECORD,	/* bits of a completion record are inverted [byte, mask] */
 	TRN_INJECT_POINTS
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/job.h"
 #include "trn_isa.h"
 #include "trn_power.h"
 
@@ -24,6 +25,7 @@ enum unit {
 	UNIT_RESET,
 	UNIT_OFFSET,
 	UNIT_VECTOR,
+	UNIT_RECORD,
 };
 
 /**
@@ -53,6 +55,7 @@ static const struct point points[TRN_INJECT_POINTS] = {
 	[TRN_INJECT_IRQ_STORM] = { "irq-storm", UNIT_VECTOR, "times", false },
 	[TRN_INJECT_HOST_READ] = { "host-read-fail", UNIT_NONE, NULL, false },
 	[TRN_INJECT_HOST_WRITE] = { "host-write-fail", UNIT_NONE, NULL, false },
+	[TRN_INJECT_RECORD] = { "record-flip", UNIT_RECORD, "mask", true },
 };
 
 /**
@@ -207,11 +210,12 @@ static int parse_engine(struct parser *p)
 		   p->name, p->value);
 }
 
-static int parse_offset(struct parser *p, uint32_t *unit)
+/* Of a register, or of a word of a completion record: the last is at @max. */
+static int parse_offset(struct parser *p, uint64_t max, uint32_t *unit)
 {
 	uint64_t offset;
 
-	if (number(p, 0, p->gen->bar0_size - 4, &offset))
+	if (number(p, 0, max, &offset))
 		return -1;
 	if (offset % 4)
 		return bad(p, "%s: offset=%s is not a multiple of 4", p->name,
@@ -253,7 +257,10 @@ static int parse_unit(struct parser *p)
 		return 0;
 	}
 	if (is_key(p, "offset") && kind == UNIT_OFFSET)
-		return parse_offset(p, unit);
+		return parse_offset(p, p->gen->bar0_size - 4, unit);
+	if (is_key(p, "offset") && kind == UNIT_RECORD)
+		return parse_offset(p, sizeof(struct neuron_hw_completion) - 4,
+				    unit);
 	if (is_key(p, "vector") && kind == UNIT_VECTOR)
 		return parse_vector(p, unit);
 	if (is_key(p, "engine") && kind == UNIT_ENGINE)
@@ -296,7 +303,8 @@ static int end_rule(struct parser *p)
 
 	if (p->point->needs && !p->has_value)
 		return bad(p, "%s needs %s=", p->name, p->point->value);
-	if (p->point->unit == UNIT_OFFSET && rule->unit == TRN_INJECT_ANY)
+	if ((p->point->unit == UNIT_OFFSET || p->point->unit == UNIT_RECORD) &&
+	    rule->unit == TRN_INJECT_ANY)
 		return bad(p, "%s needs offset=", p->name);
 	/* Both are -1 or neither is. */
 	if ((p->core ^ p->engine) < 0)
@@ -515,6 +523,7 @@ static int format_unit(const struct trn_inject_rule *rule, char *text,
 			return snprintf(text, size, ",device");
 		return snprintf(text, size, ",core=%u", unit - 1);
 	case UNIT_OFFSET:
+	case UNIT_RECORD:
 		return snprintf(text, size, ",offset=%#x", unit);
 	case UNIT_VECTOR:
 		return snprintf(text, size, ",vector=%u", unit);

@@ -201,6 +201,25 @@ static void set_idle(struct trn_core *core)
 		atomic_store(&core->status, NEURON_CORE_IDLE);
 }
 
+/* What a fault on demand makes of a record. */
+static void falsify_record(struct trn_core *core,
+			   struct neuron_hw_completion *record)
+{
+	uint8_t *bytes = (uint8_t *)record;
+	uint64_t mask;
+	uint32_t at, word;
+
+	if (!trn_inject_armed(core->chip, TRN_INJECT_RECORD))
+		return;
+	for (at = 0; at < sizeof(*record); at += sizeof(word)) {
+		if (!trn_inject(core->chip, TRN_INJECT_RECORD, at, &mask))
+			continue;
+		memcpy(&word, bytes + at, sizeof(word));
+		word ^= (uint32_t)mask;
+		memcpy(bytes + at, &word, sizeof(word));
+	}
+}
+
 /*
  * Write the record, its status last: a reader that finds a status finds the
  * rest as well. False: the address is not memory (any more).
@@ -211,15 +230,18 @@ static bool write_record(struct trn_core *core, uint64_t addr,
 	const size_t at = offsetof(struct neuron_hw_completion, status);
 	struct neuron_hw_completion body = *record;
 	enum neuron_cause cause;
+	uint16_t status;
 
+	falsify_record(core, &body);
+	status = body.status;
 	body.status = NEURON_JOB_NONE;
 	cause = trn_bus_write(core->chip, addr, &body, sizeof(body));
 #ifndef __SANITIZE_THREAD__	/* which cannot follow fences */
 	atomic_thread_fence(memory_order_release);
 #endif
 	if (!cause)
-		cause = trn_bus_write(core->chip, addr + at, &record->status,
-				      sizeof(record->status));
+		cause = trn_bus_write(core->chip, addr + at, &status,
+				      sizeof(status));
 	if (cause)
 		trn_log(core->chip, TRN_LOG_GUEST_ERROR,
 			"core %u: no completion record at %#" PRIx64 " (%s)",

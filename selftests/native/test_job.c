@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "trn_inject_text.h"
+
 #define SYNC	NEURON_ENGINE_SYNC
 #define GPSIMD	NEURON_ENGINE_GPSIMD
 
@@ -416,6 +418,48 @@ static void a_malformed_window_table_has_a_record(void **state)
 	job_run_fault(&job, NEURON_CAUSE_ADDRESS);
 }
 
+static void lie(struct rig *rig, const char *text)
+{
+	char why[TRN_INJECT_WHY], again[TRN_INJECT_TEXT];
+	struct trn_inject_status status;
+	unsigned int n = 0;
+
+	if (trn_inject_order(rig->chip[0], text, why))
+		fail_msg("%s: %s", text, why);
+	while (trn_inject_status(rig->chip[0], n, &status))
+		n++;
+	assert_true(trn_inject_status(rig->chip[0], n - 1, &status));
+	trn_inject_format(&status.rule, again);
+	assert_string_equal(again, text);
+}
+
+/* Faults on demand: record-flip. */
+static void a_record_may_lie(void **state)
+{
+	struct rig *rig = *state;
+	char why[TRN_INJECT_WHY];
+	struct job_rig job;
+
+	job_init(&job, rig, 0, 0);
+	lie(rig, "record-flip,offset=0x10,mask=0x5,count=1");
+	lie(rig, "record-flip,offset=0x8,mask=0x20002,skip=1,count=1");
+	assert_int_equal(trn_inject_order(rig->chip[0],
+					  "record-flip,offset=64,mask=1", why),
+			 -1);
+	assert_int_equal(trn_inject_order(rig->chip[0], "record-flip,mask=1",
+					  why), -1);
+	job_submit(&job);
+	job_wait(&job);
+	assert_int_equal(job.completion->addr, 5);
+	assert_int_equal(job.completion->status, NEURON_JOB_OK);
+	job_submit(&job);
+	job_wait(&job);
+	assert_int_equal(job.completion->addr, 0);
+	assert_int_equal(job.completion->status, NEURON_JOB_OK ^ 2);
+	assert_int_equal(job.completion->cause, 2);
+	job_run(&job);
+}
+
 static void a_record_that_cannot_be_written_is_reported(void **state)
 {
 	struct rig *rig = *state;
@@ -729,6 +773,7 @@ int main(void)
 		TEST(a_malformed_block_has_a_record),
 		TEST(a_malformed_queue_table_has_a_record),
 		TEST(a_malformed_window_table_has_a_record),
+		TEST(a_record_may_lie),
 		TEST(a_record_that_cannot_be_written_is_reported),
 		TEST(a_queue_s_fault_ends_the_job),
 		TEST(an_instruction_s_fault_ends_the_job),
