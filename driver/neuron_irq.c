@@ -15,6 +15,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_storm.h"
 #include "neuron_trace.h"
 
 /* A register of a device that is gone reads as this. */
@@ -26,6 +27,7 @@
  * @cores: mask of cores
  * @engines: mask of copy engines, counted from the first
  * @mgmt: management
+ * @storm: notices when it is raised without end
  * @lock: from a cause's reading to the end of what it announces: the handler and
  *	neuron_irq_poll() would both take it, and the later one for what comes next
  */
@@ -34,6 +36,7 @@ struct neuron_vector {
 	unsigned long cores;
 	unsigned long engines;
 	bool mgmt;
+	struct neuron_storm storm;
 	spinlock_t lock;	/* causes of the sources */
 };
 
@@ -127,9 +130,21 @@ static bool neuron_irq_vector(struct neuron_vector *vec)
 static irqreturn_t neuron_irq(int irq, void *data)
 {
 	struct neuron_vector *vec = data;
+	bool found;
 
 	trace_neuron_irq(vec->ndev, irq);
-	return IRQ_RETVAL(neuron_irq_vector(vec));
+	found = neuron_irq_vector(vec);
+	/* A cause that is back at once may be one that cannot be cleared. */
+	if (found && neuron_storm_suspects(&vec->storm))
+		found = !neuron_irq_vector(vec);
+	neuron_storm_count(&vec->storm, found);
+	/* The kernel would disable a vector for good that finds nothing. */
+	return IRQ_HANDLED;
+}
+
+static void neuron_irq_look(struct neuron_storm *storm)
+{
+	neuron_irq_vector(container_of(storm, struct neuron_vector, storm));
 }
 
 bool neuron_irq_poll(struct neuron_device *ndev)
@@ -210,12 +225,37 @@ static void neuron_irq_mask(struct neuron_device *ndev)
 		neuron_ctl_write(ndev, NEURON_CTL_DMA(i) + NEURON_DMA_MASK, ~0u);
 }
 
+static void neuron_irq_calm(void *data)
+{
+	struct neuron_vector *vec = data;
+
+	neuron_storm_fini(&vec->storm);
+}
+
+static int neuron_irq_request_vector(struct neuron_vector *vec,
+				     unsigned int index)
+{
+	struct device *dev = &vec->ndev->pdev->dev;
+	int irq = pci_irq_vector(vec->ndev->pdev, index);
+	char *name;
+	int ret;
+
+	name = devm_kasprintf(dev, GFP_KERNEL, "neuron-%s-%u", dev_name(dev),
+			      index);
+	if (!name)
+		return -ENOMEM;
+	neuron_storm_init(&vec->storm, dev, irq, neuron_irq_look);
+	ret = devm_request_irq(dev, irq, neuron_irq, IRQF_NO_AUTOEN, name, vec);
+	if (ret)
+		return dev_err_probe(dev, ret, "interrupt vector %u\n", index);
+	return devm_add_action_or_reset(dev, neuron_irq_calm, vec);
+}
+
 static int neuron_irq_request(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
 	struct neuron_vector *vec;
 	unsigned int i;
-	char *name;
 	int ret;
 
 	vec = devm_kcalloc(dev, ndev->nr_vectors, sizeof(*vec), GFP_KERNEL);
@@ -232,16 +272,9 @@ static int neuron_irq_request(struct neuron_device *ndev)
 	for (i = 0; i < ndev->nr_vectors; i++) {
 		vec[i].ndev = ndev;
 		spin_lock_init(&vec[i].lock);
-		name = devm_kasprintf(dev, GFP_KERNEL, "neuron-%s-%u",
-				      dev_name(dev), i);
-		if (!name)
-			return -ENOMEM;
-		ret = devm_request_irq(dev, pci_irq_vector(ndev->pdev, i),
-				       neuron_irq, IRQF_NO_AUTOEN, name,
-				       &vec[i]);
+		ret = neuron_irq_request_vector(&vec[i], i);
 		if (ret)
-			return dev_err_probe(dev, ret, "interrupt vector %u\n",
-					     i);
+			return ret;
 	}
 	return 0;
 }
@@ -278,6 +311,8 @@ void neuron_irq_stop(struct neuron_device *ndev)
 	unsigned int i;
 
 	neuron_irq_mask(ndev);
-	for (i = 0; i < ndev->nr_vectors; i++)
+	for (i = 0; i < ndev->nr_vectors; i++) {
 		disable_irq(pci_irq_vector(ndev->pdev, i));
+		neuron_storm_stop(&ndev->vectors[i].storm);
+	}
 }

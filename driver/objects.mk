@@ -6,6 +6,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_device.o \
 	driver/neuron_hw.o \
 	driver/neuron_irq.o \
+	driver/neuron_storm.o \
 	driver/neuron_hbm.o \
 	driver/neuron_gem.o \
 	driver/neuron_gem_hbm.o \
