@@ -3,6 +3,7 @@
  * Claims: taking cores, giving them back.
  */
 #include <linux/bitmap.h>
+#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -380,6 +381,7 @@ struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
 {
 	struct neuron_file *nfile = file->driver_priv;
+	struct neuron_claim_core *cc;
 	struct neuron_claim *claim;
 
 	xa_lock(&nfile->claims);
@@ -391,13 +393,15 @@ neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
 		drm_dbg(&nfile->ndev->drm, "no claim %u in this file\n", id);
 		return ERR_PTR(-ENOENT);
 	}
-	if (core >= NEURON_MAX_CORES || !claim->core[core]) {
+	cc = core < NEURON_MAX_CORES ?
+	     claim->core[array_index_nospec(core, NEURON_MAX_CORES)] : NULL;
+	if (!cc) {
 		drm_dbg(&nfile->ndev->drm, "core %u is not in claim %u (mask %#x)\n",
 			core, id, claim->mask);
 		neuron_claim_put(claim);
 		return ERR_PTR(-EINVAL);
 	}
-	return claim->core[core];
+	return cc;
 }
 
 void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p)

@@ -149,6 +149,12 @@ void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 		complete(&core->reset_done);
 }
 
+/* What was announced may be the end of an earlier reset, or a lie. */
+static bool neuron_core_reset_ended(struct neuron_core *core)
+{
+	return !neuron_core_read(core, NEURON_CORE_RESET);
+}
+
 /*
  * The interrupt may be lost, and it is while the device is cut off from memory: so
  * the causes are looked at now and then.
@@ -159,11 +165,13 @@ static bool neuron_core_reset_wait(struct neuron_core *core)
 	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
 
 	do {
-		if (wait_for_completion_timeout(&core->reset_done, slice))
+		if (wait_for_completion_timeout(&core->reset_done, slice) &&
+		    neuron_core_reset_ended(core))
 			return true;
 		neuron_irq_poll(core->ndev);
 	} while (time_before(jiffies, end));
-	return try_wait_for_completion(&core->reset_done);
+	return try_wait_for_completion(&core->reset_done) &&
+	       neuron_core_reset_ended(core);
 }
 
 static int neuron_core_reset_hw(struct neuron_core *core)

@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
@@ -98,11 +99,14 @@ static struct neuron_bo *
 neuron_bo_create(struct neuron_device *ndev,
 		 const struct drm_neuron_bo_create *args, size_t size)
 {
+	unsigned int stack;
+
 	switch (args->placement) {
 	case DRM_NEURON_BO_HBM:
 		if (args->stack >= ndev->gen->nr_hbm)
 			break;
-		return neuron_hbm_bo_create(ndev, args->stack, size);
+		stack = array_index_nospec(args->stack, ndev->gen->nr_hbm);
+		return neuron_hbm_bo_create(ndev, stack, size);
 	case DRM_NEURON_BO_HOST:
 		if (args->stack)
 			break;

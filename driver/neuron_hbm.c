@@ -99,12 +99,17 @@ static bool neuron_discard_ended(struct neuron_device *ndev)
 
 static int neuron_discard_wait(struct neuron_device *ndev)
 {
-	unsigned long left = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
+	unsigned long limit = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
+	unsigned long end = jiffies + limit;
+	unsigned long left = limit;
 	int idx;
 
-	while ((left = wait_for_completion_timeout(&ndev->discard_done, left))) {
-		if (neuron_discard_ended(ndev))
+	/* A device that announces an end again and again does not delay it. */
+	while (left && left <= limit) {
+		if (wait_for_completion_timeout(&ndev->discard_done, left) &&
+		    neuron_discard_ended(ndev))
 			return 0;
+		left = end - jiffies;
 	}
 	/* The interrupt may have been lost. */
 	if (drm_dev_enter(&ndev->drm, &idx)) {
@@ -135,8 +140,9 @@ static int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 out:
 	mutex_unlock(&ndev->discard_lock);
 	if (ret && ret != -ENODEV)
-		drm_err(&ndev->drm, "discard of %llu bytes at %#llx failed: %d\n",
-			len, addr, ret);
+		drm_err_ratelimited(&ndev->drm,
+				    "discard of %llu bytes at %#llx failed: %d\n",
+				    len, addr, ret);
 	return ret;
 }
 
@@ -362,6 +368,24 @@ static void neuron_hbm_fini(struct drm_device *drm, void *data)
 	mutex_destroy(&hbm->lock);
 }
 
+/* Two stacks at one place would show a process the memory of another one. */
+static bool neuron_hbm_overlaps(struct neuron_device *ndev, u64 bar4, u64 size)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_hbm; i++) {
+		const struct neuron_hbm *other = ndev->hbm[i];
+		u64 start;
+
+		if (!other)
+			continue;
+		start = other->bar4 - NEURON_HBM_CARVE_OUT;
+		if (bar4 < start + other->size && start < bar4 + size)
+			return true;
+	}
+	return false;
+}
+
 /* What the device says about a stack, checked. */
 static int neuron_hbm_read_layout(struct neuron_device *ndev,
 				  struct neuron_hbm *hbm)
@@ -372,7 +396,8 @@ static int neuron_hbm_read_layout(struct neuron_device *ndev,
 	if (hbm->size <= NEURON_HBM_CARVE_OUT ||
 	    hbm->size > ndev->gen->hbm_window ||
 	    !PAGE_ALIGNED(hbm->size) || !PAGE_ALIGNED(bar4) ||
-	    bar4 > ndev->bar4_size || hbm->size > ndev->bar4_size - bar4) {
+	    bar4 > ndev->bar4_size || hbm->size > ndev->bar4_size - bar4 ||
+	    neuron_hbm_overlaps(ndev, bar4, hbm->size)) {
 		drm_err(&ndev->drm,
 			"HBM %u: impossible layout: %llu bytes at %#llx of BAR4 (%llu bytes)\n",
 			hbm->index, hbm->size, bar4, (u64)ndev->bar4_size);

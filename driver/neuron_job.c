@@ -44,7 +44,8 @@ static int neuron_job_block_alloc(struct neuron_job *job)
 	else
 		job->hw = dma_alloc_coherent(ndev->drm.dev,
 					     neuron_job_block_size(job->nr_queues),
-					     &job->dma, GFP_KERNEL);
+					     &job->dma, GFP_KERNEL_ACCOUNT |
+					     __GFP_NOWARN);
 	return job->hw ? 0 : -ENOMEM;
 }
 
@@ -71,7 +72,7 @@ struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 
 	if (neuron_claim_charge(cc->claim, bytes))
 		return ERR_PTR(-ENOMEM);
-	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
 	if (!job) {
 		neuron_claim_uncharge(cc->claim, bytes);
 		return ERR_PTR(-ENOMEM);
@@ -201,6 +202,8 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 
 	dma_rmb();
 	record = *core->completion;
+	/* What is checked is what is used: the device may write there again. */
+	barrier();
 	if (!neuron_job_record_valid(job, &record)) {
 		job->broken = true;
 		neuron_job_hand_over(core);

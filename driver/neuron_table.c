@@ -40,7 +40,8 @@ int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
 	binding->extents = dma_alloc_coherent(claim->ndev->drm.dev,
 					      neuron_binding_bytes(binding),
 					      &binding->extents_dma,
-					      GFP_KERNEL | __GFP_NOWARN);
+					      GFP_KERNEL_ACCOUNT |
+					      __GFP_NOWARN);
 	if (binding->extents)
 		return 0;
 	neuron_claim_uncharge(claim, neuron_binding_bytes(binding));
@@ -158,7 +159,7 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 				  GFP_KERNEL_ACCOUNT);
 	table->hw = dma_alloc_coherent(claim->ndev->drm.dev,
 				       nr * sizeof(*table->hw), &table->dma,
-				       GFP_KERNEL);
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!table->binding || !table->hw) {
 		neuron_table_put(table);
 		return NULL;
