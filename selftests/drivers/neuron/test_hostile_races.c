@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Threads of one file that do everything at the same time with the same few ids:
+ * claim, release, submit, wait, reset, windows, grants, buffers, mappings, dma-bufs.
+ * Calls may fail as they like; the victim is unhurt, nothing leaks, and the
+ * device works afterwards.
+ *
+ * NEURON_STORM_SECONDS in the environment: how long (default 6).
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "hostile.h"
+#include "job_rig.h"
+#include "kselftest_harness.h"
+
+#define THREADS		4
+#define IDS		4	/* handles and claims that are guessed: 1 to this */
+#define BYTES		(64u << 10)
+#define MAX_SECONDS	3600
+
+/**
+ * struct monkey - a thread
+ * @fd: the file that all of them share
+ * @other: another file, for dma-bufs
+ * @stop: end it
+ * @calls: that succeeded, by what they were
+ */
+struct monkey {
+	pthread_t thread;
+	int fd;
+	int other;
+	uint64_t seed;
+	atomic_bool *stop;
+	unsigned int calls[12];
+};
+
+static int monkey_claim(struct monkey *m)
+{
+	struct drm_neuron_claim args;
+
+	return rig_claim(m->fd, 1u << hostile_dice(&m->seed, 3), 0, &args);
+}
+
+static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
+{
+	struct drm_neuron_submit submit = {
+		.claim = id,
+		.core = core,
+		.timeout_ms = 1 + hostile_dice(&m->seed, 30),
+		.start[NEURON_ENGINE_SYNC] = {
+			.addr = neuron_window_addr(RIG_WINDOW_IMAGE, 0),
+			.count = 1 + hostile_dice(&m->seed, 20),
+		},
+	};
+
+	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_SUBMIT, &submit);
+}
+
+static int monkey_wait(struct monkey *m, uint32_t id, uint32_t core)
+{
+	struct drm_neuron_wait wait = {
+		.claim = id,
+		.core = core,
+		.job = 1 + hostile_dice(&m->seed, 6),
+		.timeout_ns = hostile_dice(&m->seed, 2) ? 20000000 : 0,
+	};
+
+	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_WAIT, &wait);
+}
+
+static int monkey_windows(struct monkey *m, uint32_t id, uint32_t core)
+{
+	struct drm_neuron_window window[4];
+	struct drm_neuron_windows args = {
+		.claim = id,
+		.core = core,
+		.windows = {
+			.stride = sizeof(window[0]),
+			.count = 4,
+			.pointer = (uintptr_t)window,
+		},
+	};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		window[i] = (struct drm_neuron_window){
+			.index = i ? hostile_dice(&m->seed, 40) : 0,
+			.kind = DRM_NEURON_WINDOW_BO,
+			.rights = DRM_NEURON_WINDOW_READ |
+				  DRM_NEURON_WINDOW_WRITE,
+			.handle = 1 + hostile_dice(&m->seed, IDS),
+			.length = BYTES,
+			.grant_fd = -1,
+		};
+	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_WINDOWS, &args);
+}
+
+/* A grant, and a window of it. */
+static int monkey_grant(struct monkey *m, uint32_t id, uint32_t core)
+{
+	struct drm_neuron_grant grant = {
+		.claim = id,
+		.core = core,
+		.count = 1 + hostile_dice(&m->seed, 256),
+	};
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = 4,
+	};
+	struct rig rig = {
+		.fd = m->fd,
+		.claim = 1 + hostile_dice(&m->seed, IDS),
+		.core = hostile_dice(&m->seed, 3),
+	};
+	int ret = neuron_ioctl(m->fd, DRM_IOCTL_NEURON_GRANT, &grant);
+
+	if (ret)
+		return ret;
+	window.grant_fd = grant.fd;
+	ret = rig_windows(&rig, &window, 1);
+	close(grant.fd);
+	return ret;
+}
+
+static int monkey_map(struct monkey *m, uint32_t handle)
+{
+	struct drm_neuron_bo_info info = { .handle = handle };
+	int ret = neuron_ioctl(m->fd, DRM_IOCTL_NEURON_BO_INFO, &info);
+	uint8_t *p;
+
+	if (ret)
+		return ret;
+	p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd,
+		 (off_t)info.mmap_offset);
+	if (p == MAP_FAILED)
+		return -errno;
+	/* A program: it stops, faults, or loops for ever. */
+	p[0] = hostile_dice(&m->seed, 3) ? NEURON_OP_BRANCH : NEURON_OP_HALT;
+	p[BYTES - 1] = 1;
+	return munmap(p, BYTES);
+}
+
+/* Out and in again, by this file and by another one. */
+static int monkey_share(struct monkey *m, uint32_t handle)
+{
+	int dma_buf = neuron_export(m->fd, handle), ret;
+	uint32_t here, there;
+
+	if (dma_buf < 0)
+		return dma_buf;
+	ret = neuron_import(m->other, dma_buf, &there);
+	if (!ret)
+		neuron_bo_close(m->other, there);
+	if (!hostile_dice(&m->seed, 2))
+		ret = neuron_import(m->fd, dma_buf, &here);
+	close(dma_buf);
+	return ret;
+}
+
+static int monkey_create(struct monkey *m)
+{
+	struct drm_neuron_bo_create bo;
+	uint32_t kind = hostile_dice(&m->seed, 3);
+	int ret = neuron_bo_create(m->fd, kind == 2, kind & 1, BYTES, &bo);
+
+	/* Few handles, so that all threads mean the same. */
+	if (!ret && bo.handle > IDS)
+		neuron_bo_close(m->fd, bo.handle);
+	return ret;
+}
+
+static int monkey_copy(struct monkey *m, uint32_t handle)
+{
+	static _Thread_local uint8_t bytes[BYTES];
+
+	switch (hostile_dice(&m->seed, 3)) {
+	case 0:
+		return neuron_write(m->fd, handle, 0, bytes, BYTES);
+	case 1:
+		return neuron_read(m->fd, handle, 0, bytes, BYTES);
+	default:
+		return neuron_bo_copy(m->fd, handle, 0,
+				      1 + hostile_dice(&m->seed, IDS), 0,
+				      BYTES);
+	}
+}
+
+static int monkey_act(struct monkey *m, unsigned int what)
+{
+	uint32_t id = 1 + hostile_dice(&m->seed, IDS);
+	uint32_t core = hostile_dice(&m->seed, 3);
+	struct drm_neuron_reset reset = { .claim = id, .core = core };
+
+	switch (what) {
+	case 0:
+		return monkey_claim(m);
+	case 1:
+		return hostile_dice(&m->seed, 4) ? -EAGAIN :
+						   rig_release(m->fd, id);
+	case 2:
+	case 3:
+		return monkey_submit(m, id, core);
+	case 4:
+		return monkey_wait(m, id, core);
+	case 5:
+		return monkey_windows(m, id, core);
+	case 6:
+		return monkey_grant(m, id, core);
+	case 7:
+		return monkey_map(m, id);
+	case 8:
+		return monkey_share(m, id);
+	case 9:
+		return monkey_create(m);
+	case 10:
+		return hostile_dice(&m->seed, 2) ? neuron_bo_close(m->fd, id) :
+						   monkey_copy(m, id);
+	default:
+		return hostile_dice(&m->seed, 8) ? -EAGAIN :
+		       neuron_ioctl(m->fd, DRM_IOCTL_NEURON_RESET, &reset);
+	}
+}
+
+static void *monkey_live(void *arg)
+{
+	struct monkey *m = arg;
+	unsigned int what;
+
+	while (!atomic_load(m->stop)) {
+		what = hostile_dice(&m->seed, 12);
+		m->calls[what] += !monkey_act(m, what);
+	}
+	return NULL;
+}
+
+static int64_t seconds(void)
+{
+	const char *text = getenv("NEURON_STORM_SECONDS");
+	int value = text ? atoi(text) : 0;
+
+	return value > 0 && value < MAX_SECONDS ? value : 6;
+}
+
+FIXTURE(races) {
+	struct victim victim;
+	struct rig_usage before;
+	int watch;
+};
+
+FIXTURE_SETUP(races)
+{
+	self->watch = neuron_open(0);
+	if (self->watch < 0)
+		SKIP(return, "no neuron device");
+	rig_usage(self->watch, &self->before);
+	ASSERT_GE(self->before.live, 0) TH_LOG("debugfs must be mounted");
+	ASSERT_EQ(0, victim_open(&self->victim, 0));
+}
+
+FIXTURE_TEARDOWN(races)
+{
+	struct drm_neuron_wait result;
+	struct rig rig;
+
+	if (self->watch < 0)
+		return;
+	EXPECT_TRUE(victim_is_unhurt(&self->victim));
+	victim_close(&self->victim);
+	EXPECT_FALSE(rig_leaks(self->watch, &self->before));
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	rig_store(&rig, NEURON_ENGINE_SYNC, 0, 1);
+	rig_halt(&rig, NEURON_ENGINE_SYNC);
+	EXPECT_EQ(0, rig_run(&rig, 5000, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+	rig_close(&rig);
+	close(self->watch);
+}
+
+/* In the middle of it the file is closed for good: nobody ends the calls first. */
+TEST_F_TIMEOUT(races, all_at_once, MAX_SECONDS + 60)
+{
+	int64_t end = rig_now_ms() + seconds() * 1000;
+	unsigned int calls[12] = { 0 }, rounds = 0, i, j;
+
+	while (rig_now_ms() < end) {
+		struct monkey m[THREADS] = { 0 };
+		atomic_bool stop = false;
+		int fd = neuron_open(0), other = neuron_open(0);
+
+		ASSERT_GE(other, 0);
+		for (i = 0; i < THREADS; i++) {
+			m[i].fd = fd;
+			m[i].other = other;
+			m[i].seed = rounds * 100 + i;
+			m[i].stop = &stop;
+			ASSERT_EQ(0, pthread_create(&m[i].thread, NULL,
+						    monkey_live, &m[i]));
+		}
+		usleep(700000);
+		close(fd);
+		usleep(20000);
+		atomic_store(&stop, true);
+		for (i = 0; i < THREADS; i++) {
+			pthread_join(m[i].thread, NULL);
+			for (j = 0; j < 12; j++)
+				calls[j] += m[i].calls[j];
+		}
+		close(other);
+		rounds++;
+	}
+	TH_LOG("%u rounds: %u claims, %u releases, %u jobs, %u waits, %u windows, %u grants, %u mappings, %u shared, %u buffers",
+	       rounds, calls[0], calls[1], calls[2] + calls[3], calls[4],
+	       calls[5], calls[6], calls[7], calls[8], calls[9]);
+	EXPECT_GT(calls[0], 0);
+	EXPECT_GT(calls[2] + calls[3], 0);
+}
+
+TEST_HARNESS_MAIN
