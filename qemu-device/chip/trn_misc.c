@@ -7,24 +7,16 @@
 #include "trn_power.h"
 #include "trn_reset.h"
 
-#define MISC_POSITION_SERVER_VALID	NEURON_BIT(15)
-#define MISC_POSITION_RACK_VALID	NEURON_BIT(31)
-
-/* Build of the firmware: this project's, a date. */
-#define MISC_BUILD_VALUE		0x20250701u
-
-/* v3 platform register: two versions of public software ask in two ways. */
-#define PLATFORM_RESET_DEVICE_OLD	0u
-#define PLATFORM_RESET_DEVICE		0xffffffffu
-
 static uint32_t misc_position(const struct trn_chip *chip)
 {
 	uint32_t position = chip->config.position;
 	uint32_t server = NEURON_GET(NEURON_MASK(15, 8), position);
 	uint32_t rack = NEURON_GET(NEURON_MASK(23, 16), position);
 
-	return server | MISC_POSITION_SERVER_VALID | rack << 16 |
-	       MISC_POSITION_RACK_VALID;
+	return NEURON_PUT(NEURON_MISC_POSITION_SERVER, server) |
+	       NEURON_MISC_POSITION_SERVER_VALID |
+	       NEURON_PUT(NEURON_MISC_POSITION_RACK, rack) |
+	       NEURON_MISC_POSITION_RACK_VALID;
 }
 
 static uint32_t misc_power(struct trn_chip *chip, unsigned int die)
@@ -48,7 +40,7 @@ static uint32_t firmware_read(struct trn_chip *chip, uint32_t offset)
 	case NEURON_MISC_POSITION:
 		return misc_position(chip);
 	case NEURON_MISC_BUILD:
-		return MISC_BUILD_VALUE;
+		return NEURON_MISC_BUILD_VALUE;
 	case NEURON_MISC_SRAM_ECC:
 	case NEURON_MISC_HBM_ECC(0):
 	case NEURON_MISC_HBM_ECC(1):
@@ -162,8 +154,8 @@ void trn_platform_reset_write(struct trn_chip *chip, uint32_t value)
 {
 	if (chip->gen->generation == 2)
 		return;
-	if (value == PLATFORM_RESET_DEVICE_OLD ||
-	    value == PLATFORM_RESET_DEVICE)
+	if (value == NEURON_PLATFORM_RESET_OLD ||
+	    value == NEURON_PLATFORM_RESET_DEVICE)
 		trn_reset_request(chip);
 	else
 		trn_reset_blocks(chip, value);

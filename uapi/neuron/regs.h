@@ -31,7 +31,11 @@
 #define NEURON_MISC_HBM_REPAIR		0x064
 #define NEURON_MISC_REPAIR_PENDING	1
 #define NEURON_MISC_REPAIR_FAILED	2
-#define NEURON_MISC_POSITION		0x070	/* server 14:0, rack 30:16; 15, 31: valid */
+#define NEURON_MISC_POSITION		0x070
+#define NEURON_MISC_POSITION_SERVER	NEURON_MASK(14, 0)
+#define NEURON_MISC_POSITION_SERVER_VALID NEURON_BIT(15)
+#define NEURON_MISC_POSITION_RACK	NEURON_MASK(30, 16)
+#define NEURON_MISC_POSITION_RACK_VALID	NEURON_BIT(31)
 #define NEURON_MISC_BUILD		0x074
 #define NEURON_MISC_RESERVATION_HI	0x080
 #define NEURON_MISC_RESERVATION_LO	0x084
@@ -55,6 +59,15 @@
 #define NEURON_MISC_RESET_TPB		2
 /* The value returned; up to 5 keeps the public driver on its host mailbox. */
 #define NEURON_MISC_API_VERSION_VALUE	4
+/* Of this project's firmware: a date. */
+#define NEURON_MISC_BUILD_VALUE		0x20250701u
+
+/*
+ * Reset register of platform mode, v3 and v4. Not a map: two releases of the
+ * public driver ask for a reset of the device in two ways.
+ */
+#define NEURON_PLATFORM_RESET_OLD	0u
+#define NEURON_PLATFORM_RESET_DEVICE	0xffffffffu
 
 /*
  * Reset maps: a bit for each core in 7:0. On v3 and v4 bit 8 + n is the sixteen
