@@ -77,6 +77,7 @@ struct trn_discard {
  * @reset_map: cores of the newest reset of single cores
  * @until_ns: of the host's clock: software does not see the end of a reset that
  *	it asked for before
+ * @whole: that reset is of the device, not of blocks
  * @stuck: it never does: the last device reset asked for did not happen
  */
 struct trn_controller {
@@ -87,6 +88,7 @@ struct trn_controller {
 	_Atomic bool links_changed;
 	_Atomic uint32_t reset_map;
 	_Atomic uint64_t until_ns;
+	_Atomic bool whole;
 	_Atomic bool stuck;
 };
 

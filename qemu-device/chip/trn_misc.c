@@ -76,7 +76,9 @@ static uint32_t reset_request_read(struct trn_chip *chip)
 uint32_t trn_misc_read(struct trn_chip *chip, uint32_t offset)
 {
 	if (offset < NEURON_MISC_FIRMWARE_END)
-		return firmware_read(chip, offset);
+		return trn_reset_of_device(chip) ?
+			       NEURON_MISC_NOT_READY :
+			       firmware_read(chip, offset);
 	switch (offset) {
 	case NEURON_MISC_RESET_REQUEST:
 		return reset_request_read(chip);

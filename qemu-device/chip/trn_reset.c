@@ -140,6 +140,7 @@ void trn_chip_reset(struct trn_chip *chip)
 	trn_firmware_reset(chip);
 	atomic_store(&chip->controller.reset_map, 0);
 	atomic_store(&chip->controller.until_ns, 0);
+	atomic_store(&chip->controller.whole, false);
 	atomic_store(&chip->controller.stuck, false);
 	reset_hbm(chip);
 }
@@ -218,6 +219,7 @@ void trn_reset_request(struct trn_chip *chip)
 	struct trn_controller *c = &chip->controller;
 	bool stuck = trn_inject(chip, TRN_INJECT_RESET_FAIL, 0, NULL);
 
+	atomic_store(&c->whole, true);
 	hold_busy(chip);
 	atomic_store(&c->stuck, stuck);
 	if (stuck)
@@ -266,6 +268,7 @@ void trn_reset_blocks(struct trn_chip *chip, uint32_t map)
 	uint32_t cores = NEURON_GET(NEURON_RESET_MAP_CORES, map) & known;
 	uint32_t engines = 0;
 
+	atomic_store(&chip->controller.whole, false);
 	hold_busy(chip);
 	if (chip->gen->generation > 2)
 		engines = NEURON_GET(NEURON_RESET_MAP_SDMA, map) & known;
@@ -290,6 +293,14 @@ bool trn_reset_waiting(struct trn_chip *chip)
 	uint64_t until = atomic_load(&chip->controller.until_ns);
 
 	return until && trn_host_ns() < until;
+}
+
+bool trn_reset_of_device(struct trn_chip *chip)
+{
+	struct trn_controller *c = &chip->controller;
+
+	return atomic_load(&c->reset) || atomic_load(&c->stuck) ||
+	       (atomic_load(&c->whole) && trn_reset_waiting(chip));
 }
 
 bool trn_reset_busy(struct trn_chip *chip)
@@ -327,8 +338,9 @@ void trn_reset_state(struct trn_chip *chip, struct trn_state *st)
 {
 	struct trn_controller *c = &chip->controller;
 
-	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 1);
+	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 2);
 	trn_state_atomic_u32(st, &c->reset_map);
 	trn_state_atomic_bool(st, &c->stuck);
+	trn_state_atomic_bool(st, &c->whole);
 	until_state(c, st);
 }

@@ -24,6 +24,8 @@ void trn_reset_request(struct trn_chip *chip);
 void trn_reset_blocks(struct trn_chip *chip, uint32_t map);
 /* Is a requested reset of either kind not done yet, as software sees it? */
 bool trn_reset_busy(struct trn_chip *chip);
+/* Is it one of the device, with its firmware? */
+bool trn_reset_of_device(struct trn_chip *chip);
 /* Is it less than trn_chip_config.reset_ns since one was asked for? */
 bool trn_reset_waiting(struct trn_chip *chip);
 /* What software still has to see of a reset that it asked for. */

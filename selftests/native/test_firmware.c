@@ -216,13 +216,24 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* What the firmware publishes is not there in a reset of the device. */
+static void check_published(struct rig *rig, uint32_t version, bool there)
+{
+	assert_int_equal(version, there ? NEURON_MISC_API_VERSION_VALUE :
+					  NEURON_MISC_NOT_READY);
+	if (there)
+		assert_int_equal(misc_rd(rig, NEURON_MISC_SERIAL_LO),
+				 (uint32_t)rig->chip[0]->config.serial);
+}
+
 /* Request, status and the platform register all show it for the whole time. */
-static void check_slow(struct rig *rig, uint64_t begin, bool by_misc)
+static void check_slow(struct rig *rig, uint64_t begin, bool by_misc, bool whole)
 {
 	const struct neuron_gen *gen = rig->chip[0]->gen;
-	uint32_t request, status, platform;
+	uint32_t request, status, platform, version;
 
 	do {
+		version = misc_rd(rig, NEURON_MISC_API_VERSION);
 		request = misc_rd(rig, NEURON_MISC_RESET_REQUEST);
 		status = misc_rd(rig, NEURON_MISC_STATUS);
 		platform = rd(rig, gen->reset_bar0);
@@ -230,8 +241,10 @@ static void check_slow(struct rig *rig, uint64_t begin, bool by_misc)
 			assert_int_equal(status, NEURON_MISC_STATUS_BUSY);
 			assert_int_equal(platform, 1);
 			assert_true(!by_misc || request);
+			check_published(rig, version, !whole);
 		}
 	} while (status || platform || request);
+	check_published(rig, misc_rd(rig, NEURON_MISC_API_VERSION), true);
 	assert_true(now_ns() - begin >= RESET_NS);
 }
 
@@ -243,7 +256,7 @@ static void a_slow_device_reset(void **state)
 	put_marks(rig);
 	misc_wr(rig, NEURON_MISC_RESET_REQUEST, NEURON_MISC_RESET_DEVICE);
 	misc_wr(rig, NEURON_MISC_TRIGGER, 1);
-	check_slow(rig, begin, true);
+	check_slow(rig, begin, true, true);
 	check_marks(rig);
 }
 
@@ -255,7 +268,7 @@ static void a_slow_core_reset(void **state)
 	misc_wr(rig, NEURON_MISC_RESET_MAP, 1);
 	misc_wr(rig, NEURON_MISC_RESET_REQUEST, NEURON_MISC_RESET_TPB);
 	misc_wr(rig, NEURON_MISC_TRIGGER, 1);
-	check_slow(rig, begin, true);
+	check_slow(rig, begin, true, false);
 }
 
 static void a_slow_reset_by_the_platform_register(void **state)
@@ -265,7 +278,7 @@ static void a_slow_reset_by_the_platform_register(void **state)
 
 	put_marks(rig);
 	wr(rig, rig->chip[0]->gen->reset_bar0, 0xffffffff);
-	check_slow(rig, begin, false);
+	check_slow(rig, begin, false, true);
 	check_marks(rig);
 }
 
@@ -280,7 +293,7 @@ static void both_ways_at_once(void **state)
 	assert_int_equal(rd(rig, rig->chip[0]->gen->reset_bar0), 0);
 	misc_wr(rig, NEURON_MISC_RESET_REQUEST, NEURON_MISC_RESET_DEVICE);
 	misc_wr(rig, NEURON_MISC_TRIGGER, 1);
-	check_slow(rig, begin, true);
+	check_slow(rig, begin, true, true);
 	check_marks(rig);
 }
 
@@ -412,12 +425,14 @@ static void a_device_reset_that_fails(void **state)
 	assert_int_equal(misc_rd(rig, NEURON_MISC_STATUS),
 			 NEURON_MISC_STATUS_BUSY);
 	assert_int_equal(rd(rig, rig->chip[0]->gen->reset_bar0), 1);
+	check_published(rig, misc_rd(rig, NEURON_MISC_API_VERSION), false);
 	/* The host can still stop the chip; the next attempt works. */
 	fake_chip_stop(rig->chip[0]);
 	trn_chip_resume(rig->chip[0]);
 	misc_wr(rig, NEURON_MISC_RESET_REQUEST, NEURON_MISC_RESET_DEVICE);
 	misc_wr(rig, NEURON_MISC_TRIGGER, 1);
 	misc_wait_ready(rig);
+	check_published(rig, misc_rd(rig, NEURON_MISC_API_VERSION), true);
 	check_marks(rig);
 }
 
@@ -508,7 +523,7 @@ static void reset_and_ram_are_saved(void **state)
 	assert_null(st.why);
 	trn_chip_resume(rig->chip[0]);
 	assert_int_equal(misc_rd(rig, NEURON_MISC_ELECTION), 0x77);
-	check_slow(rig, begin, true);
+	check_slow(rig, begin, true, true);
 }
 
 #define RIG(test, how)	cmocka_unit_test_setup_teardown(test, how, rig_teardown)

@@ -61,6 +61,8 @@
 #define NEURON_MISC_API_VERSION_VALUE	4
 /* Of this project's firmware: a date. */
 #define NEURON_MISC_BUILD_VALUE		0x20250701u
+/* What the firmware publishes reads so while the device is in reset. */
+#define NEURON_MISC_NOT_READY		0xdeadbeefu
 
 /*
  * Reset register of platform mode, v3 and v4. Not a map: two releases of the
