@@ -140,6 +140,7 @@ static bool neuron_build_chip(NeuronChip *s, Error **errp)
         .bar4_stride = s->bar4_size / gen->nr_hbm,
         .host_limit = s->host_limit,
         .fault_seed = s->fault_seed,
+        .reset_ns = s->reset_us * 1000ull,
         .clock = s->clock,
     };
     const char *why;

@@ -13,6 +13,9 @@
 #define NEURON_ROUTING_ID_AUTO  UINT32_MAX
 #define NEURON_INLINE_US        20
 #define NEURON_INLINE_US_MAX    1000    /* the BQL is held for so long */
+#define NEURON_RESET_US_AUTO    UINT32_MAX
+#define NEURON_RESET_US_SILICON 150000
+#define NEURON_RESET_US_MAX     10000000
 #define NEURON_HBM_MIN          (32 * MiB)
 
 static bool neuron_check_memory(NeuronChip *s, Error **errp)
@@ -73,6 +76,18 @@ static bool neuron_check_ids(NeuronChip *s, Error **errp)
     return true;
 }
 
+static bool neuron_check_reset(NeuronChip *s, Error **errp)
+{
+    if (s->reset_us == NEURON_RESET_US_AUTO) {
+        s->reset_us = s->silicon ? NEURON_RESET_US_SILICON : 0;
+    }
+    if (s->reset_us > NEURON_RESET_US_MAX) {
+        error_setg(errp, "reset-us is 0 to %u", NEURON_RESET_US_MAX);
+        return false;
+    }
+    return true;
+}
+
 bool neuron_check_properties(NeuronChip *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -89,7 +104,8 @@ bool neuron_check_properties(NeuronChip *s, Error **errp)
         error_setg(errp, "inline-us is 0 to %u", NEURON_INLINE_US_MAX);
         return false;
     }
-    return neuron_check_memory(s, errp) && neuron_check_ids(s, errp);
+    return neuron_check_reset(s, errp) && neuron_check_memory(s, errp) &&
+           neuron_check_ids(s, errp);
 }
 
 static const Property neuron_properties[] = {
@@ -108,6 +124,7 @@ static const Property neuron_properties[] = {
     DEFINE_PROP_SIZE("host-limit", NeuronChip, host_limit, 0),
     DEFINE_PROP_UINT32("vectors", NeuronChip, vectors, 0),
     DEFINE_PROP_UINT32("inline-us", NeuronChip, inline_us, NEURON_INLINE_US),
+    DEFINE_PROP_UINT32("reset-us", NeuronChip, reset_us, NEURON_RESET_US_AUTO),
     DEFINE_PROP_UINT64("fault-seed", NeuronChip, fault_seed, 0),
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
     DEFINE_PROP_BOOL("silicon", NeuronChip, silicon, false),
@@ -134,6 +151,8 @@ static const struct {
     { "vectors", "MSI-X vectors, 1 to cores + 1 (default: cores + 1)" },
     { "inline-us", "time in us that a vCPU gives to the work its register "
       "write starts, 0 to 1000" },
+    { "reset-us", "least time in us that a reset of the firmware takes, 0 to "
+      "10000000 (default: 150000 in silicon mode, else 0)" },
     { "fault-seed", "of the faults on demand that strike by chance" },
     { "clock", "model device time" },
     { "silicon", "silicon mode: revision, size of BAR4, no BAR2" },

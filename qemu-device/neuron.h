@@ -30,6 +30,7 @@ struct NeuronChipClass {
  * @chip: NULL before realize and after unrealize
  * @hbm: memory of each stack, kept until nobody can map the BAR any more
  * @inline_us: time that a vCPU gives at a register write
+ * @reset_us: least time that a reset shows as under way
  * @irq_pending: vectors to be raised, by @irq_bh if a worker has set them
  * @serving: a vCPU is in a register write and raises them at its end
  * @quiescing: somebody waits for the chip to be quiet
@@ -56,6 +57,7 @@ struct NeuronChip {
     uint64_t host_limit;
     uint32_t vectors;
     uint32_t inline_us;
+    uint32_t reset_us;
     uint64_t fault_seed;
     char *faults;
     bool clock;
