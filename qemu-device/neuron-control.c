@@ -28,7 +28,8 @@ static void neuron_wait_turn(NeuronChip *s)
 /*
  * The BQL is dropped while waiting: a worker may need it after all (an IOMMU
  * that reports a fault), and then the chip would never be quiet. So the device
- * may be gone afterwards.
+ * may be unplugged meanwhile: whoever calls this, or what calls it, holds a
+ * reference on the device.
  */
 bool neuron_quiesce(NeuronChip *s)
 {
@@ -60,6 +61,7 @@ void neuron_vm_state_change(void *opaque, bool running, RunState state)
 {
     NeuronChip *s = opaque;
 
+    object_ref(s);
     if (running) {
         neuron_wait_turn(s);
         neuron_unquiesce(s);
@@ -69,6 +71,7 @@ void neuron_vm_state_change(void *opaque, bool running, RunState state)
         /* Into the interrupt controllers, before anybody saves them. */
         neuron_port_deliver(s);
     }
+    object_unref(s);
 }
 
 /*
@@ -122,11 +125,8 @@ void neuron_update_sleep(NeuronChip *s)
     }
 }
 
-void neuron_reset(DeviceState *dev)
+static void neuron_reset_chip(NeuronChip *s)
 {
-    NeuronChip *s = NEURON_CHIP(dev);
-
-    trace_neuron_reset(s->chip_id);
     if (!neuron_quiesce(s)) {
         return;
     }
@@ -137,4 +137,15 @@ void neuron_reset(DeviceState *dev)
     neuron_update_sleep(s);
     /* What resets the rest of the function clears PCI_COMMAND as well. */
     memory_region_set_enabled(&PCI_DEVICE(s)->bus_master_enable_region, false);
+}
+
+/* Of the function, the bus or the machine. */
+void neuron_reset(DeviceState *dev)
+{
+    NeuronChip *s = NEURON_CHIP(dev);
+
+    trace_neuron_reset(s->chip_id);
+    object_ref(s);
+    neuron_reset_chip(s);
+    object_unref(s);
 }

@@ -89,12 +89,15 @@ static const VMStateInfo neuron_hbm_info = {
 static int neuron_stand_still(void *opaque)
 {
     NeuronChip *s = opaque;
+    bool there;
 
-    if (!neuron_quiesce(s)) {
-        return -ENODEV;
+    object_ref(s);
+    there = neuron_quiesce(s);
+    if (there) {
+        s->quiescing = false;
     }
-    s->quiescing = false;
-    return 0;
+    object_unref(s);
+    return there ? 0 : -ENODEV;
 }
 
 static int neuron_post_load(void *opaque, int version_id)
