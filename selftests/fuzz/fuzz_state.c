@@ -19,7 +19,9 @@
 #include "fuzz_state.h"
 #include "state_rig.h"
 #include "trn_inject.h"
+#include "trn_nq.h"
 #include "trn_power.h"
+#include "trn_queue.h"
 #include "trn_save.h"
 
 #define POINTS		6
@@ -144,9 +146,31 @@ static void save_noted(struct saved *saved, struct trn_chip *chip)
 		finding(st.why);
 }
 
+/* Packets that instructions made wait in some queue. */
+static bool has_generated(const struct trn_chip *chip)
+{
+	unsigned int q;
+
+	for (q = 0; q < chip->gen->nr_dma * NEURON_UDMA_QUEUES; q++)
+		if (trn_gen_first(&chip->queues[q]))
+			return true;
+	return false;
+}
+
+/* The first core's queue of notifications has been written to. */
+static bool has_notified(struct trn_chip *chip)
+{
+	unsigned int slot = NEURON_NQ_TYPE_SLOT(NEURON_NQ_TYPE_NOTIFY,
+						NEURON_ENGINE_SYNC);
+
+	return trn_chip_mmio_read(chip, chip->gen->nq_bar0[0] +
+				  NEURON_NQ_SLOT(slot) + NEURON_NQ_TAIL, 4);
+}
+
 static void make_points(struct target *target)
 {
 	struct work *work = work_new(TRN_POOL_STEPPED);
+	bool generated = false, notified = false;
 	unsigned int p, c;
 
 	for (p = 0; p < POINTS; p++) {
@@ -157,12 +181,16 @@ static void make_points(struct target *target)
 			struct fake_port *port = &work->rig->port[c];
 			uint8_t *host = need(malloc(port->host_size));
 
+			generated |= has_generated(work->rig->chip[c]);
+			notified |= has_notified(work->rig->chip[c]);
 			save_noted(&target->point[p].chip[c], work->rig->chip[c]);
 			memcpy(host, port->host, port->host_size);
 			target->point[p].host[c] = host;
 		}
 		work_resume(work);
 	}
+	if (!generated || !notified)
+		finding("no point has generated packets, or none notifications");
 	work_stop(work);
 	work_free(work);
 }
