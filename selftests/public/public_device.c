@@ -146,6 +146,15 @@ unsigned int pub_stack(const struct pub_device *dev, unsigned int core)
 	return core * dev->gen->nr_hbm / dev->gen->nr_cores;
 }
 
+unsigned int pub_nr_neighbours(const struct pub_device *dev, unsigned int count)
+{
+	if (dev->gen != &neuron_gen_inf2)
+		return count == 16 ? 4 : 0;
+	if (count == 6)
+		return dev->index == 0 || dev->index == 5 ? 1 : 2;
+	return count == 12 ? 2 : 0;
+}
+
 static int buf_copy(struct pub_device *dev, unsigned long request,
 		    const struct pub_memory *mem, uint64_t offset,
 		    const void *buffer, uint64_t size, bool to_device)
@@ -237,6 +246,31 @@ int pub_reg_read(struct pub_device *dev, uint32_t offset, uint32_t *value)
 int pub_reg_write(struct pub_device *dev, uint32_t offset, uint32_t value)
 {
 	return bar_rw(dev, PUB_BAR_WRITE, offset, &value);
+}
+
+uint32_t pub_posts(struct pub_device *dev)
+{
+	uint32_t value;
+
+	if (pub_reg_read(dev, neuron_ctl_bar0(dev->gen) + NEURON_CTL_POSTS, &value))
+		return 0;
+	return value;
+}
+
+long pub_parameter(const char *name)
+{
+	char path[128];
+	long value = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/neuron/parameters/%s", name);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%ld", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
 }
 
 int pub_reset(struct pub_device *dev, uint32_t map)

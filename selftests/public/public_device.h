@@ -76,6 +76,11 @@ int pub_free(struct pub_device *dev, struct pub_memory *mem);
 void *pub_map(struct pub_device *dev, const struct pub_memory *mem);
 /* The stack beside @core. */
 unsigned int pub_stack(const struct pub_device *dev, unsigned int core);
+/*
+ * How many neighbours the driver knows of this device when there are @count: it
+ * has tables of whole instances only.
+ */
+unsigned int pub_nr_neighbours(const struct pub_device *dev, unsigned int count);
 
 /* User memory to and from an allocation: bounced, or pinned (zero copy). */
 int pub_write(struct pub_device *dev, const struct pub_memory *mem,
@@ -95,6 +100,10 @@ int pub_set(struct pub_device *dev, const struct pub_memory *mem,
 /* Registers by their offset in BAR0. */
 int pub_reg_read(struct pub_device *dev, uint32_t offset, uint32_t *value);
 int pub_reg_write(struct pub_device *dev, uint32_t offset, uint32_t value);
+/* Posts that the firmware has taken. */
+uint32_t pub_posts(struct pub_device *dev);
+/* A number that the driver was loaded with, or -1. */
+long pub_parameter(const char *name);
 
 /* A reset of the cores in @map (PUB_CORE_MAP_DEVICE: all), to its end. */
 int pub_reset(struct pub_device *dev, uint32_t map);

@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kselftest_harness.h"
 #include "public_device.h"
@@ -238,15 +237,6 @@ TEST_F(registers, program_engine)
 	}
 }
 
-static uint32_t posts(struct pub_device *dev)
-{
-	uint32_t value;
-
-	if (pub_reg_read(dev, neuron_ctl_bar0(dev->gen) + NEURON_CTL_POSTS, &value))
-		return 0;
-	return value;
-}
-
 /* Metrics of every length reach the firmware, which answers. */
 TEST_F_TIMEOUT(registers, post_metric, TIMEOUT)
 {
@@ -258,7 +248,7 @@ TEST_F_TIMEOUT(registers, post_metric, TIMEOUT)
 	unsigned int i;
 
 	each_device(self, dev) {
-		before = posts(dev);
+		before = pub_posts(dev);
 		for (i = 0; i < NR(lengths); i++) {
 			pub_fill(data, sizeof(data), i);
 			args.size = lengths[i];
@@ -268,42 +258,7 @@ TEST_F_TIMEOUT(registers, post_metric, TIMEOUT)
 					  NEURON_MISC_METRIC, &value));
 			EXPECT_EQ(0, memcmp(&value, data, sizeof(value)));
 		}
-		EXPECT_LE(before + NR(lengths), posts(dev));
-	}
-}
-
-static long parameter(const char *name)
-{
-	char path[128];
-	long value = -1;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/sys/module/neuron/parameters/%s", name);
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%ld", &value) != 1)
-		value = -1;
-	if (file)
-		fclose(file);
-	return value;
-}
-
-/* The driver's own posts, when it was told to make them often. */
-TEST_F_TIMEOUT(registers, periodic_posts, TIMEOUT)
-{
-	long delay = parameter("nmetric_metric_post_delay");
-	uint32_t before[PUB_MAX_DEVICES];
-	unsigned int i;
-
-	if (parameter("nmetric_log_posts") <= 0)
-		SKIP(return, "the driver posts nothing in this mode");
-	if (delay < 0 || delay > 10000)
-		SKIP(return, "the driver posts every %ld s only", delay / 1000);
-	for (i = 0; i < self->count; i++)
-		before[i] = posts(&self->dev[i]);
-	usleep(4000 * delay);
-	for (i = 0; i < self->count; i++) {
-		EXPECT_LE(before[i] + 2, posts(&self->dev[i]))
-			TH_LOG("neuron%u", self->index[i]);
+		EXPECT_LE(before + NR(lengths), pub_posts(dev));
 	}
 }
 
