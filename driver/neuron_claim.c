@@ -20,7 +20,7 @@
 /* Jobs and window tables of one claim. */
 #define NEURON_CLAIM_MEMORY	(256ll << 20)
 
-/* What a release waits for jobs that depend on fences of others. */
+/* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000
 
 static void neuron_claim_release(struct kref *ref)
@@ -193,6 +193,8 @@ static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
 	struct drm_gpu_scheduler *sched = &cc->core->sched->base;
 
 	drm_sched_wqueue_stop(sched);
+	/* The removal waits for what the jobs depend on, even for ever. */
+	neuron_jobs_release(cc);
 	drm_sched_entity_fini(&cc->entity);
 	drm_sched_wqueue_start(sched);
 }
@@ -224,8 +226,8 @@ void neuron_claim_kill(struct neuron_claim *claim)
 			if (claim->core[i])
 				neuron_claim_kill_core(claim->core[i]);
 		/*
-		 * So that buffers are free when the release returns. Only jobs
-		 * that wait for fences of others take longer.
+		 * So that buffers are free when the release returns. Only
+		 * another thread in the middle of a submission takes longer.
 		 */
 		wait_event_timeout(claim->ndev->live_wait,
 				   !atomic_read(&claim->nr_live),

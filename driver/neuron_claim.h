@@ -23,8 +23,8 @@ struct neuron_table;
  * and grants hold it too, so that its memory outlives the file. What it *owns*,
  * the cores, it owns until neuron_claim_kill(): by the RELEASE ioctl, by the
  * end of the file, or by the end of the device. Killing stops submission, takes
- * the queued jobs away, aborts the running one by a core reset (which also
- * scrubs the core) and moves the core on to the next generation, so that posts
+ * the queued jobs away, whatever they wait for, aborts the running one by a core
+ * reset (which also scrubs the core) and moves the core on to the next generation, so that posts
  * of peers who still hold a grant are dropped.
  *
  * Locks, outer ones first:
@@ -52,7 +52,7 @@ struct neuron_table;
  * @lock: see above
  * @dead: no more jobs
  * @table: current window table, changed in place only while no job has it
- * @pending: job ids to finished fences, until the job is freed
+ * @pending: job ids to jobs, until they are freed
  * @cancelled: jobs up to this id do not start; under neuron_core.reset_lock
  * @generation: claim generation of the core, fixed
  * @results: how the last jobs ended; under neuron_core.lock, like the rest

@@ -131,7 +131,6 @@ void neuron_cores_fini(struct neuron_device *ndev)
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_disown(&ndev->core[i]);
-	/* Killed jobs wait for the fences they depended on; those all end. */
 	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_fini(&ndev->core[i]);
@@ -290,6 +289,7 @@ int neuron_ioctl_reset(struct drm_device *drm, void *data,
 						       false);
 		}
 		mutex_unlock(&cc->core->reset_lock);
+		neuron_jobs_release(cc);
 		mutex_unlock(&cc->lock);
 		drm_dev_exit(idx);
 	}

@@ -324,11 +324,12 @@ NEURON_IOCTL_HANDLER(bo_info);		/* neuron_gem.c */
 NEURON_IOCTL_HANDLER(copy);		/* neuron_copy_ioctl.c */
 NEURON_IOCTL_HANDLER(claim);		/* neuron_claim.c */
 NEURON_IOCTL_HANDLER(release);		/* neuron_claim.c */
-NEURON_IOCTL_HANDLER(windows);		/* neuron_window.c */
+NEURON_IOCTL_HANDLER(windows);		/* neuron_windows.c */
 NEURON_IOCTL_HANDLER(grant);		/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
 NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
 NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
+NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
 
 /* neuron_claim.c: a file was opened, is going away, is asked for fdinfo. */
 void neuron_claims_open(struct neuron_file *nfile);

@@ -57,6 +57,7 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(SUBMIT, submit),
 	NEURON_IOCTL_DEF(WAIT, wait),
 	NEURON_IOCTL_DEF(RESET, reset),
+	NEURON_IOCTL_DEF(CANCEL, cancel),
 };
 
 static const struct file_operations neuron_fops = {

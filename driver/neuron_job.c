@@ -9,6 +9,7 @@
 #include <drm/drm_drv.h>
 
 #include "neuron_claim.h"
+#include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_window.h"
@@ -100,6 +101,7 @@ static void neuron_job_release(struct kref *ref)
 	neuron_job_block_free(job);
 	if (job->table)
 		neuron_table_put_later(job->table);
+	neuron_gate_free(job->gate);
 	dma_fence_put(job->fence);
 	kfree(job);
 	neuron_claim_live_put(claim);
@@ -120,6 +122,17 @@ struct neuron_job *neuron_job_active(struct neuron_core *core)
 		kref_get(&job->ref);
 	spin_unlock_irq(&core->lock);
 	return job;
+}
+
+bool neuron_job_runs(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	bool runs;
+
+	spin_lock_irq(&core->lock);
+	runs = core->active == job && !job->faulted;
+	spin_unlock_irq(&core->lock);
+	return runs;
 }
 
 static void neuron_job_make_aborted(struct neuron_hw_completion *record)
@@ -305,7 +318,7 @@ static int neuron_job_start(struct neuron_job *job)
 
 	if (core->wedged)
 		return -EIO;
-	if (job->id <= job->cc->cancelled)
+	if (job->cancelled || job->id <= job->cc->cancelled)
 		return -ECANCELED;
 
 	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +

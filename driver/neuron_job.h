@@ -11,6 +11,7 @@
 #include "neuron_device.h"
 
 struct neuron_claim_core;
+struct neuron_gate;
 struct neuron_table;
 
 /**
@@ -22,6 +23,8 @@ struct neuron_table;
  * @id: id in the claim
  * @hw_id: id for the device: no two claims of a core share one
  * @table: window table, referenced: what the job was submitted with
+ * @gate: the fences of others that it waits for, or NULL
+ * @cancelled: it does not start; under neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
  * @hw: job block, followed by the queue table; coherent memory
  * @dma: its bus address
@@ -44,6 +47,8 @@ struct neuron_job {
 	u64 id;
 	u64 hw_id;
 	struct neuron_table *table;
+	struct neuron_gate *gate;
+	bool cancelled;
 	struct dma_fence *fence;
 	struct neuron_hw_job *hw;
 	dma_addr_t dma;
@@ -82,6 +87,8 @@ void neuron_job_put(struct neuron_job *job);
 
 /* The job on the hardware, referenced, or NULL. */
 struct neuron_job *neuron_job_active(struct neuron_core *core);
+/* Is @job on the hardware and has not failed? */
+bool neuron_job_runs(struct neuron_job *job);
 
 /* Hard interrupt context. */
 void neuron_job_done_interrupt(struct neuron_core *core);
@@ -95,6 +102,9 @@ void neuron_job_doom(struct neuron_core *core, int error, bool hang);
 void neuron_job_end_aborted(struct neuron_core *core);
 /* End a job that faulted; under neuron_core.reset_lock. */
 void neuron_job_end_faulted(struct neuron_job *job);
+
+/* neuron_cancel.c: none of the jobs submitted so far waits for a fence. */
+void neuron_jobs_release(struct neuron_claim_core *cc);
 
 /* neuron_watch.c */
 void neuron_watch_init(struct neuron_core *core);

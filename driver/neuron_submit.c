@@ -1,38 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SUBMIT ioctl: checks, the job block, fences in and out.
+ * The SUBMIT ioctl: checks, the job block, the way into the queue.
  */
 #include <linux/bitmap.h>
-#include <linux/dma-fence-chain.h>
 #include <linux/log2.h>
-#include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
-#include <drm/drm_syncobj.h>
 
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
+#include "neuron_syncs.h"
 #include "neuron_window.h"
+#include "neuron_windows.h"
 
 static_assert(DRM_NEURON_NR_ENGINES == (int)NEURON_NR_ENGINES);
 static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
-
-#define NEURON_MAX_SYNCS	1024
-
-/**
- * struct neuron_out_sync - a syncobj that the job signals
- * @syncobj: referenced
- * @chain: for a timeline point, else NULL
- * @point: timeline point
- */
-struct neuron_out_sync {
-	struct drm_syncobj *syncobj;
-	struct dma_fence_chain *chain;
-	u64 point;
-};
 
 static int neuron_submit_invalid(struct drm_device *drm, const char *why)
 {
@@ -74,6 +60,9 @@ static int neuron_submit_check(struct drm_device *drm,
 	    neuron_array_check(&args->out_syncs, sizeof(struct drm_neuron_sync),
 			       NEURON_MAX_SYNCS))
 		return neuron_submit_invalid(drm, "bad array of syncobjs");
+	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
+			       NEURON_MAX_WINDOWS))
+		return neuron_submit_invalid(drm, "bad array of windows");
 	if (args->notify_size ?
 	    args->notify_size < 64 || !is_power_of_2(args->notify_size) ||
 	    !neuron_is_window_addr(args->notify_addr) : args->notify_addr)
@@ -162,6 +151,7 @@ static void neuron_submit_block(struct neuron_job *job,
 		hw->sem_clear[i] = cpu_to_le64(args->sem_clear[i]);
 		/* The claim has the whole core. */
 		hw->sem_own[i] = cpu_to_le64(~0ull);
+		hw->event_own[i] = cpu_to_le64(~0ull);
 	}
 	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++) {
 		if (!args->start[i].count)
@@ -178,111 +168,33 @@ static void neuron_submit_block(struct neuron_job *job,
 static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,
 				  const struct drm_neuron_array *syncs)
 {
-	struct drm_device *drm = &job->cc->core->ndev->drm;
-	struct drm_neuron_sync sync;
-	struct dma_fence *fence;
-	u32 i;
-	int ret;
+	struct neuron_gate *gate;
 
-	for (i = 0; i < syncs->count; i++) {
-		ret = neuron_array_get(&sync, sizeof(sync), syncs, i);
-		if (ret)
-			return ret;
-		if (sync.pad)
-			return neuron_submit_invalid(drm, "non-zero pad");
-		ret = drm_syncobj_find_fence(file, sync.handle, sync.point, 0,
-					     &fence);
-		if (ret) {
-			drm_dbg(drm, "submit: in-syncobj %u point %llu has no fence\n",
-				sync.handle, sync.point);
-			return ret;
-		}
-		ret = drm_sched_job_add_dependency(&job->base, fence);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr)
-{
-	u32 i;
-
-	for (i = 0; outs && i < nr; i++) {
-		dma_fence_chain_free(outs[i].chain);
-		if (outs[i].syncobj)
-			drm_syncobj_put(outs[i].syncobj);
-	}
-	kvfree(outs);
-}
-
-static int neuron_out_sync_find(struct neuron_out_sync *out,
-				struct drm_device *drm, struct drm_file *file,
-				const struct drm_neuron_sync *sync)
-{
-	if (sync->pad)
-		return neuron_submit_invalid(drm, "non-zero pad");
-	out->syncobj = drm_syncobj_find(file, sync->handle);
-	if (!out->syncobj) {
-		drm_dbg(drm, "submit: no out-syncobj %u\n", sync->handle);
-		return -ENOENT;
-	}
-	if (!sync->point)
+	if (!syncs->count)
 		return 0;
-	out->point = sync->point;
-	out->chain = dma_fence_chain_alloc();
-	return out->chain ? 0 : -ENOMEM;
+	gate = neuron_in_syncs_find(&job->cc->core->ndev->drm, file, syncs);
+	if (IS_ERR(gate))
+		return PTR_ERR(gate);
+	job->gate = gate;
+	return drm_sched_job_add_dependency(&job->base, neuron_gate_arm(gate));
 }
 
-/* Return: what neuron_submit_signal() needs, so that it cannot fail. */
-static struct neuron_out_sync *
-neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
-		      const struct drm_neuron_array *syncs)
+/* Under the lock of @job's core in the claim: a number and a place for it. */
+static int neuron_submit_number(struct neuron_job *job)
 {
-	struct neuron_out_sync *outs;
-	struct drm_neuron_sync sync;
-	u32 i;
-	int ret;
+	struct neuron_claim_core *cc = job->cc;
 
-	outs = kvcalloc(syncs->count, sizeof(*outs), GFP_KERNEL);
-	if (!outs)
-		return ERR_PTR(-ENOMEM);
-	for (i = 0; i < syncs->count; i++) {
-		ret = neuron_array_get(&sync, sizeof(sync), syncs, i);
-		if (!ret)
-			ret = neuron_out_sync_find(&outs[i], drm, file, &sync);
-		if (ret) {
-			neuron_out_syncs_free(outs, syncs->count);
-			return ERR_PTR(ret);
-		}
-	}
-	return outs;
+	job->id = atomic64_inc_return(&cc->claim->last_job);
+	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
+	job->hw->job_id = cpu_to_le64(job->hw_id);
+	return xa_reserve(&cc->pending, job->id, GFP_KERNEL);
 }
 
-static void neuron_submit_signal(struct neuron_out_sync *outs, u32 nr,
-				 struct dma_fence *fence)
-{
-	u32 i;
-
-	for (i = 0; i < nr; i++) {
-		if (outs[i].chain)
-			drm_syncobj_add_point(outs[i].syncobj, outs[i].chain,
-					      fence, outs[i].point);
-		else
-			drm_syncobj_replace_fence(outs[i].syncobj, fence);
-		outs[i].chain = NULL;
-	}
-}
-
-/* Under the lock of @job's core in the claim: what every job gets last. */
-static void neuron_submit_number(struct neuron_job *job)
+static void neuron_submit_table(struct neuron_job *job)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_hw_job *hw = job->hw;
 
-	job->id = atomic64_inc_return(&cc->claim->last_job);
-	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
-	hw->job_id = cpu_to_le64(job->hw_id);
 	if (!cc->table)
 		return;
 	job->table = neuron_table_get(cc->table);
@@ -292,28 +204,33 @@ static void neuron_submit_number(struct neuron_job *job)
 }
 
 /*
- * From here on nothing fails but for want of memory or of the claim.
+ * Nothing fails but for want of memory or of the claim, and nothing at all once
+ * the windows are written.
  * Return: the job's finished fence, referenced.
  */
-static struct dma_fence *neuron_submit_push(struct neuron_job *job, u64 *id)
+static struct dma_fence *neuron_submit_push(struct neuron_job *job,
+					    struct neuron_windows *windows,
+					    u64 *id)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct dma_fence *fence;
 	int ret;
 
 	mutex_lock(&cc->lock);
-	ret = cc->dead ? -ENOENT : 0;
+	ret = cc->dead ? -ENOENT : neuron_submit_number(job);
 	if (ret)
 		goto out;
-	neuron_submit_number(job);
-	ret = xa_reserve(&cc->pending, job->id, GFP_KERNEL);
-	if (ret)
+	ret = neuron_windows_apply(windows, cc);
+	if (ret) {
+		xa_release(&cc->pending, job->id);
 		goto out;
+	}
+	neuron_submit_table(job);
 
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
-	xa_store(&cc->pending, job->id, fence, GFP_KERNEL);
 	*id = job->id;
+	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
 	drm_sched_entity_push_job(&job->base);
 out:
 	mutex_unlock(&cc->lock);
@@ -351,34 +268,44 @@ err_job:
 	return ERR_PTR(ret);
 }
 
+static int neuron_submit_job(struct neuron_claim_core *cc,
+			     struct drm_file *file,
+			     struct drm_neuron_submit *args,
+			     struct neuron_out_sync *outs,
+			     struct neuron_windows *windows)
+{
+	struct dma_fence *fence;
+	struct neuron_job *job;
+
+	job = neuron_submit_prepare(cc, file, args);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	fence = neuron_submit_push(job, windows, &args->job);
+	if (IS_ERR(fence)) {
+		drm_sched_job_cleanup(&job->base);
+		neuron_job_put(job);
+		return PTR_ERR(fence);
+	}
+	neuron_out_syncs_signal(outs, args->out_syncs.count, fence);
+	dma_fence_put(fence);
+	return 0;
+}
+
 static int neuron_submit(struct neuron_claim_core *cc, struct drm_file *file,
 			 struct drm_neuron_submit *args)
 {
-	struct drm_device *drm = &cc->core->ndev->drm;
+	struct neuron_windows windows = { };
 	struct neuron_out_sync *outs;
-	struct dma_fence *fence;
-	struct neuron_job *job;
-	int ret = 0;
+	int ret;
 
-	outs = neuron_out_syncs_find(drm, file, &args->out_syncs);
+	outs = neuron_out_syncs_find(&cc->core->ndev->drm, file,
+				     &args->out_syncs);
 	if (IS_ERR(outs))
 		return PTR_ERR(outs);
-	job = neuron_submit_prepare(cc, file, args);
-	if (IS_ERR(job)) {
-		ret = PTR_ERR(job);
-		goto out_syncs;
-	}
-
-	fence = neuron_submit_push(job, &args->job);
-	if (IS_ERR(fence)) {
-		ret = PTR_ERR(fence);
-		drm_sched_job_cleanup(&job->base);
-		neuron_job_put(job);
-		goto out_syncs;
-	}
-	neuron_submit_signal(outs, args->out_syncs.count, fence);
-	dma_fence_put(fence);
-out_syncs:
+	ret = neuron_windows_get(&windows, cc, file, &args->windows);
+	if (!ret)
+		ret = neuron_submit_job(cc, file, args, outs, &windows);
+	neuron_windows_put(&windows);
 	neuron_out_syncs_free(outs, args->out_syncs.count);
 	return ret;
 }

@@ -8,6 +8,7 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
+#include "neuron_job.h"
 #include "neuron_wait.h"
 
 void neuron_results_add(struct neuron_results *results,
@@ -56,14 +57,16 @@ static int neuron_wait_fetch(struct neuron_claim_core *cc,
 
 /* The finished fence of a job that still exists, referenced, or NULL. */
 static struct dma_fence *neuron_wait_fence(struct neuron_claim_core *cc,
-					   u64 job)
+					   u64 id)
 {
-	struct dma_fence *fence;
+	struct dma_fence *fence = NULL;
+	struct neuron_job *job;
 
+	/* Whoever frees the job takes it out first. */
 	xa_lock(&cc->pending);
-	fence = xa_load(&cc->pending, job);
-	if (fence)
-		dma_fence_get(fence);
+	job = xa_load(&cc->pending, id);
+	if (job)
+		fence = dma_fence_get(&job->base.s_fence->finished);
 	xa_unlock(&cc->pending);
 	return fence;
 }

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The WINDOWS ioctl: what a program on a core can reach.
+ * Windows: what a program on a core can reach, as user space asks for it.
  */
-#include <linux/slab.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_array.h"
 #include "neuron_claim.h"
 #include "neuron_gem.h"
 #include "neuron_grant.h"
 #include "neuron_table.h"
+#include "neuron_windows.h"
 
 /* The interface promises the values of the hardware contract. */
 static_assert(DRM_NEURON_WINDOW_EMPTY == (int)NEURON_WINDOW_EMPTY);
@@ -102,8 +100,7 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 	return 0;
 }
 
-/* The second half of neuron_window_bo(), for bindings that will be used. */
-static int neuron_window_list(struct neuron_binding *binding)
+int neuron_window_list(struct neuron_binding *binding)
 {
 	u64 left = le64_to_cpu(binding->hw.length);
 	const struct neuron_bo *bo = binding->bo;
@@ -234,8 +231,7 @@ static int neuron_window_check(struct neuron_device *ndev,
 	return 0;
 }
 
-/* Return: the binding, NULL for an empty window, or an error. */
-static struct neuron_binding *
+struct neuron_binding *
 neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 		   const struct drm_neuron_window *window)
 {
@@ -277,141 +273,4 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 	if (window->rights & DRM_NEURON_WINDOW_WRITE)
 		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_WRITE);
 	return binding;
-}
-
-static int neuron_windows_bind(struct neuron_claim_core *cc,
-			       struct drm_file *file,
-			       const struct drm_neuron_array *windows,
-			       struct neuron_change *changes)
-{
-	struct drm_neuron_window window;
-	u32 i;
-	int ret;
-
-	for (i = 0; i < windows->count; i++) {
-		struct neuron_binding *binding;
-
-		ret = neuron_array_get(&window, sizeof(window), windows, i);
-		if (ret)
-			return ret;
-		binding = neuron_window_bind(cc, file, &window);
-		if (IS_ERR(binding))
-			return PTR_ERR(binding);
-		changes[i].index = window.index;
-		changes[i].binding = binding;
-	}
-	return 0;
-}
-
-static struct neuron_binding *neuron_table_binding(struct neuron_table *table,
-						   u32 index)
-{
-	return table && index < table->nr ? table->binding[index] : NULL;
-}
-
-/*
- * Keep the changes that change something, in order; complete their bindings.
- * Return: how many, or an error.
- */
-static int neuron_windows_reduce(struct neuron_table *table,
-				 struct neuron_change *changes, u32 nr)
-{
-	u64 extents = table ? table->nr_extents : 0;
-	struct neuron_binding *bound, *fresh;
-	u32 i, first_new = 0, kept = 0;
-	int ret;
-
-	for (i = 0; i < nr; i++) {
-		fresh = changes[i].binding;
-		bound = neuron_table_binding(table, changes[i].index);
-		/* An index named before may have another binding by now. */
-		if (changes[i].index >= first_new) {
-			first_new = changes[i].index + 1;
-			if (neuron_binding_same(bound, fresh))
-				continue;
-		}
-		if (fresh) {
-			ret = neuron_window_list(fresh);
-			if (ret)
-				return ret;
-			extents += fresh->nr_extents;
-		}
-		if (bound)
-			extents -= min_t(u64, extents, bound->nr_extents);
-		swap(changes[kept], changes[i]);
-		kept++;
-	}
-	return extents > NEURON_MAX_EXTENTS ? -EINVAL : kept;
-}
-
-static int neuron_windows_apply(struct neuron_claim_core *cc,
-				struct neuron_change *changes, u32 nr)
-{
-	struct neuron_table *version;
-	struct neuron_table *old = NULL;
-	int ret;
-
-	mutex_lock(&cc->lock);
-	ret = cc->dead ? -ENOENT : neuron_windows_reduce(cc->table, changes,
-							 nr);
-	if (ret > 0) {
-		version = neuron_table_change(cc->claim, cc->table, changes,
-					      ret);
-		if (IS_ERR(version)) {
-			ret = PTR_ERR(version);
-		} else if (version != cc->table) {
-			old = cc->table;
-			cc->table = version;
-		}
-	}
-	mutex_unlock(&cc->lock);
-	if (old)
-		neuron_table_put(old);
-	return min(ret, 0);
-}
-
-int neuron_ioctl_windows(struct drm_device *drm, void *data,
-			 struct drm_file *file)
-{
-	struct drm_neuron_windows *args = data;
-	struct neuron_change *changes;
-	struct neuron_claim_core *cc;
-	u32 nr = args->windows.count;
-	int idx, ret;
-	u32 i;
-
-	ret = neuron_array_check(&args->windows,
-				 sizeof(struct drm_neuron_window),
-				 NEURON_MAX_WINDOWS);
-	if (ret) {
-		drm_dbg(drm, "windows: bad array: %u elements of %u bytes\n",
-			nr, args->windows.stride);
-		return ret;
-	}
-	cc = neuron_claim_core_find(file, args->claim, args->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
-
-	/* The memory that the device reads is the device's. */
-	if (!drm_dev_enter(drm, &idx)) {
-		ret = -ENODEV;
-		goto out_claim;
-	}
-	changes = kvcalloc(nr, sizeof(*changes), GFP_KERNEL_ACCOUNT);
-	if (!changes) {
-		ret = -ENOMEM;
-		goto out_exit;
-	}
-
-	ret = neuron_windows_bind(cc, file, &args->windows, changes);
-	if (!ret)
-		ret = neuron_windows_apply(cc, changes, nr);
-	for (i = 0; i < nr; i++)
-		neuron_binding_put(changes[i].binding);
-	kvfree(changes);
-out_exit:
-	drm_dev_exit(idx);
-out_claim:
-	neuron_claim_put(cc->claim);
-	return ret;
 }

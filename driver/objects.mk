@@ -23,12 +23,16 @@ neuron-y := driver/neuron_drv.o \
 neuron-y += driver/neuron_core.o \
 	driver/neuron_claim.o \
 	driver/neuron_window.o \
+	driver/neuron_windows.o \
 	driver/neuron_table.o \
 	driver/neuron_grant.o \
 	driver/neuron_job.o \
 	driver/neuron_sched.o \
 	driver/neuron_watch.o \
 	driver/neuron_submit.o \
+	driver/neuron_syncs.o \
+	driver/neuron_gate.o \
+	driver/neuron_cancel.o \
 	driver/neuron_wait.o \
 	driver/neuron_report.o \
 	driver/neuron_coredump.o

@@ -579,7 +579,7 @@ struct drm_neuron_sync {
  *
  * Jobs of a core run in order of submission. A faulting or hung job signals its
  * fence with an error; its result says why.
- * Errors: EINVAL, ENOENT, ENODEV, ENOMEM.
+ * Errors: EINVAL, ENOENT, ENODEV, ENOMEM; those of WINDOWS.
  */
 struct drm_neuron_submit {
 	__u32 claim;
@@ -660,8 +660,10 @@ struct drm_neuron_reset {
  * @job: job id. Queued: it does not run. Running: the core is reset, and the
  *	jobs behind it run after that
  *
- * Its fence ends with ECANCELED. Nothing happens when the job has ended.
- * Errors: ENOENT (no such claim or job), EINVAL, EIO (the core does not answer).
+ * Its fence ends with ECANCELED, of a queued job when its turn comes, whatever
+ * the job waits for. Nothing happens when the job has ended.
+ * Errors: ENOENT (no such claim or job, or forgotten: see WAIT), EINVAL, EIO (the
+ * core does not answer).
  */
 struct drm_neuron_cancel {
 	__u32 claim;

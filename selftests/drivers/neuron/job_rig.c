@@ -277,6 +277,19 @@ void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
 	submit->queues.pointer = (uintptr_t)queue;
 }
 
+void rig_prepare_engine(struct rig *rig, struct drm_neuron_submit *submit,
+			enum neuron_engine engine)
+{
+	struct drm_neuron_queue none;
+	unsigned int e;
+
+	rig_prepare(rig, submit, &none);
+	memset(&submit->queues, 0, sizeof(submit->queues));
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (e != engine)
+			memset(&submit->start[e], 0, sizeof(submit->start[e]));
+}
+
 int rig_submit(struct rig *rig, struct drm_neuron_submit *submit)
 {
 	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, submit);
@@ -308,6 +321,17 @@ int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
 	if (result)
 		*result = args;
 	return ret;
+}
+
+int rig_cancel(struct rig *rig, uint64_t job)
+{
+	struct drm_neuron_cancel args = {
+		.claim = rig->claim,
+		.core = rig->core,
+		.job = job,
+	};
+
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_CANCEL, &args);
 }
 
 int rig_run(struct rig *rig, uint32_t timeout_ms,

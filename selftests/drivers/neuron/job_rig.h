@@ -92,12 +92,17 @@ void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count);
 /* A submission of what was emitted; the caller may change it. */
 void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
 		 struct drm_neuron_queue *queue);
+/* The same with only @engine's program, so that several can lie in the image. */
+void rig_prepare_engine(struct rig *rig, struct drm_neuron_submit *submit,
+			enum neuron_engine engine);
 int rig_submit(struct rig *rig, struct drm_neuron_submit *submit);
 /* Submit what was emitted with the limit @timeout_ms; the job id or an error. */
 int64_t rig_start(struct rig *rig, uint32_t timeout_ms);
 /* Wait @timeout_ms for job @job; @result may be NULL. */
 int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
 	     struct drm_neuron_wait *result);
+/* End job @job. */
+int rig_cancel(struct rig *rig, uint64_t job);
 /* rig_start() and rig_wait(). */
 int rig_run(struct rig *rig, uint32_t timeout_ms,
 	    struct drm_neuron_wait *result);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Giving up jobs before their end.
+ */
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_claim.h"
+#include "neuron_core.h"
+#include "neuron_gate.h"
+#include "neuron_job.h"
+#include "neuron_wait.h"
+
+/* The first job with an id of at least *@id, referenced, or NULL. */
+static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc,
+					   unsigned long *id)
+{
+	struct neuron_job *job;
+
+	xa_lock(&cc->pending);
+	job = xa_find(&cc->pending, id, ULONG_MAX, XA_PRESENT);
+	if (job)
+		kref_get(&job->ref);
+	xa_unlock(&cc->pending);
+	return job;
+}
+
+void neuron_jobs_release(struct neuron_claim_core *cc)
+{
+	struct neuron_job *job;
+	unsigned long id = 0;
+
+	while ((job = neuron_jobs_next(cc, &id))) {
+		neuron_gate_open(job->gate);
+		neuron_job_put(job);
+		id++;
+	}
+}
+
+/*
+ * The job's turn comes nonetheless, so that fences signal in order; it starts no
+ * more, and no longer keeps those behind it waiting.
+ */
+static int neuron_cancel(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	int ret = 0;
+
+	mutex_lock(&core->reset_lock);
+	job->cancelled = true;
+	if (neuron_job_runs(job))
+		ret = neuron_core_reset_locked(core, -ECANCELED, false);
+	mutex_unlock(&core->reset_lock);
+	neuron_gate_open(job->gate);
+	return ret;
+}
+
+static bool neuron_cancel_too_late(struct neuron_claim_core *cc, u64 id)
+{
+	bool ended;
+
+	spin_lock_irq(&cc->core->lock);
+	ended = id && neuron_results_find(&cc->results, id);
+	spin_unlock_irq(&cc->core->lock);
+	return ended;
+}
+
+static int neuron_cancel_id(struct neuron_claim_core *cc, u64 id)
+{
+	unsigned long found = id;
+	struct neuron_job *job = neuron_jobs_next(cc, &found);
+	int ret = -ENOENT;
+
+	if (job && job->id == id)
+		ret = neuron_cancel(job);
+	else if (neuron_cancel_too_late(cc, id))
+		ret = 0;
+	else
+		drm_dbg(&cc->core->ndev->drm,
+			"cancel: core %u knows no job %llu, or no longer\n",
+			cc->core->index, id);
+	if (job)
+		neuron_job_put(job);
+	return ret;
+}
+
+int neuron_ioctl_cancel(struct drm_device *drm, void *data,
+			struct drm_file *file)
+{
+	struct drm_neuron_cancel *args = data;
+	struct neuron_claim_core *cc;
+	int idx, ret = -ENODEV;
+
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	if (drm_dev_enter(drm, &idx)) {
+		ret = neuron_cancel_id(cc, args->job);
+		drm_dev_exit(idx);
+	}
+	neuron_claim_put(cc->claim);
+	return ret;
+}

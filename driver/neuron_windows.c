@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sets of windows, and the WINDOWS ioctl.
+ */
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_array.h"
+#include "neuron_claim.h"
+#include "neuron_table.h"
+#include "neuron_windows.h"
+
+static int neuron_windows_bind(struct neuron_windows *windows,
+			       struct neuron_claim_core *cc,
+			       struct drm_file *file,
+			       const struct drm_neuron_array *array)
+{
+	struct neuron_binding *binding;
+	struct drm_neuron_window window;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < array->count; i++) {
+		ret = neuron_array_get(&window, sizeof(window), array, i);
+		if (ret)
+			return ret;
+		binding = neuron_window_bind(cc, file, &window);
+		if (IS_ERR(binding))
+			return PTR_ERR(binding);
+		windows->change[i].index = window.index;
+		windows->change[i].binding = binding;
+	}
+	return 0;
+}
+
+int neuron_windows_get(struct neuron_windows *windows,
+		       struct neuron_claim_core *cc, struct drm_file *file,
+		       const struct drm_neuron_array *array)
+{
+	if (!array->count)
+		return 0;
+	windows->change = kvcalloc(array->count, sizeof(*windows->change),
+				   GFP_KERNEL_ACCOUNT);
+	if (!windows->change)
+		return -ENOMEM;
+	windows->nr = array->count;
+	return neuron_windows_bind(windows, cc, file, array);
+}
+
+static struct neuron_binding *neuron_table_binding(struct neuron_table *table,
+						   u32 index)
+{
+	return table && index < table->nr ? table->binding[index] : NULL;
+}
+
+/*
+ * Keep the changes that change something, in order; complete their bindings.
+ * Return: how many, or an error.
+ */
+static int neuron_windows_reduce(struct neuron_table *table,
+				 struct neuron_change *changes, u32 nr)
+{
+	u64 extents = table ? table->nr_extents : 0;
+	struct neuron_binding *bound, *fresh;
+	u32 i, first_new = 0, kept = 0;
+	int ret;
+
+	for (i = 0; i < nr; i++) {
+		fresh = changes[i].binding;
+		bound = neuron_table_binding(table, changes[i].index);
+		/* An index named before may have another binding by now. */
+		if (changes[i].index >= first_new) {
+			first_new = changes[i].index + 1;
+			if (neuron_binding_same(bound, fresh))
+				continue;
+		}
+		if (fresh) {
+			ret = neuron_window_list(fresh);
+			if (ret)
+				return ret;
+			extents += fresh->nr_extents;
+		}
+		if (bound)
+			extents -= min_t(u64, extents, bound->nr_extents);
+		swap(changes[kept], changes[i]);
+		kept++;
+	}
+	return extents > NEURON_MAX_EXTENTS ? -EINVAL : kept;
+}
+
+int neuron_windows_apply(struct neuron_windows *windows,
+			 struct neuron_claim_core *cc)
+{
+	struct neuron_table *version;
+	int nr;
+
+	lockdep_assert_held(&cc->lock);
+	nr = neuron_windows_reduce(cc->table, windows->change, windows->nr);
+	if (nr <= 0)
+		return nr;
+	version = neuron_table_change(cc->claim, cc->table, windows->change,
+				      nr);
+	if (IS_ERR(version))
+		return PTR_ERR(version);
+	if (version != cc->table) {
+		windows->old = cc->table;
+		cc->table = version;
+	}
+	return 0;
+}
+
+void neuron_windows_put(struct neuron_windows *windows)
+{
+	u32 i;
+
+	for (i = 0; i < windows->nr; i++)
+		neuron_binding_put(windows->change[i].binding);
+	kvfree(windows->change);
+	if (windows->old)
+		neuron_table_put(windows->old);
+}
+
+/* The memory that the device reads is the device's: inside drm_dev_enter(). */
+static int neuron_windows_write(struct neuron_claim_core *cc,
+				struct drm_file *file,
+				const struct drm_neuron_array *array)
+{
+	struct neuron_windows windows = { };
+	int ret;
+
+	ret = neuron_windows_get(&windows, cc, file, array);
+	if (!ret) {
+		mutex_lock(&cc->lock);
+		ret = cc->dead ? -ENOENT : neuron_windows_apply(&windows, cc);
+		mutex_unlock(&cc->lock);
+	}
+	neuron_windows_put(&windows);
+	return ret;
+}
+
+int neuron_ioctl_windows(struct drm_device *drm, void *data,
+			 struct drm_file *file)
+{
+	struct drm_neuron_windows *args = data;
+	struct neuron_claim_core *cc;
+	int idx, ret;
+
+	ret = neuron_array_check(&args->windows,
+				 sizeof(struct drm_neuron_window),
+				 NEURON_MAX_WINDOWS);
+	if (ret) {
+		drm_dbg(drm, "windows: bad array: %u elements of %u bytes\n",
+			args->windows.count, args->windows.stride);
+		return ret;
+	}
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	ret = -ENODEV;
+	if (drm_dev_enter(drm, &idx)) {
+		ret = neuron_windows_write(cc, file, &args->windows);
+		drm_dev_exit(idx);
+	}
+	neuron_claim_put(cc->claim);
+	return ret;
+}

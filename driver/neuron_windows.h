@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sets of windows: checked first, then written to a core's table at one go.
+ */
+#ifndef _NEURON_WINDOWS_H_
+#define _NEURON_WINDOWS_H_
+
+#include <linux/types.h>
+
+struct drm_file;
+struct drm_neuron_array;
+struct drm_neuron_window;
+struct neuron_binding;
+struct neuron_change;
+struct neuron_claim_core;
+struct neuron_table;
+
+/**
+ * struct neuron_windows - a set of windows to write
+ * @change: one for each window
+ * @nr: windows
+ * @old: table that the set has replaced, or NULL
+ */
+struct neuron_windows {
+	struct neuron_change *change;
+	u32 nr;
+	struct neuron_table *old;
+};
+
+/* Check and look up what @array asks for; @windows is to be put in any case. */
+int neuron_windows_get(struct neuron_windows *windows,
+		       struct neuron_claim_core *cc, struct drm_file *file,
+		       const struct drm_neuron_array *array);
+/*
+ * Write them, under neuron_claim_core.lock and with the core not dead. On an
+ * error nothing has changed.
+ */
+int neuron_windows_apply(struct neuron_windows *windows,
+			 struct neuron_claim_core *cc);
+/* Without locks. */
+void neuron_windows_put(struct neuron_windows *windows);
+
+/*
+ * neuron_window.c: the binding that @window asks for, NULL for an empty one, or
+ * an ERR_PTR. Those that will be used need neuron_window_list(), too.
+ */
+struct neuron_binding *
+neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
+		   const struct drm_neuron_window *window);
+int neuron_window_list(struct neuron_binding *binding);
+
+#endif /* _NEURON_WINDOWS_H_ */

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs that are given up: one of many, queued, waiting for others or running.
+ */
+#include <linux/sync_file.h>
+#include <unistd.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define LIMIT	20000	/* ms, of what should end at once */
+#define LONG	300000	/* ms, of what does not end by itself */
+
+/* Programs that lie in the image together, by engine. */
+#define LOOPS	NEURON_ENGINE_VECTOR
+#define STORES1	NEURON_ENGINE_SCALAR
+#define STORES2	NEURON_ENGINE_SYNC
+
+FIXTURE(cancel) {
+	struct rig rig;
+	struct rig other;	/* a core whose job does not end */
+	struct rig_usage before;
+	uint32_t sync;		/* which it signals */
+	int64_t endless;
+	int fd;
+};
+
+static void emit_programs(struct rig *rig)
+{
+	rig_loop(rig, LOOPS, 0);
+	rig_store(rig, STORES1, 0, 1);
+	rig_halt(rig, STORES1);
+	rig_store(rig, STORES2, 4, 2);
+	rig_halt(rig, STORES2);
+}
+
+FIXTURE_SETUP(cancel)
+{
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	rig_usage(self->fd, &self->before);
+	ASSERT_GE(self->before.live, 0) TH_LOG("debugfs must be mounted");
+	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
+	ASSERT_EQ(0, rig_open(&self->other, 0, 1));
+	emit_programs(&self->rig);
+	emit_programs(&self->other);
+}
+
+FIXTURE_TEARDOWN(cancel)
+{
+	rig_close(&self->rig);
+	rig_close(&self->other);
+	if (self->fd < 0)
+		return;
+	EXPECT_FALSE(rig_leaks(self->fd, &self->before));
+	close(self->fd);
+}
+
+/* The program of @engine, after and before syncobjs; the job id or an error. */
+static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
+		     uint32_t out)
+{
+	struct drm_neuron_sync wait = { .handle = in };
+	struct drm_neuron_sync signal = { .handle = out };
+	struct drm_neuron_submit submit;
+	int ret;
+
+	rig_prepare_engine(rig, &submit, engine);
+	submit.timeout_ms = LONG;
+	if (in)
+		submit.in_syncs = (struct drm_neuron_array){
+			sizeof(wait), 1, (uintptr_t)&wait,
+		};
+	if (out)
+		submit.out_syncs = (struct drm_neuron_array){
+			sizeof(signal), 1, (uintptr_t)&signal,
+		};
+	ret = rig_submit(rig, &submit);
+	return ret ? ret : (int64_t)submit.job;
+}
+
+/* A syncobj in @rig's file with the fence of a job of @other that never ends. */
+static int foreign_fence(struct rig *rig, struct rig *other, uint32_t *handle,
+			 int64_t *endless)
+{
+	struct drm_syncobj_handle args = { 0 };
+	uint32_t sync;
+	int ret;
+
+	ret = rig_syncobj_create(other->fd, &sync);
+	if (ret)
+		return ret;
+	*endless = start(other, LOOPS, 0, sync);
+	if (*endless < 0)
+		return (int)*endless;
+	args.handle = sync;
+	ret = neuron_ioctl(other->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
+	if (ret)
+		return ret;
+	rig_syncobj_destroy(other->fd, sync);
+	ret = neuron_ioctl(rig->fd, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &args);
+	close(args.fd);
+	*handle = args.handle;
+	return ret;
+}
+
+/* The error that the fence in @handle ended with; 1: it has not ended. */
+static int fence_status(int fd, uint32_t handle)
+{
+	struct drm_syncobj_handle args = {
+		.handle = handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	struct sync_file_info info = { 0 };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
+
+	if (ret)
+		return ret;
+	ret = neuron_ioctl(args.fd, SYNC_IOC_FILE_INFO, &info);
+	close(args.fd);
+	if (ret)
+		return ret;
+	return info.status < 0 ? info.status : !info.status;
+}
+
+static uint32_t word(const struct rig *rig, unsigned int offset)
+{
+	uint32_t value;
+
+	memcpy(&value, rig->data + offset, sizeof(value));
+	return value;
+}
+
+#define expect_ended(rig, job, as) do { \
+	struct drm_neuron_wait ended_; \
+	ASSERT_EQ(0, rig_wait(rig, (uint64_t)(job), LIMIT, &ended_)); \
+	EXPECT_EQ(as, ended_.status); \
+	EXPECT_EQ((as) == NEURON_JOB_ABORTED ? NEURON_CAUSE_RESET : \
+		  NEURON_CAUSE_NONE, ended_.cause); \
+	EXPECT_EQ(0, ended_.hang); \
+} while (0)
+
+#define expect_runs(rig, job) \
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(rig, (uint64_t)(job), 20, NULL))
+
+TEST_F(cancel, queued)
+{
+	uint32_t sync;
+	int64_t first, second, third;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &sync));
+	first = start(&self->rig, LOOPS, 0, 0);
+	second = start(&self->rig, STORES1, 0, sync);
+	third = start(&self->rig, STORES2, 0, 0);
+	ASSERT_LT(0, first);
+	ASSERT_LT(first, second);
+	ASSERT_LT(second, third);
+
+	ASSERT_EQ(0, rig_cancel(&self->rig, second));
+	expect_runs(&self->rig, first);
+	expect_runs(&self->rig, third);
+	ASSERT_EQ(0, rig_cancel(&self->rig, first));
+	expect_ended(&self->rig, first, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, second, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, third, NEURON_JOB_OK);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	EXPECT_EQ(2, word(&self->rig, 4));
+	EXPECT_EQ(-ECANCELED, fence_status(self->rig.fd, sync));
+}
+
+/* The reset of one core is nothing to the other, nor to the jobs behind. */
+TEST_F(cancel, running)
+{
+	int64_t neighbour = start(&self->other, LOOPS, 0, 0);
+	int64_t first, second;
+	uint32_t sync;
+
+	ASSERT_LT(0, neighbour);
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &sync));
+	first = start(&self->rig, LOOPS, 0, sync);
+	second = start(&self->rig, STORES1, 0, 0);
+	ASSERT_LT(0, first);
+	ASSERT_LT(0, second);
+	expect_runs(&self->rig, first);
+	EXPECT_EQ(1, fence_status(self->rig.fd, sync));
+	ASSERT_EQ(0, rig_cancel(&self->rig, first));
+	expect_ended(&self->rig, first, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, second, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+	EXPECT_EQ(-ECANCELED, fence_status(self->rig.fd, sync));
+	expect_runs(&self->other, neighbour);
+}
+
+TEST_F(cancel, ended)
+{
+	int64_t job = start(&self->rig, STORES1, 0, 0);
+
+	ASSERT_LT(0, job);
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+	EXPECT_EQ(0, rig_cancel(&self->rig, job));
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+}
+
+TEST_F(cancel, bad_arguments)
+{
+	struct drm_neuron_cancel args = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+		.job = 1,
+	};
+
+	must_fail(ENOENT, self->rig.fd, CANCEL, &args);
+	args.job = 0;
+	must_fail(ENOENT, self->rig.fd, CANCEL, &args);
+	args.job = ~0ull;
+	must_fail(ENOENT, self->rig.fd, CANCEL, &args);
+	args.core = self->other.core;
+	must_fail(EINVAL, self->rig.fd, CANCEL, &args);
+	args.core = ~0u;
+	must_fail(EINVAL, self->rig.fd, CANCEL, &args);
+	args.core = self->rig.core;
+	args.claim++;
+	must_fail(ENOENT, self->rig.fd, CANCEL, &args);
+}
+
+/* Another file cannot name the job, whatever the numbers are. */
+TEST_F(cancel, of_another_file)
+{
+	int64_t job = start(&self->rig, LOOPS, 0, 0);
+	struct drm_neuron_cancel args = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+		.job = (uint64_t)job,
+	};
+
+	ASSERT_LT(0, job);
+	must_fail(ENOENT, self->fd, CANCEL, &args);
+	must_fail(EINVAL, self->other.fd, CANCEL, &args);
+	expect_runs(&self->rig, job);
+}
+
+TEST_F(cancel, waits_for_a_foreign_fence)
+{
+	int64_t first, second;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &self->sync,
+				   &self->endless));
+	first = start(&self->rig, STORES1, self->sync, 0);
+	second = start(&self->rig, STORES2, 0, 0);
+	ASSERT_LT(0, first);
+	ASSERT_LT(0, second);
+	expect_runs(&self->rig, first);
+	expect_runs(&self->rig, second);
+	ASSERT_EQ(0, rig_cancel(&self->rig, first));
+	expect_ended(&self->rig, first, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, second, NEURON_JOB_OK);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	EXPECT_EQ(2, word(&self->rig, 4));
+	expect_runs(&self->other, self->endless);
+}
+
+/* What the foreign fence held up goes on by itself as well. */
+TEST_F(cancel, foreign_fence_that_signals)
+{
+	int64_t job;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &self->sync,
+				   &self->endless));
+	job = start(&self->rig, STORES1, self->sync, 0);
+	ASSERT_LT(0, job);
+	expect_runs(&self->rig, job);
+	ASSERT_EQ(0, rig_cancel(&self->other, self->endless));
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+}
+
+TEST_F(cancel, reset_with_a_foreign_fence)
+{
+	struct drm_neuron_reset args = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+	};
+	int64_t job;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &self->sync,
+				   &self->endless));
+	job = start(&self->rig, STORES1, self->sync, 0);
+	ASSERT_LT(0, job);
+	must(self->rig.fd, RESET, &args);
+	expect_ended(&self->rig, job, NEURON_JOB_ABORTED);
+	expect_runs(&self->other, self->endless);
+	job = start(&self->rig, STORES1, 0, 0);
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+}
+
+/* Nothing of a claim waits for others once it is given back. */
+TEST_F(cancel, release_with_a_foreign_fence)
+{
+	struct rig_usage before, now;
+	unsigned int i;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &self->sync,
+				   &self->endless));
+	rig_usage(self->fd, &before);
+	for (i = 0; i < 20; i++)
+		ASSERT_LT(0, start(&self->rig, STORES1, self->sync, 0));
+	rig_usage(self->fd, &now);
+	EXPECT_EQ(before.live + 20, now.live);
+	ASSERT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
+	/* The window table of the claim is gone, too. */
+	before.live--;
+	EXPECT_FALSE(rig_leaks(self->fd, &before));
+	expect_runs(&self->other, self->endless);
+}
+
+/* Whoever comes first: the job ends once, and the next one runs. */
+TEST_F(cancel, races_with_the_end)
+{
+	struct drm_neuron_wait result;
+	unsigned int i;
+	int64_t job;
+
+	for (i = 0; i < 100; i++) {
+		job = start(&self->rig, STORES1, 0, 0);
+		ASSERT_LT(0, job);
+		if (i % 3)
+			usleep(i * 7);
+		ASSERT_EQ(0, rig_cancel(&self->rig, job));
+		ASSERT_EQ(0, rig_wait(&self->rig, job, LIMIT, &result));
+		EXPECT_TRUE(result.status == NEURON_JOB_OK ||
+			    result.status == NEURON_JOB_ABORTED);
+	}
+	job = start(&self->rig, STORES2, 0, 0);
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+}
+
+TEST_HARNESS_MAIN
