@@ -5,7 +5,8 @@
  *
  * An access walks its range in pieces that are contiguous in one memory. Device
  * memory is moved pointer to pointer; between device and host memory the port
- * copies straight to or from the device's bytes.
+ * copies straight to or from the device's bytes. Granted SBUF is moved by way of a
+ * buffer, because its core's grant_lock is not held over anything else.
  */
 #include <string.h>
 
@@ -29,12 +30,15 @@ struct end {
 
 /**
  * struct piece - contiguous bytes of an end
- * @loc: where they are
+ * @loc: where they are; without a pointer when granted
  * @addr: their plain or routed address
+ * @granted: by the core, of the claim generation @generation
  */
 struct piece {
 	struct trn_loc loc;
 	uint64_t addr;
+	bool granted;
+	uint32_t generation;
 };
 
 static enum neuron_cause fail(struct trn_access *access, const struct end *end,
@@ -49,6 +53,7 @@ static void access_begin(struct trn_access *access)
 	access->hops = 0;
 	access->bad_addr = 0;
 	access->bad_dst = false;
+	access->stale = false;
 	access->post = (struct trn_post){ 0 };
 }
 
@@ -61,10 +66,15 @@ static enum neuron_cause violation(struct trn_access *access,
 	return fail(access, end, cause);
 }
 
+static bool end_is(const struct end *end, enum neuron_window_kind kind)
+{
+	return end->window &&
+	       (end->window->flags & NEURON_WINDOW_KIND) == kind;
+}
+
 static bool end_is_sem(const struct end *end)
 {
-	return end->window && (end->window->flags & NEURON_WINDOW_KIND) ==
-				      NEURON_WINDOW_SEM;
+	return end_is(end, NEURON_WINDOW_SEM);
 }
 
 static enum neuron_cause end_open(struct trn_access *access, struct end *end,
@@ -78,6 +88,8 @@ static enum neuron_cause end_open(struct trn_access *access, struct end *end,
 			return fail(access, end, NEURON_CAUSE_ADDRESS);
 		return NEURON_CAUSE_NONE;
 	}
+	if (access->notify)
+		rights |= TRN_WINDOW_NOTIFY;
 	cause = trn_window_find(access->domain, addr, len, rights, &end->window,
 				&end->offset);
 	if (!cause && access->memory_only && end_is_sem(end))
@@ -97,8 +109,9 @@ static bool piece_is_memory(const struct piece *piece)
 /* A window of a peer shows memory, whatever the peer has become. */
 static bool piece_is_strange(const struct end *end, const struct piece *piece)
 {
-	return end->window &&
-	       (end->window->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_PEER &&
+	if (end_is(end, NEURON_WINDOW_GRANT))
+		return piece->loc.place != TRN_PLACE_SBUF;
+	return end_is(end, NEURON_WINDOW_PEER) &&
 	       piece->loc.place != TRN_PLACE_HBM &&
 	       piece->loc.place != TRN_PLACE_SBUF;
 }
@@ -130,7 +143,53 @@ static enum neuron_cause end_piece(struct trn_access *access,
 		access->hops = piece->loc.hops;
 	if (piece->loc.hops && (!access->mbps || access->mbps > piece->loc.mbps))
 		access->mbps = piece->loc.mbps;
+	piece->granted = end_is(end, NEURON_WINDOW_GRANT);
+	if (piece->granted) {
+		piece->generation = end->window->generation;
+		piece->loc.ptr = NULL;
+	}
 	return NEURON_CAUSE_NONE;
+}
+
+/* The core gives nothing to those whom an earlier claim let in. */
+static enum neuron_cause granted_read(const struct piece *piece, void *buf,
+				      size_t len)
+{
+	struct trn_core *core = piece->loc.core;
+	bool valid;
+
+	pthread_mutex_lock(&core->grant_lock);
+	valid = atomic_load(&core->generation) == piece->generation;
+	if (valid)
+		memcpy(buf, core->sbuf + piece->loc.offset, len);
+	pthread_mutex_unlock(&core->grant_lock);
+	return valid ? NEURON_CAUSE_NONE : NEURON_CAUSE_FABRIC;
+}
+
+/* Nor does it take anything: that is dropped, as a stale post is. */
+static enum neuron_cause granted_write(struct trn_access *access,
+				       const struct piece *piece,
+				       const void *buf, size_t len)
+{
+	struct trn_core *core = piece->loc.core;
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	struct trn_loc loc = piece->loc;
+	bool valid;
+
+	loc.ptr = core->sbuf + loc.offset;
+	pthread_mutex_lock(&core->grant_lock);
+	valid = atomic_load(&core->generation) == piece->generation;
+	if (valid)
+		cause = trn_bus_touch(&loc, len);
+	if (valid && !cause)
+		memcpy(loc.ptr, buf, len);
+	pthread_mutex_unlock(&core->grant_lock);
+	if (!valid && !access->stale) {
+		access->stale = true;
+		atomic_fetch_add_explicit(&core->stale_posts, 1,
+					  memory_order_relaxed);
+	}
+	return cause;
 }
 
 static enum neuron_cause piece_read(struct trn_chip *chip,
@@ -140,6 +199,8 @@ static enum neuron_cause piece_read(struct trn_chip *chip,
 	const struct trn_loc *loc = &piece->loc;
 	enum neuron_cause cause;
 
+	if (piece->granted)
+		return granted_read(piece, buf, len);
 	if (loc->ptr) {
 		cause = trn_ecc_read_at(loc, len);
 		if (!cause)
@@ -151,13 +212,29 @@ static enum neuron_cause piece_read(struct trn_chip *chip,
 	return trn_bus_read(chip, piece->addr, buf, len);
 }
 
-static enum neuron_cause piece_write(struct trn_chip *chip,
+/* Who @loc's chip sees change its semaphores. */
+static uint32_t poster_at(const struct trn_access *access,
+			  const struct trn_chip *chip)
+{
+	if (chip == access->chip)
+		return access->poster;
+	return trn_sem_who(NEURON_SEM_POSTER_PEER,
+			   access->chip->config.fabric_id);
+}
+
+static enum neuron_cause piece_write(struct trn_access *access,
 				     const struct piece *piece, const void *buf,
 				     size_t len)
 {
+	struct trn_chip *chip = access->chip;
 	const struct trn_loc *loc = &piece->loc;
 	enum neuron_cause cause;
 
+	if (piece->granted)
+		return granted_write(access, piece, buf, len);
+	if (loc->place == TRN_PLACE_SEM)
+		return trn_bus_write_sem(loc, buf, len,
+					 poster_at(access, loc->chip));
 	if (loc->ptr) {
 		cause = trn_bus_touch(loc, len);
 		if (cause)
@@ -233,8 +310,8 @@ static enum neuron_cause sem_write(struct trn_access *access,
 		if (access->posting)
 			access->posting(access, access->posting_arg);
 		posted = trn_sem_post_granted(&core->sems, sem_index(end),
-					      delta, &core->generation,
-					      granted);
+					      delta, &core->generation, granted,
+					      poster_at(access, core->chip));
 	}
 	if (!posted) {
 		access->post = (struct trn_post){ 0 };
@@ -287,7 +364,7 @@ static enum neuron_cause end_write(struct trn_access *access,
 		if (cause)
 			return cause;
 		access->place_dst = piece.loc.place;
-		cause = piece_write(access->chip, &piece,
+		cause = piece_write(access, &piece,
 				    (const uint8_t *)buf + done, n);
 		if (cause)
 			return fail(access, end, cause);
@@ -355,7 +432,7 @@ static enum neuron_cause move_bounced(struct trn_access *access,
 		cause = piece_read(access->chip, from, bounce, n);
 		if (cause)
 			return fail(access, src, cause);
-		cause = piece_write(access->chip, to, bounce, n);
+		cause = piece_write(access, to, bounce, n);
 		if (cause) {
 			access->bad_dst = true;
 			return fail(access, dst, cause);
@@ -383,7 +460,7 @@ static enum neuron_cause move_direct(struct trn_access *access,
 		cause = trn_ecc_read_at(&from->loc, len);
 		if (cause)
 			return fail(access, src, cause);
-		cause = piece_write(access->chip, to, from->loc.ptr, len);
+		cause = piece_write(access, to, from->loc.ptr, len);
 		access->bad_dst = cause;
 		return cause ? fail(access, dst, cause) : NEURON_CAUSE_NONE;
 	}

@@ -267,7 +267,8 @@ static void tpb_write(struct trn_chip *chip, unsigned int core,
 	} else if (offset >= NEURON_TPB_SEM &&
 		   offset - NEURON_TPB_SEM < NEURON_TPB_SEM_SIZE) {
 		raised = trn_sems_write(&chip->core[core].sems,
-					offset - NEURON_TPB_SEM, value);
+					offset - NEURON_TPB_SEM, value,
+					trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
 		if (raised >= 0)
 			trn_core_event_raised(&chip->core[core], raised);
 	} else {

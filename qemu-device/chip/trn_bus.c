@@ -43,7 +43,8 @@ static void locate_in_tpb(struct trn_chip *chip, unsigned int core,
 	loc->index = core;
 	if (within(offset, NEURON_TPB_SBUF, NEURON_TPB_SBUF_SIZE, loc)) {
 		loc->place = TRN_PLACE_SBUF;
-		loc->ptr = chip->core[core].sbuf + loc->offset;
+		loc->core = &chip->core[core];
+		loc->ptr = loc->core->sbuf + loc->offset;
 	} else if (within(offset, NEURON_TPB_PSUM, NEURON_TPB_PSUM_SIZE, loc)) {
 		loc->place = TRN_PLACE_PSUM;
 		loc->ptr = chip->core[core].psum + loc->offset;
@@ -253,16 +254,23 @@ static enum neuron_cause write_regs(struct trn_chip *chip, uint64_t offset,
 	return NEURON_CAUSE_NONE;
 }
 
-static void write_sem(const struct trn_loc *loc, uint32_t value)
+enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,
+				    size_t len, uint32_t who)
 {
-	int raised = trn_sems_write(loc->sems, (uint32_t)loc->offset, value);
+	uint32_t value;
+	int raised;
 
+	if (len != 4 || loc->offset % 4)
+		return NEURON_CAUSE_ADDRESS;
+	memcpy(&value, buf, 4);
+	raised = trn_sems_write(loc->sems, (uint32_t)loc->offset, value, who);
 	if (raised < 0)
-		return;
+		return NEURON_CAUSE_NONE;
 	if (loc->core)
 		trn_core_event_raised(loc->core, raised);
 	else
 		trn_top_sp_raised(loc->chip, loc->index, raised);
+	return NEURON_CAUSE_NONE;
 }
 
 enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,
@@ -327,7 +335,6 @@ enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 {
 	struct trn_loc loc;
 	enum neuron_cause cause = locate_range(chip, addr, len, &loc);
-	uint32_t value;
 
 	if (cause)
 		return cause;
@@ -339,11 +346,7 @@ enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 	case TRN_PLACE_MISC:
 		return NEURON_CAUSE_FABRIC;
 	case TRN_PLACE_SEM:
-		if (len != 4 || loc.offset % 4)
-			return NEURON_CAUSE_ADDRESS;
-		memcpy(&value, buf, 4);
-		write_sem(&loc, value);
-		return NEURON_CAUSE_NONE;
+		return trn_bus_write_sem(&loc, buf, len, 0);
 	default:
 		cause = trn_bus_touch(&loc, len);
 		if (cause)

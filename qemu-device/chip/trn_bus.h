@@ -35,7 +35,7 @@ enum trn_place {
  * @len: bytes from here to the end of the region
  * @ptr: host pointer for HBM, SBUF and PSUM, else NULL
  * @sems: SEM: the block
- * @core: SEM: whose it is; NULL: a TOP_SP's
+ * @core: SBUF, SEM: whose it is; NULL: a TOP_SP's
  * @hops: links crossed, 0 on this chip
  * @mbps: MB/s of the slowest of them
  */
@@ -76,5 +76,9 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 			       size_t len);
 enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 				const void *buf, size_t len);
+
+/* The same at a place of kind SEM, by @who (NEURON_SEM_POSTER_*). */
+enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,
+				    size_t len, uint32_t who);
 
 #endif /* TRN_BUS_H */

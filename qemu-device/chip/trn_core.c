@@ -23,6 +23,7 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip,
 		goto free_memories;
 
 	pthread_mutex_init(&core->lock, NULL);
+	pthread_mutex_init(&core->grant_lock, NULL);
 	trn_sems_init(&core->sems);
 	trn_task_init(&core->controller, chip->pool, trn_core_run);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
@@ -42,6 +43,7 @@ void trn_core_destroy(struct trn_core *core)
 	trn_time_core_destroy(core);
 	trn_sems_destroy(&core->sems);
 	pthread_mutex_destroy(&core->lock);
+	pthread_mutex_destroy(&core->grant_lock);
 	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_free((void *)core->array, sizeof(*core->array));
@@ -56,11 +58,13 @@ void trn_core_scrub(struct trn_core *core)
 	trn_sems_clear(&core->sems, NULL);
 	trn_nq_reset_block(core->chip, TRN_NQ_CORE, core->index);
 	trn_time_core_reset(core);
+	pthread_mutex_lock(&core->grant_lock);
 	trn_mem_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
-	trn_mem_discard((void *)core->array, sizeof(*core->array));
 	trn_mem_forget(core->chip, TRN_PLACE_SBUF, core->index, 0,
 		       NEURON_TPB_SBUF_SIZE);
+	pthread_mutex_unlock(&core->grant_lock);
+	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_mem_discard((void *)core->array, sizeof(*core->array));
 	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
 		       NEURON_TPB_PSUM_SIZE);
 }
@@ -113,6 +117,8 @@ void trn_core_reset_state(struct trn_core *core)
 	bool resetting;
 
 	trn_job_drop(core);
+	/* Before the scrub: what peers were granted is over. */
+	atomic_store(&core->generation, 0);
 	trn_core_scrub(core);
 
 	pthread_mutex_lock(&core->lock);
@@ -128,7 +134,6 @@ void trn_core_reset_state(struct trn_core *core)
 	/* A core reset that has not got to its end holds the queues. */
 	if (resetting)
 		trn_core_reset_queues(core);
-	atomic_store(&core->generation, 0);
 	atomic_store(&core->progress, 0);
 	atomic_store(&core->busy_ns, 0);
 	atomic_store(&core->busy_since, 0);

@@ -26,9 +26,12 @@ struct trn_pe_array;
  * @controller: task that latches jobs, completes them and resets the core
  * @lock: doorbell, reset_request, job
  * @sbuf, @psum: the memories as the TPB window shows them (lazily backed)
+ * @grant_lock: granted accesses to @sbuf look at @generation under it, and the
+ *	scrub takes it: none of an earlier claim lands after the scrub. A leaf
  * @reset_queues: the reset asked for is one of the queues alone
  * @reset_stuck: the reset asked for never ends
- * @generation: claim generation; posts with another one are dropped
+ * @generation: claim generation; posts and writes granted by another one are
+ *	dropped
  */
 struct trn_core {
 	struct trn_chip *chip;
@@ -48,6 +51,7 @@ struct trn_core {
 	struct trn_pe_array *array;
 	uint8_t *sbuf;
 	uint8_t *psum;
+	pthread_mutex_t grant_lock;
 	_Atomic uint32_t generation;
 	_Atomic uint64_t progress;
 	_Atomic uint64_t busy_ns;

@@ -13,6 +13,8 @@
 
 #define CTL_CORE_STRIDE	(NEURON_CTL_CORE(1) - NEURON_CTL_CORE(0))
 #define CTL_DMA_STRIDE	(NEURON_CTL_DMA(1) - NEURON_CTL_DMA(0))
+#define CTL_POSTER_STRIDE \
+	(NEURON_CTL_SEM_POSTER(1, 0) - NEURON_CTL_SEM_POSTER(0, 0))
 #define CTL_LINK_STRIDE	(NEURON_CTL_LINK(1) - NEURON_CTL_LINK(0))
 
 /* Is @offset in @count blocks from @first? Then which, and where in it. */
@@ -288,6 +290,9 @@ uint32_t trn_ctl_read(struct trn_chip *chip, uint32_t offset)
 	if (in_blocks(offset, NEURON_CTL_DMA(0), CTL_DMA_STRIDE,
 		      chip->gen->nr_dma, &i, &reg))
 		return dma_read(chip, i, reg);
+	if (in_blocks(offset, NEURON_CTL_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
+		      chip->gen->nr_cores, &i, &reg))
+		return trn_sem_poster(&chip->core[i].sems, reg / 4);
 	return chip_read(chip, offset);
 }
 

@@ -59,6 +59,7 @@ static bool place_fits(const struct latch *latch, unsigned int kind,
 	case NEURON_WINDOW_HBM:
 		return local && loc->place == TRN_PLACE_HBM;
 	case NEURON_WINDOW_HOST:
+	case NEURON_WINDOW_STREAM:
 		return local && loc->place == TRN_PLACE_HOST &&
 		       addr == (host | (addr & (host - 1)));
 	case NEURON_WINDOW_SBUF:
@@ -74,6 +75,8 @@ static bool place_fits(const struct latch *latch, unsigned int kind,
 	case NEURON_WINDOW_SEM:
 		return (local || routed) && loc->place == TRN_PLACE_SEM &&
 		       loc->core && loc->offset == 0;
+	case NEURON_WINDOW_GRANT:
+		return (local || routed) && loc->place == TRN_PLACE_SBUF;
 	default:
 		return false;
 	}
@@ -88,7 +91,8 @@ static bool is_saved_peer(const struct latch *latch, unsigned int kind,
 			  uint64_t addr)
 {
 	return latch->loading &&
-	       (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM) &&
+	       (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM ||
+		kind == NEURON_WINDOW_GRANT) &&
 	       (addr & NEURON_ADDR_FABRIC) && !(addr & NEURON_ADDR_WINDOW) &&
 	       NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr) !=
 		       latch->chip->config.fabric_id;
@@ -222,6 +226,24 @@ static enum neuron_cause check_sem(const struct latch *latch,
 	return NEURON_CAUSE_NONE;
 }
 
+/* What a window of each kind may not have. */
+static enum neuron_cause check_kind(const struct latch *latch,
+				    const struct neuron_hw_window *hw)
+{
+	const uint32_t rights = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	unsigned int kind = hw->flags & NEURON_WINDOW_KIND;
+
+	if (kind == NEURON_WINDOW_SEM)
+		return check_sem(latch, hw);
+	if (hw->sem_first || (hw->generation && kind != NEURON_WINDOW_GRANT))
+		return reject(latch, "semaphore fields are set");
+	if (kind == NEURON_WINDOW_GRANT && hw->flags & NEURON_WINDOW_LIST)
+		return reject(latch, "a granted window cannot be a list");
+	if (kind == NEURON_WINDOW_STREAM && hw->flags & rights)
+		return reject(latch, "a stream window has no rights");
+	return NEURON_CAUSE_NONE;
+}
+
 static bool window_empty(const struct neuron_hw_window *hw)
 {
 	return (hw->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_EMPTY;
@@ -236,19 +258,16 @@ static enum neuron_cause begin_window(const struct latch *latch,
 
 	if (hw->flags & ~NEURON_WINDOW_FLAGS)
 		return reject(latch, "reserved flags are set");
-	if (kind > NEURON_WINDOW_SEM)
+	if (kind > NEURON_WINDOW_GRANT)
 		return reject(latch, "unknown kind");
 	if (window_empty(hw))
 		return NEURON_CAUSE_NONE;
-	if (kind != NEURON_WINDOW_SEM && (hw->generation || hw->sem_first))
-		return reject(latch, "semaphore fields are set");
 
 	window->flags = hw->flags;
 	window->extent = latch->domain->nr_extents;
 	window->generation = hw->generation;
 	window->sem_first = hw->sem_first;
-	return kind == NEURON_WINDOW_SEM ? check_sem(latch, hw) :
-					   NEURON_CAUSE_NONE;
+	return check_kind(latch, hw);
 }
 
 static enum neuron_cause latch_window(const struct latch *latch,
@@ -369,6 +388,7 @@ enum neuron_cause trn_window_find(const struct trn_domain *domain,
 	uint64_t index = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
 	uint64_t first = addr & NEURON_ADDR_WINDOW_OFFSET;
 	const struct trn_window *window;
+	unsigned int kind;
 
 	if (!(addr & NEURON_ADDR_WINDOW) || index >= domain->nr)
 		return NEURON_CAUSE_WINDOW;
@@ -377,9 +397,14 @@ enum neuron_cause trn_window_find(const struct trn_domain *domain,
 	if (len > window->length || first > window->length - len ||
 	    !window->length)
 		return NEURON_CAUSE_WINDOW;
-	if ((window->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_SEM &&
-	    (len != 4 || first % 4))
+	kind = window->flags & NEURON_WINDOW_KIND;
+	if (kind == NEURON_WINDOW_SEM && (len != 4 || first % 4))
 		return NEURON_CAUSE_WINDOW;
+	if (kind == NEURON_WINDOW_STREAM && !(rights & TRN_WINDOW_NOTIFY))
+		return NEURON_CAUSE_WINDOW;
+	if (kind == NEURON_WINDOW_STREAM)
+		rights = 0;
+	rights &= ~TRN_WINDOW_NOTIFY;
 	if ((window->flags & rights) != rights)
 		return NEURON_CAUSE_RIGHTS;
 	*found = window;

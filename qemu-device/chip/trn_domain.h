@@ -48,11 +48,14 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @domain: NULL: domain 0, plain and routed addresses
  * @posting: may be NULL; called with @posting_arg
  * @memory_only: semaphores and registers are refused: WINDOW or ADDRESS
+ * @notify: a write of NOTIFY, the only access that windows of kind STREAM allow
+ * @poster: who changes semaphores: NEURON_SEM_POSTER_*
  * @hops: out: most links crossed by the last copy
  * @mbps: MB/s of the slowest link crossed since the user made it 0
  * @place_src, @place_dst: out: enum trn_place of the last copy's ends
  * @bad_addr: out: address that failed, as the program wrote it
  * @bad_dst: out: that address is the destination's
+ * @stale: out: the grant of the last copy or write was void: bytes were dropped
  * @post: out: the post that the last copy or write made, if any
  */
 struct trn_access {
@@ -61,12 +64,15 @@ struct trn_access {
 	trn_posting_fn posting;
 	void *posting_arg;
 	bool memory_only;
+	bool notify;
+	uint32_t poster;
 	unsigned int hops;
 	uint32_t mbps;
 	unsigned int place_src;
 	unsigned int place_dst;
 	uint64_t bad_addr;
 	bool bad_dst;
+	bool stale;
 	struct trn_post post;
 };
 

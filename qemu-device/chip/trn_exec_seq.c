@@ -133,6 +133,8 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 	struct trn_access access = {
 		.chip = exec->core->chip,
 		.domain = exec->job->domain,
+		.poster = trn_sem_who(NEURON_SEM_POSTER_ENGINE,
+				      exec->seq->engine),
 		.posting = record_post,
 		.posting_arg = exec,
 	};

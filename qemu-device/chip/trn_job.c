@@ -107,6 +107,7 @@ enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 	struct trn_access access = {
 		.chip = job->core->chip,
 		.domain = job->domain,
+		.notify = true,
 	};
 	struct neuron_hw_notify entry = { .tag = tag };
 	enum neuron_cause cause;
@@ -131,6 +132,7 @@ static void notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
 	struct trn_access access = {
 		.chip = job->core->chip,
 		.domain = job->domain,
+		.notify = true,
 	};
 	uint64_t kept = job->block.notify_size /
 			sizeof(struct neuron_hw_notify);

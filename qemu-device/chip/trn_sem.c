@@ -56,7 +56,7 @@ static void wake_waiters(struct trn_sem_waiter **first)
 }
 
 static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		      int32_t value)
+		      int32_t value, uint32_t who)
 {
 	uint32_t old = (uint32_t)sems->value[sem];
 
@@ -73,22 +73,24 @@ static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	default:
 		return;
 	}
+	if (who)
+		sems->poster[sem] = who;
 	wake_waiters(&sems->waiters[sem]);
 }
 
 void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		  int32_t value)
+		  int32_t value, uint32_t who)
 {
 	if (sem >= NEURON_NR_SEMAPHORES)
 		return;
 	pthread_mutex_lock(&sems->lock);
-	sem_apply(sems, sem, op, value);
+	sem_apply(sems, sem, op, value, who);
 	pthread_mutex_unlock(&sems->lock);
 }
 
 bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 			  int32_t value, const _Atomic uint32_t *generation,
-			  uint32_t granted)
+			  uint32_t granted, uint32_t who)
 {
 	bool current;
 
@@ -97,7 +99,7 @@ bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 	pthread_mutex_lock(&sems->lock);
 	current = atomic_load(generation) == granted;
 	if (current)
-		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value);
+		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value, who);
 	pthread_mutex_unlock(&sems->lock);
 	return current;
 }
@@ -112,6 +114,16 @@ int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem)
 	value = sems->value[sem];
 	pthread_mutex_unlock(&sems->lock);
 	return value;
+}
+
+uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem)
+{
+	uint32_t who;
+
+	pthread_mutex_lock(&sems->lock);
+	who = sems->poster[sem];
+	pthread_mutex_unlock(&sems->lock);
+	return who;
 }
 
 static bool sem_satisfies(int32_t have, unsigned int sync, int32_t want)
@@ -139,7 +151,7 @@ bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
 	if (!ready)
 		waiter_append(&sems->waiters[sem], waiter);
 	else if (sync & NEURON_SYNC_TAKE)
-		sem_apply(sems, sem, NEURON_SYNC_POST_SUB, value);
+		sem_apply(sems, sem, NEURON_SYNC_POST_SUB, value, 0);
 	pthread_mutex_unlock(&sems->lock);
 	return ready;
 }
@@ -204,10 +216,12 @@ void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
 		if (mask && !(mask[i / 64] >> (i % 64) & 1))
 			continue;
-		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0);
+		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0, 0);
 	}
-	if (!mask)
+	if (!mask) {
 		memset(sems->event, 0, sizeof(sems->event));
+		memset(sems->poster, 0, sizeof(sems->poster));
+	}
 	pthread_mutex_unlock(&sems->lock);
 }
 
@@ -230,7 +244,8 @@ uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset)
 	return i >= 0 && trn_event_value(sems, (unsigned int)i);
 }
 
-int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
+int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
+		   uint32_t who)
 {
 	static const struct {
 		uint32_t base;
@@ -247,7 +262,7 @@ int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value)
 		i = view_index(offset, views[v].base, NEURON_NR_SEMAPHORES);
 		if (i >= 0) {
 			trn_sem_post(sems, (unsigned int)i, views[v].op,
-				     (int32_t)value);
+				     (int32_t)value, who);
 			return -1;
 		}
 	}
@@ -276,11 +291,25 @@ void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st)
 	}
 }
 
+static void posters_state(struct trn_sems *sems, struct trn_state *st)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		trn_state_u32(st, &sems->poster[i]);
+		if (NEURON_GET(NEURON_SEM_POSTER_KIND, sems->poster[i]) >
+		    NEURON_SEM_POSTER_HOST)
+			trn_state_fail(st, "an unknown actor changed a semaphore");
+	}
+}
+
 void trn_sems_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 1);
-	for (i = 0; i < chip->gen->nr_cores; i++)
+	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 2);
+	for (i = 0; i < chip->gen->nr_cores; i++) {
 		trn_sems_one_state(&chip->core[i].sems, st);
+		posters_state(&chip->core[i].sems, st);
+	}
 }

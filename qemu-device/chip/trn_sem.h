@@ -22,9 +22,15 @@ struct trn_sem_waiter {
 	struct trn_sem_waiter **link;	/* NULL: not queued */
 };
 
+/**
+ * struct trn_sems - a block
+ * @lock: all that follows
+ * @poster: who changed it last: NEURON_SEM_POSTER_*
+ */
 struct trn_sems {
-	pthread_mutex_t lock;		/* all that follows */
+	pthread_mutex_t lock;
 	int32_t value[NEURON_NR_SEMAPHORES];
+	uint32_t poster[NEURON_NR_SEMAPHORES];
 	uint8_t event[NEURON_NR_EVENTS];
 	struct trn_sem_waiter *waiters[NEURON_NR_SEMAPHORES];
 	struct trn_sem_waiter *event_waiters[NEURON_NR_EVENTS];
@@ -32,13 +38,24 @@ struct trn_sems {
 
 struct trn_state;
 
+/* What SEM_POSTER tells: @kind, an actor by its number. */
+static inline uint32_t trn_sem_who(uint32_t kind, uint32_t actor)
+{
+	return NEURON_PUT(NEURON_SEM_POSTER_KIND, kind) |
+	       NEURON_PUT(NEURON_SEM_POSTER_WHO, actor);
+}
+
 void trn_sems_init(struct trn_sems *sems);
 void trn_sems_destroy(struct trn_sems *sems);
 
-/* @op: NEURON_SYNC_POST_ADD, _SUB or _SET. Arithmetic wraps. Wakes waiters. */
+/*
+ * @op: NEURON_SYNC_POST_ADD, _SUB or _SET. Arithmetic wraps. Wakes waiters. @who:
+ * NEURON_SEM_POSTER_*, 0: whoever it was before stays.
+ */
 void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		  int32_t value);
+		  int32_t value, uint32_t who);
 int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem);
+uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem);
 
 /*
  * Add @value if *@generation is @granted; false: the post was dropped. The test
@@ -47,7 +64,7 @@ int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem);
  */
 bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 			  int32_t value, const _Atomic uint32_t *generation,
-			  uint32_t granted);
+			  uint32_t granted, uint32_t who);
 
 /*
  * If the condition (@sync: WAIT and TAKE bits) holds, take and return true;
@@ -70,7 +87,7 @@ bool trn_event_value(struct trn_sems *sems, unsigned int event);
 bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 		    struct trn_sem_waiter *waiter);
 
-/* Zero the semaphores of a 256-bit mask; NULL: all, and the events. */
+/* Zero the semaphores of a 256-bit mask; NULL: all, events and posters too. */
 void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4]);
 
 /*
@@ -78,7 +95,8 @@ void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4]);
  * that it raised from 0 to 1, or -1.
  */
 uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset);
-int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value);
+int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
+		   uint32_t who);
 
 /* Values and events of one block; waiters ask again when their tasks resume. */
 void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st);

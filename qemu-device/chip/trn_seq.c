@@ -147,7 +147,8 @@ static void seq_post(struct trn_seq *seq)
 	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
 		      op, (int32_t)inst->post_value);
 	trn_sem_post(&seq->core->sems, inst->post_sem, op,
-		     (int32_t)inst->post_value);
+		     (int32_t)inst->post_value,
+		     trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine));
 }
 
 /* An implicit notification, where software asks for a trace. */

@@ -88,7 +88,8 @@ void trn_top_sp_write(struct trn_chip *chip, unsigned int index,
 		return;
 	}
 	raised = trn_sems_write(&chip->top_sp[index].sems,
-				offset - NEURON_TOP_SP_SEM, value);
+				offset - NEURON_TOP_SP_SEM, value,
+				trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
 	if (raised >= 0)
 		trn_top_sp_raised(chip, index, raised);
 }

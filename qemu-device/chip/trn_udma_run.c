@@ -107,6 +107,9 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 	run->access = (struct trn_access){
 		.chip = queue->chip,
 		.domain = run->job ? run->job->domain : NULL,
+		.poster = trn_sem_who(NEURON_SEM_POSTER_DMA,
+				      queue->engine * NEURON_UDMA_QUEUES +
+					      queue->index),
 		.posting = trn_run_posting,
 		.posting_arg = run,
 	};

@@ -27,7 +27,8 @@ struct trn_extent {
  * @flags: as in struct neuron_hw_window
  * @extent: index of the first extent in the domain's array
  * @nr_extents: at least 1, but for EMPTY
- * @generation, @sem_first: SEM
+ * @generation: SEM, GRANT
+ * @sem_first: SEM
  */
 struct trn_window {
 	uint64_t length;
@@ -65,6 +66,9 @@ struct trn_domain *trn_domain_new(struct trn_core *core, unsigned int nr);
 enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
 				 const struct neuron_hw_window *hw,
 				 const struct neuron_hw_extent *list);
+
+/* Among the rights asked for: a write of NOTIFY. No window has it in its flags. */
+#define TRN_WINDOW_NOTIFY	NEURON_BIT(31)
 
 /*
  * The window behind window address @addr, for @len bytes with all of @rights.

@@ -29,7 +29,7 @@
 #define DGE_AT			0x10000
 #define FREE_AT			0x20000
 
-#define NR_WINDOWS		10
+#define NR_WINDOWS		13
 #define MAX_QUEUES		4
 #define MAX_INSTRUCTIONS	12
 #define RING			32
@@ -44,6 +44,9 @@ enum {
 	W_PEER_SEM,
 	W_LIST,
 	W_READ_ONLY,
+	W_STREAM,
+	W_GRANT,
+	W_PEER_GRANT,
 	W_EMPTY,
 };
 
@@ -118,6 +121,14 @@ static void put_windows(struct fuzz *fuzz, struct maker *maker)
 		[W_READ_ONLY] = { gen->hbm_addr[1], 0x1000,
 				  NEURON_WINDOW_HBM | NEURON_WINDOW_READ,
 				  0, 0, 0 },
+		[W_STREAM] = { host_addr(fuzz, maker, DATA_AT), DATA_BYTES,
+			       NEURON_WINDOW_STREAM, 0, 0, 0 },
+		[W_GRANT] = { gen->tpb_addr[!maker->core] + NEURON_TPB_SBUF +
+			      0x100, 0x1000, NEURON_WINDOW_GRANT | rw, 0,
+			      fuzz_random(fuzz, 2), 0 },
+		[W_PEER_GRANT] = { neuron_fabric_addr(peer, tpb + NEURON_TPB_SBUF),
+				   0x1000, NEURON_WINDOW_GRANT | rw, 0,
+				   fuzz_random(fuzz, 2), 0 },
 	};
 
 	put_extents(fuzz, maker, extents);
@@ -131,7 +142,8 @@ static uint64_t window_addr(struct fuzz *fuzz)
 {
 	static const uint32_t bytes[NR_WINDOWS] = {
 		HBM_BYTES, DATA_BYTES, NEURON_TPB_SBUF_SIZE,
-		NEURON_TPB_PSUM_SIZE, 1024, 0x8000, 64, 0x800, 0x1000, 1,
+		NEURON_TPB_PSUM_SIZE, 1024, 0x8000, 64, 0x800, 0x1000,
+		DATA_BYTES, 0x1000, 0x1000, 1,
 	};
 	uint32_t window = fuzz_random(fuzz, NR_WINDOWS);
 	uint64_t offset = fuzz_random(fuzz, bytes[window]);
@@ -431,7 +443,8 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 		if (fuzz_once_in(fuzz, 2))
 			put_program(fuzz, &maker, e);
 	if (fuzz_once_in(fuzz, 2)) {
-		maker.block.notify_addr = neuron_window_addr(W_HOST, 0);
+		maker.block.notify_addr = neuron_window_addr(
+			fuzz_once_in(fuzz, 2) ? W_HOST : W_STREAM, 0);
 		maker.block.notify_size = 256;
 	}
 	put_host(fuzz, &maker, 0, &maker.block, sizeof(maker.block));

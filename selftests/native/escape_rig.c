@@ -128,6 +128,40 @@ void escape_window(struct escape *e, unsigned int w, uint32_t flags, uint64_t ba
 	};
 }
 
+void escape_grant(struct escape *e, unsigned int w, unsigned int chip, uint32_t rights,
+		  uint32_t generation)
+{
+	uint64_t base = e->rig->chip[chip]->gen->tpb_addr[ESCAPE_SIBLING] + NEURON_TPB_SBUF +
+			GRANT_AT;
+
+	escape_window(e, w, NEURON_WINDOW_GRANT | rights,
+		      chip ? neuron_fabric_addr(chip, base) : base, GRANT_BYTES);
+	e->job.windows[w].generation = generation;
+}
+
+static void make_grants(struct escape *e)
+{
+	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	unsigned int c;
+
+	e->stream = rig_host(e->rig, 0, GUARD_BYTES);
+	guard(e, rig_host_ptr(e->rig, 0, e->stream), GUARD_BYTES);
+	escape_window(e, W_STREAM, NEURON_WINDOW_STREAM,
+		      rig_host_addr(e->rig, 0, e->stream) + 0x1000, 0x1000);
+	for (c = 0; c < RIG_CHIPS; c++)
+		atomic_store(&e->rig->chip[c]->core[ESCAPE_SIBLING].generation, GENERATION);
+	escape_grant(e, W_GRANT, 0, NEURON_WINDOW_READ, GENERATION);
+	escape_grant(e, W_STALE, 0, rw, GENERATION - 1);
+	escape_grant(e, W_STALE_PEER, 1, rw, GENERATION + 1);
+	evil(e, neuron_window_addr(W_STREAM, 0), NEURON_CAUSE_WINDOW, NEURON_CAUSE_WINDOW);
+	evil(e, neuron_window_addr(W_GRANT, 0), NEURON_CAUSE_NONE, NEURON_CAUSE_RIGHTS);
+	evil(e, neuron_window_addr(W_GRANT, GRANT_BYTES), NEURON_CAUSE_WINDOW,
+	     NEURON_CAUSE_WINDOW);
+	/* What is written is dropped without an error. */
+	evil(e, neuron_window_addr(W_STALE, 0), NEURON_CAUSE_FABRIC, NEURON_CAUSE_NONE);
+	evil(e, neuron_window_addr(W_STALE_PEER, 0), NEURON_CAUSE_FABRIC, NEURON_CAUSE_NONE);
+}
+
 static int setup_by(void **state, int (*make)(void **state))
 {
 	const uint64_t shared = ESCAPE_SIBLING * JOB_HBM_BYTES;
@@ -142,6 +176,7 @@ static int setup_by(void **state, int (*make)(void **state))
 	escape_window(e, W_RO, NEURON_WINDOW_HBM | NEURON_WINDOW_READ, shared, SHARED_BYTES);
 	escape_window(e, W_WO, NEURON_WINDOW_HBM | NEURON_WINDOW_WRITE, shared, SHARED_BYTES);
 	make_evils(e);
+	make_grants(e);
 	*state = e;
 	return 0;
 }

@@ -13,6 +13,13 @@
 #define SYNC		NEURON_ENGINE_SYNC
 #define W_RO		JOB_W_PEER	/* of the sibling's HBM */
 #define W_WO		JOB_W_PEER_SEM	/* of the same */
+#define W_STREAM	JOB_W_FREE	/* host memory for NOTIFY */
+#define W_GRANT		(JOB_W_FREE + 1)	/* of the sibling's SBUF, to be read */
+#define W_STALE		(JOB_W_FREE + 2)	/* the same, of an earlier claim */
+#define W_STALE_PEER	(JOB_W_FREE + 3)	/* the same on the other chip */
+#define GRANT_BYTES	0x1000
+#define GRANT_AT	0x2000		/* in SBUF */
+#define GENERATION	6		/* of the siblings' claims */
 #define SHARED_BYTES	0x1000
 #define GUARD_BYTES	0x10000
 #define GUARDS		64
@@ -41,17 +48,19 @@ struct evil {
 	enum neuron_cause write;
 };
 
-#define EVILS	24
+#define EVILS	32
 
 /**
  * struct escape - a job, and what it must not touch
  * @sems: values of all semaphores
+ * @stream: bus address of what W_STREAM shows
  */
 struct escape {
 	struct rig *rig;
 	struct job_rig job;
 	struct guard guard[GUARDS];
 	unsigned int nr_guards;
+	uint64_t stream;
 	int32_t sems[RIG_CHIPS][NEURON_MAX_CORES][NEURON_NR_SEMAPHORES];
 	struct evil evil[EVILS];
 	unsigned int nr_evils;
@@ -65,6 +74,9 @@ int escape_teardown(void **state);
 /* Entry @w of the job's window table. */
 void escape_window(struct escape *e, unsigned int w, uint32_t flags, uint64_t base,
 		   uint64_t length);
+/* Make @w a grant of SBUF of the sibling on @chip, of its claim @generation. */
+void escape_grant(struct escape *e, unsigned int w, unsigned int chip, uint32_t rights,
+		  uint32_t generation);
 /* A new program for the same job. */
 void escape_restart(struct escape *e);
 

@@ -16,7 +16,8 @@ enum {
 	JOB_W_SEM,	/* the core's own semaphores */
 	JOB_W_PEER,	/* what the test makes of them; empty at first */
 	JOB_W_PEER_SEM,
-	JOB_NR_WINDOWS
+	JOB_W_FREE,
+	JOB_NR_WINDOWS = JOB_W_FREE + 4
 };
 
 #define JOB_HBM_BYTES	NEURON_MIB(4)

@@ -53,7 +53,7 @@ static void a_reset_aborts_the_job_and_scrubs_the_core(void **state)
 	make_busy(&job, rig, 1);
 	memset(job_host_ptr(&job), 0x77, 65536);
 	memset(job.core->psum, 0x77, 4096);
-	trn_sems_write(&job.core->sems, NEURON_SEM_EVENT(4), 1);
+	trn_sems_write(&job.core->sems, NEURON_SEM_EVENT(4), 1, 0);
 	job_submit(&job);
 	assert_true(fake_wait(running, &job));
 	job_reg_write(&job, NEURON_CORE_RESET, 1);

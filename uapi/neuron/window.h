@@ -47,13 +47,19 @@ enum neuron_window_kind {
  * @length: bytes; SEM: 4 times the number of semaphores
  * @flags: kind, rights, LIST; other bits zero
  * @nr_extents: with LIST, else zero
- * @generation: SEM: the claim generation the target core must still have,
- *	otherwise a post is dropped and counted there; other kinds zero
+ * @generation: SEM, GRANT: the claim generation the target core must still have,
+ *	otherwise a post or write is dropped and counted there, and a read ends in
+ *	NEURON_CAUSE_FABRIC; other kinds zero
  * @sem_first: SEM: semaphore shown at offset 0; other kinds zero
  *
  * A SEM window is an array of 32-bit words, one for each semaphore: a 4-byte
  * write adds the signed value to the semaphore, a 4-byte read returns it (own
  * core only). Any other size or alignment is a violation.
+ *
+ * A STREAM window has no rights: it is for the job's NOTIFY instructions alone,
+ * when notify_addr of the job block lies in it. Any other access is a violation.
+ *
+ * A GRANT window shows SBUF of one core, of this chip or (routed) of another one.
  */
 struct neuron_hw_window {
 	__le64 base;
