@@ -541,6 +541,11 @@ int neuron_ioctl_copy(struct drm_device *drm, void *data, struct drm_file *file)
 	bo = neuron_copy_lookup(file, args->handle, args->offset, args->size);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
+	if (bo->stream && args->direction != DRM_NEURON_COPY_FROM_DEVICE) {
+		drm_dbg(drm, "copy to a stream\n");
+		ret = -EPERM;
+		goto put_bo;
+	}
 	if (args->direction == DRM_NEURON_COPY_BUFFER) {
 		src = neuron_copy_lookup(file, args->src_handle,
 					 args->src_offset, args->size);

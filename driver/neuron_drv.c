@@ -69,6 +69,7 @@ static const struct file_operations neuron_fops = {
 /*
  * Version history
  *  1.0: first
+ *  1.1: CANCEL, windows and streams of SUBMIT, streams, grants of SBUF
  */
 const struct drm_driver neuron_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

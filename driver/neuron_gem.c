@@ -87,6 +87,11 @@ int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	/* A private mapping would need pages to copy. */
 	if (neuron_vma_is_cow(vma))
 		return -EINVAL;
+	if (to_neuron_bo(obj)->stream) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EPERM;
+		vm_flags_clear(vma, VM_MAYWRITE);
+	}
 
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
 	if (to_neuron_bo(obj)->kind == NEURON_BO_HBM)
@@ -126,7 +131,9 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	u64 size = PAGE_ALIGN(args->size);
 	int ret, idx;
 
-	if (!args->size || size < args->size || args->flags) {
+	if (!args->size || size < args->size ||
+	    args->flags & ~DRM_NEURON_BO_STREAM ||
+	    (args->flags && args->placement != DRM_NEURON_BO_HOST)) {
 		drm_dbg(drm, "buffer of %llu bytes, flags %#x\n", args->size,
 			args->flags);
 		return -EINVAL;
@@ -140,6 +147,8 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		ret = PTR_ERR(bo);
 		goto out;
 	}
+	/* Nobody has a handle of it yet. */
+	bo->stream = args->flags & DRM_NEURON_BO_STREAM;
 
 	ret = drm_gem_create_mmap_offset(&bo->base);
 	if (ret)
@@ -177,6 +186,7 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 						       DRM_NEURON_BO_HBM;
 	args->stack = bo->stack;
 	args->size = bo->base.size;
+	args->flags = bo->stream ? DRM_NEURON_BO_STREAM : 0;
 	if (bo->kind == NEURON_BO_PEER) {
 		args->peer = 1;
 		args->fabric_id = NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr);

@@ -26,6 +26,7 @@ enum neuron_bo_kind {
  * @extents: pieces, plain addresses with the host bit for HOST, routed ones for
  *	PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
+ * @stream: only NOTIFY of jobs writes it
  */
 struct neuron_bo {
 	struct drm_gem_object base;
@@ -33,6 +34,7 @@ struct neuron_bo {
 	unsigned int stack;
 	struct neuron_hw_extent *extents;
 	unsigned int nr_extents;
+	bool stream;
 };
 
 static inline struct neuron_bo *to_neuron_bo(struct drm_gem_object *obj)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Grants: file descriptors that let a peer post semaphores.
+ * Grants: file descriptors that let a peer post semaphores or reach SBUF.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -15,16 +15,23 @@
 #include "neuron_claim.h"
 #include "neuron_grant.h"
 
+static_assert(DRM_NEURON_GRANT_SBUF_READ == DRM_NEURON_WINDOW_READ);
+static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE);
+
 /**
  * struct neuron_grant - behind the file descriptor
  * @cc: core; its claim is referenced, which keeps the memory, not the cores
- * @first: first semaphore
- * @count: semaphores
+ * @kind: of what
+ * @first: first semaphore; byte of SBUF
+ * @count: semaphores; bytes
+ * @rights: SBUF: DRM_NEURON_WINDOW_READ, _WRITE
  */
 struct neuron_grant {
 	struct neuron_claim_core *cc;
+	enum neuron_grant_kind kind;
 	u32 first;
 	u32 count;
+	u32 rights;
 };
 
 static int neuron_grant_fop_release(struct inode *inode, struct file *filp)
@@ -43,11 +50,14 @@ static const struct file_operations neuron_grant_fops = {
 };
 
 static u64 neuron_grant_base(struct neuron_device *ndev,
-			     struct neuron_core *core)
+			     const struct neuron_grant *grant)
 {
+	struct neuron_core *core = grant->cc->core;
 	struct neuron_device *target = core->ndev;
-	u64 addr = target->gen->tpb_addr[core->index] + NEURON_TPB_SEM;
+	u64 addr = target->gen->tpb_addr[core->index];
 
+	addr += grant->kind == NEURON_GRANT_SBUF ? NEURON_TPB_SBUF :
+						   NEURON_TPB_SEM;
 	return target == ndev ? addr :
 	       neuron_fabric_addr(target->fabric_id, addr);
 }
@@ -63,6 +73,7 @@ static bool neuron_grant_alive(struct neuron_claim_core *cc)
 }
 
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
+			enum neuron_grant_kind kind,
 			struct neuron_grant_target *target)
 {
 	struct file *filp = fget(fd);
@@ -75,6 +86,10 @@ int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 		goto out;
 	}
 	grant = filp->private_data;
+	if (grant->kind != kind) {
+		drm_dbg(&ndev->drm, "grant %d is of the other kind\n", fd);
+		goto out;
+	}
 	if (!neuron_grant_alive(grant->cc)) {
 		drm_dbg(&ndev->drm, "grant %d: its claim is over\n", fd);
 		goto out;
@@ -86,15 +101,30 @@ int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 		ret = -EOPNOTSUPP;
 		goto out;
 	}
-	target->base = neuron_grant_base(ndev, grant->cc->core);
+	target->base = neuron_grant_base(ndev, grant);
 	target->generation = grant->cc->generation;
 	target->first = grant->first;
 	target->count = grant->count;
+	target->rights = grant->rights;
 	ret = 0;
 out:
 	if (filp)
 		fput(filp);
 	return ret;
+}
+
+/* Is [first, +count) there, in units that can be granted? */
+static bool neuron_grant_range_valid(const struct drm_neuron_grant *args)
+{
+	u32 limit = NEURON_NR_SEMAPHORES;
+
+	if (args->flags) {
+		limit = NEURON_TPB_SBUF_SIZE;
+		if (args->first % 4 || args->count % 4)
+			return false;
+	}
+	return args->count && args->count <= limit &&
+	       args->first <= limit - args->count;
 }
 
 int neuron_ioctl_grant(struct drm_device *drm, void *data,
@@ -105,12 +135,11 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 	struct neuron_grant *grant;
 	int fd;
 
-	if (args->flags || !args->count ||
-	    args->count > NEURON_NR_SEMAPHORES ||
-	    args->first > NEURON_NR_SEMAPHORES - args->count) {
-		drm_dbg(drm, "grant: first %u count %u flags %#x: of %u semaphores\n",
-			args->first, args->count, args->flags,
-			NEURON_NR_SEMAPHORES);
+	if (args->flags & ~(DRM_NEURON_GRANT_SBUF_READ |
+			    DRM_NEURON_GRANT_SBUF_WRITE) ||
+	    !neuron_grant_range_valid(args)) {
+		drm_dbg(drm, "grant: first %u count %u flags %#x: outside, or not aligned\n",
+			args->first, args->count, args->flags);
 		return -EINVAL;
 	}
 	cc = neuron_claim_core_find(file, args->claim, args->core);
@@ -123,8 +152,10 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 		return -ENOMEM;
 	}
 	grant->cc = cc;
+	grant->kind = args->flags ? NEURON_GRANT_SBUF : NEURON_GRANT_SEM;
 	grant->first = args->first;
 	grant->count = args->count;
+	grant->rights = args->flags;
 	fd = anon_inode_getfd("[neuron-grant]", &neuron_grant_fops, grant,
 			      O_RDWR | O_CLOEXEC);
 	if (fd < 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Grants: the right to post some semaphores of a claimed core.
+ * Grants: the right to post some semaphores of a claimed core, or to reach a part
+ * of its SBUF.
  */
 #ifndef _NEURON_GRANT_H_
 #define _NEURON_GRANT_H_
@@ -9,26 +10,34 @@
 
 struct neuron_device;
 
+enum neuron_grant_kind {
+	NEURON_GRANT_SEM,
+	NEURON_GRANT_SBUF,
+};
+
 /**
  * struct neuron_grant_target - what a grant allows, for a window
- * @base: address of the core's semaphore block as the poster sees it
- * @generation: claim generation; once it is over, posts are dropped by the
- *	target chip, so a window needs to hold nothing alive
- * @first: first semaphore
- * @count: semaphores
+ * @base: address of the core's semaphore block or SBUF as the other side sees it
+ * @generation: claim generation; once it is over, the target chip drops posts
+ *	and writes and refuses reads, so a window needs to hold nothing alive
+ * @first: first semaphore; byte of SBUF
+ * @count: semaphores; bytes
+ * @rights: SBUF: DRM_NEURON_WINDOW_READ, _WRITE
  */
 struct neuron_grant_target {
 	u64 base;
 	u32 generation;
 	u32 first;
 	u32 count;
+	u32 rights;
 };
 
 /*
- * What the file descriptor @fd grants to a poster on @ndev. -EBADF: no grant,
- * or its claim is over; -EOPNOTSUPP: its chip is not on the fabric of @ndev.
+ * What the file descriptor @fd grants to a core on @ndev. -EBADF: no grant of that
+ * kind, or its claim is over; -EOPNOTSUPP: its chip is not on the fabric of @ndev.
  */
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
+			enum neuron_grant_kind kind,
 			struct neuron_grant_target *target);
 
 #endif /* _NEURON_GRANT_H_ */

@@ -64,6 +64,9 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
 		.resv = obj->resv,
 	};
 
+	/* Whoever imports it could make windows of it. */
+	if (to_neuron_bo(obj)->stream)
+		return ERR_PTR(-EPERM);
 	return drm_gem_dmabuf_export(drm, &info);
 }
 

@@ -47,6 +47,21 @@ static int neuron_submit_check_starts(struct drm_device *drm,
 	return 0;
 }
 
+static int neuron_submit_check_notify(const struct drm_neuron_submit *args)
+{
+	bool named = args->stream || args->notify_addr;
+
+	if (!args->notify_size)
+		return named || args->stream_offset ? -EINVAL : 0;
+	if (args->notify_size < 64 || !is_power_of_2(args->notify_size))
+		return -EINVAL;
+	if (args->stream)
+		return args->notify_addr || args->stream_offset % 16 ? -EINVAL :
+								       0;
+	return args->stream_offset ||
+	       !neuron_is_window_addr(args->notify_addr) ? -EINVAL : 0;
+}
+
 static int neuron_submit_check(struct drm_device *drm,
 			       const struct drm_neuron_submit *args)
 {
@@ -63,10 +78,8 @@ static int neuron_submit_check(struct drm_device *drm,
 	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
-	if (args->notify_size ?
-	    args->notify_size < 64 || !is_power_of_2(args->notify_size) ||
-	    !neuron_is_window_addr(args->notify_addr) : args->notify_addr)
-		return neuron_submit_invalid(drm, "notify: no window address or odd size");
+	if (neuron_submit_check_notify(args))
+		return neuron_submit_invalid(drm, "notify: no window address or stream, or odd size");
 	return neuron_submit_check_starts(drm, args);
 }
 
@@ -190,7 +203,8 @@ static int neuron_submit_number(struct neuron_job *job)
 	return xa_reserve(&cc->pending, job->id, GFP_KERNEL);
 }
 
-static void neuron_submit_table(struct neuron_job *job)
+static void neuron_submit_table(struct neuron_job *job,
+				const struct drm_neuron_submit *args)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_hw_job *hw = job->hw;
@@ -198,9 +212,12 @@ static void neuron_submit_table(struct neuron_job *job)
 	if (!cc->table)
 		return;
 	job->table = neuron_table_get(cc->table);
-	hw->nr_windows = cpu_to_le32(cc->table->nr);
+	hw->nr_windows = cpu_to_le32(neuron_table_hw_entries(cc->table));
 	hw->window_table = cpu_to_le64(neuron_host_addr(cc->core->ndev,
 							cc->table->dma));
+	if (args->stream)
+		hw->notify_addr = cpu_to_le64(neuron_window_addr(cc->table->nr,
+								 args->stream_offset));
 }
 
 /*
@@ -210,7 +227,7 @@ static void neuron_submit_table(struct neuron_job *job)
  */
 static struct dma_fence *neuron_submit_push(struct neuron_job *job,
 					    struct neuron_windows *windows,
-					    u64 *id)
+					    struct drm_neuron_submit *args)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct dma_fence *fence;
@@ -225,11 +242,11 @@ static struct dma_fence *neuron_submit_push(struct neuron_job *job,
 		xa_release(&cc->pending, job->id);
 		goto out;
 	}
-	neuron_submit_table(job);
+	neuron_submit_table(job, args);
 
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
-	*id = job->id;
+	args->job = job->id;
 	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
 	drm_sched_entity_push_job(&job->base);
 out:
@@ -280,7 +297,7 @@ static int neuron_submit_job(struct neuron_claim_core *cc,
 	job = neuron_submit_prepare(cc, file, args);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
-	fence = neuron_submit_push(job, windows, &args->job);
+	fence = neuron_submit_push(job, windows, args);
 	if (IS_ERR(fence)) {
 		drm_sched_job_cleanup(&job->base);
 		neuron_job_put(job);
@@ -302,7 +319,9 @@ static int neuron_submit(struct neuron_claim_core *cc, struct drm_file *file,
 				     &args->out_syncs);
 	if (IS_ERR(outs))
 		return PTR_ERR(outs);
-	ret = neuron_windows_get(&windows, cc, file, &args->windows);
+	ret = neuron_windows_get(&windows, cc, file, &args->windows,
+				 args->stream,
+				 (u64)args->stream_offset + args->notify_size);
 	if (!ret)
 		ret = neuron_submit_job(cc, file, args, outs, &windows);
 	neuron_windows_put(&windows);

@@ -4,6 +4,7 @@
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/slab.h>
+#include <drm/drm_device.h>
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 

@@ -87,10 +87,29 @@ bool neuron_binding_same(const struct neuron_binding *bound,
 	       (list || bound->hw.base == fresh->hw.base);
 }
 
+/* With the stream's. */
+static size_t neuron_table_hw_bytes(u32 nr)
+{
+	return (nr + 1) * sizeof(struct neuron_hw_window);
+}
+
 static size_t neuron_table_bytes(u32 nr)
 {
-	return nr * (sizeof(struct neuron_hw_window) +
-		     sizeof(struct neuron_binding *));
+	return neuron_table_hw_bytes(nr) +
+	       (nr + 1) * sizeof(struct neuron_binding *);
+}
+
+static u32 neuron_table_slot(const struct neuron_table *table, u32 index)
+{
+	return index == NEURON_TABLE_STREAM ? table->nr : index;
+}
+
+struct neuron_binding *neuron_table_binding(struct neuron_table *table,
+					    u32 index)
+{
+	if (!table || (index >= table->nr && index != NEURON_TABLE_STREAM))
+		return NULL;
+	return table->binding[neuron_table_slot(table, index)];
 }
 
 static void neuron_table_free(struct neuron_table *table)
@@ -98,12 +117,12 @@ static void neuron_table_free(struct neuron_table *table)
 	struct neuron_claim *claim = table->claim;
 	u32 i;
 
-	for (i = 0; table->binding && i < table->nr; i++)
+	for (i = 0; table->binding && i <= table->nr; i++)
 		neuron_binding_put(table->binding[i]);
 	kvfree(table->binding);
 	if (table->hw)
 		dma_free_coherent(claim->ndev->drm.dev,
-				  table->nr * sizeof(*table->hw), table->hw,
+				  neuron_table_hw_bytes(table->nr), table->hw,
 				  table->dma);
 	neuron_claim_uncharge(claim, neuron_table_bytes(table->nr));
 	kfree(table);
@@ -155,10 +174,10 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 	table->claim = claim;
 	table->nr = nr;
 	neuron_claim_live_get(claim);
-	table->binding = kvcalloc(nr, sizeof(*table->binding),
+	table->binding = kvcalloc(nr + 1, sizeof(*table->binding),
 				  GFP_KERNEL_ACCOUNT);
 	table->hw = dma_alloc_coherent(claim->ndev->drm.dev,
-				       nr * sizeof(*table->hw), &table->dma,
+				       neuron_table_hw_bytes(nr), &table->dma,
 				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!table->binding || !table->hw) {
 		neuron_table_put(table);
@@ -167,48 +186,56 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 	return table;
 }
 
+static void neuron_table_copy_entry(struct neuron_table *table, u32 to,
+				    const struct neuron_table *from, u32 entry)
+{
+	table->hw[to] = from->hw[entry];
+	table->binding[to] = from->binding[entry];
+	if (table->binding[to])
+		kref_get(&table->binding[to]->ref);
+}
+
 static void neuron_table_copy(struct neuron_table *table,
 			      const struct neuron_table *from)
 {
 	u32 i;
 
-	memcpy(table->hw, from->hw, from->nr * sizeof(*from->hw));
 	table->nr_extents = from->nr_extents;
-	for (i = 0; i < from->nr; i++) {
-		table->binding[i] = from->binding[i];
-		if (table->binding[i])
-			kref_get(&table->binding[i]->ref);
-	}
+	for (i = 0; i < from->nr; i++)
+		neuron_table_copy_entry(table, i, from, i);
+	neuron_table_copy_entry(table, table->nr, from, from->nr);
 }
 
 /* Exchanges the bindings of the entry and of @change. */
 static void neuron_table_apply(struct neuron_table *table,
 			       struct neuron_change *change)
 {
-	struct neuron_binding *old = table->binding[change->index];
+	u32 slot = neuron_table_slot(table, change->index);
+	struct neuron_binding *old = table->binding[slot];
 	struct neuron_binding *new = change->binding;
 
 	if (old)
 		table->nr_extents -= old->nr_extents;
 	if (new) {
 		table->nr_extents += new->nr_extents;
-		table->hw[change->index] = new->hw;
+		table->hw[slot] = new->hw;
 	} else {
-		memset(&table->hw[change->index], 0, sizeof(*table->hw));
+		memset(&table->hw[slot], 0, sizeof(*table->hw));
 	}
-	table->binding[change->index] = new;
+	table->binding[slot] = new;
 	change->binding = old;
 }
 
-/* Entries for the table and @changes: few sizes, so that growth is rare. */
-static u32 neuron_table_entries(const struct neuron_table *table,
-				const struct neuron_change *changes, u32 nr)
+/* Few sizes, so that growth is rare. */
+u32 neuron_table_entries(const struct neuron_table *table,
+			 const struct neuron_change *changes, u32 nr)
 {
 	u32 entries = table ? table->nr : NEURON_TABLE_MIN;
 	u32 i;
 
 	for (i = 0; i < nr; i++)
-		entries = max(entries, changes[i].index + 1);
+		if (changes[i].index != NEURON_TABLE_STREAM)
+			entries = max(entries, changes[i].index + 1);
 	return min_t(u32, roundup_pow_of_two(entries), NEURON_MAX_WINDOWS);
 }
 

@@ -33,9 +33,12 @@ struct neuron_binding {
 	u32 nr_extents;
 };
 
+/* As an index: the entry of the stream, behind those of the program. */
+#define NEURON_TABLE_STREAM	U32_MAX
+
 /**
  * struct neuron_change - a change of one entry
- * @index: entry
+ * @index: entry, or NEURON_TABLE_STREAM
  * @binding: its new contents, referenced; NULL: empty
  */
 struct neuron_change {
@@ -53,6 +56,14 @@ void neuron_binding_put(struct neuron_binding *binding);
  */
 bool neuron_binding_same(const struct neuron_binding *bound,
 			 const struct neuron_binding *fresh);
+
+/* What entry @index shows; NULL: nothing, or there is no such entry. */
+struct neuron_binding *neuron_table_binding(struct neuron_table *table,
+					    u32 index);
+
+/* The entries that the table will have, with @changes made. */
+u32 neuron_table_entries(const struct neuron_table *table,
+			 const struct neuron_change *changes, u32 nr);
 
 /*
  * The version of the claim's table with @changes applied: @table itself when no

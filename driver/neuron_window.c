@@ -16,6 +16,7 @@ static_assert(DRM_NEURON_WINDOW_EMPTY == (int)NEURON_WINDOW_EMPTY);
 static_assert(DRM_NEURON_WINDOW_SBUF == (int)NEURON_WINDOW_SBUF);
 static_assert(DRM_NEURON_WINDOW_PSUM == (int)NEURON_WINDOW_PSUM);
 static_assert(DRM_NEURON_WINDOW_SEM == (int)NEURON_WINDOW_SEM);
+static_assert(DRM_NEURON_WINDOW_GRANT == (int)NEURON_WINDOW_GRANT);
 
 static const enum neuron_window_kind neuron_bo_window_kind[] = {
 	[NEURON_BO_HBM] = NEURON_WINDOW_HBM,
@@ -61,15 +62,30 @@ static struct neuron_span neuron_bo_span(const struct neuron_bo *bo, u64 offset,
 	return span;
 }
 
+/* The range is inside the buffer, whose reference the binding takes. */
+static void neuron_binding_show(struct neuron_binding *binding,
+				struct neuron_bo *bo, u32 kind, u64 offset,
+				u64 length)
+{
+	struct neuron_span span = neuron_bo_span(bo, offset, length);
+
+	if (span.count > 1)
+		kind |= NEURON_WINDOW_LIST;
+	else
+		binding->hw.base = cpu_to_le64(le64_to_cpu(bo->extents[span.first].addr) +
+					       span.skip);
+	binding->offset = offset;
+	binding->hw.length = cpu_to_le64(length);
+	binding->hw.flags = cpu_to_le32(kind);
+}
+
 static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 			    const struct drm_neuron_window *window,
 			    struct neuron_binding *binding)
 {
 	struct neuron_device *ndev = cc->core->ndev;
-	struct neuron_span span;
 	struct neuron_bo *bo;
 	u64 size;
-	u32 flags;
 
 	bo = neuron_bo_lookup(file, window->handle);
 	if (IS_ERR(bo))
@@ -80,23 +96,18 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window,
 					     "the chip of the buffer is gone",
 					     -ENODEV);
+	if (bo->stream)
+		return neuron_window_invalid(ndev, window,
+					     "windows do not reach streams",
+					     -EPERM);
 	size = bo->base.size;
 	if (window->offset % 4 || !window->length || window->offset > size ||
 	    window->length > size - window->offset)
 		return neuron_window_invalid(ndev, window,
 					     "range outside the buffer or not aligned to 4 bytes",
 					     -EINVAL);
-
-	span = neuron_bo_span(bo, window->offset, window->length);
-	flags = neuron_bo_window_kind[bo->kind];
-	if (span.count > 1)
-		flags |= NEURON_WINDOW_LIST;
-	else
-		binding->hw.base = cpu_to_le64(le64_to_cpu(bo->extents[span.first].addr) +
-					       span.skip);
-	binding->offset = window->offset;
-	binding->hw.length = cpu_to_le64(window->length);
-	binding->hw.flags = cpu_to_le32(flags);
+	neuron_binding_show(binding, bo, neuron_bo_window_kind[bo->kind],
+			    window->offset, window->length);
 	return 0;
 }
 
@@ -174,7 +185,8 @@ static int neuron_window_sem_target(struct neuron_claim_core *cc,
 		return neuron_window_invalid(core->ndev, window,
 					     "granted semaphores can be posted, not read",
 					     -EPERM);
-	return neuron_grant_lookup(core->ndev, window->grant_fd, target);
+	return neuron_grant_lookup(core->ndev, window->grant_fd,
+				   NEURON_GRANT_SEM, target);
 }
 
 static int neuron_window_sem(struct neuron_claim_core *cc,
@@ -202,6 +214,42 @@ static int neuron_window_sem(struct neuron_claim_core *cc,
 	return 0;
 }
 
+static int neuron_window_granted(struct neuron_claim_core *cc,
+				 const struct drm_neuron_window *window,
+				 struct neuron_binding *binding)
+{
+	struct neuron_device *ndev = cc->core->ndev;
+	struct neuron_grant_target target;
+	int ret;
+
+	ret = neuron_grant_lookup(ndev, window->grant_fd, NEURON_GRANT_SBUF,
+				  &target);
+	if (ret)
+		return ret;
+	if (window->rights & ~target.rights)
+		return neuron_window_invalid(ndev, window,
+					     "more rights than granted",
+					     -EPERM);
+	if (window->handle || window->offset % 4 || !window->length ||
+	    window->offset > target.count ||
+	    window->length > target.count - window->offset)
+		return neuron_window_invalid(ndev, window,
+					     "outside of what is granted",
+					     -EINVAL);
+	binding->hw.base = cpu_to_le64(target.base + target.first +
+				       window->offset);
+	binding->hw.length = cpu_to_le64(window->length);
+	binding->hw.flags = cpu_to_le32(NEURON_WINDOW_GRANT);
+	binding->hw.generation = cpu_to_le32(target.generation);
+	return 0;
+}
+
+static bool neuron_window_takes_grant(const struct drm_neuron_window *window)
+{
+	return window->kind == DRM_NEURON_WINDOW_SEM ||
+	       window->kind == DRM_NEURON_WINDOW_GRANT;
+}
+
 static int neuron_window_check(struct neuron_device *ndev,
 			       const struct drm_neuron_window *window)
 {
@@ -220,9 +268,9 @@ static int neuron_window_check(struct neuron_device *ndev,
 					     "rights: none for EMPTY, some for the other kinds",
 					     -EINVAL);
 	if (window->grant_fd < -1 ||
-	    (window->grant_fd >= 0 && window->kind != DRM_NEURON_WINDOW_SEM))
+	    (window->grant_fd >= 0 && !neuron_window_takes_grant(window)))
 		return neuron_window_invalid(ndev, window,
-					     "grant_fd must be -1, or SEM with a grant",
+					     "grant_fd must be -1, or SEM or GRANT with a grant",
 					     -EINVAL);
 	if (empty && (window->handle || window->offset || window->length))
 		return neuron_window_invalid(ndev, window,
@@ -259,6 +307,9 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 	case DRM_NEURON_WINDOW_SEM:
 		ret = neuron_window_sem(cc, window, binding);
 		break;
+	case DRM_NEURON_WINDOW_GRANT:
+		ret = neuron_window_granted(cc, window, binding);
+		break;
 	default:
 		ret = neuron_window_invalid(ndev, window, "unknown kind",
 					    -EINVAL);
@@ -272,5 +323,32 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_READ);
 	if (window->rights & DRM_NEURON_WINDOW_WRITE)
 		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_WRITE);
+	return binding;
+}
+
+struct neuron_binding *
+neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
+			  u32 handle, u64 end)
+{
+	struct drm_device *drm = &cc->core->ndev->drm;
+	struct neuron_binding *binding;
+	struct neuron_bo *bo;
+
+	bo = neuron_bo_lookup(file, handle);
+	if (IS_ERR(bo))
+		return ERR_CAST(bo);
+	if (!bo->stream || end > bo->base.size) {
+		drm_dbg(drm, "buffer %u is no stream, or too short\n", handle);
+		neuron_bo_put(bo);
+		return ERR_PTR(-EINVAL);
+	}
+	binding = neuron_binding_create(cc->claim);
+	if (!binding) {
+		neuron_bo_put(bo);
+		return ERR_PTR(-ENOMEM);
+	}
+	binding->bo = bo;
+	neuron_binding_show(binding, bo, NEURON_WINDOW_STREAM, 0,
+			    bo->base.size);
 	return binding;
 }

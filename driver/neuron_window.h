@@ -18,9 +18,10 @@ struct neuron_claim;
  * struct neuron_table - one version of a core's window table
  * @ref: the core's (while current) and one for each job
  * @claim: claim, referenced
- * @nr: entries
+ * @nr: entries of the program; there is one more for a stream
  * @nr_extents: extents of all LIST windows
- * @binding: what entry i shows, referenced; NULL: empty
+ * @binding: what entry i shows, referenced; NULL: empty. Of @nr: the stream, which
+ *	stays until another one is named, or the claim ends
  * @hw: the table as the device reads it, coherent memory
  * @dma: its bus address
  * @free_work: for neuron_table_put_later()
@@ -44,6 +45,13 @@ static inline struct neuron_table *neuron_table_get(struct neuron_table *table)
 {
 	kref_get(&table->ref);
 	return table;
+}
+
+/* Entries for the device: those of the program, and of a stream if there is one. */
+static inline u32 neuron_table_hw_entries(const struct neuron_table *table)
+{
+	return table->nr + (table->nr < NEURON_MAX_WINDOWS &&
+			    table->binding[table->nr]);
 }
 
 /* May free buffers, and so take long. */

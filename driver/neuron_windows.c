@@ -37,22 +37,31 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
-		       const struct drm_neuron_array *array)
+		       const struct drm_neuron_array *array, u32 stream,
+		       u64 end)
 {
-	if (!array->count)
+	struct neuron_binding *binding;
+	u32 nr = array->count + !!stream;
+	int ret;
+
+	if (!nr)
 		return 0;
-	windows->change = kvcalloc(array->count, sizeof(*windows->change),
+	windows->change = kvcalloc(nr, sizeof(*windows->change),
 				   GFP_KERNEL_ACCOUNT);
 	if (!windows->change)
 		return -ENOMEM;
-	windows->nr = array->count;
-	return neuron_windows_bind(windows, cc, file, array);
-}
+	windows->nr = nr;
+	ret = neuron_windows_bind(windows, cc, file, array);
+	if (ret || !stream)
+		return ret;
 
-static struct neuron_binding *neuron_table_binding(struct neuron_table *table,
-						   u32 index)
-{
-	return table && index < table->nr ? table->binding[index] : NULL;
+	binding = neuron_window_bind_stream(cc, file, stream, end);
+	if (IS_ERR(binding))
+		return PTR_ERR(binding);
+	windows->change[array->count].index = NEURON_TABLE_STREAM;
+	windows->change[array->count].binding = binding;
+	windows->stream = true;
+	return 0;
 }
 
 /*
@@ -97,6 +106,12 @@ int neuron_windows_apply(struct neuron_windows *windows,
 	int nr;
 
 	lockdep_assert_held(&cc->lock);
+	if (windows->stream &&
+	    neuron_table_entries(cc->table, windows->change,
+				 windows->nr) == NEURON_MAX_WINDOWS) {
+		drm_dbg(&cc->core->ndev->drm, "no window is left for the stream\n");
+		return -EINVAL;
+	}
 	nr = neuron_windows_reduce(cc->table, windows->change, windows->nr);
 	if (nr <= 0)
 		return nr;
@@ -130,7 +145,7 @@ static int neuron_windows_write(struct neuron_claim_core *cc,
 	struct neuron_windows windows = { };
 	int ret;
 
-	ret = neuron_windows_get(&windows, cc, file, array);
+	ret = neuron_windows_get(&windows, cc, file, array, 0, 0);
 	if (!ret) {
 		mutex_lock(&cc->lock);
 		ret = cc->dead ? -ENOENT : neuron_windows_apply(&windows, cc);

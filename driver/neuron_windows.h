@@ -19,18 +19,24 @@ struct neuron_table;
  * struct neuron_windows - a set of windows to write
  * @change: one for each window
  * @nr: windows
+ * @stream: the last one is a stream
  * @old: table that the set has replaced, or NULL
  */
 struct neuron_windows {
 	struct neuron_change *change;
 	u32 nr;
+	bool stream;
 	struct neuron_table *old;
 };
 
-/* Check and look up what @array asks for; @windows is to be put in any case. */
+/*
+ * Check and look up what @array asks for and, unless it is 0, the stream with the
+ * handle @stream, of at least @end bytes. @windows is to be put in any case.
+ */
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
-		       const struct drm_neuron_array *array);
+		       const struct drm_neuron_array *array, u32 stream,
+		       u64 end);
 /*
  * Write them, under neuron_claim_core.lock and with the core not dead. On an
  * error nothing has changed.
@@ -48,5 +54,9 @@ struct neuron_binding *
 neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 		   const struct drm_neuron_window *window);
 int neuron_window_list(struct neuron_binding *binding);
+/* The same for all of a stream, which has at least @end bytes. */
+struct neuron_binding *
+neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
+			  u32 handle, u64 end);
 
 #endif /* _NEURON_WINDOWS_H_ */
