@@ -37,6 +37,7 @@ struct neuron_sched;
 #define NEURON_RESET_POLL_MS		100
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
+#define NEURON_SCRUB_RETRY_MS		60000
 #define NEURON_JOB_TIMEOUT_MS		30000
 #define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */

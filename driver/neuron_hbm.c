@@ -2,7 +2,8 @@
 /*
  * HBM allocator. The life of a block: free and zero, allocated, dirty (on the
  * list of the scrub work), free again. Nothing is scrubbed at allocation, so a
- * buffer's memory is ready at once; only a full stack waits for the work.
+ * buffer's memory is ready at once; only a full stack waits for the work. What
+ * the chip fails to scrub is lost, until another attempt some time later.
  */
 #include <linux/sort.h>
 #include <linux/workqueue.h>
@@ -12,6 +13,9 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+
+/* Between attempts to scrub what the chip failed to scrub. */
+#define NEURON_SCRUB_RETRY	msecs_to_jiffies(NEURON_SCRUB_RETRY_MS)
 
 /**
  * struct neuron_hbm - a stack
@@ -26,7 +30,8 @@
  * @dirty_lock: @dirty, @lost_list; taken in any context
  * @dirty: memory to be scrubbed
  * @lost_list: memory that the chip did not scrub
- * @scrub: scrubs it
+ * @scrub: scrubs @dirty, and what is lost when it is @retry_at
+ * @retry_at: jiffies from which on @lost_list is worth another attempt
  * @used: bytes in buffers
  * @scrubbing: bytes on @dirty
  * @lost: bytes on @lost_list
@@ -43,108 +48,12 @@ struct neuron_hbm {
 	spinlock_t dirty_lock;	/* dirty, lost_list */
 	struct list_head dirty;
 	struct list_head lost_list;
-	struct work_struct scrub;
+	struct delayed_work scrub;
+	unsigned long retry_at;
 	atomic64_t used;
 	atomic64_t scrubbing;
 	atomic64_t lost;
 };
-
-void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause)
-{
-	if (cause & NEURON_CTL_CAUSE_DISCARD_ERROR)
-		WRITE_ONCE(ndev->discard_error, true);
-	complete(&ndev->discard_done);
-}
-
-void neuron_hbm_stop(struct neuron_device *ndev)
-{
-	complete_all(&ndev->discard_done);
-}
-
-/* Only register access is inside the section: unplug never waits for a chip. */
-static int neuron_discard_start(struct neuron_device *ndev, u64 addr, u64 len)
-{
-	int ret = 0;
-	int idx;
-
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return -ENODEV;
-
-	if (neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO)) {
-		ret = -EBUSY;
-	} else {
-		WRITE_ONCE(ndev->discard_error, false);
-		reinit_completion(&ndev->discard_done);
-		neuron_ctl_write64(ndev, NEURON_CTL_DISCARD_ADDR, addr);
-		neuron_ctl_write64(ndev, NEURON_CTL_DISCARD_LEN, len);
-		neuron_ctl_write(ndev, NEURON_CTL_DISCARD_GO, 1);
-	}
-
-	drm_dev_exit(idx);
-	return ret;
-}
-
-/* What was announced may be the end of an earlier one that took too long. */
-static bool neuron_discard_ended(struct neuron_device *ndev)
-{
-	bool ended;
-	int idx;
-
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return true;	/* nothing to wait for: the caller looks at that */
-	ended = !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
-	drm_dev_exit(idx);
-	return ended;
-}
-
-static int neuron_discard_wait(struct neuron_device *ndev)
-{
-	unsigned long limit = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
-	unsigned long end = jiffies + limit;
-	unsigned long left = limit;
-	int idx;
-
-	/* A device that announces an end again and again does not delay it. */
-	while (left && left <= limit) {
-		if (wait_for_completion_timeout(&ndev->discard_done, left) &&
-		    neuron_discard_ended(ndev))
-			return 0;
-		left = end - jiffies;
-	}
-	/* The interrupt may have been lost. */
-	if (drm_dev_enter(&ndev->drm, &idx)) {
-		neuron_irq_poll(ndev);
-		drm_dev_exit(idx);
-	}
-	return try_wait_for_completion(&ndev->discard_done) &&
-	       neuron_discard_ended(ndev) ? 0 : -ETIMEDOUT;
-}
-
-/* Make [@addr, @addr + @len) zero and give its pages back to the host. */
-static int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
-{
-	int ret;
-
-	mutex_lock(&ndev->discard_lock);
-	ret = neuron_discard_start(ndev, addr, len);
-	if (ret)
-		goto out;
-
-	ret = neuron_discard_wait(ndev);
-	if (ret)
-		goto out;
-	if (drm_dev_is_unplugged(&ndev->drm))
-		ret = -ENODEV;
-	else if (READ_ONCE(ndev->discard_error))
-		ret = -EIO;
-out:
-	mutex_unlock(&ndev->discard_lock);
-	if (ret && ret != -ENODEV)
-		drm_err_ratelimited(&ndev->drm,
-				    "discard of %llu bytes at %#llx failed: %d\n",
-				    len, addr, ret);
-	return ret;
-}
 
 static int neuron_hbm_scrub_alloc(struct neuron_hbm_alloc *alloc)
 {
@@ -197,22 +106,58 @@ static void neuron_hbm_push(struct neuron_hbm_alloc *alloc,
 	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
 }
 
+/* Return: the chip did it, or there is nothing to do any more. */
+static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
+				 struct neuron_hbm_alloc *alloc)
+{
+	int ret = neuron_hbm_scrub_alloc(alloc);
+
+	if (ret && ret != -ENODEV) {
+		atomic64_add(alloc->size, &hbm->lost);
+		neuron_hbm_push(alloc, &hbm->lost_list);
+		hbm->retry_at = jiffies + NEURON_SCRUB_RETRY;
+		return false;
+	}
+	neuron_hbm_release(alloc);
+	return true;
+}
+
+/* One failure is enough: a chip that is out of order costs time. */
+static void neuron_hbm_retry_lost(struct neuron_hbm *hbm)
+{
+	struct neuron_hbm_alloc *alloc;
+
+	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list))) {
+		atomic64_sub(alloc->size, &hbm->lost);
+		if (!neuron_hbm_scrub_one(hbm, alloc))
+			return;
+	}
+}
+
 static void neuron_hbm_scrub_work(struct work_struct *work)
 {
-	struct neuron_hbm *hbm = container_of(work, struct neuron_hbm, scrub);
+	struct neuron_hbm *hbm = container_of(to_delayed_work(work),
+					      struct neuron_hbm, scrub);
 	struct neuron_hbm_alloc *alloc;
-	int ret;
+	u64 size;
 
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->dirty))) {
-		ret = neuron_hbm_scrub_alloc(alloc);
-		atomic64_sub(alloc->size, &hbm->scrubbing);
-		if (ret && ret != -ENODEV) {
-			atomic64_add(alloc->size, &hbm->lost);
-			neuron_hbm_push(alloc, &hbm->lost_list);
-			continue;
-		}
-		neuron_hbm_release(alloc);
+		size = alloc->size;
+		neuron_hbm_scrub_one(hbm, alloc);
+		atomic64_sub(size, &hbm->scrubbing);
 	}
+	if (drm_dev_is_unplugged(&hbm->ndev->drm))
+		neuron_hbm_retry_lost(hbm);
+	if (!atomic64_read(&hbm->lost))
+		return;
+	if (time_after_eq(jiffies, hbm->retry_at))
+		neuron_hbm_retry_lost(hbm);
+	if (atomic64_read(&hbm->lost))
+		queue_delayed_work(hbm->ndev->scrub_wq, &hbm->scrub,
+				   NEURON_SCRUB_RETRY);
+	else
+		drm_notice(&hbm->ndev->drm, "HBM %u: lost memory is back\n",
+			   hbm->index);
 }
 
 void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
@@ -222,7 +167,14 @@ void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
 	atomic64_sub(alloc->size, &hbm->used);
 	atomic64_add(alloc->size, &hbm->scrubbing);
 	neuron_hbm_push(alloc, &hbm->dirty);
-	queue_work(hbm->ndev->scrub_wq, &hbm->scrub);
+	mod_delayed_work(hbm->ndev->scrub_wq, &hbm->scrub, 0);
+}
+
+/* With nothing left to do the work ends at once. */
+static void neuron_hbm_flush_stack(struct neuron_hbm *hbm)
+{
+	mod_delayed_work(hbm->ndev->scrub_wq, &hbm->scrub, 0);
+	flush_delayed_work(&hbm->scrub);
 }
 
 void neuron_hbm_flush(struct neuron_device *ndev)
@@ -230,7 +182,7 @@ void neuron_hbm_flush(struct neuron_device *ndev)
 	unsigned int i;
 
 	for (i = 0; i < ndev->gen->nr_hbm; i++)
-		flush_work(&ndev->hbm[i]->scrub);
+		neuron_hbm_flush_stack(ndev->hbm[i]);
 }
 
 static int neuron_hbm_alloc_blocks(struct neuron_hbm *hbm, u64 size,
@@ -314,7 +266,7 @@ struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 
 	ret = neuron_hbm_alloc_blocks(hbm, size, &alloc->blocks);
 	if (ret == -ENOSPC) {
-		flush_work(&hbm->scrub);
+		neuron_hbm_flush_stack(hbm);
 		ret = neuron_hbm_alloc_blocks(hbm, size, &alloc->blocks);
 	}
 	if (ret)
@@ -361,7 +313,9 @@ static void neuron_hbm_fini(struct drm_device *drm, void *data)
 	struct neuron_hbm *hbm = data;
 	struct neuron_hbm_alloc *alloc;
 
-	flush_work(&hbm->scrub);
+	/* Unplugged or never announced: nothing is lost any more after this. */
+	neuron_hbm_flush_stack(hbm);
+	cancel_delayed_work_sync(&hbm->scrub);
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list)))
 		neuron_hbm_release(alloc);
 	neuron_buddy_fini(&hbm->mm);
@@ -432,7 +386,7 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 	spin_lock_init(&hbm->dirty_lock);
 	INIT_LIST_HEAD(&hbm->dirty);
 	INIT_LIST_HEAD(&hbm->lost_list);
-	INIT_WORK(&hbm->scrub, neuron_hbm_scrub_work);
+	INIT_DELAYED_WORK(&hbm->scrub, neuron_hbm_scrub_work);
 	ndev->hbm[index] = hbm;
 	return drmm_add_action_or_reset(&ndev->drm, neuron_hbm_fini, hbm);
 }

@@ -41,7 +41,7 @@ struct neuron_hbm_alloc {
  * @usable: what buffers may use
  * @used: in buffers
  * @scrubbing: freed, on its way to be usable again
- * @lost: the chip failed to scrub it, not used until the next load
+ * @lost: the chip failed to scrub it, not used until an attempt succeeds
  */
 struct neuron_hbm_stats {
 	u64 size;
@@ -51,13 +51,16 @@ struct neuron_hbm_stats {
 	u64 lost;
 };
 
-int neuron_hbm_init(struct neuron_device *ndev);
-/* Interrupts work: the usable range of every stack is discarded. */
-int neuron_hbm_start(struct neuron_device *ndev);
+/* neuron_discard.c: device addresses [@addr, @addr + @len) become zero. Sleeps. */
+int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len);
 /* The device is unplugged: end waiting for it. */
 void neuron_hbm_stop(struct neuron_device *ndev);
 /* Hard interrupt context: NEURON_CTL_CAUSE_DISCARD* was raised. */
 void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause);
+
+int neuron_hbm_init(struct neuron_device *ndev);
+/* Interrupts work: the usable range of every stack is discarded. */
+int neuron_hbm_start(struct neuron_device *ndev);
 
 /*
  * @size bytes, a multiple of the page size, that read as zero. May sleep until

@@ -8,6 +8,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_irq.o \
 	driver/neuron_storm.o \
 	driver/neuron_hbm.o \
+	driver/neuron_discard.o \
 	driver/neuron_gem.o \
 	driver/neuron_gem_hbm.o \
 	driver/neuron_gem_host.o \
