@@ -541,8 +541,9 @@ int neuron_ioctl_copy(struct drm_device *drm, void *data, struct drm_file *file)
 	bo = neuron_copy_lookup(file, args->handle, args->offset, args->size);
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
-	if (bo->stream && args->direction != DRM_NEURON_COPY_FROM_DEVICE) {
-		drm_dbg(drm, "copy to a stream\n");
+	if (args->direction != DRM_NEURON_COPY_FROM_DEVICE &&
+	    (neuron_bo_is_read_only(bo) || neuron_bo_is_stream(bo))) {
+		drm_dbg(drm, "copy into a stream or a read-only buffer\n");
 		ret = -EPERM;
 		goto put_bo;
 	}

@@ -8,6 +8,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_usage.h"
 
 static struct neuron_device *neuron_debugfs_device(struct seq_file *m)
 {
@@ -34,6 +35,14 @@ static int neuron_debugfs_hbm(struct seq_file *m, void *data)
 	return 0;
 }
 
+static int neuron_debugfs_usage(struct seq_file *m, void *data)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	neuron_usage_print(neuron_debugfs_device(m), &p);
+	return 0;
+}
+
 static int neuron_debugfs_copy(struct seq_file *m, void *data)
 {
 	struct drm_printer p = drm_seq_file_printer(m);
@@ -53,6 +62,7 @@ static int neuron_debugfs_claims(struct seq_file *m, void *data)
 void neuron_debugfs_init(struct neuron_device *ndev)
 {
 	drm_debugfs_add_file(&ndev->drm, "hbm", neuron_debugfs_hbm, NULL);
+	drm_debugfs_add_file(&ndev->drm, "usage", neuron_debugfs_usage, NULL);
 	drm_debugfs_add_file(&ndev->drm, "copy", neuron_debugfs_copy, NULL);
 	drm_debugfs_add_file(&ndev->drm, "claims", neuron_debugfs_claims, NULL);
 }

@@ -11,6 +11,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron/address.h"
 #include "neuron_device.h"
+#include "neuron_usage.h"
 
 #define NEURON_BAR_REGISTERS	0
 #define NEURON_BAR_HBM		4
@@ -105,6 +106,9 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 		return ret;
 
 	INIT_LIST_HEAD(&ndev->host_bos);
+	ret = neuron_usage_init(ndev);
+	if (ret)
+		return ret;
 	init_completion(&ndev->discard_done);
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		ndev->core[i].ndev = ndev;

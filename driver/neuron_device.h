@@ -31,6 +31,7 @@ struct neuron_copy_queue;
 struct neuron_hbm;
 struct neuron_job;
 struct neuron_sched;
+struct neuron_usage;
 
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
@@ -135,7 +136,8 @@ struct neuron_counters {
  * @serial: serial number
  * @counters: what went wrong
  * @host_lock: @host_bos and the memory of its buffers
- * @host_bos: buffers in host memory (neuron_gem_host.c)
+ * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
+ * @usage: memory by category (neuron_usage.c)
  */
 struct neuron_device {
 	struct drm_device drm;
@@ -169,6 +171,7 @@ struct neuron_device {
 	struct neuron_counters counters;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
+	struct neuron_usage *usage;
 };
 
 /**
@@ -322,6 +325,7 @@ void neuron_debugfs_init(struct neuron_device *ndev);
 NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
 NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */
 NEURON_IOCTL_HANDLER(bo_info);		/* neuron_gem.c */
+NEURON_IOCTL_HANDLER(bo_import);	/* neuron_gem.c */
 NEURON_IOCTL_HANDLER(copy);		/* neuron_copy_ioctl.c */
 NEURON_IOCTL_HANDLER(claim);		/* neuron_claim.c */
 NEURON_IOCTL_HANDLER(release);		/* neuron_claim.c */

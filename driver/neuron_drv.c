@@ -58,6 +58,7 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(WAIT, wait),
 	NEURON_IOCTL_DEF(RESET, reset),
 	NEURON_IOCTL_DEF(CANCEL, cancel),
+	NEURON_IOCTL_DEF(BO_IMPORT, bo_import),
 };
 
 static const struct file_operations neuron_fops = {

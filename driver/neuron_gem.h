@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buffers: HBM of this chip, host memory, or HBM of a peer (imported).
+ * Buffers: HBM of this chip, host memory, HBM of a peer (imported), or memory of
+ * the process (imported).
  */
 #ifndef _NEURON_GEM_H_
 #define _NEURON_GEM_H_
 
 #include <drm/drm_gem.h>
 
+#include "drm/neuron_accel.h"
 #include "neuron/window.h"
 
+struct drm_neuron_bo_import;
 struct drm_printer;
 struct neuron_device;
+
+/* What BO_CREATE knows. */
+#define NEURON_BO_CREATE_FLAGS	DRM_NEURON_BO_STREAM
+#define NEURON_BO_IMPORT_FLAGS	DRM_NEURON_IMPORT_READ_ONLY
 
 enum neuron_bo_kind {
 	NEURON_BO_HBM,
 	NEURON_BO_HOST,
 	NEURON_BO_PEER,
+	NEURON_BO_USER,
 };
 
 /**
@@ -23,23 +31,40 @@ enum neuron_bo_kind {
  * @base: GEM object
  * @kind: where it lies
  * @stack: HBM stack (of the peer for PEER)
- * @extents: pieces, plain addresses with the host bit for HOST, routed ones for
- *	PEER: what a window shows; fixed for the life of the buffer
+ * @category: enum drm_neuron_category, as its creator said
+ * @flags: as given to BO_CREATE, or to BO_IMPORT for USER
+ * @extents: pieces, plain addresses with the host bit for HOST and USER, routed
+ *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
- * @stream: only NOTIFY of jobs writes it
+ * @host_link: HOST and USER: neuron_device.host_bos
  */
 struct neuron_bo {
 	struct drm_gem_object base;
 	enum neuron_bo_kind kind;
 	unsigned int stack;
+	u32 category;
+	u32 flags;
 	struct neuron_hw_extent *extents;
 	unsigned int nr_extents;
-	bool stream;
+	struct list_head host_link;
 };
 
 static inline struct neuron_bo *to_neuron_bo(struct drm_gem_object *obj)
 {
 	return container_of(obj, struct neuron_bo, base);
+}
+
+/* Only NOTIFY of jobs writes to it. */
+static inline bool neuron_bo_is_stream(const struct neuron_bo *bo)
+{
+	return bo->kind == NEURON_BO_HOST && bo->flags & DRM_NEURON_BO_STREAM;
+}
+
+/* Neither programs nor copies may write to it. */
+static inline bool neuron_bo_is_read_only(const struct neuron_bo *bo)
+{
+	return bo->kind == NEURON_BO_USER &&
+	       bo->flags & DRM_NEURON_IMPORT_READ_ONLY;
 }
 
 /* The buffer behind @handle with a reference, or ERR_PTR(-ENOENT). */
@@ -62,11 +87,34 @@ unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 
 /* A new buffer of @size bytes, whole pages; zero. Or an ERR_PTR. */
 struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
-				       unsigned int stack, size_t size);
-struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev,
-					size_t size);
+				       unsigned int stack, size_t size,
+				       u32 category);
+struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_t size,
+					u32 category);
+/* A buffer of the caller's memory, which is pinned. May sleep for long. */
+struct neuron_bo *neuron_user_bo_create(struct neuron_device *ndev,
+					const struct drm_neuron_bo_import *args);
+
+/*
+ * The device reaches the host memory of @bo from here on, until the end of the
+ * buffer or of the device. Inside drm_dev_enter().
+ */
+void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
+/* The end of the buffer: its host memory is given back. */
+void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
 /* The device goes away: give its host memory back. Nothing maps it any more. */
 void neuron_gem_host_release_all(struct neuron_device *ndev);
+/* Each for its kind, once or again, under neuron_device.host_lock. */
+void neuron_host_bo_release(struct neuron_bo *bo);
+void neuron_user_bo_release(struct neuron_bo *bo);
+
+/*
+ * The last step of creating a buffer, with its kind, stack and category set, and
+ * the first of freeing it: GEM and the accounts.
+ */
+void neuron_bo_init(struct neuron_device *ndev, struct neuron_bo *bo,
+		    const struct drm_gem_object_funcs *funcs, size_t size);
+void neuron_bo_fini(struct neuron_bo *bo);
 
 /* For the object functions of HBM and host buffers. */
 extern const struct vm_operations_struct neuron_gem_vm_ops;

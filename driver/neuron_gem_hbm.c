@@ -8,6 +8,7 @@
 #include "neuron_device.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
+#include "neuron_usage.h"
 
 struct neuron_hbm_bo {
 	struct neuron_bo bo;
@@ -23,7 +24,7 @@ static void neuron_hbm_bo_free(struct drm_gem_object *obj)
 {
 	struct neuron_hbm_bo *hbo = to_hbm_bo(to_neuron_bo(obj));
 
-	drm_gem_object_release(obj);
+	neuron_bo_fini(&hbo->bo);
 	neuron_hbm_free(hbo->memory);
 	kfree(hbo);
 }
@@ -57,7 +58,8 @@ unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
 }
 
 struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
-				       unsigned int stack, size_t size)
+				       unsigned int stack, size_t size,
+				       u32 category)
 {
 	struct neuron_hbm_bo *hbo;
 	int ret;
@@ -72,14 +74,16 @@ struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
 		drm_dbg(&ndev->drm, "no %zu bytes in HBM %u: %d\n", size, stack,
 			ret);
 		kfree(hbo);
+		if (ret == -ENOSPC)
+			neuron_usage_report_full(ndev, stack, size);
 		return ERR_PTR(ret);
 	}
 
 	hbo->bo.kind = NEURON_BO_HBM;
 	hbo->bo.stack = stack;
+	hbo->bo.category = category;
 	hbo->bo.extents = hbo->memory->extents;
 	hbo->bo.nr_extents = hbo->memory->nr_extents;
-	hbo->bo.base.funcs = &neuron_hbm_bo_funcs;
-	drm_gem_private_object_init(&ndev->drm, &hbo->bo.base, size);
+	neuron_bo_init(ndev, &hbo->bo, &neuron_hbm_bo_funcs, size);
 	return &hbo->bo;
 }

@@ -4,9 +4,6 @@
  * as it can give, so that the device reaches them behind an IOMMU and with
  * bounce buffers forced; a streaming mapping of other pages could not be shared
  * with a mapping of the CPU for long.
- *
- * A buffer can outlive its device (a mapping, an exported file), its memory
- * cannot: all of it is given back when the device is unplugged.
  */
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -28,12 +25,10 @@ struct neuron_host_chunk {
 /**
  * struct neuron_host_bo - buffer in host memory
  * @bo: buffer
- * @link: neuron_device.host_bos
  * @chunks: its memory in order; empty after the device is gone
  */
 struct neuron_host_bo {
 	struct neuron_bo bo;
-	struct list_head link;
 	struct list_head chunks;
 };
 
@@ -154,28 +149,19 @@ unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 	return 0;
 }
 
-static void neuron_host_bo_free(struct drm_gem_object *obj)
+void neuron_host_bo_release(struct neuron_bo *bo)
 {
-	struct neuron_device *ndev = to_neuron_device(obj->dev);
-	struct neuron_host_bo *hbo = to_host_bo(to_neuron_bo(obj));
-
-	drm_gem_object_release(obj);
-	mutex_lock(&ndev->host_lock);
-	neuron_host_release(ndev, hbo);
-	list_del(&hbo->link);
-	mutex_unlock(&ndev->host_lock);
-	kvfree(hbo->bo.extents);
-	kfree(hbo);
+	neuron_host_release(to_neuron_device(bo->base.dev), to_host_bo(bo));
 }
 
-void neuron_gem_host_release_all(struct neuron_device *ndev)
+static void neuron_host_bo_free(struct drm_gem_object *obj)
 {
-	struct neuron_host_bo *hbo;
+	struct neuron_host_bo *hbo = to_host_bo(to_neuron_bo(obj));
 
-	mutex_lock(&ndev->host_lock);
-	list_for_each_entry(hbo, &ndev->host_bos, link)
-		neuron_host_release(ndev, hbo);
-	mutex_unlock(&ndev->host_lock);
+	neuron_bo_fini(&hbo->bo);
+	neuron_gem_host_remove(to_neuron_device(obj->dev), &hbo->bo);
+	kvfree(hbo->bo.extents);
+	kfree(hbo);
 }
 
 static const struct drm_gem_object_funcs neuron_host_bo_funcs = {
@@ -185,8 +171,8 @@ static const struct drm_gem_object_funcs neuron_host_bo_funcs = {
 	.vm_ops = &neuron_gem_vm_ops,
 };
 
-struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev,
-					size_t size)
+struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_t size,
+					u32 category)
 {
 	struct neuron_host_bo *hbo;
 	int ret;
@@ -207,11 +193,9 @@ struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev,
 		goto err_release;
 
 	hbo->bo.kind = NEURON_BO_HOST;
-	hbo->bo.base.funcs = &neuron_host_bo_funcs;
-	drm_gem_private_object_init(&ndev->drm, &hbo->bo.base, size);
-	mutex_lock(&ndev->host_lock);
-	list_add_tail(&hbo->link, &ndev->host_bos);
-	mutex_unlock(&ndev->host_lock);
+	hbo->bo.category = category;
+	neuron_bo_init(ndev, &hbo->bo, &neuron_host_bo_funcs, size);
+	neuron_gem_host_add(ndev, &hbo->bo);
 	return &hbo->bo;
 
 err_release:

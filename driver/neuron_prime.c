@@ -65,7 +65,7 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
 	};
 
 	/* Whoever imports it could make windows of it. */
-	if (to_neuron_bo(obj)->stream)
+	if (neuron_bo_is_stream(to_neuron_bo(obj)))
 		return ERR_PTR(-EPERM);
 	return drm_gem_dmabuf_export(drm, &info);
 }
@@ -142,6 +142,7 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 	pbo->dma_buf = dma_buf;
 	pbo->bo.kind = NEURON_BO_PEER;
 	pbo->bo.stack = to_neuron_bo(obj)->stack;
+	pbo->bo.category = to_neuron_bo(obj)->category;
 	pbo->bo.base.funcs = &neuron_peer_bo_funcs;
 	drm_gem_private_object_init(&ndev->drm, &pbo->bo.base, obj->size);
 	return &pbo->bo.base;

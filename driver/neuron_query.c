@@ -12,6 +12,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_usage.h"
 
 static void neuron_query_device(struct neuron_device *ndev,
 				struct drm_neuron_device_info *info)
@@ -99,6 +100,9 @@ static int neuron_query_size(struct neuron_device *ndev, u32 type)
 		       sizeof(struct drm_neuron_core_info);
 	case DRM_NEURON_QUERY_LINKS:
 		return ndev->nr_links * sizeof(struct drm_neuron_link_info);
+	case DRM_NEURON_QUERY_USAGE:
+		return DRM_NEURON_NR_CATEGORIES *
+		       sizeof(struct drm_neuron_usage_info);
 	}
 	return -EINVAL;
 }
@@ -122,6 +126,9 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 		break;
 	case DRM_NEURON_QUERY_LINKS:
 		neuron_query_links(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_USAGE:
+		neuron_usage_query(ndev, answer);
 		break;
 	}
 

@@ -22,6 +22,7 @@ static const enum neuron_window_kind neuron_bo_window_kind[] = {
 	[NEURON_BO_HBM] = NEURON_WINDOW_HBM,
 	[NEURON_BO_HOST] = NEURON_WINDOW_HOST,
 	[NEURON_BO_PEER] = NEURON_WINDOW_PEER,
+	[NEURON_BO_USER] = NEURON_WINDOW_HOST,
 };
 
 static int neuron_window_invalid(struct neuron_device *ndev,
@@ -96,9 +97,14 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window,
 					     "the chip of the buffer is gone",
 					     -ENODEV);
-	if (bo->stream)
+	if (neuron_bo_is_stream(bo))
 		return neuron_window_invalid(ndev, window,
 					     "windows do not reach streams",
+					     -EPERM);
+	if (neuron_bo_is_read_only(bo) &&
+	    window->rights & DRM_NEURON_WINDOW_WRITE)
+		return neuron_window_invalid(ndev, window,
+					     "the buffer is read-only",
 					     -EPERM);
 	size = bo->base.size;
 	if (window->offset % 4 || !window->length || window->offset > size ||
@@ -337,7 +343,7 @@ neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
 	bo = neuron_bo_lookup(file, handle);
 	if (IS_ERR(bo))
 		return ERR_CAST(bo);
-	if (!bo->stream || end > bo->base.size) {
+	if (!neuron_bo_is_stream(bo) || end > bo->base.size) {
 		drm_dbg(drm, "buffer %u is no stream, or too short\n", handle);
 		neuron_bo_put(bo);
 		return ERR_PTR(-EINVAL);

@@ -12,6 +12,8 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_gem.o \
 	driver/neuron_gem_hbm.o \
 	driver/neuron_gem_host.o \
+	driver/neuron_gem_user.o \
+	driver/neuron_usage.o \
 	driver/neuron_prime.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_ioctl.o \

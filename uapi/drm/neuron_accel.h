@@ -178,7 +178,7 @@ struct drm_neuron_link_info {
  * struct drm_neuron_clock_info - clocks, read together
  * @device_ns: modelled device time, 0 when it is switched off
  * @host_ns: CLOCK_MONOTONIC at the same moment, to within a few microseconds
- * @engine_khz: clock of the engines at full speed
+ * @engine_khz: clock of the scalar, gpsimd and sync engine at full speed
  * @throttle: percent of it that they run at now
  */
 struct drm_neuron_clock_info {
@@ -249,7 +249,8 @@ enum drm_neuron_category {
  * @imported: user memory (BO_IMPORT)
  * @peak: largest sum of the three since the driver was loaded
  *
- * The array has DRM_NEURON_NR_CATEGORIES elements, by category.
+ * The array has DRM_NEURON_NR_CATEGORIES elements, by category. Memory counts
+ * until its last user lets go of it.
  */
 struct drm_neuron_usage_info {
 	__u64 hbm[DRM_NEURON_MAX_STACKS];
@@ -388,8 +389,8 @@ struct drm_neuron_bo_info {
  * The device moves the bytes; user pages are pinned in bounded pieces. No
  * buffer may be a peer's. A fatal signal ends the copy with EINTR after the
  * piece in flight.
- * Errors: EINVAL (range, wrong handle), ENOENT, EFAULT, EIO (device error),
- * ETIMEDOUT, ENODEV.
+ * Errors: EINVAL (range, wrong handle), ENOENT, EPERM (into a buffer imported
+ * read-only), EFAULT, EIO (device error), ETIMEDOUT, ENODEV.
  */
 struct drm_neuron_copy {
 	__u32 direction;

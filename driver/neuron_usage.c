@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Accounts of memory by category: counting, the table, what is said of a full
+ * stack.
+ */
+#include <linux/pid.h>
+#include <linux/ratelimit.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <drm/drm_file.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "neuron_device.h"
+#include "neuron_gem.h"
+#include "neuron_usage.h"
+
+/* Processes that the log names when a stack is full. */
+#define NEURON_USAGE_LARGEST	5
+/* How often the log has such a table. */
+#define NEURON_USAGE_INTERVAL	(10 * HZ)
+
+static_assert(DRM_NEURON_MAX_STACKS == NEURON_MAX_HBM);
+
+static const char * const neuron_category_names[] = {
+	[DRM_NEURON_CATEGORY_NONE] = "none",
+	[DRM_NEURON_CATEGORY_CODE] = "code",
+	[DRM_NEURON_CATEGORY_TENSORS] = "tensors",
+	[DRM_NEURON_CATEGORY_CONSTANTS] = "constants",
+	[DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD] = "shared-scratchpad",
+	[DRM_NEURON_CATEGORY_SCRATCHPAD] = "scratchpad",
+	[DRM_NEURON_CATEGORY_RUNTIME] = "runtime",
+	[DRM_NEURON_CATEGORY_DRIVER] = "driver",
+	[DRM_NEURON_CATEGORY_COLLECTIVES] = "collectives",
+	[DRM_NEURON_CATEGORY_NOTIFICATIONS] = "notifications",
+	[DRM_NEURON_CATEGORY_DMA_RINGS] = "dma-rings",
+	[DRM_NEURON_CATEGORY_DMA_BUFFERS] = "dma-buffers",
+	[DRM_NEURON_CATEGORY_APPLICATION] = "application",
+};
+static_assert(ARRAY_SIZE(neuron_category_names) == DRM_NEURON_NR_CATEGORIES);
+
+/**
+ * struct neuron_user - an open file that has memory of a stack
+ * @pid: its process, as seen from the first namespace
+ * @comm: name of the process
+ * @bytes: buffers in the stack that it has handles of
+ */
+struct neuron_user {
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+	u64 bytes;
+};
+
+const char *neuron_category_name(u32 category)
+{
+	return neuron_category_names[category];
+}
+
+int neuron_usage_init(struct neuron_device *ndev)
+{
+	ndev->usage = drmm_kzalloc(&ndev->drm, sizeof(*ndev->usage), GFP_KERNEL);
+	if (!ndev->usage)
+		return -ENOMEM;
+	ratelimit_state_init(&ndev->usage->full, NEURON_USAGE_INTERVAL, 1);
+	/* What it left out is no news. */
+	ratelimit_set_flags(&ndev->usage->full, RATELIMIT_MSG_ON_RELEASE);
+	return 0;
+}
+
+static atomic64_t *neuron_usage_place(struct neuron_bo *bo)
+{
+	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
+
+	switch (bo->kind) {
+	case NEURON_BO_HBM:
+		return &usage->bytes[bo->category][bo->stack];
+	case NEURON_BO_HOST:
+		return &usage->bytes[bo->category][NEURON_USAGE_HOST];
+	case NEURON_BO_USER:
+		return &usage->bytes[bo->category][NEURON_USAGE_IMPORTED];
+	default:
+		return NULL;
+	}
+}
+
+void neuron_usage_add(struct neuron_bo *bo)
+{
+	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
+	atomic64_t *place = neuron_usage_place(bo);
+	s64 sum, peak;
+
+	if (!place)
+		return;
+	atomic64_add(bo->base.size, place);
+	sum = atomic64_add_return(bo->base.size, &usage->sum[bo->category]);
+	peak = atomic64_read(&usage->peak[bo->category]);
+	while (peak < sum &&
+	       !atomic64_try_cmpxchg(&usage->peak[bo->category], &peak, sum))
+		;
+}
+
+void neuron_usage_sub(struct neuron_bo *bo)
+{
+	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
+	atomic64_t *place = neuron_usage_place(bo);
+
+	if (!place)
+		return;
+	atomic64_sub(bo->base.size, place);
+	atomic64_sub(bo->base.size, &usage->sum[bo->category]);
+}
+
+void neuron_usage_query(struct neuron_device *ndev,
+			struct drm_neuron_usage_info *info)
+{
+	struct neuron_usage *usage = ndev->usage;
+	unsigned int c, stack;
+
+	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
+		atomic64_t *bytes = usage->bytes[c];
+
+		for (stack = 0; stack < DRM_NEURON_MAX_STACKS; stack++)
+			info[c].hbm[stack] = atomic64_read(&bytes[stack]);
+		info[c].host = atomic64_read(&bytes[NEURON_USAGE_HOST]);
+		info[c].imported = atomic64_read(&bytes[NEURON_USAGE_IMPORTED]);
+		info[c].peak = atomic64_read(&usage->peak[c]);
+	}
+}
+
+void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p)
+{
+	struct neuron_usage *usage = ndev->usage;
+	unsigned int c, place;
+
+	drm_printf(p, "category hbm0 hbm1 hbm2 hbm3 host imported peak\n");
+	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
+		if (!atomic64_read(&usage->peak[c]))
+			continue;
+		drm_printf(p, "%s", neuron_category_name(c));
+		for (place = 0; place < NEURON_NR_USAGE_PLACES; place++)
+			drm_printf(p, " %lld",
+				   atomic64_read(&usage->bytes[c][place]));
+		drm_printf(p, " %lld\n", atomic64_read(&usage->peak[c]));
+	}
+}
+
+static u64 neuron_file_bytes(struct drm_file *file, unsigned int stack)
+{
+	struct drm_gem_object *obj;
+	u64 bytes = 0;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id) {
+		struct neuron_bo *bo = to_neuron_bo(obj);
+
+		if (bo->kind == NEURON_BO_HBM && bo->stack == stack)
+			bytes += obj->size;
+	}
+	spin_unlock(&file->table_lock);
+	return bytes;
+}
+
+static void neuron_user_name(struct neuron_user *user, struct drm_file *file)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	rcu_read_lock();
+	pid = rcu_dereference(file->pid);
+	user->pid = pid_nr(pid);
+	task = pid_task(pid, PIDTYPE_TGID);
+	strscpy(user->comm, task ? task->comm : "?", sizeof(user->comm));
+	rcu_read_unlock();
+}
+
+/* Puts @file where it belongs among the largest, which are in order. */
+static void neuron_users_insert(struct neuron_user *users,
+				struct drm_file *file, u64 bytes)
+{
+	unsigned int i = NEURON_USAGE_LARGEST;
+
+	if (bytes <= users[i - 1].bytes)
+		return;
+	for (i--; i && bytes > users[i - 1].bytes; i--)
+		users[i] = users[i - 1];
+	users[i].bytes = bytes;
+	neuron_user_name(&users[i], file);
+}
+
+static void neuron_users_find(struct neuron_device *ndev, unsigned int stack,
+			      struct neuron_user *users)
+{
+	struct drm_file *file;
+
+	mutex_lock(&ndev->drm.filelist_mutex);
+	list_for_each_entry(file, &ndev->drm.filelist, lhead)
+		neuron_users_insert(users, file, neuron_file_bytes(file, stack));
+	mutex_unlock(&ndev->drm.filelist_mutex);
+}
+
+void neuron_usage_report_full(struct neuron_device *ndev, unsigned int stack,
+			      u64 size)
+{
+	struct neuron_user users[NEURON_USAGE_LARGEST] = { };
+	struct device *dev = ndev->drm.dev;
+	unsigned int i;
+	s64 bytes;
+
+	if (!__ratelimit(&ndev->usage->full))
+		return;
+
+	dev_notice(dev, "HBM %u is full: no %llu bytes for %s (pid %d); in it:\n",
+		   stack, size, current->comm, task_tgid_nr(current));
+	for (i = 0; i < DRM_NEURON_NR_CATEGORIES; i++) {
+		bytes = atomic64_read(&ndev->usage->bytes[i][stack]);
+		if (bytes)
+			dev_notice(dev, "  %lld bytes: %s\n", bytes,
+				   neuron_category_name(i));
+	}
+	neuron_users_find(ndev, stack, users);
+	for (i = 0; i < NEURON_USAGE_LARGEST && users[i].bytes; i++)
+		dev_notice(dev, "  %llu bytes: process %s (pid %d)\n",
+			   users[i].bytes, users[i].comm, users[i].pid);
+}

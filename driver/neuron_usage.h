@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Accounts of memory by category and place: who asks for the table finds what
+ * the memory of the device is in use for.
+ */
+#ifndef _NEURON_USAGE_H_
+#define _NEURON_USAGE_H_
+
+#include <linux/atomic.h>
+#include <linux/ratelimit_types.h>
+
+#include "drm/neuron_accel.h"
+
+struct drm_neuron_usage_info;
+struct drm_printer;
+struct neuron_bo;
+struct neuron_device;
+
+/* Places that are counted: the HBM stacks by number, then these. */
+enum {
+	NEURON_USAGE_HOST = DRM_NEURON_MAX_STACKS,
+	NEURON_USAGE_IMPORTED,
+	NEURON_NR_USAGE_PLACES,
+};
+
+/**
+ * struct neuron_usage - memory in buffers, all processes, in bytes
+ * @bytes: by category and place
+ * @sum: by category
+ * @peak: largest value that @sum has had
+ * @full: how often the table of a full stack goes to the log
+ */
+struct neuron_usage {
+	atomic64_t bytes[DRM_NEURON_NR_CATEGORIES][NEURON_NR_USAGE_PLACES];
+	atomic64_t sum[DRM_NEURON_NR_CATEGORIES];
+	atomic64_t peak[DRM_NEURON_NR_CATEGORIES];
+	struct ratelimit_state full;
+};
+
+int neuron_usage_init(struct neuron_device *ndev);
+
+/* A buffer begins, or ends. Buffers of peers are counted where they lie. */
+void neuron_usage_add(struct neuron_bo *bo);
+void neuron_usage_sub(struct neuron_bo *bo);
+
+/* The answer to DRM_NEURON_QUERY_USAGE; zero at first. */
+void neuron_usage_query(struct neuron_device *ndev,
+			struct drm_neuron_usage_info *info);
+
+/* All categories that were ever in use, a line each. */
+void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p);
+
+/* For fdinfo keys and tables. */
+const char *neuron_category_name(u32 category);
+
+/*
+ * @size bytes could not be had: what is in the stack, and who has most of it,
+ * goes to the log, but not often. May sleep.
+ */
+void neuron_usage_report_full(struct neuron_device *ndev, unsigned int stack,
+			      u64 size);
+
+#endif /* _NEURON_USAGE_H_ */
