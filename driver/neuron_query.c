@@ -14,6 +14,9 @@
 #include "neuron_hbm.h"
 #include "neuron_usage.h"
 
+/* Readings of which the tightest counts. */
+#define NEURON_CLOCK_TRIES	4
+
 static void neuron_query_device(struct neuron_device *ndev,
 				struct drm_neuron_device_info *info)
 {
@@ -87,6 +90,108 @@ static void neuron_query_links(struct neuron_device *ndev,
 		neuron_device_read_link(ndev, i, &info[i]);
 }
 
+/*
+ * Device time, and the host's in the middle of that. Return: how long it took, or
+ * U64_MAX when the high word changed meanwhile.
+ */
+static u64 neuron_clock_read(struct neuron_device *ndev, u64 *device, u64 *host)
+{
+	u32 high = neuron_ctl_read(ndev, NEURON_CTL_TIME + 4);
+	u64 begin = ktime_get_ns();
+	u32 low = neuron_ctl_read(ndev, NEURON_CTL_TIME);
+	u64 end = ktime_get_ns();
+
+	if (neuron_ctl_read(ndev, NEURON_CTL_TIME + 4) != high)
+		return U64_MAX;
+	*device = (u64)high << 32 | low;
+	*host = begin + (end - begin) / 2;
+	return end - begin;
+}
+
+static int neuron_query_clocks(struct neuron_device *ndev,
+			       struct drm_neuron_clock_info *info)
+{
+	u64 best = U64_MAX, apart, device, host;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_CLOCK_TRIES; i++) {
+		apart = neuron_clock_read(ndev, &device, &host);
+		if (apart >= best)
+			continue;
+		best = apart;
+		info->device_ns = device;
+		info->host_ns = host;
+	}
+	info->engine_khz = ndev->gen->clock_khz[NEURON_ENGINE_SCALAR];
+	info->throttle = neuron_ctl_read(ndev, NEURON_CTL_THROTTLE);
+	/* The high word is good for four seconds: a device that lies. */
+	return best == U64_MAX ? -EIO : 0;
+}
+
+static void neuron_query_ecc(struct neuron_device *ndev, u32 reg,
+			     u64 *corrected, u64 *uncorrected)
+{
+	u32 errors = neuron_misc_read(ndev, reg);
+
+	*corrected += NEURON_GET(NEURON_MISC_ECC_CORRECTED, errors);
+	*uncorrected += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED, errors);
+}
+
+static void neuron_query_counters(struct neuron_device *ndev,
+				  struct drm_neuron_counter_info *info)
+{
+	struct neuron_counters *counters = &ndev->counters;
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_hbm; i++)
+		neuron_query_ecc(ndev, NEURON_MISC_HBM_ECC(i),
+				 &info->hbm_corrected, &info->hbm_uncorrected);
+	neuron_query_ecc(ndev, NEURON_MISC_SRAM_ECC, &info->sram_corrected,
+			 &info->sram_uncorrected);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		info->violations += neuron_core_read(&ndev->core[i],
+						     NEURON_CORE_VIOLATIONS);
+		info->stale_posts += neuron_core_read(&ndev->core[i],
+						      NEURON_CORE_STALE_POSTS);
+	}
+	info->faults = atomic64_read(&counters->faults);
+	info->hangs = atomic64_read(&counters->hangs);
+	info->core_resets = atomic64_read(&counters->core_resets);
+	info->device_resets = atomic64_read(&counters->device_resets);
+	info->reset_failures = atomic64_read(&counters->reset_failures);
+	info->lost_interrupts = atomic64_read(&counters->lost_interrupts);
+	info->copy_errors = atomic64_read(&counters->copy_errors);
+	info->link_changes = atomic64_read(&counters->link_changes);
+}
+
+static void neuron_query_queues(struct neuron_device *ndev,
+				struct drm_neuron_queue_info *info)
+{
+	const struct neuron_gen *gen = ndev->gen;
+	unsigned int per_core = gen->nr_ring / gen->nr_cores;
+	unsigned int i;
+
+	for (i = 0; i < gen->nr_ring; i++) {
+		info[i].dma_engine = i;
+		info[i].core = i / per_core;
+		info[i].ring = i % per_core;
+		memset(info[i].owner, DRM_NEURON_QUEUE_CORE,
+		       sizeof(info[i].owner));
+	}
+	for (; i < gen->nr_dma; i++) {
+		info[i].dma_engine = i;
+		info[i].core = U32_MAX;
+		info[i].ring = U32_MAX;
+	}
+	for (i = 0; i < gen->nr_cores; i++) {
+		unsigned int engine = neuron_copy_engine(gen, i);
+
+		info[engine].core = min(info[engine].core, i);
+		info[engine].owner[neuron_copy_queue(gen, i)] =
+			DRM_NEURON_QUEUE_KERNEL;
+	}
+}
+
 static int neuron_query_size(struct neuron_device *ndev, u32 type)
 {
 	switch (type) {
@@ -100,15 +205,23 @@ static int neuron_query_size(struct neuron_device *ndev, u32 type)
 		       sizeof(struct drm_neuron_core_info);
 	case DRM_NEURON_QUERY_LINKS:
 		return ndev->nr_links * sizeof(struct drm_neuron_link_info);
+	case DRM_NEURON_QUERY_CLOCKS:
+		return sizeof(struct drm_neuron_clock_info);
+	case DRM_NEURON_QUERY_COUNTERS:
+		return sizeof(struct drm_neuron_counter_info);
 	case DRM_NEURON_QUERY_USAGE:
 		return DRM_NEURON_NR_CATEGORIES *
 		       sizeof(struct drm_neuron_usage_info);
+	case DRM_NEURON_QUERY_QUEUES:
+		return ndev->gen->nr_dma *
+		       sizeof(struct drm_neuron_queue_info);
 	}
 	return -EINVAL;
 }
 
 static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 {
+	int ret = 0;
 	int idx;
 
 	if (!drm_dev_enter(&ndev->drm, &idx))
@@ -127,13 +240,22 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 	case DRM_NEURON_QUERY_LINKS:
 		neuron_query_links(ndev, answer);
 		break;
+	case DRM_NEURON_QUERY_CLOCKS:
+		ret = neuron_query_clocks(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_COUNTERS:
+		neuron_query_counters(ndev, answer);
+		break;
 	case DRM_NEURON_QUERY_USAGE:
 		neuron_usage_query(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_QUEUES:
+		neuron_query_queues(ndev, answer);
 		break;
 	}
 
 	drm_dev_exit(idx);
-	return 0;
+	return ret;
 }
 
 int neuron_ioctl_query(struct drm_device *drm, void *data,
