@@ -139,18 +139,30 @@ static int rig_setup(struct rig *rig, uint32_t core)
 	return rig_bind(rig);
 }
 
-int rig_open(struct rig *rig, unsigned int device, uint32_t core)
+static int rig_begin(struct rig *rig, int fd, uint32_t core)
 {
 	int ret;
 
 	memset(rig, 0, sizeof(*rig));
-	rig->fd = neuron_open(device);
-	if (rig->fd < 0)
-		return rig->fd;
+	rig->fd = fd;
+	if (fd < 0)
+		return fd;
 	ret = rig_setup(rig, core);
 	if (ret)
 		rig_close(rig);
 	return ret;
+}
+
+int rig_open(struct rig *rig, unsigned int device, uint32_t core)
+{
+	return rig_begin(rig, neuron_open(device), core);
+}
+
+int rig_open_node(struct rig *rig, const char *node, uint32_t core)
+{
+	int fd = open(node, O_RDWR | O_CLOEXEC);
+
+	return rig_begin(rig, fd < 0 ? -errno : fd, core);
 }
 
 void rig_close(struct rig *rig)

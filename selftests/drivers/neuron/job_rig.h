@@ -58,6 +58,8 @@ struct rig {
 /* Claim @core (RIG_ANY_CORE: one that is free) and set up buffer and windows. */
 #define RIG_ANY_CORE	0xffffffffu
 int rig_open(struct rig *rig, unsigned int device, uint32_t core);
+/* The same with the name of the device's node. */
+int rig_open_node(struct rig *rig, const char *node, uint32_t core);
 void rig_close(struct rig *rig);
 
 int rig_claim(int fd, uint32_t cores, uint32_t count,

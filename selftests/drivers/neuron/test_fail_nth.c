@@ -1,73 +1,194 @@
 // SPDX-License-Identifier: MIT
 /*
- * One whole job, from claim to release, again and again: each time the next
- * allocation of the kernel fails, until none is left to fail. Each failure must
- * be reported as such, and nothing may leak. Needs a kernel with CONFIG_FAILSLAB:
- * the debug kernel.
- *
- * Buffers are made before: the kernel's buddy allocator does not survive a
- * failure to split a block (use after free in 6.12.117).
+ * Everything that a process does with a device, again and again: each time the
+ * next allocation of the kernel fails, until none is left to fail; then the same
+ * with its accesses to user memory. Each failure must be reported as what it is,
+ * and nothing may leak. Skipped but on the debug kernel.
  */
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "job_rig.h"
+#include "fail_nth.h"
 #include "kselftest_harness.h"
 #include "neuron_test.h"
 
-#define MAX_ALLOCATIONS	5000
+#define KIB	1024ull
+#define MIB	(1024 * KIB)
 
-FIXTURE(fail_nth) {
-	struct rig rig;
-	struct rig_usage before;
-	int nth;
-};
-
-FIXTURE_SETUP(fail_nth)
+static int open_node(const char *node)
 {
+	int fd = open(node, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Map the buffer and touch its ends. */
+static int touch(int fd, const struct drm_neuron_bo_create *bo)
+{
+	volatile uint8_t *p = mmap(NULL, bo->size, PROT_READ | PROT_WRITE,
+				   MAP_SHARED, fd, (off_t)bo->mmap_offset);
+
+	if (p == MAP_FAILED)
+		return -errno;
+	p[0] = 1;
+	p[bo->size - 1] = p[0];
+	munmap((void *)p, bo->size);
+	return 0;
+}
+
+static int copy_both_ways(int fd, uint32_t handle)
+{
+	static uint8_t data[300 * KIB];
+	int ret = neuron_write(fd, handle, 5, data + 3, sizeof(data) - 3);
+
+	return ret ? ret : neuron_read(fd, handle, 7, data, sizeof(data));
+}
+
+static int use_buffers(int fd, uint32_t placement)
+{
+	struct drm_neuron_bo_info info = { 0 };
+	struct drm_neuron_bo_create bo[2];
 	int ret;
 
-	self->nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (self->nth < 0)
-		SKIP(return, "the kernel has no fault injection");
-	ret = rig_open(&self->rig, 0, 0);
-	if (ret == -ENODEV)
-		SKIP(return, "no neuron device");
-	ASSERT_EQ(0, ret);
-	rig_copy(&self->rig, NEURON_ENGINE_SYNC,
-		 neuron_window_addr(RIG_WINDOW_DATA, 4096),
-		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
-	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
-	ASSERT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
-	rig_usage(self->rig.fd, &self->before);
-	ASSERT_GE(self->before.live, 0) TH_LOG("debugfs must be mounted");
+	ret = neuron_bo_create(fd, placement, 0, 3 * MIB, &bo[0]);
+	if (!ret)
+		ret = neuron_bo_create(fd, placement, 0, MIB, &bo[1]);
+	info.handle = bo[0].handle;
+	if (!ret)
+		ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_BO_INFO, &info);
+	if (!ret)
+		ret = touch(fd, &bo[0]);
+	if (!ret)
+		ret = copy_both_ways(fd, bo[0].handle);
+	if (!ret)
+		ret = neuron_bo_copy(fd, bo[0].handle, 5, bo[1].handle, 9,
+				     300 * KIB);
+	return ret ? ret : neuron_bo_close(fd, bo[0].handle);
 }
 
-FIXTURE_TEARDOWN(fail_nth)
+static int with_buffers(const char *node, uint32_t placement)
 {
-	close(self->nth);
-	rig_close(&self->rig);
+	int ret, fd = open_node(node);
+
+	if (fd < 0)
+		return fd;
+	ret = use_buffers(fd, placement);
+	close(fd);
+	return ret;
 }
 
-/* From here the @n-th allocation of this thread fails. */
-static bool arm(int nth, unsigned int n)
+static int hbm_buffers(const char *node)
 {
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%u", n);
-
-	return pwrite(nth, text, (size_t)len, 0) == len;
+	return with_buffers(node, DRM_NEURON_BO_HBM);
 }
 
-/* Did it come to that? */
-static bool disarm(int nth)
+static int host_buffers(const char *node)
 {
-	char text[16] = "";
-	ssize_t len = pread(nth, text, sizeof(text) - 1, 0);
-
-	return arm(nth, 0) && len > 0 && atoi(text) == 0;
+	return with_buffers(node, DRM_NEURON_BO_HOST);
 }
 
-static int use_grant(struct rig *rig)
+static int query_all(int fd)
+{
+	static uint8_t answer[64 * KIB];
+	uint32_t type;
+	int ret;
+
+	for (type = DRM_NEURON_QUERY_DEVICE; type <= DRM_NEURON_QUERY_LINKS;
+	     type++) {
+		ret = neuron_query(fd, type, answer, sizeof(answer));
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int queries(const char *node)
+{
+	int ret, fd = open_node(node);
+
+	if (fd < 0)
+		return fd;
+	ret = query_all(fd);
+	close(fd);
+	return ret;
+}
+
+/* Any device of the driver but @node, or -ENODEV. */
+static int other_node(const char *node, char *other, size_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_NODES; i++) {
+		snprintf(other, size, "/dev/accel/accel%u", i);
+		if (strcmp(node, other) && !access(other, R_OK | W_OK))
+			return 0;
+	}
+	return -ENODEV;
+}
+
+/* Export from @node, import in @to, the other chip or the same. */
+static int share(const char *node, const char *to)
+{
+	struct drm_neuron_bo_create bo;
+	int fd, other = -1, dma_buf = -1, ret;
+	uint32_t handle;
+
+	fd = open_node(node);
+	if (fd < 0)
+		return fd;
+	ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, MIB, &bo);
+	if (!ret) {
+		dma_buf = neuron_export(fd, bo.handle);
+		ret = dma_buf < 0 ? dma_buf : 0;
+	}
+	if (!ret) {
+		other = open_node(to);
+		ret = other < 0 ? other : 0;
+	}
+	if (!ret)
+		ret = neuron_import(other, dma_buf, &handle);
+	if (dma_buf >= 0)
+		close(dma_buf);
+	if (other >= 0)
+		close(other);
+	close(fd);
+	return ret;
+}
+
+static int share_same_chip(const char *node)
+{
+	return share(node, node);
+}
+
+/* One chip has no other: then it is the same again. */
+static int share_other_chip(const char *node)
+{
+	char other[64];
+
+	if (other_node(node, other, sizeof(other)))
+		return share(node, node);
+	return share(node, other);
+}
+
+/* A window on many pieces, and a table that has to grow. */
+static int bind_large(struct rig *rig)
+{
+	struct drm_neuron_window window = {
+		.index = 5000,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_READ,
+		.length = 3 * MIB - 8,
+		.offset = 4,
+		.grant_fd = -1,
+	};
+	struct drm_neuron_bo_create bo;
+	int ret;
+
+	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HOST, 0, 3 * MIB, &bo);
+	if (ret)
+		return ret;
+	window.handle = bo.handle;
+	return rig_windows(rig, &window, 1);
+}
+
+static int bind_grant(struct rig *rig)
 {
 	struct drm_neuron_grant grant = {
 		.claim = rig->claim,
@@ -75,7 +196,7 @@ static int use_grant(struct rig *rig)
 		.count = 1,
 	};
 	struct drm_neuron_window window = {
-		.index = 300,	/* a larger table */
+		.index = 300,
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
@@ -113,54 +234,156 @@ static int submit_with_syncs(struct rig *rig)
 	submit.in_syncs.count = 1;
 	submit.out_syncs.count = 0;
 	ret = rig_submit(rig, &submit);
-	if (ret)
-		return ret;
-	return rig_wait(rig, submit.job, 10000, NULL);
+	return ret ? ret : rig_wait(rig, submit.job, 60000, NULL);
 }
 
-/* @rig has a program; its claim is used up. */
-static int whole_job(struct rig *rig)
+/* Claim a core of @node, @use it, give it back. */
+static int with_rig(const char *node, int (*use)(struct rig *rig))
 {
-	struct drm_neuron_claim claim;
-	int ret;
+	struct rig rig;
+	int ret = rig_open_node(&rig, node, RIG_ANY_CORE);
 
-	ret = rig_claim(rig->fd, 1u << rig->core, 0, &claim);
 	if (ret)
 		return ret;
-	rig->claim = claim.claim;
-	ret = rig_bind(rig);
+	ret = use(&rig);
 	if (!ret)
-		ret = use_grant(rig);
-	if (!ret)
-		ret = submit_with_syncs(rig);
-	rig_release(rig->fd, rig->claim);
+		ret = rig_release(rig.fd, rig.claim);
+	rig_close(&rig);
 	return ret;
 }
 
-TEST_F_TIMEOUT(fail_nth, every_allocation, 600)
+static int windows(const char *node)
 {
-	unsigned int n, failures = 0;
-	bool injected = true;
-	int ret;
+	return with_rig(node, bind_large);
+}
 
-	ASSERT_EQ(0, whole_job(&self->rig));
-	for (n = 1; injected && n < MAX_ALLOCATIONS; n++) {
-		ASSERT_TRUE(arm(self->nth, n));
-		ret = whole_job(&self->rig);
-		injected = disarm(self->nth);
-		if (!injected)
-			EXPECT_EQ(0, ret);
-		/* Allocations that merely save time may fail unnoticed. */
-		failures += ret != 0;
-		ASSERT_TRUE(!ret || ret == -ENOMEM)
-			TH_LOG("allocation %u: error %d", n, ret);
-		ASSERT_FALSE(rig_leaks(self->rig.fd, &self->before))
-			TH_LOG("allocation %u", n);
-	}
-	EXPECT_LT(n, MAX_ALLOCATIONS);
-	EXPECT_GT(failures, 10);
-	TH_LOG("%u allocations, %u noticed", n - 1, failures);
-	EXPECT_EQ(0, whole_job(&self->rig));
+static int grants(const char *node)
+{
+	return with_rig(node, bind_grant);
+}
+
+static int use_jobs(struct rig *rig)
+{
+	rig_copy(rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, 4096),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	return submit_with_syncs(rig);
+}
+
+static int jobs(const char *node)
+{
+	return with_rig(node, use_jobs);
+}
+
+/* A job that never ends, and what ends it. */
+static int use_reset(struct rig *rig)
+{
+	struct drm_neuron_reset reset = {
+		.claim = rig->claim,
+		.core = rig->core,
+	};
+	int64_t job;
+
+	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
+	job = rig_start(rig, 600000);
+	if (job < 0)
+		return (int)job;
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_RESET, &reset);
+}
+
+static int resets(const char *node)
+{
+	return with_rig(node, use_reset);
+}
+
+/* Left to the end of the process: a job on the device, one behind it, a mapping. */
+static int use_and_leave(struct rig *rig)
+{
+	int64_t job;
+
+	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
+	job = rig_start(rig, 600000);
+	if (job >= 0)
+		job = rig_start(rig, 600000);
+	return job < 0 ? (int)job : 0;
+}
+
+static int leave(const char *node)
+{
+	struct rig rig;
+	int ret = rig_open_node(&rig, node, RIG_ANY_CORE);
+
+	if (ret)
+		return ret;
+	ret = use_and_leave(&rig);
+	if (ret)
+		rig_close(&rig);
+	return ret;
+}
+
+FIXTURE(fail_nth) {
+	int fd;
+};
+
+FIXTURE_VARIANT(fail_nth) {
+	fail_scenario scenario;
+};
+
+#define FAIL_NTH(name) \
+	FIXTURE_VARIANT_ADD(fail_nth, name) { .scenario = name }
+
+FAIL_NTH(hbm_buffers);
+FAIL_NTH(host_buffers);
+FAIL_NTH(queries);
+FAIL_NTH(share_same_chip);
+FAIL_NTH(share_other_chip);
+FAIL_NTH(windows);
+FAIL_NTH(grants);
+FAIL_NTH(jobs);
+FAIL_NTH(resets);
+FAIL_NTH(leave);
+
+FIXTURE_SETUP(fail_nth)
+{
+	struct rig_usage usage;
+
+	self->fd = -1;
+	if (!fail_setup())
+		SKIP(return, "the kernel has no fault injection");
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	rig_usage(self->fd, &usage);
+	ASSERT_GE(usage.live, 0) TH_LOG("debugfs must be mounted");
+}
+
+FIXTURE_TEARDOWN(fail_nth)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+}
+
+TEST_F_TIMEOUT(fail_nth, every_allocation, 1800)
+{
+	struct fail_sweep result;
+
+	ASSERT_TRUE(fail_every(variant->scenario, FAIL_ALLOCATIONS, self->fd,
+			       &result))
+		TH_LOG("%s", result.why);
+	EXPECT_GT(result.noticed, 0);
+	TH_LOG("%u allocations, %u noticed", result.points, result.noticed);
+}
+
+TEST_F_TIMEOUT(fail_nth, every_user_access, 1800)
+{
+	struct fail_sweep result;
+
+	ASSERT_TRUE(fail_every(variant->scenario, FAIL_USER_ACCESS, self->fd,
+			       &result))
+		TH_LOG("%s", result.why);
+	EXPECT_GT(result.noticed, 0);
+	TH_LOG("%u accesses, %u noticed", result.points, result.noticed);
 }
 
 TEST_HARNESS_MAIN
