@@ -16,100 +16,11 @@
 #include "job_rig.h"
 #include "kselftest_harness.h"
 #include "neuron_test.h"
+#include "storm.h"
 
 #define PROCESSES	10
 #define DEVICES		4
 #define MAX_SECONDS	3600
-
-enum storm_job { SPIN, FAULT, WAIT, WORK, NR_STORM_JOBS };
-
-/* Bytes of the copy of WORK. */
-#define WORK_BYTES	65000
-
-static unsigned int dice(unsigned int sides)
-{
-	return (unsigned int)rand() % sides;
-}
-
-static void emit(struct rig *rig, enum storm_job kind)
-{
-	enum neuron_engine engine = dice(NEURON_NR_ENGINES);
-	struct neuron_inst *inst;
-
-	rig_clear(rig);
-	switch (kind) {
-	case SPIN:
-		rig_loop(rig, engine, 0);
-		break;
-	case FAULT:
-		rig_emit(rig, engine, 0xee);
-		break;
-	case WAIT:
-		inst = rig_emit(rig, engine, NEURON_OP_NOP);
-		inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE);
-		inst->wait_value = 1;
-		rig_halt(rig, engine);
-		break;
-	default:
-		rig_copy(rig, engine, neuron_window_addr(RIG_WINDOW_SBUF, 0),
-			 neuron_window_addr(RIG_WINDOW_DATA, 0), WORK_BYTES);
-		rig_halt(rig, engine);
-		break;
-	}
-}
-
-/* A window far up in the table, another one each time. */
-static void rebind(struct rig *rig)
-{
-	const struct drm_neuron_window window = {
-		.index = RIG_WINDOW_FREE + dice(5000),
-		.kind = DRM_NEURON_WINDOW_PSUM,
-		.rights = DRM_NEURON_WINDOW_READ,
-		.grant_fd = -1,
-	};
-
-	rig_windows(rig, &window, 1);
-}
-
-static void reset(struct rig *rig)
-{
-	struct drm_neuron_reset args = {
-		.claim = rig->claim,
-		.core = rig->core,
-	};
-
-	neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_RESET, &args);
-}
-
-/* False: something ended in a way that it should not. */
-static bool one_job(struct rig *rig)
-{
-	enum storm_job kind = dice(NR_STORM_JOBS);
-	struct drm_neuron_wait result;
-	int64_t job;
-	int ret;
-
-	emit(rig, kind);
-	job = rig_start(rig, 1 + dice(40));
-	if (job < 0)
-		return false;
-	if (dice(3))
-		rig_start(rig, 1 + dice(40));
-	rebind(rig);
-	if (!dice(10))
-		reset(rig);
-	if (!dice(2))
-		return true;
-	ret = rig_wait(rig, (uint64_t)job, dice(200), &result);
-	if (ret)
-		return ret == -ETIMEDOUT;
-	/* ABORTED: by the reset, or by a limit of 1 ms on a busy host. */
-	if (result.status == NEURON_JOB_OK)
-		return kind == WORK && result.dma_bytes == WORK_BYTES;
-	if (result.status == NEURON_JOB_ERROR)
-		return kind == FAULT && result.cause == NEURON_CAUSE_OPCODE;
-	return result.status == NEURON_JOB_ABORTED;
-}
 
 /* Until it is killed; exits only when something is wrong. */
 static void live(unsigned int seed, unsigned int devices)
@@ -120,14 +31,14 @@ static void live(unsigned int seed, unsigned int devices)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	srand(seed);
 	for (;;) {
-		if (rig_open(&rig, dice(devices), RIG_ANY_CORE)) {
+		if (rig_open(&rig, storm_dice(devices), RIG_ANY_CORE)) {
 			usleep(1000);
 			continue;
 		}
-		for (jobs = 1 + dice(6); jobs; jobs--)
-			if (!one_job(&rig))
+		for (jobs = 1 + storm_dice(6); jobs; jobs--)
+			if (!storm_one_job(&rig))
 				_exit(1);
-		if (dice(4))
+		if (storm_dice(4))
 			rig_release(rig.fd, rig.claim);
 		rig_close(&rig);
 	}
@@ -196,7 +107,7 @@ TEST_F_TIMEOUT(storm, of_processes, MAX_SECONDS + 60)
 
 	srand(1);
 	while (rig_now_ms() < end) {
-		i = dice(PROCESSES);
+		i = storm_dice(PROCESSES);
 		EXPECT_TRUE(end_child(&self->pid[i]))
 			TH_LOG("a child saw a job end wrongly");
 		born++;
@@ -204,7 +115,7 @@ TEST_F_TIMEOUT(storm, of_processes, MAX_SECONDS + 60)
 		ASSERT_GE(self->pid[i], 0);
 		if (!self->pid[i])
 			live(born, self->devices);
-		usleep(dice(60000));
+		usleep(storm_dice(60000));
 	}
 	for (i = 0; i < PROCESSES; i++)
 		EXPECT_TRUE(end_child(&self->pid[i]));
@@ -213,7 +124,7 @@ TEST_F_TIMEOUT(storm, of_processes, MAX_SECONDS + 60)
 	for (i = 0; i < self->devices; i++) {
 		EXPECT_FALSE(rig_leaks(self->fd[i], &self->before[i]));
 		ASSERT_EQ(0, rig_open(&rig, i, 0));
-		emit(&rig, WORK);
+		storm_emit(&rig, STORM_WORK);
 		ASSERT_EQ(0, rig_run(&rig, 5000, &result));
 		EXPECT_EQ(NEURON_JOB_OK, result.status);
 		rig_close(&rig);
