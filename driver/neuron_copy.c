@@ -639,3 +639,7 @@ void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p)
 		spin_unlock_irq(&queue->lock);
 	}
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_copy.c"
+#endif

@@ -433,3 +433,7 @@ int neuron_hbm_init(struct neuron_device *ndev)
 	}
 	return 0;
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_hbm.c"
+#endif

@@ -70,3 +70,7 @@ void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 		scnprintf(text + n, NEURON_FAULT_TEXT - n, " address 0x%llx",
 			  addr);
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_report.c"
+#endif

@@ -259,3 +259,7 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 		neuron_table_apply(version, &changes[i]);
 	return version;
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_table.c"
+#endif

@@ -126,3 +126,7 @@ int neuron_ioctl_wait(struct drm_device *drm, void *data,
 	neuron_claim_put(cc->claim);
 	return ret;
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_wait.c"
+#endif

@@ -358,3 +358,7 @@ neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
 			    bo->base.size);
 	return binding;
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_window.c"
+#endif

@@ -43,4 +43,14 @@ neuron-y += driver/neuron_core.o \
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
 
+# NEURON_KUNIT=1: with the unit tests neuron_kunit_*.c, which run when the module is
+# loaded. NEURON_COVERAGE=1: count the lines that are run (CONFIG_GCOV_KERNEL).
+ifeq ($(NEURON_KUNIT),1)
+ccflags-y += -DNEURON_KUNIT
+endif
+ifeq ($(NEURON_COVERAGE),1)
+GCOV_PROFILE := y
+ccflags-y += -g
+endif
+
 include $(src)/driver/probes.mk

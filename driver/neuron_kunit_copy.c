@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of neuron_copy.c, which includes this file: positions in the rings.
+ */
+#include <kunit/test.h>
+
+static struct neuron_copy_queue *neuron_kunit_queue(struct kunit *test)
+{
+	const size_t bytes = NEURON_COPY_RING * sizeof(struct neuron_udma_desc);
+	struct neuron_copy_queue *queue;
+
+	queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	queue->m2s = kunit_kzalloc(test, bytes, GFP_KERNEL);
+	queue->s2m = kunit_kzalloc(test, bytes, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue->m2s);
+	KUNIT_ASSERT_NOT_NULL(test, queue->s2m);
+	return queue;
+}
+
+static void neuron_kunit_room(struct kunit *test)
+{
+	struct neuron_copy_queue *queue = neuron_kunit_queue(test);
+
+	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
+	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM + 1));
+	queue->submitted = 1;
+	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
+	queue->completed = 1;
+	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
+	/* Positions wrap around. */
+	queue->completed = U32_MAX - 9;
+	queue->submitted = 10;
+	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 20));
+	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 19));
+	/* Who waits for room in a queue that will never move is let go. */
+	queue->dead = true;
+	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
+}
+
+static u32 neuron_kunit_ring_id(const struct neuron_udma_desc *desc)
+{
+	return NEURON_GET(NEURON_UDMA_DESC_RING_ID, le32_to_cpu(desc->len_ctrl));
+}
+
+/* A request across the end of the ring: slots start again, the id counts on. */
+static void neuron_kunit_fill_wrap(struct kunit *test)
+{
+	const struct neuron_copy_desc desc[3] = {
+		{ .src = 0x1000, .dst = 0x9000, .len = 1 },
+		{ .src = 0x2000, .dst = 0xa000, .len = 4096 },
+		{ .src = 0x3000, .dst = 0xb000, .len = 65535 },
+	};
+	const struct neuron_copy_request req = { .desc = desc, .nr = 3 };
+	struct neuron_copy_queue *queue = neuron_kunit_queue(test);
+	u32 id;
+
+	queue->submitted = NEURON_COPY_RING - 2;
+	neuron_copy_fill(queue, &req);
+
+	id = neuron_kunit_ring_id(&queue->m2s[NEURON_COPY_RING - 1]);
+	KUNIT_EXPECT_EQ(test, id, NEURON_UDMA_RING_ID_FIRST);
+	KUNIT_EXPECT_EQ(test, neuron_kunit_ring_id(&queue->s2m[0]), id + 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(queue->m2s[NEURON_COPY_RING - 2].addr), 0x1000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(queue->s2m[NEURON_COPY_RING - 1].addr), 0xa000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(queue->m2s[0].addr), 0x3000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(queue->m2s[1].addr), 0);
+	/* The last one only interrupts. */
+	KUNIT_EXPECT_FALSE(test, le32_to_cpu(queue->s2m[NEURON_COPY_RING - 1].len_ctrl) &
+			   NEURON_UDMA_DESC_INT_EN);
+	KUNIT_EXPECT_TRUE(test, le32_to_cpu(queue->s2m[0].len_ctrl) &
+			  NEURON_UDMA_DESC_INT_EN);
+}
+
+/* The longest descriptor has the length 0, and no other field suffers. */
+static void neuron_kunit_fill_length(struct kunit *test)
+{
+	const struct neuron_copy_desc desc = { .len = 65536 };
+	const struct neuron_copy_request req = { .desc = &desc, .nr = 1 };
+	struct neuron_copy_queue *queue = neuron_kunit_queue(test);
+	u32 ctrl;
+
+	neuron_copy_fill(queue, &req);
+	ctrl = le32_to_cpu(queue->m2s[0].len_ctrl);
+	KUNIT_EXPECT_EQ(test, NEURON_GET(NEURON_UDMA_DESC_LEN, ctrl), 0);
+	KUNIT_EXPECT_EQ(test, neuron_kunit_ring_id(&queue->m2s[0]),
+			NEURON_UDMA_RING_ID_FIRST);
+}
+
+static struct kunit_case neuron_copy_cases[] = {
+	KUNIT_CASE(neuron_kunit_room),
+	KUNIT_CASE(neuron_kunit_fill_wrap),
+	KUNIT_CASE(neuron_kunit_fill_length),
+	{}
+};
+
+static struct kunit_suite neuron_copy_suite = {
+	.name = "neuron_copy",
+	.test_cases = neuron_copy_cases,
+};
+
+kunit_test_suite(neuron_copy_suite);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Unit tests of neuron_hbm.c, which includes this file: blocks become extents.
+ */
+#include <kunit/test.h>
+
+static struct neuron_hw_extent neuron_kunit_extent(u64 addr, u64 length)
+{
+	return (struct neuron_hw_extent){
+		.addr = cpu_to_le64(addr),
+		.length = cpu_to_le64(length),
+	};
+}
+
+static void neuron_kunit_extents_sort(struct kunit *test)
+{
+	struct neuron_hw_extent e[] = {
+		neuron_kunit_extent(0x8000000000, 1),
+		neuron_kunit_extent(0x10, 1),
+		neuron_kunit_extent(0x100000000, 1),
+	};
+
+	sort(e, ARRAY_SIZE(e), sizeof(e[0]), neuron_extent_cmp, NULL);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].addr), 0x10);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[1].addr), 0x100000000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[2].addr), 0x8000000000);
+}
+
+static void neuron_kunit_extents_merge(struct kunit *test)
+{
+	struct neuron_hw_extent e[] = {
+		neuron_kunit_extent(0x1000, 0x1000),
+		neuron_kunit_extent(0x2000, 0x2000),
+		neuron_kunit_extent(0x4000, 0x1000),
+		neuron_kunit_extent(0x6000, 0x1000),
+		neuron_kunit_extent(0x8000, 0x1000),
+		neuron_kunit_extent(0x9000, 0x7000),
+	};
+
+	KUNIT_ASSERT_EQ(test, neuron_extents_merge(e, ARRAY_SIZE(e)), 3);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].addr), 0x1000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].length), 0x4000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[1].addr), 0x6000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[1].length), 0x1000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[2].addr), 0x8000);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[2].length), 0x8000);
+}
+
+static void neuron_kunit_extents_single(struct kunit *test)
+{
+	struct neuron_hw_extent e[] = { neuron_kunit_extent(0x1000, 0x1000) };
+
+	KUNIT_EXPECT_EQ(test, neuron_extents_merge(e, 1), 1);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].length), 0x1000);
+}
+
+static struct kunit_case neuron_hbm_cases[] = {
+	KUNIT_CASE(neuron_kunit_extents_sort),
+	KUNIT_CASE(neuron_kunit_extents_merge),
+	KUNIT_CASE(neuron_kunit_extents_single),
+	{}
+};
+
+static struct kunit_suite neuron_hbm_suite = {
+	.name = "neuron_hbm",
+	.test_cases = neuron_hbm_cases,
+};
+
+kunit_test_suite(neuron_hbm_suite);
