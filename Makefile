@@ -9,7 +9,8 @@ help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
 	@echo "make shell       the same VM with an interactive shell"
 	@echo "make check       unit tests, tests in the VM, style"
-	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (about an hour)"
+	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (about two hours)"
+	@echo "make check-debug the driver in a kernel with every checker (part of check-long)"
 	@echo "make bench       measure; writes build/bench.json"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
@@ -33,6 +34,9 @@ check:
 check-long:
 	@tools/build/check-long
 
+check-debug:
+	@tools/build/check-debug
+
 bench:
 	@tools/build/bench
 
@@ -42,4 +46,4 @@ install:
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long bench install clean
+.PHONY: help vm run shell check check-long check-debug bench install clean
