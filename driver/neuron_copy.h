@@ -17,7 +17,8 @@ struct neuron_device;
 
 /**
  * struct neuron_copy_desc - one contiguous move
- * @src, @dst: plain device addresses
+ * @src: plain device address to read
+ * @dst: plain device address to write
  * @len: bytes, 1 to 64 KiB
  */
 struct neuron_copy_desc {

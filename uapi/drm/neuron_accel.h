@@ -77,8 +77,9 @@ enum drm_neuron_query_type {
 /**
  * struct drm_neuron_query - query the device
  * @type: enum drm_neuron_query_type
- * @pad, @pad2: zero
+ * @pad: zero
  * @size: in: size of the memory at @pointer; out: size of the full answer
+ * @pad2: zero
  * @pointer: where to write; NULL to ask for the size only
  *
  * Errors: EINVAL unknown type, EFAULT.
@@ -99,9 +100,13 @@ struct drm_neuron_query {
  * @nr_links: fabric links
  * @fabric_id: id of this chip on its fabric
  * @fabric_chips: chips on the fabric, 1 when alone
- * @rack, @server, @chip: position
+ * @rack: position: rack
+ * @server: position: server in the rack
+ * @chip: position: chip in the server
  * @routing_id: public routing id
- * @pci_domain, @pci_bus, @pci_devfn: PCI address
+ * @pci_domain: PCI domain
+ * @pci_bus: PCI bus
+ * @pci_devfn: PCI device and function
  * @numa_node: -1 when unknown
  * @features: bit 0: device time is modelled
  * @serial: serial number
@@ -190,13 +195,16 @@ struct drm_neuron_clock_info {
 
 /**
  * struct drm_neuron_counter_info - what went wrong since the driver was loaded
- * @hbm_corrected, @hbm_uncorrected: memory errors of all stacks, since power-on
- * @sram_corrected, @sram_uncorrected: of the memories of the cores
+ * @hbm_corrected: corrected memory errors of all stacks, since power-on
+ * @hbm_uncorrected: uncorrected ones
+ * @sram_corrected: corrected errors of the memories of the cores
+ * @sram_uncorrected: uncorrected ones
  * @violations: accesses outside of windows
  * @stale_posts: posts dropped because their grant was void
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress
- * @core_resets, @device_resets: by the driver
+ * @core_resets: resets of a core by the driver
+ * @device_resets: resets of the device by the driver
  * @reset_failures: of them not answered
  * @lost_interrupts: found by looking at the causes
  * @copy_errors: copies that failed
@@ -525,8 +533,10 @@ struct drm_neuron_start {
 
 /**
  * struct drm_neuron_queue - a queue the job may trigger
- * @m2s_ring, @s2m_ring: window addresses of the rings
- * @m2s_length, @s2m_length: descriptors, multiples of 16 from 32
+ * @m2s_ring: window address of the ring that reads memory
+ * @s2m_ring: window address of the ring that writes memory
+ * @m2s_length: its descriptors, a multiple of 16 from 32
+ * @s2m_length: its descriptors, likewise
  * @dma_engine: 0 to 15: ring engine of the core
  * @queue: 0 to 15
  * @flags: DRM_NEURON_QUEUE_ANY_RING_ID
@@ -614,8 +624,10 @@ struct drm_neuron_submit {
  * @pc: out: instruction or descriptor index
  * @hang: out: 1 when the driver aborted it for making no progress
  * @addr: out: failing address as the program wrote it
- * @start_ns, @end_ns: out: modelled device time
- * @instructions, @dma_bytes: out: work done
+ * @start_ns: out: modelled device time of its start
+ * @end_ns: out: modelled device time of its end
+ * @instructions: out: instructions executed
+ * @dma_bytes: out: bytes moved by its queues
  * @wall_ns: out: host time from doorbell to interrupt
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
  *
