@@ -11,7 +11,7 @@
 
 #include "drm/neuron_accel.h"
 
-/* @size: bytes of an element as the kernel knows it; it never shrinks. */
+/* @size: bytes of an element in the first version of the interface that had it. */
 static inline int neuron_array_check(const struct drm_neuron_array *array,
 				     size_t size, u32 max)
 {
@@ -23,7 +23,10 @@ static inline int neuron_array_check(const struct drm_neuron_array *array,
 	return 0;
 }
 
-/* Element @i of a checked array. A newer caller's extra bytes must be zero. */
+/*
+ * Element @i of a checked array; @size: its bytes as the kernel knows it. What an
+ * older caller does not have reads as zero, what a newer one adds must be zero.
+ */
 static inline int neuron_array_get(void *element, size_t size,
 				   const struct drm_neuron_array *array, u32 i)
 {

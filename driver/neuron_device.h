@@ -336,6 +336,15 @@ NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
 NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
 
+/* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
+long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+#ifdef CONFIG_COMPAT
+long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
+			 unsigned long arg);
+#else
+#define neuron_compat_ioctl	NULL
+#endif
+
 /* neuron_claim.c: a file was opened, is going away, is asked for fdinfo. */
 void neuron_claims_open(struct neuron_file *nfile);
 void neuron_claims_close(struct neuron_file *nfile);

@@ -17,6 +17,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_prime.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_ioctl.o \
+	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
 	driver/neuron_sysfs.o \
 	driver/neuron_debugfs.o \

@@ -5,10 +5,12 @@
  * Rules of evolution
  *  - Every struct is a multiple of 8 bytes, naturally aligned, without implicit
  *    padding; pads, reserved fields and unknown flags must be zero (-EINVAL).
- *  - Structs grow at their end only. DRM copies the smaller size and zeroes the
- *    rest, so a new field's zero means the old behaviour.
+ *  - Structs grow at their end only; a new field's zero means the old behaviour.
+ *    What an older caller's struct lacks reads as zero; what a newer caller's has
+ *    beyond the kernel's must be zero (-EINVAL).
  *  - Arrays are passed as {stride, count, pointer} (struct drm_neuron_array), so
- *    that their elements may grow in the same way.
+ *    that their elements may grow in the same way. A stride below the element's
+ *    first version is refused (-EINVAL).
  *  - Pointers are __u64. Units are bytes and nanoseconds unless said.
  *
  * Objects

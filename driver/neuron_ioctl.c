@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sizes of ioctls. DRM copies what both sides know and zeroes the rest for
+ * an older caller; what a newer caller has beyond that it ignores. Here such a
+ * tail must be zero: a field that the kernel does not know is refused, not
+ * silently left out.
+ */
+#include <linux/fs.h>
+#include <linux/nospec.h>
+#include <linux/uaccess.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_print.h>
+
+#include "neuron_device.h"
+
+/* Bytes that the kernel knows of the struct of @cmd, 0: not of this driver. */
+static unsigned int neuron_ioctl_known(const struct drm_driver *driver,
+				       unsigned int cmd)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
+
+	if (nr >= driver->num_ioctls)
+		return 0;
+	nr = array_index_nospec(nr, driver->num_ioctls);
+	return _IOC_SIZE(driver->ioctls[nr].cmd);
+}
+
+static int neuron_ioctl_check_tail(struct file *filp, unsigned int cmd,
+				   unsigned long arg)
+{
+	struct drm_file *file = filp->private_data;
+	struct drm_device *drm = file->minor->dev;
+	unsigned int known = neuron_ioctl_known(drm->driver, cmd);
+	int ret;
+
+	if (!known || !(cmd & IOC_IN) || _IOC_SIZE(cmd) <= known)
+		return 0;
+	ret = check_zeroed_user((void __user *)(arg + known),
+				_IOC_SIZE(cmd) - known);
+	if (ret < 0)
+		return ret;
+	if (!ret) {
+		drm_dbg(drm, "ioctl %#x: unknown fields after %u bytes\n",
+			cmd, known);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = neuron_ioctl_check_tail(filp, cmd, arg);
+
+	return ret ?: drm_ioctl(filp, cmd, arg);
+}
+
+#ifdef CONFIG_COMPAT
+long neuron_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	int ret = neuron_ioctl_check_tail(filp, cmd, arg);
+
+	return ret ?: drm_compat_ioctl(filp, cmd, arg);
+}
+#endif

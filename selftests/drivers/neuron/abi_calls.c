@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The table of all ioctls: a good call of each, and what spoils it.
+ */
+#include <string.h>
+
+#include "abi_calls.h"
+#include "neuron_test.h"
+
+#define LIMIT	10000	/* ms */
+#define NO_ID	4711	/* no handle, claim or syncobj of a fresh file */
+
+static int good_query(struct abi *abi, void *arg)
+{
+	struct drm_neuron_query *query = arg;
+
+	query->type = DRM_NEURON_QUERY_DEVICE;
+	query->size = sizeof(struct drm_neuron_device_info);
+	query->pointer = (uintptr_t)abi->memory;
+	return 0;
+}
+
+static int good_bo_create(struct abi *abi, void *arg)
+{
+	struct drm_neuron_bo_create *bo = arg;
+
+	(void)abi;
+	bo->size = 4096;
+	bo->placement = DRM_NEURON_BO_HOST;
+	return 0;
+}
+
+static int good_bo_info(struct abi *abi, void *arg)
+{
+	struct drm_neuron_bo_info *info = arg;
+
+	info->handle = abi->rig.bo;
+	return 0;
+}
+
+static int good_copy(struct abi *abi, void *arg)
+{
+	struct drm_neuron_copy *copy = arg;
+
+	copy->direction = DRM_NEURON_COPY_TO_DEVICE;
+	copy->handle = abi->rig.bo;
+	copy->user = (uintptr_t)abi->memory;
+	copy->size = 64;
+	return 0;
+}
+
+static int good_claim(struct abi *abi, void *arg)
+{
+	struct drm_neuron_claim *claim = arg;
+
+	(void)abi;
+	claim->count = 1;
+	return 0;
+}
+
+static int good_release(struct abi *abi, void *arg)
+{
+	struct drm_neuron_release *release = arg;
+
+	release->claim = abi->rig.claim;
+	return 0;
+}
+
+/* One window, onto the rig's buffer. */
+static void good_window(struct abi *abi, struct drm_neuron_array *array)
+{
+	struct drm_neuron_window *window = (void *)abi->element;
+
+	window->index = RIG_WINDOW_FREE;
+	window->kind = DRM_NEURON_WINDOW_BO;
+	window->rights = DRM_NEURON_WINDOW_READ;
+	window->handle = abi->rig.bo;
+	window->length = 4096;
+	window->grant_fd = -1;
+	array->stride = sizeof(*window);
+	array->count = 1;
+	array->pointer = (uintptr_t)window;
+}
+
+static int good_windows(struct abi *abi, void *arg)
+{
+	struct drm_neuron_windows *windows = arg;
+
+	windows->claim = abi->rig.claim;
+	windows->core = abi->rig.core;
+	good_window(abi, &windows->windows);
+	return 0;
+}
+
+static int good_grant(struct abi *abi, void *arg)
+{
+	struct drm_neuron_grant *grant = arg;
+
+	grant->claim = abi->rig.claim;
+	grant->core = abi->rig.core;
+	grant->count = 1;
+	return 0;
+}
+
+/* A job with a queue that it does not trigger. */
+static int good_submit(struct abi *abi, void *arg)
+{
+	struct drm_neuron_queue *queue = (void *)abi->element;
+
+	rig_copy(&abi->rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, 64),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	rig_prepare(&abi->rig, arg, queue);
+	return 0;
+}
+
+static int good_sync(struct abi *abi, struct drm_neuron_array *syncs,
+		     uint32_t flags)
+{
+	struct drm_neuron_sync *sync = (void *)abi->element;
+	struct drm_syncobj_create create = { .flags = flags };
+	int ret = neuron_ioctl(abi->rig.fd, DRM_IOCTL_SYNCOBJ_CREATE, &create);
+
+	sync->handle = create.handle;
+	syncs->stride = sizeof(*sync);
+	syncs->count = 1;
+	syncs->pointer = (uintptr_t)sync;
+	return ret;
+}
+
+static int good_submit_in(struct abi *abi, void *arg)
+{
+	struct drm_neuron_submit *submit = arg;
+
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	rig_prepare(&abi->rig, submit, NULL);
+	return good_sync(abi, &submit->in_syncs, DRM_SYNCOBJ_CREATE_SIGNALED);
+}
+
+static int good_submit_out(struct abi *abi, void *arg)
+{
+	struct drm_neuron_submit *submit = arg;
+
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	rig_prepare(&abi->rig, submit, NULL);
+	return good_sync(abi, &submit->out_syncs, 0);
+}
+
+static int good_submit_windows(struct abi *abi, void *arg)
+{
+	struct drm_neuron_submit *submit = arg;
+
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	rig_prepare(&abi->rig, submit, NULL);
+	good_window(abi, &submit->windows);
+	return 0;
+}
+
+/* The job is over, so that its result does not depend on the time limit. */
+static int good_wait(struct abi *abi, void *arg)
+{
+	struct drm_neuron_wait *wait = arg;
+	int64_t job;
+
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	job = rig_start(&abi->rig, LIMIT);
+	if (job < 0)
+		return (int)job;
+	wait->claim = abi->rig.claim;
+	wait->core = abi->rig.core;
+	wait->job = (uint64_t)job;
+	wait->timeout_ns = 1000000;
+	return rig_wait(&abi->rig, wait->job, LIMIT, NULL);
+}
+
+static int good_reset(struct abi *abi, void *arg)
+{
+	struct drm_neuron_reset *reset = arg;
+
+	reset->claim = abi->rig.claim;
+	reset->core = abi->rig.core;
+	return 0;
+}
+
+/* Of a job that is over: nothing happens. */
+static int good_cancel(struct abi *abi, void *arg)
+{
+	struct drm_neuron_cancel *cancel = arg;
+	struct drm_neuron_wait wait = { 0 };
+	int ret = good_wait(abi, &wait);
+
+	cancel->claim = abi->rig.claim;
+	cancel->core = abi->rig.core;
+	cancel->job = wait.job;
+	return ret;
+}
+
+#define BAD_IN(type, field, is_element, v, e) { \
+	.what = #field " = " #v, \
+	.offset = offsetof(struct drm_neuron_##type, field), \
+	.size = sizeof(((struct drm_neuron_##type *)0)->field), \
+	.element = is_element, \
+	.value = (uint64_t)(v), \
+	.error = e, \
+}
+#define BAD(type, field, v, e)		BAD_IN(type, field, 0, v, e)
+#define BAD_ELEMENT(type, field, v, e)	BAD_IN(type, field, 1, v, e)
+
+/* In these calls a claim and a core of it are named. */
+#define BAD_CLAIM(type) \
+	BAD(type, claim, NO_ID, ENOENT), \
+	BAD(type, core, 31, EINVAL), \
+	BAD(type, core, 0xffffffff, EINVAL)
+
+/* One window, wrong in any way. */
+#define BAD_WINDOW \
+	BAD_ELEMENT(window, index, 0x10000, EINVAL), \
+	BAD_ELEMENT(window, kind, 2, EINVAL), \
+	BAD_ELEMENT(window, kind, 0xffffffff, EINVAL), \
+	BAD_ELEMENT(window, rights, 4, EINVAL), \
+	BAD_ELEMENT(window, rights, 0x80000001, EINVAL), \
+	BAD_ELEMENT(window, handle, NO_ID, ENOENT), \
+	BAD_ELEMENT(window, offset, 2 * RIG_HALF, EINVAL), \
+	BAD_ELEMENT(window, offset, -4, EINVAL), \
+	BAD_ELEMENT(window, length, 2 * RIG_HALF + 4, EINVAL), \
+	BAD_ELEMENT(window, pad, 1, EINVAL)
+
+#define CALL(NAME, type, fill) \
+	.name = #NAME, \
+	.request = DRM_IOCTL_NEURON_##NAME, \
+	.good = fill
+
+#define ARRAY(type, field, element) \
+	.array = offsetof(struct drm_neuron_##type, field), \
+	.element_size = sizeof(struct drm_neuron_##element)
+
+const struct abi_call abi_calls[ABI_NR_ROWS] = {
+	[ABI_QUERY] = {
+		CALL(QUERY, query, good_query), .array = -1, .bad = {
+			BAD(query, type, 1000, EINVAL),
+			BAD(query, type, 0xffffffff, EINVAL),
+			BAD(query, pad, 1, EINVAL),
+			BAD(query, pad2, 0x80000000, EINVAL),
+			BAD(query, pointer, 8, EFAULT),
+		},
+	},
+	[ABI_BO_CREATE] = {
+		CALL(BO_CREATE, bo_create, good_bo_create), .array = -1, .bad = {
+			BAD(bo_create, size, 0, EINVAL),
+			BAD(bo_create, size, -1, EINVAL),
+			BAD(bo_create, size, -4096, ENOMEM),
+			BAD(bo_create, placement, DRM_NEURON_BO_USER, EINVAL),
+			BAD(bo_create, placement, 0xffffffff, EINVAL),
+			BAD(bo_create, stack, 1, EINVAL),
+			BAD(bo_create, stack, 0xffffffff, EINVAL),
+			BAD(bo_create, flags, 0x80000000, EINVAL),
+			BAD(bo_create, flags, 2, EINVAL),
+		},
+	},
+	[ABI_BO_INFO] = {
+		CALL(BO_INFO, bo_info, good_bo_info), .array = -1, .bad = {
+			BAD(bo_info, handle, 0, ENOENT),
+			BAD(bo_info, handle, NO_ID, ENOENT),
+			BAD(bo_info, pad, 1, EINVAL),
+		},
+	},
+	[ABI_COPY] = {
+		CALL(COPY, copy, good_copy), .array = -1, .bad = {
+			BAD(copy, direction, 3, EINVAL),
+			BAD(copy, handle, NO_ID, ENOENT),
+			BAD(copy, offset, 2 * RIG_HALF, EINVAL),
+			BAD(copy, offset, -32, EINVAL),
+			BAD(copy, user, -32, EINVAL),
+			BAD(copy, user, 8, EFAULT),
+			BAD(copy, src_handle, 1, EINVAL),
+			BAD(copy, src_offset, 64, EINVAL),
+			BAD(copy, flags, 1, EINVAL),
+			BAD(copy, flags, 0x80000000, EINVAL),
+			BAD(copy, size, 2 * RIG_HALF + 1, EINVAL),
+			BAD(copy, size, -1, EINVAL),
+		},
+	},
+	[ABI_CLAIM] = {
+		CALL(CLAIM, claim, good_claim), .array = -1, .bad = {
+			BAD(claim, cores, 1, EINVAL),
+			BAD(claim, count, 0, EINVAL),
+			BAD(claim, count, 33, EINVAL),
+			BAD(claim, flags, 1, EINVAL),
+			BAD(claim, flags, 0x80000000, EINVAL),
+			BAD(claim, pad, 1, EINVAL),
+		},
+	},
+	[ABI_RELEASE] = {
+		CALL(RELEASE, release, good_release), .array = -1, .bad = {
+			BAD(release, claim, NO_ID, ENOENT),
+			BAD(release, pad, 1, EINVAL),
+		},
+	},
+	[ABI_WINDOWS] = {
+		CALL(WINDOWS, windows, good_windows),
+		ARRAY(windows, windows, window), .bad = {
+			BAD_CLAIM(windows),
+			BAD(windows, windows.count, 0x10000, EINVAL),
+			BAD_WINDOW,
+		},
+	},
+	[ABI_GRANT] = {
+		CALL(GRANT, grant, good_grant), .array = -1, .bad = {
+			BAD_CLAIM(grant),
+			BAD(grant, count, 0, EINVAL),
+			BAD(grant, count, 257, EINVAL),
+			BAD(grant, first, 256, EINVAL),
+			BAD(grant, first, 0xffffffff, EINVAL),
+			BAD(grant, flags, 4, EINVAL),
+			BAD(grant, flags, 0x80000000, EINVAL),
+		},
+	},
+	[ABI_SUBMIT] = {
+		CALL(SUBMIT, submit, good_submit),
+		ARRAY(submit, queues, queue), .bad = {
+			BAD_CLAIM(submit),
+			BAD(submit, flags, 1, EINVAL),
+			BAD(submit, flags, 0x80000000, EINVAL),
+			BAD(submit, pad, 1, EINVAL),
+			BAD(submit, start[0].pad, 1, EINVAL),
+			BAD(submit, start[4].pad, 1, EINVAL),
+			BAD(submit, start[4].addr, 4096, EINVAL),
+			BAD(submit, queues.count, 257, EINVAL),
+			BAD(submit, notify_addr, 4096, EINVAL),
+			BAD(submit, notify_size, 4096, EINVAL),
+			BAD_ELEMENT(queue, dma_engine, 16, EINVAL),
+			BAD_ELEMENT(queue, queue, 16, EINVAL),
+			BAD_ELEMENT(queue, flags, 2, EINVAL),
+			BAD_ELEMENT(queue, flags, 0x80000000, EINVAL),
+			BAD_ELEMENT(queue, m2s_length, 16, EINVAL),
+			BAD_ELEMENT(queue, s2m_length, 33, EINVAL),
+			BAD_ELEMENT(queue, m2s_ring, 4096, EINVAL),
+			BAD_ELEMENT(queue, s2m_ring, 4096, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_IN_SYNCS] = {
+		CALL(SUBMIT, submit, good_submit_in),
+		ARRAY(submit, in_syncs, sync), .bad = {
+			BAD(submit, in_syncs.count, 1025, EINVAL),
+			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
+			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, point, 5, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_OUT_SYNCS] = {
+		CALL(SUBMIT, submit, good_submit_out),
+		ARRAY(submit, out_syncs, sync), .bad = {
+			BAD(submit, out_syncs.count, 1025, EINVAL),
+			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
+			BAD_ELEMENT(sync, pad, 1, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_WINDOWS] = {
+		CALL(SUBMIT, submit, good_submit_windows),
+		ARRAY(submit, windows, window), .bad = {
+			BAD(submit, windows.count, 0x10000, EINVAL),
+			BAD(submit, stream, NO_ID, EINVAL),
+			BAD(submit, stream_offset, 16, EINVAL),
+			BAD_WINDOW,
+		},
+	},
+	[ABI_WAIT] = {
+		CALL(WAIT, wait, good_wait), .array = -1, .bad = {
+			BAD_CLAIM(wait),
+			BAD(wait, job, 0, ENOENT),
+			BAD(wait, job, -1, ENOENT),
+		},
+	},
+	[ABI_RESET] = {
+		CALL(RESET, reset, good_reset), .array = -1, .bad = {
+			BAD_CLAIM(reset),
+		},
+	},
+	[ABI_CANCEL] = {
+		CALL(CANCEL, cancel, good_cancel), .array = -1, .bad = {
+			BAD_CLAIM(cancel),
+			BAD(cancel, job, 0, ENOENT),
+			BAD(cancel, job, -1, ENOENT),
+		},
+	},
+};
+
+int abi_open(struct abi *abi)
+{
+	int ret;
+
+	memset(abi, 0, sizeof(*abi));
+	ret = rig_open(&abi->rig, 0, RIG_ANY_CORE);
+	if (ret)
+		return ret;
+	rig_clear(&abi->rig);
+	abi->memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (abi->memory != MAP_FAILED)
+		return 0;
+	rig_close(&abi->rig);
+	return -ENOMEM;
+}
+
+void abi_close(struct abi *abi)
+{
+	munmap(abi->memory, 4096);
+	rig_close(&abi->rig);
+}
+
+uint32_t abi_size(unsigned long request)
+{
+	return (uint32_t)_IOC_SIZE(request);
+}
+
+unsigned long abi_resize(unsigned long request, uint32_t size)
+{
+	return _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request),
+		    size);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All ioctls of the driver as a table: how to make a call that must pass, and
+ * what must be refused. A new ioctl needs a row in abi_calls.c and an ABI_VARIANT
+ * in ABI_VARIANTS; the tests of sizes, pads, flags and arrays come by themselves.
+ */
+#ifndef NEURON_ABI_CALLS_H
+#define NEURON_ABI_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job_rig.h"
+
+#define ABI_MAX_ARG	512	/* bytes of the largest struct, with room */
+#define ABI_MAX_ELEMENT	128
+
+/**
+ * struct abi - what a call is made with: fresh for each
+ * @rig: a claimed core
+ * @memory: a page of user memory
+ * @element: of the array that the call has
+ */
+struct abi {
+	struct rig rig;
+	uint8_t *memory;
+	uint64_t element[ABI_MAX_ELEMENT / 8];
+};
+
+/**
+ * struct abi_bad - a field that spoils a good call
+ * @what: for messages
+ * @offset: of the field in the struct, or in the element
+ * @size: its bytes
+ * @element: it is in the element
+ * @value: bad value
+ * @error: errno
+ */
+struct abi_bad {
+	const char *what;
+	uint16_t offset;
+	uint8_t size;
+	uint8_t element;
+	uint64_t value;
+	int error;
+};
+
+/**
+ * struct abi_call - an ioctl
+ * @name: for messages
+ * @request: request number, size included
+ * @good: fill @arg with a call that must pass
+ * @array: offset of a struct drm_neuron_array, or -1
+ * @element_size: bytes of its elements
+ * @bad: up to one without @what
+ */
+struct abi_call {
+	const char *name;
+	unsigned long request;
+	int (*good)(struct abi *abi, void *arg);
+	int array;
+	uint32_t element_size;
+	struct abi_bad bad[24];
+};
+
+/* One row for each ioctl, and one more for each further array. */
+enum abi_row {
+	ABI_QUERY,
+	ABI_BO_CREATE,
+	ABI_BO_INFO,
+	ABI_COPY,
+	ABI_CLAIM,
+	ABI_RELEASE,
+	ABI_WINDOWS,
+	ABI_GRANT,
+	ABI_SUBMIT,
+	ABI_SUBMIT_IN_SYNCS,
+	ABI_SUBMIT_OUT_SYNCS,
+	ABI_SUBMIT_WINDOWS,
+	ABI_WAIT,
+	ABI_RESET,
+	ABI_CANCEL,
+	ABI_NR_ROWS
+};
+
+/* FIXTURE_VARIANT_ADD() of each row to @fixture; its variant has the member row. */
+#define ABI_VARIANT(fixture, name) \
+	FIXTURE_VARIANT_ADD(fixture, name) { .row = ABI_##name }
+#define ABI_VARIANTS(fixture) \
+	ABI_VARIANT(fixture, QUERY); \
+	ABI_VARIANT(fixture, BO_CREATE); \
+	ABI_VARIANT(fixture, BO_INFO); \
+	ABI_VARIANT(fixture, COPY); \
+	ABI_VARIANT(fixture, CLAIM); \
+	ABI_VARIANT(fixture, RELEASE); \
+	ABI_VARIANT(fixture, WINDOWS); \
+	ABI_VARIANT(fixture, GRANT); \
+	ABI_VARIANT(fixture, SUBMIT); \
+	ABI_VARIANT(fixture, SUBMIT_IN_SYNCS); \
+	ABI_VARIANT(fixture, SUBMIT_OUT_SYNCS); \
+	ABI_VARIANT(fixture, SUBMIT_WINDOWS); \
+	ABI_VARIANT(fixture, WAIT); \
+	ABI_VARIANT(fixture, RESET); \
+	ABI_VARIANT(fixture, CANCEL)
+
+extern const struct abi_call abi_calls[ABI_NR_ROWS];
+
+/* 0 or a negative errno. */
+int abi_open(struct abi *abi);
+void abi_close(struct abi *abi);
+
+/* Bytes of the struct of @request, and @request with another number of bytes. */
+uint32_t abi_size(unsigned long request);
+unsigned long abi_resize(unsigned long request, uint32_t size);
+
+#endif /* NEURON_ABI_CALLS_H */
