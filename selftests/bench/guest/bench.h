@@ -27,6 +27,8 @@ int bench_nvme(struct bench *bench);
 int bench_latency(struct bench *bench);
 /* An empty job: the way there and back, hop by hop. */
 int bench_submit(struct bench *bench);
+/* 100,000 empty jobs in a row. */
+int bench_throughput(struct bench *bench);
 /* 64 MiB between buffers, and between user memory and a buffer. */
 int bench_copy(struct bench *bench);
 
