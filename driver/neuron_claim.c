@@ -151,6 +151,7 @@ static void neuron_claim_give_back(struct neuron_claim *claim)
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		if (ndev->core[i].claim != claim)
 			continue;
+		neuron_status_renew(&ndev->core[i].status);
 		ndev->core[i].claim = NULL;
 		put_pid(ndev->core[i].owner_pid);
 		ndev->core[i].owner_pid = NULL;
@@ -176,6 +177,7 @@ static int neuron_claim_equip(struct neuron_claim *claim)
 		if (IS_ERR(cc))
 			return PTR_ERR(cc);
 		cc->generation = ndev->core[i].generation;
+		neuron_status_renew(&ndev->core[i].status);
 		/* neuron_claims_dump() may look already. */
 		smp_store_release(&claim->core[i], cc);
 	}

@@ -138,6 +138,18 @@ void neuron_cores_fini(struct neuron_device *ndev)
 	destroy_workqueue(ndev->free_wq);
 }
 
+void neuron_core_get_stats(struct neuron_core *core,
+			   struct neuron_core_stats *stats)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->lock, flags);
+	*stats = core->stats;
+	if (core->active)
+		stats->busy_ns += ktime_get_ns() - core->active->started_ns;
+	spin_unlock_irqrestore(&core->lock, flags);
+}
+
 void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 {
 	if (cause & NEURON_CORE_CAUSE_DONE)
@@ -173,14 +185,25 @@ static bool neuron_core_reset_wait(struct neuron_core *core)
 	       neuron_core_reset_ended(core);
 }
 
+static void neuron_core_count_reset(struct neuron_core *core, bool failed)
+{
+	spin_lock_irq(&core->lock);
+	core->stats.resets++;
+	core->stats.reset_failures += failed;
+	spin_unlock_irq(&core->lock);
+}
+
 static int neuron_core_reset_hw(struct neuron_core *core)
 {
 	struct neuron_counters *counters = &core->ndev->counters;
+	bool answered;
 
 	reinit_completion(&core->reset_done);
 	atomic64_inc(&counters->core_resets);
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
-	if (!neuron_core_reset_wait(core)) {
+	answered = neuron_core_reset_wait(core);
+	neuron_core_count_reset(core, !answered);
+	if (!answered) {
 		atomic64_inc(&counters->reset_failures);
 		dev_err(core->ndev->drm.dev,
 			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",

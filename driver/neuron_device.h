@@ -22,6 +22,7 @@
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
+#include "neuron_status.h"
 
 struct dma_pool;
 struct drm_neuron_link_info;
@@ -44,6 +45,24 @@ struct neuron_usage;
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
 
 /**
+ * struct neuron_core_stats - what a core did since the driver was loaded
+ * @jobs: finished
+ * @busy_ns: doorbell to interrupt, with what the running job has had so far
+ * @faults: jobs that ended in an error of their own
+ * @hangs: jobs aborted for making no progress
+ * @resets: of the core, whoever wanted them
+ * @reset_failures: of them not answered
+ */
+struct neuron_core_stats {
+	u64 jobs;
+	u64 busy_ns;
+	u64 faults;
+	u64 hangs;
+	u64 resets;
+	u64 reset_failures;
+};
+
+/**
  * struct neuron_core - a NeuronCore (neuron_core.c)
  * @ndev: device
  * @index: core number
@@ -54,13 +73,15 @@ struct neuron_usage;
  * @owner_pid: thread group of the owner; under neuron_device.claim_lock
  * @reset_lock: doorbell, reset, @generation, @wedged; in the path that signals
  *	fences: allocate nothing under it
- * @lock: @active and @completion, taken in the hard interrupt handler
+ * @lock: @active, @completion and @stats, taken in the hard interrupt handler
  * @active: job on the hardware
  * @completion: record the device writes, coherent memory
  * @completion_dma: its bus address
  * @reset_done: completed by the reset interrupt
  * @generation: claim generation, increasing
  * @wedged: the last reset was not answered: no job starts
+ * @stats: since the driver was loaded
+ * @status: what the owners posted
  */
 struct neuron_core {
 	struct neuron_device *ndev;
@@ -71,13 +92,15 @@ struct neuron_core {
 	struct neuron_claim *claim;
 	struct pid *owner_pid;
 	struct mutex reset_lock; /* doorbell and reset */
-	spinlock_t lock; /* @active and @completion */
+	spinlock_t lock; /* @active, @completion and @stats */
 	struct neuron_job *active;
 	struct neuron_hw_completion *completion;
 	dma_addr_t completion_dma;
 	struct completion reset_done;
 	u32 generation;
 	bool wedged;
+	struct neuron_core_stats stats;
+	struct neuron_status status;
 };
 
 /**
@@ -274,6 +297,9 @@ void neuron_cores_stop(struct neuron_device *ndev);
 void neuron_core_interrupt(struct neuron_core *core, u32 cause);
 /* Sleeps until the reset is done. Everything on the core is scrubbed. */
 int neuron_core_reset(struct neuron_core *core);
+/* Any context. */
+void neuron_core_get_stats(struct neuron_core *core,
+			   struct neuron_core_stats *stats);
 
 /*
  * neuron_copy.c: the stop ends copies in flight with -ENODEV; the fini comes after
@@ -314,8 +340,9 @@ bool neuron_irq_poll(struct neuron_device *ndev);
 extern const struct drm_driver neuron_drm_driver;
 extern struct pci_driver neuron_pci_driver;
 
-/* neuron_sysfs.c, neuron_debugfs.c */
+/* neuron_sysfs.c, neuron_sysfs_core.c, neuron_debugfs.c */
 extern const struct attribute_group *neuron_sysfs_groups[];
+int neuron_sysfs_init(struct neuron_device *ndev);
 void neuron_debugfs_init(struct neuron_device *ndev);
 
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
@@ -335,6 +362,7 @@ NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
 NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
 NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
+NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 
 /* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

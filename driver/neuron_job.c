@@ -170,6 +170,10 @@ neuron_job_end_locked(struct neuron_job *job,
 		atomic64_inc(&cc->core->ndev->counters.hangs);
 	if (job->faulted)
 		atomic64_inc(&cc->core->ndev->counters.faults);
+	cc->core->stats.busy_ns += result.wall_ns;
+	cc->core->stats.jobs++;
+	cc->core->stats.hangs += job->hang;
+	cc->core->stats.faults += job->faulted;
 	cc->core->active = NULL;
 	cancel_delayed_work(&cc->core->watch);
 	return dma_fence_get(job->fence);

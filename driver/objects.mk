@@ -19,7 +19,9 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_copy_ioctl.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
+	driver/neuron_node.o \
 	driver/neuron_sysfs.o \
+	driver/neuron_sysfs_core.o \
 	driver/neuron_debugfs.o \
 	driver/neuron_trace.o
 
@@ -38,6 +40,7 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_gate.o \
 	driver/neuron_cancel.o \
 	driver/neuron_wait.o \
+	driver/neuron_status.o \
 	driver/neuron_report.o \
 	driver/neuron_coredump.o
 

@@ -168,6 +168,74 @@ static inline int neuron_import(int fd, int dma_buf, uint32_t *handle)
 	return ret;
 }
 
+/* The directory of the PCI device in sysfs, into @size bytes; 0 or -errno. */
+static inline int neuron_sysfs_dir(int fd, char *path, size_t size)
+{
+	char link[64];
+	char *real;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/device",
+		 major(st.st_rdev), minor(st.st_rdev));
+	real = realpath(link, NULL);
+	if (!real)
+		return -errno;
+	snprintf(path, size, "%s", real);
+	free(real);
+	return 0;
+}
+
+/* The text of file @path, NUL terminated; bytes or -errno. */
+static inline ssize_t neuron_read_file(const char *path, char *text,
+				       size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, all = 0;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, text + all, size - 1 - (size_t)all);
+		all += n > 0 ? n : 0;
+	} while (n > 0 && (size_t)all < size - 1);
+	n = n < 0 ? -errno : all;
+	close(fd);
+	text[all] = 0;
+	return n;
+}
+
+static inline int neuron_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+/* The number in file @name of that directory, or a negative errno. */
+static inline long long neuron_sysfs_number(int fd, const char *name)
+{
+	char dir[256], path[400], text[64], *end;
+	long long value;
+	ssize_t ret;
+
+	ret = neuron_sysfs_dir(fd, dir, sizeof(dir));
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	ret = neuron_read_file(path, text, sizeof(text));
+	if (ret < 0)
+		return ret;
+	value = strtoll(text, &end, 10);
+	return end == text || *end != '\n' ? -EINVAL : value;
+}
+
 /* A file of the device in debugfs, which names it by its PCI address; or NULL. */
 static inline FILE *neuron_debugfs(int fd, const char *name)
 {
