@@ -7,12 +7,14 @@
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_coredump.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_window.h"
@@ -34,6 +36,7 @@ static void neuron_claim_release(struct kref *ref)
 		if (!claim->core[i])
 			continue;
 		xa_destroy(&claim->core[i]->pending);
+		neuron_dump_forget(claim->core[i]);
 		mutex_destroy(&claim->core[i]->lock);
 		kfree(claim->core[i]);
 	}
@@ -92,17 +95,25 @@ neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 	cc = kzalloc(sizeof(*cc), GFP_KERNEL_ACCOUNT);
 	if (!cc)
 		return ERR_PTR(-ENOMEM);
+	ret = neuron_dump_prepare(cc, claim->flags &
+				  DRM_NEURON_CLAIM_DUMP_MEMORY);
+	if (ret)
+		goto err_free;
 	ret = drm_sched_entity_init(&cc->entity, DRM_SCHED_PRIORITY_NORMAL,
 				    &sched, 1, NULL);
-	if (ret) {
-		kfree(cc);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		goto err_memory;
 	cc->claim = claim;
 	cc->core = core;
 	mutex_init(&cc->lock);
 	xa_init(&cc->pending);
 	return cc;
+
+err_memory:
+	vfree(cc->dump_memory);
+err_free:
+	kfree(cc);
+	return ERR_PTR(ret);
 }
 
 /* The free cores that @args asks for, under the claim lock; 0: busy. */
@@ -213,6 +224,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 
 	neuron_claim_kill_entity(cc);
 	neuron_core_renew(cc->core);
+	neuron_dump_forget(cc);
 	if (table)
 		neuron_table_put(table);
 }
@@ -239,8 +251,9 @@ void neuron_claim_kill(struct neuron_claim *claim)
 	mutex_unlock(&claim->lock);
 }
 
-static struct neuron_claim *neuron_claim_create(struct neuron_device *ndev,
-						struct drm_file *file)
+static struct neuron_claim *
+neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
+		    const struct drm_neuron_claim *args)
 {
 	struct neuron_claim *claim;
 
@@ -251,6 +264,7 @@ static struct neuron_claim *neuron_claim_create(struct neuron_device *ndev,
 	mutex_init(&claim->lock);
 	claim->ndev = ndev;
 	claim->client = file->client_id;
+	claim->flags = args->flags;
 	drm_dev_get(&ndev->drm);
 	return claim;
 }
@@ -260,8 +274,8 @@ static int neuron_claim_args_check(struct neuron_device *ndev,
 {
 	unsigned int nr = ndev->gen->nr_cores;
 
-	if (args->flags || args->pad || !args->cores == !args->count ||
-	    args->cores >> nr || args->count > nr) {
+	if (args->flags & ~DRM_NEURON_CLAIM_DUMP_MEMORY || args->pad ||
+	    !args->cores == !args->count || args->cores >> nr || args->count > nr) {
 		drm_dbg(&ndev->drm, "claim: cores %#x count %u flags %#x: one of cores and count, of %u cores\n",
 			args->cores, args->count, args->flags, nr);
 		return -EINVAL;
@@ -283,7 +297,7 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 		return ret;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	claim = neuron_claim_create(ndev, file);
+	claim = neuron_claim_create(ndev, file, args);
 	if (!claim) {
 		ret = -ENOMEM;
 		goto out_exit;

@@ -14,6 +14,8 @@
 #include "neuron_wait.h"
 
 struct drm_file;
+struct neuron_dump_memory;
+struct neuron_dump_text;
 struct neuron_table;
 
 /**
@@ -32,7 +34,7 @@ struct neuron_table;
  * ========================= ================================================
  * drm_dev_enter()           the registers are there
  * neuron_claim.lock         a claim is killed once
- * neuron_claim_core.lock    @dead, @table and what it points to, the order of
+ * neuron_claim_core.lock    @dead, @dump, @table and what it points to, the order of
  *                           job ids and of submission. User memory is not
  *                           touched under it
  * neuron_device.claim_lock  who owns which core
@@ -60,6 +62,9 @@ struct neuron_table;
  * @jobs: finished jobs
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs that were aborted for making no progress
+ * @dump: the last core dump, or NULL; under @lock (neuron_coredump.c)
+ * @wants_memory: core dumps have what was in SBUF and PSUM
+ * @dump_memory: room for that in the next dump, or NULL; exchanged atomically
  */
 struct neuron_claim_core {
 	struct neuron_claim *claim;
@@ -76,6 +81,9 @@ struct neuron_claim_core {
 	u64 jobs;
 	u32 faults;
 	u32 hangs;
+	struct neuron_dump_text *dump;
+	bool wants_memory;
+	struct neuron_dump_memory *dump_memory;
 };
 
 /**
@@ -83,6 +91,7 @@ struct neuron_claim_core {
  * @ref: the file's, and one for each job, window table and grant
  * @ndev: device, referenced
  * @id: in the file
+ * @flags: DRM_NEURON_CLAIM_*
  * @mask: cores
  * @core: by core number, NULL for cores that are not in @mask
  * @lock: see above
@@ -96,6 +105,7 @@ struct neuron_claim {
 	struct kref ref;
 	struct neuron_device *ndev;
 	u32 id;
+	u32 flags;
 	u32 mask;
 	struct neuron_claim_core *core[NEURON_MAX_CORES];
 	struct mutex lock; /* @dead, neuron_claim_kill() */

@@ -10,6 +10,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_coredump.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 
@@ -68,9 +69,12 @@ int neuron_cores_init(struct neuron_device *ndev)
 	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
 	if (!ndev->free_wq)
 		return -ENOMEM;
-	ret = neuron_job_pool_init(ndev);
+	ret = neuron_dump_init(ndev);
 	if (ret)
 		goto err_wq;
+	ret = neuron_job_pool_init(ndev);
+	if (ret)
+		goto err_dump;
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		ret = neuron_core_init(ndev, i);
 		if (ret)
@@ -82,6 +86,8 @@ err_cores:
 	while (i--)
 		neuron_core_fini(&ndev->core[i]);
 	neuron_job_pool_fini(ndev);
+err_dump:
+	neuron_dump_fini(ndev);
 err_wq:
 	destroy_workqueue(ndev->free_wq);
 	return ret;
@@ -134,6 +140,7 @@ void neuron_cores_fini(struct neuron_device *ndev)
 	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_fini(&ndev->core[i]);
+	neuron_dump_fini(ndev);
 	neuron_job_pool_fini(ndev);
 	destroy_workqueue(ndev->free_wq);
 }

@@ -1,70 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Core dumps: registers, semaphores and queues at the time of a fault. The
- * memories of the core are not in it.
+ * Core dumps: capturing, publishing, the DUMP ioctl.
  */
 #include <linux/devcoredump.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "neuron_claim.h"
 #include "neuron_coredump.h"
+#include "neuron_dump.h"
 #include "neuron_job.h"
-#include "neuron_report.h"
+#include "neuron_window.h"
 
-#define NEURON_DUMP_QUEUES	64	/* of a job */
-#define NEURON_DUMP_BYTES	32768	/* of text, at most */
+/* A device that publishes so many has no time for more. */
+#define NEURON_DUMPS_PENDING	8
 
-/**
- * struct neuron_dump_queue - a queue of the job
- * @engine: DMA engine of the chip
- * @queue: queue of the engine
- * @m2s_head: position in the M2S ring
- * @m2s_tail: descriptors given to it
- * @s2m_head: position in the S2M ring
- * @s2m_tail: descriptors given to it
- */
-struct neuron_dump_queue {
-	u16 engine;
-	u16 queue;
-	u32 m2s_head;
-	u32 m2s_tail;
-	u32 s2m_head;
-	u32 s2m_tail;
-};
+int neuron_dump_init(struct neuron_device *ndev)
+{
+	atomic_set(&ndev->nr_dumps, 0);
+	ndev->dump_wq = alloc_ordered_workqueue("neuron-dump", 0);
+	return ndev->dump_wq ? 0 : -ENOMEM;
+}
 
-/**
- * struct neuron_dump - state of a core
- * @core: index
- * @job: job id
- * @ran_ns: since the doorbell
- * @faulted: @record is the device's; else the job was hung
- * @record: completion record
- * @status: core status
- * @progress: retired instructions and descriptors
- * @pc: of each engine
- * @engine: status of each engine
- * @wait: semaphore that each engine waits for
- * @sem: semaphores
- * @nr_queues: of the job; the first NEURON_DUMP_QUEUES are in @queue
- * @queue: queues
- */
-struct neuron_dump {
-	unsigned int core;
-	u64 job;
-	u64 ran_ns;
-	bool faulted;
-	struct neuron_hw_completion record;
-	u32 status;
-	u64 progress;
-	u32 pc[NEURON_NR_ENGINES];
-	u32 engine[NEURON_NR_ENGINES];
-	u32 wait[NEURON_NR_ENGINES];
-	s32 sem[NEURON_NR_SEMAPHORES];
-	unsigned int nr_queues;
-	struct neuron_dump_queue queue[NEURON_DUMP_QUEUES];
-};
+void neuron_dump_fini(struct neuron_device *ndev)
+{
+	destroy_workqueue(ndev->dump_wq);
+}
+
+int neuron_dump_prepare(struct neuron_claim_core *cc, bool memory)
+{
+	cc->wants_memory = memory;
+	if (!memory)
+		return 0;
+	cc->dump_memory = neuron_dump_memory_create(GFP_KERNEL_ACCOUNT);
+	return cc->dump_memory ? 0 : -ENOMEM;
+}
+
+static void neuron_dump_engine(struct neuron_dump_engine *dump,
+			       struct neuron_core *core, unsigned int engine)
+{
+	dump->pc = neuron_core_read(core, NEURON_CORE_PC(engine));
+	dump->state = neuron_core_read(core, NEURON_CORE_ENGINE(engine));
+	dump->wait = neuron_core_read(core, NEURON_CORE_WAIT(engine));
+	if (dump->state != NEURON_ENGINE_WAITING ||
+	    dump->wait >= NEURON_NR_SEMAPHORES)
+		return;
+	dump->poster = neuron_ctl_read(core->ndev,
+				       NEURON_CTL_SEM_POSTER(core->index,
+							     dump->wait));
+}
 
 static void neuron_dump_core(struct neuron_dump *dump, struct neuron_core *core)
 {
@@ -72,17 +59,16 @@ static void neuron_dump_core(struct neuron_dump *dump, struct neuron_core *core)
 			     neuron_tpb_bar0(core->ndev->gen, core->index);
 	unsigned int i;
 
-	dump->status = neuron_core_read(core, NEURON_CORE_STATUS);
-	dump->progress = neuron_ctl_read64(core->ndev,
-					   NEURON_CTL_CORE(core->index) +
-					   NEURON_CORE_PROGRESS);
-	for (i = 0; i < NEURON_NR_ENGINES; i++) {
-		dump->pc[i] = neuron_core_read(core, NEURON_CORE_PC(i));
-		dump->engine[i] = neuron_core_read(core, NEURON_CORE_ENGINE(i));
-		dump->wait[i] = neuron_core_read(core, NEURON_CORE_WAIT(i));
-	}
+	/* The doorbell, first in the block, is for writing. */
+	for (i = NEURON_CORE_STATUS / 4; i < NEURON_DUMP_REGS; i++)
+		dump->reg[i] = neuron_core_read(core, i * 4);
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		neuron_dump_engine(&dump->engine[i], core, i);
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
 		dump->sem[i] = readl(sems + NEURON_SEM_READ(i));
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		if (readl(sems + NEURON_SEM_EVENT(i)))
+			dump->event[i / 64] |= BIT_ULL(i % 64);
 }
 
 static void neuron_dump_queue(struct neuron_dump_queue *dump,
@@ -108,78 +94,249 @@ static void neuron_dump_queue(struct neuron_dump_queue *dump,
 			       NEURON_UDMA_Q_TAIL);
 }
 
-struct neuron_dump *neuron_dump_capture(struct neuron_job *job)
+static void neuron_dump_job(struct neuron_dump *dump, struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
-	struct neuron_dump *dump;
-	unsigned int i;
 
-	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
-	if (!dump)
-		return NULL;
-	dump->core = core->index;
+	dump->cc = job->cc;
+	neuron_claim_get(job->cc->claim);
+	if (job->table)
+		dump->table = neuron_table_get(job->table);
 	dump->job = job->id;
 	spin_lock_irq(&core->lock);
 	dump->ran_ns = ktime_get_ns() - job->started_ns;
 	dump->faulted = job->faulted;
+	dump->broken = job->broken;
 	dump->record = job->record;
 	spin_unlock_irq(&core->lock);
+}
 
+/* The next dump gets its memory when this one has been published. */
+static void neuron_dump_take_memory(struct neuron_dump *dump)
+{
+	dump->memory = xchg(&dump->cc->dump_memory, NULL);
+	if (dump->memory)
+		neuron_dump_memory_capture(dump->memory, dump->cc->core);
+}
+
+struct neuron_dump *neuron_dump_capture(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	struct neuron_device *ndev = core->ndev;
+	struct neuron_dump *dump;
+	unsigned int i;
+
+	if (!atomic_add_unless(&ndev->nr_dumps, 1, NEURON_DUMPS_PENDING))
+		return NULL;
+	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
+	if (!dump) {
+		atomic_dec(&ndev->nr_dumps);
+		return NULL;
+	}
+	neuron_dump_job(dump, job);
 	neuron_dump_core(dump, core);
 	dump->nr_queues = job->nr_queues;
 	for (i = 0; i < min(job->nr_queues, NEURON_DUMP_QUEUES); i++)
-		neuron_dump_queue(&dump->queue[i], core->ndev,
+		neuron_dump_queue(&dump->queue[i], ndev,
 				  &neuron_job_queues(job)[i]);
+	neuron_dump_take_memory(dump);
 	return dump;
 }
 
-static void neuron_dump_print(const struct neuron_dump *dump,
-			      struct neuron_device *ndev, struct drm_printer *p)
+static void neuron_dump_text_release(struct kref *ref)
 {
-	static const char * const states[] = { "halted", "running", "waiting" };
-	const struct neuron_dump_queue *queue;
-	char text[NEURON_FAULT_TEXT];
-	unsigned int i;
+	struct neuron_dump_text *text;
 
-	neuron_fault_format(text, &dump->record);
-	drm_printf(p, "neuron core dump 1\n");
-	drm_printf(p, "device: %s %s\n", ndev->gen->name,
-		   dev_name(ndev->drm.dev));
-	drm_printf(p, "core: %u\njob: %llu\nran_ns: %llu\n", dump->core,
-		   dump->job, dump->ran_ns);
-	drm_printf(p, "reason: %s\n", dump->faulted ? text : "hang");
-	drm_printf(p, "core_status: %u\nprogress: %llu\n", dump->status,
-		   dump->progress);
-	for (i = 0; i < NEURON_NR_ENGINES; i++)
-		drm_printf(p, "engine %s: pc %u state %s semaphore %u\n",
-			   neuron_engine_name(i), dump->pc[i],
-			   dump->engine[i] < ARRAY_SIZE(states) ?
-			   states[dump->engine[i]] : "?", dump->wait[i]);
-	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
-		if (dump->sem[i])
-			drm_printf(p, "semaphore %u: %d\n", i, dump->sem[i]);
-	for (i = 0; i < min(dump->nr_queues, NEURON_DUMP_QUEUES); i++) {
-		queue = &dump->queue[i];
-		drm_printf(p, "queue %u: dma %u.%u m2s %u/%u s2m %u/%u\n", i,
-			   queue->engine, queue->queue, queue->m2s_head,
-			   queue->m2s_tail, queue->s2m_head, queue->s2m_tail);
-	}
+	text = container_of(ref, struct neuron_dump_text, ref);
+	vfree(text->memory);
+	kvfree(text->text);
+	kfree(text);
 }
 
-void neuron_dump_publish(struct neuron_device *ndev, struct neuron_dump *dump)
+static void neuron_dump_text_put(struct neuron_dump_text *text)
+{
+	if (text)
+		kref_put(&text->ref, neuron_dump_text_release);
+}
+
+/* @text: @size bytes, not ours. Takes the memory out of @dump. */
+static struct neuron_dump_text *neuron_dump_text_create(struct neuron_dump *dump,
+							const char *text,
+							size_t size)
+{
+	struct neuron_dump_text *kept;
+
+	kept = kzalloc(sizeof(*kept), GFP_KERNEL);
+	if (!kept)
+		return NULL;
+	kref_init(&kept->ref);
+	kept->text = kvmalloc(size, GFP_KERNEL);
+	if (!kept->text) {
+		kfree(kept);
+		return NULL;
+	}
+	memcpy(kept->text, text, size);
+	kept->size = size;
+	kept->job = dump->job;
+	kept->memory = dump->memory;
+	dump->memory = NULL;
+	return kept;
+}
+
+/* A claim that is over keeps nothing. */
+static void neuron_dump_keep(struct neuron_claim_core *cc,
+			     struct neuron_dump_text *text)
+{
+	mutex_lock(&cc->lock);
+	if (!cc->dead)
+		swap(cc->dump, text);
+	mutex_unlock(&cc->lock);
+	neuron_dump_text_put(text);
+}
+
+static void neuron_dump_text(struct neuron_dump *dump)
 {
 	struct drm_print_iterator iter = { .remain = NEURON_DUMP_BYTES };
+	struct neuron_claim_core *cc = dump->cc;
 	struct drm_printer p;
+	size_t size;
 
+	iter.data = vzalloc(NEURON_DUMP_BYTES);
+	if (!iter.data)
+		return;
+	p = drm_coredump_printer(&iter);
+	neuron_dump_print(dump, &p);
+	size = NEURON_DUMP_BYTES - iter.remain;
+	neuron_dump_keep(cc, neuron_dump_text_create(dump, iter.data, size));
+	/* Takes over the memory. */
+	dev_coredumpv(cc->core->ndev->drm.dev, iter.data, size, GFP_KERNEL);
+}
+
+/* What the dump took from a claim that wants its memories dumped. */
+static void neuron_dump_refill(struct neuron_claim_core *cc)
+{
+	struct neuron_dump_memory *memory;
+
+	if (!cc->wants_memory || cc->dump_memory)
+		return;
+	memory = neuron_dump_memory_create(GFP_KERNEL);
+	if (memory && cmpxchg(&cc->dump_memory, NULL, memory))
+		vfree(memory);
+}
+
+static void neuron_dump_work(struct work_struct *work)
+{
+	struct neuron_dump *dump = container_of(work, struct neuron_dump, work);
+	struct neuron_claim_core *cc = dump->cc;
+	struct neuron_device *ndev = cc->core->ndev;
+
+	neuron_dump_text(dump);
+	neuron_dump_refill(cc);
+	if (dump->table)
+		neuron_table_put(dump->table);
+	vfree(dump->memory);
+	kfree(dump);
+	neuron_claim_put(cc->claim);
+	atomic_dec(&ndev->nr_dumps);
+}
+
+void neuron_dump_publish(struct neuron_dump *dump)
+{
 	if (!dump)
 		return;
-	iter.data = vzalloc(NEURON_DUMP_BYTES);
-	if (iter.data) {
-		p = drm_coredump_printer(&iter);
-		neuron_dump_print(dump, ndev, &p);
-		/* Takes over the memory. */
-		dev_coredumpv(ndev->drm.dev, iter.data,
-			      NEURON_DUMP_BYTES - iter.remain, GFP_KERNEL);
+	INIT_WORK(&dump->work, neuron_dump_work);
+	queue_work(dump->cc->core->ndev->dump_wq, &dump->work);
+}
+
+void neuron_dump_forget(struct neuron_claim_core *cc)
+{
+	struct neuron_dump_text *text;
+
+	mutex_lock(&cc->lock);
+	text = cc->dump;
+	cc->dump = NULL;
+	mutex_unlock(&cc->lock);
+	neuron_dump_text_put(text);
+	vfree(xchg(&cc->dump_memory, NULL));
+}
+
+static struct neuron_dump_text *neuron_dump_get(struct neuron_claim_core *cc)
+{
+	struct neuron_dump_text *text;
+
+	mutex_lock(&cc->lock);
+	text = cc->dump;
+	if (text)
+		kref_get(&text->ref);
+	mutex_unlock(&cc->lock);
+	return text;
+}
+
+static int neuron_dump_copy_memory(const struct neuron_dump_memory *memory,
+				   void __user *to, size_t space)
+{
+	size_t size = neuron_dump_memory_size(memory);
+	char *text;
+	int ret = 0;
+
+	text = kvmalloc(size + 1, GFP_KERNEL_ACCOUNT);
+	if (!text)
+		return -ENOMEM;
+	neuron_dump_memory_print(memory, text);
+	if (copy_to_user(to, text, min(space, size)))
+		ret = -EFAULT;
+	kvfree(text);
+	return ret;
+}
+
+static int neuron_dump_copy(const struct neuron_dump_text *text,
+			    const struct neuron_dump_memory *memory,
+			    const struct drm_neuron_dump *args)
+{
+	void __user *to = u64_to_user_ptr(args->pointer);
+
+	if (copy_to_user(to, text->text, min_t(size_t, args->size, text->size)))
+		return -EFAULT;
+	if (!memory || args->size <= text->size)
+		return 0;
+	return neuron_dump_copy_memory(memory, to + text->size,
+				       args->size - text->size);
+}
+
+int neuron_ioctl_dump(struct drm_device *drm, void *data,
+		      struct drm_file *file)
+{
+	const struct neuron_dump_memory *memory;
+	struct drm_neuron_dump *args = data;
+	struct neuron_dump_text *text;
+	struct neuron_claim_core *cc;
+	int idx, ret = 0;
+
+	if (args->flags & ~DRM_NEURON_DUMP_MEMORY) {
+		drm_dbg(drm, "dump: unknown flags %#x\n", args->flags);
+		return -EINVAL;
 	}
-	kfree(dump);
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	/* Of a job that has ended the dump is on its way. */
+	if (drm_dev_enter(drm, &idx)) {
+		flush_workqueue(to_neuron_device(drm)->dump_wq);
+		drm_dev_exit(idx);
+	}
+	text = neuron_dump_get(cc);
+	neuron_claim_put(cc->claim);
+	if (!text) {
+		drm_dbg(drm, "dump: no job of claim %u core %u has failed\n",
+			args->claim, args->core);
+		return -ENOENT;
+	}
+
+	memory = args->flags & DRM_NEURON_DUMP_MEMORY ? text->memory : NULL;
+	if (args->pointer)
+		ret = neuron_dump_copy(text, memory, args);
+	args->size = text->size + (memory ? neuron_dump_memory_size(memory) : 0);
+	args->job = text->job;
+	neuron_dump_text_put(text);
+	return ret;
 }

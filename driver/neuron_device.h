@@ -150,6 +150,8 @@ struct neuron_counters {
  * @job_pool: job blocks (neuron_job.c)
  * @nr_live: jobs and window tables that exist
  * @live_wait: woken when one of them is freed
+ * @dump_wq: publishes core dumps, one after another
+ * @nr_dumps: of them captured and not yet published
  * @free_wq: frees window tables of finished jobs, and with them buffers
  * @bus_lock: @bus_cuts, and bus mastering while it changes
  * @bus_cuts: units of the chip that would not stop; bus mastering is off
@@ -184,6 +186,8 @@ struct neuron_device {
 	struct dma_pool *job_pool;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
+	struct workqueue_struct *dump_wq;
+	atomic_t nr_dumps;
 	struct workqueue_struct *free_wq;
 	struct mutex bus_lock;	/* bus_cuts, and bus mastering while it changes */
 	unsigned int bus_cuts;
@@ -363,6 +367,7 @@ NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
 NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
 NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
+NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
 
 /* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

@@ -60,6 +60,7 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(RESET, reset),
 	NEURON_IOCTL_DEF(CANCEL, cancel),
 	NEURON_IOCTL_DEF(BO_IMPORT, bo_import),
+	NEURON_IOCTL_DEF(DUMP, dump),
 	NEURON_IOCTL_DEF(POST, post),
 };
 
@@ -80,7 +81,8 @@ static const struct file_operations neuron_fops = {
 /*
  * Version history
  *  1.0: first
- *  1.1: CANCEL, windows and streams of SUBMIT, streams, grants of SBUF, POST
+ *  1.1: CANCEL, windows and streams of SUBMIT, streams, grants of SBUF, POST,
+ *       DUMP
  */
 const struct drm_driver neuron_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

@@ -9,6 +9,7 @@
 
 #include "neuron_window.h"
 
+struct drm_printer;
 struct neuron_bo;
 
 /**
@@ -75,5 +76,12 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 					 struct neuron_table *table,
 					 struct neuron_change *changes,
 					 u32 nr_changes);
+
+/*
+ * neuron_window_print.c: the windows that are not empty, at most @max of them. The
+ * table does not change meanwhile.
+ */
+void neuron_table_print(const struct neuron_table *table, u32 max,
+			struct drm_printer *p);
 
 #endif /* _NEURON_TABLE_H_ */

@@ -92,12 +92,11 @@ static enum neuron_verdict neuron_watch_look(struct neuron_job *job)
 	return verdict;
 }
 
-/* Under the core's reset_lock. Return: a dump to publish, or NULL. */
-static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
+/* Under the core's reset_lock. */
+static void neuron_watch_job(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
 	enum neuron_verdict verdict = neuron_watch_look(job);
-	struct neuron_dump *dump;
 
 	/* It may have ended long ago. */
 	if (verdict == NEURON_VERDICT_HANG && neuron_irq_poll(core->ndev)) {
@@ -108,24 +107,23 @@ static struct neuron_dump *neuron_watch_job(struct neuron_job *job)
 					     core->index, job->id);
 	}
 	if (verdict == NEURON_VERDICT_FINE)
-		return NULL;
+		return;
 
 	neuron_watch_log(job, verdict);
-	dump = neuron_dump_capture(job);
+	/* Before the fence: whoever waits for it may ask for the dump at once. */
+	neuron_dump_publish(neuron_dump_capture(job));
 	if (verdict == NEURON_VERDICT_FAULT)
 		neuron_job_end_faulted(job);
 	else if (verdict == NEURON_VERDICT_HANG)
 		neuron_core_reset_locked(core, -ETIMEDOUT, true);
 	else
 		neuron_core_reset_locked(core, -EIO, false);
-	return dump;
 }
 
 static void neuron_watch_work(struct work_struct *work)
 {
 	struct neuron_core *core = container_of(to_delayed_work(work),
 						struct neuron_core, watch);
-	struct neuron_dump *dump = NULL;
 	struct neuron_job *job;
 	int idx;
 
@@ -135,13 +133,12 @@ static void neuron_watch_work(struct work_struct *work)
 	mutex_lock(&core->reset_lock);
 	job = neuron_job_active(core);
 	if (job)
-		dump = neuron_watch_job(job);
+		neuron_watch_job(job);
 	mutex_unlock(&core->reset_lock);
 	drm_dev_exit(idx);
 
 	if (job)
 		neuron_job_put(job);
-	neuron_dump_publish(core->ndev, dump);
 }
 
 void neuron_watch_init(struct neuron_core *core)

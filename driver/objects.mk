@@ -42,7 +42,10 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_wait.o \
 	driver/neuron_status.o \
 	driver/neuron_report.o \
-	driver/neuron_coredump.o
+	driver/neuron_coredump.o \
+	driver/neuron_dump_memory.o \
+	driver/neuron_dump_print.o \
+	driver/neuron_window_print.o
 
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm

@@ -413,11 +413,18 @@ struct drm_neuron_copy {
 	__u64 size;
 };
 
+/*
+ * Core dumps of the claim have what was in SBUF and PSUM, as far as 1 MiB for each
+ * core holds what is not zero. Ending a job that fails takes up to five seconds
+ * longer.
+ */
+#define DRM_NEURON_CLAIM_DUMP_MEMORY	(1u << 0)
+
 /**
  * struct drm_neuron_claim - take cores, all or none
  * @cores: in: mask of cores wanted, or 0 with @count
  * @count: in: any @count free cores, consecutive; 0 with @cores
- * @flags: zero
+ * @flags: DRM_NEURON_CLAIM_*
  * @claim: out: claim id, valid in this file
  * @granted: out: mask of the cores now owned
  * @pad: zero
@@ -686,7 +693,10 @@ struct drm_neuron_cancel {
 	__u64 job;
 };
 
-/* Also what was in SBUF and PSUM, as hexadecimal text, zeros left out. */
+/*
+ * Also what was in SBUF and PSUM, as hexadecimal text, zeros left out; nothing when
+ * the claim was made without DRM_NEURON_CLAIM_DUMP_MEMORY.
+ */
 #define DRM_NEURON_DUMP_MEMORY	(1u << 0)
 
 /**
@@ -699,7 +709,8 @@ struct drm_neuron_cancel {
  * @job: out: job it is of
  *
  * Only the claim's own faults and hangs; the last one is kept until the next
- * or the end of the claim.
+ * or the end of the claim. The text is that of the driver's documentation. Of
+ * jobs that fail faster than their dumps can be published some have none.
  * Errors: ENOENT (no such claim, no dump), EINVAL, EFAULT, ENOMEM.
  */
 struct drm_neuron_dump {

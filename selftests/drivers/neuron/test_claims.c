@@ -76,7 +76,7 @@ TEST_F(claim, bad_arguments)
 	must_fail(EINVAL, self->fd, CLAIM, &args);
 	args = (struct drm_neuron_claim){ .count = self->cores + 1 };
 	must_fail(EINVAL, self->fd, CLAIM, &args);
-	args = (struct drm_neuron_claim){ .cores = 1, .flags = 1 };
+	args = (struct drm_neuron_claim){ .cores = 1, .flags = 1u << 1 };
 	must_fail(EINVAL, self->fd, CLAIM, &args);
 	args = (struct drm_neuron_claim){ .cores = 1, .pad = 1 };
 	must_fail(EINVAL, self->fd, CLAIM, &args);

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a core dump is made of; for the files that make them.
+ */
+#ifndef _NEURON_DUMP_H_
+#define _NEURON_DUMP_H_
+
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "neuron_device.h"
+
+struct drm_printer;
+struct neuron_claim_core;
+struct neuron_table;
+
+#define NEURON_DUMP_QUEUES	64	/* of a job */
+#define NEURON_DUMP_WINDOWS	256	/* of its table, those that are not empty */
+#define NEURON_DUMP_BYTES	(256 * 1024)	/* of text, at most */
+#define NEURON_DUMP_REGS	(0x40 / 4)	/* first words of the core's block */
+
+/**
+ * struct neuron_dump_queue - a queue of the job
+ * @engine: DMA engine of the chip
+ * @queue: queue of the engine
+ * @m2s_head: position in the M2S ring
+ * @m2s_tail: descriptors given to it
+ * @s2m_head: position in the S2M ring
+ * @s2m_tail: descriptors given to it
+ */
+struct neuron_dump_queue {
+	u16 engine;
+	u16 queue;
+	u32 m2s_head;
+	u32 m2s_tail;
+	u32 s2m_head;
+	u32 s2m_tail;
+};
+
+/**
+ * struct neuron_dump_engine - an engine of the core
+ * @pc: instruction
+ * @state: enum neuron_engine_status
+ * @wait: semaphore or event (NEURON_CORE_WAIT_EVENT) that it waits for
+ * @poster: NEURON_CTL_SEM_POSTER of that semaphore
+ */
+struct neuron_dump_engine {
+	u32 pc;
+	u32 state;
+	u32 wait;
+	u32 poster;
+};
+
+/**
+ * struct neuron_dump_line - some bytes of the core's memories, not all zero
+ * @where: offset from the core's base address
+ * @bytes: they
+ */
+#define NEURON_DUMP_LINE	32
+struct neuron_dump_line {
+	u32 where;
+	u8 bytes[NEURON_DUMP_LINE];
+};
+
+#define NEURON_DUMP_LINES	(1024 * 1024 / sizeof(struct neuron_dump_line))
+
+/**
+ * struct neuron_dump_memory - what was in SBUF and PSUM
+ * @nr: of @line
+ * @cut: there was more, or it took too long
+ * @line: in ascending order
+ */
+struct neuron_dump_memory {
+	u32 nr;
+	bool cut;
+	struct neuron_dump_line line[];
+};
+
+/**
+ * struct neuron_dump - state of a core
+ * @work: publishes it
+ * @cc: core in its claim; the claim is referenced
+ * @table: window table of the job, referenced, or NULL
+ * @memory: what was in the core's memories, or NULL
+ * @job: job id
+ * @ran_ns: since the doorbell
+ * @faulted: @record is the device's; else the job was hung
+ * @broken: the device broke the contract
+ * @record: completion record
+ * @reg: start of the core's register block
+ * @engine: engines
+ * @sem: semaphores
+ * @event: bit i: event i is set
+ * @nr_queues: of the job; the first NEURON_DUMP_QUEUES are in @queue
+ * @queue: queues
+ */
+struct neuron_dump {
+	struct work_struct work;
+	struct neuron_claim_core *cc;
+	struct neuron_table *table;
+	struct neuron_dump_memory *memory;
+	u64 job;
+	u64 ran_ns;
+	bool faulted;
+	bool broken;
+	struct neuron_hw_completion record;
+	u32 reg[NEURON_DUMP_REGS];
+	struct neuron_dump_engine engine[NEURON_NR_ENGINES];
+	s32 sem[NEURON_NR_SEMAPHORES];
+	u64 event[NEURON_NR_EVENTS / 64];
+	unsigned int nr_queues;
+	struct neuron_dump_queue queue[NEURON_DUMP_QUEUES];
+};
+
+/**
+ * struct neuron_dump_text - a dump that is kept for the owner of the core
+ * @ref: the claim's, and those of who reads it
+ * @job: job id
+ * @size: bytes of @text
+ * @text: it
+ * @memory: printed when asked for, or NULL
+ */
+struct neuron_dump_text {
+	struct kref ref;
+	u64 job;
+	size_t size;
+	char *text;
+	struct neuron_dump_memory *memory;
+};
+
+/* neuron_dump_print.c; may sleep */
+void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p);
+
+/* neuron_dump_memory.c */
+struct neuron_dump_memory *neuron_dump_memory_create(gfp_t gfp);
+/* With the registers there; some seconds at most. */
+void neuron_dump_memory_capture(struct neuron_dump_memory *memory,
+				struct neuron_core *core);
+/* Bytes of its text, and the text. */
+size_t neuron_dump_memory_size(const struct neuron_dump_memory *memory);
+void neuron_dump_memory_print(const struct neuron_dump_memory *memory,
+			      char *text);
+
+#endif /* _NEURON_DUMP_H_ */

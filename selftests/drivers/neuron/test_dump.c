@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Core dumps: what they say, who gets them, how long they are kept.
+ */
+#include <dirent.h>
+#include <pthread.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define LIMIT	5000	/* ms, of jobs that should end at once */
+#define ENGINE	NEURON_ENGINE_VECTOR
+
+FIXTURE(dump) {
+	struct rig rig;
+	struct rig_usage before;
+	int fd;
+	char *text;
+};
+
+FIXTURE_VARIANT(dump) {
+	uint32_t flags;		/* of the claim */
+};
+
+FIXTURE_VARIANT_ADD(dump, plain) { .flags = 0 };
+FIXTURE_VARIANT_ADD(dump, with_memory) {
+	.flags = DRM_NEURON_CLAIM_DUMP_MEMORY,
+};
+
+FIXTURE_SETUP(dump)
+{
+	struct drm_neuron_claim claim = {
+		.cores = 1,
+		.flags = variant->flags,
+	};
+
+	self->text = NULL;
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	rig_usage(self->fd, &self->before);
+	ASSERT_GE(self->before.live, 0) TH_LOG("debugfs must be mounted");
+	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
+	ASSERT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
+	must(self->rig.fd, CLAIM, &claim);
+	self->rig.claim = claim.claim;
+	ASSERT_EQ(0, rig_bind(&self->rig));
+}
+
+FIXTURE_TEARDOWN(dump)
+{
+	free(self->text);
+	rig_close(&self->rig);
+	if (self->fd < 0)
+		return;
+	EXPECT_FALSE(rig_leaks(self->fd, &self->before));
+	close(self->fd);
+}
+
+static struct drm_neuron_dump dump_args(const struct rig *rig)
+{
+	return (struct drm_neuron_dump){
+		.claim = rig->claim,
+		.core = rig->core,
+		.flags = DRM_NEURON_DUMP_MEMORY,
+	};
+}
+
+/* The whole dump, NUL terminated; the caller frees it. NULL: see @error. */
+static char *fetch(const struct rig *rig, uint64_t *job, int *error)
+{
+	struct drm_neuron_dump args = dump_args(rig);
+	uint32_t size;
+	char *text;
+
+	*error = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_DUMP, &args);
+	if (*error)
+		return NULL;
+	size = args.size;
+	text = calloc(1, size + 1);
+	args.pointer = (uintptr_t)text;
+	*error = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_DUMP, &args);
+	if (!*error && args.size != size)
+		*error = -EBADMSG;
+	if (*error) {
+		free(text);
+		return NULL;
+	}
+	*job = args.job;
+	return text;
+}
+
+/* Is there a line that begins like this? */
+static int has_line(const char *text, const char *start)
+{
+	const char *at = text;
+
+	while ((at = strstr(at, start))) {
+		if (at == text || at[-1] == '\n')
+			return 1;
+		at++;
+	}
+	return 0;
+}
+
+#define expect_line(start) \
+	EXPECT_TRUE(has_line(self->text, start)) \
+		TH_LOG("no line '%s' in:\n%.3000s", start, self->text)
+
+static void emit_fault(struct rig *rig)
+{
+	rig_clear(rig);
+	rig_emit(rig, ENGINE, NEURON_OP_NOP);
+	rig_emit(rig, ENGINE, NEURON_OP_ILLEGAL);
+}
+
+/* Something in the core's memory, then the vector engine waits for ever. */
+static void emit_hang(struct rig *rig)
+{
+	struct neuron_inst *inst;
+
+	rig_clear(rig);
+	neuron_fill(rig->data, 64, 9);
+	rig_copy(rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_SBUF, 0x40000 + 64),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	inst = rig_emit(rig, NEURON_ENGINE_SCALAR, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_POST, NEURON_SYNC_POST_ADD);
+	inst->post_sem = 77;
+	inst->post_value = 2;
+	rig_halt(rig, NEURON_ENGINE_SCALAR);
+	inst = rig_emit(rig, ENGINE, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE);
+	inst->wait_sem = 77;
+	inst->wait_value = 3;
+	rig_halt(rig, ENGINE);
+}
+
+TEST_F(dump, of_a_fault)
+{
+	struct drm_neuron_wait result;
+	uint64_t job;
+	int error;
+
+	emit_fault(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	ASSERT_EQ(NEURON_JOB_ERROR, result.status);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	EXPECT_EQ(1, job);
+	expect_line("neuron core dump 2\n");
+	expect_line("core: 0\n");
+	expect_line("job: 1\n");
+	expect_line("reason: unknown opcode: vector engine pc 1\n");
+	expect_line("engine tensor: pc ");
+	expect_line("register generation: ");
+	expect_line("window 0: hbm r- length 0x40000 offset 0x0 buffer 0x80000");
+	expect_line("window 1: hbm rw length 0x40000 offset 0x40000 ");
+	expect_line("window 2: sbuf rw length ");
+	expect_line("window 3: sem rw length 0x400 first 0 generation ");
+	EXPECT_FALSE(has_line(self->text, "unfinished:"));
+}
+
+TEST_F(dump, of_a_hang)
+{
+	struct drm_neuron_wait result;
+	uint64_t job;
+	char hex[129];
+	unsigned int i;
+	int error;
+
+	emit_hang(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, 300, &result));
+	ASSERT_EQ(1, result.hang);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	expect_line("reason: hang\n");
+	expect_line("engine vector: pc 0 state waiting semaphore 77\n");
+	expect_line("wait vector: semaphore 77 value 2 last changed by ");
+	expect_line("unfinished: engine vector\n");
+	expect_line("semaphore 77: 2\n");
+	expect_line("queue 0: dma ");
+
+	EXPECT_EQ(!!variant->flags, has_line(self->text, "sbuf ")) return;
+	if (!variant->flags)
+		return;
+	for (i = 0; i < 64; i++)
+		snprintf(hex + 2 * i, 3, "%02x", neuron_pattern(i, 9));
+	EXPECT_NE(NULL, strstr(self->text, "sbuf 001 0x000040 "));
+	EXPECT_NE(NULL, strstr(self->text, "sbuf 001 0x000060 "));
+	EXPECT_EQ(NULL, strstr(self->text, "sbuf 001 0x000020 "));
+	EXPECT_NE(NULL, strstr(self->text, hex + 64));
+	hex[64] = 0;
+	EXPECT_NE(NULL, strstr(self->text, hex));
+}
+
+/* The last one is kept, successes do not matter. */
+TEST_F(dump, is_the_last_one)
+{
+	struct drm_neuron_wait result;
+	uint64_t job;
+	int error;
+
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_EQ(NULL, self->text);
+	EXPECT_EQ(-ENOENT, error);
+
+	emit_fault(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	rig_clear(&self->rig);
+	rig_halt(&self->rig, ENGINE);
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	ASSERT_EQ(NEURON_JOB_OK, result.status);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	EXPECT_EQ(2, job);
+	expect_line("job: 2\n");
+}
+
+TEST_F(dump, ends_with_the_claim)
+{
+	struct drm_neuron_dump args = dump_args(&self->rig);
+	struct drm_neuron_claim claim;
+	struct drm_neuron_wait result;
+
+	emit_fault(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	must(self->rig.fd, DUMP, &args);
+	ASSERT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
+	must_fail(ENOENT, self->rig.fd, DUMP, &args);
+	ASSERT_EQ(0, rig_claim(self->rig.fd, 1, 0, &claim));
+	args.claim = claim.claim;
+	must_fail(ENOENT, self->rig.fd, DUMP, &args);
+}
+
+TEST_F(dump, arguments)
+{
+	struct drm_neuron_dump args = dump_args(&self->rig);
+	struct drm_neuron_wait result;
+	char part[17] = "................";
+
+	emit_fault(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+	must(self->rig.fd, DUMP, &args);
+	EXPECT_GT(args.size, 500);
+
+	/* A part of it, and not a byte more. */
+	args.size = 15;
+	args.pointer = (uintptr_t)part;
+	must(self->rig.fd, DUMP, &args);
+	EXPECT_STREQ("neuron core dum.", part);
+	EXPECT_GT(args.size, 500);
+
+	args.pointer = 8;
+	must_fail(EFAULT, self->rig.fd, DUMP, &args);
+	args.pointer = 0;
+	args.flags = ~DRM_NEURON_DUMP_MEMORY;
+	must_fail(EINVAL, self->rig.fd, DUMP, &args);
+	args.flags = 0;
+	args.core = 1;
+	must_fail(EINVAL, self->rig.fd, DUMP, &args);
+	args.core = 0;
+	args.claim++;
+	must_fail(ENOENT, self->rig.fd, DUMP, &args);
+}
+
+/* Also the machine's collector of core dumps gets it, without memories. */
+TEST_F(dump, is_published)
+{
+	struct drm_neuron_wait result;
+	struct dirent *entry;
+	char path[300], text[40] = "";
+	DIR *dir;
+	int i, found = 0;
+
+	/* One that an earlier test left would keep ours out. */
+	for (i = 0; i < 2; i++) {
+		if (i) {
+			emit_fault(&self->rig);
+			ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
+			free(fetch(&self->rig, &(uint64_t){ 0 }, &(int){ 0 }));
+		}
+		dir = opendir("/sys/class/devcoredump");
+		while (dir && (entry = readdir(dir))) {
+			if (strncmp(entry->d_name, "devcd", 5))
+				continue;
+			snprintf(path, sizeof(path),
+				 "/sys/class/devcoredump/%s/data",
+				 entry->d_name);
+			if (i && neuron_read_file(path, text,
+						  sizeof(text)) > 0)
+				found += has_line(text, "neuron core dump 2");
+			EXPECT_EQ(0, neuron_write_file(path, "0"));
+		}
+		if (dir)
+			closedir(dir);
+		/* What was written to goes away in a work. */
+		usleep(500000);
+	}
+	EXPECT_EQ(1, found);
+}
+
+/* Readers while dumps are replaced and claims end. */
+static void *read_dumps(void *data)
+{
+	struct drm_neuron_dump args = *(struct drm_neuron_dump *)data;
+	char *text = malloc(1 << 20);
+	int fd = (int)args.job, ret, i;
+
+	for (i = 0; i < 300; i++) {
+		args.size = 1 << 20;
+		args.pointer = (uintptr_t)text;
+		ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_DUMP, &args);
+		if (ret && ret != -ENOENT)
+			break;
+	}
+	free(text);
+	return (void *)(intptr_t)(i < 300);
+}
+
+TEST_F(dump, readers_and_faults)
+{
+	struct drm_neuron_dump args = dump_args(&self->rig);
+	pthread_t thread[3];
+	unsigned int i;
+	void *failed;
+
+	args.job = self->rig.fd;
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, read_dumps,
+					    &args));
+	emit_fault(&self->rig);
+	for (i = 0; i < (variant->flags ? 4 : 20); i++)
+		EXPECT_EQ(0, rig_run(&self->rig, LIMIT, NULL));
+	EXPECT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
+	for (i = 0; i < 3; i++) {
+		pthread_join(thread[i], &failed);
+		EXPECT_EQ(NULL, failed);
+	}
+}
+
+TEST_HARNESS_MAIN
