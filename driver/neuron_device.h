@@ -344,9 +344,14 @@ bool neuron_irq_poll(struct neuron_device *ndev);
 extern const struct drm_driver neuron_drm_driver;
 extern struct pci_driver neuron_pci_driver;
 
-/* neuron_sysfs.c, neuron_sysfs_core.c, neuron_debugfs.c */
+/* neuron_sysfs.c, neuron_sysfs_regs.c, neuron_sysfs_core.c, neuron_hwmon.c */
 extern const struct attribute_group *neuron_sysfs_groups[];
+extern const struct attribute_group neuron_sysfs_reg_group;
+extern const struct attribute_group neuron_sysfs_ecc_group;
 int neuron_sysfs_init(struct neuron_device *ndev);
+int neuron_hwmon_init(struct neuron_device *ndev);
+
+/* neuron_debugfs.c */
 void neuron_debugfs_init(struct neuron_device *ndev);
 
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */

@@ -104,5 +104,7 @@ static const struct attribute_group neuron_group = {
 
 const struct attribute_group *neuron_sysfs_groups[] = {
 	&neuron_group,
+	&neuron_sysfs_reg_group,
+	&neuron_sysfs_ecc_group,
 	NULL
 };

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attributes of the PCI device that are parts of registers: power, memory errors,
+ * throttle.
+ */
+#include <linux/bitops.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
+
+#include "neuron_look.h"
+
+/**
+ * struct neuron_reg_attr - a part of a register
+ * @attr: file
+ * @ctl: in the control block; else in MISC RAM
+ * @reg: register
+ * @field: its bits
+ * @die: there is none with fewer dice
+ * @stack: there is none with fewer stacks of HBM
+ */
+struct neuron_reg_attr {
+	struct device_attribute attr;
+	bool ctl;
+	u32 reg;
+	u32 field;
+	unsigned int die;
+	unsigned int stack;
+};
+
+static ssize_t neuron_reg_show(struct device *dev,
+			       struct device_attribute *attr, char *buf)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+	const struct neuron_reg_attr *reg;
+	int idx, ret;
+	u32 value;
+
+	reg = container_of(attr, struct neuron_reg_attr, attr);
+	ret = neuron_look_begin(ndev, &idx);
+	if (ret)
+		return ret;
+	value = reg->ctl ? neuron_ctl_read(ndev, reg->reg) :
+			   neuron_misc_read(ndev, reg->reg);
+	neuron_look_end(ndev, idx);
+	return sysfs_emit(buf, "%u\n",
+			  (value & reg->field) >> __ffs(reg->field));
+}
+
+static struct neuron_reg_attr neuron_reg_throttle = {
+	.attr = __ATTR(throttle, 0444, neuron_reg_show, NULL),
+	.ctl = true,
+	.reg = NEURON_CTL_THROTTLE,
+	.field = ~0u,
+};
+
+static struct neuron_reg_attr neuron_reg_hbm_repair = {
+	.attr = __ATTR(hbm_repair, 0444, neuron_reg_show, NULL),
+	.reg = NEURON_MISC_HBM_REPAIR,
+	.field = ~0u,
+};
+
+static struct neuron_reg_attr neuron_reg_die0_power = {
+	.attr = __ATTR(die0_power, 0444, neuron_reg_show, NULL),
+	.reg = NEURON_MISC_POWER(0),
+	.field = NEURON_MISC_POWER_USED,
+};
+
+static struct neuron_reg_attr neuron_reg_die1_power = {
+	.attr = __ATTR(die1_power, 0444, neuron_reg_show, NULL),
+	.reg = NEURON_MISC_POWER(1),
+	.field = NEURON_MISC_POWER_USED,
+	.die = 1,
+};
+
+#define NEURON_ECC_ATTR(name, _reg, _field, _stack) \
+	static struct neuron_reg_attr neuron_reg_##name = { \
+		.attr = __ATTR(name, 0444, neuron_reg_show, NULL), \
+		.reg = _reg, \
+		.field = NEURON_MISC_ECC_##_field, \
+		.stack = _stack, \
+	}
+
+NEURON_ECC_ATTR(sram_corrected, NEURON_MISC_SRAM_ECC, CORRECTED, 0);
+NEURON_ECC_ATTR(sram_uncorrected, NEURON_MISC_SRAM_ECC, UNCORRECTED, 0);
+NEURON_ECC_ATTR(hbm0_corrected, NEURON_MISC_HBM_ECC(0), CORRECTED, 0);
+NEURON_ECC_ATTR(hbm0_uncorrected, NEURON_MISC_HBM_ECC(0), UNCORRECTED, 0);
+NEURON_ECC_ATTR(hbm1_corrected, NEURON_MISC_HBM_ECC(1), CORRECTED, 1);
+NEURON_ECC_ATTR(hbm1_uncorrected, NEURON_MISC_HBM_ECC(1), UNCORRECTED, 1);
+NEURON_ECC_ATTR(hbm2_corrected, NEURON_MISC_HBM_ECC(2), CORRECTED, 2);
+NEURON_ECC_ATTR(hbm2_uncorrected, NEURON_MISC_HBM_ECC(2), UNCORRECTED, 2);
+NEURON_ECC_ATTR(hbm3_corrected, NEURON_MISC_HBM_ECC(3), CORRECTED, 3);
+NEURON_ECC_ATTR(hbm3_uncorrected, NEURON_MISC_HBM_ECC(3), UNCORRECTED, 3);
+
+static umode_t neuron_reg_is_visible(struct kobject *kobj,
+				     struct attribute *attr, int index)
+{
+	struct neuron_device *ndev = dev_get_drvdata(kobj_to_dev(kobj));
+	const struct neuron_reg_attr *reg;
+
+	reg = container_of(attr, struct neuron_reg_attr, attr.attr);
+	if (reg->die >= ndev->gen->nr_dice || reg->stack >= ndev->gen->nr_hbm)
+		return 0;
+	return attr->mode;
+}
+
+static struct attribute *neuron_reg_attrs[] = {
+	&neuron_reg_die0_power.attr.attr,
+	&neuron_reg_die1_power.attr.attr,
+	&neuron_reg_hbm_repair.attr.attr,
+	&neuron_reg_throttle.attr.attr,
+	NULL
+};
+
+const struct attribute_group neuron_sysfs_reg_group = {
+	.attrs = neuron_reg_attrs,
+	.is_visible = neuron_reg_is_visible,
+};
+
+static struct attribute *neuron_ecc_attrs[] = {
+	&neuron_reg_sram_corrected.attr.attr,
+	&neuron_reg_sram_uncorrected.attr.attr,
+	&neuron_reg_hbm0_corrected.attr.attr,
+	&neuron_reg_hbm0_uncorrected.attr.attr,
+	&neuron_reg_hbm1_corrected.attr.attr,
+	&neuron_reg_hbm1_uncorrected.attr.attr,
+	&neuron_reg_hbm2_corrected.attr.attr,
+	&neuron_reg_hbm2_uncorrected.attr.attr,
+	&neuron_reg_hbm3_corrected.attr.attr,
+	&neuron_reg_hbm3_uncorrected.attr.attr,
+	NULL
+};
+
+const struct attribute_group neuron_sysfs_ecc_group = {
+	.name = "ecc",
+	.attrs = neuron_ecc_attrs,
+	.is_visible = neuron_reg_is_visible,
+};

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the device says about itself in sysfs and hwmon: all of it can be read and
+ * makes sense, also while the device goes away.
+ */
+#include <dirent.h>
+#include <ftw.h>
+#include <glob.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+FIXTURE(sysfs) {
+	int fd;
+	char dir[256];
+	struct drm_neuron_device_info info;
+};
+
+FIXTURE_SETUP(sysfs)
+{
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, neuron_sysfs_dir(self->fd, self->dir, sizeof(self->dir)));
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_DEVICE,
+				  &self->info, sizeof(self->info)));
+}
+
+FIXTURE_TEARDOWN(sysfs)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+}
+
+#define expect_range(name, low, high) do { \
+	long long value_ = neuron_sysfs_number(self->fd, name); \
+	EXPECT_GE(value_, low) TH_LOG("%s", name); \
+	EXPECT_LE(value_, high) TH_LOG("%s", name); \
+} while (0)
+
+TEST_F(sysfs, device)
+{
+	char name[32];
+	unsigned int i;
+
+	expect_range("core_count", self->info.nr_cores, self->info.nr_cores);
+	expect_range("fabric_id", self->info.fabric_id, self->info.fabric_id);
+	expect_range("memory_size", 1, 1ll << 50);
+	expect_range("die0_power", 0, 10000);
+	expect_range("throttle", 1, 100);
+	expect_range("hbm_repair", 0, 2);
+	expect_range("ecc/sram_corrected", 0, 0xffff);
+	expect_range("ecc/sram_uncorrected", 0, 0xffff);
+	for (i = 0; i < self->info.nr_hbm; i++) {
+		snprintf(name, sizeof(name), "ecc/hbm%u_corrected", i);
+		expect_range(name, 0, 0xffff);
+		snprintf(name, sizeof(name), "ecc/hbm%u_uncorrected", i);
+		expect_range(name, 0, 0xffff);
+	}
+	snprintf(name, sizeof(name), "ecc/hbm%u_corrected", i);
+	EXPECT_EQ(-ENOENT, neuron_sysfs_number(self->fd, name));
+	for (i = 0; i < self->info.nr_cores; i++) {
+		snprintf(name, sizeof(name), "core%u/jobs", i);
+		expect_range(name, 0, 1ll << 40);
+	}
+	snprintf(name, sizeof(name), "core%u/jobs", i);
+	EXPECT_EQ(-ENOENT, neuron_sysfs_number(self->fd, name));
+}
+
+TEST_F(sysfs, hwmon)
+{
+	char pattern[300], text[64];
+	long long max, used;
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_input",
+		 self->dir);
+	ASSERT_EQ(0, glob(pattern, 0, NULL, &found)) TH_LOG("%s", pattern);
+	ASSERT_EQ(1, found.gl_pathc);
+	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
+	used = atoll(text);
+	globfree(&found);
+
+	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_max",
+		 self->dir);
+	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
+	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
+	max = atoll(text);
+	EXPECT_EQ(100000000, max);
+	EXPECT_GE(used, 0);
+	EXPECT_LE(used, max);
+	globfree(&found);
+
+	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_label",
+		 self->dir);
+	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
+	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
+	EXPECT_STREQ("die 0, W is %\n", text);
+	globfree(&found);
+
+	/* As many as there are dice: one on Trainium1, else two. */
+	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power*_input",
+		 self->dir);
+	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
+	EXPECT_EQ(self->info.generation == 2 ? 1 : 2, found.gl_pathc);
+	globfree(&found);
+}
+
+/* Of the walk below: files read, and those that failed. */
+static unsigned int walk_read, walk_failed;
+static char walk_name[512];
+
+static int walk_file(const char *path, const struct stat *st, int type,
+		     struct FTW *ftw)
+{
+	char text[65536];
+	ssize_t ret;
+
+	/* The PCI core's own: raw memory and switches. */
+	if (type != FTW_F || !(st->st_mode & 0400) ||
+	    strstr(path, "/resource") || strstr(path, "/rom") ||
+	    strstr(path, "/power/") || strstr(path, "/config"))
+		return 0;
+	ret = neuron_read_file(path, text, sizeof(text));
+	walk_read++;
+	if (ret >= 0)
+		return 0;
+	walk_failed++;
+	snprintf(walk_name, sizeof(walk_name), "%s: %s", path,
+		 strerror((int)-ret));
+	return 0;
+}
+
+TEST_F(sysfs, every_file_can_be_read)
+{
+	char path[300], *slash;
+
+	ASSERT_EQ(0, nftw(self->dir, walk_file, 16, FTW_PHYS));
+	EXPECT_GT(walk_read, 100);
+	EXPECT_EQ(0, walk_failed) TH_LOG("%s", walk_name);
+
+	slash = strrchr(self->dir, '/');
+	ASSERT_NE(NULL, slash);
+	walk_read = 0;
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s", slash + 1);
+	ASSERT_EQ(0, nftw(path, walk_file, 16, FTW_PHYS));
+	EXPECT_GE(walk_read, 3);
+	EXPECT_EQ(0, walk_failed) TH_LOG("%s", walk_name);
+}
+
+/* Readers of everything while the driver comes and goes: nobody crashes. */
+#define READERS	3
+
+TEST_F(sysfs, readers_during_unbind)
+{
+	char debug[300], name[64];
+	pid_t pid[READERS];
+	int i, turn;
+
+	snprintf(name, sizeof(name), "%s", strrchr(self->dir, '/') + 1);
+	snprintf(debug, sizeof(debug), "/sys/kernel/debug/accel/%s", name);
+	close(self->fd);
+	self->fd = -1;
+	for (i = 0; i < READERS; i++) {
+		pid[i] = fork();
+		ASSERT_GE(pid[i], 0);
+		while (!pid[i]) {
+			nftw(self->dir, walk_file, 16, FTW_PHYS);
+			nftw(debug, walk_file, 16, FTW_PHYS);
+		}
+	}
+	for (turn = 0; turn < 3; turn++) {
+		usleep(200000);
+		EXPECT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+					       name));
+		EXPECT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
+					       name));
+	}
+	for (i = 0; i < READERS; i++) {
+		int status;
+
+		EXPECT_EQ(0, waitpid(pid[i], &status, WNOHANG));
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], &status, 0);
+	}
+	self->fd = neuron_open(0);
+	ASSERT_GE(self->fd, 0);
+	expect_range("core0/jobs", 0, 0);
+}
+
+TEST_HARNESS_MAIN
