@@ -17,6 +17,7 @@
 #include "neuron_coredump.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
+#include "neuron_trace.h"
 #include "neuron_window.h"
 
 /* Jobs and window tables of one claim. */
@@ -247,6 +248,7 @@ void neuron_claim_kill(struct neuron_claim *claim)
 				   !atomic_read(&claim->nr_live),
 				   msecs_to_jiffies(NEURON_KILL_WAIT_MS));
 		neuron_claim_give_back(claim);
+		trace_neuron_release(claim->ndev, claim->id, claim->mask);
 	}
 	mutex_unlock(&claim->lock);
 }
@@ -314,6 +316,7 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 		       XA_LIMIT(1, INT_MAX), GFP_KERNEL);
 	if (ret)
 		goto out_kill;
+	trace_neuron_claim(ndev, claim->id, claim->mask);
 	args->claim = claim->id;
 	args->granted = claim->mask;
 	goto out_exit;

@@ -113,6 +113,7 @@ static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error)
 
 	list_del(&req->link);
 	queue->nr_pending--;
+	trace_neuron_copy_done(queue->ndev, queue->engine, queue->index, error);
 	req->error = error;
 	complete(&req->done);
 }

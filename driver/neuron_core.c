@@ -11,8 +11,10 @@
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
+#include "neuron_event.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
+#include "neuron_trace.h"
 
 static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
 {
@@ -203,6 +205,10 @@ static void neuron_core_count_reset(struct neuron_core *core, bool failed)
 static int neuron_core_reset_hw(struct neuron_core *core)
 {
 	struct neuron_counters *counters = &core->ndev->counters;
+	const struct neuron_event failed = {
+		.type = NEURON_EVENT_RESET_FAILED,
+		.core = core->index,
+	};
 	bool answered;
 
 	reinit_completion(&core->reset_done);
@@ -210,11 +216,13 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
 	answered = neuron_core_reset_wait(core);
 	neuron_core_count_reset(core, !answered);
+	trace_neuron_core_reset(core, answered);
 	if (!answered) {
 		atomic64_inc(&counters->reset_failures);
 		dev_err(core->ndev->drm.dev,
 			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
 			core->index, NEURON_RESET_TIMEOUT_MS);
+		neuron_event_raise(core->ndev, &failed);
 		/* What its job could write is about to be given back. */
 		if (!core->wedged)
 			neuron_bus_cut(core->ndev);

@@ -29,6 +29,7 @@ struct drm_neuron_link_info;
 struct drm_printer;
 struct neuron_claim;
 struct neuron_copy_queue;
+struct neuron_events;
 struct neuron_hbm;
 struct neuron_job;
 struct neuron_sched;
@@ -160,6 +161,7 @@ struct neuron_counters {
  * @nr_links: fabric links
  * @serial: serial number
  * @counters: what went wrong
+ * @events: what user space is to be told (neuron_event.c)
  * @host_lock: @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
@@ -196,6 +198,7 @@ struct neuron_device {
 	u32 nr_links;
 	u64 serial;
 	struct neuron_counters counters;
+	struct neuron_events *events;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 	struct neuron_usage *usage;

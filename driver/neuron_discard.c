@@ -8,6 +8,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_trace.h"
 
 void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause)
 {
@@ -105,6 +106,7 @@ int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 	if (ret == -EIO)
 		ret = neuron_discard_once(ndev, addr, len);
 	mutex_unlock(&ndev->discard_lock);
+	trace_neuron_discard(ndev, addr, len, ret);
 	if (ret && ret != -ENODEV)
 		drm_err_ratelimited(&ndev->drm,
 				    "discard of %llu bytes at %#llx failed: %d\n",

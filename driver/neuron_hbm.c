@@ -13,6 +13,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_trace.h"
 
 /* Between attempts to scrub what the chip failed to scrub. */
 #define NEURON_SCRUB_RETRY	msecs_to_jiffies(NEURON_SCRUB_RETRY_MS)
@@ -164,6 +165,7 @@ void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
 {
 	struct neuron_hbm *hbm = alloc->hbm;
 
+	trace_neuron_hbm_free(hbm->ndev, hbm->index, alloc->size);
 	atomic64_sub(alloc->size, &hbm->used);
 	atomic64_add(alloc->size, &hbm->scrubbing);
 	neuron_hbm_push(alloc, &hbm->dirty);
@@ -276,6 +278,7 @@ struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 	if (ret)
 		goto err_release;
 
+	trace_neuron_hbm_alloc(ndev, stack, size);
 	atomic64_add(size, &hbm->used);
 	return alloc;
 

@@ -14,6 +14,7 @@
 #include <drm/drm_print.h>
 
 #include "neuron_device.h"
+#include "neuron_event.h"
 #include "neuron_hbm.h"
 #include "neuron_storm.h"
 #include "neuron_trace.h"
@@ -83,19 +84,40 @@ static void neuron_irq_ecc(struct neuron_device *ndev)
 {
 	u32 info = neuron_ctl_read(ndev, NEURON_CTL_ECC_INFO);
 	u64 addr = neuron_ctl_read64(ndev, NEURON_CTL_ECC_ADDR);
+	const struct neuron_event event = {
+		.type = NEURON_EVENT_ECC,
+		.core = NEURON_EVENT_DEVICE,
+		.addr = addr,
+	};
+	bool uncorrectable;
+	u32 count;
 
 	if (!(info & NEURON_CTL_ECC_VALID) || info == NEURON_GONE)
 		return;
 	neuron_ctl_write(ndev, NEURON_CTL_ECC_INFO, NEURON_CTL_ECC_VALID);
-	dev_warn_ratelimited(ndev->drm.dev,
-			     "%scorrectable memory error in %s at %#llx, %u errors in all\n",
-			     info & NEURON_CTL_ECC_UNCORRECTABLE ? "un" : "",
-			     info & NEURON_CTL_ECC_SRAM ? "SRAM" : "HBM", addr,
-			     neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT));
+	trace_neuron_ecc(ndev, info, addr);
+	count = neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT);
+	uncorrectable = info & NEURON_CTL_ECC_UNCORRECTABLE;
+	if (info & NEURON_CTL_ECC_SRAM)
+		dev_warn_ratelimited(ndev->drm.dev,
+				     "%scorrectable error in SRAM, %u memory errors in all\n",
+				     uncorrectable ? "un" : "", count);
+	else
+		dev_warn_ratelimited(ndev->drm.dev,
+				     "%scorrectable error in HBM stack %u at %#llx, %u memory errors in all\n",
+				     uncorrectable ? "un" : "",
+				     NEURON_GET(NEURON_CTL_ECC_STACK, info),
+				     addr, count);
+	if (uncorrectable)
+		neuron_event_raise(ndev, &event);
 }
 
 static bool neuron_irq_mgmt(struct neuron_device *ndev)
 {
+	static const struct neuron_event link = {
+		.type = NEURON_EVENT_LINK,
+		.core = NEURON_EVENT_DEVICE,
+	};
 	u32 cause = neuron_ctl_read(ndev, NEURON_CTL_CAUSE);
 
 	if (!cause || cause == NEURON_GONE)
@@ -108,7 +130,7 @@ static bool neuron_irq_mgmt(struct neuron_device *ndev)
 		neuron_irq_ecc(ndev);
 	if (cause & NEURON_CTL_CAUSE_LINK) {
 		atomic64_inc(&ndev->counters.link_changes);
-		dev_info_ratelimited(ndev->drm.dev, "a fabric link changed state\n");
+		neuron_event_raise(ndev, &link);
 	}
 	return true;
 }

@@ -12,6 +12,7 @@
 #include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
+#include "neuron_trace.h"
 #include "neuron_window.h"
 
 /* Job blocks with this many queues come from the pool. */
@@ -161,6 +162,8 @@ neuron_job_end_locked(struct neuron_job *job,
 	};
 
 	lockdep_assert_held(&cc->core->lock);
+	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
+			      le16_to_cpu(record->status), result.wall_ns);
 	neuron_results_add(&cc->results, &result);
 	cc->busy_ns += result.wall_ns;
 	cc->jobs++;
@@ -337,6 +340,7 @@ static int neuron_job_start(struct neuron_job *job)
 
 	mod_delayed_work(core->wq, &core->watch,
 			 msecs_to_jiffies(job->timeout_ms));
+	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
 	neuron_core_write(core, NEURON_CORE_DOORBELL_LO, lower_32_bits(block));
 	neuron_core_write(core, NEURON_CORE_DOORBELL_HI, upper_32_bits(block));
 	return 0;

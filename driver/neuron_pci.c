@@ -7,6 +7,7 @@
 #include <drm/drm_drv.h>
 
 #include "neuron_device.h"
+#include "neuron_event.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
 
@@ -16,6 +17,9 @@ static int neuron_init(struct neuron_device *ndev)
 	int ret;
 
 	ret = neuron_device_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_event_init(ndev);
 	if (ret)
 		return ret;
 	ret = neuron_irq_init(ndev);
@@ -58,6 +62,7 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_fini;
 
+	neuron_event_start(ndev);
 	neuron_debugfs_init(ndev);
 	ret = neuron_sysfs_init(ndev);
 	if (ret)

@@ -14,6 +14,7 @@
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_syncs.h"
+#include "neuron_trace.h"
 #include "neuron_window.h"
 #include "neuron_windows.h"
 
@@ -248,6 +249,8 @@ static struct dma_fence *neuron_submit_push(struct neuron_job *job,
 	fence = dma_fence_get(&job->base.s_fence->finished);
 	args->job = job->id;
 	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
+	trace_neuron_job_submit(cc->core, cc->claim->id, job->id,
+				job->nr_queues, job->timeout_ms);
 	drm_sched_entity_push_job(&job->base);
 out:
 	mutex_unlock(&cc->lock);

@@ -13,8 +13,10 @@
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
+#include "neuron_event.h"
 #include "neuron_job.h"
 #include "neuron_report.h"
+#include "neuron_trace.h"
 
 enum neuron_verdict {
 	NEURON_VERDICT_FINE,
@@ -63,11 +65,13 @@ static void neuron_watch_log(struct neuron_job *job,
 
 	switch (verdict) {
 	case NEURON_VERDICT_FAULT:
+		trace_neuron_fault(core, job->id, &job->record);
 		neuron_fault_format(text, &job->record);
 		dev_warn_ratelimited(dev, "core %u: job %llu failed: %s\n",
 				     core->index, job->id, text);
 		break;
 	case NEURON_VERDICT_HANG:
+		trace_neuron_hang(core, job->id, job->progress);
 		dev_warn_ratelimited(dev, "core %u: job %llu hangs (limit %u ms): the core is reset\n",
 				     core->index, job->id, job->timeout_ms);
 		break;
@@ -76,6 +80,24 @@ static void neuron_watch_log(struct neuron_job *job,
 				    core->index, job->id);
 		break;
 	}
+}
+
+static void neuron_watch_tell(struct neuron_job *job,
+			      enum neuron_verdict verdict)
+{
+	struct neuron_event event = {
+		.type = NEURON_EVENT_FAULT,
+		.core = job->cc->core->index,
+		.job = job->id,
+	};
+
+	if (verdict == NEURON_VERDICT_HANG)
+		event.type = NEURON_EVENT_HANG;
+	neuron_event_raise(job->cc->core->ndev, &event);
+	if (verdict == NEURON_VERDICT_FAULT)
+		return;
+	event.type = NEURON_EVENT_RESET;
+	neuron_event_raise(job->cc->core->ndev, &event);
 }
 
 static enum neuron_verdict neuron_watch_look(struct neuron_job *job)
@@ -110,6 +132,7 @@ static void neuron_watch_job(struct neuron_job *job)
 		return;
 
 	neuron_watch_log(job, verdict);
+	neuron_watch_tell(job, verdict);
 	/* Before the fence: whoever waits for it may ask for the dump at once. */
 	neuron_dump_publish(neuron_dump_capture(job));
 	if (verdict == NEURON_VERDICT_FAULT)

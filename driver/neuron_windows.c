@@ -10,6 +10,7 @@
 #include "neuron_array.h"
 #include "neuron_claim.h"
 #include "neuron_table.h"
+#include "neuron_trace.h"
 #include "neuron_windows.h"
 
 static int neuron_windows_bind(struct neuron_windows *windows,
@@ -119,6 +120,7 @@ int neuron_windows_apply(struct neuron_windows *windows,
 				      nr);
 	if (IS_ERR(version))
 		return PTR_ERR(version);
+	trace_neuron_windows(cc->core, cc->claim->id, nr, version->nr);
 	if (version != cc->table) {
 		windows->old = cc->table;
 		cc->table = version;

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Uevents: what a monitor should know at once.
+ */
+#ifndef _NEURON_EVENT_H_
+#define _NEURON_EVENT_H_
+
+#include <linux/types.h>
+
+struct neuron_device;
+
+enum neuron_event_type {
+	NEURON_EVENT_FAULT,		/* core, job */
+	NEURON_EVENT_HANG,		/* core, job */
+	NEURON_EVENT_RESET,		/* core, job that was aborted */
+	NEURON_EVENT_RESET_FAILED,	/* core */
+	NEURON_EVENT_ECC,		/* address; uncorrectable ones */
+	NEURON_EVENT_LINK,		/* no details: all links are looked at */
+	NEURON_NR_EVENT_TYPES
+};
+
+/**
+ * struct neuron_event - something happened
+ * @type: what
+ * @core: where, or NEURON_EVENT_DEVICE
+ * @job: to whom; 0: nobody
+ * @addr: where in memory
+ */
+struct neuron_event {
+	enum neuron_event_type type;
+	unsigned int core;
+	u64 job;
+	u64 addr;
+};
+
+#define NEURON_EVENT_DEVICE	(~0u)
+
+/* Before the interrupts are set up. */
+int neuron_event_init(struct neuron_device *ndev);
+/* The hardware works. */
+void neuron_event_start(struct neuron_device *ndev);
+/*
+ * Any context, allocates nothing: a work of its own tells user space. Of events that
+ * come too fast some are not told; the counters have all of them.
+ */
+void neuron_event_raise(struct neuron_device *ndev,
+			const struct neuron_event *event);
+
+#endif /* _NEURON_EVENT_H_ */
