@@ -276,6 +276,23 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	return ret;
 }
 
+void neuron_core_stop_stray(struct neuron_core *core)
+{
+	struct neuron_job *job;
+
+	mutex_lock(&core->reset_lock);
+	job = neuron_job_active(core);
+	if (job && neuron_job_is_stray(job)) {
+		dev_warn_ratelimited(core->ndev->drm.dev,
+				     "core %u: job %llu uses a chip that has left: aborted\n",
+				     core->index, job->id);
+		neuron_core_reset_locked(core, -EIO, false);
+	}
+	mutex_unlock(&core->reset_lock);
+	if (job)
+		neuron_job_put(job);
+}
+
 int neuron_core_reset(struct neuron_core *core)
 {
 	int idx, ret;

@@ -20,4 +20,7 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang);
  */
 int neuron_core_renew(struct neuron_core *core);
 
+/* End a job that has a window onto a chip which has left. */
+void neuron_core_stop_stray(struct neuron_core *core);
+
 #endif /* _NEURON_CORE_H_ */

@@ -104,7 +104,11 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	ret = drmm_mutex_init(&ndev->drm, &ndev->bus_lock);
 	if (ret)
 		return ret;
+	ret = drmm_mutex_init(&ndev->drm, &ndev->peer_lock);
+	if (ret)
+		return ret;
 
+	INIT_LIST_HEAD(&ndev->peer_bos);
 	INIT_LIST_HEAD(&ndev->host_bos);
 	ret = neuron_usage_init(ndev);
 	if (ret)

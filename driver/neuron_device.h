@@ -162,6 +162,8 @@ struct neuron_counters {
  * @serial: serial number
  * @counters: what went wrong
  * @events: what user space is to be told (neuron_event.c)
+ * @peer_lock: @peer_bos
+ * @peer_bos: what other chips have imported of this one (neuron_prime.c)
  * @host_lock: @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
@@ -199,6 +201,8 @@ struct neuron_device {
 	u64 serial;
 	struct neuron_counters counters;
 	struct neuron_events *events;
+	struct mutex peer_lock;		/* peer_bos */
+	struct list_head peer_bos;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 	struct neuron_usage *usage;

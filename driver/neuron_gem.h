@@ -128,6 +128,9 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags);
 /* A peer's buffer whose chip has left its driver: its address means nothing. */
 bool neuron_bo_is_gone(const struct neuron_bo *bo);
 
+/* After drm_dev_unplug(): end the jobs of other chips that reach this one. */
+void neuron_peers_tell(struct neuron_device *ndev);
+
 /* PRIME: our own dma-bufs of any chip on the same fabric; others -EOPNOTSUPP. */
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 					       struct dma_buf *dma_buf);

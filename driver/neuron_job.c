@@ -323,7 +323,7 @@ static int neuron_job_start(struct neuron_job *job)
 	u64 block = neuron_host_addr(core->ndev, job->dma);
 	u64 progress;
 
-	if (core->wedged)
+	if (core->wedged || neuron_job_is_stray(job))
 		return -EIO;
 	if (job->cancelled || job->id <= job->cc->cancelled)
 		return -ECANCELED;

@@ -9,10 +9,10 @@
 #include <drm/gpu_scheduler.h>
 
 #include "neuron_device.h"
+#include "neuron_window.h"
 
 struct neuron_claim_core;
 struct neuron_gate;
-struct neuron_table;
 
 /**
  * struct neuron_job - one run of one core
@@ -89,6 +89,12 @@ void neuron_job_put(struct neuron_job *job);
 struct neuron_job *neuron_job_active(struct neuron_core *core);
 /* Is @job on the hardware and has not failed? */
 bool neuron_job_runs(struct neuron_job *job);
+
+/* It has a window onto a chip that has left. */
+static inline bool neuron_job_is_stray(const struct neuron_job *job)
+{
+	return job->table && neuron_table_is_stray(job->table);
+}
 
 /* Hard interrupt context. */
 void neuron_job_done_interrupt(struct neuron_core *core);

@@ -89,6 +89,7 @@ static void neuron_remove(struct pci_dev *pdev)
 	drm_dev_unplug(&ndev->drm);
 	neuron_hbm_stop(ndev);
 	neuron_hw_stop(ndev);
+	neuron_peers_tell(ndev);
 	neuron_fini(ndev);
 }
 

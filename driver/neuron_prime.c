@@ -11,18 +11,27 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
-#include "neuron_device.h"
+#include "neuron_core.h"
 #include "neuron_gem.h"
 
 /**
  * struct neuron_peer_bo - another chip's buffer
  * @bo: buffer
  * @dma_buf: keeps the memory
+ * @link: neuron_device.peer_bos of the chip that holds it
  */
 struct neuron_peer_bo {
 	struct neuron_bo bo;
 	struct dma_buf *dma_buf;
+	struct list_head link;
 };
+
+static struct neuron_device *neuron_peer_device(struct neuron_peer_bo *pbo)
+{
+	struct drm_gem_object *obj = pbo->dma_buf->priv;
+
+	return to_neuron_device(obj->dev);
+}
 
 static int neuron_dma_buf_attach(struct dma_buf *dma_buf,
 				 struct dma_buf_attachment *attach)
@@ -77,6 +86,9 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 		container_of(bo, struct neuron_peer_bo, bo);
 
 	drm_gem_object_release(obj);
+	mutex_lock(&neuron_peer_device(pbo)->peer_lock);
+	list_del(&pbo->link);
+	mutex_unlock(&neuron_peer_device(pbo)->peer_lock);
 	dma_buf_put(pbo->dma_buf);
 	kvfree(bo->extents);
 	kfree(pbo);
@@ -145,7 +157,45 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 	pbo->bo.category = to_neuron_bo(obj)->category;
 	pbo->bo.base.funcs = &neuron_peer_bo_funcs;
 	drm_gem_private_object_init(&ndev->drm, &pbo->bo.base, obj->size);
+	mutex_lock(&peer->peer_lock);
+	list_add_tail(&pbo->link, &peer->peer_bos);
+	mutex_unlock(&peer->peer_lock);
 	return &pbo->bo.base;
+}
+
+/* Ends the jobs of @ndev that can reach memory of chips that have left. */
+static void neuron_peer_stop(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int idx;
+
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return;		/* it leaves as well, and stops all of them */
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_core_stop_stray(&ndev->core[i]);
+	drm_dev_exit(idx);
+}
+
+/*
+ * Its routed addresses will mean other memory. New windows are refused since the
+ * unplug, and jobs that have an old one do not start: those that run are left.
+ */
+void neuron_peers_tell(struct neuron_device *ndev)
+{
+	struct neuron_device *told = NULL;
+	struct neuron_peer_bo *pbo;
+
+	mutex_lock(&ndev->peer_lock);
+	list_for_each_entry(pbo, &ndev->peer_bos, link) {
+		struct neuron_device *peer = to_neuron_device(pbo->bo.base.dev);
+
+		/* Imports of one chip often come in a row. */
+		if (peer == told)
+			continue;
+		told = peer;
+		neuron_peer_stop(peer);
+	}
+	mutex_unlock(&ndev->peer_lock);
 }
 
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,

@@ -201,9 +201,28 @@ static void neuron_table_copy(struct neuron_table *table,
 	u32 i;
 
 	table->nr_extents = from->nr_extents;
+	table->nr_peers = from->nr_peers;
 	for (i = 0; i < from->nr; i++)
 		neuron_table_copy_entry(table, i, from, i);
 	neuron_table_copy_entry(table, table->nr, from, from->nr);
+}
+
+static bool neuron_binding_is_peer(const struct neuron_binding *binding)
+{
+	return binding->bo && binding->bo->kind == NEURON_BO_PEER;
+}
+
+bool neuron_table_is_stray(const struct neuron_table *table)
+{
+	u32 i;
+
+	if (!table->nr_peers)
+		return false;
+	for (i = 0; i < table->nr; i++)
+		if (table->binding[i] && table->binding[i]->bo &&
+		    neuron_bo_is_gone(table->binding[i]->bo))
+			return true;
+	return false;
 }
 
 /* Exchanges the bindings of the entry and of @change. */
@@ -214,10 +233,13 @@ static void neuron_table_apply(struct neuron_table *table,
 	struct neuron_binding *old = table->binding[slot];
 	struct neuron_binding *new = change->binding;
 
-	if (old)
+	if (old) {
 		table->nr_extents -= old->nr_extents;
+		table->nr_peers -= neuron_binding_is_peer(old);
+	}
 	if (new) {
 		table->nr_extents += new->nr_extents;
+		table->nr_peers += neuron_binding_is_peer(new);
 		table->hw[slot] = new->hw;
 	} else {
 		memset(&table->hw[slot], 0, sizeof(*table->hw));

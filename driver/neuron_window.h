@@ -20,6 +20,7 @@ struct neuron_claim;
  * @claim: claim, referenced
  * @nr: entries of the program; there is one more for a stream
  * @nr_extents: extents of all LIST windows
+ * @nr_peers: windows onto other chips' buffers
  * @binding: what entry i shows, referenced; NULL: empty. Of @nr: the stream, which
  *	stays until another one is named, or the claim ends
  * @hw: the table as the device reads it, coherent memory
@@ -35,6 +36,7 @@ struct neuron_table {
 	struct neuron_claim *claim;
 	u32 nr;
 	u32 nr_extents;
+	u32 nr_peers;
 	struct neuron_binding **binding;
 	struct neuron_hw_window *hw;
 	dma_addr_t dma;
@@ -53,6 +55,9 @@ static inline u32 neuron_table_hw_entries(const struct neuron_table *table)
 	return table->nr + (table->nr < NEURON_MAX_WINDOWS &&
 			    table->binding[table->nr]);
 }
+
+/* One of its windows shows a buffer of a chip that has left. Allocates nothing. */
+bool neuron_table_is_stray(const struct neuron_table *table);
 
 /* May free buffers, and so take long. */
 void neuron_table_put(struct neuron_table *table);
