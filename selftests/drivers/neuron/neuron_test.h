@@ -52,25 +52,6 @@ static inline int neuron_is_ours(int fd)
 	       !strcmp(name, "neuron");
 }
 
-/* The @index-th device in the order of its node, or a negative errno. */
-static inline int neuron_open(unsigned int index)
-{
-	char path[32];
-	unsigned int i;
-	int fd;
-
-	for (i = 0; i < NEURON_MAX_NODES; i++) {
-		snprintf(path, sizeof(path), "/dev/accel/accel%u", i);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			continue;
-		if (neuron_is_ours(fd) && !index--)
-			return fd;
-		close(fd);
-	}
-	return -ENODEV;
-}
-
 static inline int neuron_query(int fd, uint32_t type, void *answer,
 			       uint32_t size)
 {
@@ -81,6 +62,98 @@ static inline int neuron_query(int fd, uint32_t type, void *answer,
 	};
 
 	return neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
+}
+
+/* Where the device is on the PCI bus: a number to compare. */
+static inline int neuron_pci_place(int fd, uint64_t *place)
+{
+	struct drm_neuron_device_info info;
+	int ret = neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info,
+			       sizeof(info));
+
+	*place = (uint64_t)info.pci_domain << 16 | info.pci_bus << 8 |
+		 info.pci_devfn;
+	return ret;
+}
+
+/*
+ * The @index-th device in the order of PCI addresses, or a negative errno. Nodes
+ * have the order of the probe, which is none.
+ */
+static inline int neuron_open(unsigned int index)
+{
+	uint64_t place[NEURON_MAX_NODES], at;
+	int fds[NEURON_MAX_NODES], fd;
+	unsigned int i, j, count = 0;
+	char path[32];
+
+	for (i = 0; i < NEURON_MAX_NODES; i++) {
+		snprintf(path, sizeof(path), "/dev/accel/accel%u", i);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!neuron_is_ours(fd) || neuron_pci_place(fd, &at)) {
+			close(fd);
+			continue;
+		}
+		for (j = count++; j && place[j - 1] > at; j--) {
+			place[j] = place[j - 1];
+			fds[j] = fds[j - 1];
+		}
+		place[j] = at;
+		fds[j] = fd;
+	}
+	fd = index < count ? fds[index] : -ENODEV;
+	for (i = 0; i < count; i++)
+		if (i != index)
+			close(fds[i]);
+	return fd;
+}
+
+/* The device's PCI address, as sysfs writes it. */
+static inline int neuron_pci_address(int fd, char address[16])
+{
+	uint64_t place;
+	int ret = neuron_pci_place(fd, &place);
+
+	snprintf(address, 16, "%04x:%02x:%02x.%x",
+		 (unsigned int)(place >> 16) & 0xffff,
+		 (unsigned int)(place >> 8) & 0xff,
+		 (unsigned int)(place >> 3) & 0x1f,
+		 (unsigned int)place & 7);
+	return ret;
+}
+
+/* Write @text to @path, or read a line from it: 0 or a negative errno. */
+static inline int neuron_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, strlen(text)) < 0)
+		ret = -errno;
+	close(fd);
+	return ret;
+}
+
+static inline int neuron_read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -errno;
+	got = read(fd, text, size - 1);
+	if (got < 0)
+		got = -errno;
+	close(fd);
+	if (got < 0)
+		return (int)got;
+	text[got] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
 }
 
 /* A new buffer, or a negative errno. */
