@@ -15,6 +15,7 @@
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
@@ -265,6 +266,7 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	kref_init(&claim->ref);
 	mutex_init(&claim->lock);
 	claim->ndev = ndev;
+	claim->epoch = READ_ONCE(ndev->epoch);
 	claim->client = file->client_id;
 	claim->flags = args->flags;
 	drm_dev_get(&ndev->drm);
@@ -295,6 +297,9 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	int idx, ret;
 
 	ret = neuron_claim_args_check(ndev, args);
+	if (ret)
+		return ret;
+	ret = neuron_hw_wait(ndev);
 	if (ret)
 		return ret;
 	if (!drm_dev_enter(drm, &idx))
@@ -400,6 +405,20 @@ void neuron_claims_close(struct neuron_file *nfile)
 
 struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
+{
+	struct neuron_claim_core *cc;
+
+	cc = neuron_claim_core_find_any(file, id, core);
+	if (IS_ERR(cc) || !neuron_claim_is_lost(cc->claim))
+		return cc;
+	drm_dbg(&cc->claim->ndev->drm, "claim %u: lost in a device reset\n",
+		id);
+	neuron_claim_put(cc->claim);
+	return ERR_PTR(-EIO);
+}
+
+struct neuron_claim_core *
+neuron_claim_core_find_any(struct drm_file *file, u32 id, u32 core)
 {
 	struct neuron_file *nfile = file->driver_priv;
 	struct neuron_claim_core *cc;

@@ -90,6 +90,7 @@ struct neuron_claim_core {
  * struct neuron_claim - some cores of a device
  * @ref: the file's, and one for each job, window table and grant
  * @ndev: device, referenced
+ * @epoch: neuron_device.epoch of its birth
  * @id: in the file
  * @flags: DRM_NEURON_CLAIM_*
  * @mask: cores
@@ -104,6 +105,7 @@ struct neuron_claim_core {
 struct neuron_claim {
 	struct kref ref;
 	struct neuron_device *ndev;
+	u32 epoch;
 	u32 id;
 	u32 flags;
 	u32 mask;
@@ -139,10 +141,19 @@ void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes);
 /* Take the cores back. Idempotent; done on return. */
 void neuron_claim_kill(struct neuron_claim *claim);
 
+/* The device was reset since: nothing of it is left but results. */
+static inline bool neuron_claim_is_lost(const struct neuron_claim *claim)
+{
+	return claim->epoch != READ_ONCE(claim->ndev->epoch);
+}
+
 /*
  * The core @core of claim @claim of @file. The caller drops the claim's
  * reference. ERR_PTR(-ENOENT): no such claim; -EINVAL: the core is not in it.
  */
+struct neuron_claim_core *
+neuron_claim_core_find_any(struct drm_file *file, u32 claim, u32 core);
+/* The same; -EIO when the claim is lost. */
 struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
 

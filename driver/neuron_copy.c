@@ -18,7 +18,7 @@
 #include <drm/drm_print.h>
 
 #include "neuron_copy.h"
-#include "neuron_device.h"
+#include "neuron_hw.h"
 #include "neuron_report.h"
 #include "neuron_trace.h"
 
@@ -269,6 +269,8 @@ static int neuron_copy_halt(struct neuron_copy_queue *queue)
 				!(status & NEURON_UDMA_Q_STATUS_BUSY),
 				NEURON_COPY_POLL_US, NEURON_COPY_QUIET_US,
 				false, queue);
+	if (!pci_device_is_present(queue->ndev->pdev))
+		return 0;	/* pulled out: it reaches nothing any more */
 	if (ret) {
 		drm_err(&queue->ndev->drm,
 			"DMA engine %u queue %u does not stop: device cut off from memory\n",
@@ -277,6 +279,13 @@ static int neuron_copy_halt(struct neuron_copy_queue *queue)
 	}
 	neuron_copy_clear_cause(queue);
 	return ret;
+}
+
+/* It does not even stop: only a reset of the device is left. */
+static void neuron_copy_die(struct neuron_copy_queue *queue)
+{
+	queue->dead = true;
+	neuron_reset_schedule(queue->ndev);
 }
 
 static void neuron_copy_ring_start(void __iomem *regs, dma_addr_t dma,
@@ -300,7 +309,7 @@ static int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 
 	ret = neuron_copy_halt(queue);
 	if (ret) {
-		queue->dead = true;
+		neuron_copy_die(queue);
 		return -EIO;
 	}
 
@@ -442,6 +451,8 @@ static void neuron_copy_timeout(struct neuron_copy_queue *queue,
 	if (!drm_dev_enter(&queue->ndev->drm, &idx))
 		return;		/* neuron_copy_stop() completes the request */
 	mutex_lock(&queue->submit_lock);
+	if (queue->dead)
+		goto out;	/* neuron_copy_end() does */
 
 	spin_lock_irq(&queue->lock);
 	neuron_copy_clear_cause(queue);
@@ -461,7 +472,7 @@ static void neuron_copy_timeout(struct neuron_copy_queue *queue,
 		"DMA engine %u queue %u: no progress for %u ms, reset\n",
 		queue->engine, queue->index, NEURON_COPY_TIMEOUT_MS);
 	if (neuron_copy_halt(queue))
-		queue->dead = true;
+		neuron_copy_die(queue);
 
 	spin_lock_irq(&queue->lock);
 	neuron_copy_fail(queue, -ETIMEDOUT, -EAGAIN);
@@ -482,9 +493,9 @@ static void neuron_copy_distrust(struct work_struct *work)
 		return;		/* neuron_copy_stop() completes the requests */
 	mutex_lock(&queue->submit_lock);
 	/* A submitter may have been first. */
-	if (READ_ONCE(queue->stopped) && queue->nr_pending) {
+	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead) {
 		if (neuron_copy_halt(queue))
-			queue->dead = true;
+			neuron_copy_die(queue);
 		spin_lock_irq(&queue->lock);
 		neuron_copy_fail(queue, -EIO, -EAGAIN);
 		spin_unlock_irq(&queue->lock);
@@ -588,7 +599,8 @@ int neuron_copy_start(struct neuron_device *ndev)
 	return 0;
 }
 
-static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
+/* Nothing starts any more. Return: until now something could. */
+static bool neuron_copy_queue_freeze(struct neuron_copy_queue *queue)
 {
 	bool ran;
 
@@ -597,16 +609,45 @@ static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
 	queue->stopped = true;
 	queue->dead = true;
 	spin_unlock_irq(&queue->lock);
-
+	/* Who has the lock has not seen that. */
 	mutex_lock(&queue->submit_lock);
-	if (ran && pci_device_is_present(queue->ndev->pdev))
-		neuron_copy_halt(queue);
-	spin_lock_irq(&queue->lock);
-	neuron_copy_fail(queue, -ENODEV, -ENODEV);
-	spin_unlock_irq(&queue->lock);
 	mutex_unlock(&queue->submit_lock);
 	/* Dead and stopped: no interrupt schedules it again. */
 	cancel_work_sync(&queue->distrust);
+	return ran;
+}
+
+static void neuron_copy_queue_end(struct neuron_copy_queue *queue, int error)
+{
+	spin_lock_irq(&queue->lock);
+	if (queue->nr_pending)
+		neuron_copy_fail(queue, error, error);
+	wake_up_all(&queue->room);
+	spin_unlock_irq(&queue->lock);
+}
+
+static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
+{
+	if (neuron_copy_queue_freeze(queue) &&
+	    pci_device_is_present(queue->ndev->pdev))
+		neuron_copy_halt(queue);
+	neuron_copy_queue_end(queue, -ENODEV);
+}
+
+void neuron_copy_freeze(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_freeze(ndev->copy[i]);
+}
+
+void neuron_copy_end(struct neuron_device *ndev, int error)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_end(ndev->copy[i], error);
 }
 
 void neuron_copy_stop(struct neuron_device *ndev)

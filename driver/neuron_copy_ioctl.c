@@ -462,6 +462,11 @@ static struct neuron_bo *neuron_copy_lookup(struct drm_file *file, u32 handle,
 
 	if (IS_ERR(bo))
 		return bo;
+	if (neuron_bo_is_lost(bo)) {
+		drm_dbg(bo->base.dev, "copy of a buffer lost in a device reset\n");
+		neuron_bo_put(bo);
+		return ERR_PTR(-EIO);
+	}
 	if (bo->kind != NEURON_BO_PEER && size <= bo->base.size &&
 	    offset <= bo->base.size - size)
 		return bo;

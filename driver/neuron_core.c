@@ -12,6 +12,7 @@
 #include "neuron_core.h"
 #include "neuron_coredump.h"
 #include "neuron_event.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
@@ -95,6 +96,77 @@ err_wq:
 	return ret;
 }
 
+/* What was announced may be the end of an earlier reset, or a lie. */
+static bool neuron_core_reset_ended(struct neuron_core *core)
+{
+	return !neuron_core_read(core, NEURON_CORE_RESET);
+}
+
+/*
+ * The interrupt may be lost, and it is while the device is cut off from memory: so
+ * the causes are looked at now and then.
+ */
+static int neuron_core_reset_wait(struct neuron_core *core)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
+
+	do {
+		if (wait_for_completion_timeout(&core->reset_done, slice) &&
+		    neuron_core_reset_ended(core))
+			return 0;
+		if (!pci_device_is_present(core->ndev->pdev))
+			return -ENODEV;
+		neuron_irq_poll(core->ndev);
+	} while (time_before(jiffies, end));
+	return try_wait_for_completion(&core->reset_done) &&
+	       neuron_core_reset_ended(core) ? 0 : -EIO;
+}
+
+static void neuron_core_count_reset(struct neuron_core *core, bool failed)
+{
+	spin_lock_irq(&core->lock);
+	core->stats.resets++;
+	core->stats.reset_failures += failed;
+	spin_unlock_irq(&core->lock);
+}
+
+static int neuron_core_reset_hw(struct neuron_core *core)
+{
+	struct neuron_counters *counters = &core->ndev->counters;
+	const struct neuron_event failed = {
+		.type = NEURON_EVENT_RESET_FAILED,
+		.core = core->index,
+	};
+	int ret;
+
+	reinit_completion(&core->reset_done);
+	atomic64_inc(&counters->core_resets);
+	neuron_core_write(core, NEURON_CORE_RESET, 1);
+	ret = neuron_core_reset_wait(core);
+	if (ret == -ENODEV)
+		return ret;	/* pulled out: it reaches nothing any more */
+	neuron_core_count_reset(core, ret);
+	trace_neuron_core_reset(core, !ret);
+	if (ret) {
+		atomic64_inc(&counters->reset_failures);
+		dev_err(core->ndev->drm.dev,
+			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
+			core->index, NEURON_RESET_TIMEOUT_MS);
+		neuron_event_raise(core->ndev, &failed);
+		/* What its job could write is about to be given back. */
+		if (!core->wedged)
+			neuron_bus_cut(core->ndev);
+		core->wedged = true;
+		return ret;
+	}
+	if (core->wedged)
+		neuron_bus_restore(core->ndev);
+	core->wedged = false;
+	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	return 0;
+}
+
 /*
  * The last reset: nobody can enter the device any more, and what still runs on
  * it must stop before its memory goes. A device that was pulled out has stopped.
@@ -102,9 +174,9 @@ err_wq:
 static void neuron_core_stop(struct neuron_core *core)
 {
 	mutex_lock(&core->reset_lock);
-	if (core->active && pci_device_is_present(core->ndev->pdev))
-		neuron_core_reset_locked(core, -ENODEV, false);
 	neuron_job_doom(core, -ENODEV, false);
+	if (core->active && pci_device_is_present(core->ndev->pdev))
+		neuron_core_reset_hw(core);
 	neuron_job_end_aborted(core);
 	mutex_unlock(&core->reset_lock);
 }
@@ -169,73 +241,6 @@ void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 		complete(&core->reset_done);
 }
 
-/* What was announced may be the end of an earlier reset, or a lie. */
-static bool neuron_core_reset_ended(struct neuron_core *core)
-{
-	return !neuron_core_read(core, NEURON_CORE_RESET);
-}
-
-/*
- * The interrupt may be lost, and it is while the device is cut off from memory: so
- * the causes are looked at now and then.
- */
-static bool neuron_core_reset_wait(struct neuron_core *core)
-{
-	unsigned long end = jiffies + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
-	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
-
-	do {
-		if (wait_for_completion_timeout(&core->reset_done, slice) &&
-		    neuron_core_reset_ended(core))
-			return true;
-		neuron_irq_poll(core->ndev);
-	} while (time_before(jiffies, end));
-	return try_wait_for_completion(&core->reset_done) &&
-	       neuron_core_reset_ended(core);
-}
-
-static void neuron_core_count_reset(struct neuron_core *core, bool failed)
-{
-	spin_lock_irq(&core->lock);
-	core->stats.resets++;
-	core->stats.reset_failures += failed;
-	spin_unlock_irq(&core->lock);
-}
-
-static int neuron_core_reset_hw(struct neuron_core *core)
-{
-	struct neuron_counters *counters = &core->ndev->counters;
-	const struct neuron_event failed = {
-		.type = NEURON_EVENT_RESET_FAILED,
-		.core = core->index,
-	};
-	bool answered;
-
-	reinit_completion(&core->reset_done);
-	atomic64_inc(&counters->core_resets);
-	neuron_core_write(core, NEURON_CORE_RESET, 1);
-	answered = neuron_core_reset_wait(core);
-	neuron_core_count_reset(core, !answered);
-	trace_neuron_core_reset(core, answered);
-	if (!answered) {
-		atomic64_inc(&counters->reset_failures);
-		dev_err(core->ndev->drm.dev,
-			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
-			core->index, NEURON_RESET_TIMEOUT_MS);
-		neuron_event_raise(core->ndev, &failed);
-		/* What its job could write is about to be given back. */
-		if (!core->wedged)
-			neuron_bus_cut(core->ndev);
-		core->wedged = true;
-		return -EIO;
-	}
-	if (core->wedged)
-		neuron_bus_restore(core->ndev);
-	core->wedged = false;
-	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
-	return 0;
-}
-
 /* Grants of earlier owners are void; what an earlier kernel left running ends. */
 static int neuron_core_start(struct neuron_core *core)
 {
@@ -270,10 +275,36 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	int ret;
 
 	lockdep_assert_held(&core->reset_lock);
+	if (!neuron_hw_up(core->ndev))
+		return -EIO;	/* neuron_cores_end() ends the job */
 	neuron_job_doom(core, error, hang);
 	ret = neuron_core_reset_hw(core);
 	neuron_job_end_aborted(core);
+	if (ret == -EIO)
+		neuron_reset_schedule(core->ndev);
 	return ret;
+}
+
+void neuron_cores_freeze(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		struct neuron_core *core = &ndev->core[i];
+
+		/* Who has the lock has not seen that the device is down. */
+		mutex_lock(&core->reset_lock);
+		neuron_job_doom(core, -EIO, false);
+		mutex_unlock(&core->reset_lock);
+	}
+}
+
+void neuron_cores_end(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_job_end_aborted(&ndev->core[i]);
 }
 
 void neuron_core_stop_stray(struct neuron_core *core)
@@ -314,7 +345,9 @@ int neuron_core_renew(struct neuron_core *core)
 		return -ENODEV;
 	mutex_lock(&core->reset_lock);
 	core->generation++;
-	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	if (neuron_hw_up(core->ndev))
+		neuron_core_write(core, NEURON_CORE_GENERATION,
+				  core->generation);
 	ret = neuron_core_reset_locked(core, -ECANCELED, false);
 	mutex_unlock(&core->reset_lock);
 	drm_dev_exit(idx);

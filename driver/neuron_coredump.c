@@ -316,7 +316,7 @@ int neuron_ioctl_dump(struct drm_device *drm, void *data,
 		drm_dbg(drm, "dump: unknown flags %#x\n", args->flags);
 		return -EINVAL;
 	}
-	cc = neuron_claim_core_find(file, args->claim, args->core);
+	cc = neuron_claim_core_find_any(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 	/* Of a job that has ended the dump is on its way. */

@@ -12,6 +12,7 @@
 #include <linux/io.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/wait.h>
@@ -38,6 +39,8 @@ struct neuron_usage;
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
 #define NEURON_RESET_POLL_MS		100
+#define NEURON_RECOVERY_TIMEOUT_MS	20000	/* of a frozen link, by the PCI core */
+#define NEURON_AUTOSUSPEND_MS		2000
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
 #define NEURON_SCRUB_RETRY_MS		60000
@@ -105,6 +108,20 @@ struct neuron_core {
 };
 
 /**
+ * enum neuron_hw_state - of the hardware (neuron_hw.h)
+ * @NEURON_HW_STARTING: neuron_hw_start() has it
+ * @NEURON_HW_UP: in use
+ * @NEURON_HW_DOWN: stopped, asleep or being reset
+ * @NEURON_HW_FAILED: it could not be started
+ */
+enum neuron_hw_state {
+	NEURON_HW_STARTING,
+	NEURON_HW_UP,
+	NEURON_HW_DOWN,
+	NEURON_HW_FAILED,
+};
+
+/**
  * struct neuron_counters - what went wrong since the driver was loaded
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress
@@ -138,6 +155,7 @@ struct neuron_counters {
  * @bar4_size: its bytes
  * @nr_vectors: MSI-X vectors granted, at least one
  * @vectors: their sources (neuron_irq.c)
+ * @irqs_on: they are enabled
  * @hbm: allocator of each stack (neuron_hbm.c)
  * @scrub_wq: discards freed memory
  * @discard_lock: the chip's one discard engine
@@ -162,6 +180,13 @@ struct neuron_counters {
  * @serial: serial number
  * @counters: what went wrong
  * @events: what user space is to be told (neuron_event.c)
+ * @hw_state: may the hardware be used
+ * @hw_wait: woken when @hw_state changes
+ * @hw_lock: one reset at a time
+ * @epoch: counts resets, twice each: claims and HBM of another one are lost
+ * @epoch_lock: held for reading while HBM is mapped, for writing by changes
+ * @reset_work: device reset as the last resort (neuron_reset.c)
+ * @pm_refs: what keeps the device awake (neuron_pm.c)
  * @peer_lock: @peer_bos
  * @peer_bos: what other chips have imported of this one (neuron_prime.c)
  * @host_lock: @host_bos and the memory of its buffers
@@ -177,6 +202,7 @@ struct neuron_device {
 	resource_size_t bar4_size;
 	unsigned int nr_vectors;
 	struct neuron_vector *vectors;
+	bool irqs_on;
 	struct neuron_hbm *hbm[NEURON_MAX_HBM];
 	struct workqueue_struct *scrub_wq;
 	struct mutex discard_lock;	/* the discard registers */
@@ -201,6 +227,13 @@ struct neuron_device {
 	u64 serial;
 	struct neuron_counters counters;
 	struct neuron_events *events;
+	enum neuron_hw_state hw_state;
+	wait_queue_head_t hw_wait;
+	struct mutex hw_lock;		/* begin and finish of a reset */
+	u32 epoch;
+	struct rw_semaphore epoch_lock;	/* epoch */
+	struct delayed_work reset_work;
+	atomic_t pm_refs;
 	struct mutex peer_lock;		/* peer_bos */
 	struct list_head peer_bos;
 	struct mutex host_lock;		/* host_bos */
@@ -304,6 +337,9 @@ int neuron_cores_init(struct neuron_device *ndev);
 void neuron_cores_fini(struct neuron_device *ndev);
 int neuron_cores_start(struct neuron_device *ndev);
 void neuron_cores_stop(struct neuron_device *ndev);
+/* The same for jobs: they end with -EIO. */
+void neuron_cores_freeze(struct neuron_device *ndev);
+void neuron_cores_end(struct neuron_device *ndev);
 /* Hard interrupt context: the core's CAUSE was read and cleared. */
 void neuron_core_interrupt(struct neuron_core *core, u32 cause);
 /* Sleeps until the reset is done. Everything on the core is scrubbed. */
@@ -320,6 +356,12 @@ int neuron_copy_init(struct neuron_device *ndev);
 void neuron_copy_fini(struct neuron_device *ndev);
 int neuron_copy_start(struct neuron_device *ndev);
 void neuron_copy_stop(struct neuron_device *ndev);
+/*
+ * For a device reset (neuron_hw.h): nothing is submitted any more; what is in
+ * flight ends with @error, when the hardware cannot touch its memory.
+ */
+void neuron_copy_freeze(struct neuron_device *ndev);
+void neuron_copy_end(struct neuron_device *ndev, int error);
 void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
 /* Hard interrupt context: the engine's CAUSE was read and cleared. */
 void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
@@ -335,7 +377,7 @@ void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 /*
  * neuron_irq.c: after the start all sources have their vector, and the causes of
  * cores and DMA engines are masked until their owners unmask them. After the stop
- * no handler runs; start and stop take turns.
+ * no handler runs.
  */
 int neuron_irq_init(struct neuron_device *ndev);
 void neuron_irq_start(struct neuron_device *ndev);

@@ -22,6 +22,14 @@ void neuron_hbm_stop(struct neuron_device *ndev)
 	complete_all(&ndev->discard_done);
 }
 
+/* The device was stopped: by a reset, or for good. */
+static bool neuron_discard_broken(struct neuron_device *ndev)
+{
+	enum neuron_hw_state state = READ_ONCE(ndev->hw_state);
+
+	return state == NEURON_HW_DOWN || state == NEURON_HW_FAILED;
+}
+
 /* Only register access is inside the section: unplug never waits for a chip. */
 static int neuron_discard_start(struct neuron_device *ndev, u64 addr, u64 len)
 {
@@ -31,7 +39,9 @@ static int neuron_discard_start(struct neuron_device *ndev, u64 addr, u64 len)
 	if (!drm_dev_enter(&ndev->drm, &idx))
 		return -ENODEV;
 
-	if (neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO)) {
+	if (neuron_discard_broken(ndev)) {
+		ret = -EAGAIN;
+	} else if (neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO)) {
 		ret = -EBUSY;
 	} else {
 		WRITE_ONCE(ndev->discard_error, false);
@@ -51,8 +61,9 @@ static bool neuron_discard_ended(struct neuron_device *ndev)
 	bool ended;
 	int idx;
 
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return true;	/* nothing to wait for: the caller looks at that */
+	/* Nothing to wait for: the caller looks at that. */
+	if (neuron_discard_broken(ndev) || !drm_dev_enter(&ndev->drm, &idx))
+		return true;
 	ended = !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
 	drm_dev_exit(idx);
 	return ended;
@@ -93,6 +104,8 @@ static int neuron_discard_once(struct neuron_device *ndev, u64 addr, u64 len)
 		return ret;
 	if (drm_dev_is_unplugged(&ndev->drm))
 		return -ENODEV;
+	if (neuron_discard_broken(ndev))
+		return -EAGAIN;
 	return READ_ONCE(ndev->discard_error) ? -EIO : 0;
 }
 
@@ -107,7 +120,7 @@ int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 		ret = neuron_discard_once(ndev, addr, len);
 	mutex_unlock(&ndev->discard_lock);
 	trace_neuron_discard(ndev, addr, len, ret);
-	if (ret && ret != -ENODEV)
+	if (ret && ret != -ENODEV && ret != -EAGAIN)
 		drm_err_ratelimited(&ndev->drm,
 				    "discard of %llu bytes at %#llx failed: %d\n",
 				    len, addr, ret);

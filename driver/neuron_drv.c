@@ -12,18 +12,36 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_device.h"
 #include "neuron_gem.h"
+#include "neuron_hw.h"
+
+/* An open file keeps the device awake. */
+static int neuron_drm_wake(struct neuron_device *ndev)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return -ENODEV;
+	ret = neuron_pm_get(ndev);
+	drm_dev_exit(idx);
+	return ret;
+}
 
 static int neuron_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct neuron_file *nfile;
+	int ret;
 
 	nfile = kzalloc(sizeof(*nfile), GFP_KERNEL);
 	if (!nfile)
 		return -ENOMEM;
 
 	nfile->ndev = to_neuron_device(drm);
+	ret = neuron_drm_wake(nfile->ndev);
+	if (ret) {
+		kfree(nfile);
+		return ret;
+	}
 	neuron_claims_open(nfile);
 	file->driver_priv = nfile;
 	return 0;
@@ -34,6 +52,7 @@ static void neuron_postclose(struct drm_device *drm, struct drm_file *file)
 	struct neuron_file *nfile = file->driver_priv;
 
 	neuron_claims_close(nfile);
+	neuron_pm_put(nfile->ndev);
 	kfree(nfile);
 }
 

@@ -14,8 +14,8 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_device.h"
 #include "neuron_gem.h"
+#include "neuron_hw.h"
 #include "neuron_usage.h"
 
 /* Pages that one fault maps at most: a page table's worth. */
@@ -114,6 +114,7 @@ static vm_fault_t neuron_gem_fault(struct vm_fault *vmf)
 {
 	struct drm_gem_object *obj = vmf->vma->vm_private_data;
 	pgoff_t page = vmf->pgoff - drm_vma_node_start(&obj->vma_node);
+	struct neuron_device *ndev = to_neuron_device(obj->dev);
 	vm_fault_t ret;
 	int idx;
 
@@ -122,7 +123,12 @@ static vm_fault_t neuron_gem_fault(struct vm_fault *vmf)
 	if (!drm_dev_enter(obj->dev, &idx))
 		return VM_FAULT_SIGBUS;
 
-	ret = neuron_gem_map_pages(vmf, to_neuron_bo(obj), page);
+	down_read(&ndev->epoch_lock);
+	if (neuron_bo_is_lost(to_neuron_bo(obj)))
+		ret = VM_FAULT_SIGBUS;
+	else
+		ret = neuron_gem_map_pages(vmf, to_neuron_bo(obj), page);
+	up_read(&ndev->epoch_lock);
 
 	drm_dev_exit(idx);
 	return ret;
@@ -192,6 +198,9 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		return -EINVAL;
 	}
 
+	ret = neuron_hw_wait(ndev);
+	if (ret)
+		return ret;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
 

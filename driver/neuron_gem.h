@@ -33,6 +33,7 @@ enum neuron_bo_kind {
  * @stack: HBM stack (of the peer for PEER)
  * @category: enum drm_neuron_category, as its creator said
  * @flags: as given to BO_CREATE, or to BO_IMPORT for USER
+ * @epoch: HBM: neuron_device.epoch of its birth
  * @extents: pieces, plain addresses with the host bit for HOST and USER, routed
  *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
@@ -44,6 +45,7 @@ struct neuron_bo {
 	unsigned int stack;
 	u32 category;
 	u32 flags;
+	u32 epoch;
 	struct neuron_hw_extent *extents;
 	unsigned int nr_extents;
 	struct list_head host_link;
@@ -130,6 +132,9 @@ bool neuron_bo_is_gone(const struct neuron_bo *bo);
 
 /* After drm_dev_unplug(): end the jobs of other chips that reach this one. */
 void neuron_peers_tell(struct neuron_device *ndev);
+
+/* HBM whose contents ended with a reset of the chip that holds it. */
+bool neuron_bo_is_lost(const struct neuron_bo *bo);
 
 /* PRIME: our own dma-bufs of any chip on the same fabric; others -EOPNOTSUPP. */
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,

@@ -11,8 +11,8 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
 #include "neuron_trace.h"
 
 /* Between attempts to scrub what the chip failed to scrub. */
@@ -63,10 +63,14 @@ static int neuron_hbm_scrub_alloc(struct neuron_hbm_alloc *alloc)
 	int ret;
 
 	for (i = 0; i < alloc->nr_extents; i++) {
+		/* After a reset the start has zeroed it, or failed. */
+		ret = neuron_hw_wait(ndev);
+		if (ret)
+			return -ENODEV;
 		ret = neuron_discard(ndev, le64_to_cpu(alloc->extents[i].addr),
 				     le64_to_cpu(alloc->extents[i].length));
 		if (ret)
-			return ret;
+			return ret == -EAGAIN ? 0 : ret;
 	}
 	return 0;
 }
@@ -80,6 +84,7 @@ static void neuron_hbm_release(struct neuron_hbm_alloc *alloc)
 	mutex_unlock(&hbm->lock);
 	kvfree(alloc->extents);
 	kfree(alloc);
+	neuron_pm_put(hbm->ndev);
 }
 
 static struct neuron_hbm_alloc *neuron_hbm_pop(struct neuron_hbm *hbm,
@@ -274,6 +279,8 @@ struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 	if (ret)
 		goto err_free;
 
+	/* Until it is scrubbed. */
+	neuron_pm_hold(ndev);
 	ret = neuron_hbm_fill_extents(alloc);
 	if (ret)
 		goto err_release;
@@ -394,6 +401,17 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 	return drmm_add_action_or_reset(&ndev->drm, neuron_hbm_fini, hbm);
 }
 
+/* All of the stack is zero: that includes what could not be scrubbed. */
+static void neuron_hbm_recover(struct neuron_hbm *hbm)
+{
+	struct neuron_hbm_alloc *alloc;
+
+	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list))) {
+		atomic64_sub(alloc->size, &hbm->lost);
+		neuron_hbm_release(alloc);
+	}
+}
+
 /* Whatever used the chip before may have left its data. */
 int neuron_hbm_start(struct neuron_device *ndev)
 {
@@ -406,6 +424,7 @@ int neuron_hbm_start(struct neuron_device *ndev)
 		ret = neuron_discard(ndev, hbm->base, hbm->usable);
 		if (ret)
 			return ret;
+		neuron_hbm_recover(hbm);
 	}
 	return 0;
 }

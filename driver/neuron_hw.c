@@ -3,9 +3,28 @@
  * Starting and stopping the hardware.
  */
 #include <linux/pci.h>
+#include <linux/wait.h>
+#include <drm/drm_drv.h>
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
+
+void neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
+{
+	WRITE_ONCE(ndev->hw_state, state);
+	wake_up_all(&ndev->hw_wait);
+}
+
+int neuron_hw_wait(struct neuron_device *ndev)
+{
+	wait_event(ndev->hw_wait, neuron_hw_up(ndev) ||
+		   READ_ONCE(ndev->hw_state) == NEURON_HW_FAILED ||
+		   drm_dev_is_unplugged(&ndev->drm));
+	if (drm_dev_is_unplugged(&ndev->drm))
+		return -ENODEV;
+	return neuron_hw_up(ndev) ? 0 : -EIO;
+}
 
 /* Nothing of an earlier life of the device runs any more. */
 static void neuron_hw_open_bus(struct neuron_device *ndev)
@@ -34,19 +53,30 @@ int neuron_hw_start(struct neuron_device *ndev)
 {
 	int ret;
 
+	neuron_hw_set_state(ndev, NEURON_HW_STARTING);
 	ret = neuron_device_identify(ndev);
 	if (ret)
-		return ret;
+		goto err_state;
 
 	neuron_irq_start(ndev);
 	ret = neuron_hw_start_units(ndev);
 	if (ret)
-		neuron_hw_stop(ndev);
+		goto err_stop;
+	/* What a reset of the slot is followed by. */
+	pci_save_state(ndev->pdev);
+	neuron_hw_set_state(ndev, NEURON_HW_UP);
+	return 0;
+
+err_stop:
+	neuron_hw_stop(ndev);
+err_state:
+	neuron_hw_set_state(ndev, NEURON_HW_FAILED);
 	return ret;
 }
 
 void neuron_hw_stop(struct neuron_device *ndev)
 {
+	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
 	neuron_cores_stop(ndev);
 	neuron_copy_stop(ndev);
 	neuron_irq_stop(ndev);

@@ -319,8 +319,9 @@ void neuron_irq_start(struct neuron_device *ndev)
 	unsigned int i;
 
 	neuron_irq_program(ndev);
-	for (i = 0; i < ndev->nr_vectors; i++)
+	for (i = 0; !ndev->irqs_on && i < ndev->nr_vectors; i++)
 		enable_irq(pci_irq_vector(ndev->pdev, i));
+	ndev->irqs_on = true;
 	neuron_ctl_write(ndev, NEURON_CTL_MASK,
 			 ~(NEURON_CTL_CAUSE_DISCARD |
 			   NEURON_CTL_CAUSE_DISCARD_ERROR |
@@ -333,8 +334,9 @@ void neuron_irq_stop(struct neuron_device *ndev)
 	unsigned int i;
 
 	neuron_irq_mask(ndev);
-	for (i = 0; i < ndev->nr_vectors; i++) {
+	for (i = 0; ndev->irqs_on && i < ndev->nr_vectors; i++) {
 		disable_irq(pci_irq_vector(ndev->pdev, i));
 		neuron_storm_stop(&ndev->vectors[i].storm);
 	}
+	ndev->irqs_on = false;
 }

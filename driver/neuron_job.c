@@ -10,6 +10,7 @@
 
 #include "neuron_claim.h"
 #include "neuron_gate.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
@@ -323,7 +324,8 @@ static int neuron_job_start(struct neuron_job *job)
 	u64 block = neuron_host_addr(core->ndev, job->dma);
 	u64 progress;
 
-	if (core->wedged || neuron_job_is_stray(job))
+	if (core->wedged || !neuron_hw_up(core->ndev) ||
+	    neuron_claim_is_lost(job->cc->claim) || neuron_job_is_stray(job))
 		return -EIO;
 	if (job->cancelled || job->id <= job->cc->cancelled)
 		return -ECANCELED;

@@ -6,16 +6,19 @@
 #include <linux/pci.h>
 #include <drm/drm_drv.h>
 
-#include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
 static int neuron_init(struct neuron_device *ndev)
 {
 	int ret;
 
+	ret = neuron_reset_init(ndev);
+	if (ret)
+		return ret;
 	ret = neuron_device_init(ndev);
 	if (ret)
 		return ret;
@@ -73,9 +76,11 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = drm_dev_register(&ndev->drm, 0);
 	if (ret)
 		goto err_stop;
+	neuron_pm_init(ndev);
 	return 0;
 
 err_stop:
+	neuron_reset_fini(ndev);
 	neuron_hw_stop(ndev);
 err_fini:
 	neuron_fini(ndev);
@@ -87,15 +92,23 @@ static void neuron_remove(struct pci_dev *pdev)
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
 	drm_dev_unplug(&ndev->drm);
-	neuron_hbm_stop(ndev);
+	neuron_reset_fini(ndev);
 	neuron_hw_stop(ndev);
+	neuron_hbm_stop(ndev);
 	neuron_peers_tell(ndev);
 	neuron_fini(ndev);
+	neuron_pm_fini(ndev);
 }
 
+/* What runs must not go on under the next kernel. */
 static void neuron_shutdown(struct pci_dev *pdev)
 {
-	pci_clear_master(pdev);
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+
+	drm_dev_unplug(&ndev->drm);
+	neuron_reset_fini(ndev);
+	neuron_hw_stop(ndev);
+	neuron_hbm_stop(ndev);
 }
 
 #define NEURON_PCI_ENTRY(device, gen) \
@@ -118,4 +131,9 @@ struct pci_driver neuron_pci_driver = {
 	.remove = neuron_remove,
 	.shutdown = neuron_shutdown,
 	.dev_groups = neuron_sysfs_groups,
+	.err_handler = &neuron_error_handlers,
+	.driver = {
+		.probe_type = PROBE_PREFER_ASYNCHRONOUS,
+		.pm = pm_ptr(&neuron_pm_ops),
+	},
 };

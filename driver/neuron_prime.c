@@ -106,6 +106,20 @@ bool neuron_bo_is_gone(const struct neuron_bo *bo)
 	return drm_dev_is_unplugged(obj->dev);
 }
 
+bool neuron_bo_is_lost(const struct neuron_bo *bo)
+{
+	const struct drm_gem_object *obj = &bo->base;
+	const struct neuron_peer_bo *pbo;
+
+	if (bo->kind == NEURON_BO_PEER) {
+		pbo = container_of_const(bo, struct neuron_peer_bo, bo);
+		obj = pbo->dma_buf->priv;
+		bo = container_of_const(obj, struct neuron_bo, base);
+	}
+	return bo->kind == NEURON_BO_HBM &&
+	       bo->epoch != READ_ONCE(to_neuron_device(obj->dev)->epoch);
+}
+
 /* No mmap and no export of its own: both belong to the chip that holds it. */
 static const struct drm_gem_object_funcs neuron_peer_bo_funcs = {
 	.free = neuron_peer_bo_free,

@@ -7,8 +7,8 @@
 #include <drm/drm_drv.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
 
 static ssize_t device_name_show(struct device *dev,
 				struct device_attribute *attr, char *buf)
@@ -71,17 +71,18 @@ static ssize_t connected_devices_show(struct device *dev,
 	struct drm_neuron_link_info link;
 	unsigned int i;
 	int len = 0;
-	int idx;
+	int idx, ret;
 
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return -ENODEV;
+	ret = neuron_regs_get(ndev, &idx);
+	if (ret)
+		return ret;
 	for (i = 0; i < ndev->nr_links; i++) {
 		neuron_device_read_link(ndev, i, &link);
 		if (link.state)
 			len += sysfs_emit_at(buf, len, len ? " %u" : "%u",
 					     link.peer);
 	}
-	drm_dev_exit(idx);
+	neuron_regs_put(ndev, idx);
 
 	len += sysfs_emit_at(buf, len, "\n");
 	return len;

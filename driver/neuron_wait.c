@@ -116,7 +116,7 @@ int neuron_ioctl_wait(struct drm_device *drm, void *data,
 	struct neuron_claim_core *cc;
 	int ret;
 
-	cc = neuron_claim_core_find(file, args->claim, args->core);
+	cc = neuron_claim_core_find_any(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 	ret = args->job ? neuron_wait_job(cc, args) : -ENOENT;

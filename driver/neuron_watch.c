@@ -14,6 +14,7 @@
 #include "neuron_core.h"
 #include "neuron_coredump.h"
 #include "neuron_event.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_report.h"
 #include "neuron_trace.h"
@@ -154,7 +155,8 @@ static void neuron_watch_work(struct work_struct *work)
 	if (!drm_dev_enter(&core->ndev->drm, &idx))
 		return;
 	mutex_lock(&core->reset_lock);
-	job = neuron_job_active(core);
+	/* In a device reset neuron_cores_end() does. */
+	job = neuron_hw_up(core->ndev) ? neuron_job_active(core) : NULL;
 	if (job)
 		neuron_watch_job(job);
 	mutex_unlock(&core->reset_lock);

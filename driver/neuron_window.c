@@ -97,6 +97,9 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window,
 					     "the chip of the buffer is gone",
 					     -ENODEV);
+	if (neuron_bo_is_lost(bo))
+		return neuron_window_invalid(ndev, window,
+					     "lost in a device reset", -EIO);
 	if (neuron_bo_is_stream(bo))
 		return neuron_window_invalid(ndev, window,
 					     "windows do not reach streams",

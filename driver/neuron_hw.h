@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Is the hardware there? Bring-up, power management, resets.
+ */
+#ifndef _NEURON_HW_H_
+#define _NEURON_HW_H_
+
+#include "neuron_device.h"
+
+struct neuron_bo;
+
+/**
+ * DOC: The hardware comes and goes
+ *
+ * neuron_device.hw_state says whether the hardware can be used. It is UP while
+ * anybody holds the device awake (neuron_pm_get()) unless the device is being
+ * reset. A file holds it from its opening to its end, memory in HBM from its
+ * allocation until it is scrubbed, so only a reset comes between a user and the
+ * hardware:
+ *
+ * - neuron_reset_begin(): the state becomes DOWN, and the epoch goes on, which
+ *   makes all claims and all buffers in HBM *lost*; mappings of HBM go. Jobs and
+ *   copies in flight are left alone, since they use memory until the hardware
+ *   has been reset.
+ * - the reset;
+ * - neuron_reset_finish(): they end with an error, neuron_hw_start() runs, the
+ *   state is UP again, or FAILED until another reset succeeds.
+ *
+ * Whoever rings a doorbell or resets a unit looks at the state under that unit's
+ * lock (neuron_core.reset_lock, the submit lock of a copy queue, discard_lock), and
+ * begin takes each of these locks once: afterwards nobody touches the unit.
+ */
+
+/* Whether the hardware can be used now. */
+static inline bool neuron_hw_up(const struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->hw_state) == NEURON_HW_UP;
+}
+
+void neuron_hw_set_state(struct neuron_device *ndev,
+			 enum neuron_hw_state state);
+/* While it is being reset: wait. -EIO: that failed; -ENODEV. */
+int neuron_hw_wait(struct neuron_device *ndev);
+
+/*
+ * neuron_pm.c. The device is awake from neuron_pm_get(), which resumes it, or
+ * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Both inside
+ * drm_dev_enter().
+ */
+int neuron_pm_get(struct neuron_device *ndev);
+void neuron_pm_hold(struct neuron_device *ndev);
+void neuron_pm_put(struct neuron_device *ndev);
+/* The end of the probe; after drm_dev_unplug(). */
+void neuron_pm_init(struct neuron_device *ndev);
+void neuron_pm_fini(struct neuron_device *ndev);
+extern const struct dev_pm_ops neuron_pm_ops;
+
+/*
+ * For who reads registers without a file (sysfs, debugfs, hwmon): until
+ * neuron_regs_put() they can be read, but may all be ones. -ENODEV, -EIO.
+ */
+int neuron_regs_get(struct neuron_device *ndev, int *idx);
+void neuron_regs_put(struct neuron_device *ndev, int idx);
+
+/* neuron_reset.c */
+extern const struct pci_error_handlers neuron_error_handlers;
+int neuron_reset_init(struct neuron_device *ndev);
+/* After drm_dev_unplug(). */
+void neuron_reset_fini(struct neuron_device *ndev);
+/* Nothing else helps: reset the whole device, soon. Any context. */
+void neuron_reset_schedule(struct neuron_device *ndev);
+
+#endif /* _NEURON_HW_H_ */

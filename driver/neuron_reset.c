@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Resets of the whole device: by the user (sysfs), after an error of the PCI
+ * link, or because nothing else helps. neuron_hw.h describes what they do.
+ */
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/pm_runtime.h>
+#include <linux/workqueue.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "neuron_hw.h"
+
+#define NEURON_RESET_RETRY_MS	100
+#define NEURON_DISCARD_WAKE_US	1000
+
+/* Claims and HBM of before are lost; nobody sees the memory of HBM any more. */
+static void neuron_epoch_next(struct neuron_device *ndev)
+{
+	down_write(&ndev->epoch_lock);
+	WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
+	up_write(&ndev->epoch_lock);
+	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
+}
+
+/* Under hw_lock. The hardware may be beyond reach, or busy. */
+static void neuron_reset_freeze(struct neuron_device *ndev)
+{
+	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
+	neuron_epoch_next(ndev);
+	neuron_cores_freeze(ndev);
+	neuron_copy_freeze(ndev);
+	neuron_irq_stop(ndev);
+	pci_clear_master(ndev->pdev);
+	/* A discard that waits for its interrupt. */
+	while (!mutex_trylock(&ndev->discard_lock)) {
+		complete(&ndev->discard_done);
+		fsleep(NEURON_DISCARD_WAKE_US);
+	}
+	mutex_unlock(&ndev->discard_lock);
+}
+
+static void neuron_reset_begin(struct neuron_device *ndev)
+{
+	mutex_lock(&ndev->hw_lock);
+	if (READ_ONCE(ndev->hw_state) != NEURON_HW_DOWN) {
+		atomic64_inc(&ndev->counters.device_resets);
+		neuron_reset_freeze(ndev);
+	}
+	mutex_unlock(&ndev->hw_lock);
+}
+
+/* The device was reset, or (not @there) reaches no memory of anybody any more. */
+static int neuron_reset_finish(struct neuron_device *ndev, bool there)
+{
+	int ret = -ENODEV;
+
+	mutex_lock(&ndev->hw_lock);
+	neuron_cores_end(ndev);
+	neuron_copy_end(ndev, -EIO);
+	if (there)
+		ret = neuron_hw_start(ndev);
+	else
+		neuron_hw_set_state(ndev, NEURON_HW_FAILED);
+	neuron_epoch_next(ndev);
+	mutex_unlock(&ndev->hw_lock);
+
+	if (ret) {
+		atomic64_inc(&ndev->counters.reset_failures);
+		dev_err(ndev->drm.dev,
+			"out of service: it could not be started after a reset: %d\n",
+			ret);
+	} else {
+		dev_warn(ndev->drm.dev,
+			 "reset: claims and HBM of before are lost\n");
+	}
+	return ret;
+}
+
+static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
+{
+	if (!drm_dev_is_unplugged(&ndev->drm))
+		mod_delayed_work(system_long_wq, &ndev->reset_work,
+				 msecs_to_jiffies(ms));
+}
+
+/*
+ * Through the PCI core, which saves and restores what the reset forgets and calls
+ * the handlers below. A removal holds the device's lock and waits for this work,
+ * so it tries the lock only.
+ */
+static void neuron_reset_work(struct work_struct *work)
+{
+	struct neuron_device *ndev = container_of(to_delayed_work(work),
+						  struct neuron_device,
+						  reset_work);
+	struct device *dev = ndev->drm.dev;
+	int ret;
+
+	pm_runtime_get_sync(dev);
+	ret = pci_try_reset_function(ndev->pdev);
+	if (ret == -EAGAIN) {
+		neuron_reset_retry(ndev, NEURON_RESET_RETRY_MS);
+	} else if (ret) {
+		dev_err(ndev->drm.dev, "cannot be reset: %d\n", ret);
+		neuron_reset_begin(ndev);
+		neuron_reset_finish(ndev, false);
+	}
+	pm_runtime_put_autosuspend(dev);
+}
+
+void neuron_reset_schedule(struct neuron_device *ndev)
+{
+	if (neuron_hw_up(ndev))
+		neuron_reset_retry(ndev, 0);
+}
+
+int neuron_reset_init(struct neuron_device *ndev)
+{
+	init_waitqueue_head(&ndev->hw_wait);
+	init_rwsem(&ndev->epoch_lock);
+	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
+	return drmm_mutex_init(&ndev->drm, &ndev->hw_lock);
+}
+
+void neuron_reset_fini(struct neuron_device *ndev)
+{
+	cancel_delayed_work_sync(&ndev->reset_work);
+	wake_up_all(&ndev->hw_wait);
+}
+
+static void neuron_reset_prepare(struct pci_dev *pdev)
+{
+	neuron_reset_begin(pci_get_drvdata(pdev));
+}
+
+static void neuron_reset_done(struct pci_dev *pdev)
+{
+	neuron_reset_finish(pci_get_drvdata(pdev), pci_device_is_present(pdev));
+}
+
+/*
+ * Correctable errors do not come here; the PCI core counts them. After one that is
+ * not fatal the link works: one transaction is lost, and whoever made it says so.
+ * In a frozen link nothing works until the slot is reset, and if nobody does that
+ * the reset work will.
+ */
+static pci_ers_result_t neuron_error_detected(struct pci_dev *pdev,
+					      pci_channel_state_t state)
+{
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+
+	switch (state) {
+	case pci_channel_io_normal:
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	case pci_channel_io_frozen:
+		neuron_reset_begin(ndev);
+		neuron_reset_retry(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+		return PCI_ERS_RESULT_NEED_RESET;
+	default:
+		neuron_reset_begin(ndev);
+		neuron_reset_finish(ndev, false);
+		return PCI_ERS_RESULT_DISCONNECT;
+	}
+}
+
+static pci_ers_result_t neuron_mmio_enabled(struct pci_dev *pdev)
+{
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+
+	if (neuron_ctl_read(ndev, NEURON_CTL_MAGIC) == NEURON_CTL_MAGIC_VALUE)
+		return PCI_ERS_RESULT_RECOVERED;
+	neuron_reset_begin(ndev);
+	neuron_reset_retry(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
+{
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+
+	cancel_delayed_work(&ndev->reset_work);
+	/* Another driver on the bus may want it though this one does not. */
+	neuron_reset_begin(ndev);
+	pci_restore_state(pdev);
+	if (neuron_reset_finish(ndev, pci_device_is_present(pdev)))
+		return PCI_ERS_RESULT_DISCONNECT;
+	return PCI_ERS_RESULT_RECOVERED;
+}
+
+static void neuron_error_resume(struct pci_dev *pdev)
+{
+	dev_info(&pdev->dev, "recovered from a PCI error\n");
+}
+
+const struct pci_error_handlers neuron_error_handlers = {
+	.error_detected = neuron_error_detected,
+	.mmio_enabled = neuron_mmio_enabled,
+	.slot_reset = neuron_slot_reset,
+	.resume = neuron_error_resume,
+	.reset_prepare = neuron_reset_prepare,
+	.reset_done = neuron_reset_done,
+};
