@@ -9,9 +9,12 @@
  *	close CORE
  *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine
  *	copy			64 KiB to HBM and back by the kernel's copy queue
+ *	!COMMAND		run it by the shell
  *	leak			what the device holds against what it held at the start
  */
 #include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +114,33 @@ static void answer(struct fault_job *f, const char *line)
 		answer_job(f, core, limit);
 	} else if (!strcmp(line, "copy\n")) {
 		answer_copy(f);
+	} else if (line[0] == '!') {
+		printf("@ret=%d\n", system(line + 1));
 	} else if (!strcmp(line, "leak\n")) {
 		printf("@ret=%d\n", rig_leaks(f->fd, &f->before));
 	} else {
 		printf("@ret=%d\n", EINVAL);
 	}
 	fflush(stdout);
+}
+
+/* The device was reset or has left: what a program writes to is gone. */
+static sigjmp_buf lost;
+
+static void jump(int sig)
+{
+	siglongjmp(lost, sig);
+}
+
+static void answer_or_lose(struct fault_job *f, const char *line)
+{
+	if (!sigsetjmp(lost, 1)) {
+		answer(f, line);
+	} else {
+		printf("@ret=%d status=%u cause=0 hang=0 data=lost\n", EIO,
+		       NEURON_JOB_ABORTED);
+		fflush(stdout);
+	}
 }
 
 int main(int argc, char **argv)
@@ -134,10 +158,11 @@ int main(int argc, char **argv)
 		printf("@ret=%d\n", -f.fd);
 		return 1;
 	}
+	signal(SIGBUS, jump);
 	rig_usage(f.fd, &f.before);
 	printf("@ret=0\n");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) && strcmp(line, "exit\n"))
-		answer(&f, line);
+		answer_or_lose(&f, line);
 	return 0;
 }

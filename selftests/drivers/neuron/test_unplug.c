@@ -6,7 +6,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "job_rig.h"
 #include "kselftest_harness.h"
+#include "load_rig.h"
 #include "neuron_test.h"
 
 #define MIB	(1024ull * 1024)
@@ -93,18 +95,6 @@ static int use_device(int ready)
 	return saw;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 #define USERS	3
 
 FIXTURE(unplug)
@@ -116,19 +106,14 @@ FIXTURE(unplug)
 /* Users that are in the middle of copies. */
 FIXTURE_SETUP(unplug)
 {
-	struct drm_neuron_device_info info;
 	int fd = neuron_open(0), i, ready[2];
 	char byte;
 
 	memset(self->user, 0, sizeof(self->user));
 	if (fd < 0)
 		SKIP(return, "no neuron device");
-	ASSERT_EQ(0, neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info,
-				  sizeof(info)));
+	ASSERT_EQ(0, neuron_pci_address(fd, self->address));
 	close(fd);
-	snprintf(self->address, sizeof(self->address), "%04x:%02x:%02x.%x",
-		 info.pci_domain & 0xffff, info.pci_bus & 0xff,
-		 info.pci_devfn >> 3 & 0x1f, info.pci_devfn & 7);
 
 	ASSERT_EQ(0, pipe(ready));
 	for (i = 0; i < USERS; i++) {
@@ -189,11 +174,11 @@ static void expect_device_works(struct __test_metadata *_metadata)
 
 TEST_F(unplug, unbind_and_bind)
 {
-	ASSERT_EQ(0, write_file("/sys/bus/pci/drivers/neuron/unbind",
-				self->address));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+				       self->address));
 	expect_users_saw_it(_metadata, self->user);
-	ASSERT_EQ(0, write_file("/sys/bus/pci/drivers/neuron/bind",
-				self->address));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
+				       self->address));
 	expect_device_works(_metadata);
 }
 
@@ -203,10 +188,133 @@ TEST_F(unplug, remove_and_rescan)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove",
 		 self->address);
-	ASSERT_EQ(0, write_file(path, "1"));
+	ASSERT_EQ(0, neuron_write_file(path, "1"));
 	expect_users_saw_it(_metadata, self->user);
-	ASSERT_EQ(0, write_file("/sys/bus/pci/rescan", "1"));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/rescan", "1"));
 	expect_device_works(_metadata);
+}
+
+/* A program that can reach memory of the chip that goes, and one that cannot. */
+FIXTURE(leaving) {
+	char address[16];
+	struct rig reaches;
+	struct rig other;
+	int owner;
+};
+
+FIXTURE_SETUP(leaving)
+{
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = MIB,
+		.grant_fd = -1,
+	};
+	struct drm_neuron_device_info info;
+	struct drm_neuron_bo_create bo;
+	int dma_buf;
+
+	memset(self, 0, sizeof(*self));
+	self->owner = neuron_open(1);
+	if (self->owner < 0)
+		SKIP(return, "one device only");
+	ASSERT_EQ(0, neuron_query(self->owner, DRM_NEURON_QUERY_DEVICE, &info,
+				  sizeof(info)));
+	if (info.fabric_chips < 2)
+		SKIP(return, "the devices have no fabric");
+	ASSERT_EQ(0, neuron_pci_address(self->owner, self->address));
+	ASSERT_EQ(0, neuron_bo_create(self->owner, DRM_NEURON_BO_HBM, 0, MIB,
+				      &bo));
+	dma_buf = neuron_export(self->owner, bo.handle);
+	ASSERT_GE(dma_buf, 0);
+	ASSERT_EQ(0, rig_open(&self->reaches, 0, 0));
+	ASSERT_EQ(0, rig_open(&self->other, 0, 1));
+	ASSERT_EQ(0, neuron_import(self->reaches.fd, dma_buf, &window.handle));
+	ASSERT_EQ(0, rig_windows(&self->reaches, &window, 1));
+	close(dma_buf);
+}
+
+FIXTURE_TEARDOWN(leaving)
+{
+	rig_close(&self->reaches);
+	rig_close(&self->other);
+	if (self->owner >= 0)
+		close(self->owner);
+}
+
+static int64_t start_endless(struct rig *rig)
+{
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	return rig_start(rig, 600000);
+}
+
+TEST_F(leaving, jobs_that_reach_it_end)
+{
+	const struct drm_neuron_window empty = {
+		.index = RIG_WINDOW_FREE,
+		.grant_fd = -1,
+	};
+	struct drm_neuron_wait result;
+	int64_t job, queued, other;
+
+	job = start_endless(&self->reaches);
+	queued = rig_start(&self->reaches, 600000);
+	other = start_endless(&self->other);
+	ASSERT_GT(job, 0);
+	ASSERT_GT(queued, 0);
+	ASSERT_GT(other, 0);
+	ASSERT_EQ(-ETIMEDOUT, rig_wait(&self->reaches, job, 200, NULL));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+				       self->address));
+
+	ASSERT_EQ(0, rig_wait(&self->reaches, job, 60000, &result));
+	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
+	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
+	ASSERT_EQ(0, rig_wait(&self->reaches, queued, 60000, &result));
+	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->other, other, 200, NULL));
+
+	/* The window is still there: nothing starts with it. */
+	rig_clear(&self->reaches);
+	rig_halt(&self->reaches, NEURON_ENGINE_SYNC);
+	ASSERT_EQ(0, rig_run(&self->reaches, 60000, &result));
+	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
+	ASSERT_EQ(0, rig_windows(&self->reaches, &empty, 1));
+	ASSERT_EQ(0, rig_run(&self->reaches, 60000, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
+				       self->address));
+}
+
+/* The device goes and comes while others use it in every way. */
+TEST(unbind_under_load)
+{
+	struct rig_usage before;
+	struct loads loads;
+	char address[16];
+	int fd = neuron_open(1), i;
+
+	if (fd < 0)
+		SKIP(return, "one device only");
+	rig_usage(fd, &before);
+	ASSERT_EQ(0, neuron_pci_address(fd, address));
+	close(fd);
+	ASSERT_EQ(0, loads_start(&loads, 1));
+	for (i = 0; i < 4; i++) {
+		usleep(500000);
+		EXPECT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+					       address));
+		EXPECT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
+					       address));
+	}
+	EXPECT_EQ(0, loads_stop(&loads));
+	fd = neuron_open(1);
+	ASSERT_GE(fd, 0);
+	EXPECT_FALSE(rig_leaks(fd, &before));
+	close(fd);
 }
 
 TEST(unload_and_load)

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Power management: sleep when idle, and of the whole machine. Nothing is lost.
+ */
+#include <time.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define MIB	(1024ull * 1024)
+#define LIMIT	60000	/* ms */
+
+FIXTURE(pm) {
+	char power[64];
+	char address[16];
+	int fd;
+};
+
+static int attribute_set(const char *power, const char *name, const char *text)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", power, name);
+	return neuron_write_file(path, text);
+}
+
+static bool status_is(const char *power, const char *wanted)
+{
+	char path[96], text[32];
+
+	snprintf(path, sizeof(path), "%s/runtime_status", power);
+	return !neuron_read_file(path, text, sizeof(text)) &&
+	       !strcmp(text, wanted);
+}
+
+static bool becomes(const char *power, const char *wanted)
+{
+	int64_t end = rig_now_ms() + LIMIT;
+
+	while (!status_is(power, wanted)) {
+		if (rig_now_ms() > end)
+			return false;
+		usleep(50000);
+	}
+	return true;
+}
+
+/* Longer than the device waits before it goes to sleep. */
+static bool stays_active(const char *power)
+{
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		if (!status_is(power, "active"))
+			return false;
+		usleep(100000);
+	}
+	return true;
+}
+
+FIXTURE_SETUP(pm)
+{
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, neuron_pci_address(self->fd, self->address));
+	snprintf(self->power, sizeof(self->power),
+		 "/sys/bus/pci/devices/%s/power", self->address);
+	ASSERT_EQ(0, attribute_set(self->power, "control", "auto"));
+}
+
+FIXTURE_TEARDOWN(pm)
+{
+	if (self->fd >= 0)
+		close(self->fd);
+	EXPECT_EQ(0, attribute_set(self->power, "control", "on"));
+	EXPECT_TRUE(status_is(self->power, "active"));
+}
+
+static int job_works(struct rig *rig)
+{
+	struct drm_neuron_wait result;
+	int ret;
+
+	rig_clear(rig);
+	rig_store(rig, NEURON_ENGINE_SYNC, 0, 0xa11fe);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	ret = rig_run(rig, LIMIT, &result);
+	if (!ret && result.status != NEURON_JOB_OK)
+		ret = -EIO;
+	return !ret && memcmp(rig->data, "\xfe\x11\x0a", 4) ? -EILSEQ : ret;
+}
+
+TEST_F(pm, sleeps_when_closed)
+{
+	struct rig rig;
+	int i;
+
+	EXPECT_TRUE(stays_active(self->power));
+	for (i = 0; i < 3; i++) {
+		close(self->fd);
+		EXPECT_TRUE(becomes(self->power, "suspended"));
+		self->fd = neuron_open(0);
+		ASSERT_GE(self->fd, 0);
+		EXPECT_TRUE(status_is(self->power, "active"));
+		ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+		EXPECT_EQ(0, job_works(&rig));
+		rig_close(&rig);
+	}
+}
+
+TEST_F(pm, on_means_on)
+{
+	ASSERT_EQ(0, attribute_set(self->power, "control", "on"));
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_TRUE(stays_active(self->power));
+}
+
+/* What sysfs says must not depend on who sleeps. */
+TEST_F(pm, attributes_wake_it_up)
+{
+	char path[96], awake[128], asleep[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/connected_devices",
+		 self->address);
+	ASSERT_EQ(0, neuron_read_file(path, awake, sizeof(awake)));
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_TRUE(becomes(self->power, "suspended"));
+	ASSERT_EQ(0, neuron_read_file(path, asleep, sizeof(asleep)));
+	EXPECT_STREQ(awake, asleep);
+	EXPECT_TRUE(becomes(self->power, "suspended"));
+}
+
+/* A file that is not the device's keeps the buffer, and the buffer the device. */
+TEST_F(pm, memory_keeps_it_awake)
+{
+	struct drm_neuron_bo_create bo;
+	uint8_t *p = malloc(MIB);
+	uint32_t handle;
+	int dma_buf;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HBM, 0, MIB,
+				      &bo));
+	neuron_fill(p, MIB, 5);
+	ASSERT_EQ(0, neuron_write(self->fd, bo.handle, 0, p, MIB));
+	dma_buf = neuron_export(self->fd, bo.handle);
+	ASSERT_GE(dma_buf, 0);
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_TRUE(stays_active(self->power));
+
+	self->fd = neuron_open(0);
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(0, neuron_import(self->fd, dma_buf, &handle));
+	memset(p, 0, MIB);
+	ASSERT_EQ(0, neuron_read(self->fd, handle, 0, p, MIB));
+	EXPECT_EQ(MIB, neuron_differs(p, MIB, 5));
+	close(dma_buf);
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_TRUE(becomes(self->power, "suspended"));
+	free(p);
+}
+
+TEST_F(pm, reset_wakes_it_up)
+{
+	char path[64];
+
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_TRUE(becomes(self->power, "suspended"));
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset",
+		 self->address);
+	ASSERT_EQ(0, neuron_write_file(path, "1"));
+	EXPECT_TRUE(becomes(self->power, "suspended"));
+	self->fd = neuron_open(0);
+	ASSERT_GE(self->fd, 0);
+}
+
+/*
+ * Sleep of the machine, as far as its devices: pm_test brings it back. Not by the
+ * fixture above: here the device is awake, and asleep in a variant.
+ */
+FIXTURE(sleep) {
+	char power[64];
+	int fd;
+};
+
+FIXTURE_VARIANT(sleep) {
+	const char *state;
+};
+
+FIXTURE_VARIANT_ADD(sleep, mem) {
+	.state = "mem",
+};
+
+FIXTURE_VARIANT_ADD(sleep, freeze) {
+	.state = "freeze",
+};
+
+FIXTURE_SETUP(sleep)
+{
+	char states[64], address[16];
+
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, neuron_pci_address(self->fd, address));
+	snprintf(self->power, sizeof(self->power),
+		 "/sys/bus/pci/devices/%s/power", address);
+	if (neuron_read_file("/sys/power/state", states, sizeof(states)) ||
+	    !strstr(states, variant->state))
+		SKIP(return, "this machine cannot do that");
+	if (neuron_write_file("/sys/power/pm_test", "devices"))
+		SKIP(return, "this kernel has no pm_test");
+}
+
+FIXTURE_TEARDOWN(sleep)
+{
+	close(self->fd);
+	neuron_write_file("/sys/power/pm_test", "none");
+}
+
+/* Everything that would be lost keeps the machine awake. */
+TEST_F(sleep, refused)
+{
+	struct drm_neuron_bo_create bo;
+	struct drm_neuron_claim claim;
+
+	ASSERT_EQ(0, rig_claim(self->fd, 0, 1, &claim));
+	EXPECT_EQ(-EBUSY, neuron_write_file("/sys/power/state",
+					    variant->state));
+	ASSERT_EQ(0, rig_release(self->fd, claim.claim));
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HBM, 0, MIB,
+				      &bo));
+	EXPECT_EQ(-EBUSY, neuron_write_file("/sys/power/state",
+					    variant->state));
+	ASSERT_EQ(0, neuron_bo_close(self->fd, bo.handle));
+}
+
+/* An open file and its host memory live through it. */
+TEST_F(sleep, open_file)
+{
+	struct drm_neuron_bo_create host;
+	uint8_t *p = malloc(MIB);
+	struct rig rig;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HOST, 0, MIB,
+				      &host));
+	neuron_fill(p, MIB, 7);
+	ASSERT_EQ(0, neuron_write(self->fd, host.handle, 0, p, MIB));
+	ASSERT_EQ(0, neuron_write_file("/sys/power/state", variant->state));
+	memset(p, 0, MIB);
+	ASSERT_EQ(0, neuron_read(self->fd, host.handle, 0, p, MIB));
+	EXPECT_EQ(MIB, neuron_differs(p, MIB, 7));
+	ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+	EXPECT_EQ(0, job_works(&rig));
+	rig_close(&rig);
+	free(p);
+}
+
+TEST_F(sleep, device_asleep)
+{
+	struct rig rig;
+
+	ASSERT_EQ(0, attribute_set(self->power, "control", "auto"));
+	close(self->fd);
+	EXPECT_TRUE(becomes(self->power, "suspended"));
+	EXPECT_EQ(0, neuron_write_file("/sys/power/state", variant->state));
+	EXPECT_TRUE(becomes(self->power, "suspended"));
+	ASSERT_EQ(0, attribute_set(self->power, "control", "on"));
+	self->fd = neuron_open(0);
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+	EXPECT_EQ(0, job_works(&rig));
+	rig_close(&rig);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A reset of the whole device under its users: what they had ends in one defined
+ * way, and the device works again.
+ */
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "load_rig.h"
+#include "neuron_test.h"
+
+#define LIMIT	60000	/* ms, of what should end soon */
+#define MIB	(1024ull * 1024)
+
+/* By the PCI core, which takes a function-level reset if there is one. */
+static int reset_device(int fd)
+{
+	char address[16], path[64];
+	int ret = neuron_pci_address(fd, address);
+
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	return neuron_write_file(path, "1");
+}
+
+/* A job that loops for ever, with a limit that does not matter here. */
+static int64_t start_endless(struct rig *rig)
+{
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	return rig_start(rig, 600000);
+}
+
+static int works(int device)
+{
+	struct drm_neuron_wait result;
+	struct rig rig;
+	int ret = rig_open(&rig, device, RIG_ANY_CORE);
+
+	if (ret)
+		return ret;
+	rig_clear(&rig);
+	rig_store(&rig, NEURON_ENGINE_SYNC, 0, 0xa11fe);
+	rig_halt(&rig, NEURON_ENGINE_SYNC);
+	ret = rig_run(&rig, LIMIT, &result);
+	if (!ret && result.status != NEURON_JOB_OK)
+		ret = -EIO;
+	if (!ret && memcmp(rig.data, "\xfe\x11\x0a", 4))
+		ret = -EILSEQ;
+	rig_close(&rig);
+	return ret;
+}
+
+FIXTURE(reset) {
+	struct rig_usage before;
+	int fd;
+};
+
+FIXTURE_SETUP(reset)
+{
+	self->fd = neuron_open(0);
+	if (self->fd < 0)
+		SKIP(return, "no neuron device");
+	rig_usage(self->fd, &self->before);
+}
+
+FIXTURE_TEARDOWN(reset)
+{
+	if (self->fd < 0)
+		return;
+	EXPECT_EQ(0, works(0));
+	EXPECT_FALSE(rig_leaks(self->fd, &self->before));
+	close(self->fd);
+}
+
+TEST_F(reset, idle)
+{
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, reset_device(self->fd));
+		ASSERT_EQ(0, works(0));
+	}
+}
+
+/* The running job, the queued one, and everything that the claim is asked for. */
+TEST_F(reset, claim_is_lost)
+{
+	struct drm_neuron_window window = { .grant_fd = -1 };
+	struct drm_neuron_grant grant = { .count = 1 };
+	struct drm_neuron_reset again = { 0 };
+	struct drm_neuron_wait result;
+	int64_t running, queued;
+	struct rig rig;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+	running = start_endless(&rig);
+	ASSERT_GT(running, 0);
+	queued = rig_start(&rig, 600000);
+	ASSERT_GT(queued, 0);
+	ASSERT_EQ(-ETIMEDOUT, rig_wait(&rig, running, 300, NULL));
+
+	ASSERT_EQ(0, reset_device(self->fd));
+	ASSERT_EQ(0, rig_wait(&rig, running, LIMIT, &result));
+	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
+	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
+	EXPECT_EQ(0, result.hang);
+	ASSERT_EQ(0, rig_wait(&rig, queued, LIMIT, &result));
+	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
+	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
+
+	EXPECT_EQ(-EIO, rig_start(&rig, LIMIT));
+	EXPECT_EQ(-EIO, rig_windows(&rig, &window, 1));
+	grant.claim = rig.claim;
+	grant.core = rig.core;
+	must_fail(EIO, rig.fd, GRANT, &grant);
+	again.claim = rig.claim;
+	again.core = rig.core;
+	must_fail(EIO, rig.fd, RESET, &again);
+	EXPECT_EQ(0, rig_release(rig.fd, rig.claim));
+	EXPECT_EQ(-ENOENT, rig_release(rig.fd, rig.claim));
+	rig_close(&rig);
+}
+
+TEST_F(reset, core_stays_claimed_until_release)
+{
+	struct drm_neuron_claim claim;
+	struct rig rig;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	ASSERT_EQ(0, reset_device(self->fd));
+	EXPECT_EQ(-EBUSY, rig_claim(self->fd, 1, 0, &claim));
+	ASSERT_EQ(0, rig_release(rig.fd, rig.claim));
+	ASSERT_EQ(0, rig_claim(self->fd, 1, 0, &claim));
+	ASSERT_EQ(0, rig_release(self->fd, claim.claim));
+	rig_close(&rig);
+}
+
+/* A buffer in HBM is lost, one in host memory is not. */
+TEST_F(reset, memory)
+{
+	struct drm_neuron_bo_create hbm, host, fresh;
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_READ,
+		.length = MIB,
+		.grant_fd = -1,
+	};
+	uint8_t *p = malloc(MIB), *map, *host_map;
+	struct drm_neuron_claim claim;
+	struct rig rig;
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HBM, 0, MIB,
+				      &hbm));
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HOST, 0, MIB,
+				      &host));
+	map = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
+		   hbm.mmap_offset);
+	host_map = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED,
+			self->fd, host.mmap_offset);
+	ASSERT_NE(MAP_FAILED, map);
+	ASSERT_NE(MAP_FAILED, host_map);
+	neuron_fill(map, MIB, 1);
+	neuron_fill(host_map, MIB, 2);
+
+	ASSERT_EQ(0, reset_device(self->fd));
+	EXPECT_TRUE(load_faults(map));
+	EXPECT_FALSE(load_faults(host_map));
+	EXPECT_EQ(MIB, neuron_differs(host_map, MIB, 2));
+	EXPECT_EQ(-EIO, neuron_read(self->fd, hbm.handle, 0, p, MIB));
+	EXPECT_EQ(-EIO, neuron_write(self->fd, hbm.handle, 0, p, MIB));
+	EXPECT_EQ(-EIO, neuron_bo_copy(self->fd, host.handle, 0, hbm.handle, 0,
+				       MIB));
+	ASSERT_EQ(0, neuron_read(self->fd, host.handle, 0, p, MIB));
+	EXPECT_EQ(MIB, neuron_differs(p, MIB, 2));
+
+	ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HBM, 0, MIB,
+				      &fresh));
+	memset(p, 0xaa, MIB);
+	ASSERT_EQ(0, neuron_read(self->fd, fresh.handle, 0, p, MIB));
+	EXPECT_EQ(MIB, neuron_differs_from(p, MIB, 0));
+
+	ASSERT_EQ(0, rig_claim(self->fd, 0, 1, &claim));
+	rig.fd = self->fd;
+	rig.claim = claim.claim;
+	rig.core = (uint32_t)__builtin_ctz(claim.granted);
+	window.handle = hbm.handle;
+	EXPECT_EQ(-EIO, rig_windows(&rig, &window, 1));
+	window.handle = fresh.handle;
+	EXPECT_EQ(0, rig_windows(&rig, &window, 1));
+	ASSERT_EQ(0, rig_release(self->fd, claim.claim));
+
+	munmap(map, MIB);
+	munmap(host_map, MIB);
+	ASSERT_EQ(0, neuron_bo_close(self->fd, hbm.handle));
+	ASSERT_EQ(0, neuron_bo_close(self->fd, host.handle));
+	ASSERT_EQ(0, neuron_bo_close(self->fd, fresh.handle));
+	free(p);
+}
+
+TEST_F(reset, under_load)
+{
+	struct loads loads;
+	int i;
+
+	ASSERT_EQ(0, loads_start(&loads, 0));
+	for (i = 0; i < 6; i++) {
+		usleep(400000);
+		EXPECT_EQ(0, reset_device(self->fd));
+	}
+	EXPECT_EQ(0, loads_stop(&loads));
+}
+
+TEST_HARNESS_MAIN
