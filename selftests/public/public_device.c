@@ -146,9 +146,14 @@ unsigned int pub_stack(const struct pub_device *dev, unsigned int core)
 	return core * dev->gen->nr_hbm / dev->gen->nr_cores;
 }
 
+bool pub_is_inf2(const struct pub_device *dev)
+{
+	return dev->gen->pci_device == NEURON_PCI_DEVICE_INF2;
+}
+
 unsigned int pub_nr_neighbours(const struct pub_device *dev, unsigned int count)
 {
-	if (dev->gen != &neuron_gen_inf2)
+	if (!pub_is_inf2(dev))
 		return count == 16 ? 4 : 0;
 	if (count == 6)
 		return dev->index == 0 || dev->index == 5 ? 1 : 2;

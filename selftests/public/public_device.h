@@ -76,6 +76,8 @@ int pub_free(struct pub_device *dev, struct pub_memory *mem);
 void *pub_map(struct pub_device *dev, const struct pub_memory *mem);
 /* The stack beside @core. */
 unsigned int pub_stack(const struct pub_device *dev, unsigned int core);
+/* @gen is not one object for all files: it is told by what it says. */
+bool pub_is_inf2(const struct pub_device *dev);
 /*
  * How many neighbours the driver knows of this device when there are @count: it
  * has tables of whole instances only.

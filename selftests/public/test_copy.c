@@ -9,7 +9,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		600	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 
 /* Around 64 KiB, the most that one descriptor moves, and around a page. */
 static const size_t sizes[] = {

@@ -9,7 +9,7 @@
 #include "kselftest_harness.h"
 #include "public_ring.h"
 
-#define TIMEOUT		600	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define AREA		(256 * KIB)
 #define RING		64
 #define QUIET_MS	50	/* in which an engine that is stopped moves nothing */
@@ -100,7 +100,7 @@ static unsigned int try_queue(struct _test_data_dma *self, unsigned int engine,
 }
 
 /* Nothing runs after a load: every engine answers, with its queues. */
-TEST_F(dma, engine_states)
+TEST_F_TIMEOUT(dma, engine_states, TIMEOUT)
 {
 	struct pub_dma_engine_state state;
 	unsigned int e;
@@ -187,7 +187,7 @@ TEST_F_TIMEOUT(dma, full_ring, TIMEOUT)
 }
 
 /* A packet of three sources for five destinations of other lengths. */
-TEST_F(dma, shapes)
+TEST_F_TIMEOUT(dma, shapes, TIMEOUT)
 {
 	static const uint32_t in[] = { 1000, 1, 3095 };
 	static const uint32_t out[] = { 1, 2047, 5, 2000, 43 };
@@ -242,7 +242,7 @@ TEST_F_TIMEOUT(dma, batch, TIMEOUT)
 }
 
 /* What the driver reads back of a queue. */
-TEST_F(dma, queue_state)
+TEST_F_TIMEOUT(dma, queue_state, TIMEOUT)
 {
 	struct pub_dma_queue_state tx, rx;
 	struct pub_dma_queue_get_state args = {
@@ -273,7 +273,7 @@ TEST_F(dma, queue_state)
 }
 
 /* Descriptors come back as they were given, from both kinds of memory. */
-TEST_F(dma, copyout)
+TEST_F_TIMEOUT(dma, copyout, TIMEOUT)
 {
 	struct neuron_udma_desc back[8];
 	struct pub_dma_copyout args = {
@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(dma, owner_dies, TIMEOUT)
 }
 
 /* Memory seen through BAR4 is what DMA wrote, and the other way round. */
-TEST_F(dma, mapped_hbm)
+TEST_F_TIMEOUT(dma, mapped_hbm, TIMEOUT)
 {
 	struct pub_memory mem;
 	unsigned int s;

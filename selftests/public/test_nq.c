@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		300	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define SIZE		8192
 #define SLOTS		16	/* engines of a queue type */
 
@@ -149,7 +149,7 @@ TEST_F_TIMEOUT(nq, top_sps_hbm, TIMEOUT)
 }
 
 /* Without "realloc" the queue stays, with it another takes its place. */
-TEST_F(nq, realloc)
+TEST_F_TIMEOUT(nq, realloc, TIMEOUT)
 {
 	struct pub_nq_init init = {
 		.type = PUB_NQ_NOTIFY,
@@ -193,7 +193,7 @@ TEST_F(nq, realloc)
 }
 
 /* The consumer's pointer belongs to the program; a new queue starts at zero. */
-TEST_F(nq, head)
+TEST_F_TIMEOUT(nq, head, TIMEOUT)
 {
 	struct pub_nq_realloc nq = {
 		.device = self->dev.gen->nr_cores - 1,

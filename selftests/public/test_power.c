@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		400
+#define TIMEOUT		1800
 #define WAIT		150	/* seconds: two full minutes by the clock, and some */
 
 struct report {

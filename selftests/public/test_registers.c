@@ -9,7 +9,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		300	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define NR(a)		(sizeof(a) / sizeof((a)[0]))
 
 FIXTURE(registers)
@@ -97,7 +97,7 @@ TEST_F_TIMEOUT(registers, semaphores, TIMEOUT)
 }
 
 /* Signed 32 bits. */
-TEST_F(registers, semaphore_sign)
+TEST_F_TIMEOUT(registers, semaphore_sign, TIMEOUT)
 {
 	struct pub_device *dev = &self->dev[0];
 
@@ -128,7 +128,7 @@ TEST_F_TIMEOUT(registers, events, TIMEOUT)
 }
 
 /* The same cells are where the address map says. */
-TEST_F(registers, semaphores_in_bar)
+TEST_F_TIMEOUT(registers, semaphores_in_bar, TIMEOUT)
 {
 	struct pub_device *dev;
 	uint32_t base, value;
@@ -149,7 +149,7 @@ TEST_F(registers, semaphores_in_bar)
 }
 
 /* MISC RAM: constants of the firmware, and words that a runtime may use. */
-TEST_F(registers, misc_ram)
+TEST_F_TIMEOUT(registers, misc_ram, TIMEOUT)
 {
 	static const uint32_t scratch[] = { 0xc0, 0xec, 0x1a0, 0x1d0 };
 	struct pub_routing_map map;
@@ -188,7 +188,7 @@ TEST_F(registers, misc_ram)
 }
 
 /* SBUF of each core through its window. */
-TEST_F(registers, sbuf_in_bar)
+TEST_F_TIMEOUT(registers, sbuf_in_bar, TIMEOUT)
 {
 	static const uint32_t at[] = { 0, 4, 0x1000 };
 	struct pub_device *dev;
@@ -211,7 +211,7 @@ TEST_F(registers, sbuf_in_bar)
 }
 
 /* SBUF through the engine-programming path: DMA to the core's own address. */
-TEST_F(registers, program_engine)
+TEST_F_TIMEOUT(registers, program_engine, TIMEOUT)
 {
 	struct pub_program_engine args;
 	struct pub_device *dev;

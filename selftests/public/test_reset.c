@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		300	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define AREA		(1 * MIB + 5)
 
 FIXTURE(reset)

@@ -10,7 +10,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		600	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define SMALL		(1 * GIB)
 #define AREA		(8 * MIB)
 

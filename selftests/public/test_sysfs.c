@@ -12,7 +12,7 @@
 #include "kselftest_harness.h"
 #include "public_device.h"
 
-#define TIMEOUT		300	/* seconds; the guest may be emulated */
+#define TIMEOUT		1800	/* seconds; the guest may be emulated */
 #define ROW_GROUPS	4	/* of a PE array */
 
 FIXTURE(sysfs)
@@ -113,17 +113,16 @@ TEST_F_TIMEOUT(sysfs, everything_readable, TIMEOUT)
 	}
 }
 
-TEST_F(sysfs, identity)
+TEST_F_TIMEOUT(sysfs, identity, TIMEOUT)
 {
 	const struct neuron_gen *gen = self->dev.gen;
-	bool inf2 = gen == &neuron_gen_inf2;
 	char instance[16], want[16], name[64];
 	unsigned int i, c;
 
 	snprintf(instance, sizeof(instance), "%c%s", toupper(gen->name[0]),
 		 gen->name + 1);
 	/* The driver calls Inferentia2's device v3, and its cores v2. */
-	snprintf(want, sizeof(want), "NDv%u", inf2 ? 3 : gen->generation);
+	snprintf(want, sizeof(want), "NDv%u", pub_is_inf2(&self->dev) ? 3 : gen->generation);
 	for (i = 0; i < self->count; i++) {
 		EXPECT_EQ(gen->nr_cores, number(self->index[i], "core_count"));
 		EXPECT_STREQ(want, text(self->index[i], "info/architecture/arch_type"));
@@ -140,7 +139,7 @@ TEST_F(sysfs, identity)
 	}
 }
 
-TEST_F(sysfs, serials)
+TEST_F_TIMEOUT(sysfs, serials, TIMEOUT)
 {
 	char all[PUB_MAX_DEVICES][64];
 	unsigned int i, j;
@@ -156,7 +155,7 @@ TEST_F(sysfs, serials)
 }
 
 /* Memory is healthy until somebody injects an error. */
-TEST_F(sysfs, ecc)
+TEST_F_TIMEOUT(sysfs, ecc, TIMEOUT)
 {
 	unsigned int i;
 
@@ -196,7 +195,7 @@ static int counters(const char *from, struct counters *to)
 }
 
 /* Counters never go back. */
-TEST_F(sysfs, tensor_engine)
+TEST_F_TIMEOUT(sysfs, tensor_engine, TIMEOUT)
 {
 	struct counters first, second;
 	unsigned int i, c, k;
@@ -231,7 +230,7 @@ static unsigned int peers_in(const char *list, unsigned int peer[MOST_PEERS])
 }
 
 /* Neighbours are known of whole instances; who is one is so in both directions. */
-TEST_F(sysfs, topology)
+TEST_F_TIMEOUT(sysfs, topology, TIMEOUT)
 {
 	unsigned int i, j, n, nr[PUB_MAX_DEVICES], peers[PUB_MAX_DEVICES][MOST_PEERS];
 	struct pub_device at = self->dev;
@@ -256,7 +255,7 @@ TEST_F(sysfs, topology)
 }
 
 /* Counters of memory follow an allocation; what is there now is called total. */
-TEST_F(sysfs, memory_usage)
+TEST_F_TIMEOUT(sysfs, memory_usage, TIMEOUT)
 {
 	static const char *const total =
 		"neuron_core0/stats/memory_usage/device_mem/tensors/total";
@@ -271,7 +270,7 @@ TEST_F(sysfs, memory_usage)
 }
 
 /* No instance of several servers: the class says so. */
-TEST_F(sysfs, class)
+TEST_F_TIMEOUT(sysfs, class, TIMEOUT)
 {
 	EXPECT_STREQ("-1", text(-1, "node_id_2"));
 	EXPECT_STREQ("-1", text(-1, "node_id_4"));
@@ -280,7 +279,7 @@ TEST_F(sysfs, class)
 	EXPECT_NE('(', text(-1, "ultraserver_mode")[0]);
 }
 
-TEST_F(sysfs, resets_counted)
+TEST_F_TIMEOUT(sysfs, resets_counted, TIMEOUT)
 {
 	static const char *const total = "neuron_core0/stats/other_info/reset_req_count/total";
 	static const char *const failed = "neuron_core0/stats/other_info/reset_fail_count/total";
