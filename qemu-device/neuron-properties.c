@@ -11,7 +11,9 @@
 
 #define NEURON_FABRIC_ID_AUTO   UINT32_MAX
 #define NEURON_ROUTING_ID_AUTO  UINT32_MAX
+#define NEURON_INLINE_US_AUTO   UINT32_MAX
 #define NEURON_INLINE_US        20
+#define NEURON_INLINE_US_SILICON 1000
 #define NEURON_INLINE_US_MAX    1000    /* the BQL is held for so long */
 #define NEURON_RESET_US_AUTO    UINT32_MAX
 #define NEURON_RESET_US_SILICON 150000
@@ -100,6 +102,10 @@ bool neuron_check_properties(NeuronChip *s, Error **errp)
                    gen->nr_cores + 1);
         return false;
     }
+    if (s->inline_us == NEURON_INLINE_US_AUTO) {
+        /* Public software gives a copy up after 20 ms, workers may be late. */
+        s->inline_us = s->silicon ? NEURON_INLINE_US_SILICON : NEURON_INLINE_US;
+    }
     if (s->inline_us > NEURON_INLINE_US_MAX) {
         error_setg(errp, "inline-us is 0 to %u", NEURON_INLINE_US_MAX);
         return false;
@@ -123,7 +129,8 @@ static const Property neuron_properties[] = {
     DEFINE_PROP_SIZE("bar4-size", NeuronChip, bar4_size, 0),
     DEFINE_PROP_SIZE("host-limit", NeuronChip, host_limit, 0),
     DEFINE_PROP_UINT32("vectors", NeuronChip, vectors, 0),
-    DEFINE_PROP_UINT32("inline-us", NeuronChip, inline_us, NEURON_INLINE_US),
+    DEFINE_PROP_UINT32("inline-us", NeuronChip, inline_us,
+                       NEURON_INLINE_US_AUTO),
     DEFINE_PROP_UINT32("reset-us", NeuronChip, reset_us, NEURON_RESET_US_AUTO),
     DEFINE_PROP_UINT64("fault-seed", NeuronChip, fault_seed, 0),
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
@@ -150,7 +157,7 @@ static const struct {
       "0: no limit" },
     { "vectors", "MSI-X vectors, 1 to cores + 1 (default: cores + 1)" },
     { "inline-us", "time in us that a vCPU gives to the work its register "
-      "write starts, 0 to 1000" },
+      "write starts, 0 to 1000 (default: 1000 in silicon mode, else 20)" },
     { "reset-us", "least time in us that a reset of the firmware takes, 0 to "
       "10000000 (default: 150000 in silicon mode, else 0)" },
     { "fault-seed", "of the faults on demand that strike by chance" },
