@@ -23,19 +23,61 @@ static inline int neuron_array_check(const struct drm_neuron_array *array,
 	return 0;
 }
 
-/*
- * Element @i of a checked array; @size: its bytes as the kernel knows it. What an
- * older caller does not have reads as zero, what a newer one adds must be zero.
+/**
+ * struct neuron_array - the elements in kernel memory
+ * @element: elements as the kernel knows them
+ * @count: elements
  */
-static inline int neuron_array_get(void *element, size_t size,
-				   const struct drm_neuron_array *array, u32 i)
+struct neuron_array {
+	void *element;
+	u32 count;
+};
+
+/*
+ * @size: bytes of an element as the kernel knows it. What an older caller does not
+ * have reads as zero, what a newer one adds must be zero.
+ */
+static inline int neuron_array_copy(struct neuron_array *to, size_t size,
+				    const struct drm_neuron_array *from)
 {
-	u64 addr = array->pointer + (u64)i * array->stride;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < from->count && !ret; i++)
+		ret = copy_struct_from_user(to->element + i * size, size,
+					    u64_to_user_ptr(from->pointer +
+							    (u64)i * from->stride),
+					    from->stride);
+	return ret == -E2BIG ? -EINVAL : ret;
+}
+
+/*
+ * Fetch a checked array; neuron_array_put() it. Outside of drm_dev_enter(), and
+ * with nothing held that others wait for: user memory may take for ever.
+ */
+static inline int neuron_array_get(struct neuron_array *to, size_t size,
+				   const struct drm_neuron_array *from)
+{
 	int ret;
 
-	ret = copy_struct_from_user(element, size, u64_to_user_ptr(addr),
-				    array->stride);
-	return ret == -E2BIG ? -EINVAL : ret;
+	*to = (struct neuron_array){ .count = from->count };
+	if (!from->count)
+		return 0;
+	to->element = kvmalloc_array(from->count, size,
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!to->element)
+		return -ENOMEM;
+	ret = neuron_array_copy(to, size, from);
+	if (!ret)
+		return 0;
+	kvfree(to->element);
+	to->element = NULL;
+	return ret;
+}
+
+static inline void neuron_array_put(struct neuron_array *array)
+{
+	kvfree(array->element);
 }
 
 #endif /* _NEURON_ARRAY_H_ */

@@ -69,23 +69,19 @@ void neuron_status_clear(struct neuron_status *status, unsigned int counter)
 
 /* Sums by counter, so that nothing is added unless all entries are good. */
 static int neuron_post_sum(struct drm_device *drm,
-			   const struct drm_neuron_array *entries, u64 *sum)
+			   const struct neuron_array *entries, u64 *sum)
 {
-	struct drm_neuron_post_entry entry;
+	const struct drm_neuron_post_entry *entry = entries->element;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < entries->count; i++) {
-		ret = neuron_array_get(&entry, sizeof(entry), entries, i);
-		if (ret)
-			return ret;
-		if (entry.counter >= DRM_NEURON_NR_STATUS_COUNTERS ||
-		    entry.pad) {
+	for (i = 0; i < entries->count; i++, entry++) {
+		if (entry->counter >= DRM_NEURON_NR_STATUS_COUNTERS ||
+		    entry->pad) {
 			drm_dbg(drm, "post: entry %u: no counter %u or non-zero pad\n",
-				i, entry.counter);
+				i, entry->counter);
 			return -EINVAL;
 		}
-		sum[entry.counter] += entry.add;
+		sum[entry->counter] += entry->add;
 	}
 	return 0;
 }
@@ -116,6 +112,7 @@ int neuron_ioctl_post(struct drm_device *drm, void *data,
 	u64 sum[DRM_NEURON_NR_STATUS_COUNTERS] = {};
 	struct drm_neuron_post *args = data;
 	struct neuron_claim_core *cc;
+	struct neuron_array entries;
 	int ret;
 
 	ret = neuron_array_check(&args->entries,
@@ -126,7 +123,12 @@ int neuron_ioctl_post(struct drm_device *drm, void *data,
 			args->entries.count, args->entries.stride);
 		return ret;
 	}
-	ret = neuron_post_sum(drm, &args->entries, sum);
+	ret = neuron_array_get(&entries, sizeof(struct drm_neuron_post_entry),
+			       &args->entries);
+	if (ret)
+		return ret;
+	ret = neuron_post_sum(drm, &entries, sum);
+	neuron_array_put(&entries);
 	if (ret)
 		return ret;
 

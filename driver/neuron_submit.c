@@ -21,6 +21,20 @@
 static_assert(DRM_NEURON_NR_ENGINES == (int)NEURON_NR_ENGINES);
 static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
 
+/**
+ * struct neuron_submit_arrays - the arrays of a submission
+ * @queues: drm_neuron_queue
+ * @in_syncs: drm_neuron_sync
+ * @out_syncs: drm_neuron_sync
+ * @windows: drm_neuron_window
+ */
+struct neuron_submit_arrays {
+	struct neuron_array queues;
+	struct neuron_array in_syncs;
+	struct neuron_array out_syncs;
+	struct neuron_array windows;
+};
+
 static int neuron_submit_invalid(struct drm_device *drm, const char *why)
 {
 	drm_dbg(drm, "submit: %s\n", why);
@@ -126,18 +140,16 @@ static int neuron_submit_queue(struct neuron_job *job,
 }
 
 static int neuron_submit_queues(struct neuron_job *job,
-				const struct drm_neuron_array *queues)
+				const struct neuron_array *queues)
 {
 	struct neuron_hw_job_queue *hw = neuron_job_queues(job);
 	DECLARE_BITMAP(seen, 16 * NEURON_UDMA_QUEUES) = {};
-	struct drm_neuron_queue queue;
+	const struct drm_neuron_queue *queue = queues->element;
 	u32 i;
 	int ret;
 
 	for (i = 0; i < queues->count; i++) {
-		ret = neuron_array_get(&queue, sizeof(queue), queues, i);
-		if (!ret)
-			ret = neuron_submit_queue(job, &queue, &hw[i], seen);
+		ret = neuron_submit_queue(job, &queue[i], &hw[i], seen);
 		if (ret)
 			return ret;
 	}
@@ -180,7 +192,7 @@ static void neuron_submit_block(struct neuron_job *job,
 }
 
 static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,
-				  const struct drm_neuron_array *syncs)
+				  const struct neuron_array *syncs)
 {
 	struct neuron_gate *gate;
 
@@ -260,23 +272,24 @@ out:
 /* A job that is ready but for its fences; its scheduler part is initialised. */
 static struct neuron_job *
 neuron_submit_prepare(struct neuron_claim_core *cc, struct drm_file *file,
-		      const struct drm_neuron_submit *args)
+		      const struct drm_neuron_submit *args,
+		      const struct neuron_submit_arrays *arrays)
 {
 	struct neuron_job *job;
 	int ret;
 
-	job = neuron_job_create(cc, args->queues.count);
+	job = neuron_job_create(cc, arrays->queues.count);
 	if (IS_ERR(job))
 		return job;
 	neuron_submit_block(job, args);
-	ret = neuron_submit_queues(job, &args->queues);
+	ret = neuron_submit_queues(job, &arrays->queues);
 	if (ret)
 		goto err_job;
 	ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1, file,
 					cc->claim->client);
 	if (ret)
 		goto err_job;
-	ret = neuron_submit_in_syncs(job, file, &args->in_syncs);
+	ret = neuron_submit_in_syncs(job, file, &arrays->in_syncs);
 	if (ret)
 		goto err_sched;
 	return job;
@@ -291,13 +304,14 @@ err_job:
 static int neuron_submit_job(struct neuron_claim_core *cc,
 			     struct drm_file *file,
 			     struct drm_neuron_submit *args,
+			     const struct neuron_submit_arrays *arrays,
 			     struct neuron_out_sync *outs,
 			     struct neuron_windows *windows)
 {
 	struct dma_fence *fence;
 	struct neuron_job *job;
 
-	job = neuron_submit_prepare(cc, file, args);
+	job = neuron_submit_prepare(cc, file, args, arrays);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	fence = neuron_submit_push(job, windows, args);
@@ -306,35 +320,69 @@ static int neuron_submit_job(struct neuron_claim_core *cc,
 		neuron_job_put(job);
 		return PTR_ERR(fence);
 	}
-	neuron_out_syncs_signal(outs, args->out_syncs.count, fence);
+	neuron_out_syncs_signal(outs, arrays->out_syncs.count, fence);
 	dma_fence_put(fence);
 	return 0;
 }
 
 static int neuron_submit(struct neuron_claim_core *cc, struct drm_file *file,
-			 struct drm_neuron_submit *args)
+			 struct drm_neuron_submit *args,
+			 const struct neuron_submit_arrays *arrays)
 {
 	struct neuron_windows windows = { };
 	struct neuron_out_sync *outs;
 	int ret;
 
 	outs = neuron_out_syncs_find(&cc->core->ndev->drm, file,
-				     &args->out_syncs);
+				     &arrays->out_syncs);
 	if (IS_ERR(outs))
 		return PTR_ERR(outs);
-	ret = neuron_windows_get(&windows, cc, file, &args->windows,
+	ret = neuron_windows_get(&windows, cc, file, &arrays->windows,
 				 args->stream,
 				 (u64)args->stream_offset + args->notify_size);
 	if (!ret)
-		ret = neuron_submit_job(cc, file, args, outs, &windows);
+		ret = neuron_submit_job(cc, file, args, arrays, outs,
+					&windows);
 	neuron_windows_put(&windows);
-	neuron_out_syncs_free(outs, args->out_syncs.count);
+	neuron_out_syncs_free(outs, arrays->out_syncs.count);
+	return ret;
+}
+
+static void neuron_submit_arrays_put(struct neuron_submit_arrays *arrays)
+{
+	neuron_array_put(&arrays->queues);
+	neuron_array_put(&arrays->in_syncs);
+	neuron_array_put(&arrays->out_syncs);
+	neuron_array_put(&arrays->windows);
+}
+
+/* To be put in any case. */
+static int neuron_submit_arrays_get(struct neuron_submit_arrays *arrays,
+				    const struct drm_neuron_submit *args)
+{
+	int ret;
+
+	ret = neuron_array_get(&arrays->queues, sizeof(struct drm_neuron_queue),
+			       &args->queues);
+	if (!ret)
+		ret = neuron_array_get(&arrays->in_syncs,
+				       sizeof(struct drm_neuron_sync),
+				       &args->in_syncs);
+	if (!ret)
+		ret = neuron_array_get(&arrays->out_syncs,
+				       sizeof(struct drm_neuron_sync),
+				       &args->out_syncs);
+	if (!ret)
+		ret = neuron_array_get(&arrays->windows,
+				       sizeof(struct drm_neuron_window),
+				       &args->windows);
 	return ret;
 }
 
 int neuron_ioctl_submit(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {
+	struct neuron_submit_arrays arrays = { };
 	struct drm_neuron_submit *args = data;
 	struct neuron_claim_core *cc;
 	int idx, ret;
@@ -342,14 +390,21 @@ int neuron_ioctl_submit(struct drm_device *drm, void *data,
 	ret = neuron_submit_check(drm, args);
 	if (ret)
 		return ret;
+	ret = neuron_submit_arrays_get(&arrays, args);
+	if (ret)
+		goto out_arrays;
 	cc = neuron_claim_core_find(file, args->claim, args->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
+	if (IS_ERR(cc)) {
+		ret = PTR_ERR(cc);
+		goto out_arrays;
+	}
 	ret = -ENODEV;
 	if (drm_dev_enter(drm, &idx)) {
-		ret = neuron_submit(cc, file, args);
+		ret = neuron_submit(cc, file, args, &arrays);
 		drm_dev_exit(idx);
 	}
 	neuron_claim_put(cc->claim);
+out_arrays:
+	neuron_submit_arrays_put(&arrays);
 	return ret;
 }

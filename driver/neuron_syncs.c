@@ -24,35 +24,33 @@ struct neuron_out_sync {
 	u64 point;
 };
 
-static int neuron_sync_get(struct drm_device *drm, struct drm_neuron_sync *sync,
-			   const struct drm_neuron_array *syncs, u32 i)
+static int neuron_sync_check(struct drm_device *drm,
+			     const struct drm_neuron_sync *sync)
 {
-	int ret = neuron_array_get(sync, sizeof(*sync), syncs, i);
-
-	if (ret || !sync->pad)
-		return ret;
+	if (!sync->pad)
+		return 0;
 	drm_dbg(drm, "submit: non-zero pad\n");
 	return -EINVAL;
 }
 
 static int neuron_in_syncs_add(struct neuron_gate *gate, struct drm_device *drm,
 			       struct drm_file *file,
-			       const struct drm_neuron_array *syncs)
+			       const struct neuron_array *syncs)
 {
-	struct drm_neuron_sync sync;
+	const struct drm_neuron_sync *sync = syncs->element;
 	struct dma_fence *fence;
 	u32 i;
 	int ret;
 
-	for (i = 0; i < syncs->count; i++) {
-		ret = neuron_sync_get(drm, &sync, syncs, i);
+	for (i = 0; i < syncs->count; i++, sync++) {
+		ret = neuron_sync_check(drm, sync);
 		if (ret)
 			return ret;
-		ret = drm_syncobj_find_fence(file, sync.handle, sync.point, 0,
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0,
 					     &fence);
 		if (ret) {
 			drm_dbg(drm, "submit: in-syncobj %u point %llu has no fence\n",
-				sync.handle, sync.point);
+				sync->handle, sync->point);
 			return ret;
 		}
 		neuron_gate_add(gate, fence);
@@ -62,7 +60,7 @@ static int neuron_in_syncs_add(struct neuron_gate *gate, struct drm_device *drm,
 
 struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
 					 struct drm_file *file,
-					 const struct drm_neuron_array *syncs)
+					 const struct neuron_array *syncs)
 {
 	struct neuron_gate *gate = neuron_gate_create(syncs->count);
 	int ret;
@@ -106,10 +104,10 @@ static int neuron_out_sync_find(struct neuron_out_sync *out,
 
 struct neuron_out_sync *
 neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
-		      const struct drm_neuron_array *syncs)
+		      const struct neuron_array *syncs)
 {
+	const struct drm_neuron_sync *sync = syncs->element;
 	struct neuron_out_sync *outs;
-	struct drm_neuron_sync sync;
 	u32 i;
 	int ret;
 
@@ -117,9 +115,10 @@ neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
 	if (!outs)
 		return ERR_PTR(-ENOMEM);
 	for (i = 0; i < syncs->count; i++) {
-		ret = neuron_sync_get(drm, &sync, syncs, i);
+		ret = neuron_sync_check(drm, &sync[i]);
 		if (!ret)
-			ret = neuron_out_sync_find(&outs[i], drm, file, &sync);
+			ret = neuron_out_sync_find(&outs[i], drm, file,
+						   &sync[i]);
 		if (ret) {
 			neuron_out_syncs_free(outs, syncs->count);
 			return ERR_PTR(ret);

@@ -10,6 +10,7 @@
 struct dma_fence;
 struct drm_device;
 struct drm_file;
+struct neuron_array;
 struct neuron_gate;
 struct neuron_out_sync;
 
@@ -18,12 +19,12 @@ struct neuron_out_sync;
 /* An unarmed gate before the fences of the array @syncs, or an ERR_PTR. */
 struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
 					 struct drm_file *file,
-					 const struct drm_neuron_array *syncs);
+					 const struct neuron_array *syncs);
 
 /* What neuron_out_syncs_signal() needs, so that it cannot fail; or an ERR_PTR. */
 struct neuron_out_sync *
 neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
-		      const struct drm_neuron_array *syncs);
+		      const struct neuron_array *syncs);
 void neuron_out_syncs_signal(struct neuron_out_sync *outs, u32 nr,
 			     struct dma_fence *fence);
 void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr);

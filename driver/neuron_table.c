@@ -279,7 +279,15 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 	}
 	for (i = 0; i < nr_changes; i++)
 		neuron_table_apply(version, &changes[i]);
-	return version;
+	if (version->nr_extents <= NEURON_MAX_EXTENTS)
+		return version;
+
+	/* Backwards: an entry may have been changed twice. */
+	while (nr_changes--)
+		neuron_table_apply(version, &changes[nr_changes]);
+	if (version != table)
+		neuron_table_put_later(version);
+	return ERR_PTR(-EINVAL);
 }
 
 #ifdef NEURON_KUNIT

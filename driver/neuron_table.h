@@ -70,7 +70,8 @@ u32 neuron_table_entries(const struct neuron_table *table,
  * The version of the claim's table with @changes applied: @table itself when no
  * job has it, else a new version, with which the caller replaces @table. NULL
  * @table: empty. @changes are left with the bindings they replaced, to be put
- * without locks. ERR_PTR(-ENOMEM), and nothing has changed.
+ * without locks. ERR_PTR(-ENOMEM), ERR_PTR(-EINVAL) when there are too many
+ * extents, and nothing has changed.
  */
 struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 					 struct neuron_table *table,

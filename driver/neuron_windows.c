@@ -16,21 +16,17 @@
 static int neuron_windows_bind(struct neuron_windows *windows,
 			       struct neuron_claim_core *cc,
 			       struct drm_file *file,
-			       const struct drm_neuron_array *array)
+			       const struct neuron_array *array)
 {
+	const struct drm_neuron_window *window = array->element;
 	struct neuron_binding *binding;
-	struct drm_neuron_window window;
 	u32 i;
-	int ret;
 
-	for (i = 0; i < array->count; i++) {
-		ret = neuron_array_get(&window, sizeof(window), array, i);
-		if (ret)
-			return ret;
-		binding = neuron_window_bind(cc, file, &window);
+	for (i = 0; i < array->count; i++, window++) {
+		binding = neuron_window_bind(cc, file, window);
 		if (IS_ERR(binding))
 			return PTR_ERR(binding);
-		windows->change[i].index = window.index;
+		windows->change[i].index = window->index;
 		windows->change[i].binding = binding;
 	}
 	return 0;
@@ -38,7 +34,7 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
-		       const struct drm_neuron_array *array, u32 stream,
+		       const struct neuron_array *array, u32 stream,
 		       u64 end)
 {
 	struct neuron_binding *binding;
@@ -72,7 +68,6 @@ int neuron_windows_get(struct neuron_windows *windows,
 static int neuron_windows_reduce(struct neuron_table *table,
 				 struct neuron_change *changes, u32 nr)
 {
-	u64 extents = table ? table->nr_extents : 0;
 	struct neuron_binding *bound, *fresh;
 	u32 i, first_new = 0, kept = 0;
 	int ret;
@@ -90,14 +85,11 @@ static int neuron_windows_reduce(struct neuron_table *table,
 			ret = neuron_window_list(fresh);
 			if (ret)
 				return ret;
-			extents += fresh->nr_extents;
 		}
-		if (bound)
-			extents -= min_t(u64, extents, bound->nr_extents);
 		swap(changes[kept], changes[i]);
 		kept++;
 	}
-	return extents > NEURON_MAX_EXTENTS ? -EINVAL : kept;
+	return kept;
 }
 
 int neuron_windows_apply(struct neuron_windows *windows,
@@ -142,7 +134,7 @@ void neuron_windows_put(struct neuron_windows *windows)
 /* The memory that the device reads is the device's: inside drm_dev_enter(). */
 static int neuron_windows_write(struct neuron_claim_core *cc,
 				struct drm_file *file,
-				const struct drm_neuron_array *array)
+				const struct neuron_array *array)
 {
 	struct neuron_windows windows = { };
 	int ret;
@@ -162,6 +154,7 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 {
 	struct drm_neuron_windows *args = data;
 	struct neuron_claim_core *cc;
+	struct neuron_array array;
 	int idx, ret;
 
 	ret = neuron_array_check(&args->windows,
@@ -172,14 +165,22 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 			args->windows.count, args->windows.stride);
 		return ret;
 	}
+	ret = neuron_array_get(&array, sizeof(struct drm_neuron_window),
+			       &args->windows);
+	if (ret)
+		return ret;
 	cc = neuron_claim_core_find(file, args->claim, args->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
+	if (IS_ERR(cc)) {
+		ret = PTR_ERR(cc);
+		goto out_array;
+	}
 	ret = -ENODEV;
 	if (drm_dev_enter(drm, &idx)) {
-		ret = neuron_windows_write(cc, file, &args->windows);
+		ret = neuron_windows_write(cc, file, &array);
 		drm_dev_exit(idx);
 	}
 	neuron_claim_put(cc->claim);
+out_array:
+	neuron_array_put(&array);
 	return ret;
 }

@@ -8,8 +8,8 @@
 #include <linux/types.h>
 
 struct drm_file;
-struct drm_neuron_array;
 struct drm_neuron_window;
+struct neuron_array;
 struct neuron_binding;
 struct neuron_change;
 struct neuron_claim_core;
@@ -35,7 +35,7 @@ struct neuron_windows {
  */
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
-		       const struct drm_neuron_array *array, u32 stream,
+		       const struct neuron_array *array, u32 stream,
 		       u64 end);
 /*
  * Write them, under neuron_claim_core.lock and with the core not dead. On an
