@@ -104,11 +104,14 @@ static bool neuron_core_reset_ended(struct neuron_core *core)
 
 /*
  * The interrupt may be lost, and it is while the device is cut off from memory: so
- * the causes are looked at now and then.
+ * the causes are looked at now and then. A core whose cause lies has two other
+ * registers to say that it is idle; the others need not suffer.
  */
 static int neuron_core_reset_wait(struct neuron_core *core)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+	unsigned long begin = jiffies;
+	unsigned long end = begin + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+	unsigned long sure = begin + msecs_to_jiffies(NEURON_RESET_SURE_MS);
 	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
 
 	do {
@@ -118,6 +121,10 @@ static int neuron_core_reset_wait(struct neuron_core *core)
 		if (!pci_device_is_present(core->ndev->pdev))
 			return -ENODEV;
 		neuron_irq_poll(core->ndev);
+		if (time_after(jiffies, sure) && neuron_core_reset_ended(core) &&
+		    neuron_core_read(core, NEURON_CORE_STATUS) ==
+		    NEURON_CORE_IDLE)
+			return 0;
 	} while (time_before(jiffies, end));
 	return try_wait_for_completion(&core->reset_done) &&
 	       neuron_core_reset_ended(core) ? 0 : -EIO;

@@ -39,10 +39,12 @@ struct neuron_usage;
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
 #define NEURON_RESET_POLL_MS		100
+#define NEURON_RESET_SURE_MS		1000	/* without its interrupt */
 #define NEURON_RECOVERY_TIMEOUT_MS	20000	/* of a frozen link, by the PCI core */
 #define NEURON_AUTOSUSPEND_MS		2000
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
+#define NEURON_DISCARD_POLL_MS		1000
 #define NEURON_SCRUB_RETRY_MS		60000
 #define NEURON_JOB_TIMEOUT_MS		30000
 #define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */

@@ -69,25 +69,29 @@ static bool neuron_discard_ended(struct neuron_device *ndev)
 	return ended;
 }
 
-static int neuron_discard_wait(struct neuron_device *ndev)
+/* The interrupt may have been lost. */
+static void neuron_discard_look(struct neuron_device *ndev)
 {
-	unsigned long limit = msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
-	unsigned long end = jiffies + limit;
-	unsigned long left = limit;
 	int idx;
 
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return;
+	neuron_irq_poll(ndev);
+	drm_dev_exit(idx);
+}
+
+static int neuron_discard_wait(struct neuron_device *ndev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
+	unsigned long slice = msecs_to_jiffies(NEURON_DISCARD_POLL_MS);
+
 	/* A device that announces an end again and again does not delay it. */
-	while (left && left <= limit) {
-		if (wait_for_completion_timeout(&ndev->discard_done, left) &&
-		    neuron_discard_ended(ndev))
+	do {
+		if (!wait_for_completion_timeout(&ndev->discard_done, slice))
+			neuron_discard_look(ndev);
+		else if (neuron_discard_ended(ndev))
 			return 0;
-		left = end - jiffies;
-	}
-	/* The interrupt may have been lost. */
-	if (drm_dev_enter(&ndev->drm, &idx)) {
-		neuron_irq_poll(ndev);
-		drm_dev_exit(idx);
-	}
+	} while (time_before(jiffies, end));
 	return try_wait_for_completion(&ndev->discard_done) &&
 	       neuron_discard_ended(ndev) ? 0 : -ETIMEDOUT;
 }

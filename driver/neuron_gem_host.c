@@ -110,7 +110,8 @@ static int neuron_host_fill_extents(struct neuron_device *ndev,
 	unsigned int nr = 0;
 	u64 end = 0;
 
-	extents = kvmalloc_array(max, sizeof(*extents), GFP_KERNEL_ACCOUNT);
+	extents = kvmalloc_array(max, sizeof(*extents),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!extents)
 		return -ENOMEM;
 

@@ -118,7 +118,7 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 	u64 end = 0;
 
 	extents = kvmalloc_array(ubo->sgt.nents, sizeof(*extents),
-				 GFP_KERNEL_ACCOUNT);
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!extents)
 		return -ENOMEM;
 	for_each_sgtable_dma_sg(&ubo->sgt, sg, i) {
