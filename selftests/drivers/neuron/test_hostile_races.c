@@ -24,6 +24,7 @@
  * struct monkey - a thread
  * @fd: the file that all of them share
  * @other: another file, for dma-bufs
+ * @memory: of the thread's own, to import
  * @stop: end it
  * @calls: that succeeded, by what they were
  */
@@ -32,6 +33,7 @@ struct monkey {
 	int fd;
 	int other;
 	uint64_t seed;
+	uint8_t *memory;
 	atomic_bool *stop;
 	unsigned int calls[12];
 };
@@ -43,8 +45,17 @@ static int monkey_claim(struct monkey *m)
 	return rig_claim(m->fd, 1u << hostile_dice(&m->seed, 3), 0, &args);
 }
 
+/* With notifications into any buffer now and then, and a window. */
 static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 {
+	const struct drm_neuron_window window = {
+		.index = hostile_dice(&m->seed, 3),
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_READ,
+		.handle = 1 + hostile_dice(&m->seed, IDS),
+		.length = BYTES,
+		.grant_fd = -1,
+	};
 	struct drm_neuron_submit submit = {
 		.claim = id,
 		.core = core,
@@ -55,11 +66,26 @@ static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 		},
 	};
 
+	if (!hostile_dice(&m->seed, 3)) {
+		submit.stream = 1 + hostile_dice(&m->seed, IDS);
+		submit.notify_size = 4096;
+	}
+	if (hostile_dice(&m->seed, 2))
+		submit.windows = (struct drm_neuron_array){
+			.stride = sizeof(window),
+			.count = 1,
+			.pointer = (uintptr_t)&window,
+		};
 	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_SUBMIT, &submit);
 }
 
 static int monkey_wait(struct monkey *m, uint32_t id, uint32_t core)
 {
+	struct drm_neuron_cancel cancel = {
+		.claim = id,
+		.core = core,
+		.job = 1 + hostile_dice(&m->seed, 6),
+	};
 	struct drm_neuron_wait wait = {
 		.claim = id,
 		.core = core,
@@ -67,6 +93,8 @@ static int monkey_wait(struct monkey *m, uint32_t id, uint32_t core)
 		.timeout_ns = hostile_dice(&m->seed, 2) ? 20000000 : 0,
 	};
 
+	if (!hostile_dice(&m->seed, 4))
+		return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_CANCEL, &cancel);
 	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_WAIT, &wait);
 }
 
@@ -163,13 +191,31 @@ static int monkey_share(struct monkey *m, uint32_t handle)
 
 static int monkey_create(struct monkey *m)
 {
+	struct drm_neuron_bo_import import = {
+		.user = (uintptr_t)m->memory,
+		.size = BYTES,
+	};
 	struct drm_neuron_bo_create bo;
-	uint32_t kind = hostile_dice(&m->seed, 3);
-	int ret = neuron_bo_create(m->fd, kind == 2, kind & 1, BYTES, &bo);
+	uint32_t kind = hostile_dice(&m->seed, 5);
+	uint32_t handle;
+	int ret;
 
+	if (kind == 4) {
+		ret = neuron_ioctl(m->fd, DRM_IOCTL_NEURON_BO_IMPORT, &import);
+		handle = import.handle;
+	} else {
+		bo = (struct drm_neuron_bo_create){
+			.size = BYTES,
+			.placement = kind >= 2,
+			.stack = kind == 1,
+			.flags = kind == 3 ? DRM_NEURON_BO_STREAM : 0,
+		};
+		ret = neuron_ioctl(m->fd, DRM_IOCTL_NEURON_BO_CREATE, &bo);
+		handle = bo.handle;
+	}
 	/* Few handles, so that all threads mean the same. */
-	if (!ret && bo.handle > IDS)
-		neuron_bo_close(m->fd, bo.handle);
+	if (!ret && handle > IDS)
+		neuron_bo_close(m->fd, handle);
 	return ret;
 }
 
@@ -230,10 +276,14 @@ static void *monkey_live(void *arg)
 	struct monkey *m = arg;
 	unsigned int what;
 
+	m->memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	while (!atomic_load(m->stop)) {
 		what = hostile_dice(&m->seed, 12);
 		m->calls[what] += !monkey_act(m, what);
 	}
+	/* What was imported may still be in use. */
+	munmap(m->memory, BYTES);
 	return NULL;
 }
 
