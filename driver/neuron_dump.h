@@ -52,12 +52,13 @@ struct neuron_dump_engine {
 	u32 poster;
 };
 
+#define NEURON_DUMP_LINE	32	/* bytes */
+
 /**
  * struct neuron_dump_line - some bytes of the core's memories, not all zero
  * @where: offset from the core's base address
  * @bytes: they
  */
-#define NEURON_DUMP_LINE	32
 struct neuron_dump_line {
 	u32 where;
 	u8 bytes[NEURON_DUMP_LINE];
