@@ -186,13 +186,12 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 	return table;
 }
 
-static void neuron_table_copy_entry(struct neuron_table *table, u32 to,
-				    const struct neuron_table *from, u32 entry)
+static void neuron_table_share(struct neuron_table *table, u32 slot,
+			       struct neuron_binding *binding)
 {
-	table->hw[to] = from->hw[entry];
-	table->binding[to] = from->binding[entry];
-	if (table->binding[to])
-		kref_get(&table->binding[to]->ref);
+	table->binding[slot] = binding;
+	if (binding)
+		kref_get(&binding->ref);
 }
 
 static void neuron_table_copy(struct neuron_table *table,
@@ -200,11 +199,13 @@ static void neuron_table_copy(struct neuron_table *table,
 {
 	u32 i;
 
+	memcpy(table->hw, from->hw, from->nr * sizeof(*from->hw));
+	table->hw[table->nr] = from->hw[from->nr];
 	table->nr_extents = from->nr_extents;
 	table->nr_peers = from->nr_peers;
 	for (i = 0; i < from->nr; i++)
-		neuron_table_copy_entry(table, i, from, i);
-	neuron_table_copy_entry(table, table->nr, from, from->nr);
+		neuron_table_share(table, i, from->binding[i]);
+	neuron_table_share(table, table->nr, from->binding[from->nr]);
 }
 
 static bool neuron_binding_is_peer(const struct neuron_binding *binding)

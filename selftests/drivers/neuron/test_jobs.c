@@ -463,7 +463,8 @@ TEST_F(job, unchanged_binding_costs_nothing)
 }
 
 /* Queued jobs hold old tables; a program cannot eat the kernel's memory so. */
-TEST_F(job, versions_are_bounded)
+/* A hundred large tables take a slow host a while. */
+TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 {
 	struct drm_neuron_reset reset = {
 		.claim = self->rig.claim,
