@@ -26,14 +26,16 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 	};
 	int ret;
 
-	if (nrt_windows_apply(model, error))
+	if (nrt_windows_update(model, &args.windows, error))
 		return error->status;
 	memcpy(args.start, model->start, sizeof(args.start));
 	memcpy(args.sem_clear, model->sem_clear, sizeof(args.sem_clear));
 	ret = device->backend->submit(device->chip, &args);
-	if (ret)
+	if (ret) {
+		nrt_windows_unknown(core);
 		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
 				     core->number, strerror(-ret));
+	}
 	*job = args.job;
 	return NRT_SUCCESS;
 }

@@ -33,6 +33,7 @@ struct nrt_place {
  * @window: indexes of the loader's own windows, behind those of the variables
  * @windows, @nr_windows: contents of the window table when the model runs: entry i is
  *	variable i, then the loader's; also under nrt_core.lock
+ * @changes: room for those of them that a submission brings along
  * @sem_clear: semaphores that an execution clears
  * @places: by variable
  * @staging: by variable: device copies of I/O tensors that cannot be shown; or NULL
@@ -61,6 +62,7 @@ struct nrt_model {
 		uint32_t notify;
 	} window;
 	struct nrt_window *windows;
+	struct drm_neuron_window *changes;
 	size_t nr_windows;
 	uint64_t sem_clear[4];
 	struct nrt_place *places;
@@ -98,10 +100,15 @@ bool nrt_window_show(struct nrt_model *model, size_t i, uint32_t index, uint32_t
 		     const struct nrt_place *place, uint64_t length);
 
 /*
- * Make the core's table show @model with its variables where they are now; nothing is
- * written when that is so already. With the core's lock.
+ * What makes the core's table show @model with its variables where they are now: the
+ * @changes that the next submission is to bring along, none when that is so already.
+ * With the core's lock. After a submission that failed: nrt_windows_unknown().
  */
-NRT_STATUS nrt_windows_apply(struct nrt_model *model, struct nrt_error *error);
+NRT_STATUS nrt_windows_update(struct nrt_model *model, struct drm_neuron_array *changes,
+			      struct nrt_error *error);
+
+/* The table may not be what the model believes: all of it is written next time. */
+void nrt_windows_unknown(struct nrt_core *core);
 
 /* The core shows nothing of @model any more. */
 void nrt_windows_drop(struct nrt_model *model);

@@ -274,12 +274,13 @@ static NRT_STATUS allocate_tables(struct nrt_model *model, struct nrt_error *err
 	model->nr_windows = vars + NR_OWN_WINDOWS;
 	model->queues = calloc(model->nr_queues + 1, sizeof(*model->queues));
 	model->windows = calloc(model->nr_windows, sizeof(*model->windows));
+	model->changes = calloc(vars + 1, sizeof(*model->changes));
 	model->places = calloc(vars + 1, sizeof(*model->places));
 	model->staging = calloc(vars + 1, sizeof(struct nrt_bo *));
 	model->imports = calloc(vars + 1, sizeof(struct nrt_bo *));
 	model->grants = calloc(vars + 1, sizeof(*model->grants));
-	if (!model->queues || !model->windows || !model->places || !model->staging ||
-	    !model->imports || !model->grants)
+	if (!model->queues || !model->windows || !model->changes || !model->places ||
+	    !model->staging || !model->imports || !model->grants)
 		return nrt_error_memory(error);
 	for (i = 0; i < vars; i++)
 		model->grants[i] = -1;

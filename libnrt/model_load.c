@@ -80,6 +80,7 @@ static void destroy(struct nrt_model *model)
 	nrt_bo_put(model->arena);
 	free(model->queues);
 	free(model->windows);
+	free(model->changes);
 	free(model->places);
 	free(model->staging);
 	free(model->imports);

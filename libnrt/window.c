@@ -162,28 +162,33 @@ static bool update_var(struct nrt_model *model, size_t i)
 	}
 }
 
-NRT_STATUS nrt_windows_apply(struct nrt_model *model, struct nrt_error *error)
+NRT_STATUS nrt_windows_update(struct nrt_model *model, struct drm_neuron_array *changes,
+			      struct nrt_error *error)
 {
-	struct nrt_core *core = model->core;
-	struct drm_neuron_window *list;
 	NRT_STATUS status;
-	size_t nr = 0, i;
+	uint32_t nr = 0;
+	size_t i;
 
-	list = calloc(model->neff->nr_vars + 1, sizeof(*list));
-	if (!list)
-		return nrt_error_memory(error);
 	for (i = 0; i < model->neff->nr_vars; i++)
 		if (update_var(model, i))
-			list[nr++] = model->windows[i].entry;
-	if (core->resident == model)
-		status = write_table(core, list, nr, error);
-	else
+			model->changes[nr++] = model->windows[i].entry;
+	if (model->core->resident != model) {
 		status = write_all(model, error);
-	free(list);
-	/* The table may not be what the model believes: write all of it next time. */
-	if (status)
-		core->resident = NULL;
-	return status;
+		if (status)
+			nrt_windows_unknown(model->core);
+		return status;
+	}
+	*changes = (struct drm_neuron_array){
+		.stride = sizeof(*model->changes),
+		.count = nr,
+		.pointer = (uintptr_t)model->changes,
+	};
+	return NRT_SUCCESS;
+}
+
+void nrt_windows_unknown(struct nrt_core *core)
+{
+	core->resident = NULL;
 }
 
 void nrt_windows_drop(struct nrt_model *model)
