@@ -2,15 +2,21 @@
 /*
  * debugfs: the state of the allocators, the copy queues and the cores.
  */
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <drm/drm_debugfs.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "neuron_claim.h"
+#include "neuron_debugfs.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
 #include "neuron_usage.h"
 
-static struct neuron_device *neuron_debugfs_device(struct seq_file *m)
+struct neuron_device *neuron_debugfs_device(struct seq_file *m)
 {
 	struct drm_debugfs_entry *entry = m->private;
 
@@ -59,8 +65,61 @@ static int neuron_debugfs_claims(struct seq_file *m, void *data)
 	return 0;
 }
 
+static u32 neuron_file_cores(struct neuron_file *nfile)
+{
+	struct neuron_claim *claim;
+	unsigned long id;
+	u32 cores = 0;
+
+	xa_lock(&nfile->claims);
+	xa_for_each(&nfile->claims, id, claim)
+		cores |= claim->mask;
+	xa_unlock(&nfile->claims);
+	return cores;
+}
+
+static void neuron_file_show(struct drm_file *file, struct seq_file *m)
+{
+	unsigned int buffers = 0;
+	struct drm_gem_object *obj;
+	struct task_struct *task;
+	struct pid *pid;
+	u64 bytes = 0;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id) {
+		buffers++;
+		bytes += obj->size;
+	}
+	spin_unlock(&file->table_lock);
+
+	rcu_read_lock();
+	pid = rcu_dereference(file->pid);
+	task = pid_task(pid, PIDTYPE_TGID);
+	seq_printf(m, "pid %d comm %s cores %#x buffers %u bytes %llu\n",
+		   pid_nr(pid), task ? task->comm : "-",
+		   neuron_file_cores(file->driver_priv), buffers, bytes);
+	rcu_read_unlock();
+}
+
+/* "clients" is DRM's name. */
+static int neuron_debugfs_files(struct seq_file *m, void *data)
+{
+	struct drm_device *drm = &neuron_debugfs_device(m)->drm;
+	struct drm_file *file;
+
+	mutex_lock(&drm->filelist_mutex);
+	list_for_each_entry(file, &drm->filelist, lhead)
+		neuron_file_show(file, m);
+	mutex_unlock(&drm->filelist_mutex);
+	return 0;
+}
+
 void neuron_debugfs_init(struct neuron_device *ndev)
 {
+	neuron_debugfs_hw_init(ndev);
+	drm_debugfs_add_file(&ndev->drm, "files", neuron_debugfs_files, NULL);
 	drm_debugfs_add_file(&ndev->drm, "hbm", neuron_debugfs_hbm, NULL);
 	drm_debugfs_add_file(&ndev->drm, "usage", neuron_debugfs_usage, NULL);
 	drm_debugfs_add_file(&ndev->drm, "copy", neuron_debugfs_copy, NULL);

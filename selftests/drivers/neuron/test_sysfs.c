@@ -147,8 +147,74 @@ TEST_F(sysfs, every_file_can_be_read)
 	walk_read = 0;
 	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s", slash + 1);
 	ASSERT_EQ(0, nftw(path, walk_file, 16, FTW_PHYS));
-	EXPECT_GE(walk_read, 3);
+	EXPECT_GE(walk_read, 7);
 	EXPECT_EQ(0, walk_failed) TH_LOG("%s", walk_name);
+}
+
+/* What debugfs shows of a job that waits for ever. */
+TEST_F(sysfs, debugfs_of_a_job)
+{
+	struct neuron_inst *inst;
+	char text[16384], want[64];
+	struct rig rig;
+	size_t n;
+	FILE *f;
+	int i;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 1));
+	rig_copy(&rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, 4096),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	inst = rig_emit(&rig, NEURON_ENGINE_SYNC, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_POST, NEURON_SYNC_POST_ADD);
+	inst->post_sem = 9;
+	inst->post_value = 5;
+	inst = rig_emit(&rig, NEURON_ENGINE_SYNC, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE);
+	inst->wait_sem = 9;
+	inst->wait_value = 6;
+	ASSERT_EQ(1, rig_start(&rig, 60000));
+
+	/* Until it is there. */
+	for (i = 0; i < 200; i++) {
+		f = neuron_debugfs(rig.fd, "semaphores");
+		ASSERT_NE(NULL, f);
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+		text[n] = 0;
+		if (strstr(text, "core 1: semaphore 9: 5\n"))
+			break;
+		usleep(50000);
+	}
+	EXPECT_NE(NULL, strstr(text, "core 1: semaphore 9: 5\n"));
+
+	f = neuron_debugfs(rig.fd, "windows");
+	ASSERT_NE(NULL, f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	EXPECT_NE(NULL, strstr(text, "core 1: job 1\nwindow 0: hbm r- "))
+		TH_LOG("%s", text);
+
+	f = neuron_debugfs(rig.fd, "queues");
+	ASSERT_NE(NULL, f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	snprintf(want, sizeof(want),
+		 "\n16.0 m2s 1/1 of 32 s2m 1/1 of 32 idle core1 pid %d\n",
+		 getpid());
+	EXPECT_NE(NULL, strstr(text, want)) TH_LOG("no '%s' in %s", want, text);
+
+	f = neuron_debugfs(rig.fd, "files");
+	ASSERT_NE(NULL, f);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	snprintf(want, sizeof(want), "pid %d comm test_sysfs cores 0x2 buffers 1 bytes 524288\n",
+		 getpid());
+	EXPECT_NE(NULL, strstr(text, want)) TH_LOG("no '%s' in %s", want, text);
+	rig_close(&rig);
 }
 
 /* Readers of everything while the driver comes and goes: nobody crashes. */

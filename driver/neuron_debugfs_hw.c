@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * debugfs: what the hardware shows: queues, semaphores, the windows of jobs.
+ */
+#include <linux/pid.h>
+#include <linux/seq_file.h>
+#include <drm/drm_debugfs.h>
+#include <drm/drm_print.h>
+
+#include "neuron_debugfs.h"
+#include "neuron_job.h"
+#include "neuron_look.h"
+#include "neuron_table.h"
+
+/**
+ * struct neuron_queue_regs - one side of a queue
+ * @length: descriptors of the ring; 0: never set up, or reset
+ * @head: position
+ * @tail: descriptors given to it
+ * @status: NEURON_UDMA_Q_STATUS
+ */
+struct neuron_queue_regs {
+	u32 length;
+	u32 head;
+	u32 tail;
+	u32 status;
+};
+
+static void neuron_queue_read(void __iomem *q, struct neuron_queue_regs *regs)
+{
+	regs->length = readl(q + NEURON_UDMA_Q_LENGTH);
+	regs->head = readl(q + NEURON_UDMA_Q_HEAD) & NEURON_UDMA_Q_PTR;
+	regs->tail = readl(q + NEURON_UDMA_Q_TAIL) & NEURON_UDMA_Q_PTR;
+	regs->status = readl(q + NEURON_UDMA_Q_STATUS);
+}
+
+/* Rings that jobs may have; those of copies are the kernel's. */
+static void neuron_queue_owner(struct neuron_device *ndev, unsigned int engine,
+			       struct seq_file *m)
+{
+	struct neuron_core *core;
+
+	if (engine >= ndev->gen->nr_ring) {
+		seq_puts(m, "kernel");
+		return;
+	}
+	core = &ndev->core[engine / (ndev->gen->nr_ring / ndev->gen->nr_cores)];
+	mutex_lock(&ndev->claim_lock);
+	seq_printf(m, "core%u pid %d", core->index, pid_nr(core->owner_pid));
+	mutex_unlock(&ndev->claim_lock);
+}
+
+static void neuron_queue_show(struct neuron_device *ndev, unsigned int engine,
+			      unsigned int queue, struct seq_file *m)
+{
+	void __iomem *block = ndev->bar0 + neuron_dma_bar0(ndev->gen, engine);
+	struct neuron_queue_regs m2s, s2m;
+
+	neuron_queue_read(block + NEURON_UDMA_M2S_Q(queue), &m2s);
+	neuron_queue_read(block + NEURON_UDMA_S2M_Q(queue), &s2m);
+	if (!m2s.tail && !s2m.tail && !m2s.head && !s2m.head)
+		return;
+	seq_printf(m, "%u.%u m2s %u/%u of %u s2m %u/%u of %u %s ", engine,
+		   queue, m2s.head, m2s.tail, m2s.length, s2m.head, s2m.tail,
+		   s2m.length,
+		   (m2s.status | s2m.status) & NEURON_UDMA_Q_STATUS_BUSY ?
+		   "busy" : m2s.head != m2s.tail || s2m.head != s2m.tail ?
+		   "waiting" : "idle");
+	neuron_queue_owner(ndev, engine, m);
+	seq_putc(m, '\n');
+}
+
+/* Those that have moved since they were last reset. */
+static int neuron_debugfs_queues(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	unsigned int i, queue;
+	int idx, ret;
+
+	ret = neuron_look_begin(ndev, &idx);
+	if (ret)
+		return ret;
+	seq_puts(m, "engine.queue head/tail of length, state, owner\n");
+	for (i = 0; i < ndev->gen->nr_dma; i++)
+		for (queue = 0; queue < NEURON_UDMA_QUEUES; queue++)
+			neuron_queue_show(ndev, i, queue, m);
+	neuron_look_end(ndev, idx);
+	return 0;
+}
+
+static void neuron_semaphores_show(struct neuron_core *core, struct seq_file *m)
+{
+	void __iomem *sems = core->ndev->bar0 + NEURON_TPB_SEM +
+			     neuron_tpb_bar0(core->ndev->gen, core->index);
+	unsigned int i;
+	s32 value;
+
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		value = readl(sems + NEURON_SEM_READ(i));
+		if (value)
+			seq_printf(m, "core %u: semaphore %u: %d\n",
+				   core->index, i, value);
+	}
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		if (readl(sems + NEURON_SEM_EVENT(i)))
+			seq_printf(m, "core %u: event %u: 1\n", core->index, i);
+}
+
+static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	unsigned int i;
+	int idx, ret;
+
+	ret = neuron_look_begin(ndev, &idx);
+	if (ret)
+		return ret;
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_semaphores_show(&ndev->core[i], m);
+	neuron_look_end(ndev, idx);
+	return 0;
+}
+
+/* Nothing of the device is touched: the tables are the kernel's. */
+static int neuron_debugfs_windows(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	struct neuron_job *job;
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		job = neuron_job_active(&ndev->core[i]);
+		if (!job)
+			continue;
+		seq_printf(m, "core %u: job %llu\n", i, job->id);
+		if (job->table)
+			neuron_table_print(job->table, NEURON_MAX_WINDOWS, &p);
+		neuron_job_put(job);
+	}
+	return 0;
+}
+
+static const struct drm_debugfs_info neuron_debugfs_hw_files[] = {
+	{ "queues", neuron_debugfs_queues },
+	{ "semaphores", neuron_debugfs_semaphores },
+	{ "windows", neuron_debugfs_windows },
+};
+
+void neuron_debugfs_hw_init(struct neuron_device *ndev)
+{
+	drm_debugfs_add_files(&ndev->drm, neuron_debugfs_hw_files,
+			      ARRAY_SIZE(neuron_debugfs_hw_files));
+}
