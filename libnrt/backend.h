@@ -34,7 +34,7 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @path: how people name the chip
  * @revision: its revision, e.g. "0xff", into @size bytes
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
- *	@wait: as in drm/neuron_accel.h
+ *	@wait, @post: as in drm/neuron_accel.h
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
  * @bo_unmap: undo it
@@ -62,6 +62,7 @@ struct nrt_backend {
 	int (*grant)(struct nrt_chip *chip, struct drm_neuron_grant *grant);
 	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
 };
 
 /* The DRM accel driver. */

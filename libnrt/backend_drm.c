@@ -170,6 +170,11 @@ static int drm_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 	return call(chip, DRM_IOCTL_NEURON_WAIT, wait);
 }
 
+static int drm_post(struct nrt_chip *chip, struct drm_neuron_post *post)
+{
+	return call(chip, DRM_IOCTL_NEURON_POST, post);
+}
+
 const struct nrt_backend nrt_backend_drm = {
 	.name = "drm",
 	.open_all = drm_open_all,
@@ -191,4 +196,5 @@ const struct nrt_backend nrt_backend_drm = {
 	.grant = drm_grant,
 	.submit = drm_submit,
 	.wait = drm_wait,
+	.post = drm_post,
 };

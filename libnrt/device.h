@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "backend.h"
+#include "post.h"
 #include "neuron/generation.h"
 
 struct nrt_device;
@@ -67,6 +68,7 @@ struct nrt_window {
  * @shown: indexes of the entries that are not empty, ascending
  * @nr_shown: how many
  * @scratch: shared scratchpad, or NULL
+ * @posts: how executions ended, not told yet
  */
 struct nrt_core {
 	struct nrt_device *device;
@@ -80,6 +82,7 @@ struct nrt_core {
 	uint32_t *shown;
 	size_t nr_shown;
 	struct nrt_bo *scratch;
+	struct nrt_posts posts;
 };
 
 /**

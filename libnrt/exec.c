@@ -147,6 +147,7 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 	if (found) {
 		pthread_mutex_lock(&found->lock);
 		status = execute(found, state->env.timeout_ms, input_set, output_set, &error);
+		nrt_post_execution(found->core, status);
 		pthread_mutex_unlock(&found->lock);
 	} else {
 		status = error.status;

@@ -159,6 +159,7 @@ static NRT_STATUS load(struct nrt_state *state, const void *bytes, size_t size, 
 		destroy(model);
 		return error->status;
 	}
+	nrt_post_load(model->core);
 	*out = model;
 	return NRT_SUCCESS;
 }
@@ -234,6 +235,7 @@ static void unload(struct nrt_state *state, struct nrt_model *model)
 		nrt_comm_leave(state, model);
 		pthread_mutex_unlock(&state->models_lock);
 	}
+	nrt_post_flush(model->core);
 	nrt_windows_drop(model);
 	destroy(model);
 }

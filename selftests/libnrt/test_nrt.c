@@ -2,6 +2,7 @@
 /*
  * Loading and executing.
  */
+#include <glob.h>
 #include <pthread.h>
 
 #include "kselftest_harness.h"
@@ -104,6 +105,55 @@ TEST_F(exec, scale)
 	EXPECT_EQ(5, run.instructions);
 	EXPECT_GT(run.wall_ns, 0);
 	EXPECT_GE(run.end_ns, run.start_ns);
+}
+
+/* The sum of a counter that the driver shows, over all cores. */
+static unsigned long long posted(const char *counter)
+{
+	unsigned long long value, sum = 0;
+	char pattern[128];
+	glob_t found;
+	FILE *file;
+	size_t i;
+
+	snprintf(pattern, sizeof(pattern),
+		 "/sys/bus/pci/drivers/neuron/*/core*/status/%s", counter);
+	if (glob(pattern, 0, NULL, &found))
+		return ~0ull;
+	for (i = 0; i < found.gl_pathc; i++) {
+		file = fopen(found.gl_pathv[i], "re");
+		if (file && fscanf(file, "%llu", &value) == 1)
+			sum += value;
+		if (file)
+			fclose(file);
+	}
+	globfree(&found);
+	return sum;
+}
+
+/* Monitors see how many executions ended how: failures at once, the rest soon. */
+TEST_F(exec, is_told_to_monitors)
+{
+	unsigned long long success = posted("success"), all = posted("inference_count");
+	unsigned long long loads = posted("model_load_count"), bad = posted("oob_error");
+	unsigned int i;
+
+	ASSERT_NE(~0ull, success);
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	EXPECT_EQ(loads + 1, posted("model_load_count"));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	rig_unload(&self->rig);
+	EXPECT_EQ(success + 20, posted("success"));
+	EXPECT_EQ(all + 20, posted("inference_count"));
+	EXPECT_EQ(bad, posted("oob_error"));
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_out_of_bounds(), 0, 0, 0));
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_OOB, rig_run(&self->rig, self->x, self->y));
+	rig_caught();
+	EXPECT_EQ(bad + 1, posted("oob_error"));
+	EXPECT_EQ(success + 20, posted("success"));
 }
 
 TEST_F(exec, sets_of_several_queues)
