@@ -6,20 +6,6 @@
 
 #include "neuron_node.h"
 
-/**
- * struct neuron_node - a directory
- * @kobj: its object
- * @data: what the files show
- * @link: in its parent's @children
- * @children: directories in it; changed by the one who sets up and tears down
- */
-struct neuron_node {
-	struct kobject kobj;
-	void *data;
-	struct list_head link;
-	struct list_head children;
-};
-
 static ssize_t neuron_node_show(struct kobject *kobj, struct attribute *attr,
 				char *buf)
 {
@@ -27,7 +13,7 @@ static ssize_t neuron_node_show(struct kobject *kobj, struct attribute *attr,
 	const struct neuron_node_attr *nattr;
 
 	nattr = container_of_const(attr, struct neuron_node_attr, attr);
-	return nattr->show(node->data, nattr->arg, buf);
+	return nattr->show(node, nattr->arg, buf);
 }
 
 static ssize_t neuron_node_store(struct kobject *kobj, struct attribute *attr,
@@ -39,7 +25,7 @@ static ssize_t neuron_node_store(struct kobject *kobj, struct attribute *attr,
 	nattr = container_of_const(attr, struct neuron_node_attr, attr);
 	if (!nattr->reset)
 		return -EPERM;
-	nattr->reset(node->data, nattr->arg);
+	nattr->reset(node, nattr->arg);
 	return count;
 }
 
@@ -58,9 +44,10 @@ static const struct kobj_type neuron_node_type = {
 	.sysfs_ops = &neuron_node_ops,
 };
 
-struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
-				       const struct neuron_node_attr *attrs,
-				       size_t nr, const char *name)
+static struct neuron_node *neuron_node_new(struct kobject *parent, void *data,
+					   const struct neuron_node_attr *attrs,
+					   size_t nr, const char *name,
+					   unsigned long index)
 {
 	struct neuron_node *node;
 	size_t i;
@@ -70,6 +57,7 @@ struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
 	if (!node)
 		return ERR_PTR(-ENOMEM);
 	node->data = data;
+	node->index = index;
 	INIT_LIST_HEAD(&node->link);
 	INIT_LIST_HEAD(&node->children);
 	ret = kobject_init_and_add(&node->kobj, &neuron_node_type, parent, "%s",
@@ -83,13 +71,22 @@ struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
 	return node;
 }
 
+struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
+				       const struct neuron_node_attr *attrs,
+				       size_t nr, const char *name)
+{
+	return neuron_node_new(parent, data, attrs, nr, name, 0);
+}
+
 struct neuron_node *neuron_node_add(struct neuron_node *parent,
 				    const struct neuron_node_attr *attrs,
-				    size_t nr, const char *name)
+				    size_t nr, const char *name,
+				    unsigned long index)
 {
 	struct neuron_node *node;
 
-	node = neuron_node_create(&parent->kobj, parent->data, attrs, nr, name);
+	node = neuron_node_new(&parent->kobj, parent->data, attrs, nr, name,
+			       index);
 	if (!IS_ERR(node))
 		list_add_tail(&node->link, &parent->children);
 	return node;
@@ -99,6 +96,8 @@ void neuron_node_remove(struct neuron_node *node)
 {
 	struct neuron_node *child, *next;
 
+	if (!node)
+		return;
 	list_for_each_entry_safe(child, next, &node->children, link)
 		neuron_node_remove(child);
 	list_del(&node->link);

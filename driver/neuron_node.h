@@ -9,10 +9,24 @@
 #include <linux/list.h>
 #include <linux/sysfs.h>
 
-struct neuron_node;
+/**
+ * struct neuron_node - a directory
+ * @kobj: its object
+ * @data: what the files show
+ * @index: of what in it
+ * @link: in its parent's @children
+ * @children: directories in it; changed by the one who sets up and tears down
+ */
+struct neuron_node {
+	struct kobject kobj;
+	void *data;
+	unsigned long index;
+	struct list_head link;
+	struct list_head children;
+};
 
 /**
- * struct neuron_node_attr - a file of such a directory
+ * struct neuron_node_attr - a file of a directory
  * @attr: name and mode
  * @show: its text, with a newline
  * @reset: something was written, anything; NULL: read only
@@ -20,8 +34,9 @@ struct neuron_node;
  */
 struct neuron_node_attr {
 	struct attribute attr;
-	ssize_t (*show)(void *data, unsigned long arg, char *buf);
-	void (*reset)(void *data, unsigned long arg);
+	ssize_t (*show)(const struct neuron_node *node, unsigned long arg,
+			char *buf);
+	void (*reset)(const struct neuron_node *node, unsigned long arg);
 	unsigned long arg;
 };
 
@@ -41,8 +56,9 @@ struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
 /* The same in another node, with its data; removed with it. */
 struct neuron_node *neuron_node_add(struct neuron_node *parent,
 				    const struct neuron_node_attr *attrs,
-				    size_t nr, const char *name);
-/* With all that is in it; no file is being read any more. */
+				    size_t nr, const char *name,
+				    unsigned long index);
+/* With all that is in it; no file is being read any more. NULL is fine. */
 void neuron_node_remove(struct neuron_node *node);
 
 #endif /* _NEURON_NODE_H_ */

@@ -10,6 +10,7 @@
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_public_sysfs.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
 static int neuron_init(struct neuron_device *ndev)
@@ -71,6 +72,9 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		goto err_stop;
 	ret = neuron_hwmon_init(ndev);
+	if (ret)
+		goto err_stop;
+	ret = neuron_public_sysfs_init(ndev);
 	if (ret)
 		goto err_stop;
 	ret = drm_dev_register(&ndev->drm, 0);

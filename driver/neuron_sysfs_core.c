@@ -10,12 +10,12 @@
 #include "neuron_device.h"
 #include "neuron_node.h"
 
-static ssize_t neuron_core_stat_show(void *data, unsigned long offset,
-				     char *buf)
+static ssize_t neuron_core_stat_show(const struct neuron_node *node,
+				     unsigned long offset, char *buf)
 {
 	struct neuron_core_stats stats;
 
-	neuron_core_get_stats(data, &stats);
+	neuron_core_get_stats(node->data, &stats);
 	return sysfs_emit(buf, "%llu\n", *(u64 *)((void *)&stats + offset));
 }
 
@@ -32,18 +32,19 @@ static const struct neuron_node_attr neuron_core_attrs[] = {
 	NEURON_CORE_STAT(reset_failures),
 };
 
-static ssize_t neuron_core_status_show(void *data, unsigned long counter,
-				       char *buf)
+static ssize_t neuron_core_status_show(const struct neuron_node *node,
+				       unsigned long counter, char *buf)
 {
-	struct neuron_core *core = data;
+	struct neuron_core *core = node->data;
 
 	return sysfs_emit(buf, "%llu\n",
 			  (u64)atomic64_read(&core->status.total[counter]));
 }
 
-static void neuron_core_status_reset(void *data, unsigned long counter)
+static void neuron_core_status_reset(const struct neuron_node *node,
+				     unsigned long counter)
 {
-	struct neuron_core *core = data;
+	struct neuron_core *core = node->data;
 
 	neuron_status_clear(&core->status, counter);
 }
@@ -91,7 +92,7 @@ static int neuron_sysfs_add_core(struct neuron_core *core,
 	if (ret)
 		return ret;
 	status = neuron_node_add(node, status_attrs,
-				 DRM_NEURON_NR_STATUS_COUNTERS, "status");
+				 DRM_NEURON_NR_STATUS_COUNTERS, "status", 0);
 	return PTR_ERR_OR_ZERO(status);
 }
 

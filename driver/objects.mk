@@ -26,6 +26,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_sysfs_core.o \
 	driver/neuron_sysfs_regs.o \
 	driver/neuron_hwmon.o \
+	driver/neuron_public_sysfs.o \
 	driver/neuron_event.o \
 	driver/neuron_debugfs.o \
 	driver/neuron_debugfs_hw.o \

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The public driver's sysfs tree, which a module parameter turns on.
+ */
+#include <ftw.h>
+#include <sys/syscall.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define TREE	"/sys/devices/virtual/neuron_device/"
+
+static int reload(const char *options)
+{
+	char command[128];
+
+	if (syscall(SYS_delete_module, "neuron", O_NONBLOCK))
+		return -errno;
+	snprintf(command, sizeof(command), "modprobe neuron %s", options);
+	return system(command);
+}
+
+FIXTURE(tree) {
+	struct rig rig;
+	struct drm_neuron_device_info info;
+	int loaded;
+};
+
+FIXTURE_SETUP(tree)
+{
+	int fd = neuron_open(0);
+
+	self->loaded = 0;
+	if (fd < 0)
+		SKIP(return, "no neuron device");
+	close(fd);
+	EXPECT_NE(0, access(TREE, F_OK)) TH_LOG("it must be off at first");
+	ASSERT_EQ(0, reload("public_sysfs=1"));
+	self->loaded = 1;
+	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
+	ASSERT_EQ(0, neuron_query(self->rig.fd, DRM_NEURON_QUERY_DEVICE,
+				  &self->info, sizeof(self->info)));
+}
+
+FIXTURE_TEARDOWN(tree)
+{
+	rig_close(&self->rig);
+	if (!self->loaded)
+		return;
+	EXPECT_EQ(0, reload(""));
+	EXPECT_NE(0, access(TREE, F_OK));
+}
+
+/* The text of a file of the first device's tree, or "(error)". */
+static const char *text(const struct drm_neuron_device_info *info,
+			const char *name)
+{
+	static char to[4096];
+	char path[256];
+	ssize_t ret;
+
+	snprintf(path, sizeof(path), TREE "neuron%u/%s", info->fabric_id, name);
+	ret = neuron_read_file(path, to, sizeof(to));
+	if (ret < 0)
+		snprintf(to, sizeof(to), "(%s)", strerror((int)-ret));
+	return to;
+}
+
+static long long number(const struct drm_neuron_device_info *info,
+			const char *name)
+{
+	const char *from = text(info, name);
+	long long value;
+	char *end;
+
+	value = strtoll(from, &end, 10);
+	return end == from || strcmp(end, "\n") ? -1 : value;
+}
+
+static unsigned int files, bad;
+static char bad_name[512];
+
+static int visit(const char *path, const struct stat *st, int type,
+		 struct FTW *where)
+{
+	char to[4096];
+
+	if (type != FTW_F || !(st->st_mode & 0400) || strstr(path, "/power/r") ||
+	    strstr(path, "/power/async") || strstr(path, "/power/auto") ||
+	    strstr(path, "/power/control") || strstr(path, "/uevent"))
+		return 0;
+	files++;
+	if (neuron_read_file(path, to, sizeof(to)) > 0)
+		return 0;
+	bad++;
+	snprintf(bad_name, sizeof(bad_name), "%s", path);
+	return 0;
+}
+
+TEST_F(tree, everything)
+{
+	char want[64];
+	unsigned int i;
+
+	ASSERT_EQ(0, nftw(TREE, visit, 16, FTW_PHYS));
+	EXPECT_EQ(0, bad) TH_LOG("%s", bad_name);
+	EXPECT_GT(files, 50 * self->info.nr_cores);
+
+	EXPECT_EQ(self->info.nr_cores, number(&self->info, "core_count"));
+	snprintf(want, sizeof(want), "%016llx\n", (long long)self->info.serial);
+	EXPECT_STREQ(want, text(&self->info, "info/serial_number"));
+	snprintf(want, sizeof(want), "%s\n", self->info.name);
+	EXPECT_STREQ(want, text(&self->info, "info/architecture/device_name"));
+	EXPECT_NE(NULL, strstr(text(&self->info, "info/architecture/arch_type"),
+			       "NDv"));
+	EXPECT_EQ(0, number(&self->info, "stats/hardware/sram_ecc_uncorrected"));
+	EXPECT_EQ(0, number(&self->info, "stats/hardware/mem_ecc_uncorrected"));
+	EXPECT_NE(NULL, strstr(text(&self->info, "stats/power/utilization"),
+			       "POWER_STATUS_"));
+	for (i = 0; i < self->info.nr_cores; i++) {
+		snprintf(want, sizeof(want),
+			 "neuron_core%u/stats/tensor_engine/pe_cntrs", i);
+		EXPECT_EQ(0, strncmp("xrow_grp,mm_active,wl_active,idle\n0,",
+				     text(&self->info, want), 36));
+	}
+}
+
+static int clear(const struct drm_neuron_device_info *info, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), TREE "neuron%u/%s", info->fabric_id, name);
+	return neuron_write_file(path, "0");
+}
+
+#define STATUS	"neuron_core0/stats/status/"
+#define OTHER	"neuron_core0/stats/other_info/"
+
+TEST_F(tree, counters)
+{
+	struct drm_neuron_post_entry entry = {
+		.counter = DRM_NEURON_STATUS_SW_NQ_OVERFLOW,
+		.add = 3,
+	};
+	struct drm_neuron_post post = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+		.entries = {
+			.stride = sizeof(entry),
+			.count = 1,
+			.pointer = (uintptr_t)&entry,
+		},
+	};
+
+	must(self->rig.fd, POST, &post);
+	entry.counter = DRM_NEURON_STATUS_MODEL_LOAD_COUNT;
+	must(self->rig.fd, POST, &post);
+	EXPECT_EQ(3, number(&self->info, STATUS "execute_sw_nq_overflow/total"));
+	EXPECT_EQ(3, number(&self->info, STATUS "execute_sw_nq_overflow/present"));
+	EXPECT_EQ(0, number(&self->info, STATUS "success/total"));
+	EXPECT_EQ(3, number(&self->info, OTHER "model_load_count/total"));
+
+	/* Present is the owner's. */
+	ASSERT_EQ(0, rig_release(self->rig.fd, self->rig.claim));
+	EXPECT_EQ(3, number(&self->info, STATUS "execute_sw_nq_overflow/total"));
+	EXPECT_EQ(0, number(&self->info, STATUS "execute_sw_nq_overflow/present"));
+	EXPECT_EQ(0, clear(&self->info, STATUS "execute_sw_nq_overflow/total"));
+	EXPECT_EQ(0, number(&self->info, STATUS "execute_sw_nq_overflow/total"));
+
+	EXPECT_LT(0, number(&self->info, OTHER "reset_req_count/total"));
+	EXPECT_EQ(0, number(&self->info, OTHER "reset_fail_count/total"));
+	EXPECT_EQ(0, clear(&self->info, OTHER "reset_req_count/total"));
+	EXPECT_EQ(0, number(&self->info, OTHER "reset_req_count/total"));
+	EXPECT_EQ(0, number(&self->info, OTHER "nc_time_in_use/total"));
+}
+
+TEST_F(tree, time_in_use)
+{
+	struct drm_neuron_wait result;
+
+	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
+	ASSERT_EQ(0, rig_run(&self->rig, 50, &result));
+	EXPECT_LE(50000, number(&self->info, OTHER "nc_time_in_use/total"));
+}
+
+TEST_HARNESS_MAIN
