@@ -107,5 +107,6 @@ const struct attribute_group *neuron_sysfs_groups[] = {
 	&neuron_group,
 	&neuron_sysfs_reg_group,
 	&neuron_sysfs_ecc_group,
+	&neuron_sysfs_counter_group,
 	NULL
 };

@@ -70,6 +70,49 @@ TEST_F(sysfs, device)
 	EXPECT_EQ(-ENOENT, neuron_sysfs_number(self->fd, name));
 }
 
+TEST_F(sysfs, counters)
+{
+	static const char * const names[] = {
+		"counters/faults", "counters/violations", "counters/hangs",
+		"counters/core_resets", "counters/device_resets",
+		"counters/reset_failures", "counters/lost_interrupts",
+		"counters/copy_errors", "counters/link_changes",
+		"counters/stale_posts",
+	};
+	struct drm_neuron_wait result;
+	struct neuron_inst *inst;
+	long long before[10];
+	struct rig rig;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		before[i] = neuron_sysfs_number(self->fd, names[i]);
+		EXPECT_GE(before[i], 0) TH_LOG("%s", names[i]);
+	}
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	inst = rig_emit(&rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_LOAD);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_FREE, 0);
+	ASSERT_EQ(0, rig_run(&rig, 5000, &result));
+	ASSERT_EQ(NEURON_CAUSE_WINDOW, result.cause);
+	rig_clear(&rig);
+	rig_loop(&rig, NEURON_ENGINE_SYNC, 0);
+	ASSERT_EQ(0, rig_run(&rig, 50, &result));
+	ASSERT_EQ(1, result.hang);
+	rig_close(&rig);
+	EXPECT_EQ(before[0] + 1, neuron_sysfs_number(self->fd, names[0]));
+	EXPECT_EQ(before[1] + 1, neuron_sysfs_number(self->fd, names[1]));
+	EXPECT_EQ(before[2] + 1, neuron_sysfs_number(self->fd, names[2]));
+	/* Of the claim, of the hang, of the release. */
+	EXPECT_EQ(before[3] + 3, neuron_sysfs_number(self->fd, names[3]));
+	for (i = 4; i < 10; i++) {
+		if (i != 6)
+			EXPECT_EQ(before[i],
+				  neuron_sysfs_number(self->fd, names[i]))
+				TH_LOG("%s", names[i]);
+	}
+}
+
 TEST_F(sysfs, hwmon)
 {
 	char pattern[300], text[64];
