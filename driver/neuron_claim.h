@@ -7,6 +7,7 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/xarray.h>
 #include <drm/gpu_scheduler.h>
 
@@ -46,6 +47,22 @@ struct neuron_table;
  * ========================= ================================================
  */
 
+#define NEURON_GRANT_NOTES	16
+
+/**
+ * struct neuron_grant_note - who may post some semaphores, for core dumps
+ * @first: first semaphore
+ * @count: semaphores
+ * @pid: process that has made a window of the grant; 0: nobody has yet
+ * @comm: its name
+ */
+struct neuron_grant_note {
+	u32 first;
+	u32 count;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+};
+
 /**
  * struct neuron_claim_core - a core in a claim
  * @claim: claim
@@ -62,6 +79,8 @@ struct neuron_table;
  * @jobs: finished jobs
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs that were aborted for making no progress
+ * @note: of grants of semaphores, the first ones; under @lock (neuron_grant.c)
+ * @nr_notes: how many
  * @dump: the last core dump, or NULL; under @lock (neuron_coredump.c)
  * @wants_memory: core dumps have what was in SBUF and PSUM
  * @dump_memory: room for that in the next dump, or NULL; exchanged atomically
@@ -81,6 +100,8 @@ struct neuron_claim_core {
 	u64 jobs;
 	u32 faults;
 	u32 hangs;
+	struct neuron_grant_note note[NEURON_GRANT_NOTES];
+	unsigned int nr_notes;
 	struct neuron_dump_text *dump;
 	bool wants_memory;
 	struct neuron_dump_memory *dump_memory;

@@ -135,6 +135,7 @@ struct neuron_dump *neuron_dump_capture(struct neuron_job *job)
 	}
 	neuron_dump_job(dump, job);
 	neuron_dump_core(dump, core);
+	neuron_dump_stream(dump, job);
 	dump->nr_queues = job->nr_queues;
 	for (i = 0; i < min(job->nr_queues, NEURON_DUMP_QUEUES); i++)
 		neuron_dump_queue(&dump->queue[i], ndev,

@@ -13,11 +13,13 @@
 
 struct drm_printer;
 struct neuron_claim_core;
+struct neuron_job;
 struct neuron_table;
 
 #define NEURON_DUMP_QUEUES	64	/* of a job */
 #define NEURON_DUMP_WINDOWS	256	/* of its table, those that are not empty */
 #define NEURON_DUMP_BYTES	(256 * 1024)	/* of text, at most */
+#define NEURON_DUMP_NOTIFIES	16	/* last entries of the stream */
 #define NEURON_DUMP_REGS	(0x40 / 4)	/* first words of the core's block */
 
 /**
@@ -93,6 +95,8 @@ struct neuron_dump_memory {
  * @engine: engines
  * @sem: semaphores
  * @event: bit i: event i is set
+ * @nr_notifies: of @notify
+ * @notify: last entries of the notification stream, the newest last
  * @nr_queues: of the job; the first NEURON_DUMP_QUEUES are in @queue
  * @queue: queues
  */
@@ -110,6 +114,8 @@ struct neuron_dump {
 	struct neuron_dump_engine engine[NEURON_NR_ENGINES];
 	s32 sem[NEURON_NR_SEMAPHORES];
 	u64 event[NEURON_NR_EVENTS / 64];
+	unsigned int nr_notifies;
+	struct neuron_hw_notify notify[NEURON_DUMP_NOTIFIES];
 	unsigned int nr_queues;
 	struct neuron_dump_queue queue[NEURON_DUMP_QUEUES];
 };
@@ -132,6 +138,9 @@ struct neuron_dump_text {
 
 /* neuron_dump_print.c; may sleep */
 void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p);
+
+/* neuron_dump_stream.c */
+void neuron_dump_stream(struct neuron_dump *dump, struct neuron_job *job);
 
 /* neuron_dump_memory.c */
 struct neuron_dump_memory *neuron_dump_memory_create(gfp_t gfp);

@@ -9,6 +9,7 @@
 #include "neuron/address.h"
 #include "neuron_claim.h"
 #include "neuron_dump.h"
+#include "neuron_grant.h"
 #include "neuron_report.h"
 #include "neuron_table.h"
 
@@ -103,6 +104,7 @@ static void neuron_dump_print_wait(const struct neuron_dump *dump,
 		   neuron_engine_name(engine), index, dump->sem[index]);
 	neuron_dump_print_poster(dump->engine[engine].poster, p);
 	drm_printf(p, "\n");
+	neuron_grant_print(dump->cc, index, p);
 }
 
 static void neuron_dump_print_engines(const struct neuron_dump *dump,
@@ -182,6 +184,23 @@ static void neuron_dump_print_queues(const struct neuron_dump *dump,
 			   dump->nr_queues - NEURON_DUMP_QUEUES);
 }
 
+static void neuron_dump_print_notifies(const struct neuron_dump *dump,
+				       struct drm_printer *p)
+{
+	const struct neuron_hw_notify *notify;
+	unsigned int i;
+	u32 source;
+
+	for (i = 0; i < dump->nr_notifies; i++) {
+		notify = &dump->notify[i];
+		source = le32_to_cpu(notify->source);
+		drm_printf(p, "notify: engine %s pc %u tag %#x time_ns %llu\n",
+			   neuron_engine_name(source >> 24 & 7),
+			   source & 0xffffff, le32_to_cpu(notify->tag),
+			   le64_to_cpu(notify->time_ns));
+	}
+}
+
 void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p)
 {
 	neuron_dump_print_head(dump, p);
@@ -190,6 +209,7 @@ void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p)
 	neuron_dump_print_unfinished(dump, p);
 	neuron_dump_print_posts(dump, p);
 	neuron_dump_print_queues(dump, p);
+	neuron_dump_print_notifies(dump, p);
 	if (dump->table)
 		neuron_table_print(dump->table, NEURON_DUMP_WINDOWS, p);
 }

@@ -62,14 +62,65 @@ static u64 neuron_grant_base(struct neuron_device *ndev,
 	       neuron_fabric_addr(target->fabric_id, addr);
 }
 
-static bool neuron_grant_alive(struct neuron_claim_core *cc)
+/* Under the lock of the core in the claim. @pid: 0: it is only given. */
+static void neuron_grant_note(const struct neuron_grant *grant, pid_t pid)
 {
+	struct neuron_claim_core *cc = grant->cc;
+	struct neuron_grant_note *note;
+	unsigned int i;
+
+	if (grant->kind != NEURON_GRANT_SEM)
+		return;
+	for (i = 0; i < cc->nr_notes; i++) {
+		note = &cc->note[i];
+		if (note->first == grant->first &&
+		    note->count == grant->count && (note->pid == pid || !note->pid))
+			break;
+	}
+	if (i == NEURON_GRANT_NOTES)
+		return;
+	note = &cc->note[i];
+	note->first = grant->first;
+	note->count = grant->count;
+	if (pid) {
+		note->pid = pid;
+		get_task_comm(note->comm, current->group_leader);
+	}
+	cc->nr_notes = max(cc->nr_notes, i + 1);
+}
+
+/* Whoever asks makes a window of it. */
+static bool neuron_grant_use(const struct neuron_grant *grant)
+{
+	struct neuron_claim_core *cc = grant->cc;
 	bool alive;
 
 	mutex_lock(&cc->lock);
 	alive = !cc->dead;
+	if (alive)
+		neuron_grant_note(grant, task_tgid_nr(current));
 	mutex_unlock(&cc->lock);
 	return alive;
+}
+
+void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
+			struct drm_printer *p)
+{
+	const struct neuron_grant_note *note;
+	unsigned int i;
+
+	mutex_lock(&cc->lock);
+	for (i = 0; i < cc->nr_notes; i++) {
+		note = &cc->note[i];
+		if (sem < note->first || sem - note->first >= note->count)
+			continue;
+		drm_printf(p, "granted: semaphore %u to ", sem);
+		if (note->pid)
+			drm_printf(p, "pid %d %s\n", note->pid, note->comm);
+		else
+			drm_printf(p, "nobody who has a window of it\n");
+	}
+	mutex_unlock(&cc->lock);
 }
 
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
@@ -90,7 +141,7 @@ int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 		drm_dbg(&ndev->drm, "grant %d is of the other kind\n", fd);
 		goto out;
 	}
-	if (!neuron_grant_alive(grant->cc)) {
+	if (!neuron_grant_use(grant)) {
 		drm_dbg(&ndev->drm, "grant %d: its claim is over\n", fd);
 		goto out;
 	}
@@ -163,6 +214,9 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 		neuron_claim_put(cc->claim);
 		return fd;
 	}
+	mutex_lock(&cc->lock);
+	neuron_grant_note(grant, 0);
+	mutex_unlock(&cc->lock);
 	args->fd = fd;
 	return 0;
 }

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+struct drm_printer;
+struct neuron_claim_core;
 struct neuron_device;
 
 enum neuron_grant_kind {
@@ -39,5 +41,9 @@ struct neuron_grant_target {
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
 			enum neuron_grant_kind kind,
 			struct neuron_grant_target *target);
+
+/* The processes that may post semaphore @sem of the core, a line each. */
+void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
+			struct drm_printer *p);
 
 #endif /* _NEURON_GRANT_H_ */

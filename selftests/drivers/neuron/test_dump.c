@@ -196,6 +196,82 @@ TEST_F(dump, of_a_hang)
 	EXPECT_NE(NULL, strstr(self->text, hex));
 }
 
+/* Who could have posted: the holders of grants. */
+TEST_F(dump, names_holders_of_grants)
+{
+	struct drm_neuron_grant grant = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+		.first = 70,
+		.count = 10,
+	};
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = 4,
+	};
+	struct drm_neuron_wait result;
+	char want[80];
+	uint64_t job;
+	int error;
+
+	must(self->rig.fd, GRANT, &grant);
+	emit_hang(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	expect_line("granted: semaphore 77 to nobody ");
+
+	window.grant_fd = grant.fd;
+	ASSERT_EQ(0, rig_windows(&self->rig, &window, 1));
+	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
+	free(self->text);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	snprintf(want, sizeof(want), "granted: semaphore 77 to pid %d test_dump\n",
+		 getpid());
+	expect_line(want);
+	close(grant.fd);
+}
+
+/* A stream of four entries, written six times. */
+TEST_F(dump, has_the_last_notifications)
+{
+	struct drm_neuron_bo_create bo = {
+		.size = 4096,
+		.placement = DRM_NEURON_BO_HOST,
+		.flags = DRM_NEURON_BO_STREAM,
+	};
+	struct drm_neuron_submit submit;
+	struct drm_neuron_queue queue;
+	uint64_t job;
+	char *first;
+	int error, i;
+
+	must(self->rig.fd, BO_CREATE, &bo);
+	rig_clear(&self->rig);
+	for (i = 0; i < 6; i++)
+		rig_emit(&self->rig, ENGINE, NEURON_OP_NOTIFY)->imm0 = 0x100 + i;
+	rig_emit(&self->rig, ENGINE, NEURON_OP_ILLEGAL);
+	rig_prepare(&self->rig, &submit, &queue);
+	submit.stream = bo.handle;
+	submit.stream_offset = 128;
+	submit.notify_size = 64;
+	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	first = strstr(self->text, "\nnotify: engine vector pc 2 tag 0x102 ");
+	ASSERT_NE(NULL, first) TH_LOG("%s", self->text);
+	first = strstr(first, "\nnotify: engine vector pc 3 tag 0x103 ");
+	ASSERT_NE(NULL, first) TH_LOG("%s", self->text);
+	first = strstr(first, "\nnotify: engine vector pc 5 tag 0x105 ");
+	ASSERT_NE(NULL, first) TH_LOG("%s", self->text);
+	EXPECT_EQ(NULL, strstr(self->text, "tag 0x101 "));
+	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, bo.handle));
+}
+
 /* The last one is kept, successes do not matter. */
 TEST_F(dump, is_the_last_one)
 {
