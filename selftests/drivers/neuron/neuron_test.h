@@ -133,7 +133,25 @@ static inline int neuron_pci_address(int fd, char address[16])
 	return ret;
 }
 
-/* Write @text to @path, or read a line from it: 0 or a negative errno. */
+/* The text of file @path, NUL terminated; bytes or -errno. */
+static inline ssize_t neuron_read_file(const char *path, char *text,
+				       size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n, all = 0;
+
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, text + all, size - 1 - (size_t)all);
+		all += n > 0 ? n : 0;
+	} while (n > 0 && (size_t)all < size - 1);
+	n = n < 0 ? -errno : all;
+	close(fd);
+	text[all] = 0;
+	return n;
+}
+
 static inline int neuron_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
@@ -146,21 +164,15 @@ static inline int neuron_write_file(const char *path, const char *text)
 	return ret;
 }
 
-static inline int neuron_read_file(const char *path, char *text, size_t size)
+/* The first line of file @path: 0 or a negative errno. */
+static inline int neuron_read_line(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got;
 
 	text[0] = '\0';
-	if (fd < 0)
-		return -errno;
-	got = read(fd, text, size - 1);
-	if (got < 0)
-		got = -errno;
-	close(fd);
+	got = neuron_read_file(path, text, size);
 	if (got < 0)
 		return (int)got;
-	text[got] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	return 0;
 }
@@ -267,37 +279,6 @@ static inline int neuron_sysfs_dir(int fd, char *path, size_t size)
 	snprintf(path, size, "%s", real);
 	free(real);
 	return 0;
-}
-
-/* The text of file @path, NUL terminated; bytes or -errno. */
-static inline ssize_t neuron_read_file(const char *path, char *text,
-				       size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n, all = 0;
-
-	if (fd < 0)
-		return -errno;
-	do {
-		n = read(fd, text + all, size - 1 - (size_t)all);
-		all += n > 0 ? n : 0;
-	} while (n > 0 && (size_t)all < size - 1);
-	n = n < 0 ? -errno : all;
-	close(fd);
-	text[all] = 0;
-	return n;
-}
-
-static inline int neuron_write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
 }
 
 /* The number in file @name of that directory, or a negative errno. */

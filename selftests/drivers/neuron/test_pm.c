@@ -30,7 +30,7 @@ static bool status_is(const char *power, const char *wanted)
 	char path[96], text[32];
 
 	snprintf(path, sizeof(path), "%s/runtime_status", power);
-	return !neuron_read_file(path, text, sizeof(text)) &&
+	return !neuron_read_line(path, text, sizeof(text)) &&
 	       !strcmp(text, wanted);
 }
 
@@ -125,11 +125,11 @@ TEST_F(pm, attributes_wake_it_up)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/connected_devices",
 		 self->address);
-	ASSERT_EQ(0, neuron_read_file(path, awake, sizeof(awake)));
+	ASSERT_EQ(0, neuron_read_line(path, awake, sizeof(awake)));
 	close(self->fd);
 	self->fd = -1;
 	ASSERT_TRUE(becomes(self->power, "suspended"));
-	ASSERT_EQ(0, neuron_read_file(path, asleep, sizeof(asleep)));
+	ASSERT_EQ(0, neuron_read_line(path, asleep, sizeof(asleep)));
 	EXPECT_STREQ(awake, asleep);
 	EXPECT_TRUE(becomes(self->power, "suspended"));
 }
@@ -212,7 +212,7 @@ FIXTURE_SETUP(sleep)
 	ASSERT_EQ(0, neuron_pci_address(self->fd, address));
 	snprintf(self->power, sizeof(self->power),
 		 "/sys/bus/pci/devices/%s/power", address);
-	if (neuron_read_file("/sys/power/state", states, sizeof(states)) ||
+	if (neuron_read_line("/sys/power/state", states, sizeof(states)) ||
 	    !strstr(states, variant->state))
 		SKIP(return, "this machine cannot do that");
 	if (neuron_write_file("/sys/power/pm_test", "devices"))
