@@ -28,6 +28,7 @@ static void neuron_kunit_table_entries(struct kunit *test)
 			NEURON_MAX_WINDOWS);
 }
 
+/* One entry more than windows: the stream's, behind them. */
 static struct neuron_table *neuron_kunit_table(struct kunit *test, u32 nr)
 {
 	struct neuron_table *table;
@@ -35,9 +36,10 @@ static struct neuron_table *neuron_kunit_table(struct kunit *test, u32 nr)
 	table = kunit_kzalloc(test, sizeof(*table), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, table);
 	table->nr = nr;
-	table->binding = kunit_kcalloc(test, nr, sizeof(*table->binding),
+	table->binding = kunit_kcalloc(test, nr + 1, sizeof(*table->binding),
 				       GFP_KERNEL);
-	table->hw = kunit_kcalloc(test, nr, sizeof(*table->hw), GFP_KERNEL);
+	table->hw = kunit_kcalloc(test, nr + 1, sizeof(*table->hw),
+				  GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, table->binding);
 	KUNIT_ASSERT_NOT_NULL(test, table->hw);
 	return table;
@@ -82,16 +84,25 @@ static void neuron_kunit_table_apply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(table->hw[2].base), 0);
 }
 
-/* A larger version shares the bindings: one reference more each. */
+/*
+ * A larger version shares the bindings: one reference more each. The stream's
+ * entry stays behind the last window.
+ */
 static void neuron_kunit_table_copy(struct kunit *test)
 {
 	struct neuron_table *small = neuron_kunit_table(test, 2);
 	struct neuron_table *large = neuron_kunit_table(test, 4);
 	struct neuron_binding *a = neuron_kunit_binding(test, 0x1000, 7);
+	struct neuron_binding *stream = neuron_kunit_binding(test, 0x8000, 0);
 	struct neuron_change change = { .index = 1, .binding = a };
 
 	neuron_table_apply(small, &change);
+	small->binding[2] = stream;
+	small->hw[2] = stream->hw;
 	neuron_table_copy(large, small);
+	KUNIT_EXPECT_PTR_EQ(test, large->binding[4], stream);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(large->hw[4].base), 0x8000);
+	KUNIT_EXPECT_EQ(test, kref_read(&stream->ref), 2);
 	KUNIT_EXPECT_EQ(test, kref_read(&a->ref), 2);
 	KUNIT_EXPECT_EQ(test, large->nr_extents, 7);
 	KUNIT_EXPECT_NULL(test, large->binding[0]);
