@@ -30,6 +30,15 @@ static int good_bo_create(struct abi *abi, void *arg)
 	return 0;
 }
 
+static int good_bo_import(struct abi *abi, void *arg)
+{
+	struct drm_neuron_bo_import *import = arg;
+
+	import->user = (uintptr_t)abi->memory;
+	import->size = 4096;
+	return 0;
+}
+
 static int good_bo_info(struct abi *abi, void *arg)
 {
 	struct drm_neuron_bo_info *info = arg;
@@ -183,6 +192,34 @@ static int good_reset(struct abi *abi, void *arg)
 	return 0;
 }
 
+/* The dump of a job that runs into an instruction which is none. */
+static int good_dump(struct abi *abi, void *arg)
+{
+	struct drm_neuron_dump *dump = arg;
+
+	rig_emit(&abi->rig, NEURON_ENGINE_SYNC, NEURON_OP_ILLEGAL);
+	dump->claim = abi->rig.claim;
+	dump->core = abi->rig.core;
+	dump->size = 64;
+	dump->pointer = (uintptr_t)abi->memory;
+	return rig_run(&abi->rig, LIMIT, NULL);
+}
+
+static int good_post(struct abi *abi, void *arg)
+{
+	struct drm_neuron_post *post = arg;
+	struct drm_neuron_post_entry *entry = (void *)abi->element;
+
+	entry->counter = DRM_NEURON_STATUS_SUCCESS;
+	entry->add = 1;
+	post->claim = abi->rig.claim;
+	post->core = abi->rig.core;
+	post->entries.stride = sizeof(*entry);
+	post->entries.count = 1;
+	post->entries.pointer = (uintptr_t)entry;
+	return 0;
+}
+
 /* Of a job that is over: nothing happens. */
 static int good_cancel(struct abi *abi, void *arg)
 {
@@ -256,6 +293,23 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(bo_create, stack, 0xffffffff, EINVAL),
 			BAD(bo_create, flags, 0x80000000, EINVAL),
 			BAD(bo_create, flags, 2, EINVAL),
+			BAD(bo_create, category, DRM_NEURON_NR_CATEGORIES, EINVAL),
+			BAD(bo_create, category, 0xffffffff, EINVAL),
+			BAD(bo_create, pad, 1, EINVAL),
+		},
+	},
+	[ABI_BO_IMPORT] = {
+		CALL(BO_IMPORT, bo_import, good_bo_import), .array = -1, .bad = {
+			BAD(bo_import, user, 8, EINVAL),
+			BAD(bo_import, user, 4096, EFAULT),
+			BAD(bo_import, user, -4096, EINVAL),
+			BAD(bo_import, size, 0, EINVAL),
+			BAD(bo_import, size, 4095, EINVAL),
+			BAD(bo_import, size, -4096, EINVAL),
+			BAD(bo_import, flags, 2, EINVAL),
+			BAD(bo_import, flags, 0x80000000, EINVAL),
+			BAD(bo_import, category, DRM_NEURON_NR_CATEGORIES, EINVAL),
+			BAD(bo_import, pad, 1, EINVAL),
 		},
 	},
 	[ABI_BO_INFO] = {
@@ -286,7 +340,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(claim, cores, 1, EINVAL),
 			BAD(claim, count, 0, EINVAL),
 			BAD(claim, count, 33, EINVAL),
-			BAD(claim, flags, 1, EINVAL),
+			BAD(claim, flags, 2, EINVAL),
 			BAD(claim, flags, 0x80000000, EINVAL),
 			BAD(claim, pad, 1, EINVAL),
 		},
@@ -382,6 +436,25 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD_CLAIM(cancel),
 			BAD(cancel, job, 0, ENOENT),
 			BAD(cancel, job, -1, ENOENT),
+		},
+	},
+	[ABI_DUMP] = {
+		CALL(DUMP, dump, good_dump), .array = -1, .bad = {
+			BAD_CLAIM(dump),
+			BAD(dump, flags, 2, EINVAL),
+			BAD(dump, flags, 0x80000000, EINVAL),
+			BAD(dump, pointer, 8, EFAULT),
+		},
+	},
+	[ABI_POST] = {
+		CALL(POST, post, good_post),
+		ARRAY(post, entries, post_entry), .bad = {
+			BAD_CLAIM(post),
+			BAD(post, entries.count, 65, EINVAL),
+			BAD_ELEMENT(post_entry, counter,
+				    DRM_NEURON_NR_STATUS_COUNTERS, EINVAL),
+			BAD_ELEMENT(post_entry, counter, 0xffffffff, EINVAL),
+			BAD_ELEMENT(post_entry, pad, 1, EINVAL),
 		},
 	},
 };

@@ -67,6 +67,7 @@ struct abi_call {
 enum abi_row {
 	ABI_QUERY,
 	ABI_BO_CREATE,
+	ABI_BO_IMPORT,
 	ABI_BO_INFO,
 	ABI_COPY,
 	ABI_CLAIM,
@@ -80,6 +81,8 @@ enum abi_row {
 	ABI_WAIT,
 	ABI_RESET,
 	ABI_CANCEL,
+	ABI_DUMP,
+	ABI_POST,
 	ABI_NR_ROWS
 };
 
@@ -89,6 +92,7 @@ enum abi_row {
 #define ABI_VARIANTS(fixture) \
 	ABI_VARIANT(fixture, QUERY); \
 	ABI_VARIANT(fixture, BO_CREATE); \
+	ABI_VARIANT(fixture, BO_IMPORT); \
 	ABI_VARIANT(fixture, BO_INFO); \
 	ABI_VARIANT(fixture, COPY); \
 	ABI_VARIANT(fixture, CLAIM); \
@@ -101,7 +105,9 @@ enum abi_row {
 	ABI_VARIANT(fixture, SUBMIT_WINDOWS); \
 	ABI_VARIANT(fixture, WAIT); \
 	ABI_VARIANT(fixture, RESET); \
-	ABI_VARIANT(fixture, CANCEL)
+	ABI_VARIANT(fixture, CANCEL); \
+	ABI_VARIANT(fixture, DUMP); \
+	ABI_VARIANT(fixture, POST)
 
 extern const struct abi_call abi_calls[ABI_NR_ROWS];
 
