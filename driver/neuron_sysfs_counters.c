@@ -31,20 +31,20 @@ static ssize_t neuron_counter_show(struct device *dev,
 	return sysfs_emit(buf, "%llu\n", (u64)atomic64_read(value));
 }
 
-#define NEURON_COUNTER_ATTR(name) \
+#define NEURON_COUNTER_ATTR(name, member) \
 	static struct neuron_counter_attr neuron_counter_##name = { \
 		.attr = __ATTR(name, 0444, neuron_counter_show, NULL), \
-		.offset = offsetof(struct neuron_counters, name), \
+		.offset = offsetof(struct neuron_counters, member), \
 	}
 
-NEURON_COUNTER_ATTR(faults);
-NEURON_COUNTER_ATTR(hangs);
-NEURON_COUNTER_ATTR(core_resets);
-NEURON_COUNTER_ATTR(device_resets);
-NEURON_COUNTER_ATTR(reset_failures);
-NEURON_COUNTER_ATTR(lost_interrupts);
-NEURON_COUNTER_ATTR(copy_errors);
-NEURON_COUNTER_ATTR(link_changes);
+NEURON_COUNTER_ATTR(faults, faults);
+NEURON_COUNTER_ATTR(hangs, hangs);
+NEURON_COUNTER_ATTR(core_resets, core_resets);
+NEURON_COUNTER_ATTR(device_resets, device_resets);
+NEURON_COUNTER_ATTR(reset_failures, reset_failures);
+NEURON_COUNTER_ATTR(lost_interrupts, lost_interrupts);
+NEURON_COUNTER_ATTR(copy_errors, copy_errors);
+NEURON_COUNTER_ATTR(link_changes, link_changes);
 
 /* Counters of the cores that the chip keeps, together. */
 static ssize_t neuron_core_reg_sum(struct device *dev, char *buf, u32 reg)
