@@ -94,7 +94,7 @@ static int neuron_submit_check(struct drm_device *drm,
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
 	if (neuron_submit_check_notify(args))
-		return neuron_submit_invalid(drm, "notify: no window address or stream, or odd size");
+		return neuron_submit_invalid(drm, "notify: no address or stream, or odd size");
 	return neuron_submit_check_starts(drm, args);
 }
 

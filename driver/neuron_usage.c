@@ -37,6 +37,7 @@ static const char * const neuron_category_names[] = {
 	[DRM_NEURON_CATEGORY_DMA_BUFFERS] = "dma-buffers",
 	[DRM_NEURON_CATEGORY_APPLICATION] = "application",
 };
+
 static_assert(ARRAY_SIZE(neuron_category_names) == DRM_NEURON_NR_CATEGORIES);
 
 /**

@@ -443,8 +443,9 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 		if (fuzz_once_in(fuzz, 2))
 			put_program(fuzz, &maker, e);
 	if (fuzz_once_in(fuzz, 2)) {
-		maker.block.notify_addr = neuron_window_addr(
-			fuzz_once_in(fuzz, 2) ? W_HOST : W_STREAM, 0);
+		unsigned int window = fuzz_once_in(fuzz, 2) ? W_HOST : W_STREAM;
+
+		maker.block.notify_addr = neuron_window_addr(window, 0);
 		maker.block.notify_size = 256;
 	}
 	put_host(fuzz, &maker, 0, &maker.block, sizeof(maker.block));

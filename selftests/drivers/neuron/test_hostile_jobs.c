@@ -107,8 +107,10 @@ TEST_F(program, ids_of_others)
 
 		forged.claim = id ? ids[i] : ours;
 		forged.core = id ? 1 : cores[i - ARRAY_SIZE(ids)];
-		grant.claim = reset.claim = forged.claim;
-		grant.core = reset.core = forged.core;
+		grant.claim = forged.claim;
+		grant.core = forged.core;
+		reset.claim = forged.claim;
+		reset.core = forged.core;
 		EXPECT_EQ(want, rig_bind(&forged));
 		EXPECT_EQ(want, rig_start(&forged, LIMIT));
 		EXPECT_EQ(want, rig_wait(&forged, 1, 0, NULL));
