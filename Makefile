@@ -14,6 +14,7 @@ help:
 	@echo "make bench       measure; writes build/bench.json"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
+	@echo "make dkms        the driver's source for DKMS, below DESTDIR=$(DESTDIR)"
 	@echo "make clean       remove build/; downloads stay in the cache"
 	@echo
 	@echo "CHIPS=N  JOBS=N  V=1  REFRESH=1 (newer packages)  QEMU_SRC=  KERNEL= KDIR="
@@ -43,7 +44,10 @@ bench:
 install:
 	@tools/build/install "$(PREFIX)"
 
+dkms:
+	@tools/build/dkms "$(DESTDIR)"
+
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long check-debug bench install clean
+.PHONY: help vm run shell check check-long check-debug bench install dkms clean
