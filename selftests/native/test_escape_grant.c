@@ -205,12 +205,12 @@ static void test_peer_leaves(void **state)
 
 /**
  * struct writer - a job that stores to granted SBUF all the time
- * @word: where
+ * @job: it; a second look at its loop means that a store has landed
  * @stale: what the target's count is to reach
  */
 struct writer {
 	struct trn_core *target;
-	const volatile uint32_t *word;
+	struct job_rig *job;
 	uint32_t stale;
 };
 
@@ -218,7 +218,7 @@ static bool has_written(void *arg)
 {
 	const struct writer *writer = arg;
 
-	return *writer->word;
+	return job_reg(writer->job, NEURON_CORE_PROGRESS) >= 4;
 }
 
 static bool goes_on(void *arg)
@@ -231,7 +231,7 @@ static bool goes_on(void *arg)
 /* A core that is scrubbed stays so, however hard others write to it. */
 static void scrub_against_writers(struct escape *e, unsigned int chip)
 {
-	struct writer writer = { .target = sibling(e, chip) };
+	struct writer writer = { .target = sibling(e, chip), .job = &e->job };
 	static const uint8_t zero[GRANT_BYTES];
 	struct job_rig owner;
 	unsigned int round;
@@ -246,7 +246,6 @@ static void scrub_against_writers(struct escape *e, unsigned int chip)
 		job_store(&e->job, SYNC, neuron_window_addr(W_RO, 8 * round), 0x5a5a5a5a);
 		job_again(&e->job, SYNC);
 		job_submit(&e->job);
-		writer.word = (const void *)(granted(e, chip) + 8 * round);
 		assert_true(fake_wait(has_written, &writer));
 		/* As the driver does when a claim ends. */
 		job_reg_write(&owner, NEURON_CORE_GENERATION, generation + 1);
