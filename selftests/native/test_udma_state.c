@@ -260,7 +260,7 @@ static void a_damaged_stream_is_refused_or_harmless(void **state)
 		trn_udma_reset(chip);
 	}
 	stream.used = used;
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 800; i++) {
 		memcpy(stream.bytes, kept, used);
 		stream.bytes[rig_random(rig, (uint32_t)used)] ^=
 			(uint8_t)(1 + rig_random(rig, 255));
