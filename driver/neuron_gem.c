@@ -42,6 +42,20 @@ void neuron_bo_fini(struct neuron_bo *bo)
 	drm_gem_object_release(&bo->base);
 }
 
+void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length)
+{
+	struct neuron_hw_extent *extent = bo->extents + bo->nr_extents;
+
+	if (bo->nr_extents && addr == le64_to_cpu(extent[-1].addr) +
+				      le64_to_cpu(extent[-1].length)) {
+		le64_add_cpu(&extent[-1].length, length);
+		return;
+	}
+	extent->addr = cpu_to_le64(addr);
+	extent->length = cpu_to_le64(length);
+	bo->nr_extents++;
+}
+
 void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo)
 {
 	mutex_lock(&ndev->host_lock);

@@ -56,6 +56,12 @@ static inline struct neuron_bo *to_neuron_bo(struct drm_gem_object *obj)
 	return container_of(obj, struct neuron_bo, base);
 }
 
+/*
+ * Add a piece of host memory behind those that @bo has, joined with the last one
+ * where they touch. There is room for it in @bo->extents.
+ */
+void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length);
+
 /* Only NOTIFY of jobs writes to it. */
 static inline bool neuron_bo_is_stream(const struct neuron_bo *bo)
 {

@@ -106,30 +106,15 @@ static int neuron_host_fill_extents(struct neuron_device *ndev,
 {
 	size_t max = list_count_nodes(&hbo->chunks);
 	struct neuron_host_chunk *chunk;
-	struct neuron_hw_extent *extents;
-	unsigned int nr = 0;
-	u64 end = 0;
+	struct neuron_bo *bo = &hbo->bo;
 
-	extents = kvmalloc_array(max, sizeof(*extents),
-				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!extents)
+	bo->extents = kvmalloc_array(max, sizeof(*bo->extents),
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bo->extents)
 		return -ENOMEM;
-
-	list_for_each_entry(chunk, &hbo->chunks, link) {
-		u64 addr = neuron_host_addr(ndev, chunk->dma);
-		u64 length = PAGE_SIZE << chunk->order;
-
-		if (nr && addr == end) {
-			le64_add_cpu(&extents[nr - 1].length, length);
-		} else {
-			extents[nr].addr = cpu_to_le64(addr);
-			extents[nr].length = cpu_to_le64(length);
-			nr++;
-		}
-		end = addr + length;
-	}
-	hbo->bo.extents = extents;
-	hbo->bo.nr_extents = nr;
+	list_for_each_entry(chunk, &hbo->chunks, link)
+		neuron_bo_add_extent(bo, neuron_host_addr(ndev, chunk->dma),
+				     PAGE_SIZE << chunk->order);
 	return 0;
 }
 

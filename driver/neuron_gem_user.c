@@ -112,30 +112,18 @@ static int neuron_user_pin(struct neuron_user_bo *ubo, u64 addr)
 static int neuron_user_fill_extents(struct neuron_device *ndev,
 				    struct neuron_user_bo *ubo)
 {
-	struct neuron_hw_extent *extents;
+	struct neuron_bo *bo = &ubo->bo;
 	struct scatterlist *sg;
-	unsigned int i, nr = 0;
-	u64 end = 0;
+	unsigned int i;
 
-	extents = kvmalloc_array(ubo->sgt.nents, sizeof(*extents),
-				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!extents)
+	bo->extents = kvmalloc_array(ubo->sgt.nents, sizeof(*bo->extents),
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bo->extents)
 		return -ENOMEM;
-	for_each_sgtable_dma_sg(&ubo->sgt, sg, i) {
-		u64 addr = neuron_host_addr(ndev, sg_dma_address(sg));
-		u64 length = sg_dma_len(sg);
-
-		if (nr && addr == end) {
-			le64_add_cpu(&extents[nr - 1].length, length);
-		} else {
-			extents[nr].addr = cpu_to_le64(addr);
-			extents[nr].length = cpu_to_le64(length);
-			nr++;
-		}
-		end = addr + length;
-	}
-	ubo->bo.extents = extents;
-	ubo->bo.nr_extents = nr;
+	for_each_sgtable_dma_sg(&ubo->sgt, sg, i)
+		neuron_bo_add_extent(bo,
+				     neuron_host_addr(ndev, sg_dma_address(sg)),
+				     sg_dma_len(sg));
 	return 0;
 }
 
