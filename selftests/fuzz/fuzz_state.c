@@ -26,6 +26,7 @@
 
 #define POINTS		6
 #define POINT_STEPS	90	/* more from each point to the next */
+#define SEEK_STEPS	300	/* at most, in all, to what a point has to have */
 #define MAX_EDITS	16
 #define RUN_STEPS	256
 #define REST_STEPS	65536	/* more than both chips have tasks */
@@ -147,7 +148,7 @@ static void save_noted(struct saved *saved, struct trn_chip *chip)
 }
 
 /* Packets that instructions made wait in some queue. */
-static bool has_generated(const struct trn_chip *chip)
+static bool has_generated(struct trn_chip *chip)
 {
 	unsigned int q;
 
@@ -167,22 +168,44 @@ static bool has_notified(struct trn_chip *chip)
 				  NEURON_NQ_SLOT(slot) + NEURON_NQ_TAIL, 4);
 }
 
+static bool work_has(const struct work *work, bool (*has)(struct trn_chip *chip))
+{
+	unsigned int c;
+
+	for (c = 0; c < SEQ_CHIPS; c++)
+		if (has(work->rig->chip[c]))
+			return true;
+	return false;
+}
+
+/* Packets wait for a few steps only: go on to where there are some. */
+static bool seek_generated(struct work *work, unsigned int *steps)
+{
+	for (; *steps; (*steps)--) {
+		if (work_has(work, has_generated))
+			return true;
+		if (!work_step(work, 1))
+			finding("the work ends before the last point");
+	}
+	return false;
+}
+
 static void make_points(struct target *target)
 {
 	struct work *work = work_new(TRN_POOL_STEPPED);
 	bool generated = false, notified = false;
-	unsigned int p, c;
+	unsigned int p, c, steps = SEEK_STEPS;
 
 	for (p = 0; p < POINTS; p++) {
 		if (!work_step(work, POINT_STEPS))
 			finding("the work ends before the last point");
+		generated = generated || seek_generated(work, &steps);
+		notified |= work_has(work, has_notified);
 		work_stop(work);
 		for (c = 0; c < SEQ_CHIPS; c++) {
 			struct fake_port *port = &work->rig->port[c];
 			uint8_t *host = need(malloc(port->host_size));
 
-			generated |= has_generated(work->rig->chip[c]);
-			notified |= has_notified(work->rig->chip[c]);
 			save_noted(&target->point[p].chip[c], work->rig->chip[c]);
 			memcpy(host, port->host, port->host_size);
 			target->point[p].host[c] = host;
