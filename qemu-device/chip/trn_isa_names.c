@@ -74,6 +74,12 @@ static const struct isa_name dtype_names[] = {
 	{ "fp8_e3", NEURON_DTYPE_FP8_E3, NAME_FLOAT },
 	{ "fp8_e4", NEURON_DTYPE_FP8_E4, NAME_FLOAT },
 	{ "fp8_e5", NEURON_DTYPE_FP8_E5, NAME_FLOAT },
+	{ "tf32", NEURON_DTYPE_TF32, NAME_FLOAT },
+	{ "fp8_e4fn", NEURON_DTYPE_FP8_E4FN, NAME_FLOAT },
+	{ "fp8_e5_x4", NEURON_DTYPE_FP8_E5_X4, 0 },
+	{ "fp8_e4fn_x4", NEURON_DTYPE_FP8_E4FN_X4, 0 },
+	{ "fp4_e2_x4", NEURON_DTYPE_FP4_E2_X4, 0 },
+	{ "e8m0", NEURON_DTYPE_E8M0, 0 },
 	{ NULL, 0, 0 }
 };
 

@@ -15,7 +15,11 @@
 #define NEURON_INST_SIZE	128
 #define NEURON_NR_REGS		64	/* 32 bit, per sequencer; r0 reads as 0 */
 
-/* Element types: the values of the public nrt_dtype_t. */
+/*
+ * Element types. Up to 0xf the values of the public nrt_dtype_t; the rest are
+ * this project's. E8M0 is the scale of a group of a microscaling (MX) tile,
+ * and the X4 types hold four neighbouring elements of one: 4, 4 and 2 bytes.
+ */
 enum neuron_dtype {
 	NEURON_DTYPE_INVALID	= 0x0,
 	NEURON_DTYPE_UINT64	= 0x1,
@@ -33,6 +37,12 @@ enum neuron_dtype {
 	NEURON_DTYPE_FP8_E3	= 0xd,
 	NEURON_DTYPE_FP8_E4	= 0xe,
 	NEURON_DTYPE_FP8_E5	= 0xf,
+	NEURON_DTYPE_TF32	= 0x10,	/* upper bits of 4 bytes */
+	NEURON_DTYPE_FP8_E4FN	= 0x11,
+	NEURON_DTYPE_FP8_E5_X4	= 0x12,
+	NEURON_DTYPE_FP8_E4FN_X4 = 0x13,
+	NEURON_DTYPE_FP4_E2_X4	= 0x14,
+	NEURON_DTYPE_E8M0	= 0x15,
 	NEURON_NR_DTYPES
 };
 
