@@ -30,7 +30,8 @@ static void activate(void *arg, const struct trn_lines *lines)
 			if (n > lines->piece)
 				n = lines->piece;
 			trn_tile_load(&act->src, p, first, n, lines->a);
-			trn_act(act->func, lines->a, lines->a, act->scale, bias, n);
+			trn_act(act->func, lines->a, lines->a, act->scale, bias,
+				0.0f, n);
 			trn_tile_store(&act->dst, p, first, n, lines->a);
 		}
 	}

@@ -86,9 +86,9 @@ void trn_num_thread_init(void)
 }
 
 void trn_act(unsigned int func, float *dst, const float *src, float scale,
-	     float bias, size_t n)
+	     float bias, float param, size_t n)
 {
-	trn_num_path()->act(func, dst, src, scale, bias, n);
+	trn_num_path()->act(func, dst, src, scale, bias, param, n);
 }
 
 void trn_matmul(float *dst, size_t dst_stride, const float *stationary,

@@ -55,9 +55,12 @@ void trn_alu_bitwise(unsigned int op, void *dst, const void *a, const void *b,
 		     unsigned int size, size_t n);
 
 bool trn_act_valid(unsigned int func);
-/* dst[i] = func(src[i] * scale + bias), two roundings before func. */
+/*
+ * dst[i] = func(src[i] * scale + bias), two roundings before func. @param is
+ * the slope of prelu; the other functions ignore it. dst may be src.
+ */
 void trn_act(unsigned int func, float *dst, const float *src, float scale,
-	     float bias, size_t n);
+	     float bias, float param, size_t n);
 
 /*
  * Any sizes, fast for k up to 128. dst overlaps no source.

@@ -7,7 +7,7 @@
  * bits are the same on every host, without a fused operation and without libm,
  * and the error is that last rounding plus less than 2^-20 ulp.
  */
-#include "trn_num_internal.h"
+#include "trn_num_fn.h"
 
 /*
  * 2^f on [-0.5, 0.5]: interpolation at the Chebyshev nodes, computed with 50
@@ -55,7 +55,7 @@ TRN_INLINE double exp2_fp64(double y)
 	return trn_bits_double(trn_double_bits(p) + (trn_double_bits(shifted) << 52));
 }
 
-TRN_INLINE float exp_fp32(float x)
+TRN_INLINE float trn_exp_fp32(float x)
 {
 	double d = trn_clamp_double(x, EXP_LOWEST, EXP_HIGHEST);
 
@@ -63,7 +63,7 @@ TRN_INLINE float exp_fp32(float x)
 }
 
 /* x times the normal distribution function, from its tail below -|x|. */
-TRN_INLINE float gelu_fp32(float x)
+TRN_INLINE float trn_gelu_fp32(float x)
 {
 	double d = trn_select_double(x < -GELU_TAIL, -GELU_TAIL, x);
 	double t = trn_select_double(d < 0.0, -d, d);
@@ -78,27 +78,19 @@ TRN_INLINE float gelu_fp32(float x)
 	return (float)(d * trn_select_double(d < 0.0, tail, 1.0 - tail));
 }
 
-/* As maximum of x and +0. */
-TRN_INLINE float relu_fp32(float x)
-{
-	return trn_select(x <= 0.0f, 0.0f, x);
-}
-
-TRN_INLINE float identity_fp32(float x)
-{
-	return x;
-}
-
-#define ACT_LOOP(name)							\
+/* @... - arguments after x */
+#define ACT_LOOP(name, ...)						\
 	for (i = 0; i < TRN_BLOCK; i++) {				\
 		float x = in[i] * scale + bias;				\
-		float y = name##_fp32(x);				\
+		float y = trn_##name##_fp32(x, ##__VA_ARGS__);		\
 									\
-		out[i] = trn_select(x == x, y, trn_bits_float(TRN_NAN_BITS)); \
+		out[i] = trn_select((x == x) & (y == y), y,		\
+				    trn_bits_float(TRN_NAN_BITS));	\
 	}
 
 TRN_INLINE void act_block(unsigned int func, float *restrict out,
-			  const float *restrict in, float scale, float bias)
+			  const float *restrict in, float scale, float bias,
+			  float param)
 {
 	size_t i;
 
@@ -115,11 +107,32 @@ TRN_INLINE void act_block(unsigned int func, float *restrict out,
 	case NEURON_ACT_EXP:
 		ACT_LOOP(exp)
 		break;
+	case NEURON_ACT_SQUARE:
+		ACT_LOOP(square)
+		break;
+	case NEURON_ACT_PRELU:
+		ACT_LOOP(prelu, param)
+		break;
+	case NEURON_ACT_SIGN:
+		ACT_LOOP(sign)
+		break;
+	case NEURON_ACT_ABS:
+		ACT_LOOP(abs)
+		break;
+	case NEURON_ACT_SQRT:
+		ACT_LOOP(sqrt)
+		break;
+	case NEURON_ACT_RSQRT:
+		ACT_LOOP(rsqrt)
+		break;
+	case NEURON_ACT_RECIPROCAL:
+		ACT_LOOP(reciprocal)
+		break;
 	}
 }
 
 TRN_INLINE void act_all(unsigned int func, float *dst, const float *src,
-			float scale, float bias, size_t n)
+			float scale, float bias, float param, size_t n)
 {
 	float in[TRN_BLOCK] = { 0 }, out[TRN_BLOCK];
 	size_t i, part;
@@ -127,34 +140,48 @@ TRN_INLINE void act_all(unsigned int func, float *dst, const float *src,
 	for (i = 0; i < n; i += part) {
 		part = n - i < TRN_BLOCK ? n - i : TRN_BLOCK;
 		memcpy(in, src + i, part * sizeof(float));
-		act_block(func, out, in, scale, bias);
+		act_block(func, out, in, scale, bias, param);
 		memcpy(dst + i, out, part * sizeof(float));
 	}
 }
 
 bool trn_act_valid(unsigned int func)
 {
-	return func <= NEURON_ACT_EXP;
+	switch (func) {
+	case NEURON_ACT_IDENTITY:
+	case NEURON_ACT_RELU:
+	case NEURON_ACT_GELU:
+	case NEURON_ACT_EXP:
+	case NEURON_ACT_SQUARE:
+	case NEURON_ACT_PRELU:
+	case NEURON_ACT_SIGN:
+	case NEURON_ACT_ABS:
+	case NEURON_ACT_SQRT:
+	case NEURON_ACT_RSQRT:
+	case NEURON_ACT_RECIPROCAL:
+		return true;
+	}
+	return false;
 }
 
 void trn_act_scalar(unsigned int func, float *dst, const float *src,
-		    float scale, float bias, size_t n)
+		    float scale, float bias, float param, size_t n)
 {
-	act_all(func, dst, src, scale, bias, n);
+	act_all(func, dst, src, scale, bias, param, n);
 }
 
 #ifdef TRN_NUM_X86
 __attribute__((target("avx2")))
 void trn_act_avx2(unsigned int func, float *dst, const float *src,
-		  float scale, float bias, size_t n)
+		  float scale, float bias, float param, size_t n)
 {
-	act_all(func, dst, src, scale, bias, n);
+	act_all(func, dst, src, scale, bias, param, n);
 }
 
 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 void trn_act_avx512(unsigned int func, float *dst, const float *src,
-		    float scale, float bias, size_t n)
+		    float scale, float bias, float param, size_t n)
 {
-	act_all(func, dst, src, scale, bias, n);
+	act_all(func, dst, src, scale, bias, param, n);
 }
 #endif

@@ -131,7 +131,7 @@ TRN_INLINE float trn_fma_emulated(float a, float b, float c)
 }
 
 typedef void (*trn_act_fn)(unsigned int func, float *dst, const float *src,
-			   float scale, float bias, size_t n);
+			   float scale, float bias, float param, size_t n);
 typedef void (*trn_matmul_fn)(float *dst, size_t dst_stride,
 			      const float *stationary,
 			      size_t stationary_stride, const float *moving,
@@ -150,11 +150,11 @@ struct trn_num_path {
 const struct trn_num_path *trn_num_path(void);
 
 void trn_act_scalar(unsigned int func, float *dst, const float *src,
-		    float scale, float bias, size_t n);
+		    float scale, float bias, float param, size_t n);
 void trn_act_avx2(unsigned int func, float *dst, const float *src,
-		  float scale, float bias, size_t n);
+		  float scale, float bias, float param, size_t n);
 void trn_act_avx512(unsigned int func, float *dst, const float *src,
-		    float scale, float bias, size_t n);
+		    float scale, float bias, float param, size_t n);
 
 void trn_matmul_scalar(float *dst, size_t dst_stride, const float *stationary,
 		       size_t stationary_stride, const float *moving,

@@ -458,7 +458,7 @@ static void activates(void **state)
 	inst.src1 = ap_sbuf(0, 32, 0x100, F32, 1);
 	bias[0] = 0.5f;
 	good(state, SCALAR, inst);
-	trn_act(NEURON_ACT_GELU, expect, in, 2, 0.5f, 3);
+	trn_act(NEURON_ACT_GELU, expect, in, 2, 0.5f, 0, 3);
 	assert_memory_equal(out, expect, sizeof(expect));
 	inst.imm1 = 1;
 	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);

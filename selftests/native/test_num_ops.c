@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * ALU operators and activation functions.
+ * ALU operators.
  */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -16,9 +15,6 @@
 
 #define RANDOM_ROUNDS	2000
 #define LENGTH		150	/* more than two blocks, and a tail */
-/* Distance of the bit patterns at which functions are measured; a prime. */
-#define SAMPLE_STEP	1021u
-#define CHUNK		4096
 
 static const uint8_t arith[] = {
 	NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_SUBTRACT,
@@ -301,197 +297,6 @@ static void test_bitwise(void **state)
 	}
 }
 
-/* |got - want| in units of the last place of fp32 at @want. */
-static long double ulps(float got, long double want)
-{
-	int exponent;
-
-	if (isinf(got))
-		return fabsl(want) >= 0x1.ffffffp127L ? 0.0L : INFINITY;
-	frexpl(want, &exponent);
-	if (exponent < -125)
-		exponent = -125;
-	return fabsl((long double)got - want) / ldexpl(1.0L, exponent - 24);
-}
-
-static long double exp_oracle(float x)
-{
-	return expl((long double)x);
-}
-
-static long double gelu_oracle(float x)
-{
-	return 0.5L * x * erfcl(-(long double)x / sqrtl(2.0L));
-}
-
-/* struct measured - a function, what it should be and the documented bound */
-struct measured {
-	const char *name;
-	unsigned int func;
-	long double (*oracle)(float x);
-	long double bound;
-	uint64_t hash;	/* of the results at all samples, on any host */
-};
-
-static const struct measured measured[] = {
-	{ "exp", NEURON_ACT_EXP, exp_oracle, 0.500001L, 0x1409f4dc8c2a425c },
-	{ "gelu", NEURON_ACT_GELU, gelu_oracle, 0.500001L, 0xf7ae2a3799e81da7 },
-};
-
-static long double worst_of_chunk(const struct measured *m, const float *x,
-				  const float *y, size_t n)
-{
-	long double error, worst = 0.0L;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (isnan(x[i])) {
-			assert_int_equal(num_bits(y[i]), NUM_NAN_BITS);
-			continue;
-		}
-		if (isinf(x[i]))
-			continue;
-		error = ulps(y[i], m->oracle(x[i]));
-		if (error > m->bound)
-			print_error("%s(%a) = %a\n", m->name, x[i], y[i]);
-		worst = error > worst ? error : worst;
-	}
-	return worst;
-}
-
-/* All sizes of both signs: every SAMPLE_STEP-th bit pattern. */
-static void test_act_error(void **state)
-{
-	const struct measured *m = *state;
-	static float x[CHUNK], y[CHUNK];
-	long double error, worst = 0.0L;
-	uint64_t bits = 0, hash = 0;
-	size_t n;
-
-	while (bits <= UINT32_MAX) {
-		for (n = 0; n < CHUNK && bits <= UINT32_MAX; n++, bits += SAMPLE_STEP)
-			x[n] = num_float(bits);
-		trn_act(m->func, y, x, 1.0f, 0.0f, n);
-		error = worst_of_chunk(m, x, y, n);
-		worst = error > worst ? error : worst;
-		hash = num_hash(hash, y, n);
-	}
-	print_message("%s: largest error %.8Lf ulp, hash %#llx\n", m->name, worst,
-		      (unsigned long long)hash);
-	assert_true(worst <= m->bound);
-	assert_true(worst > 0.49L);
-	assert_true(hash == m->hash);
-}
-
-static float act_one(unsigned int func, float x)
-{
-	float y;
-
-	trn_act(func, &y, &x, 1.0f, 0.0f, 1);
-	return y;
-}
-
-static void assert_bits(float got, float want)
-{
-	assert_int_equal(num_bits(got), num_bits(want));
-}
-
-static void test_act_special(void **state)
-{
-	const float inf = INFINITY;
-
-	(void)state;
-	assert_bits(act_one(NEURON_ACT_EXP, 0.0f), 1.0f);
-	assert_bits(act_one(NEURON_ACT_EXP, -0.0f), 1.0f);
-	assert_bits(act_one(NEURON_ACT_EXP, inf), inf);
-	assert_bits(act_one(NEURON_ACT_EXP, -inf), 0.0f);
-	assert_bits(act_one(NEURON_ACT_EXP, 0x1.62e43p6f), inf);
-	assert_bits(act_one(NEURON_ACT_EXP, 1e30f), inf);
-	assert_bits(act_one(NEURON_ACT_EXP, -1e30f), 0.0f);
-	assert_bits(act_one(NEURON_ACT_GELU, 0.0f), 0.0f);
-	/* A tile's bias of +0 makes +0 of it; see the second form. */
-	assert_bits(act_one(NEURON_ACT_GELU, -0.0f), 0.0f);
-	assert_bits(act_one(NEURON_ACT_GELU, inf), inf);
-	assert_bits(act_one(NEURON_ACT_GELU, -inf), -0.0f);
-	assert_bits(act_one(NEURON_ACT_GELU, -20.0f), -0.0f);
-	assert_bits(act_one(NEURON_ACT_GELU, 1e30f), 1e30f);
-	assert_bits(act_one(NEURON_ACT_GELU, 0x1p-140f), 0x1p-141f);
-	assert_bits(act_one(NEURON_ACT_GELU, 0x1.fffffep-100f), 0x1.fffffep-101f);
-	assert_bits(act_one(NEURON_ACT_RELU, -1.0f), 0.0f);
-	assert_bits(act_one(NEURON_ACT_RELU, -inf), 0.0f);
-	assert_bits(act_one(NEURON_ACT_RELU, 0x1p-149f), 0x1p-149f);
-	assert_bits(act_one(NEURON_ACT_RELU, NAN), num_float(NUM_NAN_BITS));
-	assert_bits(act_one(NEURON_ACT_IDENTITY, num_float(0xff800001)),
-		    num_float(NUM_NAN_BITS));
-	assert_true(trn_act_valid(NEURON_ACT_EXP));
-	assert_false(trn_act_valid(NEURON_ACT_EXP + 1));
-}
-
-/* Scale and bias round one after the other, before the function. */
-static void test_act_scale_bias(void **state)
-{
-	float x[LENGTH], want[LENGTH], got[LENGTH], scale, bias;
-	volatile float product;
-	uint64_t seed = 15;
-	unsigned int func;
-	size_t i, round;
-	bool fused = true;
-
-	(void)state;
-	for (round = 0; round < 200; round++) {
-		scale = num_random_near_one(&seed);
-		bias = num_random_near_one(&seed);
-		for (i = 0; i < LENGTH; i++) {
-			x[i] = num_random_mixed(&seed);
-			product = x[i] * scale;
-			want[i] = product + bias;
-			fused &= isnan(want[i]) || want[i] == fmaf(x[i], scale, bias);
-		}
-		for (func = 0; trn_act_valid(func); func++) {
-			float expected[LENGTH];
-
-			trn_act(func, expected, want, 1.0f, -0.0f, LENGTH);
-			trn_act(func, got, x, scale, bias, LENGTH);
-			assert_true(num_first_difference(got, expected, LENGTH) == NUM_SAME);
-		}
-	}
-	assert_false(fused);
-}
-
-static void test_act_paths(void **state)
-{
-	float x[LENGTH], want[LENGTH], got[LENGTH + 1], scale, bias;
-	size_t i, n, round;
-	unsigned int func;
-	uint64_t seed = 16;
-
-	if (!trn_num_force_path(*state)) {
-		print_message("no %s on this host\n", (char *)*state);
-		skip();
-	}
-	for (round = 0; round < RANDOM_ROUNDS; round++) {
-		scale = round & 1 ? 1.0f : num_random_near_one(&seed);
-		bias = round & 2 ? -0.0f : num_random_near_one(&seed);
-		for (i = 0; i < LENGTH; i++)
-			x[i] = round & 4 ? num_random_bits(&seed) : num_random_mixed(&seed);
-		n = round % (LENGTH + 1);
-		for (func = 0; trn_act_valid(func); func++) {
-			trn_num_force_path("scalar");
-			trn_act(func, want, x, scale, bias, n);
-			trn_num_force_path(*state);
-			assert_string_equal(trn_num_path_name(), *state);
-			got[n] = 42.0f;
-			trn_act(func, got, x, scale, bias, n);
-			assert_true(num_first_difference(got, want, n) == NUM_SAME);
-			assert_true(got[n] == 42.0f);
-			memcpy(got, x, sizeof(x));
-			trn_act(func, got, got, scale, bias, n);
-			assert_true(num_first_difference(got, want, n) == NUM_SAME);
-		}
-	}
-	assert_true(trn_num_force_path(NULL));
-}
-
 static void test_unknown_path(void **state)
 {
 	(void)state;
@@ -500,10 +305,6 @@ static void test_unknown_path(void **state)
 	assert_string_equal(trn_num_path_name(), "scalar");
 	assert_true(trn_num_force_path(NULL));
 }
-
-#define WITH_STATE(function, label, data)				\
-	{ .name = #function " " label, .test_func = function,		\
-	  .initial_state = (void *)(data) }
 
 int main(void)
 {
@@ -515,12 +316,6 @@ int main(void)
 		cmocka_unit_test(test_reduce),
 		cmocka_unit_test(test_reduce_order),
 		cmocka_unit_test(test_bitwise),
-		cmocka_unit_test(test_act_special),
-		cmocka_unit_test(test_act_scale_bias),
-		WITH_STATE(test_act_error, "exp", &measured[0]),
-		WITH_STATE(test_act_error, "gelu", &measured[1]),
-		WITH_STATE(test_act_paths, "avx2", "avx2"),
-		WITH_STATE(test_act_paths, "avx512", "avx512"),
 		cmocka_unit_test(test_unknown_path),
 	};
 
