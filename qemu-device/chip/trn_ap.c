@@ -78,7 +78,9 @@ enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
 	tile->size = trn_dtype_size(ap->dtype);
 	tile->psum = ap->addr & NEURON_AP_PSUM;
 	tile->partitions = ap->partitions;
-	if (!tile->size || !partitions_valid(first, ap->partitions) ||
+	if (!trn_dtype_is_number(ap->dtype) ||
+	    !trn_dtype_on(ap->dtype, core->chip->gen->generation) ||
+	    !partitions_valid(first, ap->partitions) ||
 	    !shape_valid(ap, tile))
 		return NEURON_CAUSE_OPERAND;
 	find_extent(tile);

@@ -7,7 +7,7 @@
 #include <fenv.h>
 #include <stdatomic.h>
 
-static bool usable_always(void)
+static bool usable_scalar(void)
 {
 	return true;
 }
@@ -27,13 +27,20 @@ static bool usable_avx512(void)
 }
 #endif
 
+#define PATH(name)							\
+	{								\
+		#name, usable_##name, trn_act_##name, trn_matmul_##name, \
+		trn_to_fp32_##name, trn_from_fp32_##name,		\
+		trn_from_fp32_sr_##name,				\
+	}
+
 /* Best first. */
 static const struct trn_num_path paths[] = {
 #ifdef TRN_NUM_X86
-	{ "avx512", usable_avx512, trn_act_avx512, trn_matmul_avx512 },
-	{ "avx2", usable_avx2, trn_act_avx2, trn_matmul_avx2 },
+	PATH(avx512),
+	PATH(avx2),
 #endif
-	{ "scalar", usable_always, trn_act_scalar, trn_matmul_scalar },
+	PATH(scalar),
 };
 
 /* Every path gives the same bits, so a change needs no order with the work. */

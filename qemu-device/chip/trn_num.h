@@ -16,17 +16,59 @@
 
 #include "neuron/isa.h"
 
-/* Bytes of an element; 0 for a type this chip does not implement yet. */
+/*
+ * Element types. trn_dtype_size(): bytes of an element; 0 for a type that is
+ * not implemented. Floats and integers (up to 32 bits) are numbers: they
+ * convert to and from fp32. The others only move: 64-bit integers, the packed
+ * types of MX tiles and e8m0.
+ */
 unsigned int trn_dtype_size(unsigned int dtype);
 bool trn_dtype_is_float(unsigned int dtype);
 bool trn_dtype_is_int(unsigned int dtype);
+bool trn_dtype_is_number(unsigned int dtype);
+/* Four elements of an MX tile. */
+bool trn_dtype_is_packed(unsigned int dtype);
+/* Do NeuronCores of @generation (2, 3 or 4) have the type? */
+bool trn_dtype_on(unsigned int dtype, unsigned int generation);
+
+#define TRN_ROUND_NEAREST	0
+#define TRN_ROUND_STOCHASTIC	1
+
+#define TRN_FP8_BIAS_MIN	(-64)
+#define TRN_FP8_BIAS_MAX	63
+
+/**
+ * struct trn_num_mode - how conversions are done; all zero: as without one
+ * @rounding: TRN_ROUND_*, from fp32 to a narrower float type
+ * @fp8_bias: added to the exponent bias of fp8_e3, _e4, _e5: a code stands for
+ *	2^-bias times its usual value. TRN_FP8_BIAS_MIN to _MAX
+ * @sr_key: of stochastic rounding, from trn_sr_key()
+ */
+struct trn_num_mode {
+	uint8_t rounding;
+	int8_t fp8_bias[3];
+	uint64_t sr_key;
+};
+
+bool trn_num_mode_valid(const struct trn_num_mode *mode);
+/* Different for each instruction that rounds at random. */
+uint64_t trn_sr_key(uint64_t seed, uint64_t stream, uint64_t instruction);
 
 /*
- * @n elements, contiguous on both sides, to and from fp32. A NaN becomes the
- * canonical one, fp32 to fp32 included: a bit-exact copy does not go this way.
+ * @n elements of a number type, contiguous on both sides, to and from fp32. A
+ * NaN becomes the canonical one, fp32 to fp32 included: a bit-exact copy does
+ * not go this way. @dst and @src do not overlap, but fp32 may stay in place.
+ *
+ * @mode: NULL: round to nearest, usual biases
+ * @first: index of the first element among all that @mode's key is used for
  */
 void trn_to_fp32(float *dst, const void *src, unsigned int dtype, size_t n);
 void trn_from_fp32(void *dst, const float *src, unsigned int dtype, size_t n);
+void trn_to_fp32_mode(float *dst, const void *src, unsigned int dtype, size_t n,
+		      const struct trn_num_mode *mode);
+void trn_from_fp32_mode(void *dst, const float *src, unsigned int dtype,
+			size_t n, const struct trn_num_mode *mode,
+			uint32_t first);
 
 /* Exactly rounded fused multiply-add, with the canonical NaN. */
 float trn_fma(float a, float b, float c);

@@ -1,205 +1,230 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Conversions between the element types and fp32: round to nearest even,
- * saturating integers with NaN to 0, IEEE denormals, canonical NaN.
+ * Conversions between the element types and fp32: round to nearest even or
+ * stochastically, saturating integers with NaN to 0, IEEE denormals, canonical
+ * NaN.
  */
-#include "trn_num_internal.h"
+#include "trn_num_narrow.h"
 
-#define BF16_NAN	0x7fc0u
-#define FP16_NAN	0x7e00u
-#define FP16_INF	0x7c00u
-/* As fp32: the smallest that rounds to infinity, and the smallest normal. */
-#define FP16_OVERFLOW	0x477ff000u
-#define FP16_NORMAL	0x38800000u
-/* Exponent biases 127 and 15, in place. */
-#define FP16_REBIAS	((127u - 15u) << 23)
-/* Adding 1.5 * 2^52 leaves no fraction bit: rounds to an integer. */
+/* Adding 1.5 * 2^52 leaves no fraction bit; the low ones are the integer. */
 #define ROUND_INT	0x1.8p52
 
-/* Bytes of an element; the others are not implemented. */
-static const uint8_t sizes[NEURON_NR_DTYPES] = {
-	[NEURON_DTYPE_INT8] = 1,
-	[NEURON_DTYPE_UINT8] = 1,
-	[NEURON_DTYPE_INT16] = 2,
-	[NEURON_DTYPE_UINT16] = 2,
-	[NEURON_DTYPE_BF16] = 2,
-	[NEURON_DTYPE_FP16] = 2,
-	[NEURON_DTYPE_INT32] = 4,
-	[NEURON_DTYPE_UINT32] = 4,
-	[NEURON_DTYPE_FP32] = 4,
+/* Elements in memory: at any address, of any effective type. */
+#define ANY	__attribute__((aligned(1), may_alias))
+typedef float any_float ANY;
+typedef int8_t any_int8_t ANY;
+typedef uint8_t any_uint8_t ANY;
+typedef int16_t any_int16_t ANY;
+typedef uint16_t any_uint16_t ANY;
+typedef int32_t any_int32_t ANY;
+typedef uint32_t any_uint32_t ANY;
+
+/* Where a conversion to a narrow type gets its random bits. */
+struct random {
+	uint64_t key;
+	uint32_t first;
 };
 
-unsigned int trn_dtype_size(unsigned int dtype)
+/* The limits are integers, so clamping before rounding saturates. */
+TRN_INLINE uint32_t round_clamped(float f, double lowest, double highest)
 {
-	return dtype < NEURON_NR_DTYPES ? sizes[dtype] : 0;
+	double d = trn_clamp_double(trn_select(f == f, f, 0.0f), lowest, highest);
+
+	return (uint32_t)trn_double_bits(d + ROUND_INT);
 }
 
-bool trn_dtype_is_float(unsigned int dtype)
+TRN_INLINE float tf32_widen(uint32_t u)
 {
-	return dtype == NEURON_DTYPE_FP32 || dtype == NEURON_DTYPE_BF16 ||
-	       dtype == NEURON_DTYPE_FP16;
+	return trn_canon(trn_bits_float(u >> TRN_TF32_ZEROS << TRN_TF32_ZEROS));
 }
 
-bool trn_dtype_is_int(unsigned int dtype)
-{
-	return trn_dtype_size(dtype) && !trn_dtype_is_float(dtype);
-}
-
-TRN_INLINE uint16_t bf16_from_fp32(float f)
-{
-	uint32_t u = trn_float_bits(f);
-	uint32_t rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
-
-	return trn_select_bits(f == f, rounded, BF16_NAN);
-}
-
-TRN_INLINE float bf16_to_fp32(uint16_t h)
+TRN_INLINE float bf16_widen(uint16_t h)
 {
 	return trn_canon(trn_bits_float((uint32_t)h << 16));
 }
 
-TRN_INLINE uint16_t fp16_from_fp32(float f)
-{
-	uint32_t u = trn_float_bits(f);
-	uint32_t sign = (u >> 16) & 0x8000;
-	uint32_t a = u & 0x7fffffff;
-	/* A denormal step is 2^-24, the last bit of 0.5: the sum rounds there. */
-	uint32_t denormal = trn_float_bits(trn_bits_float(a) + 0.5f) - 0x3f000000;
-	uint32_t normal = (a - FP16_REBIAS + 0xfff + ((a >> 13) & 1)) >> 13;
-	uint32_t h = trn_select_bits(a < FP16_NORMAL, denormal, normal);
-
-	h = trn_select_bits(a >= FP16_OVERFLOW, FP16_INF, h);
-	return trn_select_bits(f == f, sign | h, FP16_NAN);
-}
-
-TRN_INLINE float fp16_to_fp32(uint16_t h)
-{
-	uint32_t sign = (uint32_t)(h & 0x8000) << 16;
-	uint32_t a = h & 0x7fff;
-	uint32_t denormal = trn_float_bits((float)(int32_t)a * 0x1p-24f);
-	uint32_t normal = (a << 13) + FP16_REBIAS;
-	uint32_t u = trn_select_bits(a < 0x400, denormal, normal);
-
-	u = trn_select_bits(a >= FP16_INF, 0x7f800000 | (a << 13), u);
-	return trn_canon(trn_bits_float(sign | u));
-}
-
-/* The limits are integers, so clamping before rounding saturates. */
-TRN_INLINE double round_clamped(float f, double lowest, double highest)
-{
-	double d = trn_clamp_double(trn_select(f == f, f, 0.0f), lowest, highest);
-
-	return (d + ROUND_INT) - ROUND_INT;
-}
-
 /*
- * One block is converted into a local array first: no aliasing to think of, a
- * constant count, and a tail that takes the same way.
+ * Whole blocks where they lie, the rest by way of local ones: the inner loop has
+ * a constant count, which lets the compiler use vectors.
  */
-#define DEFINE_TO_FP32(name, elem_t, expression)			\
-static void name##_to_fp32_all(float *dst, const elem_t src[], size_t n) \
+#define DEFINE_LOOP(name, in_t, out_t, expression)			\
+TRN_INLINE void name(void *dst, const void *src, size_t n, float scale,	\
+		     const struct random *random)			\
 {									\
-	float out[TRN_BLOCK];						\
-	elem_t in[TRN_BLOCK];						\
-	size_t i, j, part;						\
+	uint8_t tail_in[TRN_BLOCK * sizeof(in_t)] = { 0 };		\
+	uint8_t tail_out[TRN_BLOCK * sizeof(out_t)];			\
+	uint64_t key = random ? random->key : 0;			\
+	uint32_t first = random ? random->first : 0;			\
+	size_t i, part;							\
+	uint32_t j;							\
 									\
-	memset(in, 0, sizeof(in));					\
-	for (i = 0; i < n; i += part) {					\
-		part = n - i < TRN_BLOCK ? n - i : TRN_BLOCK;		\
-		memcpy(in, src + i, part * sizeof(elem_t));		\
+	for (i = 0; i < n; i += part, first += TRN_BLOCK) {		\
+		const in_t *in = (const in_t *)src + i;			\
+		out_t *out = (out_t *)dst + i;				\
+									\
+		part = n - i;						\
+		if (part >= TRN_BLOCK) {				\
+			part = TRN_BLOCK;				\
+		} else {						\
+			memcpy(tail_in, in, part * sizeof(in_t));	\
+			in = (const in_t *)tail_in;			\
+			out = (out_t *)tail_out;			\
+		}							\
+		TRN_NO_ALIAS						\
 		for (j = 0; j < TRN_BLOCK; j++) {			\
-			const elem_t x = in[j];				\
+			const in_t x = in[j];				\
 									\
 			out[j] = (expression);				\
 		}							\
-		memcpy(dst + i, out, part * sizeof(float));		\
+		if (part < TRN_BLOCK)					\
+			memcpy((out_t *)dst + i, tail_out,		\
+			       part * sizeof(out_t));			\
 	}								\
+	(void)scale;							\
+	(void)key;							\
 }
 
-#define DEFINE_FROM_FP32(name, elem_t, expression)			\
-static void name##_from_fp32_all(elem_t dst[], const float *src, size_t n) \
+#define RANDOM	trn_sr_random(key, first + j)
+
+#define DEFINE_NARROW(name, elem_t, type)				\
+DEFINE_LOOP(name##_nearest, any_float, elem_t,				\
+	    trn_narrow_nearest(type, x * scale))			\
+DEFINE_LOOP(name##_stochastic, any_float, elem_t,			\
+	    trn_narrow_stochastic(type, x * scale, RANDOM))
+
+#define DEFINE_FP8(name, type)						\
+DEFINE_LOOP(name##_to_fp32, any_uint8_t, any_float,			\
+	    trn_narrow_widen(type, x, scale))				\
+DEFINE_NARROW(name, any_uint8_t, type)
+
+DEFINE_FP8(fp8_e3, TRN_FP8_E3)
+DEFINE_FP8(fp8_e4, TRN_FP8_E4)
+DEFINE_FP8(fp8_e4fn, TRN_FP8_E4FN)
+DEFINE_FP8(fp8_e5, TRN_FP8_E5)
+DEFINE_NARROW(fp16, any_uint16_t, TRN_FP16)
+DEFINE_NARROW(bf16, any_uint16_t, TRN_BF16)
+
+DEFINE_LOOP(tf32_nearest, any_float, any_uint32_t,
+	    trn_narrow_nearest(TRN_TF32, x) << TRN_TF32_ZEROS)
+DEFINE_LOOP(tf32_stochastic, any_float, any_uint32_t,
+	    trn_narrow_stochastic(TRN_TF32, x, RANDOM) << TRN_TF32_ZEROS)
+
+DEFINE_LOOP(fp32_canonical, any_float, any_float, trn_canon(x))
+DEFINE_LOOP(tf32_to_fp32, any_uint32_t, any_float, tf32_widen(x))
+DEFINE_LOOP(bf16_to_fp32, any_uint16_t, any_float, bf16_widen(x))
+DEFINE_LOOP(fp16_to_fp32, any_uint16_t, any_float,
+	    trn_narrow_widen(TRN_FP16, x, 1.0f))
+DEFINE_LOOP(int8_to_fp32, any_int8_t, any_float, (float)x)
+DEFINE_LOOP(uint8_to_fp32, any_uint8_t, any_float, (float)x)
+DEFINE_LOOP(int16_to_fp32, any_int16_t, any_float, (float)x)
+DEFINE_LOOP(uint16_to_fp32, any_uint16_t, any_float, (float)x)
+DEFINE_LOOP(int32_to_fp32, any_int32_t, any_float, (float)x)
+DEFINE_LOOP(uint32_to_fp32, any_uint32_t, any_float, (float)x)
+
+DEFINE_LOOP(int8_from_fp32, any_float, any_uint8_t,
+	    (uint8_t)round_clamped(x, INT8_MIN, INT8_MAX))
+DEFINE_LOOP(uint8_from_fp32, any_float, any_uint8_t,
+	    (uint8_t)round_clamped(x, 0, UINT8_MAX))
+DEFINE_LOOP(int16_from_fp32, any_float, any_uint16_t,
+	    (uint16_t)round_clamped(x, INT16_MIN, INT16_MAX))
+DEFINE_LOOP(uint16_from_fp32, any_float, any_uint16_t,
+	    (uint16_t)round_clamped(x, 0, UINT16_MAX))
+DEFINE_LOOP(int32_from_fp32, any_float, any_uint32_t,
+	    round_clamped(x, INT32_MIN, INT32_MAX))
+DEFINE_LOOP(uint32_from_fp32, any_float, any_uint32_t,
+	    round_clamped(x, 0, UINT32_MAX))
+
+#define LOOP_CASE(type, function)					\
+	case NEURON_DTYPE_##type:					\
+		function(dst, src, n, scale, random);			\
+		break;
+
+TRN_INLINE void to_fp32(void *dst, const void *src, unsigned int dtype,
+			size_t n, float scale)
+{
+	const struct random *random = NULL;
+
+	switch (dtype) {
+	LOOP_CASE(FP32, fp32_canonical)
+	LOOP_CASE(TF32, tf32_to_fp32)
+	LOOP_CASE(BF16, bf16_to_fp32)
+	LOOP_CASE(FP16, fp16_to_fp32)
+	LOOP_CASE(FP8_E3, fp8_e3_to_fp32)
+	LOOP_CASE(FP8_E4, fp8_e4_to_fp32)
+	LOOP_CASE(FP8_E4FN, fp8_e4fn_to_fp32)
+	LOOP_CASE(FP8_E5, fp8_e5_to_fp32)
+	LOOP_CASE(INT8, int8_to_fp32)
+	LOOP_CASE(UINT8, uint8_to_fp32)
+	LOOP_CASE(INT16, int16_to_fp32)
+	LOOP_CASE(UINT16, uint16_to_fp32)
+	LOOP_CASE(INT32, int32_to_fp32)
+	LOOP_CASE(UINT32, uint32_to_fp32)
+	}
+}
+
+TRN_INLINE void from_fp32(void *dst, const void *src, unsigned int dtype,
+			  size_t n, float scale)
+{
+	const struct random *random = NULL;
+
+	switch (dtype) {
+	LOOP_CASE(FP32, fp32_canonical)
+	LOOP_CASE(TF32, tf32_nearest)
+	LOOP_CASE(BF16, bf16_nearest)
+	LOOP_CASE(FP16, fp16_nearest)
+	LOOP_CASE(FP8_E3, fp8_e3_nearest)
+	LOOP_CASE(FP8_E4, fp8_e4_nearest)
+	LOOP_CASE(FP8_E4FN, fp8_e4fn_nearest)
+	LOOP_CASE(FP8_E5, fp8_e5_nearest)
+	LOOP_CASE(INT8, int8_from_fp32)
+	LOOP_CASE(UINT8, uint8_from_fp32)
+	LOOP_CASE(INT16, int16_from_fp32)
+	LOOP_CASE(UINT16, uint16_from_fp32)
+	LOOP_CASE(INT32, int32_from_fp32)
+	LOOP_CASE(UINT32, uint32_from_fp32)
+	}
+}
+
+/* The types that have a stochastic rounding. */
+TRN_INLINE void from_fp32_sr(void *dst, const void *src, unsigned int dtype,
+			     size_t n, float scale, const struct random *random)
+{
+	switch (dtype) {
+	LOOP_CASE(TF32, tf32_stochastic)
+	LOOP_CASE(BF16, bf16_stochastic)
+	LOOP_CASE(FP16, fp16_stochastic)
+	LOOP_CASE(FP8_E3, fp8_e3_stochastic)
+	LOOP_CASE(FP8_E4, fp8_e4_stochastic)
+	LOOP_CASE(FP8_E4FN, fp8_e4fn_stochastic)
+	LOOP_CASE(FP8_E5, fp8_e5_stochastic)
+	}
+}
+
+#define DEFINE_PATH(name, target)					\
+target void trn_to_fp32_##name(float *dst, const void *src,		\
+			       unsigned int dtype, size_t n, float scale) \
 {									\
-	elem_t out[TRN_BLOCK];						\
-	float in[TRN_BLOCK];						\
-	size_t i, j, part;						\
+	to_fp32(dst, src, dtype, n, scale);				\
+}									\
 									\
-	memset(in, 0, sizeof(in));					\
-	for (i = 0; i < n; i += part) {					\
-		part = n - i < TRN_BLOCK ? n - i : TRN_BLOCK;		\
-		memcpy(in, src + i, part * sizeof(float));		\
-		for (j = 0; j < TRN_BLOCK; j++) {			\
-			const float x = in[j];				\
+target void trn_from_fp32_##name(void *dst, const float *src,		\
+				 unsigned int dtype, size_t n, float scale) \
+{									\
+	from_fp32(dst, src, dtype, n, scale);				\
+}									\
 									\
-			out[j] = (expression);				\
-		}							\
-		memcpy(dst + i, out, part * sizeof(elem_t));		\
-	}								\
+target void trn_from_fp32_sr_##name(void *dst, const float *src,	\
+				    unsigned int dtype, size_t n,	\
+				    float scale, uint64_t key,		\
+				    uint32_t first)			\
+{									\
+	const struct random random = { key, first };			\
+									\
+	from_fp32_sr(dst, src, dtype, n, scale, &random);		\
 }
 
-DEFINE_TO_FP32(fp32, float, trn_canon(x))
-DEFINE_TO_FP32(bf16, uint16_t, bf16_to_fp32(x))
-DEFINE_TO_FP32(fp16, uint16_t, fp16_to_fp32(x))
-DEFINE_TO_FP32(int8, int8_t, (float)x)
-DEFINE_TO_FP32(uint8, uint8_t, (float)x)
-DEFINE_TO_FP32(int16, int16_t, (float)x)
-DEFINE_TO_FP32(uint16, uint16_t, (float)x)
-DEFINE_TO_FP32(int32, int32_t, (float)x)
-DEFINE_TO_FP32(uint32, uint32_t, (float)x)
-
-DEFINE_FROM_FP32(fp32, float, trn_canon(x))
-DEFINE_FROM_FP32(bf16, uint16_t, bf16_from_fp32(x))
-DEFINE_FROM_FP32(fp16, uint16_t, fp16_from_fp32(x))
-DEFINE_FROM_FP32(int8, int8_t, (int8_t)round_clamped(x, INT8_MIN, INT8_MAX))
-DEFINE_FROM_FP32(uint8, uint8_t, (uint8_t)round_clamped(x, 0, UINT8_MAX))
-DEFINE_FROM_FP32(int16, int16_t, (int16_t)round_clamped(x, INT16_MIN, INT16_MAX))
-DEFINE_FROM_FP32(uint16, uint16_t, (uint16_t)round_clamped(x, 0, UINT16_MAX))
-DEFINE_FROM_FP32(int32, int32_t, (int32_t)round_clamped(x, INT32_MIN, INT32_MAX))
-DEFINE_FROM_FP32(uint32, uint32_t, (uint32_t)round_clamped(x, 0, UINT32_MAX))
-
-void trn_to_fp32(float *dst, const void *src, unsigned int dtype, size_t n)
-{
-	switch (dtype) {
-	case NEURON_DTYPE_FP32:
-		return fp32_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_BF16:
-		return bf16_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_FP16:
-		return fp16_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT8:
-		return int8_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT8:
-		return uint8_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT16:
-		return int16_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT16:
-		return uint16_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT32:
-		return int32_to_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT32:
-		return uint32_to_fp32_all(dst, src, n);
-	}
-}
-
-void trn_from_fp32(void *dst, const float *src, unsigned int dtype, size_t n)
-{
-	switch (dtype) {
-	case NEURON_DTYPE_FP32:
-		return fp32_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_BF16:
-		return bf16_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_FP16:
-		return fp16_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT8:
-		return int8_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT8:
-		return uint8_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT16:
-		return int16_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT16:
-		return uint16_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_INT32:
-		return int32_from_fp32_all(dst, src, n);
-	case NEURON_DTYPE_UINT32:
-		return uint32_from_fp32_all(dst, src, n);
-	}
-}
+DEFINE_PATH(scalar, )
+#ifdef TRN_NUM_X86
+DEFINE_PATH(avx2, TRN_TARGET_AVX2)
+DEFINE_PATH(avx512, TRN_TARGET_AVX512)
+#endif

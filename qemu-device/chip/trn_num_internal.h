@@ -28,6 +28,19 @@ _Static_assert(FLT_EVAL_METHOD == 0, "needs fp32 and fp64 without excess precisi
 
 #if defined(__x86_64__)
 #define TRN_NUM_X86 1
+#define TRN_TARGET_AVX2		__attribute__((target("avx2")))
+#define TRN_TARGET_AVX512						\
+	__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#endif
+
+/*
+ * Before a loop whose operands are the same memory as its result or do not
+ * touch it: no iteration needs what another one has written.
+ */
+#ifdef __clang__
+#define TRN_NO_ALIAS	_Pragma("clang loop vectorize(assume_safety)")
+#else
+#define TRN_NO_ALIAS	_Pragma("GCC ivdep")
 #endif
 
 #define TRN_INLINE static inline __attribute__((always_inline))
@@ -138,16 +151,41 @@ typedef void (*trn_matmul_fn)(float *dst, size_t dst_stride,
 			      size_t moving_stride, unsigned int k,
 			      unsigned int m, unsigned int n, bool accumulate);
 
+typedef void (*trn_to_fp32_fn)(float *dst, const void *src, unsigned int dtype,
+			       size_t n, float scale);
+typedef void (*trn_from_fp32_fn)(void *dst, const float *src,
+				 unsigned int dtype, size_t n, float scale);
+typedef void (*trn_from_fp32_sr_fn)(void *dst, const float *src,
+				    unsigned int dtype, size_t n, float scale,
+				    uint64_t key, uint32_t first);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
 	bool (*usable)(void);
 	trn_act_fn act;
 	trn_matmul_fn matmul;
+	trn_to_fp32_fn to_fp32;
+	trn_from_fp32_fn from_fp32;
+	trn_from_fp32_sr_fn from_fp32_sr;
 };
 
 /* The path in use. */
 const struct trn_num_path *trn_num_path(void);
+
+/* @scale: a power of two that the fp8 types are multiplied with. */
+#define TRN_DECLARE_CONV(path)						\
+void trn_to_fp32_##path(float *dst, const void *src, unsigned int dtype, \
+			size_t n, float scale);				\
+void trn_from_fp32_##path(void *dst, const float *src,			\
+			  unsigned int dtype, size_t n, float scale);	\
+void trn_from_fp32_sr_##path(void *dst, const float *src,		\
+			     unsigned int dtype, size_t n, float scale,	\
+			     uint64_t key, uint32_t first)
+
+TRN_DECLARE_CONV(scalar);
+TRN_DECLARE_CONV(avx2);
+TRN_DECLARE_CONV(avx512);
 
 void trn_act_scalar(unsigned int func, float *dst, const float *src,
 		    float scale, float bias, float param, size_t n);

@@ -36,8 +36,9 @@ static const char *check_types(const struct neuron_udma_op *op)
 {
 	unsigned int size = trn_dtype_size(op->src_dtype);
 
-	if (!size || !trn_dtype_size(op->dst_dtype))
-		return "a type that is not implemented";
+	if (!trn_dtype_is_number(op->src_dtype) ||
+	    !trn_dtype_is_number(op->dst_dtype))
+		return "a type that does not convert to fp32";
 	if (op->op != NEURON_UDMA_OP_TRANSPOSE)
 		return NULL;
 	if (op->src_dtype != op->dst_dtype)

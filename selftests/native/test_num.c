@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Types, conversions and the fused multiply-add, against oracles that share no
+ * Conversions and the fused multiply-add, against oracles that share no
  * code with them: libm, and rounding worked out in fp64.
  */
 #include <math.h>
@@ -19,26 +19,6 @@
 #endif
 
 #define RANDOM_ROUNDS	4000000
-
-static void test_types(void **state)
-{
-	static const uint8_t size[NEURON_NR_DTYPES] = {
-		0, 0, 1, 1, 2, 2, 2, 2, 4, 4, 4, 0, 0, 0, 0, 0
-	};
-	unsigned int type;
-
-	(void)state;
-	for (type = 0; type < NEURON_NR_DTYPES; type++)
-		assert_int_equal(trn_dtype_size(type), size[type]);
-	assert_int_equal(trn_dtype_size(NEURON_NR_DTYPES), 0);
-	assert_int_equal(trn_dtype_size(~0u), 0);
-	assert_true(trn_dtype_is_float(NEURON_DTYPE_BF16));
-	assert_true(trn_dtype_is_int(NEURON_DTYPE_UINT32));
-	assert_false(trn_dtype_is_float(NEURON_DTYPE_INT8));
-	assert_false(trn_dtype_is_int(NEURON_DTYPE_FP16));
-	assert_false(trn_dtype_is_int(NEURON_DTYPE_INT64));
-	assert_false(trn_dtype_is_int(NEURON_NR_DTYPES + 8));
-}
 
 static void test_comparer_notices_one_ulp(void **state)
 {
@@ -409,7 +389,6 @@ static void test_thread_init(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_comparer_notices_one_ulp),
 		cmocka_unit_test(test_bf16),
 		cmocka_unit_test(test_fp16),

@@ -60,7 +60,7 @@ static void test_refused(void **state)
 	REFUSED(&copy, nr_dst, 0);
 	REFUSED(&copy, nr_dst, 17);
 	for (i = 0; i < 256; i++) {
-		if (i < NEURON_NR_DTYPES && trn_dtype_size(i))
+		if (trn_dtype_is_number(i))
 			continue;
 		REFUSED(&copy, src_dtype, i);
 		REFUSED(&copy, dst_dtype, i);
