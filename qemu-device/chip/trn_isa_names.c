@@ -28,6 +28,7 @@ static const struct isa_name alu_names[] = {
 	{ "divide", NEURON_ALU_DIVIDE, 0 },
 	{ "abs_max", NEURON_ALU_ABS_MAX, 0 },
 	{ "abs_min", NEURON_ALU_ABS_MIN, 0 },
+	{ "power", NEURON_ALU_POWER, 0 },
 	{ "is_eq", NEURON_ALU_IS_EQ, NAME_COMPARE },
 	{ "is_ne", NEURON_ALU_IS_NE, NAME_COMPARE },
 	{ "is_ge", NEURON_ALU_IS_GE, NAME_COMPARE },
@@ -47,6 +48,12 @@ static const struct isa_name alu_names[] = {
 	  NAME_INTEGER | NAME_BITWISE },
 	{ "shift_right", NEURON_ALU_SHIFT_RIGHT,
 	  NAME_INTEGER | NAME_BITWISE },
+	{ "invert", NEURON_ALU_INVERT, NAME_BITWISE },
+	{ "abs", NEURON_ALU_ABS, 0 },
+	{ "square", NEURON_ALU_SQUARE, 0 },
+	{ "relu", NEURON_ALU_RELU, 0 },
+	{ "rsqrt", NEURON_ALU_RSQRT, 0 },
+	{ "reciprocal", NEURON_ALU_RECIPROCAL, 0 },
 	{ NULL, 0, 0 }
 };
 

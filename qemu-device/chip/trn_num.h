@@ -73,12 +73,19 @@ void trn_from_fp32_mode(void *dst, const float *src, unsigned int dtype,
 /* Exactly rounded fused multiply-add, with the canonical NaN. */
 float trn_fma(float a, float b, float c);
 
-/* Arithmetic (fp32) operators; NEURON_ALU_BYPASS is one: its first operand. */
+/*
+ * Classes of operators. Arithmetic ones have two fp32 operands, unary ones have
+ * one, bitwise ones work on the bits of integers, and exact ones have a form for
+ * integers of 32 bits. NEURON_ALU_BYPASS is arithmetic: its first operand.
+ * NEURON_ALU_INVERT, the only bitwise operator of one operand, is in no class.
+ */
 bool trn_alu_is_arith(unsigned int op);
+bool trn_alu_is_unary(unsigned int op);
 bool trn_alu_is_bitwise(unsigned int op);
-/* The arithmetic operators that trn_alu_reduce() takes. */
+bool trn_alu_is_exact(unsigned int op);
+/* Operators of trn_alu_reduce() or, the bitwise ones, trn_alu_reduce_bits(). */
 bool trn_alu_is_reduction(unsigned int op);
-/* dst[i] = a[i] op b[i]; dst may be a or b. */
+/* dst[i] = a[i] op b[i]; dst may be a or b. A unary op makes nothing of b. */
 void trn_alu_vv(unsigned int op, float *dst, const float *a, const float *b,
 		size_t n);
 /* dst[i] = a[i] op s, or with @reverse s op a[i]. */
@@ -89,12 +96,45 @@ void trn_alu_vs(unsigned int op, float *dst, const float *a, float s,
  * and the logical operators a[0] enters as |a[0]| or as its truth value.
  */
 float trn_alu_reduce(unsigned int op, const float *a, size_t n);
+/* The chain goes on from @start: ((start op a[0]) op a[1]) ... */
+float trn_alu_reduce_from(unsigned int op, float start, const float *a, size_t n);
+
+/**
+ * struct trn_scan - arithmetic operators of a scan
+ * @op0, @op1: enum neuron_alu
+ * @reverse0: r[i-1] is the first operand of op0
+ * @reverse1: b[i] is the first operand of op1
+ */
+struct trn_scan {
+	uint8_t op0;
+	uint8_t op1;
+	bool reverse0;
+	bool reverse1;
+};
+
+/*
+ * dst[i] = r[i] = (a[i] op0 r[i-1]) op1 b[i], from r[-1] = @start, in ascending
+ * order; dst may be a or b. Return: the last r.
+ */
+float trn_alu_scan(const struct trn_scan *scan, float start, float *dst,
+		   const float *a, const float *b, size_t n);
+
 /*
  * Integer types of @size bytes 1, 2 or 4, as raw bits; dst may be a or b. Shift
- * counts are unsigned; the width of the type or more gives 0.
+ * counts are unsigned; the width of the type or more gives 0. INVERT makes
+ * nothing of b.
  */
 void trn_alu_bitwise(unsigned int op, void *dst, const void *a, const void *b,
 		     unsigned int size, size_t n);
+/* ((start op a[0]) op a[1]) ..., op one of bitwise and, or, xor. */
+uint32_t trn_alu_reduce_bits(unsigned int op, uint32_t start, const void *a,
+			     unsigned int size, size_t n);
+/*
+ * int32 (@is_signed) or uint32, without a detour by fp32: add, subtract and
+ * multiply wrap; comparisons give 1 or 0. dst may be a or b.
+ */
+void trn_alu_exact(unsigned int op, bool is_signed, void *dst, const void *a,
+		   const void *b, size_t n);
 
 bool trn_act_valid(unsigned int func);
 /*

@@ -159,6 +159,10 @@ typedef void (*trn_from_fp32_sr_fn)(void *dst, const float *src,
 				    unsigned int dtype, size_t n, float scale,
 				    uint64_t key, uint32_t first);
 
+typedef void (*trn_alu_fn)(unsigned int op, float *dst, const float *a,
+			   size_t a_step, const float *b, size_t b_step,
+			   size_t n);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
@@ -168,6 +172,7 @@ struct trn_num_path {
 	trn_to_fp32_fn to_fp32;
 	trn_from_fp32_fn from_fp32;
 	trn_from_fp32_sr_fn from_fp32_sr;
+	trn_alu_fn alu;
 };
 
 /* The path in use. */
@@ -182,6 +187,15 @@ void trn_from_fp32_##path(void *dst, const float *src,			\
 void trn_from_fp32_sr_##path(void *dst, const float *src,		\
 			     unsigned int dtype, size_t n, float scale,	\
 			     uint64_t key, uint32_t first)
+
+/* @a_step, @b_step: TRN_BLOCK, or 0 for a block that all elements share. */
+#define TRN_DECLARE_ALU(path)						\
+void trn_alu_##path(unsigned int op, float *dst, const float *a,	\
+		    size_t a_step, const float *b, size_t b_step, size_t n)
+
+TRN_DECLARE_ALU(scalar);
+TRN_DECLARE_ALU(avx2);
+TRN_DECLARE_ALU(avx512);
 
 TRN_DECLARE_CONV(scalar);
 TRN_DECLARE_CONV(avx2);

@@ -85,13 +85,18 @@ static float alu_expected(unsigned int op, float a, float b)
 	return 0.0f;
 }
 
+static float alu_canonical(unsigned int op, float a, float b)
+{
+	return num_float(num_canon_bits(alu_expected(op, a, b)));
+}
+
 static void check_alu(unsigned int op, const float *a, const float *b, size_t n)
 {
 	float want[LENGTH], got[LENGTH + 1];
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		want[i] = num_float(num_canon_bits(alu_expected(op, a[i], b[i])));
+		want[i] = alu_canonical(op, a[i], b[i]);
 	got[n] = 42.0f;
 	trn_alu_vv(op, got, a, b, n);
 	assert_true(got[n] == 42.0f);
@@ -111,16 +116,28 @@ static void test_alu_classes(void **state)
 	for (op = 0; op < 512; op++) {
 		nr_arith += trn_alu_is_arith(op);
 		assert_false(trn_alu_is_arith(op) && trn_alu_is_bitwise(op));
+		assert_false(trn_alu_is_unary(op) &&
+			     (trn_alu_is_arith(op) || trn_alu_is_bitwise(op)));
 		if (trn_alu_is_reduction(op))
-			assert_true(trn_alu_is_arith(op));
+			assert_true(trn_alu_is_arith(op) || trn_alu_is_bitwise(op));
 	}
 	for (op = 0; op < NUM_COUNT(arith); op++)
 		assert_true(trn_alu_is_arith(arith[op]));
 	assert_int_equal(nr_arith, NUM_COUNT(arith));
 	assert_true(trn_alu_is_bitwise(NEURON_ALU_SHIFT_RIGHT));
 	assert_false(trn_alu_is_bitwise(NEURON_ALU_SHIFT_RIGHT + 1));
+	assert_true(trn_alu_is_reduction(NEURON_ALU_BITWISE_XOR));
+	assert_false(trn_alu_is_reduction(NEURON_ALU_SHIFT_LEFT));
 	assert_false(trn_alu_is_reduction(NEURON_ALU_DIVIDE));
 	assert_false(trn_alu_is_reduction(NEURON_ALU_IS_EQ));
+}
+
+static void use_path(const char *path)
+{
+	if (trn_num_force_path(path))
+		return;
+	print_message("no %s on this host\n", path);
+	skip();
 }
 
 static void test_alu_edges(void **state)
@@ -128,7 +145,7 @@ static void test_alu_edges(void **state)
 	float a[LENGTH], b[LENGTH];
 	size_t i, j, k;
 
-	(void)state;
+	use_path(*state);
 	assert_true(num_nr_edges <= LENGTH);
 	for (k = 0; k < NUM_COUNT(arith); k++) {
 		for (i = 0; i < num_nr_edges; i++) {
@@ -139,6 +156,7 @@ static void test_alu_edges(void **state)
 			check_alu(arith[k], a, b, num_nr_edges);
 		}
 	}
+	assert_true(trn_num_force_path(NULL));
 }
 
 static void test_alu_random(void **state)
@@ -147,7 +165,7 @@ static void test_alu_random(void **state)
 	uint64_t seed = 11;
 	size_t i, j, k;
 
-	(void)state;
+	use_path(*state);
 	for (i = 0; i < RANDOM_ROUNDS; i++) {
 		for (j = 0; j < LENGTH; j++) {
 			a[j] = num_random_bits(&seed);
@@ -156,6 +174,7 @@ static void test_alu_random(void **state)
 		for (k = 0; k < NUM_COUNT(arith); k++)
 			check_alu(arith[k], a, b, i % (LENGTH + 1));
 	}
+	assert_true(trn_num_force_path(NULL));
 }
 
 /* In place, against a scalar, reversed. */
@@ -165,7 +184,7 @@ static void test_alu_forms(void **state)
 	uint64_t seed = 12;
 	size_t i, k, n;
 
-	(void)state;
+	use_path(*state);
 	for (i = 0; i < LENGTH; i++) {
 		a[i] = num_random_mixed(&seed);
 		b[i] = num_random_mixed(&seed);
@@ -190,6 +209,7 @@ static void test_alu_forms(void **state)
 			assert_true(num_first_difference(got, want, n) == NUM_SAME);
 		}
 	}
+	assert_true(trn_num_force_path(NULL));
 }
 
 static float reduce_expected(unsigned int op, const float *a, size_t n)
@@ -306,13 +326,20 @@ static void test_unknown_path(void **state)
 	assert_true(trn_num_force_path(NULL));
 }
 
+#define ON_PATH(function, path)						\
+	{ .name = #function " " path, .test_func = function,		\
+	  .initial_state = (void *)path }
+#define ON_PATHS(function)						\
+	ON_PATH(function, "scalar"), ON_PATH(function, "avx2"),		\
+	ON_PATH(function, "avx512")
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alu_classes),
-		cmocka_unit_test(test_alu_edges),
-		cmocka_unit_test(test_alu_random),
-		cmocka_unit_test(test_alu_forms),
+		ON_PATHS(test_alu_edges),
+		ON_PATHS(test_alu_random),
+		ON_PATHS(test_alu_forms),
 		cmocka_unit_test(test_reduce),
 		cmocka_unit_test(test_reduce_order),
 		cmocka_unit_test(test_bitwise),

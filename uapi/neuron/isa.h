@@ -243,6 +243,7 @@ enum neuron_alu {
 	NEURON_ALU_DIVIDE	= 0x06,
 	NEURON_ALU_ABS_MAX	= 0x07,
 	NEURON_ALU_ABS_MIN	= 0x08,
+	NEURON_ALU_POWER	= 0x09,	/* GpSimd */
 	NEURON_ALU_IS_EQ	= 0x10,
 	NEURON_ALU_IS_NE	= 0x11,
 	NEURON_ALU_IS_GE	= 0x12,
@@ -257,6 +258,12 @@ enum neuron_alu {
 	NEURON_ALU_BITWISE_XOR	= 0x22,
 	NEURON_ALU_SHIFT_LEFT	= 0x23,
 	NEURON_ALU_SHIFT_RIGHT	= 0x24,	/* logical */
+	NEURON_ALU_INVERT	= 0x25,	/* of one operand, like the following */
+	NEURON_ALU_ABS		= 0x28,
+	NEURON_ALU_SQUARE	= 0x29,
+	NEURON_ALU_RELU		= 0x2a,
+	NEURON_ALU_RSQRT	= 0x2b,
+	NEURON_ALU_RECIPROCAL	= 0x2c,
 };
 
 /* Activation functions; *_DX is the derivative. */
