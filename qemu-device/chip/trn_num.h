@@ -144,6 +144,26 @@ bool trn_act_valid(unsigned int func);
 void trn_act(unsigned int func, float *dst, const float *src, float scale,
 	     float bias, float param, size_t n);
 
+/* A group of an MX tile: partitions and neighbours that have a scale in common. */
+#define TRN_MX_ROWS	8
+#define TRN_MX_PACK	4
+
+/* 2^(code - 127), a denormal for 0; 255: NaN. */
+float trn_mx_scale(uint8_t code);
+/*
+ * @n elements of a packed type to 4 * @n numbers, times scale[i] for the four of
+ * element i. @scale NULL: without.
+ */
+void trn_mx_widen(float *dst, const void *src, unsigned int dtype,
+		  const uint8_t *scale, size_t n);
+/*
+ * 4 * @groups numbers in each of 8 lines to as many packed elements of @dtype,
+ * FP8_E4FN_X4 or FP8_E5_X4, and one scale for each group.
+ */
+void trn_mx_quantize(uint32_t *const dst[TRN_MX_ROWS], uint8_t *scale,
+		     unsigned int dtype, const float *const src[TRN_MX_ROWS],
+		     size_t groups);
+
 /*
  * Any sizes, fast for k up to 128. dst overlaps no source.
  *
