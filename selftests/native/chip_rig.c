@@ -41,7 +41,7 @@ static int setup(void **state, const struct neuron_gen *gen, uint64_t limit,
 
 int rig_setup(void **state)
 {
-	return setup(state, &neuron_gen_trn2, 0, RIG_WORKERS);
+	return setup(state, fake_gen(), 0, RIG_WORKERS);
 }
 
 int rig_setup_trn1(void **state)
@@ -51,12 +51,12 @@ int rig_setup_trn1(void **state)
 
 int rig_setup_limited(void **state)
 {
-	return setup(state, &neuron_gen_trn2, RIG_LIMIT, RIG_WORKERS);
+	return setup(state, fake_gen(), RIG_LIMIT, RIG_WORKERS);
 }
 
 int rig_setup_alone(void **state)
 {
-	return setup(state, &neuron_gen_trn2, 0, 1);
+	return setup(state, fake_gen(), 0, 1);
 }
 
 int rig_teardown(void **state)

@@ -31,12 +31,12 @@ struct rig {
 	uint64_t seed;
 };
 
-/* cmocka set-up and tear-down; *@state is the rig, on trn2 or on trn1. */
+/* cmocka set-up and tear-down; *@state is the rig, on fake_gen() or on trn1. */
 int rig_setup(void **state);
 int rig_setup_trn1(void **state);
-/* trn2 with a host limit of RIG_LIMIT bytes for each chip. */
+/* fake_gen() with a host limit of RIG_LIMIT bytes for each chip. */
 int rig_setup_limited(void **state);
-/* trn2 with one worker. */
+/* fake_gen() with one worker. */
 int rig_setup_alone(void **state);
 int rig_teardown(void **state);
 

@@ -79,6 +79,23 @@ static void fake_hbm_discard(void *opaque, unsigned int stack, uint64_t offset,
 	madvise((uint8_t *)port->hbm[stack] + offset, len, MADV_DONTNEED);
 }
 
+const struct neuron_gen *fake_gen(void)
+{
+	static const struct neuron_gen *const gens[] = {
+		&neuron_gen_trn1, &neuron_gen_inf2,
+		&neuron_gen_trn2, &neuron_gen_trn3,
+	};
+	const char *name = getenv("NEURON_TEST_TYPE");
+	unsigned int i;
+
+	for (i = 0; name && i < sizeof(gens) / sizeof(gens[0]); i++)
+		if (!strcmp(name, gens[i]->name))
+			return gens[i];
+	if (name)
+		fail_msg("NEURON_TEST_TYPE is '%s'", name);
+	return &neuron_gen_trn2;
+}
+
 void fake_port_init(struct fake_port *port, size_t host_size)
 {
 	memset(port, 0, sizeof(*port));

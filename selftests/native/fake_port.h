@@ -59,6 +59,12 @@ struct fake_port {
 	uint64_t timer_ns;
 };
 
+/*
+ * The generation under test: that whose name is in the environment as
+ * NEURON_TEST_TYPE, trn2 without. A test that is about one names it itself.
+ */
+const struct neuron_gen *fake_gen(void);
+
 void fake_port_init(struct fake_port *port, size_t host_size);
 /* After the chip has been freed. */
 void fake_port_destroy(struct fake_port *port);

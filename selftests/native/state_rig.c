@@ -77,7 +77,7 @@ struct seq_rig *work_rig_new(unsigned int workers)
 	struct seq_rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
-	seq_rig_init(rig, &neuron_gen_trn2, workers, SEQ_CHIPS, true);
+	seq_rig_init(rig, fake_gen(), workers, SEQ_CHIPS, true);
 	return rig;
 }
 

@@ -383,7 +383,7 @@ static void a_semaphore_window_posts_and_reads(void **state)
 static void a_peers_semaphore_can_only_be_posted(void **state)
 {
 	struct rig *rig = *state;
-	struct trn_core *peer = &rig->chip[1]->core[2];
+	struct trn_core *peer = &rig->chip[1]->core[WINDOW_PEER_CORE];
 	struct trn_domain *domain;
 	struct trn_access access;
 	struct table t;
@@ -407,7 +407,7 @@ static void a_post_of_an_old_grant_is_dropped_and_counted(void **state)
 {
 	struct rig *rig = *state;
 	struct trn_core *own = &rig->chip[0]->core[WINDOW_CORE];
-	struct trn_core *peer = &rig->chip[1]->core[2];
+	struct trn_core *peer = &rig->chip[1]->core[WINDOW_PEER_CORE];
 	struct trn_domain *domain;
 	struct trn_access access;
 	struct table t;

@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "neuron/dma_op.h"
-#include "trn_cost.h"
+#include "trn_isa.h"
 #include "trn_udma.h"
 
 #define SYNC		NEURON_ENGINE_SYNC
+#define CORE		1
 #define AT_BLOCK(i)	((i) * sizeof(struct neuron_udma_dge))
 #define AT_DATA		0x10000
 #define DATA(offset)	neuron_window_addr(SEQ_DATA, offset)
@@ -26,9 +27,9 @@ static void begin(struct dge_test *t, unsigned int workers, bool clock)
 {
 	unsigned int i;
 
-	seq_rig_init(&t->rig, &neuron_gen_trn2, workers, 1, clock);
-	seq_job_init(&t->job, &t->rig, 0, 2);
-	t->data = seq_data(&t->rig, 0, 2);
+	seq_rig_init(&t->rig, fake_gen(), workers, 1, clock);
+	seq_job_init(&t->job, &t->rig, 0, CORE);
+	t->data = seq_data(&t->rig, 0, CORE);
 	for (i = 0; i < SEQ_DATA_BYTES; i++)
 		t->data[i] = (uint8_t)(i * 7 + i / 256);
 	t->job.nr_queues = 2;
@@ -150,7 +151,7 @@ static void test_loop(void **state)
 	assert_int_equal(record.instructions, 2 + 3 + 4 * LOOPS + 1);
 	assert_int_equal(record.dma_bytes, LOOPS * PIECE);
 	/* However often one was tried again, it has taken once. */
-	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, 2)->sems, 7), 0);
+	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 7), 0);
 	check_loop(&t);
 	end(&t);
 }
@@ -197,15 +198,14 @@ static uint64_t device_time(void (*program)(struct dge_test *t), unsigned int wo
 /* How often the queue had no room is not to be seen in device time. */
 static void test_time(void **state)
 {
-	const uint64_t cycle_ps = 1000000000ull / neuron_gen_trn2.clock_khz[SYNC];
+	const uint64_t cycle_ps = 1000000000ull / fake_gen()->clock_khz[SYNC];
 	const uint64_t fast = device_time(loop_program, 1);
 	const uint64_t slow = device_time(slow_program, 1);
 	unsigned int workers;
 
 	(void)state;
 	/* The last packet starts when its instruction has been reached, and no sooner. */
-	assert_true(slow * 1000 > SLOW_LOOPS * (SLOW_NOPS + 2) * 16 * cycle_ps +
-				  TRN_COST_DMA_START_PS);
+	assert_true(slow * 1000 > SLOW_LOOPS * (SLOW_NOPS + 2) * 16 * cycle_ps);
 	for (workers = 2; workers < 6; workers++) {
 		assert_int_equal(device_time(loop_program, workers), fast);
 		assert_int_equal(device_time(slow_program, workers), slow);
@@ -294,7 +294,7 @@ static void expect_fault(struct neuron_udma_dge dge, struct neuron_inst inst,
 	assert_int_equal(record.source, SYNC);
 	assert_int_equal(record.pc, 1);
 	assert_int_equal(record.addr, addr);
-	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, 2)->violations), violation);
+	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, CORE)->violations), violation);
 	assert_memory_equal(before, t.data, SEQ_DATA_BYTES);
 	end(&t);
 }
@@ -358,7 +358,7 @@ static void test_run_fault(void **state)
 	assert_int_equal(record.source, NEURON_SOURCE_DMA);
 	assert_int_equal(record.pc, NEURON_UDMA_PC_GENERATED | 1);
 	assert_int_equal(record.addr, neuron_window_addr(SEQ_CODE, 0));
-	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, 2)->violations), 1);
+	assert_int_equal(atomic_load(&seq_core(&t.rig, 0, CORE)->violations), 1);
 	end(&t);
 }
 

@@ -85,6 +85,8 @@ static uint64_t small_area(struct world *w, unsigned int q, unsigned int half,
 	const struct neuron_gen *gen = w->rig->chip[0]->gen;
 	uint64_t skew = 0x4000ull * (2 * i + half) + 7 * i + half;
 	unsigned int core = q % gen->nr_cores;
+	/* Queues of one core have a part of its memories each. */
+	uint64_t part = 0x40000ull * (q / gen->nr_cores);
 
 	switch (i % 5) {
 	case 0:
@@ -92,11 +94,11 @@ static uint64_t small_area(struct world *w, unsigned int q, unsigned int half,
 	case 1:
 		return host_area(w, SMALL + 3) + 3;
 	case 2:
-		return rig_sbuf_addr(w->rig, core) + skew;
+		return rig_sbuf_addr(w->rig, core) + part + skew;
 	case 3:
-		return gen->tpb_addr[core] + NEURON_TPB_PSUM + skew / 4;
+		return gen->tpb_addr[core] + NEURON_TPB_PSUM + part / 4 + skew / 4;
 	default:
-		return neuron_fabric_addr(1, rig_hbm_addr(w->rig, 2, 0x400000ull * q + skew));
+		return neuron_fabric_addr(1, rig_hbm_addr(w->rig, 0, 0x400000ull * q + skew));
 	}
 }
 

@@ -83,11 +83,12 @@ static enum neuron_cause write_hbm(struct rig *rig, uint64_t offset, size_t len)
 static void only_real_memory_can_be_bad(void **state)
 {
 	struct rig *rig = *state;
-	struct trn_ecc_cell cell = { .stack = 4 };
+	const unsigned int stacks = rig->chip[0]->gen->nr_hbm;
+	struct trn_ecc_cell cell = { .stack = stacks };
 	unsigned int i;
 
 	assert_int_equal(trn_ecc_add(rig->chip[0], &cell), -1);
-	cell.stack = 3;
+	cell.stack = stacks - 1;
 	cell.offset = FAKE_HBM_SIZE;
 	assert_int_equal(trn_ecc_add(rig->chip[0], &cell), -1);
 	cell.offset = FAKE_HBM_SIZE - 1;
@@ -211,12 +212,13 @@ static void the_log_keeps_the_worst(void **state)
 {
 	struct rig *rig = *state;
 	struct trn_chip *chip = rig->chip[0];
+	const unsigned int last = chip->gen->nr_hbm - 1;
 
 	ctl_wr(chip, NEURON_CTL_MASK, ~NEURON_CTL_CAUSE_ECC);
 	cell_add(chip, STACK, BAD, true, false);
-	cell_add(chip, 2, 0x1000, true, false);
-	cell_add(chip, 3, 0x2000, false, false);
-	cell_add(chip, 3, 0x4000, false, false);
+	cell_add(chip, 0, 0x1000, true, false);
+	cell_add(chip, last, 0x2000, false, false);
+	cell_add(chip, last, 0x4000, false, false);
 	trn_ecc_check(chip, STACK, BAD + 5, 1);
 	assert_int_equal(ctl(chip, NEURON_CTL_ECC_INFO, 4),
 			 NEURON_CTL_ECC_VALID |
@@ -226,17 +228,17 @@ static void the_log_keeps_the_worst(void **state)
 	assert_true(ctl(chip, NEURON_CTL_CAUSE, 4) & NEURON_CTL_CAUSE_ECC);
 	assert_true(fake_wait_irq(&rig->port[0], chip->gen->nr_cores, 1));
 	/* The first of a kind stays. */
-	trn_ecc_check(chip, 2, 0x1000, 1);
+	trn_ecc_check(chip, 0, 0x1000, 1);
 	assert_true(ctl(chip, NEURON_CTL_ECC_ADDR, 8) ==
 		    rig_hbm_addr(rig, STACK, BAD));
-	trn_ecc_check(chip, 3, 0x2000, 1);
+	trn_ecc_check(chip, last, 0x2000, 1);
 	assert_int_equal(ctl(chip, NEURON_CTL_ECC_INFO, 4),
 			 NEURON_CTL_ECC_VALID | NEURON_CTL_ECC_UNCORRECTABLE |
-				 NEURON_PUT(NEURON_CTL_ECC_STACK, 3));
-	trn_ecc_check(chip, 3, 0x4000, 1);
+				 NEURON_PUT(NEURON_CTL_ECC_STACK, last));
+	trn_ecc_check(chip, last, 0x4000, 1);
 	trn_ecc_sram(chip, false);
 	assert_true(ctl(chip, NEURON_CTL_ECC_ADDR, 8) ==
-		    rig_hbm_addr(rig, 3, 0x2000));
+		    rig_hbm_addr(rig, last, 0x2000));
 	assert_int_equal(ctl(chip, NEURON_CTL_ECC_COUNT, 4), 5);
 	/* Only VALID clears it. */
 	ctl_wr(chip, NEURON_CTL_ECC_INFO, 1);
@@ -423,7 +425,7 @@ static void errors_are_saved(void **state)
 	uint64_t addr;
 
 	cell_add(chip, STACK, BAD, false, false);
-	cell_add(chip, 2, BAD, true, true);
+	cell_add(chip, 0, BAD, true, true);
 	assert_int_equal(read_hbm(rig, BAD, 1), NEURON_CAUSE_ECC);
 	addr = ctl(chip, NEURON_CTL_ECC_ADDR, 8);
 	st = state_stream_save(&stream);

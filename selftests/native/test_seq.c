@@ -18,7 +18,7 @@ static int setup(void **state)
 {
 	struct seq_rig *rig = malloc(sizeof(*rig));
 
-	seq_rig_init(rig, &neuron_gen_trn2, 3, 2, true);
+	seq_rig_init(rig, fake_gen(), 3, 2, true);
 	*state = rig;
 	return 0;
 }
@@ -58,14 +58,14 @@ static void halts_on_every_engine(void **state)
 	struct seq_job job;
 	unsigned int e;
 
-	seq_job_init(&job, *state, 0, 2);
+	seq_job_init(&job, *state, 0, 1);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		seq_add(&job, e, OP(HALT, 0));
 	record = seq_run(&job);
 	assert_int_equal(record.status, NEURON_JOB_OK);
 	assert_int_equal(record.instructions, NEURON_NR_ENGINES);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		assert_int_equal(atomic_load(&seq_core(*state, 0, 2)->seq[e].status),
+		assert_int_equal(atomic_load(&seq_core(*state, 0, 1)->seq[e].status),
 				 NEURON_ENGINE_HALTED);
 }
 
@@ -363,13 +363,13 @@ static void stays_in_its_window(void **state)
 
 static void triggers_dma(void **state)
 {
-	uint8_t *data = seq_data(*state, 0, 3);
+	uint8_t *data = seq_data(*state, 0, 1);
 	struct seq_job job;
 	unsigned int i;
 
 	for (i = 0; i < 2000; i++)
 		data[i] = (uint8_t)(i * 7);
-	seq_job_init(&job, *state, 0, 3);
+	seq_job_init(&job, *state, 0, 1);
 	seq_copy(&job, 1, neuron_window_addr(SEQ_SBUF, 0),
 		 neuron_window_addr(SEQ_DATA, 0), 2000);
 	seq_copy(&job, 1, neuron_window_addr(SEQ_SEM, 4 * 5),
@@ -380,7 +380,7 @@ static void triggers_dma(void **state)
 	halt_all(&job);
 	seq_copy(&job, 0, 0, 0, 1);	/* a queue that nobody triggers */
 	seq_expect_ok(&job);
-	assert_memory_equal(seq_sbuf(seq_core(*state, 0, 3), 0, 0), data, 2000);
+	assert_memory_equal(seq_sbuf(seq_core(*state, 0, 1), 0, 0), data, 2000);
 
 	expect_bad(*state, SYNC, OP(DMA_TRIGGER, .reg = { 0, 1 }, .imm0 = 1),
 		   NEURON_CAUSE_QUEUE);
@@ -457,7 +457,7 @@ static void reset_stops_a_spinning_program(void **state)
 	record = seq_wait(&job);
 	assert_int_equal(record.status, NEURON_JOB_ABORTED);
 	assert_true(fake_wait_irq(&rig->port[0], 0, ++rig->done[0][0]));
-	trn_chip_mmio_write(rig->chip[0], neuron_ctl_bar0(&neuron_gen_trn2) +
+	trn_chip_mmio_write(rig->chip[0], neuron_ctl_bar0(fake_gen()) +
 			    NEURON_CTL_CORE(0) + NEURON_CORE_CAUSE, 0xffffffff, 4);
 
 	seq_job_init(&job, rig, 0, 0);
@@ -480,11 +480,11 @@ static void fault_is_one_clear_line(void **state)
 	struct seq_rig *rig = *state;
 	struct seq_job job;
 
-	seq_job_init(&job, rig, 1, 4);
+	seq_job_init(&job, rig, 1, 1);
 	seq_add(&job, SYNC, OP(NOP, 0));
 	seq_add(&job, SYNC, OP(DMA_TRIGGER, .reg = { 9 }, .imm0 = 1));
 	seq_expect_fault(&job, NEURON_CAUSE_QUEUE, SYNC, 1);
-	assert_true(fake_logged(&rig->port[1], "core 4 sync engine stopped at instruction 1: "));
+	assert_true(fake_logged(&rig->port[1], "core 1 sync engine stopped at instruction 1: "));
 	assert_true(fake_logged(&rig->port[1], "queue not of the job: dma_trigger q9, 1, 0"));
 	assert_int_equal(fake_log_count(&rig->port[1], TRN_LOG_GUEST_ERROR), 1);
 }
@@ -504,7 +504,7 @@ static void device_reset_forgets_the_job(void **state)
 	trn_chip_resume(rig->chip[0]);
 	assert_null(atomic_load(&core->seq[SYNC].job));
 	assert_int_equal(trn_sem_value(&core->sems, 1), 0);
-	trn_chip_mmio_write(rig->chip[0], neuron_ctl_bar0(&neuron_gen_trn2) +
+	trn_chip_mmio_write(rig->chip[0], neuron_ctl_bar0(fake_gen()) +
 			    NEURON_CTL_CORE(0) + NEURON_CORE_MASK, 0, 4);
 
 	seq_job_init(&job, rig, 0, 0);

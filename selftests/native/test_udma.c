@@ -511,7 +511,8 @@ static void queues_do_not_disturb_each_other(void **state)
 	uint64_t slot, peer, src, dst;
 
 	for (i = 0; i < STRESS_QUEUES; i++) {
-		ring_alloc(&rings[i], rig, i % 2, i / 2 * 9, i % 16, 64);
+		ring_alloc(&rings[i], rig, i % 2,
+			   i / 2 * 9 % rig->chip[0]->gen->nr_dma, i % 16, 64);
 		ring_program(&rings[i]);
 		slot = i * 0x10000;
 		rig_fill(rig, rig->chip[i % 2]->hbm[0] + slot, STRESS_BYTES);

@@ -111,7 +111,7 @@ static void a_queue_goes_on_where_it_was(void **state)
 	ring_doorbell(&ring, 1, 0);
 	ring_wait_quiet(&ring);
 
-	ring_alloc(&bad, rig, 0, 40, 5, 32);
+	ring_alloc(&bad, rig, 0, 20, 5, 32);
 	ring_program(&bad);
 	ring_engine_write(&bad, NEURON_UDMA_IOFIC_SECONDARY(0) +
 					NEURON_IOFIC_ABORT_MASK, 0xf0000000);

@@ -24,16 +24,17 @@ static void set_window(struct table *t, unsigned int w, unsigned int kind,
 
 void table_make(struct rig *rig, struct table *t)
 {
+	const unsigned int last = rig->chip[0]->gen->nr_hbm - 1;
 	const struct neuron_hw_extent hbm[] = {
 		{ 0x10000, 1 },
 		{ rig_hbm_addr(rig, 1, 0x5001), 4097 },
 		{ 0x20003, 9000 },
-		{ rig_hbm_addr(rig, 3, 0), 902 },
-		{ rig_hbm_addr(rig, 2, FAKE_HBM_SIZE - 6000), 6000 },
+		{ rig_hbm_addr(rig, last, 0), 902 },
+		{ rig_hbm_addr(rig, last, FAKE_HBM_SIZE - 6000), 6000 },
 	};
 	const struct neuron_hw_extent peer[] = {
 		{ neuron_fabric_addr(1, 0x3000), 7777 },
-		{ neuron_fabric_addr(1, rig_sbuf_addr(rig, 3) + 0x80), 12223 },
+		{ neuron_fabric_addr(1, rig_sbuf_addr(rig, 1) + 0x80), 12223 },
 	};
 
 	memset(t, 0, sizeof(*t));
@@ -54,7 +55,7 @@ void table_make(struct rig *rig, struct table *t)
 	set_window(t, W_SEM, NEURON_WINDOW_SEM, WINDOW_RW, rig_sem_addr(rig, WINDOW_CORE), 64);
 	t->window[W_SEM].sem_first = 16;
 	set_window(t, W_PEER_SEM, NEURON_WINDOW_SEM, WINDOW_RW,
-		   neuron_fabric_addr(1, rig_sem_addr(rig, 2)), 16);
+		   neuron_fabric_addr(1, rig_sem_addr(rig, WINDOW_PEER_CORE)), 16);
 	t->window[W_PEER_SEM].generation = 7;
 	set_window(t, W_READ, NEURON_WINDOW_HBM, NEURON_WINDOW_READ, 0x8000, 256);
 	set_window(t, W_WRITE, NEURON_WINDOW_HBM, NEURON_WINDOW_WRITE, 0x9000,

@@ -8,6 +8,7 @@
 #include "chip_rig.h"
 
 #define WINDOW_CORE	1
+#define WINDOW_PEER_CORE	0	/* of chip 1 */
 #define WINDOW_RW	(NEURON_WINDOW_READ | NEURON_WINDOW_WRITE)
 
 enum {
@@ -18,7 +19,7 @@ enum {
 	W_PEER,		/* two extents, in HBM and SBUF of chip 1 */
 	W_EMPTY,
 	W_SEM,		/* semaphores 16 to 31 of the core itself */
-	W_PEER_SEM,	/* semaphores 0 to 3 of core 2 of chip 1 */
+	W_PEER_SEM,	/* semaphores 0 to 3 of WINDOW_PEER_CORE */
 	W_READ,
 	W_WRITE,
 	NR_WINDOWS
