@@ -19,7 +19,8 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip,
 	core->sbuf = trn_mem_alloc(NEURON_TPB_SBUF_SIZE);
 	core->psum = trn_mem_alloc(NEURON_TPB_PSUM_SIZE);
 	core->array = (void *)trn_mem_alloc(sizeof(*core->array));
-	if (!core->sbuf || !core->psum || !core->array)
+	core->lanes = (void *)trn_mem_alloc(sizeof(*core->lanes));
+	if (!core->sbuf || !core->psum || !core->array || !core->lanes)
 		goto free_memories;
 
 	pthread_mutex_init(&core->lock, NULL);
@@ -34,6 +35,7 @@ free_memories:
 	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_free((void *)core->array, sizeof(*core->array));
+	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
 	return -1;
 }
 
@@ -47,6 +49,7 @@ void trn_core_destroy(struct trn_core *core)
 	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_free((void *)core->array, sizeof(*core->array));
+	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
 }
 
 void trn_core_scrub(struct trn_core *core)
@@ -65,6 +68,7 @@ void trn_core_scrub(struct trn_core *core)
 	pthread_mutex_unlock(&core->grant_lock);
 	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_discard((void *)core->array, sizeof(*core->array));
+	trn_mem_discard((void *)core->lanes, sizeof(*core->lanes));
 	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
 		       NEURON_TPB_PSUM_SIZE);
 }

@@ -19,6 +19,7 @@
 struct trn_chip;
 struct trn_domain;
 struct trn_job;
+struct trn_lanes;
 struct trn_pe_array;
 
 /**
@@ -49,6 +50,7 @@ struct trn_core {
 	struct trn_sems sems;
 	struct trn_seq seq[NEURON_NR_ENGINES];
 	struct trn_pe_array *array;
+	struct trn_lanes *lanes;
 	uint8_t *sbuf;
 	uint8_t *psum;
 	pthread_mutex_t grant_lock;

@@ -59,6 +59,17 @@ static void array_state(struct trn_pe_array *array, struct trn_state *st)
 				array->m * sizeof(array->weight[i][0]));
 }
 
+static void floats_state(float *value, unsigned int n, struct trn_state *st)
+{
+	trn_state_bytes(st, value, n * sizeof(*value));
+}
+
+static void lanes_state(struct trn_lanes *lanes, struct trn_state *st)
+{
+	floats_state(lanes->vector_acc, 128, st);
+	floats_state(lanes->scalar_acc, 128, st);
+}
+
 /* An instruction that has been fetched has been checked, too. */
 static void check_fetched(struct trn_seq *seq, struct trn_state *st)
 {
@@ -129,9 +140,10 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 1);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 2);
 	registers_state(core, st);
 	array_state(core->array, st);
+	lanes_state(core->lanes, st);
 	trn_pages_state(st, core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_pages_state(st, core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_time_core_state(core, st);

@@ -4,6 +4,7 @@
 #define CYCLES_ISSUE	16	/* sequencer only: this project's choice */
 #define CYCLES_ACCESS	60	/* to start on SBUF or PSUM */
 #define CYCLES_MATMUL	64	/* least time of a product */
+#define CYCLES_ACCUMULATOR 64	/* to read an accumulator */
 #define FP32_PASSES	4	/* of the tensor engine */
 #define LOAD_RATE	4	/* stationary columns a cycle */
 
@@ -46,6 +47,8 @@ uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 		return passes * ((n + LOAD_RATE - 1) / LOAD_RATE);
 	case TRN_COST_MATMUL:
 		return passes * most(n, CYCLES_MATMUL);
+	case TRN_COST_ACCUMULATOR:
+		return CYCLES_ACCUMULATOR;
 	case TRN_COST_TWO_TILES:
 		return CYCLES_ACCESS + (2 * n + speed - 1) / speed;
 	case TRN_COST_ONE_TILE:

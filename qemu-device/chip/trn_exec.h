@@ -36,10 +36,27 @@ struct trn_exec {
 	uint64_t bad_addr;
 };
 
+/* Carry out exec->inst. */
+enum neuron_cause trn_exec_dispatch(struct trn_exec *exec);
+
+/* trn_exec_seq.c: all instructions of the sequencer */
 enum neuron_cause trn_exec_seq(struct trn_exec *exec);
-enum neuron_cause trn_exec_tensor(struct trn_exec *exec);
-enum neuron_cause trn_exec_vector(struct trn_exec *exec);
-enum neuron_cause trn_exec_scalar(struct trn_exec *exec);
+/* trn_exec_tensor.c */
+enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec);
+enum neuron_cause trn_exec_matmul(struct trn_exec *exec);
+/* trn_exec_vector.c */
+enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec);
+enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec);
+/* trn_exec_copy.c */
+enum neuron_cause trn_exec_copy(struct trn_exec *exec);
+enum neuron_cause trn_exec_memset(struct trn_exec *exec);
+/* trn_exec_reduce.c */
+enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec);
+/* trn_exec_acc.c */
+enum neuron_cause trn_exec_acc_read(struct trn_exec *exec);
+enum neuron_cause trn_exec_acc_load(struct trn_exec *exec);
+/* trn_exec_activate.c */
+enum neuron_cause trn_exec_activate(struct trn_exec *exec);
 
 /*
  * The address @addr + @delta: a window address stays in its window. False when
@@ -51,6 +68,31 @@ bool trn_exec_add(uint64_t addr, uint64_t delta, uint64_t *sum);
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
 				struct trn_tile *tile);
+
+/* The [P,1] column of fp32 at @addr (col0 or col1 of an instruction). */
+enum neuron_cause trn_exec_column(const struct trn_exec *exec, uint32_t addr,
+				  unsigned int partitions, struct trn_tile *tile);
+
+/**
+ * struct trn_scalar - an operand that is one number, or one for each partition
+ * @bits: the number: fp32 bits, or the integer of a bitwise operator
+ * @column: @tile holds the numbers instead
+ * @raw: they are integers, not to be converted
+ */
+struct trn_scalar {
+	uint32_t bits;
+	bool column;
+	bool raw;
+	struct trn_tile tile;
+};
+
+/* Operand @i, 0 or 1: imm0 or col0, imm1 or col1. */
+enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
+				  unsigned int partitions,
+				  struct trn_scalar *scalar);
+/* Its value for partition @p; a column is read when this is called. */
+uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p);
+float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p);
 
 /* Note a tile for the cost; the first one of an instruction sets work.n. */
 void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile);
@@ -76,5 +118,29 @@ typedef void (*trn_lines_fn)(void *arg, const struct trn_lines *lines);
  * otherwise such that hold any line. Uses up to 512 KiB of the caller's stack.
  */
 void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg);
+
+/* Elements from @first on that fit in a piece. */
+static inline size_t trn_piece(size_t n, size_t first, size_t piece)
+{
+	return n - first < piece ? n - first : piece;
+}
+
+/*
+ * dst and src0 of the instruction: as many partitions in both. Both are noted for
+ * the cost.
+ */
+enum neuron_cause trn_exec_pair(struct trn_exec *exec, struct trn_tile *dst,
+				struct trn_tile *src);
+/* Bitwise operators need integers of one size, at most 32 bits, everywhere. */
+bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b);
+
+/*
+ * Accumulators: what op2 and reduce of the instruction say. _begin checks them and
+ * sets the start of @partitions; _line goes on with the results of partition @p,
+ * in fp32. Nothing happens in an instruction without op2.
+ */
+enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partitions);
+void trn_exec_acc_line(struct trn_exec *exec, unsigned int p, const float *line,
+		       size_t n);
 
 #endif /* TRN_EXEC_H */

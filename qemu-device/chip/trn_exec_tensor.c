@@ -31,7 +31,7 @@ static enum neuron_cause operand_tile(struct trn_exec *exec, unsigned int max,
 	return NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause exec_load(struct trn_exec *exec)
+enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 {
 	struct trn_pe_array *array = exec->core->array;
 	struct trn_tile tile;
@@ -101,7 +101,7 @@ static void multiply(const struct trn_exec *exec, const struct trn_tile *dst,
 	}
 }
 
-static enum neuron_cause exec_matmul(struct trn_exec *exec)
+enum neuron_cause trn_exec_matmul(struct trn_exec *exec)
 {
 	const struct trn_pe_array *array = exec->core->array;
 	struct trn_tile dst, src;
@@ -124,16 +124,4 @@ static enum neuron_cause exec_matmul(struct trn_exec *exec)
 		return cause;
 	multiply(exec, &dst, &src);
 	return NEURON_CAUSE_NONE;
-}
-
-enum neuron_cause trn_exec_tensor(struct trn_exec *exec)
-{
-	switch (exec->inst->opcode) {
-	case NEURON_OP_LOAD_STATIONARY:
-		return exec_load(exec);
-	case NEURON_OP_MATMUL:
-		return exec_matmul(exec);
-	default:
-		return NEURON_CAUSE_OPCODE;
-	}
 }

@@ -1,222 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * The instruction table and the checks that need no chip.
+ * The checks of an instruction that need no chip.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "trn_isa.h"
 
-#define ENGINE(e)	NEURON_BIT(NEURON_ENGINE_##e)
-#define ALL_ENGINES	(NEURON_BIT(NEURON_NR_ENGINES) - 1)
-#define VECTOR_GPSIMD	(ENGINE(VECTOR) | ENGINE(GPSIMD))
-
-static const struct trn_isa isa_table[] = {
-	{
-		.opcode = NEURON_OP_HALT,
-		.name = "halt",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-	}, {
-		.opcode = NEURON_OP_NOP,
-		.name = "nop",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-	}, {
-		.opcode = NEURON_OP_NOTIFY,
-		.name = "notify",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_TAG },
-	}, {
-		.opcode = NEURON_OP_DMA_TRIGGER,
-		.name = "dma_trigger",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_QUEUE, TRN_OPD_COUNT0, TRN_OPD_COUNT1 },
-	}, {
-		.opcode = NEURON_OP_DMA_GENERATE,
-		.name = "dma_generate",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_QUEUE, TRN_OPD_ADDRESS, TRN_OPD_REG2,
-			     TRN_OPD_REG3 },
-	}, {
-		.opcode = NEURON_OP_EVENT_SET,
-		.name = "event_set",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_EVENT },
-	}, {
-		.opcode = NEURON_OP_EVENT_CLEAR,
-		.name = "event_clear",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_EVENT },
-	}, {
-		.opcode = NEURON_OP_EVENT_WAIT,
-		.name = "event_wait",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.flags = NEURON_INST_CLEAR,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_EVENT },
-	}, {
-		.opcode = NEURON_OP_REG_SET,
-		.name = "reg_set",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_REG0, TRN_OPD_INT0 },
-	}, {
-		.opcode = NEURON_OP_REG_ALU,
-		.name = "reg_alu",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.flags = NEURON_INST_IMM,
-		.cost = TRN_COST_ISSUE,
-		.op = { TRN_OP_INTEGER },
-		.operand = { TRN_OPD_REG0, TRN_OPD_REG1, TRN_OPD_VALUE2 },
-	}, {
-		.opcode = NEURON_OP_BRANCH,
-		.name = "branch",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.flags = NEURON_INST_IMM,
-		.cost = TRN_COST_ISSUE,
-		.op = { TRN_OP_COMPARE },
-		.operand = { TRN_OPD_COMPARE0, TRN_OPD_COMPARE1, TRN_OPD_TARGET },
-	}, {
-		.opcode = NEURON_OP_LOOP,
-		.name = "loop",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_REG0, TRN_OPD_TARGET },
-	}, {
-		.opcode = NEURON_OP_REG_LOAD,
-		.name = "reg_load",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_REG0, TRN_OPD_MEMORY },
-	}, {
-		.opcode = NEURON_OP_REG_STORE,
-		.name = "reg_store",
-		.unit = TRN_UNIT_SEQUENCER,
-		.engines = ALL_ENGINES,
-		.cost = TRN_COST_ISSUE,
-		.operand = { TRN_OPD_MEMORY, TRN_OPD_REG0 },
-	}, {
-		.opcode = NEURON_OP_LOAD_STATIONARY,
-		.name = "load_stationary",
-		.unit = TRN_UNIT_TENSOR,
-		.engines = ENGINE(TENSOR),
-		.cost = TRN_COST_LOAD,
-		.operand = { TRN_OPD_SRC0 },
-	}, {
-		.opcode = NEURON_OP_MATMUL,
-		.name = "matmul",
-		.unit = TRN_UNIT_TENSOR,
-		.engines = ENGINE(TENSOR),
-		.flags = NEURON_INST_ACCUMULATE,
-		.cost = TRN_COST_MATMUL,
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0 },
-	}, {
-		.opcode = NEURON_OP_TENSOR_TENSOR,
-		.name = "tensor_tensor",
-		.unit = TRN_UNIT_VECTOR,
-		.engines = VECTOR_GPSIMD,
-		.cost = TRN_COST_TWO_TILES,
-		.op = { TRN_OP_ALU },
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SRC1 },
-	}, {
-		.opcode = NEURON_OP_TENSOR_SCALAR,
-		.name = "tensor_scalar",
-		.unit = TRN_UNIT_VECTOR,
-		.engines = VECTOR_GPSIMD | ENGINE(SCALAR),
-		.flags = NEURON_INST_SRC1_COLUMN | NEURON_INST_REVERSE0 |
-			 NEURON_INST_REVERSE1,
-		.cost = TRN_COST_ONE_TILE,
-		.op = { TRN_OP_ALU, TRN_OP_ALU_OR_BYPASS },
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SCALAR0,
-			     TRN_OPD_FLOAT1 },
-	}, {
-		.opcode = NEURON_OP_TENSOR_REDUCE,
-		.name = "tensor_reduce",
-		.unit = TRN_UNIT_VECTOR,
-		.engines = VECTOR_GPSIMD,
-		.flags = NEURON_INST_NEGATE,
-		.cost = TRN_COST_REDUCE,
-		.op = { TRN_OP_ALU },
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_COUNT0 },
-	}, {
-		.opcode = NEURON_OP_COPY,
-		.name = "copy",
-		.unit = TRN_UNIT_VECTOR,
-		.engines = VECTOR_GPSIMD | ENGINE(SCALAR),
-		.cost = TRN_COST_ONE_TILE,
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0 },
-	}, {
-		.opcode = NEURON_OP_MEMSET,
-		.name = "memset",
-		.unit = TRN_UNIT_VECTOR,
-		.engines = VECTOR_GPSIMD,
-		.cost = TRN_COST_ONE_TILE,
-		.operand = { TRN_OPD_DST, TRN_OPD_FILL },
-	}, {
-		.opcode = NEURON_OP_ACTIVATE,
-		.name = "activate",
-		.unit = TRN_UNIT_SCALAR,
-		.engines = ENGINE(SCALAR),
-		.flags = NEURON_INST_SRC1_COLUMN,
-		.cost = TRN_COST_ONE_TILE,
-		.op = { TRN_OP_ACT },
-		.operand = { TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SCALE, TRN_OPD_BIAS },
-	},
-};
-
-#define NR_ROWS	(sizeof(isa_table) / sizeof(isa_table[0]))
-
-static bool name_is(const char *name, const char *text, size_t len)
-{
-	return strlen(name) == len && !memcmp(name, text, len);
-}
-
-const struct trn_isa *trn_isa_lookup(unsigned int opcode)
-{
-	size_t i;
-
-	for (i = 0; i < NR_ROWS; i++)
-		if (isa_table[i].opcode == opcode)
-			return &isa_table[i];
-	return NULL;
-}
-
-const struct trn_isa *trn_isa_find(const char *name, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < NR_ROWS; i++)
-		if (name_is(isa_table[i].name, name, len))
-			return &isa_table[i];
-	return NULL;
-}
-
-const struct trn_isa *trn_isa_row(size_t i)
-{
-	return i < NR_ROWS ? &isa_table[i] : NULL;
-}
-
 static unsigned int column_or(const struct neuron_inst *inst, unsigned int field)
 {
 	return inst->flags & NEURON_INST_SRC1_COLUMN ? TRN_FIELD_SRC1 : field;
+}
+
+static unsigned int col_or(const struct neuron_inst *inst, uint32_t flag,
+			   unsigned int col, unsigned int imm)
+{
+	return trn_isa_flags(inst) & flag ? col : imm;
+}
+
+/* A second scalar belongs to op1, where the instruction has such an operator. */
+static unsigned int any1(const struct neuron_inst *inst)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+
+	if (isa && isa->op[1] == TRN_OP_ALU_OR_BYPASS &&
+	    inst->op1 == NEURON_ALU_BYPASS)
+		return 0;
+	return col_or(inst, NEURON_INST_COL1, TRN_FIELD_COL1, TRN_FIELD_IMM1);
 }
 
 static unsigned int imm_or(const struct neuron_inst *inst, unsigned int field)
@@ -238,11 +48,25 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return TRN_FIELD_SRC1;
 	case TRN_OPD_SCALAR0:
 		return column_or(inst, TRN_FIELD_IMM0);
-	case TRN_OPD_FLOAT1:
-		return inst->op1 == NEURON_ALU_BYPASS ? 0 : TRN_FIELD_IMM1;
 	case TRN_OPD_BIAS:
 		return column_or(inst, TRN_FIELD_IMM1);
 	case TRN_OPD_SCALE:
+	case TRN_OPD_ANY0:
+		return col_or(inst, NEURON_INST_COL0, TRN_FIELD_COL0, TRN_FIELD_IMM0);
+	case TRN_OPD_ANY1:
+		return any1(inst);
+	case TRN_OPD_PARAM:
+		return trn_isa_act_has_param(inst->op0) ? TRN_FIELD_IMM2 : 0;
+	case TRN_OPD_FLOAT2:
+	case TRN_OPD_INT2:
+		return TRN_FIELD_IMM2;
+	case TRN_OPD_STEPS0:
+		return TRN_FIELD_STEPS0;
+	case TRN_OPD_STEPS1:
+		return TRN_FIELD_STEPS1;
+	case TRN_OPD_MASK:
+		return TRN_FIELD_MASK;
+	case TRN_OPD_FLOAT0:
 	case TRN_OPD_FILL:
 	case TRN_OPD_TAG:
 	case TRN_OPD_EVENT:
@@ -250,6 +74,7 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 	case TRN_OPD_INT0:
 		return TRN_FIELD_IMM0;
 	case TRN_OPD_COUNT1:
+	case TRN_OPD_INT1:
 		return TRN_FIELD_IMM1;
 	case TRN_OPD_REG0:
 		return TRN_FIELD_REG(0);
@@ -288,6 +113,8 @@ static bool op_known(enum trn_op_kind kind, unsigned int op)
 		return trn_isa_alu_name(op);
 	case TRN_OP_INTEGER:
 		return trn_isa_alu_is_integer(op);
+	case TRN_OP_TEST:
+		return trn_isa_alu_is_compare(op);
 	case TRN_OP_COMPARE:
 		return op == NEURON_ALU_BYPASS || trn_isa_alu_is_compare(op);
 	case TRN_OP_ACT:
@@ -296,27 +123,95 @@ static bool op_known(enum trn_op_kind kind, unsigned int op)
 	return false;
 }
 
+static bool has_operand(const struct trn_isa *isa, enum trn_operand operand)
+{
+	unsigned int i;
+
+	for (i = 0; i < TRN_ISA_OPERANDS; i++)
+		if (isa->operand[i] == operand)
+			return true;
+	return false;
+}
+
 /* Flags that say something about an operand which is not there. */
 static bool flags_make_sense(const struct trn_isa *isa,
 			     const struct neuron_inst *inst)
 {
-	if (inst->flags & ~isa->flags)
+	uint32_t flags = trn_isa_flags(inst);
+
+	if (flags & ~isa->flags)
 		return false;
 	if (isa->op[0] == TRN_OP_COMPARE && inst->op0 == NEURON_ALU_BYPASS &&
-	    (inst->flags & NEURON_INST_IMM))
+	    (flags & NEURON_INST_IMM))
 		return false;
-	return !(inst->flags & NEURON_INST_REVERSE1) ||
-	       inst->op1 != NEURON_ALU_BYPASS;
+	if ((flags & NEURON_INST_COL1) && has_operand(isa, TRN_OPD_ANY1) && !any1(inst))
+		return false;
+	return !(flags & NEURON_INST_REVERSE1) || inst->op1 != NEURON_ALU_BYPASS;
 }
 
-static bool ap_well_formed(const struct neuron_ap *ap, bool used)
+static bool reduce_makes_sense(const struct trn_isa *isa,
+			       const struct neuron_inst *inst)
+{
+	if (inst->op2 == NEURON_ALU_BYPASS)
+		return !inst->reduce;
+	return isa->reduces && trn_isa_alu_name(inst->op2) &&
+	       inst->reduce < NEURON_NR_REDUCES;
+}
+
+static bool array_side_well_formed(unsigned int first, unsigned int size)
+{
+	return (size == 32 || size == 64 || size == 128) && first % size == 0 &&
+	       first + size <= 128;
+}
+
+/* The part of the array; all of it is said by leaving ARRAY out. */
+static bool array_well_formed(const struct neuron_inst *inst)
+{
+	struct neuron_array array = neuron_array_get(inst->imm0);
+
+	if (!(trn_isa_flags(inst) & NEURON_INST_ARRAY))
+		return true;
+	return array_side_well_formed(array.row, array.rows) &&
+	       array_side_well_formed(array.col, array.cols);
+}
+
+static bool ap_is_zero(const struct neuron_ap *ap)
 {
 	static const struct neuron_ap zero;
 
-	if (!used)
-		return !memcmp(ap, &zero, sizeof(zero));
-	return trn_isa_dtype_name(ap->dtype) &&
-	       ap->offset_reg < NEURON_NR_REGS && !ap->reserved;
+	return !memcmp(ap, &zero, sizeof(zero));
+}
+
+static bool ap_well_formed(const struct neuron_ap *ap)
+{
+	return trn_isa_dtype_name(ap->dtype) && ap->offset_reg < NEURON_NR_REGS &&
+	       !ap->reserved;
+}
+
+/* A source as what @fields says: a tile, four steps, bytes, nothing. */
+static bool source_well_formed(const struct neuron_ap *ap, unsigned int fields,
+			       unsigned int tile, unsigned int steps)
+{
+	static const uint8_t zero[sizeof(*ap) - 4 * sizeof(__le32)];
+
+	if (fields & tile)
+		return ap_well_formed(ap);
+	if (fields & steps)
+		return !memcmp((const uint8_t *)ap + 4 * sizeof(__le32), zero,
+			       sizeof(zero));
+	return ap_is_zero(ap);
+}
+
+static bool tiles_well_formed(const struct neuron_inst *inst, unsigned int fields)
+{
+	if (fields & TRN_FIELD_DST ? !ap_well_formed(&inst->dst) :
+				     !ap_is_zero(&inst->dst))
+		return false;
+	if (!source_well_formed(&inst->src0, fields, TRN_FIELD_SRC0, TRN_FIELD_STEPS0))
+		return false;
+	return (fields & TRN_FIELD_MASK) ||
+	       source_well_formed(&inst->src1, fields, TRN_FIELD_SRC1,
+				  TRN_FIELD_STEPS1);
 }
 
 static unsigned int fields_of(const struct trn_isa *isa,
@@ -327,6 +222,10 @@ static unsigned int fields_of(const struct trn_isa *isa,
 
 	for (i = 0; i < TRN_ISA_OPERANDS; i++)
 		fields |= trn_isa_operand_fields(isa->operand[i], inst);
+	if (trn_isa_flags(inst) & NEURON_INST_ARRAY)
+		fields |= TRN_FIELD_IMM0;
+	if (inst->reduce == NEURON_REDUCE_LOAD_REDUCE)
+		fields |= TRN_FIELD_IMM3;
 	return fields;
 }
 
@@ -348,22 +247,32 @@ static bool regs_well_formed(const struct trn_isa *isa,
 	return true;
 }
 
+/* The 64 bits of addr are an address, two immediates, one of them, or nothing. */
+static bool addr_well_formed(const struct neuron_inst *inst, unsigned int fields)
+{
+	if (fields & TRN_FIELD_ADDR)
+		return true;
+	if (!(fields & TRN_FIELD_IMM2) && (uint32_t)inst->addr)
+		return false;
+	return (fields & TRN_FIELD_IMM3) || !(inst->addr >> 32);
+}
+
 static bool fields_well_formed(const struct trn_isa *isa,
 			       const struct neuron_inst *inst)
 {
 	unsigned int fields = fields_of(isa, inst);
 
-	if (!ap_well_formed(&inst->dst, fields & TRN_FIELD_DST) ||
-	    !ap_well_formed(&inst->src0, fields & TRN_FIELD_SRC0) ||
-	    !ap_well_formed(&inst->src1, fields & TRN_FIELD_SRC1) ||
-	    !regs_well_formed(isa, inst, fields))
+	if (!tiles_well_formed(inst, fields) || !regs_well_formed(isa, inst, fields) ||
+	    !addr_well_formed(inst, fields))
 		return false;
-	if ((!(fields & TRN_FIELD_IMM0) && inst->imm0) ||
-	    (!(fields & TRN_FIELD_IMM1) && inst->imm1) ||
-	    (!(fields & TRN_FIELD_ADDR) && inst->addr))
+	if (!(fields & TRN_FIELD_MASK) &&
+	    ((!(fields & TRN_FIELD_IMM0) && inst->imm0) ||
+	     (!(fields & TRN_FIELD_IMM1) && inst->imm1)))
 		return false;
-	return !inst->reserved0 && !inst->reserved1 && !inst->reserved2[0] &&
-	       !inst->reserved2[1] && !inst->reserved2[2];
+	if ((!(fields & TRN_FIELD_COL0) && inst->col0) ||
+	    (!(fields & TRN_FIELD_COL1) && inst->col1))
+		return false;
+	return !inst->reserved[0] && !inst->reserved[1] && !inst->reserved[2];
 }
 
 static enum neuron_cause sync_check(const struct neuron_inst *inst)
@@ -395,9 +304,16 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 	if (engine < NEURON_NR_ENGINES && !(isa->engines & NEURON_BIT(engine)))
 		return NEURON_CAUSE_OPCODE;
 	if (!op_known(isa->op[0], inst->op0) || !op_known(isa->op[1], inst->op1) ||
-	    !flags_make_sense(isa, inst) || !fields_well_formed(isa, inst))
+	    !flags_make_sense(isa, inst) || !reduce_makes_sense(isa, inst) ||
+	    !array_well_formed(inst) || !fields_well_formed(isa, inst))
 		return NEURON_CAUSE_OPERAND;
 	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
 		return NEURON_CAUSE_SEMAPHORE;
 	return sync_check(inst);
+}
+
+void trn_isa_mask(const struct neuron_inst *inst, uint8_t mask[NEURON_INST_MASK])
+{
+	memcpy(mask, (const uint8_t *)inst + offsetof(struct neuron_inst, src1),
+	       NEURON_INST_MASK);
 }

@@ -5,8 +5,9 @@
  * decoder and validator, the assembler, the disassembler and the manual
  * (Documentation/hardware/isa.rst).
  *
- * To add an instruction: its opcode in uapi/neuron/isa.h, a row in trn_isa.c,
- * its case in the trn_exec_*.c file of its unit, its section in the manual.
+ * To add an instruction: its opcode in uapi/neuron/isa.h, a row in
+ * trn_isa_table.c, its function in the trn_exec_*.c file of its subject and in the
+ * table of trn_exec.c, its section in the manual.
  *
  * Pure functions over constant tables; any thread.
  */
@@ -29,14 +30,22 @@
 #define TRN_FIELD_IMM0		NEURON_BIT(5)
 #define TRN_FIELD_IMM1		NEURON_BIT(6)
 #define TRN_FIELD_REG(i)	NEURON_BIT(8 + (i))
-#define TRN_FIELD_ADDR		NEURON_BIT(12)
+#define TRN_FIELD_ADDR		NEURON_BIT(12)	/* as an address */
+#define TRN_FIELD_IMM2		NEURON_BIT(13)	/* addr, low half */
+#define TRN_FIELD_IMM3		NEURON_BIT(14)	/* addr, high half */
+#define TRN_FIELD_COL0		NEURON_BIT(15)
+#define TRN_FIELD_COL1		NEURON_BIT(16)
+/* src0, src1: four steps in place of a tile. */
+#define TRN_FIELD_STEPS0	NEURON_BIT(17)
+#define TRN_FIELD_STEPS1	NEURON_BIT(18)
+/* src1, imm0 and imm1: 32 bytes. */
+#define TRN_FIELD_MASK		NEURON_BIT(19)
 
 /* The execution unit that carries the instruction out. */
 enum trn_unit {
-	TRN_UNIT_SEQUENCER,	/* trn_exec_seq.c, every engine */
-	TRN_UNIT_TENSOR,	/* trn_exec_tensor.c */
-	TRN_UNIT_VECTOR,	/* trn_exec_vector.c */
-	TRN_UNIT_SCALAR,	/* trn_exec_scalar.c */
+	TRN_UNIT_SEQUENCER,	/* every engine */
+	TRN_UNIT_TENSOR,	/* the array */
+	TRN_UNIT_LANES,		/* vector, scalar, GpSimd: element by element */
 };
 
 /* Cost formulas, trn_cost.c; N: elements of a partition. */
@@ -47,6 +56,7 @@ enum trn_cost {
 	TRN_COST_ONE_TILE,	/* ~ N */
 	TRN_COST_TWO_TILES,	/* ~ 2N */
 	TRN_COST_REDUCE,	/* ~ N of the source */
+	TRN_COST_ACCUMULATOR,	/* to and from the accumulators */
 };
 
 /* What op0 or op1 holds. */
@@ -55,6 +65,7 @@ enum trn_op_kind {
 	TRN_OP_ALU,		/* any operator but bypass */
 	TRN_OP_ALU_OR_BYPASS,
 	TRN_OP_INTEGER,		/* an operator of REG_ALU */
+	TRN_OP_TEST,		/* a comparison */
 	TRN_OP_COMPARE,		/* a comparison, or bypass */
 	TRN_OP_ACT,		/* an activation function */
 };
@@ -69,9 +80,8 @@ enum trn_operand {
 	TRN_OPD_SRC0,		/* tile: src0 */
 	TRN_OPD_SRC1,		/* tile: src1 */
 	TRN_OPD_SCALAR0,	/* imm0; with SRC1_COLUMN a tile: src1 */
-	TRN_OPD_FLOAT1,		/* imm1; absent when op1 is bypass */
-				/* (these two: integers for a bitwise operator) */
-	TRN_OPD_SCALE,		/* float: imm0 */
+				/* (integers for a bitwise operator) */
+	TRN_OPD_SCALE,		/* float: imm0; with COL0 a column: col0 */
 	TRN_OPD_BIAS,		/* float: imm1; with SRC1_COLUMN a tile: src1 */
 	TRN_OPD_FILL,		/* imm0: float or integer as the type of dst */
 	TRN_OPD_TAG,		/* unsigned, hexadecimal: imm0 */
@@ -90,18 +100,32 @@ enum trn_operand {
 	TRN_OPD_MEMORY,		/* address: addr, and register reg[1] when not 0 */
 	TRN_OPD_ADDRESS,	/* address: addr */
 	TRN_OPD_QUEUE,		/* queue index: reg[0] | reg[1] << 8 */
+	TRN_OPD_ANY0,		/* as SCALE */
+	TRN_OPD_ANY1,		/* float: imm1; with COL1 a column: col1; absent when */
+				/* op1 is an ALU operator and bypass */
+				/* (these two: integers for a bitwise operator) */
+	TRN_OPD_FLOAT0,		/* float: imm0 */
+	TRN_OPD_FLOAT2,		/* float: low half of addr */
+	TRN_OPD_PARAM,		/* the same; absent when op0 has no parameter */
+	TRN_OPD_INT1,		/* signed: imm1 */
+	TRN_OPD_INT2,		/* signed: low half of addr */
+	TRN_OPD_STEPS0,		/* four signed numbers: src0 */
+	TRN_OPD_STEPS1,		/* four signed numbers: src1 */
+	TRN_OPD_MASK,		/* 32 bytes: src1, imm0, imm1 */
 };
 
-#define TRN_ISA_OPERANDS	4
+#define TRN_ISA_OPERANDS	6
 
 /**
  * struct trn_isa - one instruction
  * @opcode: enum neuron_opcode
  * @unit: enum trn_unit
  * @engines: bit mask by enum neuron_engine
- * @flags: NEURON_INST_* that may be set
+ * @generation: of the NeuronCore that has it first
  * @cost: enum trn_cost
  * @op: enum trn_op_kind of op0 and op1
+ * @reduces: may combine the accumulators (op2, reduce)
+ * @flags: NEURON_INST_* that may be set
  * @operand: enum trn_operand as written, then TRN_OPD_NONE
  * @name: mnemonic
  */
@@ -109,12 +133,20 @@ struct trn_isa {
 	uint8_t opcode;
 	uint8_t unit;
 	uint8_t engines;
-	uint8_t flags;
+	uint8_t generation;
 	uint8_t cost;
 	uint8_t op[2];
+	bool reduces;
+	uint32_t flags;
 	uint8_t operand[TRN_ISA_OPERANDS];
 	const char *name;
 };
+
+/* NEURON_INST_* of @inst. */
+static inline uint32_t trn_isa_flags(const struct neuron_inst *inst)
+{
+	return inst->flags | (uint32_t)inst->mode << 8;
+}
 
 /* The row of @opcode, or NULL. */
 const struct trn_isa *trn_isa_lookup(unsigned int opcode);
@@ -138,6 +170,9 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
  */
 enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 				unsigned int engine);
+
+/* The 32 bytes of TRN_OPD_MASK. */
+void trn_isa_mask(const struct neuron_inst *inst, uint8_t mask[NEURON_INST_MASK]);
 
 /* Enough for every instruction, with the terminating zero. */
 #define TRN_ISA_TEXT_MAX	512
@@ -164,15 +199,22 @@ const char *trn_isa_dtype_name(unsigned int dtype);
 int trn_isa_dtype_value(const char *name, size_t len);
 const char *trn_isa_engine_name(unsigned int engine);
 int trn_isa_engine_value(const char *name, size_t len);
-/* NEURON_INST_ACCUMULATE, _REVERSE0, _REVERSE1, _NEGATE and _CLEAR: one bit each. */
+/* NEURON_INST_* that are written as a word behind the operands: one bit each. */
 const char *trn_isa_modifier_name(unsigned int flag);
 int trn_isa_modifier_value(const char *name, size_t len);
+
+/* Commands of the accumulators, enum neuron_reduce. */
+const char *trn_isa_reduce_name(unsigned int reduce);
+int trn_isa_reduce_value(const char *name, size_t len);
 
 /* Operators of REG_ALU, comparisons of BRANCH. */
 bool trn_isa_alu_is_integer(unsigned int op);
 bool trn_isa_alu_is_compare(unsigned int op);
 /* Operators whose immediates (imm0 of op0, imm1 of op1) are integers. */
 bool trn_isa_alu_is_bitwise(unsigned int op);
+
+/* Functions with a parameter (addr, low half). */
+bool trn_isa_act_has_param(unsigned int func);
 
 /* True when values of @dtype in imm0 (MEMSET) are written as a float. */
 bool trn_isa_dtype_is_float(unsigned int dtype);

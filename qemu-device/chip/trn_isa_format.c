@@ -99,6 +99,41 @@ static void put_tile(struct text *text, const struct neuron_ap *ap)
 	put(text, " %s]", trn_isa_dtype_name(ap->dtype));
 }
 
+/* A column of fp32: written as the tile that it is. */
+static void put_column(struct text *text, const struct neuron_inst *inst, uint32_t addr)
+{
+	struct neuron_ap ap = {
+		.addr = addr,
+		.num = { 1, 1, 1, 1 },
+		.step = { 1 },
+		.partitions = inst->dst.partitions,
+		.dtype = NEURON_DTYPE_FP32,
+	};
+
+	put_tile(text, &ap);
+}
+
+static void put_steps(struct text *text, const struct neuron_ap *ap)
+{
+	int32_t step[4];
+
+	memcpy(step, ap, sizeof(step));
+	put(text, "(%" PRId32 ", %" PRId32 ", %" PRId32 ", %" PRId32 ")", step[3],
+	    step[2], step[1], step[0]);
+}
+
+static void put_mask(struct text *text, const struct neuron_inst *inst)
+{
+	uint8_t mask[NEURON_INST_MASK];
+	unsigned int i;
+
+	trn_isa_mask(inst, mask);
+	put(text, "(");
+	for (i = 0; i < NEURON_INST_MASK; i++)
+		put(text, "%s%u", i ? ", " : "", mask[i]);
+	put(text, ")");
+}
+
 static void put_address(struct text *text, const struct neuron_inst *inst)
 {
 	uint64_t addr = inst->addr;
@@ -124,6 +159,21 @@ static void put_alu_imm(struct text *text, unsigned int op, uint32_t imm)
 		put(text, "0x%" PRIx32, imm);
 	else
 		put_float(text, imm);
+}
+
+/* imm0 or imm1 of the operator @op, or the column in its place. */
+static void put_any(struct text *text, const struct neuron_inst *inst, unsigned int i)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+	uint32_t flag = i ? NEURON_INST_COL1 : NEURON_INST_COL0;
+	unsigned int op = i ? inst->op1 : inst->op0;
+
+	if (trn_isa_flags(inst) & flag)
+		put_column(text, inst, i ? inst->col1 : inst->col0);
+	else if (isa->op[i] == TRN_OP_ALU || isa->op[i] == TRN_OP_ALU_OR_BYPASS)
+		put_alu_imm(text, op, i ? inst->imm1 : inst->imm0);
+	else
+		put_float(text, i ? inst->imm1 : inst->imm0);
 }
 
 static void put_value(struct text *text, const struct neuron_inst *inst,
@@ -162,11 +212,39 @@ static void put_operand(struct text *text, enum trn_operand operand,
 		else
 			put_float(text, inst->imm1);
 		break;
-	case TRN_OPD_FLOAT1:
-		put_alu_imm(text, inst->op1, inst->imm1);
-		break;
 	case TRN_OPD_SCALE:
+		if (trn_isa_flags(inst) & NEURON_INST_COL0)
+			put_column(text, inst, inst->col0);
+		else
+			put_float(text, inst->imm0);
+		break;
+	case TRN_OPD_FLOAT0:
 		put_float(text, inst->imm0);
+		break;
+	case TRN_OPD_ANY0:
+		put_any(text, inst, 0);
+		break;
+	case TRN_OPD_ANY1:
+		put_any(text, inst, 1);
+		break;
+	case TRN_OPD_FLOAT2:
+	case TRN_OPD_PARAM:
+		put_float(text, (uint32_t)inst->addr);
+		break;
+	case TRN_OPD_INT1:
+		put(text, "%" PRId32, (int32_t)inst->imm1);
+		break;
+	case TRN_OPD_INT2:
+		put(text, "%" PRId32, (int32_t)(uint32_t)inst->addr);
+		break;
+	case TRN_OPD_STEPS0:
+		put_steps(text, &inst->src0);
+		break;
+	case TRN_OPD_STEPS1:
+		put_steps(text, &inst->src1);
+		break;
+	case TRN_OPD_MASK:
+		put_mask(text, inst);
 		break;
 	case TRN_OPD_FILL:
 		if (trn_isa_dtype_is_float(inst->dst.dtype))
@@ -231,12 +309,35 @@ static void put_op(struct text *text, enum trn_op_kind kind, unsigned int op)
 		put(text, ".%s", trn_isa_alu_name(op));
 }
 
+static void put_array(struct text *text, const struct neuron_inst *inst)
+{
+	struct neuron_array array = neuron_array_get(inst->imm0);
+
+	put(text, " array[%u:%u, %u:%u]", array.row, array.row + array.rows, array.col,
+	    array.col + array.cols);
+}
+
+static void put_reduce(struct text *text, const struct neuron_inst *inst)
+{
+	put(text, " reduce %s %s", trn_isa_alu_name(inst->op2),
+	    trn_isa_reduce_name(inst->reduce));
+	if (inst->reduce != NEURON_REDUCE_LOAD_REDUCE)
+		return;
+	put(text, " ");
+	put_float(text, inst->addr >> 32);
+}
+
 static void put_modifiers(struct text *text, const struct neuron_inst *inst)
 {
+	uint32_t flags = trn_isa_flags(inst);
 	unsigned int bit;
 
-	for (bit = 0; bit < 8; bit++) {
-		unsigned int flag = inst->flags & NEURON_BIT(bit);
+	if (flags & NEURON_INST_ARRAY)
+		put_array(text, inst);
+	if (inst->op2 != NEURON_ALU_BYPASS)
+		put_reduce(text, inst);
+	for (bit = 0; bit < 24; bit++) {
+		uint32_t flag = flags & NEURON_BIT(bit);
 
 		if (flag && trn_isa_modifier_name(flag))
 			put(text, " %s", trn_isa_modifier_name(flag));

@@ -11,11 +11,12 @@
 #define NAME_COMPARE	NEURON_BIT(1)	/* BRANCH */
 #define NAME_FLOAT	NEURON_BIT(2)	/* floating-point type */
 #define NAME_BITWISE	NEURON_BIT(3)	/* operates on integers as raw bits */
+#define NAME_PARAM	NEURON_BIT(4)	/* function with a parameter */
 
 struct isa_name {
 	const char *name;
-	uint8_t value;
-	uint8_t traits;
+	uint32_t value;
+	uint32_t traits;
 };
 
 static const struct isa_name alu_names[] = {
@@ -64,7 +65,7 @@ static const struct isa_name act_names[] = {
 	{ "exp", NEURON_ACT_EXP, 0 },
 	{ "square", NEURON_ACT_SQUARE, 0 },
 	{ "sigmoid", NEURON_ACT_SIGMOID, 0 },
-	{ "prelu", NEURON_ACT_PRELU, 0 },
+	{ "prelu", NEURON_ACT_PRELU, NAME_PARAM },
 	{ "gelu_dx", NEURON_ACT_GELU_DX, 0 },
 	{ "gelu_apprx_tanh", NEURON_ACT_GELU_APPRX_TANH, 0 },
 	{ "gelu_apprx_sigmoid", NEURON_ACT_GELU_APPRX_SIGMOID, 0 },
@@ -127,6 +128,18 @@ static const struct isa_name modifier_names[] = {
 	{ "rev1", NEURON_INST_REVERSE1, 0 },
 	{ "neg", NEURON_INST_NEGATE, 0 },
 	{ "clear", NEURON_INST_CLEAR, 0 },
+	{ "transpose", NEURON_INST_TRANSPOSE, 0 },
+	{ "one_zero", NEURON_INST_ONE_ZERO, 0 },
+	{ "double_row", NEURON_INST_DOUBLE_ROW, 0 },
+	{ NULL, 0, 0 }
+};
+
+static const struct isa_name reduce_names[] = {
+	{ "idle", NEURON_REDUCE_IDLE, 0 },
+	{ "reset", NEURON_REDUCE_RESET, 0 },
+	{ "reduce", NEURON_REDUCE_REDUCE, 0 },
+	{ "reset_reduce", NEURON_REDUCE_RESET_REDUCE, 0 },
+	{ "load_reduce", NEURON_REDUCE_LOAD_REDUCE, 0 },
 	{ NULL, 0, 0 }
 };
 
@@ -155,7 +168,7 @@ static int value_of(const struct isa_name *table, const char *name, size_t len)
 {
 	for (; table->name; table++)
 		if (name_is(table->name, name, len))
-			return table->value;
+			return (int)table->value;
 	return -1;
 }
 
@@ -215,6 +228,21 @@ const char *trn_isa_modifier_name(unsigned int flag)
 int trn_isa_modifier_value(const char *name, size_t len)
 {
 	return value_of(modifier_names, name, len);
+}
+
+const char *trn_isa_reduce_name(unsigned int reduce)
+{
+	return name_of(reduce_names, reduce);
+}
+
+int trn_isa_reduce_value(const char *name, size_t len)
+{
+	return value_of(reduce_names, name, len);
+}
+
+bool trn_isa_act_has_param(unsigned int func)
+{
+	return has_trait(act_names, func, NAME_PARAM);
 }
 
 bool trn_isa_alu_is_integer(unsigned int op)

@@ -87,6 +87,9 @@ enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 	cause = trn_isa_check(inst, seq->engine);
 	if (cause)
 		return cause;
+	if (trn_isa_lookup(inst->opcode)->generation >
+	    seq->core->chip->gen->generation)
+		return NEURON_CAUSE_OPCODE;
 	if ((inst->sync & NEURON_SYNC_WAIT) &&
 	    !trn_job_owns_sem(seq->job, inst->wait_sem))
 		return NEURON_CAUSE_SEMAPHORE;
@@ -116,21 +119,6 @@ static bool seq_wait(struct trn_seq *seq)
 	trn_time_wait(seq->job->timeline, seq->engine, inst->wait_sem, inst->sync,
 		      (int32_t)inst->wait_value);
 	return true;
-}
-
-static enum neuron_cause seq_dispatch(struct trn_exec *exec)
-{
-	switch ((enum trn_unit)exec->isa->unit) {
-	case TRN_UNIT_SEQUENCER:
-		return trn_exec_seq(exec);
-	case TRN_UNIT_TENSOR:
-		return trn_exec_tensor(exec);
-	case TRN_UNIT_VECTOR:
-		return trn_exec_vector(exec);
-	case TRN_UNIT_SCALAR:
-		return trn_exec_scalar(exec);
-	}
-	return NEURON_CAUSE_OPCODE;
 }
 
 /*
@@ -265,7 +253,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_budget *budget)
 	if (!seq->begun && !seq_wait(seq))
 		return STEP_PARKED;
 	exec.isa = trn_isa_lookup(seq->inst.opcode);
-	cause = seq_dispatch(&exec);
+	cause = trn_exec_dispatch(&exec);
 	if (cause)
 		goto fault;
 	seq->begun = exec.again;
@@ -332,6 +320,27 @@ void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 	trn_task_init(&seq->task, core->chip->pool, seq_run);
 }
 
+/* A job does not see what the one before it left in the engine. */
+static void seq_start_unit(struct trn_seq *seq)
+{
+	struct trn_core *core = seq->core;
+	struct trn_lanes *lanes = core->lanes;
+
+	switch (seq->engine) {
+	case NEURON_ENGINE_TENSOR:
+		memset(core->array, 0, sizeof(*core->array));
+		break;
+	case NEURON_ENGINE_VECTOR:
+		memset(lanes->vector_acc, 0, sizeof(lanes->vector_acc));
+		break;
+	case NEURON_ENGINE_SCALAR:
+		memset(lanes->scalar_acc, 0, sizeof(lanes->scalar_acc));
+		break;
+	default:
+		break;
+	}
+}
+
 void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 {
 	seq->base = start->addr;
@@ -343,8 +352,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
-	if (seq->engine == NEURON_ENGINE_TENSOR)
-		memset(seq->core->array, 0, sizeof(*seq->core->array));
+	seq_start_unit(seq);
 	atomic_store(&seq->job, seq->core->job);
 	trn_task_kick(&seq->task);
 }

@@ -70,4 +70,10 @@ struct trn_pe_array {
 	uint8_t dtype;
 };
 
+/* What the lanes of the engines keep from one instruction to the next. */
+struct trn_lanes {
+	float vector_acc[128];
+	float scalar_acc[128];
+};
+
 #endif /* TRN_SEQ_H */

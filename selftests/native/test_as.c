@@ -90,6 +90,14 @@ static const struct {
 	  "tensor_reduce.max sbuf[0:1, 0x0 : 2 fp32], sbuf[0:1, 0x0 : 2*4 fp32], 1" },
 	{ NEURON_ENGINE_GPSIMD,
 	  "tensor_reduce.add " T8 ", sbuf[0:1, 0x0 : 2*4@8*2@3*1@7 uint8], 3 neg" },
+	{ NEURON_ENGINE_VECTOR,
+	  "tensor_scalar.add.max " T8 ", " T8 ", 2.0, " COLUMN " reduce max reset_reduce rev1" },
+	{ NEURON_ENGINE_SCALAR,
+	  "tensor_scalar.multiply " T8 ", " T8 ", 2.0 reduce add load_reduce -0.5 post s1 += 1" },
+	{ NEURON_ENGINE_VECTOR, "acc_read sbuf[0:32, 0x0 : 1 bf16] neg" },
+	{ NEURON_ENGINE_SCALAR, "acc_load psum[0:32, 0x0 : 1 fp32] wait s1 >= 1" },
+	{ NEURON_ENGINE_SCALAR,
+	  "activate.exp " T8 ", " T8 ", " COLUMN ", 0.5 reduce add reduce take s4 >= 1" },
 	{ NEURON_ENGINE_SCALAR, "copy sbuf[0:128, 0x0 : 8 bf16], psum[0:128, 0x0 : 8 fp32]" },
 	{ NEURON_ENGINE_VECTOR, "memset sbuf[0:128, 0x0 : 8 bf16], -0.125" },
 	{ NEURON_ENGINE_VECTOR, "memset sbuf[0:128, 0x0 : 8 int32], -7" },
@@ -163,6 +171,36 @@ static uint32_t random_word(uint32_t *seed)
 	return bits;
 }
 
+static void random_bytes(void *bytes, size_t n, uint32_t *seed)
+{
+	uint8_t *out = bytes;
+
+	while (n--)
+		*out++ = (uint8_t)random_next(seed);
+}
+
+/* A part of the array; how the accumulators are combined. */
+static void random_clauses(struct neuron_inst *inst, const struct trn_isa *isa, uint32_t *seed)
+{
+	static const uint8_t sizes[] = { 32, 64, 128 };
+	struct neuron_array array = {
+		.rows = sizes[random_next(seed) % 3],
+		.cols = sizes[random_next(seed) % 3],
+	};
+
+	if (trn_isa_flags(inst) & NEURON_INST_ARRAY) {
+		array.row = (uint8_t)(random_next(seed) % (128 / array.rows) * array.rows);
+		array.col = (uint8_t)(random_next(seed) % (128 / array.cols) * array.cols);
+		inst->imm0 = neuron_array_put(array);
+	}
+	if (!isa->reduces || random_next(seed) % 2)
+		return;
+	inst->op2 = 1 + random_next(seed) % 8;
+	inst->reduce = random_next(seed) % NEURON_NR_REDUCES;
+	if (inst->reduce == NEURON_REDUCE_LOAD_REDUCE)
+		inst->addr |= (uint64_t)random_word(seed) << 32;
+}
+
 static void random_fields(struct neuron_inst *inst, unsigned int fields, uint32_t *seed)
 {
 	unsigned int i;
@@ -180,6 +218,18 @@ static void random_fields(struct neuron_inst *inst, unsigned int fields, uint32_
 	for (i = 0; i < 4; i++)
 		if (fields & TRN_FIELD_REG(i))
 			inst->reg[i] = random_next(seed) % NEURON_NR_REGS;
+	if (fields & TRN_FIELD_STEPS0)
+		random_bytes(&inst->src0, 16, seed);
+	if (fields & TRN_FIELD_STEPS1)
+		random_bytes(&inst->src1, 16, seed);
+	if (fields & TRN_FIELD_MASK)
+		random_bytes(&inst->src1, NEURON_INST_MASK, seed);
+	if (fields & TRN_FIELD_COL0)
+		inst->col0 = random_next(seed);
+	if (fields & TRN_FIELD_COL1)
+		inst->col1 = random_next(seed);
+	if (fields & TRN_FIELD_IMM2)
+		inst->addr = random_word(seed);
 	if (fields & TRN_FIELD_ADDR)
 		inst->addr = (uint64_t)random_next(seed) << 32 | random_next(seed);
 }
@@ -208,13 +258,15 @@ static struct neuron_inst random_inst(const struct trn_isa *isa, uint32_t *seed)
 	do {
 		memset(&inst, 0, sizeof(inst));
 		inst.opcode = isa->opcode;
-		inst.flags = random_next(seed) & isa->flags;
-		inst.op0 = isa->op[0] ? random_next(seed) % 0x28 : 0;
-		inst.op1 = isa->op[1] && random_next(seed) % 2 ? random_next(seed) % 0x28 : 0;
+		inst.flags = (uint8_t)(random_next(seed) & isa->flags);
+		inst.mode = (uint16_t)((random_next(seed) & isa->flags) >> 8);
+		inst.op0 = isa->op[0] ? random_next(seed) % 0x30 : 0;
+		inst.op1 = isa->op[1] && random_next(seed) % 2 ? random_next(seed) % 0x30 : 0;
 		fields = 0;
 		for (i = 0; i < TRN_ISA_OPERANDS; i++)
 			fields |= trn_isa_operand_fields(isa->operand[i], &inst);
 		random_fields(&inst, fields, seed);
+		random_clauses(&inst, isa, seed);
 		random_sync(&inst, seed);
 	} while (trn_isa_check(&inst, NEURON_NR_ENGINES) != NEURON_CAUSE_NONE);
 	return inst;

@@ -3,97 +3,13 @@
  * What the engines compute: each instruction good and bad, access patterns, and
  * random tiles against a model that handles one element at a time.
  */
-#include "seq_rig.h"
+#include "exec_rig.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trn_num.h"
-
-#define TENSOR	NEURON_ENGINE_TENSOR
-#define VECTOR	NEURON_ENGINE_VECTOR
-#define SCALAR	NEURON_ENGINE_SCALAR
-#define GPSIMD	NEURON_ENGINE_GPSIMD
-#define F32	NEURON_DTYPE_FP32
-#define BF16	NEURON_DTYPE_BF16
-#define I8	NEURON_DTYPE_INT8
-#define U8	NEURON_DTYPE_UINT8
-#define U16	NEURON_DTYPE_UINT16
-#define I32	NEURON_DTYPE_INT32
-
-#define PARTITION	NEURON_KIB(224)
-
-static int setup(void **state)
-{
-	struct seq_rig *rig = malloc(sizeof(*rig));
-
-	seq_rig_init(rig, &neuron_gen_trn2, 2, 1, true);
-	*state = rig;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	seq_rig_destroy(*state);
-	free(*state);
-	return 0;
-}
-
-/* Run instructions on one engine; the outcome of the job. */
-static struct neuron_hw_completion run(struct seq_rig *rig,
-				       enum neuron_engine engine,
-				       const struct neuron_inst *inst, size_t n)
-{
-	struct seq_job *job = malloc(sizeof(*job));
-	struct neuron_hw_completion record;
-	size_t i;
-
-	seq_job_init(job, rig, 0, 0);
-	for (i = 0; i < n; i++)
-		seq_add(job, engine, inst[i]);
-	seq_add(job, engine, OP(HALT, 0));
-	record = seq_run(job);
-	free(job);
-	return record;
-}
-
-static void good(void **state, enum neuron_engine engine, struct neuron_inst inst)
-{
-	struct neuron_hw_completion record = run(*state, engine, &inst, 1);
-
-	if (record.status != NEURON_JOB_OK)
-		fail_msg("status %u, cause %u, pc %u", record.status, record.cause,
-			 record.pc);
-}
-
-static void bad(void **state, enum neuron_engine engine, struct neuron_inst inst,
-		enum neuron_cause cause)
-{
-	struct neuron_hw_completion record = run(*state, engine, &inst, 1);
-
-	if (record.status != NEURON_JOB_ERROR || record.cause != cause)
-		fail_msg("status %u, cause %u, not %u", record.status, record.cause,
-			 cause);
-}
-
-static float *sbuf_f(void **state, unsigned int p, size_t offset)
-{
-	return seq_sbuf(seq_core(*state, 0, 0), p, offset);
-}
-
-static float *psum_f(void **state, unsigned int p, size_t offset)
-{
-	return seq_psum(seq_core(*state, 0, 0), p, offset);
-}
-
-static uint32_t seed = 1;
-
-static uint32_t rnd(uint32_t below)
-{
-	seed = seed * 1664525 + 1013904223;
-	return (uint32_t)((uint64_t)(seed ^ seed >> 15) * below >> 32);
-}
 
 /* --- access patterns --- */
 
@@ -742,5 +658,5 @@ int main(void)
 		cmocka_unit_test(shifts_in_place),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, exec_setup, exec_teardown);
 }

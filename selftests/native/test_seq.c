@@ -600,7 +600,9 @@ static void table_is_consistent(void **state)
 			assert_string_not_equal(isa->name, other->name);
 		}
 	}
-	assert_int_equal(i, 22);
+	for (j = 0; j < 256; j++)
+		i -= !!trn_isa_lookup((unsigned int)j);
+	assert_int_equal(i, 0);
 	assert_null(trn_isa_find("hal", 3));
 	assert_null(trn_isa_find("halts", 5));
 }

@@ -157,7 +157,7 @@ bool as_dma(struct as_unit *unit)
 			return false;
 		sem = number;
 	}
-	if (!as_sync(unit, &sync, 0))
+	if (!as_sync(unit, &sync, NULL))
 		return false;
 	inst = nb_dma(unit->nb, queue, to, from, sem);
 	inst->sync = sync.sync;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Instructions, by the table that chip, disassembler and manual share. */
 #include <endian.h>
+#include <stddef.h>
+#include <string.h>
 
 #include "as_unit.h"
 #include "chip/trn_isa.h"
@@ -80,6 +82,91 @@ static bool column(struct as_unit *unit, struct neuron_inst *inst)
 	return as_tile(unit, &inst->src1);
 }
 
+static void set_flag(struct neuron_inst *inst, uint32_t flag)
+{
+	inst->flags |= (uint8_t)flag;
+	inst->mode = htole16(le16toh(inst->mode) | (uint16_t)(flag >> 8));
+}
+
+/* A column of fp32 with the partitions of the destination. */
+static bool fp32_column(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
+			__le32 *field)
+{
+	const struct as_token *token = as_peek(unit);
+	struct neuron_ap ap;
+
+	if (!as_tile(unit, &ap))
+		return false;
+	if (ap.dtype != NEURON_DTYPE_FP32 || ap.offset_reg || ap.num[0] != htole16(1) ||
+	    ap.num[1] != htole16(1) || ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
+		return as_error(unit, token,
+				"this operand is a number or one fp32 element of each partition, without a register");
+	if (ap.partitions != inst->dst.partitions)
+		return as_error(unit, token, "the column has not the partitions of the destination");
+	set_flag(inst, flag);
+	*field = ap.addr;
+	return true;
+}
+
+/* Scalar @i, 0 or 1: what its operator takes, or a column. */
+static bool any_field(struct as_unit *unit, struct neuron_inst *inst, unsigned int i)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+	__le32 *field = i ? &inst->imm1 : &inst->imm0;
+
+	if (as_is_tile(unit))
+		return fp32_column(unit, inst, i ? NEURON_INST_COL1 : NEURON_INST_COL0,
+				   i ? &inst->col1 : &inst->col0);
+	if (isa->op[i] == TRN_OP_ALU || isa->op[i] == TRN_OP_ALU_OR_BYPASS)
+		return scalar_field(unit, i ? inst->op1 : inst->op0, field);
+	return float_field(unit, field);
+}
+
+/* Into the low half of addr. */
+static bool half_field(struct as_unit *unit, struct neuron_inst *inst, bool is_float)
+{
+	uint32_t value;
+
+	if (!(is_float ? as_float(unit, &value) : as_word(unit, &value)))
+		return false;
+	inst->addr = htole64(le64toh(inst->addr) | value);
+	return true;
+}
+
+static bool steps_field(struct as_unit *unit, struct neuron_ap *ap)
+{
+	__le32 step[4];
+	unsigned int i;
+
+	if (!as_expect(unit, '(', "\"(\" and four steps, the outermost first"))
+		return false;
+	for (i = 4; i-- > 0;)
+		if ((i < 3 && !as_expect(unit, ',', "\",\" and four steps in all")) ||
+		    !word_field(unit, &step[i]))
+			return false;
+	memset(ap, 0, sizeof(*ap));
+	memcpy(ap, step, sizeof(step));
+	return as_expect(unit, ')', "\")\"");
+}
+
+static bool mask_field(struct as_unit *unit, struct neuron_inst *inst)
+{
+	uint8_t mask[NEURON_INST_MASK];
+	uint64_t value;
+	unsigned int i;
+
+	if (!as_expect(unit, '(', "\"(\" and 32 numbers"))
+		return false;
+	for (i = 0; i < NEURON_INST_MASK; i++) {
+		if ((i && !as_expect(unit, ',', "\",\" and 32 numbers in all")) ||
+		    !as_uint(unit, UINT8_MAX, "a partition, or 255", &value))
+			return false;
+		mask[i] = (uint8_t)value;
+	}
+	memcpy((uint8_t *)inst + offsetof(struct neuron_inst, src1), mask, sizeof(mask));
+	return as_expect(unit, ')', "\")\"");
+}
+
 static bool register_or_word(struct as_unit *unit, struct neuron_inst *inst, unsigned int reg)
 {
 	uint32_t number;
@@ -105,10 +192,24 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_SCALAR0:
 		return as_is_tile(unit) ? column(unit, inst) :
 					  scalar_field(unit, inst->op0, &inst->imm0);
-	case TRN_OPD_FLOAT1:
-		return scalar_field(unit, inst->op1, &inst->imm1);
 	case TRN_OPD_SCALE:
+	case TRN_OPD_ANY0:
+		return any_field(unit, inst, 0);
+	case TRN_OPD_ANY1:
+		return any_field(unit, inst, 1);
+	case TRN_OPD_FLOAT0:
 		return float_field(unit, &inst->imm0);
+	case TRN_OPD_FLOAT2:
+	case TRN_OPD_PARAM:
+		return half_field(unit, inst, true);
+	case TRN_OPD_INT2:
+		return half_field(unit, inst, false);
+	case TRN_OPD_STEPS0:
+		return steps_field(unit, &inst->src0);
+	case TRN_OPD_STEPS1:
+		return steps_field(unit, &inst->src1);
+	case TRN_OPD_MASK:
+		return mask_field(unit, inst);
 	case TRN_OPD_BIAS:
 		return as_is_tile(unit) ? column(unit, inst) : float_field(unit, &inst->imm1);
 	case TRN_OPD_FILL:
@@ -121,6 +222,7 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_INT0:
 		return word_field(unit, &inst->imm0);
 	case TRN_OPD_COUNT1:
+	case TRN_OPD_INT1:
 		return word_field(unit, &inst->imm1);
 	case TRN_OPD_REG0:
 	case TRN_OPD_COMPARE0:
@@ -227,7 +329,7 @@ bool as_instruction(struct as_unit *unit)
 	inst.opcode = isa->opcode;
 	if (!parse_op(unit, isa, isa->op[0], &inst.op0) ||
 	    !parse_op(unit, isa, isa->op[1], &inst.op1) ||
-	    !parse_operands(unit, isa, &inst) || !as_sync(unit, &inst, isa->flags))
+	    !parse_operands(unit, isa, &inst) || !as_sync(unit, &inst, isa))
 		return false;
 	if ((inst.flags & NEURON_INST_REVERSE1) && inst.op1 == NEURON_ALU_BYPASS)
 		return as_error(unit, token, "rev1 needs a second operator");

@@ -367,40 +367,103 @@ static bool sync_post(struct as_unit *unit, struct neuron_inst *inst)
 	return true;
 }
 
-static bool modifier(struct as_unit *unit, const struct as_token *token,
-		     struct neuron_inst *inst, unsigned int allowed)
+/* array[row:end, column:end] */
+static bool sync_array(struct as_unit *unit, struct neuron_inst *inst)
 {
-	int flag = trn_isa_modifier_value(token->text, token->len);
+	uint64_t row, row_end, col, col_end;
 
-	if (flag < 0)
-		return as_error(unit, token,
-				"unexpected \"%.*s\"; wait, take, post, acc, rev0, rev1, neg or clear may follow",
-				(int)token->len, token->text);
-	if (!(allowed & (unsigned int)flag))
-		return as_error(unit, token, "the instruction takes no \"%.*s\"",
-				(int)token->len, token->text);
-	if (inst->flags & flag)
-		return as_error(unit, token, "\"%.*s\" twice", (int)token->len, token->text);
-	inst->flags |= (uint8_t)flag;
+	if (!as_expect(unit, '[', "\"[\"") || !as_uint(unit, 127, "the first row", &row) ||
+	    !as_expect(unit, ':', "\":\" and the end of the rows") ||
+	    !as_uint(unit, 128, "the end of the rows", &row_end) ||
+	    !as_expect(unit, ',', "\",\" and the columns") ||
+	    !as_uint(unit, 127, "the first column", &col) ||
+	    !as_expect(unit, ':', "\":\" and the end of the columns") ||
+	    !as_uint(unit, 128, "the end of the columns", &col_end))
+		return false;
+	if (row_end < row || col_end < col)
+		return as_error(unit, as_peek(unit), "a part of the array ends before it begins");
+	inst->imm0 = htole32(neuron_array_put((struct neuron_array) {
+		.row = (uint8_t)row,
+		.rows = (uint8_t)(row_end - row),
+		.col = (uint8_t)col,
+		.cols = (uint8_t)(col_end - col),
+	}));
+	inst->mode |= htole16(NEURON_INST_ARRAY >> 8);
+	return as_expect(unit, ']', "\"]\"");
+}
+
+/* reduce operator command [number] */
+static bool sync_reduce(struct as_unit *unit, struct neuron_inst *inst)
+{
+	const struct as_token *token = as_peek(unit);
+	uint32_t bits;
+	int value;
+
+	value = token->kind == AS_NAME ? trn_isa_alu_value(token->text, token->len) : -1;
+	if (value <= NEURON_ALU_BYPASS)
+		return as_expected(unit, "an operator");
+	as_take(unit);
+	inst->op2 = (uint8_t)value;
+	token = as_peek(unit);
+	value = token->kind == AS_NAME ? trn_isa_reduce_value(token->text, token->len) : -1;
+	if (value < 0)
+		return as_expected(unit, "idle, reset, reduce, reset_reduce or load_reduce");
+	as_take(unit);
+	inst->reduce = (uint8_t)value;
+	if (value != NEURON_REDUCE_LOAD_REDUCE)
+		return true;
+	if (!as_float(unit, &bits))
+		return false;
+	inst->addr = htole64(le64toh(inst->addr) | (uint64_t)bits << 32);
 	return true;
 }
 
-bool as_sync(struct as_unit *unit, struct neuron_inst *inst, unsigned int modifiers)
+static bool modifier(struct as_unit *unit, const struct as_token *token,
+		     struct neuron_inst *inst, const struct trn_isa *isa)
+{
+	int value = trn_isa_modifier_value(token->text, token->len);
+	uint32_t flag = (uint32_t)value;
+
+	if (value < 0)
+		return as_error(unit, token,
+				"unexpected \"%.*s\"; wait, take, post or a modifier of the instruction may follow",
+				(int)token->len, token->text);
+	if (!(isa->flags & flag))
+		return as_error(unit, token, "%s takes no \"%.*s\"", isa->name,
+				(int)token->len, token->text);
+	if ((inst->flags | (uint32_t)le16toh(inst->mode) << 8) & flag)
+		return as_error(unit, token, "\"%.*s\" twice", (int)token->len, token->text);
+	inst->flags |= (uint8_t)flag;
+	inst->mode |= htole16((uint16_t)(flag >> 8));
+	return true;
+}
+
+/* One part of what may follow the operands. */
+static bool sync_part(struct as_unit *unit, struct neuron_inst *inst,
+		      const struct trn_isa *isa)
+{
+	const struct as_token *token = as_take(unit);
+
+	if (as_token_is(token, "wait") || as_token_is(token, "take"))
+		return sync_wait(unit, inst, token->text[0] == 't');
+	if (as_token_is(token, "post"))
+		return sync_post(unit, inst);
+	if (!isa)
+		return as_error(unit, token, "unexpected \"%.*s\"; wait, take or post may follow",
+				(int)token->len, token->text);
+	if (as_token_is(token, "array") && (isa->flags & NEURON_INST_ARRAY))
+		return sync_array(unit, inst);
+	if (as_token_is(token, "reduce") && isa->reduces)
+		return sync_reduce(unit, inst);
+	return modifier(unit, token, inst, isa);
+}
+
+bool as_sync(struct as_unit *unit, struct neuron_inst *inst, const struct trn_isa *isa)
 {
 	while (as_peek(unit)->kind != AS_END) {
-		const struct as_token *token = as_peek(unit);
-		bool good;
-
-		if (token->kind != AS_NAME)
+		if (as_peek(unit)->kind != AS_NAME)
 			return as_expected(unit, "the end of the line");
-		as_take(unit);
-		if (as_token_is(token, "wait") || as_token_is(token, "take"))
-			good = sync_wait(unit, inst, token->text[0] == 't');
-		else if (as_token_is(token, "post"))
-			good = sync_post(unit, inst);
-		else
-			good = modifier(unit, token, inst, modifiers);
-		if (!good)
+		if (!sync_part(unit, inst, isa))
 			return false;
 	}
 	return true;

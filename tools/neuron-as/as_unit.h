@@ -7,6 +7,8 @@
 
 #include "as.h"
 
+struct trn_isa;
+
 /* Single characters stand for themselves. */
 enum as_token_kind {
 	AS_END = 0,
@@ -188,8 +190,8 @@ bool as_address_operand(struct as_unit *unit, struct neuron_inst *inst);
 bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst);
 bool as_target(struct as_unit *unit, struct neuron_inst *inst);
 bool as_queue_operand(struct as_unit *unit, struct neuron_inst *inst);
-/* wait, take and post; @modifiers may be 0. Up to the end of the line. */
-bool as_sync(struct as_unit *unit, struct neuron_inst *inst, unsigned int modifiers);
+/* wait, take and post; with @isa also what that instruction takes. Up to the end of the line. */
+bool as_sync(struct as_unit *unit, struct neuron_inst *inst, const struct trn_isa *isa);
 
 /* as_inst.c, as_directive.c, as_dma.c, as_data.c: a statement each. */
 bool as_instruction(struct as_unit *unit);

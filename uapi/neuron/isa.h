@@ -93,18 +93,34 @@ NEURON_ASSERT_SIZE(struct neuron_ap, 24);
 #define NEURON_SYNC_POST_SUB	2
 #define NEURON_SYNC_POST_SET	3
 
+/*
+ * neuron_inst.reduce: what becomes of the accumulators of the vector or the scalar
+ * engine, one fp32 number for each partition, in an instruction whose op2 is not
+ * bypass. They are combined by op2 with each element of the result line, in
+ * ascending order, before it is rounded to the type of the destination. The start is
+ * the neutral element of op2. ACC_READ fetches them, ACC_LOAD sets them.
+ */
+enum neuron_reduce {
+	NEURON_REDUCE_IDLE	= 0,	/* left as they are */
+	NEURON_REDUCE_RESET	= 1,	/* set to the start; nothing is combined */
+	NEURON_REDUCE_REDUCE	= 2,	/* go on with what they hold */
+	NEURON_REDUCE_RESET_REDUCE = 3,	/* from the start */
+	NEURON_REDUCE_LOAD_REDUCE = 4,	/* from the fp32 bits in addr, 63:32 */
+	NEURON_NR_REDUCES
+};
+
 /**
  * struct neuron_inst - one instruction (128 bytes)
  * @opcode: enum neuron_opcode
  * @op0: enum neuron_alu or enum neuron_act, by opcode
  * @op1: enum neuron_alu, by opcode
- * @flags: NEURON_INST_*, by opcode
+ * @flags: bits 7:0 of NEURON_INST_*, by opcode
  * @sync: NEURON_SYNC_*
- * @reserved0: zero
+ * @reduce: enum neuron_reduce; zero when op2 is bypass
  * @wait_sem: semaphore 0..255 of this core
  * @wait_value: signed
  * @post_sem: semaphore 0..255 of this core
- * @reserved1: zero
+ * @mode: bits 23:8 of NEURON_INST_*, by opcode
  * @post_value: signed
  * @dst: destination tile
  * @src0: first source tile
@@ -112,9 +128,14 @@ NEURON_ASSERT_SIZE(struct neuron_ap, 24);
  * @imm0: immediate (fp32 bits or integer), by opcode
  * @imm1: immediate, by opcode
  * @reg: register numbers, by opcode
- * @addr: 64-bit address or branch target, by opcode
+ * @addr: 64-bit address or branch target, by opcode; or two more immediates, the
+ *	third in bits 31:0 and the fourth in bits 63:32
  * @debug: free for the assembler (source line); the chip only reports it
- * @reserved2: zero
+ * @col0: [P,1] column of fp32 in place of imm0, with COL0: NEURON_AP_* as in struct
+ *	neuron_ap, of as many partitions as the destination has
+ * @col1: the same in place of imm1, with COL1
+ * @op2: enum neuron_alu: how the accumulators are combined
+ * @reserved: zero
  */
 struct neuron_inst {
 	__u8 opcode;
@@ -122,11 +143,11 @@ struct neuron_inst {
 	__u8 op1;
 	__u8 flags;
 	__u8 sync;
-	__u8 reserved0;
+	__u8 reduce;
 	__le16 wait_sem;
 	__le32 wait_value;
 	__le16 post_sem;
-	__le16 reserved1;
+	__le16 mode;
 	__le32 post_value;
 	struct neuron_ap dst;
 	struct neuron_ap src0;
@@ -136,10 +157,48 @@ struct neuron_inst {
 	__u8 reg[4];
 	__le64 addr;
 	__le32 debug;
-	__le32 reserved2[3];
+	__le32 col0;
+	__le32 col1;
+	__u8 op2;
+	__u8 reserved[3];
 };
 
 NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
+
+/* STREAM_SHUFFLE has bytes where others have src1, imm0 and imm1. */
+#define NEURON_INST_MASK	32
+
+/**
+ * struct neuron_array - a part of the tensor engine's array
+ * @row, @rows: rows (contraction): 32, 64 or 128 from a multiple of that
+ * @col, @cols: columns: the same
+ *
+ * neuron_inst.imm0 with ARRAY: row, rows, col and cols, a byte each, from bit 0.
+ */
+struct neuron_array {
+	__u8 row;
+	__u8 rows;
+	__u8 col;
+	__u8 cols;
+};
+
+static inline struct neuron_array neuron_array_get(__u32 imm)
+{
+	struct neuron_array array = {
+		.row = (__u8)imm,
+		.rows = (__u8)(imm >> 8),
+		.col = (__u8)(imm >> 16),
+		.cols = (__u8)(imm >> 24),
+	};
+
+	return array;
+}
+
+static inline __u32 neuron_array_put(struct neuron_array array)
+{
+	return array.row | (__u32)array.rows << 8 | (__u32)array.col << 16 |
+	       (__u32)array.cols << 24;
+}
 
 /*
  * Opcodes. 0 is illegal, so that zeroed memory is not a program.
@@ -176,17 +235,19 @@ NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
  *
  * Vector, GpSimd (and scalar where said in the table of the manual):
  *  TENSOR_TENSOR	dst = src0 op0 src1
- *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 imm1; s0 = imm0, or with SRC1_COLUMN
- *			src1 [P,1]; REVERSE0/1 swap the operands; op1 may be bypass
+ *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 s1; s0 = imm0, or with SRC1_COLUMN
+ *			src1 [P,1]; s1 = imm1, or with COL1 col1; REVERSE0/1 swap the operands; op1 may be bypass
  *  TENSOR_REDUCE	dst [P, outer] = reduction by op0 of the innermost
  *			imm0 free dimensions of src0, ascending; NEGATE the result
  *  COPY		dst = src0 with a cast; same type: bit exact
+ *  ACC_READ		dst [P,1] = the engine's accumulators; NEGATE: times -1
+ *  ACC_LOAD		the engine's accumulators = src0 [P,1]
  *  MEMSET		dst = imm0 (fp32 bits; integer types: integer)
  *
  * Scalar engine:
  *  ACTIVATE		dst = op0(src0 * scale + bias): scale = imm0 (fp32),
- *			bias = imm1 (fp32) or with SRC1_COLUMN src1 [P,1]; multiply
- *			and add round separately
+ *			or with COL0 col0; bias = imm1 (fp32) or with SRC1_COLUMN
+ *			src1 [P,1]; multiply and add round separately
  *
  * Arithmetic is fp32 with casts at both ends (round to nearest even, saturating
  * for integers); bitwise operators need integer types of one size.
@@ -214,6 +275,8 @@ enum neuron_opcode {
 	NEURON_OP_TENSOR_REDUCE		= 0x22,
 	NEURON_OP_COPY			= 0x23,
 	NEURON_OP_MEMSET		= 0x24,
+	NEURON_OP_ACC_READ		= 0x25,
+	NEURON_OP_ACC_LOAD		= 0x26,
 	NEURON_OP_ACTIVATE		= 0x30,
 	/*
 	 * Only in NEFF files: the loader replaces it with DMA_TRIGGER. addr is
@@ -223,7 +286,7 @@ enum neuron_opcode {
 	NEURON_OP_PSEUDO_DMA_TRIGGER	= 0x80,
 };
 
-/* neuron_inst.flags */
+/* neuron_inst.flags; bit 8 and above: neuron_inst.mode, shifted down by 8 */
 #define NEURON_INST_ACCUMULATE	NEURON_BIT(0)	/* MATMUL */
 #define NEURON_INST_IMM		NEURON_BIT(1)	/* REG_ALU, BRANCH */
 #define NEURON_INST_SRC1_COLUMN	NEURON_BIT(2)	/* TENSOR_SCALAR, ACTIVATE */
@@ -231,6 +294,13 @@ enum neuron_opcode {
 #define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* TENSOR_SCALAR */
 #define NEURON_INST_NEGATE	NEURON_BIT(5)	/* TENSOR_REDUCE */
 #define NEURON_INST_CLEAR	NEURON_BIT(6)	/* EVENT_WAIT */
+#define NEURON_INST_TRANSPOSE	NEURON_BIT(7)	/* MATMUL */
+/* the same, continued in neuron_inst.mode */
+#define NEURON_INST_COL0	NEURON_BIT(8)	/* col0 in place of imm0 */
+#define NEURON_INST_COL1	NEURON_BIT(9)	/* col1 in place of imm1 */
+#define NEURON_INST_ARRAY	NEURON_BIT(10)	/* LOAD_STATIONARY, MATMUL: imm0 */
+#define NEURON_INST_ONE_ZERO	NEURON_BIT(11)	/* the same: a hint for the clock */
+#define NEURON_INST_DOUBLE_ROW	NEURON_BIT(12)	/* the same */
 
 /* ALU operators; comparisons and logical ones give 1.0 or 0.0. */
 enum neuron_alu {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Which function carries out an opcode, and what those functions share: tiles,
+ * columns, buffers for lines.
+ */
+#include <string.h>
+
+#include "trn_exec.h"
+
+typedef enum neuron_cause (*exec_fn)(struct trn_exec *exec);
+
+static const exec_fn functions[256] = {
+	[NEURON_OP_HALT] = trn_exec_seq,
+	[NEURON_OP_NOP] = trn_exec_seq,
+	[NEURON_OP_NOTIFY] = trn_exec_seq,
+	[NEURON_OP_DMA_TRIGGER] = trn_exec_seq,
+	[NEURON_OP_DMA_GENERATE] = trn_exec_seq,
+	[NEURON_OP_EVENT_SET] = trn_exec_seq,
+	[NEURON_OP_EVENT_CLEAR] = trn_exec_seq,
+	[NEURON_OP_EVENT_WAIT] = trn_exec_seq,
+	[NEURON_OP_REG_SET] = trn_exec_seq,
+	[NEURON_OP_REG_ALU] = trn_exec_seq,
+	[NEURON_OP_BRANCH] = trn_exec_seq,
+	[NEURON_OP_LOOP] = trn_exec_seq,
+	[NEURON_OP_REG_LOAD] = trn_exec_seq,
+	[NEURON_OP_REG_STORE] = trn_exec_seq,
+	[NEURON_OP_LOAD_STATIONARY] = trn_exec_load_stationary,
+	[NEURON_OP_MATMUL] = trn_exec_matmul,
+	[NEURON_OP_TENSOR_TENSOR] = trn_exec_tensor_tensor,
+	[NEURON_OP_TENSOR_SCALAR] = trn_exec_tensor_scalar,
+	[NEURON_OP_TENSOR_REDUCE] = trn_exec_tensor_reduce,
+	[NEURON_OP_COPY] = trn_exec_copy,
+	[NEURON_OP_MEMSET] = trn_exec_memset,
+	[NEURON_OP_ACC_READ] = trn_exec_acc_read,
+	[NEURON_OP_ACC_LOAD] = trn_exec_acc_load,
+	[NEURON_OP_ACTIVATE] = trn_exec_activate,
+};
+
+enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
+{
+	exec_fn fn = functions[exec->inst->opcode];
+
+	return fn ? fn(exec) : NEURON_CAUSE_OPCODE;
+}
+
+enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
+				const struct neuron_ap *ap,
+				struct trn_tile *tile)
+{
+	enum neuron_cause cause;
+
+	cause = trn_ap_resolve(exec->core, exec->seq->regs, ap, tile);
+	if (cause == NEURON_CAUSE_NONE && tile->psum &&
+	    exec->seq->engine == NEURON_ENGINE_GPSIMD)
+		return NEURON_CAUSE_OPERAND;
+	return cause;
+}
+
+void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile)
+{
+	struct trn_work *work = &exec->work;
+	bool half = tile->dtype == NEURON_DTYPE_BF16 ||
+		    tile->dtype == NEURON_DTYPE_FP16;
+	ptrdiff_t step = tile->step[0] < 0 ? -tile->step[0] : tile->step[0];
+
+	work->half = (work->n == 0 || work->half) && half;
+	if (work->n == 0)
+		work->n = tile->n;
+	work->psum |= tile->psum;
+	work->strided |= !tile->contiguous;
+	work->sparse |= tile->num[0] > 1 && step >= 16;
+}
+
+static void lines_small(trn_lines_fn fn, void *arg)
+{
+	_Alignas(64) float buf[2 * TRN_LINE_PIECE];
+	struct trn_lines lines = { buf, buf + TRN_LINE_PIECE, TRN_LINE_PIECE };
+
+	fn(arg, &lines);
+}
+
+static void __attribute__((noinline)) lines_whole(trn_lines_fn fn, void *arg)
+{
+	_Alignas(64) float buf[2 * TRN_TILE_MAX_SBUF];
+	struct trn_lines lines = {
+		buf, buf + TRN_TILE_MAX_SBUF, TRN_TILE_MAX_SBUF
+	};
+
+	fn(arg, &lines);
+}
+
+void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg)
+{
+	if (piecewise)
+		lines_small(fn, arg);
+	else
+		lines_whole(fn, arg);
+}
+
+enum neuron_cause trn_exec_column(const struct trn_exec *exec, uint32_t addr,
+				  unsigned int partitions, struct trn_tile *tile)
+{
+	const struct neuron_ap ap = {
+		.addr = addr,
+		.num = { 1, 1, 1, 1 },
+		.step = { 1 },
+		.partitions = (uint8_t)partitions,
+		.dtype = NEURON_DTYPE_FP32,
+	};
+
+	return trn_exec_tile(exec, &ap, tile);
+}
+
+enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
+				  unsigned int partitions,
+				  struct trn_scalar *scalar)
+{
+	const struct neuron_inst *inst = exec->inst;
+	uint32_t flag = i ? NEURON_INST_COL1 : NEURON_INST_COL0;
+
+	*scalar = (struct trn_scalar){
+		.bits = i ? inst->imm1 : inst->imm0,
+		.column = trn_isa_flags(inst) & flag,
+	};
+	if (!scalar->column)
+		return NEURON_CAUSE_NONE;
+	return trn_exec_column(exec, i ? inst->col1 : inst->col0, partitions,
+			       &scalar->tile);
+}
+
+uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p)
+{
+	uint32_t bits = scalar->bits;
+	float value;
+
+	if (!scalar->column)
+		return bits;
+	if (scalar->raw) {
+		bits = 0;
+		trn_tile_load_raw(&scalar->tile, p, 0, 1, &bits);
+		return bits;
+	}
+	trn_tile_load(&scalar->tile, p, 0, 1, &value);
+	memcpy(&bits, &value, sizeof(bits));
+	return bits;
+}
+
+float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p)
+{
+	uint32_t bits = trn_scalar_bits(scalar, p);
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}

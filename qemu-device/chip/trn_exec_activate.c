@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * The scalar engine's own instruction: an activation function.
+ */
+#include <string.h>
+
+#include "trn_exec.h"
+#include "trn_num.h"
+
+struct activation {
+	struct trn_exec *exec;
+	struct trn_tile dst, src;
+	struct trn_scalar scale, bias;
+	unsigned int func;
+	float param;
+};
+
+static void activate(void *arg, const struct trn_lines *lines)
+{
+	const struct activation *act = arg;
+	size_t first, n;
+	unsigned int p;
+
+	for (p = 0; p < act->dst.partitions; p++) {
+		float scale = trn_scalar_at(&act->scale, p);
+		float bias = trn_scalar_at(&act->bias, p);
+
+		for (first = 0; first < act->dst.n; first += n) {
+			n = trn_piece(act->dst.n, first, lines->piece);
+			trn_tile_load(&act->src, p, first, n, lines->a);
+			trn_act(act->func, lines->a, lines->a, scale, bias,
+				act->param, n);
+			trn_exec_acc_line(act->exec, p, lines->a, n);
+			trn_tile_store(&act->dst, p, first, n, lines->a);
+		}
+	}
+}
+
+/* The bias: imm1, or a column of any type in src1. */
+static enum neuron_cause activation_bias(struct trn_exec *exec,
+					 struct activation *act)
+{
+	const struct neuron_inst *inst = exec->inst;
+	enum neuron_cause cause;
+
+	act->bias.bits = inst->imm1;
+	if (!(inst->flags & NEURON_INST_SRC1_COLUMN))
+		return NEURON_CAUSE_NONE;
+	act->bias.column = true;
+	cause = trn_exec_tile(exec, &inst->src1, &act->bias.tile);
+	if (cause)
+		return cause;
+	if (act->bias.tile.n != 1 || act->bias.tile.partitions != act->dst.partitions)
+		return NEURON_CAUSE_OPERAND;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause activation_operands(struct trn_exec *exec,
+					     struct activation *act)
+{
+	enum neuron_cause cause;
+
+	cause = trn_exec_pair(exec, &act->dst, &act->src);
+	if (cause)
+		return cause;
+	if (act->dst.n != act->src.n)
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_exec_scalar(exec, 0, act->dst.partitions, &act->scale);
+	if (!cause)
+		cause = activation_bias(exec, act);
+	return cause;
+}
+
+enum neuron_cause trn_exec_activate(struct trn_exec *exec)
+{
+	struct activation act = { .exec = exec, .func = exec->inst->op0 };
+	uint32_t param = (uint32_t)exec->inst->addr;
+	enum neuron_cause cause;
+
+	if (!trn_act_valid(act.func))
+		return NEURON_CAUSE_OPERAND;
+	memcpy(&act.param, &param, sizeof(act.param));
+	cause = activation_operands(exec, &act);
+	if (!cause)
+		cause = trn_tile_touch(&act.dst);
+	if (!cause)
+		cause = trn_exec_acc_begin(exec, act.dst.partitions);
+	if (cause)
+		return cause;
+	trn_exec_lines(trn_tile_piecewise(&act.dst, &act.src), activate, &act);
+	return NEURON_CAUSE_NONE;
+}

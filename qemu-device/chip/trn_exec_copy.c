@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Copies with a cast, and fills.
+ */
+#include <string.h>
+
+#include "trn_exec.h"
+#include "trn_num.h"
+
+struct copy {
+	struct trn_tile dst, src;
+	uint32_t fill;
+};
+
+static void copy_raw(void *arg, const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+	size_t first, n;
+	unsigned int p;
+
+	for (p = 0; p < op->dst.partitions; p++) {
+		for (first = 0; first < op->dst.n; first += n) {
+			n = trn_piece(op->dst.n, first, lines->piece);
+			trn_tile_load_raw(&op->src, p, first, n, lines->a);
+			trn_tile_store_raw(&op->dst, p, first, n, lines->a);
+		}
+	}
+}
+
+static void copy_cast(void *arg, const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+	size_t first, n;
+	unsigned int p;
+
+	for (p = 0; p < op->dst.partitions; p++) {
+		for (first = 0; first < op->dst.n; first += n) {
+			n = trn_piece(op->dst.n, first, lines->piece);
+			trn_tile_load(&op->src, p, first, n, lines->a);
+			trn_tile_store(&op->dst, p, first, n, lines->a);
+		}
+	}
+}
+
+enum neuron_cause trn_exec_copy(struct trn_exec *exec)
+{
+	struct copy op;
+	enum neuron_cause cause;
+	bool raw;
+
+	cause = trn_exec_pair(exec, &op.dst, &op.src);
+	if (cause)
+		return cause;
+	if (op.src.n != op.dst.n)
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_tile_touch(&op.dst);
+	if (cause)
+		return cause;
+	/* The scalar engine of NeuronCore-v2 always goes through fp32. */
+	raw = op.dst.dtype == op.src.dtype &&
+	      !(exec->seq->engine == NEURON_ENGINE_SCALAR &&
+		exec->core->chip->gen->generation == 2);
+	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src),
+		       raw ? copy_raw : copy_cast, &op);
+	return NEURON_CAUSE_NONE;
+}
+
+static void memset_lines(void *arg, const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+	size_t i, first, n = trn_piece(op->dst.n, 0, lines->piece);
+	uint64_t value = (uint64_t)(int64_t)(int32_t)op->fill;
+	uint8_t *line = (uint8_t *)lines->a;
+	float single;
+	unsigned int p;
+
+	memcpy(&single, &op->fill, sizeof(single));
+	if (trn_dtype_is_float(op->dst.dtype))
+		trn_from_fp32(&value, &single, op->dst.dtype, 1);
+	for (i = 0; i < n; i++)
+		memcpy(line + i * op->dst.size, &value, op->dst.size);
+	for (p = 0; p < op->dst.partitions; p++)
+		for (first = 0; first < op->dst.n; first += n) {
+			n = trn_piece(op->dst.n, first, lines->piece);
+			trn_tile_store_raw(&op->dst, p, first, n, line);
+		}
+}
+
+enum neuron_cause trn_exec_memset(struct trn_exec *exec)
+{
+	struct copy op = { .fill = exec->inst->imm0 };
+	enum neuron_cause cause;
+
+	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
+	if (cause)
+		return cause;
+	trn_exec_note(exec, &op.dst);
+	cause = trn_tile_touch(&op.dst);
+	if (cause)
+		return cause;
+	trn_exec_lines(true, memset_lines, &op);
+	return NEURON_CAUSE_NONE;
+}
