@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Functions of one number that need no polynomial. The host's division and
+ * Functions that need no polynomial of their own. The host's division and
  * square root are IEEE's, correctly rounded, so they are the same everywhere.
  *
  * All functions of the trn_num_fn*.h headers are fp32 to fp32, have no branch
@@ -11,14 +11,13 @@
 #ifndef TRN_NUM_FN_H
 #define TRN_NUM_FN_H
 
-#include "trn_num_internal.h"
+#include "trn_num_fn_kernel.h"
 
 #define TRN_SIGN_BIT	0x80000000u
 
-/* @magnitude is not negative. */
 TRN_INLINE float trn_with_sign_of(float magnitude, float x)
 {
-	return trn_bits_float(trn_float_bits(magnitude) |
+	return trn_bits_float((trn_float_bits(magnitude) & ~TRN_SIGN_BIT) |
 			      (trn_float_bits(x) & TRN_SIGN_BIT));
 }
 
@@ -68,6 +67,37 @@ TRN_INLINE float trn_sqrt_fp32(float x)
 TRN_INLINE float trn_rsqrt_fp32(float x)
 {
 	return (float)(1.0 / __builtin_sqrt((double)x));
+}
+
+/*
+ * x to the power of y as pow of IEEE 754: 1 for y = 0 and for x = 1, NaN or
+ * not; NaN for a finite x < 0 and a y that is no integer.
+ */
+TRN_INLINE float trn_power_fp32(float x, float y)
+{
+	const float inf = __builtin_inff(), nan = __builtin_nanf("");
+	const float size = trn_abs_fp32(x);
+	struct trn_log parts = trn_log_parts(size);
+	double log2_size = parts.exponent + parts.rest * TRN_LOG2_E;
+	/* From 2^24 on all numbers are even integers. */
+	double within = trn_clamp_double(y, -0x1p25, 0x1p25);
+	double shifted = within + TRN_ROUND_INT;
+	bool integer = shifted - TRN_ROUND_INT == within;
+	uint32_t odd = integer & (uint32_t)trn_double_bits(shifted);
+	double product;
+	float result;
+
+	log2_size = trn_select_double(size == 0.0f, -inf, log2_size);
+	log2_size = trn_select_double(size == inf, inf, log2_size);
+	product = trn_clamp_double(y * log2_size, -1000.0, 1000.0);
+	/* 0 * infinity: y is 0, or size is 1. */
+	product = trn_select_double(product == product, product, 0.0);
+	result = (float)trn_exp2_fp64(product);
+	result = trn_bits_float(trn_float_bits(result) |
+				(odd << 31 & trn_float_bits(x)));
+	result = trn_select((x < 0.0f) & (size < inf) & !integer, nan, result);
+	result = trn_select((x == x) & (y == y), result, nan);
+	return trn_select((x == 1.0f) | (y == 0.0f), 1.0f, result);
 }
 
 #endif /* TRN_NUM_FN_H */

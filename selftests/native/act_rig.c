@@ -26,7 +26,7 @@ double act_ulps(float got, long double want)
 		return copysignl(want, got) >= 0x1.ffffffp127L ||
 		       copysignl(want, got) <= -0x1.ffffffp127L ? 0.0 : INFINITY;
 	frexpl(want, &exponent);
-	if (exponent < -125)
+	if (exponent < -125 || want == 0.0L)
 		exponent = -125;
 	return (double)fabsl(ldexpl((long double)got - want, 24 - exponent));
 }
@@ -73,6 +73,29 @@ void act_test_error(void **state)
 	assert_true(worst <= m->bound);
 	assert_true(m->bound == 0.0 || worst > 0.49);
 	assert_true(hash == m->hash);
+}
+
+/* The term of power 6 is below 2^-60 of the first at this distance. */
+#define BESIDE_ROOT	2000
+#define ROOT_BOUND	0.500001
+
+void act_test_root(void **state)
+{
+	const struct act_root *root = *state;
+	uint32_t bits = num_bits((float)root->high) - BESIDE_ROOT, end = bits + 2 * BESIDE_ROOT;
+	double error, worst = 0.0;
+
+	for (; bits <= end; bits++) {
+		long double past = num_float(bits) - root->high - root->low, want = 0.0L;
+		int i;
+
+		for (i = NUM_COUNT(root->term); i > 0; i--)
+			want = (want + root->term[i - 1]) * past;
+		error = act_ulps(act_one(root->func, num_float(bits)), want);
+		worst = error > worst ? error : worst;
+	}
+	print_message("largest error beside the root %.9f ulp\n", worst);
+	assert_true(worst <= ROOT_BOUND && worst > 0.49);
 }
 
 float act_one(unsigned int func, float x)

@@ -28,6 +28,19 @@ double act_ulps(float got, long double want);
  */
 void act_test_error(void **state);
 
+/* struct act_root - the only root of a function, and its Taylor series there */
+struct act_root {
+	unsigned int func;
+	long double high, low;		/* the root is their sum */
+	long double term[5];		/* of powers 1 to 5 of the distance */
+};
+
+/*
+ * cmocka test: *state is a struct act_root. The numbers beside the root, where
+ * the true value is least and the oracles of act_test_error() cancel.
+ */
+void act_test_root(void **state);
+
 /* func(x), with x as it is: a bias of -0 keeps -0. */
 float act_one(unsigned int func, float x);
 
@@ -43,5 +56,9 @@ void act_check_even(unsigned int func, unsigned int n);
 #define ACT_ERROR_TEST(entry)						\
 	{ .name = (entry).name, .test_func = act_test_error,		\
 	  .initial_state = (void *)&(entry) }
+
+#define ACT_ROOT_TEST(label, root)					\
+	{ .name = "act_test_root " label, .test_func = act_test_root,	\
+	  .initial_state = (void *)&(root) }
 
 #endif /* ACT_RIG_H */
