@@ -12,7 +12,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/sched/signal.h>
-#include <linux/wait_bit.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
@@ -559,6 +558,10 @@ int neuron_copy_init(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
+	INIT_LIST_HEAD(&ndev->copy_pieces);
+	ret = drmm_mutex_init(&ndev->drm, &ndev->copy_lock);
+	if (ret)
+		return ret;
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		ret = neuron_copy_queue_init(ndev, i);
 		if (ret)
@@ -656,12 +659,6 @@ void neuron_copy_stop(struct neuron_device *ndev)
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_copy_queue_stop(ndev->copy[i]);
-}
-
-void neuron_copy_fini(struct neuron_device *ndev)
-{
-	/* Their user memory is unmapped from a device that still exists. */
-	wait_var_event(&ndev->copy_pieces, !atomic_read(&ndev->copy_pieces));
 }
 
 void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p)

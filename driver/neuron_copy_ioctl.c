@@ -8,7 +8,6 @@
 #include <linux/overflow.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
@@ -46,7 +45,8 @@ struct neuron_cursor {
  * @pages: pinned pages, room for a whole piece
  * @nr_pages: how many are pinned
  * @sgt: their mapping
- * @mapped: @sgt is mapped
+ * @dir: direction of @sgt
+ * @link: in neuron_device.copy_pieces while @sgt is mapped
  * @extents: the mapping as the device sees it
  */
 struct neuron_piece {
@@ -58,7 +58,8 @@ struct neuron_piece {
 	struct page **pages;
 	unsigned int nr_pages;
 	struct sg_table sgt;
-	bool mapped;
+	enum dma_data_direction dir;
+	struct list_head link;
 	struct neuron_hw_extent *extents;
 };
 
@@ -216,14 +217,16 @@ static int neuron_piece_map(struct neuron_copy *copy,
 	ret = -ENODEV;
 	if (!drm_dev_enter(&copy->ndev->drm, &idx))
 		goto err_free;
-	ret = dma_map_sgtable(dev, &piece->sgt, neuron_copy_dir(copy), 0);
-	if (!ret)
-		atomic_inc(&copy->ndev->copy_pieces);
+	ret = dma_map_sgtable(dev, &piece->sgt, piece->dir, 0);
+	if (!ret) {
+		mutex_lock(&copy->ndev->copy_lock);
+		list_add(&piece->link, &copy->ndev->copy_pieces);
+		mutex_unlock(&copy->ndev->copy_lock);
+	}
 	drm_dev_exit(idx);
 	if (ret)
 		goto err_free;
 
-	piece->mapped = true;
 	for_each_sgtable_dma_sg(&piece->sgt, sg, i) {
 		u64 addr = neuron_host_addr(copy->ndev, sg_dma_address(sg));
 
@@ -237,19 +240,39 @@ err_free:
 	return ret;
 }
 
+/* Under neuron_device.copy_lock. */
+static void neuron_piece_unmap_locked(struct neuron_device *ndev,
+				      struct neuron_piece *piece)
+{
+	list_del_init(&piece->link);
+	dma_unmap_sgtable(&ndev->pdev->dev, &piece->sgt, piece->dir, 0);
+}
+
+/* The end of the device may have been first. */
 static void neuron_piece_unmap(struct neuron_copy *copy,
 			       struct neuron_piece *piece)
 {
 	struct neuron_device *ndev = copy->ndev;
 
-	if (!piece->mapped)
-		return;
-	dma_unmap_sgtable(&ndev->pdev->dev, &piece->sgt, neuron_copy_dir(copy),
-			  0);
+	mutex_lock(&ndev->copy_lock);
+	if (!list_empty(&piece->link))
+		neuron_piece_unmap_locked(ndev, piece);
+	mutex_unlock(&ndev->copy_lock);
 	sg_free_table(&piece->sgt);
-	piece->mapped = false;
-	if (atomic_dec_and_test(&ndev->copy_pieces))
-		wake_up_var(&ndev->copy_pieces);
+}
+
+/*
+ * Who copies may wait for a page fault that nobody answers, with a piece that is
+ * complete in hand. Its pages stay pinned until then; its mapping goes now.
+ */
+void neuron_copy_unmap_all(struct neuron_device *ndev)
+{
+	struct neuron_piece *piece, *next;
+
+	mutex_lock(&ndev->copy_lock);
+	list_for_each_entry_safe(piece, next, &ndev->copy_pieces, link)
+		neuron_piece_unmap_locked(ndev, piece);
+	mutex_unlock(&ndev->copy_lock);
 }
 
 static void neuron_piece_release(struct neuron_copy *copy,
@@ -399,6 +422,8 @@ static int neuron_piece_alloc(struct neuron_copy *copy,
 	u64 bytes = min(copy->left, NEURON_PIECE_BYTES);
 	unsigned int nr_pages = bytes / PAGE_SIZE + 2;
 
+	INIT_LIST_HEAD(&piece->link);
+	piece->dir = neuron_copy_dir(copy);
 	/* Cuts at the pages of both sides and at 64 KiB. */
 	piece->max_desc = min(2 * nr_pages + 2 +
 			      bytes / NEURON_UDMA_DESC_MAX_BYTES,

@@ -165,7 +165,8 @@ struct neuron_counters {
  * @discard_error: the chip refused the range
  * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
  * @copy_turn: spreads copies over the queues of a stack
- * @copy_pieces: user memory mapped for a copy, pieces; waited for as a variable
+ * @copy_lock: @copy_pieces
+ * @copy_pieces: user memory mapped for copies (neuron_copy_ioctl.c)
  * @claim_lock: core[].claim, core[].owner_pid
  * @core: NeuronCores
  * @job_pool: job blocks (neuron_job.c)
@@ -212,7 +213,8 @@ struct neuron_device {
 	bool discard_error;
 	struct neuron_copy_queue *copy[NEURON_MAX_CORES];
 	atomic_t copy_turn;
-	atomic_t copy_pieces;
+	struct mutex copy_lock;		/* copy_pieces */
+	struct list_head copy_pieces;
 	struct mutex claim_lock;	/* owners of the cores */
 	struct neuron_core core[NEURON_MAX_CORES];
 	struct dma_pool *job_pool;
@@ -350,12 +352,8 @@ int neuron_core_reset(struct neuron_core *core);
 void neuron_core_get_stats(struct neuron_core *core,
 			   struct neuron_core_stats *stats);
 
-/*
- * neuron_copy.c: the stop ends copies in flight with -ENODEV; the fini comes after
- * drm_dev_unplug() and the stop.
- */
+/* neuron_copy.c: the stop ends copies in flight with -ENODEV. */
 int neuron_copy_init(struct neuron_device *ndev);
-void neuron_copy_fini(struct neuron_device *ndev);
 int neuron_copy_start(struct neuron_device *ndev);
 void neuron_copy_stop(struct neuron_device *ndev);
 /*

@@ -6,6 +6,7 @@
 #include <linux/pci.h>
 #include <drm/drm_drv.h>
 
+#include "neuron_copy.h"
 #include "neuron_event.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
@@ -42,7 +43,7 @@ static int neuron_init(struct neuron_device *ndev)
 static void neuron_fini(struct neuron_device *ndev)
 {
 	neuron_cores_fini(ndev);
-	neuron_copy_fini(ndev);
+	neuron_copy_unmap_all(ndev);
 	neuron_gem_host_release_all(ndev);
 }
 

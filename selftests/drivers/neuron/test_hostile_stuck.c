@@ -17,10 +17,12 @@
 #define UNBIND	"/sys/bus/pci/drivers/neuron/unbind"
 #define BIND	"/sys/bus/pci/drivers/neuron/bind"
 #define WAIT_S	60	/* for what must not wait */
+#define THERE	(8u << 20)	/* bytes before the page: some pieces of a copy */
 
 FIXTURE(stuck) {
 	struct rig rig;
 	int uffd;
+	uint8_t *map;
 	uint8_t *page;
 	char address[16];
 };
@@ -39,9 +41,11 @@ FIXTURE_SETUP(stuck)
 	if (self->uffd < 0)
 		SKIP(return, "no userfaultfd in this kernel");
 	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_API, &api));
-	self->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, self->page);
+	self->map = mmap(NULL, THERE + 4096, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, self->map);
+	memset(self->map, 1, THERE);
+	self->page = self->map + THERE;
 	reg.range.start = (uintptr_t)self->page;
 	reg.range.len = 4096;
 	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
@@ -56,16 +60,19 @@ FIXTURE_TEARDOWN(stuck)
 {
 	if (self->uffd > 0)
 		close(self->uffd);
+	if (self->map && self->map != MAP_FAILED)
+		munmap(self->map, THERE + 4096);
 	rig_close(&self->rig);
 }
 
-/* Which array of which call is never there. */
+/* Which array of which call is never there, or what a COPY comes to at its end. */
 enum stuck_array {
 	STUCK_WINDOWS,
 	STUCK_QUEUES,
 	STUCK_IN_SYNCS,
 	STUCK_OUT_SYNCS,
 	STUCK_SUBMIT_WINDOWS,
+	STUCK_COPY,
 };
 
 FIXTURE_VARIANT(stuck) {
@@ -77,6 +84,7 @@ FIXTURE_VARIANT_ADD(stuck, queues) { .array = STUCK_QUEUES };
 FIXTURE_VARIANT_ADD(stuck, in_syncs) { .array = STUCK_IN_SYNCS };
 FIXTURE_VARIANT_ADD(stuck, out_syncs) { .array = STUCK_OUT_SYNCS };
 FIXTURE_VARIANT_ADD(stuck, submit_windows) { .array = STUCK_SUBMIT_WINDOWS };
+FIXTURE_VARIANT_ADD(stuck, copy) { .array = STUCK_COPY };
 
 struct stuck_call {
 	struct rig *rig;
@@ -84,6 +92,17 @@ struct stuck_call {
 	enum stuck_array array;
 	int ret;
 };
+
+/* The pieces before the page are mapped, and perhaps complete, when it waits. */
+static int copy(const struct stuck_call *c)
+{
+	struct drm_neuron_bo_create bo;
+	int ret = neuron_bo_create(c->rig->fd, DRM_NEURON_BO_HBM, 0,
+				   THERE + 4096, &bo);
+
+	return ret ? ret : neuron_write(c->rig->fd, bo.handle, 0,
+					c->page - THERE, THERE + 4096);
+}
 
 static void *call(void *arg)
 {
@@ -119,6 +138,9 @@ static void *call(void *arg)
 	case STUCK_SUBMIT_WINDOWS:
 		submit.windows = array;
 		break;
+	case STUCK_COPY:
+		c->ret = copy(c);
+		return NULL;
 	}
 	c->ret = rig_submit(c->rig, &submit);
 	return NULL;
