@@ -187,7 +187,8 @@ struct neuron_counters {
  * @hw_wait: woken when @hw_state changes
  * @hw_lock: one reset at a time
  * @epoch: counts resets, twice each: claims and HBM of another one are lost
- * @epoch_lock: held for reading while HBM is mapped, for writing by changes
+ * @epoch_lock: held for reading while HBM is mapped or registers are read for
+ *	somebody, for writing by changes
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @pm_refs: what keeps the device awake (neuron_pm.c)
  * @peer_lock: @peer_bos

@@ -13,8 +13,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 
-#include "neuron_device.h"
 #include "neuron_event.h"
+#include "neuron_hw.h"
 
 #define NEURON_EVENTS		32	/* waiting to be told, a power of two */
 #define NEURON_EVENT_INTERVAL	(5 * HZ)
@@ -116,10 +116,17 @@ static unsigned long neuron_event_read_links(struct neuron_device *ndev)
 static void neuron_event_look_at_links(struct neuron_events *events)
 {
 	struct neuron_device *ndev = events->ndev;
-	unsigned long up = neuron_event_read_links(ndev);
-	unsigned long changed = up ^ events->links;
+	unsigned long up, changed;
 	unsigned int i;
+	int idx;
 
+	/* In a reset all links are down; what changed is seen the next time. */
+	if (neuron_regs_get(ndev, &idx))
+		return;
+	up = neuron_event_read_links(ndev);
+	neuron_regs_put(ndev, idx);
+
+	changed = up ^ events->links;
 	events->links = up;
 	for_each_set_bit(i, &changed, ndev->nr_links)
 		dev_notice_ratelimited(ndev->drm.dev, "fabric link %u is %s\n",
@@ -134,11 +141,11 @@ static void neuron_event_work(struct work_struct *work)
 	int idx;
 
 	while (kfifo_out_spinlocked(&events->queue, &event, 1, &events->lock)) {
+		if (event.type == NEURON_EVENT_LINK)
+			neuron_event_look_at_links(events);
 		/* Gone: nobody has a node to hear of it any more. */
 		if (!drm_dev_enter(&events->ndev->drm, &idx))
 			continue;
-		if (event.type == NEURON_EVENT_LINK)
-			neuron_event_look_at_links(events);
 		neuron_event_tell(events, &event);
 		drm_dev_exit(idx);
 	}

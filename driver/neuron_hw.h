@@ -56,8 +56,10 @@ void neuron_pm_fini(struct neuron_device *ndev);
 extern const struct dev_pm_ops neuron_pm_ops;
 
 /*
- * For who reads registers without a file (sysfs, debugfs, hwmon): until
- * neuron_regs_put() they can be read, but may all be ones. -ENODEV, -EIO.
+ * For who reads registers to tell somebody: until neuron_regs_put() no reset of the
+ * device begins, so they read as all ones only when the device is gone.
+ * Inside, claim_lock may be taken and no user memory touched. -ENODEV; -EIO: it is
+ * being reset, or has failed.
  */
 int neuron_regs_get(struct neuron_device *ndev, int *idx);
 void neuron_regs_put(struct neuron_device *ndev, int idx);

@@ -66,17 +66,24 @@ int neuron_regs_get(struct neuron_device *ndev, int *idx)
 	if (!drm_dev_enter(&ndev->drm, idx))
 		return -ENODEV;
 	ret = neuron_pm_get(ndev);
-	if (!ret && !neuron_hw_up(ndev)) {
-		neuron_pm_put(ndev);
-		ret = -EIO;
-	}
 	if (ret)
-		drm_dev_exit(*idx);
+		goto err_exit;
+	/* A reset takes it between saying that it begins and beginning. */
+	down_read(&ndev->epoch_lock);
+	if (neuron_hw_up(ndev))
+		return 0;
+
+	up_read(&ndev->epoch_lock);
+	neuron_pm_put(ndev);
+	ret = -EIO;
+err_exit:
+	drm_dev_exit(*idx);
 	return ret;
 }
 
 void neuron_regs_put(struct neuron_device *ndev, int idx)
 {
+	up_read(&ndev->epoch_lock);
 	neuron_pm_put(ndev);
 	drm_dev_exit(idx);
 }

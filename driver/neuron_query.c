@@ -10,8 +10,8 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
 #include "neuron_usage.h"
 
 /* Readings of which the tightest counts. */
@@ -219,20 +219,32 @@ static int neuron_query_size(struct neuron_device *ndev, u32 type)
 	return -EINVAL;
 }
 
-static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
+/* While the device is being reset: wait. */
+static int neuron_query_regs_get(struct neuron_device *ndev, int *idx)
 {
-	int ret = 0;
-	int idx;
+	int ret;
 
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return -ENODEV;
+	do {
+		ret = neuron_hw_wait(ndev);
+		if (ret)
+			return ret;
+		ret = neuron_regs_get(ndev, idx);
+	} while (ret == -EIO);
+	return ret;
+}
+
+/* What only the chip knows. */
+static int neuron_query_hw(struct neuron_device *ndev, u32 type, void *answer)
+{
+	int idx, ret;
+
+	ret = neuron_query_regs_get(ndev, &idx);
+	if (ret)
+		return ret;
 
 	switch (type) {
 	case DRM_NEURON_QUERY_DEVICE:
 		neuron_query_device(ndev, answer);
-		break;
-	case DRM_NEURON_QUERY_MEMORY:
-		neuron_query_memory(ndev, answer);
 		break;
 	case DRM_NEURON_QUERY_CORES:
 		neuron_query_cores(ndev, answer);
@@ -243,19 +255,51 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 	case DRM_NEURON_QUERY_CLOCKS:
 		ret = neuron_query_clocks(ndev, answer);
 		break;
-	case DRM_NEURON_QUERY_COUNTERS:
+	default:
 		neuron_query_counters(ndev, answer);
+		break;
+	}
+
+	neuron_regs_put(ndev, idx);
+	return ret;
+}
+
+/* What the driver knows, in any state of the hardware. */
+static int neuron_query_driver(struct neuron_device *ndev, u32 type,
+			       void *answer)
+{
+	int idx;
+
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return -ENODEV;
+
+	switch (type) {
+	case DRM_NEURON_QUERY_MEMORY:
+		neuron_query_memory(ndev, answer);
 		break;
 	case DRM_NEURON_QUERY_USAGE:
 		neuron_usage_query(ndev, answer);
 		break;
-	case DRM_NEURON_QUERY_QUEUES:
+	default:
 		neuron_query_queues(ndev, answer);
 		break;
 	}
 
 	drm_dev_exit(idx);
-	return ret;
+	return 0;
+}
+
+/* @type: one that neuron_query_size() knows */
+static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
+{
+	switch (type) {
+	case DRM_NEURON_QUERY_MEMORY:
+	case DRM_NEURON_QUERY_USAGE:
+	case DRM_NEURON_QUERY_QUEUES:
+		return neuron_query_driver(ndev, type, answer);
+	default:
+		return neuron_query_hw(ndev, type, answer);
+	}
 }
 
 int neuron_ioctl_query(struct drm_device *drm, void *data,

@@ -84,7 +84,10 @@ enum drm_neuron_query_type {
  * @pad2: zero
  * @pointer: where to write; NULL to ask for the size only
  *
- * Errors: EINVAL unknown type, EFAULT.
+ * What the device itself tells waits while the device is being reset.
+ *
+ * Errors: EINVAL unknown type, EFAULT, EIO (the device could not be started after
+ * a reset), ENODEV.
  */
 struct drm_neuron_query {
 	__u32 type;

@@ -3,6 +3,9 @@
  * A reset of the whole device under its users: what they had ends in one defined
  * way, and the device works again.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "job_rig.h"
 #include "kselftest_harness.h"
 #include "load_rig.h"
@@ -211,6 +214,71 @@ TEST_F(reset, under_load)
 		EXPECT_EQ(0, reset_device(self->fd));
 	}
 	EXPECT_EQ(0, loads_stop(&loads));
+}
+
+#define CORES	8	/* more than any chip has */
+
+/* Asks until it is told to stop; what a device in reset would say is all ones. */
+struct asker {
+	int fd;
+	_Atomic(bool) stop;
+	unsigned int answers;
+	int error;
+	bool ones;
+};
+
+static void ask(struct asker *a)
+{
+	struct drm_neuron_counter_info counters;
+	struct drm_neuron_core_info core[CORES];
+	struct drm_neuron_device_info device;
+	struct drm_neuron_clock_info clocks;
+
+	a->error = neuron_query(a->fd, DRM_NEURON_QUERY_DEVICE, &device,
+				sizeof(device));
+	if (!a->error)
+		a->error = neuron_query(a->fd, DRM_NEURON_QUERY_CORES, core,
+					sizeof(core));
+	if (!a->error)
+		a->error = neuron_query(a->fd, DRM_NEURON_QUERY_COUNTERS,
+					&counters, sizeof(counters));
+	if (!a->error)
+		a->error = neuron_query(a->fd, DRM_NEURON_QUERY_CLOCKS, &clocks,
+					sizeof(clocks));
+	if (a->error)
+		return;
+	a->answers++;
+	if (device.chip == 0xff || device.fabric_chips == UINT32_MAX ||
+	    core[0].status == UINT32_MAX || core[0].busy_ns == UINT64_MAX ||
+	    counters.violations >= UINT32_MAX ||
+	    counters.sram_corrected == 0xffff || clocks.throttle == UINT32_MAX)
+		a->ones = true;
+}
+
+static void *ask_on(void *arg)
+{
+	struct asker *a = arg;
+
+	while (!atomic_load(&a->stop) && !a->error)
+		ask(a);
+	return NULL;
+}
+
+/* They wait rather than to tell what is not so. */
+TEST_F(reset, queries)
+{
+	struct asker a = { .fd = self->fd };
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, ask_on, &a));
+	for (i = 0; i < 10; i++)
+		EXPECT_EQ(0, reset_device(self->fd));
+	atomic_store(&a.stop, true);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, a.error);
+	EXPECT_FALSE(a.ones);
+	EXPECT_GT(a.answers, 0);
 }
 
 TEST_HARNESS_MAIN
