@@ -9,6 +9,7 @@
 
 #include <linux/mm.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 #include <drm/gpu_scheduler.h>
 
 /* The buddy allocator moved out of DRM and was renamed (probes.mk). */
@@ -41,6 +42,13 @@
  * to has not changed.
  */
 #define NEURON_IMPORT_NS(ns)		MODULE_INFO(import_ns, ns)
+
+/* Work queues were bound to a processor unless they said otherwise, now they say so. */
+#ifdef NEURON_HAVE_WQ_PERCPU
+#define NEURON_WQ_PERCPU		WQ_PERCPU
+#else
+#define NEURON_WQ_PERCPU		0
+#endif
 
 /* Private and writable: neither name is there in all kernels. */
 static inline bool neuron_vma_is_cow(const struct vm_area_struct *vma)

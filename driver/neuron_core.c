@@ -31,8 +31,9 @@ static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
 					      &core->completion_dma, GFP_KERNEL);
 	if (!core->completion)
 		return -ENOMEM;
-	core->wq = alloc_ordered_workqueue("neuron-core%u",
-					   WQ_MEM_RECLAIM | WQ_HIGHPRI, index);
+	/* Not unbound: a job starts where it is submitted or the last one ended. */
+	core->wq = alloc_workqueue("neuron-core%u", WQ_MEM_RECLAIM |
+				   WQ_HIGHPRI | NEURON_WQ_PERCPU, 0, index);
 	if (!core->wq) {
 		ret = -ENOMEM;
 		goto err_completion;
@@ -72,9 +73,15 @@ int neuron_cores_init(struct neuron_device *ndev)
 	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
 	if (!ndev->free_wq)
 		return -ENOMEM;
+	ndev->watch_wq = alloc_workqueue("neuron-watch", WQ_UNBOUND |
+					 WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!ndev->watch_wq) {
+		ret = -ENOMEM;
+		goto err_free_wq;
+	}
 	ret = neuron_dump_init(ndev);
 	if (ret)
-		goto err_wq;
+		goto err_watch_wq;
 	ret = neuron_job_pool_init(ndev);
 	if (ret)
 		goto err_dump;
@@ -91,7 +98,9 @@ err_cores:
 	neuron_job_pool_fini(ndev);
 err_dump:
 	neuron_dump_fini(ndev);
-err_wq:
+err_watch_wq:
+	destroy_workqueue(ndev->watch_wq);
+err_free_wq:
 	destroy_workqueue(ndev->free_wq);
 	return ret;
 }
@@ -223,6 +232,7 @@ void neuron_cores_fini(struct neuron_device *ndev)
 		neuron_core_fini(&ndev->core[i]);
 	neuron_dump_fini(ndev);
 	neuron_job_pool_fini(ndev);
+	destroy_workqueue(ndev->watch_wq);
 	destroy_workqueue(ndev->free_wq);
 }
 

@@ -10,6 +10,7 @@
 #include <linux/completion.h>
 #include <linux/idr.h>
 #include <linux/io.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
@@ -73,8 +74,10 @@ struct neuron_core_stats {
  * @ndev: device
  * @index: core number
  * @sched: one job at a time (neuron_sched.h)
- * @wq: runs the scheduler and @watch, in order
+ * @wq: runs the scheduler
  * @watch: looks after the job on the hardware: hangs, faults (neuron_watch.c)
+ * @watch_at: jiffies when it does, at the latest; under @reset_lock
+ * @watch_set: it will; under @reset_lock
  * @claim: owner; under neuron_device.claim_lock
  * @owner_pid: thread group of the owner; under neuron_device.claim_lock
  * @reset_lock: doorbell, reset, @generation, @wedged; in the path that signals
@@ -95,6 +98,8 @@ struct neuron_core {
 	struct neuron_sched *sched;
 	struct workqueue_struct *wq;
 	struct delayed_work watch;
+	unsigned long watch_at;
+	bool watch_set;
 	struct neuron_claim *claim;
 	struct pid *owner_pid;
 	struct mutex reset_lock; /* doorbell and reset */
@@ -174,6 +179,8 @@ struct neuron_counters {
  * @live_wait: woken when one of them is freed
  * @dump_wq: publishes core dumps, one after another
  * @nr_dumps: of them captured and not yet published
+ * @watch_wq: looks after jobs (neuron_watch.c); not the cores' own queues, which are
+ *	bound to a processor: a reset or a core dump takes seconds
  * @free_wq: frees window tables of finished jobs, and with them buffers
  * @bus_lock: @bus_cuts, and bus mastering while it changes
  * @bus_cuts: units of the chip that would not stop; bus mastering is off
@@ -223,6 +230,7 @@ struct neuron_device {
 	wait_queue_head_t live_wait;
 	struct workqueue_struct *dump_wq;
 	atomic_t nr_dumps;
+	struct workqueue_struct *watch_wq;
 	struct workqueue_struct *free_wq;
 	struct mutex bus_lock;	/* bus_cuts, and bus mastering while it changes */
 	unsigned int bus_cuts;
@@ -275,17 +283,16 @@ static inline void neuron_ctl_write(struct neuron_device *ndev, u32 reg,
 	writel(value, ndev->bar0 + neuron_ctl_bar0(ndev->gen) + reg);
 }
 
+/* One access where the machine has one of 64 bits: the low word, then the high. */
 static inline u64 neuron_ctl_read64(struct neuron_device *ndev, u32 reg)
 {
-	return neuron_ctl_read(ndev, reg) |
-	       (u64)neuron_ctl_read(ndev, reg + 4) << 32;
+	return readq(ndev->bar0 + neuron_ctl_bar0(ndev->gen) + reg);
 }
 
 static inline void neuron_ctl_write64(struct neuron_device *ndev, u32 reg,
 				      u64 value)
 {
-	neuron_ctl_write(ndev, reg, lower_32_bits(value));
-	neuron_ctl_write(ndev, reg + 4, upper_32_bits(value));
+	writeq(value, ndev->bar0 + neuron_ctl_bar0(ndev->gen) + reg);
 }
 
 /* MISC RAM, which the firmware fills. */

@@ -179,7 +179,6 @@ neuron_job_end_locked(struct neuron_job *job,
 	cc->core->stats.hangs += job->hang;
 	cc->core->stats.faults += job->faulted;
 	cc->core->active = NULL;
-	cancel_delayed_work(&cc->core->watch);
 	return dma_fence_get(job->fence);
 }
 
@@ -208,7 +207,7 @@ static bool neuron_job_record_valid(const struct neuron_job *job,
 /* The rest of the end needs a process: neuron_watch.c. */
 static void neuron_job_hand_over(struct neuron_core *core)
 {
-	mod_delayed_work(core->wq, &core->watch, 0);
+	mod_delayed_work(core->ndev->watch_wq, &core->watch, 0);
 }
 
 /*
@@ -322,7 +321,6 @@ static int neuron_job_start(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
 	u64 block = neuron_host_addr(core->ndev, job->dma);
-	u64 progress;
 
 	if (core->wedged || !neuron_hw_up(core->ndev) ||
 	    neuron_claim_is_lost(job->cc->claim) || neuron_job_is_stray(job))
@@ -330,21 +328,16 @@ static int neuron_job_start(struct neuron_job *job)
 	if (job->cancelled || job->id <= job->cc->cancelled)
 		return -ECANCELED;
 
-	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +
-				     NEURON_CORE_PROGRESS);
 	spin_lock_irq(&core->lock);
 	memset(core->completion, 0, sizeof(*core->completion));
 	job->started_ns = ktime_get_ns();
-	job->looked_ns = job->started_ns;
-	job->progress = progress;
 	core->active = job;
 	spin_unlock_irq(&core->lock);
 
-	mod_delayed_work(core->wq, &core->watch,
-			 msecs_to_jiffies(job->timeout_ms));
+	neuron_watch_start(core, job->timeout_ms);
 	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
-	neuron_core_write(core, NEURON_CORE_DOORBELL_LO, lower_32_bits(block));
-	neuron_core_write(core, NEURON_CORE_DOORBELL_HI, upper_32_bits(block));
+	neuron_ctl_write64(core->ndev, NEURON_CTL_CORE(core->index) +
+			   NEURON_CORE_DOORBELL_LO, block);
 	return 0;
 }
 

@@ -32,7 +32,7 @@ struct neuron_gate;
  * @timeout_ms: limit without progress
  * @started_ns: ktime of the doorbell. This and the rest: under
  *	neuron_core.lock
- * @looked_ns: ktime of the last look at @progress
+ * @looked_ns: ktime when @progress was last seen to change; 0: not looked at yet
  * @progress: what the core's progress counter showed then
  * @faulted: @record says how it failed; neuron_watch.c ends it
  * @broken: the device broke the contract; neuron_watch.c resets the core
@@ -114,5 +114,7 @@ void neuron_jobs_release(struct neuron_claim_core *cc);
 
 /* neuron_watch.c */
 void neuron_watch_init(struct neuron_core *core);
+/* Under neuron_core.reset_lock: a job starts that has @timeout_ms for its progress. */
+void neuron_watch_start(struct neuron_core *core, u32 timeout_ms);
 
 #endif /* _NEURON_JOB_H_ */

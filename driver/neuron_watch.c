@@ -4,7 +4,9 @@
  * resets cores whose job hangs or whose device breaks the contract.
  *
  * A job hangs when the core's progress counter has not moved for the job's
- * limit, or when it has run for NEURON_JOB_TIMEOUT_CAP times the limit.
+ * limit, or when it has run for NEURON_JOB_TIMEOUT_CAP times the limit. A job that
+ * is over soon costs nothing: the counter is first read at an eighth of the limit,
+ * by a timer that stays when the job ends and serves the next one.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -19,12 +21,21 @@
 #include "neuron_report.h"
 #include "neuron_trace.h"
 
+#define NEURON_WATCH_FIRST	8	/* part of the limit */
+
 enum neuron_verdict {
 	NEURON_VERDICT_FINE,
 	NEURON_VERDICT_FAULT,
 	NEURON_VERDICT_BROKEN,
 	NEURON_VERDICT_HANG,
 };
+
+static void neuron_watch_set(struct neuron_core *core, unsigned long delay)
+{
+	core->watch_at = jiffies + delay;
+	core->watch_set = true;
+	mod_delayed_work(core->ndev->watch_wq, &core->watch, delay);
+}
 
 /*
  * Under the core's lock, so that an interrupt which hands a job over comes
@@ -45,7 +56,7 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 		return NEURON_VERDICT_FAULT;
 	if (job->broken)
 		return NEURON_VERDICT_BROKEN;
-	if (progress != job->progress) {
+	if (!job->looked_ns || progress != job->progress) {
 		job->progress = progress;
 		job->looked_ns = now;
 	}
@@ -53,7 +64,7 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 		return NEURON_VERDICT_HANG;
 
 	again = min(job->looked_ns + limit, job->started_ns + cap) - now;
-	mod_delayed_work(core->wq, &core->watch, nsecs_to_jiffies(again) + 1);
+	neuron_watch_set(core, nsecs_to_jiffies(again) + 1);
 	return NEURON_VERDICT_FINE;
 }
 
@@ -155,6 +166,7 @@ static void neuron_watch_work(struct work_struct *work)
 	if (!drm_dev_enter(&core->ndev->drm, &idx))
 		return;
 	mutex_lock(&core->reset_lock);
+	core->watch_set = false;
 	/* In a device reset neuron_cores_end() does. */
 	job = neuron_hw_up(core->ndev) ? neuron_job_active(core) : NULL;
 	if (job)
@@ -164,6 +176,16 @@ static void neuron_watch_work(struct work_struct *work)
 
 	if (job)
 		neuron_job_put(job);
+}
+
+void neuron_watch_start(struct neuron_core *core, u32 timeout_ms)
+{
+	unsigned long delay = msecs_to_jiffies(timeout_ms /
+					       NEURON_WATCH_FIRST) + 1;
+
+	lockdep_assert_held(&core->reset_lock);
+	if (!core->watch_set || time_after(core->watch_at, jiffies + delay))
+		neuron_watch_set(core, delay);
 }
 
 void neuron_watch_init(struct neuron_core *core)

@@ -21,3 +21,6 @@ ccflags-y += $(call neuron-probe,NEURON_HAVE_GPU_BUDDY,\
 # is_cow_mapping() took flags and became vma_is_cow_mapping()
 ccflags-y += $(call neuron-probe,NEURON_HAVE_VMA_IS_COW_MAPPING,\
 	\043include <linux/mm.h>\nint probe(void);\nint probe(void) { return vma_is_cow_mapping(0); }\n)
+# work queues that are bound to a processor have to say so
+ccflags-y += $(call neuron-probe,NEURON_HAVE_WQ_PERCPU,\
+	\043include <linux/workqueue.h>\nint probe = WQ_PERCPU;\n)
