@@ -19,10 +19,8 @@
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
+#include "neuron_user.h"
 #include "neuron_window.h"
-
-/* Jobs and window tables of one claim. */
-#define NEURON_CLAIM_MEMORY	(256ll << 20)
 
 /* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000
@@ -43,6 +41,7 @@ static void neuron_claim_release(struct kref *ref)
 		kfree(claim->core[i]);
 	}
 	mutex_destroy(&claim->lock);
+	neuron_user_put(claim->ndev, claim->user);
 	kfree(claim);
 	drm_dev_put(drm);
 }
@@ -70,21 +69,6 @@ void neuron_claim_live_put(struct neuron_claim *claim)
 	atomic_dec(&ndev->nr_live);
 	wake_up_all(&ndev->live_wait);
 	drm_dev_put(&ndev->drm);
-}
-
-int neuron_claim_charge(struct neuron_claim *claim, size_t bytes)
-{
-	if (atomic64_add_return(bytes, &claim->memory) <= NEURON_CLAIM_MEMORY)
-		return 0;
-	neuron_claim_uncharge(claim, bytes);
-	drm_dbg(&claim->ndev->drm, "claim %u: too much in queued jobs and window tables\n",
-		claim->id);
-	return -ENOMEM;
-}
-
-void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes)
-{
-	atomic64_sub(bytes, &claim->memory);
 }
 
 static struct neuron_claim_core *
@@ -263,6 +247,11 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
 	if (!claim)
 		return NULL;
+	claim->user = neuron_user_get(ndev);
+	if (!claim->user) {
+		kfree(claim);
+		return NULL;
+	}
 	kref_init(&claim->ref);
 	mutex_init(&claim->lock);
 	claim->ndev = ndev;

@@ -18,6 +18,7 @@ struct drm_file;
 struct neuron_dump_memory;
 struct neuron_dump_text;
 struct neuron_table;
+struct neuron_user;
 
 /**
  * DOC: Life and locks of claims
@@ -122,6 +123,7 @@ struct neuron_claim_core {
  * @last_job: id of the last job submitted
  * @nr_live: jobs and window tables that exist
  * @memory: bytes that they take; see neuron_claim_charge()
+ * @user: account of the user, referenced
  */
 struct neuron_claim {
 	struct kref ref;
@@ -137,6 +139,7 @@ struct neuron_claim {
 	atomic64_t last_job;
 	atomic_t nr_live;
 	atomic64_t memory;
+	struct neuron_user *user;
 };
 
 static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
@@ -153,8 +156,9 @@ void neuron_claim_live_get(struct neuron_claim *claim);
 void neuron_claim_live_put(struct neuron_claim *claim);
 
 /*
- * Queued jobs and the versions of window tables that they hold are memory of
- * the kernel that no memory cgroup knows of. -ENOMEM when the claim has too much.
+ * neuron_user.c: queued jobs and the versions of window tables that they hold are
+ * memory of the kernel that no memory cgroup knows of. -ENOMEM when the claim, or all
+ * that its user has on the device, is too much.
  */
 int neuron_claim_charge(struct neuron_claim *claim, size_t bytes);
 void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A user cannot eat the kernel's memory with queued jobs and window tables, neither by
+ * many claims at a time nor by one after another; nor is another user kept from work.
+ */
+#include <sys/wait.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define LIMIT	60000	/* ms */
+#define NOBODY	65534	/* a user who has nothing yet */
+
+static int change(struct rig *rig, unsigned int turn)
+{
+	struct drm_neuron_window window = {
+		.index = 65534,		/* a table of 2 MiB */
+		.kind = DRM_NEURON_WINDOW_SBUF,
+		.rights = turn % 2 ? DRM_NEURON_WINDOW_READ :
+				     DRM_NEURON_WINDOW_WRITE,
+		.grant_fd = -1,
+	};
+
+	return rig_windows(rig, &window, 1);
+}
+
+/*
+ * Queue jobs, each with a table of its own, behind one that does not end. Returns how
+ * many, with the error that stopped it.
+ */
+static unsigned int fill(struct rig *rig, unsigned int most, int *error)
+{
+	unsigned int i;
+	int64_t job;
+
+	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
+	*error = 0;
+	for (i = 0; i < most; i++) {
+		job = rig_start(rig, 600000);
+		*error = job < 0 ? (int)job : change(rig, i);
+		if (*error)
+			break;
+	}
+	return i;
+}
+
+static int works(int fd)
+{
+	struct drm_neuron_claim claim;
+	struct drm_neuron_submit submit;
+	struct drm_neuron_queue queue;
+	struct rig rig = { .fd = fd };
+	int ret = rig_claim(fd, 0, 1, &claim);
+
+	if (ret)
+		return ret;
+	rig.claim = claim.claim;
+	rig.core = (uint32_t)__builtin_ctz(claim.granted);
+	ret = change(&rig, 0);
+	rig_prepare(&rig, &submit, &queue);
+	if (!ret)
+		ret = rig_submit(&rig, &submit);
+	if (!ret)
+		ret = rig_wait(&rig, submit.job, LIMIT, NULL);
+	rig_release(fd, claim.claim);
+	return ret;
+}
+
+/* What works() gives another user, who was handed an open file. */
+static int works_for_nobody(void)
+{
+	int fd = neuron_open(0), status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(setuid(NOBODY) ? 1 : -works(fd));
+	waitpid(pid, &status, 0);
+	close(fd);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+FIXTURE(bounds) {
+	struct rig a;
+	struct rig b;
+};
+
+FIXTURE_SETUP(bounds)
+{
+	int ret = rig_open(&self->a, 0, RIG_ANY_CORE);
+
+	if (ret == -ENODEV)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, ret);
+	ret = rig_open(&self->b, 0, RIG_ANY_CORE);
+	if (ret == -EBUSY)
+		SKIP(return, "the chip has only one core");
+	ASSERT_EQ(0, ret);
+}
+
+FIXTURE_TEARDOWN(bounds)
+{
+	rig_close(&self->a);
+	rig_close(&self->b);
+}
+
+/* A hundred and fifty large tables take a slow host a while. */
+TEST_F_TIMEOUT(bounds, user, 280)
+{
+	unsigned int first, second;
+	int error;
+
+	first = fill(&self->a, 1000, &error);
+	EXPECT_EQ(-ENOMEM, error);
+	EXPECT_GT(first, 16);
+	/* The second claim's own bound is the same: it is the user's that it meets. */
+	second = fill(&self->b, 1000, &error);
+	EXPECT_EQ(-ENOMEM, error);
+	EXPECT_GT(second, 0);
+	EXPECT_LT(second, first * 3 / 4);
+	EXPECT_EQ(0, works_for_nobody());
+
+	/* What a claim had is free again when it is given back. */
+	ASSERT_EQ(0, rig_release(self->a.fd, self->a.claim));
+	EXPECT_EQ(0, change(&self->b, second + 1));
+	EXPECT_EQ(0, works(self->b.fd));
+}
+
+/* Far more in all than the bound: nothing stays on the account. */
+TEST_F_TIMEOUT(bounds, claims_in_turn, 280)
+{
+	struct rig rig;
+	int error;
+	int i;
+
+	rig_close(&self->a);
+	for (i = 0; i < 16; i++) {
+		ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+		ASSERT_EQ(20, fill(&rig, 20, &error))
+			TH_LOG("claim %d: %d", i, error);
+		ASSERT_EQ(0, rig_release(rig.fd, rig.claim));
+		rig_close(&rig);
+	}
+	EXPECT_EQ(0, works(self->b.fd));
+}
+
+TEST_HARNESS_MAIN
