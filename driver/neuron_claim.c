@@ -92,6 +92,7 @@ neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 	cc->claim = claim;
 	cc->core = core;
 	mutex_init(&cc->lock);
+	spin_lock_init(&cc->note_lock);
 	xa_init(&cc->pending);
 	return cc;
 
@@ -203,7 +204,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 	struct neuron_table *table;
 
 	mutex_lock(&cc->lock);
-	cc->dead = true;
+	WRITE_ONCE(cc->dead, true);
 	table = cc->table;
 	cc->table = NULL;
 	mutex_unlock(&cc->lock);

@@ -80,7 +80,8 @@ struct neuron_grant_note {
  * @jobs: finished jobs
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs that were aborted for making no progress
- * @note: of grants of semaphores, the first ones; under @lock (neuron_grant.c)
+ * @note_lock: @note, @nr_notes; innermost
+ * @note: of grants of semaphores, the first ones (neuron_grant.c)
  * @nr_notes: how many
  * @dump: the last core dump, or NULL; under @lock (neuron_coredump.c)
  * @wants_memory: core dumps have what was in SBUF and PSUM
@@ -101,6 +102,7 @@ struct neuron_claim_core {
 	u64 jobs;
 	u32 faults;
 	u32 hangs;
+	spinlock_t note_lock; /* @note, @nr_notes */
 	struct neuron_grant_note note[NEURON_GRANT_NOTES];
 	unsigned int nr_notes;
 	struct neuron_dump_text *dump;

@@ -62,65 +62,84 @@ static u64 neuron_grant_base(struct neuron_device *ndev,
 	       neuron_fabric_addr(target->fabric_id, addr);
 }
 
-/* Under the lock of the core in the claim. @pid: 0: it is only given. */
-static void neuron_grant_note(const struct neuron_grant *grant, pid_t pid)
+/* Under note_lock: the note of this process, or one that has none yet, or the next. */
+static unsigned int neuron_grant_note_find(const struct neuron_claim_core *cc,
+					   u32 first, u32 count, pid_t pid)
 {
-	struct neuron_claim_core *cc = grant->cc;
-	struct neuron_grant_note *note;
+	const struct neuron_grant_note *note = cc->note;
 	unsigned int i;
 
-	if (grant->kind != NEURON_GRANT_SEM)
-		return;
-	for (i = 0; i < cc->nr_notes; i++) {
-		note = &cc->note[i];
-		if (note->first == grant->first &&
-		    note->count == grant->count && (note->pid == pid || !note->pid))
+	for (i = 0; i < cc->nr_notes; i++, note++)
+		if (note->first == first && note->count == count &&
+		    (note->pid == pid || !note->pid))
 			break;
-	}
-	if (i == NEURON_GRANT_NOTES)
-		return;
-	note = &cc->note[i];
-	note->first = grant->first;
-	note->count = grant->count;
-	if (pid) {
-		note->pid = pid;
-		get_task_comm(note->comm, current->group_leader);
-	}
-	cc->nr_notes = max(cc->nr_notes, i + 1);
+	return i;
 }
 
-/* Whoever asks makes a window of it. */
+/* @pid: of the caller; 0: semaphores are only given */
+static void neuron_grant_note(struct neuron_claim_core *cc, u32 first,
+			      u32 count, pid_t pid)
+{
+	struct neuron_grant_note note = {
+		.first = first,
+		.count = count,
+		.pid = pid,
+	};
+	unsigned int i;
+
+	if (pid)
+		get_task_comm(note.comm, current->group_leader);
+	spin_lock(&cc->note_lock);
+	i = neuron_grant_note_find(cc, first, count, pid);
+	if (i < NEURON_GRANT_NOTES && (pid || i == cc->nr_notes)) {
+		cc->note[i] = note;
+		cc->nr_notes = max(cc->nr_notes, i + 1);
+	}
+	spin_unlock(&cc->note_lock);
+}
+
+/*
+ * Whoever asks makes a window of it. The granter's lock is not waited for: when the
+ * claim ends at this moment the generation is over, which the chip looks at.
+ */
 static bool neuron_grant_use(const struct neuron_grant *grant)
 {
-	struct neuron_claim_core *cc = grant->cc;
-	bool alive;
+	if (READ_ONCE(grant->cc->dead))
+		return false;
+	if (grant->kind == NEURON_GRANT_SEM)
+		neuron_grant_note(grant->cc, grant->first, grant->count,
+				  task_tgid_nr(current));
+	return true;
+}
 
-	mutex_lock(&cc->lock);
-	alive = !cc->dead;
-	if (alive)
-		neuron_grant_note(grant, task_tgid_nr(current));
-	mutex_unlock(&cc->lock);
-	return alive;
+static bool neuron_grant_note_get(struct neuron_claim_core *cc, unsigned int i,
+				  struct neuron_grant_note *note)
+{
+	bool there;
+
+	spin_lock(&cc->note_lock);
+	there = i < cc->nr_notes;
+	if (there)
+		*note = cc->note[i];
+	spin_unlock(&cc->note_lock);
+	return there;
 }
 
 void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
 			struct drm_printer *p)
 {
-	const struct neuron_grant_note *note;
+	struct neuron_grant_note note;
 	unsigned int i;
 
-	mutex_lock(&cc->lock);
-	for (i = 0; i < cc->nr_notes; i++) {
-		note = &cc->note[i];
-		if (sem < note->first || sem - note->first >= note->count)
+	for (i = 0; neuron_grant_note_get(cc, i, &note); i++) {
+		if (sem < note.first || sem - note.first >= note.count)
 			continue;
 		drm_printf(p, "granted: semaphore %u to ", sem);
-		if (note->pid)
-			drm_printf(p, "pid %d %s\n", note->pid, note->comm);
+		if (note.pid)
+			drm_printf(p, "pid %d %s\n", note.pid, note.comm);
 		else
 			drm_printf(p, "nobody who has a window of it\n");
 	}
-	mutex_unlock(&cc->lock);
 }
 
 int neuron_grant_lookup(struct neuron_device *ndev, int fd,
@@ -207,6 +226,9 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 	grant->first = args->first;
 	grant->count = args->count;
 	grant->rights = args->flags;
+	/* Before others can close it: then neither it nor the core need be there. */
+	if (grant->kind == NEURON_GRANT_SEM)
+		neuron_grant_note(cc, args->first, args->count, 0);
 	fd = anon_inode_getfd("[neuron-grant]", &neuron_grant_fops, grant,
 			      O_RDWR | O_CLOEXEC);
 	if (fd < 0) {
@@ -214,9 +236,6 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 		neuron_claim_put(cc->claim);
 		return fd;
 	}
-	mutex_lock(&cc->lock);
-	neuron_grant_note(grant, 0);
-	mutex_unlock(&cc->lock);
 	args->fd = fd;
 	return 0;
 }

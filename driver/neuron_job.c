@@ -359,6 +359,7 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 	struct neuron_core *core = job->cc->core;
 	/* The job may end, and be freed, as soon as the doorbell rings. */
 	struct dma_fence *fence = dma_fence_get(job->fence);
+	bool cookie = dma_fence_begin_signalling();
 	int idx, ret = -ENODEV;
 
 	if (drm_dev_enter(&core->ndev->drm, &idx)) {
@@ -367,10 +368,12 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 		mutex_unlock(&core->reset_lock);
 		drm_dev_exit(idx);
 	}
+	if (ret)
+		neuron_job_skip(job);
+	dma_fence_end_signalling(cookie);
 	if (!ret)
 		return fence;
 	dma_fence_put(fence);
-	neuron_job_skip(job);
 	return ERR_PTR(ret);
 }
 

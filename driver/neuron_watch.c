@@ -8,6 +8,7 @@
  * is over soon costs nothing: the counter is first read at an eighth of the limit,
  * by a timer that stays when the job ends and serves the next one.
  */
+#include <linux/dma-fence.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <drm/drm_drv.h>
@@ -160,11 +161,13 @@ static void neuron_watch_work(struct work_struct *work)
 	struct neuron_core *core = container_of(to_delayed_work(work),
 						struct neuron_core, watch);
 	struct neuron_job *job;
+	bool cookie;
 	int idx;
 
 	/* Without the device neuron_cores_fini() ends the job. */
 	if (!drm_dev_enter(&core->ndev->drm, &idx))
 		return;
+	cookie = dma_fence_begin_signalling();
 	mutex_lock(&core->reset_lock);
 	core->watch_set = false;
 	/* In a device reset neuron_cores_end() does. */
@@ -172,6 +175,7 @@ static void neuron_watch_work(struct work_struct *work)
 	if (job)
 		neuron_watch_job(job);
 	mutex_unlock(&core->reset_lock);
+	dma_fence_end_signalling(cookie);
 	drm_dev_exit(idx);
 
 	if (job)
