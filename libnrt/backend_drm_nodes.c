@@ -13,6 +13,7 @@
 #include <xf86drm.h>
 
 #include "backend_drm.h"
+#include "drm/neuron_accel.h"
 #include "neuron/generation.h"
 
 #define NODE_FOLDER	"/dev/accel"
@@ -28,16 +29,23 @@ struct nodes {
 	int error;
 };
 
-static bool is_neuron(int fd)
+/* @ours: it is the driver's, which then has to know what this library asks for. */
+static NRT_STATUS check_driver(const char *path, int fd, bool *ours, struct nrt_error *error)
 {
 	drmVersionPtr version = drmGetVersion(fd);
-	bool ours;
+	int major, minor;
 
-	if (!version)
-		return false;
-	ours = !strcmp(version->name, DRIVER_NAME);
+	*ours = version && !strcmp(version->name, DRIVER_NAME);
+	major = version ? version->version_major : 0;
+	minor = version ? version->version_minor : 0;
 	drmFreeVersion(version);
-	return ours;
+	if (!*ours ||
+	    (major == DRM_NEURON_DRIVER_MAJOR && minor >= DRM_NEURON_DRIVER_MINOR))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_FAILURE,
+			     "%s: the kernel module has interface %d.%d, this library needs %d.%d or a later %d: load the module that came with the library",
+			     path, major, minor, DRM_NEURON_DRIVER_MAJOR, DRM_NEURON_DRIVER_MINOR,
+			     DRM_NEURON_DRIVER_MAJOR);
 }
 
 static bool add_node(struct nodes *nodes, const char *path, int fd)
@@ -69,7 +77,9 @@ static bool add_node(struct nodes *nodes, const char *path, int fd)
 
 static NRT_STATUS try_node(struct nodes *nodes, const char *name, struct nrt_error *error)
 {
+	NRT_STATUS status;
 	char path[64];
+	bool ours;
 	int fd;
 
 	if (strncmp(name, "accel", 5))
@@ -81,9 +91,10 @@ static NRT_STATUS try_node(struct nodes *nodes, const char *name, struct nrt_err
 		snprintf(nodes->refused, sizeof(nodes->refused), "%s", path);
 		return NRT_SUCCESS;
 	}
-	if (!is_neuron(fd)) {
+	status = check_driver(path, fd, &ours, error);
+	if (status || !ours) {
 		close(fd);
-		return NRT_SUCCESS;
+		return status;
 	}
 	if (!add_node(nodes, path, fd)) {
 		close(fd);

@@ -50,7 +50,8 @@ static NRT_STATUS get_staging(struct nrt_model *model, size_t i, struct nrt_erro
 	if (model->staging[i])
 		return NRT_SUCCESS;
 	return nrt_bo_create(core->device, model->neff->vars[i].size, DRM_NEURON_BO_HBM,
-			     core->stack, &model->staging[i], error);
+			     core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &model->staging[i],
+			     error);
 }
 
 static NRT_STATUS stage(struct nrt_model *model, size_t i, const struct nrt_tensor *tensor,

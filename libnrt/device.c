@@ -251,12 +251,14 @@ static NRT_STATUS explain_create(struct nrt_device *device, uint64_t size, uint3
 }
 
 NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t placement,
-			 uint32_t stack, struct nrt_bo **out, struct nrt_error *error)
+			 uint32_t stack, enum drm_neuron_category category, struct nrt_bo **out,
+			 struct nrt_error *error)
 {
 	struct drm_neuron_bo_create create = {
 		.size = size,
 		.placement = placement,
 		.stack = stack,
+		.category = category,
 	};
 	struct nrt_bo *bo;
 	int ret;

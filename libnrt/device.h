@@ -133,9 +133,10 @@ NRT_STATUS nrt_device_memory(struct nrt_device *device,
 /* The status for a negative errno of a back end. */
 NRT_STATUS nrt_status_of_errno(int ret);
 
-/* A buffer with one reference; @placement HOST is also mapped. */
+/* A buffer for @category with one reference; @placement HOST is also mapped. */
 NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t placement,
-			 uint32_t stack, struct nrt_bo **bo, struct nrt_error *error);
+			 uint32_t stack, enum drm_neuron_category category, struct nrt_bo **bo,
+			 struct nrt_error *error);
 struct nrt_bo *nrt_bo_get(struct nrt_bo *bo);
 void nrt_bo_put(struct nrt_bo *bo);
 

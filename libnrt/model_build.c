@@ -307,7 +307,7 @@ static NRT_STATUS build_device(struct build *build)
 
 	place_all(build);
 	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
-			  &model->arena, build->error) ||
+			  DRM_NEURON_CATEGORY_CODE, &model->arena, build->error) ||
 	    upload_code(build) || upload_rings(build) || upload_data(build))
 		return build->error->status;
 	for (i = 0; i < model->neff->nr_vars; i++)

@@ -47,8 +47,8 @@ static NRT_STATUS get_scratch(struct nrt_core *core, uint64_t bytes, struct nrt_
 		return NRT_SUCCESS;
 	pthread_mutex_lock(&core->lock);
 	if (!core->scratch || core->scratch->size < bytes) {
-		status = nrt_bo_create(core->device, bytes, DRM_NEURON_BO_HBM, core->stack, &bo,
-				       error);
+		status = nrt_bo_create(core->device, bytes, DRM_NEURON_BO_HBM, core->stack,
+				       DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &bo, error);
 		if (!status) {
 			nrt_bo_put(core->scratch);
 			core->scratch = bo;

@@ -65,7 +65,8 @@ static NRT_STATUS fill_storage(struct nrt_state *state, struct nrt_storage *stor
 		return error->status;
 	return nrt_bo_create(core->device, storage->size,
 			     device ? DRM_NEURON_BO_HBM : DRM_NEURON_BO_HOST,
-			     device ? core->stack : 0, &storage->bo, error);
+			     device ? core->stack : 0, DRM_NEURON_CATEGORY_TENSORS, &storage->bo,
+			     error);
 }
 
 static struct nrt_tensor *tensor_new(const char *name, struct nrt_storage *storage)

@@ -131,6 +131,41 @@ static unsigned long long posted(const char *counter)
 	return sum;
 }
 
+/* What this process has of a category, as anybody sees it in /proc. */
+static unsigned long long category(const char *name)
+{
+	unsigned long long value, sum = 0;
+	char key[64], line[256];
+	glob_t found;
+	FILE *file;
+	size_t i;
+
+	snprintf(key, sizeof(key), "neuron-category-%s: %%llu", name);
+	if (glob("/proc/self/fdinfo/*", 0, NULL, &found))
+		return 0;
+	for (i = 0; i < found.gl_pathc; i++) {
+		file = fopen(found.gl_pathv[i], "re");
+		while (file && fgets(line, sizeof(line), file))
+			if (sscanf(line, key, &value) == 1)
+				sum += value;
+		if (file)
+			fclose(file);
+	}
+	globfree(&found);
+	return sum;
+}
+
+/* The driver is told what each buffer is for. */
+TEST_F(exec, memory_has_categories)
+{
+	EXPECT_EQ(0, category("tensors"));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	EXPECT_GT(category("tensors"), 0);
+	EXPECT_GT(category("code"), 0);
+	EXPECT_EQ(0, category("none"));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+}
+
 /* Monitors see how many executions ended how: failures at once, the rest soon. */
 TEST_F(exec, is_told_to_monitors)
 {
