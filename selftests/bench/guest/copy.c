@@ -41,9 +41,9 @@ static int copy_out(const struct copies *c)
 	return neuron_read(c->fd, c->a.handle, 0, c->user, SIZE);
 }
 
-static int copy_measure(struct bench *bench, const struct copies *c,
-			const char *name, int (*copy)(const struct copies *c),
-			double goal)
+/* Return: GB/s, or below 0 after a message. */
+static double copy_rate(const struct copies *c, const char *name,
+			int (*copy)(const struct copies *c))
 {
 	double seconds[ROUNDS], begin;
 	int i, ret;
@@ -58,11 +58,32 @@ static int copy_measure(struct bench *bench, const struct copies *c,
 		if (i >= 0)
 			seconds[i] = figure_now() - begin;
 	}
+	return SIZE / figure_median(seconds, ROUNDS) * 1e-9;
+}
+
+static void copy_figure(struct bench *bench, const char *name, double rate,
+			double baseline, double goal)
+{
 	figures_add(&bench->figures, (struct figure){
-		.name = name, .value = SIZE / figure_median(seconds, ROUNDS) * 1e-9,
-		.unit = "GB/s", .baseline = bench->memcpy_gbps,
-		.goal = bench->memcpy_gbps > 0 ? goal : FIGURE_NONE,
+		.name = name, .value = rate, .unit = "GB/s",
+		.baseline = baseline,
+		.goal = baseline > 0 ? goal : FIGURE_NONE,
 	});
+}
+
+static int copy_measure(struct bench *bench, const struct copies *c,
+			const char *name, int (*copy)(const struct copies *c),
+			double goal)
+{
+	double rate = copy_rate(c, name, copy);
+
+	if (rate < 0)
+		return -1;
+	copy_figure(bench, name, rate, bench->memcpy_gbps, goal);
+	/* This one has two goals. */
+	if (copy == copy_in)
+		copy_figure(bench, "dma_copy_user_to_hbm_by_nvme", rate,
+			    bench->nvme_gbps, 1.0);
 	return 0;
 }
 

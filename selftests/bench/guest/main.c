@@ -7,12 +7,13 @@
 
 #include "bench.h"
 
-/* In this order: the NVMe read is the baseline of two others. */
+/* In this order: the NVMe reads are the baselines of others. */
 static const struct {
 	const char *name;
 	int (*run)(struct bench *bench);
 } benches[] = {
 	{ "nvme", bench_nvme },
+	{ "nvme-stream", bench_nvme_stream },
 	{ "latency", bench_latency },
 	{ "submit", bench_submit },
 	{ "throughput", bench_throughput },
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
 	struct bench bench = {
 		.memcpy_gbps = FIGURE_NONE,
 		.nvme_us = FIGURE_NONE,
+		.nvme_gbps = FIGURE_NONE,
 	};
 	const char *json = NULL, *only = NULL;
 	char *end;
