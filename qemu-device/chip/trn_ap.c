@@ -274,3 +274,37 @@ void trn_tile_store(const struct trn_tile *tile, unsigned int p, size_t first,
 		count -= n;
 	}
 }
+
+/* Element @first where it lies, if all of a line are fp32 side by side. */
+static float *in_place(const struct trn_tile *tile, unsigned int p, size_t first)
+{
+	if (!tile->contiguous || tile->dtype != NEURON_DTYPE_FP32)
+		return NULL;
+	return (float *)(void *)(tile->base + p * tile->stride) + first;
+}
+
+const float *trn_tile_view(const struct trn_tile *tile, unsigned int p,
+			   size_t first, size_t count, float *buf)
+{
+	const float *here = in_place(tile, p, first);
+
+	if (here)
+		return here;
+	trn_tile_load(tile, p, first, count, buf);
+	return buf;
+}
+
+float *trn_tile_room(const struct trn_tile *tile, unsigned int p, size_t first,
+		     float *buf)
+{
+	float *here = in_place(tile, p, first);
+
+	return here ? here : buf;
+}
+
+void trn_tile_put(const struct trn_tile *tile, unsigned int p, size_t first,
+		  size_t count, const float *src)
+{
+	if (src != in_place(tile, p, first))
+		trn_tile_store(tile, p, first, count, src);
+}

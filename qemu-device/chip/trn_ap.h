@@ -86,6 +86,18 @@ void trn_tile_load(const struct trn_tile *tile, unsigned int p, size_t first,
 		   size_t count, float *dst);
 void trn_tile_store(const struct trn_tile *tile, unsigned int p, size_t first,
 		    size_t count, const float *src);
+/*
+ * The same without a copy where the elements are fp32 and lie side by side:
+ * trn_tile_view() returns them, with any payloads of NaN, or else @buf with what
+ * trn_tile_load() gives. What is written to trn_tile_room(), the tile itself or
+ * @buf, trn_tile_put() stores. Only for an instruction that goes piecewise.
+ */
+const float *trn_tile_view(const struct trn_tile *tile, unsigned int p,
+			   size_t first, size_t count, float *buf);
+float *trn_tile_room(const struct trn_tile *tile, unsigned int p, size_t first,
+		     float *buf);
+void trn_tile_put(const struct trn_tile *tile, unsigned int p, size_t first,
+		  size_t count, const float *src);
 void trn_tile_load_raw(const struct trn_tile *tile, unsigned int p,
 		       size_t first, size_t count, void *dst);
 void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,

@@ -74,7 +74,9 @@ void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile)
 static void lines_small(trn_lines_fn fn, void *arg)
 {
 	_Alignas(64) float buf[2 * TRN_LINE_PIECE];
-	struct trn_lines lines = { buf, buf + TRN_LINE_PIECE, TRN_LINE_PIECE };
+	struct trn_lines lines = {
+		buf, buf + TRN_LINE_PIECE, TRN_LINE_PIECE, true
+	};
 
 	fn(arg, &lines);
 }
@@ -83,7 +85,7 @@ static void __attribute__((noinline)) lines_whole(trn_lines_fn fn, void *arg)
 {
 	_Alignas(64) float buf[2 * TRN_TILE_MAX_SBUF];
 	struct trn_lines lines = {
-		buf, buf + TRN_TILE_MAX_SBUF, TRN_TILE_MAX_SBUF
+		buf, buf + TRN_TILE_MAX_SBUF, TRN_TILE_MAX_SBUF, false
 	};
 
 	fn(arg, &lines);

@@ -104,11 +104,13 @@ void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile);
  * struct trn_lines - buffers for the lines of a partition
  * @a, @b: @piece elements of 32 bits each, aligned for any type; @b follows @a,
  *	so that an instruction that needs one has room for 64-bit elements
+ * @direct: piecewise, so elements may be worked on where they lie
  */
 struct trn_lines {
 	float *a;
 	float *b;
 	size_t piece;
+	bool direct;
 };
 
 typedef void (*trn_lines_fn)(void *arg, const struct trn_lines *lines);
@@ -118,6 +120,29 @@ typedef void (*trn_lines_fn)(void *arg, const struct trn_lines *lines);
  * otherwise such that hold any line. Uses up to 512 KiB of the caller's stack.
  */
 void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg);
+
+/*
+ * Operands of the ALU and room for its result, without a copy where that is possible:
+ * trn_lines_load() gives the elements, maybe in @buf; what is written to
+ * trn_lines_room(), which may be @buf, trn_tile_put() stores.
+ */
+static inline const float *trn_lines_load(const struct trn_lines *lines,
+					  const struct trn_tile *tile,
+					  unsigned int p, size_t first,
+					  size_t n, float *buf)
+{
+	if (lines->direct)
+		return trn_tile_view(tile, p, first, n, buf);
+	trn_tile_load(tile, p, first, n, buf);
+	return buf;
+}
+
+static inline float *trn_lines_room(const struct trn_lines *lines,
+				    const struct trn_tile *tile, unsigned int p,
+				    size_t first, float *buf)
+{
+	return lines->direct ? trn_tile_room(tile, p, first, buf) : buf;
+}
 
 /* Elements from @first on that fit in a piece. */
 static inline size_t trn_piece(size_t n, size_t first, size_t piece)

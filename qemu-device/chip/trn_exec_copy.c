@@ -31,13 +31,14 @@ static void copy_cast(void *arg, const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
 	size_t first, n;
+	const float *x;
 	unsigned int p;
 
 	for (p = 0; p < op->dst.partitions; p++) {
 		for (first = 0; first < op->dst.n; first += n) {
 			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
+			x = trn_lines_load(lines, &op->src, p, first, n, lines->a);
+			trn_tile_store(&op->dst, p, first, n, x);
 		}
 	}
 }

@@ -55,6 +55,19 @@ static float as_float(uint32_t bits)
 
 /* --- dst = src0 op src1 --- */
 
+static void tensor_tensor_piece(const struct vector_op *op, unsigned int p,
+				size_t first, size_t n,
+				const struct trn_lines *lines)
+{
+	float *out = trn_lines_room(lines, &op->dst, p, first, lines->a);
+	const float *x, *y;
+
+	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
+	y = trn_lines_load(lines, &op->src1, p, first, n, lines->b);
+	trn_alu_vv(op->inst->op0, out, x, y, n);
+	trn_tile_put(&op->dst, p, first, n, out);
+}
+
 static void tensor_tensor(void *arg, const struct trn_lines *lines)
 {
 	const struct vector_op *op = arg;
@@ -71,11 +84,7 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 						lines->b, op->dst.size, n);
 				trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 			} else {
-				trn_tile_load(&op->src0, p, first, n, lines->a);
-				trn_tile_load(&op->src1, p, first, n, lines->b);
-				trn_alu_vv(op->inst->op0, lines->a, lines->a,
-					   lines->b, n);
-				trn_tile_store(&op->dst, p, first, n, lines->a);
+				tensor_tensor_piece(op, p, first, n, lines);
 			}
 		}
 	}
@@ -148,6 +157,8 @@ static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
 	const struct neuron_inst *inst = op->inst;
 	bool reverse0 = inst->flags & NEURON_INST_REVERSE0;
 	bool reverse1 = inst->flags & NEURON_INST_REVERSE1;
+	const float *x;
+	float *out;
 
 	if (op->bitwise) {
 		trn_tile_load_raw(&op->src0, p, first, n, lines->a);
@@ -157,13 +168,13 @@ static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
 		trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 		return;
 	}
-	trn_tile_load(&op->src0, p, first, n, lines->a);
-	trn_alu_vs(inst->op0, lines->a, lines->a, as_float(s0), reverse0, n);
+	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
+	out = trn_lines_room(lines, &op->dst, p, first, lines->a);
+	trn_alu_vs(inst->op0, out, x, as_float(s0), reverse0, n);
 	if (inst->op1 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op1, lines->a, lines->a, as_float(s1),
-			   reverse1, n);
-	trn_exec_acc_line(op->exec, p, lines->a, n);
-	trn_tile_store(&op->dst, p, first, n, lines->a);
+		trn_alu_vs(inst->op1, out, out, as_float(s1), reverse1, n);
+	trn_exec_acc_line(op->exec, p, out, n);
+	trn_tile_put(&op->dst, p, first, n, out);
 }
 
 /* The scalars are read before anything of the line is written. */

@@ -57,7 +57,8 @@ uint64_t trn_sr_key(uint64_t seed, uint64_t stream, uint64_t instruction);
 /*
  * @n elements of a number type, contiguous on both sides, to and from fp32. A
  * NaN becomes the canonical one, fp32 to fp32 included: a bit-exact copy does
- * not go this way. @dst and @src do not overlap, but fp32 may stay in place.
+ * not go this way. @dst and @src do not overlap, but elements of 4 bytes may stay
+ * in place.
  *
  * @mode: NULL: round to nearest, usual biases
  * @first: index of the first element among all that @mode's key is used for

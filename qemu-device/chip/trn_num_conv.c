@@ -38,6 +38,15 @@ TRN_INLINE float tf32_widen(uint32_t u)
 	return trn_canon(trn_bits_float(u >> TRN_TF32_ZEROS << TRN_TF32_ZEROS));
 }
 
+/* These two have fp32's exponent, so that a carry is all that can happen. */
+TRN_INLINE uint32_t cut_nearest(float f, unsigned int drop)
+{
+	uint32_t u = trn_float_bits(f);
+	uint32_t half = (1u << (drop - 1)) - 1 + ((u >> drop) & 1);
+
+	return trn_select_bits(f == f, u + half, TRN_NAN_BITS) >> drop;
+}
+
 TRN_INLINE float bf16_widen(uint16_t h)
 {
 	return trn_canon(trn_bits_float((uint32_t)h << 16));
@@ -86,26 +95,28 @@ TRN_INLINE void name(void *dst, const void *src, size_t n, float scale,	\
 
 #define RANDOM	trn_sr_random(key, first + j)
 
-#define DEFINE_NARROW(name, elem_t, type)				\
-DEFINE_LOOP(name##_nearest, any_float, elem_t,				\
-	    trn_narrow_nearest(type, x * scale))			\
-DEFINE_LOOP(name##_stochastic, any_float, elem_t,			\
-	    trn_narrow_stochastic(type, x * scale, RANDOM))
-
 #define DEFINE_FP8(name, type)						\
 DEFINE_LOOP(name##_to_fp32, any_uint8_t, any_float,			\
 	    trn_narrow_widen(type, x, scale))				\
-DEFINE_NARROW(name, any_uint8_t, type)
+DEFINE_LOOP(name##_nearest, any_float, any_uint8_t,			\
+	    trn_narrow_nearest(type, x * scale))			\
+DEFINE_LOOP(name##_stochastic, any_float, any_uint8_t,			\
+	    trn_narrow_stochastic(type, x * scale, RANDOM))
 
 DEFINE_FP8(fp8_e3, TRN_FP8_E3)
 DEFINE_FP8(fp8_e4, TRN_FP8_E4)
 DEFINE_FP8(fp8_e4fn, TRN_FP8_E4FN)
 DEFINE_FP8(fp8_e5, TRN_FP8_E5)
-DEFINE_NARROW(fp16, any_uint16_t, TRN_FP16)
-DEFINE_NARROW(bf16, any_uint16_t, TRN_BF16)
 
+DEFINE_LOOP(fp16_nearest, any_float, any_uint16_t,
+	    trn_narrow_nearest(TRN_FP16, x))
+DEFINE_LOOP(fp16_stochastic, any_float, any_uint16_t,
+	    trn_narrow_stochastic(TRN_FP16, x, RANDOM))
+DEFINE_LOOP(bf16_nearest, any_float, any_uint16_t, cut_nearest(x, 16))
+DEFINE_LOOP(bf16_stochastic, any_float, any_uint16_t,
+	    trn_narrow_stochastic(TRN_BF16, x, RANDOM))
 DEFINE_LOOP(tf32_nearest, any_float, any_uint32_t,
-	    trn_narrow_nearest(TRN_TF32, x) << TRN_TF32_ZEROS)
+	    cut_nearest(x, TRN_TF32_ZEROS) << TRN_TF32_ZEROS)
 DEFINE_LOOP(tf32_stochastic, any_float, any_uint32_t,
 	    trn_narrow_stochastic(TRN_TF32, x, RANDOM) << TRN_TF32_ZEROS)
 

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element-wise instructions on tiles in SBUF, against plain loops that the compiler
+ * has vectorised for the same instruction set, over the same memory in the same
+ * run. One thread, in that thread's processor time.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "figure.h"
+#include "trn_chip.h"
+#include "trn_core.h"
+#include "trn_exec.h"
+#include "trn_num.h"
+#include "trn_pool.h"
+#include "vector_base.h"
+
+#define HBM_BYTES	((size_t)16 << 20)
+#define PARTITIONS	128
+#define ROUNDS		101
+#define REPEAT		8	/* per round */
+#define GOAL		0.5
+#define A_AT		0
+#define B_AT		32768
+#define DST_AT		65536
+
+static bool host_access(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return false;
+}
+
+static bool host_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return false;
+}
+
+static void irq(void *opaque, unsigned int vector)
+{
+	(void)opaque;
+	(void)vector;
+}
+
+static void show(void *opaque, enum trn_log_level level, const char *line)
+{
+	(void)opaque;
+	(void)level;
+	fprintf(stderr, "%s\n", line);
+}
+
+static void *hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	(void)opaque;
+	(void)stack;
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void hbm_discard(void *opaque, unsigned int stack, uint64_t offset, uint64_t len)
+{
+	(void)opaque;
+	(void)stack;
+	(void)offset;
+	(void)len;
+}
+
+static const struct trn_port port = {
+	.host_read = host_access,
+	.host_write = host_write,
+	.irq = irq,
+	.log = show,
+	.hbm_alloc = hbm_alloc,
+	.hbm_discard = hbm_discard,
+};
+
+/* struct job - one instruction and what it is compared with */
+struct job {
+	const char *name;
+	enum vector_work work;
+	uint8_t opcode, op0, op1;
+	uint8_t src, dst;
+	uint16_t n;
+};
+
+#define FP32	NEURON_DTYPE_FP32
+#define BF16	NEURON_DTYPE_BF16
+
+static const struct job jobs[] = {
+	{ "vector_add_fp32_512", VECTOR_ADD_FP32, NEURON_OP_TENSOR_TENSOR,
+	  NEURON_ALU_ADD, 0, FP32, FP32, 512 },
+	{ "vector_add_fp32_4096", VECTOR_ADD_FP32, NEURON_OP_TENSOR_TENSOR,
+	  NEURON_ALU_ADD, 0, FP32, FP32, 4096 },
+	{ "vector_max_fp32_512", VECTOR_MAX_FP32, NEURON_OP_TENSOR_TENSOR,
+	  NEURON_ALU_MAX, 0, FP32, FP32, 512 },
+	{ "vector_scale_fp32_512", VECTOR_SCALE_FP32, NEURON_OP_TENSOR_SCALAR,
+	  NEURON_ALU_MULTIPLY, NEURON_ALU_ADD, FP32, FP32, 512 },
+	{ "vector_add_bf16_512", VECTOR_ADD_BF16, NEURON_OP_TENSOR_TENSOR,
+	  NEURON_ALU_ADD, 0, BF16, BF16, 512 },
+	{ "vector_add_bf16_4096", VECTOR_ADD_BF16, NEURON_OP_TENSOR_TENSOR,
+	  NEURON_ALU_ADD, 0, BF16, BF16, 4096 },
+	{ "vector_scale_bf16_512", VECTOR_SCALE_BF16, NEURON_OP_TENSOR_SCALAR,
+	  NEURON_ALU_MULTIPLY, NEURON_ALU_ADD, BF16, BF16, 512 },
+	{ "vector_cast_to_bf16_512", VECTOR_CAST_TO_BF16, NEURON_OP_COPY, 0, 0,
+	  FP32, BF16, 512 },
+	{ "vector_cast_to_fp32_512", VECTOR_CAST_TO_FP32, NEURON_OP_COPY, 0, 0,
+	  BF16, FP32, 512 },
+};
+
+static struct neuron_ap tile(unsigned int at, unsigned int dtype, unsigned int n)
+{
+	struct neuron_ap ap = {
+		.addr = at,
+		.num = { (uint16_t)n, 1, 1, 1 },
+		.step = { 1, (uint16_t)n, (uint16_t)n, (uint16_t)n },
+		.partitions = PARTITIONS,
+		.dtype = (uint8_t)dtype,
+	};
+
+	return ap;
+}
+
+static uint32_t bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof(u));
+	return u;
+}
+
+static struct neuron_inst instruction(const struct job *job)
+{
+	struct neuron_inst inst = {
+		.opcode = job->opcode,
+		.op0 = job->op0,
+		.op1 = job->op1,
+		.dst = tile(DST_AT, job->dst, job->n),
+		.src0 = tile(A_AT, job->src, job->n),
+	};
+
+	if (job->opcode == NEURON_OP_TENSOR_TENSOR)
+		inst.src1 = tile(B_AT, job->src, job->n);
+	if (job->opcode == NEURON_OP_TENSOR_SCALAR) {
+		inst.imm0 = bits(VECTOR_SCALE);
+		inst.imm1 = bits(VECTOR_BIAS);
+	}
+	return inst;
+}
+
+static void run_chip(struct trn_core *core, const struct neuron_inst *inst)
+{
+	struct trn_exec exec = {
+		.seq = &core->seq[NEURON_ENGINE_VECTOR],
+		.core = core,
+		.inst = inst,
+		.isa = trn_isa_lookup(inst->opcode),
+	};
+	enum neuron_cause cause = trn_exec_dispatch(&exec);
+
+	if (!cause)
+		return;
+	fprintf(stderr, "the instruction ends with cause %d\n", (int)cause);
+	exit(EXIT_FAILURE);
+}
+
+static vector_base_fn *base_of_path(void)
+{
+#ifdef __x86_64__
+	if (!strcmp(trn_num_path_name(), "avx512"))
+		return vector_base_avx512;
+	if (!strcmp(trn_num_path_name(), "avx2"))
+		return vector_base_avx2;
+#endif
+	return vector_base;
+}
+
+static void run_base(struct trn_core *core, const struct job *job)
+{
+	vector_base_fn *base = base_of_path();
+	unsigned int p;
+
+	for (p = 0; p < PARTITIONS; p++) {
+		uint8_t *line = core->sbuf + (size_t)p * NEURON_TPB_SBUF_STRIDE;
+
+		base(job->work, line + DST_AT, line + A_AT, line + B_AT, job->n);
+	}
+}
+
+/* Numbers between 1 and 2 in both types: as fp32 and, in pairs, as bf16. */
+static void fill(struct trn_core *core)
+{
+	uint64_t state = 1;
+	uint32_t word;
+	unsigned int p;
+	size_t i;
+
+	for (p = 0; p < PARTITIONS; p++) {
+		uint8_t *line = core->sbuf + (size_t)p * NEURON_TPB_SBUF_STRIDE;
+
+		for (i = 0; i < DST_AT; i += sizeof(word)) {
+			state = state * 6364136223846793005ull + 1442695040888963407ull;
+			word = 0x3f803f80u | ((uint32_t)(state >> 32) & 0x007f007f);
+			memcpy(line + i, &word, sizeof(word));
+		}
+	}
+}
+
+/* Both compute the same. */
+static int verify(struct trn_core *core, const struct job *job)
+{
+	size_t len = (size_t)job->n * trn_dtype_size(job->dst);
+	const struct neuron_inst inst = instruction(job);
+	static uint8_t chip[PARTITIONS][65536];
+	unsigned int p;
+
+	run_chip(core, &inst);
+	for (p = 0; p < PARTITIONS; p++)
+		memcpy(chip[p], core->sbuf + (size_t)p * NEURON_TPB_SBUF_STRIDE + DST_AT, len);
+	run_base(core, job);
+	for (p = 0; p < PARTITIONS; p++) {
+		if (!memcmp(chip[p], core->sbuf + (size_t)p * NEURON_TPB_SBUF_STRIDE + DST_AT,
+			    len))
+			continue;
+		fprintf(stderr, "%s: partition %u differs from the plain loop's\n", job->name, p);
+		return -1;
+	}
+	return 0;
+}
+
+/* Rounds alternate, so that both see the same disturbances. */
+static void measure(struct figures *figures, struct trn_core *core, const struct job *job)
+{
+	const struct neuron_inst inst = instruction(job);
+	double chip[ROUNDS], base[ROUNDS], begin;
+	double elements = (double)job->n * PARTITIONS * REPEAT;
+	struct figure figure = { .name = job->name, .unit = "Gelement/s", .goal = GOAL };
+	unsigned int i, j;
+
+	for (i = 0; i < ROUNDS; i++) {
+		begin = figure_thread_now();
+		for (j = 0; j < REPEAT; j++)
+			run_chip(core, &inst);
+		chip[i] = figure_thread_now() - begin;
+		begin = figure_thread_now();
+		for (j = 0; j < REPEAT; j++)
+			run_base(core, job);
+		base[i] = figure_thread_now() - begin;
+	}
+	figure.value = elements / figure_median(chip, ROUNDS) * 1e-9;
+	figure.baseline = elements / figure_median(base, ROUNDS) * 1e-9;
+	figures_add(figures, figure);
+}
+
+int main(int argc, char **argv)
+{
+	const char *json = figure_json_option(argc, argv);
+	struct figures figures = { .count = 0 };
+	struct trn_chip_config config = {
+		.gen = &neuron_gen_trn2,
+		.port = &port,
+		.hbm_size = HBM_BYTES,
+		.bar4_stride = HBM_BYTES,
+		.pool = trn_pool_new(1, NULL, NULL),
+	};
+	const char *why = "no threads";
+	struct trn_chip *chip = NULL;
+	size_t i;
+
+	/* Threads and memory go with the process. */
+	if (config.pool)
+		chip = trn_chip_new(&config, &why);
+	if (!chip) {
+		fprintf(stderr, "no chip: %s\n", why);
+		return EXIT_FAILURE;
+	}
+	trn_num_thread_init();
+	fprintf(stderr, "chip library: path %s\n", trn_num_path_name());
+	fill(&chip->core[0]);
+	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		if (verify(&chip->core[0], &jobs[i]))
+			return EXIT_FAILURE;
+		measure(&figures, &chip->core[0], &jobs[i]);
+	}
+	return figures_report(&figures, json) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
