@@ -77,8 +77,8 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @op: enum neuron_udma_opcode
  * @nr_src: 1 to 16; COPY and TRANSPOSE: 1
  * @nr_dst: 1 to 16: each gets the same (duplication)
- * @src_dtype, @dst_dtype: enum neuron_dtype that the chip's arithmetic has;
- *	TRANSPOSE: equal
+ * @src_dtype: enum neuron_dtype that the chip's arithmetic has
+ * @dst_dtype: likewise; TRANSPOSE: equal to @src_dtype
  * @flags: NEURON_UDMA_OP_*
  * @reserved0: zero
  * @src: elements of each source, from its base
@@ -120,8 +120,9 @@ NEURON_ASSERT_SIZE(struct neuron_udma_op, 256);
 /**
  * struct neuron_udma_dge - what a DMA_GENERATE instruction makes a packet of
  * @op: the operation (512 bytes with the addresses, 64-byte aligned)
- * @src, @dst: base addresses, to which the instruction's registers are added;
- *	unused ones zero
+ * @src: base addresses, to which the instruction's registers are added; unused
+ *	ones zero
+ * @dst: the same of the destinations
  */
 struct neuron_udma_dge {
 	struct neuron_udma_op op;

@@ -61,28 +61,37 @@ struct neuron_storage {
  * @hbm_addr: device address of each stack
  * @hbm_active: populated bytes of a stack
  * @hbm_window: bytes of a stack's window in BAR4 in silicon mode
- * @bar0_size, @bar4_platform, @bar4_silicon: BAR sizes, bytes
+ * @bar0_size: bytes of BAR0
+ * @bar4_platform: bytes of BAR4 in platform mode
+ * @bar4_silicon: bytes of BAR4 in silicon mode
  * @tpb_addr: device address of each core's TPB window
  * @tpb_bar0: BAR0 offset of core 0's window; NEURON_TPB_WINDOW_SIZE apart
- * @apb_addr, @apb_bar0, @apb_size: device windows of BAR0 register space
- * @seng_addr, @seng_bar0, @seng_size: the same for the DMA engines of each
- *	SENG, @seng_size apart in BAR0; @seng_size 0: they lie in @apb_addr
- * @ring_bar0: BAR0 offset of the first ring engine of each group of
- *	@ring_group engines, @ring_stride apart
+ * @apb_addr: device address of each window on register space
+ * @apb_bar0: BAR0 offset of what each shows
+ * @apb_size: bytes of a window
+ * @seng_addr: the same for the DMA engines of each SENG
+ * @seng_bar0: BAR0 offset of the first SENG's, @seng_size apart
+ * @seng_size: bytes of a SENG's; 0: they lie in @apb_addr
+ * @ring_bar0: BAR0 offset of the first ring engine of each group
+ * @ring_group: ring engines of a group
+ * @ring_stride: their distance in BAR0
  * @copy_bar0: BAR0 offset of each copy engine
  * @sdma_bar0_delta: from a v3 engine to its SDMA block; 0 on v2
- * @sdma_bar0, @sdma_stride: v2: SDMA block of the first ring engine of each
- *	group, and their distance
- * @top_sp_addr: device address of the first TOP_SP of each group of
- *	@top_sp_group, @top_sp_stride apart
+ * @sdma_bar0: v2: SDMA block of the first ring engine of each group
+ * @sdma_stride: v2: their distance
+ * @top_sp_addr: device address of the first TOP_SP of each group
+ * @top_sp_stride: distance of the TOP_SPs of a group
+ * @top_sp_group: TOP_SPs of a group
  * @top_sp_bar0: BAR0 offset of TOP_SP 0's window; NEURON_TOP_SP_WINDOW_SIZE apart
- * @top_sp_nq_bar0: BAR0 offset of the first notification block of each group
- *	of @top_sp_nq_group ids, NEURON_TOP_SP_NQ_STRIDE apart
+ * @top_sp_nq_bar0: BAR0 offset of the first notification block of each group,
+ *	NEURON_TOP_SP_NQ_STRIDE apart
+ * @top_sp_nq_group: ids of a group
  * @misc_bar0: MISC RAM
  * @nq_bar0: notification block of each core
  * @nr_dice: dice that power is told of, equal parts of the cores
  * @pe_bar0: activity counters of each core's PE array
- * @pe_group, @pe_groups: bytes of a group of counters, groups of a row group
+ * @pe_group: bytes of a group of counters
+ * @pe_groups: groups of a row group
  * @reset_bar0: reset register of platform mode
  * @hole_bar0: MSI-X table, PBA and control block (NEURON_HOLE_*)
  * @sbuf_partition: usable SBUF bytes of a partition
@@ -90,7 +99,8 @@ struct neuron_storage {
  * @dma_bytes_per_us: copy rate of one DMA engine
  * @routing_id: routing id of the chip that the public driver numbers n, in each
  *	group of 16 chips
- * @link_lanes, @link_mbps: of one link; MB/s each way, modelled
+ * @link_lanes: lanes of a link
+ * @link_mbps: MB/s of a link each way, modelled
  * @storage: blocks without a function of their own: SDMA (v2), interrupt
  *	control of the ring engines
  */

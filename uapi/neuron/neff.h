@@ -30,7 +30,8 @@
  * @pkg_version: NEFF_PKG_*
  * @header_size: 1024
  * @data_size: bytes of the archive that follows
- * @version_major, @version_minor: format version
+ * @version_major: format version
+ * @version_minor: its second part
  * @build_version: compiler, NUL padded
  * @num_tpb: cores
  * @hash: of the archive, kind by @pkg_version
