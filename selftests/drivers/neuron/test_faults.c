@@ -405,10 +405,36 @@ static void be_killed(int ready, bool spin)
 	_exit(3);
 }
 
+/* Semaphore @sem to byte @offset of the data. */
+static void emit_read_sem(struct rig *rig, unsigned int sem, uint32_t offset)
+{
+	struct neuron_inst *inst;
+
+	inst = rig_emit(rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_LOAD);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_SEM, 4 * sem);
+	inst = rig_emit(rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_STORE);
+	inst->reg[0] = 1;
+	inst->addr = DATA(offset);
+}
+
+/* Run what was emitted on the semaphores that are there: jobs of the rig clear them. */
+static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait *result)
+{
+	struct drm_neuron_submit submit;
+	struct drm_neuron_queue queue;
+	int ret;
+
+	rig_prepare(rig, &submit, &queue);
+	submit.timeout_ms = LIMIT;
+	memset(submit.sem_clear, 0, sizeof(submit.sem_clear));
+	ret = rig_submit(rig, &submit);
+	return ret ? ret : rig_wait(rig, submit.job, 60000, result);
+}
+
 static void kill_one(struct __test_metadata *_metadata, bool spin)
 {
 	struct drm_neuron_wait result;
-	struct neuron_inst *inst;
 	int ready[2], status;
 	struct rig heir;
 	int64_t begin;
@@ -433,17 +459,41 @@ static void kill_one(struct __test_metadata *_metadata, bool spin)
 	memset(heir.data, 0xee, 8192);
 	rig_copy(&heir, NEURON_ENGINE_SYNC, DATA(0),
 		 neuron_window_addr(RIG_WINDOW_SBUF, 0), 4096);
-	inst = rig_emit(&heir, NEURON_ENGINE_SYNC, NEURON_OP_REG_LOAD);
-	inst->reg[0] = 1;
-	inst->addr = neuron_window_addr(RIG_WINDOW_SEM, 4 * 9);
-	inst = rig_emit(&heir, NEURON_ENGINE_SYNC, NEURON_OP_REG_STORE);
-	inst->reg[0] = 1;
-	inst->addr = DATA(4096);
+	emit_read_sem(&heir, 9, 4096);
 	rig_halt(&heir, NEURON_ENGINE_SYNC);
-	ASSERT_EQ(0, rig_run(&heir, LIMIT, &result));
+	ASSERT_EQ(0, run_on_semaphores(&heir, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(4100, neuron_differs_from(heir.data, 4100, 0));
 	rig_close(&heir);
+}
+
+/* A semaphore lives from job to job, and no longer than to a reset. */
+TEST_F(hang, reset_clears_semaphores)
+{
+	struct drm_neuron_reset reset = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+	};
+	struct drm_neuron_wait result;
+	struct neuron_inst *inst;
+
+	inst = rig_emit(&self->rig, NEURON_ENGINE_SYNC, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_POST, NEURON_SYNC_POST_SET);
+	inst->post_sem = 9;
+	inst->post_value = 99;
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	ASSERT_EQ(0, run_on_semaphores(&self->rig, &result));
+	ASSERT_EQ(NEURON_JOB_OK, result.status);
+
+	rig_clear(&self->rig);
+	emit_read_sem(&self->rig, 9, 0);
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	ASSERT_EQ(0, run_on_semaphores(&self->rig, &result));
+	EXPECT_EQ(99, self->rig.data[0]);
+	must(self->rig.fd, RESET, &reset);
+	ASSERT_EQ(0, run_on_semaphores(&self->rig, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+	EXPECT_EQ(4, neuron_differs_from(self->rig.data, 4, 0));
 }
 
 TEST_F(hang, killed_while_spinning)
