@@ -43,7 +43,9 @@ neuron_host_chunk_alloc(struct neuron_device *ndev, unsigned int order)
 {
 	struct neuron_host_chunk *chunk;
 
-	chunk = kzalloc(sizeof(*chunk), GFP_KERNEL_ACCOUNT);
+	/* The limit of a memory cgroup is an error here, and no reason to kill. */
+	chunk = kzalloc(sizeof(*chunk), GFP_KERNEL_ACCOUNT |
+			__GFP_RETRY_MAYFAIL | __GFP_NOWARN);
 	if (!chunk)
 		return NULL;
 
