@@ -202,6 +202,11 @@ FIXTURE_VARIANT_ADD(sleep, freeze) {
 	.state = "freeze",
 };
 
+/* Its devices freeze, thaw and go on. */
+FIXTURE_VARIANT_ADD(sleep, disk) {
+	.state = "disk",
+};
+
 FIXTURE_SETUP(sleep)
 {
 	char states[64], address[16];
