@@ -46,6 +46,8 @@ static const char * const neuron_event_names[] = {
 	[NEURON_EVENT_RESET_FAILED] = "reset-failed",
 	[NEURON_EVENT_ECC] = "ecc-uncorrectable",
 	[NEURON_EVENT_LINK] = "link",
+	[NEURON_EVENT_DEVICE_RESET] = "device-reset",
+	[NEURON_EVENT_DEVICE_FAILED] = "device-failed",
 };
 
 /**
@@ -93,7 +95,7 @@ static void neuron_event_tell(struct neuron_events *events,
 		neuron_event_var(&env, "NEURON_JOB=%llu", event->job);
 	if (event->type == NEURON_EVENT_ECC)
 		neuron_event_var(&env, "NEURON_ADDR=%#llx", event->addr);
-	if (event->type == NEURON_EVENT_RESET_FAILED)
+	if (event->type == NEURON_EVENT_DEVICE_FAILED)
 		neuron_event_var(&env, "WEDGED=rebind,bus-reset");
 	kobject_uevent_env(&events->ndev->drm.accel->kdev->kobj, KOBJ_CHANGE,
 			   env.envp);

@@ -16,6 +16,8 @@ enum neuron_event_type {
 	NEURON_EVENT_RESET_FAILED,	/* core */
 	NEURON_EVENT_ECC,		/* address; uncorrectable ones */
 	NEURON_EVENT_LINK,		/* no details: all links are looked at */
+	NEURON_EVENT_DEVICE_RESET,	/* claims and HBM are lost */
+	NEURON_EVENT_DEVICE_FAILED,	/* out of service */
 	NEURON_NR_EVENT_TYPES
 };
 

@@ -12,6 +12,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "neuron_event.h"
 #include "neuron_hw.h"
 
 #define NEURON_RESET_RETRY_MS	100
@@ -53,6 +54,26 @@ static void neuron_reset_begin(struct neuron_device *ndev)
 	mutex_unlock(&ndev->hw_lock);
 }
 
+static void neuron_reset_tell(struct neuron_device *ndev, int error)
+{
+	const struct neuron_event event = {
+		.type = error ? NEURON_EVENT_DEVICE_FAILED :
+				NEURON_EVENT_DEVICE_RESET,
+		.core = NEURON_EVENT_DEVICE,
+	};
+
+	neuron_event_raise(ndev, &event);
+	if (error) {
+		atomic64_inc(&ndev->counters.reset_failures);
+		dev_err(ndev->drm.dev,
+			"out of service: it could not be started after a reset: %d\n",
+			error);
+	} else {
+		dev_warn(ndev->drm.dev,
+			 "reset: claims and HBM of before are lost\n");
+	}
+}
+
 /* The device was reset, or (not @there) reaches no memory of anybody any more. */
 static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 {
@@ -67,16 +88,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		neuron_hw_set_state(ndev, NEURON_HW_FAILED);
 	neuron_epoch_next(ndev);
 	mutex_unlock(&ndev->hw_lock);
-
-	if (ret) {
-		atomic64_inc(&ndev->counters.reset_failures);
-		dev_err(ndev->drm.dev,
-			"out of service: it could not be started after a reset: %d\n",
-			ret);
-	} else {
-		dev_warn(ndev->drm.dev,
-			 "reset: claims and HBM of before are lost\n");
-	}
+	neuron_reset_tell(ndev, ret);
 	return ret;
 }
 
