@@ -8,7 +8,12 @@
  *	open CORE		claim it; addr= is the plain address of its data
  *	close CORE
  *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine
+ *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
+ *	alloc MIB		a buffer in HBM, every page written; until "free"
+ *	free
+ *	uevent SECONDS VARIABLE...
+ *				wait for a uevent with all of them, since the start
  *	!COMMAND		run it by the shell
  *	leak			what the device holds against what it held at the start
  */
@@ -22,11 +27,14 @@
 
 #include "job_rig.h"
 #include "neuron_test.h"
+#include "uevents.h"
 
 #define CORES	8
+#define WORDS	8
 #define BYTES	4096
 #define COPY	65536
 #define TO	0x10000
+#define ENDLESS	600000	/* ms */
 
 struct fault_job {
 	unsigned int device;
@@ -35,6 +43,8 @@ struct fault_job {
 	struct rig rig[CORES];
 	bool open[CORES];
 	uint32_t seed;
+	uint32_t handle;	/* of "alloc" */
+	int uevents;
 };
 
 static void answer_open(struct fault_job *f, unsigned int core)
@@ -77,6 +87,17 @@ static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 	       (long long)(rig_now_ms() - begin));
 }
 
+static void answer_spin(struct fault_job *f, unsigned int core)
+{
+	struct rig *rig = &f->rig[core];
+	int64_t job;
+
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	job = rig_start(rig, ENDLESS);
+	printf("@ret=%d\n", job < 0 ? (int)-job : 0);
+}
+
 static void answer_copy(struct fault_job *f)
 {
 	static uint8_t out[COPY], in[COPY];
@@ -97,7 +118,50 @@ static void answer_copy(struct fault_job *f)
 	       (long long)(rig_now_ms() - begin));
 }
 
-static void answer(struct fault_job *f, const char *line)
+/* Every page, so that the host has to hold it. */
+static int fill(struct fault_job *f, uint64_t bytes)
+{
+	static uint8_t page[COPY];
+	uint64_t at;
+	int ret = 0;
+
+	neuron_fill(page, COPY, ++f->seed);
+	for (at = 0; !ret && at < bytes; at += COPY)
+		ret = neuron_write(f->fd, f->handle, at, page, COPY);
+	return ret;
+}
+
+static void answer_alloc(struct fault_job *f, unsigned int mib)
+{
+	const uint64_t bytes = (uint64_t)mib << 20;
+	struct drm_neuron_bo_create bo;
+	int ret = neuron_bo_create(f->fd, DRM_NEURON_BO_HBM, 0, bytes, &bo);
+
+	if (!ret) {
+		f->handle = bo.handle;
+		ret = fill(f, bytes);
+	}
+	printf("@ret=%d\n", -ret);
+}
+
+/* "uevent SECONDS VARIABLE..." */
+static void answer_uevent(struct fault_job *f, char *line)
+{
+	const char *words[WORDS + 1] = { NULL };
+	unsigned int nr = 0;
+	char *word, *rest;
+	int seconds;
+
+	strtok_r(line, "\n ", &rest);
+	word = strtok_r(NULL, "\n ", &rest);
+	seconds = word ? atoi(word) : 0;
+	while (nr < WORDS && (word = strtok_r(NULL, "\n ", &rest)))
+		words[nr++] = word;
+	printf("@ret=%d\n", uevents_wait(f->uevents, words, seconds * 1000) ?
+	       0 : ETIMEDOUT);
+}
+
+static void answer(struct fault_job *f, char *line)
 {
 	unsigned int core = 0, limit = 0;
 
@@ -112,8 +176,18 @@ static void answer(struct fault_job *f, const char *line)
 	} else if (sscanf(line, "job %u %u", &core, &limit) == 2 &&
 		   core < CORES && f->open[core]) {
 		answer_job(f, core, limit);
+	} else if (sscanf(line, "spin %u", &core) == 1 && core < CORES &&
+		   f->open[core]) {
+		answer_spin(f, core);
 	} else if (!strcmp(line, "copy\n")) {
 		answer_copy(f);
+	} else if (sscanf(line, "alloc %u", &limit) == 1 && !f->handle) {
+		answer_alloc(f, limit);
+	} else if (!strcmp(line, "free\n") && f->handle) {
+		printf("@ret=%d\n", -neuron_bo_close(f->fd, f->handle));
+		f->handle = 0;
+	} else if (!strncmp(line, "uevent ", 7)) {
+		answer_uevent(f, line);
 	} else if (line[0] == '!') {
 		printf("@ret=%d\n", system(line + 1));
 	} else if (!strcmp(line, "leak\n")) {
@@ -132,7 +206,7 @@ static void jump(int sig)
 	siglongjmp(lost, sig);
 }
 
-static void answer_or_lose(struct fault_job *f, const char *line)
+static void answer_or_lose(struct fault_job *f, char *line)
 {
 	if (!sigsetjmp(lost, 1)) {
 		answer(f, line);
@@ -146,7 +220,7 @@ static void answer_or_lose(struct fault_job *f, const char *line)
 int main(int argc, char **argv)
 {
 	static struct fault_job f;
-	char line[128];
+	char line[256];
 
 	if (argc != 2) {
 		fprintf(stderr, "fault_job: which device?\n");
@@ -156,6 +230,11 @@ int main(int argc, char **argv)
 	f.fd = neuron_open(f.device);
 	if (f.fd < 0) {
 		printf("@ret=%d\n", -f.fd);
+		return 1;
+	}
+	f.uevents = uevents_open();
+	if (f.uevents < 0) {
+		printf("@ret=%d\n", -f.uevents);
 		return 1;
 	}
 	signal(SIGBUS, jump);

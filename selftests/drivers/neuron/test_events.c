@@ -2,13 +2,10 @@
 /*
  * What the driver tells as it happens: trace events and uevents.
  */
-#include <linux/netlink.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include "job_rig.h"
 #include "kselftest_harness.h"
 #include "neuron_test.h"
+#include "uevents.h"
 
 #define LIMIT	5000	/* ms, of jobs that should end at once */
 #define TRACING	"/sys/kernel/tracing/"
@@ -21,10 +18,6 @@ FIXTURE(events) {
 
 FIXTURE_SETUP(events)
 {
-	struct sockaddr_nl address = {
-		.nl_family = AF_NETLINK,
-		.nl_groups = 1,		/* the kernel's own */
-	};
 	int fd = neuron_open(0);
 
 	self->trace = NULL;
@@ -33,10 +26,8 @@ FIXTURE_SETUP(events)
 		SKIP(return, "no neuron device");
 	close(fd);
 	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
-	self->uevents = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC,
-			       NETLINK_KOBJECT_UEVENT);
+	self->uevents = uevents_open();
 	ASSERT_GE(self->uevents, 0);
-	ASSERT_EQ(0, bind(self->uevents, (void *)&address, sizeof(address)));
 }
 
 FIXTURE_TEARDOWN(events)
@@ -48,40 +39,19 @@ FIXTURE_TEARDOWN(events)
 		close(self->uevents);
 }
 
-/* Has the message the variable @text? Its parts are NUL terminated. */
-static int has_variable(const char *message, ssize_t size, const char *text)
-{
-	ssize_t at;
-
-	for (at = 0; at < size; at += (ssize_t)strlen(message + at) + 1)
-		if (!strcmp(message + at, text))
-			return 1;
-	return 0;
-}
-
 /* Wait for the uevent NEURON_EVENT=@event of core 0 and job @job. */
-static int saw_uevent(int fd, const char *event, uint64_t job)
+static bool saw_uevent(int fd, const char *event, uint64_t job)
 {
-	struct pollfd poller = { .fd = fd, .events = POLLIN };
-	char message[4097], want[2][64];
-	ssize_t n;
+	char name[64], number[64];
+	const char * const variables[] = {
+		name, number, "NEURON_CORE=0", "SUBSYSTEM=accel",
+		"ACTION=change", NULL,
+	};
 
-	snprintf(want[0], sizeof(want[0]), "NEURON_EVENT=%s", event);
-	snprintf(want[1], sizeof(want[1]), "NEURON_JOB=%llu",
+	snprintf(name, sizeof(name), "NEURON_EVENT=%s", event);
+	snprintf(number, sizeof(number), "NEURON_JOB=%llu",
 		 (unsigned long long)job);
-	while (poll(&poller, 1, 10000) > 0) {
-		n = recv(fd, message, sizeof(message) - 1, 0);
-		if (n < 0)
-			return 0;
-		message[n] = 0;
-		if (has_variable(message, n, want[0]) &&
-		    has_variable(message, n, want[1]) &&
-		    has_variable(message, n, "NEURON_CORE=0") &&
-		    has_variable(message, n, "SUBSYSTEM=accel") &&
-		    has_variable(message, n, "ACTION=change"))
-			return 1;
-	}
-	return 0;
+	return uevents_wait(fd, variables, 10000);
 }
 
 TEST_F(events, uevent_of_a_fault)
@@ -108,17 +78,16 @@ TEST_F(events, uevents_of_a_hang)
 /* A program that fails all the time does not flood the listeners. */
 TEST_F(events, uevents_are_limited)
 {
-	char message[4096];
+	char message[UEVENT_BYTES];
 	int i, seen = 0;
 	ssize_t n;
 
 	rig_emit(&self->rig, NEURON_ENGINE_VECTOR, NEURON_OP_ILLEGAL);
 	for (i = 0; i < 200; i++)
 		ASSERT_EQ(0, rig_run(&self->rig, LIMIT, NULL));
-	usleep(500000);
-	while ((n = recv(self->uevents, message, sizeof(message),
-			 MSG_DONTWAIT)) > 0)
-		seen += has_variable(message, n, "NEURON_EVENT=fault");
+	while ((n = uevents_next(self->uevents, message, 1000)) > 0)
+		seen += uevents_has(message, n, "NEURON_EVENT=fault");
+	EXPECT_GT(seen, 0);
 	EXPECT_LT(seen, 200);
 }
 
