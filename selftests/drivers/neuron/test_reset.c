@@ -221,7 +221,7 @@ TEST_F(reset, under_load)
 /* Asks until it is told to stop; what a device in reset would say is all ones. */
 struct asker {
 	int fd;
-	_Atomic(bool) stop;
+	atomic_bool stop;
 	unsigned int answers;
 	int error;
 	bool ones;
