@@ -12,6 +12,7 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_account.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
@@ -19,7 +20,6 @@
 #include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
-#include "neuron_user.h"
 #include "neuron_window.h"
 
 /* What a release waits for its jobs and window tables to be freed. */
@@ -41,7 +41,7 @@ static void neuron_claim_release(struct kref *ref)
 		kfree(claim->core[i]);
 	}
 	mutex_destroy(&claim->lock);
-	neuron_user_put(claim->ndev, claim->user);
+	neuron_account_put(claim->ndev, claim->account);
 	kfree(claim);
 	drm_dev_put(drm);
 }
@@ -248,8 +248,8 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
 	if (!claim)
 		return NULL;
-	claim->user = neuron_user_get(ndev);
-	if (!claim->user) {
+	claim->account = neuron_account_get(ndev);
+	if (!claim->account) {
 		kfree(claim);
 		return NULL;
 	}

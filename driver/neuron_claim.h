@@ -15,10 +15,10 @@
 #include "neuron_wait.h"
 
 struct drm_file;
+struct neuron_account;
 struct neuron_dump_memory;
 struct neuron_dump_text;
 struct neuron_table;
-struct neuron_user;
 
 /**
  * DOC: Life and locks of claims
@@ -125,7 +125,7 @@ struct neuron_claim_core {
  * @last_job: id of the last job submitted
  * @nr_live: jobs and window tables that exist
  * @memory: bytes that they take; see neuron_claim_charge()
- * @user: account of the user, referenced
+ * @account: account of the user, referenced
  */
 struct neuron_claim {
 	struct kref ref;
@@ -141,7 +141,7 @@ struct neuron_claim {
 	atomic64_t last_job;
 	atomic_t nr_live;
 	atomic64_t memory;
-	struct neuron_user *user;
+	struct neuron_account *account;
 };
 
 static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
@@ -158,7 +158,7 @@ void neuron_claim_live_get(struct neuron_claim *claim);
 void neuron_claim_live_put(struct neuron_claim *claim);
 
 /*
- * neuron_user.c: queued jobs and the versions of window tables that they hold are
+ * neuron_account.c: queued jobs and the versions of window tables that they hold are
  * memory of the kernel that no memory cgroup knows of. -ENOMEM when the claim, or all
  * that its user has on the device, is too much.
  */

@@ -101,7 +101,7 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	ret = drmm_mutex_init(&ndev->drm, &ndev->claim_lock);
 	if (ret)
 		return ret;
-	ret = drmm_mutex_init(&ndev->drm, &ndev->users_lock);
+	ret = drmm_mutex_init(&ndev->drm, &ndev->accounts_lock);
 	if (ret)
 		return ret;
 	ret = drmm_mutex_init(&ndev->drm, &ndev->bus_lock);
@@ -111,7 +111,7 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	if (ret)
 		return ret;
 
-	INIT_LIST_HEAD(&ndev->users);
+	INIT_LIST_HEAD(&ndev->accounts);
 	INIT_LIST_HEAD(&ndev->peer_bos);
 	INIT_LIST_HEAD(&ndev->host_bos);
 	ret = neuron_usage_init(ndev);

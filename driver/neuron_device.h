@@ -173,8 +173,8 @@ struct neuron_counters {
  * @copy_lock: @copy_pieces
  * @copy_pieces: user memory mapped for copies (neuron_copy_ioctl.c)
  * @claim_lock: core[].claim, core[].owner_pid
- * @users_lock: @users
- * @users: accounts of who has claims (neuron_user.c)
+ * @accounts_lock: @accounts
+ * @accounts: accounts of who has claims (neuron_account.c)
  * @core: NeuronCores
  * @job_pool: job blocks (neuron_job.c)
  * @nr_live: jobs and window tables that exist
@@ -226,8 +226,8 @@ struct neuron_device {
 	struct mutex copy_lock;		/* copy_pieces */
 	struct list_head copy_pieces;
 	struct mutex claim_lock;	/* owners of the cores */
-	struct mutex users_lock;	/* users */
-	struct list_head users;
+	struct mutex accounts_lock;	/* accounts */
+	struct list_head accounts;
 	struct neuron_core core[NEURON_MAX_CORES];
 	struct dma_pool *job_pool;
 	atomic_t nr_live;

@@ -36,7 +36,7 @@ neuron-y := driver/neuron_drv.o \
 # Cores, claims and jobs:
 neuron-y += driver/neuron_core.o \
 	driver/neuron_claim.o \
-	driver/neuron_user.o \
+	driver/neuron_account.o \
 	driver/neuron_window.o \
 	driver/neuron_windows.o \
 	driver/neuron_table.o \

@@ -3,14 +3,15 @@
  * What the claims of one user take on a device, those that were given back included:
  * claiming again does not start the account anew.
  */
-#ifndef _NEURON_USER_H_
-#define _NEURON_USER_H_
+#ifndef _NEURON_ACCOUNT_H_
+#define _NEURON_ACCOUNT_H_
 
 struct neuron_device;
-struct neuron_user;
+struct neuron_account;
 
 /* The caller's user, referenced; NULL without memory. */
-struct neuron_user *neuron_user_get(struct neuron_device *ndev);
-void neuron_user_put(struct neuron_device *ndev, struct neuron_user *user);
+struct neuron_account *neuron_account_get(struct neuron_device *ndev);
+void neuron_account_put(struct neuron_device *ndev,
+			struct neuron_account *account);
 
-#endif /* _NEURON_USER_H_ */
+#endif /* _NEURON_ACCOUNT_H_ */
