@@ -171,7 +171,7 @@ struct neuron_counters {
  * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
  * @copy_turn: spreads copies over the queues of a stack
  * @copy_lock: @copy_pieces
- * @copy_pieces: user memory mapped for copies (neuron_copy_ioctl.c)
+ * @copy_pieces: user memory mapped for copies (neuron_copy_piece.c)
  * @claim_lock: core[].claim, core[].owner_pid
  * @accounts_lock: @accounts
  * @accounts: accounts of who has claims (neuron_account.c)
@@ -364,7 +364,9 @@ int neuron_core_reset(struct neuron_core *core);
 void neuron_core_get_stats(struct neuron_core *core,
 			   struct neuron_core_stats *stats);
 
-/* neuron_copy.c: the stop ends copies in flight with -ENODEV. */
+/*
+ * neuron_copy.c, neuron_copy_reset.c: the stop ends copies in flight with -ENODEV.
+ */
 int neuron_copy_init(struct neuron_device *ndev);
 int neuron_copy_start(struct neuron_device *ndev);
 void neuron_copy_stop(struct neuron_device *ndev);

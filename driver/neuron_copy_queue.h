@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A copy queue, for the two files that know what is in it: neuron_copy.c and
+ * neuron_copy_reset.c.
+ */
+#ifndef _NEURON_COPY_QUEUE_H_
+#define _NEURON_COPY_QUEUE_H_
+
+#include "neuron_copy.h"
+#include "neuron_device.h"
+
+#define NEURON_COPY_RING	4096	/* descriptors, a power of two */
+/* A full ring looks like an empty one. */
+#define NEURON_COPY_ROOM	(NEURON_COPY_RING - NEURON_UDMA_RING_MULTIPLE)
+
+/**
+ * struct neuron_copy_queue - a queue of a copy engine
+ * @ndev: device
+ * @engine: DMA engine
+ * @index: queue of the engine
+ * @m2s: ring of the sources, coherent memory
+ * @s2m: ring of the destinations
+ * @m2s_dma: bus address of @m2s
+ * @s2m_dma: bus address of @s2m
+ * @submit_lock: descriptors, registers; held by one submitter or recovery
+ * @lock: everything below, taken in the hard interrupt handler
+ * @pending: requests in flight, in order
+ * @nr_pending: their number
+ * @submitted: where the next descriptor goes, counted from the reset
+ * @completed: how far the device is
+ * @progress_at: jiffies when it last moved, or had nothing to do before
+ * @stopped: needs a reset before the next request
+ * @dead: does not obey or is gone
+ * @room: woken when descriptors have completed
+ * @distrust: stops the queue when the device says what cannot be
+ * @requests: statistics
+ * @bytes: statistics
+ * @errors: statistics
+ */
+struct neuron_copy_queue {
+	struct neuron_device *ndev;
+	unsigned int engine;
+	unsigned int index;
+	struct neuron_udma_desc *m2s;
+	struct neuron_udma_desc *s2m;
+	dma_addr_t m2s_dma;
+	dma_addr_t s2m_dma;
+	struct mutex submit_lock;	/* descriptors, registers */
+	spinlock_t lock;		/* all that follows */
+	struct list_head pending;
+	unsigned int nr_pending;
+	u32 submitted;
+	u32 completed;
+	unsigned long progress_at;
+	bool stopped;
+	bool dead;
+	wait_queue_head_t room;
+	struct work_struct distrust;
+	u64 requests;
+	u64 bytes;
+	u64 errors;
+};
+
+static inline void __iomem *
+neuron_copy_engine_regs(struct neuron_copy_queue *queue)
+{
+	return queue->ndev->bar0 +
+	       neuron_dma_bar0(queue->ndev->gen, queue->engine);
+}
+
+static inline void __iomem *
+neuron_copy_m2s_regs(struct neuron_copy_queue *queue)
+{
+	return neuron_copy_engine_regs(queue) +
+	       NEURON_UDMA_M2S_Q(queue->index);
+}
+
+static inline void __iomem *
+neuron_copy_s2m_regs(struct neuron_copy_queue *queue)
+{
+	return neuron_copy_engine_regs(queue) +
+	       NEURON_UDMA_S2M_Q(queue->index);
+}
+
+/*
+ * neuron_copy.c, both under the queue's lock: all requests end, the first one with
+ * @error, the others with @others; read how far the device is and complete what is
+ * behind it.
+ */
+void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others);
+void neuron_copy_advance(struct neuron_copy_queue *queue);
+
+/* neuron_copy_reset.c: reset the queue and give it its rings. Under @submit_lock. */
+int neuron_copy_queue_start(struct neuron_copy_queue *queue);
+/* @req has made no progress for too long: it ends, unless only the interrupt was lost. */
+void neuron_copy_timeout(struct neuron_copy_queue *queue,
+			 struct neuron_copy_request *req);
+/* Work of a queue whose device said what cannot be. */
+void neuron_copy_distrust(struct work_struct *work);
+
+#endif /* _NEURON_COPY_QUEUE_H_ */

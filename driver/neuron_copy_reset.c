@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copy queues: starting, stopping, recovery.
+ *
+ * A queue that stopped on an error or a timeout is reset by the next request. The
+ * request at its head gets the error, those behind it are submitted again by their
+ * owners: a bad copy hurts its owner only.
+ */
+#include <linux/iopoll.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "neuron_copy_queue.h"
+#include "neuron_hw.h"
+
+#define NEURON_COPY_QUIET_US	1000000
+#define NEURON_COPY_POLL_US	100
+
+/* What the queue announced up to now has been, or will be, looked at. */
+static void neuron_copy_clear_cause(struct neuron_copy_queue *queue)
+{
+	neuron_ctl_write(queue->ndev,
+			 NEURON_CTL_DMA(queue->engine) + NEURON_DMA_CAUSE,
+			 NEURON_DMA_CAUSE_DONE(queue->index) |
+			 NEURON_DMA_CAUSE_ERROR(queue->index));
+}
+
+static u32 neuron_copy_status(struct neuron_copy_queue *queue)
+{
+	return readl(neuron_copy_m2s_regs(queue) + NEURON_UDMA_Q_STATUS) |
+	       readl(neuron_copy_s2m_regs(queue) + NEURON_UDMA_Q_STATUS);
+}
+
+/* Stop the queue and wait until it touches no memory. */
+static int neuron_copy_halt(struct neuron_copy_queue *queue)
+{
+	void __iomem *m2s = neuron_copy_m2s_regs(queue);
+	void __iomem *s2m = neuron_copy_s2m_regs(queue);
+	u32 status;
+	int ret;
+
+	writel(NEURON_UDMA_Q_CFG_RESET, m2s + NEURON_UDMA_Q_CFG);
+	writel(NEURON_UDMA_Q_CFG_RESET, s2m + NEURON_UDMA_Q_CFG);
+	writel(NEURON_UDMA_Q_SW_CTRL_RESET, m2s + NEURON_UDMA_M2S_Q_SW_CTRL);
+	writel(NEURON_UDMA_Q_SW_CTRL_RESET, s2m + NEURON_UDMA_S2M_Q_SW_CTRL);
+	ret = read_poll_timeout(neuron_copy_status, status,
+				!(status & NEURON_UDMA_Q_STATUS_BUSY),
+				NEURON_COPY_POLL_US, NEURON_COPY_QUIET_US,
+				false, queue);
+	if (!pci_device_is_present(queue->ndev->pdev))
+		return 0;	/* pulled out: it reaches nothing any more */
+	if (ret) {
+		drm_err(&queue->ndev->drm,
+			"DMA engine %u queue %u does not stop: device cut off from memory\n",
+			queue->engine, queue->index);
+		neuron_bus_cut(queue->ndev);
+	}
+	neuron_copy_clear_cause(queue);
+	return ret;
+}
+
+/* It does not even stop: only a reset of the device is left. */
+static void neuron_copy_die(struct neuron_copy_queue *queue)
+{
+	queue->dead = true;
+	neuron_reset_schedule(queue->ndev);
+}
+
+static void neuron_copy_ring_start(void __iomem *regs, dma_addr_t dma,
+				   struct neuron_device *ndev, u32 comp_cfg)
+{
+	u64 base = neuron_host_addr(ndev, dma);
+
+	writel(lower_32_bits(base), regs + NEURON_UDMA_Q_BASE_LO);
+	writel(upper_32_bits(base), regs + NEURON_UDMA_Q_BASE_HI);
+	writel(NEURON_COPY_RING, regs + NEURON_UDMA_Q_LENGTH);
+	writel(0, regs + comp_cfg);
+	writel(NEURON_UDMA_Q_CFG_RESET | NEURON_UDMA_Q_CFG_PREFETCH |
+	       NEURON_UDMA_Q_CFG_SCHEDULE, regs + NEURON_UDMA_Q_CFG);
+}
+
+int neuron_copy_queue_start(struct neuron_copy_queue *queue)
+{
+	void __iomem *m2s = neuron_copy_m2s_regs(queue);
+	int ret;
+
+	ret = neuron_copy_halt(queue);
+	if (ret) {
+		neuron_copy_die(queue);
+		return -EIO;
+	}
+
+	writel(NEURON_UDMA_CHANGE_NORMAL,
+	       neuron_copy_engine_regs(queue) + NEURON_UDMA_M2S_CHANGE_STATE);
+	writel(NEURON_UDMA_CHANGE_NORMAL,
+	       neuron_copy_engine_regs(queue) + NEURON_UDMA_S2M_CHANGE_STATE);
+	writel(3, m2s + NEURON_UDMA_M2S_Q_RATE);	/* honour barriers */
+	neuron_copy_ring_start(m2s, queue->m2s_dma, queue->ndev,
+			       NEURON_UDMA_M2S_Q_COMP_CFG);
+	neuron_copy_ring_start(neuron_copy_s2m_regs(queue), queue->s2m_dma,
+			       queue->ndev, NEURON_UDMA_S2M_Q_COMP_CFG);
+
+	spin_lock_irq(&queue->lock);
+	if (queue->nr_pending)
+		neuron_copy_fail(queue, -EIO, -EAGAIN);
+	queue->submitted = 0;
+	queue->completed = 0;
+	/* neuron_copy_stop() may have begun: nothing starts any more. */
+	queue->stopped = queue->dead;
+	ret = queue->dead ? -EIO : 0;
+	spin_unlock_irq(&queue->lock);
+	return ret;
+}
+
+/*
+ * No progress for the time limit. Either the interrupt got lost, or the queue is
+ * stuck: stop it, then nobody's memory is accessed any more.
+ */
+void neuron_copy_timeout(struct neuron_copy_queue *queue,
+			 struct neuron_copy_request *req)
+{
+	int idx;
+
+	if (!drm_dev_enter(&queue->ndev->drm, &idx))
+		return;		/* neuron_copy_stop() completes the request */
+	mutex_lock(&queue->submit_lock);
+	if (queue->dead)
+		goto out;	/* neuron_copy_end() does */
+
+	spin_lock_irq(&queue->lock);
+	neuron_copy_clear_cause(queue);
+	neuron_copy_advance(queue);
+	if (completion_done(&req->done)) {
+		spin_unlock_irq(&queue->lock);
+		atomic64_inc(&queue->ndev->counters.lost_interrupts);
+		drm_warn(&queue->ndev->drm,
+			 "DMA engine %u queue %u: interrupt lost\n",
+			 queue->engine, queue->index);
+		goto out;
+	}
+	queue->stopped = true;
+	spin_unlock_irq(&queue->lock);
+
+	drm_err(&queue->ndev->drm,
+		"DMA engine %u queue %u: no progress for %u ms, reset\n",
+		queue->engine, queue->index, NEURON_COPY_TIMEOUT_MS);
+	if (neuron_copy_halt(queue))
+		neuron_copy_die(queue);
+
+	spin_lock_irq(&queue->lock);
+	neuron_copy_fail(queue, -ETIMEDOUT, -EAGAIN);
+	spin_unlock_irq(&queue->lock);
+out:
+	mutex_unlock(&queue->submit_lock);
+	drm_dev_exit(idx);
+}
+
+/* The queue was stopped by a lie; whatever it does ends before its requests do. */
+void neuron_copy_distrust(struct work_struct *work)
+{
+	struct neuron_copy_queue *queue =
+		container_of(work, struct neuron_copy_queue, distrust);
+	int idx;
+
+	if (!drm_dev_enter(&queue->ndev->drm, &idx))
+		return;		/* neuron_copy_stop() completes the requests */
+	mutex_lock(&queue->submit_lock);
+	/* A submitter may have been first. */
+	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead) {
+		if (neuron_copy_halt(queue))
+			neuron_copy_die(queue);
+		spin_lock_irq(&queue->lock);
+		neuron_copy_fail(queue, -EIO, -EAGAIN);
+		spin_unlock_irq(&queue->lock);
+	}
+	mutex_unlock(&queue->submit_lock);
+	drm_dev_exit(idx);
+}
+
+static void neuron_copy_unmask(struct neuron_copy_queue *queue)
+{
+	u32 mask = NEURON_CTL_DMA(queue->engine) + NEURON_DMA_MASK;
+
+	neuron_ctl_write(queue->ndev, mask,
+			 neuron_ctl_read(queue->ndev, mask) &
+			 ~(NEURON_DMA_CAUSE_DONE(queue->index) |
+			   NEURON_DMA_CAUSE_ERROR(queue->index)));
+}
+
+int neuron_copy_start(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		struct neuron_copy_queue *queue = ndev->copy[i];
+
+		mutex_lock(&queue->submit_lock);
+		spin_lock_irq(&queue->lock);
+		queue->dead = false;
+		spin_unlock_irq(&queue->lock);
+		ret = neuron_copy_queue_start(queue);
+		if (!ret)
+			neuron_copy_unmask(queue);
+		mutex_unlock(&queue->submit_lock);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Nothing starts any more. Return: until now something could. */
+static bool neuron_copy_queue_freeze(struct neuron_copy_queue *queue)
+{
+	bool ran;
+
+	spin_lock_irq(&queue->lock);
+	ran = !queue->dead;
+	queue->stopped = true;
+	queue->dead = true;
+	spin_unlock_irq(&queue->lock);
+	/* Who has the lock has not seen that. */
+	mutex_lock(&queue->submit_lock);
+	mutex_unlock(&queue->submit_lock);
+	/* Dead and stopped: no interrupt schedules it again. */
+	cancel_work_sync(&queue->distrust);
+	return ran;
+}
+
+static void neuron_copy_queue_end(struct neuron_copy_queue *queue, int error)
+{
+	spin_lock_irq(&queue->lock);
+	if (queue->nr_pending)
+		neuron_copy_fail(queue, error, error);
+	wake_up_all(&queue->room);
+	spin_unlock_irq(&queue->lock);
+}
+
+static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
+{
+	if (neuron_copy_queue_freeze(queue) &&
+	    pci_device_is_present(queue->ndev->pdev))
+		neuron_copy_halt(queue);
+	neuron_copy_queue_end(queue, -ENODEV);
+}
+
+void neuron_copy_freeze(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_freeze(ndev->copy[i]);
+}
+
+void neuron_copy_end(struct neuron_device *ndev, int error)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_end(ndev->copy[i], error);
+}
+
+void neuron_copy_stop(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_stop(ndev->copy[i]);
+}
