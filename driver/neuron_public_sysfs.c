@@ -7,21 +7,16 @@
  * What is counted for the device as a whole there is per core, and what is not known
  * here, is in Documentation/driver.rst.
  */
-#include <linux/ctype.h>
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/timekeeping.h>
 
 #include "neuron/address.h"
 #include "neuron_look.h"
-#include "neuron_node.h"
+#include "neuron_public.h"
 #include "neuron_public_sysfs.h"
-
-#define NEURON_POWER_SAMPLE	(5 * HZ)
-#define NEURON_POWER_PERIOD	60	/* seconds that are summed up */
 
 static bool neuron_public_wanted;
 module_param_named(public_sysfs, neuron_public_wanted, bool, 0444);
@@ -31,366 +26,6 @@ MODULE_PARM_DESC(public_sysfs, "Also the sysfs tree of the public driver (defaul
 static const struct class neuron_public_class = { .name = "neuron_device" };
 static DEFINE_MUTEX(neuron_public_lock);	/* neuron_public_users */
 static unsigned int neuron_public_users;
-
-/**
- * struct neuron_public_power - the power of a chip over a while
- * @begin: seconds of the clock on the wall
- * @min: basis points of the greatest power, all dice together
- * @max: the same
- * @sum: of all samples
- * @samples: how many
- */
-struct neuron_public_power {
-	time64_t begin;
-	u32 min;
-	u32 max;
-	u64 sum;
-	u32 samples;
-};
-
-/* What the driver counts of a core, as far as the tree has it. */
-enum {
-	NEURON_PUBLIC_RESETS,
-	NEURON_PUBLIC_RESET_FAILURES,
-	NEURON_PUBLIC_BUSY_US,
-	NEURON_NR_PUBLIC_COUNTS,
-};
-
-/**
- * struct neuron_public - the tree of a device
- * @ndev: device
- * @dev: of the class
- * @node: directories at its top
- * @nr_nodes: how many
- * @sample: reads the power
- * @lock: @now, @last
- * @now: power of this minute
- * @last: power of the minute before
- * @cleared: what the counts were when somebody wrote to them
- */
-struct neuron_public {
-	struct neuron_device *ndev;
-	struct device *dev;
-	struct neuron_node *node[2 + NEURON_MAX_CORES];
-	unsigned int nr_nodes;
-	struct delayed_work sample;
-	spinlock_t lock;	/* now, last */
-	struct neuron_public_power now;
-	struct neuron_public_power last;
-	u64 cleared[NEURON_MAX_CORES][NEURON_NR_PUBLIC_COUNTS];
-};
-
-static struct neuron_core *neuron_public_core(const struct neuron_node *node)
-{
-	struct neuron_public *tree = node->data;
-
-	return &tree->ndev->core[node->index / DRM_NEURON_NR_STATUS_COUNTERS];
-}
-
-static unsigned long neuron_public_index(unsigned int core, unsigned int counter)
-{
-	return core * DRM_NEURON_NR_STATUS_COUNTERS + counter;
-}
-
-/* Identity. */
-
-static ssize_t serial_show(const struct neuron_node *node, unsigned long arg,
-			   char *buf)
-{
-	struct neuron_public *tree = node->data;
-
-	return sysfs_emit(buf, "%016llx\n", tree->ndev->serial);
-}
-
-/* Nobody is notified of anything. */
-static ssize_t notify_delay_show(const struct neuron_node *node,
-				 unsigned long arg, char *buf)
-{
-	return sysfs_emit(buf, "-1\n");
-}
-
-static const struct neuron_node_attr neuron_public_info[] = {
-	NEURON_NODE_RO("serial_number", serial_show, 0),
-	NEURON_NODE_RO("notify_delay", notify_delay_show, 0),
-};
-
-/* The device of Inferentia2 is v3 there, although its cores are v2. */
-static ssize_t device_arch_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
-{
-	const struct neuron_public *tree = node->data;
-	const struct neuron_gen *gen = tree->ndev->gen;
-
-	return sysfs_emit(buf, "NDv%u\n",
-			  gen->pci_device == NEURON_PCI_DEVICE_INF2 ? 3 :
-			  gen->generation);
-}
-
-static ssize_t device_name_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
-{
-	const struct neuron_public *tree = node->data;
-
-	return sysfs_emit(buf, "%s\n", tree->ndev->gen->device_name);
-}
-
-static ssize_t instance_type_show(const struct neuron_node *node,
-				  unsigned long arg, char *buf)
-{
-	const struct neuron_public *tree = node->data;
-	const char *name = tree->ndev->gen->name;
-
-	return sysfs_emit(buf, "%c%s\n", toupper(name[0]), name + 1);
-}
-
-static const struct neuron_node_attr neuron_public_arch[] = {
-	NEURON_NODE_RO("arch_type", device_arch_show, 0),
-	NEURON_NODE_RO("device_name", device_name_show, 0),
-	NEURON_NODE_RO("instance_type", instance_type_show, 0),
-};
-
-static ssize_t core_arch_show(const struct neuron_node *node, unsigned long arg,
-			      char *buf)
-{
-	const struct neuron_public *tree = node->data;
-
-	return sysfs_emit(buf, "%s\n", tree->ndev->gen->core_arch);
-}
-
-static const struct neuron_node_attr neuron_public_core_arch[] = {
-	NEURON_NODE_RO("arch_type", core_arch_show, 0),
-};
-
-/* Memory errors; @arg: which. */
-enum { NEURON_PUBLIC_SRAM, NEURON_PUBLIC_HBM, NEURON_PUBLIC_REPAIRABLE };
-
-static u32 neuron_public_ecc(struct neuron_device *ndev, unsigned long which)
-{
-	bool repairable = which == NEURON_PUBLIC_REPAIRABLE;
-	unsigned int i;
-	bool pending;
-	u32 sum = 0;
-
-	if (which == NEURON_PUBLIC_SRAM)
-		return NEURON_GET(NEURON_MISC_ECC_UNCORRECTED,
-				  neuron_misc_read(ndev, NEURON_MISC_SRAM_ECC));
-	/* Errors of memory that waits for its repair are counted apart. */
-	pending = neuron_misc_read(ndev, NEURON_MISC_HBM_REPAIR) ==
-		  NEURON_MISC_REPAIR_PENDING;
-	if (repairable != pending)
-		return 0;
-	for (i = 0; i < ndev->gen->nr_hbm; i++)
-		sum += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED,
-				  neuron_misc_read(ndev, NEURON_MISC_HBM_ECC(i)));
-	return sum;
-}
-
-static ssize_t ecc_show(const struct neuron_node *node, unsigned long which,
-			char *buf)
-{
-	struct neuron_public *tree = node->data;
-	int idx, ret;
-	u32 errors;
-
-	ret = neuron_look_begin(tree->ndev, &idx);
-	if (ret)
-		return ret;
-	errors = neuron_public_ecc(tree->ndev, which);
-	neuron_look_end(tree->ndev, idx);
-	return sysfs_emit(buf, "%u\n", errors);
-}
-
-static const struct neuron_node_attr neuron_public_hardware[] = {
-	NEURON_NODE_RO("sram_ecc_uncorrected", ecc_show, NEURON_PUBLIC_SRAM),
-	NEURON_NODE_RO("mem_ecc_uncorrected", ecc_show, NEURON_PUBLIC_HBM),
-	NEURON_NODE_RO("mem_ecc_repairable_uncorrected", ecc_show,
-		       NEURON_PUBLIC_REPAIRABLE),
-};
-
-/* Power. */
-
-static int neuron_public_read_power(struct neuron_device *ndev, u32 *used)
-{
-	unsigned int i;
-	int idx, ret;
-	u32 sum = 0;
-
-	ret = neuron_look_begin(ndev, &idx);
-	if (ret)
-		return ret;
-	for (i = 0; i < ndev->gen->nr_dice; i++)
-		sum += NEURON_GET(NEURON_MISC_POWER_USED,
-				  neuron_misc_read(ndev, NEURON_MISC_POWER(i)));
-	neuron_look_end(ndev, idx);
-	*used = sum / ndev->gen->nr_dice;
-	return 0;
-}
-
-static void neuron_public_add_power(struct neuron_public_power *power, u32 used)
-{
-	power->min = power->samples ? min(power->min, used) : used;
-	power->max = max(power->max, used);
-	power->sum += used;
-	power->samples++;
-}
-
-static void neuron_public_sample(struct work_struct *work)
-{
-	struct neuron_public *tree = container_of(to_delayed_work(work),
-						  struct neuron_public, sample);
-	time64_t now = ktime_get_real_seconds();
-	int ret;
-	u32 used;
-
-	ret = neuron_public_read_power(tree->ndev, &used);
-	spin_lock(&tree->lock);
-	if (now - tree->now.begin >= NEURON_POWER_PERIOD ||
-	    now < tree->now.begin) {
-		tree->last = tree->now;
-		memset(&tree->now, 0, sizeof(tree->now));
-		tree->now.begin = now;
-	}
-	if (!ret)
-		neuron_public_add_power(&tree->now, used);
-	spin_unlock(&tree->lock);
-	schedule_delayed_work(&tree->sample, NEURON_POWER_SAMPLE);
-}
-
-static ssize_t utilization_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
-{
-	struct neuron_public *tree = node->data;
-	struct neuron_public_power last;
-	u32 avg = 0;
-
-	spin_lock(&tree->lock);
-	last = tree->last;
-	spin_unlock(&tree->lock);
-	if (last.samples)
-		avg = div_u64(last.sum, last.samples);
-	return sysfs_emit(buf, "%s,%lld,%u.%02u,%u.%02u,%u.%02u\n",
-			  last.samples ? "POWER_STATUS_VALID" :
-					 "POWER_STATUS_NO_DATA",
-			  last.begin, last.min / 100, last.min % 100,
-			  last.max / 100, last.max % 100, avg / 100, avg % 100);
-}
-
-static const struct neuron_node_attr neuron_public_utilization[] = {
-	NEURON_NODE_RO("utilization", utilization_show, 0),
-};
-
-/* What owners of a core post; @arg: of the present owner only. */
-
-static ssize_t status_show(const struct neuron_node *node, unsigned long present,
-			   char *buf)
-{
-	struct neuron_status *status = &neuron_public_core(node)->status;
-	unsigned int i = node->index % DRM_NEURON_NR_STATUS_COUNTERS;
-
-	return sysfs_emit(buf, "%llu\n",
-			  (u64)atomic64_read(present ? &status->present[i] :
-					     &status->total[i]));
-}
-
-static void status_reset(const struct neuron_node *node, unsigned long present)
-{
-	neuron_status_clear(&neuron_public_core(node)->status,
-			    node->index % DRM_NEURON_NR_STATUS_COUNTERS);
-}
-
-static const struct neuron_node_attr neuron_public_status[] = {
-	NEURON_NODE_RW("total", status_show, status_reset, 0),
-	NEURON_NODE_RW("present", status_show, status_reset, 1),
-};
-
-/* What the driver counts of a core. */
-
-static u64 neuron_public_count(const struct neuron_node *node)
-{
-	struct neuron_core_stats stats;
-
-	neuron_core_get_stats(neuron_public_core(node), &stats);
-	switch (node->index % DRM_NEURON_NR_STATUS_COUNTERS) {
-	case NEURON_PUBLIC_RESETS:
-		return stats.resets;
-	case NEURON_PUBLIC_RESET_FAILURES:
-		return stats.reset_failures;
-	default:
-		return div_u64(stats.busy_ns, NSEC_PER_USEC);
-	}
-}
-
-static u64 *neuron_public_cleared(const struct neuron_node *node)
-{
-	struct neuron_public *tree = node->data;
-
-	return &tree->cleared[node->index / DRM_NEURON_NR_STATUS_COUNTERS]
-			     [node->index % DRM_NEURON_NR_STATUS_COUNTERS];
-}
-
-static ssize_t count_show(const struct neuron_node *node, unsigned long arg,
-			  char *buf)
-{
-	return sysfs_emit(buf, "%llu\n", neuron_public_count(node) -
-			  READ_ONCE(*neuron_public_cleared(node)));
-}
-
-static void count_reset(const struct neuron_node *node, unsigned long arg)
-{
-	WRITE_ONCE(*neuron_public_cleared(node), neuron_public_count(node));
-}
-
-static const struct neuron_node_attr neuron_public_counts[] = {
-	NEURON_NODE_RW("total", count_show, count_reset, 0),
-	NEURON_NODE_RW("present", count_show, count_reset, 0),
-};
-
-/* Cycles of the PE array. */
-
-static u64 neuron_pe_read(struct neuron_core *core, unsigned int row,
-			  unsigned int xbus, unsigned int field)
-{
-	void __iomem *reg = core->ndev->bar0 +
-			    neuron_pe_counter(core->ndev->gen, core->index, row,
-					      xbus, field);
-	/* The chip keeps the low word for whoever has read the high one. */
-	u64 high = readl(reg + 4);
-
-	return high << 32 | readl(reg);
-}
-
-static ssize_t pe_counters_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
-{
-	struct neuron_core *core = neuron_public_core(node);
-	int idx, ret, len;
-	unsigned int i, j;
-	u64 weights;
-
-	ret = neuron_look_begin(core->ndev, &idx);
-	if (ret)
-		return ret;
-	len = sysfs_emit(buf, "xrow_grp,mm_active,wl_active,idle\n");
-	for (i = 0; i < NEURON_PE_ROW_GROUPS; i++) {
-		weights = 0;
-		for (j = 0; j < NEURON_PE_COLUMN_GROUPS; j++)
-			weights += neuron_pe_read(core, i, j, NEURON_PE_WEIGHTS);
-		len += sysfs_emit_at(buf, len, "%u,%llu,%llu,%llu\n", i,
-				     neuron_pe_read(core, i,
-						    NEURON_PE_XBUS_ARRAY,
-						    NEURON_PE_MATMUL),
-				     weights,
-				     neuron_pe_read(core, i,
-						    NEURON_PE_XBUS_ARRAY,
-						    NEURON_PE_IDLE));
-	}
-	neuron_look_end(core->ndev, idx);
-	return len;
-}
-
-static const struct neuron_node_attr neuron_public_pe[] = {
-	NEURON_NODE_RO("pe_cntrs", pe_counters_show, 0),
-};
 
 /* The directory of the device itself. */
 
@@ -425,9 +60,21 @@ static ssize_t connected_devices_show(struct device *dev,
 }
 static DEVICE_ATTR_RO(connected_devices);
 
+/* Whatever is written. It is under way on return; who has a file open waits for it. */
+static ssize_t reset_store(struct device *dev, struct device_attribute *attr,
+			   const char *buf, size_t count)
+{
+	struct neuron_public *tree = dev_get_drvdata(dev);
+
+	neuron_reset_schedule(tree->ndev);
+	return count;
+}
+static DEVICE_ATTR(reset, 0200, NULL, reset_store);
+
 static struct attribute *neuron_public_attrs[] = {
 	&dev_attr_core_count.attr,
 	&dev_attr_connected_devices.attr,
+	&dev_attr_reset.attr,
 	NULL
 };
 ATTRIBUTE_GROUPS(neuron_public);
@@ -590,7 +237,7 @@ static void neuron_public_remove(void *data)
 {
 	struct neuron_public *tree = data;
 
-	cancel_delayed_work_sync(&tree->sample);
+	neuron_public_power_stop(tree);
 	while (tree->nr_nodes)
 		neuron_node_remove(tree->node[--tree->nr_nodes]);
 	device_unregister(tree->dev);
@@ -608,9 +255,7 @@ int neuron_public_sysfs_init(struct neuron_device *ndev)
 	if (!tree)
 		return -ENOMEM;
 	tree->ndev = ndev;
-	spin_lock_init(&tree->lock);
-	INIT_DELAYED_WORK(&tree->sample, neuron_public_sample);
-	tree->now.begin = ktime_get_real_seconds();
+	neuron_public_power_init(tree);
 	ret = neuron_public_get_class(tree);
 	if (ret)
 		return ret == -EEXIST ? 0 : ret;
@@ -621,6 +266,6 @@ int neuron_public_sysfs_init(struct neuron_device *ndev)
 	ret = neuron_public_build(tree);
 	if (ret)
 		return ret;
-	schedule_delayed_work(&tree->sample, 0);
+	neuron_public_power_start(tree);
 	return 0;
 }

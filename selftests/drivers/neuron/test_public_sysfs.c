@@ -184,4 +184,33 @@ TEST_F(tree, time_in_use)
 	EXPECT_LE(50000, number(&self->info, OTHER "nc_time_in_use/total"));
 }
 
+static uint64_t device_resets(int fd)
+{
+	struct drm_neuron_counter_info info;
+	int ret = neuron_query(fd, DRM_NEURON_QUERY_COUNTERS, &info, sizeof(info));
+
+	return ret ? 0 : info.device_resets;
+}
+
+/* The whole device, soon: what there was is lost. */
+TEST_F_TIMEOUT(tree, reset, 120)
+{
+	char path[256];
+	int i;
+
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	ASSERT_EQ(0, rig_run(&self->rig, 60000, NULL));
+	ASSERT_EQ(0, device_resets(self->rig.fd));
+	snprintf(path, sizeof(path), TREE "neuron%u/reset", self->info.fabric_id);
+	ASSERT_EQ(0, neuron_write_file(path, "1"));
+	for (i = 0; i < 600 && !device_resets(self->rig.fd); i++)
+		usleep(100000);
+	EXPECT_EQ(1, device_resets(self->rig.fd));
+	EXPECT_EQ(-EIO, rig_start(&self->rig, 60000));
+	rig_close(&self->rig);
+	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	EXPECT_EQ(0, rig_run(&self->rig, 60000, NULL));
+}
+
 TEST_HARNESS_MAIN
