@@ -477,6 +477,27 @@ unsigned int trn_fabric_links(struct trn_fabric *fabric,
 	return nr;
 }
 
+uint32_t trn_fabric_turn(const struct trn_fabric *fabric)
+{
+	return atomic_load_explicit(&fabric->turn, memory_order_relaxed);
+}
+
+unsigned int trn_fabric_path(struct trn_fabric *fabric, uint32_t from,
+			     uint32_t to,
+			     struct trn_route_link links[TRN_ROUTE_LINKS])
+{
+	unsigned int i, n = 0;
+
+	pthread_mutex_lock(&fabric->lock);
+	if (fabric_has(fabric, from) && fabric_has(fabric, to))
+		n = trn_route_path(&fabric->map, fabric_index(fabric, from),
+				   fabric_index(fabric, to), links);
+	for (i = 0; i < n; i++)
+		links[i].chip = fabric->map.site[links[i].chip].id;
+	pthread_mutex_unlock(&fabric->lock);
+	return n;
+}
+
 /* --- links that change --- */
 
 enum trn_topology trn_fabric_topology(struct trn_fabric *fabric)

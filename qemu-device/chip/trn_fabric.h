@@ -61,6 +61,18 @@ struct trn_chip *trn_fabric_window(struct trn_fabric *fabric,
 				   unsigned int window,
 				   struct trn_route *route);
 
+/*
+ * The links that a transfer crosses from the chip with id @from to the one with id
+ * @to; returns their number, 0: there is no way. Waits for whoever changes the fabric:
+ * to be asked once for many transfers.
+ */
+unsigned int trn_fabric_path(struct trn_fabric *fabric, uint32_t from,
+			     uint32_t to,
+			     struct trn_route_link links[TRN_ROUTE_LINKS]);
+
+/* Changes with every change of chips or links. */
+uint32_t trn_fabric_turn(const struct trn_fabric *fabric);
+
 /* Names the fabric: not 0, another one for each fabric of the process. */
 uint32_t trn_fabric_key(const struct trn_fabric *fabric);
 

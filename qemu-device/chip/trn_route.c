@@ -211,11 +211,13 @@ static void fixed_ways(const struct trn_map *map, unsigned int to,
 /**
  * struct search - the shortest ways from one chip
  * @route: found so far; hops FAR: none
+ * @before: the chip before it on that way
  * @done: final
  */
 struct search {
 	const struct trn_map *map;
 	struct trn_route route[TRN_FABRIC_CHIPS];
+	uint16_t before[TRN_FABRIC_CHIPS];
 	bool done[TRN_FABRIC_CHIPS];
 };
 
@@ -231,6 +233,7 @@ static void relax(struct search *search, unsigned int i, unsigned int j)
 		return;
 	search->route[j].hops = here->hops + edge.hops;
 	search->route[j].mbps = least(here->mbps, edge.mbps);
+	search->before[j] = (uint16_t)i;
 }
 
 static void expand(struct search *search, unsigned int i)
@@ -261,9 +264,7 @@ static int nearest(const struct search *search)
 	return best;
 }
 
-/* Fill in the ways from @from that are not there yet. */
-static void detours(struct search *search, unsigned int from,
-		    struct trn_route *row)
+static void find_ways(struct search *search, unsigned int from)
 {
 	unsigned int i;
 	int next;
@@ -277,6 +278,15 @@ static void detours(struct search *search, unsigned int from,
 		search->done[next] = true;
 		expand(search, (unsigned int)next);
 	}
+}
+
+/* Fill in the ways from @from that are not there yet. */
+static void detours(struct search *search, unsigned int from,
+		    struct trn_route *row)
+{
+	unsigned int i;
+
+	find_ways(search, from);
 	for (i = 0; i < search->map->nr; i++)
 		if (i != from && !row[i].hops && search->done[i])
 			row[i] = search->route[i];
@@ -303,4 +313,73 @@ void trn_route_all(const struct trn_map *map, struct trn_route *routes)
 	for (i = 0; i < map->nr; i++)
 		if (!row_complete(map, i, &routes[i * map->nr]))
 			detours(&search, i, &routes[i * map->nr]);
+}
+
+/* --- links of a way --- */
+
+static unsigned int add_link(const struct trn_map *map, unsigned int i,
+			     const struct trn_link_end *port, bool in,
+			     struct trn_route_link *link)
+{
+	*link = (struct trn_route_link) {
+		.chip = i,
+		.port = (uint8_t)(port - map->port[i]),
+		.in = in,
+		.mbps = port->mbps,
+	};
+	return 1;
+}
+
+/* The same choice as trn_route_edge() makes, which has found a way. */
+static unsigned int edge_links(const struct trn_map *map, unsigned int i,
+			       unsigned int j, struct trn_route_link *links)
+{
+	enum trn_via via = TRN_VIA_RACK;
+	unsigned int p, n;
+
+	for (p = 0; p < map->nr_ports[i]; p++)
+		if (map->port[i][p].peer == (int)j && map->port[i][p].up)
+			return add_link(map, i, &map->port[i][p], false, links);
+	if (same_server(map, i, j) && over_switch(map, i, j, TRN_VIA_SERVER).hops)
+		via = TRN_VIA_SERVER;
+	n = add_link(map, i, switch_port(map, i, via, i + j), false, links);
+	return n + add_link(map, j, switch_port(map, j, via, i + j), true,
+			    links + n);
+}
+
+/* 0: a link of it is down, or it has none. */
+static unsigned int fixed_links(const struct trn_map *map, unsigned int i,
+				unsigned int j, struct trn_route_link *links)
+{
+	unsigned int n = 0;
+	int next;
+
+	for (; i != j; i = (unsigned int)next) {
+		next = trn_route_next(map, i, j);
+		if (next < 0 || !trn_route_edge(map, i, (unsigned int)next).hops)
+			return 0;
+		n += edge_links(map, i, (unsigned int)next, links + n);
+	}
+	return n;
+}
+
+unsigned int trn_route_path(const struct trn_map *map, unsigned int i,
+			    unsigned int j,
+			    struct trn_route_link links[TRN_ROUTE_LINKS])
+{
+	uint16_t way[TRN_FABRIC_CHIPS];
+	struct search search = { .map = map };
+	unsigned int n, steps = 0;
+
+	n = fixed_links(map, i, j, links);
+	if (n || i == j)
+		return n;
+	find_ways(&search, i);
+	if (search.route[j].hops == FAR)
+		return 0;
+	for (; j != i; j = search.before[j])
+		way[steps++] = (uint16_t)j;
+	for (; steps; i = way[steps])
+		n += edge_links(map, i, way[--steps], links + n);
+	return n;
 }

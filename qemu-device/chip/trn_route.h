@@ -36,6 +36,28 @@ struct trn_route trn_route_port(const struct trn_map *map, unsigned int i,
  */
 void trn_route_all(const struct trn_map *map, struct trn_route *routes);
 
+/**
+ * struct trn_route_link - a link as a transfer crosses it
+ * @chip: whose link: index, trn_fabric_path(): fabric id
+ * @port: its number
+ * @in: from a switch into the chip; else out of the chip
+ * @mbps: MB/s
+ */
+struct trn_route_link {
+	uint32_t chip;
+	uint8_t port;
+	bool in;
+	uint32_t mbps;
+};
+
+/* Most links of a way: two for each chip on it, to and from a switch. */
+#define TRN_ROUTE_LINKS	(2 * TRN_FABRIC_CHIPS)
+
+/* The links of the way from @i to @j, in order; returns their number, 0: no way. */
+unsigned int trn_route_path(const struct trn_map *map, unsigned int i,
+			    unsigned int j,
+			    struct trn_route_link links[TRN_ROUTE_LINKS]);
+
 /* The next chip on the fixed way from @i to @j, up or not; -1: none. */
 int trn_route_next(const struct trn_map *map, unsigned int i, unsigned int j);
 
