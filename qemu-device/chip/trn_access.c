@@ -141,14 +141,32 @@ static enum neuron_cause end_piece(struct trn_access *access,
 		*len = piece->loc.len;
 	if (access->hops < piece->loc.hops)
 		access->hops = piece->loc.hops;
-	if (piece->loc.hops && (!access->mbps || access->mbps > piece->loc.mbps))
-		access->mbps = piece->loc.mbps;
 	piece->granted = end_is(end, NEURON_WINDOW_GRANT);
 	if (piece->granted) {
 		piece->generation = end->window->generation;
 		piece->loc.ptr = NULL;
 	}
 	return NEURON_CAUSE_NONE;
+}
+
+static uint32_t end_of(const struct piece *piece)
+{
+	uint32_t end;
+
+	if (!piece)
+		return TRN_END_NONE;
+	end = piece->loc.chip->config.fabric_id << 16;
+	if (piece->loc.place == TRN_PLACE_HBM)
+		end |= TRN_END_HBM | piece->loc.index;
+	return end;
+}
+
+/* @bytes have been moved; NULL: from or to this chip itself. */
+static void count_bytes(struct trn_access *access, const struct piece *to,
+			const struct piece *from, uint64_t bytes)
+{
+	if (access->traffic)
+		trn_traffic_add(access->traffic, end_of(from), end_of(to), bytes);
 }
 
 /* The core gives nothing to those whom an earlier claim let in. */
@@ -342,6 +360,7 @@ static enum neuron_cause end_read(struct trn_access *access,
 				   n);
 		if (cause)
 			return fail(access, end, cause);
+		count_bytes(access, NULL, &piece, n);
 	}
 	return NEURON_CAUSE_NONE;
 }
@@ -368,6 +387,7 @@ static enum neuron_cause end_write(struct trn_access *access,
 				    (const uint8_t *)buf + done, n);
 		if (cause)
 			return fail(access, end, cause);
+		count_bytes(access, &piece, NULL, n);
 	}
 	return NEURON_CAUSE_NONE;
 }
@@ -380,16 +400,6 @@ enum neuron_cause trn_access_outside(struct trn_access *access, uint64_t addr)
 	if (!access->domain)
 		return fail(access, &end, NEURON_CAUSE_ADDRESS);
 	return violation(access, &end, NEURON_CAUSE_WINDOW);
-}
-
-uint32_t trn_access_cost(struct trn_access *access, uint64_t bytes)
-{
-	const uint32_t rate = access->chip->gen->dma_bytes_per_us;
-
-	if (access->mbps && access->mbps < rate)
-		bytes = bytes * rate / access->mbps;
-	access->mbps = 0;
-	return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
 enum neuron_cause trn_access_read(struct trn_access *access, uint64_t addr,
@@ -530,6 +540,7 @@ enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst_addr,
 		}
 		access->place_src = from.loc.place;
 		access->place_dst = to.loc.place;
+		count_bytes(access, &to, &from, n);
 		cause = is_direct(&to, &from) ?
 				move_direct(access, &dst, &to, &src, &from, n) :
 				move_bounced(access, &dst, &to, &src, &from, n);

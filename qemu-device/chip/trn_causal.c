@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Device time: causal clocks, and the time of queues.
+ * Device time: causal clocks.
  *
  * A semaphore counts how much it was raised and lowered in all. A wait for at
  * least v needs lowered + v raised in all, and so is over when the raise came
@@ -8,7 +8,6 @@
  */
 #include <stdlib.h>
 
-#include "trn_cost.h"
 #include "trn_internal.h"
 #include "trn_replay.h"
 
@@ -118,57 +117,4 @@ uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
 	else
 		history_raise(h, (uint64_t)-(int64_t)value, over);
 	return over;
-}
-
-bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count)
-{
-	struct trn_trigger *trigger = malloc(sizeof(*trigger));
-
-	if (!trigger)
-		return false;
-	*trigger = (struct trn_trigger){ .time_ps = time_ps, .count = count };
-	*flow->last = trigger;
-	flow->last = &trigger->next;
-	return true;
-}
-
-static void trigger_use(struct trn_flow *flow)
-{
-	struct trn_trigger *trigger = flow->first;
-
-	if (--trigger->count)
-		return;
-	flow->first = trigger->next;
-	if (!flow->first)
-		flow->last = &flow->first;
-	free(trigger);
-}
-
-void trn_flow_move(struct trn_flow *flow, uint32_t bytes, uint32_t hops,
-		   uint32_t bytes_per_us)
-{
-	uint64_t ready = flow->time_ps;
-
-	if (flow->first) {
-		ready = flow->first->time_ps;
-		trigger_use(flow);
-	}
-	if (flow->time_ps <= ready) {
-		flow->time_ps = ready + TRN_COST_DMA_START_PS;
-		flow->hops = 0;
-	}
-	/* A longer way than that of the descriptors before delays once. */
-	if (hops > flow->hops) {
-		flow->time_ps += (hops - flow->hops) * TRN_COST_HOP_PS;
-		flow->hops = hops;
-	}
-	flow->time_ps += bytes * 1000000ull / bytes_per_us;
-}
-
-void trn_flow_free(struct trn_flow *flow)
-{
-	while (flow->first) {
-		flow->first->count = 1;
-		trigger_use(flow);
-	}
 }

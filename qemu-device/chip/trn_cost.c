@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "trn_cost.h"
+#include "trn_udma_op.h"
 
 #define CYCLES_ISSUE	16	/* sequencer only: this project's choice */
 #define CYCLES_ACCESS	60	/* to start on SBUF or PSUM */
@@ -7,6 +8,8 @@
 #define CYCLES_ACCUMULATOR 64	/* to read an accumulator */
 #define FP32_PASSES	4	/* of the tensor engine */
 #define LOAD_RATE	4	/* stationary columns a cycle */
+
+#define PORTS_PSUM	0xffu
 
 static uint64_t most(uint64_t a, uint64_t b)
 {
@@ -63,4 +66,81 @@ uint64_t trn_cost_ps(const struct neuron_gen *gen, enum neuron_engine engine,
 {
 	return trn_cost_cycles(gen, engine, isa, work) * 1000000000ull /
 	       gen->clock_khz[engine];
+}
+
+/* PSUM is one port on v2, and a port for each bank after it. */
+unsigned int trn_cost_ports(const struct neuron_gen *gen,
+			    enum neuron_engine engine, const struct trn_isa *isa,
+			    const struct trn_work *work)
+{
+	bool old = gen->generation == 2;
+	unsigned int ports = 0;
+
+	switch (engine) {
+	case NEURON_ENGINE_VECTOR:
+		if (work->sbuf && (old || speed_of(gen, engine, isa, work) > 1))
+			ports |= TRN_PORT_SBUF;
+		break;
+	case NEURON_ENGINE_GPSIMD:
+		return work->sbuf ? TRN_PORT_SBUF : 0;
+	case NEURON_ENGINE_SCALAR:
+		break;
+	default:
+		return 0;
+	}
+	return ports | (old && work->banks ? PORTS_PSUM : work->banks);
+}
+
+/* --- DMA --- */
+
+/* 820 GB/s of 2 stacks, 2.9 and 4.9 TB/s of 4: the public chip pages. */
+uint32_t trn_cost_hbm_rate(const struct neuron_gen *gen)
+{
+	switch (gen->generation) {
+	case 2:
+		return 410000;
+	case 3:
+		return 725000;
+	default:
+		return 1225000;
+	}
+}
+
+static uint64_t move_ps(const struct neuron_gen *gen, uint64_t bytes)
+{
+	return bytes * 1000000 / gen->dma_bytes_per_us;
+}
+
+uint64_t trn_cost_copy_ps(const struct neuron_gen *gen, uint64_t bytes)
+{
+	return most(move_ps(gen, bytes), TRN_COST_DMA_PIECE_PS);
+}
+
+/* v4 adds next to SBUF: the engine does not see the old value. */
+static bool adds_in_sbuf(const struct neuron_gen *gen,
+			 const struct neuron_udma_op *op,
+			 const struct trn_dma_work *work)
+{
+	return gen->generation >= 4 && work->dst_sbuf &&
+	       op->op == NEURON_UDMA_OP_ADD && op->nr_src == 1 &&
+	       op->src_dtype == op->dst_dtype &&
+	       (op->dst_dtype == NEURON_DTYPE_BF16 ||
+		op->dst_dtype == NEURON_DTYPE_FP32);
+}
+
+uint64_t trn_cost_dma_op_ps(const struct neuron_gen *gen,
+			    const struct neuron_udma_op *op,
+			    const struct trn_dma_work *work)
+{
+	uint64_t read = work->read;
+	uint64_t ps;
+
+	if (adds_in_sbuf(gen, op, work))
+		read -= work->old;
+	ps = move_ps(gen, most(read, work->written));
+	if (op->op != NEURON_UDMA_OP_TRANSPOSE)
+		return most(ps, work->pieces * TRN_COST_DMA_PIECE_PS);
+	if (gen->generation > 2 && work->src_hbm && work->dst_sbuf)
+		return most(ps * 10 / 9, TRN_COST_DMA_PIECE_PS);
+	return most(ps * 2, TRN_COST_DMA_PIECE_PS);
 }

@@ -10,11 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "neuron/dma_op.h"
 #include "neuron/generation.h"
 #include "trn_isa.h"
 
 /* DMA: from a trigger to the first byte of an idle queue. */
 #define TRN_COST_DMA_START_PS	1300000ull
+/*
+ * Least time of one contiguous piece (a descriptor, a run of an operation): from the
+ * 468 ns in which the public DMA overview moves eight of 256 bytes and a semaphore.
+ */
+#define TRN_COST_DMA_PIECE_PS	52000ull
+/* To make descriptors on the chip (DMA_GENERATE). */
+#define TRN_COST_DGE_PS		600000ull
 /* One NeuronLink hop; the guides say 1 to 2 us, this is the project's choice. */
 #define TRN_COST_HOP_PS		1500000ull
 
@@ -25,6 +33,8 @@
  * @fp32: the matrix product's operands are fp32
  * @half: every tile is bf16 or fp16
  * @psum: a tile lies in PSUM
+ * @sbuf: a tile lies in SBUF
+ * @banks: banks of PSUM that tiles lie in, a bit each
  * @strided: a tile is not contiguous
  * @sparse: neighbours in a tile are 16 bytes apart or more
  */
@@ -35,7 +45,23 @@ struct trn_work {
 	bool psum;
 	bool strided;
 	bool sparse;
+	bool sbuf;
+	uint8_t banks;
 };
+
+/*
+ * Ways into the memories that engines share, a bit each: the banks of PSUM, then the
+ * bus of the vector and the GpSimd engine to SBUF.
+ */
+#define TRN_PORT_SBUF	NEURON_BIT(8)
+#define TRN_PORTS	9
+
+/* TRN_PORT_* that an instruction has to itself while it runs. */
+unsigned int trn_cost_ports(const struct neuron_gen *gen,
+			    enum neuron_engine engine, const struct trn_isa *isa,
+			    const struct trn_work *work);
+
+struct trn_dma_work;
 
 /* Cycles of the engine's clock. */
 uint64_t trn_cost_cycles(const struct neuron_gen *gen,
@@ -44,5 +70,16 @@ uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 /* Picoseconds, at full clock. */
 uint64_t trn_cost_ps(const struct neuron_gen *gen, enum neuron_engine engine,
 		     const struct trn_isa *isa, const struct trn_work *work);
+
+/* Bytes per us of one stack of HBM, reads and writes together. */
+uint32_t trn_cost_hbm_rate(const struct neuron_gen *gen);
+
+/* One descriptor of @bytes in its DMA engine. */
+uint64_t trn_cost_copy_ps(const struct neuron_gen *gen, uint64_t bytes);
+
+/* An operation of a DMA engine that did @work. */
+uint64_t trn_cost_dma_op_ps(const struct neuron_gen *gen,
+			    const struct neuron_udma_op *op,
+			    const struct trn_dma_work *work);
 
 #endif /* TRN_COST_H */

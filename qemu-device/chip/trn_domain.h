@@ -37,6 +37,34 @@ struct trn_post {
 struct trn_access;
 
 /*
+ * Where bytes come from or go to: chip (fabric id) 31:16, TRN_END_HBM, stack 7:0.
+ * TRN_END_NONE: nowhere that matters.
+ */
+#define TRN_END_HBM	NEURON_BIT(15)
+#define TRN_END_NONE	UINT32_MAX
+
+/* Bytes that went from @src to @dst. */
+struct trn_stream {
+	uint32_t src;
+	uint32_t dst;
+	uint64_t bytes;
+};
+
+#define TRN_STREAMS	8
+
+/**
+ * struct trn_traffic - what accesses moved, for device time
+ * @nr: streams; what finds no room is counted in the last one
+ */
+struct trn_traffic {
+	unsigned int nr;
+	struct trn_stream stream[TRN_STREAMS];
+};
+
+void trn_traffic_add(struct trn_traffic *traffic, uint32_t src, uint32_t dst,
+		     uint64_t bytes);
+
+/*
  * Called just before a post is made, with access->post and ->hops filled in: the
  * one that it wakes may have its device time worked out at once.
  */
@@ -50,8 +78,8 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @memory_only: semaphores and registers are refused: WINDOW or ADDRESS
  * @notify: a write of NOTIFY, the only access that windows of kind STREAM allow
  * @poster: who changes semaphores: NEURON_SEM_POSTER_*
+ * @traffic: may be NULL; what is moved is added
  * @hops: out: most links crossed by the last copy
- * @mbps: MB/s of the slowest link crossed since the user made it 0
  * @place_src, @place_dst: out: enum trn_place of the last copy's ends
  * @bad_addr: out: address that failed, as the program wrote it
  * @bad_dst: out: that address is the destination's
@@ -66,8 +94,8 @@ struct trn_access {
 	bool memory_only;
 	bool notify;
 	uint32_t poster;
+	struct trn_traffic *traffic;
 	unsigned int hops;
-	uint32_t mbps;
 	unsigned int place_src;
 	unsigned int place_dst;
 	uint64_t bad_addr;
@@ -94,12 +122,5 @@ enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst,
  * Return: NEURON_CAUSE_WINDOW, or _ADDRESS in domain 0.
  */
 enum neuron_cause trn_access_outside(struct trn_access *access, uint64_t addr);
-
-/*
- * Bytes that a DMA engine would have moved locally in the time that @bytes took over
- * the links that were crossed; forgets them. Where none is slower than the engine
- * these are the same.
- */
-uint32_t trn_access_cost(struct trn_access *access, uint64_t bytes);
 
 #endif /* TRN_DOMAIN_H */

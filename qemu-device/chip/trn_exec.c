@@ -56,6 +56,20 @@ enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 	return cause;
 }
 
+/* The banks of PSUM that @tile lies in. */
+static uint8_t psum_banks(const struct trn_tile *tile)
+{
+	const int64_t size = NEURON_TPB_PSUM_STRIDE / NEURON_PSUM_BANKS;
+	int64_t offset;
+
+	if (!tile->psum)
+		return 0;
+	offset = (tile->base - tile->core->psum) % NEURON_TPB_PSUM_STRIDE;
+	return (uint8_t)(NEURON_MASK(7, 0) &
+			 NEURON_MASK((offset + tile->high - 1) / size,
+				     (offset + tile->low) / size));
+}
+
 void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile)
 {
 	struct trn_work *work = &exec->work;
@@ -67,6 +81,8 @@ void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile)
 	if (work->n == 0)
 		work->n = tile->n;
 	work->psum |= tile->psum;
+	work->sbuf |= !tile->psum;
+	work->banks |= psum_banks(tile);
 	work->strided |= !tile->contiguous;
 	work->sparse |= tile->num[0] > 1 && step >= 16;
 }

@@ -246,6 +246,17 @@ static enum neuron_cause read_block(struct trn_exec *exec,
 	return cause;
 }
 
+/* Descriptors are made beside the scalar engine's own work, as the guides say. */
+static void record_generation(const struct trn_exec *exec)
+{
+	enum neuron_engine engine = exec->seq->engine;
+
+	trn_time_work(exec->job->timeline, engine,
+		      engine == NEURON_ENGINE_SCALAR ? TRN_TIME_BACKGROUND :
+						       TRN_TIME_PLAIN,
+		      0, TRN_COST_DGE_PS);
+}
+
 /*
  * The trigger is recorded when it is first tried: how long a queue has no room
  * is a matter of the host, not of device time.
@@ -264,9 +275,11 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 	cause = read_block(exec, &dge);
 	if (cause)
 		return cause;
-	if (!seq->begun)
+	if (!seq->begun) {
+		record_generation(exec);
 		trn_time_trigger(exec->job->timeline, seq->engine,
 				 TRN_ACTOR_QUEUE + index, 1);
+	}
 	return trn_queue_generate(queue, &dge, &seq->task, &exec->again);
 }
 
@@ -319,14 +332,16 @@ static void exec_event_wait(struct trn_exec *exec)
 
 	atomic_store(&seq->wait_sem, event | NEURON_CORE_WAIT_EVENT);
 	atomic_store(&seq->status, NEURON_ENGINE_WAITING);
+	sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
+	       (clear ? NEURON_SYNC_TAKE : 0);
+	trn_time_wait_begin(exec->job->timeline, seq->engine,
+			    TRN_TIME_EVENT(event), sync, 1);
 	exec->again = !trn_event_wait(&exec->core->sems, event, clear,
 				      &seq->waiter);
 	if (exec->again)
 		return;
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
 	atomic_store(&seq->wait_sem, 0);
-	sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
-	       (clear ? NEURON_SYNC_TAKE : 0);
 	trn_time_wait(exec->job->timeline, seq->engine, TRN_TIME_EVENT(event),
 		      sync, 1);
 }

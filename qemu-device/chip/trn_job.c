@@ -360,6 +360,7 @@ static void start_engines(struct trn_core *core, struct trn_job *job)
 		if (!start->count)
 			continue;
 		trn_job_get(job);
+		trn_time_start(job->timeline, i);
 		trn_seq_start(&core->seq[i], start);
 	}
 }
@@ -373,6 +374,9 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
 	trn_sems_clear(&core->sems, clear);
+	for (i = 0; i < job->nr_queues; i++)
+		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
+			       job->queues[i]->engine, job->queues[i]->index);
 	trn_time_begin(job->timeline, clear);
 	for (i = 0; i < job->nr_queues; i++)
 		trn_queue_bind(job->queues[i], job, &job->queue_table[i],

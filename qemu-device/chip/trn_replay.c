@@ -10,6 +10,8 @@
 #include "trn_internal.h"
 #include "trn_replay.h"
 
+/* Events that are replayed without letting go of the lock. */
+#define BATCH		256
 /* Mail that is not taken is folded into the semaphores beyond this. */
 #define MAIL_LIMIT	4096
 
@@ -20,8 +22,7 @@ uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor)
 	return chip << 32 | (uint64_t)tl->core->index << 16 | actor;
 }
 
-/* The actor's next record, or NULL. */
-static struct trn_record *peek(struct trn_actor *actor)
+struct trn_record *trn_replay_peek(struct trn_actor *actor)
 {
 	struct trn_chunk *chunk, *next;
 
@@ -42,7 +43,7 @@ static struct trn_record *peek(struct trn_actor *actor)
 	return &chunk->record[chunk->head];
 }
 
-static void consume(struct trn_timeline *tl, struct trn_actor *actor)
+void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor)
 {
 	struct trn_chunk *chunk = atomic_load_explicit(&actor->first,
 						       memory_order_relaxed);
@@ -62,6 +63,67 @@ static bool satisfied(const struct trn_core_time *ct,
 	return value >= wait->value;
 }
 
+/* When the actor's next record can be handled. */
+static uint64_t ready_time(const struct trn_actor *actor,
+			   const struct trn_record *record)
+{
+	if (record->kind == TRN_RECORD_DMA)
+		return trn_flow_ready(&actor->replay, record->op);
+	return actor->replay.time_ps + record->pre_ps;
+}
+
+/* What may be recorded from now on happens at this time or later. */
+static uint64_t earliest(const struct trn_actor *actor)
+{
+	const struct trn_flow *flow = &actor->replay;
+
+	if (!atomic_load(&actor->running))
+		return UINT64_MAX;
+	return flow->time_ps;
+}
+
+/*
+ * A queue without triggers has to wait for an engine of the core, whose own time counts.
+ * Whether it runs is asked before its records are looked for again: the last one is
+ * recorded before it stops.
+ */
+static uint64_t queue_earliest(const struct trn_actor *actor)
+{
+	const struct trn_flow *flow = &actor->replay;
+
+	if (!flow->first)
+		return UINT64_MAX;
+	return flow->time_ps < flow->first->time_ps ? flow->first->time_ps :
+						      flow->time_ps;
+}
+
+void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	bool queue = actor - tl->actor >= TRN_ACTOR_QUEUE;
+	const struct trn_record *record;
+	uint64_t time;
+
+	if (actor->ready || actor->parked || actor->queued)
+		return;
+	time = queue ? queue_earliest(actor) : earliest(actor);
+	record = trn_replay_peek(actor);
+	if (!record) {
+		if (tl->bound_ps > time)
+			tl->bound_ps = time;
+		return;
+	}
+	if (record->kind == TRN_RECORD_DMA && !actor->replay.first) {
+		actor->parked = true;
+		return;
+	}
+	actor->ready = true;
+	trn_heap_put(tl, (struct trn_ready){
+		.time_ps = ready_time(actor, record),
+		.rank = actor->rank,
+		.index = (uint16_t)(actor - tl->actor),
+	});
+}
+
 /* The wait is over at @time or when the actor gets there, if that is later. */
 static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *wait, uint64_t time)
@@ -69,15 +131,15 @@ static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
 	struct trn_core_time *ct = tl->ct;
 	uint32_t value = (uint32_t)ct->value[wait->index];
 
-	actor->replay.time_ps += wait->pre_ps;
-	if (actor->replay.time_ps < time)
-		actor->replay.time_ps = time;
+	trn_flow_pass(&actor->replay, wait->pre_ps);
+	trn_flow_wait(&actor->replay, time);
 	if (wait->op & NEURON_SYNC_TAKE) {
 		ct->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
 		if (ct->changed_ps[wait->index] < actor->replay.time_ps)
 			ct->changed_ps[wait->index] = actor->replay.time_ps;
 	}
-	consume(tl, actor);
+	trn_replay_consume(tl, actor);
+	trn_replay_ready(tl, actor);
 }
 
 /* The parked waiter of @sem whose turn it is: the first that came. */
@@ -94,7 +156,7 @@ static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
 
 		if (!actor->parked)
 			continue;
-		record = peek(actor);
+		record = trn_replay_peek(actor);
 		if (record->kind != TRN_RECORD_WAIT || record->index != sem ||
 		    !satisfied(tl->ct, record))
 			continue;
@@ -114,7 +176,7 @@ static void wake_waiters(struct trn_core_time *ct, unsigned int sem,
 	struct trn_actor *actor;
 
 	while (ct->tl && (actor = next_waiter(ct->tl, sem)))
-		end_wait(ct->tl, actor, peek(actor), time);
+		end_wait(ct->tl, actor, trn_replay_peek(actor), time);
 }
 
 static void change_semaphore(struct trn_core_time *ct, unsigned int sem,
@@ -215,117 +277,188 @@ static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
 	tl->nr_stamps++;
 }
 
-static bool can_go_on(const struct trn_timeline *tl,
-		      const struct trn_actor *actor,
-		      const struct trn_record *record)
-{
-	if (record->kind == TRN_RECORD_WAIT)
-		return satisfied(tl->ct, record);
-	return record->kind != TRN_RECORD_DMA || actor->replay.first;
-}
-
 static void event_trigger(struct trn_timeline *tl, uint64_t time,
 			  const struct trn_record *record)
 {
 	struct trn_actor *queue = &tl->actor[record->index];
+	bool idle = !queue->replay.first;
 
-	queue->parked = false;
 	if (!trn_flow_trigger(&queue->replay, time, (uint32_t)record->value))
 		atomic_store(&tl->lost, true);
+	if (idle) {
+		queue->parked = false;
+		trn_replay_ready(tl, queue);
+	}
+}
+
+static void event_load(struct trn_actor *actor, const struct trn_record *record)
+{
+	if (actor->nr_loads == TRN_STREAMS)
+		return;
+	actor->load[actor->nr_loads].way = record->index;
+	actor->load[actor->nr_loads++].bytes = (uint32_t)record->value;
+}
+
+static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
+		       const struct trn_record *next)
+{
+	const struct trn_record record = *next;
+
+	if (!satisfied(tl->ct, next)) {
+		actor->parked = true;
+		return;
+	}
+	end_wait(tl, actor, next, tl->ct->changed_ps[record.index]);
+	if (record.op & NEURON_SYNC_TAKE)
+		wake_waiters(tl->ct, record.index, actor->replay.time_ps);
 }
 
 static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	const struct trn_record *next = peek(actor);
+	const struct trn_record *next = trn_replay_peek(actor);
 	const struct trn_record record = *next;
 	struct trn_flow *flow = &actor->replay;
 
-	if (!can_go_on(tl, actor, next)) {
-		actor->parked = true;
-		return;
-	}
 	if (record.kind == TRN_RECORD_WAIT) {
-		end_wait(tl, actor, next, tl->ct->changed_ps[record.index]);
-		if (record.op & NEURON_SYNC_TAKE)
-			wake_waiters(tl->ct, record.index, flow->time_ps);
+		event_wait(tl, actor, next);
 		return;
 	}
-	flow->time_ps += record.pre_ps;
-	consume(tl, actor);
-	if (record.kind == TRN_RECORD_POST)
+	trn_flow_pass(flow, record.pre_ps);
+	trn_replay_consume(tl, actor);
+	switch ((enum trn_record_kind)record.kind) {
+	case TRN_RECORD_POST:
 		change_semaphore(tl->ct, record.index, record.op, record.value,
 				 flow->time_ps);
-	else if (record.kind == TRN_RECORD_TRIGGER)
+		break;
+	case TRN_RECORD_TRIGGER:
 		event_trigger(tl, flow->time_ps, &record);
-	else if (record.kind == TRN_RECORD_DMA)
-		trn_flow_move(flow, record.bytes, record.hops,
-			      tl->core->chip->gen->dma_bytes_per_us);
-	else
+		break;
+	case TRN_RECORD_EXEC:
+		trn_replay_exec(tl, actor, &record);
+		break;
+	case TRN_RECORD_LOAD:
+		event_load(actor, &record);
+		break;
+	case TRN_RECORD_STAMP:
 		event_stamp(tl, flow->time_ps, record.cookie);
+		break;
+	case TRN_RECORD_WAIT:
+	case TRN_RECORD_DMA:
+		break;
+	}
+	trn_replay_ready(tl, actor);
 }
 
-/* Mail goes before actors that act at the same time. */
-bool trn_replay_step(struct trn_timeline *tl)
+/* @all, or what no record still to come can change. */
+static void begin(struct trn_timeline *tl, bool all)
 {
-	const struct trn_mail *mail = tl->ct->inbox;
-	struct trn_actor *best = NULL;
-	uint64_t best_time = 0;
 	unsigned int i;
 
-	for (i = 0; i < tl->nr_actors; i++) {
-		struct trn_actor *actor = &tl->actor[i];
-		const struct trn_record *record;
-		uint64_t time;
+	tl->bound_ps = UINT64_MAX;
+	for (i = 0; i < tl->nr_actors; i++)
+		trn_replay_ready(tl, &tl->actor[i]);
+	if (all)
+		tl->bound_ps = UINT64_MAX;
+}
 
-		record = actor->parked ? NULL : peek(actor);
-		if (!record)
-			continue;
-		time = actor->replay.time_ps + record->pre_ps;
-		if (!best || time < best_time) {
-			best = actor;
-			best_time = time;
-		}
+static void run_ready(struct trn_timeline *tl)
+{
+	const struct trn_ready ready = trn_heap_take(tl);
+	struct trn_actor *actor;
+
+	if (ready.index >= tl->nr_actors) {
+		trn_replay_engine(tl, ready.index - tl->nr_actors);
+		return;
 	}
-	if (mail && (!best || mail->time_ps <= best_time))
-		take_mail(tl->ct);
-	else if (best)
-		run_record(tl, best);
+	actor = &tl->actor[ready.index];
+	actor->ready = false;
+	if (trn_replay_peek(actor)->kind == TRN_RECORD_DMA)
+		trn_replay_dma(tl, actor, ready.time_ps);
 	else
+		run_record(tl, actor);
+}
+
+/*
+ * One event; false: nothing can go on. Mail goes before actors that act at the same
+ * time.
+ */
+static bool step(struct trn_timeline *tl)
+{
+	const struct trn_ready *best = trn_heap_first(tl);
+	const struct trn_mail *mail = tl->ct->inbox;
+	uint64_t time;
+
+	if (mail && best && mail->time_ps > best->time_ps)
+		mail = NULL;
+	if (!mail && !best)
 		return false;
+	time = mail ? mail->time_ps : best->time_ps;
+	if (time >= tl->bound_ps && tl->bound_ps != UINT64_MAX)
+		return false;
+	if (mail)
+		take_mail(tl->ct);
+	else
+		run_ready(tl);
 	return true;
 }
 
-bool trn_replay_force(struct trn_timeline *tl)
+/* A wait that really is not over yet is not ended. */
+static bool still_waits(struct trn_actor *actor)
 {
-	struct trn_record *record, *best = NULL;
+	const struct trn_chunk *chunk = atomic_load(&actor->first);
+
+	return atomic_load(&actor->waiting) &&
+	       chunk->head + 1 == atomic_load(&chunk->tail) &&
+	       !atomic_load(&chunk->next);
+}
+
+/* End the earliest wait of a timeline that is stuck. False: there is none. */
+static bool force(struct trn_timeline *tl)
+{
+	struct trn_record *record;
 	struct trn_actor *first = NULL;
-	uint64_t time, best_time = 0;
+	uint64_t time, best = 0;
 	unsigned int i;
 
 	for (i = 0; i < tl->nr_actors; i++) {
 		struct trn_actor *actor = &tl->actor[i];
 
-		if (!actor->parked)
+		if (!actor->parked || still_waits(actor))
 			continue;
-		record = peek(actor);
-		time = actor->replay.time_ps + record->pre_ps;
-		if (first && time >= best_time)
+		record = trn_replay_peek(actor);
+		time = ready_time(actor, record);
+		if (first && time >= best)
 			continue;
 		first = actor;
-		best = record;
-		best_time = time;
+		best = time;
 	}
 	if (!first)
 		return false;
-	if (best->kind == TRN_RECORD_WAIT) {
-		tl->ct->value[best->index] = best->value;
-		end_wait(tl, first, best, 0);
+	record = trn_replay_peek(first);
+	if (record->kind == TRN_RECORD_WAIT) {
+		tl->ct->value[record->index] = record->value;
+		end_wait(tl, first, record, 0);
 		return true;
 	}
-	trn_flow_move(&first->replay, best->bytes, best->hops,
-		      tl->core->chip->gen->dma_bytes_per_us);
-	consume(tl, first);
+	first->parked = false;
+	trn_replay_dma(tl, first, best);
 	return true;
+}
+
+/* Others want the lock, too. */
+bool trn_replay_some(struct trn_timeline *tl, bool all)
+{
+	unsigned int i;
+	bool done = true;
+
+	pthread_mutex_lock(&tl->ct->lock);
+	begin(tl, all);
+	for (i = 0; done && i < BATCH; i++)
+		done = step(tl);
+	if (!done && all)
+		done = force(tl);
+	pthread_mutex_unlock(&tl->ct->lock);
+	return done;
 }
 
 void trn_replay_free(struct trn_timeline *tl)
@@ -345,4 +478,6 @@ void trn_replay_free(struct trn_timeline *tl)
 		trn_flow_free(&actor->causal);
 		trn_flow_free(&actor->replay);
 	}
+	trn_way_free(tl);
+	free(tl->heap);
 }

@@ -19,6 +19,9 @@
 #include <stdint.h>
 
 #include "neuron/regs.h"
+#include "trn_cost.h"
+#include "trn_domain.h"
+#include "trn_fabric.h"
 #include "trn_time.h"
 
 struct trn_core;
@@ -27,6 +30,8 @@ enum trn_record_kind {
 	TRN_RECORD_WAIT,
 	TRN_RECORD_POST,
 	TRN_RECORD_TRIGGER,
+	TRN_RECORD_EXEC,	/* an instruction that takes ports or overlaps */
+	TRN_RECORD_LOAD,	/* bytes of the descriptor in the next DMA record */
 	TRN_RECORD_DMA,
 	TRN_RECORD_STAMP,
 };
@@ -35,19 +40,18 @@ enum trn_record_kind {
  * struct trn_record - something an actor did
  * @pre_ps: its execution time since the record before
  * @cookie: STAMP
- * @bytes, @hops: DMA
- * @value: WAIT, POST: operand; TRIGGER: descriptors
- * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue
- * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*
+ * @cost_ps: EXEC, DMA: in its own engine
+ * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes
+ * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
+ *	EXEC: TRN_PORT_*; LOAD, DMA: way of the bytes
+ * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
+ *	trn_time_class; DMA: links crossed
  */
 struct trn_record {
 	uint64_t pre_ps;
 	union {
 		uint64_t cookie;
-		struct {
-			uint32_t bytes;
-			uint32_t hops;
-		};
+		uint64_t cost_ps;
 	};
 	int32_t value;
 	uint16_t index;
@@ -78,11 +82,13 @@ struct trn_trigger {
 /**
  * struct trn_flow - time of an actor, and of a queue the work it has
  * @time_ps: where it is
+ * @free_ps: from when on it could have done something in the background
  * @hops: most links of the descriptors since the queue was last idle
  * @first, @last: triggers not yet used up, in order
  */
 struct trn_flow {
 	uint64_t time_ps;
+	uint64_t free_ps;
 	uint32_t hops;
 	struct trn_trigger *first;
 	struct trn_trigger **last;
@@ -90,10 +96,61 @@ struct trn_flow {
 
 /* Queue @count descriptors at @time_ps. False: no memory. */
 bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count);
-/* Move one descriptor; without a trigger it starts where the queue is. */
-void trn_flow_move(struct trn_flow *flow, uint32_t bytes, uint32_t hops,
-		   uint32_t bytes_per_us);
+/* Time passes in which nothing else is done. */
+void trn_flow_pass(struct trn_flow *flow, uint64_t ps);
+/* A wait is over that something ended at @time_ps. */
+void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps);
+/* An instruction that can start at @begin_ps, which is not before the flow's time. */
+void trn_flow_exec(struct trn_flow *flow, unsigned int class, uint64_t begin_ps,
+		   uint64_t cost_ps);
+/* When the next descriptor can start; without a trigger where the queue is. */
+uint64_t trn_flow_ready(const struct trn_flow *flow, uint32_t hops);
+/* It has been moved, until @end_ps. */
+void trn_flow_moved(struct trn_flow *flow, uint32_t hops, uint64_t end_ps);
 void trn_flow_free(struct trn_flow *flow);
+
+/**
+ * struct trn_way_key - names a way
+ * @src, @dst: TRN_END_*
+ * @turn: of the fabric
+ */
+struct trn_way_key {
+	uint32_t src;
+	uint32_t dst;
+	uint32_t turn;
+};
+
+#define TRN_WAYS	4096	/* of a job */
+#define TRN_WAY_USES	(2 * TRN_ROUTE_LINKS + 2)
+
+/* Something that bytes go through, and how fast. */
+struct trn_use {
+	uint16_t resource;
+	uint32_t bytes_per_us;
+};
+
+/* Where bytes from one end to another go through. */
+struct trn_way {
+	struct trn_way_key key;
+	unsigned int nr;
+	struct trn_use *use;
+};
+
+/**
+ * struct trn_resource - a stack of HBM, or a link in one direction
+ * @key: its end (TRN_END_HBM), or chip 31:16, RESOURCE_LINK and port
+ * @free_ps: what it has been given to do is done
+ */
+struct trn_resource {
+	uint32_t key;
+	uint64_t free_ps;
+};
+
+/* Bytes of a descriptor that go a way of their own. */
+struct trn_load {
+	uint16_t way;
+	uint32_t bytes;
+};
 
 /**
  * struct trn_actor - an engine or a queue of a timeline
@@ -101,16 +158,59 @@ void trn_flow_free(struct trn_flow *flow);
  * @last: chunk that is filled; its task
  * @first: chunk that is consumed; NULL until the first record
  * @causal: causal clock; time_ps belongs to the task
+ * @way_key, @way: the way that it used last; its task
+ * @running: it may still record something
+ * @waiting: its last record is a wait that is not over
  * @replay: replayed up to here
- * @parked: its next record waits
+ * @rank: order of those that act at the same time
+ * @engine: queue: number of its DMA engine among the core's
+ * @parked: its next record waits for a semaphore or a trigger
+ * @queued: it is in line for its engine
+ * @ready: it is in the heap
+ * @next: queue: the one behind it that wants its engine, an actor's index
+ * @load, @nr_loads: queue: of its next descriptor
  */
 struct trn_actor {
 	uint64_t pending_ps;
 	struct trn_chunk *last;
 	struct trn_chunk *_Atomic first;
 	struct trn_flow causal;
+	struct trn_way_key way_key;
+	unsigned int way;
+	_Atomic bool running;
+	_Atomic bool waiting;
 	struct trn_flow replay;
+	uint16_t rank;
+	uint8_t engine;
 	bool parked;
+	bool queued;
+	bool ready;
+	uint16_t next;
+	unsigned int nr_loads;
+	struct trn_load load[TRN_STREAMS];
+};
+
+#define TRN_NO_ACTOR	UINT16_MAX
+#define TRN_RANK_ENGINE	512	/* after every actor */
+
+/**
+ * struct trn_dma_engine - one of the core's sixteen
+ * @free_ps: the descriptor that it has been given is done
+ * @first, @last: queues that want it, in the order in which they came
+ */
+struct trn_dma_engine {
+	uint64_t free_ps;
+	uint16_t first;
+	uint16_t last;
+};
+
+#define TRN_DMA_ENGINES	16	/* of a core */
+
+/* Something that can go on: an actor, or (after them) a DMA engine. */
+struct trn_ready {
+	uint64_t time_ps;
+	uint16_t rank;
+	uint16_t index;
 };
 
 /* When a semaphore had been raised by @total in all. */
@@ -181,6 +281,12 @@ struct trn_stamp {
  * @nr_records: appended and not yet replayed
  * @next_drain: nr_records at which to replay a piece
  * @real: the semaphores when the job was about to start
+ * @ways, @nr_ways: from 1 on; 0 is no way
+ * @resources, @nr_resources: that they lead through
+ * @engines: DMA engines
+ * @port_ps: when each of TRN_PORT_* is free
+ * @heap, @nr_ready: actors and engines that can go on, the earliest first
+ * @bound_ps: nothing that is not known yet happens before; UINT64_MAX: all is known
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
  */
 struct trn_timeline {
@@ -193,6 +299,15 @@ struct trn_timeline {
 	_Atomic size_t nr_records;
 	_Atomic size_t next_drain;
 	int32_t real[TRN_TIME_SEMS];
+	struct trn_way *ways;
+	unsigned int nr_ways;
+	struct trn_resource *resources;
+	unsigned int nr_resources;
+	struct trn_dma_engine engines[TRN_DMA_ENGINES];
+	uint64_t port_ps[TRN_PORTS];
+	struct trn_ready *heap;
+	unsigned int nr_ready;
+	uint64_t bound_ps;
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
@@ -204,6 +319,18 @@ struct trn_core_time *trn_core_time(struct trn_core *core);
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
 			 const struct trn_record *record);
 
+/*
+ * Replay some events: @all that there are, or those that no record still to come can
+ * change. False: nothing can go on. Without the lock.
+ */
+bool trn_replay_some(struct trn_timeline *tl, bool all);
+/*
+ * Number of the way from @src to @dst (TRN_END_*), made when it is missing; 0: none.
+ * Called by the actor's task, without the lock.
+ */
+unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
+			  uint32_t src, uint32_t dst);
+
 /* All that follow: with the core's lock held. */
 
 /* Causal clocks: a semaphore changes at @time_ps, is forgotten, is waited for. */
@@ -214,10 +341,42 @@ void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value);
 uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
 			 unsigned int sync, int32_t value, uint64_t time_ps);
 
-/* Replay one event. False: nothing can go on. */
-bool trn_replay_step(struct trn_timeline *tl);
-/* End the earliest wait of a timeline that is stuck. False: there is none. */
-bool trn_replay_force(struct trn_timeline *tl);
+/* An actor has a record, and nothing that it waits for: put it into the heap. */
+void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor);
+
+/* The actor's next record, or NULL; done with it. */
+struct trn_record *trn_replay_peek(struct trn_actor *actor);
+void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor);
+
+/* The heap: its first element, if there is one; put in; take the first out. */
+const struct trn_ready *trn_heap_first(const struct trn_timeline *tl);
+void trn_heap_put(struct trn_timeline *tl, struct trn_ready ready);
+struct trn_ready trn_heap_take(struct trn_timeline *tl);
+
+/* An EXEC record at its time. */
+void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
+		     const struct trn_record *record);
+/* The DMA record of @actor that can start at @time_ps: it does, or gets into line. */
+void trn_replay_dma(struct trn_timeline *tl, struct trn_actor *actor,
+		    uint64_t time_ps);
+/* Somebody wants a DMA engine: put it into the heap; and when it is free. */
+void trn_engine_ready(struct trn_timeline *tl, unsigned int engine);
+void trn_replay_engine(struct trn_timeline *tl, unsigned int engine);
+
+/* How long @bytes take on a way that nobody else uses. */
+uint64_t trn_way_ps(const struct trn_timeline *tl, unsigned int way,
+		    uint64_t bytes);
+/* Index of a resource, made when it is missing; negative: no memory. */
+int trn_way_resource(struct trn_timeline *tl, uint32_t key);
+/* Add a way with room for @nr uses; NULL: no memory, or too many. */
+struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
+			    unsigned int nr);
+void trn_way_free(struct trn_timeline *tl);
+
+/* Parts of trn_timeline_state(): before and after the actors. */
+struct trn_state;
+void trn_ways_state(struct trn_timeline *tl, struct trn_state *st);
+void trn_engines_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
 /* Drop a core's mail, for one semaphore or (negative) all. */
 void trn_replay_drop_mail(struct trn_core_time *ct, int sem);

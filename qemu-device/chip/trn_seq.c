@@ -28,6 +28,7 @@ static void seq_finish(struct trn_seq *seq)
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
 	seq->fetched = false;
 	seq->begun = false;
+	trn_time_stop(job->timeline, seq->engine);
 	atomic_store(&seq->job, NULL);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
@@ -111,6 +112,8 @@ static bool seq_wait(struct trn_seq *seq)
 		return true;
 	atomic_store(&seq->wait_sem, inst->wait_sem);
 	atomic_store(&seq->status, NEURON_ENGINE_WAITING);
+	trn_time_wait_begin(seq->job->timeline, seq->engine, inst->wait_sem,
+			    inst->sync, (int32_t)inst->wait_value);
 	if (!trn_sem_wait(&seq->core->sems, inst->wait_sem, inst->sync,
 			  (int32_t)inst->wait_value, &seq->waiter))
 		return false;
@@ -187,9 +190,29 @@ static uint64_t seq_work(struct trn_seq *seq, const struct trn_exec *exec)
 	return trn_power_stretch(core->chip, cost) + exec->extra_ps;
 }
 
+static enum trn_time_class class_of(const struct trn_exec *exec)
+{
+	switch ((enum trn_cost)exec->isa->cost) {
+	case TRN_COST_LOAD:
+		return TRN_TIME_BACKGROUND;
+	case TRN_COST_ISSUE:
+		return TRN_TIME_PLAIN;
+	default:
+		return TRN_TIME_COVER;
+	}
+}
+
 static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
-	trn_time_exec(seq->job->timeline, seq->engine, seq_work(seq, exec));
+	struct trn_timeline *tl = seq->job->timeline;
+	uint64_t cost = seq_work(seq, exec);
+
+	if (exec->isa->unit == TRN_UNIT_SEQUENCER)
+		trn_time_exec(tl, seq->engine, cost);
+	else
+		trn_time_work(tl, seq->engine, class_of(exec),
+			      trn_cost_ports(seq->core->chip->gen, seq->engine,
+					     exec->isa, &exec->work), cost);
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Device time: timelines and their records.
+ * Device time: timelines, from the start of a job to its times.
  *
- * An actor appends to its own list without a lock. The lock of a core's time
- * guards its clocks and its replay; it is a leaf, one is held at a time, and
- * stamps are handed out without it.
+ * The lock of a core's time guards its clocks and its replay; it is a leaf, one is
+ * held at a time, and stamps are handed out without it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +43,12 @@ static void read_semaphores(struct trn_sems *sems, int32_t *values)
 	pthread_mutex_unlock(&sems->lock);
 }
 
-static void actor_init(struct trn_actor *actor, uint64_t start_ps)
+static void actor_init(struct trn_actor *actor, unsigned int index,
+		       uint64_t start_ps)
 {
+	actor->rank = (uint16_t)index;
+	actor->causal.free_ps = start_ps;
+	actor->replay.free_ps = start_ps;
 	actor->causal.time_ps = start_ps;
 	actor->causal.last = &actor->causal.first;
 	actor->replay.time_ps = start_ps;
@@ -66,13 +69,18 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	tl->core = core;
 	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
 	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
+	tl->heap = calloc(tl->nr_actors + TRN_DMA_ENGINES, sizeof(*tl->heap));
 	tl->ct = trn_core_time(core);
-	if (!tl->actor || !tl->ct)
+	if (!tl->actor || !tl->heap || !tl->ct)
 		goto free_timeline;
 	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
 	atomic_init(&tl->next_drain, TRN_TIME_LIMIT);
 	for (i = 0; i < tl->nr_actors; i++)
-		actor_init(&tl->actor[i], tl->start_ps);
+		actor_init(&tl->actor[i], i, tl->start_ps);
+	for (i = TRN_ACTOR_QUEUE; i < tl->nr_actors; i++)
+		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0);
+	for (i = 0; i < TRN_DMA_ENGINES; i++)
+		tl->engines[i].first = TRN_NO_ACTOR;
 	read_semaphores(&core->sems, tl->real);
 
 	pthread_mutex_lock(&tl->ct->lock);
@@ -81,9 +89,33 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	return tl;
 
 free_timeline:
+	free(tl->heap);
 	free(tl->actor);
 	free(tl);
 	return NULL;
+}
+
+void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
+		    unsigned int engine, unsigned int queue)
+{
+	if (!tl)
+		return;
+	engine %= TRN_DMA_ENGINES;
+	tl->actor[actor].engine = (uint8_t)engine;
+	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE +
+					   engine * NEURON_UDMA_QUEUES + queue);
+}
+
+void trn_time_start(struct trn_timeline *tl, unsigned int actor)
+{
+	if (tl)
+		atomic_store(&tl->actor[actor].running, true);
+}
+
+void trn_time_stop(struct trn_timeline *tl, unsigned int actor)
+{
+	if (tl)
+		atomic_store(&tl->actor[actor].running, false);
 }
 
 void trn_timeline_free(struct trn_timeline *tl)
@@ -133,216 +165,6 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 	pthread_mutex_unlock(&ct->lock);
 }
 
-static bool timeline_usable(const struct trn_timeline *tl)
-{
-	return tl && !atomic_load_explicit(&tl->lost, memory_order_relaxed);
-}
-
-static struct trn_chunk *next_chunk(struct trn_actor *actor)
-{
-	struct trn_chunk *chunk = calloc(1, sizeof(*chunk));
-
-	if (!chunk)
-		return NULL;
-	if (actor->last)
-		atomic_store_explicit(&actor->last->next, chunk,
-				      memory_order_release);
-	else
-		atomic_store_explicit(&actor->first, chunk,
-				      memory_order_release);
-	actor->last = chunk;
-	return chunk;
-}
-
-static bool replay_one(struct trn_timeline *tl, bool force)
-{
-	bool done;
-
-	pthread_mutex_lock(&tl->ct->lock);
-	done = trn_replay_step(tl);
-	if (!done && force)
-		done = trn_replay_force(tl);
-	pthread_mutex_unlock(&tl->ct->lock);
-	return done;
-}
-
-/*
- * Replay until half of the limit is left. What stands in the way may still be
- * recorded, so a wait is only ended by force when much more has piled up.
- */
-static void drain(struct trn_timeline *tl)
-{
-	size_t nr;
-
-	while ((nr = atomic_load(&tl->nr_records)) > TRN_TIME_LIMIT / 2)
-		if (!replay_one(tl, nr > 8 * TRN_TIME_LIMIT))
-			break;
-	atomic_store(&tl->next_drain,
-		     atomic_load(&tl->nr_records) + TRN_TIME_LIMIT / 2);
-}
-
-bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
-			 const struct trn_record *record)
-{
-	struct trn_actor *actor = &tl->actor[index];
-	struct trn_chunk *chunk = actor->last;
-	uint32_t tail;
-
-	if (!chunk || atomic_load_explicit(&chunk->tail, memory_order_relaxed) ==
-		      TRN_CHUNK_RECORDS)
-		chunk = next_chunk(actor);
-	if (!chunk) {
-		atomic_store(&tl->lost, true);
-		return false;
-	}
-	tail = atomic_load_explicit(&chunk->tail, memory_order_relaxed);
-	chunk->record[tail] = *record;
-	atomic_fetch_add_explicit(&tl->nr_records, 1, memory_order_relaxed);
-	atomic_store_explicit(&chunk->tail, tail + 1, memory_order_release);
-	return true;
-}
-
-static void append(struct trn_timeline *tl, unsigned int index,
-		   struct trn_record *record)
-{
-	struct trn_actor *actor = &tl->actor[index];
-
-	record->pre_ps = actor->pending_ps;
-	if (!trn_timeline_record(tl, index, record))
-		return;
-	actor->pending_ps = 0;
-	if (atomic_load_explicit(&tl->nr_records, memory_order_relaxed) >=
-	    atomic_load_explicit(&tl->next_drain, memory_order_relaxed))
-		drain(tl);
-}
-
-void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps)
-{
-	if (!tl)
-		return;
-	tl->actor[actor].pending_ps += cost_ps;
-	tl->actor[actor].causal.time_ps += cost_ps;
-}
-
-void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
-		   unsigned int sync, int32_t value)
-{
-	struct trn_record record = {
-		.kind = TRN_RECORD_WAIT,
-		.index = (uint16_t)sem,
-		.op = (uint8_t)sync,
-		.value = value,
-	};
-	struct trn_flow *causal;
-
-	if (!timeline_usable(tl))
-		return;
-	causal = &tl->actor[actor].causal;
-	pthread_mutex_lock(&tl->ct->lock);
-	causal->time_ps = trn_causal_wait(tl->ct, sem, sync, value,
-					  causal->time_ps);
-	pthread_mutex_unlock(&tl->ct->lock);
-	append(tl, actor, &record);
-}
-
-/* To a core of another job: dated by the causal clock, no record of this job. */
-static void post_away(struct trn_timeline *tl, struct trn_core_time *ct,
-		      unsigned int actor, unsigned int sem, unsigned int op,
-		      int32_t value)
-{
-	const struct trn_mail mail = {
-		.time_ps = tl->actor[actor].causal.time_ps,
-		.sender = trn_replay_rank(tl, actor),
-		.sem = (uint16_t)sem,
-		.op = (uint8_t)op,
-		.value = value,
-	};
-
-	pthread_mutex_lock(&ct->lock);
-	ct->foreign[sem] = true;
-	trn_causal_post(ct, sem, op, value, mail.time_ps);
-	trn_replay_mail(ct, &mail);
-	pthread_mutex_unlock(&ct->lock);
-}
-
-void trn_time_post(struct trn_timeline *tl, unsigned int actor,
-		   struct trn_core *target, unsigned int sem, unsigned int op,
-		   int32_t value)
-{
-	struct trn_record record = {
-		.kind = TRN_RECORD_POST,
-		.index = (uint16_t)sem,
-		.op = (uint8_t)op,
-		.value = value,
-	};
-	struct trn_core_time *ct;
-
-	if (!timeline_usable(tl))
-		return;
-	if (target != tl->core) {
-		ct = trn_core_time(target);
-		if (ct)
-			post_away(tl, ct, actor, sem, op, value);
-		return;
-	}
-	pthread_mutex_lock(&tl->ct->lock);
-	trn_causal_post(tl->ct, sem, op, value, tl->actor[actor].causal.time_ps);
-	pthread_mutex_unlock(&tl->ct->lock);
-	append(tl, actor, &record);
-}
-
-void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
-		      unsigned int queue_actor, uint32_t descriptors)
-{
-	struct trn_record record = {
-		.kind = TRN_RECORD_TRIGGER,
-		.index = (uint16_t)queue_actor,
-		.value = (int32_t)descriptors,
-	};
-
-	if (!descriptors || !timeline_usable(tl))
-		return;
-	pthread_mutex_lock(&tl->ct->lock);
-	trn_flow_trigger(&tl->actor[queue_actor].causal,
-			 tl->actor[actor].causal.time_ps, descriptors);
-	pthread_mutex_unlock(&tl->ct->lock);
-	append(tl, actor, &record);
-}
-
-void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
-		  uint32_t bytes, unsigned int hops)
-{
-	struct trn_record record = {
-		.kind = TRN_RECORD_DMA,
-		.bytes = bytes,
-		.hops = hops,
-	};
-
-	if (!timeline_usable(tl))
-		return;
-	pthread_mutex_lock(&tl->ct->lock);
-	trn_flow_move(&tl->actor[queue_actor].causal, bytes, hops,
-		      tl->core->chip->gen->dma_bytes_per_us);
-	pthread_mutex_unlock(&tl->ct->lock);
-	append(tl, queue_actor, &record);
-}
-
-uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor)
-{
-	return tl ? tl->actor[actor].causal.time_ps / 1000 : 0;
-}
-
-void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie)
-{
-	struct trn_record record = {
-		.kind = TRN_RECORD_STAMP,
-		.cookie = cookie,
-	};
-
-	if (timeline_usable(tl))
-		append(tl, actor, &record);
-}
-
 static uint64_t last_time(const struct trn_timeline *tl)
 {
 	uint64_t last = tl->start_ps;
@@ -366,7 +188,7 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 	if (!tl)
 		return;
 	while (atomic_load(&tl->nr_records))
-		if (!replay_one(tl, true))
+		if (!trn_replay_some(tl, true))
 			break;
 	*start_ns = tl->start_ps / 1000;
 	*end_ns = (last_time(tl) + 999) / 1000;

@@ -8,11 +8,12 @@
  * its start and end and each stamp its time. Times come from costs only, never
  * from the host's clock. Modelled.
  *
- * What is modelled: an engine or a queue does one thing at a time; a wait ends
- * at the post that satisfies it; a descriptor starts when its trigger has
- * reached the queue and the one before it is done. Not modelled yet: queues
- * that share a DMA engine, HBM bandwidth, and links do not slow each other
- * down; the stationary operand is not loaded behind a running product.
+ * What is modelled: an engine, a queue and a DMA engine do one thing at a time; the
+ * stationary operand is loaded in the background of a product; engines take turns at
+ * the memory ports that they share; a wait ends at the post that satisfies it; a
+ * descriptor starts when its trigger has reached the queue, the one before it is done
+ * and its engine is free; stacks of HBM and links pass the bytes of all transfers of
+ * the job in the order in which these start. Jobs share nothing but semaphores.
  *
  * The same program gets the same times with any number of workers, as long as it
  * is free of data races: within a job posts and takes may compete, the replay
@@ -20,9 +21,10 @@
  * another job is dated when it is made, by the causal clock of its actor, which
  * follows what really woke it; that is the same time when every wait on the way
  * to the post has one possible cause. Posts have to be recorded before they are
- * made. A job that appends more than TRN_TIME_LIMIT records is replayed in
- * pieces, so that memory stays bounded; takers that compete then get their turns
- * in the order in which they are known.
+ * made. A job that appends more than TRN_TIME_LIMIT records is replayed in pieces, as
+ * far as nothing that is still to come can matter. Memory stays bounded: when one
+ * actor is so far behind that eight times as many have piled up, the rest goes on
+ * without it, and only then do times depend on the host.
  *
  * A semaphore that something outside the model changed (a register write, a
  * queue of domain 0) ends a modelled wait without delay.
@@ -37,6 +39,7 @@
 
 struct trn_core;
 struct trn_timeline;
+struct trn_traffic;
 
 /* Records of a job in memory before they are replayed in pieces. */
 #define TRN_TIME_LIMIT	32768
@@ -53,6 +56,13 @@ struct trn_timeline;
 /* Actors 0..4 are the sequencers; queue i of the job is TRN_ACTOR_QUEUE + i. */
 #define TRN_ACTOR_QUEUE	5
 
+/* How an instruction goes with those beside it on its engine. */
+enum trn_time_class {
+	TRN_TIME_PLAIN,		/* one after the other */
+	TRN_TIME_COVER,		/* the next one may work in its background */
+	TRN_TIME_BACKGROUND,	/* and this is one that does */
+};
+
 /* All functions accept a NULL timeline (the clock is off) and do nothing, or give 0. */
 
 /*
@@ -67,11 +77,25 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
  * for them.
  */
 void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4]);
+/* @actor is queue @queue (0 to 15) of engine @engine of the core. Before it begins. */
+void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
+		    unsigned int engine, unsigned int queue);
+/* The sequencer @actor starts, and it has stopped: it records nothing more. */
+void trn_time_start(struct trn_timeline *tl, unsigned int actor);
+void trn_time_stop(struct trn_timeline *tl, unsigned int actor);
 /* The caller makes sure that no actor of it runs any more. */
 void trn_timeline_free(struct trn_timeline *tl);
 
 /* Append to @actor's list; only the actor's own task calls these. */
 void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps);
+/* The same, for what overlaps or has TRN_PORT_* to itself. */
+void trn_time_work(struct trn_timeline *tl, unsigned int actor,
+		   enum trn_time_class class, unsigned int ports,
+		   uint64_t cost_ps);
+/* @actor is about to wait; may be said again. */
+void trn_time_wait_begin(struct trn_timeline *tl, unsigned int actor,
+			 unsigned int sem, unsigned int sync, int32_t value);
+/* Its wait is over. */
 void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
 		   unsigned int sync, int32_t value);
 /* @target: the core whose semaphore is about to change, this chip's or a peer's. */
@@ -80,9 +104,13 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 		   int32_t value);
 void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 		      unsigned int queue_actor, uint32_t descriptors);
-/* One descriptor moved; @bytes, links crossed. Consumes one triggered unit. */
+/*
+ * One descriptor moved, which takes its engine @cost_ps, over @hops links; @traffic: the
+ * bytes, NULL: none. Consumes one triggered unit.
+ */
 void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
-		  uint32_t bytes, unsigned int hops);
+		  uint64_t cost_ps, unsigned int hops,
+		  const struct trn_traffic *traffic);
 /* Where @actor is by its causal clock, ns; only its own task calls this. */
 uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor);
 /* Ask for the time of this point; @cookie comes back in the callback. */

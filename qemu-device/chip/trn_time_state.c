@@ -187,7 +187,10 @@ static void flow_state(struct trn_flow *flow, struct trn_state *st)
 	uint32_t nr = 0;
 
 	trn_state_u64(st, &flow->time_ps);
+	trn_state_u64(st, &flow->free_ps);
 	trn_state_u32(st, &flow->hops);
+	if (flow->hops > UINT8_MAX)
+		trn_state_fail(st, "a queue has crossed too many links");
 	for (trigger = flow->first; trigger; trigger = trigger->next)
 		nr++;
 	nr = trn_state_count(st, nr, MAX_TRIGGERS);
@@ -223,18 +226,26 @@ static void save_records(struct trn_actor *actor, struct trn_state *st)
 					sizeof(chunk->record[i]));
 }
 
-static bool record_valid(const struct trn_job *job,
+static bool record_valid(const struct trn_job *job, unsigned int actor,
 			 const struct trn_record *record)
 {
+	const struct trn_timeline *tl = job->timeline;
+	bool queue = actor >= TRN_ACTOR_QUEUE;
+
 	switch (record->kind) {
 	case TRN_RECORD_WAIT:
+		return !queue && record->index < TRN_TIME_SEMS;
 	case TRN_RECORD_POST:
 		return record->index < TRN_TIME_SEMS;
 	case TRN_RECORD_TRIGGER:
 		return record->index >= TRN_ACTOR_QUEUE && record->value &&
-		       record->index < job->timeline->nr_actors;
+		       record->index < tl->nr_actors;
+	case TRN_RECORD_EXEC:
+		return !queue && record->op <= TRN_TIME_BACKGROUND;
+	case TRN_RECORD_LOAD:
 	case TRN_RECORD_DMA:
-		return true;
+		return queue && record->value >= 0 &&
+		       record->index <= tl->nr_ways;
 	case TRN_RECORD_STAMP:
 		return job->block.notify_size;
 	default:
@@ -250,10 +261,36 @@ static void load_record(struct trn_job *job, unsigned int actor,
 	trn_state_bytes(st, &record, sizeof(record));
 	if (trn_state_failed(st))
 		return;
-	if (!record_valid(job, &record))
+	if (!record_valid(job, actor, &record))
 		trn_state_fail(st, "a record of device time is not valid");
 	else if (!trn_timeline_record(job->timeline, actor, &record))
 		trn_state_fail(st, "out of memory");
+}
+
+static void loads_state(const struct trn_timeline *tl, struct trn_actor *actor,
+			struct trn_state *st)
+{
+	unsigned int i;
+
+	actor->nr_loads = trn_state_count(st, actor->nr_loads, TRN_STREAMS);
+	for (i = 0; i < actor->nr_loads; i++) {
+		trn_state_u16(st, &actor->load[i].way);
+		trn_state_u32(st, &actor->load[i].bytes);
+		if (actor->load[i].way > tl->nr_ways) {
+			actor->load[i].way = 0;
+			trn_state_fail(st, "a way of bytes does not exist");
+		}
+	}
+}
+
+/* For a semaphore, or for a trigger. */
+static bool may_park(struct trn_actor *actor)
+{
+	const struct trn_record *record = trn_replay_peek(actor);
+
+	return record && (record->kind == TRN_RECORD_WAIT ||
+			  (record->kind == TRN_RECORD_DMA &&
+			   !actor->replay.first));
 }
 
 static void actor_state(struct trn_job *job, unsigned int index,
@@ -265,13 +302,16 @@ static void actor_state(struct trn_job *job, unsigned int index,
 	trn_state_u64(st, &actor->pending_ps);
 	flow_state(&actor->causal, st);
 	flow_state(&actor->replay, st);
+	trn_state_atomic_bool(st, &actor->running);
+	trn_state_atomic_bool(st, &actor->waiting);
+	loads_state(job->timeline, actor, st);
 	nr = trn_state_count(st, count_records(actor), MAX_RECORDS);
 	if (!st->loading)
 		save_records(actor, st);
 	for (i = 0; st->loading && i < nr && !trn_state_failed(st); i++)
 		load_record(job, index, st);
 	trn_state_bool(st, &actor->parked);
-	if (actor->parked && !nr)
+	if (actor->parked && (!nr || !may_park(actor)))
 		trn_state_fail(st, "an actor waits for nothing");
 }
 
@@ -310,6 +350,15 @@ static void stamps_state(struct trn_job *job, struct trn_state *st)
 	}
 }
 
+static void queues_state(struct trn_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->nr_queues; i++)
+		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
+			       job->queues[i]->engine, job->queues[i]->index);
+}
+
 void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 {
 	struct trn_timeline *tl = job->timeline;
@@ -332,8 +381,13 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 	trn_state_atomic_bool(st, &tl->lost);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
+	queues_state(job);
+	trn_ways_state(tl, st);
+	for (i = 0; i < TRN_PORTS; i++)
+		trn_state_u64(st, &tl->port_ps[i]);
 	for (i = 0; i < tl->nr_actors && !trn_state_failed(st); i++)
 		actor_state(job, i, st);
+	trn_engines_state(tl, st);
 	drain = atomic_load(&tl->next_drain);
 	trn_state_u64(st, &drain);
 	atomic_store(&tl->next_drain, (size_t)drain);

@@ -4,6 +4,7 @@
  */
 #include "trn_udma_op_private.h"
 
+#include "trn_bus.h"
 #include "trn_num.h"
 
 #define INDEXED	(NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED)
@@ -32,7 +33,7 @@ enum neuron_cause trn_op_read(struct trn_op *o, unsigned int i, uint64_t first,
 	cause = trn_walk_read(&o->src, o->work->src[i], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, false, i);
-	o->work->bytes += (uint64_t)n * o->src.size;
+	o->work->dma.read += (uint64_t)n * o->src.size;
 	return NEURON_CAUSE_NONE;
 }
 
@@ -44,7 +45,8 @@ enum neuron_cause trn_op_read_old(struct trn_op *o, uint64_t first, uint32_t n,
 	cause = trn_walk_read(&o->dst, o->work->dst[0], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, true, 0);
-	o->work->bytes += (uint64_t)n * o->dst.size;
+	o->work->dma.read += (uint64_t)n * o->dst.size;
+	o->work->dma.old += (uint64_t)n * o->dst.size;
 	return NEURON_CAUSE_NONE;
 }
 
@@ -56,7 +58,7 @@ enum neuron_cause trn_op_write(struct trn_op *o, unsigned int i, uint64_t first,
 	cause = trn_walk_write(&o->dst, o->work->dst[i], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, true, i);
-	o->work->bytes += (uint64_t)n * o->dst.size;
+	o->work->dma.written += (uint64_t)n * o->dst.size;
 	return NEURON_CAUSE_NONE;
 }
 
@@ -208,6 +210,20 @@ static enum neuron_cause do_plain(struct trn_op *o)
 	return cause ? cause : range(o, 0, o->total);
 }
 
+/* Runs of the elements that have been moved. */
+static uint64_t pieces(const struct trn_op *o)
+{
+	const struct trn_dma_work *dma = &o->work->dma;
+	uint64_t src = o->src.size * (uint64_t)o->src.run;
+	uint64_t dst = o->dst.size * (uint64_t)o->dst.run;
+
+	if (!src || !dst)
+		return 0;
+	src = (dma->read - dma->old + src - 1) / src;
+	dst = (dma->written + dst - 1) / dst;
+	return src > dst ? src : dst;
+}
+
 enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 {
 	struct trn_op o = {
@@ -216,11 +232,13 @@ enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 			.chip = work->access->chip,
 			.domain = work->access->domain,
 			.memory_only = true,
+			.traffic = work->access->traffic,
 		},
 	};
 	enum neuron_cause cause;
 
 	work->bytes = 0;
+	work->dma = (struct trn_dma_work){ 0 };
 	work->hops = 0;
 	work->bad_dst = false;
 	work->bad_list = false;
@@ -228,8 +246,10 @@ enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 	work->bad_addr = 0;
 	work->why = NULL;
 	cause = work->op->flags & INDEXED ? do_indexed(&o) : do_plain(&o);
-	work->bytes = (work->bytes + 1) / 2;
+	work->bytes = (work->dma.read + work->dma.written + 1) / 2;
+	work->dma.pieces = pieces(&o);
+	work->dma.src_hbm = o.access.place_src == TRN_PLACE_HBM;
+	work->dma.dst_sbuf = o.access.place_dst == TRN_PLACE_SBUF;
 	work->hops = o.src.hops > o.dst.hops ? o.src.hops : o.dst.hops;
-	work->access->mbps = o.access.mbps;
 	return cause;
 }

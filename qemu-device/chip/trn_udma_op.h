@@ -13,12 +13,29 @@
 #include "trn_domain.h"
 
 /**
+ * struct trn_dma_work - what an operation of a DMA engine did
+ * @read, @written: bytes; the old value of ACCUMULATE is read
+ * @old: of @read, that old value
+ * @pieces: contiguous runs of the side that has more of them
+ * @src_hbm, @dst_sbuf: where its ends lie
+ */
+struct trn_dma_work {
+	uint64_t read;
+	uint64_t written;
+	uint64_t old;
+	uint64_t pieces;
+	bool src_hbm;
+	bool dst_sbuf;
+};
+
+/**
  * struct trn_udma_op_work - an operation to do, and what came of it
  * @access: the queue's; not changed but for its outputs
  * @stop, @stop_arg: asked now and then; true: give up
  * @op: block, copied from the ring's domain
  * @src, @dst: base addresses, op->nr_src and op->nr_dst of them
- * @bytes: out: moved, sources and destinations together halved up: what it costs
+ * @bytes: out: moved, sources and destinations together halved up
+ * @dma: out: what it costs by
  * @hops: out: most links crossed
  * @bad_dst, @bad_index, @bad_addr: out, on an error: which end and address
  * @bad_list: out, on an error: @bad_addr is of the index list, of no end
@@ -32,6 +49,7 @@ struct trn_udma_op_work {
 	uint64_t src[NEURON_UDMA_OP_MAX_SRC];
 	uint64_t dst[NEURON_UDMA_OP_MAX_DST];
 	uint64_t bytes;
+	struct trn_dma_work dma;
 	unsigned int hops;
 	bool bad_dst;
 	bool bad_list;

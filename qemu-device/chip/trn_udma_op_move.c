@@ -44,7 +44,8 @@ static enum neuron_cause copy_direct(struct trn_op *o, uint64_t first,
 		o->src.hops = o->access.hops;
 	if (cause)
 		return trn_op_bad_end(o, cause, o->access.bad_dst, 0);
-	work->bytes += 2ull * *n * o->src.size;
+	work->dma.read += (uint64_t)*n * o->src.size;
+	work->dma.written += (uint64_t)*n * o->src.size;
 	return NEURON_CAUSE_NONE;
 }
 

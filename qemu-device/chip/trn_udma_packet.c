@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "trn_cost.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
 #include "trn_time.h"
@@ -247,7 +248,8 @@ static void record_desc(struct trn_run_state *run)
 		return;
 	run->recorded = true;
 	trn_time_dma(run->job->timeline, run->queue->actor,
-		     trn_access_cost(&run->access, run->desc_bytes), run->hops);
+		     trn_cost_copy_ps(run->queue->chip->gen, run->desc_bytes),
+		     run->hops, &run->traffic);
 }
 
 void trn_run_posting(struct trn_access *access, void *arg)
@@ -310,7 +312,7 @@ static enum trn_outcome move_desc(struct trn_run_state *run, unsigned int m,
 
 	run->desc_bytes = desc_bytes(&run->m2s.desc[m]);
 	run->hops = 0;
-	run->access.mbps = 0;
+	run->traffic.nr = 0;
 	run->recorded = recorded;
 	for (done = 0; done < run->desc_bytes; done += n) {
 		if (trn_run_stop_asked(run))

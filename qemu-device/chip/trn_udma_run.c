@@ -113,6 +113,8 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		.posting = trn_run_posting,
 		.posting_arg = run,
 	};
+	if (run->job && run->job->timeline)
+		run->access.traffic = &run->traffic;
 	run->budget = budget;
 	run->bytes = 0;
 	run->descriptors = 0;

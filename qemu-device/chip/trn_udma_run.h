@@ -68,7 +68,8 @@ struct trn_strike {
  * @gen_done: @gen has been carried out
  * @op_done: an operation has been carried out, which ends the run
  * @bytes, @descriptors: moved, M2S descriptors
- * @desc_bytes, @hops, @recorded: of the M2S descriptor being moved
+ * @desc_bytes, @hops, @recorded, @traffic: of the M2S descriptor or operation being
+ *	moved; @traffic counts for jobs with device time
  * @last_fill: bytes in the packet's last S2M descriptor, 0: it is full
  * @sized: completions tell bytes
  * @one_by_one: the run ends after each packet
@@ -93,6 +94,7 @@ struct trn_run_state {
 	uint64_t descriptors;
 	uint32_t desc_bytes;
 	unsigned int hops;
+	struct trn_traffic traffic;
 	uint32_t last_fill;
 	bool sized;
 	bool recorded;

@@ -203,6 +203,7 @@ uint8_t *seq_image(struct seq_job *job, enum neuron_engine engine)
 static void fill_queues(struct seq_job *job, uint8_t *host)
 {
 	struct neuron_hw_job_queue *queue = (void *)(host + HOST_QUEUES);
+	unsigned int per = job->per_engine ? job->per_engine : 1;
 	unsigned int q;
 
 	for (q = 0; q < job->nr_queues; q++)
@@ -213,8 +214,9 @@ static void fill_queues(struct seq_job *job, uint8_t *host)
 						       (2 * q + 1) * HBM_RING),
 			.m2s_length = SEQ_RING,
 			.s2m_length = SEQ_RING,
-			.dma_engine = (uint16_t)(neuron_core_dma(job->core) + q),
-			.queue = 0,
+			.dma_engine = (uint16_t)(neuron_core_dma(job->core) +
+						 q / per),
+			.queue = (uint8_t)(q % per),
 		};
 }
 

@@ -15,7 +15,7 @@
 
 #define SEQ_CHIPS	2
 #define SEQ_PROGRAM	256		/* instructions of an engine */
-#define SEQ_QUEUES	4
+#define SEQ_QUEUES	32
 #define SEQ_RING	64
 #define SEQ_WINDOWS	16
 
@@ -57,6 +57,7 @@ uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core
 /**
  * struct seq_job - a job under construction
  * @prog, @nr: images
+ * @per_engine: queues of a DMA engine, before it has the next one; 0: one
  * @block: start, queue and window fields are filled in by seq_submit()
  */
 struct seq_job {
@@ -68,6 +69,7 @@ struct seq_job {
 	struct neuron_hw_window window[SEQ_WINDOWS];
 	unsigned int nr_windows;
 	unsigned int nr_queues;
+	unsigned int per_engine;
 	unsigned int m2s[SEQ_QUEUES];
 	unsigned int s2m[SEQ_QUEUES];
 	struct neuron_hw_job block;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "state_stream.h"
+#include "trn_cost.h"
 #include "trn_domain.h"
 #include "trn_fabric.h"
 #include "trn_internal.h"
@@ -416,29 +417,84 @@ static void test_refused_changes(void **state)
 			 0);
 }
 
+/* Device time of a copy of 4096 bytes to chip 5, without what hops cost. */
+static uint64_t copy_ns(struct fixture *f)
+{
+	struct trn_traffic traffic = { 0 };
+	struct trn_access access = { .chip = f->chip[0], .traffic = &traffic };
+	struct trn_timeline *tl;
+	uint64_t start, end;
+
+	f->chip[0]->config.clock = true;
+	tl = trn_timeline_new(&f->chip[0]->core[0], 1);
+	assert_non_null(tl);
+	assert_int_equal(trn_access_copy(&access, neuron_fabric_addr(5, 0), 0,
+					 4096), 0);
+	assert_int_equal(access.hops, 2);
+	trn_time_dma(tl, TRN_ACTOR_QUEUE, trn_cost_copy_ps(f->gen, 4096),
+		     access.hops, &traffic);
+	trn_time_replay(tl, &start, &end, NULL, NULL);
+	trn_timeline_free(tl);
+	return end - start -
+	       (TRN_COST_DMA_START_PS + 2 * TRN_COST_HOP_PS) / 1000;
+}
+
 /* A link slower than the DMA engine costs more device time; a faster one none. */
 static void test_slow_link(void **state)
 {
 	struct fixture *f = *state;
-	struct trn_access access = { 0 };
 	const char *why;
 
 	start(f, &neuron_gen_trn2, 1, 16);
-	access.chip = f->chip[0];
-	assert_int_equal(trn_access_copy(&access, neuron_fabric_addr(5, 0), 0,
-					 4096), 0);
-	assert_int_equal(access.hops, 2);
-	assert_int_equal(trn_access_cost(&access, 4096), 4096);
+	assert_int_equal(copy_ns(f), 4096 / 23 + 1);
 	assert_int_equal(trn_fabric_set_link(f->fabric, 0, 1, true, 2300, &why),
 			 0);
 	assert_int_equal(link_reg(f, 1, 0, NEURON_CTL_LINK_MBPS), 2300);
-	assert_int_equal(trn_access_copy(&access, neuron_fabric_addr(5, 0), 0,
-					 4096), 0);
-	assert_int_equal(trn_access_cost(&access, 4096), 40960);
-	/* Forgotten once it has been accounted for. */
-	assert_int_equal(trn_access_cost(&access, 4096), 4096);
+	assert_int_equal(copy_ns(f), 40960 / 23 + 1);
 	set_links(f, "0-1=slow:50");
 	assert_int_equal(link_reg(f, 1, 0, NEURON_CTL_LINK_MBPS), 64000);
+	assert_int_equal(copy_ns(f), 4096 / 23 + 1);
+}
+
+/* The links that a transfer crosses, also when one of them is down. */
+static void test_path(void **state)
+{
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	struct fixture *f = *state;
+
+	start(f, &neuron_gen_trn2, 1, 16);
+	assert_int_equal(trn_fabric_path(f->fabric, 0, 5, links), 2);
+	assert_int_equal(links[0].chip, 0);
+	assert_int_equal(links[1].chip, 1);
+	assert_int_equal(link_reg(f, 0, links[0].port, NEURON_CTL_LINK_PEER), 1);
+	assert_int_equal(link_reg(f, 1, links[1].port, NEURON_CTL_LINK_PEER), 5);
+	assert_int_equal(trn_fabric_path(f->fabric, 0, 0, links), 0);
+	assert_int_equal(trn_fabric_path(f->fabric, 0, 99, links), 0);
+	set_links(f, "0-1=down;4-5=slow:10");
+	assert_int_equal(trn_fabric_path(f->fabric, 0, 5, links), 2);
+	assert_int_equal(links[0].chip, 0);
+	assert_int_equal(links[1].chip, 4);
+	assert_int_equal(links[1].mbps, neuron_gen_trn2.link_mbps / 10);
+	set_links(f, "0-4=down;0-3=down;0-12=down");
+	assert_int_equal(trn_fabric_path(f->fabric, 0, 5, links), 0);
+}
+
+/* Through a switch: out of one chip and into the other. */
+static void test_switched_path(void **state)
+{
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	struct fixture *f = *state;
+
+	start(f, &neuron_gen_trn3, 2, 16);
+	assert_int_equal(trn_fabric_path(f->fabric, 1, 3, links), 2);
+	assert_int_equal(links[0].chip, 1);
+	assert_false(links[0].in);
+	assert_int_equal(links[1].chip, 3);
+	assert_true(links[1].in);
+	/* Index 1 and 3 use port 4 modulo 4 of those to the server's switch. */
+	assert_int_equal(links[0].port, 0);
+	assert_int_equal(trn_fabric_path(f->fabric, 1, 19, links), 2);
+	assert_true(links[0].port >= 4 && links[1].port >= 4);
 }
 
 /* --- saving --- */
@@ -568,6 +624,7 @@ int main(void)
 		TEST(test_windows_missing), TEST(test_discard_stays_home),
 		TEST(test_link_down), TEST(test_partition),
 		TEST(test_refused_changes), TEST(test_slow_link),
+		TEST(test_path), TEST(test_switched_path),
 		TEST(test_save), TEST(test_changes_under_traffic),
 	};
 

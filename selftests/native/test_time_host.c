@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Device time does not depend on the host: not on the number of its workers, nor on
+ * what holds them up, also where engines and transfers contend.
+ */
+#include "seq_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SYNC	NEURON_ENGINE_SYNC
+#define VECTOR	NEURON_ENGINE_VECTOR
+#define SCALAR	NEURON_ENGINE_SCALAR
+#define TENSOR	NEURON_ENGINE_TENSOR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
+#define F32	NEURON_DTYPE_FP32
+
+struct chaos {
+	struct seq_rig *rig;
+	pthread_t thread;
+	_Atomic bool stop;
+};
+
+static _Atomic uint32_t chaos_seed;
+static bool (*real_host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
+
+static uint32_t chaos_random(uint32_t below)
+{
+	uint32_t seed = atomic_load(&chaos_seed);
+
+	seed = seed * 1664525 + 1013904223;
+	atomic_store(&chaos_seed, seed);
+	return (seed >> 8) % below;
+}
+
+static void nap(long ns)
+{
+	const struct timespec pause = { .tv_nsec = ns };
+
+	nanosleep(&pause, NULL);
+}
+
+/* Host memory that answers late, now and then. */
+static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	if (!chaos_random(3))
+		nap((long)chaos_random(300000));
+	return real_host_read(opaque, addr, buf, len);
+}
+
+static void *chaos_main(void *arg)
+{
+	struct chaos *chaos = arg;
+
+	while (!atomic_load(&chaos->stop)) {
+		unsigned int c = chaos_random(2);
+
+		trn_chip_stop(chaos->rig->chip[c]);
+		nap((long)chaos_random(200000));
+		trn_chip_resume(chaos->rig->chip[c]);
+		nap((long)chaos_random(400000));
+	}
+	return NULL;
+}
+
+#define MIX_ROUNDS	20
+#define MIX_NOTES	(3 * MIX_ROUNDS + 1)
+
+/* Bulk copies by three queues, two of which share queue 0's engine, and HBM. */
+static void mix_bulk(struct seq_job *job, uint64_t one)
+{
+	static const uint8_t queues[] = { 1, 2, 4 };
+	unsigned int i, q;
+
+	for (i = 0; i < MIX_ROUNDS; i++) {
+		for (q = 0; q < 3; q++) {
+			seq_copy(job, queues[q],
+				 neuron_window_addr(SEQ_DATA, 0x80000 + q * 0x10000),
+				 neuron_window_addr(SEQ_DATA, 0x40000),
+				 (i * 5 + q * 3) % 8 * 8192 + 64);
+			seq_copy(job, queues[q], neuron_window_addr(SEQ_SEM, 12), one,
+				 4);
+			seq_add(job, TENSOR,
+				OP(DMA_TRIGGER, .reg = { queues[q] }, .imm0 = 2,
+				   .imm1 = 2));
+		}
+		seq_add(job, TENSOR, take_ge(OP(NOTIFY, .imm0 = 300), 3,
+					     i % 3 + 2));
+		/* What has been left is taken later. */
+		if (i % 3 == 2)
+			seq_add(job, TENSOR, OP(NOP, 0));
+	}
+}
+
+/*
+ * Chip @c: a queue copies from host memory, the vector and the GpSimd engine
+ * compete for the copies, the scalar engine collects; all of it in step with the
+ * other chip. Other queues of the same DMA engine are busy meanwhile.
+ */
+static void mix(struct seq_job *job, struct seq_rig *rig, unsigned int c)
+{
+	struct fake_port *port = &rig->port[c];
+	unsigned int host = 0, i, e;
+	struct neuron_ap tile;
+	uint64_t peer;
+
+	seq_job_init(job, rig, c, 1);
+	job->per_engine = 4;
+	peer = seq_sem_window(job, !c, 1, 220);
+	host = job->nr_windows++;
+	job->window[host] = (struct neuron_hw_window){
+		.base = fake_host_addr(port, 0x80000),
+		.length = 0x10000,
+		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ,
+	};
+	*(uint32_t *)(void *)(port->host + 0x80000) = 1;
+	job->block.notify_addr = neuron_window_addr(SEQ_DATA, 0);
+	job->block.notify_size = 2048;
+	for (i = 0; i < MIX_ROUNDS; i++) {
+		seq_copy(job, 0, neuron_window_addr(SEQ_SBUF, 0),
+			 neuron_window_addr(host, 0), 64 * (i % 7 + 1));
+		seq_copy(job, 0, neuron_window_addr(SEQ_SEM, 4 * 1),
+			 neuron_window_addr(host, 0), 4);
+		seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = 2, .imm1 = 2));
+		seq_add(job, SYNC, OP(NOTIFY, .imm0 = i));
+		if (i % 5)
+			continue;
+		seq_add(job, SYNC, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+		seq_add(job, SYNC, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+		seq_add(job, SYNC, take_ge(OP(NOP, 0), 220, 1));
+	}
+	for (e = VECTOR; e <= GPSIMD; e += GPSIMD - VECTOR)
+		for (i = 0; i < MIX_ROUNDS / 2; i++) {
+			seq_add(job, e, take_ge(OP(NOP, 0), 1, 1));
+			tile = ap_sbuf(e == VECTOR ? 32 : 64, 1, 0, F32,
+				       100 * (i % 4) + 10);
+			seq_add(job, e, OP(MEMSET, .dst = tile));
+			seq_add(job, e, post_add(OP(NOTIFY, .imm0 = 100), 2, 1));
+		}
+	seq_add(job, SCALAR, wait_ge(OP(NOTIFY, .imm0 = 200), 2, MIX_ROUNDS));
+	mix_bulk(job, neuron_window_addr(host, 0));
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (job->nr[e])
+			seq_add(job, e, OP(HALT, 0));
+}
+
+/* All times that a run of the mix gave, in an order of the program's. */
+struct times {
+	uint64_t start, end;
+	uint64_t stamp[NEURON_NR_ENGINES][SEQ_PROGRAM];
+};
+
+static void collect(struct seq_job *job, struct times *times)
+{
+	const struct neuron_hw_notify *n = (void *)seq_data(job->rig, job->chip, 1);
+	struct neuron_hw_completion record = seq_wait(job);
+	unsigned int i;
+
+	memset(times, 0, sizeof(*times));
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	times->start = record.start_ns;
+	times->end = record.end_ns;
+	for (i = 0; i < MIX_NOTES; i++)
+		times->stamp[n[i].source >> 24 & 7][n[i].source & 0xff] =
+			n[i].time_ns;
+}
+
+static void run_mix(const struct neuron_gen *gen, unsigned int workers,
+		    bool chaotic, struct times times[2])
+{
+	struct seq_job *job = calloc(2, sizeof(*job));
+	struct chaos chaos = { 0 };
+	struct seq_rig rig;
+	unsigned int c;
+
+	seq_rig_init(&rig, gen, workers, 2, true);
+	chaos.rig = &rig;
+	for (c = 0; c < 2; c++) {
+		real_host_read = rig.port[c].ops.host_read;
+		if (chaotic)
+			rig.port[c].ops.host_read = slow_host_read;
+		mix(&job[c], &rig, c);
+	}
+	if (chaotic)
+		pthread_create(&chaos.thread, NULL, chaos_main, &chaos);
+	for (c = 0; c < 2; c++) {
+		if (chaotic)
+			nap((long)chaos_random(500000));
+		seq_submit(&job[c]);
+	}
+	for (c = 0; c < 2; c++)
+		collect(&job[c], &times[c]);
+	if (chaotic) {
+		atomic_store(&chaos.stop, true);
+		pthread_join(chaos.thread, NULL);
+	}
+	seq_rig_destroy(&rig);
+	free(job);
+}
+
+static void try_mix(const struct neuron_gen *gen, unsigned int rounds)
+{
+	static struct times first[2], again[2];
+	unsigned int round;
+
+	run_mix(gen, 1, false, first);
+	assert_true(first[0].end > 5000);
+	for (round = 0; round < rounds; round++) {
+		run_mix(gen, round % 5 + 1, round % 2, again);
+		if (memcmp(first, again, sizeof(first)))
+			fail_msg("%s, round %u: times differ: %llu and %llu, %llu and %llu",
+				 gen->name, round,
+				 (unsigned long long)first[0].end,
+				 (unsigned long long)again[0].end,
+				 (unsigned long long)first[1].end,
+				 (unsigned long long)again[1].end);
+	}
+}
+
+static void times_do_not_depend_on_the_host(void **state)
+{
+	(void)state;
+	try_mix(&neuron_gen_trn2, 20);
+	/* Engines that share ports. */
+	try_mix(&neuron_gen_trn1, 10);
+}
+
+#define LONG_ROUNDS	12000
+
+static void long_loop(struct seq_job *job, enum neuron_engine engine,
+		      struct neuron_inst inst, struct neuron_inst then,
+		      unsigned int rounds)
+{
+	seq_add(job, engine, OP(REG_SET, .reg = { 9 }, .imm0 = rounds));
+	seq_add(job, engine, inst);
+	seq_add(job, engine, then);
+	seq_add(job, engine, OP(LOOP, .reg = { 9 }, .addr = 1));
+	seq_add(job, engine, OP(HALT, 0));
+}
+
+/* Queues of one engine, and engines with one port, for many records. */
+static uint64_t run_long(unsigned int workers, bool chaotic)
+{
+	struct seq_job *job = calloc(1, sizeof(*job));
+	struct chaos chaos = { 0 };
+	struct neuron_hw_completion record;
+	struct neuron_udma_dge *dge;
+	struct seq_rig rig;
+
+	seq_rig_init(&rig, &neuron_gen_trn1, workers, 2, true);
+	chaos.rig = &rig;
+	seq_job_init(job, &rig, 0, 1);
+	dge = (void *)seq_data(&rig, 0, 1);
+	*dge = (struct neuron_udma_dge){
+		.op = {
+			.op = NEURON_UDMA_OP_COPY, .nr_src = 1, .nr_dst = 1,
+			.src_dtype = F32, .dst_dtype = F32,
+			.src = { .num = { 64, 4, 1, 1 }, .step = { 4, 512 } },
+			.dst = { .num = { 256, 1, 1, 1 }, .step = { 4 } },
+		},
+		.src = { neuron_window_addr(SEQ_DATA, 0x1000) },
+		.dst = { neuron_window_addr(SEQ_DATA, 0x3000) },
+	};
+	job->nr_queues = 2;
+	job->per_engine = 2;
+	long_loop(job, SYNC,
+		  OP(DMA_GENERATE, .addr = neuron_window_addr(SEQ_DATA, 0)),
+		  OP(DMA_GENERATE, .addr = neuron_window_addr(SEQ_DATA, 0),
+		     .reg = { 1 }), LONG_ROUNDS / 4);
+	long_loop(job, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0, F32, 7)),
+		  post_add(OP(NOP, 0), 1, 1), LONG_ROUNDS);
+	long_loop(job, GPSIMD, OP(MEMSET, .dst = ap_sbuf(32, 1, 0, F32, 9)),
+		  take_ge(OP(NOP, 0), 1, 1), LONG_ROUNDS);
+	if (chaotic)
+		pthread_create(&chaos.thread, NULL, chaos_main, &chaos);
+	record = seq_run(job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	if (chaotic) {
+		atomic_store(&chaos.stop, true);
+		pthread_join(chaos.thread, NULL);
+	}
+	seq_rig_destroy(&rig);
+	free(job);
+	return record.end_ns - record.start_ns;
+}
+
+/* More than is kept: what is replayed early is what nothing can change any more. */
+static void long_jobs_do_not_depend_on_the_host(void **state)
+{
+	uint64_t first = run_long(1, false);
+	unsigned int round;
+
+	(void)state;
+	for (round = 0; round < 8; round++)
+		assert_int_equal(run_long(round % 4 + 1, round % 2), first);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_do_not_depend_on_the_host),
+		cmocka_unit_test(long_jobs_do_not_depend_on_the_host),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
