@@ -90,10 +90,18 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 	}
 }
 
+/* Only GpSimd has powers. */
+static bool arith_here(const struct trn_exec *exec, unsigned int op)
+{
+	return trn_alu_is_arith(op) &&
+	       (op != NEURON_ALU_POWER ||
+		exec->seq->engine == NEURON_ENGINE_GPSIMD);
+}
+
 static bool tensor_tensor_types(const struct vector_op *op)
 {
 	if (!op->bitwise)
-		return trn_alu_is_arith(op->inst->op0);
+		return arith_here(op->exec, op->inst->op0);
 	return trn_exec_bitwise_types(&op->dst, &op->src0) &&
 	       trn_exec_bitwise_types(&op->dst, &op->src1);
 }
@@ -212,8 +220,8 @@ static bool scalar_ops_valid(const struct trn_exec *exec)
 	}
 	if (trn_alu_is_bitwise(inst->op0))
 		return bypass1 || trn_alu_is_bitwise(inst->op1);
-	return trn_alu_is_arith(inst->op0) &&
-	       (bypass1 || trn_alu_is_arith(inst->op1));
+	return arith_here(exec, inst->op0) &&
+	       (bypass1 || arith_here(exec, inst->op1));
 }
 
 /* A column of any type in src1, or imm0. */

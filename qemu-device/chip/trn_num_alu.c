@@ -7,7 +7,7 @@
 
 bool trn_alu_is_arith(unsigned int op)
 {
-	return op <= NEURON_ALU_ABS_MIN ||
+	return op <= NEURON_ALU_POWER ||
 	       (op >= NEURON_ALU_IS_EQ && op <= NEURON_ALU_IS_LT) ||
 	       (op >= NEURON_ALU_LOGICAL_AND && op <= NEURON_ALU_LOGICAL_XOR);
 }

@@ -50,6 +50,8 @@ TRN_INLINE float trn_alu_apply(unsigned int op, float x, float y)
 		return trn_maximum(trn_abs_fp32(x), trn_abs_fp32(y));
 	case NEURON_ALU_ABS_MIN:
 		return trn_minimum(trn_abs_fp32(x), trn_abs_fp32(y));
+	case NEURON_ALU_POWER:
+		return trn_power_fp32(x, y);
 	case NEURON_ALU_IS_EQ:
 		return x == y ? 1.0f : 0.0f;
 	case NEURON_ALU_IS_NE:
@@ -85,7 +87,7 @@ TRN_INLINE float trn_alu_apply(unsigned int op, float x, float y)
 
 #define TRN_FOR_EACH_ARITH(F)						\
 	F(BYPASS) F(ADD) F(SUBTRACT) F(MULTIPLY) F(DIVIDE)		\
-	F(MAX) F(MIN) F(ABS_MAX) F(ABS_MIN)				\
+	F(MAX) F(MIN) F(ABS_MAX) F(ABS_MIN) F(POWER)			\
 	F(IS_EQ) F(IS_NE) F(IS_GE) F(IS_GT) F(IS_LE) F(IS_LT)		\
 	F(LOGICAL_AND) F(LOGICAL_OR) F(LOGICAL_XOR)
 

@@ -12,6 +12,7 @@
 
 #include "num_util.h"
 #include "trn_num.h"
+#include "trn_num_fn.h"
 
 #define RANDOM_ROUNDS	2000
 #define LENGTH		150	/* more than two blocks, and a tail */
@@ -22,7 +23,7 @@ static const uint8_t arith[] = {
 	NEURON_ALU_ABS_MAX, NEURON_ALU_ABS_MIN, NEURON_ALU_IS_EQ,
 	NEURON_ALU_IS_NE, NEURON_ALU_IS_GE, NEURON_ALU_IS_GT, NEURON_ALU_IS_LE,
 	NEURON_ALU_IS_LT, NEURON_ALU_LOGICAL_AND, NEURON_ALU_LOGICAL_OR,
-	NEURON_ALU_LOGICAL_XOR,
+	NEURON_ALU_LOGICAL_XOR, NEURON_ALU_POWER,
 };
 
 /* The order of the numbers with -0 below +0; not for NaN. */
@@ -62,6 +63,9 @@ static float alu_expected(unsigned int op, float a, float b)
 		return pick(fabsf(a), fabsf(b), true);
 	case NEURON_ALU_ABS_MIN:
 		return pick(fabsf(a), fabsf(b), false);
+	case NEURON_ALU_POWER:
+		/* How good it is the tests of the functions say. */
+		return trn_power_fp32(a, b);
 	case NEURON_ALU_IS_EQ:
 		return a == b;
 	case NEURON_ALU_IS_NE:

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Element types in instructions: which NeuronCore has which, casts, and work on fp32
+ * where it lies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "exec_rig.h"
+#include "num_util.h"
+#include "trn_num.h"
+
+#define N	3000	/* more than two pieces */
+
+static int setup_trn1(void **state)
+{
+	return exec_setup_gen(state, &neuron_gen_trn1);
+}
+
+static int setup_trn3(void **state)
+{
+	return exec_setup_gen(state, &neuron_gen_trn3);
+}
+
+static void has_its_generations_types(void **state)
+{
+	unsigned int generation = seq_core(*state, 0, 0)->chip->gen->generation;
+	unsigned int type, all = 0;
+
+	for (type = 1; type < NEURON_NR_DTYPES; type++) {
+		struct neuron_inst copy = OP(COPY, .dst = ap_sbuf(0, 32, 0x1000, type, 8),
+					     .src0 = ap_sbuf(0, 32, 0, type, 8));
+
+		if (trn_dtype_is_number(type) && trn_dtype_on(type, generation)) {
+			good(state, VECTOR, copy);
+			all++;
+		} else {
+			bad(state, VECTOR, copy, NEURON_CAUSE_OPERAND);
+		}
+	}
+	assert_int_equal(all, generation < 4 ? 13 : 14);
+}
+
+static void casts(void **state)
+{
+	static const float numbers[4] = { 1.0f, -0.3f, 500.0f, 0x1.ffffp0f };
+	struct trn_core *core = seq_core(*state, 0, 0);
+	static const uint8_t e4[4] = { 0x38, 0xaa, 0x78, 0x40 };
+	uint32_t *tf32 = seq_sbuf(core, 0, 0x200);
+	float *back = sbuf_f(state, 0, 0x300);
+
+	memcpy(sbuf_f(state, 0, 0), numbers, sizeof(numbers));
+	good(state, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x100, NEURON_DTYPE_FP8_E4, 4),
+			       .src0 = ap_sbuf(0, 1, 0, F32, 4)));
+	assert_memory_equal(seq_sbuf(core, 0, 0x100), e4, sizeof(e4));
+	good(state, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x200, NEURON_DTYPE_TF32, 4),
+			       .src0 = ap_sbuf(0, 1, 0, F32, 4)));
+	assert_int_equal(tf32[0], 0x3f800000);
+	assert_int_equal(tf32[1], 0xbe99a000);
+	assert_int_equal(tf32[3], 0x40000000);
+	good(state, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x300, F32, 4),
+			       .src0 = ap_sbuf(0, 1, 0x100, NEURON_DTYPE_FP8_E4, 4)));
+	assert_true(back[0] == 1.0f && back[1] == -0.3125f && back[3] == 2.0f);
+	assert_int_equal(num_bits(back[2]), 0x7f800000);
+}
+
+/* An operand that is the destination, too, and NaN of any payload. */
+static void works_in_place(void **state)
+{
+	struct neuron_inst inst = OP(TENSOR_TENSOR, .op0 = NEURON_ALU_ADD,
+				     .dst = ap_sbuf(0, 1, 0, F32, N),
+				     .src0 = ap_sbuf(0, 1, 0, F32, N),
+				     .src1 = ap_sbuf(0, 1, 0x8000, F32, N));
+	float *a = sbuf_f(state, 0, 0), *b = sbuf_f(state, 0, 0x8000);
+	static float want[N];
+	uint64_t seed = 71;
+	size_t i;
+
+	for (i = 0; i < N; i++) {
+		a[i] = num_float(num_edges[num_random(&seed) % num_nr_edges]);
+		b[i] = num_random_near_one(&seed);
+	}
+	trn_alu_vv(NEURON_ALU_ADD, want, a, b, N);
+	good(state, VECTOR, inst);
+	assert_true(num_first_difference(a, want, N) == NUM_SAME);
+
+	/* One element further: the whole line is read before it is written. */
+	trn_alu_vv(NEURON_ALU_ADD, want, a, b, N);
+	inst.dst = ap_sbuf(0, 1, 4, F32, N);
+	good(state, VECTOR, inst);
+	assert_true(num_first_difference(a + 1, want, N) == NUM_SAME);
+}
+
+static void powers_are_gpsimds(void **state)
+{
+	struct neuron_inst inst = OP(TENSOR_TENSOR, .op0 = NEURON_ALU_POWER,
+				     .dst = ap_sbuf(0, 1, 0x200, F32, 2),
+				     .src0 = ap_sbuf(0, 1, 0, F32, 2),
+				     .src1 = ap_sbuf(0, 1, 0x100, F32, 2));
+	float *x = sbuf_f(state, 0, 0), *y = sbuf_f(state, 0, 0x100);
+	float *out = sbuf_f(state, 0, 0x200);
+
+	x[0] = 2.0f;
+	y[0] = 10.0f;
+	x[1] = -3.0f;
+	y[1] = 3.0f;
+	good(state, GPSIMD, inst);
+	assert_true(out[0] == 1024.0f && out[1] == -27.0f);
+	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(has_its_generations_types, setup_trn1,
+						exec_teardown),
+		cmocka_unit_test_setup_teardown(has_its_generations_types, exec_setup,
+						exec_teardown),
+		cmocka_unit_test_setup_teardown(has_its_generations_types, setup_trn3,
+						exec_teardown),
+		cmocka_unit_test_setup_teardown(casts, exec_setup, exec_teardown),
+		cmocka_unit_test_setup_teardown(works_in_place, exec_setup, exec_teardown),
+		cmocka_unit_test_setup_teardown(powers_are_gpsimds, exec_setup, exec_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
