@@ -82,7 +82,6 @@ const struct neuron_node_attr neuron_public_utilization[] = {
 	NEURON_NODE_RO("utilization", utilization_show, 0),
 };
 
-
 void neuron_public_power_init(struct neuron_public *tree)
 {
 	spin_lock_init(&tree->lock);

@@ -69,7 +69,7 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr,
 	neuron_reset_schedule(tree->ndev);
 	return count;
 }
-static DEVICE_ATTR(reset, 0200, NULL, reset_store);
+static DEVICE_ATTR_WO(reset);
 
 static struct attribute *neuron_public_attrs[] = {
 	&dev_attr_core_count.attr,
