@@ -45,13 +45,14 @@ void neuron_jobs_release(struct neuron_claim_core *cc)
 static int neuron_cancel(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
+	bool cookie;
 	int ret = 0;
 
-	mutex_lock(&core->reset_lock);
+	cookie = neuron_core_lock(core);
 	job->cancelled = true;
 	if (neuron_job_runs(job))
 		ret = neuron_core_reset_locked(core, -ECANCELED, false);
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 	neuron_gate_open(job->gate);
 	return ret;
 }

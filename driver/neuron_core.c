@@ -189,12 +189,13 @@ static int neuron_core_reset_hw(struct neuron_core *core)
  */
 static void neuron_core_stop(struct neuron_core *core)
 {
-	mutex_lock(&core->reset_lock);
+	bool cookie = neuron_core_lock(core);
+
 	neuron_job_doom(core, -ENODEV, false);
 	if (core->active && pci_device_is_present(core->ndev->pdev))
 		neuron_core_reset_hw(core);
 	neuron_job_end_aborted(core);
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 }
 
 static void neuron_core_disown(struct neuron_core *core)
@@ -327,8 +328,9 @@ void neuron_cores_end(struct neuron_device *ndev)
 void neuron_core_stop_stray(struct neuron_core *core)
 {
 	struct neuron_job *job;
+	bool cookie;
 
-	mutex_lock(&core->reset_lock);
+	cookie = neuron_core_lock(core);
 	job = neuron_job_active(core);
 	if (job && neuron_job_is_stray(job)) {
 		dev_warn_ratelimited(core->ndev->drm.dev,
@@ -336,37 +338,39 @@ void neuron_core_stop_stray(struct neuron_core *core)
 				     core->index, job->id);
 		neuron_core_reset_locked(core, -EIO, false);
 	}
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 	if (job)
 		neuron_job_put(job);
 }
 
 int neuron_core_reset(struct neuron_core *core)
 {
+	bool cookie;
 	int idx, ret;
 
 	if (!drm_dev_enter(&core->ndev->drm, &idx))
 		return -ENODEV;
-	mutex_lock(&core->reset_lock);
+	cookie = neuron_core_lock(core);
 	ret = neuron_core_reset_locked(core, -ECANCELED, false);
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 	drm_dev_exit(idx);
 	return ret;
 }
 
 int neuron_core_renew(struct neuron_core *core)
 {
+	bool cookie;
 	int idx, ret;
 
 	if (!drm_dev_enter(&core->ndev->drm, &idx))
 		return -ENODEV;
-	mutex_lock(&core->reset_lock);
+	cookie = neuron_core_lock(core);
 	core->generation++;
 	if (neuron_hw_up(core->ndev))
 		neuron_core_write(core, NEURON_CORE_GENERATION,
 				  core->generation);
 	ret = neuron_core_reset_locked(core, -ECANCELED, false);
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -377,6 +381,7 @@ int neuron_ioctl_reset(struct drm_device *drm, void *data,
 	struct drm_neuron_reset *args = data;
 	struct neuron_claim_core *cc;
 	int idx, ret = -ENODEV;
+	bool cookie;
 
 	cc = neuron_claim_core_find(file, args->claim, args->core);
 	if (IS_ERR(cc))
@@ -384,7 +389,7 @@ int neuron_ioctl_reset(struct drm_device *drm, void *data,
 
 	if (drm_dev_enter(drm, &idx)) {
 		mutex_lock(&cc->lock);
-		mutex_lock(&cc->core->reset_lock);
+		cookie = neuron_core_lock(cc->core);
 		if (cc->dead) {
 			ret = -ENOENT;
 		} else {
@@ -393,7 +398,7 @@ int neuron_ioctl_reset(struct drm_device *drm, void *data,
 			ret = neuron_core_reset_locked(cc->core, -ECANCELED,
 						       false);
 		}
-		mutex_unlock(&cc->core->reset_lock);
+		neuron_core_unlock(cc->core, cookie);
 		neuron_jobs_release(cc);
 		mutex_unlock(&cc->lock);
 		drm_dev_exit(idx);

@@ -5,7 +5,29 @@
 #ifndef _NEURON_CORE_H_
 #define _NEURON_CORE_H_
 
+#include <linux/dma-fence.h>
+#include <linux/mutex.h>
+
 #include "neuron_device.h"
+
+/*
+ * neuron_core.reset_lock is on the way to the end of fences. Lockdep is told so
+ * before it is taken: nobody may wait for a fence, or for memory, under it. The
+ * cookie is for the unlock.
+ */
+static inline bool neuron_core_lock(struct neuron_core *core)
+{
+	bool cookie = dma_fence_begin_signalling();
+
+	mutex_lock(&core->reset_lock);
+	return cookie;
+}
+
+static inline void neuron_core_unlock(struct neuron_core *core, bool cookie)
+{
+	mutex_unlock(&core->reset_lock);
+	dma_fence_end_signalling(cookie);
+}
 
 /*
  * Under neuron_core.reset_lock, with the registers there: reset the core. The
