@@ -94,7 +94,7 @@ static void neuron_port_irq(void *opaque, unsigned vector)
     NeuronChip *s = opaque;
 
     if (vector >= s->vectors) {
-        trace_neuron_irq_dropped(s->chip_id, vector);
+        trace_neuron_err_irq_dropped(s->chip_id, vector);
         return;
     }
     qatomic_or(&s->irq_pending, 1u << vector);
@@ -131,12 +131,12 @@ static void neuron_port_log(void *opaque, enum trn_log_level level,
 
     switch (level) {
     case TRN_LOG_GUEST_ERROR:
-        trace_neuron_guest_error(s->chip_id, line);
+        trace_neuron_err_guest(s->chip_id, line);
         qemu_log_mask(LOG_GUEST_ERROR, "neuron chip %u: %s\n", s->chip_id,
                       line);
         break;
     case TRN_LOG_WARN:
-        trace_neuron_warn(s->chip_id, line);
+        trace_neuron_err_warn(s->chip_id, line);
         warn_report("neuron chip %u: %s", s->chip_id, line);
         break;
     case TRN_LOG_INFO:
