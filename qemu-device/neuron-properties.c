@@ -135,6 +135,7 @@ static const Property neuron_properties[] = {
     DEFINE_PROP_UINT64("fault-seed", NeuronChip, fault_seed, 0),
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
     DEFINE_PROP_BOOL("silicon", NeuronChip, silicon, false),
+    DEFINE_PROP_BOOL("repair-fails", NeuronChip, repair_fails, false),
 };
 
 static const struct {
@@ -163,6 +164,8 @@ static const struct {
     { "fault-seed", "of the faults on demand that strike by chance" },
     { "clock", "model device time" },
     { "silicon", "silicon mode: revision, size of BAR4, no BAR2" },
+    { "repair-fails", "an uncorrectable error of HBM cannot be repaired: "
+      "HBM_REPAIR becomes 2, not 1" },
 };
 
 void neuron_class_properties(ObjectClass *oc)

@@ -62,6 +62,7 @@ struct NeuronChip {
     char *faults;
     bool clock;
     bool silicon;
+    bool repair_fails;
 
     MemoryRegion bar0;
     MemoryRegion bar2;
