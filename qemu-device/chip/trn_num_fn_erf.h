@@ -8,16 +8,18 @@
 #include "trn_num_fn.h"
 
 /* erf(t) / t for t in [0, 4] as a polynomial in t^2 / 8 - 1. Relative error below 2^-51. */
-#define TRN_ERF_POLY(STEP)						\
-	STEP(0x1.af4c0b060735bp-27) STEP(-0x1.7f1f9da9b2298p-25) STEP(0x1.26ea8a0fd734fp-24)	\
-	STEP(-0x1.c13100c22049cp-23) STEP(0x1.cd204a8e02514p-21) STEP(-0x1.5648b45cedfc6p-19)	\
-	STEP(0x1.cad408e75faaap-18) STEP(-0x1.34f439f8220f0p-16) STEP(0x1.917dba92dfc16p-15)	\
-	STEP(-0x1.edfa4cf86b66ap-14) STEP(0x1.20eb1d497b902p-12) STEP(-0x1.4158cdbca87c1p-11)	\
-	STEP(0x1.52d9f537fb997p-10) STEP(-0x1.51ef24c69b64ep-9) STEP(0x1.3e150dd441188p-8)	\
-	STEP(-0x1.1a0231cf18493p-7) STEP(0x1.d63529bec8d80p-7) STEP(-0x1.7034fab7f107ep-6)	\
-	STEP(0x1.0ed52bfffd118p-5) STEP(-0x1.76e8648e205dbp-5) STEP(0x1.ea97f14b7dc46p-5)	\
-	STEP(-0x1.3215d8b7af3c1p-4) STEP(0x1.717efc7844a6cp-4) STEP(-0x1.b92e95c190710p-4)	\
-	STEP(0x1.0dabaf0613e39p-3) STEP(-0x1.69a0ccda3df7bp-3) STEP(0x1.6a040781a499cp-2)
+#define TRN_ERF_EVEN(STEP)						\
+	STEP(0x1.af4c0b060735bp-27) STEP(0x1.26ea8a0fd734fp-24) STEP(0x1.cd204a8e02514p-21)	\
+	STEP(0x1.cad408e75faaap-18) STEP(0x1.917dba92dfc16p-15) STEP(0x1.20eb1d497b902p-12)	\
+	STEP(0x1.52d9f537fb997p-10) STEP(0x1.3e150dd441188p-8) STEP(0x1.d63529bec8d80p-7)	\
+	STEP(0x1.0ed52bfffd118p-5) STEP(0x1.ea97f14b7dc46p-5) STEP(0x1.717efc7844a6cp-4)	\
+	STEP(0x1.0dabaf0613e39p-3) STEP(0x1.6a040781a499cp-2)
+#define TRN_ERF_ODD(STEP)						\
+	STEP(-0x1.7f1f9da9b2298p-25) STEP(-0x1.c13100c22049cp-23) STEP(-0x1.5648b45cedfc6p-19)	\
+	STEP(-0x1.34f439f8220f0p-16) STEP(-0x1.edfa4cf86b66ap-14) STEP(-0x1.4158cdbca87c1p-11)	\
+	STEP(-0x1.51ef24c69b64ep-9) STEP(-0x1.1a0231cf18493p-7) STEP(-0x1.7034fab7f107ep-6)	\
+	STEP(-0x1.76e8648e205dbp-5) STEP(-0x1.3215d8b7af3c1p-4) STEP(-0x1.b92e95c190710p-4)	\
+	STEP(-0x1.69a0ccda3df7bp-3)
 
 /*
  * exp(t^2 / 2) * erfc(t / sqrt(2)) / 2 for t in [0, 15], as a polynomial in
@@ -31,16 +33,15 @@
 	STEP(-0x1.7f9d043b6115fp-6) STEP(0x1.8807f29f1611ap-5) STEP(-0x1.4b4ce479f3496p-4)	\
 	STEP(0x1.db6af8722f135p-4) STEP(-0x1.25cd1321c8cf5p-3) STEP(0x1.3b0fbcb4c77a3p-4)
 
-/*
- * That less t / sqrt(2 pi), divided by t less its root. Relative error below 2^-52.
- */
-#define TRN_GELU_DX_POLY(STEP)						\
-	STEP(-0x1.793ca237afe68p-28) STEP(-0x1.e8b8981cf25ffp-26) STEP(-0x1.6fab7373647cep-27)	\
-	STEP(0x1.775ff944bf013p-23) STEP(-0x1.495571ce16619p-26) STEP(-0x1.6d8963613280dp-20)	\
-	STEP(0x1.0b4b7a4e9f245p-19) STEP(0x1.34be06f113058p-17) STEP(-0x1.54f8283168603p-15)	\
-	STEP(0x1.fde2fa5bcd1e9p-17) STEP(0x1.cdee080d5088cp-12) STEP(-0x1.2dc077a67ffc3p-9)	\
-	STEP(0x1.e0a95195cd625p-8) STEP(-0x1.23c375897b4b9p-6) STEP(0x1.231a8d12376b3p-5)	\
-	STEP(-0x1.ef8423a0a7824p-5) STEP(0x1.6fce89f8d2b9fp-4) STEP(-0x1.ce451b41a3b9fp-2)
+/* That less t / sqrt(2 pi), divided by t less its root. Relative error below 2^-52. */
+#define TRN_GELU_DX_EVEN(STEP)						\
+	STEP(-0x1.e8b8981cf25ffp-26) STEP(0x1.775ff944bf013p-23) STEP(-0x1.6d8963613280dp-20)	\
+	STEP(0x1.34be06f113058p-17) STEP(0x1.fde2fa5bcd1e9p-17) STEP(-0x1.2dc077a67ffc3p-9)	\
+	STEP(-0x1.23c375897b4b9p-6) STEP(-0x1.ef8423a0a7824p-5) STEP(-0x1.ce451b41a3b9fp-2)
+#define TRN_GELU_DX_ODD(STEP)						\
+	STEP(-0x1.793ca237afe68p-28) STEP(-0x1.6fab7373647cep-27) STEP(-0x1.495571ce16619p-26)	\
+	STEP(0x1.0b4b7a4e9f245p-19) STEP(-0x1.54f8283168603p-15) STEP(0x1.cdee080d5088cp-12)	\
+	STEP(0x1.e0a95195cd625p-8) STEP(0x1.231a8d12376b3p-5) STEP(0x1.6fce89f8d2b9fp-4)
 
 /* Beyond this erf is 1 in fp32. */
 #define TRN_ERF_TAIL	4.0
@@ -54,7 +55,7 @@ TRN_INLINE float trn_erf_fp32(float x)
 {
 	double d = trn_clamp_double(x, -TRN_ERF_TAIL, TRN_ERF_TAIL), p;
 
-	TRN_HORNER(p, d * d * 0.125 - 1.0, TRN_ERF_POLY);
+	TRN_HORNER_HALVES(p, d * d * 0.125 - 1.0, TRN_ERF_EVEN, TRN_ERF_ODD);
 	return (float)(d * p);
 }
 
@@ -78,14 +79,15 @@ TRN_INLINE float trn_gelu_fp32(float x)
 }
 
 /*
- * The derivative at -t is exp(-t^2 / 2) times what TRN_GELU_DX_POLY describes;
+ * The derivative at -t is exp(-t^2 / 2) times what TRN_GELU_DX_EVEN describes;
  * the derivatives at x and -x add up to 1.
  */
 TRN_INLINE float trn_gelu_dx_fp32(float x)
 {
 	double t = trn_min_double(trn_abs_fp32(x), TRN_GELU_TAIL), y;
 
-	TRN_HORNER(y, (t - TRN_TAIL_POLE) / (t + TRN_TAIL_POLE), TRN_GELU_DX_POLY);
+	TRN_HORNER_HALVES(y, (t - TRN_TAIL_POLE) / (t + TRN_TAIL_POLE),
+			  TRN_GELU_DX_EVEN, TRN_GELU_DX_ODD);
 	y *= (t - 0x1.80ead197f00b4p-1) + 0x1.13e74c58cada8p-56;
 	y *= trn_exp2_fp64(t * t * (-0.5 * TRN_LOG2_E));
 	return (float)trn_select_double(x < 0.0f, y, 1.0 - y);

@@ -44,6 +44,19 @@
 	} while (0)
 #define TRN_HORNER_STEP(c)	horner = horner * horner_x + (c);
 
+/*
+ * The terms of even and of odd powers by themselves: the chain of operations
+ * that wait for each other is half as long.
+ */
+#define TRN_HORNER_HALVES(result, x, EVEN, ODD)				\
+	do {								\
+		double halves_x = (x), even, odd;			\
+									\
+		TRN_HORNER(even, halves_x * halves_x, EVEN);		\
+		TRN_HORNER(odd, halves_x * halves_x, ODD);		\
+		(result) = even + halves_x * odd;			\
+	} while (0)
+
 #define TRN_LOG2_E	0x1.71547652b82fep+0
 #define TRN_LN_2	0x1.62e42fefa39efp-1
 /* Adding this leaves no fraction bit: the sum's low bits are the integer. */
