@@ -170,8 +170,10 @@ NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
 
 /**
  * struct neuron_array - a part of the tensor engine's array
- * @row, @rows: rows (contraction): 32, 64 or 128 from a multiple of that
- * @col, @cols: columns: the same
+ * @row: first row (contraction), a multiple of @rows
+ * @rows: 32, 64 or 128
+ * @col: first column, a multiple of @cols
+ * @cols: 32, 64 or 128
  *
  * neuron_inst.imm0 with ARRAY: row, rows, col and cols, a byte each, from bit 0.
  */
