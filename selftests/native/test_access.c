@@ -41,9 +41,11 @@ static unsigned int pieces(struct rig *rig, const struct table *t,
 /* A piece at the very start or end of a stack has no guard on that side. */
 static bool guarded(struct rig *rig, uint64_t addr, uint64_t length, bool below)
 {
+	const unsigned int last = rig->chip[0]->gen->nr_hbm - 1;
+
 	if (below)
-		return addr != rig_hbm_addr(rig, 3, 0);
-	return addr + length != rig_hbm_addr(rig, 2, FAKE_HBM_SIZE);
+		return addr != rig_hbm_addr(rig, last, 0);
+	return addr + length != rig_hbm_addr(rig, last, FAKE_HBM_SIZE);
 }
 
 static void guards(struct rig *rig, const struct table *t, bool check)
