@@ -252,7 +252,7 @@ static uint64_t run_long(unsigned int workers, bool chaotic)
 	chaos.rig = &rig;
 	seq_job_init(job, &rig, 0, 1);
 	dge = (void *)seq_data(&rig, 0, 1);
-	*dge = (struct neuron_udma_dge){
+	dge[0] = (struct neuron_udma_dge){
 		.op = {
 			.op = NEURON_UDMA_OP_COPY, .nr_src = 1, .nr_dst = 1,
 			.src_dtype = F32, .dst_dtype = F32,
@@ -262,11 +262,14 @@ static uint64_t run_long(unsigned int workers, bool chaotic)
 		.src = { neuron_window_addr(SEQ_DATA, 0x1000) },
 		.dst = { neuron_window_addr(SEQ_DATA, 0x3000) },
 	};
+	dge[1] = dge[0];
+	dge[1].dst[0] = neuron_window_addr(SEQ_DATA, 0x4000);
 	job->nr_queues = 2;
 	job->per_engine = 2;
 	long_loop(job, SYNC,
 		  OP(DMA_GENERATE, .addr = neuron_window_addr(SEQ_DATA, 0)),
-		  OP(DMA_GENERATE, .addr = neuron_window_addr(SEQ_DATA, 0),
+		  OP(DMA_GENERATE,
+		     .addr = neuron_window_addr(SEQ_DATA, sizeof(*dge)),
 		     .reg = { 1 }), LONG_ROUNDS / 4);
 	long_loop(job, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0, F32, 7)),
 		  post_add(OP(NOP, 0), 1, 1), LONG_ROUNDS);
