@@ -27,6 +27,10 @@ bool trn_late_keep(const struct trn_run_state *run)
 	if (!late)
 		return false;
 	late->run = *run;
+	/* The run on the caller's stack ends here. */
+	late->run.access.posting_arg = &late->run;
+	if (run->access.traffic)
+		late->run.access.traffic = &late->run.traffic;
 	queue->late = late;
 	if (trn_timer_set(queue->chip, &late->deadline, &queue->task,
 			  run->strike.late_ns))

@@ -113,6 +113,7 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		.posting = trn_run_posting,
 		.posting_arg = run,
 	};
+	run->traffic.nr = 0;
 	if (run->job && run->job->timeline)
 		run->access.traffic = &run->traffic;
 	run->budget = budget;
