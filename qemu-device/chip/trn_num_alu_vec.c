@@ -63,7 +63,7 @@ target void trn_alu_##name(unsigned int op, float *dst, const float *a,	\
 	alu_any(op, dst, x, y, n);					\
 }
 
-DEFINE_PATH(scalar, )
+DEFINE_PATH(scalar, TRN_TARGET_BASE)
 #ifdef TRN_NUM_X86
 DEFINE_PATH(avx2, TRN_TARGET_AVX2)
 DEFINE_PATH(avx512, TRN_TARGET_AVX512)

@@ -66,28 +66,31 @@ TRN_INLINE void name(void *dst, const void *src, size_t n, float scale,	\
 	uint32_t first = random ? random->first : 0;			\
 	size_t i, part;							\
 	uint32_t j;							\
+	out_t y;							\
+	in_t x;								\
 									\
 	for (i = 0; i < n; i += part, first += TRN_BLOCK) {		\
-		const in_t *in = (const in_t *)src + i;			\
-		out_t *out = (out_t *)dst + i;				\
+		const void *from = (const uint8_t *)src + i * sizeof(in_t); \
+		void *to = (uint8_t *)dst + i * sizeof(out_t);		\
+		const __typeof__(x) *in = from;				\
+		__typeof__(y) *out = to;				\
 									\
 		part = n - i;						\
 		if (part >= TRN_BLOCK) {				\
 			part = TRN_BLOCK;				\
 		} else {						\
 			memcpy(tail_in, in, part * sizeof(in_t));	\
-			in = (const in_t *)tail_in;			\
-			out = (out_t *)tail_out;			\
+			in = (const void *)tail_in;			\
+			out = (void *)tail_out;				\
 		}							\
 		TRN_NO_ALIAS						\
 		for (j = 0; j < TRN_BLOCK; j++) {			\
-			const in_t x = in[j];				\
-									\
-			out[j] = (expression);				\
+			x = in[j];					\
+			y = (expression);				\
+			out[j] = y;					\
 		}							\
 		if (part < TRN_BLOCK)					\
-			memcpy((out_t *)dst + i, tail_out,		\
-			       part * sizeof(out_t));			\
+			memcpy(to, tail_out, part * sizeof(out_t));	\
 	}								\
 	(void)scale;							\
 	(void)key;							\
@@ -234,7 +237,7 @@ target void trn_from_fp32_sr_##name(void *dst, const float *src,	\
 	from_fp32_sr(dst, src, dtype, n, scale, &random);		\
 }
 
-DEFINE_PATH(scalar, )
+DEFINE_PATH(scalar, TRN_TARGET_BASE)
 #ifdef TRN_NUM_X86
 DEFINE_PATH(avx2, TRN_TARGET_AVX2)
 DEFINE_PATH(avx512, TRN_TARGET_AVX512)

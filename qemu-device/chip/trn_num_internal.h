@@ -26,6 +26,9 @@ _Static_assert(FLT_EVAL_METHOD == 0, "needs fp32 and fp64 without excess precisi
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* Nothing beyond what the build asks for. */
+#define TRN_TARGET_BASE
+
 #if defined(__x86_64__)
 #define TRN_NUM_X86 1
 #define TRN_TARGET_AVX2		__attribute__((target("avx2")))

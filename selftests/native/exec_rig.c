@@ -24,9 +24,8 @@ int exec_teardown(void **state)
 	return 0;
 }
 
-struct neuron_hw_completion run(struct seq_rig *rig,
-				       enum neuron_engine engine,
-				       const struct neuron_inst *inst, size_t n)
+struct neuron_hw_completion run(struct seq_rig *rig, enum neuron_engine engine,
+				const struct neuron_inst *inst, size_t n)
 {
 	struct seq_job *job = malloc(sizeof(*job));
 	struct neuron_hw_completion record;
@@ -47,7 +46,7 @@ void good(void **state, enum neuron_engine engine, struct neuron_inst inst)
 }
 
 void bad(void **state, enum neuron_engine engine, struct neuron_inst inst,
-		enum neuron_cause cause)
+	 enum neuron_cause cause)
 {
 	struct neuron_hw_completion record = run(*state, engine, &inst, 1);
 

@@ -190,6 +190,11 @@ static void test_reduce_bits(void **state)
 	}
 }
 
+static int64_t widened(uint32_t bits, bool sign)
+{
+	return sign ? (int64_t)(int32_t)bits : (int64_t)bits;
+}
+
 /* In 64 bits, where nothing overflows. */
 static uint32_t exact_expected(unsigned int op, int64_t a, int64_t b)
 {
@@ -232,8 +237,8 @@ static void check_exact(const uint32_t *a, const uint32_t *b, size_t n)
 			got[n] = 42;
 			trn_alu_exact(exact[k], sign, got, a, b, n);
 			for (i = 0; i < n; i++) {
-				want = sign ? exact_expected(exact[k], (int32_t)a[i], (int32_t)b[i]) :
-					      exact_expected(exact[k], a[i], b[i]);
+				want = exact_expected(exact[k], widened(a[i], sign),
+						      widened(b[i], sign));
 				assert_int_equal(got[i], want);
 			}
 			assert_int_equal(got[n], 42);

@@ -113,7 +113,8 @@ static void test_widen_fp4(void **state)
 		for (i = 0; i < 400; i++) {
 			code = src[i / 4] >> (4 * (i % 4)) & 15;
 			assert_int_equal(num_bits(out[i]),
-					 product_bits(fp4_values[code & 7], code & 8, scale[i / 4]));
+					 product_bits(fp4_values[code & 7], code & 8,
+						      scale[i / 4]));
 			assert_int_equal(num_bits(plain[i]),
 					 product_bits(fp4_values[code & 7], code & 8, 127));
 		}
@@ -187,7 +188,8 @@ static void check_quantize(const struct format *format, float line[8][4 * GROUPS
 		assert_int_equal(scale[i], scale_expected(format, amax));
 		for (row = 0; row < 32; row++)
 			differences += (packed[row / 4][i] >> (8 * (row % 4)) & 0xff) !=
-				       code_expected(format, line[row / 4][4 * i + row % 4], scale[i]);
+				       code_expected(format, line[row / 4][4 * i + row % 4],
+						     scale[i]);
 	}
 	assert_int_equal(differences, wrong ? 1 : 0);
 	for (row = 0; row < 8; row++)

@@ -214,7 +214,8 @@ static void check_type(const struct narrow *type, const struct trn_num_mode *mod
 		else
 			assert_true(fabs((double)f) == value(type, magnitude) / scale);
 		if (magnitude <= type->largest)
-			check_around(type, (value(type, magnitude) + value(type, magnitude + 1)) / 2,
+			check_around(type, (value(type, magnitude) +
+					    value(type, magnitude + 1)) / 2,
 				     mode, scale);
 	}
 	for (i = 0; i < num_nr_edges; i++)

@@ -102,7 +102,8 @@ static bool fp32_column(struct as_unit *unit, struct neuron_inst *inst, uint32_t
 		return as_error(unit, token,
 				"this operand is a number or one fp32 element of each partition, without a register");
 	if (ap.partitions != inst->dst.partitions)
-		return as_error(unit, token, "the column has not the partitions of the destination");
+		return as_error(unit, token,
+				"the column has not the partitions of the destination");
 	set_flag(inst, flag);
 	*field = ap.addr;
 	return true;

@@ -238,7 +238,8 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  * Vector, GpSimd (and scalar where said in the table of the manual):
  *  TENSOR_TENSOR	dst = src0 op0 src1
  *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 s1; s0 = imm0, or with SRC1_COLUMN
- *			src1 [P,1]; s1 = imm1, or with COL1 col1; REVERSE0/1 swap the operands; op1 may be bypass
+ *			src1 [P,1]; s1 = imm1, or with COL1 col1; REVERSE0/1 swap
+ *			the operands; op1 may be bypass
  *  TENSOR_REDUCE	dst [P, outer] = reduction by op0 of the innermost
  *			imm0 free dimensions of src0, ascending; NEGATE the result
  *  COPY		dst = src0 with a cast; same type: bit exact
