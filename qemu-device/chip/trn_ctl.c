@@ -264,6 +264,8 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 		return trn_ecc_ctl_count(chip);
 	case NEURON_CTL_THROTTLE:
 		return trn_power_clock(chip);
+	case NEURON_CTL_THROTTLE_REASON:
+		return trn_power_reason(chip);
 	case NEURON_CTL_POSTS:
 		return trn_mailbox_posts(chip);
 	case NEURON_CTL_NR_LINKS:

@@ -375,20 +375,38 @@ static int parse_ecc(struct parser *p)
 	return 0;
 }
 
-static int parse_throttle(struct parser *p)
+static int parse_throttle_key(struct parser *p)
 {
 	uint64_t percent;
 
-	p->order->kind = TRN_ORDER_THROTTLE;
-	if (!*p->rest)
-		return bad(p, "throttle needs percent=");
-	if (next_pair(p))
-		return -1;
-	if (!is_key(p, "percent") || *p->rest)
-		return bad(p, "throttle has percent= and nothing else");
+	if (is_key(p, "reason")) {
+		p->order->throttle.why = NEURON_THROTTLE_THERMAL;
+		if (!strcmp(p->value, "thermal"))
+			return 0;
+		p->order->throttle.why = NEURON_THROTTLE_POWER;
+		if (!strcmp(p->value, "power"))
+			return 0;
+		return bad(p, "throttle: reason='%s' is neither thermal nor power",
+			   p->value);
+	}
+	if (!is_key(p, "percent"))
+		return unknown_key(p);
 	if (number(p, 1, 100, &percent))
 		return -1;
-	p->order->percent = (unsigned int)percent;
+	p->order->throttle.percent = (unsigned int)percent;
+	return 0;
+}
+
+static int parse_throttle(struct parser *p)
+{
+	p->order->kind = TRN_ORDER_THROTTLE;
+	p->order->throttle.percent = 0;
+	p->order->throttle.why = NEURON_THROTTLE_THERMAL;
+	while (*p->rest)
+		if (next_pair(p) || parse_throttle_key(p))
+			return -1;
+	if (!p->order->throttle.percent)
+		return bad(p, "throttle needs percent=");
 	return 0;
 }
 
@@ -458,7 +476,7 @@ static void clear(struct trn_chip *chip, enum trn_inject_point point)
 	if (point != TRN_INJECT_POINTS)
 		return;
 	trn_ecc_clear(chip);
-	trn_power_throttle(chip, 100);
+	trn_power_throttle(chip, 100, NEURON_THROTTLE_NONE);
 }
 
 int trn_inject_order(struct trn_chip *chip, const char *text,
@@ -482,7 +500,8 @@ int trn_inject_order(struct trn_chip *chip, const char *text,
 		trn_ecc_sram(chip, order.cell.correctable);
 		break;
 	case TRN_ORDER_THROTTLE:
-		if (trn_power_throttle(chip, order.percent))
+		if (trn_power_throttle(chip, order.throttle.percent,
+				       order.throttle.why))
 			refused = "not a percentage";
 		break;
 	case TRN_ORDER_CLEAR:

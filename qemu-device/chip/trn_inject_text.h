@@ -36,7 +36,10 @@ struct trn_order {
 	union {
 		struct trn_inject_rule rule;
 		struct trn_ecc_cell cell;	/* SRAM: .correctable */
-		unsigned int percent;
+		struct {
+			unsigned int percent;
+			enum neuron_throttle why;
+		} throttle;
 		enum trn_inject_point point;
 	};
 };

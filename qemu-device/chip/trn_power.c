@@ -11,6 +11,8 @@
 #define MAX_DICE	2
 #define WEIGHT_CORES	85	/* percent of a die's power */
 #define WEIGHT_DMA	15
+#define CLOCK_PERCENT	NEURON_MASK(7, 0)
+#define CLOCK_REASON	NEURON_MASK(15, 8)
 
 /* Of a core's power, by engine; the sync engine moves no data. */
 static const uint8_t engine_weight[NEURON_NR_ENGINES] = { 60, 18, 11, 11, 0 };
@@ -36,7 +38,7 @@ struct power_die {
 
 /**
  * struct trn_power
- * @clock: percent
+ * @clock: CLOCK_PERCENT, and in CLOCK_REASON enum neuron_throttle
  * @lock: all fields below it, and what samples remember of cores and dice
  * @start_ns, @first: when sample @first was, or would have been, taken
  * @sampled_ns, @sample: the newest sample
@@ -196,7 +198,7 @@ static void take_sample(struct trn_chip *chip, uint64_t now_ns)
 {
 	struct trn_power *power = chip->power;
 	uint64_t window = now_ns - power->sampled_ns;
-	unsigned int clock = atomic_load(&power->clock);
+	unsigned int clock = trn_power_clock(chip);
 	unsigned int per_die = chip->gen->nr_cores / chip->gen->nr_dice;
 	uint32_t used[MAX_DICE] = { 0 };
 	unsigned int i;
@@ -264,9 +266,19 @@ void trn_power_rebase(struct trn_chip *chip)
 	pthread_mutex_unlock(&chip->power->lock);
 }
 
-unsigned int trn_power_clock(const struct trn_chip *chip)
+static uint32_t clock_word(const struct trn_chip *chip)
 {
 	return atomic_load_explicit(&chip->power->clock, memory_order_relaxed);
+}
+
+unsigned int trn_power_clock(const struct trn_chip *chip)
+{
+	return NEURON_GET(CLOCK_PERCENT, clock_word(chip));
+}
+
+enum neuron_throttle trn_power_reason(const struct trn_chip *chip)
+{
+	return (enum neuron_throttle)NEURON_GET(CLOCK_REASON, clock_word(chip));
 }
 
 uint64_t trn_power_stretch(const struct trn_chip *chip, uint64_t ps)
@@ -276,16 +288,23 @@ uint64_t trn_power_stretch(const struct trn_chip *chip, uint64_t ps)
 	return clock == 100 ? ps : ps * 100 / clock;
 }
 
-int trn_power_throttle(struct trn_chip *chip, unsigned int percent)
+int trn_power_throttle(struct trn_chip *chip, unsigned int percent,
+		       enum neuron_throttle why)
 {
+	static const char *const reasons[] = { "", ": too hot", ": too much power" };
+	uint32_t word;
 	unsigned int i;
 
 	if (!percent || percent > 100)
 		return -1;
-	if (atomic_exchange(&chip->power->clock, percent) == percent)
+	if (percent == 100)
+		why = NEURON_THROTTLE_NONE;
+	word = NEURON_PUT(CLOCK_PERCENT, percent) |
+	       NEURON_PUT(CLOCK_REASON, (uint32_t)why);
+	if (atomic_exchange(&chip->power->clock, word) == word)
 		return 0;
-	trn_log(chip, TRN_LOG_INFO, "engines run at %u %% of their clock",
-		percent);
+	trn_log(chip, TRN_LOG_INFO, "engines run at %u %% of their clock%s",
+		percent, reasons[why]);
 	for (i = 0; i < chip->gen->nr_cores; i++) {
 		const struct trn_nq_event event = {
 			.unit = TRN_NQ_CORE,
@@ -293,6 +312,7 @@ int trn_power_throttle(struct trn_chip *chip, unsigned int percent)
 			.engine = NEURON_NQ_NO_ENGINE,
 			.type = NEURON_NQ_TYPE_THROTTLE,
 			.code = percent,
+			.pc = why,
 			.time_ns = atomic_load(&chip->core[i].virtual_ns),
 		};
 
@@ -323,6 +343,15 @@ void trn_power_forget(struct trn_chip *chip)
 	pthread_mutex_unlock(&power->lock);
 }
 
+static bool clock_word_ok(uint32_t word)
+{
+	uint32_t percent = NEURON_GET(CLOCK_PERCENT, word);
+	uint32_t why = NEURON_GET(CLOCK_REASON, word);
+
+	return percent && percent <= 100 && why <= NEURON_THROTTLE_POWER &&
+	       !(word & ~(CLOCK_PERCENT | CLOCK_REASON));
+}
+
 /*
  * What samples remember is not saved but taken anew: the clock of another host
  * has nothing to do with this one's.
@@ -330,7 +359,6 @@ void trn_power_forget(struct trn_chip *chip)
 void trn_power_state(struct trn_chip *chip, struct trn_state *st)
 {
 	struct trn_power *power = chip->power;
-	uint32_t clock;
 	unsigned int i;
 
 	trn_state_block(st, TRN_STATE_NAME('P', 'O', 'W', 'R'), 1);
@@ -340,8 +368,7 @@ void trn_power_state(struct trn_chip *chip, struct trn_state *st)
 		trn_state_u16(st, &power->die[i].used);
 	if (!st->loading)
 		return;
-	clock = atomic_load(&power->clock);
-	if (!clock || clock > 100) {
+	if (!clock_word_ok(atomic_load(&power->clock))) {
 		trn_state_fail(st, "the clock of the engines is no percentage");
 		atomic_store(&power->clock, 100);
 	}

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "neuron/job.h"
+#include "neuron/regs.h"
 
 struct trn_chip;
 struct trn_core;
@@ -53,13 +54,16 @@ uint32_t trn_power_read(struct trn_chip *chip, unsigned int die,
 /**
  * trn_power_throttle() - run the engines at @percent of their clock
  * @percent: 1 to 100; 100: at full clock
+ * @why: what the guest is told; with 100 it is NONE in any case
  *
  * Instructions take longer in device time from now on, and each core's THROTTLE
  * notification says so. DMA engines keep their clock. Any thread.
  *
  * Return: 0, or -1: not a percentage.
  */
-int trn_power_throttle(struct trn_chip *chip, unsigned int percent);
+int trn_power_throttle(struct trn_chip *chip, unsigned int percent,
+		       enum neuron_throttle why);
+enum neuron_throttle trn_power_reason(const struct trn_chip *chip);
 unsigned int trn_power_clock(const struct trn_chip *chip);	/* percent */
 /* How long an engine takes for @ps of work at full clock. */
 uint64_t trn_power_stretch(const struct trn_chip *chip, uint64_t ps);

@@ -407,7 +407,8 @@ static void reset_all(struct target *target)
 	for (c = 0; c < SEQ_CHIPS; c++) {
 		trn_chip_reset(target->rig->chip[c]);
 		trn_inject_clear(target->rig->chip[c], TRN_INJECT_POINTS);
-		trn_power_throttle(target->rig->chip[c], 100);
+		trn_power_throttle(target->rig->chip[c], 100,
+				   NEURON_THROTTLE_NONE);
 	}
 }
 

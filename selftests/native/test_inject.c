@@ -164,7 +164,9 @@ static void bad_texts_are_explained(void **state)
 		{ "ecc,offset=1000G", "offset=" },
 		{ "throttle", "needs percent=" },
 		{ "throttle,percent=0", "percent='0'" },
-		{ "throttle,percent=50,core=1", "nothing else" },
+		{ "throttle,percent=50,core=1", "core" },
+		{ "throttle,reason=power", "needs percent=" },
+		{ "throttle,percent=50,reason=wet", "neither thermal nor power" },
 		{ "clear,fault=nothing", "'nothing'" },
 		{ "clear,dma-lost", "nothing else" },
 	};
@@ -191,6 +193,9 @@ static void orders_do_and_undo(void **state)
 
 	order(rig, "throttle,percent=40");
 	assert_int_equal(trn_power_clock(chip), 40);
+	assert_int_equal(trn_power_reason(chip), NEURON_THROTTLE_THERMAL);
+	order(rig, "throttle,reason=power,percent=40");
+	assert_int_equal(trn_power_reason(chip), NEURON_THROTTLE_POWER);
 	order(rig, "ecc,stack=1,offset=0x1000");
 	assert_int_equal(trn_ecc_cells(chip), 1);
 	order(rig, "ecc,sram,kind=correctable");

@@ -432,18 +432,25 @@ static void throttle_slows_the_engines(void **state)
 	struct seq_rig *rig = *state;
 	struct trn_chip *chip = rig->chip[0];
 	uint64_t reg = neuron_ctl_bar0(chip->gen) + NEURON_CTL_THROTTLE;
+	uint64_t why = neuron_ctl_bar0(chip->gen) + NEURON_CTL_THROTTLE_REASON;
 	uint64_t full = job_ns(rig, 0), slow;
 
 	assert_int_equal(trn_chip_mmio_read(chip, reg, 4), 100);
-	assert_int_equal(trn_power_throttle(chip, 0), -1);
-	assert_int_equal(trn_power_throttle(chip, 101), -1);
-	assert_int_equal(trn_power_throttle(chip, 25), 0);
+	assert_int_equal(trn_chip_mmio_read(chip, why, 4), NEURON_THROTTLE_NONE);
+	assert_int_equal(trn_power_throttle(chip, 0, NEURON_THROTTLE_POWER), -1);
+	assert_int_equal(trn_power_throttle(chip, 101, NEURON_THROTTLE_POWER), -1);
+	assert_int_equal(trn_power_throttle(chip, 25, NEURON_THROTTLE_POWER), 0);
 	assert_int_equal(trn_chip_mmio_read(chip, reg, 4), 25);
+	assert_int_equal(trn_chip_mmio_read(chip, why, 4), NEURON_THROTTLE_POWER);
+	assert_int_equal(trn_power_throttle(chip, 25, NEURON_THROTTLE_THERMAL), 0);
+	assert_int_equal(trn_chip_mmio_read(chip, reg, 4), 25);
+	assert_int_equal(trn_chip_mmio_read(chip, why, 4), NEURON_THROTTLE_THERMAL);
 	slow = job_ns(rig, 0);
 	assert_in_range(slow, full * 4 - 4, full * 4 + 4);
-	assert_int_equal(trn_power_throttle(chip, 100), 0);
+	assert_int_equal(trn_power_throttle(chip, 100, NEURON_THROTTLE_POWER), 0);
 	slow = job_ns(rig, 0);
 	assert_in_range(slow, full - 1, full + 1);
+	assert_int_equal(trn_chip_mmio_read(chip, why, 4), NEURON_THROTTLE_NONE);
 	/* The register is only told. */
 	trn_chip_mmio_write(chip, reg, 50, 4);
 	assert_int_equal(trn_chip_mmio_read(chip, reg, 4), 100);
@@ -456,7 +463,7 @@ static void throttle_caps_power(void **state)
 	unsigned int i;
 	uint64_t now;
 
-	trn_power_throttle(chip, 40);
+	trn_power_throttle(chip, 40, NEURON_THROTTLE_POWER);
 	now = power_begin(chip);
 	for (i = 0; i < chip->gen->nr_cores; i++) {
 		atomic_fetch_add(&chip->core[i].busy_ns, SECOND);
@@ -485,11 +492,13 @@ static void throttle_is_notified(void **state)
 	trn_chip_mmio_write(chip, reg + NEURON_NQ_BASE_HI, 0, 4);
 	trn_chip_mmio_write(chip, reg + NEURON_NQ_BASE_LO, at, 4);
 	trn_chip_mmio_write(chip, reg + NEURON_NQ_SIZE, 4096, 4);
-	trn_power_throttle(chip, 70);
-	trn_power_throttle(chip, 70);	/* nothing new */
-	trn_power_throttle(chip, 100);
+	trn_power_throttle(chip, 70, NEURON_THROTTLE_POWER);
+	trn_power_throttle(chip, 70, NEURON_THROTTLE_POWER);	/* nothing new */
+	trn_power_throttle(chip, 100, NEURON_THROTTLE_POWER);
 	assert_true(fake_wait(nq_quiet, chip));
 	assert_int_equal(entry[0].code, 70);
+	assert_int_equal(entry[0].pc, NEURON_THROTTLE_POWER);
+	assert_int_equal(entry[1].pc, NEURON_THROTTLE_NONE);
 	assert_int_equal(entry[1].code, 100);
 	assert_int_equal(NEURON_GET(NEURON_NQ_INFO_TYPE, entry[0].info),
 			 NEURON_NQ_TYPE_THROTTLE);
@@ -510,7 +519,7 @@ static void power_and_counters_are_saved(void **state)
 
 	make_busy(chip, 0, 0, SECOND, 100000, 100000);
 	value = trn_power_read(chip, 0, now + SECOND);
-	trn_power_throttle(chip, 33);
+	trn_power_throttle(chip, 33, NEURON_THROTTLE_POWER);
 	run_products(rig, 0, 128, 128, 512, 1);
 	row = pe_row(chip, 0, 0);
 	st = state_stream_save(&stream);
@@ -519,7 +528,7 @@ static void power_and_counters_are_saved(void **state)
 	assert_null(st.why);
 
 	trn_pe_reset(chip);
-	trn_power_throttle(chip, 100);
+	trn_power_throttle(chip, 100, NEURON_THROTTLE_POWER);
 	trn_power_read(chip, 0, now + 7 * SECOND);
 	st = state_stream_load(&stream);
 	trn_power_state(chip, &st);
@@ -527,6 +536,7 @@ static void power_and_counters_are_saved(void **state)
 	assert_null(st.why);
 	assert_int_equal(stream.at, stream.len);
 	assert_int_equal(trn_power_clock(chip), 33);
+	assert_int_equal(trn_power_reason(chip), NEURON_THROTTLE_POWER);
 	assert_int_equal(trn_power_read(chip, 0, trn_host_ns()), value);
 	assert_int_equal(pe_row(chip, 0, 0).matmul, row.matmul);
 	assert_int_equal(pe_row(chip, 0, 0).weights, row.weights);
@@ -535,6 +545,11 @@ static void power_and_counters_are_saved(void **state)
 					       trn_host_ns() + SECOND)),
 			 sample(value) + 1);
 	/* Nonsense is refused. */
+	stream.data[9] = NEURON_THROTTLE_POWER + 1;
+	st = state_stream_load(&stream);
+	trn_power_state(chip, &st);
+	assert_non_null(st.why);
+	stream.data[9] = NEURON_THROTTLE_NONE;
 	stream.data[8] = 101;
 	st = state_stream_load(&stream);
 	trn_power_state(chip, &st);

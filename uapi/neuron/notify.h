@@ -41,7 +41,8 @@ enum neuron_nq_type {
  *	and enum neuron_engine, the DMA queue or NEURON_NQ_NO_ENGINE. Written
  *	last: when its phase has turned, the rest of the entry is there
  * @code: by type: TRACE opcode; NOTIFY tag; EVENT number; ERROR enum
- *	neuron_cause; TRACE_DMA descriptors; THROTTLE percent of full speed
+ *	neuron_cause; TRACE_DMA descriptors; THROTTLE percent of full
+ *	speed, and in @pc enum neuron_throttle
  * @pc: instruction or descriptor index, or 0
  * @lost: entries that were dropped since the one before
  * @time_ns: modelled device time, 0 when there is none

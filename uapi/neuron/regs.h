@@ -240,6 +240,8 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_ECC_VALID		NEURON_BIT(31)
 #define NEURON_CTL_THROTTLE		0x00c0	/* R: clock of the engines, percent of full */
 #define NEURON_CTL_POSTS		0x00c4	/* R: mailbox posts taken */
+/* R: why they are slower: enum neuron_throttle. */
+#define NEURON_CTL_THROTTLE_REASON	0x00c8
 /* Links of the chip, R, in port order. */
 #define NEURON_CTL_NR_LINKS		0x00a0
 #define NEURON_CTL_LINK(l)		(0x0100 + (l) * 0x10)
@@ -253,6 +255,12 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_LINK_STATE		0x4	/* 0 down, 1 up */
 #define NEURON_CTL_LINK_WIDTH		0x8	/* lanes */
 #define NEURON_CTL_LINK_MBPS		0xc	/* MB/s each way */
+
+enum neuron_throttle {
+	NEURON_THROTTLE_NONE	= 0,	/* full clock */
+	NEURON_THROTTLE_THERMAL	= 1,	/* the chip is too hot */
+	NEURON_THROTTLE_POWER	= 2,	/* it must draw less */
+};
 
 /* Registers of core n. */
 #define NEURON_CTL_CORE(n)		(0x1000 + (n) * 0x100)
