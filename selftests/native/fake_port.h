@@ -22,7 +22,7 @@
 #define FAKE_VECTORS	32
 #define FAKE_LOG_LINES	64
 #define FAKE_LOG_LEN	256
-#define FAKE_WAIT_MS	10000
+#define FAKE_WAIT_MS	60000
 
 /**
  * struct fake_port - what the chip under test sees of its host

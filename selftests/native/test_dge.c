@@ -338,6 +338,73 @@ static void test_faults(void **state)
 		     bad.dst[0]);
 }
 
+/* --- pointer variables: addresses that a program reads from its memory --- */
+
+#define AT_POINTER	0x8000
+#define VALUE		0x600df00du
+
+/* Run what reads a pointer into register 1 and then does @inst; its cause. */
+static enum neuron_cause by_pointer(struct neuron_inst inst, uint32_t pointer,
+				    uint32_t stored_at)
+{
+	static uint8_t before[SEQ_DATA_BYTES];
+	struct neuron_hw_completion record;
+	struct dge_test t;
+
+	begin(&t, 2, false);
+	put_block(&t, 0, copy_block(DATA(0), DATA(AT_DATA), 1));
+	memcpy(t.data + AT_DATA, &(uint32_t){ VALUE }, 4);
+	memcpy(t.data + AT_POINTER, &pointer, 4);
+	memcpy(before, t.data, SEQ_DATA_BYTES);
+	seq_add(&t.job, SYNC, OP(REG_LOAD, .reg = { 1 }, .addr = DATA(AT_POINTER)));
+	seq_add(&t.job, SYNC, OP(REG_SET, .reg = { 2 }, .imm0 = VALUE));
+	seq_add(&t.job, SYNC, inst);
+	halt(&t);
+	record = seq_run(&t.job);
+	if (record.status == NEURON_JOB_OK)
+		memcpy(before + stored_at, &(uint32_t){ VALUE }, 4);
+	else
+		assert_int_equal(atomic_load(&seq_core(&t.rig, 0, CORE)->violations), 1);
+	assert_memory_equal(before, t.data, SEQ_DATA_BYTES);
+	end(&t);
+	return (enum neuron_cause)record.cause;
+}
+
+/* Wherever it points: into its window, or nowhere. */
+static void test_pointer_variables(void **state)
+{
+	static const uint32_t beyond[] = {
+		SEQ_DATA_BYTES - 3, SEQ_DATA_BYTES, 0x7ffffffc, 0x80000000,
+		0xfffffffc, 0xffffffff,
+	};
+	const struct neuron_inst store =
+		OP(REG_STORE, .reg = { 2, 1 }, .addr = DATA(0));
+	struct neuron_inst last = store;
+	unsigned int i;
+
+	(void)state;
+	assert_int_equal(by_pointer(store, 0x9003, 0x9003), NEURON_CAUSE_NONE);
+	assert_int_equal(by_pointer(store, SEQ_DATA_BYTES - 4, SEQ_DATA_BYTES - 4),
+			 NEURON_CAUSE_NONE);
+	assert_int_equal(by_pointer(generate(0, DATA(0), 0, 1), 0x9004, 0x9004),
+			 NEURON_CAUSE_NONE);
+	for (i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		assert_int_equal(by_pointer(store, beyond[i], 0),
+				 NEURON_CAUSE_WINDOW);
+		assert_int_equal(by_pointer(generate(0, DATA(0), 0, 1),
+					    beyond[i], 0),
+				 NEURON_CAUSE_WINDOW);
+		assert_int_equal(by_pointer(generate(0, DATA(0), 1, 0),
+					    beyond[i], 0),
+				 NEURON_CAUSE_WINDOW);
+	}
+	/* It does not carry into the next window, or into the flag of windows. */
+	last.addr = neuron_window_addr(SEQ_DATA, NEURON_ADDR_WINDOW_OFFSET);
+	assert_int_equal(by_pointer(last, 1, 0), NEURON_CAUSE_WINDOW);
+	last.addr = neuron_window_addr(NEURON_MAX_WINDOWS, NEURON_ADDR_WINDOW_OFFSET);
+	assert_int_equal(by_pointer(last, 1, 0), NEURON_CAUSE_WINDOW);
+}
+
 /* What only shows when it runs is the queue's error. */
 static void test_run_fault(void **state)
 {
@@ -422,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_faults),
+		cmocka_unit_test(test_pointer_variables),
 		cmocka_unit_test(test_run_fault),
 		cmocka_unit_test(test_fault_while_full),
 		cmocka_unit_test(test_memory),

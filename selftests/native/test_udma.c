@@ -546,6 +546,81 @@ static void queues_do_not_disturb_each_other(void **state)
 	}
 }
 
+/*
+ * What the public driver's election does: a copy of a neighbour's registers, and
+ * a copy of a known word behind it.
+ */
+static void a_neighbours_firmware_can_be_read(void **state)
+{
+	static const uint32_t regs[] = {
+		NEURON_MISC_SERIAL_LO, NEURON_MISC_SERIAL_HI,
+		NEURON_MISC_ROUTING_ID, NEURON_MISC_ELECTION,
+	};
+	const unsigned int nr = sizeof(regs) / sizeof(regs[0]);
+	struct rig *rig = *state;
+	const struct neuron_gen *gen = rig->chip[0]->gen;
+	const uint64_t misc = gen->apb_addr[0] + gen->misc_bar0;
+	uint64_t out = rig_host(rig, 0, 64);
+	uint32_t *words = rig_host_ptr(rig, 0, out);
+	struct ring_pair ring;
+	unsigned int i, w;
+
+	if (gen->generation != 3)
+		skip();		/* no such windows, or a switch without neighbours */
+	trn_chip_mmio_write(rig->chip[1], gen->misc_bar0 + NEURON_MISC_ELECTION,
+			    0x10020103, 4);
+	/* The engines and the queue that it takes for each neighbour. */
+	ring_alloc(&ring, rig, 0, 36, 0, 1024);
+	ring_program(&ring);
+	for (w = 0; w < 4; w++)
+		if (!trn_bus_read(rig->chip[0], neuron_neighbour_addr(w, misc),
+				  &i, 4))
+			break;
+	assert_true(w < 4);
+	words[nr] = 0xabcdef01;
+	for (i = 0; i < nr; i++)
+		ring_copy(&ring, rig_host_addr(rig, 0, out + 4 * i),
+			  neuron_neighbour_addr(w, misc + regs[i]), 4);
+	ring_copy(&ring, rig_host_addr(rig, 0, out + 4 * nr + 4),
+		  rig_host_addr(rig, 0, out + 4 * nr), 4);
+	ring_run(&ring, nr + 1, nr + 1);
+	assert_int_equal(words[nr + 1], 0xabcdef01);
+	for (i = 0; i < nr; i++)
+		assert_int_equal(words[i],
+				 (uint32_t)trn_chip_mmio_read(rig->chip[1],
+							      gen->misc_bar0 + regs[i],
+							      4));
+	assert_int_equal(words[0], 2);		/* fake_chip_config() */
+	/* Only to be read. */
+	ring_copy(&ring, neuron_neighbour_addr(w, misc + NEURON_MISC_ELECTION),
+		  rig_host_addr(rig, 0, out), 4);
+	ring_doorbell(&ring, 1, 1);
+	ring_wait_error(&ring, NEURON_CAUSE_FABRIC);
+	assert_int_equal(trn_chip_mmio_read(rig->chip[1], gen->misc_bar0 +
+					    NEURON_MISC_ELECTION, 4), 0x10020103);
+}
+
+/* Device addresses that the public map names and this chip has not. */
+static void preprocessors_are_not_there(void **state)
+{
+	static const uint64_t preproc[] = {
+		0x1200000000, 0x5200000000, 0x801200000000, 0x805200000000,
+	};
+	struct rig *rig = *state;
+	struct ring_pair ring;
+	unsigned int i;
+
+	if (rig->chip[0]->gen->generation == 2)
+		skip();
+	ring_make(&ring, rig, 32);
+	for (i = 0; i < sizeof(preproc) / sizeof(preproc[0]); i++) {
+		ring_copy(&ring, 0x1000, preproc[i] + 0x100, 4);
+		ring_doorbell(&ring, 1, 1);
+		ring_wait_error(&ring, NEURON_CAUSE_ADDRESS);
+		ring_recover(&ring);
+	}
+}
+
 /* --- Turns --- */
 
 static atomic_uint turns;
@@ -616,6 +691,8 @@ int main(void)
 		TEST(a_stopped_chip_moves_nothing),
 		TEST(a_reset_of_the_chip_forgets_the_rings),
 		TEST(queues_do_not_disturb_each_other),
+		TEST(a_neighbours_firmware_can_be_read),
+		TEST(preprocessors_are_not_there),
 		TEST(an_operation_ends_the_run),
 	};
 
