@@ -25,6 +25,20 @@
 
 #define WAIT_MS		10000
 
+const struct neuron_gen *machine_gen(const char *name)
+{
+	static const struct neuron_gen *const generations[] = {
+		&neuron_gen_trn1, &neuron_gen_inf2, &neuron_gen_trn2,
+		&neuron_gen_trn3,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++)
+		if (!strcmp(name, generations[i]->name))
+			return generations[i];
+	return NULL;
+}
+
 int machine_setup(void **state)
 {
 	struct machine *m = *state;

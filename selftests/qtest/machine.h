@@ -37,6 +37,9 @@ struct machine {
 	uint8_t msix;
 };
 
+/* The generation of a type by its name, or NULL. */
+const struct neuron_gen *machine_gen(const char *name);
+
 /* cmocka set-up and tear-down: *@state is the machine to start. */
 int machine_setup(void **state);
 int machine_teardown(void **state);

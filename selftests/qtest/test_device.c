@@ -440,16 +440,9 @@ static void test_function_reset(void **state)
 
 static struct machine *machine_of(int argc, char **argv)
 {
-	static const struct neuron_gen *const generations[] = {
-		&neuron_gen_trn1, &neuron_gen_inf2, &neuron_gen_trn2,
-		&neuron_gen_trn3,
-	};
 	static struct machine machine;
-	unsigned int i;
 
-	for (i = 0; argc == 3 && i < 4; i++)
-		if (!strcmp(argv[1], generations[i]->name))
-			machine.gen = generations[i];
+	machine.gen = argc == 3 ? machine_gen(argv[1]) : NULL;
 	if (!machine.gen)
 		return NULL;
 	machine.silicon = !strcmp(argv[2], "silicon");

@@ -4,16 +4,14 @@
  * on demand, and removal without a word.
  */
 #include "machine.h"
+#include "qmp.h"
 
 #include "neuron/job.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The root complex's window on configuration space, and how it is switched on. */
 #define ECAM		0xb0000000ull
@@ -78,8 +76,7 @@
 
 struct pcie {
 	struct machine m;
-	int monitor;
-	bool deleted;		/* QEMU has said so of the chip */
+	struct qmp qmp;
 	unsigned int pm;
 	unsigned int express;
 	unsigned int msix;
@@ -140,70 +137,25 @@ static unsigned int capability(struct pcie *p, uint64_t function, uint8_t id)
 	return 0;
 }
 
-/* The next line that QEMU's control socket says. */
-static void hear(struct pcie *p, char *line, size_t size)
-{
-	struct pollfd pfd = { .fd = p->monitor, .events = POLLIN };
-	size_t n = 0;
-
-	while (n + 1 < size && poll(&pfd, 1, 10000) == 1 &&
-	       read(p->monitor, line + n, 1) == 1 && line[n] != '\n')
-		n++;
-	line[n] = 0;
-	if (strstr(line, "\"DEVICE_DELETED\"") && strstr(line, "\"chip\""))
-		p->deleted = true;
-}
-
-/* Execute a command; its answer, events left out. */
-static void execute(struct pcie *p, const char *text, char *answer, size_t size)
-{
-	char line[512];
-
-	snprintf(line, sizeof(line), "{\"execute\":%s}\n", text);
-	assert_int_equal(write(p->monitor, line, strlen(line)),
-			 (ssize_t)strlen(line));
-	do {
-		hear(p, answer, size);
-		if (!*answer)
-			fail_msg("QEMU does not answer %s", text);
-	} while (strstr(answer, "\"event\""));
-}
-
-/* A command of the human monitor. */
-static void monitor(struct pcie *p, const char *command, char *answer,
-		    size_t size)
-{
-	char text[300];
-
-	snprintf(text, sizeof(text),
-		 "\"human-monitor-command\",\"arguments\":{\"command-line\":\"%s\"}",
-		 command);
-	execute(p, text, answer, size);
-}
-
 static int setup_with(void **state, const char *more)
 {
 	struct pcie *p = calloc(1, sizeof(*p));
-	char chardev[64];
+	char device[64];
 	const char *const args[] = {
 		/* Hot plug by the port itself, not by ACPI. */
 		"-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
 		"-device", "pcie-root-port,id=slot1,addr=4,chassis=1,slot=1",
-		"-device", "trn2,id=chip,bus=slot1,addr=0",
-		"-chardev", chardev, "-mon", "chardev=mon,mode=control",
+		"-device", device,
+		"-chardev", p->qmp.chardev, "-mon", "chardev=mon,mode=control",
 		more ? "-device" : NULL, more, NULL,
 	};
-	char answer[1024];
-	int pair[2];
 
-	assert_false(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	snprintf(chardev, sizeof(chardev), "socket,id=mon,fd=%d", pair[1]);
-	p->m.gen = &neuron_gen_trn2;
-	p->monitor = pair[0];
+	p->m.gen = *state;
+	snprintf(device, sizeof(device), "%s,id=chip,bus=slot1,addr=0",
+		 p->m.gen->name);
+	qmp_prepare(&p->qmp);
 	qtest_start(&p->m.qt, args);
-	close(pair[1]);
-	hear(p, answer, sizeof(answer));
-	execute(p, "\"qmp_capabilities\"", answer, sizeof(answer));
+	qmp_begin(&p->qmp);
 	enable_ecam(p);
 	map(p);
 	p->pm = capability(p, CHIP, CAP_PM);
@@ -228,7 +180,7 @@ static int teardown(void **state)
 	struct pcie *p = *state;
 
 	qtest_stop(&p->m.qt);
-	close(p->monitor);
+	qmp_end(&p->qmp);
 	free(p);
 	return 0;
 }
@@ -379,7 +331,7 @@ static void test_error_injection(void **state)
 	char answer[1024];
 
 	set_config(p, CHIP, p->express + EXP_DEVCTL, DEVCTL_ERRORS, 2);
-	monitor(p, "pcie_aer_inject_error chip MALF_TLP 1 2 3 4", answer,
+	qmp_monitor(&p->qmp, "pcie_aer_inject_error chip MALF_TLP 1 2 3 4", answer,
 		sizeof(answer));
 	if (!(config(p, CHIP, AER + AER_UNCOR) & AER_MALFORMED))
 		fail_msg("no error in the status; QEMU said: %s", answer);
@@ -412,8 +364,8 @@ static void expect_deleted(struct pcie *p)
 {
 	char line[1024];
 
-	while (!p->deleted) {
-		hear(p, line, sizeof(line));
+	while (!p->qmp.deleted) {
+		qmp_hear(&p->qmp, line, sizeof(line));
 		if (!*line)
 			fail_msg("the chip is not deleted");
 	}
@@ -430,7 +382,7 @@ static void test_surprise_removal(void **state)
 
 	start_copies(p, &q);
 	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
-	monitor(p, "qom-set /machine/peripheral/chip surprise-removal true",
+	qmp_monitor(&p->qmp, "qom-set /machine/peripheral/chip surprise-removal true",
 		answer, sizeof(answer));
 	assert_false(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
 	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_CHANGED);
@@ -439,24 +391,25 @@ static void test_surprise_removal(void **state)
 	assert_int_equal(qtest_read(&m->qt, m->bar4, 4), 0xffffffff);
 	qtest_write(&m->qt, m->bar0 + keeps(p), 1, 4);
 	set_config(p, CHIP, COMMAND, 0, 2);
-	monitor(p, "qom-set /machine/peripheral/chip surprise-removal false",
+	qmp_monitor(&p->qmp, "qom-set /machine/peripheral/chip surprise-removal false",
 		answer, sizeof(answer));
 	assert_non_null(strstr(answer, "does not come back"));
 	/* What is left goes when the guest has switched the slot off. */
-	assert_false(p->deleted);
+	assert_false(p->qmp.deleted);
 	set_config(p, PORT, express + EXP_SLTCTL, SLTCTL_POWER_OFF | SLTCTL_LED_OFF,
 		   2);
-	execute(p, "\"device_del\",\"arguments\":{\"id\":\"chip\"}", answer,
+	qmp_execute(&p->qmp, "\"device_del\",\"arguments\":{\"id\":\"chip\"}", answer,
 		sizeof(answer));
 	if (!strstr(answer, "\"return\": {}"))
 		fail_msg("device_del: %s", answer);
 	expect_deleted(p);
 }
 
-#define TEST(name)	cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name)	{ #name, test_##name, setup, teardown, gen }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	void *gen = argc == 2 ? (void *)machine_gen(argv[1]) : NULL;
 	const struct CMUnitTest tests[] = {
 		TEST(capabilities),
 		TEST(d3hot),
@@ -464,9 +417,13 @@ int main(void)
 		TEST(bus_reset),
 		TEST(error_injection),
 		TEST(surprise_removal),
-		cmocka_unit_test_setup_teardown(test_refused_by_iommu,
-						setup_iommu, teardown),
+		{ "refused_by_iommu", test_refused_by_iommu, setup_iommu,
+		  teardown, gen },
 	};
 
+	if (!gen) {
+		fprintf(stderr, "usage: test-pcie TYPE\n");
+		return EXIT_FAILURE;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
