@@ -53,6 +53,14 @@ static bool hit(struct rig *rig, uint32_t unit)
 
 /* --- Text --- */
 
+static void parse(const char *text, struct trn_order *order)
+{
+	char why[TRN_INJECT_WHY];
+
+	if (trn_inject_parse(&neuron_gen_trn2, text, order, why))
+		fail_msg("%s: %s", text, why);
+}
+
 static void every_rule_has_a_text(void **state)
 {
 	static const char *const texts[] = {
@@ -74,14 +82,13 @@ static void every_rule_has_a_text(void **state)
 		"host-read-fail,skip=1",
 		"host-write-fail,count=18446744073709551615",
 	};
-	char why[TRN_INJECT_WHY], again[TRN_INJECT_TEXT];
+	char again[TRN_INJECT_TEXT];
 	struct trn_order order;
 	unsigned int i;
 
 	(void)state;
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		if (trn_inject_parse(&neuron_gen_trn2, texts[i], &order, why))
-			fail_msg("%s: %s", texts[i], why);
+		parse(texts[i], &order);
 		assert_int_equal(order.kind, TRN_ORDER_RULE);
 		trn_inject_format(&order.rule, again);
 		assert_string_equal(again, texts[i]);
@@ -90,33 +97,24 @@ static void every_rule_has_a_text(void **state)
 
 static void texts_mean_what_they_say(void **state)
 {
-	char why[TRN_INJECT_WHY];
 	struct trn_order o;
 
 	(void)state;
-	assert_int_equal(trn_inject_parse(&neuron_gen_trn2,
-					  "dma-late,queue=2:3,delay=5ms",
-					  &o, why), 0);
+	parse("dma-late,queue=2:3,delay=5ms", &o);
 	assert_int_equal(o.rule.point, TRN_INJECT_DMA_LATE);
 	assert_int_equal(o.rule.unit, 2 * 16 + 3);
 	assert_int_equal(o.rule.value, 5000000);
-	assert_int_equal(trn_inject_parse(&neuron_gen_trn2,
-					  "engine-hang,engine=vector,core=1",
-					  &o, why), 0);
+	parse("engine-hang,engine=vector,core=1", &o);
 	assert_int_equal(o.rule.unit, 8 + NEURON_ENGINE_VECTOR);
-	assert_int_equal(trn_inject_parse(&neuron_gen_trn2, "irq-storm", &o,
-					  why), 0);
+	parse("irq-storm", &o);
 	assert_true(o.rule.value > 1);
 	assert_int_equal(o.rule.unit, TRN_INJECT_ANY);
-	assert_int_equal(trn_inject_parse(&neuron_gen_trn2,
-					  "ecc,stack=1,offset=2M,kind=correctable,once",
-					  &o, why), 0);
+	parse("ecc,stack=1,offset=2M,kind=correctable,once", &o);
 	assert_int_equal(o.kind, TRN_ORDER_ECC);
 	assert_int_equal(o.cell.stack, 1);
 	assert_int_equal(o.cell.offset, NEURON_MIB(2));
 	assert_true(o.cell.correctable && o.cell.once);
-	assert_int_equal(trn_inject_parse(&neuron_gen_trn2,
-					  "clear,fault=dma-dup", &o, why), 0);
+	parse("clear,fault=dma-dup", &o);
 	assert_int_equal(o.kind, TRN_ORDER_CLEAR);
 	assert_int_equal(o.point, TRN_INJECT_DMA_DUP);
 }
@@ -463,8 +461,7 @@ static void nothing_is_late_without_a_timer(void **state)
 }
 
 /* A job that copies and halts. */
-static void make_copy_job(struct job_rig *job, struct rig *rig,
-			  unsigned int core)
+static void make_copy_job(struct job_rig *job, struct rig *rig, unsigned int core)
 {
 	job_init(job, rig, 0, core);
 	memset(job_host_ptr(job), 0x5a, 256);
@@ -638,8 +635,7 @@ static void a_reset_that_fails_ends_with_the_next_one(void **state)
 	job_reg_write(&job, NEURON_CORE_RESET, 1);
 	reset(&neighbour);
 	job_run(&neighbour);
-	assert_int_equal(job_reg(&job, NEURON_CORE_STATUS),
-			 NEURON_CORE_RESETTING);
+	assert_int_equal(job_reg(&job, NEURON_CORE_STATUS), NEURON_CORE_RESETTING);
 	assert_int_equal(job_reg(&job, NEURON_CORE_CAUSE), 0);
 	job_submit(&job);
 	job_assert_refused(&job);
@@ -666,8 +662,7 @@ static void registers_lie(void **state)
 	snprintf(text, sizeof(text), "reg-stuck,offset=%#x,value=0xdead,count=2",
 		 reg + 4);
 	order(rig, text);
-	assert_int_equal(read_at(rig, reg, 8),
-			 (0xdeadull << 32) | (uint32_t)honest);
+	assert_int_equal(read_at(rig, reg, 8), (0xdeadull << 32) | (uint32_t)honest);
 	assert_int_equal(read_at(rig, reg, 4), (uint32_t)honest);
 	assert_int_equal(read_at(rig, reg + 4, 4), 0xdead);
 	assert_int_equal(read_at(rig, reg, 8), honest);
@@ -687,8 +682,7 @@ static void a_lost_interrupt_leaves_its_cause(void **state)
 	make_nops(&job, rig, 1);
 	order(rig, "irq-lost,vector=1,count=1");
 	job_submit(&job);
-	assert_true(job_wait_reg(&job, NEURON_CORE_CAUSE,
-				 NEURON_CORE_CAUSE_DONE));
+	assert_true(job_wait_reg(&job, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE));
 	assert_int_equal(fake_irqs(&rig->port[0], 1), 0);
 	job_reg_write(&job, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE);
 	job_run(&job);

@@ -58,8 +58,8 @@ static int setup_with(void **state, const struct neuron_gen *gen,
 
 static int setup(void **state)
 {
-	return setup_with(state, &neuron_gen_trn2, "neuron-fabric,id=fab,"
-			  "topology=ring,link-mbps=1000,link-fault=0-1=slow:50");
+	return setup_with(state, &neuron_gen_trn2,
+			  "neuron-fabric,id=fab,topology=ring,link-mbps=1000,link-fault=0-1=slow:50");
 }
 
 static int setup_trn3(void **state)

@@ -332,7 +332,7 @@ static void test_error_injection(void **state)
 
 	set_config(p, CHIP, p->express + EXP_DEVCTL, DEVCTL_ERRORS, 2);
 	qmp_monitor(&p->qmp, "pcie_aer_inject_error chip MALF_TLP 1 2 3 4", answer,
-		sizeof(answer));
+		    sizeof(answer));
 	if (!(config(p, CHIP, AER + AER_UNCOR) & AER_MALFORMED))
 		fail_msg("no error in the status; QEMU said: %s", answer);
 	assert_int_equal(config(p, CHIP, AER + AER_HEADER), 0x01000000);
@@ -383,7 +383,7 @@ static void test_surprise_removal(void **state)
 	start_copies(p, &q);
 	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
 	qmp_monitor(&p->qmp, "qom-set /machine/peripheral/chip surprise-removal true",
-		answer, sizeof(answer));
+		    answer, sizeof(answer));
 	assert_false(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
 	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_CHANGED);
 	assert_int_equal(config(p, CHIP, 0), 0xffffffff);
@@ -392,14 +392,14 @@ static void test_surprise_removal(void **state)
 	qtest_write(&m->qt, m->bar0 + keeps(p), 1, 4);
 	set_config(p, CHIP, COMMAND, 0, 2);
 	qmp_monitor(&p->qmp, "qom-set /machine/peripheral/chip surprise-removal false",
-		answer, sizeof(answer));
+		    answer, sizeof(answer));
 	assert_non_null(strstr(answer, "does not come back"));
 	/* What is left goes when the guest has switched the slot off. */
 	assert_false(p->qmp.deleted);
 	set_config(p, PORT, express + EXP_SLTCTL, SLTCTL_POWER_OFF | SLTCTL_LED_OFF,
 		   2);
-	qmp_execute(&p->qmp, "\"device_del\",\"arguments\":{\"id\":\"chip\"}", answer,
-		sizeof(answer));
+	qmp_execute(&p->qmp, "\"device_del\",\"arguments\":{\"id\":\"chip\"}",
+		    answer, sizeof(answer));
 	if (!strstr(answer, "\"return\": {}"))
 		fail_msg("device_del: %s", answer);
 	expect_deleted(p);

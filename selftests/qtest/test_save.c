@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define CHIP_PATH	"/machine/peripheral/chip"
+#define GET_FAULTS	\
+	"\"qom-get\",\"arguments\":{\"path\":\"" CHIP_PATH "\",\"property\":\"faults\"}"
 #define WAIT_MS		30000
 #define MASK		0x5au
 #define HBM_AT		0x300000u
@@ -124,9 +127,9 @@ static void fault(struct save *s, const char *text)
 {
 	char line[300];
 
-	snprintf(line, sizeof(line), "\"qom-set\",\"arguments\":{\"path\":"
-		 "\"/machine/peripheral/chip\",\"property\":\"fault\","
-		 "\"value\":\"%s\"}", text);
+	snprintf(line, sizeof(line),
+		 "\"qom-set\",\"arguments\":{\"path\":\"%s\",\"property\":\"fault\",\"value\":\"%s\"}",
+		 CHIP_PATH, text);
 	qmp_do(&s->qmp, line);
 }
 
@@ -227,9 +230,7 @@ static void test_faults(void **state)
 	fault(s, rule);
 	fault(s, "ecc,offset=0x1000");
 	move(s);
-	qmp_execute(&s->qmp, "\"qom-get\",\"arguments\":{\"path\":"
-		    "\"/machine/peripheral/chip\",\"property\":\"faults\"}",
-		    answer, sizeof(answer));
+	qmp_execute(&s->qmp, GET_FAULTS, answer, sizeof(answer));
 	if (!strstr(answer, rule) || !strstr(answer, "\"bad-cells\": 1"))
 		fail_msg("%s", answer);
 }
