@@ -65,21 +65,21 @@ static void find_extent(struct trn_tile *tile)
 	}
 }
 
-enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
-				 const struct neuron_ap *ap,
-				 struct trn_tile *tile)
+enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs,
+				     const struct neuron_ap *ap,
+				     struct trn_tile *tile)
 {
 	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
 	int64_t offset = NEURON_GET(NEURON_AP_OFFSET, ap->addr);
 	int64_t limit;
 
 	tile->core = core;
+	tile->mode = NULL;
 	tile->dtype = ap->dtype;
 	tile->size = trn_dtype_size(ap->dtype);
 	tile->psum = ap->addr & NEURON_AP_PSUM;
 	tile->partitions = ap->partitions;
-	if (!trn_dtype_is_number(ap->dtype) ||
-	    !trn_dtype_on(ap->dtype, core->chip->gen->generation) ||
+	if (!trn_dtype_on(ap->dtype, core->chip->gen->generation) ||
 	    !partitions_valid(first, ap->partitions) ||
 	    !shape_valid(ap, tile))
 		return NEURON_CAUSE_OPERAND;
@@ -96,6 +96,15 @@ enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
 	tile->base = (tile->psum ? core->psum : core->sbuf) +
 		     first * tile->stride + offset;
 	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
+				 const struct neuron_ap *ap,
+				 struct trn_tile *tile)
+{
+	if (!trn_dtype_is_number(ap->dtype))
+		return NEURON_CAUSE_OPERAND;
+	return trn_ap_resolve_raw(core, regs, ap, tile);
 }
 
 enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
@@ -118,8 +127,7 @@ enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
 
 bool trn_tile_piecewise(const struct trn_tile *dst, const struct trn_tile *src)
 {
-	if (dst->base + dst->high <= src->base + src->low ||
-	    src->base + src->high <= dst->base + dst->low)
+	if (trn_tile_disjoint(dst, src))
 		return true;
 	return dst->contiguous && src->contiguous && dst->base == src->base &&
 	       dst->size == src->size;
@@ -240,10 +248,10 @@ void trn_tile_load(const struct trn_tile *tile, unsigned int p, size_t first,
 			struct row row = row_at(tile, p, first, count);
 
 			n = row.count;
-			trn_to_fp32(dst, row.ptr, tile->dtype, n);
+			trn_to_fp32_mode(dst, row.ptr, tile->dtype, n, tile->mode);
 		} else {
 			trn_tile_load_raw(tile, p, first, n, raw);
-			trn_to_fp32(dst, raw, tile->dtype, n);
+			trn_to_fp32_mode(dst, raw, tile->dtype, n, tile->mode);
 		}
 		dst += n;
 		first += n;
@@ -257,6 +265,7 @@ void trn_tile_store(const struct trn_tile *tile, unsigned int p, size_t first,
 	bool direct = convert_direct(tile);
 
 	while (count) {
+		uint32_t index = p * TRN_TILE_MAX_SBUF + (uint32_t)first;
 		_Alignas(8) uint8_t raw[PIECE_BYTES];
 		size_t n = count < PIECE ? count : PIECE;
 
@@ -264,9 +273,11 @@ void trn_tile_store(const struct trn_tile *tile, unsigned int p, size_t first,
 			struct row row = row_at(tile, p, first, count);
 
 			n = row.count;
-			trn_from_fp32(row.ptr, src, tile->dtype, n);
+			trn_from_fp32_mode(row.ptr, src, tile->dtype, n, tile->mode,
+					   index);
 		} else {
-			trn_from_fp32(raw, src, tile->dtype, n);
+			trn_from_fp32_mode(raw, src, tile->dtype, n, tile->mode,
+					   index);
 			trn_tile_store_raw(tile, p, first, n, raw);
 		}
 		src += n;
@@ -307,4 +318,21 @@ void trn_tile_put(const struct trn_tile *tile, unsigned int p, size_t first,
 {
 	if (src != in_place(tile, p, first))
 		trn_tile_store(tile, p, first, count, src);
+}
+
+void trn_tile_constant(const struct trn_tile *tile, uint32_t bits, void *element)
+{
+	uint64_t integer = (uint64_t)(int64_t)(int32_t)bits;
+	struct trn_num_mode mode = { 0 };
+	float value;
+
+	if (!trn_dtype_is_float(tile->dtype)) {
+		memcpy(element, &integer, tile->size);
+		return;
+	}
+	if (tile->mode)
+		mode = *tile->mode;
+	mode.rounding = TRN_ROUND_NEAREST;
+	memcpy(&value, &bits, sizeof(value));
+	trn_from_fp32_mode(element, &value, tile->dtype, 1, &mode, 0);
 }

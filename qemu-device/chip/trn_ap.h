@@ -24,6 +24,7 @@
 #include "neuron/job.h"
 
 struct trn_core;
+struct trn_num_mode;
 
 /* Elements of a partition that one instruction may address. */
 #define TRN_TILE_MAX_SBUF	65536
@@ -32,6 +33,7 @@ struct trn_core;
 /**
  * struct trn_tile - a resolved access pattern
  * @core: whose memory
+ * @mode: how numbers are converted, or NULL: in the usual way
  * @base: element 0 of the first partition
  * @stride: bytes from a partition to the next
  * @step: bytes from an element to the next, for each free dimension
@@ -46,6 +48,7 @@ struct trn_core;
  */
 struct trn_tile {
 	struct trn_core *core;
+	const struct trn_num_mode *mode;
 	uint8_t *base;
 	size_t stride;
 	ptrdiff_t step[4];
@@ -68,6 +71,10 @@ struct trn_tile {
 enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
 				 const struct neuron_ap *ap,
 				 struct trn_tile *tile);
+/* The same of a type that only moves: nothing converts it. */
+enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs,
+				     const struct neuron_ap *ap,
+				     struct trn_tile *tile);
 
 /* To be called once before a tile is written. _NONE or _HOST_LIMIT. */
 enum neuron_cause trn_tile_touch(const struct trn_tile *tile);
@@ -80,7 +87,8 @@ bool trn_tile_piecewise(const struct trn_tile *dst, const struct trn_tile *src);
 
 /*
  * Elements [@first, @first + @count) of partition @p, to and from contiguous
- * memory: converted to fp32, or as they are.
+ * memory: converted to fp32, or as they are. Stochastic rounding numbers the
+ * elements by partition * 65536 + element, both counted in the tile.
  */
 void trn_tile_load(const struct trn_tile *tile, unsigned int p, size_t first,
 		   size_t count, float *dst);
@@ -102,5 +110,18 @@ void trn_tile_load_raw(const struct trn_tile *tile, unsigned int p,
 		       size_t first, size_t count, void *dst);
 void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,
 			size_t first, size_t count, const void *src);
+
+/*
+ * One number for every element, fp32 bits or, of an integer type, the integer, as an
+ * element of the tile: to nearest whatever the mode.
+ */
+void trn_tile_constant(const struct trn_tile *tile, uint32_t bits, void *element);
+
+/* No byte of a partition is in both tiles; as many partitions in both. */
+static inline bool trn_tile_disjoint(const struct trn_tile *a, const struct trn_tile *b)
+{
+	return a->base + a->high <= b->base + b->low ||
+	       b->base + b->high <= a->base + a->low;
+}
 
 #endif /* TRN_AP_H */

@@ -68,6 +68,26 @@ static void lanes_state(struct trn_lanes *lanes, struct trn_state *st)
 {
 	floats_state(lanes->vector_acc, 128, st);
 	floats_state(lanes->scalar_acc, 128, st);
+	trn_state_bool(st, &lanes->vector_seeded);
+	trn_state_bool(st, &lanes->gpsimd_seeded);
+	if (lanes->vector_seeded)
+		trn_state_bytes(st, lanes->vector_rng, sizeof(lanes->vector_rng));
+	if (lanes->gpsimd_seeded)
+		trn_state_bytes(st, lanes->gpsimd_rng, sizeof(lanes->gpsimd_rng));
+}
+
+/* How numbers are converted. The key is worked out for each instruction. */
+static void mode_state(struct trn_seq *seq, struct trn_state *st)
+{
+	unsigned int i;
+
+	trn_state_u8(st, &seq->mode.rounding);
+	for (i = 0; i < 3; i++)
+		trn_state_bytes(st, &seq->mode.fp8_bias[i], 1);
+	trn_state_u32(st, &seq->sr_seed);
+	trn_state_u64(st, &seq->retired);
+	if (!trn_num_mode_valid(&seq->mode))
+		trn_state_fail(st, "an engine has an unknown way of rounding");
 }
 
 /* An instruction that has been fetched has been checked, too. */
@@ -99,6 +119,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	trn_state_bool(st, &seq->fetched);
 	trn_state_bool(st, &seq->begun);
 	trn_state_bool(st, &seq->hung);
+	mode_state(seq, st);
 	if (!st->loading || trn_state_failed(st))
 		return;
 	if (running != (atomic_load(&seq->status) != NEURON_ENGINE_HALTED) ||
@@ -140,7 +161,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 2);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 3);
 	registers_state(core, st);
 	array_state(core->array, st);
 	lanes_state(core->lanes, st);

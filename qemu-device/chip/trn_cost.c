@@ -6,6 +6,7 @@
 #define CYCLES_ACCESS	60	/* to start on SBUF or PSUM */
 #define CYCLES_MATMUL	64	/* least time of a product */
 #define CYCLES_ACCUMULATOR 64	/* to read an accumulator */
+#define CYCLES_RECIPROCAL 64	/* least time of one */
 #define FP32_PASSES	4	/* of the tensor engine */
 #define LOAD_RATE	4	/* stationary columns a cycle */
 
@@ -52,6 +53,10 @@ uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 		return passes * most(n, CYCLES_MATMUL);
 	case TRN_COST_ACCUMULATOR:
 		return CYCLES_ACCUMULATOR;
+	case TRN_COST_RECIPROCAL:
+		return most(8 * work->n, CYCLES_RECIPROCAL);
+	case TRN_COST_EXPONENTIAL:
+		return CYCLES_ACCESS + (n + 3) / 4;
 	case TRN_COST_TWO_TILES:
 		return CYCLES_ACCESS + (2 * n + speed - 1) / speed;
 	case TRN_COST_ONE_TILE:

@@ -24,6 +24,8 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_LOOP] = trn_exec_seq,
 	[NEURON_OP_REG_LOAD] = trn_exec_seq,
 	[NEURON_OP_REG_STORE] = trn_exec_seq,
+	[NEURON_OP_SET_ROUNDING] = trn_exec_set_rounding,
+	[NEURON_OP_SET_FP8_BIAS] = trn_exec_set_fp8_bias,
 	[NEURON_OP_LOAD_STATIONARY] = trn_exec_load_stationary,
 	[NEURON_OP_MATMUL] = trn_exec_matmul,
 	[NEURON_OP_TENSOR_TENSOR] = trn_exec_tensor_tensor,
@@ -33,6 +35,28 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_MEMSET] = trn_exec_memset,
 	[NEURON_OP_ACC_READ] = trn_exec_acc_read,
 	[NEURON_OP_ACC_LOAD] = trn_exec_acc_load,
+	[NEURON_OP_SCALAR_TENSOR_TENSOR] = trn_exec_scalar_tensor_tensor,
+	[NEURON_OP_TENSOR_SCAN] = trn_exec_tensor_scan,
+	[NEURON_OP_TENSOR_CUMULATIVE] = trn_exec_tensor_cumulative,
+	[NEURON_OP_COPY_PREDICATED] = trn_exec_copy_predicated,
+	[NEURON_OP_RECIPROCAL] = trn_exec_reciprocal,
+	[NEURON_OP_BN_STATS] = trn_exec_bn_stats,
+	[NEURON_OP_BN_AGGR] = trn_exec_bn_aggr,
+	[NEURON_OP_RANGE_SELECT] = trn_exec_range_select,
+	[NEURON_OP_SELECT_REDUCE] = trn_exec_select_reduce,
+	[NEURON_OP_MAX8] = trn_exec_max8,
+	[NEURON_OP_FIND_INDEX8] = trn_exec_find_index8,
+	[NEURON_OP_MATCH_REPLACE8] = trn_exec_match_replace8,
+	[NEURON_OP_STREAM_SHUFFLE] = trn_exec_stream_shuffle,
+	[NEURON_OP_TRANSPOSE] = trn_exec_transpose,
+	[NEURON_OP_SET_RNG_SEED] = trn_exec_set_rng_seed,
+	[NEURON_OP_RNG] = trn_exec_rng,
+	[NEURON_OP_DROPOUT] = trn_exec_dropout,
+	[NEURON_OP_RAND_SET_STATE] = trn_exec_rand_set_state,
+	[NEURON_OP_RAND_GET_STATE] = trn_exec_rand_get_state,
+	[NEURON_OP_RAND2] = trn_exec_rand2,
+	[NEURON_OP_EXPONENTIAL] = trn_exec_exponential,
+	[NEURON_OP_QUANTIZE_MX] = trn_exec_quantize_mx,
 	[NEURON_OP_ACTIVATE] = trn_exec_activate,
 };
 
@@ -43,6 +67,22 @@ enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
 	return fn ? fn(exec) : NEURON_CAUSE_OPCODE;
 }
 
+/* NULL when nothing is unusual, which costs less. */
+static const struct trn_num_mode *mode_of(const struct trn_exec *exec)
+{
+	const struct trn_num_mode *mode = &exec->seq->mode;
+
+	return mode->rounding != TRN_ROUND_NEAREST || mode->fp8_bias[0] ||
+	       mode->fp8_bias[1] || mode->fp8_bias[2] ? mode : NULL;
+}
+
+static enum neuron_cause reachable(const struct trn_exec *exec,
+				   const struct trn_tile *tile)
+{
+	return tile->psum && exec->seq->engine == NEURON_ENGINE_GPSIMD ?
+	       NEURON_CAUSE_OPERAND : NEURON_CAUSE_NONE;
+}
+
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
 				struct trn_tile *tile)
@@ -50,10 +90,20 @@ enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 	enum neuron_cause cause;
 
 	cause = trn_ap_resolve(exec->core, exec->seq->regs, ap, tile);
-	if (cause == NEURON_CAUSE_NONE && tile->psum &&
-	    exec->seq->engine == NEURON_ENGINE_GPSIMD)
-		return NEURON_CAUSE_OPERAND;
-	return cause;
+	if (cause)
+		return cause;
+	tile->mode = mode_of(exec);
+	return reachable(exec, tile);
+}
+
+enum neuron_cause trn_exec_tile_raw(const struct trn_exec *exec,
+				    const struct neuron_ap *ap,
+				    struct trn_tile *tile)
+{
+	enum neuron_cause cause;
+
+	cause = trn_ap_resolve_raw(exec->core, exec->seq->regs, ap, tile);
+	return cause ? cause : reachable(exec, tile);
 }
 
 /* The banks of PSUM that @tile lies in. */

@@ -55,6 +55,40 @@ enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec);
 /* trn_exec_acc.c */
 enum neuron_cause trn_exec_acc_read(struct trn_exec *exec);
 enum neuron_cause trn_exec_acc_load(struct trn_exec *exec);
+/* trn_exec_vector.c */
+enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec);
+/* trn_exec_function.c */
+enum neuron_cause trn_exec_reciprocal(struct trn_exec *exec);
+enum neuron_cause trn_exec_exponential(struct trn_exec *exec);
+/* trn_exec_scan.c */
+enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec);
+enum neuron_cause trn_exec_tensor_cumulative(struct trn_exec *exec);
+/* trn_exec_select.c */
+enum neuron_cause trn_exec_copy_predicated(struct trn_exec *exec);
+enum neuron_cause trn_exec_range_select(struct trn_exec *exec);
+enum neuron_cause trn_exec_select_reduce(struct trn_exec *exec);
+/* trn_exec_bn.c */
+enum neuron_cause trn_exec_bn_stats(struct trn_exec *exec);
+enum neuron_cause trn_exec_bn_aggr(struct trn_exec *exec);
+/* trn_exec_top8.c */
+enum neuron_cause trn_exec_max8(struct trn_exec *exec);
+enum neuron_cause trn_exec_find_index8(struct trn_exec *exec);
+enum neuron_cause trn_exec_match_replace8(struct trn_exec *exec);
+/* trn_exec_cross.c */
+enum neuron_cause trn_exec_stream_shuffle(struct trn_exec *exec);
+enum neuron_cause trn_exec_transpose(struct trn_exec *exec);
+/* trn_exec_quantize.c */
+enum neuron_cause trn_exec_quantize_mx(struct trn_exec *exec);
+/* trn_exec_random.c */
+enum neuron_cause trn_exec_set_rng_seed(struct trn_exec *exec);
+enum neuron_cause trn_exec_rng(struct trn_exec *exec);
+enum neuron_cause trn_exec_dropout(struct trn_exec *exec);
+enum neuron_cause trn_exec_rand_set_state(struct trn_exec *exec);
+enum neuron_cause trn_exec_rand_get_state(struct trn_exec *exec);
+enum neuron_cause trn_exec_rand2(struct trn_exec *exec);
+/* trn_exec_mode.c */
+enum neuron_cause trn_exec_set_rounding(struct trn_exec *exec);
+enum neuron_cause trn_exec_set_fp8_bias(struct trn_exec *exec);
 /* trn_exec_activate.c */
 enum neuron_cause trn_exec_activate(struct trn_exec *exec);
 
@@ -68,6 +102,11 @@ bool trn_exec_add(uint64_t addr, uint64_t delta, uint64_t *sum);
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
 				struct trn_tile *tile);
+
+/* The same of a type that only moves. */
+enum neuron_cause trn_exec_tile_raw(const struct trn_exec *exec,
+				    const struct neuron_ap *ap,
+				    struct trn_tile *tile);
 
 /* The [P,1] column of fp32 at @addr (col0 or col1 of an instruction). */
 enum neuron_cause trn_exec_column(const struct trn_exec *exec, uint32_t addr,
@@ -156,6 +195,14 @@ static inline size_t trn_piece(size_t n, size_t first, size_t piece)
  */
 enum neuron_cause trn_exec_pair(struct trn_exec *exec, struct trn_tile *dst,
 				struct trn_tile *src);
+/* The same, with as many elements. */
+enum neuron_cause trn_exec_equal_pair(struct trn_exec *exec, struct trn_tile *dst,
+				      struct trn_tile *src);
+/* src1 of the instruction: as many partitions and elements as @dst. It is noted. */
+enum neuron_cause trn_exec_second(struct trn_exec *exec, const struct trn_tile *dst,
+				  struct trn_tile *src);
+/* Arithmetic operators of this engine: only GpSimd has powers. */
+bool trn_exec_arith(const struct trn_exec *exec, unsigned int op);
 /* Bitwise operators need integers of one size, at most 32 bits, everywhere. */
 bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b);
 
@@ -165,6 +212,8 @@ bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b);
  * in fp32. Nothing happens in an instruction without op2.
  */
 enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partitions);
+/* The engine's accumulators. */
+float *trn_exec_acc(const struct trn_exec *exec);
 void trn_exec_acc_line(struct trn_exec *exec, unsigned int p, const float *line,
 		       size_t n);
 

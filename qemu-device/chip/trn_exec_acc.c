@@ -8,7 +8,7 @@
 #include "trn_exec.h"
 #include "trn_num.h"
 
-static float *accumulators(const struct trn_exec *exec)
+float *trn_exec_acc(const struct trn_exec *exec)
 {
 	struct trn_lanes *lanes = exec->core->lanes;
 
@@ -64,7 +64,7 @@ static bool op_valid(const struct trn_exec *exec)
 enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partitions)
 {
 	const struct neuron_inst *inst = exec->inst;
-	float *acc = accumulators(exec);
+	float *acc = trn_exec_acc(exec);
 	uint32_t bits = inst->addr >> 32;
 	float start;
 	unsigned int p;
@@ -86,7 +86,7 @@ void trn_exec_acc_line(struct trn_exec *exec, unsigned int p, const float *line,
 		       size_t n)
 {
 	const struct neuron_inst *inst = exec->inst;
-	float *acc = accumulators(exec);
+	float *acc = trn_exec_acc(exec);
 
 	if (inst->op2 == NEURON_ALU_BYPASS || inst->reduce == NEURON_REDUCE_IDLE ||
 	    inst->reduce == NEURON_REDUCE_RESET)
@@ -110,7 +110,7 @@ static enum neuron_cause acc_tile(struct trn_exec *exec, const struct neuron_ap 
 
 enum neuron_cause trn_exec_acc_read(struct trn_exec *exec)
 {
-	const float *acc = accumulators(exec);
+	const float *acc = trn_exec_acc(exec);
 	struct trn_tile dst;
 	enum neuron_cause cause;
 	unsigned int p;
@@ -132,7 +132,7 @@ enum neuron_cause trn_exec_acc_read(struct trn_exec *exec)
 
 enum neuron_cause trn_exec_acc_load(struct trn_exec *exec)
 {
-	float *acc = accumulators(exec);
+	float *acc = trn_exec_acc(exec);
 	struct trn_tile src;
 	enum neuron_cause cause;
 	unsigned int p;

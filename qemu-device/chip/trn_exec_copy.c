@@ -70,14 +70,11 @@ static void memset_lines(void *arg, const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
 	size_t i, first, n = trn_piece(op->dst.n, 0, lines->piece);
-	uint64_t value = (uint64_t)(int64_t)(int32_t)op->fill;
 	uint8_t *line = (uint8_t *)lines->a;
-	float single;
+	uint64_t value = 0;
 	unsigned int p;
 
-	memcpy(&single, &op->fill, sizeof(single));
-	if (trn_dtype_is_float(op->dst.dtype))
-		trn_from_fp32(&value, &single, op->dst.dtype, 1);
+	trn_tile_constant(&op->dst, op->fill, &value);
 	for (i = 0; i < n; i++)
 		memcpy(line + i * op->dst.size, &value, op->dst.size);
 	for (p = 0; p < op->dst.partitions; p++)

@@ -2,6 +2,8 @@
 /*
  * Reductions along the free dimensions.
  */
+#include <string.h>
+
 #include "trn_exec.h"
 #include "trn_num.h"
 
@@ -27,6 +29,43 @@ static float reduce_group(const struct reduction *op, unsigned int p,
 		value = trn_alu_reduce(op->inst->op0, lines->a, n + 1);
 	}
 	return value;
+}
+
+/* The same of integers as raw bits. */
+static uint32_t reduce_bits(const struct reduction *op, unsigned int p, size_t first,
+			    const struct trn_lines *lines)
+{
+	uint32_t value = op->inst->op0 == NEURON_ALU_BITWISE_AND ? UINT32_MAX : 0;
+	size_t done, n;
+
+	for (done = 0; done < op->group; done += n) {
+		n = trn_piece(op->group, done, lines->piece);
+		trn_tile_load_raw(&op->src, p, first + done, n, lines->a);
+		value = trn_alu_reduce_bits(op->inst->op0, value, lines->a,
+					    op->src.size, n);
+	}
+	return value;
+}
+
+static void tensor_reduce_bits(void *arg, const struct trn_lines *lines)
+{
+	const struct reduction *op = arg;
+	uint8_t *out = (uint8_t *)lines->b;
+	size_t first, i, n;
+	uint32_t value;
+	unsigned int p;
+
+	for (p = 0; p < op->dst.partitions; p++) {
+		for (first = 0; first < op->dst.n; first += n) {
+			n = trn_piece(op->dst.n, first, lines->piece);
+			for (i = 0; i < n; i++) {
+				value = reduce_bits(op, p, (first + i) * op->group,
+						    lines);
+				memcpy(out + i * op->dst.size, &value, op->dst.size);
+			}
+			trn_tile_store_raw(&op->dst, p, first, n, out);
+		}
+	}
 }
 
 /*
@@ -59,25 +98,25 @@ enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec)
 	const struct neuron_inst *inst = exec->inst;
 	struct reduction op = { .inst = exec->inst, .group = 1 };
 	enum neuron_cause cause;
-	bool disjoint;
+	bool bitwise = trn_alu_is_bitwise(inst->op0);
 	unsigned int i;
 
-	if (!trn_alu_is_arith(inst->op0) || !trn_alu_is_reduction(inst->op0) ||
-	    inst->imm0 < 1 || inst->imm0 > 4)
+	if (!trn_alu_is_reduction(inst->op0) ||
+	    (bitwise && (inst->flags & NEURON_INST_NEGATE)) || inst->imm0 < 1 || inst->imm0 > 4)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_pair(exec, &op.dst, &op.src);
 	if (cause)
 		return cause;
 	for (i = 0; i < inst->imm0; i++)
 		op.group *= op.src.num[i];
-	if ((uint64_t)op.dst.n * op.group != op.src.n)
+	if ((uint64_t)op.dst.n * op.group != op.src.n ||
+	    (bitwise && !trn_exec_bitwise_types(&op.dst, &op.src)))
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
 	exec->work.n = op.src.n;
-	disjoint = op.dst.base + op.dst.high <= op.src.base + op.src.low ||
-		   op.src.base + op.src.high <= op.dst.base + op.dst.low;
-	trn_exec_lines(disjoint, tensor_reduce, &op);
+	trn_exec_lines(trn_tile_disjoint(&op.dst, &op.src),
+		       bitwise ? tensor_reduce_bits : tensor_reduce, &op);
 	return NEURON_CAUSE_NONE;
 }

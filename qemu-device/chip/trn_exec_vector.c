@@ -25,6 +25,31 @@ enum neuron_cause trn_exec_pair(struct trn_exec *exec, struct trn_tile *dst,
 	return NEURON_CAUSE_NONE;
 }
 
+enum neuron_cause trn_exec_equal_pair(struct trn_exec *exec, struct trn_tile *dst,
+				      struct trn_tile *src)
+{
+	enum neuron_cause cause;
+
+	cause = trn_exec_pair(exec, dst, src);
+	if (cause)
+		return cause;
+	return dst->n == src->n ? NEURON_CAUSE_NONE : NEURON_CAUSE_OPERAND;
+}
+
+enum neuron_cause trn_exec_second(struct trn_exec *exec, const struct trn_tile *dst,
+				  struct trn_tile *src)
+{
+	enum neuron_cause cause;
+
+	cause = trn_exec_tile(exec, &exec->inst->src1, src);
+	if (cause)
+		return cause;
+	if (dst->partitions != src->partitions || dst->n != src->n)
+		return NEURON_CAUSE_OPERAND;
+	trn_exec_note(exec, src);
+	return NEURON_CAUSE_NONE;
+}
+
 bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b)
 {
 	return trn_dtype_is_int(a->dtype) && trn_dtype_is_int(b->dtype) &&
@@ -90,8 +115,7 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 	}
 }
 
-/* Only GpSimd has powers. */
-static bool arith_here(const struct trn_exec *exec, unsigned int op)
+bool trn_exec_arith(const struct trn_exec *exec, unsigned int op)
 {
 	return trn_alu_is_arith(op) &&
 	       (op != NEURON_ALU_POWER ||
@@ -101,7 +125,7 @@ static bool arith_here(const struct trn_exec *exec, unsigned int op)
 static bool tensor_tensor_types(const struct vector_op *op)
 {
 	if (!op->bitwise)
-		return arith_here(op->exec, op->inst->op0);
+		return trn_exec_arith(op->exec, op->inst->op0);
 	return trn_exec_bitwise_types(&op->dst, &op->src0) &&
 	       trn_exec_bitwise_types(&op->dst, &op->src1);
 }
@@ -220,8 +244,8 @@ static bool scalar_ops_valid(const struct trn_exec *exec)
 	}
 	if (trn_alu_is_bitwise(inst->op0))
 		return bypass1 || trn_alu_is_bitwise(inst->op1);
-	return arith_here(exec, inst->op0) &&
-	       (bypass1 || arith_here(exec, inst->op1));
+	return trn_exec_arith(exec, inst->op0) &&
+	       (bypass1 || trn_exec_arith(exec, inst->op1));
 }
 
 /* A column of any type in src1, or imm0. */
@@ -281,5 +305,56 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 	if (cause)
 		return cause;
 	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0), tensor_scalar, &op);
+	return NEURON_CAUSE_NONE;
+}
+
+/* --- dst = (src0 op0 s0) op1 src1 --- */
+
+static void scalar_tensor_tensor(void *arg, const struct trn_lines *lines)
+{
+	const struct vector_op *op = arg;
+	const struct neuron_inst *inst = op->inst;
+	bool reverse0 = inst->flags & NEURON_INST_REVERSE0;
+	bool reverse1 = inst->flags & NEURON_INST_REVERSE1;
+	const float *x = reverse1 ? lines->b : lines->a;
+	const float *y = reverse1 ? lines->a : lines->b;
+	size_t first, n;
+	unsigned int p;
+
+	for (p = 0; p < op->dst.partitions; p++) {
+		float s0 = trn_scalar_at(&op->s0, p);
+
+		for (first = 0; first < op->dst.n; first += n) {
+			n = trn_piece(op->dst.n, first, lines->piece);
+			trn_tile_load(&op->src0, p, first, n, lines->a);
+			trn_tile_load(&op->src1, p, first, n, lines->b);
+			trn_alu_vs(inst->op0, lines->a, lines->a, s0, reverse0, n);
+			trn_alu_vv(inst->op1, lines->a, x, y, n);
+			trn_tile_store(&op->dst, p, first, n, lines->a);
+		}
+	}
+}
+
+enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
+{
+	struct vector_op op = { .exec = exec, .inst = exec->inst };
+	enum neuron_cause cause;
+
+	if (!trn_exec_arith(exec, op.inst->op0) || !trn_exec_arith(exec, op.inst->op1))
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_exec_equal_pair(exec, &op.dst, &op.src0);
+	if (!cause)
+		cause = trn_exec_second(exec, &op.dst, &op.src1);
+	if (!cause && op.src0.psum && op.src1.psum)
+		cause = NEURON_CAUSE_OPERAND;
+	if (!cause)
+		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
+	if (!cause)
+		cause = trn_tile_touch(&op.dst);
+	if (cause)
+		return cause;
+	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0) &&
+		       trn_tile_piecewise(&op.dst, &op.src1),
+		       scalar_tensor_tensor, &op);
 	return NEURON_CAUSE_NONE;
 }

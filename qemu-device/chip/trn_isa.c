@@ -66,6 +66,10 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return TRN_FIELD_STEPS1;
 	case TRN_OPD_MASK:
 		return TRN_FIELD_MASK;
+	case TRN_OPD_SRC0_OR_FILL:
+		return imm_or(inst, TRN_FIELD_SRC0);
+	case TRN_OPD_INDICES:
+		return col_or(inst, NEURON_INST_COL1, TRN_FIELD_COL1, 0);
 	case TRN_OPD_FLOAT0:
 	case TRN_OPD_FILL:
 	case TRN_OPD_TAG:

@@ -57,6 +57,8 @@ enum trn_cost {
 	TRN_COST_TWO_TILES,	/* ~ 2N */
 	TRN_COST_REDUCE,	/* ~ N of the source */
 	TRN_COST_ACCUMULATOR,	/* to and from the accumulators */
+	TRN_COST_RECIPROCAL,	/* 8N, at least 64 */
+	TRN_COST_EXPONENTIAL,	/* ~ N / 4 */
 };
 
 /* What op0 or op1 holds. */
@@ -112,6 +114,8 @@ enum trn_operand {
 	TRN_OPD_STEPS0,		/* four signed numbers: src0 */
 	TRN_OPD_STEPS1,		/* four signed numbers: src1 */
 	TRN_OPD_MASK,		/* 32 bytes: src1, imm0, imm1 */
+	TRN_OPD_SRC0_OR_FILL,	/* tile: src0; with IMM as FILL */
+	TRN_OPD_INDICES,	/* with COL1, 8 uint32: col1; else absent */
 };
 
 #define TRN_ISA_OPERANDS	6

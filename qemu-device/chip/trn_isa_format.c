@@ -99,18 +99,24 @@ static void put_tile(struct text *text, const struct neuron_ap *ap)
 	put(text, " %s]", trn_isa_dtype_name(ap->dtype));
 }
 
-/* A column of fp32: written as the tile that it is. */
-static void put_column(struct text *text, const struct neuron_inst *inst, uint32_t addr)
+/* A column: written as the tile that it is. */
+static void put_wide_column(struct text *text, const struct neuron_inst *inst,
+			    uint32_t addr, unsigned int dtype, uint16_t n)
 {
 	struct neuron_ap ap = {
 		.addr = addr,
-		.num = { 1, 1, 1, 1 },
+		.num = { n, 1, 1, 1 },
 		.step = { 1 },
 		.partitions = inst->dst.partitions,
-		.dtype = NEURON_DTYPE_FP32,
+		.dtype = (uint8_t)dtype,
 	};
 
 	put_tile(text, &ap);
+}
+
+static void put_column(struct text *text, const struct neuron_inst *inst, uint32_t addr)
+{
+	put_wide_column(text, inst, addr, NEURON_DTYPE_FP32, 1);
 }
 
 static void put_steps(struct text *text, const struct neuron_ap *ap)
@@ -174,6 +180,15 @@ static void put_any(struct text *text, const struct neuron_inst *inst, unsigned 
 		put_alu_imm(text, op, i ? inst->imm1 : inst->imm0);
 	else
 		put_float(text, i ? inst->imm1 : inst->imm0);
+}
+
+/* As the type of the destination is written. */
+static void put_fill(struct text *text, const struct neuron_inst *inst)
+{
+	if (trn_isa_dtype_is_float(inst->dst.dtype))
+		put_float(text, inst->imm0);
+	else
+		put(text, "%" PRId32, (int32_t)inst->imm0);
 }
 
 static void put_value(struct text *text, const struct neuron_inst *inst,
@@ -247,10 +262,16 @@ static void put_operand(struct text *text, enum trn_operand operand,
 		put_mask(text, inst);
 		break;
 	case TRN_OPD_FILL:
-		if (trn_isa_dtype_is_float(inst->dst.dtype))
-			put_float(text, inst->imm0);
+		put_fill(text, inst);
+		break;
+	case TRN_OPD_SRC0_OR_FILL:
+		if (inst->flags & NEURON_INST_IMM)
+			put_fill(text, inst);
 		else
-			put(text, "%" PRId32, (int32_t)inst->imm0);
+			put_tile(text, &inst->src0);
+		break;
+	case TRN_OPD_INDICES:
+		put_wide_column(text, inst, inst->col1, NEURON_DTYPE_UINT32, 8);
 		break;
 	case TRN_OPD_TAG:
 		put(text, "0x%" PRIx32, inst->imm0);

@@ -216,6 +216,7 @@ static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
+	seq->retired++;
 	seq_trace(seq);
 	seq_post(seq);
 }
@@ -276,6 +277,8 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_budget *budget)
 	if (!seq->begun && !seq_wait(seq))
 		return STEP_PARKED;
 	exec.isa = trn_isa_lookup(seq->inst.opcode);
+	if (seq->mode.rounding == TRN_ROUND_STOCHASTIC)
+		seq->mode.sr_key = trn_sr_key(seq->sr_seed, seq->engine, seq->retired);
 	cause = trn_exec_dispatch(&exec);
 	if (cause)
 		goto fault;
@@ -343,6 +346,13 @@ void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 	trn_task_init(&seq->task, core->chip->pool, seq_run);
 }
 
+static void seq_clear_mode(struct trn_seq *seq)
+{
+	memset(&seq->mode, 0, sizeof(seq->mode));
+	seq->sr_seed = 0;
+	seq->retired = 0;
+}
+
 /* A job does not see what the one before it left in the engine. */
 static void seq_start_unit(struct trn_seq *seq)
 {
@@ -355,9 +365,13 @@ static void seq_start_unit(struct trn_seq *seq)
 		break;
 	case NEURON_ENGINE_VECTOR:
 		memset(lanes->vector_acc, 0, sizeof(lanes->vector_acc));
+		lanes->vector_seeded = false;
 		break;
 	case NEURON_ENGINE_SCALAR:
 		memset(lanes->scalar_acc, 0, sizeof(lanes->scalar_acc));
+		break;
+	case NEURON_ENGINE_GPSIMD:
+		lanes->gpsimd_seeded = false;
 		break;
 	default:
 		break;
@@ -372,6 +386,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	seq->begun = false;
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
+	seq_clear_mode(seq);
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
@@ -391,6 +406,7 @@ void trn_seq_reset(struct trn_seq *seq)
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	memset(&seq->inst, 0, sizeof(seq->inst));
+	seq_clear_mode(seq);
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_HALTED);

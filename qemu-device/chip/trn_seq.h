@@ -11,6 +11,7 @@
 
 #include "neuron/isa.h"
 #include "neuron/job.h"
+#include "trn_num.h"
 #include "trn_pool.h"
 #include "trn_sem.h"
 
@@ -25,6 +26,10 @@ struct trn_job;
  *	that happens to the image can come between its check and its execution
  * @begun: its wait is over, but it has to be tried again (trn_exec.again)
  * @hung: a fault on demand has stopped it
+ * @mode: how its instructions convert numbers; the key of one that rounds at random
+ *	comes from @sr_seed, the engine and @retired
+ * @sr_seed: of SET_ROUNDING
+ * @retired: instructions that it has executed in this job
  *
  * Fields that are not atomic belong to the task.
  */
@@ -44,6 +49,9 @@ struct trn_seq {
 	bool fetched;
 	bool begun;
 	bool hung;
+	struct trn_num_mode mode;
+	uint32_t sr_seed;
+	uint64_t retired;
 };
 
 void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
@@ -70,10 +78,23 @@ struct trn_pe_array {
 	uint8_t dtype;
 };
 
-/* What the lanes of the engines keep from one instruction to the next. */
+/* Words of a state of the random number generator, and states of a vector lane. */
+#define TRN_RNG_WORDS	6
+#define TRN_RNG_VECTOR	4
+
+/**
+ * struct trn_lanes - what the lanes of the engines keep between instructions
+ * @vector_seeded, @gpsimd_seeded: the states below are there; false: they are those of
+ *	seed 0, not worked out yet
+ * @vector_rng, @gpsimd_rng: states of the random number generators, trn_random.c
+ */
 struct trn_lanes {
 	float vector_acc[128];
 	float scalar_acc[128];
+	bool vector_seeded;
+	bool gpsimd_seeded;
+	uint32_t vector_rng[128][TRN_RNG_VECTOR][TRN_RNG_WORDS];
+	uint32_t gpsimd_rng[128][1][TRN_RNG_WORDS];
 };
 
 #endif /* TRN_SEQ_H */

@@ -88,25 +88,33 @@ static void set_flag(struct neuron_inst *inst, uint32_t flag)
 	inst->mode = htole16(le16toh(inst->mode) | (uint16_t)(flag >> 8));
 }
 
-/* A column of fp32 with the partitions of the destination. */
-static bool fp32_column(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
-			__le32 *field)
+/* @n elements of each of the destination's partitions. */
+static bool column_field(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
+			 __le32 *field, enum neuron_dtype dtype, uint16_t n)
 {
 	const struct as_token *token = as_peek(unit);
 	struct neuron_ap ap;
 
 	if (!as_tile(unit, &ap))
 		return false;
-	if (ap.dtype != NEURON_DTYPE_FP32 || ap.offset_reg || ap.num[0] != htole16(1) ||
-	    ap.num[1] != htole16(1) || ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
+	if (ap.dtype != dtype || ap.offset_reg || ap.num[0] != htole16(n) ||
+	    (n > 1 && ap.step[0] != htole16(1)) || ap.num[1] != htole16(1) || ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
 		return as_error(unit, token,
-				"this operand is a number or one fp32 element of each partition, without a register");
+				n == 1 ?
+				"this operand is a number or one fp32 element of each partition, without a register" :
+				"this operand is 8 uint32 elements of each partition, without a register");
 	if (ap.partitions != inst->dst.partitions)
 		return as_error(unit, token,
 				"the column has not the partitions of the destination");
 	set_flag(inst, flag);
 	*field = ap.addr;
 	return true;
+}
+
+static bool fp32_column(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
+			__le32 *field)
+{
+	return column_field(unit, inst, flag, field, NEURON_DTYPE_FP32, 1);
 }
 
 /* Scalar @i, 0 or 1: what its operator takes, or a column. */
@@ -168,6 +176,21 @@ static bool mask_field(struct as_unit *unit, struct neuron_inst *inst)
 	return as_expect(unit, ')', "\")\"");
 }
 
+/* A number as the type of the destination has them. */
+static bool fill_field(struct as_unit *unit, struct neuron_inst *inst)
+{
+	return trn_isa_dtype_is_float(inst->dst.dtype) ? float_field(unit, &inst->imm0) :
+							 word_field(unit, &inst->imm0);
+}
+
+static bool source_or_fill(struct as_unit *unit, struct neuron_inst *inst)
+{
+	if (as_is_tile(unit))
+		return as_tile(unit, &inst->src0);
+	inst->flags |= NEURON_INST_IMM;
+	return fill_field(unit, inst);
+}
+
 static bool register_or_word(struct as_unit *unit, struct neuron_inst *inst, unsigned int reg)
 {
 	uint32_t number;
@@ -214,8 +237,12 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_BIAS:
 		return as_is_tile(unit) ? column(unit, inst) : float_field(unit, &inst->imm1);
 	case TRN_OPD_FILL:
-		return trn_isa_dtype_is_float(inst->dst.dtype) ? float_field(unit, &inst->imm0) :
-								 word_field(unit, &inst->imm0);
+		return fill_field(unit, inst);
+	case TRN_OPD_SRC0_OR_FILL:
+		return source_or_fill(unit, inst);
+	case TRN_OPD_INDICES:
+		return column_field(unit, inst, NEURON_INST_COL1, &inst->col1,
+				    NEURON_DTYPE_UINT32, 8);
 	case TRN_OPD_EVENT:
 		return as_event(unit, &inst->imm0);
 	case TRN_OPD_TAG:
@@ -255,7 +282,8 @@ static bool has_default(enum trn_operand operand, struct neuron_inst *inst)
 {
 	if (operand == TRN_OPD_SCALE)
 		inst->imm0 = htole32(FLOAT_ONE);
-	return operand == TRN_OPD_SCALE || operand == TRN_OPD_BIAS;
+	return operand == TRN_OPD_SCALE || operand == TRN_OPD_BIAS ||
+	       operand == TRN_OPD_INDICES;
 }
 
 static bool parse_operands(struct as_unit *unit, const struct trn_isa *isa,
@@ -266,7 +294,8 @@ static bool parse_operands(struct as_unit *unit, const struct trn_isa *isa,
 	for (i = 0; i < TRN_ISA_OPERANDS; i++) {
 		enum trn_operand operand = isa->operand[i];
 
-		if (!trn_isa_operand_fields(operand, inst))
+		/* Whether there are indices, the text says. */
+		if (!trn_isa_operand_fields(operand, inst) && operand != TRN_OPD_INDICES)
 			continue;
 		if (written++ && !as_accept(unit, ',')) {
 			if (has_default(operand, inst))

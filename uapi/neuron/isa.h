@@ -227,6 +227,9 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  LOOP		reg[0] -= 1 (wraps); if reg[0] != 0 then pc = addr
  *  REG_LOAD		reg[0] = 32 bits at window address addr + reg[1] (unsigned)
  *  REG_STORE		32 bits at window address addr + reg[1] = reg[0]
+ *  SET_ROUNDING	imm0 0: conversions round to nearest; 1: at random, seed imm1
+ *  SET_FP8_BIAS	added to the exponent bias of fp8_e3 (imm0, signed), _e4 (imm1)
+ *			and _e5 (low half of addr)
  *
  * Tensor engine:
  *  LOAD_STATIONARY	array = src0 [K partitions, M <= 128 elements] (SBUF)
@@ -243,6 +246,36 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  TENSOR_REDUCE	dst [P, outer] = reduction by op0 of the innermost
  *			imm0 free dimensions of src0, ascending; NEGATE the result
  *  COPY		dst = src0 with a cast; same type: bit exact
+ *  SCALAR_TENSOR_TENSOR dst = (src0 op0 s0) op1 src1; s0 = imm0, or with COL0 col0;
+ *			REVERSE0/1
+ *  TENSOR_SCAN		dst[i] = r[i] = (src0[i] op0 r[i-1]) op1 src1[i] from s0;
+ *			REVERSE0/1
+ *  TENSOR_CUMULATIVE	dst[i] = acc = (src0[i] op0 s0) op2 acc; REVERSE0
+ *  COPY_PREDICATED	dst = src0 or, with IMM, imm0 as in MEMSET, where src1 is
+ *			true; REVERSE0: where it is false
+ *  RECIPROCAL		dst = 1 / src0
+ *  BN_STATS		dst [P,6] = count, mean and count * variance of the elements of
+ *			src0 with even, then of those with odd numbers
+ *  BN_AGGR		dst [P,2] = mean and variance from such triples in src0
+ *  RANGE_SELECT	dst = src0 where index op0 s0 and index op1 s1, else -FLT_MAX;
+ *			index from the low half of addr (signed) on
+ *  SELECT_REDUCE	dst = src0 where src1 is true, else s0; REVERSE0: inverted
+ *  MAX8		dst [P,8] = the largest of src0, descending
+ *  FIND_INDEX8		dst [P,8] = where the values of src1 [P,8] are in src0
+ *  MATCH_REPLACE8	dst = src0 with imm0 in place of the values of src1 [P,8];
+ *			with COL1 where they were to 8 uint32 at col1
+ *  STREAM_SHUFFLE	partition i of dst = partition mask[i % 32] of the same 32 of
+ *			src0; 255: left as it is
+ *  TRANSPOSE		dst [F,P] = src0 [P,F], at most 32 by 32
+ *  EXPONENTIAL		dst = exp(src0 - s0)
+ *  QUANTIZE_MX		dst (packed) and src1 (scales, written) = src0; imm0: first of
+ *			the four partitions in each 32 that take scales
+ *  SET_RNG_SEED	seed the generators by src0 [1,1], 32 bits
+ *  RNG			dst = random bits
+ *  DROPOUT		dst = src0, but 0 with probability s0
+ *  RAND_SET_STATE	the generators' states = src0
+ *  RAND_GET_STATE	dst = the generators' states
+ *  RAND2		dst = random numbers from s0 to s1
  *  ACC_READ		dst [P,1] = the engine's accumulators; NEGATE: times -1
  *  ACC_LOAD		the engine's accumulators = src0 [P,1]
  *  MEMSET		dst = imm0 (fp32 bits; integer types: integer)
@@ -252,8 +285,8 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			or with COL0 col0; bias = imm1 (fp32) or with SRC1_COLUMN
  *			src1 [P,1]; multiply and add round separately
  *
- * Arithmetic is fp32 with casts at both ends (round to nearest even, saturating
- * for integers); bitwise operators need integer types of one size.
+ * Arithmetic is fp32 with casts at both ends (round to nearest even where
+ * SET_ROUNDING does not say otherwise, saturating for integers); bitwise operators need integer types of one size.
  */
 enum neuron_opcode {
 	NEURON_OP_ILLEGAL		= 0x00,
@@ -271,8 +304,10 @@ enum neuron_opcode {
 	NEURON_OP_REG_LOAD		= 0x0c,
 	NEURON_OP_REG_STORE		= 0x0d,
 	NEURON_OP_EVENT_WAIT		= 0x0e,
+	NEURON_OP_SET_ROUNDING		= 0x0f,
 	NEURON_OP_LOAD_STATIONARY	= 0x10,
 	NEURON_OP_MATMUL		= 0x11,
+	NEURON_OP_SET_FP8_BIAS		= 0x18,
 	NEURON_OP_TENSOR_TENSOR		= 0x20,
 	NEURON_OP_TENSOR_SCALAR		= 0x21,
 	NEURON_OP_TENSOR_REDUCE		= 0x22,
@@ -280,7 +315,29 @@ enum neuron_opcode {
 	NEURON_OP_MEMSET		= 0x24,
 	NEURON_OP_ACC_READ		= 0x25,
 	NEURON_OP_ACC_LOAD		= 0x26,
+	NEURON_OP_SCALAR_TENSOR_TENSOR	= 0x27,
+	NEURON_OP_TENSOR_SCAN		= 0x28,
+	NEURON_OP_TENSOR_CUMULATIVE	= 0x29,
+	NEURON_OP_COPY_PREDICATED	= 0x2a,
+	NEURON_OP_RECIPROCAL		= 0x2b,
+	NEURON_OP_BN_STATS		= 0x2c,
+	NEURON_OP_BN_AGGR		= 0x2d,
+	NEURON_OP_RANGE_SELECT		= 0x2e,
+	NEURON_OP_SELECT_REDUCE		= 0x2f,
 	NEURON_OP_ACTIVATE		= 0x30,
+	NEURON_OP_MAX8			= 0x40,
+	NEURON_OP_FIND_INDEX8		= 0x41,
+	NEURON_OP_MATCH_REPLACE8	= 0x42,
+	NEURON_OP_STREAM_SHUFFLE	= 0x43,
+	NEURON_OP_TRANSPOSE		= 0x44,
+	NEURON_OP_SET_RNG_SEED		= 0x45,
+	NEURON_OP_RNG			= 0x46,
+	NEURON_OP_DROPOUT		= 0x47,
+	NEURON_OP_RAND_SET_STATE	= 0x48,
+	NEURON_OP_RAND_GET_STATE	= 0x49,
+	NEURON_OP_RAND2			= 0x4a,
+	NEURON_OP_EXPONENTIAL		= 0x4b,
+	NEURON_OP_QUANTIZE_MX		= 0x4c,
 	/*
 	 * Only in NEFF files: the loader replaces it with DMA_TRIGGER. addr is
 	 * the id of the DMA block, reg[0] | reg[1] << 8 the queue index. The
@@ -291,10 +348,10 @@ enum neuron_opcode {
 
 /* neuron_inst.flags; bit 8 and above: neuron_inst.mode, shifted down by 8 */
 #define NEURON_INST_ACCUMULATE	NEURON_BIT(0)	/* MATMUL */
-#define NEURON_INST_IMM		NEURON_BIT(1)	/* REG_ALU, BRANCH */
+#define NEURON_INST_IMM		NEURON_BIT(1)	/* REG_ALU, BRANCH, COPY_PREDICATED */
 #define NEURON_INST_SRC1_COLUMN	NEURON_BIT(2)	/* TENSOR_SCALAR, ACTIVATE */
-#define NEURON_INST_REVERSE0	NEURON_BIT(3)	/* TENSOR_SCALAR */
-#define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* TENSOR_SCALAR */
+#define NEURON_INST_REVERSE0	NEURON_BIT(3)	/* op0, or a predicate */
+#define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* op1 */
 #define NEURON_INST_NEGATE	NEURON_BIT(5)	/* TENSOR_REDUCE */
 #define NEURON_INST_CLEAR	NEURON_BIT(6)	/* EVENT_WAIT */
 #define NEURON_INST_TRANSPOSE	NEURON_BIT(7)	/* MATMUL */
