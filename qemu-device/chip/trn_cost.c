@@ -7,6 +7,7 @@
 #define CYCLES_MATMUL	64	/* least time of a product */
 #define CYCLES_ACCUMULATOR 64	/* to read an accumulator */
 #define CYCLES_RECIPROCAL 64	/* least time of one */
+#define CYCLES_GPSIMD	150	/* to start an instruction of GpSimd's own */
 #define FP32_PASSES	4	/* of the tensor engine */
 #define LOAD_RATE	4	/* stationary columns a cycle */
 
@@ -57,6 +58,8 @@ uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 		return most(8 * work->n, CYCLES_RECIPROCAL);
 	case TRN_COST_EXPONENTIAL:
 		return CYCLES_ACCESS + (n + 3) / 4;
+	case TRN_COST_GPSIMD:
+		return CYCLES_GPSIMD + work->n;
 	case TRN_COST_TWO_TILES:
 		return CYCLES_ACCESS + (2 * n + speed - 1) / speed;
 	case TRN_COST_ONE_TILE:

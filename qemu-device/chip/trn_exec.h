@@ -91,6 +91,11 @@ enum neuron_cause trn_exec_set_rounding(struct trn_exec *exec);
 enum neuron_cause trn_exec_set_fp8_bias(struct trn_exec *exec);
 /* trn_exec_activate.c */
 enum neuron_cause trn_exec_activate(struct trn_exec *exec);
+/* trn_exec_affine.c */
+enum neuron_cause trn_exec_iota(struct trn_exec *exec);
+enum neuron_cause trn_exec_affine_select(struct trn_exec *exec);
+/* trn_exec_partition.c */
+enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec);
 
 /*
  * The address @addr + @delta: a window address stays in its window. False when

@@ -61,6 +61,7 @@ bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b)
  * @exec: whose accumulators are combined
  * @s0, @s1: scalars
  * @bitwise: works on raw integers
+ * @exact: arithmetic of int32 or uint32
  */
 struct vector_op {
 	struct trn_exec *exec;
@@ -68,6 +69,7 @@ struct vector_op {
 	struct trn_tile dst, src0, src1;
 	struct trn_scalar s0, s1;
 	bool bitwise;
+	bool exact;
 };
 
 static float as_float(uint32_t bits)
@@ -93,6 +95,20 @@ static void tensor_tensor_piece(const struct vector_op *op, unsigned int p,
 	trn_tile_put(&op->dst, p, first, n, out);
 }
 
+static void tensor_tensor_raw(const struct vector_op *op, unsigned int p,
+			      size_t first, size_t n, const struct trn_lines *lines)
+{
+	trn_tile_load_raw(&op->src0, p, first, n, lines->a);
+	trn_tile_load_raw(&op->src1, p, first, n, lines->b);
+	if (op->bitwise)
+		trn_alu_bitwise(op->inst->op0, lines->a, lines->a, lines->b,
+				op->dst.size, n);
+	else
+		trn_alu_exact(op->inst->op0, op->dst.dtype == NEURON_DTYPE_INT32,
+			      lines->a, lines->a, lines->b, n);
+	trn_tile_store_raw(&op->dst, p, first, n, lines->a);
+}
+
 static void tensor_tensor(void *arg, const struct trn_lines *lines)
 {
 	const struct vector_op *op = arg;
@@ -102,15 +118,10 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 	for (p = 0; p < op->dst.partitions; p++) {
 		for (first = 0; first < op->dst.n; first += n) {
 			n = trn_piece(op->dst.n, first, lines->piece);
-			if (op->bitwise) {
-				trn_tile_load_raw(&op->src0, p, first, n, lines->a);
-				trn_tile_load_raw(&op->src1, p, first, n, lines->b);
-				trn_alu_bitwise(op->inst->op0, lines->a, lines->a,
-						lines->b, op->dst.size, n);
-				trn_tile_store_raw(&op->dst, p, first, n, lines->a);
-			} else {
+			if (op->bitwise || op->exact)
+				tensor_tensor_raw(op, p, first, n, lines);
+			else
 				tensor_tensor_piece(op, p, first, n, lines);
-			}
 		}
 	}
 }
@@ -128,6 +139,17 @@ static bool tensor_tensor_types(const struct vector_op *op)
 		return trn_exec_arith(op->exec, op->inst->op0);
 	return trn_exec_bitwise_types(&op->dst, &op->src0) &&
 	       trn_exec_bitwise_types(&op->dst, &op->src1);
+}
+
+/* GpSimd calculates with integers where all three tiles are of one such type. */
+static bool tensor_tensor_exact(const struct vector_op *op)
+{
+	unsigned int dtype = op->dst.dtype;
+
+	return op->exec->seq->engine == NEURON_ENGINE_GPSIMD &&
+	       trn_alu_is_exact(op->inst->op0) &&
+	       (dtype == NEURON_DTYPE_INT32 || dtype == NEURON_DTYPE_UINT32) &&
+	       op->src0.dtype == dtype && op->src1.dtype == dtype;
 }
 
 enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)
@@ -150,6 +172,7 @@ enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)
 		return NEURON_CAUSE_OPERAND;
 	if (!tensor_tensor_types(&op))
 		return NEURON_CAUSE_OPERAND;
+	op.exact = tensor_tensor_exact(&op);
 	trn_exec_note(exec, &op.src1);
 	cause = trn_tile_touch(&op.dst);
 	if (cause)

@@ -59,6 +59,7 @@ enum trn_cost {
 	TRN_COST_ACCUMULATOR,	/* to and from the accumulators */
 	TRN_COST_RECIPROCAL,	/* 8N, at least 64 */
 	TRN_COST_EXPONENTIAL,	/* ~ N / 4 */
+	TRN_COST_GPSIMD,	/* GpSimd's own: 150 + N */
 };
 
 /* What op0 or op1 holds. */

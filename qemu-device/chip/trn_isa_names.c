@@ -30,6 +30,7 @@ static const struct isa_name alu_names[] = {
 	{ "abs_max", NEURON_ALU_ABS_MAX, 0 },
 	{ "abs_min", NEURON_ALU_ABS_MIN, 0 },
 	{ "power", NEURON_ALU_POWER, 0 },
+	{ "average", NEURON_ALU_AVERAGE, 0 },
 	{ "is_eq", NEURON_ALU_IS_EQ, NAME_COMPARE },
 	{ "is_ne", NEURON_ALU_IS_NE, NAME_COMPARE },
 	{ "is_ge", NEURON_ALU_IS_GE, NAME_COMPARE },

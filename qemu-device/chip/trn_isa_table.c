@@ -153,6 +153,15 @@ static const struct trn_isa isa_table[256] = {
 	    OPS(TRN_OP_ACT), REDUCES,
 	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SCALE, TRN_OPD_BIAS,
 		     TRN_OPD_PARAM)),
+	ROW(IOTA, "iota", LANES, G, 2, GPSIMD,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_STEPS1, TRN_OPD_INT0, TRN_OPD_INT1)),
+	ROW(AFFINE_SELECT, "affine_select", LANES, G, 2, GPSIMD,
+	    OPS(TRN_OP_TEST),
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_STEPS1, TRN_OPD_INT0,
+		     TRN_OPD_INT1, TRN_OPD_FLOAT2)),
+	ROW(PARTITION_REDUCE, "partition_reduce", LANES, G, 2, GPSIMD,
+	    OPS(TRN_OP_ALU),
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0)),
 };
 
 const struct trn_isa *trn_isa_lookup(unsigned int opcode)

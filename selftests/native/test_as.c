@@ -151,6 +151,11 @@ static const struct {
 	  "activate.identity sbuf[0:1, 0x0 : 1 fp32], sbuf[0:1, 0x0 : 1 fp32], -2.5, 0x80000000" },
 	{ NEURON_ENGINE_SCALAR,
 	  "activate.gelu sbuf[0:1, 0x0 : 1@0 fp32], sbuf[0:1, 0x0 : 1*1@5 fp32], 0.0, 0.0" },
+	{ NEURON_ENGINE_GPSIMD, "iota " I8 ", (0, -3, 2147483647, 1), -20, 7" },
+	{ NEURON_ENGINE_GPSIMD,
+	  "affine_select.is_ge " T8 ", " T8 ", (0, 0, 1, -1), 0, -1, -0.5 wait s3 >= 1" },
+	{ NEURON_ENGINE_GPSIMD, "partition_reduce.average " T8 ", sbuf[0:128, 0x0 : 8 bf16]" },
+	{ NEURON_ENGINE_GPSIMD, "partition_reduce.bitwise_or " I8 ", sbuf[0:96, 0x40 : 8 int32]" },
 };
 
 static void every_form_is_its_own_text(void **state)
@@ -507,6 +512,7 @@ static const struct {
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], -0x1\n", 2, 32, "have no sign" },
 	{ ".engine vector\ntensor_scalar.add " T8 ", " T8 ", 1 rev1\n",
 	  2, 1, "rev1 needs a second operator" },
+	{ ".engine gpsimd\naffine_select.add " T8 "\n", 2, 15, "no operator \"add\"" },
 	{ ".engine sync\nnop wait s256 >= 1\n", 2, 10, "s0 to s255" },
 	{ ".engine sync\nnop wait s1 > 1\n", 2, 13, "unexpected \">\"" },
 	{ ".engine sync\nnop wait s1 += 1\n", 2, 13, "expected \">=\" or \"==\"" },

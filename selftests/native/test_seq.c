@@ -626,7 +626,7 @@ static void names_round_trip(void **state)
 			assert_int_equal(trn_isa_dtype_value(name, strlen(name)), i);
 		assert_int_equal(!!name, i > 0 && i < NEURON_NR_DTYPES);
 	}
-	assert_int_equal(known, 30);
+	assert_int_equal(known, 31);
 	assert_int_equal(trn_isa_alu_value("ad", 2), -1);
 }
 

@@ -20,7 +20,8 @@ static int op_value(enum trn_op_kind kind, const struct as_token *token)
 	if (value < 0 || value == NEURON_ALU_BYPASS)
 		return -1;
 	if ((kind == TRN_OP_INTEGER && !trn_isa_alu_is_integer((unsigned int)value)) ||
-	    (kind == TRN_OP_COMPARE && !trn_isa_alu_is_compare((unsigned int)value)))
+	    ((kind == TRN_OP_COMPARE || kind == TRN_OP_TEST) &&
+	     !trn_isa_alu_is_compare((unsigned int)value)))
 		return -1;
 	return value;
 }

@@ -239,7 +239,8 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			add into PSUM when ACCUMULATE is set
  *
  * Vector, GpSimd (and scalar where said in the table of the manual):
- *  TENSOR_TENSOR	dst = src0 op0 src1
+ *  TENSOR_TENSOR	dst = src0 op0 src1; on GpSimd, when all three are int32 or all
+ *			are uint32, exact integers
  *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 s1; s0 = imm0, or with SRC1_COLUMN
  *			src1 [P,1]; s1 = imm1, or with COL1 col1; REVERSE0/1 swap
  *			the operands; op1 may be bypass
@@ -285,8 +286,15 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			or with COL0 col0; bias = imm1 (fp32) or with SRC1_COLUMN
  *			src1 [P,1]; multiply and add round separately
  *
+ * GpSimd. i0 to i3 count the elements of dst, p its partitions from 0; steps are
+ * four signed 32-bit numbers where src1 is, the innermost first:
+ *  IOTA		dst = imm0 + p * imm1 + i0 * step0 + ... + i3 * step3
+ *  AFFINE_SELECT	dst = (that op0 0) ? src0 : addr 31:0 (fp32)
+ *  PARTITION_REDUCE	dst [1, F] = reduction by op0 over the partitions of src0
+ *
  * Arithmetic is fp32 with casts at both ends (round to nearest even where
- * SET_ROUNDING does not say otherwise, saturating for integers); bitwise operators need integer types of one size.
+ * SET_ROUNDING does not say otherwise, saturating for integers); bitwise
+ * operators need integer types of one size.
  */
 enum neuron_opcode {
 	NEURON_OP_ILLEGAL		= 0x00,
@@ -338,6 +346,9 @@ enum neuron_opcode {
 	NEURON_OP_RAND2			= 0x4a,
 	NEURON_OP_EXPONENTIAL		= 0x4b,
 	NEURON_OP_QUANTIZE_MX		= 0x4c,
+	NEURON_OP_IOTA			= 0x50,
+	NEURON_OP_AFFINE_SELECT		= 0x51,
+	NEURON_OP_PARTITION_REDUCE	= 0x52,
 	/*
 	 * Only in NEFF files: the loader replaces it with DMA_TRIGGER. addr is
 	 * the id of the DMA block, reg[0] | reg[1] << 8 the queue index. The
@@ -374,6 +385,7 @@ enum neuron_alu {
 	NEURON_ALU_ABS_MAX	= 0x07,
 	NEURON_ALU_ABS_MIN	= 0x08,
 	NEURON_ALU_POWER	= 0x09,	/* GpSimd */
+	NEURON_ALU_AVERAGE	= 0x0a,	/* PARTITION_REDUCE */
 	NEURON_ALU_IS_EQ	= 0x10,
 	NEURON_ALU_IS_NE	= 0x11,
 	NEURON_ALU_IS_GE	= 0x12,
