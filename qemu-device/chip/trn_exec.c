@@ -58,6 +58,7 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_EXPONENTIAL] = trn_exec_exponential,
 	[NEURON_OP_QUANTIZE_MX] = trn_exec_quantize_mx,
 	[NEURON_OP_ACTIVATE] = trn_exec_activate,
+	[NEURON_OP_ACTIVATE2] = trn_exec_activate2,
 	[NEURON_OP_IOTA] = trn_exec_iota,
 	[NEURON_OP_AFFINE_SELECT] = trn_exec_affine_select,
 	[NEURON_OP_PARTITION_REDUCE] = trn_exec_partition_reduce,

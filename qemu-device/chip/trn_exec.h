@@ -91,6 +91,8 @@ enum neuron_cause trn_exec_set_rounding(struct trn_exec *exec);
 enum neuron_cause trn_exec_set_fp8_bias(struct trn_exec *exec);
 /* trn_exec_activate.c */
 enum neuron_cause trn_exec_activate(struct trn_exec *exec);
+/* trn_exec_activate2.c */
+enum neuron_cause trn_exec_activate2(struct trn_exec *exec);
 /* trn_exec_affine.c */
 enum neuron_cause trn_exec_iota(struct trn_exec *exec);
 enum neuron_cause trn_exec_affine_select(struct trn_exec *exec);

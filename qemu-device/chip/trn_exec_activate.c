@@ -36,7 +36,23 @@ static void activate(void *arg, const struct trn_lines *lines)
 	}
 }
 
-/* The bias: imm1, or a column of any type in src1. */
+/*
+ * NeuronCore-v2 adds a column or nothing, and its reciprocal nothing at all. A
+ * zero of either sign is nothing.
+ */
+static bool bias_valid(const struct trn_exec *exec)
+{
+	const struct neuron_inst *inst = exec->inst;
+	bool column = inst->flags & NEURON_INST_SRC1_COLUMN;
+
+	if (column && inst->src1.dtype == NEURON_DTYPE_TF32)
+		return false;
+	if (exec->core->chip->gen->generation > 2)
+		return true;
+	return column ? inst->op0 != NEURON_ACT_RECIPROCAL : !(inst->imm1 << 1);
+}
+
+/* The bias: imm1, or a column of any type but tf32 in src1. */
 static enum neuron_cause activation_bias(struct trn_exec *exec,
 					 struct activation *act)
 {
@@ -77,7 +93,7 @@ enum neuron_cause trn_exec_activate(struct trn_exec *exec)
 	uint32_t param = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 
-	if (!trn_act_valid(act.func))
+	if (!trn_act_valid(act.func) || !bias_valid(exec))
 		return NEURON_CAUSE_OPERAND;
 	memcpy(&act.param, &param, sizeof(act.param));
 	cause = activation_operands(exec, &act);

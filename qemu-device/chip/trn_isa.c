@@ -18,7 +18,18 @@ static unsigned int col_or(const struct neuron_inst *inst, uint32_t flag,
 	return trn_isa_flags(inst) & flag ? col : imm;
 }
 
-/* A second scalar belongs to op1, where the instruction has such an operator. */
+/* A first scalar belongs to op0, where the instruction has such an operator. */
+static unsigned int any0(const struct neuron_inst *inst)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+
+	if (isa && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
+	    inst->op0 == NEURON_ALU_BYPASS)
+		return 0;
+	return col_or(inst, NEURON_INST_COL0, TRN_FIELD_COL0, TRN_FIELD_IMM0);
+}
+
+/* The same, of op1. */
 static unsigned int any1(const struct neuron_inst *inst)
 {
 	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
@@ -32,6 +43,14 @@ static unsigned int any1(const struct neuron_inst *inst)
 static unsigned int imm_or(const struct neuron_inst *inst, unsigned int field)
 {
 	return inst->flags & NEURON_INST_IMM ? TRN_FIELD_IMM0 : field;
+}
+
+/* The activation function of an instruction that has one. */
+static unsigned int func_of(const struct neuron_inst *inst)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+
+	return isa && isa->func ? inst->reg[0] : inst->op0;
 }
 
 unsigned int trn_isa_operand_fields(enum trn_operand operand,
@@ -51,12 +70,13 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 	case TRN_OPD_BIAS:
 		return column_or(inst, TRN_FIELD_IMM1);
 	case TRN_OPD_SCALE:
-	case TRN_OPD_ANY0:
 		return col_or(inst, NEURON_INST_COL0, TRN_FIELD_COL0, TRN_FIELD_IMM0);
+	case TRN_OPD_ANY0:
+		return any0(inst);
 	case TRN_OPD_ANY1:
 		return any1(inst);
 	case TRN_OPD_PARAM:
-		return trn_isa_act_has_param(inst->op0) ? TRN_FIELD_IMM2 : 0;
+		return trn_isa_act_has_param(func_of(inst)) ? TRN_FIELD_IMM2 : 0;
 	case TRN_OPD_FLOAT2:
 	case TRN_OPD_INT2:
 		return TRN_FIELD_IMM2;
@@ -127,6 +147,17 @@ static bool op_known(enum trn_op_kind kind, unsigned int op)
 	return false;
 }
 
+/* Known operators; a second one only after a first one, as it is written. */
+static bool ops_known(const struct trn_isa *isa, const struct neuron_inst *inst)
+{
+	if (isa->op[0] == TRN_OP_ALU_OR_BYPASS && inst->op0 == NEURON_ALU_BYPASS &&
+	    inst->op1 != NEURON_ALU_BYPASS)
+		return false;
+	if (isa->func && !trn_isa_act_name(inst->reg[0]))
+		return false;
+	return op_known(isa->op[0], inst->op0) && op_known(isa->op[1], inst->op1);
+}
+
 static bool has_operand(const struct trn_isa *isa, enum trn_operand operand)
 {
 	unsigned int i;
@@ -148,7 +179,12 @@ static bool flags_make_sense(const struct trn_isa *isa,
 	if (isa->op[0] == TRN_OP_COMPARE && inst->op0 == NEURON_ALU_BYPASS &&
 	    (flags & NEURON_INST_IMM))
 		return false;
+	if ((flags & NEURON_INST_COL0) && has_operand(isa, TRN_OPD_ANY0) && !any0(inst))
+		return false;
 	if ((flags & NEURON_INST_COL1) && has_operand(isa, TRN_OPD_ANY1) && !any1(inst))
+		return false;
+	if ((flags & NEURON_INST_REVERSE0) && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
+	    inst->op0 == NEURON_ALU_BYPASS)
 		return false;
 	return !(flags & NEURON_INST_REVERSE1) || inst->op1 != NEURON_ALU_BYPASS;
 }
@@ -240,7 +276,7 @@ static bool regs_well_formed(const struct trn_isa *isa,
 	unsigned int first = isa->operand[0] == TRN_OPD_QUEUE ? 2 : 0;
 	unsigned int i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = isa->func ? 1 : 0; i < 4; i++) {
 		if (!(fields & TRN_FIELD_REG(i))) {
 			if (inst->reg[i])
 				return false;
@@ -307,9 +343,9 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 		return NEURON_CAUSE_OPCODE;
 	if (engine < NEURON_NR_ENGINES && !(isa->engines & NEURON_BIT(engine)))
 		return NEURON_CAUSE_OPCODE;
-	if (!op_known(isa->op[0], inst->op0) || !op_known(isa->op[1], inst->op1) ||
-	    !flags_make_sense(isa, inst) || !reduce_makes_sense(isa, inst) ||
-	    !array_well_formed(inst) || !fields_well_formed(isa, inst))
+	if (!ops_known(isa, inst) || !flags_make_sense(isa, inst) ||
+	    !reduce_makes_sense(isa, inst) || !array_well_formed(inst) ||
+	    !fields_well_formed(isa, inst))
 		return NEURON_CAUSE_OPERAND;
 	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
 		return NEURON_CAUSE_SEMAPHORE;

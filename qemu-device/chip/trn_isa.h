@@ -103,7 +103,7 @@ enum trn_operand {
 	TRN_OPD_MEMORY,		/* address: addr, and register reg[1] when not 0 */
 	TRN_OPD_ADDRESS,	/* address: addr */
 	TRN_OPD_QUEUE,		/* queue index: reg[0] | reg[1] << 8 */
-	TRN_OPD_ANY0,		/* as SCALE */
+	TRN_OPD_ANY0,		/* as SCALE; absent when op0 is bypass */
 	TRN_OPD_ANY1,		/* float: imm1; with COL1 a column: col1; absent when */
 				/* op1 is an ALU operator and bypass */
 				/* (these two: integers for a bitwise operator) */
@@ -130,6 +130,7 @@ enum trn_operand {
  * @cost: enum trn_cost
  * @op: enum trn_op_kind of op0 and op1
  * @reduces: may combine the accumulators (op2, reduce)
+ * @func: reg[0] is an enum neuron_act, written before the operators
  * @flags: NEURON_INST_* that may be set
  * @operand: enum trn_operand as written, then TRN_OPD_NONE
  * @name: mnemonic
@@ -142,6 +143,7 @@ struct trn_isa {
 	uint8_t cost;
 	uint8_t op[2];
 	bool reduces;
+	bool func;
 	uint32_t flags;
 	uint8_t operand[TRN_ISA_OPERANDS];
 	const char *name;

@@ -409,6 +409,8 @@ size_t trn_isa_format(char *buf, size_t size, const struct neuron_inst *inst)
 		return text.len;
 	}
 	put(&text, "%s", isa->name);
+	if (isa->func)
+		put_op(&text, TRN_OP_ACT, inst->reg[0]);
 	put_op(&text, isa->op[0], inst->op0);
 	put_op(&text, isa->op[1], inst->op1);
 	for (i = 0; i < TRN_ISA_OPERANDS; i++) {

@@ -25,6 +25,7 @@
 #define OPERANDS(...)	.operand = { __VA_ARGS__ }
 #define FLAGS(...)	.flags = __VA_ARGS__
 #define REDUCES		.reduces = true
+#define FUNC		.func = true
 
 static const struct trn_isa isa_table[256] = {
 	ROW(HALT, "halt", SEQUENCER, ALL, 2, ISSUE),
@@ -152,6 +153,12 @@ static const struct trn_isa isa_table[256] = {
 	    FLAGS(NEURON_INST_SRC1_COLUMN | NEURON_INST_COL0),
 	    OPS(TRN_OP_ACT), REDUCES,
 	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SCALE, TRN_OPD_BIAS,
+		     TRN_OPD_PARAM)),
+	ROW(ACTIVATE2, "activate2", LANES, S, 4, ONE_TILE,
+	    FLAGS(NEURON_INST_COL0 | NEURON_INST_COL1 | NEURON_INST_REVERSE0 |
+		  NEURON_INST_REVERSE1),
+	    OPS(TRN_OP_ALU_OR_BYPASS, TRN_OP_ALU_OR_BYPASS), FUNC, REDUCES,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_ANY0, TRN_OPD_ANY1,
 		     TRN_OPD_PARAM)),
 	ROW(IOTA, "iota", LANES, G, 2, GPSIMD,
 	    OPERANDS(TRN_OPD_DST, TRN_OPD_STEPS1, TRN_OPD_INT0, TRN_OPD_INT1)),

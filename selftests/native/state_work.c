@@ -140,7 +140,7 @@ static void compute_round(struct seq_job *job, unsigned int i)
 			 S_PRODUCT, 1));
 	seq_add(job, SCALAR,
 		post_add(take_ge(OP(ACTIVATE, .op0 = NEURON_ACT_RELU,
-				    .imm0 = f32(0.5f), .imm1 = f32(1),
+				    .imm0 = f32(0.5f),
 				    .dst = ap_sbuf(0, 64, 0x2000, F32, 128),
 				    .src0 = ap_psum(0, 64, 0, F32, 128)),
 				 S_PRODUCT, 1), S_ACTIVATED, 1));

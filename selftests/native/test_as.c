@@ -151,6 +151,11 @@ static const struct {
 	  "activate.identity sbuf[0:1, 0x0 : 1 fp32], sbuf[0:1, 0x0 : 1 fp32], -2.5, 0x80000000" },
 	{ NEURON_ENGINE_SCALAR,
 	  "activate.gelu sbuf[0:1, 0x0 : 1@0 fp32], sbuf[0:1, 0x0 : 1*1@5 fp32], 0.0, 0.0" },
+	{ NEURON_ENGINE_SCALAR, "activate2.exp " T8 ", " P8 },
+	{ NEURON_ENGINE_SCALAR, "activate2.relu.subtract " T8 ", " P8 ", 2.0 rev0" },
+	{ NEURON_ENGINE_SCALAR,
+	  "activate2.prelu.multiply.add " T8 ", " T8 ", " COLUMN ", " COLUMN
+	  ", 0.25 reduce max reset_reduce rev1 post s1 += 1" },
 	{ NEURON_ENGINE_GPSIMD, "iota " I8 ", (0, -3, 2147483647, 1), -20, 7" },
 	{ NEURON_ENGINE_GPSIMD,
 	  "affine_select.is_ge " T8 ", " T8 ", (0, 0, 1, -1), 0, -1, -0.5 wait s3 >= 1" },
@@ -309,6 +314,7 @@ static struct neuron_inst random_inst(const struct trn_isa *isa, uint32_t *seed)
 		inst.opcode = isa->opcode;
 		inst.flags = (uint8_t)(random_next(seed) & isa->flags);
 		inst.mode = (uint16_t)((random_next(seed) & isa->flags) >> 8);
+		inst.reg[0] = isa->func ? random_next(seed) % NEURON_NR_ACTS : 0;
 		inst.op0 = isa->op[0] ? random_next(seed) % 0x30 : 0;
 		inst.op1 = isa->op[1] && random_next(seed) % 2 ? random_next(seed) % 0x30 : 0;
 		fields = 0;
@@ -512,6 +518,8 @@ static const struct {
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], -0x1\n", 2, 32, "have no sign" },
 	{ ".engine vector\ntensor_scalar.add " T8 ", " T8 ", 1 rev1\n",
 	  2, 1, "rev1 needs a second operator" },
+	{ ".engine scalar\nactivate2.relu " T8 ", " T8 " rev0\n", 2, 1, "rev0 needs an operator" },
+	{ ".engine scalar\nactivate2 " T8 ", " T8 "\n", 2, 11, "activate2 needs \".\"" },
 	{ ".engine gpsimd\naffine_select.add " T8 "\n", 2, 15, "no operator \"add\"" },
 	{ ".engine sync\nnop wait s256 >= 1\n", 2, 10, "s0 to s255" },
 	{ ".engine sync\nnop wait s1 > 1\n", 2, 13, "unexpected \">\"" },

@@ -358,10 +358,14 @@ bool as_instruction(struct as_unit *unit)
 	if (!as_need_engine(unit, token) || !check_engine(unit, token, isa))
 		return false;
 	inst.opcode = isa->opcode;
-	if (!parse_op(unit, isa, isa->op[0], &inst.op0) ||
+	if ((isa->func && !parse_op(unit, isa, TRN_OP_ACT, &inst.reg[0])) ||
+	    !parse_op(unit, isa, isa->op[0], &inst.op0) ||
 	    !parse_op(unit, isa, isa->op[1], &inst.op1) ||
 	    !parse_operands(unit, isa, &inst) || !as_sync(unit, &inst, isa))
 		return false;
+	if ((inst.flags & NEURON_INST_REVERSE0) && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
+	    inst.op0 == NEURON_ALU_BYPASS)
+		return as_error(unit, token, "rev0 needs an operator");
 	if ((inst.flags & NEURON_INST_REVERSE1) && inst.op1 == NEURON_ALU_BYPASS)
 		return as_error(unit, token, "rev1 needs a second operator");
 	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)

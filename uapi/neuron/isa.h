@@ -285,6 +285,9 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  ACTIVATE		dst = op0(src0 * scale + bias): scale = imm0 (fp32),
  *			or with COL0 col0; bias = imm1 (fp32) or with SRC1_COLUMN
  *			src1 [P,1]; multiply and add round separately
+ *  ACTIVATE2		dst = f((src0 op0 s0) op1 s1), f enum neuron_act in reg[0]; s0
+ *			and s1 as imm0 or col0, imm1 or col1; REVERSE0/1; either
+ *			operator may be bypass
  *
  * GpSimd. i0 to i3 count the elements of dst, p its partitions from 0; steps are
  * four signed 32-bit numbers where src1 is, the innermost first:
@@ -333,6 +336,7 @@ enum neuron_opcode {
 	NEURON_OP_RANGE_SELECT		= 0x2e,
 	NEURON_OP_SELECT_REDUCE		= 0x2f,
 	NEURON_OP_ACTIVATE		= 0x30,
+	NEURON_OP_ACTIVATE2		= 0x31,
 	NEURON_OP_MAX8			= 0x40,
 	NEURON_OP_FIND_INDEX8		= 0x41,
 	NEURON_OP_MATCH_REPLACE8	= 0x42,

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * The scalar engine's three stages of NeuronCore-v4: two operators with scalars, an
+ * activation function, a reduction.
+ */
+#include <string.h>
+
+#include "trn_exec.h"
+#include "trn_num.h"
+
+struct activation2 {
+	struct trn_exec *exec;
+	const struct neuron_inst *inst;
+	struct trn_tile dst, src;
+	struct trn_scalar s0, s1;
+	float param;
+};
+
+static void activate2_piece(const struct activation2 *act, float *line, float s0,
+			    float s1, size_t n)
+{
+	const struct neuron_inst *inst = act->inst;
+
+	if (inst->op0 != NEURON_ALU_BYPASS)
+		trn_alu_vs(inst->op0, line, line, s0,
+			   inst->flags & NEURON_INST_REVERSE0, n);
+	if (inst->op1 != NEURON_ALU_BYPASS)
+		trn_alu_vs(inst->op1, line, line, s1,
+			   inst->flags & NEURON_INST_REVERSE1, n);
+	/* This scale and this bias change no number, -0 included. */
+	trn_act(inst->reg[0], line, line, 1.0f, -0.0f, act->param, n);
+}
+
+static void activate2(void *arg, const struct trn_lines *lines)
+{
+	const struct activation2 *act = arg;
+	size_t first, n;
+	unsigned int p;
+
+	for (p = 0; p < act->dst.partitions; p++) {
+		float s0 = trn_scalar_at(&act->s0, p);
+		float s1 = trn_scalar_at(&act->s1, p);
+
+		for (first = 0; first < act->dst.n; first += n) {
+			n = trn_piece(act->dst.n, first, lines->piece);
+			trn_tile_load(&act->src, p, first, n, lines->a);
+			activate2_piece(act, lines->a, s0, s1, n);
+			trn_exec_acc_line(act->exec, p, lines->a, n);
+			trn_tile_store(&act->dst, p, first, n, lines->a);
+		}
+	}
+}
+
+/* The pairs of operators that there are. */
+static bool ops_valid(const struct neuron_inst *inst)
+{
+	switch (inst->op0) {
+	case NEURON_ALU_MULTIPLY:
+		return inst->op1 == NEURON_ALU_ADD ||
+		       inst->op1 == NEURON_ALU_SUBTRACT ||
+		       inst->op1 == NEURON_ALU_BYPASS;
+	case NEURON_ALU_ADD:
+	case NEURON_ALU_SUBTRACT:
+	case NEURON_ALU_BYPASS:
+		return inst->op1 == NEURON_ALU_BYPASS;
+	}
+	return false;
+}
+
+enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
+{
+	struct activation2 act = { .exec = exec, .inst = exec->inst };
+	uint32_t param = (uint32_t)exec->inst->addr;
+	enum neuron_cause cause;
+
+	if (!trn_act_valid(exec->inst->reg[0]) || !ops_valid(exec->inst))
+		return NEURON_CAUSE_OPERAND;
+	memcpy(&act.param, &param, sizeof(act.param));
+	cause = trn_exec_pair(exec, &act.dst, &act.src);
+	if (cause)
+		return cause;
+	if (act.dst.n != act.src.n)
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_exec_scalar(exec, 0, act.dst.partitions, &act.s0);
+	if (!cause)
+		cause = trn_exec_scalar(exec, 1, act.dst.partitions, &act.s1);
+	if (!cause)
+		cause = trn_tile_touch(&act.dst);
+	if (!cause)
+		cause = trn_exec_acc_begin(exec, act.dst.partitions);
+	if (cause)
+		return cause;
+	trn_exec_lines(trn_tile_piecewise(&act.dst, &act.src), activate2, &act);
+	return NEURON_CAUSE_NONE;
+}
