@@ -26,6 +26,7 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_REG_STORE] = trn_exec_seq,
 	[NEURON_OP_SET_ROUNDING] = trn_exec_set_rounding,
 	[NEURON_OP_SET_FP8_BIAS] = trn_exec_set_fp8_bias,
+	[NEURON_OP_SEM_RANGE_CLEAR] = trn_exec_seq,
 	[NEURON_OP_LOAD_STATIONARY] = trn_exec_load_stationary,
 	[NEURON_OP_MATMUL] = trn_exec_matmul,
 	[NEURON_OP_TENSOR_TENSOR] = trn_exec_tensor_tensor,

@@ -323,6 +323,21 @@ static void exec_event(struct trn_exec *exec, bool value)
 		report(exec, NEURON_NQ_TYPE_EVENT, event);
 }
 
+/* As if each semaphore had a post that sets it to 0, in ascending order. */
+static void exec_range_clear(struct trn_exec *exec)
+{
+	unsigned int engine = exec->seq->engine;
+	struct trn_core *core = exec->core;
+	unsigned int sem;
+
+	for (sem = exec->inst->imm0; sem <= exec->inst->imm1; sem++) {
+		trn_time_post(exec->job->timeline, engine, core, sem,
+			      NEURON_SYNC_POST_SET, 0);
+		trn_sem_post(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
+			     trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine));
+	}
+}
+
 static void exec_event_wait(struct trn_exec *exec)
 {
 	bool clear = exec->inst->flags & NEURON_INST_CLEAR;
@@ -367,6 +382,9 @@ enum neuron_cause trn_exec_seq(struct trn_exec *exec)
 		return NEURON_CAUSE_NONE;
 	case NEURON_OP_EVENT_WAIT:
 		exec_event_wait(exec);
+		return NEURON_CAUSE_NONE;
+	case NEURON_OP_SEM_RANGE_CLEAR:
+		exec_range_clear(exec);
 		return NEURON_CAUSE_NONE;
 	case NEURON_OP_DMA_TRIGGER:
 		return exec_trigger(exec);

@@ -96,9 +96,11 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 	case TRN_OPD_EVENT:
 	case TRN_OPD_COUNT0:
 	case TRN_OPD_INT0:
+	case TRN_OPD_SEM0:
 		return TRN_FIELD_IMM0;
 	case TRN_OPD_COUNT1:
 	case TRN_OPD_INT1:
+	case TRN_OPD_SEM1:
 		return TRN_FIELD_IMM1;
 	case TRN_OPD_REG0:
 		return TRN_FIELD_REG(0);
@@ -348,6 +350,10 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 	    !fields_well_formed(isa, inst))
 		return NEURON_CAUSE_OPERAND;
 	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
+		return NEURON_CAUSE_SEMAPHORE;
+	if (isa->operand[0] == TRN_OPD_SEM0 && inst->imm0 > inst->imm1)
+		return NEURON_CAUSE_OPERAND;
+	if (isa->operand[0] == TRN_OPD_SEM0 && inst->imm1 > 255)
 		return NEURON_CAUSE_SEMAPHORE;
 	return sync_check(inst);
 }

@@ -117,6 +117,8 @@ enum trn_operand {
 	TRN_OPD_MASK,		/* 32 bytes: src1, imm0, imm1 */
 	TRN_OPD_SRC0_OR_FILL,	/* tile: src0; with IMM as FILL */
 	TRN_OPD_INDICES,	/* with COL1, 8 uint32: col1; else absent */
+	TRN_OPD_SEM0,		/* semaphore: imm0 */
+	TRN_OPD_SEM1,		/* semaphore: imm1, not below imm0 */
 };
 
 #define TRN_ISA_OPERANDS	6

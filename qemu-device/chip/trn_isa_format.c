@@ -279,6 +279,12 @@ static void put_operand(struct text *text, enum trn_operand operand,
 	case TRN_OPD_EVENT:
 		put(text, "e%" PRIu32, inst->imm0);
 		break;
+	case TRN_OPD_SEM0:
+		put(text, "s%" PRIu32, inst->imm0);
+		break;
+	case TRN_OPD_SEM1:
+		put(text, "s%" PRIu32, inst->imm1);
+		break;
 	case TRN_OPD_COUNT0:
 		put(text, "%" PRIu32, inst->imm0);
 		break;

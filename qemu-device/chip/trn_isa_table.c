@@ -63,6 +63,8 @@ static const struct trn_isa isa_table[256] = {
 	    OPERANDS(TRN_OPD_COUNT0, TRN_OPD_COUNT1)),
 	ROW(SET_FP8_BIAS, "set_fp8_bias", SEQUENCER, ALL, 3, ISSUE,
 	    OPERANDS(TRN_OPD_INT0, TRN_OPD_INT1, TRN_OPD_INT2)),
+	ROW(SEM_RANGE_CLEAR, "sem_range_clear", SEQUENCER, ALL, 2, ISSUE,
+	    OPERANDS(TRN_OPD_SEM0, TRN_OPD_SEM1)),
 	ROW(LOAD_STATIONARY, "load_stationary", TENSOR, T, 2, LOAD,
 	    OPERANDS(TRN_OPD_SRC0)),
 	ROW(MATMUL, "matmul", TENSOR, T, 2, MATMUL,

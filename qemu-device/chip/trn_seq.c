@@ -80,6 +80,17 @@ static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
 	return NEURON_CAUSE_NONE;
 }
 
+static bool owns_sems(const struct trn_job *job, unsigned int first,
+		      unsigned int last)
+{
+	unsigned int i;
+
+	for (i = first; i <= last; i++)
+		if (!trn_job_owns_sem(job, i))
+			return false;
+	return true;
+}
+
 enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 {
 	const struct neuron_inst *inst = &seq->inst;
@@ -99,6 +110,9 @@ enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 		return NEURON_CAUSE_SEMAPHORE;
 	if (trn_isa_lookup(inst->opcode)->operand[0] == TRN_OPD_EVENT &&
 	    !trn_job_owns_event(seq->job, inst->imm0))
+		return NEURON_CAUSE_SEMAPHORE;
+	if (trn_isa_lookup(inst->opcode)->operand[0] == TRN_OPD_SEM0 &&
+	    !owns_sems(seq->job, inst->imm0, inst->imm1))
 		return NEURON_CAUSE_SEMAPHORE;
 	return NEURON_CAUSE_NONE;
 }

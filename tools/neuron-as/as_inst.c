@@ -192,6 +192,16 @@ static bool source_or_fill(struct as_unit *unit, struct neuron_inst *inst)
 	return fill_field(unit, inst);
 }
 
+static bool sem_field(struct as_unit *unit, __le32 *field)
+{
+	uint16_t sem;
+
+	if (!as_sem(unit, &sem))
+		return false;
+	*field = htole32(sem);
+	return true;
+}
+
 static bool register_or_word(struct as_unit *unit, struct neuron_inst *inst, unsigned int reg)
 {
 	uint32_t number;
@@ -246,6 +256,10 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 				    NEURON_DTYPE_UINT32, 8);
 	case TRN_OPD_EVENT:
 		return as_event(unit, &inst->imm0);
+	case TRN_OPD_SEM0:
+		return sem_field(unit, &inst->imm0);
+	case TRN_OPD_SEM1:
+		return sem_field(unit, &inst->imm1);
 	case TRN_OPD_TAG:
 	case TRN_OPD_COUNT0:
 	case TRN_OPD_INT0:

@@ -230,6 +230,7 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  SET_ROUNDING	imm0 0: conversions round to nearest; 1: at random, seed imm1
  *  SET_FP8_BIAS	added to the exponent bias of fp8_e3 (imm0, signed), _e4 (imm1)
  *			and _e5 (low half of addr)
+ *  SEM_RANGE_CLEAR	semaphores imm0 to imm1 of this core, both included, = 0
  *
  * Tensor engine:
  *  LOAD_STATIONARY	array = src0 [K partitions, M <= 128 elements] (SBUF)
@@ -319,6 +320,7 @@ enum neuron_opcode {
 	NEURON_OP_LOAD_STATIONARY	= 0x10,
 	NEURON_OP_MATMUL		= 0x11,
 	NEURON_OP_SET_FP8_BIAS		= 0x18,
+	NEURON_OP_SEM_RANGE_CLEAR	= 0x17,
 	NEURON_OP_TENSOR_TENSOR		= 0x20,
 	NEURON_OP_TENSOR_SCALAR		= 0x21,
 	NEURON_OP_TENSOR_REDUCE		= 0x22,
