@@ -37,6 +37,18 @@ static unsigned int speed_of(const struct neuron_gen *gen,
 	}
 }
 
+/*
+ * N k / C, rounded up, with C = ((28 + 4 k) / (4 k)) / min(4 / size, k): as it is
+ * published.
+ */
+static uint64_t gathered(const struct trn_work *work)
+{
+	uint64_t k = work->k, most_at_once = 4 / work->size;
+	uint64_t rate = k < most_at_once ? k : most_at_once;
+
+	return (work->n * k * rate * 4 * k + 28 + 4 * k - 1) / (28 + 4 * k);
+}
+
 uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 			 enum neuron_engine engine, const struct trn_isa *isa,
 			 const struct trn_work *work)
@@ -60,6 +72,10 @@ uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 		return CYCLES_ACCESS + (n + 3) / 4;
 	case TRN_COST_GPSIMD:
 		return CYCLES_GPSIMD + work->n;
+	case TRN_COST_LOCAL_GATHER:
+		return CYCLES_GPSIMD + gathered(work);
+	case TRN_COST_TOPK:
+		return 4 * work->n + work->k;
 	case TRN_COST_TWO_TILES:
 		return CYCLES_ACCESS + (2 * n + speed - 1) / speed;
 	case TRN_COST_ONE_TILE:

@@ -29,7 +29,9 @@
 /**
  * struct trn_work - what an instruction did, as far as its cost needs it
  * @n: elements of a partition: stationary M, moving N, destination, or (reduce)
- *	source
+ *	source; local_gather: indices; topk: numbers
+ * @k: local_gather: elements of an index; topk: results
+ * @size: local_gather: bytes of an element
  * @fp32: the matrix product's operands are fp32
  * @half: every tile is bf16 or fp16
  * @psum: a tile lies in PSUM
@@ -40,6 +42,8 @@
  */
 struct trn_work {
 	uint64_t n;
+	uint64_t k;
+	unsigned int size;
 	bool fp32;
 	bool half;
 	bool psum;

@@ -63,6 +63,11 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_IOTA] = trn_exec_iota,
 	[NEURON_OP_AFFINE_SELECT] = trn_exec_affine_select,
 	[NEURON_OP_PARTITION_REDUCE] = trn_exec_partition_reduce,
+	[NEURON_OP_LOCAL_GATHER] = trn_exec_local_gather,
+	[NEURON_OP_GATHER] = trn_exec_gather,
+	[NEURON_OP_NONZERO_WITH_COUNT] = trn_exec_nonzero_with_count,
+	[NEURON_OP_TOPK] = trn_exec_topk,
+	[NEURON_OP_SEQUENCE_BOUNDS] = trn_exec_sequence_bounds,
 };
 
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)

@@ -98,6 +98,14 @@ enum neuron_cause trn_exec_iota(struct trn_exec *exec);
 enum neuron_cause trn_exec_affine_select(struct trn_exec *exec);
 /* trn_exec_partition.c */
 enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec);
+/* trn_exec_gather.c */
+enum neuron_cause trn_exec_local_gather(struct trn_exec *exec);
+enum neuron_cause trn_exec_gather(struct trn_exec *exec);
+/* trn_exec_search.c */
+enum neuron_cause trn_exec_nonzero_with_count(struct trn_exec *exec);
+enum neuron_cause trn_exec_sequence_bounds(struct trn_exec *exec);
+/* trn_exec_topk.c */
+enum neuron_cause trn_exec_topk(struct trn_exec *exec);
 
 /*
  * The address @addr + @delta: a window address stays in its window. False when
@@ -139,6 +147,9 @@ enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
 /* Its value for partition @p; a column is read when this is called. */
 uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p);
 float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p);
+
+/* Each of the eight GpSimd cores is connected with as many partitions. */
+#define TRN_CORE_LANES	16
 
 /* Note a tile for the cost; the first one of an instruction sets work.n. */
 void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile);

@@ -60,6 +60,8 @@ enum trn_cost {
 	TRN_COST_RECIPROCAL,	/* 8N, at least 64 */
 	TRN_COST_EXPONENTIAL,	/* ~ N / 4 */
 	TRN_COST_GPSIMD,	/* GpSimd's own: 150 + N */
+	TRN_COST_LOCAL_GATHER,
+	TRN_COST_TOPK,
 };
 
 /* What op0 or op1 holds. */

@@ -171,6 +171,17 @@ static const struct trn_isa isa_table[256] = {
 	ROW(PARTITION_REDUCE, "partition_reduce", LANES, G, 2, GPSIMD,
 	    OPS(TRN_OP_ALU),
 	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0)),
+	ROW(LOCAL_GATHER, "local_gather", LANES, G, 2, LOCAL_GATHER,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SRC1, TRN_OPD_COUNT0,
+		     TRN_OPD_COUNT1)),
+	ROW(GATHER, "gather", LANES, G, 2, GPSIMD,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_SRC1)),
+	ROW(NONZERO_WITH_COUNT, "nonzero_with_count", LANES, G, 3, GPSIMD,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0, TRN_OPD_INT0, TRN_OPD_INT1)),
+	ROW(TOPK, "topk", LANES, G, 2, TOPK,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC1, TRN_OPD_SRC0, TRN_OPD_COUNT0)),
+	ROW(SEQUENCE_BOUNDS, "sequence_bounds", LANES, G, 2, GPSIMD,
+	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0)),
 };
 
 const struct trn_isa *trn_isa_lookup(unsigned int opcode)

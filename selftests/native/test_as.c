@@ -163,6 +163,13 @@ static const struct {
 	  "affine_select.is_ge " T8 ", " T8 ", (0, 0, 1, -1), 0, -1, -0.5 wait s3 >= 1" },
 	{ NEURON_ENGINE_GPSIMD, "partition_reduce.average " T8 ", sbuf[0:128, 0x0 : 8 bf16]" },
 	{ NEURON_ENGINE_GPSIMD, "partition_reduce.bitwise_or " I8 ", sbuf[0:96, 0x40 : 8 int32]" },
+	{ NEURON_ENGINE_GPSIMD,
+	  "local_gather sbuf[0:16, 0x0 : 32*2 bf16], sbuf[0:16, 0x400 : 99 bf16], sbuf[0:16, 0x200 : 2 uint16], 2, 0" },
+	{ NEURON_ENGINE_GPSIMD, "gather " T8 ", " T8 ", sbuf[0:1, 0x40 : 8 uint32]" },
+	{ NEURON_ENGINE_GPSIMD, "nonzero_with_count " I8 ", sbuf[0:1, 0x40 : 7 fp32], 16, -1" },
+	{ NEURON_ENGINE_GPSIMD,
+	  "topk sbuf[0:16, 0x0 : 8 bf16], sbuf[0:16, 0x40 : 8 uint32], sbuf[0:16, 0x80 : 3 bf16], 42" },
+	{ NEURON_ENGINE_GPSIMD, "sequence_bounds " I8 ", sbuf[0:1, 0x40 : 4 int32]" },
 };
 
 static void every_form_is_its_own_text(void **state)

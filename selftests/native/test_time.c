@@ -380,7 +380,7 @@ static uint64_t cost(enum neuron_engine engine, unsigned int opcode,
 
 static void costs_follow_the_guides(void **state)
 {
-	const uint64_t tensor = 2400, vector = 960, scalar = 1200;
+	const uint64_t tensor = 2400, vector = 960, scalar = 1200, gpsimd = 1200;
 
 	(void)state;
 	assert_int_equal(cost(TENSOR, NEURON_OP_MATMUL, (struct trn_work){ .n = 10 }),
@@ -406,6 +406,16 @@ static void costs_follow_the_guides(void **state)
 	assert_int_equal(cost(SCALAR, NEURON_OP_ACTIVATE,
 			      (struct trn_work){ .n = 100, .half = true }),
 			 160 * 1000000ull / scalar);
+	assert_int_equal(cost(NEURON_ENGINE_GPSIMD, NEURON_OP_IOTA,
+			      (struct trn_work){ .n = 100 }),
+			 250 * 1000000ull / gpsimd);
+	assert_int_equal(cost(NEURON_ENGINE_GPSIMD, NEURON_OP_TOPK,
+			      (struct trn_work){ .n = 100, .k = 7 }),
+			 407 * 1000000ull / gpsimd);
+	/* 64 * 4 / (((28 + 16) / 16) / 2) = 186.18 */
+	assert_int_equal(cost(NEURON_ENGINE_GPSIMD, NEURON_OP_LOCAL_GATHER,
+			      (struct trn_work){ .n = 64, .k = 4, .size = 2 }),
+			 (150 + 187) * 1000000ull / gpsimd);
 }
 
 /* --- whole jobs --- */

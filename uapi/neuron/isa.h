@@ -295,6 +295,15 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  IOTA		dst = imm0 + p * imm1 + i0 * step0 + ... + i3 * step3
  *  AFFINE_SELECT	dst = (that op0 0) ? src0 : addr 31:0 (fp32)
  *  PARTITION_REDUCE	dst [1, F] = reduction by op0 over the partitions of src0
+ *  LOCAL_GATHER	in each 16 partitions: imm0 elements of src0 from each of the
+ *			imm1 (0: all) uint16 indices in src1, partition by partition
+ *  GATHER		dst[i] = src0[src1[i]], src1 of uint32, in each partition
+ *  NONZERO_WITH_COUNT	in partitions 0, 16, ... of dst and src0: the places of what
+ *			is not 0, plus imm0; the rest imm1; last their number
+ *  TOPK		in each 16 partitions: the largest of the imm0 numbers in src0
+ *			to dst, where they were to src1 (a second destination)
+ *  SEQUENCE_BOUNDS	dst [1, 2 n] = begin, then end of the run of equal elements
+ *			of src0 [1, n] that each one is in
  *
  * Arithmetic is fp32 with casts at both ends (round to nearest even where
  * SET_ROUNDING does not say otherwise, saturating for integers); bitwise
@@ -355,6 +364,11 @@ enum neuron_opcode {
 	NEURON_OP_IOTA			= 0x50,
 	NEURON_OP_AFFINE_SELECT		= 0x51,
 	NEURON_OP_PARTITION_REDUCE	= 0x52,
+	NEURON_OP_LOCAL_GATHER		= 0x53,
+	NEURON_OP_GATHER		= 0x54,
+	NEURON_OP_NONZERO_WITH_COUNT	= 0x55,
+	NEURON_OP_TOPK			= 0x56,
+	NEURON_OP_SEQUENCE_BOUNDS	= 0x57,
 	/*
 	 * Only in NEFF files: the loader replaces it with DMA_TRIGGER. addr is
 	 * the id of the DMA block, reg[0] | reg[1] << 8 the queue index. The
