@@ -28,7 +28,8 @@ struct trn_num_mode;
 
 /* Elements of a partition that one instruction may address. */
 #define TRN_TILE_MAX_SBUF	65536
-#define TRN_TILE_MAX_PSUM	4096
+#define TRN_TILE_MAX_PSUM	8192	/* the tensor engine's products */
+#define TRN_TILE_MAX_PSUM_LANES	4096	/* everything else */
 
 /**
  * struct trn_tile - a resolved access pattern

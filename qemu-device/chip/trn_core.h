@@ -12,6 +12,7 @@
 
 #include "neuron/job.h"
 #include "neuron/regs.h"
+#include "trn_array.h"
 #include "trn_pool.h"
 #include "trn_sem.h"
 #include "trn_seq.h"
@@ -20,7 +21,6 @@ struct trn_chip;
 struct trn_domain;
 struct trn_job;
 struct trn_lanes;
-struct trn_pe_array;
 
 /**
  * struct trn_core - one NeuronCore

@@ -3,6 +3,8 @@
  * Saving and loading: the cores.
  */
 #include "trn_internal.h"
+#include "trn_isa.h"
+#include "trn_num.h"
 #include "trn_pages.h"
 #include "trn_save.h"
 
@@ -43,20 +45,46 @@ static void registers_state(struct trn_core *core, struct trn_state *st)
 		trn_state_fail(st, "a core has an unknown status");
 }
 
-/* What lies outside of the loaded part has no effect any more. */
+static void part_state(struct trn_pe_array *array, unsigned int i,
+		       struct trn_state *st)
+{
+	struct trn_part *part = &array->part[i];
+	struct neuron_array *place = &part->place;
+	unsigned int k;
+
+	trn_state_u8(st, &part->kind);
+	if (part->kind == TRN_PART_EMPTY)
+		return;
+	trn_state_u8(st, &place->row);
+	trn_state_u8(st, &place->rows);
+	trn_state_u8(st, &place->col);
+	trn_state_u8(st, &place->cols);
+	trn_state_u8(st, &part->dtype);
+	trn_state_u8(st, &part->k);
+	trn_state_u8(st, &part->m);
+	if (trn_state_failed(st))
+		return;
+	if (part->kind >= TRN_NR_PART_KINDS || !trn_isa_array_valid(place) ||
+	    trn_array_part(array, *place) != part || part->k > place->rows ||
+	    part->m > place->cols || !trn_dtype_size(part->dtype)) {
+		trn_state_fail(st, "a part of an array is impossible");
+		return;
+	}
+	for (k = 0; k < part->k * trn_part_depth(part); k++)
+		trn_state_bytes(st, &array->weight[TRN_ARRAY_DEPTH * place->row + k]
+						  [place->col],
+				part->m * sizeof(float));
+	for (k = 0; part->kind == TRN_PART_SPARSE && k < part->k; k++)
+		trn_state_bytes(st, &array->tag[place->row + k][place->col], part->m);
+}
+
+/* What lies outside of the loaded parts has no effect any more. */
 static void array_state(struct trn_pe_array *array, struct trn_state *st)
 {
-	const unsigned int size = sizeof(array->weight) /
-				  sizeof(array->weight[0]);
-	uint32_t k, i;
+	unsigned int i;
 
-	k = trn_state_count(st, array->k, size);
-	array->k = k;
-	array->m = trn_state_count(st, array->m, size);
-	trn_state_u8(st, &array->dtype);
-	for (i = 0; i < k; i++)
-		trn_state_bytes(st, array->weight[i],
-				array->m * sizeof(array->weight[i][0]));
+	for (i = 0; i < TRN_ARRAY_PARTS; i++)
+		part_state(array, i, st);
 }
 
 static void floats_state(float *value, unsigned int n, struct trn_state *st)
@@ -161,7 +189,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 3);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 4);
 	registers_state(core, st);
 	array_state(core->array, st);
 	lanes_state(core->lanes, st);

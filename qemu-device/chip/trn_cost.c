@@ -49,12 +49,20 @@ static uint64_t gathered(const struct trn_work *work)
 	return (work->n * k * rate * 4 * k + 28 + 4 * k - 1) / (28 + 4 * k);
 }
 
+/* The array takes fp32 in pieces, twice as fast where the values are simple. */
+static unsigned int passes_of(const struct trn_work *work)
+{
+	if (!work->fp32)
+		return 1;
+	return work->light ? FP32_PASSES / 2 : FP32_PASSES;
+}
+
 uint64_t trn_cost_cycles(const struct neuron_gen *gen,
 			 enum neuron_engine engine, const struct trn_isa *isa,
 			 const struct trn_work *work)
 {
 	uint64_t speed = speed_of(gen, engine, isa, work);
-	uint64_t passes = work->fp32 ? FP32_PASSES : 1;
+	uint64_t passes = passes_of(work);
 	uint64_t n = work->sparse ? 2 * work->n : work->n;
 
 	switch ((enum trn_cost)isa->cost) {

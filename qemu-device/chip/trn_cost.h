@@ -32,7 +32,9 @@
  *	source; local_gather: indices; topk: numbers
  * @k: local_gather: elements of an index; topk: results
  * @size: local_gather: bytes of an element
- * @fp32: the matrix product's operands are fp32
+ * @rows, @columns: of the array, that are loaded or used
+ * @fp32: an operand of the array is fp32
+ * @light: a transposition, or an operand said to hold ones and zeros
  * @half: every tile is bf16 or fp16
  * @psum: a tile lies in PSUM
  * @sbuf: a tile lies in SBUF
@@ -44,7 +46,10 @@ struct trn_work {
 	uint64_t n;
 	uint64_t k;
 	unsigned int size;
+	unsigned int rows;
+	unsigned int columns;
 	bool fp32;
+	bool light;
 	bool half;
 	bool psum;
 	bool strided;

@@ -29,6 +29,10 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_SEM_RANGE_CLEAR] = trn_exec_seq,
 	[NEURON_OP_LOAD_STATIONARY] = trn_exec_load_stationary,
 	[NEURON_OP_MATMUL] = trn_exec_matmul,
+	[NEURON_OP_LOAD_SPARSE] = trn_exec_load_sparse,
+	[NEURON_OP_MATMUL_SPARSE] = trn_exec_matmul_sparse,
+	[NEURON_OP_LOAD_MX] = trn_exec_load_mx,
+	[NEURON_OP_MATMUL_MX] = trn_exec_matmul_mx,
 	[NEURON_OP_TENSOR_TENSOR] = trn_exec_tensor_tensor,
 	[NEURON_OP_TENSOR_SCALAR] = trn_exec_tensor_scalar,
 	[NEURON_OP_TENSOR_REDUCE] = trn_exec_tensor_reduce,
@@ -86,11 +90,16 @@ static const struct trn_num_mode *mode_of(const struct trn_exec *exec)
 	       mode->fp8_bias[1] || mode->fp8_bias[2] ? mode : NULL;
 }
 
+/* GpSimd has no path to PSUM; the lanes take fewer elements of it than the array. */
 static enum neuron_cause reachable(const struct trn_exec *exec,
 				   const struct trn_tile *tile)
 {
-	return tile->psum && exec->seq->engine == NEURON_ENGINE_GPSIMD ?
-	       NEURON_CAUSE_OPERAND : NEURON_CAUSE_NONE;
+	if (!tile->psum || exec->seq->engine == NEURON_ENGINE_TENSOR)
+		return NEURON_CAUSE_NONE;
+	if (exec->seq->engine == NEURON_ENGINE_GPSIMD ||
+	    tile->n > TRN_TILE_MAX_PSUM_LANES)
+		return NEURON_CAUSE_OPERAND;
+	return NEURON_CAUSE_NONE;
 }
 
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,

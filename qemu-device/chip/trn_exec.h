@@ -41,9 +41,14 @@ enum neuron_cause trn_exec_dispatch(struct trn_exec *exec);
 
 /* trn_exec_seq.c: all instructions of the sequencer */
 enum neuron_cause trn_exec_seq(struct trn_exec *exec);
-/* trn_exec_tensor.c */
+/* trn_exec_array.c */
 enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec);
+enum neuron_cause trn_exec_load_sparse(struct trn_exec *exec);
+enum neuron_cause trn_exec_load_mx(struct trn_exec *exec);
+/* trn_exec_tensor.c */
 enum neuron_cause trn_exec_matmul(struct trn_exec *exec);
+enum neuron_cause trn_exec_matmul_sparse(struct trn_exec *exec);
+enum neuron_cause trn_exec_matmul_mx(struct trn_exec *exec);
 /* trn_exec_vector.c */
 enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec);
 enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec);

@@ -1,127 +1,236 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * The tensor engine: load the stationary operand, multiply the moving one.
+ * The products of the tensor engine.
  */
-#include "trn_exec.h"
+#include "trn_exec_tensor.h"
 #include "trn_num.h"
 
-#define ARRAY_SIZE	128
-#define MOVING_MAX	512
-#define COLUMNS		128	/* of the moving operand, widened at a time */
-#define ROWS		16	/* of a strided result, worked on at a time */
+#define MOVING_MAX	512	/* columns; NeuronCore-v4: what fits into PSUM */
+#define MOVING_MAX_V4	4096	/* of a result of fp32, twice as many of bf16 */
+#define ROWS		16	/* of a result that is not fp32 side by side */
 
-static bool type_valid(unsigned int dtype)
+static bool is_wide(unsigned int dtype)
 {
-	return dtype == NEURON_DTYPE_FP32 || dtype == NEURON_DTYPE_BF16 ||
-	       dtype == NEURON_DTYPE_FP16;
+	return dtype == NEURON_DTYPE_FP32 || dtype == NEURON_DTYPE_TF32;
 }
 
-static enum neuron_cause operand_tile(struct trn_exec *exec, unsigned int max,
-				      struct trn_tile *tile)
+/* Operands may differ, but for these; the two forms of e4m3 exclude each other. */
+static bool types_match(unsigned int a, unsigned int b)
 {
-	enum neuron_cause cause;
-
-	cause = trn_exec_tile(exec, &exec->inst->src0, tile);
-	if (cause)
-		return cause;
-	if (tile->psum || tile->n > max || !type_valid(tile->dtype))
-		return NEURON_CAUSE_OPERAND;
-	trn_exec_note(exec, tile);
-	exec->work.fp32 = tile->dtype == NEURON_DTYPE_FP32;
-	return NEURON_CAUSE_NONE;
+	if ((a == NEURON_DTYPE_FP8_E4 && b == NEURON_DTYPE_FP8_E4FN) ||
+	    (a == NEURON_DTYPE_FP8_E4FN && b == NEURON_DTYPE_FP8_E4))
+		return false;
+	return is_wide(a) == is_wide(b);
 }
 
-enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
+static uint32_t columns_max(const struct trn_exec *exec, const struct trn_tile *dst)
 {
-	struct trn_pe_array *array = exec->core->array;
-	struct trn_tile tile;
-	enum neuron_cause cause;
-	unsigned int k;
-
-	cause = operand_tile(exec, ARRAY_SIZE, &tile);
-	if (cause)
-		return cause;
-	for (k = 0; k < tile.partitions; k++)
-		trn_tile_load(&tile, k, 0, tile.n, array->weight[k]);
-	array->k = tile.partitions;
-	array->m = tile.n;
-	array->dtype = (uint8_t)tile.dtype;
-	return NEURON_CAUSE_NONE;
+	if (exec->core->chip->gen->generation < 4)
+		return MOVING_MAX;
+	return dst->size == sizeof(float) ? MOVING_MAX_V4 : 2 * MOVING_MAX_V4;
 }
 
-/* One block of columns into a result whose lines are contiguous. */
-static void multiply_dense(const struct trn_exec *exec,
-			   const struct trn_tile *dst, size_t first, size_t count,
-			   const float *moving)
+/* Into PSUM: fp32, on NeuronCore-v4 bf16 as well. */
+static bool result_valid(const struct trn_product *product)
 {
-	const struct trn_pe_array *array = exec->core->array;
-	float *out = (float *)(void *)dst->base + first;
+	const struct trn_exec *exec = product->exec;
+	const struct trn_tile *dst = &product->dst;
 
-	trn_matmul(out, dst->stride / sizeof(float), array->weight[0], ARRAY_SIZE,
-		   moving, COLUMNS, array->k, array->m, (unsigned int)count,
-		   exec->inst->flags & NEURON_INST_ACCUMULATE);
+	if (!dst->psum || dst->n != product->n || dst->partitions != product->part->m ||
+	    product->n > columns_max(exec, dst))
+		return false;
+	if (product->part->kind == TRN_PART_BITS || dst->dtype == NEURON_DTYPE_FP32)
+		return true;
+	return dst->dtype == NEURON_DTYPE_BF16 &&
+	       exec->core->chip->gen->generation >= 4;
 }
 
-static void multiply_strided(const struct trn_exec *exec,
-			     const struct trn_tile *dst, size_t first,
-			     size_t count, const float *moving)
+/* The loaded part that the instruction names, if it was loaded for @kind. */
+static const struct trn_part *find_part(const struct trn_exec *exec,
+					enum trn_part_kind kind)
 {
-	const struct trn_pe_array *array = exec->core->array;
-	bool accumulate = exec->inst->flags & NEURON_INST_ACCUMULATE;
-	float block[ROWS][COLUMNS];
-	unsigned int m, i, rows;
+	const struct trn_part *part;
+	struct neuron_array place;
 
-	for (m = 0; m < array->m; m += rows) {
-		rows = array->m - m < ROWS ? array->m - m : ROWS;
-		for (i = 0; accumulate && i < rows; i++)
-			trn_tile_load(dst, m + i, first, count, block[i]);
-		trn_matmul(block[0], COLUMNS, &array->weight[0][m], ARRAY_SIZE,
-			   moving, COLUMNS, array->k, rows, (unsigned int)count,
-			   accumulate);
-		for (i = 0; i < rows; i++)
-			trn_tile_store(dst, m + i, first, count, block[i]);
+	if (!trn_tensor_place(exec, &place))
+		return NULL;
+	part = trn_array_part(exec->core->array, place);
+	if (part->kind != kind || part->place.rows != place.rows ||
+	    part->place.cols != place.cols)
+		return NULL;
+	return part;
+}
+
+static void multiply_part(const struct trn_product *product, unsigned int m,
+			  unsigned int rows, const float *weight,
+			  size_t weight_stride, const float *moving,
+			  unsigned int terms, size_t first, size_t count)
+{
+	bool accumulate = product->exec->inst->flags & NEURON_INST_ACCUMULATE;
+	float block[ROWS][TRN_COLUMNS];
+	unsigned int i;
+
+	for (i = 0; accumulate && i < rows; i++)
+		trn_tile_load(&product->dst, m + i, first, count, block[i]);
+	trn_matmul(block[0], TRN_COLUMNS, weight, weight_stride, moving, TRN_COLUMNS,
+		   terms, rows, (unsigned int)count, accumulate);
+	for (i = 0; i < rows; i++)
+		trn_tile_store(&product->dst, m + i, first, count, block[i]);
+}
+
+void trn_product_block(const struct trn_product *product, unsigned int m,
+		       unsigned int rows, const float *weight,
+		       size_t weight_stride, const float *moving,
+		       unsigned int terms, size_t first, size_t count)
+{
+	const struct trn_tile *dst = &product->dst;
+	unsigned int i, part;
+	float *out;
+
+	if (dst->contiguous && dst->dtype == NEURON_DTYPE_FP32) {
+		out = (float *)(void *)(dst->base + m * dst->stride) + first;
+		trn_matmul(out, dst->stride / sizeof(float), weight, weight_stride,
+			   moving, TRN_COLUMNS, terms, rows, (unsigned int)count,
+			   product->exec->inst->flags & NEURON_INST_ACCUMULATE);
+		return;
+	}
+	for (i = 0; i < rows; i += part) {
+		part = rows - i < ROWS ? rows - i : ROWS;
+		multiply_part(product, m + i, part, weight + i, weight_stride, moving,
+			      terms, first, count);
 	}
 }
 
-static void multiply(const struct trn_exec *exec, const struct trn_tile *dst,
-		     const struct trn_tile *src)
+/* Columns of the moving operand, widened: row by row, term by term. */
+static void widen_moving(const struct trn_product *product, size_t first,
+			 size_t count, float (*moving)[TRN_COLUMNS])
 {
-	float moving[ARRAY_SIZE][COLUMNS];
+	const struct trn_part *part = product->part;
+	unsigned int depth = trn_part_depth(part);
+	unsigned int k, t;
+
+	for (k = 0; k < part->k; k++) {
+		if (part->kind == TRN_PART_MX) {
+			trn_tensor_mx_line(&product->src, &product->scales,
+					   product->exec->inst->imm1, k, first, count,
+					   moving[k * depth], TRN_COLUMNS);
+			continue;
+		}
+		for (t = 0; t < depth; t++)
+			trn_tile_load(&product->src, k, t * product->n + first, count,
+				      moving[k * depth + t]);
+	}
+}
+
+static void dense_columns(const struct trn_product *product, size_t first,
+			  size_t count)
+{
+	const struct trn_part *part = product->part;
+	struct trn_pe_array *array = product->exec->core->array;
+	float moving[TRN_ARRAY_DEPTH * TRN_ARRAY_SIZE][TRN_COLUMNS];
+
+	widen_moving(product, first, count, moving);
+	trn_product_block(product, 0, part->m,
+			  &array->weight[TRN_ARRAY_DEPTH * part->place.row][part->place.col],
+			  TRN_ARRAY_SIZE, moving[0], trn_part_depth(part) * part->k, first,
+			  count);
+}
+
+static void multiply(const struct trn_product *product)
+{
 	size_t first, count;
-	unsigned int k;
 
-	for (first = 0; first < src->n; first += count) {
-		count = src->n - first < COLUMNS ? src->n - first : COLUMNS;
-		for (k = 0; k < src->partitions; k++)
-			trn_tile_load(src, k, first, count, moving[k]);
-		if (dst->contiguous)
-			multiply_dense(exec, dst, first, count, moving[0]);
+	for (first = 0; first < product->n; first += count) {
+		count = trn_piece(product->n, first, TRN_COLUMNS);
+		if (product->part->kind == TRN_PART_SPARSE)
+			trn_sparse_columns(product, first, count);
 		else
-			multiply_strided(exec, dst, first, count, moving[0]);
+			dense_columns(product, first, count);
 	}
+}
+
+/* The operands of a product whose moving one has @lines lines in a partition. */
+static enum neuron_cause resolve(struct trn_exec *exec, enum trn_part_kind kind,
+				 unsigned int lines, struct trn_product *product)
+{
+	enum neuron_cause cause;
+
+	product->exec = exec;
+	product->ratio = lines;
+	product->part = find_part(exec, kind);
+	if (!product->part)
+		return NEURON_CAUSE_OPERAND;
+	cause = trn_tensor_operand(exec, kind, &product->src);
+	if (!cause)
+		cause = trn_exec_tile(exec, &exec->inst->dst, &product->dst);
+	if (cause)
+		return cause;
+	product->n = product->src.n / lines;
+	if (product->src.partitions != product->part->k ||
+	    product->src.n != product->n * lines || !result_valid(product))
+		return NEURON_CAUSE_OPERAND;
+	exec->work.n = product->n;
+	exec->work.rows = product->part->k;
+	exec->work.columns = product->part->m;
+	exec->work.fp32 = product->src.dtype == NEURON_DTYPE_FP32 ||
+			  product->part->dtype == NEURON_DTYPE_FP32;
+	exec->work.light = kind == TRN_PART_BITS ||
+			   (trn_isa_flags(exec->inst) & NEURON_INST_ONE_ZERO);
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause finish(const struct trn_product *product)
+{
+	enum neuron_cause cause = trn_tile_touch(&product->dst);
+
+	if (!cause)
+		multiply(product);
+	return cause;
 }
 
 enum neuron_cause trn_exec_matmul(struct trn_exec *exec)
 {
-	const struct trn_pe_array *array = exec->core->array;
-	struct trn_tile dst, src;
+	enum trn_part_kind kind = trn_tensor_kind(exec);
+	struct trn_product product;
 	enum neuron_cause cause;
-	bool loaded_fp32;
 
-	cause = operand_tile(exec, MOVING_MAX, &src);
-	if (cause)
-		return cause;
-	cause = trn_exec_tile(exec, &exec->inst->dst, &dst);
-	if (cause)
-		return cause;
-	loaded_fp32 = array->dtype == NEURON_DTYPE_FP32;
-	if (!dst.psum || dst.dtype != NEURON_DTYPE_FP32 || dst.n != src.n ||
-	    dst.partitions != array->m || src.partitions != array->k ||
-	    loaded_fp32 != exec->work.fp32)
+	if (kind == TRN_PART_EMPTY)
 		return NEURON_CAUSE_OPERAND;
-	cause = trn_tile_touch(&dst);
+	cause = resolve(exec, kind, kind == TRN_PART_DOUBLE ? 2 : 1, &product);
 	if (cause)
 		return cause;
-	multiply(exec, &dst, &src);
-	return NEURON_CAUSE_NONE;
+	if (!types_match(product.part->dtype, product.src.dtype))
+		return NEURON_CAUSE_OPERAND;
+	if (kind == TRN_PART_BITS)
+		return trn_transpose(&product);
+	return finish(&product);
+}
+
+enum neuron_cause trn_exec_matmul_sparse(struct trn_exec *exec)
+{
+	struct trn_product product;
+	enum neuron_cause cause;
+
+	if (exec->inst->imm1 < 2 || exec->inst->imm1 > 4)
+		return NEURON_CAUSE_OPERAND;
+	cause = resolve(exec, TRN_PART_SPARSE, exec->inst->imm1, &product);
+	if (cause)
+		return cause;
+	if (product.src.num[1] != product.ratio || product.src.num[2] != 1 ||
+	    product.src.num[3] != 1 ||
+	    !types_match(product.part->dtype, product.src.dtype) ||
+	    !trn_sparse_tags_valid(&product))
+		return NEURON_CAUSE_OPERAND;
+	return finish(&product);
+}
+
+enum neuron_cause trn_exec_matmul_mx(struct trn_exec *exec)
+{
+	struct trn_product product;
+	enum neuron_cause cause;
+
+	cause = resolve(exec, TRN_PART_MX, 1, &product);
+	if (!cause)
+		cause = trn_tensor_scales(exec, &product.src, &product.scales);
+	return cause ? cause : finish(&product);
 }

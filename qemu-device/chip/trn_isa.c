@@ -206,15 +206,17 @@ static bool array_side_well_formed(unsigned int first, unsigned int size)
 	       first + size <= 128;
 }
 
-/* The part of the array; all of it is said by leaving ARRAY out. */
+bool trn_isa_array_valid(const struct neuron_array *array)
+{
+	return array_side_well_formed(array->row, array->rows) &&
+	       array_side_well_formed(array->col, array->cols);
+}
+
 static bool array_well_formed(const struct neuron_inst *inst)
 {
 	struct neuron_array array = neuron_array_get(inst->imm0);
 
-	if (!(trn_isa_flags(inst) & NEURON_INST_ARRAY))
-		return true;
-	return array_side_well_formed(array.row, array.rows) &&
-	       array_side_well_formed(array.col, array.cols);
+	return !(trn_isa_flags(inst) & NEURON_INST_ARRAY) || trn_isa_array_valid(&array);
 }
 
 static bool ap_is_zero(const struct neuron_ap *ap)

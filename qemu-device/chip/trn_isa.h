@@ -182,6 +182,9 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 				unsigned int engine);
 
+/* A part of the tensor engine's array that there is. */
+bool trn_isa_array_valid(const struct neuron_array *array);
+
 /* The 32 bytes of TRN_OPD_MASK. */
 void trn_isa_mask(const struct neuron_inst *inst, uint8_t mask[NEURON_INST_MASK]);
 

@@ -19,7 +19,7 @@
 
 #define TILE_VECS	3
 #define TILE_COLUMNS	(TILE_VECS * VEC_FLOATS)
-#define TILE_MAX_K	128
+#define TILE_MAX_K	512
 #define TILE_MAX_M	128
 
 #ifdef __clang__

@@ -166,7 +166,7 @@ void trn_mx_quantize(uint32_t *const dst[TRN_MX_ROWS], uint8_t *scale,
 		     size_t groups);
 
 /*
- * Any sizes, fast for k up to 128. dst overlaps no source.
+ * Any sizes, fast for k up to 512. dst overlaps no source.
  *
  * dst[m][n] = (accumulate ? dst[m][n] + : ) sum over ascending k of
  * stationary[k][m] * moving[k][n], fused, from +0. Row strides in floats.

@@ -180,14 +180,14 @@ static void seq_trace(struct trn_seq *seq)
 /* What the activity counters of the PE array see of an instruction. */
 static void count_array(struct trn_core *core, const struct trn_exec *exec)
 {
-	const struct trn_pe_array *array = core->array;
+	const struct trn_work *work = &exec->work;
 	uint64_t cycles = trn_cost_cycles(core->chip->gen, NEURON_ENGINE_TENSOR,
 					  exec->isa, &exec->work);
 
 	if (exec->isa->cost == TRN_COST_LOAD)
-		trn_pe_load(core, array->k, array->m, cycles);
+		trn_pe_load(core, work->rows, work->columns, cycles);
 	else if (exec->isa->cost == TRN_COST_MATMUL)
-		trn_pe_matmul(core, array->k, cycles);
+		trn_pe_matmul(core, work->rows, cycles);
 }
 
 /* Account for the work; return the device time that it took. */
@@ -375,7 +375,7 @@ static void seq_start_unit(struct trn_seq *seq)
 
 	switch (seq->engine) {
 	case NEURON_ENGINE_TENSOR:
-		memset(core->array, 0, sizeof(*core->array));
+		memset(core->array->part, 0, sizeof(core->array->part));
 		break;
 	case NEURON_ENGINE_VECTOR:
 		memset(lanes->vector_acc, 0, sizeof(lanes->vector_acc));

@@ -71,13 +71,6 @@ enum neuron_cause trn_seq_check(const struct trn_seq *seq);
  */
 void trn_seq_reset(struct trn_seq *seq);
 
-/* State of the tensor engine's array, allocated by the core. */
-struct trn_pe_array {
-	float weight[128][128];	/* [k][m] */
-	unsigned int k, m;		/* loaded extent; 0: nothing loaded */
-	uint8_t dtype;
-};
-
 /* Words of a state of the random number generator, and states of a vector lane. */
 #define TRN_RNG_WORDS	6
 #define TRN_RNG_VECTOR	4

@@ -232,12 +232,21 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			and _e5 (low half of addr)
  *  SEM_RANGE_CLEAR	semaphores imm0 to imm1 of this core, both included, = 0
  *
- * Tensor engine:
- *  LOAD_STATIONARY	array = src0 [K partitions, M <= 128 elements] (SBUF)
- *  MATMUL		dst [M, N] (PSUM, fp32) = or += (ACCUMULATE)
- *			stationary^T src0 [K, N <= 512] (SBUF). Each output is one
- *			chain of fused multiply-adds in ascending k from +0, then one
- *			add into PSUM when ACCUMULATE is set
+ * Tensor engine (ARRAY: in a part of the array, struct neuron_array in imm0):
+ *  LOAD_STATIONARY	array = src0 [K partitions, M <= 128 elements] (SBUF); with
+ *			DOUBLE_ROW [K, 2, M]
+ *  MATMUL		dst [M, N] (PSUM, fp32 or bf16) = or += (ACCUMULATE)
+ *			stationary^T src0 [K, N] (SBUF), with DOUBLE_ROW [K, 2, N]. Each
+ *			output is one chain of fused multiply-adds in ascending order
+ *			of the terms from +0, then one add into PSUM when ACCUMULATE is
+ *			set. With TRANSPOSE, in both instructions, the stationary
+ *			operand's bits, transposed
+ *  LOAD_SPARSE		array = src0 [K, M], of each group of terms four, with the tags
+ *			src1 [K, M / 4] that say which
+ *  MATMUL_SPARSE	as MATMUL, src0 [K, imm1, N]
+ *  LOAD_MX		array = src0 [K, M] of packed elements, with the scales src1, which
+ *			are in the 4 partitions from imm1 on of each 32
+ *  MATMUL_MX		as MATMUL, src0 and src1 as for LOAD_MX
  *
  * Vector, GpSimd (and scalar where said in the table of the manual):
  *  TENSOR_TENSOR	dst = src0 op0 src1; on GpSimd, when all three are int32 or all
@@ -328,8 +337,12 @@ enum neuron_opcode {
 	NEURON_OP_SET_ROUNDING		= 0x0f,
 	NEURON_OP_LOAD_STATIONARY	= 0x10,
 	NEURON_OP_MATMUL		= 0x11,
-	NEURON_OP_SET_FP8_BIAS		= 0x18,
+	NEURON_OP_LOAD_SPARSE		= 0x12,
+	NEURON_OP_MATMUL_SPARSE		= 0x13,
+	NEURON_OP_LOAD_MX		= 0x14,
+	NEURON_OP_MATMUL_MX		= 0x15,
 	NEURON_OP_SEM_RANGE_CLEAR	= 0x17,
+	NEURON_OP_SET_FP8_BIAS		= 0x18,
 	NEURON_OP_TENSOR_TENSOR		= 0x20,
 	NEURON_OP_TENSOR_SCALAR		= 0x21,
 	NEURON_OP_TENSOR_REDUCE		= 0x22,
