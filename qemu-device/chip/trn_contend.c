@@ -57,7 +57,9 @@ struct trn_ready trn_heap_take(struct trn_timeline *tl)
 void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *record)
 {
+	bool background = record->op == TRN_TIME_BACKGROUND;
 	uint64_t begin = actor->replay.time_ps;
+	uint64_t since = actor->replay.free_ps;
 	unsigned int i;
 
 	for (i = 0; i < TRN_PORTS; i++)
@@ -67,6 +69,10 @@ void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 	for (i = 0; i < TRN_PORTS; i++)
 		if (record->index & NEURON_BIT(i))
 			tl->port_ps[i] = actor->replay.time_ps;
+	if (background)
+		trn_trace_span(tl, actor, since, actor->replay.free_ps);
+	else
+		trn_trace_span(tl, actor, begin, actor->replay.time_ps);
 }
 
 /* --- DMA --- */
@@ -106,6 +112,7 @@ static void move(struct trn_timeline *tl, struct trn_actor *actor, uint64_t begi
 	through = pass(tl, record.index, (uint32_t)record.value, begin);
 	end = end < through ? through : end;
 
+	trn_trace_span(tl, actor, begin, end);
 	tl->engines[actor->engine].free_ps = end;
 	trn_flow_moved(&actor->replay, record.op, end);
 	trn_replay_consume(tl, actor);

@@ -125,6 +125,37 @@ enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 	return cause;
 }
 
+/* The begin, and then the end, of an instruction or of a queue's packet. */
+void trn_job_trace(void *arg, const struct trn_time_trace *trace)
+{
+	struct trn_job *job = arg;
+	struct trn_nq_event event = {
+		.unit = TRN_NQ_CORE,
+		.index = job->core->index,
+		.engine = trace->actor,
+		.type = NEURON_NQ_TYPE_TRACE,
+		.code = trace->code,
+		.pc = trace->pc,
+		.begin = true,
+		.time_ns = trace->begin_ns,
+		.job_id = job->block.job_id,
+	};
+
+	if (trace->actor >= TRN_ACTOR_QUEUE) {
+		const struct trn_queue *queue =
+			job->queues[trace->actor - TRN_ACTOR_QUEUE];
+
+		event.unit = TRN_NQ_DMA;
+		event.index = queue->engine;
+		event.engine = queue->index;
+		event.type = NEURON_NQ_TYPE_TRACE_DMA;
+	}
+	trn_nq_post(job->core->chip, &event);
+	event.begin = false;
+	event.time_ns = trace->end_ns;
+	trn_nq_post(job->core->chip, &event);
+}
+
 /* The replay found the time of notification @cookie. */
 static void notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
 {
@@ -374,6 +405,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
 	trn_sems_clear(&core->sems, clear);
+	trn_time_trace_to(job->timeline, trn_job_trace, job);
 	for (i = 0; i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
 			       job->queues[i]->engine, job->queues[i]->index);

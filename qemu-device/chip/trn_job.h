@@ -97,4 +97,7 @@ bool trn_job_owns_event(const struct trn_job *job, unsigned int event);
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 				 uint32_t tag, uint32_t pc);
 
+/* Post what was traced (trn_trace_fn); @arg: the job. */
+void trn_job_trace(void *arg, const struct trn_time_trace *trace);
+
 #endif /* TRN_JOB_H */

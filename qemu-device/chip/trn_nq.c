@@ -235,7 +235,8 @@ static void post(struct trn_chip *chip, const struct trn_nq_event *event,
 				trn_nq_block(event->unit, event->index));
 	const struct neuron_hw_nq_entry entry = {
 		.info = NEURON_PUT(NEURON_NQ_INFO_TYPE, event->type) |
-			NEURON_PUT(NEURON_NQ_INFO_ENGINE, event->engine),
+			NEURON_PUT(NEURON_NQ_INFO_ENGINE, event->engine) |
+			(event->begin ? NEURON_NQ_INFO_BEGIN : 0),
 		.code = event->code,
 		.pc = event->pc,
 		.time_ns = event->time_ns,
@@ -280,6 +281,11 @@ void trn_nq_post(struct trn_chip *chip, const struct trn_nq_event *event)
 void trn_nq_post_later(struct trn_chip *chip, const struct trn_nq_event *event)
 {
 	post(chip, event, true);
+}
+
+bool trn_nq_dma_wanted(struct trn_chip *chip, unsigned int engine)
+{
+	return find_block(chip, trn_nq_block(TRN_NQ_DMA, engine));
 }
 
 bool trn_nq_traces(struct trn_chip *chip, unsigned int core,

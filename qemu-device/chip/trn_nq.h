@@ -32,6 +32,7 @@ enum trn_nq_unit {
  * @type: enum neuron_nq_type
  * @code: by type, see struct neuron_hw_nq_entry
  * @pc: instruction or descriptor index
+ * @begin: TRACE and TRACE_DMA: of the begin, not the end
  * @time_ns: modelled device time, 0: none
  * @job_id: 0: no job
  */
@@ -42,6 +43,7 @@ struct trn_nq_event {
 	unsigned int type;
 	uint32_t code;
 	uint32_t pc;
+	bool begin;
 	uint64_t time_ns;
 	uint64_t job_id;
 };
@@ -58,6 +60,9 @@ void trn_nq_destroy(struct trn_chip *chip);
 void trn_nq_post(struct trn_chip *chip, const struct trn_nq_event *event);
 /* The same from anywhere (MMIO, a peer): the block's own task does the writing. */
 void trn_nq_post_later(struct trn_chip *chip, const struct trn_nq_event *event);
+
+/* Has the notification queue of a DMA engine been set up? Cheap. */
+bool trn_nq_dma_wanted(struct trn_chip *chip, unsigned int engine);
 
 /* Does software want TRACE entries of this engine of a core? Cheap. */
 bool trn_nq_traces(struct trn_chip *chip, unsigned int core,

@@ -9,6 +9,8 @@
 
 /* An engine shows itself when it has passed as much without a record. */
 #define PENDING_PS	20000000ull
+/* Whoever traces does not want to wait for long: records until the next replay. */
+#define TRACED		256
 
 static bool timeline_usable(const struct trn_timeline *tl)
 {
@@ -37,13 +39,17 @@ static struct trn_chunk *next_chunk(struct trn_actor *actor)
  */
 static void drain(struct trn_timeline *tl)
 {
+	bool tracing = atomic_load(&tl->tracing);
+	size_t keep = tracing ? 0 : TRN_TIME_LIMIT / 2;
 	size_t nr;
 
-	while ((nr = atomic_load(&tl->nr_records)) > TRN_TIME_LIMIT / 2)
+	while ((nr = atomic_load(&tl->nr_records)) > keep)
 		if (!trn_replay_some(tl, nr > 8 * TRN_TIME_LIMIT))
 			break;
-	atomic_store(&tl->next_drain,
-		     atomic_load(&tl->nr_records) + TRN_TIME_LIMIT / 2);
+	atomic_store(&tl->next_drain, atomic_load(&tl->nr_records) +
+		     (tracing ? TRACED : TRN_TIME_LIMIT / 2));
+	if (tracing)
+		trn_trace_tell(tl);
 }
 
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
@@ -298,4 +304,20 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 
 	if (timeline_usable(tl))
 		append(tl, actor, &record);
+}
+
+bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
+		    uint32_t pc)
+{
+	struct trn_record record = {
+		.kind = TRN_RECORD_TRACE,
+		.cookie = (uint64_t)pc << 32 | code,
+	};
+
+	if (!timeline_usable(tl) || !tl->trace)
+		return false;
+	if (!atomic_exchange(&tl->tracing, true))
+		atomic_store(&tl->next_drain, 0);
+	append(tl, actor, &record);
+	return true;
 }

@@ -342,6 +342,9 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 	case TRN_RECORD_STAMP:
 		event_stamp(tl, flow->time_ps, record.cookie);
 		break;
+	case TRN_RECORD_TRACE:
+		trn_trace_record(tl, actor, record.cookie);
+		break;
 	case TRN_RECORD_WAIT:
 	case TRN_RECORD_DMA:
 		break;
@@ -479,5 +482,6 @@ void trn_replay_free(struct trn_timeline *tl)
 		trn_flow_free(&actor->replay);
 	}
 	trn_way_free(tl);
+	free(tl->traces);
 	free(tl->heap);
 }

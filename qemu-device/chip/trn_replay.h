@@ -34,12 +34,13 @@ enum trn_record_kind {
 	TRN_RECORD_LOAD,	/* bytes of the descriptor in the next DMA record */
 	TRN_RECORD_DMA,
 	TRN_RECORD_STAMP,
+	TRN_RECORD_TRACE,
 };
 
 /**
  * struct trn_record - something an actor did
  * @pre_ps: its execution time since the record before
- * @cookie: STAMP
+ * @cookie: STAMP; TRACE: pc 63:32, code 31:0
  * @cost_ps: EXEC, DMA: in its own engine
  * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes
  * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
@@ -169,6 +170,8 @@ struct trn_load {
  * @ready: it is in the heap
  * @next: queue: the one behind it that wants its engine, an actor's index
  * @load, @nr_loads: queue: of its next descriptor
+ * @begun: it has begun something since its last trace, at @begin_ps
+ * @end_ps: end of what it did last
  */
 struct trn_actor {
 	uint64_t pending_ps;
@@ -186,6 +189,9 @@ struct trn_actor {
 	bool queued;
 	bool ready;
 	uint16_t next;
+	bool begun;
+	uint64_t begin_ps;
+	uint64_t end_ps;
 	unsigned int nr_loads;
 	struct trn_load load[TRN_STREAMS];
 };
@@ -288,6 +294,10 @@ struct trn_stamp {
  * @heap, @nr_ready: actors and engines that can go on, the earliest first
  * @bound_ps: nothing that is not known yet happens before; UINT64_MAX: all is known
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
+ * @trace, @trace_arg: told of traces
+ * @tracing: somebody traces: times are worked out soon
+ * @traces, @nr_traces, @room_traces: not told yet
+ * @telling: somebody does
  */
 struct trn_timeline {
 	struct trn_core *core;
@@ -311,6 +321,13 @@ struct trn_timeline {
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
+	trn_trace_fn trace;
+	void *trace_arg;
+	_Atomic bool tracing;
+	struct trn_time_trace *traces;
+	size_t nr_traces;
+	size_t room_traces;
+	bool telling;
 };
 
 /* The core's time, made when it is missing; NULL: no memory. */
@@ -324,6 +341,8 @@ bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
  * change. False: nothing can go on. Without the lock.
  */
 bool trn_replay_some(struct trn_timeline *tl, bool all);
+/* Tell of the traces that the replay has come to. Without the lock. */
+void trn_trace_tell(struct trn_timeline *tl);
 /*
  * Number of the way from @src to @dst (TRN_END_*), made when it is missing; 0: none.
  * Called by the actor's task, without the lock.
@@ -372,6 +391,12 @@ int trn_way_resource(struct trn_timeline *tl, uint32_t key);
 struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
 			    unsigned int nr);
 void trn_way_free(struct trn_timeline *tl);
+
+/* An actor begins and ends something; a TRACE record. */
+void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
+		    uint64_t begin_ps, uint64_t end_ps);
+void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
+		      uint64_t cookie);
 
 /* Parts of trn_timeline_state(): before and after the actors. */
 struct trn_state;

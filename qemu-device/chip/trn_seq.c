@@ -156,13 +156,14 @@ static void seq_post(struct trn_seq *seq)
 		     trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine));
 }
 
-/* An implicit notification, where software asks for a trace. */
+/* An implicit notification: with its times when they are known, else at once. */
 static void seq_trace(struct trn_seq *seq)
 {
+	const uint32_t pc = atomic_load(&seq->pc);
 	struct trn_core *core = seq->core;
 	struct trn_nq_event event;
 
-	if (!trn_nq_traces(core->chip, core->index, seq->engine))
+	if (trn_time_trace(seq->job->timeline, seq->engine, seq->inst.opcode, pc))
 		return;
 	event = (struct trn_nq_event){
 		.unit = TRN_NQ_CORE,
@@ -170,8 +171,7 @@ static void seq_trace(struct trn_seq *seq)
 		.engine = seq->engine,
 		.type = NEURON_NQ_TYPE_TRACE,
 		.code = seq->inst.opcode,
-		.pc = atomic_load(&seq->pc),
-		.time_ns = trn_time_actor(seq->job->timeline, seq->engine),
+		.pc = pc,
 		.job_id = seq->job->block.job_id,
 	};
 	trn_nq_post(core->chip, &event);
@@ -220,18 +220,23 @@ static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
 	struct trn_timeline *tl = seq->job->timeline;
 	uint64_t cost = seq_work(seq, exec);
+	bool traced = trn_nq_traces(seq->core->chip, seq->core->index,
+				    seq->engine);
 
-	if (exec->isa->unit == TRN_UNIT_SEQUENCER)
-		trn_time_exec(tl, seq->engine, cost);
-	else
+	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
 		trn_time_work(tl, seq->engine, class_of(exec),
 			      trn_cost_ports(seq->core->chip->gen, seq->engine,
 					     exec->isa, &exec->work), cost);
+	else if (traced)
+		trn_time_work(tl, seq->engine, TRN_TIME_PLAIN, 0, cost);
+	else
+		trn_time_exec(tl, seq->engine, cost);
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
 	seq->retired++;
-	seq_trace(seq);
+	if (traced)
+		seq_trace(seq);
 	seq_post(seq);
 }
 

@@ -190,6 +190,7 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 	while (atomic_load(&tl->nr_records))
 		if (!trn_replay_some(tl, true))
 			break;
+	trn_trace_tell(tl);
 	*start_ns = tl->start_ps / 1000;
 	*end_ns = (last_time(tl) + 999) / 1000;
 	atomic_store(&tl->core->virtual_ns, *end_ns);

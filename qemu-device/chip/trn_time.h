@@ -116,6 +116,30 @@ uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor);
 /* Ask for the time of this point; @cookie comes back in the callback. */
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie);
 
+/**
+ * struct trn_time_trace - an instruction or a packet, from its begin to its end
+ * @code, @pc: as recorded
+ */
+struct trn_time_trace {
+	unsigned int actor;
+	uint32_t code;
+	uint32_t pc;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+};
+
+typedef void (*trn_trace_fn)(void *arg, const struct trn_time_trace *trace);
+
+/* Who is told of traces, in tasks and without a lock; one at a time. */
+void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, void *arg);
+/*
+ * What @actor recorded since its last trace was one instruction or packet. Its times
+ * are told when they are known: in virtual-time order, before the job's end is. False:
+ * there is no device time, nobody will be told.
+ */
+bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
+		    uint32_t pc);
+
 typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
 
 /* Replay to the end; returns the job's start and end. Updates the core's time. */

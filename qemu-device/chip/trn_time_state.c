@@ -246,6 +246,8 @@ static bool record_valid(const struct trn_job *job, unsigned int actor,
 	case TRN_RECORD_DMA:
 		return queue && record->value >= 0 &&
 		       record->index <= tl->nr_ways;
+	case TRN_RECORD_TRACE:
+		return true;
 	case TRN_RECORD_STAMP:
 		return job->block.notify_size;
 	default:
@@ -305,6 +307,9 @@ static void actor_state(struct trn_job *job, unsigned int index,
 	trn_state_atomic_bool(st, &actor->running);
 	trn_state_atomic_bool(st, &actor->waiting);
 	loads_state(job->timeline, actor, st);
+	trn_state_bool(st, &actor->begun);
+	trn_state_u64(st, &actor->begin_ps);
+	trn_state_u64(st, &actor->end_ps);
 	nr = trn_state_count(st, count_records(actor), MAX_RECORDS);
 	if (!st->loading)
 		save_records(actor, st);
@@ -376,9 +381,11 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 			return;
 		}
 		job->timeline = tl;
+		trn_time_trace_to(tl, trn_job_trace, job);
 	}
 	trn_state_u64(st, &tl->start_ps);
 	trn_state_atomic_bool(st, &tl->lost);
+	trn_state_atomic_bool(st, &tl->tracing);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
 	queues_state(job);

@@ -219,10 +219,12 @@ static void trace_generated(const struct trn_run_state *run, uint32_t pc)
 		.type = NEURON_NQ_TYPE_TRACE_DMA,
 		.code = 1,
 		.pc = pc,
-		.time_ns = trn_time_actor(run->job->timeline, queue->actor),
 		.job_id = run->job->block.job_id,
 	};
 
+	if (!trn_nq_dma_wanted(queue->chip, queue->engine) ||
+	    trn_time_trace(run->job->timeline, queue->actor, event.code, pc))
+		return;
 	trn_nq_post(queue->chip, &event);
 }
 

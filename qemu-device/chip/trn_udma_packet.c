@@ -441,9 +441,12 @@ static void trace(const struct trn_run_state *run, unsigned int nr_m2s)
 		.pc = run->m2s.ring.head,
 	};
 
+	if (!trn_nq_dma_wanted(queue->chip, queue->engine))
+		return;
 	if (run->job) {
-		event.time_ns = trn_time_actor(run->job->timeline,
-					       queue->actor);
+		if (trn_time_trace(run->job->timeline, queue->actor, event.code,
+				   event.pc))
+			return;
 		event.job_id = run->job->block.job_id;
 	}
 	trn_nq_post(queue->chip, &event);

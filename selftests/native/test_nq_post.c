@@ -6,8 +6,20 @@
 #include "job_rig.h"
 #include "nq_rig.h"
 #include "state_stream.h"
+#include "trn_cost.h"
 
 /* --- who posts --- */
+
+/* Entries @n and @n + 1: the begin and the end of something. */
+static void assert_pair(struct nq *q, unsigned int n, unsigned int type,
+			unsigned int engine, uint32_t code)
+{
+	assert_true(nq_entry(q, n)->info & NEURON_NQ_INFO_BEGIN);
+	nq_assert_entry(q, n + 1, type, engine, code);
+	assert_int_equal(nq_entry(q, n)->code, code);
+	assert_int_equal(nq_entry(q, n)->pc, nq_entry(q, n + 1)->pc);
+	assert_true(nq_entry(q, n)->time_ns <= nq_entry(q, n + 1)->time_ns);
+}
 
 static void notify_and_trace_of_a_program(void **state)
 {
@@ -32,12 +44,45 @@ static void notify_and_trace_of_a_program(void **state)
 
 	nq_set(&trace, NEURON_NQ_CONTROL, NEURON_NQ_CONTROL_TRACE);
 	job_run(&job);
-	assert_int_equal(nq_get(&trace, NEURON_NQ_TAIL), 3 * NQ_ENTRY);
-	nq_assert_entry(&trace, 0, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_NOP);
-	nq_assert_entry(&trace, 1, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_NOTIFY);
-	nq_assert_entry(&trace, 2, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_HALT);
-	assert_int_equal(nq_entry(&trace, 2)->pc, 2);
+	assert_int_equal(nq_get(&trace, NEURON_NQ_TAIL), 6 * NQ_ENTRY);
+	assert_pair(&trace, 0, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_NOP);
+	assert_pair(&trace, 2, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_NOTIFY);
+	assert_pair(&trace, 4, NEURON_NQ_TYPE_TRACE, e, NEURON_OP_HALT);
+	assert_int_equal(nq_entry(&trace, 4)->pc, 2);
+	assert_int_equal(nq_entry(&trace, 5)->time_ns, job.completion->end_ns - 1);
 	assert_int_equal(nq_get(&notify, NEURON_NQ_TAIL), 2 * NQ_ENTRY);
+
+	/* Without device time there is nothing to say of the begin. */
+	rig->chip[0]->config.clock = false;
+	job_run(&job);
+	assert_int_equal(nq_get(&trace, NEURON_NQ_TAIL), 9 % 8 * NQ_ENTRY);
+	assert_false(nq_entry(&trace, 8)->info & NEURON_NQ_INFO_BEGIN);
+}
+
+/* Two queues of an engine: the second one begins when the first one is done. */
+static void transfers_are_traced_with_their_waiting(void **state)
+{
+	const unsigned int start = TRN_COST_DMA_START_PS / 1000;
+	struct rig *rig = *state;
+	struct job_rig job;
+	struct nq q;
+
+	q = nq_host(rig, TRN_NQ_DMA, neuron_core_dma(1), 0, 16);
+	job_init(&job, rig, 0, 1);
+	job_copy(&job, 0, job_hbm_at(0x1000), job_hbm_at(0), 64);
+	job_copy(&job, 0, job_hbm_at(0x1000), job_hbm_at(0), 0x8000);
+	job_trigger(&job, NEURON_ENGINE_SYNC, 0, 2, 2);
+	job_halt(&job, NEURON_ENGINE_SYNC);
+	job_run(&job);
+	assert_int_equal(nq_get(&q, NEURON_NQ_TAIL), 4 * NQ_ENTRY);
+	assert_pair(&q, 0, NEURON_NQ_TYPE_TRACE_DMA, 0, 1);
+	assert_pair(&q, 2, NEURON_NQ_TYPE_TRACE_DMA, 0, 1);
+	assert_int_equal(nq_entry(&q, 0)->time_ns,
+			 job.completion->start_ns + start);
+	assert_int_equal(nq_entry(&q, 1)->time_ns - nq_entry(&q, 0)->time_ns, 52);
+	assert_int_equal(nq_entry(&q, 2)->time_ns, nq_entry(&q, 1)->time_ns);
+	assert_int_equal(nq_entry(&q, 3)->time_ns, job.completion->end_ns - 1);
+	assert_int_equal(nq_entry(&q, 3)->job_id, job.block->job_id);
 }
 
 /* Causal device time: later instructions have later times. */
@@ -263,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(notify_and_trace_of_a_program),
+		TEST(transfers_are_traced_with_their_waiting),
 		TEST(entries_carry_device_time),
 		TEST(a_fault_is_reported_with_its_engine),
 		TEST(a_dma_fault_is_reported),

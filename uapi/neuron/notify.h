@@ -32,12 +32,14 @@ enum neuron_nq_type {
 
 /* neuron_hw_nq_entry.info */
 #define NEURON_NQ_INFO_PHASE	NEURON_BIT(31)
+#define NEURON_NQ_INFO_BEGIN	NEURON_BIT(30)
 #define NEURON_NQ_INFO_TYPE	NEURON_MASK(27, 24)
 #define NEURON_NQ_INFO_ENGINE	NEURON_MASK(19, 16)
 
 /**
  * struct neuron_hw_nq_entry - one entry (32 bytes)
- * @info: phase (1 on the first lap, toggles at each wrap), enum neuron_nq_type,
+ * @info: phase (1 on the first lap, toggles at each wrap), BEGIN (TRACE and
+ *	TRACE_DMA: of the begin, the next one is of the end), enum neuron_nq_type,
  *	and enum neuron_engine, the DMA queue or NEURON_NQ_NO_ENGINE. Written
  *	last: when its phase has turned, the rest of the entry is there
  * @code: by type: TRACE opcode; NOTIFY tag; EVENT number; ERROR enum
