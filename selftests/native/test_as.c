@@ -33,6 +33,10 @@ static struct neuron_inst one(enum neuron_engine engine, const char *text)
 }
 
 /* Tiles of the forms below. */
+#define SCALES	"sbuf[0:32, 0x80 : 9 uint8]"
+#define PAIRS	"sbuf[0:16, 0x0 : 32*2 bf16]"
+#define RANKS	"sbuf[0:16, 0x40 : 8 uint32]"
+#define EIGHT	"1, 0, 255, 2, 5, 31, 7, 6"
 #define T8	"sbuf[0:1, 0x0 : 8 fp32]"
 #define P8	"psum[0:32, 0x0 : 2*4 fp32]"
 #define I8	"sbuf[0:1, 0x0 : 8 int32]"
@@ -87,7 +91,7 @@ static const struct {
 	{ NEURON_ENGINE_TENSOR,
 	  "load_mx sbuf[0:32, 0x0 : 16 fp8_e5_x4], sbuf[0:32, 0x80 : 16 e8m0], 12" },
 	{ NEURON_ENGINE_TENSOR,
-	  "matmul_mx psum[0:16, 0x0 : 9 bf16], sbuf[0:32, 0x0 : 9 fp4_e2_x4], sbuf[0:32, 0x80 : 9 uint8], 0" },
+	  "matmul_mx psum[0:16, 0x0 : 9 bf16], sbuf[0:32, 0x0 : 9 fp4_e2_x4], " SCALES ", 0" },
 	{ NEURON_ENGINE_VECTOR,
 	  "tensor_tensor.subtract " T8 ", sbuf[32:64, 0x20+r7 : 8 fp16], " P8 },
 	{ NEURON_ENGINE_VECTOR,
@@ -143,13 +147,11 @@ static const struct {
 	{ NEURON_ENGINE_VECTOR,
 	  "match_replace8 " T8 ", " T8 ", " T8 ", 0.0, sbuf[0:1, 0x40 : 8 uint32] post s1 += 1" },
 	{ NEURON_ENGINE_VECTOR,
-	  "stream_shuffle " T8 ", " T8 ", (1, 0, 3, 2, 5, 4, 7, 6, 255, 255, 10, 11, 12, 13, 14, 15, "
-	  "16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31)" },
+	  "stream_shuffle " T8 ", " T8 ", (" EIGHT ", " EIGHT ", " EIGHT ", " EIGHT ")" },
 	{ NEURON_ENGINE_VECTOR, "transpose sbuf[0:8, 0x0 : 2 fp32], sbuf[0:2, 0x0 : 8 fp32]" },
 	{ NEURON_ENGINE_VECTOR, "exponential " T8 ", " T8 ", 1.0 reduce add reset_reduce" },
 	{ NEURON_ENGINE_VECTOR,
-	  "quantize_mx sbuf[0:32, 0x0 : 4 fp8_e4fn_x4], sbuf[0:32, 0x40 : 16 bf16], "
-	  "sbuf[0:32, 0x80 : 4 e8m0], 8" },
+	  "quantize_mx sbuf[0:32, 0x0 : 9 fp8_e5_x4], sbuf[0:32, 0x40 : 36 bf16], " SCALES ", 8" },
 	{ NEURON_ENGINE_VECTOR, "set_rng_seed sbuf[0:1, 0x0 : 1 uint32]" },
 	{ NEURON_ENGINE_GPSIMD, "rng " I8 },
 	{ NEURON_ENGINE_VECTOR, "dropout " T8 ", " T8 ", 0.25" },
@@ -176,11 +178,11 @@ static const struct {
 	{ NEURON_ENGINE_GPSIMD, "partition_reduce.average " T8 ", sbuf[0:128, 0x0 : 8 bf16]" },
 	{ NEURON_ENGINE_GPSIMD, "partition_reduce.bitwise_or " I8 ", sbuf[0:96, 0x40 : 8 int32]" },
 	{ NEURON_ENGINE_GPSIMD,
-	  "local_gather sbuf[0:16, 0x0 : 32*2 bf16], sbuf[0:16, 0x400 : 99 bf16], sbuf[0:16, 0x200 : 2 uint16], 2, 0" },
+	  "local_gather " PAIRS ", sbuf[0:16, 0x400 : 9 bf16], sbuf[0:16, 0x80 : 2 uint16], 2, 0" },
 	{ NEURON_ENGINE_GPSIMD, "gather " T8 ", " T8 ", sbuf[0:1, 0x40 : 8 uint32]" },
 	{ NEURON_ENGINE_GPSIMD, "nonzero_with_count " I8 ", sbuf[0:1, 0x40 : 7 fp32], 16, -1" },
 	{ NEURON_ENGINE_GPSIMD,
-	  "topk sbuf[0:16, 0x0 : 8 bf16], sbuf[0:16, 0x40 : 8 uint32], sbuf[0:16, 0x80 : 3 bf16], 42" },
+	  "topk sbuf[0:16, 0x0 : 8 bf16], " RANKS ", sbuf[0:16, 0x80 : 3 bf16], 42" },
 	{ NEURON_ENGINE_GPSIMD, "sequence_bounds " I8 ", sbuf[0:1, 0x40 : 4 int32]" },
 };
 

@@ -186,27 +186,38 @@ static void affine_refuses(void **state)
 
 	bad(state, VECTOR, iota, NEURON_CAUSE_OPCODE);
 	bad(state, VECTOR, sel, NEURON_CAUSE_OPCODE);
-	inst = iota, inst.src1.partitions = 1;		/* no tile is there */
+	inst = iota;
+	inst.src1.partitions = 1;		/* no tile is there */
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = iota, inst.dst = ap_psum(0, 64, 0, I32, 4);
+	inst = iota;
+	inst.dst = ap_psum(0, 64, 0, I32, 4);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = iota, inst.dst.addr |= PARTITION - 4;
+	inst = iota;
+	inst.dst.addr |= PARTITION - 4;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_ACCESS);
-	inst = iota, inst.dst.dtype = NEURON_DTYPE_INT64;
+	inst = iota;
+	inst.dst.dtype = NEURON_DTYPE_INT64;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = iota, inst.op0 = NEURON_ALU_IS_EQ;
+	inst = iota;
+	inst.op0 = NEURON_ALU_IS_EQ;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.op0 = NEURON_ALU_ADD;
+	inst = sel;
+	inst.op0 = NEURON_ALU_ADD;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.op0 = NEURON_ALU_BYPASS;
+	inst = sel;
+	inst.op0 = NEURON_ALU_BYPASS;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.src0.num[3] = 2;
+	inst = sel;
+	inst.src0.num[3] = 2;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.src0.partitions = 63;
+	inst = sel;
+	inst.src0.partitions = 63;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.src0 = ap_psum(0, 64, 0, F32, 4);
+	inst = sel;
+	inst.src0 = ap_psum(0, 64, 0, F32, 4);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = sel, inst.addr |= 1ull << 32;
+	inst = sel;
+	inst.addr |= 1ull << 32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 }
 

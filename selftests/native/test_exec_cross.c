@@ -143,8 +143,8 @@ static void transposes(void **state)
 						       shapes[k].f)));
 		for (p = 0; p < shapes[k].p; p++)
 			for (i = 0; i < shapes[k].f; i++)
-				assert_memory_equal((uint8_t *)sbuf_f(state, 64 + i, OUT) + p * size,
-						    (uint8_t *)sbuf_f(state, 32 + p, DATA) + i * size,
+				assert_memory_equal(sbuf_f(state, 64 + i, OUT + p * size),
+						    sbuf_f(state, 32 + p, DATA + i * size),
 						    size);
 	}
 }
@@ -224,7 +224,8 @@ static void expect_group(void **state, unsigned int p, unsigned int g, unsigned 
 	for (r = 0; r < 8; r++) {
 		trn_to_fp32(x[r], (uint16_t *)sbuf_f(state, p + r, DATA) + 4 * g, src, 4);
 		for (j = 0; j < 4; j++)
-			amax = x[r][j] == x[r][j] && amax == amax ? fmaxf(amax, fabsf(x[r][j])) : NAN;
+			amax = isnan(x[r][j]) || isnan(amax) ? NAN :
+			       fmaxf(amax, fabsf(x[r][j]));
 	}
 	if (!isfinite(amax)) {
 		assert_int_equal(scales[g], 255);
@@ -295,7 +296,9 @@ static void refuses_bad_quantisations(void **state)
 	wrong.src1.dtype = U8;
 	good(state, VECTOR, wrong);
 	wrong = inst;
-	wrong.dst.partitions = wrong.src0.partitions = wrong.src1.partitions = 40;
+	wrong.dst.partitions = 40;
+	wrong.src0.partitions = 40;
+	wrong.src1.partitions = 40;
 	bad(state, VECTOR, wrong, NEURON_CAUSE_OPERAND);
 	wrong = inst;
 	wrong.src1.partitions = 32;

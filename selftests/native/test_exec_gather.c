@@ -105,19 +105,26 @@ static void gather_refuses(void **state)
 	index32(state, 63)[15] = 0xffffffff;
 	bad(state, GPSIMD, plain, NEURON_CAUSE_ACCESS);
 	index32(state, 63)[15] = 0;
-	inst = plain, inst.src1.dtype = I32;
+	inst = plain;
+	inst.src1.dtype = I32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.dtype = I32;
+	inst = plain;
+	inst.dst.dtype = I32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.num[0] = 15;
+	inst = plain;
+	inst.dst.num[0] = 15;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.partitions = 63;
+	inst = plain;
+	inst.src1.partitions = 63;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src0.partitions = 63;
+	inst = plain;
+	inst.src0.partitions = 63;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1 = ap_psum(0, 64, 0, U32, 16);
+	inst = plain;
+	inst.src1 = ap_psum(0, 64, 0, U32, 16);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.imm0 = 1;
+	inst = plain;
+	inst.imm0 = 1;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	bad(state, VECTOR, plain, NEURON_CAUSE_OPCODE);
 }
@@ -213,7 +220,8 @@ static void local_gather_refuses(void **state)
 	for (e = 0; e < 70; e++) {
 		if (e && e <= 32 && !(e & (e - 1)))
 			continue;
-		inst = plain, inst.imm0 = e;
+		inst = plain;
+		inst.imm0 = e;
 		inst.dst.num[0] = (uint16_t)(e ? 64 * e : 64);
 		bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	}
@@ -224,15 +232,20 @@ static void local_gather_refuses(void **state)
 	inst = local_gather(32, 300, 1, 0);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	bad(state, GPSIMD, local_gather(24, 4, 4, 0), NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.num[0]--;
+	inst = plain;
+	inst.dst.num[0]--;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.dtype = NEURON_DTYPE_INT16;
+	inst = plain;
+	inst.src1.dtype = NEURON_DTYPE_INT16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.dtype = BF16;
+	inst = plain;
+	inst.dst.dtype = BF16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.partitions = 16;
+	inst = plain;
+	inst.src1.partitions = 16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src0.addr |= NEURON_AP_PSUM;
+	inst = plain;
+	inst.src0.addr |= NEURON_AP_PSUM;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "lanes_rig.h"
 
+#include <math.h>
 #include <string.h>
 
 #define N	1500		/* more than a piece of a line */
@@ -146,7 +147,7 @@ static void drops(void **state)
 
 			model_lane(word, N, p, k);
 			for (i = 0; i < N; i++) {
-				bool zero = (float)(word[i] >> 8) / 16777216.0f < prob;
+				bool zero = ldexpf((float)(word[i] >> 8), -24) < prob;
 
 				assert_int_equal(f32(sbuf_f(state, p, OUT)[i]), zero ? 0 :
 						 f32(sbuf_f(state, p, DATA)[i]));

@@ -83,17 +83,23 @@ static void nonzero_refuses(void **state)
 	const struct neuron_inst plain = nonzero(32, I32, 10);
 	struct neuron_inst inst;
 
-	inst = plain, inst.src0.dtype = U32;
+	inst = plain;
+	inst.src0.dtype = U32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src0.dtype = BF16;
+	inst = plain;
+	inst.src0.dtype = BF16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.dtype = F32;
+	inst = plain;
+	inst.dst.dtype = F32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.num[0] = 10;
+	inst = plain;
+	inst.dst.num[0] = 10;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.partitions = 16;
+	inst = plain;
+	inst.dst.partitions = 16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst = ap_psum(0, 32, 0, I32, 11);
+	inst = plain;
+	inst.dst = ap_psum(0, 32, 0, I32, 11);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	bad(state, VECTOR, plain, NEURON_CAUSE_OPCODE);
 }
@@ -191,13 +197,18 @@ static void bounds_refuse(void **state)
 
 	bad(state, GPSIMD, bounds(I32, U32, 8), NEURON_CAUSE_OPERAND);
 	bad(state, GPSIMD, bounds(BF16, F32, 8), NEURON_CAUSE_OPERAND);
-	inst = bounds(I32, I32, 8), inst.dst.num[0] = 15;
+	inst = bounds(I32, I32, 8);
+	inst.dst.num[0] = 15;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = bounds(I32, I32, 8), inst.dst.partitions = inst.src0.partitions = 2;
+	inst = bounds(I32, I32, 8);
+	inst.dst.partitions = 2;
+	inst.src0.partitions = 2;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = bounds(I32, I32, 8), inst.src0.partitions = 2;
+	inst = bounds(I32, I32, 8);
+	inst.src0.partitions = 2;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = bounds(I32, I32, 8), inst.src0.addr |= PARTITION - 28;
+	inst = bounds(I32, I32, 8);
+	inst.src0.addr |= PARTITION - 28;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_ACCESS);
 	bad(state, VECTOR, bounds(I32, I32, 8), NEURON_CAUSE_OPCODE);
 }
@@ -319,19 +330,26 @@ static void topk_refuses(void **state)
 	inst.src1.addr = 0;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	bad(state, GPSIMD, topk(24, 64, 8), NEURON_CAUSE_OPERAND);
-	inst = plain, inst.imm0 = 65;		/* does not fit in 4 elements */
+	inst = plain;
+	inst.imm0 = 65;		/* does not fit in 4 elements */
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.dst.dtype = NEURON_DTYPE_FP16;
+	inst = plain;
+	inst.dst.dtype = NEURON_DTYPE_FP16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src0.dtype = F32;
+	inst = plain;
+	inst.src0.dtype = F32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.dtype = I32;
+	inst = plain;
+	inst.src1.dtype = I32;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.num[0] = 7;
+	inst = plain;
+	inst.src1.num[0] = 7;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1.partitions = 16;
+	inst = plain;
+	inst.src1.partitions = 16;
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
-	inst = plain, inst.src1 = ap_psum(0, 32, 0, U32, 8);
+	inst = plain;
+	inst.src1 = ap_psum(0, 32, 0, U32, 8);
 	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
 	bad(state, VECTOR, plain, NEURON_CAUSE_OPCODE);
 }

@@ -160,10 +160,11 @@ static float max_of(float max, float x)
 
 static void selects_and_reduces(void **state)
 {
+	static const unsigned int tested[] = { 0, 1, 3, 4 };
 	unsigned int k, p, i;
 
 	for (k = 0; k < 8; k++) {
-		unsigned int t = (unsigned int[]){ 0, 1, 3, 4 }[k % 4];
+		unsigned int t = tested[k % 4];
 		struct neuron_inst program[] = {
 			OP(SELECT_REDUCE, .dst = ap_sbuf(0, P, OUT, F32, N),
 			   .src0 = ap_sbuf(0, P, DATA, F32, N),

@@ -199,7 +199,8 @@ static void parts_are_independent(void **state)
 	put_tile(state, MOVING, BF16, K, N, moving);
 	for (i = 0; i < PARTS; i++) {
 		struct neuron_array place = {
-			.row = (uint8_t)(32 * i), .rows = 32, .col = (uint8_t)(96 - 32 * i), .cols = 32,
+			.row = (uint8_t)(32 * i), .rows = 32,
+			.col = (uint8_t)(96 - 32 * i), .cols = 32,
 		};
 		uint32_t at = STATIONARY + i * 2 * M;
 
@@ -337,7 +338,8 @@ static void transposes_by_a_permutation_only(void **state)
 	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
 	line[3] = 0;
 	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
-	line[3] = line[4] = 0x3f80;
+	line[3] = 0x3f80;
+	line[4] = 0x3f80;
 	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
 	line[4] = 0;
 	program[1].dst.dtype = F32;
@@ -489,10 +491,12 @@ static void mx_operands_have_rules(void **state)
 	inst.src1.dtype = NEURON_DTYPE_INT8;
 	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
 	inst = load;
-	inst.src0.partitions = inst.src1.partitions = 48;
+	inst.src0.partitions = 48;
+	inst.src1.partitions = 48;
 	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
 	inst = load;
-	inst.src0.num[0] = inst.src1.num[0] = 7;
+	inst.src0.num[0] = 7;
+	inst.src1.num[0] = 7;
 	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
 	bad(state, TENSOR, in_part(load, (struct neuron_array) { 0, 64, 0, 64 }),
 	    NEURON_CAUSE_OPERAND);

@@ -180,8 +180,8 @@ static void finds_the_largest(void **state)
 				for (j = 0; j < i; j++)
 					front += above(out[j], out[i]);
 				if (front != over || over > i || over + same <= i)
-					fail_msg("size %u, partition %u, element %u: %a", sizes[k], p,
-						 i, (double)out[i]);
+					fail_msg("size %u, partition %u, element %u: %a",
+						 sizes[k], p, i, (double)out[i]);
 			}
 		}
 	}

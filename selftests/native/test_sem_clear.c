@@ -91,8 +91,8 @@ static void takes_its_time(void **state)
 		seq_add(job, VECTOR, post_add(OP(NOP, 0), 40, 1));
 		seq_add(job, VECTOR, wait_eq(OP(NOP, 0), 40, 0));
 		seq_add(job, VECTOR, OP(HALT, 0));
-		seq_add(job, SYNC, wait_ge(OP(REG_SET, .reg = { 1 },
-					       .imm0 = i ? 100 : 1), 40, 1));
+		seq_add(job, SYNC,
+			wait_ge(OP(REG_SET, .reg = { 1 }, .imm0 = i ? 100 : 1), 40, 1));
 		seq_add(job, SYNC, OP(LOOP, .reg = { 1 }, .addr = 1));
 		seq_add(job, SYNC, clear(40, 41));
 		seq_add(job, SYNC, OP(HALT, 0));

@@ -89,6 +89,11 @@ static void set_flag(struct neuron_inst *inst, uint32_t flag)
 	inst->mode = htole16(le16toh(inst->mode) | (uint16_t)(flag >> 8));
 }
 
+#define COLUMN_WANTED	\
+	"this operand is a number or one fp32 element of each partition, without a register"
+#define INDICES_WANTED	\
+	"this operand is 8 uint32 elements of each partition, without a register"
+
 /* @n elements of each of the destination's partitions. */
 static bool column_field(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
 			 __le32 *field, enum neuron_dtype dtype, uint16_t n)
@@ -99,11 +104,9 @@ static bool column_field(struct as_unit *unit, struct neuron_inst *inst, uint32_
 	if (!as_tile(unit, &ap))
 		return false;
 	if (ap.dtype != dtype || ap.offset_reg || ap.num[0] != htole16(n) ||
-	    (n > 1 && ap.step[0] != htole16(1)) || ap.num[1] != htole16(1) || ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
-		return as_error(unit, token,
-				n == 1 ?
-				"this operand is a number or one fp32 element of each partition, without a register" :
-				"this operand is 8 uint32 elements of each partition, without a register");
+	    (n > 1 && ap.step[0] != htole16(1)) || ap.num[1] != htole16(1) ||
+	    ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
+		return as_error(unit, token, n == 1 ? COLUMN_WANTED : INDICES_WANTED);
 	if (ap.partitions != inst->dst.partitions)
 		return as_error(unit, token,
 				"the column has not the partitions of the destination");
