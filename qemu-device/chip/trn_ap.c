@@ -294,6 +294,14 @@ static float *in_place(const struct trn_tile *tile, unsigned int p, size_t first
 	return (float *)(void *)(tile->base + p * tile->stride) + first;
 }
 
+void *trn_tile_here(const struct trn_tile *tile, unsigned int dtype, unsigned int p,
+		    size_t first)
+{
+	if (!tile->contiguous || tile->dtype != dtype || tile->mode)
+		return NULL;
+	return tile->base + p * tile->stride + first * tile->size;
+}
+
 const float *trn_tile_view(const struct trn_tile *tile, unsigned int p,
 			   size_t first, size_t count, float *buf)
 {

@@ -113,6 +113,13 @@ void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,
 			size_t first, size_t count, const void *src);
 
 /*
+ * Element @first of a line where it lies, when the line is @dtype side by side and
+ * converted in the usual way; else NULL.
+ */
+void *trn_tile_here(const struct trn_tile *tile, unsigned int dtype, unsigned int p,
+		    size_t first);
+
+/*
  * One number for every element, fp32 bits or, of an integer type, the integer, as an
  * element of the tile: to nearest whatever the mode.
  */

@@ -27,16 +27,28 @@ static void copy_raw(void *arg, const struct trn_lines *lines)
 	}
 }
 
+/* What is loaded is fp32 already: the destination, if it may lie there at once. */
+static float *wide_room(const struct copy *op, unsigned int p, size_t first)
+{
+	return trn_tile_here(&op->dst, NEURON_DTYPE_FP32, p, first);
+}
+
 static void copy_cast(void *arg, const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
 	size_t first, n;
 	const float *x;
 	unsigned int p;
+	float *out;
 
 	for (p = 0; p < op->dst.partitions; p++) {
 		for (first = 0; first < op->dst.n; first += n) {
 			n = trn_piece(op->dst.n, first, lines->piece);
+			out = lines->direct ? wide_room(op, p, first) : NULL;
+			if (out) {
+				trn_tile_load(&op->src, p, first, n, out);
+				continue;
+			}
 			x = trn_lines_load(lines, &op->src, p, first, n, lines->a);
 			trn_tile_store(&op->dst, p, first, n, x);
 		}

@@ -62,6 +62,7 @@ bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b)
  * @s0, @s1: scalars
  * @bitwise: works on raw integers
  * @exact: arithmetic of int32 or uint32
+ * @mix: of a tile and scalars: trn_mix() has the operators
  */
 struct vector_op {
 	struct trn_exec *exec;
@@ -70,6 +71,7 @@ struct vector_op {
 	struct trn_scalar s0, s1;
 	bool bitwise;
 	bool exact;
+	bool mix;
 };
 
 static float as_float(uint32_t bits)
@@ -82,6 +84,20 @@ static float as_float(uint32_t bits)
 
 /* --- dst = src0 op src1 --- */
 
+/* Three tiles of bf16 where they lie. */
+static bool tensor_tensor_bf16(const struct vector_op *op, unsigned int p,
+			       size_t first, size_t n)
+{
+	void *dst = trn_tile_here(&op->dst, NEURON_DTYPE_BF16, p, first);
+	const void *a = trn_tile_here(&op->src0, NEURON_DTYPE_BF16, p, first);
+	const void *b = trn_tile_here(&op->src1, NEURON_DTYPE_BF16, p, first);
+
+	if (!dst || !a || !b || !trn_mix_has(op->inst->op0))
+		return false;
+	trn_mix(TRN_MIX_BF16_PAIR, op->inst->op0, dst, a, b, 0.0f, n);
+	return true;
+}
+
 static void tensor_tensor_piece(const struct vector_op *op, unsigned int p,
 				size_t first, size_t n,
 				const struct trn_lines *lines)
@@ -89,6 +105,8 @@ static void tensor_tensor_piece(const struct vector_op *op, unsigned int p,
 	float *out = trn_lines_room(lines, &op->dst, p, first, lines->a);
 	const float *x, *y;
 
+	if (lines->direct && tensor_tensor_bf16(op, p, first, n))
+		return;
 	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
 	y = trn_lines_load(lines, &op->src1, p, first, n, lines->b);
 	trn_alu_vv(op->inst->op0, out, x, y, n);
@@ -205,6 +223,66 @@ static void bitwise_scalar(const struct vector_op *op, unsigned int alu,
 		trn_alu_bitwise(alu, lines->a, lines->a, lines->b, op->dst.size, n);
 }
 
+/* Plain operators, and nothing goes to the accumulators. */
+static bool mix_usable(const struct neuron_inst *inst)
+{
+	return trn_mix_has(inst->op0) && trn_mix_has(inst->op1) &&
+	       inst->op2 == NEURON_ALU_BYPASS &&
+	       !(inst->flags & (NEURON_INST_REVERSE0 | NEURON_INST_REVERSE1));
+}
+
+/**
+ * struct here - elements where they lie
+ * @narrow: bf16, else fp32
+ */
+struct here {
+	void *ptr;
+	bool narrow;
+};
+
+static struct here elements_of(const struct trn_tile *tile, unsigned int p, size_t first)
+{
+	bool narrow = tile->dtype == NEURON_DTYPE_BF16;
+
+	return (struct here){
+		trn_tile_here(tile, narrow ? NEURON_DTYPE_BF16 : NEURON_DTYPE_FP32, p, first),
+		narrow,
+	};
+}
+
+static void scalar_step(unsigned int op, struct here dst, struct here src, float s,
+			size_t n)
+{
+	if (!dst.narrow && !src.narrow) {
+		trn_alu_vs(op, dst.ptr, src.ptr, s, false, n);
+		return;
+	}
+	trn_mix(dst.narrow && src.narrow ? TRN_MIX_BF16 :
+		dst.narrow ? TRN_MIX_NARROW : TRN_MIX_WIDEN, op, dst.ptr, src.ptr, NULL, s, n);
+}
+
+/* Tiles of bf16 or fp32 where they lie; room for @n in @buf. */
+static bool tensor_scalar_mix(const struct vector_op *op, unsigned int p, size_t first,
+			      size_t n, float s0, float s1, float *buf)
+{
+	struct here dst = elements_of(&op->dst, p, first);
+	struct here src = elements_of(&op->src0, p, first);
+	struct here between = dst.narrow ? (struct here){ buf, false } : dst;
+	unsigned int op0 = op->inst->op0, op1 = op->inst->op1;
+
+	if (!dst.ptr || !src.ptr)
+		return false;
+	if (op1 == NEURON_ALU_BYPASS) {
+		scalar_step(op0, dst, src, s0, n);
+	} else if (dst.narrow == src.narrow && trn_pair_has(op0, op1)) {
+		trn_pair(dst.narrow, op0, op1, dst.ptr, src.ptr, s0, s1, n);
+	} else {
+		scalar_step(op0, between, src, s0, n);
+		scalar_step(op1, dst, between, s1, n);
+	}
+	return true;
+}
+
 static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
 				size_t first, size_t n, uint32_t s0,
 				uint32_t s1, const struct trn_lines *lines)
@@ -223,6 +301,9 @@ static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
 		trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 		return;
 	}
+	if (lines->direct && op->mix &&
+	    tensor_scalar_mix(op, p, first, n, as_float(s0), as_float(s1), lines->a))
+		return;
 	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
 	out = trn_lines_room(lines, &op->dst, p, first, lines->a);
 	trn_alu_vs(inst->op0, out, x, as_float(s0), reverse0, n);
@@ -327,6 +408,7 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 		cause = trn_exec_acc_begin(exec, op.dst.partitions);
 	if (cause)
 		return cause;
+	op.mix = mix_usable(exec->inst);
 	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0), tensor_scalar, &op);
 	return NEURON_CAUSE_NONE;
 }

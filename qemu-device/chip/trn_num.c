@@ -31,7 +31,8 @@ static bool usable_avx512(void)
 	{								\
 		#name, usable_##name, trn_act_##name, trn_matmul_##name, \
 		trn_to_fp32_##name, trn_from_fp32_##name,		\
-		trn_from_fp32_sr_##name, trn_alu_##name,		\
+		trn_from_fp32_sr_##name, trn_alu_##name, trn_mix_##name, \
+		trn_pair_##name,					\
 	}
 
 /* Best first. */

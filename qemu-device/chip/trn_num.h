@@ -92,6 +92,37 @@ void trn_alu_vv(unsigned int op, float *dst, const float *a, const float *b,
 /* dst[i] = a[i] op s, or with @reverse s op a[i]. */
 void trn_alu_vs(unsigned int op, float *dst, const float *a, float s,
 		bool reverse, size_t n);
+/**
+ * enum trn_mix - what is bf16 in trn_mix()
+ * @TRN_MIX_BF16_PAIR: all of dst[i] = a[i] op b[i]
+ * @TRN_MIX_BF16: dst and a of dst[i] = a[i] op s
+ * @TRN_MIX_WIDEN: a of it; dst is fp32
+ * @TRN_MIX_NARROW: dst of it; a is fp32
+ */
+enum trn_mix {
+	TRN_MIX_BF16_PAIR,
+	TRN_MIX_BF16,
+	TRN_MIX_WIDEN,
+	TRN_MIX_NARROW,
+};
+
+/*
+ * The same bits as from widening, trn_alu_vv() or trn_alu_vs() and narrowing to nearest,
+ * for the operators that trn_mix_has(). Any address; dst may be a or b where it has the
+ * same type.
+ */
+bool trn_mix_has(unsigned int op);
+void trn_mix(enum trn_mix mix, unsigned int op, void *dst, const void *a, const void *b,
+	     float s, size_t n);
+
+/*
+ * dst[i] = (src[i] op0 s0) op1 s1, both of fp32 or, with @narrow, of bf16: the same bits
+ * as from one operator after the other, for those that trn_pair_has(). Any address; dst
+ * may be src.
+ */
+bool trn_pair_has(unsigned int op0, unsigned int op1);
+void trn_pair(bool narrow, unsigned int op0, unsigned int op1, void *dst,
+	      const void *src, float s0, float s1, size_t n);
 /*
  * Ascending chain: ((a[0] op a[1]) op a[2]) ... ; n >= 1. For abs_max, abs_min
  * and the logical operators a[0] enters as |a[0]| or as its truth value.

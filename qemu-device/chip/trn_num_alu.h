@@ -91,6 +91,11 @@ TRN_INLINE float trn_alu_apply(unsigned int op, float x, float y)
 	F(IS_EQ) F(IS_NE) F(IS_GE) F(IS_GT) F(IS_LE) F(IS_LT)		\
 	F(LOGICAL_AND) F(LOGICAL_OR) F(LOGICAL_XOR)
 
+/* Those that cost no more than the conversion of their operands. */
+#define TRN_FOR_EACH_MIX(F)						\
+	F(BYPASS) F(ADD) F(SUBTRACT) F(MULTIPLY) F(MAX) F(MIN)		\
+	F(IS_EQ) F(IS_NE) F(IS_GE) F(IS_GT) F(IS_LE) F(IS_LT)
+
 #define TRN_FOR_EACH_UNARY(F)						\
 	F(ABS) F(SQUARE) F(RELU) F(RSQRT) F(RECIPROCAL)
 

@@ -4,20 +4,17 @@
  * stochastically, saturating integers with NaN to 0, IEEE denormals, canonical
  * NaN.
  */
+#include "trn_num_cut.h"
 #include "trn_num_narrow.h"
 
 /* Adding 1.5 * 2^52 leaves no fraction bit; the low ones are the integer. */
 #define ROUND_INT	0x1.8p52
 
-/* Elements in memory: at any address, of any effective type. */
-#define ANY	__attribute__((aligned(1), may_alias))
-typedef float any_float ANY;
-typedef int8_t any_int8_t ANY;
-typedef uint8_t any_uint8_t ANY;
-typedef int16_t any_int16_t ANY;
-typedef uint16_t any_uint16_t ANY;
-typedef int32_t any_int32_t ANY;
-typedef uint32_t any_uint32_t ANY;
+typedef int8_t any_int8_t TRN_ANY;
+typedef uint8_t any_uint8_t TRN_ANY;
+typedef int16_t any_int16_t TRN_ANY;
+typedef int32_t any_int32_t TRN_ANY;
+typedef uint32_t any_uint32_t TRN_ANY;
 
 /* Where a conversion to a narrow type gets its random bits. */
 struct random {
@@ -36,20 +33,6 @@ TRN_INLINE uint32_t round_clamped(float f, double lowest, double highest)
 TRN_INLINE float tf32_widen(uint32_t u)
 {
 	return trn_canon(trn_bits_float(u >> TRN_TF32_ZEROS << TRN_TF32_ZEROS));
-}
-
-/* These two have fp32's exponent, so that a carry is all that can happen. */
-TRN_INLINE uint32_t cut_nearest(float f, unsigned int drop)
-{
-	uint32_t u = trn_float_bits(f);
-	uint32_t half = (1u << (drop - 1)) - 1 + ((u >> drop) & 1);
-
-	return trn_select_bits(f == f, u + half, TRN_NAN_BITS) >> drop;
-}
-
-TRN_INLINE float bf16_widen(uint16_t h)
-{
-	return trn_canon(trn_bits_float((uint32_t)h << 16));
 }
 
 /*
@@ -99,11 +82,11 @@ TRN_INLINE void name(void *dst, const void *src, size_t n, float scale,	\
 #define RANDOM	trn_sr_random(key, first + j)
 
 #define DEFINE_FP8(name, type)						\
-DEFINE_LOOP(name##_to_fp32, any_uint8_t, any_float,			\
+DEFINE_LOOP(name##_to_fp32, any_uint8_t, trn_any_float,			\
 	    trn_narrow_widen(type, x, scale))				\
-DEFINE_LOOP(name##_nearest, any_float, any_uint8_t,			\
+DEFINE_LOOP(name##_nearest, trn_any_float, any_uint8_t,			\
 	    trn_narrow_nearest(type, x * scale))			\
-DEFINE_LOOP(name##_stochastic, any_float, any_uint8_t,			\
+DEFINE_LOOP(name##_stochastic, trn_any_float, any_uint8_t,			\
 	    trn_narrow_stochastic(type, x * scale, RANDOM))
 
 DEFINE_FP8(fp8_e3, TRN_FP8_E3)
@@ -111,41 +94,42 @@ DEFINE_FP8(fp8_e4, TRN_FP8_E4)
 DEFINE_FP8(fp8_e4fn, TRN_FP8_E4FN)
 DEFINE_FP8(fp8_e5, TRN_FP8_E5)
 
-DEFINE_LOOP(fp16_nearest, any_float, any_uint16_t,
+DEFINE_LOOP(fp16_nearest, trn_any_float, trn_any_uint16,
 	    trn_narrow_nearest(TRN_FP16, x))
-DEFINE_LOOP(fp16_stochastic, any_float, any_uint16_t,
+DEFINE_LOOP(fp16_stochastic, trn_any_float, trn_any_uint16,
 	    trn_narrow_stochastic(TRN_FP16, x, RANDOM))
-DEFINE_LOOP(bf16_nearest, any_float, any_uint16_t, cut_nearest(x, 16))
-DEFINE_LOOP(bf16_stochastic, any_float, any_uint16_t,
+DEFINE_LOOP(bf16_nearest, trn_any_float, trn_any_uint16, trn_cut_nearest(x, 16))
+DEFINE_LOOP(bf16_stochastic, trn_any_float, trn_any_uint16,
 	    trn_narrow_stochastic(TRN_BF16, x, RANDOM))
-DEFINE_LOOP(tf32_nearest, any_float, any_uint32_t,
-	    cut_nearest(x, TRN_TF32_ZEROS) << TRN_TF32_ZEROS)
-DEFINE_LOOP(tf32_stochastic, any_float, any_uint32_t,
+DEFINE_LOOP(tf32_nearest, trn_any_float, any_uint32_t,
+	    trn_cut_nearest(x, TRN_TF32_ZEROS) << TRN_TF32_ZEROS)
+DEFINE_LOOP(tf32_stochastic, trn_any_float, any_uint32_t,
 	    trn_narrow_stochastic(TRN_TF32, x, RANDOM) << TRN_TF32_ZEROS)
 
-DEFINE_LOOP(fp32_canonical, any_float, any_float, trn_canon(x))
-DEFINE_LOOP(tf32_to_fp32, any_uint32_t, any_float, tf32_widen(x))
-DEFINE_LOOP(bf16_to_fp32, any_uint16_t, any_float, bf16_widen(x))
-DEFINE_LOOP(fp16_to_fp32, any_uint16_t, any_float,
+DEFINE_LOOP(fp32_canonical, trn_any_float, trn_any_float, trn_canon(x))
+DEFINE_LOOP(tf32_to_fp32, any_uint32_t, trn_any_float, tf32_widen(x))
+DEFINE_LOOP(bf16_to_fp32, trn_any_uint16, trn_any_float,
+	    trn_canon(trn_bf16_widen(x)))
+DEFINE_LOOP(fp16_to_fp32, trn_any_uint16, trn_any_float,
 	    trn_narrow_widen(TRN_FP16, x, 1.0f))
-DEFINE_LOOP(int8_to_fp32, any_int8_t, any_float, (float)x)
-DEFINE_LOOP(uint8_to_fp32, any_uint8_t, any_float, (float)x)
-DEFINE_LOOP(int16_to_fp32, any_int16_t, any_float, (float)x)
-DEFINE_LOOP(uint16_to_fp32, any_uint16_t, any_float, (float)x)
-DEFINE_LOOP(int32_to_fp32, any_int32_t, any_float, (float)x)
-DEFINE_LOOP(uint32_to_fp32, any_uint32_t, any_float, (float)x)
+DEFINE_LOOP(int8_to_fp32, any_int8_t, trn_any_float, (float)x)
+DEFINE_LOOP(uint8_to_fp32, any_uint8_t, trn_any_float, (float)x)
+DEFINE_LOOP(int16_to_fp32, any_int16_t, trn_any_float, (float)x)
+DEFINE_LOOP(uint16_to_fp32, trn_any_uint16, trn_any_float, (float)x)
+DEFINE_LOOP(int32_to_fp32, any_int32_t, trn_any_float, (float)x)
+DEFINE_LOOP(uint32_to_fp32, any_uint32_t, trn_any_float, (float)x)
 
-DEFINE_LOOP(int8_from_fp32, any_float, any_uint8_t,
+DEFINE_LOOP(int8_from_fp32, trn_any_float, any_uint8_t,
 	    (uint8_t)round_clamped(x, INT8_MIN, INT8_MAX))
-DEFINE_LOOP(uint8_from_fp32, any_float, any_uint8_t,
+DEFINE_LOOP(uint8_from_fp32, trn_any_float, any_uint8_t,
 	    (uint8_t)round_clamped(x, 0, UINT8_MAX))
-DEFINE_LOOP(int16_from_fp32, any_float, any_uint16_t,
+DEFINE_LOOP(int16_from_fp32, trn_any_float, trn_any_uint16,
 	    (uint16_t)round_clamped(x, INT16_MIN, INT16_MAX))
-DEFINE_LOOP(uint16_from_fp32, any_float, any_uint16_t,
+DEFINE_LOOP(uint16_from_fp32, trn_any_float, trn_any_uint16,
 	    (uint16_t)round_clamped(x, 0, UINT16_MAX))
-DEFINE_LOOP(int32_from_fp32, any_float, any_uint32_t,
+DEFINE_LOOP(int32_from_fp32, trn_any_float, any_uint32_t,
 	    round_clamped(x, INT32_MIN, INT32_MAX))
-DEFINE_LOOP(uint32_from_fp32, any_float, any_uint32_t,
+DEFINE_LOOP(uint32_from_fp32, trn_any_float, any_uint32_t,
 	    round_clamped(x, 0, UINT32_MAX))
 
 #define LOOP_CASE(type, function)					\

@@ -166,6 +166,13 @@ typedef void (*trn_alu_fn)(unsigned int op, float *dst, const float *a,
 			   size_t a_step, const float *b, size_t b_step,
 			   size_t n);
 
+typedef void (*trn_mix_fn)(enum trn_mix mix, unsigned int op, void *dst,
+			   const void *a, const void *b, float s, size_t n);
+
+typedef void (*trn_pair_fn)(bool narrow, unsigned int op0, unsigned int op1,
+			    void *dst, const void *src, float s0, float s1,
+			    size_t n);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
@@ -176,6 +183,8 @@ struct trn_num_path {
 	trn_from_fp32_fn from_fp32;
 	trn_from_fp32_sr_fn from_fp32_sr;
 	trn_alu_fn alu;
+	trn_mix_fn mix;
+	trn_pair_fn pair;
 };
 
 /* The path in use. */
@@ -199,6 +208,23 @@ void trn_alu_##path(unsigned int op, float *dst, const float *a,	\
 TRN_DECLARE_ALU(scalar);
 TRN_DECLARE_ALU(avx2);
 TRN_DECLARE_ALU(avx512);
+
+#define TRN_DECLARE_MIX(path)						\
+void trn_mix_##path(enum trn_mix mix, unsigned int op, void *dst,	\
+		    const void *a, const void *b, float s, size_t n)
+
+TRN_DECLARE_MIX(scalar);
+TRN_DECLARE_MIX(avx2);
+TRN_DECLARE_MIX(avx512);
+
+#define TRN_DECLARE_PAIR(path)						\
+void trn_pair_##path(bool narrow, unsigned int op0, unsigned int op1,	\
+		     void *dst, const void *src, float s0, float s1,	\
+		     size_t n)
+
+TRN_DECLARE_PAIR(scalar);
+TRN_DECLARE_PAIR(avx2);
+TRN_DECLARE_PAIR(avx512);
 
 TRN_DECLARE_CONV(scalar);
 TRN_DECLARE_CONV(avx2);
