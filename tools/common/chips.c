@@ -120,24 +120,33 @@ int chips_open(struct chips *chips, char *why, size_t size)
 		}
 		chips->chip = grown;
 		ret = chip_open(&grown[chips->count], entry->d_name);
-		if (ret < 0) {
+		if (ret < 0 && !chips->left_out++)
 			snprintf(why, size, "%s: %s", grown[chips->count].node,
 				 strerror(errno));
-			goto fail;
-		}
-		chips->count += ret;
+		chips->count += ret > 0;
 	}
 	closedir(dir);
-	if (!chips->count) {
-		chips_close(chips);
-		return chips_none(why, size);
-	}
+	if (!chips->count)
+		goto none;
 	chips_number(chips);
 	return 0;
+none:
+	ret = chips->left_out ? -1 : chips_none(why, size);
+	chips_close(chips);
+	return ret;
 fail:
 	closedir(dir);
 	chips_close(chips);
 	return -1;
+}
+
+void chips_warn(const struct chips *chips, const char *tool, const char *why)
+{
+	if (chips->left_out == 1)
+		fprintf(stderr, "%s: %s; that chip is left out\n", tool, why);
+	else if (chips->left_out)
+		fprintf(stderr, "%s: %s; that chip and %u more are left out\n", tool, why,
+			chips->left_out - 1);
 }
 
 void chips_close(struct chips *chips)

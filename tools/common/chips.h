@@ -31,16 +31,24 @@ struct chip {
 	unsigned int first_core;
 };
 
+/**
+ * struct chips - the chips that answer
+ * @chip: ordered by rack, server, chip
+ * @left_out: others, which cannot be opened or asked
+ */
 struct chips {
-	struct chip *chip;	/* ordered by rack, server, chip */
+	struct chip *chip;
 	unsigned int count;
+	unsigned int left_out;
 };
 
 /*
  * Open every chip. Returns 0, or -1 with one line in @why: no module, no device,
- * no permission.
+ * no permission. With some chips left out it says why the first one is.
  */
 int chips_open(struct chips *chips, char *why, size_t size);
+/* One line on stderr if chips were left out; @why is from chips_open(). */
+void chips_warn(const struct chips *chips, const char *tool, const char *why);
 void chips_close(struct chips *chips);
 
 /* Ask again for memory and cores. Returns 0 or -1 (the device went away). */

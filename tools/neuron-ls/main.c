@@ -90,6 +90,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neuron-ls: %s\n", why);
 		return 1;
 	}
+	chips_warn(&chips, "neuron-ls", why);
 	ret = ls_print(&chips, mode);
 	chips_close(&chips);
 	if (ret)

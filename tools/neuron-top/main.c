@@ -68,6 +68,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "neuron-top: %s\n", why);
 		return 1;
 	}
+	chips_warn(&top.chips, "neuron-top", why);
 	top.chip = calloc(top.chips.count, sizeof(*top.chip));
 	if (!top.chip) {
 		fprintf(stderr, "neuron-top: out of memory\n");
