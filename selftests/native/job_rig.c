@@ -199,6 +199,14 @@ bool job_wait_reg(struct job_rig *job, uint32_t reg, uint32_t value)
 			     ~0u, value);
 }
 
+void job_end_cause(struct job_rig *job, uint32_t cause)
+{
+	assert_true(fake_wait_reg(job->core->chip,
+				  rig_core_reg(job->rig, job->core->index,
+					       NEURON_CORE_CAUSE), cause, cause));
+	job_reg_write(job, NEURON_CORE_CAUSE, ~0u);
+}
+
 void job_submit(struct job_rig *job)
 {
 	memset(job->completion, 0, sizeof(*job->completion));

@@ -115,5 +115,7 @@ static inline uint64_t job_sem_at(unsigned int sem)
 uint32_t job_reg(struct job_rig *job, uint32_t reg);
 void job_reg_write(struct job_rig *job, uint32_t reg, uint32_t value);
 bool job_wait_reg(struct job_rig *job, uint32_t reg, uint32_t value);
+/* Wait for a cause, which comes after what it tells of, and clear all causes. */
+void job_end_cause(struct job_rig *job, uint32_t cause);
 
 #endif /* JOB_RIG_H */

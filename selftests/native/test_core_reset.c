@@ -86,7 +86,7 @@ static void a_reset_aborts_the_job_and_scrubs_the_core(void **state)
 	ring_program(&ring);
 	ring_copy(&ring, 0x1000, 0x2000, 4);
 	ring_run(&ring, 1, 1);
-	job_reg_write(&job, NEURON_CORE_CAUSE, ~0u);
+	job_end_cause(&job, NEURON_CORE_CAUSE_RESET);
 	job_init(&job, rig, 0, 1);
 	job_run(&job);
 }

@@ -493,7 +493,7 @@ static void wait_reset(struct job_rig *job)
 {
 	assert_true(job_wait_reg(job, NEURON_CORE_RESET, 0));
 	assert_true(job_wait_reg(job, NEURON_CORE_STATUS, NEURON_CORE_IDLE));
-	job_reg_write(job, NEURON_CORE_CAUSE, ~0u);
+	job_end_cause(job, NEURON_CORE_CAUSE_RESET);
 }
 
 static void reset(struct job_rig *job)

@@ -121,7 +121,7 @@ static void reset(struct job_rig *job)
 	job_reg_write(job, NEURON_CORE_RESET, 1);
 	assert_true(job_wait_reg(job, NEURON_CORE_RESET, 0));
 	assert_true(job_wait_reg(job, NEURON_CORE_STATUS, NEURON_CORE_IDLE));
-	job_reg_write(job, NEURON_CORE_CAUSE, ~0u);
+	job_end_cause(job, NEURON_CORE_CAUSE_RESET);
 }
 
 static void expect_running(struct job_rig *job)
