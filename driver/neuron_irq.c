@@ -80,6 +80,25 @@ static bool neuron_irq_engines(struct neuron_vector *vec)
 	return handled;
 }
 
+/* Each kind has a limit of its own: many small errors hide no great one. */
+static void neuron_irq_ecc_log(struct neuron_device *ndev, u32 info, u64 addr)
+{
+	u32 count = neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT);
+	char where[48] = "SRAM";
+
+	if (!(info & NEURON_CTL_ECC_SRAM))
+		scnprintf(where, sizeof(where), "HBM stack %u at %#llx",
+			  NEURON_GET(NEURON_CTL_ECC_STACK, info), addr);
+	if (info & NEURON_CTL_ECC_UNCORRECTABLE)
+		dev_err_ratelimited(ndev->drm.dev,
+				    "uncorrectable error in %s, %u memory errors in all\n",
+				    where, count);
+	else
+		dev_warn_ratelimited(ndev->drm.dev,
+				     "correctable error in %s, %u memory errors in all\n",
+				     where, count);
+}
+
 static void neuron_irq_ecc(struct neuron_device *ndev)
 {
 	u32 info = neuron_ctl_read(ndev, NEURON_CTL_ECC_INFO);
@@ -89,26 +108,13 @@ static void neuron_irq_ecc(struct neuron_device *ndev)
 		.core = NEURON_EVENT_DEVICE,
 		.addr = addr,
 	};
-	bool uncorrectable;
-	u32 count;
 
 	if (!(info & NEURON_CTL_ECC_VALID) || info == NEURON_GONE)
 		return;
 	neuron_ctl_write(ndev, NEURON_CTL_ECC_INFO, NEURON_CTL_ECC_VALID);
 	trace_neuron_ecc(ndev, info, addr);
-	count = neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT);
-	uncorrectable = info & NEURON_CTL_ECC_UNCORRECTABLE;
-	if (info & NEURON_CTL_ECC_SRAM)
-		dev_warn_ratelimited(ndev->drm.dev,
-				     "%scorrectable error in SRAM, %u memory errors in all\n",
-				     uncorrectable ? "un" : "", count);
-	else
-		dev_warn_ratelimited(ndev->drm.dev,
-				     "%scorrectable error in HBM stack %u at %#llx, %u memory errors in all\n",
-				     uncorrectable ? "un" : "",
-				     NEURON_GET(NEURON_CTL_ECC_STACK, info),
-				     addr, count);
-	if (uncorrectable)
+	neuron_irq_ecc_log(ndev, info, addr);
+	if (info & NEURON_CTL_ECC_UNCORRECTABLE)
 		neuron_event_raise(ndev, &event);
 }
 
