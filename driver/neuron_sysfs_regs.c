@@ -53,6 +53,13 @@ static struct neuron_reg_attr neuron_reg_throttle = {
 	.field = ~0u,
 };
 
+static struct neuron_reg_attr neuron_reg_throttle_reason = {
+	.attr = __ATTR(throttle_reason, 0444, neuron_reg_show, NULL),
+	.ctl = true,
+	.reg = NEURON_CTL_THROTTLE_REASON,
+	.field = ~0u,
+};
+
 static struct neuron_reg_attr neuron_reg_hbm_repair = {
 	.attr = __ATTR(hbm_repair, 0444, neuron_reg_show, NULL),
 	.reg = NEURON_MISC_HBM_REPAIR,
@@ -108,6 +115,7 @@ static struct attribute *neuron_reg_attrs[] = {
 	&neuron_reg_die1_power.attr.attr,
 	&neuron_reg_hbm_repair.attr.attr,
 	&neuron_reg_throttle.attr.attr,
+	&neuron_reg_throttle_reason.attr.attr,
 	NULL
 };
 

@@ -51,6 +51,7 @@ TEST_F(sysfs, device)
 	expect_range("memory_size", 1, 1ll << 50);
 	expect_range("die0_power", 0, 10000);
 	expect_range("throttle", 1, 100);
+	expect_range("throttle_reason", 0, 2);
 	expect_range("hbm_repair", 0, 2);
 	expect_range("ecc/sram_corrected", 0, 0xffff);
 	expect_range("ecc/sram_uncorrected", 0, 0xffff);
