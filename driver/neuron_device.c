@@ -4,6 +4,7 @@
  * neuron_hw.c.
  */
 #include <linux/dma-mapping.h>
+#include <linux/iopoll.h>
 #include <linux/log2.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
@@ -15,6 +16,7 @@
 
 #define NEURON_BAR_REGISTERS	0
 #define NEURON_BAR_HBM		4
+#define NEURON_READY_POLL_US	10000
 
 static int neuron_device_map(struct neuron_device *ndev)
 {
@@ -40,12 +42,31 @@ static int neuron_device_map(struct neuron_device *ndev)
 	return 0;
 }
 
+/* Another driver may have begun a reset; until its end the firmware says nothing. */
+static int neuron_device_ready(struct neuron_device *ndev)
+{
+	struct device *dev = &ndev->pdev->dev;
+	u32 version;
+	int ret;
+
+	ret = read_poll_timeout(neuron_misc_read, version,
+				version != NEURON_MISC_NOT_READY,
+				NEURON_READY_POLL_US,
+				NEURON_RESET_TIMEOUT_MS * USEC_PER_MSEC, false,
+				ndev, NEURON_MISC_API_VERSION);
+	if (ret)
+		return dev_err_probe(dev, -ENODEV,
+				     "a reset of the device does not end: write 1 to reset in sysfs\n");
+	return 0;
+}
+
 int neuron_device_identify(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
 	u32 magic = neuron_ctl_read(ndev, NEURON_CTL_MAGIC);
 	u32 version = neuron_ctl_read(ndev, NEURON_CTL_VERSION);
 	u32 generation = neuron_ctl_read(ndev, NEURON_CTL_GENERATION);
+	int ret;
 
 	if (magic != NEURON_CTL_MAGIC_VALUE)
 		return dev_err_probe(dev, -ENODEV,
@@ -59,6 +80,10 @@ int neuron_device_identify(struct neuron_device *ndev)
 		return dev_err_probe(dev, -ENODEV,
 				     "device says generation %u, its PCI id %u\n",
 				     generation, ndev->gen->generation);
+
+	ret = neuron_device_ready(ndev);
+	if (ret)
+		return ret;
 
 	ndev->fabric_id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
 	if (ndev->fabric_id >= NEURON_MAX_CHIPS)
