@@ -110,13 +110,20 @@ static enum neuron_cause check_extent(const struct latch *latch,
 				      unsigned int kind, uint64_t addr,
 				      uint64_t length)
 {
+	enum neuron_cause cause;
 	struct trn_loc loc;
 
 	if (is_saved_peer(latch, kind, addr))
 		return stays_on_peer(addr, length) ?
 			       NEURON_CAUSE_NONE :
 			       reject(latch, "an extent leaves its chip");
-	if (trn_bus_locate(latch->chip, addr, &loc))
+	cause = trn_bus_locate(latch->chip, addr, &loc);
+	if (cause == NEURON_CAUSE_FABRIC) {
+		/* The table may be right, and a link be down. */
+		reject(latch, "the fabric does not lead there");
+		return cause;
+	}
+	if (cause)
 		return reject(latch, "an address maps to nothing");
 	if (!place_fits(latch, kind, addr, &loc))
 		return reject(latch, "an address is not of the window's kind");

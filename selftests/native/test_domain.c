@@ -173,6 +173,20 @@ static void a_malformed_entry_is_refused(void **state)
 	assert_true(fake_logged(&rig->port[0], "refused"));
 }
 
+/* The table may be right: its link is down, or the chip has left. */
+static void a_chip_out_of_reach_is_no_malformed_entry(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_domain *domain;
+	struct table t;
+
+	table_make(rig, &t);
+	t.window[W_PEER_SEM].base =
+		neuron_fabric_addr(99, rig_sem_addr(rig, 2));
+	assert_int_equal(table_latch_nr(rig, t.window, NR_WINDOWS, &domain),
+			 NEURON_CAUSE_FABRIC);
+}
+
 static void a_malformed_extent_is_refused(void **state)
 {
 	struct rig *rig = *state;
@@ -228,6 +242,7 @@ int main(void)
 		TEST(a_table_may_lie_in_hbm),
 		TEST(a_table_may_have_65535_windows),
 		TEST(a_malformed_entry_is_refused),
+		TEST(a_chip_out_of_reach_is_no_malformed_entry),
 		TEST(a_malformed_extent_is_refused),
 		TEST(the_table_counts_as_it_was_when_latched),
 	};
