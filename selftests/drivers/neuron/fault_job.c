@@ -7,7 +7,9 @@
  *
  *	open CORE		claim it; addr= is the plain address of its data
  *	close CORE
- *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine
+ *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine; ns= is its
+ *				device time
+ *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
  *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
  *	alloc MIB		a buffer in HBM, every page written; until "free"
@@ -33,8 +35,10 @@
 #define WORDS	8
 #define BYTES	4096
 #define COPY	65536
+#define PEER	1		/* the device of "peer" */
 #define TO	0x10000
 #define ENDLESS	600000	/* ms */
+#define PEER_LIMIT	30000	/* ms */
 
 struct fault_job {
 	unsigned int device;
@@ -62,12 +66,21 @@ static void answer_open(struct fault_job *f, unsigned int core)
 	       (unsigned long long)info.device_addr + RIG_HALF);
 }
 
+static void print_job(int ret, const struct drm_neuron_wait *result, bool right,
+		      int64_t begin)
+{
+	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld ns=%llu\n",
+	       -ret, result->status, result->cause, result->hang,
+	       (unsigned long long)result->addr, right ? "ok" : "bad",
+	       (long long)(rig_now_ms() - begin),
+	       (unsigned long long)(result->end_ns - result->start_ns));
+}
+
 static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 {
 	struct rig *rig = &f->rig[core];
 	struct drm_neuron_wait result = { 0 };
 	int64_t begin = rig_now_ms();
-	size_t wrong;
 	int ret;
 
 	rig_clear(rig);
@@ -80,11 +93,73 @@ static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 	rig_loop(rig, NEURON_ENGINE_VECTOR, 1000);
 	rig_halt(rig, NEURON_ENGINE_VECTOR);
 	ret = rig_run(rig, limit, &result);
-	wrong = neuron_differs(rig->data + TO, BYTES, f->seed);
-	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld\n",
-	       -ret, result.status, result.cause, result.hang,
-	       (unsigned long long)result.addr, wrong == BYTES ? "ok" : "bad",
-	       (long long)(rig_now_ms() - begin));
+	print_job(ret, &result, neuron_differs(rig->data + TO, BYTES, f->seed) ==
+			       BYTES, begin);
+}
+
+/* A window of @rig onto memory of another device; what keeps it goes with @fd. */
+static int peer_window(struct rig *rig, int fd)
+{
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
+		.length = COPY,
+		.grant_fd = -1,
+	};
+	struct drm_neuron_bo_create bo;
+	int ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, COPY, &bo);
+	int dma_buf;
+
+	dma_buf = ret ? ret : neuron_export(fd, bo.handle);
+	if (dma_buf < 0)
+		return dma_buf;
+	ret = neuron_import(rig->fd, dma_buf, &window.handle);
+	close(dma_buf);
+	if (ret)
+		return ret;
+	ret = rig_windows(rig, &window, 1);
+	neuron_bo_close(rig->fd, window.handle);
+	return ret;
+}
+
+static int run_copy(struct rig *rig, uint64_t dst, uint64_t src,
+		    struct drm_neuron_wait *result)
+{
+	memset(rig->count, 0, sizeof(rig->count));
+	memset(rig->tail, 0, sizeof(rig->tail));
+	rig_copy(rig, NEURON_ENGINE_SYNC, dst, src, COPY);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	return rig_run(rig, PEER_LIMIT, result);
+}
+
+/* Its device time is that of the way back. */
+static void answer_peer(struct fault_job *f, unsigned int core)
+{
+	const uint64_t there = neuron_window_addr(RIG_WINDOW_FREE, 0);
+	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
+	const struct drm_neuron_window none = {
+		.index = RIG_WINDOW_FREE,
+		.grant_fd = -1,
+	};
+	struct drm_neuron_wait result = { 0 };
+	const int64_t begin = rig_now_ms();
+	struct rig *rig = &f->rig[core];
+	int fd = neuron_open(PEER), ret;
+
+	ret = fd < 0 ? fd : peer_window(rig, fd);
+	if (!ret) {
+		rig_clear(rig);
+		neuron_fill(rig->data, COPY, ++f->seed);
+		ret = run_copy(rig, there, data, &result);
+		if (!ret && result.status == NEURON_JOB_OK)
+			ret = run_copy(rig, data + TO, there, &result);
+		rig_windows(rig, &none, 1);
+	}
+	print_job(ret, &result,
+		  neuron_differs(rig->data + TO, COPY, f->seed) == COPY, begin);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void answer_spin(struct fault_job *f, unsigned int core)
@@ -176,6 +251,9 @@ static void answer(struct fault_job *f, char *line)
 	} else if (sscanf(line, "job %u %u", &core, &limit) == 2 &&
 		   core < CORES && f->open[core]) {
 		answer_job(f, core, limit);
+	} else if (sscanf(line, "peer %u", &core) == 1 && core < CORES &&
+		   f->open[core]) {
+		answer_peer(f, core);
 	} else if (sscanf(line, "spin %u", &core) == 1 && core < CORES &&
 		   f->open[core]) {
 		answer_spin(f, core);
