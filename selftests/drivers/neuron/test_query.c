@@ -131,7 +131,8 @@ TEST_F(query, clocks_and_jobs)
 				  sizeof(after)));
 	EXPECT_GT(result.end_ns, result.start_ns);
 	EXPECT_GE(after.device_ns, result.end_ns);
-	EXPECT_GT(after.device_ns, before.device_ns);
+	/* It is that of the core which is furthest on: maybe another one. */
+	EXPECT_GE(after.device_ns, before.device_ns);
 	rig_close(&rig);
 }
 
