@@ -7,17 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "bench_chip.h"
 #include "figure.h"
-#include "trn_chip.h"
-#include "trn_core.h"
-#include "trn_exec.h"
 #include "trn_num.h"
-#include "trn_pool.h"
 #include "vector_base.h"
 
-#define HBM_BYTES	((size_t)16 << 20)
 #define PARTITIONS	128
 #define ROUNDS		101
 #define REPEAT		8	/* per round */
@@ -25,64 +20,6 @@
 #define A_AT		0
 #define B_AT		32768
 #define DST_AT		65536
-
-static bool host_access(void *opaque, uint64_t addr, void *buf, size_t len)
-{
-	(void)opaque;
-	(void)addr;
-	(void)buf;
-	(void)len;
-	return false;
-}
-
-static bool host_write(void *opaque, uint64_t addr, const void *buf, size_t len)
-{
-	(void)opaque;
-	(void)addr;
-	(void)buf;
-	(void)len;
-	return false;
-}
-
-static void irq(void *opaque, unsigned int vector)
-{
-	(void)opaque;
-	(void)vector;
-}
-
-static void show(void *opaque, enum trn_log_level level, const char *line)
-{
-	(void)opaque;
-	(void)level;
-	fprintf(stderr, "%s\n", line);
-}
-
-static void *hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	(void)opaque;
-	(void)stack;
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void hbm_discard(void *opaque, unsigned int stack, uint64_t offset, uint64_t len)
-{
-	(void)opaque;
-	(void)stack;
-	(void)offset;
-	(void)len;
-}
-
-static const struct trn_port port = {
-	.host_read = host_access,
-	.host_write = host_write,
-	.irq = irq,
-	.log = show,
-	.hbm_alloc = hbm_alloc,
-	.hbm_discard = hbm_discard,
-};
 
 /* struct job - one instruction and what it is compared with */
 struct job {
@@ -159,18 +96,7 @@ static struct neuron_inst instruction(const struct job *job)
 
 static void run_chip(struct trn_core *core, const struct neuron_inst *inst)
 {
-	struct trn_exec exec = {
-		.seq = &core->seq[NEURON_ENGINE_VECTOR],
-		.core = core,
-		.inst = inst,
-		.isa = trn_isa_lookup(inst->opcode),
-	};
-	enum neuron_cause cause = trn_exec_dispatch(&exec);
-
-	if (!cause)
-		return;
-	fprintf(stderr, "the instruction ends with cause %d\n", (int)cause);
-	exit(EXIT_FAILURE);
+	bench_chip_run(core, NEURON_ENGINE_VECTOR, inst);
 }
 
 static vector_base_fn *base_of_path(void)
@@ -265,26 +191,9 @@ int main(int argc, char **argv)
 {
 	const char *json = figure_json_option(argc, argv);
 	struct figures figures = { .count = 0 };
-	struct trn_chip_config config = {
-		.gen = &neuron_gen_trn2,
-		.port = &port,
-		.hbm_size = HBM_BYTES,
-		.bar4_stride = HBM_BYTES,
-		.pool = trn_pool_new(1, NULL, NULL),
-	};
-	const char *why = "no threads";
-	struct trn_chip *chip = NULL;
+	struct trn_chip *chip = bench_chip_new(&neuron_gen_trn2);
 	size_t i;
 
-	/* Threads and memory go with the process. */
-	if (config.pool)
-		chip = trn_chip_new(&config, &why);
-	if (!chip) {
-		fprintf(stderr, "no chip: %s\n", why);
-		return EXIT_FAILURE;
-	}
-	trn_num_thread_init();
-	fprintf(stderr, "chip library: path %s\n", trn_num_path_name());
 	fill(&chip->core[0]);
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
 		if (verify(&chip->core[0], &jobs[i]))
