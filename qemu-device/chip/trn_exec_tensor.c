@@ -7,7 +7,6 @@
 
 #define MOVING_MAX	512	/* columns; NeuronCore-v4: what fits into PSUM */
 #define MOVING_MAX_V4	4096	/* of a result of fp32, twice as many of bf16 */
-#define ROWS		16	/* of a result that is not fp32 side by side */
 
 static bool is_wide(unsigned int dtype)
 {
@@ -61,44 +60,34 @@ static const struct trn_part *find_part(const struct trn_exec *exec,
 	return part;
 }
 
-static void multiply_part(const struct trn_product *product, unsigned int m,
-			  unsigned int rows, const float *weight,
-			  size_t weight_stride, const float *moving,
-			  unsigned int terms, size_t first, size_t count)
+static void put_line(const struct trn_product *product, unsigned int m, size_t first,
+		     size_t count, float *sum)
 {
-	bool accumulate = product->exec->inst->flags & NEURON_INST_ACCUMULATE;
-	float block[ROWS][TRN_COLUMNS];
-	unsigned int i;
+	const struct trn_tile *dst = &product->dst;
+	float old[TRN_COLUMNS];
 
-	for (i = 0; accumulate && i < rows; i++)
-		trn_tile_load(&product->dst, m + i, first, count, block[i]);
-	trn_matmul(block[0], TRN_COLUMNS, weight, weight_stride, moving, TRN_COLUMNS,
-		   terms, rows, (unsigned int)count, accumulate);
-	for (i = 0; i < rows; i++)
-		trn_tile_store(&product->dst, m + i, first, count, block[i]);
+	if (product->exec->inst->flags & NEURON_INST_ACCUMULATE)
+		trn_alu_vv(NEURON_ALU_ADD, sum,
+			   trn_tile_view(dst, m, first, count, old), sum, count);
+	trn_tile_store(dst, m, first, count, sum);
 }
 
+/*
+ * By way of dense memory: lines of PSUM are a power of two apart, so that a block of
+ * them has few places in a cache.
+ */
 void trn_product_block(const struct trn_product *product, unsigned int m,
 		       unsigned int rows, const float *weight,
 		       size_t weight_stride, const float *moving,
 		       unsigned int terms, size_t first, size_t count)
 {
-	const struct trn_tile *dst = &product->dst;
-	unsigned int i, part;
-	float *out;
+	float block[TRN_ARRAY_SIZE][TRN_COLUMNS];
+	unsigned int i;
 
-	if (dst->contiguous && dst->dtype == NEURON_DTYPE_FP32) {
-		out = (float *)(void *)(dst->base + m * dst->stride) + first;
-		trn_matmul(out, dst->stride / sizeof(float), weight, weight_stride,
-			   moving, TRN_COLUMNS, terms, rows, (unsigned int)count,
-			   product->exec->inst->flags & NEURON_INST_ACCUMULATE);
-		return;
-	}
-	for (i = 0; i < rows; i += part) {
-		part = rows - i < ROWS ? rows - i : ROWS;
-		multiply_part(product, m + i, part, weight + i, weight_stride, moving,
-			      terms, first, count);
-	}
+	trn_matmul(block[0], TRN_COLUMNS, weight, weight_stride, moving, TRN_COLUMNS,
+		   terms, rows, (unsigned int)count, false);
+	for (i = 0; i < rows; i++)
+		put_line(product, m + i, first, count, block[i]);
 }
 
 /* Columns of the moving operand, widened: row by row, term by term. */

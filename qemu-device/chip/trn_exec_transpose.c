@@ -23,7 +23,7 @@ static bool result_fits(const struct trn_product *product)
 /* For each column the row that the moving operand's only 1 is in. */
 static bool find_rows(const struct trn_product *product, uint8_t *rows)
 {
-	float line[TRN_COLUMNS];
+	float line[TRN_ARRAY_SIZE];
 	unsigned int k, n;
 
 	memset(rows, UINT8_MAX, product->n);
@@ -48,12 +48,12 @@ enum neuron_cause trn_transpose(const struct trn_product *product)
 	const struct trn_part *part = product->part;
 	struct trn_pe_array *array = product->exec->core->array;
 	const struct trn_tile *dst = &product->dst;
-	uint8_t line[TRN_COLUMNS * sizeof(uint32_t)];
-	uint8_t rows[TRN_COLUMNS];
+	uint8_t line[TRN_ARRAY_SIZE * sizeof(uint32_t)];
+	uint8_t rows[TRN_ARRAY_SIZE];
 	enum neuron_cause cause;
 	unsigned int m, n;
 
-	if (product->n > TRN_COLUMNS || !result_fits(product) ||
+	if (product->n > TRN_ARRAY_SIZE || !result_fits(product) ||
 	    !find_rows(product, rows))
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tile_touch(dst);
