@@ -9,7 +9,7 @@
 #include "trn_exec.h"
 
 /* Columns of the moving operand that are widened at a time. */
-#define TRN_COLUMNS	240
+#define TRN_COLUMNS	288
 
 /* Where the instruction works: the part it names, or all. False: not here. */
 bool trn_tensor_place(const struct trn_exec *exec, struct neuron_array *place);

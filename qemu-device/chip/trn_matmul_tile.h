@@ -40,6 +40,18 @@ struct tile_out {
 	bool accumulate;
 };
 
+/* At an edge. A loop: memcpy() of so few bytes would cost more than they do. */
+static inline void pack_part(float *restrict panel, const float *src, unsigned int n,
+			     unsigned int width)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		panel[i] = src[i];
+	for (; i < width; i++)
+		panel[i] = 0.0f;
+}
+
 static void pack_stationary(float *restrict panel, const float *src,
 			    size_t stride, unsigned int k, unsigned int m)
 {
@@ -50,28 +62,27 @@ static void pack_stationary(float *restrict panel, const float *src,
 		for (l = 0; l < k; l++, panel += TILE_ROWS) {
 			const float *from = src + l * stride + first;
 
-			if (rows == TILE_ROWS) {
+			if (rows == TILE_ROWS)
 				memcpy(panel, from, TILE_ROWS * sizeof(float));
-				continue;
-			}
-			memset(panel, 0, TILE_ROWS * sizeof(float));
-			memcpy(panel, from, rows * sizeof(float));
+			else
+				pack_part(panel, from, rows, TILE_ROWS);
 		}
 	}
 }
 
+__attribute__((target(TILE_TARGET)))
 static void pack_moving(float *restrict panel, const float *src, size_t stride,
 			unsigned int k, unsigned int columns)
 {
-	unsigned int l;
+	unsigned int l, j;
 
 	for (l = 0; l < k; l++, panel += TILE_COLUMNS, src += stride) {
-		if (columns == TILE_COLUMNS) {
-			memcpy(panel, src, TILE_COLUMNS * sizeof(float));
+		if (columns < TILE_COLUMNS) {
+			pack_part(panel, src, columns, TILE_COLUMNS);
 			continue;
 		}
-		memset(panel, 0, TILE_COLUMNS * sizeof(float));
-		memcpy(panel, src, columns * sizeof(float));
+		tile_for_each(j, TILE_VECS)
+			vec_store(panel + j * VEC_FLOATS, vec_load(src + j * VEC_FLOATS));
 	}
 }
 
