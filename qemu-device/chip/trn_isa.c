@@ -264,7 +264,7 @@ static unsigned int fields_of(const struct trn_isa *isa,
 	unsigned int fields = 0;
 	unsigned int i;
 
-	for (i = 0; i < TRN_ISA_OPERANDS; i++)
+	for (i = 0; i < TRN_ISA_OPERANDS && isa->operand[i] != TRN_OPD_NONE; i++)
 		fields |= trn_isa_operand_fields(isa->operand[i], inst);
 	if (trn_isa_flags(inst) & NEURON_INST_ARRAY)
 		fields |= TRN_FIELD_IMM0;

@@ -94,13 +94,14 @@ static bool owns_sems(const struct trn_job *job, unsigned int first,
 enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 {
 	const struct neuron_inst *inst = &seq->inst;
+	const struct trn_isa *isa;
 	enum neuron_cause cause;
 
 	cause = trn_isa_check(inst, seq->engine);
 	if (cause)
 		return cause;
-	if (trn_isa_lookup(inst->opcode)->generation >
-	    seq->core->chip->gen->generation)
+	isa = trn_isa_lookup(inst->opcode);
+	if (isa->generation > seq->core->chip->gen->generation)
 		return NEURON_CAUSE_OPCODE;
 	if ((inst->sync & NEURON_SYNC_WAIT) &&
 	    !trn_job_owns_sem(seq->job, inst->wait_sem))
@@ -108,10 +109,10 @@ enum neuron_cause trn_seq_check(const struct trn_seq *seq)
 	if ((inst->sync & NEURON_SYNC_POST) &&
 	    !trn_job_owns_sem(seq->job, inst->post_sem))
 		return NEURON_CAUSE_SEMAPHORE;
-	if (trn_isa_lookup(inst->opcode)->operand[0] == TRN_OPD_EVENT &&
+	if (isa->operand[0] == TRN_OPD_EVENT &&
 	    !trn_job_owns_event(seq->job, inst->imm0))
 		return NEURON_CAUSE_SEMAPHORE;
-	if (trn_isa_lookup(inst->opcode)->operand[0] == TRN_OPD_SEM0 &&
+	if (isa->operand[0] == TRN_OPD_SEM0 &&
 	    !owns_sems(seq->job, inst->imm0, inst->imm1))
 		return NEURON_CAUSE_SEMAPHORE;
 	return NEURON_CAUSE_NONE;
