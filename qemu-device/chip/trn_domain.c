@@ -82,16 +82,10 @@ static bool place_fits(const struct latch *latch, unsigned int kind,
 	}
 }
 
-/*
- * Saved by a machine in which the other chip may have been unplugged, or a link
- * gone down, since the latch: it need not be within reach, because each access
- * looks it up again and checks what is there.
- */
-static bool is_saved_peer(const struct latch *latch, unsigned int kind,
-			  uint64_t addr)
+/* An address on another chip, in a window of a kind that may lead to one. */
+static bool is_peer(const struct latch *latch, unsigned int kind, uint64_t addr)
 {
-	return latch->loading &&
-	       (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM ||
+	return (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM ||
 		kind == NEURON_WINDOW_GRANT) &&
 	       (addr & NEURON_ADDR_FABRIC) && !(addr & NEURON_ADDR_WINDOW) &&
 	       NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr) !=
@@ -110,16 +104,21 @@ static enum neuron_cause check_extent(const struct latch *latch,
 				      unsigned int kind, uint64_t addr,
 				      uint64_t length)
 {
+	struct trn_loc loc = { 0 };
 	enum neuron_cause cause;
-	struct trn_loc loc;
 
-	if (is_saved_peer(latch, kind, addr))
+	/*
+	 * Saved by a machine in which the other chip may have been unplugged, or a
+	 * link gone down, since the latch: it need not be within reach, because each
+	 * access looks it up again and checks what is there.
+	 */
+	if (latch->loading && is_peer(latch, kind, addr))
 		return stays_on_peer(addr, length) ?
 			       NEURON_CAUSE_NONE :
 			       reject(latch, "an extent leaves its chip");
 	cause = trn_bus_locate(latch->chip, addr, &loc);
-	if (cause == NEURON_CAUSE_FABRIC) {
-		/* The table may be right, and a link be down. */
+	if (cause == NEURON_CAUSE_FABRIC && !loc.chip && is_peer(latch, kind, addr)) {
+		/* The table may be right, and a link be down or the chip have left. */
 		reject(latch, "the fabric does not lead there");
 		return cause;
 	}

@@ -243,6 +243,11 @@ void escape_refused(struct escape *e)
 	escape_caught(e, NEURON_CAUSE_JOB, NEURON_SOURCE_JOB, 0);
 }
 
+void escape_out_of_reach(struct escape *e)
+{
+	escape_caught(e, NEURON_CAUSE_FABRIC, NEURON_SOURCE_JOB, 0);
+}
+
 struct neuron_udma_dge escape_sum(unsigned int nr_src)
 {
 	struct neuron_udma_dge dge = {

@@ -294,7 +294,6 @@ static void test_refused(void **state)
 		{ neuron_fabric_addr(1, gen->hbm_addr[0]), 64, grant, 0, 6, 0 },
 		{ neuron_fabric_addr(1, tpb + NEURON_TPB_PSUM), 64, grant, 0, 6, 0 },
 		{ neuron_fabric_addr(1, tpb + NEURON_TPB_SEM), 64, grant, 0, 6, 0 },
-		{ neuron_fabric_addr(7, tpb + NEURON_TPB_SBUF), 64, grant, 0, 6, 0 },
 		{ neuron_window_addr(W_GRANT, 0), 64, grant, 0, 6, 0 },
 		{ rig_host_addr(e->rig, 0, list), 64, grant | NEURON_WINDOW_LIST, 1, 6, 0 },
 		{ host, 64, NEURON_WINDOW_STREAM | NEURON_WINDOW_READ, 0, 0, 0 },
@@ -316,6 +315,11 @@ static void test_refused(void **state)
 		job_halt(&e->job, SYNC);
 		escape_refused(e);
 	}
+	e->job.windows[W_RO] = (struct neuron_hw_window){
+		neuron_fabric_addr(7, tpb + NEURON_TPB_SBUF), 64, grant, 0, 6, 0,
+	};
+	job_halt(&e->job, SYNC);
+	escape_out_of_reach(e);
 }
 
 /* Two laps and one entry of them land in the stream, and nowhere else. */

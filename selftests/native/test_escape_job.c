@@ -244,7 +244,6 @@ static void test_window_lists(void **state)
 		{ NEURON_WINDOW_PEER, neuron_fabric_addr(0, gen->hbm_addr[0]), 4096 },
 		{ NEURON_WINDOW_PEER, neuron_fabric_addr(1, gen->host_base), 4096 },
 		{ NEURON_WINDOW_PEER, neuron_fabric_addr(1, gen->apb_addr[0]), 4096 },
-		{ NEURON_WINDOW_PEER, neuron_fabric_addr(7, gen->hbm_addr[0]), 4096 },
 		{ NEURON_WINDOW_HBM, neuron_window_addr(JOB_W_HBM, 0), 4096 },
 		{ NEURON_WINDOW_HBM, gen->apb_addr[0], 4096 },
 	};
@@ -263,6 +262,11 @@ static void test_window_lists(void **state)
 			escape_refused(e);
 		}
 	}
+	escape_window(e, W_RO, NEURON_WINDOW_PEER | rw,
+		      neuron_fabric_addr(7, gen->hbm_addr[0]), 4096);
+	e->job.windows[W_RO].nr_extents = 0;
+	job_halt(&e->job, SYNC);
+	escape_out_of_reach(e);
 }
 
 /* Between the extents of a window lies nothing of it. */
