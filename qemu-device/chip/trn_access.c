@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_ecc.h"
 #include "trn_internal.h"
 #include "trn_window.h"
@@ -167,6 +168,9 @@ static void count_bytes(struct trn_access *access, const struct piece *to,
 {
 	if (access->traffic)
 		trn_traffic_add(access->traffic, end_of(from), end_of(to), bytes);
+	if (access->check)
+		trn_check_moved(access->check, from ? &from->loc : NULL,
+				to ? &to->loc : NULL, bytes);
 }
 
 /* The core gives nothing to those whom an earlier claim let in. */

@@ -3,6 +3,7 @@
 
 #include "trn_ap.h"
 #include "trn_internal.h"
+#include "trn_mem.h"
 #include "trn_num.h"
 
 /* Elements that are converted at a time between strided memory and fp32. */
@@ -121,7 +122,7 @@ enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
 
 	loc.offset = (uint64_t)(loc.ptr - memory);
 	loc.len = size - loc.offset;
-	return trn_bus_touch(&loc, (tile->partitions - 1) * tile->stride +
+	return trn_mem_touch(&loc, (tile->partitions - 1) * tile->stride +
 				   (size_t)(tile->high - tile->low));
 }
 

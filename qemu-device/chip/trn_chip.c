@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "trn_bar.h"
+#include "trn_check.h"
 #include "trn_ctl.h"
 #include "trn_fabric.h"
 #include "trn_firmware.h"
@@ -121,6 +122,8 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 		return NULL;
 	if (hbm_init(chip) || trn_mem_init(chip))
 		goto free_chip;
+	if (trn_check_init(chip))
+		goto free_mem;
 	chip->regfile = trn_regfile_new();
 	if (!chip->regfile)
 		goto free_mem;
@@ -153,6 +156,7 @@ free_bar_map:
 free_regfile:
 	trn_regfile_free(chip->regfile);
 free_mem:
+	trn_check_destroy(chip);
 	trn_mem_destroy(chip);
 free_chip:
 	chip_release(chip);
@@ -182,6 +186,7 @@ void trn_chip_free(struct trn_chip *chip)
 	trn_udma_destroy(chip);
 	trn_bar_map_free(chip->bar_map);
 	trn_regfile_free(chip->regfile);
+	trn_check_destroy(chip);
 	trn_mem_destroy(chip);
 	chip_release(chip);
 }
@@ -197,6 +202,7 @@ size_t trn_chip_own_bytes(const struct trn_chip *chip)
 
 	bytes += trn_udma_bytes(chip);
 	bytes += trn_mem_own_bytes(chip);
+	bytes += trn_check_own_bytes(chip);
 	bytes += trn_bar_map_bytes(chip->bar_map);
 	bytes += trn_regfile_bytes(chip->regfile);
 	bytes += trn_firmware_own_bytes(chip);

@@ -38,6 +38,7 @@ void trn_fabric_unref(struct trn_fabric *fabric);
  *	platform register shows as under way; 0: as fast as possible
  * @repair_fails: an uncorrectable error of HBM ends in repair state 2, not 1
  * @clock: model device time
+ * @check_memory: look for programming errors of jobs, trn_check.h
  */
 struct trn_chip_config {
 	const struct neuron_gen *gen;
@@ -57,6 +58,7 @@ struct trn_chip_config {
 	uint64_t reset_ns;
 	bool repair_fails;
 	bool clock;
+	bool check_memory;
 };
 
 /**
@@ -131,6 +133,9 @@ bool trn_chip_save_hbm(struct trn_chip *chip, struct trn_state *st);
  */
 bool trn_chip_load(struct trn_chip *chip, struct trn_state *st);
 bool trn_chip_load_hbm(struct trn_chip *chip, struct trn_state *st);
+
+/* Programming errors that the checks on request have told of, all kinds. */
+uint64_t trn_chip_check_reports(const struct trn_chip *chip);
 
 /* Bytes the library itself holds for this chip, without device memory. */
 size_t trn_chip_own_bytes(const struct trn_chip *chip);

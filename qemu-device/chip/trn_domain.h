@@ -12,6 +12,7 @@
 #include "neuron/job.h"
 #include "neuron/window.h"
 
+struct trn_check_actor;
 struct trn_chip;
 struct trn_core;
 struct trn_domain;
@@ -79,6 +80,7 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @notify: a write of NOTIFY, the only access that windows of kind STREAM allow
  * @poster: who changes semaphores: NEURON_SEM_POSTER_*
  * @traffic: may be NULL; what is moved is added
+ * @check: may be NULL; whose access it is, for the checks on request
  * @hops: out: most links crossed by the last copy
  * @place_src, @place_dst: out: enum trn_place of the last copy's ends
  * @bad_addr: out: address that failed, as the program wrote it
@@ -95,6 +97,7 @@ struct trn_access {
 	bool notify;
 	uint32_t poster;
 	struct trn_traffic *traffic;
+	struct trn_check_actor *check;
 	unsigned int hops;
 	unsigned int place_src;
 	unsigned int place_dst;

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "trn_check.h"
 #include "trn_exec.h"
 #include "trn_nq.h"
 #include "trn_udma_op.h"
@@ -137,6 +138,7 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 				      exec->seq->engine),
 		.posting = record_post,
 		.posting_arg = exec,
+		.check = trn_check_actor(exec->job, exec->seq->engine),
 	};
 	enum neuron_cause cause;
 	uint32_t word = exec->seq->regs[inst->reg[0]];

@@ -20,6 +20,7 @@
 #include "trn_udma.h"
 
 struct trn_bar_map;
+struct trn_check;
 struct trn_ecc;
 struct trn_firmware;
 struct trn_inject;
@@ -129,6 +130,7 @@ struct trn_chip {
 	struct trn_nq *nq;		/* notification queues, trn_nq.c */
 	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
+	struct trn_check *check;	/* checks on request, NULL: none */
 	uint64_t grace;			/* pool epoch after detaching, or 0 */
 	_Atomic bool stopping;		/* actors return to idle at a boundary */
 };

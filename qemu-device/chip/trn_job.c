@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_inject.h"
 #include "trn_internal.h"
 #include "trn_latch.h"
@@ -410,6 +411,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
 			       job->queues[i]->engine, job->queues[i]->index);
 	trn_time_begin(job->timeline, clear);
+	trn_check_job_begin(job);
 	for (i = 0; i < job->nr_queues; i++)
 		trn_queue_bind(job->queues[i], job, &job->queue_table[i],
 			       TRN_ACTOR_QUEUE + i);

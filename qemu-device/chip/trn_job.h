@@ -19,6 +19,7 @@
 #include "trn_pool.h"
 #include "trn_time.h"
 
+struct trn_check_job;
 struct trn_core;
 struct trn_queue;
 
@@ -38,6 +39,7 @@ struct trn_job {
 	struct neuron_hw_job_queue *queue_table;	/* as latched */
 	unsigned int nr_queues;
 	struct trn_timeline *timeline;
+	struct trn_check_job *check;	/* NULL: it is not checked */
 	_Atomic uint32_t refs;
 	_Atomic bool stop;		/* actors halt at their next boundary */
 	_Atomic bool faulted;

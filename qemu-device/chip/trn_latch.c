@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_internal.h"
 #include "trn_latch.h"
 #include "trn_queue.h"
@@ -240,6 +241,7 @@ void trn_job_free(struct trn_job *job)
 {
 	if (!job)
 		return;
+	trn_check_job_end(job);
 	trn_timeline_free(job->timeline);
 	trn_domain_free(job->domain);
 	free(job->queue_table);

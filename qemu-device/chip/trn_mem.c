@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "trn_check.h"
 #include "trn_internal.h"
 #include "trn_save.h"
 
@@ -101,7 +102,7 @@ static enum neuron_cause touch_extent(struct trn_touched *t, uint64_t extent)
 	return NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
+enum neuron_cause trn_mem_touch(const struct trn_loc *loc, size_t len)
 {
 	uint64_t first, extent, last;
 
@@ -120,6 +121,13 @@ enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
 	return NEURON_CAUSE_NONE;
 }
 
+enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
+{
+	if (loc->ptr && loc->chip->check)
+		trn_check_written(loc, len);
+	return trn_mem_touch(loc, len);
+}
+
 void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 		    unsigned int index, uint64_t offset, uint64_t len)
 {
@@ -129,6 +137,8 @@ void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 	uint64_t extent = first +
 			  ((offset + TRN_EXTENT - 1) >> TRN_EXTENT_SHIFT);
 
+	if (chip->check)
+		trn_check_forget(chip, place, index, offset, len);
 	for (; extent < end; extent++) {
 		uint64_t bit = 1ull << extent % 64;
 

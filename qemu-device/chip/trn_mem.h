@@ -20,7 +20,13 @@
 int trn_mem_init(struct trn_chip *chip);
 void trn_mem_destroy(struct trn_chip *chip);
 
-/* The extents that lie wholly in a discarded range are no longer counted. */
+/* As trn_bus_touch(), when not all of [loc->ptr, +len) may be written. */
+enum neuron_cause trn_mem_touch(const struct trn_loc *loc, size_t len);
+
+/*
+ * A range has been discarded: the extents that lie wholly in it are no longer
+ * counted.
+ */
 void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 		    unsigned int index, uint64_t offset, uint64_t len);
 

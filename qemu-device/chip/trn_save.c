@@ -4,6 +4,7 @@
  */
 #include "trn_save.h"
 
+#include "trn_check.h"
 #include "trn_fabric.h"
 #include "trn_firmware.h"
 #include "trn_inject.h"
@@ -101,6 +102,7 @@ bool trn_chip_load(struct trn_chip *chip, struct trn_state *st)
 {
 	trn_chip_reset(chip);
 	chip_state(chip, st);
+	trn_check_trust(chip);
 	return loaded(chip, st);
 }
 

@@ -6,8 +6,10 @@
  * A stop of the job or of the chip is noticed between instructions.
  */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_exec.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
@@ -45,13 +47,16 @@ static void seq_fault(struct trn_seq *seq, enum neuron_cause cause,
 		.addr = addr,
 	};
 	char text[TRN_ISA_TEXT_MAX] = "(not fetched)";
+	char line[24] = "";
 
 	if (seq->fetched)
 		trn_isa_format(text, sizeof(text), &seq->inst);
+	if (seq->fetched && seq->inst.debug)
+		snprintf(line, sizeof(line), " (line %u)", seq->inst.debug);
 	trn_log(seq->core->chip, TRN_LOG_GUEST_ERROR,
-		"core %u %s engine stopped at instruction %u: %s: %s",
+		"core %u %s engine stopped at instruction %u%s: %s: %s",
 		seq->core->index, trn_isa_engine_name(seq->engine), fault.pc,
-		trn_cause_name(cause), text);
+		line, trn_cause_name(cause), text);
 	trn_job_fail(seq->job, &fault);
 }
 
@@ -299,7 +304,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_budget *budget)
 	exec.isa = trn_isa_lookup(seq->inst.opcode);
 	if (seq->mode.rounding == TRN_ROUND_STOCHASTIC)
 		seq->mode.sr_key = trn_sr_key(seq->sr_seed, seq->engine, seq->retired);
-	cause = trn_exec_dispatch(&exec);
+	cause = seq->job->check ? trn_check_exec(&exec) : trn_exec_dispatch(&exec);
 	if (cause)
 		goto fault;
 	seq->begun = exec.again;

@@ -233,6 +233,7 @@ enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 			.domain = work->access->domain,
 			.memory_only = true,
 			.traffic = work->access->traffic,
+			.check = work->access->check,
 		},
 	};
 	enum neuron_cause cause;

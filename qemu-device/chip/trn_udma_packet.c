@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_cost.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
@@ -303,6 +304,14 @@ static enum trn_outcome move_piece(struct trn_run_state *run, unsigned int m,
 	return TRN_MOVED;
 }
 
+void trn_run_check(struct trn_run_state *run, uint32_t pc)
+{
+	if (!run->job || !run->job->check)
+		return;
+	run->access.check = trn_check_actor(run->job, run->queue->actor);
+	trn_check_at(run->access.check, pc, 0);
+}
+
 /* One M2S descriptor into as many S2M descriptors as it takes. */
 static enum trn_outcome move_desc(struct trn_run_state *run, unsigned int m,
 				  struct cursor *to, bool recorded)
@@ -472,6 +481,7 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	enum trn_outcome outcome;
 	uint64_t bytes;
 
+	run->access.check = NULL;
 	if (run->generated && !run->left)
 		return trn_run_generated(run);
 	outcome = trn_run_next_desc(run, &run->m2s, 0, run->limits.max_desc);
@@ -491,6 +501,7 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	if (outcome != TRN_MOVED)
 		return outcome;
 	run->sized = true;
+	trn_run_check(run, run->m2s.ring.head);
 	outcome = move_bytes(run, nr_m2s);
 	if (outcome != TRN_MOVED)
 		return outcome;

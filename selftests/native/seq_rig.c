@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trn_check.h"
+
 /* Of each core: host memory, and HBM of stack 0. */
 #define HOST_STRIDE	0x10000
 #define HOST_COMPLETION	0x400
@@ -16,8 +18,9 @@
 #define HBM_RING	(SEQ_RING * sizeof(struct neuron_udma_desc))
 #define HBM_DATA	NEURON_MIB(2)
 
-void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
-		  unsigned int workers, unsigned int chips, bool clock)
+static void rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
+		     unsigned int workers, unsigned int chips, bool clock,
+		     bool check)
 {
 	unsigned int c, i;
 
@@ -35,6 +38,7 @@ void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
 		config = fake_chip_config(&rig->port[c], gen, rig->pool,
 					  rig->fabric, c);
 		config.clock = clock;
+		config.check_memory = check;
 		rig->chip[c] = trn_chip_new(&config, &why);
 		if (!rig->chip[c])
 			fail_msg("no chip: %s", why);
@@ -45,12 +49,49 @@ void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
 	}
 }
 
+void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
+		  unsigned int workers, unsigned int chips, bool clock)
+{
+	bool check = getenv("NEURON_TEST_CHECK");
+	unsigned int c;
+
+	rig_init(rig, gen, workers, chips, clock, check);
+	rig->clean = check;
+	for (c = 0; check && c < chips; c++)
+		trn_check_trust(rig->chip[c]);
+}
+
+void seq_rig_init_check(struct seq_rig *rig, const struct neuron_gen *gen,
+			unsigned int workers, unsigned int chips, bool clock)
+{
+	rig_init(rig, gen, workers, chips, clock, true);
+}
+
+static void expect_clean(struct seq_rig *rig, unsigned int c)
+{
+	struct fake_port *port = &rig->port[c];
+	unsigned int kind, i;
+
+	for (kind = 0; kind < TRN_CHECK_KINDS; kind++) {
+		if (kind == TRN_CHECK_RANGE ||
+		    !trn_check_count(rig->chip[c], kind))
+			continue;
+		for (i = 0; i < FAKE_LOG_LINES; i++)
+			if (strstr(port->log[i], "check "))
+				print_error("%s\n", port->log[i]);
+		fail_msg("chip %u has reports of kind %u", c, kind);
+	}
+}
+
 void seq_rig_destroy(struct seq_rig *rig)
 {
 	unsigned int c;
 
-	for (c = 0; c < rig->nr_chips; c++)
+	for (c = 0; c < rig->nr_chips; c++) {
 		fake_chip_stop(rig->chip[c]);
+		if (rig->clean)
+			expect_clean(rig, c);
+	}
 	for (c = 0; c < rig->nr_chips; c++) {
 		trn_chip_free(rig->chip[c]);
 		fake_port_destroy(&rig->port[c]);

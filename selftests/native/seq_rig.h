@@ -31,6 +31,10 @@ enum {
 
 #define SEQ_DATA_BYTES	NEURON_MIB(1)
 
+/**
+ * struct seq_rig - chips on a fabric
+ * @clean: there must be no report of the checks
+ */
 struct seq_rig {
 	struct trn_pool *pool;
 	struct trn_fabric *fabric;
@@ -38,11 +42,19 @@ struct seq_rig {
 	struct trn_chip *chip[SEQ_CHIPS];
 	unsigned int nr_chips;
 	unsigned int done[SEQ_CHIPS][NEURON_MAX_CORES];
+	bool clean;
 };
 
-/* @workers as in trn_pool_new(). */
+/*
+ * @workers as in trn_pool_new(). With NEURON_TEST_CHECK in the environment the chips
+ * check jobs, all memory counting as written, and a report fails the test in
+ * seq_rig_destroy(), unless it is one of an ACCESS that the test asked for.
+ */
 void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
 		  unsigned int workers, unsigned int chips, bool clock);
+/* The same with checks on request; what they report is the test's matter. */
+void seq_rig_init_check(struct seq_rig *rig, const struct neuron_gen *gen,
+			unsigned int workers, unsigned int chips, bool clock);
 void seq_rig_destroy(struct seq_rig *rig);
 
 struct trn_core *seq_core(struct seq_rig *rig, unsigned int chip,

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Checks on request (trn_chip_config.check_memory): programming errors that the
+ * hardware would not report.
+ *
+ *	trn_check.c		chips, jobs, reports
+ *	trn_check_memory.c	shadow of the memories: which bytes were written
+ *	trn_check_inst.c	what an instruction reads and writes
+ *	trn_check_access.c	what DMA queues and memory words move
+ *
+ * The checks only look: results and device times of a job are the same with and
+ * without them. Without them a chip has no struct trn_check and a job no struct
+ * trn_check_job, and each hook is one test of a pointer.
+ *
+ * An actor is a sequencer or a queue of a job, numbered as in trn_time.h. Only its
+ * own task uses it. The shadow of each memory has a lock, a leaf but for the
+ * allocator; reports are made without it.
+ */
+#ifndef TRN_CHECK_H
+#define TRN_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trn_bus.h"
+
+struct trn_check;
+struct trn_check_actor;
+struct trn_exec;
+struct trn_job;
+
+enum trn_check_kind {
+	TRN_CHECK_UNWRITTEN,	/* a read of bytes that nobody has written */
+	TRN_CHECK_BANK,		/* a product leaves the bank of PSUM it began in */
+	TRN_CHECK_RANGE,	/* a tile leaves its partition */
+	TRN_CHECK_KINDS
+};
+
+/* If the chip's configuration asks for checks. 0, or -1: no memory. */
+int trn_check_init(struct trn_chip *chip);
+void trn_check_destroy(struct trn_chip *chip);
+/* Lines of this kind so far; 0 without checks. */
+uint64_t trn_check_count(const struct trn_chip *chip, enum trn_check_kind kind);
+size_t trn_check_own_bytes(const struct trn_chip *chip);
+
+/*
+ * The following do nothing on a chip without checks.
+ */
+
+/* The memory has been cleared, page aligned: nobody has written it. */
+void trn_check_forget(struct trn_chip *chip, enum trn_place place,
+		      unsigned int index, uint64_t offset, uint64_t len);
+/* All memories count as written: they were loaded. */
+void trn_check_trust(struct trn_chip *chip);
+/* Bytes of loc->chip's memory are about to be written by anybody. */
+void trn_check_written(const struct trn_loc *loc, size_t len);
+
+/* Before the actors of a job start, and when none of them runs any more. */
+void trn_check_job_begin(struct trn_job *job);
+void trn_check_job_end(struct trn_job *job);
+
+/*
+ * The rest is for jobs that are checked. An actor may be NULL: it is of one that
+ * is not.
+ */
+
+struct trn_check_actor *trn_check_actor(const struct trn_job *job,
+					unsigned int index);
+/* What it does from here on: an instruction and its field debug, or a packet. */
+void trn_check_at(struct trn_check_actor *actor, uint32_t pc, uint32_t debug);
+/* As trn_exec_dispatch(), for an instruction of a job that is checked. */
+enum neuron_cause trn_check_exec(struct trn_exec *exec);
+/* @len bytes are moved; NULL: from or to the actor itself. */
+void trn_check_moved(struct trn_check_actor *actor, const struct trn_loc *from,
+		     const struct trn_loc *to, uint64_t len);
+
+#endif /* TRN_CHECK_H */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * What the parts of the checks share.
+ */
+#ifndef TRN_CHECK_PRIVATE_H
+#define TRN_CHECK_PRIVATE_H
+
+#include "trn_check.h"
+#include "trn_internal.h"
+
+#define TRN_SHADOW_PAGE		4096
+/* Bytes of a page that one word of a bit mask stands for. */
+#define TRN_SHADOW_LINE		64
+#define TRN_SHADOW_LINES	(TRN_SHADOW_PAGE / TRN_SHADOW_LINE)
+
+/* Different reports of a job; what comes after them is not told. */
+#define TRN_CHECK_REPORTS	256
+
+struct trn_shadow_page;
+
+/**
+ * struct trn_shadow - of one memory
+ * @lock: all fields
+ * @page: a sparse table; NULL: the whole page is as @trusted says
+ * @size: bytes of the memory, and of it in the table
+ * @memory: may be written by the host without the chip's knowledge, else NULL
+ * @trusted: what is not in the table counts as written
+ */
+struct trn_shadow {
+	pthread_mutex_t lock;
+	struct trn_shadow_page **page;
+	uint64_t size;
+	const uint8_t *memory;
+	bool trusted;
+};
+
+/**
+ * struct trn_check - of a chip
+ * @shadow: HBM stacks, then SBUF and PSUM of each core
+ * @reports: by kind
+ */
+struct trn_check {
+	struct trn_chip *chip;
+	unsigned int nr_shadows;
+	_Atomic uint64_t reports[TRN_CHECK_KINDS];
+	struct trn_shadow shadow[];
+};
+
+struct trn_check_actor {
+	struct trn_check_job *job;
+	unsigned int index;
+	uint32_t pc;
+	uint32_t debug;
+};
+
+/**
+ * struct trn_check_job - of a job
+ * @lock: @reported, @nr_reported
+ * @reported: kind, actor and pc of reports that have been made
+ */
+struct trn_check_job {
+	struct trn_check *check;
+	struct trn_job *job;
+	pthread_mutex_t lock;
+	unsigned int nr_reported;
+	uint64_t reported[TRN_CHECK_REPORTS];
+	unsigned int nr_actors;
+	struct trn_check_actor actor[];
+};
+
+/* A byte of a memory. */
+struct trn_check_place {
+	const struct trn_chip *chip;
+	enum trn_place place;
+	unsigned int index;
+	uint64_t offset;
+};
+
+/* The line, unless this actor has made the same report here before. */
+void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
+		      const struct trn_check_place *place, const char *what);
+
+/* NULL: the memory has no shadow. */
+struct trn_shadow *trn_shadow_find(const struct trn_chip *chip,
+				   enum trn_place place, unsigned int index);
+int trn_shadow_init(struct trn_shadow *shadow, uint64_t size,
+		    const uint8_t *memory);
+void trn_shadow_destroy(struct trn_shadow *shadow);
+void trn_shadow_forget(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
+void trn_shadow_trust(struct trn_shadow *shadow);
+void trn_shadow_written(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
+
+#define TRN_SHADOW_NONE	UINT64_MAX
+
+/**
+ * struct trn_visit - one actor's access to one memory, bytes in any order
+ * @place: whose memory
+ * @write: else a read
+ * @partly: maybe not all of the bytes are read: they need not have been written
+ * @line, @mask: bytes not yet looked at: bits of one line
+ * @unwritten: out: the first byte read that nobody had written, or NONE. It counts
+ *	as written from then on
+ */
+struct trn_visit {
+	struct trn_check_actor *actor;
+	struct trn_shadow *shadow;
+	struct trn_check_place place;
+	bool write;
+	bool partly;
+	uint64_t line;
+	uint64_t mask;
+	uint64_t unwritten;
+};
+
+/* False: there is nothing to check. Holds the shadow's lock until the end. */
+bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,
+		     const struct trn_check_place *place, bool write, bool partly);
+void trn_visit_bytes(struct trn_visit *visit, uint64_t offset, uint64_t len);
+/* And report what was found. */
+void trn_visit_end(struct trn_visit *visit);
+
+#endif /* TRN_CHECK_PRIVATE_H */
