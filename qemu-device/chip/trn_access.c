@@ -306,7 +306,7 @@ static enum neuron_cause sem_read(struct trn_access *access,
 		return cause;
 	if (core != access->domain->core)
 		return violation(access, end, NEURON_CAUSE_RIGHTS);
-	value = trn_sem_value(&core->sems, sem_index(end));
+	value = trn_sem_value_by(&core->sems, sem_index(end), access->check);
 	memcpy(buf, &value, sizeof(value));
 	return NEURON_CAUSE_NONE;
 }
@@ -331,9 +331,10 @@ static enum neuron_cause sem_write(struct trn_access *access,
 		access->post.delta = delta;
 		if (access->posting)
 			access->posting(access, access->posting_arg);
-		posted = trn_sem_post_granted(&core->sems, sem_index(end),
-					      delta, &core->generation, granted,
-					      poster_at(access, core->chip));
+		posted = trn_sem_post_granted_by(&core->sems, sem_index(end),
+						 delta, &core->generation, granted,
+						 poster_at(access, core->chip),
+						 access->check);
 	}
 	if (!posted) {
 		access->post = (struct trn_post){ 0 };

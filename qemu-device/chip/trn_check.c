@@ -15,6 +15,7 @@ static const char *const kind_names[TRN_CHECK_KINDS] = {
 	[TRN_CHECK_UNWRITTEN]	= "unwritten",
 	[TRN_CHECK_BANK]	= "bank",
 	[TRN_CHECK_RANGE]	= "range",
+	[TRN_CHECK_RACE]	= "race",
 };
 
 /* --- Chips --- */
@@ -141,6 +142,13 @@ void trn_check_written(const struct trn_loc *loc, size_t len)
 
 /* --- Jobs --- */
 
+static void follow_sems(struct trn_core *core, struct trn_check_job *cj)
+{
+	pthread_mutex_lock(&core->sems.lock);
+	core->sems.check = cj;
+	pthread_mutex_unlock(&core->sems.lock);
+}
+
 /* Without memory for it the job is not checked. */
 void trn_check_job_begin(struct trn_job *job)
 {
@@ -156,22 +164,32 @@ void trn_check_job_begin(struct trn_job *job)
 		return;
 	cj->check = check;
 	cj->job = job;
+	cj->serial = atomic_fetch_add(&check->serial, 1) + 1;
 	cj->nr_actors = nr;
-	pthread_mutex_init(&cj->lock, NULL);
 	for (i = 0; i < nr; i++) {
 		cj->actor[i].job = cj;
 		cj->actor[i].index = i;
 	}
+	if (trn_check_sync_init(cj)) {
+		free(cj);
+		return;
+	}
+	pthread_mutex_init(&cj->lock, NULL);
 	job->check = cj;
+	follow_sems(job->core, cj);
 }
 
 void trn_check_job_end(struct trn_job *job)
 {
-	if (!job->check)
+	struct trn_check_job *cj = job->check;
+
+	if (!cj)
 		return;
-	pthread_mutex_destroy(&job->check->lock);
-	free(job->check);
+	follow_sems(job->core, NULL);
 	job->check = NULL;
+	trn_check_sync_destroy(cj);
+	pthread_mutex_destroy(&cj->lock);
+	free(cj);
 }
 
 struct trn_check_actor *trn_check_actor(const struct trn_job *job,
@@ -229,22 +247,21 @@ static void place_text(char *text, size_t size, const struct trn_check_actor *ac
 			 place->offset % stride);
 }
 
-static void actor_text(char *text, size_t size, const struct trn_check_actor *actor)
+void trn_check_name(char *text, size_t size, const struct trn_check_job *cj,
+		    unsigned int actor, uint32_t pc)
 {
 	const struct trn_queue *queue;
 
-	if (actor->index < TRN_ACTOR_QUEUE) {
-		snprintf(text, size, "%s engine at instruction %u (line %u)",
-			 trn_isa_engine_name(actor->index), actor->pc,
-			 actor->debug);
+	if (actor < TRN_ACTOR_QUEUE) {
+		snprintf(text, size, "%s engine at instruction %u",
+			 trn_isa_engine_name(actor), pc);
 		return;
 	}
-	queue = actor->job->job->queues[actor->index - TRN_ACTOR_QUEUE];
+	queue = cj->job->queues[actor - TRN_ACTOR_QUEUE];
 	snprintf(text, size, "DMA engine %u queue %u at %s %u", queue->engine,
 		 queue->index,
-		 actor->pc & NEURON_UDMA_PC_GENERATED ? "generated packet" :
-							"descriptor",
-		 actor->pc & ~NEURON_UDMA_PC_GENERATED);
+		 pc & NEURON_UDMA_PC_GENERATED ? "generated packet" : "descriptor",
+		 pc & ~NEURON_UDMA_PC_GENERATED);
 }
 
 void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
@@ -253,13 +270,15 @@ void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
 	struct trn_check_job *cj = actor->job;
 	uint64_t key = (uint64_t)kind << 48 | (uint64_t)actor->index << 32 |
 		       actor->pc;
-	char where[NAME_MAX_BYTES], who[NAME_MAX_BYTES];
+	char where[NAME_MAX_BYTES], who[NAME_MAX_BYTES], line[24] = "";
 
 	if (!first_time(cj, key))
 		return;
 	atomic_fetch_add(&cj->check->reports[kind], 1);
 	place_text(where, sizeof(where), actor, place);
-	actor_text(who, sizeof(who), actor);
-	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: core %u %s %s: %s",
-		kind_names[kind], cj->job->core->index, who, what, where);
+	trn_check_name(who, sizeof(who), cj, actor->index, actor->pc);
+	if (actor->debug)
+		snprintf(line, sizeof(line), " (line %u)", actor->debug);
+	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: core %u %s%s %s: %s",
+		kind_names[kind], cj->job->core->index, who, line, what, where);
 }

@@ -7,6 +7,8 @@
  *	trn_check_memory.c	shadow of the memories: which bytes were written
  *	trn_check_inst.c	what an instruction reads and writes
  *	trn_check_access.c	what DMA queues and memory words move
+ *	trn_check_sync.c	what posts, waits and triggers put in order
+ *	trn_check_race.c	accesses that nothing has put in order
  *
  * The checks only look: results and device times of a job are the same with and
  * without them. Without them a chip has no struct trn_check and a job no struct
@@ -14,7 +16,8 @@
  *
  * An actor is a sequencer or a queue of a job, numbered as in trn_time.h. Only its
  * own task uses it. The shadow of each memory has a lock, a leaf but for the
- * allocator; reports are made without it.
+ * allocator; reports are made without it. What semaphores put in order is kept
+ * under the lock of the semaphores.
  */
 #ifndef TRN_CHECK_H
 #define TRN_CHECK_H
@@ -26,6 +29,7 @@
 
 struct trn_check;
 struct trn_check_actor;
+struct trn_check_job;
 struct trn_exec;
 struct trn_job;
 
@@ -33,6 +37,7 @@ enum trn_check_kind {
 	TRN_CHECK_UNWRITTEN,	/* a read of bytes that nobody has written */
 	TRN_CHECK_BANK,		/* a product leaves the bank of PSUM it began in */
 	TRN_CHECK_RANGE,	/* a tile leaves its partition */
+	TRN_CHECK_RACE,		/* two accesses that nothing has put in order */
 	TRN_CHECK_KINDS
 };
 
@@ -73,5 +78,21 @@ enum neuron_cause trn_check_exec(struct trn_exec *exec);
 /* @len bytes are moved; NULL: from or to the actor itself. */
 void trn_check_moved(struct trn_check_actor *actor, const struct trn_loc *from,
 		     const struct trn_loc *to, uint64_t len);
+
+/* They are about to be triggered in the queue by an engine. */
+void trn_check_trigger(struct trn_check_actor *actor, unsigned int queue_actor,
+		       uint32_t m2s, uint32_t s2m);
+/* The queue takes as many for a packet. */
+void trn_check_packet(struct trn_check_actor *queue, uint32_t m2s, uint32_t s2m);
+
+/*
+ * Under the lock of the semaphores of @cj's core: semaphore or event @sem
+ * (TRN_TIME_EVENT) is about to change from @old; a wait of @actor is over with the
+ * value @have. NULL, or an actor of another job: somebody else.
+ */
+void trn_check_post(struct trn_check_job *cj, struct trn_check_actor *actor,
+		    unsigned int sem, unsigned int op, int32_t value, int32_t old);
+void trn_check_wait(struct trn_check_job *cj, struct trn_check_actor *actor,
+		    unsigned int sem, unsigned int sync, int32_t value, int32_t have);
 
 #endif /* TRN_CHECK_H */

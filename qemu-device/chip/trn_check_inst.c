@@ -231,7 +231,7 @@ static void check_bank(struct trn_check_actor *actor, const struct trn_tile *dst
 	    (first + dst->high - 1) / BANK_BYTES == bank)
 		return;
 	trn_check_report(actor, TRN_CHECK_BANK, &place,
-			 "writes a product across a bank of PSUM from");
+			 "writes a product across a PSUM bank from");
 }
 
 static void check_tiles(struct trn_check_actor *actor, const struct trn_exec *exec)
@@ -292,7 +292,7 @@ static void check_range(struct trn_check_actor *actor, const struct trn_exec *ex
 enum neuron_cause trn_check_exec(struct trn_exec *exec)
 {
 	struct trn_seq *seq = exec->seq;
-	struct trn_check_actor *actor = trn_check_actor(exec->job, seq->engine);
+	struct trn_check_actor *actor = seq->waiter.check;
 	enum neuron_cause cause;
 
 	trn_check_at(actor, atomic_load(&seq->pc), exec->inst->debug);

@@ -2,19 +2,28 @@
 /*
  * Checks: the shadow of a memory. A bit for each byte tells whether it has been
  * written since the memory was cleared; pages that are written as a whole, or not
- * at all, take no memory.
+ * at all, take no memory. Pages that a job uses also have its accesses, by line.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "trn_check_private.h"
 
+#define RACE_BYTES \
+	(TRN_SHADOW_LINES * TRN_RACE_SLOTS * sizeof(struct trn_race))
+
 /**
  * struct trn_shadow_page - of a page that is neither all written nor all unwritten
+ *	or that a job has used
  * @written: a bit for each byte
+ * @serial: of the job that @race is about
+ * @race: TRN_RACE_SLOTS for each line, or NULL
  */
 struct trn_shadow_page {
 	uint64_t written[TRN_SHADOW_LINES];
+	uint32_t serial;
+	struct trn_race *race;
 };
 
 /* In place of a page: all of it is as they say. */
@@ -45,9 +54,24 @@ int trn_shadow_init(struct trn_shadow *shadow, uint64_t size,
 
 static void page_drop(struct trn_shadow *shadow, uint64_t i)
 {
-	if (page_is_real(shadow->page[i]))
+	if (page_is_real(shadow->page[i])) {
+		free(shadow->page[i]->race);
 		free(shadow->page[i]);
+	}
 	shadow->page[i] = NULL;
+}
+
+/* What is known of accesses stays. */
+static void page_fill(struct trn_shadow *shadow, uint64_t i)
+{
+	struct trn_shadow_page *page = shadow->page[i];
+
+	if (page_is_real(page) && page->race) {
+		memset(page->written, 0xff, sizeof(page->written));
+		return;
+	}
+	page_drop(shadow, i);
+	shadow->page[i] = &all_written;
 }
 
 static void drop_all(struct trn_shadow *shadow)
@@ -149,8 +173,7 @@ static uint64_t mark_in_page(struct trn_shadow *shadow, uint64_t offset,
 	if (end > (i + 1) * TRN_SHADOW_PAGE)
 		end = (i + 1) * TRN_SHADOW_PAGE;
 	if (end - offset == TRN_SHADOW_PAGE) {
-		page_drop(shadow, i);
-		shadow->page[i] = &all_written;
+		page_fill(shadow, i);
 		return end;
 	}
 	while (offset < end) {
@@ -206,29 +229,78 @@ static uint64_t take_unwritten(struct trn_shadow *shadow, uint64_t line,
 		return 0;
 	missing = mask & ~page->written[line % TRN_SHADOW_LINES];
 	if (missing && shadow->memory && host_wrote(shadow, i, page)) {
-		page_drop(shadow, i);
-		shadow->page[i] = &all_written;
+		page_fill(shadow, i);
 		return 0;
 	}
 	page->written[line % TRN_SHADOW_LINES] |= missing;
 	return missing;
 }
 
+/* Accesses of the visitor's job to a line; NULL: no memory. */
+static struct trn_race *races_of(struct trn_visit *visit)
+{
+	const uint32_t serial = visit->actor->job->serial;
+	struct trn_shadow_page *page;
+
+	page = page_get(visit->shadow, visit->line / TRN_SHADOW_LINES);
+	if (!page)
+		return NULL;
+	if (page->race && page->serial != serial)
+		memset(page->race, 0, RACE_BYTES);
+	page->serial = serial;
+	if (!page->race)
+		page->race = calloc(1, RACE_BYTES);
+	if (!page->race)
+		return NULL;
+	return &page->race[visit->line % TRN_SHADOW_LINES * TRN_RACE_SLOTS];
+}
+
+static uint64_t address_of(const struct trn_visit *visit, uint64_t mask)
+{
+	return visit->line * TRN_SHADOW_LINE + (unsigned int)__builtin_ctzll(mask);
+}
+
+static void visit_races(struct trn_visit *visit)
+{
+	struct trn_race *slots = races_of(visit);
+	struct trn_race other;
+	uint64_t found;
+
+	if (!slots)
+		return;
+	found = trn_race_access(slots, visit->actor, visit->mask, visit->write, &other);
+	if (!found || visit->raced != TRN_SHADOW_NONE)
+		return;
+	visit->raced = address_of(visit, found);
+	visit->other = other;
+}
+
 static void visit_line(struct trn_visit *visit)
 {
-	uint64_t missing;
+	uint64_t missing = 0;
 
 	if (!visit->mask)
 		return;
-	if (visit->write) {
+	if (visit->write)
 		mark_line(visit->shadow, visit->line, visit->mask);
-	} else if (!visit->partly) {
+	else if (!visit->partly)
 		missing = take_unwritten(visit->shadow, visit->line, visit->mask);
-		if (missing && visit->unwritten == TRN_SHADOW_NONE)
-			visit->unwritten = visit->line * TRN_SHADOW_LINE +
-					   (unsigned int)__builtin_ctzll(missing);
-	}
+	if (missing && visit->unwritten == TRN_SHADOW_NONE)
+		visit->unwritten = address_of(visit, missing);
+	if (visit->races)
+		visit_races(visit);
 	visit->mask = 0;
+}
+
+/* Not between jobs: what they share is in order by more than is seen here. */
+static bool may_race(const struct trn_check_actor *actor,
+		     const struct trn_check_place *place)
+{
+	const struct trn_check_job *cj = actor->job;
+
+	return place->chip == cj->check->chip && !atomic_load(&cj->blind) &&
+	       (place->place == TRN_PLACE_HBM ||
+		place->index == cj->job->core->index);
 }
 
 bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,
@@ -240,7 +312,9 @@ bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,
 		.place = *place,
 		.write = write,
 		.partly = partly,
+		.races = may_race(actor, place),
 		.unwritten = TRN_SHADOW_NONE,
+		.raced = TRN_SHADOW_NONE,
 	};
 	if (!visit->shadow)
 		return false;
@@ -266,13 +340,29 @@ void trn_visit_bytes(struct trn_visit *visit, uint64_t offset, uint64_t len)
 	}
 }
 
+static void report_race(struct trn_visit *visit)
+{
+	const struct trn_race *other = &visit->other;
+	char what[120], who[64];
+
+	trn_check_name(who, sizeof(who), visit->actor->job, trn_race_actor(other),
+		       trn_race_pc(other));
+	snprintf(what, sizeof(what), "%s, in no order with the %s of %s",
+		 visit->write ? "writes" : "reads",
+		 trn_race_is_write(other) ? "write" : "read", who);
+	visit->place.offset = visit->raced;
+	trn_check_report(visit->actor, TRN_CHECK_RACE, &visit->place, what);
+}
+
 void trn_visit_end(struct trn_visit *visit)
 {
 	visit_line(visit);
 	pthread_mutex_unlock(&visit->shadow->lock);
-	if (visit->unwritten == TRN_SHADOW_NONE)
-		return;
-	visit->place.offset = visit->unwritten;
-	trn_check_report(visit->actor, TRN_CHECK_UNWRITTEN, &visit->place,
-			 "reads what nobody has written");
+	if (visit->unwritten != TRN_SHADOW_NONE) {
+		visit->place.offset = visit->unwritten;
+		trn_check_report(visit->actor, TRN_CHECK_UNWRITTEN, &visit->place,
+				 "reads what nobody has written");
+	}
+	if (visit->raced != TRN_SHADOW_NONE)
+		report_race(visit);
 }

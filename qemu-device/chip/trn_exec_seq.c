@@ -138,7 +138,7 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 				      exec->seq->engine),
 		.posting = record_post,
 		.posting_arg = exec,
-		.check = trn_check_actor(exec->job, exec->seq->engine),
+		.check = exec->seq->waiter.check,
 	};
 	enum neuron_cause cause;
 	uint32_t word = exec->seq->regs[inst->reg[0]];
@@ -183,6 +183,8 @@ static enum neuron_cause exec_trigger(struct trn_exec *exec)
 		return NEURON_CAUSE_QUEUE;
 	trn_time_trigger(exec->job->timeline, exec->seq->engine,
 			 TRN_ACTOR_QUEUE + index, inst->imm0);
+	trn_check_trigger(exec->seq->waiter.check, TRN_ACTOR_QUEUE + index,
+			  inst->imm0, inst->imm1);
 	return trn_queue_trigger(queue, inst->imm0, inst->imm1);
 }
 
@@ -281,6 +283,7 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 		record_generation(exec);
 		trn_time_trigger(exec->job->timeline, seq->engine,
 				 TRN_ACTOR_QUEUE + index, 1);
+		trn_check_trigger(seq->waiter.check, TRN_ACTOR_QUEUE + index, 1, 0);
 	}
 	return trn_queue_generate(queue, &dge, &seq->task, &exec->again);
 }
@@ -321,7 +324,8 @@ static void exec_event(struct trn_exec *exec, bool value)
 
 	trn_time_post(exec->job->timeline, exec->seq->engine, exec->core,
 		      TRN_TIME_EVENT(event), NEURON_SYNC_POST_SET, value);
-	if (trn_event_write(&exec->core->sems, event, value))
+	if (trn_event_write_by(&exec->core->sems, event, value,
+			       exec->seq->waiter.check))
 		report(exec, NEURON_NQ_TYPE_EVENT, event);
 }
 
@@ -335,8 +339,9 @@ static void exec_range_clear(struct trn_exec *exec)
 	for (sem = exec->inst->imm0; sem <= exec->inst->imm1; sem++) {
 		trn_time_post(exec->job->timeline, engine, core, sem,
 			      NEURON_SYNC_POST_SET, 0);
-		trn_sem_post(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
-			     trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine));
+		trn_sem_post_by(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
+				trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine),
+				exec->seq->waiter.check);
 	}
 }
 

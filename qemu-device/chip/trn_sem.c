@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "trn_check.h"
 #include "trn_internal.h"
 #include "trn_sem.h"
 #include "trn_state.h"
@@ -55,8 +56,8 @@ static void wake_waiters(struct trn_sem_waiter **first)
 	}
 }
 
-static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		      int32_t value, uint32_t who)
+static void sem_change(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		       int32_t value, uint32_t who)
 {
 	uint32_t old = (uint32_t)sems->value[sem];
 
@@ -78,19 +79,35 @@ static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	wake_waiters(&sems->waiters[sem]);
 }
 
-void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		  int32_t value, uint32_t who)
+static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		      int32_t value, uint32_t who, struct trn_check_actor *actor)
+{
+	if (sems->check)
+		trn_check_post(sems->check, actor, sem, op, value,
+			       sems->value[sem]);
+	sem_change(sems, sem, op, value, who);
+}
+
+void trn_sem_post_by(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		     int32_t value, uint32_t who, struct trn_check_actor *actor)
 {
 	if (sem >= NEURON_NR_SEMAPHORES)
 		return;
 	pthread_mutex_lock(&sems->lock);
-	sem_apply(sems, sem, op, value, who);
+	sem_apply(sems, sem, op, value, who, actor);
 	pthread_mutex_unlock(&sems->lock);
 }
 
-bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
-			  int32_t value, const _Atomic uint32_t *generation,
-			  uint32_t granted, uint32_t who)
+void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		  int32_t value, uint32_t who)
+{
+	trn_sem_post_by(sems, sem, op, value, who, NULL);
+}
+
+bool trn_sem_post_granted_by(struct trn_sems *sems, unsigned int sem,
+			     int32_t value, const _Atomic uint32_t *generation,
+			     uint32_t granted, uint32_t who,
+			     struct trn_check_actor *actor)
 {
 	bool current;
 
@@ -99,12 +116,21 @@ bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 	pthread_mutex_lock(&sems->lock);
 	current = atomic_load(generation) == granted;
 	if (current)
-		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value, who);
+		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value, who, actor);
 	pthread_mutex_unlock(&sems->lock);
 	return current;
 }
 
-int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem)
+bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
+			  int32_t value, const _Atomic uint32_t *generation,
+			  uint32_t granted, uint32_t who)
+{
+	return trn_sem_post_granted_by(sems, sem, value, generation, granted, who,
+				       NULL);
+}
+
+int32_t trn_sem_value_by(struct trn_sems *sems, unsigned int sem,
+			 struct trn_check_actor *actor)
 {
 	int32_t value;
 
@@ -112,8 +138,17 @@ int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem)
 		return 0;
 	pthread_mutex_lock(&sems->lock);
 	value = sems->value[sem];
+	if (sems->check && actor)
+		trn_check_wait(sems->check, actor, sem,
+			       NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_EQ),
+			       value, value);
 	pthread_mutex_unlock(&sems->lock);
 	return value;
+}
+
+int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem)
+{
+	return trn_sem_value_by(sems, sem, NULL);
 }
 
 uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem)
@@ -148,10 +183,13 @@ bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
 	pthread_mutex_lock(&sems->lock);
 	waiter_unlink(waiter);
 	ready = sem_satisfies(sems->value[sem], sync, value);
+	if (ready && sems->check)
+		trn_check_wait(sems->check, waiter->check, sem, sync, value,
+			       sems->value[sem]);
 	if (!ready)
 		waiter_append(&sems->waiters[sem], waiter);
 	else if (sync & NEURON_SYNC_TAKE)
-		sem_apply(sems, sem, NEURON_SYNC_POST_SUB, value, 0);
+		sem_change(sems, sem, NEURON_SYNC_POST_SUB, value, 0);
 	pthread_mutex_unlock(&sems->lock);
 	return ready;
 }
@@ -163,7 +201,8 @@ void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter)
 	pthread_mutex_unlock(&sems->lock);
 }
 
-bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value)
+bool trn_event_write_by(struct trn_sems *sems, unsigned int event, bool value,
+			struct trn_check_actor *actor)
 {
 	bool raised;
 
@@ -171,11 +210,19 @@ bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value)
 		return false;
 	pthread_mutex_lock(&sems->lock);
 	raised = value && !sems->event[event];
+	if (sems->check)
+		trn_check_post(sems->check, actor, TRN_TIME_EVENT(event),
+			       NEURON_SYNC_POST_SET, value, sems->event[event]);
 	sems->event[event] = value;
 	if (raised)
 		wake_waiters(&sems->event_waiters[event]);
 	pthread_mutex_unlock(&sems->lock);
 	return raised;
+}
+
+bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value)
+{
+	return trn_event_write_by(sems, event, value, NULL);
 }
 
 bool trn_event_value(struct trn_sems *sems, unsigned int event)
@@ -190,6 +237,16 @@ bool trn_event_value(struct trn_sems *sems, unsigned int event)
 	return value;
 }
 
+/* As a wait for a semaphore that is at least 1, and taking it. */
+static void event_waited(struct trn_sems *sems, unsigned int event, bool clear,
+			 struct trn_check_actor *actor)
+{
+	unsigned int sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
+			    (clear ? NEURON_SYNC_TAKE : 0);
+
+	trn_check_wait(sems->check, actor, TRN_TIME_EVENT(event), sync, 1, 1);
+}
+
 bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 		    struct trn_sem_waiter *waiter)
 {
@@ -200,6 +257,8 @@ bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 	pthread_mutex_lock(&sems->lock);
 	waiter_unlink(waiter);
 	ready = sems->event[event];
+	if (ready && sems->check)
+		event_waited(sems, event, clear, waiter->check);
 	if (!ready)
 		waiter_append(&sems->event_waiters[event], waiter);
 	else if (clear)
@@ -216,7 +275,7 @@ void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
 		if (mask && !(mask[i / 64] >> (i % 64) & 1))
 			continue;
-		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0, 0);
+		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0, 0, NULL);
 	}
 	if (!mask) {
 		memset(sems->event, 0, sizeof(sems->event));

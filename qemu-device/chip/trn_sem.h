@@ -14,10 +14,13 @@
 #include "neuron/regs.h"
 #include "trn_pool.h"
 
+struct trn_check_actor;
+struct trn_check_job;
 struct trn_chip;
 
 struct trn_sem_waiter {
 	struct trn_task *task;		/* kicked when the wait may succeed */
+	struct trn_check_actor *check;	/* who it is, or NULL */
 	struct trn_sem_waiter *next;
 	struct trn_sem_waiter **link;	/* NULL: not queued */
 };
@@ -25,10 +28,12 @@ struct trn_sem_waiter {
 /**
  * struct trn_sems - a block
  * @lock: all that follows
+ * @check: the job that is checked, or NULL
  * @poster: who changed it last: NEURON_SEM_POSTER_*
  */
 struct trn_sems {
 	pthread_mutex_t lock;
+	struct trn_check_job *check;
 	int32_t value[NEURON_NR_SEMAPHORES];
 	uint32_t poster[NEURON_NR_SEMAPHORES];
 	uint8_t event[NEURON_NR_EVENTS];
@@ -55,6 +60,14 @@ void trn_sems_destroy(struct trn_sems *sems);
 void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
 		  int32_t value, uint32_t who);
 int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem);
+/*
+ * The same of an actor that may be checked: NULL, it is not. What it learns from
+ * a value it has waited for.
+ */
+void trn_sem_post_by(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		     int32_t value, uint32_t who, struct trn_check_actor *actor);
+int32_t trn_sem_value_by(struct trn_sems *sems, unsigned int sem,
+			 struct trn_check_actor *actor);
 uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem);
 
 /*
@@ -65,6 +78,10 @@ uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem);
 bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 			  int32_t value, const _Atomic uint32_t *generation,
 			  uint32_t granted, uint32_t who);
+bool trn_sem_post_granted_by(struct trn_sems *sems, unsigned int sem,
+			     int32_t value, const _Atomic uint32_t *generation,
+			     uint32_t granted, uint32_t who,
+			     struct trn_check_actor *actor);
 
 /*
  * If the condition (@sync: WAIT and TAKE bits) holds, take and return true;
@@ -78,6 +95,8 @@ void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter);
 
 /* Set or clear an event. True: it went from 0 to 1. Wakes waiters. */
 bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value);
+bool trn_event_write_by(struct trn_sems *sems, unsigned int event, bool value,
+			struct trn_check_actor *actor);
 bool trn_event_value(struct trn_sems *sems, unsigned int event);
 
 /*

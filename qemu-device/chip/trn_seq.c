@@ -28,6 +28,7 @@ static void seq_finish(struct trn_seq *seq)
 	struct trn_job *job = atomic_load(&seq->job);
 
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	seq->waiter.check = NULL;
 	seq->fetched = false;
 	seq->begun = false;
 	trn_time_stop(job->timeline, seq->engine);
@@ -157,9 +158,10 @@ static void seq_post(struct trn_seq *seq)
 		return;
 	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
 		      op, (int32_t)inst->post_value);
-	trn_sem_post(&seq->core->sems, inst->post_sem, op,
-		     (int32_t)inst->post_value,
-		     trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine));
+	trn_sem_post_by(&seq->core->sems, inst->post_sem, op,
+			(int32_t)inst->post_value,
+			trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine),
+			seq->waiter.check);
 }
 
 /* An implicit notification: with its times when they are known, else at once. */
@@ -416,6 +418,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
 	seq_start_unit(seq);
+	seq->waiter.check = trn_check_actor(seq->core->job, seq->engine);
 	atomic_store(&seq->job, seq->core->job);
 	trn_task_kick(&seq->task);
 }
@@ -423,6 +426,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 void trn_seq_reset(struct trn_seq *seq)
 {
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	seq->waiter.check = NULL;
 	atomic_store(&seq->job, NULL);
 	seq->base = 0;
 	seq->count = 0;

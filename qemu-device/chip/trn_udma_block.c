@@ -192,7 +192,7 @@ enum trn_outcome trn_run_block(struct trn_run_state *run)
 	if (outcome != TRN_MOVED)
 		return outcome;
 
-	trn_run_check(run, run->m2s.ring.head);
+	trn_run_check(run, run->m2s.ring.head, nr_m2s, op.nr_dst);
 	work.op = &op;
 	for (i = 0; i < op.nr_src; i++)
 		work.src[i] = run->m2s.desc[1 + i].addr;
@@ -245,7 +245,7 @@ enum trn_outcome trn_run_generated(struct trn_run_state *run)
 		work.dst[i] = dge->dst[i];
 	outcome = trn_run_strike(run);
 	if (outcome == TRN_MOVED) {
-		trn_run_check(run, pc);
+		trn_run_check(run, pc, 1, 0);
 		outcome = carry_out(run, &work);
 		if (outcome == TRN_FAILED)
 			blame(run, &work);

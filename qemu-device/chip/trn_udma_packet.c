@@ -304,12 +304,14 @@ static enum trn_outcome move_piece(struct trn_run_state *run, unsigned int m,
 	return TRN_MOVED;
 }
 
-void trn_run_check(struct trn_run_state *run, uint32_t pc)
+void trn_run_check(struct trn_run_state *run, uint32_t pc, unsigned int m2s,
+		   unsigned int s2m)
 {
 	if (!run->job || !run->job->check)
 		return;
 	run->access.check = trn_check_actor(run->job, run->queue->actor);
 	trn_check_at(run->access.check, pc, 0);
+	trn_check_packet(run->access.check, m2s, s2m);
 }
 
 /* One M2S descriptor into as many S2M descriptors as it takes. */
@@ -501,7 +503,7 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	if (outcome != TRN_MOVED)
 		return outcome;
 	run->sized = true;
-	trn_run_check(run, run->m2s.ring.head);
+	trn_run_check(run, run->m2s.ring.head, nr_m2s, nr_s2m);
 	outcome = move_bytes(run, nr_m2s);
 	if (outcome != TRN_MOVED)
 		return outcome;

@@ -158,8 +158,12 @@ enum trn_outcome trn_run_strike(struct trn_run_state *run);
 /* Its bytes have moved: completions, trace, and on with the rings. */
 enum trn_outcome trn_run_retire(struct trn_run_state *run, unsigned int nr_m2s,
 				unsigned int nr_s2m);
-/* What is accessed from here on is the packet's own, for the checks on request. */
-void trn_run_check(struct trn_run_state *run, uint32_t pc);
+/*
+ * What is accessed from here on is the packet's own, for the checks on request: of so
+ * many descriptors.
+ */
+void trn_run_check(struct trn_run_state *run, uint32_t pc, unsigned int m2s,
+		   unsigned int s2m);
 /* Called before a post is made. */
 void trn_run_posting(struct trn_access *access, void *arg);
 

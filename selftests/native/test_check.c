@@ -3,87 +3,9 @@
  * Checks on request: reads of what nobody has written, products that leave their
  * bank, tiles that leave their partition; where they are reported, and how often.
  */
-#include "seq_rig.h"
+#include "check_rig.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#include "trn_check.h"
-
-#define TENSOR	NEURON_ENGINE_TENSOR
-#define VECTOR	NEURON_ENGINE_VECTOR
-#define GPSIMD	NEURON_ENGINE_GPSIMD
-#define SYNC	NEURON_ENGINE_SYNC
-#define F32	NEURON_DTYPE_FP32
-#define BF16	NEURON_DTYPE_BF16
-#define CORE	1
-#define DATA(offset)	neuron_window_addr(SEQ_DATA, offset)
-#define SBUF(p, offset)	neuron_window_addr(SEQ_SBUF, (p) * NEURON_TPB_SBUF_STRIDE + (offset))
-
-struct check_test {
-	struct seq_rig rig;
-	struct seq_job job;
-};
-
-static void begin(struct check_test *t)
-{
-	seq_rig_init_check(&t->rig, &neuron_gen_trn2, 2, 1, true);
-	seq_job_init(&t->job, &t->rig, 0, CORE);
-}
-
-static void end(struct check_test *t)
-{
-	seq_rig_destroy(&t->rig);
-}
-
-/* Append with a source line. */
-static void add(struct check_test *t, enum neuron_engine engine,
-		struct neuron_inst inst, uint32_t line)
-{
-	seq_add(&t->job, engine, inst)->debug = line;
-}
-
-static void next_job(struct check_test *t)
-{
-	seq_job_init(&t->job, &t->rig, 0, CORE);
-}
-
-static void expect_count(struct check_test *t, enum trn_check_kind kind,
-			 unsigned int count)
-{
-	unsigned int have = (unsigned int)trn_check_count(t->rig.chip[0], kind);
-
-	if (have != count)
-		fail_msg("%u reports of kind %u, not %u; the last line is '%s'", have,
-			 kind, count,
-			 t->rig.port[0].log[(t->rig.port[0].lines + FAKE_LOG_LINES - 1) %
-					    FAKE_LOG_LINES]);
-}
-
-static void expect_none(struct check_test *t)
-{
-	unsigned int kind;
-
-	for (kind = 0; kind < TRN_CHECK_KINDS; kind++)
-		expect_count(t, kind, 0);
-	assert_int_equal(trn_chip_check_reports(t->rig.chip[0]), 0);
-}
-
-/* A line about @who at @where. */
-static void expect_line(struct check_test *t, enum trn_check_kind kind,
-			const char *who, const char *where)
-{
-	static const char *const texts[TRN_CHECK_KINDS] = {
-		[TRN_CHECK_UNWRITTEN] = "unwritten: core 1 %s reads what nobody has written: %s",
-		[TRN_CHECK_BANK] = "bank: core 1 %s writes a product across a bank of PSUM from: %s",
-		[TRN_CHECK_RANGE] = "range: core 1 %s of: %s",
-	};
-	char text[FAKE_LOG_LEN] = "check ";
-
-	snprintf(text + 6, sizeof(text) - 6, texts[kind], who, where);
-	if (!fake_logged(&t->rig.port[0], text))
-		fail_msg("no line '%s'", text);
-}
 
 /* --- bytes that nobody has written --- */
 
@@ -94,19 +16,19 @@ static void test_tile(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
-	add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(32, 2, 0x100, F32, 15)), 10);
-	add(&t, VECTOR, OP(COPY, .dst = dst, .src0 = src), 11);
-	add(&t, VECTOR, OP(COPY, .dst = dst, .src0 = src), 12);
-	add(&t, VECTOR, OP(HALT), 13);
+	check_begin(&t, 2);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(32, 2, 0x100, F32, 15)), 10);
+	check_add(&t, VECTOR, OP(COPY, .dst = dst, .src0 = src), 11);
+	check_add(&t, VECTOR, OP(COPY, .dst = dst, .src0 = src), 12);
+	check_add(&t, VECTOR, OP(HALT), 13);
 	seq_expect_ok(&t.job);
 	/* The bytes are written for the second copy: one mistake, one line. */
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
 	assert_int_equal(trn_chip_check_reports(t.rig.chip[0]), 1);
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "vector engine at instruction 1 (line 11)",
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "vector engine at instruction 1 (line 11)",
 		    "SBUF of core 1 partition 32 offset 0x13c");
-	end(&t);
+	check_end(&t);
 }
 
 /* Strided elements leave the bytes between them alone. */
@@ -118,39 +40,39 @@ static void test_strided(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
-	add(&t, VECTOR, OP(MEMSET, .dst = odd), 1);
-	add(&t, VECTOR, OP(COPY, .dst = to, .src0 = odd), 2);
-	add(&t, VECTOR, OP(COPY, .dst = to, .src0 = even), 3);
-	add(&t, VECTOR, OP(HALT), 4);
+	check_begin(&t, 2);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = odd), 1);
+	check_add(&t, VECTOR, OP(COPY, .dst = to, .src0 = odd), 2);
+	check_add(&t, VECTOR, OP(COPY, .dst = to, .src0 = even), 3);
+	check_add(&t, VECTOR, OP(HALT), 4);
 	seq_expect_ok(&t.job);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 1);
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "vector engine at instruction 2 (line 3)",
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "vector engine at instruction 2 (line 3)",
 		    "SBUF of core 1 partition 0 offset 0x0");
-	end(&t);
+	check_end(&t);
 }
 
 static void load_one(struct check_test *t)
 {
-	add(t, TENSOR, OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, 0, BF16, 32)), 20);
+	check_add(t, TENSOR, OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, 0, BF16, 32)), 20);
 }
 
 static void matmul(struct check_test *t, uint32_t offset, unsigned int n,
 		   unsigned int flags, uint32_t line)
 {
-	add(t, TENSOR, OP(MATMUL, .dst = ap_psum(0, 32, offset, F32, n),
-			  .src0 = ap_sbuf(0, 32, 0x1000, BF16, n),
+	check_add(t, TENSOR, OP(MATMUL, .dst = ap_psum(0, 32, offset, F32, n),
+				.src0 = ap_sbuf(0, 32, 0x1000, BF16, n),
 			  .flags = (uint8_t)flags), line);
 }
 
 static void write_operands(struct check_test *t, unsigned int n)
 {
-	add(t, GPSIMD, OP(MEMSET, .dst = ap_sbuf(0, 32, 0, BF16, 32)), 1);
-	add(t, GPSIMD, post_add(OP(MEMSET, .dst = ap_sbuf(0, 32, 0x1000, BF16, n)),
-				1, 1), 2);
-	add(t, GPSIMD, OP(HALT), 3);
-	add(t, TENSOR, wait_ge(OP(NOP), 1, 1), 19);
+	check_add(t, GPSIMD, OP(MEMSET, .dst = ap_sbuf(0, 32, 0, BF16, 32)), 1);
+	check_add(t, GPSIMD, post_add(OP(MEMSET, .dst = ap_sbuf(0, 32, 0x1000, BF16, n)),
+				      1, 1), 2);
+	check_add(t, GPSIMD, OP(HALT), 3);
+	check_add(t, TENSOR, wait_ge(OP(NOP), 1, 1), 19);
 }
 
 /* An accumulating product reads its destination. */
@@ -159,19 +81,19 @@ static void test_accumulate(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	write_operands(&t, 64);
 	load_one(&t);
 	matmul(&t, 0, 64, 0, 21);
 	matmul(&t, 0, 64, NEURON_INST_ACCUMULATE, 22);
 	matmul(&t, 0x200, 64, NEURON_INST_ACCUMULATE, 23);
-	add(&t, TENSOR, OP(HALT), 24);
+	check_add(&t, TENSOR, OP(HALT), 24);
 	seq_expect_ok(&t.job);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 1);
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "tensor engine at instruction 4 (line 23)",
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "tensor engine at instruction 4 (line 23)",
 		    "PSUM of core 1 partition 0 offset 0x200");
-	end(&t);
+	check_end(&t);
 }
 
 /* Queues: from HBM that the host wrote unseen, and from memory that nobody did. */
@@ -180,23 +102,23 @@ static void test_queue(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	memset(seq_data(&t.rig, 0, CORE), 1, 512);
 	seq_copy(&t.job, 0, SBUF(0, 0), DATA(0), 1024);
 	seq_copy(&t.job, 0, SBUF(0, 0x800), DATA(0x8000), 64);
 	seq_copy(&t.job, 0, DATA(0x9000), SBUF(0, 0x400), 64);
 	seq_copy(&t.job, 0, SBUF(0, 0x900), DATA(0x9000), 64);
-	add(&t, SYNC, OP(DMA_TRIGGER, .imm0 = 4, .imm1 = 4), 1);
-	add(&t, SYNC, OP(HALT), 2);
+	check_add(&t, SYNC, OP(DMA_TRIGGER, .imm0 = 4, .imm1 = 4), 1);
+	check_add(&t, SYNC, OP(HALT), 2);
 	seq_expect_ok(&t.job);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 2);
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "DMA engine 16 queue 0 at descriptor 1",
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 2);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "DMA engine 16 queue 0 at descriptor 1",
 		    "HBM 0 offset 0x608000");
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "DMA engine 16 queue 0 at descriptor 2",
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "DMA engine 16 queue 0 at descriptor 2",
 		    "SBUF of core 1 partition 0 offset 0x400");
-	end(&t);
+	check_end(&t);
 }
 
 static void test_memory_word(void **state)
@@ -204,17 +126,17 @@ static void test_memory_word(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
-	add(&t, SYNC, OP(REG_STORE, .addr = SBUF(0, 0x40), .reg = { 1 }), 1);
-	add(&t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0x40), .reg = { 1 }), 2);
-	add(&t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0x44), .reg = { 1 }), 3);
-	add(&t, SYNC, OP(HALT), 4);
+	check_begin(&t, 2);
+	check_add(&t, SYNC, OP(REG_STORE, .addr = SBUF(0, 0x40), .reg = { 1 }), 1);
+	check_add(&t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0x40), .reg = { 1 }), 2);
+	check_add(&t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0x44), .reg = { 1 }), 3);
+	check_add(&t, SYNC, OP(HALT), 4);
 	seq_expect_ok(&t.job);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 1);
-	expect_line(&t, TRN_CHECK_UNWRITTEN,
-		    "sync engine at instruction 2 (line 3)",
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "sync engine at instruction 2 (line 3)",
 		    "SBUF of core 1 partition 0 offset 0x44");
-	end(&t);
+	check_end(&t);
 }
 
 static void core_reset(struct check_test *t)
@@ -230,18 +152,18 @@ static void core_reset(struct check_test *t)
 
 static void write_word(struct check_test *t)
 {
-	add(t, SYNC, OP(REG_STORE, .addr = SBUF(0, 0), .reg = { 1 }), 1);
-	add(t, SYNC, OP(HALT), 2);
+	check_add(t, SYNC, OP(REG_STORE, .addr = SBUF(0, 0), .reg = { 1 }), 1);
+	check_add(t, SYNC, OP(HALT), 2);
 	seq_expect_ok(&t->job);
-	next_job(t);
+	check_next_job(t);
 }
 
 static void read_word(struct check_test *t)
 {
-	add(t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0), .reg = { 1 }), 1);
-	add(t, SYNC, OP(HALT), 2);
+	check_add(t, SYNC, OP(REG_LOAD, .addr = SBUF(0, 0), .reg = { 1 }), 1);
+	check_add(t, SYNC, OP(HALT), 2);
 	seq_expect_ok(&t->job);
-	next_job(t);
+	check_next_job(t);
 }
 
 /* What a job wrote is written for the next one, until a reset clears it. */
@@ -250,18 +172,18 @@ static void test_reset(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	write_word(&t);
 	read_word(&t);
-	expect_none(&t);
+	check_expect_none(&t);
 	core_reset(&t);
 	read_word(&t);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
 	trn_check_trust(t.rig.chip[0]);
 	core_reset(&t);
 	read_word(&t);
-	expect_count(&t, TRN_CHECK_UNWRITTEN, 2);
-	end(&t);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 2);
+	check_end(&t);
 }
 
 /* The host's writes by register access, and memory that was loaded. */
@@ -271,7 +193,7 @@ static void test_host(void **state)
 	struct trn_chip *chip;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	chip = t.rig.chip[0];
 	trn_chip_mmio_write(chip, neuron_tpb_bar0(chip->gen, CORE) +
 			    NEURON_TPB_SBUF, 0, 4);
@@ -279,8 +201,8 @@ static void test_host(void **state)
 	core_reset(&t);
 	trn_check_trust(chip);
 	read_word(&t);
-	expect_none(&t);
-	end(&t);
+	check_expect_none(&t);
+	check_end(&t);
 }
 
 /* A loop makes a mistake many times, and the next job once more. */
@@ -290,22 +212,22 @@ static void test_once(void **state)
 	unsigned int i;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	for (i = 0; i < 2; i++) {
-		add(&t, VECTOR, OP(REG_SET, .reg = { 1 }, .imm0 = 8), 1);
-		add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x4000, F32, 4),
-				   .src0 = ap_sbuf(0, 1, 0, F32, 4)), 2);
+		check_add(&t, VECTOR, OP(REG_SET, .reg = { 1 }, .imm0 = 8), 1);
+		check_add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x4000, F32, 4),
+					 .src0 = ap_sbuf(0, 1, 0, F32, 4)), 2);
 		t.job.prog[VECTOR][1].src0.offset_reg = 2;
-		add(&t, VECTOR, OP(REG_ALU, .op0 = NEURON_ALU_ADD, .reg = { 2, 2 },
-				   .flags = NEURON_INST_IMM, .imm0 = 16), 3);
-		add(&t, VECTOR, OP(LOOP, .reg = { 1 }, .addr = 1), 4);
-		add(&t, VECTOR, OP(HALT), 5);
+		check_add(&t, VECTOR, OP(REG_ALU, .op0 = NEURON_ALU_ADD, .reg = { 2, 2 },
+					 .flags = NEURON_INST_IMM, .imm0 = 16), 3);
+		check_add(&t, VECTOR, OP(LOOP, .reg = { 1 }, .addr = 1), 4);
+		check_add(&t, VECTOR, OP(HALT), 5);
 		seq_expect_ok(&t.job);
-		expect_count(&t, TRN_CHECK_UNWRITTEN, i + 1);
+		check_expect(&t, TRN_CHECK_UNWRITTEN, i + 1);
 		core_reset(&t);
-		next_job(&t);
+		check_next_job(&t);
 	}
-	end(&t);
+	check_end(&t);
 }
 
 /* --- the other kinds --- */
@@ -315,7 +237,7 @@ static void test_bank(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
+	check_begin(&t, 2);
 	write_operands(&t, 512);
 	load_one(&t);
 	matmul(&t, 0, 512, 0, 21);
@@ -323,17 +245,17 @@ static void test_bank(void **state)
 	matmul(&t, 0x7fc, 1, 0, 23);
 	matmul(&t, 0x7fc, 2, 0, 24);
 	matmul(&t, 0x1400, 512, 0, 25);
-	add(&t, TENSOR, OP(HALT), 26);
+	check_add(&t, TENSOR, OP(HALT), 26);
 	seq_expect_ok(&t.job);
-	expect_count(&t, TRN_CHECK_BANK, 2);
+	check_expect(&t, TRN_CHECK_BANK, 2);
 	assert_int_equal(trn_chip_check_reports(t.rig.chip[0]), 2);
-	expect_line(&t, TRN_CHECK_BANK,
-		    "tensor engine at instruction 5 (line 24)",
+	check_expect_line(&t, TRN_CHECK_BANK,
+			  "tensor engine at instruction 5 (line 24)",
 		    "PSUM of core 1 partition 0 offset 0x7fc");
-	expect_line(&t, TRN_CHECK_BANK,
-		    "tensor engine at instruction 6 (line 25)",
+	check_expect_line(&t, TRN_CHECK_BANK,
+			  "tensor engine at instruction 6 (line 25)",
 		    "PSUM of core 1 partition 0 offset 0x1400");
-	end(&t);
+	check_end(&t);
 }
 
 static void test_range(void **state)
@@ -341,16 +263,16 @@ static void test_range(void **state)
 	struct check_test t;
 
 	(void)state;
-	begin(&t);
-	add(&t, VECTOR, OP(MEMSET, .dst = ap_psum(0, 4, 0x3ff0, F32, 8)), 77);
+	check_begin(&t, 2);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_psum(0, 4, 0x3ff0, F32, 8)), 77);
 	seq_expect_fault(&t.job, NEURON_CAUSE_ACCESS, VECTOR, 0);
-	expect_count(&t, TRN_CHECK_RANGE, 1);
-	expect_line(&t, TRN_CHECK_RANGE,
-		    "vector engine at instruction 0 (line 77) reaches bytes 16368 to 16399",
+	check_expect(&t, TRN_CHECK_RANGE, 1);
+	check_expect_line(&t, TRN_CHECK_RANGE,
+			  "vector engine at instruction 0 (line 77) reaches bytes 16368 to 16399",
 		    "PSUM of core 1 partition 0 offset 0x0");
 	assert_true(fake_logged(&t.rig.port[0],
 				"core 1 vector engine stopped at instruction 0 (line 77): "));
-	end(&t);
+	check_end(&t);
 }
 
 /* --- with and without --- */
@@ -369,10 +291,10 @@ static struct neuron_hw_completion work(bool check, void *out)
 	write_operands(&t, 512);
 	load_one(&t);
 	matmul(&t, 0x400, 512, NEURON_INST_ACCUMULATE, 21);
-	add(&t, TENSOR, OP(HALT), 22);
+	check_add(&t, TENSOR, OP(HALT), 22);
 	seq_copy(&t.job, 0, DATA(0), SBUF(0, 0x1000), 4096);
-	add(&t, SYNC, wait_ge(OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1), 1, 1), 1);
-	add(&t, SYNC, OP(HALT), 2);
+	check_add(&t, SYNC, wait_ge(OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1), 1, 1), 1);
+	check_add(&t, SYNC, OP(HALT), 2);
 	record = seq_run(&t.job);
 	assert_int_equal(record.status, NEURON_JOB_OK);
 	memcpy(out, seq_data(&t.rig, 0, CORE), 4096);
@@ -380,7 +302,7 @@ static struct neuron_hw_completion work(bool check, void *out)
 		assert_true(trn_chip_check_reports(t.rig.chip[0]) > 0);
 	else
 		assert_false(fake_logged(&t.rig.port[0], "check "));
-	end(&t);
+	check_end(&t);
 	return record;
 }
 
