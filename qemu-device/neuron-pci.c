@@ -142,6 +142,7 @@ static bool neuron_build_chip(NeuronChip *s, Error **errp)
         .fault_seed = s->fault_seed,
         .reset_ns = s->reset_us * 1000ull,
         .clock = s->clock,
+        .check_memory = s->check_memory,
         .repair_fails = s->repair_fails,
     };
     const char *why;

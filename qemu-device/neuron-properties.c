@@ -4,6 +4,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qapi/visitor.h"
 #include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "neuron.h"
@@ -90,6 +91,16 @@ static bool neuron_check_reset(NeuronChip *s, Error **errp)
     return true;
 }
 
+static bool neuron_check_checks(NeuronChip *s, Error **errp)
+{
+    s->check_memory = s->check && !strcmp(s->check, "memory");
+    if (s->check && !s->check_memory && strcmp(s->check, "off")) {
+        error_setg(errp, "check is memory or off");
+        return false;
+    }
+    return true;
+}
+
 bool neuron_check_properties(NeuronChip *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
@@ -111,7 +122,7 @@ bool neuron_check_properties(NeuronChip *s, Error **errp)
         return false;
     }
     return neuron_check_reset(s, errp) && neuron_check_memory(s, errp) &&
-           neuron_check_ids(s, errp);
+           neuron_check_ids(s, errp) && neuron_check_checks(s, errp);
 }
 
 static const Property neuron_properties[] = {
@@ -133,6 +144,7 @@ static const Property neuron_properties[] = {
                        NEURON_INLINE_US_AUTO),
     DEFINE_PROP_UINT32("reset-us", NeuronChip, reset_us, NEURON_RESET_US_AUTO),
     DEFINE_PROP_UINT64("fault-seed", NeuronChip, fault_seed, 0),
+    DEFINE_PROP_STRING("check", NeuronChip, check),
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
     DEFINE_PROP_BOOL("silicon", NeuronChip, silicon, false),
     DEFINE_PROP_BOOL("repair-fails", NeuronChip, repair_fails, false),
@@ -162,11 +174,21 @@ static const struct {
     { "reset-us", "least time in us that a reset of the firmware takes, 0 to "
       "10000000 (default: 150000 in silicon mode, else 0)" },
     { "fault-seed", "of the faults on demand that strike by chance" },
+    { "check", "look for programming errors of jobs: memory, or off (default)" },
     { "clock", "model device time" },
     { "silicon", "silicon mode: revision, size of BAR4, no BAR2" },
     { "repair-fails", "an uncorrectable error of HBM cannot be repaired: "
       "HBM_REPAIR becomes 2, not 1" },
 };
+
+static void neuron_get_check_reports(Object *obj, Visitor *v, const char *name,
+                                     void *opaque, Error **errp)
+{
+    NeuronChip *s = NEURON_CHIP(obj);
+    uint64_t reports = s->chip ? trn_chip_check_reports(s->chip) : 0;
+
+    visit_type_uint64(v, name, &reports, errp);
+}
 
 void neuron_class_properties(ObjectClass *oc)
 {
@@ -175,4 +197,8 @@ void neuron_class_properties(ObjectClass *oc)
         object_class_property_set_description(oc, neuron_descriptions[i].name,
                                               neuron_descriptions[i].text);
     }
+    object_class_property_add(oc, "check-reports", "uint64",
+                              neuron_get_check_reports, NULL, NULL, NULL);
+    object_class_property_set_description(oc, "check-reports",
+        "programming errors that the checks have told of");
 }

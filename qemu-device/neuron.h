@@ -60,6 +60,8 @@ struct NeuronChip {
     uint32_t reset_us;
     uint64_t fault_seed;
     char *faults;
+    char *check;
+    bool check_memory;
     bool clock;
     bool silicon;
     bool repair_fails;
