@@ -4,6 +4,7 @@
  * bank, tiles that leave their partition; where they are reported, and how often.
  */
 #include "check_rig.h"
+#include "state_rig.h"
 
 #include <string.h>
 
@@ -318,6 +319,60 @@ static void test_same(void **state)
 	assert_memory_equal(out[0], out[1], sizeof(out[0]));
 }
 
+/* --- saving and loading --- */
+
+static void save_and_load(struct check_test *t)
+{
+	struct trn_chip *chip = t->rig.chip[0];
+	struct stream stream = { 0 };
+	const char *why = NULL;
+
+	fake_chip_stop(chip);
+	stream_put_chip(&stream, chip);
+	if (!stream_get_chip(&stream, chip, &why))
+		fail_msg("refused: %s", why);
+	stream_free(&stream);
+	trn_chip_resume(chip);
+}
+
+/*
+ * A job that was loaded goes on unchecked, and all memory counts as written; races of
+ * the next job are told.
+ */
+static void test_load(void **state)
+{
+	struct check_test t;
+	struct trn_chip *chip;
+	unsigned int i;
+	uint64_t sems;
+
+	(void)state;
+	check_begin(&t, 1);
+	chip = t.rig.chip[0];
+	sems = neuron_tpb_bar0(chip->gen, CORE) + NEURON_TPB_SEM;
+	check_add(&t, VECTOR, wait_ge(copy(0x100, 0, 16), 5, 1), 1);
+	check_add(&t, VECTOR, OP(HALT), 2);
+	check_add(&t, SCALAR, wait_ge(copy(0, 0x100, 16), 5, 1), 1);
+	check_add(&t, SCALAR, OP(HALT), 2);
+	seq_submit(&t.job);
+	for (i = 0; i < 2; i++)
+		assert_true(fake_wait_reg(chip, neuron_ctl_bar0(chip->gen) +
+					  NEURON_CTL_CORE(CORE) +
+					  NEURON_CORE_ENGINE(i ? SCALAR : VECTOR),
+					  UINT32_MAX, NEURON_ENGINE_WAITING));
+	save_and_load(&t);
+	trn_chip_mmio_write(chip, sems + NEURON_SEM_INC(5), 1, 4);
+	assert_int_equal(seq_wait(&t.job).status, NEURON_JOB_OK);
+	check_expect_none(&t);
+	check_next_job(&t);
+	check_add(&t, VECTOR, copy(0x100, 0, 16), 1);
+	check_add(&t, SCALAR, copy(0, 0x200, 16), 1);
+	check_run(&t);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 0);
+	check_expect(&t, TRN_CHECK_RACE, 1);
+	check_end(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_bank),
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
