@@ -15,8 +15,8 @@
  * trn_check_job, and each hook is one test of a pointer.
  *
  * An actor is a sequencer or a queue of a job, numbered as in trn_time.h. Only its
- * own task uses it. The shadow of each memory has a lock, a leaf but for the
- * allocator; reports are made without it. What semaphores put in order is kept
+ * own task uses it. The shadow of each memory has a lock, a leaf, which is held for
+ * a tile at most; reports are made without it. What semaphores put in order is kept
  * under the lock of the semaphores.
  */
 #ifndef TRN_CHECK_H

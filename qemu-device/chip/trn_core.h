@@ -28,7 +28,8 @@ struct trn_lanes;
  * @lock: doorbell, reset_request, job
  * @sbuf, @psum: the memories as the TPB window shows them (lazily backed)
  * @grant_lock: granted accesses to @sbuf look at @generation under it, and the
- *	scrub takes it: none of an earlier claim lands after the scrub. A leaf
+ *	scrub takes it: none of an earlier claim lands after the scrub. A leaf, but
+ *	for the lock of a shadow (trn_check.h)
  * @reset_queues: the reset asked for is one of the queues alone
  * @reset_stuck: the reset asked for never ends
  * @generation: claim generation; posts and writes granted by another one are
