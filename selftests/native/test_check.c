@@ -6,6 +6,7 @@
 #include "check_rig.h"
 #include "state_rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- bytes that nobody has written --- */
@@ -390,5 +391,6 @@ int main(void)
 		cmocka_unit_test(test_load),
 	};
 
+	unsetenv("NEURON_TEST_CHECK");		/* without is without */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  */
 #include "check_rig.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* --- engines --- */
@@ -283,5 +284,6 @@ int main(void)
 		cmocka_unit_test(test_set_and_equal),
 	};
 
+	unsetenv("NEURON_TEST_CHECK");		/* without is without */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
