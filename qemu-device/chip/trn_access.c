@@ -331,10 +331,10 @@ static enum neuron_cause sem_write(struct trn_access *access,
 		access->post.delta = delta;
 		if (access->posting)
 			access->posting(access, access->posting_arg);
-		posted = trn_sem_post_granted_by(&core->sems, sem_index(end),
-						 delta, &core->generation, granted,
-						 poster_at(access, core->chip),
-						 access->check);
+		posted = trn_sem_post_granted(&core->sems, sem_index(end),
+					      delta, &core->generation, granted,
+					      poster_at(access, core->chip),
+					      access->check);
 	}
 	if (!posted) {
 		access->post = (struct trn_post){ 0 };

@@ -324,8 +324,8 @@ static void exec_event(struct trn_exec *exec, bool value)
 
 	trn_time_post(exec->job->timeline, exec->seq->engine, exec->core,
 		      TRN_TIME_EVENT(event), NEURON_SYNC_POST_SET, value);
-	if (trn_event_write_by(&exec->core->sems, event, value,
-			       exec->seq->waiter.check))
+	if (trn_event_write(&exec->core->sems, event, value,
+			    exec->seq->waiter.check))
 		report(exec, NEURON_NQ_TYPE_EVENT, event);
 }
 
@@ -339,9 +339,9 @@ static void exec_range_clear(struct trn_exec *exec)
 	for (sem = exec->inst->imm0; sem <= exec->inst->imm1; sem++) {
 		trn_time_post(exec->job->timeline, engine, core, sem,
 			      NEURON_SYNC_POST_SET, 0);
-		trn_sem_post_by(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
-				trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine),
-				exec->seq->waiter.check);
+		trn_sem_post(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
+			     trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine),
+			     exec->seq->waiter.check);
 	}
 }
 

@@ -88,8 +88,8 @@ static void sem_apply(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	sem_change(sems, sem, op, value, who);
 }
 
-void trn_sem_post_by(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		     int32_t value, uint32_t who, struct trn_check_actor *actor)
+void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
+		  int32_t value, uint32_t who, struct trn_check_actor *actor)
 {
 	if (sem >= NEURON_NR_SEMAPHORES)
 		return;
@@ -98,16 +98,10 @@ void trn_sem_post_by(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	pthread_mutex_unlock(&sems->lock);
 }
 
-void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		  int32_t value, uint32_t who)
-{
-	trn_sem_post_by(sems, sem, op, value, who, NULL);
-}
-
-bool trn_sem_post_granted_by(struct trn_sems *sems, unsigned int sem,
-			     int32_t value, const _Atomic uint32_t *generation,
-			     uint32_t granted, uint32_t who,
-			     struct trn_check_actor *actor)
+bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
+			  int32_t value, const _Atomic uint32_t *generation,
+			  uint32_t granted, uint32_t who,
+			  struct trn_check_actor *actor)
 {
 	bool current;
 
@@ -119,14 +113,6 @@ bool trn_sem_post_granted_by(struct trn_sems *sems, unsigned int sem,
 		sem_apply(sems, sem, NEURON_SYNC_POST_ADD, value, who, actor);
 	pthread_mutex_unlock(&sems->lock);
 	return current;
-}
-
-bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
-			  int32_t value, const _Atomic uint32_t *generation,
-			  uint32_t granted, uint32_t who)
-{
-	return trn_sem_post_granted_by(sems, sem, value, generation, granted, who,
-				       NULL);
 }
 
 int32_t trn_sem_value_by(struct trn_sems *sems, unsigned int sem,
@@ -201,8 +187,8 @@ void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter)
 	pthread_mutex_unlock(&sems->lock);
 }
 
-bool trn_event_write_by(struct trn_sems *sems, unsigned int event, bool value,
-			struct trn_check_actor *actor)
+bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value,
+		     struct trn_check_actor *actor)
 {
 	bool raised;
 
@@ -218,11 +204,6 @@ bool trn_event_write_by(struct trn_sems *sems, unsigned int event, bool value,
 		wake_waiters(&sems->event_waiters[event]);
 	pthread_mutex_unlock(&sems->lock);
 	return raised;
-}
-
-bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value)
-{
-	return trn_event_write_by(sems, event, value, NULL);
 }
 
 bool trn_event_value(struct trn_sems *sems, unsigned int event)
@@ -321,13 +302,13 @@ int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
 		i = view_index(offset, views[v].base, NEURON_NR_SEMAPHORES);
 		if (i >= 0) {
 			trn_sem_post(sems, (unsigned int)i, views[v].op,
-				     (int32_t)value, who);
+				     (int32_t)value, who, NULL);
 			return -1;
 		}
 	}
 
 	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
-	if (i < 0 || !trn_event_write(sems, (unsigned int)i, value & 1))
+	if (i < 0 || !trn_event_write(sems, (unsigned int)i, value & 1, NULL))
 		return -1;
 	return i;
 }

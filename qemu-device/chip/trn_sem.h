@@ -55,17 +55,13 @@ void trn_sems_destroy(struct trn_sems *sems);
 
 /*
  * @op: NEURON_SYNC_POST_ADD, _SUB or _SET. Arithmetic wraps. Wakes waiters. @who:
- * NEURON_SEM_POSTER_*, 0: whoever it was before stays.
+ * NEURON_SEM_POSTER_*, 0: whoever it was before stays. @actor, here and below: NULL
+ * when the one that posts is not checked.
  */
 void trn_sem_post(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		  int32_t value, uint32_t who);
+		  int32_t value, uint32_t who, struct trn_check_actor *actor);
 int32_t trn_sem_value(struct trn_sems *sems, unsigned int sem);
-/*
- * The same of an actor that may be checked: NULL, it is not. What it learns from
- * a value it has waited for.
- */
-void trn_sem_post_by(struct trn_sems *sems, unsigned int sem, unsigned int op,
-		     int32_t value, uint32_t who, struct trn_check_actor *actor);
+/* The same for an actor, which learns from the value that the posts for it were made. */
 int32_t trn_sem_value_by(struct trn_sems *sems, unsigned int sem,
 			 struct trn_check_actor *actor);
 uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem);
@@ -77,11 +73,8 @@ uint32_t trn_sem_poster(struct trn_sems *sems, unsigned int sem);
  */
 bool trn_sem_post_granted(struct trn_sems *sems, unsigned int sem,
 			  int32_t value, const _Atomic uint32_t *generation,
-			  uint32_t granted, uint32_t who);
-bool trn_sem_post_granted_by(struct trn_sems *sems, unsigned int sem,
-			     int32_t value, const _Atomic uint32_t *generation,
-			     uint32_t granted, uint32_t who,
-			     struct trn_check_actor *actor);
+			  uint32_t granted, uint32_t who,
+			  struct trn_check_actor *actor);
 
 /*
  * If the condition (@sync: WAIT and TAKE bits) holds, take and return true;
@@ -94,9 +87,8 @@ bool trn_sem_wait(struct trn_sems *sems, unsigned int sem, unsigned int sync,
 void trn_sem_cancel(struct trn_sems *sems, struct trn_sem_waiter *waiter);
 
 /* Set or clear an event. True: it went from 0 to 1. Wakes waiters. */
-bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value);
-bool trn_event_write_by(struct trn_sems *sems, unsigned int event, bool value,
-			struct trn_check_actor *actor);
+bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value,
+		     struct trn_check_actor *actor);
 bool trn_event_value(struct trn_sems *sems, unsigned int event);
 
 /*

@@ -158,10 +158,10 @@ static void seq_post(struct trn_seq *seq)
 		return;
 	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
 		      op, (int32_t)inst->post_value);
-	trn_sem_post_by(&seq->core->sems, inst->post_sem, op,
-			(int32_t)inst->post_value,
-			trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine),
-			seq->waiter.check);
+	trn_sem_post(&seq->core->sems, inst->post_sem, op,
+		     (int32_t)inst->post_value,
+		     trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine),
+		     seq->waiter.check);
 }
 
 /* An implicit notification: with its times when they are known, else at once. */

@@ -158,7 +158,7 @@ static void the_take_before_a_wait_is_made_once(void **state)
 	struct seq_job *job = job_new(rig);
 	struct trn_core *core = seq_core(rig, 0, 0);
 
-	trn_sem_post(&core->sems, 201, NEURON_SYNC_POST_SET, 5, 0);
+	trn_sem_post(&core->sems, 201, NEURON_SYNC_POST_SET, 5, 0, NULL);
 	seq_add(job, SYNC, take_ge(OP(EVENT_WAIT, .imm0 = 1), 201, 2));
 	seq_add(job, SYNC, post_add(OP(HALT, 0), 202, 1));
 	seq_submit(job);

@@ -154,7 +154,7 @@ static void test_saved(void **state)
 
 	(void)state;
 	trn_sem_post(&from->chip[0]->core[CORE].sems, SEM, NEURON_SYNC_POST_ADD, 1,
-		     who(NEURON_SEM_POSTER_DMA, 0x123));
+		     who(NEURON_SEM_POSTER_DMA, 0x123), NULL);
 	work_rig_stop(from, workers);
 	work_rig_stop(to, workers);
 	stream_put_chip(&stream, from->chip[0]);

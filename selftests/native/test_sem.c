@@ -79,11 +79,11 @@ static void post_adds_subtracts_sets(void **state)
 {
 	struct trn_sems *sems = &((struct fixture *)*state)->sems;
 
-	trn_sem_post(sems, 7, NEURON_SYNC_POST_ADD, 5, 0);
+	trn_sem_post(sems, 7, NEURON_SYNC_POST_ADD, 5, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 7), 5);
-	trn_sem_post(sems, 7, NEURON_SYNC_POST_SUB, 8, 0);
+	trn_sem_post(sems, 7, NEURON_SYNC_POST_SUB, 8, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 7), -3);
-	trn_sem_post(sems, 7, NEURON_SYNC_POST_SET, 100, 0);
+	trn_sem_post(sems, 7, NEURON_SYNC_POST_SET, 100, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 7), 100);
 	assert_int_equal(trn_sem_value(sems, 6), 0);
 	assert_int_equal(trn_sem_value(sems, 8), 0);
@@ -93,12 +93,12 @@ static void arithmetic_wraps(void **state)
 {
 	struct trn_sems *sems = &((struct fixture *)*state)->sems;
 
-	trn_sem_post(sems, 0, NEURON_SYNC_POST_SET, INT_MAX, 0);
-	trn_sem_post(sems, 0, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(sems, 0, NEURON_SYNC_POST_SET, INT_MAX, 0, NULL);
+	trn_sem_post(sems, 0, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 0), INT_MIN);
-	trn_sem_post(sems, 0, NEURON_SYNC_POST_SUB, 1, 0);
+	trn_sem_post(sems, 0, NEURON_SYNC_POST_SUB, 1, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 0), INT_MAX);
-	trn_sem_post(sems, 0, NEURON_SYNC_POST_SUB, INT_MIN, 0);
+	trn_sem_post(sems, 0, NEURON_SYNC_POST_SUB, INT_MIN, 0, NULL);
 	assert_int_equal(trn_sem_value(sems, 0), -1);
 }
 
@@ -106,7 +106,7 @@ static void a_semaphore_that_does_not_exist_is_ignored(void **state)
 {
 	struct fixture *f = *state;
 
-	trn_sem_post(&f->sems, NEURON_NR_SEMAPHORES, NEURON_SYNC_POST_SET, 1, 0);
+	trn_sem_post(&f->sems, NEURON_NR_SEMAPHORES, NEURON_SYNC_POST_SET, 1, 0, NULL);
 	assert_int_equal(trn_sem_value(&f->sems, NEURON_NR_SEMAPHORES), 0);
 	assert_false(trn_sem_wait(&f->sems, NEURON_NR_SEMAPHORES, GE, 0,
 				  &f->waiter[0]));
@@ -128,7 +128,7 @@ static void take_subtracts_in_the_same_step(void **state)
 {
 	struct fixture *f = *state;
 
-	trn_sem_post(&f->sems, 2, NEURON_SYNC_POST_SET, 5, 0);
+	trn_sem_post(&f->sems, 2, NEURON_SYNC_POST_SET, 5, 0, NULL);
 	assert_true(trn_sem_wait(&f->sems, 2, GE | NEURON_SYNC_TAKE, 3,
 				 &f->waiter[0]));
 	assert_int_equal(trn_sem_value(&f->sems, 2), 2);
@@ -145,13 +145,13 @@ static void a_change_kicks_every_waiter_once(void **state)
 	assert_false(trn_sem_wait(&f->sems, 3, GE, 2, &f->waiter[0]));
 	assert_false(trn_sem_wait(&f->sems, 3, GE, 2, &f->waiter[1]));
 	assert_int_equal(runs(f, 0), 0);
-	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 2, 0);
+	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 2, 0, NULL);
 	assert_int_equal(runs(f, 0), 0);
-	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 1);
 	assert_int_equal(runs(f, 1), 1);
 	/* Nobody asked again. */
-	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 1);
 }
 
@@ -163,7 +163,7 @@ static void a_cancelled_waiter_is_not_kicked(void **state)
 	assert_false(trn_sem_wait(&f->sems, 3, GE, 2, &f->waiter[1]));
 	trn_sem_cancel(&f->sems, &f->waiter[0]);
 	trn_sem_cancel(&f->sems, &f->waiter[0]);
-	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 2, 0);
+	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 2, 0, NULL);
 	assert_int_equal(runs(f, 0), 0);
 	assert_int_equal(runs(f, 1), 1);
 }
@@ -175,9 +175,9 @@ static void a_queued_waiter_may_change_its_mind(void **state)
 	assert_false(trn_sem_wait(&f->sems, 3, GE, 2, &f->waiter[0]));
 	assert_false(trn_sem_wait(&f->sems, 3, GE, 2, &f->waiter[0]));
 	assert_false(trn_sem_wait(&f->sems, 5, GE, 2, &f->waiter[0]));
-	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(&f->sems, 3, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 0);
-	trn_sem_post(&f->sems, 5, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(&f->sems, 5, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 1);
 }
 
@@ -186,9 +186,9 @@ static void clear_keeps_to_its_mask(void **state)
 	struct fixture *f = *state;
 	const uint64_t mask[4] = { 1ull << 63, 0, 0, 1 };
 
-	trn_sem_post(&f->sems, 63, NEURON_SYNC_POST_SET, 1, 0);
-	trn_sem_post(&f->sems, 64, NEURON_SYNC_POST_SET, 2, 0);
-	trn_sem_post(&f->sems, 192, NEURON_SYNC_POST_SET, 3, 0);
+	trn_sem_post(&f->sems, 63, NEURON_SYNC_POST_SET, 1, 0, NULL);
+	trn_sem_post(&f->sems, 64, NEURON_SYNC_POST_SET, 2, 0, NULL);
+	trn_sem_post(&f->sems, 192, NEURON_SYNC_POST_SET, 3, 0, NULL);
 	trn_sems_write(&f->sems, NEURON_SEM_EVENT(9), 1, 0);
 	trn_sems_clear(&f->sems, mask);
 	assert_int_equal(trn_sem_value(&f->sems, 63), 0);
@@ -228,14 +228,14 @@ static void a_grant_of_another_generation_posts_nothing(void **state)
 	_Atomic uint32_t generation = 5;
 
 	assert_false(trn_sem_wait(&f->sems, 1, GE, 1, &f->waiter[0]));
-	assert_false(trn_sem_post_granted(&f->sems, 1, 1, &generation, 4, 0));
+	assert_false(trn_sem_post_granted(&f->sems, 1, 1, &generation, 4, 0, NULL));
 	assert_int_equal(trn_sem_value(&f->sems, 1), 0);
 	assert_int_equal(runs(f, 0), 0);
-	assert_true(trn_sem_post_granted(&f->sems, 1, 1, &generation, 5, 0));
+	assert_true(trn_sem_post_granted(&f->sems, 1, 1, &generation, 5, 0, NULL));
 	assert_int_equal(trn_sem_value(&f->sems, 1), 1);
 	assert_int_equal(runs(f, 0), 1);
 	assert_false(trn_sem_post_granted(&f->sems, NEURON_NR_SEMAPHORES, 1,
-					  &generation, 5, 0));
+					  &generation, 5, 0, NULL));
 }
 
 static void events_are_set_and_cleared(void **state)
@@ -243,10 +243,10 @@ static void events_are_set_and_cleared(void **state)
 	struct trn_sems *sems = &((struct fixture *)*state)->sems;
 
 	assert_false(trn_event_value(sems, 255));
-	assert_true(trn_event_write(sems, 255, true));
-	assert_false(trn_event_write(sems, 255, true));
+	assert_true(trn_event_write(sems, 255, true, NULL));
+	assert_false(trn_event_write(sems, 255, true, NULL));
 	assert_true(trn_event_value(sems, 255));
-	assert_false(trn_event_write(sems, 255, false));
+	assert_false(trn_event_write(sems, 255, false, NULL));
 	assert_false(trn_event_value(sems, 255));
 	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(3), 1, 0), 3);
 	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(3), 1, 0), -1);
@@ -254,7 +254,7 @@ static void events_are_set_and_cleared(void **state)
 	assert_false(trn_event_value(sems, 3));
 	assert_int_equal(trn_sems_write(sems, NEURON_SEM_INC(3), 1, 0), -1);
 	assert_int_equal(trn_sems_write(sems, NEURON_SEM_EVENT(256), 1, 0), -1);
-	assert_false(trn_event_write(sems, NEURON_NR_EVENTS, true));
+	assert_false(trn_event_write(sems, NEURON_NR_EVENTS, true, NULL));
 	assert_false(trn_event_value(sems, NEURON_NR_EVENTS));
 }
 
@@ -264,11 +264,11 @@ static void an_event_wakes_its_waiters(void **state)
 
 	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
 	assert_false(trn_event_wait(&f->sems, 4, true, &f->waiter[1]));
-	trn_event_write(&f->sems, 5, true);
-	trn_event_write(&f->sems, 4, false);
-	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_event_write(&f->sems, 5, true, NULL);
+	trn_event_write(&f->sems, 4, false, NULL);
+	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 0);
-	trn_event_write(&f->sems, 4, true);
+	trn_event_write(&f->sems, 4, true, NULL);
 	assert_int_equal(runs(f, 0), 1);
 	assert_int_equal(runs(f, 1), 1);
 	/* The first leaves it, the second takes it: nothing is left for a third. */
@@ -276,7 +276,7 @@ static void an_event_wakes_its_waiters(void **state)
 	assert_true(trn_event_wait(&f->sems, 4, true, &f->waiter[1]));
 	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
 	trn_sem_cancel(&f->sems, &f->waiter[0]);
-	trn_event_write(&f->sems, 4, true);
+	trn_event_write(&f->sems, 4, true, NULL);
 	assert_int_equal(runs(f, 0), 1);
 	assert_false(trn_event_wait(&f->sems, NEURON_NR_EVENTS, false,
 				    &f->waiter[0]));
@@ -289,9 +289,9 @@ static void a_waiter_changes_between_event_and_semaphore(void **state)
 
 	assert_false(trn_event_wait(&f->sems, 4, false, &f->waiter[0]));
 	assert_false(trn_sem_wait(&f->sems, 4, GE, 1, &f->waiter[0]));
-	trn_event_write(&f->sems, 4, true);
+	trn_event_write(&f->sems, 4, true, NULL);
 	assert_int_equal(runs(f, 0), 0);
-	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1, 0);
+	trn_sem_post(&f->sems, 4, NEURON_SYNC_POST_ADD, 1, 0, NULL);
 	assert_int_equal(runs(f, 0), 1);
 }
 
@@ -301,9 +301,9 @@ static void state_is_saved_and_loaded(void **state)
 	struct state_stream stream = { .len = 0 };
 	struct trn_state st = state_stream_save(&stream);
 
-	trn_sem_post(&f->sems, 0, NEURON_SYNC_POST_SET, -7, 0);
-	trn_sem_post(&f->sems, 255, NEURON_SYNC_POST_SET, INT_MAX, 0);
-	trn_event_write(&f->sems, 200, true);
+	trn_sem_post(&f->sems, 0, NEURON_SYNC_POST_SET, -7, 0, NULL);
+	trn_sem_post(&f->sems, 255, NEURON_SYNC_POST_SET, INT_MAX, 0, NULL);
+	trn_event_write(&f->sems, 200, true, NULL);
 	trn_sems_one_state(&f->sems, &st);
 	assert_null(st.why);
 	trn_sems_clear(&f->sems, NULL);
@@ -335,7 +335,7 @@ static void *storm_main(void *arg)
 
 	for (i = 0; i < STORM_POSTS; i++)
 		trn_sem_post(&storm->f->sems, 0, NEURON_SYNC_POST_ADD,
-			     storm->delta, 0);
+			     storm->delta, 0, NULL);
 	return NULL;
 }
 
