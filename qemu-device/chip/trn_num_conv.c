@@ -98,7 +98,7 @@ DEFINE_LOOP(fp16_nearest, trn_any_float, trn_any_uint16,
 	    trn_narrow_nearest(TRN_FP16, x))
 DEFINE_LOOP(fp16_stochastic, trn_any_float, trn_any_uint16,
 	    trn_narrow_stochastic(TRN_FP16, x, RANDOM))
-DEFINE_LOOP(bf16_nearest, trn_any_float, trn_any_uint16, trn_cut_nearest(x, 16))
+DEFINE_LOOP(bf16_nearest, trn_any_float, trn_any_uint16, trn_bf16_nearest(x))
 DEFINE_LOOP(bf16_stochastic, trn_any_float, trn_any_uint16,
 	    trn_narrow_stochastic(TRN_BF16, x, RANDOM))
 DEFINE_LOOP(tf32_nearest, trn_any_float, any_uint32_t,

@@ -22,6 +22,11 @@ TRN_INLINE uint32_t trn_cut_nearest(float f, unsigned int drop)
 	return trn_select_bits(f == f, u + half, TRN_NAN_BITS) >> drop;
 }
 
+TRN_INLINE uint16_t trn_bf16_nearest(float f)
+{
+	return (uint16_t)trn_cut_nearest(f, 16);
+}
+
 /* A NaN keeps its payload. */
 TRN_INLINE float trn_bf16_widen(uint16_t h)
 {

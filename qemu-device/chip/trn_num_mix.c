@@ -7,8 +7,6 @@
 #include "trn_num_alu.h"
 #include "trn_num_cut.h"
 
-#define BF16_DROP	16
-
 /*
  * Inlined with constants @mix and @op. Between widening and narrowing a NaN's payload
  * is nobody's business: what is stored is canonical.
@@ -28,7 +26,7 @@ TRN_INLINE void mix_element(enum trn_mix mix, unsigned int op, void *dst,
 	if (mix == TRN_MIX_WIDEN)
 		wide[i] = trn_canon(result);
 	else
-		narrow[i] = (uint16_t)trn_cut_nearest(result, BF16_DROP);
+		narrow[i] = trn_bf16_nearest(result);
 }
 
 TRN_INLINE void mix_loop(enum trn_mix mix, unsigned int op, void *dst, const void *a,

@@ -6,8 +6,6 @@
 #include "trn_num_alu.h"
 #include "trn_num_cut.h"
 
-#define BF16_DROP	16
-
 /**
  * struct pair - the work, but for what is constant in a loop
  * @n: elements of @dst and @src
@@ -31,7 +29,7 @@ TRN_INLINE void pair_element(bool narrow, unsigned int op0, unsigned int op1,
 
 	x = trn_alu_apply(op1, trn_alu_apply(op0, x, pair->s0), pair->s1);
 	if (narrow)
-		narrow_dst[i] = (uint16_t)trn_cut_nearest(x, BF16_DROP);
+		narrow_dst[i] = trn_bf16_nearest(x);
 	else
 		wide_dst[i] = trn_canon(x);
 }
