@@ -221,9 +221,12 @@ enum neuron_cause trn_exec_pair(struct trn_exec *exec, struct trn_tile *dst,
 /* The same, with as many elements. */
 enum neuron_cause trn_exec_equal_pair(struct trn_exec *exec, struct trn_tile *dst,
 				      struct trn_tile *src);
-/* src1 of the instruction: as many partitions and elements as @dst. It is noted. */
+/*
+ * src1 of the instruction: as many partitions and elements as @dst, and not in PSUM
+ * together with the source @first. It is noted.
+ */
 enum neuron_cause trn_exec_second(struct trn_exec *exec, const struct trn_tile *dst,
-				  struct trn_tile *src);
+				  const struct trn_tile *first, struct trn_tile *src);
 /* Arithmetic operators of this engine: only GpSimd has powers. */
 bool trn_exec_arith(const struct trn_exec *exec, unsigned int op);
 /* Bitwise operators need integers of one size, at most 32 bits, everywhere. */

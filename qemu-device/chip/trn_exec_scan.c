@@ -52,9 +52,7 @@ enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src0);
 	if (!cause)
-		cause = trn_exec_second(exec, &op.dst, &op.src1);
-	if (!cause && op.src0.psum && op.src1.psum)
-		cause = NEURON_CAUSE_OPERAND;
+		cause = trn_exec_second(exec, &op.dst, &op.src0, &op.src1);
 	if (!cause)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
 	if (!cause)

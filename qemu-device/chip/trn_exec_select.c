@@ -116,11 +116,10 @@ enum neuron_cause trn_exec_copy_predicated(struct trn_exec *exec)
 	cause = number ? number_operand(exec, &op) :
 			 trn_exec_equal_pair(exec, &op.dst, &op.src);
 	if (!cause)
-		cause = trn_exec_second(exec, &op.dst, &op.predicate);
+		cause = trn_exec_second(exec, &op.dst, &op.src, &op.predicate);
 	if (cause)
 		return cause;
-	if (op.src.dtype != op.dst.dtype || !predicate_valid(&op.predicate) ||
-	    (op.src.psum && op.predicate.psum))
+	if (op.src.dtype != op.dst.dtype || !predicate_valid(&op.predicate))
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
@@ -181,8 +180,8 @@ enum neuron_cause trn_exec_select_reduce(struct trn_exec *exec)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src);
 	if (!cause)
-		cause = trn_exec_second(exec, &op.dst, &op.predicate);
-	if (!cause && (!select_types_valid(&op) || (op.src.psum && op.predicate.psum)))
+		cause = trn_exec_second(exec, &op.dst, &op.src, &op.predicate);
+	if (!cause && !select_types_valid(&op))
 		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);

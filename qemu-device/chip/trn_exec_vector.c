@@ -37,14 +37,15 @@ enum neuron_cause trn_exec_equal_pair(struct trn_exec *exec, struct trn_tile *ds
 }
 
 enum neuron_cause trn_exec_second(struct trn_exec *exec, const struct trn_tile *dst,
-				  struct trn_tile *src)
+				  const struct trn_tile *first, struct trn_tile *src)
 {
 	enum neuron_cause cause;
 
 	cause = trn_exec_tile(exec, &exec->inst->src1, src);
 	if (cause)
 		return cause;
-	if (dst->partitions != src->partitions || dst->n != src->n)
+	if (dst->partitions != src->partitions || dst->n != src->n ||
+	    (first->psum && src->psum))
 		return NEURON_CAUSE_OPERAND;
 	trn_exec_note(exec, src);
 	return NEURON_CAUSE_NONE;
@@ -449,9 +450,7 @@ enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src0);
 	if (!cause)
-		cause = trn_exec_second(exec, &op.dst, &op.src1);
-	if (!cause && op.src0.psum && op.src1.psum)
-		cause = NEURON_CAUSE_OPERAND;
+		cause = trn_exec_second(exec, &op.dst, &op.src0, &op.src1);
 	if (!cause)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
 	if (!cause)
