@@ -1,4 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "neuron/isa.h"
 #include "num_util.h"
 
 #define BOTH(bits)	(bits), (bits) | 0x80000000u
@@ -94,4 +102,37 @@ uint64_t num_hash(uint64_t hash, const float *a, size_t n)
 		}
 	}
 	return hash;
+}
+
+uint32_t num_exact(unsigned int op, bool is_signed, uint32_t x, uint32_t y)
+{
+	int64_t a = is_signed ? (int32_t)x : (int64_t)x;
+	int64_t b = is_signed ? (int32_t)y : (int64_t)y;
+
+	switch (op) {
+	case NEURON_ALU_ADD:
+		return (uint32_t)(a + b);
+	case NEURON_ALU_SUBTRACT:
+		return (uint32_t)(a - b);
+	case NEURON_ALU_MULTIPLY:
+		return (uint32_t)((uint64_t)a * (uint64_t)b);
+	case NEURON_ALU_MAX:
+		return (uint32_t)(a > b ? a : b);
+	case NEURON_ALU_MIN:
+		return (uint32_t)(a < b ? a : b);
+	case NEURON_ALU_IS_EQ:
+		return a == b;
+	case NEURON_ALU_IS_NE:
+		return a != b;
+	case NEURON_ALU_IS_GE:
+		return a >= b;
+	case NEURON_ALU_IS_GT:
+		return a > b;
+	case NEURON_ALU_IS_LE:
+		return a <= b;
+	case NEURON_ALU_IS_LT:
+		return a < b;
+	}
+	fail_msg("operator %u is not exact", op);
+	return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef NUM_UTIL_H
 #define NUM_UTIL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -51,6 +52,12 @@ float num_random_bits(uint64_t *state);
 float num_random_near_one(uint64_t *state);
 /* Now and then an edge, else near one. */
 float num_random_mixed(uint64_t *state);
+
+/*
+ * What an exact operator of the ALU gives: worked out in 64 bits, where nothing
+ * overflows. Fails the test for any other operator.
+ */
+uint32_t num_exact(unsigned int op, bool is_signed, uint32_t x, uint32_t y);
 
 /* Index of the first element whose bits differ, or NUM_SAME. */
 size_t num_first_difference(const float *a, const float *b, size_t n);

@@ -3,6 +3,7 @@
  * GpSimd: patterns, selection by them, reductions over partitions, exact integers.
  */
 #include "exec_rig.h"
+#include "num_util.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -365,37 +366,6 @@ static void partition_reduce_refuses(void **state)
 
 static const uint32_t edges[] = { 0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };
 
-static uint32_t exact(unsigned int op, bool is_signed, uint32_t x, uint32_t y)
-{
-	int64_t a = is_signed ? (int32_t)x : (int64_t)x;
-	int64_t b = is_signed ? (int32_t)y : (int64_t)y;
-
-	switch (op) {
-	case NEURON_ALU_ADD:
-		return (uint32_t)(a + b);
-	case NEURON_ALU_SUBTRACT:
-		return (uint32_t)(a - b);
-	case NEURON_ALU_MULTIPLY:
-		return (uint32_t)((uint64_t)a * (uint64_t)b);
-	case NEURON_ALU_MAX:
-		return (uint32_t)(a > b ? a : b);
-	case NEURON_ALU_MIN:
-		return (uint32_t)(a < b ? a : b);
-	case NEURON_ALU_IS_EQ:
-		return a == b;
-	case NEURON_ALU_IS_NE:
-		return a != b;
-	case NEURON_ALU_IS_GE:
-		return a >= b;
-	case NEURON_ALU_IS_GT:
-		return a > b;
-	case NEURON_ALU_IS_LE:
-		return a <= b;
-	default:
-		return a < b;
-	}
-}
-
 static struct neuron_inst integers(unsigned int op, unsigned int dtype)
 {
 	return OP(TENSOR_TENSOR, .op0 = (uint8_t)op,
@@ -423,7 +393,7 @@ static void integers_are_exact(void **state)
 		for (is_signed = 0; is_signed < 2; is_signed++) {
 			good(state, GPSIMD, integers(op, is_signed ? I32 : U32));
 			for (i = 0; i < WIDE; i++)
-				assert_int_equal(out[i], exact(op, is_signed, a[i], b[i]));
+				assert_int_equal(out[i], num_exact(op, is_signed, a[i], b[i]));
 		}
 	}
 }

@@ -190,42 +190,6 @@ static void test_reduce_bits(void **state)
 	}
 }
 
-static int64_t widened(uint32_t bits, bool sign)
-{
-	return sign ? (int64_t)(int32_t)bits : (int64_t)bits;
-}
-
-/* In 64 bits, where nothing overflows. */
-static uint32_t exact_expected(unsigned int op, int64_t a, int64_t b)
-{
-	switch (op) {
-	case NEURON_ALU_ADD:
-		return (uint32_t)(a + b);
-	case NEURON_ALU_SUBTRACT:
-		return (uint32_t)(a - b);
-	case NEURON_ALU_MULTIPLY:
-		return (uint32_t)((uint64_t)a * (uint64_t)b);
-	case NEURON_ALU_MAX:
-		return (uint32_t)(a > b ? a : b);
-	case NEURON_ALU_MIN:
-		return (uint32_t)(a < b ? a : b);
-	case NEURON_ALU_IS_EQ:
-		return a == b;
-	case NEURON_ALU_IS_NE:
-		return a != b;
-	case NEURON_ALU_IS_GE:
-		return a >= b;
-	case NEURON_ALU_IS_GT:
-		return a > b;
-	case NEURON_ALU_IS_LE:
-		return a <= b;
-	case NEURON_ALU_IS_LT:
-		return a < b;
-	}
-	fail();
-	return 0;
-}
-
 static void check_exact(const uint32_t *a, const uint32_t *b, size_t n)
 {
 	uint32_t got[LENGTH + 1], want;
@@ -237,8 +201,7 @@ static void check_exact(const uint32_t *a, const uint32_t *b, size_t n)
 			got[n] = 42;
 			trn_alu_exact(exact[k], sign, got, a, b, n);
 			for (i = 0; i < n; i++) {
-				want = exact_expected(exact[k], widened(a[i], sign),
-						      widened(b[i], sign));
+				want = num_exact(exact[k], sign, a[i], b[i]);
 				assert_int_equal(got[i], want);
 			}
 			assert_int_equal(got[n], 42);
