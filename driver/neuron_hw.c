@@ -23,7 +23,8 @@ int neuron_hw_wait(struct neuron_device *ndev)
 		   drm_dev_is_unplugged(&ndev->drm));
 	if (drm_dev_is_unplugged(&ndev->drm))
 		return -ENODEV;
-	return neuron_hw_up(ndev) ? 0 : -EIO;
+	/* A device that was up may be in its next reset by now: no failure. */
+	return READ_ONCE(ndev->hw_state) == NEURON_HW_FAILED ? -EIO : 0;
 }
 
 /* Nothing of an earlier life of the device runs any more. */

@@ -39,7 +39,10 @@ static inline bool neuron_hw_up(const struct neuron_device *ndev)
 
 void neuron_hw_set_state(struct neuron_device *ndev,
 			 enum neuron_hw_state state);
-/* While it is being reset: wait. -EIO: that failed; -ENODEV. */
+/*
+ * While it is being reset: wait. -EIO: that failed; -ENODEV. Another reset may
+ * begin at any time after.
+ */
 int neuron_hw_wait(struct neuron_device *ndev);
 
 /*
