@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The copy ioctl: user memory and buffers, in pieces. Two pieces are in flight,
- * so the next one's pages are pinned while the device moves the one before.
+ * The copy ioctl: user memory and buffers, in pieces. A few are in flight, so the
+ * next one's pages are pinned while the device moves those before.
  */
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -56,8 +56,8 @@ static struct neuron_copy *neuron_copy_alloc(struct neuron_device *ndev,
 	copy->direction = args->direction;
 	copy->user = args->user;
 	copy->left = args->size;
-	copy->nr_pieces = args->size > NEURON_PIECE_BYTES / 2 ?
-			  NEURON_NR_PIECES : 1;
+	copy->nr_pieces = min_t(u64, NEURON_NR_PIECES,
+				DIV_ROUND_UP_ULL(args->size, NEURON_PIECE_BYTES));
 	for (i = 0; i < copy->nr_pieces; i++) {
 		if (neuron_piece_alloc(copy, &copy->piece[i])) {
 			neuron_copy_free(copy);

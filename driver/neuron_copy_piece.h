@@ -17,7 +17,12 @@
 struct page;
 
 #define NEURON_PIECE_BYTES	SZ_2M
-#define NEURON_NR_PIECES	2
+/*
+ * In flight at a time: the device has work while one piece's interrupt is served and
+ * the next one's pages are pinned, which in a guest without KVM take as long as a
+ * piece or two.
+ */
+#define NEURON_NR_PIECES	4
 
 /**
  * struct neuron_cursor - a position in a list of extents
