@@ -11,7 +11,8 @@
 #include "neuron_test.h"
 
 #define SIZE	((size_t)64 << 20)
-#define ROUNDS	7
+#define WARM_UP	3	/* rounds in which an emulator translates the code */
+#define ROUNDS	31
 
 struct copies {
 	int fd;
@@ -48,7 +49,7 @@ static double copy_rate(const struct copies *c, const char *name,
 	double seconds[ROUNDS], begin;
 	int i, ret;
 
-	for (i = -1; i < ROUNDS; i++) {
+	for (i = -WARM_UP; i < ROUNDS; i++) {
 		begin = figure_now();
 		ret = copy(c);
 		if (ret) {
