@@ -19,6 +19,7 @@
 #include "exec/memory.h"
 #include "hw/pci/msix.h"
 #include "neuron.h"
+#include "chip/trn_bulk.h"
 #include "trace.h"
 
 /*
@@ -54,7 +55,7 @@ static bool neuron_port_host_read(void *opaque, uint64_t addr, void *buf,
         if (!ram) {
             return false;
         }
-        memcpy(buf, ram, n);
+        trn_bulk_move(buf, ram, n);
         buf = (char *)buf + n;
         addr += n;
         len -= n;
@@ -77,7 +78,7 @@ static bool neuron_port_host_write(void *opaque, uint64_t addr,
         if (!ram) {
             return false;
         }
-        memcpy(ram, buf, n);
+        trn_bulk_move(ram, buf, n);
         /* Marks the pages dirty, drops code translated from them, unrefs. */
         memory_region_ref(mr);
         address_space_unmap(pci_get_address_space(&s->parent_obj), ram, n,

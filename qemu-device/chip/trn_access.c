@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "trn_bulk.h"
 #include "trn_check.h"
 #include "trn_ecc.h"
 #include "trn_internal.h"
@@ -261,7 +262,7 @@ static enum neuron_cause piece_write(struct trn_access *access,
 		cause = trn_bus_touch(loc, len);
 		if (cause)
 			return cause;
-		memmove(loc->ptr, buf, len);
+		trn_bulk_move(loc->ptr, buf, len);
 		trn_ecc_written_at(loc, len);
 		return NEURON_CAUSE_NONE;
 	}
