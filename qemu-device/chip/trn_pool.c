@@ -143,6 +143,17 @@ static void pool_give(struct trn_pool *pool, struct trn_task *task)
 	pthread_mutex_unlock(&pool->lock);
 }
 
+/*
+ * A task that goes on. Its worker takes the first one of the FIFO next, so there is
+ * no more work for those that sleep than before.
+ */
+static void pool_return(struct trn_pool *pool, struct trn_task *task)
+{
+	pthread_mutex_lock(&pool->lock);
+	list_append(&pool->fifo, task);
+	pthread_mutex_unlock(&pool->lock);
+}
+
 /* True when the caller must append @task. */
 static bool task_mark(struct trn_task *task)
 {
@@ -252,7 +263,10 @@ static void worker_run(struct trn_worker *worker, struct trn_task *task,
 						TASK_IDLE);
 	if (again) {
 		atomic_store(&task->state, TASK_QUEUED);
-		pool_give(pool, task);
+		if (worker == &pool->host)
+			pool_give(pool, task);
+		else
+			pool_return(pool, task);
 	}
 	atomic_store(&worker->epoch, WORKER_AWAY);
 	if (!again && !watcher && atomic_load(&pool->watching))
