@@ -41,6 +41,15 @@ void trn_sparse_columns(const struct trn_product *product, size_t first,
 	struct trn_pe_array *array = product->exec->core->array;
 	float moving[4][TRN_ARRAY_SIZE][TRN_COLUMNS];
 	float terms[TRN_ARRAY_SIZE][TRN_COLUMNS];
+	struct trn_block block = {
+		.rows = 1,
+		.first = first,
+		.count = count,
+		.terms = part->k,
+		.weight_stride = TRN_ARRAY_SIZE,
+		.moving = terms[0],
+		.moving_stride = TRN_COLUMNS,
+	};
 	unsigned int k, m, line;
 
 	for (line = 0; line < product->ratio; line++)
@@ -54,9 +63,9 @@ void trn_sparse_columns(const struct trn_product *product, size_t first,
 			memcpy(terms[k], moving[tag / HELD][k / HELD * HELD + tag % HELD],
 			       count * sizeof(float));
 		}
-		trn_product_block(product, m, 1,
-				  &array->weight[TRN_ARRAY_DEPTH * part->place.row]
-						[part->place.col + m],
-				  TRN_ARRAY_SIZE, terms[0], part->k, first, count);
+		block.m = m;
+		block.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
+					     [part->place.col + m];
+		trn_product_block(product, &block);
 	}
 }

@@ -76,38 +76,44 @@ static void put_line(const struct trn_product *product, unsigned int m, size_t f
  * By way of dense memory: lines of PSUM are a power of two apart, so that a block of
  * them has few places in a cache.
  */
-void trn_product_block(const struct trn_product *product, unsigned int m,
-		       unsigned int rows, const float *weight,
-		       size_t weight_stride, const float *moving,
-		       unsigned int terms, size_t first, size_t count)
+void trn_product_block(const struct trn_product *product,
+		       const struct trn_block *block)
 {
-	float block[TRN_ARRAY_SIZE][TRN_COLUMNS];
+	float sum[TRN_ARRAY_SIZE][TRN_COLUMNS];
 	unsigned int i;
 
-	trn_matmul(block[0], TRN_COLUMNS, weight, weight_stride, moving, TRN_COLUMNS,
-		   terms, rows, (unsigned int)count, false);
-	for (i = 0; i < rows; i++)
-		put_line(product, m + i, first, count, block[i]);
+	trn_matmul(sum[0], TRN_COLUMNS, block->weight, block->weight_stride,
+		   block->moving, block->moving_stride, block->terms, block->rows,
+		   (unsigned int)block->count, false);
+	for (i = 0; i < block->rows; i++)
+		put_line(product, block->m + i, block->first, block->count, sum[i]);
+}
+
+/* Of a product with more terms fewer columns, so that both together fit a cache. */
+static size_t moving_columns(const struct trn_part *part)
+{
+	return TRN_COLUMNS / trn_part_depth(part);
 }
 
 /* Columns of the moving operand, widened: row by row, term by term. */
 static void widen_moving(const struct trn_product *product, size_t first,
-			 size_t count, float (*moving)[TRN_COLUMNS])
+			 size_t count, float *moving)
 {
 	const struct trn_part *part = product->part;
+	const size_t stride = moving_columns(part);
 	unsigned int depth = trn_part_depth(part);
 	unsigned int k, t;
 
-	for (k = 0; k < part->k; k++) {
+	for (k = 0; k < part->k; k++, moving += depth * stride) {
 		if (part->kind == TRN_PART_MX) {
 			trn_tensor_mx_line(&product->src, &product->scales,
 					   product->exec->inst->imm1, k, first, count,
-					   moving[k * depth], TRN_COLUMNS);
+					   moving, stride);
 			continue;
 		}
 		for (t = 0; t < depth; t++)
 			trn_tile_load(&product->src, k, t * product->n + first, count,
-				      moving[k * depth + t]);
+				      moving + t * stride);
 	}
 }
 
@@ -116,13 +122,21 @@ static void dense_columns(const struct trn_product *product, size_t first,
 {
 	const struct trn_part *part = product->part;
 	struct trn_pe_array *array = product->exec->core->array;
-	float moving[TRN_ARRAY_DEPTH * TRN_ARRAY_SIZE][TRN_COLUMNS];
+	float moving[TRN_ARRAY_SIZE * TRN_COLUMNS];
+	const struct trn_block block = {
+		.rows = part->m,
+		.first = first,
+		.count = count,
+		.terms = trn_part_depth(part) * part->k,
+		.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
+					[part->place.col],
+		.weight_stride = TRN_ARRAY_SIZE,
+		.moving = moving,
+		.moving_stride = moving_columns(part),
+	};
 
 	widen_moving(product, first, count, moving);
-	trn_product_block(product, 0, part->m,
-			  &array->weight[TRN_ARRAY_DEPTH * part->place.row][part->place.col],
-			  TRN_ARRAY_SIZE, moving[0], trn_part_depth(part) * part->k, first,
-			  count);
+	trn_product_block(product, &block);
 }
 
 static void multiply(const struct trn_product *product)
@@ -130,7 +144,7 @@ static void multiply(const struct trn_product *product)
 	size_t first, count;
 
 	for (first = 0; first < product->n; first += count) {
-		count = trn_piece(product->n, first, TRN_COLUMNS);
+		count = trn_piece(product->n, first, moving_columns(product->part));
 		if (product->part->kind == TRN_PART_SPARSE)
 			trn_sparse_columns(product, first, count);
 		else

@@ -8,8 +8,8 @@
 #include "trn_array.h"
 #include "trn_exec.h"
 
-/* Columns of the moving operand that are widened at a time. */
-#define TRN_COLUMNS	288
+/* Columns of the moving operand that are widened at a time: all of most tiles. */
+#define TRN_COLUMNS	528
 
 /* Where the instruction works: the part it names, or all. False: not here. */
 bool trn_tensor_place(const struct trn_exec *exec, struct neuron_array *place);
@@ -59,13 +59,28 @@ bool trn_sparse_tags_valid(const struct trn_product *product);
 /* trn_exec_transpose.c: all of a transposition. */
 enum neuron_cause trn_transpose(const struct trn_product *product);
 
-/*
- * Add or set @rows lines of the result from line @m on: terms of @weight, rows
- * @terms of @moving, columns @first and @count more.
+/**
+ * struct trn_block - lines of a product
+ * @m, @rows: which
+ * @first, @count: their columns, at most TRN_COLUMNS
+ * @terms: of each sum
+ * @weight: for each term @rows numbers, lines @weight_stride apart
+ * @moving: for each term @count numbers, lines @moving_stride apart
  */
-void trn_product_block(const struct trn_product *product, unsigned int m,
-		       unsigned int rows, const float *weight,
-		       size_t weight_stride, const float *moving,
-		       unsigned int terms, size_t first, size_t count);
+struct trn_block {
+	unsigned int m;
+	unsigned int rows;
+	size_t first;
+	size_t count;
+	unsigned int terms;
+	const float *weight;
+	size_t weight_stride;
+	const float *moving;
+	size_t moving_stride;
+};
+
+/* Set lines of the result, or add to them. */
+void trn_product_block(const struct trn_product *product,
+		       const struct trn_block *block);
 
 #endif /* TRN_EXEC_TENSOR_H */
