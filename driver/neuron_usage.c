@@ -68,80 +68,89 @@ int neuron_usage_init(struct neuron_device *ndev)
 	return 0;
 }
 
-static atomic64_t *neuron_usage_place(struct neuron_bo *bo)
+/* Where @bo lies; NEURON_USAGE_ALL_PLACES: it is counted by the peer that has it. */
+static unsigned int neuron_usage_place(const struct neuron_bo *bo)
 {
-	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
-
 	switch (bo->kind) {
 	case NEURON_BO_HBM:
-		return &usage->bytes[bo->category][bo->stack];
+		return bo->stack;
 	case NEURON_BO_HOST:
-		return &usage->bytes[bo->category][NEURON_USAGE_HOST];
+		return NEURON_USAGE_HOST;
 	case NEURON_BO_USER:
-		return &usage->bytes[bo->category][NEURON_USAGE_IMPORTED];
+		return NEURON_USAGE_IMPORTED;
 	default:
-		return NULL;
+		return NEURON_USAGE_ALL_PLACES;
 	}
+}
+
+static void neuron_amount_add(struct neuron_amount *amount, s64 bytes)
+{
+	s64 now = atomic64_add_return(bytes, &amount->now);
+	s64 peak = atomic64_read(&amount->peak);
+
+	while (peak < now &&
+	       !atomic64_try_cmpxchg(&amount->peak, &peak, now))
+		;
+}
+
+static void neuron_usage_change(struct neuron_bo *bo, s64 bytes)
+{
+	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
+	struct neuron_amount *all = usage->amount[NEURON_USAGE_ALL_CATEGORIES];
+	struct neuron_amount *amount = usage->amount[bo->category];
+	unsigned int place = neuron_usage_place(bo);
+
+	if (place == NEURON_USAGE_ALL_PLACES)
+		return;
+	neuron_amount_add(&amount[place], bytes);
+	neuron_amount_add(&amount[NEURON_USAGE_ALL_PLACES], bytes);
+	neuron_amount_add(&all[place], bytes);
 }
 
 void neuron_usage_add(struct neuron_bo *bo)
 {
-	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
-	atomic64_t *place = neuron_usage_place(bo);
-	s64 sum, peak;
-
-	if (!place)
-		return;
-	atomic64_add(bo->base.size, place);
-	sum = atomic64_add_return(bo->base.size, &usage->sum[bo->category]);
-	peak = atomic64_read(&usage->peak[bo->category]);
-	while (peak < sum &&
-	       !atomic64_try_cmpxchg(&usage->peak[bo->category], &peak, sum))
-		;
+	neuron_usage_change(bo, bo->base.size);
 }
 
 void neuron_usage_sub(struct neuron_bo *bo)
 {
-	struct neuron_usage *usage = to_neuron_device(bo->base.dev)->usage;
-	atomic64_t *place = neuron_usage_place(bo);
-
-	if (!place)
-		return;
-	atomic64_sub(bo->base.size, place);
-	atomic64_sub(bo->base.size, &usage->sum[bo->category]);
+	neuron_usage_change(bo, -(s64)bo->base.size);
 }
 
 void neuron_usage_query(struct neuron_device *ndev,
 			struct drm_neuron_usage_info *info)
 {
-	struct neuron_usage *usage = ndev->usage;
 	unsigned int c, stack;
 
 	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
-		atomic64_t *bytes = usage->bytes[c];
+		struct neuron_amount *amount = ndev->usage->amount[c];
 
 		for (stack = 0; stack < DRM_NEURON_MAX_STACKS; stack++)
-			info[c].hbm[stack] = atomic64_read(&bytes[stack]);
-		info[c].host = atomic64_read(&bytes[NEURON_USAGE_HOST]);
-		info[c].imported = atomic64_read(&bytes[NEURON_USAGE_IMPORTED]);
-		info[c].peak = atomic64_read(&usage->peak[c]);
+			info[c].hbm[stack] = atomic64_read(&amount[stack].now);
+		info[c].host = atomic64_read(&amount[NEURON_USAGE_HOST].now);
+		info[c].imported =
+			atomic64_read(&amount[NEURON_USAGE_IMPORTED].now);
+		info[c].peak =
+			atomic64_read(&amount[NEURON_USAGE_ALL_PLACES].peak);
 	}
 }
 
 void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p)
 {
-	struct neuron_usage *usage = ndev->usage;
 	unsigned int c, place;
+	s64 peak;
 
 	drm_printf(p, "category hbm0 hbm1 hbm2 hbm3 host imported peak\n");
 	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
-		if (!atomic64_read(&usage->peak[c]))
+		struct neuron_amount *amount = ndev->usage->amount[c];
+
+		peak = atomic64_read(&amount[NEURON_USAGE_ALL_PLACES].peak);
+		if (!peak)
 			continue;
 		drm_printf(p, "%s", neuron_category_name(c));
-		for (place = 0; place < NEURON_NR_USAGE_PLACES; place++)
-			drm_printf(p, " %lld",
-				   atomic64_read(&usage->bytes[c][place]));
-		drm_printf(p, " %lld\n", atomic64_read(&usage->peak[c]));
+		for (place = 0; place < NEURON_USAGE_ALL_PLACES; place++)
+			drm_printf(p, " %lld", atomic64_read(&amount[place].now));
+		drm_printf(p, " %lld\n", peak);
 	}
 }
 
@@ -214,7 +223,7 @@ void neuron_usage_report_full(struct neuron_device *ndev, unsigned int stack,
 	dev_notice(dev, "HBM %u is full: no %llu bytes for %s (pid %d); in it:\n",
 		   stack, size, current->comm, task_tgid_nr(current));
 	for (i = 0; i < DRM_NEURON_NR_CATEGORIES; i++) {
-		bytes = atomic64_read(&ndev->usage->bytes[i][stack]);
+		bytes = atomic64_read(&ndev->usage->amount[i][stack].now);
 		if (bytes)
 			dev_notice(dev, "  %lld bytes: %s\n", bytes,
 				   neuron_category_name(i));

@@ -20,20 +20,34 @@ struct neuron_device;
 enum {
 	NEURON_USAGE_HOST = DRM_NEURON_MAX_STACKS,
 	NEURON_USAGE_IMPORTED,
+	NEURON_USAGE_ALL_PLACES,
 	NEURON_NR_USAGE_PLACES,
 };
 
+/* Categories that are counted: those of buffers, then this. */
+enum {
+	NEURON_USAGE_ALL_CATEGORIES = DRM_NEURON_NR_CATEGORIES,
+	NEURON_NR_USAGE_CATEGORIES,
+};
+
 /**
- * struct neuron_usage - memory in buffers, all processes, in bytes
- * @bytes: by category and place
- * @sum: by category
- * @peak: largest value that @sum has had
+ * struct neuron_amount - bytes in buffers of a category in a place
+ * @now: of all processes
+ * @peak: largest value that @now has had since somebody asked for that
+ */
+struct neuron_amount {
+	atomic64_t now;
+	atomic64_t peak;
+};
+
+/**
+ * struct neuron_usage - memory in buffers
+ * @amount: by category and place
  * @full: how often the table of a full stack goes to the log
  */
 struct neuron_usage {
-	atomic64_t bytes[DRM_NEURON_NR_CATEGORIES][NEURON_NR_USAGE_PLACES];
-	atomic64_t sum[DRM_NEURON_NR_CATEGORIES];
-	atomic64_t peak[DRM_NEURON_NR_CATEGORIES];
+	struct neuron_amount amount[NEURON_NR_USAGE_CATEGORIES]
+				   [NEURON_NR_USAGE_PLACES];
 	struct ratelimit_state full;
 };
 
