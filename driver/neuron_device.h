@@ -275,6 +275,13 @@ static inline struct neuron_device *to_neuron_device(struct drm_device *drm)
 	return container_of(drm, struct neuron_device, drm);
 }
 
+/* The stack of HBM that is nearest to a core. */
+static inline unsigned int neuron_core_stack(const struct neuron_gen *gen,
+					     unsigned int core)
+{
+	return core * gen->nr_hbm / gen->nr_cores;
+}
+
 /* Register access: offsets in the control block. */
 static inline u32 neuron_ctl_read(struct neuron_device *ndev, u32 reg)
 {

@@ -5,6 +5,7 @@
 #ifndef _NEURON_PUBLIC_H_
 #define _NEURON_PUBLIC_H_
 
+#include <linux/device/class.h>
 #include <linux/spinlock.h>
 #include <linux/time64.h>
 #include <linux/workqueue.h>
@@ -75,6 +76,9 @@ neuron_public_core(const struct neuron_node *node)
 	return &tree->ndev->core[node->index / DRM_NEURON_NR_STATUS_COUNTERS];
 }
 
+/* neuron_public_class.c: registered while a device is in it. */
+extern const struct class neuron_public_class;
+
 /* neuron_public_info.c: of the device: identity, memory errors. */
 extern const struct neuron_node_attr neuron_public_info[2];
 extern const struct neuron_node_attr neuron_public_arch[3];
@@ -84,6 +88,10 @@ extern const struct neuron_node_attr neuron_public_core_arch[1];
 extern const struct neuron_node_attr neuron_public_status[2];
 extern const struct neuron_node_attr neuron_public_counts[2];
 extern const struct neuron_node_attr neuron_public_pe[1];
+
+/* neuron_public_memory.c: in @stats of the device, and of each core. */
+int neuron_public_add_host_memory(struct neuron_node *stats);
+int neuron_public_add_core_memory(struct neuron_node *stats, unsigned int core);
 
 /* neuron_public_power.c: sampled from the start to the stop. */
 extern const struct neuron_node_attr neuron_public_utilization[1];

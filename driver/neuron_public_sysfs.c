@@ -22,8 +22,6 @@ static bool neuron_public_wanted;
 module_param_named(public_sysfs, neuron_public_wanted, bool, 0444);
 MODULE_PARM_DESC(public_sysfs, "Also the sysfs tree of the public driver (default: no)");
 
-/* The class exists while a device is in it. */
-static const struct class neuron_public_class = { .name = "neuron_device" };
 static DEFINE_MUTEX(neuron_public_lock);	/* neuron_public_users */
 static unsigned int neuron_public_users;
 
@@ -164,6 +162,8 @@ static void neuron_public_add_core(struct neuron_public_builder *b,
 			  neuron_public_index(core, NEURON_PUBLIC_BUSY_US));
 	neuron_public_dir(b, stats, "tensor_engine", neuron_public_pe,
 			  ARRAY_SIZE(neuron_public_pe), neuron_public_index(core, 0));
+	if (!b->error)
+		b->error = neuron_public_add_core_memory(stats, core);
 }
 
 static int neuron_public_build(struct neuron_public *tree)
@@ -181,6 +181,8 @@ static int neuron_public_build(struct neuron_public *tree)
 			  ARRAY_SIZE(neuron_public_hardware), 0);
 	neuron_public_dir(&b, stats, "power", neuron_public_utilization,
 			  ARRAY_SIZE(neuron_public_utilization), 0);
+	if (!b.error)
+		b.error = neuron_public_add_host_memory(stats);
 	for (i = 0; i < tree->ndev->gen->nr_cores; i++)
 		neuron_public_add_core(&b, i);
 	return b.error;

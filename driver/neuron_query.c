@@ -67,7 +67,7 @@ static void neuron_query_cores(struct neuron_device *ndev,
 	for (i = 0; i < gen->nr_cores; i++) {
 		struct neuron_core *core = &ndev->core[i];
 
-		info[i].hbm = i * gen->nr_hbm / gen->nr_cores;
+		info[i].hbm = neuron_core_stack(gen, i);
 		info[i].busy_ns =
 			neuron_ctl_read64(ndev, NEURON_CTL_CORE(i) +
 						NEURON_CORE_BUSY_NS);

@@ -126,6 +126,30 @@ TEST_F(tree, everything)
 	}
 }
 
+/* A server by itself. */
+TEST_F(tree, class_files)
+{
+	static const struct {
+		const char *name;
+		const char *want;
+	} files_of_class[] = {
+		{ "node_id_2", "-1\n" },
+		{ "node_id_4", "-1\n" },
+		{ "server_id_2", "0000000000000000\n" },
+		{ "server_id_4", "0000000000000000\n" },
+		{ "ultraserver_mode", "\n" },
+	};
+	char path[64], to[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(files_of_class); i++) {
+		snprintf(path, sizeof(path), "/sys/class/neuron_device/%s",
+			 files_of_class[i].name);
+		ASSERT_LT(0, neuron_read_file(path, to, sizeof(to)));
+		EXPECT_STREQ(files_of_class[i].want, to);
+	}
+}
+
 static int clear(const struct drm_neuron_device_info *info, const char *name)
 {
 	char path[256];
@@ -182,6 +206,51 @@ TEST_F(tree, time_in_use)
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
 	ASSERT_EQ(0, rig_run(&self->rig, 50, &result));
 	EXPECT_LE(50000, number(&self->info, OTHER "nc_time_in_use/total"));
+}
+
+#define HOST	"stats/memory_usage/host_mem/"
+#define DEVICE	"neuron_core0/stats/memory_usage/device_mem/"
+
+/* Bytes and peaks by category, beside those of the ioctl; the peak begins anew. */
+TEST_F(tree, memory)
+{
+	const struct drm_neuron_device_info *info = &self->info;
+	struct drm_neuron_usage_info usage[DRM_NEURON_NR_CATEGORIES];
+	struct drm_neuron_bo_create bo = {
+		.size = 3 << 20,
+		.placement = DRM_NEURON_BO_HBM,
+		.category = DRM_NEURON_CATEGORY_CONSTANTS,
+	};
+	long long total = number(info, DEVICE "total");
+	char name[64];
+
+	EXPECT_EQ(0, number(info, DEVICE "constants/total"));
+	must(self->rig.fd, BO_CREATE, &bo);
+	EXPECT_EQ(bo.size, number(info, DEVICE "constants/total"));
+	EXPECT_EQ(bo.size, number(info, DEVICE "constants/present"));
+	EXPECT_EQ(total + (long long)bo.size, number(info, DEVICE "total"));
+	ASSERT_EQ(0, neuron_query(self->rig.fd, DRM_NEURON_QUERY_USAGE, usage,
+				  sizeof(usage)));
+	EXPECT_EQ(usage[bo.category].hbm[0], bo.size);
+	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, bo.handle));
+	EXPECT_EQ(0, number(info, DEVICE "constants/total"));
+	EXPECT_EQ(bo.size, number(info, DEVICE "constants/peak"));
+	EXPECT_EQ(0, clear(info, DEVICE "constants/peak"));
+	EXPECT_EQ(0, number(info, DEVICE "constants/peak"));
+
+	bo.placement = DRM_NEURON_BO_HOST;
+	must(self->rig.fd, BO_CREATE, &bo);
+	EXPECT_EQ(bo.size, number(info, HOST "constants/total"));
+	EXPECT_EQ(0, number(info, DEVICE "constants/total"));
+	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, bo.handle));
+	EXPECT_EQ(bo.size, number(info, HOST "constants/peak"));
+	EXPECT_EQ(0, number(info, HOST "constants/total"));
+
+	/* A core that shares its stack with an earlier one. */
+	snprintf(name, sizeof(name), "neuron_core%u/stats/memory_usage/device_mem/total",
+		 self->info.nr_cores - 1);
+	if (self->info.nr_hbm < self->info.nr_cores)
+		EXPECT_EQ(0, number(info, name));
 }
 
 static uint64_t device_resets(int fd)
