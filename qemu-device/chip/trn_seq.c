@@ -61,12 +61,9 @@ static void seq_fault(struct trn_seq *seq, enum neuron_cause cause,
 	trn_job_fail(seq->job, &fault);
 }
 
-static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
+static enum neuron_cause seq_fetch(struct trn_seq *seq, struct trn_access *access,
+				   uint64_t *bad_addr)
 {
-	struct trn_access access = {
-		.chip = seq->core->chip,
-		.domain = seq->job->domain,
-	};
 	uint32_t pc = atomic_load(&seq->pc);
 	enum neuron_cause cause;
 	uint64_t addr;
@@ -75,11 +72,11 @@ static enum neuron_cause seq_fetch(struct trn_seq *seq, uint64_t *bad_addr)
 		return NEURON_CAUSE_PC;
 	if (!trn_exec_add(seq->base, (uint64_t)pc * NEURON_INST_SIZE, &addr)) {
 		*bad_addr = seq->base;
-		return trn_access_outside(&access, seq->base);
+		return trn_access_outside(access, seq->base);
 	}
-	cause = trn_access_read(&access, addr, &seq->inst, sizeof(seq->inst));
+	cause = trn_access_read(access, addr, &seq->inst, sizeof(seq->inst));
 	if (cause) {
-		*bad_addr = access.bad_addr;
+		*bad_addr = access->bad_addr;
 		return cause;
 	}
 	seq->fetched = true;
@@ -97,13 +94,27 @@ static bool owns_sems(const struct trn_job *job, unsigned int first,
 	return true;
 }
 
-enum neuron_cause trn_seq_check(const struct trn_seq *seq)
+static enum neuron_cause check_inst(struct trn_seq *seq)
+{
+	struct neuron_inst *known = &seq->known[atomic_load(&seq->pc) % TRN_SEQ_KNOWN];
+	enum neuron_cause cause;
+
+	if (seq->inst.opcode != NEURON_OP_ILLEGAL &&
+	    !memcmp(known, &seq->inst, sizeof(*known)))
+		return NEURON_CAUSE_NONE;
+	cause = trn_isa_check(&seq->inst, seq->engine);
+	if (!cause)
+		*known = seq->inst;
+	return cause;
+}
+
+enum neuron_cause trn_seq_check(struct trn_seq *seq)
 {
 	const struct neuron_inst *inst = &seq->inst;
 	const struct trn_isa *isa;
 	enum neuron_cause cause;
 
-	cause = trn_isa_check(inst, seq->engine);
+	cause = check_inst(seq);
 	if (cause)
 		return cause;
 	isa = trn_isa_lookup(inst->opcode);
@@ -278,22 +289,34 @@ static bool seq_hangs(struct trn_seq *seq)
 	return seq->hung;
 }
 
-/* One instruction, or as much of it as can be done now. */
-static enum seq_step seq_step(struct trn_seq *seq, struct trn_budget *budget)
+/* Field by field: the compiler clears a struct of this size by a slow instruction. */
+static void exec_begin(struct trn_exec *exec, struct trn_seq *seq)
 {
-	struct trn_exec exec = {
-		.seq = seq,
-		.core = seq->core,
-		.job = seq->job,
-		.inst = &seq->inst,
-		.next_pc = (uint64_t)atomic_load(&seq->pc) + 1,
-	};
-	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	exec->seq = seq;
+	exec->core = seq->core;
+	exec->job = seq->job;
+	exec->inst = &seq->inst;
+	exec->isa = NULL;
+	exec->work = (struct trn_work){ 0 };
+	exec->next_pc = (uint64_t)atomic_load(&seq->pc) + 1;
+	exec->halt = false;
+	exec->again = false;
+	exec->extra_ps = 0;
+	exec->bad_addr = 0;
+}
 
+/* One instruction, or as much of it as can be done now; @fetch: of the image. */
+static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
+			      struct trn_budget *budget)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	struct trn_exec exec;
+
+	exec_begin(&exec, seq);
 	if (seq_hangs(seq))
 		return STEP_PARKED;
 	if (!seq->fetched) {
-		cause = seq_fetch(seq, &exec.bad_addr);
+		cause = seq_fetch(seq, fetch, &exec.bad_addr);
 		if (!cause)
 			cause = trn_seq_check(seq);
 		if (cause)
@@ -333,6 +356,7 @@ fault:
 static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 {
 	struct trn_seq *seq = seq_of(task);
+	struct trn_access fetch = { .chip = seq->core->chip };
 	struct trn_job *job;
 
 	/* In this order: a device reset frees the job of a stopped chip. */
@@ -341,6 +365,7 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 	job = atomic_load(&seq->job);
 	if (!job)
 		return TRN_RUN_IDLE;
+	fetch.domain = job->domain;
 	do {
 		if (atomic_load(&seq->core->chip->stopping))
 			return TRN_RUN_IDLE;
@@ -348,7 +373,7 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 			seq_finish(seq);
 			return TRN_RUN_IDLE;
 		}
-		switch (seq_step(seq, budget)) {
+		switch (seq_step(seq, &fetch, budget)) {
 		case STEP_NEXT:
 			break;
 		case STEP_LATER:

@@ -18,12 +18,17 @@
 struct trn_core;
 struct trn_job;
 
+/* Places of an image, modulo this, whose last instruction is remembered. */
+#define TRN_SEQ_KNOWN	32
+
 /**
  * struct trn_seq - a sequencer
  * @job: the job it runs, with a reference; NULL when halted. Set last at a start
  *	and the first to go at a halt, so a late kick finds a whole state or none
  * @inst: the instruction at @pc, valid when @fetched; a copy, so that nothing
  *	that happens to the image can come between its check and its execution
+ * @known: instructions that trn_isa_check() has accepted for this engine, by their place;
+ *	the body of a loop is checked once
  * @begun: its wait is over, but it has to be tried again (trn_exec.again)
  * @hung: a fault on demand has stopped it
  * @mode: how its instructions convert numbers; the key of one that rounds at random
@@ -46,6 +51,7 @@ struct trn_seq {
 	_Atomic uint32_t wait_sem;
 	uint32_t regs[NEURON_NR_REGS];
 	struct neuron_inst inst;
+	struct neuron_inst known[TRN_SEQ_KNOWN];
 	bool fetched;
 	bool begun;
 	bool hung;
@@ -63,7 +69,7 @@ void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start);
 
 /* Everything about a fetched instruction that can be refused before it waits. */
-enum neuron_cause trn_seq_check(const struct trn_seq *seq);
+enum neuron_cause trn_seq_check(struct trn_seq *seq);
 
 /*
  * Chip reset: halted, with zero registers, waiting for nothing. The task is

@@ -69,6 +69,35 @@ static void halts_on_every_engine(void **state)
 				 NEURON_ENGINE_HALTED);
 }
 
+static void expect_good(struct seq_rig *rig, struct neuron_inst inst)
+{
+	struct seq_job *job = malloc(sizeof(*job));
+
+	seq_job_init(job, rig, 0, 0);
+	seq_add(job, SYNC, inst);
+	seq_add(job, SYNC, OP(HALT, 0));
+	assert_int_equal(seq_run(job).status, NEURON_JOB_OK);
+	free(job);
+}
+
+/* What was accepted in a place of the image says nothing of what is there later. */
+static void checks_what_changed(void **state)
+{
+	struct neuron_inst inst;
+	size_t byte;
+
+	for (byte = offsetof(struct neuron_inst, dst); byte < sizeof(inst); byte++) {
+		if (byte >= offsetof(struct neuron_inst, debug) &&
+		    byte < offsetof(struct neuron_inst, debug) + sizeof(inst.debug))
+			continue;
+		inst = OP(NOP, 0);
+		expect_good(*state, inst);
+		((uint8_t *)&inst)[byte] ^= 0x40;
+		expect_bad(*state, SYNC, inst, NEURON_CAUSE_OPERAND);
+	}
+	expect_bad(*state, SYNC, (struct neuron_inst){ 0 }, NEURON_CAUSE_OPCODE);
+}
+
 static void refuses_opcodes(void **state)
 {
 	unsigned int op, e;
@@ -719,6 +748,7 @@ int main(void)
 		cmocka_unit_test(formats_instructions),
 		cmocka_unit_test(format_fits_any_buffer),
 		cmocka_unit_test(halts_on_every_engine),
+		cmocka_unit_test(checks_what_changed),
 		cmocka_unit_test(refuses_opcodes),
 		cmocka_unit_test(refuses_unused_fields),
 		cmocka_unit_test(refuses_bad_sync),
