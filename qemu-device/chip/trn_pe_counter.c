@@ -64,6 +64,7 @@ static void core_reset(struct trn_pe *pe)
 	for (row = 0; row < NEURON_PE_ROW_GROUPS; row++)
 		pe->idle[row] = 0;
 	pe->latch_offset = NO_LATCH;
+	pe->latch = 0;
 	pthread_mutex_unlock(&pe->lock);
 }
 

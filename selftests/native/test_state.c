@@ -5,6 +5,7 @@
  */
 #include "state_rig.h"
 #include "trn_fabric.h"
+#include "trn_pe_counter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,27 @@ static void expect_reset_state(struct trn_chip *chip, const struct stream *reset
 	assert_int_equal(now.len, reset->len);
 	assert_memory_equal(now.data, reset->data, now.len);
 	stream_free(&now);
+}
+
+/* The low word of an activity counter waits for who has read the high one. */
+static void reset_forgets_a_half_read_counter(void **state)
+{
+	struct seq_rig *rig = work_rig_new(2);
+	struct trn_chip *chip = rig->chip[0];
+	struct stream reset;
+	uint32_t reg;
+
+	(void)state;
+	fake_chip_stop(chip);
+	trn_chip_reset(chip);
+	reset = state_of(chip);
+	reg = neuron_pe_counter(chip->gen, 0, 0, NEURON_PE_XBUS_ARRAY, NEURON_PE_MATMUL);
+	trn_pe_matmul(&chip->core[0], 128, 1000);
+	assert_int_equal(trn_chip_mmio_read(chip, reg + 4, 4), 0);
+	trn_chip_reset(chip);
+	expect_reset_state(chip, &reset);
+	stream_free(&reset);
+	work_rig_free(rig, 2);
 }
 
 /* A chip that takes the state has it, byte for byte. */
@@ -487,6 +509,7 @@ int main(void)
 		cmocka_unit_test(work_can_be_moved_at_any_point),
 		cmocka_unit_test(work_can_be_moved_many_times),
 		cmocka_unit_test(loaded_state_is_the_saved_state),
+		cmocka_unit_test(reset_forgets_a_half_read_counter),
 		cmocka_unit_test(windows_across_a_downed_link_are_loaded),
 		cmocka_unit_test(windows_on_a_missing_chip_are_loaded),
 		cmocka_unit_test(truncated_streams_are_refused),
