@@ -9,19 +9,26 @@
  * the library holds must stay bounded and be given back by a reset.
  *
  * At the end of the process the number of operations is printed.
+ *
+ * The chips' tasks run between the operations, in the same thread, so that an input
+ * does the same each time. With FUZZ_WORKERS=N in the environment N threads run them:
+ * for ThreadSanitizer, which then looks at whatever the library shares among them.
  */
 #include "fuzz_chip.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <sanitizer/allocator_interface.h>
 
 #include "trn_inject.h"
 
 #define MAX_STEPS	8192	/* of one input, so that none is slow */
+#define REST_SECONDS	60	/* in which threads come to rest; a fraction of one does */
 /*
  * Latched window tables are the most that a guest can make a chip hold: for each
  * core 65,535 windows and a million extents.
@@ -49,10 +56,11 @@ enum {
 	NR_OPS
 };
 
-/* The state of the process. */
+/* The state of the process; @workers: threads that run tasks, 0: the fuzzer's own. */
 struct target {
 	struct bench bench[4];
 	uint64_t operations;
+	unsigned int workers;
 };
 
 static struct target *target_get(void)
@@ -273,6 +281,16 @@ static void op_word(struct fuzz *fuzz, unsigned int c, bool write)
 	fuzz_write(fuzz, c, fuzz_register(fuzz), value, access_size(fuzz));
 }
 
+/* At most @turns runs of tasks; return how many. Threads run them when they like. */
+static unsigned int bench_turns(struct bench *bench, unsigned int turns)
+{
+	if (!target_get()->workers)
+		return trn_pool_step(bench->pool, turns);
+	if (turns)
+		sched_yield();
+	return 0;
+}
+
 static void operate(struct fuzz *fuzz, uint32_t word)
 {
 	unsigned int c = word >> 8 & 1, n = word >> 16 & 0xff;
@@ -322,7 +340,7 @@ static void operate(struct fuzz *fuzz, uint32_t word)
 		break;
 	case OP_STOP:
 		trn_chip_stop(bench->chip[c]);
-		trn_pool_step(bench->pool, n);
+		bench_turns(bench, n);
 		trn_chip_resume(bench->chip[c]);
 		break;
 	}
@@ -339,7 +357,8 @@ static struct bench *bench_get(struct target *target, unsigned int g)
 
 	if (bench->pool)
 		return bench;
-	bench->pool = trn_pool_new(TRN_POOL_STEPPED, NULL, NULL);
+	bench->pool = trn_pool_new(target->workers ? target->workers : TRN_POOL_STEPPED,
+				   NULL, NULL);
 	bench->fabric = trn_fabric_new();
 	if (!bench->pool || !bench->fabric)
 		finding("out of memory");
@@ -351,19 +370,34 @@ static struct bench *bench_get(struct target *target, unsigned int g)
 	return bench;
 }
 
+static bool bench_quiet(const struct bench *bench)
+{
+	unsigned int c;
+
+	for (c = 0; c < CHIPS; c++)
+		if (!trn_chip_quiet(bench->chip[c]))
+			return false;
+	return true;
+}
+
 /* Stopped, the chips run out of tasks after a turn of each. */
 static void bench_rest(struct bench *bench)
 {
 	const unsigned int turns = 2 * CHIPS * NEURON_MAX_DMA_ENGINES *
 				   NEURON_UDMA_QUEUES;
-	unsigned int c;
+	const unsigned int wait_us = 100;
+	unsigned int c, i;
 
 	for (c = 0; c < CHIPS; c++)
 		trn_chip_stop(bench->chip[c]);
-	trn_pool_step(bench->pool, turns);
-	for (c = 0; c < CHIPS; c++)
-		if (!trn_chip_quiet(bench->chip[c]))
-			finding("a stopped chip does not come to rest");
+	bench_turns(bench, turns);
+	for (i = 0; target_get()->workers && i < REST_SECONDS * 1000000u / wait_us; i++) {
+		if (bench_quiet(bench))
+			break;
+		usleep(wait_us);
+	}
+	if (!bench_quiet(bench))
+		finding("a stopped chip does not come to rest");
 }
 
 static void bench_reset(struct bench *bench)
@@ -378,7 +412,7 @@ static void bench_reset(struct bench *bench)
 	}
 	for (c = 0; c < CHIPS; c++)
 		trn_chip_resume(bench->chip[c]);
-	while (trn_pool_step(bench->pool, UINT32_MAX))
+	while (bench_turns(bench, UINT32_MAX))
 		;
 }
 
@@ -408,7 +442,7 @@ static void run(struct fuzz *fuzz)
 		turns = word >> 24 & 15;
 		if (turns > steps)
 			turns = steps;
-		steps -= trn_pool_step(bench->pool, turns);
+		steps -= bench_turns(bench, turns);
 		check_bytes(heap_bytes() - before, MOST_BYTES, "the chips grow");
 	}
 	bench_rest(bench);
@@ -425,8 +459,11 @@ static void print_operations(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
+	const char *workers = getenv("FUZZ_WORKERS");
+
 	(void)argc;
 	(void)argv;
+	target_get()->workers = workers ? (unsigned int)strtoul(workers, NULL, 10) : 0;
 	return atexit(print_operations);
 }
 
