@@ -86,7 +86,7 @@ neuron_public_add_amount(struct neuron_node *parent, const char *name,
 static int neuron_public_add_place(struct neuron_node *stats, const char *name,
 				   unsigned int place)
 {
-	struct neuron_node *node;
+	struct neuron_node *node, *amount;
 	unsigned int c;
 
 	node = neuron_node_add(stats, NULL, 0, "memory_usage", 0);
@@ -94,11 +94,9 @@ static int neuron_public_add_place(struct neuron_node *stats, const char *name,
 		return PTR_ERR(node);
 	node = neuron_public_add_amount(node, name, place,
 					NEURON_USAGE_ALL_CATEGORIES);
+	if (IS_ERR(node))
+		return PTR_ERR(node);
 	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
-		struct neuron_node *amount;
-
-		if (IS_ERR(node))
-			return PTR_ERR(node);
 		amount = neuron_public_add_amount(node,
 						  neuron_public_categories[c],
 						  place, c);

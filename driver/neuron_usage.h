@@ -33,7 +33,7 @@ enum {
 /**
  * struct neuron_amount - bytes in buffers of a category in a place
  * @now: of all processes
- * @peak: largest value that @now has had since somebody asked for that
+ * @peak: largest value that @now has had, or has had since it was begun anew
  */
 struct neuron_amount {
 	atomic64_t now;
@@ -42,7 +42,7 @@ struct neuron_amount {
 
 /**
  * struct neuron_usage - memory in buffers
- * @amount: by category and place
+ * @amount: by category and place; all categories in all places are not counted
  * @full: how often the table of a full stack goes to the log
  */
 struct neuron_usage {
