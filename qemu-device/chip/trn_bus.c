@@ -81,7 +81,8 @@ static void locate_in_top_sp(struct trn_chip *chip, unsigned int index,
 	loc->index = index;
 	if (within(offset, NEURON_TOP_SP_SEM, NEURON_TPB_SEM_SIZE, loc)) {
 		loc->place = TRN_PLACE_SEM;
-		loc->sems = &chip->top_sp[index].sems;
+		loc->core = trn_top_sp_core(chip, index);
+		loc->sems = trn_top_sp_sems(chip, index);
 		return;
 	}
 	loc->place = TRN_PLACE_REG;
@@ -264,12 +265,8 @@ enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,
 		return NEURON_CAUSE_ADDRESS;
 	memcpy(&value, buf, 4);
 	raised = trn_sems_write(loc->sems, (uint32_t)loc->offset, value, who);
-	if (raised < 0)
-		return NEURON_CAUSE_NONE;
-	if (loc->core)
+	if (raised >= 0 && loc->core)
 		trn_core_event_raised(loc->core, raised);
-	else
-		trn_top_sp_raised(loc->chip, loc->index, raised);
 	return NEURON_CAUSE_NONE;
 }
 

@@ -35,7 +35,7 @@ enum trn_place {
  * @len: bytes from here to the end of the region
  * @ptr: host pointer for HBM, SBUF and PSUM, else NULL
  * @sems: SEM: the block
- * @core: SBUF, SEM: whose it is; NULL: a TOP_SP's
+ * @core: SBUF, SEM: whose it is; NULL: of a TOP_SP that is no CC-core
  * @hops: links crossed, 0 on this chip
  * @mbps: MB/s of the slowest of them
  */

@@ -279,6 +279,6 @@ void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
 	trn_check_name(who, sizeof(who), cj, actor->index, actor->pc);
 	if (actor->debug)
 		snprintf(line, sizeof(line), " (line %u)", actor->debug);
-	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: core %u %s%s %s: %s",
-		kind_names[kind], cj->job->core->index, who, line, what, where);
+	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: %s %s%s %s: %s",
+		kind_names[kind], cj->job->core->name, who, line, what, where);
 }

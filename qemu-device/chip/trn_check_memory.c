@@ -300,7 +300,7 @@ static bool may_race(const struct trn_check_actor *actor,
 
 	return place->chip == cj->check->chip && !atomic_load(&cj->blind) &&
 	       (place->place == TRN_PLACE_HBM ||
-		place->index == cj->job->core->index);
+		place->index == cj->job->core->tpb->index);
 }
 
 bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,

@@ -22,10 +22,14 @@ void trn_irq_state(struct trn_chip *chip, struct trn_state *st)
 	struct trn_irq_state *irq = &chip->irq;
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('I', 'R', 'Q', 0), 1);
+	trn_state_block(st, TRN_STATE_NAME('I', 'R', 'Q', 0), 2);
 	irq_sources(st, &irq->cause, &irq->mask, &irq->vector, 1);
 	irq_sources(st, irq->core_cause, irq->core_mask, irq->core_vector,
 		    chip->gen->nr_cores);
+	irq_sources(st, irq->core_cause + NEURON_MAX_CORES,
+		    irq->core_mask + NEURON_MAX_CORES,
+		    irq->core_vector + NEURON_MAX_CORES,
+		    chip->gen->nr_top_sp_ids);
 	irq_sources(st, irq->dma_cause, irq->dma_mask, irq->dma_vector,
 		    chip->gen->nr_dma);
 	for (i = 0; i < TRN_STORM_VECTORS; i++)

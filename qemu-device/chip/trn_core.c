@@ -2,26 +2,49 @@
 /*
  * The state of a core: memories, semaphores, sequencers; reset and scrub.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "trn_internal.h"
 #include "trn_mem.h"
 #include "trn_nq.h"
 
-int trn_core_init(struct trn_core *core, struct trn_chip *chip,
-		  unsigned int index)
+static int alloc_memories(struct trn_core *core)
 {
-	unsigned int e;
-
-	memset(core, 0, sizeof(*core));
-	core->chip = chip;
-	core->index = index;
 	core->sbuf = trn_mem_alloc(NEURON_TPB_SBUF_SIZE);
 	core->psum = trn_mem_alloc(NEURON_TPB_PSUM_SIZE);
 	core->array = (void *)trn_mem_alloc(sizeof(*core->array));
 	core->lanes = (void *)trn_mem_alloc(sizeof(*core->lanes));
-	if (!core->sbuf || !core->psum || !core->array || !core->lanes)
-		goto free_memories;
+	return core->sbuf && core->psum && core->array && core->lanes ? 0 : -1;
+}
+
+static void free_memories(struct trn_core *core)
+{
+	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_mem_free((void *)core->array, sizeof(*core->array));
+	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
+}
+
+int trn_core_init(struct trn_core *core, struct trn_chip *chip)
+{
+	unsigned int index = (unsigned int)(core - chip->core);
+	unsigned int e, cc = index - NEURON_MAX_CORES;
+
+	memset(core, 0, sizeof(*core));
+	core->chip = chip;
+	core->index = index;
+	core->tpb = core;
+	if (index < NEURON_MAX_CORES) {
+		snprintf(core->name, sizeof(core->name), "core %u", index);
+		if (alloc_memories(core)) {
+			free_memories(core);
+			return -1;
+		}
+	} else {
+		snprintf(core->name, sizeof(core->name), "CC-core %u", cc);
+		core->tpb = &chip->core[neuron_cc_core(chip->gen, cc)];
+	}
 
 	pthread_mutex_init(&core->lock, NULL);
 	pthread_mutex_init(&core->grant_lock, NULL);
@@ -30,37 +53,32 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip,
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_init(&core->seq[e], core, e);
 	return 0;
-
-free_memories:
-	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
-	trn_mem_free((void *)core->array, sizeof(*core->array));
-	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
-	return -1;
 }
 
 void trn_core_destroy(struct trn_core *core)
 {
+	unsigned int e;
+
 	trn_job_drop(core);
 	trn_time_core_destroy(core);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		trn_seq_destroy(&core->seq[e]);
 	trn_sems_destroy(&core->sems);
 	pthread_mutex_destroy(&core->lock);
 	pthread_mutex_destroy(&core->grant_lock);
-	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
-	trn_mem_free((void *)core->array, sizeof(*core->array));
-	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
+	free_memories(core);
 }
 
-void trn_core_scrub(struct trn_core *core)
+uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine)
 {
-	unsigned int e;
+	if (trn_core_is_cc(core))
+		return trn_sem_who(NEURON_SEM_POSTER_CC,
+				   core->index - NEURON_MAX_CORES);
+	return trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine);
+}
 
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		trn_seq_reset(&core->seq[e]);
-	trn_sems_clear(&core->sems, NULL);
-	trn_nq_reset_block(core->chip, TRN_NQ_CORE, core->index);
-	trn_time_core_reset(core);
+static void scrub_memories(struct trn_core *core)
+{
 	pthread_mutex_lock(&core->grant_lock);
 	trn_mem_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_mem_forget(core->chip, TRN_PLACE_SBUF, core->index, 0,
@@ -73,16 +91,41 @@ void trn_core_scrub(struct trn_core *core)
 		       NEURON_TPB_PSUM_SIZE);
 }
 
+void trn_core_scrub(struct trn_core *core)
+{
+	struct trn_nq_event block;
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		trn_seq_reset(&core->seq[e]);
+	trn_sems_clear(&core->sems, NULL);
+	trn_core_nq(core, &block);
+	trn_nq_reset_block(core->chip, block.unit, block.index);
+	trn_time_core_reset(core);
+	if (!trn_core_is_cc(core))
+		scrub_memories(core);
+}
+
+void trn_core_nq(const struct trn_core *core, struct trn_nq_event *event)
+{
+	if (trn_core_is_cc(core)) {
+		event->unit = TRN_NQ_TOP_SP;
+		event->index = core->index - NEURON_MAX_CORES;
+	} else {
+		event->unit = TRN_NQ_CORE;
+		event->index = core->index;
+	}
+}
+
 void trn_core_event_raised(struct trn_core *core, int event)
 {
-	const struct trn_nq_event report = {
-		.unit = TRN_NQ_CORE,
-		.index = core->index,
+	struct trn_nq_event report = {
 		.engine = NEURON_NQ_NO_ENGINE,
 		.type = NEURON_NQ_TYPE_EVENT,
 		.code = (uint32_t)event,
 	};
 
+	trn_core_nq(core, &report);
 	trn_nq_post_later(core->chip, &report);
 }
 
@@ -100,6 +143,8 @@ bool trn_core_hold_queues(struct trn_core *core)
 	bool running = false;
 	unsigned int i;
 
+	if (trn_core_is_cc(core))
+		return false;
 	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
 		running |= trn_queue_hold(core_queue(core, i));
 	return running;
@@ -109,6 +154,8 @@ void trn_core_reset_queues(struct trn_core *core)
 {
 	unsigned int i;
 
+	if (trn_core_is_cc(core))
+		return;
 	for (i = 0; i < 16; i++)
 		trn_udma_reset_engine(core->chip,
 				      neuron_core_dma(core->index) + i);

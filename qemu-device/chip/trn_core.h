@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * A NeuronCore: memories, semaphores, sequencers, and the job it runs.
+ * A NeuronCore: memories, semaphores, sequencers, and the job it runs. A CC-core is
+ * one without memories of its own and with one sequencer.
  */
 #ifndef TRN_CORE_H
 #define TRN_CORE_H
@@ -19,14 +20,21 @@
 
 struct trn_chip;
 struct trn_domain;
+struct trn_nq_event;
 struct trn_job;
 struct trn_lanes;
 
 /**
- * struct trn_core - one NeuronCore
+ * struct trn_core - one NeuronCore or CC-core
+ * @index: its place in trn_chip.core
+ * @tpb: the NeuronCore that it belongs to, whose DMA engines and memories its jobs use:
+ *	itself, if it is one
+ * @name: for the log
  * @controller: task that latches jobs, completes them and resets the core
  * @lock: doorbell, reset_request, job
- * @sbuf, @psum: the memories as the TPB window shows them (lazily backed)
+ * @array, @lanes: NULL in a CC-core
+ * @sbuf, @psum: the memories as the TPB window shows them (lazily backed); NULL in a
+ *	CC-core
  * @grant_lock: granted accesses to @sbuf look at @generation under it, and the
  *	scrub takes it: none of an earlier claim lands after the scrub. A leaf, but
  *	for the lock of a shadow (trn_check.h)
@@ -38,6 +46,8 @@ struct trn_lanes;
 struct trn_core {
 	struct trn_chip *chip;
 	unsigned int index;
+	struct trn_core *tpb;
+	char name[20];
 	struct trn_task controller;
 	pthread_mutex_t lock;
 	uint32_t doorbell_lo;
@@ -65,6 +75,24 @@ struct trn_core {
 	_Atomic uint64_t virtual_ns;	/* device time, trn_time.c */
 	void *time_private;		/* owned by trn_time.c */
 };
+
+static inline bool trn_core_is_cc(const struct trn_core *core)
+{
+	return core->tpb != core;
+}
+
+/* The engines that it has, as a mask. */
+static inline uint32_t trn_core_engines(const struct trn_core *core)
+{
+	return trn_core_is_cc(core) ? NEURON_BIT(NEURON_ENGINE_SYNC) :
+				      NEURON_BIT(NEURON_NR_ENGINES) - 1;
+}
+
+/* Who SEM_POSTER says it was, when @engine of the core posts. */
+uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine);
+
+/* @event is for the core's own notification block. */
+void trn_core_nq(const struct trn_core *core, struct trn_nq_event *event);
 
 /* Software or DMA raised event @event from 0 to 1. Any thread. */
 void trn_core_event_raised(struct trn_core *core, int event);

@@ -159,6 +159,10 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	}
 	if (!running)
 		return;
+	if (!(trn_core_engines(seq->core) & NEURON_BIT(seq->engine))) {
+		trn_state_fail(st, "a CC-core runs an engine that it does not have");
+		return;
+	}
 	atomic_store(&seq->job, job);
 	trn_job_get(job);
 	check_fetched(seq, st);
@@ -173,6 +177,8 @@ static void queues_state(struct trn_job *job, struct trn_state *st)
 		bool busy = queue->busy;
 
 		trn_state_bool(st, &busy);
+		if (st->loading && queue->job)
+			trn_state_fail(st, "two jobs have the same DMA queue");
 		if (st->loading && !trn_state_failed(st))
 			trn_queue_restore(queue, job, TRN_ACTOR_QUEUE + i, busy);
 	}
@@ -185,16 +191,22 @@ static void refs_state(struct trn_job *job, struct trn_state *st)
 		       "the actors of a job do not add up");
 }
 
-static void core_state(struct trn_core *core, struct trn_state *st)
+static void memories_state(struct trn_core *core, struct trn_state *st)
 {
-	unsigned int e;
-
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 4);
-	registers_state(core, st);
 	array_state(core->array, st);
 	lanes_state(core->lanes, st);
 	trn_pages_state(st, core->sbuf, NEURON_TPB_SBUF_SIZE);
 	trn_pages_state(st, core->psum, NEURON_TPB_PSUM_SIZE);
+}
+
+static void core_state(struct trn_core *core, struct trn_state *st)
+{
+	unsigned int e;
+
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 5);
+	registers_state(core, st);
+	if (!trn_core_is_cc(core))
+		memories_state(core, st);
 	trn_time_core_state(core, st);
 	trn_job_state(core, st);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
@@ -209,6 +221,6 @@ void trn_cores_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		core_state(&chip->core[i], st);
+	for (i = 0; i < trn_nr_units(chip); i++)
+		core_state(trn_unit(chip, i), st);
 }

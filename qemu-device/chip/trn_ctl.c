@@ -36,20 +36,6 @@ static void read_only(struct trn_chip *chip, uint32_t offset)
 
 /* --- 64-bit registers --- */
 
-static uint64_t chip_time(struct trn_chip *chip)
-{
-	uint64_t now = 0;
-	unsigned int i;
-
-	for (i = 0; i < chip->gen->nr_cores; i++) {
-		uint64_t t = trn_time_now(&chip->core[i]);
-
-		if (t > now)
-			now = t;
-	}
-	return now;
-}
-
 static uint64_t core_busy_ns(struct trn_core *core)
 {
 	uint64_t since = atomic_load(&core->busy_since);
@@ -82,7 +68,7 @@ static bool chip_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 	}
 	switch (offset) {
 	case NEURON_CTL_TIME:
-		*value = chip_time(chip);
+		*value = trn_time_now(chip);
 		return true;
 	case NEURON_CTL_HOST_USED:
 		*value = trn_mem_used(chip);
@@ -113,23 +99,38 @@ static bool core_read64(struct trn_core *core, uint32_t reg, uint64_t *value)
 	}
 }
 
-static bool ctl_wide(struct trn_chip *chip, uint32_t offset, uint64_t *value)
+/* The NeuronCore or CC-core whose registers have @offset, or NULL. */
+static struct trn_core *core_at(struct trn_chip *chip, uint32_t offset,
+				uint32_t *reg)
 {
-	unsigned int core;
-	uint32_t reg;
+	unsigned int i;
 
 	if (in_blocks(offset, NEURON_CTL_CORE(0), CTL_CORE_STRIDE,
-		      chip->gen->nr_cores, &core, &reg))
-		return core_read64(&chip->core[core], reg, value);
+		      chip->gen->nr_cores, &i, reg))
+		return &chip->core[i];
+	if (in_blocks(offset, NEURON_CTL_CC(0), CTL_CORE_STRIDE,
+		      chip->gen->nr_top_sp_ids, &i, reg))
+		return trn_cc_core(chip, i);
+	return NULL;
+}
+
+static bool ctl_wide(struct trn_chip *chip, uint32_t offset, uint64_t *value)
+{
+	struct trn_core *core;
+	uint32_t reg;
+
+	core = core_at(chip, offset, &reg);
+	if (core)
+		return core_read64(core, reg, value);
 	return chip_read64(chip, offset, value);
 }
 
 /* --- 32-bit reads --- */
 
-static uint32_t core_read(struct trn_chip *chip, unsigned int index,
-			  uint32_t reg)
+static uint32_t core_read(struct trn_core *core, uint32_t reg)
 {
-	struct trn_core *core = &chip->core[index];
+	struct trn_chip *chip = core->chip;
+	const unsigned int index = core->index;
 	unsigned int e;
 	uint32_t byte;
 
@@ -145,7 +146,7 @@ static uint32_t core_read(struct trn_chip *chip, unsigned int index,
 	case NEURON_CORE_STATUS:
 		return atomic_load(&core->status);
 	case NEURON_CORE_RESET:
-		return trn_reset_core_busy(chip, index);
+		return trn_reset_core_busy(core);
 	case NEURON_CORE_CAUSE:
 		return trn_irq_read(chip, TRN_IRQ_CORE, index, TRN_IRQ_CAUSE);
 	case NEURON_CORE_MASK:
@@ -275,8 +276,25 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 	}
 }
 
+/* The semaphore block whose posters have @offset, or NULL. */
+static struct trn_sems *posters_at(struct trn_chip *chip, uint32_t offset,
+				   uint32_t *reg)
+{
+	unsigned int i;
+
+	if (in_blocks(offset, NEURON_CTL_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
+		      chip->gen->nr_cores, &i, reg))
+		return &chip->core[i].sems;
+	if (in_blocks(offset, NEURON_CTL_CC_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
+		      chip->gen->nr_top_sp_ids, &i, reg))
+		return &trn_cc_core(chip, i)->sems;
+	return NULL;
+}
+
 uint32_t trn_ctl_read(struct trn_chip *chip, uint32_t offset)
 {
+	struct trn_core *core;
+	struct trn_sems *sems;
 	unsigned int i;
 	uint64_t wide;
 	uint32_t reg;
@@ -286,15 +304,15 @@ uint32_t trn_ctl_read(struct trn_chip *chip, uint32_t offset)
 	if (in_blocks(offset, NEURON_CTL_LINK(0), CTL_LINK_STRIDE,
 		      NEURON_CTL_MAX_LINKS, &i, &reg))
 		return link_read(chip, i, reg);
-	if (in_blocks(offset, NEURON_CTL_CORE(0), CTL_CORE_STRIDE,
-		      chip->gen->nr_cores, &i, &reg))
-		return core_read(chip, i, reg);
+	core = core_at(chip, offset, &reg);
+	if (core)
+		return core_read(core, reg);
 	if (in_blocks(offset, NEURON_CTL_DMA(0), CTL_DMA_STRIDE,
 		      chip->gen->nr_dma, &i, &reg))
 		return dma_read(chip, i, reg);
-	if (in_blocks(offset, NEURON_CTL_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
-		      chip->gen->nr_cores, &i, &reg))
-		return trn_sem_poster(&chip->core[i].sems, reg / 4);
+	sems = posters_at(chip, offset, &reg);
+	if (sems)
+		return trn_sem_poster(sems, reg / 4);
 	return chip_read(chip, offset);
 }
 
@@ -327,10 +345,11 @@ static void doorbell_high(struct trn_core *core, uint32_t value)
 	trn_core_doorbell(core, addr);
 }
 
-static void core_write(struct trn_chip *chip, unsigned int index, uint32_t reg,
+static void core_write(struct trn_core *core, uint32_t reg, uint32_t offset,
 		       uint32_t value)
 {
-	struct trn_core *core = &chip->core[index];
+	struct trn_chip *chip = core->chip;
+	const unsigned int index = core->index;
 
 	switch (reg) {
 	case NEURON_CORE_DOORBELL_LO:
@@ -356,7 +375,7 @@ static void core_write(struct trn_chip *chip, unsigned int index, uint32_t reg,
 		atomic_store(&core->generation, value);
 		return;
 	default:
-		read_only(chip, NEURON_CTL_CORE(index) + reg);
+		read_only(chip, offset);
 	}
 }
 
@@ -407,12 +426,13 @@ static void chip_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 
 void trn_ctl_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 {
+	struct trn_core *core;
 	unsigned int i;
 	uint32_t reg;
 
-	if (in_blocks(offset, NEURON_CTL_CORE(0), CTL_CORE_STRIDE,
-		      chip->gen->nr_cores, &i, &reg))
-		core_write(chip, i, reg, value);
+	core = core_at(chip, offset, &reg);
+	if (core)
+		core_write(core, reg, offset, value);
 	else if (in_blocks(offset, NEURON_CTL_DMA(0), CTL_DMA_STRIDE,
 			   chip->gen->nr_dma, &i, &reg))
 		dma_write(chip, i, reg, value);

@@ -27,8 +27,8 @@ struct latch {
 static enum neuron_cause reject(const struct latch *latch, const char *why)
 {
 	trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
-		"core %u: window %u of the job's table refused: %s",
-		latch->core->index, latch->index, why);
+		"%s: window %u of the job's table refused: %s",
+		latch->core->name, latch->index, why);
 	return NEURON_CAUSE_JOB;
 }
 
@@ -64,10 +64,10 @@ static bool place_fits(const struct latch *latch, unsigned int kind,
 		       addr == (host | (addr & (host - 1)));
 	case NEURON_WINDOW_SBUF:
 		return local && loc->place == TRN_PLACE_SBUF &&
-		       loc->index == latch->core->index;
+		       loc->index == latch->core->tpb->index;
 	case NEURON_WINDOW_PSUM:
 		return local && loc->place == TRN_PLACE_PSUM &&
-		       loc->index == latch->core->index;
+		       loc->index == latch->core->tpb->index;
 	case NEURON_WINDOW_PEER:
 		return routed && loc->chip != latch->chip &&
 		       (loc->place == TRN_PLACE_HBM ||
@@ -308,8 +308,8 @@ static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
 	cause = trn_table_read(latch->chip, table, hw, domain->nr * sizeof(*hw));
 	if (cause)
 		trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
-			"core %u: no window table at %#" PRIx64 " (%s)",
-			latch->core->index, table, trn_cause_name(cause));
+			"%s: no window table at %#" PRIx64 " (%s)",
+			latch->core->name, table, trn_cause_name(cause));
 	for (i = 0; !cause && i < domain->nr; i++) {
 		latch->index = i;
 		cause = latch_window(latch, &domain->windows[i], &hw[i]);

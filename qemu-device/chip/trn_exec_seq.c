@@ -134,8 +134,7 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 	struct trn_access access = {
 		.chip = exec->core->chip,
 		.domain = exec->job->domain,
-		.poster = trn_sem_who(NEURON_SEM_POSTER_ENGINE,
-				      exec->seq->engine),
+		.poster = trn_core_poster(exec->core, exec->seq->engine),
 		.posting = record_post,
 		.posting_arg = exec,
 		.check = exec->seq->waiter.check,
@@ -218,8 +217,8 @@ static enum neuron_cause check_block(struct trn_exec *exec,
 	cause = trn_udma_op_check(&dge->op, &why);
 	if (cause)
 		trn_log(exec->core->chip, TRN_LOG_GUEST_ERROR,
-			"core %u: DMA operation at %#" PRIx64 " refused: %s",
-			exec->core->index, (uint64_t)exec->inst->addr, why);
+			"%s: DMA operation at %#" PRIx64 " refused: %s",
+			exec->core->name, (uint64_t)exec->inst->addr, why);
 	return cause;
 }
 
@@ -291,9 +290,7 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 /* An entry for the core's notification queues, from this instruction. */
 static void report(struct trn_exec *exec, unsigned int type, uint32_t code)
 {
-	const struct trn_nq_event event = {
-		.unit = TRN_NQ_CORE,
-		.index = exec->core->index,
+	struct trn_nq_event event = {
 		.engine = exec->seq->engine,
 		.type = type,
 		.code = code,
@@ -303,6 +300,7 @@ static void report(struct trn_exec *exec, unsigned int type, uint32_t code)
 		.job_id = exec->job->block.job_id,
 	};
 
+	trn_core_nq(exec->core, &event);
 	trn_nq_post(exec->core->chip, &event);
 }
 
@@ -340,7 +338,7 @@ static void exec_range_clear(struct trn_exec *exec)
 		trn_time_post(exec->job->timeline, engine, core, sem,
 			      NEURON_SYNC_POST_SET, 0);
 		trn_sem_post(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
-			     trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine),
+			     trn_core_poster(core, engine),
 			     exec->seq->waiter.check);
 	}
 }

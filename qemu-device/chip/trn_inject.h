@@ -42,7 +42,7 @@ enum trn_inject_point {
 };
 
 #define TRN_INJECT_ANY	UINT32_MAX
-#define TRN_INJECT_CORE	0x10000	/* unit of a core's doorbell: this + core */
+#define TRN_INJECT_CORE	0x10000	/* unit of a core's doorbell: this + its place */
 #define TRN_INJECT_RULES	64
 
 /**

@@ -170,13 +170,20 @@ static int duration(struct parser *p, uint64_t *ns)
 	return scaled(p, units, scale, 1, TRN_TIMER_MAX_NS, ns);
 }
 
+static bool names_core(const struct parser *p)
+{
+	return is_key(p, "core") || is_key(p, "cc");
+}
+
+/* A place in trn_chip.core. */
 static int parse_core(struct parser *p, uint32_t base, uint32_t *unit)
 {
+	bool cc = is_key(p, "cc");
 	uint64_t core;
 
-	if (number(p, 0, p->gen->nr_cores - 1, &core))
+	if (number(p, 0, (cc ? p->gen->nr_top_sp_ids : p->gen->nr_cores) - 1u, &core))
 		return -1;
-	*unit = base + (uint32_t)core;
+	*unit = base + (cc ? NEURON_MAX_CORES : 0) + (uint32_t)core;
 	return 0;
 }
 
@@ -248,9 +255,9 @@ static int parse_unit(struct parser *p)
 
 	if (is_key(p, "queue") && (kind == UNIT_QUEUE || kind == UNIT_DOORBELL))
 		return parse_queue(p, unit);
-	if (is_key(p, "core") && kind == UNIT_DOORBELL)
+	if (names_core(p) && kind == UNIT_DOORBELL)
 		return parse_core(p, TRN_INJECT_CORE, unit);
-	if (is_key(p, "core") && kind == UNIT_RESET)
+	if (names_core(p) && kind == UNIT_RESET)
 		return parse_core(p, 1, unit);
 	if (is_key(p, "device") && kind == UNIT_RESET && !p->value[0]) {
 		*unit = 0;
@@ -265,7 +272,7 @@ static int parse_unit(struct parser *p)
 		return parse_vector(p, unit);
 	if (is_key(p, "engine") && kind == UNIT_ENGINE)
 		return parse_engine(p);
-	if (!is_key(p, "core") || kind != UNIT_ENGINE)
+	if (!names_core(p) || kind != UNIT_ENGINE)
 		return unknown_key(p);
 	if (parse_core(p, 0, &core))
 		return -1;
@@ -308,7 +315,7 @@ static int end_rule(struct parser *p)
 		return bad(p, "%s needs offset=", p->name);
 	/* Both are -1 or neither is. */
 	if ((p->core ^ p->engine) < 0)
-		return bad(p, "%s needs both core= and engine=, or none of them",
+		return bad(p, "%s needs both core= (or cc=) and engine=, or none of them",
 			   p->name);
 	if (p->core >= 0)
 		rule->unit = (uint32_t)(p->core * HANG_ENGINES + p->engine);
@@ -516,31 +523,39 @@ int trn_inject_order(struct trn_chip *chip, const char *text,
 	return refused ? -1 : 0;
 }
 
+/* @core: a place in trn_chip.core. */
+static int format_core(uint32_t core, char *text, size_t size)
+{
+	if (core < NEURON_MAX_CORES)
+		return snprintf(text, size, ",core=%u", core);
+	return snprintf(text, size, ",cc=%u", core - NEURON_MAX_CORES);
+}
+
 static int format_unit(const struct trn_inject_rule *rule, char *text,
 		       size_t size)
 {
 	const uint32_t unit = rule->unit;
+	int n;
 
 	if (unit == TRN_INJECT_ANY)
 		return 0;
 	switch (points[rule->point].unit) {
 	case UNIT_DOORBELL:
 		if (unit >= TRN_INJECT_CORE)
-			return snprintf(text, size, ",core=%u",
-					unit - TRN_INJECT_CORE);
+			return format_core(unit - TRN_INJECT_CORE, text, size);
 		/* fall through */
 	case UNIT_QUEUE:
 		return snprintf(text, size, ",queue=%u:%u",
 				unit / NEURON_UDMA_QUEUES,
 				unit % NEURON_UDMA_QUEUES);
 	case UNIT_ENGINE:
-		return snprintf(text, size, ",core=%u,engine=%s",
-				unit / HANG_ENGINES,
-				trn_isa_engine_name(unit % HANG_ENGINES));
+		n = format_core(unit / HANG_ENGINES, text, size);
+		return n + snprintf(text + n, size - (size_t)n, ",engine=%s",
+				    trn_isa_engine_name(unit % HANG_ENGINES));
 	case UNIT_RESET:
 		if (!unit)
 			return snprintf(text, size, ",device");
-		return snprintf(text, size, ",core=%u", unit - 1);
+		return format_core(unit - 1, text, size);
 	case UNIT_OFFSET:
 	case UNIT_RECORD:
 		return snprintf(text, size, ",offset=%#x", unit);

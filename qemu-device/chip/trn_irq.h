@@ -25,7 +25,7 @@ void trn_irq_init(struct trn_chip *chip);
 void trn_irq_destroy(struct trn_chip *chip);
 void trn_irq_reset(struct trn_chip *chip);
 
-/* @index: the core or DMA engine; 0 for MGMT. */
+/* @index: the place in trn_chip.core or the DMA engine; 0 for MGMT. */
 uint32_t trn_irq_read(struct trn_chip *chip, enum trn_irq_source source,
 		      unsigned int index, enum trn_irq_reg reg);
 void trn_irq_write(struct trn_chip *chip, enum trn_irq_source source,

@@ -42,8 +42,6 @@ void trn_job_put(struct trn_job *job)
 static void report_fault(struct trn_job *job, const struct trn_fault *fault)
 {
 	struct trn_nq_event event = {
-		.unit = TRN_NQ_CORE,
-		.index = job->core->index,
 		.engine = NEURON_NQ_NO_ENGINE,
 		.type = NEURON_NQ_TYPE_ERROR,
 		.code = fault->cause,
@@ -51,6 +49,7 @@ static void report_fault(struct trn_job *job, const struct trn_fault *fault)
 		.job_id = job->block.job_id,
 	};
 
+	trn_core_nq(job->core, &event);
 	if (fault->source < NEURON_NR_ENGINES) {
 		event.engine = fault->source;
 		event.time_ns = trn_time_actor(job->timeline, fault->source);
@@ -131,8 +130,6 @@ void trn_job_trace(void *arg, const struct trn_time_trace *trace)
 {
 	struct trn_job *job = arg;
 	struct trn_nq_event event = {
-		.unit = TRN_NQ_CORE,
-		.index = job->core->index,
 		.engine = trace->actor,
 		.type = NEURON_NQ_TYPE_TRACE,
 		.code = trace->code,
@@ -142,6 +139,7 @@ void trn_job_trace(void *arg, const struct trn_time_trace *trace)
 		.job_id = job->block.job_id,
 	};
 
+	trn_core_nq(job->core, &event);
 	if (trace->actor >= TRN_ACTOR_QUEUE) {
 		const struct trn_queue *queue =
 			job->queues[trace->actor - TRN_ACTOR_QUEUE];
@@ -198,8 +196,8 @@ void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
 		return;
 	}
 	trn_log(core->chip, TRN_LOG_GUEST_ERROR,
-		"core %u: doorbell refused: the core is busy or in reset",
-		core->index);
+		"%s: doorbell refused: the core is busy or in reset",
+		core->name);
 	trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_REFUSED);
 }
 
@@ -278,8 +276,8 @@ static bool write_record(struct trn_core *core, uint64_t addr,
 				      sizeof(status));
 	if (cause)
 		trn_log(core->chip, TRN_LOG_GUEST_ERROR,
-			"core %u: no completion record at %#" PRIx64 " (%s)",
-			core->index, addr, trn_cause_name(cause));
+			"%s: no completion record at %#" PRIx64 " (%s)",
+			core->name, addr, trn_cause_name(cause));
 	return !cause;
 }
 
@@ -308,8 +306,8 @@ static void check_drained(struct trn_job *job)
 		if (!trn_queue_has_left(job->queues[i], &fault))
 			continue;
 		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
-			"core %u: DMA engine %u queue %u has descriptors left that make no packet",
-			job->core->index, job->queues[i]->engine,
+			"%s: DMA engine %u queue %u has descriptors left that make no packet",
+			job->core->name, job->queues[i]->engine,
 			job->queues[i]->index);
 		trn_job_fail(job, &fault);
 	}
@@ -347,7 +345,7 @@ static void unbind_queues(struct trn_job *job)
 	unsigned int i;
 
 	for (i = 0; i < job->nr_queues; i++)
-		trn_queue_unbind(job->queues[i]);
+		trn_queue_unbind(job->queues[i], job);
 }
 
 static void account_busy(struct trn_core *core)
@@ -397,11 +395,37 @@ static void start_engines(struct trn_core *core, struct trn_job *job)
 	}
 }
 
+/* False: another job has one of them; @job has failed. */
+static bool bind_queues(struct trn_job *job)
+{
+	struct trn_fault taken = {
+		.cause = NEURON_CAUSE_QUEUE,
+		.source = NEURON_SOURCE_JOB,
+	};
+	const struct trn_queue *queue;
+	unsigned int i;
+
+	for (i = 0; i < job->nr_queues; i++) {
+		queue = job->queues[i];
+		if (trn_queue_bind(job->queues[i], job, &job->queue_table[i],
+				   TRN_ACTOR_QUEUE + i))
+			continue;
+		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
+			"%s: job refused: another job has DMA engine %u queue %u",
+			job->core->name, queue->engine, queue->index);
+		taken.queue = (uint16_t)(queue->engine * NEURON_UDMA_QUEUES +
+					 queue->index);
+		trn_job_fail(job, &taken);
+		return false;
+	}
+	return true;
+}
+
 static void job_start(struct trn_core *core, struct trn_job *job)
 {
 	uint64_t clear[4];
+	bool bound, reset;
 	unsigned int i;
-	bool reset;
 
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
@@ -412,9 +436,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 			       job->queues[i]->engine, job->queues[i]->index);
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
-	for (i = 0; i < job->nr_queues; i++)
-		trn_queue_bind(job->queues[i], job, &job->queue_table[i],
-			       TRN_ACTOR_QUEUE + i);
+	bound = bind_queues(job);
 	atomic_store(&core->busy_since, trn_host_ns());
 
 	pthread_mutex_lock(&core->lock);
@@ -424,7 +446,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	pthread_mutex_unlock(&core->lock);
 	if (reset)
 		trn_job_fail(job, &reset_fault);
-	else
+	else if (bound)
 		start_engines(core, job);
 	trn_job_put(job);
 }

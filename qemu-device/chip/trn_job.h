@@ -49,8 +49,8 @@ struct trn_job {
 	_Atomic uint32_t notify_count;
 };
 
-int trn_core_init(struct trn_core *core, struct trn_chip *chip,
-		  unsigned int index);
+/* @core: one of @chip's; its place says what it is. 0 or -1: no memory. */
+int trn_core_init(struct trn_core *core, struct trn_chip *chip);
 void trn_core_destroy(struct trn_core *core);
 /* Chip reset: everything to its reset state; the core is quiet. */
 void trn_core_reset_state(struct trn_core *core);
@@ -61,8 +61,9 @@ void trn_core_reset_state(struct trn_core *core);
  */
 void trn_core_scrub(struct trn_core *core);
 /*
- * The queues of the core's ring engines. Hold: start no run until they are reset;
- * true while one is still under way, whose end kicks the controller.
+ * The queues of the core's ring engines, but for those that a job has: the core runs
+ * none, so it is one of a CC-core's. A CC-core has no others. Hold: start no run until
+ * they are reset; true while one is still under way, whose end kicks the controller.
  */
 bool trn_core_hold_queues(struct trn_core *core);
 void trn_core_reset_queues(struct trn_core *core);

@@ -22,7 +22,7 @@
 static enum neuron_cause reject(const struct trn_core *core, const char *why)
 {
 	trn_log(core->chip, TRN_LOG_GUEST_ERROR,
-		"core %u: job block refused: %s", core->index, why);
+		"%s: job block refused: %s", core->name, why);
 	return NEURON_CAUSE_JOB;
 }
 
@@ -55,8 +55,8 @@ bool trn_latch_block(struct trn_core *core, uint64_t addr,
 	if (!why)
 		return true;
 	trn_log(core->chip, TRN_LOG_GUEST_ERROR,
-		"core %u: doorbell refused: the job block at %#" PRIx64 " %s",
-		core->index, addr, why);
+		"%s: doorbell refused: the job block at %#" PRIx64 " %s",
+		core->name, addr, why);
 	return false;
 }
 
@@ -121,6 +121,8 @@ enum neuron_cause trn_latch_check_block(const struct trn_core *core,
 		cause = check_start(core, &block->start[i]);
 		if (cause)
 			return cause;
+		if (block->start[i].count && !(trn_core_engines(core) & NEURON_BIT(i)))
+			return reject(core, "a CC-core has no engine but sync");
 	}
 	return check_notify(core, block);
 }
@@ -137,7 +139,7 @@ enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 					const struct neuron_hw_job_queue *entry,
 					uint64_t used[4])
 {
-	unsigned int first = neuron_core_dma(core->index), bit;
+	unsigned int first = neuron_core_dma(core->tpb->index), bit;
 
 	if (entry->flags & ~NEURON_JOB_QUEUE_ANY_RING_ID)
 		return reject(core, "a queue has unknown flags");

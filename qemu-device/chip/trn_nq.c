@@ -288,12 +288,13 @@ bool trn_nq_dma_wanted(struct trn_chip *chip, unsigned int engine)
 	return find_block(chip, trn_nq_block(TRN_NQ_DMA, engine));
 }
 
-bool trn_nq_traces(struct trn_chip *chip, unsigned int core,
-		   unsigned int engine)
+bool trn_nq_traces(const struct trn_core *core, unsigned int engine)
 {
-	struct nq_block *block = find_block(chip,
-					    trn_nq_block(TRN_NQ_CORE, core));
+	struct trn_nq_event own;
+	struct nq_block *block;
 
+	trn_core_nq(core, &own);
+	block = find_block(core->chip, trn_nq_block(own.unit, own.index));
 	return block && atomic_load_explicit(&block->traced,
 					     memory_order_relaxed) >>
 				engine & 1;

@@ -17,6 +17,7 @@
 #include "neuron/regs.h"
 
 struct trn_chip;
+struct trn_core;
 struct trn_state;
 
 enum trn_nq_unit {
@@ -65,8 +66,7 @@ void trn_nq_post_later(struct trn_chip *chip, const struct trn_nq_event *event);
 bool trn_nq_dma_wanted(struct trn_chip *chip, unsigned int engine);
 
 /* Does software want TRACE entries of this engine of a core? Cheap. */
-bool trn_nq_traces(struct trn_chip *chip, unsigned int core,
-		   unsigned int engine);
+bool trn_nq_traces(const struct trn_core *core, unsigned int engine);
 
 /* The number of a block, for the two that follow; @offset: in the block. */
 unsigned int trn_nq_block(enum trn_nq_unit unit, unsigned int index);

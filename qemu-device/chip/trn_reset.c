@@ -34,8 +34,8 @@ static bool all_idle(const struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		if (!core_quiet(&chip->core[i]))
+	for (i = 0; i < trn_nr_units(chip); i++)
+		if (!core_quiet(trn_unit((struct trn_chip *)chip, i)))
 			return false;
 	for (i = 0; i < nr_queues(chip); i++)
 		if (!trn_task_quiet(&chip->queues[i].task))
@@ -77,8 +77,8 @@ void trn_reset_kick(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		kick_core(&chip->core[i]);
+	for (i = 0; i < trn_nr_units(chip); i++)
+		kick_core(trn_unit(chip, i));
 	for (i = 0; i < nr_queues(chip); i++)
 		trn_task_kick(&chip->queues[i].task);
 	trn_task_kick(&chip->discard.task);
@@ -114,8 +114,8 @@ static void reset_cores(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		trn_core_reset_state(&chip->core[i]);
+	for (i = 0; i < trn_nr_units(chip); i++)
+		trn_core_reset_state(trn_unit(chip, i));
 }
 
 static void reset_hbm(struct trn_chip *chip)
@@ -151,8 +151,8 @@ static void requested_reset(struct trn_chip *chip)
 	unsigned int i;
 	bool go;
 
-	for (i = 0; i < chip->gen->nr_cores; i++)
-		trn_job_abort(&chip->core[i]);
+	for (i = 0; i < trn_nr_units(chip); i++)
+		trn_job_abort(trn_unit(chip, i));
 	reset_cores(chip);
 	trn_top_sp_reset(chip);
 	trn_nq_reset(chip);
@@ -246,22 +246,27 @@ static void reset_cores_and_engines(struct trn_chip *chip, uint32_t cores,
 	}
 }
 
-static void reset_top_sps(struct trn_chip *chip, uint32_t map)
+static void reset_cc_cores(struct trn_chip *chip, uint32_t map)
 {
 	const struct neuron_gen *gen = chip->gen;
 	uint32_t groups = NEURON_GET(NEURON_RESET_MAP_TOP_SP, map);
-	unsigned int each = gen->nr_top_sp_ids / gen->nr_cores;
-	unsigned int id;
+	unsigned int each = neuron_cc_per_core(gen);
+	unsigned int cc;
 
 	if (gen->generation == 2) {
 		groups = NEURON_GET(NEURON_RESET_MAP_TOP_SP_V2, map);
 		each = 1;
 	}
-	for (id = 0; id < gen->nr_top_sp_ids; id++)
-		if (groups & NEURON_BIT(id / each))
-			trn_top_sp_reset_one(chip, neuron_top_sp_of_id(gen, id));
+	for (cc = 0; cc < gen->nr_top_sp_ids; cc++) {
+		if (!(groups & NEURON_BIT(cc / each)))
+			continue;
+		atomic_fetch_or(&chip->controller.reset_map,
+				NEURON_BIT(NEURON_MAX_CORES + cc));
+		trn_core_reset(trn_cc_core(chip, cc));
+	}
 }
 
+/* CC-cores first: a job of theirs may use what is the core's. */
 void trn_reset_blocks(struct trn_chip *chip, uint32_t map)
 {
 	uint32_t known = NEURON_BIT(chip->gen->nr_cores) - 1;
@@ -272,13 +277,12 @@ void trn_reset_blocks(struct trn_chip *chip, uint32_t map)
 	hold_busy(chip);
 	if (chip->gen->generation > 2)
 		engines = NEURON_GET(NEURON_RESET_MAP_SDMA, map) & known;
+	reset_cc_cores(chip, map);
 	reset_cores_and_engines(chip, cores, engines);
-	reset_top_sps(chip, map);
 }
 
-bool trn_reset_core_busy(struct trn_chip *chip, unsigned int index)
+bool trn_reset_core_busy(struct trn_core *core)
 {
-	struct trn_core *core = &chip->core[index];
 	bool busy;
 
 	pthread_mutex_lock(&core->lock);
@@ -312,10 +316,10 @@ bool trn_reset_busy(struct trn_chip *chip)
 	if (atomic_load(&c->reset) || atomic_load(&c->stuck) ||
 	    trn_reset_waiting(chip))
 		return true;
-	for (i = 0; i < chip->gen->nr_cores; i++) {
+	for (i = 0; i < TRN_MAX_UNITS; i++) {
 		if (!(map & NEURON_BIT(i)))
 			continue;
-		if (trn_reset_core_busy(chip, i))
+		if (trn_reset_core_busy(&chip->core[i]))
 			return true;
 		atomic_fetch_and(&c->reset_map, ~NEURON_BIT(i));
 	}
@@ -338,7 +342,7 @@ void trn_reset_state(struct trn_chip *chip, struct trn_state *st)
 {
 	struct trn_controller *c = &chip->controller;
 
-	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 2);
+	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 3);
 	trn_state_atomic_u32(st, &c->reset_map);
 	trn_state_atomic_bool(st, &c->stuck);
 	trn_state_atomic_bool(st, &c->whole);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct trn_chip;
+struct trn_core;
 struct trn_state;
 
 void trn_controller_init(struct trn_chip *chip);
@@ -35,6 +36,6 @@ void trn_reset_state(struct trn_chip *chip, struct trn_state *st);
 void trn_reset_kick(struct trn_chip *chip);
 
 /* Is the core in reset, or asked to be? */
-bool trn_reset_core_busy(struct trn_chip *chip, unsigned int core);
+bool trn_reset_core_busy(struct trn_core *core);
 
 #endif /* TRN_RESET_H */

@@ -338,7 +338,7 @@ static void posters_state(struct trn_sems *sems, struct trn_state *st)
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
 		trn_state_u32(st, &sems->poster[i]);
 		if (NEURON_GET(NEURON_SEM_POSTER_KIND, sems->poster[i]) >
-		    NEURON_SEM_POSTER_HOST)
+		    NEURON_SEM_POSTER_CC)
 			trn_state_fail(st, "an unknown actor changed a semaphore");
 	}
 }
@@ -347,9 +347,9 @@ void trn_sems_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 2);
-	for (i = 0; i < chip->gen->nr_cores; i++) {
-		trn_sems_one_state(&chip->core[i].sems, st);
-		posters_state(&chip->core[i].sems, st);
+	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 3);
+	for (i = 0; i < trn_nr_units(chip); i++) {
+		trn_sems_one_state(&trn_unit(chip, i)->sems, st);
+		posters_state(&trn_unit(chip, i)->sems, st);
 	}
 }

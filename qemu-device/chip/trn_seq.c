@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trn_check.h"
@@ -55,8 +56,8 @@ static void seq_fault(struct trn_seq *seq, enum neuron_cause cause,
 	if (seq->fetched && seq->inst.debug)
 		snprintf(line, sizeof(line), " (line %u)", seq->inst.debug);
 	trn_log(seq->core->chip, TRN_LOG_GUEST_ERROR,
-		"core %u %s engine stopped at instruction %u%s: %s: %s",
-		seq->core->index, trn_isa_engine_name(seq->engine), fault.pc,
+		"%s %s engine stopped at instruction %u%s: %s: %s",
+		seq->core->name, trn_isa_engine_name(seq->engine), fault.pc,
 		line, trn_cause_name(cause), text);
 	trn_job_fail(seq->job, &fault);
 }
@@ -96,9 +97,12 @@ static bool owns_sems(const struct trn_job *job, unsigned int first,
 
 static enum neuron_cause check_inst(struct trn_seq *seq)
 {
-	struct neuron_inst *known = &seq->known[atomic_load(&seq->pc) % TRN_SEQ_KNOWN];
+	struct neuron_inst *known;
 	enum neuron_cause cause;
 
+	if (!seq->known)
+		return trn_isa_check(&seq->inst, seq->engine);
+	known = &seq->known[atomic_load(&seq->pc) % TRN_SEQ_KNOWN];
 	if (seq->inst.opcode != NEURON_OP_ILLEGAL &&
 	    !memcmp(known, &seq->inst, sizeof(*known)))
 		return NEURON_CAUSE_NONE;
@@ -171,7 +175,7 @@ static void seq_post(struct trn_seq *seq)
 		      op, (int32_t)inst->post_value);
 	trn_sem_post(&seq->core->sems, inst->post_sem, op,
 		     (int32_t)inst->post_value,
-		     trn_sem_who(NEURON_SEM_POSTER_ENGINE, seq->engine),
+		     trn_core_poster(seq->core, seq->engine),
 		     seq->waiter.check);
 }
 
@@ -185,14 +189,13 @@ static void seq_trace(struct trn_seq *seq)
 	if (trn_time_trace(seq->job->timeline, seq->engine, seq->inst.opcode, pc))
 		return;
 	event = (struct trn_nq_event){
-		.unit = TRN_NQ_CORE,
-		.index = core->index,
 		.engine = seq->engine,
 		.type = NEURON_NQ_TYPE_TRACE,
 		.code = seq->inst.opcode,
 		.pc = pc,
 		.job_id = seq->job->block.job_id,
 	};
+	trn_core_nq(core, &event);
 	trn_nq_post(core->chip, &event);
 }
 
@@ -239,8 +242,7 @@ static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
 	struct trn_timeline *tl = seq->job->timeline;
 	uint64_t cost = seq_work(seq, exec);
-	bool traced = trn_nq_traces(seq->core->chip, seq->core->index,
-				    seq->engine);
+	bool traced = trn_nq_traces(seq->core, seq->engine);
 
 	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
 		trn_time_work(tl, seq->engine, class_of(exec),
@@ -283,8 +285,8 @@ static bool seq_hangs(struct trn_seq *seq)
 				      seq->core->index * 8 + seq->engine, NULL);
 	if (seq->hung && !hung)
 		trn_log(chip, TRN_LOG_INFO,
-			"core %u %s engine hangs on demand at instruction %u",
-			seq->core->index, trn_isa_engine_name(seq->engine),
+			"%s %s engine hangs on demand at instruction %u",
+			seq->core->name, trn_isa_engine_name(seq->engine),
 			atomic_load(&seq->pc));
 	return seq->hung;
 }
@@ -398,6 +400,11 @@ void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 	trn_task_init(&seq->task, core->chip->pool, seq_run);
 }
 
+void trn_seq_destroy(struct trn_seq *seq)
+{
+	free(seq->known);
+}
+
 static void seq_clear_mode(struct trn_seq *seq)
 {
 	memset(&seq->mode, 0, sizeof(seq->mode));
@@ -439,6 +446,8 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	seq_clear_mode(seq);
+	if (!seq->known)
+		seq->known = calloc(TRN_SEQ_KNOWN, sizeof(*seq->known));
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);

@@ -28,7 +28,8 @@ struct trn_job;
  * @inst: the instruction at @pc, valid when @fetched; a copy, so that nothing
  *	that happens to the image can come between its check and its execution
  * @known: instructions that trn_isa_check() has accepted for this engine, by their place;
- *	the body of a loop is checked once
+ *	the body of a loop is checked once. NULL: it has not started yet, or memory is
+ *	short
  * @begun: its wait is over, but it has to be tried again (trn_exec.again)
  * @hung: a fault on demand has stopped it
  * @mode: how its instructions convert numbers; the key of one that rounds at random
@@ -51,7 +52,7 @@ struct trn_seq {
 	_Atomic uint32_t wait_sem;
 	uint32_t regs[NEURON_NR_REGS];
 	struct neuron_inst inst;
-	struct neuron_inst known[TRN_SEQ_KNOWN];
+	struct neuron_inst *known;
 	bool fetched;
 	bool begun;
 	bool hung;
@@ -62,6 +63,7 @@ struct trn_seq {
 
 void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 		  enum neuron_engine engine);
+void trn_seq_destroy(struct trn_seq *seq);
 /*
  * Start at instruction 0 of the job's image; the caller has taken the
  * reference on the job that the sequencer drops when it halts (trn_job_put).

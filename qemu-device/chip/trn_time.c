@@ -204,14 +204,13 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 	}
 }
 
-uint64_t trn_time_now(const struct trn_core *core)
+uint64_t trn_time_now(struct trn_chip *chip)
 {
-	const struct trn_chip *chip = core->chip;
 	uint64_t now = 0;
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_cores; i++) {
-		uint64_t time = atomic_load(&chip->core[i].virtual_ns);
+	for (i = 0; i < trn_nr_units(chip); i++) {
+		uint64_t time = atomic_load(&trn_unit(chip, i)->virtual_ns);
 
 		if (now < time)
 			now = time;

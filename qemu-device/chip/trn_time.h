@@ -37,6 +37,7 @@
 
 #include "neuron/regs.h"
 
+struct trn_chip;
 struct trn_core;
 struct trn_timeline;
 struct trn_traffic;
@@ -147,7 +148,7 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg);
 
 /* The chip's virtual time: the end of the last completed job. */
-uint64_t trn_time_now(const struct trn_core *core);
+uint64_t trn_time_now(struct trn_chip *chip);
 
 /* The core's semaphores became zero by a reset: forget the modelled ones too. */
 void trn_time_core_reset(struct trn_core *core);

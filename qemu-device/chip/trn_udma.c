@@ -234,20 +234,26 @@ struct trn_queue *trn_udma_queue(struct trn_chip *chip, unsigned int engine,
 void trn_queue_reset(struct trn_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue_clear(queue);
-	queue->stopped = 0;
 	queue->held = false;
+	if (!queue->job) {
+		queue_clear(queue);
+		queue->stopped = 0;
+	} else if (queue->busy) {
+		trn_task_kick(&queue->task);
+	}
 	pthread_mutex_unlock(&queue->lock);
 }
 
 bool trn_queue_hold(struct trn_queue *queue)
 {
-	bool running;
+	bool running = false;
 
 	pthread_mutex_lock(&queue->lock);
-	queue->held = true;
-	atomic_fetch_add(&queue->epoch, 1);
-	running = queue->running;
+	if (!queue->job) {
+		queue->held = true;
+		atomic_fetch_add(&queue->epoch, 1);
+		running = queue->running;
+	}
 	pthread_mutex_unlock(&queue->lock);
 	/* A run that comes to its end late does not wait any longer. */
 	if (running)
@@ -262,11 +268,15 @@ static void ring_bind(struct trn_ring *ring, uint64_t base, uint32_t length)
 	ring->length = length;
 }
 
-void trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
+bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 		    const struct neuron_hw_job_queue *entry,
 		    unsigned int actor)
 {
 	pthread_mutex_lock(&queue->lock);
+	if (queue->job) {
+		pthread_mutex_unlock(&queue->lock);
+		return false;
+	}
 	queue_clear(queue);
 	queue->stopped = 0;
 	ring_bind(&queue->m2s, entry->m2s_ring, entry->m2s_length);
@@ -276,6 +286,7 @@ void trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 	queue->job = job;
 	trn_queue_update_halt(queue);
 	pthread_mutex_unlock(&queue->lock);
+	return true;
 }
 
 void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
@@ -292,11 +303,13 @@ void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
 	pthread_mutex_unlock(&queue->lock);
 }
 
-void trn_queue_unbind(struct trn_queue *queue)
+void trn_queue_unbind(struct trn_queue *queue, const struct trn_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue_clear(queue);
-	queue->stopped = TRN_SIDE_BOTH;
+	if (queue->job == job) {
+		queue_clear(queue);
+		queue->stopped = TRN_SIDE_BOTH;
+	}
 	pthread_mutex_unlock(&queue->lock);
 }
 

@@ -133,8 +133,11 @@ uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
 void trn_udma_write(struct trn_chip *chip, unsigned int engine,
 		    uint32_t offset, uint32_t value);
 
-/* Rewind the queue and give it to @job with the rings of @entry. */
-void trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
+/*
+ * Rewind the queue and give it to @job with the rings of @entry. False: another job
+ * has it, of the CC-cores or of the NeuronCore that share it.
+ */
+bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 		    const struct neuron_hw_job_queue *entry,
 		    unsigned int actor);
 /*
@@ -143,12 +146,16 @@ void trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
  */
 void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
 		       unsigned int actor, bool busy);
-/* Take it back: no ring, no domain, stopped until it is programmed again. */
-void trn_queue_unbind(struct trn_queue *queue);
+/*
+ * Take it back from @job, if that has it: no ring, no domain, stopped until it is
+ * programmed again.
+ */
+void trn_queue_unbind(struct trn_queue *queue, const struct trn_job *job);
 
 /*
  * For a core reset: let no run start, until trn_queue_reset(). True when one is
- * still under way; its end kicks the controller of the queue's core.
+ * still under way; its end kicks the controller of the queue's core. Neither this nor
+ * the reset does anything to a queue that a job has.
  */
 bool trn_queue_hold(struct trn_queue *queue);
 /* Back to the reset state; no run is under way. */

@@ -206,7 +206,12 @@ static void op_reset(struct fuzz *fuzz, unsigned int c)
 	const struct neuron_gen *gen = fuzz->gen;
 	uint32_t core = fuzz_random(fuzz, gen->nr_cores);
 
-	switch (fuzz_random(fuzz, 4)) {
+	switch (fuzz_random(fuzz, 5)) {
+	case 4:
+		fuzz_write(fuzz, c, neuron_ctl_bar0(gen) +
+			   NEURON_CTL_CC(fuzz_random(fuzz, gen->nr_top_sp_ids)) +
+			   NEURON_CORE_RESET, 1, 4);
+		return;
 	case 0:
 		fuzz_write(fuzz, c, gen->reset_bar0,
 			   fuzz_random64(fuzz) >> fuzz_random(fuzz, 33), 4);

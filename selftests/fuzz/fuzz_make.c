@@ -126,9 +126,12 @@ uint64_t fuzz_register(struct fuzz *fuzz)
 	uint32_t core = fuzz_random(fuzz, gen->nr_cores), i;
 	uint64_t ctl = neuron_ctl_bar0(gen);
 
-	switch (fuzz_random(fuzz, 12)) {
+	switch (fuzz_random(fuzz, 13)) {
 	case 0:
 		return ctl + fuzz_random(fuzz, 0x60) * 4;
+	case 11:
+		return ctl + NEURON_CTL_CC(fuzz_random(fuzz, gen->nr_top_sp_ids)) +
+		       fuzz_random(fuzz, 0x28) * 4;
 	case 1:
 		return ctl + NEURON_CTL_CORE(core) + fuzz_random(fuzz, 0x28) * 4;
 	case 2:

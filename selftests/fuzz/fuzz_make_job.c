@@ -50,10 +50,14 @@ enum {
 	W_EMPTY,
 };
 
-/* The job being made. */
+/*
+ * The job being made. @cc: not of the core but of its CC-core @cc - 1; it shares the
+ * memories that the job's tables and programs are in.
+ */
 struct maker {
 	unsigned int c;
 	uint32_t core;
+	uint32_t cc;
 	uint32_t nr_queues;
 	struct neuron_hw_job block;
 };
@@ -92,11 +96,26 @@ static void put_extents(struct fuzz *fuzz, struct maker *maker, uint32_t n)
 	put_host(fuzz, maker, EXTENTS_AT, extents, n * sizeof(extents[0]));
 }
 
+static uint32_t cc_number(const struct fuzz *fuzz, const struct maker *maker)
+{
+	return maker->core * neuron_cc_per_core(fuzz->gen) + maker->cc - 1;
+}
+
+static uint64_t own_sems(const struct fuzz *fuzz, const struct maker *maker)
+{
+	const struct neuron_gen *gen = fuzz->gen;
+
+	if (!maker->cc)
+		return gen->tpb_addr[maker->core] + NEURON_TPB_SEM;
+	return neuron_top_sp_addr(gen, neuron_top_sp_of_id(gen, cc_number(fuzz, maker)));
+}
+
 static void put_windows(struct fuzz *fuzz, struct maker *maker)
 {
 	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
 	const struct neuron_gen *gen = fuzz->gen;
 	uint64_t tpb = gen->tpb_addr[maker->core];
+	uint64_t sems = own_sems(fuzz, maker);
 	uint32_t peer = fuzz_once_in(fuzz, 8) ? 5 : !maker->c;
 	uint32_t extents = 1 + fuzz_random(fuzz, 8);
 	struct neuron_hw_window w[NR_WINDOWS] = {
@@ -108,11 +127,11 @@ static void put_windows(struct fuzz *fuzz, struct maker *maker)
 			     0, 0, 0 },
 		[W_PSUM] = { tpb + NEURON_TPB_PSUM, NEURON_TPB_PSUM_SIZE,
 			     NEURON_WINDOW_PSUM | rw, 0, 0, 0 },
-		[W_SEM] = { tpb + NEURON_TPB_SEM, NEURON_NR_SEMAPHORES * 4,
+		[W_SEM] = { sems, NEURON_NR_SEMAPHORES * 4,
 			    NEURON_WINDOW_SEM | rw, 0, 0, 0 },
 		[W_PEER] = { neuron_fabric_addr(peer, gen->hbm_addr[0] + 0x1000),
 			     0x8000, NEURON_WINDOW_PEER | rw, 0, 0, 0 },
-		[W_PEER_SEM] = { neuron_fabric_addr(peer, tpb + NEURON_TPB_SEM),
+		[W_PEER_SEM] = { neuron_fabric_addr(peer, sems),
 				 64, NEURON_WINDOW_SEM | rw, 0,
 				 fuzz_random(fuzz, 2), 8 },
 		[W_LIST] = { host_addr(fuzz, maker, EXTENTS_AT), extents * 0x100,
@@ -404,7 +423,8 @@ static void put_generated(struct fuzz *fuzz, struct maker *maker)
 static void ring(struct fuzz *fuzz, struct maker *maker)
 {
 	uint64_t core = neuron_ctl_bar0(fuzz->gen) +
-			NEURON_CTL_CORE(maker->core);
+			(maker->cc ? NEURON_CTL_CC(cc_number(fuzz, maker)) :
+				     NEURON_CTL_CORE(maker->core));
 	uint64_t addr = host_addr(fuzz, maker, 0);
 
 	if (fuzz_once_in(fuzz, 2))
@@ -418,6 +438,14 @@ static void ring(struct fuzz *fuzz, struct maker *maker)
 		   (uint32_t)addr, 4);
 	fuzz_write(fuzz, maker->c, core + NEURON_CORE_DOORBELL_HI, addr >> 32,
 		   4);
+}
+
+/* A CC-core has sync alone, and is given others now and then. */
+static bool has_program(struct fuzz *fuzz, const struct maker *maker, unsigned int e)
+{
+	if (!maker->cc)
+		return fuzz_once_in(fuzz, 2);
+	return e == NEURON_ENGINE_SYNC || fuzz_once_in(fuzz, 64);
 }
 
 void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
@@ -434,13 +462,15 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 	};
 	unsigned int e;
 
+	if (fuzz_once_in(fuzz, 4))
+		maker.cc = 1 + fuzz_random(fuzz, neuron_cc_per_core(fuzz->gen));
 	maker.block.job_id = fuzz_random64(fuzz);
 	maker.block.completion = host_addr(fuzz, &maker, COMPLETION_AT);
 	put_windows(fuzz, &maker);
 	put_queues(fuzz, &maker);
 	put_generated(fuzz, &maker);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (fuzz_once_in(fuzz, 2))
+		if (has_program(fuzz, &maker, e))
 			put_program(fuzz, &maker, e);
 	if (fuzz_once_in(fuzz, 2)) {
 		unsigned int window = fuzz_once_in(fuzz, 2) ? W_HOST : W_STREAM;

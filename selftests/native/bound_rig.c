@@ -37,7 +37,13 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 		.dma_engine = BOUND_ENGINE,
 		.queue = BOUND_QUEUE,
 	};
-	trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE);
+	assert_true(trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
+}
+
+void bound_again(struct bound *b)
+{
+	trn_queue_unbind(b->queue, &b->job);
+	assert_true(trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
 }
 
 bool bound_at_rest(void *arg)
@@ -51,7 +57,7 @@ bool bound_at_rest(void *arg)
 void bound_finish(struct bound *b)
 {
 	assert_true(fake_wait(bound_at_rest, b));
-	trn_queue_unbind(b->queue);
+	trn_queue_unbind(b->queue, &b->job);
 	trn_domain_free(b->job.domain);
 }
 

@@ -29,6 +29,8 @@ struct bound {
 
 /* @rings: host memory of chip 0 for both rings, from rig_host(). */
 void bound_init(struct bound *b, struct rig *rig, uint64_t rings);
+/* Take the queue back and give it to the job again, as @entry has become. */
+void bound_again(struct bound *b);
 /* Wait until the job is at rest and take the queue back. */
 void bound_finish(struct bound *b);
 /* No reference but the test's, and the queue's task is quiet. */

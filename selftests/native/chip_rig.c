@@ -128,7 +128,11 @@ uint64_t rig_sem_addr(const struct rig *rig, unsigned int core)
 
 uint64_t rig_core_reg(struct rig *rig, unsigned int core, uint32_t reg)
 {
-	return neuron_ctl_bar0(rig->chip[0]->gen) + NEURON_CTL_CORE(core) + reg;
+	uint32_t block = core < NEURON_MAX_CORES ?
+			 NEURON_CTL_CORE(core) :
+			 NEURON_CTL_CC(core - NEURON_MAX_CORES);
+
+	return neuron_ctl_bar0(rig->chip[0]->gen) + block + reg;
 }
 
 uint64_t rig_dma_reg(struct rig *rig, unsigned int engine, uint32_t reg)

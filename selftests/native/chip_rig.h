@@ -58,7 +58,10 @@ uint64_t rig_hbm_addr(const struct rig *rig, unsigned int stack,
 uint64_t rig_sbuf_addr(const struct rig *rig, unsigned int core);
 uint64_t rig_sem_addr(const struct rig *rig, unsigned int core);
 
-/* Control registers of core @core and of DMA engine @engine: BAR0 offsets. */
+/*
+ * Control registers of core @core, a place in trn_chip.core, and of DMA engine
+ * @engine: BAR0 offsets.
+ */
 uint64_t rig_core_reg(struct rig *rig, unsigned int core, uint32_t reg);
 uint64_t rig_dma_reg(struct rig *rig, unsigned int engine, uint32_t reg);
 

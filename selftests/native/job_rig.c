@@ -13,11 +13,35 @@ static void *host_struct(struct job_rig *job, size_t len, uint64_t *addr)
 	return rig_host_ptr(job->rig, job->chip, at);
 }
 
+static unsigned int top_sp(const struct trn_core *core)
+{
+	return neuron_top_sp_of_id(core->chip->gen, core->index - NEURON_MAX_CORES);
+}
+
+/* The semaphore block of a core: its device address, and where BAR0 shows it. */
+static uint64_t sem_addr(const struct trn_core *core)
+{
+	const struct neuron_gen *gen = core->chip->gen;
+
+	if (trn_core_is_cc(core))
+		return neuron_top_sp_addr(gen, top_sp(core)) + NEURON_TOP_SP_SEM;
+	return gen->tpb_addr[core->index] + NEURON_TPB_SEM;
+}
+
+static uint32_t sem_bar0(const struct trn_core *core)
+{
+	const struct neuron_gen *gen = core->chip->gen;
+
+	if (trn_core_is_cc(core))
+		return neuron_top_sp_bar0(gen, top_sp(core)) + NEURON_TOP_SP_SEM;
+	return neuron_tpb_bar0(gen, core->index) + NEURON_TPB_SEM;
+}
+
 static void init_windows(struct job_rig *job)
 {
 	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
 	const struct neuron_gen *gen = job->core->chip->gen;
-	uint64_t tpb = gen->tpb_addr[job->core->index];
+	uint64_t tpb = gen->tpb_addr[job->core->tpb->index];
 	struct neuron_hw_window *w = job->windows;
 
 	w[JOB_W_HBM].base = HBM_AT(job->core->index);
@@ -30,14 +54,15 @@ static void init_windows(struct job_rig *job)
 	w[JOB_W_SBUF].base = tpb + NEURON_TPB_SBUF;
 	w[JOB_W_SBUF].length = NEURON_TPB_SBUF_SIZE;
 	w[JOB_W_SBUF].flags = NEURON_WINDOW_SBUF | rw;
-	w[JOB_W_SEM].base = tpb + NEURON_TPB_SEM;
+	w[JOB_W_SEM].base = sem_addr(job->core);
 	w[JOB_W_SEM].length = NEURON_NR_SEMAPHORES * 4;
 	w[JOB_W_SEM].flags = NEURON_WINDOW_SEM | rw;
 }
 
 static void init_queues(struct job_rig *job)
 {
-	unsigned int first = neuron_core_dma(job->core->index), q;
+	unsigned int first = neuron_core_dma(job->core->tpb->index), q;
+	unsigned int queue = trn_core_is_cc(job->core) ? job->core->index - 4 : 0;
 
 	for (q = 0; q < JOB_QUEUES; q++)
 		job->queues[q] = (struct neuron_hw_job_queue){
@@ -48,13 +73,13 @@ static void init_queues(struct job_rig *job)
 			.m2s_length = JOB_RING,
 			.s2m_length = JOB_RING,
 			.dma_engine = (uint16_t)(first + q * 5),
-			.queue = (uint16_t)q,
+			.queue = (uint16_t)(queue + q),
 		};
 }
 
 static unsigned int vector(const struct job_rig *job)
 {
-	return job->core->index;
+	return job->core->tpb->index;
 }
 
 void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
@@ -258,11 +283,7 @@ void job_assert_refused(struct job_rig *job)
 
 void job_post(struct job_rig *job, unsigned int sem, uint32_t value)
 {
-	const struct neuron_gen *gen = job->core->chip->gen;
-
-	trn_chip_mmio_write(job->core->chip,
-			    neuron_tpb_bar0(gen, job->core->index) +
-				    NEURON_TPB_SEM + NEURON_SEM_INC(sem),
+	trn_chip_mmio_write(job->core->chip, sem_bar0(job->core) + NEURON_SEM_INC(sem),
 			    value, 4);
 }
 

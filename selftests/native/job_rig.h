@@ -55,7 +55,11 @@ struct job_rig {
 	unsigned int irqs;
 };
 
-/* A job without programs on @core of @chip; it lets its interrupts through. */
+/*
+ * A job without programs on @core of @chip, or on a CC-core of 0 to 7 with JOB_CC();
+ * it lets its interrupts through.
+ */
+#define JOB_CC(cc)	(NEURON_MAX_CORES + (cc))
 void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
 	      unsigned int core);
 

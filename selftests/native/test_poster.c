@@ -164,7 +164,8 @@ static void test_saved(void **state)
 	stream_free(&stream);
 
 	/* A kind of poster that there is not. */
-	from->chip[0]->core[CORE].sems.poster[SEM] = who(5, 0);
+	from->chip[0]->core[CORE].sems.poster[SEM] =
+		who(NEURON_SEM_POSTER_CC + 1, 0);
 	st = stream_save(&stream);
 	trn_sems_state(from->chip[0], &st);
 	st = stream_load(&stream);

@@ -71,7 +71,7 @@ static void a_job_may_allow_any_ring_id(void **state)
 
 	bound_init(&b, rig, rings);
 	b.entry.flags = NEURON_JOB_QUEUE_ANY_RING_ID;
-	trn_queue_bind(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE);
+	bound_again(&b);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_false(atomic_load(&b.job.faulted));
@@ -179,7 +179,7 @@ static bool garbage_round(struct rig *rig, uint64_t rings)
 
 	bound_init(&b, rig, rings);
 	b.entry.flags = NEURON_JOB_QUEUE_ANY_RING_ID;
-	trn_queue_bind(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE);
+	bound_again(&b);
 	pthread_mutex_lock(&ring_lock);
 	for (i = 0; i < BOUND_LENGTH; i++)
 		bound_desc(&b, i, neuron_window_addr(0, rig_random(rig, 8) * 4096),

@@ -109,7 +109,7 @@ static void actors_run_side_by_side(void **state)
 	hand_end(&h);
 	assert_int_equal(h.end, 300);
 	assert_int_equal(h.stamp[3], 250);
-	assert_int_equal(trn_time_now(h.core), h.start + 300);
+	assert_int_equal(trn_time_now(h.core->chip), h.start + 300);
 
 	/* The next job starts where the core became idle. */
 	hand_begin(&h, *state, 0, 7);

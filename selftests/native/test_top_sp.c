@@ -164,15 +164,15 @@ static void a_peer_posts_by_routed_address(void **state)
 			 NEURON_CAUSE_FABRIC);
 }
 
-/* A TOP_SP has no claim generation that could guard a post. */
-static void a_job_cannot_have_a_window_on_them(void **state)
+/* One that is no CC-core has no claim generation that could guard a post. */
+static void a_job_cannot_have_a_window_on_those_without_id(void **state)
 {
 	struct rig *rig = *state;
 	struct job_rig job;
 
 	job_init(&job, rig, 0, 0);
 	job_halt(&job, NEURON_ENGINE_SYNC);
-	job.windows[JOB_W_PEER_SEM].base = dev(rig, 0, NEURON_TOP_SP_SEM);
+	job.windows[JOB_W_PEER_SEM].base = dev(rig, 8, NEURON_TOP_SP_SEM);
 	job.windows[JOB_W_PEER_SEM].length = 16;
 	job.windows[JOB_W_PEER_SEM].flags = NEURON_WINDOW_SEM |
 					    NEURON_WINDOW_WRITE;
@@ -183,7 +183,8 @@ static void raised_events_go_to_the_block_of_the_id(void **state)
 {
 	struct rig *rig = *state;
 	const struct neuron_gen *gen = rig->chip[0]->gen;
-	const uint32_t slot = neuron_top_sp_nq_bar0(gen, 8) + NEURON_NQ_SLOT(0);
+	const uint32_t slot = neuron_top_sp_nq_bar0(gen, 8) +
+			      NEURON_NQ_SLOT(NEURON_NQ_NO_ENGINE);
 	const uint32_t size = sizeof(struct neuron_hw_nq_entry);
 	const struct neuron_hw_nq_entry *ring;
 	uint64_t at = rig_host(rig, 0, 256);
@@ -210,6 +211,7 @@ static void a_reset_of_the_chip_clears_them(void **state)
 	struct rig *rig = *state;
 	const uint32_t slot = neuron_top_sp_nq_bar0(rig->chip[0]->gen, 3) +
 			      NEURON_NQ_SLOT(0);
+	uint64_t reset;
 
 	wr(rig, bar(rig, 3, NEURON_SEM_SET(5)), 5);
 	wr(rig, bar(rig, 3, NEURON_SEM_EVENT(5)), 1);
@@ -224,11 +226,14 @@ static void a_reset_of_the_chip_clears_them(void **state)
 	/* Of one alone: its neighbours keep theirs. */
 	wr(rig, bar(rig, 3, NEURON_SEM_SET(5)), 5);
 	wr(rig, bar(rig, 4, NEURON_SEM_SET(5)), 6);
-	trn_top_sp_reset_one(rig->chip[0], 3);
+	trn_core_reset(trn_cc_core(rig->chip[0], 3));
+	reset = rig_core_reg(rig, NEURON_MAX_CORES + 3, NEURON_CORE_RESET);
+	assert_true(fake_wait_reg(rig->chip[0], reset, ~0u, 0));
 	assert_int_equal(rd(rig, bar(rig, 3, NEURON_SEM_READ(5))), 0);
 	assert_int_equal(rd(rig, bar(rig, 4, NEURON_SEM_READ(5))), 6);
 }
 
+/* Those that are CC-cores have more to save; test_cc.c has it. */
 static void state_is_saved_and_loaded(void **state)
 {
 	struct rig *rig = *state;
@@ -236,17 +241,18 @@ static void state_is_saved_and_loaded(void **state)
 	struct trn_state st = state_stream_save(&stream);
 
 	wr(rig, bar(rig, 19, NEURON_SEM_SET(255)), 9);
-	wr(rig, bar(rig, 0, NEURON_SEM_EVENT(0)), 1);
+	wr(rig, bar(rig, 8, NEURON_SEM_EVENT(0)), 1);
 	fake_chip_stop(rig->chip[0]);
 	trn_top_sp_state(rig->chip[0], &st);
 	assert_null(st.why);
 	trn_top_sp_reset(rig->chip[0]);
+	assert_int_equal(rd(rig, bar(rig, 19, NEURON_SEM_READ(255))), 0);
 	st = state_stream_load(&stream);
 	trn_top_sp_state(rig->chip[0], &st);
 	assert_null(st.why);
 	trn_chip_resume(rig->chip[0]);
 	assert_int_equal(rd(rig, bar(rig, 19, NEURON_SEM_READ(255))), 9);
-	assert_int_equal(rd(rig, bar(rig, 0, NEURON_SEM_EVENT(0))), 1);
+	assert_int_equal(rd(rig, bar(rig, 8, NEURON_SEM_EVENT(0))), 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
@@ -262,7 +268,7 @@ int main(void)
 		TEST(the_rest_of_a_window_is_empty),
 		TEST(dma_reaches_them_by_device_address),
 		TEST(a_peer_posts_by_routed_address),
-		TEST(a_job_cannot_have_a_window_on_them),
+		TEST(a_job_cannot_have_a_window_on_those_without_id),
 		TEST(raised_events_go_to_the_block_of_the_id),
 		TEST(a_reset_of_the_chip_clears_them),
 		TEST(state_is_saved_and_loaded),

@@ -329,7 +329,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
 	assert_true(full);
 	atomic_store(&woken, 0);
 	trn_job_put(&b.job);		/* the queue's reference, as a drop does */
-	trn_queue_unbind(b.queue);
+	trn_queue_unbind(b.queue, &b.job);
 	trn_chip_resume(rig->chip[0]);
 	assert_true(fake_wait(was_woken, NULL));
 	assert_int_equal(generate(&b, 0, 0, 1, &waiter, &full),

@@ -207,6 +207,7 @@ static void a_job_gets_its_queue_back(void **state)
 	assert_true(b.queue->busy);
 	assert_int_equal(atomic_load(&b.job.refs), 2);
 	save(chip, &stream);
+	trn_queue_unbind(b.queue, &b.job);
 	trn_udma_reset(chip);
 	atomic_store(&b.job.refs, 1);
 	assert_null(load(chip, &stream));

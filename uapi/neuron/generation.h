@@ -27,6 +27,7 @@
 #define NEURON_MAX_COPY_ENGINES		4
 #define NEURON_MAX_TOP_SP		20
 #define NEURON_MAX_TOP_SP_IDS		16
+#define NEURON_MAX_CC_CORES		NEURON_MAX_TOP_SP_IDS
 #define NEURON_MAX_STORAGE		12
 #define NEURON_ROUTING_GROUP		16
 
@@ -55,8 +56,9 @@ struct neuron_storage {
  * @nr_hbm: HBM stacks
  * @nr_dma: DMA engines with queues: @nr_ring ring engines, then copy engines
  * @nr_ring: ring engines, 16 for each core
- * @nr_top_sp: TOP_SP cores (CC-cores)
- * @nr_top_sp_ids: of which software has ids for, see neuron_top_sp_of_id()
+ * @nr_top_sp: TOP_SP cores
+ * @nr_top_sp_ids: of which software has ids for, see neuron_top_sp_of_id(): the
+ *	CC-cores, an equal number for each core
  * @host_base: address bit that selects host memory
  * @hbm_addr: device address of each stack
  * @hbm_active: populated bytes of a stack
@@ -378,6 +380,17 @@ static inline int neuron_top_sp_id(const struct neuron_gen *gen, __u32 t)
 		return -1;
 	return (int)(t / gen->top_sp_group * gen->top_sp_nq_group +
 		     t % gen->top_sp_group);
+}
+
+/* CC-cores of each core, and the core that CC-core @cc belongs to. */
+static inline __u32 neuron_cc_per_core(const struct neuron_gen *gen)
+{
+	return gen->nr_top_sp_ids / gen->nr_cores;
+}
+
+static inline __u32 neuron_cc_core(const struct neuron_gen *gen, __u32 cc)
+{
+	return cc / neuron_cc_per_core(gen);
 }
 
 static inline __u32 neuron_top_sp_nq_bar0(const struct neuron_gen *gen, __u32 id)

@@ -133,7 +133,7 @@ enum neuron_cause {
 	NEURON_CAUSE_WINDOW	= 5,	/* address outside its window */
 	NEURON_CAUSE_RIGHTS	= 6,	/* window without that right */
 	NEURON_CAUSE_PC		= 7,	/* ran or branched out of its image */
-	NEURON_CAUSE_QUEUE	= 8,	/* queue not in the job's table */
+	NEURON_CAUSE_QUEUE	= 8,	/* queue not in the table, or another job has it */
 	NEURON_CAUSE_SEMAPHORE	= 9,	/* semaphore or event not the job's */
 	NEURON_CAUSE_DESC	= 10,	/* malformed descriptor */
 	NEURON_CAUSE_RING_ID	= 11,
@@ -157,7 +157,8 @@ enum neuron_cause {
  * @status: enum neuron_job_status
  * @cause: enum neuron_cause
  * @source: enum neuron_engine, NEURON_SOURCE_DMA or NEURON_SOURCE_JOB
- * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side
+ * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side. With
+ *	SOURCE_JOB and CAUSE_QUEUE: the queue that another job has
  * @addr: the address that failed, as the program wrote it, or zero
  * @start_ns: modelled device time at which the job started
  * @end_ns: modelled device time of its end; both 0 with the clock off

@@ -195,7 +195,7 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_MAGIC		0x0000	/* R */
 #define NEURON_CTL_MAGIC_VALUE		0x554d454e	/* "NEMU" */
 #define NEURON_CTL_VERSION		0x0004	/* R: contract version */
-#define NEURON_CTL_VERSION_VALUE	1
+#define NEURON_CTL_VERSION_VALUE	2
 #define NEURON_CTL_FEATURES		0x0008	/* R */
 #define NEURON_CTL_FEATURE_CLOCK	NEURON_BIT(0)	/* device time is on */
 #define NEURON_CTL_GENERATION		0x000c	/* R: 2, 3 or 4 */
@@ -262,15 +262,19 @@ enum neuron_throttle {
 	NEURON_THROTTLE_POWER	= 2,	/* it must draw less */
 };
 
-/* Registers of core n. */
+/*
+ * Registers of core n, and of CC-core c, which has the same ones; of its engines
+ * only SYNC is there.
+ */
 #define NEURON_CTL_CORE(n)		(0x1000 + (n) * 0x100)
+#define NEURON_CTL_CC(c)		(0x2000 + (c) * 0x100)
 #define NEURON_CORE_DOORBELL_LO		0x00	/* W: job block address, low word */
 #define NEURON_CORE_DOORBELL_HI		0x04	/* W: high word; starts the job */
 #define NEURON_CORE_STATUS		0x08	/* R: enum neuron_core_status */
 #define NEURON_CORE_RESET		0x0c	/* RW: write 1; reads 1 until done */
 #define NEURON_CORE_CAUSE		0x10	/* W1C */
 #define NEURON_CORE_MASK		0x14	/* RW, 1: masked; reset: all ones */
-#define NEURON_CORE_VECTOR		0x18	/* RW; reset: n */
+#define NEURON_CORE_VECTOR		0x18	/* RW; reset: n, of a CC-core its core's */
 #define NEURON_CORE_GENERATION		0x1c	/* RW: claim generation */
 #define NEURON_CORE_PROGRESS		0x20	/* R, 64 bit: retired instructions + descriptors */
 #define NEURON_CORE_BUSY_NS		0x28	/* R, 64 bit: host time with a job running */
@@ -315,16 +319,19 @@ enum neuron_engine_status {
 #define NEURON_DMA_CAUSE_ERROR(q)	NEURON_BIT(16 + (q))
 
 /*
- * Who changed semaphore s of core n last, since the core was reset: who should
- * have posted a semaphore that is waited for is likely to be who did it before.
+ * Who changed semaphore s of core n, or of CC-core c, last, since the core was
+ * reset: who should have posted a semaphore that is waited for is likely to be who
+ * did it before.
  */
 #define NEURON_CTL_SEM_POSTER(n, s)	(0x8000 + (n) * 0x400 + (s) * 4)	/* R */
+#define NEURON_CTL_CC_SEM_POSTER(c, s)	(0xa000 + (c) * 0x400 + (s) * 4)	/* R */
 #define NEURON_SEM_POSTER_KIND		NEURON_MASK(31, 28)
 #define NEURON_SEM_POSTER_NOBODY	0
 #define NEURON_SEM_POSTER_ENGINE	1	/* WHO: enum neuron_engine */
 #define NEURON_SEM_POSTER_DMA		2	/* WHO: dma_engine << 4 | queue */
 #define NEURON_SEM_POSTER_PEER		3	/* WHO: fabric id of another chip */
 #define NEURON_SEM_POSTER_HOST		4	/* the CPU, through BAR0 */
+#define NEURON_SEM_POSTER_CC		5	/* WHO: the CC-core */
 #define NEURON_SEM_POSTER_WHO		NEURON_MASK(27, 0)
 
 #endif /* NEURON_REGS_H */
