@@ -79,8 +79,8 @@ static int neuron_cancel_id(struct neuron_claim_core *cc, u64 id)
 		ret = 0;
 	else
 		drm_dbg(&cc->core->ndev->drm,
-			"cancel: core %u knows no job %llu, or no longer\n",
-			cc->core->index, id);
+			"cancel: %s knows no job %llu, or no longer\n",
+			cc->core->name, id);
 	if (job)
 		neuron_job_put(job);
 	return ret;

@@ -22,6 +22,9 @@
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
+/* CC-cores follow the cores, in the interface and here. */
+static_assert(DRM_NEURON_CC_CORE(0) == NEURON_MAX_CORES);
+
 /* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000
 
@@ -32,7 +35,7 @@ static void neuron_claim_release(struct kref *ref)
 	struct drm_device *drm = &claim->ndev->drm;
 	unsigned int i;
 
-	for (i = 0; i < NEURON_MAX_CORES; i++) {
+	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		if (!claim->core[i])
 			continue;
 		xa_destroy(&claim->core[i]->pending);
@@ -76,13 +79,16 @@ neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 {
 	struct drm_gpu_scheduler *sched = &core->sched->base;
 	struct neuron_claim_core *cc;
+	bool memory;
 	int ret;
 
 	cc = kzalloc(sizeof(*cc), GFP_KERNEL_ACCOUNT);
 	if (!cc)
 		return ERR_PTR(-ENOMEM);
-	ret = neuron_dump_prepare(cc, claim->flags &
-				  DRM_NEURON_CLAIM_DUMP_MEMORY);
+	/* A CC-core has no memories. */
+	memory = claim->flags & DRM_NEURON_CLAIM_DUMP_MEMORY &&
+		 !neuron_core_is_cc(core);
+	ret = neuron_dump_prepare(cc, memory);
 	if (ret)
 		goto err_free;
 	ret = drm_sched_entity_init(&cc->entity, DRM_SCHED_PRIORITY_NORMAL,
@@ -157,27 +163,38 @@ static void neuron_claim_give_back(struct neuron_claim *claim)
 	mutex_unlock(&ndev->claim_lock);
 }
 
-/* Scrub the cores taken and give each its queue. */
+/* Scrub a core and give it its queue. */
+static int neuron_claim_equip_core(struct neuron_claim *claim,
+				   struct neuron_core *core)
+{
+	struct neuron_claim_core *cc;
+	int ret;
+
+	ret = neuron_core_renew(core);
+	if (ret)
+		return ret;
+	cc = neuron_claim_core_create(claim, core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	cc->generation = core->generation;
+	neuron_status_renew(&core->status);
+	/* neuron_claims_dump() and other ioctls may look already. */
+	smp_store_release(&claim->core[core->index], cc);
+	return 0;
+}
+
 static int neuron_claim_equip(struct neuron_claim *claim)
 {
 	struct neuron_device *ndev = claim->ndev;
-	struct neuron_claim_core *cc;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		if (!(claim->mask & BIT(i)))
 			continue;
-		ret = neuron_core_renew(&ndev->core[i]);
+		ret = neuron_claim_equip_core(claim, &ndev->core[i]);
 		if (ret)
 			return ret;
-		cc = neuron_claim_core_create(claim, &ndev->core[i]);
-		if (IS_ERR(cc))
-			return PTR_ERR(cc);
-		cc->generation = ndev->core[i].generation;
-		neuron_status_renew(&ndev->core[i].status);
-		/* neuron_claims_dump() may look already. */
-		smp_store_release(&claim->core[i], cc);
 	}
 	return 0;
 }
@@ -211,21 +228,29 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 
 	neuron_claim_kill_entity(cc);
 	neuron_core_renew(cc->core);
+	if (neuron_core_is_cc(cc->core))
+		WRITE_ONCE(cc->core->listens, false);
 	neuron_dump_forget(cc);
 	if (table)
 		neuron_table_put(table);
 }
 
+/* CC-cores first: their jobs may work with the memories of the cores. */
+static void neuron_claim_kill_cores(struct neuron_claim *claim)
+{
+	unsigned int i = NEURON_MAX_UNITS;
+
+	while (i--)
+		if (claim->core[i])
+			neuron_claim_kill_core(claim->core[i]);
+}
+
 void neuron_claim_kill(struct neuron_claim *claim)
 {
-	unsigned int i;
-
 	mutex_lock(&claim->lock);
 	if (!claim->dead) {
 		claim->dead = true;
-		for (i = 0; i < NEURON_MAX_CORES; i++)
-			if (claim->core[i])
-				neuron_claim_kill_core(claim->core[i]);
+		neuron_claim_kill_cores(claim);
 		/*
 		 * So that buffers are free when the release returns. Only
 		 * another thread in the middle of a submission takes longer.
@@ -340,6 +365,14 @@ static u64 neuron_claim_core_busy_ns(struct neuron_claim_core *cc)
 	return busy;
 }
 
+static u64 neuron_claim_busy_ns(struct neuron_claim *claim, unsigned int i)
+{
+	/* Pairs with the release in neuron_claim_equip_core(). */
+	struct neuron_claim_core *cc = smp_load_acquire(&claim->core[i]);
+
+	return cc ? neuron_claim_core_busy_ns(cc) : 0;
+}
+
 /* Take the claim out of its file: one caller gets it. */
 static struct neuron_claim *neuron_claim_withdraw(struct neuron_file *nfile,
 						  unsigned long id)
@@ -349,9 +382,8 @@ static struct neuron_claim *neuron_claim_withdraw(struct neuron_file *nfile,
 
 	xa_lock(&nfile->claims);
 	claim = __xa_erase(&nfile->claims, id);
-	for (i = 0; claim && i < NEURON_MAX_CORES; i++)
-		if (claim->core[i])
-			nfile->busy_ns[i] += neuron_claim_core_busy_ns(claim->core[i]);
+	for (i = 0; claim && i < NEURON_MAX_UNITS; i++)
+		nfile->busy_ns[i] += neuron_claim_busy_ns(claim, i);
 	xa_unlock(&nfile->claims);
 	return claim;
 }
@@ -393,25 +425,8 @@ void neuron_claims_close(struct neuron_file *nfile)
 	xa_destroy(&nfile->claims);
 }
 
-struct neuron_claim_core *
-neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
+static struct neuron_claim *neuron_claim_find(struct neuron_file *nfile, u32 id)
 {
-	struct neuron_claim_core *cc;
-
-	cc = neuron_claim_core_find_any(file, id, core);
-	if (IS_ERR(cc) || !neuron_claim_is_lost(cc->claim))
-		return cc;
-	drm_dbg(&cc->claim->ndev->drm, "claim %u: lost in a device reset\n",
-		id);
-	neuron_claim_put(cc->claim);
-	return ERR_PTR(-EIO);
-}
-
-struct neuron_claim_core *
-neuron_claim_core_find_any(struct drm_file *file, u32 id, u32 core)
-{
-	struct neuron_file *nfile = file->driver_priv;
-	struct neuron_claim_core *cc;
 	struct neuron_claim *claim;
 
 	xa_lock(&nfile->claims);
@@ -419,24 +434,108 @@ neuron_claim_core_find_any(struct drm_file *file, u32 id, u32 core)
 	if (claim)
 		neuron_claim_get(claim);
 	xa_unlock(&nfile->claims);
-	if (!claim) {
+	if (!claim)
 		drm_dbg(&nfile->ndev->drm, "no claim %u in this file\n", id);
-		return ERR_PTR(-ENOENT);
-	}
-	cc = core < NEURON_MAX_CORES ?
-	     claim->core[array_index_nospec(core, NEURON_MAX_CORES)] : NULL;
-	if (!cc) {
-		drm_dbg(&nfile->ndev->drm, "core %u is not in claim %u (mask %#x)\n",
-			core, id, claim->mask);
-		neuron_claim_put(claim);
+	return claim;
+}
+
+/* The core of that number, if the claim has it. */
+static struct neuron_core *neuron_claim_own(struct neuron_claim *claim, u32 number)
+{
+	struct neuron_device *ndev = claim->ndev;
+	struct neuron_core *core = NULL;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		if (neuron_unit(ndev, i)->index == number)
+			core = neuron_unit(ndev, i);
+	if (core && claim->mask & BIT(core->tpb->index))
+		return core;
+	drm_dbg(&ndev->drm, "core %u is not in claim %u (mask %#x)\n", number,
+		claim->id, claim->mask);
+	return NULL;
+}
+
+/* What the claim has of @core; NULL: a CC-core that was not asked for yet. */
+static struct neuron_claim_core *
+neuron_claim_core_get(struct neuron_claim *claim, struct neuron_core *core)
+{
+	unsigned int i = array_index_nospec(core->index, NEURON_MAX_UNITS);
+
+	/* Pairs with the release in neuron_claim_equip_core(). */
+	return smp_load_acquire(&claim->core[i]);
+}
+
+static int neuron_claim_add_cc(struct neuron_claim *claim, struct neuron_core *core)
+{
+	int ret = 0;
+
+	mutex_lock(&claim->lock);
+	if (claim->dead)
+		ret = -ENOENT;
+	else if (!claim->core[core->index])
+		ret = neuron_claim_equip_core(claim, core);
+	mutex_unlock(&claim->lock);
+	return ret;
+}
+
+static struct neuron_claim_core *
+neuron_claim_core_use(struct neuron_claim *claim, u32 number)
+{
+	struct neuron_core *core = neuron_claim_own(claim, number);
+	struct neuron_claim_core *cc;
+	int ret;
+
+	if (!core)
 		return ERR_PTR(-EINVAL);
+	if (neuron_claim_is_lost(claim)) {
+		drm_dbg(&claim->ndev->drm, "claim %u: lost in a device reset\n",
+			claim->id);
+		return ERR_PTR(-EIO);
 	}
+	cc = neuron_claim_core_get(claim, core);
+	if (cc)
+		return cc;
+	ret = neuron_claim_add_cc(claim, core);
+	return ret ? ERR_PTR(ret) : neuron_claim_core_get(claim, core);
+}
+
+struct neuron_claim_core *
+neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
+{
+	struct neuron_claim *claim = neuron_claim_find(file->driver_priv, id);
+	struct neuron_claim_core *cc;
+
+	if (!claim)
+		return ERR_PTR(-ENOENT);
+	cc = neuron_claim_core_use(claim, core);
+	if (IS_ERR(cc))
+		neuron_claim_put(claim);
 	return cc;
+}
+
+struct neuron_claim_core *
+neuron_claim_core_find_any(struct drm_file *file, u32 id, u32 number)
+{
+	struct neuron_claim *claim = neuron_claim_find(file->driver_priv, id);
+	struct neuron_claim_core *cc = NULL;
+	struct neuron_core *core;
+
+	if (!claim)
+		return ERR_PTR(-ENOENT);
+	core = neuron_claim_own(claim, number);
+	if (core)
+		cc = neuron_claim_core_get(claim, core);
+	if (cc)
+		return cc;
+	neuron_claim_put(claim);
+	return ERR_PTR(core ? -ENOENT : -EINVAL);
 }
 
 void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p)
 {
-	u64 busy[NEURON_MAX_CORES];
+	struct neuron_device *ndev = nfile->ndev;
+	u64 busy[NEURON_MAX_UNITS];
 	struct neuron_claim *claim;
 	unsigned long id;
 	unsigned int i;
@@ -444,12 +543,14 @@ void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p)
 	xa_lock(&nfile->claims);
 	memcpy(busy, nfile->busy_ns, sizeof(busy));
 	xa_for_each(&nfile->claims, id, claim)
-		for (i = 0; i < NEURON_MAX_CORES; i++)
-			if (claim->core[i])
-				busy[i] += neuron_claim_core_busy_ns(claim->core[i]);
+		for (i = 0; i < NEURON_MAX_UNITS; i++)
+			busy[i] += neuron_claim_busy_ns(claim, i);
 	xa_unlock(&nfile->claims);
-	for (i = 0; i < nfile->ndev->gen->nr_cores; i++)
+	for (i = 0; i < ndev->gen->nr_cores; i++)
 		drm_printf(p, "drm-engine-core%u:\t%llu ns\n", i, busy[i]);
+	for (i = 0; i < ndev->gen->nr_top_sp_ids; i++)
+		drm_printf(p, "drm-engine-cc%u:\t%llu ns\n", i,
+			   busy[NEURON_MAX_CORES + i]);
 }
 
 static void neuron_claim_core_dump(struct neuron_claim_core *cc,
@@ -468,28 +569,34 @@ static void neuron_claim_core_dump(struct neuron_claim_core *cc,
 	hangs = cc->hangs;
 	spin_unlock_irq(&core->lock);
 
-	drm_printf(p, "core %u: pid %d claim %u generation %u ", core->index,
-		   pid_nr(core->owner_pid), cc->claim->id, cc->generation);
+	drm_printf(p, "%s: pid %d claim %u generation %u ", core->name,
+		   pid_nr(core->tpb->owner_pid), cc->claim->id, cc->generation);
 	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu\n",
 		   active, jobs, faults, hangs, busy_ns);
 }
 
+static void neuron_claims_dump_core(struct neuron_core *core, struct drm_printer *p)
+{
+	struct neuron_claim *claim = core->tpb->claim;
+	struct neuron_claim_core *cc = NULL;
+
+	if (claim)
+		cc = neuron_claim_core_get(claim, core);
+	if (cc)
+		neuron_claim_core_dump(cc, p);
+	else if (!neuron_core_is_cc(core))
+		drm_printf(p, "%s: %s\n", core->name,
+			   claim ? "being claimed" : "free");
+}
+
 void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p)
 {
-	struct neuron_claim *claim;
 	unsigned int i;
 
 	drm_printf(p, "jobs and window tables: %d\n",
 		   atomic_read(&ndev->nr_live));
 	mutex_lock(&ndev->claim_lock);
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		claim = ndev->core[i].claim;
-		/* Pairs with the release in neuron_claim_equip(). */
-		if (claim && smp_load_acquire(&claim->core[i]))
-			neuron_claim_core_dump(claim->core[i], p);
-		else
-			drm_printf(p, "core %u: %s\n", i,
-				   claim ? "being claimed" : "free");
-	}
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_claims_dump_core(neuron_unit(ndev, i), p);
 	mutex_unlock(&ndev->claim_lock);
 }

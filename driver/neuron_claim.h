@@ -35,7 +35,7 @@ struct neuron_table;
  *
  * ========================= ================================================
  * drm_dev_enter()           the registers are there
- * neuron_claim.lock         a claim is killed once
+ * neuron_claim.lock         a claim is killed once; no CC-core is added to it then
  * neuron_claim_core.lock    @dead, @dump, @table and what it points to, the order of
  *                           job ids and of submission. User memory is not
  *                           touched under it
@@ -65,7 +65,7 @@ struct neuron_grant_note {
 };
 
 /**
- * struct neuron_claim_core - a core in a claim
+ * struct neuron_claim_core - a core, or a CC-core that was used, in a claim
  * @claim: claim
  * @core: core
  * @entity: queue of jobs
@@ -118,7 +118,9 @@ struct neuron_claim_core {
  * @id: in the file
  * @flags: DRM_NEURON_CLAIM_*
  * @mask: cores
- * @core: by core number, NULL for cores that are not in @mask
+ * @core: by neuron_core.index, NULL for cores that are not in @mask. A CC-core comes
+ *	with its core, but has nothing here until it is asked for: see
+ *	neuron_claim_core_find()
  * @lock: see above
  * @dead: killed; under @lock
  * @client: DRM client id, for the scheduler's trace
@@ -134,8 +136,8 @@ struct neuron_claim {
 	u32 id;
 	u32 flags;
 	u32 mask;
-	struct neuron_claim_core *core[NEURON_MAX_CORES];
-	struct mutex lock; /* @dead, neuron_claim_kill() */
+	struct neuron_claim_core *core[NEURON_MAX_UNITS];
+	struct mutex lock; /* @dead, neuron_claim_kill(), CC-cores in @core */
 	bool dead;
 	u64 client;
 	atomic64_t last_job;
@@ -176,11 +178,16 @@ static inline bool neuron_claim_is_lost(const struct neuron_claim *claim)
 
 /*
  * The core @core of claim @claim of @file. The caller drops the claim's
- * reference. ERR_PTR(-ENOENT): no such claim; -EINVAL: the core is not in it.
+ * reference. ERR_PTR(-ENOENT): no such claim, or a CC-core that was not used yet;
+ * -EINVAL: the core is not in it.
  */
 struct neuron_claim_core *
 neuron_claim_core_find_any(struct drm_file *file, u32 claim, u32 core);
-/* The same; -EIO when the claim is lost. */
+/*
+ * The same; -EIO when the claim is lost. A CC-core of one of its cores is scrubbed
+ * and gets its queue when it is asked for first: most claims use none. -EIO, -ENODEV,
+ * -ENOMEM.
+ */
 struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
 

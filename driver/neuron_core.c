@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * NeuronCores: set-up, interrupt, reset.
+ * NeuronCores and CC-cores: set-up, interrupt, reset.
  */
 #include <linux/dma-mapping.h>
 #include <linux/random.h>
@@ -17,27 +17,81 @@
 #include "neuron_sched.h"
 #include "neuron_trace.h"
 
-static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
+static void neuron_core_place_tpb(struct neuron_core *core)
 {
-	struct neuron_core *core = &ndev->core[index];
+	const struct neuron_gen *gen = core->ndev->gen;
+
+	core->tpb = core;
+	snprintf(core->name, sizeof(core->name), "core %u", core->index);
+	core->regs = NEURON_CTL_CORE(core->index);
+	core->posters = NEURON_CTL_SEM_POSTER(core->index, 0);
+	core->sems_bar0 = neuron_tpb_bar0(gen, core->index) + NEURON_TPB_SEM;
+	core->sems_addr = gen->tpb_addr[core->index] + NEURON_TPB_SEM;
+	core->listens = true;
+}
+
+static void neuron_core_place_cc(struct neuron_core *core, unsigned int cc)
+{
+	const struct neuron_gen *gen = core->ndev->gen;
+	u32 top_sp = neuron_top_sp_of_id(gen, cc);
+
+	core->tpb = &core->ndev->core[neuron_cc_core(gen, cc)];
+	snprintf(core->name, sizeof(core->name), "CC-core %u", cc);
+	core->regs = NEURON_CTL_CC(cc);
+	core->posters = NEURON_CTL_CC_SEM_POSTER(cc, 0);
+	core->sems_bar0 = neuron_top_sp_bar0(gen, top_sp) + NEURON_TOP_SP_SEM;
+	core->sems_addr = neuron_top_sp_addr(gen, top_sp) + NEURON_TOP_SP_SEM;
+}
+
+void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core)
+{
+	core->ndev = ndev;
+	core->index = core - ndev->core;
+	if (core->index < NEURON_MAX_CORES)
+		neuron_core_place_tpb(core);
+	else
+		neuron_core_place_cc(core, core->index - NEURON_MAX_CORES);
+	spin_lock_init(&core->lock);
+	mutex_init(&core->reset_lock);
+	init_completion(&core->reset_done);
+}
+
+/* The workqueue of its scheduler; a CC-core comes after its core. */
+static int neuron_core_get_wq(struct neuron_core *core)
+{
+	if (neuron_core_is_cc(core)) {
+		core->wq = core->tpb->wq;
+		return 0;
+	}
+	/* Not unbound: a job starts where it is submitted or the last one ended. */
+	core->wq = alloc_workqueue("neuron-core%u", WQ_MEM_RECLAIM |
+				   WQ_HIGHPRI | NEURON_WQ_PERCPU, 0,
+				   core->index);
+	return core->wq ? 0 : -ENOMEM;
+}
+
+static void neuron_core_put_wq(struct neuron_core *core)
+{
+	if (!neuron_core_is_cc(core))
+		destroy_workqueue(core->wq);
+}
+
+static int neuron_core_init(struct neuron_core *core)
+{
+	struct device *dev = core->ndev->drm.dev;
 	int ret;
 
 	neuron_watch_init(core);
 	/* Not the generations of an earlier driver: its grants are void. */
 	core->generation = get_random_u32();
 
-	core->completion = dma_alloc_coherent(ndev->drm.dev,
-					      sizeof(*core->completion),
+	core->completion = dma_alloc_coherent(dev, sizeof(*core->completion),
 					      &core->completion_dma, GFP_KERNEL);
 	if (!core->completion)
 		return -ENOMEM;
-	/* Not unbound: a job starts where it is submitted or the last one ended. */
-	core->wq = alloc_workqueue("neuron-core%u", WQ_MEM_RECLAIM |
-				   WQ_HIGHPRI | NEURON_WQ_PERCPU, 0, index);
-	if (!core->wq) {
-		ret = -ENOMEM;
+	ret = neuron_core_get_wq(core);
+	if (ret)
 		goto err_completion;
-	}
 	core->sched = neuron_sched_create(core, &neuron_sched_ops);
 	if (IS_ERR(core->sched)) {
 		ret = PTR_ERR(core->sched);
@@ -46,10 +100,10 @@ static int neuron_core_init(struct neuron_device *ndev, unsigned int index)
 	return 0;
 
 err_wq:
-	destroy_workqueue(core->wq);
+	neuron_core_put_wq(core);
 err_completion:
-	dma_free_coherent(ndev->drm.dev, sizeof(*core->completion),
-			  core->completion, core->completion_dma);
+	dma_free_coherent(dev, sizeof(*core->completion), core->completion,
+			  core->completion_dma);
 	return ret;
 }
 
@@ -57,10 +111,17 @@ static void neuron_core_fini(struct neuron_core *core)
 {
 	neuron_sched_destroy(core->sched);
 	cancel_delayed_work_sync(&core->watch);
-	destroy_workqueue(core->wq);
+	neuron_core_put_wq(core);
 	mutex_destroy(&core->reset_lock);
 	dma_free_coherent(core->ndev->drm.dev, sizeof(*core->completion),
 			  core->completion, core->completion_dma);
+}
+
+/* The last @nr first: CC-cores use what is their core's. */
+static void neuron_cores_fini_first(struct neuron_device *ndev, unsigned int nr)
+{
+	while (nr--)
+		neuron_core_fini(neuron_unit(ndev, nr));
 }
 
 int neuron_cores_init(struct neuron_device *ndev)
@@ -85,16 +146,15 @@ int neuron_cores_init(struct neuron_device *ndev)
 	ret = neuron_job_pool_init(ndev);
 	if (ret)
 		goto err_dump;
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		ret = neuron_core_init(ndev, i);
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		ret = neuron_core_init(neuron_unit(ndev, i));
 		if (ret)
 			goto err_cores;
 	}
 	return 0;
 
 err_cores:
-	while (i--)
-		neuron_core_fini(&ndev->core[i]);
+	neuron_cores_fini_first(ndev, i);
 	neuron_job_pool_fini(ndev);
 err_dump:
 	neuron_dump_fini(ndev);
@@ -157,6 +217,7 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	int ret;
 
 	reinit_completion(&core->reset_done);
+	WRITE_ONCE(core->listens, true);
 	atomic64_inc(&counters->core_resets);
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
 	ret = neuron_core_reset_wait(core);
@@ -167,8 +228,8 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	if (ret) {
 		atomic64_inc(&counters->reset_failures);
 		dev_err(core->ndev->drm.dev,
-			"core %u: no answer to a reset in %u ms: device cut off from memory until it does\n",
-			core->index, NEURON_RESET_TIMEOUT_MS);
+			"%s: no answer to a reset in %u ms: device cut off from memory until it does\n",
+			core->name, NEURON_RESET_TIMEOUT_MS);
 		neuron_event_raise(core->ndev, &failed);
 		/* What its job could write is about to be given back. */
 		if (!core->wedged)
@@ -218,8 +279,8 @@ void neuron_cores_stop(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_core_stop(&ndev->core[i]);
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_core_stop(neuron_unit(ndev, i));
 }
 
 void neuron_cores_fini(struct neuron_device *ndev)
@@ -229,8 +290,7 @@ void neuron_cores_fini(struct neuron_device *ndev)
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_disown(&ndev->core[i]);
 	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_core_fini(&ndev->core[i]);
+	neuron_cores_fini_first(ndev, neuron_nr_units(ndev));
 	neuron_dump_fini(ndev);
 	neuron_job_pool_fini(ndev);
 	destroy_workqueue(ndev->watch_wq);
@@ -280,8 +340,8 @@ int neuron_cores_start(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		ret = neuron_core_start(&ndev->core[i]);
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		ret = neuron_core_start(neuron_unit(ndev, i));
 		if (ret)
 			return ret;
 	}
@@ -307,8 +367,8 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		struct neuron_core *core = &ndev->core[i];
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		struct neuron_core *core = neuron_unit(ndev, i);
 
 		/* Who has the lock has not seen that the device is down. */
 		mutex_lock(&core->reset_lock);
@@ -321,8 +381,8 @@ void neuron_cores_end(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_job_end_aborted(&ndev->core[i]);
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_job_end_aborted(neuron_unit(ndev, i));
 }
 
 void neuron_core_stop_stray(struct neuron_core *core)
@@ -334,8 +394,8 @@ void neuron_core_stop_stray(struct neuron_core *core)
 	job = neuron_job_active(core);
 	if (job && neuron_job_is_stray(job)) {
 		dev_warn_ratelimited(core->ndev->drm.dev,
-				     "core %u: job %llu uses a chip that has left: aborted\n",
-				     core->index, job->id);
+				     "%s: job %llu uses a chip that has left: aborted\n",
+				     core->name, job->id);
 		neuron_core_reset_locked(core, -EIO, false);
 	}
 	neuron_core_unlock(core, cookie);

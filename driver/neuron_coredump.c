@@ -49,14 +49,12 @@ static void neuron_dump_engine(struct neuron_dump_engine *dump,
 	    dump->wait >= NEURON_NR_SEMAPHORES)
 		return;
 	dump->poster = neuron_ctl_read(core->ndev,
-				       NEURON_CTL_SEM_POSTER(core->index,
-							     dump->wait));
+				       core->posters + 4 * dump->wait);
 }
 
 static void neuron_dump_core(struct neuron_dump *dump, struct neuron_core *core)
 {
-	void __iomem *sems = core->ndev->bar0 + NEURON_TPB_SEM +
-			     neuron_tpb_bar0(core->ndev->gen, core->index);
+	void __iomem *sems = core->ndev->bar0 + core->sems_bar0;
 	unsigned int i;
 
 	/* The doorbell, first in the block, is for writing. */

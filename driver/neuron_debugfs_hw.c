@@ -90,20 +90,19 @@ static int neuron_debugfs_queues(struct seq_file *m, void *data)
 
 static void neuron_semaphores_show(struct neuron_core *core, struct seq_file *m)
 {
-	void __iomem *sems = core->ndev->bar0 + NEURON_TPB_SEM +
-			     neuron_tpb_bar0(core->ndev->gen, core->index);
+	void __iomem *sems = core->ndev->bar0 + core->sems_bar0;
 	unsigned int i;
 	s32 value;
 
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
 		value = readl(sems + NEURON_SEM_READ(i));
 		if (value)
-			seq_printf(m, "core %u: semaphore %u: %d\n",
-				   core->index, i, value);
+			seq_printf(m, "%s: semaphore %u: %d\n", core->name, i,
+				   value);
 	}
 	for (i = 0; i < NEURON_NR_EVENTS; i++)
 		if (readl(sems + NEURON_SEM_EVENT(i)))
-			seq_printf(m, "core %u: event %u: 1\n", core->index, i);
+			seq_printf(m, "%s: event %u: 1\n", core->name, i);
 }
 
 static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
@@ -115,8 +114,8 @@ static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
 	ret = neuron_look_begin(ndev, &idx);
 	if (ret)
 		return ret;
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_semaphores_show(&ndev->core[i], m);
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_semaphores_show(neuron_unit(ndev, i), m);
 	neuron_look_end(ndev, idx);
 	return 0;
 }
@@ -126,14 +125,16 @@ static int neuron_debugfs_windows(struct seq_file *m, void *data)
 {
 	struct neuron_device *ndev = neuron_debugfs_device(m);
 	struct drm_printer p = drm_seq_file_printer(m);
+	struct neuron_core *core;
 	struct neuron_job *job;
 	unsigned int i;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		job = neuron_job_active(&ndev->core[i]);
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		core = neuron_unit(ndev, i);
+		job = neuron_job_active(core);
 		if (!job)
 			continue;
-		seq_printf(m, "core %u: job %llu\n", i, job->id);
+		seq_printf(m, "%s: job %llu\n", core->name, job->id);
 		if (job->table)
 			neuron_table_print(job->table, NEURON_MAX_WINDOWS, &p);
 		neuron_job_put(job);

@@ -143,14 +143,8 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	if (ret)
 		return ret;
 	init_completion(&ndev->discard_done);
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		ndev->core[i].ndev = ndev;
-		ndev->core[i].index = i;
-		/* The interrupt handler uses these; it comes before the rest. */
-		spin_lock_init(&ndev->core[i].lock);
-		mutex_init(&ndev->core[i].reset_lock);
-		init_completion(&ndev->core[i].reset_done);
-	}
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_core_place(ndev, neuron_unit(ndev, i));
 	return 0;
 }
 

@@ -37,6 +37,9 @@ struct neuron_job;
 struct neuron_sched;
 struct neuron_usage;
 
+/* All that runs jobs: NeuronCores, then CC-cores. */
+#define NEURON_MAX_UNITS	(NEURON_MAX_CORES + NEURON_MAX_CC_CORES)
+
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
 #define NEURON_RESET_POLL_MS		100
@@ -70,11 +73,18 @@ struct neuron_core_stats {
 };
 
 /**
- * struct neuron_core - a NeuronCore (neuron_core.c)
+ * struct neuron_core - a NeuronCore or a CC-core (neuron_core.c)
  * @ndev: device
- * @index: core number
+ * @index: place in neuron_device.core, and number in the interface
+ * @tpb: the NeuronCore that it belongs to; itself, if it is one
+ * @name: for messages
+ * @regs: its registers in the control block
+ * @posters: who changed its semaphores last, in the control block
+ * @sems_bar0: its semaphores and events in BAR0
+ * @sems_addr: their device address
  * @sched: one job at a time (neuron_sched.h)
- * @wq: runs the scheduler
+ * @wq: runs the scheduler; a CC-core shares its core's
+ * @listens: its interrupts are looked at: a CC-core that nobody uses has none
  * @watch: looks after the job on the hardware: hangs, faults (neuron_watch.c)
  * @watch_at: jiffies when it does, at the latest; under @reset_lock
  * @watch_set: it will; under @reset_lock
@@ -95,8 +105,15 @@ struct neuron_core_stats {
 struct neuron_core {
 	struct neuron_device *ndev;
 	unsigned int index;
+	struct neuron_core *tpb;
+	char name[20];
+	u32 regs;
+	u32 posters;
+	u32 sems_bar0;
+	u64 sems_addr;
 	struct neuron_sched *sched;
 	struct workqueue_struct *wq;
+	bool listens;
 	struct delayed_work watch;
 	unsigned long watch_at;
 	bool watch_set;
@@ -175,7 +192,7 @@ struct neuron_counters {
  * @claim_lock: core[].claim, core[].owner_pid
  * @accounts_lock: @accounts
  * @accounts: accounts of who has claims (neuron_account.c)
- * @core: NeuronCores
+ * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_pool: job blocks (neuron_job.c)
  * @nr_live: jobs and window tables that exist
  * @live_wait: woken when one of them is freed
@@ -228,7 +245,7 @@ struct neuron_device {
 	struct mutex claim_lock;	/* owners of the cores */
 	struct mutex accounts_lock;	/* accounts */
 	struct list_head accounts;
-	struct neuron_core core[NEURON_MAX_CORES];
+	struct neuron_core core[NEURON_MAX_UNITS];
 	struct dma_pool *job_pool;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
@@ -267,12 +284,31 @@ struct neuron_device {
 struct neuron_file {
 	struct neuron_device *ndev;
 	struct xarray claims;
-	u64 busy_ns[NEURON_MAX_CORES];
+	u64 busy_ns[NEURON_MAX_UNITS];
 };
 
 static inline struct neuron_device *to_neuron_device(struct drm_device *drm)
 {
 	return container_of(drm, struct neuron_device, drm);
+}
+
+/* NeuronCores and CC-cores of a device, and the one at place @i among them. */
+static inline unsigned int neuron_nr_units(const struct neuron_device *ndev)
+{
+	return ndev->gen->nr_cores + ndev->gen->nr_top_sp_ids;
+}
+
+static inline struct neuron_core *neuron_unit(struct neuron_device *ndev,
+					      unsigned int i)
+{
+	const unsigned int cores = ndev->gen->nr_cores;
+
+	return &ndev->core[i < cores ? i : NEURON_MAX_CORES + i - cores];
+}
+
+static inline bool neuron_core_is_cc(const struct neuron_core *core)
+{
+	return core->tpb != core;
 }
 
 /* The stack of HBM that is nearest to a core. */
@@ -314,13 +350,13 @@ static inline u32 neuron_misc_read(struct neuron_device *ndev, u32 reg)
 
 static inline u32 neuron_core_read(struct neuron_core *core, u32 reg)
 {
-	return neuron_ctl_read(core->ndev, NEURON_CTL_CORE(core->index) + reg);
+	return neuron_ctl_read(core->ndev, core->regs + reg);
 }
 
 static inline void neuron_core_write(struct neuron_core *core, u32 reg,
 				     u32 value)
 {
-	neuron_ctl_write(core->ndev, NEURON_CTL_CORE(core->index) + reg, value);
+	neuron_ctl_write(core->ndev, core->regs + reg, value);
 }
 
 /*
@@ -353,9 +389,11 @@ int neuron_hw_start(struct neuron_device *ndev);
 void neuron_hw_stop(struct neuron_device *ndev);
 
 /*
- * neuron_core.c: the stop resets what still runs, with the interrupts there; the
- * fini comes after drm_dev_unplug() and the stop.
+ * neuron_core.c: the place is all that needs no hardware and cannot fail, for the
+ * interrupt handler, which comes before the rest. The stop resets what still runs,
+ * with the interrupts there; the fini comes after drm_dev_unplug() and the stop.
  */
+void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core);
 int neuron_cores_init(struct neuron_device *ndev);
 void neuron_cores_fini(struct neuron_device *ndev);
 int neuron_cores_start(struct neuron_device *ndev);

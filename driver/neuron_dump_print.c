@@ -16,14 +16,17 @@
 static void neuron_dump_print_head(const struct neuron_dump *dump,
 				   struct drm_printer *p)
 {
-	struct neuron_device *ndev = dump->cc->core->ndev;
+	const struct neuron_core *core = dump->cc->core;
+	struct neuron_device *ndev = core->ndev;
 	char text[NEURON_FAULT_TEXT];
 
 	drm_printf(p, "neuron core dump 2\n");
 	drm_printf(p, "device: %s %s\n", ndev->gen->name,
 		   dev_name(ndev->drm.dev));
-	drm_printf(p, "core: %u\njob: %llu\nran_ns: %llu\n",
-		   dump->cc->core->index, dump->job, dump->ran_ns);
+	drm_printf(p, "core: %u", core->index);
+	if (neuron_core_is_cc(core))
+		drm_printf(p, " (%s)", core->name);
+	drm_printf(p, "\njob: %llu\nran_ns: %llu\n", dump->job, dump->ran_ns);
 	neuron_fault_format(text, &dump->record);
 	if (dump->faulted)
 		drm_printf(p, "reason: %s\n", text);
@@ -78,6 +81,9 @@ static void neuron_dump_print_poster(u32 poster, struct drm_printer *p)
 		break;
 	case NEURON_SEM_POSTER_HOST:
 		drm_printf(p, "host");
+		break;
+	case NEURON_SEM_POSTER_CC:
+		drm_printf(p, "CC-core %u", who);
 		break;
 	default:
 		drm_printf(p, "? %#x", poster);

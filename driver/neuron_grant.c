@@ -54,10 +54,10 @@ static u64 neuron_grant_base(struct neuron_device *ndev,
 {
 	struct neuron_core *core = grant->cc->core;
 	struct neuron_device *target = core->ndev;
-	u64 addr = target->gen->tpb_addr[core->index];
+	u64 addr = core->sems_addr;
 
-	addr += grant->kind == NEURON_GRANT_SBUF ? NEURON_TPB_SBUF :
-						   NEURON_TPB_SEM;
+	if (grant->kind == NEURON_GRANT_SBUF)
+		addr = target->gen->tpb_addr[core->index] + NEURON_TPB_SBUF;
 	return target == ndev ? addr :
 	       neuron_fabric_addr(target->fabric_id, addr);
 }
@@ -197,6 +197,24 @@ static bool neuron_grant_range_valid(const struct drm_neuron_grant *args)
 	       args->first <= limit - args->count;
 }
 
+static struct neuron_grant *neuron_grant_create(struct neuron_claim_core *cc,
+						u32 flags)
+{
+	struct neuron_grant *grant;
+
+	if (flags && neuron_core_is_cc(cc->core)) {
+		drm_dbg(&cc->core->ndev->drm, "grant: %s has no SBUF\n",
+			cc->core->name);
+		return ERR_PTR(-EINVAL);
+	}
+	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
+	if (!grant)
+		return ERR_PTR(-ENOMEM);
+	grant->cc = cc;
+	grant->kind = flags ? NEURON_GRANT_SBUF : NEURON_GRANT_SEM;
+	return grant;
+}
+
 int neuron_ioctl_grant(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {
@@ -216,13 +234,11 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 
-	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
-	if (!grant) {
+	grant = neuron_grant_create(cc, args->flags);
+	if (IS_ERR(grant)) {
 		neuron_claim_put(cc->claim);
-		return -ENOMEM;
+		return PTR_ERR(grant);
 	}
-	grant->cc = cc;
-	grant->kind = args->flags ? NEURON_GRANT_SBUF : NEURON_GRANT_SEM;
 	grant->first = args->first;
 	grant->count = args->count;
 	grant->rights = args->flags;

@@ -25,7 +25,7 @@
 /**
  * struct neuron_vector - the sources of one MSI-X vector
  * @ndev: device
- * @cores: mask of cores
+ * @cores: mask of places in neuron_device.core
  * @engines: mask of copy engines, counted from the first
  * @mgmt: management
  * @storm: notices when it is raised without end
@@ -46,10 +46,13 @@ static bool neuron_irq_cores(struct neuron_vector *vec)
 	bool handled = false;
 	unsigned int i;
 
-	for_each_set_bit(i, &vec->cores, NEURON_MAX_CORES) {
+	for_each_set_bit(i, &vec->cores, NEURON_MAX_UNITS) {
 		struct neuron_core *core = &vec->ndev->core[i];
-		u32 cause = neuron_core_read(core, NEURON_CORE_CAUSE);
+		u32 cause;
 
+		if (!READ_ONCE(core->listens))
+			continue;
+		cause = neuron_core_read(core, NEURON_CORE_CAUSE);
 		if (!cause || cause == NEURON_GONE)
 			continue;
 		/* Before what it announces is looked at: a later one is an edge. */
@@ -187,10 +190,10 @@ bool neuron_irq_poll(struct neuron_device *ndev)
 	return handled;
 }
 
-static unsigned int neuron_core_vector(struct neuron_device *ndev,
-				       unsigned int core)
+/* A CC-core has its core's. */
+static unsigned int neuron_core_vector(const struct neuron_core *core)
 {
-	return core % ndev->nr_vectors;
+	return core->tpb->index % core->ndev->nr_vectors;
 }
 
 static unsigned int neuron_mgmt_vector(struct neuron_device *ndev)
@@ -214,6 +217,7 @@ static unsigned int neuron_nr_copy_engines(struct neuron_device *ndev)
 static void neuron_irq_program(struct neuron_device *ndev)
 {
 	const struct neuron_gen *gen = ndev->gen;
+	struct neuron_core *core;
 	unsigned int i;
 
 	neuron_ctl_write(ndev, NEURON_CTL_MASK, ~0u);
@@ -221,13 +225,12 @@ static void neuron_irq_program(struct neuron_device *ndev)
 	neuron_ctl_write(ndev, NEURON_CTL_VECTOR,
 			 neuron_mgmt_vector(ndev));
 
-	for (i = 0; i < gen->nr_cores; i++) {
-		struct neuron_core *core = &ndev->core[i];
-
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		core = neuron_unit(ndev, i);
 		neuron_core_write(core, NEURON_CORE_MASK, ~0u);
 		neuron_core_write(core, NEURON_CORE_CAUSE, ~0u);
 		neuron_core_write(core, NEURON_CORE_VECTOR,
-				  neuron_core_vector(ndev, i));
+				  neuron_core_vector(core));
 	}
 
 	for (i = 0; i < gen->nr_dma; i++) {
@@ -247,8 +250,8 @@ static void neuron_irq_mask(struct neuron_device *ndev)
 	unsigned int i;
 
 	neuron_ctl_write(ndev, NEURON_CTL_MASK, ~0u);
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_core_write(&ndev->core[i], NEURON_CORE_MASK, ~0u);
+	for (i = 0; i < neuron_nr_units(ndev); i++)
+		neuron_core_write(neuron_unit(ndev, i), NEURON_CORE_MASK, ~0u);
 	for (i = ndev->gen->nr_ring; i < ndev->gen->nr_dma; i++)
 		neuron_ctl_write(ndev, NEURON_CTL_DMA(i) + NEURON_DMA_MASK, ~0u);
 }
@@ -283,6 +286,7 @@ static int neuron_irq_request(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
 	struct neuron_vector *vec;
+	struct neuron_core *core;
 	unsigned int i;
 	int ret;
 
@@ -291,8 +295,10 @@ static int neuron_irq_request(struct neuron_device *ndev)
 		return -ENOMEM;
 	ndev->vectors = vec;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		vec[neuron_core_vector(ndev, i)].cores |= BIT(i);
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		core = neuron_unit(ndev, i);
+		vec[neuron_core_vector(core)].cores |= BIT(core->index);
+	}
 	for (i = 0; i < neuron_nr_copy_engines(ndev); i++)
 		vec[neuron_engine_vector(ndev, i)].engines |= BIT(i);
 	vec[neuron_mgmt_vector(ndev)].mgmt = true;

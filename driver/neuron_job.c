@@ -336,8 +336,8 @@ static int neuron_job_start(struct neuron_job *job)
 
 	neuron_watch_start(core, job->timeout_ms);
 	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
-	neuron_ctl_write64(core->ndev, NEURON_CTL_CORE(core->index) +
-			   NEURON_CORE_DOORBELL_LO, block);
+	neuron_ctl_write64(core->ndev, core->regs + NEURON_CORE_DOORBELL_LO,
+			   block);
 	return 0;
 }
 

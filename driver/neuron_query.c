@@ -58,27 +58,38 @@ static void neuron_query_memory(struct neuron_device *ndev,
 	}
 }
 
+static void neuron_query_core(struct neuron_core *core,
+			      struct drm_neuron_core_info *info)
+{
+	struct neuron_device *ndev = core->ndev;
+
+	info->hbm = neuron_core_stack(ndev->gen, core->tpb->index);
+	info->busy_ns = neuron_ctl_read64(ndev, core->regs + NEURON_CORE_BUSY_NS);
+	info->jobs = neuron_core_read(core, NEURON_CORE_JOBS);
+	info->status = neuron_core_read(core, NEURON_CORE_STATUS);
+
+	mutex_lock(&ndev->claim_lock);
+	if (core->tpb->owner_pid)
+		info->owner_pid = pid_vnr(core->tpb->owner_pid);
+	mutex_unlock(&ndev->claim_lock);
+}
+
 static void neuron_query_cores(struct neuron_device *ndev,
 			       struct drm_neuron_core_info *info)
 {
-	const struct neuron_gen *gen = ndev->gen;
 	unsigned int i;
 
-	for (i = 0; i < gen->nr_cores; i++) {
-		struct neuron_core *core = &ndev->core[i];
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_query_core(&ndev->core[i], &info[i]);
+}
 
-		info[i].hbm = neuron_core_stack(gen, i);
-		info[i].busy_ns =
-			neuron_ctl_read64(ndev, NEURON_CTL_CORE(i) +
-						NEURON_CORE_BUSY_NS);
-		info[i].jobs = neuron_core_read(core, NEURON_CORE_JOBS);
-		info[i].status = neuron_core_read(core, NEURON_CORE_STATUS);
+static void neuron_query_cc_cores(struct neuron_device *ndev,
+				  struct drm_neuron_core_info *info)
+{
+	unsigned int i;
 
-		mutex_lock(&ndev->claim_lock);
-		if (core->owner_pid)
-			info[i].owner_pid = pid_vnr(core->owner_pid);
-		mutex_unlock(&ndev->claim_lock);
-	}
+	for (i = 0; i < ndev->gen->nr_top_sp_ids; i++)
+		neuron_query_core(&ndev->core[NEURON_MAX_CORES + i], &info[i]);
 }
 
 static void neuron_query_links(struct neuron_device *ndev,
@@ -148,10 +159,10 @@ static void neuron_query_counters(struct neuron_device *ndev,
 				 &info->hbm_corrected, &info->hbm_uncorrected);
 	neuron_query_ecc(ndev, NEURON_MISC_SRAM_ECC, &info->sram_corrected,
 			 &info->sram_uncorrected);
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		info->violations += neuron_core_read(&ndev->core[i],
+	for (i = 0; i < neuron_nr_units(ndev); i++) {
+		info->violations += neuron_core_read(neuron_unit(ndev, i),
 						     NEURON_CORE_VIOLATIONS);
-		info->stale_posts += neuron_core_read(&ndev->core[i],
+		info->stale_posts += neuron_core_read(neuron_unit(ndev, i),
 						      NEURON_CORE_STALE_POSTS);
 	}
 	info->faults = atomic64_read(&counters->faults);
@@ -203,6 +214,9 @@ static int neuron_query_size(struct neuron_device *ndev, u32 type)
 	case DRM_NEURON_QUERY_CORES:
 		return ndev->gen->nr_cores *
 		       sizeof(struct drm_neuron_core_info);
+	case DRM_NEURON_QUERY_CC_CORES:
+		return ndev->gen->nr_top_sp_ids *
+		       sizeof(struct drm_neuron_core_info);
 	case DRM_NEURON_QUERY_LINKS:
 		return ndev->nr_links * sizeof(struct drm_neuron_link_info);
 	case DRM_NEURON_QUERY_CLOCKS:
@@ -248,6 +262,9 @@ static int neuron_query_hw(struct neuron_device *ndev, u32 type, void *answer)
 		break;
 	case DRM_NEURON_QUERY_CORES:
 		neuron_query_cores(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_CC_CORES:
+		neuron_query_cc_cores(ndev, answer);
 		break;
 	case DRM_NEURON_QUERY_LINKS:
 		neuron_query_links(ndev, answer);

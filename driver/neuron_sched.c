@@ -39,8 +39,12 @@ neuron_sched_create(struct neuron_core *core,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&sched->ref);
 	sched->core = core;
-	snprintf(sched->name, sizeof(sched->name), "neuron-core%u",
-		 core->index);
+	if (neuron_core_is_cc(core))
+		snprintf(sched->name, sizeof(sched->name), "neuron-cc%u",
+			 core->index - NEURON_MAX_CORES);
+	else
+		snprintf(sched->name, sizeof(sched->name), "neuron-core%u",
+			 core->index);
 
 	/*
 	 * The scheduler's own timeout is off: it knows one limit for all jobs

@@ -135,7 +135,12 @@ int neuron_ioctl_post(struct drm_device *drm, void *data,
 	cc = neuron_claim_core_find(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
-	ret = neuron_post_add(cc, sum);
+	if (neuron_core_is_cc(cc->core)) {
+		drm_dbg(drm, "post: %s has no counters\n", cc->core->name);
+		ret = -EINVAL;
+	} else {
+		ret = neuron_post_add(cc, sum);
+	}
 	neuron_claim_put(cc->claim);
 	return ret;
 }

@@ -131,7 +131,7 @@ static int neuron_submit_queue(struct neuron_job *job,
 	hw->s2m_ring = cpu_to_le64(queue->s2m_ring);
 	hw->m2s_length = cpu_to_le32(queue->m2s_length);
 	hw->s2m_length = cpu_to_le32(queue->s2m_length);
-	hw->dma_engine = cpu_to_le16(neuron_core_dma(core->index) +
+	hw->dma_engine = cpu_to_le16(neuron_core_dma(core->tpb->index) +
 				     queue->dma_engine);
 	hw->queue = cpu_to_le16(queue->queue);
 	if (queue->flags & DRM_NEURON_QUEUE_ANY_RING_ID)
@@ -189,6 +189,18 @@ static void neuron_submit_block(struct neuron_job *job,
 	hw->notify_size = cpu_to_le32(args->notify_size);
 	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
 			      NEURON_JOB_TIMEOUT_MAX_MS);
+}
+
+static int neuron_submit_check_engines(const struct neuron_core *core,
+				       const struct drm_neuron_submit *args)
+{
+	unsigned int i;
+
+	for (i = 0; i < DRM_NEURON_NR_ENGINES && neuron_core_is_cc(core); i++)
+		if (args->start[i].count && i != NEURON_ENGINE_SYNC)
+			return neuron_submit_invalid(&core->ndev->drm,
+						     "a CC-core has no engine but sync");
+	return 0;
 }
 
 static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,
@@ -278,6 +290,9 @@ neuron_submit_prepare(struct neuron_claim_core *cc, struct drm_file *file,
 	struct neuron_job *job;
 	int ret;
 
+	ret = neuron_submit_check_engines(cc->core, args);
+	if (ret)
+		return ERR_PTR(ret);
 	job = neuron_job_create(cc, arrays->queues.count);
 	if (IS_ERR(job))
 		return job;

@@ -80,17 +80,17 @@ static void neuron_watch_log(struct neuron_job *job,
 	case NEURON_VERDICT_FAULT:
 		trace_neuron_fault(core, job->id, &job->record);
 		neuron_fault_format(text, &job->record);
-		dev_warn_ratelimited(dev, "core %u: job %llu failed: %s\n",
-				     core->index, job->id, text);
+		dev_warn_ratelimited(dev, "%s: job %llu failed: %s\n",
+				     core->name, job->id, text);
 		break;
 	case NEURON_VERDICT_HANG:
 		trace_neuron_hang(core, job->id, job->progress);
-		dev_warn_ratelimited(dev, "core %u: job %llu hangs (limit %u ms): the core is reset\n",
-				     core->index, job->id, job->timeout_ms);
+		dev_warn_ratelimited(dev, "%s: job %llu hangs (limit %u ms): the core is reset\n",
+				     core->name, job->id, job->timeout_ms);
 		break;
 	default:
-		dev_err_ratelimited(dev, "core %u: job %llu: bad completion or refused doorbell: the core is reset\n",
-				    core->index, job->id);
+		dev_err_ratelimited(dev, "%s: job %llu: bad completion or refused doorbell: the core is reset\n",
+				    core->name, job->id);
 		break;
 	}
 }
@@ -119,7 +119,7 @@ static enum neuron_verdict neuron_watch_look(struct neuron_job *job)
 	enum neuron_verdict verdict;
 	u64 progress;
 
-	progress = neuron_ctl_read64(core->ndev, NEURON_CTL_CORE(core->index) +
+	progress = neuron_ctl_read64(core->ndev, core->regs +
 				     NEURON_CORE_PROGRESS);
 	spin_lock_irq(&core->lock);
 	verdict = neuron_watch_judge(job, progress);
@@ -138,8 +138,8 @@ static void neuron_watch_job(struct neuron_job *job)
 		verdict = neuron_watch_look(job);
 		if (verdict == NEURON_VERDICT_FINE)
 			dev_warn_ratelimited(core->ndev->drm.dev,
-					     "core %u: job %llu: interrupt lost\n",
-					     core->index, job->id);
+					     "%s: job %llu: interrupt lost\n",
+					     core->name, job->id);
 	}
 	if (verdict == NEURON_VERDICT_FINE)
 		return;

@@ -154,14 +154,14 @@ int neuron_window_list(struct neuron_binding *binding)
 	return 0;
 }
 
-/* The core's own memories: their place is the kernel's business. */
+/* The core's memories: their place is the kernel's business. */
 static int neuron_window_own(struct neuron_claim_core *cc,
 			     const struct drm_neuron_window *window,
 			     struct neuron_binding *binding)
 {
 	struct neuron_device *ndev = cc->core->ndev;
 	bool sbuf = window->kind == DRM_NEURON_WINDOW_SBUF;
-	u64 base = ndev->gen->tpb_addr[cc->core->index];
+	u64 base = ndev->gen->tpb_addr[cc->core->tpb->index];
 
 	if (window->handle || window->offset || window->length)
 		return neuron_window_invalid(ndev, window,
@@ -183,8 +183,7 @@ static int neuron_window_sem_target(struct neuron_claim_core *cc,
 	struct neuron_core *core = cc->core;
 
 	if (window->grant_fd < 0) {
-		target->base = core->ndev->gen->tpb_addr[core->index] +
-			       NEURON_TPB_SEM;
+		target->base = core->sems_addr;
 		target->generation = cc->generation;
 		target->first = 0;
 		target->count = NEURON_NR_SEMAPHORES;

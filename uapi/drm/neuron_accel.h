@@ -32,7 +32,7 @@ extern "C" {
 #endif
 
 #define DRM_NEURON_DRIVER_MAJOR		1
-#define DRM_NEURON_DRIVER_MINOR		1
+#define DRM_NEURON_DRIVER_MINOR		2
 
 enum drm_neuron_ioctl_id {
 	DRM_NEURON_QUERY = 0,
@@ -74,6 +74,7 @@ enum drm_neuron_query_type {
 	DRM_NEURON_QUERY_COUNTERS,	/* drm_neuron_counter_info */
 	DRM_NEURON_QUERY_USAGE,		/* array of drm_neuron_usage_info */
 	DRM_NEURON_QUERY_QUEUES,	/* array of drm_neuron_queue_info */
+	DRM_NEURON_QUERY_CC_CORES,	/* array of drm_neuron_core_info */
 };
 
 /**
@@ -151,8 +152,19 @@ struct drm_neuron_memory_info {
 	__u64 used;
 };
 
+/*
+ * CC-core @c as a core number, wherever a core of a claim is meant. The chip's
+ * CC-cores, as many as QUERY_CC_CORES tells of, belong in equal parts to its cores, the
+ * first ones to core 0, and come with a claim of these. A CC-core has jobs, semaphores
+ * and windows of its own, no counters to post, and of the engines only sync. Its
+ * windows of SBUF and PSUM show those of its core, its DMA queues are those of its
+ * core: a queue has one job at a time, and the second one fails. It is scrubbed before
+ * the claim uses it first.
+ */
+#define DRM_NEURON_CC_CORE(c)	(8 + (c))
+
 /**
- * struct drm_neuron_core_info - one core
+ * struct drm_neuron_core_info - one core or CC-core
  * @hbm: nearest stack
  * @owner_pid: thread-group id of the claimer in the caller's pid namespace,
  *	0 when free
@@ -273,7 +285,7 @@ struct drm_neuron_usage_info {
 };
 
 #define DRM_NEURON_QUEUE_UNUSED	0	/* nobody's */
-#define DRM_NEURON_QUEUE_CORE	1	/* who claims core @core has it */
+#define DRM_NEURON_QUEUE_CORE	1	/* who claims core @core has it, with CC-cores */
 #define DRM_NEURON_QUEUE_KERNEL	2	/* the driver's own copies */
 
 /**
@@ -516,7 +528,7 @@ struct drm_neuron_windows {
  * @core: core
  * @first: first semaphore; SBUF: first byte, multiple of 4
  * @count: semaphores; SBUF: bytes, multiple of 4
- * @flags: DRM_NEURON_GRANT_*
+ * @flags: DRM_NEURON_GRANT_*; zero for a CC-core
  * @fd: out: grant, close-on-exec; dies with the claim
  */
 struct drm_neuron_grant {

@@ -112,20 +112,11 @@ int rig_bind(struct rig *rig)
 	return rig_windows(rig, windows, sizeof(windows) / sizeof(windows[0]));
 }
 
-static int rig_setup(struct rig *rig, uint32_t core)
+/* Buffer and windows of the core that has been claimed. */
+static int rig_equip(struct rig *rig)
 {
 	struct drm_neuron_bo_create bo;
-	struct drm_neuron_claim claim;
 	int ret;
-
-	if (core == RIG_ANY_CORE)
-		ret = rig_claim(rig->fd, 0, 1, &claim);
-	else
-		ret = rig_claim(rig->fd, 1u << core, 0, &claim);
-	if (ret)
-		return ret;
-	rig->claim = claim.claim;
-	rig->core = (uint32_t)__builtin_ctz(claim.granted);
 
 	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HBM, 0, 2 * RIG_HALF,
 			       &bo);
@@ -137,6 +128,22 @@ static int rig_setup(struct rig *rig, uint32_t core)
 		return -errno;
 	rig->data = rig->map + RIG_HALF;
 	return rig_bind(rig);
+}
+
+static int rig_setup(struct rig *rig, uint32_t core)
+{
+	struct drm_neuron_claim claim;
+	int ret;
+
+	if (core == RIG_ANY_CORE)
+		ret = rig_claim(rig->fd, 0, 1, &claim);
+	else
+		ret = rig_claim(rig->fd, 1u << core, 0, &claim);
+	if (ret)
+		return ret;
+	rig->claim = claim.claim;
+	rig->core = (uint32_t)__builtin_ctz(claim.granted);
+	return rig_equip(rig);
 }
 
 static int rig_begin(struct rig *rig, int fd, uint32_t core)
@@ -163,6 +170,32 @@ int rig_open_node(struct rig *rig, const char *node, uint32_t core)
 	int fd = open(node, O_RDWR | O_CLOEXEC);
 
 	return rig_begin(rig, fd < 0 ? -errno : fd, core);
+}
+
+int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n)
+{
+	struct drm_neuron_query args = { .type = DRM_NEURON_QUERY_CC_CORES };
+	struct drm_neuron_device_info info;
+	unsigned int each;
+	int ret;
+
+	ret = neuron_ioctl(core->fd, DRM_IOCTL_NEURON_QUERY, &args);
+	if (!ret)
+		ret = neuron_query(core->fd, DRM_NEURON_QUERY_DEVICE, &info,
+				   sizeof(info));
+	if (ret)
+		return ret;
+	each = args.size / (uint32_t)sizeof(struct drm_neuron_core_info) / info.nr_cores;
+	memset(cc, 0, sizeof(*cc));
+	cc->fd = dup(core->fd);
+	if (cc->fd < 0)
+		return -errno;
+	cc->claim = core->claim;
+	cc->core = DRM_NEURON_CC_CORE(core->core * each + n);
+	ret = rig_equip(cc);
+	if (ret)
+		rig_close(cc);
+	return ret;
 }
 
 void rig_close(struct rig *rig)

@@ -60,6 +60,8 @@ struct rig {
 int rig_open(struct rig *rig, unsigned int device, uint32_t core);
 /* The same with the name of the device's node. */
 int rig_open_node(struct rig *rig, const char *node, uint32_t core);
+/* The same for CC-core @n of @core's claimed one; close it before that. */
+int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n);
 void rig_close(struct rig *rig);
 
 int rig_claim(int fd, uint32_t cores, uint32_t count,

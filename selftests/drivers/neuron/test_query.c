@@ -40,6 +40,9 @@ TEST_F(query, sizes)
 		  sizeof(struct drm_neuron_device_info) },
 		{ DRM_NEURON_QUERY_MEMORY, self->info.nr_hbm *
 		  sizeof(struct drm_neuron_memory_info) },
+		{ DRM_NEURON_QUERY_CC_CORES, self->info.nr_cores *
+		  (self->info.generation == 2 ? 3 : 2) *
+		  sizeof(struct drm_neuron_core_info) },
 		{ DRM_NEURON_QUERY_CORES, self->info.nr_cores *
 		  sizeof(struct drm_neuron_core_info) },
 		{ DRM_NEURON_QUERY_LINKS, self->info.nr_links *
