@@ -3,8 +3,6 @@
  * The scalar engine's three stages of NeuronCore-v4: two operators with scalars, an
  * activation function, a reduction.
  */
-#include <string.h>
-
 #include "trn_exec.h"
 #include "trn_num.h"
 
@@ -12,23 +10,25 @@ struct activation2 {
 	struct trn_exec *exec;
 	const struct neuron_inst *inst;
 	struct trn_tile dst, src;
-	struct trn_scalar s0, s1;
-	float param;
+	struct trn_scalar s0, s1, param;
 };
 
-static void activate2_piece(const struct activation2 *act, float *line, float s0,
-			    float s1, size_t n)
-{
-	const struct neuron_inst *inst = act->inst;
+/* The operands of a partition that are one number for all of its elements. */
+struct scalars {
+	float s0, s1, param;
+};
 
+static void activate2_piece(const struct neuron_inst *inst, float *line,
+			    const struct scalars *with, size_t n)
+{
 	if (inst->op0 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op0, line, line, s0,
+		trn_alu_vs(inst->op0, line, line, with->s0,
 			   inst->flags & NEURON_INST_REVERSE0, n);
 	if (inst->op1 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op1, line, line, s1,
+		trn_alu_vs(inst->op1, line, line, with->s1,
 			   inst->flags & NEURON_INST_REVERSE1, n);
 	/* This scale and this bias change no number, -0 included. */
-	trn_act(inst->reg[0], line, line, 1.0f, -0.0f, act->param, n);
+	trn_act(inst->reg[0], line, line, 1.0f, -0.0f, with->param, n);
 }
 
 static void activate2(void *arg, const struct trn_lines *lines)
@@ -38,13 +38,16 @@ static void activate2(void *arg, const struct trn_lines *lines)
 	unsigned int p;
 
 	for (p = 0; p < act->dst.partitions; p++) {
-		float s0 = trn_scalar_at(&act->s0, p);
-		float s1 = trn_scalar_at(&act->s1, p);
+		const struct scalars with = {
+			.s0 = trn_scalar_at(&act->s0, p),
+			.s1 = trn_scalar_at(&act->s1, p),
+			.param = trn_scalar_at(&act->param, p),
+		};
 
 		for (first = 0; first < act->dst.n; first += n) {
 			n = trn_piece(act->dst.n, first, lines->piece);
 			trn_tile_load(&act->src, p, first, n, lines->a);
-			activate2_piece(act, lines->a, s0, s1, n);
+			activate2_piece(act->inst, lines->a, &with, n);
 			trn_exec_acc_line(act->exec, p, lines->a, n);
 			trn_tile_store(&act->dst, p, first, n, lines->a);
 		}
@@ -67,15 +70,33 @@ static bool ops_valid(const struct neuron_inst *inst)
 	return false;
 }
 
+/* The function's parameter: a number, or a column of fp32. */
+static enum neuron_cause activation_param(struct trn_exec *exec, struct activation2 *act)
+{
+	const struct neuron_inst *inst = exec->inst;
+	struct trn_tile *tile = &act->param.tile;
+	enum neuron_cause cause;
+
+	act->param.bits = (uint32_t)inst->addr;
+	if (!(inst->flags & NEURON_INST_SRC1_COLUMN))
+		return NEURON_CAUSE_NONE;
+	act->param.column = true;
+	cause = trn_exec_tile(exec, &inst->src1, tile);
+	if (cause)
+		return cause;
+	if (tile->n != 1 || tile->partitions != act->dst.partitions ||
+	    tile->dtype != NEURON_DTYPE_FP32)
+		return NEURON_CAUSE_OPERAND;
+	return NEURON_CAUSE_NONE;
+}
+
 enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 {
 	struct activation2 act = { .exec = exec, .inst = exec->inst };
-	uint32_t param = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 
 	if (!trn_act_valid(exec->inst->reg[0]) || !ops_valid(exec->inst))
 		return NEURON_CAUSE_OPERAND;
-	memcpy(&act.param, &param, sizeof(act.param));
 	cause = trn_exec_pair(exec, &act.dst, &act.src);
 	if (cause)
 		return cause;
@@ -84,6 +105,8 @@ enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 	cause = trn_exec_scalar(exec, 0, act.dst.partitions, &act.s0);
 	if (!cause)
 		cause = trn_exec_scalar(exec, 1, act.dst.partitions, &act.s1);
+	if (!cause)
+		cause = activation_param(exec, &act);
 	if (!cause)
 		cause = trn_tile_touch(&act.dst);
 	if (!cause)

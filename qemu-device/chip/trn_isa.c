@@ -77,6 +77,9 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return any1(inst);
 	case TRN_OPD_PARAM:
 		return trn_isa_act_has_param(func_of(inst)) ? TRN_FIELD_IMM2 : 0;
+	case TRN_OPD_ANY_PARAM:
+		return trn_isa_act_has_param(func_of(inst)) ?
+		       column_or(inst, TRN_FIELD_IMM2) : 0;
 	case TRN_OPD_FLOAT2:
 	case TRN_OPD_INT2:
 		return TRN_FIELD_IMM2;
@@ -184,6 +187,9 @@ static bool flags_make_sense(const struct trn_isa *isa,
 	if ((flags & NEURON_INST_COL0) && has_operand(isa, TRN_OPD_ANY0) && !any0(inst))
 		return false;
 	if ((flags & NEURON_INST_COL1) && has_operand(isa, TRN_OPD_ANY1) && !any1(inst))
+		return false;
+	if ((flags & NEURON_INST_SRC1_COLUMN) && has_operand(isa, TRN_OPD_ANY_PARAM) &&
+	    !trn_isa_act_has_param(func_of(inst)))
 		return false;
 	if ((flags & NEURON_INST_REVERSE0) && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
 	    inst->op0 == NEURON_ALU_BYPASS)

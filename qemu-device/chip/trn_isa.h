@@ -111,7 +111,8 @@ enum trn_operand {
 				/* (these two: integers for a bitwise operator) */
 	TRN_OPD_FLOAT0,		/* float: imm0 */
 	TRN_OPD_FLOAT2,		/* float: low half of addr */
-	TRN_OPD_PARAM,		/* the same; absent when op0 has no parameter */
+	TRN_OPD_PARAM,		/* the same; absent when the function has no parameter */
+	TRN_OPD_ANY_PARAM,	/* the same; with SRC1_COLUMN a tile: src1 */
 	TRN_OPD_INT1,		/* signed: imm1 */
 	TRN_OPD_INT2,		/* signed: low half of addr */
 	TRN_OPD_STEPS0,		/* four signed numbers: src0 */

@@ -246,6 +246,12 @@ static void put_operand(struct text *text, enum trn_operand operand,
 	case TRN_OPD_PARAM:
 		put_float(text, (uint32_t)inst->addr);
 		break;
+	case TRN_OPD_ANY_PARAM:
+		if (inst->flags & NEURON_INST_SRC1_COLUMN)
+			put_tile(text, &inst->src1);
+		else
+			put_float(text, (uint32_t)inst->addr);
+		break;
 	case TRN_OPD_INT1:
 		put(text, "%" PRId32, (int32_t)inst->imm1);
 		break;

@@ -172,6 +172,7 @@ static const struct {
 	{ NEURON_ENGINE_SCALAR,
 	  "activate2.prelu.multiply.add " T8 ", " T8 ", " COLUMN ", " COLUMN
 	  ", 0.25 reduce max reset_reduce rev1 post s1 += 1" },
+	{ NEURON_ENGINE_SCALAR, "activate2.prelu.add " T8 ", " P8 ", 0.5, " COLUMN },
 	{ NEURON_ENGINE_GPSIMD, "iota " I8 ", (0, -3, 2147483647, 1), -20, 7" },
 	{ NEURON_ENGINE_GPSIMD,
 	  "affine_select.is_ge " T8 ", " T8 ", (0, 0, 1, -1), 0, -1, -0.5 wait s3 >= 1" },

@@ -14,6 +14,7 @@
 #define COL0	0x8000
 #define COL1	0x8004
 #define ACC	0x8008
+#define PARAM	0x800c
 #define LANES	32
 
 #define REV0	NEURON_INST_REVERSE0
@@ -64,6 +65,7 @@ static void fill(void **state)
 		memcpy(sbuf_f(state, p, DATA), edges, sizeof(edges));
 		*sbuf_f(state, p, COL0) = (float)p - 9.5f;
 		*sbuf_f(state, p, COL1) = (float)p * 0.75f + 1.0f;
+		*sbuf_f(state, p, PARAM) = 0.3f - (float)p / 16.0f;
 	}
 }
 
@@ -115,6 +117,8 @@ static float model(void **state, const struct neuron_inst *inst, unsigned int p,
 	float param;
 
 	memcpy(&param, &bits, sizeof(param));
+	if (inst->flags & NEURON_INST_SRC1_COLUMN)
+		param = *sbuf_f(state, p, PARAM);
 	x = apply(inst->op0, x, scalar_of(state, inst, 0, p), inst->flags & REV0);
 	x = apply(inst->op1, x, scalar_of(state, inst, 1, p), inst->flags & REV1);
 	return function(inst->reg[0], x, param);
@@ -183,6 +187,41 @@ static void pairs_of_operators(void **state)
 			}
 		}
 	}
+}
+
+static struct neuron_inst with_param_column(struct neuron_inst inst)
+{
+	inst.flags |= NEURON_INST_SRC1_COLUMN;
+	inst.src1 = ap_sbuf(0, LANES, PARAM, F32, 1);
+	return inst;
+}
+
+static void parameter_may_be_a_column(void **state)
+{
+	struct neuron_inst inst = with_param_column(activate2(NEURON_ACT_PRELU, pairs[5]));
+	unsigned int i;
+
+	fill(state);
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		check(state, with_scalars(with_param_column(activate2(NEURON_ACT_PRELU, pairs[i])),
+					  i & 1));
+
+	inst.addr = f32(0.5f);
+	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
+	inst.addr = 0;
+	inst.src1.dtype = BF16;
+	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
+	inst.src1.dtype = F32;
+	inst.src1.num[0] = 2;
+	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
+	inst.src1.num[0] = 1;
+	inst.src1.partitions = LANES - 1;
+	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
+	inst.src1.partitions = LANES;
+	inst.src1.addr = NEURON_KIB(256);
+	bad(state, SCALAR, inst, NEURON_CAUSE_ACCESS);
+	inst = with_param_column(activate2(NEURON_ACT_RELU, pairs[5]));
+	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
 }
 
 static void nothing_else_is_a_pair(void **state)
@@ -360,6 +399,7 @@ int main(void)
 {
 	const struct CMUnitTest v4[] = {
 		cmocka_unit_test(pairs_of_operators),
+		cmocka_unit_test(parameter_may_be_a_column),
 		cmocka_unit_test(nothing_else_is_a_pair),
 		cmocka_unit_test(three_stages_reduce),
 		cmocka_unit_test(casts_and_works_in_place),

@@ -240,6 +240,8 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_FLOAT2:
 	case TRN_OPD_PARAM:
 		return half_field(unit, inst, true);
+	case TRN_OPD_ANY_PARAM:
+		return as_is_tile(unit) ? column(unit, inst) : half_field(unit, inst, true);
 	case TRN_OPD_INT2:
 		return half_field(unit, inst, false);
 	case TRN_OPD_STEPS0:

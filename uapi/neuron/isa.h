@@ -297,7 +297,8 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			src1 [P,1]; multiply and add round separately
  *  ACTIVATE2		dst = f((src0 op0 s0) op1 s1), f enum neuron_act in reg[0]; s0
  *			and s1 as imm0 or col0, imm1 or col1; REVERSE0/1; either
- *			operator may be bypass
+ *			operator may be bypass; the function's parameter is addr 31:0
+ *			or, with SRC1_COLUMN, src1 [P,1]
  *
  * GpSimd. i0 to i3 count the elements of dst, p its partitions from 0; steps are
  * four signed 32-bit numbers where src1 is, the innermost first:
@@ -393,7 +394,7 @@ enum neuron_opcode {
 /* neuron_inst.flags; bit 8 and above: neuron_inst.mode, shifted down by 8 */
 #define NEURON_INST_ACCUMULATE	NEURON_BIT(0)	/* MATMUL */
 #define NEURON_INST_IMM		NEURON_BIT(1)	/* REG_ALU, BRANCH, COPY_PREDICATED */
-#define NEURON_INST_SRC1_COLUMN	NEURON_BIT(2)	/* TENSOR_SCALAR, ACTIVATE */
+#define NEURON_INST_SRC1_COLUMN	NEURON_BIT(2)	/* TENSOR_SCALAR, ACTIVATE, ACTIVATE2 */
 #define NEURON_INST_REVERSE0	NEURON_BIT(3)	/* op0, or a predicate */
 #define NEURON_INST_REVERSE1	NEURON_BIT(4)	/* op1 */
 #define NEURON_INST_NEGATE	NEURON_BIT(5)	/* TENSOR_REDUCE */
