@@ -34,6 +34,34 @@ static void fill(void **state)
 			sbuf_f(state, p, DATA)[i] = (float)rnd(2001) / 7.0f - 140.0f;
 }
 
+static float combine(unsigned int op, float value, float x)
+{
+	switch (op) {
+	case NEURON_ALU_ADD:
+		return value + x;
+	case NEURON_ALU_SUBTRACT:
+		return value - x;
+	case NEURON_ALU_MULTIPLY:
+		return value * x;
+	case NEURON_ALU_MAX:
+		return fmaxf(value, x);
+	case NEURON_ALU_MIN:
+		return fminf(value, x);
+	case NEURON_ALU_ABS_MAX:
+		return fmaxf(fabsf(value), fabsf(x));
+	case NEURON_ALU_ABS_MIN:
+		return fminf(fabsf(value), fabsf(x));
+	case NEURON_ALU_LOGICAL_AND:
+		return value != 0.0f && x != 0.0f;
+	case NEURON_ALU_LOGICAL_OR:
+		return value != 0.0f || x != 0.0f;
+	case NEURON_ALU_LOGICAL_XOR:
+		return (value != 0.0f) != (x != 0.0f);
+	}
+	fail();
+	return 0.0f;
+}
+
 /* One ascending chain of what the instruction computed, before the cast. */
 static float chain(void **state, unsigned int p, unsigned int op, float value)
 {
@@ -42,17 +70,7 @@ static float chain(void **state, unsigned int p, unsigned int op, float value)
 	for (i = 0; i < N; i++) {
 		float x = sbuf_f(state, p, DATA)[i] * 2.0f;
 
-		switch (op) {
-		case NEURON_ALU_ADD:
-			value = value + x;
-			break;
-		case NEURON_ALU_MAX:
-			value = fmaxf(value, x);
-			break;
-		case NEURON_ALU_ABS_MIN:
-			value = fminf(value, fabsf(x));
-			break;
-		}
+		value = combine(op, value, x);
 	}
 	return value;
 }
@@ -72,13 +90,25 @@ static void starts_from_the_neutral_element(void **state)
 		float start;
 	} ops[] = {
 		{ NEURON_ALU_ADD, 0.0f },
+		{ NEURON_ALU_SUBTRACT, 0.0f },
+		{ NEURON_ALU_MULTIPLY, 1.0f },
 		{ NEURON_ALU_MAX, -INFINITY },
+		{ NEURON_ALU_MIN, INFINITY },
+		{ NEURON_ALU_ABS_MAX, 0.0f },
 		{ NEURON_ALU_ABS_MIN, INFINITY },
+		{ NEURON_ALU_LOGICAL_AND, 1.0f },
+		{ NEURON_ALU_LOGICAL_OR, 0.0f },
+		{ NEURON_ALU_LOGICAL_XOR, 0.0f },
 	};
-	unsigned int i;
+	unsigned int i, p;
 
 	fill(state);
-	for (i = 0; i < 3; i++) {
+	/* Some zeros for the logical ones, and products that stay finite. */
+	for (p = 0; p < 32; p++)
+		for (i = 0; i < N; i++)
+			sbuf_f(state, p, DATA)[i] = p % 2 && !(i % 400) ? 0.0f :
+				((float)rnd(2) - 0.5f) * (1.0f + (float)rnd(8) / 1024.0f);
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		const struct neuron_inst program[] = {
 			doubled(ops[i].op, NEURON_REDUCE_RESET_REDUCE), acc_read(),
 		};

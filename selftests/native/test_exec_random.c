@@ -117,6 +117,30 @@ static void a_job_begins_with_seed_0(void **state)
 	}
 }
 
+static void every_lane_has_its_own_words(void **state)
+{
+	const struct neuron_inst program[] = {
+		seed_inst(),
+		OP(RNG, .dst = ap_sbuf(0, 128, OUT, NEURON_DTYPE_UINT32, 8)),
+	};
+	uint32_t want[8], gpsimd[6];
+	unsigned int p, i;
+
+	set_seed(state, 99);
+	good_all(state, VECTOR, program, 2);
+	for (p = 0; p < 128; p++) {
+		model_lane(want, 8, p, 99);
+		assert_memory_equal(sbuf_f(state, p, OUT), want, sizeof(want));
+	}
+	good(state, GPSIMD, program[1]);
+	for (p = 0; p < 128; p++) {
+		model_seed(gpsimd, 4096 + p * 6, 0);
+		for (i = 0; i < 8; i++)
+			assert_int_equal(((uint32_t *)sbuf_f(state, p, OUT))[i],
+					 model_next(gpsimd));
+	}
+}
+
 static void drops(void **state)
 {
 	static const float probs[] = { 0.0f, 0.25f, 0.5f, 1.0f };
@@ -295,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_those_of_the_definition),
 		cmocka_unit_test(a_job_begins_with_seed_0),
+		cmocka_unit_test(every_lane_has_its_own_words),
 		cmocka_unit_test(drops),
 		cmocka_unit_test(gpsimd_states),
 		cmocka_unit_test(refuses_what_there_is_not),

@@ -68,6 +68,32 @@ static void casts(void **state)
 	assert_int_equal(num_bits(back[2]), 0x7f800000);
 }
 
+/* A line of each type, as the reference converts it. */
+static void copies_to_every_type(void **state)
+{
+	static uint8_t want[N * sizeof(float)];
+	float *in = sbuf_f(state, 0, 0);
+	unsigned int dtype, generation = seq_core(*state, 0, 0)->chip->gen->generation;
+	uint64_t seed = 72;
+	size_t i;
+
+	for (i = 0; i < N; i++)
+		in[i] = i % 3 ? num_random_near_one(&seed) * 1000.0f :
+				num_float(num_edges[num_random(&seed) % num_nr_edges]);
+	for (dtype = 0; dtype < NEURON_NR_DTYPES; dtype++) {
+		/* fp32 to fp32 is a copy of bits. */
+		if (!trn_dtype_is_number(dtype) || !trn_dtype_on(dtype, generation) ||
+		    dtype == F32)
+			continue;
+		assert_true(trn_num_force_path("scalar"));
+		trn_from_fp32(want, in, dtype, N);
+		assert_true(trn_num_force_path(NULL));
+		good(state, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x8000, dtype, N),
+				       .src0 = ap_sbuf(0, 1, 0, F32, N)));
+		assert_memory_equal(sbuf_f(state, 0, 0x8000), want, N * trn_dtype_size(dtype));
+	}
+}
+
 /* An operand that is the destination, too, and NaN of any payload. */
 static void works_in_place(void **state)
 {
@@ -123,6 +149,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(has_its_generations_types, setup_trn3,
 						exec_teardown),
 		cmocka_unit_test_setup_teardown(casts, exec_setup, exec_teardown),
+		cmocka_unit_test_setup_teardown(copies_to_every_type, exec_setup, exec_teardown),
+		cmocka_unit_test_setup_teardown(copies_to_every_type, setup_trn3, exec_teardown),
 		cmocka_unit_test_setup_teardown(works_in_place, exec_setup, exec_teardown),
 		cmocka_unit_test_setup_teardown(powers_are_gpsimds, exec_setup, exec_teardown),
 	};

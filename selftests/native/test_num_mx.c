@@ -64,7 +64,7 @@ static void test_widen_fp8(void **state)
 {
 	uint8_t scale[64], src[4 * 64];
 	unsigned int code, s, i;
-	float out[4 * 64 + 1];
+	float out[4 * 64 + 1], plain[4 * 64];
 	double value;
 	size_t f;
 
@@ -76,6 +76,7 @@ static void test_widen_fp8(void **state)
 			memset(scale, (int)s, sizeof(scale));
 			out[256] = 42.0f;
 			trn_mx_widen(out, src, formats[f].dtype, scale, 64);
+			trn_mx_widen(plain, src, formats[f].dtype, NULL, 64);
 			assert_true(out[256] == 42.0f);
 			for (i = 0; i < 256; i++) {
 				code = src[i] & 0x7f;
@@ -85,6 +86,8 @@ static void test_widen_fp8(void **state)
 						formats[f].inf != formats[f].nan ? INFINITY : NAN;
 				assert_int_equal(num_bits(out[i]),
 						 product_bits(value, src[i] & 0x80, s));
+				assert_int_equal(num_bits(plain[i]),
+						 product_bits(value, src[i] & 0x80, 127));
 			}
 		}
 	}
