@@ -66,16 +66,19 @@ static void find_extent(struct trn_tile *tile)
 	}
 }
 
-enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs,
+enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 				     const struct neuron_ap *ap,
 				     struct trn_tile *tile)
 {
+	struct trn_core *core = user->core;
 	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
 	int64_t offset = NEURON_GET(NEURON_AP_OFFSET, ap->addr);
+	enum neuron_cause cause;
 	int64_t limit;
 
 	tile->core = core;
 	tile->mode = NULL;
+	tile->index = NULL;
 	tile->dtype = ap->dtype;
 	tile->size = trn_dtype_size(ap->dtype);
 	tile->psum = ap->addr & NEURON_AP_PSUM;
@@ -85,8 +88,13 @@ enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs
 	    !shape_valid(ap, tile))
 		return NEURON_CAUSE_OPERAND;
 	find_extent(tile);
+	if (ap->index) {
+		cause = trn_tile_find_index(user, ap, tile);
+		if (cause)
+			return cause;
+	}
 
-	offset += (int32_t)regs[ap->offset_reg];
+	offset += (int32_t)user->regs[ap->offset_reg];
 	limit = tile->psum ? NEURON_TPB_PSUM_STRIDE :
 			     core->chip->gen->sbuf_partition;
 	if (offset + tile->low < 0 || offset + tile->high > limit ||
@@ -99,13 +107,13 @@ enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs
 	return NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
+enum neuron_cause trn_ap_resolve(const struct trn_ap_user *user,
 				 const struct neuron_ap *ap,
 				 struct trn_tile *tile)
 {
 	if (!trn_dtype_is_number(ap->dtype))
 		return NEURON_CAUSE_OPERAND;
-	return trn_ap_resolve_raw(core, regs, ap, tile);
+	return trn_ap_resolve_raw(user, ap, tile);
 }
 
 enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
@@ -150,6 +158,11 @@ static struct row row_at(const struct trn_tile *tile, unsigned int p,
 	if (tile->contiguous) {
 		row.ptr += first * tile->size;
 		row.count = count;
+		return row;
+	}
+	if (tile->index) {
+		row.ptr += trn_index_at(tile, p, first);
+		row.count = 1;
 		return row;
 	}
 	for (i = 0; i < 4; i++) {

@@ -46,6 +46,8 @@ struct trn_num_mode;
  * @size: bytes of an element
  * @psum: in PSUM
  * @contiguous: element i lies at @base + i * @size
+ * @index: where the elements lie, from the first partition of the index on; or NULL
+ * @group: partitions that have an index in common
  */
 struct trn_tile {
 	struct trn_core *core;
@@ -62,20 +64,55 @@ struct trn_tile {
 	unsigned int size;
 	bool psum;
 	bool contiguous;
+	const uint8_t *index;
+	unsigned int group;
+};
+
+/* Partitions that have an index in common. */
+#define TRN_INDEX_GROUP_LANES	16
+#define TRN_INDEX_GROUP_ARRAY	32	/* the tensor engine's tiles */
+
+/**
+ * struct trn_ap_user - whose access pattern it is
+ * @regs: the sequencer's registers, for the offset register
+ * @group: TRN_INDEX_GROUP_*
+ */
+struct trn_ap_user {
+	struct trn_core *core;
+	const uint32_t *regs;
+	unsigned int group;
 };
 
 /*
- * @regs: the sequencer's registers, for the offset register.
  * Return: NEURON_CAUSE_NONE, _OPERAND (type, partitions, shape) or _ACCESS (out
- * of the partition, unaligned).
+ * of the partition, unaligned; also an element that an index names).
  */
-enum neuron_cause trn_ap_resolve(struct trn_core *core, const uint32_t *regs,
+enum neuron_cause trn_ap_resolve(const struct trn_ap_user *user,
 				 const struct neuron_ap *ap,
 				 struct trn_tile *tile);
 /* The same of a type that only moves: nothing converts it. */
-enum neuron_cause trn_ap_resolve_raw(struct trn_core *core, const uint32_t *regs,
+enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 				     const struct neuron_ap *ap,
 				     struct trn_tile *tile);
+
+/* --- trn_ap_index.c --- */
+
+/*
+ * Find the index of @tile, which is resolved but for its extent, and the extent: @low
+ * and @high. _NONE, _OPERAND or _ACCESS: the index lies out of its partitions.
+ */
+enum neuron_cause trn_tile_find_index(const struct trn_ap_user *user,
+				      const struct neuron_ap *ap,
+				      struct trn_tile *tile);
+/* Bytes from tile->index to what says where element @i of partition @p lies. */
+size_t trn_index_entry(const struct trn_tile *tile, unsigned int p, size_t i);
+/*
+ * Bytes from element 0 of the partition to element @i, always inside the extent. The
+ * index is read each time: where another engine changes it meanwhile, any will do.
+ */
+int64_t trn_index_at(const struct trn_tile *tile, unsigned int p, size_t i);
+/* The tile's index and @dst have a byte in common. */
+bool trn_index_overlaps(const struct trn_tile *tile, const struct trn_tile *dst);
 
 /* To be called once before a tile is written. _NONE or _HOST_LIMIT. */
 enum neuron_cause trn_tile_touch(const struct trn_tile *tile);

@@ -150,9 +150,18 @@ static struct trn_check_place place_of(const struct trn_tile *tile)
 	};
 }
 
-/* The elements of a partition whose element 0 lies at @offset. */
+static void visit_indexed(struct trn_visit *visit, const struct trn_tile *tile,
+			  unsigned int p, uint64_t offset)
+{
+	uint32_t i;
+
+	for (i = 0; i < tile->n; i++)
+		trn_visit_bytes(visit, offset + (uint64_t)trn_index_at(tile, p, i), tile->size);
+}
+
+/* The elements of partition @p, whose element 0 lies at @offset. */
 static void visit_line(struct trn_visit *visit, const struct trn_tile *tile,
-		       uint64_t offset)
+		       unsigned int p, uint64_t offset)
 {
 	bool dense = tile->contiguous || tile->num[0] == 1 ||
 		     tile->step[0] == (ptrdiff_t)tile->size;
@@ -160,6 +169,10 @@ static void visit_line(struct trn_visit *visit, const struct trn_tile *tile,
 	uint32_t i, j, rest;
 	uint64_t at;
 
+	if (tile->index) {
+		visit_indexed(visit, tile, p, offset);
+		return;
+	}
 	for (i = 0; i < tile->n; i += n) {
 		rest = i / n;
 		at = offset;
@@ -189,7 +202,29 @@ static void visit(struct trn_check_actor *actor, const struct operand *o, bool w
 		return;
 	for (p = 0; p < o->tile.partitions; p++)
 		if (uses_partition(o, p))
-			visit_line(&v, &o->tile, place.offset + p * o->tile.stride);
+			visit_line(&v, &o->tile, p, place.offset + p * o->tile.stride);
+	trn_visit_end(&v);
+}
+
+/* What says where the elements of a tile lie is read. */
+static void visit_index(struct trn_check_actor *actor, const struct trn_tile *tile)
+{
+	const struct trn_check_place place = {
+		.chip = tile->core->chip,
+		.place = TRN_PLACE_SBUF,
+		.index = tile->core->index,
+		.offset = (uint64_t)(tile->index - tile->core->sbuf),
+	};
+	struct trn_visit v;
+	unsigned int p;
+	uint32_t i;
+
+	if (!trn_visit_begin(&v, actor, &place, false, false))
+		return;
+	for (p = 0; p < tile->partitions; p += tile->group)
+		for (i = 0; i < tile->n; i++)
+			trn_visit_bytes(&v, place.offset + trn_index_entry(tile, p, i),
+					sizeof(uint16_t));
 	trn_visit_end(&v);
 }
 
@@ -205,7 +240,7 @@ static bool operand_get(const struct trn_exec *exec, unsigned int fields,
 	o->role = role;
 	o->write = is_written(exec, role);
 	o->partly = reads_partly(exec, role);
-	return !trn_ap_resolve_raw(exec->core, exec->seq->regs, &ap, &o->tile);
+	return !trn_exec_tile_raw(exec, &ap, &o->tile);
 }
 
 static unsigned int fields_of(const struct trn_exec *exec)
@@ -240,9 +275,14 @@ static void check_tiles(struct trn_check_actor *actor, const struct trn_exec *ex
 	struct operand o;
 	enum role role;
 
-	for (role = ROLE_SRC0; role <= ROLE_COL1; role++)
-		if (operand_get(exec, fields, role, &o) && !o.write)
+	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
+		if (!operand_get(exec, fields, role, &o))
+			continue;
+		if (o.tile.index)
+			visit_index(actor, &o.tile);
+		if (!o.write)
 			visit(actor, &o, false);
+	}
 	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
 		if (!operand_get(exec, fields, role, &o) || !o.write)
 			continue;
@@ -273,8 +313,7 @@ static void check_range(struct trn_check_actor *actor, const struct trn_exec *ex
 	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
 		ap = ap_of(exec, role);
 		if (!(fields & field_of[role]) ||
-		    trn_ap_resolve_raw(exec->core, exec->seq->regs, &ap, &tile) !=
-			    NEURON_CAUSE_ACCESS)
+		    trn_exec_tile_raw(exec, &ap, &tile) != NEURON_CAUSE_ACCESS)
 			continue;
 		at = (int64_t)NEURON_GET(NEURON_AP_OFFSET, ap.addr) +
 		     (int32_t)exec->seq->regs[ap.offset_reg];

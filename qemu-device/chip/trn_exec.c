@@ -77,7 +77,10 @@ static const exec_fn functions[256] = {
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
 {
 	exec_fn fn = functions[exec->inst->opcode];
+	enum neuron_cause cause = trn_exec_check_index(exec);
 
+	if (cause)
+		return cause;
 	return fn ? fn(exec) : NEURON_CAUSE_OPCODE;
 }
 
@@ -102,13 +105,25 @@ static enum neuron_cause reachable(const struct trn_exec *exec,
 	return NEURON_CAUSE_NONE;
 }
 
+static struct trn_ap_user user_of(const struct trn_exec *exec)
+{
+	bool array = exec->seq->engine == NEURON_ENGINE_TENSOR;
+
+	return (struct trn_ap_user){
+		.core = exec->core,
+		.regs = exec->seq->regs,
+		.group = array ? TRN_INDEX_GROUP_ARRAY : TRN_INDEX_GROUP_LANES,
+	};
+}
+
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
 				struct trn_tile *tile)
 {
+	const struct trn_ap_user user = user_of(exec);
 	enum neuron_cause cause;
 
-	cause = trn_ap_resolve(exec->core, exec->seq->regs, ap, tile);
+	cause = trn_ap_resolve(&user, ap, tile);
 	if (cause)
 		return cause;
 	tile->mode = mode_of(exec);
@@ -119,9 +134,10 @@ enum neuron_cause trn_exec_tile_raw(const struct trn_exec *exec,
 				    const struct neuron_ap *ap,
 				    struct trn_tile *tile)
 {
+	const struct trn_ap_user user = user_of(exec);
 	enum neuron_cause cause;
 
-	cause = trn_ap_resolve_raw(exec->core, exec->seq->regs, ap, tile);
+	cause = trn_ap_resolve_raw(&user, ap, tile);
 	return cause ? cause : reachable(exec, tile);
 }
 

@@ -232,35 +232,66 @@ static bool ap_is_zero(const struct neuron_ap *ap)
 	return !memcmp(ap, &zero, sizeof(zero));
 }
 
-static bool ap_well_formed(const struct neuron_ap *ap)
+static bool has_index(const struct neuron_ap *ap, unsigned int fields)
+{
+	return fields && ap->index;
+}
+
+unsigned int trn_isa_indirect(const struct trn_isa *isa, const struct neuron_inst *inst)
+{
+	unsigned int fields = 0;
+
+	if (has_index(&inst->dst, isa->indirect & TRN_FIELD_DST))
+		fields |= TRN_FIELD_DST;
+	if (has_index(&inst->src0, isa->indirect & TRN_FIELD_SRC0))
+		fields |= TRN_FIELD_SRC0;
+	if (has_index(&inst->src1, isa->indirect & TRN_FIELD_SRC1))
+		fields |= TRN_FIELD_SRC1;
+	return fields;
+}
+
+/* One dimension, and the index in SBUF. */
+static bool index_well_formed(const struct neuron_ap *ap)
+{
+	return ap->index == NEURON_AP_INDEX && ap->num[1] == 1 && ap->num[2] == 1 &&
+	       ap->num[3] == 1 && !ap->step[2] && !ap->step[3] &&
+	       !(neuron_ap_index(ap) & NEURON_AP_PSUM);
+}
+
+/* @indirect: it may have an index. */
+static bool ap_well_formed(const struct neuron_ap *ap, bool indirect)
 {
 	return trn_isa_dtype_name(ap->dtype) && ap->offset_reg < NEURON_NR_REGS &&
-	       !ap->reserved;
+	       (!ap->index || (indirect && index_well_formed(ap)));
 }
 
 /* A source as what @fields says: a tile, four steps, bytes, nothing. */
-static bool source_well_formed(const struct neuron_ap *ap, unsigned int fields,
-			       unsigned int tile, unsigned int steps)
+static bool source_well_formed(const struct trn_isa *isa, const struct neuron_ap *ap,
+			       unsigned int fields, unsigned int tile,
+			       unsigned int steps)
 {
 	static const uint8_t zero[sizeof(*ap) - 4 * sizeof(__le32)];
 
 	if (fields & tile)
-		return ap_well_formed(ap);
+		return ap_well_formed(ap, isa->indirect & tile);
 	if (fields & steps)
 		return !memcmp((const uint8_t *)ap + 4 * sizeof(__le32), zero,
 			       sizeof(zero));
 	return ap_is_zero(ap);
 }
 
-static bool tiles_well_formed(const struct neuron_inst *inst, unsigned int fields)
+static bool tiles_well_formed(const struct trn_isa *isa, const struct neuron_inst *inst,
+			      unsigned int fields)
 {
-	if (fields & TRN_FIELD_DST ? !ap_well_formed(&inst->dst) :
-				     !ap_is_zero(&inst->dst))
+	if (fields & TRN_FIELD_DST ?
+	    !ap_well_formed(&inst->dst, isa->indirect & TRN_FIELD_DST) :
+	    !ap_is_zero(&inst->dst))
 		return false;
-	if (!source_well_formed(&inst->src0, fields, TRN_FIELD_SRC0, TRN_FIELD_STEPS0))
+	if (!source_well_formed(isa, &inst->src0, fields, TRN_FIELD_SRC0,
+				TRN_FIELD_STEPS0))
 		return false;
 	return (fields & TRN_FIELD_MASK) ||
-	       source_well_formed(&inst->src1, fields, TRN_FIELD_SRC1,
+	       source_well_formed(isa, &inst->src1, fields, TRN_FIELD_SRC1,
 				  TRN_FIELD_STEPS1);
 }
 
@@ -312,7 +343,7 @@ static bool fields_well_formed(const struct trn_isa *isa,
 {
 	unsigned int fields = fields_of(isa, inst);
 
-	if (!tiles_well_formed(inst, fields) || !regs_well_formed(isa, inst, fields) ||
+	if (!tiles_well_formed(isa, inst, fields) || !regs_well_formed(isa, inst, fields) ||
 	    !addr_well_formed(inst, fields))
 		return false;
 	if (!(fields & TRN_FIELD_MASK) &&

@@ -137,6 +137,7 @@ enum trn_operand {
  * @reduces: may combine the accumulators (op2, reduce)
  * @func: reg[0] is an enum neuron_act, written before the operators
  * @flags: NEURON_INST_* that may be set
+ * @indirect: TRN_FIELD_* of the tiles that may have an index
  * @operand: enum trn_operand as written, then TRN_OPD_NONE
  * @name: mnemonic
  */
@@ -150,6 +151,7 @@ struct trn_isa {
 	bool reduces;
 	bool func;
 	uint32_t flags;
+	uint32_t indirect;
 	uint8_t operand[TRN_ISA_OPERANDS];
 	const char *name;
 };
@@ -170,6 +172,9 @@ const struct trn_isa *trn_isa_row(size_t i);
 /* TRN_FIELD_* that @operand occupies in @inst, given its flags and operators. */
 unsigned int trn_isa_operand_fields(enum trn_operand operand,
 				    const struct neuron_inst *inst);
+
+/* The tiles of @inst that have an index, TRN_FIELD_*. */
+unsigned int trn_isa_indirect(const struct trn_isa *isa, const struct neuron_inst *inst);
 
 /**
  * trn_isa_check() - all that can be said without a chip

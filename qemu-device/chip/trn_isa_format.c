@@ -86,6 +86,12 @@ static void put_shape(struct text *text, const struct neuron_ap *ap)
 	}
 }
 
+static void put_index(struct text *text, uint32_t addr)
+{
+	put(text, " index[%u, 0x%x]", (unsigned int)NEURON_GET(NEURON_AP_PARTITION, addr),
+	    (unsigned int)NEURON_GET(NEURON_AP_OFFSET, addr));
+}
+
 static void put_tile(struct text *text, const struct neuron_ap *ap)
 {
 	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
@@ -95,8 +101,14 @@ static void put_tile(struct text *text, const struct neuron_ap *ap)
 	if (ap->offset_reg)
 		put(text, "+r%u", ap->offset_reg);
 	put(text, " : ");
-	put_shape(text, ap);
-	put(text, " %s]", trn_isa_dtype_name(ap->dtype));
+	if (ap->index)
+		put(text, "%u", ap->num[0]);
+	else
+		put_shape(text, ap);
+	put(text, " %s", trn_isa_dtype_name(ap->dtype));
+	if (ap->index)
+		put_index(text, neuron_ap_index(ap));
+	put(text, "]");
 }
 
 /* A column: written as the tile that it is. */

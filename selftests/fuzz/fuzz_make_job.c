@@ -243,6 +243,21 @@ static void make_shape(struct fuzz *fuzz, struct neuron_ap *ap)
 					1 : 1 + fuzz_random(fuzz, 8));
 }
 
+/* Mostly where the tile begins, in memory that other instructions write. */
+static void make_index(struct fuzz *fuzz, struct neuron_ap *ap)
+{
+	unsigned int i;
+
+	for (i = 1; i < 4; i++) {
+		ap->num[i] = 1;
+		ap->step[i] = 0;
+	}
+	ap->step[0] = (uint16_t)(fuzz_random(fuzz, 1024) * 2);
+	if (fuzz_once_in(fuzz, 8))
+		ap->step[1] = (uint16_t)(fuzz_random(fuzz, 4) << 13);
+	ap->index = NEURON_AP_INDEX;
+}
+
 static void make_tile(struct fuzz *fuzz, const struct neuron_ap *shape,
 		      struct neuron_ap *ap)
 {
@@ -264,6 +279,8 @@ static void make_tile(struct fuzz *fuzz, const struct neuron_ap *shape,
 			ap->step[i] = (uint16_t)fuzz_random(fuzz, 64);
 		step = (uint16_t)(step * ap->num[i]);
 	}
+	if (fuzz_once_in(fuzz, 8))
+		make_index(fuzz, ap);
 }
 
 /* The tensor engine wants the stationary operand's shape in what follows. */

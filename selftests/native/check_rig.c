@@ -15,10 +15,16 @@ static void begin_job(struct check_test *t)
 	memcpy(seq_data(&t->rig, 0, CORE) + AT_ONE, &one, sizeof(one));
 }
 
+void check_begin_gen(struct check_test *t, const struct neuron_gen *gen,
+		     unsigned int workers)
+{
+	seq_rig_init_check(&t->rig, gen, workers, 1, true);
+	begin_job(t);
+}
+
 void check_begin(struct check_test *t, unsigned int workers)
 {
-	seq_rig_init_check(&t->rig, &neuron_gen_trn2, workers, 1, true);
-	begin_job(t);
+	check_begin_gen(t, &neuron_gen_trn2, workers);
 }
 
 void check_end(struct check_test *t)

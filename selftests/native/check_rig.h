@@ -30,6 +30,9 @@ struct check_test {
  * have them in the memory of the host.
  */
 void check_begin(struct check_test *t, unsigned int workers);
+/* Of another generation than trn2. */
+void check_begin_gen(struct check_test *t, const struct neuron_gen *gen,
+		     unsigned int workers);
 void check_end(struct check_test *t);
 void check_next_job(struct check_test *t);
 /* Append with a source line. */

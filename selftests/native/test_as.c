@@ -40,6 +40,7 @@ static struct neuron_inst one(enum neuron_engine engine, const char *text)
 #define T8	"sbuf[0:1, 0x0 : 8 fp32]"
 #define P8	"psum[0:32, 0x0 : 2*4 fp32]"
 #define I8	"sbuf[0:1, 0x0 : 8 int32]"
+#define NAMED	"psum[0:32, 0x8 : 24 fp32 index[0, 0x400]]"
 #define COLUMN	"sbuf[0:1, 0x100 : 1 fp32]"
 
 /* Each form of the manual, as the disassembler writes it. */
@@ -157,6 +158,8 @@ static const struct {
 	{ NEURON_ENGINE_VECTOR, "dropout " T8 ", " T8 ", 0.25" },
 	{ NEURON_ENGINE_GPSIMD, "rand_set_state sbuf[0:32, 0x0 : 6 uint32]" },
 	{ NEURON_ENGINE_VECTOR, "rand_get_state sbuf[0:32, 0x0 : 24 uint32]" },
+	{ NEURON_ENGINE_VECTOR, "copy " NAMED ", sbuf[32:64, 0x0+r3 : 8 bf16 index[32, 0x3fffe]]" },
+	{ NEURON_ENGINE_GPSIMD, "tensor_tensor.add " T8 ", " NAMED ", " NAMED },
 	{ NEURON_ENGINE_VECTOR, "rand2 " T8 ", -1.0, " COLUMN },
 	{ NEURON_ENGINE_SCALAR, "copy sbuf[0:128, 0x0 : 8 bf16], psum[0:128, 0x0 : 8 fp32]" },
 	{ NEURON_ENGINE_VECTOR, "memset sbuf[0:128, 0x0 : 8 bf16], -0.125" },
@@ -230,6 +233,14 @@ static struct neuron_ap random_ap(uint32_t *seed)
 	uint64_t inner = 1;
 	unsigned int i;
 
+	/* Only some tiles may have an index: the others are made once more. */
+	if (random_next(seed) % 8 == 0) {
+		ap.num[0] = (uint16_t)random_next(seed);
+		ap.step[0] = (uint16_t)random_next(seed);
+		ap.step[1] = (uint16_t)random_next(seed) & 0x7fff;
+		ap.index = NEURON_AP_INDEX;
+		return ap;
+	}
 	for (i = 0; i < dims && i < 4; i++) {
 		ap.num[i] = (uint16_t)(random_next(seed) >> (16 + random_next(seed) % 16));
 		ap.step[i] = (uint16_t)(random_next(seed) % 3 ? inner : random_next(seed));
@@ -538,6 +549,14 @@ static const struct {
 	{ ".engine vector\ncopy sbuf[0:1, 0x1000000 : 1 fp32], sbuf[0:1, 0 : 1 fp32]\n", 2, 16,
 	  "the offset must be 0 to 16777215" },
 	{ ".engine vector\ncopy r1, r2\n", 2, 6, "expected a tile" },
+	{ ".engine vector\ncopy sbuf[0:1, 0 : 4*2 fp32 index[0, 0]], " T8 "\n", 2, 29,
+	  "one dimension without a step" },
+	{ ".engine vector\ncopy sbuf[0:1, 0 : 4@1 fp32 index[128, 0]], " T8 "\n", 2, 35,
+	  "the first partition of the index must be 0 to 127" },
+	{ ".engine vector\ncopy sbuf[0:1, 0 : 4 fp32 index[0]], " T8 "\n", 2, 34,
+	  "\",\" and the byte offset of the index" },
+	{ ".engine vector\nreciprocal sbuf[0:1, 0 : 4 fp32 index[0, 0]], " T8 "\n", 2, 1,
+	  "these operands make no instruction" },
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], 1e39\n", 2, 31, "too large for fp32" },
 	{ ".engine vector\nmemset sbuf[0:1, 0 : 1 fp32], -0x1\n", 2, 32, "have no sign" },
 	{ ".engine vector\ntensor_scalar.add " T8 ", " T8 ", 1 rev1\n",

@@ -55,6 +55,59 @@ static void test_strided(void **state)
 	check_end(&t);
 }
 
+/* fp32 elements of two groups at 0x100, uint16 at 0x400 that say which: all say 0. */
+static struct neuron_ap with_index(unsigned int n)
+{
+	struct neuron_ap ap = ap_sbuf(0, 32, 0x100, F32, n);
+
+	ap.step[0] = 0x400;
+	ap.index = NEURON_AP_INDEX;
+	return ap;
+}
+
+/* The elements that are named are read, and what names them: 18 of the numbers. */
+static void test_index(void **state)
+{
+	struct neuron_ap numbers = ap_sbuf(0, 32, 0x400, NEURON_DTYPE_UINT16, 1);
+	struct check_test t;
+
+	(void)state;
+	check_begin_gen(&t, &neuron_gen_trn3, 2);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 32, 0x100, F32, 1)), 1);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = numbers), 2);
+	check_add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 32, 0x200, F32, 16),
+				 .src0 = with_index(16)), 3);
+	check_add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 32, 0x200, F32, 18),
+				 .src0 = with_index(18)), 4);
+	check_add(&t, VECTOR, OP(COPY, .dst = with_index(16),
+				 .src0 = ap_sbuf(0, 32, 0x200, F32, 16)), 5);
+	check_add(&t, VECTOR, OP(HALT), 6);
+	seq_expect_ok(&t.job);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "vector engine at instruction 3 (line 4)",
+			  "SBUF of core 1 partition 0 offset 0x402");
+	check_end(&t);
+}
+
+static void test_index_of_nothing(void **state)
+{
+	struct check_test t;
+
+	(void)state;
+	check_begin_gen(&t, &neuron_gen_trn3, 2);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 32, 0x400, NEURON_DTYPE_UINT16, 1)), 1);
+	check_add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 32, 0x200, F32, 16),
+				 .src0 = with_index(16)), 2);
+	check_add(&t, VECTOR, OP(HALT), 3);
+	seq_expect_ok(&t.job);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 1);
+	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
+			  "vector engine at instruction 1 (line 2)",
+			  "SBUF of core 1 partition 0 offset 0x100");
+	check_end(&t);
+}
+
 static void load_one(struct check_test *t)
 {
 	check_add(t, TENSOR, OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, 0, BF16, 32)), 20);
@@ -379,6 +432,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tile),
 		cmocka_unit_test(test_strided),
+		cmocka_unit_test(test_index),
+		cmocka_unit_test(test_index_of_nothing),
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_memory_word),

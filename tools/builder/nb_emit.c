@@ -77,6 +77,17 @@ struct neuron_ap nb_at_reg(struct neuron_ap ap, unsigned int reg)
 	return ap;
 }
 
+struct neuron_ap nb_index(struct neuron_ap ap, unsigned int partition, uint32_t offset)
+{
+	uint32_t addr = NEURON_PUT(NEURON_AP_PARTITION, partition) |
+			NEURON_PUT(NEURON_AP_OFFSET, offset);
+
+	ap.step[0] = htole16((uint16_t)addr);
+	ap.step[1] = htole16((uint16_t)(addr >> 16));
+	ap.index = NEURON_AP_INDEX;
+	return ap;
+}
+
 struct neuron_inst *nb_halt(struct nb_program *nb, enum neuron_engine e)
 {
 	return nb_emit(nb, e, NEURON_OP_HALT);

@@ -130,6 +130,8 @@ struct neuron_ap nb_dim(struct neuron_ap ap, unsigned int dim, uint16_t num,
 			int16_t step);
 /* @ap with the bytes in register @reg (signed) added to its byte offset. */
 struct neuron_ap nb_at_reg(struct neuron_ap ap, unsigned int reg);
+/* @ap, of one dimension, with an index at byte @offset from SBUF partition @partition on. */
+struct neuron_ap nb_index(struct neuron_ap ap, unsigned int partition, uint32_t offset);
 
 /* Sequencer. */
 struct neuron_inst *nb_halt(struct nb_program *nb, enum neuron_engine e);

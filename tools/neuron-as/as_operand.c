@@ -182,6 +182,29 @@ static bool tile_shape(struct as_unit *unit, struct neuron_ap *ap)
 	return true;
 }
 
+/* Where the index of a tile begins: partition and byte offset in SBUF. */
+static bool tile_index(struct as_unit *unit, struct neuron_ap *ap)
+{
+	const struct as_token *token = as_peek(unit);
+	uint64_t partition, offset;
+
+	if (!as_token_is(token, "index"))
+		return true;
+	if (ap->num[1] != htole16(1) || ap->num[2] != htole16(1) || ap->num[3] != htole16(1) ||
+	    ap->step[0] != htole16(1) || ap->step[1] || ap->step[2] || ap->step[3])
+		return as_error(unit, token,
+				"a tile with an index has one dimension without a step");
+	as_take(unit);
+	if (!as_expect(unit, '[', "\"[\" and where the index begins") ||
+	    !as_uint(unit, 127, "the first partition of the index", &partition) ||
+	    !as_expect(unit, ',', "\",\" and the byte offset of the index") ||
+	    !as_uint(unit, NEURON_AP_OFFSET, "the offset", &offset) ||
+	    !as_expect(unit, ']', "\"]\""))
+		return false;
+	*ap = nb_index(*ap, (unsigned int)partition, (uint32_t)offset);
+	return true;
+}
+
 bool as_tile(struct as_unit *unit, struct neuron_ap *ap)
 {
 	enum neuron_dtype dtype;
@@ -197,7 +220,8 @@ bool as_tile(struct as_unit *unit, struct neuron_ap *ap)
 	    !as_uint(unit, NEURON_AP_OFFSET, "the offset", &offset) ||
 	    (as_accept(unit, '+') && !as_register(unit, &ap->offset_reg)) ||
 	    !as_expect(unit, ':', "\":\" and the shape") || !tile_shape(unit, ap) ||
-	    !as_dtype(unit, &dtype) || !as_expect(unit, ']', "\"]\""))
+	    !as_dtype(unit, &dtype) || !tile_index(unit, ap) ||
+	    !as_expect(unit, ']', "\"]\""))
 		return false;
 	ap->addr = htole32(ap->addr | (uint32_t)offset);
 	ap->dtype = dtype;

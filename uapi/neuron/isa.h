@@ -54,11 +54,18 @@ enum neuron_dtype {
  * @partitions: 1 to 128
  * @dtype: enum neuron_dtype
  * @offset_reg: register added (signed, bytes) to the byte offset; 0: none
- * @reserved: zero
+ * @index: 0, or NEURON_AP_INDEX
  *
  * The same free pattern applies to each partition. First partition: any of 0,
  * 32, 64, 96 for up to 32 partitions, 0 or 64 for up to 64, else 0.
  * Every element must lie inside the partition and be aligned to its size.
+ *
+ * With INDEX (NeuronCore-v4) there are @num[0] elements in one dimension, the other
+ * @num 1, and an index says where they lie: uint16 in SBUF, in elements from @addr.
+ * neuron_ap_index() is its place, NEURON_AP_* as @addr, held by @step[0] and [1]; the
+ * other @step are 0. Each group of 16 partitions, for the tensor engine 32, has an
+ * index of its own: element i of the group that begins at partition p of the tile is
+ * in partition p + i % 16 of the index, its element i / 16.
  */
 struct neuron_ap {
 	__le32 addr;
@@ -67,10 +74,17 @@ struct neuron_ap {
 	__u8 partitions;
 	__u8 dtype;
 	__u8 offset_reg;
-	__u8 reserved;
+	__u8 index;
 };
 
 NEURON_ASSERT_SIZE(struct neuron_ap, 24);
+
+#define NEURON_AP_INDEX		1
+
+static inline __u32 neuron_ap_index(const struct neuron_ap *ap)
+{
+	return ap->step[0] | (__u32)ap->step[1] << 16;
+}
 
 #define NEURON_AP_PSUM		NEURON_BIT(31)
 #define NEURON_AP_PARTITION	NEURON_MASK(30, 24)
