@@ -279,8 +279,6 @@ static void make_tile(struct fuzz *fuzz, const struct neuron_ap *shape,
 			ap->step[i] = (uint16_t)fuzz_random(fuzz, 64);
 		step = (uint16_t)(step * ap->num[i]);
 	}
-	if (fuzz_once_in(fuzz, 8))
-		make_index(fuzz, ap);
 }
 
 /* The tensor engine wants the stationary operand's shape in what follows. */
@@ -352,27 +350,89 @@ static void make_sync(struct fuzz *fuzz, struct neuron_inst *inst)
 	}
 }
 
+/* A row of the table, mostly one that @engine has. */
+static const struct trn_isa *some_row(struct fuzz *fuzz, unsigned int engine)
+{
+	bool any = fuzz_once_in(fuzz, 16);
+	const struct trn_isa *row = NULL;
+	unsigned int n = 0, first, i;
+
+	while (trn_isa_row(n))
+		n++;
+	first = fuzz_random(fuzz, n);
+	for (i = 0; i < n; i++) {
+		row = trn_isa_row((first + i) % n);
+		if (any || (row->engines & NEURON_BIT(engine)))
+			break;
+	}
+	return row;
+}
+
+static void make_bytes(struct fuzz *fuzz, void *bytes, size_t n)
+{
+	uint8_t *out = bytes;
+
+	while (n--)
+		*out++ = (uint8_t)fuzz_random(fuzz, 40);
+}
+
+static void make_indices(struct fuzz *fuzz, struct neuron_inst *inst, unsigned int fields)
+{
+	if (fuzz->gen->generation < 4 && !fuzz_once_in(fuzz, 16))
+		return;
+	if ((fields & TRN_FIELD_DST) && fuzz_once_in(fuzz, 4))
+		make_index(fuzz, &inst->dst);
+	if ((fields & TRN_FIELD_SRC0) && fuzz_once_in(fuzz, 4))
+		make_index(fuzz, &inst->src0);
+	if ((fields & TRN_FIELD_SRC1) && fuzz_once_in(fuzz, 4))
+		make_index(fuzz, &inst->src1);
+}
+
+/* What the flags, the accumulators and a few instructions need besides. */
+static void make_extras(struct fuzz *fuzz, const struct trn_isa *row,
+			struct neuron_inst *inst, unsigned int fields)
+{
+	if (fields & TRN_FIELD_STEPS1)
+		make_bytes(fuzz, &inst->src1, 16);
+	if (fields & TRN_FIELD_MASK)
+		make_bytes(fuzz, &inst->src1, NEURON_INST_MASK);
+	if (fields & TRN_FIELD_COL0)
+		inst->col0 = fuzz_random(fuzz, 512) * 4;
+	if (fields & TRN_FIELD_COL1)
+		inst->col1 = fuzz_random(fuzz, 512) * 4;
+	if (fields & TRN_FIELD_IMM2)
+		inst->addr = fuzz_random(fuzz, 16);
+	if (trn_isa_flags(inst) & NEURON_INST_ARRAY)
+		inst->imm0 = neuron_array_put((struct neuron_array) {
+			.row = (uint8_t)(fuzz_random(fuzz, 2) * 64), .rows = 64,
+			.col = (uint8_t)(fuzz_random(fuzz, 2) * 64), .cols = 64 });
+	if (row->reduces && fuzz_once_in(fuzz, 2)) {
+		inst->op2 = (uint8_t)(1 + fuzz_random(fuzz, NEURON_ALU_MIN));
+		inst->reduce = (uint8_t)fuzz_random(fuzz, NEURON_REDUCE_LOAD_REDUCE);
+	}
+}
+
 /* An instruction of the table with only its own fields filled in. */
 static void make_inst(struct fuzz *fuzz, const struct maker *maker,
-		      struct neuron_inst *inst)
+		      unsigned int engine, struct neuron_inst *inst)
 {
 	static const uint8_t ops[] = {
 		NEURON_ALU_BYPASS, NEURON_ALU_ADD, NEURON_ALU_MULTIPLY,
 		NEURON_ALU_MAX, NEURON_ALU_DIVIDE, NEURON_ALU_IS_GT,
 		NEURON_ALU_BITWISE_XOR, NEURON_ALU_SHIFT_LEFT,
 	};
-	const struct trn_isa *row;
+	const struct trn_isa *row = some_row(fuzz, engine);
 	unsigned int fields = 0, i;
 
-	do
-		row = trn_isa_row(fuzz_random(fuzz, 24));
-	while (!row);
 	memset(inst, 0, sizeof(*inst));
 	inst->opcode = row->opcode;
-	inst->flags = (uint8_t)(fuzz_random(fuzz, 64) & row->flags);
+	inst->flags = (uint8_t)(fuzz_random(fuzz, 256) & row->flags);
+	inst->mode = (uint16_t)(fuzz_random(fuzz, 256) & (row->flags >> 8));
+	if (row->func)
+		inst->reg[0] = (uint8_t)fuzz_random(fuzz, NEURON_NR_ACTS);
 	if (row->op[0] != TRN_OP_NONE)
 		inst->op0 = row->op[0] == TRN_OP_ACT ?
-				    (uint8_t)fuzz_random(fuzz, 4) :
+				    (uint8_t)fuzz_random(fuzz, NEURON_NR_ACTS) :
 				    ops[fuzz_random(fuzz, sizeof(ops))];
 	if (row->op[1] != TRN_OP_NONE)
 		inst->op1 = ops[fuzz_random(fuzz, sizeof(ops))];
@@ -382,6 +442,8 @@ static void make_inst(struct fuzz *fuzz, const struct maker *maker,
 		fields |= trn_isa_operand_fields(operand, inst);
 	}
 	make_operands(fuzz, inst, fields);
+	make_extras(fuzz, row, inst, fields);
+	make_indices(fuzz, inst, fields & row->indirect);
 	make_sync(fuzz, inst);
 	if (row->opcode == NEURON_OP_DMA_TRIGGER && maker->nr_queues) {
 		inst->reg[0] = (uint8_t)fuzz_random(fuzz, maker->nr_queues);
@@ -403,7 +465,7 @@ static void put_program(struct fuzz *fuzz, struct maker *maker,
 	uint32_t n = 1 + fuzz_random(fuzz, MAX_INSTRUCTIONS), i;
 
 	for (i = 0; i < n; i++)
-		make_inst(fuzz, maker, &program[i]);
+		make_inst(fuzz, maker, engine, &program[i]);
 	if (!fuzz_once_in(fuzz, 8))
 		program[n - 1] = (struct neuron_inst){
 			.opcode = NEURON_OP_HALT,
