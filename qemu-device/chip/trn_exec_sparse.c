@@ -3,8 +3,6 @@
  * Products with structured sparsity: of each group of 8, 12 or 16 terms the
  * stationary operand holds four, and for each a tag that says which.
  */
-#include <string.h>
-
 #include "trn_exec_tensor.h"
 #include "trn_num.h"
 
@@ -40,15 +38,13 @@ void trn_sparse_columns(const struct trn_product *product, size_t first,
 	const struct trn_part *part = product->part;
 	struct trn_pe_array *array = product->exec->core->array;
 	float moving[4][TRN_ARRAY_SIZE][TRN_COLUMNS];
-	float terms[TRN_ARRAY_SIZE][TRN_COLUMNS];
+	_Alignas(64) float room[TRN_MOVING_FLOATS(TRN_ARRAY_SIZE, TRN_COLUMNS)];
+	struct trn_moving terms;
 	struct trn_block block = {
 		.rows = 1,
 		.first = first,
-		.count = count,
-		.terms = part->k,
 		.weight_stride = TRN_ARRAY_SIZE,
-		.moving = terms[0],
-		.moving_stride = TRN_COLUMNS,
+		.moving = &terms,
 	};
 	unsigned int k, m, line;
 
@@ -56,12 +52,13 @@ void trn_sparse_columns(const struct trn_product *product, size_t first,
 		for (k = 0; k < part->k; k++)
 			trn_tile_load(&product->src, k, line * product->n + first, count,
 				      moving[line][k]);
+	trn_moving_init(&terms, room, part->k, (unsigned int)count);
 	for (m = 0; m < part->m; m++) {
 		for (k = 0; k < part->k; k++) {
 			unsigned int tag = tags_of(product, k)[m];
 
-			memcpy(terms[k], moving[tag / HELD][k / HELD * HELD + tag % HELD],
-			       count * sizeof(float));
+			trn_moving_line(&terms, k, moving[tag / HELD]
+							 [k / HELD * HELD + tag % HELD]);
 		}
 		block.m = m;
 		block.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]

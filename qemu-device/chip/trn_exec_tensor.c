@@ -72,21 +72,31 @@ static void put_line(const struct trn_product *product, unsigned int m, size_t f
 	trn_tile_store(dst, m, first, count, sum);
 }
 
-/*
- * By way of dense memory: lines of PSUM are a power of two apart, so that a block of
- * them has few places in a cache.
- */
-void trn_product_block(const struct trn_product *product,
-		       const struct trn_block *block)
+/* A result that is not fp32 side by side: by way of dense memory. */
+static void __attribute__((noinline))
+block_elsewhere(const struct trn_product *product, const struct trn_block *block)
 {
 	float sum[TRN_ARRAY_SIZE][TRN_COLUMNS];
 	unsigned int i;
 
-	trn_matmul(sum[0], TRN_COLUMNS, block->weight, block->weight_stride,
-		   block->moving, block->moving_stride, block->terms, block->rows,
-		   (unsigned int)block->count, false);
+	trn_multiply(sum[0], TRN_COLUMNS, block->weight, block->weight_stride,
+		     block->moving, block->rows, false);
 	for (i = 0; i < block->rows; i++)
-		put_line(product, block->m + i, block->first, block->count, sum[i]);
+		put_line(product, block->m + i, block->first, block->moving->n, sum[i]);
+}
+
+void trn_product_block(const struct trn_product *product,
+		       const struct trn_block *block)
+{
+	const struct trn_tile *dst = &product->dst;
+	float *here = trn_tile_room(dst, block->m, block->first, NULL);
+
+	if (here)
+		trn_multiply(here, dst->stride / sizeof(*here), block->weight,
+			     block->weight_stride, block->moving, block->rows,
+			     product->exec->inst->flags & NEURON_INST_ACCUMULATE);
+	else
+		block_elsewhere(product, block);
 }
 
 /* Of a product with more terms fewer columns, so that both together fit a cache. */
@@ -95,25 +105,37 @@ static size_t moving_columns(const struct trn_part *part)
 	return TRN_COLUMNS / trn_part_depth(part);
 }
 
-/* Columns of the moving operand, widened: row by row, term by term. */
-static void widen_moving(const struct trn_product *product, size_t first,
-			 size_t count, float *moving)
+/* The four terms of partition @k of an MX operand. */
+static void bring_mx(const struct trn_product *product, unsigned int k, size_t first,
+		     const struct trn_moving *moving)
 {
-	const struct trn_part *part = product->part;
-	const size_t stride = moving_columns(part);
-	unsigned int depth = trn_part_depth(part);
+	float lines[TRN_MX_PACK][TRN_COLUMNS / TRN_MX_PACK];
+	unsigned int t;
+
+	trn_tensor_mx_line(&product->src, &product->scales, product->exec->inst->imm1,
+			   k, first, moving->n, lines[0], TRN_COLUMNS / TRN_MX_PACK);
+	for (t = 0; t < TRN_MX_PACK; t++)
+		trn_moving_line(moving, TRN_MX_PACK * k + t, lines[t]);
+}
+
+/* Columns from @first on of the moving operand: row by row, term by term. */
+static void bring_moving(const struct trn_product *product, size_t first,
+			 const struct trn_moving *moving)
+{
+	unsigned int depth = trn_part_depth(product->part);
+	float line[TRN_COLUMNS];
 	unsigned int k, t;
 
-	for (k = 0; k < part->k; k++, moving += depth * stride) {
-		if (part->kind == TRN_PART_MX) {
-			trn_tensor_mx_line(&product->src, &product->scales,
-					   product->exec->inst->imm1, k, first, count,
-					   moving, stride);
+	for (k = 0; k < product->part->k; k++) {
+		if (product->part->kind == TRN_PART_MX) {
+			bring_mx(product, k, first, moving);
 			continue;
 		}
 		for (t = 0; t < depth; t++)
-			trn_tile_load(&product->src, k, t * product->n + first, count,
-				      moving + t * stride);
+			trn_moving_line(moving, k * depth + t,
+					trn_tile_view(&product->src, k,
+						      t * product->n + first,
+						      moving->n, line));
 	}
 }
 
@@ -122,20 +144,20 @@ static void dense_columns(const struct trn_product *product, size_t first,
 {
 	const struct trn_part *part = product->part;
 	struct trn_pe_array *array = product->exec->core->array;
-	float moving[TRN_ARRAY_SIZE * TRN_COLUMNS];
+	_Alignas(64) float room[TRN_PRODUCT_ROOM];
+	struct trn_moving moving;
 	const struct trn_block block = {
 		.rows = part->m,
 		.first = first,
-		.count = count,
-		.terms = trn_part_depth(part) * part->k,
 		.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
 					[part->place.col],
 		.weight_stride = TRN_ARRAY_SIZE,
-		.moving = moving,
-		.moving_stride = moving_columns(part),
+		.moving = &moving,
 	};
 
-	widen_moving(product, first, count, moving);
+	trn_moving_init(&moving, room, trn_part_depth(part) * part->k,
+			(unsigned int)count);
+	bring_moving(product, first, &moving);
 	trn_product_block(product, &block);
 }
 

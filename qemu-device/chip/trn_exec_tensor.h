@@ -7,9 +7,19 @@
 
 #include "trn_array.h"
 #include "trn_exec.h"
+#include "trn_num.h"
 
 /* Columns of the moving operand that are widened at a time: all of most tiles. */
 #define TRN_COLUMNS	528
+
+/* Floats for as many columns of the moving operand, or for a part of them with more terms. */
+#define TRN_PRODUCT_ROOM						\
+	TRN_MOVING_FLOATS(TRN_ARRAY_SIZE, TRN_COLUMNS + TRN_MOVING_WIDTH)
+
+_Static_assert(TRN_PRODUCT_ROOM >=
+	       TRN_MOVING_FLOATS(TRN_ARRAY_SIZE * 2, TRN_COLUMNS / 2) &&
+	       TRN_PRODUCT_ROOM >=
+	       TRN_MOVING_FLOATS(TRN_ARRAY_SIZE * 4, TRN_COLUMNS / 4), "too little room");
 
 /* Where the instruction works: the part it names, or all. False: not here. */
 bool trn_tensor_place(const struct trn_exec *exec, struct neuron_array *place);
@@ -62,21 +72,17 @@ enum neuron_cause trn_transpose(const struct trn_product *product);
 /**
  * struct trn_block - lines of a product
  * @m, @rows: which
- * @first, @count: their columns, at most TRN_COLUMNS
- * @terms: of each sum
+ * @first: of the columns that @moving holds
  * @weight: for each term @rows numbers, lines @weight_stride apart
- * @moving: for each term @count numbers, lines @moving_stride apart
+ * @moving: at most TRN_COLUMNS columns
  */
 struct trn_block {
 	unsigned int m;
 	unsigned int rows;
 	size_t first;
-	size_t count;
-	unsigned int terms;
 	const float *weight;
 	size_t weight_stride;
-	const float *moving;
-	size_t moving_stride;
+	const struct trn_moving *moving;
 };
 
 /* Set lines of the result, or add to them. */

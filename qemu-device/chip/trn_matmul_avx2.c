@@ -7,7 +7,7 @@
 #ifdef TRN_NUM_X86
 #include <immintrin.h>
 
-#define TILE_NAME	trn_matmul_avx2
+#define TILE_NAME(stem)	stem##_avx2
 #define TILE_TARGET	"avx2,fma"
 #define TILE_ROWS	4
 

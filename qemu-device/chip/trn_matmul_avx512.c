@@ -7,7 +7,7 @@
 #ifdef TRN_NUM_X86
 #include <immintrin.h>
 
-#define TILE_NAME	trn_matmul_avx512
+#define TILE_NAME(stem)	stem##_avx512
 #define TILE_TARGET	"avx512f"
 #define TILE_ROWS	8
 

@@ -3,29 +3,32 @@
  * The blocked matrix product, included once per instruction set by a file that
  * has defined:
  *
- *  TILE_NAME	the function to define
+ *  TILE_NAME(stem)	names of the functions to define
  *  TILE_TARGET	the target attribute's features
  *  TILE_ROWS	outputs rows held in registers, TILE_ROWS * 3 accumulators
  *  vec, VEC_FLOATS, vec_zero(), vec_load(), vec_store(), vec_set1(),
  *  vec_fma(), vec_add(), vec_canon()
  *
  * Both operands are copied into panels first, so that the inner loop reads
- * consecutive memory whatever the strides: a whole block of the stationary
- * operand, TILE_ROWS columns at a time, and TILE_COLUMNS columns of the moving
- * one. Panels are padded with zeros; what is computed there is not stored. The
- * inner loop is the chain of trn_matmul_scalar() for TILE_ROWS * TILE_COLUMNS
- * outputs at once: ascending k, fused, from +0.
+ * consecutive memory whatever the strides: the moving operand line by line, as the
+ * caller brings them, TILE_COLUMNS columns to a panel, and all of the stationary
+ * one, TILE_ROWS columns to a panel. Panels are padded with zeros; what is computed
+ * there is not stored. The inner loop is the chain of the scalar path for
+ * TILE_ROWS * TILE_COLUMNS outputs at once: ascending k, fused, from +0.
  */
 
 #define TILE_VECS	3
 #define TILE_COLUMNS	(TILE_VECS * VEC_FLOATS)
-#define TILE_MAX_K	512
-#define TILE_MAX_M	128
+#define PACK_COLUMNS	16
+
+/* trn_moving_floats() has room for this. */
+_Static_assert(TRN_MOVING_WIDTH % TILE_COLUMNS == 0 &&
+	       TILE_COLUMNS >= TRN_MOVING_PANEL, "other panels than callers expect");
 
 #ifdef __clang__
 #define TILE_UNROLL	_Pragma("clang loop unroll(full)")
 #else
-#define TILE_UNROLL	_Pragma("GCC unroll 8")
+#define TILE_UNROLL	_Pragma("GCC unroll 16")
 #endif
 /* A loop with a constant count, written out by the compiler. */
 #define tile_for_each(i, n)	TILE_UNROLL for (i = 0; i < (n); i++)
@@ -40,6 +43,15 @@ struct tile_out {
 	bool accumulate;
 };
 
+/*
+ * From a panel of the moving operand to the next: not a multiple of a page, or a line
+ * of the operand would have few places in a cache.
+ */
+static inline size_t panel_stride(unsigned int k)
+{
+	return (size_t)k * TILE_COLUMNS + TRN_MOVING_GAP;
+}
+
 /* At an edge. A loop: memcpy() of so few bytes would cost more than they do. */
 static inline void pack_part(float *restrict panel, const float *src, unsigned int n,
 			     unsigned int width)
@@ -52,38 +64,51 @@ static inline void pack_part(float *restrict panel, const float *src, unsigned i
 		panel[i] = 0.0f;
 }
 
-static void pack_stationary(float *restrict panel, const float *src,
-			    size_t stride, unsigned int k, unsigned int m)
+/* Up to PACK_COLUMNS columns: what a cache line holds is read at once. */
+static void pack_columns(float *restrict panel, const float *src, size_t stride,
+			 unsigned int k, unsigned int columns)
 {
 	unsigned int first, rows, l;
 
-	for (first = 0; first < m; first += TILE_ROWS) {
-		rows = m - first < TILE_ROWS ? m - first : TILE_ROWS;
-		for (l = 0; l < k; l++, panel += TILE_ROWS) {
-			const float *from = src + l * stride + first;
+	for (l = 0; l < k; l++, src += stride, panel += TILE_ROWS) {
+		for (first = 0; first < columns; first += TILE_ROWS) {
+			float *to = panel + (size_t)first * k;
 
-			if (rows == TILE_ROWS)
-				memcpy(panel, from, TILE_ROWS * sizeof(float));
+			rows = columns - first;
+			if (rows >= TILE_ROWS)
+				memcpy(to, src + first, TILE_ROWS * sizeof(float));
 			else
-				pack_part(panel, from, rows, TILE_ROWS);
+				pack_part(to, src + first, rows, TILE_ROWS);
 		}
 	}
 }
 
-__attribute__((target(TILE_TARGET)))
-static void pack_moving(float *restrict panel, const float *src, size_t stride,
-			unsigned int k, unsigned int columns)
+static void pack_stationary(float *restrict panel, const float *src,
+			    size_t stride, unsigned int k, unsigned int m)
 {
-	unsigned int l, j;
+	unsigned int first;
 
-	for (l = 0; l < k; l++, panel += TILE_COLUMNS, src += stride) {
-		if (columns < TILE_COLUMNS) {
-			pack_part(panel, src, columns, TILE_COLUMNS);
-			continue;
-		}
+	for (first = 0; first < m; first += PACK_COLUMNS)
+		pack_columns(panel + (size_t)first * k, src + first, stride, k,
+			     m - first < PACK_COLUMNS ? m - first : PACK_COLUMNS);
+}
+
+__attribute__((target(TILE_TARGET)))
+void TILE_NAME(trn_moving_line)(float *restrict room, unsigned int k, unsigned int n,
+				unsigned int l, const float *line)
+{
+	const size_t stride = panel_stride(k);
+	float *panel = room + (size_t)l * TILE_COLUMNS;
+	unsigned int j;
+
+	for (; n >= TILE_COLUMNS; n -= TILE_COLUMNS) {
 		tile_for_each(j, TILE_VECS)
-			vec_store(panel + j * VEC_FLOATS, vec_load(src + j * VEC_FLOATS));
+			vec_store(panel + j * VEC_FLOATS, vec_load(line + j * VEC_FLOATS));
+		line += TILE_COLUMNS;
+		panel += stride;
 	}
+	if (n)
+		pack_part(panel, line, n, TILE_COLUMNS);
 }
 
 /* A tile at the edge: by way of memory, element by element. */
@@ -122,6 +147,19 @@ TILE_FN void tile_store_full(const struct tile_out *out, vec sum[][TILE_VECS],
 	}
 }
 
+/* What the tile will be written to, which takes longer to come than the sums do. */
+TILE_FN void tile_prefetch(const struct tile_out *out)
+{
+	unsigned int i;
+
+	tile_for_each(i, TILE_ROWS) {
+		const float *dst = out->dst + (i < out->rows ? i : 0) * out->stride;
+
+		__builtin_prefetch(dst, 1);
+		__builtin_prefetch(dst + out->columns - 1, 1);
+	}
+}
+
 /* @vecs is a constant; everything unrolls but the loop over k. */
 TILE_FN void tile_run(const struct tile_out *out, const float *stationary,
 		      const float *moving, unsigned int k, unsigned int vecs)
@@ -129,6 +167,7 @@ TILE_FN void tile_run(const struct tile_out *out, const float *stationary,
 	vec sum[TILE_ROWS][TILE_VECS], column[TILE_VECS];
 	unsigned int i, j, l;
 
+	tile_prefetch(out);
 	tile_for_each(i, TILE_ROWS) {
 		tile_for_each(j, vecs)
 			sum[i][j] = vec_zero();
@@ -173,45 +212,20 @@ static void tile_panel(struct tile_out out, const float *stationary,
 	}
 }
 
-/* Up to TILE_MAX_K, TILE_MAX_M and any number of columns. */
-static void tile_block(struct tile_out out, const float *stationary,
-		       size_t stationary_stride, const float *moving,
-		       size_t moving_stride, unsigned int k, unsigned int m,
-		       unsigned int n)
+void TILE_NAME(trn_multiply)(float *dst, size_t dst_stride, const float *stationary,
+			     size_t stationary_stride, const float *room,
+			     unsigned int k, unsigned int m, unsigned int n,
+			     bool accumulate)
 {
-	_Alignas(64) float stationary_panel[TILE_MAX_K * TILE_MAX_M];
-	_Alignas(64) float moving_panel[TILE_MAX_K * TILE_COLUMNS];
-	float *dst = out.dst;
+	_Alignas(64) float panels[TRN_MATMUL_K * TRN_MATMUL_M];
+	struct tile_out out = { .stride = dst_stride, .accumulate = accumulate };
 	unsigned int first;
 
-	pack_stationary(stationary_panel, stationary, stationary_stride, k, m);
+	pack_stationary(panels, stationary, stationary_stride, k, m);
 	for (first = 0; first < n; first += TILE_COLUMNS) {
 		out.columns = n - first < TILE_COLUMNS ? n - first : TILE_COLUMNS;
 		out.dst = dst + first;
-		pack_moving(moving_panel, moving + first, moving_stride, k, out.columns);
-		tile_panel(out, stationary_panel, moving_panel, k, m);
-	}
-}
-
-void TILE_NAME(float *dst, size_t dst_stride, const float *stationary,
-	       size_t stationary_stride, const float *moving,
-	       size_t moving_stride, unsigned int k, unsigned int m,
-	       unsigned int n, bool accumulate)
-{
-	struct tile_out out = { .stride = dst_stride, .accumulate = accumulate };
-	unsigned int first, part;
-
-	/* Longer chains than the array's: not worth panels of their own. */
-	if (k > TILE_MAX_K) {
-		trn_matmul_scalar(dst, dst_stride, stationary, stationary_stride,
-				  moving, moving_stride, k, m, n, accumulate);
-		return;
-	}
-
-	for (first = 0; first < m; first += part) {
-		part = m - first < TILE_MAX_M ? m - first : TILE_MAX_M;
-		out.dst = dst + first * dst_stride;
-		tile_block(out, stationary + first, stationary_stride, moving,
-			   moving_stride, k, part, n);
+		tile_panel(out, panels, room, k, m);
+		room += panel_stride(k);
 	}
 }

@@ -29,7 +29,8 @@ static bool usable_avx512(void)
 
 #define PATH(name)							\
 	{								\
-		#name, usable_##name, trn_act_##name, trn_matmul_##name, \
+		#name, usable_##name, trn_act_##name,		\
+		trn_moving_line_##name, trn_multiply_##name,		\
 		trn_to_fp32_##name, trn_from_fp32_##name,		\
 		trn_from_fp32_sr_##name, trn_alu_##name, trn_mix_##name, \
 		trn_pair_##name,					\
@@ -97,13 +98,4 @@ void trn_act(unsigned int func, float *dst, const float *src, float scale,
 	     float bias, float param, size_t n)
 {
 	trn_num_path()->act(func, dst, src, scale, bias, param, n);
-}
-
-void trn_matmul(float *dst, size_t dst_stride, const float *stationary,
-		size_t stationary_stride, const float *moving,
-		size_t moving_stride, unsigned int k, unsigned int m,
-		unsigned int n, bool accumulate)
-{
-	trn_num_path()->matmul(dst, dst_stride, stationary, stationary_stride,
-			       moving, moving_stride, k, m, n, accumulate);
 }

@@ -196,6 +196,42 @@ void trn_mx_quantize(uint32_t *const dst[TRN_MX_ROWS], uint8_t *scale,
 		     unsigned int dtype, const float *const src[TRN_MX_ROWS],
 		     size_t groups);
 
+/* The most lines and rows of a product whose operands are brought piece by piece. */
+#define TRN_MATMUL_K	512
+#define TRN_MATMUL_M	128
+
+/* How the paths lay columns out: panels of at least PANEL, WIDTH or a part of it each. */
+#define TRN_MOVING_WIDTH	48
+#define TRN_MOVING_PANEL	24
+#define TRN_MOVING_GAP		16
+/* Floats for @k lines of @n columns. */
+#define TRN_MOVING_FLOATS(k, n)						\
+	(((n) + TRN_MOVING_WIDTH - 1) / TRN_MOVING_WIDTH *		\
+	 (TRN_MOVING_WIDTH * (k) + TRN_MOVING_WIDTH / TRN_MOVING_PANEL * TRN_MOVING_GAP))
+
+struct trn_num_path;
+
+/**
+ * struct trn_moving - a moving operand, in the order in which a path reads it
+ * @room: TRN_MOVING_FLOATS(@k, @n) floats of the caller, on a cache line
+ * @k, @n: lines, at most TRN_MATMUL_K, and columns
+ */
+struct trn_moving {
+	const struct trn_num_path *path;
+	float *room;
+	unsigned int k;
+	unsigned int n;
+};
+
+void trn_moving_init(struct trn_moving *moving, float *room, unsigned int k,
+		     unsigned int n);
+/* Line @l, each of them once; @line is not needed any more afterwards. */
+void trn_moving_line(const struct trn_moving *moving, unsigned int l, const float *line);
+/* trn_matmul() with all lines of @moving and @m rows, at most TRN_MATMUL_M. */
+void trn_multiply(float *dst, size_t dst_stride, const float *stationary,
+		  size_t stationary_stride, const struct trn_moving *moving,
+		  unsigned int m, bool accumulate);
+
 /*
  * Any sizes, fast for k up to 512. dst overlaps no source.
  *

@@ -148,11 +148,12 @@ TRN_INLINE float trn_fma_emulated(float a, float b, float c)
 
 typedef void (*trn_act_fn)(unsigned int func, float *dst, const float *src,
 			   float scale, float bias, float param, size_t n);
-typedef void (*trn_matmul_fn)(float *dst, size_t dst_stride,
-			      const float *stationary,
-			      size_t stationary_stride, const float *moving,
-			      size_t moving_stride, unsigned int k,
-			      unsigned int m, unsigned int n, bool accumulate);
+typedef void (*trn_moving_line_fn)(float *room, unsigned int k, unsigned int n,
+				   unsigned int l, const float *line);
+typedef void (*trn_multiply_fn)(float *dst, size_t dst_stride,
+				const float *stationary, size_t stationary_stride,
+				const float *room, unsigned int k, unsigned int m,
+				unsigned int n, bool accumulate);
 
 typedef void (*trn_to_fp32_fn)(float *dst, const void *src, unsigned int dtype,
 			       size_t n, float scale);
@@ -178,7 +179,8 @@ struct trn_num_path {
 	const char *name;
 	bool (*usable)(void);
 	trn_act_fn act;
-	trn_matmul_fn matmul;
+	trn_moving_line_fn moving_line;
+	trn_multiply_fn multiply;
 	trn_to_fp32_fn to_fp32;
 	trn_from_fp32_fn from_fp32;
 	trn_from_fp32_sr_fn from_fp32_sr;
@@ -237,17 +239,16 @@ void trn_act_avx2(unsigned int func, float *dst, const float *src,
 void trn_act_avx512(unsigned int func, float *dst, const float *src,
 		    float scale, float bias, float param, size_t n);
 
-void trn_matmul_scalar(float *dst, size_t dst_stride, const float *stationary,
-		       size_t stationary_stride, const float *moving,
-		       size_t moving_stride, unsigned int k, unsigned int m,
-		       unsigned int n, bool accumulate);
-void trn_matmul_avx2(float *dst, size_t dst_stride, const float *stationary,
-		     size_t stationary_stride, const float *moving,
-		     size_t moving_stride, unsigned int k, unsigned int m,
-		     unsigned int n, bool accumulate);
-void trn_matmul_avx512(float *dst, size_t dst_stride, const float *stationary,
-		       size_t stationary_stride, const float *moving,
-		       size_t moving_stride, unsigned int k, unsigned int m,
-		       unsigned int n, bool accumulate);
+#define TRN_DECLARE_MATMUL(path)					\
+void trn_moving_line_##path(float *room, unsigned int k, unsigned int n, \
+			    unsigned int l, const float *line);		\
+void trn_multiply_##path(float *dst, size_t dst_stride,			\
+			 const float *stationary, size_t stationary_stride, \
+			 const float *room, unsigned int k, unsigned int m, \
+			 unsigned int n, bool accumulate)
+
+TRN_DECLARE_MATMUL(scalar);
+TRN_DECLARE_MATMUL(avx2);
+TRN_DECLARE_MATMUL(avx512);
 
 #endif /* TRN_NUM_INTERNAL_H */

@@ -221,6 +221,22 @@ static void test_denormal_sums(void **state)
 	check_random_shapes(tiny, &seed);
 }
 
+/* Sides of a block of the array, and of what no longer fits one. */
+static void test_long_chains(void **state)
+{
+	static const unsigned int k[] = { 256, 257, 512, 513 };
+	struct problem p;
+	uint64_t seed = 28;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < NUM_COUNT(k); i++) {
+		p = dense(k[i], 9, 250);
+		p.accumulate = i & 1;
+		check(&p, num_random_near_one, &seed);
+	}
+}
+
 static void test_full_tile(void **state)
 {
 	struct problem p = dense(128, 128, 512);
@@ -307,6 +323,7 @@ DEFINE_ON_PATH(test_random)
 DEFINE_ON_PATH(test_edges)
 DEFINE_ON_PATH(test_rare_edges)
 DEFINE_ON_PATH(test_denormal_sums)
+DEFINE_ON_PATH(test_long_chains)
 DEFINE_ON_PATH(test_full_tile)
 DEFINE_ON_PATH(test_chain_starts_from_plus_zero)
 
@@ -327,6 +344,7 @@ int main(void)
 		ON_EACH_PATH(test_edges),
 		ON_EACH_PATH(test_rare_edges),
 		ON_EACH_PATH(test_denormal_sums),
+		ON_EACH_PATH(test_long_chains),
 		ON_EACH_PATH(test_full_tile),
 		ON_EACH_PATH(test_chain_starts_from_plus_zero),
 		cmocka_unit_test(test_oracle_is_sharp),
