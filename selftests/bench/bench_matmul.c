@@ -133,7 +133,7 @@ int main(int argc, char **argv)
 {
 	const char *json = figure_json_option(argc, argv);
 	struct figures figures = { .count = 0 };
-	struct blas blas = { NULL, NULL };
+	struct blas blas = { .library = NULL };
 	bool have_blas = blas_load(&blas);
 	struct set *sets = new_sets();
 	int status = EXIT_FAILURE;

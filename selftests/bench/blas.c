@@ -48,6 +48,8 @@ bool blas_load(struct blas *blas)
 		return false;
 	}
 	memcpy(&blas->sgemm, &symbol, sizeof(symbol));
+	symbol = dlsym(blas->library, "openblas_set_num_threads");
+	memcpy(&blas->set_threads, &symbol, sizeof(symbol));
 	symbol = dlsym(blas->library, "openblas_get_corename");
 	memcpy(&core_name, &symbol, sizeof(symbol));
 	fprintf(stderr, "baseline: OpenBLAS, kernels for %s, one thread\n",
@@ -60,6 +62,12 @@ void blas_unload(struct blas *blas)
 	if (blas->library)
 		dlclose(blas->library);
 	blas->library = NULL;
+}
+
+void blas_threads(const struct blas *blas, int n)
+{
+	if (blas->set_threads)
+		blas->set_threads(n);
 }
 
 void blas_matmul(const struct blas *blas, float *dst, const float *stationary,

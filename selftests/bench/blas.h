@@ -13,6 +13,7 @@ struct blas {
 	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k,
 		      float alpha, const float *a, int lda, const float *b,
 		      int ldb, float beta, float *c, int ldc);
+	void (*set_threads)(int n);
 };
 
 /*
@@ -23,6 +24,9 @@ struct blas {
  */
 bool blas_load(struct blas *blas);
 void blas_unload(struct blas *blas);
+
+/* From now on @n threads. */
+void blas_threads(const struct blas *blas, int n);
 
 void blas_matmul(const struct blas *blas, float *dst, const float *stationary,
 		 const float *moving, int k, int m, int n);
