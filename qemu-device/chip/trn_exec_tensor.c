@@ -8,6 +8,10 @@
 #define MOVING_MAX	512	/* columns; NeuronCore-v4: what fits into PSUM */
 #define MOVING_MAX_V4	4096	/* of a result of fp32, twice as many of bf16 */
 
+#define CACHE_LINE	64
+/* Partitions that a line is asked for before it is read. */
+#define AHEAD		2
+
 static bool is_wide(unsigned int dtype)
 {
 	return dtype == NEURON_DTYPE_FP32 || dtype == NEURON_DTYPE_TF32;
@@ -118,6 +122,19 @@ static void bring_mx(const struct trn_product *product, unsigned int k, size_t f
 		trn_moving_line(moving, TRN_MX_PACK * k + t, lines[t]);
 }
 
+/* A line that is read soon, where it lies as one; partitions are far from each other. */
+static void expect_line(const struct trn_tile *tile, unsigned int p, size_t first,
+			size_t count)
+{
+	const uint8_t *line = tile->base + p * tile->stride + first * tile->size;
+	size_t i;
+
+	if (!tile->contiguous || p >= tile->partitions)
+		return;
+	for (i = 0; i < count * tile->size; i += CACHE_LINE)
+		__builtin_prefetch(line + i);
+}
+
 /* Columns from @first on of the moving operand: row by row, term by term. */
 static void bring_moving(const struct trn_product *product, size_t first,
 			 const struct trn_moving *moving)
@@ -131,11 +148,14 @@ static void bring_moving(const struct trn_product *product, size_t first,
 			bring_mx(product, k, first, moving);
 			continue;
 		}
-		for (t = 0; t < depth; t++)
+		for (t = 0; t < depth; t++) {
+			expect_line(&product->src, k + AHEAD, t * product->n + first,
+				    moving->n);
 			trn_moving_line(moving, k * depth + t,
 					trn_tile_view(&product->src, k,
 						      t * product->n + first,
 						      moving->n, line));
+		}
 	}
 }
 

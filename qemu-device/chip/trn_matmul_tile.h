@@ -20,6 +20,10 @@
 #define TILE_VECS	3
 #define TILE_COLUMNS	(TILE_VECS * VEC_FLOATS)
 #define PACK_COLUMNS	16
+/* Panels of the stationary operand at a time, at most. */
+#define TILE_GROUPS	2
+/* Terms in a round of the loop. */
+#define TILE_TERMS	4
 
 /* trn_moving_floats() has room for this. */
 _Static_assert(TRN_MOVING_WIDTH % TILE_COLUMNS == 0 &&
@@ -107,35 +111,37 @@ void TILE_NAME(trn_moving_line)(float *restrict room, unsigned int k, unsigned i
 		line += TILE_COLUMNS;
 		panel += stride;
 	}
-	if (n)
-		pack_part(panel, line, n, TILE_COLUMNS);
+	for (j = 0; j < n / VEC_FLOATS; j++)
+		vec_store(panel + j * VEC_FLOATS, vec_load(line + j * VEC_FLOATS));
+	/* A tile reads no vector that has none of its columns. */
+	if (n % VEC_FLOATS)
+		pack_part(panel + j * VEC_FLOATS, line + j * VEC_FLOATS, n % VEC_FLOATS,
+			  VEC_FLOATS);
 }
 
 /* A tile at the edge: by way of memory, element by element. */
 TILE_FN void tile_store_part(const struct tile_out *out, vec sum[][TILE_VECS],
-			     unsigned int vecs)
+			     unsigned int rows, unsigned int vecs)
 {
 	float row[TILE_COLUMNS];
 	unsigned int i, j;
 
-	for (i = 0; i < TILE_ROWS; i++) {
+	tile_for_each(i, rows) {
 		float *dst = out->dst + i * out->stride;
 
-		if (i >= out->rows)
-			break;
-		for (j = 0; j < vecs; j++)
+		tile_for_each(j, vecs)
 			vec_store(row + j * VEC_FLOATS, sum[i][j]);
-		for (j = 0; j < out->columns; j++)
+		for (j = 0; i < out->rows && j < out->columns; j++)
 			dst[j] = trn_canon(out->accumulate ? dst[j] + row[j] : row[j]);
 	}
 }
 
 TILE_FN void tile_store_full(const struct tile_out *out, vec sum[][TILE_VECS],
-			     unsigned int vecs)
+			     unsigned int rows, unsigned int vecs)
 {
 	unsigned int i, j;
 
-	tile_for_each(i, TILE_ROWS) {
+	tile_for_each(i, rows) {
 		tile_for_each(j, vecs) {
 			float *dst = out->dst + i * out->stride + j * VEC_FLOATS;
 			vec v = sum[i][j];
@@ -148,11 +154,11 @@ TILE_FN void tile_store_full(const struct tile_out *out, vec sum[][TILE_VECS],
 }
 
 /* What the tile will be written to, which takes longer to come than the sums do. */
-TILE_FN void tile_prefetch(const struct tile_out *out)
+TILE_FN void tile_prefetch(const struct tile_out *out, unsigned int rows)
 {
 	unsigned int i;
 
-	tile_for_each(i, TILE_ROWS) {
+	tile_for_each(i, rows) {
 		const float *dst = out->dst + (i < out->rows ? i : 0) * out->stride;
 
 		__builtin_prefetch(dst, 1);
@@ -160,36 +166,70 @@ TILE_FN void tile_prefetch(const struct tile_out *out)
 	}
 }
 
-/* @vecs is a constant; everything unrolls but the loop over k. */
-TILE_FN void tile_run(const struct tile_out *out, const float *stationary,
-		      const float *moving, unsigned int k, unsigned int vecs)
+/* The next term of each sum; a panel of the stationary operand has @k. */
+TILE_FN void tile_term(vec sum[][TILE_VECS], const float *stationary, const float *moving,
+		       unsigned int k, unsigned int groups, unsigned int vecs)
 {
-	vec sum[TILE_ROWS][TILE_VECS], column[TILE_VECS];
+	vec column[TILE_VECS], s;
+	unsigned int i, j, g;
+
+	tile_for_each(j, vecs)
+		column[j] = vec_load(moving + j * VEC_FLOATS);
+	tile_for_each(g, groups) {
+		tile_for_each(i, TILE_ROWS) {
+			s = vec_set1(stationary[(size_t)g * k * TILE_ROWS + i]);
+			tile_for_each(j, vecs)
+				sum[g * TILE_ROWS + i][j] =
+					vec_fma(s, column[j], sum[g * TILE_ROWS + i][j]);
+		}
+	}
+}
+
+/*
+ * @groups panels of the stationary operand, @vecs vectors: constants; everything
+ * unrolls but the loop over k, whose end a processor can foresee when it is short.
+ */
+TILE_FN void tile_run(const struct tile_out *out, const float *stationary,
+		      const float *moving, unsigned int k, unsigned int groups,
+		      unsigned int vecs)
+{
+	const unsigned int rows = groups * TILE_ROWS;
+	vec sum[TILE_GROUPS * TILE_ROWS][TILE_VECS];
 	unsigned int i, j, l;
 
-	tile_prefetch(out);
-	tile_for_each(i, TILE_ROWS) {
+	tile_prefetch(out, rows);
+	tile_for_each(i, rows) {
 		tile_for_each(j, vecs)
 			sum[i][j] = vec_zero();
 	}
 
-	for (l = 0; l < k; l++) {
-		tile_for_each(j, vecs)
-			column[j] = vec_load(moving + j * VEC_FLOATS);
-		tile_for_each(i, TILE_ROWS) {
-			const vec s = vec_set1(stationary[i]);
-
-			tile_for_each(j, vecs)
-				sum[i][j] = vec_fma(s, column[j], sum[i][j]);
-		}
-		stationary += TILE_ROWS;
-		moving += TILE_COLUMNS;
+	for (l = k; l >= TILE_TERMS; l -= TILE_TERMS) {
+		tile_for_each(i, TILE_TERMS)
+			tile_term(sum, stationary + i * TILE_ROWS, moving + i * TILE_COLUMNS,
+				  k, groups, vecs);
+		stationary += TILE_TERMS * TILE_ROWS;
+		moving += TILE_TERMS * TILE_COLUMNS;
 	}
+	for (; l; l--, stationary += TILE_ROWS, moving += TILE_COLUMNS)
+		tile_term(sum, stationary, moving, k, groups, vecs);
 
-	if (out->rows == TILE_ROWS && out->columns == vecs * VEC_FLOATS)
-		tile_store_full(out, sum, vecs);
+	if (out->rows == rows && out->columns == vecs * VEC_FLOATS)
+		tile_store_full(out, sum, rows, vecs);
 	else
-		tile_store_part(out, sum, vecs);
+		tile_store_part(out, sum, rows, vecs);
+}
+
+/* One vector has chains enough for the processor only with more rows. */
+TILE_FN unsigned int tile_narrow(struct tile_out *out, const float *stationary,
+				 const float *moving, unsigned int k, unsigned int left)
+{
+	if (left <= TILE_ROWS) {
+		tile_run(out, stationary, moving, k, 1, 1);
+		return TILE_ROWS;
+	}
+	out->rows = left < TILE_GROUPS * TILE_ROWS ? left : TILE_GROUPS * TILE_ROWS;
+	tile_run(out, stationary, moving, k, TILE_GROUPS, 1);
+	return TILE_GROUPS * TILE_ROWS;
 }
 
 /* All rows of a panel of up to TILE_COLUMNS columns. */
@@ -198,17 +238,18 @@ static void tile_panel(struct tile_out out, const float *stationary,
 		       const float *moving, unsigned int k, unsigned int m)
 {
 	float *first = out.dst;
-	unsigned int i;
+	unsigned int i, step;
 
-	for (i = 0; i < m; i += TILE_ROWS, stationary += (size_t)k * TILE_ROWS) {
+	for (i = 0; i < m; i += step, stationary += (size_t)k * step) {
+		step = TILE_ROWS;
 		out.dst = first + i * out.stride;
 		out.rows = m - i < TILE_ROWS ? m - i : TILE_ROWS;
 		if (out.columns > 2 * VEC_FLOATS)
-			tile_run(&out, stationary, moving, k, 3);
+			tile_run(&out, stationary, moving, k, 1, 3);
 		else if (out.columns > VEC_FLOATS)
-			tile_run(&out, stationary, moving, k, 2);
+			tile_run(&out, stationary, moving, k, 1, 2);
 		else
-			tile_run(&out, stationary, moving, k, 1);
+			step = tile_narrow(&out, stationary, moving, k, m - i);
 	}
 }
 
