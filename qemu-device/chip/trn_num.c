@@ -15,7 +15,8 @@ static bool usable_scalar(void)
 #ifdef TRN_NUM_X86
 static bool usable_avx2(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	       trn_f16c_usable();
 }
 
 static bool usable_avx512(void)

@@ -198,13 +198,14 @@ TRN_INLINE void from_fp32_sr(void *dst, const void *src, unsigned int dtype,
 	}
 }
 
-#define DEFINE_PATH(name, target)					\
+#define DEFINE_TO_FP32(name, target, widen)				\
 target void trn_to_fp32_##name(float *dst, const void *src,		\
 			       unsigned int dtype, size_t n, float scale) \
 {									\
-	to_fp32(dst, src, dtype, n, scale);				\
-}									\
-									\
+	widen(dst, src, dtype, n, scale);				\
+}
+
+#define DEFINE_FROM_FP32(name, target)					\
 target void trn_from_fp32_##name(void *dst, const float *src,		\
 				 unsigned int dtype, size_t n, float scale) \
 {									\
@@ -221,8 +222,20 @@ target void trn_from_fp32_sr_##name(void *dst, const float *src,	\
 	from_fp32_sr(dst, src, dtype, n, scale, &random);		\
 }
 
-DEFINE_PATH(scalar, TRN_TARGET_BASE)
+DEFINE_TO_FP32(scalar, TRN_TARGET_BASE, to_fp32)
+DEFINE_FROM_FP32(scalar, TRN_TARGET_BASE)
 #ifdef TRN_NUM_X86
-DEFINE_PATH(avx2, TRN_TARGET_AVX2)
-DEFINE_PATH(avx512, TRN_TARGET_AVX512)
+TRN_INLINE void to_fp32_f16c(void *dst, const void *src, unsigned int dtype,
+			     size_t n, float scale)
+{
+	if (dtype == NEURON_DTYPE_FP16)
+		trn_fp16_widen_f16c(dst, src, n);
+	else
+		to_fp32(dst, src, dtype, n, scale);
+}
+
+DEFINE_TO_FP32(avx2, TRN_TARGET_AVX2, to_fp32_f16c)
+DEFINE_FROM_FP32(avx2, TRN_TARGET_AVX2)
+DEFINE_TO_FP32(avx512, TRN_TARGET_AVX512, to_fp32_f16c)
+DEFINE_FROM_FP32(avx512, TRN_TARGET_AVX512)
 #endif

@@ -232,6 +232,10 @@ TRN_DECLARE_CONV(scalar);
 TRN_DECLARE_CONV(avx2);
 TRN_DECLARE_CONV(avx512);
 
+/* trn_num_f16c.c; @src at any address. */
+bool trn_f16c_usable(void);
+void trn_fp16_widen_f16c(float *dst, const void *src, size_t n);
+
 void trn_act_scalar(unsigned int func, float *dst, const float *src,
 		    float scale, float bias, float param, size_t n);
 void trn_act_avx2(unsigned int func, float *dst, const float *src,
