@@ -100,17 +100,12 @@ void trn_tensor_mx_line(const struct trn_tile *data, const struct trn_tile *scal
 			size_t count, float *lines, size_t stride)
 {
 	unsigned int group = p / 32 * 32 + offset + p % 32 / TRN_MX_ROWS;
-	float wide[TRN_MX_PACK * TRN_COLUMNS];
 	uint32_t packed[TRN_COLUMNS];
 	uint8_t scale[TRN_COLUMNS];
-	size_t i, t;
 
 	trn_tile_load_raw(data, p, first, count, packed);
 	trn_tile_load_raw(scales, group, first, count, scale);
-	trn_mx_widen(wide, packed, data->dtype, scale, count);
-	for (t = 0; t < TRN_MX_PACK; t++)
-		for (i = 0; i < count; i++)
-			lines[t * stride + i] = wide[TRN_MX_PACK * i + t];
+	trn_mx_widen(lines, stride, packed, data->dtype, scale, count);
 }
 
 static bool overlap(const struct neuron_array *a, const struct neuron_array *b)

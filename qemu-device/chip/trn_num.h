@@ -183,10 +183,10 @@ void trn_act(unsigned int func, float *dst, const float *src, float scale,
 /* 2^(code - 127), a denormal for 0; 255: NaN. */
 float trn_mx_scale(uint8_t code);
 /*
- * @n elements of a packed type to 4 * @n numbers, times scale[i] for the four of
- * element i. @scale NULL: without.
+ * @n elements of a packed type, times scale[i] for the four numbers of element i, which
+ * go to dst[i] and, each @stride further, to four lines.
  */
-void trn_mx_widen(float *dst, const void *src, unsigned int dtype,
+void trn_mx_widen(float *dst, size_t stride, const void *src, unsigned int dtype,
 		  const uint8_t *scale, size_t n);
 /*
  * 4 * @groups numbers in each of 8 lines to as many packed elements of @dtype,

@@ -174,6 +174,9 @@ typedef void (*trn_pair_fn)(bool narrow, unsigned int op0, unsigned int op1,
 			    void *dst, const void *src, float s0, float s1,
 			    size_t n);
 
+typedef void (*trn_mx_widen_fn)(float *dst, size_t stride, const void *src,
+				unsigned int dtype, const uint8_t *scale, size_t n);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
@@ -187,6 +190,7 @@ struct trn_num_path {
 	trn_alu_fn alu;
 	trn_mix_fn mix;
 	trn_pair_fn pair;
+	trn_mx_widen_fn mx_widen;
 };
 
 /* The path in use. */
@@ -242,6 +246,14 @@ void trn_act_avx2(unsigned int func, float *dst, const float *src,
 		  float scale, float bias, float param, size_t n);
 void trn_act_avx512(unsigned int func, float *dst, const float *src,
 		    float scale, float bias, float param, size_t n);
+
+#define TRN_DECLARE_MX(path)						\
+void trn_mx_widen_##path(float *dst, size_t stride, const void *src,	\
+			 unsigned int dtype, const uint8_t *scale, size_t n)
+
+TRN_DECLARE_MX(scalar);
+TRN_DECLARE_MX(avx2);
+TRN_DECLARE_MX(avx512);
 
 #define TRN_DECLARE_MATMUL(path)					\
 void trn_moving_line_##path(float *room, unsigned int k, unsigned int n, \

@@ -3,6 +3,7 @@
  * Microscaling (MX): groups of 32 elements, 8 partitions by 4 neighbours, that
  * share a power of two.
  */
+#include "trn_num_cut.h"
 #include "trn_num_narrow.h"
 
 #define E8M0_NAN	0xffu
@@ -10,58 +11,106 @@
 /* Codes 0 to 7 are all numbers. */
 #define FP4_E2		((struct trn_narrow){ 1, 1, 8, 8, 15 })
 
-/* Packed elements that are scaled at a time. */
-#define PIECE		64
-
-float trn_mx_scale(uint8_t code)
+TRN_INLINE float scale_of(uint32_t code)
 {
-	uint32_t u = trn_select_bits(code == 0, 0x00400000u, (uint32_t)code << 23);
+	uint32_t u = trn_select_bits(code == 0, 0x00400000u, code << 23);
 
 	return trn_bits_float(trn_select_bits(code == E8M0_NAN, TRN_NAN_BITS, u));
 }
 
-static unsigned int element_dtype(unsigned int dtype)
+float trn_mx_scale(uint8_t code)
 {
-	return dtype == NEURON_DTYPE_FP8_E5_X4 ? NEURON_DTYPE_FP8_E5 :
-						 NEURON_DTYPE_FP8_E4FN;
+	return scale_of(code);
 }
 
-/* Little-endian, the first element in the lowest bits. */
-static void widen_fp4(float *dst, const uint8_t *src, size_t n)
-{
-	size_t i;
+/*
+ * TRN_BLOCK packed elements; little-endian, the first number in the lowest bits. The
+ * scales are numbers once for all four, and every loop has a constant count.
+ */
+#define DEFINE_BLOCK(name, packed, bits, type)				\
+TRN_INLINE void name(float *dst, size_t stride, const void *src,	\
+		     const uint8_t *scale)				\
+{									\
+	packed in[TRN_BLOCK];						\
+	float f[TRN_BLOCK];						\
+	unsigned int t, j;						\
+									\
+	memcpy(in, src, sizeof(in));					\
+	for (j = 0; j < TRN_BLOCK; j++)					\
+		f[j] = scale_of(scale[j]);				\
+	for (t = 0; t < TRN_MX_PACK; t++, dst += stride) {		\
+		TRN_NO_ALIAS						\
+		for (j = 0; j < TRN_BLOCK; j++)				\
+			dst[j] = trn_narrow_widen(type, (uint32_t)in[j] >> (bits) * t & \
+						  ((1u << (bits)) - 1), f[j]); \
+	}								\
+}
 
-	for (i = 0; i < 2 * n; i++) {
-		dst[2 * i] = trn_narrow_widen(FP4_E2, src[i] & 15, 1.0f);
-		dst[2 * i + 1] = trn_narrow_widen(FP4_E2, src[i] >> 4, 1.0f);
+DEFINE_BLOCK(block_fp4, uint16_t, 4, FP4_E2)
+DEFINE_BLOCK(block_e4fn, uint32_t, 8, TRN_FP8_E4FN)
+DEFINE_BLOCK(block_e5, uint32_t, 8, TRN_FP8_E5)
+
+TRN_INLINE void widen_block(float *dst, size_t stride, const void *src,
+			    unsigned int dtype, const uint8_t *scale)
+{
+	switch (dtype) {
+	case NEURON_DTYPE_FP4_E2_X4:
+		block_fp4(dst, stride, src, scale);
+		break;
+	case NEURON_DTYPE_FP8_E5_X4:
+		block_e5(dst, stride, src, scale);
+		break;
+	default:
+		block_e4fn(dst, stride, src, scale);
 	}
 }
 
-static void apply_scales(float *dst, const uint8_t *scale, size_t n)
+/* The last ones by way of whole blocks. */
+TRN_INLINE void widen_rest(float *dst, size_t stride, const void *src,
+			   unsigned int dtype, const uint8_t *scale, size_t n)
 {
-	float f[TRN_MX_PACK * PIECE] = { 0 };
-	size_t i;
+	float out[TRN_MX_PACK][TRN_BLOCK];
+	uint8_t codes[TRN_BLOCK] = { 0 };
+	uint32_t in[TRN_BLOCK] = { 0 };
+	unsigned int t;
 
-	for (i = 0; i < TRN_MX_PACK * n; i++)
-		f[i] = trn_mx_scale(scale[i / TRN_MX_PACK]);
-	trn_alu_vv(NEURON_ALU_MULTIPLY, dst, dst, f, TRN_MX_PACK * n);
+	memcpy(in, src, n * trn_dtype_size(dtype));
+	memcpy(codes, scale, n);
+	widen_block(out[0], TRN_BLOCK, in, dtype, codes);
+	for (t = 0; t < TRN_MX_PACK; t++)
+		memcpy(dst + t * stride, out[t], n * sizeof(float));
 }
 
-void trn_mx_widen(float *dst, const void *src, unsigned int dtype,
+TRN_INLINE void widen_lines(float *dst, size_t stride, const void *src,
+			    unsigned int dtype, const uint8_t *scale, size_t n)
+{
+	const unsigned int size = trn_dtype_size(dtype);
+	const uint8_t *in = src;
+	size_t i;
+
+	for (i = 0; i + TRN_BLOCK <= n; i += TRN_BLOCK)
+		widen_block(dst + i, stride, in + i * size, dtype, scale + i);
+	if (i < n)
+		widen_rest(dst + i, stride, in + i * size, dtype, scale + i, n - i);
+}
+
+#define DEFINE_PATH(name, target)					\
+target void trn_mx_widen_##name(float *dst, size_t stride, const void *src, \
+				unsigned int dtype, const uint8_t *scale, size_t n) \
+{									\
+	widen_lines(dst, stride, src, dtype, scale, n);			\
+}
+
+DEFINE_PATH(scalar, TRN_TARGET_BASE)
+#ifdef TRN_NUM_X86
+DEFINE_PATH(avx2, TRN_TARGET_AVX2)
+DEFINE_PATH(avx512, TRN_TARGET_AVX512)
+#endif
+
+void trn_mx_widen(float *dst, size_t stride, const void *src, unsigned int dtype,
 		  const uint8_t *scale, size_t n)
 {
-	size_t i, part;
-
-	if (dtype == NEURON_DTYPE_FP4_E2_X4)
-		widen_fp4(dst, src, n);
-	else
-		trn_to_fp32(dst, src, element_dtype(dtype), TRN_MX_PACK * n);
-	if (!scale)
-		return;
-	for (i = 0; i < n; i += part) {
-		part = n - i < PIECE ? n - i : PIECE;
-		apply_scales(dst + TRN_MX_PACK * i, scale + i, part);
-	}
+	trn_num_path()->mx_widen(dst, stride, src, dtype, scale, n);
 }
 
 /* Of finite numbers the magnitudes are ordered as their bits are. */

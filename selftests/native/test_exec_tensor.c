@@ -426,8 +426,7 @@ static void put_mx(void **state, size_t offset, size_t scales, unsigned int dtyp
 		   unsigned int partitions, unsigned int n, unsigned int first,
 		   float *terms)
 {
-	unsigned int size = trn_dtype_size(dtype), p, i, t;
-	float wide[4 * 512];
+	unsigned int size = trn_dtype_size(dtype), p, i;
 	uint8_t codes[512];
 
 	for (p = 0; p < partitions; p++)
@@ -440,10 +439,7 @@ static void put_mx(void **state, size_t offset, size_t scales, unsigned int dtyp
 		for (i = 0; i < n * size; i++)
 			line[i] = (uint8_t)(rnd(2) << 7 | rnd(0x70));
 		memcpy(codes, sbuf_f(state, group, scales), n);
-		trn_mx_widen(wide, line, dtype, codes, n);
-		for (t = 0; t < 4; t++)
-			for (i = 0; i < n; i++)
-				terms[(4 * p + t) * n + i] = wide[4 * i + t];
+		trn_mx_widen(terms + 4 * p * n, n, line, dtype, codes, n);
 	}
 }
 
