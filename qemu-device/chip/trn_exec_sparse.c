@@ -27,42 +27,54 @@ bool trn_sparse_tags_valid(const struct trn_product *product)
 	return true;
 }
 
+/* The lines of the moving operand are numbered partition by partition. */
+static void pick_lines(const struct trn_product *product,
+		       uint16_t line[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE])
+{
+	unsigned int k, m, tag;
+
+	for (k = 0; k < product->part->k; k++) {
+		const uint8_t *tags = tags_of(product, k);
+
+		for (m = 0; m < product->part->m; m++) {
+			tag = tags[m];
+			line[k][m] = (uint16_t)((k / HELD * HELD + tag % HELD) *
+						product->ratio + tag / HELD);
+		}
+	}
+}
+
 /*
- * Each column of the stationary operand has terms of its own, so its line of the
- * result is a product by itself. A term that the tags leave out is not looked at: not
- * even a NaN of it counts.
+ * Each column of the stationary operand has terms of its own. A term that the tags
+ * leave out is not looked at: not even a NaN of it counts.
  */
 void trn_sparse_columns(const struct trn_product *product, size_t first,
 			size_t count)
 {
 	const struct trn_part *part = product->part;
 	struct trn_pe_array *array = product->exec->core->array;
-	float moving[4][TRN_ARRAY_SIZE][TRN_COLUMNS];
-	_Alignas(64) float room[TRN_MOVING_FLOATS(TRN_ARRAY_SIZE, TRN_COLUMNS)];
-	struct trn_moving terms;
-	struct trn_block block = {
-		.rows = 1,
+	uint16_t line[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE];
+	_Alignas(64) float room[TRN_PRODUCT_ROOM];
+	float buf[TRN_COLUMNS / TRN_SPARSE_LINES];
+	const struct trn_pick pick = { line[0], TRN_ARRAY_SIZE, part->k };
+	struct trn_moving moving;
+	const struct trn_block block = {
+		.rows = part->m,
 		.first = first,
+		.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
+					[part->place.col],
 		.weight_stride = TRN_ARRAY_SIZE,
-		.moving = &terms,
+		.moving = &moving,
+		.pick = &pick,
 	};
-	unsigned int k, m, line;
+	unsigned int k, i;
 
-	for (line = 0; line < product->ratio; line++)
-		for (k = 0; k < part->k; k++)
-			trn_tile_load(&product->src, k, line * product->n + first, count,
-				      moving[line][k]);
-	trn_moving_init(&terms, room, part->k, (unsigned int)count);
-	for (m = 0; m < part->m; m++) {
-		for (k = 0; k < part->k; k++) {
-			unsigned int tag = tags_of(product, k)[m];
-
-			trn_moving_line(&terms, k, moving[tag / HELD]
-							 [k / HELD * HELD + tag % HELD]);
-		}
-		block.m = m;
-		block.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
-					     [part->place.col + m];
-		trn_product_block(product, &block);
-	}
+	pick_lines(product, line);
+	trn_moving_init(&moving, room, part->k * product->ratio, (unsigned int)count);
+	for (k = 0; k < part->k; k++)
+		for (i = 0; i < product->ratio; i++)
+			trn_moving_line(&moving, k * product->ratio + i,
+					trn_tile_view(&product->src, k,
+						      i * product->n + first, count, buf));
+	trn_product_block(product, &block);
 }

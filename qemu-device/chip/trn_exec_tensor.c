@@ -76,6 +76,17 @@ static void put_line(const struct trn_product *product, unsigned int m, size_t f
 	trn_tile_store(dst, m, first, count, sum);
 }
 
+static void multiply_block(const struct trn_block *block, float *dst, size_t stride,
+			   bool accumulate)
+{
+	if (block->pick)
+		trn_multiply_picked(dst, stride, block->weight, block->weight_stride,
+				    block->pick, block->moving, block->rows, accumulate);
+	else
+		trn_multiply(dst, stride, block->weight, block->weight_stride,
+			     block->moving, block->rows, accumulate);
+}
+
 /* A result that is not fp32 side by side: by way of dense memory. */
 static void __attribute__((noinline))
 block_elsewhere(const struct trn_product *product, const struct trn_block *block)
@@ -83,8 +94,7 @@ block_elsewhere(const struct trn_product *product, const struct trn_block *block
 	float sum[TRN_ARRAY_SIZE][TRN_COLUMNS];
 	unsigned int i;
 
-	trn_multiply(sum[0], TRN_COLUMNS, block->weight, block->weight_stride,
-		     block->moving, block->rows, false);
+	multiply_block(block, sum[0], TRN_COLUMNS, false);
 	for (i = 0; i < block->rows; i++)
 		put_line(product, block->m + i, block->first, block->moving->n, sum[i]);
 }
@@ -96,9 +106,8 @@ void trn_product_block(const struct trn_product *product,
 	float *here = trn_tile_room(dst, block->m, block->first, NULL);
 
 	if (here)
-		trn_multiply(here, dst->stride / sizeof(*here), block->weight,
-			     block->weight_stride, block->moving, block->rows,
-			     product->exec->inst->flags & NEURON_INST_ACCUMULATE);
+		multiply_block(block, here, dst->stride / sizeof(*here),
+			       product->exec->inst->flags & NEURON_INST_ACCUMULATE);
 	else
 		block_elsewhere(product, block);
 }
@@ -106,7 +115,8 @@ void trn_product_block(const struct trn_product *product,
 /* Of a product with more terms fewer columns, so that both together fit a cache. */
 static size_t moving_columns(const struct trn_part *part)
 {
-	return TRN_COLUMNS / trn_part_depth(part);
+	return TRN_COLUMNS / (part->kind == TRN_PART_SPARSE ? TRN_SPARSE_LINES :
+							      trn_part_depth(part));
 }
 
 /* The four terms of partition @k of an MX operand. */

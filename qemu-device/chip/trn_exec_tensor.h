@@ -12,6 +12,9 @@
 /* Columns of the moving operand that are widened at a time: all of most tiles. */
 #define TRN_COLUMNS	528
 
+/* The most lines of a sparse product's moving operand in a partition. */
+#define TRN_SPARSE_LINES	4
+
 /* Floats for as many columns of the moving operand, or for a part of them with more terms. */
 #define TRN_PRODUCT_ROOM						\
 	TRN_MOVING_FLOATS(TRN_ARRAY_SIZE, TRN_COLUMNS + TRN_MOVING_WIDTH)
@@ -75,6 +78,7 @@ enum neuron_cause trn_transpose(const struct trn_product *product);
  * @first: of the columns that @moving holds
  * @weight: for each term @rows numbers, lines @weight_stride apart
  * @moving: at most TRN_COLUMNS columns
+ * @pick: lines of @moving for each row, or NULL: all lines for all rows
  */
 struct trn_block {
 	unsigned int m;
@@ -83,6 +87,7 @@ struct trn_block {
 	const float *weight;
 	size_t weight_stride;
 	const struct trn_moving *moving;
+	const struct trn_pick *pick;
 };
 
 /* Set lines of the result, or add to them. */

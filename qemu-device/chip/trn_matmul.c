@@ -29,26 +29,32 @@ void trn_moving_line_scalar(float *room, unsigned int k, unsigned int n,
 	memcpy(room + (size_t)l * n, line, n * sizeof(*line));
 }
 
+/* One term more of each sum. */
+static void add_term(float *sum, float s, const float *line, unsigned int n)
+{
+	float column[SCALAR_COLUMNS] = { 0 };
+	unsigned int j;
+
+	memcpy(column, line, n * sizeof(*line));
+	for (j = 0; j < SCALAR_COLUMNS; j++)
+		sum[j] = trn_fma_emulated(s, column[j], sum[j]);
+}
+
 static void multiply(float *dst, size_t dst_stride, const float *stationary,
 		     size_t stationary_stride, const float *moving,
 		     size_t moving_stride, unsigned int k, unsigned int m,
 		     unsigned int n, bool accumulate)
 {
-	float sum[SCALAR_COLUMNS], column[SCALAR_COLUMNS] = { 0 };
-	unsigned int i, j, l, first, part;
+	float sum[SCALAR_COLUMNS];
+	unsigned int i, l, first, part;
 
 	for (first = 0; first < n; first += part) {
 		part = n - first < SCALAR_COLUMNS ? n - first : SCALAR_COLUMNS;
 		for (i = 0; i < m; i++) {
 			memset(sum, 0, sizeof(sum));
-			for (l = 0; l < k; l++) {
-				const float s = stationary[l * stationary_stride + i];
-
-				memcpy(column, moving + l * moving_stride + first,
-				       part * sizeof(float));
-				for (j = 0; j < SCALAR_COLUMNS; j++)
-					sum[j] = trn_fma_emulated(s, column[j], sum[j]);
-			}
+			for (l = 0; l < k; l++)
+				add_term(sum, stationary[l * stationary_stride + i],
+					 moving + l * moving_stride + first, part);
 			finish(dst + i * dst_stride + first, sum, part, accumulate);
 		}
 	}
@@ -60,6 +66,30 @@ void trn_multiply_scalar(float *dst, size_t dst_stride, const float *stationary,
 {
 	multiply(dst, dst_stride, stationary, stationary_stride, room, n, k, m, n,
 		 accumulate);
+}
+
+void trn_multiply_picked_scalar(float *dst, size_t dst_stride, const float *stationary,
+				size_t stationary_stride, const struct trn_pick *pick,
+				const float *room, unsigned int k, unsigned int m,
+				unsigned int n, bool accumulate)
+{
+	float sum[SCALAR_COLUMNS];
+	unsigned int i, l, first, part;
+
+	(void)k;
+	for (first = 0; first < n; first += part) {
+		part = n - first < SCALAR_COLUMNS ? n - first : SCALAR_COLUMNS;
+		for (i = 0; i < m; i++) {
+			memset(sum, 0, sizeof(sum));
+			for (l = 0; l < pick->terms; l++) {
+				size_t line = pick->line[l * pick->stride + i];
+
+				add_term(sum, stationary[l * stationary_stride + i],
+					 room + line * n + first, part);
+			}
+			finish(dst + i * dst_stride + first, sum, part, accumulate);
+		}
+	}
 }
 
 void trn_moving_init(struct trn_moving *moving, float *room, unsigned int k,
@@ -79,6 +109,16 @@ void trn_multiply(float *dst, size_t dst_stride, const float *stationary,
 {
 	moving->path->multiply(dst, dst_stride, stationary, stationary_stride,
 			       moving->room, moving->k, m, moving->n, accumulate);
+}
+
+void trn_multiply_picked(float *dst, size_t dst_stride, const float *stationary,
+			 size_t stationary_stride, const struct trn_pick *pick,
+			 const struct trn_moving *moving, unsigned int m,
+			 bool accumulate)
+{
+	moving->path->multiply_picked(dst, dst_stride, stationary, stationary_stride,
+				      pick, moving->room, moving->k, m, moving->n,
+				      accumulate);
 }
 
 /* Columns of longer chains are fewer at a time, so that they fit a cache. */

@@ -25,4 +25,5 @@ typedef __m256 vec;
 			 _mm256_cmp_ps(v, v, _CMP_UNORD_Q))
 
 #include "trn_matmul_tile.h"
+#include "trn_matmul_pick.h"
 #endif

@@ -25,4 +25,5 @@ typedef __m512 vec;
 			   _mm512_castsi512_ps(_mm512_set1_epi32(TRN_NAN_BITS)))
 
 #include "trn_matmul_tile.h"
+#include "trn_matmul_pick.h"
 #endif

@@ -153,6 +153,15 @@ TILE_FN void tile_store_full(const struct tile_out *out, vec sum[][TILE_VECS],
 	}
 }
 
+TILE_FN void tile_store(const struct tile_out *out, vec sum[][TILE_VECS],
+			unsigned int rows, unsigned int vecs)
+{
+	if (out->rows == rows && out->columns == vecs * VEC_FLOATS)
+		tile_store_full(out, sum, rows, vecs);
+	else
+		tile_store_part(out, sum, rows, vecs);
+}
+
 /* What the tile will be written to, which takes longer to come than the sums do. */
 TILE_FN void tile_prefetch(const struct tile_out *out, unsigned int rows)
 {
@@ -213,10 +222,7 @@ TILE_FN void tile_run(const struct tile_out *out, const float *stationary,
 	for (; l; l--, stationary += TILE_ROWS, moving += TILE_COLUMNS)
 		tile_term(sum, stationary, moving, k, groups, vecs);
 
-	if (out->rows == rows && out->columns == vecs * VEC_FLOATS)
-		tile_store_full(out, sum, rows, vecs);
-	else
-		tile_store_part(out, sum, rows, vecs);
+	tile_store(out, sum, rows, vecs);
 }
 
 /* One vector has chains enough for the processor only with more rows. */

@@ -32,6 +32,7 @@ static bool usable_avx512(void)
 	{								\
 		#name, usable_##name, trn_act_##name,		\
 		trn_moving_line_##name, trn_multiply_##name,		\
+		trn_multiply_picked_##name,				\
 		trn_to_fp32_##name, trn_from_fp32_##name,		\
 		trn_from_fp32_sr_##name, trn_alu_##name, trn_mix_##name, \
 		trn_pair_##name, trn_mx_widen_##name,			\

@@ -232,6 +232,25 @@ void trn_multiply(float *dst, size_t dst_stride, const float *stationary,
 		  size_t stationary_stride, const struct trn_moving *moving,
 		  unsigned int m, bool accumulate);
 
+#define TRN_PICK_TERMS	128
+
+/**
+ * struct trn_pick - which lines of a moving operand make a row of the product
+ * @line: of term l of row i at l * @stride + i
+ * @terms: of each row, at most TRN_PICK_TERMS
+ */
+struct trn_pick {
+	const uint16_t *line;
+	size_t stride;
+	unsigned int terms;
+};
+
+/* The same, the terms of a row by those lines of @moving, in the order of @pick. */
+void trn_multiply_picked(float *dst, size_t dst_stride, const float *stationary,
+			 size_t stationary_stride, const struct trn_pick *pick,
+			 const struct trn_moving *moving, unsigned int m,
+			 bool accumulate);
+
 /*
  * Any sizes, fast for k up to 512. dst overlaps no source.
  *

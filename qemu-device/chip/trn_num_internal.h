@@ -155,6 +155,13 @@ typedef void (*trn_multiply_fn)(float *dst, size_t dst_stride,
 				const float *room, unsigned int k, unsigned int m,
 				unsigned int n, bool accumulate);
 
+typedef void (*trn_multiply_picked_fn)(float *dst, size_t dst_stride,
+				       const float *stationary,
+				       size_t stationary_stride,
+				       const struct trn_pick *pick, const float *room,
+				       unsigned int k, unsigned int m, unsigned int n,
+				       bool accumulate);
+
 typedef void (*trn_to_fp32_fn)(float *dst, const void *src, unsigned int dtype,
 			       size_t n, float scale);
 typedef void (*trn_from_fp32_fn)(void *dst, const float *src,
@@ -184,6 +191,7 @@ struct trn_num_path {
 	trn_act_fn act;
 	trn_moving_line_fn moving_line;
 	trn_multiply_fn multiply;
+	trn_multiply_picked_fn multiply_picked;
 	trn_to_fp32_fn to_fp32;
 	trn_from_fp32_fn from_fp32;
 	trn_from_fp32_sr_fn from_fp32_sr;
@@ -261,7 +269,12 @@ void trn_moving_line_##path(float *room, unsigned int k, unsigned int n, \
 void trn_multiply_##path(float *dst, size_t dst_stride,			\
 			 const float *stationary, size_t stationary_stride, \
 			 const float *room, unsigned int k, unsigned int m, \
-			 unsigned int n, bool accumulate)
+			 unsigned int n, bool accumulate);		\
+void trn_multiply_picked_##path(float *dst, size_t dst_stride,		\
+				const float *stationary, size_t stationary_stride, \
+				const struct trn_pick *pick, const float *room, \
+				unsigned int k, unsigned int m, unsigned int n, \
+				bool accumulate)
 
 TRN_DECLARE_MATMUL(scalar);
 TRN_DECLARE_MATMUL(avx2);

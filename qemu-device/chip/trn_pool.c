@@ -12,8 +12,8 @@
 #define TRN_POOL_MAX_WORKERS	256
 
 /*
- * Bytes, whatever the process's limit is: the largest task, a sparse product, takes
- * 2 MiB, and more under a sanitizer.
+ * Bytes, whatever the process's limit is: the largest task, a product, takes 1 MiB, and
+ * more under a sanitizer.
  */
 #define WORKER_STACK		(8u << 20)
 

@@ -248,6 +248,83 @@ static void test_full_tile(void **state)
 	check(&p, rare_edge, &seed);
 }
 
+enum { PICK_TERMS = 37, PICK_LINES = 90, PICK_ROWS = 11, PICK_COLUMNS = 61 };
+
+/* struct picked - a product whose rows have lines of their own */
+struct picked {
+	float stationary[PICK_TERMS][PICK_ROWS];
+	float moving[PICK_LINES][PICK_COLUMNS];
+	uint16_t pick[PICK_TERMS][PICK_ROWS];
+	float old[PICK_ROWS][PICK_COLUMNS], got[PICK_ROWS][PICK_COLUMNS];
+};
+
+static float picked_oracle(const struct picked *p, unsigned int i, unsigned int j,
+			   bool accumulate)
+{
+	float sum = 0.0f;
+	unsigned int l;
+
+	for (l = 0; l < PICK_TERMS; l++)
+		sum = fmaf(p->stationary[l][i], p->moving[p->pick[l][i]][j], sum);
+	return num_float(num_canon_bits(accumulate ? p->old[i][j] + sum : sum));
+}
+
+static void picked_init(struct picked *p, uint64_t *seed)
+{
+	unsigned int i, j, l;
+
+	for (l = 0; l < PICK_TERMS; l++) {
+		for (i = 0; i < PICK_ROWS; i++) {
+			p->stationary[l][i] = rare_edge(seed);
+			p->pick[l][i] = (uint16_t)(1 + num_random(seed) % (PICK_LINES - 1));
+		}
+	}
+	for (j = 0; j < PICK_COLUMNS; j++) {
+		/* Nobody picks the first line. */
+		p->moving[0][j] = NAN;
+		for (l = 1; l < PICK_LINES; l++)
+			p->moving[l][j] = num_random_near_one(seed);
+		for (i = 0; i < PICK_ROWS; i++)
+			p->old[i][j] = num_random_near_one(seed);
+	}
+}
+
+static void check_picked(struct picked *p, unsigned int m, unsigned int n, bool accumulate)
+{
+	_Alignas(64) float room[TRN_MOVING_FLOATS(PICK_LINES, PICK_COLUMNS)];
+	const struct trn_pick pick = { p->pick[0], PICK_ROWS, PICK_TERMS };
+	struct trn_moving moving;
+	unsigned int i, j, l;
+	float want;
+
+	trn_moving_init(&moving, room, PICK_LINES, n);
+	for (l = PICK_LINES; l--;)
+		trn_moving_line(&moving, l, p->moving[l]);
+	memcpy(p->got, p->old, sizeof(p->old));
+	trn_multiply_picked(p->got[0], PICK_COLUMNS, p->stationary[0], PICK_ROWS, &pick,
+			    &moving, m, accumulate);
+	for (i = 0; i < PICK_ROWS; i++) {
+		for (j = 0; j < PICK_COLUMNS; j++) {
+			want = i < m && j < n ? picked_oracle(p, i, j, accumulate) :
+						p->old[i][j];
+			assert_int_equal(num_bits(p->got[i][j]), num_bits(want));
+		}
+	}
+}
+
+static void test_picked(void **state)
+{
+	static struct picked p;
+	uint64_t seed = 29;
+	unsigned int n;
+
+	(void)state;
+	for (n = 1; n <= PICK_COLUMNS; n++) {
+		picked_init(&p, &seed);
+		check_picked(&p, 1 + n % PICK_ROWS, n, n & 1);
+	}
+}
+
 /* -0 as the only product: the chain starts from +0. */
 static void test_chain_starts_from_plus_zero(void **state)
 {
@@ -325,6 +402,7 @@ DEFINE_ON_PATH(test_rare_edges)
 DEFINE_ON_PATH(test_denormal_sums)
 DEFINE_ON_PATH(test_long_chains)
 DEFINE_ON_PATH(test_full_tile)
+DEFINE_ON_PATH(test_picked)
 DEFINE_ON_PATH(test_chain_starts_from_plus_zero)
 
 #define ON_PATH(function, path)						\
@@ -346,6 +424,7 @@ int main(void)
 		ON_EACH_PATH(test_denormal_sums),
 		ON_EACH_PATH(test_long_chains),
 		ON_EACH_PATH(test_full_tile),
+		ON_EACH_PATH(test_picked),
 		ON_EACH_PATH(test_chain_starts_from_plus_zero),
 		cmocka_unit_test(test_oracle_is_sharp),
 	};
