@@ -91,6 +91,19 @@ static void grant(struct rig *rig)
 	close(args.fd);
 }
 
+/* A job of a CC-core, beside what the core still runs. */
+static bool one_cc_job(struct rig *rig)
+{
+	struct rig cc;
+	bool fine;
+
+	if (rig_open_cc(&cc, rig, storm_dice(2)))
+		return true;
+	fine = storm_one_job(&cc);
+	rig_close(&cc);
+	return fine;
+}
+
 /* Until it is killed; exits only when something is wrong. */
 static void live(unsigned int seed, unsigned int devices)
 {
@@ -105,7 +118,7 @@ static void live(unsigned int seed, unsigned int devices)
 			continue;
 		}
 		for (steps = 1 + storm_dice(8); steps; steps--) {
-			switch (storm_dice(6)) {
+			switch (storm_dice(7)) {
 			case 0:
 				copy(&rig);
 				break;
@@ -114,6 +127,10 @@ static void live(unsigned int seed, unsigned int devices)
 				break;
 			case 2:
 				grant(&rig);
+				break;
+			case 3:
+				if (!one_cc_job(&rig))
+					_exit(1);
 				break;
 			default:
 				if (!storm_one_job(&rig))

@@ -312,6 +312,8 @@ void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
 		return;
 
 	memset(queue, 0, sizeof(*queue));
+	if (rig_is_cc(rig))
+		queue->queue = (uint16_t)(1 + rig->core % 8);
 	queue->m2s_ring = neuron_window_addr(RIG_WINDOW_IMAGE, RIG_RINGS);
 	queue->s2m_ring = queue->m2s_ring +
 			  RIG_RING_LENGTH * sizeof(struct neuron_udma_desc);

@@ -62,6 +62,11 @@ int rig_open(struct rig *rig, unsigned int device, uint32_t core);
 int rig_open_node(struct rig *rig, const char *node, uint32_t core);
 /* The same for CC-core @n of @core's claimed one; close it before that. */
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n);
+static inline bool rig_is_cc(const struct rig *rig)
+{
+	return rig->core >= DRM_NEURON_CC_CORE(0);
+}
+
 void rig_close(struct rig *rig);
 
 int rig_claim(int fd, uint32_t cores, uint32_t count,
@@ -93,7 +98,10 @@ void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
 /* Loop @count times; 0: for ever. */
 void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count);
 
-/* A submission of what was emitted; the caller may change it. */
+/*
+ * A submission of what was emitted; the caller may change it. The jobs of a core and
+ * of each of its CC-cores have a queue of their own.
+ */
 void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
 		 struct drm_neuron_queue *queue);
 /* The same with only @engine's program, so that several can lie in the image. */

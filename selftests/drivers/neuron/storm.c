@@ -21,6 +21,8 @@ void storm_emit(struct rig *rig, enum storm_job kind)
 	enum neuron_engine engine = storm_dice(NEURON_NR_ENGINES);
 	struct neuron_inst *inst;
 
+	if (rig_is_cc(rig))
+		engine = NEURON_ENGINE_SYNC;
 	rig_clear(rig);
 	switch (kind) {
 	case STORM_SPIN:

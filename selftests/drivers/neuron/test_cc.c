@@ -151,7 +151,6 @@ TEST_F(cc, core_and_cc_core_tell_each_other)
 		 neuron_window_addr(RIG_WINDOW_DATA, 128), 4);
 	rig_halt(cc, SYNC);
 	rig_prepare(cc, &submit, &queue);
-	queue.queue = 5;
 	ASSERT_EQ(0, rig_submit(cc, &submit));
 	ASSERT_EQ(0, rig_run(core, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
@@ -253,8 +252,9 @@ TEST_F(cc, a_queue_is_not_shared)
 {
 	struct rig *core = &self->core, *cc = &self->cc;
 	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
+	struct drm_neuron_submit first;
+	struct drm_neuron_queue queue;
 	struct drm_neuron_wait result;
-	int64_t first;
 
 	ASSERT_EQ(0, may_post(core, cc, GO));
 	rig_clear(cc);
@@ -262,8 +262,10 @@ TEST_F(cc, a_queue_is_not_shared)
 	take(cc, GO);
 	rig_copy(cc, SYNC, data + 64, data, 4);
 	rig_halt(cc, SYNC);
-	first = rig_start(cc, LIMIT);
-	ASSERT_LT(0, first);
+	rig_prepare(cc, &first, &queue);
+	queue.queue = 0;
+	first.timeout_ms = LIMIT;
+	ASSERT_EQ(0, rig_submit(cc, &first));
 	/* It has the queue from its start on. */
 	while (!((volatile uint8_t *)cc->data)[256])
 		usleep(1000);
@@ -278,7 +280,7 @@ TEST_F(cc, a_queue_is_not_shared)
 	post(core, POST);
 	rig_halt(core, SYNC);
 	ASSERT_EQ(0, rig_run(core, LIMIT, &result));
-	ASSERT_EQ(0, rig_wait(cc, (uint64_t)first, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(cc, first.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 }
 
