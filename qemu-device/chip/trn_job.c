@@ -395,7 +395,10 @@ static void start_engines(struct trn_core *core, struct trn_job *job)
 	}
 }
 
-/* False: another job has one of them; @job has failed. */
+/*
+ * False: another job has one of them; @job has failed, and lists those that it has,
+ * which is what a stream of the chip says of it.
+ */
 static bool bind_queues(struct trn_job *job)
 {
 	struct trn_fault taken = {
@@ -415,6 +418,8 @@ static bool bind_queues(struct trn_job *job)
 			job->core->name, queue->engine, queue->index);
 		taken.queue = (uint16_t)(queue->engine * NEURON_UDMA_QUEUES +
 					 queue->index);
+		job->nr_queues = i;
+		job->block.nr_queues = i;
 		trn_job_fail(job, &taken);
 		return false;
 	}
@@ -427,6 +432,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	bool bound, reset;
 	unsigned int i;
 
+	bound = bind_queues(job);
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
 	trn_sems_clear(&core->sems, clear);
@@ -436,7 +442,6 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 			       job->queues[i]->engine, job->queues[i]->index);
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
-	bound = bind_queues(job);
 	atomic_store(&core->busy_since, trn_host_ns());
 
 	pthread_mutex_lock(&core->lock);
