@@ -12,6 +12,7 @@ static void rig_init(struct rig *rig, const struct neuron_gen *gen,
 	unsigned int c;
 
 	rig->seed = 0x243f6a8885a308d3ull;
+	rig->stepped = workers == TRN_POOL_STEPPED;
 	rig->pool = trn_pool_new(workers, NULL, NULL);
 	assert_non_null(rig->pool);
 	rig->fabric = trn_fabric_new();
@@ -59,13 +60,30 @@ int rig_setup_alone(void **state)
 	return setup(state, fake_gen(), 0, 1);
 }
 
+int rig_setup_stepped(void **state)
+{
+	return setup(state, fake_gen(), 0, TRN_POOL_STEPPED);
+}
+
+void rig_step(struct rig *rig)
+{
+	while (rig->stepped && trn_pool_step(rig->pool, 64))
+		;
+}
+
 int rig_teardown(void **state)
 {
 	struct rig *rig = *state;
 	unsigned int c;
 
 	for (c = 0; c < RIG_CHIPS; c++)
+		trn_chip_stop(rig->chip[c]);
+	rig_step(rig);
+	for (c = 0; c < RIG_CHIPS; c++)
 		fake_chip_stop(rig->chip[c]);
+	for (c = 0; c < RIG_CHIPS && rig->stepped; c++)
+		trn_chip_detach(rig->chip[c]);
+	rig_step(rig);
 	for (c = 0; c < RIG_CHIPS; c++)
 		fake_chip_free(rig->chip[c]);
 	trn_fabric_unref(rig->fabric);

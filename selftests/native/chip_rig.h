@@ -21,6 +21,7 @@
  * struct rig - chips 0 and 1 on one fabric
  * @host_next: first free byte of each chip's host memory
  * @seed: of rig_random()
+ * @stepped: by rig_setup_stepped()
  */
 struct rig {
 	struct trn_pool *pool;
@@ -29,6 +30,7 @@ struct rig {
 	struct trn_chip *chip[RIG_CHIPS];
 	uint64_t host_next[RIG_CHIPS];
 	uint64_t seed;
+	bool stepped;
 };
 
 /* cmocka set-up and tear-down; *@state is the rig, on fake_gen() or on trn1. */
@@ -38,6 +40,9 @@ int rig_setup_trn1(void **state);
 int rig_setup_limited(void **state);
 /* fake_gen() with one worker. */
 int rig_setup_alone(void **state);
+/* fake_gen() without threads: tasks run in rig_step() only, until none has work. */
+int rig_setup_stepped(void **state);
+void rig_step(struct rig *rig);
 int rig_teardown(void **state);
 
 /* Uniform below @below; the same sequence on every run. */

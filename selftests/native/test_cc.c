@@ -160,6 +160,39 @@ static void a_queue_has_one_job(void **state)
 	job_run(&core);
 }
 
+/* The second job has failed, its record is not written yet: a snapshot is whole. */
+static void a_snapshot_between_refusal_and_record_is_loaded(void **state)
+{
+	struct rig *rig = *state;
+	struct stream stream = { 0 };
+	struct job_rig cc, core;
+	const char *why = NULL;
+
+	cc_init(&cc, rig, 0);
+	job_init(&core, rig, 0, CORE);
+	copy_when_told(&cc, job_hbm_at(0));
+	job_submit(&cc);
+	rig_step(rig);
+	job_halt(&core, SYNC);
+	core.queues[3] = cc.queues[0];
+	job_submit(&core);
+	while (!core.core->job)
+		assert_true(trn_pool_step(rig->pool, 1));
+	trn_chip_stop(rig->chip[0]);
+	rig_step(rig);
+	stream_put_chip(&stream, rig->chip[0]);
+	if (!stream_get_chip(&stream, rig->chip[0], &why))
+		fail_msg("%s", why);
+	trn_chip_resume(rig->chip[0]);
+	rig_step(rig);
+	assert_int_equal(core.completion->status, NEURON_JOB_ERROR);
+	assert_int_equal(core.completion->cause, NEURON_CAUSE_QUEUE);
+	job_post(&cc, 5, 1);
+	rig_step(rig);
+	assert_int_equal(cc.completion->status, NEURON_JOB_OK);
+	stream_free(&stream);
+}
+
 static void reset_and_wait(struct job_rig *job)
 {
 	job_reg_write(job, NEURON_CORE_RESET, 1);
@@ -433,6 +466,8 @@ int main(void)
 		TEST(it_has_the_sync_engine_alone),
 		TEST(only_queues_and_memories_of_its_core_are_its_own),
 		TEST(a_queue_has_one_job),
+		cmocka_unit_test_setup_teardown(a_snapshot_between_refusal_and_record_is_loaded,
+						rig_setup_stepped, rig_teardown),
 		TEST(a_reset_of_its_core_does_not_disturb_it),
 		TEST(a_reset_is_of_the_cc_core_alone),
 		TEST(a_reset_map_names_them),
