@@ -444,12 +444,11 @@ static struct neuron_core *neuron_claim_own(struct neuron_claim *claim, u32 numb
 {
 	struct neuron_device *ndev = claim->ndev;
 	struct neuron_core *core = NULL;
-	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++)
-		if (neuron_unit(ndev, i)->index == number)
-			core = neuron_unit(ndev, i);
-	if (core && claim->mask & BIT(core->tpb->index))
+	if (number < NEURON_MAX_UNITS)
+		core = &ndev->core[array_index_nospec(number, NEURON_MAX_UNITS)];
+	/* The generation may have fewer: then there is nothing at that place. */
+	if (core && core->tpb && claim->mask & BIT(core->tpb->index))
 		return core;
 	drm_dbg(&ndev->drm, "core %u is not in claim %u (mask %#x)\n", number,
 		claim->id, claim->mask);
@@ -460,10 +459,8 @@ static struct neuron_core *neuron_claim_own(struct neuron_claim *claim, u32 numb
 static struct neuron_claim_core *
 neuron_claim_core_get(struct neuron_claim *claim, struct neuron_core *core)
 {
-	unsigned int i = array_index_nospec(core->index, NEURON_MAX_UNITS);
-
 	/* Pairs with the release in neuron_claim_equip_core(). */
-	return smp_load_acquire(&claim->core[i]);
+	return smp_load_acquire(&claim->core[core->index]);
 }
 
 static int neuron_claim_add_cc(struct neuron_claim *claim, struct neuron_core *core)
