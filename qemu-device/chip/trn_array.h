@@ -14,6 +14,7 @@
 /* Terms of a product that a row of cells takes: 2 in double-row mode, 4 of MX. */
 #define TRN_ARRAY_DEPTH	4
 #define TRN_ARRAY_PARTS	16	/* one for each 32 x 32 cells */
+#define TRN_ARRAY_ALL	0xffff	/* bits of them */
 
 enum trn_part_kind {
 	TRN_PART_EMPTY,
@@ -52,6 +53,18 @@ struct trn_pe_array {
 	uint8_t tag[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE];
 	struct trn_part part[TRN_ARRAY_PARTS];
 };
+
+/* Bits of the places of 32 x 32 cells that @place covers. */
+static inline uint16_t trn_array_bits(struct neuron_array place)
+{
+	uint32_t columns = ((1u << place.cols / 32) - 1) << place.col / 32;
+	uint32_t bits = 0;
+	unsigned int row;
+
+	for (row = place.row; row < place.row + place.rows; row += 32)
+		bits |= columns << row / 32 * 4;
+	return (uint16_t)bits;
+}
 
 /* The part that begins where @place does. */
 static inline struct trn_part *trn_array_part(struct trn_pe_array *array,

@@ -57,22 +57,23 @@ struct trn_ready trn_heap_take(struct trn_timeline *tl)
 void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *record)
 {
-	bool background = record->op == TRN_TIME_BACKGROUND;
-	uint64_t begin = actor->replay.time_ps;
-	uint64_t since = actor->replay.free_ps;
+	const struct trn_time_work work = {
+		.class = (enum trn_time_class)record->op,
+		.ports = record->index,
+		.parts = (uint16_t)record->value,
+		.cost_ps = record->cost_ps,
+	};
+	uint64_t begin = trn_flow_begin(&actor->replay, &work), end;
 	unsigned int i;
 
 	for (i = 0; i < TRN_PORTS; i++)
-		if (record->index & NEURON_BIT(i) && begin < tl->port_ps[i])
+		if (work.ports & NEURON_BIT(i) && begin < tl->port_ps[i])
 			begin = tl->port_ps[i];
-	trn_flow_exec(&actor->replay, record->op, begin, record->cost_ps);
+	end = trn_flow_exec(&actor->replay, &work, begin);
 	for (i = 0; i < TRN_PORTS; i++)
-		if (record->index & NEURON_BIT(i))
-			tl->port_ps[i] = actor->replay.time_ps;
-	if (background)
-		trn_trace_span(tl, actor, since, actor->replay.free_ps);
-	else
-		trn_trace_span(tl, actor, begin, actor->replay.time_ps);
+		if (work.ports & NEURON_BIT(i))
+			tl->port_ps[i] = end;
+	trn_trace_span(tl, actor, begin, end);
 }
 
 /* --- DMA --- */

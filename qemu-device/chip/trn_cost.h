@@ -32,7 +32,8 @@
  *	source; local_gather: indices; topk: numbers
  * @k: local_gather: elements of an index; topk: results
  * @size: local_gather: bytes of an element
- * @rows, @columns: of the array, that are loaded or used
+ * @place: tensor engine: the part of the array
+ * @rows, @columns: of it, that are loaded or used
  * @fp32: an operand of the array is fp32
  * @light: a transposition, or an operand said to hold ones and zeros
  * @half: every tile is bf16 or fp16
@@ -46,6 +47,7 @@ struct trn_work {
 	uint64_t n;
 	uint64_t k;
 	unsigned int size;
+	struct neuron_array place;
 	unsigned int rows;
 	unsigned int columns;
 	bool fp32;

@@ -36,8 +36,19 @@ struct trn_exec {
 	uint64_t bad_addr;
 };
 
+/* On @engine, of a generation that has no such instruction there yet. */
+static inline bool trn_exec_before(const struct trn_exec *exec,
+				   enum neuron_engine engine,
+				   unsigned int generation)
+{
+	return exec->seq->engine == engine &&
+	       exec->core->chip->gen->generation < generation;
+}
+
 /* Carry out exec->inst. */
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec);
+/* It is done: device time (when @traced of every kind), power, activity counters. */
+void trn_seq_account(struct trn_seq *seq, const struct trn_exec *exec, bool traced);
 
 /* trn_exec_seq.c: all instructions of the sequencer */
 enum neuron_cause trn_exec_seq(struct trn_exec *exec);

@@ -138,6 +138,7 @@ static enum neuron_cause begin_part(struct trn_exec *exec, enum trn_part_kind ki
 	part->k = (uint8_t)tile->partitions;
 	part->m = (uint8_t)columns;
 	exec->work.n = columns;
+	exec->work.place = part->place;
 	exec->work.rows = part->k;
 	exec->work.columns = part->m;
 	exec->work.fp32 = tile->dtype == NEURON_DTYPE_FP32;

@@ -253,11 +253,13 @@ static enum neuron_cause read_block(struct trn_exec *exec,
 static void record_generation(const struct trn_exec *exec)
 {
 	enum neuron_engine engine = exec->seq->engine;
+	const struct trn_time_work work = {
+		.class = engine == NEURON_ENGINE_SCALAR ? TRN_TIME_BACKGROUND :
+							  TRN_TIME_PLAIN,
+		.cost_ps = TRN_COST_DGE_PS,
+	};
 
-	trn_time_work(exec->job->timeline, engine,
-		      engine == NEURON_ENGINE_SCALAR ? TRN_TIME_BACKGROUND :
-						       TRN_TIME_PLAIN,
-		      0, TRN_COST_DGE_PS);
+	trn_time_work(exec->job->timeline, engine, &work);
 }
 
 /*

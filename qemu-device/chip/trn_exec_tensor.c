@@ -225,6 +225,7 @@ static enum neuron_cause resolve(struct trn_exec *exec, enum trn_part_kind kind,
 	    product->src.n != product->n * lines || !result_valid(product))
 		return NEURON_CAUSE_OPERAND;
 	exec->work.n = product->n;
+	exec->work.place = product->part->place;
 	exec->work.rows = product->part->k;
 	exec->work.columns = product->part->m;
 	exec->work.fp32 = product->src.dtype == NEURON_DTYPE_FP32 ||

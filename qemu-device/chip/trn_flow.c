@@ -26,24 +26,61 @@ void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps)
 		flow->free_ps = time_ps;
 }
 
-void trn_flow_exec(struct trn_flow *flow, unsigned int class, uint64_t begin_ps,
-		   uint64_t cost_ps)
+/* Instructions begin in order, and what is loaded before one is there. */
+static uint64_t part_begin(const struct trn_flow *flow, unsigned int parts)
 {
-	switch ((enum trn_time_class)class) {
+	uint64_t begin = flow->free_ps;
+	unsigned int i;
+
+	if (begin < flow->whole_ps)
+		begin = flow->whole_ps;
+	for (i = 0; i < TRN_TIME_PARTS; i++)
+		if (parts >> i & 1 && begin < flow->part_ps[i])
+			begin = flow->part_ps[i];
+	return begin;
+}
+
+uint64_t trn_flow_begin(const struct trn_flow *flow,
+			const struct trn_time_work *work)
+{
+	switch (work->class) {
 	case TRN_TIME_BACKGROUND:
-		flow->free_ps += cost_ps;
-		if (flow->time_ps < flow->free_ps)
-			flow->time_ps = flow->free_ps;
+		return flow->free_ps;
+	case TRN_TIME_PART:
+		return part_begin(flow, work->parts);
+	default:
+		return flow->time_ps;
+	}
+}
+
+uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
+		       uint64_t begin_ps)
+{
+	uint64_t end = begin_ps + work->cost_ps;
+	unsigned int i;
+
+	switch (work->class) {
+	case TRN_TIME_BACKGROUND:
+		flow->free_ps = end;
 		break;
 	case TRN_TIME_COVER:
 		flow->free_ps = begin_ps;
-		flow->time_ps = begin_ps + cost_ps;
+		flow->whole_ps = end;
 		break;
-	default:
-		flow->time_ps = begin_ps;
-		trn_flow_pass(flow, cost_ps);
+	case TRN_TIME_PART:
+		flow->free_ps = begin_ps;
+		for (i = 0; i < TRN_TIME_PARTS; i++)
+			if (work->parts >> i & 1)
+				flow->part_ps[i] = end;
+		break;
+	case TRN_TIME_PLAIN:
+		flow->free_ps += work->cost_ps;
 		break;
 	}
+	/* They end in order, too, for whoever waits for them. */
+	if (flow->time_ps < end)
+		flow->time_ps = end;
+	return end;
 }
 
 /* --- queues --- */

@@ -81,11 +81,13 @@ size_t trn_pe_own_bytes(const struct trn_chip *chip)
 	return chip->gen->nr_cores * sizeof(*chip->pe);
 }
 
-static unsigned int groups_of(unsigned int lines, unsigned int most)
+/* The group behind that of the last of @lines lines from @first on. */
+static unsigned int groups_end(unsigned int first, unsigned int lines,
+			       unsigned int most)
 {
-	unsigned int groups = (lines + GROUP_LINES - 1) / GROUP_LINES;
+	unsigned int end = (first + lines + GROUP_LINES - 1) / GROUP_LINES;
 
-	return groups < most ? groups : most;
+	return end < most ? end : most;
 }
 
 static void count(_Atomic uint64_t *counter, uint64_t cycles)
@@ -93,29 +95,32 @@ static void count(_Atomic uint64_t *counter, uint64_t cycles)
 	atomic_fetch_add_explicit(counter, cycles, memory_order_relaxed);
 }
 
-void trn_pe_load(struct trn_core *core, unsigned int rows, unsigned int columns,
-		 uint64_t cycles)
+void trn_pe_load(struct trn_core *core, struct neuron_array cells, uint64_t cycles)
 {
 	struct trn_pe *pe = &core->chip->pe[core->index];
-	unsigned int row_groups = groups_of(rows, NEURON_PE_ROW_GROUPS);
-	unsigned int column_groups = groups_of(columns, NEURON_PE_COLUMN_GROUPS);
+	unsigned int rows = groups_end(cells.row, cells.rows, NEURON_PE_ROW_GROUPS);
+	unsigned int columns = groups_end(cells.col, cells.cols,
+					  NEURON_PE_COLUMN_GROUPS);
+	unsigned int first = cells.col / GROUP_LINES;
+	unsigned int groups = columns - first;
 	unsigned int row, column;
 
 	/* One column group after the other; the first takes what is over. */
-	for (row = 0; row < row_groups; row++)
-		for (column = 0; column < column_groups; column++)
+	for (row = cells.row / GROUP_LINES; row < rows; row++)
+		for (column = first; column < columns; column++)
 			count(&pe->weights[row][column],
-			      cycles / column_groups +
-			      (column ? 0 : cycles % column_groups));
+			      cycles / groups +
+			      (column == first ? cycles % groups : 0));
 }
 
-void trn_pe_matmul(struct trn_core *core, unsigned int rows, uint64_t cycles)
+void trn_pe_matmul(struct trn_core *core, struct neuron_array cells,
+		   uint64_t cycles)
 {
 	struct trn_pe *pe = &core->chip->pe[core->index];
-	unsigned int row_groups = groups_of(rows, NEURON_PE_ROW_GROUPS);
+	unsigned int rows = groups_end(cells.row, cells.rows, NEURON_PE_ROW_GROUPS);
 	unsigned int row;
 
-	for (row = 0; row < row_groups; row++)
+	for (row = cells.row / GROUP_LINES; row < rows; row++)
 		count(&pe->matmul[row], cycles);
 }
 

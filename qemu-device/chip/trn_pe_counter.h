@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neuron/isa.h"
+
 struct trn_chip;
 struct trn_core;
 struct trn_state;
@@ -21,12 +23,12 @@ size_t trn_pe_own_bytes(const struct trn_chip *chip);
 void trn_pe_state(struct trn_chip *chip, struct trn_state *st);
 
 /*
- * The array of @core spent @cycles on loading @columns columns of @rows rows, or
- * on a product with @rows rows. Any thread, cheap.
+ * The array of @core spent @cycles on loading @cells (any numbers of rows and columns),
+ * or on a product with them. Any thread, cheap.
  */
-void trn_pe_load(struct trn_core *core, unsigned int rows, unsigned int columns,
-		 uint64_t cycles);
-void trn_pe_matmul(struct trn_core *core, unsigned int rows, uint64_t cycles);
+void trn_pe_load(struct trn_core *core, struct neuron_array cells, uint64_t cycles);
+void trn_pe_matmul(struct trn_core *core, struct neuron_array cells,
+		   uint64_t cycles);
 
 /* Offset in the counter block of core @core. */
 uint32_t trn_pe_read(struct trn_chip *chip, unsigned int core, uint32_t offset);

@@ -88,14 +88,14 @@ static void append(struct trn_timeline *tl, unsigned int index,
 }
 
 static void record_exec(struct trn_timeline *tl, unsigned int actor,
-			enum trn_time_class class, unsigned int ports,
-			uint64_t cost_ps)
+			const struct trn_time_work *work)
 {
 	struct trn_record record = {
 		.kind = TRN_RECORD_EXEC,
-		.op = (uint8_t)class,
-		.index = (uint16_t)ports,
-		.cost_ps = cost_ps,
+		.op = (uint8_t)work->class,
+		.index = work->ports,
+		.value = work->parts,
+		.cost_ps = work->cost_ps,
 	};
 
 	if (timeline_usable(tl))
@@ -105,25 +105,26 @@ static void record_exec(struct trn_timeline *tl, unsigned int actor,
 /* An engine that records nothing must be known to go on. */
 void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps)
 {
+	const struct trn_time_work nothing = { .class = TRN_TIME_PLAIN };
+
 	if (!tl)
 		return;
 	trn_flow_pass(&tl->actor[actor].causal, cost_ps);
 	tl->actor[actor].pending_ps += cost_ps;
 	if (tl->actor[actor].pending_ps > PENDING_PS)
-		record_exec(tl, actor, TRN_TIME_PLAIN, 0, 0);
+		record_exec(tl, actor, &nothing);
 }
 
 void trn_time_work(struct trn_timeline *tl, unsigned int actor,
-		   enum trn_time_class class, unsigned int ports,
-		   uint64_t cost_ps)
+		   const struct trn_time_work *work)
 {
 	struct trn_flow *causal;
 
 	if (!tl)
 		return;
 	causal = &tl->actor[actor].causal;
-	trn_flow_exec(causal, class, causal->time_ps, cost_ps);
-	record_exec(tl, actor, class, ports, cost_ps);
+	trn_flow_exec(causal, work, trn_flow_begin(causal, work));
+	record_exec(tl, actor, work);
 }
 
 /* Said before it is over: the replay knows then that the actor is not just late. */

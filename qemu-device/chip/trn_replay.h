@@ -42,7 +42,8 @@ enum trn_record_kind {
  * @pre_ps: its execution time since the record before
  * @cookie: STAMP; TRACE: pc 63:32, code 31:0
  * @cost_ps: EXEC, DMA: in its own engine
- * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes
+ * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
+ *	the array
  * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
  *	EXEC: TRN_PORT_*; LOAD, DMA: way of the bytes
  * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
@@ -84,12 +85,16 @@ struct trn_trigger {
  * struct trn_flow - time of an actor, and of a queue the work it has
  * @time_ps: where it is
  * @free_ps: from when on it could have done something in the background
+ * @whole_ps: all of the array was in use until here
+ * @part_ps: and since then each of its parts, if it is later
  * @hops: most links of the descriptors since the queue was last idle
  * @first, @last: triggers not yet used up, in order
  */
 struct trn_flow {
 	uint64_t time_ps;
 	uint64_t free_ps;
+	uint64_t whole_ps;
+	uint64_t part_ps[TRN_TIME_PARTS];
 	uint32_t hops;
 	struct trn_trigger *first;
 	struct trn_trigger **last;
@@ -101,9 +106,12 @@ bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count);
 void trn_flow_pass(struct trn_flow *flow, uint64_t ps);
 /* A wait is over that something ended at @time_ps. */
 void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps);
-/* An instruction that can start at @begin_ps, which is not before the flow's time. */
-void trn_flow_exec(struct trn_flow *flow, unsigned int class, uint64_t begin_ps,
-		   uint64_t cost_ps);
+/* When the actor comes to an instruction. */
+uint64_t trn_flow_begin(const struct trn_flow *flow,
+			const struct trn_time_work *work);
+/* It starts at @begin_ps, which is then or later. Returns its end. */
+uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
+		       uint64_t begin_ps);
 /* When the next descriptor can start; without a trigger where the queue is. */
 uint64_t trn_flow_ready(const struct trn_flow *flow, uint32_t hops);
 /* It has been moved, until @end_ps. */

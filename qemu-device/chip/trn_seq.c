@@ -14,8 +14,6 @@
 #include "trn_exec.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
-#include "trn_pe_counter.h"
-#include "trn_power.h"
 
 static struct trn_seq *seq_of(struct trn_task *task)
 {
@@ -199,59 +197,11 @@ static void seq_trace(struct trn_seq *seq)
 	trn_nq_post(core->chip, &event);
 }
 
-/* What the activity counters of the PE array see of an instruction. */
-static void count_array(struct trn_core *core, const struct trn_exec *exec)
-{
-	const struct trn_work *work = &exec->work;
-	uint64_t cycles = trn_cost_cycles(core->chip->gen, NEURON_ENGINE_TENSOR,
-					  exec->isa, &exec->work);
-
-	if (exec->isa->cost == TRN_COST_LOAD)
-		trn_pe_load(core, work->rows, work->columns, cycles);
-	else if (exec->isa->cost == TRN_COST_MATMUL)
-		trn_pe_matmul(core, work->rows, cycles);
-}
-
-/* Account for the work; return the device time that it took. */
-static uint64_t seq_work(struct trn_seq *seq, const struct trn_exec *exec)
-{
-	struct trn_core *core = seq->core;
-	uint64_t cost = trn_cost_ps(core->chip->gen, seq->engine, exec->isa,
-				    &exec->work);
-
-	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
-		trn_power_busy(core, seq->engine, cost);
-	if (exec->isa->unit == TRN_UNIT_TENSOR)
-		count_array(core, exec);
-	return trn_power_stretch(core->chip, cost) + exec->extra_ps;
-}
-
-static enum trn_time_class class_of(const struct trn_exec *exec)
-{
-	switch ((enum trn_cost)exec->isa->cost) {
-	case TRN_COST_LOAD:
-		return TRN_TIME_BACKGROUND;
-	case TRN_COST_ISSUE:
-		return TRN_TIME_PLAIN;
-	default:
-		return TRN_TIME_COVER;
-	}
-}
-
 static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
-	struct trn_timeline *tl = seq->job->timeline;
-	uint64_t cost = seq_work(seq, exec);
 	bool traced = trn_nq_traces(seq->core, seq->engine);
 
-	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
-		trn_time_work(tl, seq->engine, class_of(exec),
-			      trn_cost_ports(seq->core->chip->gen, seq->engine,
-					     exec->isa, &exec->work), cost);
-	else if (traced)
-		trn_time_work(tl, seq->engine, TRN_TIME_PLAIN, 0, cost);
-	else
-		trn_time_exec(tl, seq->engine, cost);
+	trn_seq_account(seq, exec, traced);
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);

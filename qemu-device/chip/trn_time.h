@@ -9,8 +9,9 @@
  * from the host's clock. Modelled.
  *
  * What is modelled: an engine, a queue and a DMA engine do one thing at a time; the
- * stationary operand is loaded in the background of a product; engines take turns at
- * the memory ports that they share; a wait ends at the post that satisfies it; a
+ * stationary operand is loaded in the background of a product, and products in parts
+ * of the array that have no cell in common run beside each other; engines take turns
+ * at the memory ports that they share; a wait ends at the post that satisfies it; a
  * descriptor starts when its trigger has reached the queue, the one before it is done
  * and its engine is free; stacks of HBM and links pass the bytes of all transfers of
  * the job in the order in which these start. Jobs share nothing but semaphores.
@@ -62,6 +63,24 @@ enum trn_time_class {
 	TRN_TIME_PLAIN,		/* one after the other */
 	TRN_TIME_COVER,		/* the next one may work in its background */
 	TRN_TIME_BACKGROUND,	/* and this is one that does */
+	TRN_TIME_PART,		/* as COVER, beside what goes on in other parts */
+};
+
+/* Parts of the tensor engine's array: 32 x 32 cells each, rows of them from bit 0. */
+#define TRN_TIME_PARTS	16
+
+/**
+ * struct trn_time_work - an instruction that overlaps or has something to itself
+ * @class: how it goes with those beside it
+ * @ports: TRN_PORT_* that it has to itself; PART: none
+ * @parts: PART: bits of those that it uses
+ * @cost_ps: how long it takes
+ */
+struct trn_time_work {
+	enum trn_time_class class;
+	uint16_t ports;
+	uint16_t parts;
+	uint64_t cost_ps;
 };
 
 /* All functions accept a NULL timeline (the clock is off) and do nothing, or give 0. */
@@ -89,10 +108,8 @@ void trn_timeline_free(struct trn_timeline *tl);
 
 /* Append to @actor's list; only the actor's own task calls these. */
 void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps);
-/* The same, for what overlaps or has TRN_PORT_* to itself. */
 void trn_time_work(struct trn_timeline *tl, unsigned int actor,
-		   enum trn_time_class class, unsigned int ports,
-		   uint64_t cost_ps);
+		   const struct trn_time_work *work);
 /* @actor is about to wait; may be said again. */
 void trn_time_wait_begin(struct trn_timeline *tl, unsigned int actor,
 			 unsigned int sem, unsigned int sync, int32_t value);

@@ -184,10 +184,14 @@ static void load_trigger(struct trn_flow *flow, struct trn_state *st)
 static void flow_state(struct trn_flow *flow, struct trn_state *st)
 {
 	struct trn_trigger *trigger;
+	unsigned int i;
 	uint32_t nr = 0;
 
 	trn_state_u64(st, &flow->time_ps);
 	trn_state_u64(st, &flow->free_ps);
+	trn_state_u64(st, &flow->whole_ps);
+	for (i = 0; i < TRN_TIME_PARTS; i++)
+		trn_state_u64(st, &flow->part_ps[i]);
 	trn_state_u32(st, &flow->hops);
 	if (flow->hops > UINT8_MAX)
 		trn_state_fail(st, "a queue has crossed too many links");
@@ -226,6 +230,14 @@ static void save_records(struct trn_actor *actor, struct trn_state *st)
 					sizeof(chunk->record[i]));
 }
 
+static bool exec_valid(const struct trn_record *record)
+{
+	if (record->op == TRN_TIME_PART)
+		return !record->index && record->value > 0 &&
+		       record->value < 1 << TRN_TIME_PARTS;
+	return record->op < TRN_TIME_PART && !record->value;
+}
+
 static bool record_valid(const struct trn_job *job, unsigned int actor,
 			 const struct trn_record *record)
 {
@@ -241,7 +253,7 @@ static bool record_valid(const struct trn_job *job, unsigned int actor,
 		return record->index >= TRN_ACTOR_QUEUE && record->value &&
 		       record->index < tl->nr_actors;
 	case TRN_RECORD_EXEC:
-		return !queue && record->op <= TRN_TIME_BACKGROUND;
+		return !queue && exec_valid(record);
 	case TRN_RECORD_LOAD:
 	case TRN_RECORD_DMA:
 		return queue && record->value >= 0 &&

@@ -43,6 +43,8 @@ enum {
 #define DGE_QUEUE	3
 #define DGE_BURST	20
 
+#define IN_PART		(NEURON_INST_ARRAY >> 8)
+
 /* The kernel's queue: a copy engine, in domain 0. */
 #define COPY_QUEUE	3
 #define COPY_RING	64
@@ -123,6 +125,9 @@ static void load_round(struct seq_job *job, unsigned int i, uint64_t host)
 static void compute_round(struct seq_job *job, unsigned int i)
 {
 	unsigned int accumulate = i % 3 ? NEURON_INST_ACCUMULATE : 0;
+	uint32_t half = neuron_array_put((struct neuron_array){
+		.row = (uint8_t)(i % 2 * 64), .rows = 64, .cols = 64,
+	});
 
 	seq_add(job, VECTOR,
 		post_add(take_ge(OP(TENSOR_TENSOR, .op0 = NEURON_ALU_ADD,
@@ -130,11 +135,12 @@ static void compute_round(struct seq_job *job, unsigned int i)
 				    .src0 = ap_sbuf(0, 32, 0, F32, 128),
 				    .src1 = ap_sbuf(0, 32, 0x1000, F32, 128)),
 				 S_LOADED, 1), S_ADDED, 1));
-	seq_add(job, TENSOR, take_ge(OP(LOAD_STATIONARY,
+	seq_add(job, TENSOR, take_ge(OP(LOAD_STATIONARY, .mode = IN_PART, .imm0 = half,
 					.src0 = ap_sbuf(0, 32, 0, F32, 64)),
 				     S_ADDED, 1));
 	seq_add(job, TENSOR,
 		post_add(OP(MATMUL, .flags = (uint8_t)accumulate,
+			    .mode = IN_PART, .imm0 = half,
 			    .dst = ap_psum(0, 64, 0, F32, 128),
 			    .src0 = ap_sbuf(0, 32, 0x1000, F32, 128)),
 			 S_PRODUCT, 1));

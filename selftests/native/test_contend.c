@@ -86,7 +86,11 @@ static void hand_end(struct hand *hand)
 static void work_ns(struct hand *hand, unsigned int actor,
 		    enum trn_time_class class, unsigned int ports, uint64_t ns)
 {
-	trn_time_work(hand->tl, actor, class, ports, ns * 1000);
+	const struct trn_time_work work = {
+		.class = class, .ports = (uint16_t)ports, .cost_ps = ns * 1000,
+	};
+
+	trn_time_work(hand->tl, actor, &work);
 }
 
 static void product(struct hand *hand, uint64_t load_ns, uint64_t ns)

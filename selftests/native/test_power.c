@@ -182,6 +182,40 @@ static void only_the_used_rows_count(void **state)
 			 pe_row(chip, 0, 0).idle + 512 + 8);
 }
 
+/* A part counts where it is, and takes a share of the power. */
+static void parts_count_in_their_place(void **state)
+{
+	struct seq_rig *rig = *state;
+	struct trn_chip *chip = rig->chip[0];
+	const struct neuron_inst part = {
+		.mode = NEURON_INST_ARRAY >> 8,
+		.imm0 = neuron_array_put((struct neuron_array){ 64, 64, 64, 64 }),
+	};
+	struct seq_job *job = malloc(sizeof(*job));
+
+	seq_job_init(job, rig, 0, 0);
+	seq_add(job, TENSOR, OP(LOAD_STATIONARY, .mode = part.mode, .imm0 = part.imm0,
+				.src0 = ap_sbuf(0, 32, 0, BF16, 64)));
+	seq_add(job, TENSOR, OP(MATMUL, .mode = part.mode, .imm0 = part.imm0,
+				.dst = ap_psum(0, 64, 0, F32, 512),
+				.src0 = ap_sbuf(0, 32, 4096, BF16, 512)));
+	seq_add(job, TENSOR, OP(HALT, 0));
+	seq_expect_ok(job);
+	free(job);
+	assert_int_equal(pe_row(chip, 0, 0).matmul, 0);
+	assert_int_equal(pe_row(chip, 0, 1).matmul, 0);
+	assert_int_equal(pe_row(chip, 0, 2).matmul, 512);
+	assert_int_equal(pe_row(chip, 0, 3).matmul, 0);
+	assert_int_equal(counter_of(chip, 0, 2, 1, NEURON_PE_WEIGHTS), 0);
+	assert_int_equal(counter_of(chip, 0, 2, 2, NEURON_PE_WEIGHTS), 8);
+	assert_int_equal(counter_of(chip, 0, 2, 3, NEURON_PE_WEIGHTS), 8);
+}
+
+static struct neuron_array rows(unsigned int nr)
+{
+	return (struct neuron_array){ .rows = (uint8_t)nr, .cols = 128 };
+}
+
 static void the_low_word_is_latched(void **state)
 {
 	struct seq_rig *rig = *state;
@@ -190,14 +224,14 @@ static void the_low_word_is_latched(void **state)
 	uint32_t at = neuron_pe_counter(chip->gen, 0, 0, 4, NEURON_PE_MATMUL);
 	uint32_t other = neuron_pe_counter(chip->gen, 0, 1, 4, NEURON_PE_MATMUL);
 
-	trn_pe_matmul(core, 32, 0xfffffff0);
+	trn_pe_matmul(core, rows(32), 0xfffffff0);
 	assert_int_equal(trn_chip_mmio_read(chip, at + 4, 4), 0);
-	trn_pe_matmul(core, 32, 0x20);
+	trn_pe_matmul(core, rows(32), 0x20);
 	/* What belongs to the high word that was read, then what is true now. */
 	assert_int_equal(trn_chip_mmio_read(chip, at, 4), 0xfffffff0);
 	assert_int_equal(trn_chip_mmio_read(chip, at, 4), 0x10);
 	assert_int_equal(trn_chip_mmio_read(chip, at + 4, 4), 1);
-	trn_pe_matmul(core, 64, 0x20);
+	trn_pe_matmul(core, rows(64), 0x20);
 	assert_int_equal(trn_chip_mmio_read(chip, other, 4), 0x20);
 	assert_int_equal(trn_chip_mmio_read(chip, at, 4), 0x10);
 	assert_true(counter(chip, at) == 0x100000030ull);
@@ -210,7 +244,7 @@ static void counters_cannot_be_written(void **state)
 	uint32_t at = chip->gen->pe_bar0[0];
 	uint32_t end = at + 4 * chip->gen->pe_groups * chip->gen->pe_group;
 
-	trn_pe_matmul(seq_core(rig, 0, 0), 128, 5);
+	trn_pe_matmul(seq_core(rig, 0, 0), rows(128), 5);
 	for (; at < end; at += 4)
 		trn_chip_mmio_write(chip, at, ~0u, 4);
 	assert_true(fake_logged(&rig->port[0], "counters are read-only"));
@@ -567,6 +601,7 @@ int main(void)
 		RIG(all_cycles_are_accounted_for, setup_trn1),
 		RIG(all_cycles_are_accounted_for, setup_trn2),
 		RIG(only_the_used_rows_count, setup_trn2),
+		RIG(parts_count_in_their_place, setup_trn2),
 		RIG(the_low_word_is_latched, setup_trn2),
 		RIG(counters_cannot_be_written, setup_trn2),
 		RIG(a_core_reset_keeps_counters, setup_trn2),

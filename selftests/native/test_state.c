@@ -180,7 +180,7 @@ static void reset_forgets_a_half_read_counter(void **state)
 	trn_chip_reset(chip);
 	reset = state_of(chip);
 	reg = neuron_pe_counter(chip->gen, 0, 0, NEURON_PE_XBUS_ARRAY, NEURON_PE_MATMUL);
-	trn_pe_matmul(&chip->core[0], 128, 1000);
+	trn_pe_matmul(&chip->core[0], (struct neuron_array){ .rows = 128 }, 1000);
 	assert_int_equal(trn_chip_mmio_read(chip, reg + 4, 4), 0);
 	trn_chip_reset(chip);
 	expect_reset_state(chip, &reset);
