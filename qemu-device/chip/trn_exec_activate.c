@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * The scalar engine's own instruction: an activation function.
+ * An activation function: the scalar engine's own instruction, which GpSimd has from
+ * NeuronCore-v4 on.
  */
 #include <string.h>
 
@@ -93,6 +94,8 @@ enum neuron_cause trn_exec_activate(struct trn_exec *exec)
 	uint32_t param = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 
+	if (trn_exec_before(exec, NEURON_ENGINE_GPSIMD, 4))
+		return NEURON_CAUSE_OPCODE;
 	if (!trn_act_valid(act.func) || !bias_valid(exec))
 		return NEURON_CAUSE_OPERAND;
 	memcpy(&act.param, &param, sizeof(act.param));

@@ -56,18 +56,6 @@ static float uniform(uint32_t word)
 	return (float)(word >> 8) * 0x1p-24f;
 }
 
-static bool on_gpsimd_before(const struct trn_exec *exec, unsigned int generation)
-{
-	return exec->seq->engine == NEURON_ENGINE_GPSIMD &&
-	       exec->core->chip->gen->generation < generation;
-}
-
-static bool on_vector_before(const struct trn_exec *exec, unsigned int generation)
-{
-	return exec->seq->engine == NEURON_ENGINE_VECTOR &&
-	       exec->core->chip->gen->generation < generation;
-}
-
 /* --- rng --- */
 
 static void rng(void *arg, const struct trn_lines *lines)
@@ -96,7 +84,7 @@ enum neuron_cause trn_exec_rng(struct trn_exec *exec)
 	struct drawing op = { .exec = exec };
 	enum neuron_cause cause;
 
-	if (on_gpsimd_before(exec, 3))
+	if (trn_exec_before(exec, NEURON_ENGINE_GPSIMD, 3))
 		return NEURON_CAUSE_OPCODE;
 	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
 	if (!cause && !trn_dtype_is_int(op.dst.dtype))
@@ -229,7 +217,7 @@ static enum neuron_cause states_tile(struct trn_exec *exec, const struct neuron_
 			      1 : TRN_RNG_VECTOR;
 	enum neuron_cause cause;
 
-	if (on_vector_before(exec, 4))
+	if (trn_exec_before(exec, NEURON_ENGINE_VECTOR, 4))
 		return NEURON_CAUSE_OPCODE;
 	cause = trn_exec_tile(exec, ap, tile);
 	if (cause)

@@ -329,6 +329,40 @@ static void refuses_other_operands(void **state)
 	bad(state, SCALAR, inst, NEURON_CAUSE_ACCESS);
 }
 
+/* GpSimd computes the same; it has no accumulators and no way to PSUM. */
+static void gpsimd_activates_too(void **state)
+{
+	struct neuron_inst inst = OP(ACTIVATE, .op0 = NEURON_ACT_GELU, .imm0 = f32(0.7f),
+				     .flags = NEURON_INST_SRC1_COLUMN,
+				     .dst = ap_sbuf(0, LANES, OUT, F32, N),
+				     .src0 = ap_sbuf(0, LANES, DATA, F32, N),
+				     .src1 = ap_sbuf(0, LANES, COL1, F32, 1));
+	float expected[LANES][N];
+	unsigned int p;
+
+	fill(state);
+	good(state, SCALAR, inst);
+	for (p = 0; p < LANES; p++) {
+		memcpy(expected[p], sbuf_f(state, p, OUT), sizeof(expected[p]));
+		memset(sbuf_f(state, p, OUT), 0, sizeof(expected[p]));
+	}
+	good(state, GPSIMD, inst);
+	for (p = 0; p < LANES; p++)
+		assert_memory_equal(sbuf_f(state, p, OUT), expected[p],
+				    sizeof(expected[p]));
+	inst.op2 = NEURON_ALU_ADD;
+	inst.reduce = NEURON_REDUCE_RESET_REDUCE;
+	good(state, SCALAR, inst);
+	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
+	inst.op2 = 0;
+	inst.reduce = NEURON_REDUCE_IDLE;
+	good(state, GPSIMD, inst);
+	inst.dst = ap_psum(0, LANES, 0, F32, N);
+	good(state, SCALAR, inst);
+	bad(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
+	bad(state, GPSIMD, activate2(NEURON_ACT_RELU, pairs[5]), NEURON_CAUSE_OPCODE);
+}
+
 /* --- before v4 --- */
 
 static struct neuron_inst activate(unsigned int func, unsigned int bias)
@@ -347,6 +381,7 @@ static struct neuron_inst activate(unsigned int func, unsigned int bias)
 static void is_not_there_before_v4(void **state)
 {
 	bad(state, SCALAR, activate2(NEURON_ACT_RELU, pairs[5]), NEURON_CAUSE_OPCODE);
+	bad(state, GPSIMD, activate(NEURON_ACT_RELU, 0), NEURON_CAUSE_OPCODE);
 }
 
 static void bias_is_a_number_or_a_column(void **state)
@@ -405,6 +440,7 @@ int main(void)
 		cmocka_unit_test(casts_and_works_in_place),
 		cmocka_unit_test(refuses_other_operands),
 		cmocka_unit_test(bias_is_a_number_or_a_column),
+		cmocka_unit_test(gpsimd_activates_too),
 	};
 	const struct CMUnitTest v3[] = {
 		cmocka_unit_test(is_not_there_before_v4),
