@@ -173,9 +173,14 @@ static void column_tiles_run_at_once(void **state)
 	unsigned int i;
 
 	seq_job_init(job, *state, 0, 0);
-	for (i = 0; i < 16; i++)
-		add_pair(job, (struct neuron_array){ (uint8_t)(i / 4 * 32), 32,
-						     (uint8_t)(i % 4 * 32), 32 }, 512);
+	for (i = 0; i < 16; i++) {
+		const struct neuron_array place = {
+			.row = (uint8_t)(i / 4 * 32), .rows = 32,
+			.col = (uint8_t)(i % 4 * 32), .cols = 32,
+		};
+
+		add_pair(job, place, 512);
+	}
 	about(cycles(job), 16 * 8 + 512);
 	free(job);
 }
