@@ -593,7 +593,7 @@ void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p)
 	drm_printf(p, "jobs and window tables: %d\n",
 		   atomic_read(&ndev->nr_live));
 	mutex_lock(&ndev->claim_lock);
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_claims_dump_core(neuron_unit(ndev, i), p);
 	mutex_unlock(&ndev->claim_lock);
 }

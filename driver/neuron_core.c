@@ -146,7 +146,7 @@ int neuron_cores_init(struct neuron_device *ndev)
 	ret = neuron_job_pool_init(ndev);
 	if (ret)
 		goto err_dump;
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		ret = neuron_core_init(neuron_unit(ndev, i));
 		if (ret)
 			goto err_cores;
@@ -279,7 +279,7 @@ void neuron_cores_stop(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_core_stop(neuron_unit(ndev, i));
 }
 
@@ -290,7 +290,7 @@ void neuron_cores_fini(struct neuron_device *ndev)
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		neuron_core_disown(&ndev->core[i]);
 	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
-	neuron_cores_fini_first(ndev, neuron_nr_units(ndev));
+	neuron_cores_fini_first(ndev, neuron_nr_units(ndev->gen));
 	neuron_dump_fini(ndev);
 	neuron_job_pool_fini(ndev);
 	destroy_workqueue(ndev->watch_wq);
@@ -340,7 +340,7 @@ int neuron_cores_start(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		ret = neuron_core_start(neuron_unit(ndev, i));
 		if (ret)
 			return ret;
@@ -367,7 +367,7 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		struct neuron_core *core = neuron_unit(ndev, i);
 
 		/* Who has the lock has not seen that the device is down. */
@@ -381,7 +381,7 @@ void neuron_cores_end(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_job_end_aborted(neuron_unit(ndev, i));
 }
 

@@ -114,7 +114,7 @@ static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
 	ret = neuron_look_begin(ndev, &idx);
 	if (ret)
 		return ret;
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_semaphores_show(neuron_unit(ndev, i), m);
 	neuron_look_end(ndev, idx);
 	return 0;
@@ -129,7 +129,7 @@ static int neuron_debugfs_windows(struct seq_file *m, void *data)
 	struct neuron_job *job;
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
 		job = neuron_job_active(core);
 		if (!job)

@@ -37,9 +37,6 @@ struct neuron_job;
 struct neuron_sched;
 struct neuron_usage;
 
-/* All that runs jobs: NeuronCores, then CC-cores. */
-#define NEURON_MAX_UNITS	(NEURON_MAX_CORES + NEURON_MAX_CC_CORES)
-
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
 #define NEURON_RESET_POLL_MS		100
@@ -292,18 +289,11 @@ static inline struct neuron_device *to_neuron_device(struct drm_device *drm)
 	return container_of(drm, struct neuron_device, drm);
 }
 
-/* NeuronCores and CC-cores of a device, and the one at place @i among them. */
-static inline unsigned int neuron_nr_units(const struct neuron_device *ndev)
-{
-	return ndev->gen->nr_cores + ndev->gen->nr_top_sp_ids;
-}
-
+/* The @i-th NeuronCore or CC-core of neuron_nr_units(). */
 static inline struct neuron_core *neuron_unit(struct neuron_device *ndev,
 					      unsigned int i)
 {
-	const unsigned int cores = ndev->gen->nr_cores;
-
-	return &ndev->core[i < cores ? i : NEURON_MAX_CORES + i - cores];
+	return &ndev->core[neuron_unit_number(ndev->gen, i)];
 }
 
 static inline bool neuron_core_is_cc(const struct neuron_core *core)

@@ -225,7 +225,7 @@ static void neuron_irq_program(struct neuron_device *ndev)
 	neuron_ctl_write(ndev, NEURON_CTL_VECTOR,
 			 neuron_mgmt_vector(ndev));
 
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
 		neuron_core_write(core, NEURON_CORE_MASK, ~0u);
 		neuron_core_write(core, NEURON_CORE_CAUSE, ~0u);
@@ -250,7 +250,7 @@ static void neuron_irq_mask(struct neuron_device *ndev)
 	unsigned int i;
 
 	neuron_ctl_write(ndev, NEURON_CTL_MASK, ~0u);
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_core_write(neuron_unit(ndev, i), NEURON_CORE_MASK, ~0u);
 	for (i = ndev->gen->nr_ring; i < ndev->gen->nr_dma; i++)
 		neuron_ctl_write(ndev, NEURON_CTL_DMA(i) + NEURON_DMA_MASK, ~0u);
@@ -295,7 +295,7 @@ static int neuron_irq_request(struct neuron_device *ndev)
 		return -ENOMEM;
 	ndev->vectors = vec;
 
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
 		vec[neuron_core_vector(core)].cores |= BIT(core->index);
 	}

@@ -159,7 +159,7 @@ static void neuron_query_counters(struct neuron_device *ndev,
 				 &info->hbm_corrected, &info->hbm_uncorrected);
 	neuron_query_ecc(ndev, NEURON_MISC_SRAM_ECC, &info->sram_corrected,
 			 &info->sram_uncorrected);
-	for (i = 0; i < neuron_nr_units(ndev); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		info->violations += neuron_core_read(neuron_unit(ndev, i),
 						     NEURON_CORE_VIOLATIONS);
 		info->stale_posts += neuron_core_read(neuron_unit(ndev, i),

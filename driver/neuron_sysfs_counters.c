@@ -57,7 +57,7 @@ static ssize_t neuron_core_reg_sum(struct device *dev, char *buf, u32 reg)
 	ret = neuron_look_begin(ndev, &idx);
 	if (ret)
 		return ret;
-	for (i = 0; i < neuron_nr_units(ndev); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		sum += neuron_core_read(neuron_unit(ndev, i), reg);
 	neuron_look_end(ndev, idx);
 	return sysfs_emit(buf, "%llu\n", sum);

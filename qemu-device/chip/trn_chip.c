@@ -46,7 +46,7 @@ static int cores_init(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++) {
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
 		if (trn_core_init(trn_unit(chip, i), chip)) {
 			cores_destroy(chip, i);
 			return -1;
@@ -144,7 +144,7 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 	return chip;
 
 free_cores:
-	cores_destroy(chip, trn_nr_units(chip));
+	cores_destroy(chip, neuron_nr_units(chip->gen));
 free_top_sp:
 	trn_top_sp_destroy(chip);
 free_nq:
@@ -180,7 +180,7 @@ void trn_chip_free(struct trn_chip *chip)
 	/* A peer may be about to leave this chip's memory: some 50 us. */
 	while (!trn_chip_quiet(chip))
 		sched_yield();
-	cores_destroy(chip, trn_nr_units(chip));
+	cores_destroy(chip, neuron_nr_units(chip->gen));
 	trn_top_sp_destroy(chip);
 	trn_nq_destroy(chip);
 	trn_udma_destroy(chip);

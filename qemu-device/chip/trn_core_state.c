@@ -221,6 +221,6 @@ void trn_cores_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++)
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		core_state(trn_unit(chip, i), st);
 }

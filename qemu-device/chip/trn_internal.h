@@ -30,8 +30,6 @@ struct trn_power;
 struct trn_regfile;
 
 #define TRN_STORM_VECTORS	32
-/* All that runs jobs: NeuronCores, then CC-cores. */
-#define TRN_MAX_UNITS		(NEURON_MAX_CORES + NEURON_MAX_CC_CORES)
 
 /**
  * struct trn_storm - interrupts that a fault on demand repeats
@@ -51,9 +49,9 @@ struct trn_irq_state {
 	struct trn_storm storm;
 	pthread_mutex_t lock;
 	uint32_t cause, mask, vector;
-	uint32_t core_cause[TRN_MAX_UNITS];
-	uint32_t core_mask[TRN_MAX_UNITS];
-	uint32_t core_vector[TRN_MAX_UNITS];
+	uint32_t core_cause[NEURON_MAX_UNITS];
+	uint32_t core_mask[NEURON_MAX_UNITS];
+	uint32_t core_vector[NEURON_MAX_UNITS];
 	uint32_t dma_cause[NEURON_MAX_DMA_ENGINES];
 	uint32_t dma_mask[NEURON_MAX_DMA_ENGINES];
 	uint32_t dma_vector[NEURON_MAX_DMA_ENGINES];
@@ -113,7 +111,7 @@ struct trn_chip {
 	uint64_t hbm_size;		/* populated bytes of a stack */
 	uint8_t *hbm[NEURON_MAX_HBM];
 	void *touched;			/* host-memory accounting, trn_mem.c */
-	struct trn_core core[TRN_MAX_UNITS];	/* CC-cores from NEURON_MAX_CORES on */
+	struct trn_core core[NEURON_MAX_UNITS];	/* CC-cores from NEURON_MAX_CORES on */
 	struct trn_sems *top_sp;	/* of those that are no CC-cores, trn_top_sp.c */
 	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
 	struct trn_udma_engine *udma;	/* nr_dma */
@@ -137,17 +135,10 @@ struct trn_chip {
 	_Atomic bool stopping;		/* actors return to idle at a boundary */
 };
 
-static inline unsigned int trn_nr_units(const struct trn_chip *chip)
-{
-	return chip->gen->nr_cores + chip->gen->nr_top_sp_ids;
-}
-
-/* NeuronCore or CC-core @i of trn_nr_units(), in the order of trn_chip.core. */
+/* NeuronCore or CC-core @i of neuron_nr_units(), in the order of trn_chip.core. */
 static inline struct trn_core *trn_unit(struct trn_chip *chip, unsigned int i)
 {
-	const unsigned int cores = chip->gen->nr_cores;
-
-	return &chip->core[i < cores ? i : NEURON_MAX_CORES + i - cores];
+	return &chip->core[neuron_unit_number(chip->gen, i)];
 }
 
 static inline struct trn_core *trn_cc_core(struct trn_chip *chip, unsigned int cc)

@@ -95,7 +95,7 @@ void trn_irq_reset(struct trn_chip *chip)
 	irq->cause = 0;
 	irq->mask = ~0u;
 	irq->vector = chip->gen->nr_cores;
-	for (i = 0; i < TRN_MAX_UNITS; i++) {
+	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		irq->core_cause[i] = 0;
 		irq->core_mask[i] = ~0u;
 		irq->core_vector[i] = i < NEURON_MAX_CORES ? i :

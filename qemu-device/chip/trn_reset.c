@@ -34,7 +34,7 @@ static bool all_idle(const struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++)
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		if (!core_quiet(trn_unit((struct trn_chip *)chip, i)))
 			return false;
 	for (i = 0; i < nr_queues(chip); i++)
@@ -77,7 +77,7 @@ void trn_reset_kick(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++)
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		kick_core(trn_unit(chip, i));
 	for (i = 0; i < nr_queues(chip); i++)
 		trn_task_kick(&chip->queues[i].task);
@@ -114,7 +114,7 @@ static void reset_cores(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++)
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		trn_core_reset_state(trn_unit(chip, i));
 }
 
@@ -151,7 +151,7 @@ static void requested_reset(struct trn_chip *chip)
 	unsigned int i;
 	bool go;
 
-	for (i = 0; i < trn_nr_units(chip); i++)
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		trn_job_abort(trn_unit(chip, i));
 	reset_cores(chip);
 	trn_top_sp_reset(chip);
@@ -316,7 +316,7 @@ bool trn_reset_busy(struct trn_chip *chip)
 	if (atomic_load(&c->reset) || atomic_load(&c->stuck) ||
 	    trn_reset_waiting(chip))
 		return true;
-	for (i = 0; i < TRN_MAX_UNITS; i++) {
+	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		if (!(map & NEURON_BIT(i)))
 			continue;
 		if (trn_reset_core_busy(&chip->core[i]))

@@ -348,7 +348,7 @@ void trn_sems_state(struct trn_chip *chip, struct trn_state *st)
 	unsigned int i;
 
 	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 3);
-	for (i = 0; i < trn_nr_units(chip); i++) {
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
 		trn_sems_one_state(&trn_unit(chip, i)->sems, st);
 		posters_state(&trn_unit(chip, i)->sems, st);
 	}

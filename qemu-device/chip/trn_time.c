@@ -209,7 +209,7 @@ uint64_t trn_time_now(struct trn_chip *chip)
 	uint64_t now = 0;
 	unsigned int i;
 
-	for (i = 0; i < trn_nr_units(chip); i++) {
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
 		uint64_t time = atomic_load(&trn_unit(chip, i)->virtual_ns);
 
 		if (now < time)

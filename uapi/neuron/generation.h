@@ -28,6 +28,8 @@
 #define NEURON_MAX_TOP_SP		20
 #define NEURON_MAX_TOP_SP_IDS		16
 #define NEURON_MAX_CC_CORES		NEURON_MAX_TOP_SP_IDS
+/* Units, all that runs jobs: NeuronCores, from MAX_CORES on CC-cores. */
+#define NEURON_MAX_UNITS		(NEURON_MAX_CORES + NEURON_MAX_CC_CORES)
 #define NEURON_MAX_STORAGE		12
 #define NEURON_ROUTING_GROUP		16
 
@@ -391,6 +393,17 @@ static inline __u32 neuron_cc_per_core(const struct neuron_gen *gen)
 static inline __u32 neuron_cc_core(const struct neuron_gen *gen, __u32 cc)
 {
 	return cc / neuron_cc_per_core(gen);
+}
+
+/* Units of a chip, and the number of the @i-th of them (below NEURON_MAX_UNITS). */
+static inline __u32 neuron_nr_units(const struct neuron_gen *gen)
+{
+	return gen->nr_cores + gen->nr_top_sp_ids;
+}
+
+static inline __u32 neuron_unit_number(const struct neuron_gen *gen, __u32 i)
+{
+	return i < gen->nr_cores ? i : NEURON_MAX_CORES + i - gen->nr_cores;
 }
 
 static inline __u32 neuron_top_sp_nq_bar0(const struct neuron_gen *gen, __u32 id)
