@@ -6,43 +6,38 @@
 
 #include "neuron_node.h"
 
-static ssize_t neuron_node_show(struct kobject *kobj, struct attribute *attr,
+static ssize_t neuron_node_show(struct kobject *kobj, struct kobj_attribute *attr,
 				char *buf)
 {
-	struct neuron_node *node = container_of(kobj, struct neuron_node, kobj);
-	const struct neuron_node_attr *nattr;
+	struct neuron_node_file *file = container_of(attr, struct neuron_node_file, attr);
 
-	nattr = container_of_const(attr, struct neuron_node_attr, attr);
-	return nattr->show(node, nattr->arg, buf);
+	return file->desc->show(file->node, file->desc->arg, buf);
 }
 
-static ssize_t neuron_node_store(struct kobject *kobj, struct attribute *attr,
+static ssize_t neuron_node_store(struct kobject *kobj, struct kobj_attribute *attr,
 				 const char *buf, size_t count)
 {
-	struct neuron_node *node = container_of(kobj, struct neuron_node, kobj);
-	const struct neuron_node_attr *nattr;
+	struct neuron_node_file *file = container_of(attr, struct neuron_node_file, attr);
 
-	nattr = container_of_const(attr, struct neuron_node_attr, attr);
-	if (!nattr->reset)
+	if (!file->desc->reset)
 		return -EPERM;
-	nattr->reset(node, nattr->arg);
+	file->desc->reset(file->node, file->desc->arg);
 	return count;
 }
 
-static void neuron_node_release(struct kobject *kobj)
+static int neuron_node_add_file(struct neuron_node *node, size_t i,
+				const struct neuron_node_attr *desc)
 {
-	kfree(container_of(kobj, struct neuron_node, kobj));
+	struct neuron_node_file *file = &node->file[i];
+
+	file->node = node;
+	file->desc = desc;
+	file->attr.attr = desc->attr;
+	file->attr.show = neuron_node_show;
+	file->attr.store = neuron_node_store;
+	sysfs_attr_init(&file->attr.attr);
+	return sysfs_create_file(node->kobj, &file->attr.attr);
 }
-
-static const struct sysfs_ops neuron_node_ops = {
-	.show = neuron_node_show,
-	.store = neuron_node_store,
-};
-
-static const struct kobj_type neuron_node_type = {
-	.release = neuron_node_release,
-	.sysfs_ops = &neuron_node_ops,
-};
 
 static struct neuron_node *neuron_node_new(struct kobject *parent, void *data,
 					   const struct neuron_node_attr *attrs,
@@ -50,20 +45,22 @@ static struct neuron_node *neuron_node_new(struct kobject *parent, void *data,
 					   unsigned long index)
 {
 	struct neuron_node *node;
+	int ret = 0;
 	size_t i;
-	int ret;
 
-	node = kzalloc(sizeof(*node), GFP_KERNEL);
+	node = kzalloc(struct_size(node, file, nr), GFP_KERNEL);
 	if (!node)
 		return ERR_PTR(-ENOMEM);
+	node->nr = nr;
 	node->data = data;
 	node->index = index;
 	INIT_LIST_HEAD(&node->link);
 	INIT_LIST_HEAD(&node->children);
-	ret = kobject_init_and_add(&node->kobj, &neuron_node_type, parent, "%s",
-				   name);
+	node->kobj = kobject_create_and_add(name, parent);
+	if (!node->kobj)
+		ret = -ENOMEM;
 	for (i = 0; !ret && i < nr; i++)
-		ret = sysfs_create_file(&node->kobj, &attrs[i].attr);
+		ret = neuron_node_add_file(node, i, &attrs[i]);
 	if (ret) {
 		neuron_node_remove(node);
 		return ERR_PTR(ret);
@@ -85,7 +82,7 @@ struct neuron_node *neuron_node_add(struct neuron_node *parent,
 {
 	struct neuron_node *node;
 
-	node = neuron_node_new(&parent->kobj, parent->data, attrs, nr, name,
+	node = neuron_node_new(parent->kobj, parent->data, attrs, nr, name,
 			       index);
 	if (!IS_ERR(node))
 		list_add_tail(&node->link, &parent->children);
@@ -101,6 +98,8 @@ void neuron_node_remove(struct neuron_node *node)
 	list_for_each_entry_safe(child, next, &node->children, link)
 		neuron_node_remove(child);
 	list_del(&node->link);
-	kobject_del(&node->kobj);
-	kobject_put(&node->kobj);
+	/* Waits for whoever reads a file of it. */
+	kobject_del(node->kobj);
+	kobject_put(node->kobj);
+	kfree(node);
 }

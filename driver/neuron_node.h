@@ -9,24 +9,42 @@
 #include <linux/list.h>
 #include <linux/sysfs.h>
 
+struct neuron_node_attr;
+
+/**
+ * struct neuron_node_file - a file that is there
+ * @attr: sysfs' part
+ * @node: its directory
+ * @desc: what it is
+ */
+struct neuron_node_file {
+	struct kobj_attribute attr;
+	const struct neuron_node *node;
+	const struct neuron_node_attr *desc;
+};
+
 /**
  * struct neuron_node - a directory
- * @kobj: its object
+ * @kobj: its object, which may outlive all of this, and so has no code of this module
  * @data: what the files show
  * @index: of what in it
  * @link: in its parent's @children
  * @children: directories in it; changed by the one who sets up and tears down
+ * @nr: files
+ * @file: what is there
  */
 struct neuron_node {
-	struct kobject kobj;
+	struct kobject *kobj;
 	void *data;
 	unsigned long index;
 	struct list_head link;
 	struct list_head children;
+	size_t nr;
+	struct neuron_node_file file[] __counted_by(nr);
 };
 
 /**
- * struct neuron_node_attr - a file of a directory
+ * struct neuron_node_attr - what a file of a directory is
  * @attr: name and mode
  * @show: its text, with a newline
  * @reset: something was written, anything; NULL: read only
