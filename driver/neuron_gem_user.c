@@ -23,6 +23,9 @@
 /* Pages pinned at a time. */
 #define NEURON_PIN_BATCH	512ul
 
+/* So a page may also be mapped twice, in two buffers of one process or of several. */
+#define NEURON_USER_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
+
 /**
  * struct neuron_user_bo - buffer of user memory
  * @bo: buffer
@@ -142,7 +145,7 @@ static int neuron_user_map(struct neuron_device *ndev,
 	if (!drm_dev_enter(&ndev->drm, &idx))
 		return -ENODEV;
 	ret = dma_map_sgtable(&ndev->pdev->dev, &ubo->sgt,
-			      neuron_user_dir(ubo), 0);
+			      neuron_user_dir(ubo), NEURON_USER_DMA_ATTRS);
 	if (!ret) {
 		ubo->mapped = true;
 		ret = neuron_user_fill_extents(ndev, ubo);
@@ -158,7 +161,7 @@ void neuron_user_bo_release(struct neuron_bo *bo)
 
 	if (ubo->mapped)
 		dma_unmap_sgtable(bo->base.dev->dev, &ubo->sgt,
-				  neuron_user_dir(ubo), 0);
+				  neuron_user_dir(ubo), NEURON_USER_DMA_ATTRS);
 	ubo->mapped = false;
 	sg_free_table(&ubo->sgt);
 	if (ubo->pinned)

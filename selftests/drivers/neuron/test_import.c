@@ -171,6 +171,30 @@ TEST_F(import, copies)
 	}
 }
 
+/* The same pages in two buffers, and some of them in a third. */
+TEST_F(import, twice)
+{
+	uint8_t *p = anonymous(MIB);
+	uint32_t handle[3];
+	uint8_t text[3];
+
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(0, import(self->fd, p, MIB, 0, &handle[0]));
+	ASSERT_EQ(0, import(self->fd, p, MIB, 0, &handle[1]));
+	ASSERT_EQ(0, import(self->fd, p + 64 * KIB, 4 * KIB, 0, &handle[2]));
+	EXPECT_EQ(self->imported + 2 * (long long)MIB + 4 * (long long)KIB,
+		  imported(self->fd));
+	ASSERT_EQ(0, neuron_write(self->fd, handle[2], 0, "abc", 3));
+	EXPECT_EQ(0, memcmp(p + 64 * KIB, "abc", 3));
+	/* Each goes on without the others. */
+	ASSERT_EQ(0, neuron_bo_close(self->fd, handle[0]));
+	ASSERT_EQ(0, neuron_bo_close(self->fd, handle[2]));
+	ASSERT_EQ(0, neuron_read(self->fd, handle[1], 64 * KIB, text, 3));
+	EXPECT_EQ(0, memcmp(text, "abc", 3));
+	ASSERT_EQ(0, neuron_bo_close(self->fd, handle[1]));
+	munmap(p, MIB);
+}
+
 TEST_F(import, bad_arguments)
 {
 	const struct drm_neuron_bo_import good = {
