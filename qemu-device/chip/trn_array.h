@@ -14,7 +14,7 @@
 /* Terms of a product that a row of cells takes: 2 in double-row mode, 4 of MX. */
 #define TRN_ARRAY_DEPTH	4
 #define TRN_ARRAY_PARTS	16	/* one for each 32 x 32 cells */
-#define TRN_ARRAY_ALL	0xffff	/* bits of them */
+#define TRN_ARRAY_ALL	((1 << TRN_ARRAY_PARTS) - 1)	/* bits of them */
 
 enum trn_part_kind {
 	TRN_PART_EMPTY,

@@ -2,7 +2,7 @@
 /*
  * What an instruction costs in device time. The formulas are the documented
  * ones of the public architecture guides where there are any; constants that
- * are this project's choice say so. Documentation/hardware/isa.rst lists them.
+ * are this project's choice say so. Documentation/hardware/device-time.rst lists them.
  */
 #ifndef TRN_COST_H
 #define TRN_COST_H

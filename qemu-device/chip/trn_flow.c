@@ -34,7 +34,7 @@ static uint64_t part_begin(const struct trn_flow *flow, unsigned int parts)
 
 	if (begin < flow->whole_ps)
 		begin = flow->whole_ps;
-	for (i = 0; i < TRN_TIME_PARTS; i++)
+	for (i = 0; i < TRN_ARRAY_PARTS; i++)
 		if (parts >> i & 1 && begin < flow->part_ps[i])
 			begin = flow->part_ps[i];
 	return begin;
@@ -69,7 +69,7 @@ uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
 		break;
 	case TRN_TIME_PART:
 		flow->free_ps = begin_ps;
-		for (i = 0; i < TRN_TIME_PARTS; i++)
+		for (i = 0; i < TRN_ARRAY_PARTS; i++)
 			if (work->parts >> i & 1)
 				flow->part_ps[i] = end;
 		break;

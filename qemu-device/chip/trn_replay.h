@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "neuron/regs.h"
+#include "trn_array.h"
 #include "trn_cost.h"
 #include "trn_domain.h"
 #include "trn_fabric.h"
@@ -94,7 +95,7 @@ struct trn_flow {
 	uint64_t time_ps;
 	uint64_t free_ps;
 	uint64_t whole_ps;
-	uint64_t part_ps[TRN_TIME_PARTS];
+	uint64_t part_ps[TRN_ARRAY_PARTS];
 	uint32_t hops;
 	struct trn_trigger *first;
 	struct trn_trigger **last;

@@ -66,14 +66,11 @@ enum trn_time_class {
 	TRN_TIME_PART,		/* as COVER, beside what goes on in other parts */
 };
 
-/* Parts of the tensor engine's array: 32 x 32 cells each, rows of them from bit 0. */
-#define TRN_TIME_PARTS	16
-
 /**
  * struct trn_time_work - an instruction that overlaps or has something to itself
  * @class: how it goes with those beside it
  * @ports: TRN_PORT_* that it has to itself; PART: none
- * @parts: PART: bits of those that it uses
+ * @parts: PART: what it uses, of trn_array_bits()
  * @cost_ps: how long it takes
  */
 struct trn_time_work {

@@ -190,7 +190,7 @@ static void flow_state(struct trn_flow *flow, struct trn_state *st)
 	trn_state_u64(st, &flow->time_ps);
 	trn_state_u64(st, &flow->free_ps);
 	trn_state_u64(st, &flow->whole_ps);
-	for (i = 0; i < TRN_TIME_PARTS; i++)
+	for (i = 0; i < TRN_ARRAY_PARTS; i++)
 		trn_state_u64(st, &flow->part_ps[i]);
 	trn_state_u32(st, &flow->hops);
 	if (flow->hops > UINT8_MAX)
@@ -234,7 +234,7 @@ static bool exec_valid(const struct trn_record *record)
 {
 	if (record->op == TRN_TIME_PART)
 		return !record->index && record->value > 0 &&
-		       record->value < 1 << TRN_TIME_PARTS;
+		       record->value <= TRN_ARRAY_ALL;
 	return record->op < TRN_TIME_PART && !record->value;
 }
 
