@@ -163,6 +163,16 @@ void trn_core_reset_queues(struct trn_core *core)
 		trn_queue_reset(core_queue(core, i));
 }
 
+uint32_t trn_core_status(struct trn_core *core)
+{
+	uint32_t status;
+
+	pthread_mutex_lock(&core->lock);
+	status = core->status;
+	pthread_mutex_unlock(&core->lock);
+	return status;
+}
+
 void trn_core_reset_state(struct trn_core *core)
 {
 	bool resetting;
@@ -180,7 +190,7 @@ void trn_core_reset_state(struct trn_core *core)
 	core->reset_request = false;
 	core->reset_queues = false;
 	core->reset_stuck = false;
-	atomic_store(&core->status, NEURON_CORE_IDLE);
+	core->status = NEURON_CORE_IDLE;
 	pthread_mutex_unlock(&core->lock);
 	/* A core reset that has not got to its end holds the queues. */
 	if (resetting)

@@ -31,7 +31,7 @@ struct trn_lanes;
  *	itself, if it is one
  * @name: for the log
  * @controller: task that latches jobs, completes them and resets the core
- * @lock: doorbell, reset_request, job
+ * @lock: doorbell, reset_request, job, status
  * @array, @lanes: NULL in a CC-core
  * @sbuf, @psum: the memories as the TPB window shows them (lazily backed); NULL in a
  *	CC-core
@@ -57,7 +57,7 @@ struct trn_core {
 	bool reset_queues;
 	bool reset_stuck;
 	struct trn_job *job;
-	_Atomic uint32_t status;	/* enum neuron_core_status */
+	uint32_t status;		/* enum neuron_core_status */
 	struct trn_sems sems;
 	struct trn_seq seq[NEURON_NR_ENGINES];
 	struct trn_pe_array *array;
@@ -87,6 +87,9 @@ static inline uint32_t trn_core_engines(const struct trn_core *core)
 	return trn_core_is_cc(core) ? NEURON_BIT(NEURON_ENGINE_SYNC) :
 				      NEURON_BIT(NEURON_NR_ENGINES) - 1;
 }
+
+/* What STATUS reads. */
+uint32_t trn_core_status(struct trn_core *core);
 
 /* Who SEM_POSTER says it was, when @engine of the core posts. */
 uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine);

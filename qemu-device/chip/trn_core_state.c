@@ -33,7 +33,7 @@ static void registers_state(struct trn_core *core, struct trn_state *st)
 	trn_state_bool(st, &core->reset_request);
 	trn_state_bool(st, &core->reset_queues);
 	trn_state_bool(st, &core->reset_stuck);
-	trn_state_atomic_u32(st, &core->status);
+	trn_state_u32(st, &core->status);
 	trn_state_atomic_u32(st, &core->generation);
 	trn_state_atomic_u64(st, &core->progress);
 	trn_state_atomic_u32(st, &core->stale_posts);
@@ -41,7 +41,7 @@ static void registers_state(struct trn_core *core, struct trn_state *st)
 	trn_state_atomic_u32(st, &core->jobs);
 	trn_state_atomic_u64(st, &core->virtual_ns);
 	busy_state(core, st);
-	if (atomic_load(&core->status) > NEURON_CORE_RESETTING)
+	if (core->status > NEURON_CORE_RESETTING)
 		trn_state_fail(st, "a core has an unknown status");
 }
 

@@ -144,7 +144,7 @@ static uint32_t core_read(struct trn_core *core, uint32_t reg)
 		return atomic_load(&core->seq[e].wait_sem);
 	switch (reg) {
 	case NEURON_CORE_STATUS:
-		return atomic_load(&core->status);
+		return trn_core_status(core);
 	case NEURON_CORE_RESET:
 		return trn_reset_core_busy(core);
 	case NEURON_CORE_CAUSE:

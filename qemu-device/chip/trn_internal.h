@@ -149,7 +149,18 @@ static inline struct trn_core *trn_cc_core(struct trn_chip *chip, unsigned int c
 void trn_log(struct trn_chip *chip, enum trn_log_level level,
 	     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Set cause bits; an edge is raised when an unmasked bit becomes set. */
+/*
+ * Set cause bits; an edge is raised when an unmasked bit becomes set. The causes
+ * may be set under a lock; the edge is sent without one.
+ */
+struct trn_irq_edge {
+	bool rises;
+	uint32_t vector;
+};
+
+struct trn_irq_edge trn_irq_core_cause(struct trn_chip *chip, unsigned int core,
+				       uint32_t cause);
+void trn_irq_send(struct trn_chip *chip, struct trn_irq_edge edge);
 void trn_irq_core(struct trn_chip *chip, unsigned int core, uint32_t cause);
 void trn_irq_mgmt(struct trn_chip *chip, uint32_t cause);
 void trn_irq_dma(struct trn_chip *chip, unsigned int engine, uint32_t cause);

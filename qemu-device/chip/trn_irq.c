@@ -42,7 +42,7 @@ static enum trn_run storm_run(struct trn_task *task, struct trn_budget *budget)
 	return TRN_RUN_IDLE;
 }
 
-/* The message of an interrupt; no lock held. */
+/* The message of an interrupt. */
 static void irq_send(struct trn_chip *chip, uint32_t vector)
 {
 	struct trn_storm *storm = &chip->irq.storm;
@@ -150,18 +150,36 @@ static bool irq_set_source(struct trn_chip *chip, enum trn_irq_source source,
 	return irq_set(&mgmt, NEURON_CTL_CAUSE_DMA, *mgmt.mask, vector);
 }
 
+static struct trn_irq_edge irq_cause(struct trn_chip *chip,
+				     enum trn_irq_source source,
+				     unsigned int index, uint32_t cause)
+{
+	struct irq_line line = irq_line(&chip->irq, source, index);
+	struct trn_irq_edge edge;
+
+	pthread_mutex_lock(&chip->irq.lock);
+	edge.rises = irq_set_source(chip, source, &line, cause, *line.mask,
+				    &edge.vector);
+	pthread_mutex_unlock(&chip->irq.lock);
+	return edge;
+}
+
+struct trn_irq_edge trn_irq_core_cause(struct trn_chip *chip, unsigned int core,
+				       uint32_t cause)
+{
+	return irq_cause(chip, TRN_IRQ_CORE, core, cause);
+}
+
+void trn_irq_send(struct trn_chip *chip, struct trn_irq_edge edge)
+{
+	if (edge.rises)
+		irq_send(chip, edge.vector);
+}
+
 static void irq_raise(struct trn_chip *chip, enum trn_irq_source source,
 		      unsigned int index, uint32_t cause)
 {
-	struct irq_line line = irq_line(&chip->irq, source, index);
-	uint32_t vector;
-	bool edge;
-
-	pthread_mutex_lock(&chip->irq.lock);
-	edge = irq_set_source(chip, source, &line, cause, *line.mask, &vector);
-	pthread_mutex_unlock(&chip->irq.lock);
-	if (edge)
-		irq_send(chip, vector);
+	trn_irq_send(chip, irq_cause(chip, source, index, cause));
 }
 
 void trn_irq_core(struct trn_chip *chip, unsigned int core, uint32_t cause)

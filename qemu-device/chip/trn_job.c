@@ -187,7 +187,7 @@ void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
 	if (!refused) {
 		core->doorbell = job_block;
 		core->doorbell_rung = true;
-		atomic_store(&core->status, NEURON_CORE_RUNNING);
+		core->status = NEURON_CORE_RUNNING;
 	}
 	pthread_mutex_unlock(&core->lock);
 
@@ -211,7 +211,7 @@ static void request_reset(struct trn_core *core, bool queues_only)
 			     (!core->reset_request || core->reset_queues);
 	core->reset_stuck = stuck;
 	core->reset_request = true;
-	atomic_store(&core->status, NEURON_CORE_RESETTING);
+	core->status = NEURON_CORE_RESETTING;
 	pthread_mutex_unlock(&core->lock);
 	trn_task_kick(&core->controller);
 }
@@ -226,11 +226,15 @@ void trn_core_reset_engines(struct trn_core *core)
 	request_reset(core, true);
 }
 
-/* What @status says when nothing is going on; under core->lock. */
-static void set_idle(struct trn_core *core)
+/*
+ * Something has ended, with @cause; under core->lock, so that whoever reads that it
+ * has finds its cause, and the other way round. The edge is sent after the lock.
+ */
+static struct trn_irq_edge set_idle(struct trn_core *core, uint32_t cause)
 {
 	if (!core->job && !core->doorbell_rung && !core->reset_request)
-		atomic_store(&core->status, NEURON_CORE_IDLE);
+		core->status = NEURON_CORE_IDLE;
+	return trn_irq_core_cause(core->chip, core->index, cause);
 }
 
 /* What a fault on demand makes of a record. */
@@ -286,14 +290,15 @@ static void post_record(struct trn_core *core, uint64_t addr,
 			const struct neuron_hw_completion *record)
 {
 	uint32_t cause = NEURON_CORE_CAUSE_DONE;
+	struct trn_irq_edge edge;
 
 	if (!write_record(core, addr, record))
 		cause = NEURON_CORE_CAUSE_REFUSED;
 	atomic_fetch_add(&core->jobs, 1);
 	pthread_mutex_lock(&core->lock);
-	set_idle(core);
+	edge = set_idle(core, cause);
 	pthread_mutex_unlock(&core->lock);
-	trn_irq_core(core->chip, core->index, cause);
+	trn_irq_send(core->chip, edge);
 }
 
 /* All actors have halted; descriptors that no packet used are an error. */
@@ -456,13 +461,16 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	trn_job_put(job);
 }
 
-/* No job comes of the doorbell; the caller says so to software. */
-static void doorbell_done(struct trn_core *core)
+/* No job comes of the doorbell, nor a record. */
+static void doorbell_refused(struct trn_core *core)
 {
+	struct trn_irq_edge edge;
+
 	pthread_mutex_lock(&core->lock);
 	core->doorbell_rung = false;
-	set_idle(core);
+	edge = set_idle(core, NEURON_CORE_CAUSE_REFUSED);
 	pthread_mutex_unlock(&core->lock);
+	trn_irq_send(core->chip, edge);
 }
 
 /* False: there is more to do than @budget allows; nothing has been done. */
@@ -483,9 +491,7 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 		return true;
 
 	if (!trn_latch_block(core, addr, &block)) {
-		doorbell_done(core);
-		trn_irq_core(core->chip, core->index,
-			     NEURON_CORE_CAUSE_REFUSED);
+		doorbell_refused(core);
 		return true;
 	}
 	if (budget->on_host &&
@@ -509,6 +515,7 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 /* False: another reset has been asked for, which the one just done is not. */
 static bool reset_finish(struct trn_core *core, bool queues_only)
 {
+	struct trn_irq_edge edge = { .rises = false };
 	bool done;
 
 	pthread_mutex_lock(&core->lock);
@@ -516,9 +523,10 @@ static bool reset_finish(struct trn_core *core, bool queues_only)
 	if (done) {
 		core->reset_request = false;
 		core->reset_queues = false;
-		set_idle(core);
+		edge = set_idle(core, queues_only ? 0 : NEURON_CORE_CAUSE_RESET);
 	}
 	pthread_mutex_unlock(&core->lock);
+	trn_irq_send(core->chip, edge);
 	return done;
 }
 
@@ -550,8 +558,6 @@ static bool step_reset(struct trn_core *core, struct trn_budget *budget)
 	trn_core_reset_queues(core);
 	if (!reset_finish(core, queues_only))
 		trn_task_kick(&core->controller);
-	else if (!queues_only)
-		trn_irq_core(core->chip, core->index, NEURON_CORE_CAUSE_RESET);
 	return true;
 }
 

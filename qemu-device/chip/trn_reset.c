@@ -287,7 +287,7 @@ bool trn_reset_core_busy(struct trn_core *core)
 
 	pthread_mutex_lock(&core->lock);
 	busy = core->reset_request ||
-	       atomic_load(&core->status) == NEURON_CORE_RESETTING;
+	       core->status == NEURON_CORE_RESETTING;
 	pthread_mutex_unlock(&core->lock);
 	return busy;
 }

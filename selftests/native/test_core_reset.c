@@ -205,6 +205,47 @@ static void a_reset_of_an_idle_core_is_fine(void **state)
 	assert_int_equal(job_reg(&job, NEURON_CORE_JOBS), 0);
 }
 
+static void the_end_of_a_reset_and_its_cause_are_one(void **state)
+{
+	struct job_rig job;
+	unsigned int i;
+
+	job_init(&job, *state, 0, 6);
+	for (i = 0; i < 500; i++) {
+		job_reg_write(&job, NEURON_CORE_RESET, 1);
+		while (job_reg(&job, NEURON_CORE_RESET))
+			;
+		assert_int_equal(job_reg(&job, NEURON_CORE_CAUSE),
+				 NEURON_CORE_CAUSE_RESET);
+		assert_int_equal(job_reg(&job, NEURON_CORE_STATUS),
+				 NEURON_CORE_IDLE);
+		job_reg_write(&job, NEURON_CORE_CAUSE, ~0u);
+	}
+}
+
+static void the_end_of_a_job_and_its_cause_are_one(void **state)
+{
+	struct job_rig job;
+	unsigned int i;
+
+	job_init(&job, *state, 0, 6);
+	job_halt(&job, SYNC);
+	for (i = 0; i < 500; i++) {
+		job_submit(&job);
+		while (job_reg(&job, NEURON_CORE_STATUS))
+			;
+		assert_int_equal(job_reg(&job, NEURON_CORE_CAUSE),
+				 NEURON_CORE_CAUSE_DONE);
+		job_reg_write(&job, NEURON_CORE_CAUSE, ~0u);
+		job_submit(&job);
+		while (!job_reg(&job, NEURON_CORE_CAUSE))
+			;
+		assert_int_equal(job_reg(&job, NEURON_CORE_STATUS),
+				 NEURON_CORE_IDLE);
+		job_reg_write(&job, NEURON_CORE_CAUSE, ~0u);
+	}
+}
+
 /* --- Stop and go of the whole chip --- */
 
 static void a_stopped_chip_goes_on_where_it_was(void **state)
@@ -307,6 +348,8 @@ int main(void)
 		TEST(a_core_in_reset_refuses_doorbells),
 		TEST(a_doorbell_before_the_reset_is_aborted),
 		TEST(a_reset_of_an_idle_core_is_fine),
+		TEST(the_end_of_a_reset_and_its_cause_are_one),
+		TEST(the_end_of_a_job_and_its_cause_are_one),
 		TEST(a_stopped_chip_goes_on_where_it_was),
 		TEST(a_chip_reset_forgets_the_job),
 		TEST(a_device_reset_aborts_every_job),
