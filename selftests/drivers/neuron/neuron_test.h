@@ -24,15 +24,6 @@
 #include "drm/neuron_accel.h"
 #include "neuron/types.h"
 
-/*
- * The harness ends a test after 30 seconds. Processors may be emulated on a busy
- * host, and the kernel may be one that checks itself.
- */
-#ifdef TEST_TIMEOUT_DEFAULT
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	300
-#endif
-
 #define NEURON_MAX_NODES	64
 
 static inline int neuron_ioctl(int fd, unsigned long request, void *arg)
