@@ -482,6 +482,20 @@ void abi_close(struct abi *abi)
 	rig_close(&abi->rig);
 }
 
+bool abi_can(enum abi_row row)
+{
+	uint64_t arg[ABI_MAX_ARG / 8] = { 0 };
+	struct abi abi;
+	int ret;
+
+	if (row != ABI_BO_IMPORT || abi_open(&abi))
+		return true;
+	abi_calls[row].good(&abi, arg);
+	ret = neuron_ioctl(abi.rig.fd, abi_calls[row].request, arg);
+	abi_close(&abi);
+	return ret != -EOPNOTSUPP;
+}
+
 uint32_t abi_size(unsigned long request)
 {
 	return (uint32_t)_IOC_SIZE(request);

@@ -7,6 +7,7 @@
 #ifndef NEURON_ABI_CALLS_H
 #define NEURON_ABI_CALLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -114,6 +115,12 @@ extern const struct abi_call abi_calls[ABI_NR_ROWS];
 /* 0 or a negative errno. */
 int abi_open(struct abi *abi);
 void abi_close(struct abi *abi);
+
+/*
+ * False: this machine cannot do the good call of @row. Where the device needs bounce
+ * buffers there are no imports.
+ */
+bool abi_can(enum abi_row row);
 
 /* Bytes of the struct of @request, and @request with another number of bytes. */
 uint32_t abi_size(unsigned long request);
