@@ -57,6 +57,16 @@ static void check_from(const char *path, unsigned int dtype, const float *in, si
 	}
 }
 
+static void assert_same(const char *path, unsigned int dtype, const float *got,
+			const float *want, size_t n)
+{
+	size_t i = num_first_difference(got, want, n);
+
+	if (i != NUM_SAME)
+		fail_msg("%s: type %u: element %zu of %zu is %#x, in the scalar path %#x",
+			 path, dtype, i, n, num_bits(got[i]), num_bits(want[i]));
+}
+
 static void check_to(const char *path, unsigned int dtype, const void *in, size_t n)
 {
 	static float want[CODES + 1], got[CODES + 1];
@@ -68,7 +78,7 @@ static void check_to(const char *path, unsigned int dtype, const void *in, size_
 		trn_to_fp32_mode(want, in, dtype, n, &modes[m]);
 		trn_num_force_path(path);
 		trn_to_fp32_mode(got, in, dtype, n, &modes[m]);
-		assert_true(num_first_difference(got, want, n) == NUM_SAME);
+		assert_same(path, dtype, got, want, n);
 		assert_true(got[n] == 42.0f);
 	}
 }
