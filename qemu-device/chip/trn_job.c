@@ -230,7 +230,7 @@ void trn_core_reset_engines(struct trn_core *core)
  * Something has ended, with @cause; under core->lock, so that whoever reads that it
  * has finds its cause, and the other way round. The edge is sent after the lock.
  */
-static struct trn_irq_edge set_idle(struct trn_core *core, uint32_t cause)
+static struct trn_irq_edge core_ended(struct trn_core *core, uint32_t cause)
 {
 	if (!core->job && !core->doorbell_rung && !core->reset_request)
 		core->status = NEURON_CORE_IDLE;
@@ -296,7 +296,7 @@ static void post_record(struct trn_core *core, uint64_t addr,
 		cause = NEURON_CORE_CAUSE_REFUSED;
 	atomic_fetch_add(&core->jobs, 1);
 	pthread_mutex_lock(&core->lock);
-	edge = set_idle(core, cause);
+	edge = core_ended(core, cause);
 	pthread_mutex_unlock(&core->lock);
 	trn_irq_send(core->chip, edge);
 }
@@ -468,7 +468,7 @@ static void doorbell_refused(struct trn_core *core)
 
 	pthread_mutex_lock(&core->lock);
 	core->doorbell_rung = false;
-	edge = set_idle(core, NEURON_CORE_CAUSE_REFUSED);
+	edge = core_ended(core, NEURON_CORE_CAUSE_REFUSED);
 	pthread_mutex_unlock(&core->lock);
 	trn_irq_send(core->chip, edge);
 }
@@ -523,7 +523,7 @@ static bool reset_finish(struct trn_core *core, bool queues_only)
 	if (done) {
 		core->reset_request = false;
 		core->reset_queues = false;
-		edge = set_idle(core, queues_only ? 0 : NEURON_CORE_CAUSE_RESET);
+		edge = core_ended(core, queues_only ? 0 : NEURON_CORE_CAUSE_RESET);
 	}
 	pthread_mutex_unlock(&core->lock);
 	trn_irq_send(core->chip, edge);
