@@ -9,7 +9,7 @@ help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
 	@echo "make shell       the same VM with an interactive shell"
 	@echo "make check       unit tests, tests in the VM, style"
-	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (about two hours)"
+	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (some hours)"
 	@echo "make check-debug the driver in a kernel with every checker (part of check-long)"
 	@echo "make bench       measure; writes build/bench.json"
 	@echo "make vm          build everything that the VM needs, and do not start it"
