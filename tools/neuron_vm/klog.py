@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""The verdict on a kernel log.
+
+Every test that boots a machine asks this module, so there is one list of lines that are
+never good news.
+"""
+
+import re
+
+BAD = re.compile("|".join((
+    r"WARNING:", r"BUG:", r"Oops", r"kernel BUG", r"Kernel panic", r"[Oo]ut of memory", r"oom-kill",
+    r"general protection", r"Call Trace", r"UBSAN", r"KASAN", r"refcount_t:",
+    r"list_(add|del) corruption", r"blocked for more than", r"[Ss]oft lockup", r"workqueue lockup",
+    r"rcu.*(stall|self-detected)", r"DMA-API:", r"\[drm:.*\*ERROR\*.*(leak|not freed)",
+    r"Memory manager not clean",
+    # Only a debug kernel has these.
+    r"ODEBUG", r"possible (circular|recursive|irq lock)", r"inconsistent lock", r"suspicious RCU",
+    r"Invalid wait context", r"bad unlock", r"unreferenced object", r"leaked")))
+
+# What a debug kernel says of itself when it starts, and what its fault injection says.
+FINE = re.compile("|".join((
+    r"DMA-API: preallocated", r"DMA-API: debugging enabled", r"KernelAddressSanitizer initialized",
+    r"VM_FAULT_OOM leaked out")))
+
+
+def bad_lines(text):
+    """The lines of a kernel log that are never good news, in their order."""
+    return [line for line in text.splitlines() if BAD.search(line) and not FINE.search(line)]
+
+
+def panic(text):
+    """Why the kernel panicked, or None."""
+    match = re.search(r"Kernel panic - (?:not syncing: )?(.*)", text)
+    return match[1].strip() if match else None

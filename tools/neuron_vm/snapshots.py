@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""Machines that are kept under a name and go on later.
+
+A kept machine is a qcow2 image with QEMU's snapshot in it and a JSON file that says what the
+machine was made of. It goes on only with the same QEMU and the same options, because devices
+must be where they were; the folders that it shares may be others.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import time
+
+from . import host, options as options_module, qemu
+from .errors import MachineError, UsageError
+from .qmp import Qmp
+
+TAG = "neuron-vm"
+NODE = "kept"
+DISK_BYTES = 64 << 20
+# What a run may choose anew; all else is as it was.
+FREE = ("share", "env", "shell", "task", "args", "out", "timeout", "save", "load", "verbose",
+        "dry_run", "qmp", "trace", "gdb", "command", "small", "fault")
+
+
+def folder():
+    return os.path.join(host.cache_folder(), "machines")
+
+
+def files_of(name):
+    base = os.path.join(folder(), name)
+    return base + ".qcow2", base + ".json"
+
+
+def identity(files):
+    """What must be the same when the machine goes on."""
+    return [host.stamp(path) for path in (files.qemu, files.kernel, files.initrd)]
+
+
+def names():
+    if not os.path.isdir(folder()):
+        return []
+    return sorted(name[:-5] for name in os.listdir(folder()) if name.endswith(".json"))
+
+
+def read_description(name):
+    image, description = files_of(name)
+    if not os.path.exists(image) or not os.path.exists(description):
+        known = ", ".join(names()) or "none"
+        raise UsageError(f"--load {name}: no machine is kept under this name; there are: {known}")
+    with open(description, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def restore_options(options):
+    """The options of --load: those of then, and those that are free."""
+    description = read_description(options.load)
+    fresh = options_module.parse([])
+    then = options_module.parse(description["words"])
+    for key, value in vars(options).items():
+        if key in FREE:
+            setattr(then, key, value)
+        elif value != getattr(fresh, key) and value != getattr(then, key):
+            raise UsageError(f"--load {options.load}: the machine was kept with other options, and "
+                             f"'{key.replace('_', '-')}' cannot be changed any more")
+    return then, description
+
+
+def plan_of(options, directory):
+    """The plan of a machine with these options."""
+    if not options.load:
+        files = host.find_files(options)
+        return qemu.make_plan(options, files, directory)
+    then, description = restore_options(options)
+    for key, value in vars(then).items():
+        setattr(options, key, value)
+    files = host.find_files(options)
+    if identity(files) != description["identity"]:
+        raise UsageError(f"--load {options.load}: QEMU, the kernel or the initramfs have changed "
+                         f"since; keep the machine again with --save")
+    plan = qemu.make_plan(options, files, directory)
+    plan.cpus = description["cpus"]
+    plan.accel = description["accel"]
+    return plan
+
+
+def blockdev(path):
+    return ["-blockdev", f"driver=qcow2,node-name={NODE},file.driver=file,"
+            f"file.filename={qemu.quote(path)}"]
+
+
+def load_words(options):
+    """More words of QEMU's command line."""
+    if options.load:
+        return [*blockdev(files_of(options.load)[0]), "-S"]
+    return []
+
+
+def resume(vm):
+    """Go on with the machine that was kept."""
+    vm.qmp.run_job("snapshot-load", job_id="load", tag=TAG, vmstate=NODE, devices=[NODE])
+    vm.qmp.run("cont")
+    vm.wait_agent(60)
+    vm.prepare([f"date {int(time.time())}"])
+
+
+def make_disk(qemu_program, path, size=DISK_BYTES):
+    """An empty qcow2 image, made by a QEMU without a machine."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        process = subprocess.Popen(
+            [qemu_program, "-machine", "none", "-nodefaults", "-display", "none",
+             "-chardev", f"socket,id=qmp,fd={theirs.fileno()}", "-mon", "chardev=qmp,mode=control"],
+            pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        theirs.close()
+        try:
+            qmp = Qmp(ours)
+            qmp.run_job("blockdev-create", job_id="file",
+                        options={"driver": "file", "filename": path, "size": 0})
+            qmp.run("blockdev-add", driver="file", node_name="raw", filename=path)
+            qmp.run_job("blockdev-create", job_id="qcow2",
+                        options={"driver": "qcow2", "file": "raw", "size": size})
+        except MachineError as error:
+            raise MachineError(f"cannot make the disk {path}: {error}") from error
+        finally:
+            ours.close()
+            process.kill()
+            process.wait()
+
+
+def check_save(options):
+    """Raises UsageError for options with which a machine cannot be kept."""
+    for key in ("disk", "nvme", "snapshot_disk"):
+        if getattr(options, key):
+            raise UsageError(f"--save keeps no disks: leave --{key.replace('_', '-')} out")
+    if options.kernel == "debug" and options.load:
+        raise UsageError("--save and --load of the debug kernel cannot be used together")
+
+
+def save(vm, name, words):
+    """Keep the machine; it is paused afterwards. words: its options on the command line."""
+    os.makedirs(folder(), exist_ok=True)
+    image, description = files_of(name)
+    new = image + ".new"
+    make_disk(vm.plan.files.qemu, new)
+    vm.qmp.run("stop")
+    node = NODE + "-new"
+    vm.qmp.run("blockdev-add", driver="qcow2", node_name=node,
+               file={"driver": "file", "filename": new})
+    vm.qmp.run_job("snapshot-save", job_id="save", tag=TAG, vmstate=node, devices=[node])
+    vm.qmp.run("quit")
+    vm.process.wait(60)
+    os.replace(new, image)
+    with open(description, "w", encoding="utf-8") as file:
+        json.dump({"words": words, "identity": identity(vm.plan.files), "cpus": vm.plan.cpus,
+                   "accel": vm.plan.accel}, file, indent=1)
