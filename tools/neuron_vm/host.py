@@ -73,7 +73,9 @@ def find_files(options):
         if not os.path.exists(os.path.join(folder, "initramfs.cpio")):
             raise UsageError("--kernel debug: there is no debug kernel here; "
                              "'tools/build/debug-vm' builds it (15 minutes of two processors)")
-    files = Files(options.qemu or qemu, kernel or os.path.join(folder, "vmlinuz"),
+    # The unpacked kernel boots faster, where there is one.
+    booted = existing(os.path.join(folder, "vmlinux")) or os.path.join(folder, "vmlinuz")
+    files = Files(options.qemu or qemu, kernel or booted,
                   options.initrd or os.path.join(folder, "initramfs.cpio"),
                   options.firmware or firmware)
     for path in (files.qemu, files.kernel, files.initrd, files.firmware):
