@@ -86,7 +86,8 @@ class Terminal:
 
     def __enter__(self):
         self.saved = termios.tcgetattr(0)
-        tty.setraw(0)
+        # What was typed while the machine booted is kept.
+        tty.setraw(0, termios.TCSANOW)
         signal.signal(signal.SIGWINCH, lambda *_: self.process.resize(*self.size()))
         return self
 

@@ -3,7 +3,7 @@
 
 Debian's kernel has its debug information in a package of a gigabyte. The names of its
 functions and variables, which the guest tells, are enough to set breakpoints and to read a
-stack: they become an ELF file of absolute symbols. The debug kernel has its own file.
+stack: they become an ELF file of symbols. The debug kernel has its own file.
 """
 
 import os
@@ -21,37 +21,40 @@ WAIT_S = 3600
 EHDR = struct.Struct("<16sHHIQQQIHHHHHH")
 SHDR = struct.Struct("<IIQQQQIIQQ")
 SYM = struct.Struct("<IBBHQQ")
-SHN_ABS = 0xfff1
-SHT_SYMTAB, SHT_STRTAB = 2, 3
+SHT_SYMTAB, SHT_STRTAB, SHT_NOBITS = 2, 3, 8
+SHF_ALLOC_EXEC = 2 | 4
 EM_X86_64, ET_EXEC = 62, 2
 STB_GLOBAL, STT_OBJECT, STT_FUNC = 1, 1, 2
+# The kernel's program and its modules; variables of single processors are elsewhere.
+LOWEST, HIGHEST = 0xffffffff80000000, 0xfffffffffffff000
 
 
-def kernel_symbols(text):
-    """(address, is a function, name) of /proc/kallsyms' own lines, without modules."""
+def kernel_symbols(text, driver):
+    """(address, is a function, name) of /proc/kallsyms, without those of the driver."""
     for line in text.splitlines():
-        match = re.fullmatch(r"([0-9a-f]{16}) ([A-Za-z]) (\S+)", line)
-        if match and int(match[1], 16):
+        match = re.fullmatch(r"([0-9a-f]{16}) ([A-Za-z]) (\S+)(?:\s+\[(\S+)\])?", line)
+        if match and LOWEST <= int(match[1], 16) < HIGHEST and match[4] != driver:
             yield int(match[1], 16), match[2] in "tTwW", match[3]
 
 
 def write_elf(path, symbols):
-    """An ELF file that has nothing but these symbols."""
+    """An ELF file of symbols, in one section without content: gdb wants one for each."""
     strings, table = bytearray(b"\0"), bytearray(SYM.size)
     for address, function, name in symbols:
         kind = STT_FUNC if function else STT_OBJECT
-        table += SYM.pack(len(strings), STB_GLOBAL << 4 | kind, 0, SHN_ABS, address, 0)
+        table += SYM.pack(len(strings), STB_GLOBAL << 4 | kind, 0, 1, address, 0)
         strings += name.encode() + b"\0"
-    names = b"\0.symtab\0.strtab\0.shstrtab\0"
+    names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
     at = EHDR.size
     header = EHDR.pack(b"\x7fELF\x02\x01\x01" + bytes(9), ET_EXEC, EM_X86_64, 1, 0, 0,
-                       at + len(table) + len(strings) + len(names), 0, EHDR.size, 0, 0, SHDR.size, 4, 3)
+                       at + len(table) + len(strings) + len(names), 0, EHDR.size, 0, 0, SHDR.size, 5, 4)
     sections = bytes(SHDR.size)
-    sections += SHDR.pack(1, SHT_SYMTAB, 0, 0, at, len(table), 2, 1, 8, SYM.size)
+    sections += SHDR.pack(1, SHT_NOBITS, SHF_ALLOC_EXEC, LOWEST, at, HIGHEST - LOWEST, 0, 0, 16, 0)
+    sections += SHDR.pack(7, SHT_SYMTAB, 0, 0, at, len(table), 3, 1, 8, SYM.size)
     at += len(table)
-    sections += SHDR.pack(9, SHT_STRTAB, 0, 0, at, len(strings), 0, 0, 1, 0)
+    sections += SHDR.pack(15, SHT_STRTAB, 0, 0, at, len(strings), 0, 0, 1, 0)
     at += len(strings)
-    sections += SHDR.pack(17, SHT_STRTAB, 0, 0, at, len(names), 0, 0, 1, 0)
+    sections += SHDR.pack(23, SHT_STRTAB, 0, 0, at, len(names), 0, 0, 1, 0)
     with open(path, "wb") as file:
         file.write(header + bytes(table) + bytes(strings) + names + sections)
 
@@ -61,7 +64,8 @@ def kernel_file(vm):
     if vm.plan.files.symbols:
         return vm.plan.files.symbols
     path = vm.path("kernel-symbols")
-    write_elf(path, kernel_symbols(vm.output("cat /proc/kallsyms")))
+    driver = vm.plan.module.name if vm.plan.module else "neuron"
+    write_elf(path, kernel_symbols(vm.output("cat /proc/kallsyms"), driver))
     return path
 
 

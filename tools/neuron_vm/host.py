@@ -72,7 +72,7 @@ def find_files(options):
         kernel = None
         if not os.path.exists(os.path.join(folder, "initramfs.cpio")):
             raise UsageError("--kernel debug: there is no debug kernel here; "
-                             "'tools/build/debug-vm' builds it (15 minutes of two processors)")
+                             "'tools/build/debug-machine' builds it (15 minutes of two processors)")
     # The unpacked kernel boots faster, where there is one.
     booted = existing(os.path.join(folder, "vmlinux")) or os.path.join(folder, "vmlinuz")
     files = Files(options.qemu or qemu, kernel or booted,
