@@ -26,6 +26,9 @@ DESCRIPTION = (
     "The folder of --share, by default the current one, is the host's own: what is written there "
     "stays. The tools of the project and the driver are there, too. Without COMMAND the machine "
     "runs --task, by default the task smoke, in a small system of its own.",
+    "With a terminal as input and output the command has a terminal, too; Ctrl-A x ends the "
+    "machine, Ctrl-A Ctrl-A is one Ctrl-A. Otherwise an interrupt (Ctrl-C) goes to the command, "
+    "and a second one ends the machine.",
 )
 
 EXIT_STATUS = (
@@ -41,7 +44,7 @@ EXAMPLES = (
     ("neuron-vm -- ./my-test", "run a program just built, on one chip"),
     ("neuron-vm trn2.48xlarge -- neuron-ls", "the table of 16 chips"),
     ("neuron-vm --shell", "a shell in the guest"),
-    ("neuron-vm --with strace -- strace -f ./my-test", "with a package that the host lacks"),
+    ("neuron-vm --with strace,gdb -- strace ./my-test", "with packages that the host lacks"),
     ("neuron-vm --save ready && neuron-vm --load ready -- ./my-test", "boot once, run often"),
     ("neuron-vm --gdb -- ./my-test", "stop the guest's kernel where gdb wants it"),
 )
@@ -109,10 +112,12 @@ def plain_name(text):
     return text
 
 
-def package(text):
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", text):
-        raise ValueError("that is no name of a Debian package")
-    return text
+def packages(text):
+    names = text.split(",")
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9.+-]*", name):
+            raise ValueError("names of Debian packages are needed, with commas between them")
+    return names
 
 
 GROUPS = (
@@ -147,8 +152,8 @@ GROUPS = (
         Option("--share", "DIR[:ro]", "a folder of the host that the guest sees at the same path "
                "and can write, unless ':ro' follows (default: the current folder)",
                repeated=True, complete="dir"),
-        Option("--with", "PACKAGE", "a Debian package, unpacked for the guest with what it "
-               "depends on; nothing is installed on the host", repeated=True, check=package),
+        Option("--with", "PACKAGE,...", "Debian packages, unpacked for the guest with what they "
+               "depend on; nothing is installed on the host", repeated=True, check=packages),
         Option("--env", "NAME[=VALUE]", "a variable of the command's environment; without a "
                "value that of the host", repeated=True, check=variable),
         Option("--small", "", "run the command in the small system without the host's files"),
@@ -256,12 +261,12 @@ def option_head(option):
 def help_text():
     lines = [f"Usage: {USAGE}", ""]
     for paragraph in DESCRIPTION:
-        lines += textwrap.wrap(paragraph, 90) + [""]
+        lines += textwrap.wrap(paragraph, 90, break_on_hyphens=False) + [""]
     for title, options in GROUPS:
         lines.append(title)
         for option in options:
             text = option.text + ("; may be repeated" if option.repeated else "")
-            wrapped = textwrap.wrap(text, 64)
+            wrapped = textwrap.wrap(text, 64, break_on_hyphens=False)
             lines.append(f"  {option_head(option):<24} {wrapped[0]}")
             if len(option_head(option)) > 24:
                 lines[-1:] = [f"  {option_head(option)}", f"  {'':<24} {wrapped[0]}"]

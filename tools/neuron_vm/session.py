@@ -55,7 +55,7 @@ def add_shares(plan, note):
         if plan.module:
             plan.shares.append(Share("root", "/"))
         return
-    names = list(getattr(options, "with"))
+    names = [name for names in getattr(options, "with") for name in names]
     if options.ssh:
         names.append("dropbear-bin")
     empty = plan.path("empty")
