@@ -204,9 +204,8 @@ def run_command(vm, options):
 
 
 def run_machine(options, words):
-    with machine.Machine(options=options, start=False) as vm:
-        session.add_shares(vm.plan, note)
-        session.environment(options)
+    session.environment(options)
+    with machine.Machine(options=options, start=False, note=note) as vm:
         if options.dry_run:
             vm.choose_accel()
             print(qemu.printable(qemu.command_line(vm.plan)))
@@ -214,11 +213,6 @@ def run_machine(options, words):
         if options.snapshot_disk and not os.path.exists(options.snapshot_disk):
             snapshots.make_disk(vm.plan.files.qemu, options.snapshot_disk)
         vm.start()
-        for text in vm.plan.notes:
-            note(text)
-        vm.prepare(session.mount_steps(vm.plan))
-        if not options.load and not options.task:
-            vm.prepare(session.device_steps(vm.plan))
         if options.ssh:
             note(session.start_ssh(vm))
         if options.gdb:

@@ -161,7 +161,7 @@ def find_module(path, release):
         raise UsageError(f"--module {path}: it was built for the kernel {built_for}, the guest's is "
                          f"{release}; build it with make -C build/vm/kdir M=FOLDER")
     depends = [word for word in ",".join(modinfo(path, "depends")).split(",") if word]
-    chips = any(alias.startswith("pci:v00001D0Fd") for alias in modinfo(path, "alias"))
+    chips = any(alias.lower().startswith("pci:v00001d0fd") for alias in modinfo(path, "alias"))
     return Module(path, name, depends, chips and "drm" not in depends and "gpu-sched" not in depends)
 
 

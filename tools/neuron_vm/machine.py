@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from . import host, klog, options as options_module, qemu, snapshots
+from . import host, klog, options as options_module, qemu, session, snapshots
 from .agent import Agent
 from .errors import EndedError, MachineError
 from .qmp import Qmp
@@ -20,8 +20,6 @@ from .qmp import Qmp
 BOOT_S = 300        # that a guest may take to boot on a busy host
 STOP_S = 30         # that it may take to switch itself off
 PREPARE = "/lib/neuron/prepare"
-# Where a guest that sees the host's files has them.
-HOST_ROOT = "/host-root"
 SMALL_ENV = {"PATH": "/bin:/sbin:/usr/bin:/usr/sbin", "HOME": "/", "TERM": "linux"}
 HOST_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root", "TERM": "linux", "LANG": "C.UTF-8", "USER": "root"}
@@ -42,8 +40,9 @@ def free_port():
 class Machine:
     """A virtual machine, from the start to close().
 
-    The words are options of neuron-vm's command line. Commands run in the small system of
-    the initramfs; with --share also where the host's files are, see run().
+    The words are options of neuron-vm's command line; the driver is loaded unless they say
+    otherwise. Commands run in the small system of the initramfs; with --share also where the
+    host's files are, see spawn().
 
     Attributes:
         plan: what the machine is.
@@ -51,16 +50,17 @@ class Machine:
         directory: of sockets and logs; it goes with the machine.
     """
 
-    def __init__(self, *words, out=None, options=None, start=True):
+    def __init__(self, *words, out=None, options=None, start=True, note=lambda text: None):
         self.options = options or options_module.parse(words)
         self.out = out or self.options.out
         self.directory = tempfile.mkdtemp(prefix="neuron-vm-")
         self.process = self.agent = self.qmp = self.timer = None
         self.timed_out = False
-        self.prepared = False
+        self.note = note
         self.deadline_s = self.options.timeout
         try:
             self.plan = snapshots.plan_of(self.options, self.directory)
+            session.add_shares(self.plan, note)
             if start:
                 self.start()
         except BaseException:
@@ -106,8 +106,10 @@ class Machine:
             return False
 
     def start(self):
-        """Start QEMU and wait until the guest has booted."""
+        """Start QEMU, wait until the guest has booted, mount and load what was asked for."""
         self.choose_accel()
+        for text in self.plan.notes:
+            self.note(text)
         if self.options.ssh:
             self.plan.ssh_port = free_port()
         self.start_qemu(*snapshots.load_words(self.options))
@@ -115,6 +117,7 @@ class Machine:
             snapshots.resume(self)
         else:
             self.wait_boot()
+        self.prepare(session.mount_steps(self.plan) + session.device_steps(self.plan))
 
     def start_qemu(self, *more):
         """Start QEMU, with more words on its command line, and connect to it."""
@@ -309,12 +312,12 @@ class Machine:
     def spawn(self, words, env=None, cwd=None, tty=None, sinks=None, small=True):
         """Start a command beside others.
 
-        It runs in the small system; with small=False where the host's files are, which a
-        call of prepare() must have mounted. tty: (rows, columns) of a terminal of its own.
+        It runs in the small system; with small=False where the host's files are, if the
+        machine has been given any. tty: (rows, columns) of a terminal of its own.
         """
         defaults = SMALL_ENV if small else HOST_ENV
         return self.agent.start(words, {**defaults, **(env or {})}, cwd,
-                                None if small else HOST_ROOT, tty, sinks)
+                                None if small else session.HOST_ROOT, tty, sinks)
 
     def capture(self, words, timeout, **how):
         """Run a command to its end and return it."""
@@ -358,6 +361,8 @@ class Machine:
 
     def prepare(self, steps):
         """Let the guest mount and load things: lines of tools/guest/prepare."""
+        if not steps:
+            return
         done = self.run([PREPARE], BOOT_S, input="".join(step + "\n" for step in steps))
         if done.returncode:
             said = done.stderr.strip().splitlines()

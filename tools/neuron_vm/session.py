@@ -10,9 +10,10 @@ import os
 
 from . import host
 from .errors import UsageError
-from .machine import HOST_ROOT
 from .qemu import Share
 
+# Where a guest that sees the host's files has them.
+HOST_ROOT = "/host-root"
 # A kept machine always has the same devices, whatever it shares when it goes on.
 KEPT_SHARES = 2
 
@@ -90,16 +91,23 @@ def mount_steps(plan):
 
 
 def device_steps(plan):
-    """Lines for the guest that load drivers and set the network up."""
+    """Lines for the guest that load drivers and set the network up.
+
+    A task loads the driver itself, and a kept machine has loaded it.
+    """
     options, steps = plan.options, []
+    if options.load:
+        return steps
     if options.disk:
         steps.append("disk")
     if options.net or options.ssh:
         steps.append("net")
+    if options.no_driver:
+        return steps
     if plan.module:
         steps += [f"depend {name}" for name in plan.module.depends]
         steps.append(f"module {plan.module.path}")
-    elif plan.shape.chips and not options.no_driver:
+    elif plan.shape.chips and not options.task:
         steps.append("driver")
     return steps
 
@@ -139,6 +147,3 @@ def start_ssh(vm):
     return (f"log in with: ssh -p {vm.plan.ssh_port} -i {path} -o StrictHostKeyChecking=no "
             "-o UserKnownHostsFile=/dev/null root@127.0.0.1")
 
-
-__all__ = ["HOST_ROOT", "add_shares", "device_steps", "environment", "mount_steps", "start_ssh",
-           "wants_host", "working_folder"]
