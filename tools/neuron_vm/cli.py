@@ -52,6 +52,10 @@ def settle(options):
         raise UsageError("only one of --task, --shell and a command after '--' can run")
     if options.args is not None and not options.task and given:
         raise UsageError("--args are arguments of a task; put those of a command behind it")
+    for name in ("share", "with"):
+        if getattr(options, name) and (options.small or options.task):
+            raise UsageError(f"--{name} is for a command that sees the host's files, which "
+                             f"--{'small' if options.small else 'task'} does not")
     if options.ssh and not given:
         options.shell = True
     elif not given and not options.save:
@@ -220,7 +224,9 @@ def run_machine(options, words):
         status = 0
         if options.command or options.task or options.shell:
             status = run_command(vm, options)
-        if options.save and status == 0:
+        if options.save and status:
+            note(f"not kept: the command failed with status {status}")
+        elif options.save:
             vm.prepare(["unmount"])
             snapshots.save(vm, options.save, words)
             note(f"kept; '{options_module.NAME} --load {options.save} -- COMMAND' goes on")

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A running machine: its QEMU, the agent in its guest, its faults and its logs."""
 
-import ctypes
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -23,12 +21,8 @@ PREPARE = "/lib/neuron/prepare"
 SMALL_ENV = {"PATH": "/bin:/sbin:/usr/bin:/usr/sbin", "HOME": "/", "TERM": "linux"}
 HOST_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root", "TERM": "linux", "LANG": "C.UTF-8", "USER": "root"}
-PR_SET_PDEATHSIG = 1
-
-
-def die_with_parent():
-    """In the child: QEMU ends when neuron-vm is killed."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+# QEMU ends when this process is killed.
+WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 
 def free_port():
@@ -121,13 +115,13 @@ class Machine:
 
     def start_qemu(self, *more):
         """Start QEMU, with more words on its command line, and connect to it."""
-        words = qemu.command_line(self.plan) + list(more)
+        words = WITH_PARENT + qemu.command_line(self.plan) + list(more)
         with open(self.path("qemu-output.txt"), "ab") as output:
             # A session of its own: an interrupt from the terminal is for the command in
             # the guest.
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output,
                                             stderr=None if self.options.verbose else output,
-                                            start_new_session=True, preexec_fn=die_with_parent)
+                                            start_new_session=True)
         if self.deadline_s:
             self.timer = threading.Timer(self.deadline_s, self.expire)
             self.timer.daemon = True
@@ -146,6 +140,10 @@ class Machine:
                 if time.monotonic() > end:
                     raise EndedError(f"QEMU opens no {name} socket within {BOOT_S} s") from None
                 time.sleep(0.01)
+            except MachineError:
+                # It opens its sockets before it looks at all of its options.
+                self.process.wait(STOP_S)
+                raise self.ended() from None
 
     def wait_boot(self):
         if not self.agent.greeting_after(0, BOOT_S, self.alive):
@@ -205,13 +203,19 @@ class Machine:
         if panic:
             return EndedError(f"the guest ended by a kernel panic: {panic}")
         if status:
-            said = self.read_file("qemu-output.txt").strip().splitlines()
             why = f"exit status {status}" if status > 0 else f"signal {-status}"
-            return EndedError(f"QEMU failed ({why}): {said[-1] if said else 'it said nothing'}")
+            return EndedError(f"QEMU failed ({why}): {self.complaint()}")
         last = log.strip().splitlines()[-1:] or ["(none)"]
         if otherwise:
             return EndedError(f"{otherwise}; its last message: {last[0]}")
         return EndedError(f"the guest switched itself off; its last message: {last[0]}")
+
+    def complaint(self):
+        """What QEMU said; its explanations follow the first line of its own."""
+        said = self.read_file("qemu-output.txt").strip().splitlines() or ["it said nothing"]
+        name = os.path.basename(self.plan.files.qemu) + ": "
+        own = [line.split(name, 1)[1] for line in said if name in line]
+        return (own or said[-1:])[0]
 
     def read_file(self, name):
         try:

@@ -39,8 +39,10 @@ def parse_share(text):
 
 
 def folders_of(options):
-    """(path, writable) of the shared folders."""
-    return [parse_share(text) for text in options.share] or [(os.path.realpath(os.getcwd()), True)]
+    """(path, writable) of the shared folders, a folder after those that it is in."""
+    if not options.share:
+        return [(os.path.realpath(os.getcwd()), True)]
+    return sorted(parse_share(text) for text in options.share)
 
 
 def add_shares(plan, note):

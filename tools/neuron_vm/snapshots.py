@@ -139,7 +139,10 @@ def check_save(options):
 
 
 def save(vm, name, words):
-    """Keep the machine; it is paused afterwards. words: its options on the command line."""
+    """Keep the machine, and end it. words: its options on the command line."""
+    if vm.options.load:
+        # They are those that it was first started with.
+        words = read_description(vm.options.load)["words"]
     os.makedirs(folder(), exist_ok=True)
     image, description = files_of(name)
     new = image + ".new"
