@@ -23,6 +23,9 @@ JOBS=${JOBS:-$(nproc)}
 # shellcheck disable=SC2034 # used by the scripts that source this file
 export ROOT BUILD CACHE LOGS VM JOBS
 
+# One cache of compilations for all checkouts.
+export CCACHE_DIR=$CACHE/ccache CCACHE_MAXSIZE=3G
+
 mkdir -p "$LOGS" "$VM" "$CACHE"
 
 die()
@@ -128,11 +131,12 @@ cache_lock()
 	flock -w 3600 9 || die "another build has held $CACHE/$1.lock for an hour"
 }
 
-# build_lock: one script at a time works in build/; two "make" in one checkout take turns.
+# build_lock NAME: one script at a time works on a part of build/: "vm" is what the machine is
+# made of, others are folders of their own. Two "make" in one checkout take turns.
 build_lock()
 {
-	exec 8>"$BUILD/lock"
-	flock -w 3600 8 || die "another build has held $BUILD/lock for an hour"
+	exec 8>"$BUILD/lock-$1"
+	flock -w 3600 8 || die "another build has held $BUILD/lock-$1 for an hour"
 }
 
 # put FROM TO: copy only when the content differs, so that time stamps stay.
