@@ -560,33 +560,31 @@ static void v3_has_none_of_it(void **state)
 	    NEURON_CAUSE_OPERAND);
 }
 
+#define TEST_TRN1(f)	cmocka_unit_test_setup_teardown(f, setup_trn1, exec_teardown)
+#define TEST_TRN2(f)	cmocka_unit_test_setup_teardown(f, exec_setup, exec_teardown)
+#define TEST_TRN3(f)	cmocka_unit_test_setup_teardown(f, setup_trn3, exec_teardown)
+
 int main(void)
 {
-	const struct CMUnitTest v3[] = {
-		cmocka_unit_test(multiplies_all_types),
-		cmocka_unit_test(wide_types_stay_among_themselves),
-		cmocka_unit_test(double_rows),
-		cmocka_unit_test(double_rows_are_fp8),
-		cmocka_unit_test(parts_are_independent),
-		cmocka_unit_test(loading_over_a_part_ends_it),
-		cmocka_unit_test(parts_have_their_limits),
-		cmocka_unit_test(transposes_any_bits),
-		cmocka_unit_test(transposes_by_a_permutation_only),
-		cmocka_unit_test(multiplies_sparse_operands),
-		cmocka_unit_test(tags_stay_inside),
-		cmocka_unit_test(v3_has_none_of_it),
+	const struct CMUnitTest tests[] = {
+		TEST_TRN2(multiplies_all_types),
+		TEST_TRN2(wide_types_stay_among_themselves),
+		TEST_TRN2(double_rows),
+		TEST_TRN2(double_rows_are_fp8),
+		TEST_TRN2(parts_are_independent),
+		TEST_TRN2(loading_over_a_part_ends_it),
+		TEST_TRN2(parts_have_their_limits),
+		TEST_TRN2(transposes_any_bits),
+		TEST_TRN2(transposes_by_a_permutation_only),
+		TEST_TRN2(multiplies_sparse_operands),
+		TEST_TRN2(tags_stay_inside),
+		TEST_TRN2(v3_has_none_of_it),
+		TEST_TRN1(small_parts_come_with_v3),
+		TEST_TRN3(multiplies_mx_operands),
+		TEST_TRN3(mx_operands_have_rules),
+		TEST_TRN3(results_of_bf16),
+		TEST_TRN3(long_results_come_with_v4),
 	};
-	const struct CMUnitTest v2[] = {
-		cmocka_unit_test(small_parts_come_with_v3),
-	};
-	const struct CMUnitTest v4[] = {
-		cmocka_unit_test(multiplies_mx_operands),
-		cmocka_unit_test(mx_operands_have_rules),
-		cmocka_unit_test(results_of_bf16),
-		cmocka_unit_test(long_results_come_with_v4),
-	};
-	int failed = cmocka_run_group_tests(v3, exec_setup, exec_teardown);
 
-	failed |= cmocka_run_group_tests(v2, setup_trn1, exec_teardown);
-	return failed | cmocka_run_group_tests(v4, setup_trn3, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
