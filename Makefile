@@ -4,13 +4,17 @@
 
 CHIPS ?= 2
 PREFIX ?= /usr/local
+RUNNER = python3 selftests/runner
 
 help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
 	@echo "make shell       the same VM with an interactive shell"
 	@echo "make check       unit tests, tests in the VM, style"
-	@echo "make check-long  fuzzing, snapshots, faults, many chips, stress (some hours)"
-	@echo "make check-debug the driver in a kernel with every checker (part of check-long)"
+	@echo "                 SUITE=NAME,...  TEST=PROGRAM[:CASE]  LIST=1 (what there is)"
+	@echo "make check-long  fuzzing, faults, other generations; one hour, STAGE=NAME,..."
+	@echo "make check-nightly  the debug kernel, many chips, hours of fuzzing; STAGE=NAME,..."
+	@echo "                 both go on where they were ended; FRESH=1 begins anew"
+	@echo "make check-debug the stages of check-nightly that run the debug kernel"
 	@echo "make bench       measure; writes build/bench.json"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
@@ -30,13 +34,16 @@ shell:
 	@tools/build/run $(CHIPS) shell
 
 check:
-	@tools/build/check
+	@tools/build/deps check
+	@$(RUNNER) check --suite "$(SUITE)" --test "$(TEST)" --list "$(LIST)"
 
-check-long:
-	@tools/build/check-long
+check-long check-nightly:
+	@tools/build/deps check
+	@$(RUNNER) $@ --stage "$(STAGE)" --fresh "$(FRESH)" --list "$(LIST)"
 
 check-debug:
-	@tools/build/check-debug
+	@tools/build/deps check
+	@$(RUNNER) check-nightly --stage debug-suite,debug-suite-2,debug-hammer,debug-jobs --fresh "$(FRESH)"
 
 bench:
 	@tools/build/bench
@@ -50,4 +57,4 @@ dkms:
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long check-debug bench install dkms clean
+.PHONY: help vm run shell check check-long check-nightly check-debug bench install dkms clean

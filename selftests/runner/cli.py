@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""The command line: which suites, which test, and how the run ends."""
+
+import argparse
+import fcntl
+import pathlib
+import signal
+import sys
+import time
+
+from . import results, work
+from .process import Processes
+from .report import Report
+from .schedule import BUILD, Choice, Job, Lanes, Unknown
+from .suites import SUITES
+
+OUT = BUILD / "check"
+SKIPS = pathlib.Path(__file__).with_name("skips.table")
+
+
+def parser():
+    """The arguments. make hands its variables over, empty ones too."""
+    top = argparse.ArgumentParser(prog="selftests/runner", description=__doc__.splitlines()[0])
+    top.add_argument("--budgets-rst", action="store_true",
+                     help="print the tables of suites and stages for the manual")
+    commands = top.add_subparsers(dest="command")
+    check = commands.add_parser("check", help="the tests that guard every change")
+    check.add_argument("--suite", default="", help="names, with commas between them")
+    check.add_argument("--test", default="", help="PROGRAM or PROGRAM:CASE")
+    check.add_argument("--list", default="", help="not empty: print the table of suites")
+    return top
+
+
+def mistake(text):
+    """A mistake on the command line: one line and the status of make's own mistakes."""
+    print(f"check: {text}", file=sys.stderr)
+    return 2
+
+
+def choose(rows, names):
+    """The rows that are named, in the order of the table."""
+    wanted = names.replace(",", " ").split()
+    known = [row.name for row in rows]
+    for name in wanted:
+        if name not in known:
+            raise Unknown(f"there is no suite '{name}'; there are: {' '.join(known)}")
+    return [row for row in rows if not wanted or row.name in wanted]
+
+
+def owner(suites, choice, lanes):
+    """The suite that a test belongs to: the first that has the name, as it is or nearly."""
+    names = {}
+    for exact in (True, False):
+        for suite in suites:
+            # Not before it is asked for: some must configure a build to know.
+            if suite.name not in names:
+                names[suite.name] = suite.work.programs(Job(suite, lanes))
+            found = work.find(choice.program, names[suite.name], exact)
+            if found:
+                return suite, Choice(found, choice.case)
+    if len(suites) == 1:
+        has = f"suite {suites[0].name} has: {' '.join(sorted(names[suites[0].name]))}"
+    else:
+        has = "make check LIST=1 names the suites, and SUITE=name TEST=? the tests of one"
+    raise Unknown(f"there is no test '{choice.program}'; {has}")
+
+
+def table(rows):
+    """The table as text."""
+    lines = [f"{'name':<12} {'lane':<7} {'budget':>7} {'limit':>7}  what it proves"]
+    for row in rows:
+        lines.append(f"{row.name:<12} {row.lane:<7} {row.budget:>5} s {row.limit:>5} s  {row.what}")
+    return "\n".join(lines)
+
+
+def rst_table(title, rows):
+    """The table as the manual has it."""
+    lines = [f".. list-table:: {title}", "   :header-rows: 1", "   :widths: 15 10 10 65", "",
+             "   * - Name", "     - Lane", "     - Budget", "     - What it proves"]
+    for row in rows:
+        lines += [f"   * - ``{row.name}``", f"     - {row.lane}", f"     - {row.budget} s",
+                  f"     - {row.what}"]
+    return "\n".join(lines) + "\n"
+
+
+def one_at_a_time():
+    """Two runs in one checkout would work in the same folders: the second waits."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    lock = open(BUILD / "check.lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("another check runs in this checkout; waiting for it", flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
+
+
+def catch_signals(processes):
+    """A request to end leaves time for the table."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: processes.cancel())
+
+
+def run_check(args):
+    """make check"""
+    begin = time.monotonic()
+    suites = choose(SUITES, args.suite)
+    if args.list:
+        print(table(suites))
+        return 0
+    processes, report = Processes(), Report("check", "suite")
+    rules = results.SkipRules(SKIPS.read_text())
+    lanes = Lanes(OUT, processes, report, rules)
+    with one_at_a_time():
+        catch_signals(processes)
+        OUT.mkdir(parents=True, exist_ok=True)
+        choice = None
+        if args.test:
+            suite, choice = owner(suites, Choice.parse(args.test), lanes)
+            suites = [suite]
+        elif args.suite and any("build" in suite.needs for suite in suites):
+            # What was chosen needs a machine that is up to date.
+            suites = [suite for suite in SUITES if suite.name == "build" or suite in suites]
+        lanes.run(suites, choice)
+    report.table(time.monotonic() - begin)
+    report.repeats("SUITE")
+    return 0 if report.last_line() else 1
+
+
+def main():
+    """The exit status: 0 when all passed, 1 when something failed, 2 for a mistake."""
+    args = parser().parse_args()
+    if args.budgets_rst:
+        print(rst_table("Suites of ``make check``", SUITES))
+        return 0
+    try:
+        if args.command == "check":
+            return run_check(args)
+    except Unknown as error:
+        return mistake(error)
+    return mistake("what is to be done? check")

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Suites that run in a machine: the tests of the driver, the main job.
+
+Each machine is one run of tools/neuron-vm; its kernel log is one more test.
+"""
+
+import json
+import sys
+
+from . import results
+from .schedule import BUILD, ROOT, TOOLS, Broken
+
+sys.path.insert(0, str(ROOT / "tools"))
+from neuron_vm import klog  # noqa: E402 (the path must be set first)
+
+NEURON_VM = ROOT / "tools" / "neuron-vm"
+DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"
+NRT_TESTS = ROOT / "selftests" / "libnrt"
+# A folder of the guest's user space that has been built once.
+USER = BUILD / "user"
+LEFTOVER_LINES = 10
+
+def machine(job, name, *options, task, args="", limit=None, env=None):
+    """Run a task in a machine; what it leaves is in OUT/name. Its exit status."""
+    limit = int(min(limit or job.suite.limit, job.left()))
+    argv = [NEURON_VM, "--timeout", limit, "--out", job.out / name, *options, "--task", task]
+    if args:
+        argv += ["--args", args]
+    # neuron-vm ends the machine itself and then saves what is there.
+    return job.run(argv, f"{name}.log", limit=limit + 60, env=env).status
+
+
+def judge_log(job, name):
+    """The kernel log of a machine as a case."""
+    folder = job.out / name
+    log = next((path for path in (folder / "dmesg.txt", folder / "console.txt")
+                if path.exists() and path.stat().st_size), None)
+    if log is None:
+        return results.failed(name, "kernel log", "the guest has left no kernel log")
+    lines = klog.bad_lines(log.read_text(errors="replace"))
+    if not lines:
+        return results.Case(name, "kernel log", results.PASSED)
+    return results.failed(name, "kernel log", f"{log} has {len(lines)} lines that are never good news",
+                          [line[:200] for line in lines[:LEFTOVER_LINES]])
+
+
+def ended(job, name, status):
+    """A failure when a machine whose tests speak for themselves did not come to its end."""
+    if status == 0:
+        return []
+    return [results.failed(name, "machine", f"neuron-vm {results.ended_by(status)}",
+                           job.log_tail(f"{name}.log"))]
+
+
+class Task:
+    """A task that is one test, by its exit status."""
+
+    def __init__(self, name, *options, task="run", args="", limit=None):
+        self.name = name
+        self.options = options
+        self.task = task
+        self.args = args
+        self.limit = limit
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.name]
+
+    def run(self, job):
+        """The task, then the kernel log."""
+        status = machine(job, self.name, *self.options, task=self.task, args=self.args,
+                         limit=self.limit)
+        if status:
+            job.add([results.failed(self.name, "task", f"neuron-vm {results.ended_by(status)}",
+                                    job.log_tail(f"{self.name}.log"))])
+        else:
+            job.add([results.Case(self.name, "task", results.PASSED)])
+        job.add([judge_log(job, self.name)])
+
+
+class Kselftests:
+    """The tests of the driver and of libnrt in one machine."""
+
+    def __init__(self, name, *options, limit=None):
+        self.name = name
+        self.options = options
+        self.limit = limit
+
+    def programs(self, _job):
+        """The programs by the names of their sources."""
+        files = list(DRIVER_TESTS.glob("test_*.c")) + list(NRT_TESTS.glob("test_nrt*"))
+        return sorted({path.stem for path in files})
+
+    def run(self, job):
+        """All of them, or one of them or of its cases."""
+        args = ""
+        if job.choice:
+            args = " ".join(filter(None, (job.choice.program, job.choice.case)))
+            build_for(job, job.choice.program)
+        status = machine(job, self.name, *self.options, task="check", args=args, limit=self.limit)
+        read_tap(job, self.name)
+        job.add(ended(job, self.name, status))
+        job.add([judge_log(job, self.name)])
+
+
+def read_tap(job, name, planless=()):
+    """What the guest has left in OUT/name/tap."""
+    files = sorted((job.out / name / "tap").glob("*.tap"))
+    if not files:
+        raise Broken("no TAP came from the guest", job.log_tail(f"{name}.log"))
+    for path in files:
+        job.add(results.from_tap_file(path, path.stem not in planless))
+
+
+def build_for(job, program):
+    """What one test in the guest needs: the module, the program, the initramfs.
+
+    Where the machine has never been built, everything is.
+    """
+    if not (BUILD / "vm" / "initramfs.cpio").exists() or not (BUILD / "stage").exists():
+        job.must([TOOLS / "all"], "build.log")
+        return
+    targets = targets_of(program)
+    job.must([TOOLS / "qemu"], "build.log", append=True)
+    job.must([TOOLS / "module"], "build.log", append=True)
+    job.must([TOOLS / "userspace"], "build.log", env={"TARGETS": targets}, append=True)
+    job.must([TOOLS / "initramfs"], "build.log", append=True)
+
+
+def targets_of(program):
+    """The files that ninja must make for a test; none (all of them) when meson knows no such."""
+    path = USER / "meson-info" / "intro-targets.json"
+    targets = json.loads(path.read_text()) if path.exists() else []
+    for target in targets:
+        if target["name"] == program:
+            return " ".join(file.removeprefix(f"{USER}/") for file in target["filename"])
+    return ""

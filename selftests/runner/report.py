@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""What the runner says: progress, failures, the table and the last line."""
+
+import threading
+from dataclasses import dataclass, field
+
+from . import results
+
+# Of each case that failed: so many lines of its own output.
+DETAILS = 15
+# So many "repeat" lines; the rest is in the XML files.
+REPEATS = 20
+
+
+@dataclass
+class Outcome:
+    """What came of one suite or stage."""
+
+    name: str
+    budget: int
+    cases: list = field(default_factory=list)
+    seconds: float = 0.0
+    cpu: float = 0.0
+    # Passed in an earlier call: its cases count, its time does not.
+    earlier: bool = False
+
+
+class Report:
+    """Prints, from several threads, and keeps what was printed for the table."""
+
+    def __init__(self, command, row_name):
+        self.command = command
+        self.row_name = row_name
+        self.lock = threading.Lock()
+        self.outcomes = []
+        self.shown = set()
+
+    def say(self, text):
+        """One line, or several that belong together."""
+        with self.lock:
+            print(text, flush=True)
+
+    def begin(self, name, budget):
+        """A suite begins."""
+        self.say(f"begin  {name:<12} (budget {budget} s)")
+
+    def problem(self, suite, case):
+        """A case that failed: at once, and once."""
+        if id(case) in self.shown:
+            return
+        self.shown.add(id(case))
+        lines = [f"    FAILED  {suite}: {case.title}: {case.why}"]
+        lines += [f"        | {line}" for line in case.details[-DETAILS:]]
+        self.say("\n".join(lines))
+
+    def end(self, outcome):
+        """A suite has ended."""
+        for case in outcome.cases:
+            if case.outcome == results.FAILED:
+                self.problem(outcome.name, case)
+        self.outcomes.append(outcome)
+        self.say(f"end    {outcome.name:<12} {counts(outcome.cases)}, {outcome.seconds:.0f} s"
+                 f"{over(outcome)}")
+
+    def table(self, seconds):
+        """All suites, one a line."""
+        lines = ["", f"{self.row_name:<12} {'passed':>7} {'failed':>7} {'skipped':>7} {'time':>8} "
+                     f"{'CPU':>8} {'budget':>8}"]
+        for outcome in self.outcomes:
+            passed, failed, skipped = results.count(outcome.cases)
+            note = "  passed earlier" if outcome.earlier else over(outcome)
+            lines.append(f"{outcome.name:<12} {passed:>7} {failed:>7} {skipped:>7} "
+                         f"{outcome.seconds:>6.0f} s {outcome.cpu:>6.0f} s "
+                         f"{outcome.budget:>6} s{note}")
+        lines.append(f"{'total':<36} {seconds:>6.0f} s {self._cpu():>6.0f} s")
+        self.say("\n".join(lines))
+
+    def _cpu(self):
+        return sum(outcome.cpu for outcome in self.outcomes)
+
+    def repeats(self, variable):
+        """For each failure the line that repeats just it."""
+        lines = []
+        for outcome in self.outcomes:
+            for case in outcome.cases:
+                if case.outcome == results.FAILED:
+                    lines.append(self._repeat(variable, outcome, case))
+        lines = list(dict.fromkeys(lines))
+        if lines:
+            self.say("\n" + "\n".join(lines[:REPEATS]))
+        if len(lines) > REPEATS:
+            self.say(f"and {len(lines) - REPEATS} more; the XML files in build name them")
+
+    def _repeat(self, variable, outcome, case):
+        line = f"repeat: make {self.command} {variable}={outcome.name}"
+        if variable != "SUITE" or case.program == outcome.name and case.name == results.END:
+            return line
+        test = case.program if case.name == results.END else case.title
+        # The shell and make would read these.
+        if any(c in test for c in " '\"$&;()<>*?[]"):
+            test = "'" + test.replace("$", "$$") + "'"
+        return f"{line} TEST={test}"
+
+    def last_line(self):
+        """The sum; True when something passed and nothing failed."""
+        cases = [case for outcome in self.outcomes for case in outcome.cases]
+        passed, failed, _ = results.count(cases)
+        self.say(f"\n{counts(cases)}")
+        return failed == 0 and passed > 0
+
+
+def counts(cases):
+    """The counts in words."""
+    passed, failed, skipped = results.count(cases)
+    return f"{passed} passed, {failed} failed, {skipped} skipped"
+
+
+def over(outcome):
+    """A note, no failure: the machine may have had other things to do."""
+    return "  over budget" if outcome.seconds > outcome.budget else ""

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""Suites, what they are given to work with, and the lanes in which they run.
+
+Two lanes run side by side: programs of the host in one, machines in the other. Within a
+lane the order is that of the table.
+"""
+
+import os
+import pathlib
+import shutil
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+
+from . import process, results
+from .report import Outcome
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build"))
+TOOLS = ROOT / "tools" / "build"
+
+
+class Broken(Exception):
+    """A suite cannot go on; the lines say more."""
+
+    def __init__(self, why, lines=()):
+        super().__init__(why)
+        self.lines = list(lines)
+
+
+class Unknown(Broken):
+    """TEST= names what does not exist."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What TEST= asks for."""
+
+    program: str
+    case: str = ""
+
+    @classmethod
+    def parse(cls, text):
+        """program, or program:case"""
+        program, _, case = text.partition(":")
+        return cls(program, case)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A row of the table: budget and limit are in seconds."""
+
+    name: str
+    lane: str
+    budget: int
+    limit: int
+    what: str
+    work: object
+    # Suites of another lane that must have ended, and passed.
+    needs: tuple = ()
+
+
+class Job:
+    """One suite while it runs."""
+
+    def __init__(self, suite, lanes, choice=None):
+        self.suite = suite
+        self.out = lanes.out / suite.name
+        self.processes = lanes.processes
+        self.report = lanes.report
+        self.rules = lanes.rules
+        self.choice = choice
+        self.cpu = 0.0
+        self.cases = []
+        self.deadline = time.monotonic() + suite.limit
+
+    def left(self):
+        """Seconds until the limit of the suite."""
+        return max(1.0, self.deadline - time.monotonic())
+
+    def add(self, cases):
+        """Results, as soon as they are known; what has failed is shown at once."""
+        self.rules.judge(self.suite.name, cases)
+        self.cases += cases
+        for case in cases:
+            if case.outcome == results.FAILED:
+                self.report.problem(self.suite.name, case)
+
+    def run(self, argv, log, *, limit=None, **options):
+        """Run a program within the suite's limit; its output goes to OUT/log."""
+        done = self.processes.run(argv, self.out / log, min(limit or self.suite.limit, self.left()),
+                                  cwd=options.pop("cwd", ROOT), **options)
+        self.cpu += done.cpu
+        return done
+
+    def must(self, argv, log, **options):
+        """Run a program without which the suite cannot go on."""
+        done = self.run(argv, log, **options)
+        if done.status:
+            raise Broken(f"{pathlib.Path(str(argv[0])).name} {results.ended_by(done.status)}, "
+                         f"see {shown(self.out / log)}", process.tail(self.out / log))
+        return done
+
+    def log_tail(self, log):
+        """The end of a log of this suite."""
+        return process.tail(self.out / log)
+
+
+def shown(path):
+    """A path as it is told to the user."""
+    try:
+        return path.relative_to(ROOT)
+    except ValueError:
+        return path
+
+
+class Lanes:
+    """Runs suites."""
+
+    def __init__(self, out, processes, report, rules):
+        self.out = out
+        self.processes = processes
+        self.report = report
+        self.rules = rules
+        self.ended = {}
+        self.known = set()
+        self.changed = threading.Condition()
+
+    def run(self, suites, choice=None):
+        """All of them, to their end or to the end of the run."""
+        self.known = {suite.name for suite in suites}
+        threads = []
+        for lane in dict.fromkeys(suite.lane for suite in suites):
+            mine = [suite for suite in suites if suite.lane == lane]
+            threads.append(threading.Thread(target=self._lane, args=(mine, choice)))
+        for thread in threads:
+            thread.start()
+        # In short waits, so that signals are seen.
+        while any(thread.is_alive() for thread in threads):
+            for thread in threads:
+                thread.join(0.2)
+
+    def _lane(self, suites, choice):
+        for suite in suites:
+            why = self._blocked(suite)
+            if why:
+                outcome = Outcome(suite.name, suite.budget,
+                                  [results.failed(suite.name, results.END, why)])
+            else:
+                outcome = self.one(suite, choice)
+            with self.changed:
+                self.ended[suite.name] = outcome
+                self.changed.notify_all()
+            self.report.end(outcome)
+
+    def _blocked(self, suite):
+        """Wait for what the suite needs; why it cannot be run, or None."""
+        needs = [name for name in suite.needs if name in self.known]
+        with self.changed:
+            self.changed.wait_for(lambda: all(name in self.ended for name in needs))
+            for name in needs:
+                if results.count(self.ended[name].cases)[1]:
+                    return f"was not run: {name} failed"
+        if self.processes.cancelled.is_set():
+            return "was not run: the run was ended before"
+        return None
+
+    def one(self, suite, choice=None):
+        """Run one suite, judge its skips, leave its XML."""
+        job = Job(suite, self, choice)
+        shutil.rmtree(job.out, ignore_errors=True)
+        job.out.mkdir(parents=True)
+        begin = time.monotonic()
+        self.report.begin(suite.name, suite.budget)
+        try:
+            suite.work.run(job)
+        except process.Cancelled:
+            job.add([results.failed(suite.name, results.END, "the run was ended before its end")])
+        except Broken as error:
+            job.add([results.failed(suite.name, results.END, str(error), error.lines)])
+        except Exception as error:  # whatever it is, the other suites go on and this one failed
+            job.add([results.failed(suite.name, results.END, f"the runner itself failed: {error!r}",
+                                    traceback.format_exc().splitlines())])
+        if not job.cases:
+            job.add([results.failed(suite.name, results.END, "there were no results")])
+        seconds = time.monotonic() - begin
+        results.to_junit(suite.name, job.cases, seconds, self.out / f"{suite.name}.xml")
+        return Outcome(suite.name, suite.budget, job.cases, seconds, job.cpu)

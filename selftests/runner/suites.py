@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The suites of make check: one row each.
+
+The native lane and the vm lane run side by side, each in the order of the table.
+"""
+
+from .guest import Kselftests, Task
+from .schedule import BUILD, Suite
+from .work import Build, Native, Pytest, Script, Several
+
+ASAN = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+TSAN = {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"}
+QTEST = {
+    "QTEST_QEMU": str(BUILD / "vm" / "qemu-system-x86_64"),
+    "QTEST_FIRMWARE": str(BUILD / "vm" / "firmware"),
+}
+SANITIZE = "-Db_sanitize=address,undefined"
+
+
+def asan(suite, **env):
+    """Tests under AddressSanitizer and UBSan; asan and qtest share the build."""
+    return Native("native-asan", suite, SANITIZE, env={**ASAN, **env})
+
+
+# name, lane, budget and limit in seconds, what it proves, how it is run, what must be there
+SUITES = [
+    Suite("build", "vm", 40, 3000, "everything that the machine needs is built", Build()),
+    Suite("runner", "native", 5, 120, "the program that runs the tests reads results rightly",
+          Pytest("selftests/runner/tests")),
+    Suite("asan", "native", 150, 1200,
+          "native tests of the chip, number formats, NEFF reader, assembler and digits under "
+          "AddressSanitizer and UBSan", asan("native")),
+    # A fixed address layout: with a random one some kernels leave TSan no room.
+    Suite("tsan", "native", 150, 1500,
+          "everything compiles with clang -Werror; the tests of the chip under ThreadSanitizer",
+          Native("native-tsan", "threads", "-Db_sanitize=thread", "-Dwerror=true",
+                 compiler="clang", env=TSAN, wrapper="setarch -R")),
+    Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
+          asan("qtest", **QTEST), needs=("build",)),
+    Suite("style", "native", 60, 900, "the checks of style", Script("style", "tools/build/style"),
+          needs=("build",)),
+    Suite("kselftest", "vm", 300, 1800, "the tests of the driver and of libnrt on two chips",
+          Kselftests("kselftest", "--chips", "2"), needs=("build",)),
+    Suite("job", "vm", 20, 300, "the main job, compared bit for bit",
+          Task("job", "--chips", "2"), needs=("build",)),
+    Suite("iommu", "vm", 20, 300, "the main job behind an IOMMU in strict mode",
+          Task("iommu", "--chips", "2", "--iommu"), needs=("build",)),
+    Suite("swiotlb", "vm", 20, 300, "the main job with bounce buffers everywhere",
+          Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
+    Suite("snapshot", "vm", 60, 300, "the main job, saved and loaded at three points",
+          Script("snapshot", "selftests/long/snapshot", "--points", "3"), needs=("build",)),
+    Suite("faults", "vm", 60, 600, "quick faults on demand while jobs and copies run",
+          Several(Script("faults", "selftests/long/faults", "--keep", "{out}/faults",
+                         all_options=["--quick"]),
+                  Script("health", "selftests/long/health", "--keep", "{out}/health",
+                         all_options=["--quick"])),
+          needs=("build",)),
+    Suite("shapes", "vm", 10, 120, "the command lines of all instances",
+          Script("shapes", "selftests/long/shapes", all_options=["--quick"]), needs=("build",)),
+]

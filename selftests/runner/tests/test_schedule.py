@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""How suites are run, and how they end."""
+
+import contextlib
+import io
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from runner import process, report, results, schedule  # noqa: E402
+
+GENEROUS = 120
+
+
+class Work:
+    """A suite that does what it is told."""
+
+    def __init__(self, function):
+        self.run = function
+
+    def programs(self, _job):
+        return ["program"]
+
+
+def runs(pid):
+    """Does the process run? One that has ended may wait for init to notice."""
+    try:
+        stat = pathlib.Path("/proc", pid, "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def passes(job):
+    job.add([results.Case("program", "case", results.PASSED)])
+
+
+def suite(name, function, lane="native", limit=GENEROUS, needs=()):
+    return schedule.Suite(name, lane, 1, limit, "a test", Work(function), needs)
+
+
+class Lanes(unittest.TestCase):
+    """Two lanes, their limits and their end."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.processes = process.Processes()
+        self.report = report.Report("check", "suite")
+        self.lanes = schedule.Lanes(pathlib.Path(self.folder.name), self.processes, self.report,
+                                    results.SkipRules(""))
+
+    def run_all(self, *suites):
+        """(passed, failed, skipped) of each suite."""
+        self.printed = io.StringIO()
+        with contextlib.redirect_stdout(self.printed):
+            self.lanes.run(list(suites))
+            self.good = self.report.last_line()
+        return {outcome.name: results.count(outcome.cases) for outcome in self.report.outcomes}
+
+    def test_a_suite_passes_and_leaves_its_xml(self):
+        self.assertEqual(self.run_all(suite("a", passes)), {"a": (1, 0, 0)})
+        self.assertTrue(self.good)
+        self.assertTrue((self.lanes.out / "a.xml").exists())
+        self.assertTrue(self.printed.getvalue().endswith("\n1 passed, 0 failed, 0 skipped\n"))
+
+    def test_a_suite_without_results_fails(self):
+        self.assertEqual(self.run_all(suite("a", lambda job: None)), {"a": (0, 1, 0)})
+        self.assertFalse(self.good)
+
+    def test_a_mistake_in_the_runner_fails_its_suite_only(self):
+        def breaks(_job):
+            raise KeyError("x")
+        counts = self.run_all(suite("a", breaks), suite("b", passes))
+        self.assertEqual(counts, {"a": (0, 1, 0), "b": (1, 0, 0)})
+
+    def test_what_needs_a_suite_that_failed_fails(self):
+        def breaks(_job):
+            raise schedule.Broken("no")
+        counts = self.run_all(suite("build", breaks, "vm"), suite("a", passes, needs=("build",)),
+                              suite("b", passes))
+        self.assertEqual(counts, {"build": (0, 1, 0), "a": (0, 1, 0), "b": (1, 0, 0)})
+
+    def test_the_lanes_run_side_by_side(self):
+        meeting = threading.Barrier(2, timeout=GENEROUS)
+
+        def meets(job):
+            meeting.wait()
+            passes(job)
+        counts = self.run_all(suite("a", meets), suite("b", meets, "vm"))
+        self.assertEqual(counts, {"a": (1, 0, 0), "b": (1, 0, 0)})
+
+    def test_a_skip_that_is_not_allowed_fails(self):
+        def skips(job):
+            job.add([results.Case("program", "case", results.SKIPPED, "why")])
+        self.assertEqual(self.run_all(suite("a", skips)), {"a": (0, 1, 0)})
+
+    def test_a_program_that_hangs_is_ended_with_its_children(self):
+        def hangs(job):
+            job.must(["sh", "-c", "sleep 1000 & echo $!; wait"], "log")
+        self.assertEqual(self.run_all(suite("a", hangs, limit=1)), {"a": (0, 1, 0)})
+        child = (self.lanes.out / "a" / "log").read_text().split()[0]
+        self.assertFalse(runs(child))
+
+    def test_the_end_from_outside_counts_what_is_missing(self):
+        def first(job):
+            passes(job)
+            threading.Timer(0.2, self.processes.cancel).start()
+            job.must(["sleep", "1000"], "log")
+        begin = time.monotonic()
+        counts = self.run_all(suite("a", first), suite("b", passes))
+        self.assertEqual(counts, {"a": (1, 1, 0), "b": (0, 1, 0)})
+        self.assertLess(time.monotonic() - begin, GENEROUS)
+        self.assertTrue(self.printed.getvalue().endswith("1 passed, 2 failed, 0 skipped\n"))
+
+    def test_a_program_that_is_missing(self):
+        def starts(job):
+            job.must(["/nonexistent/program"], "log")
+        self.assertEqual(self.run_all(suite("a", starts)), {"a": (0, 1, 0)})
+
+    def test_each_failure_has_a_line_that_repeats_it(self):
+        def fails(job):
+            job.add([results.failed("test_cc", "name", "why"),
+                     results.failed("test_cc", results.END, "crash")])
+        self.run_all(suite("kselftest", fails))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.report.repeats("SUITE")
+        self.assertEqual(printed.getvalue().split("\n")[1:3],
+                         ["repeat: make check SUITE=kselftest TEST=test_cc:name",
+                          "repeat: make check SUITE=kselftest TEST=test_cc"])
+
+
+if __name__ == "__main__":
+    unittest.main()

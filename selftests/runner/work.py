@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""The kinds of suites: how each is built, run and read.
+
+A kind has run(job), which adds cases to the job, and programs(job), the names that TEST=
+may have. A program may have cases; what they are called the program knows.
+"""
+
+import json
+import pathlib
+import re
+
+from . import results
+from .schedule import BUILD, ROOT, TOOLS, Broken, Unknown
+
+PYTEST = ["/usr/bin/python3", "-m", "pytest"]
+# What runs beside machines is less urgent than they are: a guest has clocks to keep.
+NICE = ["nice", "-n", "5"]
+
+
+def plain(name):
+    """test_udma-state, test-udma_state and udma_state mean the same."""
+    return re.sub(r"^test_", "", name.replace("-", "_"))
+
+
+def find(wanted, names, exact=False):
+    """The program that is meant, or None."""
+    if wanted in names:
+        return wanted
+    if exact:
+        return None
+    return next((name for name in names if plain(name) == plain(wanted)), None)
+
+
+def chosen(job, names):
+    """The program that TEST= means; Unknown when there is none."""
+    found = find(job.choice.program, names)
+    if found is None:
+        raise Unknown(f"suite {job.suite.name} has no test '{job.choice.program}'; it has: "
+                      + " ".join(sorted(names)))
+    return found
+
+
+class Build:
+    """Everything that a machine needs."""
+
+    def programs(self, _job):
+        """It is one."""
+        return ["build"]
+
+    def run(self, job):
+        """One case: it was built."""
+        job.must([TOOLS / "all"], "build.log")
+        job.add([results.Case("build", "all", results.PASSED)])
+
+
+class Script:
+    """A program that prints TAP and takes the names of cases as arguments."""
+
+    def __init__(self, program, *argv, all_options=(), env=None):
+        self.program = program
+        self.argv = argv
+        # Given when no case is chosen.
+        self.all_options = list(all_options)
+        self.env = env
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.program]
+
+    def run(self, job):
+        """Run it, whole or for one case."""
+        argv = [ROOT / self.argv[0]]
+        argv += [str(word).replace("{out}", str(job.out)) for word in self.argv[1:]]
+        if job.choice and job.choice.case:
+            argv.append(job.choice.case)
+        else:
+            argv += self.all_options
+        log = job.out / f"{self.program}.tap"
+        done = job.run(argv, log.name, env=self.env)
+        cases = results.from_tap(self.program, log.read_text(errors="replace"), done.status)
+        with log.open("a") as file:
+            file.write(f"# exit {done.status}\n")
+        job.add(cases)
+
+
+class Several:
+    """Kinds that make one suite, one after the other."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def programs(self, job):
+        """Those of all parts."""
+        return [name for part in self.parts for name in part.programs(job)]
+
+    def run(self, job):
+        """All, or the one that has the program."""
+        if job.choice:
+            wanted = chosen(job, self.programs(job))
+        for part in self.parts:
+            if not job.choice or wanted in part.programs(job):
+                part.run(job)
+
+
+class Pytest:
+    """Files of pytest below a folder."""
+
+    def __init__(self, folder, marks=""):
+        self.folder = folder
+        self.marks = marks
+
+    def programs(self, _job):
+        """One for each file."""
+        return sorted(path.stem for path in (ROOT / self.folder).glob("**/test_*.py"))
+
+    def run(self, job):
+        """With -k for one case; the results come as XML."""
+        path, options = ROOT / self.folder, []
+        if job.choice:
+            name = chosen(job, self.programs(job))
+            path = next((ROOT / self.folder).glob(f"**/{name}.py"))
+            options = ["-k", job.choice.case] if job.choice.case else []
+        elif self.marks:
+            options = ["-m", self.marks]
+        report = job.out / "pytest.xml"
+        done = job.run([*PYTEST, "-p", "no:cacheprovider", path, *options, f"--junitxml={report}"],
+                       "pytest.log", env={"PYTHONDONTWRITEBYTECODE": "1",
+                                          "NEURON_TEST_OUT": str(job.out)})
+        if not report.exists():
+            raise Broken(f"pytest left no results, {results.ended_by(done.status)}",
+                         job.log_tail("pytest.log"))
+        cases = results.from_junit(report)
+        job.add(cases)
+        if choice and choice.case and [case.name for case in self.job.cases] == [results.END]:
+            self.job.cases[0].why += f"; is there a case '{choice.case}'?"
+        if done.status and not results.count(cases)[1]:
+            raise Broken(f"pytest: {results.ended_by(done.status)}", job.log_tail("pytest.log"))
+
+
+class Native:
+    """Tests of one suite of meson, in a build folder of their own."""
+
+    def __init__(self, folder, suite, *options, compiler="", env=None, wrapper=""):
+        self.dir = BUILD / folder
+        self.suite = suite
+        self.options = ["-Dnative_only=true", "-Db_lundef=false", *options]
+        self.compiler = compiler
+        self.env = env or {}
+        self.wrapper = wrapper
+
+    def _introspect(self, what):
+        path = self.dir / "meson-info" / f"intro-{what}.json"
+        return json.loads(path.read_text()) if path.exists() else []
+
+    def _tests(self):
+        """The tests of the suite, by name."""
+        return {test["name"]: test for test in self._introspect("tests")
+                if any(suite.split(":")[-1] == self.suite for suite in test["suite"])}
+
+    def _build(self, job, targets=""):
+        env = {"TARGETS": targets}
+        if self.compiler:
+            env["CC"] = self.compiler
+        job.must([*NICE, TOOLS / "userspace", self.dir, *self.options], "build.log", env=env,
+                 append=True)
+
+    def programs(self, job):
+        """The tests as meson.build names them."""
+        if not self._tests():
+            self._build(job, "build.ninja")
+        return list(self._tests())
+
+    def _targets(self, test):
+        """The files that ninja must make for a test."""
+        names = {target["id"]: target["filename"] for target in self._introspect("targets")}
+        files = [file for id_ in test["depends"] for file in names.get(id_, [])]
+        return " ".join(str(pathlib.Path(file).relative_to(self.dir)) for file in files)
+
+    def run(self, job):
+        """Build, run, read what meson has logged."""
+        if job.choice:
+            names = self.programs(job)
+            if find(job.choice.program, names) is None:
+                # The list may be older than meson.build.
+                self._build(job, "build.ninja")
+                names = self.programs(job)
+            names = [chosen(job, names)]
+            self._build(job, self._targets(self._tests()[names[0]]))
+        else:
+            self._build(job)
+            if self.compiler:
+                job.add([results.Case("build", f"{self.compiler} -Werror", results.PASSED)])
+            names = list(self._tests())
+        MesonLog(self, job, names).run()
+
+
+class MesonLog:
+    """One call of meson test, whose log is read while it grows."""
+
+    def __init__(self, native, job, names):
+        self.native = native
+        self.job = job
+        self.missing = dict.fromkeys(names)
+        self.offset = 0
+        self.logs = native.dir / "meson-logs"
+
+    def _path(self):
+        # With a wrapper meson puts the wrapper's name into the log's.
+        return next(self.logs.glob("runner*.json"), None)
+
+    def run(self):
+        """Run the tests; those without a result have failed."""
+        for old in self.logs.glob("runner*"):
+            old.unlink()
+        native, choice = self.native, self.job.choice
+        argv = [*NICE, "meson", "test", "-C", native.dir, "--no-rebuild", "--logbase", "runner",
+                "--suite", native.suite, "--timeout-multiplier", "5"]
+        if native.wrapper:
+            argv += ["--wrapper", native.wrapper]
+        env = dict(native.env, CMOCKA_MESSAGE_OUTPUT="TAP")
+        if choice:
+            argv += list(self.missing)
+        if choice and choice.case:
+            env["CMOCKA_TEST_FILTER"] = choice.case
+        try:
+            done = self.job.run(argv, "meson.log", env=env, tick=self._read)
+        finally:
+            self._read()
+            self.job.add([results.failed(name, results.END, "was not run to its end")
+                          for name in self.missing])
+        if choice and choice.case and [case.name for case in self.job.cases] == [results.END]:
+            self.job.cases[0].why += f"; is there a case '{choice.case}'?"
+        if done.status and not results.count(self.job.cases)[1]:
+            raise Broken(f"meson test: {results.ended_by(done.status)}",
+                         self.job.log_tail("meson.log"))
+
+    def _read(self):
+        path = self._path()
+        if not path:
+            return
+        with path.open("rb") as file:
+            file.seek(self.offset)
+            whole, newline, _ = file.read().rpartition(b"\n")
+        self.offset += len(whole) + len(newline)
+        for line in whole.splitlines():
+            self._result(line.decode("utf-8", errors="replace"))
+
+    def _result(self, line):
+        program, cases, output = results.from_meson(line)
+        self.missing.pop(program, None)
+        (self.job.out / f"{program}.tap").write_text(output)
+        self.job.add(cases)
