@@ -43,7 +43,7 @@ check-long check-nightly:
 
 check-debug:
 	@tools/build/deps check
-	@$(RUNNER) check-nightly --stage debug-suite,debug-suite-2,debug-hammer,debug-jobs --fresh "$(FRESH)"
+	@$(RUNNER) check-nightly --stage debug-suite,debug-suite-2,debug-fail,debug-hammer,debug-jobs --fresh "$(FRESH)"
 
 bench:
 	@tools/build/bench

@@ -7,14 +7,16 @@ import pathlib
 import signal
 import sys
 import time
+from dataclasses import replace
 
-from . import results, work
+from . import results, stages, work
 from .process import Processes
-from .report import Report
+from .report import Outcome, Report
 from .schedule import BUILD, Choice, Job, Lanes, Unknown
 from .suites import SUITES
 
 OUT = BUILD / "check"
+STAGES = {"check-long": stages.LONG, "check-nightly": stages.NIGHTLY}
 SKIPS = pathlib.Path(__file__).with_name("skips.table")
 
 
@@ -28,6 +30,11 @@ def parser():
     check.add_argument("--suite", default="", help="names, with commas between them")
     check.add_argument("--test", default="", help="PROGRAM or PROGRAM:CASE")
     check.add_argument("--list", default="", help="not empty: print the table of suites")
+    for name in STAGES:
+        long = commands.add_parser(name, help="stages that take long")
+        long.add_argument("--stage", default="", help="names, with commas between them")
+        long.add_argument("--fresh", default="", help="not empty: begin anew")
+        long.add_argument("--list", default="", help="not empty: print the table of stages")
     return top
 
 
@@ -37,13 +44,13 @@ def mistake(text):
     return 2
 
 
-def choose(rows, names):
+def choose(rows, names, kind):
     """The rows that are named, in the order of the table."""
     wanted = names.replace(",", " ").split()
     known = [row.name for row in rows]
     for name in wanted:
         if name not in known:
-            raise Unknown(f"there is no suite '{name}'; there are: {' '.join(known)}")
+            raise Unknown(f"there is no {kind} '{name}'; there are: {' '.join(known)}")
     return [row for row in rows if not wanted or row.name in wanted]
 
 
@@ -67,9 +74,9 @@ def owner(suites, choice, lanes):
 
 def table(rows):
     """The table as text."""
-    lines = [f"{'name':<12} {'lane':<7} {'budget':>7} {'limit':>7}  what it proves"]
+    lines = [f"{'name':<16} {'lane':<7} {'budget':>7} {'limit':>7}  what it proves"]
     for row in rows:
-        lines.append(f"{row.name:<12} {row.lane:<7} {row.budget:>5} s {row.limit:>5} s  {row.what}")
+        lines.append(f"{row.name:<16} {row.lane:<7} {row.budget:>5} s {row.limit:>5} s  {row.what}")
     return "\n".join(lines)
 
 
@@ -101,16 +108,27 @@ def catch_signals(processes):
         signal.signal(number, lambda *_: processes.cancel())
 
 
+def skip_rules():
+    """The table of allowed skips."""
+    return results.SkipRules(SKIPS.read_text())
+
+
+def finish(report, variable, begin):
+    """The table, the lines that repeat failures, the counts; the exit status."""
+    report.table(time.monotonic() - begin)
+    report.repeats(variable)
+    return 0 if report.last_line() else 1
+
+
 def run_check(args):
     """make check"""
     begin = time.monotonic()
-    suites = choose(SUITES, args.suite)
+    suites = choose(SUITES, args.suite, "suite")
     if args.list:
         print(table(suites))
         return 0
     processes, report = Processes(), Report("check", "suite")
-    rules = results.SkipRules(SKIPS.read_text())
-    lanes = Lanes(OUT, processes, report, rules)
+    lanes = Lanes(OUT, processes, report, skip_rules())
     with one_at_a_time():
         catch_signals(processes)
         OUT.mkdir(parents=True, exist_ok=True)
@@ -122,9 +140,34 @@ def run_check(args):
             # What was chosen needs a machine that is up to date.
             suites = [suite for suite in SUITES if suite.name == "build" or suite in suites]
         lanes.run(suites, choice)
-    report.table(time.monotonic() - begin)
-    report.repeats("SUITE")
-    return 0 if report.last_line() else 1
+    return finish(report, "SUITE", begin)
+
+
+def run_stages(args):
+    """make check-long and make check-nightly"""
+    begin = time.monotonic()
+    rows = choose(STAGES[args.command], args.stage, "stage")
+    if args.list:
+        print(table(rows))
+        return 0
+    processes, report = Processes(), Report(args.command, "stage")
+    with one_at_a_time():
+        catch_signals(processes)
+        out = BUILD / args.command
+        state = stages.State(out / stages.commit(), args.fresh)
+        todo = []
+        for row in rows:
+            kept = state.passed(row.name)
+            if kept:
+                report.outcomes.append(Outcome(row.name, row.budget, *kept, earlier=True))
+                report.say(f"passed {row.name:<16} earlier, for this commit (FRESH=1 begins anew)")
+            else:
+                todo.append(row)
+        if todo:
+            build = next(suite for suite in SUITES if suite.name == "build")
+            todo = [build, *(replace(row, needs=("build",)) for row in todo)]
+        Lanes(out, processes, report, skip_rules(), state.keep).run(todo)
+    return finish(report, "STAGE", begin)
 
 
 def main():
@@ -132,10 +175,12 @@ def main():
     args = parser().parse_args()
     if args.budgets_rst:
         print(rst_table("Suites of ``make check``", SUITES))
+        for name, rows in STAGES.items():
+            print(rst_table(f"Stages of ``make {name}``", rows))
         return 0
+    if not args.command:
+        return mistake("what is to be run? check, " + ", ".join(STAGES))
     try:
-        if args.command == "check":
-            return run_check(args)
+        return run_check(args) if args.command == "check" else run_stages(args)
     except Unknown as error:
         return mistake(error)
-    return mistake("what is to be done? check")

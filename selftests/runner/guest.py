@@ -61,6 +61,7 @@ class Task:
         self.task = task
         self.args = args
         self.limit = limit
+        self.env = None
 
     def programs(self, _job):
         """It is one."""
@@ -69,7 +70,7 @@ class Task:
     def run(self, job):
         """The task, then the kernel log."""
         status = machine(job, self.name, *self.options, task=self.task, args=self.args,
-                         limit=self.limit)
+                         limit=self.limit, env=self.env)
         if status:
             job.add([results.failed(self.name, "task", f"neuron-vm {results.ended_by(status)}",
                                     job.log_tail(f"{self.name}.log"))])

@@ -42,7 +42,7 @@ class Report:
 
     def begin(self, name, budget):
         """A suite begins."""
-        self.say(f"begin  {name:<12} (budget {budget} s)")
+        self.say(f"begin  {name:<16} (budget {budget} s)")
 
     def problem(self, suite, case):
         """A case that failed: at once, and once."""
@@ -59,20 +59,20 @@ class Report:
             if case.outcome == results.FAILED:
                 self.problem(outcome.name, case)
         self.outcomes.append(outcome)
-        self.say(f"end    {outcome.name:<12} {counts(outcome.cases)}, {outcome.seconds:.0f} s"
+        self.say(f"end    {outcome.name:<16} {counts(outcome.cases)}, {outcome.seconds:.0f} s"
                  f"{over(outcome)}")
 
     def table(self, seconds):
         """All suites, one a line."""
-        lines = ["", f"{self.row_name:<12} {'passed':>7} {'failed':>7} {'skipped':>7} {'time':>8} "
+        lines = ["", f"{self.row_name:<16} {'passed':>7} {'failed':>7} {'skipped':>7} {'time':>8} "
                      f"{'CPU':>8} {'budget':>8}"]
         for outcome in self.outcomes:
             passed, failed, skipped = results.count(outcome.cases)
             note = "  passed earlier" if outcome.earlier else over(outcome)
-            lines.append(f"{outcome.name:<12} {passed:>7} {failed:>7} {skipped:>7} "
+            lines.append(f"{outcome.name:<16} {passed:>7} {failed:>7} {skipped:>7} "
                          f"{outcome.seconds:>6.0f} s {outcome.cpu:>6.0f} s "
                          f"{outcome.budget:>6} s{note}")
-        lines.append(f"{'total':<36} {seconds:>6.0f} s {self._cpu():>6.0f} s")
+        lines.append(f"{'total':<40} {seconds:>6.0f} s {self._cpu():>6.0f} s")
         self.say("\n".join(lines))
 
     def _cpu(self):

@@ -64,6 +64,8 @@ class TapProgram:
         self.cases = []
         self.planned = None
         self.notes = []
+        # The last line that is no TAP: with cmocka the reason of the skip behind it.
+        self.remark = ""
 
     def read(self, text, status, needs_plan=True):
         """All of the output and the exit status; the cases."""
@@ -81,18 +83,20 @@ class TapProgram:
                 self.cases.append(Case(self.program, "all", SKIPPED, match[2].strip()))
         elif match := RESULT.match(line):
             self._result(match, following)
-            self.notes = []
+            self.notes, self.remark = [], ""
         elif match := BAIL_OUT.match(line):
             self.cases.append(failed(self.program, END, f"bailed out: {match[1]}"))
         elif line.startswith("#") or "rror" in line:
             self.notes.append(line.lstrip("# ").strip()[:200])
+        elif line.strip():
+            self.remark = line.strip()[:200]
 
     def _result(self, match, following):
         word, text = (match[4] or "").upper(), (match[5] or "").strip()
         name = match[3].strip()
         if word == "SKIP":
             # cmocka writes the name where the reason should be.
-            reason = text if name else ""
+            reason = text if name else self.remark
             self.cases.append(Case(self.program, name or text or match[2], SKIPPED, reason))
         elif match[1] == "ok" or word in EXPECTED:
             self.cases.append(Case(self.program, name or match[2], PASSED))

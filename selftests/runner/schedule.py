@@ -118,8 +118,10 @@ def shown(path):
 class Lanes:
     """Runs suites."""
 
-    def __init__(self, out, processes, report, rules):
+    def __init__(self, out, processes, report, rules, keep=None):
         self.out = out
+        # Called with what came of each suite.
+        self.keep = keep
         self.processes = processes
         self.report = report
         self.rules = rules
@@ -152,6 +154,8 @@ class Lanes:
             with self.changed:
                 self.ended[suite.name] = outcome
                 self.changed.notify_all()
+            if self.keep and suite.name != "build":
+                self.keep(outcome)
             self.report.end(outcome)
 
     def _blocked(self, suite):

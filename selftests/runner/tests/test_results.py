@@ -92,6 +92,11 @@ class Tap(unittest.TestCase):
         self.assertEqual([(case.name, case.outcome, case.why) for case in cases],
                          [("a", "skipped", "why"), ("b", "skipped", ""), ("c", "skipped", "")])
 
+    def test_what_cmocka_prints_before_a_skip_is_the_reason(self):
+        text = "1..2\nno abc here\nok 1 # SKIP a\nok 2 # SKIP b\n"
+        cases = results.from_tap("program", text, 0)
+        self.assertEqual([case.why for case in cases], ["no abc here", ""])
+
     def test_expected_failures_pass(self):
         self.assertEqual(outcome("1..2\nnot ok 1 - a # TODO\nok 2 - b # XFAIL x\n")[0], (2, 0, 0))
 

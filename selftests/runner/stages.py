@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: MIT
+"""The stages of make check-long and make check-nightly: one row each.
+
+check-long takes an hour. check-nightly holds what is slower by nature; each of its stages
+alone ends within an hour. What has passed is remembered for the commit, so a second call
+goes on with the rest.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from . import guest, process, results
+from .guest import Kselftests, Task
+from .schedule import BUILD, ROOT, TOOLS, Suite
+from .suites import QTEST, SANITIZE, asan
+from .work import Native, Script, Several
+
+FUZZ = BUILD / "fuzz"
+DEBUG = BUILD / "debug"
+HOUR = 3600
+MINUTE = 60
+# The kernel's own checkers; a machine of a debug kernel needs more memory for them.
+DEBUG_OPTIONS = ("--memory", "3G", "--append",
+                 "kasan_multi_shot kunit.enable=1 no_console_suspend")
+FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
+# Reports of the unit tests inside the module are cut out of the kernel log.
+PLANLESS = ("kunit",)
+SMALL_SHAPES = ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge", "trn1.2xlarge",
+                "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge",
+                "trn2u.48xlarge"]
+LARGE_SHAPES = ["trn2-ultraserver", "trn3-ultraserver-gen1", "trn3-ultraserver-gen2"]
+
+
+class Command:
+    """A program that is one test, by its exit status; what it says last is shown."""
+
+    def __init__(self, name, *argv, env=None, prepare=()):
+        self.name = name
+        self.argv = argv
+        self.env = env
+        self.prepare = prepare
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.name]
+
+    def run(self, job):
+        """Prepare, then run."""
+        if self.prepare:
+            job.must([ROOT / self.prepare[0], *self.prepare[1:]], "build.log")
+        log = f"{self.name}.log"
+        done = job.run([ROOT / self.argv[0], *self.argv[1:]], log, env=self.env)
+        if done.status:
+            job.add([results.failed(self.name, results.END, results.ended_by(done.status),
+                                    job.log_tail(log))])
+        else:
+            job.add([results.Case(self.name, "all", results.PASSED)])
+
+
+class Lines:
+    """A build script whose lines "ok NAME", "FAILED NAME" and "skipped NAME: WHY" are tests."""
+
+    LINE = re.compile(r"^ +(ok|FAILED|skipped) +(.*)$")
+
+    def __init__(self, name):
+        self.name = name
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.name]
+
+    def run(self, job):
+        """Run it and read its lines."""
+        log = job.out / f"{self.name}.log"
+        status = job.run([TOOLS / self.name], log.name).status
+        cases = []
+        for line in log.read_text(errors="replace").splitlines():
+            if match := self.LINE.match(line):
+                cases.append(self._case(match[1], match[2].strip()))
+        job.add(cases)
+        if status and not results.count(job.cases)[1]:
+            job.add([results.failed(self.name, results.END, results.ended_by(status),
+                                    process.tail(log))])
+
+    def _case(self, word, text):
+        if word == "skipped":
+            name, _, why = text.partition(": ")
+            return results.Case(self.name, name, results.SKIPPED, why)
+        if word == "ok":
+            return results.Case(self.name, text, results.PASSED)
+        return results.failed(self.name, text, "FAILED")
+
+
+class Fuzzer:
+    """One of the libFuzzer targets, for a time or until something is found.
+
+    The corpus is kept in build/fuzz. operations: the chip's fuzzer counts what it does and
+    goes on, in rounds of the time, until it has done so many.
+    """
+
+    def __init__(self, name, seconds, *options, operations=0, rounds=1):
+        self.name = name
+        self.seconds = int(os.environ.get("FUZZ_SECONDS", seconds))
+        self.operations = int(os.environ.get("FUZZ_OPERATIONS", operations)) if operations else 0
+        self.rounds = rounds
+        self.options = options
+
+    def programs(self, _job):
+        """It is one."""
+        return [f"fuzz-{self.name}"]
+
+    def run(self, job):
+        """Build all fuzzers, run this one."""
+        job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true",
+                  "-Db_lundef=false", SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link"],
+                 "build.log", env={"CC": "clang"})
+        (FUZZ / f"corpus-{self.name}").mkdir(exist_ok=True)
+        done, total = None, 0
+        for number in range(self.rounds):
+            done, counted = self._round(job, number)
+            total += counted
+            if done.status or total >= self.operations:
+                break
+        program = f"fuzz-{self.name}"
+        if done.status:
+            job.add([results.failed(program, "corpus", results.ended_by(done.status),
+                                    job.log_tail(f"{program}-{number}.log"))])
+        elif total < self.operations:
+            job.add([results.failed(program, "corpus", f"only {total} of {self.operations} "
+                                    f"operations in {self.rounds} rounds")])
+        else:
+            job.add([results.Case(program, "corpus", results.PASSED)])
+
+    def _round(self, job, number):
+        log = f"fuzz-{self.name}-{number}.log"
+        done = job.run([FUZZ / "selftests" / "fuzz" / f"fuzz-{self.name}",
+                        f"-max_total_time={self.seconds}", "-max_len=4096", "-rss_limit_mb=4096",
+                        "-timeout=60", "-print_final_stats=1", *self.options,
+                        f"corpus-{self.name}"],
+                       log, limit=self.seconds + 120, cwd=FUZZ)
+        found = re.findall(r"^operations: (\d+)", (job.out / log).read_text(errors="replace"), re.M)
+        return done, int(found[-1]) if found else 0
+
+
+class FuzzThreads:
+    """Inputs that the chip's fuzzer has kept once more, with threads, under TSan."""
+
+    INPUTS = 400
+
+    def programs(self, _job):
+        """It is one."""
+        return ["fuzz-threads"]
+
+    def run(self, job):
+        """Names of inputs are hashes, so the first ones are any."""
+        folder = BUILD / "fuzz-tsan"
+        job.must([TOOLS / "userspace", folder, "-Dnative_only=true", "-Dfuzz=true",
+                  "-Db_lundef=false", "-Db_sanitize=thread"], "build-tsan.log",
+                 env={"CC": "clang"})
+        corpus = FUZZ / "corpus-chip"
+        inputs = sorted(corpus.iterdir())[:self.INPUTS] if corpus.exists() else []
+        if not inputs:
+            job.add([results.failed("fuzz-threads", "corpus", "there are no inputs; the stage "
+                                    "fuzz-chip makes them")])
+            return
+        done = job.run(["setarch", "-R", folder / "selftests" / "fuzz" / "fuzz-chip",
+                        "-rss_limit_mb=8192", "-timeout=120", *inputs], "fuzz-threads.log",
+                       env={"FUZZ_WORKERS": "3", "TSAN_OPTIONS": "halt_on_error=1:suppressions="
+                            f"{ROOT}/selftests/fuzz/tsan.supp"})
+        if done.status:
+            job.add([results.failed("fuzz-threads", "corpus", results.ended_by(done.status),
+                                    job.log_tail("fuzz-threads.log"))])
+        else:
+            job.add([results.Case("fuzz-threads", "corpus", results.PASSED)])
+
+
+class DebugSuite:
+    """Tests of the driver in the debug kernel, with leaks and locks judged at the end.
+
+    part of parts: every so many of the programs; the sweeps of failures are a part alone.
+    """
+
+    def __init__(self, part=0, parts=1, tests=()):
+        self.part = part
+        self.parts = parts
+        self.tests = list(tests)
+
+    def programs(self, job):
+        """Those of the part."""
+        if self.tests:
+            return self.tests
+        every = [name for name in Kselftests("").programs(job) if name not in FAILURE_SWEEPS]
+        return every[self.part::self.parts]
+
+    def run(self, job):
+        """In a machine of its own."""
+        name = job.suite.name
+        args = f"suite {' '.join(self.programs(job))}"
+        debug_machine(job, name, "--chips", "2", *DEBUG_OPTIONS, args=args)
+        coverage(job, name)
+
+
+class Hammer:
+    """Many processes on many chips, killed at any time.
+
+    Small apertures: sixteen full ones would be 2 TiB of addresses for nothing.
+    """
+
+    def programs(self, _job):
+        """It is one."""
+        return ["hammer"]
+
+    def run(self, job):
+        """In a machine of its own."""
+        seconds = os.environ.get("HAMMER_SECONDS", "60")
+        debug_machine(job, job.suite.name, "--chips", "16", "--chip-prop", "bar4-size=8G",
+                      *DEBUG_OPTIONS, "--memory", "4G", args=f"hammer {seconds}")
+
+
+def debug_machine(job, name, *options, args):
+    """Run the task debug in the debug kernel and read what it has left."""
+    job.must([TOOLS / "debug-machine"], "build.log")
+    status = guest.machine(job, name, *options, task="debug", args=args,
+                           env={"NEURON_VM_DIR": str(DEBUG / "vm")})
+    guest.read_tap(job, name, PLANLESS)
+    job.add(guest.ended(job, name, status))
+    job.add([guest.judge_log(job, name)])
+
+
+class DebugTask(Task):
+    """A task in the debug kernel."""
+
+    def __init__(self, name, *options):
+        super().__init__(name, *options)
+        self.env = {"NEURON_VM_DIR": str(DEBUG / "vm")}
+
+    def run(self, job):
+        """The kernel first."""
+        job.must([TOOLS / "debug-machine"], "build.log")
+        super().run(job)
+
+
+def coverage(job, name):
+    """Lines of the module that were run, by file, from the counters that the guest left."""
+    counters = sorted((job.out / name / "gcov").glob("*.gcda"))
+    if not counters:
+        return
+    folder = job.out / "coverage"
+    folder.mkdir(exist_ok=True)
+    for file in [*counters, *(DEBUG / "module" / "driver").glob("*.gcno")]:
+        shutil.copy(file, folder)
+    job.run(["gcov", "-o", ".", *(file.name for file in counters)], "coverage.txt", cwd=folder)
+
+
+# name, lane, budget and limit in seconds, what it proves, how it is run
+LONG = [
+    Suite("mutants", "native", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
+          Command("mutants", "selftests/long/mutants")),
+    Suite("fuzz-neff", "native", 2 * MINUTE, 1800, "the reader of NEFF files",
+          Fuzzer("neff", 60)),
+    Suite("fuzz-as", "native", 2 * MINUTE, 1800, "the assembler", Fuzzer("as", 60)),
+    # An input is at most 16 edits; libFuzzer would take an hour to try that many.
+    Suite("fuzz-state", "native", 2 * MINUTE, 1800, "loading of saved chips that were edited",
+          Fuzzer("state", 60, "-max_len=256", "-len_control=0")),
+    # Long inputs, because what is interesting takes many operations; without libFuzzer's
+    # entropic schedule, which costs more than the chips do.
+    Suite("fuzz-chip", "native", 5 * MINUTE, 1800, "the chip, a million operations of its port; "
+          "then with threads under ThreadSanitizer",
+          Several(Fuzzer("chip", 60, "-len_control=0", "-entropic=0", operations=1000000,
+                         rounds=6), FuzzThreads())),
+    Suite("qtest-asan", "native", 4 * MINUTE, HOUR, "the device in a QEMU that checks itself",
+          Several(Command("qemu-asan", "tools/build/qemu", env={"SANITIZE": "1"}),
+                  asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",
+                                       QTEST_QEMU=QTEST["QTEST_QEMU"] + ".asan")))),
+    Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
+          Lines("check-kernels")),
+    Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
+          Lines("check-dkms")),
+    Suite("checks", "vm", 2 * MINUTE, 1300, "programs in a machine whose chips check them",
+          Script("checks", "selftests/long/checks")),
+    Suite("stress", "vm", 3 * MINUTE, 900, "the main job 20 times, the driver reloaded between",
+          Task("stress", "--chips", "2", task="stress", args="20")),
+    Suite("snapshots", "vm", 6 * MINUTE, 1200, "the main job, saved and loaded at 50 points",
+          Script("snapshot", "selftests/long/snapshot", "--points", "50")),
+    Suite("faults", "vm", 5 * MINUTE, 1800, "all faults on demand",
+          Script("faults", "selftests/long/faults", "--keep", "{out}/vm")),
+    Suite("lies", "vm", 5 * MINUTE, 1500, "a chip that lies",
+          Script("lies", "selftests/long/lies", "--keep", "{out}/vm")),
+    Suite("recovery", "vm", 5 * MINUTE, 1800, "what is rare, hibernation and kexec",
+          Script("recovery", "selftests/long/recovery", "--keep", "{out}/vm")),
+    Suite("health", "vm", 3 * MINUTE, 900, "what a chip tells of itself",
+          Script("health", "selftests/long/health", "--keep", "{out}/vm")),
+    Suite("shapes", "vm", 4 * MINUTE, 1800, "instances of up to 16 chips, booted",
+          Script("shapes", "selftests/long/shapes", *SMALL_SHAPES)),
+    Suite("trn1", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn1",
+          Several(Kselftests("kselftest-trn1", "--chips", "2", "--type", "trn1"),
+                  Task("job-trn1", "--chips", "2", "--type", "trn1"))),
+    Suite("trn3", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn3",
+          Several(Kselftests("kselftest-trn3", "--chips", "2", "--type", "trn3"),
+                  Task("job-trn3", "--chips", "2", "--type", "trn3"))),
+    Suite("dma-iommu", "vm", 6 * MINUTE, 1800, "the tests of the driver behind a strict IOMMU",
+          Kselftests("kselftest-iommu", "--chips", "2", "--iommu")),
+    Suite("dma-swiotlb", "vm", 6 * MINUTE, 1800, "the tests of the driver with bounce buffers",
+          Kselftests("kselftest-swiotlb", "--chips", "2", "--append", "swiotlb=force")),
+]
+
+# One lane: a stage may be measured against its hour.
+NIGHTLY = [
+    Suite("inf2", "vm", 6 * MINUTE, HOUR, "the driver on two chips of type inf2",
+          Several(Kselftests("kselftest-inf2", "--chips", "2", "--type", "inf2"),
+                  Task("job-inf2", "--chips", "2", "--type", "inf2"))),
+    Suite("shapes-large", "vm", 10 * MINUTE, HOUR, "UltraServers of 64 and 144 chips",
+          Script("shapes", "selftests/long/shapes", *LARGE_SHAPES)),
+    Suite("debug-suite", "vm", 50 * MINUTE, HOUR, "half of the driver's tests, and its unit "
+          "tests, in the debug kernel", DebugSuite(0, 2)),
+    Suite("debug-suite-2", "vm", 50 * MINUTE, HOUR, "the other half", DebugSuite(1, 2)),
+    Suite("debug-fail", "vm", 50 * MINUTE, HOUR, "each allocation and each access to user memory "
+          "fails once", DebugSuite(tests=FAILURE_SWEEPS)),
+    Suite("debug-hammer", "vm", 15 * MINUTE, HOUR, "24 processes on 16 chips, killed at any time, "
+          "in the debug kernel", Hammer()),
+    Suite("debug-jobs", "vm", 10 * MINUTE, HOUR, "the main job in the debug kernel, also behind "
+          "an IOMMU",
+          Several(DebugTask("debug-job", "--chips", "2", *DEBUG_OPTIONS),
+                  DebugTask("debug-iommu", "--chips", "2", "--iommu", *DEBUG_OPTIONS))),
+    Suite("avx512-1", "vm", 50 * MINUTE, HOUR, "the AVX-512 path in an emulated processor",
+          Script("avx512", "selftests/long/avx512", "matmul", "num", env={"LIMIT": "3300"})),
+    Suite("avx512-2", "vm", 50 * MINUTE, HOUR, "the AVX-512 path: more tests",
+          Script("avx512", "selftests/long/avx512", "num-paths", "act", "exec-product",
+                 env={"LIMIT": "3300"})),
+    Suite("avx512-3", "vm", 50 * MINUTE, HOUR, "the AVX-512 path: the rest",
+          Script("avx512", "selftests/long/avx512", "num-alu", "num-mix", "num-mx", "num-ops",
+                 env={"LIMIT": "3300"})),
+    Suite("fuzz-chip-long", "vm", 50 * MINUTE, HOUR, "the chip, ten million operations",
+          Fuzzer("chip", 480, "-len_control=0", "-entropic=0", operations=10000000, rounds=6)),
+    Suite("fuzz-state-long", "vm", 45 * MINUTE, HOUR, "loading of saved chips that were edited",
+          Fuzzer("state", 2400, "-max_len=256", "-len_control=0")),
+    Suite("fuzz-neff-long", "vm", 30 * MINUTE, HOUR, "the reader of NEFF files",
+          Fuzzer("neff", 1500)),
+    Suite("fuzz-as-long", "vm", 30 * MINUTE, HOUR, "the assembler", Fuzzer("as", 1500)),
+    Suite("fuzz-qemu", "vm", 50 * MINUTE, HOUR, "QEMU's generic fuzzer of devices, each generation",
+          Several(Command("build", "tools/build/fuzz-qemu", "--build"),
+                  *(Command(f"fuzz-qemu-{kind}", "tools/build/fuzz-qemu", kind, "480")
+                    for kind in ("trn1", "inf2", "trn2", "trn3")))),
+]
+
+
+def commit():
+    """What the state of the stages belongs to: the commit, and what differs from it."""
+    def git(*words):
+        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, check=True)
+    try:
+        head = git("rev-parse", "--short=12", "HEAD").stdout.decode().strip()
+        changed = git("diff", "HEAD").stdout + git("status", "--porcelain").stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "no-git"
+    if not changed:
+        return head
+    return f"{head}-{hashlib.sha256(changed).hexdigest()[:12]}"
+
+
+class State:
+    """The stages that have passed for this commit."""
+
+    def __init__(self, folder, fresh):
+        self.folder = pathlib.Path(folder)
+        if fresh:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _file(self, name):
+        return self.folder / f"{name}.json"
+
+    def passed(self, name):
+        """(cases, seconds) of a stage that has passed, or None."""
+        try:
+            kept = json.loads(self._file(name).read_text())
+        except (OSError, ValueError):
+            return None
+        return [results.Case(**case) for case in kept["cases"]], kept["seconds"]
+
+    def keep(self, outcome):
+        """Remember a stage, if it has passed."""
+        passed, failed, _ = results.count(outcome.cases)
+        if failed or not passed:
+            return
+        cases = [vars(case) for case in outcome.cases]
+        self._file(outcome.name).write_text(json.dumps({"cases": cases,
+                                                        "seconds": outcome.seconds}))
