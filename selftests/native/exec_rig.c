@@ -17,6 +17,16 @@ int exec_setup(void **state)
 	return exec_setup_gen(state, &neuron_gen_trn2);
 }
 
+int exec_setup_trn1(void **state)
+{
+	return exec_setup_gen(state, &neuron_gen_trn1);
+}
+
+int exec_setup_trn3(void **state)
+{
+	return exec_setup_gen(state, &neuron_gen_trn3);
+}
+
 int exec_teardown(void **state)
 {
 	seq_rig_destroy(*state);

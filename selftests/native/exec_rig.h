@@ -23,7 +23,16 @@
 /* A cmocka group: one chip, trn2, or what exec_setup_gen() is told; *state is its rig. */
 int exec_setup(void **state);
 int exec_setup_gen(void **state, const struct neuron_gen *gen);
+int exec_setup_trn1(void **state);
+int exec_setup_trn3(void **state);
 int exec_teardown(void **state);
+
+/*
+ * A test with a chip of its own: one group may have tests of several generations. The second
+ * form is for a test that runs on more than one.
+ */
+#define EXEC_TEST(setup, f)	{ #f, f, setup, exec_teardown, NULL }
+#define EXEC_TEST_AS(name, setup, f)	{ name, f, setup, exec_teardown, NULL }
 
 /* Run instructions on one engine; the outcome of the job. */
 struct neuron_hw_completion run(struct seq_rig *rig, enum neuron_engine engine,

@@ -76,8 +76,3 @@ void lanes_expect(float got, float want, unsigned int p, size_t i)
 	if (f32(got) != bits)
 		fail_msg("partition %u, element %zu: %#x, not %#x", p, i, f32(got), bits);
 }
-
-int lanes_setup_trn3(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn3);
-}

@@ -18,7 +18,4 @@ float lanes_alu(unsigned int op, float x, float y);
 /* Fail unless @got has the bits of @want, which are the canonical ones of a NaN. */
 void lanes_expect(float got, float want, unsigned int p, size_t i);
 
-/* A group on trn3. */
-int lanes_setup_trn3(void **state);
-
 #endif /* LANES_RIG_H */

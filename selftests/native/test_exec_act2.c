@@ -420,38 +420,24 @@ static void bias_is_a_column_on_v2(void **state)
 	bad(state, SCALAR, activate(NEURON_ACT_RECIPROCAL, F32), NEURON_CAUSE_OPERAND);
 }
 
-static int setup_trn3(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn3);
-}
-
-static int setup_trn1(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn1);
-}
-
 int main(void)
 {
-	const struct CMUnitTest v4[] = {
-		cmocka_unit_test(pairs_of_operators),
-		cmocka_unit_test(parameter_may_be_a_column),
-		cmocka_unit_test(nothing_else_is_a_pair),
-		cmocka_unit_test(three_stages_reduce),
-		cmocka_unit_test(casts_and_works_in_place),
-		cmocka_unit_test(refuses_other_operands),
-		cmocka_unit_test(bias_is_a_number_or_a_column),
-		cmocka_unit_test(gpsimd_activates_too),
-	};
-	const struct CMUnitTest v3[] = {
-		cmocka_unit_test(is_not_there_before_v4),
-		cmocka_unit_test(bias_is_a_number_or_a_column),
-	};
-	const struct CMUnitTest v2[] = {
-		cmocka_unit_test(is_not_there_before_v4),
-		cmocka_unit_test(bias_is_a_column_on_v2),
+	const struct CMUnitTest tests[] = {
+		EXEC_TEST(exec_setup_trn3, pairs_of_operators),
+		EXEC_TEST(exec_setup_trn3, parameter_may_be_a_column),
+		EXEC_TEST(exec_setup_trn3, nothing_else_is_a_pair),
+		EXEC_TEST(exec_setup_trn3, three_stages_reduce),
+		EXEC_TEST(exec_setup_trn3, casts_and_works_in_place),
+		EXEC_TEST(exec_setup_trn3, refuses_other_operands),
+		EXEC_TEST(exec_setup_trn3, bias_is_a_number_or_a_column),
+		EXEC_TEST(exec_setup_trn3, gpsimd_activates_too),
+		EXEC_TEST(exec_setup, is_not_there_before_v4),
+		EXEC_TEST_AS("bias_is_a_number_or_a_column_on_trn2", exec_setup,
+			     bias_is_a_number_or_a_column),
+		EXEC_TEST_AS("is_not_there_before_v4_on_trn1", exec_setup_trn1,
+			     is_not_there_before_v4),
+		EXEC_TEST(exec_setup_trn1, bias_is_a_column_on_v2),
 	};
 
-	return cmocka_run_group_tests_name("v4", v4, setup_trn3, exec_teardown) +
-	       cmocka_run_group_tests_name("v3", v3, exec_setup, exec_teardown) +
-	       cmocka_run_group_tests_name("v2", v2, setup_trn1, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

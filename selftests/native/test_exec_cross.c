@@ -323,16 +323,13 @@ static void refuses_bad_quantisations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shuffles_quadrants),
-		cmocka_unit_test(refuses_bad_shuffles),
-		cmocka_unit_test(transposes),
-		cmocka_unit_test(transposes_in_place_and_refuses),
-	};
-	const struct CMUnitTest trn3[] = {
-		cmocka_unit_test(quantises),
-		cmocka_unit_test(refuses_bad_quantisations),
+		EXEC_TEST(exec_setup, shuffles_quadrants),
+		EXEC_TEST(exec_setup, refuses_bad_shuffles),
+		EXEC_TEST(exec_setup, transposes),
+		EXEC_TEST(exec_setup, transposes_in_place_and_refuses),
+		EXEC_TEST(exec_setup_trn3, quantises),
+		EXEC_TEST(exec_setup_trn3, refuses_bad_quantisations),
 	};
 
-	return cmocka_run_group_tests(tests, exec_setup, exec_teardown) +
-	       cmocka_run_group_tests(trn3, lanes_setup_trn3, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

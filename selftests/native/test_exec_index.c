@@ -524,28 +524,20 @@ static void comes_with_v4(void **state)
 	refused(state, VECTOR, gathering());
 }
 
-static int setup_trn3(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn3);
-}
-
 int main(void)
 {
-	const struct CMUnitTest v4[] = {
-		cmocka_unit_test(every_instruction),
-		cmocka_unit_test(psum),
-		cmocka_unit_test(tensor_engine),
-		cmocka_unit_test(stationary),
-		cmocka_unit_test(mx),
-		cmocka_unit_test(elements_lie_inside),
-		cmocka_unit_test(has_one_form),
-		cmocka_unit_test(destinations_have_rules),
-		cmocka_unit_test(the_array_has_rules),
-	};
-	const struct CMUnitTest v3[] = {
-		cmocka_unit_test(comes_with_v4),
+	const struct CMUnitTest tests[] = {
+		EXEC_TEST(exec_setup_trn3, every_instruction),
+		EXEC_TEST(exec_setup_trn3, psum),
+		EXEC_TEST(exec_setup_trn3, tensor_engine),
+		EXEC_TEST(exec_setup_trn3, stationary),
+		EXEC_TEST(exec_setup_trn3, mx),
+		EXEC_TEST(exec_setup_trn3, elements_lie_inside),
+		EXEC_TEST(exec_setup_trn3, has_one_form),
+		EXEC_TEST(exec_setup_trn3, destinations_have_rules),
+		EXEC_TEST(exec_setup_trn3, the_array_has_rules),
+		EXEC_TEST(exec_setup, comes_with_v4),
 	};
 
-	return cmocka_run_group_tests_name("v4", v4, setup_trn3, exec_teardown) +
-	       cmocka_run_group_tests_name("v3", v3, exec_setup, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,25 +313,17 @@ static void mx_types(void **state)
 			mx(state, types[i], types[j]);
 }
 
-static int setup_trn3(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn3);
-}
-
 int main(void)
 {
-	const struct CMUnitTest v3[] = {
-		cmocka_unit_test(dense_types),
-		cmocka_unit_test(double_rows),
-		cmocka_unit_test(sparse_types),
+	const struct CMUnitTest tests[] = {
+		EXEC_TEST(exec_setup, dense_types),
+		EXEC_TEST(exec_setup, double_rows),
+		EXEC_TEST(exec_setup, sparse_types),
+		EXEC_TEST(exec_setup_trn3, dense_types_of_v4),
+		EXEC_TEST(exec_setup_trn3, double_rows_of_v4),
+		EXEC_TEST(exec_setup_trn3, sparse_types_of_v4),
+		EXEC_TEST(exec_setup_trn3, mx_types),
 	};
-	const struct CMUnitTest v4[] = {
-		cmocka_unit_test(dense_types_of_v4),
-		cmocka_unit_test(double_rows_of_v4),
-		cmocka_unit_test(sparse_types_of_v4),
-		cmocka_unit_test(mx_types),
-	};
-	int failed = cmocka_run_group_tests_name("v3", v3, exec_setup, exec_teardown);
 
-	return failed + cmocka_run_group_tests_name("v4", v4, setup_trn3, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

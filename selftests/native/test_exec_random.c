@@ -306,30 +306,19 @@ static void uniform_numbers(void **state)
 	bad(state, VECTOR, program[1], NEURON_CAUSE_ACCESS);
 }
 
-static int setup_trn1(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn1);
-}
-
 int main(void)
 {
-	const struct CMUnitTest trn1[] = {
-		cmocka_unit_test(trn1_has_one_generator),
-	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_those_of_the_definition),
-		cmocka_unit_test(a_job_begins_with_seed_0),
-		cmocka_unit_test(every_lane_has_its_own_words),
-		cmocka_unit_test(drops),
-		cmocka_unit_test(gpsimd_states),
-		cmocka_unit_test(refuses_what_there_is_not),
-	};
-	const struct CMUnitTest trn3[] = {
-		cmocka_unit_test(vector_states),
-		cmocka_unit_test(uniform_numbers),
+		EXEC_TEST(exec_setup_trn1, trn1_has_one_generator),
+		EXEC_TEST(exec_setup, words_are_those_of_the_definition),
+		EXEC_TEST(exec_setup, a_job_begins_with_seed_0),
+		EXEC_TEST(exec_setup, every_lane_has_its_own_words),
+		EXEC_TEST(exec_setup, drops),
+		EXEC_TEST(exec_setup, gpsimd_states),
+		EXEC_TEST(exec_setup, refuses_what_there_is_not),
+		EXEC_TEST(exec_setup_trn3, vector_states),
+		EXEC_TEST(exec_setup_trn3, uniform_numbers),
 	};
 
-	return cmocka_run_group_tests(trn1, setup_trn1, exec_teardown) +
-	       cmocka_run_group_tests(tests, exec_setup, exec_teardown) +
-	       cmocka_run_group_tests(trn3, lanes_setup_trn3, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

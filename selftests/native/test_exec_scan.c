@@ -354,18 +354,15 @@ static void exponentials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(two_operators),
-		cmocka_unit_test(scans),
-		cmocka_unit_test(scans_in_place_and_backwards),
-		cmocka_unit_test(refuses_bad_operands),
-		cmocka_unit_test(cumulates),
-		cmocka_unit_test(refuses_bad_cumulations),
-		cmocka_unit_test(reciprocals),
-	};
-	const struct CMUnitTest trn3[] = {
-		cmocka_unit_test(exponentials),
+		EXEC_TEST(exec_setup, two_operators),
+		EXEC_TEST(exec_setup, scans),
+		EXEC_TEST(exec_setup, scans_in_place_and_backwards),
+		EXEC_TEST(exec_setup, refuses_bad_operands),
+		EXEC_TEST(exec_setup, cumulates),
+		EXEC_TEST(exec_setup, refuses_bad_cumulations),
+		EXEC_TEST(exec_setup, reciprocals),
+		EXEC_TEST(exec_setup_trn3, exponentials),
 	};
 
-	return cmocka_run_group_tests(tests, exec_setup, exec_teardown) +
-	       cmocka_run_group_tests(trn3, lanes_setup_trn3, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,29 +354,22 @@ static void topk_refuses(void **state)
 	bad(state, VECTOR, plain, NEURON_CAUSE_OPCODE);
 }
 
-static int setup_trn1(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_what_is_not_zero),
-		cmocka_unit_test(knows_the_zeros),
-		cmocka_unit_test(nonzero_refuses),
-		cmocka_unit_test(finds_the_bounds),
-		cmocka_unit_test(compares_numbers),
-		cmocka_unit_test(bounds_refuse),
-		cmocka_unit_test(finds_the_largest),
-		cmocka_unit_test(orders_special_numbers),
-		cmocka_unit_test(topk_refuses),
-	};
-	const struct CMUnitTest v2[] = {
-		cmocka_unit_test(nonzero_is_not_there_on_v2),
-		cmocka_unit_test(finds_the_bounds),
+		EXEC_TEST(exec_setup, finds_what_is_not_zero),
+		EXEC_TEST(exec_setup, knows_the_zeros),
+		EXEC_TEST(exec_setup, nonzero_refuses),
+		EXEC_TEST(exec_setup, finds_the_bounds),
+		EXEC_TEST(exec_setup, compares_numbers),
+		EXEC_TEST(exec_setup, bounds_refuse),
+		EXEC_TEST(exec_setup, finds_the_largest),
+		EXEC_TEST(exec_setup, orders_special_numbers),
+		EXEC_TEST(exec_setup, topk_refuses),
+		EXEC_TEST(exec_setup_trn1, nonzero_is_not_there_on_v2),
+		EXEC_TEST_AS("finds_the_bounds_on_trn1", exec_setup_trn1,
+			     finds_the_bounds),
 	};
 
-	return cmocka_run_group_tests_name("v3", tests, exec_setup, exec_teardown) +
-	       cmocka_run_group_tests_name("v2", v2, setup_trn1, exec_teardown);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,16 +25,6 @@
 /* neuron_inst.mode of a flag above bit 7. */
 #define MODE(flag)	(NEURON_INST_##flag >> 8)
 
-static int setup_trn3(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn3);
-}
-
-static int setup_trn1(void **state)
-{
-	return exec_setup_gen(state, &neuron_gen_trn1);
-}
-
 /* Numbers that every type holds: small multiples of 1/4. */
 static float some_number(void)
 {
@@ -560,30 +550,26 @@ static void v3_has_none_of_it(void **state)
 	    NEURON_CAUSE_OPERAND);
 }
 
-#define TEST_TRN1(f)	cmocka_unit_test_setup_teardown(f, setup_trn1, exec_teardown)
-#define TEST_TRN2(f)	cmocka_unit_test_setup_teardown(f, exec_setup, exec_teardown)
-#define TEST_TRN3(f)	cmocka_unit_test_setup_teardown(f, setup_trn3, exec_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_TRN2(multiplies_all_types),
-		TEST_TRN2(wide_types_stay_among_themselves),
-		TEST_TRN2(double_rows),
-		TEST_TRN2(double_rows_are_fp8),
-		TEST_TRN2(parts_are_independent),
-		TEST_TRN2(loading_over_a_part_ends_it),
-		TEST_TRN2(parts_have_their_limits),
-		TEST_TRN2(transposes_any_bits),
-		TEST_TRN2(transposes_by_a_permutation_only),
-		TEST_TRN2(multiplies_sparse_operands),
-		TEST_TRN2(tags_stay_inside),
-		TEST_TRN2(v3_has_none_of_it),
-		TEST_TRN1(small_parts_come_with_v3),
-		TEST_TRN3(multiplies_mx_operands),
-		TEST_TRN3(mx_operands_have_rules),
-		TEST_TRN3(results_of_bf16),
-		TEST_TRN3(long_results_come_with_v4),
+		EXEC_TEST(exec_setup, multiplies_all_types),
+		EXEC_TEST(exec_setup, wide_types_stay_among_themselves),
+		EXEC_TEST(exec_setup, double_rows),
+		EXEC_TEST(exec_setup, double_rows_are_fp8),
+		EXEC_TEST(exec_setup, parts_are_independent),
+		EXEC_TEST(exec_setup, loading_over_a_part_ends_it),
+		EXEC_TEST(exec_setup, parts_have_their_limits),
+		EXEC_TEST(exec_setup, transposes_any_bits),
+		EXEC_TEST(exec_setup, transposes_by_a_permutation_only),
+		EXEC_TEST(exec_setup, multiplies_sparse_operands),
+		EXEC_TEST(exec_setup, tags_stay_inside),
+		EXEC_TEST(exec_setup, v3_has_none_of_it),
+		EXEC_TEST(exec_setup_trn1, small_parts_come_with_v3),
+		EXEC_TEST(exec_setup_trn3, multiplies_mx_operands),
+		EXEC_TEST(exec_setup_trn3, mx_operands_have_rules),
+		EXEC_TEST(exec_setup_trn3, results_of_bf16),
+		EXEC_TEST(exec_setup_trn3, long_results_come_with_v4),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

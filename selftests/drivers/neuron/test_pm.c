@@ -11,9 +11,17 @@
 #define MIB	(1024ull * 1024)
 #define LIMIT	60000	/* ms */
 
+/* How long a device waits before it sleeps; what it is by default would fill minutes. */
+#define DELAY		100	/* ms */
+#define DELAY_TEXT	"100"
+
+/* The kernel's test of sleep waits so many seconds, by default five. */
+#define TEST_DELAY	"/sys/module/suspend/parameters/pm_test_delay"
+
 FIXTURE(pm) {
 	char power[64];
 	char address[16];
+	char delay[16];
 	int fd;
 };
 
@@ -51,12 +59,23 @@ static bool stays_active(const char *power)
 {
 	int i;
 
-	for (i = 0; i < 50; i++) {
+	for (i = 0; i < 20; i++) {
 		if (!status_is(power, "active"))
 			return false;
-		usleep(100000);
+		usleep(DELAY * 1000);
 	}
 	return true;
+}
+
+/* Returns 0 or a negative errno, and in @before what the delay was. */
+static int shorten_delay(const char *power, char *before, size_t size)
+{
+	char path[96];
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/autosuspend_delay_ms", power);
+	ret = neuron_read_line(path, before, size);
+	return ret ? ret : neuron_write_file(path, DELAY_TEXT);
 }
 
 FIXTURE_SETUP(pm)
@@ -67,6 +86,7 @@ FIXTURE_SETUP(pm)
 	ASSERT_EQ(0, neuron_pci_address(self->fd, self->address));
 	snprintf(self->power, sizeof(self->power),
 		 "/sys/bus/pci/devices/%s/power", self->address);
+	ASSERT_EQ(0, shorten_delay(self->power, self->delay, sizeof(self->delay)));
 	ASSERT_EQ(0, attribute_set(self->power, "control", "auto"));
 }
 
@@ -74,6 +94,7 @@ FIXTURE_TEARDOWN(pm)
 {
 	if (self->fd >= 0)
 		close(self->fd);
+	EXPECT_EQ(0, attribute_set(self->power, "autosuspend_delay_ms", self->delay));
 	EXPECT_EQ(0, attribute_set(self->power, "control", "on"));
 	EXPECT_TRUE(status_is(self->power, "active"));
 }
@@ -187,6 +208,7 @@ TEST_F(pm, reset_wakes_it_up)
  */
 FIXTURE(sleep) {
 	char power[64];
+	char delay[16];
 	int fd;
 };
 
@@ -222,11 +244,15 @@ FIXTURE_SETUP(sleep)
 		SKIP(return, "this machine cannot do that");
 	if (neuron_write_file("/sys/power/pm_test", "devices"))
 		SKIP(return, "this kernel has no pm_test");
+	/* Hibernation has a wait of its own, which nothing shortens. */
+	ASSERT_EQ(0, neuron_write_file(TEST_DELAY, "1"));
+	ASSERT_EQ(0, shorten_delay(self->power, self->delay, sizeof(self->delay)));
 }
 
 FIXTURE_TEARDOWN(sleep)
 {
 	close(self->fd);
+	EXPECT_EQ(0, attribute_set(self->power, "autosuspend_delay_ms", self->delay));
 	neuron_write_file("/sys/power/pm_test", "none");
 }
 
