@@ -4,7 +4,8 @@
 
 CHIPS ?= 2
 PREFIX ?= /usr/local
-RUNNER = python3 selftests/runner
+# In place of the shell, so that a signal that ends make reaches it.
+RUNNER = exec python3 selftests/runner
 
 help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"

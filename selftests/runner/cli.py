@@ -90,15 +90,23 @@ def rst_table(title, rows):
     return "\n".join(lines) + "\n"
 
 
-def one_at_a_time():
-    """Two runs in one checkout would work in the same folders: the second waits."""
+def one_at_a_time(processes):
+    """Two runs in one checkout would work in the same folders: the second waits.
+
+    It may be ended while it waits; then it counts all of its suites as failed.
+    """
     BUILD.mkdir(parents=True, exist_ok=True)
     lock = open(BUILD / "check.lock", "w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        print("another check runs in this checkout; waiting for it", flush=True)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    told = False
+    while not processes.cancelled.is_set():
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not told:
+                print("another check runs in this checkout; waiting for it", flush=True)
+            told = True
+            time.sleep(0.5)
     return lock
 
 
@@ -129,8 +137,8 @@ def run_check(args):
         return 0
     processes, report = Processes(), Report("check", "suite")
     lanes = Lanes(OUT, processes, report, skip_rules())
-    with one_at_a_time():
-        catch_signals(processes)
+    catch_signals(processes)
+    with one_at_a_time(processes):
         OUT.mkdir(parents=True, exist_ok=True)
         choice = None
         if args.test:
@@ -151,8 +159,8 @@ def run_stages(args):
         print(table(rows))
         return 0
     processes, report = Processes(), Report(args.command, "stage")
-    with one_at_a_time():
-        catch_signals(processes)
+    catch_signals(processes)
+    with one_at_a_time(processes):
         out = BUILD / args.command
         state = stages.State(out / stages.commit(), args.fresh)
         todo = []

@@ -142,6 +142,10 @@ class Lanes:
         while any(thread.is_alive() for thread in threads):
             for thread in threads:
                 thread.join(0.2)
+        for suite in suites:
+            if suite.name not in self.ended:
+                self.report.end(Outcome(suite.name, suite.budget, [results.failed(
+                    suite.name, results.END, "the runner itself failed; see above")]))
 
     def _lane(self, suites, choice):
         for suite in suites:

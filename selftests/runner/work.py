@@ -103,27 +103,36 @@ class Several:
 
 
 class Pytest:
-    """Files of pytest below a folder."""
+    """Files of pytest below a folder: all, or those that only names, and of them what has the
+    marks."""
 
-    def __init__(self, folder, marks=""):
+    def __init__(self, folder, marks="", only=()):
         self.folder = folder
         self.marks = marks
+        self.only = only
+
+    def _files(self):
+        files = {path.stem: path for path in sorted((ROOT / self.folder).glob("**/test_*.py"))}
+        return {name: path for name, path in files.items() if not self.only or name in self.only}
 
     def programs(self, _job):
         """One for each file."""
-        return sorted(path.stem for path in (ROOT / self.folder).glob("**/test_*.py"))
+        return list(self._files())
 
     def run(self, job):
         """With -k for one case; the results come as XML."""
-        path, options = ROOT / self.folder, []
+        files, options = self._files(), []
+        if not files:
+            raise Broken(f"there are no tests in {self.folder}")
         if job.choice:
             name = chosen(job, self.programs(job))
-            path = next((ROOT / self.folder).glob(f"**/{name}.py"))
+            files = {name: files[name]}
             options = ["-k", job.choice.case] if job.choice.case else []
         elif self.marks:
             options = ["-m", self.marks]
         report = job.out / "pytest.xml"
-        done = job.run([*PYTEST, "-p", "no:cacheprovider", path, *options, f"--junitxml={report}"],
+        done = job.run([*PYTEST, "-p", "no:cacheprovider", *files.values(), *options,
+                        f"--junitxml={report}"],
                        "pytest.log", env={"PYTHONDONTWRITEBYTECODE": "1",
                                           "NEURON_TEST_OUT": str(job.out)})
         if not report.exists():
@@ -131,8 +140,6 @@ class Pytest:
                          job.log_tail("pytest.log"))
         cases = results.from_junit(report)
         job.add(cases)
-        if choice and choice.case and [case.name for case in self.job.cases] == [results.END]:
-            self.job.cases[0].why += f"; is there a case '{choice.case}'?"
         if done.status and not results.count(cases)[1]:
             raise Broken(f"pytest: {results.ended_by(done.status)}", job.log_tail("pytest.log"))
 

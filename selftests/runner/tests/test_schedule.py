@@ -4,11 +4,13 @@
 import contextlib
 import io
 import pathlib
+import shutil
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
@@ -78,6 +80,14 @@ class Lanes(unittest.TestCase):
             raise KeyError("x")
         counts = self.run_all(suite("a", breaks), suite("b", passes))
         self.assertEqual(counts, {"a": (0, 1, 0), "b": (1, 0, 0)})
+
+    def test_a_lane_that_breaks_counts_what_it_did_not_run(self):
+        def removes(job):
+            passes(job)
+            shutil.rmtree(self.lanes.out)
+        with unittest.mock.patch.object(threading, "excepthook", lambda *_: None):
+            counts = self.run_all(suite("a", removes), suite("b", passes))
+        self.assertEqual(counts, {"a": (0, 1, 0), "b": (0, 1, 0)})
 
     def test_what_needs_a_suite_that_failed_fails(self):
         def breaks(_job):
