@@ -151,7 +151,10 @@ def base_words(plan, accel):
         machine += ",max-ram-below-4g=3G"
     # Addresses that the guest can reach decide where large BARs may be. SeaBIOS places them
     # below 2^46 rounded up to the largest one, so 46 bits are not enough to be sure.
-    processor = "host" if accel == "kvm" else "max,phys-bits=48,la57=off"
+    # Told that byte-wise string instructions are fast, the kernel copies and clears with them,
+    # and TCG emulates them a byte at a time.
+    emulated = "max,phys-bits=48,la57=off,erms=off,fsrm=off"
+    processor = "host" if accel == "kvm" else emulated
     words = [plan.files.qemu, "-machine", machine,
              "-accel", "kvm" if accel == "kvm" else "tcg,thread=multi",
              "-cpu", processor, "-smp", str(plan.cpus), "-m", plan.memory,
