@@ -276,9 +276,13 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
 
 /**
  * nrt_load_collectives() - load a NEFF that works together with its peers
- * @neff_bytes, @size, @vnc, @vnc_count, @model: as in nrt_load()
+ * @neff_bytes: as in nrt_load()
+ * @size: as in nrt_load()
+ * @vnc: as in nrt_load()
+ * @vnc_count: as in nrt_load()
  * @ctx_device_id: rank, 0 to @ctx_device_count - 1
  * @ctx_device_count: ranks
+ * @model: as in nrt_load()
  *
  * The ranks are models of this process. They may be loaded in any order; the first
  * execution of each waits for all of them. Ranks find each other by @ctx_device_count:

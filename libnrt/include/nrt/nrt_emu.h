@@ -14,7 +14,8 @@ extern "C" {
 
 /**
  * struct nrt_emu_execution - one execution (40 bytes, append-only)
- * @start_ns, @end_ns: modelled device time; both 0 when the device models none
+ * @start_ns: modelled device time of the start; 0 when the device models none
+ * @end_ns: modelled device time of the end; 0 when the device models none
  * @wall_ns: host time from doorbell to interrupt
  * @instructions: retired by all engines
  * @dma_bytes: moved by the queues of the program

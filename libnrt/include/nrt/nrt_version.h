@@ -19,7 +19,10 @@ extern "C" {
 
 /**
  * struct nrt_version - version of the library (224 bytes)
- * @rt_major, @rt_minor, @rt_patch, @rt_maintenance: the number
+ * @rt_major: first part of the version number
+ * @rt_minor: second part
+ * @rt_patch: third part
+ * @rt_maintenance: fourth part
  * @rt_detail: the whole version as text, NUL terminated
  * @git_hash: commit it was built from, or an empty string
  */
