@@ -17,6 +17,7 @@ help:
 	@echo "                 both go on where they were ended; FRESH=1 begins anew"
 	@echo "make check-debug the stages of check-nightly that run the debug kernel"
 	@echo "make bench       measure; writes build/bench.json"
+	@echo "make docs        the manual: HTML and man pages in build/docs"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
 	@echo "make dkms        the driver's source for DKMS, below DESTDIR=$(DESTDIR)"
@@ -49,6 +50,9 @@ check-debug:
 bench:
 	@tools/build/bench
 
+docs:
+	@tools/build/docs
+
 install:
 	@tools/build/install "$(PREFIX)"
 
@@ -58,4 +62,4 @@ dkms:
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long check-nightly check-debug bench install dkms clean
+.PHONY: help vm run shell check check-long check-nightly check-debug bench docs install dkms clean
