@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""The manual against the programs and the library that it describes.
+
+Needs the tools (tools/build/userspace) and the kernel's headers (tools/build/kernel).
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
+STAGE = BUILD / "stage/usr"
+MAN_PAGES = ROOT / "Documentation/man"
+TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-digits")
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z?])(?![\w-])")
+
+
+def run(*command, **more):
+    """The standard output of a command, which must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)
+    assert done.returncode == 0, f"{command}: exit status {done.returncode}: {done.stderr}"
+    return done.stdout
+
+
+def options_of_help(tool):
+    """The options that the summary of a tool lists, one or two in each line."""
+    text = run(STAGE / "bin" / tool, "--help",
+               env={**os.environ, "LD_LIBRARY_PATH": str(STAGE / "lib"), "COLUMNS": "100"})
+    lines = re.findall(r"^ {2,6}(-.*)$", text, re.MULTILINE)
+    return {option for line in lines for option in OPTION.findall(line.split("  ")[0])}
+
+
+def options_of_page(tool):
+    """The options that the man page of a tool describes."""
+    text = (MAN_PAGES / f"{tool}.rst").read_text()
+    lines = re.findall(r"^\.\. option:: (.*)$", text, re.MULTILINE)
+    return {option for line in lines for option in OPTION.findall(line)}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_man_page_has_the_options_of_the_tool(tool):
+    """No option is missing on the page, and the page has none that the tool lacks."""
+    wanted = options_of_help(tool)
+    assert "--help" in wanted
+    assert options_of_page(tool) == wanted
+
+
+def test_every_tool_that_is_installed_has_a_man_page():
+    """A new neuron-* command needs a page."""
+    installed = {path.name for path in (STAGE / "bin").glob("neuron-*")}
+    assert installed == set(TOOLS)
+    assert installed <= {path.stem for path in MAN_PAGES.glob("neuron-*.rst")}
+
+
+def test_every_function_of_libnrt_is_in_the_manual():
+    """Each exported function has a kernel-doc comment in a public header."""
+    exported = set(re.findall(r"^\s*(nrt\w+);", (ROOT / "libnrt/libnrt.map").read_text(),
+                              re.MULTILINE))
+    headers = sorted((ROOT / "libnrt/include/nrt").glob("*.h"))
+    text = run(BUILD / "vm/kdir/scripts/kernel-doc", "-rst", *headers)
+    described = set(re.findall(r"^\.\. c:function:: .*?(\w+) \(", text, re.MULTILINE))
+    assert exported
+    assert exported - described == set()
