@@ -48,4 +48,6 @@ def man_page(path):
     return f"man/{path.stem}", name.strip(), summary.strip(), [], 1
 
 
-man_pages = [man_page(path) for path in sorted((HERE / "man").glob("neuron-*.rst"))]
+# neuron-vm writes its man page itself.
+man_pages = [man_page(path) for path in sorted((HERE / "man").glob("neuron-*.rst"))
+             if path.stem != "neuron-vm"]

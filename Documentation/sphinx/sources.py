@@ -12,9 +12,11 @@
     in the environment names it. What it warns of is a warning of the build.
 
 ``program-output``
-    The output of a program of the tree, which is parsed as part of the page::
+    The output of a program of the tree. It is parsed as part of the page, unless
+    ``:literal:`` is given: then it is shown as it is::
 
-        .. program-output:: selftests/runner --budgets-rst
+        .. program-output:: tools/neuron-vm --help
+           :literal:
 """
 
 import os
@@ -107,13 +109,17 @@ class KernelDoc(SourceDirective):
 class ProgramOutput(SourceDirective):
     """What a program of the tree prints, as a part of the page."""
 
+    option_spec = {"literal": directives.flag}
+
     def run(self):
-        """Run the program and parse its standard output."""
+        """Run the program and show or parse its standard output."""
         self.env.note_reread()
         done = run([ROOT / word if i == 0 else word
                     for i, word in enumerate(shlex.split(self.arguments[0]))])
         if done.returncode:
             raise self.error(f"{self.arguments[0]}: exit status {done.returncode}: {done.stderr}")
+        if "literal" in self.options:
+            return [nodes.literal_block(done.stdout, done.stdout)]
         lines = StringList(done.stdout.splitlines(), source=self.arguments[0])
         return self.parse(lines, nodes.Element()).children
 
