@@ -327,16 +327,16 @@ int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_piece *piece)
 			      bytes / NEURON_UDMA_DESC_MAX_BYTES,
 			      NEURON_COPY_MAX_DESC);
 	piece->desc = kvmalloc_array(piece->max_desc, sizeof(*piece->desc),
-				     GFP_KERNEL);
+				     GFP_KERNEL | __GFP_NOWARN);
 	if (!piece->desc)
 		return -ENOMEM;
 	if (!neuron_copy_has_user(copy))
 		return 0;
 
 	piece->pages = kvmalloc_array(nr_pages, sizeof(*piece->pages),
-				      GFP_KERNEL);
+				      GFP_KERNEL | __GFP_NOWARN);
 	piece->extents = kvmalloc_array(nr_pages, sizeof(*piece->extents),
-					GFP_KERNEL);
+					GFP_KERNEL | __GFP_NOWARN);
 	return piece->pages && piece->extents ? 0 : -ENOMEM;
 }
 

@@ -169,7 +169,7 @@ static struct neuron_dump_text *neuron_dump_text_create(struct neuron_dump *dump
 	if (!kept)
 		return NULL;
 	kref_init(&kept->ref);
-	kept->text = kvmalloc(size, GFP_KERNEL);
+	kept->text = kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (!kept->text) {
 		kfree(kept);
 		return NULL;
@@ -200,7 +200,8 @@ static void neuron_dump_text(struct neuron_dump *dump)
 	struct drm_printer p;
 	size_t size;
 
-	iter.data = vzalloc(NEURON_DUMP_BYTES);
+	iter.data = __vmalloc(NEURON_DUMP_BYTES,
+			      GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN);
 	if (!iter.data)
 		return;
 	p = drm_coredump_printer(&iter);
@@ -278,7 +279,7 @@ static int neuron_dump_copy_memory(const struct neuron_dump_memory *memory,
 	char *text;
 	int ret = 0;
 
-	text = kvmalloc(size + 1, GFP_KERNEL_ACCOUNT);
+	text = kvmalloc(size + 1, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!text)
 		return -ENOMEM;
 	neuron_dump_memory_print(memory, text);

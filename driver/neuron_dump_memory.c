@@ -26,7 +26,8 @@ struct neuron_dump_memory *neuron_dump_memory_create(gfp_t gfp)
 	struct neuron_dump_memory *memory;
 
 	/* Most of it is never touched, but when it is, there it must be. */
-	memory = __vmalloc(struct_size(memory, line, NEURON_DUMP_LINES), gfp);
+	memory = __vmalloc(struct_size(memory, line, NEURON_DUMP_LINES),
+			   gfp | __GFP_NOWARN);
 	if (memory)
 		memory->nr = 0;
 	return memory;

@@ -236,7 +236,8 @@ static int neuron_hbm_fill_extents(struct neuron_hbm_alloc *alloc)
 	size_t nr = list_count_nodes(&alloc->blocks);
 	unsigned int i = 0;
 
-	extents = kvmalloc_array(nr, sizeof(*extents), GFP_KERNEL_ACCOUNT);
+	extents = kvmalloc_array(nr, sizeof(*extents),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!extents)
 		return -ENOMEM;
 

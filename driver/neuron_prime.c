@@ -131,7 +131,7 @@ static int neuron_peer_route(struct neuron_bo *bo, const struct neuron_bo *from,
 	unsigned int i;
 
 	bo->extents = kvmalloc_array(from->nr_extents, sizeof(*bo->extents),
-				     GFP_KERNEL_ACCOUNT);
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bo->extents)
 		return -ENOMEM;
 
