@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Fault injection of the kernel, by /proc/self/fail-nth.
+ * A scenario again and again, with a failure at another place each time.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -20,102 +20,6 @@ struct fail_run {
 	bool injected;
 };
 
-static bool put(const char *dir, const char *name, const char *value)
-{
-	char path[128];
-	ssize_t len = (ssize_t)strlen(value);
-	bool done;
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", dir, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	done = write(fd, value, (size_t)len) == len;
-	close(fd);
-	return done;
-}
-
-/* An address range that no caller is in: nothing of this kind fails. */
-static bool enable(const char *dir, bool on)
-{
-	return put(dir, "require-start", "0") &&
-	       put(dir, "require-end", on ? "0xffffffffffffffff" : "1");
-}
-
-/*
- * The kernel's buddy allocator does not survive a failure to split a block (use
- * after free in 6.12.117): what it allocates does not fail.
- */
-static bool spare_buddy(void)
-{
-	unsigned long long addr, start = 0, end = 0;
-	char line[256], name[128], value[32];
-	FILE *f = fopen("/proc/kallsyms", "re");
-
-	if (!f)
-		return false;
-	while (fgets(line, sizeof(line), f) && !end) {
-		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
-			continue;
-		if (start && addr > start)
-			end = addr;
-		if (!strcmp(name, "gpu_buddy_alloc_blocks") ||
-		    !strcmp(name, "drm_buddy_alloc_blocks"))
-			start = addr;
-	}
-	fclose(f);
-	if (!end)
-		return false;
-	snprintf(value, sizeof(value), "%#llx", start);
-	if (!put("failslab", "reject-start", value))
-		return false;
-	snprintf(value, sizeof(value), "%#llx", end);
-	return put("failslab", "reject-end", value);
-}
-
-bool fail_setup(void)
-{
-	static const char * const dirs[] = {
-		"failslab", "fail_page_alloc", "fail_usercopy",
-	};
-	size_t i;
-
-	if (access("/proc/self/fail-nth", W_OK))
-		return false;
-	/* Quiet: a trace for each failure would hide what matters. */
-	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
-		if (!put(dirs[i], "verbose", "0"))
-			return false;
-	return put("failslab", "ignore-gfp-wait", "N") &&
-	       put("fail_page_alloc", "ignore-gfp-wait", "N") &&
-	       put("fail_page_alloc", "min-order", "0") && spare_buddy();
-}
-
-/* From here the @n-th operation of this thread fails; 0: none. */
-static bool arm(int nth, unsigned int n)
-{
-	char text[16];
-	int len = snprintf(text, sizeof(text), "%u", n);
-
-	return pwrite(nth, text, (size_t)len, 0) == len;
-}
-
-/* Did it come to that? */
-static bool disarm(int nth)
-{
-	char text[16] = "";
-	ssize_t len;
-
-	/* A user access of its own, which may be the one to fail. */
-	do
-		len = pread(nth, text, sizeof(text) - 1, 0);
-	while (len < 0);
-	while (!arm(nth, 0))
-		;
-	return len > 0 && atoi(text) == 0;
-}
-
 static int count_files(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -132,14 +36,14 @@ static int count_files(void)
 static void run_child(fail_scenario scenario, const char *node, unsigned int n,
 		      struct fail_run *run)
 {
-	int nth = open("/proc/self/fail-nth", O_RDWR | O_CLOEXEC);
+	int file = fail_inject_open();
 	int files = count_files();
 
 	alarm(TIME_LIMIT);
-	if (nth < 0 || !arm(nth, n))
+	if (file < 0 || !fail_inject_arm(file, n))
 		_exit(1);
 	run->ret = scenario(node);
-	run->injected = n && disarm(nth);
+	run->injected = n && fail_inject_disarm(file);
 	run->files = count_files() - files;
 	_exit(0);
 }
@@ -229,9 +133,7 @@ bool fail_every(fail_scenario scenario, enum fail_kind kind, int fd,
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (readlink(link, node, sizeof(node) - 1) < 0)
 		return wrong(result, "no name of the device");
-	if (!enable("failslab", kind == FAIL_ALLOCATIONS) ||
-	    !enable("fail_page_alloc", kind == FAIL_ALLOCATIONS) ||
-	    !enable("fail_usercopy", kind == FAIL_USER_ACCESS))
+	if (!fail_inject_select(kind))
 		return wrong(result, "debugfs does not obey");
 	run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE,
 		   MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Let the next operation of the kernel that can fail do so, then the one after
- * it, and so on, through a whole scenario. Needs a kernel with fault injection:
- * the debug kernel.
+ * it, and so on, through a whole scenario.
  */
 #ifndef NEURON_FAIL_NTH_H
 #define NEURON_FAIL_NTH_H
 
 #include <stdbool.h>
 
+#include "fail_inject.h"
 #include "job_rig.h"
-
-enum fail_kind {
-	FAIL_ALLOCATIONS,	/* must end in -ENOMEM, or be made up for */
-	FAIL_USER_ACCESS,	/* -EFAULT */
-};
 
 /* A scenario runs in a process of its own and undoes nothing when it fails. */
 typedef int (*fail_scenario)(const char *node);
@@ -31,8 +26,6 @@ struct fail_sweep {
 	char why[128];
 };
 
-/* False: the kernel has no fault injection. Once, before anything else. */
-bool fail_setup(void);
 /*
  * Run @scenario on the device @fd again and again. Between the runs the device
  * must hold what it holds now. False: see @result->why.

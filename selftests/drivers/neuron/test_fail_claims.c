@@ -250,8 +250,6 @@ FIXTURE_SETUP(fail_claims)
 	struct rig_usage usage;
 
 	self->fd = -1;
-	if (!fail_setup())
-		SKIP(return, "the kernel has no fault injection");
 	self->fd = neuron_open(0);
 	if (self->fd < 0)
 		SKIP(return, "no neuron device");
@@ -287,4 +285,11 @@ TEST_F_TIMEOUT(fail_claims, every_user_access, 1800)
 	TH_LOG("%u accesses, %u noticed", result.points, result.noticed);
 }
 
-TEST_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	if (!fail_inject_setup())
+		ksft_exit_skip("no fault injection in the kernel, and no module failnth\n");
+	/* The harness does not return. */
+	atexit(fail_inject_teardown);
+	return test_harness_run(argc, argv);
+}

@@ -3,7 +3,7 @@
  * Everything that a process does with a device, again and again: each time the
  * next allocation of the kernel fails, until none is left to fail; then the same
  * with its accesses to user memory. Each failure must be reported as what it is,
- * and nothing may leak. Skipped but on the debug kernel.
+ * and nothing may leak.
  */
 #include "fail_nth.h"
 #include "kselftest_harness.h"
@@ -349,8 +349,6 @@ FIXTURE_SETUP(fail_nth)
 	struct rig_usage usage;
 
 	self->fd = -1;
-	if (!fail_setup())
-		SKIP(return, "the kernel has no fault injection");
 	self->fd = neuron_open(0);
 	if (self->fd < 0)
 		SKIP(return, "no neuron device");
@@ -386,4 +384,11 @@ TEST_F_TIMEOUT(fail_nth, every_user_access, 1800)
 	TH_LOG("%u accesses, %u noticed", result.points, result.noticed);
 }
 
-TEST_HARNESS_MAIN
+int main(int argc, char **argv)
+{
+	if (!fail_inject_setup())
+		ksft_exit_skip("no fault injection in the kernel, and no module failnth\n");
+	/* The harness does not return. */
+	atexit(fail_inject_teardown);
+	return test_harness_run(argc, argv);
+}
