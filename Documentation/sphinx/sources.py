@@ -25,6 +25,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 from docutils import nodes
@@ -113,8 +114,11 @@ class ProgramOutput(SourceDirective):
 
     def run(self):
         """Run the program and show or parse its standard output."""
-        done = run([ROOT / word if i == 0 else word
-                    for i, word in enumerate(shlex.split(self.arguments[0]))])
+        program, *words = shlex.split(self.arguments[0])
+        program = ROOT / program
+        # A folder is a Python package that can be run.
+        python = [sys.executable, "-B"] if program.is_dir() else []
+        done = run([*python, program, *words])
         if done.returncode:
             raise self.error(f"{self.arguments[0]}: exit status {done.returncode}: {done.stderr}")
         if "literal" in self.options:
