@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""tools/build/layers, on small trees of its own.
+
+Run it with pytest or with python3 -m unittest.
+"""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+LAYERS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "build" / "layers"
+TABLE = "low: base.[ch] sub/*.h\nhigh: top.[ch]\n"
+
+
+class LayersTest(unittest.TestCase):
+    """Each test writes a tree and reads what the program says about it."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.tree = pathlib.Path(self.folder.name)
+        self.write("layers", TABLE)
+        self.write("base.h", "")
+        self.write("base.c", '#include "base.h"\n')
+        self.write("sub/deep.h", '#include "../base.h"\n')
+        self.write("top.h", '#include "base.h"\n')
+        self.write("top.c", '#include <stdio.h>\n#include "top.h"\n#include "sub/deep.h"\n')
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name, text):
+        """Make a file of the tree."""
+        path = self.tree / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def check(self):
+        """Exit status, errors without the tree's path, and what else is said."""
+        done = subprocess.run([LAYERS, str(self.tree)], capture_output=True, text=True,
+                              check=False)
+        errors = [line.removeprefix(f"{self.tree}/") for line in done.stdout.splitlines()]
+        return done.returncode, errors, done.stderr
+
+    def test_a_sorted_tree_passes(self):
+        self.assertEqual(self.check(), (0, [], ""))
+
+    def test_an_include_that_goes_up_is_found(self):
+        self.write("base.c", '#include "base.h"\n\n#  include "top.h"\n')
+        self.assertEqual(self.check()[:2],
+                         (1, ["base.c:3: low includes top.h of the higher layer high"]))
+
+    def test_a_path_that_goes_up_a_folder_is_followed(self):
+        self.write("sub/deep.h", '#include "../top.h"\n')
+        self.assertEqual(self.check()[:2],
+                         (1, ["sub/deep.h:1: low includes top.h of the higher layer high"]))
+
+    def test_a_file_in_no_layer_is_an_error(self):
+        self.write("new.c", "")
+        self.assertEqual(self.check()[:2], (1, ["new.c: in no layer of the table"]))
+
+    def test_a_file_in_two_layers_is_an_error(self):
+        self.write("layers", TABLE + "third: top.c\n")
+        self.assertEqual(self.check()[:2], (1, ["top.c: in several layers: high, third"]))
+
+    def test_a_pattern_without_a_file_is_an_error(self):
+        self.write("layers", TABLE + "high: gone.h\n")
+        self.assertEqual(self.check()[:2],
+                         (1, ["layers: layer high: no file matches 'gone.h'"]))
+
+    def test_a_star_does_not_reach_into_folders(self):
+        self.write("layers", "low: base.* *.h\nhigh: top.c\n")
+        self.assertIn("sub/deep.h: in no layer of the table", self.check()[1])
+
+    def test_a_tree_that_is_off_is_named(self):
+        self.write("layers", "off: not sorted yet\n" + TABLE)
+        self.write("base.c", '#include "top.h"\n')
+        status, errors, said = self.check()
+        self.assertEqual((status, errors), (0, []))
+        self.assertIn("not checked: not sorted yet", said)
+
+    def test_a_tree_without_a_table_is_an_error(self):
+        (self.tree / "layers").unlink()
+        self.assertEqual(self.check()[0], 1)
+
+    def test_a_line_that_is_no_layer_is_an_error(self):
+        self.write("layers", "low base.c\n")
+        status, errors, _ = self.check()
+        self.assertEqual((status, errors),
+                         (1, ["layers:1: expected 'NAME: PATTERN...', found 'low base.c'"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
