@@ -6,6 +6,7 @@ CHIPS ?= 2
 PREFIX ?= /usr/local
 # In place of the shell, so that a signal that ends make reaches it.
 RUNNER = exec python3 selftests/runner
+DEBUG_STAGES = debug-suite,debug-suite-2,debug-fail,debug-hammer,debug-jobs
 
 help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
@@ -45,7 +46,7 @@ check-long check-nightly:
 
 check-debug:
 	@tools/build/deps check
-	@$(RUNNER) check-nightly --stage debug-suite,debug-suite-2,debug-fail,debug-hammer,debug-jobs --fresh "$(FRESH)"
+	@$(RUNNER) check-nightly --stage $(DEBUG_STAGES) --fresh "$(FRESH)"
 
 bench:
 	@tools/build/bench

@@ -40,7 +40,8 @@ def judge_log(job, name):
     lines = klog.bad_lines(log.read_text(errors="replace"))
     if not lines:
         return results.Case(name, "kernel log", results.PASSED)
-    return results.failed(name, "kernel log", f"{log} has {len(lines)} lines that are never good news",
+    return results.failed(name, "kernel log",
+                          f"{log} has {len(lines)} lines that are never good news",
                           [line[:200] for line in lines[:LEFTOVER_LINES]])
 
 

@@ -18,7 +18,7 @@ from . import guest, process, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
-from .work import Native, Script, Several
+from .work import Script, Several
 
 FUZZ = BUILD / "fuzz"
 DEBUG = BUILD / "debug"

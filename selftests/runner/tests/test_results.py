@@ -136,8 +136,8 @@ class Files(unittest.TestCase):
         self.assertEqual(cases[0].seconds, 1.0)
 
     def test_meson_kills_a_slow_test(self):
-        line = {"name": "udma", "result": "TIMEOUT", "returncode": -15, "stdout": "1..2\nok 1 - a\n",
-                "stderr": "gone", "duration": 2.0}
+        line = {"name": "udma", "result": "TIMEOUT", "returncode": -15,
+                "stdout": "1..2\nok 1 - a\n", "stderr": "gone", "duration": 2.0}
         _, cases, _ = results.from_meson(json.dumps(line))
         self.assertEqual(results.count(cases), (1, 1, 0))
         self.assertIn("time limit", cases[-1].why)
@@ -152,9 +152,9 @@ class Files(unittest.TestCase):
         self.path.write_text(
             '<testsuites><testsuite><testcase classname="selftests.vm.test_x" name="a" time="1"/>'
             '<testcase classname="selftests.vm.test_x" name="b"><skipped message="why"/></testcase>'
-            '<testcase classname="selftests.vm.test_x" name="c"><failure message="no">x\ny</failure>'
-            '</testcase><testcase classname="selftests.vm.test_x" name="d"><error message="e"/>'
-            "</testcase></testsuite></testsuites>")
+            '<testcase classname="selftests.vm.test_x" name="c"><failure message="no">x\ny'
+            '</failure></testcase><testcase classname="selftests.vm.test_x" name="d">'
+            '<error message="e"/></testcase></testsuite></testsuites>')
         cases = results.from_junit(self.path)
         self.assertEqual(results.count(cases), (1, 2, 1))
         self.assertEqual(cases[0].title, "test_x:a")
