@@ -18,7 +18,7 @@ from . import guest, process, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
-from .work import Script, Several
+from .work import Command, Script, Several
 
 FUZZ = BUILD / "fuzz"
 DEBUG = BUILD / "debug"
@@ -34,32 +34,6 @@ SMALL_SHAPES = ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge",
                 "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge",
                 "trn2u.48xlarge"]
 LARGE_SHAPES = ["trn2-ultraserver", "trn3-ultraserver-gen1", "trn3-ultraserver-gen2"]
-
-
-class Command:
-    """A program that is one test, by its exit status; what it says last is shown."""
-
-    def __init__(self, name, *argv, env=None, prepare=()):
-        self.name = name
-        self.argv = argv
-        self.env = env
-        self.prepare = prepare
-
-    def programs(self, _job):
-        """It is one."""
-        return [self.name]
-
-    def run(self, job):
-        """Prepare, then run."""
-        if self.prepare:
-            job.must([ROOT / self.prepare[0], *self.prepare[1:]], "build.log")
-        log = f"{self.name}.log"
-        done = job.run([ROOT / self.argv[0], *self.argv[1:]], log, env=self.env)
-        if done.status:
-            job.add([results.failed(self.name, results.END, results.ended_by(done.status),
-                                    job.log_tail(log))])
-        else:
-            job.add([results.Case(self.name, "all", results.PASSED)])
 
 
 class Lines:

@@ -6,7 +6,7 @@ The native lane and the vm lane run side by side, each in the order of the table
 
 from .guest import Kselftests, Task
 from .schedule import BUILD, Suite
-from .work import Build, Native, Pytest, Script, Several
+from .work import Build, Command, Native, Pytest, Script, Several
 
 ASAN = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=1:detect_stack_use_after_return=1",
@@ -42,7 +42,11 @@ SUITES = [
           asan("qtest", **QTEST), needs=("build",)),
     Suite("style", "native", 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
-    Suite("kselftest", "vm", 300, 1800, "the tests of the driver and of libnrt on two chips",
+    Suite("docs", "native", 60, 900,
+          "the manual builds without a warning and has what the tools have",
+          Several(Command("manual", "tools/build/docs"),
+                  Pytest("selftests/docs", only=("test_manual",))), needs=("build",)),
+    Suite("kselftest", "vm", 180, 1800, "the tests of the driver and of libnrt on two chips",
           Kselftests("kselftest", "--chips", "2"), needs=("build",)),
     Suite("job", "vm", 20, 300, "the main job, compared bit for bit",
           Task("job", "--chips", "2"), needs=("build",)),

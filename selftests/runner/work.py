@@ -83,6 +83,29 @@ class Script:
         job.add(cases)
 
 
+class Command:
+    """A program that is one test, by its exit status; what it says last is shown."""
+
+    def __init__(self, name, *argv, env=None):
+        self.name = name
+        self.argv = argv
+        self.env = env
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.name]
+
+    def run(self, job):
+        """Run it."""
+        log = f"{self.name}.log"
+        done = job.run([ROOT / self.argv[0], *self.argv[1:]], log, env=self.env)
+        if done.status:
+            job.add([results.failed(self.name, results.END, results.ended_by(done.status),
+                                    job.log_tail(log))])
+        else:
+            job.add([results.Case(self.name, "all", results.PASSED)])
+
+
 class Several:
     """Kinds that make one suite, one after the other."""
 
