@@ -18,7 +18,7 @@ from . import guest, process, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
-from .work import Command, Script, Several
+from .work import Command, Pytest, Script, Several
 
 FUZZ = BUILD / "fuzz"
 DEBUG = BUILD / "debug"
@@ -30,10 +30,6 @@ DEBUG_OPTIONS = ("--memory", "3G", "--append",
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Reports of the unit tests inside the module are cut out of the kernel log.
 PLANLESS = ("kunit",)
-SMALL_SHAPES = ["inf2.xlarge", "inf2.8xlarge", "inf2.24xlarge", "inf2.48xlarge", "trn1.2xlarge",
-                "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge",
-                "trn2u.48xlarge"]
-LARGE_SHAPES = ["trn2-ultraserver", "trn3-ultraserver-gen1", "trn3-ultraserver-gen2"]
 
 
 class Lines:
@@ -231,6 +227,11 @@ def coverage(job, name):
     job.run(["gcov", "-o", ".", *(file.name for file in counters)], "coverage.txt", cwd=folder)
 
 
+def vm_tests(*files):
+    """Tests of selftests/vm, the quick ones too."""
+    return Pytest("selftests/vm", "not nightly", files)
+
+
 # name, lane, budget and limit in seconds, what it proves, how it is run
 LONG = [
     Suite("mutants", "native", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
@@ -256,21 +257,19 @@ LONG = [
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
           Lines("check-dkms")),
     Suite("checks", "vm", 2 * MINUTE, 1300, "programs in a machine whose chips check them",
-          Script("checks", "selftests/long/checks")),
+          vm_tests("test_checks")),
     Suite("stress", "vm", 3 * MINUTE, 900, "the main job 20 times, the driver reloaded between",
           Task("stress", "--chips", "2", task="stress", args="20")),
-    Suite("snapshots", "vm", 6 * MINUTE, 1200, "the main job, saved and loaded at 50 points",
-          Script("snapshot", "selftests/long/snapshot", "--points", "50")),
-    Suite("faults", "vm", 5 * MINUTE, 1800, "all faults on demand",
-          Script("faults", "selftests/long/faults", "--keep", "{out}/vm")),
-    Suite("lies", "vm", 5 * MINUTE, 1500, "a chip that lies",
-          Script("lies", "selftests/long/lies", "--keep", "{out}/vm")),
+    Suite("snapshots", "vm", 6 * MINUTE, 1800, "the main job, saved and loaded at 50 points",
+          vm_tests("test_snapshot")),
+    Suite("faults", "vm", 5 * MINUTE, 1800, "all faults on demand", vm_tests("test_faults")),
+    Suite("lies", "vm", 5 * MINUTE, 1800, "a chip that lies", vm_tests("test_lies")),
     Suite("recovery", "vm", 5 * MINUTE, 1800, "what is rare, hibernation and kexec",
-          Script("recovery", "selftests/long/recovery", "--keep", "{out}/vm")),
-    Suite("health", "vm", 3 * MINUTE, 900, "what a chip tells of itself",
-          Script("health", "selftests/long/health", "--keep", "{out}/vm")),
-    Suite("shapes", "vm", 4 * MINUTE, 1800, "instances of up to 16 chips, booted",
-          Script("shapes", "selftests/long/shapes", *SMALL_SHAPES)),
+          vm_tests("test_recovery")),
+    Suite("health", "vm", 3 * MINUTE, 1800, "what a chip tells of itself", vm_tests("test_health")),
+    Suite("shapes", "vm", 4 * MINUTE, 1800, "instances, booted", vm_tests("test_shapes")),
+    Suite("tools", "vm", 2 * MINUTE, 1800, "what the tools print, and neuron-vm",
+          vm_tests("test_tools", "test_neuron_vm")),
     Suite("trn1", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn1",
           Several(Kselftests("kselftest-trn1", "--chips", "2", "--type", "trn1"),
                   Task("job-trn1", "--chips", "2", "--type", "trn1"))),
@@ -288,8 +287,8 @@ NIGHTLY = [
     Suite("inf2", "vm", 6 * MINUTE, HOUR, "the driver on two chips of type inf2",
           Several(Kselftests("kselftest-inf2", "--chips", "2", "--type", "inf2"),
                   Task("job-inf2", "--chips", "2", "--type", "inf2"))),
-    Suite("shapes-large", "vm", 10 * MINUTE, HOUR, "UltraServers of 64 and 144 chips",
-          Script("shapes", "selftests/long/shapes", *LARGE_SHAPES)),
+    Suite("vm-nightly", "vm", 30 * MINUTE, HOUR, "UltraServers of 64 and 144 chips, and what "
+          "else takes long", Pytest("selftests/vm", "nightly")),
     Suite("debug-suite", "vm", 50 * MINUTE, HOUR, "half of the driver's tests, and its unit "
           "tests, in the debug kernel", DebugSuite(0, 2)),
     Suite("debug-suite-2", "vm", 50 * MINUTE, HOUR, "the other half", DebugSuite(1, 2)),

@@ -54,14 +54,6 @@ SUITES = [
           Task("iommu", "--chips", "2", "--iommu"), needs=("build",)),
     Suite("swiotlb", "vm", 20, 300, "the main job with bounce buffers everywhere",
           Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
-    Suite("snapshot", "vm", 60, 300, "the main job, saved and loaded at three points",
-          Script("snapshot", "selftests/long/snapshot", "--points", "3"), needs=("build",)),
-    Suite("faults", "vm", 60, 600, "quick faults on demand while jobs and copies run",
-          Several(Script("faults", "selftests/long/faults", "--keep", "{out}/faults",
-                         all_options=["--quick"]),
-                  Script("health", "selftests/long/health", "--keep", "{out}/health",
-                         all_options=["--quick"])),
-          needs=("build",)),
-    Suite("shapes", "vm", 10, 120, "the command lines of all instances",
-          Script("shapes", "selftests/long/shapes", all_options=["--quick"]), needs=("build",)),
+    Suite("vm", "vm", 150, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
+          "tests of each", Pytest("selftests/vm", "not slow"), needs=("build",)),
 ]
