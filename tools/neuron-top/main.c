@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "top.h"
@@ -31,12 +32,14 @@ static error_t top_parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'd':
 		options->delay = strtod(arg, &end);
-		if (*end || options->delay < 0.05 || options->delay > 3600)
+		/* Not a number is in no range. */
+		if (*end || !(options->delay >= 0.05 && options->delay <= 3600))
 			argp_error(state, "--delay wants 0.05 to 3600 seconds");
 		return 0;
 	case 'n':
 		options->looks = strtoul(arg, &end, 10);
-		if (*end || !options->looks)
+		/* strtoul() takes -1 for a very large number. */
+		if (*end || !options->looks || strchr(arg, '-'))
 			argp_error(state, "--iterations wants a number from 1");
 		return 0;
 	case ARGP_KEY_ARG:

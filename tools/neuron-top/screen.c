@@ -1,74 +1,137 @@
 // SPDX-License-Identifier: MIT
 /* The full-screen display. */
 #include <ncurses.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "process.h"
 #include "top.h"
 
-#define TOP_BAR	30
+#define TOP_BAR		30
+#define TOP_LINE	1024	/* bytes of a line, more than any terminal is wide */
+#define TOP_ITEM	48	/* bytes of the text about a memory stack */
 
-static void top_bar(double percent)
+/* A line that is put together piece by piece. */
+struct top_line {
+	char text[TOP_LINE];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void top_add(struct top_line *line, const char *format, ...)
+{
+	size_t room = sizeof(line->text) - line->used;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(line->text + line->used, room, format, args);
+	va_end(args);
+	if (n > 0)
+		line->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+/*
+ * Show @line in the next row and empty it. A line that is too long for the terminal ends
+ * in "...". A line that just fits must not be followed by a newline, which would then
+ * leave a row empty, so each row is addressed.
+ */
+static void top_show(struct top_line *line, int *row, attr_t attributes)
+{
+	size_t width = COLS;
+
+	if (width >= TOP_LINE)
+		width = TOP_LINE - 1;
+	if (line->used > width && width > 3)
+		memcpy(line->text + width - 3, "...", 3);
+	attron(attributes);
+	mvaddnstr((*row)++, 0, line->text, (int)width);
+	attroff(attributes);
+	memset(line, 0, sizeof(*line));
+}
+
+static void top_bar(struct top_line *line, double percent)
 {
 	int filled = percent * TOP_BAR / 100 + 0.5, i;
 
-	addch('[');
+	top_add(line, "[");
 	for (i = 0; i < TOP_BAR; i++)
-		addch(i < filled ? '|' : ' ');
-	printw("] %5.1f %%", percent);
+		top_add(line, "%c", i < filled ? '|' : ' ');
+	top_add(line, "] %5.1f %%", percent);
 }
 
 static void top_draw_core(const struct top *top, unsigned int index,
-			  unsigned int i)
+			  unsigned int i, int *row)
 {
 	const struct chip *chip = &top->chips.chip[index];
 	uint32_t pid = chip->core[i].owner_pid;
-	char command[256];
+	struct top_line line = { .used = 0 };
+	char command[TOP_LINE];
 
-	printw("  NC%-3u ", chip->first_core + i);
-	top_bar(top->chip[index].percent[i]);
-	printw("  %8.1f jobs/s", top->chip[index].rate[i]);
+	top_add(&line, "  NC%-3u ", chip->first_core + i);
+	top_bar(&line, top->chip[index].percent[i]);
+	top_add(&line, "  %8.1f jobs/s", top->chip[index].rate[i]);
 	if (pid) {
 		process_command(pid, command, sizeof(command));
-		printw("  %u %.40s", pid, command);
+		top_add(&line, "  %u %s", pid, command);
 	}
-	addch('\n');
+	top_show(&line, row, A_NORMAL);
 }
 
-static void top_draw_chip(const struct top *top, unsigned int index)
+/* The stacks stand behind the sum as far as the terminal has room for them. */
+static void top_draw_memory(const struct chip *chip, int *row)
 {
-	const struct chip *chip = &top->chips.chip[index];
-	char used[32], total[32];
+	struct top_line line = { .used = 0 };
+	char used[32], total[32], item[TOP_ITEM];
 	unsigned int i;
 
 	chip_format_bytes(chip_memory_used(chip), used, sizeof(used));
 	chip_format_bytes(chip_memory(chip), total, sizeof(total));
-	attron(A_BOLD);
-	printw("nd%u  %s (%s)\n", index, chip->info.name, chip->info.core_arch);
-	attroff(A_BOLD);
-	for (i = 0; i < chip->info.nr_cores && i < TOP_MAX_CORES; i++)
-		top_draw_core(top, index, i);
-	printw("  device memory %s of %s:", used, total);
+	top_add(&line, "  device memory %s of %s:", used, total);
 	for (i = 0; i < chip->info.nr_hbm && i < CHIPS_MAX_HBM; i++) {
 		chip_format_bytes(chip->hbm[i].used, used, sizeof(used));
-		printw("  HBM%u %s", i, used);
+		snprintf(item, sizeof(item), "  HBM%u %s", i, used);
+		if (line.used + strlen(item) > (size_t)COLS) {
+			top_show(&line, row, A_NORMAL);
+			top_add(&line, "    ");
+		}
+		top_add(&line, "%s", item);
 	}
-	printw("\n\n");
+	top_show(&line, row, A_NORMAL);
+}
+
+static void top_draw_chip(const struct top *top, unsigned int index, int *row)
+{
+	const struct chip *chip = &top->chips.chip[index];
+	struct top_line line = { .used = 0 };
+	unsigned int i;
+
+	top_add(&line, "nd%u  %s (%s)", index, chip->info.name,
+		chip->info.core_arch);
+	top_show(&line, row, A_BOLD);
+	for (i = 0; i < chip->info.nr_cores && i < TOP_MAX_CORES; i++)
+		top_draw_core(top, index, i, row);
+	top_draw_memory(chip, row);
+	(*row)++;
 }
 
 static void top_draw(const struct top *top)
 {
+	struct top_line line = { .used = 0 };
 	unsigned int i;
+	int row = 0;
 
 	erase();
-	attron(A_REVERSE);
-	printw("neuron-top: %u device%s, q quits\n", top->chips.count,
-	       top->chips.count == 1 ? "" : "s");
-	attroff(A_REVERSE);
-	printw("NeuronCore utilisation: share of the last %.1f s with a job running\n\n",
-	       top->interval);
-	for (i = 0; i < top->chips.count; i++)
-		top_draw_chip(top, i);
+	top_add(&line, "neuron-top: %u device%s, q quits", top->chips.count,
+		top->chips.count == 1 ? "" : "s");
+	top_show(&line, &row, A_REVERSE);
+	top_add(&line, "NeuronCore utilisation: share of the last %.1f s with a job running",
+		top->interval);
+	top_show(&line, &row, A_NORMAL);
+	row++;
+	for (i = 0; i < top->chips.count && row < LINES; i++)
+		top_draw_chip(top, i, &row);
 	refresh();
 }
 
