@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,16 +65,31 @@ static inline int neuron_query(int fd, uint32_t type, void *answer,
 	return neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
 }
 
-/* Where the device is on the PCI bus: a number to compare. */
+/*
+ * Where the device is on the PCI bus: a number to compare. sysfs knows it of a device that
+ * has failed, too, whose queries end in EIO.
+ */
 static inline int neuron_pci_place(int fd, uint64_t *place)
 {
-	struct drm_neuron_device_info info;
-	int ret = neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info,
-			       sizeof(info));
+	unsigned int domain, bus, slot, function;
+	char path[64], target[PATH_MAX];
+	struct stat node;
+	ssize_t n;
 
-	*place = (uint64_t)info.pci_domain << 16 | info.pci_bus << 8 |
-		 info.pci_devfn;
-	return ret;
+	if (fstat(fd, &node))
+		return -errno;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device",
+		 major(node.st_rdev), minor(node.st_rdev));
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = 0;
+	if (!strrchr(target, '/') ||
+	    sscanf(strrchr(target, '/'), "/%x:%x:%x.%x", &domain, &bus, &slot,
+		   &function) != 4)
+		return -ENODEV;
+	*place = (uint64_t)domain << 16 | bus << 8 | slot << 3 | function;
+	return 0;
 }
 
 /*
