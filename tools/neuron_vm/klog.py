@@ -17,8 +17,10 @@ BAD = re.compile("|".join((
     r"ODEBUG", r"possible (circular|recursive|irq lock)", r"inconsistent lock", r"suspicious RCU",
     r"Invalid wait context", r"bad unlock", r"unreferenced object", r"leaked")))
 
-# What a debug kernel says of itself when it starts, and what its fault injection says.
+# What a kernel says of itself when it starts, and what its fault injection says.
 FINE = re.compile("|".join((
+    # The words of its command line may have the names of checkers.
+    r"ommand line: ", r"RCU CPU stall warnings timeout set to",
     r"DMA-API: preallocated", r"DMA-API: debugging enabled", r"KernelAddressSanitizer initialized",
     r"VM_FAULT_OOM leaked out")))
 
