@@ -54,7 +54,8 @@ def add_shares(plan, note):
     needs_modules = bool(plan.module or options.disk or options.net or options.ssh)
     if needs_modules and plan.files.modules:
         plan.shares.append(Share("modules", os.path.realpath(plan.files.modules)))
-    if not wants_host(options):
+    kept = bool(options.save or options.load)
+    if not wants_host(options) and not kept:
         if plan.module:
             plan.shares.append(Share("root", "/"))
         return
@@ -63,7 +64,6 @@ def add_shares(plan, note):
         names.append("dropbear-bin")
     empty = plan.path("empty")
     os.makedirs(empty, exist_ok=True)
-    kept = bool(options.save or options.load)
     packages = host.unpack_packages(names, note) if names else empty
     plan.shares.append(Share("root", "/"))
     if names or kept:
@@ -82,10 +82,9 @@ def mount_steps(plan):
     steps = []
     if "modules" in tags:
         steps.append("modules")
-    if wants_host(plan.options):
-        steps.append("root packages" if "packages" in tags else "root")
-    elif "root" in tags:
-        steps.append("lower")
+    if not wants_host(plan.options):
+        return steps + (["lower"] if plan.module and not plan.options.load else [])
+    steps.append("root packages" if "packages" in tags else "root")
     for share in plan.shares:
         if share.tag.startswith("share") and share.path != plan.path("empty"):
             steps.append(f"share {share.tag} {'rw' if share.writable else 'ro'} {share.path}")
