@@ -17,7 +17,7 @@ help:
 	@echo "make check-nightly  the debug kernel, many chips, hours of fuzzing; STAGE=NAME,..."
 	@echo "                 both go on where they were ended; FRESH=1 begins anew"
 	@echo "make check-debug the stages of check-nightly that run the debug kernel"
-	@echo "make bench       measure; writes build/bench.json"
+	@echo "make bench       measure; writes build/bench.json (ONLY=NAME,...  BASE=COMMIT)"
 	@echo "make docs        the manual: HTML and man pages in build/docs"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
@@ -49,7 +49,7 @@ check-debug:
 	@$(RUNNER) check-nightly --stage $(DEBUG_STAGES) --fresh "$(FRESH)"
 
 bench:
-	@tools/build/bench
+	@ONLY="$(ONLY)" BASE="$(BASE)" tools/build/bench
 
 docs:
 	@tools/build/docs

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "figure.h"
 #include "trn_bulk.h"
@@ -24,7 +23,7 @@
 #define RING_BYTES	(RING * sizeof(struct neuron_udma_desc))
 #define HBM_BYTES	((size_t)512 << 20)
 #define QUEUES		2
-#define ROUNDS		15
+#define GOAL		0.8
 /* Two threads that start together may share a core for a while. */
 #define TOGETHER	6
 
@@ -299,35 +298,17 @@ static double time_memcpy(struct machine *m, unsigned int nr)
 	return figure_now() - begin;
 }
 
-/* CPU time of all threads, in seconds. */
-static double cpu_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static double gbps(double *seconds, unsigned int nr)
-{
-	return nr * SIZE / figure_median(seconds, ROUNDS) * 1e-9;
-}
-
-static void add(struct figures *figures, const char *name, double value,
-		double baseline, double goal)
-{
-	figures_add(figures, (struct figure){
-		.name = name, .value = value, .unit = "GB/s",
-		.baseline = baseline, .goal = goal,
-	});
-}
-
-/* Seconds of each round; @cpu: CPU time of two queues by their time. */
+/**
+ * struct rounds - what each round took, in seconds until it is reported in GB/s
+ * @nr: rounds
+ * @cpu: processor time of two queues by their time
+ */
 struct rounds {
-	double copy[QUEUES][ROUNDS];
-	double hbm[QUEUES][ROUNDS];
-	double in[ROUNDS];
-	double cpu[ROUNDS];
+	unsigned int nr;
+	double copy[QUEUES][FIGURE_MAX_ROUNDS];
+	double hbm[QUEUES][FIGURE_MAX_ROUNDS];
+	double in[FIGURE_MAX_ROUNDS];
+	double cpu[FIGURE_MAX_ROUNDS];
 };
 
 /* In turns, so that what disturbs one disturbs all. */
@@ -337,39 +318,50 @@ static void measure(struct machine *m, struct rounds *r)
 	double cpu;
 	unsigned int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < r->nr; i++) {
 		r->copy[0][i] = time_memcpy(m, 1);
 		r->hbm[0][i] = time_dma(m, 0);
 		r->in[i] = time_dma(m, host);
 		r->copy[1][i] = time_memcpy(m, 2);
-		cpu = cpu_now();
+		cpu = figure_process_now();
 		r->hbm[1][i] = time_two(m);
-		r->cpu[i] = (cpu_now() - cpu) / (TOGETHER * r->hbm[1][i]);
+		r->cpu[i] = (figure_process_now() - cpu) / (TOGETHER * r->hbm[1][i]);
 	}
+}
+
+static void add(struct figures *figures, const char *name, const struct rounds *r,
+		const double *value, const double *baseline)
+{
+	figures_add(figures, (struct figure){
+		.name = name, .unit = "GB/s", .goal = baseline ? GOAL : FIGURE_NONE,
+	}, value, baseline, r->nr);
 }
 
 static void report(struct rounds *r, struct figures *figures)
 {
-	double one = gbps(r->copy[0], 1), two = gbps(r->copy[1], 2);
+	unsigned int q;
 
-	add(figures, "queue_memcpy_64MiB", one, FIGURE_NONE, FIGURE_NONE);
-	add(figures, "queue_hbm_to_hbm_64MiB", gbps(r->hbm[0], 1), one, 0.8);
-	add(figures, "queue_host_to_hbm_64MiB", gbps(r->in, 1), one, 0.8);
-	add(figures, "two_threads_memcpy_64MiB", two, FIGURE_NONE, FIGURE_NONE);
-	add(figures, "two_queues_hbm_to_hbm_64MiB", gbps(r->hbm[1], 2), two, 0.8);
+	for (q = 0; q < QUEUES; q++) {
+		figure_rates(r->copy[q], r->nr, (q + 1) * SIZE * 1e-9);
+		figure_rates(r->hbm[q], r->nr, (q + 1) * SIZE * 1e-9);
+	}
+	figure_rates(r->in, r->nr, SIZE * 1e-9);
+	add(figures, "queue_memcpy_64MiB", r, r->copy[0], NULL);
+	add(figures, "queue_hbm_to_hbm_64MiB", r, r->hbm[0], r->copy[0]);
+	add(figures, "queue_host_to_hbm_64MiB", r, r->in, r->copy[0]);
+	add(figures, "two_threads_memcpy_64MiB", r, r->copy[1], NULL);
+	add(figures, "two_queues_hbm_to_hbm_64MiB", r, r->hbm[1], r->copy[1]);
 	figures_add(figures, (struct figure){
-		.name = "two_queues_host_cores",
-		.value = figure_median(r->cpu, ROUNDS), .unit = "cores",
-		.baseline = FIGURE_NONE, .goal = 1.5,
-	});
+		.name = "two_queues_host_cores", .unit = "cores", .goal = 1.5,
+	}, r->cpu, NULL, r->nr);
 }
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct machine m = { .gen = &neuron_gen_trn2 };
 	struct figures figures = { .count = 0 };
-	struct rounds rounds;
+	struct rounds rounds = { .nr = options.rounds };
 
 	/* Threads and memory go with the process. */
 	if (machine_init(&m))
@@ -380,7 +372,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "the copy differs from its source\n");
 		return EXIT_FAILURE;
 	}
-	if (figures_report(&figures, json))
+	if (figures_report(&figures, options.json))
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;
 }

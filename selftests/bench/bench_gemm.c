@@ -12,13 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "blas.h"
 #include "figure.h"
 #include "trn_num.h"
 
-#define ROUNDS		5
 #define ELEMENTS	((size_t)GEMM_SIZE * GEMM_SIZE)
 #define FLOPS		(2.0 * ELEMENTS * GEMM_SIZE)
 #define SAMPLES		4096
@@ -56,14 +54,6 @@ struct bench {
 	struct seq_job job[2];
 	float *a, *b, *c;
 };
-
-static double cpu_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* In the type; @wide gets what that is. */
 static void fill(const struct bench *bench, void *matrix, float *wide, uint64_t seed)
@@ -191,16 +181,16 @@ static int verify(const struct bench *bench, struct seq_rig *rig)
 	return bench->have_blas ? verify_all(bench, c) : 0;
 }
 
-/* struct rounds - seconds of each round; @cpu, @blas: processor time of one core */
+/**
+ * struct rounds - seconds of each round
+ * @nr: rounds
+ * @cpu, @blas: processor time of one core
+ */
 struct rounds {
-	double cpu[ROUNDS], blas[ROUNDS];
-	double core[2][ROUNDS];
+	unsigned int nr;
+	double cpu[FIGURE_MAX_ROUNDS], blas[FIGURE_MAX_ROUNDS];
+	double core[2][FIGURE_MAX_ROUNDS];
 };
-
-static double gflops(double *seconds)
-{
-	return FLOPS / figure_median(seconds, ROUNDS) * 1e-9;
-}
 
 /* In turns, so that what disturbs one disturbs all. */
 static void measure(struct bench *bench, struct rounds *r)
@@ -211,53 +201,53 @@ static void measure(struct bench *bench, struct rounds *r)
 	fill_rig(bench, &bench->two);
 	run(bench, &bench->one, 1);
 	run(bench, &bench->two, 2);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < r->nr; i++) {
 		r->blas[i] = run_blas(bench, figure_thread_now);
-		r->cpu[i] = cpu_now();
+		r->cpu[i] = figure_process_now();
 		r->core[0][i] = run(bench, &bench->one, 1);
-		r->cpu[i] = cpu_now() - r->cpu[i];
+		r->cpu[i] = figure_process_now() - r->cpu[i];
 		r->core[1][i] = run(bench, &bench->two, 2);
 	}
 }
 
-static void add(struct figures *figures, const char *name, double value, double baseline,
-		double goal)
+/* What is handed over in seconds becomes rates. */
+static void add(struct figures *figures, const char *name, unsigned int rounds, double *value,
+		double *baseline, double goal)
 {
+	figure_rates(value, rounds, FLOPS * 1e-9);
+	if (baseline)
+		figure_rates(baseline, rounds, FLOPS * 1e-9);
 	figures_add(figures, (struct figure){
-		.name = name, .value = value, .unit = "GFLOP/s",
-		.baseline = baseline, .goal = goal,
-	});
+		.name = name, .unit = "GFLOP/s", .goal = baseline ? goal : FIGURE_NONE,
+	}, value, baseline, rounds);
 }
 
 static void report(const struct bench *bench, struct rounds *r, struct figures *figures)
 {
 	const struct gemm_type *type = bench->type;
 
-	if (bench->have_blas)
-		add(figures, type->name, gflops(r->cpu), gflops(r->blas), 0.6);
-	else
-		add(figures, type->name, gflops(r->cpu), FIGURE_NONE, FIGURE_NONE);
-	add(figures, type->two_cores, gflops(r->core[1]), gflops(r->core[0]), 1.8);
+	add(figures, type->name, r->nr, r->cpu, bench->have_blas ? r->blas : NULL, 0.6);
+	add(figures, type->two_cores, r->nr, r->core[1], r->core[0], 1.8);
 }
 
 /*
  * When all else is measured: a second thread of OpenBLAS goes on spinning for a while,
  * which is processor time of the process.
  */
-static void measure_host(struct bench *bench, struct figures *figures)
+static void measure_host(struct bench *bench, unsigned int rounds, struct figures *figures)
 {
-	double one[ROUNDS], two[ROUNDS];
+	double one[FIGURE_MAX_ROUNDS], two[FIGURE_MAX_ROUNDS];
 	unsigned int i;
 
 	if (!bench->have_blas)
 		return;
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		blas_threads(&bench->blas, 1);
 		one[i] = run_blas(bench, figure_now);
 		blas_threads(&bench->blas, 2);
 		two[i] = run_blas(bench, figure_now);
 	}
-	add(figures, "gemm_2048_openblas_two_threads", gflops(two), gflops(one), FIGURE_NONE);
+	add(figures, "gemm_2048_openblas_two_threads", rounds, two, one, FIGURE_NONE);
 }
 
 static void init(struct bench *bench)
@@ -276,11 +266,11 @@ static void init(struct bench *bench)
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct figures figures = { .count = 0 };
 	/* Goes with the process, and so does what it holds. */
 	static struct bench bench;
-	struct rounds rounds;
+	struct rounds rounds = { .nr = options.rounds };
 	size_t i;
 
 	init(&bench);
@@ -291,6 +281,6 @@ int main(int argc, char **argv)
 		if (verify(&bench, &bench.one) || verify(&bench, &bench.two))
 			return EXIT_FAILURE;
 	}
-	measure_host(&bench, &figures);
-	return figures_report(&figures, json) ? EXIT_FAILURE : EXIT_SUCCESS;
+	measure_host(&bench, options.rounds, &figures);
+	return figures_report(&figures, options.json) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

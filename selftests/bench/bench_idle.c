@@ -90,11 +90,9 @@ static int measure(struct figures *figures, const struct neuron_gen *gen,
 		fprintf(stderr, "%s: %s\n", name, why);
 		return -1;
 	}
-	figures_add(figures, (struct figure){
-		.name = name, .value = trn_chip_own_bytes(chip) / 1024.0,
-		.unit = "KiB", .baseline = FIGURE_NONE, .goal = LIMIT_KIB,
-		.lower_is_better = true,
-	});
+	figures_add_one(figures, (struct figure){
+		.name = name, .unit = "KiB", .goal = LIMIT_KIB, .lower_is_better = true,
+	}, trn_chip_own_bytes(chip) / 1024.0);
 	trn_chip_stop(chip);
 	while (!trn_chip_quiet(chip))
 		;
@@ -104,7 +102,7 @@ static int measure(struct figures *figures, const struct neuron_gen *gen,
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
 	struct figures figures = { .count = 0 };
 	int status = EXIT_FAILURE;
@@ -114,7 +112,7 @@ int main(int argc, char **argv)
 	if (!measure(&figures, &neuron_gen_trn1, pool, "idle_chip_library_trn1") &&
 	    !measure(&figures, &neuron_gen_trn2, pool, "idle_chip_library_trn2") &&
 	    !measure(&figures, &neuron_gen_trn3, pool, "idle_chip_library_trn3") &&
-	    !figures_report(&figures, json))
+	    !figures_report(&figures, options.json))
 		status = EXIT_SUCCESS;
 	trn_pool_free(pool);
 	return status;

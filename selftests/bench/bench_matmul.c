@@ -16,8 +16,7 @@
 #define M		128
 #define N		512
 #define SETS		64	/* 36 MiB: more than most caches */
-#define ROUNDS		151
-#define TILES		8	/* per round */
+#define TILES		56	/* per round */
 #define FLOPS		(2.0 * K * M * N)
 #define GOAL		0.8
 /* Relative to the sum of magnitudes; fp32 in any order is far below. */
@@ -78,27 +77,25 @@ static double time_round(const struct blas *blas, struct set *sets,
 }
 
 /* Rounds alternate, so that both see the same disturbances. */
-static void measure(struct figures *figures, const char *name,
+static void measure(struct figures *figures, const char *name, unsigned int rounds,
 		    const struct blas *blas, struct set *sets, unsigned int nr_sets)
 {
-	double chip[ROUNDS], baseline[ROUNDS];
+	double chip[FIGURE_MAX_ROUNDS], baseline[FIGURE_MAX_ROUNDS];
 	struct figure figure = {
-		.name = name, .unit = "GFLOP/s", .baseline = FIGURE_NONE, .goal = GOAL,
+		.name = name, .unit = "GFLOP/s", .goal = blas ? GOAL : FIGURE_NONE,
 	};
 	unsigned int i;
 
 	time_round(NULL, sets, nr_sets, 0);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		chip[i] = time_round(NULL, sets, nr_sets, i * TILES);
 		if (blas)
 			baseline[i] = time_round(blas, sets, nr_sets, i * TILES);
 	}
-	figure.value = FLOPS / figure_median(chip, ROUNDS) * 1e-9;
+	figure_rates(chip, rounds, FLOPS * 1e-9);
 	if (blas)
-		figure.baseline = FLOPS / figure_median(baseline, ROUNDS) * 1e-9;
-	else
-		figure.goal = FIGURE_NONE;
-	figures_add(figures, figure);
+		figure_rates(baseline, rounds, FLOPS * 1e-9);
+	figures_add(figures, figure, chip, blas ? baseline : NULL, rounds);
 }
 
 /* Both sides compute the same product, and the fast path the reference's bits. */
@@ -131,7 +128,7 @@ static int verify(const struct blas *blas, struct set *set)
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct figures figures = { .count = 0 };
 	struct blas blas = { .library = NULL };
 	bool have_blas = blas_load(&blas);
@@ -146,9 +143,11 @@ int main(int argc, char **argv)
 		trn_num_path_name(), K, M, N);
 	if (verify(have_blas ? &blas : NULL, sets))
 		goto free_sets;
-	measure(&figures, "matmul_fp32_tile_hot", have_blas ? &blas : NULL, sets, 1);
-	measure(&figures, "matmul_fp32_tile_64_sets", have_blas ? &blas : NULL, sets, SETS);
-	if (!figures_report(&figures, json))
+	measure(&figures, "matmul_fp32_tile_hot", options.rounds, have_blas ? &blas : NULL,
+		sets, 1);
+	measure(&figures, "matmul_fp32_tile_64_sets", options.rounds, have_blas ? &blas : NULL,
+		sets, SETS);
+	if (!figures_report(&figures, options.json))
 		status = EXIT_SUCCESS;
 free_sets:
 	free(sets);

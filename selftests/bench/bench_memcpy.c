@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the host's memcpy reaches: the baseline of the copy figures.
+ * What the host's memcpy reaches: the baseline of the copy figures. With --serve the
+ * program copies on demand, beside what the guest measures.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #define MIB		(1024.0 * 1024)
 #define LARGE		((size_t)256 << 20)
 #define SMALL		((size_t)64 << 20)	/* below glibc's non-temporal limit */
-#define ROUNDS		9
 #define MAX_THREADS	2
 
 /* struct part - the piece of a copy that one thread does */
@@ -52,29 +52,42 @@ static double time_copy(char *dst, const char *src, size_t len, unsigned int thr
 	return started == threads ? figure_now() - begin : -1.0;
 }
 
-static int measure(struct figures *figures, const char *name, char *dst,
-		   const char *src, size_t len, unsigned int threads)
+static int measure(struct figures *figures, const char *name, unsigned int rounds,
+		   char *dst, const char *src, size_t len, unsigned int threads)
 {
-	double seconds[ROUNDS];
+	double seconds[FIGURE_MAX_ROUNDS];
 	unsigned int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		seconds[i] = time_copy(dst, src, len, threads);
 		if (seconds[i] < 0) {
 			fprintf(stderr, "%s: cannot start %u threads\n", name, threads);
 			return -1;
 		}
 	}
+	figure_rates(seconds, rounds, len * 1e-9);
 	figures_add(figures, (struct figure){
-		.name = name, .value = len / figure_median(seconds, ROUNDS) * 1e-9,
-		.unit = "GB/s", .baseline = FIGURE_NONE, .goal = FIGURE_NONE,
-	});
+		.name = name, .unit = "GB/s", .goal = FIGURE_NONE,
+	}, seconds, NULL, rounds);
 	return 0;
+}
+
+/* One copy for each line that is read; its rate in GB/s is the answer. */
+static int serve(char *dst, const char *src)
+{
+	char line[16];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		printf("%.6g\n", SMALL / time_copy(dst, src, SMALL, 1) * 1e-9);
+		fflush(stdout);
+	}
+	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	bool serving = argc == 2 && !strcmp(argv[1], "--serve");
+	const struct figure_options options = figure_options(serving ? 1 : argc, argv);
 	struct figures figures = { .count = 0 };
 	char *src = malloc(LARGE), *dst = malloc(LARGE);
 	int status = EXIT_FAILURE;
@@ -85,15 +98,19 @@ int main(int argc, char **argv)
 	}
 	memset(src, 1, LARGE);
 	memset(dst, 2, LARGE);
-	if (measure(&figures, "memcpy_64MiB_1_thread", dst, src, SMALL, 1) ||
-	    measure(&figures, "memcpy_256MiB_1_thread", dst, src, LARGE, 1) ||
-	    measure(&figures, "memcpy_256MiB_2_threads", dst, src, LARGE, 2))
+	if (serving) {
+		status = serve(dst, src);
+		goto out;
+	}
+	if (measure(&figures, "memcpy_64MiB_1_thread", options.rounds, dst, src, SMALL, 1) ||
+	    measure(&figures, "memcpy_256MiB_1_thread", options.rounds, dst, src, LARGE, 1) ||
+	    measure(&figures, "memcpy_256MiB_2_threads", options.rounds, dst, src, LARGE, 2))
 		goto out;
 	if (memcmp(src, dst, LARGE)) {
 		fprintf(stderr, "the copy differs from its source\n");
 		goto out;
 	}
-	if (!figures_report(&figures, json))
+	if (!figures_report(&figures, options.json))
 		status = EXIT_SUCCESS;
 out:
 	free(dst);

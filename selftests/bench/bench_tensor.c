@@ -17,7 +17,6 @@
 #define M		128
 #define N		512
 #define CUBE		2048
-#define ROUNDS		5
 #define TILES		64	/* per round */
 #define STATIONARY_AT	0
 #define SCALES_AT	0x8000
@@ -187,15 +186,14 @@ static double time_tiles(struct trn_core *core, const struct neuron_inst *inst)
 }
 
 /* Rounds alternate, so that both see the same disturbances. */
-static void measure(struct figures *figures, struct trn_core *core, const struct job *job,
-		    const struct cube *cube)
+static void measure(struct figures *figures, unsigned int rounds, struct trn_core *core,
+		    const struct job *job, const struct cube *cube)
 {
 	const struct neuron_inst first = load(job), inst = multiply(job);
 	struct figure figure = {
-		.name = job->name, .unit = "GFLOP/s", .baseline = FIGURE_NONE,
-		.goal = cube ? job->goal : FIGURE_NONE,
+		.name = job->name, .unit = "GFLOP/s", .goal = cube ? job->goal : FIGURE_NONE,
 	};
-	double chip[ROUNDS], base[ROUNDS];
+	double chip[FIGURE_MAX_ROUNDS], base[FIGURE_MAX_ROUNDS];
 	unsigned int i;
 
 	fill(core);
@@ -203,21 +201,18 @@ static void measure(struct figures *figures, struct trn_core *core, const struct
 		fill_tags(core);
 	bench_chip_run(core, NEURON_ENGINE_TENSOR, &first);
 	bench_chip_run(core, NEURON_ENGINE_TENSOR, &inst);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		chip[i] = time_tiles(core, &inst);
 		base[i] = cube ? time_cube(cube) : 1.0;
 	}
-	figure.value = 2.0 * K * M * N * job->depth * TILES /
-		       figure_median(chip, ROUNDS) * 1e-9;
-	if (cube)
-		figure.baseline = 2.0 * CUBE * CUBE * CUBE / figure_median(base, ROUNDS) *
-				  1e-9;
-	figures_add(figures, figure);
+	figure_rates(chip, rounds, 2e-9 * K * M * N * job->depth * TILES);
+	figure_rates(base, rounds, 2e-9 * CUBE * CUBE * CUBE);
+	figures_add(figures, figure, chip, cube ? base : NULL, rounds);
 }
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct figures figures = { .count = 0 };
 	struct cube cube = { .memory = NULL };
 	bool have_cube = cube_init(&cube);
@@ -227,9 +222,9 @@ int main(int argc, char **argv)
 	int ret;
 
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
-		measure(&figures, &chip->core[0], &jobs[i],
+		measure(&figures, options.rounds, &chip->core[0], &jobs[i],
 			have_cube ? &cube : NULL);
-	ret = figures_report(&figures, json);
+	ret = figures_report(&figures, options.json);
 	free(cube.memory);
 	blas_unload(&cube.blas);
 	return ret ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -7,11 +7,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "figure.h"
 
-#define ROUNDS	15
 #define GOAL	1.05
 
 #define F32	NEURON_DTYPE_FP32
@@ -110,14 +108,6 @@ static void make_small(struct seq_job *job)
 	loop(job, NEURON_ENGINE_GPSIMD, 10000);
 }
 
-static double cpu_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static double time_job(struct seq_rig *rig, void (*make)(struct seq_job *job))
 {
 	struct seq_job *job = calloc(1, sizeof(*job));
@@ -128,9 +118,9 @@ static double time_job(struct seq_rig *rig, void (*make)(struct seq_job *job))
 		exit(EXIT_FAILURE);
 	seq_job_init(job, rig, 0, 0);
 	make(job);
-	begin = cpu_now();
+	begin = figure_process_now();
 	record = seq_run(job);
-	begin = cpu_now() - begin;
+	begin = figure_process_now() - begin;
 	free(job);
 	if (record.status != NEURON_JOB_OK) {
 		fprintf(stderr, "the job failed: cause %u, pc %u\n", record.cause,
@@ -140,11 +130,11 @@ static double time_job(struct seq_rig *rig, void (*make)(struct seq_job *job))
 	return begin;
 }
 
-/* Return: ms with the clock. */
-static double measure(struct figures *figures, const char *name,
-		      void (*make)(struct seq_job *job), double goal)
+/* @on: set to ms with the clock. */
+static void measure(struct figures *figures, const char *name, unsigned int rounds,
+		    void (*make)(struct seq_job *job), double goal, double *on)
 {
-	double on[ROUNDS], off[ROUNDS];
+	double off[FIGURE_MAX_ROUNDS];
 	struct seq_rig with, without;
 	unsigned int i;
 
@@ -152,35 +142,34 @@ static double measure(struct figures *figures, const char *name,
 	seq_rig_init(&without, &neuron_gen_trn2, 1, 1, false);
 	time_job(&with, make);
 	time_job(&without, make);
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		on[i] = time_job(&with, make) * 1e3;
 		off[i] = time_job(&without, make) * 1e3;
 	}
 	seq_rig_destroy(&with);
 	seq_rig_destroy(&without);
 	figures_add(figures, (struct figure){
-		.name = name, .value = figure_median(on, ROUNDS), .unit = "ms",
-		.baseline = figure_median(off, ROUNDS), .goal = goal,
-		.lower_is_better = true,
-	});
-	return figure_median(on, ROUNDS);
+		.name = name, .unit = "ms", .goal = goal, .lower_is_better = true,
+	}, on, off, rounds);
 }
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct figures figures = { .count = 0 };
-	double trivial;
+	const unsigned int rounds = options.rounds;
+	double ms[FIGURE_MAX_ROUNDS];
+	unsigned int i;
 
-	measure(&figures, "clock_gemm_job", make_gemm, GOAL);
-	measure(&figures, "clock_elementwise_job", make_elementwise, GOAL);
-	trivial = measure(&figures, "clock_trivial_instructions", make_trivial,
-			  FIGURE_NONE);
-	measure(&figures, "clock_smallest_tiles", make_small, FIGURE_NONE);
+	measure(&figures, "clock_gemm_job", rounds, make_gemm, GOAL, ms);
+	measure(&figures, "clock_elementwise_job", rounds, make_elementwise, GOAL, ms);
+	measure(&figures, "clock_smallest_tiles", rounds, make_small, FIGURE_NONE, ms);
+	measure(&figures, "clock_trivial_instructions", rounds, make_trivial, FIGURE_NONE, ms);
+	for (i = 0; i < rounds; i++)
+		ms[i] *= 1e6 / (TRIVIAL * TRIVIAL_ROUNDS);
 	figures_add(&figures, (struct figure){
-		.name = "dispatch_trivial_instruction",
-		.value = trivial * 1e6 / (TRIVIAL * TRIVIAL_ROUNDS), .unit = "ns",
-		.baseline = FIGURE_NONE, .goal = 150, .lower_is_better = true,
-	});
-	return figures_report(&figures, json) ? EXIT_FAILURE : EXIT_SUCCESS;
+		.name = "dispatch_trivial_instruction", .unit = "ns", .goal = 150,
+		.lower_is_better = true,
+	}, ms, NULL, rounds);
+	return figures_report(&figures, options.json) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

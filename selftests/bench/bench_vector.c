@@ -14,8 +14,7 @@
 #include "vector_base.h"
 
 #define PARTITIONS	128
-#define ROUNDS		101
-#define REPEAT		8	/* per round */
+#define REPEAT		40	/* per round */
 #define GOAL		0.5
 #define A_AT		0
 #define B_AT		32768
@@ -164,15 +163,16 @@ static int verify(struct trn_core *core, const struct job *job)
 }
 
 /* Rounds alternate, so that both see the same disturbances. */
-static void measure(struct figures *figures, struct trn_core *core, const struct job *job)
+static void measure(struct figures *figures, unsigned int rounds, struct trn_core *core,
+		    const struct job *job)
 {
 	const struct neuron_inst inst = instruction(job);
-	double chip[ROUNDS], base[ROUNDS], begin;
+	double chip[FIGURE_MAX_ROUNDS], base[FIGURE_MAX_ROUNDS], begin;
 	double elements = (double)job->n * PARTITIONS * REPEAT;
 	struct figure figure = { .name = job->name, .unit = "Gelement/s", .goal = GOAL };
 	unsigned int i, j;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		begin = figure_thread_now();
 		for (j = 0; j < REPEAT; j++)
 			run_chip(core, &inst);
@@ -182,14 +182,14 @@ static void measure(struct figures *figures, struct trn_core *core, const struct
 			run_base(core, job);
 		base[i] = figure_thread_now() - begin;
 	}
-	figure.value = elements / figure_median(chip, ROUNDS) * 1e-9;
-	figure.baseline = elements / figure_median(base, ROUNDS) * 1e-9;
-	figures_add(figures, figure);
+	figure_rates(chip, rounds, elements * 1e-9);
+	figure_rates(base, rounds, elements * 1e-9);
+	figures_add(figures, figure, chip, base, rounds);
 }
 
 int main(int argc, char **argv)
 {
-	const char *json = figure_json_option(argc, argv);
+	const struct figure_options options = figure_options(argc, argv);
 	struct figures figures = { .count = 0 };
 	struct trn_chip *chip = bench_chip_new(&neuron_gen_trn2);
 	size_t i;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
 		if (verify(&chip->core[0], &jobs[i]))
 			return EXIT_FAILURE;
-		measure(&figures, &chip->core[0], &jobs[i]);
+		measure(&figures, options.rounds, &chip->core[0], &jobs[i]);
 	}
-	return figures_report(&figures, json) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return figures_report(&figures, options.json) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

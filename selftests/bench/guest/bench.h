@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The benchmarks that run in the guest. Each measures its figures, adds them to
- * the list and returns 0, or -1 after a message.
+ * The benchmarks that run in the guest, in parts. Every round runs all parts once, one
+ * after the other, so that a figure and its baseline are a pair of the same second.
  */
 #ifndef GUEST_BENCH_H
 #define GUEST_BENCH_H
@@ -9,31 +9,59 @@
 #include "figure.h"
 
 /**
- * struct bench - what the benchmarks share
+ * struct bench - what the parts share; samples of round i are at [i]
  * @figures: the list
- * @memcpy_gbps: the host's single-thread memcpy of 64 MiB, measured in the same
- *	run; FIGURE_NONE when it was not told
- * @nvme_us: median of the NVMe read, set by bench_nvme()
- * @nvme_gbps: rate of large NVMe reads, set by bench_nvme_stream()
+ * @rounds: how many there are
+ * @ask: somebody answers what bench_ask() asks
+ * @have_nvme, @have_stream: those parts run, so that their samples are baselines
+ * @nvme_us: median of NVMe reads of 4 KiB
+ * @nvme_gbps: rate of NVMe reads of 1 MiB
  */
 struct bench {
 	struct figures figures;
-	double memcpy_gbps;
-	double nvme_us;
-	double nvme_gbps;
+	unsigned int rounds;
+	bool ask;
+	bool have_nvme;
+	bool have_stream;
+	double nvme_us[FIGURE_MAX_ROUNDS];
+	double nvme_gbps[FIGURE_MAX_ROUNDS];
 };
 
-/* 4 KiB reads of the emulated NVMe disk at queue depth 1: the baseline. */
-int bench_nvme(struct bench *bench);
+/**
+ * struct bench_part - one benchmark
+ * @name: for --only
+ * @open: prepare; return the part's own state, or NULL after a message
+ * @round: measure; return 0, or -1 after a message
+ * @report: add the figures
+ * @close: free the state
+ */
+struct bench_part {
+	const char *name;
+	void *(*open)(struct bench *bench);
+	int (*round)(struct bench *bench, void *state, unsigned int i);
+	void (*report)(struct bench *bench, void *state);
+	void (*close)(void *state);
+};
+
+/*
+ * Print "@QUESTION" and read a number. "round": may the next round begin, 1; so that
+ * machines that are compared take turns. "memcpy": GB/s of the host's memcpy, now.
+ *
+ * Return: the number, or -1 after a message.
+ */
+double bench_ask(const char *question);
+
+/* 4 KiB reads of the emulated NVMe disk at queue depth 1: a baseline. */
+extern const struct bench_part bench_nvme;
 /* 1 MiB reads of it at queue depth 8: the baseline of copies from user memory. */
-int bench_nvme_stream(struct bench *bench);
+extern const struct bench_part bench_stream;
 /* 4 KiB by DMA: from the doorbell to the interrupt handler. */
-int bench_latency(struct bench *bench);
+extern const struct bench_part bench_latency;
 /* An empty job: the way there and back, hop by hop. */
-int bench_submit(struct bench *bench);
-/* 100,000 empty jobs in a row. */
-int bench_throughput(struct bench *bench);
+extern const struct bench_part bench_submit;
+/* Many empty jobs in a row. */
+extern const struct bench_part bench_throughput;
 /* 64 MiB between buffers, and between user memory and a buffer. */
-int bench_copy(struct bench *bench);
+extern const struct bench_part bench_copy;
 
 #endif /* GUEST_BENCH_H */

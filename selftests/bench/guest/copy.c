@@ -4,6 +4,7 @@
  * back. One ioctl for each copy; page-aligned user memory, pinning included.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -11,15 +12,22 @@
 #include "neuron_test.h"
 
 #define SIZE	((size_t)64 << 20)
-#define WARM_UP	3	/* rounds in which an emulator translates the code */
-#define ROUNDS	31
+#define WARM_UP	3
+#define KINDS	4
 
+/**
+ * struct copies - buffers and what was reached
+ * @memcpy: the host's, GB/s of each round
+ * @gbps: each kind of copy
+ */
 struct copies {
 	int fd;
 	struct drm_neuron_bo_create a;
 	struct drm_neuron_bo_create b;
 	struct drm_neuron_bo_create host;
 	char *user;
+	double memcpy[FIGURE_MAX_ROUNDS];
+	double gbps[KINDS][FIGURE_MAX_ROUNDS];
 };
 
 static int copy_hbm(const struct copies *c)
@@ -42,88 +50,127 @@ static int copy_out(const struct copies *c)
 	return neuron_read(c->fd, c->a.handle, 0, c->user, SIZE);
 }
 
-/* Return: GB/s, or below 0 after a message. */
-static double copy_rate(const struct copies *c, const char *name,
-			int (*copy)(const struct copies *c))
+static const struct {
+	const char *name;
+	int (*copy)(const struct copies *c);
+	double goal;
+} kinds[KINDS] = {
+	{ "dma_copy_hbm_to_hbm_64MiB", copy_hbm, 0.8 },
+	{ "dma_copy_host_to_hbm_64MiB", copy_host, 0.8 },
+	{ "dma_copy_user_to_hbm_64MiB", copy_in, 0.5 },
+	{ "dma_copy_hbm_to_user_64MiB", copy_out, 0.5 },
+};
+
+static int copy_one(struct copies *c, int kind, double *gbps)
 {
-	double seconds[ROUNDS], begin;
-	int i, ret;
+	double begin = figure_now();
+	int ret = kinds[kind].copy(c);
 
-	for (i = -WARM_UP; i < ROUNDS; i++) {
-		begin = figure_now();
-		ret = copy(c);
-		if (ret) {
-			fprintf(stderr, "bench: %s: %s\n", name, strerror(-ret));
-			return -1;
-		}
-		if (i >= 0)
-			seconds[i] = figure_now() - begin;
-	}
-	return SIZE / figure_median(seconds, ROUNDS) * 1e-9;
-}
-
-static void copy_figure(struct bench *bench, const char *name, double rate,
-			double baseline, double goal)
-{
-	figures_add(&bench->figures, (struct figure){
-		.name = name, .value = rate, .unit = "GB/s",
-		.baseline = baseline,
-		.goal = baseline > 0 ? goal : FIGURE_NONE,
-	});
-}
-
-static int copy_measure(struct bench *bench, const struct copies *c,
-			const char *name, int (*copy)(const struct copies *c),
-			double goal)
-{
-	double rate = copy_rate(c, name, copy);
-
-	if (rate < 0)
+	if (ret) {
+		fprintf(stderr, "bench: %s: %s\n", kinds[kind].name, strerror(-ret));
 		return -1;
-	copy_figure(bench, name, rate, bench->memcpy_gbps, goal);
-	/* This one has two goals. */
-	if (copy == copy_in)
-		copy_figure(bench, "dma_copy_user_to_hbm_by_nvme", rate,
-			    bench->nvme_gbps, 1.0);
+	}
+	*gbps = SIZE / (figure_now() - begin) * 1e-9;
 	return 0;
 }
 
-int bench_copy(struct bench *bench)
+static int copy_round(struct bench *bench, void *state, unsigned int i)
 {
-	struct copies c = { .fd = neuron_open(0) };
-	int ret = -1;
+	struct copies *c = state;
+	int kind;
 
-	c.user = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (c.fd < 0 || c.user == MAP_FAILED ||
-	    neuron_bo_create(c.fd, DRM_NEURON_BO_HBM, 0, SIZE, &c.a) ||
-	    neuron_bo_create(c.fd, DRM_NEURON_BO_HBM, 0, SIZE, &c.b) ||
-	    neuron_bo_create(c.fd, DRM_NEURON_BO_HOST, 0, SIZE, &c.host)) {
-		fprintf(stderr, "bench: no device, or no memory for the copies\n");
-		goto out;
+	if (bench->ask) {
+		c->memcpy[i] = bench_ask("memcpy");
+		if (c->memcpy[i] < 0)
+			return -1;
 	}
-	memset(c.user, 0x5a, SIZE);
-	/* Both buffers are touched before they are measured. */
-	if (copy_in(&c) ||
-	    neuron_bo_copy(c.fd, c.b.handle, 0, c.a.handle, 0, SIZE) ||
-	    neuron_bo_copy(c.fd, c.host.handle, 0, c.a.handle, 0, SIZE)) {
-		fprintf(stderr, "bench: a copy failed\n");
-		goto out;
-	}
-	ret = copy_measure(bench, &c, "dma_copy_hbm_to_hbm_64MiB", copy_hbm, 0.8);
-	if (!ret)
-		ret = copy_measure(bench, &c, "dma_copy_host_to_hbm_64MiB",
-				   copy_host, 0.8);
-	if (!ret)
-		ret = copy_measure(bench, &c, "dma_copy_user_to_hbm_64MiB",
-				   copy_in, 0.5);
-	if (!ret)
-		ret = copy_measure(bench, &c, "dma_copy_hbm_to_user_64MiB",
-				   copy_out, 0.5);
-out:
-	if (c.user != MAP_FAILED)
-		munmap(c.user, SIZE);
-	if (c.fd >= 0)
-		close(c.fd);
-	return ret;
+	for (kind = 0; kind < KINDS; kind++)
+		if (copy_one(c, kind, &c->gbps[kind][i]))
+			return -1;
+	return 0;
 }
+
+static void copy_close(void *state)
+{
+	struct copies *c = state;
+
+	if (c->user != MAP_FAILED)
+		munmap(c->user, SIZE);
+	if (c->fd >= 0)
+		close(c->fd);
+	free(c);
+}
+
+/* Buffers are touched, and an emulator translates the code, before that is measured. */
+static int warm_up(struct copies *c)
+{
+	double unused;
+	int i, kind;
+
+	memset(c->user, 0x5a, SIZE);
+	if (copy_in(c) || neuron_bo_copy(c->fd, c->b.handle, 0, c->a.handle, 0, SIZE) ||
+	    neuron_bo_copy(c->fd, c->host.handle, 0, c->a.handle, 0, SIZE)) {
+		fprintf(stderr, "bench: a copy failed\n");
+		return -1;
+	}
+	for (i = 0; i < WARM_UP; i++)
+		for (kind = 0; kind < KINDS; kind++)
+			if (copy_one(c, kind, &unused))
+				return -1;
+	return 0;
+}
+
+static void *copy_open(struct bench *bench)
+{
+	struct copies *c = calloc(1, sizeof(*c));
+
+	(void)bench;
+	if (!c)
+		return NULL;
+	c->fd = neuron_open(0);
+	c->user = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (c->fd < 0 || c->user == MAP_FAILED ||
+	    neuron_bo_create(c->fd, DRM_NEURON_BO_HBM, 0, SIZE, &c->a) ||
+	    neuron_bo_create(c->fd, DRM_NEURON_BO_HBM, 0, SIZE, &c->b) ||
+	    neuron_bo_create(c->fd, DRM_NEURON_BO_HOST, 0, SIZE, &c->host)) {
+		fprintf(stderr, "bench: no device, or no memory for the copies\n");
+		copy_close(c);
+		return NULL;
+	}
+	if (!warm_up(c))
+		return c;
+	copy_close(c);
+	return NULL;
+}
+
+static void add(struct bench *bench, const char *name, const double *gbps,
+		const double *baseline, double goal)
+{
+	figures_add(&bench->figures, (struct figure){
+		.name = name, .unit = "GB/s", .goal = baseline ? goal : FIGURE_NONE,
+	}, gbps, baseline, bench->rounds);
+}
+
+static void copy_report(struct bench *bench, void *state)
+{
+	struct copies *c = state;
+	int kind;
+
+	for (kind = 0; kind < KINDS; kind++) {
+		add(bench, kinds[kind].name, c->gbps[kind],
+		    bench->ask ? c->memcpy : NULL, kinds[kind].goal);
+		/* This one has two goals. */
+		if (kinds[kind].copy == copy_in)
+			add(bench, "dma_copy_user_to_hbm_by_nvme", c->gbps[kind],
+			    bench->have_stream ? bench->nvme_gbps : NULL, 1.0);
+	}
+}
+
+const struct bench_part bench_copy = {
+	.name = "copy",
+	.open = copy_open,
+	.round = copy_round,
+	.report = copy_report,
+	.close = copy_close,
+};

@@ -15,8 +15,15 @@
 
 #define TRACING	"/sys/kernel/tracing/"
 #define BLOCK	4096
-#define COPIES	2000
-#define WARM_UP	200
+#define COPIES	100	/* in a round */
+#define WARM_UP	20	/* after the kernel's code was changed for the trace */
+
+/* struct latency - @median: us of each round */
+struct latency {
+	struct drm_neuron_bo_create hbm, host;
+	int fd;
+	double median[FIGURE_MAX_ROUNDS];
+};
 
 static int trace_set(const char *file, const char *value)
 {
@@ -43,7 +50,7 @@ static int trace_start(void)
 	    trace_set("events/neuron/neuron_copy_doorbell/enable", "1") ||
 	    trace_set("events/neuron/neuron_irq/enable", "1"))
 		return -1;
-	return trace_set("trace", "");
+	return 0;
 }
 
 static void trace_stop(void)
@@ -88,54 +95,84 @@ static size_t trace_read(double us[COPIES])
 	return n;
 }
 
-static int copies(int fd, uint32_t dst, uint32_t src)
+static int copies(struct latency *l)
 {
 	int i, ret;
 
 	for (i = -WARM_UP; i < COPIES; i++) {
-		if (!i && trace_start())
+		if (i == -WARM_UP && trace_start())
 			return -1;
-		ret = neuron_bo_copy(fd, dst, 0, src, 0, BLOCK);
+		if (!i && trace_set("trace", ""))
+			return -1;
+		ret = neuron_bo_copy(l->fd, l->host.handle, 0, l->hbm.handle, 0, BLOCK);
 		if (ret) {
-			fprintf(stderr, "bench: a 4 KiB copy: %s\n",
-				strerror(-ret));
+			fprintf(stderr, "bench: a 4 KiB copy: %s\n", strerror(-ret));
 			return -1;
 		}
 	}
 	return 0;
 }
 
-int bench_latency(struct bench *bench)
+static int latency_round(struct bench *bench, void *state, unsigned int i)
 {
-	static double us[COPIES];
-	struct drm_neuron_bo_create hbm, host;
-	int fd = neuron_open(0), ret = -1;
+	struct latency *l = state;
+	double us[COPIES];
 	size_t n;
+	int ret;
 
-	if (fd < 0 || neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, BLOCK, &hbm) ||
-	    neuron_bo_create(fd, DRM_NEURON_BO_HOST, 0, BLOCK, &host)) {
-		fprintf(stderr, "bench: no device, or no memory for a copy\n");
-		goto out;
-	}
-	ret = copies(fd, host.handle, hbm.handle);
+	(void)bench;
+	ret = copies(l);
 	trace_stop();
 	if (ret)
-		goto out;
+		return ret;
 	n = trace_read(us);
 	if (n < COPIES / 2) {
-		fprintf(stderr, "bench: the trace has %zu of %d copies\n", n,
-			COPIES);
-		ret = -1;
-		goto out;
+		fprintf(stderr, "bench: the trace has %zu of %d copies\n", n, COPIES);
+		return -1;
 	}
-	figures_add(&bench->figures, (struct figure){
-		.name = "dma_4KiB_doorbell_to_handler",
-		.value = figure_median(us, n), .unit = "us",
-		.baseline = bench->nvme_us, .goal = 0.5,
-		.lower_is_better = true,
-	});
-out:
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	l->median[i] = figure_median(us, n);
+	return 0;
 }
+
+static void latency_close(void *state)
+{
+	struct latency *l = state;
+
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l);
+}
+
+static void *latency_open(struct bench *bench)
+{
+	struct latency *l = calloc(1, sizeof(*l));
+
+	(void)bench;
+	if (!l)
+		return NULL;
+	l->fd = neuron_open(0);
+	if (l->fd >= 0 && !neuron_bo_create(l->fd, DRM_NEURON_BO_HBM, 0, BLOCK, &l->hbm) &&
+	    !neuron_bo_create(l->fd, DRM_NEURON_BO_HOST, 0, BLOCK, &l->host))
+		return l;
+	fprintf(stderr, "bench: no device, or no memory for a copy\n");
+	latency_close(l);
+	return NULL;
+}
+
+static void latency_report(struct bench *bench, void *state)
+{
+	struct latency *l = state;
+
+	figures_add(&bench->figures, (struct figure){
+		.name = "dma_4KiB_doorbell_to_handler", .unit = "us",
+		.goal = bench->have_nvme ? 0.5 : FIGURE_NONE, .lower_is_better = true,
+	}, l->median, bench->have_nvme ? bench->nvme_us : NULL, bench->rounds);
+}
+
+const struct bench_part bench_latency = {
+	.name = "latency",
+	.open = latency_open,
+	.round = latency_round,
+	.report = latency_report,
+	.close = latency_close,
+};

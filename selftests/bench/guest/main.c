@@ -8,21 +8,21 @@
 #include "bench.h"
 
 /* In this order: the NVMe reads are the baselines of others. */
-static const struct {
-	const char *name;
-	int (*run)(struct bench *bench);
-} benches[] = {
-	{ "nvme", bench_nvme },
-	{ "nvme-stream", bench_nvme_stream },
-	{ "latency", bench_latency },
-	{ "submit", bench_submit },
-	{ "throughput", bench_throughput },
-	{ "copy", bench_copy },
+static const struct bench_part *const parts[] = {
+	&bench_nvme, &bench_stream, &bench_latency, &bench_submit, &bench_throughput, &bench_copy,
 };
+
+#define PARTS	(sizeof(parts) / sizeof(parts[0]))
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: bench [--json FILE] [--memcpy HOST-GB/S] [--only NAME,...]\n");
+	size_t i;
+
+	fprintf(stderr, "usage: bench [--json FILE] [--rounds N] [--only NAME,...] [--ask yes]\n"
+		"names:");
+	for (i = 0; i < PARTS; i++)
+		fprintf(stderr, " %s", parts[i]->name);
+	fprintf(stderr, "\n");
 	return EXIT_FAILURE;
 }
 
@@ -42,44 +42,85 @@ static bool listed(const char *list, const char *name)
 	return !list;
 }
 
-static int run(struct bench *bench, const char *only)
+double bench_ask(const char *question)
 {
+	char line[64];
+	double answer;
+
+	printf("@%s\n", question);
+	fflush(stdout);
+	if (fgets(line, sizeof(line), stdin)) {
+		answer = strtod(line, NULL);
+		if (answer > 0)
+			return answer;
+	}
+	fprintf(stderr, "bench: the host did not answer @%s\n", question);
+	return -1;
+}
+
+/* A failed part ends the run: its neighbours' pairs would be of another time. */
+static int run(struct bench *bench, void *state[PARTS])
+{
+	unsigned int round;
 	size_t i;
 
-	for (i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
-		if (listed(only, benches[i].name) && benches[i].run(bench))
+	for (round = 0; round < bench->rounds; round++) {
+		if (bench->ask && bench_ask("round") < 0)
 			return -1;
+		for (i = 0; i < PARTS; i++)
+			if (state[i] && parts[i]->round(bench, state[i], round))
+				return -1;
+		if (!bench->ask)
+			fprintf(stderr, "bench: round %u of %u\n", round + 1, bench->rounds);
+	}
+	for (i = 0; i < PARTS; i++)
+		if (state[i])
+			parts[i]->report(bench, state[i]);
 	return 0;
+}
+
+static int open_and_run(struct bench *bench, const char *only)
+{
+	void *state[PARTS] = { NULL };
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < PARTS; i++) {
+		if (!listed(only, parts[i]->name))
+			continue;
+		state[i] = parts[i]->open(bench);
+		if (!state[i])
+			ret = -1;
+	}
+	if (!ret)
+		ret = run(bench, state);
+	for (i = 0; i < PARTS; i++)
+		if (state[i])
+			parts[i]->close(state[i]);
+	return ret;
 }
 
 int main(int argc, char **argv)
 {
-	struct bench bench = {
-		.memcpy_gbps = FIGURE_NONE,
-		.nvme_us = FIGURE_NONE,
-		.nvme_gbps = FIGURE_NONE,
-	};
+	static struct bench bench = { .rounds = FIGURE_ROUNDS };
 	const char *json = NULL, *only = NULL;
-	char *end;
-	int i, failed;
+	int i;
 
 	for (i = 1; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--json")) {
+		if (!strcmp(argv[i], "--json"))
 			json = argv[i + 1];
-		} else if (!strcmp(argv[i], "--memcpy")) {
-			bench.memcpy_gbps = strtod(argv[i + 1], &end);
-			if (*end || bench.memcpy_gbps <= 0)
-				return usage();
-		} else if (!strcmp(argv[i], "--only")) {
+		else if (!strcmp(argv[i], "--rounds"))
+			bench.rounds = figure_rounds(argv[i + 1]);
+		else if (!strcmp(argv[i], "--only"))
 			only = argv[i + 1];
-		} else {
+		else if (!strcmp(argv[i], "--ask"))
+			bench.ask = !strcmp(argv[i + 1], "yes");
+		else
 			return usage();
-		}
 	}
-	if (i < argc)
+	if (i < argc || !bench.rounds)
 		return usage();
-	failed = run(&bench, only);
-	if (figures_report(&bench.figures, json) || failed)
+	if (open_and_run(&bench, only) || figures_report(&bench.figures, json))
 		return EXIT_FAILURE;
 	return EXIT_SUCCESS;
 }

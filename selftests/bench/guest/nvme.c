@@ -14,13 +14,18 @@
 
 #define DISK		"/dev/nvme0n1"
 #define BLOCK		4096
-#define READS		2000
-#define WARM_UP		200
+#define READS		100	/* in a round */
+#define WARM_UP		20
 #define DISK_BLOCKS	4096
 #define PIECE		((size_t)1 << 20)
 #define DEPTH		8
 #define PIECES		64	/* the disk */
-#define ROUNDS		7
+
+struct stream {
+	aio_context_t aio;
+	int fd;
+	char *buf;
+};
 
 static int stream_submit(aio_context_t aio, struct iocb *cb, int fd, char *buf,
 			 unsigned int piece)
@@ -59,84 +64,150 @@ static int stream_read(aio_context_t aio, int fd, char *buf)
 	return ret;
 }
 
-static int stream_measure(struct bench *bench, aio_context_t aio, int fd,
-			  char *buf)
+static void stream_close(void *state)
 {
-	double seconds[ROUNDS], begin;
-	int i, ret;
+	struct stream *s = state;
 
-	for (i = -1; i < ROUNDS; i++) {
-		begin = figure_now();
-		ret = stream_read(aio, fd, buf);
-		if (ret)
-			return ret;
-		if (i >= 0)
-			seconds[i] = figure_now() - begin;
-	}
-	bench->nvme_gbps = PIECES * PIECE / figure_median(seconds, ROUNDS) * 1e-9;
-	figures_add(&bench->figures, (struct figure){
-		.name = "nvme_read_1MiB_qd8", .value = bench->nvme_gbps,
-		.unit = "GB/s", .baseline = FIGURE_NONE, .goal = FIGURE_NONE,
-	});
-	return 0;
+	if (s->aio)
+		syscall(SYS_io_destroy, s->aio);
+	if (s->buf != MAP_FAILED)
+		munmap(s->buf, PIECES * PIECE);
+	if (s->fd >= 0)
+		close(s->fd);
+	free(s);
 }
 
-int bench_nvme_stream(struct bench *bench)
+/* Return: 0, or -1 after a message. */
+static int stream_once(struct stream *s)
 {
-	int fd = open(DISK, O_RDONLY | O_DIRECT), ret = -errno;
-	aio_context_t aio = 0;
-	char *buf;
+	int ret = stream_read(s->aio, s->fd, s->buf);
 
-	buf = mmap(NULL, PIECES * PIECE, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (fd >= 0 && buf != MAP_FAILED)
-		ret = syscall(SYS_io_setup, (long)DEPTH, &aio) ? -errno :
-		      stream_measure(bench, aio, fd, buf);
 	if (ret)
-		fprintf(stderr, "bench: 1 MiB reads of %s: %s\n", DISK,
-			strerror(-ret));
-	if (aio)
-		syscall(SYS_io_destroy, aio);
-	if (buf != MAP_FAILED)
-		munmap(buf, PIECES * PIECE);
-	if (fd >= 0)
-		close(fd);
+		fprintf(stderr, "bench: 1 MiB reads of %s: %s\n", DISK, strerror(-ret));
 	return ret ? -1 : 0;
 }
 
-int bench_nvme(struct bench *bench)
+static void *stream_open(struct bench *bench)
 {
-	static double us[READS];
-	int fd = open(DISK, O_RDONLY | O_DIRECT), ret = -1, i;
-	void *buf = aligned_alloc(BLOCK, BLOCK);
-	double begin;
+	struct stream *s = calloc(1, sizeof(*s));
+	int ret = 0;
 
-	if (fd < 0 || !buf) {
-		fprintf(stderr, "bench: %s: %s\n", DISK, strerror(errno));
-		goto out;
+	if (!s)
+		return NULL;
+	s->fd = open(DISK, O_RDONLY | O_DIRECT);
+	if (s->fd < 0)
+		ret = -errno;
+	s->buf = mmap(NULL, PIECES * PIECE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (!ret && (s->buf == MAP_FAILED || syscall(SYS_io_setup, (long)DEPTH, &s->aio)))
+		ret = -errno;
+	if (ret)
+		fprintf(stderr, "bench: %s: %s\n", DISK, strerror(-ret));
+	else
+		ret = stream_once(s);
+	if (ret) {
+		stream_close(s);
+		return NULL;
 	}
+	bench->have_stream = true;
+	return s;
+}
+
+static int stream_round(struct bench *bench, void *state, unsigned int i)
+{
+	double begin = figure_now();
+
+	if (stream_once(state))
+		return -1;
+	bench->nvme_gbps[i] = PIECES * PIECE / (figure_now() - begin) * 1e-9;
+	return 0;
+}
+
+static void stream_report(struct bench *bench, void *state)
+{
+	(void)state;
+	figures_add(&bench->figures, (struct figure){
+		.name = "nvme_read_1MiB_qd8", .unit = "GB/s", .goal = FIGURE_NONE,
+	}, bench->nvme_gbps, NULL, bench->rounds);
+}
+
+const struct bench_part bench_stream = {
+	.name = "nvme-stream",
+	.open = stream_open,
+	.round = stream_round,
+	.report = stream_report,
+	.close = stream_close,
+};
+
+/* struct nvme - @reads: so far */
+struct nvme {
+	int fd;
+	void *buf;
+	unsigned int reads;
+};
+
+static int nvme_round(struct bench *bench, void *state, unsigned int round)
+{
+	struct nvme *n = state;
+	double us[READS], begin;
+	int i;
+
 	for (i = -WARM_UP; i < READS; i++) {
 		/* A fixed walk over the disk, never the same block twice in a row. */
-		off_t block = (unsigned int)(i + WARM_UP) * 769 % DISK_BLOCKS;
+		off_t block = n->reads++ * 769 % DISK_BLOCKS;
 
 		begin = figure_now();
-		if (pread(fd, buf, BLOCK, block * BLOCK) != BLOCK) {
-			fprintf(stderr, "bench: read of %s: %s\n", DISK,
-				strerror(errno));
-			goto out;
+		if (pread(n->fd, n->buf, BLOCK, block * BLOCK) != BLOCK) {
+			fprintf(stderr, "bench: read of %s: %s\n", DISK, strerror(errno));
+			return -1;
 		}
 		if (i >= 0)
 			us[i] = (figure_now() - begin) * 1e6;
 	}
-	bench->nvme_us = figure_median(us, READS);
-	figures_add(&bench->figures, (struct figure){
-		.name = "nvme_read_4KiB_p50", .value = bench->nvme_us,
-		.unit = "us", .baseline = FIGURE_NONE, .goal = FIGURE_NONE,
-	});
-	ret = 0;
-out:
-	free(buf);
-	if (fd >= 0)
-		close(fd);
-	return ret;
+	bench->nvme_us[round] = figure_median(us, READS);
+	return 0;
 }
+
+static void nvme_close(void *state)
+{
+	struct nvme *n = state;
+
+	if (n->fd >= 0)
+		close(n->fd);
+	free(n->buf);
+	free(n);
+}
+
+static void *nvme_open(struct bench *bench)
+{
+	struct nvme *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return NULL;
+	n->buf = aligned_alloc(BLOCK, BLOCK);
+	n->fd = open(DISK, O_RDONLY | O_DIRECT);
+	if (n->fd < 0 || !n->buf) {
+		fprintf(stderr, "bench: %s: %s\n", DISK, strerror(errno));
+		nvme_close(n);
+		return NULL;
+	}
+	bench->have_nvme = true;
+	return n;
+}
+
+static void nvme_report(struct bench *bench, void *state)
+{
+	(void)state;
+	figures_add(&bench->figures, (struct figure){
+		.name = "nvme_read_4KiB_p50", .unit = "us", .goal = FIGURE_NONE,
+		.lower_is_better = true,
+	}, bench->nvme_us, NULL, bench->rounds);
+}
+
+const struct bench_part bench_nvme = {
+	.name = "nvme",
+	.open = nvme_open,
+	.round = nvme_round,
+	.report = nvme_report,
+	.close = nvme_close,
+};
