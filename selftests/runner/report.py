@@ -92,6 +92,8 @@ class Report:
             self.say(f"and {len(lines) - REPEATS} more; the XML files in build name them")
 
     def _repeat(self, variable, outcome, case):
+        if variable == "STAGE" and outcome.name == "build":
+            return "repeat: make vm"
         line = f"repeat: make {self.command} {variable}={outcome.name}"
         if variable != "SUITE" or case.program == outcome.name and case.name == results.END:
             return line
