@@ -53,9 +53,9 @@ struct neuron_table;
 /**
  * struct neuron_grant_note - who may post some semaphores, for core dumps
  * @first: first semaphore
- * @count: semaphores
+ * @count: number of semaphores
  * @pid: process that has made a window of the grant; 0: nobody has yet
- * @comm: its name
+ * @comm: name of the process @pid
  */
 struct neuron_grant_note {
 	u32 first;

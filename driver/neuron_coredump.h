@@ -18,21 +18,29 @@ int neuron_dump_init(struct neuron_device *ndev);
 void neuron_dump_fini(struct neuron_device *ndev);
 
 /*
- * What the core looks like now. On the way to signal a fence, so nothing waits
- * for memory: NULL when it is not at hand, or too many dumps are on their way.
+ * Capture the state that the core is in now. The caller is about to signal a fence, so the
+ * function does not wait for memory: it returns NULL when there is none at once, or when too
+ * many dumps are not published yet.
  */
 struct neuron_dump *neuron_dump_capture(struct neuron_job *job);
 
 /*
- * Give it to user space as text, later: to whoever collects the machine's core
- * dumps (devcoredump) and to the owner of the core (the DUMP ioctl). NULL is fine.
+ * Have the dump written as text and given to user space later: to the machine's collector
+ * of core dumps (devcoredump) and to the owner of the core (the DUMP ioctl). @dump may be
+ * NULL.
  */
 void neuron_dump_publish(struct neuron_dump *dump);
 
-/* A new claim; @memory: its dumps shall have SBUF and PSUM. -ENOMEM. */
+/*
+ * Prepare dumps for a new claim; with @memory they shall have the contents of SBUF and PSUM.
+ * Returns 0 or -ENOMEM.
+ */
 int neuron_dump_prepare(struct neuron_claim_core *cc, bool memory);
 
-/* The claim is over, or never was: forget its last dump. Not under its locks. */
+/*
+ * Forget the last dump of a claim that has ended or could not be made. The caller holds no
+ * lock of the claim.
+ */
 void neuron_dump_forget(struct neuron_claim_core *cc);
 
 #endif /* _NEURON_COREDUMP_H_ */

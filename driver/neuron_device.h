@@ -53,12 +53,13 @@ struct neuron_usage;
 
 /**
  * struct neuron_core_stats - what a core did since the driver was loaded
- * @jobs: finished
- * @busy_ns: doorbell to interrupt, with what the running job has had so far
+ * @jobs: jobs that have ended
+ * @busy_ns: nanoseconds from doorbell to interrupt, of all jobs; that of the running job
+ *	until now
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress
- * @resets: of the core, whoever wanted them
- * @reset_failures: of them not answered
+ * @resets: resets of the core, for any reason
+ * @reset_failures: resets that the core did not answer
  */
 struct neuron_core_stats {
 	u64 jobs;
@@ -73,31 +74,33 @@ struct neuron_core_stats {
  * struct neuron_core - a NeuronCore or a CC-core (neuron_core.c)
  * @ndev: device
  * @index: place in neuron_device.core, and number in the interface
- * @tpb: the NeuronCore that it belongs to; itself, if it is one
- * @name: for messages
- * @regs: its registers in the control block
- * @posters: who changed its semaphores last, in the control block
- * @sems_bar0: its semaphores and events in BAR0
- * @sems_addr: their device address
- * @sched: one job at a time (neuron_sched.h)
- * @wq: runs the scheduler; a CC-core shares its core's
- * @listens: its interrupts are looked at: a CC-core that nobody uses has none
- * @watch: looks after the job on the hardware: hangs, faults (neuron_watch.c)
- * @watch_at: jiffies when it does, at the latest; under @reset_lock
- * @watch_set: it will; under @reset_lock
- * @claim: owner; under neuron_device.claim_lock
- * @owner_pid: thread group of the owner; under neuron_device.claim_lock
- * @reset_lock: doorbell, reset, @generation, @wedged; in the path that signals
- *	fences: allocate nothing under it
- * @lock: @active, @completion and @stats, taken in the hard interrupt handler
- * @active: job on the hardware
- * @completion: record the device writes, coherent memory
- * @completion_dma: its bus address
+ * @tpb: the NeuronCore that this core belongs to; a NeuronCore belongs to itself
+ * @name: name of the core in messages
+ * @regs: offset of the core's registers in the control block
+ * @posters: offset, in the control block, of the registers that say who changed the core's
+ *	semaphores last
+ * @sems_bar0: offset of the core's semaphores and events in BAR0
+ * @sems_addr: device address of the semaphores
+ * @sched: scheduler, which gives the core one job at a time (neuron_sched.h)
+ * @wq: runs the scheduler; a CC-core uses that of its NeuronCore
+ * @listens: the driver looks at the core's interrupts; not at those of an unused CC-core
+ * @watch: looks for hangs and faults of the job on the hardware (neuron_watch.c)
+ * @watch_at: jiffies when @watch runs, at the latest; protected by @reset_lock
+ * @watch_set: @watch is going to run; protected by @reset_lock
+ * @claim: claim that owns the core, or NULL; protected by neuron_device.claim_lock
+ * @owner_pid: thread group of the owner; protected by neuron_device.claim_lock
+ * @reset_lock: held for a doorbell or a reset; protects @generation and @wedged. Fences
+ *	are signalled under it, so nothing may be allocated under it
+ * @lock: protects @active, @completion and @stats; the hard interrupt handler takes it
+ * @active: job on the hardware, or NULL
+ * @completion: record that the device writes when a job ends, coherent memory
+ * @completion_dma: bus address of @completion
  * @reset_done: completed by the reset interrupt
- * @generation: claim generation, increasing
- * @wedged: the last reset was not answered: no job starts
- * @stats: since the driver was loaded
- * @status: what the owners posted
+ * @generation: tells the device which grants of the core are valid; it changes whenever
+ *	all of them become void
+ * @wedged: the last reset was not answered, so no job may start
+ * @stats: what the core did since the driver was loaded
+ * @status: counters that the core's owners posted
  */
 struct neuron_core {
 	struct neuron_device *ndev;
@@ -129,11 +132,11 @@ struct neuron_core {
 };
 
 /**
- * enum neuron_hw_state - of the hardware (neuron_hw.h)
- * @NEURON_HW_STARTING: neuron_hw_start() has it
- * @NEURON_HW_UP: in use
- * @NEURON_HW_DOWN: stopped, asleep or being reset
- * @NEURON_HW_FAILED: it could not be started
+ * enum neuron_hw_state - whether the hardware may be used (neuron_hw.h)
+ * @NEURON_HW_STARTING: neuron_hw_start() is starting the hardware
+ * @NEURON_HW_UP: the hardware is in use
+ * @NEURON_HW_DOWN: the hardware is stopped, asleep or being reset
+ * @NEURON_HW_FAILED: the hardware could not be started
  */
 enum neuron_hw_state {
 	NEURON_HW_STARTING,
@@ -146,10 +149,10 @@ enum neuron_hw_state {
  * struct neuron_counters - what went wrong since the driver was loaded
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress
- * @core_resets: of cores, also those of a new or an old owner
- * @device_resets: of the whole device
+ * @core_resets: resets of single cores, also those when a core changes its owner
+ * @device_resets: resets of the whole device
  * @reset_failures: resets of both kinds that were not answered
- * @lost_interrupts: causes that nobody announced
+ * @lost_interrupts: causes that were found set although no interrupt had come
  * @copy_errors: copies that failed
  * @link_changes: fabric links that went up or down
  *
@@ -173,50 +176,52 @@ struct neuron_counters {
  * @gen: generation table
  * @bar0: registers
  * @bar4_start: CPU physical address of the HBM aperture
- * @bar4_size: its bytes
+ * @bar4_size: size of the HBM aperture in bytes
  * @nr_vectors: MSI-X vectors granted, at least one
- * @vectors: their sources (neuron_irq.c)
- * @irqs_on: they are enabled
+ * @vectors: what each of the vectors announces (neuron_irq.c)
+ * @irqs_on: the interrupts of the vectors are enabled
  * @hbm: allocator of each stack (neuron_hbm.c)
  * @scrub_wq: discards freed memory
- * @discard_lock: the chip's one discard engine
+ * @discard_lock: held by who uses the chip's one discard engine
  * @discard_done: completed by the management interrupt
- * @discard_error: the chip refused the range
+ * @discard_error: the chip refused the range of the last discard
  * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
  * @copy_turn: spreads copies over the queues of a stack
- * @copy_lock: @copy_pieces
+ * @copy_lock: protects @copy_pieces
  * @copy_pieces: user memory mapped for copies (neuron_copy_piece.c)
- * @claim_lock: core[].claim, core[].owner_pid
- * @accounts_lock: @accounts
+ * @claim_lock: protects core[].claim and core[].owner_pid
+ * @accounts_lock: protects @accounts
  * @accounts: accounts of who has claims (neuron_account.c)
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_pool: job blocks (neuron_job.c)
- * @nr_live: jobs and window tables that exist
- * @live_wait: woken when one of them is freed
+ * @nr_live: number of jobs and window tables that exist
+ * @live_wait: woken when a job or a window table is freed
  * @dump_wq: publishes core dumps, one after another
- * @nr_dumps: of them captured and not yet published
+ * @nr_dumps: core dumps that are captured and not yet published
  * @watch_wq: looks after jobs (neuron_watch.c); not the cores' own queues, which are
  *	bound to a processor: a reset or a core dump takes seconds
  * @free_wq: frees window tables of finished jobs, and with them buffers
- * @bus_lock: @bus_cuts, and bus mastering while it changes
- * @bus_cuts: units of the chip that would not stop; bus mastering is off
+ * @bus_lock: protects @bus_cuts; held while bus mastering is switched
+ * @bus_cuts: number of units of the chip that did not stop when asked; bus mastering is off
+ *	while there is one
  * @fabric_id: id on the fabric
- * @fabric_key: names the fabric, 0: the chip is alone
+ * @fabric_key: names the fabric; 0 when the chip is in none
  * @nr_links: fabric links
  * @serial: serial number
  * @counters: what went wrong
  * @events: what user space is to be told (neuron_event.c)
  * @hw_state: may the hardware be used
  * @hw_wait: woken when @hw_state changes
- * @hw_lock: one reset at a time
- * @epoch: counts resets, twice each: claims and HBM of another one are lost
- * @epoch_lock: held for reading while HBM is mapped or registers are read for
- *	somebody, for writing by changes
+ * @hw_lock: held during a reset of the device, so that there is one at a time
+ * @epoch: counts the beginning and the end of each device reset; claims and contents of HBM
+ *	from another epoch are lost
+ * @epoch_lock: held for reading while HBM is mapped, or registers are read, on behalf of a
+ *	process; held for writing while @epoch changes
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @pm_refs: what keeps the device awake (neuron_pm.c)
- * @peer_lock: @peer_bos
- * @peer_bos: what other chips have imported of this one (neuron_prime.c)
- * @host_lock: @host_bos and the memory of its buffers
+ * @peer_lock: protects @peer_bos
+ * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
+ * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
  */

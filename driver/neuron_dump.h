@@ -122,11 +122,11 @@ struct neuron_dump {
 
 /**
  * struct neuron_dump_text - a dump that is kept for the owner of the core
- * @ref: the claim's, and those of who reads it
- * @job: job id
+ * @ref: references, held by the claim and by each reader
+ * @job: id of the job that the dump is about
  * @size: bytes of @text
- * @text: it
- * @memory: printed when asked for, or NULL
+ * @text: the dump as text
+ * @memory: contents of the core's memories, printed when a reader asks for them; or NULL
  */
 struct neuron_dump_text {
 	struct kref ref;

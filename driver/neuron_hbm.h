@@ -19,12 +19,12 @@ struct neuron_hbm;
 
 /**
  * struct neuron_hbm_alloc - some memory of one stack
- * @hbm: its allocator
- * @blocks: buddy blocks
- * @link: list of memory to scrub
- * @size: bytes
+ * @hbm: allocator that the memory comes from
+ * @blocks: buddy blocks of the memory
+ * @link: entry of the list of memory to scrub
+ * @size: size in bytes
  * @extents: pieces in ascending device address
- * @nr_extents: pieces
+ * @nr_extents: number of @extents
  */
 struct neuron_hbm_alloc {
 	struct neuron_hbm *hbm;

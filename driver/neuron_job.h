@@ -18,27 +18,28 @@ struct neuron_gate;
  * struct neuron_job - one run of one core
  * @base: the scheduler's part; holds the job's first reference from
  *	drm_sched_entity_push_job() until the scheduler frees it
- * @ref: references
- * @cc: core in its claim; the claim is referenced
- * @id: id in the claim
- * @hw_id: id for the device: no two claims of a core share one
- * @table: window table, referenced: what the job was submitted with
+ * @ref: counts who uses the job
+ * @cc: core that the job runs on, in the claim that submitted it; the job holds a reference
+ *	of the claim
+ * @id: id of the job in the claim
+ * @hw_id: id of the job for the device; jobs of other claims of the core have others
+ * @table: window table at the time of the submission, with a reference
  * @gate: the fences of others that it waits for, or NULL
- * @cancelled: it does not start; under neuron_core.reset_lock
+ * @cancelled: the job was cancelled before it started, and will not start; protected by
+ *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
  * @hw: job block, followed by the queue table; coherent memory
- * @dma: its bus address
+ * @dma: bus address of @hw
  * @nr_queues: entries of the queue table
- * @timeout_ms: limit without progress
- * @started_ns: ktime of the doorbell. This and the rest: under
- *	neuron_core.lock
- * @looked_ns: ktime when @progress was last seen to change; 0: not looked at yet
- * @progress: what the core's progress counter showed then
- * @faulted: @record says how it failed; neuron_watch.c ends it
- * @broken: the device broke the contract; neuron_watch.c resets the core
- * @record: completion record, checked
- * @abort_error: what its fence shall say when the core is reset
- * @hang: it is reset for making no progress
+ * @timeout_ms: the job is reset when it makes no progress for this time
+ * @started_ns: ktime of the doorbell. neuron_core.lock protects this and what follows
+ * @looked_ns: ktime when @progress was last seen to change; 0: it was not read yet
+ * @progress: the core's progress counter at @looked_ns
+ * @faulted: the job failed as @record says; neuron_watch.c ends it
+ * @broken: the device broke its contract with the driver; neuron_watch.c resets the core
+ * @record: completion record of the device, after it was checked
+ * @abort_error: error of @fence if a reset of the core ends the job
+ * @hang: the core is being reset because the job made no progress
  */
 struct neuron_job {
 	struct drm_sched_job base;

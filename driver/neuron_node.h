@@ -14,8 +14,8 @@ struct neuron_node_attr;
 /**
  * struct neuron_node_file - a file that is there
  * @attr: sysfs' part
- * @node: its directory
- * @desc: what it is
+ * @node: directory that the file is in
+ * @desc: description of the file
  */
 struct neuron_node_file {
 	struct kobj_attribute attr;
@@ -25,13 +25,14 @@ struct neuron_node_file {
 
 /**
  * struct neuron_node - a directory
- * @kobj: its object, which may outlive all of this, and so has no code of this module
- * @data: what the files show
- * @index: of what in it
- * @link: in its parent's @children
- * @children: directories in it; changed by the one who sets up and tears down
- * @nr: files
- * @file: what is there
+ * @kobj: kernel object of the directory; it may outlive this struct and this module, so
+ *	no function of this module is called for it
+ * @data: object whose values the files show
+ * @index: which part of @data the files show
+ * @link: entry of the list @children of the directory above
+ * @children: directories in this one; only who sets the tree up or tears it down changes it
+ * @nr: number of files
+ * @file: files of the directory
  */
 struct neuron_node {
 	struct kobject *kobj;
@@ -46,8 +47,8 @@ struct neuron_node {
 /**
  * struct neuron_node_attr - what a file of a directory is
  * @attr: name and mode
- * @show: its text, with a newline
- * @reset: something was written, anything; NULL: read only
+ * @show: writes the text of the file, with a newline
+ * @reset: called when anything was written to the file; NULL: the file is read only
  * @arg: for both
  */
 struct neuron_node_attr {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interrupts without end. The kernel would switch a vector off for good, and with
- * it the device; a processor that does nothing else is no better. So a vector that
- * storms is disabled for a second and looked at by a timer instead.
+ * Interrupts without end. The kernel would switch such a vector off for good, and the
+ * device could not be used any more; without that, a processor would do nothing but handle
+ * interrupts. So the driver disables the vector for a second, and a timer looks at its
+ * causes instead.
  */
 #ifndef _NEURON_STORM_H_
 #define _NEURON_STORM_H_
@@ -13,13 +14,14 @@
 /**
  * struct neuron_storm - how often a vector is raised, and for what
  * @dev: for the log
- * @irq: its interrupt
- * @look: looks at the causes of the vector, as its handler does; from a timer
+ * @irq: Linux number of the vector's interrupt
+ * @look: looks at the causes of the vector, as its interrupt handler does; called by @timer
  * @timer: calls @look while the interrupt is disabled
- * @until: jiffies when it is enabled again
- * @begin: jiffies when counting began. This and the rest: the handler's own
- * @nr: interrupts since
- * @nr_idle: of them those that announced nothing
+ * @until: jiffies when the interrupt is enabled again
+ * @begin: jiffies when counting began. Only the hard interrupt handler uses this and what
+ *	follows
+ * @nr: interrupts since @begin
+ * @nr_idle: interrupts since @begin that announced nothing
  */
 struct neuron_storm {
 	struct device *dev;
@@ -39,9 +41,15 @@ void neuron_storm_stop(struct neuron_storm *storm);
 /* Nothing is looked at any more, ever; before the interrupt is freed. */
 void neuron_storm_fini(struct neuron_storm *storm);
 
-/* Hard interrupt handler: so many that a cause which does not go is no chance. */
+/*
+ * Have there been so many interrupts that a cause which stays set is a storm? Called in the
+ * hard interrupt handler.
+ */
 bool neuron_storm_suspects(const struct neuron_storm *storm);
-/* Hard interrupt handler: one more. @found: it announced something. */
+/*
+ * Count one interrupt; @found says whether it announced something. Called in the hard
+ * interrupt handler.
+ */
 void neuron_storm_count(struct neuron_storm *storm, bool found);
 
 #endif /* _NEURON_STORM_H_ */

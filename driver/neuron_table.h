@@ -14,14 +14,14 @@ struct neuron_bo;
 
 /**
  * struct neuron_binding - what a window shows; immutable once in a table
- * @ref: one for each table that has it
- * @claim: claim; whoever has the binding holds it
+ * @ref: references, one for each table that has the binding
+ * @claim: claim that the window belongs to; whoever has the binding holds the claim
  * @bo: buffer, referenced, or NULL
  * @offset: first byte in @bo
- * @hw: the entry
- * @extents: with LIST: coherent memory, @nr_extents of them
- * @extents_dma: its bus address
- * @nr_extents: 0 without LIST
+ * @hw: entry of the table, as the device reads it
+ * @extents: pieces of a window of the kind LIST, coherent memory
+ * @extents_dma: bus address of @extents
+ * @nr_extents: number of @extents; 0 for other kinds of windows
  */
 struct neuron_binding {
 	struct kref ref;
@@ -39,8 +39,8 @@ struct neuron_binding {
 
 /**
  * struct neuron_change - a change of one entry
- * @index: entry, or NEURON_TABLE_STREAM
- * @binding: its new contents, referenced; NULL: empty
+ * @index: which entry, or NEURON_TABLE_STREAM
+ * @binding: new contents of the entry, with a reference; NULL: the entry becomes empty
  */
 struct neuron_change {
 	u32 index;

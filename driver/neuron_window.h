@@ -16,19 +16,19 @@ struct neuron_claim;
 
 /**
  * struct neuron_table - one version of a core's window table
- * @ref: the core's (while current) and one for each job
- * @claim: claim, referenced
- * @nr: entries of the program; there is one more for a stream
+ * @ref: references: the core has one while this is its current table, and so has each job
+ * @claim: claim that the table belongs to, with a reference
+ * @nr: number of entries for the program; one more, behind them, is for a stream
  * @nr_extents: extents of all LIST windows
  * @nr_peers: windows onto other chips' buffers
- * @binding: what entry i shows, referenced; NULL: empty. Of @nr: the stream, which
- *	stays until another one is named, or the claim ends
+ * @binding: what each entry shows, with a reference; NULL: the entry is empty. Entry @nr is
+ *	the stream, which stays until another one is named or the claim ends
  * @hw: the table as the device reads it, coherent memory
- * @dma: its bus address
- * @free_work: for neuron_table_put_later()
+ * @dma: bus address of @hw
+ * @free_work: frees the table for neuron_table_put_later()
  *
- * With a reference of a job it is immutable; otherwise changed in place under
- * neuron_claim_core.lock. A version that shares entries with its predecessor
+ * A table that a job has a reference of does not change. Another one is changed in place by
+ * who holds neuron_claim_core.lock. A version that shares entries with its predecessor
  * shares the bindings.
  */
 struct neuron_table {

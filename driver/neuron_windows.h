@@ -17,9 +17,9 @@ struct neuron_table;
 
 /**
  * struct neuron_windows - a set of windows to write
- * @change: one for each window
- * @nr: windows
- * @stream: the last one is a stream
+ * @change: changes of the table, one for each window
+ * @nr: number of windows
+ * @stream: the last window is that of a stream
  * @old: table that the set has replaced, or NULL
  */
 struct neuron_windows {

@@ -31,13 +31,13 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @name: for log lines
  * @open_all: open every chip
  * @close: close a chip; its claims and buffers are gone
- * @path: how people name the chip
- * @revision: its revision, e.g. "0xff", into @size bytes
+ * @path: the chip's name for messages
+ * @revision: write the chip's PCI revision, e.g. "0xff", into @size bytes
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
  *	@wait, @post: as in drm/neuron_accel.h
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
- * @bo_unmap: undo it
+ * @bo_unmap: remove a mapping that @bo_map has made
  * @bo_export: a file descriptor that another chip of the same back end can import
  * @bo_import: the handle of such a buffer on this chip; the fd stays the caller's
  */

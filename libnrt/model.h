@@ -24,9 +24,9 @@ struct nrt_place {
 /**
  * struct nrt_model - a loaded model
  * @next: list of the process
- * @core: where it runs
+ * @core: core that the model runs on
  * @neff: tables; the archive is dropped after the load
- * @lock: one execution at a time; protects what an execution changes
+ * @lock: held during an execution, so that there is one at a time; protects what it changes
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
  * @start, @queues, @nr_queues, @notify_addr: what a job says about the model

@@ -34,8 +34,8 @@ struct NeuronChipClass {
  * @irq_pending: vectors to be raised, by @irq_bh if a worker has set them
  * @serving: a vCPU is in a register write and raises them at its end
  * @quiescing: somebody waits for the chip to be quiet
- * @leaving: it is being freed, and does not go on any more
- * @express: it has the capabilities of PCI Express; @pm_cap is one of them
+ * @leaving: the device is being freed, and its chip must not go on
+ * @express: the device has the capabilities of PCI Express; @pm_cap is one of them
  * @asleep: in D3hot, or @removed: pulled out of its slot
  * @fault_timer: rings for trn_port.timer()
  * @saved_irqs: @irq_pending when the machine was saved
@@ -129,7 +129,7 @@ uint32_t neuron_config_read(PCIDevice *pci, uint32_t addr, int len);
 /* neuron-fault.c: before the chip is built, after it has been freed. */
 void neuron_init_faults(NeuronChip *s);
 void neuron_exit_faults(NeuronChip *s);
-/* The faults that the properties ask for; false with @errp: one cannot be had. */
+/* Start the faults that the properties ask for; false and @errp when one is not possible. */
 bool neuron_start_faults(NeuronChip *s, Error **errp);
 void neuron_port_timer(void *opaque, uint64_t delay_ns);
 void neuron_class_faults(ObjectClass *oc);

@@ -52,8 +52,8 @@ struct trn_check_line;
 
 /**
  * struct trn_check_actor - a sequencer or queue
- * @clock: how far it has seen each actor go; not itself
- * @now: its own time; other tasks read it
+ * @clock: time of each other actor that this one has seen; its own entry is not used
+ * @now: the actor's own time; other tasks read it
  * @trigger: of a queue: descriptors of M2S and S2M, under the job's lock
  * @triggered_by: engines that triggered it
  */

@@ -26,10 +26,10 @@ struct trn_lanes;
 
 /**
  * struct trn_core - one NeuronCore or CC-core
- * @index: its place in trn_chip.core
- * @tpb: the NeuronCore that it belongs to, whose DMA engines and memories its jobs use:
- *	itself, if it is one
- * @name: for the log
+ * @index: place of the core in trn_chip.core
+ * @tpb: the NeuronCore whose DMA engines and memories the core's jobs use; a NeuronCore
+ *	uses its own
+ * @name: name of the core in the log
  * @controller: task that latches jobs, completes them and resets the core
  * @lock: doorbell, reset_request, job, status
  * @array, @lanes: NULL in a CC-core

@@ -14,9 +14,9 @@
  * struct trn_exec - an instruction in execution
  * @seq: the sequencer, its core and its job
  * @inst: a private copy that trn_isa_check() has accepted
- * @isa: its row
- * @work: out: for the cost
- * @next_pc: in: the instruction after it; out: where to go on
+ * @isa: row of the instruction in the instruction table
+ * @work: out: amount of work, from which the cost is computed
+ * @next_pc: in: address of the instruction after this one; out: where to go on
  * @halt: out: the sequencer stops
  * @again: out: it cannot be done yet: the task will be kicked and tries again
  * @extra_ps: out: device time on top of the row's formula

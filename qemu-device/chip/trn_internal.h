@@ -78,8 +78,8 @@ struct trn_discard {
  *	trn_chip.core
  * @until_ns: of the host's clock: software does not see the end of a reset that
  *	it asked for before
- * @whole: that reset is of the device, not of blocks
- * @stuck: it never does: the last device reset asked for did not happen
+ * @whole: the reset that @until_ns is about is of the device, not of single blocks
+ * @stuck: a fault on demand has swallowed the last device reset, so its end is never shown
  */
 struct trn_controller {
 	struct trn_task task;

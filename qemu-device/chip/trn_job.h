@@ -49,7 +49,10 @@ struct trn_job {
 	_Atomic uint32_t notify_count;
 };
 
-/* @core: one of @chip's; its place says what it is. 0 or -1: no memory. */
+/*
+ * Prepare @core, which is in trn_chip.core of @chip: its place there says whether it is a
+ * NeuronCore or a CC-core. Returns 0, or -1 without memory.
+ */
 int trn_core_init(struct trn_core *core, struct trn_chip *chip);
 void trn_core_destroy(struct trn_core *core);
 /* Chip reset: everything to its reset state; the core is quiet. */

@@ -34,7 +34,7 @@ enum trn_log_level {
  *	not ordinary memory or bus mastering is off
  * @host_write: the same towards memory
  * @irq: raise MSI-X @vector (edge); the host drops it when it is not enabled
- * @log: one line, without a newline
+ * @log: write one line to the log; it comes without a newline
  * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
  *	@stack; the pointer stays valid until the chip is freed
  * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its

@@ -65,8 +65,8 @@ void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
 
 /**
  * struct trn_generated - a packet that an instruction made
- * @after: it runs when that many M2S descriptors of the queue are done
- * @number: of them before it, since the queue was bound
+ * @after: the packet runs when that many M2S descriptors of the queue are done
+ * @number: generated packets before this one since the queue was bound
  */
 struct trn_generated {
 	struct neuron_udma_dge dge;

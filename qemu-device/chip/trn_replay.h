@@ -40,7 +40,7 @@ enum trn_record_kind {
 
 /**
  * struct trn_record - something an actor did
- * @pre_ps: its execution time since the record before
+ * @pre_ps: execution time of the actor since its record before this one, picoseconds
  * @cookie: STAMP; TRACE: pc 63:32, code 31:0
  * @cost_ps: EXEC, DMA: in its own engine
  * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
@@ -149,7 +149,7 @@ struct trn_way {
 /**
  * struct trn_resource - a stack of HBM, or a link in one direction
  * @key: its end (TRN_END_HBM), or chip 31:16, RESOURCE_LINK and port
- * @free_ps: what it has been given to do is done
+ * @free_ps: device time when the resource has done all that it was given, picoseconds
  */
 struct trn_resource {
 	uint32_t key;
@@ -164,22 +164,23 @@ struct trn_load {
 
 /**
  * struct trn_actor - an engine or a queue of a timeline
- * @pending_ps: time since its last record; its task, then the last replay
- * @last: chunk that is filled; its task
+ * @pending_ps: time since the actor's last record; used by the actor's task, then by the
+ *	last replay
+ * @last: chunk that is filled; used by the actor's task
  * @first: chunk that is consumed; NULL until the first record
  * @causal: causal clock; time_ps belongs to the task
- * @way_key, @way: the way that it used last; its task
- * @running: it may still record something
- * @waiting: its last record is a wait that is not over
- * @replay: replayed up to here
+ * @way_key, @way: the way that the actor used last; used by the actor's task
+ * @running: the actor may still record something
+ * @waiting: the actor's last record is a wait that is not over
+ * @replay: device time up to which the actor's records were replayed
  * @rank: order of those that act at the same time
  * @engine: queue: number of its DMA engine among the core's
- * @parked: its next record waits for a semaphore or a trigger
- * @queued: it is in line for its engine
- * @ready: it is in the heap
+ * @parked: the actor's next record waits for a semaphore or a trigger
+ * @queued: the actor is in line for its DMA engine
+ * @ready: the actor is in the heap
  * @next: queue: the one behind it that wants its engine, an actor's index
  * @load, @nr_loads: queue: of its next descriptor
- * @begun: it has begun something since its last trace, at @begin_ps
+ * @begun: the actor has begun something since its last trace, at @begin_ps
  * @end_ps: end of what it did last
  */
 struct trn_actor {
@@ -384,7 +385,10 @@ struct trn_ready trn_heap_take(struct trn_timeline *tl);
 /* An EXEC record at its time. */
 void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *record);
-/* The DMA record of @actor that can start at @time_ps: it does, or gets into line. */
+/*
+ * Replay the DMA record of @actor that can start at @time_ps: it starts if its engine is
+ * free, else the actor gets into line.
+ */
 void trn_replay_dma(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t time_ps);
 /* Somebody wants a DMA engine: put it into the heap; and when it is free. */

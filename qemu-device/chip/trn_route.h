@@ -39,7 +39,7 @@ void trn_route_all(const struct trn_map *map, struct trn_route *routes);
 /**
  * struct trn_route_link - a link as a transfer crosses it
  * @chip: whose link: index, trn_fabric_path(): fabric id
- * @port: its number
+ * @port: number of the port on that chip
  * @in: from a switch into the chip; else out of the chip
  * @mbps: MB/s
  */

@@ -30,7 +30,7 @@ struct trn_job;
  * @known: instructions that trn_isa_check() has accepted for this engine, by their place;
  *	the body of a loop is checked once. NULL: it has not started yet, or memory is
  *	short
- * @begun: its wait is over, but it has to be tried again (trn_exec.again)
+ * @begun: the wait of @inst is over, but @inst has to be tried again (trn_exec.again)
  * @hung: a fault on demand has stopped it
  * @mode: how its instructions convert numbers; the key of one that rounds at random
  *	comes from @sr_seed, the engine and @retired

@@ -98,7 +98,7 @@ struct trn_link_end {
  * @grid: chip at column + 4 * row of each box, -1: none
  * @port, @nr_ports: links
  * @window: chip behind each public neighbour window, -1: none
- * @window_port: its port there; -1: through a switch
+ * @window_port: port of this chip that leads to the chip in @window; -1: through a switch
  */
 struct trn_map {
 	enum trn_topology kind;

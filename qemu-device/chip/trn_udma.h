@@ -80,7 +80,7 @@ struct trn_ring {
  * @stopped: sides (TRN_SIDE_*) that need a reset after an error
  * @paused: sides whose engine is disabled or aborted, or whose stream is off
  * @error: enum neuron_cause, 0 unless stopped by an error
- * @actor: its timeline actor in @job
+ * @actor: actor of the queue in the timeline of @job
  */
 struct trn_queue {
 	struct trn_task task;

@@ -113,7 +113,7 @@ struct trn_run_state {
  * struct trn_mishap - how an error is told
  * @why: for the log
  * @m2s, @s2m: bits of the secondary interrupt groups
- * @access: it is one of that kind, see TRN_NO_ACCESS
+ * @access: which access failed, TRN_ACCESS_*, or TRN_NO_ACCESS
  */
 struct trn_mishap {
 	const char *why;

@@ -292,9 +292,10 @@ struct drm_neuron_usage_info {
  * struct drm_neuron_queue_info - who owns the queues of one DMA engine
  * @dma_engine: engine of the chip
  * @core: core it belongs to
- * @ring: its number in drm_neuron_queue.dma_engine, ~0 when jobs cannot use it
+ * @ring: what a job writes into drm_neuron_queue.dma_engine to use this engine; ~0 when
+ *	jobs cannot use it
  * @pad: zero
- * @owner: DRM_NEURON_QUEUE_*, by queue
+ * @owner: DRM_NEURON_QUEUE_* of each queue of the engine
  */
 struct drm_neuron_queue_info {
 	__u32 dma_engine;
@@ -458,7 +459,7 @@ struct drm_neuron_claim {
 
 /**
  * struct drm_neuron_release - give a claim back
- * @claim: its id; running jobs are aborted
+ * @claim: id of the claim; its running jobs are aborted
  * @pad: zero
  */
 struct drm_neuron_release {
@@ -559,10 +560,10 @@ struct drm_neuron_start {
  * struct drm_neuron_queue - a queue the job may trigger
  * @m2s_ring: window address of the ring that reads memory
  * @s2m_ring: window address of the ring that writes memory
- * @m2s_length: its descriptors, a multiple of 16 from 32
- * @s2m_length: its descriptors, likewise
- * @dma_engine: 0 to 15: ring engine of the core
- * @queue: 0 to 15
+ * @m2s_length: descriptors in the ring at @m2s_ring: a multiple of 16, at least 32
+ * @s2m_length: descriptors in the ring at @s2m_ring: a multiple of 16, at least 32
+ * @dma_engine: which of the core's DMA engines, 0 to 15
+ * @queue: which queue of that engine, 0 to 15
  * @flags: DRM_NEURON_QUEUE_ANY_RING_ID
  */
 struct drm_neuron_queue {

@@ -30,11 +30,11 @@
  * @pkg_version: NEFF_PKG_*
  * @header_size: 1024
  * @data_size: bytes of the archive that follows
- * @version_major: format version
- * @version_minor: its second part
- * @build_version: compiler, NUL padded
- * @num_tpb: cores
- * @hash: of the archive, kind by @pkg_version
+ * @version_major: first part of the format's version
+ * @version_minor: second part of the format's version
+ * @build_version: version of the compiler that wrote the file, NUL padded
+ * @num_tpb: number of cores that the model runs on
+ * @hash: hash of the archive; @pkg_version says which kind
  * @uuid: unique id
  * @name: model name, NUL padded
  * @requested_tpb: cores asked for at compile time

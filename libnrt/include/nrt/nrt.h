@@ -411,7 +411,7 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
 /**
  * nrt_tensor_read_batch() - many reads
  * @batches: array
- * @num_batches: its length
+ * @num_batches: number of elements of @batches
  * @unsafe: accepted; this library never blocks on a tensor in use
  *
  * Stops at the first failure.
@@ -422,7 +422,7 @@ NRT_STATUS nrt_tensor_read_batch(const nrt_tensor_batch_t *batches, uint64_t num
 /**
  * nrt_tensor_write_batch() - many writes
  * @batches: array
- * @num_batches: its length
+ * @num_batches: number of elements of @batches
  * @unsafe: as for nrt_tensor_read_batch()
  */
 NRT_STATUS nrt_tensor_write_batch(const nrt_tensor_batch_t *batches, uint64_t num_batches,
