@@ -154,8 +154,8 @@ class Process:
             self.wait_until(lambda: matched() or self.returncode is not None, timeout,
                             f"does not print '{pattern.pattern}'")
             if not found:
-                raise MachineError(f"{self.name()}: ended with status {self.returncode} and did not "
-                                   f"print '{pattern.pattern}'; it said: {self.tail()}")
+                raise MachineError(f"{self.name()}: ended with status {self.returncode} and did "
+                                   f"not print '{pattern.pattern}'; it said: {self.tail()}")
         return found[0]
 
 

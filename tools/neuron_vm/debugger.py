@@ -47,7 +47,8 @@ def write_elf(path, symbols):
     names = b"\0.text\0.symtab\0.strtab\0.shstrtab\0"
     at = EHDR.size
     header = EHDR.pack(b"\x7fELF\x02\x01\x01" + bytes(9), ET_EXEC, EM_X86_64, 1, 0, 0,
-                       at + len(table) + len(strings) + len(names), 0, EHDR.size, 0, 0, SHDR.size, 5, 4)
+                       at + len(table) + len(strings) + len(names), 0, EHDR.size, 0, 0,
+                       SHDR.size, 5, 4)
     sections = bytes(SHDR.size)
     sections += SHDR.pack(1, SHT_NOBITS, SHF_ALLOC_EXEC, LOWEST, at, HIGHEST - LOWEST, 0, 0, 16, 0)
     sections += SHDR.pack(7, SHT_SYMTAB, 0, 0, at, len(table), 3, 1, 8, SYM.size)

@@ -158,11 +158,11 @@ def find_module(path, release):
     name = (modinfo(path, "name") or [os.path.basename(path).split(".")[0]])[0]
     built_for = (modinfo(path, "vermagic") or ["?"])[0]
     if release and built_for != release:
-        raise UsageError(f"--module {path}: it was built for the kernel {built_for}, the guest's is "
-                         f"{release}; build it with make -C build/vm/kdir M=FOLDER")
+        raise UsageError(f"--module {path}: it was built for the kernel {built_for}, the guest's "
+                         f"is {release}; build it with make -C build/vm/kdir M=FOLDER")
     depends = [word for word in ",".join(modinfo(path, "depends")).split(",") if word]
     chips = any(alias.lower().startswith("pci:v00001d0fd") for alias in modinfo(path, "alias"))
-    return Module(path, name, depends, chips and "drm" not in depends and "gpu-sched" not in depends)
+    return Module(path, name, depends, chips and not {"drm", "gpu-sched"} & set(depends))
 
 
 # --- Debian packages for the guest ---

@@ -189,8 +189,8 @@ class Machine:
     def ended(self, otherwise=None):
         """An exception that explains why the machine is not there any more."""
         if self.timed_out:
-            return EndedError(f"the time limit of {self.deadline_s} s ended the machine (--timeout)",
-                              124)
+            return EndedError(f"the time limit of {self.deadline_s} s ended the machine "
+                              "(--timeout)", 124)
         status = None
         if self.process:
             try:
@@ -287,8 +287,8 @@ class Machine:
             done = self.capture(["sh", "-c", "dmesg >/out/dmesg.txt; tar -c -C /out ."], 120)
         except MachineError:
             return      # a guest that does not answer leaves its console only
-        subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=bytes(done.stdout), check=False,
-                       stderr=subprocess.DEVNULL)
+        subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=bytes(done.stdout),
+                       check=False, stderr=subprocess.DEVNULL)
 
     def save_logs(self):
         if not self.out:
@@ -376,7 +376,8 @@ class Machine:
 
     def fault(self, text, chip=0):
         """Inject a fault; Documentation/hardware/faults.rst describes the text."""
-        self.qmp.run("qom-set", path=f"/machine/peripheral/chip{chip}", property="fault", value=text)
+        self.qmp.run("qom-set", path=f"/machine/peripheral/chip{chip}", property="fault",
+                     value=text)
 
     def rules(self, chip=0):
         """The faults that are armed, with how often each has struck."""

@@ -319,7 +319,8 @@ def completion():
         elif option.complete == "dir":
             action = 'compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word")'
         elif option.complete:
-            action = f'mapfile -t COMPREPLY < <(compgen -W "{" ".join(option.complete)}" -- "$word")'
+            choice = " ".join(option.complete)
+            action = f'mapfile -t COMPREPLY < <(compgen -W "{choice}" -- "$word")'
         else:
             action = "COMPREPLY=()" if option.value else ""
         if action:

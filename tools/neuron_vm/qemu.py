@@ -184,8 +184,8 @@ def chip_place(plan, chip):
     kernel look behind them.
     """
     if plan.options.ports:
-        return ["-device", f"pcie-root-port,id=port{chip},chassis={chip},slot={chip},io-reserve=0"], \
-            f",bus=port{chip}"
+        port = f"pcie-root-port,id=port{chip},chassis={chip},slot={chip},io-reserve=0"
+        return ["-device", port], f",bus=port{chip}"
     if plan.shape.chips <= shapes.SINGLE_CHIPS:
         return [], ""
     more = ",multifunction=on" if chip % 8 == 0 else ""
@@ -227,7 +227,8 @@ def device_words(plan):
                   f"file.filename={quote(options.snapshot_disk)}"]
     if options.net or options.ssh:
         forward = f",hostfwd=tcp:127.0.0.1:{plan.ssh_port}-:22" if plan.ssh_port else ""
-        words += ["-netdev", f"user,id=net0{forward}", "-device", "virtio-net-pci,netdev=net0,romfile="]
+        words += ["-netdev", f"user,id=net0{forward}",
+                  "-device", "virtio-net-pci,netdev=net0,romfile="]
     for share in plan.shares:
         words += ["-fsdev", f"local,id={share.tag},path={quote(share.path)},security_model=none,"
                   f"multidevs=remap{'' if share.writable else ',readonly=on'}",

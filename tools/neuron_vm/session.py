@@ -73,7 +73,8 @@ def add_shares(plan, note):
         raise UsageError(f"--save and --load share at most {KEPT_SHARES} folders")
     if kept:
         folders += [(empty, False)] * (KEPT_SHARES - len(folders))
-    plan.shares += [Share(f"share{i}", path, writable) for i, (path, writable) in enumerate(folders)]
+    plan.shares += [Share(f"share{i}", path, writable)
+                    for i, (path, writable) in enumerate(folders)]
 
 
 def mount_steps(plan):
