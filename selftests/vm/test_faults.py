@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""Faults on demand against the driver: jobs and copies run in a machine, faults are injected
+meanwhile, and after each of them everything must work again.
+Documentation/hardware/faults.rst describes the faults.
+"""
+
+import os
+import time
+
+import pytest
+
+from answers import Judge
+from fault_job import JOB, LIMIT, REGS, STATUS, judged
+from neuron_vm.host import vm_folder
+
+
+# --- DMA, engines, doorbells and resets ---
+
+@judged("hangs")
+def test_dma_lost(rig):
+    rig.vm.fault("dma-lost,count=1")
+    rig.job_hangs(0)
+    rig.struck()
+    rig.job_ok(1)
+
+
+@judged()
+def test_dma_late(rig):
+    rig.vm.fault("dma-late,delay=300ms,count=1")
+    answer = rig.job_ok(0)
+    assert answer["ms"] >= 300, f"not late: {answer}"
+    rig.struck()
+    rig.vm.fault("clear;dma-late,delay=200ms")
+    rig.copy_ok()
+
+
+@judged()
+def test_late_and_paused(rig):
+    """A machine that is paused waits for nothing that is late."""
+    rig.vm.fault("dma-late,delay=1000s,count=1")
+    rig.send("job 0 60000")
+    time.sleep(1)
+    rig.struck()
+    rig.vm.qmp.run("stop")
+    rig.vm.qmp.run("cont")
+    answer = rig.answer(30)
+    assert (answer["ret"], answer["status"]) == (0, STATUS["OK"]), f"the job: {answer}"
+
+
+@judged("DMA engine aborted")
+def test_dma_abort(rig):
+    rig.vm.fault("dma-abort,count=1")
+    rig.job_fails(0, "ABORT")
+    rig.job_ok(0)
+    rig.vm.fault("clear;dma-abort,count=1")
+    answer = rig.ask("copy")
+    assert answer["ret"] != 0, f"the copy did not fail: {answer}"
+
+
+@judged("impossible completion head")
+def test_dma_dup(rig):
+    rig.vm.fault("dma-dup,count=1")
+    rig.job_ok(0)
+    rig.struck()
+    rig.vm.fault("clear;dma-dup")
+    Judge(rig).ask("copy")
+    rig.struck()
+
+
+@pytest.mark.slow
+@judged("no progress")
+def test_dma_lost_copy(rig):
+    rig.vm.fault("dma-lost,count=1")
+    answer = rig.ask("copy")
+    assert answer["ret"] != 0, f"the copy did not fail: {answer}"
+    rig.struck()
+
+
+@judged("hangs")
+def test_engine_hang(rig):
+    rig.vm.fault("engine-hang,core=0,engine=vector,skip=5,count=1")
+    rig.job_hangs(0)
+    rig.struck()
+    rig.job_ok(1)
+
+
+@judged("hangs")
+def test_doorbell_lost(rig):
+    rig.vm.fault("doorbell-lost,core=0,count=1")
+    rig.job_hangs(0)
+    rig.struck()
+
+
+@pytest.mark.slow
+@judged("claims and HBM of before are lost")
+def test_reset_fail(rig):
+    """A core that does not answer its reset costs everybody the device."""
+    rig.vm.fault("engine-hang,core=0,engine=vector,count=1;reset-fail,core=0,count=1")
+    rig.job_hangs(0)
+    rig.struck()
+    rig.told("NEURON_EVENT=device-reset")
+    rig.all_is_lost()
+
+
+# --- PCI Express: errors, sleep, hot plug ---
+
+def inject(rig, error):
+    """Let the link of chip 0 report an error."""
+    answer = rig.vm.qmp.human(f"pcie_aer_inject_error chip0 {error}")
+    assert "OK" in answer, f"pcie_aer_inject_error: {answer}"
+
+
+@pytest.mark.slow
+@judged("AER: Correctable error message received")
+def test_aer_correctable(rig):
+    inject(rig, "BAD_TLP")
+    time.sleep(3)
+    rig.job_ok(0)
+    rig.copy_ok()
+
+
+@pytest.mark.slow
+@judged("recovered from a PCI error")
+def test_aer_non_fatal(rig):
+    """Nothing is lost: buffers and claims of before go on."""
+    inject(rig, "COMP_TIME")
+    time.sleep(5)
+    rig.job_ok(0)
+    rig.job_ok(1)
+    rig.copy_ok()
+
+
+@pytest.mark.slow
+@judged("recovered from a PCI error")
+def test_aer_fatal(rig):
+    rig.send("job 0 60000")
+    inject(rig, "MALF_TLP 0x4a000001 0x1 0x2 0x3")
+    rig.answer(90)
+    rig.told("NEURON_EVENT=device-reset")
+    rig.all_is_lost()
+
+
+def load(rig, device):
+    """Jobs and copies of a device, by a program of its own beside the rig's."""
+    program = rig.vm.spawn([
+        "sh", "-c", f"(echo open 0; for i in $(seq 2000); do echo job 0 {LIMIT}; echo copy; done)"
+        f" | timeout 60 {JOB} {device} >/tmp/load.txt 2>&1"])
+    time.sleep(2)
+    return program
+
+
+def there_was_load(rig, program):
+    """The program worked before its device went away."""
+    program.wait(120)
+    begin = rig.vm.output("head -n 3 /tmp/load.txt")
+    assert "@ret=0 status" in begin, f"there was no load: {begin}"
+
+
+def nodes_become(rig, number):
+    """There are so many device nodes within a minute, and five seconds later."""
+    deadline = time.monotonic() + 120
+    while rig.vm.output("ls /dev/accel | wc -l") != str(number):
+        assert time.monotonic() < deadline, f"there are not {number} nodes"
+        time.sleep(0.5)
+    time.sleep(5)
+    assert rig.vm.output("ls /dev/accel | wc -l") == str(number), f"there are not {number} nodes"
+
+
+@judged("no sleep: core 0 is claimed")
+def sleep_and_wake(rig):
+    """The machine takes the chips' power away, with all that they know."""
+    rig.end()
+    rig.start()
+    rig.open_core(0)
+    assert rig.sh("echo mem >/sys/power/state") != 0, "it sleeps although a core is claimed"
+    rig.end()
+    sleep = rig.vm.spawn(["sh", "-c", "echo mem >/sys/power/state"])
+    deadline = time.monotonic() + 60
+    while rig.vm.qmp.run("query-status")["status"] != "suspended":
+        assert time.monotonic() < deadline, "the machine does not sleep"
+        time.sleep(0.5)
+    rig.vm.qmp.run("system_wakeup")
+    assert sleep.wait(120) == 0, "the machine says that it has not slept"
+    rig.start_with_cores()
+
+
+@pytest.mark.slow
+def test_suspend_to_memory(new_rig):
+    """QEMU copies an unpacked kernel into memory again at each reset, and waking up is one. So
+    a machine that is to sleep boots the packed kernel, which the firmware loads.
+    """
+    sleep_and_wake(new_rig("--kernel", os.path.join(vm_folder(), "vmlinuz")))
+
+
+@pytest.mark.slow
+@judged()
+def test_hot_plug(rig):
+    rig.end()
+    program = load(rig, 1)
+    rig.vm.qmp.run("device_del", id="chip1")
+    nodes_become(rig, 1)
+    there_was_load(rig, program)
+    deadline = time.monotonic() + 60
+    while any(child["name"] == "chip1"
+              for child in rig.vm.qmp.run("qom-list", path="/machine/peripheral")):
+        assert time.monotonic() < deadline, "chip 1 is still there"
+        time.sleep(1)
+    rig.vm.qmp.run("device_add", driver="trn2", id="chip1", bus="port1", fabric="fabric0",
+                   chip_id=1)
+    nodes_become(rig, 2)
+    rig.start(1)
+    rig.open_core(0)
+    rig.job_ok(0)
+    rig.end()
+    rig.start_with_cores()
+
+
+# --- Interrupts and host memory ---
+
+@judged("interrupt lost")
+def test_irq_lost(rig):
+    rig.vm.fault("irq-lost,vector=0,count=1")
+    answer = rig.ask(f"job 0 {LIMIT}")
+    assert (answer["ret"], answer["status"]) == (0, STATUS["OK"]), f"the job was given up: {answer}"
+    rig.struck()
+    # That of a reset.
+    rig.vm.fault("clear;irq-lost,vector=0,count=1")
+    rig.close_core(0)
+    rig.struck()
+    rig.vm.fault("clear;irq-lost,vector=0,count=1")
+    rig.open_core(0)
+    rig.struck()
+
+
+@judged()
+def test_irq_storm(rig):
+    rig.vm.fault("irq-storm,vector=0,times=20000,count=1")
+    rig.job_ok(0)
+    rig.struck()
+    for _ in range(20):
+        rig.job_ok(0)
+        rig.job_ok(1)
+
+
+@judged("bad completion or refused doorbell")
+def test_host_read_fail(rig):
+    rig.vm.fault("host-read-fail,count=1")
+    answer = rig.ask(f"job 0 {LIMIT}")
+    assert answer["status"] != STATUS["OK"], f"the job was not refused: {answer}"
+    rig.struck()
+
+
+@judged("bad completion or refused doorbell")
+def test_host_write_fail(rig):
+    rig.vm.fault("host-write-fail,count=1")
+    answer = rig.ask(f"job 0 {LIMIT}")
+    assert answer["status"] != STATUS["OK"], f"the job has a record: {answer}"
+    rig.struck()
+
+
+@pytest.mark.slow
+@judged()
+def test_host_fail_by_chance(rig):
+    judge = Judge(rig)
+    rig.vm.fault("host-read-fail,chance=20000;host-write-fail,chance=20000")
+    for _ in range(30):
+        judge.ask(f"job 0 {LIMIT}")
+        judge.ask("copy")
+    rig.struck()
+
+
+# --- Registers: the driver comes and goes with each lie ---
+
+@pytest.mark.slow
+@judged()
+def test_lying_registers(rig):
+    rig.end()
+    address = rig.address()
+    offsets = rig.registers_read(lambda: rig.come_and_go(address))
+    assert len(offsets) > 10, f"the driver reads {len(offsets)} registers only"
+    judge = Judge(rig)
+    bound = refused = 0
+    for offset in offsets:
+        for lie in (0, 0xffffffff, 0x5a5a5a5a):
+            rig.vm.fault(f"reg-stuck,offset={offset:#x},value={lie:#x}")
+            if judge.bind(address):
+                bound += 1
+            else:
+                refused += 1
+            rig.unbind(address)
+            rig.vm.fault("clear")
+    rig.note(f"lying registers: {len(offsets)}, bound {bound}, refused {refused}")
+    rig.bind_honest(address)
+    rig.start_with_cores()
+
+
+@pytest.mark.slow
+@judged()
+def test_lying_at_work(rig):
+    judge = Judge(rig)
+    offsets = rig.registers_read(judge.work)
+    assert len(offsets) > 5, f"the driver reads {len(offsets)} registers only"
+    for offset in offsets:
+        for mask in (0xffffffff, 0x3):
+            rig.vm.fault(f"reg-flip,offset={offset:#x},mask={mask:#x},count=2")
+            judge.work()
+            rig.vm.fault("clear")
+            judge.reopen()
+    rig.note(f"lying at work: {len(offsets)} registers")
+    # Memory that a lie kept from being scrubbed stays out of use until the driver goes.
+    rig.load_again()
+
+
+@judged("not a virtual Trainium")
+def test_stuck_at_probe(rig):
+    rig.end()
+    address = rig.address()
+    rig.unbind(address)
+    rig.vm.fault("reg-stuck,offset=0,value=0")      # none that the driver reads
+    assert rig.bind(address) == 0, "a register that nobody reads matters"
+    rig.unbind(address)
+    reads = rig.registers_read(lambda: rig.come_and_go(address))
+    base = next(offset for offset, value in reads.items()
+                if value & 0xffffffff == REGS["CTL_MAGIC_VALUE"])
+    rig.vm.fault(f"clear;reg-stuck,offset={base:#x},value=0xffffffff")
+    assert rig.bind(address) != 0, "a device without magic was taken"
+    rig.vm.fault("clear")
+    rig.bind_honest(address)
+    rig.start_with_cores()
+
+
+@pytest.mark.ends_machine
+@judged()
+def test_surprise_removal(rig):
+    """Chip 1 does not come back."""
+    rig.end()
+    program = load(rig, 1)
+    rig.vm.qmp.run("qom-set", path="/machine/peripheral/chip1", property="surprise-removal",
+                   value=True)
+    nodes_become(rig, 1)
+    there_was_load(rig, program)
+    rig.start_with_cores()

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: MIT
+"""What a driver rarely has to do: a device that does not come back from its reset and does
+from the next, a copy queue that does not stop, memory that is lost and found, events for
+monitors, hibernation, another kernel started by kexec.
+"""
+
+import errno
+import pathlib
+import re
+import time
+
+import pytest
+
+from fault_job import JOB, LIMIT, STATUS, Chip, judged
+from neuron_vm.host import vm_folder
+
+IDLE = 0            # enum neuron_core_status
+BUSY = 0x80000000   # of a queue's STATUS
+MIB = 1 << 20
+SWAP = "/dev/nvme0n1"
+INITRD_AT = 64      # MiB, on the disk that brings the next kernel
+
+
+def reset_failures(rig, chip):
+    """How many resets of the device have failed."""
+    return int(rig.vm.output(f"cat /sys/bus/pci/devices/{chip.address}/counters/reset_failures"))
+
+
+def works_again(rig):
+    """Claims of before are lost; new ones work."""
+    for core in (0, 1):
+        rig.ask(f"close {core}")
+        rig.open_core(core)
+        rig.job_ok(core)
+    rig.copy_ok()
+
+
+@judged("out of service")
+def test_failed_device(rig):
+    """It is not what it was after its reset: EIO for all, and the next reset helps."""
+    chip = Chip(rig)
+    before = reset_failures(rig, chip)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0")
+    rig.reset_device(chip.address)
+    rig.told("NEURON_EVENT=device-failed", "WEDGED=rebind,bus-reset", "SUBSYSTEM=accel")
+    answer = rig.ask(f"job 0 {LIMIT}")
+    assert answer["status"] != STATUS["OK"], f"a job of a failed device: {answer}"
+    answer = rig.ask("copy")
+    assert answer["ret"] == errno.EIO, f"a copy of a failed device: {answer}"
+    rig.close_core(0)
+    answer = rig.ask("open 0")
+    assert answer["ret"] == errno.EIO, f"a claim of a failed device: {answer}"
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset", "SUBSYSTEM=accel")
+    works_again(rig)
+    assert reset_failures(rig, chip) > before, "nobody counted it"
+
+
+def copy_that_cannot_be_stopped(rig, chip):
+    """Its queue does not stop for as long as the driver looks, and stops in the reset."""
+    for offset in chip.copy_status():
+        rig.vm.fault(f"reg-stuck,offset={offset:#x},value={BUSY:#x}")
+    rig.vm.fault("dma-lost,count=1")
+    rig.send("copy")
+    end = time.monotonic() + 150
+    while not any(rule["strikes"] for rule in rig.vm.rules()
+                  if rule["fault"].startswith("reg-stuck")):
+        assert time.monotonic() < end, "nobody stops the queue"
+        time.sleep(0.05)
+    # The driver looks for a second, then the reset takes a tenth, then it looks again.
+    time.sleep(1.5)
+    rig.vm.fault("clear")
+    answer = rig.answer(200)
+    assert answer["ret"] != 0, f"the copy did not fail: {answer}"
+
+
+@pytest.mark.slow
+@judged("does not stop: device cut off from memory")
+def test_dead_copy_queue(rig):
+    """It costs everybody the device, but not for good."""
+    chip = Chip(rig)
+    assert len(chip.copy_status()) >= 4, "the driver looks at no queue"
+    for _ in range(4):      # the second above may be missed on a busy host
+        copy_that_cannot_be_stopped(rig, chip)
+        if rig.ask("uevent 30 NEURON_EVENT=device-reset", 100)["ret"] == 0:
+            break
+        assert rig.reset_device(chip.address) == 0, "the device does not come back"
+        rig.told("NEURON_EVENT=device-reset")
+        works_again(rig)
+    else:
+        pytest.fail("no reset of the device helped")
+    rig.all_is_lost()
+
+
+@pytest.mark.slow
+@judged("lost memory is back")
+def test_lost_memory(rig):
+    """What the chip does not zero is not used, until it does."""
+    chip = Chip(rig)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('DISCARD_GO'):#x},value=1")
+    assert rig.ask("copy")["ret"] == 0, "the copy itself does not need it"
+    for core in (0, 1):
+        rig.close_core(core)
+    assert rig.ask("leak")["ret"] != 0, "memory that nobody zeroed is free"
+    rig.vm.fault("clear")
+    # Each looks for five seconds.
+    assert any(rig.ask("leak")["ret"] == 0 for _ in range(40)), "the memory stays lost"
+    for core in (0, 1):
+        rig.open_core(core)
+
+
+@pytest.mark.slow
+@judged("fabric link 0 is down")
+def test_events(rig):
+    """What a monitor is told of memory errors, links and resets."""
+    rig.close_core(0)
+    at = rig.open_core(0)["addr"] + 64
+    rig.vm.fault("ecc,sram")
+    rig.told("NEURON_EVENT=ecc-uncorrectable", "ACTION=change", "SUBSYSTEM=accel")
+    rig.vm.fault(f"ecc,stack=0,offset={at:#x},kind=uncorrectable")
+    rig.job_fails(0, "ECC")
+    rig.told("NEURON_EVENT=ecc-uncorrectable", f"NEURON_ADDR={at:#x}")
+    rig.vm.fault("clear")
+    for state in ("down", "up"):
+        rig.vm.qmp.run("qom-set", path="/objects/fabric0", property="link-fault",
+                       value=f"0-1={state}")
+        rig.told("NEURON_EVENT=link")
+    rig.vm.fault("engine-hang,core=0,engine=vector,count=1;reset-fail,core=0,count=1")
+    rig.job_hangs(0)
+    rig.told("NEURON_EVENT=reset-failed", "NEURON_CORE=0")
+    rig.told("NEURON_EVENT=device-reset")
+    rig.all_is_lost()
+
+
+@judged()
+def test_host_memory(rig):
+    """The host gets back what is freed."""
+    before = rig.vm.resident()
+    assert rig.ask("alloc 128", 200)["ret"] == 0, "alloc"
+    full = rig.vm.resident()
+    assert full - before > 100 * MIB, f"the chip holds 128 MiB in {full - before} bytes"
+    assert rig.ask("free")["ret"] == 0, "free"
+    deadline = time.monotonic() + 60
+    while full - rig.vm.resident() <= 100 * MIB:
+        assert time.monotonic() < deadline, \
+            f"of 128 MiB the host got back {full - rig.vm.resident()} bytes"
+        time.sleep(0.5)
+
+
+def work_in(rig):
+    """The machine as it is now does jobs and copies, and its kernel has nothing to say."""
+    rig.start_with_cores()
+    for core in (0, 1):
+        rig.job_ok(core)
+    rig.copy_ok()
+    rig.end()
+    rig.log_is_clean()
+
+
+def nvme_disk(rig):
+    """The NVMe disk of the machine is there."""
+    assert rig.sh("modprobe nvme && for i in $(seq 60); do "
+                  f"[ -b {SWAP} ] && exit; sleep 0.5; done; false") == 0, "no disk"
+
+
+def start_by_files(rig):
+    """Start fault_job so that it outlives the machine that started it: it reads a FIFO."""
+    program = f"exec 3<>/tmp/in; exec {JOB} 0 </tmp/in >/tmp/out"
+    rig.vm.output(f"mkfifo /tmp/in && (setsid sh -c '{program}' </dev/null >/dev/null 2>&1 &)")
+
+
+def ask_by_files(rig, command):
+    """Give it a command; the errno of its answer."""
+    count = "grep -c ^@ /tmp/out || true"
+    before = int(rig.vm.output(count))
+    rig.vm.output(f"echo {command} >/tmp/in")
+    deadline = time.monotonic() + 120
+    while int(rig.vm.output(count)) == before:
+        assert time.monotonic() < deadline, f"no answer to {command}"
+        time.sleep(0.2)
+    answer = rig.vm.output("grep ^@ /tmp/out | tail -n 1")
+    rig.note(f"{command}: {answer}")
+    return int(re.match(r"@ret=(\d+)", answer)[1])
+
+
+@pytest.mark.slow
+def test_hibernation(new_rig, folder):
+    """Another machine goes on with what this one saved. A program has the node open."""
+    path = folder / "swap"
+    with open(path, "wb") as file:
+        file.truncate(1024 * MIB)
+    rig = new_rig("--nvme", str(path))
+    nvme_disk(rig)
+    assert rig.sh(f"mkswap {SWAP} && swapon {SWAP}") == 0, "no swap"
+    rig.sh("echo shutdown >/sys/power/disk")
+    device = rig.vm.output("cat /sys/block/nvme0n1/dev")
+    start_by_files(rig)
+    assert ask_by_files(rig, "open 0") == 0, "open"
+    assert rig.sh("echo disk >/sys/power/state") != 0, "it hibernates although a core is claimed"
+    assert ask_by_files(rig, "close 0") == 0, "close"
+    rig.vm.spawn(["sh", "-c", "echo disk >/sys/power/state"])
+    rig.vm.wait_exit(400)
+
+    rig = new_rig("--nvme", str(path))
+    nvme_disk(rig)
+    rig.vm.spawn(["sh", "-c", f"echo {device} >/sys/power/resume"])
+    rig.vm.wait_agent(400)
+    assert ask_by_files(rig, "leak") == 0, "it woke up with less memory"
+    assert "no sleep: core 0 is claimed" in rig.vm.kernel_log(), \
+        "this is not the machine of before"
+    rig.sh("killall fault_job")
+    work_in(rig)
+    path.unlink()
+
+
+def next_kernel(path):
+    """A disk with the kernel and the initramfs of the machine; their sizes."""
+    sizes = []
+    with open(path, "wb") as out:
+        for name, at in (("vmlinuz", 0), ("initramfs.cpio", INITRD_AT)):
+            data = pathlib.Path(vm_folder(), name).read_bytes()
+            out.seek(at * MIB)
+            out.write(data)
+            sizes.append(len(data))
+        out.truncate((INITRD_AT + 1) * MIB + sizes[1])
+    return sizes
+
+
+def boot_next(rig):
+    """The next kernel boots, and the driver takes the chips."""
+    rig.vm.spawn(["/usr/libexec/neuron/next_kernel", "/tmp/kernel", "/tmp/initrd"])
+    rig.vm.wait_agent(300, again=False)
+    rig.vm.prepare(["driver"])
+
+
+@pytest.mark.slow
+def test_kexec(new_rig, folder):
+    """The next kernel finds cores that are idle, though programs ran to the last moment."""
+    path = folder / "kernel"
+    sizes = next_kernel(path)
+    rig = new_rig("--nvme", str(path))
+    chip = Chip(rig)
+    rig.end()
+    nvme_disk(rig)
+    assert rig.sh(f"cd /tmp && head -c {sizes[0]} {SWAP} >kernel && "
+                  f"dd if={SWAP} bs=1M skip={INITRD_AT} | head -c {sizes[1]} >initrd",
+                  200) == 0, "no kernel"
+    rig.start_with_cores()
+    for core in (0, 1):
+        assert rig.ask(f"spin {core}")["ret"] == 0, "spin"
+    reads = rig.registers_read(lambda: boot_next(rig))
+    rig.program = None
+    for core in (0, 1):
+        assert reads.get(chip.core(core, "STATUS")) == IDLE, \
+            f"core {core} ran when the next kernel came"
+    work_in(rig)
+    path.unlink()
