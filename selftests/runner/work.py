@@ -56,11 +56,9 @@ class Build:
 class Script:
     """A program that prints TAP and takes the names of cases as arguments."""
 
-    def __init__(self, program, *argv, all_options=(), env=None):
+    def __init__(self, program, *argv, env=None):
         self.program = program
         self.argv = argv
-        # Given when no case is chosen.
-        self.all_options = list(all_options)
         self.env = env
 
     def programs(self, _job):
@@ -69,12 +67,9 @@ class Script:
 
     def run(self, job):
         """Run it, whole or for one case."""
-        argv = [ROOT / self.argv[0]]
-        argv += [str(word).replace("{out}", str(job.out)) for word in self.argv[1:]]
+        argv = [ROOT / self.argv[0], *self.argv[1:]]
         if job.choice and job.choice.case:
             argv.append(job.choice.case)
-        else:
-            argv += self.all_options
         log = job.out / f"{self.program}.tap"
         done = job.run(argv, log.name, env=self.env)
         cases = results.from_tap(self.program, log.read_text(errors="replace"), done.status)

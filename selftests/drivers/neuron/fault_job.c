@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs and copies on demand, for selftests/long/faults: it reads a command from each
+ * Jobs and copies on demand, for the tests in selftests/vm: it reads a command from each
  * line of its input and answers each with one line, "@ret=ERRNO ...".
  *
  *	fault_job DEVICE

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Start another kernel at once, with the command line of this one, for
- * selftests/long/recovery: what runs goes on to the last moment.
+ * selftests/vm/test_recovery.py: what runs goes on to the last moment.
  *
  *	next_kernel KERNEL INITRD
  */
