@@ -18,6 +18,7 @@ help:
 	@echo "                 both go on where they were ended; FRESH=1 begins anew"
 	@echo "make check-debug the stages of check-nightly that run the debug kernel"
 	@echo "make bench       measure; writes build/bench.json (ONLY=NAME,...  BASE=COMMIT)"
+	@echo "make coverage    what the tests reach: build/coverage/index.html"
 	@echo "make docs        the manual: HTML and man pages in build/docs"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
@@ -51,6 +52,9 @@ check-debug:
 bench:
 	@ONLY="$(ONLY)" BASE="$(BASE)" tools/build/bench
 
+coverage:
+	@tools/build/coverage
+
 docs:
 	@tools/build/docs
 
@@ -63,4 +67,4 @@ dkms:
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long check-nightly check-debug bench docs install dkms clean
+.PHONY: help vm run shell check check-long check-nightly check-debug bench coverage docs install dkms clean
