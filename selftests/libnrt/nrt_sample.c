@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
  * The flow of the public runtime guide: load a NEFF, allocate its tensors by what it says of
- * them, execute it, read the outputs.
+ * them, execute it, read the outputs. At its end it prints what the emulated device tells of
+ * the execution.
  *
- * nrt-sample NEFF [INPUT=FILE]...: inputs without a file count up from 0, byte by byte; of
- * each output the first bytes are printed.
+ * nrt-sample NEFF [TENSOR=FILE]...: the file of an input is read, that of an output is
+ * written. An input without a file counts up from 0, byte by byte. Of each output the first
+ * bytes are printed.
  */
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nrt/nrt.h>
+#include <nrt/nrt_emu.h>
 #include <nrt/nrt_experimental.h>
 
 #define SHOWN_BYTES	32
@@ -59,6 +63,23 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
+static bool write_file(const char *path, const void *data, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+	bool done;
+
+	if (!file) {
+		perror(path);
+		return false;
+	}
+	done = fwrite(data, 1, size, file) == size;
+	/* The last bytes are written when the file is closed. */
+	done = !fclose(file) && done;
+	if (!done)
+		fprintf(stderr, "%s: cannot be written\n", path);
+	return done;
+}
+
 /* The FILE of an argument NAME=FILE, or NULL. */
 static const char *find_file(const char *name, char **args)
 {
@@ -102,21 +123,48 @@ static bool add_tensor(nrt_tensor_set_t *set, const nrt_tensor_info_t *info, cha
 	return info->usage == NRT_TENSOR_USAGE_OUTPUT || fill_input(tensor, info, args);
 }
 
-static bool show_output(nrt_tensor_set_t *set, const nrt_tensor_info_t *info)
+static void print_bytes(const char *name, const uint8_t *data, size_t size)
 {
-	size_t shown = info->size < SHOWN_BYTES ? info->size : SHOWN_BYTES;
-	uint8_t data[SHOWN_BYTES];
-	nrt_tensor_t *tensor;
+	size_t shown = size < SHOWN_BYTES ? size : SHOWN_BYTES;
 	size_t i;
 
-	if (!ok("nrt_get_tensor_from_tensor_set",
-		nrt_get_tensor_from_tensor_set(set, info->name, &tensor)) ||
-	    !ok("nrt_tensor_read", nrt_tensor_read(tensor, data, 0, shown)))
-		return false;
-	printf("%s:", info->name);
+	printf("%s:", name);
 	for (i = 0; i < shown; i++)
 		printf(" %02x", data[i]);
-	printf("%s\n", shown < info->size ? " ..." : "");
+	printf("%s\n", shown < size ? " ..." : "");
+}
+
+static bool show_output(nrt_tensor_set_t *set, const nrt_tensor_info_t *info, char **args)
+{
+	const char *path = find_file(info->name, args);
+	nrt_tensor_t *tensor;
+	uint8_t *data;
+	bool done;
+
+	if (!ok("nrt_get_tensor_from_tensor_set",
+		nrt_get_tensor_from_tensor_set(set, info->name, &tensor)))
+		return false;
+	data = malloc(info->size);
+	if (!data)
+		return false;
+	done = ok("nrt_tensor_read", nrt_tensor_read(tensor, data, 0, info->size)) &&
+	       (!path || write_file(path, data, info->size));
+	if (done)
+		print_bytes(info->name, data, info->size);
+	free(data);
+	return done;
+}
+
+static bool show_execution(const nrt_model_t *model)
+{
+	nrt_emu_execution_t execution = { 0 };
+
+	if (!ok("nrt_emu_get_last_execution",
+		nrt_emu_get_last_execution(model, &execution, sizeof(execution))))
+		return false;
+	printf("device time %" PRIu64 " ns, %" PRIu64 " instructions, %" PRIu64 " bytes by DMA\n",
+	       execution.end_ns - execution.start_ns, execution.instructions,
+	       execution.dma_bytes);
 	return true;
 }
 
@@ -151,9 +199,9 @@ static bool run(nrt_model_t *model, nrt_tensor_info_array_t *infos, nrt_tensor_s
 		return false;
 	for (i = 0; i < infos->tensor_count; i++)
 		if (infos->tensor_array[i].usage == NRT_TENSOR_USAGE_OUTPUT &&
-		    !show_output(sets[1], &infos->tensor_array[i]))
+		    !show_output(sets[1], &infos->tensor_array[i], args))
 			return false;
-	return true;
+	return show_execution(model);
 }
 
 static bool use_model(nrt_model_t *model, char **args)
@@ -183,9 +231,11 @@ int main(int argc, char **argv)
 	void *neff;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: %s NEFF [INPUT=FILE]...\n", argv[0]);
+		fprintf(stderr, "usage: %s NEFF [TENSOR=FILE]...\n", argv[0]);
 		return 2;
 	}
+	/* Also in a pipe: in order with the library's log, which goes to standard error. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	neff = read_file(argv[1], &size);
 	if (!neff)
 		return 1;
