@@ -35,7 +35,7 @@ def take(page, folder):
     """Take the steps of the page with this text."""
     path = folder / "page.rst"
     path.write_text(page, encoding="utf-8")
-    with tutorial.Shell(folder, folder, 10) as shell:
+    with tutorial.Shell(folder, folder, 5) as shell:
         tutorial.take(tutorial.read_steps(path), shell, "left-out")
 
 
