@@ -8,9 +8,11 @@ that it has not is told so by an error that the interface names for it, and with
 
 import errno
 import os
+import time
 
 from fault_job import CAUSE, DRIVER, LIMIT, STATUS
 
+RESET_S = 60        # that a reset of the device may take on a busy host
 ANSWER_S = 100      # for any one command on a busy host: no limit of the driver is longer
 LEAKS = 1           # answer of "leak": memory that a lie kept from being zeroed is out of use
 REFUSED = 1         # exit status of the shell's echo when the kernel refuses the write
@@ -90,9 +92,13 @@ class Judge:
             assert answer["addr"], f"a core without memory: {answer}"
 
     def device_was_reset(self, answer):
-        """Mappings end only when the device is reset or fails; the log says so."""
-        log = self.rig.vm.kernel_log()
-        assert any(words in log for words in LOST), f"a mapping ended for no reason: {answer}"
+        """Mappings end only when the device is reset or fails. The log says so when the reset
+        has ended, which is later.
+        """
+        deadline = time.monotonic() + RESET_S
+        while not any(words in self.rig.vm.kernel_log() for words in LOST):
+            assert time.monotonic() < deadline, f"a mapping ended for no reason: {answer}"
+            time.sleep(0.5)
 
     def work(self):
         """Jobs, copies and resets of cores."""

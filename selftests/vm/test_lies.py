@@ -25,6 +25,7 @@ def lie(rig, *rules):
         rig.vm.fault(rule)
 
 
+@pytest.mark.slow
 @judged()
 def test_storm_for_nothing(rig):
     """The kernel itself would disable the vector for good, with a warning."""
