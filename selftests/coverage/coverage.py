@@ -23,7 +23,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-# pylint: disable=wrong-import-position
 from neuron_vm import Machine, MachineError
 
 AREAS = {"chip": "qemu-device/chip", "libnrt": "libnrt", "tools": "tools", "driver": "driver"}

@@ -7,6 +7,6 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from runner import cli  # noqa: E402 (the path must be set first)
+from runner import cli
 
 sys.exit(cli.main())

@@ -68,7 +68,7 @@ def owner(suites, choice, lanes):
     if len(suites) == 1:
         has = f"suite {suites[0].name} has: {' '.join(sorted(names[suites[0].name]))}"
     else:
-        has = "make check LIST=1 names the suites, and SUITE=name TEST=? the tests of one"
+        has = "make check LIST=1 names the suites, and LIST=1 SUITE=name the tests of one"
     raise Unknown(f"there is no test '{choice.program}'; {has}")
 
 
@@ -128,15 +128,26 @@ def finish(report, variable, begin):
     return 0 if report.last_line() else 1
 
 
+def needs_build(suites, choice):
+    """Whether what was chosen needs a machine that is up to date and does not build it itself."""
+    if choice and getattr(suites[0].work, "builds_for_one", False):
+        return False
+    return any("build" in suite.needs for suite in suites)
+
+
 def run_check(args):
     """make check"""
     begin = time.monotonic()
     suites = choose(SUITES, args.suite, "suite")
-    if args.list:
+    if args.list and not args.suite:
         print(table(suites))
         return 0
     processes, report = Processes(), Report("check", "suite")
     lanes = Lanes(OUT, processes, report, skip_rules())
+    if args.list:
+        print("\n".join(sorted(name for suite in suites
+                               for name in suite.work.programs(Job(suite, lanes)))))
+        return 0
     catch_signals(processes)
     with one_at_a_time(processes):
         OUT.mkdir(parents=True, exist_ok=True)
@@ -144,8 +155,7 @@ def run_check(args):
         if args.test:
             suite, choice = owner(suites, Choice.parse(args.test), lanes)
             suites = [suite]
-        elif args.suite and any("build" in suite.needs for suite in suites):
-            # What was chosen needs a machine that is up to date.
+        if needs_build(suites, choice):
             suites = [suite for suite in SUITES if suite.name == "build" or suite in suites]
         lanes.run(suites, choice)
     return finish(report, "SUITE", begin)

@@ -19,8 +19,8 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "selftests/vm")]
 
-from fault_job import Rig                               # noqa: E402
-from neuron_vm import Machine, MachineError             # noqa: E402
+from fault_job import Rig
+from neuron_vm import Machine, MachineError, klog
 
 # A host with more to do than it has processors for may not let a guest's processor run for
 # seconds, which the guest's watchdogs must not take for a lockup. A real one does not end.
@@ -138,14 +138,25 @@ def machines(request):
     shared.close()
 
 
+def bad_lines(folder):
+    """The lines that report an error, of all kernel logs below a folder."""
+    logs = set(folder.rglob("dmesg.txt"))
+    logs |= {path for path in folder.rglob("console.txt")
+             if path.with_name("dmesg.txt") not in logs}
+    return [line for path in sorted(logs)
+            for line in klog.bad_lines(path.read_text(encoding="utf-8", errors="replace"))]
+
+
 @pytest.fixture
 def folder(request):
-    """An empty folder for what the test leaves behind."""
+    """An empty folder for what the test leaves behind; its kernel logs are judged at the end."""
     name = re.sub(r"[^\w.-]+", "-", request.node.name.removeprefix("test_")).strip("-")
     path = request.config.getoption("--out") / request.node.path.stem / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
-    return path
+    yield path
+    found = bad_lines(path)
+    assert not found, f"the kernel log in {path}: " + "; ".join(found[:3])
 
 
 @pytest.fixture(scope="session")

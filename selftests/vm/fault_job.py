@@ -160,7 +160,7 @@ class Rig:
         self.copy_ok()
 
     def log_is_clean(self, words=""):
-        """The kernel log has no line that is never good news, and says these words."""
+        """The kernel log has no line that reports an error, and says these words."""
         log = self.vm.kernel_log()
         bad = klog.bad_lines(log)
         assert not bad, "kernel log: " + "; ".join(bad[:3])

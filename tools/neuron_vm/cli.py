@@ -2,7 +2,6 @@
 """The program neuron-vm."""
 
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -150,8 +149,6 @@ class Runner:
         """Carry standard input to the command, in a thread of its own."""
         try:
             while True:
-                if not select.select([0], [], [], None)[0]:
-                    continue
                 data = os.read(0, CHUNK_BYTES)
                 if not data:
                     break

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 
 from .errors import MachineError, UsageError
@@ -16,6 +17,7 @@ SOURCE = os.path.realpath(os.path.join(PACKAGE, "../.."))
 INSTALLED = os.path.realpath(os.path.join(PACKAGE, "../../vm"))
 HINT = "'make vm' in the source tree builds what a VM needs, or see --help"
 PROBE_S = 15
+NO_KVM_S = 6 * 3600
 
 
 def cache_folder():
@@ -100,20 +102,24 @@ def stamp(path):
 def kvm_boots(files, probe):
     """Whether a guest really boots under KVM: a /dev/kvm that opens proves nothing.
 
-    probe() tries it. The answer is kept until the host reboots or the kernel changes.
+    probe() tries it. The answer is kept until the host reboots or the kernel changes; "no" is
+    kept for some hours only, because it may mean that the host was busy.
     """
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         key = digest(file.read(), stamp(files.kernel), stamp(files.qemu))
     path = os.path.join(cache_folder(), "kvm-probe", key)
-    if not os.path.exists(path):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        answer = "yes" if probe() else "no"
-        with open(path, "w", encoding="ascii") as file:
-            file.write(answer + "\n")
-    with open(path, encoding="ascii") as file:
-        return file.read().strip() == "yes"
+    if os.path.exists(path):
+        with open(path, encoding="ascii") as file:
+            answer = file.read()
+        if answer == "yes" or time.time() - os.path.getmtime(path) < NO_KVM_S:
+            return answer == "yes"
+    answer = "yes" if probe() else "no"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(answer)
+    return answer == "yes"
 
 
 def physical_bits():

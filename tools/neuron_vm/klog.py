@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The verdict on a kernel log.
 
-Every test that boots a machine asks this module, so there is one list of lines that are
-never good news.
+Every test that boots a machine asks this module, so there is one list of the lines with which
+the kernel reports an error.
 """
 
 import re
@@ -26,7 +26,7 @@ FINE = re.compile("|".join((
 
 
 def bad_lines(text):
-    """The lines of a kernel log that are never good news, in their order."""
+    """The lines of a kernel log that report an error, in their order."""
     return [line for line in text.splitlines() if BAD.search(line) and not FINE.search(line)]
 
 

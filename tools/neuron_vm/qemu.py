@@ -168,7 +168,7 @@ def base_words(plan, accel):
              "-serial", "chardev:kmsg",
              "-chardev", f"socket,id=agent,path={quote(plan.path('agent'))},server=on,wait=off",
              "-qmp", f"unix:{quote(plan.path('qmp'))},server=on,wait=off",
-             "-pidfile", plan.path("pid"), "-D", plan.path("qemu.log")]
+             "-D", plan.path("qemu.log")]
     if options.iommu:
         words += ["-device", "intel-iommu,intremap=on,device-iotlb=on"]
     if options.ports:

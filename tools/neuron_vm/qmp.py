@@ -16,7 +16,6 @@ class Qmp:
     def __init__(self, connection):
         self.socket = connection
         self.file = connection.makefile("rw", encoding="utf-8")
-        self.events = []
         self.read_object()
         self.run("qmp_capabilities")
 
@@ -51,25 +50,10 @@ class Qmp:
                 return answer["return"]
             if "error" in answer:
                 raise MachineError(f"{command}: {answer['error']['desc']}")
-            self.events.append(answer)
 
     def human(self, line):
         """Run a line of QEMU's human monitor and return what it prints."""
         return self.run("human-monitor-command", command_line=line)
-
-    def wait_event(self, name, timeout):
-        """The next event of this name, or one that has come already."""
-        self.socket.settimeout(timeout)
-        try:
-            while True:
-                for i, event in enumerate(self.events):
-                    if event.get("event") == name:
-                        return self.events.pop(i)
-                self.events.append(self.read_object())
-        except TimeoutError as error:
-            raise MachineError(f"QEMU sent no event {name} within {timeout} s") from error
-        finally:
-            self.socket.settimeout(None)
 
     def run_job(self, command, timeout=600, **arguments):
         """Run a command that starts a job of QEMU, and wait for the job's end."""
@@ -81,7 +65,7 @@ class Qmp:
                 job = next(job for job in self.run("query-jobs") if job["id"] == name)
                 if job["status"] == "concluded":
                     break
-                self.events.append(self.read_object())
+                self.read_object()      # an event: the job has gone on
         except TimeoutError as error:
             raise MachineError(f"{command}: not done after {timeout} s") from error
         finally:

@@ -35,7 +35,9 @@ def files_of(name):
 
 def identity(files):
     """What must be the same when the machine goes on."""
-    return [host.stamp(path) for path in (files.qemu, files.kernel, files.initrd)]
+    firmware = sorted(os.path.join(files.firmware, name) for name in os.listdir(files.firmware)
+                      if name.endswith(".bin"))
+    return [host.stamp(path) for path in (files.qemu, files.kernel, files.initrd, *firmware)]
 
 
 def names():
@@ -145,16 +147,26 @@ def save(vm, name, words):
         words = read_description(vm.options.load)["words"]
     os.makedirs(folder(), exist_ok=True)
     image, description = files_of(name)
-    new = image + ".new"
-    make_disk(vm.plan.files.qemu, new)
-    vm.qmp.run("stop")
-    node = NODE + "-new"
-    vm.qmp.run("blockdev-add", driver="qcow2", node_name=node,
-               file={"driver": "file", "filename": new})
-    vm.qmp.run_job("snapshot-save", job_id="save", tag=TAG, vmstate=node, devices=[node])
-    vm.qmp.run("quit")
-    vm.process.wait(60)
-    os.replace(new, image)
-    with open(description, "w", encoding="utf-8") as file:
-        json.dump({"words": words, "identity": identity(vm.plan.files), "cpus": vm.plan.cpus,
-                   "accel": vm.plan.accel}, file, indent=1)
+    # Two that keep a machine under one name at the same time do not mix.
+    new = f"{image}.{os.getpid()}"
+    text = json.dumps({"words": words, "identity": identity(vm.plan.files),
+                       "cpus": vm.plan.cpus, "accel": vm.plan.accel}, indent=1)
+    try:
+        make_disk(vm.plan.files.qemu, new)
+        vm.qmp.run("stop")
+        node = NODE + "-new"
+        vm.qmp.run("blockdev-add", driver="qcow2", node_name=node,
+                   file={"driver": "file", "filename": new})
+        vm.qmp.run_job("snapshot-save", job_id="save", tag=TAG, vmstate=node, devices=[node])
+        vm.qmp.run("quit")
+        vm.process.wait(60)
+        # Without its description an image does not count: the two never differ.
+        if os.path.exists(description):
+            os.remove(description)
+        os.replace(new, image)
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(new, description)
+    finally:
+        if os.path.exists(new):
+            os.remove(new)

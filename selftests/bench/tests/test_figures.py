@@ -8,7 +8,6 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-# pylint: disable=wrong-import-position
 import figures
 import guests
 

@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import results  # noqa: E402
+from runner import results
 
 GOOD = "1..2\nok 1 - first\nok 2 - second\n"
 

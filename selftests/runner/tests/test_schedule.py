@@ -14,7 +14,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import process, report, results, schedule  # noqa: E402
+from runner import process, report, results, schedule
 
 GENEROUS = 120
 
