@@ -50,6 +50,7 @@
 #define PAYLOAD_BYTES	(1 << 20)	/* of the largest frame that the host may send */
 #define INPUT_BYTES	(64 << 10)	/* of STDI that the host may have under way */
 #define CHUNK_BYTES	(32 << 10)
+#define DRAIN_CHUNKS	64
 #define WORDS		4096		/* arguments and variables of one command */
 
 /**
@@ -452,11 +453,16 @@ static bool forward(struct agent *agent, struct command *command, int stream)
 	return false;
 }
 
-/* Not all that still holds its streams has ended: a daemon may keep them open. */
+/*
+ * What the command itself wrote is in the pipes, which hold less than DRAIN_CHUNKS. Something
+ * that it started may keep them open and write on for ever.
+ */
 static void ended(struct agent *agent, struct command *command, int status)
 {
 	for (int i = 0; i < 2; i++) {
-		while (command->out[i] >= 0 && forward(agent, command, i))
+		int chunks = DRAIN_CHUNKS;
+
+		while (command->out[i] >= 0 && chunks-- && forward(agent, command, i))
 			;
 		close_fd(&command->out[i]);
 	}

@@ -18,13 +18,17 @@ HEADER = struct.Struct("<4sII")
 # The agent keeps so much input of a command that has not read it.
 INPUT_BYTES = 64 << 10
 CHUNK_BYTES = 16 << 10
+# Of one command with its arguments and variables.
+REQUEST_BYTES = 1 << 20
+LAST_WORDS_S = 2
 
 
 class Process:
     """A command in the guest.
 
     What it prints is kept in stdout and stderr (bytes), or is given to the sinks, functions
-    that the reading thread calls, as it comes. With a terminal all of it is stdout.
+    that the reading thread calls without a lock, as it comes. With a terminal all of it is
+    stdout.
     """
 
     def __init__(self, agent, channel, words, sinks=None):
@@ -36,24 +40,30 @@ class Process:
         self.seen = []
         self.stdout = bytearray()
         self.stderr = bytearray()
-        self.sinks = sinks or (self.stdout.extend, self.stderr.extend)
+        self.sinks = sinks
         self.under_way = 0
         self.changed = threading.Condition(agent.lock)
 
-    # --- called by the reading thread, with the lock held ---
+    # --- called by the reading thread ---
 
     def receive(self, kind, payload):
-        if kind == b"OUT1":
-            self.sinks[0](payload)
-        elif kind == b"OUT2":
-            self.sinks[1](payload)
-        elif kind == b"TOOK":
-            self.under_way -= int(payload)
-        elif kind == b"EXIT":
-            self.returncode = int(payload)
-        self.changed.notify_all()
+        if self.sinks and kind in (b"OUT1", b"OUT2"):
+            self.sinks[kind == b"OUT2"](payload)
+            return
+        with self.agent.lock:
+            if kind == b"OUT1":
+                self.stdout.extend(payload)
+            elif kind == b"OUT2":
+                self.stderr.extend(payload)
+            elif kind == b"TOOK":
+                self.under_way -= int(payload)
+            elif kind == b"EXIT":
+                self.returncode = int(payload)
+                self.agent.processes.pop(self.channel, None)
+            self.changed.notify_all()
 
     def lose(self, why):
+        """With the lock held."""
         self.lost = why
         self.changed.notify_all()
 
@@ -65,7 +75,13 @@ class Process:
     def wait_until(self, condition, timeout, what):
         """Wait with the lock held. No timeout (None) waits for as long as it takes."""
         end = None if timeout is None else time.monotonic() + timeout
+        gone = None
         while not condition():
+            if not self.agent.alive():
+                # What it sent at last may still be on its way, or nobody takes it.
+                gone = gone or time.monotonic()
+                self.lost = self.lost or (time.monotonic() - gone > LAST_WORDS_S
+                                          and "the machine has ended")
             if self.lost:
                 raise MachineError(f"{self.name()}: {self.lost}")
             left = None if end is None else end - time.monotonic()
@@ -163,6 +179,8 @@ class Agent:
     """The connection to the agent of one machine."""
 
     def __init__(self, path):
+        # Whether the machine runs; its owner gives a better answer.
+        self.alive = lambda: True
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)
         self.lock = threading.RLock()
@@ -196,9 +214,7 @@ class Agent:
         try:
             while True:
                 kind, channel, length = HEADER.unpack(self.read_bytes(HEADER.size))
-                payload = self.read_bytes(length)
-                with self.lock:
-                    self.dispatch(kind, channel, payload)
+                self.dispatch(kind, channel, self.read_bytes(length))
         except OSError:
             with self.lock:
                 self.gone = True
@@ -206,17 +222,15 @@ class Agent:
                 self.greeted.notify_all()
 
     def dispatch(self, kind, channel, payload):
-        if kind == b"HELO":
-            self.lose_all("the guest has started again")
-            self.greetings += 1
-            self.greeted.notify_all()
-            return
-        process = self.processes.get(channel)
-        if process is None:
-            return
-        process.receive(kind, payload)
-        if process.returncode is not None:
-            del self.processes[channel]
+        with self.lock:
+            if kind == b"HELO":
+                self.lose_all("the guest has started again")
+                self.greetings += 1
+                self.greeted.notify_all()
+                return
+            process = self.processes.get(channel)
+        if process:
+            process.receive(kind, payload)
 
     def lose_all(self, why):
         for process in self.processes.values():
@@ -250,6 +264,9 @@ class Agent:
         if any("\0" in part for part in parts):
             raise MachineError(f"{words[0]}: a word or variable contains a zero byte")
         payload = "".join(part + "\0" for part in parts).encode(errors="surrogateescape")
+        if len(payload) > REQUEST_BYTES:
+            raise MachineError(f"{words[0]}: the command and its variables have {len(payload)} "
+                               f"bytes; the guest's agent takes {REQUEST_BYTES}")
         with self.lock:
             if self.gone:
                 raise MachineError(f"{words[0]}: the machine has ended")

@@ -2,6 +2,8 @@
 """The program neuron-vm."""
 
 import os
+import queue
+import select
 import shutil
 import signal
 import subprocess
@@ -60,6 +62,13 @@ def settle(options):
         options.task = DEFAULT_TASK
     if options.save:
         snapshots.check_save(options)
+    if options.out:
+        try:
+            os.makedirs(options.out, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--out {options.out}: {error.strerror}") from error
+        if not os.access(options.out, os.W_OK):
+            raise UsageError(f"--out {options.out}: the folder cannot be written")
     if options.timeout is None:
         options.timeout = SHELL_S if options.shell or options.gdb else TASK_S
     for name in ("disk", "nvme"):
@@ -95,7 +104,10 @@ class Terminal:
 
     def __exit__(self, *_):
         signal.signal(signal.SIGWINCH, signal.SIG_DFL)
-        termios.tcsetattr(0, termios.TCSADRAIN, self.saved)
+        try:
+            termios.tcsetattr(0, termios.TCSADRAIN, self.saved)
+        except termios.error:
+            pass        # the terminal has gone
 
     def translate(self, data):
         """Bytes for the guest; Ctrl-A x raises KeyboardInterrupt, Ctrl-A Ctrl-A is one Ctrl-A."""
@@ -114,33 +126,74 @@ class Terminal:
         return bytes(kept)
 
 
+class Writer:
+    """Carries the command's output to one of neuron-vm's streams, in a thread of its own.
+
+    Who reads the stream may be slow, or not read at all: neither holds up what neuron-vm does
+    besides. The command waits when too much is under way.
+    """
+
+    def __init__(self, stream, broken):
+        self.stream = stream
+        self.broken = broken
+        self.error = None
+        self.queue = queue.Queue(maxsize=64)
+        self.thread = threading.Thread(target=self.work, daemon=True)
+        self.thread.start()
+
+    def work(self):
+        while True:
+            data = self.queue.get()
+            if data is None:
+                return
+            try:
+                if not self.error:
+                    self.write(memoryview(data))
+            except OSError as error:
+                # What follows is dropped.
+                self.error = error
+                self.broken()
+
+    def write(self, view):
+        while view:
+            try:
+                view = view[os.write(self.stream, view):]
+            except BlockingIOError:
+                select.select([], [self.stream], [])
+
+    def finish(self, wanted):
+        """Wait until all is written, as long as wanted() is true."""
+        while wanted():
+            try:
+                self.queue.put(None, timeout=0.2)
+                break
+            except queue.Full:
+                continue
+        while wanted() and self.thread.is_alive():
+            self.thread.join(0.2)
+
+
 class Runner:
     """One command, with neuron-vm's own streams."""
 
     def __init__(self, vm, words, env, cwd, small):
         self.vm = vm
-        self.interrupts = 0
-        self.broken = False
+        self.interrupts = []
         self.terminal = Terminal.is_there()
+        self.writers = [Writer(stream, self.break_pipe) for stream in (1, 2)]
+        self.process = None
         self.process = vm.spawn(words, env=env, cwd=cwd, small=small,
                                 tty=Terminal.size() if self.terminal else None,
-                                sinks=(self.sink(1), self.sink(2)))
+                                sinks=[writer.queue.put for writer in self.writers])
 
-    def sink(self, stream):
-        def write(data):
-            view = memoryview(data)
-            try:
-                while view and not self.broken:
-                    view = view[os.write(stream, view):]
-            except BrokenPipeError:
-                self.broken = True
-                threading.Thread(target=self.process.signal, args=("PIPE",)).start()
-        return write
+    def break_pipe(self):
+        """Nobody reads the output any more."""
+        self.process.signal("PIPE")
 
     def interrupt(self, number, _frame):
         """The first one goes to the command, the second one ends the machine."""
-        self.interrupts += 1
-        if self.interrupts > 1 or number != signal.SIGINT:
+        self.interrupts.append(number)
+        if len(self.interrupts) > 1 or number != signal.SIGINT:
             self.vm.kill()
         else:
             self.process.signal(number)
@@ -156,28 +209,38 @@ class Runner:
             if not terminal:
                 self.process.close_stdin()
         except KeyboardInterrupt:
-            self.interrupts = 2
+            self.interrupts += [signal.SIGINT] * 2
             self.vm.kill()
         except (MachineError, OSError):
             pass        # the command's end is told by wait()
 
     def wait(self):
         """Its exit status."""
-        if not self.terminal:
-            return self.wait_with(None)
-        with Terminal(self.process) as terminal:
-            return self.wait_with(terminal)
+        before = {number: signal.signal(number, self.interrupt)
+                  for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            if not self.terminal:
+                return self.wait_with(None)
+            with Terminal(self.process) as terminal:
+                return self.wait_with(terminal)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def wait_with(self, terminal):
         threading.Thread(target=self.feed, args=(terminal,), daemon=True).start()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self.interrupt)
         try:
-            return self.process.wait()
+            status = self.process.wait()
         except MachineError:
             if self.interrupts:
-                raise EndedError("interrupted", 130) from None
+                raise EndedError("interrupted", 128 + self.interrupts[-1]) from None
             raise self.vm.ended() from None
+        for writer in self.writers:
+            writer.finish(self.vm.alive)
+            if writer.error and not isinstance(writer.error, BrokenPipeError):
+                raise MachineError(f"the command's output cannot be written: "
+                                   f"{writer.error.strerror}")
+        return status
 
 
 def task_words(options):
@@ -212,31 +275,51 @@ def run_machine(options, words):
             return 0
         if options.snapshot_disk and not os.path.exists(options.snapshot_disk):
             snapshots.make_disk(vm.plan.files.qemu, options.snapshot_disk)
-        vm.start()
-        if options.ssh:
-            note(session.start_ssh(vm))
-        if options.gdb:
-            debugger.wait_for_debugger(vm, note)
-        status = 0
-        if options.command or options.task or options.shell:
-            status = run_command(vm, options)
-        if options.save and status:
-            note(f"not kept: the command failed with status {status}")
-        elif options.save:
-            vm.prepare(["unmount"])
-            snapshots.save(vm, options.save, words)
-            note(f"kept; '{options_module.NAME} --load {options.save} -- COMMAND' goes on")
-        return status
+        try:
+            return use_machine(vm, options, words)
+        except EndedError:
+            raise
+        except MachineError:
+            if vm.timed_out:
+                raise vm.ended() from None
+            raise
+
+
+def use_machine(vm, options, words):
+    """Start the machine and do what the options say. Returns the exit status."""
+    vm.start()
+    if options.ssh:
+        note(session.start_ssh(vm))
+    if options.gdb:
+        debugger.wait_for_debugger(vm, note)
+    status = 0
+    if options.command or options.task or options.shell:
+        status = run_command(vm, options)
+    if options.save and status:
+        note(f"not kept: the command failed with status {status}")
+    elif options.save:
+        vm.prepare(["unmount"])
+        snapshots.save(vm, options.save, words)
+        note(f"kept; '{options_module.NAME} --load {options.save} -- COMMAND' goes on")
+    return status
 
 
 def saved_words(words):
     """The words of a command line that decide what a kept machine is."""
-    return words[:words.index("--")] if "--" in words else words
+    words = words[:words.index("--")] if "--" in words else words
+    return options_module.absolute_words(words)
+
+
+def end(number, _frame):
+    """A request to end, while no command runs: what is there is cleaned up."""
+    raise SystemExit(128 + number)
 
 
 def main(words=None):
     """Run neuron-vm and return its exit status."""
     words = sys.argv[1:] if words is None else words
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
     try:
         options = options_module.parse(words)
         status = print_and_exit(options)

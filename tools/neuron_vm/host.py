@@ -116,9 +116,13 @@ def kvm_boots(files, probe):
         if answer == "yes" or time.time() - os.path.getmtime(path) < NO_KVM_S:
             return answer == "yes"
     answer = "yes" if probe() else "no"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "w", encoding="ascii") as file:
-        file.write(answer)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as file:
+            file.write(answer)
+        os.replace(file.name, path)
+    except OSError:
+        pass        # without a cache it is asked again
     return answer == "yes"
 
 

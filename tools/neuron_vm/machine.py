@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A running machine: its QEMU, the agent in its guest, its faults and its logs."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -92,9 +93,10 @@ class Machine:
             qemu.fit_addresses(self.plan, host.physical_bits())
 
     def probe_kvm(self):
+        files = self.plan.files
         words = ["--chips", "0", "--memory", "1G", "--kvm", "--timeout", str(host.PROBE_S)]
         try:
-            with Machine(*words, "--kernel", self.plan.files.kernel) as probe:
+            with Machine(*words, "--kernel", files.kernel, "--qemu", files.qemu) as probe:
                 return probe.run(["true"], timeout=host.PROBE_S).returncode == 0
         except MachineError:
             return False
@@ -106,7 +108,7 @@ class Machine:
             self.note(text)
         if self.options.ssh:
             self.plan.ssh_port = free_port()
-        self.start_qemu(*snapshots.load_words(self.options))
+        self.start_qemu(*snapshots.load_words(self.options, self.directory))
         if self.options.load:
             snapshots.resume(self)
         else:
@@ -128,6 +130,7 @@ class Machine:
             self.timer.start()
         self.qmp = self.connect(Qmp.connect, "qmp")
         self.agent = self.connect(Agent, "agent")
+        self.agent.alive = self.alive
 
     def connect(self, kind, name):
         end = time.monotonic() + BOOT_S
@@ -195,9 +198,11 @@ class Machine:
         if self.process:
             try:
                 # Its sockets close a moment before it ends.
-                status = self.process.wait(None if not otherwise else 0)
+                status = self.process.wait(0 if otherwise else STOP_S)
             except subprocess.TimeoutExpired:
                 pass
+        if self.timed_out:
+            return self.ended()
         log = self.read_console()
         panic = klog.panic(log)
         if panic:
@@ -265,16 +270,14 @@ class Machine:
 
     def close(self):
         """End the machine, keep what was asked for, remove the rest."""
-        try:
+        with contextlib.ExitStack() as last:
+            last.callback(shutil.rmtree, self.directory, ignore_errors=True)
+            last.callback(self.save_logs)
+            last.callback(self.disconnect)
+            last.callback(self.kill)
             if self.process and self.agent:
                 self.save_out()
                 self.power_off()
-        finally:
-            self.kill()
-            self.disconnect()
-            self.save_logs()
-            shutil.rmtree(self.directory, ignore_errors=True)
-            self.process = None
 
     # --- What it leaves behind ---
 
@@ -287,8 +290,12 @@ class Machine:
             done = self.capture(["sh", "-c", "dmesg >/out/dmesg.txt; tar -c -C /out ."], 120)
         except MachineError:
             return      # a guest that does not answer leaves its console only
-        subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=bytes(done.stdout),
-                       check=False, stderr=subprocess.DEVNULL)
+        done = subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=bytes(done.stdout),
+                              capture_output=True, check=False)
+        if done.returncode:
+            said = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise MachineError(f"what the guest left in /out cannot be unpacked in {self.out}: "
+                               f"{said[-1]}")
 
     def save_logs(self):
         if not self.out:
@@ -338,7 +345,7 @@ class Machine:
         """Run a command to its end, as subprocess.run() does, with text."""
         process = self.spawn(words, **how)
         if input is not None:
-            process.write(input if isinstance(input, bytes) else input.encode())
+            process.write(input if isinstance(input, bytes) else os.fsencode(input))
         process.close_stdin()
         try:
             process.wait(timeout)

@@ -5,6 +5,7 @@ The parser, --help, the manual page and the completion of bash are made from thi
 """
 
 import argparse
+import os
 import re
 import textwrap
 from dataclasses import dataclass
@@ -238,6 +239,34 @@ def build_parser():
     return parser
 
 
+def join_values(words):
+    """Options and their values as one word each: argparse takes a value that begins with a dash
+    for an option.
+    """
+    joined, i = [], 0
+    while i < len(words):
+        option = OPTIONS.get(words[i].removeprefix("--").replace("-", "_"))
+        if option and option.name == words[i] and option.value and i + 1 < len(words):
+            joined.append(f"{words[i]}={words[i + 1]}")
+            i += 1
+        else:
+            joined.append(words[i])
+        i += 1
+    return joined
+
+
+def absolute_words(words):
+    """A command line that means the same in any folder."""
+    kept = []
+    for word in join_values(words):
+        name, given, value = word.partition("=")
+        option = OPTIONS.get(name.removeprefix("--").replace("-", "_"))
+        if given and option and option.complete in ("file", "dir") and os.path.exists(value):
+            word = f"{name}={os.path.abspath(value)}"
+        kept.append(word)
+    return kept
+
+
 def parse(words):
     """The options of a command line, with the command in the attribute command.
 
@@ -249,7 +278,7 @@ def parse(words):
         words, command = words[:at], words[at + 1:]
         if not command:
             raise UsageError("a command is needed after '--'; see --help")
-    options = build_parser().parse_args(words)
+    options = build_parser().parse_args(join_values(words))
     options.command = command
     return options
 

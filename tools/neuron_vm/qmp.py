@@ -30,6 +30,8 @@ class Qmp:
         """The next object that QEMU sends."""
         try:
             line = self.file.readline()
+        except TimeoutError:
+            raise
         except OSError as error:
             raise MachineError(f"QEMU's control socket: {error}") from error
         if not line:
@@ -75,5 +77,8 @@ class Qmp:
             raise MachineError(f"{command}: {job['error']}")
 
     def close(self):
-        self.file.close()
+        try:
+            self.file.close()
+        except OSError:
+            pass        # QEMU has not read the last command
         self.socket.close()

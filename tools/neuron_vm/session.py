@@ -26,13 +26,30 @@ def wants_host(options):
                 or getattr(options, "with"))
 
 
+def plain_path(path):
+    """The path of a folder, which the guest reads in a line of words. Raises UsageError."""
+    path = os.path.realpath(path)
+    if path != path.strip() or "\n" in path:
+        raise UsageError(f"the folder {path!r} cannot be shared: its name begins or ends with a "
+                         "blank, or has a newline")
+    return path
+
+
+def current_folder():
+    """Raises UsageError."""
+    try:
+        return plain_path(os.getcwd())
+    except FileNotFoundError:
+        raise UsageError("the current folder does not exist any more") from None
+
+
 def parse_share(text):
     path, _, mode = text.rpartition(":")
     if not path or mode not in ("ro", "rw"):
         path, mode = text, "rw"
     if not os.path.isdir(path):
         raise UsageError(f"--share {text}: there is no folder {path}")
-    path = os.path.realpath(path)
+    path = plain_path(path)
     if path == "/":
         raise UsageError("--share /: the guest sees the host's files already; share a folder of it")
     return path, mode == "rw"
@@ -41,7 +58,7 @@ def parse_share(text):
 def folders_of(options):
     """(path, writable) of the shared folders, a folder after those that it is in."""
     if not options.share:
-        return [(os.path.realpath(os.getcwd()), True)]
+        return [(current_folder(), True)]
     return sorted(parse_share(text) for text in options.share)
 
 
@@ -116,7 +133,7 @@ def device_steps(plan):
 
 def working_folder(plan):
     """Where a command begins: the folder that neuron-vm was called in."""
-    return os.path.realpath(os.getcwd()) if wants_host(plan.options) else "/"
+    return current_folder() if wants_host(plan.options) else "/"
 
 
 def environment(options):

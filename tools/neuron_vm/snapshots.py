@@ -8,6 +8,7 @@ must be where they were; the folders that it shares may be others.
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -92,11 +93,16 @@ def blockdev(path):
             f"file.filename={qemu.quote(path)}"]
 
 
-def load_words(options):
-    """More words of QEMU's command line."""
-    if options.load:
-        return [*blockdev(files_of(options.load)[0]), "-S"]
-    return []
+def load_words(options, directory):
+    """More words of QEMU's command line.
+
+    The image is copied, because two machines may go on from it at the same time.
+    """
+    if not options.load:
+        return []
+    copy = os.path.join(directory, "kept.qcow2")
+    shutil.copyfile(files_of(options.load)[0], copy)
+    return [*blockdev(copy), "-S"]
 
 
 def resume(vm):
