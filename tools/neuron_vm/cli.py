@@ -276,7 +276,10 @@ def run_machine(options, words):
         if options.snapshot_disk and not os.path.exists(options.snapshot_disk):
             snapshots.make_disk(vm.plan.files.qemu, options.snapshot_disk)
         try:
-            return use_machine(vm, options, words)
+            status = use_machine(vm, options, words)
+            # What the chips report on request, among others.
+            sys.stderr.write(vm.read_file("qemu-output.txt"))
+            return status
         except EndedError:
             raise
         except MachineError:
