@@ -19,6 +19,8 @@ from .report import Outcome
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 TOOLS = ROOT / "tools" / "build"
+# Seconds that a lane waits before it looks again.
+SLICE = 0.2
 
 
 class Broken(Exception):
@@ -115,6 +117,11 @@ def shown(path):
         return path
 
 
+def not_run(suite, why):
+    """What came of a suite that was not run."""
+    return Outcome(suite.name, suite.budget, [results.failed(suite.name, results.END, why)])
+
+
 class Lanes:
     """Runs suites."""
 
@@ -141,57 +148,82 @@ class Lanes:
         # In short waits, so that signals are seen.
         while any(thread.is_alive() for thread in threads):
             for thread in threads:
-                thread.join(0.2)
+                thread.join(SLICE)
+        told = {outcome.name for outcome in self.report.outcomes}
         for suite in suites:
-            if suite.name not in self.ended:
-                self.report.end(Outcome(suite.name, suite.budget, [results.failed(
-                    suite.name, results.END, "the runner itself failed; see above")]))
+            if suite.name not in told:
+                self.report.end(self.ended[suite.name])
 
     def _lane(self, suites, choice):
-        for suite in suites:
-            why = self._blocked(suite)
-            if why:
-                outcome = Outcome(suite.name, suite.budget,
-                                  [results.failed(suite.name, results.END, why)])
-            else:
-                outcome = self.one(suite, choice)
+        try:
+            for suite in suites:
+                self._turn(suite, choice)
+        finally:
+            # The other lane must not wait for what this one will not run.
             with self.changed:
-                self.ended[suite.name] = outcome
+                for suite in suites:
+                    self.ended.setdefault(suite.name, not_run(
+                        suite, "the runner itself failed; see above"))
                 self.changed.notify_all()
-            if self.keep and suite.name != "build":
-                self.keep(outcome)
-            self.report.end(outcome)
+
+    def _turn(self, suite, choice):
+        """One suite of a lane: wait for what it needs, run it, tell the result."""
+        why = self._blocked(suite)
+        outcome = not_run(suite, why) if why else self.one(suite, choice)
+        with self.changed:
+            self.ended[suite.name] = outcome
+            self.changed.notify_all()
+        self.report.end(outcome)
+        if self.keep and suite.name != "build":
+            self.keep(outcome)
 
     def _blocked(self, suite):
         """Wait for what the suite needs; why it cannot be run, or None."""
         needs = [name for name in suite.needs if name in self.known]
+        cancelled = self.processes.cancelled
         with self.changed:
-            self.changed.wait_for(lambda: all(name in self.ended for name in needs))
+            # In short waits: cancel() is called by a signal and cannot notify.
+            while not cancelled.is_set() and any(name not in self.ended for name in needs):
+                self.changed.wait(SLICE)
+            if cancelled.is_set():
+                return "was not run: the run was ended before"
             for name in needs:
                 if results.count(self.ended[name].cases)[1]:
                     return f"was not run: {name} failed"
-        if self.processes.cancelled.is_set():
-            return "was not run: the run was ended before"
         return None
 
     def one(self, suite, choice=None):
-        """Run one suite, judge its skips, leave its XML."""
+        """Run one suite, judge its skips, leave its XML.
+
+        Whatever goes wrong, this suite has failed and the others go on.
+        """
         job = Job(suite, self, choice)
-        shutil.rmtree(job.out, ignore_errors=True)
-        job.out.mkdir(parents=True)
         begin = time.monotonic()
-        self.report.begin(suite.name, suite.budget)
         try:
-            suite.work.run(job)
+            self.report.begin(suite.name, suite.budget)
+            self._work(job)
+            results.to_junit(suite.name, job.cases, time.monotonic() - begin,
+                             self.out / f"{suite.name}.xml")
+        except Exception as error:
+            job.cases.append(results.failed(
+                suite.name, results.END, f"the runner itself failed: {error!r}",
+                traceback.format_exc().splitlines()))
+        return Outcome(suite.name, suite.budget, job.cases, time.monotonic() - begin, job.cpu)
+
+    @staticmethod
+    def _work(job):
+        """The work of a suite in a folder of its own; how it ended is one of its cases."""
+        name = job.suite.name
+        try:
+            shutil.rmtree(job.out, ignore_errors=True)
+            job.out.mkdir(parents=True)
+            job.suite.work.run(job)
         except process.Cancelled:
-            job.add([results.failed(suite.name, results.END, "the run was ended before its end")])
+            job.add([results.failed(name, results.END, "the run was ended before its end")])
         except Broken as error:
-            job.add([results.failed(suite.name, results.END, str(error), error.lines)])
-        except Exception as error:  # whatever it is, the other suites go on and this one failed
-            job.add([results.failed(suite.name, results.END, f"the runner itself failed: {error!r}",
+            job.add([results.failed(name, results.END, str(error), error.lines)])
+        except Exception as error:
+            job.add([results.failed(name, results.END, f"the runner itself failed: {error!r}",
                                     traceback.format_exc().splitlines())])
         if not job.cases:
-            job.add([results.failed(suite.name, results.END, "there were no results")])
-        seconds = time.monotonic() - begin
-        results.to_junit(suite.name, job.cases, seconds, self.out / f"{suite.name}.xml")
-        return Outcome(suite.name, suite.budget, job.cases, seconds, job.cpu)
+            job.add([results.failed(name, results.END, "there were no results")])

@@ -81,13 +81,39 @@ class Lanes(unittest.TestCase):
         counts = self.run_all(suite("a", breaks), suite("b", passes))
         self.assertEqual(counts, {"a": (0, 1, 0), "b": (1, 0, 0)})
 
-    def test_a_lane_that_breaks_counts_what_it_did_not_run(self):
+    def test_a_suite_that_cannot_leave_its_xml_fails(self):
         def removes(job):
             passes(job)
             shutil.rmtree(self.lanes.out)
+        counts = self.run_all(suite("a", removes), suite("b", passes))
+        self.assertEqual(counts, {"a": (1, 1, 0), "b": (1, 0, 0)})
+
+    def test_a_lane_that_breaks_counts_what_it_did_not_run(self):
+        def breaks(_outcome):
+            raise KeyError("x")
+        self.lanes.keep = breaks
         with unittest.mock.patch.object(threading, "excepthook", lambda *_: None):
-            counts = self.run_all(suite("a", removes), suite("b", passes))
-        self.assertEqual(counts, {"a": (0, 1, 0), "b": (0, 1, 0)})
+            counts = self.run_all(suite("a", passes), suite("b", passes),
+                                  suite("c", passes, "vm", needs=("b",)))
+        self.assertEqual(counts, {"a": (1, 0, 0), "b": (0, 1, 0), "c": (0, 1, 0)})
+
+    def test_a_lane_that_waits_for_the_other_sees_the_end_from_outside(self):
+        def waits(_job):
+            self.processes.cancel()
+            self.assertTrue(other_ended.wait(GENEROUS))
+            raise process.Cancelled
+        other_ended = threading.Event()
+        end, why = self.report.end, {}
+
+        def tells(outcome):
+            end(outcome)
+            why[outcome.name] = outcome.cases[0].why
+            if outcome.name == "b":
+                other_ended.set()
+        self.report.end = tells
+        counts = self.run_all(suite("a", waits), suite("b", passes, "vm", needs=("a",)))
+        self.assertEqual(counts, {"b": (0, 1, 0), "a": (0, 1, 0)})
+        self.assertIn("ended before", why["b"])
 
     def test_what_needs_a_suite_that_failed_fails(self):
         def breaks(_job):
