@@ -93,6 +93,15 @@ class Processes:
         return Done(status, time.monotonic() - begin, cpu)
 
     def _wait(self, child, deadline, tick):
+        try:
+            return self._watch(child, deadline, tick)
+        except BaseException:
+            # Nobody else would end the child.
+            if child.returncode is None:
+                self._end(child)
+            raise
+
+    def _watch(self, child, deadline, tick):
         while True:
             status = self._reap(child)
             if status is not None:
@@ -100,7 +109,6 @@ class Processes:
             if tick:
                 tick()
             if self.cancelled.is_set():
-                self._end(child)
                 raise Cancelled
             if time.monotonic() > deadline:
                 return TIME_LIMIT, self._end(child)

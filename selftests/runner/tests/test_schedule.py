@@ -143,6 +143,16 @@ class Lanes(unittest.TestCase):
         child = (self.lanes.out / "a" / "log").read_text().split()[0]
         self.assertFalse(runs(child))
 
+    def test_a_tick_that_breaks_ends_the_program(self):
+        log = pathlib.Path(self.folder.name) / "log"
+
+        def breaks():
+            if log.read_text():
+                raise KeyError("x")
+        with self.assertRaises(KeyError):
+            self.processes.run(["sh", "-c", "echo $$; exec sleep 1000"], log, GENEROUS, tick=breaks)
+        self.assertFalse(runs(log.read_text().split()[0]))
+
     def test_the_end_from_outside_counts_what_is_missing(self):
         def first(job):
             passes(job)
