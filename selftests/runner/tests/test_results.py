@@ -97,8 +97,20 @@ class Tap(unittest.TestCase):
         cases = results.from_tap("program", text, 0)
         self.assertEqual([case.why for case in cases], ["no abc here", ""])
 
-    def test_expected_failures_pass(self):
-        self.assertEqual(outcome("1..2\nnot ok 1 - a # TODO\nok 2 - b # XFAIL x\n")[0], (2, 0, 0))
+    def test_expected_failures_are_skips(self):
+        text = "1..4\nnot ok 1 - a # TODO\nok 2 - b # XFAIL x\nnot ok 3 # XFAIL\nok 4 - d # TODO\n"
+        cases = results.from_tap("program", text, 0)
+        self.assertEqual(results.count(cases), (1, 0, 3))
+        self.assertEqual(cases[1].why, "expected to fail: x")
+
+    def test_a_case_may_have_the_name_of_one_that_the_reader_adds(self):
+        for name in ("all", "end"):
+            self.assertEqual(outcome(f"1..2\nok 1 - {name}\n")[0], (1, 1, 0))
+            self.assertEqual(outcome(f"1..1\nok 1 - {name}\n")[0], (1, 0, 0))
+
+    def test_only_an_empty_plan_skips_the_program(self):
+        self.assertEqual(outcome("1..2 # SKIP x\nok 1 - a\n")[0], (1, 1, 0))
+        self.assertEqual(outcome("1..0 # SKIP x\nok 1 - a\n")[0], (1, 1, 1))
 
     def test_a_remark_behind_a_result(self):
         self.assertEqual(outcome("1..1\nok 1 - a # 12 s\n")[0], (1, 0, 0))
