@@ -39,7 +39,7 @@ shell:
 
 check:
 	@tools/build/deps check
-	@$(RUNNER) check --suite "$(SUITE)" --test "$(TEST)" --list "$(LIST)"
+	@$(RUNNER) check --suite "$(SUITE)" --test "$$TEST" --list "$(LIST)"
 
 check-long check-nightly:
 	@tools/build/deps check

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the runner says: progress, failures, the table and the last line."""
 
+import shlex
 import threading
 from dataclasses import dataclass, field
 
@@ -98,10 +99,8 @@ class Report:
         if variable != "SUITE" or case.program == outcome.name and case.name == results.END:
             return line
         test = case.program if case.name == results.END else case.title
-        # The shell and make would read these.
-        if any(c in test for c in " '\"$&;()<>*?[]"):
-            test = "'" + test.replace("$", "$$") + "'"
-        return f"{line} TEST={test}"
+        # Both the shell and make read the line.
+        return f"{line} TEST={shlex.quote(test.replace('$', '$$'))}"
 
     def last_line(self):
         """The sum; True when something passed and nothing failed."""

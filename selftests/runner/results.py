@@ -182,12 +182,24 @@ def from_meson(line):
     return program, cases, f"{text}{errors}\n# exit {status}\n"
 
 
+def pytest_name(classname, name):
+    """(program, case) of what pytest calls folder.file.Class and name.
+
+    The program is the file, and the case is what follows it in the name that pytest takes. A
+    file that cannot be read has its own name as the test's.
+    """
+    if not classname:
+        return name.split(".")[-1], END
+    words = classname.split(".")
+    at = max((i for i, word in enumerate(words) if word.startswith("test_")), default=-1)
+    return words[at], "::".join([*words[at + 1:], name] if at >= 0 else [name])
+
+
 def from_junit(path):
     """The cases of a JUnit file that pytest wrote."""
     cases = []
     for element in ElementTree.parse(path).iter("testcase"):
-        program = element.get("classname", "").split(".")[-1] or "pytest"
-        case = Case(program, element.get("name", "?"), PASSED,
+        case = Case(*pytest_name(element.get("classname", ""), element.get("name", "?")), PASSED,
                     seconds=float(element.get("time", 0)))
         for child in element:
             if child.tag == "skipped":

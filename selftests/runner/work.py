@@ -5,6 +5,7 @@ A kind has run(job), which adds cases to the job, and programs(job), the names t
 may have. A program may have cases; what they are called the program knows.
 """
 
+import ast
 import json
 import pathlib
 import re
@@ -120,6 +121,28 @@ class Several:
                 part.run(job)
 
 
+def select(path, case):
+    """(file or test, options) with which pytest runs a case: a whole name or a part of one.
+
+    -k takes words and operators, so the name of a case with parameters is none of its.
+    """
+    if case.partition("[")[0] in test_names(path):
+        return f"{path}::{case}", []
+    return path, ["-k", case]
+
+
+def test_names(path):
+    """The tests in a file of pytest, as it names them: function, or Class::function."""
+    names = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.ClassDef):
+            names += [f"{node.name}::{child.name}" for child in node.body
+                      if isinstance(child, ast.FunctionDef)]
+    return names
+
+
 class Pytest:
     """Files of pytest below a folder: all, or those that only names, and of them what has the
     marks."""
@@ -138,14 +161,15 @@ class Pytest:
         return list(self._files())
 
     def run(self, job):
-        """With -k for one case; the results come as XML."""
+        """The results come as XML."""
         files, options = self._files(), []
         if not files:
             raise Broken(f"there are no tests in {self.folder}")
         if job.choice:
             name = chosen(job, self.programs(job))
-            files = {name: files[name]}
-            options = ["-k", job.choice.case] if job.choice.case else []
+            files, options = {name: files[name]}, []
+            if job.choice.case:
+                files[name], options = select(files[name], job.choice.case)
         elif self.marks:
             options = ["-m", self.marks]
         report = job.out / "pytest.xml"

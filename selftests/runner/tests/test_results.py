@@ -171,6 +171,14 @@ class Files(unittest.TestCase):
         self.assertEqual(results.count(cases), (1, 2, 1))
         self.assertEqual(cases[0].title, "test_x:a")
 
+    def test_names_of_pytest(self):
+        for classname, name, wanted in (
+                ("selftests.vm.test_x", "test_a[b.c]", ("test_x", "test_a[b.c]")),
+                ("a.test_x.TestY", "test_a", ("test_x", "TestY::test_a")),
+                ("odd", "test_a", ("odd", "test_a")),
+                ("", "a.test_x", ("test_x", results.END))):
+            self.assertEqual(results.pytest_name(classname, name), wanted)
+
     def test_junit_is_what_was_written(self):
         cases = [results.Case("p", "a", results.PASSED), results.failed("p", "b", "no\x1b", ["x"]),
                  results.Case("p", "c", results.SKIPPED, "why")]

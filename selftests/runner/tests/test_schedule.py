@@ -3,8 +3,11 @@
 
 import contextlib
 import io
+import os
 import pathlib
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -14,7 +17,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import process, report, results, schedule
+from runner import process, report, results, schedule, work
 
 GENEROUS = 120
 
@@ -179,6 +182,31 @@ class Lanes(unittest.TestCase):
         self.assertEqual(printed.getvalue().split("\n")[1:3],
                          ["repeat: make check SUITE=kselftest TEST=test_cc:name",
                           "repeat: make check SUITE=kselftest TEST=test_cc"])
+
+    def test_the_line_that_repeats_a_failure_survives_the_shell_and_make(self):
+        self.run_all(suite("vm", lambda job: job.add(
+            [results.failed("test_x", "test_y[it's $HOME \"a\"]", "why")])))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.report.repeats("SUITE")
+        words = shlex.split(printed.getvalue())
+        makefile = pathlib.Path(self.folder.name) / "Makefile"
+        makefile.write_text('check:\n\t@printf %s "$$TEST"\n')
+        # The make that runs this test hands its own variables over.
+        env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        done = subprocess.run([*words[1:], "-s", "-f", str(makefile)], check=True, env=env,
+                              stdout=subprocess.PIPE, text=True)
+        self.assertEqual(done.stdout, "test_x:test_y[it's $HOME \"a\"]")
+
+    def test_pytest_gets_a_name_or_a_part_of_one(self):
+        path = pathlib.Path(self.folder.name) / "test_x.py"
+        path.write_text("def test_a():\n    pass\n"
+                        "class TestB:\n    def test_c(self):\n        pass\n")
+        for case, wanted in (("test_a", (f"{path}::test_a", [])),
+                             ("test_a[--chips two]", (f"{path}::test_a[--chips two]", [])),
+                             ("TestB::test_c", (f"{path}::TestB::test_c", [])),
+                             ("test_c", (path, ["-k", "test_c"])),
+                             ("a or c", (path, ["-k", "a or c"]))):
+            self.assertEqual(work.select(path, case), wanted)
 
 
 if __name__ == "__main__":
