@@ -10,9 +10,9 @@ import time
 from dataclasses import replace
 
 from . import results, stages, work
-from .process import Processes
+from .process import Cancelled, Processes
 from .report import Outcome, Report
-from .schedule import BUILD, Choice, Job, Lanes, Unknown
+from .schedule import BUILD, Broken, Choice, Job, Lanes, Unknown
 from .suites import SUITES
 
 OUT = BUILD / "check"
@@ -202,3 +202,9 @@ def main():
         return run_check(args) if args.command == "check" else run_stages(args)
     except Unknown as error:
         return mistake(error)
+    # Some suites build something to know their tests.
+    except Broken as error:
+        print(f"check: {error}", file=sys.stderr)
+    except Cancelled:
+        print("check: the run was ended before a test began", file=sys.stderr)
+    return 1

@@ -17,7 +17,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import process, report, results, schedule, work
+from runner import cli, process, report, results, schedule, work
 
 GENEROUS = 120
 
@@ -207,6 +207,23 @@ class Lanes(unittest.TestCase):
                              ("test_c", (path, ["-k", "test_c"])),
                              ("a or c", (path, ["-k", "a or c"]))):
             self.assertEqual(work.select(path, case), wanted)
+
+
+class CommandLine(unittest.TestCase):
+    """How the program ends before a suite runs."""
+
+    def status(self, error):
+        with unittest.mock.patch.object(cli, "run_check", side_effect=error), \
+             unittest.mock.patch.object(sys, "argv", ["runner", "check"]), \
+             contextlib.redirect_stderr(io.StringIO()) as said:
+            status = cli.main()
+        self.assertEqual(said.getvalue().count("\n"), 1)
+        return status
+
+    def test_what_ends_the_search_for_a_test_is_one_line(self):
+        self.assertEqual(self.status(schedule.Unknown("no")), 2)
+        self.assertEqual(self.status(schedule.Broken("no", ["x", "y"])), 1)
+        self.assertEqual(self.status(process.Cancelled()), 1)
 
 
 if __name__ == "__main__":
