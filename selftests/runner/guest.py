@@ -18,16 +18,22 @@ DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"
 NRT_TESTS = ROOT / "selftests" / "libnrt"
 # A folder of the guest's user space that has been built once.
 USER = BUILD / "user"
+# In the folder of the TAP: the programs that are to leave some. Written before the first runs.
+PROGRAMS = "programs.txt"
 LEFTOVER_LINES = 10
+# Seconds that neuron-vm has to save what a guest leaves.
+SAVE_S = 60
+
 
 def machine(job, name, *options, task, args="", limit=None, env=None):
     """Run a task in a machine; what it leaves is in OUT/name. Its exit status."""
-    limit = int(min(limit or job.suite.limit, job.left()))
+    # neuron-vm ends the machine itself and then saves what is there; the runner would end it
+    # without that.
+    limit = int(max(1, min(limit or job.suite.limit, job.left() - SAVE_S)))
     argv = [NEURON_VM, "--timeout", limit, "--out", job.out / name, *options, "--task", task]
     if args:
         argv += ["--args", args]
-    # neuron-vm ends the machine itself and then saves what is there.
-    return job.run(argv, f"{name}.log", limit=limit + 60, env=env).status
+    return job.run(argv, f"{name}.log", limit=limit + SAVE_S, env=env).status
 
 
 def judge_log(job, name):
@@ -105,18 +111,30 @@ class Kselftests:
             args = " ".join(filter(None, (job.choice.program, job.choice.case)))
             build_for_test(job)
         status = machine(job, self.name, *self.options, task="check", args=args, limit=self.limit)
-        read_tap(job, self.name)
-        job.add(ended(job, self.name, status))
-        job.add([judge_log(job, self.name)])
+        judge_tests(job, self.name, status)
+
+
+def judge_tests(job, name, status, planless=()):
+    """All that a machine with tests has left. The TAP is last: it may be missing."""
+    job.add(ended(job, name, status))
+    job.add([judge_log(job, name)])
+    read_tap(job, name, planless)
 
 
 def read_tap(job, name, planless=()):
-    """What the guest has left in OUT/name/tap."""
-    files = sorted((job.out / name / "tap").glob("*.tap"))
+    """What the guest has left in OUT/name/tap, of each program that it meant to run."""
+    folder = job.out / name / "tap"
+    files = {path.stem: path for path in sorted(folder.glob("*.tap"))}
     if not files:
         raise Broken("no TAP came from the guest", job.log_tail(f"{name}.log"))
-    for path in files:
-        job.add(results.from_tap_file(path, path.stem not in planless))
+    for program, path in files.items():
+        job.add(results.from_tap_file(path, program not in planless))
+    planned = folder / PROGRAMS
+    if not planned.exists():
+        raise Broken(f"the guest has left no list of its programs ({PROGRAMS})",
+                     job.log_tail(f"{name}.log"))
+    job.add([results.failed(program, results.END, "the guest has not run it")
+             for program in planned.read_text().split() if program not in files])
 
 
 def build_for_test(job):

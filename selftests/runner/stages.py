@@ -197,9 +197,7 @@ def debug_machine(job, name, *options, args):
     job.must([TOOLS / "debug-machine"], "build.log")
     status = guest.machine(job, name, *options, task="debug", args=args,
                            env={"NEURON_VM_DIR": str(DEBUG / "vm")})
-    guest.read_tap(job, name, PLANLESS)
-    job.add(guest.ended(job, name, status))
-    job.add([guest.judge_log(job, name)])
+    guest.judge_tests(job, name, status, PLANLESS)
 
 
 class DebugTask(Task):
