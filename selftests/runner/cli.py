@@ -172,7 +172,10 @@ def run_stages(args):
     catch_signals(processes)
     with one_at_a_time(processes):
         out = BUILD / args.command
-        state = stages.State(out / stages.commit(), args.fresh)
+        key = stages.commit()
+        if not key:
+            report.say("git cannot tell what is in this checkout: no stage is remembered")
+        state = stages.State(out, key, args.fresh)
         todo = []
         for row in rows:
             kept = state.passed(row.name)

@@ -28,6 +28,8 @@ MINUTE = 60
 DEBUG_OPTIONS = ("--memory", "3G", "--append",
                  "kasan_multi_shot kunit.enable=1 no_console_suspend")
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
+# Variables that change what a stage does.
+OVERRIDES = ("FUZZ_SECONDS", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
 # Reports of the unit tests inside the module are cut out of the kernel log.
 PLANLESS = ("kunit",)
 
@@ -320,25 +322,43 @@ NIGHTLY = [
 ]
 
 
-def commit():
-    """What the state of the stages belongs to: the commit, and what differs from it."""
+def commit(root=ROOT):
+    """What the state of the stages belongs to: the commit, and what differs from it.
+
+    None when git, or a file that it names, cannot be read.
+    """
     def git(*words):
-        return subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, check=True)
+        return subprocess.run(["git", "-C", str(root), *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout
     try:
-        head = git("rev-parse", "--short=12", "HEAD").stdout.decode().strip()
-        changed = git("diff", "HEAD").stdout + git("status", "--porcelain").stdout
+        head = git("rev-parse", "--short=12", "HEAD").decode().strip()
+        differs = [git("diff", "--binary", "--no-ext-diff", "--no-textconv", "HEAD")]
+        for name in git("ls-files", "-o", "--exclude-standard", "-z").split(b"\0")[:-1]:
+            differs += [name, content(pathlib.Path(root, os.fsdecode(name)))]
     except (OSError, subprocess.CalledProcessError):
-        return "no-git"
-    if not changed:
+        return None
+    differs += [f"{name}={os.environ[name]}".encode() for name in OVERRIDES if name in os.environ]
+    if differs == [b""]:
         return head
-    return f"{head}-{hashlib.sha256(changed).hexdigest()[:12]}"
+    # The hash of each, so that no two lists have the same text.
+    digests = b"".join(hashlib.sha256(part).digest() for part in differs)
+    return f"{head}-{hashlib.sha256(digests).hexdigest()[:12]}"
+
+
+def content(path):
+    """What a file that git does not track holds, and whether it can be run."""
+    if path.is_symlink():
+        return b"link " + os.fsencode(os.readlink(path))
+    return (b"program " if os.access(path, os.X_OK) else b"file ") + path.read_bytes()
 
 
 class State:
-    """The stages that have passed for this commit."""
+    """The stages that have passed for this commit; nothing is kept where that is not known."""
 
-    def __init__(self, folder, fresh):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, key, fresh):
+        self.folder = pathlib.Path(folder) / key if key else None
+        if not self.folder:
+            return
         if fresh:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -348,6 +368,8 @@ class State:
 
     def passed(self, name):
         """(cases, seconds) of a stage that has passed, or None."""
+        if not self.folder:
+            return None
         try:
             kept = json.loads(self._file(name).read_text())
         except (OSError, ValueError):
@@ -357,7 +379,7 @@ class State:
     def keep(self, outcome):
         """Remember a stage, if it has passed."""
         passed, failed, _ = results.count(outcome.cases)
-        if failed or not passed:
+        if failed or not passed or not self.folder:
             return
         cases = [vars(case) for case in outcome.cases]
         self._file(outcome.name).write_text(json.dumps({"cases": cases,
