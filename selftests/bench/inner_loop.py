@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import figures
-from trees import NotMeasured, last_words
+from trees import NotMeasured, last_words, run_to_end
 
 RUNS = 5
 LIMIT_S = 1800
@@ -34,9 +34,8 @@ def run_once(tree, name, edited, words):
         os.utime(tree.root / edited)
     with open(tree.log(name), "w", encoding="utf-8") as log:
         try:
-            done = subprocess.run(words, cwd=tree.root, stdin=subprocess.DEVNULL, stdout=log,
-                                  stderr=subprocess.STDOUT, timeout=LIMIT_S, check=False,
-                                  env={**tree.environment(), "CCACHE_RECACHE": "1"})
+            done = run_to_end(words, LIMIT_S, cwd=tree.root, stdout=log, stderr=subprocess.STDOUT,
+                              env={**tree.environment(), "CCACHE_RECACHE": "1"})
         except subprocess.TimeoutExpired:
             raise NotMeasured(f"{' '.join(words)} has not ended after {LIMIT_S} s") from None
     if done.returncode:
