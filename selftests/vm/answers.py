@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a program may be told while its chip lies.
 
-A lie may cost jobs, copies, claims, the whole device. What it must never cost is the truth
-of an answer: whoever is told that a job or copy has succeeded has its data, whoever is told
-that it has not is told so by an error that the interface names for it, and within time.
+Jobs, copies, claims and the whole device may be lost. The answers must be right all the same: a
+job or copy that is reported as a success has its data, and a failure is reported within time by
+an error that the interface documents for the call.
 """
 
 import errno

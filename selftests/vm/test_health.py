@@ -152,7 +152,7 @@ def test_throttle(rig):
             f"{slow} ns at {percent} %, {full} at all"
         rig.copy_ok()
     rig.vm.fault("throttle,percent=100")
-    assert attribute(rig, "throttle_reason") == 0, "a reason for nothing"
+    assert attribute(rig, "throttle_reason") == 0, "not throttled, yet there is a reason"
     again = rig.job_ok(0)["ns"]
     assert abs(again - full) < full / 10, f"{again} ns, {full} before"
 
@@ -178,7 +178,7 @@ def test_link_down(rig):
     """The peer cannot be reached, and this chip works; then as before."""
     peer_ok(rig)
     changes = attributes(rig, "counters/link_changes")
-    assert attributes(rig, "connected_devices") == [1, 0], "they do not know each other"
+    assert attributes(rig, "connected_devices") == [1, 0], "the chips are not connected"
     link(rig, "down")
     assert not attributes(rig, "connected_devices"), "connected without a link"
     for _ in range(2):
@@ -202,7 +202,7 @@ def test_link_slow(rig):
     full = peer_ok(rig)["ns"]
     for percent in (10, 1):
         link(rig, f"slow:{percent}")
-        assert attributes(rig, "connected_devices") == [1, 0], "a slow link is no link"
+        assert attributes(rig, "connected_devices") == [1, 0], "a slow link counts as no connection"
         least = PEER_BYTES * 1000 * 100 // (LINK_MBPS * percent)
         slow = peer_ok(rig)["ns"]
         assert least <= slow <= least + full, \

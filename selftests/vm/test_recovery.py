@@ -78,7 +78,7 @@ def copy_that_cannot_be_stopped(rig, chip):
 @pytest.mark.slow
 @judged("does not stop: device cut off from memory")
 def test_dead_copy_queue(rig):
-    """It costs everybody the device, but not for good."""
+    """All programs lose the device until it has been reset."""
     chip = Chip(rig)
     assert len(chip.copy_status()) >= 4, "the driver looks at no queue"
     for _ in range(4):      # the second above may be missed on a busy host

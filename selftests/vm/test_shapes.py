@@ -90,7 +90,7 @@ def devices(text):
 
 
 def booted(name):
-    """A name as a parameter; machines of 64 chips and more are for the night."""
+    """A name as a parameter; machines of 64 chips and more are in check-nightly."""
     _, servers, each, _, _ = SHAPES[name]
     return pytest.param(name, marks=[pytest.mark.nightly] if servers * each > 16 else [])
 
