@@ -531,6 +531,53 @@ def test_terminal_escape(kept):
     assert terminal.end() == 130
 
 
+# --- Streams and requests that are odd ---
+
+def test_full_disk(kept):
+    """An output that cannot be written is an error with a reason."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([VM, *WARM, "--", "echo", "hi"], stdin=subprocess.DEVNULL, stdout=full,
+                              stderr=subprocess.PIPE, env=kept[0], check=False, timeout=TIME_S)
+    assert done.returncode == 125
+    assert b"cannot be written: No space left on device" in done.stderr
+
+
+def test_closed_streams(kept):
+    """A stream that was closed is an empty one."""
+    for command, redirection in (("cat", "<&-"), ("echo hi", ">&-")):
+        line = f"exec {VM} {' '.join(WARM)} --timeout 60 -- {command} {redirection}"
+        done = subprocess.run(["sh", "-c", line], capture_output=True, env=kept[0], check=False,
+                              timeout=TIME_S)
+        assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+
+
+def test_output_that_nobody_reads(kept):
+    """It does not hold up the time limit."""
+    with subprocess.Popen([VM, *WARM, "--timeout", "8", "--", "yes"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=kept[0]) as process:
+        assert process.wait(TIME_S) == 124
+        process.stdout.close()
+
+
+def test_request_to_end(tmp_path):
+    """While the machine boots, too, it leaves nothing behind."""
+    with subprocess.Popen([VM, *SMALL, "--", "true"], stdin=subprocess.DEVNULL,
+                          env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("*/console.txt")):
+            assert time.monotonic() < deadline, "QEMU was not started"
+            time.sleep(0.01)
+        process.terminate()
+        assert process.wait(TIME_S) == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+
+
+def test_command_that_is_too_long(kept):
+    """More than the agent takes is refused, and not sent."""
+    done = neuron_vm(*WARM, "--", "echo", *["x" * 100000] * 12, env=kept[0])
+    assert done.returncode == 125 and "the guest's agent takes" in said(done)[0]
+
+
 # --- What needs a network, or takes long ---
 
 @pytest.mark.slow
@@ -562,3 +609,22 @@ def test_qmp_socket(tmp_path):
     assert Qmp.connect(str(path)).run("query-status")["status"] == "running"
     running.process.send_signal(signal.SIGINT)
     assert running.end()[0] == 130
+
+
+@pytest.mark.slow
+def test_gdb():
+    """The line that it prints attaches gdb, which knows the kernel and the driver by name."""
+    with subprocess.Popen([VM, "--gdb", "--small", "--", "neuron-ls"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        line = next(line for line in process.stderr if "attach it with: " in line)
+        words = shlex.split(line.split("attach it with: ")[1])
+        done = subprocess.run([words[0], "-batch", *words[1:], "-ex", "break neuron_ioctl_query",
+                               "-ex", "hbreak do_sys_openat2", "-ex", "continue", "-ex", "delete 2",
+                               "-ex", "continue", "-ex", "backtrace 1", "-ex", "delete",
+                               "-ex", "detach"], capture_output=True, text=True, check=False,
+                              timeout=TIME_S)
+        table, _ = process.communicate(timeout=TIME_S)
+    assert re.search(r"Breakpoint 2, .*do_sys_openat2 \(\)", done.stdout), done.stdout
+    assert re.search(r"#0 +neuron_ioctl_query \(drm=0x\w+, .*neuron_query\.c:\d+", done.stdout), \
+        done.stdout
+    assert process.returncode == 0 and "NEURON" in table
