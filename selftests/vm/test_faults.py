@@ -317,7 +317,7 @@ def test_stuck_at_probe(rig):
     address = rig.address()
     rig.unbind(address)
     rig.vm.fault("reg-stuck,offset=0,value=0")      # none that the driver reads
-    assert rig.bind(address) == 0, "a wrong value of a register that the driver does not read keeps it out"
+    assert rig.bind(address) == 0, "a register that it does not read keeps the driver out"
     rig.unbind(address)
     reads = rig.registers_read(lambda: rig.come_and_go(address))
     base = next(offset for offset, value in reads.items()

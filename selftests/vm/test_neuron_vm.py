@@ -536,8 +536,9 @@ def test_terminal_escape(kept):
 def test_full_disk(kept):
     """An output that cannot be written is an error with a reason."""
     with open("/dev/full", "wb") as full:
-        done = subprocess.run([VM, *WARM, "--", "echo", "hi"], stdin=subprocess.DEVNULL, stdout=full,
-                              stderr=subprocess.PIPE, env=kept[0], check=False, timeout=TIME_S)
+        done = subprocess.run([VM, *WARM, "--", "echo", "hi"], stdin=subprocess.DEVNULL,
+                              stdout=full, stderr=subprocess.PIPE, env=kept[0], check=False,
+                              timeout=TIME_S)
     assert done.returncode == 125
     assert b"cannot be written: No space left on device" in done.stderr
 
