@@ -21,7 +21,7 @@ DISK_BYTES = 64 << 20
 WAYS = ("same", "new", "file")      # each of them first, then by chance
 # A busy host may have held the reference up: the points come so many times as fast, lest the
 # job ends before the last one.
-HASTE = 4
+HASTE = 2
 CHANCE = ("same",) * 6 + ("new",) * 2 + ("file",) * 2
 # The job writes to a port of its own, which is the same file in each QEMU.
 START = ("for port in /sys/class/virtio-ports/*; do "
@@ -40,9 +40,11 @@ class Job:
         words = ("-chardev", f"file,id=job,path={self.said},append=on",
                  "-device", "virtserialport,chardev=job,name=job")
         self.vm = Machine("--chips", "2", *(f"--qemu-option={word}" for word in words), out=folder)
+        # Before the job begins: it does not wait for it.
+        self.make_disk()
         done = self.vm.sh(START, env={"NEURON_TASK_ARGS": f"--repeat {repeat}"})
         assert done.returncode == 0, f"the job does not start: {done.stderr}"
-        self.wait_for("== neuron-digits", BOOT_S)
+        self.wait_for("== neuron-top while neuron-digits runs", BOOT_S)
 
     def text(self):
         """What the job has printed, in all QEMUs one behind the other."""
@@ -140,7 +142,6 @@ def disturbed(folder, repeat, points, chance, seconds):
     """The report of a run that is saved and loaded at so many random points."""
     job = Job(folder / "disturbed", repeat)
     with job.vm:
-        job.make_disk()
         for i in range(points):
             time.sleep(chance.uniform(0, seconds / points / HASTE))
             assert job.vm.alive(), f"the job ended before point {i}: use a longer one"
@@ -156,7 +157,7 @@ def disturbed(folder, repeat, points, chance, seconds):
 def compare(request, folder, points):
     """The disturbed run has the report of the undisturbed one."""
     chance = random.Random(request.config.getoption("--seed"))
-    repeat = 200 + 80 * points
+    repeat = 400 + 100 * points
     expected, seconds = reference(folder, repeat)
     assert disturbed(folder, repeat, points, chance, seconds) == expected
 
