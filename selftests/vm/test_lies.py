@@ -12,6 +12,7 @@ import pytest
 from answers import Judge
 from fault_job import LIMIT, STATUS, Chip, judged
 
+STORMS = 20         # at most, until one has come during a job
 RULES = 60          # of the 64 that a chip can have
 RECORD = 64         # bytes of a completion record
 STORM_S = 20        # a storm
@@ -62,15 +63,21 @@ def test_storm_of_all_vectors(rig):
 
 @judged("bad completion")
 def test_cause_that_stays(rig):
-    """A core claims that a job is done, again and again."""
+    """A core claims that a job is done, again and again.
+
+    A false interrupt must come while a job runs. On a busy host a whole storm can miss that.
+    """
     chip = Chip(rig)
     judge = Judge(rig)
-    lie(rig, f"reg-stuck,offset={chip.core(0, 'CAUSE'):#x},value=1",
-        "irq-storm,vector=0,times=200000,count=1")
-    for _ in range(8):
-        judge.ask(f"job 0 {LIMIT}")
-    rig.job_ok(1)
-    rig.vm.fault("clear")
+    for _ in range(STORMS):
+        lie(rig, f"reg-stuck,offset={chip.core(0, 'CAUSE'):#x},value=1",
+            "irq-storm,vector=0,times=200000,count=1")
+        for _ in range(8):
+            judge.ask(f"job 0 {LIMIT}")
+        rig.job_ok(1)
+        rig.vm.fault("clear")
+        if "bad completion" in rig.vm.kernel_log():
+            break
     judge.ask("close 0")
     rig.open_core(0)
 
