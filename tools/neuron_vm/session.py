@@ -149,9 +149,9 @@ def environment(options):
 
 SSH_SETUP = """
 umask 077
-mkdir -p /root/.ssh /run/ssh && cd /run/ssh
+mkdir -p ~/.ssh /run/ssh && cd /run/ssh
 for key in host client; do dropbearkey -t ed25519 -f $key; done
-dropbearkey -y -f client | grep '^ssh-' >/root/.ssh/authorized_keys
+dropbearkey -y -f client | grep '^ssh-' >~/.ssh/authorized_keys
 dropbear -R -s -r host -p 22
 dropbearconvert dropbear openssh client key
 """
