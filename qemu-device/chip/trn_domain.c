@@ -9,11 +9,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "contract/window.h"
 #include "trn_internal.h"
 #include "trn_window.h"
-
-/* The end of a range inside never carries into the window index. */
-#define WINDOW_MAX_LENGTH	NEURON_ADDR_WINDOW_OFFSET
 
 struct latch {
 	struct trn_core *core;
@@ -155,9 +153,11 @@ static enum neuron_cause add_extent(const struct latch *latch,
 {
 	struct trn_domain *domain = latch->domain;
 	enum neuron_cause cause;
+	const char *why;
 
-	if (!length || length > WINDOW_MAX_LENGTH - window->length)
-		return reject(latch, "an extent is empty or too long");
+	why = neuron_hw_window_check_extent(window->length, length);
+	if (why)
+		return reject(latch, why);
 	cause = check_extent(latch, window->flags & NEURON_WINDOW_KIND, addr,
 			     length);
 	if (cause)
@@ -221,35 +221,6 @@ static enum neuron_cause add_list(const struct latch *latch,
 	return cause;
 }
 
-static enum neuron_cause check_sem(const struct latch *latch,
-				   const struct neuron_hw_window *hw)
-{
-	if (hw->flags & NEURON_WINDOW_LIST)
-		return reject(latch, "a semaphore window cannot be a list");
-	if (hw->length % 4 || hw->length / 4 > NEURON_NR_SEMAPHORES ||
-	    hw->sem_first > NEURON_NR_SEMAPHORES - hw->length / 4)
-		return reject(latch, "its semaphores do not exist");
-	return NEURON_CAUSE_NONE;
-}
-
-/* What a window of each kind may not have. */
-static enum neuron_cause check_kind(const struct latch *latch,
-				    const struct neuron_hw_window *hw)
-{
-	const uint32_t rights = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
-	unsigned int kind = hw->flags & NEURON_WINDOW_KIND;
-
-	if (kind == NEURON_WINDOW_SEM)
-		return check_sem(latch, hw);
-	if (hw->sem_first || (hw->generation && kind != NEURON_WINDOW_GRANT))
-		return reject(latch, "semaphore fields are set");
-	if (kind == NEURON_WINDOW_GRANT && hw->flags & NEURON_WINDOW_LIST)
-		return reject(latch, "a granted window cannot be a list");
-	if (kind == NEURON_WINDOW_STREAM && hw->flags & rights)
-		return reject(latch, "a stream window has no rights");
-	return NEURON_CAUSE_NONE;
-}
-
 static bool window_empty(const struct neuron_hw_window *hw)
 {
 	return (hw->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_EMPTY;
@@ -260,12 +231,10 @@ static enum neuron_cause begin_window(const struct latch *latch,
 				      struct trn_window *window,
 				      const struct neuron_hw_window *hw)
 {
-	unsigned int kind = hw->flags & NEURON_WINDOW_KIND;
+	const char *why = neuron_hw_window_check(hw);
 
-	if (hw->flags & ~NEURON_WINDOW_FLAGS)
-		return reject(latch, "reserved flags are set");
-	if (kind > NEURON_WINDOW_GRANT)
-		return reject(latch, "unknown kind");
+	if (why)
+		return reject(latch, why);
 	if (window_empty(hw))
 		return NEURON_CAUSE_NONE;
 
@@ -273,7 +242,7 @@ static enum neuron_cause begin_window(const struct latch *latch,
 	window->extent = latch->domain->nr_extents;
 	window->generation = hw->generation;
 	window->sem_first = hw->sem_first;
-	return check_kind(latch, hw);
+	return NEURON_CAUSE_NONE;
 }
 
 static enum neuron_cause latch_window(const struct latch *latch,
@@ -287,10 +256,6 @@ static enum neuron_cause latch_window(const struct latch *latch,
 		return cause;
 	if (hw->flags & NEURON_WINDOW_LIST)
 		return add_list(latch, window, hw);
-	if (hw->nr_extents)
-		return reject(latch, "extents without LIST");
-	if (hw->base % 4)
-		return reject(latch, "its base is not 4-byte aligned");
 	cause = make_room(latch, 1);
 	return cause ? cause : add_extent(latch, window, hw->base, hw->length);
 }
@@ -348,14 +313,17 @@ enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
 		.loading = true,
 	};
 	struct trn_window *window = &domain->windows[index];
+	struct neuron_hw_window written = *hw;
 	enum neuron_cause cause;
 
-	cause = begin_window(&latch, window, hw);
+	/* A saved window has an extent where its table had an address. */
+	if (!(hw->flags & NEURON_WINDOW_LIST) && hw->nr_extents == 1) {
+		written.nr_extents = 0;
+		written.base = list->addr;
+	}
+	cause = begin_window(&latch, window, &written);
 	if (cause || window_empty(hw))
 		return cause;
-	if (!(hw->flags & NEURON_WINDOW_LIST) &&
-	    (hw->nr_extents != 1 || list->addr % 4))
-		return reject(&latch, "without LIST it has one aligned extent");
 	cause = make_room(&latch, hw->nr_extents);
 	return cause ? cause : add_extents(&latch, window, hw, list);
 }

@@ -81,7 +81,7 @@ void trn_domain_state(struct trn_core *core, struct trn_domain **domain,
 		window_state(*domain, i, st);
 }
 
-static void load_queue(struct trn_job *job, uint64_t used[4],
+static void load_queue(struct trn_job *job, __u64 used[4],
 		       struct trn_state *st)
 {
 	struct neuron_hw_job_queue *entry = &job->queue_table[job->nr_queues];
@@ -98,7 +98,7 @@ static void load_queue(struct trn_job *job, uint64_t used[4],
 static void job_queues_state(struct trn_job *job, struct trn_state *st)
 {
 	uint32_t nr = job->block.nr_queues;
-	uint64_t used[4] = { 0 };
+	__u64 used[4] = { 0 };
 	uint32_t i;
 
 	if (st->loading && nr) {

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/job.h"
 #include "trn_check.h"
 #include "trn_internal.h"
 #include "trn_latch.h"
 #include "trn_queue.h"
 #include "trn_window.h"
 
-#define NOTIFY_MIN	64
 /* Tables up to this size are looked into to see what they name. */
 #define PEEK_WINDOWS	64
 /* Reading and checking an entry, as bytes to copy. */
@@ -60,102 +60,25 @@ bool trn_latch_block(struct trn_core *core, uint64_t addr,
 	return false;
 }
 
-/* A window address with @bytes behind it that stay in the offset field. */
-static bool window_range_ok(uint64_t addr, uint64_t bytes)
-{
-	return addr & NEURON_ADDR_WINDOW &&
-	       bytes <= NEURON_ADDR_WINDOW_OFFSET -
-				(addr & NEURON_ADDR_WINDOW_OFFSET);
-}
-
-static enum neuron_cause check_start(const struct trn_core *core,
-				     const struct neuron_hw_start *start)
-{
-	if (start->reserved)
-		return reject(core, "a reserved field is set");
-	if (!start->count && start->addr)
-		return reject(core, "an engine has an address but no instructions");
-	if (start->count &&
-	    !window_range_ok(start->addr,
-			     (uint64_t)start->count * NEURON_INST_SIZE))
-		return reject(core, "an engine's image has no window address");
-	return NEURON_CAUSE_NONE;
-}
-
-static enum neuron_cause check_notify(const struct trn_core *core,
-				      const struct neuron_hw_job *block)
-{
-	uint32_t size = block->notify_size;
-
-	if (!size)
-		return block->notify_addr ?
-			       reject(core, "a notification address without size") :
-			       NEURON_CAUSE_NONE;
-	if (size < NOTIFY_MIN || size & (size - 1))
-		return reject(core,
-			      "the notification size is no power of two from 64");
-	if (!window_range_ok(block->notify_addr, size))
-		return reject(core, "notifications have no window address");
-	return NEURON_CAUSE_NONE;
-}
-
 enum neuron_cause trn_latch_check_block(const struct trn_core *core,
 					const struct neuron_hw_job *block)
 {
-	enum neuron_cause cause;
-	unsigned int i;
+	const char *why = neuron_hw_job_check(block, trn_core_engines(core));
 
-	if (block->version != NEURON_JOB_VERSION)
-		return reject(core, "unknown version");
-	if (block->flags || block->reserved0)
-		return reject(core, "a reserved field is set");
-	for (i = 0; i < sizeof(block->reserved) / sizeof(block->reserved[0]);
-	     i++)
-		if (block->reserved[i])
-			return reject(core, "a reserved field is set");
-	if (block->nr_windows > NEURON_MAX_WINDOWS)
-		return reject(core, "too many windows");
-	if (block->nr_queues > NEURON_JOB_MAX_QUEUES)
-		return reject(core, "too many queues");
-	for (i = 0; i < NEURON_NR_ENGINES; i++) {
-		cause = check_start(core, &block->start[i]);
-		if (cause)
-			return cause;
-		if (block->start[i].count && !(trn_core_engines(core) & NEURON_BIT(i)))
-			return reject(core, "a CC-core has no engine but sync");
-	}
-	return check_notify(core, block);
-}
-
-static bool ring_ok(uint64_t addr, uint32_t length)
-{
-	uint64_t bytes = (uint64_t)length * sizeof(struct neuron_udma_desc);
-
-	return trn_ring_length_valid(length) &&
-	       window_range_ok(addr, bytes) && !(addr % NEURON_UDMA_RING_ALIGN);
+	return why ? reject(core, why) : NEURON_CAUSE_NONE;
 }
 
 enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 					const struct neuron_hw_job_queue *entry,
-					uint64_t used[4])
+					__u64 used[4])
 {
-	unsigned int first = neuron_core_dma(core->tpb->index), bit;
+	unsigned int first = neuron_core_dma(core->tpb->index);
+	const char *why;
 
-	if (entry->flags & ~NEURON_JOB_QUEUE_ANY_RING_ID)
-		return reject(core, "a queue has unknown flags");
-	if (entry->dma_engine < first || entry->dma_engine >= first + 16 ||
-	    entry->dma_engine >= core->chip->gen->nr_ring ||
-	    entry->queue >= NEURON_UDMA_QUEUES)
+	if (entry->dma_engine >= core->chip->gen->nr_ring)
 		return reject(core, "a queue is not one of this core's");
-	bit = (entry->dma_engine - first) * NEURON_UDMA_QUEUES + entry->queue;
-	if (used[bit / 64] >> (bit % 64) & 1)
-		return reject(core, "a queue is listed twice");
-	used[bit / 64] |= 1ull << (bit % 64);
-	if (!ring_ok(entry->m2s_ring, entry->m2s_length) ||
-	    !ring_ok(entry->s2m_ring, entry->s2m_length))
-		return reject(core,
-			      "a ring is not a multiple of 16 descriptors from 32 at a 256-byte aligned window address");
-	return NEURON_CAUSE_NONE;
+	why = neuron_hw_job_check_queue(entry, first, used);
+	return why ? reject(core, why) : NEURON_CAUSE_NONE;
 }
 
 /* Copy the queue table and look up its queues; they are bound later. */
@@ -164,7 +87,7 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 	const struct neuron_hw_job *block = &job->block;
 	struct trn_core *core = job->core;
 	struct neuron_hw_job_queue *table;
-	uint64_t used[4] = { 0 };
+	__u64 used[4] = { 0 };
 	enum neuron_cause cause;
 	unsigned int i;
 

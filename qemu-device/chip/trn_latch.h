@@ -42,7 +42,7 @@ enum neuron_cause trn_latch_check_block(const struct trn_core *core,
 /* @used: bit for each queue of the core that an earlier entry names. */
 enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 					const struct neuron_hw_job_queue *entry,
-					uint64_t used[4]);
+					__u64 used[4]);
 
 /* Free a job whose queues are not bound (any more). */
 void trn_job_free(struct trn_job *job);

@@ -23,9 +23,6 @@
 
 /* --- Rings --- */
 
-/* Is the ring usable: a multiple of 16 descriptors within the limits? */
-bool trn_ring_length_valid(uint32_t length);
-
 /* Pointers to 0, ring ids to their first value. */
 void trn_ring_rewind(struct trn_ring *ring);
 

@@ -9,15 +9,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "contract/ring.h"
 #include "trn_internal.h"
 #include "trn_queue.h"
-
-bool trn_ring_length_valid(uint32_t length)
-{
-	return length >= NEURON_UDMA_RING_MIN &&
-	       length <= NEURON_UDMA_RING_MAX &&
-	       length % NEURON_UDMA_RING_MULTIPLE == 0;
-}
 
 void trn_ring_rewind(struct trn_ring *ring)
 {
@@ -43,7 +37,7 @@ void trn_ring_advance(const struct trn_ring *ring, uint32_t *index,
 bool trn_ring_has_room(const struct trn_ring *ring, uint32_t n)
 {
 	/* Software may have made the ring shorter than what it holds. */
-	return trn_ring_length_valid(ring->length) &&
+	return !neuron_ring_check_length(ring->length) &&
 	       ring->avail <= ring->length && ring->head < ring->length &&
 	       n <= ring->length - ring->avail;
 }

@@ -239,6 +239,8 @@ LONG = [
     Suite("fuzz-neff", "native", 2 * MINUTE, 1800, "the reader of NEFF files",
           Fuzzer("neff", 60)),
     Suite("fuzz-as", "native", 2 * MINUTE, 1800, "the assembler", Fuzzer("as", 60)),
+    Suite("fuzz-contract", "native", 2 * MINUTE, 1800, "what kernel, chip and runtime believe of "
+          "each other", Fuzzer("contract", 60)),
     # An input is at most 16 edits; libFuzzer would take an hour to try that many.
     Suite("fuzz-state", "native", 2 * MINUTE, 1800, "loading of saved chips that were edited",
           Fuzzer("state", 60, "-max_len=256", "-len_control=0")),

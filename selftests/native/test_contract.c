@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The rules that kernel, chip and runtime share: what is written well is accepted, every
+ * rule that is broken is named, and what a hostile side says is not believed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/job.h"
+#include "contract/record.h"
+#include "contract/ring.h"
+#include "contract/window.h"
+
+#define ALL_ENGINES	NEURON_MASK(NEURON_NR_ENGINES - 1, 0)
+#define RIGHTS		NEURON_WINDOW_RIGHTS
+#define RING		64u
+
+static void assert_why(const char *why, const char *expected)
+{
+	assert_non_null(why);
+	assert_string_equal(why, expected);
+}
+
+/* --- Windows --- */
+
+static void window_well_written(void **state)
+{
+	struct neuron_hw_window window;
+
+	(void)state;
+	window = neuron_hw_window_memory(NEURON_WINDOW_HBM, RIGHTS, 0x1000, 0x2000);
+	assert_null(neuron_hw_window_check(&window));
+	assert_int_equal(neuron_hw_window_kind(&window), NEURON_WINDOW_HBM);
+	assert_false(neuron_hw_window_is_list(&window));
+
+	window = neuron_hw_window_list(NEURON_WINDOW_HOST, NEURON_WINDOW_READ, 0x4000, 3, 0x3000);
+	assert_null(neuron_hw_window_check(&window));
+	assert_true(neuron_hw_window_is_list(&window));
+
+	window = neuron_hw_window_sems(NEURON_WINDOW_WRITE, 0x8000, 250, 6, 7);
+	assert_null(neuron_hw_window_check(&window));
+	assert_int_equal(neuron_from_le64(window.length), 24);
+
+	window = neuron_hw_window_grant(NEURON_WINDOW_READ, 0x8000, 64, 7);
+	assert_null(neuron_hw_window_check(&window));
+
+	window = neuron_hw_window_memory(NEURON_WINDOW_STREAM, 0, 0x1000, 64);
+	assert_null(neuron_hw_window_check(&window));
+
+	/* An empty one shows nothing, so the rest does not matter. */
+	window = (struct neuron_hw_window){ .base = neuron_to_le64(3) };
+	assert_null(neuron_hw_window_check(&window));
+}
+
+static void window_rules(void **state)
+{
+	const struct neuron_hw_window hbm =
+		neuron_hw_window_memory(NEURON_WINDOW_HBM, RIGHTS, 0x1000, 0x2000);
+	const struct neuron_hw_window list =
+		neuron_hw_window_list(NEURON_WINDOW_HBM, RIGHTS, 0x1000, 2, 0x2000);
+	const struct neuron_hw_window sems = neuron_hw_window_sems(RIGHTS, 0, 0, 256, 1);
+	struct neuron_hw_window window;
+
+	(void)state;
+	window = hbm;
+	window.flags |= neuron_to_le32(NEURON_BIT(31));
+	assert_why(neuron_hw_window_check(&window), "reserved flags are set");
+	window.flags = neuron_to_le32(NEURON_WINDOW_GRANT + 1);
+	assert_why(neuron_hw_window_check(&window), "unknown kind");
+
+	window = hbm;
+	window.base = neuron_to_le64(0x1002);
+	assert_why(neuron_hw_window_check(&window), "its base is not 4-byte aligned");
+	window = hbm;
+	window.nr_extents = neuron_to_le32(1);
+	assert_why(neuron_hw_window_check(&window), "extents without LIST");
+	window = hbm;
+	window.generation = neuron_to_le32(1);
+	assert_why(neuron_hw_window_check(&window), "semaphore fields are set");
+	window = hbm;
+	window.sem_first = neuron_to_le32(1);
+	assert_why(neuron_hw_window_check(&window), "semaphore fields are set");
+
+	window = list;
+	window.nr_extents = 0;
+	assert_why(neuron_hw_window_check(&window), "the extent list is empty");
+	window.nr_extents = neuron_to_le32(NEURON_MAX_EXTENTS + 1);
+	assert_why(neuron_hw_window_check(&window), "too many extents");
+
+	window = sems;
+	window.flags |= neuron_to_le32(NEURON_WINDOW_LIST);
+	assert_why(neuron_hw_window_check(&window), "a semaphore window cannot be a list");
+	window = sems;
+	window.sem_first = neuron_to_le32(1);
+	assert_why(neuron_hw_window_check(&window), "its semaphores do not exist");
+	window = sems;
+	window.length = neuron_to_le64(2);
+	assert_why(neuron_hw_window_check(&window), "its semaphores do not exist");
+	window.length = neuron_to_le64(1ull << 40);
+	assert_why(neuron_hw_window_check(&window), "its semaphores do not exist");
+
+	window = neuron_hw_window_grant(RIGHTS, 0, 64, 1);
+	window.flags |= neuron_to_le32(NEURON_WINDOW_LIST);
+	assert_why(neuron_hw_window_check(&window), "a granted window cannot be a list");
+	window = neuron_hw_window_memory(NEURON_WINDOW_STREAM, NEURON_WINDOW_READ, 0, 64);
+	assert_why(neuron_hw_window_check(&window), "a stream window has no rights");
+}
+
+static void extents_stay_in_a_window(void **state)
+{
+	(void)state;
+	assert_null(neuron_hw_window_check_extent(0, 4));
+	assert_null(neuron_hw_window_check_extent(4, NEURON_WINDOW_MAX_LENGTH - 4));
+	assert_non_null(neuron_hw_window_check_extent(4, 0));
+	assert_non_null(neuron_hw_window_check_extent(4, NEURON_WINDOW_MAX_LENGTH - 3));
+	assert_non_null(neuron_hw_window_check_extent(4, UINT64_MAX));
+	assert_non_null(neuron_hw_window_check_extent(NEURON_WINDOW_MAX_LENGTH, 1));
+	assert_non_null(neuron_hw_window_check_extent(UINT64_MAX, 1));
+}
+
+/* --- Rings --- */
+
+static void ring_rules(void **state)
+{
+	const uint64_t base = neuron_window_addr(3, 0x100);
+	const uint64_t end = NEURON_ADDR_WINDOW_OFFSET + 1;
+
+	(void)state;
+	assert_null(neuron_ring_check(base, 32));
+	assert_null(neuron_ring_check(base, NEURON_UDMA_RING_MAX));
+	assert_non_null(neuron_ring_check(base, 0));
+	assert_non_null(neuron_ring_check(base, 16));
+	assert_non_null(neuron_ring_check(base, 33));
+	assert_non_null(neuron_ring_check(base, NEURON_UDMA_RING_MAX + 16));
+	assert_non_null(neuron_ring_check(base + 16, 32));
+	/* A plain address is no window's, whatever the ring. */
+	assert_non_null(neuron_ring_check(0x100, 32));
+	/* The last ring that fits ends one descriptor before the end. */
+	assert_null(neuron_ring_check(neuron_window_addr(3, end - 1024), 32));
+	assert_non_null(neuron_ring_check(neuron_window_addr(3, end - 512), 32));
+}
+
+static void ring_positions(void **state)
+{
+	uint32_t position;
+
+	(void)state;
+	assert_int_equal(neuron_ring_slot(0, RING), 0);
+	assert_int_equal(neuron_ring_slot(RING + 5, RING), 5);
+	for (position = 0; position < 8 * RING; position++) {
+		struct neuron_udma_desc source, target;
+		uint32_t id = neuron_ring_id(position, RING);
+
+		source = neuron_copy_source(1, 65536, id, NEURON_UDMA_META_DEFAULT);
+		target = neuron_copy_target(2, 1, id, NEURON_UDMA_DESC_INT_EN);
+		assert_int_equal(NEURON_GET(NEURON_UDMA_DESC_RING_ID,
+					    neuron_from_le32(source.len_ctrl)),
+				 (1 + position / RING) % 4);
+		/* 64 KiB is written as 0. */
+		assert_int_equal(neuron_from_le32(source.len_ctrl) & NEURON_UDMA_DESC_LEN, 0);
+		assert_int_equal(neuron_from_le32(target.len_ctrl) & NEURON_UDMA_DESC_LEN, 1);
+		assert_true(neuron_from_le32(target.len_ctrl) & NEURON_UDMA_DESC_INT_EN);
+	}
+}
+
+/* What the ring holds is all that a queue can have done. */
+static void ring_progress_is_bounded(void **state)
+{
+	static const uint32_t starts[] = { 0, 7, RING - 1, 12345, UINT32_MAX - 3 };
+	uint32_t i, given, head, done;
+
+	(void)state;
+	for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		uint32_t completed = starts[i];
+
+		for (given = 0; given < RING; given++) {
+			for (head = 0; head < 2 * RING; head++) {
+				const char *why;
+
+				done = UINT32_MAX;
+				why = neuron_ring_progress(head, RING, completed + given,
+							   completed, &done);
+				assert_int_equal(!why, done != UINT32_MAX);
+				if (why)
+					continue;
+				assert_true(done <= given && head < RING);
+				assert_int_equal(neuron_ring_slot(completed + done, RING), head);
+			}
+			/* The truth is believed. */
+			head = neuron_ring_slot(completed + given, RING);
+			assert_null(neuron_ring_progress(head, RING, completed + given, completed,
+							 &done));
+			assert_int_equal(done, given);
+		}
+	}
+	assert_non_null(neuron_ring_progress(UINT32_MAX, RING, 5, 0, &done));
+}
+
+/* --- Job blocks --- */
+
+static struct neuron_hw_job good_job(void)
+{
+	struct neuron_hw_job job;
+
+	neuron_hw_job_begin(&job, 42, 0x1000);
+	neuron_hw_job_windows(&job, 0x2000, 3);
+	neuron_hw_job_queues(&job, 0x3000, 2);
+	neuron_hw_job_start(&job, NEURON_ENGINE_SYNC, neuron_window_addr(0, 0), 10);
+	neuron_hw_job_notify(&job, neuron_window_addr(1, 0), 128);
+	return job;
+}
+
+static void job_well_written(void **state)
+{
+	struct neuron_hw_job job = good_job();
+
+	(void)state;
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_from_le64(job.job_id), 42);
+	assert_int_equal(neuron_from_le64(job.sem_own[3]), ~0ull);
+	assert_int_equal(neuron_from_le64(job.event_own[0]), ~0ull);
+	assert_int_equal(job.sem_clear[0], 0);
+	/* Nothing but zeroes where nothing is. */
+	neuron_hw_job_queues(&job, 0x3000, 0);
+	assert_int_equal(job.queue_table, 0);
+	neuron_hw_job_start(&job, NEURON_ENGINE_SYNC, 5, 0);
+	assert_int_equal(job.start[NEURON_ENGINE_SYNC].addr, 0);
+	assert_null(neuron_hw_job_check(&job, 0));
+}
+
+static void job_rules(void **state)
+{
+	struct neuron_hw_job job;
+
+	(void)state;
+	job = good_job();
+	job.magic = 0;
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "no magic number");
+	job = good_job();
+	job.version = neuron_to_le16(NEURON_JOB_VERSION + 1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown version");
+	job = good_job();
+	job.flags = neuron_to_le16(1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
+	job = good_job();
+	job.reserved[1] = neuron_to_le64(1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
+	job = good_job();
+	job.start[0].reserved = neuron_to_le32(1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
+	job = good_job();
+	job.nr_windows = neuron_to_le32(NEURON_MAX_WINDOWS + 1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "too many windows");
+	job = good_job();
+	job.nr_queues = neuron_to_le32(NEURON_JOB_MAX_QUEUES + 1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "too many queues");
+	job = good_job();
+	job.start[0].addr = neuron_to_le64(neuron_window_addr(0, 0));
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES),
+		   "an engine has an address but no instructions");
+	job = good_job();
+	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR, 0x1000, 1);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "an engine's image has no window address");
+	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR,
+			    neuron_window_addr(0, NEURON_ADDR_WINDOW_OFFSET - 127), 1);
+	assert_non_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR, neuron_window_addr(0, 0), 1);
+	assert_why(neuron_hw_job_check(&job, NEURON_BIT(NEURON_ENGINE_SYNC)),
+		   "a CC-core has no engine but sync");
+}
+
+static void notify_rules(void **state)
+{
+	const uint64_t addr = neuron_window_addr(5, 0);
+
+	(void)state;
+	assert_null(neuron_hw_job_check_notify(0, 0));
+	assert_null(neuron_hw_job_check_notify(addr, 64));
+	assert_non_null(neuron_hw_job_check_notify(addr, 0));
+	assert_non_null(neuron_hw_job_check_notify(addr, 32));
+	assert_non_null(neuron_hw_job_check_notify(addr, 96));
+	assert_non_null(neuron_hw_job_check_notify(0x1000, 64));
+	assert_non_null(neuron_hw_job_check_notify(addr | NEURON_ADDR_WINDOW_OFFSET, 64));
+}
+
+static struct neuron_hw_job_queue good_queue(uint16_t engine, uint16_t queue)
+{
+	return (struct neuron_hw_job_queue){
+		.m2s_ring = neuron_to_le64(neuron_window_addr(1, 0)),
+		.s2m_ring = neuron_to_le64(neuron_window_addr(1, 0x1000)),
+		.m2s_length = neuron_to_le32(64),
+		.s2m_length = neuron_to_le32(64),
+		.dma_engine = neuron_to_le16(engine),
+		.queue = neuron_to_le16(queue),
+	};
+}
+
+static void queue_rules(void **state)
+{
+	struct neuron_hw_job_queue entry = good_queue(32, 5);
+	__u64 used[4] = { 0 };
+
+	(void)state;
+	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_why(neuron_hw_job_check_queue(&entry, 32, used), "a queue is listed twice");
+	entry = good_queue(47, 15);
+	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
+	entry = good_queue(48, 0);
+	assert_why(neuron_hw_job_check_queue(&entry, 32, used),
+		   "a queue is not one of this core's");
+	entry = good_queue(31, 0);
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	entry = good_queue(32, 16);
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	entry = good_queue(32, 6);
+	entry.flags = neuron_to_le32(2);
+	assert_why(neuron_hw_job_check_queue(&entry, 32, used), "a queue has unknown flags");
+	/* One that is refused is not taken. */
+	entry = good_queue(32, 7);
+	entry.s2m_length = neuron_to_le32(31);
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	entry = good_queue(32, 7);
+	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
+}
+
+/* --- Records --- */
+
+static void record_round_trip(void **state)
+{
+	const struct neuron_record record = {
+		.job_id = 1ull << 40 | 3,
+		.status = NEURON_JOB_ERROR,
+		.cause = NEURON_CAUSE_WINDOW,
+		.source = NEURON_SOURCE_DMA,
+		.queue = 0x8012,
+		.pc = 77,
+		.addr = ~0ull,
+		.start_ns = 5,
+		.end_ns = 6,
+		.instructions = 7,
+		.dma_bytes = 8,
+	};
+	struct neuron_hw_completion hw = neuron_record_encode(&record), again;
+	struct neuron_record back;
+
+	(void)state;
+	assert_null(neuron_record_decode(&hw, record.job_id, &back));
+	assert_int_equal(back.pc, 77);
+	again = neuron_record_encode(&back);
+	assert_memory_equal(&again, &hw, sizeof(hw));
+	assert_why(neuron_record_decode(&hw, 3, &back), "a record of another job");
+	back = neuron_record_aborted(9);
+	assert_null(neuron_record_check(&back, 9));
+}
+
+static void record_rules(void **state)
+{
+	struct neuron_record record = neuron_record_aborted(1);
+
+	(void)state;
+	record.status = NEURON_JOB_NONE;
+	assert_why(neuron_record_check(&record, 1), "unknown status");
+	record.status = NEURON_JOB_ABORTED + 1;
+	assert_why(neuron_record_check(&record, 1), "unknown status");
+	record = neuron_record_aborted(1);
+	record.cause = NEURON_NR_CAUSES;
+	assert_why(neuron_record_check(&record, 1), "unknown cause");
+	record = neuron_record_aborted(1);
+	record.source = NEURON_NR_ENGINES;
+	assert_why(neuron_record_check(&record, 1), "unknown source");
+}
+
+static void cause_of_a_device_that_is_gone(void **state)
+{
+	(void)state;
+	assert_int_equal(neuron_cause_pending(0), 0);
+	assert_int_equal(neuron_cause_pending(5), 5);
+	assert_int_equal(neuron_cause_pending(UINT32_MAX), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(window_well_written),
+		cmocka_unit_test(window_rules),
+		cmocka_unit_test(extents_stay_in_a_window),
+		cmocka_unit_test(ring_rules),
+		cmocka_unit_test(ring_positions),
+		cmocka_unit_test(ring_progress_is_bounded),
+		cmocka_unit_test(job_well_written),
+		cmocka_unit_test(job_rules),
+		cmocka_unit_test(notify_rules),
+		cmocka_unit_test(queue_rules),
+		cmocka_unit_test(record_round_trip),
+		cmocka_unit_test(record_rules),
+		cmocka_unit_test(cause_of_a_device_that_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

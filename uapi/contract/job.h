@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Job blocks: how they are written, and what is checked before a chip runs one.
+ *
+ * The chip refuses a block that breaks a rule. The kernel applies the same rules to what
+ * user space asks for, so that no submission that it takes is refused by the chip.
+ */
+#ifndef NEURON_CONTRACT_JOB_H
+#define NEURON_CONTRACT_JOB_H
+
+#include "ring.h"
+#include "neuron/isa.h"
+#include "neuron/job.h"
+#include "neuron/regs.h"
+
+/* Bytes of the smallest notification stream: four notifications. */
+#define NEURON_JOB_NOTIFY_MIN	64
+/* DMA engines of a core; a job's queues are theirs. */
+#define NEURON_JOB_DMA_ENGINES	16
+
+/* --- The rules --- */
+
+/* Where an engine starts: @count instructions at window address @addr. */
+static inline const char *neuron_hw_job_check_start(__u64 addr, __u32 count)
+{
+	if (!count)
+		return addr ? "an engine has an address but no instructions" : 0;
+	if (!neuron_hw_window_range_ok(addr, (__u64)count * NEURON_INST_SIZE))
+		return "an engine's image has no window address";
+	return 0;
+}
+
+/* A notification stream of @size bytes at window address @addr; none with size 0. */
+static inline const char *neuron_hw_job_check_notify(__u64 addr, __u32 size)
+{
+	if (!size)
+		return addr ? "a notification address without size" : 0;
+	if (size < NEURON_JOB_NOTIFY_MIN || size & (size - 1))
+		return "the notification size is no power of two from 64";
+	if (!neuron_hw_window_range_ok(addr, size))
+		return "notifications have no window address";
+	return 0;
+}
+
+/**
+ * neuron_hw_job_check_queue - judge an entry of a queue table
+ * @entry: copy that nobody can change
+ * @first: first DMA engine of the core
+ * @used: 256 bits, zero at first: the queues that entries before this one have
+ *
+ * Return: NULL, and the queue's bit in @used is set, or what is wrong.
+ */
+static inline const char *neuron_hw_job_check_queue(const struct neuron_hw_job_queue *entry,
+						 __u32 first, __u64 used[4])
+{
+	__u32 engine = neuron_from_le16(entry->dma_engine);
+	__u32 queue = neuron_from_le16(entry->queue);
+	const char *why;
+	__u32 bit;
+
+	if (neuron_from_le32(entry->flags) & ~NEURON_JOB_QUEUE_ANY_RING_ID)
+		return "a queue has unknown flags";
+	if (engine < first || engine - first >= NEURON_JOB_DMA_ENGINES ||
+	    queue >= NEURON_UDMA_QUEUES)
+		return "a queue is not one of this core's";
+	bit = (engine - first) * NEURON_UDMA_QUEUES + queue;
+	if (used[bit / 64] >> (bit % 64) & 1)
+		return "a queue is listed twice";
+	why = neuron_ring_check(neuron_from_le64(entry->m2s_ring),
+				neuron_from_le32(entry->m2s_length));
+	if (!why)
+		why = neuron_ring_check(neuron_from_le64(entry->s2m_ring),
+					neuron_from_le32(entry->s2m_length));
+	if (!why)
+		used[bit / 64] |= 1ull << (bit % 64);
+	return why;
+}
+
+/**
+ * neuron_hw_job_check - judge a job block
+ * @job: copy that nobody can change
+ * @engines: mask of enum neuron_engine that the core has
+ *
+ * The tables are not looked at.
+ * Return: NULL or what is wrong.
+ */
+static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, __u32 engines)
+{
+	const char *why;
+	unsigned int i;
+
+	if (neuron_from_le32(job->magic) != NEURON_JOB_MAGIC)
+		return "no magic number";
+	if (neuron_from_le16(job->version) != NEURON_JOB_VERSION)
+		return "unknown version";
+	if (job->flags || job->reserved0)
+		return "a reserved field is set";
+	for (i = 0; i < sizeof(job->reserved) / sizeof(job->reserved[0]); i++)
+		if (job->reserved[i])
+			return "a reserved field is set";
+	if (neuron_from_le32(job->nr_windows) > NEURON_MAX_WINDOWS)
+		return "too many windows";
+	if (neuron_from_le32(job->nr_queues) > NEURON_JOB_MAX_QUEUES)
+		return "too many queues";
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		if (job->start[i].reserved)
+			return "a reserved field is set";
+		why = neuron_hw_job_check_start(neuron_from_le64(job->start[i].addr),
+					     neuron_from_le32(job->start[i].count));
+		if (why)
+			return why;
+		if (job->start[i].count && !(engines & NEURON_BIT(i)))
+			return "a CC-core has no engine but sync";
+	}
+	return neuron_hw_job_check_notify(neuron_from_le64(job->notify_addr),
+				       neuron_from_le32(job->notify_size));
+}
+
+/* --- How a block is written --- */
+
+/**
+ * neuron_hw_job_begin - begin a job block
+ * @job: written as a whole; without tables, engines and notifications
+ * @job_id: what the completion record will have
+ * @completion: plain address of the record in host memory, 64-byte aligned
+ *
+ * The job has all semaphores and events of its core, and clears none.
+ */
+static inline void neuron_hw_job_begin(struct neuron_hw_job *job, __u64 job_id, __u64 completion)
+{
+	unsigned int i;
+
+	*job = (struct neuron_hw_job){
+		.magic = neuron_to_le32(NEURON_JOB_MAGIC),
+		.version = neuron_to_le16(NEURON_JOB_VERSION),
+		.job_id = neuron_to_le64(job_id),
+		.completion = neuron_to_le64(completion),
+	};
+	for (i = 0; i < 4; i++) {
+		job->sem_own[i] = neuron_to_le64(~0ull);
+		job->event_own[i] = neuron_to_le64(~0ull);
+	}
+}
+
+/* @nr windows at plain address @table. */
+static inline void neuron_hw_job_windows(struct neuron_hw_job *job, __u64 table, __u32 nr)
+{
+	job->window_table = neuron_to_le64(table);
+	job->nr_windows = neuron_to_le32(nr);
+}
+
+/* @nr queues at plain address @table. */
+static inline void neuron_hw_job_queues(struct neuron_hw_job *job, __u64 table, __u32 nr)
+{
+	job->queue_table = neuron_to_le64(nr ? table : 0);
+	job->nr_queues = neuron_to_le32(nr);
+}
+
+static inline void neuron_hw_job_start(struct neuron_hw_job *job, enum neuron_engine engine,
+				    __u64 addr, __u32 count)
+{
+	job->start[engine] = (struct neuron_hw_start){
+		.addr = neuron_to_le64(count ? addr : 0),
+		.count = neuron_to_le32(count),
+	};
+}
+
+static inline void neuron_hw_job_notify(struct neuron_hw_job *job, __u64 addr, __u32 size)
+{
+	job->notify_addr = neuron_to_le64(addr);
+	job->notify_size = neuron_to_le32(size);
+}
+
+#endif /* NEURON_CONTRACT_JOB_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * How a job ended: completion records and the registers that announce them.
+ */
+#ifndef NEURON_CONTRACT_RECORD_H
+#define NEURON_CONTRACT_RECORD_H
+
+#include "bytes.h"
+#include "neuron/job.h"
+
+/**
+ * struct neuron_record - a completion record, in the byte order of the processor
+ * @job_id: id of the job block
+ * @status: enum neuron_job_status, not NONE
+ * @cause: enum neuron_cause
+ * @source: enum neuron_engine, NEURON_SOURCE_DMA or NEURON_SOURCE_JOB
+ * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side
+ * @pc: instruction or descriptor index
+ * @addr: address that failed, as the program wrote it, or zero
+ * @start_ns: device time of the start
+ * @end_ns: device time of the end
+ * @instructions: retired by all engines
+ * @dma_bytes: moved by the job's queues
+ */
+struct neuron_record {
+	__u64 job_id;
+	__u16 status;
+	__u16 cause;
+	__u16 source;
+	__u16 queue;
+	__u32 pc;
+	__u64 addr;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 instructions;
+	__u64 dma_bytes;
+};
+
+static inline const char *neuron_record_check(const struct neuron_record *record, __u64 job_id)
+{
+	if (record->job_id != job_id)
+		return "a record of another job";
+	if (record->status < NEURON_JOB_OK || record->status > NEURON_JOB_ABORTED)
+		return "unknown status";
+	if (record->cause >= NEURON_NR_CAUSES)
+		return "unknown cause";
+	if (record->source >= NEURON_NR_ENGINES && record->source != NEURON_SOURCE_DMA &&
+	    record->source != NEURON_SOURCE_JOB)
+		return "unknown source";
+	return 0;
+}
+
+/**
+ * neuron_record_decode - read and judge a completion record
+ * @hw: copy that the device cannot change
+ * @job_id: id of the job that is on the core
+ * @record: out: written in any case
+ *
+ * Return: NULL or what is wrong: the device breaks its contract.
+ */
+static inline const char *neuron_record_decode(const struct neuron_hw_completion *hw,
+					       __u64 job_id, struct neuron_record *record)
+{
+	*record = (struct neuron_record){
+		.job_id = neuron_from_le64(hw->job_id),
+		.status = neuron_from_le16(hw->status),
+		.cause = neuron_from_le16(hw->cause),
+		.source = neuron_from_le16(hw->source),
+		.queue = neuron_from_le16(hw->queue),
+		.pc = neuron_from_le32(hw->pc),
+		.addr = neuron_from_le64(hw->addr),
+		.start_ns = neuron_from_le64(hw->start_ns),
+		.end_ns = neuron_from_le64(hw->end_ns),
+		.instructions = neuron_from_le64(hw->instructions),
+		.dma_bytes = neuron_from_le64(hw->dma_bytes),
+	};
+	return neuron_record_check(record, job_id);
+}
+
+static inline struct neuron_hw_completion
+neuron_record_encode(const struct neuron_record *record)
+{
+	return (struct neuron_hw_completion){
+		.job_id = neuron_to_le64(record->job_id),
+		.status = neuron_to_le16(record->status),
+		.cause = neuron_to_le16(record->cause),
+		.source = neuron_to_le16(record->source),
+		.queue = neuron_to_le16(record->queue),
+		.pc = neuron_to_le32(record->pc),
+		.addr = neuron_to_le64(record->addr),
+		.start_ns = neuron_to_le64(record->start_ns),
+		.end_ns = neuron_to_le64(record->end_ns),
+		.instructions = neuron_to_le64(record->instructions),
+		.dma_bytes = neuron_to_le64(record->dma_bytes),
+	};
+}
+
+/* The record of a job that a reset ended, or that never reached a core. */
+static inline struct neuron_record neuron_record_aborted(__u64 job_id)
+{
+	return (struct neuron_record){
+		.job_id = job_id,
+		.status = NEURON_JOB_ABORTED,
+		.cause = NEURON_CAUSE_RESET,
+		.source = NEURON_SOURCE_JOB,
+	};
+}
+
+/**
+ * neuron_cause_pending - what a cause register announces
+ * @value: as it was read
+ *
+ * The protocol of every cause register (core, DMA engine, management):
+ *
+ * 1. Read it. Without a bit there is nothing to do; all ones are a device that is gone.
+ * 2. Write the bits back. That clears them, and an interrupt comes for the next one.
+ * 3. Only then look at what they announce: a later event sets its bit again, an earlier
+ *    one is seen.
+ *
+ * Return: the bits to write back and to handle, or 0.
+ */
+static inline __u32 neuron_cause_pending(__u32 value)
+{
+	return value == 0xffffffffu ? 0 : value;
+}
+
+#endif /* NEURON_CONTRACT_RECORD_H */
