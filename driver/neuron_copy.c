@@ -12,6 +12,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "contract/ring.h"
 #include "neuron_copy_queue.h"
 #include "neuron_report.h"
 #include "neuron_trace.h"
@@ -54,6 +55,7 @@ void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others)
 
 void neuron_copy_advance(struct neuron_copy_queue *queue)
 {
+	const char *why;
 	u32 head, done;
 
 	if (queue->stopped)
@@ -61,12 +63,12 @@ void neuron_copy_advance(struct neuron_copy_queue *queue)
 
 	head = readl(neuron_copy_s2m_regs(queue) + NEURON_UDMA_Q_COMP_HEAD) &
 	       NEURON_UDMA_Q_PTR;
-	done = (head - queue->completed) % NEURON_COPY_RING;
-	if (head >= NEURON_COPY_RING ||
-	    done > queue->submitted - queue->completed) {
+	why = neuron_ring_progress(head, NEURON_COPY_RING, queue->submitted,
+				   queue->completed, &done);
+	if (why) {
 		drm_err_ratelimited(&queue->ndev->drm,
-				    "DMA engine %u queue %u: impossible completion head %u\n",
-				    queue->engine, queue->index, head);
+				    "DMA engine %u queue %u: %s %u\n",
+				    queue->engine, queue->index, why, head);
 		/* It may still move data: no request ends before that. */
 		queue->stopped = true;
 		if (queue->nr_pending && !queue->dead)
@@ -164,23 +166,15 @@ static void neuron_copy_fill(struct neuron_copy_queue *queue,
 
 	for (i = 0; i < req->nr; i++, position++) {
 		const struct neuron_copy_desc *desc = &req->desc[i];
-		u32 slot = position % NEURON_COPY_RING;
-		u32 ring_id = NEURON_UDMA_RING_ID_FIRST +
-			      position / NEURON_COPY_RING;
-		u32 ctrl = NEURON_PUT(NEURON_UDMA_DESC_RING_ID, ring_id) |
-			   (desc->len & NEURON_UDMA_DESC_LEN);
+		u32 slot = neuron_ring_slot(position, NEURON_COPY_RING);
+		u32 ring_id = neuron_ring_id(position, NEURON_COPY_RING);
 		u32 last = i == req->nr - 1 ? NEURON_UDMA_DESC_INT_EN : 0;
 
-		queue->m2s[slot] = (struct neuron_udma_desc){
-			.len_ctrl = cpu_to_le32(ctrl | NEURON_UDMA_DESC_FIRST |
-						NEURON_UDMA_DESC_LAST),
-			.meta_ctrl = cpu_to_le32(NEURON_UDMA_META_DEFAULT),
-			.addr = cpu_to_le64(desc->src),
-		};
-		queue->s2m[slot] = (struct neuron_udma_desc){
-			.len_ctrl = cpu_to_le32(ctrl | last),
-			.addr = cpu_to_le64(desc->dst),
-		};
+		queue->m2s[slot] = neuron_copy_source(desc->src, desc->len,
+						      ring_id,
+						      NEURON_UDMA_META_DEFAULT);
+		queue->s2m[slot] = neuron_copy_target(desc->dst, desc->len,
+						      ring_id, last);
 	}
 }
 

@@ -13,14 +13,12 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_hbm.h"
 #include "neuron_storm.h"
 #include "neuron_trace.h"
-
-/* A register of a device that is gone reads as this. */
-#define NEURON_GONE	0xffffffffu
 
 /**
  * struct neuron_vector - the sources of one MSI-X vector
@@ -52,10 +50,10 @@ static bool neuron_irq_cores(struct neuron_vector *vec)
 
 		if (!READ_ONCE(core->listens))
 			continue;
-		cause = neuron_core_read(core, NEURON_CORE_CAUSE);
-		if (!cause || cause == NEURON_GONE)
+		cause = neuron_cause_pending(neuron_core_read(core,
+							      NEURON_CORE_CAUSE));
+		if (!cause)
 			continue;
-		/* Before what it announces is looked at: a later one is an edge. */
 		neuron_core_write(core, NEURON_CORE_CAUSE, cause);
 		neuron_core_interrupt(core, cause);
 		handled = true;
@@ -72,9 +70,9 @@ static bool neuron_irq_engines(struct neuron_vector *vec)
 	for_each_set_bit(i, &vec->engines, NEURON_MAX_COPY_ENGINES) {
 		unsigned int engine = ndev->gen->nr_ring + i;
 		u32 reg = NEURON_CTL_DMA(engine) + NEURON_DMA_CAUSE;
-		u32 cause = neuron_ctl_read(ndev, reg);
+		u32 cause = neuron_cause_pending(neuron_ctl_read(ndev, reg));
 
-		if (!cause || cause == NEURON_GONE)
+		if (!cause)
 			continue;
 		neuron_ctl_write(ndev, reg, cause);
 		neuron_copy_interrupt(ndev, engine, cause);
@@ -112,7 +110,7 @@ static void neuron_irq_ecc(struct neuron_device *ndev)
 		.addr = addr,
 	};
 
-	if (!(info & NEURON_CTL_ECC_VALID) || info == NEURON_GONE)
+	if (!(neuron_cause_pending(info) & NEURON_CTL_ECC_VALID))
 		return;
 	neuron_ctl_write(ndev, NEURON_CTL_ECC_INFO, NEURON_CTL_ECC_VALID);
 	trace_neuron_ecc(ndev, info, addr);
@@ -127,9 +125,10 @@ static bool neuron_irq_mgmt(struct neuron_device *ndev)
 		.type = NEURON_EVENT_LINK,
 		.core = NEURON_EVENT_DEVICE,
 	};
-	u32 cause = neuron_ctl_read(ndev, NEURON_CTL_CAUSE);
+	u32 cause = neuron_cause_pending(neuron_ctl_read(ndev,
+							 NEURON_CTL_CAUSE));
 
-	if (!cause || cause == NEURON_GONE)
+	if (!cause)
 		return false;
 	neuron_ctl_write(ndev, NEURON_CTL_CAUSE, cause);
 

@@ -2,11 +2,10 @@
 /*
  * The SUBMIT ioctl: checks, the job block, the way into the queue.
  */
-#include <linux/bitmap.h>
-#include <linux/log2.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "contract/job.h"
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
@@ -41,45 +40,46 @@ static int neuron_submit_invalid(struct drm_device *drm, const char *why)
 	return -EINVAL;
 }
 
-/* An address that a domain can translate: no program sees plain ones. */
-static bool neuron_is_window_addr(u64 addr)
-{
-	return addr & NEURON_ADDR_WINDOW;
-}
-
 static int neuron_submit_check_starts(struct drm_device *drm,
 				      const struct drm_neuron_submit *args)
 {
+	const char *why;
 	unsigned int i;
 
 	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++) {
 		if (args->start[i].pad)
 			return neuron_submit_invalid(drm, "non-zero pad");
-		if (args->start[i].count &&
-		    !neuron_is_window_addr(args->start[i].addr))
-			return neuron_submit_invalid(drm, "start is no window address");
+		why = neuron_hw_job_check_start(args->start[i].addr,
+						args->start[i].count);
+		if (why)
+			return neuron_submit_invalid(drm, why);
 	}
 	return 0;
 }
 
-static int neuron_submit_check_notify(const struct drm_neuron_submit *args)
+/* A stream is a window of its own, at whose offset the notifications begin. */
+static const char *
+neuron_submit_check_notify(const struct drm_neuron_submit *args)
 {
-	bool named = args->stream || args->notify_addr;
-
+	if (!args->stream)
+		return args->stream_offset ? "an offset without a stream" :
+			neuron_hw_job_check_notify(args->notify_addr,
+						   args->notify_size);
+	if (args->notify_addr)
+		return "a stream and a notification address";
 	if (!args->notify_size)
-		return named || args->stream_offset ? -EINVAL : 0;
-	if (args->notify_size < 64 || !is_power_of_2(args->notify_size))
-		return -EINVAL;
-	if (args->stream)
-		return args->notify_addr || args->stream_offset % 16 ? -EINVAL :
-								       0;
-	return args->stream_offset ||
-	       !neuron_is_window_addr(args->notify_addr) ? -EINVAL : 0;
+		return "a stream without size";
+	if (args->stream_offset % sizeof(struct neuron_hw_notify))
+		return "the stream's offset is no multiple of 16";
+	return neuron_hw_job_check_notify(neuron_window_addr(0, args->stream_offset),
+					  args->notify_size);
 }
 
 static int neuron_submit_check(struct drm_device *drm,
 			       const struct drm_neuron_submit *args)
 {
+	const char *why;
+
 	if (args->flags || args->pad)
 		return neuron_submit_invalid(drm, "unknown flags or non-zero pad");
 	if (neuron_array_check(&args->queues, sizeof(struct drm_neuron_queue),
@@ -93,65 +93,48 @@ static int neuron_submit_check(struct drm_device *drm,
 	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
-	if (neuron_submit_check_notify(args))
-		return neuron_submit_invalid(drm, "notify: no address or stream, or odd size");
+	why = neuron_submit_check_notify(args);
+	if (why)
+		return neuron_submit_invalid(drm, why);
 	return neuron_submit_check_starts(drm, args);
 }
 
-static bool neuron_ring_valid(u64 addr, u32 length)
+/* The engines of a core are numbered from 0 for user space. */
+static const char *neuron_submit_queue(struct neuron_core *core,
+				       const struct drm_neuron_queue *queue,
+				       struct neuron_hw_job_queue *hw,
+				       u64 *used)
 {
-	return neuron_is_window_addr(addr) &&
-	       addr % NEURON_UDMA_RING_ALIGN == 0 &&
-	       length >= NEURON_UDMA_RING_MIN &&
-	       length <= NEURON_UDMA_RING_MAX &&
-	       length % NEURON_UDMA_RING_MULTIPLE == 0;
-}
+	unsigned int first = neuron_core_dma(core->tpb->index);
 
-static int neuron_submit_queue(struct neuron_job *job,
-			       const struct drm_neuron_queue *queue,
-			       struct neuron_hw_job_queue *hw,
-			       unsigned long *seen)
-{
-	struct neuron_core *core = job->cc->core;
-	struct drm_device *drm = &core->ndev->drm;
-	unsigned int slot;
-
-	if (queue->dma_engine >= 16 || queue->queue >= NEURON_UDMA_QUEUES)
-		return neuron_submit_invalid(drm, "no such queue");
-	if (queue->flags & ~DRM_NEURON_QUEUE_ANY_RING_ID)
-		return neuron_submit_invalid(drm, "unknown queue flags");
-	if (!neuron_ring_valid(queue->m2s_ring, queue->m2s_length) ||
-	    !neuron_ring_valid(queue->s2m_ring, queue->s2m_length))
-		return neuron_submit_invalid(drm, "ring: no aligned window address or odd length");
-	slot = queue->dma_engine * NEURON_UDMA_QUEUES + queue->queue;
-	if (__test_and_set_bit(slot, seen))
-		return neuron_submit_invalid(drm, "a queue is listed twice");
-
-	hw->m2s_ring = cpu_to_le64(queue->m2s_ring);
-	hw->s2m_ring = cpu_to_le64(queue->s2m_ring);
-	hw->m2s_length = cpu_to_le32(queue->m2s_length);
-	hw->s2m_length = cpu_to_le32(queue->s2m_length);
-	hw->dma_engine = cpu_to_le16(neuron_core_dma(core->tpb->index) +
-				     queue->dma_engine);
-	hw->queue = cpu_to_le16(queue->queue);
-	if (queue->flags & DRM_NEURON_QUEUE_ANY_RING_ID)
-		hw->flags = cpu_to_le32(NEURON_JOB_QUEUE_ANY_RING_ID);
-	return 0;
+	if (queue->dma_engine >= NEURON_JOB_DMA_ENGINES)
+		return "no such DMA engine";
+	*hw = (struct neuron_hw_job_queue){
+		.m2s_ring = cpu_to_le64(queue->m2s_ring),
+		.s2m_ring = cpu_to_le64(queue->s2m_ring),
+		.m2s_length = cpu_to_le32(queue->m2s_length),
+		.s2m_length = cpu_to_le32(queue->s2m_length),
+		.dma_engine = cpu_to_le16(first + queue->dma_engine),
+		.queue = cpu_to_le16(queue->queue),
+		.flags = cpu_to_le32(queue->flags),
+	};
+	return neuron_hw_job_check_queue(hw, first, used);
 }
 
 static int neuron_submit_queues(struct neuron_job *job,
 				const struct neuron_array *queues)
 {
 	struct neuron_hw_job_queue *hw = neuron_job_queues(job);
-	DECLARE_BITMAP(seen, 16 * NEURON_UDMA_QUEUES) = {};
 	const struct drm_neuron_queue *queue = queues->element;
+	struct neuron_core *core = job->cc->core;
+	u64 used[4] = { };
+	const char *why;
 	u32 i;
-	int ret;
 
 	for (i = 0; i < queues->count; i++) {
-		ret = neuron_submit_queue(job, &queue[i], &hw[i], seen);
-		if (ret)
-			return ret;
+		why = neuron_submit_queue(core, &queue[i], &hw[i], used);
+		if (why)
+			return neuron_submit_invalid(&core->ndev->drm, why);
 	}
 	return 0;
 }
@@ -164,29 +147,17 @@ static void neuron_submit_block(struct neuron_job *job,
 	struct neuron_hw_job *hw = job->hw;
 	unsigned int i;
 
-	hw->magic = cpu_to_le32(NEURON_JOB_MAGIC);
-	hw->version = cpu_to_le16(NEURON_JOB_VERSION);
-	hw->completion = cpu_to_le64(neuron_host_addr(core->ndev,
-						      core->completion_dma));
-	hw->nr_queues = cpu_to_le32(job->nr_queues);
-	if (job->nr_queues)
-		hw->queue_table = cpu_to_le64(neuron_host_addr(core->ndev,
-							       job->dma) +
-					      sizeof(*hw));
-	for (i = 0; i < ARRAY_SIZE(hw->sem_clear); i++) {
+	/* The claim has the whole core; the job has its id when it is queued. */
+	neuron_hw_job_begin(hw, 0,
+			    neuron_host_addr(core->ndev, core->completion_dma));
+	neuron_hw_job_queues(hw, neuron_host_addr(core->ndev, job->dma) +
+				 sizeof(*hw), job->nr_queues);
+	for (i = 0; i < ARRAY_SIZE(hw->sem_clear); i++)
 		hw->sem_clear[i] = cpu_to_le64(args->sem_clear[i]);
-		/* The claim has the whole core. */
-		hw->sem_own[i] = cpu_to_le64(~0ull);
-		hw->event_own[i] = cpu_to_le64(~0ull);
-	}
-	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++) {
-		if (!args->start[i].count)
-			continue;
-		hw->start[i].addr = cpu_to_le64(args->start[i].addr);
-		hw->start[i].count = cpu_to_le32(args->start[i].count);
-	}
-	hw->notify_addr = cpu_to_le64(args->notify_addr);
-	hw->notify_size = cpu_to_le32(args->notify_size);
+	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++)
+		neuron_hw_job_start(hw, i, args->start[i].addr,
+				    args->start[i].count);
+	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
 	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
 			      NEURON_JOB_TIMEOUT_MAX_MS);
 }
@@ -237,9 +208,9 @@ static void neuron_submit_table(struct neuron_job *job,
 	if (!cc->table)
 		return;
 	job->table = neuron_table_get(cc->table);
-	hw->nr_windows = cpu_to_le32(neuron_table_hw_entries(cc->table));
-	hw->window_table = cpu_to_le64(neuron_host_addr(cc->core->ndev,
-							cc->table->dma));
+	neuron_hw_job_windows(hw, neuron_host_addr(cc->core->ndev,
+						   cc->table->dma),
+			      neuron_table_hw_entries(cc->table));
 	if (args->stream)
 		hw->notify_addr = cpu_to_le64(neuron_window_addr(cc->table->nr,
 								 args->stream_offset));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/ring.h"
 #include "dma_build.h"
-#include "neuron/address.h"
 
 /* A share of a split transfer begins at a multiple of this. */
 #define SHARE_ALIGN	64
@@ -99,26 +98,16 @@ static NRT_STATUS ring_grow(struct dma_ring *ring, struct nrt_error *error)
 static NRT_STATUS ring_add(struct builder *builder, struct dma_ring *ring, uint64_t from,
 			   uint64_t to, uint64_t bytes, uint32_t meta)
 {
-	/* A length field of 0 stands for 64 KiB. */
-	uint32_t control = NEURON_PUT(NEURON_UDMA_DESC_LEN, (uint32_t)bytes) |
-			   NEURON_PUT(NEURON_UDMA_DESC_RING_ID, NEURON_UDMA_RING_ID_FIRST);
-	uint32_t packet = NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST;
-
 	if (!builder->left || ring->used == NEURON_UDMA_RING_MAX)
 		return nrt_error_set(builder->error, NRT_RESOURCE,
 				     "NEFF: the transfers need too many DMA descriptors; use longer contiguous runs");
 	builder->left--;
 	if (ring->used == ring->room && ring_grow(ring, builder->error))
 		return builder->error->status;
-	ring->m2s[ring->used] = (struct neuron_udma_desc){
-		.len_ctrl = htole32(control | packet),
-		.meta_ctrl = htole32(meta),
-		.addr = htole64(from),
-	};
-	ring->s2m[ring->used] = (struct neuron_udma_desc){
-		.len_ctrl = htole32(control),
-		.addr = htole64(to),
-	};
+	ring->m2s[ring->used] = neuron_copy_source(from, (uint32_t)bytes,
+						   NEURON_UDMA_RING_ID_FIRST, meta);
+	ring->s2m[ring->used] = neuron_copy_target(to, (uint32_t)bytes,
+						   NEURON_UDMA_RING_ID_FIRST, 0);
 	ring->used++;
 	return NRT_SUCCESS;
 }

@@ -9,7 +9,6 @@
 #define NEURON_CONTRACT_JOB_H
 
 #include "ring.h"
-#include "neuron/isa.h"
 #include "neuron/job.h"
 #include "neuron/regs.h"
 

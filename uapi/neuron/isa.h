@@ -10,9 +10,8 @@
 #ifndef NEURON_ISA_H
 #define NEURON_ISA_H
 
-#include "types.h"
+#include "job.h"
 
-#define NEURON_INST_SIZE	128
 #define NEURON_NR_REGS		64	/* 32 bit, per sequencer; r0 reads as 0 */
 
 /*

@@ -27,6 +27,8 @@ enum neuron_engine {
 	NEURON_NR_ENGINES	= 5,
 };
 
+#define NEURON_INST_SIZE	128	/* bytes of an instruction: isa.h */
+
 #define NEURON_JOB_MAGIC	0x424f4a4e	/* "NJOB" */
 #define NEURON_JOB_VERSION	1
 #define NEURON_JOB_ALIGN	256
