@@ -3,6 +3,7 @@
  * Claims: taking cores, giving them back.
  */
 #include <linux/bitmap.h>
+#include <linux/log2.h>
 #include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -124,7 +125,8 @@ static u32 neuron_claim_choose(struct neuron_device *ndev,
 			__set_bit(i, &busy);
 	if (args->cores)
 		return args->cores & busy ? 0 : args->cores;
-	first = bitmap_find_next_zero_area(&busy, nr, 0, args->count, 0);
+	first = bitmap_find_next_zero_area(&busy, nr, 0, args->count,
+					   args->align ? args->align - 1 : 0);
 	return first >= nr ? 0 : GENMASK(first + args->count - 1, first);
 }
 
@@ -231,6 +233,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 	if (neuron_core_is_cc(cc->core))
 		WRITE_ONCE(cc->core->listens, false);
 	neuron_dump_forget(cc);
+	wake_up_all(&cc->core->ndev->grant_wait);
 	if (table)
 		neuron_table_put(table);
 }
@@ -293,10 +296,16 @@ static int neuron_claim_args_check(struct neuron_device *ndev,
 {
 	unsigned int nr = ndev->gen->nr_cores;
 
-	if (args->flags & ~DRM_NEURON_CLAIM_DUMP_MEMORY || args->pad ||
+	if (args->flags & ~DRM_NEURON_CLAIM_DUMP_MEMORY ||
 	    !args->cores == !args->count || args->cores >> nr || args->count > nr) {
 		drm_dbg(&ndev->drm, "claim: cores %#x count %u flags %#x: one of cores and count, of %u cores\n",
 			args->cores, args->count, args->flags, nr);
+		return -EINVAL;
+	}
+	if (args->align && (args->cores || args->align > nr ||
+			    !is_power_of_2(args->align))) {
+		drm_dbg(&ndev->drm, "claim: align %u: a power of two up to %u, with a count\n",
+			args->align, nr);
 		return -EINVAL;
 	}
 	return 0;
@@ -476,7 +485,7 @@ static int neuron_claim_add_cc(struct neuron_claim *claim, struct neuron_core *c
 	return ret;
 }
 
-static struct neuron_claim_core *
+struct neuron_claim_core *
 neuron_claim_core_use(struct neuron_claim *claim, u32 number)
 {
 	struct neuron_core *core = neuron_claim_own(claim, number);

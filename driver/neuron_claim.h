@@ -190,5 +190,8 @@ neuron_claim_core_find_any(struct drm_file *file, u32 claim, u32 core);
  */
 struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
+/* The same of a claim that the caller holds; it takes no reference. */
+struct neuron_claim_core *
+neuron_claim_core_use(struct neuron_claim *claim, u32 number);
 
 #endif /* _NEURON_CLAIM_H_ */

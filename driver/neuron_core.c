@@ -131,6 +131,7 @@ int neuron_cores_init(struct neuron_device *ndev)
 
 	atomic_set(&ndev->nr_live, 0);
 	init_waitqueue_head(&ndev->live_wait);
+	init_waitqueue_head(&ndev->grant_wait);
 	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
 	if (!ndev->free_wq)
 		return -ENOMEM;

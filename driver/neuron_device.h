@@ -196,6 +196,7 @@ struct neuron_counters {
  * @job_pool: job blocks (neuron_job.c)
  * @nr_live: number of jobs and window tables that exist
  * @live_wait: woken when a job or a window table is freed
+ * @grant_wait: woken when grants of this device have become void
  * @dump_wq: publishes core dumps, one after another
  * @nr_dumps: core dumps that are captured and not yet published
  * @watch_wq: looks after jobs (neuron_watch.c); not the cores' own queues, which are
@@ -251,6 +252,7 @@ struct neuron_device {
 	struct dma_pool *job_pool;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
+	wait_queue_head_t grant_wait;
 	struct workqueue_struct *dump_wq;
 	atomic_t nr_dumps;
 	struct workqueue_struct *watch_wq;
@@ -281,11 +283,13 @@ struct neuron_device {
  * struct neuron_file - an open file
  * @ndev: device
  * @claims: claim ids to struct neuron_claim (neuron_claim.c)
+ * @grants: handles to imported grants (neuron_grant.c)
  * @busy_ns: of each core, by claims given back; under @claims' lock
  */
 struct neuron_file {
 	struct neuron_device *ndev;
 	struct xarray claims;
+	struct xarray grants;
 	u64 busy_ns[NEURON_MAX_UNITS];
 };
 
@@ -480,6 +484,8 @@ NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
 NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
+NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
+NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
 
 /* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
@@ -494,6 +500,9 @@ long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
 void neuron_claims_open(struct neuron_file *nfile);
 void neuron_claims_close(struct neuron_file *nfile);
 void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
+/* neuron_grant.c: a file was opened, is going away. */
+void neuron_grants_open(struct neuron_file *nfile);
+void neuron_grants_close(struct neuron_file *nfile);
 /* neuron_claim.c: claims and jobs of all cores, for debugfs. */
 void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p);
 

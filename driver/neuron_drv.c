@@ -43,6 +43,7 @@ static int neuron_open(struct drm_device *drm, struct drm_file *file)
 		return ret;
 	}
 	neuron_claims_open(nfile);
+	neuron_grants_open(nfile);
 	file->driver_priv = nfile;
 	return 0;
 }
@@ -51,6 +52,7 @@ static void neuron_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct neuron_file *nfile = file->driver_priv;
 
+	neuron_grants_close(nfile);
 	neuron_claims_close(nfile);
 	neuron_pm_put(nfile->ndev);
 	kfree(nfile);
@@ -81,6 +83,8 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(BO_IMPORT, bo_import),
 	NEURON_IOCTL_DEF(DUMP, dump),
 	NEURON_IOCTL_DEF(POST, post),
+	NEURON_IOCTL_DEF(GRANT_IMPORT, grant_import),
+	NEURON_IOCTL_DEF(GRANT_CLOSE, grant_close),
 };
 
 static const struct file_operations neuron_fops = {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Grants: file descriptors that let a peer post semaphores or reach SBUF.
+ * Grants: file descriptors that let a peer post semaphores or reach SBUF, and the handles
+ * that a file gives to those of others.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/xarray.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
@@ -18,8 +22,11 @@
 static_assert(DRM_NEURON_GRANT_SBUF_READ == DRM_NEURON_WINDOW_READ);
 static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE);
 
+#define NEURON_GRANT_HANDLES	65535	/* of a file */
+
 /**
- * struct neuron_grant - behind the file descriptor
+ * struct neuron_grant - behind the file descriptor and the handles
+ * @ref: the descriptor's, and one for each handle
  * @cc: core; its claim is referenced, which keeps the memory, not the cores
  * @kind: of what
  * @first: first semaphore; byte of SBUF
@@ -27,6 +34,7 @@ static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE);
  * @rights: SBUF: DRM_NEURON_WINDOW_READ, _WRITE
  */
 struct neuron_grant {
+	struct kref ref;
 	struct neuron_claim_core *cc;
 	enum neuron_grant_kind kind;
 	u32 first;
@@ -34,18 +42,45 @@ struct neuron_grant {
 	u32 rights;
 };
 
-static int neuron_grant_fop_release(struct inode *inode, struct file *filp)
+static void neuron_grant_release(struct kref *ref)
 {
-	struct neuron_grant *grant = filp->private_data;
+	struct neuron_grant *grant = container_of(ref, struct neuron_grant,
+						  ref);
 
 	neuron_claim_put(grant->cc->claim);
 	kfree(grant);
+}
+
+static void neuron_grant_put(struct neuron_grant *grant)
+{
+	kref_put(&grant->ref, neuron_grant_release);
+}
+
+/* Its claim has ended, or the device was reset since. */
+static bool neuron_grant_is_void(const struct neuron_grant *grant)
+{
+	return READ_ONCE(grant->cc->dead) ||
+	       neuron_claim_is_lost(grant->cc->claim);
+}
+
+static int neuron_grant_fop_release(struct inode *inode, struct file *filp)
+{
+	neuron_grant_put(filp->private_data);
 	return 0;
+}
+
+static __poll_t neuron_grant_fop_poll(struct file *filp, poll_table *wait)
+{
+	struct neuron_grant *grant = filp->private_data;
+
+	poll_wait(filp, &grant->cc->core->ndev->grant_wait, wait);
+	return neuron_grant_is_void(grant) ? EPOLLHUP : 0;
 }
 
 static const struct file_operations neuron_grant_fops = {
 	.owner = THIS_MODULE,
 	.release = neuron_grant_fop_release,
+	.poll = neuron_grant_fop_poll,
 	.llseek = noop_llseek,
 };
 
@@ -104,7 +139,7 @@ static void neuron_grant_note(struct neuron_claim_core *cc, u32 first,
  */
 static bool neuron_grant_use(const struct neuron_grant *grant)
 {
-	if (READ_ONCE(grant->cc->dead))
+	if (neuron_grant_is_void(grant))
 		return false;
 	if (grant->kind == NEURON_GRANT_SEM)
 		neuron_grant_note(grant->cc, grant->first, grant->count,
@@ -142,45 +177,162 @@ void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
 	}
 }
 
-int neuron_grant_lookup(struct neuron_device *ndev, int fd,
-			enum neuron_grant_kind kind,
-			struct neuron_grant_target *target)
+/* The grant behind a file descriptor, referenced, or NULL. */
+static struct neuron_grant *neuron_grant_from_fd(int fd)
 {
+	struct neuron_grant *grant = NULL;
 	struct file *filp = fget(fd);
-	struct neuron_device *peer;
-	struct neuron_grant *grant;
-	int ret = -EBADF;
 
-	if (!filp || filp->f_op != &neuron_grant_fops) {
-		drm_dbg(&ndev->drm, "file descriptor %d is not a grant\n", fd);
-		goto out;
+	if (!filp)
+		return NULL;
+	if (filp->f_op == &neuron_grant_fops) {
+		grant = filp->private_data;
+		kref_get(&grant->ref);
 	}
-	grant = filp->private_data;
+	fput(filp);
+	return grant;
+}
+
+/* The grant that the file has imported as @handle, referenced, or NULL. */
+static struct neuron_grant *neuron_grant_from_handle(struct neuron_file *nfile,
+						     u32 handle)
+{
+	struct neuron_grant *grant;
+
+	xa_lock(&nfile->grants);
+	grant = xa_load(&nfile->grants, handle);
+	if (grant)
+		kref_get(&grant->ref);
+	xa_unlock(&nfile->grants);
+	return grant;
+}
+
+static int neuron_grant_reaches(struct neuron_device *ndev,
+				const struct neuron_grant *grant)
+{
+	struct neuron_device *peer = grant->cc->core->ndev;
+
+	if (peer == ndev || neuron_same_fabric(peer, ndev))
+		return 0;
+	drm_dbg(&ndev->drm, "grant: the fabric does not reach its chip\n");
+	return -EOPNOTSUPP;
+}
+
+static int neuron_grant_target(struct neuron_device *ndev,
+			       const struct neuron_grant *grant,
+			       enum neuron_grant_kind kind,
+			       struct neuron_grant_target *target)
+{
+	int ret;
+
 	if (grant->kind != kind) {
-		drm_dbg(&ndev->drm, "grant %d is of the other kind\n", fd);
-		goto out;
+		drm_dbg(&ndev->drm, "grant: it is of the other kind\n");
+		return -EBADF;
 	}
 	if (!neuron_grant_use(grant)) {
-		drm_dbg(&ndev->drm, "grant %d: its claim is over\n", fd);
-		goto out;
+		drm_dbg(&ndev->drm, "grant: its claim is over\n");
+		return -EBADF;
 	}
-	peer = grant->cc->core->ndev;
-	if (peer != ndev && !neuron_same_fabric(peer, ndev)) {
-		drm_dbg(&ndev->drm, "grant %d: the fabric does not reach its chip\n",
-			fd);
-		ret = -EOPNOTSUPP;
-		goto out;
-	}
+	ret = neuron_grant_reaches(ndev, grant);
+	if (ret)
+		return ret;
 	target->base = neuron_grant_base(ndev, grant);
 	target->generation = grant->cc->generation;
 	target->first = grant->first;
 	target->count = grant->count;
 	target->rights = grant->rights;
-	ret = 0;
-out:
-	if (filp)
-		fput(filp);
+	return 0;
+}
+
+int neuron_grant_lookup(struct neuron_device *ndev, struct drm_file *file,
+			const struct drm_neuron_window *window,
+			enum neuron_grant_kind kind,
+			struct neuron_grant_target *target)
+{
+	struct neuron_grant *grant;
+	int ret;
+
+	grant = window->from == DRM_NEURON_FROM_GRANT_FD ?
+			neuron_grant_from_fd(window->source) :
+			neuron_grant_from_handle(file->driver_priv,
+						 window->source);
+	if (!grant) {
+		drm_dbg(&ndev->drm, "window %u: %d is not a grant\n",
+			window->index, window->source);
+		return -EBADF;
+	}
+	ret = neuron_grant_target(ndev, grant, kind, target);
+	neuron_grant_put(grant);
 	return ret;
+}
+
+void neuron_grants_open(struct neuron_file *nfile)
+{
+	xa_init_flags(&nfile->grants, XA_FLAGS_ALLOC1);
+}
+
+void neuron_grants_close(struct neuron_file *nfile)
+{
+	struct neuron_grant *grant;
+	unsigned long handle;
+
+	xa_for_each(&nfile->grants, handle, grant) {
+		neuron_grant_put(grant);
+		cond_resched();
+	}
+	xa_destroy(&nfile->grants);
+}
+
+int neuron_ioctl_grant_import(struct drm_device *drm, void *data,
+			      struct drm_file *file)
+{
+	struct neuron_device *ndev = to_neuron_device(drm);
+	struct neuron_file *nfile = file->driver_priv;
+	struct drm_neuron_grant_import *args = data;
+	struct neuron_grant *grant;
+	int ret;
+
+	grant = neuron_grant_from_fd(args->fd);
+	if (!grant || neuron_grant_is_void(grant)) {
+		drm_dbg(drm, "grant import: file descriptor %d is not a grant, or its claim is over\n",
+			args->fd);
+		ret = -EBADF;
+		goto err_put;
+	}
+	ret = neuron_grant_reaches(ndev, grant);
+	if (ret)
+		goto err_put;
+	ret = xa_alloc(&nfile->grants, &args->handle, grant,
+		       XA_LIMIT(1, NEURON_GRANT_HANDLES), GFP_KERNEL_ACCOUNT);
+	if (!ret)
+		return 0;
+	if (ret == -EBUSY)
+		ret = -ENOSPC;
+err_put:
+	if (grant)
+		neuron_grant_put(grant);
+	return ret;
+}
+
+int neuron_ioctl_grant_close(struct drm_device *drm, void *data,
+			     struct drm_file *file)
+{
+	struct neuron_file *nfile = file->driver_priv;
+	struct drm_neuron_grant_close *args = data;
+	struct neuron_grant *grant;
+
+	if (args->pad) {
+		drm_dbg(drm, "grant close: non-zero pad\n");
+		return -EINVAL;
+	}
+	grant = xa_erase(&nfile->grants, args->handle);
+	if (!grant) {
+		drm_dbg(drm, "grant close: no grant %u in this file\n",
+			args->handle);
+		return -ENOENT;
+	}
+	neuron_grant_put(grant);
+	return 0;
 }
 
 /* Is [first, +count) there, in units that can be granted? */
@@ -210,6 +362,7 @@ static struct neuron_grant *neuron_grant_create(struct neuron_claim_core *cc,
 	grant = kzalloc(sizeof(*grant), GFP_KERNEL_ACCOUNT);
 	if (!grant)
 		return ERR_PTR(-ENOMEM);
+	kref_init(&grant->ref);
 	grant->cc = cc;
 	grant->kind = flags ? NEURON_GRANT_SBUF : NEURON_GRANT_SEM;
 	return grant;

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+struct drm_file;
+struct drm_neuron_window;
 struct drm_printer;
 struct neuron_claim_core;
 struct neuron_device;
@@ -35,10 +37,12 @@ struct neuron_grant_target {
 };
 
 /*
- * What the file descriptor @fd grants to a core on @ndev. -EBADF: no grant of that
- * kind, or its claim is over; -EOPNOTSUPP: its chip is not on the fabric of @ndev.
+ * What the grant that @window names, by file descriptor or by handle in @file, gives to a
+ * core on @ndev. -EBADF: no grant of that kind, or it is void; -EOPNOTSUPP: its chip is
+ * not on the fabric of @ndev.
  */
-int neuron_grant_lookup(struct neuron_device *ndev, int fd,
+int neuron_grant_lookup(struct neuron_device *ndev, struct drm_file *file,
+			const struct drm_neuron_window *window,
 			enum neuron_grant_kind kind,
 			struct neuron_grant_target *target);
 

@@ -24,6 +24,8 @@ static void neuron_epoch_next(struct neuron_device *ndev)
 	down_write(&ndev->epoch_lock);
 	WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
 	up_write(&ndev->epoch_lock);
+	/* Grants of claims that are lost are void. */
+	wake_up_all(&ndev->grant_wait);
 	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
 }
 

@@ -176,28 +176,68 @@ static int neuron_window_own(struct neuron_claim_core *cc,
 	return 0;
 }
 
+static void neuron_window_own_sems(const struct neuron_claim_core *cc,
+				   struct neuron_grant_target *target)
+{
+	target->base = cc->core->sems_addr;
+	target->generation = cc->generation;
+	target->first = 0;
+	target->count = NEURON_NR_SEMAPHORES;
+}
+
+/* What a core has of another one of its claim: all that it could be granted. */
+static int neuron_window_sibling(struct neuron_claim_core *cc,
+				 const struct drm_neuron_window *window,
+				 struct neuron_grant_target *target)
+{
+	struct neuron_claim_core *sibling;
+	struct neuron_core *core;
+
+	sibling = neuron_claim_core_use(cc->claim, window->source);
+	if (IS_ERR(sibling))
+		return PTR_ERR(sibling);
+	core = sibling->core;
+	neuron_window_own_sems(sibling, target);
+	if (window->kind == DRM_NEURON_WINDOW_SEM)
+		return 0;
+	if (neuron_core_is_cc(core))
+		return neuron_window_invalid(core->ndev, window,
+					     "a CC-core has no SBUF", -EINVAL);
+	target->base = core->ndev->gen->tpb_addr[core->index] + NEURON_TPB_SBUF;
+	target->count = NEURON_TPB_SBUF_SIZE;
+	target->rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	return 0;
+}
+
+static int neuron_window_others(struct neuron_claim_core *cc,
+				struct drm_file *file,
+				const struct drm_neuron_window *window,
+				enum neuron_grant_kind kind,
+				struct neuron_grant_target *target)
+{
+	if (window->from == DRM_NEURON_FROM_CORE)
+		return neuron_window_sibling(cc, window, target);
+	return neuron_grant_lookup(cc->core->ndev, file, window, kind, target);
+}
+
 static int neuron_window_sem_target(struct neuron_claim_core *cc,
+				    struct drm_file *file,
 				    const struct drm_neuron_window *window,
 				    struct neuron_grant_target *target)
 {
-	struct neuron_core *core = cc->core;
-
-	if (window->grant_fd < 0) {
-		target->base = core->sems_addr;
-		target->generation = cc->generation;
-		target->first = 0;
-		target->count = NEURON_NR_SEMAPHORES;
+	if (window->from == DRM_NEURON_FROM_OWN) {
+		neuron_window_own_sems(cc, target);
 		return 0;
 	}
 	if (window->rights & DRM_NEURON_WINDOW_READ)
-		return neuron_window_invalid(core->ndev, window,
-					     "granted semaphores can be posted, not read",
+		return neuron_window_invalid(cc->core->ndev, window,
+					     "semaphores of another core can be posted, not read",
 					     -EPERM);
-	return neuron_grant_lookup(core->ndev, window->grant_fd,
-				   NEURON_GRANT_SEM, target);
+	return neuron_window_others(cc, file, window, NEURON_GRANT_SEM, target);
 }
 
 static int neuron_window_sem(struct neuron_claim_core *cc,
+			     struct drm_file *file,
 			     const struct drm_neuron_window *window,
 			     struct neuron_binding *binding)
 {
@@ -205,7 +245,7 @@ static int neuron_window_sem(struct neuron_claim_core *cc,
 	u64 count = window->length / 4;
 	int ret;
 
-	ret = neuron_window_sem_target(cc, window, &target);
+	ret = neuron_window_sem_target(cc, file, window, &target);
 	if (ret)
 		return ret;
 	if (window->handle || window->length % 4 || !count ||
@@ -223,6 +263,7 @@ static int neuron_window_sem(struct neuron_claim_core *cc,
 }
 
 static int neuron_window_granted(struct neuron_claim_core *cc,
+				 struct drm_file *file,
 				 const struct drm_neuron_window *window,
 				 struct neuron_binding *binding)
 {
@@ -230,8 +271,8 @@ static int neuron_window_granted(struct neuron_claim_core *cc,
 	struct neuron_grant_target target;
 	int ret;
 
-	ret = neuron_grant_lookup(ndev, window->grant_fd, NEURON_GRANT_SBUF,
-				  &target);
+	ret = neuron_window_others(cc, file, window, NEURON_GRANT_SBUF,
+				   &target);
 	if (ret)
 		return ret;
 	if (window->rights & ~target.rights)
@@ -252,10 +293,21 @@ static int neuron_window_granted(struct neuron_claim_core *cc,
 	return 0;
 }
 
-static bool neuron_window_takes_grant(const struct drm_neuron_window *window)
+static bool neuron_window_from_valid(const struct drm_neuron_window *window)
 {
-	return window->kind == DRM_NEURON_WINDOW_SEM ||
-	       window->kind == DRM_NEURON_WINDOW_GRANT;
+	switch (window->kind) {
+	case DRM_NEURON_WINDOW_SEM:
+		break;
+	case DRM_NEURON_WINDOW_GRANT:
+		if (window->from == DRM_NEURON_FROM_OWN)
+			return false;
+		break;
+	default:
+		if (window->from != DRM_NEURON_FROM_OWN)
+			return false;
+	}
+	return window->from == DRM_NEURON_FROM_OWN ?
+		       !window->source : window->from <= DRM_NEURON_FROM_GRANT;
 }
 
 static int neuron_window_check(struct neuron_device *ndev,
@@ -266,19 +318,17 @@ static int neuron_window_check(struct neuron_device *ndev,
 	if (window->index >= NEURON_MAX_WINDOWS)
 		return neuron_window_invalid(ndev, window, "index out of range",
 					     -EINVAL);
-	if (window->pad || window->rights & ~(DRM_NEURON_WINDOW_READ |
-					      DRM_NEURON_WINDOW_WRITE))
-		return neuron_window_invalid(ndev, window,
-					     "unknown rights or non-zero pad",
+	if (window->rights & ~(DRM_NEURON_WINDOW_READ |
+			       DRM_NEURON_WINDOW_WRITE))
+		return neuron_window_invalid(ndev, window, "unknown rights",
 					     -EINVAL);
 	if (empty == !!window->rights)
 		return neuron_window_invalid(ndev, window,
 					     "rights: none for EMPTY, some for the other kinds",
 					     -EINVAL);
-	if (window->grant_fd < -1 ||
-	    (window->grant_fd >= 0 && !neuron_window_takes_grant(window)))
+	if (!neuron_window_from_valid(window))
 		return neuron_window_invalid(ndev, window,
-					     "grant_fd must be -1, or SEM or GRANT with a grant",
+					     "from and source do not fit the kind",
 					     -EINVAL);
 	if (empty && (window->handle || window->offset || window->length))
 		return neuron_window_invalid(ndev, window,
@@ -313,10 +363,10 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 		ret = neuron_window_own(cc, window, binding);
 		break;
 	case DRM_NEURON_WINDOW_SEM:
-		ret = neuron_window_sem(cc, window, binding);
+		ret = neuron_window_sem(cc, file, window, binding);
 		break;
 	case DRM_NEURON_WINDOW_GRANT:
-		ret = neuron_window_granted(cc, window, binding);
+		ret = neuron_window_granted(cc, file, window, binding);
 		break;
 	default:
 		ret = neuron_window_invalid(ndev, window, "unknown kind",

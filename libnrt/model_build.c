@@ -189,7 +189,6 @@ static void show_var(struct nrt_model *model, size_t i)
 	const struct neff_var *var = &model->neff->vars[i];
 	struct drm_neuron_window entry = {
 		.index = var->var_id,
-		.grant_fd = -1,
 	};
 
 	switch (var->type) {
@@ -227,7 +226,6 @@ static void show_own(struct build *build)
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.length = 4 * NEURON_NR_SEMAPHORES,
-		.grant_fd = -1,
 	};
 
 	where.offset = layout->code;

@@ -26,7 +26,6 @@ bool nrt_window_show(struct nrt_model *model, size_t i, uint32_t index, uint32_t
 {
 	struct drm_neuron_window entry = {
 		.index = index,
-		.grant_fd = -1,
 	};
 
 	if (length) {
@@ -66,7 +65,7 @@ static NRT_STATUS write_table(struct nrt_core *core, struct drm_neuron_window *l
 
 static struct drm_neuron_window empty_window(uint32_t index)
 {
-	return (struct drm_neuron_window){ .index = index, .grant_fd = -1 };
+	return (struct drm_neuron_window){ .index = index };
 }
 
 static void forget_shown(struct nrt_core *core)
@@ -128,8 +127,12 @@ static bool update_sem(struct nrt_model *model, size_t i)
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = var->size,
-		.grant_fd = model->grants[i],
 	};
+
+	if (model->grants[i] >= 0) {
+		entry.from = DRM_NEURON_FROM_GRANT_FD;
+		entry.source = model->grants[i];
+	}
 
 	return nrt_window_set(model, i, &entry, NULL);
 }

@@ -50,6 +50,8 @@ enum drm_neuron_ioctl_id {
 	DRM_NEURON_CANCEL,
 	DRM_NEURON_DUMP,
 	DRM_NEURON_POST,
+	DRM_NEURON_GRANT_IMPORT,
+	DRM_NEURON_GRANT_CLOSE,
 };
 
 /**
@@ -443,7 +445,8 @@ struct drm_neuron_copy {
  * @flags: DRM_NEURON_CLAIM_*
  * @claim: out: claim id, valid in this file
  * @granted: out: mask of the cores now owned
- * @pad: zero
+ * @align: in, with @count: the number of the first core is a multiple of it, 2 for
+ *	pairs of cores that work as one; 0 counts as 1
  *
  * The cores are scrubbed: SBUF, PSUM, semaphores, registers are zero.
  * Errors: EINVAL, EBUSY when a core is claimed.
@@ -454,7 +457,7 @@ struct drm_neuron_claim {
 	__u32 flags;
 	__u32 claim;
 	__u32 granted;
-	__u32 pad;
+	__u32 align;
 };
 
 /**
@@ -472,11 +475,19 @@ struct drm_neuron_release {
 #define DRM_NEURON_WINDOW_BO	1	/* a buffer: HBM, host or a peer's */
 #define DRM_NEURON_WINDOW_SBUF	3	/* the core's own */
 #define DRM_NEURON_WINDOW_PSUM	4
-#define DRM_NEURON_WINDOW_SEM	6	/* own semaphores, or granted ones */
-#define DRM_NEURON_WINDOW_GRANT	8	/* granted SBUF of another core */
+#define DRM_NEURON_WINDOW_SEM	6	/* semaphores: own, a sibling's or granted ones */
+#define DRM_NEURON_WINDOW_GRANT	8	/* SBUF of another core: a sibling's or granted */
 
 #define DRM_NEURON_WINDOW_READ	(1u << 0)
 #define DRM_NEURON_WINDOW_WRITE	(1u << 1)
+
+/* Whose the semaphores or the SBUF of a window are. */
+enum drm_neuron_window_from {
+	DRM_NEURON_FROM_OWN = 0,	/* the core's own: SEM, and every other kind */
+	DRM_NEURON_FROM_CORE,		/* those of @source, a core or CC-core of the same claim */
+	DRM_NEURON_FROM_GRANT_FD,	/* what the file descriptor @source grants */
+	DRM_NEURON_FROM_GRANT,		/* what the imported grant @source grants */
+};
 
 /**
  * struct drm_neuron_window - contents of one window
@@ -485,11 +496,12 @@ struct drm_neuron_release {
  * @rights: DRM_NEURON_WINDOW_READ, _WRITE
  * @handle: BO: GEM handle; else 0
  * @offset: BO: first byte, multiple of 4; SEM: first semaphore (of the grant's
- *	range when @grant_fd is used); GRANT: first byte of the granted range
+ *	range with one); GRANT: first byte of the granted range, or of the sibling's SBUF
  * @length: bytes; SEM: 4 times the number of semaphores; 0 for SBUF and PSUM
- * @grant_fd: SEM: -1 own semaphores, else a grant of a peer; GRANT: a grant of
- *	SBUF; other kinds -1
- * @pad: zero
+ * @from: enum drm_neuron_window_from; not OWN only for SEM and GRANT, never OWN for GRANT
+ * @source: which one; 0 for OWN
+ *
+ * The semaphores of another core can be posted, not read (-EPERM).
  */
 struct drm_neuron_window {
 	__u32 index;
@@ -498,8 +510,8 @@ struct drm_neuron_window {
 	__u32 handle;
 	__u64 offset;
 	__u64 length;
-	__s32 grant_fd;
-	__u32 pad;
+	__u32 from;
+	__s32 source;
 };
 
 /**
@@ -530,7 +542,12 @@ struct drm_neuron_windows {
  * @first: first semaphore; SBUF: first byte, multiple of 4
  * @count: semaphores; SBUF: bytes, multiple of 4
  * @flags: DRM_NEURON_GRANT_*; zero for a CC-core
- * @fd: out: grant, close-on-exec; dies with the claim
+ * @fd: out: grant, close-on-exec
+ *
+ * The grant is void when its claim ends: by RELEASE, with the file, in a reset of the
+ * device or when the device goes. Then poll() of the descriptor says POLLHUP, and
+ * windows of it that exist post and write nothing, and cannot be read.
+ * Errors: EINVAL, ENOENT, EIO (the claim is lost), ENOMEM, EMFILE.
  */
 struct drm_neuron_grant {
 	__u32 claim;
@@ -539,6 +556,34 @@ struct drm_neuron_grant {
 	__u32 count;
 	__u32 flags;
 	__s32 fd;
+};
+
+/**
+ * struct drm_neuron_grant_import - give a grant a handle in this file
+ * @fd: grant, of any chip of the fabric; it may be closed afterwards
+ * @handle: out: for windows with DRM_NEURON_FROM_GRANT; never 0, another one for each
+ *	import
+ *
+ * A file has at most 65,535 of them.
+ * Errors: EBADF (no grant), EOPNOTSUPP (the fabric does not reach its chip), ENOSPC,
+ * ENOMEM.
+ */
+struct drm_neuron_grant_import {
+	__s32 fd;
+	__u32 handle;
+};
+
+/**
+ * struct drm_neuron_grant_close - give up an imported grant
+ * @handle: from GRANT_IMPORT
+ * @pad: zero
+ *
+ * Windows of it stay as they are.
+ * Errors: ENOENT, EINVAL.
+ */
+struct drm_neuron_grant_close {
+	__u32 handle;
+	__u32 pad;
 };
 
 /* Engines, in the order of drm_neuron_submit.start. */
@@ -819,6 +864,8 @@ struct drm_neuron_post {
 #define DRM_IOCTL_NEURON_CANCEL		DRM_NEURON_IOCTL(CANCEL, cancel)
 #define DRM_IOCTL_NEURON_DUMP		DRM_NEURON_IOCTL(DUMP, dump)
 #define DRM_IOCTL_NEURON_POST		DRM_NEURON_IOCTL(POST, post)
+#define DRM_IOCTL_NEURON_GRANT_IMPORT	DRM_NEURON_IOCTL(GRANT_IMPORT, grant_import)
+#define DRM_IOCTL_NEURON_GRANT_CLOSE	DRM_NEURON_IOCTL(GRANT_CLOSE, grant_close)
 
 #if defined(__cplusplus)
 }

@@ -85,7 +85,6 @@ static void good_window(struct abi *abi, struct drm_neuron_array *array)
 	window->rights = DRM_NEURON_WINDOW_READ;
 	window->handle = abi->rig.bo;
 	window->length = 4096;
-	window->grant_fd = -1;
 	array->stride = sizeof(*window);
 	array->count = 1;
 	array->pointer = (uintptr_t)window;
@@ -109,6 +108,35 @@ static int good_grant(struct abi *abi, void *arg)
 	grant->core = abi->rig.core;
 	grant->count = 1;
 	return 0;
+}
+
+static int good_grant_import(struct abi *abi, void *arg)
+{
+	struct drm_neuron_grant_import *import = arg;
+	struct drm_neuron_grant grant = { 0 };
+	int ret;
+
+	good_grant(abi, &grant);
+	ret = neuron_ioctl(abi->rig.fd, DRM_IOCTL_NEURON_GRANT, &grant);
+	if (ret)
+		return ret;
+	if (abi->grant > 0)
+		close(abi->grant);
+	abi->grant = grant.fd;
+	import->fd = grant.fd;
+	return 0;
+}
+
+static int good_grant_close(struct abi *abi, void *arg)
+{
+	struct drm_neuron_grant_import import = { 0 };
+	struct drm_neuron_grant_close *args = arg;
+	int ret = good_grant_import(abi, &import);
+
+	if (!ret)
+		ret = neuron_ioctl(abi->rig.fd, DRM_IOCTL_NEURON_GRANT_IMPORT, &import);
+	args->handle = import.handle;
+	return ret;
 }
 
 /* A job with a queue that it does not trigger. */
@@ -261,7 +289,9 @@ static int good_cancel(struct abi *abi, void *arg)
 	BAD_ELEMENT(window, offset, 2 * RIG_HALF, EINVAL), \
 	BAD_ELEMENT(window, offset, -4, EINVAL), \
 	BAD_ELEMENT(window, length, 2 * RIG_HALF + 4, EINVAL), \
-	BAD_ELEMENT(window, pad, 1, EINVAL)
+	BAD_ELEMENT(window, from, DRM_NEURON_FROM_CORE, EINVAL), \
+	BAD_ELEMENT(window, from, 0xffffffff, EINVAL), \
+	BAD_ELEMENT(window, source, 1, EINVAL)
 
 #define CALL(NAME, type, fill) \
 	.name = #NAME, \
@@ -342,7 +372,8 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(claim, count, 33, EINVAL),
 			BAD(claim, flags, 2, EINVAL),
 			BAD(claim, flags, 0x80000000, EINVAL),
-			BAD(claim, pad, 1, EINVAL),
+			BAD(claim, align, 3, EINVAL),
+			BAD(claim, align, 0x80000000, EINVAL),
 		},
 	},
 	[ABI_RELEASE] = {
@@ -457,6 +488,19 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD_ELEMENT(post_entry, pad, 1, EINVAL),
 		},
 	},
+	[ABI_GRANT_IMPORT] = {
+		CALL(GRANT_IMPORT, grant_import, good_grant_import), .array = -1, .bad = {
+			BAD(grant_import, fd, -1, EBADF),
+			BAD(grant_import, fd, 0x7fffffff, EBADF),
+		},
+	},
+	[ABI_GRANT_CLOSE] = {
+		CALL(GRANT_CLOSE, grant_close, good_grant_close), .array = -1, .bad = {
+			BAD(grant_close, handle, 0, ENOENT),
+			BAD(grant_close, handle, NO_ID, ENOENT),
+			BAD(grant_close, pad, 1, EINVAL),
+		},
+	},
 };
 
 int abi_open(struct abi *abi)
@@ -479,6 +523,8 @@ int abi_open(struct abi *abi)
 void abi_close(struct abi *abi)
 {
 	munmap(abi->memory, 4096);
+	if (abi->grant > 0)
+		close(abi->grant);
 	rig_close(&abi->rig);
 }
 

@@ -21,9 +21,11 @@
  * @rig: a claimed core
  * @memory: a page of user memory
  * @element: of the array that the call has
+ * @grant: a grant of the rig's core, or 0
  */
 struct abi {
 	struct rig rig;
+	int grant;
 	uint8_t *memory;
 	uint64_t element[ABI_MAX_ELEMENT / 8];
 };
@@ -84,6 +86,8 @@ enum abi_row {
 	ABI_CANCEL,
 	ABI_DUMP,
 	ABI_POST,
+	ABI_GRANT_IMPORT,
+	ABI_GRANT_CLOSE,
 	ABI_NR_ROWS
 };
 
@@ -108,7 +112,9 @@ enum abi_row {
 	ABI_VARIANT(fixture, RESET); \
 	ABI_VARIANT(fixture, CANCEL); \
 	ABI_VARIANT(fixture, DUMP); \
-	ABI_VARIANT(fixture, POST)
+	ABI_VARIANT(fixture, POST); \
+	ABI_VARIANT(fixture, GRANT_IMPORT); \
+	ABI_VARIANT(fixture, GRANT_CLOSE)
 
 extern const struct abi_call abi_calls[ABI_NR_ROWS];
 

@@ -105,7 +105,6 @@ static int peer_window(struct rig *rig, int fd)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.length = COPY,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_bo_create bo;
 	int ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, COPY, &bo);
@@ -140,7 +139,6 @@ static void answer_peer(struct fault_job *f, unsigned int core)
 	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
 	const struct drm_neuron_window none = {
 		.index = RIG_WINDOW_FREE,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_wait result = { 0 };
 	const int64_t begin = rig_now_ms();

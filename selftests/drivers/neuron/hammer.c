@@ -50,7 +50,6 @@ static void share(struct rig *rig, unsigned int devices)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.length = 4096,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_bo_create bo;
 	int other = neuron_open(storm_dice(devices));
@@ -86,7 +85,8 @@ static void grant(struct rig *rig)
 
 	if (neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_GRANT, &args))
 		return;
-	window.grant_fd = args.fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = args.fd;
 	rig_windows(rig, &window, 1);
 	close(args.fd);
 }

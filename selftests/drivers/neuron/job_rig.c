@@ -86,7 +86,6 @@ int rig_bind(struct rig *rig)
 			.rights = DRM_NEURON_WINDOW_READ,
 			.handle = rig->bo,
 			.length = RIG_HALF,
-			.grant_fd = -1,
 		}, {
 			.index = RIG_WINDOW_DATA,
 			.kind = DRM_NEURON_WINDOW_BO,
@@ -94,18 +93,15 @@ int rig_bind(struct rig *rig)
 			.handle = rig->bo,
 			.offset = RIG_HALF,
 			.length = RIG_HALF,
-			.grant_fd = -1,
 		}, {
 			.index = RIG_WINDOW_SBUF,
 			.kind = DRM_NEURON_WINDOW_SBUF,
 			.rights = both,
-			.grant_fd = -1,
 		}, {
 			.index = RIG_WINDOW_SEM,
 			.kind = DRM_NEURON_WINDOW_SEM,
 			.rights = both,
 			.length = 4 * 256,
-			.grant_fd = -1,
 		},
 	};
 
@@ -172,6 +168,44 @@ int rig_open_node(struct rig *rig, const char *node, uint32_t core)
 	return rig_begin(rig, fd < 0 ? -errno : fd, core);
 }
 
+int rig_open_sibling(struct rig *rig, const struct rig *core, uint32_t number)
+{
+	int ret;
+
+	memset(rig, 0, sizeof(*rig));
+	rig->fd = dup(core->fd);
+	if (rig->fd < 0)
+		return -errno;
+	rig->claim = core->claim;
+	rig->core = number;
+	ret = rig_equip(rig);
+	if (ret)
+		rig_close(rig);
+	return ret;
+}
+
+int rig_open_pair(struct rig pair[2], unsigned int device)
+{
+	struct drm_neuron_claim claim = { .count = 2, .align = 2 };
+	struct rig core = { .fd = neuron_open(device) };
+	int ret;
+
+	if (core.fd < 0)
+		return core.fd;
+	ret = neuron_ioctl(core.fd, DRM_IOCTL_NEURON_CLAIM, &claim);
+	core.claim = claim.claim;
+	core.core = (uint32_t)__builtin_ctz(claim.granted | 1u << 31);
+	if (!ret)
+		ret = rig_open_sibling(&pair[0], &core, core.core);
+	if (!ret) {
+		ret = rig_open_sibling(&pair[1], &core, core.core + 1);
+		if (ret)
+			rig_close(&pair[0]);
+	}
+	close(core.fd);
+	return ret;
+}
+
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n)
 {
 	struct drm_neuron_query args = { .type = DRM_NEURON_QUERY_CC_CORES };
@@ -186,16 +220,7 @@ int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n)
 	if (ret)
 		return ret;
 	each = args.size / (uint32_t)sizeof(struct drm_neuron_core_info) / info.nr_cores;
-	memset(cc, 0, sizeof(*cc));
-	cc->fd = dup(core->fd);
-	if (cc->fd < 0)
-		return -errno;
-	cc->claim = core->claim;
-	cc->core = DRM_NEURON_CC_CORE(core->core * each + n);
-	ret = rig_equip(cc);
-	if (ret)
-		rig_close(cc);
-	return ret;
+	return rig_open_sibling(cc, core, DRM_NEURON_CC_CORE(core->core * each + n));
 }
 
 void rig_close(struct rig *rig)

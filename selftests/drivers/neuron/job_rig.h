@@ -62,6 +62,10 @@ int rig_open(struct rig *rig, unsigned int device, uint32_t core);
 int rig_open_node(struct rig *rig, const char *node, uint32_t core);
 /* The same for CC-core @n of @core's claimed one; close it before that. */
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n);
+/* The same for core @number of the claim of @core. */
+int rig_open_sibling(struct rig *rig, const struct rig *core, uint32_t number);
+/* Two neighbouring cores of one claim, the first one even. */
+int rig_open_pair(struct rig pair[2], unsigned int device);
 static inline bool rig_is_cc(const struct rig *rig)
 {
 	return rig->core >= DRM_NEURON_CC_CORE(0);

@@ -98,7 +98,7 @@ static inline int neuron_pci_place(int fd, uint64_t *place)
  */
 static inline int neuron_open(unsigned int index)
 {
-	uint64_t place[NEURON_MAX_NODES], at;
+	uint64_t place[NEURON_MAX_NODES], at = 0;
 	int fds[NEURON_MAX_NODES], fd;
 	unsigned int i, j, count = 0;
 	char path[32];
@@ -169,6 +169,18 @@ static inline int neuron_write_file(const char *path, const char *text)
 		ret = -errno;
 	close(fd);
 	return ret;
+}
+
+/* By the PCI core, which takes a function-level reset if there is one. */
+static inline int neuron_reset_device(int fd)
+{
+	char address[16], path[64];
+	int ret = neuron_pci_address(fd, address);
+
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	return neuron_write_file(path, "1");
 }
 
 /* The first line of file @path: 0 or a negative errno. */

@@ -52,7 +52,6 @@ static void rebind(struct rig *rig)
 		.index = RIG_WINDOW_FREE + storm_dice(5000),
 		.kind = DRM_NEURON_WINDOW_PSUM,
 		.rights = DRM_NEURON_WINDOW_READ,
-		.grant_fd = -1,
 	};
 
 	rig_windows(rig, &window, 1);

@@ -19,7 +19,6 @@ static int change(struct rig *rig, unsigned int turn)
 		.kind = DRM_NEURON_WINDOW_SBUF,
 		.rights = turn % 2 ? DRM_NEURON_WINDOW_READ :
 				     DRM_NEURON_WINDOW_WRITE,
-		.grant_fd = -1,
 	};
 
 	return rig_windows(rig, &window, 1);

@@ -81,13 +81,15 @@ static int may_post(struct rig *rig, struct rig *target, uint32_t sem)
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
 	};
-	int ret = grant(target, sem, 0);
+	int fd = grant(target, sem, 0);
+	int ret;
 
-	if (ret < 0)
-		return ret;
-	window.grant_fd = ret;
+	if (fd < 0)
+		return fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = fd;
 	ret = rig_windows(rig, &window, 1);
-	close(window.grant_fd);
+	close(fd);
 	return ret;
 }
 

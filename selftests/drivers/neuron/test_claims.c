@@ -78,7 +78,7 @@ TEST_F(claim, bad_arguments)
 	must_fail(EINVAL, self->fd, CLAIM, &args);
 	args = (struct drm_neuron_claim){ .cores = 1, .flags = 1u << 1 };
 	must_fail(EINVAL, self->fd, CLAIM, &args);
-	args = (struct drm_neuron_claim){ .cores = 1, .pad = 1 };
+	args = (struct drm_neuron_claim){ .cores = 1, .align = 2 };
 	must_fail(EINVAL, self->fd, CLAIM, &args);
 }
 
@@ -170,7 +170,6 @@ FIXTURE_SETUP(window)
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = self->rig.bo,
 		.length = 4096,
-		.grant_fd = -1,
 	};
 }
 
@@ -197,7 +196,6 @@ TEST_F(window, bad_arguments)
 	expect_window(EINVAL, w->kind = 7);
 	expect_window(EINVAL, w->rights = 0);
 	expect_window(EINVAL, w->rights = 4);
-	expect_window(EINVAL, w->pad = 1);
 	expect_window(ENOENT, w->handle = 0);
 	expect_window(ENOENT, w->handle = 4711);
 	expect_window(EINVAL, w->length = 0);
@@ -207,8 +205,9 @@ TEST_F(window, bad_arguments)
 	expect_window(EINVAL, w->offset = size);
 	expect_window(EINVAL, w->offset = ~3ull);
 	expect_window(EINVAL, w->length = ~0ull);
-	expect_window(EINVAL, w->grant_fd = -2);
-	expect_window(EINVAL, w->grant_fd = 0);
+	expect_window(EINVAL, w->source = 1);
+	expect_window(EINVAL, w->from = DRM_NEURON_FROM_CORE);
+	expect_window(EINVAL, w->from = DRM_NEURON_FROM_GRANT_FD);
 	expect_window(EINVAL, w->kind = DRM_NEURON_WINDOW_EMPTY);
 	expect_window(EINVAL, w->kind = DRM_NEURON_WINDOW_SBUF);
 }
@@ -223,12 +222,20 @@ TEST_F(window, bad_semaphores)
 	expect_window(EINVAL, w->length = 6);
 	expect_window(EINVAL, w->length = 4, w->offset = 256);
 	expect_window(0, w->length = 4, w->offset = 255);
-	expect_window(EBADF, w->length = 4, w->grant_fd = 1000,
-		      w->rights = DRM_NEURON_WINDOW_WRITE);
+	expect_window(EINVAL, w->length = 4, w->source = 1);
+	expect_window(EINVAL, w->length = 4, w->from = DRM_NEURON_FROM_GRANT + 1);
+	self->good.length = 4;
+	self->good.from = DRM_NEURON_FROM_GRANT_FD;
+	expect_window(EPERM, w->source = self->rig.fd);
+	self->good.rights = DRM_NEURON_WINDOW_WRITE;
+	expect_window(EBADF, w->source = 1000);
+	expect_window(EBADF, w->source = -1);
 	/* A file, but no grant. */
-	expect_window(EBADF, w->length = 4, w->grant_fd = self->rig.fd,
-		      w->rights = DRM_NEURON_WINDOW_WRITE);
-	expect_window(EPERM, w->length = 4, w->grant_fd = self->rig.fd);
+	expect_window(EBADF, w->source = self->rig.fd);
+	self->good.from = DRM_NEURON_FROM_GRANT;
+	expect_window(EBADF, w->source = 0);
+	expect_window(EBADF, w->source = 1);
+	expect_window(EBADF, w->source = -1);
 }
 
 TEST_F(window, bad_array)
@@ -384,7 +391,8 @@ static int bind_grant(struct rig *rig, int fd, uint32_t first, uint32_t count)
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.offset = first,
 		.length = 4 * count,
-		.grant_fd = fd,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = fd,
 	};
 
 	return rig_windows(rig, &window, 1);
@@ -444,7 +452,8 @@ TEST_F(grant, range_and_rights)
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
-		.grant_fd = self->fd,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = self->fd,
 	};
 	struct drm_neuron_wait result;
 

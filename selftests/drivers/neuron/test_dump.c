@@ -223,7 +223,8 @@ TEST_F(dump, names_holders_of_grants)
 	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
 	expect_line("granted: semaphore 77 to nobody ");
 
-	window.grant_fd = grant.fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = grant.fd;
 	ASSERT_EQ(0, rig_windows(&self->rig, &window, 1));
 	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
 	free(self->text);

@@ -83,7 +83,6 @@ static int use_stream(struct rig *rig)
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = rig->bo,
 		.length = 4096,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
@@ -129,7 +128,8 @@ static int use_sbuf_grant(struct rig *rig)
 
 	if (ret)
 		return ret;
-	window.grant_fd = grant.fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = grant.fd;
 	ret = rig_windows(rig, &window, 1);
 	close(grant.fd);
 	return ret;

@@ -176,7 +176,6 @@ static int bind_large(struct rig *rig)
 		.rights = DRM_NEURON_WINDOW_READ,
 		.length = 3 * MIB - 8,
 		.offset = 4,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_bo_create bo;
 	int ret;
@@ -205,7 +204,8 @@ static int bind_grant(struct rig *rig)
 
 	if (ret)
 		return ret;
-	window.grant_fd = grant.fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = grant.fd;
 	ret = rig_windows(rig, &window, 1);
 	close(grant.fd);
 	return ret;

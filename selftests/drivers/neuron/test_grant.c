@@ -3,6 +3,7 @@
  * Granted SBUF: one core reaches a part of another core's memory, on the same chip or
  * over the fabric, for as long as the claim that granted it lasts.
  */
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -80,7 +81,8 @@ static int bind_sbuf(struct rig *rig, int fd, uint32_t rights, uint64_t offset,
 		.rights = rights,
 		.offset = offset,
 		.length = length,
-		.grant_fd = fd,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = fd,
 	};
 
 	return rig_windows(rig, &window, 1);
@@ -177,7 +179,8 @@ TEST_F(sbuf, rights_and_ranges)
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
-		.grant_fd = self->fd,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = self->fd,
 	};
 
 	ASSERT_LT(0, read_only);
@@ -253,6 +256,114 @@ TEST_F(sbuf, stale_after_release)
 	expect_copy(&self->user, GRANTED(0), DATA(0), 64, NEURON_CAUSE_NONE);
 	rig_close(&self->target);
 	expect_stale(_metadata, &self->user, self->fd);
+}
+
+/* Is there a hangup within @timeout_ms? */
+static bool hung_up(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fd };
+
+	return poll(&poll_fd, 1, timeout_ms) == 1 && poll_fd.revents == POLLHUP;
+}
+
+TEST_F(sbuf, hangup_after_release)
+{
+	EXPECT_FALSE(hung_up(self->fd, 0));
+	ASSERT_EQ(0, rig_release(self->target.fd, self->target.claim));
+	EXPECT_TRUE(hung_up(self->fd, 0));
+}
+
+/* Whoever waits already is woken. */
+TEST_F(sbuf, hangup_wakes)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(hung_up(self->fd, LIMIT) ? 0 : 1);
+	usleep(100000);
+	/* The child has the target's file, too, so that closing it here would end nothing. */
+	ASSERT_EQ(0, rig_release(self->target.fd, self->target.claim));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(0, status);
+}
+
+TEST_F(sbuf, hangup_after_reset)
+{
+	ASSERT_EQ(0, neuron_reset_device(self->target.fd));
+	EXPECT_TRUE(hung_up(self->fd, LIMIT));
+	/* On the same chip the user's claim is lost, too. */
+	EXPECT_EQ(variant->user ? -EBADF : -EIO,
+		  bind_sbuf(&self->user, self->fd, BOTH, 0, 64));
+}
+
+static int import(int fd, int grant, uint32_t *handle)
+{
+	struct drm_neuron_grant_import args = { .fd = grant };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_GRANT_IMPORT, &args);
+
+	*handle = args.handle;
+	return ret;
+}
+
+static int forget(int fd, uint32_t handle)
+{
+	struct drm_neuron_grant_close args = { .handle = handle };
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_GRANT_CLOSE, &args);
+}
+
+static int bind_imported(struct rig *rig, uint32_t handle)
+{
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_GRANT,
+		.rights = BOTH,
+		.length = BYTES,
+		.from = DRM_NEURON_FROM_GRANT,
+		.source = (int32_t)handle,
+	};
+
+	return rig_windows(rig, &window, 1);
+}
+
+/* A handle lives without the descriptor, in its file only, and the window without both. */
+TEST_F(sbuf, imported)
+{
+	uint32_t handle, again;
+
+	ASSERT_EQ(0, import(self->user.fd, self->fd, &handle));
+	ASSERT_EQ(0, import(self->user.fd, self->fd, &again));
+	EXPECT_NE(handle, again);
+	close(self->fd);
+	self->fd = -1;
+	EXPECT_EQ(-EBADF, bind_imported(&self->target, handle));
+	ASSERT_EQ(0, bind_imported(&self->user, handle));
+	EXPECT_EQ(0, forget(self->user.fd, handle));
+	EXPECT_EQ(-ENOENT, forget(self->user.fd, handle));
+	EXPECT_EQ(-EBADF, bind_imported(&self->user, handle));
+	neuron_fill(self->user.data, BYTES, 1);
+	expect_copy(&self->user, GRANTED(0), DATA(0), BYTES, NEURON_CAUSE_NONE);
+	EXPECT_EQ(0, bind_imported(&self->user, again));
+	ASSERT_EQ(0, rig_release(self->target.fd, self->target.claim));
+	EXPECT_EQ(-EBADF, bind_imported(&self->user, again));
+}
+
+/* Thousands take no descriptors; those that are left go with the file. */
+TEST_F(sbuf, many_imports)
+{
+	uint32_t handle;
+	int fd, n;
+
+	fd = dup(self->fd);
+	ASSERT_LT(0, fd);
+	for (n = 0; n < 4000; n++)
+		ASSERT_EQ(0, import(self->user.fd, fd, &handle)) TH_LOG("import %d", n);
+	close(fd);
+	EXPECT_EQ(0, bind_imported(&self->user, handle));
+	EXPECT_EQ(0, forget(self->user.fd, handle));
 }
 
 static int send_fd(int socket, int fd)

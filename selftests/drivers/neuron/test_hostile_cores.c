@@ -43,7 +43,6 @@ static int core_open(struct rig *rig)
 		.index = RIG_WINDOW_FREE,
 		.kind = DRM_NEURON_WINDOW_PSUM,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
-		.grant_fd = -1,
 	};
 	int ret = rig_open(rig, 0, CORE);
 

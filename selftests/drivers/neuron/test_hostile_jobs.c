@@ -203,7 +203,6 @@ TEST_F(program, wild_windows)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = self->rig.bo,
-		.grant_fd = -1,
 	};
 	const uint64_t size = 2 * RIG_HALF;
 	unsigned int i, inside = 0;
@@ -229,13 +228,14 @@ TEST_F(program, wild_windows)
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
-		.grant_fd = self->rig.fd,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = self->rig.fd,
 	};
 	EXPECT_EQ(-EBADF, rig_windows(&self->rig, &window, 1));
-	window.grant_fd = neuron_export(self->rig.fd, self->rig.bo);
-	ASSERT_GE(window.grant_fd, 0);
+	window.source = neuron_export(self->rig.fd, self->rig.bo);
+	ASSERT_GE(window.source, 0);
 	EXPECT_EQ(-EBADF, rig_windows(&self->rig, &window, 1));
-	close(window.grant_fd);
+	close(window.source);
 	EXPECT_EQ(-EBADF, rig_windows(&self->rig, &window, 1));
 }
 

@@ -54,7 +54,6 @@ static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = 1 + hostile_dice(&m->seed, IDS),
 		.length = BYTES,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_submit submit = {
 		.claim = id,
@@ -120,7 +119,6 @@ static int monkey_windows(struct monkey *m, uint32_t id, uint32_t core)
 				  DRM_NEURON_WINDOW_WRITE,
 			.handle = 1 + hostile_dice(&m->seed, IDS),
 			.length = BYTES,
-			.grant_fd = -1,
 		};
 	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_WINDOWS, &args);
 }
@@ -148,7 +146,8 @@ static int monkey_grant(struct monkey *m, uint32_t id, uint32_t core)
 
 	if (ret)
 		return ret;
-	window.grant_fd = grant.fd;
+	window.from = DRM_NEURON_FROM_GRANT_FD;
+	window.source = grant.fd;
 	ret = rig_windows(&rig, &window, 1);
 	close(grant.fd);
 	return ret;

@@ -449,7 +449,6 @@ FIXTURE_SETUP(import_window)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.length = WINDOW_BYTES,
-		.grant_fd = -1,
 	};
 }
 

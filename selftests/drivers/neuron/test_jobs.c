@@ -142,7 +142,6 @@ TEST_F(job, dma_from_host_buffer)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.length = size,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_bo_create bo;
 	struct drm_neuron_wait result;
@@ -367,7 +366,6 @@ TEST_F(job, timeline_and_window_versions)
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.offset = RIG_HALF + 0x1000,
 		.length = 0x1000,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_submit submit;
 	struct drm_neuron_wait result;
@@ -443,7 +441,6 @@ TEST_F(job, unchanged_binding_costs_nothing)
 		.index = RIG_WINDOW_SBUF,
 		.kind = DRM_NEURON_WINDOW_SBUF,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
-		.grant_fd = -1,
 	};
 	struct rig_usage running, now;
 	int64_t job;
@@ -473,7 +470,6 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 	struct drm_neuron_window window = {
 		.index = 65534,		/* a table of 2 MiB */
 		.kind = DRM_NEURON_WINDOW_SBUF,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_wait result;
 	unsigned int i;

@@ -14,18 +14,6 @@
 #define LIMIT	60000	/* ms, of what should end soon */
 #define MIB	(1024ull * 1024)
 
-/* By the PCI core, which takes a function-level reset if there is one. */
-static int reset_device(int fd)
-{
-	char address[16], path[64];
-	int ret = neuron_pci_address(fd, address);
-
-	if (ret)
-		return ret;
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
-	return neuron_write_file(path, "1");
-}
-
 /* A job that loops for ever, with a limit that does not matter here. */
 static int64_t start_endless(struct rig *rig)
 {
@@ -81,7 +69,7 @@ TEST_F(reset, idle)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		ASSERT_EQ(0, reset_device(self->fd));
+		ASSERT_EQ(0, neuron_reset_device(self->fd));
 		ASSERT_EQ(0, works(0));
 	}
 }
@@ -89,7 +77,7 @@ TEST_F(reset, idle)
 /* The running job, the queued one, and everything that the claim is asked for. */
 TEST_F(reset, claim_is_lost)
 {
-	struct drm_neuron_window window = { .grant_fd = -1 };
+	struct drm_neuron_window window = {};
 	struct drm_neuron_grant grant = { .count = 1 };
 	struct drm_neuron_reset again = { 0 };
 	struct drm_neuron_wait result;
@@ -103,7 +91,7 @@ TEST_F(reset, claim_is_lost)
 	ASSERT_GT(queued, 0);
 	ASSERT_EQ(-ETIMEDOUT, rig_wait(&rig, running, 300, NULL));
 
-	ASSERT_EQ(0, reset_device(self->fd));
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
 	ASSERT_EQ(0, rig_wait(&rig, running, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
@@ -131,7 +119,7 @@ TEST_F(reset, core_stays_claimed_until_release)
 	struct rig rig;
 
 	ASSERT_EQ(0, rig_open(&rig, 0, 0));
-	ASSERT_EQ(0, reset_device(self->fd));
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
 	EXPECT_EQ(-EBUSY, rig_claim(self->fd, 1, 0, &claim));
 	ASSERT_EQ(0, rig_release(rig.fd, rig.claim));
 	ASSERT_EQ(0, rig_claim(self->fd, 1, 0, &claim));
@@ -148,7 +136,6 @@ TEST_F(reset, memory)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.length = MIB,
-		.grant_fd = -1,
 	};
 	uint8_t *p = malloc(MIB), *map, *host_map;
 	struct drm_neuron_claim claim;
@@ -168,7 +155,7 @@ TEST_F(reset, memory)
 	neuron_fill(map, MIB, 1);
 	neuron_fill(host_map, MIB, 2);
 
-	ASSERT_EQ(0, reset_device(self->fd));
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
 	EXPECT_TRUE(load_faults(map));
 	EXPECT_FALSE(load_faults(host_map));
 	EXPECT_EQ(MIB, neuron_differs(host_map, MIB, 2));
@@ -211,7 +198,7 @@ TEST_F(reset, under_load)
 	ASSERT_EQ(0, loads_start(&loads, 0));
 	for (i = 0; i < 6; i++) {
 		usleep(400000);
-		EXPECT_EQ(0, reset_device(self->fd));
+		EXPECT_EQ(0, neuron_reset_device(self->fd));
 	}
 	EXPECT_EQ(0, loads_stop(&loads));
 }
@@ -273,7 +260,7 @@ TEST_F(reset, queries)
 
 	ASSERT_EQ(0, pthread_create(&thread, NULL, ask_on, &a));
 	for (i = 0; i < 10; i++)
-		EXPECT_EQ(0, reset_device(self->fd));
+		EXPECT_EQ(0, neuron_reset_device(self->fd));
 	atomic_store(&a.stop, true);
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, a.error);

@@ -170,7 +170,6 @@ TEST_F(stream, is_no_window)
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = self->bo.handle,
 		.length = 64,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_submit submit;
 	struct neuron_inst *inst;
@@ -229,7 +228,6 @@ TEST_F(stream, with_a_growing_table)
 	struct drm_neuron_window window = {
 		.kind = DRM_NEURON_WINDOW_SBUF,
 		.rights = DRM_NEURON_WINDOW_READ,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_submit submit;
 	uint32_t tag = 1;

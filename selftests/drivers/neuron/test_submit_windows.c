@@ -64,7 +64,6 @@ static struct drm_neuron_window target(const struct rig *rig, uint64_t offset)
 		.handle = rig->bo,
 		.offset = RIG_HALF + offset,
 		.length = 4,
-		.grant_fd = -1,
 	};
 }
 
@@ -111,7 +110,6 @@ TEST_F(with, the_job_sees_them)
 
 	window = (struct drm_neuron_window){
 		.index = TARGET,
-		.grant_fd = -1,
 	};
 	prepare(&self->rig, &submit, &window, 1);
 	expect_cause(&self->rig, &submit, NEURON_CAUSE_WINDOW);
@@ -196,7 +194,7 @@ TEST_F(with, all_or_nothing)
 	expect_refused(EINVAL, w[1].index = NEURON_MAX_WINDOWS);
 	expect_refused(EINVAL, w[1].kind = 99);
 	expect_refused(EINVAL, w[1].length = 0);
-	expect_refused(EINVAL, w[1].pad = 1);
+	expect_refused(EINVAL, w[1].source = 1);
 	expect_refused(ENOENT, w[1].handle = 12345);
 	expect_refused(EINVAL, s->windows.stride--);
 	expect_refused(EINVAL, s->windows.count = NEURON_MAX_WINDOWS + 1);

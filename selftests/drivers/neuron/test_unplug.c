@@ -209,7 +209,6 @@ FIXTURE_SETUP(leaving)
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = MIB,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_device_info info;
 	struct drm_neuron_bo_create bo;
@@ -254,7 +253,6 @@ TEST_F(leaving, jobs_that_reach_it_end)
 {
 	const struct drm_neuron_window empty = {
 		.index = RIG_WINDOW_FREE,
-		.grant_fd = -1,
 	};
 	struct drm_neuron_wait result;
 	int64_t job, queued, other;
