@@ -3,6 +3,7 @@
  * Core dumps: capturing, publishing, the DUMP ioctl.
  */
 #include <linux/devcoredump.h>
+#include <linux/kernfs.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -193,10 +194,27 @@ static void neuron_dump_keep(struct neuron_claim_core *cc,
 	neuron_dump_text_put(text);
 }
 
+/*
+ * The kernel keeps one dump for a device, and a link to it until the last reference to the
+ * dump is gone, which may be some time after it was dismissed. With the link still there
+ * the kernel would take another dump, fail to link it, and complain with a stack trace.
+ */
+static bool neuron_dump_is_published(struct device *dev)
+{
+	struct kernfs_node *link = kernfs_find_and_get(dev->kobj.sd,
+						       "devcoredump");
+
+	if (!link)
+		return false;
+	kernfs_put(link);
+	return true;
+}
+
 static void neuron_dump_text(struct neuron_dump *dump)
 {
 	struct drm_print_iterator iter = { .remain = NEURON_DUMP_BYTES };
 	struct neuron_claim_core *cc = dump->cc;
+	struct device *dev = cc->core->ndev->drm.dev;
 	struct drm_printer p;
 	size_t size;
 
@@ -208,8 +226,10 @@ static void neuron_dump_text(struct neuron_dump *dump)
 	neuron_dump_print(dump, &p);
 	size = NEURON_DUMP_BYTES - iter.remain;
 	neuron_dump_keep(cc, neuron_dump_text_create(dump, iter.data, size));
-	/* Takes over the memory. */
-	dev_coredumpv(cc->core->ndev->drm.dev, iter.data, size, GFP_KERNEL);
+	if (neuron_dump_is_published(dev))
+		vfree(iter.data);
+	else	/* takes over the memory */
+		dev_coredumpv(dev, iter.data, size, GFP_KERNEL);
 }
 
 /* What the dump took from a claim that wants its memories dumped. */

@@ -300,6 +300,32 @@ static inline int neuron_sysfs_dir(int fd, char *path, size_t size)
 	return 0;
 }
 
+/*
+ * Read and dismiss the core dump of the device that its class has. The kernel forgets it in
+ * a work; until then it takes no other one, so this waits for that.
+ * Return: bytes in @text, NUL terminated; -ENOENT when there is none, or another -errno.
+ */
+static inline ssize_t neuron_take_dump(int fd, char *text, size_t size)
+{
+	char dir[PATH_MAX], path[PATH_MAX + 32];
+	ssize_t got = neuron_sysfs_dir(fd, dir, sizeof(dir));
+	int i, ret;
+
+	if (got)
+		return got;
+	snprintf(path, sizeof(path), "%s/devcoredump/data", dir);
+	got = neuron_read_file(path, text, size);
+	if (got < 0)
+		return got;
+	ret = neuron_write_file(path, "0");
+	if (ret)
+		return ret;
+	snprintf(path, sizeof(path), "%s/devcoredump", dir);
+	for (i = 0; i < 1000 && !access(path, F_OK); i++)
+		usleep(10000);
+	return i < 1000 ? got : -ETIMEDOUT;
+}
+
 /* The number in file @name of that directory, or a negative errno. */
 static inline long long neuron_sysfs_number(int fd, const char *name)
 {
