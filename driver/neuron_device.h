@@ -24,6 +24,7 @@
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
+#include "neuron_listener.h"
 #include "neuron_status.h"
 
 struct dma_pool;
@@ -210,7 +211,8 @@ struct neuron_counters {
  * @nr_links: fabric links
  * @serial: serial number
  * @counters: what went wrong
- * @events: what user space is to be told (neuron_event.c)
+ * @events: what user space is to be told by uevents (neuron_event.c)
+ * @listeners: who reads events (neuron_listener.c)
  * @hw_state: may the hardware be used
  * @hw_wait: woken when @hw_state changes
  * @hw_lock: held during a reset of the device, so that there is one at a time
@@ -265,6 +267,7 @@ struct neuron_device {
 	u64 serial;
 	struct neuron_counters counters;
 	struct neuron_events *events;
+	struct neuron_listeners listeners;
 	enum neuron_hw_state hw_state;
 	wait_queue_head_t hw_wait;
 	struct mutex hw_lock;		/* begin and finish of a reset */
@@ -486,6 +489,7 @@ NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
 NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
+NEURON_IOCTL_HANDLER(events);		/* neuron_listener.c */
 
 /* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

@@ -85,6 +85,7 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(POST, post),
 	NEURON_IOCTL_DEF(GRANT_IMPORT, grant_import),
 	NEURON_IOCTL_DEF(GRANT_CLOSE, grant_close),
+	NEURON_IOCTL_DEF(EVENTS, events),
 };
 
 static const struct file_operations neuron_fops = {

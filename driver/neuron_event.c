@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Uevents of the device node.
+ * Events: records for listeners, uevents of the device node.
  *
  * They are raised where nothing may sleep or wait for memory, interrupt handlers
  * among them, so they go through a small queue to a work.
@@ -13,6 +13,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 
+#include "drm/neuron_accel.h"
 #include "neuron_event.h"
 #include "neuron_hw.h"
 
@@ -130,9 +131,17 @@ static void neuron_event_look_at_links(struct neuron_events *events)
 
 	changed = up ^ events->links;
 	events->links = up;
-	for_each_set_bit(i, &changed, ndev->nr_links)
+	for_each_set_bit(i, &changed, ndev->nr_links) {
+		const struct drm_neuron_event record = {
+			.type = DRM_NEURON_EVENT_LINK,
+			.link = i,
+			.up = test_bit(i, &up),
+		};
+
+		neuron_listeners_tell(&ndev->listeners, 0, &record);
 		dev_notice_ratelimited(ndev->drm.dev, "fabric link %u is %s\n",
 				       i, test_bit(i, &up) ? "up" : "down");
+	}
 }
 
 static void neuron_event_work(struct work_struct *work)
@@ -153,12 +162,42 @@ static void neuron_event_work(struct work_struct *work)
 	}
 }
 
+static const enum drm_neuron_event_type neuron_event_records[] = {
+	[NEURON_EVENT_FAULT] = DRM_NEURON_EVENT_JOB_FAULT,
+	[NEURON_EVENT_HANG] = DRM_NEURON_EVENT_JOB_HANG,
+	[NEURON_EVENT_RESET] = DRM_NEURON_EVENT_CORE_RESET,
+	[NEURON_EVENT_RESET_FAILED] = DRM_NEURON_EVENT_CORE_FAILED,
+	[NEURON_EVENT_ECC] = DRM_NEURON_EVENT_ECC,
+	[NEURON_EVENT_DEVICE_RESET] = DRM_NEURON_EVENT_DEVICE_RESET,
+	[NEURON_EVENT_DEVICE_FAILED] = DRM_NEURON_EVENT_DEVICE_FAILED,
+};
+
+static void neuron_event_record(struct neuron_device *ndev,
+				const struct neuron_event *event)
+{
+	const struct drm_neuron_event record = {
+		.type = neuron_event_records[event->type],
+		.job = event->job,
+		.claim = event->claim,
+		.core = event->core == NEURON_EVENT_DEVICE ? 0 : event->core,
+		.cause = event->cause,
+		.source = event->source,
+		.pc = event->pc,
+		.addr = event->addr,
+	};
+
+	neuron_listeners_tell(&ndev->listeners, event->client, &record);
+}
+
 void neuron_event_raise(struct neuron_device *ndev,
 			const struct neuron_event *event)
 {
 	struct neuron_events *events = ndev->events;
 	unsigned long flags;
 
+	/* Of links the work finds out which ones. */
+	if (event->type != NEURON_EVENT_LINK)
+		neuron_event_record(ndev, event);
 	spin_lock_irqsave(&events->lock, flags);
 	kfifo_put(&events->queue, *event);
 	spin_unlock_irqrestore(&events->lock, flags);
@@ -175,6 +214,7 @@ static void neuron_event_fini(void *data)
 	struct neuron_events *events = data;
 
 	cancel_work_sync(&events->work);
+	neuron_listeners_close(&events->ndev->listeners);
 }
 
 int neuron_event_init(struct neuron_device *ndev)
@@ -196,6 +236,7 @@ int neuron_event_init(struct neuron_device *ndev)
 		ratelimit_set_flags(&events->limit[i],
 				    RATELIMIT_MSG_ON_RELEASE);
 	}
+	neuron_listeners_init(&ndev->listeners);
 	ndev->events = events;
 	return devm_add_action_or_reset(ndev->drm.dev, neuron_event_fini,
 					events);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Uevents: what a monitor should know at once.
+ * Events: what a monitor should know at once, by uevents, and the owners of claims by the
+ * event files of neuron_listener.c.
  */
 #ifndef _NEURON_EVENT_H_
 #define _NEURON_EVENT_H_
@@ -25,13 +26,23 @@ enum neuron_event_type {
  * struct neuron_event - something happened
  * @type: what
  * @core: where, or NEURON_EVENT_DEVICE
+ * @client: DRM client id of the file whose job it was; 0: nobody's
+ * @claim: claim of the job
  * @job: to whom; 0: nobody
+ * @cause: enum neuron_cause
+ * @source: engine, or NEURON_SOURCE_*
+ * @pc: instruction or descriptor index
  * @addr: where in memory
  */
 struct neuron_event {
 	enum neuron_event_type type;
 	unsigned int core;
+	u64 client;
+	u32 claim;
 	u64 job;
+	u16 cause;
+	u16 source;
+	u32 pc;
 	u64 addr;
 };
 
@@ -42,8 +53,9 @@ int neuron_event_init(struct neuron_device *ndev);
 /* The hardware works. */
 void neuron_event_start(struct neuron_device *ndev);
 /*
- * Any context, allocates nothing: a work of its own tells user space. Of events that
- * come too fast some are not told; the counters have all of them.
+ * Any context, allocates nothing. Listeners are told at once, but of links by the work
+ * of its own that also raises the uevents. Of uevents that come too fast some are not
+ * raised; the counters have all of them.
  */
 void neuron_event_raise(struct neuron_device *ndev,
 			const struct neuron_event *event);

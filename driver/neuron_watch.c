@@ -101,11 +101,20 @@ static void neuron_watch_tell(struct neuron_job *job,
 	struct neuron_event event = {
 		.type = NEURON_EVENT_FAULT,
 		.core = job->cc->core->index,
+		.client = job->cc->claim->client,
+		.claim = job->cc->claim->id,
 		.job = job->id,
 	};
 
 	if (verdict == NEURON_VERDICT_HANG)
 		event.type = NEURON_EVENT_HANG;
+	/* Of a job that has failed nobody writes the record any more. */
+	if (verdict == NEURON_VERDICT_FAULT) {
+		event.cause = le16_to_cpu(job->record.cause);
+		event.source = le16_to_cpu(job->record.source);
+		event.pc = le32_to_cpu(job->record.pc);
+		event.addr = le64_to_cpu(job->record.addr);
+	}
 	neuron_event_raise(job->cc->core->ndev, &event);
 	if (verdict == NEURON_VERDICT_FAULT)
 		return;

@@ -36,6 +36,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_public_memory.o \
 	driver/neuron_public_power.o \
 	driver/neuron_event.o \
+	driver/neuron_listener.o \
 	driver/neuron_debugfs.o \
 	driver/neuron_debugfs_hw.o \
 	driver/neuron_trace.o

@@ -52,6 +52,7 @@ enum drm_neuron_ioctl_id {
 	DRM_NEURON_POST,
 	DRM_NEURON_GRANT_IMPORT,
 	DRM_NEURON_GRANT_CLOSE,
+	DRM_NEURON_EVENTS,
 };
 
 /**
@@ -846,6 +847,75 @@ struct drm_neuron_post {
 	struct drm_neuron_array entries;
 };
 
+/* What an event file tells of; bit numbers of drm_neuron_events.mask. */
+enum drm_neuron_event_type {
+	DRM_NEURON_EVENT_JOB_FAULT = 0,	/* a job of the file's failed: @claim to @addr */
+	DRM_NEURON_EVENT_JOB_HANG,	/* one made no progress: @claim, @core, @job */
+	DRM_NEURON_EVENT_CORE_RESET,	/* a core was reset because of a job: the same */
+	DRM_NEURON_EVENT_CORE_FAILED,	/* a core does not answer: @core */
+	DRM_NEURON_EVENT_DEVICE_RESET,	/* the device was reset; claims and HBM are lost */
+	DRM_NEURON_EVENT_DEVICE_FAILED,	/* it could not be started after a reset */
+	DRM_NEURON_EVENT_LINK,		/* link @link went up or down: @up */
+	DRM_NEURON_EVENT_ECC,		/* an uncorrectable error of a memory, at @addr */
+	DRM_NEURON_NR_EVENT_TYPES
+};
+
+/**
+ * struct drm_neuron_event - a record of an event file
+ * @type: enum drm_neuron_event_type
+ * @lost: events that were lost directly before this one, because nobody read
+ * @time_ns: CLOCK_MONOTONIC
+ * @job: job id
+ * @claim: claim id
+ * @core: core or CC-core
+ * @cause: enum neuron_cause of the hardware contract
+ * @source: engine, or NEURON_SOURCE_*
+ * @pc: instruction or descriptor index
+ * @addr: failing address: of a job as its program wrote it, of ECC a device address
+ * @link: fabric link
+ * @up: 1: it is up now
+ *
+ * What a type does not use is 0. Events of jobs and CORE_RESET concern the claims of the
+ * file that asked, and only it hears of them.
+ */
+struct drm_neuron_event {
+	__u32 type;
+	__u32 lost;
+	__u64 time_ns;
+	__u64 job;
+	__u32 claim;
+	__u32 core;
+	__u16 cause;
+	__u16 source;
+	__u32 pc;
+	__u64 addr;
+	__u32 link;
+	__u32 up;
+};
+
+/* read() of the event file does not wait (-EAGAIN), as O_NONBLOCK says. */
+#define DRM_NEURON_EVENTS_NONBLOCK	(1u << 0)
+
+/**
+ * struct drm_neuron_events - open an event file
+ * @mask: bit i: events of type i
+ * @flags: DRM_NEURON_EVENTS_*
+ * @fd: out: event file, close-on-exec
+ * @pad: zero
+ *
+ * read() gives as many whole records (struct drm_neuron_event) as there are and fit; it
+ * waits for the first one. 128 records are kept; the next record says how many more there
+ * were. poll() works; it says POLLHUP when the device has left, and read() returns 0 after
+ * the last record. The file may outlive the device's.
+ * Errors: EINVAL, ENOMEM, EMFILE; of read() EINVAL (no room for a record), EAGAIN, EINTR.
+ */
+struct drm_neuron_events {
+	__u32 mask;
+	__u32 flags;
+	__s32 fd;
+	__u32 pad;
+};
+
 #define DRM_NEURON_IOCTL(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)
 
@@ -866,6 +936,7 @@ struct drm_neuron_post {
 #define DRM_IOCTL_NEURON_POST		DRM_NEURON_IOCTL(POST, post)
 #define DRM_IOCTL_NEURON_GRANT_IMPORT	DRM_NEURON_IOCTL(GRANT_IMPORT, grant_import)
 #define DRM_IOCTL_NEURON_GRANT_CLOSE	DRM_NEURON_IOCTL(GRANT_CLOSE, grant_close)
+#define DRM_IOCTL_NEURON_EVENTS		DRM_NEURON_IOCTL(EVENTS, events)
 
 #if defined(__cplusplus)
 }

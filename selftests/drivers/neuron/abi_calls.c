@@ -120,9 +120,9 @@ static int good_grant_import(struct abi *abi, void *arg)
 	ret = neuron_ioctl(abi->rig.fd, DRM_IOCTL_NEURON_GRANT, &grant);
 	if (ret)
 		return ret;
-	if (abi->grant > 0)
-		close(abi->grant);
-	abi->grant = grant.fd;
+	if (abi->fd > 0)
+		close(abi->fd);
+	abi->fd = grant.fd;
 	import->fd = grant.fd;
 	return 0;
 }
@@ -137,6 +137,15 @@ static int good_grant_close(struct abi *abi, void *arg)
 		ret = neuron_ioctl(abi->rig.fd, DRM_IOCTL_NEURON_GRANT_IMPORT, &import);
 	args->handle = import.handle;
 	return ret;
+}
+
+static int good_events(struct abi *abi, void *arg)
+{
+	struct drm_neuron_events *events = arg;
+
+	(void)abi;
+	events->mask = 1;
+	return 0;
 }
 
 /* A job with a queue that it does not trigger. */
@@ -501,6 +510,14 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(grant_close, pad, 1, EINVAL),
 		},
 	},
+	[ABI_EVENTS] = {
+		CALL(EVENTS, events, good_events), .array = -1, .bad = {
+			BAD(events, mask, 0, EINVAL),
+			BAD(events, mask, 1u << DRM_NEURON_NR_EVENT_TYPES, EINVAL),
+			BAD(events, flags, 2, EINVAL),
+			BAD(events, pad, 1, EINVAL),
+		},
+	},
 };
 
 int abi_open(struct abi *abi)
@@ -523,8 +540,8 @@ int abi_open(struct abi *abi)
 void abi_close(struct abi *abi)
 {
 	munmap(abi->memory, 4096);
-	if (abi->grant > 0)
-		close(abi->grant);
+	if (abi->fd > 0)
+		close(abi->fd);
 	rig_close(&abi->rig);
 }
 

@@ -21,11 +21,11 @@
  * @rig: a claimed core
  * @memory: a page of user memory
  * @element: of the array that the call has
- * @grant: a grant of the rig's core, or 0
+ * @fd: a grant of the rig's core, or what else a call opened; 0: nothing
  */
 struct abi {
 	struct rig rig;
-	int grant;
+	int fd;
 	uint8_t *memory;
 	uint64_t element[ABI_MAX_ELEMENT / 8];
 };
@@ -88,6 +88,7 @@ enum abi_row {
 	ABI_POST,
 	ABI_GRANT_IMPORT,
 	ABI_GRANT_CLOSE,
+	ABI_EVENTS,
 	ABI_NR_ROWS
 };
 
@@ -114,7 +115,8 @@ enum abi_row {
 	ABI_VARIANT(fixture, DUMP); \
 	ABI_VARIANT(fixture, POST); \
 	ABI_VARIANT(fixture, GRANT_IMPORT); \
-	ABI_VARIANT(fixture, GRANT_CLOSE)
+	ABI_VARIANT(fixture, GRANT_CLOSE); \
+	ABI_VARIANT(fixture, EVENTS)
 
 extern const struct abi_call abi_calls[ABI_NR_ROWS];
 

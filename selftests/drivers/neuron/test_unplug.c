@@ -2,6 +2,7 @@
 /*
  * The device goes away under its users, the module while idle; both come back.
  */
+#include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -288,6 +289,34 @@ TEST_F(leaving, jobs_that_reach_it_end)
 }
 
 /* The device goes and comes while others use it in every way. */
+/* Whoever waits for events is told that there are no more, after those that there were. */
+TEST(event_file_hangs_up)
+{
+	struct drm_neuron_events args = {
+		.mask = (1u << DRM_NEURON_NR_EVENT_TYPES) - 1,
+	};
+	struct pollfd ready = { .events = POLLIN };
+	struct drm_neuron_event event;
+	char address[16];
+	int fd = neuron_open(0);
+
+	if (fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, neuron_pci_address(fd, address));
+	ASSERT_EQ(0, neuron_ioctl(fd, DRM_IOCTL_NEURON_EVENTS, &args));
+	ready.fd = args.fd;
+	EXPECT_EQ(0, poll(&ready, 1, 0));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind", address));
+	EXPECT_EQ(1, poll(&ready, 1, 20000));
+	EXPECT_EQ(POLLHUP, ready.revents & POLLHUP);
+	while (read(args.fd, &event, sizeof(event)) > 0)
+		EXPECT_EQ(DRM_NEURON_EVENT_LINK, event.type);
+	EXPECT_EQ(0, read(args.fd, &event, sizeof(event)));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address));
+	close(args.fd);
+	close(fd);
+}
+
 TEST(unbind_under_load)
 {
 	struct rig_usage before;

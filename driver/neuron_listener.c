@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The EVENTS ioctl, and the file descriptors that it gives.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+
+#include "drm/neuron_accel.h"
+#include "neuron_device.h"
+#include "neuron_listener.h"
+
+#define NEURON_LISTENER_EVENTS	128	/* not read yet, a power of two */
+#define NEURON_LISTENER_MASK	(BIT(DRM_NEURON_NR_EVENT_TYPES) - 1)
+
+/**
+ * struct neuron_listener - behind the file descriptor
+ * @link: in neuron_listeners.list
+ * @ndev: device, referenced
+ * @client: DRM client id of the file that asked for it
+ * @mask: types of events
+ * @reading: one reader at a time; outside of neuron_listeners.lock
+ * @wait: readers, and those who poll
+ * @first: events that were read; neuron_listeners.lock protects this and what follows
+ * @next: events that were queued
+ * @lost: events that found no room since the last one that did
+ * @queue: event @i at @i modulo its size
+ */
+struct neuron_listener {
+	struct list_head link;
+	struct neuron_device *ndev;
+	u64 client;
+	u32 mask;
+	struct mutex reading; /* one reader at a time */
+	wait_queue_head_t wait;
+	u32 first;
+	u32 next;
+	u32 lost;
+	struct drm_neuron_event queue[NEURON_LISTENER_EVENTS];
+};
+
+void neuron_listeners_init(struct neuron_listeners *listeners)
+{
+	spin_lock_init(&listeners->lock);
+	INIT_LIST_HEAD(&listeners->list);
+}
+
+void neuron_listeners_close(struct neuron_listeners *listeners)
+{
+	struct neuron_listener *listener;
+
+	spin_lock_irq(&listeners->lock);
+	listeners->closed = true;
+	list_for_each_entry(listener, &listeners->list, link)
+		wake_up_all(&listener->wait);
+	spin_unlock_irq(&listeners->lock);
+}
+
+static void neuron_listener_put(struct neuron_listener *listener,
+				const struct drm_neuron_event *event)
+{
+	struct drm_neuron_event *slot;
+
+	if (listener->next - listener->first == NEURON_LISTENER_EVENTS) {
+		listener->lost++;
+		return;
+	}
+	slot = &listener->queue[listener->next % NEURON_LISTENER_EVENTS];
+	*slot = *event;
+	slot->time_ns = ktime_get_ns();
+	slot->lost = listener->lost;
+	listener->lost = 0;
+	listener->next++;
+	wake_up(&listener->wait);
+}
+
+void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
+			   const struct drm_neuron_event *event)
+{
+	struct neuron_listener *listener;
+	unsigned long flags;
+
+	spin_lock_irqsave(&listeners->lock, flags);
+	list_for_each_entry(listener, &listeners->list, link)
+		if (listener->mask & BIT(event->type) &&
+		    (!client || client == listener->client))
+			neuron_listener_put(listener, event);
+	spin_unlock_irqrestore(&listeners->lock, flags);
+}
+
+/* Copy the first event; false: there is none. It stays until it is dropped. */
+static bool neuron_listener_peek(struct neuron_listener *listener,
+				 struct drm_neuron_event *event)
+{
+	struct neuron_listeners *listeners = &listener->ndev->listeners;
+	bool there;
+
+	spin_lock_irq(&listeners->lock);
+	there = listener->first != listener->next;
+	if (there)
+		*event = listener->queue[listener->first %
+					 NEURON_LISTENER_EVENTS];
+	spin_unlock_irq(&listeners->lock);
+	return there;
+}
+
+static void neuron_listener_drop(struct neuron_listener *listener)
+{
+	spin_lock_irq(&listener->ndev->listeners.lock);
+	listener->first++;
+	spin_unlock_irq(&listener->ndev->listeners.lock);
+}
+
+static __poll_t neuron_listener_state(struct neuron_listener *listener)
+{
+	struct neuron_listeners *listeners = &listener->ndev->listeners;
+	__poll_t state = 0;
+
+	spin_lock_irq(&listeners->lock);
+	if (listener->first != listener->next)
+		state |= EPOLLIN | EPOLLRDNORM;
+	if (listeners->closed)
+		state |= EPOLLHUP;
+	spin_unlock_irq(&listeners->lock);
+	return state;
+}
+
+/* Under @reading. */
+static ssize_t neuron_listener_copy(struct neuron_listener *listener,
+				    char __user *to, size_t size)
+{
+	struct drm_neuron_event event;
+	size_t done = 0;
+
+	while (size - done >= sizeof(event) &&
+	       neuron_listener_peek(listener, &event)) {
+		if (copy_to_user(to + done, &event, sizeof(event)))
+			return done ?: -EFAULT;
+		neuron_listener_drop(listener);
+		done += sizeof(event);
+	}
+	return done;
+}
+
+static ssize_t neuron_listener_read(struct file *filp, char __user *to,
+				    size_t size, loff_t *pos)
+{
+	struct neuron_listener *listener = filp->private_data;
+	ssize_t ret;
+
+	if (size < sizeof(struct drm_neuron_event))
+		return -EINVAL;
+	for (;;) {
+		if (mutex_lock_interruptible(&listener->reading))
+			return -ERESTARTSYS;
+		ret = neuron_listener_copy(listener, to, size);
+		mutex_unlock(&listener->reading);
+		if (ret || neuron_listener_state(listener) & EPOLLHUP)
+			return ret;
+		if (filp->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = wait_event_interruptible(listener->wait,
+					       neuron_listener_state(listener));
+		if (ret)
+			return ret;
+	}
+}
+
+static __poll_t neuron_listener_poll(struct file *filp, poll_table *wait)
+{
+	struct neuron_listener *listener = filp->private_data;
+
+	poll_wait(filp, &listener->wait, wait);
+	return neuron_listener_state(listener);
+}
+
+static int neuron_listener_release(struct inode *inode, struct file *filp)
+{
+	struct neuron_listener *listener = filp->private_data;
+	struct neuron_device *ndev = listener->ndev;
+
+	spin_lock_irq(&ndev->listeners.lock);
+	list_del(&listener->link);
+	spin_unlock_irq(&ndev->listeners.lock);
+	mutex_destroy(&listener->reading);
+	kfree(listener);
+	drm_dev_put(&ndev->drm);
+	return 0;
+}
+
+static const struct file_operations neuron_listener_fops = {
+	.owner = THIS_MODULE,
+	.read = neuron_listener_read,
+	.poll = neuron_listener_poll,
+	.release = neuron_listener_release,
+	.llseek = noop_llseek,
+};
+
+int neuron_ioctl_events(struct drm_device *drm, void *data,
+			struct drm_file *file)
+{
+	struct neuron_device *ndev = to_neuron_device(drm);
+	struct drm_neuron_events *args = data;
+	struct neuron_listener *listener;
+	int fd;
+
+	if (args->pad || args->flags & ~DRM_NEURON_EVENTS_NONBLOCK ||
+	    !args->mask || args->mask & ~NEURON_LISTENER_MASK) {
+		drm_dbg(drm, "events: mask %#x flags %#x: unknown bits, or none\n",
+			args->mask, args->flags);
+		return -EINVAL;
+	}
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	if (!listener)
+		return -ENOMEM;
+	listener->ndev = ndev;
+	listener->client = file->client_id;
+	listener->mask = args->mask;
+	mutex_init(&listener->reading);
+	init_waitqueue_head(&listener->wait);
+	drm_dev_get(drm);
+	spin_lock_irq(&ndev->listeners.lock);
+	list_add_tail(&listener->link, &ndev->listeners.list);
+	spin_unlock_irq(&ndev->listeners.lock);
+
+	fd = anon_inode_getfd("[neuron-events]", &neuron_listener_fops, listener,
+			      O_RDONLY | O_CLOEXEC |
+			      (args->flags & DRM_NEURON_EVENTS_NONBLOCK ?
+			       O_NONBLOCK : 0));
+	if (fd < 0) {
+		spin_lock_irq(&ndev->listeners.lock);
+		list_del(&listener->link);
+		spin_unlock_irq(&ndev->listeners.lock);
+		kfree(listener);
+		drm_dev_put(drm);
+		return fd;
+	}
+	args->fd = fd;
+	return 0;
+}
