@@ -2,6 +2,7 @@
 /*
  * Giving up jobs before their end.
  */
+#include <linux/dma-fence.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
@@ -57,14 +58,18 @@ static int neuron_cancel(struct neuron_job *job)
 	return ret;
 }
 
+/* A job that is freed, or about to be, has ended: its result may still be known. */
 static bool neuron_cancel_too_late(struct neuron_claim_core *cc, u64 id)
 {
-	bool ended;
+	struct neuron_result *result;
+	struct dma_fence *fence;
 
-	spin_lock_irq(&cc->core->lock);
-	ended = id && neuron_results_find(&cc->results, id);
-	spin_unlock_irq(&cc->core->lock);
-	return ended;
+	result = neuron_results_find(&cc->results, id, &fence);
+	if (!result)
+		return false;
+	dma_fence_put(fence);
+	neuron_result_put(result);
+	return true;
 }
 
 static int neuron_cancel_id(struct neuron_claim_core *cc, u64 id)

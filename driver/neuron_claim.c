@@ -40,6 +40,7 @@ static void neuron_claim_release(struct kref *ref)
 		if (!claim->core[i])
 			continue;
 		xa_destroy(&claim->core[i]->pending);
+		neuron_results_fini(&claim->core[i]->results);
 		neuron_dump_forget(claim->core[i]);
 		mutex_destroy(&claim->core[i]->lock);
 		kfree(claim->core[i]);
@@ -101,6 +102,7 @@ neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 	mutex_init(&cc->lock);
 	spin_lock_init(&cc->note_lock);
 	xa_init(&cc->pending);
+	neuron_results_init(&cc->results);
 	return cc;
 
 err_memory:

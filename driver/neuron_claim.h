@@ -42,7 +42,7 @@ struct neuron_table;
  * neuron_device.claim_lock  who owns which core
  * neuron_core.reset_lock    doorbell, reset, generation; taken on the way to
  *                           signal a fence: allocate nothing under it
- * neuron_core.lock          the job on the hardware, results, counters; taken
+ * neuron_core.lock          the job on the hardware, its result, counters; taken
  *                           in the hard interrupt handler. Fences are
  *                           signalled outside of it
  * ========================= ================================================
@@ -75,8 +75,9 @@ struct neuron_grant_note {
  * @pending: job ids to jobs, until they are freed
  * @cancelled: jobs up to this id do not start; under neuron_core.reset_lock
  * @generation: claim generation of the core, fixed
- * @results: how the last jobs ended; under neuron_core.lock, like the rest
- * @busy_ns: doorbell to interrupt, all finished jobs
+ * @results: how the jobs ended, with a lock of their own
+ * @busy_ns: doorbell to interrupt, all finished jobs; under neuron_core.lock like the
+ *	next three
  * @jobs: finished jobs
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs that were aborted for making no progress

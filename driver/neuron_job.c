@@ -86,7 +86,8 @@ struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 	neuron_claim_live_get(cc->claim);
 
 	job->fence = neuron_fence_create(cc->core->sched);
-	if (!job->fence || neuron_job_block_alloc(job)) {
+	job->result = neuron_result_create(cc->claim);
+	if (!job->fence || !job->result || neuron_job_block_alloc(job)) {
 		neuron_job_put(job);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -105,6 +106,8 @@ static void neuron_job_release(struct kref *ref)
 		neuron_table_put_later(job->table);
 	neuron_gate_free(job->gate);
 	dma_fence_put(job->fence);
+	if (job->result)
+		neuron_result_put(job->result);
 	kfree(job);
 	neuron_claim_live_put(claim);
 }
@@ -137,16 +140,9 @@ bool neuron_job_runs(struct neuron_job *job)
 	return runs;
 }
 
-static void neuron_job_make_aborted(struct neuron_hw_completion *record)
-{
-	memset(record, 0, sizeof(*record));
-	record->status = cpu_to_le16(NEURON_JOB_ABORTED);
-	record->cause = cpu_to_le16(NEURON_CAUSE_RESET);
-	record->source = cpu_to_le16(NEURON_SOURCE_JOB);
-}
-
 /*
- * Under the core's lock: the job leaves the hardware, its result is kept.
+ * Under the core's lock: the job leaves the hardware, with @record as its result, NULL:
+ * aborted.
  * Return: its fence, to be given to neuron_job_signal() without the lock.
  */
 static struct dma_fence *
@@ -154,19 +150,18 @@ neuron_job_end_locked(struct neuron_job *job,
 		      const struct neuron_hw_completion *record)
 {
 	struct neuron_claim_core *cc = job->cc;
-	struct neuron_result result = {
-		.job = job->id,
-		.record = *record,
-		.hang = job->hang,
-		.wall_ns = ktime_get_ns() - job->started_ns,
-		.doorbell_ns = job->started_ns,
-	};
+	struct neuron_result *result = job->result;
 
 	lockdep_assert_held(&cc->core->lock);
+	if (record)
+		result->record = *record;
+	result->hang = job->hang;
+	result->wall_ns = ktime_get_ns() - job->started_ns;
+	result->doorbell_ns = job->started_ns;
 	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
-			      le16_to_cpu(record->status), result.wall_ns);
-	neuron_results_add(&cc->results, &result);
-	cc->busy_ns += result.wall_ns;
+			      le16_to_cpu(result->record.status),
+			      result->wall_ns);
+	cc->busy_ns += result->wall_ns;
 	cc->jobs++;
 	cc->hangs += job->hang;
 	cc->faults += job->faulted;
@@ -174,7 +169,7 @@ neuron_job_end_locked(struct neuron_job *job,
 		atomic64_inc(&cc->core->ndev->counters.hangs);
 	if (job->faulted)
 		atomic64_inc(&cc->core->ndev->counters.faults);
-	cc->core->stats.busy_ns += result.wall_ns;
+	cc->core->stats.busy_ns += result->wall_ns;
 	cc->core->stats.jobs++;
 	cc->core->stats.hangs += job->hang;
 	cc->core->stats.faults += job->faulted;
@@ -285,18 +280,16 @@ void neuron_job_doom(struct neuron_core *core, int error, bool hang)
 
 void neuron_job_end_aborted(struct neuron_core *core)
 {
-	struct neuron_hw_completion record;
 	struct dma_fence *fence = NULL;
 	struct neuron_job *job;
 	int error = 0;
 
-	neuron_job_make_aborted(&record);
 	spin_lock_irq(&core->lock);
 	job = core->active;
 	if (job) {
 		error = job->faulted ? -EIO : job->abort_error ?: -ECANCELED;
 		fence = neuron_job_end_locked(job, job->faulted ? &job->record :
-					      &record);
+					      NULL);
 	}
 	spin_unlock_irq(&core->lock);
 	if (fence)
@@ -341,18 +334,6 @@ static int neuron_job_start(struct neuron_job *job)
 	return 0;
 }
 
-/* A job that never reached the hardware has a result, too. */
-static void neuron_job_skip(struct neuron_job *job)
-{
-	struct neuron_claim_core *cc = job->cc;
-	struct neuron_result result = { .job = job->id };
-
-	neuron_job_make_aborted(&result.record);
-	spin_lock_irq(&cc->core->lock);
-	neuron_results_add(&cc->results, &result);
-	spin_unlock_irq(&cc->core->lock);
-}
-
 static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 {
 	struct neuron_job *job = to_neuron_job(base);
@@ -368,8 +349,6 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 		mutex_unlock(&core->reset_lock);
 		drm_dev_exit(idx);
 	}
-	if (ret)
-		neuron_job_skip(job);
 	dma_fence_end_signalling(cookie);
 	if (!ret)
 		return fence;
@@ -381,6 +360,7 @@ static void neuron_job_free_cb(struct drm_sched_job *base)
 {
 	struct neuron_job *job = to_neuron_job(base);
 
+	neuron_results_end(&job->cc->results, job->result);
 	xa_erase(&job->cc->pending, job->id);
 	/* Only jobs that ran have it; see neuron_sched.h for why all need it. */
 	if (!base->s_fence->parent)

@@ -28,6 +28,7 @@ struct neuron_gate;
  * @cancelled: the job was cancelled before it started, and will not start; protected by
  *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
+ * @result: how it ended, with a reference
  * @hw: job block, followed by the queue table; coherent memory
  * @dma: bus address of @hw
  * @nr_queues: entries of the queue table
@@ -51,6 +52,7 @@ struct neuron_job {
 	struct neuron_gate *gate;
 	bool cancelled;
 	struct dma_fence *fence;
+	struct neuron_result *result;
 	struct neuron_hw_job *hw;
 	dma_addr_t dma;
 	unsigned int nr_queues;

@@ -188,15 +188,28 @@ static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,
 	return drm_sched_job_add_dependency(&job->base, neuron_gate_arm(gate));
 }
 
-/* Under the lock of @job's core in the claim: a number and a place for it. */
+/* Under the lock of @job's core in the claim: a number, and a place for it and its result. */
 static int neuron_submit_number(struct neuron_job *job)
 {
 	struct neuron_claim_core *cc = job->cc;
+	int ret;
 
 	job->id = atomic64_inc_return(&cc->claim->last_job);
 	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
 	job->hw->job_id = cpu_to_le64(job->hw_id);
-	return xa_reserve(&cc->pending, job->id, GFP_KERNEL);
+	ret = xa_reserve(&cc->pending, job->id, GFP_KERNEL);
+	if (ret)
+		return ret;
+	ret = neuron_results_reserve(&cc->results, job->id);
+	if (ret)
+		xa_release(&cc->pending, job->id);
+	return ret;
+}
+
+static void neuron_submit_unnumber(struct neuron_job *job)
+{
+	neuron_results_release(&job->cc->results, job->id);
+	xa_release(&job->cc->pending, job->id);
 }
 
 static void neuron_submit_table(struct neuron_job *job,
@@ -235,7 +248,7 @@ static struct dma_fence *neuron_submit_push(struct neuron_job *job,
 		goto out;
 	ret = neuron_windows_apply(windows, cc);
 	if (ret) {
-		xa_release(&cc->pending, job->id);
+		neuron_submit_unnumber(job);
 		goto out;
 	}
 	neuron_submit_table(job, args);
@@ -244,6 +257,7 @@ static struct dma_fence *neuron_submit_push(struct neuron_job *job,
 	fence = dma_fence_get(&job->base.s_fence->finished);
 	args->job = job->id;
 	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
+	neuron_results_add(&cc->results, job->result, job->id, fence);
 	trace_neuron_job_submit(cc->core, cc->claim->id, job->id,
 				job->nr_queues, job->timeout_ms);
 	drm_sched_entity_push_job(&job->base);

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Results of jobs, kept for a while after the job is gone.
+ * Results of jobs.
  */
 #ifndef _NEURON_WAIT_H_
 #define _NEURON_WAIT_H_
 
+#include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/types.h>
+#include <linux/xarray.h>
 
 #include "neuron/job.h"
 
-#define NEURON_NR_RESULTS	64	/* kept for each core; in the UAPI text */
+struct dma_fence;
+struct neuron_claim;
+
+#define NEURON_KEPT_RESULTS	1024	/* of each core; in the UAPI text */
 
 /**
  * struct neuron_result - how a job ended
- * @job: job id, 0: slot unused
- * @record: completion record, from the device and checked, or made by the
- *	driver for a job that the device did not end
+ * @ref: the job's, that of the set it is in, and one for each waiter; whoever has one holds
+ *	the claim, too
+ * @claim: whose memory this is
+ * @job: job id
+ * @fence: the job's finished fence, referenced; NULL once the job has been freed. This and
+ *	@link are protected by the set
+ * @link: in neuron_results.ended once the job has been freed
+ * @record: completion record, from the device and checked. Until the device has written
+ *	one, and for a job that it never ended: aborted. This and what follows
+ *	are written once, under neuron_core.lock, before @fence signals
  * @hang: the driver aborted it for making no progress
  * @wall_ns: doorbell to end
  * @doorbell_ns: ktime of the doorbell
  */
 struct neuron_result {
+	struct kref ref;
+	struct neuron_claim *claim;
 	u64 job;
+	struct dma_fence *fence;
+	struct list_head link;
 	struct neuron_hw_completion record;
 	bool hang;
 	u64 wall_ns;
@@ -29,19 +46,41 @@ struct neuron_result {
 };
 
 /**
- * struct neuron_results - the last results of a core in a claim
- * @slot: ring
- * @next: slot to write next
+ * struct neuron_results - the results of a core in a claim
+ * @jobs: job ids to results, from the submission on. Its lock protects the rest
+ * @ended: those whose jobs have been freed, the oldest first
+ * @nr_ended: how many; the oldest of more than NEURON_KEPT_RESULTS is forgotten
  */
 struct neuron_results {
-	struct neuron_result slot[NEURON_NR_RESULTS];
-	unsigned int next;
+	struct xarray jobs;
+	struct list_head ended;
+	unsigned int nr_ended;
 };
 
-/* Both under the core's spin lock. */
+/* The result of a job that has not run, charged to @claim; or NULL. */
+struct neuron_result *neuron_result_create(struct neuron_claim *claim);
+void neuron_result_put(struct neuron_result *result);
+
+void neuron_results_init(struct neuron_results *results);
+/* Nobody has a job or waits for one. */
+void neuron_results_fini(struct neuron_results *results);
+
+/* A place for the result of job @job, so that neuron_results_add() cannot fail. */
+int neuron_results_reserve(struct neuron_results *results, u64 job);
+void neuron_results_release(struct neuron_results *results, u64 job);
+/* From here on @job can be waited for: its finished fence is @fence. */
 void neuron_results_add(struct neuron_results *results,
-			const struct neuron_result *result);
-const struct neuron_result *
-neuron_results_find(const struct neuron_results *results, u64 job);
+			struct neuron_result *result, u64 job,
+			struct dma_fence *fence);
+/* The job of @result has ended and is being freed. */
+void neuron_results_end(struct neuron_results *results,
+			struct neuron_result *result);
+/*
+ * The result of job @job, referenced, or NULL: there was no such job, or it is
+ * forgotten. *@fence: to wait for before the result is looked at, referenced; NULL
+ * when the job ended a while ago.
+ */
+struct neuron_result *neuron_results_find(struct neuron_results *results,
+					  u64 job, struct dma_fence **fence);
 
 #endif /* _NEURON_WAIT_H_ */

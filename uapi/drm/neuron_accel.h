@@ -702,7 +702,8 @@ struct drm_neuron_submit {
  * @wall_ns: out: host time from doorbell to interrupt
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
  *
- * The results of the last 64 jobs of a core are kept.
+ * The results of the last 1024 jobs of a core that have ended are kept until the claim
+ * is released. A call that began before a job is forgotten always gets its result.
  * Errors: ETIMEDOUT, EINTR, ENOENT (unknown or forgotten job), EINVAL.
  */
 struct drm_neuron_wait {

@@ -278,27 +278,6 @@ TEST_F(job, in_order_and_counted)
 	EXPECT_EQ(200, data_word(&self->rig, 0));
 }
 
-TEST_F(job, last_64_results_are_kept)
-{
-	int64_t first = 0, job = 0;
-	unsigned int i;
-
-	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
-	for (i = 0; i < 65; i++) {
-		job = rig_start(&self->rig, LIMIT);
-		ASSERT_GT(job, 0);
-		if (!i)
-			first = job;
-		ASSERT_EQ(0, rig_wait(&self->rig, job, LIMIT, NULL));
-	}
-	/* It is forgotten once the scheduler has freed the job as well. */
-	for (i = 0; i < 100 && !rig_wait(&self->rig, first, 0, NULL); i++)
-		usleep(10000);
-	EXPECT_EQ(-ENOENT, rig_wait(&self->rig, first, 0, NULL));
-	EXPECT_EQ(0, rig_wait(&self->rig, first + 1, 0, NULL));
-	EXPECT_EQ(0, rig_wait(&self->rig, job, 0, NULL));
-}
-
 TEST_F(job, wait_arguments)
 {
 	struct drm_neuron_wait args = {
