@@ -75,6 +75,26 @@ static inline int neuron_array_get(struct neuron_array *to, size_t size,
 	return ret;
 }
 
+/*
+ * Give the caller what has been written into the elements from the byte @offset on,
+ * as far as its own elements have room. @to: the array that @from was fetched from.
+ */
+static inline int neuron_array_return(const struct drm_neuron_array *to,
+				      const struct neuron_array *from,
+				      size_t size, size_t offset)
+{
+	size_t end = min_t(size_t, size, to->stride);
+	u32 i;
+
+	for (i = 0; i < from->count; i++)
+		if (copy_to_user(u64_to_user_ptr(to->pointer +
+						 (u64)i * to->stride + offset),
+				 from->element + i * size + offset,
+				 end - offset))
+			return -EFAULT;
+	return 0;
+}
+
 static inline void neuron_array_put(struct neuron_array *array)
 {
 	kvfree(array->element);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of neuron_wait.c, which includes this file: the results that are kept,
- * and time limits.
+ * Unit tests of neuron_wait.c, which includes this file: the results that are kept.
  */
 #include <kunit/test.h>
 
@@ -59,20 +58,8 @@ static void neuron_kunit_results(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 2, kref_read(&result[job].ref));
 }
 
-static void neuron_kunit_jiffies(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, neuron_wait_jiffies(0), 0);
-	KUNIT_EXPECT_EQ(test, neuron_wait_jiffies(-1), MAX_SCHEDULE_TIMEOUT);
-	KUNIT_EXPECT_EQ(test, neuron_wait_jiffies(S64_MIN), MAX_SCHEDULE_TIMEOUT);
-	/* Not less than asked for, and finite. */
-	KUNIT_EXPECT_GE(test, neuron_wait_jiffies(1), 1);
-	KUNIT_EXPECT_GT(test, neuron_wait_jiffies(NSEC_PER_SEC), HZ);
-	KUNIT_EXPECT_LT(test, neuron_wait_jiffies(S64_MAX), MAX_SCHEDULE_TIMEOUT);
-}
-
 static struct kunit_case neuron_wait_cases[] = {
 	KUNIT_CASE(neuron_kunit_results),
-	KUNIT_CASE(neuron_kunit_jiffies),
 	{}
 };
 

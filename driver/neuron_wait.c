@@ -3,13 +3,17 @@
  * Results of jobs, and waiting for them.
  */
 #include <linux/dma-fence.h>
-#include <linux/jiffies.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <drm/drm_file.h>
+#include <drm/drm_utils.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_array.h"
 #include "neuron_claim.h"
 #include "neuron_wait.h"
+
+#define NEURON_MAX_WAIT_JOBS	1024	/* in the UAPI text */
 
 struct neuron_result *neuron_result_create(struct neuron_claim *claim)
 {
@@ -121,90 +125,219 @@ struct neuron_result *neuron_results_find(struct neuron_results *results,
 	return result;
 }
 
-static void neuron_wait_fetch(struct neuron_claim_core *cc,
+/**
+ * struct neuron_wait - the jobs that a call waits for
+ * @count: how many
+ * @cc: the core of each, with a reference of its claim
+ * @result: of each, referenced
+ * @fence: to wait for, of each, referenced; NULL: it ended a while ago
+ */
+struct neuron_wait {
+	u32 count;
+	struct neuron_claim_core **cc;
+	struct neuron_result **result;
+	struct dma_fence **fence;
+};
+
+static void neuron_wait_put(struct neuron_wait *wait)
+{
+	u32 i;
+
+	for (i = 0; i < wait->count; i++) {
+		dma_fence_put(wait->fence[i]);
+		neuron_result_put(wait->result[i]);
+		neuron_claim_put(wait->cc[i]->claim);
+	}
+	kvfree(wait->cc);
+	kvfree(wait->result);
+	kvfree(wait->fence);
+}
+
+static int neuron_wait_alloc(struct neuron_wait *wait, u32 count)
+{
+	wait->cc = kvcalloc(count, sizeof(*wait->cc), GFP_KERNEL_ACCOUNT);
+	wait->result = kvcalloc(count, sizeof(*wait->result),
+				GFP_KERNEL_ACCOUNT);
+	wait->fence = kvcalloc(count, sizeof(*wait->fence), GFP_KERNEL_ACCOUNT);
+	return wait->cc && wait->result && wait->fence ? 0 : -ENOMEM;
+}
+
+static int neuron_wait_add(struct neuron_wait *wait, struct drm_file *file,
+			   const struct drm_neuron_wait_job *job)
+{
+	struct neuron_claim_core *cc;
+	struct dma_fence *fence;
+
+	cc = neuron_claim_core_find_any(file, job->claim, job->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	wait->result[wait->count] = neuron_results_find(&cc->results, job->job,
+							&fence);
+	if (!wait->result[wait->count]) {
+		drm_dbg(&cc->core->ndev->drm,
+			"wait: core %u knows no job %llu, or no longer\n",
+			job->core, job->job);
+		neuron_claim_put(cc->claim);
+		return -ENOENT;
+	}
+	wait->fence[wait->count] = fence;
+	wait->cc[wait->count++] = cc;
+	return 0;
+}
+
+static bool neuron_wait_has_ended(const struct neuron_wait *wait, u32 i)
+{
+	return !wait->fence[i] || dma_fence_is_signaled(wait->fence[i]);
+}
+
+/* The first job that has ended, or that has not; the count when there is none. */
+static u32 neuron_wait_first(const struct neuron_wait *wait, bool ended)
+{
+	u32 i;
+
+	for (i = 0; i < wait->count; i++)
+		if (neuron_wait_has_ended(wait, i) == ended)
+			break;
+	return i;
+}
+
+static bool neuron_wait_is_over(const struct neuron_wait *wait, bool all)
+{
+	if (all)
+		return neuron_wait_first(wait, false) == wait->count;
+	return neuron_wait_first(wait, true) < wait->count;
+}
+
+static long neuron_wait_all(struct neuron_wait *wait, s64 deadline_ns)
+{
+	long left = 1;
+	u32 i;
+
+	for (i = 0; i < wait->count && left > 0; i++)
+		if (wait->fence[i])
+			left = dma_fence_wait_timeout(wait->fence[i], true,
+						      drm_timeout_abs_to_jiffies(deadline_ns));
+	return left;
+}
+
+/* Nothing but the deadline limits how long: a call that is restarted ends, too. */
+static int neuron_wait_until(struct neuron_wait *wait, bool all,
+			     s64 deadline_ns)
+{
+	long left = drm_timeout_abs_to_jiffies(deadline_ns);
+
+	if (neuron_wait_is_over(wait, all))
+		return 0;
+	if (!left)
+		return -ETIMEDOUT;
+	if (all || wait->count == 1)
+		left = neuron_wait_all(wait, deadline_ns);
+	else
+		left = dma_fence_wait_any_timeout(wait->fence, wait->count,
+						  true, left, NULL);
+	if (left < 0)
+		return left;
+	return left ? 0 : -ETIMEDOUT;
+}
+
+static void neuron_wait_fetch(struct neuron_core *core,
 			      const struct neuron_result *result,
-			      struct drm_neuron_wait *args)
+			      struct drm_neuron_wait_job *job)
 {
 	const struct neuron_hw_completion *record = &result->record;
 
 	/* Whoever signalled the fence has had the lock before. */
-	spin_lock_irq(&cc->core->lock);
-	args->status = le16_to_cpu(record->status);
-	args->cause = le16_to_cpu(record->cause);
-	args->source = le16_to_cpu(record->source);
-	args->queue = le16_to_cpu(record->queue);
-	args->pc = le32_to_cpu(record->pc);
-	args->hang = result->hang;
-	args->addr = le64_to_cpu(record->addr);
-	args->start_ns = le64_to_cpu(record->start_ns);
-	args->end_ns = le64_to_cpu(record->end_ns);
-	args->instructions = le64_to_cpu(record->instructions);
-	args->dma_bytes = le64_to_cpu(record->dma_bytes);
-	args->wall_ns = result->wall_ns;
-	args->doorbell_ns = result->doorbell_ns;
-	spin_unlock_irq(&cc->core->lock);
+	spin_lock_irq(&core->lock);
+	job->status = le16_to_cpu(record->status);
+	job->cause = le16_to_cpu(record->cause);
+	job->source = le16_to_cpu(record->source);
+	job->queue = le16_to_cpu(record->queue);
+	job->pc = le32_to_cpu(record->pc);
+	job->hang = result->hang;
+	job->addr = le64_to_cpu(record->addr);
+	job->start_ns = le64_to_cpu(record->start_ns);
+	job->end_ns = le64_to_cpu(record->end_ns);
+	job->instructions = le64_to_cpu(record->instructions);
+	job->dma_bytes = le64_to_cpu(record->dma_bytes);
+	job->wall_ns = result->wall_ns;
+	job->doorbell_ns = result->doorbell_ns;
+	spin_unlock_irq(&core->lock);
 }
 
-static unsigned long neuron_wait_jiffies(s64 timeout_ns)
+static void neuron_wait_results(const struct neuron_wait *wait,
+				struct drm_neuron_wait_job *job)
 {
-	if (timeout_ns < 0)
-		return MAX_SCHEDULE_TIMEOUT;
-	if (!timeout_ns)
-		return 0;
-	/* Never less than asked for. */
-	return min_t(u64, nsecs_to_jiffies64(timeout_ns) + 1,
-		     MAX_SCHEDULE_TIMEOUT - 1);
+	u32 i;
+
+	for (i = 0; i < wait->count; i++, job++) {
+		memset_startat(job, 0, status);
+		if (neuron_wait_has_ended(wait, i))
+			neuron_wait_fetch(wait->cc[i]->core, wait->result[i],
+					  job);
+	}
 }
 
-static int neuron_wait_fence(struct dma_fence *fence, s64 timeout_ns)
+/* @wait is to be put in any case. */
+static int neuron_wait_jobs(struct neuron_wait *wait, struct drm_file *file,
+			    struct neuron_array *jobs,
+			    struct drm_neuron_wait *args)
 {
-	long left;
+	bool all = args->flags & DRM_NEURON_WAIT_ALL;
+	struct drm_neuron_wait_job *job = jobs->element;
+	int ret = neuron_wait_alloc(wait, jobs->count);
 
-	if (!fence)
-		return 0;
-	left = dma_fence_wait_timeout(fence, true,
-				      neuron_wait_jiffies(timeout_ns));
-	if (!left)
-		return -ETIMEDOUT;
-	/* The time limit is relative: the call cannot be restarted. */
-	if (left < 0)
-		return left == -ERESTARTSYS ? -EINTR : left;
+	if (ret)
+		return ret;
+	for (args->index = 0; args->index < jobs->count; args->index++) {
+		ret = neuron_wait_add(wait, file, &job[args->index]);
+		if (ret)
+			return ret;
+	}
+	ret = neuron_wait_until(wait, all, args->deadline_ns);
+	if (ret && ret != -ETIMEDOUT)
+		return ret;
+	args->index = neuron_wait_first(wait, true);
+	neuron_wait_results(wait, job);
+	return neuron_array_return(&args->jobs, jobs, sizeof(*job),
+				   offsetof(struct drm_neuron_wait_job, status)) ?:
+	       ret;
+}
+
+static int neuron_wait_check(struct drm_device *drm,
+			     const struct drm_neuron_wait *args)
+{
+	if (args->flags & ~DRM_NEURON_WAIT_ALL) {
+		drm_dbg(drm, "wait: unknown flags %#x\n", args->flags);
+		return -EINVAL;
+	}
+	if (!args->jobs.count ||
+	    neuron_array_check(&args->jobs, sizeof(struct drm_neuron_wait_job),
+			       NEURON_MAX_WAIT_JOBS)) {
+		drm_dbg(drm, "wait: bad array: %u elements of %u bytes\n",
+			args->jobs.count, args->jobs.stride);
+		return -EINVAL;
+	}
 	return 0;
-}
-
-static int neuron_wait_job(struct neuron_claim_core *cc,
-			   struct drm_neuron_wait *args)
-{
-	struct neuron_result *result;
-	struct dma_fence *fence;
-	int ret;
-
-	result = neuron_results_find(&cc->results, args->job, &fence);
-	if (!result)
-		return -ENOENT;
-	ret = neuron_wait_fence(fence, args->timeout_ns);
-	if (!ret)
-		neuron_wait_fetch(cc, result, args);
-	dma_fence_put(fence);
-	neuron_result_put(result);
-	return ret;
 }
 
 int neuron_ioctl_wait(struct drm_device *drm, void *data,
 		      struct drm_file *file)
 {
 	struct drm_neuron_wait *args = data;
-	struct neuron_claim_core *cc;
+	struct neuron_wait wait = { };
+	struct neuron_array jobs;
 	int ret;
 
-	cc = neuron_claim_core_find_any(file, args->claim, args->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
-	ret = neuron_wait_job(cc, args);
-	if (ret == -ENOENT)
-		drm_dbg(drm, "wait: core %u knows no job %llu, or no longer\n",
-			args->core, args->job);
-	neuron_claim_put(cc->claim);
+	ret = neuron_wait_check(drm, args);
+	if (ret)
+		return ret;
+	ret = neuron_array_get(&jobs, sizeof(struct drm_neuron_wait_job),
+			       &args->jobs);
+	if (ret)
+		return ret;
+	ret = neuron_wait_jobs(&wait, file, &jobs, args);
+	neuron_wait_put(&wait);
+	neuron_array_put(&jobs);
 	return ret;
 }
 

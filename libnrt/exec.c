@@ -41,19 +41,22 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 }
 
 /* The driver ends every job, so there is no limit here. */
-static NRT_STATUS wait_job(struct nrt_core *core, uint64_t job, struct drm_neuron_wait *wait,
+static NRT_STATUS wait_job(struct nrt_core *core, uint64_t job, struct drm_neuron_wait_job *wait,
 			   struct nrt_error *error)
 {
+	struct drm_neuron_wait args = {
+		.deadline_ns = INT64_MAX,
+		.jobs = { sizeof(*wait), 1, (uintptr_t)wait },
+	};
 	struct nrt_device *device = core->device;
 	int ret;
 
-	*wait = (struct drm_neuron_wait){
+	*wait = (struct drm_neuron_wait_job){
 		.claim = device->claim,
 		.core = core->index,
 		.job = job,
-		.timeout_ns = -1,
 	};
-	ret = device->backend->wait(device->chip, wait);
+	ret = device->backend->wait(device->chip, &args);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "core %u: cannot wait for job %llu: %s", core->number,
@@ -70,7 +73,7 @@ NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error
 		.core = core->index,
 		.queues.stride = sizeof(struct drm_neuron_queue),
 	};
-	struct drm_neuron_wait wait;
+	struct drm_neuron_wait_job wait;
 	int ret;
 
 	memset(args.sem_clear, 0xff, sizeof(args.sem_clear));
@@ -83,7 +86,7 @@ NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error
 	return nrt_result(model, &wait, error);
 }
 
-static void record(struct nrt_model *model, const struct drm_neuron_wait *wait)
+static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wait)
 {
 	model->last = (nrt_emu_execution_t){
 		.start_ns = wait->start_ns,
@@ -98,7 +101,7 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait *wait)
 static NRT_STATUS run(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
 {
 	struct nrt_core *core = model->core;
-	struct drm_neuron_wait wait;
+	struct drm_neuron_wait_job wait;
 	uint64_t job = 0;
 	NRT_STATUS status;
 

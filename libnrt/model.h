@@ -134,7 +134,7 @@ NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error
 /* --- result.c: why an execution failed --- */
 
 /* The status of a job, with @error set when it is not NRT_SUCCESS. */
-NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait *wait,
+NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      struct nrt_error *error);
 
 #endif /* LIBNRT_MODEL_H */

@@ -9,7 +9,7 @@
 #include "model.h"
 #include "neuron/address.h"
 
-/* Bit of drm_neuron_wait.queue: the fault is on the S2M side. */
+/* Bit of drm_neuron_wait_job.queue: the fault is on the S2M side. */
 #define QUEUE_S2M	0x8000
 
 /*
@@ -43,7 +43,7 @@ static const struct {
 	[NEURON_CAUSE_ABORT] = { NRT_EXEC_HW_ERR_DMA_ABORT, "DMA engine aborted" },
 };
 
-static NRT_STATUS cause_status(const struct drm_neuron_wait *wait)
+static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
 {
 	if (wait->hang)
 		return NRT_TIMEOUT;
@@ -57,7 +57,7 @@ static NRT_STATUS cause_status(const struct drm_neuron_wait *wait)
 	return causes[wait->cause].status;
 }
 
-static const char *cause_text(const struct drm_neuron_wait *wait)
+static const char *cause_text(const struct drm_neuron_wait_job *wait)
 {
 	if (wait->hang)
 		return "made no progress until the time limit (NEURON_RT_EXEC_TIMEOUT)";
@@ -70,7 +70,7 @@ static const char *cause_text(const struct drm_neuron_wait *wait)
 
 /* The set of an entry of the queue table, which is spread over the core's engines. */
 static const struct neff_set *find_set(const struct nrt_model *model,
-				       const struct drm_neuron_wait *wait)
+				       const struct drm_neuron_wait_job *wait)
 {
 	unsigned int engine = wait->queue >> 4 & 15;
 	unsigned int entry = engine + (wait->queue & 15) * 16u;
@@ -86,7 +86,7 @@ static const struct neff_set *find_set(const struct nrt_model *model,
 }
 
 /* The assembler's line of the instruction that failed, as far as it can be had. */
-static void add_source_line(struct nrt_model *model, const struct drm_neuron_wait *wait,
+static void add_source_line(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
 	struct neuron_inst inst;
@@ -103,7 +103,7 @@ static void add_source_line(struct nrt_model *model, const struct drm_neuron_wai
 		snprintf(text, size, ", source line %u", line);
 }
 
-static void describe_source(struct nrt_model *model, const struct drm_neuron_wait *wait,
+static void describe_source(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
 	const struct neff_set *set;
@@ -122,7 +122,7 @@ static void describe_source(struct nrt_model *model, const struct drm_neuron_wai
 	}
 }
 
-static void describe_address(const struct nrt_model *model, const struct drm_neuron_wait *wait,
+static void describe_address(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			     char *text, size_t size)
 {
 	uint32_t index = (uint32_t)NEURON_GET(NEURON_ADDR_WINDOW_INDEX, wait->addr);
@@ -146,7 +146,7 @@ static void describe_address(const struct nrt_model *model, const struct drm_neu
 		snprintf(text, size, " (window %u + 0x%llx)", index, offset);
 }
 
-NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait *wait,
+NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      struct nrt_error *error)
 {
 	char source[160], address[160];

@@ -31,8 +31,8 @@
 extern "C" {
 #endif
 
-#define DRM_NEURON_DRIVER_MAJOR		1
-#define DRM_NEURON_DRIVER_MINOR		2
+#define DRM_NEURON_DRIVER_MAJOR		2
+#define DRM_NEURON_DRIVER_MINOR		0
 
 enum drm_neuron_ioctl_id {
 	DRM_NEURON_QUERY = 0,
@@ -650,7 +650,8 @@ struct drm_neuron_sync {
  * @timeout_ms: 0: the driver's default; more than ten minutes counts as ten
  *	minutes. Counts while the chip makes no progress, and a cap of 16
  *	times as much counts always
- * @in_syncs: drm_neuron_sync elements to wait for
+ * @in_syncs: drm_neuron_sync elements to wait for; each must have a fence by now
+ *	(EINVAL), see WAIT
  * @out_syncs: drm_neuron_sync elements to signal
  * @job: out: job id, increasing in the claim
  * @windows: drm_neuron_window elements, written to the table before the job as
@@ -683,12 +684,12 @@ struct drm_neuron_submit {
 };
 
 /**
- * struct drm_neuron_wait - wait for a job and fetch its result
+ * struct drm_neuron_wait_job - a job to wait for, and its result
  * @claim: claim id
- * @core: core it ran on
+ * @core: core it runs on
  * @job: job id from submit
- * @timeout_ns: relative; 0: do not wait, negative: no limit
- * @status: out: enum neuron_job_status of the hardware contract
+ * @status: out: enum neuron_job_status of the hardware contract; 0: it has not
+ *	ended, and what follows is zero
  * @cause: out: enum neuron_cause
  * @source: out: engine, or NEURON_SOURCE_*
  * @queue: out: with NEURON_SOURCE_DMA
@@ -701,16 +702,11 @@ struct drm_neuron_submit {
  * @dma_bytes: out: bytes moved by its queues
  * @wall_ns: out: host time from doorbell to interrupt
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
- *
- * The results of the last 1024 jobs of a core that have ended are kept until the claim
- * is released. A call that began before a job is forgotten always gets its result.
- * Errors: ETIMEDOUT, EINTR, ENOENT (unknown or forgotten job), EINVAL.
  */
-struct drm_neuron_wait {
+struct drm_neuron_wait_job {
 	__u32 claim;
 	__u32 core;
 	__u64 job;
-	__s64 timeout_ns;
 	__u16 status;
 	__u16 cause;
 	__u16 source;
@@ -724,6 +720,36 @@ struct drm_neuron_wait {
 	__u64 dma_bytes;
 	__u64 wall_ns;
 	__u64 doorbell_ns;
+};
+
+/* Wait until all jobs have ended; without it, until one has. */
+#define DRM_NEURON_WAIT_ALL	(1u << 0)
+
+/**
+ * struct drm_neuron_wait - wait for jobs and fetch their results
+ * @flags: DRM_NEURON_WAIT_*
+ * @index: out: first element whose job has ended, or the number of elements; after
+ *	ENOENT, and EINVAL for a claim or core, the element that is wrong
+ * @deadline_ns: CLOCK_MONOTONIC time; 0, or one that has passed, polls, INT64_MAX waits
+ *	for ever. As for syncobjs the time is that of the initial time namespace
+ * @jobs: drm_neuron_wait_job elements, 1 to 1024, of any claims of this file
+ *
+ * With success and with ETIMEDOUT the results of all jobs that have ended are written.
+ * The call can be restarted after EINTR as it is: the deadline stays.
+ *
+ * The results of the last 1024 jobs of a core that have ended are kept until the claim
+ * is released. A call that began before a job is forgotten always gets its result.
+ *
+ * To wait until a point of a timeline has a fence, so that SUBMIT takes it as an
+ * in-sync: DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT with
+ * DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE.
+ * Errors: ETIMEDOUT, EINTR, ENOENT (unknown or forgotten job), EINVAL, EFAULT, ENOMEM.
+ */
+struct drm_neuron_wait {
+	__u32 flags;
+	__u32 index;
+	__s64 deadline_ns;
+	struct drm_neuron_array jobs;
 };
 
 /**

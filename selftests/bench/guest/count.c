@@ -31,7 +31,7 @@ static int count_jobs(void)
 {
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 	int i, ret;
 

@@ -36,7 +36,7 @@ static int run_job(struct submit *s, double us[HOPS])
 {
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	double begin, end;
 	int ret;
 

@@ -203,21 +203,35 @@ static int good_submit_windows(struct abi *abi, void *arg)
 	return 0;
 }
 
-/* The job is over, so that its result does not depend on the time limit. */
-static int good_wait(struct abi *abi, void *arg)
+/* A job that is over. */
+static int good_job(struct abi *abi, uint64_t *id)
 {
-	struct drm_neuron_wait *wait = arg;
 	int64_t job;
 
 	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
 	job = rig_start(&abi->rig, LIMIT);
 	if (job < 0)
 		return (int)job;
-	wait->claim = abi->rig.claim;
-	wait->core = abi->rig.core;
-	wait->job = (uint64_t)job;
-	wait->timeout_ns = 1000000;
-	return rig_wait(&abi->rig, wait->job, LIMIT, NULL);
+	*id = (uint64_t)job;
+	return rig_wait(&abi->rig, *id, LIMIT, NULL);
+}
+
+/* What it gives does not depend on the deadline. */
+static int good_wait(struct abi *abi, void *arg)
+{
+	struct drm_neuron_wait *wait = arg;
+	struct drm_neuron_wait_job *job = (void *)abi->element;
+	uint64_t id = 0;
+	int ret = good_job(abi, &id);
+
+	job->job = id;
+	job->claim = abi->rig.claim;
+	job->core = abi->rig.core;
+	wait->deadline_ns = INT64_MAX;
+	wait->jobs.stride = sizeof(*job);
+	wait->jobs.count = 1;
+	wait->jobs.pointer = (uintptr_t)job;
+	return ret;
 }
 
 static int good_reset(struct abi *abi, void *arg)
@@ -261,12 +275,12 @@ static int good_post(struct abi *abi, void *arg)
 static int good_cancel(struct abi *abi, void *arg)
 {
 	struct drm_neuron_cancel *cancel = arg;
-	struct drm_neuron_wait wait = { 0 };
-	int ret = good_wait(abi, &wait);
+	uint64_t job = 0;
+	int ret = good_job(abi, &job);
 
 	cancel->claim = abi->rig.claim;
 	cancel->core = abi->rig.core;
-	cancel->job = wait.job;
+	cancel->job = job;
 	return ret;
 }
 
@@ -460,10 +474,16 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		},
 	},
 	[ABI_WAIT] = {
-		CALL(WAIT, wait, good_wait), .array = -1, .bad = {
-			BAD_CLAIM(wait),
-			BAD(wait, job, 0, ENOENT),
-			BAD(wait, job, -1, ENOENT),
+		CALL(WAIT, wait, good_wait), ARRAY(wait, jobs, wait_job),
+		.empty = -EINVAL, .bad = {
+			BAD(wait, flags, 2, EINVAL),
+			BAD(wait, flags, 0x80000000, EINVAL),
+			BAD(wait, jobs.count, 1025, EINVAL),
+			BAD_ELEMENT(wait_job, claim, NO_ID, ENOENT),
+			BAD_ELEMENT(wait_job, core, 31, EINVAL),
+			BAD_ELEMENT(wait_job, core, 0xffffffff, EINVAL),
+			BAD_ELEMENT(wait_job, job, 0, ENOENT),
+			BAD_ELEMENT(wait_job, job, -1, ENOENT),
 		},
 	},
 	[ABI_RESET] = {

@@ -55,6 +55,7 @@ struct abi_bad {
  * @good: fill @arg with a call that must pass
  * @array: offset of a struct drm_neuron_array, or -1
  * @element_size: bytes of its elements
+ * @empty: what a call with no element gives
  * @bad: up to one without @what
  */
 struct abi_call {
@@ -63,6 +64,7 @@ struct abi_call {
 	int (*good)(struct abi *abi, void *arg);
 	int array;
 	uint32_t element_size;
+	int empty;
 	struct abi_bad bad[24];
 };
 

@@ -66,7 +66,7 @@ static void answer_open(struct fault_job *f, unsigned int core)
 	       (unsigned long long)info.device_addr + RIG_HALF);
 }
 
-static void print_job(int ret, const struct drm_neuron_wait *result, bool right,
+static void print_job(int ret, const struct drm_neuron_wait_job *result, bool right,
 		      int64_t begin)
 {
 	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld ns=%llu\n",
@@ -79,7 +79,7 @@ static void print_job(int ret, const struct drm_neuron_wait *result, bool right,
 static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 {
 	struct rig *rig = &f->rig[core];
-	struct drm_neuron_wait result = { 0 };
+	struct drm_neuron_wait_job result = { 0 };
 	int64_t begin = rig_now_ms();
 	int ret;
 
@@ -123,7 +123,7 @@ static int peer_window(struct rig *rig, int fd)
 }
 
 static int run_copy(struct rig *rig, uint64_t dst, uint64_t src,
-		    struct drm_neuron_wait *result)
+		    struct drm_neuron_wait_job *result)
 {
 	memset(rig->count, 0, sizeof(rig->count));
 	memset(rig->tail, 0, sizeof(rig->tail));
@@ -140,7 +140,7 @@ static void answer_peer(struct fault_job *f, unsigned int core)
 	const struct drm_neuron_window none = {
 		.index = RIG_WINDOW_FREE,
 	};
-	struct drm_neuron_wait result = { 0 };
+	struct drm_neuron_wait_job result = { 0 };
 	const int64_t begin = rig_now_ms();
 	struct rig *rig = &f->rig[core];
 	int fd = neuron_open(PEER), ret;

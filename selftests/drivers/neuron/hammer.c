@@ -213,7 +213,7 @@ static int strike(struct hammer *h)
 /* Nothing left behind, and a core still works. */
 static bool intact(struct hammer *h, unsigned int i)
 {
-	struct drm_neuron_wait result = { 0 };
+	struct drm_neuron_wait_job result = { 0 };
 	struct rig rig;
 	int ret;
 

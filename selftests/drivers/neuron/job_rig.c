@@ -379,16 +379,28 @@ int64_t rig_start(struct rig *rig, uint32_t timeout_ms)
 	return ret ? ret : (int64_t)submit.job;
 }
 
-int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
-	     struct drm_neuron_wait *result)
+int rig_wait_jobs(int fd, struct drm_neuron_wait_job *jobs, uint32_t count,
+		  uint32_t flags, int64_t timeout_ms)
 {
 	struct drm_neuron_wait args = {
+		.flags = flags,
+		.deadline_ns = timeout_ms ? (rig_now_ms() + timeout_ms) * 1000000 : 0,
+		.jobs = { sizeof(*jobs), count, (uintptr_t)jobs },
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_WAIT, &args);
+
+	return ret ? ret : (int)args.index;
+}
+
+int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
+	     struct drm_neuron_wait_job *result)
+{
+	struct drm_neuron_wait_job args = {
 		.claim = rig->claim,
 		.core = rig->core,
 		.job = job,
-		.timeout_ns = timeout_ms * 1000000,
 	};
-	int ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_WAIT, &args);
+	int ret = rig_wait_jobs(rig->fd, &args, 1, 0, timeout_ms);
 
 	if (result)
 		*result = args;
@@ -407,7 +419,7 @@ int rig_cancel(struct rig *rig, uint64_t job)
 }
 
 int rig_run(struct rig *rig, uint32_t timeout_ms,
-	    struct drm_neuron_wait *result)
+	    struct drm_neuron_wait_job *result)
 {
 	int64_t job = rig_start(rig, timeout_ms);
 

@@ -114,14 +114,17 @@ void rig_prepare_engine(struct rig *rig, struct drm_neuron_submit *submit,
 int rig_submit(struct rig *rig, struct drm_neuron_submit *submit);
 /* Submit what was emitted with the limit @timeout_ms; the job id or an error. */
 int64_t rig_start(struct rig *rig, uint32_t timeout_ms);
+/* Wait @timeout_ms for one of the jobs, or all; the first that has ended, or an error. */
+int rig_wait_jobs(int fd, struct drm_neuron_wait_job *jobs, uint32_t count,
+		  uint32_t flags, int64_t timeout_ms);
 /* Wait @timeout_ms for job @job; @result may be NULL. */
 int rig_wait(struct rig *rig, uint64_t job, int64_t timeout_ms,
-	     struct drm_neuron_wait *result);
+	     struct drm_neuron_wait_job *result);
 /* End job @job. */
 int rig_cancel(struct rig *rig, uint64_t job);
 /* rig_start() and rig_wait(). */
 int rig_run(struct rig *rig, uint32_t timeout_ms,
-	    struct drm_neuron_wait *result);
+	    struct drm_neuron_wait_job *result);
 
 /*
  * What the device holds: HBM in use, jobs and window tables (debugfs). Freed

@@ -30,7 +30,7 @@ static int batch_submit(struct rig *rig, struct drm_neuron_submit *submit,
 static int batch_wait(struct rig *rig, const struct batch *batch,
 		      struct pipeline *pipeline)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i = batch->nr;
 	int ret;
 

@@ -70,7 +70,7 @@ static void reset(struct rig *rig)
 bool storm_one_job(struct rig *rig)
 {
 	enum storm_job kind = storm_dice(NR_STORM_JOBS);
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 	int ret;
 

@@ -134,7 +134,7 @@ static uint32_t word(const struct rig *rig, unsigned int offset)
 }
 
 #define expect_ended(rig, job, as) do { \
-	struct drm_neuron_wait ended_; \
+	struct drm_neuron_wait_job ended_; \
 	ASSERT_EQ(0, rig_wait(rig, (uint64_t)(job), LIMIT, &ended_)); \
 	EXPECT_EQ(as, ended_.status); \
 	EXPECT_EQ((as) == NEURON_JOB_ABORTED ? NEURON_CAUSE_RESET : \
@@ -318,7 +318,7 @@ TEST_F(cancel, release_with_a_foreign_fence)
 /* Whoever comes first: the job ends once, and the next one runs. */
 TEST_F(cancel, races_with_the_end)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i;
 	int64_t job;
 

@@ -97,7 +97,7 @@ TEST_F(cc, every_one_runs_a_job)
 {
 	struct drm_neuron_query args = { .type = DRM_NEURON_QUERY_CC_CORES };
 	struct drm_neuron_core_info info[32];
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig cc;
 	uint32_t n;
 
@@ -127,7 +127,7 @@ TEST_F(cc, core_and_cc_core_tell_each_other)
 	struct rig *core = &self->core, *cc = &self->cc;
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	ASSERT_EQ(0, may_post(core, cc, GO));
@@ -165,7 +165,7 @@ TEST_F(cc, core_and_cc_core_tell_each_other)
 /* And with one of another chip. */
 TEST_F(cc, over_the_fabric)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig core, cc;
 	int64_t job;
 
@@ -223,7 +223,7 @@ TEST_F(cc, what_it_does_not_have_is_refused)
 TEST_F(cc, a_hang_is_its_own)
 {
 	struct rig *core = &self->core, *cc = &self->cc;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t hang, waits;
 
 	ASSERT_EQ(0, may_post(cc, core, DONE));
@@ -256,7 +256,7 @@ TEST_F(cc, a_queue_is_not_shared)
 	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
 	struct drm_neuron_submit first;
 	struct drm_neuron_queue queue;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	ASSERT_EQ(0, may_post(core, cc, GO));
 	rig_clear(cc);
@@ -292,7 +292,7 @@ TEST_F(cc, it_is_scrubbed_for_the_next_owner)
 	const uint32_t core = self->core.core;
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue none;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	rig_clear(&self->cc);

@@ -293,7 +293,7 @@ TEST_F(window, longer_elements)
 TEST_F(window, all_or_none)
 {
 	struct drm_neuron_window windows[2] = { self->good, self->good };
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	windows[1].handle = 4711;
@@ -315,7 +315,7 @@ TEST_F(window, all_or_none)
 TEST_F(window, keeps_its_buffer)
 {
 	struct drm_neuron_bo_create bo;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig_usage before;
 	uint32_t word = 0x12345678;
 
@@ -428,7 +428,7 @@ static void emit_wait(struct rig *rig, uint16_t sem, uint32_t value)
 
 TEST_F(grant, post_wakes_the_peer)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	ASSERT_EQ(0, bind_grant(&self->poster, self->fd, 1, 3));
@@ -455,7 +455,7 @@ TEST_F(grant, range_and_rights)
 		.from = DRM_NEURON_FROM_GRANT_FD,
 		.source = self->fd,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	EXPECT_EQ(-EPERM, rig_windows(&self->poster, &window, 1));
 	EXPECT_EQ(-EINVAL, bind_grant(&self->poster, self->fd, 0, 5));
@@ -492,7 +492,7 @@ TEST_F(grant, bad_arguments)
 /* What was bound stays bound; the posts are lost, and the next owner is safe. */
 TEST_F(grant, dies_with_the_claim)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	ASSERT_EQ(0, bind_grant(&self->poster, self->fd, 0, 4));

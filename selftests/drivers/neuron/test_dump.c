@@ -139,7 +139,7 @@ static void emit_hang(struct rig *rig)
 
 TEST_F(dump, of_a_fault)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	uint64_t job;
 	int error;
 
@@ -164,7 +164,7 @@ TEST_F(dump, of_a_fault)
 
 TEST_F(dump, of_a_hang)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	uint64_t job;
 	char hex[129];
 	unsigned int i;
@@ -210,7 +210,7 @@ TEST_F(dump, names_holders_of_grants)
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.length = 4,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	char want[80];
 	uint64_t job;
 	int error;
@@ -275,7 +275,7 @@ TEST_F(dump, has_the_last_notifications)
 /* The last one is kept, successes do not matter. */
 TEST_F(dump, is_the_last_one)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	uint64_t job;
 	int error;
 
@@ -300,7 +300,7 @@ TEST_F(dump, ends_with_the_claim)
 {
 	struct drm_neuron_dump args = dump_args(&self->rig);
 	struct drm_neuron_claim claim;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	emit_fault(&self->rig);
 	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
@@ -315,7 +315,7 @@ TEST_F(dump, ends_with_the_claim)
 TEST_F(dump, arguments)
 {
 	struct drm_neuron_dump args = dump_args(&self->rig);
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	char part[17] = "................";
 
 	emit_fault(&self->rig);
@@ -346,7 +346,7 @@ TEST_F(dump, arguments)
 /* Also the machine's collector of core dumps gets it, without memories. */
 TEST_F(dump, is_published)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	char text[40];
 
 	/* One that an earlier test left would keep ours out. */

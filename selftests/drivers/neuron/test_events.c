@@ -56,7 +56,7 @@ static bool saw_uevent(int fd, const char *event, uint64_t job)
 
 TEST_F(events, uevent_of_a_fault)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	rig_emit(&self->rig, NEURON_ENGINE_VECTOR, NEURON_OP_ILLEGAL);
 	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
@@ -66,7 +66,7 @@ TEST_F(events, uevent_of_a_fault)
 
 TEST_F(events, uevents_of_a_hang)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
 	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
@@ -114,7 +114,7 @@ static int has_event(const char *trace, const char *a, const char *b,
 TEST_F(events, trace)
 {
 	const size_t size = 4 << 20;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 	char bytes[64] = "x";
 

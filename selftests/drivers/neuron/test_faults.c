@@ -15,7 +15,7 @@
 
 /* A small job must run on the claimed core, here and now. */
 #define expect_alive(rig) do { \
-	struct drm_neuron_wait alive_; \
+	struct drm_neuron_wait_job alive_; \
 	rig_clear(rig); \
 	rig_store(rig, NEURON_ENGINE_SYNC, 0, 0xa11fe); \
 	rig_halt(rig, NEURON_ENGINE_SYNC); \
@@ -182,7 +182,7 @@ FIXTURE_TEARDOWN(fault)
 /* Another engine waits for ever: the fault must take it down as well. */
 TEST_F(fault, is_reported)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	variant->emit(&self->rig);
@@ -240,7 +240,7 @@ static void emit_wait_for_ever(struct rig *rig)
 
 TEST_F(hang, semaphore_never_posted)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t begin = rig_now_ms();
 
 	emit_wait_for_ever(&self->rig);
@@ -256,7 +256,7 @@ TEST_F(hang, semaphore_never_posted)
 /* It makes progress all the time: the cap ends it, 16 times the limit. */
 TEST_F(hang, spins)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t begin = rig_now_ms();
 	int64_t spinner, next;
 
@@ -279,7 +279,7 @@ TEST_F(hang, spins)
 /* Progress re-arms the limit: a job of ten times its limit ends well. */
 TEST_F(hang, slow_is_not_hung)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
@@ -295,7 +295,7 @@ TEST_F(hang, slow_is_not_hung)
 /* The neighbour does not notice. */
 TEST_F(hang, spares_other_cores)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig other;
 	int64_t slow, hung;
 
@@ -317,7 +317,7 @@ TEST_F(hang, spares_other_cores)
 
 TEST_F(hang, image_changed_while_it_runs)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	rig_loop(&self->rig, NEURON_ENGINE_GPSIMD, 0);
@@ -338,7 +338,7 @@ TEST_F(hang, reset_cancels_the_queue)
 		.claim = self->rig.claim,
 		.core = self->rig.core,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job[3];
 	unsigned int i;
 
@@ -418,7 +418,7 @@ static void emit_read_sem(struct rig *rig, unsigned int sem, uint32_t offset)
 }
 
 /* Run what was emitted on the semaphores that are there: jobs of the rig clear them. */
-static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait *result)
+static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait_job *result)
 {
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
@@ -433,7 +433,7 @@ static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait *result)
 
 static void kill_one(struct __test_metadata *_metadata, bool spin)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int ready[2], status;
 	struct rig heir;
 	int64_t begin;
@@ -473,7 +473,7 @@ TEST_F(hang, reset_clears_semaphores)
 		.claim = self->rig.claim,
 		.core = self->rig.core,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	inst = rig_emit(&self->rig, NEURON_ENGINE_SYNC, NEURON_OP_NOP);
@@ -508,7 +508,7 @@ TEST_F(hang, killed_while_waiting)
 /* The dump of a hung job names the semaphore. */
 TEST_F(hang, leaves_a_core_dump)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	char text[4096] = "";
 	ssize_t got = -ENOENT;
 	int i;

@@ -97,7 +97,7 @@ static void rig_clear_program(struct rig *rig)
 }
 
 #define expect_copy(rig, dst, src, size, why) do { \
-	struct drm_neuron_wait copied_; \
+	struct drm_neuron_wait_job copied_; \
 	rig_clear_program(rig); \
 	rig_copy(rig, NEURON_ENGINE_SYNC, dst, src, size); \
 	rig_halt(rig, NEURON_ENGINE_SYNC); \
@@ -114,7 +114,7 @@ static void rig_clear_program(struct rig *rig)
 /* What is in the target's SBUF from FIRST - 16, with 16 bytes behind. */
 static int look(struct rig *target, uint8_t *seen)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int ret;
 
 	rig_clear_program(target);

@@ -116,7 +116,7 @@ static void owner(int ready)
 }
 
 /* A job that clears nothing by itself. */
-static int run(struct rig *rig, uint32_t limit, struct drm_neuron_wait *result)
+static int run(struct rig *rig, uint32_t limit, struct drm_neuron_wait_job *result)
 {
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
@@ -132,7 +132,7 @@ static int run(struct rig *rig, uint32_t limit, struct drm_neuron_wait *result)
 static void expect_no_semaphore(struct __test_metadata *_metadata,
 				struct rig *rig)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i;
 
 	rig_clear(rig);
@@ -153,7 +153,7 @@ static void expect_no_semaphore(struct __test_metadata *_metadata,
 static void expect_no_memory(struct __test_metadata *_metadata,
 			     struct rig *rig)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int e, i;
 
 	rig_clear(rig);
@@ -179,7 +179,7 @@ static void expect_no_memory(struct __test_metadata *_metadata,
 /* Who waits for an event that nobody set waits for ever. */
 static void expect_no_event(struct __test_metadata *_metadata, struct rig *rig)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int e;
 
 	rig_clear(rig);

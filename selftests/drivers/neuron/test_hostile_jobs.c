@@ -30,7 +30,7 @@ static int move_mark(struct rig *rig, uint32_t window, bool out)
 {
 	const uint64_t inside = neuron_window_addr(window, 0);
 	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int ret;
 
 	memset(rig->count, 0, sizeof(rig->count));
@@ -63,7 +63,7 @@ FIXTURE_SETUP(program)
 /* A small job must run on the claimed core, here and now. */
 static bool is_alive(struct rig *rig)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	rig_clear(rig);
 	rig_store(rig, NEURON_ENGINE_SYNC, 0, 0xa11fe);
@@ -296,7 +296,7 @@ static void emit_wild(struct rig *rig, uint64_t *seed)
 /* Whatever the program is: it ends, and it stays in its windows. */
 TEST_F(program, wild_programs)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i, ok = 0;
 	uint64_t seed = 4;
 
@@ -339,7 +339,7 @@ TEST_F(program, changed_while_it_runs)
 {
 	struct scribbler s = { .rig = &self->rig };
 	int64_t end = rig_now_ms() + SCRIBBLE_MS;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_submit submit;
 	struct drm_neuron_queue queue;
 	unsigned int i, jobs = 0;
@@ -375,7 +375,7 @@ TEST_F(program, completes_nothing_itself)
 {
 	struct neuron_hw_completion *forged = (void *)(self->rig.data + 0x8000);
 	struct drm_neuron_submit submit;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	volatile struct neuron_inst *inst;
 	unsigned int i;

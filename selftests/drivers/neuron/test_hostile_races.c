@@ -85,16 +85,20 @@ static int monkey_wait(struct monkey *m, uint32_t id, uint32_t core)
 		.core = core,
 		.job = 1 + hostile_dice(&m->seed, 6),
 	};
-	struct drm_neuron_wait wait = {
-		.claim = id,
-		.core = core,
-		.job = 1 + hostile_dice(&m->seed, 6),
-		.timeout_ns = hostile_dice(&m->seed, 2) ? 20000000 : 0,
-	};
+	struct drm_neuron_wait_job jobs[3];
+	unsigned int i;
 
+	for (i = 0; i < 3; i++)
+		jobs[i] = (struct drm_neuron_wait_job){
+			.claim = id,
+			.core = core,
+			.job = 1 + hostile_dice(&m->seed, 6),
+		};
 	if (!hostile_dice(&m->seed, 4))
 		return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_CANCEL, &cancel);
-	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_WAIT, &wait);
+	return rig_wait_jobs(m->fd, jobs, 1 + hostile_dice(&m->seed, 3),
+			     hostile_dice(&m->seed, 2),
+			     hostile_dice(&m->seed, 2) * 20);
 }
 
 static int monkey_windows(struct monkey *m, uint32_t id, uint32_t core)
@@ -312,7 +316,7 @@ FIXTURE_SETUP(races)
 
 FIXTURE_TEARDOWN(races)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 
 	if (self->watch < 0)

@@ -132,7 +132,7 @@ TEST_F(user, without_privileges)
 /* A child is the same client: it uses what the parent claimed, and ends nothing. */
 TEST_F(user, forked_child)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 	int status;
 	pid_t pid;

@@ -460,7 +460,7 @@ FIXTURE_TEARDOWN(import_window)
 /* A program copies out of user memory, and into it. */
 TEST_F(import_window, jobs)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int ret;
 
 	ret = import(self->rig.fd, self->p, WINDOW_BYTES, 0,
@@ -495,7 +495,7 @@ TEST_F(import_window, jobs)
 TEST_F(import_window, read_only)
 {
 	struct drm_neuron_bo_create other;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	uint32_t handle;
 	int ret;
 

@@ -47,7 +47,7 @@ static uint32_t data_word(const struct rig *rig, unsigned int offset)
 
 TEST_F(job, empty)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct timespec before, after;
 
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
@@ -68,7 +68,7 @@ TEST_F(job, empty)
 
 TEST_F(job, no_engine)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
@@ -77,7 +77,7 @@ TEST_F(job, no_engine)
 
 TEST_F(job, every_engine_stores)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
@@ -94,7 +94,7 @@ TEST_F(job, every_engine_stores)
 TEST_F(job, dma_copy)
 {
 	const uint32_t size = 20001;	/* no power of anything */
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	const uint8_t *to = self->rig.data + 0x20003;
 
 	neuron_fill(self->rig.data, size, 1);
@@ -113,7 +113,7 @@ TEST_F(job, dma_copy)
 /* Through the core's own memory and back; each job finds its queue rewound. */
 TEST_F(job, dma_by_sbuf)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i;
 
 	neuron_fill(self->rig.data, 4096, 2);
@@ -144,7 +144,7 @@ TEST_F(job, dma_from_host_buffer)
 		.length = size,
 	};
 	struct drm_neuron_bo_create bo;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	uint8_t *host;
 
 	ASSERT_EQ(0, neuron_bo_create(self->rig.fd, DRM_NEURON_BO_HOST, 0, size,
@@ -173,7 +173,7 @@ TEST_F(job, dma_from_host_buffer)
 
 TEST_F(job, semaphores_between_engines)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	/* Scalar waits for two posts of vector, then stores and posts back. */
@@ -222,7 +222,7 @@ TEST_F(job, notifications)
 {
 	const struct neuron_hw_notify *entry = (const void *)self->rig.data;
 	struct drm_neuron_submit submit;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	unsigned int i;
 
@@ -248,7 +248,7 @@ TEST_F(job, notifications)
 
 TEST_F(job, in_order_and_counted)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 	int64_t job = 0, last = 0;
 	unsigned int i;
@@ -278,28 +278,11 @@ TEST_F(job, in_order_and_counted)
 	EXPECT_EQ(200, data_word(&self->rig, 0));
 }
 
-TEST_F(job, wait_arguments)
-{
-	struct drm_neuron_wait args = {
-		.claim = self->rig.claim,
-		.core = self->rig.core,
-		.job = 1,
-	};
-
-	must_fail(ENOENT, self->rig.fd, WAIT, &args);
-	args.job = 0;
-	must_fail(ENOENT, self->rig.fd, WAIT, &args);
-	args.core = 1;
-	must_fail(EINVAL, self->rig.fd, WAIT, &args);
-	args.claim++;
-	must_fail(ENOENT, self->rig.fd, WAIT, &args);
-}
-
 TEST_F(job, binary_syncobjs)
 {
 	struct drm_neuron_sync in = { 0 }, out = { 0 };
 	struct drm_neuron_submit submit;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 
 	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &out.handle));
@@ -347,7 +330,7 @@ TEST_F(job, timeline_and_window_versions)
 		.length = 0x1000,
 	};
 	struct drm_neuron_submit submit;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_claim claim;
 	struct rig slow = self->rig;
@@ -450,7 +433,7 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 		.index = 65534,		/* a table of 2 MiB */
 		.kind = DRM_NEURON_WINDOW_SBUF,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i;
 	int ret = 0;
 

@@ -101,7 +101,7 @@ FIXTURE_TEARDOWN(pm)
 
 static int job_works(struct rig *rig)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int ret;
 
 	rig_clear(rig);

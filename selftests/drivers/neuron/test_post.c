@@ -207,7 +207,7 @@ TEST_F(post, core_files)
 		"reset_failures",
 	};
 	long long before[6] = { 0 }, after[6] = { 0 };
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	char path[64];
 	unsigned int i, turn;
 

@@ -201,7 +201,7 @@ TEST_F(tree, counters)
 
 TEST_F(tree, time_in_use)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
 	ASSERT_EQ(0, rig_run(&self->rig, 50, &result));

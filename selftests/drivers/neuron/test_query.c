@@ -118,7 +118,7 @@ TEST_F(query, clocks)
 TEST_F(query, clocks_and_jobs)
 {
 	struct drm_neuron_clock_info before = { 0 }, after = { 0 };
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 
 	if (!(self->info.features & 1))
@@ -179,7 +179,7 @@ TEST_F(query, queues)
 TEST_F(query, counters)
 {
 	struct drm_neuron_counter_info before = { 0 }, after = { 0 };
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 	struct rig rig;
 

@@ -24,7 +24,7 @@ static int64_t start_endless(struct rig *rig)
 
 static int works(int device)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct rig rig;
 	int ret = rig_open(&rig, device, RIG_ANY_CORE);
 
@@ -80,7 +80,7 @@ TEST_F(reset, claim_is_lost)
 	struct drm_neuron_window window = {};
 	struct drm_neuron_grant grant = { .count = 1 };
 	struct drm_neuron_reset again = { 0 };
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t running, queued;
 	struct rig rig;
 

@@ -90,7 +90,7 @@ static void take(struct rig *rig)
 static void give_and_take(struct __test_metadata *_metadata, struct rig *first,
 			  struct rig *second)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	rig_clear(second);

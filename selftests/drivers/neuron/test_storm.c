@@ -101,7 +101,7 @@ static int64_t seconds(void)
 TEST_F_TIMEOUT(storm, of_processes, MAX_SECONDS + 60)
 {
 	int64_t end = rig_now_ms() + seconds() * 1000;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i, born = 0;
 	struct rig rig;
 

@@ -75,7 +75,7 @@ static void prepare(struct rig *rig, struct drm_neuron_submit *submit,
 }
 
 #define expect_run(rig, submit, why) do { \
-	struct drm_neuron_wait result_; \
+	struct drm_neuron_wait_job result_; \
 	ASSERT_EQ(0, rig_submit(rig, submit)); \
 	ASSERT_EQ(0, rig_wait(rig, (submit)->job, LIMIT, &result_)); \
 	EXPECT_EQ(why, result_.cause); \
@@ -201,7 +201,7 @@ TEST_F(stream, is_no_window)
 TEST_F(stream, lives_with_the_job)
 {
 	struct drm_neuron_submit endless, submit;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue none;
 
 	rig_clear(&self->rig);

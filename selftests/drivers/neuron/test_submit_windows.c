@@ -85,7 +85,7 @@ static uint32_t word(const struct rig *rig, unsigned int offset)
 }
 
 #define expect_cause(rig, submit, why) do { \
-	struct drm_neuron_wait result_; \
+	struct drm_neuron_wait_job result_; \
 	ASSERT_EQ(0, rig_submit(rig, submit)); \
 	ASSERT_EQ(0, rig_wait(rig, (submit)->job, LIMIT, &result_)); \
 	EXPECT_EQ(why, result_.cause); \
@@ -120,7 +120,7 @@ TEST_F(with, a_version_for_each_job)
 {
 	struct drm_neuron_submit endless, submit[8];
 	struct drm_neuron_window window;
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	unsigned int i;
 
 	rig_prepare_engine(&self->rig, &endless, NEURON_ENGINE_VECTOR);
@@ -212,7 +212,7 @@ TEST_F(with, all_or_nothing)
 /* The claim has the whole core, its events too. */
 TEST_F(with, events)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 
 	rig_clear(&self->rig);

@@ -80,7 +80,7 @@ TEST_F(sysfs, counters)
 		"counters/copy_errors", "counters/link_changes",
 		"counters/stale_posts",
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
 	long long before[10];
 	struct rig rig;

@@ -255,7 +255,7 @@ TEST_F(leaving, jobs_that_reach_it_end)
 	const struct drm_neuron_window empty = {
 		.index = RIG_WINDOW_FREE,
 	};
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job, queued, other;
 
 	job = start_endless(&self->reaches);

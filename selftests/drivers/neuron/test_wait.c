@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * WAIT: every job that ended well is told to have ended well, however late anybody asks;
- * one that is forgotten is said to be forgotten.
+ * one that is forgotten is said to be forgotten. Any or all of several jobs, deadlines,
+ * and points of timelines that have no fence yet.
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "job_rig.h"
@@ -97,7 +102,7 @@ struct late {
 static void *late_main(void *arg)
 {
 	const struct sched_param none = { 0 };
-	struct drm_neuron_wait result = { 0 };
+	struct drm_neuron_wait_job result = { 0 };
 	struct late *late = arg;
 
 	pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);
@@ -183,7 +188,7 @@ TEST_F_TIMEOUT(wait, late_waiters, 280)
 /* The oldest that the kernel promises to know are still known with all behind them ended. */
 TEST_F_TIMEOUT(wait, many_then_each, 120)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job, first = 0;
 	unsigned int i;
 
@@ -204,7 +209,7 @@ TEST_F_TIMEOUT(wait, many_then_each, 120)
 /* Known, then forgotten; never anything else. */
 TEST_F_TIMEOUT(wait, forgotten, 120)
 {
-	struct drm_neuron_wait result;
+	struct drm_neuron_wait_job result;
 	int64_t job, first = 0;
 	unsigned int i;
 	int ret;
@@ -256,6 +261,312 @@ TEST_F(wait, release)
 		EXPECT_EQ(0, late[i].ret);
 		EXPECT_EQ(NEURON_JOB_ABORTED, late[i].status);
 	}
+}
+
+#define of(rig_, job_) { \
+	.claim = (rig_)->claim, .core = (rig_)->core, .job = (uint64_t)(job_), \
+}
+
+TEST_F(wait, any_and_all)
+{
+	int64_t endless, job;
+
+	endless = start(&self->other, LOOPS, 0, 0);
+	job = start(&self->rig, HALTS, 0, 0);
+	ASSERT_GT(endless, 0);
+	ASSERT_GT(job, 0);
+
+	struct drm_neuron_wait_job jobs[] = {
+		of(&self->other, endless), of(&self->rig, job),
+	};
+
+	/* The first has not ended: nothing is told of it. */
+	memset(&jobs[0].status, 0xff, sizeof(jobs[0]) -
+	       offsetof(struct drm_neuron_wait_job, status));
+	ASSERT_EQ(1, rig_wait_jobs(self->rig.fd, jobs, 2, 0, LIMIT));
+	EXPECT_EQ(NEURON_JOB_OK, jobs[1].status);
+	EXPECT_EQ(1, jobs[1].instructions);
+	EXPECT_EQ(NEURON_JOB_NONE, jobs[0].status);
+	EXPECT_EQ(0, jobs[0].pc);
+	EXPECT_EQ(0, jobs[0].doorbell_ns);
+
+	/* Out of time, what is known is told. */
+	memset(&jobs[1].status, 0, sizeof(jobs[1]) -
+	       offsetof(struct drm_neuron_wait_job, status));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->rig.fd, jobs, 2,
+					    DRM_NEURON_WAIT_ALL, 50));
+	EXPECT_EQ(NEURON_JOB_OK, jobs[1].status);
+	EXPECT_EQ(NEURON_JOB_NONE, jobs[0].status);
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->rig.fd, jobs, 1, 0, 50));
+
+	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)endless));
+	ASSERT_EQ(0, rig_wait_jobs(self->rig.fd, jobs, 2, DRM_NEURON_WAIT_ALL,
+				   LIMIT));
+	EXPECT_EQ(NEURON_JOB_ABORTED, jobs[0].status);
+	EXPECT_EQ(NEURON_JOB_OK, jobs[1].status);
+}
+
+/* A wait for any of several that sleeps until the last of them ends. */
+TEST_F(wait, any_wakes_up)
+{
+	struct late late = { .rig = &self->rig };
+	int64_t first, second;
+	uint32_t sync;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &sync));
+	first = start(&self->other, LOOPS, 0, sync);
+	second = start(&self->rig, HALTS, sync, 0);
+	ASSERT_GT(first, 0);
+	ASSERT_GT(second, 0);
+
+	struct drm_neuron_wait_job jobs[] = {
+		of(&self->rig, second), of(&self->other, first),
+	};
+
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->rig.fd, jobs, 2, 0, 0));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->rig.fd, jobs, 2, 0, 50));
+	late.job = (uint64_t)second;
+	pthread_create(&late.thread, NULL, late_main, &late);
+	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)first));
+	EXPECT_LE(0, rig_wait_jobs(self->rig.fd, jobs, 2, 0, LIMIT));
+	EXPECT_EQ(0, rig_wait_jobs(self->rig.fd, jobs, 2, DRM_NEURON_WAIT_ALL,
+				   LIMIT));
+	EXPECT_EQ(NEURON_JOB_OK, jobs[0].status);
+	EXPECT_EQ(NEURON_JOB_ABORTED, jobs[1].status);
+	pthread_join(late.thread, NULL);
+	EXPECT_EQ(0, late.ret);
+}
+
+TEST_F(wait, which_element_is_wrong)
+{
+	int64_t job = start(&self->rig, HALTS, 0, 0);
+	struct drm_neuron_wait_job jobs[] = {
+		of(&self->rig, job), of(&self->rig, job), of(&self->rig, job + 1),
+	};
+	struct drm_neuron_wait args = {
+		.deadline_ns = INT64_MAX,
+		.jobs = { sizeof(jobs[0]), 3, (uintptr_t)jobs },
+	};
+
+	ASSERT_GT(job, 0);
+	must_fail(ENOENT, self->rig.fd, WAIT, &args);
+	EXPECT_EQ(2, args.index);
+	jobs[1].core = 2;
+	must_fail(EINVAL, self->rig.fd, WAIT, &args);
+	EXPECT_EQ(1, args.index);
+	jobs[0].claim = 4711;
+	must_fail(ENOENT, self->rig.fd, WAIT, &args);
+	EXPECT_EQ(0, args.index);
+	args.jobs.count = 1;
+	jobs[0].claim = self->rig.claim;
+	must(self->rig.fd, WAIT, &args);
+	args.jobs.pointer = 8;
+	must_fail(EFAULT, self->rig.fd, WAIT, &args);
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+TEST_F(wait, deadlines)
+{
+	int64_t job = start(&self->rig, LOOPS, 0, 0), before;
+	struct drm_neuron_wait_job of_job = of(&self->rig, job);
+	struct drm_neuron_wait args = {
+		.jobs = { sizeof(of_job), 1, (uintptr_t)&of_job },
+	};
+
+	ASSERT_GT(job, 0);
+	must_fail(ETIMEDOUT, self->rig.fd, WAIT, &args);
+	EXPECT_EQ(1, args.index);
+	args.deadline_ns = 1;
+	must_fail(ETIMEDOUT, self->rig.fd, WAIT, &args);
+	args.deadline_ns = INT64_MIN;
+	must_fail(ETIMEDOUT, self->rig.fd, WAIT, &args);
+	before = now_ns();
+	args.deadline_ns = before + 50000000;
+	must_fail(ETIMEDOUT, self->rig.fd, WAIT, &args);
+	EXPECT_LE(before + 50000000, now_ns());
+	EXPECT_EQ(before + 50000000, args.deadline_ns);
+	ASSERT_EQ(0, rig_cancel(&self->rig, (uint64_t)job));
+	args.deadline_ns = INT64_MAX;
+	must(self->rig.fd, WAIT, &args);
+	EXPECT_EQ(0, args.index);
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* As drmIoctl() does, but not for ever. */
+static int restart(int fd, unsigned long request, void *args, unsigned int *turns)
+{
+	int64_t end = rig_now_ms() + 20000;
+	int ret;
+
+	*turns = 0;
+	do {
+		ret = neuron_ioctl(fd, request, args);
+		(*turns)++;
+	} while ((ret == -EINTR || ret == -EAGAIN) && rig_now_ms() < end);
+	return ret;
+}
+
+/* A signal every ten milliseconds does not make a wait of 300 endless. */
+TEST_F(wait, ends_among_signals)
+{
+	const struct itimerval often = { { 0, 10000 }, { 0, 10000 } };
+	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_handler = ignore }, old;
+	int64_t job = start(&self->rig, LOOPS, 0, 0);
+	struct drm_neuron_wait_job jobs[] = {
+		of(&self->rig, job), of(&self->rig, job),
+	};
+	struct drm_neuron_wait args = {
+		.jobs = { sizeof(jobs[0]), 1, (uintptr_t)jobs },
+	};
+	unsigned int turns;
+
+	ASSERT_GT(job, 0);
+	for (args.jobs.count = 1; args.jobs.count <= 2; args.jobs.count++) {
+		ASSERT_EQ(0, sigaction(SIGALRM, &action, &old));
+		setitimer(ITIMER_REAL, &often, NULL);
+		args.deadline_ns = now_ns() + 300000000;
+		EXPECT_EQ(-ETIMEDOUT, restart(self->rig.fd, DRM_IOCTL_NEURON_WAIT,
+					      &args, &turns));
+		setitimer(ITIMER_REAL, &never, NULL);
+		sigaction(SIGALRM, &old, NULL);
+		EXPECT_GT(turns, 1);
+	}
+}
+
+/* In a time namespace whose clock is ahead: is the deadline as syncobjs understand it? */
+static int in_other_time(struct rig *rig, struct drm_neuron_wait *args, uint32_t sync)
+{
+	uint64_t point = 0;
+	struct drm_syncobj_timeline_wait wait = {
+		.handles = (uintptr_t)&sync,
+		.points = (uintptr_t)&point,
+		.count_handles = 1,
+		.timeout_nsec = now_ns() + 50000000,
+	};
+	const struct itimerval soon = { { 0, 0 }, { 0, 500000 } };
+	struct sigaction action = { .sa_handler = ignore };
+
+	args->deadline_ns = wait.timeout_nsec;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	if (neuron_ioctl(rig->fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait) != -EINTR)
+		return 2;
+	setitimer(ITIMER_REAL, &soon, NULL);
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_WAIT, args) == -EINTR ? 0 : 3;
+}
+
+static int enter_time(void)
+{
+	int fd, ret;
+
+	if (unshare(CLONE_NEWTIME))
+		return -errno;
+	fd = open("/proc/self/timens_offsets", O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, "monotonic 100000 0", 18) == 18 ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+TEST_F(wait, time_namespace)
+{
+	struct drm_neuron_wait_job job = of(&self->rig, 0);
+	struct drm_neuron_wait args = {
+		.jobs = { sizeof(job), 1, (uintptr_t)&job },
+	};
+	int status = 0;
+	int64_t id;
+	uint32_t sync;
+	pid_t pid;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &sync));
+	id = start(&self->rig, LOOPS, 0, sync);
+	ASSERT_GT(id, 0);
+	job.job = (uint64_t)id;
+	pid = fork();
+	if (!pid) {
+		if (enter_time())
+			_exit(1);
+		pid = fork();
+		if (!pid)
+			_exit(in_other_time(&self->rig, &args, sync));
+		waitpid(pid, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	ASSERT_NE(1, WEXITSTATUS(status)) TH_LOG("there is no time namespace");
+	EXPECT_EQ(0, WEXITSTATUS(status));
+}
+
+/* Who waits for a point that has no fence yet, as SUBMIT wants it. */
+struct point {
+	int fd;
+	uint32_t sync;
+	uint64_t point;
+	int ret;
+};
+
+static void *point_main(void *arg)
+{
+	struct point *point = arg;
+	struct drm_syncobj_timeline_wait wait = {
+		.handles = (uintptr_t)&point->sync,
+		.points = (uintptr_t)&point->point,
+		.count_handles = 1,
+		.timeout_nsec = INT64_MAX,
+		.flags = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE,
+	};
+
+	point->ret = neuron_ioctl(point->fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &wait);
+	return NULL;
+}
+
+/* SUBMIT refuses a point without a fence; when it has one can be waited for. */
+TEST_F(wait, point_without_fence)
+{
+	struct point point = { .fd = self->rig.fd, .point = 7, .ret = 1 };
+	struct drm_neuron_sync sync = { .point = 7 };
+	struct drm_neuron_submit submit, first;
+	int64_t endless;
+	pthread_t thread;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &point.sync));
+	sync.handle = point.sync;
+	rig_prepare_engine(&self->rig, &submit, HALTS);
+	submit.in_syncs = (struct drm_neuron_array){
+		sizeof(sync), 1, (uintptr_t)&sync,
+	};
+	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, point_main, &point));
+	usleep(100000);
+	EXPECT_EQ(1, point.ret);
+
+	/* The fence does not signal; that it exists is enough. */
+	endless = start(&self->other, LOOPS, 0, 0);
+	ASSERT_GT(endless, 0);
+	rig_prepare_engine(&self->other, &first, HALTS);
+	first.out_syncs = submit.in_syncs;
+	ASSERT_EQ(0, rig_submit(&self->other, &first));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, point.ret);
+	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.job, 50, NULL));
+	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)endless));
+	EXPECT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
 }
 
 TEST_HARNESS_MAIN
