@@ -3,6 +3,7 @@
  * Giving up jobs before their end.
  */
 #include <linux/dma-fence.h>
+#include <linux/sched.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
@@ -36,6 +37,7 @@ void neuron_jobs_release(struct neuron_claim_core *cc)
 		neuron_gate_open(job->gate);
 		neuron_job_put(job);
 		id++;
+		cond_resched();
 	}
 }
 

@@ -39,6 +39,7 @@ void neuron_bo_init(struct neuron_device *ndev, struct neuron_bo *bo,
 void neuron_bo_fini(struct neuron_bo *bo)
 {
 	neuron_usage_sub(bo);
+	kvfree(bo->starts);
 	drm_gem_object_release(&bo->base);
 }
 

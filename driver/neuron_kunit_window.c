@@ -42,10 +42,12 @@ static void neuron_kunit_span(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, bo);
 	bo->extents = neuron_kunit_extents;
 	bo->nr_extents = ARRAY_SIZE(neuron_kunit_extents);
-	span = neuron_bo_span(bo, want->offset, want->length);
+	KUNIT_ASSERT_EQ(test, 0, neuron_bo_span(bo, want->offset, want->length,
+						&span));
 	KUNIT_EXPECT_EQ(test, span.first, want->span.first);
 	KUNIT_EXPECT_EQ(test, span.count, want->span.count);
 	KUNIT_EXPECT_EQ(test, span.skip, want->span.skip);
+	kvfree(bo->starts);
 }
 
 static struct kunit_case neuron_window_cases[] = {

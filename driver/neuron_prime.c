@@ -91,6 +91,7 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 	mutex_unlock(&neuron_peer_device(pbo)->peer_lock);
 	dma_buf_put(pbo->dma_buf);
 	kvfree(bo->extents);
+	kvfree(bo->starts);
 	kfree(pbo);
 }
 

@@ -117,8 +117,10 @@ static void neuron_table_free(struct neuron_table *table)
 	struct neuron_claim *claim = table->claim;
 	u32 i;
 
-	for (i = 0; table->binding && i <= table->nr; i++)
+	for (i = 0; table->binding && i <= table->nr; i++) {
 		neuron_binding_put(table->binding[i]);
+		cond_resched();
+	}
 	kvfree(table->binding);
 	if (table->hw)
 		dma_free_coherent(claim->ndev->drm.dev,

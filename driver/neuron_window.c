@@ -2,6 +2,8 @@
 /*
  * Windows: what a program on a core can reach, as user space asks for it.
  */
+#include <linux/mm.h>
+#include <linux/slab.h>
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
@@ -46,30 +48,90 @@ struct neuron_span {
 	u64 skip;
 };
 
-/* The range is inside the buffer and not empty. */
-static struct neuron_span neuron_bo_span(const struct neuron_bo *bo, u64 offset,
-					 u64 length)
+static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
 {
-	struct neuron_span span = { .skip = offset };
-	u64 covered;
+	u64 start = 0;
+	unsigned int i;
+	u64 *starts;
 
-	while (span.skip >= le64_to_cpu(bo->extents[span.first].length))
-		span.skip -= le64_to_cpu(bo->extents[span.first++].length);
-	covered = le64_to_cpu(bo->extents[span.first].length) - span.skip;
-	span.count = 1;
-	while (covered < length)
-		covered += le64_to_cpu(bo->extents[span.first +
-						   span.count++].length);
-	return span;
+	starts = kvmalloc_array(bo->nr_extents, sizeof(*starts),
+				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	for (i = 0; starts && i < bo->nr_extents; i++) {
+		starts[i] = start;
+		start += le64_to_cpu(bo->extents[i].length);
+	}
+	return starts;
+}
+
+/* neuron_bo.starts of @bo, made by the first who asks. NULL: no memory. */
+static const u64 *neuron_bo_starts(struct neuron_bo *bo)
+{
+	u64 *starts = READ_ONCE(bo->starts);
+	u64 *other;
+
+	if (starts)
+		return starts;
+	starts = neuron_bo_starts_create(bo);
+	if (!starts)
+		return NULL;
+	other = cmpxchg(&bo->starts, NULL, starts);
+	if (!other)
+		return starts;
+	kvfree(starts);
+	return other;
+}
+
+/* The last extent that begins at @offset or before. */
+static unsigned int neuron_starts_find(const u64 *starts, unsigned int nr,
+				       u64 offset)
+{
+	unsigned int low = 0, mid;
+
+	while (nr > 1) {
+		mid = nr / 2;
+		if (starts[low + mid] <= offset) {
+			low += mid;
+			nr -= mid;
+		} else {
+			nr = mid;
+		}
+	}
+	return low;
+}
+
+/*
+ * The range is inside the buffer and not empty. A table has many windows, and user
+ * memory as many extents as pages: nothing here goes through all of them.
+ */
+static int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length,
+			  struct neuron_span *span)
+{
+	unsigned int last;
+	const u64 *starts;
+
+	*span = (struct neuron_span){ .skip = offset, .count = 1 };
+	if (bo->nr_extents == 1)
+		return 0;
+	starts = neuron_bo_starts(bo);
+	if (!starts)
+		return -ENOMEM;
+	span->first = neuron_starts_find(starts, bo->nr_extents, offset);
+	last = neuron_starts_find(starts, bo->nr_extents, offset + length - 1);
+	span->skip = offset - starts[span->first];
+	span->count = last - span->first + 1;
+	return 0;
 }
 
 /* The range is inside the buffer, whose reference the binding takes. */
-static void neuron_binding_show(struct neuron_binding *binding,
-				struct neuron_bo *bo, u32 kind, u64 offset,
-				u64 length)
+static int neuron_binding_show(struct neuron_binding *binding,
+			       struct neuron_bo *bo, u32 kind, u64 offset,
+			       u64 length)
 {
-	struct neuron_span span = neuron_bo_span(bo, offset, length);
+	struct neuron_span span;
+	int ret = neuron_bo_span(bo, offset, length, &span);
 
+	if (ret)
+		return ret;
 	if (span.count > 1)
 		kind |= NEURON_WINDOW_LIST;
 	else
@@ -78,6 +140,7 @@ static void neuron_binding_show(struct neuron_binding *binding,
 	binding->offset = offset;
 	binding->hw.length = cpu_to_le64(length);
 	binding->hw.flags = cpu_to_le32(kind);
+	return 0;
 }
 
 static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
@@ -115,15 +178,14 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window,
 					     "range outside the buffer or not aligned to 4 bytes",
 					     -EINVAL);
-	neuron_binding_show(binding, bo, neuron_bo_window_kind[bo->kind],
-			    window->offset, window->length);
-	return 0;
+	return neuron_binding_show(binding, bo, neuron_bo_window_kind[bo->kind],
+				   window->offset, window->length);
 }
 
 int neuron_window_list(struct neuron_binding *binding)
 {
 	u64 left = le64_to_cpu(binding->hw.length);
-	const struct neuron_bo *bo = binding->bo;
+	struct neuron_bo *bo = binding->bo;
 	struct neuron_span span;
 	unsigned int i;
 	u64 addr, length;
@@ -131,7 +193,9 @@ int neuron_window_list(struct neuron_binding *binding)
 
 	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
 		return 0;
-	span = neuron_bo_span(bo, binding->offset, left);
+	ret = neuron_bo_span(bo, binding->offset, left, &span);
+	if (ret)
+		return ret;
 	if (span.count > NEURON_MAX_EXTENTS)
 		return -EINVAL;
 	ret = neuron_binding_alloc_extents(binding, span.count);
@@ -391,6 +455,7 @@ neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
 	struct drm_device *drm = &cc->core->ndev->drm;
 	struct neuron_binding *binding;
 	struct neuron_bo *bo;
+	int ret;
 
 	bo = neuron_bo_lookup(file, handle);
 	if (IS_ERR(bo))
@@ -406,9 +471,12 @@ neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
 		return ERR_PTR(-ENOMEM);
 	}
 	binding->bo = bo;
-	neuron_binding_show(binding, bo, NEURON_WINDOW_STREAM, 0,
-			    bo->base.size);
-	return binding;
+	ret = neuron_binding_show(binding, bo, NEURON_WINDOW_STREAM, 0,
+				  bo->base.size);
+	if (!ret)
+		return binding;
+	neuron_binding_put(binding);
+	return ERR_PTR(ret);
 }
 
 #ifdef NEURON_KUNIT

@@ -2,6 +2,7 @@
 /*
  * Sets of windows, and the WINDOWS ioctl.
  */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -13,6 +14,15 @@
 #include "neuron_trace.h"
 #include "neuron_windows.h"
 
+/* Between two of many windows: whoever is killed does not wait for the rest. */
+static int neuron_windows_pause(void)
+{
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	cond_resched();
+	return 0;
+}
+
 static int neuron_windows_bind(struct neuron_windows *windows,
 			       struct neuron_claim_core *cc,
 			       struct drm_file *file,
@@ -20,9 +30,13 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 {
 	const struct drm_neuron_window *window = array->element;
 	struct neuron_binding *binding;
+	int ret;
 	u32 i;
 
 	for (i = 0; i < array->count; i++, window++) {
+		ret = neuron_windows_pause();
+		if (ret)
+			return ret;
 		binding = neuron_window_bind(cc, file, window);
 		if (IS_ERR(binding))
 			return PTR_ERR(binding);
@@ -73,6 +87,9 @@ static int neuron_windows_reduce(struct neuron_table *table,
 	int ret;
 
 	for (i = 0; i < nr; i++) {
+		ret = neuron_windows_pause();
+		if (ret)
+			return ret;
 		fresh = changes[i].binding;
 		bound = neuron_table_binding(table, changes[i].index);
 		/* An index named before may have another binding by now. */
@@ -124,8 +141,10 @@ void neuron_windows_put(struct neuron_windows *windows)
 {
 	u32 i;
 
-	for (i = 0; i < windows->nr; i++)
+	for (i = 0; i < windows->nr; i++) {
 		neuron_binding_put(windows->change[i].binding);
+		cond_resched();
+	}
 	kvfree(windows->change);
 	if (windows->old)
 		neuron_table_put(windows->old);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+/*
+ * As many windows as a table has, onto a buffer of a hundred thousand pieces: no
+ * call takes the longer the further behind in the buffer its windows lie, and a process
+ * that is killed in the middle of one ends and leaves the table as it was, or as asked for.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job_rig.h"
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+
+#define LIMIT		60000	/* ms */
+#define WINDOWS		65000	/* and a few for the rig */
+#define FIRST		8	/* window */
+#define PIECES		100000
+#define TILE		16	/* pages of the file that the buffer consists of */
+
+FIXTURE(scattered) {
+	struct rig rig;
+	uint8_t *memory;
+	uint64_t size;
+	uint32_t handle;
+	struct drm_neuron_window *windows;
+};
+
+/* The pages of a small file, no two of them neighbours in memory, again and again. */
+static uint8_t *make_memory(uint64_t size)
+{
+	const uint64_t tile = TILE * 4096;
+	int fd = memfd_create("scattered", 0);
+	uint8_t *memory, *at;
+	unsigned int i;
+
+	if (fd < 0 || ftruncate(fd, (off_t)tile))
+		return NULL;
+	memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	for (at = memory; at < memory + size; at += tile)
+		if (mmap(at, tile, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 fd, 0) == MAP_FAILED)
+			return NULL;
+	for (i = 0; i < TILE; i++)
+		memory[(i * 7 % TILE) * 4096] = 1;
+	close(fd);
+	return memory;
+}
+
+static int import(int fd, uint8_t *memory, uint64_t size, uint32_t *handle)
+{
+	struct drm_neuron_bo_import args = {
+		.user = (uintptr_t)memory,
+		.size = size,
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_BO_IMPORT, &args);
+
+	*handle = args.handle;
+	return ret;
+}
+
+FIXTURE_SETUP(scattered)
+{
+	struct sysinfo info;
+	int ret;
+
+	ret = rig_open(&self->rig, 0, RIG_ANY_CORE);
+	if (ret == -ENODEV)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, ret);
+	/* An import may not be larger than the machine's memory, however little it takes. */
+	ASSERT_EQ(0, sysinfo(&info));
+	self->size = info.totalram * info.mem_unit / 10 * 8;
+	if (self->size > PIECES * 4096ull)
+		self->size = PIECES * 4096ull;
+	self->size -= self->size % (TILE * 4096);
+	self->memory = make_memory(self->size);
+	ASSERT_NE(NULL, self->memory);
+	ret = import(self->rig.fd, self->memory, self->size, &self->handle);
+	if (ret == -EOPNOTSUPP)
+		SKIP(return, "the device needs bounce buffers here");
+	ASSERT_EQ(0, ret);
+	self->windows = calloc(WINDOWS, sizeof(*self->windows));
+	ASSERT_NE(NULL, self->windows);
+}
+
+FIXTURE_TEARDOWN(scattered)
+{
+	free(self->windows);
+	rig_close(&self->rig);
+}
+
+/* WINDOWS windows of a page onto the buffer, all at the same offset. */
+static int bind(FIXTURE_DATA(scattered) *self, uint64_t offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < WINDOWS; i++)
+		self->windows[i] = (struct drm_neuron_window){
+			.index = FIRST + i,
+			.kind = DRM_NEURON_WINDOW_BO,
+			.rights = DRM_NEURON_WINDOW_READ,
+			.handle = self->handle,
+			.offset = offset,
+			.length = 4096,
+		};
+	return rig_windows(&self->rig, self->windows, WINDOWS);
+}
+
+/* The same in a process that is killed after @limit_ms. Returns how long it took. */
+static int64_t bind_within(FIXTURE_DATA(scattered) *self, uint64_t offset,
+			   int64_t limit_ms, int *status)
+{
+	int64_t begin = rig_now_ms(), end = begin + limit_ms;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(bind(self, offset) ? 1 : 0);
+	while (waitpid(pid, status, WNOHANG) == 0) {
+		if (rig_now_ms() > end)
+			kill(pid, SIGKILL);
+		usleep(1000);
+	}
+	return rig_now_ms() - begin;
+}
+
+/*
+ * No speed is asserted, only that both ends of the buffer are alike: the far one gets
+ * ten times as long as the near one took. The time to find the pieces one by one is
+ * hundreds of times as long.
+ */
+TEST_F_TIMEOUT(scattered, far_end, 280)
+{
+	int64_t near, far;
+	int status;
+
+	near = bind_within(self, 0, LIMIT, &status);
+	ASSERT_EQ(0, status);
+	far = bind_within(self, self->size - 4096, 10 * near + 1000, &status);
+	EXPECT_EQ(0, status) TH_LOG("killed after %lld ms; the near end took %lld ms",
+				    (long long)far, (long long)near);
+	EXPECT_GT(20 * near + 2000, far);
+}
+
+/* What window @index shows first, read by the device. */
+static int first_word(struct rig *rig, uint32_t index, uint32_t *word)
+{
+	struct drm_neuron_wait_job result;
+	int ret;
+
+	rig_clear(rig);
+	rig_copy(rig, NEURON_ENGINE_SYNC, neuron_window_addr(RIG_WINDOW_DATA, 0),
+		 neuron_window_addr(index, 0), 64);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	ret = rig_run(rig, LIMIT, &result);
+	memcpy(word, rig->data, sizeof(*word));
+	return ret ? ret : result.status == NEURON_JOB_OK ? 0 : -EIO;
+}
+
+TEST_F_TIMEOUT(scattered, killed_half_way, 280)
+{
+	uint32_t first, last, old, new, whole = 0;
+	unsigned int turn;
+	int64_t near;
+	int status;
+
+	for (turn = 0; turn < TILE; turn++)
+		memset(self->memory + turn * 4096, 0x10 + (int)turn, 4096);
+	near = bind_within(self, 0, LIMIT, &status);
+	ASSERT_EQ(0, status);
+	memset(&old, 0x10, sizeof(old));
+	for (turn = 1; turn < 6; turn++) {
+		bind_within(self, turn * 4096ull, near * turn / 6, &status);
+		memset(&new, 0x10 + (int)turn, sizeof(new));
+		ASSERT_EQ(0, first_word(&self->rig, FIRST, &first));
+		ASSERT_EQ(0, first_word(&self->rig, FIRST + WINDOWS - 1, &last));
+		EXPECT_EQ(first, last) TH_LOG("turn %u", turn);
+		EXPECT_TRUE(first == old || first == new);
+		if (!status)
+			EXPECT_EQ(new, first);
+		whole += !status;
+		old = first;
+	}
+	TH_LOG("%u of 5 calls came to their end", whole);
+}
+
+TEST_HARNESS_MAIN
