@@ -8,8 +8,8 @@
 #include <drm/drm_print.h>
 
 #include "neuron_debugfs.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
-#include "neuron_look.h"
 #include "neuron_table.h"
 
 /**
@@ -70,6 +70,17 @@ static void neuron_queue_show(struct neuron_device *ndev, unsigned int engine,
 	seq_putc(m, '\n');
 }
 
+/* A device that sleeps has nothing to show, and says so. */
+static int neuron_debugfs_regs_get(struct neuron_device *ndev, struct seq_file *m,
+				   int *idx)
+{
+	int ret = neuron_regs_get_awake(ndev, idx);
+
+	if (ret == -EAGAIN)
+		seq_puts(m, "the device sleeps\n");
+	return ret;
+}
+
 /* Those that have moved since they were last reset. */
 static int neuron_debugfs_queues(struct seq_file *m, void *data)
 {
@@ -77,14 +88,14 @@ static int neuron_debugfs_queues(struct seq_file *m, void *data)
 	unsigned int i, queue;
 	int idx, ret;
 
-	ret = neuron_look_begin(ndev, &idx);
+	ret = neuron_debugfs_regs_get(ndev, m, &idx);
 	if (ret)
-		return ret;
+		return ret == -EAGAIN ? 0 : ret;
 	seq_puts(m, "engine.queue head/tail of length, state, owner\n");
 	for (i = 0; i < ndev->gen->nr_dma; i++)
 		for (queue = 0; queue < NEURON_UDMA_QUEUES; queue++)
 			neuron_queue_show(ndev, i, queue, m);
-	neuron_look_end(ndev, idx);
+	neuron_regs_put_awake(ndev, idx);
 	return 0;
 }
 
@@ -111,12 +122,12 @@ static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
 	unsigned int i;
 	int idx, ret;
 
-	ret = neuron_look_begin(ndev, &idx);
+	ret = neuron_debugfs_regs_get(ndev, m, &idx);
 	if (ret)
-		return ret;
+		return ret == -EAGAIN ? 0 : ret;
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_semaphores_show(neuron_unit(ndev, i), m);
-	neuron_look_end(ndev, idx);
+	neuron_regs_put_awake(ndev, idx);
 	return 0;
 }
 

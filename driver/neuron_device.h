@@ -36,6 +36,7 @@ struct neuron_events;
 struct neuron_hbm;
 struct neuron_job;
 struct neuron_sched;
+struct neuron_looks;
 struct neuron_usage;
 
 /* All time limits of the driver, milliseconds. */
@@ -227,6 +228,7 @@ struct neuron_counters {
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
+ * @looks: what those who watch are told while the device sleeps (neuron_look.c)
  */
 struct neuron_device {
 	struct drm_device drm;
@@ -280,6 +282,7 @@ struct neuron_device {
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 	struct neuron_usage *usage;
+	struct neuron_looks *looks;
 };
 
 /**

@@ -124,10 +124,10 @@ static void neuron_event_look_at_links(struct neuron_events *events)
 	int idx;
 
 	/* In a reset all links are down; what changed is seen the next time. */
-	if (neuron_regs_get(ndev, &idx))
+	if (neuron_regs_get_awake(ndev, &idx))
 		return;
 	up = neuron_event_read_links(ndev);
-	neuron_regs_put(ndev, idx);
+	neuron_regs_put_awake(ndev, idx);
 
 	changed = up ^ events->links;
 	events->links = up;

@@ -66,6 +66,12 @@ extern const struct dev_pm_ops neuron_pm_ops;
  */
 int neuron_regs_get(struct neuron_device *ndev, int *idx);
 void neuron_regs_put(struct neuron_device *ndev, int idx);
+/*
+ * The same, but a device that sleeps goes on sleeping (-EAGAIN), and one that is
+ * awake sleeps no later for it.
+ */
+int neuron_regs_get_awake(struct neuron_device *ndev, int *idx);
+void neuron_regs_put_awake(struct neuron_device *ndev, int idx);
 
 /* neuron_reset.c */
 extern const struct pci_error_handlers neuron_error_handlers;

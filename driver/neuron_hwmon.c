@@ -25,18 +25,18 @@ static int neuron_hwmon_read(struct device *dev, enum hwmon_sensor_types type,
 			     u32 attr, int channel, long *value)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
-	int idx, ret;
+	const struct neuron_look *look;
 	u32 power;
 
 	if (attr == hwmon_power_max) {
 		*value = NEURON_POWER_FULL * NEURON_UW_PER_POINT;
 		return 0;
 	}
-	ret = neuron_look_begin(ndev, &idx);
-	if (ret)
-		return ret;
-	power = neuron_misc_read(ndev, NEURON_MISC_POWER(channel));
-	neuron_look_end(ndev, idx);
+	look = neuron_look_begin(ndev, NEURON_LOOK_REGS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	power = look->power[channel];
+	neuron_look_end(ndev);
 	*value = NEURON_GET(NEURON_MISC_POWER_USED, power) *
 		 NEURON_UW_PER_POINT;
 	return 0;

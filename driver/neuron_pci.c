@@ -11,6 +11,7 @@
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_look.h"
 #include "neuron_public_sysfs.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
@@ -22,6 +23,9 @@ static int neuron_init(struct neuron_device *ndev)
 	if (ret)
 		return ret;
 	ret = neuron_device_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_look_init(ndev);
 	if (ret)
 		return ret;
 	ret = neuron_event_init(ndev);

@@ -10,6 +10,7 @@
 
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_look.h"
 
 int neuron_pm_get(struct neuron_device *ndev)
 {
@@ -88,6 +89,35 @@ void neuron_regs_put(struct neuron_device *ndev, int idx)
 	drm_dev_exit(idx);
 }
 
+int neuron_regs_get_awake(struct neuron_device *ndev, int *idx)
+{
+	int ret = -EAGAIN;
+
+	if (!drm_dev_enter(&ndev->drm, idx))
+		return -ENODEV;
+	/* Without CONFIG_PM it does not tell, and nothing sleeps. */
+	if (pm_runtime_get_if_active(ndev->drm.dev) <= 0 && IS_ENABLED(CONFIG_PM))
+		goto err_exit;
+	down_read(&ndev->epoch_lock);
+	if (neuron_hw_up(ndev))
+		return 0;
+
+	up_read(&ndev->epoch_lock);
+	__pm_runtime_put_autosuspend(ndev->drm.dev);
+	ret = -EIO;
+err_exit:
+	drm_dev_exit(*idx);
+	return ret;
+}
+
+/* Not as neuron_pm_put(): whoever only looks is nobody who uses it. */
+void neuron_regs_put_awake(struct neuron_device *ndev, int idx)
+{
+	up_read(&ndev->epoch_lock);
+	__pm_runtime_put_autosuspend(ndev->drm.dev);
+	drm_dev_exit(idx);
+}
+
 /* A claim and what is in HBM would not survive; programs can give both back. */
 static int neuron_pm_prepare(struct device *dev)
 {
@@ -125,7 +155,11 @@ static int neuron_pm_prepare(struct device *dev)
 
 static int neuron_pm_suspend(struct device *dev)
 {
-	neuron_hw_stop(dev_get_drvdata(dev));
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+
+	if (neuron_hw_up(ndev))
+		neuron_look_keep(ndev);
+	neuron_hw_stop(ndev);
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 /*
  * The tree of the public driver: cores.
  */
+#include <linux/err.h>
 #include <linux/math64.h>
 #include <linux/sysfs.h>
 
-#include "neuron/address.h"
 #include "neuron_look.h"
 #include "neuron_public.h"
 
@@ -89,44 +89,25 @@ const struct neuron_node_attr neuron_public_counts[] = {
 
 /* Cycles of the PE array. */
 
-static u64 neuron_pe_read(struct neuron_core *core, unsigned int row,
-			  unsigned int xbus, unsigned int field)
-{
-	void __iomem *reg = core->ndev->bar0 +
-			    neuron_pe_counter(core->ndev->gen, core->index, row,
-					      xbus, field);
-	/* The chip keeps the low word for whoever has read the high one. */
-	u64 high = readl(reg + 4);
-
-	return high << 32 | readl(reg);
-}
-
 static ssize_t pe_counters_show(const struct neuron_node *node,
 				unsigned long arg, char *buf)
 {
 	struct neuron_core *core = neuron_public_core(node);
-	int idx, ret, len;
-	unsigned int i, j;
-	u64 weights;
+	const struct neuron_look_pe *row;
+	const struct neuron_look *look;
+	unsigned int i;
+	int len;
 
-	ret = neuron_look_begin(core->ndev, &idx);
-	if (ret)
-		return ret;
+	look = neuron_look_begin(core->ndev, NEURON_LOOK_PE);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
 	len = sysfs_emit(buf, "xrow_grp,mm_active,wl_active,idle\n");
 	for (i = 0; i < NEURON_PE_ROW_GROUPS; i++) {
-		weights = 0;
-		for (j = 0; j < NEURON_PE_COLUMN_GROUPS; j++)
-			weights += neuron_pe_read(core, i, j, NEURON_PE_WEIGHTS);
+		row = &look->pe[core->index][i];
 		len += sysfs_emit_at(buf, len, "%u,%llu,%llu,%llu\n", i,
-				     neuron_pe_read(core, i,
-						    NEURON_PE_XBUS_ARRAY,
-						    NEURON_PE_MATMUL),
-				     weights,
-				     neuron_pe_read(core, i,
-						    NEURON_PE_XBUS_ARRAY,
-						    NEURON_PE_IDLE));
+				     row->matmul, row->weights, row->idle);
 	}
-	neuron_look_end(core->ndev, idx);
+	neuron_look_end(core->ndev);
 	return len;
 }
 

@@ -3,6 +3,7 @@
  * The tree of the public driver: what the device is, and its memory errors.
  */
 #include <linux/ctype.h>
+#include <linux/err.h>
 #include <linux/sysfs.h>
 
 #include "neuron_look.h"
@@ -68,7 +69,8 @@ const struct neuron_node_attr neuron_public_arch[] = {
 /* Memory errors; @arg: which. */
 enum { NEURON_PUBLIC_SRAM, NEURON_PUBLIC_HBM, NEURON_PUBLIC_REPAIRABLE };
 
-static u32 neuron_public_ecc(struct neuron_device *ndev, unsigned long which)
+static u32 neuron_public_ecc(const struct neuron_look *look, unsigned int nr_hbm,
+			     unsigned long which)
 {
 	bool repairable = which == NEURON_PUBLIC_REPAIRABLE;
 	unsigned int i;
@@ -77,15 +79,14 @@ static u32 neuron_public_ecc(struct neuron_device *ndev, unsigned long which)
 
 	if (which == NEURON_PUBLIC_SRAM)
 		return NEURON_GET(NEURON_MISC_ECC_UNCORRECTED,
-				  neuron_misc_read(ndev, NEURON_MISC_SRAM_ECC));
+				  look->sram_ecc);
 	/* Errors of memory that waits for its repair are counted apart. */
-	pending = neuron_misc_read(ndev, NEURON_MISC_HBM_REPAIR) ==
-		  NEURON_MISC_REPAIR_PENDING;
+	pending = look->hbm_repair == NEURON_MISC_REPAIR_PENDING;
 	if (repairable != pending)
 		return 0;
-	for (i = 0; i < ndev->gen->nr_hbm; i++)
+	for (i = 0; i < nr_hbm; i++)
 		sum += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED,
-				  neuron_misc_read(ndev, NEURON_MISC_HBM_ECC(i)));
+				  look->hbm_ecc[i]);
 	return sum;
 }
 
@@ -93,14 +94,14 @@ static ssize_t ecc_show(const struct neuron_node *node, unsigned long which,
 			char *buf)
 {
 	struct neuron_public *tree = node->data;
-	int idx, ret;
+	const struct neuron_look *look;
 	u32 errors;
 
-	ret = neuron_look_begin(tree->ndev, &idx);
-	if (ret)
-		return ret;
-	errors = neuron_public_ecc(tree->ndev, which);
-	neuron_look_end(tree->ndev, idx);
+	look = neuron_look_begin(tree->ndev, NEURON_LOOK_REGS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	errors = neuron_public_ecc(look, tree->ndev->gen->nr_hbm, which);
+	neuron_look_end(tree->ndev);
 	return sysfs_emit(buf, "%u\n", errors);
 }
 

@@ -2,6 +2,7 @@
 /*
  * The tree of the public driver: the power of the device.
  */
+#include <linux/err.h>
 #include <linux/math64.h>
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
@@ -12,21 +13,23 @@
 #define NEURON_POWER_SAMPLE	(5 * HZ)
 #define NEURON_POWER_PERIOD	60	/* seconds that are summed up */
 
+/* -EAGAIN: the device sleeps, and its power is not known. */
 static int neuron_public_read_power(struct neuron_device *ndev, u32 *used)
 {
+	const struct neuron_look *look;
 	unsigned int i;
-	int idx, ret;
+	bool asleep;
 	u32 sum = 0;
 
-	ret = neuron_look_begin(ndev, &idx);
-	if (ret)
-		return ret;
+	look = neuron_look_begin(ndev, NEURON_LOOK_REGS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
 	for (i = 0; i < ndev->gen->nr_dice; i++)
-		sum += NEURON_GET(NEURON_MISC_POWER_USED,
-				  neuron_misc_read(ndev, NEURON_MISC_POWER(i)));
-	neuron_look_end(ndev, idx);
+		sum += NEURON_GET(NEURON_MISC_POWER_USED, look->power[i]);
+	asleep = look->asleep;
+	neuron_look_end(ndev);
 	*used = sum / ndev->gen->nr_dice;
-	return 0;
+	return asleep ? -EAGAIN : 0;
 }
 
 static void neuron_public_add_power(struct neuron_public_power *power, u32 used)

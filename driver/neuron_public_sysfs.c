@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "neuron/address.h"
+#include "neuron_hw.h"
 #include "neuron_look.h"
 #include "neuron_public.h"
 #include "neuron_public_sysfs.h"
@@ -40,20 +41,21 @@ static ssize_t connected_devices_show(struct device *dev,
 				      struct device_attribute *attr, char *buf)
 {
 	struct neuron_public *tree = dev_get_drvdata(dev);
-	struct drm_neuron_link_info link;
+	const struct drm_neuron_link_info *link;
+	const struct neuron_look *look;
 	unsigned int i;
-	int idx, ret, len = 0;
+	int len = 0;
 
-	ret = neuron_look_begin(tree->ndev, &idx);
-	if (ret)
-		return ret;
+	look = neuron_look_begin(tree->ndev, NEURON_LOOK_LINKS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
 	for (i = 0; i < tree->ndev->nr_links; i++) {
-		neuron_device_read_link(tree->ndev, i, &link);
-		if (link.state == 1 && link.peer < NEURON_MAX_CHIPS)
+		link = &look->link[i];
+		if (link->state == 1 && link->peer < NEURON_MAX_CHIPS)
 			len += sysfs_emit_at(buf, len, len ? ", %u" : "%u",
-					     link.peer);
+					     link->peer);
 	}
-	neuron_look_end(tree->ndev, idx);
+	neuron_look_end(tree->ndev);
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 static DEVICE_ATTR_RO(connected_devices);

@@ -8,7 +8,7 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
+#include "neuron_look.h"
 
 static ssize_t device_name_show(struct device *dev,
 				struct device_attribute *attr, char *buf)
@@ -68,21 +68,19 @@ static ssize_t connected_devices_show(struct device *dev,
 				      struct device_attribute *attr, char *buf)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
-	struct drm_neuron_link_info link;
+	const struct neuron_look *look;
 	unsigned int i;
 	int len = 0;
-	int idx, ret;
 
-	ret = neuron_regs_get(ndev, &idx);
-	if (ret)
-		return ret;
+	look = neuron_look_begin(ndev, NEURON_LOOK_LINKS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
 	for (i = 0; i < ndev->nr_links; i++) {
-		neuron_device_read_link(ndev, i, &link);
-		if (link.state)
+		if (look->link[i].state)
 			len += sysfs_emit_at(buf, len, len ? " %u" : "%u",
-					     link.peer);
+					     look->link[i].peer);
 	}
-	neuron_regs_put(ndev, idx);
+	neuron_look_end(ndev);
 
 	len += sysfs_emit_at(buf, len, "\n");
 	return len;

@@ -4,6 +4,7 @@
  * loaded.
  */
 #include <linux/device.h>
+#include <linux/err.h>
 #include <linux/stddef.h>
 #include <linux/sysfs.h>
 
@@ -46,34 +47,34 @@ NEURON_COUNTER_ATTR(lost_interrupts, lost_interrupts);
 NEURON_COUNTER_ATTR(copy_errors, copy_errors);
 NEURON_COUNTER_ATTR(link_changes, link_changes);
 
-/* Counters of the cores that the chip keeps, together. */
-static ssize_t neuron_core_reg_sum(struct device *dev, char *buf, u32 reg)
+/* Counters of the cores that the chip keeps, together; @offset: in struct neuron_look. */
+static ssize_t neuron_core_sum_show(struct device *dev, char *buf, size_t offset)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
-	unsigned int i;
-	int idx, ret;
-	u64 sum = 0;
+	const struct neuron_look *look;
+	u64 sum;
 
-	ret = neuron_look_begin(ndev, &idx);
-	if (ret)
-		return ret;
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		sum += neuron_core_read(neuron_unit(ndev, i), reg);
-	neuron_look_end(ndev, idx);
+	look = neuron_look_begin(ndev, NEURON_LOOK_UNITS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	sum = *(const u64 *)((const void *)look + offset);
+	neuron_look_end(ndev);
 	return sysfs_emit(buf, "%llu\n", sum);
 }
 
 static ssize_t violations_show(struct device *dev,
 			       struct device_attribute *attr, char *buf)
 {
-	return neuron_core_reg_sum(dev, buf, NEURON_CORE_VIOLATIONS);
+	return neuron_core_sum_show(dev, buf,
+				    offsetof(struct neuron_look, violations));
 }
 static DEVICE_ATTR_RO(violations);
 
 static ssize_t stale_posts_show(struct device *dev,
 				struct device_attribute *attr, char *buf)
 {
-	return neuron_core_reg_sum(dev, buf, NEURON_CORE_STALE_POSTS);
+	return neuron_core_sum_show(dev, buf,
+				    offsetof(struct neuron_look, stale_posts));
 }
 static DEVICE_ATTR_RO(stale_posts);
 

@@ -5,6 +5,8 @@
  */
 #include <linux/bitops.h>
 #include <linux/device.h>
+#include <linux/err.h>
+#include <linux/stddef.h>
 #include <linux/sysfs.h>
 
 #include "neuron_look.h"
@@ -12,16 +14,14 @@
 /**
  * struct neuron_reg_attr - a part of a register
  * @attr: file
- * @ctl: in the control block; else in MISC RAM
- * @reg: register
+ * @offset: of the register in struct neuron_look
  * @field: its bits
  * @die: there is none with fewer dice
  * @stack: there is none with fewer stacks of HBM
  */
 struct neuron_reg_attr {
 	struct device_attribute attr;
-	bool ctl;
-	u32 reg;
+	size_t offset;
 	u32 field;
 	unsigned int die;
 	unsigned int stack;
@@ -32,71 +32,68 @@ static ssize_t neuron_reg_show(struct device *dev,
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
 	const struct neuron_reg_attr *reg;
-	int idx, ret;
+	const struct neuron_look *look;
 	u32 value;
 
 	reg = container_of(attr, struct neuron_reg_attr, attr);
-	ret = neuron_look_begin(ndev, &idx);
-	if (ret)
-		return ret;
-	value = reg->ctl ? neuron_ctl_read(ndev, reg->reg) :
-			   neuron_misc_read(ndev, reg->reg);
-	neuron_look_end(ndev, idx);
+	look = neuron_look_begin(ndev, NEURON_LOOK_REGS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	value = *(const u32 *)((const void *)look + reg->offset);
+	neuron_look_end(ndev);
 	return sysfs_emit(buf, "%u\n",
 			  (value & reg->field) >> __ffs(reg->field));
 }
 
 static struct neuron_reg_attr neuron_reg_throttle = {
 	.attr = __ATTR(throttle, 0444, neuron_reg_show, NULL),
-	.ctl = true,
-	.reg = NEURON_CTL_THROTTLE,
+	.offset = offsetof(struct neuron_look, throttle),
 	.field = ~0u,
 };
 
 static struct neuron_reg_attr neuron_reg_throttle_reason = {
 	.attr = __ATTR(throttle_reason, 0444, neuron_reg_show, NULL),
-	.ctl = true,
-	.reg = NEURON_CTL_THROTTLE_REASON,
+	.offset = offsetof(struct neuron_look, throttle_reason),
 	.field = ~0u,
 };
 
 static struct neuron_reg_attr neuron_reg_hbm_repair = {
 	.attr = __ATTR(hbm_repair, 0444, neuron_reg_show, NULL),
-	.reg = NEURON_MISC_HBM_REPAIR,
+	.offset = offsetof(struct neuron_look, hbm_repair),
 	.field = ~0u,
 };
 
 static struct neuron_reg_attr neuron_reg_die0_power = {
 	.attr = __ATTR(die0_power, 0444, neuron_reg_show, NULL),
-	.reg = NEURON_MISC_POWER(0),
+	.offset = offsetof(struct neuron_look, power[0]),
 	.field = NEURON_MISC_POWER_USED,
 };
 
 static struct neuron_reg_attr neuron_reg_die1_power = {
 	.attr = __ATTR(die1_power, 0444, neuron_reg_show, NULL),
-	.reg = NEURON_MISC_POWER(1),
+	.offset = offsetof(struct neuron_look, power[1]),
 	.field = NEURON_MISC_POWER_USED,
 	.die = 1,
 };
 
-#define NEURON_ECC_ATTR(name, _reg, _field, _stack) \
+#define NEURON_ECC_ATTR(name, member, _field, _stack) \
 	static struct neuron_reg_attr neuron_reg_##name = { \
 		.attr = __ATTR(name, 0444, neuron_reg_show, NULL), \
-		.reg = _reg, \
+		.offset = offsetof(struct neuron_look, member), \
 		.field = NEURON_MISC_ECC_##_field, \
 		.stack = _stack, \
 	}
 
-NEURON_ECC_ATTR(sram_corrected, NEURON_MISC_SRAM_ECC, CORRECTED, 0);
-NEURON_ECC_ATTR(sram_uncorrected, NEURON_MISC_SRAM_ECC, UNCORRECTED, 0);
-NEURON_ECC_ATTR(hbm0_corrected, NEURON_MISC_HBM_ECC(0), CORRECTED, 0);
-NEURON_ECC_ATTR(hbm0_uncorrected, NEURON_MISC_HBM_ECC(0), UNCORRECTED, 0);
-NEURON_ECC_ATTR(hbm1_corrected, NEURON_MISC_HBM_ECC(1), CORRECTED, 1);
-NEURON_ECC_ATTR(hbm1_uncorrected, NEURON_MISC_HBM_ECC(1), UNCORRECTED, 1);
-NEURON_ECC_ATTR(hbm2_corrected, NEURON_MISC_HBM_ECC(2), CORRECTED, 2);
-NEURON_ECC_ATTR(hbm2_uncorrected, NEURON_MISC_HBM_ECC(2), UNCORRECTED, 2);
-NEURON_ECC_ATTR(hbm3_corrected, NEURON_MISC_HBM_ECC(3), CORRECTED, 3);
-NEURON_ECC_ATTR(hbm3_uncorrected, NEURON_MISC_HBM_ECC(3), UNCORRECTED, 3);
+NEURON_ECC_ATTR(sram_corrected, sram_ecc, CORRECTED, 0);
+NEURON_ECC_ATTR(sram_uncorrected, sram_ecc, UNCORRECTED, 0);
+NEURON_ECC_ATTR(hbm0_corrected, hbm_ecc[0], CORRECTED, 0);
+NEURON_ECC_ATTR(hbm0_uncorrected, hbm_ecc[0], UNCORRECTED, 0);
+NEURON_ECC_ATTR(hbm1_corrected, hbm_ecc[1], CORRECTED, 1);
+NEURON_ECC_ATTR(hbm1_uncorrected, hbm_ecc[1], UNCORRECTED, 1);
+NEURON_ECC_ATTR(hbm2_corrected, hbm_ecc[2], CORRECTED, 2);
+NEURON_ECC_ATTR(hbm2_uncorrected, hbm_ecc[2], UNCORRECTED, 2);
+NEURON_ECC_ATTR(hbm3_corrected, hbm_ecc[3], CORRECTED, 3);
+NEURON_ECC_ATTR(hbm3_uncorrected, hbm_ecc[3], UNCORRECTED, 3);
 
 static umode_t neuron_reg_is_visible(struct kobject *kobj,
 				     struct attribute *attr, int index)

@@ -23,6 +23,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_copy_ioctl.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
+	driver/neuron_look.o \
 	driver/neuron_node.o \
 	driver/neuron_sysfs.o \
 	driver/neuron_sysfs_core.o \

@@ -2,6 +2,7 @@
 /*
  * Power management: sleep when idle, and of the whole machine. Nothing is lost.
  */
+#include <glob.h>
 #include <time.h>
 
 #include "job_rig.h"
@@ -139,20 +140,96 @@ TEST_F(pm, on_means_on)
 	EXPECT_TRUE(stays_active(self->power));
 }
 
-/* What sysfs says must not depend on who sleeps. */
-TEST_F(pm, attributes_wake_it_up)
+/* Milliseconds that the device has been awake, as the kernel counts them. */
+static long long awake_ms(const char *power)
 {
-	char path[96], awake[128], asleep[128];
+	char path[96], text[32];
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/connected_devices",
-		 self->address);
-	ASSERT_EQ(0, neuron_read_line(path, awake, sizeof(awake)));
+	snprintf(path, sizeof(path), "%s/runtime_active_time", power);
+	return neuron_read_line(path, text, sizeof(text)) ? -1 : atoll(text);
+}
+
+static const char * const attributes[] = {
+	"connected_devices", "die0_power", "throttle", "throttle_reason",
+	"hbm_repair", "ecc/sram_corrected", "ecc/hbm0_uncorrected",
+	"counters/violations", "counters/stale_posts", "counters/faults",
+	"hwmon/power1_input",
+};
+
+#define NR_ATTRIBUTES	(sizeof(attributes) / sizeof(attributes[0]))
+
+/* Those of the device at @address; hwmon has a directory with a number. */
+static int read_attribute(const char *address, const char *name, char text[128])
+{
+	char pattern[160];
+	glob_t found;
+	int ret;
+
+	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/%s%s", address,
+		 strncmp(name, "hwmon/", 6) ? "" : "hwmon/hwmon*",
+		 strncmp(name, "hwmon/", 6) ? name : name + 5);
+	if (glob(pattern, 0, NULL, &found))
+		return -ENOENT;
+	ret = neuron_read_line(found.gl_pathv[0], text, 128);
+	globfree(&found);
+	return ret;
+}
+
+/* A job that reads outside of its window, which the chip counts. */
+static int violate(struct rig *rig)
+{
+	struct neuron_inst *inst;
+
+	rig_clear(rig);
+	inst = rig_emit(rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_LOAD);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_DATA, RIG_HALF);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	return rig_run(rig, LIMIT, NULL);
+}
+
+/* What sysfs says does not depend on who sleeps, and nobody wakes up for it. */
+TEST_F(pm, attributes_let_it_sleep)
+{
+	char awake[NR_ATTRIBUTES][128], asleep[128];
+	long long before;
+	struct rig rig;
+	unsigned int i;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+	ASSERT_EQ(0, violate(&rig));
+	for (i = 0; i < NR_ATTRIBUTES; i++)
+		ASSERT_EQ(0, read_attribute(self->address, attributes[i], awake[i]))
+			TH_LOG("%s", attributes[i]);
+	EXPECT_NE(0, atoi(awake[7])) TH_LOG("no violation was counted");
+	rig_close(&rig);
 	close(self->fd);
 	self->fd = -1;
 	ASSERT_TRUE(becomes(self->power, "suspended"));
-	ASSERT_EQ(0, neuron_read_line(path, asleep, sizeof(asleep)));
-	EXPECT_STREQ(awake, asleep);
-	EXPECT_TRUE(becomes(self->power, "suspended"));
+	before = awake_ms(self->power);
+	ASSERT_LE(0, before);
+	for (i = 0; i < NR_ATTRIBUTES; i++) {
+		ASSERT_EQ(0, read_attribute(self->address, attributes[i], asleep))
+			TH_LOG("%s", attributes[i]);
+		EXPECT_STREQ(awake[i], asleep) TH_LOG("%s", attributes[i]);
+	}
+	EXPECT_TRUE(status_is(self->power, "suspended"));
+	EXPECT_EQ(before, awake_ms(self->power));
+}
+
+/* Whoever looks at it all the time does not keep it awake either. */
+TEST_F(pm, attributes_do_not_keep_it_awake)
+{
+	int64_t end = rig_now_ms() + LIMIT;
+	char text[128];
+
+	close(self->fd);
+	self->fd = -1;
+	while (!status_is(self->power, "suspended") && rig_now_ms() < end) {
+		ASSERT_EQ(0, read_attribute(self->address, "throttle", text));
+		usleep(DELAY * 100);
+	}
+	EXPECT_TRUE(status_is(self->power, "suspended"));
 }
 
 /* A file that is not the device's keeps the buffer, and the buffer the device. */

@@ -282,4 +282,46 @@ TEST_F_TIMEOUT(tree, reset, 120)
 	EXPECT_EQ(0, rig_run(&self->rig, 60000, NULL));
 }
 
+/* Milliseconds that the device has been awake, or -1. */
+static long long awake_ms(const char *power)
+{
+	char path[96], line[32];
+
+	snprintf(path, sizeof(path), "%s/runtime_active_time", power);
+	return neuron_read_line(path, line, sizeof(line)) ? -1 : atoll(line);
+}
+
+static bool sleeps(const char *power)
+{
+	char path[96], line[32];
+
+	snprintf(path, sizeof(path), "%s/runtime_status", power);
+	return !neuron_read_line(path, line, sizeof(line)) &&
+	       !strcmp(line, "suspended");
+}
+
+/* The samples of its power, one every five seconds, let an idle device sleep. */
+TEST_F(tree, idle_device_sleeps)
+{
+	char address[16], power[64], path[96];
+	int64_t end = rig_now_ms() + 20000;
+	long long before;
+
+	ASSERT_EQ(0, neuron_pci_address(self->rig.fd, address));
+	snprintf(power, sizeof(power), "/sys/bus/pci/devices/%s/power", address);
+	snprintf(path, sizeof(path), "%s/control", power);
+	ASSERT_EQ(0, neuron_write_file(path, "auto"));
+	rig_close(&self->rig);
+	while (!sleeps(power) && rig_now_ms() < end)
+		usleep(20000);
+	ASSERT_TRUE(sleeps(power));
+	before = awake_ms(power);
+	sleep(11);
+	EXPECT_EQ(before, awake_ms(power));
+	EXPECT_TRUE(sleeps(power));
+	EXPECT_EQ(0, number(&self->info, "stats/hardware/sram_ecc_uncorrected"));
+	EXPECT_EQ(before, awake_ms(power));
+	EXPECT_EQ(0, neuron_write_file(path, "on"));
+}
+
 TEST_HARNESS_MAIN
