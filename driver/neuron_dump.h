@@ -9,6 +9,7 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "contract/record.h"
 #include "neuron_device.h"
 
 struct drm_printer;
@@ -109,7 +110,7 @@ struct neuron_dump {
 	u64 ran_ns;
 	bool faulted;
 	bool broken;
-	struct neuron_hw_completion record;
+	struct neuron_record record;
 	u32 reg[NEURON_DUMP_REGS];
 	struct neuron_dump_engine engine[NEURON_NR_ENGINES];
 	s32 sem[NEURON_NR_SEMAPHORES];

@@ -147,7 +147,7 @@ bool neuron_job_runs(struct neuron_job *job)
  */
 static struct dma_fence *
 neuron_job_end_locked(struct neuron_job *job,
-		      const struct neuron_hw_completion *record)
+		      const struct neuron_record *record)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_result *result = job->result;
@@ -159,7 +159,7 @@ neuron_job_end_locked(struct neuron_job *job,
 	result->wall_ns = ktime_get_ns() - job->started_ns;
 	result->doorbell_ns = job->started_ns;
 	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
-			      le16_to_cpu(result->record.status),
+			      result->record.status,
 			      result->wall_ns);
 	cc->busy_ns += result->wall_ns;
 	cc->jobs++;
@@ -185,20 +185,6 @@ static void neuron_job_signal(struct dma_fence *fence, int error)
 	dma_fence_put(fence);
 }
 
-/* The device is not trusted. @record is a copy that it cannot change. */
-static bool neuron_job_record_valid(const struct neuron_job *job,
-				    const struct neuron_hw_completion *record)
-{
-	u16 status = le16_to_cpu(record->status);
-	u16 source = le16_to_cpu(record->source);
-
-	return le64_to_cpu(record->job_id) == job->hw_id &&
-	       status >= NEURON_JOB_OK && status <= NEURON_JOB_ABORTED &&
-	       le16_to_cpu(record->cause) < NEURON_NR_CAUSES &&
-	       (source < NEURON_NR_ENGINES || source == NEURON_SOURCE_DMA ||
-		source == NEURON_SOURCE_JOB);
-}
-
 /* The rest of the end needs a process: neuron_watch.c. */
 static void neuron_job_hand_over(struct neuron_core *core)
 {
@@ -213,20 +199,21 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 						int *error)
 {
 	struct neuron_core *core = job->cc->core;
-	struct neuron_hw_completion record;
+	struct neuron_hw_completion copy;
+	struct neuron_record record;
 
 	dma_rmb();
-	record = *core->completion;
+	copy = *core->completion;
 	/* What is checked is what is used: the device may write there again. */
 	barrier();
-	if (!neuron_job_record_valid(job, &record)) {
+	if (neuron_record_decode(&copy, job->hw_id, &record)) {
 		job->broken = true;
 		neuron_job_hand_over(core);
 		return NULL;
 	}
 
 	job->record = record;
-	switch (le16_to_cpu(record.status)) {
+	switch (record.status) {
 	case NEURON_JOB_OK:
 		*error = 0;
 		job->hang = false;

@@ -8,6 +8,7 @@
 #include <linux/kref.h>
 #include <drm/gpu_scheduler.h>
 
+#include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_window.h"
 
@@ -62,7 +63,7 @@ struct neuron_job {
 	u64 progress;
 	bool faulted;
 	bool broken;
-	struct neuron_hw_completion record;
+	struct neuron_record record;
 	int abort_error;
 	bool hang;
 };

@@ -32,12 +32,12 @@ KUNIT_ARRAY_PARAM_DESC(neuron_fault, neuron_fault_cases, text);
 static void neuron_kunit_fault(struct kunit *test)
 {
 	const struct neuron_fault_case *fault = test->param_value;
-	const struct neuron_hw_completion record = {
-		.cause = cpu_to_le16(fault->cause),
-		.source = cpu_to_le16(fault->source),
-		.queue = cpu_to_le16(fault->queue),
-		.pc = cpu_to_le32(fault->pc),
-		.addr = cpu_to_le64(fault->addr),
+	const struct neuron_record record = {
+		.cause = fault->cause,
+		.source = fault->source,
+		.queue = fault->queue,
+		.pc = fault->pc,
+		.addr = fault->addr,
 	};
 	char text[NEURON_FAULT_TEXT];
 
@@ -48,18 +48,18 @@ static void neuron_kunit_fault(struct kunit *test)
 /* Every cause has words, and none is longer than the text. */
 static void neuron_kunit_causes(struct kunit *test)
 {
-	struct neuron_hw_completion record = {
-		.source = cpu_to_le16(NEURON_SOURCE_DMA),
-		.queue = cpu_to_le16(0xffff),
-		.pc = cpu_to_le32(U32_MAX),
-		.addr = cpu_to_le64(U64_MAX),
+	struct neuron_record record = {
+		.source = NEURON_SOURCE_DMA,
+		.queue = 0xffff,
+		.pc = U32_MAX,
+		.addr = U64_MAX,
 	};
 	char text[NEURON_FAULT_TEXT];
 	unsigned int cause;
 
 	for (cause = 0; cause < NEURON_NR_CAUSES; cause++) {
 		KUNIT_EXPECT_NOT_NULL(test, neuron_cause_name(cause));
-		record.cause = cpu_to_le16(cause);
+		record.cause = cause;
 		neuron_fault_format(text, &record);
 		KUNIT_EXPECT_NOT_NULL_MSG(test,
 					  strstr(text, " 0xffffffffffffffff"),

@@ -47,13 +47,13 @@ const char *neuron_cause_name(unsigned int cause)
 }
 
 void neuron_fault_format(char text[NEURON_FAULT_TEXT],
-			 const struct neuron_hw_completion *record)
+			 const struct neuron_record *record)
 {
-	const char *what = neuron_cause_name(le16_to_cpu(record->cause));
-	unsigned int source = le16_to_cpu(record->source);
-	unsigned int queue = le16_to_cpu(record->queue);
-	u32 pc = le32_to_cpu(record->pc);
-	u64 addr = le64_to_cpu(record->addr);
+	const char *what = neuron_cause_name(record->cause);
+	unsigned int source = record->source;
+	unsigned int queue = record->queue;
+	u32 pc = record->pc;
+	u64 addr = record->addr;
 	int n;
 
 	if (source == NEURON_SOURCE_DMA)

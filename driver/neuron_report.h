@@ -5,7 +5,7 @@
 #ifndef _NEURON_REPORT_H_
 #define _NEURON_REPORT_H_
 
-#include "neuron/job.h"
+#include "contract/record.h"
 
 #define NEURON_FAULT_TEXT	160	/* bytes, NUL included */
 
@@ -15,6 +15,6 @@ const char *neuron_cause_name(unsigned int cause);
 
 /* "outside its window in vector at pc 7, address 0x8000..." */
 void neuron_fault_format(char text[NEURON_FAULT_TEXT],
-			 const struct neuron_hw_completion *record);
+			 const struct neuron_record *record);
 
 #endif /* _NEURON_REPORT_H_ */

@@ -10,6 +10,7 @@
 
 #include <linux/tracepoint.h>
 
+#include "contract/record.h"
 #include "neuron_device.h"
 
 /* A core was taken, or given back; @mask: all cores of the claim. */
@@ -116,7 +117,7 @@ TRACE_EVENT(neuron_job_done,
 /* The program of a job failed; the values are the completion record's. */
 TRACE_EVENT(neuron_fault,
 	    TP_PROTO(const struct neuron_core *core, u64 job,
-		     const struct neuron_hw_completion *record),
+		     const struct neuron_record *record),
 	    TP_ARGS(core, job, record),
 	    TP_STRUCT__entry(__string(dev, dev_name(core->ndev->drm.dev))
 			     __field(unsigned int, core)
@@ -128,10 +129,10 @@ TRACE_EVENT(neuron_fault,
 	    TP_fast_assign(__assign_str(dev);
 			   __entry->core = core->index;
 			   __entry->job = job;
-			   __entry->cause = le16_to_cpu(record->cause);
-			   __entry->source = le16_to_cpu(record->source);
-			   __entry->pc = le32_to_cpu(record->pc);
-			   __entry->addr = le64_to_cpu(record->addr);),
+			   __entry->cause = record->cause;
+			   __entry->source = record->source;
+			   __entry->pc = record->pc;
+			   __entry->addr = record->addr;),
 	    TP_printk("%s core=%u job=%llu cause=%u source=%#x pc=%u addr=%#llx",
 		      __get_str(dev), __entry->core, __entry->job, __entry->cause,
 		      __entry->source, __entry->pc, __entry->addr)

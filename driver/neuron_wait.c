@@ -13,6 +13,34 @@
 #include "neuron_claim.h"
 #include "neuron_wait.h"
 
+/* The interface promises the values of the hardware contract. */
+static_assert(DRM_NEURON_JOB_NONE == (int)NEURON_JOB_NONE);
+static_assert(DRM_NEURON_JOB_OK == (int)NEURON_JOB_OK);
+static_assert(DRM_NEURON_JOB_ERROR == (int)NEURON_JOB_ERROR);
+static_assert(DRM_NEURON_JOB_ABORTED == (int)NEURON_JOB_ABORTED);
+static_assert(DRM_NEURON_CAUSE_NONE == (int)NEURON_CAUSE_NONE);
+static_assert(DRM_NEURON_CAUSE_JOB == (int)NEURON_CAUSE_JOB);
+static_assert(DRM_NEURON_CAUSE_OPCODE == (int)NEURON_CAUSE_OPCODE);
+static_assert(DRM_NEURON_CAUSE_OPERAND == (int)NEURON_CAUSE_OPERAND);
+static_assert(DRM_NEURON_CAUSE_ACCESS == (int)NEURON_CAUSE_ACCESS);
+static_assert(DRM_NEURON_CAUSE_WINDOW == (int)NEURON_CAUSE_WINDOW);
+static_assert(DRM_NEURON_CAUSE_RIGHTS == (int)NEURON_CAUSE_RIGHTS);
+static_assert(DRM_NEURON_CAUSE_PC == (int)NEURON_CAUSE_PC);
+static_assert(DRM_NEURON_CAUSE_QUEUE == (int)NEURON_CAUSE_QUEUE);
+static_assert(DRM_NEURON_CAUSE_SEMAPHORE == (int)NEURON_CAUSE_SEMAPHORE);
+static_assert(DRM_NEURON_CAUSE_DESC == (int)NEURON_CAUSE_DESC);
+static_assert(DRM_NEURON_CAUSE_RING_ID == (int)NEURON_CAUSE_RING_ID);
+static_assert(DRM_NEURON_CAUSE_HOST == (int)NEURON_CAUSE_HOST);
+static_assert(DRM_NEURON_CAUSE_FABRIC == (int)NEURON_CAUSE_FABRIC);
+static_assert(DRM_NEURON_CAUSE_HOST_LIMIT == (int)NEURON_CAUSE_HOST_LIMIT);
+static_assert(DRM_NEURON_CAUSE_ECC == (int)NEURON_CAUSE_ECC);
+static_assert(DRM_NEURON_CAUSE_ADDRESS == (int)NEURON_CAUSE_ADDRESS);
+static_assert(DRM_NEURON_CAUSE_RESET == (int)NEURON_CAUSE_RESET);
+static_assert(DRM_NEURON_CAUSE_ABORT == (int)NEURON_CAUSE_ABORT);
+static_assert(NEURON_NR_CAUSES == NEURON_CAUSE_ABORT + 1);
+static_assert(DRM_NEURON_SOURCE_DMA == NEURON_SOURCE_DMA);
+static_assert(DRM_NEURON_SOURCE_JOB == NEURON_SOURCE_JOB);
+
 #define NEURON_MAX_WAIT_JOBS	1024	/* in the UAPI text */
 
 struct neuron_result *neuron_result_create(struct neuron_claim *claim)
@@ -29,9 +57,7 @@ struct neuron_result *neuron_result_create(struct neuron_claim *claim)
 	kref_init(&result->ref);
 	INIT_LIST_HEAD(&result->link);
 	result->claim = claim;
-	result->record.status = cpu_to_le16(NEURON_JOB_ABORTED);
-	result->record.cause = cpu_to_le16(NEURON_CAUSE_RESET);
-	result->record.source = cpu_to_le16(NEURON_SOURCE_JOB);
+	result->record = neuron_record_aborted(0);
 	return result;
 }
 
@@ -244,21 +270,21 @@ static void neuron_wait_fetch(struct neuron_core *core,
 			      const struct neuron_result *result,
 			      struct drm_neuron_wait_job *job)
 {
-	const struct neuron_hw_completion *record = &result->record;
+	const struct neuron_record *record = &result->record;
 
 	/* Whoever signalled the fence has had the lock before. */
 	spin_lock_irq(&core->lock);
-	job->status = le16_to_cpu(record->status);
-	job->cause = le16_to_cpu(record->cause);
-	job->source = le16_to_cpu(record->source);
-	job->queue = le16_to_cpu(record->queue);
-	job->pc = le32_to_cpu(record->pc);
+	job->status = record->status;
+	job->cause = record->cause;
+	job->source = record->source;
+	job->queue = record->queue;
+	job->pc = record->pc;
 	job->hang = result->hang;
-	job->addr = le64_to_cpu(record->addr);
-	job->start_ns = le64_to_cpu(record->start_ns);
-	job->end_ns = le64_to_cpu(record->end_ns);
-	job->instructions = le64_to_cpu(record->instructions);
-	job->dma_bytes = le64_to_cpu(record->dma_bytes);
+	job->addr = record->addr;
+	job->start_ns = record->start_ns;
+	job->end_ns = record->end_ns;
+	job->instructions = record->instructions;
+	job->dma_bytes = record->dma_bytes;
 	job->wall_ns = result->wall_ns;
 	job->doorbell_ns = result->doorbell_ns;
 	spin_unlock_irq(&core->lock);

@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
-#include "neuron/job.h"
+#include "contract/record.h"
 
 struct dma_fence;
 struct neuron_claim;
@@ -39,7 +39,7 @@ struct neuron_result {
 	u64 job;
 	struct dma_fence *fence;
 	struct list_head link;
-	struct neuron_hw_completion record;
+	struct neuron_record record;
 	bool hang;
 	u64 wall_ns;
 	u64 doorbell_ns;

@@ -110,10 +110,10 @@ static void neuron_watch_tell(struct neuron_job *job,
 		event.type = NEURON_EVENT_HANG;
 	/* Of a job that has failed nobody writes the record any more. */
 	if (verdict == NEURON_VERDICT_FAULT) {
-		event.cause = le16_to_cpu(job->record.cause);
-		event.source = le16_to_cpu(job->record.source);
-		event.pc = le32_to_cpu(job->record.pc);
-		event.addr = le64_to_cpu(job->record.addr);
+		event.cause = job->record.cause;
+		event.source = job->record.source;
+		event.pc = job->record.pc;
+		event.addr = job->record.addr;
 	}
 	neuron_event_raise(job->cc->core->ndev, &event);
 	if (verdict == NEURON_VERDICT_FAULT)

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <drm/drm_file.h>
 
+#include "contract/window.h"
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_gem.h"
@@ -132,14 +133,13 @@ static int neuron_binding_show(struct neuron_binding *binding,
 
 	if (ret)
 		return ret;
-	if (span.count > 1)
-		kind |= NEURON_WINDOW_LIST;
-	else
-		binding->hw.base = cpu_to_le64(le64_to_cpu(bo->extents[span.first].addr) +
-					       span.skip);
 	binding->offset = offset;
-	binding->hw.length = cpu_to_le64(length);
-	binding->hw.flags = cpu_to_le32(kind);
+	if (span.count > 1)	/* neuron_window_list() */
+		binding->hw = neuron_hw_window_list(kind, 0, 0, 0, length);
+	else
+		binding->hw = neuron_hw_window_memory(kind, 0,
+						      le64_to_cpu(bo->extents[span.first].addr) +
+						      span.skip, length);
 	return 0;
 }
 
@@ -231,12 +231,14 @@ static int neuron_window_own(struct neuron_claim_core *cc,
 		return neuron_window_invalid(ndev, window,
 					     "handle, offset and length must be zero",
 					     -EINVAL);
-	binding->hw.base = cpu_to_le64(base + (sbuf ? NEURON_TPB_SBUF :
-					       NEURON_TPB_PSUM));
-	binding->hw.length = cpu_to_le64(sbuf ? NEURON_TPB_SBUF_SIZE :
-					 NEURON_TPB_PSUM_SIZE);
-	binding->hw.flags = cpu_to_le32(sbuf ? NEURON_WINDOW_SBUF :
-					NEURON_WINDOW_PSUM);
+	if (sbuf)
+		binding->hw = neuron_hw_window_memory(NEURON_WINDOW_SBUF, 0,
+						      base + NEURON_TPB_SBUF,
+						      NEURON_TPB_SBUF_SIZE);
+	else
+		binding->hw = neuron_hw_window_memory(NEURON_WINDOW_PSUM, 0,
+						      base + NEURON_TPB_PSUM,
+						      NEURON_TPB_PSUM_SIZE);
 	return 0;
 }
 
@@ -318,11 +320,9 @@ static int neuron_window_sem(struct neuron_claim_core *cc,
 		return neuron_window_invalid(cc->core->ndev, window,
 					     "semaphores out of range",
 					     -EINVAL);
-	binding->hw.base = cpu_to_le64(target.base);
-	binding->hw.length = cpu_to_le64(window->length);
-	binding->hw.flags = cpu_to_le32(NEURON_WINDOW_SEM);
-	binding->hw.generation = cpu_to_le32(target.generation);
-	binding->hw.sem_first = cpu_to_le32(target.first + window->offset);
+	binding->hw = neuron_hw_window_sems(0, target.base,
+					    target.first + window->offset,
+					    count, target.generation);
 	return 0;
 }
 
@@ -349,11 +349,9 @@ static int neuron_window_granted(struct neuron_claim_core *cc,
 		return neuron_window_invalid(ndev, window,
 					     "outside of what is granted",
 					     -EINVAL);
-	binding->hw.base = cpu_to_le64(target.base + target.first +
-				       window->offset);
-	binding->hw.length = cpu_to_le64(window->length);
-	binding->hw.flags = cpu_to_le32(NEURON_WINDOW_GRANT);
-	binding->hw.generation = cpu_to_le32(target.generation);
+	binding->hw = neuron_hw_window_grant(0, target.base + target.first +
+					     window->offset, window->length,
+					     target.generation);
 	return 0;
 }
 

@@ -683,16 +683,51 @@ struct drm_neuron_submit {
 	__u32 stream_offset;
 };
 
+/* How a job ended. */
+enum drm_neuron_job_status {
+	DRM_NEURON_JOB_NONE = 0,	/* it has not ended */
+	DRM_NEURON_JOB_OK = 1,
+	DRM_NEURON_JOB_ERROR = 2,	/* cause, source, pc, addr say why */
+	DRM_NEURON_JOB_ABORTED = 3,	/* by a reset of its core or device, or it never ran */
+};
+
+/* Why a job ended in error, or was aborted. */
+enum drm_neuron_cause {
+	DRM_NEURON_CAUSE_NONE = 0,
+	DRM_NEURON_CAUSE_JOB = 1,	/* malformed job block or tables */
+	DRM_NEURON_CAUSE_OPCODE = 2,	/* unknown, or not for this engine */
+	DRM_NEURON_CAUSE_OPERAND = 3,	/* illegal field, type or shape */
+	DRM_NEURON_CAUSE_ACCESS = 4,	/* outside SBUF or PSUM */
+	DRM_NEURON_CAUSE_WINDOW = 5,	/* address outside its window */
+	DRM_NEURON_CAUSE_RIGHTS = 6,	/* window without that right */
+	DRM_NEURON_CAUSE_PC = 7,	/* ran or branched out of its image */
+	DRM_NEURON_CAUSE_QUEUE = 8,	/* queue not in the table, or another job has it */
+	DRM_NEURON_CAUSE_SEMAPHORE = 9,	/* semaphore or event not the job's */
+	DRM_NEURON_CAUSE_DESC = 10,	/* malformed descriptor */
+	DRM_NEURON_CAUSE_RING_ID = 11,
+	DRM_NEURON_CAUSE_HOST = 12,	/* host address is not memory */
+	DRM_NEURON_CAUSE_FABRIC = 13,	/* no such peer, link down, refused */
+	DRM_NEURON_CAUSE_HOST_LIMIT = 14,	/* host-limit of the device reached */
+	DRM_NEURON_CAUSE_ECC = 15,	/* uncorrectable memory error */
+	DRM_NEURON_CAUSE_ADDRESS = 16,	/* plain address maps to nothing */
+	DRM_NEURON_CAUSE_RESET = 17,	/* aborted by a reset */
+	DRM_NEURON_CAUSE_ABORT = 18,	/* DMA engine in the abort state */
+};
+
+/* Where, when it is not an engine, whose number is below DRM_NEURON_NR_ENGINES. */
+#define DRM_NEURON_SOURCE_DMA	0x100	/* a DMA queue */
+#define DRM_NEURON_SOURCE_JOB	0x200	/* the job as a whole */
+
 /**
  * struct drm_neuron_wait_job - a job to wait for, and its result
  * @claim: claim id
  * @core: core it runs on
  * @job: job id from submit
- * @status: out: enum neuron_job_status of the hardware contract; 0: it has not
- *	ended, and what follows is zero
- * @cause: out: enum neuron_cause
- * @source: out: engine, or NEURON_SOURCE_*
- * @queue: out: with NEURON_SOURCE_DMA
+ * @status: out: enum drm_neuron_job_status; 0: it has not ended, and what follows is zero
+ * @cause: out: enum drm_neuron_cause; others may be added
+ * @source: out: engine, or DRM_NEURON_SOURCE_*
+ * @queue: out: with DRM_NEURON_SOURCE_DMA: engine of the chip times 16 plus queue, and
+ *	bit 15 for the ring that writes memory
  * @pc: out: instruction or descriptor index
  * @hang: out: 1 when the driver aborted it for making no progress
  * @addr: out: failing address as the program wrote it
@@ -895,8 +930,8 @@ enum drm_neuron_event_type {
  * @job: job id
  * @claim: claim id
  * @core: core or CC-core
- * @cause: enum neuron_cause of the hardware contract
- * @source: engine, or NEURON_SOURCE_*
+ * @cause: enum drm_neuron_cause
+ * @source: engine, or DRM_NEURON_SOURCE_*
  * @pc: instruction or descriptor index
  * @addr: failing address: of a job as its program wrote it, of ECC a device address
  * @link: fabric link
