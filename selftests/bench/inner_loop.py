@@ -7,11 +7,11 @@ source changes. The first run of each is not counted: it may have to build every
 """
 
 import os
-import subprocess
 import time
 
 import figures
-from trees import NotMeasured, last_words, run_to_end
+from trees import GRACE_S, NotMeasured, last_words
+from neuron_vm.process import Processes
 
 RUNS = 5
 LIMIT_S = 1800
@@ -32,14 +32,12 @@ def run_once(tree, name, edited, words):
     begin = time.monotonic()
     if edited:
         os.utime(tree.root / edited)
-    with open(tree.log(name), "w", encoding="utf-8") as log:
-        try:
-            done = run_to_end(words, LIMIT_S, cwd=tree.root, stdout=log, stderr=subprocess.STDOUT,
-                              env={**tree.environment(), "CCACHE_RECACHE": "1"})
-        except subprocess.TimeoutExpired:
-            raise NotMeasured(f"{' '.join(words)} has not ended after {LIMIT_S} s") from None
-    if done.returncode:
-        raise NotMeasured(f"{' '.join(words)}: exit status {done.returncode}: "
+    done = Processes(GRACE_S).run(words, tree.log(name), LIMIT_S, cwd=tree.root,
+                                  env={**tree.environment(), "CCACHE_RECACHE": "1"})
+    if done.timed_out:
+        raise NotMeasured(f"{' '.join(words)} has not ended after {LIMIT_S} s")
+    if done.status:
+        raise NotMeasured(f"{' '.join(words)}: exit status {done.status}: "
                           + last_words(tree.log(name).read_text(errors="replace")))
     return time.monotonic() - begin
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Checkouts that are measured: this one, and another commit in a worktree beside it."""
 
-import contextlib
 import json
 import os
 import pathlib
-import signal
 import subprocess
+import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+
+from neuron_vm.process import Processes
 
 PROGRAM_S = 600
 # For a program that is asked to end; make check itself needs a while to end a machine.
 GRACE_S = 60
-POLL_S = 0.1
 
 
 class NotMeasured(Exception):
@@ -23,35 +24,6 @@ class NotMeasured(Exception):
 def last_words(text, lines=3):
     said = [line.strip() for line in text.splitlines() if line.strip()]
     return " | ".join(said[-lines:])[-400:] or "it said nothing"
-
-
-def run_to_end(words, limit, **options):
-    """As subprocess.run(), in a session of its own, which is ended as a whole at the limit."""
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True,
-                          **options) as process:
-        try:
-            said, _ = process.communicate(timeout=limit)
-        except BaseException:
-            end_session(process)
-            raise
-    return subprocess.CompletedProcess(words, process.returncode, said)
-
-
-def end_session(process):
-    """End the leader of a session and all that is in its group.
-
-    They are asked first: make check and neuron-vm then end what they have started in sessions
-    of their own. That may outlast the leader, so the whole group is waited for.
-    """
-    end = time.monotonic() + GRACE_S
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGTERM)
-        while time.monotonic() < end:
-            # The leader counts as one of the group until its status is read.
-            process.poll()
-            os.killpg(process.pid, 0)
-            time.sleep(POLL_S)
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 class Tree:
@@ -90,16 +62,16 @@ class Tree:
 
     def run(self, words, name, limit=PROGRAM_S):
         """Run a program to its end; return what it printed. Its errors are in the log."""
-        with open(self.log(name), "w", encoding="utf-8") as log:
-            try:
-                done = run_to_end(words, limit, stdout=subprocess.PIPE, stderr=log,
-                                  env=self.environment(), text=True, errors="replace")
-            except subprocess.TimeoutExpired:
-                raise NotMeasured(f"{self.name}: {name} has not ended after {limit} s") from None
-        if done.returncode:
-            said = last_words(self.log(name).read_text(errors="replace") + done.stdout)
-            raise NotMeasured(f"{self.name}: {name}: exit status {done.returncode}: {said}")
-        return done.stdout
+        printed = self.logs / f"{name}.out"
+        done = Processes(GRACE_S).run(words, printed, limit, errors=self.log(name),
+                                      env=self.environment())
+        if done.timed_out:
+            raise NotMeasured(f"{self.name}: {name} has not ended after {limit} s")
+        text = printed.read_text(errors="replace")
+        if done.status:
+            said = last_words(self.log(name).read_text(errors="replace") + text)
+            raise NotMeasured(f"{self.name}: {name}: exit status {done.status}: {said}")
+        return text
 
     def bench(self, name, rounds):
         """The figures of a benchmark of the host."""

@@ -16,7 +16,6 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import time
 
@@ -24,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 from neuron_vm import Machine, MachineError
+from neuron_vm.process import Processes
 
 AREAS = {"chip": "qemu-device/chip", "libnrt": "libnrt", "tools": "tools", "driver": "driver"}
 NATIVE_S = 420
@@ -40,29 +40,25 @@ class Steps:
     """Shows what is being done and how long it took."""
 
     def __init__(self):
-        self.begin = time.monotonic()
+        self.begin = self.shown = time.monotonic()
 
     def line(self, text, begin):
         print(f"  {'coverage':<10} {text:<52.52} {time.monotonic() - begin:4.0f} s", flush=True)
 
     def run(self, text, words, log, limit):
         """Run a program with its output in a file; return its exit status, or None after limit."""
-        begin = shown = time.monotonic()
-        with open(log, "w", encoding="utf-8") as out:
-            process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=subprocess.STDOUT, cwd=ROOT,
-                                       start_new_session=True)
-            while process.poll() is None and time.monotonic() - begin < limit:
-                time.sleep(0.2)
-                if time.monotonic() - shown >= QUIET_S:
-                    shown = time.monotonic()
-                    self.line(f"{text} ...", begin)
-            if process.poll() is None:
-                os.killpg(process.pid, 15)
-                process.wait()
-                return None
+        begin = self.shown = time.monotonic()
+
+        def tick():
+            if time.monotonic() - self.shown >= QUIET_S:
+                self.shown = time.monotonic()
+                self.line(f"{text} ...", begin)
+
+        done = Processes().run(words, log, limit, cwd=ROOT, tick=tick)
+        if done.timed_out:
+            return None
         self.line(text, begin)
-        return process.returncode
+        return done.status
 
 
 def run_native(steps, out, notes):

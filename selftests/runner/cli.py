@@ -9,8 +9,9 @@ import sys
 import time
 from dataclasses import replace
 
+from neuron_vm.process import Cancelled, Processes
+
 from . import results, stages, work
-from .process import Cancelled, Processes
 from .report import Outcome, Report
 from .schedule import BUILD, Broken, Choice, Job, Lanes, Unknown
 from .suites import SUITES

@@ -5,13 +5,11 @@ Each machine is one run of tools/neuron-vm; its kernel log is one more test.
 """
 
 import json
-import sys
+
+from neuron_vm import klog
 
 from . import results
 from .schedule import BUILD, ROOT, TOOLS, Broken
-
-sys.path.insert(0, str(ROOT / "tools"))
-from neuron_vm import klog
 
 NEURON_VM = ROOT / "tools" / "neuron-vm"
 DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"

@@ -13,7 +13,9 @@ import time
 import traceback
 from dataclasses import dataclass
 
-from . import process, results
+from neuron_vm import process
+
+from . import results
 from .report import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

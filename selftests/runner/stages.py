@@ -14,7 +14,9 @@ import re
 import shutil
 import subprocess
 
-from . import guest, process, results
+from neuron_vm import process
+
+from . import guest, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan

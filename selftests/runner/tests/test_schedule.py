@@ -17,7 +17,8 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import cli, process, report, results, schedule, work
+from runner import cli, report, results, schedule, work
+from neuron_vm import process
 
 GENEROUS = 120
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Run programs with a time limit, and end them with everything that they started.
+"""Run programs of the host with a log and a time limit, and end them with all that they started.
 
-Each program gets a session of its own, so that a signal for the runner does not reach it
-and so that its children can be found when it has to be ended.
+Each program gets a session of its own. So a signal for the caller does not reach it, and its
+children can be found when it has to be ended.
 """
 
+import contextlib
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import threading
@@ -14,8 +16,8 @@ import time
 from dataclasses import dataclass
 
 POLL = 0.05
-# Seconds between the request to end and the signal that cannot be refused. neuron-vm saves
-# what the guest left before it ends.
+# Seconds between the request to end and the signal that cannot be refused. neuron-vm and make
+# check end what they have started in sessions of their own.
 GRACE = 15
 TIME_LIMIT = 124
 
@@ -62,46 +64,58 @@ def signal_session(session, number):
 
 
 class Processes:
-    """Starts programs; cancel() ends all of them and lets no new one begin."""
+    """Starts programs; cancel() ends all of them and lets no new one begin.
 
-    def __init__(self):
+    grace: seconds that a program has to end what it started, when it is asked to end.
+    """
+
+    def __init__(self, grace=GRACE):
+        self.grace = grace
         self.cancelled = threading.Event()
 
     def cancel(self):
         """End what is running."""
         self.cancelled.set()
 
-    def run(self, argv, log, limit, *, env=None, cwd=None, tick=None, append=False):
+    def run(self, argv, log, limit, *, env=None, cwd=None, tick=None, until=None, append=False,
+            errors=None):
         """Run argv with its output in the file log; after limit seconds end it.
 
-        tick is called again and again while the program runs.
+        env: variables beside those of this process. errors: another file, for the standard error.
+        tick is called again and again while the program runs. When until() is true the program
+        is ended, and its status counts as 0.
         """
         if self.cancelled.is_set():
             raise Cancelled
         begin = time.monotonic()
         pathlib.Path(log).parent.mkdir(parents=True, exist_ok=True)
-        with open(log, "ab" if append else "wb") as output:
+        with contextlib.ExitStack() as files:
+            output = files.enter_context(open(log, "ab" if append else "wb"))
+            second = files.enter_context(open(errors, "wb")) if errors else subprocess.STDOUT
             try:
                 child = subprocess.Popen(
                     [str(word) for word in argv], stdin=subprocess.DEVNULL, stdout=output,
-                    stderr=subprocess.STDOUT, cwd=cwd, start_new_session=True,
+                    stderr=second, cwd=cwd, start_new_session=True,
                     env=None if env is None else {**os.environ, **env})
             except OSError as error:
                 output.write(f"{argv[0]}: {error.strerror}\n".encode())
                 return Done(127, 0.0, 0.0)
-        status, cpu = self._wait(child, begin + limit, tick)
+        status, cpu = self._wait(child, begin + limit, tick, until)
         return Done(status, time.monotonic() - begin, cpu)
 
-    def _wait(self, child, deadline, tick):
+    def _wait(self, child, deadline, tick, until):
+        end = os.pidfd_open(child.pid)
         try:
-            return self._watch(child, deadline, tick)
+            return self._watch(child, end, deadline, tick, until)
         except BaseException:
             # Nobody else would end the child.
             if child.returncode is None:
                 self._end(child)
             raise
+        finally:
+            os.close(end)
 
-    def _watch(self, child, deadline, tick):
+    def _watch(self, child, end, deadline, tick, until):
         while True:
             status = self._reap(child)
             if status is not None:
@@ -110,9 +124,11 @@ class Processes:
                 tick()
             if self.cancelled.is_set():
                 raise Cancelled
+            if until and until():
+                return 0, self._end(child)
             if time.monotonic() > deadline:
                 return TIME_LIMIT, self._end(child)
-            time.sleep(POLL)
+            select.select([end], [], [], POLL)
 
     @staticmethod
     def _reap(child):
@@ -127,12 +143,12 @@ class Processes:
     def _end(self, child):
         """End the child and all of its session; the CPU seconds it used."""
         signal_session(child.pid, signal.SIGTERM)
-        end = time.monotonic() + GRACE
+        end = time.monotonic() + self.grace
         done = None
-        while done is None and time.monotonic() < end:
+        # What the child started may outlast it.
+        while (done is None or session_members(child.pid)) and time.monotonic() < end:
             time.sleep(POLL)
-            done = self._reap(child)
-        # Of what the child started something may be left even when it has ended itself.
+            done = done or self._reap(child)
         signal_session(child.pid, signal.SIGKILL)
         while done is None:
             time.sleep(POLL)
