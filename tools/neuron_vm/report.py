@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Try the virtual machines on this host and write one text file to send back.
 
@@ -14,17 +13,14 @@ import getpass
 import os
 import pathlib
 import re
-import signal
 import socket
-import subprocess
-import sys
 import tempfile
-import time
 from dataclasses import dataclass, field
 
-from neuron_vm import klog
+from . import host, klog
+from .process import Processes
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(host.SOURCE)
 VM = ROOT / "build/vm"
 # Of the processor's flags only these: what decides how fast chips compute and guests run.
 FLAGS = ("vmx", "svm", "ept", "npt", "hypervisor", "la57", "fma", "f16c", "avx2", "avx512f",
@@ -83,18 +79,10 @@ def steps_of(accel, quick):
 
 
 def bounded(words, limit):
-    """Run a program; returns its exit status (None: it was ended at the limit), text, seconds."""
-    begin = time.monotonic()
-    process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        output = process.communicate(timeout=limit)[0]
-        status = process.returncode
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        output, status = process.communicate()[0], None
-    text = output.decode(errors="replace").replace("\r", "")
-    return status, text, time.monotonic() - begin
+    """Run a program; returns how it ended and what it printed."""
+    with tempfile.NamedTemporaryFile() as log:
+        done = Processes().run(words, log.name, limit, cwd=ROOT)
+        return done, read(log.name).replace("\r", "")
 
 
 def tap_notes(folder):
@@ -111,17 +99,17 @@ def take(step):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         words = [*step.words, "--out", str(folder)] if "--timeout" in step.words else step.words
-        status, text, seconds = bounded(words, step.limit)
+        done, text = bounded(words, step.limit)
         log = folder / "dmesg.txt"
         bad = klog.bad_lines(log.read_text(errors="replace")) if log.exists() else []
         tests = tap_notes(folder)
         machine = [f"{name}| {line}" for name in ("qemu-output", "console")
                    for line in read(folder / f"{name}.txt").splitlines()[-MACHINE_LINES:]]
     complaints = []
-    if status is None:
+    if done.timed_out:
         complaints.append(f"not done after {step.limit} s")
-    elif status:
-        complaints.append(f"exit status {status}")
+    elif done.status:
+        complaints.append(f"exit status {done.status}")
     elif not re.search(step.wanted, text, re.M):
         complaints.append(f"the output does not contain '{step.wanted}'")
     if any(": not ok " in line for line in tests):
@@ -132,7 +120,7 @@ def take(step):
         notes += ["the end of the output:"] + ["| " + line
                                                for line in text.splitlines()[-TAIL_LINES:]]
         notes += machine
-    return Result(step, FAILED if complaints else PASSED, seconds, notes)
+    return Result(step, FAILED if complaints else PASSED, done.seconds, notes)
 
 
 def read(path):
@@ -179,8 +167,8 @@ def host_lines():
 
 def version_lines():
     """What was built."""
-    commit = bounded(["git", "describe", "--always", "--dirty"], 60)
-    lines = [f"commit       {commit[1].strip() if commit[0] == 0 else 'unknown'}"]
+    done, commit = bounded(["git", "describe", "--always", "--dirty"], 60)
+    lines = [f"commit       {'unknown' if done.status else commit.strip()}"]
     if (VM / "qemu-system-x86_64").exists():
         qemu = bounded([str(VM / "qemu-system-x86_64"), "--version"], 60)[1].splitlines()
         lines.append(f"QEMU         {qemu[0] if qemu else 'prints no version'}")
@@ -252,7 +240,3 @@ def main():
     pathlib.Path(options.output).write_text(report_text(results), encoding="utf-8")
     print(f"\nThe report is in {options.output}. Read it, then send it to the project.")
     return 1 if any(result.outcome == FAILED for result in results) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
