@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the mutants of mutants.table call, included into every file of the copy that
- * selftests/long/mutants builds. One mutant at most is awake, that of the environment:
+ * selftests/long/mutants.py builds. One mutant at most is awake, that of the environment:
  *
- *	MUTANT="NAME PATH FIRST SECOND", "-" for any
+ *	MUTANT="NAME PATH FIRST SECOND", "-" for any; empty: none is awake
  */
 #ifndef MUTATE_H
 #define MUTATE_H
@@ -31,7 +31,7 @@ __attribute__((constructor)) static void mutant_read(void)
 {
 	const char *text = getenv("MUTANT");
 
-	if (text && sscanf(text, "%31s %15s %15s %15s", mutant.name, mutant.path,
+	if (text && *text && sscanf(text, "%31s %15s %15s %15s", mutant.name, mutant.path,
 			   mutant.first, mutant.second) != 4)
 		abort();
 }

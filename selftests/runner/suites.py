@@ -28,9 +28,10 @@ def asan(suite, **env):
 # name, lane, budget and limit in seconds, what it proves, how it is run, what must be there
 SUITES = [
     Suite("build", "vm", 40, 3000, "everything that the machine needs is built", Build()),
-    Suite("runner", "native", 10, 120, "the program that runs the tests reads results rightly, "
-          "and that of make bench computes figures rightly",
-          Several(Pytest("selftests/runner/tests"), Pytest("selftests/bench/tests"))),
+    Suite("runner", "native", 10, 120, "the programs that run tests read results rightly, and "
+          "that of make bench computes figures rightly",
+          Several(Pytest("selftests/runner/tests"), Pytest("selftests/bench/tests"),
+                  Pytest("selftests/long/tests"))),
     Suite("asan", "native", 150, 1200,
           "native tests of the chip, number formats, NEFF reader, assembler and digits under "
           "AddressSanitizer and UBSan", asan("native")),

@@ -72,7 +72,7 @@ class Script:
         if job.choice and job.choice.case:
             argv.append(job.choice.case)
         log = job.out / f"{self.program}.tap"
-        done = job.run(argv, log.name, env=self.env)
+        done = job.run(argv, log.name, env={"NEURON_TEST_OUT": str(job.out), **(self.env or {})})
         cases = results.from_tap(self.program, log.read_text(errors="replace"), done.status)
         with log.open("a") as file:
             file.write(f"# exit {done.status}\n")

@@ -104,18 +104,18 @@ class Processes:
         return Done(status, time.monotonic() - begin, cpu)
 
     def _wait(self, child, deadline, tick, until):
-        end = os.pidfd_open(child.pid)
+        ended = os.pidfd_open(child.pid)
         try:
-            return self._watch(child, end, deadline, tick, until)
+            return self._watch(child, ended, deadline, tick, until)
         except BaseException:
             # Nobody else would end the child.
             if child.returncode is None:
-                self._end(child)
+                self._end(child, ended)
             raise
         finally:
-            os.close(end)
+            os.close(ended)
 
-    def _watch(self, child, end, deadline, tick, until):
+    def _watch(self, child, ended, deadline, tick, until):
         while True:
             status = self._reap(child)
             if status is not None:
@@ -125,10 +125,10 @@ class Processes:
             if self.cancelled.is_set():
                 raise Cancelled
             if until and until():
-                return 0, self._end(child)
+                return 0, self._end(child, ended)
             if time.monotonic() > deadline:
-                return TIME_LIMIT, self._end(child)
-            select.select([end], [], [], POLL)
+                return TIME_LIMIT, self._end(child, ended)
+            select.select([ended], [], [], POLL)
 
     @staticmethod
     def _reap(child):
@@ -140,14 +140,14 @@ class Processes:
         child.returncode = code
         return (code if code >= 0 else 128 - code), usage.ru_utime + usage.ru_stime
 
-    def _end(self, child):
+    def _end(self, child, ended):
         """End the child and all of its session; the CPU seconds it used."""
         signal_session(child.pid, signal.SIGTERM)
         end = time.monotonic() + self.grace
-        done = None
+        done = self._reap(child)
         # What the child started may outlast it.
         while (done is None or session_members(child.pid)) and time.monotonic() < end:
-            time.sleep(POLL)
+            select.select([ended] if done is None else [], [], [], POLL)
             done = done or self._reap(child)
         signal_session(child.pid, signal.SIGKILL)
         while done is None:

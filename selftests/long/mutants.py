@@ -9,9 +9,9 @@ the table's columns (host path, operator, type). One of the tests that the table
 must fail. A mutant that survives is a hole in the tests; one whose text is no longer
 found or that is never reached fails too, so that the table keeps up with the code.
 
-  mutants [--list] [--jobs N] [--all] [NAME...]
+  mutants.py [--list] [--jobs N] [--all] [NAME...]
 
-The last line is "KILLED SURVIVED SKIPPED".
+Prints TAP, one test for each row of the table.
 """
 import argparse
 import collections
@@ -20,15 +20,24 @@ import fnmatch
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 
+sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from neuron_vm.process import Cancelled, Processes, tail
+
 BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build")) / "mutants"
 TREE = BUILD / "tree"
 NATIVE = BUILD / "native"
 TEST_SECONDS = 300
+BUILD_SECONDS = 1800
+NO_PATH = "no such path on this host"
 PATHS = {"scalar": [], "avx2": ["avx2", "fma"],
          "avx512": ["avx512f", "avx512dq", "avx512bw", "avx512vl"]}
 HEADERS = ["uapi/neuron/isa.h", "uapi/neuron/dma_op.h"]
@@ -165,49 +174,46 @@ def usable(path):
     return flags.issuperset(PATHS.get(path, []))
 
 
-def build(tests, jobs):
+def build(processes, tests, jobs):
     """The tests of the copy."""
-    log = open(BUILD / "build.log", "w", encoding="utf-8")
+    log = BUILD / "build.log"
+    commands = [["ninja", "-C", NATIVE, "-j", str(jobs),
+                 *(f"selftests/native/test-{test}" for test in tests)]]
     if not (NATIVE / "build.ninja").exists():
-        subprocess.run(["meson", "setup", NATIVE, TREE, "-Dnative_only=true",
-                        f"-Dc_args=-include {TREE}/selftests/long/mutate.h"],
-                       check=True, stdout=log, stderr=log)
-    subprocess.run(["ninja", "-C", NATIVE, "-j", str(jobs)] +
-                   [f"selftests/native/test-{test}" for test in tests],
-                   check=True, stdout=log, stderr=log)
+        commands.insert(0, ["meson", "setup", NATIVE, TREE, "-Dnative_only=true",
+                            f"-Dc_args=-include {TREE}/selftests/long/mutate.h"])
+    for words in commands:
+        if processes.run(words, log, BUILD_SECONDS).status:
+            raise Wrong(f"{words[0]} failed, see {log}: " + " | ".join(tail(log, 3)))
 
 
-def run_test(test, words):
-    """Until its first failure. Has it failed, and has it come by the mutant?"""
-    env = dict(os.environ)
-    env.pop("MUTANT", None)
-    if words:
-        env["MUTANT"] = words
-    failed = reached = False
-    program = NATIVE / "selftests/native" / f"test-{test}"
-    with subprocess.Popen(["timeout", str(TEST_SECONDS), program],
-                          env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          stdin=subprocess.DEVNULL) as process:
-        for line in process.stdout:
-            reached |= b"mutated" in line
-            failed |= b"FAILED" in line
-            if failed:
-                process.terminate()
-                break
-        process.wait()
-        failed |= process.returncode != 0
-    return failed, reached
+class Tests:
+    """Runs tests with at most one mutant awake; their output is kept in a folder."""
+
+    def __init__(self, processes, folder):
+        self.processes = processes
+        self.folder = folder
+
+    def run(self, test, words):
+        """Run a test until its first failure. Has it failed, and has it come by the mutant?"""
+        program = NATIVE / "selftests/native" / f"test-{test}"
+        with tempfile.NamedTemporaryFile(dir=self.folder) as log:
+            path = pathlib.Path(log.name)
+            done = self.processes.run([program], path, TEST_SECONDS, env={"MUTANT": words},
+                                      until=lambda: b"FAILED" in path.read_bytes())
+            said = path.read_bytes()
+        return b"FAILED" in said or done.status != 0, b"mutated" in said
 
 
-def run_case(case, values):
+def run_case(case, values, tests):
     """(verdict, text): which test has noticed it."""
     if not usable(case.path):
-        return "skipped", "not on this host"
+        return "skipped", NO_PATH
     numbers = [str(values.get(word, word)) for word in (case.first, case.second)]
     words = " ".join([case.mutant.called, case.path] + numbers)
     reached = False
     for test in case.mutant.tests:
-        failed, here = run_test(test, words)
+        failed, here = tests.run(test, words)
         reached |= here
         if failed and here:
             return "killed", test
@@ -219,34 +225,38 @@ def title(case):
     return " ".join([case.mutant.name] + [word for word in case[1:] if word != "-"])
 
 
-def report(cases, values, jobs, everything):
-    """Run them; a line for each that is not killed, or for each, and one for each mutant."""
-    counts = collections.Counter()
+def report(cases, values, tests, jobs, everything):
+    """Run the cases; a line of TAP for each mutant. Whether none has survived."""
     by_mutant = {}
+    for case in cases:
+        by_mutant.setdefault(case.mutant.name, []).append(case)
+    survived = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = pool.map(lambda case: run_case(case, values), cases)
-        for case, (verdict, text) in zip(cases, results):
-            counts[verdict] += 1
-            by_mutant.setdefault(case.mutant.name, collections.Counter())[
-                f"killed by {text}" if verdict == "killed" else verdict] += 1
-            if everything or verdict == "SURVIVED":
-                print(f"  {verdict:9} {title(case):52} {text}".rstrip(), flush=True)
-            if case is last_of(cases, case):
-                told = ", ".join(f"{n} {word}" for word, n in by_mutant[case.mutant.name].items())
-                print(f"  {case.mutant.name:18} {told}", flush=True)
-    return counts
+        verdicts = pool.map(lambda case: run_case(case, values, tests), cases)
+        for number, (name, mine) in enumerate(by_mutant.items(), 1):
+            counts = collections.Counter()
+            for case, (verdict, text) in zip(mine, verdicts):
+                counts[f"killed by {text}" if verdict == "killed" else verdict] += 1
+                if everything or verdict == "SURVIVED":
+                    print(f"# {verdict:9} {title(case):52} {text}".rstrip(), flush=True)
+            survived += counts["SURVIVED"]
+            print(tap_line(number, name, counts), flush=True)
+    return not survived
 
 
-def last_of(cases, case):
-    """The last case of the same mutant."""
-    return [other for other in cases if other.mutant is case.mutant][-1]
+def tap_line(number, name, counts):
+    """The line of one mutant, after what has become of its cases."""
+    if set(counts) == {"skipped"}:
+        return f"ok {number} - {name} # SKIP {NO_PATH}"
+    told = ", ".join(f"{count} {word}" for word, count in counts.items())
+    return f"# {name}: {told}\n{'not ok' if counts['SURVIVED'] else 'ok'} {number} - {name}"
 
 
-def unchanged_pass(tests, jobs):
+def check_unchanged(names, tests, jobs):
     """Without a mutant every test passes; the rest would say nothing otherwise."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        failed = [test for test, result in
-                  zip(tests, pool.map(lambda test: run_test(test, ""), tests)) if any(result)]
+        failed = [name for name, result in
+                  zip(names, pool.map(lambda name: tests.run(name, ""), names)) if any(result)]
     if failed:
         raise Wrong(f"fail without a mutant: {' '.join(failed)}")
 
@@ -271,16 +281,24 @@ def main():
         print("\n".join(title(case) for case in cases))
         return 0
     put_tree(sources)
-    tests = sorted({test for mutant in mutants for test in mutant.tests})
-    build(tests, args.jobs)
-    unchanged_pass(sorted({test for mutant in chosen for test in mutant.tests}), args.jobs)
-    counts = report(cases, values, args.jobs, args.all)
-    print(counts["killed"], counts["SURVIVED"], counts["skipped"])
-    return 1 if counts["SURVIVED"] or not counts["killed"] else 0
+    processes = Processes()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: processes.cancel())
+    build(processes, sorted({test for mutant in mutants for test in mutant.tests}), args.jobs)
+    print(f"1..{len(chosen)}", flush=True)
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        tests = Tests(processes, folder)
+        check_unchanged(sorted({test for mutant in chosen for test in mutant.tests}), tests,
+                        args.jobs)
+        passed = report(cases, values, tests, args.jobs, args.all)
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main())
     except Wrong as error:
-        sys.exit(f"mutants: {error}")
+        print(f"Bail out! {error}")
+    except Cancelled:
+        print("Bail out! ended by a signal")
+    sys.exit(1)
