@@ -14,8 +14,6 @@ import re
 import shutil
 import subprocess
 
-from neuron_vm import process
-
 from . import guest, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
@@ -34,40 +32,6 @@ FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 OVERRIDES = ("FUZZ_SECONDS", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
 # Reports of the unit tests inside the module are cut out of the kernel log.
 PLANLESS = ("kunit",)
-
-
-class Lines:
-    """A build script whose lines "ok NAME", "FAILED NAME" and "skipped NAME: WHY" are tests."""
-
-    LINE = re.compile(r"^ +(ok|FAILED|skipped) +(.*)$")
-
-    def __init__(self, name):
-        self.name = name
-
-    def programs(self, _job):
-        """It is one."""
-        return [self.name]
-
-    def run(self, job):
-        """Run it and read its lines."""
-        log = job.out / f"{self.name}.log"
-        status = job.run([TOOLS / self.name], log.name).status
-        cases = []
-        for line in log.read_text(errors="replace").splitlines():
-            if match := self.LINE.match(line):
-                cases.append(self._case(match[1], match[2].strip()))
-        job.add(cases)
-        if status and not results.count(job.cases)[1]:
-            job.add([results.failed(self.name, results.END, results.ended_by(status),
-                                    process.tail(log))])
-
-    def _case(self, word, text):
-        if word == "skipped":
-            name, _, why = text.partition(": ")
-            return results.Case(self.name, name, results.SKIPPED, why)
-        if word == "ok":
-            return results.Case(self.name, text, results.PASSED)
-        return results.failed(self.name, text, "FAILED")
 
 
 class Fuzzer:
@@ -257,9 +221,9 @@ LONG = [
                   asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",
                                        QTEST_QEMU=QTEST["QTEST_QEMU"] + ".asan")))),
     Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
-          Lines("check-kernels")),
+          Script("check-kernels", "tools/build/check-kernels")),
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
-          Lines("check-dkms")),
+          Script("check-dkms", "tools/build/check-dkms")),
     Suite("checks", "vm", 2 * MINUTE, 1300, "programs in a machine whose chips check them",
           vm_tests("test_checks")),
     Suite("stress", "vm", 3 * MINUTE, 900, "the main job 20 times, the driver reloaded between",

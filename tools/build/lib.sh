@@ -139,6 +139,24 @@ build_lock()
 	flock -w 3600 8 || die "another build has held $BUILD/lock-$1 for an hour"
 }
 
+# tap STATUS NAME: one line of TAP; tap_end: the plan, and the exit status of the script. What
+# explains a failure is printed before it, in lines that begin with "# ".
+TAP_NUMBER=0 TAP_FAILED=0
+tap()
+{
+	local word=ok
+
+	[ "$1" = 0 ] || word="not ok" TAP_FAILED=1
+	TAP_NUMBER=$((TAP_NUMBER + 1))
+	printf '%s %d - %s\n' "$word" "$TAP_NUMBER" "$2"
+}
+
+tap_end()
+{
+	echo "1..$TAP_NUMBER"
+	return "$TAP_FAILED"
+}
+
 # put FROM TO: copy only when the content differs, so that time stamps stay.
 put()
 {
