@@ -16,8 +16,8 @@ PAGES = sorted(page for page in (ROOT / "Documentation/tutorials").glob("*.rst")
                if page.stem != "index")
 # Seconds for one command.
 LIMIT = 600
-# What the test cannot run: itself, and what needs a container engine.
-LEFT_OUT = r"make check\b|podman\b|docker\b"
+# What the test cannot run is itself.
+LEFT_OUT = r"make check\b"
 
 
 def copy_sources(copy):
@@ -75,7 +75,12 @@ def test_tutorial(page, checkout, tmp_path):
     steps = tutorial.read_steps(page)
     assert steps
     complaint = None
-    with tutorial.Shell(checkout, tmp_path, LIMIT) as shell:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    stand_in = ROOT / "selftests/docs/container.py"
+    (programs / "podman").write_text(f'#!/bin/sh\nexec {stand_in} {checkout} "$@"\n')
+    (programs / "podman").chmod(0o755)
+    with tutorial.Shell(checkout, tmp_path, LIMIT, programs) as shell:
         try:
             tutorial.take(steps, shell, LEFT_OUT)
         except tutorial.StepError as error:

@@ -133,13 +133,18 @@ def trim(lines):
 
 
 class Shell:
-    """One bash that runs command after command; LIMIT is the time of one, in seconds."""
+    """One bash that runs command after command; LIMIT is the time of one, in seconds.
 
-    def __init__(self, folder, scratch, limit):
+    PROGRAMS is a folder of programs that come before those of the host.
+    """
+
+    def __init__(self, folder, scratch, limit, programs=None):
         self.limit = limit
         self.script = pathlib.Path(scratch) / "command.sh"
         self.folder = pathlib.Path(folder)
         environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        if programs:
+            environment["PATH"] = f"{programs}:{environment['PATH']}"
         # What "make check" tells its own programs is not for the reader's.
         for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD_DIR"):
             environment.pop(name, None)
