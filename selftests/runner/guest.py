@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Suites that run in a machine: the tests of the driver, the main job.
 
-Each machine is one run of tools/neuron-vm; its kernel log is one more test.
+The machines are those of the package neuron_vm; the kernel log of each is one more test.
 """
 
+import contextlib
 import json
+import threading
 
-from neuron_vm import klog
+from neuron_vm import Machine, MachineError, klog
+from neuron_vm.errors import EndedError
+from neuron_vm.process import POLL, TIME_LIMIT, Cancelled
 
 from . import results
 from .schedule import BUILD, ROOT, TOOLS, Broken
 
-NEURON_VM = ROOT / "tools" / "neuron-vm"
 DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"
 NRT_TESTS = ROOT / "selftests" / "libnrt"
 # A folder of the guest's user space that has been built once.
@@ -19,41 +22,88 @@ USER = BUILD / "user"
 # In the folder of the TAP: the programs that are to leave some. Written before the first runs.
 PROGRAMS = "programs.txt"
 LEFTOVER_LINES = 10
-# Seconds that neuron-vm has to save what a guest leaves.
+# Seconds that a machine has to save what a guest leaves.
 SAVE_S = 60
+# As neuron-vm says it: the machine has ended without a status.
+NO_STATUS = 125
 
 
-def machine(job, name, *options, task, args="", limit=None, env=None):
-    """Run a task in a machine; what it leaves is in OUT/name. Its exit status."""
-    # neuron-vm ends the machine itself and then saves what is there; the runner would end it
-    # without that.
+@contextlib.contextmanager
+def ended_with_the_run(vm, processes):
+    """End the machine as soon as the run is ended from outside."""
+    over = threading.Event()
+
+    def watch():
+        while not over.wait(POLL):
+            if processes.cancelled.is_set():
+                vm.kill()
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def run_task(vm, limit, write, note):
+    """Start the machine and run its task; the exit status of neuron-vm."""
+    try:
+        vm.start()
+        return vm.task([write, write], limit)
+    except EndedError as error:
+        note(error)
+        return error.status
+    except MachineError as error:
+        note(error)
+        return TIME_LIMIT if vm.alive() else NO_STATUS
+
+
+def machine(job, name, *options, task, args="", limit=None):
+    """Run a task in a machine; what it leaves is in OUT/name. Its exit status.
+
+    At the limit the task is ended, and the machine has time to save what is there. When it does
+    not, it is ended as well.
+    """
     limit = int(max(1, min(limit or job.suite.limit, job.left() - SAVE_S)))
-    argv = [NEURON_VM, "--timeout", limit, "--out", job.out / name, *options, "--task", task]
-    if args:
-        argv += ["--args", args]
-    return job.run(argv, f"{name}.log", limit=limit + SAVE_S, env=env).status
+    words = [*options, "--task", task, "--args", args, "--timeout", str(limit + SAVE_S)]
+    with open(job.out / f"{name}.log", "wb", buffering=0) as log:
+        def note(text):
+            log.write(f"neuron-vm: {text}\n".encode())
+
+        status = NO_STATUS
+        try:
+            with Machine(*words, out=str(job.out / name), start=False, note=note) as vm, \
+                    ended_with_the_run(vm, job.processes):
+                status = run_task(vm, limit, log.write, note)
+                job.cpu += vm.cpu_seconds()
+        except MachineError as error:
+            note(error)
+    if job.processes.cancelled.is_set():
+        raise Cancelled
+    return status
 
 
 def judge_log(job, name):
     """The kernel log of a machine as a case."""
-    folder = job.out / name
-    log = next((path for path in (folder / "dmesg.txt", folder / "console.txt")
-                if path.exists() and path.stat().st_size), None)
-    if log is None:
+    verdicts = klog.judge(job.out / name)
+    if not verdicts:
         return results.failed(name, "kernel log", "the guest has left no kernel log")
-    lines = klog.bad_lines(log.read_text(errors="replace"))
-    if not lines:
-        return results.Case(name, "kernel log", results.PASSED)
-    return results.failed(name, "kernel log",
-                          f"{log} has {len(lines)} lines that report an error",
-                          [line[:200] for line in lines[:LEFTOVER_LINES]])
+    for log, lines in verdicts:
+        if lines:
+            return results.failed(name, "kernel log",
+                                  f"{log} has {len(lines)} lines that report an error",
+                                  [line[:200] for line in lines[:LEFTOVER_LINES]])
+    return results.Case(name, "kernel log", results.PASSED)
 
 
 def ended(job, name, status):
     """A failure when a machine whose tests speak for themselves did not come to its end."""
     if status == 0:
         return []
-    return [results.failed(name, "machine", f"neuron-vm {results.ended_by(status)}",
+    return [results.failed(name, "machine", results.ended_by(status),
                            job.log_tail(f"{name}.log"))]
 
 
@@ -66,7 +116,6 @@ class Task:
         self.task = task
         self.args = args
         self.limit = limit
-        self.env = None
 
     def programs(self, _job):
         """It is one."""
@@ -75,9 +124,9 @@ class Task:
     def run(self, job):
         """The task, then the kernel log."""
         status = machine(job, self.name, *self.options, task=self.task, args=self.args,
-                         limit=self.limit, env=self.env)
+                         limit=self.limit)
         if status:
-            job.add([results.failed(self.name, "task", f"neuron-vm {results.ended_by(status)}",
+            job.add([results.failed(self.name, "task", results.ended_by(status),
                                     job.log_tail(f"{self.name}.log"))])
         else:
             job.add([results.Case(self.name, "task", results.PASSED)])

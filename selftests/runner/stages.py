@@ -163,8 +163,7 @@ class Hammer:
 def debug_machine(job, name, *options, args):
     """Run the task debug in the debug kernel and read what it has left."""
     job.must([TOOLS / "debug-machine"], "build.log")
-    status = guest.machine(job, name, *options, task="debug", args=args,
-                           env={"NEURON_VM_DIR": str(DEBUG / "vm")})
+    status = guest.machine(job, name, "--kernel", "debug", *options, task="debug", args=args)
     guest.judge_tests(job, name, status, PLANLESS)
 
 
@@ -172,8 +171,7 @@ class DebugTask(Task):
     """A task in the debug kernel."""
 
     def __init__(self, name, *options):
-        super().__init__(name, *options)
-        self.env = {"NEURON_VM_DIR": str(DEBUG / "vm")}
+        super().__init__(name, "--kernel", "debug", *options)
 
     def run(self, job):
         """The kernel first."""

@@ -138,15 +138,6 @@ def machines(request):
     shared.close()
 
 
-def bad_lines(folder):
-    """The lines that report an error, of all kernel logs below a folder."""
-    logs = set(folder.rglob("dmesg.txt"))
-    logs |= {path for path in folder.rglob("console.txt")
-             if path.with_name("dmesg.txt") not in logs}
-    return [line for path in sorted(logs)
-            for line in klog.bad_lines(path.read_text(encoding="utf-8", errors="replace"))]
-
-
 @pytest.fixture
 def folder(request):
     """An empty folder for what the test leaves behind; its kernel logs are judged at the end."""
@@ -155,7 +146,7 @@ def folder(request):
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     yield path
-    found = bad_lines(path)
+    found = [line for _log, lines in klog.judge(path) for line in lines]
     assert not found, f"the kernel log in {path}: " + "; ".join(found[:3])
 
 

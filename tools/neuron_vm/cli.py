@@ -243,15 +243,12 @@ class Runner:
         return status
 
 
-def task_words(options):
-    return [f"/tasks/{options.task}", *(options.args or "").split()]
-
-
 def run_command(vm, options):
     """Run what the options name and return its exit status."""
     env, small = session.environment(options), not session.wants_host(options)
     if options.task:
-        words, env = task_words(options), {"NEURON_TASK_ARGS": options.args or "", **env}
+        words, variables = session.task_command(options)
+        env = {**variables, **env}
     else:
         words = options.command or ["/bin/bash", "-l"]
         if options.shell and not small:

@@ -5,6 +5,7 @@ Every test that boots a machine asks this module, so there is one list of the li
 the kernel reports an error.
 """
 
+import pathlib
 import re
 
 BAD = re.compile("|".join((
@@ -28,6 +29,27 @@ FINE = re.compile("|".join((
 def bad_lines(text):
     """The lines of a kernel log that report an error, in their order."""
     return [line for line in text.splitlines() if BAD.search(line) and not FINE.search(line)]
+
+
+def left_in(folder):
+    """The kernel logs that machines have left in a folder or below it.
+
+    Of each machine it is dmesg.txt, or the console where the guest has left no other log.
+    """
+    folders = {path.parent for name in ("dmesg.txt", "console.txt")
+               for path in pathlib.Path(folder).rglob(name)}
+    logs = []
+    for where in sorted(folders):
+        found = [where / name for name in ("dmesg.txt", "console.txt")
+                 if (where / name).exists() and (where / name).stat().st_size]
+        logs += found[:1]
+    return logs
+
+
+def judge(folder):
+    """(log, lines that report an error) of each kernel log in a folder or below it."""
+    return [(log, bad_lines(log.read_text(encoding="utf-8", errors="replace")))
+            for log in left_in(folder)]
 
 
 def panic(text):

@@ -21,6 +21,7 @@ BOOT_S = 300        # that a guest may take to boot on a busy host
 # several hundred boots, that the second processor's timer never fired and the kernel stood still.
 SILENT_S = 90
 STOP_S = 30         # that it may take to switch itself off
+SAVE_S = 120        # and to send what it leaves behind
 PREPARE = "/lib/neuron/prepare"
 SMALL_ENV = {"PATH": "/bin:/sbin:/usr/bin:/usr/sbin", "HOME": "/", "TERM": "linux"}
 HOST_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -295,10 +296,10 @@ class Machine:
             return
         os.makedirs(self.out, exist_ok=True)
         try:
-            done = self.capture(["sh", "-c", "dmesg >/out/dmesg.txt; tar -c -C /out ."], 120)
+            done = self.sh("dmesg >/out/dmesg.txt; tar -c -C /out .", SAVE_S, text=False)
         except MachineError:
             return      # a guest that does not answer leaves its console only
-        done = subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=bytes(done.stdout),
+        done = subprocess.run(["tar", "-x", "-C", self.out, "-f", "-"], input=done.stdout,
                               capture_output=True, check=False)
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
@@ -321,6 +322,15 @@ class Machine:
     def pid(self):
         return self.process.pid
 
+    def cpu_seconds(self):
+        """Seconds of the host's processors that QEMU has used; 0 when it has ended."""
+        try:
+            with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def resident(self):
         """Bytes of the host's memory that QEMU has."""
         with open(f"/proc/{self.pid}/status", encoding="utf-8") as file:
@@ -338,19 +348,8 @@ class Machine:
         return self.agent.start(words, {**defaults, **(env or {})}, cwd,
                                 None if small else session.HOST_ROOT, tty, sinks)
 
-    def capture(self, words, timeout, **how):
-        """Run a command to its end and return it."""
-        process = self.spawn(words, **how)
-        try:
-            process.wait(timeout)
-        except MachineError:
-            if not self.alive() or self.agent.gone:
-                raise self.ended() from None
-            raise
-        return process
-
-    def run(self, words, timeout=600, input=None, **how):
-        """Run a command to its end, as subprocess.run() does, with text."""
+    def run(self, words, timeout=600, input=None, text=True, **how):
+        """Run a command to its end, as subprocess.run() does. text: its output is no bytes."""
         process = self.spawn(words, **how)
         if input is not None:
             process.write(input if isinstance(input, bytes) else os.fsencode(input))
@@ -362,9 +361,18 @@ class Machine:
                 raise self.ended() from None
             process.signal("KILL")
             raise
-        return subprocess.CompletedProcess(words, process.returncode,
-                                           process.stdout.decode(errors="replace"),
-                                           process.stderr.decode(errors="replace"))
+        output = bytes(process.stdout), bytes(process.stderr)
+        if text:
+            output = [stream.decode(errors="replace") for stream in output]
+        return subprocess.CompletedProcess(words, process.returncode, *output)
+
+    def task(self, sinks, timeout, env=None):
+        """Run the task of the options, with its output to sinks (see agent.Process), to its end.
+
+        Returns its exit status.
+        """
+        words, variables = session.task_command(self.options)
+        return self.run(words, timeout, env={**variables, **(env or {})}, sinks=sinks).returncode
 
     def sh(self, command, timeout=600, **how):
         """Run a command of the guest's shell to its end."""

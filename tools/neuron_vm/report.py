@@ -100,8 +100,7 @@ def take(step):
         folder = pathlib.Path(folder)
         words = [*step.words, "--out", str(folder)] if "--timeout" in step.words else step.words
         done, text = bounded(words, step.limit)
-        log = folder / "dmesg.txt"
-        bad = klog.bad_lines(log.read_text(errors="replace")) if log.exists() else []
+        bad = [line for _log, lines in klog.judge(folder) for line in lines]
         tests = tap_notes(folder)
         machine = [f"{name}| {line}" for name in ("qemu-output", "console")
                    for line in read(folder / f"{name}.txt").splitlines()[-MACHINE_LINES:]]

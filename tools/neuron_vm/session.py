@@ -147,6 +147,12 @@ def environment(options):
     return variables
 
 
+def task_command(options):
+    """The words of the task of --task, and its variables."""
+    arguments = options.args or ""
+    return [f"/tasks/{options.task}", *arguments.split()], {"NEURON_TASK_ARGS": arguments}
+
+
 SSH_SETUP = """
 umask 077
 mkdir -p ~/.ssh /run/ssh && cd /run/ssh

@@ -4,27 +4,82 @@
 import pathlib
 import sys
 import tempfile
+import threading
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from runner import guest, results
 from runner.schedule import Broken
+from neuron_vm import MachineError, process
+from neuron_vm.errors import EndedError
 
 TAP = "1..1\nok 1 - first\n# exit 0\n"
 
 
-class Job:
-    """A job whose machine leaves the files of a table."""
+class Machine:
+    """A machine that leaves the files of a table, and whose task ends as it is told."""
 
-    def __init__(self, out, files, left=1000):
+    files = {}
+    error = None
+    words = limit = None
+
+    def __init__(self, *words, out, start, note):
+        type(self).words = words
+        self.out = pathlib.Path(out)
+        self.killed = threading.Event()
+        for name, text in self.files.items():
+            path = self.out / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def start(self):
+        pass
+
+    def alive(self):
+        return not self.killed.is_set()
+
+    def kill(self):
+        self.killed.set()
+
+    def cpu_seconds(self):
+        return 1.5
+
+    def task(self, sinks, limit):
+        type(self).limit = limit
+        sinks[0](b"the task says hello\n")
+        if self.error:
+            raise self.error
+        return 0
+
+
+class Endless(Machine):
+    """One whose task does not end by itself."""
+
+    def task(self, sinks, limit):
+        assert self.killed.wait(60)
+        raise EndedError("killed")
+
+
+class Job:
+    """A job of the runner."""
+
+    def __init__(self, out, left=1000):
         self.out = out
-        self.files = files
         self.seconds = left
         self.suite = types.SimpleNamespace(name="suite", limit=1800)
         self.choice = None
         self.cases = []
+        self.cpu = 0.0
+        self.processes = process.Processes()
 
     def left(self):
         return self.seconds
@@ -32,16 +87,8 @@ class Job:
     def add(self, cases):
         self.cases += cases
 
-    def log_tail(self, _log):
-        return []
-
-    def run(self, argv, _log, limit, env):
-        self.limits = argv[argv.index("--timeout") + 1], limit
-        for name, text in self.files.items():
-            path = self.out / "suite" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        return types.SimpleNamespace(status=0)
+    def log_tail(self, log):
+        return process.tail(self.out / log)
 
 
 class Guest(unittest.TestCase):
@@ -51,9 +98,14 @@ class Guest(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def job(self, files, **options):
-        return Job(pathlib.Path(self.folder.name), {"dmesg.txt": "[ 0.0] hello\n", **files},
-                   **options)
+    def job(self, files, kind=Machine, error=None, **options):
+        made = type("Made", (kind,), {"files": {"dmesg.txt": "[ 0.0] hello\n", **files},
+                                      "error": error})
+        patch = unittest.mock.patch.object(guest, "Machine", made)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.made = made
+        return Job(pathlib.Path(self.folder.name), **options)
 
     def run_tests(self, files):
         """The titles of what failed, after a kselftest."""
@@ -79,11 +131,34 @@ class Guest(unittest.TestCase):
         self.assertEqual([(case.name, case.outcome) for case in job.cases],
                          [("kernel log", results.FAILED)])
 
-    def test_neuron_vm_ends_before_the_runner_does(self):
-        for left, wanted in ((1000, (940, 1000)), (20, (1, 61)), (5000, (1800, 1860))):
+    def test_a_machine_has_time_to_save(self):
+        for left, wanted in ((1000, (940, "1000")), (20, (1, "61")), (5000, (1800, "1860"))):
             job = self.job({}, left=left)
+            self.assertEqual(guest.machine(job, "suite", task="run"), 0)
+            words = self.made.words
+            self.assertEqual((self.made.limit, words[words.index("--timeout") + 1]), wanted)
+
+    def test_the_log_and_the_processors(self):
+        job = self.job({})
+        guest.machine(job, "suite", task="run")
+        self.assertEqual(job.log_tail("suite.log"), ["the task says hello"])
+        self.assertEqual(job.cpu, 1.5)
+
+    def test_machines_that_end_too_early(self):
+        for error, status in ((EndedError("a panic"), 125), (EndedError("late", 124), 124),
+                              (MachineError("has not ended"), process.TIME_LIMIT)):
+            job = self.job({}, error=error)
+            self.assertEqual(guest.machine(job, "suite", task="run"), status)
+            self.assertEqual(job.log_tail("suite.log")[-1], f"neuron-vm: {error}")
+            guest.Task("suite").run(job)
+            self.assertEqual([case.outcome for case in job.cases],
+                             [results.FAILED, results.PASSED])
+
+    def test_the_end_of_the_run_ends_the_machine(self):
+        job = self.job({}, kind=Endless)
+        threading.Timer(0.2, job.processes.cancel).start()
+        with self.assertRaises(process.Cancelled):
             guest.machine(job, "suite", task="run")
-            self.assertEqual(job.limits, wanted)
 
 
 if __name__ == "__main__":
