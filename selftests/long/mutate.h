@@ -31,8 +31,10 @@ __attribute__((constructor)) static void mutant_read(void)
 {
 	const char *text = getenv("MUTANT");
 
-	if (text && *text && sscanf(text, "%31s %15s %15s %15s", mutant.name, mutant.path,
-			   mutant.first, mutant.second) != 4)
+	if (!text || !*text)
+		return;
+	if (sscanf(text, "%31s %15s %15s %15s", mutant.name, mutant.path, mutant.first,
+		   mutant.second) != 4)
 		abort();
 }
 

@@ -59,6 +59,7 @@ SUITES = [
     Suite("vm", "vm", 150, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
           "tests of each", Pytest("selftests/vm", "not slow"), needs=("build",)),
     Suite("tutorials", "native", 150, 1800, "every command of the tutorials; tools/report-host",
-          Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container", "test_report_host")),
+          Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
+                                         "test_report_host")),
           needs=("build",)),
 ]
