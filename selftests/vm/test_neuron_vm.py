@@ -21,7 +21,7 @@ import time
 import pytest
 
 from conftest import ROOT
-from neuron_vm import options
+from neuron_vm import Machine, options
 from neuron_vm.host import find_files
 from neuron_vm.qmp import Qmp
 
@@ -64,6 +64,11 @@ def said(done):
     (["--kernel", "/nonexistent", "--", "true"], "/nonexistent"),
     (["--load", "nobody-kept-this", "--", "true"], "nobody-kept-this"),
     (["--save", "a name", "--", "true"], "'a name'"),
+    (["--save", "x", "--disk", "/etc/passwd", "--", "true"], "--disk"),
+    (["--save", "x", "--nvme", "/etc/passwd", "--", "true"], "--nvme"),
+    (["--save", "x", "--snapshot-disk", "/nonexistent.img", "--", "true"], "--snapshot-disk"),
+    (["--remove-saved", "nobody-kept-this"], "nobody-kept-this"),
+    (["--remove-saved", "../x"], "'../x'"),
     (["--task", "run", "--", "true"], "--task"),
     (["--task", "../run"], "'../run'"),
     (["--timeout", "soon"], "'soon'"),
@@ -286,6 +291,19 @@ def test_disk(equipped):
     assert (equipped / "disk.img").read_bytes()[512:519] == b"written"
 
 
+def test_disk_without_ext4(tmp_path):
+    """One line says that a file system cannot be used; a disk without one can."""
+    disk, notes = tmp_path / "disk.img", []
+    disk.write_bytes(bytes(1 << 20))
+    with Machine(*SMALL, "--disk", str(disk), note=notes.append) as vm:
+        assert not notes
+        # An empty file in its place.
+        vm.output("rmmod ext4 && file=$(find /run/modules -name 'ext4.ko*') && "
+                  "mount --bind /dev/null $file")
+        vm.prepare(["disk"])
+    assert len(notes) == 1 and "ext4 cannot be mounted: modprobe ext4: " in notes[0], notes
+
+
 def test_net(equipped):
     assert (equipped / "web").read_text(encoding="utf-8") == "you asked for /something"
 
@@ -358,6 +376,52 @@ def test_load_with_other_options(kept):
     done = neuron_vm("--load", "small", "--chips", "2", "--", "true", env=kept[0])
     assert (done.returncode, len(said(done))) == (2, 1), done
     assert "chips" in said(done)[0]
+
+
+def saved(env):
+    """What --list-saved prints, by the first word."""
+    done = neuron_vm("--list-saved", env=env)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return {line.split()[0]: line for line in done.stdout.decode().splitlines()}
+
+
+def test_list_and_remove(kept, tmp_path):
+    """The list tells the options and which machines are of no use; a machine that was removed
+    is not there any more.
+    """
+    env = {**kept[0], "XDG_CACHE_HOME": str(tmp_path)}
+    assert set(saved(env)) == {"no"}
+    here = tmp_path / "neuron-emu/machines"
+    here.mkdir(parents=True)
+    there = pathlib.Path(kept[0]["XDG_CACHE_HOME"], "neuron-emu/machines")
+    for name in ("one", "old"):
+        (here / f"{name}.qcow2").write_bytes(b"")
+        text = json.loads((there / "small.json").read_text(encoding="utf-8"))
+        text["words"] = ["--chips=2"]
+        if name == "old":
+            text["identity"][0] += " changed"
+        (here / f"{name}.json").write_text(json.dumps(text), encoding="utf-8")
+    lines = saved(env)
+    assert set(lines) == {"one", "old"}
+    assert lines["one"].endswith("  --chips=2") and "cannot go on" in lines["old"]
+    assert neuron_vm("--remove-saved", "old", "--remove-saved", "one", env=env).returncode == 0
+    assert set(saved(env)) == {"no"}
+    assert not list(here.iterdir())
+
+
+def test_snapshot_disk(tmp_path):
+    """It is made when it does not exist, QEMU keeps a snapshot in it, and a dry run makes none."""
+    disk = tmp_path / "disk.qcow2"
+    assert neuron_vm(*SMALL, "--snapshot-disk", disk, "--dry-run").returncode == 0
+    assert not disk.exists()
+    socket = tmp_path / "qmp"
+    running = Running(*SMALL, "--snapshot-disk", disk, "--qmp", socket, "--", "sh", "-c",
+                      "echo ready; exec sleep 1000")
+    answer = Qmp.connect(str(socket)).human("savevm one")
+    running.process.send_signal(signal.SIGINT)
+    assert running.end()[0] == 130
+    assert answer == ""
+    assert b"one" in disk.read_bytes()
 
 
 # --- Faults, QMP ---
@@ -580,6 +644,16 @@ def test_command_that_is_too_long(kept):
 
 
 # --- What needs a network, or takes long ---
+
+def test_with_in_a_dry_run(tmp_path):
+    """It says what would be downloaded, and downloads nothing."""
+    done = neuron_vm("--chips", "0", "--with", "hello", "--dry-run", "--", "hello",
+                     env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)})
+    assert done.returncode == 0, done.stderr.decode()
+    assert re.fullmatch(r"neuron-vm: would download for the guest: hello=\S+", said(done)[0])
+    assert not list(tmp_path.rglob("hello*"))
+
+
 
 @pytest.mark.slow
 def test_with():

@@ -37,6 +37,11 @@ def print_and_exit(options):
         sys.stdout.write(options_module.completion())
     elif options.instance == "list":
         print("\n".join(shapes.table()))
+    elif options.list_saved:
+        print("\n".join(snapshots.table() or ["no machine is kept"]))
+    elif options.remove_saved:
+        for name in options.remove_saved:
+            snapshots.remove(name)
     elif "help" in options.chip_prop:
         files = host.find_files(options)
         return subprocess.call([files.qemu, "-device", f"{options.type or 'trn2'},help"])

@@ -187,16 +187,26 @@ def run_apt(words, cwd=None):
     return done.stdout
 
 
-def unpack_packages(names, note):
-    """A folder with these packages and what they need that the host lacks.
-
-    It is kept in the cache. note() tells the user what takes time.
+def plan_packages(names):
+    """(packages, folder): these packages and what they need that the host lacks, with their
+    versions, and where the cache has them or will have them.
     """
     plan = run_apt(["apt-get", "--simulate", "--no-install-recommends", "install", *names])
     wanted = [f"{name}={version}" for name, version in
               re.findall(r"^Inst (\S+) (?:\[[^]]*\] )?\((\S+)", plan, re.M)]
-    folder = os.path.join(cache_folder(), "guest-packages", digest(*sorted(wanted)))
+    return wanted, os.path.join(cache_folder(), "guest-packages", digest(*sorted(wanted)))
+
+
+def unpack_packages(names, note, dry_run=False):
+    """A folder with these packages and what they need that the host lacks.
+
+    It is kept in the cache. note() tells the user what takes time, or would be downloaded.
+    """
+    wanted, folder = plan_packages(names)
     if os.path.isdir(folder):
+        return folder
+    if dry_run:
+        note(f"would download for the guest: {' '.join(wanted)}")
         return folder
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     if wanted:

@@ -394,6 +394,8 @@ class Machine:
         if done.returncode:
             said = done.stderr.strip().splitlines()
             raise MachineError(said[-1] if said else f"{PREPARE}: exit status {done.returncode}")
+        for line in done.stderr.splitlines():
+            self.note(line)
 
     # --- Faults on demand ---
 

@@ -175,6 +175,9 @@ GROUPS = (
                "instead of switching it off", check=plain_name),
         Option("--load", "NAME", "go on with a machine that was kept; its options are those of "
                "then", check=plain_name),
+        Option("--list-saved", "", "print the machines that are kept"),
+        Option("--remove-saved", "NAME", "remove a machine that is kept", repeated=True,
+               check=plain_name),
         Option("--snapshot-disk", "FILE", "a qcow2 image for QEMU's savevm and loadvm, made when "
                "it does not exist", complete="file"),
     )),

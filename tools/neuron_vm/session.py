@@ -81,7 +81,7 @@ def add_shares(plan, note):
         names.append("dropbear-bin")
     empty = plan.path("empty")
     os.makedirs(empty, exist_ok=True)
-    packages = host.unpack_packages(names, note) if names else empty
+    packages = host.unpack_packages(names, note, options.dry_run) if names else empty
     plan.shares.append(Share("root", "/"))
     if names or kept:
         plan.shares.append(Share("packages", packages))

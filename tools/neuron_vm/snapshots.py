@@ -8,6 +8,7 @@ must be where they were; the folders that it shares may be others.
 
 import json
 import os
+import shlex
 import shutil
 import socket
 import subprocess
@@ -48,12 +49,50 @@ def names():
 
 
 def read_description(name):
+    with open(existing_files(name, "--load")[1], encoding="utf-8") as file:
+        return json.load(file)
+
+
+def existing_files(name, option):
+    """Image and description of a machine that is kept. Raises UsageError."""
     image, description = files_of(name)
     if not os.path.exists(image) or not os.path.exists(description):
         known = ", ".join(names()) or "none"
-        raise UsageError(f"--load {name}: no machine is kept under this name; there are: {known}")
-    with open(description, encoding="utf-8") as file:
-        return json.load(file)
+        raise UsageError(f"{option} {name}: no machine is kept under this name; there are: "
+                         f"{known}")
+    return image, description
+
+
+def table():
+    """The machines that are kept, one a line: name, size, day, options, whether it can go on."""
+    lines = []
+    for name in names():
+        image, _ = existing_files(name, "--list-saved")
+        description = read_description(name)
+        status = os.stat(image)
+        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.st_mtime))
+        words = " ".join(shlex.quote(word) for word in description["words"])
+        stale = "" if is_current(description) else "  (cannot go on: QEMU, the kernel or the " \
+            "initramfs have changed since)"
+        lines.append(f"{name:<16} {status.st_blocks >> 11:>5} MiB  {day}  {words}{stale}".rstrip())
+    return lines
+
+
+def is_current(description):
+    """Whether what the machine was made of is still there."""
+    try:
+        files = host.find_files(options_module.parse(description["words"]))
+        return identity(files) == description["identity"]
+    except (MachineError, OSError):
+        return False
+
+
+def remove(name):
+    """Remove a machine that is kept. Raises UsageError."""
+    image, description = existing_files(name, "--remove-saved")
+    # Without its description an image does not count.
+    os.remove(description)
+    os.remove(image)
 
 
 def restore_options(options):
