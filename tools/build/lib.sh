@@ -68,7 +68,7 @@ step_failed()
 step()
 {
 	local name=$1 what=$2 limit=$3 hint=$4 begin=$SECONDS
-	local log=$LOGS/$1.log rc=0 pid shown=0 spent tty=0
+	local log=$LOGS/$1.log rc=0 pid shown=0 spent tty=0 progress
 	shift 4
 
 	[ -t 1 ] && tty=1
@@ -88,10 +88,12 @@ step()
 			break
 		fi
 		if [ "$tty" = 1 ]; then
-			printf '\r\033[K  %-10s %-52s %4d s' "$name" "$what $(ninja_progress "$log")" "$spent"
+			progress=$(ninja_progress "$log")
+			printf '\r\033[K  %-10s %-52s %4d s' "$name" "$what${progress:+ $progress}" "$spent"
 		elif [ $((spent - shown)) -ge 20 ]; then
 			shown=$spent
-			line "$name" "$what $(ninja_progress "$log") ..." "$spent"
+			progress=$(ninja_progress "$log")
+			line "$name" "$what${progress:+ $progress} ..." "$spent"
 		fi
 		sleep 0.1
 	done

@@ -70,7 +70,7 @@ def steps_of(accel, quick):
     if quick:
         return steps[:1]
     steps.append(vm_step("main job", accel, 2, 600, "--task", "run", wanted=r"^PASS: ",
-                         shown=r"^(classify|total|PASS|up since)"))
+                         shown=r"^(classify|total|PASS|\(seconds since)"))
     steps.append(vm_step("main job, IOMMU", accel, 2, 600, "--iommu", "--task", "run",
                          wanted=r"^PASS: ", shown=r"^(classify|total|PASS)"))
     if accel == "kvm":
