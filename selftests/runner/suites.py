@@ -17,6 +17,8 @@ QTEST = {
     "QTEST_QEMU": str(BUILD / "vm" / "qemu-system-x86_64"),
     "QTEST_FIRMWARE": str(BUILD / "vm" / "firmware"),
 }
+VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_recovery",
+            "test_shapes", "test_snapshot", "test_tools")
 SANITIZE = "-Db_sanitize=address,undefined"
 
 
@@ -56,8 +58,12 @@ SUITES = [
           Task("iommu", "--chips", "2", "--iommu"), needs=("build",)),
     Suite("swiotlb", "vm", 20, 300, "the main job with bounce buffers everywhere",
           Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
-    Suite("vm", "vm", 150, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
-          "tests of each", Pytest("selftests/vm", "not slow"), needs=("build",)),
+    Suite("vm", "vm", 80, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
+          "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",)),
+    # In the other lane, which is the shorter one.
+    Suite("neuron-vm", "native", 80, 1200, "neuron-vm: streams, exit statuses, shared folders, "
+          "kept machines, mistakes", Pytest("selftests/vm", "not slow", ("test_neuron_vm",)),
+          needs=("build",)),
     Suite("tutorials", "native", 150, 1800, "every command of the tutorials; tools/report-host",
           Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
                                          "test_report_host")),

@@ -17,7 +17,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import cli, report, results, schedule, work
+from runner import cli, report, results, schedule, suites, work
 from neuron_vm import process
 
 GENEROUS = 120
@@ -225,6 +225,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(self.status(schedule.Unknown("no")), 2)
         self.assertEqual(self.status(schedule.Broken("no", ["x", "y"])), 1)
         self.assertEqual(self.status(process.Cancelled()), 1)
+
+
+class Table(unittest.TestCase):
+    """The suites of make check."""
+
+    def test_every_file_of_the_machines_is_in_a_suite(self):
+        files = {path.stem for path in (schedule.ROOT / "selftests/vm").glob("test_*.py")}
+        named = [name for suite in suites.SUITES if getattr(suite.work, "folder", "")
+                 == "selftests/vm" for name in suite.work.only]
+        self.assertEqual(sorted(named), sorted(files))
 
 
 if __name__ == "__main__":
