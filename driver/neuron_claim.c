@@ -271,7 +271,7 @@ void neuron_claim_kill(struct neuron_claim *claim)
 
 static struct neuron_claim *
 neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
-		    const struct drm_neuron_claim *args)
+		    const struct drm_neuron_claim *args, u32 epoch)
 {
 	struct neuron_claim *claim;
 
@@ -286,7 +286,7 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	kref_init(&claim->ref);
 	mutex_init(&claim->lock);
 	claim->ndev = ndev;
-	claim->epoch = READ_ONCE(ndev->epoch);
+	claim->epoch = epoch;
 	claim->client = file->client_id;
 	claim->flags = args->flags;
 	drm_dev_get(&ndev->drm);
@@ -321,16 +321,17 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	struct drm_neuron_claim *args = data;
 	struct neuron_claim *claim;
 	int idx, ret;
+	u32 epoch;
 
 	ret = neuron_claim_args_check(ndev, args);
 	if (ret)
 		return ret;
-	ret = neuron_hw_wait(ndev);
+	ret = neuron_hw_wait_epoch(ndev, &epoch);
 	if (ret)
 		return ret;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	claim = neuron_claim_create(ndev, file, args);
+	claim = neuron_claim_create(ndev, file, args, epoch);
 	if (!claim) {
 		ret = -ENOMEM;
 		goto out_exit;

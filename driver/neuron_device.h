@@ -214,13 +214,14 @@ struct neuron_counters {
  * @counters: what went wrong
  * @events: what user space is to be told by uevents (neuron_event.c)
  * @listeners: who reads events (neuron_listener.c)
- * @hw_state: may the hardware be used
+ * @hw_state: may the hardware be used; under @epoch_lock
  * @hw_wait: woken when @hw_state changes
  * @hw_lock: held during a reset of the device, so that there is one at a time
- * @epoch: counts the beginning and the end of each device reset; claims and contents of HBM
- *	from another epoch are lost
- * @epoch_lock: held for reading while HBM is mapped, or registers are read, on behalf of a
- *	process; held for writing while @epoch changes
+ * @epoch: counts how often the hardware has left the state UP; claims and contents of HBM
+ *	from another epoch are lost; under @epoch_lock
+ * @epoch_lock: held for writing while @hw_state and @epoch change; held for reading while
+ *	HBM is mapped, or registers are read, on behalf of a process, and by who needs both
+ *	to belong together
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @pm_refs: what keeps the device awake (neuron_pm.c)
  * @peer_lock: protects @peer_bos
@@ -274,7 +275,7 @@ struct neuron_device {
 	wait_queue_head_t hw_wait;
 	struct mutex hw_lock;		/* begin and finish of a reset */
 	u32 epoch;
-	struct rw_semaphore epoch_lock;	/* epoch */
+	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
 	struct delayed_work reset_work;
 	atomic_t pm_refs;
 	struct mutex peer_lock;		/* peer_bos */

@@ -203,6 +203,7 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct neuron_bo *bo;
 	u64 size = PAGE_ALIGN(args->size);
 	int ret, idx;
+	u32 epoch;
 
 	if (!args->size || size < args->size || args->pad ||
 	    args->flags & ~NEURON_BO_CREATE_FLAGS ||
@@ -213,7 +214,7 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		return -EINVAL;
 	}
 
-	ret = neuron_hw_wait(ndev);
+	ret = neuron_hw_wait_epoch(ndev, &epoch);
 	if (ret)
 		return ret;
 	if (!drm_dev_enter(drm, &idx))
@@ -226,6 +227,7 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	}
 	/* Nobody has a handle of it yet. */
 	bo->flags = args->flags;
+	bo->epoch = epoch;
 
 	ret = drm_gem_create_mmap_offset(&bo->base);
 	if (ret)

@@ -33,7 +33,7 @@ enum neuron_bo_kind {
  * @stack: HBM stack (of the peer for PEER)
  * @category: enum drm_neuron_category, as its creator said
  * @flags: as given to BO_CREATE, or to BO_IMPORT for USER
- * @epoch: HBM: neuron_device.epoch of its birth
+ * @epoch: HBM: neuron_device.epoch of its birth; set before it has a handle
  * @extents: pieces, plain addresses with the host bit for HOST and USER, routed
  *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces

@@ -82,7 +82,6 @@ struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
 	hbo->bo.kind = NEURON_BO_HBM;
 	hbo->bo.stack = stack;
 	hbo->bo.category = category;
-	hbo->bo.epoch = READ_ONCE(ndev->epoch);
 	hbo->bo.extents = hbo->memory->extents;
 	hbo->bo.nr_extents = hbo->memory->nr_extents;
 	neuron_bo_init(ndev, &hbo->bo, &neuron_hbm_bo_funcs, size);

@@ -12,19 +12,45 @@
 
 void neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
 {
+	down_write(&ndev->epoch_lock);
+	if (neuron_hw_up(ndev) && state != NEURON_HW_UP)
+		WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
 	WRITE_ONCE(ndev->hw_state, state);
+	up_write(&ndev->epoch_lock);
 	wake_up_all(&ndev->hw_wait);
+	/* Grants of claims that are lost are void. */
+	wake_up_all(&ndev->grant_wait);
+}
+
+static bool neuron_hw_is_settled(enum neuron_hw_state state)
+{
+	return state == NEURON_HW_UP || state == NEURON_HW_FAILED;
+}
+
+int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch)
+{
+	enum neuron_hw_state state;
+
+	do {
+		wait_event(ndev->hw_wait,
+			   neuron_hw_is_settled(READ_ONCE(ndev->hw_state)) ||
+			   drm_dev_is_unplugged(&ndev->drm));
+		if (drm_dev_is_unplugged(&ndev->drm))
+			return -ENODEV;
+		down_read(&ndev->epoch_lock);
+		state = ndev->hw_state;
+		*epoch = ndev->epoch;
+		up_read(&ndev->epoch_lock);
+		/* It may be in its next reset by now. */
+	} while (!neuron_hw_is_settled(state));
+	return state == NEURON_HW_UP ? 0 : -EIO;
 }
 
 int neuron_hw_wait(struct neuron_device *ndev)
 {
-	wait_event(ndev->hw_wait, neuron_hw_up(ndev) ||
-		   READ_ONCE(ndev->hw_state) == NEURON_HW_FAILED ||
-		   drm_dev_is_unplugged(&ndev->drm));
-	if (drm_dev_is_unplugged(&ndev->drm))
-		return -ENODEV;
-	/* A device that was up may be in its next reset by now: no failure. */
-	return READ_ONCE(ndev->hw_state) == NEURON_HW_FAILED ? -EIO : 0;
+	u32 epoch;
+
+	return neuron_hw_wait_epoch(ndev, &epoch);
 }
 
 /* Nothing of an earlier life of the device runs any more. */

@@ -18,13 +18,18 @@ struct neuron_bo;
  * allocation until it is scrubbed, so only a reset comes between a user and the
  * hardware:
  *
- * - neuron_reset_begin(): the state becomes DOWN, and the epoch goes on, which
- *   makes all claims and all buffers in HBM *lost*; mappings of HBM go. Jobs and
- *   copies in flight are left alone, since they use memory until the hardware
+ * - neuron_reset_begin(): the state becomes DOWN, and with it the epoch goes on,
+ *   which makes all claims and all buffers in HBM *lost*; mappings of HBM go. Jobs
+ *   and copies in flight are left alone, since they use memory until the hardware
  *   has been reset.
  * - the reset;
  * - neuron_reset_finish(): they end with an error, neuron_hw_start() runs, the
  *   state is UP again, or FAILED until another reset succeeds.
+ *
+ * State and epoch change together, under neuron_device.epoch_lock held for
+ * writing: leaving UP is what ends an epoch. Claims and buffers in HBM get the
+ * epoch of a moment when the state was UP (neuron_hw_wait_epoch()), so none is
+ * made between the two halves, and what is made after a reset is not lost in it.
  *
  * Whoever rings a doorbell or resets a unit looks at the state under that unit's
  * lock (neuron_core.reset_lock, the submit lock of a copy queue, discard_lock), and
@@ -41,8 +46,9 @@ void neuron_hw_set_state(struct neuron_device *ndev,
 			 enum neuron_hw_state state);
 /*
  * While it is being reset: wait. -EIO: that failed; -ENODEV. Another reset may
- * begin at any time after.
+ * begin at any time after. On success @epoch is that of a moment when it was UP.
  */
+int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch);
 int neuron_hw_wait(struct neuron_device *ndev);
 
 /*

@@ -18,22 +18,12 @@
 #define NEURON_RESET_RETRY_MS	100
 #define NEURON_DISCARD_WAKE_US	1000
 
-/* Claims and HBM of before are lost; nobody sees the memory of HBM any more. */
-static void neuron_epoch_next(struct neuron_device *ndev)
-{
-	down_write(&ndev->epoch_lock);
-	WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
-	up_write(&ndev->epoch_lock);
-	/* Grants of claims that are lost are void. */
-	wake_up_all(&ndev->grant_wait);
-	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
-}
-
 /* Under hw_lock. The hardware may be beyond reach, or busy. */
 static void neuron_reset_freeze(struct neuron_device *ndev)
 {
 	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
-	neuron_epoch_next(ndev);
+	/* Nobody sees HBM any more: what was mapped is lost, and nothing is made. */
+	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
 	neuron_cores_freeze(ndev);
 	neuron_copy_freeze(ndev);
 	neuron_irq_stop(ndev);
@@ -88,7 +78,6 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		ret = neuron_hw_start(ndev);
 	else
 		neuron_hw_set_state(ndev, NEURON_HW_FAILED);
-	neuron_epoch_next(ndev);
 	mutex_unlock(&ndev->hw_lock);
 	neuron_reset_tell(ndev, ret);
 	return ret;

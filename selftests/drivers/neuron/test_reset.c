@@ -268,4 +268,96 @@ TEST_F(reset, queries)
 	EXPECT_GT(a.answers, 0);
 }
 
+#define ROUNDS	20
+#define MAKERS	4
+
+/* Makes something while the device is being reset. */
+struct maker {
+	uint32_t canary;	/* buffer of before */
+	bool claims;		/* a claim; otherwise a buffer */
+	int fd;
+	int made;
+	int usable;
+};
+
+static int use_claim(int fd, const struct drm_neuron_claim *claim)
+{
+	struct drm_neuron_reset reset = {
+		.claim = claim->claim,
+		.core = (uint32_t)__builtin_ctz(claim->granted),
+	};
+
+	return neuron_ioctl(fd, DRM_IOCTL_NEURON_RESET, &reset);
+}
+
+static void make_claim(struct maker *m)
+{
+	struct drm_neuron_claim claim;
+
+	m->made = rig_claim(m->fd, 0, 1, &claim);
+	if (m->made)
+		return;
+	m->usable = use_claim(m->fd, &claim);
+	rig_release(m->fd, claim.claim);
+}
+
+static void make_buffer(struct maker *m)
+{
+	struct drm_neuron_bo_create bo;
+	char byte = 1;
+
+	m->made = neuron_bo_create(m->fd, DRM_NEURON_BO_HBM, 0, 4096, &bo);
+	if (m->made)
+		return;
+	m->usable = neuron_write(m->fd, bo.handle, 0, &byte, 1);
+	neuron_bo_close(m->fd, bo.handle);
+}
+
+/* From the moment when what was there before is lost: the call has to wait. */
+static void *make(void *arg)
+{
+	struct maker *m = arg;
+	char byte;
+
+	while (!neuron_read(m->fd, m->canary, 0, &byte, 1))
+		;
+	if (m->claims)
+		make_claim(m);
+	else
+		make_buffer(m);
+	return NULL;
+}
+
+/* A claim or a buffer that is made in a reset, or right after it, is not lost in it. */
+TEST_F_TIMEOUT(reset, made_meanwhile, 300)
+{
+	struct drm_neuron_bo_create canary;
+	struct maker maker[MAKERS];
+	pthread_t thread[MAKERS];
+	int round, i, lost = 0;
+
+	for (round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(0, neuron_bo_create(self->fd, DRM_NEURON_BO_HBM, 0,
+					      4096, &canary));
+		for (i = 0; i < MAKERS; i++) {
+			maker[i] = (struct maker){
+				.fd = self->fd,
+				.canary = canary.handle,
+				.claims = i % 2,
+			};
+			ASSERT_EQ(0, pthread_create(&thread[i], NULL, make,
+						    &maker[i]));
+		}
+		EXPECT_EQ(0, neuron_reset_device(self->fd));
+		for (i = 0; i < MAKERS; i++) {
+			pthread_join(thread[i], NULL);
+			EXPECT_EQ(0, maker[i].made);
+			lost += !!maker[i].usable;
+		}
+		ASSERT_EQ(0, neuron_bo_close(self->fd, canary.handle));
+	}
+	EXPECT_EQ(0, lost)
+		TH_LOG("%d of %d were born lost", lost, ROUNDS * MAKERS);
+}
+
 TEST_HARNESS_MAIN
