@@ -192,7 +192,11 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 {
 	int ret;
 
-	if (queue->dead)
+	/*
+	 * A reset takes the lock once after the end of the epoch. So a request of
+	 * before is in flight by then, and ends with it, or is refused here.
+	 */
+	if (queue->dead || req->epoch != READ_ONCE(queue->ndev->epoch))
 		return -EIO;
 	if (queue->stopped) {
 		ret = neuron_copy_queue_start(queue);

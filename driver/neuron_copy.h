@@ -32,6 +32,7 @@ struct neuron_copy_desc {
  * @desc: moves, unchanged until the request is complete
  * @nr: how many, 1 to NEURON_COPY_MAX_DESC
  * @bytes: their sum, for statistics
+ * @epoch: neuron_device.epoch that the addresses belong to
  * @link: queue's list while in flight
  * @done: completed by the interrupt
  * @end: queue position behind its last descriptor
@@ -41,6 +42,7 @@ struct neuron_copy_request {
 	const struct neuron_copy_desc *desc;
 	unsigned int nr;
 	u64 bytes;
+	u32 epoch;
 	struct list_head link;
 	struct completion done;
 	u32 end;
@@ -54,7 +56,8 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 /*
  * Start @req. Inside drm_dev_enter(). -ENOSPC: no room in the ring, wait with
  * neuron_copy_wait_room() outside the section; -EAGAIN: the queue was stopped
- * meanwhile, submit again; -EIO: the queue is dead.
+ * meanwhile, submit again; -EIO: the queue is dead, or the device was reset since
+ * the request's epoch.
  */
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);

@@ -115,7 +115,7 @@ static bool neuron_copy_overlaps(const struct drm_neuron_copy *args)
 	       args->src_offset < args->offset + args->size;
 }
 
-static int neuron_copy_with(struct neuron_device *ndev,
+static int neuron_copy_with(struct neuron_device *ndev, u32 epoch,
 			    const struct drm_neuron_copy *args,
 			    struct neuron_bo *bo, struct neuron_bo *src)
 {
@@ -128,6 +128,7 @@ static int neuron_copy_with(struct neuron_device *ndev,
 	if (!copy)
 		return -ENOMEM;
 
+	copy->epoch = epoch;
 	copy->stack = bo->kind == NEURON_BO_HBM || !src ? bo->stack :
 							  src->stack;
 	if (args->direction == DRM_NEURON_COPY_FROM_DEVICE)
@@ -147,7 +148,10 @@ static int neuron_copy_with(struct neuron_device *ndev,
 
 int neuron_ioctl_copy(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct neuron_device *ndev = to_neuron_device(drm);
 	const struct drm_neuron_copy *args = data;
+	/* Before the buffers are looked at: what they hold ends with it. */
+	u32 epoch = READ_ONCE(ndev->epoch);
 	struct neuron_bo *src = NULL;
 	struct neuron_bo *bo;
 	int ret;
@@ -178,7 +182,7 @@ int neuron_ioctl_copy(struct drm_device *drm, void *data, struct drm_file *file)
 		}
 	}
 
-	ret = neuron_copy_with(to_neuron_device(drm), args, bo, src);
+	ret = neuron_copy_with(ndev, epoch, args, bo, src);
 
 put_src:
 	if (src)

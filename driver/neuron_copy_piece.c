@@ -286,6 +286,7 @@ int neuron_piece_start(struct neuron_copy *copy, struct neuron_piece *piece)
 	}
 
 	piece->queue = neuron_copy_pick(copy->ndev, copy->stack);
+	piece->req.epoch = copy->epoch;
 	piece->retries = 0;
 	ret = neuron_piece_submit(copy, piece);
 	if (!ret)

@@ -67,6 +67,7 @@ struct neuron_piece {
 /**
  * struct neuron_copy - a call
  * @ndev: device
+ * @epoch: neuron_device.epoch of its beginning: it does not go on in another one
  * @direction: DRM_NEURON_COPY_*
  * @stack: where the copy takes place
  * @dst: position in the destination buffer, unless that is user memory
@@ -78,6 +79,7 @@ struct neuron_piece {
  */
 struct neuron_copy {
 	struct neuron_device *ndev;
+	u32 epoch;
 	u32 direction;
 	unsigned int stack;
 	struct neuron_cursor dst;

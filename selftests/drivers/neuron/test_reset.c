@@ -3,8 +3,11 @@
  * A reset of the whole device under its users: what they had ends in one defined
  * way, and the device works again.
  */
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 
 #include "job_rig.h"
 #include "kselftest_harness.h"
@@ -358,6 +361,104 @@ TEST_F_TIMEOUT(reset, made_meanwhile, 300)
 	}
 	EXPECT_EQ(0, lost)
 		TH_LOG("%d of %d were born lost", lost, ROUNDS * MAKERS);
+}
+
+/* A copy whose user memory comes when this process says so. */
+struct held {
+	int uffd;
+	int fd;
+	uint32_t handle;
+	bool from_device;
+	uint8_t *page;
+	int ret;
+};
+
+static void *copy_held(void *arg)
+{
+	struct held *h = arg;
+
+	if (h->from_device)
+		h->ret = neuron_read(h->fd, h->handle, 0, h->page, 4096);
+	else
+		h->ret = neuron_write(h->fd, h->handle, 0, h->page, 4096);
+	return NULL;
+}
+
+/* One page that is not there. */
+static int hold(struct held *h)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = {
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.range.len = 4096,
+	};
+
+	/* poll() of one that blocks says only that it blocks. */
+	h->uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	h->page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (h->uffd < 0 || h->page == MAP_FAILED ||
+	    ioctl(h->uffd, UFFDIO_API, &api))
+		return -1;
+	reg.range.start = (uintptr_t)h->page;
+	return ioctl(h->uffd, UFFDIO_REGISTER, &reg);
+}
+
+static int let_go(const struct held *h)
+{
+	struct uffdio_zeropage zero = {
+		.range = { .start = (uintptr_t)h->page, .len = 4096 },
+	};
+
+	return ioctl(h->uffd, UFFDIO_ZEROPAGE, &zero);
+}
+
+FIXTURE(held) {
+	struct held h;
+	struct drm_neuron_bo_create bo;
+};
+
+FIXTURE_VARIANT(held) {
+	bool from_device;
+};
+
+FIXTURE_VARIANT_ADD(held, to_device) { .from_device = false };
+FIXTURE_VARIANT_ADD(held, from_device) { .from_device = true };
+
+FIXTURE_SETUP(held)
+{
+	self->h.fd = neuron_open(0);
+	if (self->h.fd < 0)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, hold(&self->h)) TH_LOG("no userfaultfd in this kernel");
+	ASSERT_EQ(0, neuron_bo_create(self->h.fd, DRM_NEURON_BO_HBM, 0, 4096,
+				      &self->bo));
+	self->h.handle = self->bo.handle;
+	self->h.from_device = variant->from_device;
+}
+
+FIXTURE_TEARDOWN(held)
+{
+	if (self->h.fd < 0)
+		return;
+	close(self->h.uffd);
+	munmap(self->h.page, 4096);
+	close(self->h.fd);
+}
+
+/* It begins before a reset and would be submitted after it: EIO, not zeros. */
+TEST_F(held, copy_ends_with_a_reset)
+{
+	struct pollfd poller = { .fd = self->h.uffd, .events = POLLIN };
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, copy_held, &self->h));
+	ASSERT_EQ(1, poll(&poller, 1, LIMIT));
+	ASSERT_EQ(POLLIN, poller.revents);
+	EXPECT_EQ(0, neuron_reset_device(self->h.fd));
+	ASSERT_EQ(0, let_go(&self->h));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(-EIO, self->h.ret);
 }
 
 TEST_HARNESS_MAIN
