@@ -4,7 +4,6 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
@@ -28,13 +27,14 @@ static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc,
 	return job;
 }
 
-void neuron_jobs_release(struct neuron_claim_core *cc)
+void neuron_jobs_release(struct neuron_claim_core *cc, u64 last)
 {
 	struct neuron_job *job;
 	unsigned long id = 0;
 
-	while ((job = neuron_jobs_next(cc, &id))) {
-		neuron_gate_open(job->gate);
+	while (id <= last && (job = neuron_jobs_next(cc, &id))) {
+		if (job->id <= last)
+			neuron_gate_open(job->gate);
 		neuron_job_put(job);
 		id++;
 		cond_resched();
@@ -98,15 +98,12 @@ int neuron_ioctl_cancel(struct drm_device *drm, void *data,
 {
 	struct drm_neuron_cancel *args = data;
 	struct neuron_claim_core *cc;
-	int idx, ret = -ENODEV;
+	int ret;
 
 	cc = neuron_claim_core_find(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
-	if (drm_dev_enter(drm, &idx)) {
-		ret = neuron_cancel_id(cc, args->job);
-		drm_dev_exit(idx);
-	}
+	ret = neuron_cancel_id(cc, args->job);
 	neuron_claim_put(cc->claim);
 	return ret;
 }

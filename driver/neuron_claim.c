@@ -139,6 +139,11 @@ static int neuron_claim_take(struct neuron_claim *claim,
 	unsigned int i;
 
 	mutex_lock(&ndev->claim_lock);
+	/* neuron_cores_fini() comes later, and finds what was taken. */
+	if (neuron_hw_leaves(ndev)) {
+		mutex_unlock(&ndev->claim_lock);
+		return -ENODEV;
+	}
 	claim->mask = neuron_claim_choose(ndev, args);
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		if (!(claim->mask & BIT(i)))
@@ -187,20 +192,20 @@ static int neuron_claim_equip_core(struct neuron_claim *claim,
 	return 0;
 }
 
+/* The end of the device may kill the claim before, or waits for this. */
 static int neuron_claim_equip(struct neuron_claim *claim)
 {
 	struct neuron_device *ndev = claim->ndev;
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		if (!(claim->mask & BIT(i)))
-			continue;
-		ret = neuron_claim_equip_core(claim, &ndev->core[i]);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	mutex_lock(&claim->lock);
+	ret = claim->dead ? -ENODEV : 0;
+	for (i = 0; !ret && i < ndev->gen->nr_cores; i++)
+		if (claim->mask & BIT(i))
+			ret = neuron_claim_equip_core(claim, &ndev->core[i]);
+	mutex_unlock(&claim->lock);
+	return ret;
 }
 
 /*
@@ -215,7 +220,7 @@ static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
 
 	drm_sched_wqueue_stop(sched);
 	/* The removal waits for what the jobs depend on, even for ever. */
-	neuron_jobs_release(cc);
+	neuron_jobs_release(cc, U64_MAX);
 	drm_sched_entity_fini(&cc->entity);
 	drm_sched_wqueue_start(sched);
 }
@@ -320,8 +325,8 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	struct neuron_file *nfile = file->driver_priv;
 	struct drm_neuron_claim *args = data;
 	struct neuron_claim *claim;
-	int idx, ret;
 	u32 epoch;
+	int ret;
 
 	ret = neuron_claim_args_check(ndev, args);
 	if (ret)
@@ -329,13 +334,9 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	ret = neuron_hw_wait_epoch(ndev, &epoch);
 	if (ret)
 		return ret;
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
 	claim = neuron_claim_create(ndev, file, args, epoch);
-	if (!claim) {
-		ret = -ENOMEM;
-		goto out_exit;
-	}
+	if (!claim)
+		return -ENOMEM;
 
 	ret = neuron_claim_take(claim, args);
 	if (ret)
@@ -351,14 +352,12 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	trace_neuron_claim(ndev, claim->id, claim->mask);
 	args->claim = claim->id;
 	args->granted = claim->mask;
-	goto out_exit;
+	return 0;
 
 out_kill:
 	neuron_claim_kill(claim);
 out_put:
 	neuron_claim_put(claim);
-out_exit:
-	drm_dev_exit(idx);
 	return ret;
 }
 
@@ -500,7 +499,7 @@ neuron_claim_core_use(struct neuron_claim *claim, u32 number)
 	if (neuron_claim_is_lost(claim)) {
 		drm_dbg(&claim->ndev->drm, "claim %u: lost in a device reset\n",
 			claim->id);
-		return ERR_PTR(-EIO);
+		return ERR_PTR(neuron_hw_error(claim->ndev));
 	}
 	cc = neuron_claim_core_get(claim, core);
 	if (cc)

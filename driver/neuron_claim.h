@@ -34,14 +34,16 @@ struct neuron_table;
  * Locks, outer ones first:
  *
  * ========================= ================================================
- * drm_dev_enter()           the registers are there
- * neuron_claim.lock         a claim is killed once; no CC-core is added to it then
+ * neuron_claim.lock         a claim is equipped, then killed once; no CC-core is added to it
+ *                           then
  * neuron_claim_core.lock    @dead, @dump, @table and what it points to, the order of
  *                           job ids and of submission. User memory is not
- *                           touched under it
+ *                           touched, and no reset waited for, under it
  * neuron_device.claim_lock  who owns which core
- * neuron_core.reset_lock    doorbell, reset, generation; taken on the way to
- *                           signal a fence: allocate nothing under it
+ * neuron_core.reset_lock    doorbell, reset, generation, after a look at the state of
+ *                           the hardware; taken on the way to signal a fence:
+ *                           allocate nothing under it. Held for a whole reset: not
+ *                           inside drm_dev_enter()
  * neuron_core.lock          the job on the hardware, its result, counters; taken
  *                           in the hard interrupt handler. Fences are
  *                           signalled outside of it
@@ -73,7 +75,7 @@ struct neuron_grant_note {
  * @dead: no more jobs
  * @table: current window table, changed in place only while no job has it
  * @pending: job ids to jobs, until they are freed
- * @cancelled: jobs up to this id do not start; under neuron_core.reset_lock
+ * @cancelled: jobs up to this id do not start; changed under @lock, read when a job starts
  * @generation: claim generation of the core, fixed
  * @results: how the jobs ended, with a lock of their own
  * @busy_ns: doorbell to interrupt, all finished jobs; under neuron_core.lock like the
@@ -85,6 +87,7 @@ struct neuron_grant_note {
  * @note: of grants of semaphores, the first ones (neuron_grant.c)
  * @nr_notes: how many
  * @dump: the last core dump, or NULL; under @lock (neuron_coredump.c)
+ * @nr_dumps: core dumps that are captured and not yet in @dump; see neuron_device.live_wait
  * @wants_memory: core dumps have what was in SBUF and PSUM
  * @dump_memory: room for that in the next dump, or NULL; exchanged atomically
  */
@@ -107,6 +110,7 @@ struct neuron_claim_core {
 	struct neuron_grant_note note[NEURON_GRANT_NOTES];
 	unsigned int nr_notes;
 	struct neuron_dump_text *dump;
+	atomic_t nr_dumps;
 	bool wants_memory;
 	struct neuron_dump_memory *dump_memory;
 };
@@ -185,7 +189,7 @@ static inline bool neuron_claim_is_lost(const struct neuron_claim *claim)
 struct neuron_claim_core *
 neuron_claim_core_find_any(struct drm_file *file, u32 claim, u32 core);
 /*
- * The same; -EIO when the claim is lost. A CC-core of one of its cores is scrubbed
+ * The same; -EIO or -ENODEV when the claim is lost. A CC-core of one of its cores is scrubbed
  * and gets its queue when it is asked for first: most claims use none. -EIO, -ENODEV,
  * -ENOMEM.
  */

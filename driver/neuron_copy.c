@@ -14,6 +14,7 @@
 
 #include "contract/ring.h"
 #include "neuron_copy_queue.h"
+#include "neuron_hw.h"
 #include "neuron_report.h"
 #include "neuron_trace.h"
 
@@ -197,7 +198,7 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 	 * before is in flight by then, and ends with it, or is refused here.
 	 */
 	if (queue->dead || req->epoch != READ_ONCE(queue->ndev->epoch))
-		return -EIO;
+		return neuron_hw_error(queue->ndev);
 	if (queue->stopped) {
 		ret = neuron_copy_queue_start(queue);
 		if (ret)

@@ -54,18 +54,17 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 					   unsigned int stack);
 
 /*
- * Start @req. Inside drm_dev_enter(). -ENOSPC: no room in the ring, wait with
- * neuron_copy_wait_room() outside the section; -EAGAIN: the queue was stopped
- * meanwhile, submit again; -EIO: the queue is dead, or the device was reset since
- * the request's epoch.
+ * Start @req. -ENOSPC: no room in the ring, wait with neuron_copy_wait_room();
+ * -EAGAIN: the queue was stopped meanwhile, submit again; -EIO: the queue is dead,
+ * or the device was reset since the request's epoch; -ENODEV. Sleeps while the queue
+ * is reset, so neither this nor a wait happens inside drm_dev_enter().
  */
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
 
 /*
- * Wait until @req is complete and its memory is no longer accessed. Outside
- * drm_dev_enter(). -EAGAIN: another request failed and took this one with it,
+ * Wait until @req is complete and its memory is no longer accessed. -EAGAIN: another request failed and took this one with it,
  * submit it again; -EIO, -ETIMEDOUT, -ENODEV.
  */
 int neuron_copy_wait(struct neuron_copy_queue *queue,

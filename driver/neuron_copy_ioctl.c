@@ -10,6 +10,7 @@
 
 #include "neuron_copy_piece.h"
 #include "neuron_gem.h"
+#include "neuron_hw.h"
 
 static int neuron_copy_run(struct neuron_copy *copy)
 {
@@ -78,7 +79,7 @@ static struct neuron_bo *neuron_copy_lookup(struct drm_file *file, u32 handle,
 	if (neuron_bo_is_lost(bo)) {
 		drm_dbg(bo->base.dev, "copy of a buffer lost in a device reset\n");
 		neuron_bo_put(bo);
-		return ERR_PTR(-EIO);
+		return ERR_PTR(neuron_hw_error(to_neuron_device(file->minor->dev)));
 	}
 	if (bo->kind != NEURON_BO_PEER && size <= bo->base.size &&
 	    offset <= bo->base.size - size)

@@ -224,13 +224,10 @@ static int neuron_piece_retry(struct neuron_copy *copy,
 static int neuron_piece_submit(struct neuron_copy *copy,
 			       struct neuron_piece *piece)
 {
-	int ret, idx;
+	int ret;
 
 	for (;;) {
-		if (!drm_dev_enter(&copy->ndev->drm, &idx))
-			return -ENODEV;
 		ret = neuron_copy_submit(piece->queue, &piece->req);
-		drm_dev_exit(idx);
 		if (ret == -ENOSPC)
 			ret = neuron_copy_wait_room(piece->queue, piece->req.nr);
 		else if (ret == -EAGAIN)

@@ -7,7 +7,6 @@
  * owners: a bad copy hurts its owner only.
  */
 #include <linux/iopoll.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "neuron_copy_queue.h"
@@ -119,13 +118,9 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req)
 {
-	int idx;
-
-	if (!drm_dev_enter(&queue->ndev->drm, &idx))
-		return;		/* neuron_copy_stop() completes the request */
 	mutex_lock(&queue->submit_lock);
 	if (queue->dead)
-		goto out;	/* neuron_copy_end() does */
+		goto out;	/* neuron_copy_end() completes the request */
 
 	spin_lock_irq(&queue->lock);
 	neuron_copy_clear_cause(queue);
@@ -152,7 +147,6 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 	spin_unlock_irq(&queue->lock);
 out:
 	mutex_unlock(&queue->submit_lock);
-	drm_dev_exit(idx);
 }
 
 /* The queue was stopped by a lie; whatever it does ends before its requests do. */
@@ -160,12 +154,9 @@ void neuron_copy_distrust(struct work_struct *work)
 {
 	struct neuron_copy_queue *queue =
 		container_of(work, struct neuron_copy_queue, distrust);
-	int idx;
 
-	if (!drm_dev_enter(&queue->ndev->drm, &idx))
-		return;		/* neuron_copy_stop() completes the requests */
 	mutex_lock(&queue->submit_lock);
-	/* A submitter may have been first. */
+	/* A submitter may have been first. In a dead queue neuron_copy_end() does it. */
 	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead) {
 		if (neuron_copy_halt(queue))
 			neuron_copy_die(queue);
@@ -174,7 +165,6 @@ void neuron_copy_distrust(struct work_struct *work)
 		spin_unlock_irq(&queue->lock);
 	}
 	mutex_unlock(&queue->submit_lock);
-	drm_dev_exit(idx);
 }
 
 static void neuron_copy_unmask(struct neuron_copy_queue *queue)

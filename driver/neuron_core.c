@@ -5,7 +5,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <drm/drm_drv.h>
 
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
@@ -52,7 +51,6 @@ void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core)
 	else
 		neuron_core_place_cc(core, core->index - NEURON_MAX_CORES);
 	spin_lock_init(&core->lock);
-	mutex_init(&core->reset_lock);
 	init_completion(&core->reset_done);
 }
 
@@ -112,7 +110,6 @@ static void neuron_core_fini(struct neuron_core *core)
 	neuron_sched_destroy(core->sched);
 	cancel_delayed_work_sync(&core->watch);
 	neuron_core_put_wq(core);
-	mutex_destroy(&core->reset_lock);
 	dma_free_coherent(core->ndev->drm.dev, sizeof(*core->completion),
 			  core->completion, core->completion_dma);
 }
@@ -354,8 +351,10 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	int ret;
 
 	lockdep_assert_held(&core->reset_lock);
-	if (!neuron_hw_up(core->ndev))
-		return -EIO;	/* neuron_cores_end() ends the job */
+	/* Otherwise who took the hardware down ends the job. */
+	ret = neuron_hw_check(core->ndev);
+	if (ret)
+		return ret;
 	neuron_job_doom(core, error, hang);
 	ret = neuron_core_reset_hw(core);
 	neuron_job_end_aborted(core);
@@ -393,7 +392,7 @@ void neuron_core_stop_stray(struct neuron_core *core)
 
 	cookie = neuron_core_lock(core);
 	job = neuron_job_active(core);
-	if (job && neuron_job_is_stray(job)) {
+	if (job && neuron_job_is_stray(job) && neuron_hw_up(core->ndev)) {
 		dev_warn_ratelimited(core->ndev->drm.dev,
 				     "%s: job %llu uses a chip that has left: aborted\n",
 				     core->name, job->id);
@@ -404,27 +403,11 @@ void neuron_core_stop_stray(struct neuron_core *core)
 		neuron_job_put(job);
 }
 
-int neuron_core_reset(struct neuron_core *core)
-{
-	bool cookie;
-	int idx, ret;
-
-	if (!drm_dev_enter(&core->ndev->drm, &idx))
-		return -ENODEV;
-	cookie = neuron_core_lock(core);
-	ret = neuron_core_reset_locked(core, -ECANCELED, false);
-	neuron_core_unlock(core, cookie);
-	drm_dev_exit(idx);
-	return ret;
-}
-
 int neuron_core_renew(struct neuron_core *core)
 {
 	bool cookie;
-	int idx, ret;
+	int ret;
 
-	if (!drm_dev_enter(&core->ndev->drm, &idx))
-		return -ENODEV;
 	cookie = neuron_core_lock(core);
 	core->generation++;
 	if (neuron_hw_up(core->ndev))
@@ -432,8 +415,23 @@ int neuron_core_renew(struct neuron_core *core)
 				  core->generation);
 	ret = neuron_core_reset_locked(core, -ECANCELED, false);
 	neuron_core_unlock(core, cookie);
-	drm_dev_exit(idx);
 	return ret;
+}
+
+/*
+ * What was submitted until now does not start any more. Submission does not wait for the
+ * reset that follows, so that may abort a later job as well.
+ * Return: the id of the last job submitted.
+ */
+static u64 neuron_core_cancel_all(struct neuron_claim_core *cc)
+{
+	u64 last;
+
+	mutex_lock(&cc->lock);
+	last = atomic64_read(&cc->claim->last_job);
+	WRITE_ONCE(cc->cancelled, last);
+	mutex_unlock(&cc->lock);
+	return last;
 }
 
 int neuron_ioctl_reset(struct drm_device *drm, void *data,
@@ -441,29 +439,22 @@ int neuron_ioctl_reset(struct drm_device *drm, void *data,
 {
 	struct drm_neuron_reset *args = data;
 	struct neuron_claim_core *cc;
-	int idx, ret = -ENODEV;
 	bool cookie;
+	u64 last;
+	int ret;
 
 	cc = neuron_claim_core_find(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
-
-	if (drm_dev_enter(drm, &idx)) {
-		mutex_lock(&cc->lock);
-		cookie = neuron_core_lock(cc->core);
-		if (cc->dead) {
-			ret = -ENOENT;
-		} else {
-			/* No job of a later submission has such an id. */
-			cc->cancelled = atomic64_read(&cc->claim->last_job);
-			ret = neuron_core_reset_locked(cc->core, -ECANCELED,
-						       false);
-		}
-		neuron_core_unlock(cc->core, cookie);
-		neuron_jobs_release(cc);
-		mutex_unlock(&cc->lock);
-		drm_dev_exit(idx);
-	}
+	last = neuron_core_cancel_all(cc);
+	cookie = neuron_core_lock(cc->core);
+	/* A claim is dead before its core, under this lock, is renewed for the next. */
+	if (READ_ONCE(cc->dead))
+		ret = -ENOENT;
+	else
+		ret = neuron_core_reset_locked(cc->core, -ECANCELED, false);
+	neuron_core_unlock(cc->core, cookie);
+	neuron_jobs_release(cc, last);
 	neuron_claim_put(cc->claim);
 	return ret;
 }

@@ -30,9 +30,10 @@ static inline void neuron_core_unlock(struct neuron_core *core, bool cookie)
 }
 
 /*
- * Under neuron_core.reset_lock, with the registers there: reset the core. The
- * job it aborts ends with @error, and with @hang in its result. -EIO when the
- * core does not answer; the job has ended all the same.
+ * Under neuron_core.reset_lock: reset the core. The job it aborts ends with @error,
+ * and with @hang in its result. -EIO when the core does not answer; the job has
+ * ended all the same. -EIO or -ENODEV when the hardware is not up: who took it down
+ * ends the job.
  */
 int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang);
 

@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "neuron_claim.h"
@@ -98,6 +97,7 @@ static void neuron_dump_job(struct neuron_dump *dump, struct neuron_job *job)
 	struct neuron_core *core = job->cc->core;
 
 	dump->cc = job->cc;
+	atomic_inc(&job->cc->nr_dumps);
 	neuron_claim_get(job->cc->claim);
 	if (job->table)
 		dump->table = neuron_table_get(job->table);
@@ -256,6 +256,8 @@ static void neuron_dump_work(struct work_struct *work)
 		neuron_table_put(dump->table);
 	vfree(dump->memory);
 	kfree(dump);
+	atomic_dec(&cc->nr_dumps);
+	wake_up_all(&ndev->live_wait);
 	neuron_claim_put(cc->claim);
 	atomic_dec(&ndev->nr_dumps);
 }
@@ -290,6 +292,13 @@ static struct neuron_dump_text *neuron_dump_get(struct neuron_claim_core *cc)
 		kref_get(&text->ref);
 	mutex_unlock(&cc->lock);
 	return text;
+}
+
+/* Of a job that has ended the dump is on its way. */
+static int neuron_dump_wait(struct neuron_claim_core *cc)
+{
+	return wait_event_killable(cc->core->ndev->live_wait,
+				   !atomic_read(&cc->nr_dumps)) ? -EINTR : 0;
 }
 
 static int neuron_dump_copy_memory(const struct neuron_dump_memory *memory,
@@ -330,7 +339,7 @@ int neuron_ioctl_dump(struct drm_device *drm, void *data,
 	struct drm_neuron_dump *args = data;
 	struct neuron_dump_text *text;
 	struct neuron_claim_core *cc;
-	int idx, ret = 0;
+	int ret;
 
 	if (args->flags & ~DRM_NEURON_DUMP_MEMORY) {
 		drm_dbg(drm, "dump: unknown flags %#x\n", args->flags);
@@ -339,13 +348,11 @@ int neuron_ioctl_dump(struct drm_device *drm, void *data,
 	cc = neuron_claim_core_find_any(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
-	/* Of a job that has ended the dump is on its way. */
-	if (drm_dev_enter(drm, &idx)) {
-		flush_workqueue(to_neuron_device(drm)->dump_wq);
-		drm_dev_exit(idx);
-	}
-	text = neuron_dump_get(cc);
+	ret = neuron_dump_wait(cc);
+	text = ret ? NULL : neuron_dump_get(cc);
 	neuron_claim_put(cc->claim);
+	if (ret)
+		return ret;
 	if (!text) {
 		drm_dbg(drm, "dump: no job of claim %u core %u has failed\n",
 			args->claim, args->core);

@@ -47,7 +47,7 @@ struct neuron_usage;
 #define NEURON_AUTOSUSPEND_MS		2000
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
-#define NEURON_DISCARD_POLL_MS		1000
+#define NEURON_DISCARD_POLL_MS		100
 #define NEURON_SCRUB_RETRY_MS		60000
 #define NEURON_JOB_TIMEOUT_MS		30000
 #define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
@@ -91,8 +91,9 @@ struct neuron_core_stats {
  * @watch_set: @watch is going to run; protected by @reset_lock
  * @claim: claim that owns the core, or NULL; protected by neuron_device.claim_lock
  * @owner_pid: thread group of the owner; protected by neuron_device.claim_lock
- * @reset_lock: held for a doorbell or a reset; protects @generation and @wedged. Fences
- *	are signalled under it, so nothing may be allocated under it
+ * @reset_lock: held for a doorbell or a reset, under which the hardware is looked at to be
+ *	UP; protects @generation and @wedged. Fences are signalled under it, so nothing may
+ *	be allocated under it. It exists as long as the DRM device
  * @lock: protects @active, @completion and @stats; the hard interrupt handler takes it
  * @active: job on the hardware, or NULL
  * @completion: record that the device writes when a job ends, coherent memory
@@ -139,12 +140,14 @@ struct neuron_core {
  * @NEURON_HW_UP: the hardware is in use
  * @NEURON_HW_DOWN: the hardware is stopped, asleep or being reset
  * @NEURON_HW_FAILED: the hardware could not be started
+ * @NEURON_HW_LEAVING: the driver leaves the device; the last state
  */
 enum neuron_hw_state {
 	NEURON_HW_STARTING,
 	NEURON_HW_UP,
 	NEURON_HW_DOWN,
 	NEURON_HW_FAILED,
+	NEURON_HW_LEAVING,
 };
 
 /**
@@ -184,7 +187,8 @@ struct neuron_counters {
  * @irqs_on: the interrupts of the vectors are enabled
  * @hbm: allocator of each stack (neuron_hbm.c)
  * @scrub_wq: discards freed memory
- * @discard_lock: held by who uses the chip's one discard engine
+ * @discard_lock: held by who uses the chip's one discard engine, having seen that the
+ *	hardware is UP or STARTING
  * @discard_done: completed by the management interrupt
  * @discard_error: the chip refused the range of the last discard
  * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
@@ -197,7 +201,7 @@ struct neuron_counters {
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_pool: job blocks (neuron_job.c)
  * @nr_live: number of jobs and window tables that exist
- * @live_wait: woken when a job or a window table is freed
+ * @live_wait: woken when a job or a window table is freed, or a core dump is published
  * @grant_wait: woken when grants of this device have become void
  * @dump_wq: publishes core dumps, one after another
  * @nr_dumps: core dumps that are captured and not yet published
@@ -409,8 +413,6 @@ void neuron_cores_freeze(struct neuron_device *ndev);
 void neuron_cores_end(struct neuron_device *ndev);
 /* Hard interrupt context: the core's CAUSE was read and cleared. */
 void neuron_core_interrupt(struct neuron_core *core, u32 cause);
-/* Sleeps until the reset is done. Everything on the core is scrubbed. */
-int neuron_core_reset(struct neuron_core *core);
 /* Any context. */
 void neuron_core_get_stats(struct neuron_core *core,
 			   struct neuron_core_stats *stats);

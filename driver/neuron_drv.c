@@ -15,18 +15,6 @@
 #include "neuron_gem.h"
 #include "neuron_hw.h"
 
-/* An open file keeps the device awake. */
-static int neuron_drm_wake(struct neuron_device *ndev)
-{
-	int idx, ret;
-
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return -ENODEV;
-	ret = neuron_pm_get(ndev);
-	drm_dev_exit(idx);
-	return ret;
-}
-
 static int neuron_open(struct drm_device *drm, struct drm_file *file)
 {
 	struct neuron_file *nfile;
@@ -37,7 +25,8 @@ static int neuron_open(struct drm_device *drm, struct drm_file *file)
 		return -ENOMEM;
 
 	nfile->ndev = to_neuron_device(drm);
-	ret = neuron_drm_wake(nfile->ndev);
+	/* An open file keeps the device awake. */
+	ret = neuron_pm_get(nfile->ndev);
 	if (ret) {
 		kfree(nfile);
 		return ret;

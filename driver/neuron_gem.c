@@ -202,8 +202,8 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct drm_neuron_bo_create *args = data;
 	struct neuron_bo *bo;
 	u64 size = PAGE_ALIGN(args->size);
-	int ret, idx;
 	u32 epoch;
+	int ret;
 
 	if (!args->size || size < args->size || args->pad ||
 	    args->flags & ~NEURON_BO_CREATE_FLAGS ||
@@ -217,14 +217,9 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	ret = neuron_hw_wait_epoch(ndev, &epoch);
 	if (ret)
 		return ret;
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
-
 	bo = neuron_bo_create(ndev, args, size);
-	if (IS_ERR(bo)) {
-		ret = PTR_ERR(bo);
-		goto out;
-	}
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
 	/* Nobody has a handle of it yet. */
 	bo->flags = args->flags;
 	bo->epoch = epoch;
@@ -240,8 +235,6 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 put:
 	/* The handle keeps it. */
 	neuron_bo_put(bo);
-out:
-	drm_dev_exit(idx);
 	return ret;
 }
 

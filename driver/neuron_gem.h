@@ -107,8 +107,8 @@ struct neuron_bo *neuron_user_bo_create(struct neuron_device *ndev,
 					const struct drm_neuron_bo_import *args);
 
 /*
- * The device reaches the host memory of @bo from here on, until the end of the
- * buffer or of the device. Inside drm_dev_enter().
+ * The host memory of @bo, which the device reaches, is given back at the end of the
+ * buffer or of the device from here on. More of it is added inside drm_dev_enter().
  */
 void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
 /* The end of the buffer: its host memory is given back. */

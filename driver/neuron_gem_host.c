@@ -8,6 +8,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "neuron_device.h"
@@ -25,10 +26,13 @@ struct neuron_host_chunk {
 /**
  * struct neuron_host_bo - buffer in host memory
  * @bo: buffer
- * @chunks: its memory in order; empty after the device is gone
+ * @ndev: device that the memory was allocated for
+ * @chunks: its memory in order; empty after the device is gone. Changed under
+ *	neuron_device.host_lock, and read under it or inside drm_dev_enter()
  */
 struct neuron_host_bo {
 	struct neuron_bo bo;
+	struct neuron_device *ndev;
 	struct list_head chunks;
 };
 
@@ -68,56 +72,70 @@ neuron_host_chunk_alloc(struct neuron_device *ndev, unsigned int order)
 	return chunk;
 }
 
-static void neuron_host_release(struct neuron_device *ndev,
-				struct neuron_host_bo *hbo)
+/* Add a chunk of at most @order. Return: its order. */
+static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
 {
-	struct neuron_host_chunk *chunk, *next;
+	struct neuron_device *ndev = hbo->ndev;
+	struct neuron_host_chunk *chunk;
+	int idx, ret = -ENOMEM;
 
-	list_for_each_entry_safe(chunk, next, &hbo->chunks, link) {
-		dma_free_pages(&ndev->pdev->dev, PAGE_SIZE << chunk->order,
-			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
-		list_del(&chunk->link);
-		kfree(chunk);
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return -ENODEV;
+	chunk = neuron_host_chunk_alloc(ndev, order);
+	if (chunk) {
+		mutex_lock(&ndev->host_lock);
+		list_add_tail(&chunk->link, &hbo->chunks);
+		mutex_unlock(&ndev->host_lock);
+		ret = chunk->order;
 	}
+	drm_dev_exit(idx);
+	return ret;
 }
 
-static int neuron_host_alloc(struct neuron_device *ndev,
-			     struct neuron_host_bo *hbo, size_t size)
+/* Chunk by chunk: the removal of a device does not wait for a large buffer. */
+static int neuron_host_alloc(struct neuron_host_bo *hbo, size_t size)
 {
 	unsigned long left = size >> PAGE_SHIFT;
-	struct neuron_host_chunk *chunk;
-	unsigned int order = NEURON_HOST_MAX_ORDER;
+	int order = NEURON_HOST_MAX_ORDER;
 
 	while (left) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		order = min_t(unsigned int, order, ilog2(left));
-		chunk = neuron_host_chunk_alloc(ndev, order);
-		if (!chunk)
-			return -ENOMEM;
-		list_add_tail(&chunk->link, &hbo->chunks);
-		order = chunk->order;
+		order = neuron_host_add_chunk(hbo, min_t(int, order, ilog2(left)));
+		if (order < 0)
+			return order;
 		left -= 1ul << order;
 		cond_resched();
 	}
 	return 0;
 }
 
-static int neuron_host_fill_extents(struct neuron_device *ndev,
-				    struct neuron_host_bo *hbo)
+static void neuron_host_list_extents(struct neuron_host_bo *hbo)
 {
-	size_t max = list_count_nodes(&hbo->chunks);
 	struct neuron_host_chunk *chunk;
-	struct neuron_bo *bo = &hbo->bo;
 
-	bo->extents = kvmalloc_array(max, sizeof(*bo->extents),
-				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!bo->extents)
-		return -ENOMEM;
 	list_for_each_entry(chunk, &hbo->chunks, link)
-		neuron_bo_add_extent(bo, neuron_host_addr(ndev, chunk->dma),
+		neuron_bo_add_extent(&hbo->bo,
+				     neuron_host_addr(hbo->ndev, chunk->dma),
 				     PAGE_SIZE << chunk->order);
-	return 0;
+}
+
+static int neuron_host_fill_extents(struct neuron_host_bo *hbo)
+{
+	struct neuron_bo *bo = &hbo->bo;
+	int idx, ret = -ENOMEM;
+
+	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
+		return -ENODEV;
+	bo->extents = kvmalloc_array(list_count_nodes(&hbo->chunks),
+				     sizeof(*bo->extents),
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (bo->extents) {
+		neuron_host_list_extents(hbo);
+		ret = 0;
+	}
+	drm_dev_exit(idx);
+	return ret;
 }
 
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
@@ -139,7 +157,22 @@ unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 
 void neuron_host_bo_release(struct neuron_bo *bo)
 {
-	neuron_host_release(to_neuron_device(bo->base.dev), to_host_bo(bo));
+	struct neuron_host_bo *hbo = to_host_bo(bo);
+	struct neuron_host_chunk *chunk, *next;
+
+	list_for_each_entry_safe(chunk, next, &hbo->chunks, link) {
+		dma_free_pages(&hbo->ndev->pdev->dev, PAGE_SIZE << chunk->order,
+			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
+		list_del(&chunk->link);
+		kfree(chunk);
+	}
+}
+
+static void neuron_host_bo_destroy(struct neuron_host_bo *hbo)
+{
+	neuron_gem_host_remove(hbo->ndev, &hbo->bo);
+	kvfree(hbo->bo.extents);
+	kfree(hbo);
 }
 
 static void neuron_host_bo_free(struct drm_gem_object *obj)
@@ -147,9 +180,7 @@ static void neuron_host_bo_free(struct drm_gem_object *obj)
 	struct neuron_host_bo *hbo = to_host_bo(to_neuron_bo(obj));
 
 	neuron_bo_fini(&hbo->bo);
-	neuron_gem_host_remove(to_neuron_device(obj->dev), &hbo->bo);
-	kvfree(hbo->bo.extents);
-	kfree(hbo);
+	neuron_host_bo_destroy(hbo);
 }
 
 static const struct drm_gem_object_funcs neuron_host_bo_funcs = {
@@ -172,23 +203,22 @@ struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_t size,
 	if (!hbo)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&hbo->chunks);
-
-	ret = neuron_host_alloc(ndev, hbo, size);
-	if (ret)
-		goto err_release;
-	ret = neuron_host_fill_extents(ndev, hbo);
-	if (ret)
-		goto err_release;
-
+	hbo->ndev = ndev;
 	hbo->bo.kind = NEURON_BO_HOST;
 	hbo->bo.category = category;
-	neuron_bo_init(ndev, &hbo->bo, &neuron_host_bo_funcs, size);
 	neuron_gem_host_add(ndev, &hbo->bo);
+
+	ret = neuron_host_alloc(hbo, size);
+	if (!ret)
+		ret = neuron_host_fill_extents(hbo);
+	if (ret)
+		goto err_destroy;
+
+	neuron_bo_init(ndev, &hbo->bo, &neuron_host_bo_funcs, size);
 	return &hbo->bo;
 
-err_release:
-	neuron_host_release(ndev, hbo);
-	kfree(hbo);
+err_destroy:
+	neuron_host_bo_destroy(hbo);
 	drm_dbg(&ndev->drm, "no %zu bytes of host memory: %d\n", size, ret);
 	return ERR_PTR(ret);
 }

@@ -51,10 +51,16 @@ struct neuron_hbm_stats {
 	u64 lost;
 };
 
-/* neuron_discard.c: device addresses [@addr, @addr + @len) become zero. Sleeps. */
+/*
+ * neuron_discard.c: device addresses [@addr, @addr + @len) become zero. Sleeps.
+ * -EAGAIN: the hardware went down meanwhile; -ENODEV: the driver leaves; -EIO, -EBUSY,
+ * -ETIMEDOUT: the chip did not do it.
+ */
 int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len);
-/* The device is unplugged: end waiting for it. */
-void neuron_hbm_stop(struct neuron_device *ndev);
+/* The state of the hardware has changed: who waits for the chip looks at it. */
+void neuron_discard_wake(struct neuron_device *ndev);
+/* After a change to a state without discards: nobody uses the engine on return. */
+void neuron_discard_stop(struct neuron_device *ndev);
 /* Hard interrupt context: NEURON_CTL_CAUSE_DISCARD* was raised. */
 void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause);
 

@@ -4,27 +4,37 @@
  */
 #include <linux/pci.h>
 #include <linux/wait.h>
-#include <drm/drm_drv.h>
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
 
-void neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
+bool neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
 {
+	bool changed;
+
 	down_write(&ndev->epoch_lock);
-	if (neuron_hw_up(ndev) && state != NEURON_HW_UP)
+	changed = ndev->hw_state != state && !neuron_hw_leaves(ndev);
+	if (changed && neuron_hw_up(ndev))
 		WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
-	WRITE_ONCE(ndev->hw_state, state);
+	if (changed)
+		WRITE_ONCE(ndev->hw_state, state);
 	up_write(&ndev->epoch_lock);
 	wake_up_all(&ndev->hw_wait);
 	/* Grants of claims that are lost are void. */
 	wake_up_all(&ndev->grant_wait);
+	return changed;
+}
+
+void neuron_hw_leave(struct neuron_device *ndev)
+{
+	neuron_hw_set_state(ndev, NEURON_HW_LEAVING);
+	neuron_discard_wake(ndev);
 }
 
 static bool neuron_hw_is_settled(enum neuron_hw_state state)
 {
-	return state == NEURON_HW_UP || state == NEURON_HW_FAILED;
+	return state != NEURON_HW_STARTING && state != NEURON_HW_DOWN;
 }
 
 int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch)
@@ -32,17 +42,17 @@ int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch)
 	enum neuron_hw_state state;
 
 	do {
-		wait_event(ndev->hw_wait,
-			   neuron_hw_is_settled(READ_ONCE(ndev->hw_state)) ||
-			   drm_dev_is_unplugged(&ndev->drm));
-		if (drm_dev_is_unplugged(&ndev->drm))
-			return -ENODEV;
+		if (wait_event_killable(ndev->hw_wait,
+					neuron_hw_is_settled(READ_ONCE(ndev->hw_state))))
+			return -EINTR;
 		down_read(&ndev->epoch_lock);
 		state = ndev->hw_state;
 		*epoch = ndev->epoch;
 		up_read(&ndev->epoch_lock);
 		/* It may be in its next reset by now. */
 	} while (!neuron_hw_is_settled(state));
+	if (state == NEURON_HW_LEAVING)
+		return -ENODEV;
 	return state == NEURON_HW_UP ? 0 : -EIO;
 }
 
@@ -106,6 +116,7 @@ void neuron_hw_stop(struct neuron_device *ndev)
 	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
 	neuron_cores_stop(ndev);
 	neuron_copy_stop(ndev);
+	neuron_discard_stop(ndev);
 	neuron_irq_stop(ndev);
 	pci_clear_master(ndev->pdev);
 }

@@ -26,6 +26,9 @@ struct neuron_bo;
  * - neuron_reset_finish(): they end with an error, neuron_hw_start() runs, the
  *   state is UP again, or FAILED until another reset succeeds.
  *
+ * When the driver leaves the device, the state becomes LEAVING before anything
+ * else, and stays so: whoever waits for the hardware is woken and gives up.
+ *
  * State and epoch change together, under neuron_device.epoch_lock held for
  * writing: leaving UP is what ends an epoch. Claims and buffers in HBM get the
  * epoch of a moment when the state was UP (neuron_hw_wait_epoch()), so none is
@@ -33,7 +36,13 @@ struct neuron_bo;
  *
  * Whoever rings a doorbell or resets a unit looks at the state under that unit's
  * lock (neuron_core.reset_lock, the submit lock of a copy queue, discard_lock), and
- * begin takes each of these locks once: afterwards nobody touches the unit.
+ * the beginning of a reset and the stop take each of these locks once: afterwards
+ * nobody touches the unit.
+ *
+ * So drm_dev_enter() is needed only where no such lock is held: to map memory for
+ * the device, to make what the device reads. All DRM devices have one SRCU for it.
+ * Nothing inside waits for the hardware, for memory to be scrubbed, for a reset, or
+ * for a lock that is held during one.
  */
 
 /* Whether the hardware can be used now. */
@@ -42,19 +51,43 @@ static inline bool neuron_hw_up(const struct neuron_device *ndev)
 	return READ_ONCE(ndev->hw_state) == NEURON_HW_UP;
 }
 
-void neuron_hw_set_state(struct neuron_device *ndev,
+static inline bool neuron_hw_leaves(const struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->hw_state) == NEURON_HW_LEAVING;
+}
+
+/* Why it cannot be used, or what belongs to another epoch is lost. */
+static inline int neuron_hw_error(const struct neuron_device *ndev)
+{
+	return neuron_hw_leaves(ndev) ? -ENODEV : -EIO;
+}
+
+/* -EIO: it is being reset, or that failed; -ENODEV: the driver leaves. */
+static inline int neuron_hw_check(const struct neuron_device *ndev)
+{
+	return neuron_hw_up(ndev) ? 0 : neuron_hw_error(ndev);
+}
+
+/* Return: the state has changed. It does not when the driver leaves. */
+bool neuron_hw_set_state(struct neuron_device *ndev,
 			 enum neuron_hw_state state);
 /*
- * While it is being reset: wait. -EIO: that failed; -ENODEV. Another reset may
- * begin at any time after. On success @epoch is that of a moment when it was UP.
+ * The driver leaves, which is told to all who wait. Before drm_dev_unplug(), under
+ * the lock of the PCI device, so that no start or reset is under way.
+ */
+void neuron_hw_leave(struct neuron_device *ndev);
+/*
+ * While it is being reset: wait, outside of drm_dev_enter(). -EIO: that failed;
+ * -ENODEV; -EINTR: the process was killed. Another reset may begin at any time
+ * after. On success @epoch is that of a moment when it was UP.
  */
 int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch);
 int neuron_hw_wait(struct neuron_device *ndev);
 
 /*
  * neuron_pm.c. The device is awake from neuron_pm_get(), which resumes it, or
- * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Both inside
- * drm_dev_enter().
+ * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Waking up takes
+ * as long as the probe: not inside drm_dev_enter(). -ENODEV.
  */
 int neuron_pm_get(struct neuron_device *ndev);
 void neuron_pm_hold(struct neuron_device *ndev);

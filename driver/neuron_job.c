@@ -6,7 +6,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/dmapool.h>
 #include <linux/slab.h>
-#include <drm/drm_drv.h>
 
 #include "neuron_claim.h"
 #include "neuron_gate.h"
@@ -296,16 +295,20 @@ void neuron_job_end_faulted(struct neuron_job *job)
 		neuron_job_signal(fence, -EIO);
 }
 
-/* Under the core's reset_lock, with the registers there. */
+/* Under the core's reset_lock. */
 static int neuron_job_start(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
 	u64 block = neuron_host_addr(core->ndev, job->dma);
+	int ret;
 
-	if (core->wedged || !neuron_hw_up(core->ndev) ||
-	    neuron_claim_is_lost(job->cc->claim) || neuron_job_is_stray(job))
+	ret = neuron_hw_check(core->ndev);
+	if (ret)
+		return ret;
+	if (core->wedged || neuron_claim_is_lost(job->cc->claim) ||
+	    neuron_job_is_stray(job))
 		return -EIO;
-	if (job->cancelled || job->id <= job->cc->cancelled)
+	if (job->cancelled || job->id <= READ_ONCE(job->cc->cancelled))
 		return -ECANCELED;
 
 	spin_lock_irq(&core->lock);
@@ -328,14 +331,11 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 	/* The job may end, and be freed, as soon as the doorbell rings. */
 	struct dma_fence *fence = dma_fence_get(job->fence);
 	bool cookie = dma_fence_begin_signalling();
-	int idx, ret = -ENODEV;
+	int ret;
 
-	if (drm_dev_enter(&core->ndev->drm, &idx)) {
-		mutex_lock(&core->reset_lock);
-		ret = neuron_job_start(job);
-		mutex_unlock(&core->reset_lock);
-		drm_dev_exit(idx);
-	}
+	mutex_lock(&core->reset_lock);
+	ret = neuron_job_start(job);
+	mutex_unlock(&core->reset_lock);
 	dma_fence_end_signalling(cookie);
 	if (!ret)
 		return fence;

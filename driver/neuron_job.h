@@ -114,7 +114,7 @@ void neuron_job_end_aborted(struct neuron_core *core);
 void neuron_job_end_faulted(struct neuron_job *job);
 
 /* neuron_cancel.c: none of the jobs submitted so far waits for a fence. */
-void neuron_jobs_release(struct neuron_claim_core *cc);
+void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);
 
 /* neuron_watch.c */
 void neuron_watch_init(struct neuron_core *core);

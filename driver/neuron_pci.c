@@ -96,14 +96,20 @@ err_fini:
 	return ret;
 }
 
+/* drm_dev_unplug() waits for others: they are told first that it comes. */
+static void neuron_unplug(struct neuron_device *ndev)
+{
+	neuron_hw_leave(ndev);
+	drm_dev_unplug(&ndev->drm);
+	neuron_reset_fini(ndev);
+	neuron_hw_stop(ndev);
+}
+
 static void neuron_remove(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
-	drm_dev_unplug(&ndev->drm);
-	neuron_reset_fini(ndev);
-	neuron_hw_stop(ndev);
-	neuron_hbm_stop(ndev);
+	neuron_unplug(ndev);
 	neuron_peers_tell(ndev);
 	neuron_fini(ndev);
 	neuron_pm_fini(ndev);
@@ -112,12 +118,7 @@ static void neuron_remove(struct pci_dev *pdev)
 /* What runs must not go on under the next kernel. */
 static void neuron_shutdown(struct pci_dev *pdev)
 {
-	struct neuron_device *ndev = pci_get_drvdata(pdev);
-
-	drm_dev_unplug(&ndev->drm);
-	neuron_reset_fini(ndev);
-	neuron_hw_stop(ndev);
-	neuron_hbm_stop(ndev);
+	neuron_unplug(pci_get_drvdata(pdev));
 }
 
 #define NEURON_PCI_ENTRY(device, gen) \

@@ -16,6 +16,8 @@ int neuron_pm_get(struct neuron_device *ndev)
 {
 	int ret;
 
+	if (neuron_hw_leaves(ndev))
+		return -ENODEV;
 	ret = pm_runtime_resume_and_get(ndev->drm.dev);
 	if (ret)
 		return ret;
@@ -64,29 +66,31 @@ int neuron_regs_get(struct neuron_device *ndev, int *idx)
 {
 	int ret;
 
-	if (!drm_dev_enter(&ndev->drm, idx))
-		return -ENODEV;
 	ret = neuron_pm_get(ndev);
 	if (ret)
-		goto err_exit;
-	/* A reset takes it between saying that it begins and beginning. */
+		return ret;
+	if (!drm_dev_enter(&ndev->drm, idx)) {
+		ret = -ENODEV;
+		goto err_put;
+	}
+	/* The state changes under it: neither a reset nor a removal begins. */
 	down_read(&ndev->epoch_lock);
-	if (neuron_hw_up(ndev))
+	ret = neuron_hw_check(ndev);
+	if (!ret)
 		return 0;
 
 	up_read(&ndev->epoch_lock);
-	neuron_pm_put(ndev);
-	ret = -EIO;
-err_exit:
 	drm_dev_exit(*idx);
+err_put:
+	neuron_pm_put(ndev);
 	return ret;
 }
 
 void neuron_regs_put(struct neuron_device *ndev, int idx)
 {
 	up_read(&ndev->epoch_lock);
-	neuron_pm_put(ndev);
 	drm_dev_exit(idx);
+	neuron_pm_put(ndev);
 }
 
 int neuron_regs_get_awake(struct neuron_device *ndev, int *idx)
@@ -99,12 +103,12 @@ int neuron_regs_get_awake(struct neuron_device *ndev, int *idx)
 	if (pm_runtime_get_if_active(ndev->drm.dev) <= 0 && IS_ENABLED(CONFIG_PM))
 		goto err_exit;
 	down_read(&ndev->epoch_lock);
-	if (neuron_hw_up(ndev))
+	ret = neuron_hw_check(ndev);
+	if (!ret)
 		return 0;
 
 	up_read(&ndev->epoch_lock);
 	__pm_runtime_put_autosuspend(ndev->drm.dev);
-	ret = -EIO;
 err_exit:
 	drm_dev_exit(*idx);
 	return ret;

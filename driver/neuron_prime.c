@@ -182,13 +182,9 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 static void neuron_peer_stop(struct neuron_device *ndev)
 {
 	unsigned int i;
-	int idx;
 
-	if (!drm_dev_enter(&ndev->drm, &idx))
-		return;		/* it leaves as well, and stops all of them */
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_core_stop_stray(neuron_unit(ndev, i));
-	drm_dev_exit(idx);
 }
 
 /*

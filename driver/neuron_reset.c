@@ -3,43 +3,35 @@
  * Resets of the whole device: by the user (sysfs), after an error of the PCI
  * link, or because nothing else helps. neuron_hw.h describes what they do.
  */
-#include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/workqueue.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "neuron_event.h"
+#include "neuron_hbm.h"
 #include "neuron_hw.h"
 
 #define NEURON_RESET_RETRY_MS	100
-#define NEURON_DISCARD_WAKE_US	1000
 
-/* Under hw_lock. The hardware may be beyond reach, or busy. */
+/* Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. */
 static void neuron_reset_freeze(struct neuron_device *ndev)
 {
-	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
 	/* Nobody sees HBM any more: what was mapped is lost, and nothing is made. */
 	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
 	neuron_cores_freeze(ndev);
 	neuron_copy_freeze(ndev);
+	neuron_discard_stop(ndev);
 	neuron_irq_stop(ndev);
 	pci_clear_master(ndev->pdev);
-	/* A discard that waits for its interrupt. */
-	while (!mutex_trylock(&ndev->discard_lock)) {
-		complete(&ndev->discard_done);
-		fsleep(NEURON_DISCARD_WAKE_US);
-	}
-	mutex_unlock(&ndev->discard_lock);
 }
 
 static void neuron_reset_begin(struct neuron_device *ndev)
 {
 	mutex_lock(&ndev->hw_lock);
-	if (READ_ONCE(ndev->hw_state) != NEURON_HW_DOWN) {
+	if (neuron_hw_set_state(ndev, NEURON_HW_DOWN)) {
 		atomic64_inc(&ndev->counters.device_resets);
 		neuron_reset_freeze(ndev);
 	}
@@ -72,6 +64,11 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 	int ret = -ENODEV;
 
 	mutex_lock(&ndev->hw_lock);
+	if (neuron_hw_leaves(ndev)) {
+		/* What is in flight ends in neuron_hw_stop(). */
+		mutex_unlock(&ndev->hw_lock);
+		return -ENODEV;
+	}
 	neuron_cores_end(ndev);
 	neuron_copy_end(ndev, -EIO);
 	if (there)
@@ -85,7 +82,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 
 static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 {
-	if (!drm_dev_is_unplugged(&ndev->drm))
+	if (!neuron_hw_leaves(ndev))
 		mod_delayed_work(system_long_wq, &ndev->reset_work,
 				 msecs_to_jiffies(ms));
 }
@@ -132,7 +129,6 @@ int neuron_reset_init(struct neuron_device *ndev)
 void neuron_reset_fini(struct neuron_device *ndev)
 {
 	cancel_delayed_work_sync(&ndev->reset_work);
-	wake_up_all(&ndev->hw_wait);
 }
 
 static void neuron_reset_prepare(struct pci_dev *pdev)

@@ -11,7 +11,6 @@
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
-#include <drm/drm_drv.h>
 
 #include "neuron_claim.h"
 #include "neuron_core.h"
@@ -171,21 +170,16 @@ static void neuron_watch_work(struct work_struct *work)
 						struct neuron_core, watch);
 	struct neuron_job *job;
 	bool cookie;
-	int idx;
 
-	/* Without the device neuron_cores_fini() ends the job. */
-	if (!drm_dev_enter(&core->ndev->drm, &idx))
-		return;
 	cookie = dma_fence_begin_signalling();
 	mutex_lock(&core->reset_lock);
 	core->watch_set = false;
-	/* In a device reset neuron_cores_end() does. */
+	/* Otherwise a reset of the device, or its stop, ends the job. */
 	job = neuron_hw_up(core->ndev) ? neuron_job_active(core) : NULL;
 	if (job)
 		neuron_watch_job(job);
 	mutex_unlock(&core->reset_lock);
 	dma_fence_end_signalling(cookie);
-	drm_dev_exit(idx);
 
 	if (job)
 		neuron_job_put(job);

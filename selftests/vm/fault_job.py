@@ -266,10 +266,10 @@ def judged(words=""):
     """
     def wrap(function):
         @functools.wraps(function)
-        def test(rig):
+        def test(rig, **values):
             rig.start_with_cores()
             rig.job_ok(0)
-            function(rig)
+            function(rig, **values)
             for chip in (0, 1):
                 rig.vm.fault("clear", chip=chip)
             for core in (0, 1):

@@ -133,6 +133,106 @@ def test_events(rig):
     rig.all_is_lost()
 
 
+def lose_discards(rig):
+    """No end of a discard is announced any more: each waits until the driver looks for it."""
+    rig.vm.fault("irq-lost,vector=8")       # trn2: that of management, behind the eight cores
+
+
+def unbind_when_lost(rig, address):
+    """A program that unbinds the driver when it finds that its mapping of HBM is lost."""
+    program = rig.vm.spawn([JOB, "0"])
+    program.send(f"leave {address}\n")
+    program.expect(r"^@ready\r?$", timeout=60)
+    return program
+
+
+def fatal_error(rig):
+    """Let the link of chip 0 report one."""
+    answer = rig.vm.qmp.human("pcie_aer_inject_error chip0 MALF_TLP 0x4a000001 0x1 0x2 0x3")
+    assert "OK" in answer, f"pcie_aer_inject_error: {answer}"
+
+
+def find_again(rig, address):
+    """Nobody gave the device its addresses back after the reset of the slot: find it anew."""
+    time.sleep(5)       # the end of the recovery
+    rig.sh(f"echo 1 >/sys/bus/pci/devices/{address}/remove && echo 1 >/sys/bus/pci/rescan")
+    deadline = time.monotonic() + 120
+    while rig.vm.output("ls /dev/accel | wc -l") != "2":
+        assert time.monotonic() < deadline, "the device does not come back"
+        time.sleep(0.5)
+
+
+def leave_in_recovery(rig, wait):
+    """The driver is unbound after a fatal error of the link, before the slot has been reset.
+    wait(ADDRESS) lets somebody wait for freed memory meanwhile.
+    """
+    for core in (0, 1):
+        rig.close_core(core)
+    address = rig.address()
+    unbind = unbind_when_lost(rig, address)
+    lose_discards(rig)
+    waits = wait(address)
+    time.sleep(1)
+    rig.struck()
+    rig.sh("dmesg -C")
+    fatal_error(rig)
+    unbind.expect(r"^@ret=0\r?$", timeout=60)
+    unbind.send("exit\n")
+    assert unbind.wait(60) == 0, "the program that unbinds"
+    assert "claims and HBM of before are lost" not in rig.vm.kernel_log(), "it left too late"
+    return address, waits
+
+
+@pytest.mark.slow
+@judged()
+def test_leave_while_memory_is_waited_for(rig):
+    """BO_CREATE, in a stack that is full of freed memory, does not keep the driver."""
+    address, _ = leave_in_recovery(rig, lambda _: rig.send("churn"))
+    assert rig.answer(60)["ret"] == errno.ENODEV, "who waited for memory was not told"
+    rig.end()
+    rig.vm.fault("clear")
+    find_again(rig, address)
+    rig.start_with_cores()
+
+
+@pytest.mark.slow
+@judged()
+def test_leave_while_memory_is_counted(rig):
+    """Who reads hbm in debugfs, and waits until freed memory is scrubbed, does not either."""
+    def count(address):
+        for _ in range(40):
+            assert (rig.ask("alloc 1")["ret"], rig.ask("free")["ret"]) == (0, 0), "alloc, free"
+        return rig.vm.spawn(["cat", f"/sys/kernel/debug/accel/{address}/hbm"])
+
+    address, reader = leave_in_recovery(rig, count)
+    reader.wait(60)
+    rig.end()
+    rig.vm.fault("clear")
+    find_again(rig, address)
+    rig.start_with_cores()
+
+
+@judged()
+def test_unbind_without_interrupt(rig):
+    """The driver leaves at once though the end of a discard is never announced."""
+    for core in (0, 1):
+        rig.close_core(core)
+    address = rig.address()
+    lose_discards(rig)
+    rig.send("churn")
+    time.sleep(3)
+    rig.struck()
+    begin = time.monotonic()
+    rig.unbind(address)
+    took = time.monotonic() - begin
+    assert took < 15, f"it took {took:.0f} s, as long as a discard may"
+    assert rig.answer(60)["ret"] == errno.ENODEV, "who waited for memory was not told"
+    rig.end()
+    rig.vm.fault("clear")
+    rig.bind_honest(address)
+    rig.start_with_cores()
+
+
 @judged()
 def test_host_memory(rig):
     """The host gets back what is freed."""

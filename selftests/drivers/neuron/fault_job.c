@@ -14,6 +14,10 @@
  *	copy			64 KiB to HBM and back by the kernel's copy queue
  *	alloc MIB		a buffer in HBM, every page written; until "free"
  *	free
+ *	churn			create and close buffers, until that fails: halves of a
+ *				stack of HBM, so that each waits for the scrub of the last
+ *	leave ADDRESS		when the device is in its next reset, unbind the driver
+ *				from the PCI device; "@ready" tells that it waits
  *	uevent SECONDS VARIABLE...
  *				wait for a uevent with all of them, since the start
  *	!COMMAND		run it by the shell
@@ -25,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "job_rig.h"
@@ -217,6 +222,62 @@ static void answer_alloc(struct fault_job *f, unsigned int mib)
 	printf("@ret=%d\n", -ret);
 }
 
+static int churn(int fd)
+{
+	struct drm_neuron_memory_info stack[DRM_NEURON_MAX_STACKS];
+	struct drm_neuron_bo_create bo[2];
+	int ret = neuron_query(fd, DRM_NEURON_QUERY_MEMORY, stack,
+			       sizeof(stack));
+	int i;
+
+	while (!ret) {
+		for (i = 0; !ret && i < 2; i++)
+			ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0,
+					       stack[0].usable / 2, &bo[i]);
+		while (!ret && i--)
+			ret = neuron_bo_close(fd, bo[i].handle);
+	}
+	return ret;
+}
+
+/* HBM is mapped again only in new buffers. The kernel looks: EFAULT instead of a signal. */
+static int wait_for_reset(int fd)
+{
+	struct drm_neuron_bo_create bo;
+	int ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 1, BYTES, &bo);
+	void *map;
+	int null;
+
+	if (ret)
+		return ret;
+	map = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, fd, bo.mmap_offset);
+	null = open("/dev/random", O_WRONLY | O_CLOEXEC);
+	if (map == MAP_FAILED || null < 0)
+		return -errno;
+	/* There is a tenth of a second for it. */
+	if (setpriority(PRIO_PROCESS, 0, -20))
+		return -errno;
+	printf("@ready\n");
+	fflush(stdout);
+	while (write(null, map, 1) == 1)
+		;
+	ret = errno == EFAULT ? 0 : -errno;
+	close(null);
+	munmap(map, BYTES);
+	neuron_bo_close(fd, bo.handle);
+	return ret;
+}
+
+static void answer_leave(struct fault_job *f, const char *address)
+{
+	int ret = wait_for_reset(f->fd);
+
+	if (!ret)
+		ret = neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+					address);
+	printf("@ret=%d\n", -ret);
+}
+
 /* "uevent SECONDS VARIABLE..." */
 static void answer_uevent(struct fault_job *f, char *line)
 {
@@ -237,6 +298,7 @@ static void answer_uevent(struct fault_job *f, char *line)
 static void answer(struct fault_job *f, char *line)
 {
 	unsigned int core = 0, limit = 0;
+	char address[16];
 
 	if (sscanf(line, "open %u", &core) == 1 && core < CORES &&
 	    !f->open[core]) {
@@ -262,6 +324,10 @@ static void answer(struct fault_job *f, char *line)
 	} else if (!strcmp(line, "free\n") && f->handle) {
 		printf("@ret=%d\n", -neuron_bo_close(f->fd, f->handle));
 		f->handle = 0;
+	} else if (!strcmp(line, "churn\n")) {
+		printf("@ret=%d\n", -churn(f->fd));
+	} else if (sscanf(line, "leave %15s", address) == 1) {
+		answer_leave(f, address);
 	} else if (!strncmp(line, "uevent ", 7)) {
 		answer_uevent(f, line);
 	} else if (line[0] == '!') {
