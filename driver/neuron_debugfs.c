@@ -29,8 +29,11 @@ static int neuron_debugfs_hbm(struct seq_file *m, void *data)
 	struct neuron_device *ndev = neuron_debugfs_device(m);
 	struct neuron_hbm_stats stats;
 	unsigned int i;
+	int ret;
 
-	neuron_hbm_flush(ndev);
+	ret = neuron_hbm_flush(ndev);
+	if (ret)
+		return ret;
 	seq_puts(m, "stack size usable used scrubbing lost\n");
 	for (i = 0; i < ndev->gen->nr_hbm; i++) {
 		neuron_hbm_get_stats(ndev, i, &stats);

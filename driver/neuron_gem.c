@@ -202,7 +202,6 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 	struct drm_neuron_bo_create *args = data;
 	struct neuron_bo *bo;
 	u64 size = PAGE_ALIGN(args->size);
-	u32 epoch;
 	int ret;
 
 	if (!args->size || size < args->size || args->pad ||
@@ -214,7 +213,7 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		return -EINVAL;
 	}
 
-	ret = neuron_hw_wait_epoch(ndev, &epoch);
+	ret = neuron_hw_wait(ndev);
 	if (ret)
 		return ret;
 	bo = neuron_bo_create(ndev, args, size);
@@ -222,7 +221,10 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		return PTR_ERR(bo);
 	/* Nobody has a handle of it yet. */
 	bo->flags = args->flags;
-	bo->epoch = epoch;
+	/* HBM may come after a reset that it was waited for in. It is zero in any epoch. */
+	ret = neuron_hw_wait_epoch(ndev, &bo->epoch);
+	if (ret)
+		goto put;
 
 	ret = drm_gem_create_mmap_offset(&bo->base);
 	if (ret)

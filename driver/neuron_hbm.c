@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * HBM allocator. The life of a block: free and zero, allocated, dirty (on the
- * list of the scrub work), free again. Nothing is scrubbed at allocation, so a
- * buffer's memory is ready at once; only a full stack waits for the work. What
- * the chip fails to scrub is lost, until another attempt some time later.
+ * list of the scrub work), free again when the chip has said that it is zero, and
+ * not before. Nothing is scrubbed at allocation, so a buffer's memory is ready at
+ * once; only a full stack waits for the work. What the chip does not scrub is lost,
+ * until another attempt some time later, or a reset of the device, succeeds.
  */
 #include <linux/sort.h>
 #include <linux/workqueue.h>
-#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
@@ -28,13 +28,15 @@
  * @usable: bytes managed by @mm
  * @lock: @mm
  * @mm: allocator, offsets from @base
- * @dirty_lock: @dirty, @lost_list; taken in any context
+ * @dirty_lock: @dirty, @lost_list, @freed, @done; taken in any context
  * @dirty: memory to be scrubbed
  * @lost_list: memory that the chip did not scrub
  * @scrub: scrubs @dirty, and what is lost when it is @retry_at
  * @retry_at: jiffies from which on @lost_list is worth another attempt
+ * @scrub_wait: woken when @done has changed
+ * @freed: bytes that were ever put on @dirty
+ * @done: bytes of them that the work is done with: free again, or lost
  * @used: bytes in buffers
- * @scrubbing: bytes on @dirty
  * @lost: bytes on @lost_list
  */
 struct neuron_hbm {
@@ -46,33 +48,42 @@ struct neuron_hbm {
 	u64 usable;
 	struct mutex lock;	/* mm */
 	struct neuron_buddy mm;
-	spinlock_t dirty_lock;	/* dirty, lost_list */
+	spinlock_t dirty_lock;	/* dirty, lost_list, freed, done */
 	struct list_head dirty;
 	struct list_head lost_list;
 	struct delayed_work scrub;
 	unsigned long retry_at;
+	wait_queue_head_t scrub_wait;
+	u64 freed;
+	u64 done;
 	atomic64_t used;
-	atomic64_t scrubbing;
 	atomic64_t lost;
 };
+
+/* What a reset interrupts begins again after it. */
+static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
+				   const struct neuron_hw_extent *extent)
+{
+	int ret;
+
+	do {
+		ret = neuron_hw_wait(ndev);
+		if (!ret)
+			ret = neuron_discard(ndev, le64_to_cpu(extent->addr),
+					     le64_to_cpu(extent->length));
+	} while (ret == -EAGAIN);
+	return ret;
+}
 
 static int neuron_hbm_scrub_alloc(struct neuron_hbm_alloc *alloc)
 {
 	struct neuron_device *ndev = alloc->hbm->ndev;
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
-	for (i = 0; i < alloc->nr_extents; i++) {
-		/* After a reset the start has zeroed it, or failed. */
-		ret = neuron_hw_wait(ndev);
-		if (ret)
-			return -ENODEV;
-		ret = neuron_discard(ndev, le64_to_cpu(alloc->extents[i].addr),
-				     le64_to_cpu(alloc->extents[i].length));
-		if (ret)
-			return ret == -EAGAIN ? 0 : ret;
-	}
-	return 0;
+	for (i = 0; !ret && i < alloc->nr_extents; i++)
+		ret = neuron_hbm_scrub_extent(ndev, &alloc->extents[i]);
+	return ret;
 }
 
 static void neuron_hbm_release(struct neuron_hbm_alloc *alloc)
@@ -101,26 +112,15 @@ static struct neuron_hbm_alloc *neuron_hbm_pop(struct neuron_hbm *hbm,
 	return alloc;
 }
 
-static void neuron_hbm_push(struct neuron_hbm_alloc *alloc,
-			    struct list_head *list)
-{
-	struct neuron_hbm *hbm = alloc->hbm;
-	unsigned long flags;
-
-	spin_lock_irqsave(&hbm->dirty_lock, flags);
-	list_add_tail(&alloc->link, list);
-	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
-}
-
-/* Return: the chip did it, or there is nothing to do any more. */
+/* Return: the chip did it. */
 static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
 				 struct neuron_hbm_alloc *alloc)
 {
-	int ret = neuron_hbm_scrub_alloc(alloc);
-
-	if (ret && ret != -ENODEV) {
+	if (neuron_hbm_scrub_alloc(alloc)) {
 		atomic64_add(alloc->size, &hbm->lost);
-		neuron_hbm_push(alloc, &hbm->lost_list);
+		spin_lock_irq(&hbm->dirty_lock);
+		list_add_tail(&alloc->link, &hbm->lost_list);
+		spin_unlock_irq(&hbm->dirty_lock);
 		hbm->retry_at = jiffies + NEURON_SCRUB_RETRY;
 		return false;
 	}
@@ -140,6 +140,14 @@ static void neuron_hbm_retry_lost(struct neuron_hbm *hbm)
 	}
 }
 
+static void neuron_hbm_scrub_done(struct neuron_hbm *hbm, u64 size)
+{
+	spin_lock_irq(&hbm->dirty_lock);
+	hbm->done += size;
+	spin_unlock_irq(&hbm->dirty_lock);
+	wake_up_all(&hbm->scrub_wait);
+}
+
 static void neuron_hbm_scrub_work(struct work_struct *work)
 {
 	struct neuron_hbm *hbm = container_of(to_delayed_work(work),
@@ -150,11 +158,9 @@ static void neuron_hbm_scrub_work(struct work_struct *work)
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->dirty))) {
 		size = alloc->size;
 		neuron_hbm_scrub_one(hbm, alloc);
-		atomic64_sub(size, &hbm->scrubbing);
+		neuron_hbm_scrub_done(hbm, size);
 	}
-	if (drm_dev_is_unplugged(&hbm->ndev->drm))
-		neuron_hbm_retry_lost(hbm);
-	if (!atomic64_read(&hbm->lost))
+	if (!atomic64_read(&hbm->lost) || neuron_hw_leaves(hbm->ndev))
 		return;
 	if (time_after_eq(jiffies, hbm->retry_at))
 		neuron_hbm_retry_lost(hbm);
@@ -169,27 +175,46 @@ static void neuron_hbm_scrub_work(struct work_struct *work)
 void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
 {
 	struct neuron_hbm *hbm = alloc->hbm;
+	unsigned long flags;
 
 	trace_neuron_hbm_free(hbm->ndev, hbm->index, alloc->size);
 	atomic64_sub(alloc->size, &hbm->used);
-	atomic64_add(alloc->size, &hbm->scrubbing);
-	neuron_hbm_push(alloc, &hbm->dirty);
+	spin_lock_irqsave(&hbm->dirty_lock, flags);
+	hbm->freed += alloc->size;
+	list_add_tail(&alloc->link, &hbm->dirty);
+	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
 	mod_delayed_work(hbm->ndev->scrub_wq, &hbm->scrub, 0);
 }
 
-/* With nothing left to do the work ends at once. */
-static void neuron_hbm_flush_stack(struct neuron_hbm *hbm)
+static u64 neuron_hbm_read(struct neuron_hbm *hbm, const u64 *count)
 {
-	mod_delayed_work(hbm->ndev->scrub_wq, &hbm->scrub, 0);
-	flush_delayed_work(&hbm->scrub);
+	unsigned long flags;
+	u64 value;
+
+	spin_lock_irqsave(&hbm->dirty_lock, flags);
+	value = *count;
+	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
+	return value;
 }
 
-void neuron_hbm_flush(struct neuron_device *ndev)
+/* Memory is scrubbed in the order in which it was freed. */
+static int neuron_hbm_flush_stack(struct neuron_hbm *hbm)
+{
+	u64 goal = neuron_hbm_read(hbm, &hbm->freed);
+
+	return wait_event_killable(hbm->scrub_wait,
+				   neuron_hbm_read(hbm, &hbm->done) >= goal) ?
+	       -EINTR : 0;
+}
+
+int neuron_hbm_flush(struct neuron_device *ndev)
 {
 	unsigned int i;
+	int ret = 0;
 
-	for (i = 0; i < ndev->gen->nr_hbm; i++)
-		neuron_hbm_flush_stack(ndev->hbm[i]);
+	for (i = 0; !ret && i < ndev->gen->nr_hbm; i++)
+		ret = neuron_hbm_flush_stack(ndev->hbm[i]);
+	return ret;
 }
 
 static int neuron_hbm_alloc_blocks(struct neuron_hbm *hbm, u64 size,
@@ -202,6 +227,22 @@ static int neuron_hbm_alloc_blocks(struct neuron_hbm *hbm, u64 size,
 					PAGE_SIZE, blocks, 0);
 	mutex_unlock(&hbm->lock);
 	return ret;
+}
+
+/* The stack is full, but for what is being scrubbed. */
+static int neuron_hbm_alloc_scrubbed(struct neuron_hbm *hbm, u64 size,
+				     struct list_head *blocks)
+{
+	int ret;
+
+	ret = neuron_hbm_flush_stack(hbm);
+	if (ret)
+		return ret;
+	/* It may have come to nothing because the device has failed, or leaves. */
+	ret = neuron_hw_wait(hbm->ndev);
+	if (ret)
+		return ret;
+	return neuron_hbm_alloc_blocks(hbm, size, blocks);
 }
 
 static int neuron_extent_cmp(const void *a, const void *b)
@@ -273,10 +314,8 @@ struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 	alloc->size = size;
 
 	ret = neuron_hbm_alloc_blocks(hbm, size, &alloc->blocks);
-	if (ret == -ENOSPC) {
-		neuron_hbm_flush_stack(hbm);
-		ret = neuron_hbm_alloc_blocks(hbm, size, &alloc->blocks);
-	}
+	if (ret == -ENOSPC)
+		ret = neuron_hbm_alloc_scrubbed(hbm, size, &alloc->blocks);
 	if (ret)
 		goto err_free;
 
@@ -303,11 +342,14 @@ void neuron_hbm_get_stats(struct neuron_device *ndev, unsigned int stack,
 			  struct neuron_hbm_stats *stats)
 {
 	struct neuron_hbm *hbm = ndev->hbm[stack];
+	unsigned long flags;
 
 	stats->size = hbm->size;
 	stats->usable = hbm->usable;
 	stats->used = atomic64_read(&hbm->used);
-	stats->scrubbing = atomic64_read(&hbm->scrubbing);
+	spin_lock_irqsave(&hbm->dirty_lock, flags);
+	stats->scrubbing = hbm->freed - hbm->done;
+	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
 	stats->lost = atomic64_read(&hbm->lost);
 }
 
@@ -324,9 +366,10 @@ static void neuron_hbm_fini(struct drm_device *drm, void *data)
 	struct neuron_hbm *hbm = data;
 	struct neuron_hbm_alloc *alloc;
 
-	/* Unplugged or never announced: nothing is lost any more after this. */
-	neuron_hbm_flush_stack(hbm);
+	/* Nobody allocates any more: it need not be zero. */
 	cancel_delayed_work_sync(&hbm->scrub);
+	while ((alloc = neuron_hbm_pop(hbm, &hbm->dirty)))
+		neuron_hbm_release(alloc);
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list)))
 		neuron_hbm_release(alloc);
 	neuron_buddy_fini(&hbm->mm);
@@ -395,6 +438,7 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 		return ret;
 	mutex_init(&hbm->lock);
 	spin_lock_init(&hbm->dirty_lock);
+	init_waitqueue_head(&hbm->scrub_wait);
 	INIT_LIST_HEAD(&hbm->dirty);
 	INIT_LIST_HEAD(&hbm->lost_list);
 	INIT_DELAYED_WORK(&hbm->scrub, neuron_hbm_scrub_work);

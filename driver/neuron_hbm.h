@@ -41,7 +41,7 @@ struct neuron_hbm_alloc {
  * @usable: what buffers may use
  * @used: in buffers
  * @scrubbing: freed, on its way to be usable again
- * @lost: the chip failed to scrub it, not used until an attempt succeeds
+ * @lost: the chip did not scrub it, not used until an attempt succeeds
  */
 struct neuron_hbm_stats {
 	u64 size;
@@ -70,15 +70,19 @@ int neuron_hbm_start(struct neuron_device *ndev);
 
 /*
  * @size bytes, a multiple of the page size, that read as zero. May sleep until
- * freed memory is scrubbed. ERR_PTR(-ENOSPC) when the stack is full.
+ * freed memory is scrubbed: outside of drm_dev_enter(). ERR_PTR: -ENOSPC when the
+ * stack is full, -EINTR when the process was killed, -EIO, -ENODEV, -ENOMEM.
  */
 struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 					  unsigned int stack, u64 size);
 /* Any context that may take a spinlock. */
 void neuron_hbm_free(struct neuron_hbm_alloc *alloc);
 
-/* Wait until all memory freed before is scrubbed. */
-void neuron_hbm_flush(struct neuron_device *ndev);
+/*
+ * Wait until all memory freed before is scrubbed, or lost: outside of
+ * drm_dev_enter(). -EINTR when the process was killed.
+ */
+int neuron_hbm_flush(struct neuron_device *ndev);
 void neuron_hbm_get_stats(struct neuron_device *ndev, unsigned int stack,
 			  struct neuron_hbm_stats *stats);
 

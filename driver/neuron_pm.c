@@ -130,6 +130,7 @@ static int neuron_pm_prepare(struct device *dev)
 	pid_t owner = 0;
 	unsigned int i;
 	u64 used = 0;
+	int ret;
 
 	mutex_lock(&ndev->claim_lock);
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
@@ -145,7 +146,9 @@ static int neuron_pm_prepare(struct device *dev)
 		return -EBUSY;
 	}
 
-	neuron_hbm_flush(ndev);
+	ret = neuron_hbm_flush(ndev);
+	if (ret)
+		return ret;
 	for (i = 0; i < ndev->gen->nr_hbm; i++) {
 		neuron_hbm_get_stats(ndev, i, &stats);
 		used += stats.used;

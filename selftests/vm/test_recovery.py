@@ -57,6 +57,25 @@ def test_failed_device(rig):
     assert reset_failures(rig, chip) > before, "nobody counted it"
 
 
+@judged("out of service")
+def test_failed_device_keeps_memory(rig):
+    """HBM that a failed device was to zero is not free before its next reset has zeroed it."""
+    chip = Chip(rig)
+    for core in (0, 1):
+        rig.close_core(core)
+    assert rig.ask("alloc 64", 200)["ret"] == 0, "alloc"
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0")
+    rig.reset_device(chip.address)
+    rig.told("NEURON_EVENT=device-failed")
+    assert rig.ask("free")["ret"] == 0, "free"
+    assert rig.ask("leak")["ret"] != 0, "memory that nobody zeroed is free"
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    assert rig.ask("leak")["ret"] == 0, "memory that the reset zeroed is not free"
+    for core in (0, 1):
+        rig.open_core(core)
+
+
 def copy_that_cannot_be_stopped(rig, chip):
     """Its queue does not stop for as long as the driver looks, and stops in the reset."""
     for offset in chip.copy_status():
