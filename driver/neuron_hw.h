@@ -115,7 +115,7 @@ void neuron_regs_put_awake(struct neuron_device *ndev, int idx);
 /* neuron_reset.c */
 extern const struct pci_error_handlers neuron_error_handlers;
 int neuron_reset_init(struct neuron_device *ndev);
-/* After drm_dev_unplug(). */
+/* The reset work is not running, and never runs again, on return. */
 void neuron_reset_fini(struct neuron_device *ndev);
 /* Nothing else helps: reset the whole device, soon. Any context. */
 void neuron_reset_schedule(struct neuron_device *ndev);

@@ -80,11 +80,11 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 	return ret;
 }
 
+/* After neuron_reset_fini() nothing is queued any more, whoever asks. */
 static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 {
-	if (!neuron_hw_leaves(ndev))
-		mod_delayed_work(system_long_wq, &ndev->reset_work,
-				 msecs_to_jiffies(ms));
+	mod_delayed_work(system_long_wq, &ndev->reset_work,
+			 msecs_to_jiffies(ms));
 }
 
 /*
@@ -128,7 +128,7 @@ int neuron_reset_init(struct neuron_device *ndev)
 
 void neuron_reset_fini(struct neuron_device *ndev)
 {
-	cancel_delayed_work_sync(&ndev->reset_work);
+	disable_delayed_work_sync(&ndev->reset_work);
 }
 
 static void neuron_reset_prepare(struct pci_dev *pdev)
@@ -203,3 +203,7 @@ const struct pci_error_handlers neuron_error_handlers = {
 	.reset_prepare = neuron_reset_prepare,
 	.reset_done = neuron_reset_done,
 };
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_reset.c"
+#endif
