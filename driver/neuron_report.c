@@ -34,6 +34,7 @@ static const char * const neuron_cause_names[NEURON_NR_CAUSES] = {
 	[NEURON_CAUSE_ADDRESS] = "address maps to nothing",
 	[NEURON_CAUSE_RESET] = "aborted by a reset",
 	[NEURON_CAUSE_ABORT] = "DMA engine aborted",
+	[NEURON_CAUSE_GANG] = "another member of the gang failed",
 };
 
 const char *neuron_engine_name(unsigned int engine)
@@ -61,6 +62,8 @@ void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 			      "%s: dma engine %u queue %u %s descriptor %u",
 			      what, queue >> 4 & 0x7ff, queue & 0xf,
 			      queue & BIT(15) ? "S2M" : "M2S", pc);
+	else if (le16_to_cpu(record->cause) == NEURON_CAUSE_GANG)
+		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: member %u", what, pc);
 	else if (source == NEURON_SOURCE_JOB)
 		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: job block", what);
 	else

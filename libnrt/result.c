@@ -41,6 +41,7 @@ static const struct {
 	[NEURON_CAUSE_ADDRESS] = { NRT_EXEC_HW_ERR_DMA_ABORT, "address that maps to nothing" },
 	[NEURON_CAUSE_RESET] = { NRT_HW_ERROR, "aborted by a reset" },
 	[NEURON_CAUSE_ABORT] = { NRT_EXEC_HW_ERR_DMA_ABORT, "DMA engine aborted" },
+	[NEURON_CAUSE_GANG] = { NRT_FAILURE, "a job that had to run beside it failed" },
 };
 
 static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)

@@ -91,6 +91,7 @@ static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 	pthread_mutex_init(&chip->log_limit.lock, NULL);
 	trn_timer_init(chip);
 	trn_irq_init(chip);
+	trn_gangs_init(chip);
 	trn_controller_init(chip);
 	trn_discard_init(chip);
 	return chip;
@@ -100,6 +101,7 @@ static void chip_release(struct trn_chip *chip)
 {
 	trn_discard_destroy(chip);
 	trn_controller_destroy(chip);
+	trn_gangs_destroy(chip);
 	trn_irq_destroy(chip);
 	trn_timer_destroy(chip);
 	pthread_mutex_destroy(&chip->log_limit.lock);

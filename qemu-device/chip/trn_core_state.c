@@ -152,7 +152,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 		return;
 	if (running != (atomic_load(&seq->status) != NEURON_ENGINE_HALTED) ||
 	    atomic_load(&seq->status) > NEURON_ENGINE_WAITING ||
-	    (running && !job) || (!running && seq->fetched) ||
+	    (running && (!job || job->waits)) || (!running && seq->fetched) ||
 	    (!seq->fetched && seq->begun)) {
 		trn_state_fail(st, "the state of an engine contradicts itself");
 		return;
@@ -203,7 +203,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 5);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 6);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);

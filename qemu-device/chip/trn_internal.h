@@ -15,6 +15,7 @@
 #include "trn_bus.h"
 #include "trn_chip.h"
 #include "trn_core.h"
+#include "trn_gang.h"
 #include "trn_job.h"
 #include "trn_timer.h"
 #include "trn_udma.h"
@@ -112,6 +113,7 @@ struct trn_chip {
 	uint8_t *hbm[NEURON_MAX_HBM];
 	void *touched;			/* host-memory accounting, trn_mem.c */
 	struct trn_core core[NEURON_MAX_UNITS];	/* CC-cores from NEURON_MAX_CORES on */
+	struct trn_gangs gangs;
 	struct trn_sems *top_sp;	/* of those that are no CC-cores, trn_top_sp.c */
 	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
 	struct trn_udma_engine *udma;	/* nr_dma */

@@ -67,6 +67,8 @@ void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
 	job->fault = *fault;
 	report_fault(job, fault);
 	atomic_store(&job->stop, true);
+	if (job->block.gang && fault->cause != NEURON_CAUSE_GANG)
+		trn_gang_fail(core->chip, &job->block);
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		trn_task_kick(&core->seq[i].task);
 	for (i = 0; i < job->nr_queues; i++)
@@ -372,6 +374,7 @@ static void job_complete(struct trn_core *core, struct trn_job *job)
 	fill_record(job, &record);
 	account_busy(core);
 
+	trn_gang_leave(core);
 	/* From here on a doorbell is welcome: the record's reader may ring it. */
 	pthread_mutex_lock(&core->lock);
 	core->job = NULL;
@@ -431,6 +434,10 @@ static bool bind_queues(struct trn_job *job)
 	return true;
 }
 
+/*
+ * The semaphores of a member are cleared before it joins its gang, so that none of the
+ * others has posted to them.
+ */
 static void job_start(struct trn_core *core, struct trn_job *job)
 {
 	uint64_t clear[4];
@@ -456,16 +463,38 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	pthread_mutex_unlock(&core->lock);
 	if (reset)
 		trn_job_fail(job, &reset_fault);
+	else if (bound && job->block.gang)
+		trn_gang_join(core);
 	else if (bound)
 		start_engines(core, job);
 	trn_job_put(job);
 }
 
+/* A member of a gang starts, goes on to wait, or has failed and waits no longer. */
+static void step_gang(struct trn_core *core)
+{
+	struct trn_job *job = core->job;
+	enum trn_gang_turn turn;
+
+	if (!job || !job->block.gang)
+		return;
+	turn = trn_gang_turn(core);
+	if (!job->waits || turn == TRN_GANG_WAIT)
+		return;
+	if (turn == TRN_GANG_RUN)
+		start_engines(core, job);
+	job->waits = false;
+	trn_job_put(job);
+}
+
 /* No job comes of the doorbell, nor a record. */
-static void doorbell_refused(struct trn_core *core)
+static void doorbell_refused(struct trn_core *core,
+			     const struct neuron_hw_job *block)
 {
 	struct trn_irq_edge edge;
 
+	if (block->gang)
+		trn_gang_fail(core->chip, block);
 	pthread_mutex_lock(&core->lock);
 	core->doorbell_rung = false;
 	edge = core_ended(core, NEURON_CORE_CAUSE_REFUSED);
@@ -491,7 +520,7 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 		return true;
 
 	if (!trn_latch_block(core, addr, &block)) {
-		doorbell_refused(core);
+		doorbell_refused(core, &block);
 		return true;
 	}
 	if (budget->on_host &&
@@ -505,6 +534,8 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 	record.job_id = block.job_id;
 	record.cause = (uint16_t)cause;
 	record.source = NEURON_SOURCE_JOB;
+	if (block.gang)
+		trn_gang_fail(core->chip, &block);
 	pthread_mutex_lock(&core->lock);
 	core->doorbell_rung = false;
 	pthread_mutex_unlock(&core->lock);
@@ -582,6 +613,7 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
 	}
 	if (!step_doorbell(core, budget) || !step_reset(core, budget))
 		return TRN_RUN_AGAIN;
+	step_gang(core);
 	return TRN_RUN_IDLE;
 }
 
@@ -593,6 +625,7 @@ void trn_job_drop(struct trn_core *core)
 		return;
 	if (core->chip->queues)
 		unbind_queues(job);
+	trn_gang_leave(core);
 	pthread_mutex_lock(&core->lock);
 	core->job = NULL;
 	pthread_mutex_unlock(&core->lock);

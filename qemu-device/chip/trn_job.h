@@ -2,10 +2,11 @@
 /*
  * A job: from the doorbell to the completion record.
  *
- * Each started sequencer and each busy queue holds a reference. When the last
- * one is dropped the core's controller writes the completion record, raises the
- * interrupt and frees the job. The first error wins, stops the other actors,
- * and the same path completes the job with it.
+ * Each started sequencer and each busy queue holds a reference, and so does a member
+ * of a gang that waits for the others (trn_gang.h). When the last one is dropped the
+ * core's controller writes the completion record, raises the interrupt and frees the
+ * job. The first error wins, stops the other actors, and the same path completes the
+ * job with it.
  */
 #ifndef TRN_JOB_H
 #define TRN_JOB_H
@@ -40,6 +41,7 @@ struct trn_job {
 	unsigned int nr_queues;
 	struct trn_timeline *timeline;
 	struct trn_check_job *check;	/* NULL: it is not checked */
+	bool waits;			/* for its gang, with a reference; the controller's */
 	_Atomic uint32_t refs;
 	_Atomic bool stop;		/* actors halt at their next boundary */
 	_Atomic bool faulted;

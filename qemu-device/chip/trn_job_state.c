@@ -140,6 +140,9 @@ static void progress_state(struct trn_job *job, struct trn_state *st)
 	trn_state_atomic_u64(st, &job->instructions);
 	trn_state_atomic_u64(st, &job->dma_bytes);
 	trn_state_atomic_u32(st, &job->notify_count);
+	trn_state_bool(st, &job->waits);
+	if (st->loading && job->waits)
+		trn_job_get(job);
 }
 
 static void block_state(struct trn_job *job, struct trn_state *st)
@@ -178,5 +181,6 @@ void trn_job_state(struct trn_core *core, struct trn_state *st)
 	job_queues_state(job, st);
 	trn_domain_state(core, &job->domain, st);
 	progress_state(job, st);
+	trn_gang_member_state(core, st);
 	trn_timeline_state(job, st);
 }

@@ -42,14 +42,18 @@ bool trn_latch_completion_ok(struct trn_chip *chip, uint64_t addr)
 bool trn_latch_block(struct trn_core *core, uint64_t addr,
 		     struct neuron_hw_job *block)
 {
+	const struct neuron_hw_job none = { 0 };
 	const char *why = NULL;
 
+	*block = none;
 	if (addr % NEURON_JOB_ALIGN)
 		why = "is not 256-byte aligned";
 	else if (trn_table_read(core->chip, addr, block, sizeof(*block)))
 		why = "cannot be read";
 	else if (block->magic != NEURON_JOB_MAGIC)
 		why = "has no magic number";
+	if (why)
+		*block = none;
 	else if (!trn_latch_completion_ok(core->chip, block->completion))
 		why = "has a completion record that is not in host memory or not 64-byte aligned";
 	if (!why)

@@ -9,7 +9,8 @@
 
 /*
  * Copy the job block at plain address @addr. False: it cannot be read, is no
- * job block, or names no place for a completion record; the log says which.
+ * job block, or names no place for a completion record; the log says which. Only the
+ * last of them has a block, which is all 0 otherwise.
  */
 bool trn_latch_block(struct trn_core *core, uint64_t addr,
 		     struct neuron_hw_job *block);

@@ -76,6 +76,7 @@ const char *trn_cause_name(enum neuron_cause cause)
 		[NEURON_CAUSE_ADDRESS]		= "address maps to nothing",
 		[NEURON_CAUSE_RESET]		= "reset",
 		[NEURON_CAUSE_ABORT]		= "DMA engine aborted",
+		[NEURON_CAUSE_GANG]		= "another member of the gang failed",
 	};
 
 	return (unsigned int)cause < NEURON_NR_CAUSES ? names[cause] :

@@ -116,6 +116,7 @@ static void reset_cores(struct trn_chip *chip)
 
 	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		trn_core_reset_state(trn_unit(chip, i));
+	trn_gangs_reset(chip);
 }
 
 static void reset_hbm(struct trn_chip *chip)

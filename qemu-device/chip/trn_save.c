@@ -44,7 +44,7 @@ static void identity_state(struct trn_chip *chip, struct trn_state *st)
 		       "one of the two chips is on a fabric, the other is not");
 }
 
-/* DMA queues come before the cores: a job takes its queues. */
+/* DMA queues and gangs come before the cores: a job takes its queues and finds its gang. */
 static void chip_state(struct trn_chip *chip, struct trn_state *st)
 {
 	identity_state(chip, st);
@@ -57,6 +57,7 @@ static void chip_state(struct trn_chip *chip, struct trn_state *st)
 	trn_sems_state(chip, st);
 	trn_top_sp_state(chip, st);
 	trn_udma_state(chip, st);
+	trn_gangs_state(chip, st);
 	trn_cores_state(chip, st);
 	trn_touched_state(chip, st);
 	trn_inject_state(chip, st);

@@ -24,7 +24,8 @@ void trn_cores_state(struct trn_chip *chip, struct trn_state *st);
 
 /*
  * trn_job_state.c: the job of @core and its domain, or that there is none. A
- * loaded job has no reference yet and its queues are not bound to it.
+ * loaded job has no reference yet, but that of a member that waits for its gang, and
+ * its queues are not bound to it.
  */
 void trn_job_state(struct trn_core *core, struct trn_state *st);
 void trn_domain_state(struct trn_core *core, struct trn_domain **domain,

@@ -43,15 +43,19 @@ static void read_semaphores(struct trn_sems *sems, int32_t *values)
 	pthread_mutex_unlock(&sems->lock);
 }
 
+static void flow_start(struct trn_flow *flow, uint64_t start_ps)
+{
+	flow->free_ps = start_ps;
+	flow->time_ps = start_ps;
+}
+
 static void actor_init(struct trn_actor *actor, unsigned int index,
 		       uint64_t start_ps)
 {
 	actor->rank = (uint16_t)index;
-	actor->causal.free_ps = start_ps;
-	actor->replay.free_ps = start_ps;
-	actor->causal.time_ps = start_ps;
+	flow_start(&actor->causal, start_ps);
+	flow_start(&actor->replay, start_ps);
 	actor->causal.last = &actor->causal.first;
-	actor->replay.time_ps = start_ps;
 	actor->replay.last = &actor->replay.first;
 }
 
@@ -104,6 +108,21 @@ void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
 	tl->actor[actor].engine = (uint8_t)engine;
 	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE +
 					   engine * NEURON_UDMA_QUEUES + queue);
+}
+
+void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns)
+{
+	unsigned int i;
+
+	if (!tl)
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->start_ps = start_ns * 1000;
+	for (i = 0; i < tl->nr_actors; i++) {
+		flow_start(&tl->actor[i].causal, tl->start_ps);
+		flow_start(&tl->actor[i].replay, tl->start_ps);
+	}
+	pthread_mutex_unlock(&tl->ct->lock);
 }
 
 void trn_time_start(struct trn_timeline *tl, unsigned int actor)

@@ -94,6 +94,8 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
  * for them.
  */
 void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4]);
+/* It starts at @start_ns, later than it was going to; no actor has recorded anything. */
+void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns);
 /* @actor is queue @queue (0 to 15) of engine @engine of the core. Before it begins. */
 void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
 		    unsigned int engine, unsigned int queue);

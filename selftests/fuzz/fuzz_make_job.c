@@ -527,6 +527,14 @@ static bool has_program(struct fuzz *fuzz, const struct maker *maker, unsigned i
 	return e == NEURON_ENGINE_SYNC || fuzz_once_in(fuzz, 64);
 }
 
+/* One of few gangs, so that others are in it, too. */
+static void join_gang(struct fuzz *fuzz, struct maker *maker)
+{
+	maker->block.gang = 1 + fuzz_random(fuzz, 4);
+	maker->block.gang_size = (uint16_t)(2 + fuzz_random(fuzz, 2));
+	maker->block.gang_index = (uint16_t)fuzz_random(fuzz, 3);
+}
+
 void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 {
 	struct maker maker = {
@@ -545,6 +553,8 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 		maker.cc = 1 + fuzz_random(fuzz, neuron_cc_per_core(fuzz->gen));
 	maker.block.job_id = fuzz_random64(fuzz);
 	maker.block.completion = host_addr(fuzz, &maker, COMPLETION_AT);
+	if (fuzz_once_in(fuzz, 3))
+		join_gang(fuzz, &maker);
 	put_windows(fuzz, &maker);
 	put_queues(fuzz, &maker);
 	put_generated(fuzz, &maker);

@@ -181,6 +181,16 @@ static void generate_round(struct seq_job *job)
 			   .reg = { DGE_QUEUE }));
 }
 
+/* The jobs of the first chip are a gang, those of the other one are not. */
+static void join_gang(struct seq_job *job)
+{
+	if (job->chip)
+		return;
+	job->block.gang = 0x100000001;
+	job->block.gang_size = STATE_CORES;
+	job->block.gang_index = (uint16_t)job->core;
+}
+
 void work_job(struct seq_job *job)
 {
 	uint64_t host = host_window(job);
@@ -190,6 +200,7 @@ void work_job(struct seq_job *job)
 	job->block.notify_addr = in_data(DATA_NOTIFY);
 	job->block.notify_size = 128;
 	job->nr_queues = DGE_QUEUE + 1;
+	join_gang(job);
 	for (i = 0; i < STATE_ROUNDS; i++) {
 		load_round(job, i, host);
 		compute_round(job, i);

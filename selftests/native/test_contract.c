@@ -248,7 +248,7 @@ static void job_rules(void **state)
 	job.flags = neuron_to_le16(1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
 	job = good_job();
-	job.reserved[1] = neuron_to_le64(1);
+	job.reserved1 = neuron_to_le32(1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
 	job = good_job();
 	job.start[0].reserved = neuron_to_le32(1);
@@ -272,6 +272,27 @@ static void job_rules(void **state)
 	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR, neuron_window_addr(0, 0), 1);
 	assert_why(neuron_hw_job_check(&job, NEURON_BIT(NEURON_ENGINE_SYNC)),
 		   "a CC-core has no engine but sync");
+}
+
+static void gang_rules(void **state)
+{
+	struct neuron_hw_job job = good_job();
+
+	(void)state;
+	assert_int_equal(job.gang, 0);
+	neuron_hw_job_gang(&job, 1ull << 40, 3, 2);
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_from_le64(job.gang), 1ull << 40);
+	job.gang = 0;
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a gang's member without a gang");
+	assert_null(neuron_hw_job_check_gang(0, 0, 0));
+	assert_null(neuron_hw_job_check_gang(1, 2, 0));
+	assert_null(neuron_hw_job_check_gang(1, NEURON_JOB_MAX_GANG,
+					     NEURON_JOB_MAX_GANG - 1));
+	assert_non_null(neuron_hw_job_check_gang(0, 0, 1));
+	assert_why(neuron_hw_job_check_gang(1, 1, 0), "a gang has 2 to 32 members");
+	assert_non_null(neuron_hw_job_check_gang(1, NEURON_JOB_MAX_GANG + 1, 0));
+	assert_why(neuron_hw_job_check_gang(1, 2, 2), "a gang has no such member");
 }
 
 static void notify_rules(void **state)
@@ -394,6 +415,7 @@ int main(void)
 		cmocka_unit_test(ring_progress_is_bounded),
 		cmocka_unit_test(job_well_written),
 		cmocka_unit_test(job_rules),
+		cmocka_unit_test(gang_rules),
 		cmocka_unit_test(notify_rules),
 		cmocka_unit_test(queue_rules),
 		cmocka_unit_test(record_round_trip),

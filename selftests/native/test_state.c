@@ -124,7 +124,7 @@ static void work_can_be_moved_many_times(void **state)
 	reference(&first);
 	for (round = 0; round < 3; round++) {
 		work = work_new(TRN_POOL_STEPPED);
-		for (i = 0; i < 25 && work_step(work, 1 + below(4 << 2 * round)); i++)
+		for (i = 0; i < 25 && work_step(work, 1 + below(4 << 3 * round)); i++)
 			half += work_move(work, TRN_POOL_STEPPED);
 		work_finish(work, &moved);
 		work_free(work);

@@ -41,6 +41,16 @@ static inline const char *neuron_hw_job_check_notify(__u64 addr, __u32 size)
 	return 0;
 }
 
+/* Member @index of the @size members of gang @gang; all 0: a job alone. */
+static inline const char *neuron_hw_job_check_gang(__u64 gang, __u32 size, __u32 index)
+{
+	if (!gang)
+		return size || index ? "a gang's member without a gang" : 0;
+	if (size < 2 || size > NEURON_JOB_MAX_GANG)
+		return "a gang has 2 to 32 members";
+	return index < size ? 0 : "a gang has no such member";
+}
+
 /**
  * neuron_hw_job_check_queue - judge an entry of a queue table
  * @entry: copy that nobody can change
@@ -92,11 +102,8 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		return "no magic number";
 	if (neuron_from_le16(job->version) != NEURON_JOB_VERSION)
 		return "unknown version";
-	if (job->flags || job->reserved0)
+	if (job->flags || job->reserved0 || job->reserved1)
 		return "a reserved field is set";
-	for (i = 0; i < sizeof(job->reserved) / sizeof(job->reserved[0]); i++)
-		if (job->reserved[i])
-			return "a reserved field is set";
 	if (neuron_from_le32(job->nr_windows) > NEURON_MAX_WINDOWS)
 		return "too many windows";
 	if (neuron_from_le32(job->nr_queues) > NEURON_JOB_MAX_QUEUES)
@@ -111,6 +118,11 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		if (job->start[i].count && !(engines & NEURON_BIT(i)))
 			return "a CC-core has no engine but sync";
 	}
+	why = neuron_hw_job_check_gang(neuron_from_le64(job->gang),
+				       neuron_from_le16(job->gang_size),
+				       neuron_from_le16(job->gang_index));
+	if (why)
+		return why;
 	return neuron_hw_job_check_notify(neuron_from_le64(job->notify_addr),
 				       neuron_from_le32(job->notify_size));
 }
@@ -168,6 +180,15 @@ static inline void neuron_hw_job_notify(struct neuron_hw_job *job, __u64 addr, _
 {
 	job->notify_addr = neuron_to_le64(addr);
 	job->notify_size = neuron_to_le32(size);
+}
+
+/* Member @index of the @size members of gang @gang, which is not 0. */
+static inline void neuron_hw_job_gang(struct neuron_hw_job *job, __u64 gang, __u16 size,
+				      __u16 index)
+{
+	job->gang = neuron_to_le64(gang);
+	job->gang_size = neuron_to_le16(size);
+	job->gang_index = neuron_to_le16(index);
 }
 
 #endif /* NEURON_CONTRACT_JOB_H */

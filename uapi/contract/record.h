@@ -15,7 +15,7 @@
  * @cause: enum neuron_cause
  * @source: enum neuron_engine, NEURON_SOURCE_DMA or NEURON_SOURCE_JOB
  * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side
- * @pc: instruction or descriptor index
+ * @pc: instruction or descriptor index; with CAUSE_GANG: index of the member that failed
  * @addr: address that failed, as the program wrote it, or zero
  * @start_ns: device time of the start
  * @end_ns: device time of the end

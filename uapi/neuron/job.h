@@ -33,6 +33,7 @@ enum neuron_engine {
 #define NEURON_JOB_VERSION	1
 #define NEURON_JOB_ALIGN	256
 #define NEURON_JOB_MAX_QUEUES	256
+#define NEURON_JOB_MAX_GANG	32
 
 /**
  * struct neuron_hw_start - where an engine starts
@@ -66,7 +67,12 @@ struct neuron_hw_start {
  * @reserved0: zero
  * @event_own: bit i of the 256: instructions of this job may set, clear and wait for
  *	event i
- * @reserved: zero
+ * @gang: not 0: the job is a member of this gang. It starts when all members have been
+ *	latched; when one fails, all end. No other gang of the chip had this number
+ *	since the last device reset
+ * @gang_size: members of the gang, 2 to NEURON_JOB_MAX_GANG; 0 without a gang
+ * @gang_index: which of them it is, from 0
+ * @reserved1: zero
  */
 struct neuron_hw_job {
 	__le32 magic;
@@ -85,7 +91,10 @@ struct neuron_hw_job {
 	__le32 notify_size;
 	__le32 reserved0;
 	__le64 event_own[4];
-	__le64 reserved[2];
+	__le64 gang;
+	__le16 gang_size;
+	__le16 gang_index;
+	__le32 reserved1;
 };
 
 NEURON_ASSERT_SIZE(struct neuron_hw_job, 256);
@@ -146,6 +155,7 @@ enum neuron_cause {
 	NEURON_CAUSE_ADDRESS	= 16,	/* plain address maps to nothing */
 	NEURON_CAUSE_RESET	= 17,	/* aborted by a reset */
 	NEURON_CAUSE_ABORT	= 18,	/* DMA engine in the abort state */
+	NEURON_CAUSE_GANG	= 19,	/* member pc of the job's gang failed */
 	NEURON_NR_CAUSES
 };
 
@@ -166,7 +176,8 @@ enum neuron_cause {
  * @end_ns: modelled device time of its end; both 0 with the clock off
  * @instructions: retired by all engines
  * @dma_bytes: moved by the job's queues
- * @pc: instruction or descriptor index
+ * @pc: instruction or descriptor index; with CAUSE_GANG: index of the member that
+ *	failed first
  * @reserved: zero
  */
 struct neuron_hw_completion {
