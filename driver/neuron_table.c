@@ -28,13 +28,19 @@ static size_t neuron_binding_bytes(const struct neuron_binding *binding)
 	return (size_t)binding->nr_extents * sizeof(*binding->extents);
 }
 
+/* Coherent memory comes in whole pages. */
+static size_t neuron_binding_charge(const struct neuron_binding *binding)
+{
+	return PAGE_ALIGN(neuron_binding_bytes(binding));
+}
+
 int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
 {
 	struct neuron_claim *claim = binding->claim;
 	int ret;
 
 	binding->nr_extents = nr;
-	ret = neuron_claim_charge(claim, neuron_binding_bytes(binding));
+	ret = neuron_claim_charge(claim, neuron_binding_charge(binding));
 	if (ret)
 		return ret;
 	binding->extents = dma_alloc_coherent(claim->ndev->drm.dev,
@@ -44,7 +50,7 @@ int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
 					      __GFP_NOWARN);
 	if (binding->extents)
 		return 0;
-	neuron_claim_uncharge(claim, neuron_binding_bytes(binding));
+	neuron_claim_uncharge(claim, neuron_binding_charge(binding));
 	return -ENOMEM;
 }
 
@@ -58,7 +64,7 @@ static void neuron_binding_release(struct kref *ref)
 				  neuron_binding_bytes(binding),
 				  binding->extents, binding->extents_dma);
 		neuron_claim_uncharge(binding->claim,
-				      neuron_binding_bytes(binding));
+				      neuron_binding_charge(binding));
 	}
 	if (binding->bo)
 		neuron_bo_put(binding->bo);
@@ -95,7 +101,7 @@ static size_t neuron_table_hw_bytes(u32 nr)
 
 static size_t neuron_table_bytes(u32 nr)
 {
-	return neuron_table_hw_bytes(nr) +
+	return PAGE_ALIGN(neuron_table_hw_bytes(nr)) +
 	       (nr + 1) * sizeof(struct neuron_binding *);
 }
 

@@ -95,21 +95,27 @@ FIXTURE_TEARDOWN(scattered)
 	rig_close(&self->rig);
 }
 
-/* WINDOWS windows of a page onto the buffer, all at the same offset. */
-static int bind(FIXTURE_DATA(scattered) *self, uint64_t offset)
+/* So many windows onto the buffer, all at the same offset. */
+static int bind_some(FIXTURE_DATA(scattered) *self, uint64_t offset,
+		     uint64_t length, uint32_t count)
 {
 	unsigned int i;
 
-	for (i = 0; i < WINDOWS; i++)
+	for (i = 0; i < count; i++)
 		self->windows[i] = (struct drm_neuron_window){
 			.index = FIRST + i,
 			.kind = DRM_NEURON_WINDOW_BO,
 			.rights = DRM_NEURON_WINDOW_READ,
 			.handle = self->handle,
 			.offset = offset,
-			.length = 4096,
+			.length = length,
 		};
-	return rig_windows(&self->rig, self->windows, WINDOWS);
+	return rig_windows(&self->rig, self->windows, count);
+}
+
+static int bind(FIXTURE_DATA(scattered) *self, uint64_t offset)
+{
+	return bind_some(self, offset, 4096, WINDOWS);
 }
 
 /* The same in a process that is killed after @limit_ms. Returns how long it took. */
@@ -145,6 +151,17 @@ TEST_F_TIMEOUT(scattered, far_end, 280)
 	EXPECT_EQ(0, status) TH_LOG("killed after %lld ms; the near end took %lld ms",
 				    (long long)far, (long long)near);
 	EXPECT_GT(20 * near + 2000, far);
+}
+
+/*
+ * A window of two pieces has a list of them, which takes a page of kernel memory: it
+ * counts as one, so that a claim cannot have far more than its 256 MiB.
+ */
+TEST_F_TIMEOUT(scattered, lists_count_as_pages, 280)
+{
+	EXPECT_EQ(0, bind_some(self, 0, 8192, WINDOWS / 4));
+	EXPECT_EQ(-ENOMEM, bind_some(self, 4096, 8192, WINDOWS));
+	EXPECT_EQ(0, bind_some(self, 8192, 8192, WINDOWS / 4));
 }
 
 /* What window @index shows first, read by the device. */
