@@ -26,8 +26,6 @@ PREPARE = "/lib/neuron/prepare"
 SMALL_ENV = {"PATH": "/bin:/sbin:/usr/bin:/usr/sbin", "HOME": "/", "TERM": "linux"}
 HOST_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": "/root", "TERM": "linux", "LANG": "C.UTF-8", "USER": "root"}
-# QEMU ends when this process is killed.
-WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 
 def free_port():
@@ -121,7 +119,7 @@ class Machine:
 
     def start_qemu(self, *more):
         """Start QEMU, with more words on its command line, and connect to it."""
-        words = WITH_PARENT + qemu.command_line(self.plan) + list(more)
+        words = qemu.WITH_PARENT + qemu.command_line(self.plan) + list(more)
         with open(self.path("qemu-output.txt"), "ab") as output:
             # A session of its own: an interrupt from the terminal is for the command in
             # the guest.

@@ -14,6 +14,10 @@ PUBLIC_DRIVER_WORDS = ("lsm=capability log_buf_len=16M watchdog_thresh=60 "
                        "rcupdate.rcu_cpu_stall_timeout=120")
 
 
+# QEMU ends when this process is killed.
+WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
+
+
 @dataclass
 class Share:
     """A folder of the host that the guest can mount by its tag."""

@@ -16,6 +16,8 @@ class Qmp:
     def __init__(self, connection):
         self.socket = connection
         self.file = connection.makefile("rw", encoding="utf-8")
+        # That came before the answer of a command.
+        self.events = 0
         self.read_object()
         self.run("qmp_capabilities")
 
@@ -52,6 +54,7 @@ class Qmp:
                 return answer["return"]
             if "error" in answer:
                 raise MachineError(f"{command}: {answer['error']['desc']}")
+            self.events += 1
 
     def human(self, line):
         """Run a line of QEMU's human monitor and return what it prints."""
@@ -64,10 +67,14 @@ class Qmp:
         self.socket.settimeout(timeout)
         try:
             while True:
+                before = self.events
                 job = next(job for job in self.run("query-jobs") if job["id"] == name)
                 if job["status"] == "concluded":
                     break
-                self.read_object()      # an event: the job has gone on
+                # QEMU may send the job's last event after it has looked at the job and before it
+                # answers. Nobody would send another one.
+                if self.events == before:
+                    self.read_object()      # an event: the job has gone on
         except TimeoutError as error:
             raise MachineError(f"{command}: not done after {timeout} s") from error
         finally:

@@ -71,7 +71,8 @@ def table():
         description = read_description(name)
         status = os.stat(image)
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(status.st_mtime))
-        words = " ".join(shlex.quote(word) for word in description["words"])
+        words = " ".join(shlex.quote(word) for word in description["words"]
+                         if not word.startswith("--save="))
         stale = "" if is_current(description) else "  (cannot go on: QEMU, the kernel or the " \
             "initramfs have changed since)"
         lines.append(f"{name:<16} {status.st_blocks >> 11:>5} MiB  {day}  {words}{stale}".rstrip())
@@ -157,7 +158,7 @@ def make_disk(qemu_program, path, size=DISK_BYTES):
     ours, theirs = socket.socketpair()
     with ours, theirs:
         process = subprocess.Popen(
-            [qemu_program, "-machine", "none", "-nodefaults", "-display", "none",
+            [*qemu.WITH_PARENT, qemu_program, "-machine", "none", "-nodefaults", "-display", "none",
              "-chardev", f"socket,id=qmp,fd={theirs.fileno()}", "-mon", "chardev=qmp,mode=control"],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         theirs.close()
