@@ -21,12 +21,17 @@
 #define PIECES		100000
 #define TILE		16	/* pages of the file that the buffer consists of */
 
-FIXTURE(scattered) {
+/* A buffer of many pieces, and room for the windows that are bound to it. */
+struct pieces {
 	struct rig rig;
 	uint8_t *memory;
 	uint64_t size;
 	uint32_t handle;
 	struct drm_neuron_window *windows;
+};
+
+FIXTURE(scattered) {
+	struct pieces p;
 };
 
 /* The pages of a small file, no two of them neighbours in memory, again and again. */
@@ -69,64 +74,64 @@ FIXTURE_SETUP(scattered)
 	struct sysinfo info;
 	int ret;
 
-	ret = rig_open(&self->rig, 0, RIG_ANY_CORE);
+	ret = rig_open(&self->p.rig, 0, RIG_ANY_CORE);
 	if (ret == -ENODEV)
 		SKIP(return, "no neuron device");
 	ASSERT_EQ(0, ret);
 	/* An import may not be larger than the machine's memory, however little it takes. */
 	ASSERT_EQ(0, sysinfo(&info));
-	self->size = info.totalram * info.mem_unit / 10 * 8;
-	if (self->size > PIECES * 4096ull)
-		self->size = PIECES * 4096ull;
-	self->size -= self->size % (TILE * 4096);
-	self->memory = make_memory(self->size);
-	ASSERT_NE(NULL, self->memory);
-	ret = import(self->rig.fd, self->memory, self->size, &self->handle);
+	self->p.size = info.totalram * info.mem_unit / 10 * 8;
+	if (self->p.size > PIECES * 4096ull)
+		self->p.size = PIECES * 4096ull;
+	self->p.size -= self->p.size % (TILE * 4096);
+	self->p.memory = make_memory(self->p.size);
+	ASSERT_NE(NULL, self->p.memory);
+	ret = import(self->p.rig.fd, self->p.memory, self->p.size, &self->p.handle);
 	if (ret == -EOPNOTSUPP)
 		SKIP(return, "the device needs bounce buffers here");
 	ASSERT_EQ(0, ret);
-	self->windows = calloc(WINDOWS, sizeof(*self->windows));
-	ASSERT_NE(NULL, self->windows);
+	self->p.windows = calloc(WINDOWS, sizeof(*self->p.windows));
+	ASSERT_NE(NULL, self->p.windows);
 }
 
 FIXTURE_TEARDOWN(scattered)
 {
-	free(self->windows);
-	rig_close(&self->rig);
+	free(self->p.windows);
+	rig_close(&self->p.rig);
 }
 
 /* So many windows onto the buffer, all at the same offset. */
-static int bind_some(FIXTURE_DATA(scattered) *self, uint64_t offset,
-		     uint64_t length, uint32_t count)
+static int bind_some(struct pieces *p, uint64_t offset, uint64_t length,
+		     uint32_t count)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		self->windows[i] = (struct drm_neuron_window){
+		p->windows[i] = (struct drm_neuron_window){
 			.index = FIRST + i,
 			.kind = DRM_NEURON_WINDOW_BO,
 			.rights = DRM_NEURON_WINDOW_READ,
-			.handle = self->handle,
+			.handle = p->handle,
 			.offset = offset,
 			.length = length,
 		};
-	return rig_windows(&self->rig, self->windows, count);
+	return rig_windows(&p->rig, p->windows, count);
 }
 
-static int bind(FIXTURE_DATA(scattered) *self, uint64_t offset)
+static int bind(struct pieces *p, uint64_t offset)
 {
-	return bind_some(self, offset, 4096, WINDOWS);
+	return bind_some(p, offset, 4096, WINDOWS);
 }
 
 /* The same in a process that is killed after @limit_ms. Returns how long it took. */
-static int64_t bind_within(FIXTURE_DATA(scattered) *self, uint64_t offset,
+static int64_t bind_within(struct pieces *p, uint64_t offset,
 			   int64_t limit_ms, int *status)
 {
 	int64_t begin = rig_now_ms(), end = begin + limit_ms;
 	pid_t pid = fork();
 
 	if (!pid)
-		_exit(bind(self, offset) ? 1 : 0);
+		_exit(bind(p, offset) ? 1 : 0);
 	while (waitpid(pid, status, WNOHANG) == 0) {
 		if (rig_now_ms() > end)
 			kill(pid, SIGKILL);
@@ -145,9 +150,9 @@ TEST_F_TIMEOUT(scattered, far_end, 280)
 	int64_t near, far;
 	int status;
 
-	near = bind_within(self, 0, LIMIT, &status);
+	near = bind_within(&self->p, 0, LIMIT, &status);
 	ASSERT_EQ(0, status);
-	far = bind_within(self, self->size - 4096, 10 * near + 1000, &status);
+	far = bind_within(&self->p, self->p.size - 4096, 10 * near + 1000, &status);
 	EXPECT_EQ(0, status) TH_LOG("killed after %lld ms; the near end took %lld ms",
 				    (long long)far, (long long)near);
 	EXPECT_GT(20 * near + 2000, far);
@@ -159,9 +164,9 @@ TEST_F_TIMEOUT(scattered, far_end, 280)
  */
 TEST_F_TIMEOUT(scattered, lists_count_as_pages, 280)
 {
-	EXPECT_EQ(0, bind_some(self, 0, 8192, WINDOWS / 4));
-	EXPECT_EQ(-ENOMEM, bind_some(self, 4096, 8192, WINDOWS));
-	EXPECT_EQ(0, bind_some(self, 8192, 8192, WINDOWS / 4));
+	EXPECT_EQ(0, bind_some(&self->p, 0, 8192, WINDOWS / 4));
+	EXPECT_EQ(-ENOMEM, bind_some(&self->p, 4096, 8192, WINDOWS));
+	EXPECT_EQ(0, bind_some(&self->p, 8192, 8192, WINDOWS / 4));
 }
 
 /* What window @index shows first, read by the device. */
@@ -187,15 +192,15 @@ TEST_F_TIMEOUT(scattered, killed_half_way, 280)
 	int status;
 
 	for (turn = 0; turn < TILE; turn++)
-		memset(self->memory + turn * 4096, 0x10 + (int)turn, 4096);
-	near = bind_within(self, 0, LIMIT, &status);
+		memset(self->p.memory + turn * 4096, 0x10 + (int)turn, 4096);
+	near = bind_within(&self->p, 0, LIMIT, &status);
 	ASSERT_EQ(0, status);
 	memset(&old, 0x10, sizeof(old));
 	for (turn = 1; turn < 6; turn++) {
-		bind_within(self, turn * 4096ull, near * turn / 6, &status);
+		bind_within(&self->p, turn * 4096ull, near * turn / 6, &status);
 		memset(&new, 0x10 + (int)turn, sizeof(new));
-		ASSERT_EQ(0, first_word(&self->rig, FIRST, &first));
-		ASSERT_EQ(0, first_word(&self->rig, FIRST + WINDOWS - 1, &last));
+		ASSERT_EQ(0, first_word(&self->p.rig, FIRST, &first));
+		ASSERT_EQ(0, first_word(&self->p.rig, FIRST + WINDOWS - 1, &last));
 		EXPECT_EQ(first, last) TH_LOG("turn %u", turn);
 		EXPECT_TRUE(first == old || first == new);
 		if (!status)
