@@ -64,8 +64,8 @@ int neuron_copy_submit(struct neuron_copy_queue *queue,
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
 
 /*
- * Wait until @req is complete and its memory is no longer accessed. -EAGAIN: another request failed and took this one with it,
- * submit it again; -EIO, -ETIMEDOUT, -ENODEV.
+ * Wait until @req is complete and its memory is no longer accessed. -EAGAIN: another
+ * request failed and took this one with it, submit it again; -EIO, -ETIMEDOUT, -ENODEV.
  */
 int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req);

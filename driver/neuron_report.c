@@ -62,7 +62,7 @@ void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 			      "%s: dma engine %u queue %u %s descriptor %u",
 			      what, queue >> 4 & 0x7ff, queue & 0xf,
 			      queue & BIT(15) ? "S2M" : "M2S", pc);
-	else if (le16_to_cpu(record->cause) == NEURON_CAUSE_GANG)
+	else if (record->cause == NEURON_CAUSE_GANG)
 		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: member %u", what, pc);
 	else if (source == NEURON_SOURCE_JOB)
 		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: job block", what);

@@ -37,7 +37,9 @@ static_assert(DRM_NEURON_CAUSE_ECC == (int)NEURON_CAUSE_ECC);
 static_assert(DRM_NEURON_CAUSE_ADDRESS == (int)NEURON_CAUSE_ADDRESS);
 static_assert(DRM_NEURON_CAUSE_RESET == (int)NEURON_CAUSE_RESET);
 static_assert(DRM_NEURON_CAUSE_ABORT == (int)NEURON_CAUSE_ABORT);
-static_assert(NEURON_NR_CAUSES == NEURON_CAUSE_ABORT + 1);
+static_assert(DRM_NEURON_CAUSE_GANG == (int)NEURON_CAUSE_GANG);
+/* A new cause belongs into the interface, too. */
+static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES);
 static_assert(DRM_NEURON_SOURCE_DMA == NEURON_SOURCE_DMA);
 static_assert(DRM_NEURON_SOURCE_JOB == NEURON_SOURCE_JOB);
 

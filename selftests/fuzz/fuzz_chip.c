@@ -34,8 +34,11 @@
  * core 65,535 windows and a million extents.
  */
 #define MOST_BYTES	(CHIPS * NEURON_MAX_CORES * NEURON_MIB(48))
-/* After a reset: registers written for the first time, tables that are kept. */
-#define KEPT_BYTES	NEURON_MIB(1)
+/*
+ * After a reset each core and CC-core that has run a job keeps its clocks (11 KiB) and the
+ * remembered instructions of its engines (4 KiB each).
+ */
+#define KEPT_BYTES	(CHIPS * NEURON_MAX_UNITS * NEURON_KIB(32))
 
 enum {
 	OP_WRITE,

@@ -265,7 +265,8 @@ static void job_rules(void **state)
 		   "an engine has an address but no instructions");
 	job = good_job();
 	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR, 0x1000, 1);
-	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "an engine's image has no window address");
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES),
+		   "an engine's image has no window address");
 	neuron_hw_job_start(&job, NEURON_ENGINE_TENSOR,
 			    neuron_window_addr(0, NEURON_ADDR_WINDOW_OFFSET - 127), 1);
 	assert_non_null(neuron_hw_job_check(&job, ALL_ENGINES));

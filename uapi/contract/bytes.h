@@ -17,6 +17,9 @@
 
 #include "neuron/types.h"
 
+/* What a check returns when all is well: NULL, without its header. */
+#define NEURON_FINE	((const char *)0)
+
 /* sparse knows it; others need not. */
 #ifndef __force
 #define __force

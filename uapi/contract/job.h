@@ -23,32 +23,32 @@
 static inline const char *neuron_hw_job_check_start(__u64 addr, __u32 count)
 {
 	if (!count)
-		return addr ? "an engine has an address but no instructions" : 0;
+		return addr ? "an engine has an address but no instructions" : NEURON_FINE;
 	if (!neuron_hw_window_range_ok(addr, (__u64)count * NEURON_INST_SIZE))
 		return "an engine's image has no window address";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* A notification stream of @size bytes at window address @addr; none with size 0. */
 static inline const char *neuron_hw_job_check_notify(__u64 addr, __u32 size)
 {
 	if (!size)
-		return addr ? "a notification address without size" : 0;
+		return addr ? "a notification address without size" : NEURON_FINE;
 	if (size < NEURON_JOB_NOTIFY_MIN || size & (size - 1))
 		return "the notification size is no power of two from 64";
 	if (!neuron_hw_window_range_ok(addr, size))
 		return "notifications have no window address";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* Member @index of the @size members of gang @gang; all 0: a job alone. */
 static inline const char *neuron_hw_job_check_gang(__u64 gang, __u32 size, __u32 index)
 {
 	if (!gang)
-		return size || index ? "a gang's member without a gang" : 0;
+		return size || index ? "a gang's member without a gang" : NEURON_FINE;
 	if (size < 2 || size > NEURON_JOB_MAX_GANG)
 		return "a gang has 2 to 32 members";
-	return index < size ? 0 : "a gang has no such member";
+	return index < size ? NEURON_FINE : "a gang has no such member";
 }
 
 /**
@@ -60,7 +60,7 @@ static inline const char *neuron_hw_job_check_gang(__u64 gang, __u32 size, __u32
  * Return: NULL, and the queue's bit in @used is set, or what is wrong.
  */
 static inline const char *neuron_hw_job_check_queue(const struct neuron_hw_job_queue *entry,
-						 __u32 first, __u64 used[4])
+						    __u32 first, __u64 used[4])
 {
 	__u32 engine = neuron_from_le16(entry->dma_engine);
 	__u32 queue = neuron_from_le16(entry->queue);
@@ -112,7 +112,7 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		if (job->start[i].reserved)
 			return "a reserved field is set";
 		why = neuron_hw_job_check_start(neuron_from_le64(job->start[i].addr),
-					     neuron_from_le32(job->start[i].count));
+						neuron_from_le32(job->start[i].count));
 		if (why)
 			return why;
 		if (job->start[i].count && !(engines & NEURON_BIT(i)))
@@ -124,7 +124,7 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 	if (why)
 		return why;
 	return neuron_hw_job_check_notify(neuron_from_le64(job->notify_addr),
-				       neuron_from_le32(job->notify_size));
+					  neuron_from_le32(job->notify_size));
 }
 
 /* --- How a block is written --- */
@@ -168,7 +168,7 @@ static inline void neuron_hw_job_queues(struct neuron_hw_job *job, __u64 table, 
 }
 
 static inline void neuron_hw_job_start(struct neuron_hw_job *job, enum neuron_engine engine,
-				    __u64 addr, __u32 count)
+				       __u64 addr, __u32 count)
 {
 	job->start[engine] = (struct neuron_hw_start){
 		.addr = neuron_to_le64(count ? addr : 0),

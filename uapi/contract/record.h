@@ -47,7 +47,7 @@ static inline const char *neuron_record_check(const struct neuron_record *record
 	if (record->source >= NEURON_NR_ENGINES && record->source != NEURON_SOURCE_DMA &&
 	    record->source != NEURON_SOURCE_JOB)
 		return "unknown source";
-	return 0;
+	return NEURON_FINE;
 }
 
 /**

@@ -19,7 +19,7 @@ static inline const char *neuron_ring_check_length(__u32 length)
 	if (length < NEURON_UDMA_RING_MIN || length > NEURON_UDMA_RING_MAX ||
 	    length % NEURON_UDMA_RING_MULTIPLE)
 		return "the length of a ring is no multiple of 16 from 32";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* @addr is a window address, and the @bytes behind it stay in one window's offsets. */
@@ -39,7 +39,7 @@ static inline const char *neuron_ring_check(__u64 addr, __u32 length)
 	if (addr % NEURON_UDMA_RING_ALIGN ||
 	    !neuron_hw_window_range_ok(addr, (__u64)length * sizeof(struct neuron_udma_desc)))
 		return "a ring is not at a 256-byte aligned window address";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* Where position @position of a ring of @length descriptors is; @length: a power of two. */
@@ -102,7 +102,7 @@ static inline const char *neuron_ring_progress(__u32 head, __u32 length, __u32 s
 	if (head >= length || more > submitted - completed)
 		return "impossible completion head";
 	*done = more;
-	return 0;
+	return NEURON_FINE;
 }
 
 #endif /* NEURON_CONTRACT_RING_H */

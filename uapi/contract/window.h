@@ -30,7 +30,7 @@ neuron_hw_window_memory(enum neuron_window_kind kind, __u32 rights, __u64 base, 
 /* Memory in @nr_extents pieces, which are listed at plain address @list. */
 static inline struct neuron_hw_window
 neuron_hw_window_list(enum neuron_window_kind kind, __u32 rights, __u64 list, __u32 nr_extents,
-		   __u64 length)
+		      __u64 length)
 {
 	return (struct neuron_hw_window){
 		.base = neuron_to_le64(list),
@@ -84,7 +84,7 @@ static inline const char *neuron_hw_window_check_sems(const struct neuron_hw_win
 	if (length % 4 || length / 4 > NEURON_NR_SEMAPHORES ||
 	    neuron_from_le32(window->sem_first) > NEURON_NR_SEMAPHORES - length / 4)
 		return "its semaphores do not exist";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* What a window of each kind may not have. */
@@ -101,7 +101,7 @@ static inline const char *neuron_hw_window_check_kind(const struct neuron_hw_win
 	if (kind == NEURON_WINDOW_STREAM &&
 	    neuron_from_le32(window->flags) & NEURON_WINDOW_RIGHTS)
 		return "a stream window has no rights";
-	return 0;
+	return NEURON_FINE;
 }
 
 /**
@@ -121,7 +121,7 @@ static inline const char *neuron_hw_window_check(const struct neuron_hw_window *
 	if (neuron_hw_window_kind(window) > NEURON_WINDOW_GRANT)
 		return "unknown kind";
 	if (neuron_hw_window_kind(window) == NEURON_WINDOW_EMPTY)
-		return 0;
+		return NEURON_FINE;
 	why = neuron_hw_window_check_kind(window);
 	if (why)
 		return why;
@@ -129,13 +129,13 @@ static inline const char *neuron_hw_window_check(const struct neuron_hw_window *
 		if (!window->nr_extents)
 			return "the extent list is empty";
 		return neuron_from_le32(window->nr_extents) > NEURON_MAX_EXTENTS ?
-			       "too many extents" : 0;
+			       "too many extents" : NEURON_FINE;
 	}
 	if (window->nr_extents)
 		return "extents without LIST";
 	if (neuron_from_le64(window->base) % NEURON_WINDOW_ALIGN)
 		return "its base is not 4-byte aligned";
-	return 0;
+	return NEURON_FINE;
 }
 
 /* An extent of @length bytes in a window, behind others of @total bytes. */
@@ -144,7 +144,7 @@ static inline const char *neuron_hw_window_check_extent(__u64 total, __u64 lengt
 	if (!length || total > NEURON_WINDOW_MAX_LENGTH ||
 	    length > NEURON_WINDOW_MAX_LENGTH - total)
 		return "an extent is empty or too long";
-	return 0;
+	return NEURON_FINE;
 }
 
 #endif /* NEURON_CONTRACT_WINDOW_H */

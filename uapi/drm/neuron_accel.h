@@ -712,6 +712,7 @@ enum drm_neuron_cause {
 	DRM_NEURON_CAUSE_ADDRESS = 16,	/* plain address maps to nothing */
 	DRM_NEURON_CAUSE_RESET = 17,	/* aborted by a reset */
 	DRM_NEURON_CAUSE_ABORT = 18,	/* DMA engine in the abort state */
+	DRM_NEURON_CAUSE_GANG = 19,	/* a member of its gang failed: pc says which */
 };
 
 /* Where, when it is not an engine, whose number is below DRM_NEURON_NR_ENGINES. */
