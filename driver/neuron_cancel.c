@@ -9,6 +9,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_wait.h"
@@ -33,8 +34,10 @@ void neuron_jobs_release(struct neuron_claim_core *cc, u64 last)
 	unsigned long id = 0;
 
 	while (id <= last && (job = neuron_jobs_next(cc, &id))) {
-		if (job->id <= last)
+		if (job->id <= last) {
+			neuron_gang_cancel(job);
 			neuron_gate_open(job->gate);
+		}
 		neuron_job_put(job);
 		id++;
 		cond_resched();
@@ -43,7 +46,8 @@ void neuron_jobs_release(struct neuron_claim_core *cc, u64 last)
 
 /*
  * The job's turn comes nonetheless, so that fences signal in order; it starts no
- * more, and no longer keeps those behind it waiting.
+ * more, and no longer keeps those behind it waiting. A job whose turn has come, but not
+ * that of all of its gang, ends here.
  */
 static int neuron_cancel(struct neuron_job *job)
 {
@@ -56,6 +60,7 @@ static int neuron_cancel(struct neuron_job *job)
 	if (neuron_job_runs(job))
 		ret = neuron_core_reset_locked(core, -ECANCELED, false);
 	neuron_core_unlock(core, cookie);
+	neuron_gang_cancel(job);
 	neuron_gate_open(job->gate);
 	return ret;
 }

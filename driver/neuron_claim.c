@@ -45,6 +45,7 @@ static void neuron_claim_release(struct kref *ref)
 		mutex_destroy(&claim->core[i]->lock);
 		kfree(claim->core[i]);
 	}
+	mutex_destroy(&claim->gang_lock);
 	mutex_destroy(&claim->lock);
 	neuron_account_put(claim->ndev, claim->account);
 	kfree(claim);
@@ -290,6 +291,7 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	}
 	kref_init(&claim->ref);
 	mutex_init(&claim->lock);
+	mutex_init(&claim->gang_lock);
 	claim->ndev = ndev;
 	claim->epoch = epoch;
 	claim->client = file->client_id;

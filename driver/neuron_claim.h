@@ -36,10 +36,14 @@ struct neuron_table;
  * ========================= ================================================
  * neuron_claim.lock         a claim is equipped, then killed once; no CC-core is added to it
  *                           then
+ * neuron_claim.gang_lock    held by who takes the next one of several cores: the order of
+ *                           gangs
  * neuron_claim_core.lock    @dead, @dump, @table and what it points to, the order of
  *                           job ids and of submission. User memory is not
  *                           touched, and no reset waited for, under it
  * neuron_device.claim_lock  who owns which core
+ * neuron_gang.lock          members whose turn has come; held by who takes the next one of
+ *                           several cores. Taken on the way to signal a fence, too
  * neuron_core.reset_lock    doorbell, reset, generation, after a look at the state of
  *                           the hardware; taken on the way to signal a fence:
  *                           allocate nothing under it. Held for a whole reset: not
@@ -128,6 +132,7 @@ struct neuron_claim_core {
  *	neuron_claim_core_find()
  * @lock: see above
  * @dead: killed; under @lock
+ * @gang_lock: see above
  * @client: DRM client id, for the scheduler's trace
  * @last_job: id of the last job submitted
  * @nr_live: jobs and window tables that exist
@@ -144,6 +149,7 @@ struct neuron_claim {
 	struct neuron_claim_core *core[NEURON_MAX_UNITS];
 	struct mutex lock; /* @dead, neuron_claim_kill(), CC-cores in @core */
 	bool dead;
+	struct mutex gang_lock; /* order of gangs */
 	u64 client;
 	atomic64_t last_job;
 	atomic_t nr_live;

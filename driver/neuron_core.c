@@ -127,6 +127,8 @@ int neuron_cores_init(struct neuron_device *ndev)
 	int ret;
 
 	atomic_set(&ndev->nr_live, 0);
+	/* The device may remember gangs of an earlier driver. */
+	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
 	init_waitqueue_head(&ndev->live_wait);
 	init_waitqueue_head(&ndev->grant_wait);
 	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);

@@ -200,6 +200,7 @@ struct neuron_counters {
  * @accounts: accounts of who has claims (neuron_account.c)
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_pool: job blocks (neuron_job.c)
+ * @last_gang: number of the gang submitted last, for the device
  * @nr_live: number of jobs and window tables that exist
  * @live_wait: woken when a job or a window table is freed, or a core dump is published
  * @grant_wait: woken when grants of this device have become void
@@ -259,6 +260,7 @@ struct neuron_device {
 	struct list_head accounts;
 	struct neuron_core core[NEURON_MAX_UNITS];
 	struct dma_pool *job_pool;
+	atomic64_t last_gang;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
 	wait_queue_head_t grant_wait;

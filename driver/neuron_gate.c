@@ -5,6 +5,7 @@
 #include <linux/atomic.h>
 #include <linux/dma-fence.h>
 #include <linux/err.h>
+#include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -27,6 +28,7 @@ struct neuron_gate_wait {
  * struct neuron_gate - one fence for many
  * @base: fence; its lock is taken with that of any other fence held
  * @lock: its lock
+ * @ref: the jobs' and the submission's
  * @left: fences that have not signalled, and one until the gate is armed
  * @nr: entries of @wait
  * @wait: fences that had not signalled when they were added
@@ -34,6 +36,7 @@ struct neuron_gate_wait {
 struct neuron_gate {
 	struct dma_fence base;
 	spinlock_t lock; /* @base's */
+	struct kref ref;
 	atomic_t left;
 	u32 nr;
 	struct neuron_gate_wait *wait;
@@ -66,6 +69,7 @@ struct neuron_gate *neuron_gate_create(u32 max)
 		kfree(gate);
 		return ERR_PTR(-ENOMEM);
 	}
+	kref_init(&gate->ref);
 	atomic_set(&gate->left, 1);
 	spin_lock_init(&gate->lock);
 	dma_fence_init(&gate->base, &neuron_gate_ops, &gate->lock,
@@ -113,12 +117,17 @@ void neuron_gate_open(struct neuron_gate *gate)
 		dma_fence_signal(&gate->base);
 }
 
-void neuron_gate_free(struct neuron_gate *gate)
+struct neuron_gate *neuron_gate_get(struct neuron_gate *gate)
 {
+	kref_get(&gate->ref);
+	return gate;
+}
+
+static void neuron_gate_release(struct kref *ref)
+{
+	struct neuron_gate *gate = container_of(ref, struct neuron_gate, ref);
 	u32 i;
 
-	if (!gate)
-		return;
 	/* Waits for a callback that is under way. */
 	for (i = 0; i < gate->nr; i++) {
 		dma_fence_remove_callback(gate->wait[i].fence,
@@ -127,4 +136,9 @@ void neuron_gate_free(struct neuron_gate *gate)
 	}
 	kvfree(gate->wait);
 	dma_fence_put(&gate->base);
+}
+
+void neuron_gate_put(struct neuron_gate *gate)
+{
+	kref_put(&gate->ref, neuron_gate_release);
 }

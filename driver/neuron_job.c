@@ -8,6 +8,7 @@
 #include <linux/slab.h>
 
 #include "neuron_claim.h"
+#include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
@@ -103,7 +104,10 @@ static void neuron_job_release(struct kref *ref)
 	neuron_job_block_free(job);
 	if (job->table)
 		neuron_table_put_later(job->table);
-	neuron_gate_free(job->gate);
+	if (job->gate)
+		neuron_gate_put(job->gate);
+	if (job->gang)
+		neuron_gang_put(job->gang);
 	dma_fence_put(job->fence);
 	if (job->result)
 		neuron_result_put(job->result);
@@ -205,7 +209,8 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 	copy = *core->completion;
 	/* What is checked is what is used: the device may write there again. */
 	barrier();
-	if (neuron_record_decode(&copy, job->hw_id, &record)) {
+	if (neuron_record_decode(&copy, job->hw_id, &record) ||
+	    (record.cause == NEURON_CAUSE_GANG && !job->gang)) {
 		job->broken = true;
 		neuron_job_hand_over(core);
 		return NULL;
@@ -221,8 +226,13 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 		*error = job->abort_error ?: -ECANCELED;
 		return neuron_job_end_locked(job, &record);
 	default:
-		job->faulted = true;
 		job->hang = false;
+		/* No fault of its own: nothing to tell or to dump. */
+		if (record.cause == NEURON_CAUSE_GANG) {
+			*error = -ECANCELED;
+			return neuron_job_end_locked(job, &record);
+		}
+		job->faulted = true;
 		neuron_job_hand_over(core);
 		return NULL;
 	}
@@ -295,13 +305,32 @@ void neuron_job_end_faulted(struct neuron_job *job)
 		neuron_job_signal(fence, -EIO);
 }
 
-/* Under the core's reset_lock. */
-static int neuron_job_start(struct neuron_job *job)
+void neuron_job_blame(struct neuron_job *job, u32 culprit)
 {
 	struct neuron_core *core = job->cc->core;
-	u64 block = neuron_host_addr(core->ndev, job->dma);
+
+	spin_lock_irq(&core->lock);
+	job->result->record = (struct neuron_record){
+		.job_id = job->hw_id,
+		.status = NEURON_JOB_ERROR,
+		.cause = NEURON_CAUSE_GANG,
+		.source = NEURON_SOURCE_JOB,
+		.pc = culprit,
+	};
+	spin_unlock_irq(&core->lock);
+}
+
+void neuron_job_end_waiting(struct neuron_job *job, int error)
+{
+	neuron_job_signal(dma_fence_get(job->fence), error);
+}
+
+int neuron_job_may_start(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
 	int ret;
 
+	lockdep_assert_held(&core->reset_lock);
 	ret = neuron_hw_check(core->ndev);
 	if (ret)
 		return ret;
@@ -310,6 +339,13 @@ static int neuron_job_start(struct neuron_job *job)
 		return -EIO;
 	if (job->cancelled || job->id <= READ_ONCE(job->cc->cancelled))
 		return -ECANCELED;
+	return 0;
+}
+
+void neuron_job_start(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	u64 block = neuron_host_addr(core->ndev, job->dma);
 
 	spin_lock_irq(&core->lock);
 	memset(core->completion, 0, sizeof(*core->completion));
@@ -321,21 +357,32 @@ static int neuron_job_start(struct neuron_job *job)
 	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
 	neuron_ctl_write64(core->ndev, core->regs + NEURON_CORE_DOORBELL_LO,
 			   block);
-	return 0;
+}
+
+/* A job that is no member of a gang starts at once. */
+static int neuron_job_run(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	bool alone = !job->gang;
+	int ret;
+
+	mutex_lock(&core->reset_lock);
+	ret = neuron_job_may_start(job);
+	if (!ret && alone)
+		neuron_job_start(job);
+	mutex_unlock(&core->reset_lock);
+	return alone ? ret : neuron_gang_run(job, ret);
 }
 
 static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 {
 	struct neuron_job *job = to_neuron_job(base);
-	struct neuron_core *core = job->cc->core;
 	/* The job may end, and be freed, as soon as the doorbell rings. */
 	struct dma_fence *fence = dma_fence_get(job->fence);
 	bool cookie = dma_fence_begin_signalling();
 	int ret;
 
-	mutex_lock(&core->reset_lock);
-	ret = neuron_job_start(job);
-	mutex_unlock(&core->reset_lock);
+	ret = neuron_job_run(job);
 	dma_fence_end_signalling(cookie);
 	if (!ret)
 		return fence;

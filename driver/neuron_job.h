@@ -13,6 +13,7 @@
 #include "neuron_window.h"
 
 struct neuron_claim_core;
+struct neuron_gang;
 struct neuron_gate;
 
 /**
@@ -25,7 +26,9 @@ struct neuron_gate;
  * @id: id of the job in the claim
  * @hw_id: id of the job for the device; jobs of other claims of the core have others
  * @table: window table at the time of the submission, with a reference
- * @gate: the fences of others that it waits for, or NULL
+ * @gate: the fences of others that it waits for, with a reference, or NULL
+ * @gang: with a reference, or NULL: the job was submitted alone
+ * @gang_index: which member of @gang it is
  * @cancelled: the job was cancelled before it started, and will not start; protected by
  *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
@@ -51,6 +54,8 @@ struct neuron_job {
 	u64 hw_id;
 	struct neuron_table *table;
 	struct neuron_gate *gate;
+	struct neuron_gang *gang;
+	u32 gang_index;
 	bool cancelled;
 	struct dma_fence *fence;
 	struct neuron_result *result;
@@ -93,6 +98,18 @@ void neuron_job_put(struct neuron_job *job);
 struct neuron_job *neuron_job_active(struct neuron_core *core);
 /* Is @job on the hardware and has not failed? */
 bool neuron_job_runs(struct neuron_job *job);
+
+/* Under neuron_core.reset_lock: 0 or why it cannot start, which does not change. */
+int neuron_job_may_start(struct neuron_job *job);
+/*
+ * Under neuron_core.reset_lock, and if it may: ring the doorbell. The job may end, and be
+ * freed, at once.
+ */
+void neuron_job_start(struct neuron_job *job);
+/* The result of a job that does not start, because member @culprit of its gang failed. */
+void neuron_job_blame(struct neuron_job *job, u32 culprit);
+/* Signal the fence of a job that was not started. */
+void neuron_job_end_waiting(struct neuron_job *job, int error);
 
 /* It has a window onto a chip that has left. */
 static inline bool neuron_job_is_stray(const struct neuron_job *job)

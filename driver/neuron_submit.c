@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SUBMIT ioctl: checks, the job block, the way into the queue.
+ * The SUBMIT ioctl: checks, the job blocks, the way into the queues.
  */
+#include <linux/dma-fence-array.h>
+#include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
@@ -9,6 +11,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
@@ -21,17 +24,51 @@ static_assert(DRM_NEURON_NR_ENGINES == (int)NEURON_NR_ENGINES);
 static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
 
 /**
- * struct neuron_submit_arrays - the arrays of a submission
+ * struct neuron_submit_job - a job of a submission
+ * @args: what user space says
  * @queues: drm_neuron_queue
+ * @window_args: drm_neuron_window
+ * @cc: core in the claim, with a reference of the claim; NULL: not looked up yet
+ * @windows: what @window_args say
+ * @job: until it is queued; ready but for its number
+ */
+struct neuron_submit_job {
+	const struct drm_neuron_job *args;
+	struct neuron_array queues;
+	struct neuron_array window_args;
+	struct neuron_claim_core *cc;
+	struct neuron_windows windows;
+	struct neuron_job *job;
+};
+
+/**
+ * struct neuron_submission - a call of SUBMIT
+ * @drm: device
+ * @file: file
+ * @jobs: drm_neuron_job
  * @in_syncs: drm_neuron_sync
  * @out_syncs: drm_neuron_sync
- * @windows: drm_neuron_window
+ * @job: of @jobs
+ * @nr: how many
+ * @gang: what the jobs are, if there are several
+ * @gate: what they wait for, or NULL
+ * @array: the fence of a gang, NULL once it has its fences
+ * @fences: room for those
+ * @outs: what is signalled
  */
-struct neuron_submit_arrays {
-	struct neuron_array queues;
+struct neuron_submission {
+	struct drm_device *drm;
+	struct drm_file *file;
+	struct neuron_array jobs;
 	struct neuron_array in_syncs;
 	struct neuron_array out_syncs;
-	struct neuron_array windows;
+	struct neuron_submit_job *job;
+	u32 nr;
+	struct neuron_gang *gang;
+	struct neuron_gate *gate;
+	struct dma_fence_array *array;
+	struct dma_fence **fences;
+	struct neuron_out_sync *outs;
 };
 
 static int neuron_submit_invalid(struct drm_device *drm, const char *why)
@@ -41,7 +78,7 @@ static int neuron_submit_invalid(struct drm_device *drm, const char *why)
 }
 
 static int neuron_submit_check_starts(struct drm_device *drm,
-				      const struct drm_neuron_submit *args)
+				      const struct drm_neuron_job *args)
 {
 	const char *why;
 	unsigned int i;
@@ -59,7 +96,7 @@ static int neuron_submit_check_starts(struct drm_device *drm,
 
 /* A stream is a window of its own, at whose offset the notifications begin. */
 static const char *
-neuron_submit_check_notify(const struct drm_neuron_submit *args)
+neuron_submit_check_notify(const struct drm_neuron_job *args)
 {
 	if (!args->stream)
 		return args->stream_offset ? "an offset without a stream" :
@@ -75,21 +112,16 @@ neuron_submit_check_notify(const struct drm_neuron_submit *args)
 					  args->notify_size);
 }
 
-static int neuron_submit_check(struct drm_device *drm,
-			       const struct drm_neuron_submit *args)
+static int neuron_submit_check_job(struct drm_device *drm,
+				   const struct drm_neuron_job *args)
 {
 	const char *why;
 
-	if (args->flags || args->pad)
-		return neuron_submit_invalid(drm, "unknown flags or non-zero pad");
+	if (args->flags)
+		return neuron_submit_invalid(drm, "unknown flags of a job");
 	if (neuron_array_check(&args->queues, sizeof(struct drm_neuron_queue),
 			       NEURON_JOB_MAX_QUEUES))
 		return neuron_submit_invalid(drm, "bad array of queues");
-	if (neuron_array_check(&args->in_syncs, sizeof(struct drm_neuron_sync),
-			       NEURON_MAX_SYNCS) ||
-	    neuron_array_check(&args->out_syncs, sizeof(struct drm_neuron_sync),
-			       NEURON_MAX_SYNCS))
-		return neuron_submit_invalid(drm, "bad array of syncobjs");
 	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
@@ -97,6 +129,23 @@ static int neuron_submit_check(struct drm_device *drm,
 	if (why)
 		return neuron_submit_invalid(drm, why);
 	return neuron_submit_check_starts(drm, args);
+}
+
+static int neuron_submit_check(struct drm_device *drm,
+			       const struct drm_neuron_submit *args)
+{
+	if (args->flags)
+		return neuron_submit_invalid(drm, "unknown flags");
+	if (!args->jobs.count ||
+	    neuron_array_check(&args->jobs, sizeof(struct drm_neuron_job),
+			       NEURON_JOB_MAX_GANG))
+		return neuron_submit_invalid(drm, "bad array of jobs");
+	if (neuron_array_check(&args->in_syncs, sizeof(struct drm_neuron_sync),
+			       NEURON_MAX_SYNCS) ||
+	    neuron_array_check(&args->out_syncs, sizeof(struct drm_neuron_sync),
+			       NEURON_MAX_SYNCS))
+		return neuron_submit_invalid(drm, "bad array of syncobjs");
+	return 0;
 }
 
 /* The engines of a core are numbered from 0 for user space. */
@@ -141,7 +190,7 @@ static int neuron_submit_queues(struct neuron_job *job,
 
 /* All of the job block but the id and the window table. */
 static void neuron_submit_block(struct neuron_job *job,
-				const struct drm_neuron_submit *args)
+				const struct drm_neuron_job *args)
 {
 	struct neuron_core *core = job->cc->core;
 	struct neuron_hw_job *hw = job->hw;
@@ -158,12 +207,15 @@ static void neuron_submit_block(struct neuron_job *job,
 		neuron_hw_job_start(hw, i, args->start[i].addr,
 				    args->start[i].count);
 	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
+	if (job->gang)
+		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
+				   job->gang_index);
 	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
 			      NEURON_JOB_TIMEOUT_MAX_MS);
 }
 
 static int neuron_submit_check_engines(const struct neuron_core *core,
-				       const struct drm_neuron_submit *args)
+				       const struct drm_neuron_job *args)
 {
 	unsigned int i;
 
@@ -174,27 +226,128 @@ static int neuron_submit_check_engines(const struct neuron_core *core,
 	return 0;
 }
 
-static int neuron_submit_in_syncs(struct neuron_job *job, struct drm_file *file,
-				  const struct neuron_array *syncs)
+/* A job that is ready but for its gate; its scheduler part is initialised. */
+static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
+						u32 index)
 {
-	struct neuron_gate *gate;
+	struct neuron_submit_job *sj = &sub->job[index];
+	struct neuron_claim_core *cc = sj->cc;
+	struct neuron_job *job;
+	int ret;
 
-	if (!syncs->count)
-		return 0;
-	gate = neuron_in_syncs_find(&job->cc->core->ndev->drm, file, syncs);
-	if (IS_ERR(gate))
-		return PTR_ERR(gate);
-	job->gate = gate;
-	return drm_sched_job_add_dependency(&job->base, neuron_gate_arm(gate));
+	ret = neuron_submit_check_engines(cc->core, sj->args);
+	if (ret)
+		return ERR_PTR(ret);
+	job = neuron_job_create(cc, sj->queues.count);
+	if (IS_ERR(job))
+		return job;
+	if (sub->gang) {
+		job->gang = neuron_gang_get(sub->gang);
+		job->gang_index = index;
+	}
+	neuron_submit_block(job, sj->args);
+	ret = neuron_submit_queues(job, &sj->queues);
+	if (!ret)
+		ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1,
+						sub->file, cc->claim->client);
+	if (!ret)
+		return job;
+	neuron_job_put(job);
+	return ERR_PTR(ret);
 }
 
-/* Under the lock of @job's core in the claim: a number, and a place for it and its result. */
-static int neuron_submit_number(struct neuron_job *job)
+static int neuron_submit_jobs(struct neuron_submission *sub)
+{
+	u32 i;
+
+	for (i = 0; i < sub->nr; i++) {
+		struct neuron_job *job = neuron_submit_prepare(sub, i);
+
+		if (IS_ERR(job))
+			return PTR_ERR(job);
+		sub->job[i].job = job;
+	}
+	return 0;
+}
+
+static int neuron_submit_in_syncs(struct neuron_submission *sub)
+{
+	struct dma_fence *fence;
+	struct neuron_gate *gate;
+	int ret = 0;
+	u32 i;
+
+	if (!sub->in_syncs.count)
+		return 0;
+	gate = neuron_in_syncs_find(sub->drm, sub->file, &sub->in_syncs);
+	if (IS_ERR(gate))
+		return PTR_ERR(gate);
+	sub->gate = gate;
+	fence = neuron_gate_arm(gate);
+	for (i = 0; i < sub->nr && !ret; i++) {
+		struct neuron_job *job = sub->job[i].job;
+
+		job->gate = neuron_gate_get(gate);
+		ret = drm_sched_job_add_dependency(&job->base,
+						   dma_fence_get(fence));
+	}
+	dma_fence_put(fence);
+	return ret;
+}
+
+static int neuron_submit_windows(struct neuron_submission *sub)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < sub->nr && !ret; i++) {
+		struct neuron_submit_job *sj = &sub->job[i];
+		const struct drm_neuron_job *args = sj->args;
+
+		ret = neuron_windows_get(&sj->windows, sj->cc, sub->file,
+					 &sj->window_args, args->stream,
+					 (u64)args->stream_offset +
+					 args->notify_size);
+	}
+	return ret;
+}
+
+/*
+ * Several jobs are put into their queues under the locks of all their cores, so that every
+ * core has the gangs of a claim in the same order. The lock of the gangs makes it safe to
+ * take those in any order: nobody else takes more than one.
+ */
+static void neuron_submit_lock(struct neuron_submission *sub)
+{
+	struct neuron_claim *claim = sub->job[0].cc->claim;
+	u32 i;
+
+	if (!sub->gang) {
+		mutex_lock(&sub->job[0].cc->lock);
+		return;
+	}
+	mutex_lock(&claim->gang_lock);
+	for (i = 0; i < sub->nr; i++)
+		mutex_lock_nest_lock(&sub->job[i].cc->lock, &claim->gang_lock);
+}
+
+static void neuron_submit_unlock(struct neuron_submission *sub)
+{
+	u32 i;
+
+	for (i = 0; i < sub->nr; i++)
+		mutex_unlock(&sub->job[i].cc->lock);
+	if (sub->gang)
+		mutex_unlock(&sub->job[0].cc->claim->gang_lock);
+}
+
+/* A number, and a place for the job and its result. */
+static int neuron_submit_number(struct neuron_job *job, u64 id)
 {
 	struct neuron_claim_core *cc = job->cc;
 	int ret;
 
-	job->id = atomic64_inc_return(&cc->claim->last_job);
+	job->id = id;
 	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
 	job->hw->job_id = cpu_to_le64(job->hw_id);
 	ret = xa_reserve(&cc->pending, job->id, GFP_KERNEL);
@@ -212,8 +365,45 @@ static void neuron_submit_unnumber(struct neuron_job *job)
 	xa_release(&job->cc->pending, job->id);
 }
 
+/* All that can fail of one job. */
+static int neuron_submit_reserve(struct neuron_submission *sub,
+				 struct neuron_submit_job *sj, u64 id)
+{
+	int ret;
+
+	if (sj->cc->dead)
+		return -ENOENT;
+	ret = neuron_submit_number(sj->job, id);
+	if (ret)
+		return ret;
+	ret = neuron_windows_apply(&sj->windows, sj->cc, sub->gang);
+	if (ret)
+		neuron_submit_unnumber(sj->job);
+	return ret;
+}
+
+/* Of all jobs, or of none. The numbers are in order. */
+static int neuron_submit_reserve_all(struct neuron_submission *sub, u64 *first)
+{
+	struct neuron_claim *claim = sub->job[0].cc->claim;
+	int ret = 0;
+	u32 i;
+
+	*first = atomic64_add_return(sub->nr, &claim->last_job) - sub->nr + 1;
+	for (i = 0; i < sub->nr; i++) {
+		ret = neuron_submit_reserve(sub, &sub->job[i], *first + i);
+		if (ret)
+			break;
+	}
+	while (ret && i--) {
+		neuron_windows_undo(&sub->job[i].windows, sub->job[i].cc);
+		neuron_submit_unnumber(sub->job[i].job);
+	}
+	return ret;
+}
+
 static void neuron_submit_table(struct neuron_job *job,
-				const struct drm_neuron_submit *args)
+				const struct drm_neuron_job *args)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_hw_job *hw = job->hw;
@@ -229,182 +419,241 @@ static void neuron_submit_table(struct neuron_job *job,
 								 args->stream_offset));
 }
 
-/*
- * Nothing fails but for want of memory or of the claim, and nothing at all once
- * the windows are written.
- * Return: the job's finished fence, referenced.
- */
-static struct dma_fence *neuron_submit_push(struct neuron_job *job,
-					    struct neuron_windows *windows,
-					    struct drm_neuron_submit *args)
+/* Return: the job's finished fence, referenced. */
+static struct dma_fence *neuron_submit_push(struct neuron_submit_job *sj)
 {
-	struct neuron_claim_core *cc = job->cc;
+	struct neuron_claim_core *cc = sj->cc;
+	struct neuron_job *job = sj->job;
 	struct dma_fence *fence;
-	int ret;
 
-	mutex_lock(&cc->lock);
-	ret = cc->dead ? -ENOENT : neuron_submit_number(job);
-	if (ret)
-		goto out;
-	ret = neuron_windows_apply(windows, cc);
-	if (ret) {
-		neuron_submit_unnumber(job);
-		goto out;
-	}
-	neuron_submit_table(job, args);
-
+	neuron_submit_table(job, sj->args);
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
-	args->job = job->id;
 	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
 	neuron_results_add(&cc->results, job->result, job->id, fence);
 	trace_neuron_job_submit(cc->core, cc->claim->id, job->id,
 				job->nr_queues, job->timeout_ms);
 	drm_sched_entity_push_job(&job->base);
-out:
-	mutex_unlock(&cc->lock);
-	return ret ? ERR_PTR(ret) : fence;
+	sj->job = NULL;
+	return fence;
 }
 
-/* A job that is ready but for its fences; its scheduler part is initialised. */
-static struct neuron_job *
-neuron_submit_prepare(struct neuron_claim_core *cc, struct drm_file *file,
-		      const struct drm_neuron_submit *args,
-		      const struct neuron_submit_arrays *arrays)
+/* Return: signals when all jobs have finished, referenced. */
+static struct dma_fence *neuron_submit_push_all(struct neuron_submission *sub)
 {
-	struct neuron_job *job;
+	struct dma_fence_array *array = sub->array;
+	u32 i;
+
+	if (!sub->gang)
+		return neuron_submit_push(&sub->job[0]);
+	for (i = 0; i < sub->nr; i++)
+		sub->fences[i] = neuron_submit_push(&sub->job[i]);
+	dma_fence_array_init(array, sub->nr, sub->fences,
+			     dma_fence_context_alloc(1), 1, false);
+	sub->array = NULL;
+	sub->fences = NULL;
+	/* It has the error of a job only if it looks at each of them. */
+	dma_fence_enable_sw_signaling(&array->base);
+	return &array->base;
+}
+
+/*
+ * Nothing fails but for want of memory or of the claim, and nothing at all once the first
+ * job is in its queue.
+ */
+static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
+{
+	struct dma_fence *fence = NULL;
+	u64 first;
 	int ret;
 
-	ret = neuron_submit_check_engines(cc->core, args);
+	neuron_submit_lock(sub);
+	ret = neuron_submit_reserve_all(sub, &first);
+	if (!ret)
+		fence = neuron_submit_push_all(sub);
+	neuron_submit_unlock(sub);
 	if (ret)
-		return ERR_PTR(ret);
-	job = neuron_job_create(cc, arrays->queues.count);
-	if (IS_ERR(job))
-		return job;
-	neuron_submit_block(job, args);
-	ret = neuron_submit_queues(job, &arrays->queues);
-	if (ret)
-		goto err_job;
-	ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1, file,
-					cc->claim->client);
-	if (ret)
-		goto err_job;
-	ret = neuron_submit_in_syncs(job, file, &arrays->in_syncs);
-	if (ret)
-		goto err_sched;
-	return job;
-
-err_sched:
-	drm_sched_job_cleanup(&job->base);
-err_job:
-	neuron_job_put(job);
-	return ERR_PTR(ret);
-}
-
-static int neuron_submit_job(struct neuron_claim_core *cc,
-			     struct drm_file *file,
-			     struct drm_neuron_submit *args,
-			     const struct neuron_submit_arrays *arrays,
-			     struct neuron_out_sync *outs,
-			     struct neuron_windows *windows)
-{
-	struct dma_fence *fence;
-	struct neuron_job *job;
-
-	job = neuron_submit_prepare(cc, file, args, arrays);
-	if (IS_ERR(job))
-		return PTR_ERR(job);
-	fence = neuron_submit_push(job, windows, args);
-	if (IS_ERR(fence)) {
-		drm_sched_job_cleanup(&job->base);
-		neuron_job_put(job);
-		return PTR_ERR(fence);
-	}
-	neuron_out_syncs_signal(outs, arrays->out_syncs.count, fence);
+		return ret;
+	*id = first;
+	neuron_out_syncs_signal(sub->outs, sub->out_syncs.count, fence);
 	dma_fence_put(fence);
 	return 0;
 }
 
-static int neuron_submit(struct neuron_claim_core *cc, struct drm_file *file,
-			 struct drm_neuron_submit *args,
-			 const struct neuron_submit_arrays *arrays)
+static int neuron_submit_gang(struct neuron_submission *sub)
 {
-	struct neuron_windows windows = { };
-	struct neuron_out_sync *outs;
+	struct neuron_gang *gang;
+
+	if (sub->nr == 1)
+		return 0;
+	gang = neuron_gang_create(to_neuron_device(sub->drm), sub->nr);
+	if (IS_ERR(gang))
+		return PTR_ERR(gang);
+	sub->gang = gang;
+	sub->array = dma_fence_array_alloc(sub->nr);
+	sub->fences = kcalloc(sub->nr, sizeof(*sub->fences), GFP_KERNEL);
+	return sub->array && sub->fences ? 0 : -ENOMEM;
+}
+
+/* The memory that the device reads is the device's: inside drm_dev_enter(). */
+static int neuron_submit(struct neuron_submission *sub, u64 *id)
+{
 	int ret;
 
-	outs = neuron_out_syncs_find(&cc->core->ndev->drm, file,
-				     &arrays->out_syncs);
-	if (IS_ERR(outs))
-		return PTR_ERR(outs);
-	ret = neuron_windows_get(&windows, cc, file, &arrays->windows,
-				 args->stream,
-				 (u64)args->stream_offset + args->notify_size);
+	sub->outs = neuron_out_syncs_find(sub->drm, sub->file,
+					  &sub->out_syncs);
+	if (IS_ERR(sub->outs)) {
+		ret = PTR_ERR(sub->outs);
+		sub->outs = NULL;
+		return ret;
+	}
+	ret = neuron_submit_windows(sub);
 	if (!ret)
-		ret = neuron_submit_job(cc, file, args, arrays, outs,
-					&windows);
-	neuron_windows_put(&windows);
-	neuron_out_syncs_free(outs, arrays->out_syncs.count);
+		ret = neuron_submit_gang(sub);
+	if (!ret)
+		ret = neuron_submit_jobs(sub);
+	if (!ret)
+		ret = neuron_submit_in_syncs(sub);
+	return ret ?: neuron_submit_enqueue(sub, id);
+}
+
+/* What neuron_submit() has made and not given away; the gang before the fences. */
+static void neuron_submit_undo(struct neuron_submission *sub)
+{
+	u32 i;
+
+	for (i = 0; i < sub->nr; i++) {
+		struct neuron_submit_job *sj = &sub->job[i];
+
+		if (sj->job) {
+			drm_sched_job_cleanup(&sj->job->base);
+			neuron_job_put(sj->job);
+		}
+		neuron_windows_put(&sj->windows);
+	}
+	if (sub->gate)
+		neuron_gate_put(sub->gate);
+	if (sub->gang)
+		neuron_gang_put(sub->gang);
+	kfree(sub->fences);
+	kfree(sub->array);
+	neuron_out_syncs_free(sub->outs, sub->out_syncs.count);
+}
+
+/* Each core once, and all of one claim. */
+static int neuron_submit_find_core(struct neuron_submission *sub, u32 claim,
+				   struct neuron_submit_job *sj)
+{
+	struct neuron_claim_core *cc;
+	struct neuron_submit_job *other;
+
+	cc = neuron_claim_core_find(sub->file, claim, sj->args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	sj->cc = cc;
+	for (other = sub->job; other < sj; other++) {
+		if (other->cc == cc)
+			return neuron_submit_invalid(sub->drm,
+						     "two jobs of one core");
+		/* Its number may have been given to a new claim meanwhile. */
+		if (other->cc->claim != cc->claim)
+			return -ENOENT;
+	}
+	return 0;
+}
+
+static int neuron_submit_find_cores(struct neuron_submission *sub, u32 claim)
+{
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < sub->nr && !ret; i++)
+		ret = neuron_submit_find_core(sub, claim, &sub->job[i]);
 	return ret;
 }
 
-static void neuron_submit_arrays_put(struct neuron_submit_arrays *arrays)
+static int neuron_submit_job_arrays(struct drm_device *drm,
+				    struct neuron_submit_job *sj)
 {
-	neuron_array_put(&arrays->queues);
-	neuron_array_put(&arrays->in_syncs);
-	neuron_array_put(&arrays->out_syncs);
-	neuron_array_put(&arrays->windows);
+	int ret = neuron_submit_check_job(drm, sj->args);
+
+	if (!ret)
+		ret = neuron_array_get(&sj->queues,
+				       sizeof(struct drm_neuron_queue),
+				       &sj->args->queues);
+	if (!ret)
+		ret = neuron_array_get(&sj->window_args,
+				       sizeof(struct drm_neuron_window),
+				       &sj->args->windows);
+	return ret;
 }
 
-/* To be put in any case. */
-static int neuron_submit_arrays_get(struct neuron_submit_arrays *arrays,
+/* Of the call and of its jobs. To be put in any case. */
+static int neuron_submit_arrays_get(struct neuron_submission *sub,
 				    const struct drm_neuron_submit *args)
 {
 	int ret;
+	u32 i;
 
-	ret = neuron_array_get(&arrays->queues, sizeof(struct drm_neuron_queue),
-			       &args->queues);
+	ret = neuron_array_get(&sub->jobs, sizeof(struct drm_neuron_job),
+			       &args->jobs);
 	if (!ret)
-		ret = neuron_array_get(&arrays->in_syncs,
+		ret = neuron_array_get(&sub->in_syncs,
 				       sizeof(struct drm_neuron_sync),
 				       &args->in_syncs);
 	if (!ret)
-		ret = neuron_array_get(&arrays->out_syncs,
+		ret = neuron_array_get(&sub->out_syncs,
 				       sizeof(struct drm_neuron_sync),
 				       &args->out_syncs);
-	if (!ret)
-		ret = neuron_array_get(&arrays->windows,
-				       sizeof(struct drm_neuron_window),
-				       &args->windows);
+	if (ret)
+		return ret;
+	sub->job = kcalloc(args->jobs.count, sizeof(*sub->job), GFP_KERNEL);
+	if (!sub->job)
+		return -ENOMEM;
+	sub->nr = args->jobs.count;
+	for (i = 0; i < sub->nr && !ret; i++) {
+		sub->job[i].args = (struct drm_neuron_job *)sub->jobs.element + i;
+		ret = neuron_submit_job_arrays(sub->drm, &sub->job[i]);
+	}
 	return ret;
+}
+
+static void neuron_submit_arrays_put(struct neuron_submission *sub)
+{
+	u32 i;
+
+	for (i = 0; i < sub->nr; i++) {
+		neuron_array_put(&sub->job[i].queues);
+		neuron_array_put(&sub->job[i].window_args);
+		if (sub->job[i].cc)
+			neuron_claim_put(sub->job[i].cc->claim);
+	}
+	kfree(sub->job);
+	neuron_array_put(&sub->jobs);
+	neuron_array_put(&sub->in_syncs);
+	neuron_array_put(&sub->out_syncs);
 }
 
 int neuron_ioctl_submit(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {
-	struct neuron_submit_arrays arrays = { };
+	struct neuron_submission sub = { .drm = drm, .file = file };
 	struct drm_neuron_submit *args = data;
-	struct neuron_claim_core *cc;
 	int idx, ret;
 
 	ret = neuron_submit_check(drm, args);
 	if (ret)
 		return ret;
-	ret = neuron_submit_arrays_get(&arrays, args);
-	if (ret)
-		goto out_arrays;
-	cc = neuron_claim_core_find(file, args->claim, args->core);
-	if (IS_ERR(cc)) {
-		ret = PTR_ERR(cc);
-		goto out_arrays;
-	}
-	ret = -ENODEV;
-	if (drm_dev_enter(drm, &idx)) {
-		ret = neuron_submit(cc, file, args, &arrays);
+	ret = neuron_submit_arrays_get(&sub, args);
+	if (!ret)
+		ret = neuron_submit_find_cores(&sub, args->claim);
+	if (!ret && !drm_dev_enter(drm, &idx)) {
+		ret = -ENODEV;
+	} else if (!ret) {
+		ret = neuron_submit(&sub, &args->job);
+		neuron_submit_undo(&sub);
 		drm_dev_exit(idx);
 	}
-	neuron_claim_put(cc->claim);
-out_arrays:
-	neuron_submit_arrays_put(&arrays);
+	neuron_submit_arrays_put(&sub);
 	return ret;
 }

@@ -70,7 +70,7 @@ struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
 	ret = neuron_in_syncs_add(gate, drm, file, syncs);
 	if (!ret)
 		return gate;
-	neuron_gate_free(gate);
+	neuron_gate_put(gate);
 	return ERR_PTR(ret);
 }
 

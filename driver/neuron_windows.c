@@ -109,8 +109,24 @@ static int neuron_windows_reduce(struct neuron_table *table,
 	return kept;
 }
 
+/* A table that somebody has is not changed in place. */
+static struct neuron_table *neuron_windows_version(struct neuron_windows *windows,
+						   struct neuron_claim_core *cc,
+						   int nr, bool undoable)
+{
+	struct neuron_table *version, *held = undoable ? cc->table : NULL;
+
+	if (held)
+		neuron_table_get(held);
+	version = neuron_table_change(cc->claim, cc->table, windows->change,
+				      nr);
+	if (held)
+		neuron_table_put(held);	/* never the last reference */
+	return version;
+}
+
 int neuron_windows_apply(struct neuron_windows *windows,
-			 struct neuron_claim_core *cc)
+			 struct neuron_claim_core *cc, bool undoable)
 {
 	struct neuron_table *version;
 	int nr;
@@ -125,16 +141,24 @@ int neuron_windows_apply(struct neuron_windows *windows,
 	nr = neuron_windows_reduce(cc->table, windows->change, windows->nr);
 	if (nr <= 0)
 		return nr;
-	version = neuron_table_change(cc->claim, cc->table, windows->change,
-				      nr);
+	version = neuron_windows_version(windows, cc, nr, undoable);
 	if (IS_ERR(version))
 		return PTR_ERR(version);
 	trace_neuron_windows(cc->core, cc->claim->id, nr, version->nr);
 	if (version != cc->table) {
 		windows->old = cc->table;
+		windows->exchanged = true;
 		cc->table = version;
 	}
 	return 0;
+}
+
+void neuron_windows_undo(struct neuron_windows *windows,
+			 struct neuron_claim_core *cc)
+{
+	lockdep_assert_held(&cc->lock);
+	if (windows->exchanged)
+		swap(windows->old, cc->table);
 }
 
 void neuron_windows_put(struct neuron_windows *windows)
@@ -161,7 +185,7 @@ static int neuron_windows_write(struct neuron_claim_core *cc,
 	ret = neuron_windows_get(&windows, cc, file, array, 0, 0);
 	if (!ret) {
 		mutex_lock(&cc->lock);
-		ret = cc->dead ? -ENOENT : neuron_windows_apply(&windows, cc);
+		ret = cc->dead ? -ENOENT : neuron_windows_apply(&windows, cc, false);
 		mutex_unlock(&cc->lock);
 	}
 	neuron_windows_put(&windows);

@@ -21,12 +21,14 @@ struct neuron_table;
  * @nr: number of windows
  * @stream: the last window is that of a stream
  * @old: table that the set has replaced, or NULL
+ * @exchanged: it has replaced one, or is in the core's first one
  */
 struct neuron_windows {
 	struct neuron_change *change;
 	u32 nr;
 	bool stream;
 	struct neuron_table *old;
+	bool exchanged;
 };
 
 /*
@@ -39,9 +41,11 @@ int neuron_windows_get(struct neuron_windows *windows,
 		       u64 end);
 /*
  * Write them, under neuron_claim_core.lock and with the core not dead. On an
- * error nothing has changed.
+ * error nothing has changed. With @undoable it can be undone under the same lock.
  */
 int neuron_windows_apply(struct neuron_windows *windows,
+			 struct neuron_claim_core *cc, bool undoable);
+void neuron_windows_undo(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc);
 /* Without locks. */
 void neuron_windows_put(struct neuron_windows *windows);

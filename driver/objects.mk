@@ -56,6 +56,7 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_submit.o \
 	driver/neuron_syncs.o \
 	driver/neuron_gate.o \
+	driver/neuron_gang.o \
 	driver/neuron_cancel.o \
 	driver/neuron_wait.o \
 	driver/neuron_status.o \

@@ -6,14 +6,29 @@
 
 #include "model.h"
 
+static NRT_STATUS submit_job(struct nrt_core *core, const struct drm_neuron_job *args,
+			     uint64_t *job, struct nrt_error *error)
+{
+	struct nrt_device *device = core->device;
+	struct drm_neuron_submit submit = {
+		.claim = device->claim,
+		.jobs = { sizeof(*args), 1, (uintptr_t)args },
+	};
+	int ret = device->backend->submit(device->chip, &submit);
+
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
+				     core->number, strerror(-ret));
+	*job = submit.job;
+	return NRT_SUCCESS;
+}
+
 /* With the core's lock: the table and the job that latches it belong together. */
 static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uint64_t *job,
 			       struct nrt_error *error)
 {
 	struct nrt_core *core = model->core;
-	struct nrt_device *device = core->device;
-	struct drm_neuron_submit args = {
-		.claim = device->claim,
+	struct drm_neuron_job args = {
 		.core = core->index,
 		.queues = {
 			.stride = sizeof(*model->queues),
@@ -24,19 +39,15 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 		.notify_size = model->neff->notify_bytes,
 		.timeout_ms = timeout_ms,
 	};
-	int ret;
 
 	if (nrt_windows_update(model, &args.windows, error))
 		return error->status;
 	memcpy(args.start, model->start, sizeof(args.start));
 	memcpy(args.sem_clear, model->sem_clear, sizeof(args.sem_clear));
-	ret = device->backend->submit(device->chip, &args);
-	if (ret) {
+	if (submit_job(core, &args, job, error)) {
 		nrt_windows_unknown(core);
-		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
-				     core->number, strerror(-ret));
+		return error->status;
 	}
-	*job = args.job;
 	return NRT_SUCCESS;
 }
 
@@ -67,21 +78,12 @@ static NRT_STATUS wait_job(struct nrt_core *core, uint64_t job, struct drm_neuro
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error)
 {
 	struct nrt_core *core = model->core;
-	struct nrt_device *device = core->device;
-	struct drm_neuron_submit args = {
-		.claim = device->claim,
-		.core = core->index,
-		.queues.stride = sizeof(struct drm_neuron_queue),
-	};
+	struct drm_neuron_job args = { .core = core->index };
 	struct drm_neuron_wait_job wait;
-	int ret;
+	uint64_t job;
 
 	memset(args.sem_clear, 0xff, sizeof(args.sem_clear));
-	ret = device->backend->submit(device->chip, &args);
-	if (ret)
-		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
-				     core->number, strerror(-ret));
-	if (wait_job(core, args.job, &wait, error))
+	if (submit_job(core, &args, &job, error) || wait_job(core, job, &wait, error))
 		return error->status;
 	return nrt_result(model, &wait, error);
 }

@@ -587,7 +587,7 @@ struct drm_neuron_grant_close {
 	__u32 pad;
 };
 
-/* Engines, in the order of drm_neuron_submit.start. */
+/* Engines, in the order of drm_neuron_job.start. */
 #define DRM_NEURON_NR_ENGINES	5	/* tensor, vector, scalar, gpsimd, sync */
 
 /**
@@ -637,11 +637,9 @@ struct drm_neuron_sync {
 };
 
 /**
- * struct drm_neuron_submit - queue a job on a claimed core
- * @claim: claim id
- * @core: core
+ * struct drm_neuron_job - a job of a submission
+ * @core: core of the claim
  * @flags: zero
- * @pad: zero
  * @start: per engine
  * @queues: drm_neuron_queue elements, at most 256
  * @sem_clear: bit i of 256: clear semaphore i at the start
@@ -650,34 +648,21 @@ struct drm_neuron_sync {
  * @timeout_ms: 0: the driver's default; more than ten minutes counts as ten
  *	minutes. Counts while the chip makes no progress, and a cap of 16
  *	times as much counts always
- * @in_syncs: drm_neuron_sync elements to wait for; each must have a fence by now
- *	(EINVAL), see WAIT
- * @out_syncs: drm_neuron_sync elements to signal
- * @job: out: job id, increasing in the claim
  * @windows: drm_neuron_window elements, written to the table before the job as
- *	by WINDOWS; when the submission fails the table is as it was
+ *	by WINDOWS
  * @stream: handle of a DRM_NEURON_BO_STREAM buffer that NOTIFY writes instead
  *	of @notify_addr, which is then zero; or 0
  * @stream_offset: bytes, multiple of 16; the stream ends at @notify_size
- *
- * Jobs of a core run in order of submission. A faulting or hung job signals its
- * fence with an error; its result says why.
- * Errors: EINVAL, ENOENT, ENODEV, ENOMEM; those of WINDOWS.
  */
-struct drm_neuron_submit {
-	__u32 claim;
+struct drm_neuron_job {
 	__u32 core;
 	__u32 flags;
-	__u32 pad;
 	struct drm_neuron_start start[DRM_NEURON_NR_ENGINES];
 	struct drm_neuron_array queues;
 	__u64 sem_clear[4];
 	__u64 notify_addr;
 	__u32 notify_size;
 	__u32 timeout_ms;
-	struct drm_neuron_array in_syncs;
-	struct drm_neuron_array out_syncs;
-	__u64 job;
 	struct drm_neuron_array windows;
 	__u32 stream;
 	__u32 stream_offset;
@@ -720,6 +705,39 @@ enum drm_neuron_cause {
 #define DRM_NEURON_SOURCE_JOB	0x200	/* the job as a whole */
 
 /**
+ * struct drm_neuron_submit - queue a job, or a gang of jobs, of a claim
+ * @claim: claim id
+ * @flags: zero
+ * @jobs: drm_neuron_job elements, 1 to 32, each of another core; all are checked
+ *	before any is queued
+ * @in_syncs: drm_neuron_sync elements to wait for; each must have a fence by now
+ *	(EINVAL), see WAIT
+ * @out_syncs: drm_neuron_sync elements to signal when all jobs have ended
+ * @job: out: id of the first job, increasing in the claim; each further job has the
+ *	next number
+ *
+ * Jobs of a core run in order of submission. A faulting or hung job signals its
+ * fence with an error; its result says why.
+ *
+ * Two jobs or more are a gang. They start together, when each of them has its turn on
+ * its core. When one fails, is cancelled or cannot start, all that have not ended end:
+ * with status ERROR, cause GANG, and @pc of the result is the index of the job
+ * that was the first to fail. Each job has a result of its own. All cores get the gangs
+ * of a claim in the same order.
+ *
+ * When the submission fails, no job is queued and the window tables are as they were.
+ * Errors: EINVAL, ENOENT, ENODEV, ENOMEM; those of WINDOWS.
+ */
+struct drm_neuron_submit {
+	__u32 claim;
+	__u32 flags;
+	struct drm_neuron_array jobs;
+	struct drm_neuron_array in_syncs;
+	struct drm_neuron_array out_syncs;
+	__u64 job;
+};
+
+/**
  * struct drm_neuron_wait_job - a job to wait for, and its result
  * @claim: claim id
  * @core: core it runs on
@@ -729,7 +747,8 @@ enum drm_neuron_cause {
  * @source: out: engine, or DRM_NEURON_SOURCE_*
  * @queue: out: with DRM_NEURON_SOURCE_DMA: engine of the chip times 16 plus queue, and
  *	bit 15 for the ring that writes memory
- * @pc: out: instruction or descriptor index
+ * @pc: out: instruction or descriptor index; with cause GANG: the job of the submission
+ *	that was the first to fail
  * @hang: out: 1 when the driver aborted it for making no progress
  * @addr: out: failing address as the program wrote it
  * @start_ns: out: modelled device time of its start
@@ -805,7 +824,7 @@ struct drm_neuron_reset {
  * @claim: claim id
  * @core: core
  * @job: job id. Queued: it does not run. Running: the core is reset, and the
- *	jobs behind it run after that
+ *	jobs behind it run after that. The others of its gang end, see SUBMIT
  *
  * Its fence ends with ECANCELED, of a queued job when its turn comes, whatever
  * the job waits for. Nothing happens when the job has ended.

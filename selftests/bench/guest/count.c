@@ -29,7 +29,7 @@ static int failed(const char *what, int ret)
 
 static int count_jobs(void)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_wait_job result;
 	struct rig rig;
@@ -45,7 +45,7 @@ static int count_jobs(void)
 		MARK(MARK_JOB);
 		ret = rig_submit(&rig, &submit);
 		if (!ret)
-			ret = rig_wait(&rig, submit.job, 10000, &result);
+			ret = rig_wait(&rig, submit.call.job, 10000, &result);
 		MARK(MARK_JOB_END);
 		if (!ret && result.status != NEURON_JOB_OK)
 			ret = -EIO;

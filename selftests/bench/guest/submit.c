@@ -34,7 +34,7 @@ struct submit {
 /* One empty job; its hops go to @us. */
 static int run_job(struct submit *s, double us[HOPS])
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_wait_job result;
 	double begin, end;
@@ -44,7 +44,7 @@ static int run_job(struct submit *s, double us[HOPS])
 	begin = figure_now();
 	ret = rig_submit(&s->rig, &submit);
 	if (!ret)
-		ret = rig_wait(&s->rig, submit.job, 10000, &result);
+		ret = rig_wait(&s->rig, submit.call.job, 10000, &result);
 	end = figure_now();
 	if (ret || result.status != NEURON_JOB_OK) {
 		fprintf(stderr, "bench: an empty job failed: %s\n",

@@ -148,16 +148,39 @@ static int good_events(struct abi *abi, void *arg)
 	return 0;
 }
 
+/* What the rig has emitted, as the job @job. */
+static struct drm_neuron_submit *put_submit(struct abi *abi, void *arg,
+					    struct drm_neuron_job *job)
+{
+	struct drm_neuron_submit *call = arg;
+	struct rig_submit submit;
+
+	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
+	rig_prepare(&abi->rig, &submit, &abi->queue);
+	*job = submit.job;
+	*call = submit.call;
+	rig_put_jobs(call, job, 1);
+	return call;
+}
+
 /* A job with a queue that it does not trigger. */
 static int good_submit(struct abi *abi, void *arg)
 {
-	struct drm_neuron_queue *queue = (void *)abi->element;
-
 	rig_copy(&abi->rig, NEURON_ENGINE_SYNC,
 		 neuron_window_addr(RIG_WINDOW_DATA, 64),
 		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
-	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
-	rig_prepare(&abi->rig, arg, queue);
+	put_submit(abi, arg, (void *)abi->element);
+	return 0;
+}
+
+static int good_submit_queues(struct abi *abi, void *arg)
+{
+	rig_copy(&abi->rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, 64),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	put_submit(abi, arg, &abi->job);
+	memcpy(abi->element, &abi->queue, sizeof(abi->queue));
+	abi->job.queues.pointer = (uintptr_t)abi->element;
 	return 0;
 }
 
@@ -177,29 +200,22 @@ static int good_sync(struct abi *abi, struct drm_neuron_array *syncs,
 
 static int good_submit_in(struct abi *abi, void *arg)
 {
-	struct drm_neuron_submit *submit = arg;
+	struct drm_neuron_submit *submit = put_submit(abi, arg, &abi->job);
 
-	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
-	rig_prepare(&abi->rig, submit, NULL);
 	return good_sync(abi, &submit->in_syncs, DRM_SYNCOBJ_CREATE_SIGNALED);
 }
 
 static int good_submit_out(struct abi *abi, void *arg)
 {
-	struct drm_neuron_submit *submit = arg;
+	struct drm_neuron_submit *submit = put_submit(abi, arg, &abi->job);
 
-	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
-	rig_prepare(&abi->rig, submit, NULL);
 	return good_sync(abi, &submit->out_syncs, 0);
 }
 
 static int good_submit_windows(struct abi *abi, void *arg)
 {
-	struct drm_neuron_submit *submit = arg;
-
-	rig_halt(&abi->rig, NEURON_ENGINE_SYNC);
-	rig_prepare(&abi->rig, submit, NULL);
-	good_window(abi, &submit->windows);
+	put_submit(abi, arg, &abi->job);
+	good_window(abi, &abi->job.windows);
 	return 0;
 }
 
@@ -426,17 +442,28 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	},
 	[ABI_SUBMIT] = {
 		CALL(SUBMIT, submit, good_submit),
-		ARRAY(submit, queues, queue), .bad = {
-			BAD_CLAIM(submit),
+		ARRAY(submit, jobs, job), .empty = -EINVAL, .bad = {
+			BAD(submit, claim, NO_ID, ENOENT),
 			BAD(submit, flags, 1, EINVAL),
 			BAD(submit, flags, 0x80000000, EINVAL),
-			BAD(submit, pad, 1, EINVAL),
-			BAD(submit, start[0].pad, 1, EINVAL),
-			BAD(submit, start[4].pad, 1, EINVAL),
-			BAD(submit, start[4].addr, 4096, EINVAL),
-			BAD(submit, queues.count, 257, EINVAL),
-			BAD(submit, notify_addr, 4096, EINVAL),
-			BAD(submit, notify_size, 4096, EINVAL),
+			BAD(submit, jobs.count, 33, EINVAL),
+			BAD_ELEMENT(job, core, 99, EINVAL),
+			BAD_ELEMENT(job, flags, 1, EINVAL),
+			BAD_ELEMENT(job, flags, 0x80000000, EINVAL),
+			BAD_ELEMENT(job, start[0].pad, 1, EINVAL),
+			BAD_ELEMENT(job, start[4].pad, 1, EINVAL),
+			BAD_ELEMENT(job, start[4].addr, 4096, EINVAL),
+			BAD_ELEMENT(job, queues.count, 257, EINVAL),
+			BAD_ELEMENT(job, notify_addr, 4096, EINVAL),
+			BAD_ELEMENT(job, notify_size, 4096, EINVAL),
+			BAD_ELEMENT(job, windows.count, 0x10000, EINVAL),
+			BAD_ELEMENT(job, stream, NO_ID, EINVAL),
+			BAD_ELEMENT(job, stream_offset, 16, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_QUEUES] = {
+		CALL(SUBMIT, submit, good_submit_queues),
+		ARRAY(job, queues, queue), .of_job = true, .bad = {
 			BAD_ELEMENT(queue, dma_engine, 16, EINVAL),
 			BAD_ELEMENT(queue, queue, 16, EINVAL),
 			BAD_ELEMENT(queue, flags, 2, EINVAL),
@@ -466,10 +493,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	},
 	[ABI_SUBMIT_WINDOWS] = {
 		CALL(SUBMIT, submit, good_submit_windows),
-		ARRAY(submit, windows, window), .bad = {
-			BAD(submit, windows.count, 0x10000, EINVAL),
-			BAD(submit, stream, NO_ID, EINVAL),
-			BAD(submit, stream_offset, 16, EINVAL),
+		ARRAY(job, windows, window), .of_job = true, .bad = {
 			BAD_WINDOW,
 		},
 	},
@@ -539,6 +563,14 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		},
 	},
 };
+
+struct drm_neuron_array *abi_array(const struct abi_call *call, struct abi *abi,
+				   void *arg)
+{
+	uint8_t *in = call->of_job ? (uint8_t *)&abi->job : arg;
+
+	return (struct drm_neuron_array *)(void *)(in + call->array);
+}
 
 int abi_open(struct abi *abi)
 {

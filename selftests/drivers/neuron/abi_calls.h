@@ -14,7 +14,7 @@
 #include "job_rig.h"
 
 #define ABI_MAX_ARG	512	/* bytes of the largest struct, with room */
-#define ABI_MAX_ELEMENT	128
+#define ABI_MAX_ELEMENT	256
 
 /**
  * struct abi - what a call is made with: fresh for each
@@ -22,12 +22,16 @@
  * @memory: a page of user memory
  * @element: of the array that the call has
  * @fd: a grant of the rig's core, or what else a call opened; 0: nothing
+ * @job: of a SUBMIT whose element is something else
+ * @queue: of the job
  */
 struct abi {
 	struct rig rig;
 	int fd;
 	uint8_t *memory;
 	uint64_t element[ABI_MAX_ELEMENT / 8];
+	struct drm_neuron_job job;
+	struct drm_neuron_queue queue;
 };
 
 /**
@@ -54,6 +58,7 @@ struct abi_bad {
  * @request: request number, size included
  * @good: fill @arg with a call that must pass
  * @array: offset of a struct drm_neuron_array, or -1
+ * @of_job: the array is not in the struct but in abi.job
  * @element_size: bytes of its elements
  * @empty: what a call with no element gives
  * @bad: up to one without @what
@@ -63,6 +68,7 @@ struct abi_call {
 	unsigned long request;
 	int (*good)(struct abi *abi, void *arg);
 	int array;
+	bool of_job;
 	uint32_t element_size;
 	int empty;
 	struct abi_bad bad[24];
@@ -82,6 +88,7 @@ enum abi_row {
 	ABI_SUBMIT,
 	ABI_SUBMIT_IN_SYNCS,
 	ABI_SUBMIT_OUT_SYNCS,
+	ABI_SUBMIT_QUEUES,
 	ABI_SUBMIT_WINDOWS,
 	ABI_WAIT,
 	ABI_RESET,
@@ -110,6 +117,7 @@ enum abi_row {
 	ABI_VARIANT(fixture, SUBMIT); \
 	ABI_VARIANT(fixture, SUBMIT_IN_SYNCS); \
 	ABI_VARIANT(fixture, SUBMIT_OUT_SYNCS); \
+	ABI_VARIANT(fixture, SUBMIT_QUEUES); \
 	ABI_VARIANT(fixture, SUBMIT_WINDOWS); \
 	ABI_VARIANT(fixture, WAIT); \
 	ABI_VARIANT(fixture, RESET); \
@@ -124,6 +132,9 @@ extern const struct abi_call abi_calls[ABI_NR_ROWS];
 
 /* 0 or a negative errno. */
 int abi_open(struct abi *abi);
+/* The array of a good call. */
+struct drm_neuron_array *abi_array(const struct abi_call *call, struct abi *abi,
+				   void *arg);
 void abi_close(struct abi *abi);
 
 /*

@@ -206,6 +206,28 @@ int rig_open_pair(struct rig pair[2], unsigned int device)
 	return ret;
 }
 
+int rig_open_cores(struct rig *rigs, unsigned int device, unsigned int count)
+{
+	struct rig core = { .fd = neuron_open(device) };
+	struct drm_neuron_claim claim;
+	unsigned int i = 0;
+	int ret;
+
+	if (core.fd < 0)
+		return core.fd;
+	ret = rig_claim(core.fd, 0, count, &claim);
+	core.claim = claim.claim;
+	core.core = (uint32_t)__builtin_ctz(claim.granted | 1u << 31);
+	while (!ret && i < count) {
+		ret = rig_open_sibling(&rigs[i], &core, core.core + i);
+		i += !ret;
+	}
+	while (ret && i--)
+		rig_close(&rigs[i]);
+	close(core.fd);
+	return ret;
+}
+
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n)
 {
 	struct drm_neuron_query args = { .type = DRM_NEURON_QUERY_CC_CORES };
@@ -317,22 +339,22 @@ void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count)
 	inst->addr = rig->count[engine] - 1;
 }
 
-void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
+void rig_prepare(struct rig *rig, struct rig_submit *submit,
 		 struct drm_neuron_queue *queue)
 {
 	unsigned int e;
 
 	memset(submit, 0, sizeof(*submit));
-	submit->claim = rig->claim;
-	submit->core = rig->core;
+	submit->call.claim = rig->claim;
+	submit->job.core = rig->core;
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		if (!rig->count[e])
 			continue;
-		submit->start[e].addr = neuron_window_addr(RIG_WINDOW_IMAGE,
-							   RIG_IMAGE(e));
-		submit->start[e].count = rig->count[e];
+		submit->job.start[e].addr = neuron_window_addr(RIG_WINDOW_IMAGE,
+							       RIG_IMAGE(e));
+		submit->job.start[e].count = rig->count[e];
 	}
-	memset(submit->sem_clear, 0xff, sizeof(submit->sem_clear));
+	memset(submit->job.sem_clear, 0xff, sizeof(submit->job.sem_clear));
 	if (!rig->tail[0] && !rig->tail[1])
 		return;
 
@@ -344,39 +366,48 @@ void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
 			  RIG_RING_LENGTH * sizeof(struct neuron_udma_desc);
 	queue->m2s_length = RIG_RING_LENGTH;
 	queue->s2m_length = RIG_RING_LENGTH;
-	submit->queues.stride = sizeof(*queue);
-	submit->queues.count = 1;
-	submit->queues.pointer = (uintptr_t)queue;
+	submit->job.queues.stride = sizeof(*queue);
+	submit->job.queues.count = 1;
+	submit->job.queues.pointer = (uintptr_t)queue;
 }
 
-void rig_prepare_engine(struct rig *rig, struct drm_neuron_submit *submit,
+void rig_prepare_engine(struct rig *rig, struct rig_submit *submit,
 			enum neuron_engine engine)
 {
 	struct drm_neuron_queue none;
 	unsigned int e;
 
 	rig_prepare(rig, submit, &none);
-	memset(&submit->queues, 0, sizeof(submit->queues));
+	memset(&submit->job.queues, 0, sizeof(submit->job.queues));
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		if (e != engine)
-			memset(&submit->start[e], 0, sizeof(submit->start[e]));
+			memset(&submit->job.start[e], 0, sizeof(submit->job.start[e]));
 }
 
-int rig_submit(struct rig *rig, struct drm_neuron_submit *submit)
+void rig_put_jobs(struct drm_neuron_submit *call, const struct drm_neuron_job *jobs,
+		  uint32_t count)
 {
-	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, submit);
+	call->jobs.stride = sizeof(*jobs);
+	call->jobs.count = count;
+	call->jobs.pointer = (uintptr_t)jobs;
+}
+
+int rig_submit(struct rig *rig, struct rig_submit *submit)
+{
+	rig_put_jobs(&submit->call, &submit->job, 1);
+	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, &submit->call);
 }
 
 int64_t rig_start(struct rig *rig, uint32_t timeout_ms)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	int ret;
 
 	rig_prepare(rig, &submit, &queue);
-	submit.timeout_ms = timeout_ms;
+	submit.job.timeout_ms = timeout_ms;
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : (int64_t)submit.job;
+	return ret ? ret : (int64_t)submit.call.job;
 }
 
 int rig_wait_jobs(int fd, struct drm_neuron_wait_job *jobs, uint32_t count,

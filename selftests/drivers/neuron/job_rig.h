@@ -60,6 +60,8 @@ struct rig {
 int rig_open(struct rig *rig, unsigned int device, uint32_t core);
 /* The same with the name of the device's node. */
 int rig_open_node(struct rig *rig, const char *node, uint32_t core);
+/* @count cores of one claim, those with the lowest numbers that are free. */
+int rig_open_cores(struct rig *rigs, unsigned int device, unsigned int count);
 /* The same for CC-core @n of @core's claimed one; close it before that. */
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n);
 /* The same for core @number of the claim of @core. */
@@ -102,16 +104,29 @@ void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
 /* Loop @count times; 0: for ever. */
 void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count);
 
+/**
+ * struct rig_submit - a submission of one job
+ * @call: what SUBMIT gets; rig_submit() fills in its jobs
+ * @job: the job
+ */
+struct rig_submit {
+	struct drm_neuron_submit call;
+	struct drm_neuron_job job;
+};
+
 /*
  * A submission of what was emitted; the caller may change it. The jobs of a core and
  * of each of its CC-cores have a queue of their own.
  */
-void rig_prepare(struct rig *rig, struct drm_neuron_submit *submit,
+void rig_prepare(struct rig *rig, struct rig_submit *submit,
 		 struct drm_neuron_queue *queue);
 /* The same with only @engine's program, so that several can lie in the image. */
-void rig_prepare_engine(struct rig *rig, struct drm_neuron_submit *submit,
+void rig_prepare_engine(struct rig *rig, struct rig_submit *submit,
 			enum neuron_engine engine);
-int rig_submit(struct rig *rig, struct drm_neuron_submit *submit);
+int rig_submit(struct rig *rig, struct rig_submit *submit);
+/* @count jobs at @jobs, as the jobs of @call. */
+void rig_put_jobs(struct drm_neuron_submit *call, const struct drm_neuron_job *jobs,
+		  uint32_t count);
 /* Submit what was emitted with the limit @timeout_ms; the job id or an error. */
 int64_t rig_start(struct rig *rig, uint32_t timeout_ms);
 /* Wait @timeout_ms for one of the jobs, or all; the first that has ended, or an error. */

@@ -11,7 +11,7 @@ struct batch {
 	unsigned int nr;
 };
 
-static int batch_submit(struct rig *rig, struct drm_neuron_submit *submit,
+static int batch_submit(struct rig *rig, struct rig_submit *submit,
 			struct batch *batch, uint64_t left)
 {
 	int ret;
@@ -21,7 +21,7 @@ static int batch_submit(struct rig *rig, struct drm_neuron_submit *submit,
 		ret = rig_submit(rig, submit);
 		if (ret)
 			return ret;
-		batch->job[batch->nr] = submit->job;
+		batch->job[batch->nr] = submit->call.job;
 	}
 	return 0;
 }
@@ -48,7 +48,7 @@ static int batch_wait(struct rig *rig, const struct batch *batch,
 
 void pipeline_run(struct rig *rig, uint64_t jobs, struct pipeline *pipeline)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	struct batch batches[2] = { 0 };
 	unsigned int turn = 0;

@@ -47,7 +47,7 @@ static unsigned int fill(struct rig *rig, unsigned int most, int *error)
 static int works(int fd)
 {
 	struct drm_neuron_claim claim;
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	struct rig rig = { .fd = fd };
 	int ret = rig_claim(fd, 0, 1, &claim);
@@ -61,7 +61,7 @@ static int works(int fd)
 	if (!ret)
 		ret = rig_submit(&rig, &submit);
 	if (!ret)
-		ret = rig_wait(&rig, submit.job, LIMIT, NULL);
+		ret = rig_wait(&rig, submit.call.job, LIMIT, NULL);
 	rig_release(fd, claim.claim);
 	return ret;
 }

@@ -64,21 +64,21 @@ static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
 {
 	struct drm_neuron_sync wait = { .handle = in };
 	struct drm_neuron_sync signal = { .handle = out };
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	int ret;
 
 	rig_prepare_engine(rig, &submit, engine);
-	submit.timeout_ms = LONG;
+	submit.job.timeout_ms = LONG;
 	if (in)
-		submit.in_syncs = (struct drm_neuron_array){
+		submit.call.in_syncs = (struct drm_neuron_array){
 			sizeof(wait), 1, (uintptr_t)&wait,
 		};
 	if (out)
-		submit.out_syncs = (struct drm_neuron_array){
+		submit.call.out_syncs = (struct drm_neuron_array){
 			sizeof(signal), 1, (uintptr_t)&signal,
 		};
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : (int64_t)submit.job;
+	return ret ? ret : (int64_t)submit.call.job;
 }
 
 /* A syncobj in @rig's file with the fence of a job of @other that never ends. */

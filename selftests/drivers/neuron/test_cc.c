@@ -125,7 +125,7 @@ TEST_F(cc, every_one_runs_a_job)
 TEST_F(cc, core_and_cc_core_tell_each_other)
 {
 	struct rig *core = &self->core, *cc = &self->cc;
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
@@ -156,7 +156,7 @@ TEST_F(cc, core_and_cc_core_tell_each_other)
 	ASSERT_EQ(0, rig_submit(cc, &submit));
 	ASSERT_EQ(0, rig_run(core, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
-	ASSERT_EQ(0, rig_wait(cc, submit.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(cc, submit.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(8, result.dma_bytes);
 	EXPECT_EQ(0, memcmp(cc->data, &(uint32_t){ 0xabcd }, 4));
@@ -254,7 +254,7 @@ TEST_F(cc, a_queue_is_not_shared)
 {
 	struct rig *core = &self->core, *cc = &self->cc;
 	const uint64_t data = neuron_window_addr(RIG_WINDOW_DATA, 0);
-	struct drm_neuron_submit first;
+	struct rig_submit first;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_wait_job result;
 
@@ -266,7 +266,7 @@ TEST_F(cc, a_queue_is_not_shared)
 	rig_halt(cc, SYNC);
 	rig_prepare(cc, &first, &queue);
 	queue.queue = 0;
-	first.timeout_ms = LIMIT;
+	first.job.timeout_ms = LIMIT;
 	ASSERT_EQ(0, rig_submit(cc, &first));
 	/* It has the queue from its start on. */
 	while (!((volatile uint8_t *)cc->data)[256])
@@ -282,7 +282,7 @@ TEST_F(cc, a_queue_is_not_shared)
 	post(core, POST);
 	rig_halt(core, SYNC);
 	ASSERT_EQ(0, rig_run(core, LIMIT, &result));
-	ASSERT_EQ(0, rig_wait(cc, first.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(cc, first.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 }
 
@@ -290,7 +290,7 @@ TEST_F(cc, a_queue_is_not_shared)
 TEST_F(cc, it_is_scrubbed_for_the_next_owner)
 {
 	const uint32_t core = self->core.core;
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue none;
 	struct drm_neuron_wait_job result;
 	struct neuron_inst *inst;
@@ -313,9 +313,9 @@ TEST_F(cc, it_is_scrubbed_for_the_next_owner)
 	rig_halt(&self->cc, SYNC);
 	memset(self->cc.data, 0xff, 4);
 	rig_prepare(&self->cc, &submit, &none);
-	memset(submit.sem_clear, 0, sizeof(submit.sem_clear));
+	memset(submit.job.sem_clear, 0, sizeof(submit.job.sem_clear));
 	ASSERT_EQ(0, rig_submit(&self->cc, &submit));
-	ASSERT_EQ(0, rig_wait(&self->cc, submit.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(&self->cc, submit.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(0, memcmp(self->cc.data, &(uint32_t){ 0 }, 4));
 }

@@ -243,7 +243,7 @@ TEST_F(dump, has_the_last_notifications)
 		.placement = DRM_NEURON_BO_HOST,
 		.flags = DRM_NEURON_BO_STREAM,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	uint64_t job;
 	char *first;
@@ -255,11 +255,11 @@ TEST_F(dump, has_the_last_notifications)
 		rig_emit(&self->rig, ENGINE, NEURON_OP_NOTIFY)->imm0 = 0x100 + i;
 	rig_emit(&self->rig, ENGINE, NEURON_OP_ILLEGAL);
 	rig_prepare(&self->rig, &submit, &queue);
-	submit.stream = bo.handle;
-	submit.stream_offset = 128;
-	submit.notify_size = 64;
+	submit.job.stream = bo.handle;
+	submit.job.stream_offset = 128;
+	submit.job.notify_size = 64;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
 	self->text = fetch(&self->rig, &job, &error);
 	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
 	first = strstr(self->text, "\nnotify: engine vector pc 2 tag 0x102 ");

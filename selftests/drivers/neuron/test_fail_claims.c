@@ -84,7 +84,7 @@ static int use_stream(struct rig *rig)
 		.handle = rig->bo,
 		.length = 4096,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	int ret;
 
@@ -94,13 +94,13 @@ static int use_stream(struct rig *rig)
 	rig_emit(rig, NEURON_ENGINE_SYNC, NEURON_OP_NOTIFY)->imm0 = 1;
 	rig_halt(rig, NEURON_ENGINE_SYNC);
 	rig_prepare(rig, &submit, &queue);
-	submit.stream = bo.handle;
-	submit.notify_size = 64;
-	submit.windows.stride = sizeof(window);
-	submit.windows.count = 1;
-	submit.windows.pointer = (uintptr_t)&window;
+	submit.job.stream = bo.handle;
+	submit.job.notify_size = 64;
+	submit.job.windows.stride = sizeof(window);
+	submit.job.windows.count = 1;
+	submit.job.windows.pointer = (uintptr_t)&window;
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : rig_wait(rig, submit.job, 60000, NULL);
+	return ret ? ret : rig_wait(rig, submit.call.job, 60000, NULL);
 }
 
 static int streams(const char *node)

@@ -214,7 +214,7 @@ static int bind_grant(struct rig *rig)
 static int submit_with_syncs(struct rig *rig)
 {
 	struct drm_neuron_sync sync[2] = { 0 };
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	int ret;
 
@@ -224,17 +224,17 @@ static int submit_with_syncs(struct rig *rig)
 	sync[1].handle = sync[0].handle;
 	sync[1].point = 1;
 	rig_prepare(rig, &submit, &queue);
-	submit.out_syncs.stride = sizeof(sync[0]);
-	submit.out_syncs.count = 2;
-	submit.out_syncs.pointer = (uintptr_t)sync;
+	submit.call.out_syncs.stride = sizeof(sync[0]);
+	submit.call.out_syncs.count = 2;
+	submit.call.out_syncs.pointer = (uintptr_t)sync;
 	ret = rig_submit(rig, &submit);
 	if (ret)
 		return ret;
-	submit.in_syncs = submit.out_syncs;
-	submit.in_syncs.count = 1;
-	submit.out_syncs.count = 0;
+	submit.call.in_syncs = submit.call.out_syncs;
+	submit.call.in_syncs.count = 1;
+	submit.call.out_syncs.count = 0;
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : rig_wait(rig, submit.job, 60000, NULL);
+	return ret ? ret : rig_wait(rig, submit.call.job, 60000, NULL);
 }
 
 /* Claim a core of @node, @use it, give it back. */
@@ -274,6 +274,63 @@ static int use_jobs(struct rig *rig)
 static int jobs(const char *node)
 {
 	return with_rig(node, use_jobs);
+}
+
+/*
+ * A gang of a core and its CC-core, both of which get a window: when the second one's
+ * table cannot be changed, the first one's becomes what it was.
+ */
+static int submit_gang(struct rig *rig, struct rig *cc)
+{
+	struct drm_neuron_window window = {
+		.index = 300,
+		.kind = DRM_NEURON_WINDOW_SBUF,
+		.rights = DRM_NEURON_WINDOW_READ,
+	};
+	struct drm_neuron_sync sync = { 0 };
+	struct rig_submit submit[2];
+	struct drm_neuron_job job[2];
+	unsigned int i;
+	int ret;
+
+	ret = rig_syncobj_create(rig->fd, &sync.handle);
+	if (ret)
+		return ret;
+	for (i = 0; i < 2; i++) {
+		rig_prepare(i ? cc : rig, &submit[i], NULL);
+		job[i] = submit[i].job;
+		job[i].windows = (struct drm_neuron_array){
+			sizeof(window), 1, (uintptr_t)&window,
+		};
+	}
+	rig_put_jobs(&submit[0].call, job, 2);
+	submit[0].call.out_syncs = (struct drm_neuron_array){
+		sizeof(sync), 1, (uintptr_t)&sync,
+	};
+	ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, &submit[0].call);
+	if (ret)
+		return ret;
+	ret = rig_wait(cc, submit[0].call.job + 1, 60000, NULL);
+	return ret ? ret : rig_wait(rig, submit[0].call.job, 60000, NULL);
+}
+
+static int use_gang(struct rig *rig)
+{
+	struct rig cc;
+	int ret = rig_open_cc(&cc, rig, 0);
+
+	if (ret)
+		return ret;
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	rig_halt(&cc, NEURON_ENGINE_SYNC);
+	ret = submit_gang(rig, &cc);
+	rig_close(&cc);
+	return ret;
+}
+
+static int gangs(const char *node)
+{
+	return with_rig(node, use_gang);
 }
 
 /* A job that never ends, and what ends it. */
@@ -341,6 +398,7 @@ FAIL_NTH(share_other_chip);
 FAIL_NTH(windows);
 FAIL_NTH(grants);
 FAIL_NTH(jobs);
+FAIL_NTH(gangs);
 FAIL_NTH(resets);
 FAIL_NTH(leave);
 

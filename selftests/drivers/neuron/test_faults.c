@@ -420,15 +420,15 @@ static void emit_read_sem(struct rig *rig, unsigned int sem, uint32_t offset)
 /* Run what was emitted on the semaphores that are there: jobs of the rig clear them. */
 static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait_job *result)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	int ret;
 
 	rig_prepare(rig, &submit, &queue);
-	submit.timeout_ms = LIMIT;
-	memset(submit.sem_clear, 0, sizeof(submit.sem_clear));
+	submit.job.timeout_ms = LIMIT;
+	memset(submit.job.sem_clear, 0, sizeof(submit.job.sem_clear));
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : rig_wait(rig, submit.job, 60000, result);
+	return ret ? ret : rig_wait(rig, submit.call.job, 60000, result);
 }
 
 static void kill_one(struct __test_metadata *_metadata, bool spin)

@@ -118,15 +118,15 @@ static void owner(int ready)
 /* A job that clears nothing by itself. */
 static int run(struct rig *rig, uint32_t limit, struct drm_neuron_wait_job *result)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	int ret;
 
 	rig_prepare(rig, &submit, &queue);
-	memset(submit.sem_clear, 0, sizeof(submit.sem_clear));
-	submit.timeout_ms = limit;
+	memset(submit.job.sem_clear, 0, sizeof(submit.job.sem_clear));
+	submit.job.timeout_ms = limit;
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : rig_wait(rig, submit.job, 60000, result);
+	return ret ? ret : rig_wait(rig, submit.call.job, 60000, result);
 }
 
 static void expect_no_semaphore(struct __test_metadata *_metadata,

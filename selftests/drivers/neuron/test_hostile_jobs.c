@@ -177,22 +177,27 @@ TEST_F(program, wild_arrays)
 		.claim = self->rig.claim,
 		.core = self->rig.core,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 
 	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_WINDOWS, &windows,
 		   &windows.windows);
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
 	rig_prepare(&self->rig, &submit, &queue);
-	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit,
-		   &submit.queues);
-	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit,
-		   &submit.in_syncs);
-	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit,
-		   &submit.out_syncs);
+	rig_put_jobs(&submit.call, &submit.job, 1);
+	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call,
+		   &submit.call.jobs);
+	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call,
+		   &submit.job.queues);
+	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call,
+		   &submit.job.windows);
+	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call,
+		   &submit.call.in_syncs);
+	try_arrays(_metadata, self->rig.fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call,
+		   &submit.call.out_syncs);
 	/* No job came of that. */
 	EXPECT_EQ(0, rig_submit(&self->rig, &submit));
-	EXPECT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
+	EXPECT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
 }
 
 /* Windows with any range of a buffer: inside it or refused. */
@@ -340,7 +345,7 @@ TEST_F(program, changed_while_it_runs)
 	struct scribbler s = { .rig = &self->rig };
 	int64_t end = rig_now_ms() + SCRIBBLE_MS;
 	struct drm_neuron_wait_job result;
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 	unsigned int i, jobs = 0;
 	pthread_t thread;
@@ -357,9 +362,9 @@ TEST_F(program, changed_while_it_runs)
 		rig_halt(&self->rig, NEURON_ENGINE_VECTOR);
 		rig_prepare(&self->rig, &submit, &queue);
 		queue.flags = DRM_NEURON_QUEUE_ANY_RING_ID;
-		submit.timeout_ms = SHORT;
+		submit.job.timeout_ms = SHORT;
 		if (rig_submit(&self->rig, &submit) ||
-		    rig_wait(&self->rig, submit.job, 60000, &result))
+		    rig_wait(&self->rig, submit.call.job, 60000, &result))
 			break;
 		jobs++;
 	}
@@ -374,7 +379,7 @@ TEST_F(program, changed_while_it_runs)
 TEST_F(program, completes_nothing_itself)
 {
 	struct neuron_hw_completion *forged = (void *)(self->rig.data + 0x8000);
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	volatile struct neuron_inst *inst;
@@ -389,15 +394,15 @@ TEST_F(program, completes_nothing_itself)
 			 NEURON_OP_NOTIFY)->imm0 = i;
 	rig_loop(&self->rig, NEURON_ENGINE_SYNC, 0);
 	rig_prepare(&self->rig, &submit, &queue);
-	submit.notify_addr = neuron_window_addr(RIG_WINDOW_DATA, 0);
-	submit.notify_size = 64;
-	submit.timeout_ms = 60000;
+	submit.job.notify_addr = neuron_window_addr(RIG_WINDOW_DATA, 0);
+	submit.job.notify_size = 64;
+	submit.job.timeout_ms = 60000;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.job, 300, NULL));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.call.job, 300, NULL));
 	inst = (void *)(self->rig.map + RIG_IMAGE(NEURON_ENGINE_SYNC));
 	inst[64].addr = 0;
 	inst[64].opcode = NEURON_OP_HALT;
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 }
 

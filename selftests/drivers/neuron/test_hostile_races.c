@@ -45,7 +45,7 @@ static int monkey_claim(struct monkey *m)
 	return rig_claim(m->fd, 1u << hostile_dice(&m->seed, 3), 0, &args);
 }
 
-/* With notifications into any buffer now and then, and a window. */
+/* With notifications into any buffer now and then, a window, and a second core. */
 static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 {
 	const struct drm_neuron_window window = {
@@ -55,26 +55,29 @@ static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 		.handle = 1 + hostile_dice(&m->seed, IDS),
 		.length = BYTES,
 	};
-	struct drm_neuron_submit submit = {
-		.claim = id,
+	struct drm_neuron_job job[2] = { {
 		.core = core,
 		.timeout_ms = 1 + hostile_dice(&m->seed, 30),
 		.start[NEURON_ENGINE_SYNC] = {
 			.addr = neuron_window_addr(RIG_WINDOW_IMAGE, 0),
 			.count = 1 + hostile_dice(&m->seed, 20),
 		},
-	};
+	} };
+	struct drm_neuron_submit submit = { .claim = id };
 
 	if (!hostile_dice(&m->seed, 3)) {
-		submit.stream = 1 + hostile_dice(&m->seed, IDS);
-		submit.notify_size = 4096;
+		job[0].stream = 1 + hostile_dice(&m->seed, IDS);
+		job[0].notify_size = 4096;
 	}
 	if (hostile_dice(&m->seed, 2))
-		submit.windows = (struct drm_neuron_array){
+		job[0].windows = (struct drm_neuron_array){
 			.stride = sizeof(window),
 			.count = 1,
 			.pointer = (uintptr_t)&window,
 		};
+	job[1] = job[0];
+	job[1].core = hostile_dice(&m->seed, 3);
+	rig_put_jobs(&submit, job, 1 + hostile_dice(&m->seed, 2));
 	return neuron_ioctl(m->fd, DRM_IOCTL_NEURON_SUBMIT, &submit);
 }
 

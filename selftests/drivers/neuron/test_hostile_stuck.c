@@ -118,7 +118,7 @@ static void *call(void *arg)
 		.core = c->rig->core,
 		.windows = array,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_queue queue;
 
 	rig_prepare(c->rig, &submit, &queue);
@@ -128,16 +128,16 @@ static void *call(void *arg)
 				      &windows);
 		return NULL;
 	case STUCK_QUEUES:
-		submit.queues = array;
+		submit.job.queues = array;
 		break;
 	case STUCK_IN_SYNCS:
-		submit.in_syncs = array;
+		submit.call.in_syncs = array;
 		break;
 	case STUCK_OUT_SYNCS:
-		submit.out_syncs = array;
+		submit.call.out_syncs = array;
 		break;
 	case STUCK_SUBMIT_WINDOWS:
-		submit.windows = array;
+		submit.job.windows = array;
 		break;
 	case STUCK_COPY:
 		c->ret = copy(c);

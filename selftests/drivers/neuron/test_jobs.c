@@ -221,7 +221,7 @@ TEST_F(job, semaphores_between_engines)
 TEST_F(job, notifications)
 {
 	const struct neuron_hw_notify *entry = (const void *)self->rig.data;
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	unsigned int i;
@@ -231,10 +231,10 @@ TEST_F(job, notifications)
 			 NEURON_OP_NOTIFY)->imm0 = 100 + i;
 	rig_halt(&self->rig, NEURON_ENGINE_SCALAR);
 	rig_prepare(&self->rig, &submit, &queue);
-	submit.notify_addr = neuron_window_addr(RIG_WINDOW_DATA, 0);
-	submit.notify_size = 64;
+	submit.job.notify_addr = neuron_window_addr(RIG_WINDOW_DATA, 0);
+	submit.job.notify_size = 64;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(104, entry[0].tag);
 	EXPECT_EQ(NEURON_ENGINE_SCALAR << 24 | 4, entry[0].source);
@@ -281,7 +281,7 @@ TEST_F(job, in_order_and_counted)
 TEST_F(job, binary_syncobjs)
 {
 	struct drm_neuron_sync in = { 0 }, out = { 0 };
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 
@@ -289,11 +289,11 @@ TEST_F(job, binary_syncobjs)
 	rig_store(&self->rig, NEURON_ENGINE_SYNC, 0, 5);
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
 	rig_prepare(&self->rig, &submit, &queue);
-	submit.in_syncs.stride = sizeof(in);
-	submit.in_syncs.count = 1;
-	submit.in_syncs.pointer = (uintptr_t)&in;
-	submit.out_syncs = submit.in_syncs;
-	submit.out_syncs.pointer = (uintptr_t)&out;
+	submit.call.in_syncs.stride = sizeof(in);
+	submit.call.in_syncs.count = 1;
+	submit.call.in_syncs.pointer = (uintptr_t)&in;
+	submit.call.out_syncs = submit.call.in_syncs;
+	submit.call.out_syncs.pointer = (uintptr_t)&out;
 
 	/* No such syncobj; no fence in it yet. */
 	EXPECT_EQ(-ENOENT, rig_submit(&self->rig, &submit));
@@ -304,14 +304,14 @@ TEST_F(job, binary_syncobjs)
 	in.pad = 0;
 
 	/* One job makes the fence, the next one waits for it. */
-	submit.in_syncs.count = 0;
-	submit.out_syncs.pointer = (uintptr_t)&in;
+	submit.call.in_syncs.count = 0;
+	submit.call.out_syncs.pointer = (uintptr_t)&in;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	submit.in_syncs.count = 1;
-	submit.out_syncs.pointer = (uintptr_t)&out;
+	submit.call.in_syncs.count = 1;
+	submit.call.out_syncs.pointer = (uintptr_t)&out;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
 	EXPECT_EQ(0, rig_syncobj_wait(self->rig.fd, out.handle, 0, LIMIT));
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, 0, &result));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, 0, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 }
 
@@ -329,7 +329,7 @@ TEST_F(job, timeline_and_window_versions)
 		.offset = RIG_HALF + 0x1000,
 		.length = 0x1000,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue queue;
 	struct drm_neuron_claim claim;
@@ -353,22 +353,22 @@ TEST_F(job, timeline_and_window_versions)
 	ASSERT_EQ(0, rig_windows(&slow, &window, 1));
 	rig_loop(&slow, NEURON_ENGINE_TENSOR, 0);
 	rig_prepare(&slow, &submit, &queue);
-	submit.out_syncs.stride = sizeof(sync[0]);
-	submit.out_syncs.count = 1;
-	submit.out_syncs.pointer = (uintptr_t)&sync[0];
+	submit.call.out_syncs.stride = sizeof(sync[0]);
+	submit.call.out_syncs.count = 1;
+	submit.call.out_syncs.pointer = (uintptr_t)&sync[0];
 	ASSERT_EQ(0, rig_submit(&slow, &submit));
-	slow_job = submit.job;
+	slow_job = submit.call.job;
 
 	rig_store(&self->rig, NEURON_ENGINE_SYNC, 0, 77);
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
 	rig_prepare(&self->rig, &submit, &queue);
-	submit.in_syncs.stride = sizeof(sync[0]);
-	submit.in_syncs.count = 1;
-	submit.in_syncs.pointer = (uintptr_t)&sync[0];
-	submit.out_syncs = submit.in_syncs;
-	submit.out_syncs.pointer = (uintptr_t)&sync[1];
+	submit.call.in_syncs.stride = sizeof(sync[0]);
+	submit.call.in_syncs.count = 1;
+	submit.call.in_syncs.pointer = (uintptr_t)&sync[0];
+	submit.call.out_syncs = submit.call.in_syncs;
+	submit.call.out_syncs.pointer = (uintptr_t)&sync[1];
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	job = submit.job;
+	job = submit.call.job;
 
 	window.index = RIG_WINDOW_DATA;
 	window.rights |= DRM_NEURON_WINDOW_WRITE;
@@ -455,11 +455,11 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 }
 
 #define expect_submit(error, ...) do { \
-	struct drm_neuron_submit submit_ = good; \
+	struct rig_submit submit_ = good; \
 	struct drm_neuron_queue q_ = good_queue; \
-	submit_.queues.pointer = (uintptr_t)&q_; \
+	submit_.job.queues.pointer = (uintptr_t)&q_; \
 	{ \
-		struct drm_neuron_submit *s = &submit_; \
+		struct rig_submit *s = &submit_; \
 		struct drm_neuron_queue *q = &q_; \
 		(void)s; \
 		(void)q; \
@@ -471,7 +471,7 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 
 TEST_F(job, submit_arguments)
 {
-	struct drm_neuron_submit good;
+	struct rig_submit good;
 	struct drm_neuron_queue good_queue;
 	struct drm_neuron_queue twice[2];
 
@@ -483,24 +483,24 @@ TEST_F(job, submit_arguments)
 	twice[0] = good_queue;
 	twice[1] = good_queue;
 
-	expect_submit(0, s->timeout_ms = 1000);
-	expect_submit(EINVAL, s->flags = 1);
-	expect_submit(EINVAL, s->pad = 1);
-	expect_submit(EINVAL, s->core = 1);
-	expect_submit(EINVAL, s->core = 100);
-	expect_submit(ENOENT, s->claim = 4711);
-	expect_submit(EINVAL, s->start[0].pad = 1);
+	expect_submit(0, s->job.timeout_ms = 1000);
+	expect_submit(EINVAL, s->call.flags = 1);
+	expect_submit(EINVAL, s->job.flags = 1);
+	expect_submit(EINVAL, s->job.core = 1);
+	expect_submit(EINVAL, s->job.core = 100);
+	expect_submit(ENOENT, s->call.claim = 4711);
+	expect_submit(EINVAL, s->job.start[0].pad = 1);
 	/* A plain address: no program gets to see those. */
-	expect_submit(EINVAL, s->start[0].addr = 4096, s->start[0].count = 1);
-	expect_submit(EINVAL, s->notify_size = 4096);
-	expect_submit(EINVAL, s->notify_addr = neuron_window_addr(1, 0));
-	expect_submit(EINVAL, s->notify_addr = neuron_window_addr(1, 0),
-		      s->notify_size = 96);
-	expect_submit(EINVAL, s->queues.count = 257);
-	expect_submit(EINVAL, s->queues.stride = 8);
-	expect_submit(EFAULT, s->queues.pointer = 8);
-	expect_submit(EINVAL, s->queues.count = 2,
-		      s->queues.pointer = (uintptr_t)twice);
+	expect_submit(EINVAL, s->job.start[0].addr = 4096, s->job.start[0].count = 1);
+	expect_submit(EINVAL, s->job.notify_size = 4096);
+	expect_submit(EINVAL, s->job.notify_addr = neuron_window_addr(1, 0));
+	expect_submit(EINVAL, s->job.notify_addr = neuron_window_addr(1, 0),
+		      s->job.notify_size = 96);
+	expect_submit(EINVAL, s->job.queues.count = 257);
+	expect_submit(EINVAL, s->job.queues.stride = 8);
+	expect_submit(EFAULT, s->job.queues.pointer = 8);
+	expect_submit(EINVAL, s->job.queues.count = 2,
+		      s->job.queues.pointer = (uintptr_t)twice);
 	expect_submit(EINVAL, q->dma_engine = 16);
 	expect_submit(EINVAL, q->queue = 16);
 	expect_submit(EINVAL, q->flags = 2);
@@ -508,9 +508,9 @@ TEST_F(job, submit_arguments)
 	expect_submit(EINVAL, q->s2m_length = 33);
 	expect_submit(EINVAL, q->m2s_ring = 4096);
 	expect_submit(EINVAL, q->s2m_ring += 16);
-	expect_submit(EINVAL, s->in_syncs.count = 1);
-	expect_submit(EINVAL, s->out_syncs.count = 100000,
-		      s->out_syncs.stride = 16);
+	expect_submit(EINVAL, s->call.in_syncs.count = 1);
+	expect_submit(EINVAL, s->call.out_syncs.count = 100000,
+		      s->call.out_syncs.stride = 16);
 }
 
 TEST_HARNESS_MAIN

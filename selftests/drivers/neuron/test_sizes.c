@@ -152,7 +152,7 @@ static int call_strided(uint8_t *end, enum abi_row row, uint32_t stride,
 		return 1;
 	if (call->good(&abi, arg))
 		goto out;
-	array = (void *)((uint8_t *)arg + call->array);
+	array = abi_array(call, &abi, arg);
 	memset(end - stride, tail, stride);
 	memcpy(end - stride, abi.element,
 	       stride < call->element_size ? stride : call->element_size);
@@ -200,7 +200,7 @@ TEST_F(sizes, empty_array)
 		return;
 	ASSERT_EQ(0, abi_open(&abi));
 	ASSERT_EQ(0, call->good(&abi, arg));
-	array = (void *)((uint8_t *)arg + call->array);
+	array = abi_array(call, &abi, arg);
 	*array = (struct drm_neuron_array){ .stride = 1, .pointer = 8 };
 	EXPECT_EQ(call->empty, neuron_ioctl(abi.rig.fd, call->request, arg));
 	abi_close(&abi);

@@ -63,21 +63,21 @@ static void emit_notify(struct rig *rig, uint32_t tag, unsigned int nr)
 	rig_halt(rig, NEURON_ENGINE_SCALAR);
 }
 
-static void prepare(struct rig *rig, struct drm_neuron_submit *submit,
+static void prepare(struct rig *rig, struct rig_submit *submit,
 		    uint32_t stream, uint32_t offset, uint32_t size)
 {
 	struct drm_neuron_queue none;
 
 	rig_prepare(rig, submit, &none);
-	submit->stream = stream;
-	submit->stream_offset = offset;
-	submit->notify_size = size;
+	submit->job.stream = stream;
+	submit->job.stream_offset = offset;
+	submit->job.notify_size = size;
 }
 
 #define expect_run(rig, submit, why) do { \
 	struct drm_neuron_wait_job result_; \
 	ASSERT_EQ(0, rig_submit(rig, submit)); \
-	ASSERT_EQ(0, rig_wait(rig, (submit)->job, LIMIT, &result_)); \
+	ASSERT_EQ(0, rig_wait(rig, (submit)->call.job, LIMIT, &result_)); \
 	EXPECT_EQ(why, result_.cause); \
 	EXPECT_EQ((why) ? NEURON_JOB_ERROR : NEURON_JOB_OK, \
 		  result_.status); \
@@ -87,7 +87,7 @@ TEST_F(stream, is_written_by_notify)
 {
 	/* At an offset, and across the end of a piece of host memory. */
 	static const uint32_t at[] = { 0, 0x1000, 0x1ffff0, SIZE - 128 };
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	unsigned int i, n;
 
 	for (i = 0; i < 4; i++) {
@@ -108,7 +108,7 @@ TEST_F(stream, is_written_by_notify)
 /* Laps stay inside of what the job was given. */
 TEST_F(stream, laps)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 
 	emit_notify(&self->rig, 1, 10);
 	prepare(&self->rig, &submit, self->bo.handle, 64, 64);
@@ -123,7 +123,7 @@ TEST_F(stream, laps)
 
 TEST_F(stream, copies_read_only)
 {
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct neuron_hw_notify entry = { 0 };
 	int fd = self->rig.fd;
 
@@ -171,7 +171,7 @@ TEST_F(stream, is_no_window)
 		.handle = self->bo.handle,
 		.length = 64,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	struct neuron_inst *inst;
 	unsigned int i, store;
 
@@ -200,24 +200,24 @@ TEST_F(stream, is_no_window)
 /* The job keeps it, whatever the owner lets go of. */
 TEST_F(stream, lives_with_the_job)
 {
-	struct drm_neuron_submit endless, submit;
+	struct rig_submit endless, submit;
 	struct drm_neuron_wait_job result;
 	struct drm_neuron_queue none;
 
 	rig_clear(&self->rig);
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
 	rig_prepare(&self->rig, &endless, &none);
-	endless.timeout_ms = 60000;
+	endless.job.timeout_ms = 60000;
 	ASSERT_EQ(0, rig_submit(&self->rig, &endless));
 	rig_emit(&self->rig, NEURON_ENGINE_SCALAR, NEURON_OP_NOTIFY)->imm0 = 77;
 	rig_halt(&self->rig, NEURON_ENGINE_SCALAR);
 	rig_prepare_engine(&self->rig, &submit, NEURON_ENGINE_SCALAR);
-	submit.stream = self->bo.handle;
-	submit.notify_size = 64;
+	submit.job.stream = self->bo.handle;
+	submit.job.notify_size = 64;
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
 	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, self->bo.handle));
-	ASSERT_EQ(0, rig_cancel(&self->rig, endless.job));
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, &result));
+	ASSERT_EQ(0, rig_cancel(&self->rig, endless.call.job));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(77, self->map[0].tag);
 }
@@ -229,13 +229,13 @@ TEST_F(stream, with_a_growing_table)
 		.kind = DRM_NEURON_WINDOW_SBUF,
 		.rights = DRM_NEURON_WINDOW_READ,
 	};
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	uint32_t tag = 1;
 
 	for (window.index = 8; window.index < 1u << 15; window.index *= 2) {
 		emit_notify(&self->rig, tag, 1);
 		prepare(&self->rig, &submit, self->bo.handle, 0, 64);
-		submit.windows = (struct drm_neuron_array){
+		submit.job.windows = (struct drm_neuron_array){
 			sizeof(window), 1, (uintptr_t)&window,
 		};
 		expect_run(&self->rig, &submit, NEURON_CAUSE_NONE);
@@ -244,16 +244,16 @@ TEST_F(stream, with_a_growing_table)
 	}
 	/* The largest table has no room for it. */
 	prepare(&self->rig, &submit, self->bo.handle, 0, 64);
-	submit.windows = (struct drm_neuron_array){
+	submit.job.windows = (struct drm_neuron_array){
 		sizeof(window), 1, (uintptr_t)&window,
 	};
 	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
-	submit.windows.count = 0;
+	submit.job.windows.count = 0;
 	expect_run(&self->rig, &submit, NEURON_CAUSE_NONE);
 }
 
 #define expect_submit(error, change) do { \
-	struct drm_neuron_submit submit_, *s = &submit_; \
+	struct rig_submit submit_, *s = &submit_; \
 	prepare(&self->rig, s, self->bo.handle, 0, 64); \
 	change; \
 	EXPECT_EQ(-(error), rig_submit(&self->rig, s)) TH_LOG(#change); \
@@ -277,21 +277,21 @@ TEST_F(stream, bad_arguments)
 
 	emit_notify(&self->rig, 1, 1);
 	expect_submit(0, (void)s);
-	expect_submit(ENOENT, s->stream = 12345);
-	expect_submit(EINVAL, s->stream = self->rig.bo);
-	expect_submit(EINVAL, s->notify_size = 0);
-	expect_submit(EINVAL, s->notify_size = 32);
-	expect_submit(EINVAL, s->notify_size = 96);
-	expect_submit(EINVAL, s->notify_addr = neuron_window_addr(1, 0));
-	expect_submit(EINVAL, s->stream_offset = 8);
-	expect_submit(EINVAL, s->stream_offset = SIZE - 48);
-	expect_submit(EINVAL, s->stream_offset = -16u);
-	expect_submit(EINVAL, s->notify_size = 1u << 31);
-	expect_submit(EINVAL, s->stream = 0);
-	expect_submit(EINVAL, { s->stream = 0; s->notify_size = 0;
-			      s->stream_offset = 16; });
-	expect_submit(EINVAL, { s->stream = 0; s->stream_offset = 16;
-			      s->notify_addr = neuron_window_addr(1, 0); });
+	expect_submit(ENOENT, s->job.stream = 12345);
+	expect_submit(EINVAL, s->job.stream = self->rig.bo);
+	expect_submit(EINVAL, s->job.notify_size = 0);
+	expect_submit(EINVAL, s->job.notify_size = 32);
+	expect_submit(EINVAL, s->job.notify_size = 96);
+	expect_submit(EINVAL, s->job.notify_addr = neuron_window_addr(1, 0));
+	expect_submit(EINVAL, s->job.stream_offset = 8);
+	expect_submit(EINVAL, s->job.stream_offset = SIZE - 48);
+	expect_submit(EINVAL, s->job.stream_offset = -16u);
+	expect_submit(EINVAL, s->job.notify_size = 1u << 31);
+	expect_submit(EINVAL, s->job.stream = 0);
+	expect_submit(EINVAL, { s->job.stream = 0; s->job.notify_size = 0;
+			      s->job.stream_offset = 16; });
+	expect_submit(EINVAL, { s->job.stream = 0; s->job.stream_offset = 16;
+			      s->job.notify_addr = neuron_window_addr(1, 0); });
 }
 
 TEST_HARNESS_MAIN

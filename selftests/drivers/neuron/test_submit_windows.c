@@ -67,11 +67,11 @@ static struct drm_neuron_window target(const struct rig *rig, uint64_t offset)
 	};
 }
 
-static void prepare(struct rig *rig, struct drm_neuron_submit *submit,
+static void prepare(struct rig *rig, struct rig_submit *submit,
 		    const struct drm_neuron_window *windows, uint32_t count)
 {
 	rig_prepare_engine(rig, submit, NEURON_ENGINE_SYNC);
-	submit->windows = (struct drm_neuron_array){
+	submit->job.windows = (struct drm_neuron_array){
 		sizeof(*windows), count, (uintptr_t)windows,
 	};
 }
@@ -87,7 +87,7 @@ static uint32_t word(const struct rig *rig, unsigned int offset)
 #define expect_cause(rig, submit, why) do { \
 	struct drm_neuron_wait_job result_; \
 	ASSERT_EQ(0, rig_submit(rig, submit)); \
-	ASSERT_EQ(0, rig_wait(rig, (submit)->job, LIMIT, &result_)); \
+	ASSERT_EQ(0, rig_wait(rig, (submit)->call.job, LIMIT, &result_)); \
 	EXPECT_EQ(why, result_.cause); \
 	EXPECT_EQ((why) ? NEURON_JOB_ERROR : NEURON_JOB_OK, \
 		  result_.status); \
@@ -96,7 +96,7 @@ static uint32_t word(const struct rig *rig, unsigned int offset)
 TEST_F(with, the_job_sees_them)
 {
 	struct drm_neuron_window window = target(&self->rig, 64);
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 
 	prepare(&self->rig, &submit, &window, 1);
 	expect_cause(&self->rig, &submit, NEURON_CAUSE_NONE);
@@ -118,22 +118,22 @@ TEST_F(with, the_job_sees_them)
 /* Each job of a queue has the windows that it came with. */
 TEST_F(with, a_version_for_each_job)
 {
-	struct drm_neuron_submit endless, submit[8];
+	struct rig_submit endless, submit[8];
 	struct drm_neuron_window window;
 	struct drm_neuron_wait_job result;
 	unsigned int i;
 
 	rig_prepare_engine(&self->rig, &endless, NEURON_ENGINE_VECTOR);
-	endless.timeout_ms = 60000;
+	endless.job.timeout_ms = 60000;
 	ASSERT_EQ(0, rig_submit(&self->rig, &endless));
 	for (i = 0; i < 8; i++) {
 		window = target(&self->rig, 4 * i);
 		prepare(&self->rig, &submit[i], &window, 1);
 		ASSERT_EQ(0, rig_submit(&self->rig, &submit[i]));
 	}
-	ASSERT_EQ(0, rig_cancel(&self->rig, endless.job));
+	ASSERT_EQ(0, rig_cancel(&self->rig, endless.call.job));
 	for (i = 0; i < 8; i++) {
-		ASSERT_EQ(0, rig_wait(&self->rig, submit[i].job, LIMIT,
+		ASSERT_EQ(0, rig_wait(&self->rig, submit[i].call.job, LIMIT,
 				      &result));
 		EXPECT_EQ(NEURON_JOB_OK, result.status);
 		EXPECT_EQ(7, word(&self->rig, 4 * i));
@@ -145,14 +145,14 @@ TEST_F(with, a_version_for_each_job)
 TEST_F(with, the_same_again)
 {
 	struct drm_neuron_window window = target(&self->rig, 0);
-	struct drm_neuron_submit endless, submit;
+	struct rig_submit endless, submit;
 	struct rig_usage before, after;
 	unsigned int i;
 
 	prepare(&self->rig, &submit, &window, 1);
 	expect_cause(&self->rig, &submit, NEURON_CAUSE_NONE);
 	rig_prepare_engine(&self->rig, &endless, NEURON_ENGINE_VECTOR);
-	endless.timeout_ms = 60000;
+	endless.job.timeout_ms = 60000;
 	ASSERT_EQ(0, rig_submit(&self->rig, &endless));
 	rig_usage(self->fd, &before);
 	for (i = 0; i < 8; i++) {
@@ -161,8 +161,8 @@ TEST_F(with, the_same_again)
 	}
 	rig_usage(self->fd, &after);
 	EXPECT_EQ(before.live + 8, after.live);
-	ASSERT_EQ(0, rig_cancel(&self->rig, endless.job));
-	ASSERT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
+	ASSERT_EQ(0, rig_cancel(&self->rig, endless.call.job));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
 }
 
 /* @error: what a submission with @change to it ends in; nothing has changed. */
@@ -171,7 +171,7 @@ TEST_F(with, the_same_again)
 		target(&self->rig, 0), target(&self->rig, 4), \
 	}; \
 	struct drm_neuron_window *w = good_; \
-	struct drm_neuron_submit submit_, *s = &submit_; \
+	struct rig_submit submit_, *s = &submit_; \
 	prepare(&self->rig, s, good_, 2); \
 	change; \
 	(void)w; \
@@ -196,17 +196,17 @@ TEST_F(with, all_or_nothing)
 	expect_refused(EINVAL, w[1].length = 0);
 	expect_refused(EINVAL, w[1].source = 1);
 	expect_refused(ENOENT, w[1].handle = 12345);
-	expect_refused(EINVAL, s->windows.stride--);
-	expect_refused(EINVAL, s->windows.count = NEURON_MAX_WINDOWS + 1);
-	expect_refused(EFAULT, s->windows.pointer = 8);
-	expect_refused(EINVAL, s->flags = 1);
-	expect_refused(EINVAL, s->notify_size = 63);
-	expect_refused(EINVAL, s->start[0].pad = 1);
-	expect_refused(ENOENT, s->in_syncs = none);
-	expect_refused(ENOENT, s->out_syncs = none);
-	expect_refused(EINVAL, s->queues = bad_queue);
-	expect_refused(ENOENT, s->claim++);
-	expect_refused(EINVAL, s->core++);
+	expect_refused(EINVAL, s->job.windows.stride--);
+	expect_refused(EINVAL, s->job.windows.count = NEURON_MAX_WINDOWS + 1);
+	expect_refused(EFAULT, s->job.windows.pointer = 8);
+	expect_refused(EINVAL, s->call.flags = 1);
+	expect_refused(EINVAL, s->job.notify_size = 63);
+	expect_refused(EINVAL, s->job.start[0].pad = 1);
+	expect_refused(ENOENT, s->call.in_syncs = none);
+	expect_refused(ENOENT, s->call.out_syncs = none);
+	expect_refused(EINVAL, s->job.queues = bad_queue);
+	expect_refused(ENOENT, s->call.claim++);
+	expect_refused(EINVAL, s->job.core++);
 }
 
 /* The claim has the whole core, its events too. */

@@ -73,21 +73,21 @@ static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
 {
 	struct drm_neuron_sync wait = { .handle = in };
 	struct drm_neuron_sync signal = { .handle = out };
-	struct drm_neuron_submit submit;
+	struct rig_submit submit;
 	int ret;
 
 	rig_prepare_engine(rig, &submit, engine);
-	submit.timeout_ms = LONG;
+	submit.job.timeout_ms = LONG;
 	if (in)
-		submit.in_syncs = (struct drm_neuron_array){
+		submit.call.in_syncs = (struct drm_neuron_array){
 			sizeof(wait), 1, (uintptr_t)&wait,
 		};
 	if (out)
-		submit.out_syncs = (struct drm_neuron_array){
+		submit.call.out_syncs = (struct drm_neuron_array){
 			sizeof(signal), 1, (uintptr_t)&signal,
 		};
 	ret = rig_submit(rig, &submit);
-	return ret ? ret : (int64_t)submit.job;
+	return ret ? ret : (int64_t)submit.call.job;
 }
 
 /* Who waits for a job, and gets no time to look at the result for a while. */
@@ -540,14 +540,14 @@ TEST_F(wait, point_without_fence)
 {
 	struct point point = { .fd = self->rig.fd, .point = 7, .ret = 1 };
 	struct drm_neuron_sync sync = { .point = 7 };
-	struct drm_neuron_submit submit, first;
+	struct rig_submit submit, first;
 	int64_t endless;
 	pthread_t thread;
 
 	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &point.sync));
 	sync.handle = point.sync;
 	rig_prepare_engine(&self->rig, &submit, HALTS);
-	submit.in_syncs = (struct drm_neuron_array){
+	submit.call.in_syncs = (struct drm_neuron_array){
 		sizeof(sync), 1, (uintptr_t)&sync,
 	};
 	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
@@ -559,14 +559,14 @@ TEST_F(wait, point_without_fence)
 	endless = start(&self->other, LOOPS, 0, 0);
 	ASSERT_GT(endless, 0);
 	rig_prepare_engine(&self->other, &first, HALTS);
-	first.out_syncs = submit.in_syncs;
+	first.call.out_syncs = submit.call.in_syncs;
 	ASSERT_EQ(0, rig_submit(&self->other, &first));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(0, point.ret);
 	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
-	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.job, 50, NULL));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.call.job, 50, NULL));
 	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)endless));
-	EXPECT_EQ(0, rig_wait(&self->rig, submit.job, LIMIT, NULL));
+	EXPECT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
 }
 
 TEST_HARNESS_MAIN
