@@ -181,54 +181,71 @@ def find_again(rig, address):
         time.sleep(0.5)
 
 
-def leave_in_recovery(rig, wait):
-    """The driver is unbound after a fatal error of the link, before the slot has been reset.
-    wait(ADDRESS) lets somebody wait for freed memory meanwhile.
+def resets_logged(rig):
+    """How many resets of the device have come to their end."""
+    return rig.vm.kernel_log().count("claims and HBM of before are lost")
+
+
+def leave_once(rig, address, wait):
+    """Let the driver be unbound after a fatal error of the link, and somebody wait meanwhile for
+    freed memory; whether that was before the slot had been reset.
     """
-    for core in (0, 1):
-        rig.close_core(core)
-    address = rig.address()
     unbind = unbind_when_lost(rig, address)
     lose_discards(rig)
-    waits = wait(address)
+    waits = wait(rig, address)
     time.sleep(1)
     rig.struck()
-    rig.sh("dmesg -C")
+    resets = resets_logged(rig)
     fatal_error(rig)
     unbind.expect(r"^@ret=0\r?$", timeout=60)
     unbind.send("exit\n")
     assert unbind.wait(60) == 0, "the program that unbinds"
-    assert "claims and HBM of before are lost" not in rig.vm.kernel_log(), "it left too late"
-    return address, waits
+    waits(60)
+    return resets_logged(rig) == resets
+
+
+def leave_in_recovery(rig, wait):
+    """The same, until it was. There is a tenth of a second for it."""
+    for core in (0, 1):
+        rig.close_core(core)
+    address = rig.address()
+    for _ in range(8):
+        in_time = leave_once(rig, address, wait)
+        rig.end()
+        rig.vm.fault("clear")
+        find_again(rig, address)
+        rig.start()
+        if in_time:
+            break
+    else:
+        pytest.fail("the driver was always unbound too late")
+    for core in (0, 1):
+        rig.open_core(core)
 
 
 @pytest.mark.slow
 @judged()
 def test_leave_while_memory_is_waited_for(rig):
     """BO_CREATE, in a stack that is full of freed memory, does not keep the driver."""
-    address, _ = leave_in_recovery(rig, lambda _: rig.send("churn"))
-    assert rig.answer(60)["ret"] == errno.ENODEV, "who waited for memory was not told"
-    rig.end()
-    rig.vm.fault("clear")
-    find_again(rig, address)
-    rig.start_with_cores()
+    def wait(rig, _):
+        def told(timeout):
+            assert rig.answer(timeout)["ret"] == errno.ENODEV, "who waited was not told"
+
+        rig.send("churn")
+        return told
+
+    leave_in_recovery(rig, wait)
 
 
 @pytest.mark.slow
 @judged()
 def test_leave_while_memory_is_counted(rig):
     """Who reads hbm in debugfs, and waits until freed memory is scrubbed, does not either."""
-    def count(address):
-        for _ in range(40):
-            assert (rig.ask("alloc 1")["ret"], rig.ask("free")["ret"]) == (0, 0), "alloc, free"
-        return rig.vm.spawn(["cat", f"/sys/kernel/debug/accel/{address}/hbm"])
+    def wait(rig, address):
+        assert rig.ask("dirty 40")["ret"] == 0, "dirty"
+        return rig.vm.spawn(["cat", f"/sys/kernel/debug/accel/{address}/hbm"]).wait
 
-    address, reader = leave_in_recovery(rig, count)
-    reader.wait(60)
-    rig.end()
-    rig.vm.fault("clear")
-    find_again(rig, address)
-    rig.start_with_cores()
+    leave_in_recovery(rig, wait)
 
 
 @judged()

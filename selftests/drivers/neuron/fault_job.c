@@ -16,6 +16,7 @@
  *	free
  *	churn			create and close buffers, until that fails: halves of a
  *				stack of HBM, so that each waits for the scrub of the last
+ *	dirty NUMBER		create and close as many small buffers in HBM
  *	leave ADDRESS		when the device is in its next reset, unbind the driver
  *				from the PCI device; "@ready" tells that it waits
  *	uevent SECONDS VARIABLE...
@@ -240,6 +241,19 @@ static int churn(int fd)
 	return ret;
 }
 
+static int dirty(int fd, unsigned int number)
+{
+	struct drm_neuron_bo_create bo;
+	int ret = 0;
+
+	while (!ret && number--) {
+		ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, BYTES, &bo);
+		if (!ret)
+			ret = neuron_bo_close(fd, bo.handle);
+	}
+	return ret;
+}
+
 /* HBM is mapped again only in new buffers. The kernel looks: EFAULT instead of a signal. */
 static int wait_for_reset(int fd)
 {
@@ -326,6 +340,8 @@ static void answer(struct fault_job *f, char *line)
 		f->handle = 0;
 	} else if (!strcmp(line, "churn\n")) {
 		printf("@ret=%d\n", -churn(f->fd));
+	} else if (sscanf(line, "dirty %u", &limit) == 1) {
+		printf("@ret=%d\n", -dirty(f->fd, limit));
 	} else if (sscanf(line, "leave %15s", address) == 1) {
 		answer_leave(f, address);
 	} else if (!strncmp(line, "uevent ", 7)) {
