@@ -7,6 +7,7 @@
 #ifndef _NEURON_COMPAT_H_
 #define _NEURON_COMPAT_H_
 
+#include <linux/dma-fence-array.h>
 #include <linux/mm.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -97,6 +98,28 @@ static inline int neuron_drm_sched_job_init(struct drm_sched_job *job,
 	return drm_sched_job_init(job, entity, credits, owner, client);
 #else
 	return drm_sched_job_init(job, entity, credits, owner);
+#endif
+}
+
+/* A fence that signals when all of @fences have; @array takes them over. */
+static inline void neuron_fence_array_init(struct dma_fence_array *array,
+					   u32 nr, struct dma_fence **fences)
+{
+	u64 context = dma_fence_context_alloc(1);
+
+#ifdef NEURON_HAVE_FENCE_ARRAY_ANY
+	dma_fence_array_init(array, nr, fences, context, 1, false);
+#else
+	dma_fence_array_init(array, nr, fences, context, 1);
+#endif
+}
+
+static inline void neuron_fence_enable_signaling(struct dma_fence *fence)
+{
+#ifdef NEURON_HAVE_FENCE_ENABLE_SIGNALING
+	dma_fence_enable_signaling(fence);
+#else
+	dma_fence_enable_sw_signaling(fence);
 #endif
 }
 

@@ -11,6 +11,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_compat.h"
 #include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_job.h"
@@ -448,12 +449,11 @@ static struct dma_fence *neuron_submit_push_all(struct neuron_submission *sub)
 		return neuron_submit_push(&sub->job[0]);
 	for (i = 0; i < sub->nr; i++)
 		sub->fences[i] = neuron_submit_push(&sub->job[i]);
-	dma_fence_array_init(array, sub->nr, sub->fences,
-			     dma_fence_context_alloc(1), 1, false);
+	neuron_fence_array_init(array, sub->nr, sub->fences);
 	sub->array = NULL;
 	sub->fences = NULL;
 	/* It has the error of a job only if it looks at each of them. */
-	dma_fence_enable_sw_signaling(&array->base);
+	neuron_fence_enable_signaling(&array->base);
 	return &array->base;
 }
 

@@ -24,3 +24,9 @@ ccflags-y += $(call neuron-probe,NEURON_HAVE_VMA_IS_COW_MAPPING,\
 # work queues that are bound to a processor have to say so
 ccflags-y += $(call neuron-probe,NEURON_HAVE_WQ_PERCPU,\
 	\043include <linux/workqueue.h>\nint probe = WQ_PERCPU;\n)
+# dma_fence_array_init() lost the choice of any fence in place of all
+ccflags-y += $(call neuron-probe,NEURON_HAVE_FENCE_ARRAY_ANY,\
+	\043include <linux/dma-fence-array.h>\nvoid probe(void);\nvoid probe(void) { dma_fence_array_init(0, 0, 0, 0, 0, false); }\n)
+# dma_fence_enable_sw_signaling() was renamed
+ccflags-y += $(call neuron-probe,NEURON_HAVE_FENCE_ENABLE_SIGNALING,\
+	\043include <linux/dma-fence.h>\nvoid probe(void);\nvoid probe(void) { dma_fence_enable_signaling(0); }\n)
