@@ -60,7 +60,26 @@ static int neuron_device_ready(struct neuron_device *ndev)
 	return 0;
 }
 
-int neuron_device_identify(struct neuron_device *ndev)
+/* Others use these while the chip is identified again: only what was checked is stored. */
+static int neuron_device_read_fabric(struct neuron_device *ndev)
+{
+	u32 id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
+
+	if (id >= NEURON_MAX_CHIPS)
+		return dev_err_probe(&ndev->pdev->dev, -ENODEV,
+				     "impossible fabric id %u\n", id);
+	WRITE_ONCE(ndev->fabric_id, id);
+	ndev->fabric_key = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_KEY);
+	return 0;
+}
+
+static u32 neuron_device_read_nr_links(struct neuron_device *ndev)
+{
+	return min(neuron_ctl_read(ndev, NEURON_CTL_NR_LINKS),
+		   NEURON_CTL_MAX_LINKS);
+}
+
+static int neuron_device_identify(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
 	u32 magic = neuron_ctl_read(ndev, NEURON_CTL_MAGIC);
@@ -84,19 +103,28 @@ int neuron_device_identify(struct neuron_device *ndev)
 	ret = neuron_device_ready(ndev);
 	if (ret)
 		return ret;
-
-	ndev->fabric_id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
-	if (ndev->fabric_id >= NEURON_MAX_CHIPS)
-		return dev_err_probe(dev, -ENODEV,
-				     "impossible fabric id %u\n",
-				     ndev->fabric_id);
-
-	ndev->fabric_key = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_KEY);
-
-	ndev->nr_links = min(neuron_ctl_read(ndev, NEURON_CTL_NR_LINKS),
-			     NEURON_CTL_MAX_LINKS);
+	ret = neuron_device_read_fabric(ndev);
+	if (ret)
+		return ret;
 	ndev->serial = neuron_misc_read(ndev, NEURON_MISC_SERIAL_LO) |
 		       (u64)neuron_misc_read(ndev, NEURON_MISC_SERIAL_HI) << 32;
+	return 0;
+}
+
+/* Arrays were made for as many links as the probe has found: others are refused. */
+int neuron_device_identify_again(struct neuron_device *ndev)
+{
+	u32 nr_links;
+	int ret;
+
+	ret = neuron_device_identify(ndev);
+	if (ret)
+		return ret;
+	nr_links = neuron_device_read_nr_links(ndev);
+	if (nr_links != ndev->nr_links)
+		return dev_err_probe(&ndev->pdev->dev, -ENODEV,
+				     "device says that it has %u links, and had %u\n",
+				     nr_links, ndev->nr_links);
 	return 0;
 }
 
@@ -177,7 +205,11 @@ int neuron_device_init(struct neuron_device *ndev)
 	ret = neuron_device_map(ndev);
 	if (ret)
 		return ret;
-	return neuron_device_identify(ndev);
+	ret = neuron_device_identify(ndev);
+	if (ret)
+		return ret;
+	ndev->nr_links = neuron_device_read_nr_links(ndev);
+	return 0;
 }
 
 void neuron_bus_cut(struct neuron_device *ndev)

@@ -214,7 +214,7 @@ struct neuron_counters {
  *	while there is one
  * @fabric_id: id on the fabric
  * @fabric_key: names the fabric; 0 when the chip is in none
- * @nr_links: fabric links
+ * @nr_links: fabric links, fixed by the probe: a chip with another number is refused
  * @serial: serial number
  * @counters: what went wrong
  * @events: what user space is to be told by uevents (neuron_event.c)
@@ -438,8 +438,8 @@ void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
 
 /* neuron_device.c: locks and lists, BARs, identity; no more than reads. */
 int neuron_device_init(struct neuron_device *ndev);
-/* Is it, still, a chip that speaks our contract? */
-int neuron_device_identify(struct neuron_device *ndev);
+/* Is it, still, the chip of the probe, and does it speak our contract? */
+int neuron_device_identify_again(struct neuron_device *ndev);
 void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 			     struct drm_neuron_link_info *info);
 

@@ -91,7 +91,7 @@ int neuron_hw_start(struct neuron_device *ndev)
 	int ret;
 
 	neuron_hw_set_state(ndev, NEURON_HW_STARTING);
-	ret = neuron_device_identify(ndev);
+	ret = neuron_device_identify_again(ndev);
 	if (ret)
 		goto err_state;
 

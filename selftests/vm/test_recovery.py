@@ -57,6 +57,19 @@ def test_failed_device(rig):
     assert reset_failures(rig, chip) > before, "nobody counted it"
 
 
+@judged("and had")
+def test_other_links_than_before(rig):
+    """The driver has room for the links that the probe found, so other numbers are refused."""
+    chip = Chip(rig)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('NR_LINKS'):#x},value=16")
+    rig.reset_device(chip.address)
+    rig.told("NEURON_EVENT=device-failed")
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    works_again(rig)
+
+
 @judged("out of service")
 def test_failed_device_keeps_memory(rig):
     """HBM that a failed device was to zero is not free before its next reset has zeroed it."""
