@@ -511,6 +511,14 @@ neuron_claim_core_use(struct neuron_claim *claim, u32 number)
 }
 
 struct neuron_claim_core *
+neuron_claim_core_used(struct neuron_claim *claim, u32 number)
+{
+	struct neuron_core *core = neuron_claim_own(claim, number);
+
+	return core ? neuron_claim_core_get(claim, core) : NULL;
+}
+
+struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 id, u32 core)
 {
 	struct neuron_claim *claim = neuron_claim_find(file->driver_priv, id);

@@ -204,5 +204,11 @@ neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
 /* The same of a claim that the caller holds; it takes no reference. */
 struct neuron_claim_core *
 neuron_claim_core_use(struct neuron_claim *claim, u32 number);
+/*
+ * The core @number of a claim that the caller holds, without touching it. NULL: the core is
+ * not in it, or is a CC-core that was not used yet.
+ */
+struct neuron_claim_core *
+neuron_claim_core_used(struct neuron_claim *claim, u32 number);
 
 #endif /* _NEURON_CLAIM_H_ */

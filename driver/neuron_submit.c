@@ -562,6 +562,7 @@ static int neuron_submit_find_core(struct neuron_submission *sub, u32 claim,
 	return 0;
 }
 
+/* Those of the jobs, and those that their windows name. */
 static int neuron_submit_find_cores(struct neuron_submission *sub, u32 claim)
 {
 	int ret = 0;
@@ -569,6 +570,9 @@ static int neuron_submit_find_cores(struct neuron_submission *sub, u32 claim)
 
 	for (i = 0; i < sub->nr && !ret; i++)
 		ret = neuron_submit_find_core(sub, claim, &sub->job[i]);
+	for (i = 0; i < sub->nr && !ret; i++)
+		ret = neuron_windows_use_cores(sub->job[i].cc,
+					       &sub->job[i].window_args);
 	return ret;
 }
 

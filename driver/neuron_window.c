@@ -259,16 +259,14 @@ static int neuron_window_sibling(struct neuron_claim_core *cc,
 	struct neuron_claim_core *sibling;
 	struct neuron_core *core;
 
-	sibling = neuron_claim_core_use(cc->claim, window->source);
-	if (IS_ERR(sibling))
-		return PTR_ERR(sibling);
+	/* neuron_window_use_core() came before. */
+	sibling = neuron_claim_core_used(cc->claim, window->source);
+	if (!sibling)
+		return -EINVAL;
 	core = sibling->core;
 	neuron_window_own_sems(sibling, target);
 	if (window->kind == DRM_NEURON_WINDOW_SEM)
 		return 0;
-	if (neuron_core_is_cc(core))
-		return neuron_window_invalid(core->ndev, window,
-					     "a CC-core has no SBUF", -EINVAL);
 	target->base = core->ndev->gen->tpb_addr[core->index] + NEURON_TPB_SBUF;
 	target->count = NEURON_TPB_SBUF_SIZE;
 	target->rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
@@ -392,11 +390,30 @@ static int neuron_window_check(struct neuron_device *ndev,
 		return neuron_window_invalid(ndev, window,
 					     "from and source do not fit the kind",
 					     -EINVAL);
+	if (window->kind == DRM_NEURON_WINDOW_GRANT &&
+	    window->from == DRM_NEURON_FROM_CORE &&
+	    window->source >= NEURON_MAX_CORES)
+		return neuron_window_invalid(ndev, window,
+					     "a CC-core has no SBUF", -EINVAL);
 	if (empty && (window->handle || window->offset || window->length))
 		return neuron_window_invalid(ndev, window,
 					     "handle, offset and length must be zero",
 					     -EINVAL);
 	return 0;
+}
+
+int neuron_window_use_core(struct neuron_claim_core *cc,
+			   const struct drm_neuron_window *window)
+{
+	int ret;
+
+	if (window->from != DRM_NEURON_FROM_CORE)
+		return 0;
+	ret = neuron_window_check(cc->core->ndev, window);
+	if (ret)
+		return ret;
+	return PTR_ERR_OR_ZERO(neuron_claim_core_use(cc->claim,
+						     window->source));
 }
 
 struct neuron_binding *

@@ -23,6 +23,21 @@ static int neuron_windows_pause(void)
 	return 0;
 }
 
+int neuron_windows_use_cores(struct neuron_claim_core *cc,
+			     const struct neuron_array *array)
+{
+	const struct drm_neuron_window *window = array->element;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < array->count && !ret; i++) {
+		ret = neuron_windows_pause();
+		if (!ret)
+			ret = neuron_window_use_core(cc, &window[i]);
+	}
+	return ret;
+}
+
 static int neuron_windows_bind(struct neuron_windows *windows,
 			       struct neuron_claim_core *cc,
 			       struct drm_file *file,
@@ -217,8 +232,10 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 		ret = PTR_ERR(cc);
 		goto out_array;
 	}
-	ret = -ENODEV;
-	if (drm_dev_enter(drm, &idx)) {
+	ret = neuron_windows_use_cores(cc, &array);
+	if (!ret && !drm_dev_enter(drm, &idx)) {
+		ret = -ENODEV;
+	} else if (!ret) {
 		ret = neuron_windows_write(cc, file, &array);
 		drm_dev_exit(idx);
 	}

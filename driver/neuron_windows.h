@@ -32,6 +32,12 @@ struct neuron_windows {
 };
 
 /*
+ * Other cores of the claim that @array names are ready to be looked up. A CC-core that was
+ * not used yet is reset first: outside of drm_dev_enter().
+ */
+int neuron_windows_use_cores(struct neuron_claim_core *cc,
+			     const struct neuron_array *array);
+/*
  * Check and look up what @array asks for and, unless it is 0, the stream with the
  * handle @stream, of at least @end bytes. @windows is to be put in any case.
  */
@@ -50,6 +56,9 @@ void neuron_windows_undo(struct neuron_windows *windows,
 /* Without locks. */
 void neuron_windows_put(struct neuron_windows *windows);
 
+/* neuron_window.c: neuron_windows_use_cores() for one window. */
+int neuron_window_use_core(struct neuron_claim_core *cc,
+			   const struct drm_neuron_window *window);
 /*
  * neuron_window.c: the binding that @window asks for, NULL for an empty one, or
  * an ERR_PTR. Those that will be used need neuron_window_list(), too.

@@ -151,6 +151,35 @@ TEST_F(pair, core_and_cc_core)
 	rig_close(&cc);
 }
 
+static uint64_t core_resets(const struct rig *rig)
+{
+	struct drm_neuron_counter_info info = { };
+
+	if (neuron_query(rig->fd, DRM_NEURON_QUERY_COUNTERS, &info, sizeof(info)))
+		return UINT64_MAX;
+	return info.core_resets;
+}
+
+/* A CC-core is scrubbed when it is asked for first, and not for a window that is refused. */
+TEST_F(pair, cc_core_that_was_not_used)
+{
+	struct rig *rig = &self->core[0];
+	struct rig cc, unused = *rig;
+	uint64_t before;
+
+	ASSERT_EQ(0, rig_open_cc(&cc, &self->core[1], 0));
+	unused.core = cc.core - 1;	/* the last one of the first core */
+	before = core_resets(rig);
+	ASSERT_NE(UINT64_MAX, before);
+	EXPECT_EQ(-EINVAL, bind_sbuf(rig, unused.core, 0, 256));
+	EXPECT_EQ(before, core_resets(rig));
+	EXPECT_EQ(0, bind_sem(rig, &unused, DRM_NEURON_WINDOW_WRITE));
+	EXPECT_EQ(before + 1, core_resets(rig));
+	EXPECT_EQ(0, bind_sem(rig, &unused, DRM_NEURON_WINDOW_WRITE));
+	EXPECT_EQ(before + 1, core_resets(rig));
+	rig_close(&cc);
+}
+
 TEST_F(pair, what_is_not_theirs_is_refused)
 {
 	const uint64_t size = NEURON_TPB_SBUF_SIZE;
