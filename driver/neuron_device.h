@@ -228,6 +228,7 @@ struct neuron_counters {
  *	HBM is mapped, or registers are read, on behalf of a process, and by who needs both
  *	to belong together
  * @reset_work: device reset as the last resort (neuron_reset.c)
+ * @reset_wanted: the reason for it is not gone; without it @reset_work does nothing
  * @pm_refs: what keeps the device awake (neuron_pm.c)
  * @peer_lock: protects @peer_bos
  * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
@@ -283,6 +284,7 @@ struct neuron_device {
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
 	struct delayed_work reset_work;
+	bool reset_wanted;
 	atomic_t pm_refs;
 	struct mutex peer_lock;		/* peer_bos */
 	struct list_head peer_bos;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of neuron_reset.c, which includes this file: the end of the work.
+ * Unit tests of neuron_reset.c, which includes this file: the work, and its end.
  */
 #include <kunit/test.h>
 
@@ -24,8 +24,28 @@ static void neuron_kunit_reset_too_late(struct kunit *test)
 	cancel_delayed_work_sync(&ndev->reset_work);
 }
 
+/* A device that another reset has made healthy is left alone, even by work that runs already. */
+static void neuron_kunit_reset_not_wanted(struct kunit *test)
+{
+	struct neuron_device *ndev;
+
+	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	ndev->hw_state = NEURON_HW_UP;
+	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
+
+	neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ndev->reset_work));
+	neuron_reset_unwant(ndev);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));
+	/* There is no PCI function that it could reset. */
+	neuron_reset_work(&ndev->reset_work.work);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));
+}
+
 static struct kunit_case neuron_reset_cases[] = {
 	KUNIT_CASE(neuron_kunit_reset_too_late),
+	KUNIT_CASE(neuron_kunit_reset_not_wanted),
 	{}
 };
 

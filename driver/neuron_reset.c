@@ -58,6 +58,30 @@ static void neuron_reset_tell(struct neuron_device *ndev, int error)
 	}
 }
 
+/* After neuron_reset_fini() nothing is queued any more, whoever asks. */
+static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
+{
+	mod_delayed_work(system_long_wq, &ndev->reset_work,
+			 msecs_to_jiffies(ms));
+}
+
+static void neuron_reset_want(struct neuron_device *ndev, unsigned int ms)
+{
+	WRITE_ONCE(ndev->reset_wanted, true);
+	neuron_reset_retry(ndev, ms);
+}
+
+/*
+ * Whatever the work was to reset the device for, another reset has done. Who asks holds the
+ * lock of a unit and has seen the state UP, so none of those who asked before comes after
+ * this.
+ */
+static void neuron_reset_unwant(struct neuron_device *ndev)
+{
+	WRITE_ONCE(ndev->reset_wanted, false);
+	cancel_delayed_work(&ndev->reset_work);
+}
+
 /* The device was reset, or (not @there) reaches no memory of anybody any more. */
 static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 {
@@ -69,6 +93,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		mutex_unlock(&ndev->hw_lock);
 		return -ENODEV;
 	}
+	neuron_reset_unwant(ndev);
 	neuron_cores_end(ndev);
 	neuron_copy_end(ndev, -EIO);
 	if (there)
@@ -78,13 +103,6 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 	mutex_unlock(&ndev->hw_lock);
 	neuron_reset_tell(ndev, ret);
 	return ret;
-}
-
-/* After neuron_reset_fini() nothing is queued any more, whoever asks. */
-static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
-{
-	mod_delayed_work(system_long_wq, &ndev->reset_work,
-			 msecs_to_jiffies(ms));
 }
 
 /*
@@ -100,6 +118,8 @@ static void neuron_reset_work(struct work_struct *work)
 	struct device *dev = ndev->drm.dev;
 	int ret;
 
+	if (!READ_ONCE(ndev->reset_wanted))
+		return;
 	pm_runtime_get_sync(dev);
 	ret = pci_try_reset_function(ndev->pdev);
 	if (ret == -EAGAIN) {
@@ -115,7 +135,7 @@ static void neuron_reset_work(struct work_struct *work)
 void neuron_reset_schedule(struct neuron_device *ndev)
 {
 	if (neuron_hw_up(ndev))
-		neuron_reset_retry(ndev, 0);
+		neuron_reset_want(ndev, 0);
 }
 
 int neuron_reset_init(struct neuron_device *ndev)
@@ -157,7 +177,7 @@ static pci_ers_result_t neuron_error_detected(struct pci_dev *pdev,
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
 		neuron_reset_begin(ndev);
-		neuron_reset_retry(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+		neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 		return PCI_ERS_RESULT_NEED_RESET;
 	default:
 		neuron_reset_begin(ndev);
@@ -173,7 +193,7 @@ static pci_ers_result_t neuron_mmio_enabled(struct pci_dev *pdev)
 	if (neuron_ctl_read(ndev, NEURON_CTL_MAGIC) == NEURON_CTL_MAGIC_VALUE)
 		return PCI_ERS_RESULT_RECOVERED;
 	neuron_reset_begin(ndev);
-	neuron_reset_retry(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+	neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
@@ -181,7 +201,6 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
-	cancel_delayed_work(&ndev->reset_work);
 	/* Another driver on the bus may want it though this one does not. */
 	neuron_reset_begin(ndev);
 	pci_restore_state(pdev);
