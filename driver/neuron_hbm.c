@@ -60,7 +60,11 @@ struct neuron_hbm {
 	atomic64_t lost;
 };
 
-/* What a reset interrupts begins again after it. */
+/*
+ * What a reset interrupts begins again after it. A unit that did not stop when it was asked
+ * may still write to HBM, which bus mastering does not keep it from, so nothing is zero for
+ * long. It was found out before its memory was freed.
+ */
 static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
 				   const struct neuron_hw_extent *extent)
 {
@@ -68,6 +72,8 @@ static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
 
 	do {
 		ret = neuron_hw_wait(ndev);
+		if (!ret && READ_ONCE(ndev->bus_cuts))
+			ret = -EIO;
 		if (!ret)
 			ret = neuron_discard(ndev, le64_to_cpu(extent->addr),
 					     le64_to_cpu(extent->length));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of neuron_hbm.c, which includes this file: blocks become extents.
+ * Unit tests of neuron_hbm.c, which includes this file: blocks become extents, and
+ * are scrubbed.
  */
 #include <kunit/test.h>
 
@@ -54,10 +55,27 @@ static void neuron_kunit_extents_single(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].length), 0x1000);
 }
 
+/* While a unit of the chip may still write, memory is not zero for long. */
+static void neuron_kunit_scrub_while_cut(struct kunit *test)
+{
+	const struct neuron_hw_extent extent = neuron_kunit_extent(0x1000, 0x1000);
+	struct neuron_device *ndev;
+
+	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	init_waitqueue_head(&ndev->hw_wait);
+	init_rwsem(&ndev->epoch_lock);
+	ndev->hw_state = NEURON_HW_UP;
+	ndev->bus_cuts = 1;
+	/* It has no registers: the chip is not asked. */
+	KUNIT_EXPECT_EQ(test, neuron_hbm_scrub_extent(ndev, &extent), -EIO);
+}
+
 static struct kunit_case neuron_hbm_cases[] = {
 	KUNIT_CASE(neuron_kunit_extents_sort),
 	KUNIT_CASE(neuron_kunit_extents_merge),
 	KUNIT_CASE(neuron_kunit_extents_single),
+	KUNIT_CASE(neuron_kunit_scrub_while_cut),
 	{}
 };
 
