@@ -19,6 +19,9 @@
 #include "neuron_listener.h"
 
 #define NEURON_LISTENER_EVENTS	128	/* not read yet, a power of two */
+/* An interrupt handler tells all of them, one after another. */
+#define NEURON_FILE_LISTENERS	64
+#define NEURON_DEVICE_LISTENERS	1024
 #define NEURON_LISTENER_MASK	(BIT(DRM_NEURON_NR_EVENT_TYPES) - 1)
 
 /**
@@ -51,6 +54,56 @@ void neuron_listeners_init(struct neuron_listeners *listeners)
 {
 	spin_lock_init(&listeners->lock);
 	INIT_LIST_HEAD(&listeners->list);
+}
+
+/* Under neuron_listeners.lock: those of one file. */
+static unsigned int neuron_listeners_count(struct neuron_listeners *listeners,
+					   u64 client)
+{
+	struct neuron_listener *listener;
+	unsigned int nr = 0;
+
+	list_for_each_entry(listener, &listeners->list, link)
+		nr += listener->client == client;
+	return nr;
+}
+
+/* -ENOSPC: there are too many of the same file, or of the device. */
+static int neuron_listener_add(struct neuron_listener *listener)
+{
+	struct neuron_listeners *listeners = &listener->ndev->listeners;
+	int ret = 0;
+
+	spin_lock_irq(&listeners->lock);
+	if (listeners->nr >= NEURON_DEVICE_LISTENERS ||
+	    neuron_listeners_count(listeners, listener->client) >=
+	    NEURON_FILE_LISTENERS) {
+		ret = -ENOSPC;
+	} else {
+		list_add_tail(&listener->link, &listeners->list);
+		listeners->nr++;
+	}
+	spin_unlock_irq(&listeners->lock);
+	return ret;
+}
+
+static void neuron_listener_remove(struct neuron_listener *listener)
+{
+	struct neuron_listeners *listeners = &listener->ndev->listeners;
+
+	spin_lock_irq(&listeners->lock);
+	list_del(&listener->link);
+	listeners->nr--;
+	spin_unlock_irq(&listeners->lock);
+}
+
+static void neuron_listener_destroy(struct neuron_listener *listener)
+{
+	struct neuron_device *ndev = listener->ndev;
+
+	mutex_destroy(&listener->reading);
+	kfree(listener);
+	drm_dev_put(&ndev->drm);
 }
 
 void neuron_listeners_close(struct neuron_listeners *listeners)
@@ -185,14 +238,9 @@ static __poll_t neuron_listener_poll(struct file *filp, poll_table *wait)
 static int neuron_listener_release(struct inode *inode, struct file *filp)
 {
 	struct neuron_listener *listener = filp->private_data;
-	struct neuron_device *ndev = listener->ndev;
 
-	spin_lock_irq(&ndev->listeners.lock);
-	list_del(&listener->link);
-	spin_unlock_irq(&ndev->listeners.lock);
-	mutex_destroy(&listener->reading);
-	kfree(listener);
-	drm_dev_put(&ndev->drm);
+	neuron_listener_remove(listener);
+	neuron_listener_destroy(listener);
 	return 0;
 }
 
@@ -204,13 +252,29 @@ static const struct file_operations neuron_listener_fops = {
 	.llseek = noop_llseek,
 };
 
+static struct neuron_listener *
+neuron_listener_create(struct neuron_device *ndev, u64 client, u32 mask)
+{
+	struct neuron_listener *listener;
+
+	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	if (!listener)
+		return NULL;
+	listener->ndev = ndev;
+	listener->client = client;
+	listener->mask = mask;
+	mutex_init(&listener->reading);
+	init_waitqueue_head(&listener->wait);
+	drm_dev_get(&ndev->drm);
+	return listener;
+}
+
 int neuron_ioctl_events(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {
-	struct neuron_device *ndev = to_neuron_device(drm);
 	struct drm_neuron_events *args = data;
 	struct neuron_listener *listener;
-	int fd;
+	int ret;
 
 	if (args->pad || args->flags & ~DRM_NEURON_EVENTS_NONBLOCK ||
 	    !args->mask || args->mask & ~NEURON_LISTENER_MASK) {
@@ -218,31 +282,28 @@ int neuron_ioctl_events(struct drm_device *drm, void *data,
 			args->mask, args->flags);
 		return -EINVAL;
 	}
-	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	listener = neuron_listener_create(to_neuron_device(drm),
+					  file->client_id, args->mask);
 	if (!listener)
 		return -ENOMEM;
-	listener->ndev = ndev;
-	listener->client = file->client_id;
-	listener->mask = args->mask;
-	mutex_init(&listener->reading);
-	init_waitqueue_head(&listener->wait);
-	drm_dev_get(drm);
-	spin_lock_irq(&ndev->listeners.lock);
-	list_add_tail(&listener->link, &ndev->listeners.list);
-	spin_unlock_irq(&ndev->listeners.lock);
-
-	fd = anon_inode_getfd("[neuron-events]", &neuron_listener_fops, listener,
-			      O_RDONLY | O_CLOEXEC |
-			      (args->flags & DRM_NEURON_EVENTS_NONBLOCK ?
-			       O_NONBLOCK : 0));
-	if (fd < 0) {
-		spin_lock_irq(&ndev->listeners.lock);
-		list_del(&listener->link);
-		spin_unlock_irq(&ndev->listeners.lock);
-		kfree(listener);
-		drm_dev_put(drm);
-		return fd;
+	ret = neuron_listener_add(listener);
+	if (ret) {
+		drm_dbg(drm, "events: at most %u event files of a file, %u of a device\n",
+			NEURON_FILE_LISTENERS, NEURON_DEVICE_LISTENERS);
+		goto err_destroy;
 	}
-	args->fd = fd;
+	ret = anon_inode_getfd("[neuron-events]", &neuron_listener_fops, listener,
+			       O_RDONLY | O_CLOEXEC |
+			       (args->flags & DRM_NEURON_EVENTS_NONBLOCK ?
+				O_NONBLOCK : 0));
+	if (ret < 0)
+		goto err_remove;
+	args->fd = ret;
 	return 0;
+
+err_remove:
+	neuron_listener_remove(listener);
+err_destroy:
+	neuron_listener_destroy(listener);
+	return ret;
 }

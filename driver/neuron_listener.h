@@ -13,13 +13,15 @@ struct drm_neuron_event;
 
 /**
  * struct neuron_listeners - all of a device
- * @lock: @list, @closed, and the queues of the listeners; taken in hard interrupts
+ * @lock: @list, @nr, @closed, and the queues of the listeners; taken in hard interrupts
  * @list: struct neuron_listener
+ * @nr: how many
  * @closed: the device has left; nothing is told any more
  */
 struct neuron_listeners {
 	spinlock_t lock;	/* all that follows */
 	struct list_head list;
+	unsigned int nr;
 	bool closed;
 };
 

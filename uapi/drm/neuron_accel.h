@@ -989,7 +989,8 @@ struct drm_neuron_event {
  * waits for the first one. 128 records are kept; the next record says how many more there
  * were. poll() works; it says POLLHUP when the device has left, and read() returns 0 after
  * the last record. The file may outlive the device's.
- * Errors: EINVAL, ENOMEM, EMFILE; of read() EINVAL (no room for a record), EAGAIN, EINTR.
+ * Errors: EINVAL, ENOMEM, EMFILE, ENOSPC (a file has at most 64, a device 1024); of read()
+ * EINVAL (no room for a record), EAGAIN, EINTR.
  */
 struct drm_neuron_events {
 	__u32 mask;

@@ -16,6 +16,7 @@
 #define LIMIT		20000	/* ms, of what should happen at once */
 #define ALL		((1u << DRM_NEURON_NR_EVENT_TYPES) - 1)
 #define KEPT		128	/* records that an event file keeps */
+#define FILES		64	/* event files that a file may have */
 #define VECTOR		NEURON_ENGINE_VECTOR
 
 static int listen_to(int fd, uint32_t mask, uint32_t flags)
@@ -105,6 +106,29 @@ TEST_F(listener, fault)
 	EXPECT_LT(0, event.time_ns);
 	EXPECT_GE((uint64_t)rig_now_ms() + 1, event.time_ns / 1000000);
 	EXPECT_TRUE(is_empty(self->fd));
+}
+
+/* The interrupt handler tells all of them: a file has so many, and another one its own. */
+TEST_F(listener, a_file_has_so_many)
+{
+	int fd[FILES], other = neuron_open(0), first;
+	unsigned int i;
+
+	ASSERT_LT(0, other);
+	for (i = 1; i < FILES; i++) {	/* the fixture has one */
+		fd[i] = listen_to(self->rig.fd, ALL, 0);
+		ASSERT_LT(0, fd[i]);
+	}
+	EXPECT_EQ(-ENOSPC, listen_to(self->rig.fd, ALL, 0));
+	first = listen_to(other, ALL, 0);
+	EXPECT_LT(0, first);
+	close(first);
+	close(other);
+	close(fd[1]);
+	fd[1] = listen_to(self->rig.fd, ALL, 0);
+	EXPECT_LT(0, fd[1]);
+	for (i = 1; i < FILES; i++)
+		close(fd[i]);
 }
 
 TEST_F(listener, hang_and_reset)
