@@ -207,6 +207,7 @@ static ssize_t neuron_listener_read(struct file *filp, char __user *to,
 				    size_t size, loff_t *pos)
 {
 	struct neuron_listener *listener = filp->private_data;
+	__poll_t state;
 	ssize_t ret;
 
 	if (size < sizeof(struct drm_neuron_event))
@@ -216,8 +217,12 @@ static ssize_t neuron_listener_read(struct file *filp, char __user *to,
 			return -ERESTARTSYS;
 		ret = neuron_listener_copy(listener, to, size);
 		mutex_unlock(&listener->reading);
-		if (ret || neuron_listener_state(listener) & EPOLLHUP)
+		state = neuron_listener_state(listener);
+		if (ret || state == EPOLLHUP)
 			return ret;
+		/* A record has come since, perhaps the last one. */
+		if (state)
+			continue;
 		if (filp->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		ret = wait_event_interruptible(listener->wait,
