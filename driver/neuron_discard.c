@@ -80,9 +80,12 @@ static int neuron_discard_wait(struct neuron_device *ndev)
 			return ret;
 		if (told && neuron_discard_ended(ndev))
 			return 0;
-		/* The interrupt may have been lost. */
-		if (!told)
-			neuron_irq_poll(ndev);
+		if (told)
+			continue;
+		/* It may have been pulled out, or the interrupt have been lost. */
+		if (!pci_device_is_present(ndev->pdev))
+			return -ENODEV;
+		neuron_irq_poll(ndev);
 	} while (time_before(jiffies, end));
 	return try_wait_for_completion(&ndev->discard_done) &&
 	       neuron_discard_ended(ndev) ? 0 : -ETIMEDOUT;

@@ -53,8 +53,8 @@ struct neuron_hbm_stats {
 
 /*
  * neuron_discard.c: device addresses [@addr, @addr + @len) become zero. Sleeps.
- * -EAGAIN: the hardware went down meanwhile; -ENODEV: the driver leaves; -EIO, -EBUSY,
- * -ETIMEDOUT: the chip did not do it.
+ * -EAGAIN: the hardware went down meanwhile; -ENODEV: it is gone, or the driver leaves; -EIO,
+ * -EBUSY, -ETIMEDOUT: the chip did not do it.
  */
 int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len);
 /* The state of the hardware has changed: who waits for the chip looks at it. */

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from answers import Judge
-from fault_job import JOB, LIMIT, REGS, STATUS, judged
+from fault_job import DRIVER, JOB, LIMIT, REGS, STATUS, Chip, judged
 from neuron_vm.host import vm_folder
 
 
@@ -339,4 +339,27 @@ def test_surprise_removal(rig):
                    value=True)
     nodes_become(rig, 1)
     there_was_load(rig, program)
+    rig.start_with_cores()
+
+
+@pytest.mark.ends_machine
+@judged()
+def test_surprise_removal_during_a_probe(rig):
+    """Chip 1 is pulled out while it zeroes its memory: nobody waits for the end of that."""
+    go = Chip(rig).ctl("DISCARD_GO")
+    address = rig.address(1)
+    rig.unbind(address)
+    rig.vm.fault(f"reg-stuck,offset={go:#x},value=1,skip=1", chip=1)
+    bind = rig.vm.spawn(["sh", "-c", f"echo {address} >{DRIVER}/bind"])
+    deadline = time.monotonic() + 60
+    while not any(rule["strikes"] for rule in rig.vm.rules(chip=1)):
+        assert time.monotonic() < deadline, "the driver does not look whether it is zero"
+        time.sleep(0.1)
+    begin = time.monotonic()
+    rig.vm.qmp.run("qom-set", path="/machine/peripheral/chip1", property="surprise-removal",
+                   value=True)
+    assert bind.wait(60) != 0, "a chip that is gone was taken"
+    took = time.monotonic() - begin
+    assert took < 15, f"it took {took:.0f} s, as long as a discard may"
+    rig.end()
     rig.start_with_cores()
