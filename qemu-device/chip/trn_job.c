@@ -127,36 +127,6 @@ enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 	return cause;
 }
 
-/* The begin, and then the end, of an instruction or of a queue's packet. */
-void trn_job_trace(void *arg, const struct trn_time_trace *trace)
-{
-	struct trn_job *job = arg;
-	struct trn_nq_event event = {
-		.engine = trace->actor,
-		.type = NEURON_NQ_TYPE_TRACE,
-		.code = trace->code,
-		.pc = trace->pc,
-		.begin = true,
-		.time_ns = trace->begin_ns,
-		.job_id = job->block.job_id,
-	};
-
-	trn_core_nq(job->core, &event);
-	if (trace->actor >= TRN_ACTOR_QUEUE) {
-		const struct trn_queue *queue =
-			job->queues[trace->actor - TRN_ACTOR_QUEUE];
-
-		event.unit = TRN_NQ_DMA;
-		event.index = queue->engine;
-		event.engine = queue->index;
-		event.type = NEURON_NQ_TYPE_TRACE_DMA;
-	}
-	trn_nq_post(job->core->chip, &event);
-	event.begin = false;
-	event.time_ns = trace->end_ns;
-	trn_nq_post(job->core->chip, &event);
-}
-
 /* The replay found the time of notification @cookie. */
 static void notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
 {
@@ -327,6 +297,7 @@ static void fill_record(struct trn_job *job,
 	uint64_t start = 0, end = 0;
 
 	trn_time_replay(job->timeline, &start, &end, notify_stamp, job);
+	trn_job_trace_end(job);
 	*record = (struct neuron_hw_completion){
 		.job_id = job->block.job_id,
 		.status = NEURON_JOB_OK,
@@ -454,6 +425,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 			       job->queues[i]->engine, job->queues[i]->index);
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
+	trn_job_trace_begin(job);
 	atomic_store(&core->busy_since, trn_host_ns());
 
 	pthread_mutex_lock(&core->lock);

@@ -49,6 +49,10 @@ struct trn_job {
 	_Atomic uint64_t instructions;
 	_Atomic uint64_t dma_bytes;
 	_Atomic uint32_t notify_count;
+	struct trn_domain *trace;	/* one window, or NULL: it is not traced */
+	uint64_t trace_records;		/* told by one thread at a time: trn_trace_tell() */
+	bool trace_broken;		/* the same: the memory takes no more */
+	_Atomic uint64_t trace_lost;
 };
 
 /*
@@ -105,7 +109,17 @@ bool trn_job_owns_event(const struct trn_job *job, unsigned int event);
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 				 uint32_t tag, uint32_t pc);
 
-/* Post what was traced (trn_trace_fn); @arg: the job. */
+/*
+ * trn_job_trace.c: post what was traced, and write it to the job's trace (trn_trace_fn);
+ * @arg: the job.
+ */
 void trn_job_trace(void *arg, const struct trn_time_trace *trace);
+/* Whether the window of a trace that was latched, or loaded, takes one. Logs why not. */
+enum neuron_cause trn_job_trace_check(const struct trn_job *job);
+/* A job that is traced has begun, or ended: write the header of its trace. */
+void trn_job_trace_begin(struct trn_job *job);
+void trn_job_trace_end(struct trn_job *job);
+/* Something of it, which was not recorded, is missing in its trace. */
+void trn_job_trace_lose(struct trn_job *job);
 
 #endif /* TRN_JOB_H */

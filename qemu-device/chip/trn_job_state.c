@@ -145,6 +145,18 @@ static void progress_state(struct trn_job *job, struct trn_state *st)
 		trn_job_get(job);
 }
 
+static void trace_state(struct trn_job *job, struct trn_state *st)
+{
+	if (!(job->block.flags & NEURON_JOB_TRACE))
+		return;
+	trn_domain_state(job->core, &job->trace, st);
+	trn_state_u64(st, &job->trace_records);
+	trn_state_bool(st, &job->trace_broken);
+	trn_state_atomic_u64(st, &job->trace_lost);
+	if (st->loading && !trn_state_failed(st) && trn_job_trace_check(job))
+		trn_state_fail(st, "the trace of a job is not valid");
+}
+
 static void block_state(struct trn_job *job, struct trn_state *st)
 {
 	trn_state_bytes(st, &job->block, sizeof(job->block));
@@ -180,6 +192,7 @@ void trn_job_state(struct trn_core *core, struct trn_state *st)
 		return;
 	job_queues_state(job, st);
 	trn_domain_state(core, &job->domain, st);
+	trace_state(job, st);
 	progress_state(job, st);
 	trn_gang_member_state(core, st);
 	trn_timeline_state(job, st);

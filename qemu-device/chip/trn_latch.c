@@ -119,6 +119,17 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 	return NEURON_CAUSE_NONE;
 }
 
+static enum neuron_cause latch_trace(struct trn_job *job)
+{
+	enum neuron_cause cause;
+
+	if (!(job->block.flags & NEURON_JOB_TRACE))
+		return NEURON_CAUSE_NONE;
+	cause = trn_domain_latch(job->core, neuron_hw_job_trace_window(&job->block),
+				 1, &job->trace);
+	return cause ? cause : trn_job_trace_check(job);
+}
+
 enum neuron_cause trn_latch_job(struct trn_core *core,
 				const struct neuron_hw_job *block,
 				struct trn_job **result)
@@ -139,12 +150,26 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	if (!cause)
 		cause = trn_domain_latch(core, block->window_table,
 					 block->nr_windows, &job->domain);
+	if (!cause)
+		cause = latch_trace(job);
 	if (cause) {
 		trn_job_free(job);
 		return cause;
 	}
 	*result = job;
 	return NEURON_CAUSE_NONE;
+}
+
+/* The extents of the trace's window. */
+static uint64_t trace_extents(struct trn_core *core, const struct neuron_hw_job *block)
+{
+	struct neuron_hw_window window;
+
+	if (!(block->flags & NEURON_JOB_TRACE) ||
+	    trn_table_read(core->chip, neuron_hw_job_trace_window(block), &window,
+			   sizeof(window)))
+		return 0;
+	return window.flags & NEURON_WINDOW_LIST ? window.nr_extents : 1;
 }
 
 uint64_t trn_latch_work(struct trn_core *core,
@@ -163,6 +188,7 @@ uint64_t trn_latch_work(struct trn_core *core,
 	for (i = 0; i < block->nr_windows; i++)
 		if (table[i].flags & NEURON_WINDOW_LIST)
 			entries += table[i].nr_extents;
+	entries += trace_extents(core, block);
 	return entries * ENTRY_WORK;
 }
 
@@ -173,6 +199,7 @@ void trn_job_free(struct trn_job *job)
 	trn_check_job_end(job);
 	trn_timeline_free(job->timeline);
 	trn_domain_free(job->domain);
+	trn_domain_free(job->trace);
 	free(job->queue_table);
 	free(job->queues);
 	free(job);

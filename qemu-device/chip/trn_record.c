@@ -308,10 +308,11 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 }
 
 bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
-		    uint32_t pc)
+		    uint32_t pc, uint64_t bytes)
 {
 	struct trn_record record = {
 		.kind = TRN_RECORD_TRACE,
+		.value = (int32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX),
 		.cookie = (uint64_t)pc << 32 | code,
 	};
 

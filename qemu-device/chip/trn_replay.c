@@ -343,7 +343,7 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 		event_stamp(tl, flow->time_ps, record.cookie);
 		break;
 	case TRN_RECORD_TRACE:
-		trn_trace_record(tl, actor, record.cookie);
+		trn_trace_record(tl, actor, &record);
 		break;
 	case TRN_RECORD_WAIT:
 	case TRN_RECORD_DMA:

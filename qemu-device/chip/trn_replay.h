@@ -44,7 +44,7 @@ enum trn_record_kind {
  * @cookie: STAMP; TRACE: pc 63:32, code 31:0
  * @cost_ps: EXEC, DMA: in its own engine
  * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
- *	the array
+ *	the array; TRACE: bytes, unsigned
  * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
  *	EXEC: TRN_PORT_*; LOAD, DMA: way of the bytes
  * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
@@ -409,7 +409,7 @@ void trn_way_free(struct trn_timeline *tl);
 void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t begin_ps, uint64_t end_ps);
 void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
-		      uint64_t cookie);
+		      const struct trn_record *record);
 
 /* Parts of trn_timeline_state(): before and after the actors. */
 struct trn_state;

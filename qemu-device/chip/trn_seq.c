@@ -177,14 +177,17 @@ static void seq_post(struct trn_seq *seq)
 		     seq->waiter.check);
 }
 
-/* An implicit notification: with its times when they are known, else at once. */
+/* With its times when they are known; else an implicit notification at once. */
 static void seq_trace(struct trn_seq *seq)
 {
 	const uint32_t pc = atomic_load(&seq->pc);
 	struct trn_core *core = seq->core;
 	struct trn_nq_event event;
 
-	if (trn_time_trace(seq->job->timeline, seq->engine, seq->inst.opcode, pc))
+	if (trn_time_trace(seq->job->timeline, seq->engine, seq->inst.opcode, pc, 0))
+		return;
+	trn_job_trace_lose(seq->job);
+	if (!trn_nq_traces(core, seq->engine))
 		return;
 	event = (struct trn_nq_event){
 		.engine = seq->engine,
@@ -199,7 +202,7 @@ static void seq_trace(struct trn_seq *seq)
 
 static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
-	bool traced = trn_nq_traces(seq->core, seq->engine);
+	bool traced = seq->job->trace || trn_nq_traces(seq->core, seq->engine);
 
 	trn_seq_account(seq, exec, traced);
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,

@@ -135,12 +135,13 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 
 /**
  * struct trn_time_trace - an instruction or a packet, from its begin to its end
- * @code, @pc: as recorded
+ * @code, @pc, @bytes: as recorded
  */
 struct trn_time_trace {
 	unsigned int actor;
 	uint32_t code;
 	uint32_t pc;
+	uint32_t bytes;
 	uint64_t begin_ns;
 	uint64_t end_ns;
 };
@@ -155,7 +156,7 @@ void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, void *arg);
  * there is no device time, nobody will be told.
  */
 bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
-		    uint32_t pc);
+		    uint32_t pc, uint64_t bytes);
 
 typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
 

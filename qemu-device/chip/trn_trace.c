@@ -41,15 +41,16 @@ static bool make_room(struct trn_timeline *tl)
 }
 
 void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
-		      uint64_t cookie)
+		      const struct trn_record *record)
 {
 	const uint64_t now = actor->replay.time_ps;
 
 	if (make_room(tl))
 		tl->traces[tl->nr_traces++] = (struct trn_time_trace){
 			.actor = (unsigned int)(actor - tl->actor),
-			.code = (uint32_t)cookie,
-			.pc = (uint32_t)(cookie >> 32),
+			.code = (uint32_t)record->cookie,
+			.pc = (uint32_t)(record->cookie >> 32),
+			.bytes = (uint32_t)record->value,
 			.begin_ns = (actor->begun ? actor->begin_ps : now) / 1000,
 			.end_ns = (actor->begun ? actor->end_ps : now) / 1000,
 		};

@@ -206,27 +206,7 @@ enum trn_outcome trn_run_block(struct trn_run_state *run)
 	record(run, &work);
 	run->sized = false;
 	run->op_done = true;
-	return trn_run_retire(run, nr_m2s, op.nr_dst);
-}
-
-/* An entry for whoever traces the engine's packets. */
-static void trace_generated(const struct trn_run_state *run, uint32_t pc)
-{
-	const struct trn_queue *queue = run->queue;
-	const struct trn_nq_event event = {
-		.unit = TRN_NQ_DMA,
-		.index = queue->engine,
-		.engine = queue->index,
-		.type = NEURON_NQ_TYPE_TRACE_DMA,
-		.code = 1,
-		.pc = pc,
-		.job_id = run->job->block.job_id,
-	};
-
-	if (!trn_nq_dma_wanted(queue->chip, queue->engine) ||
-	    trn_time_trace(run->job->timeline, queue->actor, event.code, pc))
-		return;
-	trn_nq_post(queue->chip, &event);
+	return trn_run_retire(run, nr_m2s, op.nr_dst, work.bytes);
 }
 
 enum trn_outcome trn_run_generated(struct trn_run_state *run)
@@ -258,7 +238,7 @@ enum trn_outcome trn_run_generated(struct trn_run_state *run)
 		     trn_cost_dma_op_ps(run->queue->chip->gen, work.op,
 					&work.dma),
 		     work.hops, &run->traffic);
-	trace_generated(run, pc);
+	trn_run_trace(run, 1, pc, work.bytes);
 	run->descriptors++;
 	run->lost |= run->strike.lost;
 	run->gen_done = true;

@@ -439,36 +439,36 @@ static enum trn_outcome side_retire(struct trn_run_state *run,
 	return outcome;
 }
 
-/* An entry for whoever traces the engine's packets. */
-static void trace(const struct trn_run_state *run, unsigned int nr_m2s)
+void trn_run_trace(const struct trn_run_state *run, unsigned int nr, uint32_t pc,
+		   uint64_t bytes)
 {
 	const struct trn_queue *queue = run->queue;
+	const bool wanted = trn_nq_dma_wanted(queue->chip, queue->engine);
 	struct trn_nq_event event = {
 		.unit = TRN_NQ_DMA,
 		.index = queue->engine,
 		.engine = queue->index,
 		.type = NEURON_NQ_TYPE_TRACE_DMA,
-		.code = nr_m2s,
-		.pc = run->m2s.ring.head,
+		.code = nr,
+		.pc = pc,
 	};
 
-	if (!trn_nq_dma_wanted(queue->chip, queue->engine))
-		return;
-	if (run->job) {
-		if (trn_time_trace(run->job->timeline, queue->actor, event.code,
-				   event.pc))
+	if (run->job && (wanted || run->job->trace)) {
+		if (trn_time_trace(run->job->timeline, queue->actor, nr, pc, bytes))
 			return;
+		trn_job_trace_lose(run->job);
 		event.job_id = run->job->block.job_id;
 	}
-	trn_nq_post(queue->chip, &event);
+	if (wanted)
+		trn_nq_post(queue->chip, &event);
 }
 
 enum trn_outcome trn_run_retire(struct trn_run_state *run, unsigned int nr_m2s,
-				unsigned int nr_s2m)
+				unsigned int nr_s2m, uint64_t bytes)
 {
 	enum trn_outcome m2s, s2m;
 
-	trace(run, nr_m2s);
+	trn_run_trace(run, nr_m2s, run->m2s.ring.head, bytes);
 	m2s = side_retire(run, &run->m2s, nr_m2s);
 	s2m = side_retire(run, &run->s2m, nr_s2m);
 	run->descriptors += nr_m2s;
@@ -507,5 +507,5 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	outcome = move_bytes(run, nr_m2s);
 	if (outcome != TRN_MOVED)
 		return outcome;
-	return trn_run_retire(run, nr_m2s, nr_s2m);
+	return trn_run_retire(run, nr_m2s, nr_s2m, bytes);
 }

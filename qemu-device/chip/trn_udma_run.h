@@ -155,9 +155,12 @@ enum trn_outcome trn_run_next_desc(struct trn_run_state *run,
 				   unsigned int max);
 /* What strikes the packet that is complete now? FAILED: an abort. */
 enum trn_outcome trn_run_strike(struct trn_run_state *run);
-/* Its bytes have moved: completions, trace, and on with the rings. */
+/* Its @bytes have moved: completions, trace, and on with the rings. */
 enum trn_outcome trn_run_retire(struct trn_run_state *run, unsigned int nr_m2s,
-				unsigned int nr_s2m);
+				unsigned int nr_s2m, uint64_t bytes);
+/* For whoever traces the engine's packets, or the job: one of @nr descriptors from @pc on. */
+void trn_run_trace(const struct trn_run_state *run, unsigned int nr, uint32_t pc,
+		   uint64_t bytes);
 /*
  * What is accessed from here on is the packet's own, for the checks on request: of so
  * many descriptors.

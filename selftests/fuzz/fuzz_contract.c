@@ -13,6 +13,7 @@
 
 #include "contract/job.h"
 #include "contract/record.h"
+#include "contract/trace.h"
 #include "contract/window.h"
 
 #define NR_ENTRIES	8
@@ -105,6 +106,31 @@ static void judge_heads(const uint32_t *heads, size_t nr)
 	}
 }
 
+/* What a reader of a trace takes lies inside of it. */
+static void judge_trace(const uint8_t *input, size_t size)
+{
+	struct neuron_hw_trace_record record;
+	struct neuron_trace_event event;
+	struct neuron_hw_trace trace;
+	uint64_t i, records;
+	size_t at;
+
+	memcpy(&trace, input, sizeof(trace));
+	trace.magic = neuron_to_le32(NEURON_TRACE_MAGIC);
+	trace.version = neuron_to_le16(NEURON_TRACE_VERSION);
+	if (neuron_trace_check(&trace, size))
+		return;
+	records = neuron_from_le64(trace.records);
+	for (i = 0; i < records; i++) {
+		at = sizeof(trace) + i * neuron_from_le16(trace.record_size);
+		assert(at <= size - sizeof(record));
+		memcpy(&record, input + at, sizeof(record));
+		if (neuron_trace_decode(&record, &event))
+			continue;
+		assert(event.begin_ns <= event.end_ns && event.kind < NEURON_NR_TRACE_KINDS);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	union {
@@ -113,13 +139,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct neuron_hw_job_queue queues[NR_ENTRIES];
 		struct neuron_hw_completion record;
 		uint32_t heads[NR_ENTRIES * 8];
+		uint8_t bytes[256];
 	} input;
 
 	memset(&input, 0, sizeof(input));
 	if (!size)
 		return 0;
 	memcpy(&input, data + 1, size - 1 < sizeof(input) ? size - 1 : sizeof(input));
-	switch (data[0] % 5) {
+	switch (data[0] % 6) {
 	case 0:
 		judge_window(&input.window);
 		break;
@@ -134,6 +161,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		judge_record(&input.record);
+		break;
+	case 4:
+		judge_trace(input.bytes, sizeof(input.bytes));
 		break;
 	default:
 		judge_heads(input.heads, sizeof(input.heads) / sizeof(input.heads[0]));

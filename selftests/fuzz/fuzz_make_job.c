@@ -223,6 +223,29 @@ static void put_queues(struct fuzz *fuzz, struct maker *maker)
 	maker->block.nr_queues = q;
 }
 
+/* Behind the queues: to HBM or host memory, in one piece or several, or to what it may not. */
+static void put_trace(struct fuzz *fuzz, struct maker *maker)
+{
+	const uint32_t kind = fuzz_once_in(fuzz, 8) ? fuzz_random(fuzz, 10) :
+			      NEURON_WINDOW_HBM + fuzz_random(fuzz, 2);
+	struct neuron_hw_window window = {
+		.base = kind == NEURON_WINDOW_HBM ? HBM_AT(maker->core) + FREE_AT :
+						    host_addr(fuzz, maker, DATA_AT),
+		.length = fuzz_random(fuzz, 0x400),
+		.flags = kind | NEURON_WINDOW_WRITE,
+	};
+
+	if (kind == NEURON_WINDOW_HOST && fuzz_once_in(fuzz, 2)) {
+		window.base = host_addr(fuzz, maker, EXTENTS_AT);
+		window.nr_extents = 1 + fuzz_random(fuzz, 2);
+		window.length = window.nr_extents * 0x100;
+		window.flags |= NEURON_WINDOW_LIST;
+	}
+	put_host(fuzz, maker, QUEUES_AT + maker->nr_queues * sizeof(struct neuron_hw_job_queue),
+		 &window, sizeof(window));
+	maker->block.flags |= NEURON_JOB_TRACE;
+}
+
 /* What the tiles of an instruction have in common, mostly. */
 static void make_shape(struct fuzz *fuzz, struct neuron_ap *ap)
 {
@@ -567,6 +590,8 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 		maker.block.notify_addr = neuron_window_addr(window, 0);
 		maker.block.notify_size = 256;
 	}
+	if (fuzz_once_in(fuzz, 3))
+		put_trace(fuzz, &maker);
 	put_host(fuzz, &maker, 0, &maker.block, sizeof(maker.block));
 	ring(fuzz, &maker);
 }

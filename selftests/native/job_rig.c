@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "contract/job.h"
+
 #define HBM_AT(core)	((core) * JOB_HBM_BYTES)
 
 static void *host_struct(struct job_rig *job, size_t len, uint64_t *addr)
@@ -96,7 +98,8 @@ void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
 	job->block_at = block;
 	job->windows = host_struct(job, JOB_NR_WINDOWS * sizeof(*job->windows),
 				   &windows);
-	job->queues = host_struct(job, JOB_QUEUES * sizeof(*job->queues),
+	/* Room for the window of a trace behind them. */
+	job->queues = host_struct(job, (JOB_QUEUES + 1) * sizeof(*job->queues),
 				  &queues);
 	job->completion = host_struct(job, sizeof(*job->completion),
 				      &completion);
@@ -135,6 +138,12 @@ struct neuron_inst *job_inst(struct job_rig *job, enum neuron_engine engine,
 void job_halt(struct job_rig *job, enum neuron_engine engine)
 {
 	job_inst(job, engine, NEURON_OP_HALT);
+}
+
+struct neuron_hw_window *job_trace(struct job_rig *job)
+{
+	neuron_hw_job_trace(job->block, job->block->queue_table);
+	return (void *)(job->queues + JOB_QUEUES);
 }
 
 void job_take(struct job_rig *job, enum neuron_engine engine, unsigned int sem,

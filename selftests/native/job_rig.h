@@ -67,6 +67,8 @@ void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
 struct neuron_inst *job_inst(struct job_rig *job, enum neuron_engine engine,
 			     enum neuron_opcode opcode);
 void job_halt(struct job_rig *job, enum neuron_engine engine);
+/* The job is traced; fill in the window where its trace goes. */
+struct neuron_hw_window *job_trace(struct job_rig *job);
 /* Wait until @sem is at least @value and subtract it. */
 void job_take(struct job_rig *job, enum neuron_engine engine, unsigned int sem,
 	      int32_t value);

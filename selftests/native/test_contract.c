@@ -14,6 +14,7 @@
 #include "contract/job.h"
 #include "contract/record.h"
 #include "contract/ring.h"
+#include "contract/trace.h"
 #include "contract/window.h"
 
 #define ALL_ENGINES	NEURON_MASK(NEURON_NR_ENGINES - 1, 0)
@@ -245,8 +246,8 @@ static void job_rules(void **state)
 	job.version = neuron_to_le16(NEURON_JOB_VERSION + 1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown version");
 	job = good_job();
-	job.flags = neuron_to_le16(1);
-	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
+	job.flags = neuron_to_le16(2);
+	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown flags");
 	job = good_job();
 	job.reserved1 = neuron_to_le32(1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "a reserved field is set");
@@ -294,6 +295,21 @@ static void gang_rules(void **state)
 	assert_why(neuron_hw_job_check_gang(1, 1, 0), "a gang has 2 to 32 members");
 	assert_non_null(neuron_hw_job_check_gang(1, NEURON_JOB_MAX_GANG + 1, 0));
 	assert_why(neuron_hw_job_check_gang(1, 2, 2), "a gang has no such member");
+}
+
+/* The window of the trace is behind the queues, also if there are none. */
+static void trace_of_a_job(void **state)
+{
+	struct neuron_hw_job job = good_job();
+
+	(void)state;
+	neuron_hw_job_trace(&job, 0x3000);
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_hw_job_trace_window(&job), 0x3040);
+	neuron_hw_job_queues(&job, 0x3000, 0);
+	neuron_hw_job_trace(&job, 0x3000);
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_hw_job_trace_window(&job), 0x3000);
 }
 
 static void notify_rules(void **state)
@@ -397,6 +413,83 @@ static void record_rules(void **state)
 	assert_why(neuron_record_check(&record, 1), "unknown source");
 }
 
+/* --- Traces --- */
+
+#define TRACE_LEAST	(sizeof(struct neuron_hw_trace) + sizeof(struct neuron_hw_trace_record))
+
+static void trace_windows(void **state)
+{
+	(void)state;
+	assert_null(neuron_trace_check_window(NEURON_WINDOW_HBM | NEURON_WINDOW_WRITE,
+					      TRACE_LEAST));
+	assert_null(neuron_trace_check_window(NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE |
+					      NEURON_WINDOW_LIST, 1 << 20));
+	assert_int_equal(neuron_trace_room(TRACE_LEAST), 1);
+	assert_int_equal(neuron_trace_room(TRACE_LEAST + 39), 1);
+	assert_int_equal(neuron_trace_room(TRACE_LEAST + 40), 2);
+	assert_why(neuron_trace_check_window(NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE, 1 << 20),
+		   "a trace goes to HBM of the chip or to host memory");
+	assert_why(neuron_trace_check_window(NEURON_WINDOW_HBM | NEURON_WINDOW_RIGHTS, 1 << 20),
+		   "the window of a trace is for writing");
+	assert_non_null(neuron_trace_check_window(NEURON_WINDOW_HBM, 1 << 20));
+	assert_why(neuron_trace_check_window(NEURON_WINDOW_HBM | NEURON_WINDOW_WRITE,
+					     TRACE_LEAST - 1),
+		   "a trace has room for no record");
+}
+
+static void trace_headers(void **state)
+{
+	struct neuron_hw_trace trace = neuron_trace_header(42, 2, 3);
+	const uint64_t length = TRACE_LEAST + 40;
+
+	(void)state;
+	assert_null(neuron_trace_check(&trace, length));
+	assert_int_equal(neuron_from_le64(trace.job_id), 42);
+	assert_int_equal(neuron_from_le64(trace.lost), 3);
+	assert_why(neuron_trace_check(&trace, length - 1), "more records than fit");
+	trace.records = neuron_to_le64(UINT64_MAX);
+	assert_why(neuron_trace_check(&trace, length), "more records than fit");
+	trace = neuron_trace_header(42, 0, 0);
+	assert_null(neuron_trace_check(&trace, sizeof(trace)));
+	assert_non_null(neuron_trace_check(&trace, sizeof(trace) - 1));
+	trace.record_size = neuron_to_le16(48);	/* records that have grown */
+	assert_null(neuron_trace_check(&trace, length));
+	trace.record_size = 0;
+	assert_why(neuron_trace_check(&trace, length), "records of an unknown size");
+	trace.record_size = neuron_to_le16(44);
+	assert_non_null(neuron_trace_check(&trace, length));
+	trace = neuron_trace_header(42, 0, 0);
+	trace.version = neuron_to_le16(2);
+	assert_why(neuron_trace_check(&trace, length), "unknown version");
+	trace.magic = 0;
+	assert_why(neuron_trace_check(&trace, length), "no trace");
+}
+
+static void trace_records(void **state)
+{
+	const struct neuron_trace_event event = {
+		.begin_ns = 1ull << 40, .end_ns = 1ull << 41, .bytes = 5, .code = 6, .pc = 7,
+		.kind = NEURON_TRACE_TRANSFER, .source = 0x812,
+	};
+	struct neuron_hw_trace_record record = neuron_trace_encode(&event);
+	struct neuron_trace_event read;
+
+	(void)state;
+	assert_null(neuron_trace_decode(&record, &read));
+	assert_memory_equal(&read, &event, sizeof(event));
+	record.end_ns = 0;
+	assert_why(neuron_trace_decode(&record, &read), "a record that ends before it begins");
+	record = neuron_trace_encode(&event);
+	record.kind = neuron_to_le16(NEURON_TRACE_INSTRUCTION);
+	assert_why(neuron_trace_decode(&record, &read), "a record of an unknown engine");
+	record.source = neuron_to_le16(NEURON_NR_ENGINES - 1);
+	assert_null(neuron_trace_decode(&record, &read));
+	record.kind = 0;
+	assert_why(neuron_trace_decode(&record, &read), "a record of an unknown kind");
+	record.kind = neuron_to_le16(NEURON_NR_TRACE_KINDS);
+	assert_non_null(neuron_trace_decode(&record, &read));
+}
+
 static void cause_of_a_device_that_is_gone(void **state)
 {
 	(void)state;
@@ -417,10 +510,14 @@ int main(void)
 		cmocka_unit_test(job_well_written),
 		cmocka_unit_test(job_rules),
 		cmocka_unit_test(gang_rules),
+		cmocka_unit_test(trace_of_a_job),
 		cmocka_unit_test(notify_rules),
 		cmocka_unit_test(queue_rules),
 		cmocka_unit_test(record_round_trip),
 		cmocka_unit_test(record_rules),
+		cmocka_unit_test(trace_windows),
+		cmocka_unit_test(trace_headers),
+		cmocka_unit_test(trace_records),
 		cmocka_unit_test(cause_of_a_device_that_is_gone),
 	};
 

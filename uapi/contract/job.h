@@ -102,7 +102,9 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		return "no magic number";
 	if (neuron_from_le16(job->version) != NEURON_JOB_VERSION)
 		return "unknown version";
-	if (job->flags || job->reserved0 || job->reserved1)
+	if (neuron_from_le16(job->flags) & ~NEURON_JOB_TRACE)
+		return "unknown flags";
+	if (job->reserved0 || job->reserved1)
 		return "a reserved field is set";
 	if (neuron_from_le32(job->nr_windows) > NEURON_MAX_WINDOWS)
 		return "too many windows";
@@ -165,6 +167,23 @@ static inline void neuron_hw_job_queues(struct neuron_hw_job *job, __u64 table, 
 {
 	job->queue_table = neuron_to_le64(nr ? table : 0);
 	job->nr_queues = neuron_to_le32(nr);
+}
+
+/*
+ * The job is traced, to the window behind the @nr_queues entries of the queue table at
+ * plain address @table.
+ */
+static inline void neuron_hw_job_trace(struct neuron_hw_job *job, __u64 table)
+{
+	job->queue_table = neuron_to_le64(table);
+	job->flags = neuron_to_le16(NEURON_JOB_TRACE);
+}
+
+/* Plain address of the window of the trace. */
+static inline __u64 neuron_hw_job_trace_window(const struct neuron_hw_job *job)
+{
+	return neuron_from_le64(job->queue_table) + (__u64)neuron_from_le32(job->nr_queues) *
+						    sizeof(struct neuron_hw_job_queue);
 }
 
 static inline void neuron_hw_job_start(struct neuron_hw_job *job, enum neuron_engine engine,

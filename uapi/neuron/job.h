@@ -35,6 +35,13 @@ enum neuron_engine {
 #define NEURON_JOB_MAX_QUEUES	256
 #define NEURON_JOB_MAX_GANG	32
 
+/*
+ * Flag: the job is traced. Behind the entries of the queue table, also if it has none, is
+ * a struct neuron_hw_window: where the trace goes (contract/trace.h). No program reaches
+ * this window.
+ */
+#define NEURON_JOB_TRACE	NEURON_BIT(0)
+
 /**
  * struct neuron_hw_start - where an engine starts
  * @addr: window address of its first instruction; 0 with @count 0
@@ -52,7 +59,7 @@ struct neuron_hw_start {
  * struct neuron_hw_job - job block (256 bytes, 256-byte aligned)
  * @magic: NEURON_JOB_MAGIC
  * @version: NEURON_JOB_VERSION
- * @flags: zero
+ * @flags: NEURON_JOB_TRACE or zero
  * @job_id: copied to the completion record
  * @window_table: plain address of @nr_windows struct neuron_hw_window
  * @queue_table: plain address of @nr_queues struct neuron_hw_job_queue
