@@ -16,13 +16,14 @@
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
-/* Job blocks with this many queues come from the pool. */
-#define NEURON_POOL_QUEUES	24
+/* Job blocks with this many queues come from the pool: 1 KiB. */
+#define NEURON_POOL_QUEUES	23
 
 static size_t neuron_job_block_size(unsigned int nr_queues)
 {
 	return sizeof(struct neuron_hw_job) +
-	       nr_queues * sizeof(struct neuron_hw_job_queue);
+	       nr_queues * sizeof(struct neuron_hw_job_queue) +
+	       sizeof(struct neuron_hw_window);
 }
 
 int neuron_job_pool_init(struct neuron_device *ndev)
@@ -104,6 +105,8 @@ static void neuron_job_release(struct kref *ref)
 	neuron_job_block_free(job);
 	if (job->table)
 		neuron_table_put_later(job->table);
+	if (job->trace)
+		neuron_table_put_later(job->trace);
 	if (job->gate)
 		neuron_gate_put(job->gate);
 	if (job->gang)

@@ -26,6 +26,7 @@ struct neuron_gate;
  * @id: id of the job in the claim
  * @hw_id: id of the job for the device; jobs of other claims of the core have others
  * @table: window table at the time of the submission, with a reference
+ * @trace: table of one window, where the trace of the job goes, with a reference; or NULL
  * @gate: the fences of others that it waits for, with a reference, or NULL
  * @gang: with a reference, or NULL: the job was submitted alone
  * @gang_index: which member of @gang it is
@@ -33,7 +34,7 @@ struct neuron_gate;
  *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
  * @result: how it ended, with a reference
- * @hw: job block, followed by the queue table; coherent memory
+ * @hw: job block, followed by the queue table and the window of the trace; coherent memory
  * @dma: bus address of @hw
  * @nr_queues: entries of the queue table
  * @timeout_ms: the job is reset when it makes no progress for this time
@@ -53,6 +54,7 @@ struct neuron_job {
 	u64 id;
 	u64 hw_id;
 	struct neuron_table *table;
+	struct neuron_table *trace;
 	struct neuron_gate *gate;
 	struct neuron_gang *gang;
 	u32 gang_index;
@@ -82,6 +84,14 @@ static inline struct neuron_hw_job_queue *
 neuron_job_queues(struct neuron_job *job)
 {
 	return (struct neuron_hw_job_queue *)(job->hw + 1);
+}
+
+/* Behind the queues. */
+static inline struct neuron_hw_window *
+neuron_job_trace_window(struct neuron_job *job)
+{
+	return (struct neuron_hw_window *)(neuron_job_queues(job) +
+					   job->nr_queues);
 }
 
 extern const struct drm_sched_backend_ops neuron_sched_ops;

@@ -8,6 +8,7 @@
 #include <drm/drm_file.h>
 
 #include "contract/job.h"
+#include "contract/trace.h"
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
@@ -113,6 +114,21 @@ neuron_submit_check_notify(const struct drm_neuron_job *args)
 					  args->notify_size);
 }
 
+/* Of the buffer nothing is known yet. */
+static const char *
+neuron_submit_check_trace(const struct drm_neuron_job *args)
+{
+	if (args->pad)
+		return "non-zero pad";
+	if (!args->trace)
+		return args->trace_offset || args->trace_size ?
+			       "a range without a buffer for the trace" : NULL;
+	if (args->trace_offset % NEURON_TRACE_ALIGN)
+		return "the offset of the trace is no multiple of 64";
+	return neuron_trace_check_window(NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE,
+					 args->trace_size);
+}
+
 static int neuron_submit_check_job(struct drm_device *drm,
 				   const struct drm_neuron_job *args)
 {
@@ -126,7 +142,7 @@ static int neuron_submit_check_job(struct drm_device *drm,
 	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
-	why = neuron_submit_check_notify(args);
+	why = neuron_submit_check_notify(args) ?: neuron_submit_check_trace(args);
 	if (why)
 		return neuron_submit_invalid(drm, why);
 	return neuron_submit_check_starts(drm, args);
@@ -215,6 +231,25 @@ static void neuron_submit_block(struct neuron_job *job,
 			      NEURON_JOB_TIMEOUT_MAX_MS);
 }
 
+/* Behind the queues, which are written. */
+static int neuron_submit_trace(struct neuron_job *job, struct drm_file *file,
+			       const struct drm_neuron_job *args)
+{
+	struct neuron_core *core = job->cc->core;
+	struct neuron_table *trace;
+
+	if (!args->trace)
+		return 0;
+	trace = neuron_windows_trace(job->cc, file, args);
+	if (IS_ERR(trace))
+		return PTR_ERR(trace);
+	job->trace = trace;
+	*neuron_job_trace_window(job) = trace->hw[0];
+	neuron_hw_job_trace(job->hw, neuron_host_addr(core->ndev, job->dma) +
+				     sizeof(*job->hw));
+	return 0;
+}
+
 static int neuron_submit_check_engines(const struct neuron_core *core,
 				       const struct drm_neuron_job *args)
 {
@@ -248,6 +283,8 @@ static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 	}
 	neuron_submit_block(job, sj->args);
 	ret = neuron_submit_queues(job, &sj->queues);
+	if (!ret)
+		ret = neuron_submit_trace(job, sub->file, sj->args);
 	if (!ret)
 		ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1,
 						sub->file, cc->claim->client);

@@ -7,6 +7,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
+#include "contract/trace.h"
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
@@ -88,6 +89,43 @@ int neuron_windows_get(struct neuron_windows *windows,
 	windows->change[array->count].binding = binding;
 	windows->stream = true;
 	return 0;
+}
+
+/* As a program's window of the buffer would be, but no program has it. */
+struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
+					  struct drm_file *file,
+					  const struct drm_neuron_job *args)
+{
+	const struct drm_neuron_window window = {
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.handle = args->trace,
+		.offset = args->trace_offset,
+		.length = args->trace_size,
+	};
+	struct drm_device *drm = &cc->core->ndev->drm;
+	struct neuron_change change = { };
+	struct neuron_table *table;
+	const char *why;
+	int ret;
+
+	change.binding = neuron_window_bind(cc, file, &window);
+	if (IS_ERR(change.binding))
+		return ERR_CAST(change.binding);
+	why = neuron_trace_check_window(le32_to_cpu(change.binding->hw.flags),
+					args->trace_size);
+	if (why) {
+		drm_dbg(drm, "%s\n", why);
+		table = ERR_PTR(-EINVAL);
+		goto out_binding;
+	}
+	ret = neuron_window_list(change.binding);
+	table = ret ? ERR_PTR(ret) :
+		      neuron_table_change(cc->claim, NULL, &change, 1);
+out_binding:
+	/* Once the table has it, there is none here. */
+	neuron_binding_put(change.binding);
+	return table;
 }
 
 /*

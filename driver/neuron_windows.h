@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct drm_file;
+struct drm_neuron_job;
 struct drm_neuron_window;
 struct neuron_array;
 struct neuron_binding;
@@ -53,6 +54,13 @@ int neuron_windows_apply(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc, bool undoable);
 void neuron_windows_undo(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc);
+/*
+ * A table of one window, for the trace that @args asks for, which has been checked; not
+ * the core's. ERR_PTR: those of neuron_window_bind(), -EINVAL, -ENOMEM.
+ */
+struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
+					  struct drm_file *file,
+					  const struct drm_neuron_job *args);
 /* Without locks. */
 void neuron_windows_put(struct neuron_windows *windows);
 

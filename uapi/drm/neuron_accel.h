@@ -653,6 +653,16 @@ struct drm_neuron_sync {
  * @stream: handle of a DRM_NEURON_BO_STREAM buffer that NOTIFY writes instead
  *	of @notify_addr, which is then zero; or 0
  * @stream_offset: bytes, multiple of 16; the stream ends at @notify_size
+ * @trace: handle of a buffer of this device, in HBM or in host memory, that the device
+ *	writes the trace of the job to; or 0
+ * @pad: zero
+ * @trace_offset: first byte of the trace, a multiple of 64
+ * @trace_size: bytes; at least 104: the header and one record
+ *
+ * A trace is what the engines and queues of the job did, and when: struct neuron_hw_trace
+ * and, behind it, struct neuron_hw_trace_record of the hardware contract (contract/trace.h).
+ * The header is written when the job starts; its @job_id has the job's number in its low
+ * 32 bits. It can be read while the job runs. When it is full the rest is counted.
  */
 struct drm_neuron_job {
 	__u32 core;
@@ -666,6 +676,10 @@ struct drm_neuron_job {
 	struct drm_neuron_array windows;
 	__u32 stream;
 	__u32 stream_offset;
+	__u32 trace;
+	__u32 pad;
+	__u64 trace_offset;
+	__u64 trace_size;
 };
 
 /* How a job ended. */

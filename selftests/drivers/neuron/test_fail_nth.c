@@ -211,19 +211,25 @@ static int bind_grant(struct rig *rig)
 	return ret;
 }
 
+/* With a trace in many pieces. */
 static int submit_with_syncs(struct rig *rig)
 {
 	struct drm_neuron_sync sync[2] = { 0 };
 	struct rig_submit submit;
 	struct drm_neuron_queue queue;
+	struct drm_neuron_bo_create trace;
 	int ret;
 
-	ret = rig_syncobj_create(rig->fd, &sync[0].handle);
+	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HOST, 0, 3 * MIB, &trace);
+	if (!ret)
+		ret = rig_syncobj_create(rig->fd, &sync[0].handle);
 	if (ret)
 		return ret;
 	sync[1].handle = sync[0].handle;
 	sync[1].point = 1;
 	rig_prepare(rig, &submit, &queue);
+	submit.job.trace = trace.handle;
+	submit.job.trace_size = 3 * MIB;
 	submit.call.out_syncs.stride = sizeof(sync[0]);
 	submit.call.out_syncs.count = 2;
 	submit.call.out_syncs.pointer = (uintptr_t)sync;
