@@ -169,6 +169,8 @@ static void count_bytes(struct trn_access *access, const struct piece *to,
 {
 	if (access->traffic)
 		trn_traffic_add(access->traffic, end_of(from), end_of(to), bytes);
+	trn_link_moved(access->chip, to ? to->loc.chip : access->chip,
+		       from ? from->loc.chip : access->chip, bytes);
 	if (access->check)
 		trn_check_moved(access->check, from ? &from->loc : NULL,
 				to ? &to->loc : NULL, bytes);

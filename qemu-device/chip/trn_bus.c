@@ -183,6 +183,8 @@ static enum neuron_cause locate_routed(struct trn_chip *chip, uint64_t addr,
 	if (id != chip->config.fabric_id)
 		peer = chip->fabric ?
 		       trn_fabric_find(chip->fabric, chip, id, &route) : NULL;
+	if (!peer && chip->fabric)
+		trn_fabric_failed(chip->fabric, chip, id);
 	if (!peer)
 		return NEURON_CAUSE_FABRIC;
 	return locate_at(peer, NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr),

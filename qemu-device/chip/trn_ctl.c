@@ -16,6 +16,8 @@
 #define CTL_POSTER_STRIDE \
 	(NEURON_CTL_SEM_POSTER(1, 0) - NEURON_CTL_SEM_POSTER(0, 0))
 #define CTL_LINK_STRIDE	(NEURON_CTL_LINK(1) - NEURON_CTL_LINK(0))
+#define CTL_LINK_COUNT_STRIDE	(NEURON_CTL_LINK_COUNT(1) - NEURON_CTL_LINK_COUNT(0))
+#define CTL_QUEUE_STRIDE	(NEURON_CTL_QUEUE(0, 1) - NEURON_CTL_QUEUE(0, 0))
 
 /* Is @offset in @count blocks from @first? Then which, and where in it. */
 static bool in_blocks(uint32_t offset, uint32_t first, uint32_t stride,
@@ -47,6 +49,24 @@ static uint64_t core_busy_ns(struct trn_core *core)
 static uint64_t hbm_told(const struct trn_chip *chip)
 {
 	return chip->config.hbm_told ? chip->config.hbm_told : chip->hbm_size;
+}
+
+static bool count_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
+{
+	unsigned int i;
+	uint32_t reg;
+
+	if (in_blocks(offset, NEURON_CTL_LINK_COUNT(0), CTL_LINK_COUNT_STRIDE,
+		      NEURON_CTL_MAX_LINKS, &i, &reg)) {
+		*value = trn_link_count(chip, i, reg);
+		return true;
+	}
+	if (in_blocks(offset, NEURON_CTL_QUEUE(0, 0), CTL_QUEUE_STRIDE,
+		      chip->gen->nr_dma * NEURON_UDMA_QUEUES, &i, &reg)) {
+		*value = trn_queue_moved(&chip->queues[i], reg);
+		return true;
+	}
+	return false;
 }
 
 /* True when a 64-bit register starts at @offset. */
@@ -122,7 +142,8 @@ static bool ctl_wide(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 	core = core_at(chip, offset, &reg);
 	if (core)
 		return core_read64(core, reg, value);
-	return chip_read64(chip, offset, value);
+	return count_read64(chip, offset, value) ||
+	       chip_read64(chip, offset, value);
 }
 
 /* --- 32-bit reads --- */

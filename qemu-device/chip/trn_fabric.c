@@ -294,7 +294,126 @@ static void publish(struct trn_fabric *fabric)
 	atomic_store(&fabric->turn, next);
 }
 
+/* --- counters of links; with the lock held --- */
+
+static void count_link(struct trn_fabric *fabric, const struct trn_route_link *link,
+		       uint64_t bytes)
+{
+	const struct trn_link_end *port = &fabric->map.port[link->chip][link->port];
+	struct trn_link_counts *counts = &fabric->chips[link->chip]->links;
+
+	atomic_fetch_add(link->in ? &counts->received[link->port] :
+				    &counts->sent[link->port], bytes);
+	if (!link->in && port->via == TRN_VIA_CHIP)
+		atomic_fetch_add(&fabric->chips[port->peer]->links.received[port->back],
+				 bytes);
+}
+
+static void settle_pair(struct trn_fabric *fabric, unsigned int i, unsigned int j,
+			_Atomic uint64_t *moved)
+{
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	unsigned int nr, n;
+	uint64_t bytes;
+
+	if (!atomic_load_explicit(moved, memory_order_relaxed))
+		return;
+	bytes = atomic_exchange(moved, 0);
+	nr = trn_route_path(&fabric->map, i, j, links);
+	for (n = 0; n < nr; n++)
+		count_link(fabric, &links[n], bytes);
+}
+
+static void settle(struct trn_fabric *fabric)
+{
+	unsigned int i, j, slot;
+
+	for (i = 0; i < fabric->map.nr; i++) {
+		for (j = 0; j < fabric->map.nr; j++) {
+			slot = fabric->chips[j]->slot;
+			settle_pair(fabric, i, j, &fabric->chips[i]->links.to[slot]);
+			settle_pair(fabric, j, i, &fabric->chips[i]->links.from[slot]);
+		}
+	}
+}
+
+void trn_fabric_settle(struct trn_fabric *fabric)
+{
+	pthread_mutex_lock(&fabric->lock);
+	settle(fabric);
+	pthread_mutex_unlock(&fabric->lock);
+}
+
+/* The first port of @i that leads to @j, or to a switch, and is down; false: none. */
+static bool count_failure(struct trn_fabric *fabric, unsigned int i, unsigned int j)
+{
+	const struct trn_link_end *port;
+	unsigned int p;
+
+	for (p = 0; p < fabric->map.nr_ports[i]; p++) {
+		port = &fabric->map.port[i][p];
+		if (port->up || (port->via == TRN_VIA_CHIP && port->peer != (int)j))
+			continue;
+		if (port->via == TRN_VIA_NONE)
+			continue;
+		atomic_fetch_add(&fabric->chips[i]->links.errors[p], 1);
+		return true;
+	}
+	return false;
+}
+
+static void count_failed(struct trn_fabric *fabric, unsigned int i, unsigned int j)
+{
+	unsigned int left = fabric->map.nr;
+	int next;
+
+	for (; i != j && left; i = (unsigned int)next, left--) {
+		next = trn_route_next(&fabric->map, i, j);
+		if (next < 0)
+			return;
+		if (trn_route_edge(&fabric->map, i, (unsigned int)next).hops)
+			continue;
+		if (!count_failure(fabric, i, (unsigned int)next))
+			count_failure(fabric, (unsigned int)next, i);
+		return;
+	}
+}
+
+void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_chip *from, uint32_t to)
+{
+	pthread_mutex_lock(&fabric->lock);
+	if (fabric_has(fabric, to))
+		count_failed(fabric, fabric_index(fabric, from->config.fabric_id),
+			     fabric_index(fabric, to));
+	pthread_mutex_unlock(&fabric->lock);
+}
+
 /* --- joining and leaving --- */
+
+/* One that no other chip of the fabric has, as long as this one is on it. */
+static uint16_t free_slot(const struct trn_fabric *fabric)
+{
+	bool used[TRN_FABRIC_CHIPS] = { false };
+	unsigned int i;
+
+	for (i = 0; i < fabric->map.nr; i++)
+		used[fabric->chips[i]->slot] = true;
+	for (i = 0; i < TRN_FABRIC_CHIPS - 1 && used[i]; i++)
+		;
+	return (uint16_t)i;
+}
+
+/* What others moved to and from a chip that had the slot before is nobody's. */
+static void take_slot(struct trn_fabric *fabric, struct trn_chip *chip)
+{
+	unsigned int i;
+
+	chip->slot = free_slot(fabric);
+	for (i = 0; i < fabric->map.nr; i++) {
+		atomic_store(&fabric->chips[i]->links.to[chip->slot], 0);
+		atomic_store(&fabric->chips[i]->links.from[chip->slot], 0);
+	}
+}
 
 /* One chip more or less may change the links and ways of all others. */
 static void tell_others(struct trn_fabric *fabric, const struct trn_chip *chip)
@@ -326,6 +445,8 @@ int trn_fabric_attach(struct trn_fabric *fabric, struct trn_chip *chip,
 	pthread_mutex_lock(&fabric->lock);
 	*why = refuse(fabric, chip);
 	if (!*why) {
+		settle(fabric);
+		take_slot(fabric, chip);
 		i = fabric_index(fabric, chip->config.fabric_id);
 		memmove(&fabric->chips[i + 1], &fabric->chips[i],
 			(fabric->map.nr - i) * sizeof(*fabric->chips));
@@ -344,6 +465,7 @@ void trn_fabric_detach(struct trn_fabric *fabric, struct trn_chip *chip)
 	unsigned int i;
 
 	pthread_mutex_lock(&fabric->lock);
+	settle(fabric);
 	i = fabric_index(fabric, chip->config.fabric_id);
 	fabric->map.nr--;
 	memmove(&fabric->chips[i], &fabric->chips[i + 1],
@@ -516,6 +638,7 @@ static void change_faults(struct trn_fabric *fabric,
 {
 	unsigned int i;
 
+	settle(fabric);
 	fabric->faults = *faults;
 	publish(fabric);
 	for (i = 0; i < fabric->map.nr; i++)

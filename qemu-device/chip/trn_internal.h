@@ -17,6 +17,7 @@
 #include "trn_core.h"
 #include "trn_gang.h"
 #include "trn_job.h"
+#include "trn_link_count.h"
 #include "trn_timer.h"
 #include "trn_udma.h"
 
@@ -129,6 +130,8 @@ struct trn_chip {
 	_Atomic uint32_t ecc_armed;	/* bad cells of HBM */
 	struct trn_power *power;	/* samples and throttle, trn_power.c */
 	struct trn_pe *pe;		/* gen->nr_cores, trn_pe_counter.c */
+	struct trn_link_counts links;
+	uint16_t slot;			/* below TRN_FABRIC_CHIPS: the fabric's, while attached */
 	struct trn_nq *nq;		/* notification queues, trn_nq.c */
 	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */

@@ -137,6 +137,7 @@ void trn_chip_reset(struct trn_chip *chip)
 	trn_udma_reset(chip);
 	trn_irq_reset(chip);
 	trn_discard_reset(chip);
+	trn_link_count_reset(chip);
 	trn_regfile_reset(chip->regfile);
 	trn_firmware_reset(chip);
 	atomic_store(&chip->controller.reset_map, 0);
@@ -160,6 +161,7 @@ static void requested_reset(struct trn_chip *chip)
 	trn_udma_soft_reset(chip);
 	trn_irq_reset(chip);
 	trn_discard_reset(chip);
+	trn_link_count_reset(chip);
 	trn_firmware_device_reset(chip);
 	trn_log(chip, TRN_LOG_INFO, "device reset done");
 

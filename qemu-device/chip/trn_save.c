@@ -51,6 +51,7 @@ static void chip_state(struct trn_chip *chip, struct trn_state *st)
 	trn_regfile_state(chip->regfile, st);
 	trn_irq_state(chip, st);
 	trn_discard_state(chip, st);
+	trn_link_count_state(chip, st);
 	trn_reset_state(chip, st);
 	trn_firmware_state(chip, st);
 	trn_nq_state(chip, st);

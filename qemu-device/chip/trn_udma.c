@@ -146,6 +146,16 @@ void trn_udma_destroy(struct trn_chip *chip)
 	chip->udma = NULL;
 }
 
+static void forget_moved(struct trn_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_queues(chip); i++) {
+		atomic_store(&chip->queues[i].moved_bytes, 0);
+		atomic_store(&chip->queues[i].moved_descriptors, 0);
+	}
+}
+
 void trn_udma_reset(struct trn_chip *chip)
 {
 	unsigned int i;
@@ -156,6 +166,13 @@ void trn_udma_reset(struct trn_chip *chip)
 	}
 	for (i = 0; i < nr_queues(chip); i++)
 		trn_queue_reset(&chip->queues[i]);
+	forget_moved(chip);
+}
+
+uint64_t trn_queue_moved(const struct trn_queue *queue, uint32_t reg)
+{
+	return atomic_load(reg == NEURON_QUEUE_BYTES ? &queue->moved_bytes :
+						       &queue->moved_descriptors);
 }
 
 static void drop_pending(struct trn_ring *ring)
@@ -193,6 +210,7 @@ void trn_udma_soft_reset(struct trn_chip *chip)
 		trn_queue_reset(&chip->queues[i]);
 	for (; i < nr_queues(chip); i++)
 		queue_drop_pending(&chip->queues[i]);
+	forget_moved(chip);
 }
 
 size_t trn_udma_bytes(const struct trn_chip *chip)

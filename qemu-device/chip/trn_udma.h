@@ -81,6 +81,7 @@ struct trn_ring {
  * @paused: sides whose engine is disabled or aborted, or whose stream is off
  * @error: enum neuron_cause, 0 unless stopped by an error
  * @actor: actor of the queue in the timeline of @job
+ * @moved_bytes, @moved_descriptors: since the last reset of the device; without the lock
  */
 struct trn_queue {
 	struct trn_task task;
@@ -106,7 +107,12 @@ struct trn_queue {
 	uint8_t stopped;
 	uint8_t paused;
 	_Atomic uint8_t error;
+	_Atomic uint64_t moved_bytes;
+	_Atomic uint64_t moved_descriptors;
 };
+
+/* NEURON_QUEUE_BYTES, _DESCRIPTORS. */
+uint64_t trn_queue_moved(const struct trn_queue *queue, uint32_t reg);
 
 int trn_udma_init(struct trn_chip *chip);
 void trn_udma_destroy(struct trn_chip *chip);

@@ -212,6 +212,10 @@ static void side_commit(struct trn_ring *ring, const struct trn_side *side)
 static void account(const struct trn_run_state *run)
 {
 	trn_power_copied(run->queue->chip, run->queue->engine, run->bytes);
+	atomic_fetch_add_explicit(&run->queue->moved_bytes, run->bytes,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&run->queue->moved_descriptors, run->descriptors,
+				  memory_order_relaxed);
 	if (!run->job)
 		return;
 	atomic_fetch_add_explicit(&run->job->dma_bytes, run->bytes,

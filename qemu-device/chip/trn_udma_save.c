@@ -147,7 +147,8 @@ static bool queue_is_reset(const struct trn_queue *queue)
 	return ring_is_reset(&queue->m2s) && ring_is_reset(&queue->s2m) &&
 	       !queue->job && !queue->ints[0] && !queue->ints[1] &&
 	       !queue->held && !queue->lost && !queue->stopped &&
-	       !atomic_load(&queue->error);
+	       !atomic_load(&queue->error) && !atomic_load(&queue->moved_bytes) &&
+	       !atomic_load(&queue->moved_descriptors);
 }
 
 static void ring_id_state(uint8_t *id, struct trn_state *st)
@@ -253,6 +254,8 @@ static void queue_state(struct trn_queue *queue, struct trn_state *st)
 	trn_state_u8(st, &queue->stopped);
 	trn_state_u8(st, &error);
 	trn_state_bool(st, &of_job);
+	trn_state_atomic_u64(st, &queue->moved_bytes);
+	trn_state_atomic_u64(st, &queue->moved_descriptors);
 	if (queue->stopped > TRN_SIDE_BOTH || error >= NEURON_NR_CAUSES)
 		trn_state_fail(st, "a DMA queue stopped in no known way");
 	if (!st->loading) {
@@ -302,6 +305,8 @@ static void load_queue(struct trn_queue *queue, struct trn_state *st)
 	queue->lost = copy.lost;
 	queue->stopped = copy.stopped;
 	atomic_store(&queue->error, atomic_load(&copy.error));
+	atomic_store(&queue->moved_bytes, atomic_load(&copy.moved_bytes));
+	atomic_store(&queue->moved_descriptors, atomic_load(&copy.moved_descriptors));
 	pthread_mutex_unlock(&queue->lock);
 }
 

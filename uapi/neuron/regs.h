@@ -188,8 +188,8 @@ enum neuron_mailbox_error {
 #define NEURON_HOLE_MSIX_TABLE		0x00000
 #define NEURON_HOLE_MSIX_PBA		0x08000
 #define NEURON_HOLE_CTL			0x10000
-#define NEURON_HOLE_SIZE		0x20000
-#define NEURON_CTL_SIZE			0x10000
+#define NEURON_HOLE_SIZE		0x30000
+#define NEURON_CTL_SIZE			0x20000
 
 /* Chip-wide registers, offsets in the control block. */
 #define NEURON_CTL_MAGIC		0x0000	/* R */
@@ -255,6 +255,12 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_LINK_STATE		0x4	/* 0 down, 1 up */
 #define NEURON_CTL_LINK_WIDTH		0x8	/* lanes */
 #define NEURON_CTL_LINK_MBPS		0xc	/* MB/s each way */
+
+/* Counters of link l, R, since the last reset of the device. */
+#define NEURON_CTL_LINK_COUNT(l)	(0x0200 + (l) * 0x20)
+#define NEURON_LINK_COUNT_SENT		0x00	/* 64 bit: bytes to the other end */
+#define NEURON_LINK_COUNT_RECEIVED	0x08	/* 64 bit: bytes from there */
+#define NEURON_LINK_COUNT_ERRORS	0x10	/* accesses that this link, down, kept from passing */
 
 enum neuron_throttle {
 	NEURON_THROTTLE_NONE	= 0,	/* full clock */
@@ -333,5 +339,10 @@ enum neuron_engine_status {
 #define NEURON_SEM_POSTER_HOST		4	/* the CPU, through BAR0 */
 #define NEURON_SEM_POSTER_CC		5	/* WHO: the CC-core */
 #define NEURON_SEM_POSTER_WHO		NEURON_MASK(27, 0)
+
+/* Counters of queue q of DMA engine e, R, since the last reset of the device. */
+#define NEURON_CTL_QUEUE(e, q)		(0x10000 + (e) * 0x100 + (q) * 0x10)
+#define NEURON_QUEUE_BYTES		0x0	/* 64 bit: moved */
+#define NEURON_QUEUE_DESCRIPTORS	0x8	/* 64 bit: of M2S, and generated packets */
 
 #endif /* NEURON_REGS_H */
