@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registers for people who watch: sysfs, hwmon, the tree of the public driver.
+ * Registers for people who watch: sysfs, the tree of the public driver.
  */
 #include <linux/err.h>
 #include <drm/drm_managed.h>

@@ -76,9 +76,6 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = neuron_sysfs_init(ndev);
 	if (ret)
 		goto err_stop;
-	ret = neuron_hwmon_init(ndev);
-	if (ret)
-		goto err_stop;
 	ret = neuron_public_sysfs_init(ndev);
 	if (ret)
 		goto err_stop;

@@ -2,7 +2,6 @@
 /*
  * Power management: sleep when idle, and of the whole machine. Nothing is lost.
  */
-#include <glob.h>
 #include <time.h>
 
 #include "job_rig.h"
@@ -153,26 +152,17 @@ static const char * const attributes[] = {
 	"connected_devices", "die0_power", "throttle", "throttle_reason",
 	"hbm_repair", "ecc/sram_corrected", "ecc/hbm0_uncorrected",
 	"counters/violations", "counters/stale_posts", "counters/faults",
-	"hwmon/power1_input",
 };
 
 #define NR_ATTRIBUTES	(sizeof(attributes) / sizeof(attributes[0]))
 
-/* Those of the device at @address; hwmon has a directory with a number. */
+/* Those of the device at @address. */
 static int read_attribute(const char *address, const char *name, char text[128])
 {
-	char pattern[160];
-	glob_t found;
-	int ret;
+	char path[160];
 
-	snprintf(pattern, sizeof(pattern), "/sys/bus/pci/devices/%s/%s%s", address,
-		 strncmp(name, "hwmon/", 6) ? "" : "hwmon/hwmon*",
-		 strncmp(name, "hwmon/", 6) ? name : name + 5);
-	if (glob(pattern, 0, NULL, &found))
-		return -ENOENT;
-	ret = neuron_read_line(found.gl_pathv[0], text, 128);
-	globfree(&found);
-	return ret;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", address, name);
+	return neuron_read_line(path, text, 128);
 }
 
 /* A job that reads outside of its window, which the chip counts. */

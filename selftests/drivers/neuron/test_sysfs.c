@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * What the device says about itself in sysfs and hwmon: all of it can be read and
+ * What the device says about itself in sysfs: all of it can be read and
  * makes sense, also while the device goes away.
  */
 #include <dirent.h>
 #include <ftw.h>
-#include <glob.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -112,45 +111,6 @@ TEST_F(sysfs, counters)
 				  neuron_sysfs_number(self->fd, names[i]))
 				TH_LOG("%s", names[i]);
 	}
-}
-
-TEST_F(sysfs, hwmon)
-{
-	char pattern[300], text[64];
-	long long max, used;
-	glob_t found;
-
-	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_input",
-		 self->dir);
-	ASSERT_EQ(0, glob(pattern, 0, NULL, &found)) TH_LOG("%s", pattern);
-	ASSERT_EQ(1, found.gl_pathc);
-	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
-	used = atoll(text);
-	globfree(&found);
-
-	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_max",
-		 self->dir);
-	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
-	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
-	max = atoll(text);
-	EXPECT_EQ(100000000, max);
-	EXPECT_GE(used, 0);
-	EXPECT_LE(used, max);
-	globfree(&found);
-
-	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power1_label",
-		 self->dir);
-	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
-	ASSERT_GT(neuron_read_file(found.gl_pathv[0], text, sizeof(text)), 0);
-	EXPECT_STREQ("die 0, W is %\n", text);
-	globfree(&found);
-
-	/* As many as there are dice: one on Trainium1, else two. */
-	snprintf(pattern, sizeof(pattern), "%s/hwmon/hwmon*/power*_input",
-		 self->dir);
-	ASSERT_EQ(0, glob(pattern, 0, NULL, &found));
-	EXPECT_EQ(self->info.generation == 2 ? 1 : 2, found.gl_pathc);
-	globfree(&found);
 }
 
 /* Of the walk below: files read, and those that failed. */
