@@ -465,13 +465,15 @@ extern const struct drm_driver neuron_drm_driver;
 extern struct pci_driver neuron_pci_driver;
 
 /*
- * neuron_sysfs.c, neuron_sysfs_regs.c, neuron_sysfs_counters.c, neuron_sysfs_core.c
+ * neuron_sysfs.c, neuron_sysfs_regs.c, neuron_sysfs_counters.c, neuron_sysfs_core.c,
+ * neuron_sysfs_traffic.c
  */
 extern const struct attribute_group *neuron_sysfs_groups[];
 extern const struct attribute_group neuron_sysfs_reg_group;
 extern const struct attribute_group neuron_sysfs_ecc_group;
 extern const struct attribute_group neuron_sysfs_counter_group;
 int neuron_sysfs_init(struct neuron_device *ndev);
+int neuron_sysfs_traffic_init(struct neuron_device *ndev);
 
 /* neuron_debugfs.c */
 void neuron_debugfs_init(struct neuron_device *ndev);

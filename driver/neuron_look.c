@@ -52,13 +52,59 @@ static void neuron_look_at_units(struct neuron_device *ndev,
 	}
 }
 
+/*
+ * A counter that said *@last says @now: add what it has counted to *@sum. A reset makes it
+ * begin anew.
+ */
+static void neuron_look_add(u64 *sum, u64 *last, u64 now)
+{
+	*sum += now >= *last ? now - *last : now;
+	*last = now;
+}
+
+static void neuron_look_at_link(struct neuron_device *ndev, unsigned int link,
+				struct neuron_look *look)
+{
+	u32 reg = NEURON_CTL_LINK_COUNT(link);
+	struct neuron_look_link *raw = &look->link_raw[link];
+	struct neuron_look_link *sum = &look->link_sum[link];
+
+	neuron_device_read_link(ndev, link, &look->link[link]);
+	neuron_look_add(&sum->sent, &raw->sent,
+			neuron_ctl_read64(ndev, reg + NEURON_LINK_COUNT_SENT));
+	neuron_look_add(&sum->received, &raw->received,
+			neuron_ctl_read64(ndev,
+					  reg + NEURON_LINK_COUNT_RECEIVED));
+	neuron_look_add(&sum->errors, &raw->errors,
+			neuron_ctl_read(ndev, reg + NEURON_LINK_COUNT_ERRORS));
+}
+
 static void neuron_look_at_links(struct neuron_device *ndev,
 				 struct neuron_look *look)
 {
 	unsigned int i;
 
 	for (i = 0; i < ndev->nr_links; i++)
-		neuron_device_read_link(ndev, i, &look->link[i]);
+		neuron_look_at_link(ndev, i, look);
+}
+
+static void neuron_look_at_engine(struct neuron_device *ndev,
+				  unsigned int engine, struct neuron_look *look)
+{
+	struct neuron_look_queue *raw = look->queue_raw[engine];
+	struct neuron_look_queue *sum = look->queue_sum[engine];
+	unsigned int i;
+	u32 reg;
+
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
+		reg = NEURON_CTL_QUEUE(engine, i);
+		neuron_look_add(&sum[i].descriptors, &raw[i].descriptors,
+				neuron_ctl_read64(ndev, reg +
+						  NEURON_QUEUE_DESCRIPTORS));
+		neuron_look_add(&sum[i].bytes, &raw[i].bytes,
+				neuron_ctl_read64(ndev, reg +
+						  NEURON_QUEUE_BYTES));
+	}
 }
 
 static u64 neuron_look_at_pe(struct neuron_device *ndev, unsigned int core,
@@ -74,18 +120,23 @@ static u64 neuron_look_at_pe(struct neuron_device *ndev, unsigned int core,
 }
 
 static void neuron_look_at_row(struct neuron_device *ndev, unsigned int core,
-			       unsigned int row, struct neuron_look_pe *pe)
+			       unsigned int row, struct neuron_look *look)
 {
+	struct neuron_look_pe *raw = &look->pe[core][row];
+	struct neuron_look_pe *sum = &look->tensor[core][row];
+	u64 weights = 0;
 	unsigned int i;
 
-	pe->matmul = neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
-				       NEURON_PE_MATMUL);
-	pe->weights = 0;
 	for (i = 0; i < NEURON_PE_COLUMN_GROUPS; i++)
-		pe->weights += neuron_look_at_pe(ndev, core, row, i,
-						 NEURON_PE_WEIGHTS);
-	pe->idle = neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
-				     NEURON_PE_IDLE);
+		weights += neuron_look_at_pe(ndev, core, row, i,
+					     NEURON_PE_WEIGHTS);
+	neuron_look_add(&sum->weights, &raw->weights, weights);
+	neuron_look_add(&sum->matmul, &raw->matmul,
+			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
+					  NEURON_PE_MATMUL));
+	neuron_look_add(&sum->idle, &raw->idle,
+			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
+					  NEURON_PE_IDLE));
 }
 
 static void neuron_look_at_arrays(struct neuron_device *ndev,
@@ -95,7 +146,7 @@ static void neuron_look_at_arrays(struct neuron_device *ndev,
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		for (row = 0; row < NEURON_PE_ROW_GROUPS; row++)
-			neuron_look_at_row(ndev, i, row, &look->pe[i][row]);
+			neuron_look_at_row(ndev, i, row, look);
 }
 
 static void neuron_look_at(struct neuron_device *ndev,
@@ -113,24 +164,49 @@ static void neuron_look_at(struct neuron_device *ndev,
 	parts[part](ndev, look);
 }
 
-const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
-					    enum neuron_look_part part)
+/* Awake, with the registers in use: neuron_regs_put_awake(). Else @asleep is set. */
+static struct neuron_look *neuron_look_enter(struct neuron_device *ndev,
+					     int *idx)
 {
 	struct neuron_looks *looks = ndev->looks;
-	int idx, ret;
+	int ret;
 
 	mutex_lock(&looks->lock);
-	ret = neuron_regs_get_awake(ndev, &idx);
+	ret = neuron_regs_get_awake(ndev, idx);
 	if (ret && ret != -EAGAIN) {
 		mutex_unlock(&looks->lock);
 		return ERR_PTR(ret);
 	}
 	looks->look.asleep = ret;
-	if (!ret) {
-		neuron_look_at(ndev, part, &looks->look);
+	return &looks->look;
+}
+
+const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
+					    enum neuron_look_part part)
+{
+	struct neuron_look *look;
+	int idx;
+
+	look = neuron_look_enter(ndev, &idx);
+	if (!IS_ERR(look) && !look->asleep) {
+		neuron_look_at(ndev, part, look);
 		neuron_regs_put_awake(ndev, idx);
 	}
-	return &looks->look;
+	return look;
+}
+
+const struct neuron_look *neuron_look_begin_queues(struct neuron_device *ndev,
+						   unsigned int engine)
+{
+	struct neuron_look *look;
+	int idx;
+
+	look = neuron_look_enter(ndev, &idx);
+	if (!IS_ERR(look) && !look->asleep) {
+		neuron_look_at_engine(ndev, engine, look);
+		neuron_regs_put_awake(ndev, idx);
+	}
+	return look;
 }
 
 void neuron_look_end(struct neuron_device *ndev)
@@ -141,19 +217,42 @@ void neuron_look_end(struct neuron_device *ndev)
 void neuron_look_keep(struct neuron_device *ndev)
 {
 	struct neuron_looks *looks = ndev->looks;
-	unsigned int part;
+	unsigned int part, engine;
 
 	mutex_lock(&looks->lock);
 	for (part = 0; part < NEURON_LOOK_PARTS; part++)
 		neuron_look_at(ndev, part, &looks->look);
+	for (engine = 0; engine < ndev->gen->nr_dma; engine++)
+		neuron_look_at_engine(ndev, engine, &looks->look);
 	mutex_unlock(&looks->lock);
+}
+
+/* In small pieces: a chip has some 2,000 queues. */
+static int neuron_look_init_queues(struct neuron_device *ndev,
+				   struct neuron_look *look)
+{
+	struct neuron_look_queue *queues;
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_dma; i++) {
+		queues = drmm_kcalloc(&ndev->drm, 2 * NEURON_UDMA_QUEUES,
+				      sizeof(*queues), GFP_KERNEL);
+		if (!queues)
+			return -ENOMEM;
+		look->queue_raw[i] = queues;
+		look->queue_sum[i] = queues + NEURON_UDMA_QUEUES;
+	}
+	return 0;
 }
 
 int neuron_look_init(struct neuron_device *ndev)
 {
+	int ret;
+
 	ndev->looks = drmm_kzalloc(&ndev->drm, sizeof(*ndev->looks),
 				   GFP_KERNEL);
 	if (!ndev->looks)
 		return -ENOMEM;
-	return drmm_mutex_init(&ndev->drm, &ndev->looks->lock);
+	ret = neuron_look_init_queues(ndev, &ndev->looks->look);
+	return ret ?: drmm_mutex_init(&ndev->drm, &ndev->looks->lock);
 }

@@ -14,9 +14,22 @@
 enum neuron_look_part {
 	NEURON_LOOK_REGS,	/* members up to @hbm_ecc */
 	NEURON_LOOK_UNITS,	/* @violations, @stale_posts */
-	NEURON_LOOK_LINKS,
-	NEURON_LOOK_PE,
+	NEURON_LOOK_LINKS,	/* @link, @link_sum */
+	NEURON_LOOK_PE,		/* @pe, @tensor */
 	NEURON_LOOK_PARTS
+};
+
+/* What a link has carried. */
+struct neuron_look_link {
+	u64 sent;
+	u64 received;
+	u64 errors;
+};
+
+/* What a DMA queue has moved. */
+struct neuron_look_queue {
+	u64 descriptors;
+	u64 bytes;
 };
 
 /* Cycles of the rows of a PE array. */
@@ -38,7 +51,12 @@ struct neuron_look_pe {
  * @violations: of all cores and CC-cores together
  * @stale_posts: the same
  * @link: fabric links
+ * @link_raw: counters of the links, as the device has them
  * @pe: by core and row group
+ * @queue_raw: counters of the DMA queues, by engine: an array of NEURON_UDMA_QUEUES
+ * @link_sum, @tensor, @queue_sum: of @link_raw, @pe, @queue_raw since the driver was
+ *	loaded, also if the device's began anew at a reset; what was counted between the
+ *	last look and the reset is not in it
  */
 struct neuron_look {
 	bool asleep;
@@ -51,7 +69,12 @@ struct neuron_look {
 	u64 violations;
 	u64 stale_posts;
 	struct drm_neuron_link_info link[NEURON_CTL_MAX_LINKS];
+	struct neuron_look_link link_raw[NEURON_CTL_MAX_LINKS];
+	struct neuron_look_link link_sum[NEURON_CTL_MAX_LINKS];
 	struct neuron_look_pe pe[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
+	struct neuron_look_pe tensor[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
+	struct neuron_look_queue *queue_raw[NEURON_MAX_DMA_ENGINES];
+	struct neuron_look_queue *queue_sum[NEURON_MAX_DMA_ENGINES];
 };
 
 int neuron_look_init(struct neuron_device *ndev);
@@ -62,6 +85,9 @@ int neuron_look_init(struct neuron_device *ndev);
  */
 const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
 					    enum neuron_look_part part);
+/* The same of the queues of a DMA engine: there are many, which takes long. */
+const struct neuron_look *neuron_look_begin_queues(struct neuron_device *ndev,
+						   unsigned int engine);
 void neuron_look_end(struct neuron_device *ndev);
 
 /* The device is about to sleep: everything as it says now. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A directory for each core in that of the PCI device: core<i>, with the
- * driver's own counts, and core<i>/status, with what its owners posted.
+ * driver's own counts, core<i>/status, with what its owners posted, and
+ * core<i>/tensor, with the activity of its tensor engine.
  */
 #include <linux/device.h>
 #include <linux/err.h>
 #include <linux/sysfs.h>
 
-#include "neuron_device.h"
+#include "neuron_look.h"
 #include "neuron_node.h"
 
 static ssize_t neuron_core_stat_show(const struct neuron_node *node,
@@ -49,6 +50,37 @@ static void neuron_core_status_reset(const struct neuron_node *node,
 	neuron_status_clear(&core->status, counter);
 }
 
+/* Cycles of each row group; the device sleeps on. */
+static ssize_t neuron_core_tensor_show(const struct neuron_node *node,
+				       unsigned long offset, char *buf)
+{
+	struct neuron_core *core = node->data;
+	const struct neuron_look *look;
+	unsigned int row;
+	int len = 0;
+
+	look = neuron_look_begin(core->ndev, NEURON_LOOK_PE);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	for (row = 0; row < NEURON_PE_ROW_GROUPS; row++)
+		len += sysfs_emit_at(buf, len, "%llu%c",
+				     *(const u64 *)((const void *)&look->tensor[core->index][row] +
+						    offset),
+				     row + 1 < NEURON_PE_ROW_GROUPS ? ' ' : '\n');
+	neuron_look_end(core->ndev);
+	return len;
+}
+
+#define NEURON_CORE_TENSOR(name) \
+	NEURON_NODE_RO(#name "_cycles", neuron_core_tensor_show, \
+		       offsetof(struct neuron_look_pe, name))
+
+static const struct neuron_node_attr neuron_core_tensor_attrs[] = {
+	NEURON_CORE_TENSOR(matmul),
+	NEURON_CORE_TENSOR(weights),
+	NEURON_CORE_TENSOR(idle),
+};
+
 /* The names are in a table: files are made from it. */
 static struct neuron_node_attr *neuron_core_status_attrs(struct device *dev)
 {
@@ -79,7 +111,7 @@ static int neuron_sysfs_add_core(struct neuron_core *core,
 				 const struct neuron_node_attr *status_attrs)
 {
 	struct device *dev = core->ndev->drm.dev;
-	struct neuron_node *node, *status;
+	struct neuron_node *node, *child;
 	char name[16];
 	int ret;
 
@@ -91,9 +123,14 @@ static int neuron_sysfs_add_core(struct neuron_core *core,
 	ret = devm_add_action_or_reset(dev, neuron_sysfs_remove_core, node);
 	if (ret)
 		return ret;
-	status = neuron_node_add(node, status_attrs,
-				 DRM_NEURON_NR_STATUS_COUNTERS, "status", 0);
-	return PTR_ERR_OR_ZERO(status);
+	child = neuron_node_add(node, status_attrs,
+				DRM_NEURON_NR_STATUS_COUNTERS, "status", 0);
+	if (IS_ERR(child))
+		return PTR_ERR(child);
+	child = neuron_node_add(node, neuron_core_tensor_attrs,
+				ARRAY_SIZE(neuron_core_tensor_attrs), "tensor",
+				0);
+	return PTR_ERR_OR_ZERO(child);
 }
 
 int neuron_sysfs_init(struct neuron_device *ndev)
@@ -110,5 +147,5 @@ int neuron_sysfs_init(struct neuron_device *ndev)
 		if (ret)
 			return ret;
 	}
-	return 0;
+	return neuron_sysfs_traffic_init(ndev);
 }

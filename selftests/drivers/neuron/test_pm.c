@@ -152,6 +152,7 @@ static const char * const attributes[] = {
 	"connected_devices", "die0_power", "throttle", "throttle_reason",
 	"hbm_repair", "ecc/sram_corrected", "ecc/hbm0_uncorrected",
 	"counters/violations", "counters/stale_posts", "counters/faults",
+	"core0/tensor/idle_cycles", "links/0/state", "links/0/bytes_sent", "dma/0",
 };
 
 #define NR_ATTRIBUTES	(sizeof(attributes) / sizeof(attributes[0]))
@@ -178,6 +179,16 @@ static int violate(struct rig *rig)
 	return rig_run(rig, LIMIT, NULL);
 }
 
+/* A job with a copy, by the first queue of the core's first DMA engine. */
+static int move_bytes(struct rig *rig)
+{
+	rig_clear(rig);
+	rig_copy(rig, NEURON_ENGINE_SYNC, neuron_window_addr(RIG_WINDOW_DATA, 4096),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	return rig_run(rig, LIMIT, NULL);
+}
+
 /* What sysfs says does not depend on who sleeps, and nobody wakes up for it. */
 TEST_F(pm, attributes_let_it_sleep)
 {
@@ -186,12 +197,15 @@ TEST_F(pm, attributes_let_it_sleep)
 	struct rig rig;
 	unsigned int i;
 
-	ASSERT_EQ(0, rig_open(&rig, 0, RIG_ANY_CORE));
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	ASSERT_EQ(0, move_bytes(&rig));
 	ASSERT_EQ(0, violate(&rig));
 	for (i = 0; i < NR_ATTRIBUTES; i++)
 		ASSERT_EQ(0, read_attribute(self->address, attributes[i], awake[i]))
 			TH_LOG("%s", attributes[i]);
 	EXPECT_NE(0, atoi(awake[7])) TH_LOG("no violation was counted");
+	EXPECT_NE(0, atoll(awake[10])) TH_LOG("no time of the array was counted");
+	EXPECT_STRNE("", awake[13]) TH_LOG("no transfer was counted");
 	rig_close(&rig);
 	close(self->fd);
 	self->fd = -1;

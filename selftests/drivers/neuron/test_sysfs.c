@@ -113,6 +113,181 @@ TEST_F(sysfs, counters)
 	}
 }
 
+#define BYTES	4096
+
+/* What queue @queue of DMA engine @engine has moved, as its file says. */
+static int read_queue(struct __test_metadata *_metadata, const char *dir, unsigned int engine,
+		      unsigned int queue, unsigned long long *descriptors,
+		      unsigned long long *bytes)
+{
+	char path[300], text[4096], *line, *rest = text;
+	unsigned int number;
+
+	*descriptors = 0;
+	*bytes = 0;
+	snprintf(path, sizeof(path), "%s/dma/%u", dir, engine);
+	ASSERT_LE(0, neuron_read_file(path, text, sizeof(text))) TH_LOG("%s", path);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		ASSERT_EQ(3, sscanf(line, "%u %llu %llu", &number, descriptors, bytes));
+		if (number == queue)
+			return 0;
+	}
+	*descriptors = 0;
+	*bytes = 0;
+	return -ENOENT;
+}
+
+/* A copy of BYTES bytes to @to. */
+static int copy_to(struct rig *rig, uint64_t to)
+{
+	struct drm_neuron_wait_job result;
+	int ret;
+
+	rig_clear(rig);
+	rig_copy(rig, NEURON_ENGINE_SYNC, to, neuron_window_addr(RIG_WINDOW_DATA, 0), BYTES);
+	rig_halt(rig, NEURON_ENGINE_SYNC);
+	ret = rig_run(rig, 20000, &result);
+	return ret ? ret : result.cause;
+}
+
+/* Each queue counts what it moves, for a job and for the kernel's copies. */
+TEST_F(sysfs, dma)
+{
+	unsigned long long descriptors[2], bytes[2];
+	unsigned int engine = self->info.generation == 2 ? 32 : 128;
+	uint8_t data[BYTES] = { 0 };
+	struct rig rig;
+	char path[300];
+	unsigned int i;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	for (i = 0; i < 2; i++) {
+		read_queue(_metadata, self->dir, 0, 0, &descriptors[i], &bytes[i]);
+		if (!i)
+			ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_DATA, BYTES)));
+	}
+	EXPECT_EQ(descriptors[0] + 1, descriptors[1]);
+	EXPECT_EQ(bytes[0] + BYTES, bytes[1]);
+	for (i = 0; i < 2; i++) {
+		unsigned long long sum[2] = { 0 };
+		unsigned int e, q;
+
+		for (e = engine; e < engine + (engine == 32 ? 2 : 4); e++) {
+			for (q = 0; q < 2; q++) {
+				unsigned long long moved[2];
+
+				read_queue(_metadata, self->dir, e, q, &moved[0], &moved[1]);
+				sum[0] += moved[0];
+				sum[1] += moved[1];
+			}
+		}
+		descriptors[i] = sum[0];
+		bytes[i] = sum[1];
+		if (!i)
+			ASSERT_EQ(0, neuron_write(rig.fd, rig.bo, 0, data, BYTES));
+	}
+	EXPECT_LT(descriptors[0], descriptors[1]);
+	EXPECT_LE(bytes[0] + BYTES, bytes[1]);
+	rig_close(&rig);
+	/* A file for each engine that there is. */
+	snprintf(path, sizeof(path), "%s/dma/%u", self->dir,
+		 engine + (engine == 32 ? 2 : 4));
+	EXPECT_EQ(-1, access(path, F_OK));
+}
+
+static long long link_sum(int fd, unsigned int links, const char *name)
+{
+	long long sum = 0;
+	unsigned int i;
+	char path[64];
+
+	for (i = 0; i < links; i++) {
+		snprintf(path, sizeof(path), "links/%u/%s", i, name);
+		sum += neuron_sysfs_number(fd, path);
+	}
+	return sum;
+}
+
+TEST_F(sysfs, links)
+{
+	struct drm_neuron_link_info info[16];
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = BYTES,
+	};
+	int peer = neuron_open(1), dma_buf;
+	struct drm_neuron_bo_create bo;
+	long long sent, received;
+	struct rig rig;
+	char name[64];
+	unsigned int i;
+
+	if (peer < 0 || !self->info.nr_links)
+		SKIP(return, "one chip only");
+	ASSERT_LE(self->info.nr_links, 16);
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_LINKS, info, sizeof(info)));
+	for (i = 0; i < self->info.nr_links; i++) {
+		snprintf(name, sizeof(name), "links/%u/peer", i);
+		expect_range(name, info[i].peer, info[i].peer);
+		snprintf(name, sizeof(name), "links/%u/state", i);
+		expect_range(name, info[i].state, info[i].state);
+		snprintf(name, sizeof(name), "links/%u/width", i);
+		expect_range(name, info[i].width, info[i].width);
+		snprintf(name, sizeof(name), "links/%u/mbps", i);
+		expect_range(name, info[i].mbps, info[i].mbps);
+		snprintf(name, sizeof(name), "links/%u/errors", i);
+		expect_range(name, 0, 0);
+	}
+	snprintf(name, sizeof(name), "links/%u/peer", i);
+	EXPECT_EQ(-ENOENT, neuron_sysfs_number(self->fd, name));
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	ASSERT_EQ(0, neuron_bo_create(peer, DRM_NEURON_BO_HBM, 0, BYTES, &bo));
+	dma_buf = neuron_export(peer, bo.handle);
+	ASSERT_LE(0, dma_buf);
+	ASSERT_EQ(0, neuron_import(rig.fd, dma_buf, &window.handle));
+	ASSERT_EQ(0, rig_windows(&rig, &window, 1));
+	sent = link_sum(self->fd, self->info.nr_links, "bytes_sent");
+	received = link_sum(peer, self->info.nr_links, "bytes_received");
+	ASSERT_LE(0, sent);
+	ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_FREE, 0)));
+	EXPECT_EQ(sent + BYTES, link_sum(self->fd, self->info.nr_links, "bytes_sent"));
+	EXPECT_EQ(received + BYTES, link_sum(peer, self->info.nr_links, "bytes_received"));
+	rig_close(&rig);
+	close(dma_buf);
+	close(peer);
+}
+
+/* The array is idle while another engine works, and has its own time for that. */
+TEST_F(sysfs, tensor)
+{
+	unsigned long long idle[2][4];
+	char path[300], text[128];
+	unsigned int i, row;
+	struct rig rig;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	for (i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/core0/tensor/idle_cycles", self->dir);
+		ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
+		ASSERT_EQ(4, sscanf(text, "%llu %llu %llu %llu\n", &idle[i][0], &idle[i][1],
+				    &idle[i][2], &idle[i][3]));
+		if (!i)
+			ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_DATA, BYTES)));
+	}
+	for (row = 0; row < 4; row++)
+		EXPECT_LT(idle[0][row], idle[1][row]);
+	snprintf(path, sizeof(path), "%s/core0/tensor/matmul_cycles", self->dir);
+	ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
+	ASSERT_EQ(4, sscanf(text, "%llu %llu %llu %llu\n", &idle[0][0], &idle[0][1],
+			    &idle[0][2], &idle[0][3]));
+	snprintf(path, sizeof(path), "%s/core0/tensor/weights_cycles", self->dir);
+	ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
+	rig_close(&rig);
+}
+
 /* Of the walk below: files read, and those that failed. */
 static unsigned int walk_read, walk_failed;
 static char walk_name[512];
