@@ -29,6 +29,7 @@
  * @queue: waiting to be told
  * @limit: by type; only @work uses them
  * @work: tells
+ * @look: links may have changed since they were looked at; stays while they cannot be
  * @links: bit i: link i was up when it was last looked at; only @work changes it
  */
 struct neuron_events {
@@ -37,6 +38,7 @@ struct neuron_events {
 	DECLARE_KFIFO(queue, struct neuron_event, NEURON_EVENTS);
 	struct ratelimit_state limit[NEURON_NR_EVENT_TYPES];
 	struct work_struct work;
+	bool look;
 	unsigned long links;
 };
 
@@ -116,19 +118,32 @@ static unsigned long neuron_event_read_links(struct neuron_device *ndev)
 	return up;
 }
 
+/* Return: the hardware is up. Then no reset or sleep begins, so what it says is true. */
+static bool neuron_event_get_links(struct neuron_device *ndev, unsigned long *up)
+{
+	bool there;
+
+	down_read(&ndev->epoch_lock);
+	there = neuron_hw_up(ndev);
+	if (there)
+		*up = neuron_event_read_links(ndev);
+	up_read(&ndev->epoch_lock);
+	return there;
+}
+
 static void neuron_event_look_at_links(struct neuron_events *events)
 {
 	struct neuron_device *ndev = events->ndev;
 	unsigned long up, changed;
 	unsigned int i;
-	int idx;
 
-	/* In a reset all links are down; what changed is seen the next time. */
-	if (neuron_regs_get_awake(ndev, &idx))
+	if (!xchg(&events->look, false))
 		return;
-	up = neuron_event_read_links(ndev);
-	neuron_regs_put_awake(ndev, idx);
-
+	if (!neuron_event_get_links(ndev, &up)) {
+		/* The next start of the hardware comes back to it. */
+		WRITE_ONCE(events->look, true);
+		return;
+	}
 	changed = up ^ events->links;
 	events->links = up;
 	for_each_set_bit(i, &changed, ndev->nr_links) {
@@ -151,9 +166,9 @@ static void neuron_event_work(struct work_struct *work)
 	struct neuron_event event;
 	int idx;
 
+	neuron_event_look_at_links(events);
 	while (kfifo_out_spinlocked(&events->queue, &event, 1, &events->lock)) {
-		if (event.type == NEURON_EVENT_LINK)
-			neuron_event_look_at_links(events);
+		neuron_event_look_at_links(events);
 		/* Gone: nobody has a node to hear of it any more. */
 		if (!drm_dev_enter(&events->ndev->drm, &idx))
 			continue;
@@ -195,8 +210,10 @@ void neuron_event_raise(struct neuron_device *ndev,
 	struct neuron_events *events = ndev->events;
 	unsigned long flags;
 
-	/* Of links the work finds out which ones. */
-	if (event->type != NEURON_EVENT_LINK)
+	/* Of links the work finds out which ones, even if the queue has no room. */
+	if (event->type == NEURON_EVENT_LINK)
+		WRITE_ONCE(events->look, true);
+	else
 		neuron_event_record(ndev, event);
 	spin_lock_irqsave(&events->lock, flags);
 	kfifo_put(&events->queue, *event);
@@ -204,9 +221,15 @@ void neuron_event_raise(struct neuron_device *ndev,
 	queue_work(system_unbound_wq, &events->work);
 }
 
-void neuron_event_start(struct neuron_device *ndev)
+void neuron_event_begin(struct neuron_device *ndev)
 {
-	WRITE_ONCE(ndev->events->links, neuron_event_read_links(ndev));
+	ndev->events->links = neuron_event_read_links(ndev);
+}
+
+void neuron_event_look(struct neuron_device *ndev)
+{
+	WRITE_ONCE(ndev->events->look, true);
+	queue_work(system_unbound_wq, &ndev->events->work);
 }
 
 static void neuron_event_fini(void *data)

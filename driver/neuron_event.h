@@ -50,8 +50,10 @@ struct neuron_event {
 
 /* Before the interrupts are set up. */
 int neuron_event_init(struct neuron_device *ndev);
-/* The hardware works. */
-void neuron_event_start(struct neuron_device *ndev);
+/* Links are told of from here on when they change. Before the hardware is started. */
+void neuron_event_begin(struct neuron_device *ndev);
+/* The hardware is up: links may have changed while nobody could hear of it. */
+void neuron_event_look(struct neuron_device *ndev);
 /*
  * Any context, allocates nothing. Listeners are told at once, but of links by the work
  * of its own that also raises the uevents. Of uevents that come too fast some are not

@@ -6,6 +6,7 @@
 #include <linux/wait.h>
 
 #include "neuron_device.h"
+#include "neuron_event.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
 
@@ -102,6 +103,7 @@ int neuron_hw_start(struct neuron_device *ndev)
 	/* What a reset of the slot is followed by. */
 	pci_save_state(ndev->pdev);
 	neuron_hw_set_state(ndev, NEURON_HW_UP);
+	neuron_event_look(ndev);
 	return 0;
 
 err_stop:

@@ -67,11 +67,11 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = neuron_init(ndev);
 	if (ret)
 		return ret;
+	neuron_event_begin(ndev);
 	ret = neuron_hw_start(ndev);
 	if (ret)
 		goto err_fini;
 
-	neuron_event_start(ndev);
 	neuron_debugfs_init(ndev);
 	ret = neuron_sysfs_init(ndev);
 	if (ret)

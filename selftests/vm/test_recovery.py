@@ -165,6 +165,41 @@ def test_events(rig):
     rig.all_is_lost()
 
 
+def set_link(rig, state):
+    """The link between the two chips goes up or down."""
+    rig.vm.qmp.run("qom-set", path="/objects/fabric0", property="link-fault",
+                   value=f"0-1={state}")
+
+
+def wait_until(condition, what):
+    """It becomes true."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.5)
+
+
+@judged()
+def test_link_that_changes_in_sleep(rig):
+    """A chip that sleeps raises no interrupt for it. It is told of when the chip wakes up."""
+    rig.end()
+    address = rig.address()
+    power = f"/sys/bus/pci/devices/{address}/power"
+    down = f"{address}: fabric link 0 is down"
+    before = rig.vm.kernel_log().count(down)
+    rig.sh(f"echo auto >{power}/control")
+    wait_until(lambda: rig.vm.output(f"cat {power}/runtime_status").strip() == "suspended",
+               "the chip does not sleep")
+    set_link(rig, "down")
+    time.sleep(1)
+    assert rig.vm.kernel_log().count(down) == before, "the chip does not sleep, or talks in it"
+    rig.sh(f"echo on >{power}/control")
+    wait_until(lambda: rig.vm.kernel_log().count(down) == before + 1,
+               "nobody says that the link is down")
+    set_link(rig, "up")
+    rig.start_with_cores()
+
+
 def lose_discards(rig):
     """No end of a discard is announced any more: each waits until the driver looks for it."""
     rig.vm.fault("irq-lost,vector=8")       # trn2: that of management, behind the eight cores
