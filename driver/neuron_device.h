@@ -221,7 +221,9 @@ struct neuron_counters {
  * @listeners: who reads events (neuron_listener.c)
  * @hw_state: may the hardware be used; under @epoch_lock
  * @hw_wait: woken when @hw_state changes
- * @hw_lock: held during a reset of the device, so that there is one at a time
+ * @hw_lock: held while a reset of the device begins or ends, and while it goes to sleep or
+ *	wakes up, so that there is one of these at a time
+ * @asleep: stopped on purpose, until it is woken up; under @hw_lock
  * @epoch: counts how often the hardware has left the state UP; claims and contents of HBM
  *	from another epoch are lost; under @epoch_lock
  * @epoch_lock: held for writing while @hw_state and @epoch change; held for reading while
@@ -280,7 +282,8 @@ struct neuron_device {
 	struct neuron_listeners listeners;
 	enum neuron_hw_state hw_state;
 	wait_queue_head_t hw_wait;
-	struct mutex hw_lock;		/* begin and finish of a reset */
+	struct mutex hw_lock;		/* asleep; begin and finish of a reset, sleep */
+	bool asleep;
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
 	struct delayed_work reset_work;

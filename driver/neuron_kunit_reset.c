@@ -43,7 +43,32 @@ static void neuron_kunit_reset_not_wanted(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));
 }
 
+/* The PCI core resets what is on a bus, those that sleep included. */
+static void neuron_kunit_reset_asleep(struct kunit *test)
+{
+	struct neuron_device *ndev;
+
+	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	mutex_init(&ndev->hw_lock);
+	init_rwsem(&ndev->epoch_lock);
+	init_waitqueue_head(&ndev->hw_wait);
+	init_waitqueue_head(&ndev->grant_wait);
+	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
+	ndev->hw_state = NEURON_HW_DOWN;
+	ndev->asleep = true;
+
+	/* It has no registers: it cannot be stopped or started. */
+	neuron_reset_begin(ndev);
+	KUNIT_EXPECT_EQ(test, neuron_reset_finish(ndev, true), 0);
+	KUNIT_EXPECT_EQ(test, ndev->hw_state, NEURON_HW_DOWN);
+	KUNIT_EXPECT_EQ(test, neuron_reset_finish(ndev, false), -ENODEV);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ndev->counters.device_resets), 0);
+	mutex_destroy(&ndev->hw_lock);
+}
+
 static struct kunit_case neuron_reset_cases[] = {
+	KUNIT_CASE(neuron_kunit_reset_asleep),
 	KUNIT_CASE(neuron_kunit_reset_too_late),
 	KUNIT_CASE(neuron_kunit_reset_not_wanted),
 	{}

@@ -166,7 +166,10 @@ static int neuron_pm_suspend(struct device *dev)
 
 	if (neuron_hw_up(ndev))
 		neuron_look_keep(ndev);
+	mutex_lock(&ndev->hw_lock);
+	ndev->asleep = true;
 	neuron_hw_stop(ndev);
+	mutex_unlock(&ndev->hw_lock);
 	return 0;
 }
 
@@ -176,8 +179,13 @@ static int neuron_pm_suspend(struct device *dev)
  */
 static int neuron_pm_resume(struct device *dev)
 {
-	int ret = neuron_hw_start(dev_get_drvdata(dev));
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+	int ret;
 
+	mutex_lock(&ndev->hw_lock);
+	ndev->asleep = false;
+	ret = neuron_hw_start(ndev);
+	mutex_unlock(&ndev->hw_lock);
 	if (ret)
 		dev_err(dev, "cannot be started after sleep: %d\n", ret);
 	return 0;

@@ -58,10 +58,13 @@ static void neuron_reset_tell(struct neuron_device *ndev, int error)
 	}
 }
 
-/* After neuron_reset_fini() nothing is queued any more, whoever asks. */
+/*
+ * After neuron_reset_fini() nothing is queued any more, whoever asks. While the machine goes
+ * to sleep nothing of it runs.
+ */
 static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 {
-	mod_delayed_work(system_long_wq, &ndev->reset_work,
+	mod_delayed_work(system_freezable_wq, &ndev->reset_work,
 			 msecs_to_jiffies(ms));
 }
 
@@ -94,6 +97,11 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		return -ENODEV;
 	}
 	neuron_reset_unwant(ndev);
+	if (ndev->asleep) {
+		/* It had nothing in flight, and what wakes it up starts it. */
+		mutex_unlock(&ndev->hw_lock);
+		return there ? 0 : -ENODEV;
+	}
 	neuron_cores_end(ndev);
 	neuron_copy_end(ndev, -EIO);
 	if (there)
