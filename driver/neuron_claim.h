@@ -6,6 +6,7 @@
 #define _NEURON_CLAIM_H_
 
 #include <linux/kref.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/xarray.h>
@@ -177,6 +178,12 @@ void neuron_claim_live_put(struct neuron_claim *claim);
  */
 int neuron_claim_charge(struct neuron_claim *claim, size_t bytes);
 void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes);
+
+/* What @bytes of coherent memory take, more than 0: the DMA layer allocates powers of two. */
+static inline size_t neuron_coherent_bytes(size_t bytes)
+{
+	return PAGE_SIZE << get_order(bytes);
+}
 
 /* Take the cores back. Idempotent; done on return. */
 void neuron_claim_kill(struct neuron_claim *claim);

@@ -26,6 +26,16 @@ static size_t neuron_job_block_size(unsigned int nr_queues)
 	       sizeof(struct neuron_hw_window);
 }
 
+/* Of memory, for a job. */
+static size_t neuron_job_bytes(unsigned int nr_queues)
+{
+	size_t block = neuron_job_block_size(nr_queues);
+
+	if (nr_queues > NEURON_POOL_QUEUES)
+		block = neuron_coherent_bytes(block);
+	return sizeof(struct neuron_job) + block;
+}
+
 int neuron_job_pool_init(struct neuron_device *ndev)
 {
 	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
@@ -70,8 +80,7 @@ static void neuron_job_block_free(struct neuron_job *job)
 struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 				     unsigned int nr_queues)
 {
-	size_t bytes = sizeof(struct neuron_job) +
-		       neuron_job_block_size(nr_queues);
+	size_t bytes = neuron_job_bytes(nr_queues);
 	struct neuron_job *job;
 
 	if (neuron_claim_charge(cc->claim, bytes))
@@ -100,8 +109,7 @@ static void neuron_job_release(struct kref *ref)
 	struct neuron_job *job = container_of(ref, struct neuron_job, ref);
 	struct neuron_claim *claim = job->cc->claim;
 
-	neuron_claim_uncharge(claim, sizeof(*job) +
-			      neuron_job_block_size(job->nr_queues));
+	neuron_claim_uncharge(claim, neuron_job_bytes(job->nr_queues));
 	neuron_job_block_free(job);
 	if (job->table)
 		neuron_table_put_later(job->table);

@@ -134,7 +134,22 @@ static void neuron_kunit_binding_same(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, neuron_binding_same(a, b));
 }
 
+/* The DMA layer gives powers of two of pages, and keeps what is behind. */
+static void neuron_kunit_table_bytes(struct kunit *test)
+{
+	const u32 page = PAGE_SIZE / sizeof(struct neuron_hw_window);
+	const size_t pointer = sizeof(struct neuron_binding *);
+
+	KUNIT_EXPECT_EQ(test, neuron_table_bytes(page - 1),
+			PAGE_SIZE + page * pointer);
+	KUNIT_EXPECT_EQ(test, neuron_table_bytes(page),
+			2 * PAGE_SIZE + (page + 1) * pointer);
+	KUNIT_EXPECT_EQ(test, neuron_table_bytes(2 * page),
+			4 * PAGE_SIZE + (2 * page + 1) * pointer);
+}
+
 static struct kunit_case neuron_table_cases[] = {
+	KUNIT_CASE(neuron_kunit_table_bytes),
 	KUNIT_CASE(neuron_kunit_table_entries),
 	KUNIT_CASE(neuron_kunit_table_apply),
 	KUNIT_CASE(neuron_kunit_table_copy),

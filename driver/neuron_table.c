@@ -28,10 +28,9 @@ static size_t neuron_binding_bytes(const struct neuron_binding *binding)
 	return (size_t)binding->nr_extents * sizeof(*binding->extents);
 }
 
-/* Coherent memory comes in whole pages. */
 static size_t neuron_binding_charge(const struct neuron_binding *binding)
 {
-	return PAGE_ALIGN(neuron_binding_bytes(binding));
+	return neuron_coherent_bytes(neuron_binding_bytes(binding));
 }
 
 int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
@@ -101,7 +100,7 @@ static size_t neuron_table_hw_bytes(u32 nr)
 
 static size_t neuron_table_bytes(u32 nr)
 {
-	return PAGE_ALIGN(neuron_table_hw_bytes(nr)) +
+	return neuron_coherent_bytes(neuron_table_hw_bytes(nr)) +
 	       (nr + 1) * sizeof(struct neuron_binding *);
 }
 
