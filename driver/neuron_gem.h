@@ -95,6 +95,8 @@ unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				  unsigned long *pfn);
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				   unsigned long *pfn);
+/* So many steps neuron_host_bo_pages() takes at most; no more than the buffer has pages. */
+unsigned int neuron_host_bo_chunks(struct neuron_bo *bo);
 
 /* A new buffer of @size bytes, whole pages; zero. Or an ERR_PTR. */
 struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,

@@ -29,11 +29,13 @@ struct neuron_host_chunk {
  * @ndev: device that the memory was allocated for
  * @chunks: its memory in order; empty after the device is gone. Changed under
  *	neuron_device.host_lock, and read under it or inside drm_dev_enter()
+ * @nr_chunks: how many @chunks had when all were there
  */
 struct neuron_host_bo {
 	struct neuron_bo bo;
 	struct neuron_device *ndev;
 	struct list_head chunks;
+	unsigned int nr_chunks;
 };
 
 static struct neuron_host_bo *to_host_bo(struct neuron_bo *bo)
@@ -85,6 +87,7 @@ static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
 	if (chunk) {
 		mutex_lock(&ndev->host_lock);
 		list_add_tail(&chunk->link, &hbo->chunks);
+		hbo->nr_chunks++;
 		mutex_unlock(&ndev->host_lock);
 		ret = chunk->order;
 	}
@@ -127,8 +130,7 @@ static int neuron_host_fill_extents(struct neuron_host_bo *hbo)
 
 	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
 		return -ENODEV;
-	bo->extents = kvmalloc_array(list_count_nodes(&hbo->chunks),
-				     sizeof(*bo->extents),
+	bo->extents = kvmalloc_array(hbo->nr_chunks, sizeof(*bo->extents),
 				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (bo->extents) {
 		neuron_host_list_extents(hbo);
@@ -136,6 +138,11 @@ static int neuron_host_fill_extents(struct neuron_host_bo *hbo)
 	}
 	drm_dev_exit(idx);
 	return ret;
+}
+
+unsigned int neuron_host_bo_chunks(struct neuron_bo *bo)
+{
+	return to_host_bo(bo)->nr_chunks;
 }
 
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
