@@ -6,6 +6,7 @@
  * once; only a full stack waits for the work. What the chip does not scrub is lost,
  * until another attempt some time later, or a reset of the device, succeeds.
  */
+#include <linux/sched/signal.h>
 #include <linux/sort.h>
 #include <linux/workqueue.h>
 #include <drm/drm_managed.h>
@@ -17,6 +18,11 @@
 
 /* Between attempts to scrub what the chip failed to scrub. */
 #define NEURON_SCRUB_RETRY	msecs_to_jiffies(NEURON_SCRUB_RETRY_MS)
+
+/* Between pieces of this size an allocation looks whether its process was killed. */
+#define NEURON_HBM_PIECE	NEURON_GIB(1)
+/* The most of a buffer: they are sorted. The worst piece has as many. */
+#define NEURON_HBM_BLOCKS	(1ul << 18)
 
 /**
  * struct neuron_hbm - a stack
@@ -223,14 +229,41 @@ int neuron_hbm_flush(struct neuron_device *ndev)
 	return ret;
 }
 
+/* Under @lock: as many pieces as it takes, until they have more than @most blocks. */
+static int neuron_hbm_alloc_pieces(struct neuron_hbm *hbm, u64 size,
+				   size_t most, struct list_head *blocks)
+{
+	LIST_HEAD(piece);
+	size_t nr = 0;
+	u64 bytes;
+	int ret;
+
+	for (; size; size -= bytes) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		bytes = min(size, NEURON_HBM_PIECE);
+		ret = neuron_buddy_alloc_blocks(&hbm->mm, 0, hbm->usable, bytes,
+						PAGE_SIZE, &piece, 0);
+		if (ret)
+			return ret;
+		nr += list_count_nodes(&piece);
+		list_splice_tail_init(&piece, blocks);
+		if (nr > most)
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+/* All or nothing. */
 static int neuron_hbm_alloc_blocks(struct neuron_hbm *hbm, u64 size,
 				   struct list_head *blocks)
 {
 	int ret;
 
 	mutex_lock(&hbm->lock);
-	ret = neuron_buddy_alloc_blocks(&hbm->mm, 0, hbm->usable, size,
-					PAGE_SIZE, blocks, 0);
+	ret = neuron_hbm_alloc_pieces(hbm, size, NEURON_HBM_BLOCKS, blocks);
+	if (ret)
+		neuron_buddy_free_list(&hbm->mm, blocks, 0);
 	mutex_unlock(&hbm->lock);
 	return ret;
 }

@@ -55,6 +55,45 @@ static void neuron_kunit_extents_single(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le64_to_cpu(e[0].length), 0x1000);
 }
 
+/* Every page, and every second one of them freed again. The rest is in @kept. */
+static void neuron_kunit_fragment(struct kunit *test, struct neuron_hbm *hbm,
+				  struct list_head *kept)
+{
+	LIST_HEAD(freed);
+	unsigned int i;
+
+	for (i = 0; i < hbm->usable / PAGE_SIZE; i++)
+		KUNIT_ASSERT_EQ(test,
+				neuron_buddy_alloc_blocks(&hbm->mm, 0, hbm->usable,
+							  PAGE_SIZE, PAGE_SIZE,
+							  i % 2 ? kept : &freed, 0),
+				0);
+	neuron_buddy_free_list(&hbm->mm, &freed, 0);
+}
+
+/* A buffer has no more blocks than can be sorted soon. */
+static void neuron_kunit_too_many_blocks(struct kunit *test)
+{
+	const u64 size = 64 * PAGE_SIZE;
+	struct neuron_hbm *hbm;
+	LIST_HEAD(blocks);
+	LIST_HEAD(kept);
+
+	hbm = kunit_kzalloc(test, sizeof(*hbm), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, hbm);
+	hbm->usable = 4 * size;
+	KUNIT_ASSERT_EQ(test, neuron_buddy_init(&hbm->mm, hbm->usable, PAGE_SIZE), 0);
+	neuron_kunit_fragment(test, hbm, &kept);
+
+	KUNIT_EXPECT_EQ(test, neuron_hbm_alloc_pieces(hbm, size, 63, &blocks), -ENOSPC);
+	neuron_buddy_free_list(&hbm->mm, &blocks, 0);
+	KUNIT_EXPECT_EQ(test, neuron_hbm_alloc_pieces(hbm, size, 64, &blocks), 0);
+	KUNIT_EXPECT_EQ(test, list_count_nodes(&blocks), 64);
+	neuron_buddy_free_list(&hbm->mm, &blocks, 0);
+	neuron_buddy_free_list(&hbm->mm, &kept, 0);
+	neuron_buddy_fini(&hbm->mm);
+}
+
 /* While a unit of the chip may still write, memory is not zero for long. */
 static void neuron_kunit_scrub_while_cut(struct kunit *test)
 {
@@ -75,6 +114,7 @@ static struct kunit_case neuron_hbm_cases[] = {
 	KUNIT_CASE(neuron_kunit_extents_sort),
 	KUNIT_CASE(neuron_kunit_extents_merge),
 	KUNIT_CASE(neuron_kunit_extents_single),
+	KUNIT_CASE(neuron_kunit_too_many_blocks),
 	KUNIT_CASE(neuron_kunit_scrub_while_cut),
 	{}
 };

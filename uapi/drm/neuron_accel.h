@@ -330,7 +330,8 @@ struct drm_neuron_queue_info {
  * @pad: zero
  *
  * When a stack is full the log has a table of what is in it.
- * Errors: EINVAL, ENOSPC when the stack is full, ENOMEM.
+ * Errors: EINVAL, ENOSPC when the stack is full, or its free memory so scattered that the
+ * buffer would be of more than 262,144 blocks, ENOMEM.
  */
 struct drm_neuron_bo_create {
 	__u64 size;
