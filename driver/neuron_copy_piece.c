@@ -15,6 +15,12 @@
 /* Failures of others that a piece outlives: a lying device has no end of them. */
 #define NEURON_PIECE_RETRIES	8
 
+/*
+ * A page may be in several pieces at a time, of one copy or of several: that is the caller's
+ * affair. So the caches (and bounce buffers) are told of a piece by hand.
+ */
+#define NEURON_PIECE_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
+
 void neuron_cursor_init(struct neuron_cursor *cursor,
 			const struct neuron_hw_extent *extents,
 			unsigned int nr, u64 offset)
@@ -140,8 +146,9 @@ static int neuron_piece_map(struct neuron_copy *copy,
 	ret = -ENODEV;
 	if (!drm_dev_enter(&copy->ndev->drm, &idx))
 		goto err_free;
-	ret = dma_map_sgtable(dev, &piece->sgt, piece->dir, 0);
+	ret = dma_map_sgtable(dev, &piece->sgt, piece->dir, NEURON_PIECE_DMA_ATTRS);
 	if (!ret) {
+		dma_sync_sgtable_for_device(dev, &piece->sgt, piece->dir);
 		mutex_lock(&copy->ndev->copy_lock);
 		list_add(&piece->link, &copy->ndev->copy_pieces);
 		mutex_unlock(&copy->ndev->copy_lock);
@@ -167,8 +174,11 @@ err_free:
 static void neuron_piece_unmap_locked(struct neuron_device *ndev,
 				      struct neuron_piece *piece)
 {
+	struct device *dev = &ndev->pdev->dev;
+
 	list_del_init(&piece->link);
-	dma_unmap_sgtable(&ndev->pdev->dev, &piece->sgt, piece->dir, 0);
+	dma_sync_sgtable_for_cpu(dev, &piece->sgt, piece->dir);
+	dma_unmap_sgtable(dev, &piece->sgt, piece->dir, NEURON_PIECE_DMA_ATTRS);
 }
 
 /* The end of the device may have been first. */

@@ -365,6 +365,55 @@ TEST_F(copy, many_at_once)
 	}
 }
 
+#define SHARED_BYTES	(256 * KIB)
+
+struct reader {
+	int fd;
+	uint32_t handle;
+	uint8_t *memory;
+	const char *why;
+};
+
+static void *read_shared(void *arg)
+{
+	struct reader *r = arg;
+	int i;
+
+	for (i = 0; i < 20 && !r->why; i++)
+		if (neuron_read(r->fd, r->handle, 0, r->memory, SHARED_BYTES))
+			r->why = "COPY from device";
+	return NULL;
+}
+
+/*
+ * Several copies into the same memory. A debug kernel (DMA-API) warns when the driver claims to
+ * be the only one that has mapped its pages.
+ */
+TEST_F(copy, same_memory)
+{
+	struct reader r[WORKERS] = { 0 };
+	uint8_t *memory = malloc(SHARED_BYTES);
+	pthread_t thread[WORKERS];
+	int i;
+
+	ASSERT_NE(NULL, memory);
+	neuron_fill(memory, SHARED_BYTES, 5);
+	ASSERT_EQ(0, neuron_write(self->fd, self->bo.handle, 0, memory, SHARED_BYTES));
+	memset(memory, 0, SHARED_BYTES);
+	for (i = 0; i < WORKERS; i++) {
+		r[i].fd = self->fd;
+		r[i].handle = self->bo.handle;
+		r[i].memory = memory;
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, read_shared, &r[i]));
+	}
+	for (i = 0; i < WORKERS; i++) {
+		ASSERT_EQ(0, pthread_join(thread[i], NULL));
+		EXPECT_EQ(NULL, r[i].why) TH_LOG("worker %d: %s", i, r[i].why);
+	}
+	EXPECT_EQ(SHARED_BYTES, neuron_differs(memory, SHARED_BYTES, 5));
+	free(memory);
+}
+
 /* No error was met on the way, and nothing is left in flight. */
 TEST_F(copy, queues_are_quiet)
 {
