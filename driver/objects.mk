@@ -80,4 +80,10 @@ GCOV_PROFILE := y
 ccflags-y += -g
 endif
 
+# NEURON_KCOV=1: tell a process which parts of the driver its calls run (CONFIG_KCOV). The
+# fuzzer of the ioctls lives on it.
+ifeq ($(NEURON_KCOV),1)
+KCOV_INSTRUMENT := y
+endif
+
 include $(src)/driver/probes.mk

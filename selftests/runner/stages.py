@@ -13,8 +13,9 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 
-from . import guest, results
+from . import culprit, guest, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
@@ -29,7 +30,7 @@ DEBUG_OPTIONS = ("--memory", "3G", "--append",
                  "kasan_multi_shot kunit.enable=1 no_console_suspend")
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Variables that change what a stage does.
-OVERRIDES = ("FUZZ_SECONDS", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
+OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
 # Reports of the unit tests inside the module are cut out of the kernel log.
 PLANLESS = ("kunit",)
 
@@ -160,6 +161,38 @@ class Hammer:
                       *DEBUG_OPTIONS, "--memory", "4G", args=f"hammer {seconds}")
 
 
+class IoctlFuzzer:
+    """Programs of ioctls by chance, led by the coverage of the driver.
+
+    Each day begins elsewhere. When something is wrong culprit.txt has the programs that ran last
+    before it.
+    """
+
+    SECONDS = 600
+
+    def programs(self, _job):
+        """It is one."""
+        return ["fuzz-ioctls"]
+
+    def run(self, job):
+        """In a machine of its own."""
+        name = job.suite.name
+        seconds = os.environ.get("FUZZ_SECONDS", self.SECONDS)
+        seed = os.environ.get("FUZZ_SEED", time.strftime("%Y%m%d"))
+        try:
+            debug_machine(job, name, "--chips", "2", *DEBUG_OPTIONS, args=f"fuzz {seconds} {seed}")
+            coverage(job, name)
+        finally:
+            log = job.out / f"{name}.log"
+            text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+            suspects = culprit.suspects(text)
+            if suspects:
+                (job.out / "culprit.txt").write_text("\n".join(suspects), encoding="utf-8")
+                job.add([results.failed("fuzz-ioctls", "programs", "the last one that ran before "
+                                        "something went wrong; culprit.txt has those before it",
+                                        suspects[-1].splitlines())])
+
+
 def debug_machine(job, name, *options, args):
     """Run the task debug in the debug kernel and read what it has left."""
     job.must([TOOLS / "debug-machine"], "build.log")
@@ -262,6 +295,8 @@ NIGHTLY = [
           "fails once", DebugSuite(tests=FAILURE_SWEEPS)),
     Suite("debug-hammer", "vm", 15 * MINUTE, HOUR, "24 processes on 16 chips, killed at any time, "
           "in the debug kernel", Hammer()),
+    Suite("debug-fuzz", "vm", 15 * MINUTE, HOUR, "ioctls by chance for ten minutes, led by "
+          "coverage, in the debug kernel", IoctlFuzzer()),
     Suite("debug-jobs", "vm", 10 * MINUTE, HOUR, "the main job in the debug kernel, also behind "
           "an IOMMU",
           Several(DebugTask("debug-job", "--chips", "2", *DEBUG_OPTIONS),

@@ -129,7 +129,7 @@ static inline int neuron_open(unsigned int index)
 /* The device's PCI address, as sysfs writes it. */
 static inline int neuron_pci_address(int fd, char address[16])
 {
-	uint64_t place;
+	uint64_t place = 0;
 	int ret = neuron_pci_place(fd, &place);
 
 	snprintf(address, 16, "%04x:%02x:%02x.%x",
