@@ -42,6 +42,7 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 
 	if (nrt_windows_update(model, &args.windows, error))
 		return error->status;
+	nrt_trace_ask(model, &args);
 	memcpy(args.start, model->start, sizeof(args.start));
 	memcpy(args.sem_clear, model->sem_clear, sizeof(args.sem_clear));
 	if (submit_job(core, &args, job, error)) {

@@ -42,6 +42,7 @@ struct nrt_place {
  * @comm: group of ranks, or NULL
  * @rank: in @comm
  * @has_last, @last: execution that ended last
+ * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
  */
 struct nrt_model {
 	struct nrt_model *next;
@@ -73,6 +74,8 @@ struct nrt_model {
 	uint32_t rank;
 	bool has_last;
 	nrt_emu_execution_t last;
+	struct nrt_bo *trace;
+	uint64_t trace_bytes;
 };
 
 /* --- model_load.c: nrt_load() and its inverse --- */
@@ -130,6 +133,11 @@ NRT_STATUS nrt_bind_finish(struct nrt_model *model, const nrt_tensor_set_t *outp
 
 /* Run a job without instructions that clears all semaphores of the model's core. */
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
+
+/* --- trace.c: what the device did --- */
+
+/* A job of @model is traced if its executions are to be. With the model's lock. */
+void nrt_trace_ask(const struct nrt_model *model, struct drm_neuron_job *args);
 
 /* --- result.c: why an execution failed --- */
 

@@ -77,6 +77,7 @@ static void destroy(struct nrt_model *model)
 {
 	if (model->neff)
 		drop_imports(model);
+	nrt_bo_put(model->trace);
 	nrt_bo_put(model->arena);
 	free(model->queues);
 	free(model->windows);

@@ -4,9 +4,9 @@
  * them, execute it, read the outputs. At its end it prints what the emulated device tells of
  * the execution.
  *
- * nrt-sample NEFF [TENSOR=FILE]...: the file of an input is read, that of an output is
+ * nrt-sample [--profile] NEFF [TENSOR=FILE]...: the file of an input is read, that of an output is
  * written. An input without a file counts up from 0, byte by byte. Of each output the first
- * bytes are printed.
+ * bytes are printed. With --profile each instruction and transfer is printed, with its times.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,6 +19,7 @@
 #include <nrt/nrt_experimental.h>
 
 #define SHOWN_BYTES	32
+#define PROFILE_EVENTS	65536
 
 static bool ok(const char *what, NRT_STATUS status)
 {
@@ -168,6 +169,54 @@ static bool show_execution(const nrt_model_t *model)
 	return true;
 }
 
+static const char *engine_name(unsigned int engine)
+{
+	static const char * const names[] = { "tensor", "vector", "scalar", "gpsimd", "sync" };
+
+	return engine < sizeof(names) / sizeof(names[0]) ? names[engine] : "?";
+}
+
+static void print_event(const nrt_emu_event_t *event, uint64_t start_ns)
+{
+	char what[64];
+
+	if (event->kind == NRT_EMU_TRANSFER)
+		snprintf(what, sizeof(what), "dma %u.%u", event->source / 16u, event->source % 16u);
+	else
+		snprintf(what, sizeof(what), "%s", engine_name(event->source));
+	printf("%10" PRIu64 " %10" PRIu64 "  %-8s %6u  ", event->begin_ns - start_ns,
+	       event->end_ns - start_ns, what, event->pc);
+	if (event->kind == NRT_EMU_TRANSFER)
+		printf("%" PRIu64 " bytes\n", event->bytes);
+	else
+		printf("opcode 0x%02x\n", event->code);
+}
+
+static bool show_profile(const nrt_model_t *model)
+{
+	nrt_emu_execution_t execution = { 0 };
+	nrt_emu_event_t *events;
+	size_t count = PROFILE_EVENTS, i;
+	uint64_t lost = 0;
+	bool done;
+
+	events = calloc(count, sizeof(*events));
+	if (!events)
+		return false;
+	done = ok("nrt_emu_get_trace", nrt_emu_get_trace(model, events, &count, &lost)) &&
+	       ok("nrt_emu_get_last_execution",
+		  nrt_emu_get_last_execution(model, &execution, sizeof(execution)));
+	if (done) {
+		printf("%10s %10s  %-8s %6s\n", "begin ns", "end ns", "unit", "pc");
+		for (i = 0; i < count; i++)
+			print_event(&events[i], execution.start_ns);
+		if (lost)
+			printf("%" PRIu64 " more are not shown\n", lost);
+	}
+	free(events);
+	return done;
+}
+
 static void free_tensors(nrt_tensor_set_t *sets[2], const nrt_tensor_info_array_t *infos)
 {
 	nrt_tensor_t *tensor;
@@ -223,17 +272,27 @@ static bool use_model(nrt_model_t *model, char **args)
 	return done;
 }
 
+static bool use_loaded(nrt_model_t *model, bool profile, char **args)
+{
+	if (!profile)
+		return use_model(model, args);
+	return ok("nrt_emu_set_trace", nrt_emu_set_trace(model, PROFILE_EVENTS)) &&
+	       use_model(model, args) && show_profile(model);
+}
+
 int main(int argc, char **argv)
 {
+	const bool profile = argc > 1 && !strcmp(argv[1], "--profile");
 	nrt_model_t *model;
 	bool done = false;
 	size_t size = 0;
 	void *neff;
 
-	if (argc < 2) {
-		fprintf(stderr, "usage: %s NEFF [TENSOR=FILE]...\n", argv[0]);
+	if (argc < 2 + profile) {
+		fprintf(stderr, "usage: %s [--profile] NEFF [TENSOR=FILE]...\n", argv[0]);
 		return 2;
 	}
+	argv += profile;
 	/* Also in a pipe: in order with the library's log, which goes to standard error. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	neff = read_file(argv[1], &size);
@@ -241,7 +300,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (ok("nrt_init", nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))) {
 		if (ok("nrt_load", nrt_load(neff, size, 0, -1, &model))) {
-			done = use_model(model, argv + 2);
+			done = use_loaded(model, profile, argv + 2);
 			done = ok("nrt_unload", nrt_unload(model)) && done;
 		}
 		nrt_close();

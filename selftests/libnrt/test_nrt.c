@@ -107,6 +107,55 @@ TEST_F(exec, scale)
 	EXPECT_GE(run.end_ns, run.start_ns);
 }
 
+/* What the device did: as much as the execution says, and the same each time. */
+TEST_F(exec, traced)
+{
+	nrt_emu_event_t events[16], first[16];
+	nrt_emu_execution_t run = { 0 };
+	size_t count = 16, i, instructions;
+	uint64_t lost, bytes;
+	unsigned int round;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	EXPECT_EQ(NRT_INVALID, nrt_emu_set_trace(self->rig.model, SIZE_MAX));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_trace(self->rig.model, events, &count, &lost));
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_set_trace(self->rig.model, 100));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_trace(self->rig.model, events, &count, &lost));
+	for (round = 0; round < 3; round++) {
+		count = 16;
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+		ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_trace(self->rig.model, events, &count, &lost));
+		ASSERT_EQ(NRT_SUCCESS,
+			  nrt_emu_get_last_execution(self->rig.model, &run, sizeof(run)));
+		EXPECT_EQ(0, lost);
+		ASSERT_LE(count, 16);
+		for (i = 0, instructions = 0, bytes = 0; i < count; i++) {
+			instructions += events[i].kind == NRT_EMU_INSTRUCTION;
+			bytes += events[i].bytes;
+			EXPECT_LE(run.start_ns, events[i].begin_ns);
+			EXPECT_GE(run.end_ns, events[i].end_ns);
+			events[i].begin_ns -= run.start_ns;
+			events[i].end_ns -= run.start_ns;
+		}
+		EXPECT_EQ(run.instructions, instructions);
+		EXPECT_EQ(run.dma_bytes, bytes);
+		if (!round)
+			memcpy(first, events, sizeof(first));
+		EXPECT_EQ(0, memcmp(first, events, count * sizeof(*events)));
+	}
+	/* Less room than the program needs, in the device and in the caller's array. */
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_set_trace(self->rig.model, 3));
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	instructions = count;
+	count = 1;
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_trace(self->rig.model, events, &count, &lost));
+	EXPECT_EQ(3, count);
+	EXPECT_EQ(instructions - 3, lost);
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_set_trace(self->rig.model, 0));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_trace(self->rig.model, NULL, &count, &lost));
+}
+
 /* The sum of a counter that the driver shows, over all cores. */
 static unsigned long long posted(const char *counter)
 {

@@ -28,6 +28,36 @@ typedef struct nrt_emu_execution {
 	uint64_t dma_bytes;
 } nrt_emu_execution_t;
 
+/* What an event is of. */
+enum nrt_emu_event_kind {
+	NRT_EMU_INSTRUCTION = 1,
+	NRT_EMU_TRANSFER = 2,	/* a packet of a DMA queue */
+};
+
+/**
+ * struct nrt_emu_event - an instruction or a transfer of an execution (40 bytes)
+ * @begin_ns: modelled device time at which its wait was over
+ * @end_ns: modelled device time of its end
+ * @bytes: that a transfer moved
+ * @code: opcode of an instruction; descriptors of a transfer
+ * @pc: index of the instruction in its engine's program, or of the transfer's first
+ *	descriptor in its ring
+ * @kind: enum nrt_emu_event_kind
+ * @source: instruction: 0 tensor, 1 vector, 2 scalar, 3 gpsimd, 4 sync; transfer: DMA engine
+ *	of the chip times 16 plus queue
+ * @reserved: zero
+ */
+typedef struct nrt_emu_event {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t bytes;
+	uint32_t code;
+	uint32_t pc;
+	uint16_t kind;
+	uint16_t source;
+	uint32_t reserved;
+} nrt_emu_event_t;
+
 #pragma GCC visibility push(default)
 
 /**
@@ -40,6 +70,30 @@ typedef struct nrt_emu_execution {
  */
 NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_execution_t *execution,
 				      size_t size);
+
+/**
+ * nrt_emu_set_trace() - trace the executions of a model from the next one on
+ * @model: model
+ * @events: how many events of an execution are kept; 0: none, no trace
+ *
+ * Return: NRT_INVALID for more than 16,777,216 events, NRT_RESOURCE.
+ */
+NRT_STATUS nrt_emu_set_trace(nrt_model_t *model, size_t events);
+
+/**
+ * nrt_emu_get_trace() - what the execution of a model that ended last did
+ * @model: model
+ * @events: filled, in the order in which they ended, but for work in the background
+ * @count: in: elements of @events; out: events that there are, also when they are more
+ * @lost: out: events that there was no room for in the device's buffer, or no device time
+ *
+ * The times do not depend on the host: they are the same at each execution, but for that of
+ * the start.
+ *
+ * Return: NRT_QUEUE_EMPTY when no execution has been traced.
+ */
+NRT_STATUS nrt_emu_get_trace(const nrt_model_t *model, nrt_emu_event_t *events, size_t *count,
+			     uint64_t *lost);
 
 #pragma GCC visibility pop
 
