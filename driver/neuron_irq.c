@@ -23,6 +23,8 @@
 /**
  * struct neuron_vector - the sources of one MSI-X vector
  * @ndev: device
+ * @irq: its number: pci_irq_vector() takes a lock that may be held while memory is allocated,
+ *	which must not be waited for on the way to the end of a fence
  * @cores: mask of places in neuron_device.core
  * @engines: mask of copy engines, counted from the first
  * @mgmt: management
@@ -32,6 +34,7 @@
  */
 struct neuron_vector {
 	struct neuron_device *ndev;
+	int irq;
 	unsigned long cores;
 	unsigned long engines;
 	bool mgmt;
@@ -274,6 +277,7 @@ static int neuron_irq_request_vector(struct neuron_vector *vec,
 			      index);
 	if (!name)
 		return -ENOMEM;
+	vec->irq = irq;
 	neuron_storm_init(&vec->storm, dev, irq, neuron_irq_look);
 	ret = devm_request_irq(dev, irq, neuron_irq, IRQF_NO_AUTOEN, name, vec);
 	if (ret)
@@ -331,7 +335,7 @@ void neuron_irq_start(struct neuron_device *ndev)
 
 	neuron_irq_program(ndev);
 	for (i = 0; !ndev->irqs_on && i < ndev->nr_vectors; i++)
-		enable_irq(pci_irq_vector(ndev->pdev, i));
+		enable_irq(ndev->vectors[i].irq);
 	ndev->irqs_on = true;
 	neuron_ctl_write(ndev, NEURON_CTL_MASK,
 			 ~(NEURON_CTL_CAUSE_DISCARD |
@@ -346,7 +350,7 @@ void neuron_irq_stop(struct neuron_device *ndev)
 
 	neuron_irq_mask(ndev);
 	for (i = 0; ndev->irqs_on && i < ndev->nr_vectors; i++) {
-		disable_irq(pci_irq_vector(ndev->pdev, i));
+		disable_irq(ndev->vectors[i].irq);
 		neuron_storm_stop(&ndev->vectors[i].storm);
 	}
 	ndev->irqs_on = false;

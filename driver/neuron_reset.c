@@ -3,6 +3,7 @@
  * Resets of the whole device: by the user (sysfs), after an error of the PCI
  * link, or because nothing else helps. neuron_hw.h describes what they do.
  */
+#include <linux/dma-fence.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
@@ -16,16 +17,34 @@
 
 #define NEURON_RESET_RETRY_MS	100
 
-/* Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. */
+/*
+ * Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. Jobs in flight
+ * end after it, so all but the mappings is on the way to the end of fences: the mappings
+ * belong to processes, and their locks are none that may be waited for there.
+ */
 static void neuron_reset_freeze(struct neuron_device *ndev)
 {
+	bool cookie;
+
 	/* Nobody sees HBM any more: what was mapped is lost, and nothing is made. */
 	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
+	cookie = dma_fence_begin_signalling();
 	neuron_cores_freeze(ndev);
 	neuron_copy_freeze(ndev);
 	neuron_discard_stop(ndev);
 	neuron_irq_stop(ndev);
 	pci_clear_master(ndev->pdev);
+	dma_fence_end_signalling(cookie);
+}
+
+/* Under hw_lock: what was in flight ends. */
+static void neuron_reset_end(struct neuron_device *ndev)
+{
+	bool cookie = dma_fence_begin_signalling();
+
+	neuron_cores_end(ndev);
+	neuron_copy_end(ndev, -EIO);
+	dma_fence_end_signalling(cookie);
 }
 
 static void neuron_reset_begin(struct neuron_device *ndev)
@@ -102,8 +121,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		mutex_unlock(&ndev->hw_lock);
 		return there ? 0 : -ENODEV;
 	}
-	neuron_cores_end(ndev);
-	neuron_copy_end(ndev, -EIO);
+	neuron_reset_end(ndev);
 	if (there)
 		ret = neuron_hw_start(ndev);
 	else

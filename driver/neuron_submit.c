@@ -496,18 +496,23 @@ static struct dma_fence *neuron_submit_push_all(struct neuron_submission *sub)
 
 /*
  * Nothing fails but for want of memory or of the claim, and nothing at all once the first
- * job is in its queue.
+ * job is in its queue. From there on the fence of that job waits for the others of its gang
+ * to get into theirs, so lockdep is told that nothing may be allocated.
  */
 static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 {
 	struct dma_fence *fence = NULL;
+	bool cookie;
 	u64 first;
 	int ret;
 
 	neuron_submit_lock(sub);
 	ret = neuron_submit_reserve_all(sub, &first);
-	if (!ret)
+	if (!ret) {
+		cookie = dma_fence_begin_signalling();
 		fence = neuron_submit_push_all(sub);
+		dma_fence_end_signalling(cookie);
+	}
 	neuron_submit_unlock(sub);
 	if (ret)
 		return ret;
