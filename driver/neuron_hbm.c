@@ -22,7 +22,7 @@
 /* Between pieces of this size an allocation looks whether its process was killed. */
 #define NEURON_HBM_PIECE	NEURON_GIB(1)
 /* The most of a buffer: they are sorted. The worst piece has as many. */
-#define NEURON_HBM_BLOCKS	(1ul << 18)
+#define NEURON_HBM_BLOCKS	262144ul
 
 /**
  * struct neuron_hbm - a stack
