@@ -153,6 +153,8 @@ TEST_F(exec, traced)
 	EXPECT_EQ(3, count);
 	EXPECT_EQ(instructions - 3, lost);
 	ASSERT_EQ(NRT_SUCCESS, nrt_emu_set_trace(self->rig.model, 0));
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_trace(self->rig.model, NULL, &count, &lost));
+	count = 0;
 	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_trace(self->rig.model, NULL, &count, &lost));
 }
 
