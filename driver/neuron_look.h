@@ -54,9 +54,10 @@ struct neuron_look_pe {
  * @link_raw: counters of the links, as the device has them
  * @pe: by core and row group
  * @queue_raw: counters of the DMA queues, by engine: an array of NEURON_UDMA_QUEUES
- * @link_sum, @tensor, @queue_sum: of @link_raw, @pe, @queue_raw since the driver was
- *	loaded, also if the device's began anew at a reset; what was counted between the
- *	last look and the reset is not in it
+ * @link_sum: of @link_raw since the driver was loaded, also if the device's began anew at a
+ *	reset; what was counted between the last look and the reset is not in it
+ * @tensor: the same of @pe
+ * @queue_sum: the same of @queue_raw
  */
 struct neuron_look {
 	bool asleep;

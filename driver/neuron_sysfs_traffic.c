@@ -108,7 +108,7 @@ static int neuron_traffic_links(struct neuron_device *ndev)
 {
 	struct neuron_node *links, *link;
 	unsigned int i;
-	char name[8];
+	char name[16];
 
 	links = neuron_traffic_dir(ndev, "links", NULL, 0);
 	if (IS_ERR(links))

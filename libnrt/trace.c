@@ -45,7 +45,7 @@ NRT_STATUS nrt_emu_set_trace(nrt_model_t *model, size_t events)
 	NRT_STATUS status;
 
 	if (events > MAX_EVENTS)
-		return nrt_fail_with(__func__, NRT_INVALID, "a trace has at most 16,777,216 events");
+		return nrt_fail_with(__func__, NRT_INVALID, "more than 16,777,216 events");
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;

@@ -260,7 +260,7 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_LINK_COUNT(l)	(0x0200 + (l) * 0x20)
 #define NEURON_LINK_COUNT_SENT		0x00	/* 64 bit: bytes to the other end */
 #define NEURON_LINK_COUNT_RECEIVED	0x08	/* 64 bit: bytes from there */
-#define NEURON_LINK_COUNT_ERRORS	0x10	/* accesses that this link, down, kept from passing */
+#define NEURON_LINK_COUNT_ERRORS	0x10	/* accesses that found no way: it is down */
 
 enum neuron_throttle {
 	NEURON_THROTTLE_NONE	= 0,	/* full clock */

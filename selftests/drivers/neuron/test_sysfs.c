@@ -115,10 +115,9 @@ TEST_F(sysfs, counters)
 
 #define BYTES	4096
 
-/* What queue @queue of DMA engine @engine has moved, as its file says. */
-static int read_queue(struct __test_metadata *_metadata, const char *dir, unsigned int engine,
-		      unsigned int queue, unsigned long long *descriptors,
-		      unsigned long long *bytes)
+/* What queue @queue of DMA engine @engine has moved, as its file says. 0 or an error. */
+static int read_queue(const char *dir, unsigned int engine, unsigned int queue,
+		      unsigned long long *descriptors, unsigned long long *bytes)
 {
 	char path[300], text[4096], *line, *rest = text;
 	unsigned int number;
@@ -126,15 +125,17 @@ static int read_queue(struct __test_metadata *_metadata, const char *dir, unsign
 	*descriptors = 0;
 	*bytes = 0;
 	snprintf(path, sizeof(path), "%s/dma/%u", dir, engine);
-	ASSERT_LE(0, neuron_read_file(path, text, sizeof(text))) TH_LOG("%s", path);
+	if (neuron_read_file(path, text, sizeof(text)) < 0)
+		return -EIO;
 	while ((line = strsep(&rest, "\n")) && *line) {
-		ASSERT_EQ(3, sscanf(line, "%u %llu %llu", &number, descriptors, bytes));
+		if (sscanf(line, "%u %llu %llu", &number, descriptors, bytes) != 3)
+			return -EINVAL;
 		if (number == queue)
 			return 0;
 	}
 	*descriptors = 0;
 	*bytes = 0;
-	return -ENOENT;
+	return 0;
 }
 
 /* A copy of BYTES bytes to @to. */
@@ -162,7 +163,7 @@ TEST_F(sysfs, dma)
 
 	ASSERT_EQ(0, rig_open(&rig, 0, 0));
 	for (i = 0; i < 2; i++) {
-		read_queue(_metadata, self->dir, 0, 0, &descriptors[i], &bytes[i]);
+		ASSERT_EQ(0, read_queue(self->dir, 0, 0, &descriptors[i], &bytes[i]));
 		if (!i)
 			ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_DATA, BYTES)));
 	}
@@ -176,7 +177,7 @@ TEST_F(sysfs, dma)
 			for (q = 0; q < 2; q++) {
 				unsigned long long moved[2];
 
-				read_queue(_metadata, self->dir, e, q, &moved[0], &moved[1]);
+				ASSERT_EQ(0, read_queue(self->dir, e, q, &moved[0], &moved[1]));
 				sum[0] += moved[0];
 				sum[1] += moved[1];
 			}
@@ -260,31 +261,35 @@ TEST_F(sysfs, links)
 	close(peer);
 }
 
+static int read_tensor(const char *dir, const char *name, unsigned long long rows[4])
+{
+	char path[300], text[128];
+
+	snprintf(path, sizeof(path), "%s/core0/tensor/%s", dir, name);
+	if (neuron_read_file(path, text, sizeof(text)) < 0)
+		return -EIO;
+	if (sscanf(text, "%llu %llu %llu %llu\n", &rows[0], &rows[1], &rows[2], &rows[3]) != 4)
+		return -EINVAL;
+	return 0;
+}
+
 /* The array is idle while another engine works, and has its own time for that. */
 TEST_F(sysfs, tensor)
 {
 	unsigned long long idle[2][4];
-	char path[300], text[128];
 	unsigned int i, row;
 	struct rig rig;
 
 	ASSERT_EQ(0, rig_open(&rig, 0, 0));
 	for (i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/core0/tensor/idle_cycles", self->dir);
-		ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
-		ASSERT_EQ(4, sscanf(text, "%llu %llu %llu %llu\n", &idle[i][0], &idle[i][1],
-				    &idle[i][2], &idle[i][3]));
+		ASSERT_EQ(0, read_tensor(self->dir, "idle_cycles", idle[i]));
 		if (!i)
 			ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_DATA, BYTES)));
 	}
 	for (row = 0; row < 4; row++)
 		EXPECT_LT(idle[0][row], idle[1][row]);
-	snprintf(path, sizeof(path), "%s/core0/tensor/matmul_cycles", self->dir);
-	ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
-	ASSERT_EQ(4, sscanf(text, "%llu %llu %llu %llu\n", &idle[0][0], &idle[0][1],
-			    &idle[0][2], &idle[0][3]));
-	snprintf(path, sizeof(path), "%s/core0/tensor/weights_cycles", self->dir);
-	ASSERT_LT(0, neuron_read_file(path, text, sizeof(text)));
+	EXPECT_EQ(0, read_tensor(self->dir, "matmul_cycles", idle[0]));
+	EXPECT_EQ(0, read_tensor(self->dir, "weights_cycles", idle[0]));
 	rig_close(&rig);
 }
 
