@@ -158,6 +158,14 @@ static void log_program(struct fuzzer *fuzzer, const struct fuzz_program *progra
 	fflush(fuzzer->log);
 }
 
+/* What the log says of a program that has not come to its end. */
+static void log_end(struct fuzzer *fuzzer, const struct fuzz_result *result)
+{
+	if (fuzzer->log && result->end != FUZZ_END_DONE)
+		fprintf(fuzzer->log, "# %s after %u calls\n",
+			result->end == FUZZ_END_DIED ? "died" : "stopped", result->done);
+}
+
 /* Where the threads of a process that does not end are. */
 static void print_stacks(pid_t pid)
 {
@@ -183,6 +191,7 @@ static bool judge(struct fuzzer *fuzzer, const struct fuzz_program *program)
 {
 	const struct fuzz_result *result = &fuzzer->runner.shared->result;
 
+	log_end(fuzzer, result);
 	fuzzer->ran++;
 	fuzzer->calls += result->done;
 	fuzzer->good += result->good;
