@@ -287,7 +287,7 @@ static bool is_over(const struct fuzzer *fuzzer)
 
 static bool search(struct fuzzer *fuzzer)
 {
-	double next = (double)fuzzer->options.every;
+	double next = elapsed(fuzzer) + (double)fuzzer->options.every;
 	struct fuzz_program program;
 	bool fine = true;
 
@@ -299,7 +299,7 @@ static bool search(struct fuzzer *fuzzer)
 		fuzz_program_free(&program);
 		if (elapsed(fuzzer) >= next) {
 			print_state(fuzzer);
-			next += (double)fuzzer->options.every;
+			next = elapsed(fuzzer) + (double)fuzzer->options.every;
 		}
 	}
 	print_state(fuzzer);
