@@ -262,7 +262,7 @@ static void *map_buffer(int file, uint32_t handle, uint64_t offset, uint64_t siz
 		return MAP_FAILED;
 	map = mmap(at, size, PROT_READ | PROT_WRITE, flags, file,
 		   (off_t)(info.mmap_offset + offset));
-	if (map == MAP_FAILED && errno == EACCES)
+	if (map == MAP_FAILED && errno == EPERM)
 		map = mmap(at, size, PROT_READ, flags, file, (off_t)(info.mmap_offset + offset));
 	return map;
 }
