@@ -11,14 +11,21 @@
 
 #include "drm/neuron_accel.h"
 
-/* @size: bytes of an element in the first version of the interface that had it. */
+#define NEURON_MAX_STRIDE	4096	/* in the UAPI text */
+
+/* Is @stride that of elements of @least bytes, which may have grown? */
+static inline bool neuron_stride_valid(u32 stride, u32 least)
+{
+	return stride >= least && stride <= NEURON_MAX_STRIDE;
+}
+
+/* @least: bytes of an element in version 2.0, DRM_NEURON_*_SIZE_V2. */
 static inline int neuron_array_check(const struct drm_neuron_array *array,
-				     size_t size, u32 max)
+				     u32 least, u32 max)
 {
 	if (!array->count)
 		return 0;
-	if (array->count > max || array->stride < size ||
-	    array->stride > PAGE_SIZE)
+	if (array->count > max || !neuron_stride_valid(array->stride, least))
 		return -EINVAL;
 	return 0;
 }
@@ -93,6 +100,34 @@ static inline int neuron_array_return(const struct drm_neuron_array *to,
 				 end - offset))
 			return -EFAULT;
 	return 0;
+}
+
+/* The caller's struct of @room bytes becomes @from; what it has beyond @size is zero. */
+static inline int neuron_struct_copy(void __user *to, size_t room,
+				     const void *from, size_t size)
+{
+	size_t known = min(room, size);
+
+	if (copy_to_user(to, from, known) ||
+	    clear_user(to + known, room - known))
+		return -EFAULT;
+	return 0;
+}
+
+/* The first elements of @from, as many as @to has room for. */
+static inline int neuron_array_answer(const struct drm_neuron_array *to,
+				      const struct neuron_array *from,
+				      size_t size)
+{
+	u32 i, nr = min(to->count, from->count);
+	int ret = 0;
+
+	for (i = 0; i < nr && !ret; i++)
+		ret = neuron_struct_copy(u64_to_user_ptr(to->pointer +
+							 (u64)i * to->stride),
+					 to->stride, from->element + i * size,
+					 size);
+	return ret;
 }
 
 static inline void neuron_array_put(struct neuron_array *array)

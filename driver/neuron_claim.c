@@ -23,9 +23,6 @@
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
-/* CC-cores follow the cores, in the interface and here. */
-static_assert(DRM_NEURON_CC_CORE(0) == NEURON_MAX_CORES);
-
 /* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000
 
@@ -307,7 +304,7 @@ static int neuron_claim_args_check(struct neuron_device *ndev,
 
 	if (args->flags & ~DRM_NEURON_CLAIM_DUMP_MEMORY ||
 	    !args->cores == !args->count || args->cores >> nr || args->count > nr) {
-		drm_dbg(&ndev->drm, "claim: cores %#x count %u flags %#x: one of cores and count, of %u cores\n",
+		drm_dbg(&ndev->drm, "claim: cores %#llx count %u flags %#x: one of cores and count, of %u cores\n",
 			args->cores, args->count, args->flags, nr);
 		return -EINVAL;
 	}

@@ -22,8 +22,6 @@
 static_assert(DRM_NEURON_GRANT_SBUF_READ == DRM_NEURON_WINDOW_READ);
 static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE);
 
-#define NEURON_GRANT_HANDLES	65535	/* of a file */
-
 /**
  * struct neuron_grant - behind the file descriptor and the handles
  * @ref: the descriptor's, and one for each handle

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#define NEURON_GRANT_HANDLES	65535	/* of a file */
+
 struct drm_file;
 struct drm_neuron_window;
 struct drm_printer;

@@ -3,7 +3,7 @@
  * The sizes of ioctls. DRM copies what both sides know and zeroes the rest for
  * an older caller; what a newer caller has beyond that it ignores. Here such a
  * tail must be zero: a field that the kernel does not know is refused, not
- * silently left out.
+ * silently left out. Less than what version 2.0 had is no older caller's.
  */
 #include <linux/fs.h>
 #include <linux/nospec.h>
@@ -13,6 +13,7 @@
 #include <drm/drm_ioctl.h>
 #include <drm/drm_print.h>
 
+#include "drm/neuron_accel.h"
 #include "neuron_device.h"
 
 /* Bytes that the kernel knows of the struct of @cmd, 0: not of this driver. */
@@ -27,7 +28,38 @@ static unsigned int neuron_ioctl_known(const struct drm_driver *driver,
 	return _IOC_SIZE(driver->ioctls[nr].cmd);
 }
 
-static int neuron_ioctl_check_tail(struct file *filp, unsigned int cmd,
+/* Bytes that the struct had in version 2.0. */
+#define NEURON_LEAST(NAME)[DRM_NEURON_##NAME] = DRM_NEURON_##NAME##_SIZE_V2
+
+static const u16 neuron_ioctl_least[] = {
+	NEURON_LEAST(QUERY),
+	NEURON_LEAST(BO_CREATE),
+	NEURON_LEAST(BO_INFO),
+	NEURON_LEAST(COPY),
+	NEURON_LEAST(CLAIM),
+	NEURON_LEAST(RELEASE),
+	NEURON_LEAST(WINDOWS),
+	NEURON_LEAST(GRANT),
+	NEURON_LEAST(SUBMIT),
+	NEURON_LEAST(WAIT),
+	NEURON_LEAST(RESET),
+	NEURON_LEAST(BO_IMPORT),
+	NEURON_LEAST(CANCEL),
+	NEURON_LEAST(DUMP),
+	NEURON_LEAST(POST),
+	NEURON_LEAST(GRANT_IMPORT),
+	NEURON_LEAST(GRANT_CLOSE),
+	NEURON_LEAST(EVENTS),
+};
+
+static unsigned int neuron_ioctl_least_size(unsigned int cmd)
+{
+	unsigned int nr = DRM_IOCTL_NR(cmd) - DRM_COMMAND_BASE;
+
+	return neuron_ioctl_least[array_index_nospec(nr, ARRAY_SIZE(neuron_ioctl_least))];
+}
+
+static int neuron_ioctl_check_size(struct file *filp, unsigned int cmd,
 				   unsigned long arg)
 {
 	struct drm_file *file = filp->private_data;
@@ -35,7 +67,14 @@ static int neuron_ioctl_check_tail(struct file *filp, unsigned int cmd,
 	unsigned int known = neuron_ioctl_known(drm->driver, cmd);
 	int ret;
 
-	if (!known || !(cmd & IOC_IN) || _IOC_SIZE(cmd) <= known)
+	if (!known)
+		return 0;
+	if (_IOC_SIZE(cmd) < neuron_ioctl_least_size(cmd)) {
+		drm_dbg(drm, "ioctl %#x: less than the %u bytes of version 2.0\n",
+			cmd, neuron_ioctl_least_size(cmd));
+		return -EINVAL;
+	}
+	if (!(cmd & IOC_IN) || _IOC_SIZE(cmd) <= known)
 		return 0;
 	ret = check_zeroed_user((void __user *)(arg + known),
 				_IOC_SIZE(cmd) - known);
@@ -51,7 +90,7 @@ static int neuron_ioctl_check_tail(struct file *filp, unsigned int cmd,
 
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = neuron_ioctl_check_tail(filp, cmd, arg);
+	int ret = neuron_ioctl_check_size(filp, cmd, arg);
 
 	return ret ?: drm_ioctl(filp, cmd, arg);
 }
@@ -59,7 +98,7 @@ long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 #ifdef CONFIG_COMPAT
 long neuron_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
-	int ret = neuron_ioctl_check_tail(filp, cmd, arg);
+	int ret = neuron_ioctl_check_size(filp, cmd, arg);
 
 	return ret ?: drm_compat_ioctl(filp, cmd, arg);
 }

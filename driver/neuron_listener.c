@@ -15,14 +15,13 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_array.h"
 #include "neuron_device.h"
 #include "neuron_listener.h"
 
-#define NEURON_LISTENER_EVENTS	128	/* not read yet, a power of two */
 /* An interrupt handler tells all of them, one after another. */
-#define NEURON_FILE_LISTENERS	64
 #define NEURON_DEVICE_LISTENERS	1024
-#define NEURON_LISTENER_MASK	(BIT(DRM_NEURON_NR_EVENT_TYPES) - 1)
+#define NEURON_LISTENER_MASK	(BIT_ULL(DRM_NEURON_NR_EVENT_TYPES) - 1)
 
 /**
  * struct neuron_listener - behind the file descriptor
@@ -30,6 +29,7 @@
  * @ndev: device, referenced
  * @client: DRM client id of the file that asked for it
  * @mask: types of events
+ * @stride: bytes of a record, as the reader knows it
  * @reading: one reader at a time; outside of neuron_listeners.lock
  * @wait: readers, and those who poll
  * @first: events that were read; neuron_listeners.lock protects this and what follows
@@ -41,7 +41,8 @@ struct neuron_listener {
 	struct list_head link;
 	struct neuron_device *ndev;
 	u64 client;
-	u32 mask;
+	u64 mask;
+	u32 stride;
 	struct mutex reading; /* one reader at a time */
 	wait_queue_head_t wait;
 	u32 first;
@@ -143,7 +144,7 @@ void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
 
 	spin_lock_irqsave(&listeners->lock, flags);
 	list_for_each_entry(listener, &listeners->list, link)
-		if (listener->mask & BIT(event->type) &&
+		if (listener->mask & BIT_ULL(event->type) &&
 		    (!client || client == listener->client))
 			neuron_listener_put(listener, event);
 	spin_unlock_irqrestore(&listeners->lock, flags);
@@ -190,15 +191,15 @@ static __poll_t neuron_listener_state(struct neuron_listener *listener)
 static ssize_t neuron_listener_copy(struct neuron_listener *listener,
 				    char __user *to, size_t size)
 {
+	size_t stride = listener->stride, done = 0;
 	struct drm_neuron_event event;
-	size_t done = 0;
 
-	while (size - done >= sizeof(event) &&
+	while (size - done >= stride &&
 	       neuron_listener_peek(listener, &event)) {
-		if (copy_to_user(to + done, &event, sizeof(event)))
+		if (neuron_struct_copy(to + done, stride, &event, sizeof(event)))
 			return done ?: -EFAULT;
 		neuron_listener_drop(listener);
-		done += sizeof(event);
+		done += stride;
 	}
 	return done;
 }
@@ -210,7 +211,7 @@ static ssize_t neuron_listener_read(struct file *filp, char __user *to,
 	__poll_t state;
 	ssize_t ret;
 
-	if (size < sizeof(struct drm_neuron_event))
+	if (size < listener->stride)
 		return -EINVAL;
 	for (;;) {
 		if (mutex_lock_interruptible(&listener->reading))
@@ -258,7 +259,8 @@ static const struct file_operations neuron_listener_fops = {
 };
 
 static struct neuron_listener *
-neuron_listener_create(struct neuron_device *ndev, u64 client, u32 mask)
+neuron_listener_create(struct neuron_device *ndev, u64 client,
+		       const struct drm_neuron_events *args)
 {
 	struct neuron_listener *listener;
 
@@ -267,7 +269,8 @@ neuron_listener_create(struct neuron_device *ndev, u64 client, u32 mask)
 		return NULL;
 	listener->ndev = ndev;
 	listener->client = client;
-	listener->mask = mask;
+	listener->mask = args->mask;
+	listener->stride = args->stride;
 	mutex_init(&listener->reading);
 	init_waitqueue_head(&listener->wait);
 	drm_dev_get(&ndev->drm);
@@ -283,12 +286,16 @@ int neuron_ioctl_events(struct drm_device *drm, void *data,
 
 	if (args->pad || args->flags & ~DRM_NEURON_EVENTS_NONBLOCK ||
 	    !args->mask || args->mask & ~NEURON_LISTENER_MASK) {
-		drm_dbg(drm, "events: mask %#x flags %#x: unknown bits, or none\n",
+		drm_dbg(drm, "events: mask %#llx flags %#x: unknown bits, or none\n",
 			args->mask, args->flags);
 		return -EINVAL;
 	}
+	if (!neuron_stride_valid(args->stride, DRM_NEURON_EVENT_SIZE_V2)) {
+		drm_dbg(drm, "events: records of %u bytes\n", args->stride);
+		return -EINVAL;
+	}
 	listener = neuron_listener_create(to_neuron_device(drm),
-					  file->client_id, args->mask);
+					  file->client_id, args);
 	if (!listener)
 		return -ENOMEM;
 	ret = neuron_listener_add(listener);

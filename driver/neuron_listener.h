@@ -9,6 +9,9 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#define NEURON_LISTENER_EVENTS	128	/* not read yet, a power of two */
+#define NEURON_FILE_LISTENERS	64	/* of a file */
+
 struct drm_neuron_event;
 
 /**

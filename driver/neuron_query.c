@@ -9,10 +9,16 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "contract/job.h"
 #include "drm/neuron_accel.h"
+#include "neuron_array.h"
+#include "neuron_grant.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_status.h"
+#include "neuron_syncs.h"
 #include "neuron_usage.h"
+#include "neuron_wait.h"
 
 /* Readings of which the tightest counts. */
 #define NEURON_CLOCK_TRIES	4
@@ -42,6 +48,27 @@ static void neuron_query_device(struct neuron_device *ndev,
 	info->serial = ndev->serial;
 	strscpy(info->name, gen->device_name, sizeof(info->name));
 	strscpy(info->core_arch, gen->core_arch, sizeof(info->core_arch));
+	info->nr_cc_cores = gen->nr_top_sp_ids;
+	info->first_cc_core = NEURON_MAX_CORES;
+	info->nr_engines = NEURON_NR_ENGINES;
+	info->nr_semaphores = NEURON_NR_SEMAPHORES;
+	info->core_dma_engines = NEURON_JOB_DMA_ENGINES;
+	info->dma_queues = NEURON_UDMA_QUEUES;
+}
+
+static void neuron_query_limits(struct drm_neuron_limits_info *info)
+{
+	info->queued_jobs = NEURON_MAX_QUEUED_JOBS;
+	info->gang_jobs = NEURON_JOB_MAX_GANG;
+	info->job_queues = NEURON_JOB_MAX_QUEUES;
+	info->windows = NEURON_MAX_WINDOWS;
+	info->syncs = NEURON_MAX_SYNCS;
+	info->wait_jobs = NEURON_MAX_WAIT_JOBS;
+	info->results = NEURON_KEPT_RESULTS;
+	info->post_entries = NEURON_MAX_POSTS;
+	info->events = NEURON_LISTENER_EVENTS;
+	info->grants = NEURON_GRANT_HANDLES;
+	info->event_files = NEURON_FILE_LISTENERS;
 }
 
 static void neuron_query_memory(struct neuron_device *ndev,
@@ -175,62 +202,95 @@ static void neuron_query_counters(struct neuron_device *ndev,
 	info->link_changes = atomic64_read(&counters->link_changes);
 }
 
+/* The queues of an engine, as those of core @core and its ring engine @ring. */
+static void neuron_query_engine(struct drm_neuron_queue_info *info, u32 engine,
+				u32 core, u32 ring, u32 owner)
+{
+	u32 i;
+
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
+		info[i] = (struct drm_neuron_queue_info){
+			.dma_engine = engine,
+			.queue = i,
+			.core = core,
+			.ring = ring,
+			.owner = owner,
+		};
+}
+
 static void neuron_query_queues(struct neuron_device *ndev,
 				struct drm_neuron_queue_info *info)
 {
 	const struct neuron_gen *gen = ndev->gen;
 	unsigned int per_core = gen->nr_ring / gen->nr_cores;
-	unsigned int i;
+	unsigned int i, q;
 
-	for (i = 0; i < gen->nr_ring; i++) {
-		info[i].dma_engine = i;
-		info[i].core = i / per_core;
-		info[i].ring = i % per_core;
-		memset(info[i].owner, DRM_NEURON_QUEUE_CORE,
-		       sizeof(info[i].owner));
-	}
-	for (; i < gen->nr_dma; i++) {
-		info[i].dma_engine = i;
-		info[i].core = U32_MAX;
-		info[i].ring = U32_MAX;
-	}
+	for (i = 0; i < gen->nr_ring; i++)
+		neuron_query_engine(&info[i * NEURON_UDMA_QUEUES], i,
+				    i / per_core, i % per_core,
+				    DRM_NEURON_QUEUE_CORE);
+	for (; i < gen->nr_dma; i++)
+		neuron_query_engine(&info[i * NEURON_UDMA_QUEUES], i, U32_MAX,
+				    U32_MAX, DRM_NEURON_QUEUE_UNUSED);
 	for (i = 0; i < gen->nr_cores; i++) {
-		unsigned int engine = neuron_copy_engine(gen, i);
-
-		info[engine].core = min(info[engine].core, i);
-		info[engine].owner[neuron_copy_queue(gen, i)] =
-			DRM_NEURON_QUEUE_KERNEL;
+		q = neuron_copy_engine(gen, i) * NEURON_UDMA_QUEUES +
+		    neuron_copy_queue(gen, i);
+		info[q].core = i;
+		info[q].owner = DRM_NEURON_QUEUE_KERNEL;
 	}
 }
 
-static int neuron_query_size(struct neuron_device *ndev, u32 type)
+/**
+ * struct neuron_answer - what a query gives
+ * @size: bytes of an element
+ * @least: bytes of an element in version 2.0
+ * @count: elements
+ */
+struct neuron_answer {
+	u32 size;
+	u32 least;
+	u32 count;
+};
+
+#define NEURON_ANSWER(name, NAME, nr) ((struct neuron_answer){ \
+	.size = sizeof(struct drm_neuron_##name##_info), \
+	.least = DRM_NEURON_##NAME##_INFO_SIZE_V2, \
+	.count = nr, \
+})
+
+/* @size is 0 for a type that there is not. */
+static struct neuron_answer neuron_query_answer(struct neuron_device *ndev,
+						u32 type)
 {
+	const struct neuron_gen *gen = ndev->gen;
+
 	switch (type) {
 	case DRM_NEURON_QUERY_DEVICE:
-		return sizeof(struct drm_neuron_device_info);
+		return NEURON_ANSWER(device, DEVICE, 1);
 	case DRM_NEURON_QUERY_MEMORY:
-		return ndev->gen->nr_hbm *
-		       sizeof(struct drm_neuron_memory_info);
+		return NEURON_ANSWER(memory, MEMORY, gen->nr_hbm);
 	case DRM_NEURON_QUERY_CORES:
-		return ndev->gen->nr_cores *
-		       sizeof(struct drm_neuron_core_info);
+		return NEURON_ANSWER(core, CORE, gen->nr_cores);
 	case DRM_NEURON_QUERY_CC_CORES:
-		return ndev->gen->nr_top_sp_ids *
-		       sizeof(struct drm_neuron_core_info);
+		return NEURON_ANSWER(core, CORE, gen->nr_top_sp_ids);
 	case DRM_NEURON_QUERY_LINKS:
-		return ndev->nr_links * sizeof(struct drm_neuron_link_info);
+		return NEURON_ANSWER(link, LINK, ndev->nr_links);
 	case DRM_NEURON_QUERY_CLOCKS:
-		return sizeof(struct drm_neuron_clock_info);
+		return NEURON_ANSWER(clock, CLOCK, 1);
 	case DRM_NEURON_QUERY_COUNTERS:
-		return sizeof(struct drm_neuron_counter_info);
+		return NEURON_ANSWER(counter, COUNTER, 1);
+	case DRM_NEURON_QUERY_LIMITS:
+		return NEURON_ANSWER(limits, LIMITS, 1);
 	case DRM_NEURON_QUERY_USAGE:
-		return DRM_NEURON_NR_CATEGORIES *
-		       sizeof(struct drm_neuron_usage_info);
+		return NEURON_ANSWER(usage, USAGE, DRM_NEURON_NR_CATEGORIES);
+	case DRM_NEURON_QUERY_STACK_USAGE:
+		return NEURON_ANSWER(stack_usage, STACK_USAGE,
+				     DRM_NEURON_NR_CATEGORIES * gen->nr_hbm);
 	case DRM_NEURON_QUERY_QUEUES:
-		return ndev->gen->nr_dma *
-		       sizeof(struct drm_neuron_queue_info);
+		return NEURON_ANSWER(queue, QUEUE,
+				     gen->nr_dma * NEURON_UDMA_QUEUES);
 	}
-	return -EINVAL;
+	return (struct neuron_answer){ };
 }
 
 /* While the device is being reset: wait. */
@@ -297,6 +357,12 @@ static int neuron_query_driver(struct neuron_device *ndev, u32 type,
 	case DRM_NEURON_QUERY_USAGE:
 		neuron_usage_query(ndev, answer);
 		break;
+	case DRM_NEURON_QUERY_STACK_USAGE:
+		neuron_usage_query_stacks(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_LIMITS:
+		neuron_query_limits(answer);
+		break;
 	default:
 		neuron_query_queues(ndev, answer);
 		break;
@@ -306,12 +372,14 @@ static int neuron_query_driver(struct neuron_device *ndev, u32 type,
 	return 0;
 }
 
-/* @type: one that neuron_query_size() knows */
+/* @type: one that neuron_query_answer() knows */
 static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 {
 	switch (type) {
 	case DRM_NEURON_QUERY_MEMORY:
 	case DRM_NEURON_QUERY_USAGE:
+	case DRM_NEURON_QUERY_STACK_USAGE:
+	case DRM_NEURON_QUERY_LIMITS:
 	case DRM_NEURON_QUERY_QUEUES:
 		return neuron_query_driver(ndev, type, answer);
 	default:
@@ -319,32 +387,57 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 	}
 }
 
+/* @size: bytes of an element of @to, zeroed here */
+static int neuron_query_array(struct neuron_device *ndev, u32 type, size_t size,
+			      struct neuron_array *to,
+			      const struct drm_neuron_array *user)
+{
+	int ret;
+
+	to->element = kvcalloc(to->count, size, GFP_KERNEL);
+	if (!to->element)
+		return -ENOMEM;
+	ret = neuron_query_fill(ndev, type, to->element);
+	if (!ret)
+		ret = neuron_array_answer(user, to, size);
+	neuron_array_put(to);
+	return ret;
+}
+
+static int neuron_query_check(struct drm_device *drm,
+			      const struct drm_neuron_query *args,
+			      const struct neuron_answer *answer)
+{
+	const struct drm_neuron_array *user = &args->answer;
+
+	if (!answer->size || args->pad) {
+		drm_dbg(drm, "query type %u\n", args->type);
+		return -EINVAL;
+	}
+	if (user->pointer && !neuron_stride_valid(user->stride, answer->least)) {
+		drm_dbg(drm, "query type %u: elements of %u bytes\n", args->type,
+			user->stride);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int neuron_ioctl_query(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {
 	struct neuron_device *ndev = to_neuron_device(drm);
 	struct drm_neuron_query *args = data;
-	int size = neuron_query_size(ndev, args->type);
-	void *answer;
+	struct neuron_answer answer = neuron_query_answer(ndev, args->type);
+	struct neuron_array elements = { .count = answer.count };
 	int ret;
 
-	if (size < 0 || args->pad || args->pad2) {
-		drm_dbg(drm, "query type %u\n", args->type);
-		return -EINVAL;
-	}
-	if (!args->pointer) {
-		args->size = size;
-		return 0;
-	}
-
-	answer = kzalloc(size, GFP_KERNEL);
-	if (!answer)
-		return -ENOMEM;
-	ret = neuron_query_fill(ndev, args->type, answer);
-	if (!ret && copy_to_user(u64_to_user_ptr(args->pointer), answer,
-				 min_t(u32, args->size, size)))
-		ret = -EFAULT;
-	kfree(answer);
-	args->size = size;
+	ret = neuron_query_check(drm, args, &answer);
+	if (ret)
+		return ret;
+	if (args->answer.pointer && answer.count)
+		ret = neuron_query_array(ndev, args->type, answer.size, &elements,
+					 &args->answer);
+	args->answer.stride = answer.size;
+	args->answer.count = answer.count;
 	return ret;
 }

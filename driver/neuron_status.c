@@ -9,8 +9,6 @@
 #include "neuron_claim.h"
 #include "neuron_status.h"
 
-#define NEURON_MAX_POSTS	64
-
 static const char * const neuron_status_names[] = {
 	[DRM_NEURON_STATUS_SUCCESS] = "success",
 	[DRM_NEURON_STATUS_FAILURE] = "failure",
@@ -116,7 +114,7 @@ int neuron_ioctl_post(struct drm_device *drm, void *data,
 	int ret;
 
 	ret = neuron_array_check(&args->entries,
-				 sizeof(struct drm_neuron_post_entry),
+				 DRM_NEURON_POST_ENTRY_SIZE_V2,
 				 NEURON_MAX_POSTS);
 	if (ret) {
 		drm_dbg(drm, "post: bad array: %u elements of %u bytes\n",

@@ -10,6 +10,8 @@
 
 #include "drm/neuron_accel.h"
 
+#define NEURON_MAX_POSTS	64	/* of a call */
+
 /**
  * struct neuron_status - the counters of a core
  * @total: all that was posted since the driver was loaded, or the last reset

@@ -22,12 +22,15 @@
 #include "neuron_window.h"
 #include "neuron_windows.h"
 
-static_assert(DRM_NEURON_NR_ENGINES == (int)NEURON_NR_ENGINES);
+static_assert(DRM_NEURON_ENGINE_SYNC == (int)NEURON_ENGINE_SYNC);
+static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES);
 static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
 
 /**
  * struct neuron_submit_job - a job of a submission
  * @args: what user space says
+ * @starts: drm_neuron_start
+ * @sem_clear: u64
  * @queues: drm_neuron_queue
  * @window_args: drm_neuron_window
  * @cc: core in the claim, with a reference of the claim; NULL: not looked up yet
@@ -36,6 +39,8 @@ static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
  */
 struct neuron_submit_job {
 	const struct drm_neuron_job *args;
+	struct neuron_array starts;
+	struct neuron_array sem_clear;
 	struct neuron_array queues;
 	struct neuron_array window_args;
 	struct neuron_claim_core *cc;
@@ -79,17 +84,26 @@ static int neuron_submit_invalid(struct drm_device *drm, const char *why)
 	return -EINVAL;
 }
 
-static int neuron_submit_check_starts(struct drm_device *drm,
-				      const struct drm_neuron_job *args)
+/* Each engine once, and of a CC-core sync alone. */
+static int neuron_submit_check_starts(const struct neuron_core *core,
+				      const struct neuron_array *starts)
 {
+	const struct drm_neuron_start *start = starts->element;
+	struct drm_device *drm = &core->ndev->drm;
+	unsigned long seen = 0;
 	const char *why;
-	unsigned int i;
+	u32 i;
 
-	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++) {
-		if (args->start[i].pad)
-			return neuron_submit_invalid(drm, "non-zero pad");
-		why = neuron_hw_job_check_start(args->start[i].addr,
-						args->start[i].count);
+	for (i = 0; i < starts->count; i++, start++) {
+		if (start->engine >= NEURON_NR_ENGINES)
+			return neuron_submit_invalid(drm, "no such engine");
+		if (__test_and_set_bit(start->engine, &seen))
+			return neuron_submit_invalid(drm, "an engine started twice");
+		if (neuron_core_is_cc(core) && start->count &&
+		    start->engine != NEURON_ENGINE_SYNC)
+			return neuron_submit_invalid(drm,
+						     "a CC-core has no engine but sync");
+		why = neuron_hw_job_check_start(start->addr, start->count);
 		if (why)
 			return neuron_submit_invalid(drm, why);
 	}
@@ -136,16 +150,20 @@ static int neuron_submit_check_job(struct drm_device *drm,
 
 	if (args->flags)
 		return neuron_submit_invalid(drm, "unknown flags of a job");
-	if (neuron_array_check(&args->queues, sizeof(struct drm_neuron_queue),
+	if (neuron_array_check(&args->starts, DRM_NEURON_START_SIZE_V2,
+			       NEURON_NR_ENGINES))
+		return neuron_submit_invalid(drm, "bad array of starts");
+	if (neuron_array_check(&args->sem_clear, sizeof(u64),
+			       NEURON_NR_SEMAPHORES / 64))
+		return neuron_submit_invalid(drm, "bad array of semaphores");
+	if (neuron_array_check(&args->queues, DRM_NEURON_QUEUE_SIZE_V2,
 			       NEURON_JOB_MAX_QUEUES))
 		return neuron_submit_invalid(drm, "bad array of queues");
-	if (neuron_array_check(&args->windows, sizeof(struct drm_neuron_window),
+	if (neuron_array_check(&args->windows, DRM_NEURON_WINDOW_SIZE_V2,
 			       NEURON_MAX_WINDOWS))
 		return neuron_submit_invalid(drm, "bad array of windows");
 	why = neuron_submit_check_notify(args) ?: neuron_submit_check_trace(args);
-	if (why)
-		return neuron_submit_invalid(drm, why);
-	return neuron_submit_check_starts(drm, args);
+	return why ? neuron_submit_invalid(drm, why) : 0;
 }
 
 static int neuron_submit_check(struct drm_device *drm,
@@ -154,12 +172,12 @@ static int neuron_submit_check(struct drm_device *drm,
 	if (args->flags)
 		return neuron_submit_invalid(drm, "unknown flags");
 	if (!args->jobs.count ||
-	    neuron_array_check(&args->jobs, sizeof(struct drm_neuron_job),
+	    neuron_array_check(&args->jobs, DRM_NEURON_JOB_SIZE_V2,
 			       NEURON_JOB_MAX_GANG))
 		return neuron_submit_invalid(drm, "bad array of jobs");
-	if (neuron_array_check(&args->in_syncs, sizeof(struct drm_neuron_sync),
+	if (neuron_array_check(&args->in_syncs, DRM_NEURON_SYNC_SIZE_V2,
 			       NEURON_MAX_SYNCS) ||
-	    neuron_array_check(&args->out_syncs, sizeof(struct drm_neuron_sync),
+	    neuron_array_check(&args->out_syncs, DRM_NEURON_SYNC_SIZE_V2,
 			       NEURON_MAX_SYNCS))
 		return neuron_submit_invalid(drm, "bad array of syncobjs");
 	return 0;
@@ -207,22 +225,25 @@ static int neuron_submit_queues(struct neuron_job *job,
 
 /* All of the job block but the id and the window table. */
 static void neuron_submit_block(struct neuron_job *job,
-				const struct drm_neuron_job *args)
+				const struct neuron_submit_job *sj)
 {
+	const struct drm_neuron_start *start = sj->starts.element;
+	const struct drm_neuron_job *args = sj->args;
+	const u64 *sem_clear = sj->sem_clear.element;
 	struct neuron_core *core = job->cc->core;
 	struct neuron_hw_job *hw = job->hw;
-	unsigned int i;
+	u32 i;
 
 	/* The claim has the whole core; the job has its id when it is queued. */
 	neuron_hw_job_begin(hw, 0,
 			    neuron_host_addr(core->ndev, core->completion_dma));
 	neuron_hw_job_queues(hw, neuron_host_addr(core->ndev, job->dma) +
 				 sizeof(*hw), job->nr_queues);
-	for (i = 0; i < ARRAY_SIZE(hw->sem_clear); i++)
-		hw->sem_clear[i] = cpu_to_le64(args->sem_clear[i]);
-	for (i = 0; i < DRM_NEURON_NR_ENGINES; i++)
-		neuron_hw_job_start(hw, i, args->start[i].addr,
-				    args->start[i].count);
+	for (i = 0; i < sj->sem_clear.count; i++)
+		hw->sem_clear[i] = cpu_to_le64(sem_clear[i]);
+	for (i = 0; i < sj->starts.count; i++)
+		neuron_hw_job_start(hw, start[i].engine, start[i].addr,
+				    start[i].count);
 	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
 	if (job->gang)
 		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
@@ -250,18 +271,6 @@ static int neuron_submit_trace(struct neuron_job *job, struct drm_file *file,
 	return 0;
 }
 
-static int neuron_submit_check_engines(const struct neuron_core *core,
-				       const struct drm_neuron_job *args)
-{
-	unsigned int i;
-
-	for (i = 0; i < DRM_NEURON_NR_ENGINES && neuron_core_is_cc(core); i++)
-		if (args->start[i].count && i != NEURON_ENGINE_SYNC)
-			return neuron_submit_invalid(&core->ndev->drm,
-						     "a CC-core has no engine but sync");
-	return 0;
-}
-
 /* A job that is ready but for its gate; its scheduler part is initialised. */
 static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 						u32 index)
@@ -271,7 +280,7 @@ static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 	struct neuron_job *job;
 	int ret;
 
-	ret = neuron_submit_check_engines(cc->core, sj->args);
+	ret = neuron_submit_check_starts(cc->core, &sj->starts);
 	if (ret)
 		return ERR_PTR(ret);
 	job = neuron_job_create(cc, sj->queues.count);
@@ -281,7 +290,7 @@ static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 		job->gang = neuron_gang_get(sub->gang);
 		job->gang_index = index;
 	}
-	neuron_submit_block(job, sj->args);
+	neuron_submit_block(job, sj);
 	ret = neuron_submit_queues(job, &sj->queues);
 	if (!ret)
 		ret = neuron_submit_trace(job, sub->file, sj->args);
@@ -624,6 +633,13 @@ static int neuron_submit_job_arrays(struct drm_device *drm,
 	int ret = neuron_submit_check_job(drm, sj->args);
 
 	if (!ret)
+		ret = neuron_array_get(&sj->starts,
+				       sizeof(struct drm_neuron_start),
+				       &sj->args->starts);
+	if (!ret)
+		ret = neuron_array_get(&sj->sem_clear, sizeof(u64),
+				       &sj->args->sem_clear);
+	if (!ret)
 		ret = neuron_array_get(&sj->queues,
 				       sizeof(struct drm_neuron_queue),
 				       &sj->args->queues);
@@ -669,6 +685,8 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 	u32 i;
 
 	for (i = 0; i < sub->nr; i++) {
+		neuron_array_put(&sub->job[i].starts);
+		neuron_array_put(&sub->job[i].sem_clear);
 		neuron_array_put(&sub->job[i].queues);
 		neuron_array_put(&sub->job[i].window_args);
 		if (sub->job[i].cc)

@@ -20,8 +20,6 @@
 /* How often the log has such a table. */
 #define NEURON_USAGE_INTERVAL	(10 * HZ)
 
-static_assert(DRM_NEURON_MAX_STACKS == NEURON_MAX_HBM);
-
 static const char * const neuron_category_names[] = {
 	[DRM_NEURON_CATEGORY_NONE] = "none",
 	[DRM_NEURON_CATEGORY_CODE] = "code",
@@ -125,13 +123,30 @@ void neuron_usage_query(struct neuron_device *ndev,
 	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
 		struct neuron_amount *amount = ndev->usage->amount[c];
 
-		for (stack = 0; stack < DRM_NEURON_MAX_STACKS; stack++)
-			info[c].hbm[stack] = atomic64_read(&amount[stack].now);
+		for (stack = 0; stack < ndev->gen->nr_hbm; stack++)
+			info[c].hbm += atomic64_read(&amount[stack].now);
 		info[c].host = atomic64_read(&amount[NEURON_USAGE_HOST].now);
 		info[c].imported =
 			atomic64_read(&amount[NEURON_USAGE_IMPORTED].now);
 		info[c].peak =
 			atomic64_read(&amount[NEURON_USAGE_ALL_PLACES].peak);
+	}
+}
+
+void neuron_usage_query_stacks(struct neuron_device *ndev,
+			       struct drm_neuron_stack_usage_info *info)
+{
+	unsigned int c, stack;
+
+	for (c = 0; c < DRM_NEURON_NR_CATEGORIES; c++) {
+		struct neuron_amount *amount = ndev->usage->amount[c];
+
+		for (stack = 0; stack < ndev->gen->nr_hbm; stack++, info++) {
+			info->category = c;
+			info->stack = stack;
+			info->used = atomic64_read(&amount[stack].now);
+			info->peak = atomic64_read(&amount[stack].peak);
+		}
 	}
 }
 

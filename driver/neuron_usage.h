@@ -10,7 +10,9 @@
 #include <linux/ratelimit_types.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron/generation.h"
 
+struct drm_neuron_stack_usage_info;
 struct drm_neuron_usage_info;
 struct drm_printer;
 struct neuron_bo;
@@ -18,7 +20,7 @@ struct neuron_device;
 
 /* Places that are counted: the HBM stacks by number, then these. */
 enum {
-	NEURON_USAGE_HOST = DRM_NEURON_MAX_STACKS,
+	NEURON_USAGE_HOST = NEURON_MAX_HBM,
 	NEURON_USAGE_IMPORTED,
 	NEURON_USAGE_ALL_PLACES,
 	NEURON_NR_USAGE_PLACES,
@@ -60,6 +62,9 @@ void neuron_usage_sub(struct neuron_bo *bo);
 /* The answer to DRM_NEURON_QUERY_USAGE; zero at first. */
 void neuron_usage_query(struct neuron_device *ndev,
 			struct drm_neuron_usage_info *info);
+/* The answer to DRM_NEURON_QUERY_STACK_USAGE. */
+void neuron_usage_query_stacks(struct neuron_device *ndev,
+			       struct drm_neuron_stack_usage_info *info);
 
 /* All categories that were ever in use, a line each. */
 void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p);

@@ -43,8 +43,6 @@ static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES);
 static_assert(DRM_NEURON_SOURCE_DMA == NEURON_SOURCE_DMA);
 static_assert(DRM_NEURON_SOURCE_JOB == NEURON_SOURCE_JOB);
 
-#define NEURON_MAX_WAIT_JOBS	1024	/* in the UAPI text */
-
 struct neuron_result *neuron_result_create(struct neuron_claim *claim)
 {
 	struct neuron_result *result;
@@ -94,14 +92,59 @@ void neuron_results_fini(struct neuron_results *results)
 	xa_destroy(&results->jobs);
 }
 
+/*
+ * Jobs that have not ended, under the lock of the jobs. Some that have ended are not freed
+ * yet: who waits for a job and submits the next one must find its place free.
+ */
+static unsigned int neuron_results_count_queued(struct neuron_results *results)
+{
+	unsigned int queued = results->nr_unended;
+	struct neuron_result *result;
+	unsigned long job;
+
+	xa_for_each(&results->jobs, job, result)
+		if (result->fence && test_bit(DMA_FENCE_FLAG_SIGNALED_BIT,
+					      &result->fence->flags))
+			queued--;
+	return queued;
+}
+
+/* Jobs are looked at one by one only when there seems to be no room. */
+static bool neuron_results_enter(struct neuron_results *results)
+{
+	bool room;
+
+	xa_lock(&results->jobs);
+	room = results->nr_unended < NEURON_MAX_QUEUED_JOBS ||
+	       neuron_results_count_queued(results) < NEURON_MAX_QUEUED_JOBS;
+	results->nr_unended += room;
+	xa_unlock(&results->jobs);
+	return room;
+}
+
+static void neuron_results_leave(struct neuron_results *results)
+{
+	xa_lock(&results->jobs);
+	results->nr_unended--;
+	xa_unlock(&results->jobs);
+}
+
 int neuron_results_reserve(struct neuron_results *results, u64 job)
 {
-	return xa_reserve(&results->jobs, job, GFP_KERNEL);
+	int ret;
+
+	if (!neuron_results_enter(results))
+		return -EBUSY;
+	ret = xa_reserve(&results->jobs, job, GFP_KERNEL);
+	if (ret)
+		neuron_results_leave(results);
+	return ret;
 }
 
 void neuron_results_release(struct neuron_results *results, u64 job)
 {
 	xa_release(&results->jobs, job);
+	neuron_results_leave(results);
 }
 
 void neuron_results_add(struct neuron_results *results,
@@ -123,6 +166,7 @@ void neuron_results_end(struct neuron_results *results,
 	xa_lock(&results->jobs);
 	fence = result->fence;
 	result->fence = NULL;
+	results->nr_unended--;
 	list_add_tail(&result->link, &results->ended);
 	if (++results->nr_ended > NEURON_KEPT_RESULTS) {
 		forgotten = list_first_entry(&results->ended,
@@ -279,7 +323,10 @@ static void neuron_wait_fetch(struct neuron_core *core,
 	job->status = record->status;
 	job->cause = record->cause;
 	job->source = record->source;
-	job->queue = record->queue;
+	job->queue = record->queue % NEURON_UDMA_QUEUES |
+		     (record->queue & DRM_NEURON_QUEUE_WRITES);
+	job->dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) /
+			  NEURON_UDMA_QUEUES;
 	job->pc = record->pc;
 	job->hang = result->hang;
 	job->addr = record->addr;
@@ -339,7 +386,7 @@ static int neuron_wait_check(struct drm_device *drm,
 		return -EINVAL;
 	}
 	if (!args->jobs.count ||
-	    neuron_array_check(&args->jobs, sizeof(struct drm_neuron_wait_job),
+	    neuron_array_check(&args->jobs, DRM_NEURON_WAIT_JOB_SIZE_V2,
 			       NEURON_MAX_WAIT_JOBS)) {
 		drm_dbg(drm, "wait: bad array: %u elements of %u bytes\n",
 			args->jobs.count, args->jobs.stride);

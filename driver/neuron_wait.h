@@ -15,7 +15,13 @@
 struct dma_fence;
 struct neuron_claim;
 
-#define NEURON_KEPT_RESULTS	1024	/* of each core; in the UAPI text */
+#define NEURON_MAX_WAIT_JOBS	1024	/* of a call */
+/*
+ * Of each core, so that the kernel's memory is bounded and whoever fills the queue can
+ * still fetch all results.
+ */
+#define NEURON_MAX_QUEUED_JOBS	NEURON_KEPT_RESULTS
+#define NEURON_KEPT_RESULTS	1024	/* of each core */
 
 /**
  * struct neuron_result - how a job ended
@@ -49,11 +55,13 @@ struct neuron_result {
  * struct neuron_results - the results of a core in a claim
  * @jobs: job ids to results, from the submission on. Its lock protects the rest
  * @ended: those whose jobs have been freed, the oldest first
- * @nr_ended: how many; the oldest of more than NEURON_KEPT_RESULTS is forgotten
+ * @nr_unended: jobs that have a place and have not been freed
+ * @nr_ended: how many are in @ended; the oldest of more than NEURON_KEPT_RESULTS is forgotten
  */
 struct neuron_results {
 	struct xarray jobs;
 	struct list_head ended;
+	unsigned int nr_unended;
 	unsigned int nr_ended;
 };
 
@@ -65,7 +73,10 @@ void neuron_results_init(struct neuron_results *results);
 /* Nobody has a job or waits for one. */
 void neuron_results_fini(struct neuron_results *results);
 
-/* A place for the result of job @job, so that neuron_results_add() cannot fail. */
+/*
+ * A place for job @job and its result, so that neuron_results_add() cannot fail. -EBUSY:
+ * there are NEURON_MAX_QUEUED_JOBS already; -ENOMEM.
+ */
 int neuron_results_reserve(struct neuron_results *results, u64 job);
 void neuron_results_release(struct neuron_results *results, u64 job);
 /* From here on @job can be waited for: its finished fence is @fence. */

@@ -254,7 +254,7 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 	int idx, ret;
 
 	ret = neuron_array_check(&args->windows,
-				 sizeof(struct drm_neuron_window),
+				 DRM_NEURON_WINDOW_SIZE_V2,
 				 NEURON_MAX_WINDOWS);
 	if (ret) {
 		drm_dbg(drm, "windows: bad array: %u elements of %u bytes\n",

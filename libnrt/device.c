@@ -36,12 +36,11 @@ NRT_STATUS nrt_status_of_errno(int ret)
 }
 
 NRT_STATUS nrt_device_query(struct nrt_device *device, uint32_t type, void *out, size_t size,
-			    struct nrt_error *error)
+			    uint32_t count, struct nrt_error *error)
 {
 	struct drm_neuron_query query = {
 		.type = type,
-		.size = (uint32_t)size,
-		.pointer = (uintptr_t)out,
+		.answer = { (uint32_t)size, count, (uintptr_t)out },
 	};
 	int ret = device->backend->query(device->chip, &query);
 
@@ -56,7 +55,7 @@ NRT_STATUS nrt_device_cores(struct nrt_device *device,
 			    struct nrt_error *error)
 {
 	return nrt_device_query(device, DRM_NEURON_QUERY_CORES, cores,
-				device->info.nr_cores * sizeof(*cores), error);
+				sizeof(*cores), device->info.nr_cores, error);
 }
 
 NRT_STATUS nrt_device_memory(struct nrt_device *device,
@@ -64,7 +63,7 @@ NRT_STATUS nrt_device_memory(struct nrt_device *device,
 			     struct nrt_error *error)
 {
 	return nrt_device_query(device, DRM_NEURON_QUERY_MEMORY, stacks,
-				device->info.nr_hbm * sizeof(*stacks), error);
+				sizeof(*stacks), device->info.nr_hbm, error);
 }
 
 static void device_put(struct nrt_device *device)
@@ -90,12 +89,14 @@ static NRT_STATUS device_open(const struct nrt_backend *backend, struct nrt_chip
 	atomic_init(&device->refs, 1);
 	pthread_mutex_init(&device->lock, NULL);
 	if (nrt_device_query(device, DRM_NEURON_QUERY_DEVICE, &device->info,
-			     sizeof(device->info), error))
+			     sizeof(device->info), 1, error))
 		goto fail;
 	if (!device->info.nr_cores || device->info.nr_cores > NEURON_MAX_CORES ||
-	    device->info.nr_hbm > NEURON_MAX_HBM) {
-		nrt_error_set(error, NRT_FAILURE, "%s: the driver reports %u cores and %u stacks",
-			      backend->path(chip), device->info.nr_cores, device->info.nr_hbm);
+	    device->info.nr_hbm > NEURON_MAX_HBM || !device->info.core_dma_engines) {
+		nrt_error_set(error, NRT_FAILURE,
+			      "%s: the driver reports %u cores with %u DMA engines, and %u stacks",
+			      backend->path(chip), device->info.nr_cores,
+			      device->info.core_dma_engines, device->info.nr_hbm);
 		goto fail;
 	}
 	*out = device;

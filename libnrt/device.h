@@ -122,7 +122,7 @@ void nrt_devices_close(struct nrt_device **devices, unsigned int count);
 
 /* Ask the chip: the answer, at most @size bytes of it, goes to @out. */
 NRT_STATUS nrt_device_query(struct nrt_device *device, uint32_t type, void *out, size_t size,
-			    struct nrt_error *error);
+			    uint32_t count, struct nrt_error *error);
 NRT_STATUS nrt_device_cores(struct nrt_device *device,
 			    struct drm_neuron_core_info cores[NEURON_MAX_CORES],
 			    struct nrt_error *error);

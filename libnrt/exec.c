@@ -35,6 +35,16 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 			.count = model->nr_queues,
 			.pointer = (uintptr_t)model->queues,
 		},
+		.starts = {
+			.stride = sizeof(model->start[0]),
+			.count = NEURON_NR_ENGINES,
+			.pointer = (uintptr_t)model->start,
+		},
+		.sem_clear = {
+			.stride = sizeof(model->sem_clear[0]),
+			.count = NEURON_NR_SEMAPHORES / 64,
+			.pointer = (uintptr_t)model->sem_clear,
+		},
 		.notify_addr = model->notify_addr,
 		.notify_size = model->neff->notify_bytes,
 		.timeout_ms = timeout_ms,
@@ -43,8 +53,6 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 	if (nrt_windows_update(model, &args.windows, error))
 		return error->status;
 	nrt_trace_ask(model, &args);
-	memcpy(args.start, model->start, sizeof(args.start));
-	memcpy(args.sem_clear, model->sem_clear, sizeof(args.sem_clear));
 	if (submit_job(core, &args, job, error)) {
 		nrt_windows_unknown(core);
 		return error->status;
@@ -79,11 +87,19 @@ static NRT_STATUS wait_job(struct nrt_core *core, uint64_t job, struct drm_neuro
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error)
 {
 	struct nrt_core *core = model->core;
-	struct drm_neuron_job args = { .core = core->index };
+	uint64_t all[NEURON_NR_SEMAPHORES / 64];
+	struct drm_neuron_job args = {
+		.core = core->index,
+		.sem_clear = {
+			.stride = sizeof(all[0]),
+			.count = NEURON_NR_SEMAPHORES / 64,
+			.pointer = (uintptr_t)all,
+		},
+	};
 	struct drm_neuron_wait_job wait;
 	uint64_t job;
 
-	memset(args.sem_clear, 0xff, sizeof(args.sem_clear));
+	memset(all, 0xff, sizeof(all));
 	if (submit_job(core, &args, &job, error) || wait_job(core, job, &wait, error))
 		return error->status;
 	return nrt_result(model, &wait, error);

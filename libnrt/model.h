@@ -51,7 +51,7 @@ struct nrt_model {
 	pthread_mutex_t lock;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
-	struct drm_neuron_start start[DRM_NEURON_NR_ENGINES];
+	struct drm_neuron_start start[NEURON_NR_ENGINES];
 	struct drm_neuron_queue *queues;
 	unsigned int nr_queues;
 	uint64_t notify_addr;
@@ -65,7 +65,7 @@ struct nrt_model {
 	struct nrt_window *windows;
 	struct drm_neuron_window *changes;
 	size_t nr_windows;
-	uint64_t sem_clear[4];
+	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
 	struct nrt_place *places;
 	struct nrt_bo **staging;
 	int *grants;

@@ -249,6 +249,7 @@ static void fill_job(struct build *build)
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		model->start[e].engine = e;
 		if (!model->neff->image_count[e])
 			continue;
 		model->start[e].addr = neuron_window_addr(model->window.code,

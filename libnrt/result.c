@@ -10,7 +10,6 @@
 #include "neuron/address.h"
 
 /* Bit of drm_neuron_wait_job.queue: the fault is on the S2M side. */
-#define QUEUE_S2M	0x8000
 
 /*
  * Documentation/libnrt/errors.rst has this table with its reasons. NRT_INVALID is the public
@@ -73,8 +72,9 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 static const struct neff_set *find_set(const struct nrt_model *model,
 				       const struct drm_neuron_wait_job *wait)
 {
-	unsigned int engine = wait->queue >> 4 & 15;
-	unsigned int entry = engine + (wait->queue & 15) * 16u;
+	unsigned int engines = model->core->device->info.core_dma_engines;
+	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
+	unsigned int entry = wait->dma_engine % engines + queue * engines;
 	size_t i;
 
 	for (i = 0; i < model->neff->nr_sets; i++) {
@@ -117,7 +117,8 @@ static void describe_source(struct nrt_model *model, const struct drm_neuron_wai
 	} else if (wait->source == NEURON_SOURCE_DMA) {
 		set = find_set(model, wait);
 		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set->name : "?",
-			 wait->queue & QUEUE_S2M ? "destination" : "source", wait->pc);
+			 wait->queue & DRM_NEURON_QUEUE_WRITES ? "destination" : "source",
+			 wait->pc);
 	} else {
 		*text = '\0';
 	}

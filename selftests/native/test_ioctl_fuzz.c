@@ -229,7 +229,7 @@ static void wrong_text_is_refused(void **state)
 		"program threads=1\nRELEASE claim=$clam0\n",
 		"program threads=1\nWINDOWS windows={}\n",
 		"program threads=1\nWINDOWS windows=[{]\n",
-		"program threads=1\nSUBMIT jobs=[{start={},{}}]\n",
+		"program threads=1\nQUERY answer={},{}\n",
 	};
 	struct fuzz_program program;
 	char error[160];

@@ -14,12 +14,11 @@
 #define CHIPS_DIR	"/dev/accel"
 #define CHIPS_MODULE	"/sys/module/neuron"
 
-static int chip_query(struct chip *chip, uint32_t type, void *out, size_t size)
+static int chip_query(struct chip *chip, uint32_t type, void *out, size_t size, uint32_t count)
 {
 	struct drm_neuron_query query = {
 		.type = type,
-		.size = size,
-		.pointer = (uintptr_t)out,
+		.answer = { (uint32_t)size, count, (uintptr_t)out },
 	};
 
 	return drmIoctl(chip->fd, DRM_IOCTL_NEURON_QUERY, &query);
@@ -37,10 +36,10 @@ static bool chip_is_neuron(int fd)
 int chip_refresh(struct chip *chip)
 {
 	if (chip_query(chip, DRM_NEURON_QUERY_MEMORY, chip->hbm,
-		       sizeof(chip->hbm)))
+		       sizeof(chip->hbm[0]), CHIPS_MAX_HBM))
 		return -1;
 	return chip_query(chip, DRM_NEURON_QUERY_CORES, chip->core,
-			  sizeof(chip->core));
+			  sizeof(chip->core[0]), CHIPS_MAX_CORES);
 }
 
 /* Returns 1: a chip of ours, 0: not, -1: errno says why it cannot be used. */
@@ -56,9 +55,9 @@ static int chip_open(struct chip *chip, const char *name)
 		return 0;
 	}
 	if (!chip_query(chip, DRM_NEURON_QUERY_DEVICE, &chip->info,
-			sizeof(chip->info)) &&
+			sizeof(chip->info), 1) &&
 	    !chip_query(chip, DRM_NEURON_QUERY_LINKS, chip->link,
-			sizeof(chip->link)) &&
+			sizeof(chip->link[0]), CHIPS_MAX_LINKS) &&
 	    !chip_refresh(chip))
 		return 1;
 	close(chip->fd);

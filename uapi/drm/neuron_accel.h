@@ -9,8 +9,11 @@
  *    What an older caller's struct lacks reads as zero; what a newer caller's has
  *    beyond the kernel's must be zero (-EINVAL).
  *  - Arrays are passed as {stride, count, pointer} (struct drm_neuron_array), so
- *    that their elements may grow in the same way. A stride below the element's
- *    first version is refused (-EINVAL).
+ *    that their elements may grow in the same way.
+ *  - The size that a struct or element had in version 2.0 is its smallest one for
+ *    ever: DRM_NEURON_*_SIZE_V2, at the end of this file. Less is refused (-EINVAL).
+ *  - No number of things of the chip is part of a struct: QUERY tells it, or there is
+ *    an array.
  *  - Pointers are __u64. Units are bytes and nanoseconds unless said.
  *
  * Objects
@@ -57,7 +60,7 @@ enum drm_neuron_ioctl_id {
 
 /**
  * struct drm_neuron_array - array of extensible elements
- * @stride: size of an element in user space
+ * @stride: size of an element in user space, at most 4096
  * @count: elements
  * @pointer: first element
  */
@@ -78,27 +81,30 @@ enum drm_neuron_query_type {
 	DRM_NEURON_QUERY_USAGE,		/* array of drm_neuron_usage_info */
 	DRM_NEURON_QUERY_QUEUES,	/* array of drm_neuron_queue_info */
 	DRM_NEURON_QUERY_CC_CORES,	/* array of drm_neuron_core_info */
+	DRM_NEURON_QUERY_LIMITS,	/* drm_neuron_limits_info */
+	DRM_NEURON_QUERY_STACK_USAGE,	/* array of drm_neuron_stack_usage_info */
 };
 
 /**
  * struct drm_neuron_query - query the device
  * @type: enum drm_neuron_query_type
  * @pad: zero
- * @size: in: size of the memory at @pointer; out: size of the full answer
- * @pad2: zero
- * @pointer: where to write; NULL to ask for the size only
+ * @answer: in: how large an element is in user space, for how many there is room, and
+ *	where; a NULL pointer asks for the numbers only. out: how large an element is in
+ *	the kernel, and how many there are; the pointer stays
+ *
+ * An answer that is no array has one element. As many elements are written as there is
+ * room for; what the caller's have beyond the kernel's becomes zero.
  *
  * What the device itself tells waits while the device is being reset.
  *
- * Errors: EINVAL unknown type, EFAULT, EIO (the device could not be started after
- * a reset), ENODEV.
+ * Errors: EINVAL unknown type, or elements smaller than those of version 2.0, EFAULT,
+ * EIO (the device could not be started after a reset), ENODEV.
  */
 struct drm_neuron_query {
 	__u32 type;
 	__u32 pad;
-	__u32 size;
-	__u32 pad2;
-	__u64 pointer;
+	struct drm_neuron_array answer;
 };
 
 /**
@@ -121,6 +127,20 @@ struct drm_neuron_query {
  * @serial: serial number
  * @name: device name, e.g. "Trainium2", NUL terminated
  * @core_arch: e.g. "NCv3"
+ * @nr_cc_cores: CC-cores
+ * @first_cc_core: CC-core c is core @first_cc_core + c, wherever a core of a claim is
+ *	meant
+ * @nr_engines: engines of a core: the numbers of enum drm_neuron_engine below it are
+ *	there
+ * @nr_semaphores: semaphores of a core or CC-core
+ * @core_dma_engines: DMA engines of each core that its jobs can use
+ * @dma_queues: queues of a DMA engine
+ *
+ * The CC-cores belong in equal parts to the cores, the first ones to core 0, and come
+ * with a claim of these. A CC-core has jobs, semaphores and windows of its own, no
+ * counters to post, and of the engines only sync. Its windows of SBUF and PSUM show
+ * those of its core, its DMA queues are those of its core: a queue has one job at a
+ * time, and the second one fails. It is scrubbed before the claim uses it first.
  */
 struct drm_neuron_device_info {
 	__u32 generation;
@@ -141,6 +161,43 @@ struct drm_neuron_device_info {
 	__u64 serial;
 	char name[16];
 	char core_arch[8];
+	__u32 nr_cc_cores;
+	__u32 first_cc_core;
+	__u32 nr_engines;
+	__u32 nr_semaphores;
+	__u32 core_dma_engines;
+	__u32 dma_queues;
+};
+
+/**
+ * struct drm_neuron_limits_info - how much of something a call takes, or the driver keeps
+ * @queued_jobs: jobs of a core or CC-core that SUBMIT has taken and that have not ended:
+ *	at least 63
+ * @gang_jobs: jobs of a submission
+ * @job_queues: drm_neuron_job.queues
+ * @windows: entries of a window table
+ * @syncs: drm_neuron_submit.in_syncs, .out_syncs
+ * @wait_jobs: drm_neuron_wait.jobs
+ * @results: jobs of a core that have ended and whose results are kept
+ * @post_entries: drm_neuron_post.entries
+ * @events: records that an event file keeps
+ * @grants: imported grants of a file
+ * @event_files: event files of a file
+ * @pad: zero
+ */
+struct drm_neuron_limits_info {
+	__u32 queued_jobs;
+	__u32 gang_jobs;
+	__u32 job_queues;
+	__u32 windows;
+	__u32 syncs;
+	__u32 wait_jobs;
+	__u32 results;
+	__u32 post_entries;
+	__u32 events;
+	__u32 grants;
+	__u32 event_files;
+	__u32 pad;
 };
 
 /**
@@ -154,17 +211,6 @@ struct drm_neuron_memory_info {
 	__u64 usable;
 	__u64 used;
 };
-
-/*
- * CC-core @c as a core number, wherever a core of a claim is meant. The chip's
- * CC-cores, as many as QUERY_CC_CORES tells of, belong in equal parts to its cores, the
- * first ones to core 0, and come with a claim of these. A CC-core has jobs, semaphores
- * and windows of its own, no counters to post, and of the engines only sync. Its
- * windows of SBUF and PSUM show those of its core, its DMA queues are those of its
- * core: a queue has one job at a time, and the second one fails. It is scrubbed before
- * the claim uses it first.
- */
-#define DRM_NEURON_CC_CORE(c)	(8 + (c))
 
 /**
  * struct drm_neuron_core_info - one core or CC-core
@@ -268,22 +314,35 @@ enum drm_neuron_category {
 	DRM_NEURON_NR_CATEGORIES
 };
 
-#define DRM_NEURON_MAX_STACKS	4
-
 /**
  * struct drm_neuron_usage_info - bytes of one category, all processes
- * @hbm: in each stack
+ * @hbm: in all stacks
  * @host: in host memory, without @imported
  * @imported: user memory (BO_IMPORT)
  * @peak: largest sum of the three since the driver was loaded
  *
- * The array has DRM_NEURON_NR_CATEGORIES elements, by category. Memory counts
- * until its last user lets go of it.
+ * The array is by category. Memory counts until its last user lets go of it.
  */
 struct drm_neuron_usage_info {
-	__u64 hbm[DRM_NEURON_MAX_STACKS];
+	__u64 hbm;
 	__u64 host;
 	__u64 imported;
+	__u64 peak;
+};
+
+/**
+ * struct drm_neuron_stack_usage_info - bytes of one category in one stack
+ * @category: enum drm_neuron_category
+ * @stack: HBM stack
+ * @used: bytes, all processes
+ * @peak: largest value since the driver was loaded
+ *
+ * The array has each category in each stack.
+ */
+struct drm_neuron_stack_usage_info {
+	__u32 category;
+	__u32 stack;
+	__u64 used;
 	__u64 peak;
 };
 
@@ -292,20 +351,24 @@ struct drm_neuron_usage_info {
 #define DRM_NEURON_QUEUE_KERNEL	2	/* the driver's own copies */
 
 /**
- * struct drm_neuron_queue_info - who owns the queues of one DMA engine
+ * struct drm_neuron_queue_info - who owns a DMA queue
  * @dma_engine: engine of the chip
- * @core: core it belongs to
+ * @queue: of the engine
+ * @core: core it belongs to; ~0: none
  * @ring: what a job writes into drm_neuron_queue.dma_engine to use this engine; ~0 when
  *	jobs cannot use it
+ * @owner: DRM_NEURON_QUEUE_*
  * @pad: zero
- * @owner: DRM_NEURON_QUEUE_* of each queue of the engine
+ *
+ * The array has all queues of an engine, then those of the next one.
  */
 struct drm_neuron_queue_info {
 	__u32 dma_engine;
+	__u32 queue;
 	__u32 core;
 	__u32 ring;
+	__u32 owner;
 	__u32 pad;
-	__u8 owner[16];
 };
 
 #define DRM_NEURON_BO_HBM	0	/* in HBM stack @stack */
@@ -443,10 +506,10 @@ struct drm_neuron_copy {
 /**
  * struct drm_neuron_claim - take cores, all or none
  * @cores: in: mask of cores wanted, or 0 with @count
+ * @granted: out: mask of the cores now owned
  * @count: in: any @count free cores, consecutive; 0 with @cores
  * @flags: DRM_NEURON_CLAIM_*
  * @claim: out: claim id, valid in this file
- * @granted: out: mask of the cores now owned
  * @align: in, with @count: the number of the first core is a multiple of it, 2 for
  *	pairs of cores that work as one; 0 counts as 1
  *
@@ -454,11 +517,11 @@ struct drm_neuron_copy {
  * Errors: EINVAL, EBUSY when a core is claimed.
  */
 struct drm_neuron_claim {
-	__u32 cores;
+	__u64 cores;
+	__u64 granted;
 	__u32 count;
 	__u32 flags;
 	__u32 claim;
-	__u32 granted;
 	__u32 align;
 };
 
@@ -566,7 +629,7 @@ struct drm_neuron_grant {
  * @handle: out: for windows with DRM_NEURON_FROM_GRANT; never 0, another one for each
  *	import
  *
- * A file has at most 65,535 of them.
+ * QUERY_LIMITS tells how many a file can have.
  * Errors: EBADF (no grant), EOPNOTSUPP (the fabric does not reach its chip), ENOSPC,
  * ENOMEM.
  */
@@ -588,19 +651,25 @@ struct drm_neuron_grant_close {
 	__u32 pad;
 };
 
-/* Engines, in the order of drm_neuron_job.start. */
-#define DRM_NEURON_NR_ENGINES	5	/* tensor, vector, scalar, gpsimd, sync */
+/* Engines of a core; QUERY_DEVICE tells how many there are. */
+enum drm_neuron_engine {
+	DRM_NEURON_ENGINE_TENSOR = 0,
+	DRM_NEURON_ENGINE_VECTOR,
+	DRM_NEURON_ENGINE_SCALAR,
+	DRM_NEURON_ENGINE_GPSIMD,
+	DRM_NEURON_ENGINE_SYNC,
+};
 
 /**
  * struct drm_neuron_start - entry point of an engine
  * @addr: window address (neuron_window_addr()) of the first instruction
  * @count: instructions, 0: not started
- * @pad: zero
+ * @engine: enum drm_neuron_engine
  */
 struct drm_neuron_start {
 	__u64 addr;
 	__u32 count;
-	__u32 pad;
+	__u32 engine;
 };
 
 /**
@@ -609,8 +678,8 @@ struct drm_neuron_start {
  * @s2m_ring: window address of the ring that writes memory
  * @m2s_length: descriptors in the ring at @m2s_ring: a multiple of 16, at least 32
  * @s2m_length: descriptors in the ring at @s2m_ring: a multiple of 16, at least 32
- * @dma_engine: which of the core's DMA engines, 0 to 15
- * @queue: which queue of that engine, 0 to 15
+ * @dma_engine: which of the core's DMA engines
+ * @queue: which queue of that engine
  * @flags: DRM_NEURON_QUEUE_ANY_RING_ID
  */
 struct drm_neuron_queue {
@@ -641,9 +710,11 @@ struct drm_neuron_sync {
  * struct drm_neuron_job - a job of a submission
  * @core: core of the claim
  * @flags: zero
- * @start: per engine
- * @queues: drm_neuron_queue elements, at most 256
- * @sem_clear: bit i of 256: clear semaphore i at the start
+ * @starts: drm_neuron_start elements, at most one for each engine; engines without one
+ *	are not started
+ * @queues: drm_neuron_queue elements
+ * @sem_clear: __u64 elements, at most as many as hold all semaphores: bit i % 64 of
+ *	element i / 64 clears semaphore i at the start
  * @notify_addr: window address of the notification stream, or 0
  * @notify_size: bytes, power of two from 64, or 0
  * @timeout_ms: 0: the driver's default; more than ten minutes counts as ten
@@ -668,9 +739,9 @@ struct drm_neuron_sync {
 struct drm_neuron_job {
 	__u32 core;
 	__u32 flags;
-	struct drm_neuron_start start[DRM_NEURON_NR_ENGINES];
+	struct drm_neuron_array starts;
 	struct drm_neuron_array queues;
-	__u64 sem_clear[4];
+	struct drm_neuron_array sem_clear;
 	__u64 notify_addr;
 	__u32 notify_size;
 	__u32 timeout_ms;
@@ -715,7 +786,7 @@ enum drm_neuron_cause {
 	DRM_NEURON_CAUSE_GANG = 19,	/* a member of its gang failed: pc says which */
 };
 
-/* Where, when it is not an engine, whose number is below DRM_NEURON_NR_ENGINES. */
+/* Where, when it is not an enum drm_neuron_engine. */
 #define DRM_NEURON_SOURCE_DMA	0x100	/* a DMA queue */
 #define DRM_NEURON_SOURCE_JOB	0x200	/* the job as a whole */
 
@@ -723,7 +794,7 @@ enum drm_neuron_cause {
  * struct drm_neuron_submit - queue a job, or a gang of jobs, of a claim
  * @claim: claim id
  * @flags: zero
- * @jobs: drm_neuron_job elements, 1 to 32, each of another core; all are checked
+ * @jobs: drm_neuron_job elements, at least one, each of another core; all are checked
  *	before any is queued
  * @in_syncs: drm_neuron_sync elements to wait for; each must have a fence by now
  *	(EINVAL), see WAIT
@@ -741,7 +812,9 @@ enum drm_neuron_cause {
  * of a claim in the same order.
  *
  * When the submission fails, no job is queued and the window tables are as they were.
- * Errors: EINVAL, ENOENT, ENODEV, ENOMEM; those of WINDOWS.
+ * QUERY_LIMITS tells how many jobs can be in the queue of a core, and how long arrays are.
+ * Errors: EINVAL, ENOENT, EBUSY (the queue of a core is full until one of its jobs ends),
+ * ENODEV, ENOMEM; those of WINDOWS.
  */
 struct drm_neuron_submit {
 	__u32 claim;
@@ -760,8 +833,8 @@ struct drm_neuron_submit {
  * @status: out: enum drm_neuron_job_status; 0: it has not ended, and what follows is zero
  * @cause: out: enum drm_neuron_cause; others may be added
  * @source: out: engine, or DRM_NEURON_SOURCE_*
- * @queue: out: with DRM_NEURON_SOURCE_DMA: engine of the chip times 16 plus queue, and
- *	bit 15 for the ring that writes memory
+ * @queue: out: with DRM_NEURON_SOURCE_DMA, and with cause QUEUE: queue of @dma_engine,
+ *	and DRM_NEURON_QUEUE_WRITES for the ring that writes memory
  * @pc: out: instruction or descriptor index; with cause GANG: the job of the submission
  *	that was the first to fail
  * @hang: out: 1 when the driver aborted it for making no progress
@@ -772,6 +845,8 @@ struct drm_neuron_submit {
  * @dma_bytes: out: bytes moved by its queues
  * @wall_ns: out: host time from doorbell to interrupt
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
+ * @dma_engine: out: engine of the chip, with @queue
+ * @pad: zero
  */
 struct drm_neuron_wait_job {
 	__u32 claim;
@@ -790,7 +865,11 @@ struct drm_neuron_wait_job {
 	__u64 dma_bytes;
 	__u64 wall_ns;
 	__u64 doorbell_ns;
+	__u32 dma_engine;
+	__u32 pad;
 };
+
+#define DRM_NEURON_QUEUE_WRITES	(1u << 15)
 
 /* Wait until all jobs have ended; without it, until one has. */
 #define DRM_NEURON_WAIT_ALL	(1u << 0)
@@ -802,13 +881,14 @@ struct drm_neuron_wait_job {
  *	ENOENT, and EINVAL for a claim or core, the element that is wrong
  * @deadline_ns: CLOCK_MONOTONIC time; 0, or one that has passed, polls, INT64_MAX waits
  *	for ever. As for syncobjs the time is that of the initial time namespace
- * @jobs: drm_neuron_wait_job elements, 1 to 1024, of any claims of this file
+ * @jobs: drm_neuron_wait_job elements, at least one, of any claims of this file
  *
  * With success and with ETIMEDOUT the results of all jobs that have ended are written.
  * The call can be restarted after EINTR as it is: the deadline stays.
  *
- * The results of the last 1024 jobs of a core that have ended are kept until the claim
- * is released. A call that began before a job is forgotten always gets its result.
+ * The results of the last jobs of a core that have ended, as many as QUERY_LIMITS tells,
+ * are kept until the claim is released. A call that began before a job is forgotten
+ * always gets its result.
  *
  * To wait until a point of a timeline has a fence, so that SUBMIT takes it as an
  * in-sync: DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT with
@@ -932,8 +1012,7 @@ struct drm_neuron_post_entry {
  * struct drm_neuron_post - post status counters of a claimed core
  * @claim: claim id
  * @core: core
- * @entries: drm_neuron_post_entry elements, at most 64; all are checked before
- *	any is added
+ * @entries: drm_neuron_post_entry elements; all are checked before any is added
  *
  * Anybody can read the sums in sysfs; the driver makes no use of them.
  * Errors: EINVAL, ENOENT, EFAULT.
@@ -997,22 +1076,66 @@ struct drm_neuron_event {
  * struct drm_neuron_events - open an event file
  * @mask: bit i: events of type i
  * @flags: DRM_NEURON_EVENTS_*
+ * @stride: bytes of a record, as the caller knows it, at most 4096
  * @fd: out: event file, close-on-exec
  * @pad: zero
  *
- * read() gives as many whole records (struct drm_neuron_event) as there are and fit; it
- * waits for the first one. 128 records are kept; the next record says how many more there
- * were. poll() works; it says POLLHUP when the device has left, and read() returns 0 after
- * the last record. The file may outlive the device's.
- * Errors: EINVAL, ENOMEM, EMFILE, ENOSPC (a file has at most 64, a device 1024); of read()
- * EINVAL (no room for a record), EAGAIN, EINTR.
+ * read() gives as many whole records (struct drm_neuron_event, in @stride bytes) as there
+ * are and fit; it waits for the first one. As many records are kept as QUERY_LIMITS tells;
+ * the next one says how many more there were. poll() works; it says POLLHUP when the
+ * device has left, and read() returns 0 after the last record. The file may outlive the
+ * device's.
+ * Errors: EINVAL, ENOMEM, EMFILE, ENOSPC (QUERY_LIMITS tells how many a file can have; a
+ * device has at most 1024); of read() EINVAL (no room for a record), EAGAIN, EINTR.
  */
 struct drm_neuron_events {
-	__u32 mask;
+	__u64 mask;
 	__u32 flags;
+	__u32 stride;
 	__s32 fd;
 	__u32 pad;
 };
+
+/*
+ * Sizes of the structs in version 2.0. They never change: a caller that says less than
+ * this is refused.
+ */
+#define DRM_NEURON_QUERY_SIZE_V2		24
+#define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		48
+#define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
+#define DRM_NEURON_CORE_INFO_SIZE_V2		32
+#define DRM_NEURON_LINK_INFO_SIZE_V2		16
+#define DRM_NEURON_CLOCK_INFO_SIZE_V2		24
+#define DRM_NEURON_COUNTER_INFO_SIZE_V2		112
+#define DRM_NEURON_USAGE_INFO_SIZE_V2		32
+#define DRM_NEURON_STACK_USAGE_INFO_SIZE_V2	24
+#define DRM_NEURON_QUEUE_INFO_SIZE_V2		24
+#define DRM_NEURON_BO_CREATE_SIZE_V2		40
+#define DRM_NEURON_BO_IMPORT_SIZE_V2		32
+#define DRM_NEURON_BO_INFO_SIZE_V2		56
+#define DRM_NEURON_COPY_SIZE_V2			48
+#define DRM_NEURON_CLAIM_SIZE_V2		32
+#define DRM_NEURON_RELEASE_SIZE_V2		8
+#define DRM_NEURON_WINDOW_SIZE_V2		40
+#define DRM_NEURON_WINDOWS_SIZE_V2		24
+#define DRM_NEURON_GRANT_SIZE_V2		24
+#define DRM_NEURON_GRANT_IMPORT_SIZE_V2		8
+#define DRM_NEURON_GRANT_CLOSE_SIZE_V2		8
+#define DRM_NEURON_START_SIZE_V2		16
+#define DRM_NEURON_QUEUE_SIZE_V2		32
+#define DRM_NEURON_SYNC_SIZE_V2			16
+#define DRM_NEURON_JOB_SIZE_V2			120
+#define DRM_NEURON_SUBMIT_SIZE_V2		64
+#define DRM_NEURON_WAIT_JOB_SIZE_V2		96
+#define DRM_NEURON_WAIT_SIZE_V2			32
+#define DRM_NEURON_RESET_SIZE_V2		8
+#define DRM_NEURON_CANCEL_SIZE_V2		16
+#define DRM_NEURON_DUMP_SIZE_V2			32
+#define DRM_NEURON_POST_ENTRY_SIZE_V2		16
+#define DRM_NEURON_POST_SIZE_V2			24
+#define DRM_NEURON_EVENT_SIZE_V2		56
+#define DRM_NEURON_EVENTS_SIZE_V2		24
 
 #define DRM_NEURON_IOCTL(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)

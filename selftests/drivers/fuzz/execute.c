@@ -234,7 +234,7 @@ static void take_given(struct thread *thread, const struct fuzz_struct *type, co
 		memcpy(&v, args + field->offset, field->size < 8 ? field->size : 8);
 		if (field->kind == FUZZ_GIVE)
 			give(thread->child, (unsigned int)field->arg, v);
-		for (bit = 0; field->kind == FUZZ_GIVE_CORES && bit < 32; bit++)
+		for (bit = 0; field->kind == FUZZ_GIVE_CORES && bit < 64; bit++)
 			if (v & 1ull << bit)
 				give(thread->child, FUZZ_CORE, bit);
 	}

@@ -13,9 +13,6 @@
 #define ONE(type, member, kind, arg) \
 	{ #member, FUZZ_##kind, 1, offsetof(struct type, member), \
 	  sizeof(((struct type *)NULL)->member), arg, NULL }
-#define MANY(type, member, n, kind, arg) \
-	{ #member, FUZZ_##kind, n, offsetof(struct type, member), \
-	  sizeof(((struct type *)NULL)->member) / (n), arg, NULL }
 #define ARRAY(type, member, max, element) \
 	{ #member, FUZZ_ARRAY, 1, offsetof(struct type, member), \
 	  sizeof(struct drm_neuron_array), max, &element##_struct }
@@ -48,10 +45,16 @@ STRUCT(drm_neuron_window);
 static const struct fuzz_field drm_neuron_start_fields[] = {
 	ONE(drm_neuron_start, addr, ADDRESS, 0),
 	ONE(drm_neuron_start, count, COUNT, 4),
-	ONE(drm_neuron_start, pad, ZERO, 0),
+	ONE(drm_neuron_start, engine, ENUM, DRM_NEURON_ENGINE_SYNC + 1),
 };
 
 STRUCT(drm_neuron_start);
+
+static const struct fuzz_field fuzz_word_fields[] = {
+	ONE(fuzz_word, bits, MASK, 0),
+};
+
+STRUCT(fuzz_word);
 
 static const struct fuzz_field drm_neuron_queue_fields[] = {
 	ONE(drm_neuron_queue, m2s_ring, ADDRESS, 0),
@@ -76,9 +79,9 @@ STRUCT(drm_neuron_sync);
 static const struct fuzz_field drm_neuron_job_fields[] = {
 	ONE(drm_neuron_job, core, USE, FUZZ_CORE),
 	ONE(drm_neuron_job, flags, ZERO, 0),
-	PARTS(drm_neuron_job, start, DRM_NEURON_NR_ENGINES, drm_neuron_start),
+	ARRAY(drm_neuron_job, starts, 5, drm_neuron_start),
 	ARRAY(drm_neuron_job, queues, 3, drm_neuron_queue),
-	MANY(drm_neuron_job, sem_clear, 4, MASK, 0),
+	ARRAY(drm_neuron_job, sem_clear, 4, fuzz_word),
 	ONE(drm_neuron_job, notify_addr, ADDRESS, 0),
 	ONE(drm_neuron_job, notify_size, SIZE, 0),
 	ONE(drm_neuron_job, timeout_ms, TIMEOUT, 0),
@@ -110,6 +113,8 @@ static const struct fuzz_field drm_neuron_wait_job_fields[] = {
 	ONE(drm_neuron_wait_job, dma_bytes, ZERO, 0),
 	ONE(drm_neuron_wait_job, wall_ns, ZERO, 0),
 	ONE(drm_neuron_wait_job, doorbell_ns, ZERO, 0),
+	ONE(drm_neuron_wait_job, dma_engine, ZERO, 0),
+	ONE(drm_neuron_wait_job, pad, ZERO, 0),
 };
 
 STRUCT(drm_neuron_wait_job);
@@ -124,12 +129,19 @@ STRUCT(drm_neuron_post_entry);
 
 /* The driver's ioctls */
 
+/* Where an answer goes; the other arrays have elements of their own. */
+static const struct fuzz_field drm_neuron_array_fields[] = {
+	ONE(drm_neuron_array, stride, COUNT, 256),
+	ONE(drm_neuron_array, count, COUNT, 64),
+	ONE(drm_neuron_array, pointer, POINTER, 0),
+};
+
+STRUCT(drm_neuron_array);
+
 static const struct fuzz_field drm_neuron_query_fields[] = {
-	ONE(drm_neuron_query, type, ENUM, DRM_NEURON_QUERY_CC_CORES + 1),
+	ONE(drm_neuron_query, type, ENUM, DRM_NEURON_QUERY_STACK_USAGE + 1),
 	ONE(drm_neuron_query, pad, ZERO, 0),
-	ONE(drm_neuron_query, size, ROOM, 0),
-	ONE(drm_neuron_query, pad2, ZERO, 0),
-	ONE(drm_neuron_query, pointer, POINTER, 0),
+	PARTS(drm_neuron_query, answer, 1, drm_neuron_array),
 };
 
 STRUCT(drm_neuron_query);
@@ -137,7 +149,7 @@ STRUCT(drm_neuron_query);
 static const struct fuzz_field drm_neuron_bo_create_fields[] = {
 	ONE(drm_neuron_bo_create, size, SIZE, 0),
 	ONE(drm_neuron_bo_create, placement, ENUM, DRM_NEURON_BO_USER),
-	ONE(drm_neuron_bo_create, stack, COUNT, DRM_NEURON_MAX_STACKS),
+	ONE(drm_neuron_bo_create, stack, COUNT, 4),
 	ONE(drm_neuron_bo_create, flags, FLAGS, DRM_NEURON_BO_STREAM),
 	ONE(drm_neuron_bo_create, handle, GIVE, FUZZ_BO),
 	ONE(drm_neuron_bo_create, mmap_offset, ZERO, 0),
@@ -189,10 +201,10 @@ STRUCT(drm_neuron_copy);
 
 static const struct fuzz_field drm_neuron_claim_fields[] = {
 	ONE(drm_neuron_claim, cores, COUNT, 4),
+	ONE(drm_neuron_claim, granted, GIVE_CORES, 0),
 	ONE(drm_neuron_claim, count, COUNT, 4),
 	ONE(drm_neuron_claim, flags, FLAGS, DRM_NEURON_CLAIM_DUMP_MEMORY),
 	ONE(drm_neuron_claim, claim, GIVE, FUZZ_CLAIM),
-	ONE(drm_neuron_claim, granted, GIVE_CORES, 0),
 	ONE(drm_neuron_claim, align, COUNT, 2),
 };
 
@@ -296,6 +308,7 @@ STRUCT(drm_neuron_grant_close);
 static const struct fuzz_field drm_neuron_events_fields[] = {
 	ONE(drm_neuron_events, mask, FLAGS, (1u << DRM_NEURON_NR_EVENT_TYPES) - 1),
 	ONE(drm_neuron_events, flags, FLAGS, DRM_NEURON_EVENTS_NONBLOCK),
+	ONE(drm_neuron_events, stride, COUNT, 256),
 	ONE(drm_neuron_events, fd, GIVE, FUZZ_FD),
 	ONE(drm_neuron_events, pad, ZERO, 0),
 };

@@ -122,6 +122,11 @@ struct fuzz_desc {
 	const struct fuzz_struct *args;
 };
 
+/* Bits of drm_neuron_job.sem_clear. */
+struct fuzz_word {
+	uint64_t bits;
+};
+
 /* Open a device once more. */
 struct fuzz_open {
 	uint32_t device;

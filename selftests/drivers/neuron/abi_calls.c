@@ -15,8 +15,9 @@ static int good_query(struct abi *abi, void *arg)
 	struct drm_neuron_query *query = arg;
 
 	query->type = DRM_NEURON_QUERY_DEVICE;
-	query->size = sizeof(struct drm_neuron_device_info);
-	query->pointer = (uintptr_t)abi->memory;
+	query->answer.stride = sizeof(struct drm_neuron_device_info);
+	query->answer.count = 1;
+	query->answer.pointer = (uintptr_t)abi->memory;
 	return 0;
 }
 
@@ -145,6 +146,7 @@ static int good_events(struct abi *abi, void *arg)
 
 	(void)abi;
 	events->mask = 1;
+	events->stride = sizeof(struct drm_neuron_event);
 	return 0;
 }
 
@@ -181,6 +183,25 @@ static int good_submit_queues(struct abi *abi, void *arg)
 	put_submit(abi, arg, &abi->job);
 	memcpy(abi->element, &abi->queue, sizeof(abi->queue));
 	abi->job.queues.pointer = (uintptr_t)abi->element;
+	return 0;
+}
+
+static int good_submit_starts(struct abi *abi, void *arg)
+{
+	put_submit(abi, arg, &abi->job);
+	memcpy(abi->element, &abi->rig.start[NEURON_ENGINE_SYNC],
+	       sizeof(struct drm_neuron_start));
+	abi->job.starts.count = 1;
+	abi->job.starts.pointer = (uintptr_t)abi->element;
+	return 0;
+}
+
+static int good_submit_sem_clear(struct abi *abi, void *arg)
+{
+	put_submit(abi, arg, &abi->job);
+	abi->element[0] = ~0ull;
+	abi->job.sem_clear.count = 1;
+	abi->job.sem_clear.pointer = (uintptr_t)abi->element;
 	return 0;
 }
 
@@ -335,6 +356,7 @@ static int good_cancel(struct abi *abi, void *arg)
 #define CALL(NAME, type, fill) \
 	.name = #NAME, \
 	.request = DRM_IOCTL_NEURON_##NAME, \
+	.least = DRM_NEURON_##NAME##_SIZE_V2, \
 	.good = fill
 
 #define ARRAY(type, field, element) \
@@ -347,8 +369,10 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(query, type, 1000, EINVAL),
 			BAD(query, type, 0xffffffff, EINVAL),
 			BAD(query, pad, 1, EINVAL),
-			BAD(query, pad2, 0x80000000, EINVAL),
-			BAD(query, pointer, 8, EFAULT),
+			BAD(query, answer.stride, 0, EINVAL),
+			BAD(query, answer.stride, DRM_NEURON_DEVICE_INFO_SIZE_V2 - 1, EINVAL),
+			BAD(query, answer.stride, 4097, EINVAL),
+			BAD(query, answer.pointer, 8, EFAULT),
 		},
 	},
 	[ABI_BO_CREATE] = {
@@ -407,6 +431,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	[ABI_CLAIM] = {
 		CALL(CLAIM, claim, good_claim), .array = -1, .bad = {
 			BAD(claim, cores, 1, EINVAL),
+			BAD(claim, cores, 1ull << 63, EINVAL),
 			BAD(claim, count, 0, EINVAL),
 			BAD(claim, count, 33, EINVAL),
 			BAD(claim, flags, 2, EINVAL),
@@ -450,9 +475,8 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD_ELEMENT(job, core, 99, EINVAL),
 			BAD_ELEMENT(job, flags, 1, EINVAL),
 			BAD_ELEMENT(job, flags, 0x80000000, EINVAL),
-			BAD_ELEMENT(job, start[0].pad, 1, EINVAL),
-			BAD_ELEMENT(job, start[4].pad, 1, EINVAL),
-			BAD_ELEMENT(job, start[4].addr, 4096, EINVAL),
+			BAD_ELEMENT(job, starts.count, 6, EINVAL),
+			BAD_ELEMENT(job, sem_clear.count, 5, EINVAL),
 			BAD_ELEMENT(job, queues.count, 257, EINVAL),
 			BAD_ELEMENT(job, notify_addr, 4096, EINVAL),
 			BAD_ELEMENT(job, notify_size, 4096, EINVAL),
@@ -464,6 +488,19 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD_ELEMENT(job, trace_offset, 64, EINVAL),
 			BAD_ELEMENT(job, trace_size, 4096, EINVAL),
 		},
+	},
+	[ABI_SUBMIT_STARTS] = {
+		CALL(SUBMIT, submit, good_submit_starts),
+		ARRAY(job, starts, start), .of_job = true, .bad = {
+			BAD_ELEMENT(start, engine, 5, EINVAL),
+			BAD_ELEMENT(start, engine, 0xffffffff, EINVAL),
+			BAD_ELEMENT(start, addr, 4096, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_SEM_CLEAR] = {
+		CALL(SUBMIT, submit, good_submit_sem_clear),
+		.array = offsetof(struct drm_neuron_job, sem_clear),
+		.element_size = sizeof(uint64_t), .of_job = true,
 	},
 	[ABI_SUBMIT_QUEUES] = {
 		CALL(SUBMIT, submit, good_submit_queues),
@@ -563,6 +600,10 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(events, mask, 0, EINVAL),
 			BAD(events, mask, 1u << DRM_NEURON_NR_EVENT_TYPES, EINVAL),
 			BAD(events, flags, 2, EINVAL),
+			BAD(events, mask, 1ull << 63, EINVAL),
+			BAD(events, stride, 0, EINVAL),
+			BAD(events, stride, DRM_NEURON_EVENT_SIZE_V2 - 1, EINVAL),
+			BAD(events, stride, 4097, EINVAL),
 			BAD(events, pad, 1, EINVAL),
 		},
 	},

@@ -56,6 +56,7 @@ struct abi_bad {
  * struct abi_call - an ioctl
  * @name: for messages
  * @request: request number, size included
+ * @least: bytes of the struct in version 2.0
  * @good: fill @arg with a call that must pass
  * @array: offset of a struct drm_neuron_array, or -1
  * @of_job: the array is not in the struct but in abi.job
@@ -66,6 +67,7 @@ struct abi_bad {
 struct abi_call {
 	const char *name;
 	unsigned long request;
+	uint32_t least;
 	int (*good)(struct abi *abi, void *arg);
 	int array;
 	bool of_job;
@@ -88,6 +90,8 @@ enum abi_row {
 	ABI_SUBMIT,
 	ABI_SUBMIT_IN_SYNCS,
 	ABI_SUBMIT_OUT_SYNCS,
+	ABI_SUBMIT_STARTS,
+	ABI_SUBMIT_SEM_CLEAR,
 	ABI_SUBMIT_QUEUES,
 	ABI_SUBMIT_WINDOWS,
 	ABI_WAIT,
@@ -117,6 +121,8 @@ enum abi_row {
 	ABI_VARIANT(fixture, SUBMIT); \
 	ABI_VARIANT(fixture, SUBMIT_IN_SYNCS); \
 	ABI_VARIANT(fixture, SUBMIT_OUT_SYNCS); \
+	ABI_VARIANT(fixture, SUBMIT_STARTS); \
+	ABI_VARIANT(fixture, SUBMIT_SEM_CLEAR); \
 	ABI_VARIANT(fixture, SUBMIT_QUEUES); \
 	ABI_VARIANT(fixture, SUBMIT_WINDOWS); \
 	ABI_VARIANT(fixture, WAIT); \

@@ -225,7 +225,7 @@ static void answer_alloc(struct fault_job *f, unsigned int mib)
 
 static int churn(int fd)
 {
-	struct drm_neuron_memory_info stack[DRM_NEURON_MAX_STACKS];
+	struct drm_neuron_memory_info stack[4];
 	struct drm_neuron_bo_create bo[2];
 	int ret = neuron_query(fd, DRM_NEURON_QUERY_MEMORY, stack,
 			       sizeof(stack));

@@ -9,7 +9,7 @@
 #include "job_rig.h"
 #include "neuron_test.h"
 
-int rig_claim(int fd, uint32_t cores, uint32_t count,
+int rig_claim(int fd, uint64_t cores, uint32_t count,
 	      struct drm_neuron_claim *args)
 {
 	*args = (struct drm_neuron_claim){ .cores = cores, .count = count };
@@ -111,13 +111,17 @@ int rig_bind(struct rig *rig)
 /* Buffer and windows of the core that has been claimed. */
 static int rig_equip(struct rig *rig)
 {
+	struct drm_neuron_device_info info;
 	struct drm_neuron_bo_create bo;
 	int ret;
 
-	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HBM, 0, 2 * RIG_HALF,
-			       &bo);
+	ret = neuron_query(rig->fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info));
+	if (!ret)
+		ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HBM, 0, 2 * RIG_HALF,
+				       &bo);
 	if (ret)
 		return ret;
+	rig->first_cc = info.first_cc_core;
 	rig->bo = bo.handle;
 	rig->map = rig_map(rig->fd, &bo);
 	if (!rig->map)
@@ -134,11 +138,11 @@ static int rig_setup(struct rig *rig, uint32_t core)
 	if (core == RIG_ANY_CORE)
 		ret = rig_claim(rig->fd, 0, 1, &claim);
 	else
-		ret = rig_claim(rig->fd, 1u << core, 0, &claim);
+		ret = rig_claim(rig->fd, 1ull << core, 0, &claim);
 	if (ret)
 		return ret;
 	rig->claim = claim.claim;
-	rig->core = (uint32_t)__builtin_ctz(claim.granted);
+	rig->core = (uint32_t)__builtin_ctzll(claim.granted);
 	return rig_equip(rig);
 }
 
@@ -194,7 +198,7 @@ int rig_open_pair(struct rig pair[2], unsigned int device)
 		return core.fd;
 	ret = neuron_ioctl(core.fd, DRM_IOCTL_NEURON_CLAIM, &claim);
 	core.claim = claim.claim;
-	core.core = (uint32_t)__builtin_ctz(claim.granted | 1u << 31);
+	core.core = (uint32_t)__builtin_ctzll(claim.granted | 1u << 31);
 	if (!ret)
 		ret = rig_open_sibling(&pair[0], &core, core.core);
 	if (!ret) {
@@ -217,7 +221,7 @@ int rig_open_cores(struct rig *rigs, unsigned int device, unsigned int count)
 		return core.fd;
 	ret = rig_claim(core.fd, 0, count, &claim);
 	core.claim = claim.claim;
-	core.core = (uint32_t)__builtin_ctz(claim.granted | 1u << 31);
+	core.core = (uint32_t)__builtin_ctzll(claim.granted | 1u << 31);
 	while (!ret && i < count) {
 		ret = rig_open_sibling(&rigs[i], &core, core.core + i);
 		i += !ret;
@@ -230,19 +234,14 @@ int rig_open_cores(struct rig *rigs, unsigned int device, unsigned int count)
 
 int rig_open_cc(struct rig *cc, const struct rig *core, unsigned int n)
 {
-	struct drm_neuron_query args = { .type = DRM_NEURON_QUERY_CC_CORES };
 	struct drm_neuron_device_info info;
 	unsigned int each;
-	int ret;
+	int ret = neuron_query(core->fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info));
 
-	ret = neuron_ioctl(core->fd, DRM_IOCTL_NEURON_QUERY, &args);
-	if (!ret)
-		ret = neuron_query(core->fd, DRM_NEURON_QUERY_DEVICE, &info,
-				   sizeof(info));
 	if (ret)
 		return ret;
-	each = args.size / (uint32_t)sizeof(struct drm_neuron_core_info) / info.nr_cores;
-	return rig_open_sibling(cc, core, DRM_NEURON_CC_CORE(core->core * each + n));
+	each = info.nr_cc_cores / info.nr_cores;
+	return rig_open_sibling(cc, core, info.first_cc_core + core->core * each + n);
 }
 
 void rig_close(struct rig *rig)
@@ -339,6 +338,8 @@ void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count)
 	inst->addr = rig->count[engine] - 1;
 }
 
+const uint64_t rig_all_semaphores[RIG_SEM_WORDS] = { ~0ull, ~0ull, ~0ull, ~0ull };
+
 void rig_prepare(struct rig *rig, struct rig_submit *submit,
 		 struct drm_neuron_queue *queue)
 {
@@ -347,14 +348,19 @@ void rig_prepare(struct rig *rig, struct rig_submit *submit,
 	memset(submit, 0, sizeof(*submit));
 	submit->call.claim = rig->claim;
 	submit->job.core = rig->core;
-	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!rig->count[e])
-			continue;
-		submit->job.start[e].addr = neuron_window_addr(RIG_WINDOW_IMAGE,
-							       RIG_IMAGE(e));
-		submit->job.start[e].count = rig->count[e];
-	}
-	memset(submit->job.sem_clear, 0xff, sizeof(submit->job.sem_clear));
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		rig->start[e] = (struct drm_neuron_start){
+			.addr = rig->count[e] ? neuron_window_addr(RIG_WINDOW_IMAGE,
+								   RIG_IMAGE(e)) : 0,
+			.count = rig->count[e],
+			.engine = e,
+		};
+	submit->job.starts = (struct drm_neuron_array){
+		sizeof(rig->start[0]), NEURON_NR_ENGINES, (uintptr_t)rig->start,
+	};
+	submit->job.sem_clear = (struct drm_neuron_array){
+		sizeof(rig_all_semaphores[0]), RIG_SEM_WORDS, (uintptr_t)rig_all_semaphores,
+	};
 	if (!rig->tail[0] && !rig->tail[1])
 		return;
 
@@ -375,13 +381,11 @@ void rig_prepare_engine(struct rig *rig, struct rig_submit *submit,
 			enum neuron_engine engine)
 {
 	struct drm_neuron_queue none;
-	unsigned int e;
 
 	rig_prepare(rig, submit, &none);
 	memset(&submit->job.queues, 0, sizeof(submit->job.queues));
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (e != engine)
-			memset(&submit->job.start[e], 0, sizeof(submit->job.start[e]));
+	submit->job.starts.count = 1;
+	submit->job.starts.pointer = (uintptr_t)&rig->start[engine];
 }
 
 void rig_put_jobs(struct drm_neuron_submit *call, const struct drm_neuron_job *jobs,

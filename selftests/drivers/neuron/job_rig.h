@@ -14,6 +14,7 @@
 #include "neuron/address.h"
 #include "neuron/isa.h"
 #include "neuron/job.h"
+#include "neuron/regs.h"
 #include "neuron/udma.h"
 
 /* Windows that rig_open() binds. */
@@ -36,21 +37,25 @@ enum rig_window {
  * @fd: device node
  * @claim: claim id
  * @core: core number
+ * @first_cc: number of the first CC-core; 0: not known
  * @bo: buffer in HBM
  * @map: its first half: images and rings
  * @data: its second half
  * @count: instructions of each engine so far
  * @tail: descriptors of the M2S and the S2M ring so far
+ * @start: of the engines, for submissions of what was emitted
  */
 struct rig {
 	int fd;
 	uint32_t claim;
 	uint32_t core;
+	uint32_t first_cc;
 	uint32_t bo;
 	uint8_t *map;
 	uint8_t *data;
 	uint32_t count[NEURON_NR_ENGINES];
 	uint32_t tail[2];
+	struct drm_neuron_start start[NEURON_NR_ENGINES];
 };
 
 /* All functions that return int: 0 or a negative errno. */
@@ -70,12 +75,12 @@ int rig_open_sibling(struct rig *rig, const struct rig *core, uint32_t number);
 int rig_open_pair(struct rig pair[2], unsigned int device);
 static inline bool rig_is_cc(const struct rig *rig)
 {
-	return rig->core >= DRM_NEURON_CC_CORE(0);
+	return rig->first_cc && rig->core >= rig->first_cc;
 }
 
 void rig_close(struct rig *rig);
 
-int rig_claim(int fd, uint32_t cores, uint32_t count,
+int rig_claim(int fd, uint64_t cores, uint32_t count,
 	      struct drm_neuron_claim *args);
 int rig_release(int fd, uint32_t claim);
 /* The windows of enum rig_window; rig_open() has done it. */
@@ -114,9 +119,13 @@ struct rig_submit {
 	struct drm_neuron_job job;
 };
 
+/* All semaphores. */
+#define RIG_SEM_WORDS	(NEURON_NR_SEMAPHORES / 64)
+extern const uint64_t rig_all_semaphores[RIG_SEM_WORDS];
+
 /*
- * A submission of what was emitted; the caller may change it. The jobs of a core and
- * of each of its CC-cores have a queue of their own.
+ * A submission of what was emitted; the caller may change it, and keeps the rig. The jobs of
+ * a core and of each of its CC-cores have a queue of their own.
  */
 void rig_prepare(struct rig *rig, struct rig_submit *submit,
 		 struct drm_neuron_queue *queue);

@@ -53,16 +53,29 @@ static inline int neuron_is_ours(int fd)
 	       !strcmp(name, "neuron");
 }
 
-static inline int neuron_query(int fd, uint32_t type, void *answer,
-			       uint32_t size)
+static inline int neuron_query_array(int fd, uint32_t type, void *answer,
+				     size_t stride, size_t count)
 {
 	struct drm_neuron_query query = {
 		.type = type,
-		.size = size,
-		.pointer = (uintptr_t)answer,
+		.answer = { (uint32_t)stride, (uint32_t)count, (uintptr_t)answer },
 	};
 
 	return neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
+}
+
+/* @size bytes of elements at @answer, whose type is that of the elements. */
+#define neuron_query(fd, type, answer, size) \
+	neuron_query_array(fd, type, answer, sizeof(*(answer)), \
+			   (size) / sizeof(*(answer)))
+
+/* How many elements the answer has, or a negative errno. */
+static inline int neuron_query_count(int fd, uint32_t type)
+{
+	struct drm_neuron_query query = { .type = type };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
+
+	return ret ? ret : (int)query.answer.count;
 }
 
 /*

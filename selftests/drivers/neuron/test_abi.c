@@ -96,41 +96,6 @@ TEST_F(abi, argument_read_only)
 	EXPECT_EQ(-EFAULT, neuron_ioctl(self->abi.rig.fd, call->request, page));
 }
 
-/*
- * Every type of query tells its size, and writes the smaller of that and what the
- * caller has room for.
- */
-TEST(query_sizes)
-{
-	static uint8_t answer[65536];
-	struct drm_neuron_query query;
-	int fd = neuron_open(0);
-	uint32_t type, full, room, written, left;
-
-	if (fd < 0)
-		SKIP(return, "no neuron device");
-	for (type = 0; type <= DRM_NEURON_QUERY_QUEUES; type++) {
-		query = (struct drm_neuron_query){ .type = type };
-		must(fd, QUERY, &query);
-		full = query.size;
-		EXPECT_EQ(0, full % 8);
-		ASSERT_GE(sizeof(answer), full + 64);
-		for (room = 0; room <= full + 64; room += full / 4 + 4) {
-			memset(answer, 0xa5, sizeof(answer));
-			query.size = room;
-			query.pointer = (uintptr_t)answer;
-			must(fd, QUERY, &query);
-			written = room < full ? room : full;
-			left = sizeof(answer) - written;
-			EXPECT_EQ(left, neuron_differs_from(answer + written,
-							    left, 0xa5))
-				TH_LOG("type %u, room for %u of %u", type, room,
-				       full);
-		}
-	}
-	close(fd);
-}
-
 /* Numbers without an ioctl, and those of others, are nobody's. */
 TEST(unknown_numbers)
 {

@@ -55,7 +55,7 @@ static int works(int fd)
 	if (ret)
 		return ret;
 	rig.claim = claim.claim;
-	rig.core = (uint32_t)__builtin_ctz(claim.granted);
+	rig.core = (uint32_t)__builtin_ctzll(claim.granted);
 	ret = change(&rig, 0);
 	rig_prepare(&rig, &submit, &queue);
 	if (!ret)

@@ -211,6 +211,8 @@ static int posts(const char *node)
 	return with_rig(node, 0, use_post);
 }
 
+#define QUERY_STRIDE	256	/* more than any element */
+
 static int newer_queries(const char *node)
 {
 	static uint8_t answer[64 * KIB];
@@ -220,8 +222,9 @@ static int newer_queries(const char *node)
 	if (fd < 0)
 		return -errno;
 	for (type = DRM_NEURON_QUERY_CLOCKS;
-	     !ret && type <= DRM_NEURON_QUERY_QUEUES; type++)
-		ret = neuron_query(fd, type, answer, sizeof(answer));
+	     !ret && type <= DRM_NEURON_QUERY_STACK_USAGE; type++)
+		ret = neuron_query_array(fd, type, answer, QUERY_STRIDE,
+					 sizeof(answer) / QUERY_STRIDE);
 	close(fd);
 	return ret;
 }

@@ -84,6 +84,8 @@ static int host_buffers(const char *node)
 	return with_buffers(node, DRM_NEURON_BO_HOST);
 }
 
+#define QUERY_STRIDE	256	/* more than any element */
+
 static int query_all(int fd)
 {
 	static uint8_t answer[64 * KIB];
@@ -92,7 +94,8 @@ static int query_all(int fd)
 
 	for (type = DRM_NEURON_QUERY_DEVICE; type <= DRM_NEURON_QUERY_LINKS;
 	     type++) {
-		ret = neuron_query(fd, type, answer, sizeof(answer));
+		ret = neuron_query_array(fd, type, answer, QUERY_STRIDE,
+					 sizeof(answer) / QUERY_STRIDE);
 		if (ret)
 			return ret;
 	}

@@ -426,7 +426,7 @@ static int run_on_semaphores(struct rig *rig, struct drm_neuron_wait_job *result
 
 	rig_prepare(rig, &submit, &queue);
 	submit.job.timeout_ms = LIMIT;
-	memset(submit.job.sem_clear, 0, sizeof(submit.job.sem_clear));
+	submit.job.sem_clear.count = 0;
 	ret = rig_submit(rig, &submit);
 	return ret ? ret : rig_wait(rig, submit.call.job, 60000, result);
 }

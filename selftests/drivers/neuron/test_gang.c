@@ -274,7 +274,8 @@ TEST_F(gang, nothing_is_queued_if_one_job_is_wrong)
 	expect_refused(EINVAL, bad.job[3].flags = 1);
 	expect_refused(EINVAL, bad.job[3].core = 30);
 	expect_refused(EINVAL, bad.job[3].core = bad.job[0].core);
-	expect_refused(EINVAL, bad.job[3].start[LOOPS] = bad.job[3].start[STORES]);
+	/* Of the rig's own core, and so for more than sync. */
+	expect_refused(EINVAL, bad.job[3].starts.pointer = (uintptr_t)&unit[3].start[LOOPS]);
 	expect_refused(EINVAL, bad.job[2].notify_size = 96);
 	expect_refused(EINVAL, bad.job[1].queues = (struct drm_neuron_array){ 8, 1, 8 });
 	expect_refused(EFAULT, bad.job[1].queues = (struct drm_neuron_array){ 64, 1, 8 });

@@ -123,7 +123,7 @@ static int run(struct rig *rig, uint32_t limit, struct drm_neuron_wait_job *resu
 	int ret;
 
 	rig_prepare(rig, &submit, &queue);
-	memset(submit.job.sem_clear, 0, sizeof(submit.job.sem_clear));
+	submit.job.sem_clear.count = 0;
 	submit.job.timeout_ms = limit;
 	ret = rig_submit(rig, &submit);
 	return ret ? ret : rig_wait(rig, submit.call.job, 60000, result);

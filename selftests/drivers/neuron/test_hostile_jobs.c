@@ -96,7 +96,7 @@ TEST_F(program, ids_of_others)
 	const uint32_t theirs = self->neighbour.claim, ours = self->rig.claim;
 	const uint32_t ids[] = { 0, theirs + 1, 9, 0x7fffffff, 0xffffffff };
 	/* The fourth CC-core is the neighbour's on every generation; there is no 17th. */
-	const uint32_t cores[] = { 1, 2, DRM_NEURON_CC_CORE(3), DRM_NEURON_CC_CORE(16),
+	const uint32_t cores[] = { 1, 2, self->rig.first_cc + 3, self->rig.first_cc + 16,
 				   31, 32, 0x7fffffff, 0xffffffff };
 	struct rig forged = self->rig;
 	struct drm_neuron_grant grant = { .count = 1 };

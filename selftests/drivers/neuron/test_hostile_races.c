@@ -55,13 +55,15 @@ static int monkey_submit(struct monkey *m, uint32_t id, uint32_t core)
 		.handle = 1 + hostile_dice(&m->seed, IDS),
 		.length = BYTES,
 	};
+	const struct drm_neuron_start start = {
+		.addr = neuron_window_addr(RIG_WINDOW_IMAGE, 0),
+		.count = 1 + hostile_dice(&m->seed, 20),
+		.engine = NEURON_ENGINE_SYNC,
+	};
 	struct drm_neuron_job job[2] = { {
 		.core = core,
 		.timeout_ms = 1 + hostile_dice(&m->seed, 30),
-		.start[NEURON_ENGINE_SYNC] = {
-			.addr = neuron_window_addr(RIG_WINDOW_IMAGE, 0),
-			.count = 1 + hostile_dice(&m->seed, 20),
-		},
+		.starts = { sizeof(start), 1, (uintptr_t)&start },
 	} };
 	struct drm_neuron_submit submit = { .claim = id };
 

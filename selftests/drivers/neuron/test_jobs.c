@@ -421,6 +421,43 @@ TEST_F(job, unchanged_binding_costs_nothing)
 	EXPECT_EQ(running.live + 1, now.live);
 }
 
+/*
+ * A core takes as many jobs as QUERY says and not one more; the place of a job that has
+ * ended is free for whoever has waited for it.
+ */
+TEST_F_TIMEOUT(job, queue_has_its_depth, 120)
+{
+	struct drm_neuron_reset reset = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+	};
+	struct drm_neuron_limits_info limits = { 0 };
+	int64_t first, job;
+	uint32_t i;
+
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_LIMITS, &limits,
+				  sizeof(limits)));
+	ASSERT_LE(63, limits.queued_jobs);
+	rig_loop(&self->rig, NEURON_ENGINE_SYNC, 0);
+	first = rig_start(&self->rig, 120000);
+	ASSERT_GT(first, 0);
+	for (i = 1; i < limits.queued_jobs; i++)
+		ASSERT_EQ(first + i, rig_start(&self->rig, 120000));
+	EXPECT_EQ(-EBUSY, rig_start(&self->rig, 120000));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, rig_cancel(&self->rig, (uint64_t)first + i));
+		ASSERT_EQ(0, rig_wait(&self->rig, (uint64_t)first + i, LIMIT, NULL));
+		job = rig_start(&self->rig, 120000);
+		ASSERT_GT(job, first + limits.queued_jobs - 1);
+		EXPECT_EQ(-EBUSY, rig_start(&self->rig, 120000));
+	}
+	must(self->rig.fd, RESET, &reset);
+	ASSERT_EQ(0, rig_wait(&self->rig, (uint64_t)job, LIMIT, NULL));
+	rig_clear(&self->rig);
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	EXPECT_EQ(0, rig_run(&self->rig, LIMIT, NULL));
+}
+
 /* Queued jobs hold old tables; a program cannot eat the kernel's memory so. */
 /* A hundred large tables take a slow host a while. */
 TEST_F_TIMEOUT(job, versions_are_bounded, 240)
@@ -474,6 +511,15 @@ TEST_F(job, submit_arguments)
 	struct rig_submit good;
 	struct drm_neuron_queue good_queue;
 	struct drm_neuron_queue twice[2];
+	const struct drm_neuron_start bad[][2] = {
+		/* No such engine, one of them twice, a plain address: no program sees those. */
+		{ { .engine = NEURON_NR_ENGINES } },
+		{ { .engine = ~0u } },
+		{ { .engine = NEURON_ENGINE_SYNC }, { .engine = NEURON_ENGINE_SYNC } },
+		{ { .addr = 4096, .count = 1, .engine = 1 }, { .engine = 2 } },
+		{ { .engine = 2 }, { .addr = 4096, .count = 1 } },
+	};
+	unsigned int i;
 
 	rig_copy(&self->rig, NEURON_ENGINE_SYNC,
 		 neuron_window_addr(RIG_WINDOW_DATA, 64),
@@ -489,9 +535,16 @@ TEST_F(job, submit_arguments)
 	expect_submit(EINVAL, s->job.core = 1);
 	expect_submit(EINVAL, s->job.core = 100);
 	expect_submit(ENOENT, s->call.claim = 4711);
-	expect_submit(EINVAL, s->job.start[0].pad = 1);
-	/* A plain address: no program gets to see those. */
-	expect_submit(EINVAL, s->job.start[0].addr = 4096, s->job.start[0].count = 1);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect_submit(EINVAL, s->job.starts = (struct drm_neuron_array){
+			sizeof(bad[i][0]), 2, (uintptr_t)bad[i] });
+	expect_submit(EINVAL, s->job.starts.stride = 8);
+	expect_submit(EINVAL, s->job.starts.count = NEURON_NR_ENGINES + 1);
+	expect_submit(EFAULT, s->job.starts.pointer = 8);
+	expect_submit(EINVAL, s->job.sem_clear.count = RIG_SEM_WORDS + 1);
+	expect_submit(EINVAL, s->job.sem_clear.stride = 4);
+	expect_submit(EFAULT, s->job.sem_clear.pointer = 8);
+	expect_submit(0, s->job.sem_clear.count = 1);
 	expect_submit(EINVAL, s->job.notify_size = 4096);
 	expect_submit(EINVAL, s->job.notify_addr = neuron_window_addr(1, 0));
 	expect_submit(EINVAL, s->job.notify_addr = neuron_window_addr(1, 0),

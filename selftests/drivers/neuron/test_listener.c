@@ -21,7 +21,11 @@
 
 static int listen_to(int fd, uint32_t mask, uint32_t flags)
 {
-	struct drm_neuron_events args = { .mask = mask, .flags = flags };
+	struct drm_neuron_events args = {
+		.mask = mask,
+		.flags = flags,
+		.stride = sizeof(struct drm_neuron_event),
+	};
 	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_EVENTS, &args);
 
 	return ret ? ret : args.fd;
@@ -78,6 +82,39 @@ static int next(int fd, struct drm_neuron_event *event)
 	if (n < 0)
 		return -errno;
 	return n == sizeof(*event) ? (int)event->type : -EIO;
+}
+
+/*
+ * Records of another size than the kernel's: a newer reader gets zeros behind what the
+ * kernel knows, and no record is given in part.
+ */
+TEST_F(listener, longer_records)
+{
+	const size_t known = sizeof(struct drm_neuron_event), stride = known + 24;
+	struct drm_neuron_events args = {
+		.mask = ALL,
+		.flags = DRM_NEURON_EVENTS_NONBLOCK,
+		.stride = (uint32_t)stride,
+	};
+	struct drm_neuron_event event;
+	uint8_t record[2][256];
+	int64_t job;
+
+	must(self->rig.fd, EVENTS, &args);
+	job = fail(&self->rig);
+	ASSERT_LT(0, job);
+	ASSERT_EQ(DRM_NEURON_EVENT_JOB_FAULT, next(self->fd, &event));
+	memset(record, 0xa5, sizeof(record));
+	EXPECT_EQ(-1, read(args.fd, record, stride - 1));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(stride, read(args.fd, record, 2 * stride - 1));
+	/* Each listener notes the time by itself. */
+	memcpy(&event.time_ns, record[0] + offsetof(struct drm_neuron_event, time_ns),
+	       sizeof(event.time_ns));
+	EXPECT_EQ(0, memcmp(&event, record, known));
+	EXPECT_EQ(24, neuron_differs_from(record[0] + known, 24, 0));
+	EXPECT_EQ(64, neuron_differs_from(record[0] + stride, 64, 0xa5));
+	close(args.fd);
 }
 
 static bool is_empty(int fd)

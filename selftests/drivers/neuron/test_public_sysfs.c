@@ -231,7 +231,7 @@ TEST_F(tree, memory)
 	EXPECT_EQ(total + (long long)bo.size, number(info, DEVICE "total"));
 	ASSERT_EQ(0, neuron_query(self->rig.fd, DRM_NEURON_QUERY_USAGE, usage,
 				  sizeof(usage)));
-	EXPECT_EQ(usage[bo.category].hbm[0], bo.size);
+	EXPECT_EQ(usage[bo.category].hbm, bo.size);
 	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, bo.handle));
 	EXPECT_EQ(0, number(info, DEVICE "constants/total"));
 	EXPECT_EQ(bo.size, number(info, DEVICE "constants/peak"));

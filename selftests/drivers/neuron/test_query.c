@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The queries of clocks, counters, memory by category and queues.
+ * The queries: numbers, limits, clocks, counters, queues; and elements of any size.
  */
 #include <time.h>
 
+#include "contract/job.h"
 #include "job_rig.h"
 #include "kselftest_harness.h"
 #include "neuron_test.h"
@@ -29,54 +30,128 @@ FIXTURE_TEARDOWN(query)
 		close(self->fd);
 }
 
-/* Every answer: its size, in part, with room to spare. */
+/* The numbers that older interfaces had as constants. */
+TEST_F(query, numbers)
+{
+	const struct drm_neuron_device_info *info = &self->info;
+
+	EXPECT_EQ(info->nr_cores * (info->generation == 2 ? 3 : 2), info->nr_cc_cores);
+	EXPECT_LE(info->nr_cores, info->first_cc_core);
+	EXPECT_EQ(NEURON_NR_ENGINES, info->nr_engines);
+	EXPECT_EQ(NEURON_NR_SEMAPHORES, info->nr_semaphores);
+	EXPECT_EQ(NEURON_JOB_DMA_ENGINES, info->core_dma_engines);
+	EXPECT_EQ(NEURON_UDMA_QUEUES, info->dma_queues);
+}
+
+/* Each limit: what it says passes elsewhere, and one more does not. */
+TEST_F(query, limits)
+{
+	struct drm_neuron_limits_info limits = { 0 };
+
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_LIMITS, &limits,
+				  sizeof(limits)));
+	EXPECT_LE(63, limits.queued_jobs);
+	EXPECT_LE(limits.queued_jobs, limits.results);
+	EXPECT_EQ(NEURON_JOB_MAX_GANG, limits.gang_jobs);
+	EXPECT_EQ(NEURON_JOB_MAX_QUEUES, limits.job_queues);
+	EXPECT_EQ(NEURON_MAX_WINDOWS, limits.windows);
+	EXPECT_EQ(1024, limits.syncs);
+	EXPECT_EQ(1024, limits.wait_jobs);
+	EXPECT_EQ(64, limits.post_entries);
+	EXPECT_EQ(128, limits.events);
+	EXPECT_EQ(65535, limits.grants);
+	EXPECT_EQ(64, limits.event_files);
+	EXPECT_EQ(0, limits.pad);
+}
+
+#define MAX_ANSWER	(256 * 1024)
+
+/**
+ * struct answer - a type of query
+ * @type: enum drm_neuron_query_type
+ * @least: bytes of an element in version 2.0
+ * @size: bytes of an element
+ * @count: elements
+ */
+struct answer {
+	uint32_t type;
+	uint32_t least;
+	uint32_t size;
+	uint32_t count;
+};
+
+#define ANSWER(TYPE, name, NAME, nr) { \
+	DRM_NEURON_QUERY_##TYPE, DRM_NEURON_##NAME##_INFO_SIZE_V2, \
+	sizeof(struct drm_neuron_##name##_info), nr, \
+}
+
+/* What the query says and writes into @to, filled with 0xa5 before. */
+static int ask(int fd, const struct answer *answer, uint32_t stride, uint32_t count,
+	       uint8_t *to)
+{
+	struct drm_neuron_query query = {
+		.type = answer->type,
+		.answer = { stride, count, (uintptr_t)to },
+	};
+	int ret;
+
+	memset(to, 0xa5, MAX_ANSWER);
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_QUERY, &query);
+	if (!ret && (query.answer.stride != answer->size ||
+		     query.answer.count != answer->count ||
+		     query.answer.pointer != (uintptr_t)to))
+		return -EBADMSG;
+	return ret;
+}
+
+/* Every answer: its numbers, in part, with room to spare, with larger elements. */
 TEST_F(query, sizes)
 {
-	const struct {
-		uint32_t type;
-		uint32_t size;
-	} answers[] = {
-		{ DRM_NEURON_QUERY_DEVICE,
-		  sizeof(struct drm_neuron_device_info) },
-		{ DRM_NEURON_QUERY_MEMORY, self->info.nr_hbm *
-		  sizeof(struct drm_neuron_memory_info) },
-		{ DRM_NEURON_QUERY_CC_CORES, self->info.nr_cores *
-		  (self->info.generation == 2 ? 3 : 2) *
-		  sizeof(struct drm_neuron_core_info) },
-		{ DRM_NEURON_QUERY_CORES, self->info.nr_cores *
-		  sizeof(struct drm_neuron_core_info) },
-		{ DRM_NEURON_QUERY_LINKS, self->info.nr_links *
-		  sizeof(struct drm_neuron_link_info) },
-		{ DRM_NEURON_QUERY_CLOCKS,
-		  sizeof(struct drm_neuron_clock_info) },
-		{ DRM_NEURON_QUERY_COUNTERS,
-		  sizeof(struct drm_neuron_counter_info) },
-		{ DRM_NEURON_QUERY_USAGE, DRM_NEURON_NR_CATEGORIES *
-		  sizeof(struct drm_neuron_usage_info) },
+	const struct drm_neuron_device_info *info = &self->info;
+	const struct answer answers[] = {
+		ANSWER(DEVICE, device, DEVICE, 1),
+		ANSWER(MEMORY, memory, MEMORY, info->nr_hbm),
+		ANSWER(CORES, core, CORE, info->nr_cores),
+		ANSWER(CC_CORES, core, CORE, info->nr_cc_cores),
+		ANSWER(LINKS, link, LINK, info->nr_links),
+		ANSWER(CLOCKS, clock, CLOCK, 1),
+		ANSWER(COUNTERS, counter, COUNTER, 1),
+		ANSWER(LIMITS, limits, LIMITS, 1),
+		ANSWER(USAGE, usage, USAGE, DRM_NEURON_NR_CATEGORIES),
+		ANSWER(STACK_USAGE, stack_usage, STACK_USAGE,
+		       DRM_NEURON_NR_CATEGORIES * info->nr_hbm),
 	};
-	const uint32_t room = 65536;
-	struct drm_neuron_query query;
-	uint8_t *p = malloc(room);
-	uint32_t i, size;
+	uint8_t *p = malloc(MAX_ANSWER);
+	const struct answer *a;
+	uint32_t i, size, n;
 
 	ASSERT_NE(NULL, p);
-	for (i = 0; i < ARRAY_SIZE(answers); i++) {
-		size = answers[i].size;
-		query = (struct drm_neuron_query){ .type = answers[i].type };
+	for (a = answers; a < answers + ARRAY_SIZE(answers); a++) {
+		struct drm_neuron_query query = { .type = a->type };
+
 		must(self->fd, QUERY, &query);
-		EXPECT_EQ(size, query.size) TH_LOG("query %u", query.type);
-		query.pointer = (uintptr_t)p;
-		memset(p, 0xa5, room);
-		query.size = room;
-		must(self->fd, QUERY, &query);
-		EXPECT_EQ(size, query.size);
-		EXPECT_EQ(room - size,
-			  neuron_differs_from(p + size, room - size, 0xa5));
-		memset(p, 0xa5, room);
-		query.size = size / 2;
-		must(self->fd, QUERY, &query);
-		EXPECT_EQ(size, query.size);
-		EXPECT_EQ(64, neuron_differs_from(p + size / 2, 64, 0xa5));
+		EXPECT_EQ(a->size, query.answer.stride) TH_LOG("query %u", a->type);
+		EXPECT_EQ(a->count, query.answer.count) TH_LOG("query %u", a->type);
+		size = a->count * a->size;
+		EXPECT_EQ(0, ask(self->fd, a, a->size, 1000, p)) TH_LOG("query %u", a->type);
+		EXPECT_EQ(0, neuron_differs_from(p + size, 4096, 0xa5) != 4096);
+		if (!a->count)
+			continue;
+		/* Room for less than there is. */
+		EXPECT_EQ(0, ask(self->fd, a, a->size, a->count - 1, p));
+		EXPECT_EQ(4096, neuron_differs_from(p + size - a->size, 4096, 0xa5));
+		/* Of a newer caller, what the kernel does not know is zero. */
+		EXPECT_EQ(0, ask(self->fd, a, a->size + 12, a->count, p));
+		for (i = 0; i < a->count; i++) {
+			n = i * (a->size + 12) + a->size;
+			EXPECT_EQ(12, neuron_differs_from(p + n, 12, 0));
+		}
+		/* Smaller than in version 2.0, or beyond a page. */
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, a->least - 4, 1, p));
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, 0, 0, p));
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, 4100, 1, p));
+		EXPECT_EQ(0, ask(self->fd, a, 4096, 1, p));
+		EXPECT_EQ(0, ask(self->fd, a, a->least, 0, p));
 	}
 	free(p);
 }
@@ -142,36 +217,37 @@ TEST_F(query, clocks_and_jobs)
 /* Each core has 16 engines for its jobs; the copy queues are the kernel's. */
 TEST_F(query, queues)
 {
-	struct drm_neuron_query query = { .type = DRM_NEURON_QUERY_QUEUES };
+	const struct drm_neuron_device_info *info = &self->info;
+	const uint32_t per_core = info->core_dma_engines * info->dma_queues;
+	uint32_t kernel = 0, cores[8] = { 0 }, i;
 	struct drm_neuron_queue_info *queues;
-	uint32_t i, q, nr, kernel = 0, cores = 0, rings[8] = { 0 };
+	int nr;
 
-	must(self->fd, QUERY, &query);
-	ASSERT_EQ(0, query.size % sizeof(*queues));
-	nr = query.size / sizeof(*queues);
-	queues = calloc(nr, sizeof(*queues));
+	nr = neuron_query_count(self->fd, DRM_NEURON_QUERY_QUEUES);
+	ASSERT_GT(nr, 0);
+	queues = calloc((size_t)nr, sizeof(*queues));
 	ASSERT_NE(NULL, queues);
 	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_QUEUES, queues,
-				  query.size));
-	ASSERT_LE(self->info.nr_cores, 8);
-	for (i = 0; i < nr; i++) {
-		EXPECT_EQ(i, queues[i].dma_engine);
+				  (size_t)nr * sizeof(*queues)));
+	ASSERT_LE(info->nr_cores, 8);
+	for (i = 0; i < (uint32_t)nr; i++) {
+		EXPECT_EQ(i / info->dma_queues, queues[i].dma_engine);
+		EXPECT_EQ(i % info->dma_queues, queues[i].queue);
 		EXPECT_EQ(0, queues[i].pad);
-		ASSERT_LT(queues[i].core, self->info.nr_cores);
-		if (queues[i].ring != ~0u) {
-			ASSERT_LT(queues[i].ring, 16);
-			EXPECT_EQ(0, rings[queues[i].core] >> queues[i].ring & 1);
-			rings[queues[i].core] |= 1u << queues[i].ring;
+		kernel += queues[i].owner == DRM_NEURON_QUEUE_KERNEL;
+		if (queues[i].owner == DRM_NEURON_QUEUE_UNUSED) {
+			EXPECT_EQ(~0u, queues[i].core);
+			continue;
 		}
-		for (q = 0; q < 16; q++) {
-			kernel += queues[i].owner[q] == DRM_NEURON_QUEUE_KERNEL;
-			cores += queues[i].owner[q] == DRM_NEURON_QUEUE_CORE;
-		}
+		ASSERT_LT(queues[i].core, info->nr_cores);
+		if (queues[i].owner != DRM_NEURON_QUEUE_CORE)
+			continue;
+		EXPECT_EQ(cores[queues[i].core] / info->dma_queues, queues[i].ring);
+		cores[queues[i].core]++;
 	}
-	for (i = 0; i < self->info.nr_cores; i++)
-		EXPECT_EQ(0xffff, rings[i]);
-	EXPECT_EQ(self->info.nr_cores, kernel);
-	EXPECT_EQ(self->info.nr_cores * 16 * 16, cores);
+	EXPECT_EQ(info->nr_cores, kernel);
+	for (i = 0; i < info->nr_cores; i++)
+		EXPECT_EQ(per_core, cores[i]);
 	free(queues);
 }
 

@@ -178,7 +178,7 @@ TEST_F(reset, memory)
 	ASSERT_EQ(0, rig_claim(self->fd, 0, 1, &claim));
 	rig.fd = self->fd;
 	rig.claim = claim.claim;
-	rig.core = (uint32_t)__builtin_ctz(claim.granted);
+	rig.core = (uint32_t)__builtin_ctzll(claim.granted);
 	window.handle = hbm.handle;
 	EXPECT_EQ(-EIO, rig_windows(&rig, &window, 1));
 	window.handle = fresh.handle;
@@ -287,7 +287,7 @@ static int use_claim(int fd, const struct drm_neuron_claim *claim)
 {
 	struct drm_neuron_reset reset = {
 		.claim = claim->claim,
-		.core = (uint32_t)__builtin_ctz(claim->granted),
+		.core = (uint32_t)__builtin_ctzll(claim->granted),
 	};
 
 	return neuron_ioctl(fd, DRM_IOCTL_NEURON_RESET, &reset);

@@ -212,8 +212,8 @@ TEST_F(pair, alignment)
 		SKIP(return, "the chip has two cores");
 	ASSERT_EQ(0, ret);
 	ASSERT_EQ(0, neuron_ioctl(fd, DRM_IOCTL_NEURON_CLAIM, &pair));
-	EXPECT_EQ(0, __builtin_ctz(pair.granted) % 2);
-	EXPECT_EQ(2, __builtin_popcount(pair.granted));
+	EXPECT_EQ(0, __builtin_ctzll(pair.granted) % 2);
+	EXPECT_EQ(2, __builtin_popcountll(pair.granted));
 	EXPECT_EQ(0, pair.granted & single.granted);
 	/* The core beside the single one is free, but begins no pair. */
 	EXPECT_EQ(0, rig_release(fd, pair.claim));

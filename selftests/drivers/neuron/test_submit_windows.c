@@ -201,7 +201,8 @@ TEST_F(with, all_or_nothing)
 	expect_refused(EFAULT, s->job.windows.pointer = 8);
 	expect_refused(EINVAL, s->call.flags = 1);
 	expect_refused(EINVAL, s->job.notify_size = 63);
-	expect_refused(EINVAL, s->job.start[0].pad = 1);
+	expect_refused(EINVAL, s->job.starts.count = 9);
+	expect_refused(EINVAL, s->job.sem_clear.count = RIG_SEM_WORDS + 1);
 	expect_refused(ENOENT, s->call.in_syncs = none);
 	expect_refused(ENOENT, s->call.out_syncs = none);
 	expect_refused(EINVAL, s->job.queues = bad_queue);

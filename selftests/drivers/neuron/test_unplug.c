@@ -294,6 +294,7 @@ TEST(event_file_hangs_up)
 {
 	struct drm_neuron_events args = {
 		.mask = (1u << DRM_NEURON_NR_EVENT_TYPES) - 1,
+		.stride = sizeof(struct drm_neuron_event),
 	};
 	struct pollfd ready = { .events = POLLIN };
 	struct drm_neuron_event event;
