@@ -193,6 +193,24 @@ class IoctlFuzzer:
                                         suspects[-1].splitlines())])
 
 
+class OldProgram:
+    """The program of version 2.0 beside a driver whose structs have grown since."""
+
+    PROGRAM = "test_old_abi"
+
+    def programs(self, _job):
+        """It is one."""
+        return [self.PROGRAM]
+
+    def run(self, job):
+        """The driver first."""
+        job.must([TOOLS / "module", "--grown"], "build.log")
+        status = guest.machine(job, "abi-grown", "--module",
+                               str(BUILD / "module-grown" / "neuron.ko"), task="check",
+                               args=self.PROGRAM)
+        guest.judge_tests(job, "abi-grown", status)
+
+
 def debug_machine(job, name, *options, args):
     """Run the task debug in the debug kernel and read what it has left."""
     job.must([TOOLS / "debug-machine"], "build.log")
@@ -255,6 +273,8 @@ LONG = [
           Script("check-kernels", "tools/build/check-kernels")),
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
           Script("check-dkms", "tools/build/check-dkms")),
+    Suite("abi-grown", "vm", 2 * MINUTE, 1300, "a program of version 2.0 beside a later driver",
+          OldProgram()),
     Suite("checks", "vm", 2 * MINUTE, 1300, "programs in a machine whose chips check them",
           vm_tests("test_checks")),
     Suite("stress", "vm", 3 * MINUTE, 900, "the main job 20 times, the driver reloaded between",
