@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bounds on the kernel's memory that claims take: jobs and window tables.
+ * Bounds on the kernel's memory that users take: jobs, transfers and window tables.
  */
 #include <linux/cred.h>
 #include <linux/kref.h>
@@ -10,15 +10,16 @@
 #include <drm/drm_print.h>
 
 #include "neuron_account.h"
-#include "neuron_claim.h"
+#include "neuron_device.h"
 
-#define NEURON_CLAIM_MEMORY	(256ll << 20)
-/* All claims of a user on a device, and what is left of those given back. */
+/* A claim, or all transfers of a file. */
+#define NEURON_BUDGET_MEMORY	(256ll << 20)
+/* All of a user on a device, and what is left of what was given back. */
 #define NEURON_USER_MEMORY	(384ll << 20)
 
 /**
  * struct neuron_account - the account of a user
- * @ref: of the user's claims
+ * @ref: of the user's budgets
  * @link: in neuron_device.accounts
  * @uid: user
  * @memory: bytes
@@ -59,7 +60,7 @@ neuron_account_create(struct neuron_device *ndev, kuid_t uid)
 	return account;
 }
 
-struct neuron_account *neuron_account_get(struct neuron_device *ndev)
+int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev)
 {
 	kuid_t uid = current_uid();
 	struct neuron_account *account;
@@ -69,7 +70,9 @@ struct neuron_account *neuron_account_get(struct neuron_device *ndev)
 	if (!account)
 		account = neuron_account_create(ndev, uid);
 	mutex_unlock(&ndev->accounts_lock);
-	return account;
+	budget->ndev = ndev;
+	budget->account = account;
+	return account ? 0 : -ENOMEM;
 }
 
 static void neuron_account_release(struct kref *ref)
@@ -82,32 +85,31 @@ static void neuron_account_release(struct kref *ref)
 	kfree(account);
 }
 
-void neuron_account_put(struct neuron_device *ndev,
-			struct neuron_account *account)
+void neuron_budget_fini(struct neuron_budget *budget)
 {
-	mutex_lock(&ndev->accounts_lock);
-	kref_put(&account->ref, neuron_account_release);
-	mutex_unlock(&ndev->accounts_lock);
+	mutex_lock(&budget->ndev->accounts_lock);
+	kref_put(&budget->account->ref, neuron_account_release);
+	mutex_unlock(&budget->ndev->accounts_lock);
 }
 
-int neuron_claim_charge(struct neuron_claim *claim, size_t bytes)
+int neuron_budget_charge(struct neuron_budget *budget, size_t bytes)
 {
-	bool claim_full, user_full;
+	bool budget_full, user_full;
 
-	claim_full = atomic64_add_return(bytes, &claim->memory) >
-		     NEURON_CLAIM_MEMORY;
-	user_full = atomic64_add_return(bytes, &claim->account->memory) >
+	budget_full = atomic64_add_return(bytes, &budget->memory) >
+		      NEURON_BUDGET_MEMORY;
+	user_full = atomic64_add_return(bytes, &budget->account->memory) >
 		    NEURON_USER_MEMORY;
-	if (!claim_full && !user_full)
+	if (!budget_full && !user_full)
 		return 0;
-	neuron_claim_uncharge(claim, bytes);
-	drm_dbg(&claim->ndev->drm, "claim %u: too much in queued jobs and window tables (of its user: %d)\n",
-		claim->id, user_full);
+	neuron_budget_uncharge(budget, bytes);
+	drm_dbg(&budget->ndev->drm, "too much in queued jobs, transfers and window tables (of the user in all: %d)\n",
+		user_full);
 	return -ENOMEM;
 }
 
-void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes)
+void neuron_budget_uncharge(struct neuron_budget *budget, size_t bytes)
 {
-	atomic64_sub(bytes, &claim->memory);
-	atomic64_sub(bytes, &claim->account->memory);
+	atomic64_sub(bytes, &budget->memory);
+	atomic64_sub(bytes, &budget->account->memory);
 }

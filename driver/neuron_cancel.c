@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Giving up jobs before their end.
+ * Giving up jobs before their end. Transfers: neuron_transfer.c.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -12,6 +12,7 @@
 #include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_job.h"
+#include "neuron_transfer.h"
 #include "neuron_wait.h"
 
 /* The first job with an id of at least *@id, referenced, or NULL. */
@@ -105,6 +106,8 @@ int neuron_ioctl_cancel(struct drm_device *drm, void *data,
 	struct neuron_claim_core *cc;
 	int ret;
 
+	if (args->claim == DRM_NEURON_NO_CLAIM)
+		return neuron_transfer_cancel(file, args->core, args->job);
 	cc = neuron_claim_core_find(file, args->claim, args->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);

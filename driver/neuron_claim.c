@@ -13,7 +13,6 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_account.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
@@ -44,7 +43,7 @@ static void neuron_claim_release(struct kref *ref)
 	}
 	mutex_destroy(&claim->gang_lock);
 	mutex_destroy(&claim->lock);
-	neuron_account_put(claim->ndev, claim->account);
+	neuron_budget_fini(&claim->budget);
 	kfree(claim);
 	drm_dev_put(drm);
 }
@@ -281,8 +280,7 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
 	if (!claim)
 		return NULL;
-	claim->account = neuron_account_get(ndev);
-	if (!claim->account) {
+	if (neuron_budget_init(&claim->budget, ndev)) {
 		kfree(claim);
 		return NULL;
 	}
@@ -610,6 +608,7 @@ void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p)
 
 	drm_printf(p, "jobs and window tables: %d\n",
 		   atomic_read(&ndev->nr_live));
+	drm_printf(p, "transfers: %d\n", atomic_read(&ndev->nr_transfers));
 	mutex_lock(&ndev->claim_lock);
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_claims_dump_core(neuron_unit(ndev, i), p);

@@ -6,17 +6,16 @@
 #define _NEURON_CLAIM_H_
 
 #include <linux/kref.h>
-#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/xarray.h>
 #include <drm/gpu_scheduler.h>
 
+#include "neuron_account.h"
 #include "neuron_device.h"
 #include "neuron_wait.h"
 
 struct drm_file;
-struct neuron_account;
 struct neuron_dump_memory;
 struct neuron_dump_text;
 struct neuron_table;
@@ -137,8 +136,7 @@ struct neuron_claim_core {
  * @client: DRM client id, for the scheduler's trace
  * @last_job: id of the last job submitted
  * @nr_live: jobs and window tables that exist
- * @memory: bytes that they take; see neuron_claim_charge()
- * @account: account of the user, referenced
+ * @budget: what they may take
  */
 struct neuron_claim {
 	struct kref ref;
@@ -154,8 +152,7 @@ struct neuron_claim {
 	u64 client;
 	atomic64_t last_job;
 	atomic_t nr_live;
-	atomic64_t memory;
-	struct neuron_account *account;
+	struct neuron_budget budget;
 };
 
 static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
@@ -171,18 +168,16 @@ void neuron_claim_put(struct neuron_claim *claim);
 void neuron_claim_live_get(struct neuron_claim *claim);
 void neuron_claim_live_put(struct neuron_claim *claim);
 
-/*
- * neuron_account.c: queued jobs and the versions of window tables that they hold are
- * memory of the kernel that no memory cgroup knows of. -ENOMEM when the claim, or all
- * that its user has on the device, is too much.
- */
-int neuron_claim_charge(struct neuron_claim *claim, size_t bytes);
-void neuron_claim_uncharge(struct neuron_claim *claim, size_t bytes);
-
-/* What @bytes of coherent memory take, more than 0: the DMA layer allocates powers of two. */
-static inline size_t neuron_coherent_bytes(size_t bytes)
+/* For its jobs and window tables; see neuron_budget_charge(). */
+static inline int neuron_claim_charge(struct neuron_claim *claim, size_t bytes)
 {
-	return PAGE_SIZE << get_order(bytes);
+	return neuron_budget_charge(&claim->budget, bytes);
+}
+
+static inline void neuron_claim_uncharge(struct neuron_claim *claim,
+					 size_t bytes)
+{
+	neuron_budget_uncharge(&claim->budget, bytes);
 }
 
 /* Take the cores back. Idempotent; done on return. */

@@ -7,6 +7,7 @@
  * its completion head how far it is, and what it says is checked against what
  * it was given. What happens to a queue that stopped: neuron_copy_reset.c.
  */
+#include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/sched/signal.h>
 #include <drm/drm_managed.h>
@@ -27,29 +28,72 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 	return ndev->copy[stack * per_stack + turn % per_stack];
 }
 
-/* Completes the first pending request. */
-static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error)
+static struct neuron_copy_request *
+neuron_copy_first(struct list_head *list)
 {
-	struct neuron_copy_request *req =
-		list_first_entry(&queue->pending, struct neuron_copy_request,
-				 link);
+	return list_first_entry_or_null(list, struct neuron_copy_request, link);
+}
+
+/* What the device is known to have done of a queued request in flight. */
+static void neuron_copy_count(const struct neuron_copy_queue *queue,
+			      struct neuron_copy_request *req)
+{
+	s32 left = req->end - queue->completed;
+
+	req->done_nr = req->nr - clamp_t(s32, left, 0, req->nr - req->done_nr);
+}
+
+/*
+ * Completes the first pending request. One that is queued and failed by no fault of its
+ * own goes to @again, and is not touched if it is not.
+ */
+static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
+				  struct list_head *again)
+{
+	struct neuron_copy_request *req = neuron_copy_first(&queue->pending);
 
 	list_del(&req->link);
 	queue->nr_pending--;
 	trace_neuron_copy_done(queue->ndev, queue->engine, queue->index, error);
-	req->error = error;
-	complete(&req->done);
+	if (!req->ops) {
+		WRITE_ONCE(queue->waited_desc, queue->waited_desc - req->nr);
+		req->error = error;
+		complete(&req->done);
+		return;
+	}
+	if (!req->error)
+		neuron_copy_count(queue, req);
+	if (error == -EAGAIN && req->retries++ < NEURON_COPY_RETRIES)
+		list_add_tail(&req->link, again);
+	else
+		req->ops->end(req, error == -EAGAIN ? -EIO : error ?: req->error);
+}
+
+/* Those end that are behind what the device has done. */
+static void neuron_copy_end_done(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req;
+
+	while ((req = neuron_copy_first(&queue->pending)) &&
+	       (s32)(queue->completed - req->end) >= 0)
+		neuron_copy_end_first(queue, 0, NULL);
 }
 
 void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others)
 {
+	LIST_HEAD(again);
+
 	queue->stopped = true;
 	queue->errors++;
 	if (error != -EAGAIN && !list_empty(&queue->pending))
 		atomic64_inc(&queue->ndev->counters.copy_errors);
 	while (!list_empty(&queue->pending)) {
-		neuron_copy_end_first(queue, error);
+		neuron_copy_end_first(queue, error, &again);
 		error = others;
+	}
+	if (!list_empty(&again)) {
+		list_splice(&again, &queue->waiting);
+		queue_work(queue->ndev->watch_wq, &queue->push);
 	}
 	wake_up_all(&queue->room);
 }
@@ -73,20 +117,12 @@ void neuron_copy_advance(struct neuron_copy_queue *queue)
 		/* It may still move data: no request ends before that. */
 		queue->stopped = true;
 		if (queue->nr_pending && !queue->dead)
-			schedule_work(&queue->distrust);
+			queue_work(queue->ndev->watch_wq, &queue->distrust);
 		return;
 	}
 
-	WRITE_ONCE(queue->completed, queue->completed + done);
-	while (!list_empty(&queue->pending)) {
-		struct neuron_copy_request *req =
-			list_first_entry(&queue->pending,
-					 struct neuron_copy_request, link);
-
-		if ((s32)(queue->completed - req->end) < 0)
-			break;
-		neuron_copy_end_first(queue, 0);
-	}
+	queue->completed += done;
+	neuron_copy_end_done(queue);
 	if (!done)
 		return;
 	WRITE_ONCE(queue->progress_at, jiffies);
@@ -99,6 +135,15 @@ static u32 neuron_copy_error_code(struct neuron_copy_queue *queue)
 		  NEURON_DMA_ERROR(round_down(queue->index, 4));
 
 	return neuron_ctl_read(queue->ndev, reg) >> queue->index % 4 * 8 & 0xff;
+}
+
+/* What the device says of its error, for the request that it is in. */
+static void neuron_copy_blame(struct neuron_copy_queue *queue, u32 code)
+{
+	struct neuron_copy_request *req = neuron_copy_first(&queue->pending);
+
+	if (req)
+		req->cause = code;
 }
 
 /* @aborted: it may suffer from another queue's abort, then it has no code. */
@@ -116,6 +161,7 @@ static void neuron_copy_queue_interrupt(struct neuron_copy_queue *queue,
 					    "DMA engine %u queue %u: copy failed: %s\n",
 					    queue->engine, queue->index,
 					    neuron_cause_name(code));
+		neuron_copy_blame(queue, code);
 		neuron_copy_fail(queue, code || !aborted ? -EIO : -EAGAIN,
 				 -EAGAIN);
 	}
@@ -165,7 +211,7 @@ static void neuron_copy_fill(struct neuron_copy_queue *queue,
 	u32 position = queue->submitted;
 	unsigned int i;
 
-	for (i = 0; i < req->nr; i++, position++) {
+	for (i = req->done_nr; i < req->nr; i++, position++) {
 		const struct neuron_copy_desc *desc = &req->desc[i];
 		u32 slot = neuron_ring_slot(position, NEURON_COPY_RING);
 		u32 ring_id = neuron_ring_id(position, NEURON_COPY_RING);
@@ -182,15 +228,27 @@ static void neuron_copy_fill(struct neuron_copy_queue *queue,
 static bool neuron_copy_has_room(struct neuron_copy_queue *queue,
 				 unsigned int nr)
 {
-	u32 used = READ_ONCE(queue->submitted) - READ_ONCE(queue->completed);
-
 	return READ_ONCE(queue->stopped) || READ_ONCE(queue->dead) ||
-	       used + nr <= NEURON_COPY_ROOM;
+	       READ_ONCE(queue->waited_desc) + nr <= NEURON_COPY_ROOM;
+}
+
+/* To those in flight. */
+static void neuron_copy_add(struct neuron_copy_queue *queue,
+			    struct neuron_copy_request *req)
+{
+	if (req->ops) {
+		list_move_tail(&req->link, &queue->pending);
+	} else {
+		list_add_tail(&req->link, &queue->pending);
+		WRITE_ONCE(queue->waited_desc, queue->waited_desc + req->nr);
+	}
+	queue->nr_pending++;
 }
 
 static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 				     struct neuron_copy_request *req)
 {
+	unsigned int nr = req->nr - req->done_nr;
 	int ret;
 
 	/*
@@ -200,15 +258,18 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 	if (queue->dead || req->epoch != READ_ONCE(queue->ndev->epoch))
 		return neuron_hw_error(queue->ndev);
 	if (queue->stopped) {
+		/* What stopped with it comes before: neuron_copy_next(). */
+		if (req->ops)
+			return -EAGAIN;
 		ret = neuron_copy_queue_start(queue);
 		if (ret)
 			return ret;
 	}
-	if (!neuron_copy_has_room(queue, req->nr))
+	/* The scheduler of queued requests knows how many there may be. */
+	if (!req->ops && !neuron_copy_has_room(queue, nr))
 		return -ENOSPC;
 
 	neuron_copy_fill(queue, req);
-	init_completion(&req->done);
 
 	/* An error may have stopped the queue since: the request is not lost. */
 	spin_lock_irq(&queue->lock);
@@ -218,17 +279,17 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 		ret = 0;
 		if (!queue->nr_pending)
 			WRITE_ONCE(queue->progress_at, jiffies);
-		WRITE_ONCE(queue->submitted, queue->submitted + req->nr);
+		queue->submitted += nr;
 		req->end = queue->submitted;
-		list_add_tail(&req->link, &queue->pending);
-		queue->nr_pending++;
+		req->error = 0;
+		neuron_copy_add(queue, req);
 		queue->requests++;
 		queue->bytes += req->bytes;
 		trace_neuron_copy_doorbell(queue->ndev, queue->engine,
-					   queue->index, req->nr, req->bytes);
-		writel(req->nr,
+					   queue->index, nr, req->bytes);
+		writel(nr,
 		       neuron_copy_s2m_regs(queue) + NEURON_UDMA_Q_TAIL_INC);
-		writel(req->nr,
+		writel(nr,
 		       neuron_copy_m2s_regs(queue) + NEURON_UDMA_Q_TAIL_INC);
 	}
 	spin_unlock_irq(&queue->lock);
@@ -240,10 +301,97 @@ int neuron_copy_submit(struct neuron_copy_queue *queue,
 {
 	int ret;
 
+	req->ops = NULL;
+	req->done_nr = 0;
+	init_completion(&req->done);
 	mutex_lock(&queue->submit_lock);
 	ret = neuron_copy_submit_locked(queue, req);
 	mutex_unlock(&queue->submit_lock);
 	return ret;
+}
+
+/* The first of those that are to be submitted ends with @error, in its turn. */
+static void neuron_copy_refuse(struct neuron_copy_queue *queue,
+			       struct neuron_copy_request *req, int error)
+{
+	spin_lock_irq(&queue->lock);
+	req->error = error;
+	req->end = queue->submitted;
+	neuron_copy_add(queue, req);
+	if (queue->nr_pending == 1)
+		neuron_copy_end_first(queue, error, NULL);
+	spin_unlock_irq(&queue->lock);
+}
+
+/*
+ * Under @submit_lock: the first of those that are to be submitted, or NULL. To start a
+ * queue that has stopped may put others before it, so that is done first. Those of a dead
+ * queue end here, unless neuron_copy_end() is to come, which ends what is in flight, too.
+ */
+static struct neuron_copy_request *
+neuron_copy_next(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req;
+
+	if (READ_ONCE(queue->stopped) && !queue->dead &&
+	    !list_empty_careful(&queue->waiting))
+		neuron_copy_queue_start(queue);
+
+	spin_lock_irq(&queue->lock);
+	req = neuron_copy_first(&queue->waiting);
+	while (req && queue->dead && list_empty(&queue->pending)) {
+		list_del(&req->link);
+		req->ops->end(req, neuron_hw_error(queue->ndev));
+		req = neuron_copy_first(&queue->waiting);
+	}
+	if (queue->dead)
+		req = NULL;
+	spin_unlock_irq(&queue->lock);
+	return req;
+}
+
+/* Under @submit_lock: whatever is in @waiting is submitted, or ends. */
+static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req;
+	int ret;
+
+	while ((req = neuron_copy_next(queue))) {
+		ret = req->ops->check(req);
+		if (!ret)
+			ret = neuron_copy_submit_locked(queue, req);
+		if (ret == -EAGAIN && req->retries++ < NEURON_COPY_RETRIES)
+			continue;
+		if (ret)
+			neuron_copy_refuse(queue, req,
+					   ret == -EAGAIN ? -EIO : ret);
+	}
+	if (READ_ONCE(queue->nr_pending))
+		queue_delayed_work(queue->ndev->watch_wq, &queue->watch,
+				   msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS));
+}
+
+void neuron_copy_push(struct neuron_copy_queue *queue,
+		      struct neuron_copy_request *req)
+{
+	mutex_lock(&queue->submit_lock);
+	spin_lock_irq(&queue->lock);
+	list_add_tail(&req->link, &queue->waiting);
+	spin_unlock_irq(&queue->lock);
+	neuron_copy_push_locked(queue);
+	mutex_unlock(&queue->submit_lock);
+}
+
+void neuron_copy_push_work(struct work_struct *work)
+{
+	struct neuron_copy_queue *queue =
+		container_of(work, struct neuron_copy_queue, push);
+	bool cookie = dma_fence_begin_signalling();
+
+	mutex_lock(&queue->submit_lock);
+	neuron_copy_push_locked(queue);
+	mutex_unlock(&queue->submit_lock);
+	dma_fence_end_signalling(cookie);
 }
 
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr)
@@ -293,8 +441,11 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 		return ret;
 	spin_lock_init(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->waiting);
 	init_waitqueue_head(&queue->room);
 	INIT_WORK(&queue->distrust, neuron_copy_distrust);
+	INIT_WORK(&queue->push, neuron_copy_push_work);
+	INIT_DELAYED_WORK(&queue->watch, neuron_copy_watch);
 
 	queue->m2s = dmam_alloc_coherent(dev, bytes, &queue->m2s_dma,
 					 GFP_KERNEL);

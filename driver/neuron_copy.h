@@ -12,8 +12,14 @@
 struct neuron_copy_queue;
 struct neuron_device;
 
-/* Most descriptors of one request: a few requests fit in a ring. */
+/* Most descriptors of a request that is waited for: a few of them fit in a ring. */
 #define NEURON_COPY_MAX_DESC	1088
+/*
+ * Queued requests have half of a ring to themselves, so that there is room for them when
+ * their turn comes: one has at most half of that, and all together no more than this.
+ */
+#define NEURON_COPY_QUEUED_ROOM	4096
+#define NEURON_COPY_QUEUED_DESC	2048
 
 /**
  * struct neuron_copy_desc - one contiguous move
@@ -27,10 +33,28 @@ struct neuron_copy_desc {
 	u32 len;
 };
 
+struct neuron_copy_request;
+
+/**
+ * struct neuron_copy_ops - of a queued request, which nobody waits for
+ * @check: why it must not start, or 0. Any context
+ * @end: it is complete, its memory no longer accessed: @error. Under the queue's lock,
+ *	in hard interrupt context too; the request is not touched afterwards
+ */
+struct neuron_copy_ops {
+	int (*check)(const struct neuron_copy_request *req);
+	void (*end)(struct neuron_copy_request *req, int error);
+};
+
 /**
  * struct neuron_copy_request - moves that complete together
+ * @ops: of a queued request; NULL: somebody waits for it (neuron_copy_wait())
  * @desc: moves, unchanged until the request is complete
- * @nr: how many, 1 to NEURON_COPY_MAX_DESC
+ * @nr: how many, 1 to NEURON_COPY_MAX_DESC, NEURON_COPY_QUEUED_DESC if queued
+ * @done_nr: how many of them the device has done, for sure and from the first on; of
+ *	queued requests. After a failure of another request it goes on behind them
+ * @retries: how often it was stopped by the failure of another request
+ * @cause: enum neuron_cause, as the device said; 0: it said nothing
  * @bytes: their sum, for statistics
  * @epoch: neuron_device.epoch that the addresses belong to
  * @link: queue's list while in flight
@@ -39,8 +63,12 @@ struct neuron_copy_desc {
  * @error: result, valid when complete
  */
 struct neuron_copy_request {
+	const struct neuron_copy_ops *ops;
 	const struct neuron_copy_desc *desc;
 	unsigned int nr;
+	unsigned int done_nr;
+	unsigned int retries;
+	u32 cause;
 	u64 bytes;
 	u32 epoch;
 	struct list_head link;
@@ -62,6 +90,18 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
+
+/*
+ * Start the queued request @req, behind those that were given before, which end in the
+ * same order. What fails because of others is started again, from the first move that
+ * was not done. Allocates nothing, waits for nothing but the reset of a queue.
+ */
+void neuron_copy_push(struct neuron_copy_queue *queue,
+		      struct neuron_copy_request *req);
+/* Of queued requests, of which there are none any more. */
+void neuron_copy_cancel_work(struct neuron_device *ndev);
+/* A chip has left: no queued request that it concerns is in flight on return. */
+void neuron_copy_stop_stray(struct neuron_device *ndev);
 
 /*
  * Wait until @req is complete and its memory is no longer accessed. -EAGAIN: another

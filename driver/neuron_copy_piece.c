@@ -21,43 +21,6 @@
  */
 #define NEURON_PIECE_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
 
-void neuron_cursor_init(struct neuron_cursor *cursor,
-			const struct neuron_hw_extent *extents,
-			unsigned int nr, u64 offset)
-{
-	while (nr && offset >= le64_to_cpu(extents->length)) {
-		offset -= le64_to_cpu(extents->length);
-		extents++;
-		nr--;
-	}
-	cursor->extent = extents;
-	cursor->nr = nr;
-	cursor->offset = offset;
-}
-
-/* Bytes up to the end of the extent; 0 at the end of the list. */
-static u64 neuron_cursor_room(const struct neuron_cursor *cursor)
-{
-	if (!cursor->nr)
-		return 0;
-	return le64_to_cpu(cursor->extent->length) - cursor->offset;
-}
-
-static u64 neuron_cursor_addr(const struct neuron_cursor *cursor)
-{
-	return le64_to_cpu(cursor->extent->addr) + cursor->offset;
-}
-
-static void neuron_cursor_advance(struct neuron_cursor *cursor, u64 bytes)
-{
-	cursor->offset += bytes;
-	if (neuron_cursor_room(cursor))
-		return;
-	cursor->extent++;
-	cursor->nr--;
-	cursor->offset = 0;
-}
-
 static enum dma_data_direction neuron_copy_dir(const struct neuron_copy *copy)
 {
 	return copy->direction == DRM_NEURON_COPY_TO_DEVICE ? DMA_TO_DEVICE :

@@ -11,6 +11,7 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_copy.h"
+#include "neuron_cursor.h"
 #include "neuron_device.h"
 #include "neuron_gem.h"
 
@@ -23,18 +24,6 @@ struct page;
  * piece or two.
  */
 #define NEURON_NR_PIECES	4
-
-/**
- * struct neuron_cursor - a position in a list of extents
- * @extent: current one
- * @nr: extents from the current one on
- * @offset: bytes of the current one that are behind
- */
-struct neuron_cursor {
-	const struct neuron_hw_extent *extent;
-	unsigned int nr;
-	u64 offset;
-};
 
 /**
  * struct neuron_piece - a part of a copy
@@ -94,11 +83,6 @@ static inline bool neuron_copy_has_user(const struct neuron_copy *copy)
 {
 	return copy->direction != DRM_NEURON_COPY_BUFFER;
 }
-
-/* At byte @offset of the list; positions in it stay valid as long as it does. */
-void neuron_cursor_init(struct neuron_cursor *cursor,
-			const struct neuron_hw_extent *extents,
-			unsigned int nr, u64 offset);
 
 /* To be freed in any case. */
 int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_piece *piece);

@@ -9,9 +9,13 @@
 #include "neuron_copy.h"
 #include "neuron_device.h"
 
-#define NEURON_COPY_RING	4096	/* descriptors, a power of two */
-/* A full ring looks like an empty one. */
-#define NEURON_COPY_ROOM	(NEURON_COPY_RING - NEURON_UDMA_RING_MULTIPLE)
+#define NEURON_COPY_RING	8192	/* descriptors, a power of two */
+/* For requests that are waited for. A full ring looks like an empty one. */
+#define NEURON_COPY_ROOM	(NEURON_COPY_RING - NEURON_COPY_QUEUED_ROOM - \
+				 NEURON_UDMA_RING_MULTIPLE)
+
+/* Failures of others that a queued request outlives. */
+#define NEURON_COPY_RETRIES	8
 
 /**
  * struct neuron_copy_queue - a queue of a copy engine
@@ -26,6 +30,9 @@
  * @lock: everything below, taken in the hard interrupt handler
  * @pending: requests in flight, in order
  * @nr_pending: their number
+ * @waiting: queued requests that are to be submitted, in order. They leave it under
+ *	@submit_lock, too, unless the queue is dead
+ * @waited_desc: descriptors in @pending of requests that are waited for
  * @submitted: where the next descriptor goes, counted from the reset
  * @completed: how far the device is
  * @progress_at: jiffies when it last moved, or had nothing to do before
@@ -33,6 +40,8 @@
  * @dead: does not obey or is gone
  * @room: woken when descriptors have completed
  * @distrust: stops the queue when the device says what cannot be
+ * @push: submits what is in @waiting
+ * @watch: looks for queued requests without progress
  * @requests: statistics
  * @bytes: statistics
  * @errors: statistics
@@ -49,6 +58,8 @@ struct neuron_copy_queue {
 	spinlock_t lock;		/* all that follows */
 	struct list_head pending;
 	unsigned int nr_pending;
+	struct list_head waiting;
+	unsigned int waited_desc;
 	u32 submitted;
 	u32 completed;
 	unsigned long progress_at;
@@ -56,6 +67,8 @@ struct neuron_copy_queue {
 	bool dead;
 	wait_queue_head_t room;
 	struct work_struct distrust;
+	struct work_struct push;
+	struct delayed_work watch;
 	u64 requests;
 	u64 bytes;
 	u64 errors;
@@ -90,12 +103,20 @@ neuron_copy_s2m_regs(struct neuron_copy_queue *queue)
 void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others);
 void neuron_copy_advance(struct neuron_copy_queue *queue);
 
+/* Work: submit what is in @waiting. */
+void neuron_copy_push_work(struct work_struct *work);
+
 /* neuron_copy_reset.c: reset the queue and give it its rings. Under @submit_lock. */
 int neuron_copy_queue_start(struct neuron_copy_queue *queue);
-/* @req has made no progress for too long: it ends, unless only the interrupt was lost. */
+/*
+ * @req, or (NULL) whatever is in flight, has made no progress for too long: it ends,
+ * unless only the interrupt was lost.
+ */
 void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req);
 /* Work of a queue whose device said what cannot be. */
 void neuron_copy_distrust(struct work_struct *work);
+/* Work: what nobody waits for is looked after. */
+void neuron_copy_watch(struct work_struct *work);
 
 #endif /* _NEURON_COPY_QUEUE_H_ */

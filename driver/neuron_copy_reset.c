@@ -6,6 +6,7 @@
  * request at its head gets the error, those behind it are submitted again by their
  * owners: a bad copy hurts its owner only.
  */
+#include <linux/dma-fence.h>
 #include <linux/iopoll.h>
 #include <drm/drm_print.h>
 
@@ -118,14 +119,26 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req)
 {
+	bool cookie = dma_fence_begin_signalling();
+	unsigned int nr_pending;
+
 	mutex_lock(&queue->submit_lock);
 	if (queue->dead)
 		goto out;	/* neuron_copy_end() completes the request */
 
 	spin_lock_irq(&queue->lock);
+	nr_pending = queue->nr_pending;
+	/* It may have moved since the caller looked. */
+	if (!nr_pending ||
+	    time_before(jiffies, queue->progress_at +
+				 msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS))) {
+		spin_unlock_irq(&queue->lock);
+		goto out;
+	}
 	neuron_copy_clear_cause(queue);
 	neuron_copy_advance(queue);
-	if (completion_done(&req->done)) {
+	if (req ? completion_done(&req->done) :
+		  queue->nr_pending < nr_pending) {
 		spin_unlock_irq(&queue->lock);
 		atomic64_inc(&queue->ndev->counters.lost_interrupts);
 		drm_warn(&queue->ndev->drm,
@@ -147,6 +160,39 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 	spin_unlock_irq(&queue->lock);
 out:
 	mutex_unlock(&queue->submit_lock);
+	dma_fence_end_signalling(cookie);
+}
+
+void neuron_copy_watch(struct work_struct *work)
+{
+	struct neuron_copy_queue *queue =
+		container_of(to_delayed_work(work), struct neuron_copy_queue,
+			     watch);
+	const long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
+	long left;
+	bool busy;
+
+	spin_lock_irq(&queue->lock);
+	busy = queue->nr_pending;
+	left = queue->progress_at + limit - jiffies;
+	spin_unlock_irq(&queue->lock);
+	if (!busy)
+		return;
+	if (left <= 0)
+		neuron_copy_timeout(queue, NULL);
+	queue_delayed_work(queue->ndev->watch_wq, &queue->watch,
+			   left <= 0 ? limit : min(left, limit));
+}
+
+/* Under @submit_lock: what the device moves ends before its requests do. */
+static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue,
+				      int error)
+{
+	if (neuron_copy_halt(queue))
+		neuron_copy_die(queue);
+	spin_lock_irq(&queue->lock);
+	neuron_copy_fail(queue, error, -EAGAIN);
+	spin_unlock_irq(&queue->lock);
 }
 
 /* The queue was stopped by a lie; whatever it does ends before its requests do. */
@@ -154,17 +200,48 @@ void neuron_copy_distrust(struct work_struct *work)
 {
 	struct neuron_copy_queue *queue =
 		container_of(work, struct neuron_copy_queue, distrust);
+	bool cookie = dma_fence_begin_signalling();
 
 	mutex_lock(&queue->submit_lock);
 	/* A submitter may have been first. In a dead queue neuron_copy_end() does it. */
-	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead) {
-		if (neuron_copy_halt(queue))
-			neuron_copy_die(queue);
-		spin_lock_irq(&queue->lock);
-		neuron_copy_fail(queue, -EIO, -EAGAIN);
-		spin_unlock_irq(&queue->lock);
-	}
+	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead)
+		neuron_copy_interrupt_all(queue, -EIO);
 	mutex_unlock(&queue->submit_lock);
+	dma_fence_end_signalling(cookie);
+}
+
+static bool neuron_copy_has_stray(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req;
+	bool stray = false;
+
+	spin_lock_irq(&queue->lock);
+	list_for_each_entry(req, &queue->pending, link)
+		stray |= req->ops && !req->error && req->ops->check(req);
+	/* Nothing is added to what is to be stopped. */
+	queue->stopped |= stray;
+	spin_unlock_irq(&queue->lock);
+	return stray;
+}
+
+static void neuron_copy_queue_stop_stray(struct neuron_copy_queue *queue)
+{
+	bool cookie = dma_fence_begin_signalling();
+
+	mutex_lock(&queue->submit_lock);
+	/* They are refused when they are to be started again. */
+	if (!queue->dead && neuron_copy_has_stray(queue))
+		neuron_copy_interrupt_all(queue, -EAGAIN);
+	mutex_unlock(&queue->submit_lock);
+	dma_fence_end_signalling(cookie);
+}
+
+void neuron_copy_stop_stray(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_copy_queue_stop_stray(ndev->copy[i]);
 }
 
 static void neuron_copy_unmask(struct neuron_copy_queue *queue)
@@ -219,11 +296,19 @@ static bool neuron_copy_queue_freeze(struct neuron_copy_queue *queue)
 
 static void neuron_copy_queue_end(struct neuron_copy_queue *queue, int error)
 {
+	struct neuron_copy_request *req, *next;
+	bool cookie = dma_fence_begin_signalling();
+
 	spin_lock_irq(&queue->lock);
 	if (queue->nr_pending)
 		neuron_copy_fail(queue, error, error);
+	list_for_each_entry_safe(req, next, &queue->waiting, link) {
+		list_del(&req->link);
+		req->ops->end(req, error);
+	}
 	wake_up_all(&queue->room);
 	spin_unlock_irq(&queue->lock);
+	dma_fence_end_signalling(cookie);
 }
 
 static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
@@ -232,6 +317,16 @@ static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
 	    pci_device_is_present(queue->ndev->pdev))
 		neuron_copy_halt(queue);
 	neuron_copy_queue_end(queue, -ENODEV);
+}
+
+void neuron_copy_cancel_work(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		cancel_work_sync(&ndev->copy[i]->push);
+		cancel_delayed_work_sync(&ndev->copy[i]->watch);
+	}
 }
 
 void neuron_copy_freeze(struct neuron_device *ndev)

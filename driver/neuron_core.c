@@ -74,6 +74,20 @@ static void neuron_core_put_wq(struct neuron_core *core)
 		destroy_workqueue(core->wq);
 }
 
+/* One job at a time. */
+static struct neuron_sched *neuron_core_sched_create(struct neuron_core *core)
+{
+	char name[16];
+
+	if (neuron_core_is_cc(core))
+		snprintf(name, sizeof(name), "neuron-cc%u",
+			 core->index - NEURON_MAX_CORES);
+	else
+		snprintf(name, sizeof(name), "neuron-core%u", core->index);
+	return neuron_sched_create(core->ndev, &neuron_sched_ops, core->wq, 1,
+				   name);
+}
+
 static int neuron_core_init(struct neuron_core *core)
 {
 	struct device *dev = core->ndev->drm.dev;
@@ -90,7 +104,7 @@ static int neuron_core_init(struct neuron_core *core)
 	ret = neuron_core_get_wq(core);
 	if (ret)
 		goto err_completion;
-	core->sched = neuron_sched_create(core, &neuron_sched_ops);
+	core->sched = neuron_core_sched_create(core);
 	if (IS_ERR(core->sched)) {
 		ret = PTR_ERR(core->sched);
 		goto err_wq;

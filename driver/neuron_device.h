@@ -36,6 +36,7 @@ struct neuron_events;
 struct neuron_hbm;
 struct neuron_job;
 struct neuron_sched;
+struct neuron_transfers;
 struct neuron_looks;
 struct neuron_usage;
 
@@ -195,14 +196,20 @@ struct neuron_counters {
  * @copy_turn: spreads copies over the queues of a stack
  * @copy_lock: protects @copy_pieces
  * @copy_pieces: user memory mapped for copies (neuron_copy_piece.c)
+ * @transfer_sched: scheduler of each of these queues (neuron_transfer.c)
+ * @transfers_lock: protects @transfers; held while a file's transfers end
+ * @transfers: those of open files
+ * @transfers_turn: spreads files over the queues
+ * @nr_transfers: number of transfers that exist; see @live_wait
  * @claim_lock: protects core[].claim and core[].owner_pid
  * @accounts_lock: protects @accounts
- * @accounts: accounts of who has claims (neuron_account.c)
+ * @accounts: accounts of who has claims or open files (neuron_account.c)
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_pool: job blocks (neuron_job.c)
  * @last_gang: number of the gang submitted last, for the device
  * @nr_live: number of jobs and window tables that exist
- * @live_wait: woken when a job or a window table is freed, or a core dump is published
+ * @live_wait: woken when a job, a transfer or a window table is freed, or a core dump is
+ *	published
  * @grant_wait: woken when grants of this device have become void
  * @dump_wq: publishes core dumps, one after another
  * @nr_dumps: core dumps that are captured and not yet published
@@ -258,6 +265,11 @@ struct neuron_device {
 	atomic_t copy_turn;
 	struct mutex copy_lock;		/* copy_pieces */
 	struct list_head copy_pieces;
+	struct neuron_sched *transfer_sched[NEURON_MAX_CORES];
+	struct mutex transfers_lock;	/* transfers */
+	struct list_head transfers;
+	atomic_t transfers_turn;
+	atomic_t nr_transfers;
 	struct mutex claim_lock;	/* owners of the cores */
 	struct mutex accounts_lock;	/* accounts */
 	struct list_head accounts;
@@ -302,12 +314,14 @@ struct neuron_device {
  * @ndev: device
  * @claims: claim ids to struct neuron_claim (neuron_claim.c)
  * @grants: handles to imported grants (neuron_grant.c)
+ * @transfers: transfers (neuron_transfer.c)
  * @busy_ns: of each core, by claims given back; under @claims' lock
  */
 struct neuron_file {
 	struct neuron_device *ndev;
 	struct xarray claims;
 	struct xarray grants;
+	struct neuron_transfers *transfers;
 	u64 busy_ns[NEURON_MAX_UNITS];
 };
 
@@ -503,6 +517,7 @@ NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
 NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(events);		/* neuron_listener.c */
+NEURON_IOCTL_HANDLER(transfer);		/* neuron_transfer.c */
 
 /* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);

@@ -14,6 +14,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_gem.h"
 #include "neuron_hw.h"
+#include "neuron_transfer.h"
 
 static int neuron_open(struct drm_device *drm, struct drm_file *file)
 {
@@ -31,6 +32,12 @@ static int neuron_open(struct drm_device *drm, struct drm_file *file)
 		kfree(nfile);
 		return ret;
 	}
+	ret = neuron_transfers_open(nfile);
+	if (ret) {
+		neuron_pm_put(nfile->ndev);
+		kfree(nfile);
+		return ret;
+	}
 	neuron_claims_open(nfile);
 	neuron_grants_open(nfile);
 	file->driver_priv = nfile;
@@ -41,6 +48,7 @@ static void neuron_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	struct neuron_file *nfile = file->driver_priv;
 
+	neuron_transfers_close(nfile);
 	neuron_grants_close(nfile);
 	neuron_claims_close(nfile);
 	neuron_pm_put(nfile->ndev);
@@ -75,6 +83,7 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(GRANT_IMPORT, grant_import),
 	NEURON_IOCTL_DEF(GRANT_CLOSE, grant_close),
 	NEURON_IOCTL_DEF(EVENTS, events),
+	NEURON_IOCTL_DEF(TRANSFER, transfer),
 };
 
 static const struct file_operations neuron_fops = {

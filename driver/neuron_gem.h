@@ -37,8 +37,8 @@ enum neuron_bo_kind {
  * @extents: pieces, plain addresses with the host bit for HOST and USER, routed
  *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
- * @starts: the first byte in the buffer of each piece, or NULL while no window has
- *	asked for it (neuron_window.c)
+ * @starts: the first byte in the buffer of each piece, or NULL while nobody has asked
+ *	for it (neuron_cursor.c)
  * @host_link: HOST and USER: neuron_device.host_bos
  */
 struct neuron_bo {

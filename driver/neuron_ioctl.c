@@ -50,6 +50,7 @@ static const u16 neuron_ioctl_least[] = {
 	NEURON_LEAST(GRANT_IMPORT),
 	NEURON_LEAST(GRANT_CLOSE),
 	NEURON_LEAST(EVENTS),
+	NEURON_LEAST(TRANSFER),
 };
 
 static unsigned int neuron_ioctl_least_size(unsigned int cmd)

@@ -96,7 +96,7 @@ struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 	neuron_claim_live_get(cc->claim);
 
 	job->fence = neuron_fence_create(cc->core->sched);
-	job->result = neuron_result_create(cc->claim);
+	job->result = neuron_result_create(&cc->claim->budget);
 	if (!job->fence || !job->result || neuron_job_block_alloc(job)) {
 		neuron_job_put(job);
 		return ERR_PTR(-ENOMEM);

@@ -24,13 +24,10 @@ static void neuron_kunit_room(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
 	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM + 1));
-	queue->submitted = 1;
-	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
-	queue->completed = 1;
+	/* That of queued requests is their own. */
+	queue->submitted = NEURON_COPY_QUEUED_ROOM;
 	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
-	/* Positions wrap around. */
-	queue->completed = U32_MAX - 9;
-	queue->submitted = 10;
+	queue->waited_desc = 20;
 	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 20));
 	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 19));
 	/* Who waits for room in a queue that will never move is let go. */
@@ -87,10 +84,89 @@ static void neuron_kunit_fill_length(struct kunit *test)
 			NEURON_UDMA_RING_ID_FIRST);
 }
 
+struct neuron_kunit_queued {
+	struct neuron_copy_request req;
+	int order;
+	int error;
+};
+
+static int neuron_kunit_ended;
+
+static int neuron_kunit_check(const struct neuron_copy_request *req)
+{
+	return 0;
+}
+
+static void neuron_kunit_end(struct neuron_copy_request *req, int error)
+{
+	struct neuron_kunit_queued *queued =
+		container_of(req, struct neuron_kunit_queued, req);
+
+	queued->order = ++neuron_kunit_ended;
+	queued->error = error;
+}
+
+static const struct neuron_copy_ops neuron_kunit_ops = {
+	.check = neuron_kunit_check,
+	.end = neuron_kunit_end,
+};
+
+static void neuron_kunit_fly(struct neuron_copy_queue *queue,
+			     struct neuron_kunit_queued *queued, unsigned int nr)
+{
+	queued->req.ops = &neuron_kunit_ops;
+	queued->req.nr = nr;
+	queue->submitted += nr;
+	queued->req.end = queue->submitted;
+	INIT_LIST_HEAD(&queued->req.link);
+	neuron_copy_add(queue, &queued->req);
+}
+
+/* What the device has done of a queued request is not done again. */
+static void neuron_kunit_resume(struct kunit *test)
+{
+	struct neuron_copy_queue *queue = neuron_kunit_queue(test);
+	struct neuron_kunit_queued queued[3] = { };
+	LIST_HEAD(again);
+	int i;
+
+	neuron_kunit_ended = 0;
+	INIT_LIST_HEAD(&queue->pending);
+	queue->ndev = kunit_kzalloc(test, sizeof(*queue->ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, queue->ndev);
+	queue->submitted = U32_MAX - 5;
+	queue->completed = queue->submitted;
+	for (i = 0; i < 3; i++)
+		neuron_kunit_fly(queue, &queued[i], 10);
+	queue->completed += 14;
+	neuron_copy_end_done(queue);
+	KUNIT_EXPECT_EQ(test, queued[0].order, 1);
+	KUNIT_EXPECT_EQ(test, queued[0].error, 0);
+	KUNIT_EXPECT_EQ(test, queued[0].req.done_nr, 10);
+	KUNIT_EXPECT_EQ(test, neuron_kunit_ended, 1);
+
+	neuron_copy_end_first(queue, -EAGAIN, &again);
+	neuron_copy_end_first(queue, -EAGAIN, &again);
+	KUNIT_EXPECT_EQ(test, neuron_kunit_ended, 1);
+	KUNIT_EXPECT_PTR_EQ(test, neuron_copy_first(&again), &queued[1].req);
+	KUNIT_EXPECT_EQ(test, queued[1].req.done_nr, 4);
+	KUNIT_EXPECT_EQ(test, queued[2].req.done_nr, 0);
+
+	/* Four and three more of the rest; then it has no more tries. */
+	queued[1].req.end = queue->completed + 6;
+	queue->completed += 3;
+	queued[1].req.retries = NEURON_COPY_RETRIES;
+	neuron_copy_add(queue, &queued[1].req);
+	neuron_copy_end_first(queue, -EAGAIN, &again);
+	KUNIT_EXPECT_EQ(test, queued[1].req.done_nr, 7);
+	KUNIT_EXPECT_EQ(test, queued[1].error, -EIO);
+}
+
 static struct kunit_case neuron_copy_cases[] = {
 	KUNIT_CASE(neuron_kunit_room),
 	KUNIT_CASE(neuron_kunit_fill_wrap),
 	KUNIT_CASE(neuron_kunit_fill_length),
+	KUNIT_CASE(neuron_kunit_resume),
 	{}
 };
 

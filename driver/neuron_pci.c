@@ -13,6 +13,7 @@
 #include "neuron_hw.h"
 #include "neuron_look.h"
 #include "neuron_public_sysfs.h"
+#include "neuron_transfer.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
 static int neuron_init(struct neuron_device *ndev)
@@ -40,12 +41,19 @@ static int neuron_init(struct neuron_device *ndev)
 	ret = neuron_copy_init(ndev);
 	if (ret)
 		return ret;
-	return neuron_cores_init(ndev);
+	ret = neuron_cores_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_transfers_init(ndev);
+	if (ret)
+		neuron_cores_fini(ndev);
+	return ret;
 }
 
 /* The device is unplugged and stopped. */
 static void neuron_fini(struct neuron_device *ndev)
 {
+	neuron_transfers_fini(ndev);
 	neuron_cores_fini(ndev);
 	neuron_copy_unmap_all(ndev);
 	neuron_gem_host_release_all(ndev);

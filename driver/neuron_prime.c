@@ -11,6 +11,7 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
+#include "neuron_copy.h"
 #include "neuron_core.h"
 #include "neuron_gem.h"
 
@@ -178,13 +179,14 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 	return &pbo->bo.base;
 }
 
-/* Ends the jobs of @ndev that can reach memory of chips that have left. */
+/* Ends the jobs and transfers of @ndev that can reach memory of chips that have left. */
 static void neuron_peer_stop(struct neuron_device *ndev)
 {
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_core_stop_stray(neuron_unit(ndev, i));
+	neuron_copy_stop_stray(ndev);
 }
 
 /*

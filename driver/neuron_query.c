@@ -17,6 +17,7 @@
 #include "neuron_hw.h"
 #include "neuron_status.h"
 #include "neuron_syncs.h"
+#include "neuron_transfer.h"
 #include "neuron_usage.h"
 #include "neuron_wait.h"
 
@@ -69,6 +70,8 @@ static void neuron_query_limits(struct drm_neuron_limits_info *info)
 	info->events = NEURON_LISTENER_EVENTS;
 	info->grants = NEURON_GRANT_HANDLES;
 	info->event_files = NEURON_FILE_LISTENERS;
+	info->transfer_pieces = NEURON_TRANSFER_PIECES;
+	info->transfer_queues = NEURON_TRANSFER_QUEUES;
 }
 
 static void neuron_query_memory(struct neuron_device *ndev,

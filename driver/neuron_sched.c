@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The scheduler of a core and the fence of a job on the hardware.
+ * The scheduler of a core or a copy queue, and the fence of a job on the hardware.
  */
 #include <linux/dma-fence.h>
 #include <linux/module.h>
@@ -28,8 +28,9 @@ static void neuron_sched_release(struct kref *ref)
 }
 
 struct neuron_sched *
-neuron_sched_create(struct neuron_core *core,
-		    const struct drm_sched_backend_ops *ops)
+neuron_sched_create(struct neuron_device *ndev,
+		    const struct drm_sched_backend_ops *ops,
+		    struct workqueue_struct *wq, u32 credits, const char *name)
 {
 	struct neuron_sched *sched;
 	int ret;
@@ -38,22 +39,17 @@ neuron_sched_create(struct neuron_core *core,
 	if (!sched)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&sched->ref);
-	sched->core = core;
-	if (neuron_core_is_cc(core))
-		snprintf(sched->name, sizeof(sched->name), "neuron-cc%u",
-			 core->index - NEURON_MAX_CORES);
-	else
-		snprintf(sched->name, sizeof(sched->name), "neuron-core%u",
-			 core->index);
+	strscpy(sched->name, name, sizeof(sched->name));
 
 	/*
 	 * The scheduler's own timeout is off: it knows one limit for all jobs
 	 * and restarts it for its own reasons. Jobs here carry a limit and a
-	 * cap each, and neuron_watch.c keeps them.
+	 * cap each, and neuron_watch.c keeps them; a copy queue has a watch of
+	 * its own.
 	 */
-	ret = neuron_drm_sched_init(&sched->base, ops, core->wq, 1,
+	ret = neuron_drm_sched_init(&sched->base, ops, wq, credits,
 				    MAX_SCHEDULE_TIMEOUT, sched->name,
-				    core->ndev->drm.dev);
+				    ndev->drm.dev);
 	if (ret) {
 		kref_put(&sched->ref, neuron_sched_release);
 		return ERR_PTR(ret);

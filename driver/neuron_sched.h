@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The scheduler of a core and the fence of a job on the hardware.
+ * The scheduler of a core or a copy queue, and the fence of a job on the hardware.
  *
  * Fences outlive jobs, files and devices: a process may keep one in a sync
  * file for ever, and then asks it for the name of its timeline. So schedulers
@@ -14,31 +14,25 @@
 #include <linux/kref.h>
 #include <drm/gpu_scheduler.h>
 
-struct neuron_core;
+struct neuron_device;
 
 /**
- * struct neuron_sched - scheduler of one core: one job at a time
+ * struct neuron_sched - scheduler of a core or a copy queue
  * @base: DRM scheduler
- * @ref: the core's and the fences'
- * @core: core; valid until neuron_sched_destroy()
+ * @ref: its owner's and the fences'
  * @name: name of the timeline
  */
 struct neuron_sched {
 	struct drm_gpu_scheduler base;
 	struct kref ref;
-	struct neuron_core *core;
 	char name[16];
 };
 
-static inline struct neuron_sched *
-to_neuron_sched(struct drm_gpu_scheduler *sched)
-{
-	return container_of(sched, struct neuron_sched, base);
-}
-
+/* Jobs of @credits run at a time. @wq: runs it. */
 struct neuron_sched *
-neuron_sched_create(struct neuron_core *core,
-		    const struct drm_sched_backend_ops *ops);
+neuron_sched_create(struct neuron_device *ndev,
+		    const struct drm_sched_backend_ops *ops,
+		    struct workqueue_struct *wq, u32 credits, const char *name);
 /* No entity and no job may be left. */
 void neuron_sched_destroy(struct neuron_sched *sched);
 

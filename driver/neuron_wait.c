@@ -43,20 +43,20 @@ static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES);
 static_assert(DRM_NEURON_SOURCE_DMA == NEURON_SOURCE_DMA);
 static_assert(DRM_NEURON_SOURCE_JOB == NEURON_SOURCE_JOB);
 
-struct neuron_result *neuron_result_create(struct neuron_claim *claim)
+struct neuron_result *neuron_result_create(struct neuron_budget *budget)
 {
 	struct neuron_result *result;
 
-	if (neuron_claim_charge(claim, sizeof(*result)))
+	if (neuron_budget_charge(budget, sizeof(*result)))
 		return NULL;
 	result = kzalloc(sizeof(*result), GFP_KERNEL_ACCOUNT);
 	if (!result) {
-		neuron_claim_uncharge(claim, sizeof(*result));
+		neuron_budget_uncharge(budget, sizeof(*result));
 		return NULL;
 	}
 	kref_init(&result->ref);
 	INIT_LIST_HEAD(&result->link);
-	result->claim = claim;
+	result->budget = budget;
 	result->record = neuron_record_aborted(0);
 	return result;
 }
@@ -66,7 +66,7 @@ static void neuron_result_release(struct kref *ref)
 	struct neuron_result *result = container_of(ref, struct neuron_result,
 						    ref);
 
-	neuron_claim_uncharge(result->claim, sizeof(*result));
+	neuron_budget_uncharge(result->budget, sizeof(*result));
 	dma_fence_put(result->fence);
 	kfree(result);
 }
@@ -200,7 +200,7 @@ struct neuron_result *neuron_results_find(struct neuron_results *results,
 /**
  * struct neuron_wait - the jobs that a call waits for
  * @count: how many
- * @cc: the core of each, with a reference of its claim
+ * @cc: the core of each, with a reference of its claim; NULL for a transfer
  * @result: of each, referenced
  * @fence: to wait for, of each, referenced; NULL: it ended a while ago
  */
@@ -211,6 +211,12 @@ struct neuron_wait {
 	struct dma_fence **fence;
 };
 
+static void neuron_wait_put_owner(struct neuron_claim_core *cc)
+{
+	if (cc)
+		neuron_claim_put(cc->claim);
+}
+
 static void neuron_wait_put(struct neuron_wait *wait)
 {
 	u32 i;
@@ -218,7 +224,7 @@ static void neuron_wait_put(struct neuron_wait *wait)
 	for (i = 0; i < wait->count; i++) {
 		dma_fence_put(wait->fence[i]);
 		neuron_result_put(wait->result[i]);
-		neuron_claim_put(wait->cc[i]->claim);
+		neuron_wait_put_owner(wait->cc[i]);
 	}
 	kvfree(wait->cc);
 	kvfree(wait->result);
@@ -234,22 +240,35 @@ static int neuron_wait_alloc(struct neuron_wait *wait, u32 count)
 	return wait->cc && wait->result && wait->fence ? 0 : -ENOMEM;
 }
 
+/* Where the result of @job is. The file, which is open, keeps those of its transfers. */
+static struct neuron_results *
+neuron_wait_find(struct drm_file *file, const struct drm_neuron_wait_job *job,
+		 struct neuron_claim_core **cc)
+{
+	*cc = NULL;
+	if (job->claim == DRM_NEURON_NO_CLAIM)
+		return neuron_transfers_results(file, job->core);
+	*cc = neuron_claim_core_find_any(file, job->claim, job->core);
+	return IS_ERR(*cc) ? ERR_CAST(*cc) : &(*cc)->results;
+}
+
 static int neuron_wait_add(struct neuron_wait *wait, struct drm_file *file,
 			   const struct drm_neuron_wait_job *job)
 {
+	struct neuron_results *results;
 	struct neuron_claim_core *cc;
 	struct dma_fence *fence;
 
-	cc = neuron_claim_core_find_any(file, job->claim, job->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
-	wait->result[wait->count] = neuron_results_find(&cc->results, job->job,
+	results = neuron_wait_find(file, job, &cc);
+	if (IS_ERR(results))
+		return PTR_ERR(results);
+	wait->result[wait->count] = neuron_results_find(results, job->job,
 							&fence);
 	if (!wait->result[wait->count]) {
-		drm_dbg(&cc->core->ndev->drm,
-			"wait: core %u knows no job %llu, or no longer\n",
-			job->core, job->job);
-		neuron_claim_put(cc->claim);
+		drm_dbg(file->minor->dev,
+			"wait: claim %u core %u knows no job %llu, or no longer\n",
+			job->claim, job->core, job->job);
+		neuron_wait_put_owner(cc);
 		return -ENOENT;
 	}
 	wait->fence[wait->count] = fence;
@@ -312,14 +331,11 @@ static int neuron_wait_until(struct neuron_wait *wait, bool all,
 	return left ? 0 : -ETIMEDOUT;
 }
 
-static void neuron_wait_fetch(struct neuron_core *core,
-			      const struct neuron_result *result,
+static void neuron_wait_fetch(const struct neuron_result *result,
 			      struct drm_neuron_wait_job *job)
 {
 	const struct neuron_record *record = &result->record;
 
-	/* Whoever signalled the fence has had the lock before. */
-	spin_lock_irq(&core->lock);
 	job->status = record->status;
 	job->cause = record->cause;
 	job->source = record->source;
@@ -336,7 +352,6 @@ static void neuron_wait_fetch(struct neuron_core *core,
 	job->dma_bytes = record->dma_bytes;
 	job->wall_ns = result->wall_ns;
 	job->doorbell_ns = result->doorbell_ns;
-	spin_unlock_irq(&core->lock);
 }
 
 static void neuron_wait_results(const struct neuron_wait *wait,
@@ -346,9 +361,11 @@ static void neuron_wait_results(const struct neuron_wait *wait,
 
 	for (i = 0; i < wait->count; i++, job++) {
 		memset_startat(job, 0, status);
-		if (neuron_wait_has_ended(wait, i))
-			neuron_wait_fetch(wait->cc[i]->core, wait->result[i],
-					  job);
+		if (!neuron_wait_has_ended(wait, i))
+			continue;
+		/* The result was written before the fence was signalled. */
+		smp_rmb();
+		neuron_wait_fetch(wait->result[i], job);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Results of jobs.
+ * Results of jobs and transfers.
  */
 #ifndef _NEURON_WAIT_H_
 #define _NEURON_WAIT_H_
@@ -13,7 +13,8 @@
 #include "contract/record.h"
 
 struct dma_fence;
-struct neuron_claim;
+struct drm_file;
+struct neuron_budget;
 
 #define NEURON_MAX_WAIT_JOBS	1024	/* of a call */
 /*
@@ -27,7 +28,7 @@ struct neuron_claim;
  * struct neuron_result - how a job ended
  * @ref: the job's, that of the set it is in, and one for each waiter; whoever has one holds
  *	the claim, too
- * @claim: whose memory this is
+ * @budget: what this memory is charged to
  * @job: job id
  * @fence: the job's finished fence, referenced; NULL once the job has been freed. This and
  *	@link are protected by the set
@@ -41,7 +42,7 @@ struct neuron_claim;
  */
 struct neuron_result {
 	struct kref ref;
-	struct neuron_claim *claim;
+	struct neuron_budget *budget;
 	u64 job;
 	struct dma_fence *fence;
 	struct list_head link;
@@ -65,8 +66,8 @@ struct neuron_results {
 	unsigned int nr_ended;
 };
 
-/* The result of a job that has not run, charged to @claim; or NULL. */
-struct neuron_result *neuron_result_create(struct neuron_claim *claim);
+/* The result of a job that has not run, charged to @budget; or NULL. */
+struct neuron_result *neuron_result_create(struct neuron_budget *budget);
 void neuron_result_put(struct neuron_result *result);
 
 void neuron_results_init(struct neuron_results *results);
@@ -93,5 +94,11 @@ void neuron_results_end(struct neuron_results *results,
  */
 struct neuron_result *neuron_results_find(struct neuron_results *results,
 					  u64 job, struct dma_fence **fence);
+
+/*
+ * neuron_transfer.c: those of the transfers of @file; ERR_PTR(-EINVAL) unless @core,
+ * which transfers do not have, is 0.
+ */
+struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core);
 
 #endif /* _NEURON_WAIT_H_ */

@@ -2,13 +2,13 @@
 /*
  * Windows: what a program on a core can reach, as user space asks for it.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <drm/drm_file.h>
 
 #include "contract/window.h"
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
+#include "neuron_cursor.h"
 #include "neuron_gem.h"
 #include "neuron_grant.h"
 #include "neuron_table.h"
@@ -49,57 +49,6 @@ struct neuron_span {
 	u64 skip;
 };
 
-static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
-{
-	u64 start = 0;
-	unsigned int i;
-	u64 *starts;
-
-	starts = kvmalloc_array(bo->nr_extents, sizeof(*starts),
-				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	for (i = 0; starts && i < bo->nr_extents; i++) {
-		starts[i] = start;
-		start += le64_to_cpu(bo->extents[i].length);
-	}
-	return starts;
-}
-
-/* neuron_bo.starts of @bo, made by the first who asks. NULL: no memory. */
-static const u64 *neuron_bo_starts(struct neuron_bo *bo)
-{
-	u64 *starts = READ_ONCE(bo->starts);
-	u64 *other;
-
-	if (starts)
-		return starts;
-	starts = neuron_bo_starts_create(bo);
-	if (!starts)
-		return NULL;
-	other = cmpxchg(&bo->starts, NULL, starts);
-	if (!other)
-		return starts;
-	kvfree(starts);
-	return other;
-}
-
-/* The last extent that begins at @offset or before. */
-static unsigned int neuron_starts_find(const u64 *starts, unsigned int nr,
-				       u64 offset)
-{
-	unsigned int low = 0, mid;
-
-	while (nr > 1) {
-		mid = nr / 2;
-		if (starts[low + mid] <= offset) {
-			low += mid;
-			nr -= mid;
-		} else {
-			nr = mid;
-		}
-	}
-	return low;
-}
-
 /*
  * The range is inside the buffer and not empty. A table has many windows, and user
  * memory as many extents as pages: nothing here goes through all of them.
@@ -107,19 +56,17 @@ static unsigned int neuron_starts_find(const u64 *starts, unsigned int nr,
 static int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length,
 			  struct neuron_span *span)
 {
-	unsigned int last;
-	const u64 *starts;
+	struct neuron_cursor first, last;
+	int ret;
 
-	*span = (struct neuron_span){ .skip = offset, .count = 1 };
-	if (bo->nr_extents == 1)
-		return 0;
-	starts = neuron_bo_starts(bo);
-	if (!starts)
-		return -ENOMEM;
-	span->first = neuron_starts_find(starts, bo->nr_extents, offset);
-	last = neuron_starts_find(starts, bo->nr_extents, offset + length - 1);
-	span->skip = offset - starts[span->first];
-	span->count = last - span->first + 1;
+	ret = neuron_bo_cursor(bo, offset, &first);
+	if (!ret)
+		ret = neuron_bo_cursor(bo, offset + length - 1, &last);
+	if (ret)
+		return ret;
+	span->first = first.extent - bo->extents;
+	span->skip = first.offset;
+	span->count = last.extent - first.extent + 1;
 	return 0;
 }
 

@@ -17,10 +17,13 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_gem_user.o \
 	driver/neuron_usage.o \
 	driver/neuron_prime.o \
+	driver/neuron_cursor.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_reset.o \
 	driver/neuron_copy_piece.o \
 	driver/neuron_copy_ioctl.o \
+	driver/neuron_transfer.o \
+	driver/neuron_transfer_build.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
 	driver/neuron_look.o \

@@ -24,6 +24,7 @@
  *    on the same fabric) post some semaphores of one core, or reach a part of
  *    its SBUF. It is void when the claim ends.
  *  - Job: one run of one core; completion is a syncobj and a result record.
+ *  - Transfer: a copy of buffers by DMA, with the same completion.
  */
 #ifndef _UAPI_NEURON_ACCEL_H_
 #define _UAPI_NEURON_ACCEL_H_
@@ -56,6 +57,7 @@ enum drm_neuron_ioctl_id {
 	DRM_NEURON_GRANT_IMPORT,
 	DRM_NEURON_GRANT_CLOSE,
 	DRM_NEURON_EVENTS,
+	DRM_NEURON_TRANSFER,
 };
 
 /**
@@ -183,6 +185,8 @@ struct drm_neuron_device_info {
  * @events: records that an event file keeps
  * @grants: imported grants of a file
  * @event_files: event files of a file
+ * @transfer_pieces: pieces of a TRANSFER
+ * @transfer_queues: queues of the transfers of a file
  * @pad: zero
  */
 struct drm_neuron_limits_info {
@@ -197,6 +201,8 @@ struct drm_neuron_limits_info {
 	__u32 events;
 	__u32 grants;
 	__u32 event_files;
+	__u32 transfer_pieces;
+	__u32 transfer_queues;
 	__u32 pad;
 };
 
@@ -754,6 +760,77 @@ struct drm_neuron_job {
 	__u64 trace_size;
 };
 
+/* Write @fill instead of what a buffer has. */
+#define DRM_NEURON_TRANSFER_FILL	(1u << 0)
+
+#define DRM_NEURON_TRANSFER_DIMS	3
+
+/**
+ * struct drm_neuron_transfer_dim - repetition of what the dimensions before it describe
+ * @count: how often; 0 counts as 1
+ * @dst_step: bytes from one to the next in the destination
+ * @src_step: bytes from one to the next in the source; 0 repeats it
+ */
+struct drm_neuron_transfer_dim {
+	__u64 count;
+	__u64 dst_step;
+	__u64 src_step;
+};
+
+/**
+ * struct drm_neuron_transfer - copy between buffers by DMA, without waiting for it
+ * @dst: buffer that is written: HBM, host, a peer's, or imported user memory
+ * @src: buffer that is read; 0 with _FILL
+ * @dst_offset: first byte in @dst
+ * @src_offset: first byte in @src; 0 with _FILL, like @src_step of each dimension
+ * @bytes: of a run, which is contiguous in both buffers; not 0
+ * @dim: how runs are repeated, the innermost one first
+ * @fill: with _FILL, else 0: each run consists of these 8 bytes again and again, the
+ *	lowest one first
+ * @flags: DRM_NEURON_TRANSFER_*
+ * @queue: of the file, less than drm_neuron_limits_info.transfer_queues
+ * @in_syncs: drm_neuron_sync elements to wait for, as for SUBMIT
+ * @out_syncs: drm_neuron_sync elements to signal
+ * @transfer: out: id of the transfer in this file, for WAIT and CANCEL with
+ *	DRM_NEURON_NO_CLAIM
+ *
+ * A run is moved in pieces: a piece ends where the run does, where the memory on either
+ * side is not contiguous (host memory at any page, HBM in large blocks), and after 64 KiB
+ * (32 KiB with _FILL). A transfer has drm_neuron_limits_info.transfer_pieces at most
+ * (E2BIG).
+ *
+ * The transfers of a queue begin and end in the order in which they were submitted: one
+ * that waits for a syncobj keeps those behind it waiting, but not those of other queues.
+ * The next one may begin before one has ended, so what needs the bytes of another transfer
+ * waits for its syncobj, in the same queue, too. Until a transfer has ended nothing is
+ * certain about the bytes that it writes: its pieces have no order, and after the failure
+ * of another one some are moved again. So what a transfer writes twice, or reads as well,
+ * is undefined; if it has no dimensions that is refused (EINVAL).
+ *
+ * A transfer holds its buffers. When its file is closed it goes on if it has begun, and
+ * does not begin (ESRCH) if it has not. It fails with EIO when the device is reset before
+ * its end, or when the chip of one of its buffers is reset before it begins or leaves
+ * before its end. Its result (WAIT) says how many bytes were moved for sure, from the
+ * first piece on.
+ * Errors: EINVAL, E2BIG, ENOENT (handle, syncobj), EPERM (into a buffer imported
+ * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY (the file
+ * has as many in its queues as QUERY_LIMITS tells of jobs), ENODEV, ENOMEM.
+ */
+struct drm_neuron_transfer {
+	__u32 dst;
+	__u32 src;
+	__u64 dst_offset;
+	__u64 src_offset;
+	__u64 bytes;
+	struct drm_neuron_transfer_dim dim[DRM_NEURON_TRANSFER_DIMS];
+	__u64 fill;
+	__u32 flags;
+	__u32 queue;
+	struct drm_neuron_array in_syncs;
+	struct drm_neuron_array out_syncs;
+	__u64 transfer;
+};
+
 /* How a job ended. */
 enum drm_neuron_job_status {
 	DRM_NEURON_JOB_NONE = 0,	/* it has not ended */
@@ -789,6 +866,9 @@ enum drm_neuron_cause {
 /* Where, when it is not an enum drm_neuron_engine. */
 #define DRM_NEURON_SOURCE_DMA	0x100	/* a DMA queue */
 #define DRM_NEURON_SOURCE_JOB	0x200	/* the job as a whole */
+
+/* As a claim id: not a job of a claim, but a transfer of the file. The core is 0. */
+#define DRM_NEURON_NO_CLAIM	0
 
 /**
  * struct drm_neuron_submit - queue a job, or a gang of jobs, of a claim
@@ -827,9 +907,9 @@ struct drm_neuron_submit {
 
 /**
  * struct drm_neuron_wait_job - a job to wait for, and its result
- * @claim: claim id
+ * @claim: claim id, or DRM_NEURON_NO_CLAIM
  * @core: core it runs on
- * @job: job id from submit
+ * @job: job id from submit, or id of the transfer
  * @status: out: enum drm_neuron_job_status; 0: it has not ended, and what follows is zero
  * @cause: out: enum drm_neuron_cause; others may be added
  * @source: out: engine, or DRM_NEURON_SOURCE_*
@@ -847,6 +927,9 @@ struct drm_neuron_submit {
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
  * @dma_engine: out: engine of the chip, with @queue
  * @pad: zero
+ *
+ * Of a transfer: status, cause, hang, wall_ns and doorbell_ns; dma_bytes is how many bytes
+ * are known to be moved, and pc, after an error of the device, the first piece that is not.
  */
 struct drm_neuron_wait_job {
 	__u32 claim;
@@ -887,8 +970,8 @@ struct drm_neuron_wait_job {
  * The call can be restarted after EINTR as it is: the deadline stays.
  *
  * The results of the last jobs of a core that have ended, as many as QUERY_LIMITS tells,
- * are kept until the claim is released. A call that began before a job is forgotten
- * always gets its result.
+ * are kept until the claim is released, those of as many transfers of a file until it is
+ * closed. A call that began before a job is forgotten always gets its result.
  *
  * To wait until a point of a timeline has a fence, so that SUBMIT takes it as an
  * in-sync: DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT with
@@ -916,7 +999,7 @@ struct drm_neuron_reset {
 
 /**
  * struct drm_neuron_cancel - end one job
- * @claim: claim id
+ * @claim: claim id, or DRM_NEURON_NO_CLAIM: a transfer that has not begun does not
  * @core: core
  * @job: job id. Queued: it does not run. Running: the core is reset, and the
  *	jobs behind it run after that. The others of its gang end, see SUBMIT
@@ -1102,7 +1185,7 @@ struct drm_neuron_events {
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
-#define DRM_NEURON_LIMITS_INFO_SIZE_V2		48
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		56
 #define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
 #define DRM_NEURON_CORE_INFO_SIZE_V2		32
 #define DRM_NEURON_LINK_INFO_SIZE_V2		16
@@ -1136,6 +1219,7 @@ struct drm_neuron_events {
 #define DRM_NEURON_POST_SIZE_V2			24
 #define DRM_NEURON_EVENT_SIZE_V2		56
 #define DRM_NEURON_EVENTS_SIZE_V2		24
+#define DRM_NEURON_TRANSFER_SIZE_V2		160
 
 #define DRM_NEURON_IOCTL(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)
@@ -1158,6 +1242,7 @@ struct drm_neuron_events {
 #define DRM_IOCTL_NEURON_GRANT_IMPORT	DRM_NEURON_IOCTL(GRANT_IMPORT, grant_import)
 #define DRM_IOCTL_NEURON_GRANT_CLOSE	DRM_NEURON_IOCTL(GRANT_CLOSE, grant_close)
 #define DRM_IOCTL_NEURON_EVENTS		DRM_NEURON_IOCTL(EVENTS, events)
+#define DRM_IOCTL_NEURON_TRANSFER	DRM_NEURON_IOCTL(TRANSFER, transfer)
 
 #if defined(__cplusplus)
 }

@@ -321,6 +321,37 @@ static int good_cancel(struct abi *abi, void *arg)
 	return ret;
 }
 
+/* Half of the rig's buffer into the other half. */
+static int good_transfer(struct abi *abi, void *arg)
+{
+	struct drm_neuron_transfer *transfer = arg;
+
+	transfer->dst = abi->rig.bo;
+	transfer->dst_offset = RIG_HALF;
+	transfer->src = abi->rig.bo;
+	transfer->bytes = 64;
+	transfer->dim[2].count = 2;
+	transfer->dim[2].dst_step = 4096;
+	transfer->dim[2].src_step = 4096;
+	return 0;
+}
+
+static int good_transfer_in(struct abi *abi, void *arg)
+{
+	struct drm_neuron_transfer *transfer = arg;
+
+	good_transfer(abi, transfer);
+	return good_sync(abi, &transfer->in_syncs, DRM_SYNCOBJ_CREATE_SIGNALED);
+}
+
+static int good_transfer_out(struct abi *abi, void *arg)
+{
+	struct drm_neuron_transfer *transfer = arg;
+
+	good_transfer(abi, transfer);
+	return good_sync(abi, &transfer->out_syncs, 0);
+}
+
 #define BAD_IN(type, field, is_element, v, e) { \
 	.what = #field " = " #v, \
 	.offset = offsetof(struct drm_neuron_##type, field), \
@@ -605,6 +636,47 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(events, stride, DRM_NEURON_EVENT_SIZE_V2 - 1, EINVAL),
 			BAD(events, stride, 4097, EINVAL),
 			BAD(events, pad, 1, EINVAL),
+		},
+	},
+	[ABI_TRANSFER] = {
+		CALL(TRANSFER, transfer, good_transfer), .array = -1, .bad = {
+			BAD(transfer, dst, 0, ENOENT),
+			BAD(transfer, dst, NO_ID, ENOENT),
+			BAD(transfer, src, 0, ENOENT),
+			BAD(transfer, src, NO_ID, ENOENT),
+			BAD(transfer, dst_offset, 2 * RIG_HALF - 4096 - 63, EINVAL),
+			BAD(transfer, dst_offset, -64, EINVAL),
+			BAD(transfer, src_offset, 2 * RIG_HALF - 4096 - 63, EINVAL),
+			BAD(transfer, src_offset, -64, EINVAL),
+			BAD(transfer, bytes, 0, EINVAL),
+			BAD(transfer, bytes, -1, EINVAL),
+			BAD(transfer, dim[0].count, 1ull << 32, E2BIG),
+			BAD(transfer, dim[1].count, -1, E2BIG),
+			BAD(transfer, dim[2].count, -1, EINVAL),
+			BAD(transfer, dim[2].dst_step, -64, EINVAL),
+			BAD(transfer, dim[2].src_step, 2 * RIG_HALF, EINVAL),
+			BAD(transfer, fill, 1, EINVAL),
+			BAD(transfer, flags, DRM_NEURON_TRANSFER_FILL, EINVAL),
+			BAD(transfer, flags, 0x80000000, EINVAL),
+			BAD(transfer, queue, 1 << 20, EINVAL),
+			BAD(transfer, queue, -1, EINVAL),
+		},
+	},
+	[ABI_TRANSFER_IN_SYNCS] = {
+		CALL(TRANSFER, transfer, good_transfer_in),
+		ARRAY(transfer, in_syncs, sync), .bad = {
+			BAD(transfer, in_syncs.count, 1025, EINVAL),
+			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
+			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, point, 1, EINVAL),
+		},
+	},
+	[ABI_TRANSFER_OUT_SYNCS] = {
+		CALL(TRANSFER, transfer, good_transfer_out),
+		ARRAY(transfer, out_syncs, sync), .bad = {
+			BAD(transfer, out_syncs.count, 1025, EINVAL),
+			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
+			BAD_ELEMENT(sync, pad, 1, EINVAL),
 		},
 	},
 };

@@ -102,6 +102,9 @@ enum abi_row {
 	ABI_GRANT_IMPORT,
 	ABI_GRANT_CLOSE,
 	ABI_EVENTS,
+	ABI_TRANSFER,
+	ABI_TRANSFER_IN_SYNCS,
+	ABI_TRANSFER_OUT_SYNCS,
 	ABI_NR_ROWS
 };
 
@@ -132,7 +135,10 @@ enum abi_row {
 	ABI_VARIANT(fixture, POST); \
 	ABI_VARIANT(fixture, GRANT_IMPORT); \
 	ABI_VARIANT(fixture, GRANT_CLOSE); \
-	ABI_VARIANT(fixture, EVENTS)
+	ABI_VARIANT(fixture, EVENTS); \
+	ABI_VARIANT(fixture, TRANSFER); \
+	ABI_VARIANT(fixture, TRANSFER_IN_SYNCS); \
+	ABI_VARIANT(fixture, TRANSFER_OUT_SYNCS)
 
 extern const struct abi_call abi_calls[ABI_NR_ROWS];
 

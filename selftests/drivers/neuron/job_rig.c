@@ -466,12 +466,16 @@ int rig_run(struct rig *rig, uint32_t timeout_ms,
 void rig_usage(int fd, struct rig_usage *usage)
 {
 	FILE *f = neuron_debugfs(fd, "claims");
+	long long transfers;
 
 	usage->hbm = neuron_hbm_used(fd);
 	usage->live = -1;
 	if (!f)
 		return;
-	if (fscanf(f, "jobs and window tables: %lld", &usage->live) != 1)
+	if (fscanf(f, "jobs and window tables: %lld transfers: %lld", &usage->live,
+		   &transfers) == 2)
+		usage->live += transfers;
+	else
 		usage->live = -1;
 	fclose(f);
 }
@@ -488,7 +492,7 @@ bool rig_leaks(int fd, const struct rig_usage *before)
 			return false;
 		nanosleep(&pause, NULL);
 	} while (rig_now_ms() < end);
-	fprintf(stderr, "# in use: HBM %lld, was %lld; jobs and tables %lld, were %lld\n",
+	fprintf(stderr, "# in use: HBM %lld, was %lld; jobs, tables, transfers %lld, were %lld\n",
 		now.hbm, before->hbm, now.live, before->live);
 	return true;
 }

@@ -151,8 +151,8 @@ int rig_run(struct rig *rig, uint32_t timeout_ms,
 	    struct drm_neuron_wait_job *result);
 
 /*
- * What the device holds: HBM in use, jobs and window tables (debugfs). Freed
- * memory is scrubbed in the background, so rig_leaks() gives it a while to come
+ * What the device holds: HBM in use; jobs, window tables and transfers (debugfs).
+ * Freed memory is scrubbed in the background, so rig_leaks() gives it a while to come
  * back to @before.
  */
 struct rig_usage {

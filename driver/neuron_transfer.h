@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Transfers: copies between buffers that nobody waits for.
+ *
+ * A transfer is a job of the copy queue that its file has. Everything is made when it is
+ * submitted: the list of moves, the references of its buffers, the place of its result.
+ * When its turn comes the moves are written into the ring and nothing is allocated.
+ *
+ * Locks, outer ones first:
+ *
+ * ================================= ===============================================
+ * neuron_device.transfers_lock      the list of files; a file's transfers end, and the
+ *                                   scheduler stands still meanwhile
+ * neuron_transfers.lock             @dead, order of ids and of submission. No user
+ *                                   memory is touched under it
+ * submit_lock of the queue          the ring; taken on the way to signal a fence:
+ *                                   allocate nothing under it
+ * lock of the queue                 what is in flight, results; taken in the hard
+ *                                   interrupt handler. Fences are signalled under it,
+ *                                   so that those of a file end in their order
+ * ================================= ===============================================
+ */
+#ifndef _NEURON_TRANSFER_H_
+#define _NEURON_TRANSFER_H_
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <drm/gpu_scheduler.h>
+
+#include "neuron_account.h"
+#include "neuron_copy.h"
+#include "neuron_wait.h"
+
+struct drm_file;
+struct drm_neuron_transfer;
+struct neuron_bo;
+struct neuron_device;
+struct neuron_file;
+struct neuron_gate;
+
+#define NEURON_TRANSFER_PIECES	NEURON_COPY_QUEUED_DESC
+#define NEURON_TRANSFER_QUEUES	8	/* of a file */
+
+/**
+ * struct neuron_transfers - the transfers of an open file
+ * @ref: the file's, and one for each transfer
+ * @ndev: device, referenced
+ * @link: in neuron_device.transfers
+ * @queue: copy queue that they use
+ * @sched: its scheduler
+ * @entity: the queues of the file
+ * @budget: what they may take
+ * @lock: see above
+ * @dead: no more transfers
+ * @last: id of the last one
+ * @pending: ids to transfers, until they are freed
+ * @results: how they ended, with a lock of their own
+ */
+struct neuron_transfers {
+	struct kref ref;
+	struct neuron_device *ndev;
+	struct list_head link;
+	struct neuron_copy_queue *queue;
+	struct neuron_sched *sched;
+	struct drm_sched_entity entity[NEURON_TRANSFER_QUEUES];
+	struct neuron_budget budget;
+	struct mutex lock; /* @dead, order of submission */
+	bool dead;
+	u64 last;
+	struct xarray pending;
+	struct neuron_results results;
+};
+
+/**
+ * struct neuron_transfer - a copy of buffers
+ * @base: the scheduler's part; has the first reference until the scheduler frees it
+ * @req: what the copy queue sees
+ * @ref: who uses it
+ * @of: the transfers of its file, referenced
+ * @id: number in the file
+ * @dst: buffer that is written, referenced
+ * @src: buffer that is read, referenced; NULL: it fills
+ * @gate: the fences of others that it waits for, or NULL
+ * @cancelled: it does not start any more
+ * @fence: signalled when the queue is done with it
+ * @result: how it ended, referenced
+ * @desc: moves
+ * @pattern: what it fills with, coherent memory, or NULL
+ * @pattern_dma: bus address of @pattern
+ * @pattern_size: bytes of it, a multiple of 8
+ * @charged: bytes charged
+ * @started_ns: ktime when its turn came
+ * @free_work: gives everything back
+ */
+struct neuron_transfer {
+	struct drm_sched_job base;
+	struct neuron_copy_request req;
+	struct kref ref;
+	struct neuron_transfers *of;
+	u64 id;
+	struct neuron_bo *dst;
+	struct neuron_bo *src;
+	struct neuron_gate *gate;
+	bool cancelled;
+	struct dma_fence *fence;
+	struct neuron_result *result;
+	struct neuron_copy_desc *desc;
+	void *pattern;
+	dma_addr_t pattern_dma;
+	size_t pattern_size;
+	size_t charged;
+	u64 started_ns;
+	struct work_struct free_work;
+};
+
+/* neuron_pci.c: after the cores and the copy queues; after drm_dev_unplug() and the stop. */
+int neuron_transfers_init(struct neuron_device *ndev);
+void neuron_transfers_fini(struct neuron_device *ndev);
+
+/* A file was opened; is going away: what waits ends, what is in flight goes on. */
+int neuron_transfers_open(struct neuron_file *nfile);
+void neuron_transfers_close(struct neuron_file *nfile);
+
+/* For CANCEL; @core, of which transfers have none, must be 0. */
+int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
+
+/*
+ * A transfer of @nr moves without moves, buffers and pattern yet; or ERR_PTR(-ENOMEM).
+ * Inside drm_dev_enter().
+ */
+struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
+					       unsigned int nr,
+					       size_t pattern_size);
+/* The last one gives everything back, later. */
+void neuron_transfer_put(struct neuron_transfer *transfer);
+
+/*
+ * neuron_transfer_build.c: look at @args, the whole of it but for syncobjs, and make the
+ * moves. What it refuses it tells with drm_dbg().
+ */
+struct neuron_transfer *
+neuron_transfer_build(struct neuron_transfers *of, struct drm_file *file,
+		      const struct drm_neuron_transfer *args);
+
+#endif /* _NEURON_TRANSFER_H_ */

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The life of transfers: syncobjs, queues, many at once, and those that cannot end well.
+ */
+#include "kselftest_harness.h"
+#include "neuron_test.h"
+#include "transfer_rig.h"
+
+#define MIB	(1ull << 20)
+
+FIXTURE(life)
+{
+	struct transfer_rig t;
+};
+
+FIXTURE_SETUP(life)
+{
+	int ret = transfer_open(&self->t);
+
+	if (ret == -ENODEV)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, ret);
+	ASSERT_GE(self->t.before.live, 0) TH_LOG("debugfs must be mounted");
+}
+
+FIXTURE_TEARDOWN(life)
+{
+	if (self->t.fd >= 0)
+		EXPECT_FALSE(transfer_close(&self->t));
+}
+
+/* Each waits for the one before: a byte goes through all places, on a timeline. */
+TEST_F(life, timeline)
+{
+	struct drm_neuron_transfer args = { .bytes = 4096 };
+	struct drm_neuron_sync in, out;
+	const int turns = 100;
+	uint32_t sync;
+	int i;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &sync));
+	neuron_fill(self->t.data, 4096, 7);
+	ASSERT_EQ(0, neuron_write(self->t.fd, self->t.bo[TRANSFER_HBM0], 0, self->t.data, 4096));
+	for (i = 0; i < turns; i++) {
+		args.src = self->t.bo[i % TRANSFER_USER];
+		args.dst = self->t.bo[(i + 1) % TRANSFER_USER];
+		args.src_offset = (uint64_t)i * 4096;
+		args.dst_offset = args.src_offset + 4096;
+		in = (struct drm_neuron_sync){ .handle = sync, .point = i };
+		out = (struct drm_neuron_sync){ .handle = sync, .point = i + 1 };
+		args.in_syncs = (struct drm_neuron_array){ sizeof(in), !!i, (uintptr_t)&in };
+		args.out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
+		must(self->t.fd, TRANSFER, &args);
+		EXPECT_EQ(i + 1, args.transfer);
+	}
+	EXPECT_EQ(0, rig_syncobj_wait(self->t.fd, sync, turns, TRANSFER_LIMIT));
+	ASSERT_EQ(0, neuron_read(self->t.fd, self->t.bo[turns % TRANSFER_USER], turns * 4096,
+				 self->t.data, 4096));
+	EXPECT_EQ(4096, neuron_differs(self->t.data, 4096, 7));
+	/* A point that nobody has named has no fence. */
+	in.point = turns + 1;
+	must_fail(EINVAL, self->t.fd, TRANSFER, &args);
+}
+
+/* To the job's buffer, through its DMA queue, and from there. */
+TEST_F(life, job_between)
+{
+	struct drm_neuron_transfer args = { .bytes = 4096 };
+	struct drm_neuron_sync in, out;
+	struct rig_submit submit;
+	struct drm_neuron_queue queue;
+	uint32_t sync[3], handle;
+	int dma_buf, i;
+
+	ASSERT_EQ(0, rig_open(&self->t.rig, 0, RIG_ANY_CORE));
+	rig_copy(&self->t.rig, NEURON_ENGINE_SYNC,
+		 neuron_window_addr(RIG_WINDOW_DATA, 8192),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), 4096);
+	rig_halt(&self->t.rig, NEURON_ENGINE_SYNC);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, rig_syncobj_create(self->t.rig.fd, &sync[i]));
+	/* The rig has a file of its own. */
+	dma_buf = neuron_export(self->t.fd, self->t.bo[TRANSFER_HBM1]);
+	ASSERT_GE(dma_buf, 0);
+	ASSERT_EQ(0, neuron_import(self->t.rig.fd, dma_buf, &handle));
+	close(dma_buf);
+	neuron_fill(self->t.data, 4096, 9);
+	ASSERT_EQ(0, neuron_write(self->t.fd, self->t.bo[TRANSFER_HBM1], 0, self->t.data, 4096));
+
+	args.dst = self->t.rig.bo;
+	args.dst_offset = RIG_HALF;
+	args.src = handle;
+	ASSERT_EQ(0, transfer_submit(self->t.rig.fd, &args, 0, sync[0]));
+	rig_prepare(&self->t.rig, &submit, &queue);
+	in = (struct drm_neuron_sync){ .handle = sync[0] };
+	out = (struct drm_neuron_sync){ .handle = sync[1] };
+	submit.call.in_syncs = (struct drm_neuron_array){ sizeof(in), 1, (uintptr_t)&in };
+	submit.call.out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
+	ASSERT_EQ(0, rig_submit(&self->t.rig, &submit));
+	args = (struct drm_neuron_transfer){
+		.dst = handle,
+		.dst_offset = MIB,
+		.src = self->t.rig.bo,
+		.src_offset = RIG_HALF + 8192,
+		.bytes = 4096,
+	};
+	ASSERT_EQ(0, transfer_submit(self->t.rig.fd, &args, sync[1], sync[2]));
+	EXPECT_EQ(0, rig_syncobj_wait(self->t.rig.fd, sync[2], 0, TRANSFER_LIMIT));
+	ASSERT_EQ(0, neuron_read(self->t.fd, self->t.bo[TRANSFER_HBM1], MIB, self->t.data, 4096));
+	EXPECT_EQ(4096, neuron_differs(self->t.data, 4096, 9));
+}
+
+/* Far more than a ring has room for, from several files, none of which waits. */
+TEST_F(life, many)
+{
+	struct drm_neuron_transfer args[3], last[3];
+	struct drm_neuron_wait_job job[3];
+	const int files = 3, turns = 150;
+	uint32_t handle[3][2];
+	int fd[3], i, j;
+
+	for (i = 0; i < files; i++) {
+		fd[i] = neuron_open(0);
+		ASSERT_GE(fd[i], 0);
+		ASSERT_EQ(0, transfer_bo(fd[i], TRANSFER_HBM0, &handle[i][0]));
+		ASSERT_EQ(0, transfer_bo(fd[i], TRANSFER_HOST, &handle[i][1]));
+		neuron_fill(self->t.data, TRANSFER_SIZE, i);
+		ASSERT_EQ(0, neuron_write(fd[i], handle[i][1], 0, self->t.data, TRANSFER_SIZE));
+		args[i] = (struct drm_neuron_transfer){
+			.dst = handle[i][0],
+			.src = handle[i][1],
+			.bytes = 512,
+			.dim = { { 1024, 2048, 2048 } },
+		};
+	}
+	for (j = 0; j < turns; j++)
+		for (i = 0; i < files; i++) {
+			args[i].dst_offset = j % 4 * 512;
+			args[i].src_offset = j % 4 * 512;
+			must(fd[i], TRANSFER, &args[i]);
+			last[i] = args[i];
+		}
+	for (i = 0; i < files; i++) {
+		/* They end in their order. */
+		ASSERT_EQ(0, transfer_wait(fd[i], last[i].transfer, &job[i]));
+		for (j = 1; j <= turns; j++) {
+			ASSERT_EQ(0, transfer_wait(fd[i], j, &job[i]));
+			ASSERT_EQ(DRM_NEURON_JOB_OK, job[i].status);
+		}
+		ASSERT_EQ(0, neuron_read(fd[i], handle[i][0], 0, self->t.data, TRANSFER_SIZE));
+		EXPECT_EQ(TRANSFER_SIZE, neuron_differs(self->t.data, TRANSFER_SIZE, i));
+		close(fd[i]);
+	}
+}
+
+/* What waits is cancelled; what comes after it goes on. */
+TEST_F(life, cancel)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = 4096,
+	};
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	struct drm_neuron_wait_job job = { 0 };
+	uint32_t never, out;
+
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &out));
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, out));
+	job.job = args.transfer;
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->t.fd, &job, 1, 0, 0));
+	EXPECT_EQ(0, job.status);
+	EXPECT_EQ(1, transfer_fence(self->t.fd, out));
+
+	cancel.job = args.transfer + 1;
+	must_fail(ENOENT, self->t.fd, CANCEL, &cancel);
+	cancel.job = args.transfer;
+	cancel.core = 1;
+	must_fail(EINVAL, self->t.fd, CANCEL, &cancel);
+	cancel.core = 0;
+	must(self->t.fd, CANCEL, &cancel);
+	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(0, job.dma_bytes);
+	EXPECT_EQ(-ECANCELED, transfer_fence(self->t.fd, out));
+	/* It has ended: nothing happens. */
+	must(self->t.fd, CANCEL, &cancel);
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+}
+
+/* One that waits keeps those of its queue, and no others. */
+TEST_F(life, queues)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = 4096,
+	};
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	struct drm_neuron_wait_job job[2] = { 0 };
+	uint32_t never, i;
+
+	ASSERT_GE(self->t.limits.transfer_queues, 2);
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, 0));
+	job[0].job = args.transfer;
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, 0, 0));
+	job[1].job = args.transfer;
+	for (i = 1; i < self->t.limits.transfer_queues; i++) {
+		args.queue = i;
+		EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+	}
+	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->t.fd, job, 2, 0, 100));
+	args.queue = i;
+	must_fail(EINVAL, self->t.fd, TRANSFER, &args);
+
+	cancel.job = job[0].job;
+	must(self->t.fd, CANCEL, &cancel);
+	ASSERT_EQ(0, transfer_wait(self->t.fd, job[1].job, &job[1]));
+	EXPECT_EQ(DRM_NEURON_JOB_OK, job[1].status);
+}
+
+/* A transfer holds its buffers: their handles are closed before it begins. */
+TEST_F(life, closed_handles)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM1],
+		.src = self->t.bo[TRANSFER_HBM0],
+		.bytes = 2048,
+		.dim = { { TRANSFER_SIZE / 2048, 2048, 2048 } },
+	};
+	struct drm_neuron_cancel cancel = { 0 };
+	struct drm_neuron_wait_job job;
+	uint32_t never, handle;
+	int dma_buf;
+
+	neuron_fill(self->t.data, TRANSFER_SIZE, 11);
+	ASSERT_EQ(0, neuron_write(self->t.fd, args.src, 0, self->t.data, TRANSFER_SIZE));
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	dma_buf = neuron_export(self->t.fd, args.dst);
+	ASSERT_GE(dma_buf, 0);
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, 0));
+	ASSERT_EQ(0, neuron_bo_close(self->t.fd, args.src));
+	ASSERT_EQ(0, neuron_bo_close(self->t.fd, args.dst));
+	/* What would have their memory by now. */
+	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HBM0, &handle));
+	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HBM1, &handle));
+
+	cancel.claim = self->t.rig.claim;
+	cancel.core = self->t.rig.core;
+	cancel.job = 1;
+	must(self->t.rig.fd, CANCEL, &cancel);
+	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);
+	EXPECT_EQ(TRANSFER_SIZE, job.dma_bytes);
+	ASSERT_EQ(0, neuron_read(self->t.fd, handle, 0, self->t.data, TRANSFER_SIZE));
+	EXPECT_EQ(TRANSFER_SIZE, neuron_differs_from(self->t.data, TRANSFER_SIZE, 0));
+	ASSERT_EQ(0, neuron_import(self->t.fd, dma_buf, &handle));
+	close(dma_buf);
+	ASSERT_EQ(0, neuron_read(self->t.fd, handle, 0, self->t.data, TRANSFER_SIZE));
+	EXPECT_EQ(TRANSFER_SIZE, neuron_differs(self->t.data, TRANSFER_SIZE, 11));
+}
+
+/* Queued transfers are bounded; those of a file that was closed are forgotten. */
+TEST_F_TIMEOUT(life, bound, 280)
+{
+	struct drm_neuron_transfer args = { .bytes = 4, .dim = { { 0, 16, 16 } } };
+	struct rig_usage before;
+	unsigned int i;
+	uint32_t never;
+	int fd, turn, ret;
+
+	args.dim[0].count = self->t.limits.transfer_pieces;
+	rig_usage(self->t.fd, &before);
+	for (turn = 0; turn < 2; turn++) {
+		fd = neuron_open(0);
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HBM0, &args.dst));
+		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &args.src));
+		ASSERT_EQ(0, transfer_endless(&self->t.rig, fd, &never));
+		ret = 0;
+		for (i = 0; !ret && i < 20000; i++)
+			ret = transfer_submit(fd, &args, never, 0);
+		/* The second time as many as the first time. */
+		EXPECT_EQ(-EBUSY, ret);
+		EXPECT_EQ(self->t.limits.queued_jobs, i - 1);
+		close(fd);
+		rig_close(&self->t.rig);
+		self->t.rig.fd = -1;
+		/* Thousands take a debug kernel a while. */
+		for (i = 0; i < 20 && rig_leaks(self->t.fd, &before); i++)
+			;
+	}
+	args = (struct drm_neuron_transfer){
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = TRANSFER_SIZE,
+	};
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+}
+
+/* Transfers that wait, and others under way, when their file is closed. */
+TEST_F(life, close)
+{
+	struct drm_neuron_transfer args = { .bytes = TRANSFER_SIZE };
+	uint32_t never, handle;
+	int fd, i, dma_buf, ret;
+
+	for (i = 0; i < 20; i++) {
+		fd = neuron_open(0);
+		ASSERT_GE(fd, 0);
+		dma_buf = neuron_export(self->t.fd, self->t.bo[TRANSFER_HBM1]);
+		ASSERT_EQ(0, neuron_import(fd, dma_buf, &args.dst));
+		close(dma_buf);
+		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &handle));
+		args.src = handle;
+		ASSERT_EQ(0, transfer_submit(fd, &args, 0, 0));
+		ASSERT_EQ(0, transfer_submit(fd, &args, 0, 0));
+		never = 0;
+		ret = self->t.rig.fd < 0 ? transfer_endless(&self->t.rig, fd, &never) : 0;
+		ASSERT_EQ(0, ret);
+		ASSERT_EQ(0, transfer_submit(fd, &args, never, 0));
+		ASSERT_EQ(0, transfer_submit(fd, &args, 0, 0));
+		close(fd);
+	}
+	args = (struct drm_neuron_transfer){
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = TRANSFER_SIZE,
+	};
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+}
+
+/* A device reset ends those that wait, those under way, and the buffers of before. */
+TEST_F(life, reset)
+{
+	struct drm_neuron_transfer args = { .bytes = 1024, .dim = { { 1000, 2048, 2048 } } };
+	struct drm_neuron_wait_job job;
+	uint32_t never, out, bo;
+	int i;
+
+	args.dst = self->t.bo[TRANSFER_HBM0];
+	args.src = self->t.bo[TRANSFER_HOST];
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &out));
+	for (i = 0; i < 50; i++)
+		ASSERT_EQ(0, transfer_submit(self->t.fd, &args, 0, 0));
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, out));
+	ASSERT_EQ(0, neuron_reset_device(self->t.fd));
+	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(0, job.dma_bytes);
+	EXPECT_EQ(-EIO, transfer_fence(self->t.fd, out));
+	for (i = 1; i <= 50; i++) {
+		ASSERT_EQ(0, transfer_wait(self->t.fd, i, &job));
+		EXPECT_TRUE(job.status == DRM_NEURON_JOB_ABORTED ||
+			    (job.status == DRM_NEURON_JOB_OK &&
+			     job.dma_bytes == transfer_bytes(&args)));
+	}
+	EXPECT_EQ(-EIO, transfer_run(self->t.fd, &args));
+	/* Host memory is not lost. */
+	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HBM0, &bo));
+	args.dst = bo;
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of transfers share.
+ */
+#ifndef NEURON_TRANSFER_RIG_H
+#define NEURON_TRANSFER_RIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "job_rig.h"
+
+#define TRANSFER_LIMIT	60000		/* ms, of what should end at once */
+#define TRANSFER_SIZE	(2u << 20)	/* bytes of each buffer */
+
+enum transfer_place {
+	TRANSFER_HBM0,
+	TRANSFER_HBM1,
+	TRANSFER_HOST,
+	TRANSFER_USER,
+	TRANSFER_NR_PLACES
+};
+
+/**
+ * struct transfer_rig - a file with a buffer in each place
+ * @fd: device node
+ * @limits: answer of QUERY
+ * @bo: buffers; that of TRANSFER_USER is 0 where nothing can be imported
+ * @user: memory of that one
+ * @model: for what a destination should have
+ * @data: for what it has
+ * @before: what the device held before
+ * @rig: of a job that does not end; its fd is -1 without one
+ */
+struct transfer_rig {
+	int fd;
+	struct drm_neuron_limits_info limits;
+	uint32_t bo[TRANSFER_NR_PLACES];
+	uint8_t *user;
+	uint8_t *model;
+	uint8_t *data;
+	struct rig_usage before;
+	struct rig rig;
+};
+
+/* All functions that return int, but transfer_fence(): 0 or a negative errno. */
+
+/* Everything but the job. To be closed if it has a file. */
+int transfer_open(struct transfer_rig *t);
+/* Return: the device holds what it did not hold before. */
+bool transfer_close(struct transfer_rig *t);
+
+int transfer_bo(int fd, enum transfer_place place, uint32_t *handle);
+int transfer_import(int fd, void *memory, uint32_t flags, uint32_t *handle);
+
+/* Submit @args with one syncobj before and one after it, if they are not 0. */
+int transfer_submit(int fd, struct drm_neuron_transfer *args, uint32_t in,
+		    uint32_t out);
+int transfer_wait(int fd, uint64_t transfer, struct drm_neuron_wait_job *result);
+/* Submit, wait, and look at the result: -EIO it failed, -ENODATA not all bytes. */
+int transfer_run(int fd, struct drm_neuron_transfer *args);
+/* What @args moves. */
+uint64_t transfer_bytes(const struct drm_neuron_transfer *args);
+
+/* A syncobj in @fd's file that a job of @rig, which it opens, signals when it ends. */
+int transfer_endless(struct rig *rig, int fd, uint32_t *handle);
+/* The error that the fence in @handle has ended with, 0 without; 1: it has not ended. */
+int transfer_fence(int fd, uint32_t handle);
+
+#endif /* NEURON_TRANSFER_RIG_H */
