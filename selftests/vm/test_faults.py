@@ -10,7 +10,7 @@ import time
 import pytest
 
 from answers import Judge
-from fault_job import DRIVER, JOB, LIMIT, REGS, STATUS, Chip, judged
+from fault_job import CAUSE, DRIVER, JOB, LIMIT, REGS, STATUS, Chip, judged
 from neuron_vm.host import vm_folder
 
 
@@ -74,6 +74,58 @@ def test_dma_lost_copy(rig):
     answer = rig.ask("copy")
     assert answer["ret"] != 0, f"the copy did not fail: {answer}"
     rig.struck()
+
+
+# --- Transfers ---
+
+PIECE = 4096
+PIECES = 64
+
+
+def transfers(rig, fault):
+    """Two transfers with a fault in the first; the second never notices. The answer."""
+    rig.vm.fault(fault)
+    answer = rig.ask("transfer")
+    assert answer["ret"] == 0, f"the transfers: {answer}"
+    assert (answer["next"], answer["next_right"]) == (STATUS["OK"], PIECE * PIECES), \
+        f"the second transfer: {answer}"
+    assert answer["bytes"] <= answer["right"], f"not so many bytes were moved: {answer}"
+    rig.struck()
+    return answer
+
+
+@judged("DMA engine aborted")
+def test_transfer_abort(rig):
+    """A transfer that fails tells how far it is."""
+    answer = transfers(rig, "dma-abort,skip=20,count=1")
+    assert (answer["status"], answer["cause"]) == (STATUS["ERROR"], CAUSE["ABORT"]), \
+        f"the transfer did not fail: {answer}"
+    assert (answer["bytes"], answer["piece"]) == (20 * PIECE, 20), f"not 20 pieces: {answer}"
+
+
+@judged("copy failed")
+def test_transfer_host_write_fail(rig):
+    answer = transfers(rig, "host-write-fail,skip=7,count=1")
+    assert (answer["status"], answer["cause"]) == (STATUS["ERROR"], CAUSE["HOST"]), \
+        f"the transfer did not fail: {answer}"
+    assert answer["bytes"] == 7 * PIECE, f"not 7 pieces: {answer}"
+
+
+@judged("impossible completion head")
+def test_transfer_dma_dup(rig):
+    answer = transfers(rig, "dma-dup,skip=30,count=1")
+    assert answer["status"] != STATUS["OK"] or answer["right"] == PIECE * PIECES, \
+        f"the transfer has succeeded, with wrong data: {answer}"
+
+
+@pytest.mark.slow
+@judged("no progress")
+def test_transfer_dma_lost(rig):
+    """Nobody waits for a transfer; the queue is looked after all the same."""
+    answer = transfers(rig, "dma-lost,skip=5,count=1")
+    assert (answer["status"], answer["hang"]) == (STATUS["ABORTED"], 1), \
+        f"the transfer did not hang: {answer}"
+    assert answer["bytes"] == 5 * PIECE, f"not 5 pieces: {answer}"
 
 
 @judged("hangs")

@@ -12,6 +12,10 @@
  *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
  *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
+ *	transfer		64 pieces of 4 KiB from HBM to the host by a transfer, and
+ *				another behind it; bytes= is what is known to be moved by
+ *				the first, right= and next_right= what has been, next= how
+ *				the second ended
  *	alloc MIB		a buffer in HBM, every page written; until "free"
  *	free
  *	churn			create and close buffers, until that fails: halves of a
@@ -43,8 +47,10 @@
 #define COPY	65536
 #define PEER	1		/* the device of "peer" */
 #define TO	0x10000
+#define TRANSFER	0x40000
 #define ENDLESS	600000	/* ms */
 #define PEER_LIMIT	30000	/* ms */
+#define TRANSFER_LIMIT	90000	/* ms */
 
 struct fault_job {
 	unsigned int device;
@@ -197,6 +203,77 @@ static void answer_copy(struct fault_job *f)
 	       (long long)(rig_now_ms() - begin));
 }
 
+static uint8_t *map_transfer(int fd, uint32_t placement, uint32_t *handle)
+{
+	struct drm_neuron_bo_create bo;
+	uint8_t *map;
+
+	if (neuron_bo_create(fd, placement, 0, TRANSFER, &bo))
+		return NULL;
+	*handle = bo.handle;
+	map = mmap(NULL, TRANSFER, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   (off_t)bo.mmap_offset);
+	return map == MAP_FAILED ? NULL : map;
+}
+
+static int start_transfer(int fd, uint32_t dst, uint32_t src,
+			  struct drm_neuron_wait_job *job)
+{
+	struct drm_neuron_transfer args = {
+		.dst = dst,
+		.src = src,
+		.bytes = BYTES,
+		.dim = { { TRANSFER / BYTES, BYTES, BYTES } },
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
+
+	*job = (struct drm_neuron_wait_job){
+		.claim = DRM_NEURON_NO_CLAIM,
+		.job = args.transfer,
+	};
+	return ret;
+}
+
+/* Nothing but these two uses a DMA queue: the memory is looked at by mappings. */
+static void answer_transfer(struct fault_job *f)
+{
+	struct drm_neuron_wait_job job[2] = { 0 };
+	const int64_t begin = rig_now_ms();
+	int fd = neuron_open(f->device), ret = -ENOMEM, i;
+	uint32_t handle[3];
+	uint8_t *map[3];
+	uint64_t right[2] = { 0 };
+
+	if (fd < 0) {
+		printf("@ret=%d\n", -fd);
+		return;
+	}
+	for (i = 0; i < 3; i++)
+		map[i] = map_transfer(fd, i ? DRM_NEURON_BO_HOST : DRM_NEURON_BO_HBM,
+				      &handle[i]);
+	if (map[0] && map[1] && map[2]) {
+		neuron_fill(map[0], TRANSFER, ++f->seed);
+		ret = start_transfer(fd, handle[1], handle[0], &job[0]);
+		if (!ret)
+			ret = start_transfer(fd, handle[2], handle[0], &job[1]);
+		if (!ret)
+			ret = rig_wait_jobs(fd, job, 2, DRM_NEURON_WAIT_ALL,
+					    TRANSFER_LIMIT);
+		for (i = 0; i < 2; i++)
+			right[i] = neuron_differs(map[i + 1], TRANSFER, f->seed);
+	}
+	for (i = 0; i < 3; i++)
+		if (map[i])
+			munmap(map[i], TRANSFER);
+	close(fd);
+	printf("@ret=%d status=%u cause=%u hang=%u bytes=%llu piece=%u right=%llu ",
+	       -ret, job[0].status, job[0].cause, job[0].hang,
+	       (unsigned long long)job[0].dma_bytes, job[0].pc,
+	       (unsigned long long)right[0]);
+	printf("next=%u next_right=%llu ms=%lld\n", job[1].status,
+	       (unsigned long long)right[1], (long long)(rig_now_ms() - begin));
+}
+
 /* Every page, so that the host has to hold it. */
 static int fill(struct fault_job *f, uint64_t bytes)
 {
@@ -333,6 +410,8 @@ static void answer(struct fault_job *f, char *line)
 		answer_spin(f, core);
 	} else if (!strcmp(line, "copy\n")) {
 		answer_copy(f);
+	} else if (!strcmp(line, "transfer\n")) {
+		answer_transfer(f);
 	} else if (sscanf(line, "alloc %u", &limit) == 1 && !f->handle) {
 		answer_alloc(f, limit);
 	} else if (!strcmp(line, "free\n") && f->handle) {

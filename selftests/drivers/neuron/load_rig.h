@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that use a device while something happens to it: jobs, copies,
- * mappings, opening, whatever comes of them.
+ * transfers, mappings, opening, whatever comes of them.
  */
 #ifndef NEURON_LOAD_RIG_H
 #define NEURON_LOAD_RIG_H
 
 #include <sys/types.h>
 
-#define NR_LOADS	5
+#define NR_LOADS	6
 
 struct loads {
 	pid_t pid[NR_LOADS];

@@ -84,6 +84,51 @@ static int host_buffers(const char *node)
 	return with_buffers(node, DRM_NEURON_BO_HOST);
 }
 
+/* A copy that signals a syncobj, and a fill that waits for it. */
+static int transfer(int fd)
+{
+	struct drm_neuron_wait_job job = { .claim = DRM_NEURON_NO_CLAIM };
+	struct drm_neuron_transfer args = { .bytes = 4 * KIB };
+	struct drm_neuron_sync sync = { 0 };
+	struct drm_neuron_bo_create bo[2];
+	int ret;
+
+	ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, MIB, &bo[0]);
+	if (!ret)
+		ret = neuron_bo_create(fd, DRM_NEURON_BO_HOST, 0, MIB, &bo[1]);
+	if (!ret)
+		ret = rig_syncobj_create(fd, &sync.handle);
+	if (ret)
+		return ret;
+	args.dst = bo[0].handle;
+	args.src = bo[1].handle;
+	args.dim[1] = (struct drm_neuron_transfer_dim){ 100, 8 * KIB, 4 * KIB };
+	args.out_syncs = (struct drm_neuron_array){ sizeof(sync), 1, (uintptr_t)&sync };
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
+	if (ret)
+		return ret;
+	args = (struct drm_neuron_transfer){
+		.dst = bo[1].handle,
+		.bytes = MIB,
+		.flags = DRM_NEURON_TRANSFER_FILL,
+		.in_syncs = args.out_syncs,
+	};
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
+	job.job = args.transfer;
+	return ret ? ret : rig_wait_jobs(fd, &job, 1, 0, 60000);
+}
+
+static int transfers(const char *node)
+{
+	int ret, fd = open_node(node);
+
+	if (fd < 0)
+		return fd;
+	ret = transfer(fd);
+	close(fd);
+	return ret;
+}
+
 #define QUERY_STRIDE	256	/* more than any element */
 
 static int query_all(int fd)
@@ -401,6 +446,7 @@ FIXTURE_VARIANT(fail_nth) {
 
 FAIL_NTH(hbm_buffers);
 FAIL_NTH(host_buffers);
+FAIL_NTH(transfers);
 FAIL_NTH(queries);
 FAIL_NTH(share_same_chip);
 FAIL_NTH(share_other_chip);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Threads of one file that do everything at the same time with the same few ids:
- * claim, release, submit, wait, reset, windows, grants, buffers, mappings, dma-bufs.
+ * claim, release, submit, wait, reset, windows, grants, buffers, mappings, dma-bufs,
+ * transfers.
  * Calls may fail as they like; the victim is unhurt, nothing leaks, and the
  * device works afterwards.
  *
@@ -19,6 +20,7 @@
 #define IDS		4	/* handles and claims that are guessed: 1 to this */
 #define BYTES		(64u << 10)
 #define MAX_SECONDS	3600
+#define CALLS		13	/* what monkey_act() knows */
 
 /**
  * struct monkey - a thread
@@ -35,7 +37,7 @@ struct monkey {
 	uint64_t seed;
 	uint8_t *memory;
 	atomic_bool *stop;
-	unsigned int calls[12];
+	unsigned int calls[CALLS];
 };
 
 static int monkey_claim(struct monkey *m)
@@ -243,6 +245,43 @@ static int monkey_copy(struct monkey *m, uint32_t handle)
 	}
 }
 
+/* Between any two buffers, also from one syncobj of few to another. */
+static int monkey_transfer(struct monkey *m)
+{
+	struct drm_neuron_transfer args = {
+		.dst = 1 + hostile_dice(&m->seed, IDS),
+		.src = 1 + hostile_dice(&m->seed, IDS),
+		.bytes = 64,
+		.dim = { { 1 + hostile_dice(&m->seed, BYTES / 128), 128, 64 } },
+		.queue = hostile_dice(&m->seed, 3),
+	};
+	struct drm_neuron_sync in = { .handle = 1 + hostile_dice(&m->seed, IDS) };
+	struct drm_neuron_sync out = { .handle = 1 + hostile_dice(&m->seed, IDS) };
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	struct drm_neuron_wait_job job = { .claim = DRM_NEURON_NO_CLAIM };
+	uint32_t handle;
+	int ret;
+
+	if (!hostile_dice(&m->seed, 8))
+		rig_syncobj_create(m->fd, &handle);
+	args.in_syncs = (struct drm_neuron_array){
+		sizeof(in), hostile_dice(&m->seed, 2), (uintptr_t)&in,
+	};
+	args.out_syncs = (struct drm_neuron_array){
+		sizeof(out), hostile_dice(&m->seed, 2), (uintptr_t)&out,
+	};
+	ret = neuron_ioctl(m->fd, DRM_IOCTL_NEURON_TRANSFER, &args);
+	if (ret)
+		return ret;
+	cancel.job = args.transfer;
+	job.job = args.transfer;
+	if (!hostile_dice(&m->seed, 4))
+		neuron_ioctl(m->fd, DRM_IOCTL_NEURON_CANCEL, &cancel);
+	if (!hostile_dice(&m->seed, 4))
+		rig_wait_jobs(m->fd, &job, 1, 0, 10);
+	return 0;
+}
+
 static int monkey_act(struct monkey *m, unsigned int what)
 {
 	uint32_t id = 1 + hostile_dice(&m->seed, IDS);
@@ -273,6 +312,8 @@ static int monkey_act(struct monkey *m, unsigned int what)
 	case 10:
 		return hostile_dice(&m->seed, 2) ? neuron_bo_close(m->fd, id) :
 						   monkey_copy(m, id);
+	case 11:
+		return monkey_transfer(m);
 	default:
 		return hostile_dice(&m->seed, 8) ? -EAGAIN :
 		       neuron_ioctl(m->fd, DRM_IOCTL_NEURON_RESET, &reset);
@@ -287,7 +328,7 @@ static void *monkey_live(void *arg)
 	m->memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	while (!atomic_load(m->stop)) {
-		what = hostile_dice(&m->seed, 12);
+		what = hostile_dice(&m->seed, CALLS);
 		m->calls[what] += !monkey_act(m, what);
 	}
 	/* What was imported may still be in use. */
@@ -342,7 +383,7 @@ FIXTURE_TEARDOWN(races)
 TEST_F_TIMEOUT(races, all_at_once, MAX_SECONDS + 60)
 {
 	int64_t end = rig_now_ms() + seconds() * 1000;
-	unsigned int calls[12] = { 0 }, rounds = 0, i, j;
+	unsigned int calls[CALLS] = { 0 }, rounds = 0, i, j;
 
 	while (rig_now_ms() < end) {
 		struct monkey m[THREADS] = { 0 };
@@ -364,7 +405,7 @@ TEST_F_TIMEOUT(races, all_at_once, MAX_SECONDS + 60)
 		atomic_store(&stop, true);
 		for (i = 0; i < THREADS; i++) {
 			pthread_join(m[i].thread, NULL);
-			for (j = 0; j < 12; j++)
+			for (j = 0; j < CALLS; j++)
 				calls[j] += m[i].calls[j];
 		}
 		close(other);
@@ -372,10 +413,11 @@ TEST_F_TIMEOUT(races, all_at_once, MAX_SECONDS + 60)
 	}
 	TH_LOG("%u rounds: %u claims, %u releases, %u jobs, %u waits",
 	       rounds, calls[0], calls[1], calls[2] + calls[3], calls[4]);
-	TH_LOG("%u windows, %u grants, %u mappings, %u shared, %u buffers",
-	       calls[5], calls[6], calls[7], calls[8], calls[9]);
+	TH_LOG("%u windows, %u grants, %u mappings, %u shared, %u buffers, %u transfers",
+	       calls[5], calls[6], calls[7], calls[8], calls[9], calls[11]);
 	EXPECT_GT(calls[0], 0);
 	EXPECT_GT(calls[2] + calls[3], 0);
+	EXPECT_GT(calls[11], 0);
 }
 
 TEST_HARNESS_MAIN

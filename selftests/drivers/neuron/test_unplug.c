@@ -2,6 +2,7 @@
 /*
  * The device goes away under its users, the module while idle; both come back.
  */
+#include <linux/sync_file.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -286,6 +287,152 @@ TEST_F(leaving, jobs_that_reach_it_end)
 
 	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
 				       self->address));
+}
+
+/* A syncobj of @rig's file with a fence that does not signal before the job ends. */
+static int endless_fence(struct rig *rig, struct drm_neuron_sync *sync)
+{
+	struct rig_submit submit;
+	int ret;
+
+	*sync = (struct drm_neuron_sync){ 0 };
+	ret = rig_syncobj_create(rig->fd, &sync->handle);
+	if (ret)
+		return ret;
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	rig_prepare(rig, &submit, NULL);
+	submit.job.timeout_ms = 600000;
+	submit.call.out_syncs = (struct drm_neuron_array){
+		sizeof(*sync), 1, (uintptr_t)sync,
+	};
+	return rig_submit(rig, &submit);
+}
+
+/* A transfer behind @in (or NULL); the sync file of its end, or a negative errno. */
+static int start_transfer(int fd, struct drm_neuron_transfer *args,
+			  const struct drm_neuron_sync *in)
+{
+	struct drm_neuron_sync out = { 0 };
+	struct drm_syncobj_handle file = {
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	int ret = rig_syncobj_create(fd, &out.handle);
+
+	if (ret)
+		return ret;
+	args->in_syncs = (struct drm_neuron_array){ sizeof(*in), !!in, (uintptr_t)in };
+	args->out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, args);
+	if (ret)
+		return ret;
+	file.handle = out.handle;
+	ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file);
+	return ret ? ret : file.fd;
+}
+
+/* How the fence of a sync file has ended: 1 well, negative: the error; 0: it has not. */
+static int fence_end(int file, int timeout_ms)
+{
+	struct pollfd ready = { .fd = file, .events = POLLIN };
+	struct sync_file_info info = { 0 };
+	int ret;
+
+	if (poll(&ready, 1, timeout_ms) != 1)
+		return 0;
+	ret = neuron_ioctl(file, SYNC_IOC_FILE_INFO, &info);
+	return ret ? ret : info.status;
+}
+
+/* Under way, and before their beginning, to the peer; and one that does not touch it. */
+TEST_F(leaving, transfers_that_reach_it_end)
+{
+	struct drm_neuron_transfer args = { .bytes = 512, .dim = { { 2048, 512, 512 } } };
+	struct drm_neuron_bo_create theirs, mine, other;
+	int dma_buf, under_way, waits, stays, fd;
+	struct drm_neuron_sync never;
+
+	ASSERT_EQ(0, endless_fence(&self->reaches, &never));
+	fd = self->reaches.fd;
+	ASSERT_EQ(0, neuron_bo_create(self->owner, DRM_NEURON_BO_HBM, 0, MIB, &theirs));
+	ASSERT_EQ(0, neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, MIB, &mine));
+	ASSERT_EQ(0, neuron_bo_create(fd, DRM_NEURON_BO_HOST, 0, MIB, &other));
+	dma_buf = neuron_export(self->owner, theirs.handle);
+	ASSERT_GE(dma_buf, 0);
+	ASSERT_EQ(0, neuron_import(fd, dma_buf, &args.dst));
+	close(dma_buf);
+
+	args.src = mine.handle;
+	waits = start_transfer(fd, &args, &never);
+	args.queue = 1;
+	under_way = start_transfer(fd, &args, NULL);
+	args.dst = other.handle;
+	stays = start_transfer(fd, &args, NULL);
+	ASSERT_GE(waits, 0);
+	ASSERT_GE(under_way, 0);
+	ASSERT_GE(stays, 0);
+	ASSERT_EQ(0, fence_end(waits, 200));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
+				       self->address));
+	/* The job that the first one waits for has a window onto the peer: it ends, too. */
+	EXPECT_EQ(-EIO, fence_end(waits, 60000));
+	/* It had a fifth of a second. Nothing that comes later is written. */
+	EXPECT_NE(0, fence_end(under_way, 60000));
+	EXPECT_EQ(1, fence_end(stays, 60000));
+	args.dst = mine.handle;
+	args.src = other.handle;
+	close(stays);
+	stays = start_transfer(fd, &args, NULL);
+	EXPECT_EQ(1, fence_end(stays, 60000));
+
+	close(waits);
+	close(under_way);
+	close(stays);
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
+				       self->address));
+}
+
+/* Transfers of the device that leaves: all have an end, and none keeps it. */
+TEST(transfers_end)
+{
+	struct drm_neuron_transfer args = { .bytes = 512, .dim = { { 2048, 512, 512 } } };
+	struct drm_neuron_bo_create hbm, host;
+	struct drm_neuron_sync never;
+	int file[20], end, i;
+	char address[16];
+	struct rig rig;
+
+	i = rig_open(&rig, 0, RIG_ANY_CORE);
+	if (i == -ENODEV)
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(0, i);
+	ASSERT_EQ(0, neuron_pci_address(rig.fd, address));
+	ASSERT_EQ(0, endless_fence(&rig, &never));
+	ASSERT_EQ(0, neuron_bo_create(rig.fd, DRM_NEURON_BO_HBM, 0, MIB, &hbm));
+	ASSERT_EQ(0, neuron_bo_create(rig.fd, DRM_NEURON_BO_HOST, 0, MIB, &host));
+	args.dst = hbm.handle;
+	args.src = host.handle;
+	/* The last two wait for what does not end. */
+	for (i = 0; i < 20; i++) {
+		file[i] = start_transfer(rig.fd, &args, i < 18 ? NULL : &never);
+		ASSERT_GE(file[i], 0);
+	}
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind", address));
+	for (i = 0; i < 20; i++) {
+		end = fence_end(file[i], 0);
+		EXPECT_NE(0, end) TH_LOG("transfer %d has not ended", i);
+		if (i < 18) {
+			EXPECT_TRUE(end == 1 || end == -ENODEV || end == -ESRCH)
+				TH_LOG("transfer %d: %d", i, end);
+		} else {
+			EXPECT_TRUE(end == -ENODEV || end == -ESRCH)
+				TH_LOG("transfer %d: %d", i, end);
+		}
+		close(file[i]);
+	}
+	rig_close(&rig);
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address));
+	expect_device_works(_metadata);
 }
 
 /* The device goes and comes while others use it in every way. */
