@@ -248,31 +248,6 @@ static const struct fuzz_field drm_neuron_submit_fields[] = {
 
 STRUCT(drm_neuron_submit);
 
-static const struct fuzz_field drm_neuron_transfer_dim_fields[] = {
-	ONE(drm_neuron_transfer_dim, count, COUNT, 8),
-	ONE(drm_neuron_transfer_dim, dst_step, OFFSET, 1),
-	ONE(drm_neuron_transfer_dim, src_step, OFFSET, 1),
-};
-
-STRUCT(drm_neuron_transfer_dim);
-
-static const struct fuzz_field drm_neuron_transfer_fields[] = {
-	ONE(drm_neuron_transfer, dst, USE, FUZZ_BO),
-	ONE(drm_neuron_transfer, src, USE, FUZZ_BO),
-	ONE(drm_neuron_transfer, dst_offset, OFFSET, 1),
-	ONE(drm_neuron_transfer, src_offset, OFFSET, 1),
-	ONE(drm_neuron_transfer, bytes, SIZE, 0),
-	PARTS(drm_neuron_transfer, dim, DRM_NEURON_TRANSFER_DIMS, drm_neuron_transfer_dim),
-	ONE(drm_neuron_transfer, fill, ZERO, 0),
-	ONE(drm_neuron_transfer, flags, FLAGS, DRM_NEURON_TRANSFER_FILL),
-	ONE(drm_neuron_transfer, queue, COUNT, 4),
-	ARRAY(drm_neuron_transfer, in_syncs, 2, drm_neuron_sync),
-	ARRAY(drm_neuron_transfer, out_syncs, 2, drm_neuron_sync),
-	ONE(drm_neuron_transfer, transfer, GIVE, FUZZ_JOB),
-};
-
-STRUCT(drm_neuron_transfer);
-
 static const struct fuzz_field drm_neuron_wait_fields[] = {
 	ONE(drm_neuron_wait, flags, FLAGS, DRM_NEURON_WAIT_ALL),
 	ONE(drm_neuron_wait, index, ZERO, 0),
@@ -339,6 +314,31 @@ static const struct fuzz_field drm_neuron_events_fields[] = {
 };
 
 STRUCT(drm_neuron_events);
+
+static const struct fuzz_field drm_neuron_transfer_dim_fields[] = {
+	ONE(drm_neuron_transfer_dim, count, COUNT, 4),
+	ONE(drm_neuron_transfer_dim, dst_step, SIZE, 0),
+	ONE(drm_neuron_transfer_dim, src_step, SIZE, 0),
+};
+
+STRUCT(drm_neuron_transfer_dim);
+
+static const struct fuzz_field drm_neuron_transfer_fields[] = {
+	ONE(drm_neuron_transfer, dst, USE, FUZZ_BO),
+	ONE(drm_neuron_transfer, src, USE, FUZZ_BO),
+	ONE(drm_neuron_transfer, dst_offset, OFFSET, 1),
+	ONE(drm_neuron_transfer, src_offset, OFFSET, 1),
+	ONE(drm_neuron_transfer, bytes, SIZE, 0),
+	PARTS(drm_neuron_transfer, dim, DRM_NEURON_TRANSFER_DIMS, drm_neuron_transfer_dim),
+	ONE(drm_neuron_transfer, fill, MASK, 0),
+	ONE(drm_neuron_transfer, flags, FLAGS, DRM_NEURON_TRANSFER_FILL),
+	ONE(drm_neuron_transfer, queue, COUNT, 4),
+	ARRAY(drm_neuron_transfer, in_syncs, 2, drm_neuron_sync),
+	ARRAY(drm_neuron_transfer, out_syncs, 2, drm_neuron_sync),
+	ONE(drm_neuron_transfer, transfer, GIVE, FUZZ_JOB),
+};
+
+STRUCT(drm_neuron_transfer);
 
 /*
  * Those of DRM that work on the driver's objects. Of too many handles DRM itself (6.12) makes an
@@ -498,7 +498,7 @@ const struct fuzz_desc fuzz_calls[] = {
 	OURS(GRANT_IMPORT, grant_import, 5),
 	OURS(GRANT_CLOSE, grant_close, 3),
 	OURS(EVENTS, events, 4),
-	OURS(TRANSFER, transfer, 12),
+	OURS(TRANSFER, transfer, 10),
 	DRMS(GEM_CLOSE, drm_gem_close, 4),
 	DRMS(PRIME_HANDLE_TO_FD, drm_prime_handle, 4),
 	{ "PRIME_FD_TO_HANDLE", DRM_IOCTL_PRIME_FD_TO_HANDLE, FUZZ_IOCTL, 4, &prime_import_struct },
