@@ -440,7 +440,9 @@ int neuron_ioctl_query(struct drm_device *drm, void *data,
 	if (args->answer.pointer && answer.count)
 		ret = neuron_query_array(ndev, args->type, answer.size, &elements,
 					 &args->answer);
+	if (ret)
+		return ret;	/* the caller may try again with what it asked */
 	args->answer.stride = answer.size;
 	args->answer.count = answer.count;
-	return ret;
+	return 0;
 }

@@ -164,6 +164,19 @@ static int64_t now_ns(void)
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
+/* Who repeats a call that failed must not be answered with more than there is room for. */
+TEST_F(query, failed)
+{
+	struct drm_neuron_query query = {
+		.type = DRM_NEURON_QUERY_CORES,
+		.answer = { .stride = DRM_NEURON_CORE_INFO_SIZE_V2, .count = 1, .pointer = 1 },
+	};
+	const struct drm_neuron_query before = query;
+
+	EXPECT_EQ(-EFAULT, neuron_ioctl(self->fd, DRM_IOCTL_NEURON_QUERY, &query));
+	EXPECT_EQ(0, memcmp(&before, &query, sizeof(query)));
+}
+
 /* The host's time lies in the call; neither clock goes back. */
 TEST_F(query, clocks)
 {
