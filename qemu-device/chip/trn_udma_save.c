@@ -330,7 +330,7 @@ void trn_udma_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 1);
+	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 2);
 	if (!st->loading) {
 		save_engines(chip, st);
 		save_queues(chip, st);
