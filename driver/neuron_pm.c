@@ -122,7 +122,10 @@ void neuron_regs_put_awake(struct neuron_device *ndev, int idx)
 	drm_dev_exit(idx);
 }
 
-/* A claim and what is in HBM would not survive; programs can give both back. */
+/*
+ * Claims, transfers and what is in HBM would not survive; programs can end them. Programs
+ * are frozen, so nothing of that comes anew.
+ */
 static int neuron_pm_prepare(struct device *dev)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
@@ -143,6 +146,14 @@ static int neuron_pm_prepare(struct device *dev)
 	if (i < ndev->gen->nr_cores) {
 		dev_err(dev, "no sleep: core %u is claimed by process %d\n", i,
 			owner);
+		return -EBUSY;
+	}
+
+	/* What has ended is freed a little later. */
+	if (!wait_event_timeout(ndev->live_wait,
+				!atomic_read(&ndev->nr_transfers), HZ)) {
+		dev_err(dev, "no sleep: %d transfers have not ended\n",
+			atomic_read(&ndev->nr_transfers));
 		return -EBUSY;
 	}
 
