@@ -121,6 +121,7 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 {
 	bool cookie = dma_fence_begin_signalling();
 	unsigned int nr_pending;
+	u32 completed;
 
 	mutex_lock(&queue->submit_lock);
 	if (queue->dead)
@@ -136,6 +137,7 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 		goto out;
 	}
 	neuron_copy_clear_cause(queue);
+	completed = queue->completed;
 	neuron_copy_advance(queue);
 	if (req ? completion_done(&req->done) :
 		  queue->nr_pending < nr_pending) {
@@ -144,6 +146,11 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 		drm_warn(&queue->ndev->drm,
 			 "DMA engine %u queue %u: interrupt lost\n",
 			 queue->engine, queue->index);
+		goto out;
+	}
+	/* Only the end of a request interrupts; a long one may be under way. */
+	if (queue->completed != completed && !queue->stopped) {
+		spin_unlock_irq(&queue->lock);
 		goto out;
 	}
 	queue->stopped = true;
