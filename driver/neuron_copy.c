@@ -48,13 +48,14 @@ static void neuron_copy_count(const struct neuron_copy_queue *queue,
  * own goes to @again, and is not touched if it is not.
  */
 static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
-				  struct list_head *again)
+				  struct list_head *again, bool innocent)
 {
 	struct neuron_copy_request *req = neuron_copy_first(&queue->pending);
 
 	list_del(&req->link);
 	queue->nr_pending--;
 	trace_neuron_copy_done(queue->ndev, queue->engine, queue->index, error);
+	req->innocent = innocent;
 	if (!req->ops) {
 		WRITE_ONCE(queue->waited_desc, queue->waited_desc - req->nr);
 		req->error = error;
@@ -63,7 +64,8 @@ static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
 	}
 	if (!req->error)
 		neuron_copy_count(queue, req);
-	if (error == -EAGAIN && req->retries++ < NEURON_COPY_RETRIES)
+	if (error == -EAGAIN &&
+	    (innocent || req->retries++ < NEURON_COPY_RETRIES))
 		list_add_tail(&req->link, again);
 	else
 		req->ops->end(req, error == -EAGAIN ? -EIO : error ?: req->error);
@@ -76,20 +78,23 @@ static void neuron_copy_end_done(struct neuron_copy_queue *queue)
 
 	while ((req = neuron_copy_first(&queue->pending)) &&
 	       (s32)(queue->completed - req->end) >= 0)
-		neuron_copy_end_first(queue, 0, NULL);
+		neuron_copy_end_first(queue, 0, NULL, false);
 }
 
 void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others)
 {
+	const bool blamed = error != -EAGAIN;
+	bool innocent = false;
 	LIST_HEAD(again);
 
 	queue->stopped = true;
 	queue->errors++;
-	if (error != -EAGAIN && !list_empty(&queue->pending))
+	if (blamed && !list_empty(&queue->pending))
 		atomic64_inc(&queue->ndev->counters.copy_errors);
 	while (!list_empty(&queue->pending)) {
-		neuron_copy_end_first(queue, error, &again);
+		neuron_copy_end_first(queue, error, &again, innocent);
 		error = others;
+		innocent = blamed;
 	}
 	if (!list_empty(&again)) {
 		list_splice(&again, &queue->waiting);
@@ -319,7 +324,7 @@ static void neuron_copy_refuse(struct neuron_copy_queue *queue,
 	req->end = queue->submitted;
 	neuron_copy_add(queue, req);
 	if (queue->nr_pending == 1)
-		neuron_copy_end_first(queue, error, NULL);
+		neuron_copy_end_first(queue, error, NULL, false);
 	spin_unlock_irq(&queue->lock);
 }
 

@@ -53,7 +53,9 @@ struct neuron_copy_ops {
  * @nr: how many, 1 to NEURON_COPY_MAX_DESC, NEURON_COPY_QUEUED_DESC if queued
  * @done_nr: how many of them the device has done, for sure and from the first on; of
  *	queued requests. After a failure of another request it goes on behind them
- * @retries: how often it was stopped by the failure of another request
+ * @retries: how often it was stopped by a failure that may have been its own
+ * @innocent: what stopped it last was the failure of another request. That one ends, so
+ *	these are as many as there are bad requests, and no reason to give up
  * @cause: enum neuron_cause, as the device said; 0: it said nothing
  * @bytes: their sum, for statistics
  * @epoch: neuron_device.epoch that the addresses belong to
@@ -68,6 +70,7 @@ struct neuron_copy_request {
 	unsigned int nr;
 	unsigned int done_nr;
 	unsigned int retries;
+	bool innocent;
 	u32 cause;
 	u64 bytes;
 	u32 epoch;

@@ -186,7 +186,7 @@ static int neuron_piece_retry(struct neuron_copy *copy,
 {
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	if (piece->retries++ < NEURON_PIECE_RETRIES)
+	if (piece->req.innocent || piece->retries++ < NEURON_PIECE_RETRIES)
 		return 0;
 	drm_err_ratelimited(&copy->ndev->drm,
 			    "copy given up: its queue failed %u times\n",
@@ -257,6 +257,7 @@ int neuron_piece_start(struct neuron_copy *copy, struct neuron_piece *piece)
 
 	piece->queue = neuron_copy_pick(copy->ndev, copy->stack);
 	piece->req.epoch = copy->epoch;
+	piece->req.innocent = false;
 	piece->retries = 0;
 	ret = neuron_piece_submit(copy, piece);
 	if (!ret)

@@ -145,8 +145,8 @@ static void neuron_kunit_resume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queued[0].req.done_nr, 10);
 	KUNIT_EXPECT_EQ(test, neuron_kunit_ended, 1);
 
-	neuron_copy_end_first(queue, -EAGAIN, &again);
-	neuron_copy_end_first(queue, -EAGAIN, &again);
+	neuron_copy_end_first(queue, -EAGAIN, &again, false);
+	neuron_copy_end_first(queue, -EAGAIN, &again, false);
 	KUNIT_EXPECT_EQ(test, neuron_kunit_ended, 1);
 	KUNIT_EXPECT_PTR_EQ(test, neuron_copy_first(&again), &queued[1].req);
 	KUNIT_EXPECT_EQ(test, queued[1].req.done_nr, 4);
@@ -157,9 +157,18 @@ static void neuron_kunit_resume(struct kunit *test)
 	queue->completed += 3;
 	queued[1].req.retries = NEURON_COPY_RETRIES;
 	neuron_copy_add(queue, &queued[1].req);
-	neuron_copy_end_first(queue, -EAGAIN, &again);
+	neuron_copy_end_first(queue, -EAGAIN, &again, false);
 	KUNIT_EXPECT_EQ(test, queued[1].req.done_nr, 7);
 	KUNIT_EXPECT_EQ(test, queued[1].error, -EIO);
+
+	/* What another one has failed for costs it no try. */
+	INIT_LIST_HEAD(&again);
+	queued[2].req.end = queue->completed + 10;
+	queued[2].req.retries = NEURON_COPY_RETRIES;
+	neuron_copy_add(queue, &queued[2].req);
+	neuron_copy_end_first(queue, -EAGAIN, &again, true);
+	KUNIT_EXPECT_EQ(test, neuron_kunit_ended, 2);
+	KUNIT_EXPECT_EQ(test, queued[2].req.retries, NEURON_COPY_RETRIES);
 }
 
 static struct kunit_case neuron_copy_cases[] = {
