@@ -435,7 +435,6 @@ TEST(transfers_end)
 	expect_device_works(_metadata);
 }
 
-/* The device goes and comes while others use it in every way. */
 /* Whoever waits for events is told that there are no more, after those that there were. */
 TEST(event_file_hangs_up)
 {
@@ -465,6 +464,7 @@ TEST(event_file_hangs_up)
 	close(fd);
 }
 
+/* The device goes and comes while others use it in every way. */
 TEST(unbind_under_load)
 {
 	struct rig_usage before;
