@@ -70,7 +70,8 @@ static void neuron_gang_fail(struct neuron_gang *gang, u32 culprit, int error,
 
 /*
  * All members are there. The cores are locked together: what lets a job start must hold
- * for all of them until the last doorbell has been rung.
+ * for all of them until the last doorbell has been rung. The cores are remembered for the
+ * unlocking, because a job may end and be freed as soon as it has started.
  * Return: 0 or why member *@culprit cannot start.
  */
 static int neuron_gang_start(struct neuron_gang *gang, u32 *culprit)
@@ -79,21 +80,18 @@ static int neuron_gang_start(struct neuron_gang *gang, u32 *culprit)
 	u32 i;
 
 	lockdep_assert_held(&gang->lock);
-	for (i = 0; i < gang->size; i++)
-		mutex_lock_nest_lock(&gang->member[i]->cc->core->reset_lock,
-				     &gang->lock);
+	for (i = 0; i < gang->size; i++) {
+		gang->core[i] = gang->member[i]->cc->core;
+		mutex_lock_nest_lock(&gang->core[i]->reset_lock, &gang->lock);
+	}
 	for (i = 0; i < gang->size && !ret; i++) {
 		ret = neuron_job_may_start(gang->member[i]);
 		*culprit = i;
 	}
-	for (i = 0; i < gang->size; i++) {
-		struct neuron_core *core = gang->member[i]->cc->core;
-
-		/* From here on the job may end and be freed. */
-		if (!ret)
-			neuron_job_start(gang->member[i]);
-		mutex_unlock(&core->reset_lock);
-	}
+	for (i = 0; i < gang->size && !ret; i++)
+		neuron_job_start(gang->member[i]);
+	for (i = 0; i < gang->size; i++)
+		mutex_unlock(&gang->core[i]->reset_lock);
 	gang->started = !ret;
 	return ret;
 }

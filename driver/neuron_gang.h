@@ -18,6 +18,9 @@
 #include <linux/mutex.h>
 #include <linux/types.h>
 
+#include "contract/job.h"
+
+struct neuron_core;
 struct neuron_device;
 struct neuron_job;
 
@@ -26,12 +29,14 @@ struct neuron_job;
  * @ref: the jobs' and the submission's
  * @id: number for the device
  * @size: jobs
- * @lock: what follows. Outside of neuron_core.reset_lock, several of which are taken
- *	under it to start the jobs, and like that on the way to signal a fence
+ * @lock: what follows. The neuron_core.reset_lock of each job's core is taken under it,
+ *	all of them together, to start the jobs. It is also held while fences are
+ *	signalled, so nobody may wait for a fence or for memory under it
  * @there: how many have had their turn
  * @started: the doorbells have been rung
  * @failed: none starts any more
  * @culprit: index of the one that failed first, if one has
+ * @core: cores that are locked while the jobs are started, by index
  * @member: jobs whose turn has come, by index. The scheduler keeps them as long as their
  *	fences have not signalled; those that have ended are NULL again
  */
@@ -44,6 +49,7 @@ struct neuron_gang {
 	bool started;
 	bool failed;
 	u32 culprit;
+	struct neuron_core *core[NEURON_JOB_MAX_GANG];
 	struct neuron_job *member[] __counted_by(size);
 };
 
