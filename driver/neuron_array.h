@@ -7,6 +7,7 @@
 
 #include <linux/errno.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 #include "drm/neuron_accel.h"
@@ -40,6 +41,17 @@ struct neuron_array {
 	u32 count;
 };
 
+#define NEURON_PAUSE_ELEMENTS	256	/* copied between two pauses */
+
+/* In a long loop over what a user asked for: a process that is killed does no more of it. */
+static inline int neuron_pause(void)
+{
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	cond_resched();
+	return 0;
+}
+
 /*
  * @size: bytes of an element as the kernel knows it. What an older caller does not
  * have reads as zero, what a newer one adds must be zero.
@@ -50,11 +62,15 @@ static inline int neuron_array_copy(struct neuron_array *to, size_t size,
 	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < from->count && !ret; i++)
-		ret = copy_struct_from_user(to->element + i * size, size,
-					    u64_to_user_ptr(from->pointer +
-							    (u64)i * from->stride),
-					    from->stride);
+	for (i = 0; i < from->count && !ret; i++) {
+		if (i % NEURON_PAUSE_ELEMENTS == 0)
+			ret = neuron_pause();
+		if (!ret)
+			ret = copy_struct_from_user(to->element + i * size, size,
+						    u64_to_user_ptr(from->pointer +
+								    (u64)i * from->stride),
+						    from->stride);
+	}
 	return ret == -E2BIG ? -EINVAL : ret;
 }
 

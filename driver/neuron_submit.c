@@ -627,6 +627,21 @@ static int neuron_submit_find_cores(struct neuron_submission *sub, u32 claim)
 	return ret;
 }
 
+/* Their number is what a submission costs, so it is limited for all jobs together. */
+static int neuron_submit_check_windows(struct neuron_submission *sub)
+{
+	u64 windows = 0;
+	u32 i;
+
+	for (i = 0; i < sub->nr; i++)
+		windows += sub->job[i].args->windows.count;
+	if (windows <= NEURON_MAX_WINDOWS)
+		return 0;
+	drm_dbg(sub->drm, "submit: %llu windows of all jobs, at most %u are taken\n",
+		windows, NEURON_MAX_WINDOWS);
+	return -EINVAL;
+}
+
 static int neuron_submit_job_arrays(struct drm_device *drm,
 				    struct neuron_submit_job *sj)
 {
@@ -673,10 +688,11 @@ static int neuron_submit_arrays_get(struct neuron_submission *sub,
 	if (!sub->job)
 		return -ENOMEM;
 	sub->nr = args->jobs.count;
-	for (i = 0; i < sub->nr && !ret; i++) {
+	for (i = 0; i < sub->nr; i++)
 		sub->job[i].args = (struct drm_neuron_job *)sub->jobs.element + i;
+	ret = neuron_submit_check_windows(sub);
+	for (i = 0; i < sub->nr && !ret; i++)
 		ret = neuron_submit_job_arrays(sub->drm, &sub->job[i]);
-	}
 	return ret;
 }
 

@@ -2,7 +2,6 @@
 /*
  * Sets of windows, and the WINDOWS ioctl.
  */
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -15,15 +14,6 @@
 #include "neuron_trace.h"
 #include "neuron_windows.h"
 
-/* Between two of many windows: whoever is killed does not wait for the rest. */
-static int neuron_windows_pause(void)
-{
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	cond_resched();
-	return 0;
-}
-
 int neuron_windows_use_cores(struct neuron_claim_core *cc,
 			     const struct neuron_array *array)
 {
@@ -32,7 +22,7 @@ int neuron_windows_use_cores(struct neuron_claim_core *cc,
 	u32 i;
 
 	for (i = 0; i < array->count && !ret; i++) {
-		ret = neuron_windows_pause();
+		ret = neuron_pause();
 		if (!ret)
 			ret = neuron_window_use_core(cc, &window[i]);
 	}
@@ -50,7 +40,7 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 	u32 i;
 
 	for (i = 0; i < array->count; i++, window++) {
-		ret = neuron_windows_pause();
+		ret = neuron_pause();
 		if (ret)
 			return ret;
 		binding = neuron_window_bind(cc, file, window);
@@ -140,7 +130,7 @@ static int neuron_windows_reduce(struct neuron_table *table,
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		ret = neuron_windows_pause();
+		ret = neuron_pause();
 		if (ret)
 			return ret;
 		fresh = changes[i].binding;

@@ -177,7 +177,8 @@ struct drm_neuron_device_info {
  *	at least 63
  * @gang_jobs: jobs of a submission
  * @job_queues: drm_neuron_job.queues
- * @windows: entries of a window table
+ * @windows: entries of a window table; also drm_neuron_job.windows, of all jobs of a
+ *	submission together
  * @syncs: drm_neuron_submit.in_syncs, .out_syncs
  * @wait_jobs: drm_neuron_wait.jobs
  * @results: jobs of a core that have ended and whose results are kept

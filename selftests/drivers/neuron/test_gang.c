@@ -325,6 +325,35 @@ TEST_F(gang, windows_belong_to_the_job)
 	}
 }
 
+/* A submission takes as many windows as a table has, of all jobs together. */
+TEST_F(gang, windows_of_all_jobs_are_limited)
+{
+	const uint32_t half = NEURON_MAX_WINDOWS / 2 + 1;
+	struct rig *unit = self->unit;
+	struct drm_neuron_window *windows = calloc(half, sizeof(*windows));
+	struct gang gang = { 0 };
+	int64_t job;
+	uint32_t i;
+
+	ASSERT_NE(NULL, windows);
+	/* Empty ones, which change nothing. */
+	for (i = 0; i < half; i++)
+		windows[i].index = RIG_WINDOW_FREE;
+	for (i = 0; i < 2; i++) {
+		gang_add(&gang, &unit[i], STORES);
+		gang.job[i].windows = (struct drm_neuron_array){
+			sizeof(*windows), half, (uintptr_t)windows,
+		};
+	}
+	EXPECT_EQ(-EINVAL, gang_submit(unit[0].fd, &gang));
+	gang.job[1].windows.count = half - 1;
+	job = gang_submit(unit[0].fd, &gang);
+	ASSERT_GT(job, 0);
+	for (i = 0; i < 2; i++)
+		expect_ok(&unit[i], job + i);
+	free(windows);
+}
+
 /* --- Failures --- */
 
 TEST_F(gang, a_fault_ends_all)
