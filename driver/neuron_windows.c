@@ -10,9 +10,19 @@
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_hw.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"
 #include "neuron_windows.h"
+
+/*
+ * Between two of many windows. drm_dev_unplug() waits for those who are inside
+ * drm_dev_enter(), so they stop when the device leaves.
+ */
+static int neuron_windows_pause(const struct neuron_device *ndev)
+{
+	return neuron_hw_leaves(ndev) ? -ENODEV : neuron_pause();
+}
 
 int neuron_windows_use_cores(struct neuron_claim_core *cc,
 			     const struct neuron_array *array)
@@ -22,7 +32,7 @@ int neuron_windows_use_cores(struct neuron_claim_core *cc,
 	u32 i;
 
 	for (i = 0; i < array->count && !ret; i++) {
-		ret = neuron_pause();
+		ret = neuron_windows_pause(cc->core->ndev);
 		if (!ret)
 			ret = neuron_window_use_core(cc, &window[i]);
 	}
@@ -40,7 +50,7 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 	u32 i;
 
 	for (i = 0; i < array->count; i++, window++) {
-		ret = neuron_pause();
+		ret = neuron_windows_pause(cc->core->ndev);
 		if (ret)
 			return ret;
 		binding = neuron_window_bind(cc, file, window);
@@ -122,7 +132,8 @@ out_binding:
  * Keep the changes that change something, in order; complete their bindings.
  * Return: how many, or an error.
  */
-static int neuron_windows_reduce(struct neuron_table *table,
+static int neuron_windows_reduce(struct neuron_device *ndev,
+				 struct neuron_table *table,
 				 struct neuron_change *changes, u32 nr)
 {
 	struct neuron_binding *bound, *fresh;
@@ -130,7 +141,7 @@ static int neuron_windows_reduce(struct neuron_table *table,
 	int ret;
 
 	for (i = 0; i < nr; i++) {
-		ret = neuron_pause();
+		ret = neuron_windows_pause(ndev);
 		if (ret)
 			return ret;
 		fresh = changes[i].binding;
@@ -181,7 +192,8 @@ int neuron_windows_apply(struct neuron_windows *windows,
 		drm_dbg(&cc->core->ndev->drm, "no window is left for the stream\n");
 		return -EINVAL;
 	}
-	nr = neuron_windows_reduce(cc->table, windows->change, windows->nr);
+	nr = neuron_windows_reduce(cc->core->ndev, cc->table, windows->change,
+				   windows->nr);
 	if (nr <= 0)
 		return nr;
 	version = neuron_windows_version(windows, cc, nr, undoable);
