@@ -35,23 +35,6 @@ static void neuron_look_at_regs(struct neuron_device *ndev,
 						    NEURON_MISC_HBM_ECC(i));
 }
 
-static void neuron_look_at_units(struct neuron_device *ndev,
-				 struct neuron_look *look)
-{
-	struct neuron_core *core;
-	unsigned int i;
-
-	look->violations = 0;
-	look->stale_posts = 0;
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
-		core = neuron_unit(ndev, i);
-		look->violations += neuron_core_read(core,
-						     NEURON_CORE_VIOLATIONS);
-		look->stale_posts += neuron_core_read(core,
-						      NEURON_CORE_STALE_POSTS);
-	}
-}
-
 /*
  * A counter that said *@last says @now: add what it has counted to *@sum. A reset makes it
  * begin anew.
@@ -60,6 +43,22 @@ static void neuron_look_add(u64 *sum, u64 *last, u64 now)
 {
 	*sum += now >= *last ? now - *last : now;
 	*last = now;
+}
+
+static void neuron_look_at_units(struct neuron_device *ndev,
+				 struct neuron_look *look)
+{
+	struct neuron_core *core;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
+		core = neuron_unit(ndev, i);
+		neuron_look_add(&look->violations, &look->unit_raw[i].violations,
+				neuron_core_read(core, NEURON_CORE_VIOLATIONS));
+		neuron_look_add(&look->stale_posts,
+				&look->unit_raw[i].stale_posts,
+				neuron_core_read(core, NEURON_CORE_STALE_POSTS));
+	}
 }
 
 static void neuron_look_at_link(struct neuron_device *ndev, unsigned int link,

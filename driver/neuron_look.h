@@ -19,6 +19,12 @@ enum neuron_look_part {
 	NEURON_LOOK_PARTS
 };
 
+/* What a core or CC-core has refused. */
+struct neuron_look_unit {
+	u64 violations;
+	u64 stale_posts;
+};
+
 /* What a link has carried. */
 struct neuron_look_link {
 	u64 sent;
@@ -48,7 +54,9 @@ struct neuron_look_pe {
  * @power: NEURON_MISC_POWER of each die
  * @sram_ecc: NEURON_MISC_SRAM_ECC
  * @hbm_ecc: NEURON_MISC_HBM_ECC of each stack
- * @violations: of all cores and CC-cores together
+ * @unit_raw: counters of the cores and CC-cores, as the device has them, in the order of
+ *	neuron_unit()
+ * @violations: the sum of all @unit_raw since the driver was loaded, as in @link_sum
  * @stale_posts: the same
  * @link: fabric links
  * @link_raw: counters of the links, as the device has them
@@ -67,6 +75,7 @@ struct neuron_look {
 	u32 power[NEURON_MAX_DICE];
 	u32 sram_ecc;
 	u32 hbm_ecc[NEURON_MAX_HBM];
+	struct neuron_look_unit unit_raw[NEURON_MAX_UNITS];
 	u64 violations;
 	u64 stale_posts;
 	struct drm_neuron_link_info link[NEURON_CTL_MAX_LINKS];

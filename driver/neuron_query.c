@@ -15,6 +15,7 @@
 #include "neuron_grant.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_look.h"
 #include "neuron_status.h"
 #include "neuron_syncs.h"
 #include "neuron_transfer.h"
@@ -92,10 +93,12 @@ static void neuron_query_core(struct neuron_core *core,
 			      struct drm_neuron_core_info *info)
 {
 	struct neuron_device *ndev = core->ndev;
+	struct neuron_core_stats stats;
 
 	info->hbm = neuron_core_stack(ndev->gen, core->tpb->index);
-	info->busy_ns = neuron_ctl_read64(ndev, core->regs + NEURON_CORE_BUSY_NS);
-	info->jobs = neuron_core_read(core, NEURON_CORE_JOBS);
+	neuron_core_get_stats(core, &stats);
+	info->busy_ns = stats.busy_ns;
+	info->jobs = stats.jobs;
 	info->status = neuron_core_read(core, NEURON_CORE_STATUS);
 
 	mutex_lock(&ndev->claim_lock);
@@ -169,32 +172,72 @@ static int neuron_query_clocks(struct neuron_device *ndev,
 	return best == U64_MAX ? -EIO : 0;
 }
 
-static void neuron_query_ecc(struct neuron_device *ndev, u32 reg,
-			     u64 *corrected, u64 *uncorrected)
+static void neuron_query_ecc(u32 errors, u64 *corrected, u64 *uncorrected)
 {
-	u32 errors = neuron_misc_read(ndev, reg);
-
 	*corrected += NEURON_GET(NEURON_MISC_ECC_CORRECTED, errors);
 	*uncorrected += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED, errors);
 }
 
-static void neuron_query_counters(struct neuron_device *ndev,
-				  struct drm_neuron_counter_info *info)
+/* While the device is being reset: wait. neuron_look_end() it. */
+static const struct neuron_look *neuron_query_look(struct neuron_device *ndev,
+						   enum neuron_look_part part)
 {
-	struct neuron_counters *counters = &ndev->counters;
+	const struct neuron_look *look;
+	int ret;
+
+	do {
+		ret = neuron_hw_wait(ndev);
+		if (ret)
+			return ERR_PTR(ret);
+		look = neuron_look_begin(ndev, part);
+	} while (look == ERR_PTR(-EIO));
+	return look;
+}
+
+static int neuron_query_memory_errors(struct neuron_device *ndev,
+				      struct drm_neuron_counter_info *info)
+{
+	const struct neuron_look *look;
 	unsigned int i;
 
+	look = neuron_query_look(ndev, NEURON_LOOK_REGS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
 	for (i = 0; i < ndev->gen->nr_hbm; i++)
-		neuron_query_ecc(ndev, NEURON_MISC_HBM_ECC(i),
-				 &info->hbm_corrected, &info->hbm_uncorrected);
-	neuron_query_ecc(ndev, NEURON_MISC_SRAM_ECC, &info->sram_corrected,
+		neuron_query_ecc(look->hbm_ecc[i], &info->hbm_corrected,
+				 &info->hbm_uncorrected);
+	neuron_query_ecc(look->sram_ecc, &info->sram_corrected,
 			 &info->sram_uncorrected);
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
-		info->violations += neuron_core_read(neuron_unit(ndev, i),
-						     NEURON_CORE_VIOLATIONS);
-		info->stale_posts += neuron_core_read(neuron_unit(ndev, i),
-						      NEURON_CORE_STALE_POSTS);
-	}
+	neuron_look_end(ndev);
+	return 0;
+}
+
+static int neuron_query_refused(struct neuron_device *ndev,
+				struct drm_neuron_counter_info *info)
+{
+	const struct neuron_look *look;
+
+	look = neuron_query_look(ndev, NEURON_LOOK_UNITS);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	info->violations = look->violations;
+	info->stale_posts = look->stale_posts;
+	neuron_look_end(ndev);
+	return 0;
+}
+
+/* The chip's own counters begin anew at a reset, so the sums are asked. */
+static int neuron_query_counters(struct neuron_device *ndev,
+				 struct drm_neuron_counter_info *info)
+{
+	struct neuron_counters *counters = &ndev->counters;
+	int ret;
+
+	ret = neuron_query_memory_errors(ndev, info);
+	if (!ret)
+		ret = neuron_query_refused(ndev, info);
+	if (ret)
+		return ret;
 	info->faults = atomic64_read(&counters->faults);
 	info->hangs = atomic64_read(&counters->hangs);
 	info->core_resets = atomic64_read(&counters->core_resets);
@@ -203,6 +246,7 @@ static void neuron_query_counters(struct neuron_device *ndev,
 	info->lost_interrupts = atomic64_read(&counters->lost_interrupts);
 	info->copy_errors = atomic64_read(&counters->copy_errors);
 	info->link_changes = atomic64_read(&counters->link_changes);
+	return 0;
 }
 
 /* The queues of an engine, as those of core @core and its ring engine @ring. */
@@ -332,11 +376,8 @@ static int neuron_query_hw(struct neuron_device *ndev, u32 type, void *answer)
 	case DRM_NEURON_QUERY_LINKS:
 		neuron_query_links(ndev, answer);
 		break;
-	case DRM_NEURON_QUERY_CLOCKS:
-		ret = neuron_query_clocks(ndev, answer);
-		break;
 	default:
-		neuron_query_counters(ndev, answer);
+		ret = neuron_query_clocks(ndev, answer);
 		break;
 	}
 
@@ -385,6 +426,8 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 	case DRM_NEURON_QUERY_LIMITS:
 	case DRM_NEURON_QUERY_QUEUES:
 		return neuron_query_driver(ndev, type, answer);
+	case DRM_NEURON_QUERY_COUNTERS:
+		return neuron_query_counters(ndev, answer);
 	default:
 		return neuron_query_hw(ndev, type, answer);
 	}

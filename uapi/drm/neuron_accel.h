@@ -224,8 +224,8 @@ struct drm_neuron_memory_info {
  * @hbm: nearest stack
  * @owner_pid: thread-group id of the claimer in the caller's pid namespace,
  *	0 when free
- * @busy_ns: host time with a job running, since load
- * @jobs: jobs completed since load
+ * @busy_ns: host time with a job running, since the driver was loaded
+ * @jobs: jobs that have ended since then; neither goes down at a reset
  * @status: enum neuron_core_status of the hardware contract
  * @pad: zero
  */
@@ -282,6 +282,8 @@ struct drm_neuron_clock_info {
  * @lost_interrupts: found by looking at the causes
  * @copy_errors: copies that failed
  * @link_changes: links that went up or down
+ *
+ * A reset of the device does not clear the counts from @violations on.
  */
 struct drm_neuron_counter_info {
 	__u64 hbm_corrected;

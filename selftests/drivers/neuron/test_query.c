@@ -291,4 +291,76 @@ TEST_F(query, counters)
 	rig_close(&rig);
 }
 
+/* What the counters of the chip and the sums of its cores say. */
+struct sums {
+	struct drm_neuron_counter_info counters;
+	uint64_t busy_ns;
+	uint64_t jobs;
+};
+
+static int sums_read(int fd, const struct drm_neuron_device_info *info, struct sums *sums)
+{
+	struct drm_neuron_core_info core[8] = { 0 };
+	uint32_t i;
+	int ret;
+
+	*sums = (struct sums){ 0 };
+	ret = neuron_query(fd, DRM_NEURON_QUERY_COUNTERS, &sums->counters,
+			   sizeof(sums->counters));
+	if (!ret)
+		ret = neuron_query(fd, DRM_NEURON_QUERY_CORES, core,
+				   info->nr_cores * sizeof(core[0]));
+	for (i = 0; i < info->nr_cores; i++) {
+		sums->busy_ns += core[i].busy_ns;
+		sums->jobs += core[i].jobs;
+	}
+	return ret;
+}
+
+/* A job that leaves its windows. */
+static int run_violation(void)
+{
+	struct drm_neuron_wait_job result;
+	struct neuron_inst *inst;
+	struct rig rig;
+	int ret = rig_open(&rig, 0, RIG_ANY_CORE);
+
+	if (ret)
+		return ret;
+	inst = rig_emit(&rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_LOAD);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_FREE, 0);
+	rig_halt(&rig, NEURON_ENGINE_SYNC);
+	ret = rig_run(&rig, 20000, &result);
+	rig_close(&rig);
+	return ret;
+}
+
+/* The chip counts from zero after a reset; what the driver says goes on. */
+TEST_F(query, counters_survive_a_reset)
+{
+	struct sums before, reset, after;
+
+	ASSERT_LE(self->info.nr_cores, 8);
+	ASSERT_EQ(0, run_violation());
+	ASSERT_EQ(0, sums_read(self->fd, &self->info, &before));
+	EXPECT_GT(before.counters.violations, 0);
+	EXPECT_GT(before.busy_ns, 0);
+	EXPECT_GT(before.jobs, 0);
+
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
+	ASSERT_EQ(0, sums_read(self->fd, &self->info, &reset));
+	EXPECT_LT(before.counters.device_resets, reset.counters.device_resets);
+	EXPECT_EQ(before.counters.violations, reset.counters.violations);
+	EXPECT_EQ(before.counters.stale_posts, reset.counters.stale_posts);
+	EXPECT_EQ(before.busy_ns, reset.busy_ns);
+	EXPECT_EQ(before.jobs, reset.jobs);
+
+	ASSERT_EQ(0, run_violation());
+	ASSERT_EQ(0, sums_read(self->fd, &self->info, &after));
+	EXPECT_EQ(reset.counters.violations + 1, after.counters.violations);
+	EXPECT_LT(reset.busy_ns, after.busy_ns);
+	EXPECT_EQ(reset.jobs + 1, after.jobs);
+}
+
 TEST_HARNESS_MAIN
