@@ -64,7 +64,7 @@ static int neuron_plan_check_fields(const struct neuron_plan *plan)
 		return neuron_plan_refuse(plan, -EINVAL,
 					  "a source beside a value to fill with");
 	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
-		if (args->dim[i].src_step)
+		if (args->src_step[i])
 			return neuron_plan_refuse(plan, -EINVAL,
 						  "a source beside a value to fill with");
 	return 0;
@@ -74,16 +74,15 @@ static int neuron_plan_check_fields(const struct neuron_plan *plan)
 static int neuron_plan_end(const struct drm_neuron_transfer *args, bool dst,
 			   u64 size, u64 *end)
 {
-	const struct drm_neuron_transfer_dim *dim = args->dim;
+	const u64 *step = dst ? args->dst_step : args->src_step;
+	unsigned int i;
 	u64 span;
 
 	*end = dst ? args->dst_offset : args->src_offset;
 	if (check_add_overflow(*end, args->bytes, end))
 		return -EINVAL;
-	for (; dim < args->dim + DRM_NEURON_TRANSFER_DIMS; dim++)
-		if (check_mul_overflow(dim->count - 1,
-				       dst ? dim->dst_step : dim->src_step,
-				       &span) ||
+	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
+		if (check_mul_overflow(args->count[i] - 1, step[i], &span) ||
 		    check_add_overflow(*end, span, end))
 			return -EINVAL;
 	return *end <= size ? 0 : -EINVAL;
@@ -133,7 +132,7 @@ static int neuron_plan_check_runs(const struct neuron_plan *plan, u64 *runs)
 
 	*runs = 1;
 	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
-		if (check_mul_overflow(*runs, plan->args.dim[i].count, runs) ||
+		if (check_mul_overflow(*runs, plan->args.count[i], runs) ||
 		    *runs > NEURON_TRANSFER_PIECES)
 			return neuron_plan_refuse(plan, -E2BIG, "too many runs");
 	return 0;
@@ -204,23 +203,23 @@ static int neuron_plan_run(struct neuron_plan *plan, u64 dst_at, u64 src_at)
 /* All runs: as many as moves at most. */
 static int neuron_plan_walk(struct neuron_plan *plan)
 {
-	const struct drm_neuron_transfer_dim *dim = plan->args.dim;
+	const struct drm_neuron_transfer *args = &plan->args;
 	u64 i, j, k;
 	int ret;
 
 	plan->nr = 0;
-	for (k = 0; k < dim[2].count; k++)
-		for (j = 0; j < dim[1].count; j++)
-			for (i = 0; i < dim[0].count; i++) {
+	for (k = 0; k < args->count[2]; k++)
+		for (j = 0; j < args->count[1]; j++)
+			for (i = 0; i < args->count[0]; i++) {
 				ret = neuron_plan_run(plan,
-						      plan->args.dst_offset +
-						      i * dim[0].dst_step +
-						      j * dim[1].dst_step +
-						      k * dim[2].dst_step,
-						      plan->args.src_offset +
-						      i * dim[0].src_step +
-						      j * dim[1].src_step +
-						      k * dim[2].src_step);
+						      args->dst_offset +
+						      i * args->dst_step[0] +
+						      j * args->dst_step[1] +
+						      k * args->dst_step[2],
+						      args->src_offset +
+						      i * args->src_step[0] +
+						      j * args->src_step[1] +
+						      k * args->src_step[2]);
 				if (ret)
 					return ret;
 			}
@@ -300,7 +299,7 @@ neuron_transfer_build(struct neuron_transfers *of, struct drm_file *file,
 	int ret;
 
 	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
-		plan.args.dim[i].count = plan.args.dim[i].count ?: 1;
+		plan.args.count[i] = plan.args.count[i] ?: 1;
 	ret = neuron_plan_check_fields(&plan);
 	if (!ret)
 		ret = neuron_plan_lookup(&plan, file);

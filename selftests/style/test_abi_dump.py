@@ -75,6 +75,12 @@ class AbiTest(unittest.TestCase):
         self.assertEqual(self.renew((2, 0), OLD), 0)
         self.assertIn("is frozen", self.said((2, 0), new))
 
+    def test_an_ioctl_must_be_called(self):
+        self.assertEqual(list(self.abi.uncalled(OLD, "must(COPY, &copy);")), [])
+        self.assertEqual(list(self.abi.uncalled(OLD, "call(DRM_IOCTL_NEURON_COPY)")), [])
+        missing, = self.abi.uncalled(OLD, "must(COPY_MORE, &copy); COPY")
+        self.assertIn("does not call DRM_IOCTL_NEURON_COPY:", missing)
+
     def test_a_minor_number_adds(self):
         new = OLD.replace("}; /* 8 */", "\t__u64 more; /* 8 8 */\n}; /* 16 */")
         new = new.replace("\tDRM_NEURON_NR_CAUSES = 1",

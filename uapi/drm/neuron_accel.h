@@ -766,28 +766,20 @@ struct drm_neuron_job {
 /* Write @fill instead of what a buffer has. */
 #define DRM_NEURON_TRANSFER_FILL	(1u << 0)
 
+/* For ever: a fourth dimension would be another ioctl. */
 #define DRM_NEURON_TRANSFER_DIMS	3
-
-/**
- * struct drm_neuron_transfer_dim - repetition of what the dimensions before it describe
- * @count: how often; 0 counts as 1
- * @dst_step: bytes from one to the next in the destination
- * @src_step: bytes from one to the next in the source; 0 repeats it
- */
-struct drm_neuron_transfer_dim {
-	__u64 count;
-	__u64 dst_step;
-	__u64 src_step;
-};
 
 /**
  * struct drm_neuron_transfer - copy between buffers by DMA, without waiting for it
  * @dst: buffer that is written: HBM, host, a peer's, or imported user memory
  * @src: buffer that is read; 0 with _FILL
  * @dst_offset: first byte in @dst
- * @src_offset: first byte in @src; 0 with _FILL, like @src_step of each dimension
+ * @src_offset: first byte in @src; 0 with _FILL, like each @src_step
  * @bytes: of a run, which is contiguous in both buffers; not 0
- * @dim: how runs are repeated, the innermost one first
+ * @count: how often each dimension repeats what those before it describe, the innermost
+ *	one first; 0 counts as 1
+ * @dst_step: of each dimension, bytes from one to the next in the destination
+ * @src_step: of each dimension, bytes from one to the next in the source; 0 repeats it
  * @fill: with _FILL, else 0: each run consists of these 8 bytes again and again, the
  *	lowest one first
  * @flags: DRM_NEURON_TRANSFER_*
@@ -825,7 +817,9 @@ struct drm_neuron_transfer {
 	__u64 dst_offset;
 	__u64 src_offset;
 	__u64 bytes;
-	struct drm_neuron_transfer_dim dim[DRM_NEURON_TRANSFER_DIMS];
+	__u64 count[DRM_NEURON_TRANSFER_DIMS];
+	__u64 dst_step[DRM_NEURON_TRANSFER_DIMS];
+	__u64 src_step[DRM_NEURON_TRANSFER_DIMS];
 	__u64 fill;
 	__u32 flags;
 	__u32 queue;

@@ -13,11 +13,19 @@
 #define ONE(type, member, kind, arg) \
 	{ #member, FUZZ_##kind, 1, offsetof(struct type, member), \
 	  sizeof(((struct type *)NULL)->member), arg, NULL }
+#define WORDS(type, member, of, most) { \
+	.name = #member, \
+	.kind = FUZZ_##of, \
+	.offset = offsetof(struct type, member), \
+	.repeat = sizeof(((struct type *)NULL)->member) / sizeof(uint64_t), \
+	.size = sizeof(uint64_t), \
+	.arg = most, \
+}
 #define ARRAY(type, member, max, element) \
 	{ #member, FUZZ_ARRAY, 1, offsetof(struct type, member), \
 	  sizeof(struct drm_neuron_array), max, &element##_struct }
-#define PARTS(type, member, n, element) \
-	{ #member, FUZZ_STRUCT, n, offsetof(struct type, member), sizeof(struct element), 0, \
+#define PART(type, member, element) \
+	{ #member, FUZZ_STRUCT, 1, offsetof(struct type, member), sizeof(struct element), 0, \
 	  &element##_struct }
 #define STRUCT(type) \
 	static const struct fuzz_struct type##_struct = { \
@@ -141,7 +149,7 @@ STRUCT(drm_neuron_array);
 static const struct fuzz_field drm_neuron_query_fields[] = {
 	ONE(drm_neuron_query, type, ENUM, DRM_NEURON_QUERY_STACK_USAGE + 1),
 	ONE(drm_neuron_query, pad, ZERO, 0),
-	PARTS(drm_neuron_query, answer, 1, drm_neuron_array),
+	PART(drm_neuron_query, answer, drm_neuron_array),
 };
 
 STRUCT(drm_neuron_query);
@@ -315,21 +323,15 @@ static const struct fuzz_field drm_neuron_events_fields[] = {
 
 STRUCT(drm_neuron_events);
 
-static const struct fuzz_field drm_neuron_transfer_dim_fields[] = {
-	ONE(drm_neuron_transfer_dim, count, COUNT, 4),
-	ONE(drm_neuron_transfer_dim, dst_step, SIZE, 0),
-	ONE(drm_neuron_transfer_dim, src_step, SIZE, 0),
-};
-
-STRUCT(drm_neuron_transfer_dim);
-
 static const struct fuzz_field drm_neuron_transfer_fields[] = {
 	ONE(drm_neuron_transfer, dst, USE, FUZZ_BO),
 	ONE(drm_neuron_transfer, src, USE, FUZZ_BO),
 	ONE(drm_neuron_transfer, dst_offset, OFFSET, 1),
 	ONE(drm_neuron_transfer, src_offset, OFFSET, 1),
 	ONE(drm_neuron_transfer, bytes, SIZE, 0),
-	PARTS(drm_neuron_transfer, dim, DRM_NEURON_TRANSFER_DIMS, drm_neuron_transfer_dim),
+	WORDS(drm_neuron_transfer, count, COUNT, 4),
+	WORDS(drm_neuron_transfer, dst_step, SIZE, 0),
+	WORDS(drm_neuron_transfer, src_step, SIZE, 0),
 	ONE(drm_neuron_transfer, fill, MASK, 0),
 	ONE(drm_neuron_transfer, flags, FLAGS, DRM_NEURON_TRANSFER_FILL),
 	ONE(drm_neuron_transfer, queue, COUNT, 4),

@@ -330,9 +330,9 @@ static int good_transfer(struct abi *abi, void *arg)
 	transfer->dst_offset = RIG_HALF;
 	transfer->src = abi->rig.bo;
 	transfer->bytes = 64;
-	transfer->dim[2].count = 2;
-	transfer->dim[2].dst_step = 4096;
-	transfer->dim[2].src_step = 4096;
+	transfer->count[2] = 2;
+	transfer->dst_step[2] = 4096;
+	transfer->src_step[2] = 4096;
 	return 0;
 }
 
@@ -650,11 +650,11 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(transfer, src_offset, -64, EINVAL),
 			BAD(transfer, bytes, 0, EINVAL),
 			BAD(transfer, bytes, -1, EINVAL),
-			BAD(transfer, dim[0].count, 1ull << 32, E2BIG),
-			BAD(transfer, dim[1].count, -1, E2BIG),
-			BAD(transfer, dim[2].count, -1, EINVAL),
-			BAD(transfer, dim[2].dst_step, -64, EINVAL),
-			BAD(transfer, dim[2].src_step, 2 * RIG_HALF, EINVAL),
+			BAD(transfer, count[0], 1ull << 32, E2BIG),
+			BAD(transfer, count[1], -1, E2BIG),
+			BAD(transfer, count[2], -1, EINVAL),
+			BAD(transfer, dst_step[2], -64, EINVAL),
+			BAD(transfer, src_step[2], 2 * RIG_HALF, EINVAL),
 			BAD(transfer, fill, 1, EINVAL),
 			BAD(transfer, flags, DRM_NEURON_TRANSFER_FILL, EINVAL),
 			BAD(transfer, flags, 0x80000000, EINVAL),

@@ -223,7 +223,9 @@ static int start_transfer(int fd, uint32_t dst, uint32_t src,
 		.dst = dst,
 		.src = src,
 		.bytes = BYTES,
-		.dim = { { TRANSFER / BYTES, BYTES, BYTES } },
+		.count = { TRANSFER / BYTES },
+		.dst_step = { BYTES },
+		.src_step = { BYTES },
 	};
 	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
 

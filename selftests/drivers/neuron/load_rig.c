@@ -82,7 +82,9 @@ static int transfer_many(int fd)
 {
 	struct drm_neuron_transfer args = {
 		.bytes = BYTES / 512,
-		.dim = { { 512, BYTES / 512, BYTES / 512 } },
+		.count = { 512 },
+		.dst_step = { BYTES / 512 },
+		.src_step = { BYTES / 512 },
 	};
 	struct drm_neuron_wait_job job = { .claim = DRM_NEURON_NO_CLAIM };
 	struct drm_neuron_bo_create bo[2];

@@ -102,7 +102,9 @@ static int transfer(int fd)
 		return ret;
 	args.dst = bo[0].handle;
 	args.src = bo[1].handle;
-	args.dim[1] = (struct drm_neuron_transfer_dim){ 100, 8 * KIB, 4 * KIB };
+	args.count[1] = 100;
+	args.dst_step[1] = 8 * KIB;
+	args.src_step[1] = 4 * KIB;
 	args.out_syncs = (struct drm_neuron_array){ sizeof(sync), 1, (uintptr_t)&sync };
 	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
 	if (ret)

@@ -252,7 +252,9 @@ static int monkey_transfer(struct monkey *m)
 		.dst = 1 + hostile_dice(&m->seed, IDS),
 		.src = 1 + hostile_dice(&m->seed, IDS),
 		.bytes = 64,
-		.dim = { { 1 + hostile_dice(&m->seed, BYTES / 128), 128, 64 } },
+		.count = { 1 + hostile_dice(&m->seed, BYTES / 128) },
+		.dst_step = { 128 },
+		.src_step = { 64 },
 		.queue = hostile_dice(&m->seed, 3),
 	};
 	struct drm_neuron_sync in = { .handle = 1 + hostile_dice(&m->seed, IDS) };

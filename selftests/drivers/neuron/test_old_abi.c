@@ -174,20 +174,26 @@ static int64_t start(struct __test_metadata *_metadata, const struct program *p,
 }
 
 /* The result lies at the end of readable memory, too. */
-static int finish(struct __test_metadata *_metadata, const struct program *p, int64_t id)
+static int finish(struct __test_metadata *_metadata, const struct program *p, uint32_t claim,
+		  uint32_t core, uint64_t id)
 {
 	struct drm_neuron_wait_job *job = (void *)(p->end - PAGE - sizeof(*job));
 	struct drm_neuron_wait wait = { .deadline_ns = FOREVER, .jobs = ONE(job) };
 
 	*job = (struct drm_neuron_wait_job){
-		.claim = p->claim,
-		.core = p->core,
-		.job = (uint64_t)id,
+		.claim = claim,
+		.core = core,
+		.job = id,
 	};
 	EXPECT_EQ(0, call(p->fd, p->end, DRM_IOCTL_NEURON_WAIT, &wait));
 	EXPECT_LT(job->start_ns, job->end_ns + 1);
 	EXPECT_NE(0, job->doorbell_ns);
 	return job->status;
+}
+
+static int finish_job(struct __test_metadata *_metadata, const struct program *p, int64_t id)
+{
+	return finish(_metadata, p, p->claim, p->core, (uint64_t)id);
 }
 
 /* Elements of 2.0 one behind the other, and nothing behind the last. */
@@ -262,6 +268,33 @@ TEST_F(old, buffers_and_copies)
 	EXPECT_TRUE(!ret || ret == -EOPNOTSUPP);
 }
 
+/* Two runs, with a gap between them on one side. */
+TEST_F(old, transfers)
+{
+	uint8_t *page = (uint8_t *)self->p.image + PAGE;
+	struct drm_neuron_transfer transfer = {
+		.dst = self->p.bo.handle,
+		.src = self->p.bo.handle,
+		.dst_offset = PAGE + 1024,
+		.src_offset = PAGE,
+		.bytes = 64,
+		.count = { 2 },
+		.dst_step = { 128 },
+		.src_step = { 64 },
+	};
+
+	memset(page, 0, PAGE);
+	memset(page, 0x5a, 64);
+	memset(page + 64, 0xc3, 64);
+	must(TRANSFER, &transfer);
+	EXPECT_EQ(DRM_NEURON_JOB_OK, finish(_metadata, &self->p, DRM_NEURON_NO_CLAIM, 0,
+					    transfer.transfer));
+	EXPECT_EQ(0, memcmp(page + 1024, page, 64));
+	EXPECT_EQ(0, page[1024 + 64]);
+	EXPECT_EQ(0, memcmp(page + 1024 + 128, page + 64, 64));
+	EXPECT_EQ(0, page[1024 + 192]);
+}
+
 TEST_F(old, grants)
 {
 	struct drm_neuron_grant grant = {
@@ -293,7 +326,7 @@ TEST_F(old, jobs)
 	int64_t id = start(_metadata, &self->p, NEURON_OP_HALT);
 
 	ASSERT_LT(0, id);
-	EXPECT_EQ(DRM_NEURON_JOB_OK, finish(_metadata, &self->p, id));
+	EXPECT_EQ(DRM_NEURON_JOB_OK, finish_job(_metadata, &self->p, id));
 	cancel.job = (uint64_t)id;
 	must(CANCEL, &cancel);
 	must(RESET, &reset);
@@ -319,7 +352,7 @@ TEST_F(old, faults)
 	must(EVENTS, &events);
 	id = start(_metadata, &self->p, NEURON_OP_ILLEGAL);
 	ASSERT_LT(0, id);
-	EXPECT_EQ(DRM_NEURON_JOB_ERROR, finish(_metadata, &self->p, id));
+	EXPECT_EQ(DRM_NEURON_JOB_ERROR, finish_job(_metadata, &self->p, id));
 	ready = (struct pollfd){ .fd = events.fd, .events = POLLIN };
 	ASSERT_EQ(1, poll(&ready, 1, LIMIT_MS));
 	memset(event, 0xa5, sizeof(event));

@@ -37,16 +37,16 @@ FIXTURE_TEARDOWN(transfer)
 static void imitate(const struct drm_neuron_transfer *args, uint8_t *dst,
 		    const uint8_t *src)
 {
-	const struct drm_neuron_transfer_dim *dim = args->dim;
+	const __u64 *count = args->count;
 	uint64_t i, j, k, n, to, from;
 
-	for (k = 0; k < (dim[2].count ? dim[2].count : 1); k++)
-		for (j = 0; j < (dim[1].count ? dim[1].count : 1); j++)
-			for (i = 0; i < (dim[0].count ? dim[0].count : 1); i++) {
-				to = args->dst_offset + i * dim[0].dst_step +
-				     j * dim[1].dst_step + k * dim[2].dst_step;
-				from = args->src_offset + i * dim[0].src_step +
-				       j * dim[1].src_step + k * dim[2].src_step;
+	for (k = 0; k < (count[2] ? count[2] : 1); k++)
+		for (j = 0; j < (count[1] ? count[1] : 1); j++)
+			for (i = 0; i < (count[0] ? count[0] : 1); i++) {
+				to = args->dst_offset + i * args->dst_step[0] +
+				     j * args->dst_step[1] + k * args->dst_step[2];
+				from = args->src_offset + i * args->src_step[0] +
+				       j * args->src_step[1] + k * args->src_step[2];
 				for (n = 0; n < args->bytes; n++)
 					dst[to + n] = src ? src[from + n] :
 						      (uint8_t)(args->fill >>
@@ -103,18 +103,22 @@ static const struct drm_neuron_transfer strided[] = {
 	{ .bytes = TRANSFER_SIZE },
 	{ .bytes = 65537, .dst_offset = 1, .src_offset = 65535 },
 	/* Rows of a matrix together, and apart. */
-	{ .bytes = 100, .dim = { { 300, 100, 4096 } } },
-	{ .bytes = 100, .dim = { { 300, 4096, 100 } } },
+	{ .bytes = 100, .count = { 300 }, .dst_step = { 100 }, .src_step = { 4096 } },
+	{ .bytes = 100, .count = { 300 }, .dst_step = { 4096 }, .src_step = { 100 } },
 	/* One row for all. */
-	{ .bytes = 4096, .src_offset = 12, .dim = { { 200, 5000, 0 } } },
+	{ .bytes = 4096, .src_offset = 12,
+	  .count = { 200 }, .dst_step = { 5000 }, .src_step = { 0 } },
 	/* A count of 0 is 1, at any place. */
-	{ .bytes = 7, .dim = { { 0, 99, 99 }, { 20, 64, 8 } } },
-	{ .bytes = 7, .dim = { { 20, 64, 8 }, { 0, 1, 1 }, { 3, 5000, 7777 } } },
+	{ .bytes = 7, .count = { 0, 20 }, .dst_step = { 99, 64 }, .src_step = { 99, 8 } },
+	{ .bytes = 7,
+	  .count = { 20, 0, 3 }, .dst_step = { 64, 1, 5000 }, .src_step = { 8, 1, 7777 } },
 	/* Three dimensions, the last run up to the last byte. */
-	{ .bytes = 64, .dim = { { 8, 64, 128 }, { 8, 1024, 4096 }, { 8, 8192, 65536 } } },
+	{ .bytes = 64,
+	  .count = { 8, 8, 8 }, .dst_step = { 64, 1024, 8192 }, .src_step = { 128, 4096, 65536 } },
 	{ .bytes = 1, .dst_offset = TRANSFER_SIZE - 1331,
-	  .dim = { { 11, 1, 121 }, { 11, 11, 1 }, { 11, 121, 11 } } },
-	{ .bytes = 70000, .src_offset = TRANSFER_SIZE - 170000, .dim = { { 2, 300000, 100000 } } },
+	  .count = { 11, 11, 11 }, .dst_step = { 1, 11, 121 }, .src_step = { 121, 1, 11 } },
+	{ .bytes = 70000, .src_offset = TRANSFER_SIZE - 170000,
+	  .count = { 2 }, .dst_step = { 300000 }, .src_step = { 100000 } },
 };
 
 TEST_F(transfer, every_stride)
@@ -147,8 +151,10 @@ TEST_F(transfer, fill)
 		{ .bytes = 8 },
 		{ .bytes = TRANSFER_SIZE },
 		{ .bytes = 100001, .dst_offset = 3 },
-		{ .bytes = 4097, .dst_offset = 4093, .dim = { { 30, 5001, 0 } } },
-		{ .bytes = 3, .dim = { { 10, 7, 0 }, { 9, 100, 0 }, { 8, 1000, 0 } } },
+		{ .bytes = 4097, .dst_offset = 4093,
+		  .count = { 30 }, .dst_step = { 5001 }, .src_step = { 0 } },
+		{ .bytes = 3,
+		  .count = { 10, 9, 8 }, .dst_step = { 7, 100, 1000 }, .src_step = { 0, 0, 0 } },
 	};
 	struct drm_neuron_transfer args;
 	enum transfer_place dst;
@@ -187,7 +193,9 @@ TEST_F(transfer, one_buffer)
 	EXPECT_EQ(-EINVAL, transfer_run(self->t.fd, &args));
 	/* Every second row of it into the others. */
 	args.src_offset = 0;
-	args.dim[0] = (struct drm_neuron_transfer_dim){ 10, 8192, 8192 };
+	args.count[0] = 10;
+	args.dst_step[0] = 8192;
+	args.src_step[0] = 8192;
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
 }
 
@@ -197,7 +205,9 @@ TEST_F(transfer, out_of_range)
 		.dst = self->t.bo[TRANSFER_HBM0],
 		.src = self->t.bo[TRANSFER_HOST],
 		.bytes = 4096,
-		.dim = { { 2, 4096, 4096 }, { 2, 8192, 8192 }, { 2, 16384, 16384 } },
+		.count = { 2, 2, 2 },
+		.dst_step = { 4096, 8192, 16384 },
+		.src_step = { 4096, 8192, 16384 },
 	};
 	static const struct {
 		uint64_t dst_offset, src_offset, bytes, count, dst_step, src_step;
@@ -229,9 +239,9 @@ TEST_F(transfer, out_of_range)
 		args.dst_offset = bad[i].dst_offset;
 		args.src_offset = bad[i].src_offset;
 		args.bytes = bad[i].bytes;
-		args.dim[2].count = bad[i].count;
-		args.dim[2].dst_step = bad[i].dst_step;
-		args.dim[2].src_step = bad[i].src_step;
+		args.count[2] = bad[i].count;
+		args.dst_step[2] = bad[i].dst_step;
+		args.src_step[2] = bad[i].src_step;
 		EXPECT_EQ(-EINVAL, transfer_run(self->t.fd, &args)) TH_LOG("entry %zu", i);
 	}
 }
@@ -270,17 +280,19 @@ TEST_F(transfer, most_pieces)
 		.dst = self->t.bo[TRANSFER_HBM0],
 		.src = self->t.bo[TRANSFER_HBM1],
 		.bytes = 4,
-		.dim = { { 2, 64, 64 }, { 1, 128, 128 } },
+		.count = { 2, 1 },
+		.dst_step = { 64, 128 },
+		.src_step = { 64, 128 },
 	};
 
 	ASSERT_GE(self->t.limits.transfer_pieces, 2);
-	args.dim[1].count = self->t.limits.transfer_pieces / 2;
+	args.count[1] = self->t.limits.transfer_pieces / 2;
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
-	args.dim[1].count++;
+	args.count[1]++;
 	EXPECT_EQ(-E2BIG, transfer_run(self->t.fd, &args));
-	args.dim[1].count = 1ull << 40;
-	args.dim[1].dst_step = 0;
-	args.dim[1].src_step = 0;
+	args.count[1] = 1ull << 40;
+	args.dst_step[1] = 0;
+	args.src_step[1] = 0;
 	EXPECT_EQ(-E2BIG, transfer_run(self->t.fd, &args));
 }
 

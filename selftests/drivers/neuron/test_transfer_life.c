@@ -130,7 +130,9 @@ TEST_F(life, many)
 			.dst = handle[i][0],
 			.src = handle[i][1],
 			.bytes = 512,
-			.dim = { { 1024, 2048, 2048 } },
+			.count = { 1024 },
+			.dst_step = { 2048 },
+			.src_step = { 2048 },
 		};
 	}
 	for (j = 0; j < turns; j++)
@@ -228,7 +230,9 @@ TEST_F(life, closed_handles)
 		.dst = self->t.bo[TRANSFER_HBM1],
 		.src = self->t.bo[TRANSFER_HBM0],
 		.bytes = 2048,
-		.dim = { { TRANSFER_SIZE / 2048, 2048, 2048 } },
+		.count = { TRANSFER_SIZE / 2048 },
+		.dst_step = { 2048 },
+		.src_step = { 2048 },
 	};
 	struct drm_neuron_cancel cancel = { 0 };
 	struct drm_neuron_wait_job job;
@@ -265,13 +269,17 @@ TEST_F(life, closed_handles)
 /* Queued transfers are bounded; those of a file that was closed are forgotten. */
 TEST_F_TIMEOUT(life, bound, 280)
 {
-	struct drm_neuron_transfer args = { .bytes = 4, .dim = { { 0, 16, 16 } } };
+	struct drm_neuron_transfer args = {
+		.bytes = 4,
+		.dst_step = { 16 },
+		.src_step = { 16 },
+	};
 	struct rig_usage before;
 	unsigned int i;
 	uint32_t never;
 	int fd, turn, ret;
 
-	args.dim[0].count = self->t.limits.transfer_pieces;
+	args.count[0] = self->t.limits.transfer_pieces;
 	rig_usage(self->t.fd, &before);
 	for (turn = 0; turn < 2; turn++) {
 		fd = neuron_open(0);
@@ -335,7 +343,12 @@ TEST_F(life, close)
 /* A device reset ends those that wait, those under way, and the buffers of before. */
 TEST_F(life, reset)
 {
-	struct drm_neuron_transfer args = { .bytes = 1024, .dim = { { 1000, 2048, 2048 } } };
+	struct drm_neuron_transfer args = {
+		.bytes = 1024,
+		.count = { 1000 },
+		.dst_step = { 2048 },
+		.src_step = { 2048 },
+	};
 	struct drm_neuron_wait_job job;
 	uint32_t never, out, bo;
 	int i;

@@ -347,7 +347,12 @@ static int fence_end(int file, int timeout_ms)
 /* Under way, and before their beginning, to the peer; and one that does not touch it. */
 TEST_F(leaving, transfers_that_reach_it_end)
 {
-	struct drm_neuron_transfer args = { .bytes = 512, .dim = { { 2048, 512, 512 } } };
+	struct drm_neuron_transfer args = {
+		.bytes = 512,
+		.count = { 2048 },
+		.dst_step = { 512 },
+		.src_step = { 512 },
+	};
 	struct drm_neuron_bo_create theirs, mine, other;
 	int dma_buf, under_way, waits, stays, fd;
 	struct drm_neuron_sync never;
@@ -395,7 +400,12 @@ TEST_F(leaving, transfers_that_reach_it_end)
 /* Transfers of the device that leaves: all have an end, and none keeps it. */
 TEST(transfers_end)
 {
-	struct drm_neuron_transfer args = { .bytes = 512, .dim = { { 2048, 512, 512 } } };
+	struct drm_neuron_transfer args = {
+		.bytes = 512,
+		.count = { 2048 },
+		.dst_step = { 512 },
+		.src_step = { 512 },
+	};
 	struct drm_neuron_bo_create hbm, host;
 	struct drm_neuron_sync never;
 	int file[20], end, i;

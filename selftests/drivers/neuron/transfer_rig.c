@@ -70,7 +70,7 @@ uint64_t transfer_bytes(const struct drm_neuron_transfer *args)
 	int i;
 
 	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
-		bytes *= args->dim[i].count ? args->dim[i].count : 1;
+		bytes *= args->count[i] ? args->count[i] : 1;
 	return bytes;
 }
 
