@@ -71,23 +71,37 @@ static void neuron_transfer_record(struct neuron_transfer *transfer, int error)
 	}
 }
 
+static bool neuron_transfer_bo_ended(const struct neuron_bo *bo)
+{
+	return bo && (neuron_bo_is_gone(bo) || neuron_bo_is_lost(bo));
+}
+
+/* The memory of a buffer has ended, that of a peer at any time; an errno. */
+static int neuron_transfer_lost(const struct neuron_transfer *transfer)
+{
+	if (neuron_transfer_bo_ended(transfer->dst) ||
+	    neuron_transfer_bo_ended(transfer->src))
+		return neuron_hw_error(transfer->of->ndev);
+	return 0;
+}
+
 static void neuron_transfer_end(struct neuron_copy_request *req, int error)
 {
 	struct neuron_transfer *transfer =
 		container_of(req, struct neuron_transfer, req);
 	/* The transfer may be freed as soon as it has signalled. */
 	struct dma_fence *fence = dma_fence_get(transfer->fence);
+	/* The queue is this chip's and does not stop for the reset of a peer. */
+	int lost = neuron_transfer_lost(transfer);
 
+	if (lost)
+		req->done_nr = 0;
+	error = error ?: lost;
 	neuron_transfer_record(transfer, error);
 	if (error)
 		dma_fence_set_error(fence, error);
 	dma_fence_signal(fence);
 	dma_fence_put(fence);
-}
-
-static bool neuron_transfer_bo_ended(const struct neuron_bo *bo)
-{
-	return bo && (neuron_bo_is_gone(bo) || neuron_bo_is_lost(bo));
 }
 
 static int neuron_transfer_check(const struct neuron_copy_request *req)
@@ -97,10 +111,7 @@ static int neuron_transfer_check(const struct neuron_copy_request *req)
 
 	if (READ_ONCE(transfer->cancelled))
 		return -ECANCELED;
-	if (neuron_transfer_bo_ended(transfer->dst) ||
-	    neuron_transfer_bo_ended(transfer->src))
-		return neuron_hw_error(transfer->of->ndev);
-	return 0;
+	return neuron_transfer_lost(transfer);
 }
 
 static const struct neuron_copy_ops neuron_transfer_copy_ops = {

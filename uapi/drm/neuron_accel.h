@@ -804,9 +804,9 @@ struct drm_neuron_job {
  *
  * A transfer holds its buffers. When its file is closed it goes on if it has begun, and
  * does not begin (ESRCH) if it has not. It fails with EIO when the device is reset before
- * its end, or when the chip of one of its buffers is reset before it begins or leaves
- * before its end. Its result (WAIT) says how many bytes were moved for sure, from the
- * first piece on.
+ * its end, or when the chip of one of its buffers is reset or leaves before its end. Its
+ * result (WAIT) says how many bytes were moved for sure, from the first piece on: none if
+ * the memory of one of its buffers was lost.
  * Errors: EINVAL, E2BIG, ENOENT (handle, syncobj), EPERM (into a buffer imported
  * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY (the file
  * has as many in its queues as QUERY_LIMITS tells of jobs), ENODEV, ENOMEM.
