@@ -73,6 +73,8 @@ static void neuron_query_limits(struct drm_neuron_limits_info *info)
 	info->event_files = NEURON_FILE_LISTENERS;
 	info->transfer_pieces = NEURON_TRANSFER_PIECES;
 	info->transfer_queues = NEURON_TRANSFER_QUEUES;
+	/* They share the results of their file. */
+	info->queued_transfers = NEURON_MAX_QUEUED_JOBS;
 }
 
 static void neuron_query_memory(struct neuron_device *ndev,

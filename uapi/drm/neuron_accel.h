@@ -188,7 +188,7 @@ struct drm_neuron_device_info {
  * @event_files: event files of a file
  * @transfer_pieces: pieces of a TRANSFER
  * @transfer_queues: queues of the transfers of a file
- * @pad: zero
+ * @queued_transfers: transfers of a file that have not ended, in all its queues together
  */
 struct drm_neuron_limits_info {
 	__u32 queued_jobs;
@@ -204,7 +204,7 @@ struct drm_neuron_limits_info {
 	__u32 event_files;
 	__u32 transfer_pieces;
 	__u32 transfer_queues;
-	__u32 pad;
+	__u32 queued_transfers;
 };
 
 /**
@@ -808,8 +808,9 @@ struct drm_neuron_job {
  * result (WAIT) says how many bytes were moved for sure, from the first piece on: none if
  * the memory of one of its buffers was lost.
  * Errors: EINVAL, E2BIG, ENOENT (handle, syncobj), EPERM (into a buffer imported
- * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY (the file
- * has as many in its queues as QUERY_LIMITS tells of jobs), ENODEV, ENOMEM.
+ * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY
+ * (drm_neuron_limits_info.queued_transfers of the file have not ended, in whatever
+ * queues), ENODEV, ENOMEM.
  */
 struct drm_neuron_transfer {
 	__u32 dst;

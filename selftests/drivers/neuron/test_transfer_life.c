@@ -266,7 +266,10 @@ TEST_F(life, closed_handles)
 	EXPECT_EQ(TRANSFER_SIZE, neuron_differs(self->t.data, TRANSFER_SIZE, 11));
 }
 
-/* Queued transfers are bounded; those of a file that was closed are forgotten. */
+/*
+ * Queued transfers are bounded, in all queues together; those of a file that was closed are
+ * forgotten.
+ */
 TEST_F_TIMEOUT(life, bound, 280)
 {
 	struct drm_neuron_transfer args = {
@@ -288,11 +291,15 @@ TEST_F_TIMEOUT(life, bound, 280)
 		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &args.src));
 		ASSERT_EQ(0, transfer_endless(&self->t.rig, fd, &never));
 		ret = 0;
-		for (i = 0; !ret && i < 20000; i++)
+		for (i = 0; !ret && i < 20000; i++) {
+			args.queue = turn ? i % self->t.limits.transfer_queues : 0;
 			ret = transfer_submit(fd, &args, never, 0);
-		/* The second time as many as the first time. */
+		}
+		/* The second time as many as the first time, in whatever queues. */
 		EXPECT_EQ(-EBUSY, ret);
-		EXPECT_EQ(self->t.limits.queued_jobs, i - 1);
+		EXPECT_EQ(self->t.limits.queued_transfers, i - 1);
+		args.queue = self->t.limits.transfer_queues - 1;
+		EXPECT_EQ(-EBUSY, transfer_submit(fd, &args, 0, 0));
 		close(fd);
 		rig_close(&self->t.rig);
 		self->t.rig.fd = -1;
