@@ -162,7 +162,6 @@ static void neuron_kunit_resume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queued[1].error, -EIO);
 
 	/* What another one has failed for costs it no try. */
-	INIT_LIST_HEAD(&again);
 	queued[2].req.end = queue->completed + 10;
 	queued[2].req.retries = NEURON_COPY_RETRIES;
 	neuron_copy_add(queue, &queued[2].req);
