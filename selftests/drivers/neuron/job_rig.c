@@ -2,6 +2,7 @@
 /*
  * What the tests of jobs share.
  */
+#include <linux/sync_file.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -495,6 +496,24 @@ bool rig_leaks(int fd, const struct rig_usage *before)
 	fprintf(stderr, "# in use: HBM %lld, was %lld; jobs, tables, transfers %lld, were %lld\n",
 		now.hbm, before->hbm, now.live, before->live);
 	return true;
+}
+
+int rig_fence(int fd, uint32_t handle)
+{
+	struct drm_syncobj_handle args = {
+		.handle = handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	struct sync_file_info info = { 0 };
+	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
+
+	if (ret)
+		return ret;
+	ret = neuron_ioctl(args.fd, SYNC_IOC_FILE_INFO, &info);
+	close(args.fd);
+	if (ret)
+		return ret;
+	return info.status < 0 ? info.status : !info.status;
 }
 
 int64_t rig_now_ms(void)

@@ -164,6 +164,9 @@ void rig_usage(int fd, struct rig_usage *usage);
 /* False: it is as before. */
 bool rig_leaks(int fd, const struct rig_usage *before);
 
+/* The error that the fence in the syncobj @handle ended with, or 0; 1: it has not ended. */
+int rig_fence(int fd, uint32_t handle);
+
 /* Milliseconds of the monotonic clock. */
 int64_t rig_now_ms(void);
 

@@ -2,7 +2,6 @@
 /*
  * Jobs that are given up: one of many, queued, waiting for others or running.
  */
-#include <linux/sync_file.h>
 #include <unistd.h>
 
 #include "job_rig.h"
@@ -106,25 +105,6 @@ static int foreign_fence(struct rig *rig, struct rig *other, uint32_t *handle,
 	return ret;
 }
 
-/* The error that the fence in @handle ended with; 1: it has not ended. */
-static int fence_status(int fd, uint32_t handle)
-{
-	struct drm_syncobj_handle args = {
-		.handle = handle,
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
-	struct sync_file_info info = { 0 };
-	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
-
-	if (ret)
-		return ret;
-	ret = neuron_ioctl(args.fd, SYNC_IOC_FILE_INFO, &info);
-	close(args.fd);
-	if (ret)
-		return ret;
-	return info.status < 0 ? info.status : !info.status;
-}
-
 static uint32_t word(const struct rig *rig, unsigned int offset)
 {
 	uint32_t value;
@@ -167,7 +147,7 @@ TEST_F(cancel, queued)
 	expect_ended(&self->rig, third, NEURON_JOB_OK);
 	EXPECT_EQ(0, word(&self->rig, 0));
 	EXPECT_EQ(2, word(&self->rig, 4));
-	EXPECT_EQ(-ECANCELED, fence_status(self->rig.fd, sync));
+	EXPECT_EQ(-ECANCELED, rig_fence(self->rig.fd, sync));
 }
 
 /* The reset of one core is nothing to the other, nor to the jobs behind. */
@@ -184,12 +164,12 @@ TEST_F(cancel, running)
 	ASSERT_LT(0, first);
 	ASSERT_LT(0, second);
 	expect_runs(&self->rig, first);
-	EXPECT_EQ(1, fence_status(self->rig.fd, sync));
+	EXPECT_EQ(1, rig_fence(self->rig.fd, sync));
 	ASSERT_EQ(0, rig_cancel(&self->rig, first));
 	expect_ended(&self->rig, first, NEURON_JOB_ABORTED);
 	expect_ended(&self->rig, second, NEURON_JOB_OK);
 	EXPECT_EQ(1, word(&self->rig, 0));
-	EXPECT_EQ(-ECANCELED, fence_status(self->rig.fd, sync));
+	EXPECT_EQ(-ECANCELED, rig_fence(self->rig.fd, sync));
 	expect_runs(&self->other, neighbour);
 }
 

@@ -3,7 +3,6 @@
  * Gangs: jobs of several cores that are submitted together, start together and, when
  * one fails, end together.
  */
-#include <linux/sync_file.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -140,25 +139,6 @@ static uint32_t word(const struct rig *rig)
 #define expect_gang(unit, job, culprit) \
 	expect_ended(unit, job, NEURON_JOB_ERROR, NEURON_CAUSE_GANG, culprit)
 
-/* The error that the fence in @handle ended with; 1: it has not ended. */
-static int fence_status(int fd, uint32_t handle)
-{
-	struct drm_syncobj_handle args = {
-		.handle = handle,
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
-	struct sync_file_info info = { 0 };
-	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
-
-	if (ret)
-		return ret;
-	ret = neuron_ioctl(args.fd, SYNC_IOC_FILE_INFO, &info);
-	close(args.fd);
-	if (ret)
-		return ret;
-	return info.status < 0 ? info.status : !info.status;
-}
-
 /* The cores are good for the next gang. */
 #define expect_next_gang_runs() do { \
 	struct gang next_; \
@@ -240,11 +220,11 @@ TEST_F(gang, waits_for_and_signals_syncobjs)
 	gang_add(&gang, &unit[1], STORES);
 	ASSERT_EQ(job + 1, gang_submit(unit[0].fd, &gang));
 	usleep(100000);
-	EXPECT_EQ(1, fence_status(unit[0].fd, after));
+	EXPECT_EQ(1, rig_fence(unit[0].fd, after));
 	EXPECT_EQ(0, word(&unit[0]));
 	ASSERT_EQ(0, rig_cancel(&unit[2], (uint64_t)job));
 	EXPECT_EQ(0, rig_syncobj_wait(unit[0].fd, after, 0, LIMIT));
-	EXPECT_EQ(0, fence_status(unit[0].fd, after));
+	EXPECT_EQ(0, rig_fence(unit[0].fd, after));
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(1 + i, word(&unit[i]));
 		expect_ok(&unit[i], job + 1 + i);
@@ -283,7 +263,7 @@ TEST_F(gang, nothing_is_queued_if_one_job_is_wrong)
 	expect_refused(ENOENT, bad.call.claim = 4711);
 	expect_refused(EINVAL, bad.nr = 0);
 	/* No fence came of that, and no job: the next one has the next number. */
-	EXPECT_GT(0, fence_status(unit[0].fd, sync));
+	EXPECT_GT(0, rig_fence(unit[0].fd, sync));
 	EXPECT_EQ(job + 1, gang_submit(unit[0].fd, &good));
 	rig_syncobj_destroy(unit[0].fd, sync);
 }
@@ -374,7 +354,7 @@ TEST_F(gang, a_fault_ends_all)
 	expect_gang(&unit[0], job, 1);
 	expect_gang(&unit[2], job + 2, 1);
 	EXPECT_EQ(0, rig_syncobj_wait(unit[0].fd, sync, 0, LIMIT));
-	EXPECT_GT(0, fence_status(unit[0].fd, sync));
+	EXPECT_GT(0, rig_fence(unit[0].fd, sync));
 	rig_syncobj_destroy(unit[0].fd, sync);
 	expect_next_gang_runs();
 }

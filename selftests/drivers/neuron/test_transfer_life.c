@@ -173,7 +173,7 @@ TEST_F(life, cancel)
 	job.job = args.transfer;
 	EXPECT_EQ(-ETIMEDOUT, rig_wait_jobs(self->t.fd, &job, 1, 0, 0));
 	EXPECT_EQ(0, job.status);
-	EXPECT_EQ(1, transfer_fence(self->t.fd, out));
+	EXPECT_EQ(1, rig_fence(self->t.fd, out));
 
 	cancel.job = args.transfer + 1;
 	must_fail(ENOENT, self->t.fd, CANCEL, &cancel);
@@ -185,7 +185,7 @@ TEST_F(life, cancel)
 	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
 	EXPECT_EQ(0, job.dma_bytes);
-	EXPECT_EQ(-ECANCELED, transfer_fence(self->t.fd, out));
+	EXPECT_EQ(-ECANCELED, rig_fence(self->t.fd, out));
 	/* It has ended: nothing happens. */
 	must(self->t.fd, CANCEL, &cancel);
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
@@ -371,7 +371,7 @@ TEST_F(life, reset)
 	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
 	EXPECT_EQ(0, job.dma_bytes);
-	EXPECT_EQ(-EIO, transfer_fence(self->t.fd, out));
+	EXPECT_EQ(-EIO, rig_fence(self->t.fd, out));
 	for (i = 1; i <= 50; i++) {
 		ASSERT_EQ(0, transfer_wait(self->t.fd, i, &job));
 		EXPECT_TRUE(job.status == DRM_NEURON_JOB_ABORTED ||

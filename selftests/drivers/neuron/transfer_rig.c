@@ -3,7 +3,6 @@
  * What the tests of transfers share.
  */
 #include <errno.h>
-#include <linux/sync_file.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -117,24 +116,6 @@ int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
 	close(args.fd);
 	*handle = args.handle;
 	return ret;
-}
-
-int transfer_fence(int fd, uint32_t handle)
-{
-	struct drm_syncobj_handle args = {
-		.handle = handle,
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
-	struct sync_file_info info = { 0 };
-	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &args);
-
-	if (ret)
-		return ret;
-	ret = neuron_ioctl(args.fd, SYNC_IOC_FILE_INFO, &info);
-	close(args.fd);
-	if (ret)
-		return ret;
-	return info.status == 1 ? 0 : info.status ? info.status : 1;
 }
 
 int transfer_open(struct transfer_rig *t)

@@ -43,7 +43,7 @@ struct transfer_rig {
 	struct rig rig;
 };
 
-/* All functions that return int, but transfer_fence(): 0 or a negative errno. */
+/* All functions that return int: 0 or a negative errno. */
 
 /* Everything but the job. To be closed if it has a file. */
 int transfer_open(struct transfer_rig *t);
@@ -64,7 +64,5 @@ uint64_t transfer_bytes(const struct drm_neuron_transfer *args);
 
 /* A syncobj in @fd's file that a job of @rig, which it opens, signals when it ends. */
 int transfer_endless(struct rig *rig, int fd, uint32_t *handle);
-/* The error that the fence in @handle has ended with, 0 without; 1: it has not ended. */
-int transfer_fence(int fd, uint32_t handle);
 
 #endif /* NEURON_TRANSFER_RIG_H */
