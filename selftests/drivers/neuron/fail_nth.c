@@ -107,7 +107,7 @@ static bool sweep(fail_scenario scenario, enum fail_kind kind, int fd,
 		return false;
 	if (run->ret)
 		return wrong(result, "the scenario itself fails: %d", run->ret);
-	rig_usage(fd, &before);
+	rig_usage_at_rest(fd, &before);
 	for (n = 1; n < MAX_POINTS; n++) {
 		if (!run_once(scenario, node, n, run, result) ||
 		    !check_run(run, kind, n, result))

@@ -481,15 +481,32 @@ void rig_usage(int fd, struct rig_usage *usage)
 	fclose(f);
 }
 
+void rig_usage_at_rest(int fd, struct rig_usage *usage)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int64_t changed = rig_now_ms(), end = changed + 10000, now;
+	struct rig_usage next;
+
+	rig_usage(fd, usage);
+	do {
+		nanosleep(&pause, NULL);
+		rig_usage(fd, &next);
+		now = rig_now_ms();
+		if (next.hbm != usage->hbm || next.live != usage->live)
+			changed = now;
+		*usage = next;
+	} while (now < changed + 300 && now < end);
+}
+
 bool rig_leaks(int fd, const struct rig_usage *before)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	int64_t end = rig_now_ms() + 5000;
+	int64_t end = rig_now_ms() + 10000;
 	struct rig_usage now;
 
 	do {
 		rig_usage(fd, &now);
-		if (now.hbm == before->hbm && now.live == before->live)
+		if (now.live >= 0 && now.hbm <= before->hbm && now.live <= before->live)
 			return false;
 		nanosleep(&pause, NULL);
 	} while (rig_now_ms() < end);

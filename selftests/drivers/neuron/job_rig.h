@@ -161,7 +161,9 @@ struct rig_usage {
 };
 
 void rig_usage(int fd, struct rig_usage *usage);
-/* False: it is as before. */
+/* The same, once nothing has changed for 300 ms: earlier work has let go of what it held. */
+void rig_usage_at_rest(int fd, struct rig_usage *usage);
+/* True: it stays above @before, for 10 s. */
 bool rig_leaks(int fd, const struct rig_usage *before);
 
 /* The error that the fence in the syncobj @handle ended with, or 0; 1: it has not ended. */
