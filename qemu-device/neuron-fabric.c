@@ -13,8 +13,8 @@
 #include "migration/vmstate.h"
 #include "qom/object_interfaces.h"
 #include "neuron.h"
-#include "chip/trn_fabric.h"
-#include "chip/trn_state.h"
+#include "trn/fabric.h"
+#include "trn/state.h"
 
 /**
  * struct NeuronFabric - chips and their workers

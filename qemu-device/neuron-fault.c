@@ -5,14 +5,13 @@
  *     qom-set CHIP fault TEXT        one fault, or several with ';' between them
  *     qom-get CHIP faults            what there is, and how often rules struck
  *
- * chip/trn_inject_text.h reads the text.
+ * trn/fault.h says what the text is.
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-visit-qom.h"
 #include "qemu/timer.h"
-#include "chip/trn_inject_text.h"
-#include "chip/trn_power.h"
+#include "trn/fault.h"
 #include "neuron.h"
 #include "trace.h"
 
@@ -20,9 +19,9 @@
 
 static bool neuron_fault_one(NeuronChip *s, const char *text, Error **errp)
 {
-    char why[TRN_INJECT_WHY];
+    char why[TRN_FAULT_WHY];
 
-    if (trn_inject_order(s->chip, text, why)) {
+    if (trn_fault_order(s->chip, text, why)) {
         error_setg(errp, "neuron chip %u: %s", s->chip_id, why);
         return false;
     }
@@ -95,13 +94,12 @@ static void neuron_set_fault(Object *obj, const char *value, Error **errp)
 static NeuronFaultStatusList *neuron_fault_rules(NeuronChip *s)
 {
     NeuronFaultStatusList *list = NULL, **tail = &list;
-    struct trn_inject_status status;
+    struct trn_fault_status status;
 
-    for (unsigned i = 0; trn_inject_status(s->chip, i, &status); i++) {
+    for (unsigned i = 0; trn_fault_status(s->chip, i, &status); i++) {
         NeuronFaultStatus *entry = g_new0(NeuronFaultStatus, 1);
 
-        entry->fault = g_malloc(TRN_INJECT_TEXT);
-        trn_inject_format(&status.rule, entry->fault);
+        entry->fault = g_strdup(status.text);
         entry->opportunities = status.opportunities;
         entry->strikes = status.strikes;
         QAPI_LIST_APPEND(tail, entry);

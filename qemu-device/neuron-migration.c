@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Saving, loading and migrating a chip: configuration space, MSI-X, and what the
- * chip library writes (chip/trn_chip.h), HBM last and touched pages only.
+ * chip library writes (chip/include/trn/chip.h), HBM last and touched pages only.
  *
  * By then the machine has been stopped, and with it every chip: all chips of a
  * fabric are quiet before the first of them is saved. What the workers wrote to
@@ -15,7 +15,7 @@
 #include "hw/pci/pcie.h"
 #include "migration/qemu-file-types.h"
 #include "migration/vmstate.h"
-#include "chip/trn_state.h"
+#include "trn/state.h"
 #include "neuron.h"
 #include "trace.h"
 

@@ -19,7 +19,7 @@
 #include "exec/memory.h"
 #include "hw/pci/msix.h"
 #include "neuron.h"
-#include "chip/trn_bulk.h"
+#include "trn/port.h"
 #include "trace.h"
 
 /*

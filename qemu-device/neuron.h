@@ -8,8 +8,8 @@
 #include "hw/pci/pci_device.h"
 #include "qom/object.h"
 #include "system/runstate.h"
-#include "chip/trn_chip.h"
-#include "chip/trn_pool.h"
+#include "trn/chip.h"
+#include "trn/pool.h"
 
 #define TYPE_NEURON_FABRIC "neuron-fabric"
 OBJECT_DECLARE_SIMPLE_TYPE(NeuronFabric, NEURON_FABRIC)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trn_chip.h"
+#include "trn/chip.h"
 
 struct trn_bar_map;
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trn/fault.h"
 #include "trn_internal.h"
 
 #define TRN_ECC_GRANULE	32
@@ -47,7 +48,6 @@ void trn_ecc_state(struct trn_chip *chip, struct trn_state *st);
 int trn_ecc_add(struct trn_chip *chip, const struct trn_ecc_cell *cell);
 /* All cells are good again; counters stay. */
 void trn_ecc_clear(struct trn_chip *chip);
-unsigned int trn_ecc_cells(struct trn_chip *chip);
 /* An error in SRAM that has been found: counted and told, nothing else. */
 void trn_ecc_sram(struct trn_chip *chip, bool correctable);
 

@@ -13,12 +13,15 @@
 #ifndef TRN_FABRIC_H
 #define TRN_FABRIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trn_chip.h"
+#include "trn/fabric.h"
 #include "trn_link.h"
 #include "trn_route.h"
+
+struct trn_chip;
 
 /**
  * struct trn_fabric_link - a link as a chip's registers show it
@@ -33,13 +36,6 @@ struct trn_fabric_link {
 	uint32_t lanes;
 	uint32_t mbps;
 };
-
-/*
- * Before the first chip joins: the topology, and MB/s of a link in place of the
- * generation's (0: keep). -1: there are chips.
- */
-int trn_fabric_configure(struct trn_fabric *fabric, enum trn_topology kind,
-			 uint32_t link_mbps);
 
 /* Join and take a reference; 0, or -1 with *@why: id taken, full, no memory. */
 int trn_fabric_attach(struct trn_fabric *fabric, struct trn_chip *chip,
@@ -87,45 +83,9 @@ uint32_t trn_fabric_key(const struct trn_fabric *fabric);
 
 unsigned int trn_fabric_chips(struct trn_fabric *fabric);
 
-/* What it is now: not AUTO. */
-enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
-
 /* Links of @chip in port order; returns their number. */
 unsigned int trn_fabric_links(struct trn_fabric *fabric,
 			      const struct trn_chip *chip,
 			      struct trn_fabric_link links[TRN_FABRIC_PORTS]);
-
-/**
- * trn_fabric_set_link() - change the links between two chips
- * @fabric: the fabric
- * @a, @b: fabric ids of its ends, in any order
- * @up: false: nothing passes
- * @mbps: most MB/s each way; 0: what the link has
- * @why: out, on an error: a static string
- *
- * Accesses that begin afterwards go by the new state; the chips at the ends get
- * the interrupt cause LINK. Any thread. A chip that is not there yet has the link
- * so when it comes.
- *
- * Return: 0, or -1: there is no such link, or there are too many faults.
- */
-int trn_fabric_set_link(struct trn_fabric *fabric, uint32_t a, uint32_t b,
-			bool up, uint32_t mbps, const char **why);
-
-/*
- * The same by text: faults as in trn_link_parse(), separated by ";". All of them
- * take effect, or none.
- */
-int trn_fabric_set_links(struct trn_fabric *fabric, const char *text,
-			 const char **why);
-
-/* The faults that there are, in that form. */
-void trn_fabric_print_links(struct trn_fabric *fabric,
-			    char text[TRN_LINK_TEXT]);
-
-struct trn_state;
-
-/* Save or load the link faults; the chips are stopped and get no interrupt. */
-void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st);
 
 #endif /* TRN_FABRIC_H */

@@ -87,7 +87,7 @@ static int bad(struct parser *p, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(p->why, TRN_INJECT_WHY, format, args);
+	vsnprintf(p->why, TRN_FAULT_WHY, format, args);
 	va_end(args);
 	return -1;
 }
@@ -452,7 +452,7 @@ static int parse_clear(struct parser *p)
 }
 
 int trn_inject_parse(const struct neuron_gen *gen, const char *text,
-		     struct trn_order *order, char why[TRN_INJECT_WHY])
+		     struct trn_order *order, char why[TRN_FAULT_WHY])
 {
 	struct parser p = {
 		.gen = gen,
@@ -486,8 +486,8 @@ static void clear(struct trn_chip *chip, enum trn_inject_point point)
 	trn_power_throttle(chip, 100, NEURON_THROTTLE_NONE);
 }
 
-int trn_inject_order(struct trn_chip *chip, const char *text,
-		     char why[TRN_INJECT_WHY])
+int trn_fault_order(struct trn_chip *chip, const char *text,
+		    char why[TRN_FAULT_WHY])
 {
 	const char *refused = NULL;
 	struct trn_order order;
@@ -519,7 +519,7 @@ int trn_inject_order(struct trn_chip *chip, const char *text,
 		break;
 	}
 	if (refused)
-		snprintf(why, TRN_INJECT_WHY, "%.40s: %s", text, refused);
+		snprintf(why, TRN_FAULT_WHY, "%.40s: %s", text, refused);
 	return refused ? -1 : 0;
 }
 
@@ -568,22 +568,35 @@ static int format_unit(const struct trn_inject_rule *rule, char *text,
 }
 
 void trn_inject_format(const struct trn_inject_rule *rule,
-		       char text[TRN_INJECT_TEXT])
+		       char text[TRN_FAULT_TEXT])
 {
 	const struct point *point = &points[rule->point];
-	int n = snprintf(text, TRN_INJECT_TEXT, "%s", point->name);
+	int n = snprintf(text, TRN_FAULT_TEXT, "%s", point->name);
 
-	n += format_unit(rule, text + n, TRN_INJECT_TEXT - n);
+	n += format_unit(rule, text + n, TRN_FAULT_TEXT - n);
 	if (point->value)
-		n += snprintf(text + n, TRN_INJECT_TEXT - n, ",%s=%#" PRIx64,
+		n += snprintf(text + n, TRN_FAULT_TEXT - n, ",%s=%#" PRIx64,
 			      point->value, rule->value);
 	if (rule->skip)
-		n += snprintf(text + n, TRN_INJECT_TEXT - n, ",skip=%" PRIu64,
+		n += snprintf(text + n, TRN_FAULT_TEXT - n, ",skip=%" PRIu64,
 			      rule->skip);
 	if (rule->count)
-		n += snprintf(text + n, TRN_INJECT_TEXT - n, ",count=%" PRIu64,
+		n += snprintf(text + n, TRN_FAULT_TEXT - n, ",count=%" PRIu64,
 			      rule->count);
 	if (rule->chance)
-		snprintf(text + n, TRN_INJECT_TEXT - n, ",chance=%u",
+		snprintf(text + n, TRN_FAULT_TEXT - n, ",chance=%u",
 			 rule->chance);
+}
+
+bool trn_fault_status(struct trn_chip *chip, unsigned int n,
+		      struct trn_fault_status *status)
+{
+	struct trn_inject_status found;
+
+	if (!trn_inject_status(chip, n, &found))
+		return false;
+	trn_inject_format(&found.rule, status->text);
+	status->opportunities = found.opportunities;
+	status->strikes = found.strikes;
+	return true;
 }

@@ -13,7 +13,7 @@
 
 #include "neuron/generation.h"
 #include "trn_bus.h"
-#include "trn_chip.h"
+#include "trn/chip.h"
 #include "trn_core.h"
 #include "trn_gang.h"
 #include "trn_job.h"

@@ -54,7 +54,6 @@ const char *trn_link_check(const struct trn_map *map,
 void trn_link_apply(struct trn_map *map, const struct trn_link_faults *faults);
 
 /* The faults as text that trn_link_parse() reads, separated by ";". */
-#define TRN_LINK_TEXT		8192	/* room for all of them */
 void trn_link_print(const struct trn_link_faults *faults, char *text,
 		    size_t size);
 

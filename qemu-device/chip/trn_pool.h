@@ -7,11 +7,7 @@
  * run ends when the machine blocks or its budget (about 50 us) is spent; then
  * it goes to the back of the FIFO. So a program that spins starves nobody, and
  * idle costs nothing: workers sleep on a condition variable.
- *
- * A thread of the host that rings a doorbell may run what it kicked itself, within
- * a small budget (trn_pool_inline_begin()): a short job or copy is done before the
- * register write returns, without two changes of threads. What is left goes to
- * the workers.
+ * (trn/pool.h is what a host knows of it.)
  */
 #ifndef TRN_POOL_H
 #define TRN_POOL_H
@@ -20,9 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trn/pool.h"
+
 #define TRN_BUDGET_NS	50000
 
-struct trn_pool;
 struct trn_task;
 
 enum trn_run {
@@ -69,46 +66,11 @@ struct trn_task {
 	_Atomic uint32_t state;
 };
 
-/* No threads: tasks run in trn_pool_step() only, always in the same order. */
-#define TRN_POOL_STEPPED	UINT32_MAX
-
-/**
- * trn_pool_new() - start a pool
- * @workers: threads; 0: the number of host CPUs; or TRN_POOL_STEPPED
- * @enter, @exit: called in each worker at start and end, may be NULL
- *
- * Return: the pool, or NULL when no thread could be started.
- */
-struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
-			      void (*exit)(void));
-
-/* Stop the workers and free the pool. Every task must be quiet. */
-void trn_pool_free(struct trn_pool *pool);
-
 void trn_task_init(struct trn_task *task, struct trn_pool *pool,
 		   trn_run_fn run);
 
 /* Work of a thread of the host at one register access, in bytes copied. */
 #define TRN_INLINE_BYTES	65536
-
-/**
- * trn_pool_inline_begin() - keep what this thread kicks from now on
- * @pool: the pool
- * @ns: time for it; 0: leave everything to the workers
- *
- * One thread at a time; a second one is refused, and so is a nested call.
- *
- * Return: true when trn_pool_inline_end() must follow.
- */
-bool trn_pool_inline_begin(struct trn_pool *pool, uint32_t ns);
-/* Run what was kept, and what that kicks, for the time given; hand on the rest. */
-void trn_pool_inline_end(struct trn_pool *pool);
-
-/*
- * TRN_POOL_STEPPED: run up to @runs tasks, each for a fixed number of steps
- * instead of a time. One thread at a time. Return: how many were run.
- */
-unsigned int trn_pool_step(struct trn_pool *pool, unsigned int runs);
 
 /* Make @task run (again). Any thread, never blocks for long, cheap. */
 void trn_task_kick(struct trn_task *task);

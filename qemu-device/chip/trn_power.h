@@ -20,6 +20,7 @@
 
 #include "neuron/job.h"
 #include "neuron/regs.h"
+#include "trn/fault.h"
 
 struct trn_chip;
 struct trn_core;
@@ -64,7 +65,6 @@ uint32_t trn_power_read(struct trn_chip *chip, unsigned int die,
 int trn_power_throttle(struct trn_chip *chip, unsigned int percent,
 		       enum neuron_throttle why);
 enum neuron_throttle trn_power_reason(const struct trn_chip *chip);
-unsigned int trn_power_clock(const struct trn_chip *chip);	/* percent */
 /* How long an engine takes for @ps of work at full clock. */
 uint64_t trn_power_stretch(const struct trn_chip *chip, uint64_t ps);
 

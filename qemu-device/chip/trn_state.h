@@ -18,19 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * struct trn_state - a stream
- * @loading: direction
- * @why: NULL, or why it failed: a static string
- * @transfer: move @len bytes to or from the stream; false: it ended
- * @opaque: first argument of @transfer
- */
-struct trn_state {
-	bool loading;
-	const char *why;
-	bool (*transfer)(void *opaque, void *buf, size_t len);
-	void *opaque;
-};
+#include "trn/state.h"
 
 /* The first failure is kept. */
 void trn_state_fail(struct trn_state *st, const char *why);

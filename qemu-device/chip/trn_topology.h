@@ -20,20 +20,11 @@
 
 #include "neuron/generation.h"
 #include "neuron/regs.h"
+#include "trn/fabric.h"
 
 #define TRN_FABRIC_CHIPS	256	/* most on a fabric */
 #define TRN_FABRIC_PORTS	NEURON_CTL_MAX_LINKS
 #define TRN_FABRIC_WINDOWS	4	/* public neighbour windows of a chip */
-
-enum trn_topology {
-	TRN_TOPOLOGY_AUTO,	/* what the public instances have, else a ring */
-	TRN_TOPOLOGY_RING,
-	TRN_TOPOLOGY_CHAIN,
-	TRN_TOPOLOGY_TORUS2D,	/* 4x4 on each server */
-	TRN_TOPOLOGY_TORUS3D,	/* the same, and a ring of the servers */
-	TRN_TOPOLOGY_SWITCH,
-	TRN_TOPOLOGIES
-};
 
 /* What is at the other end of a port. */
 enum trn_via {
@@ -136,9 +127,5 @@ static inline unsigned int trn_topology_levels(const struct trn_map *map,
 {
 	return map->site[i].servers > 4 ? 2 : 1;
 }
-
-/* "ring", ...; the kind of that name, or TRN_TOPOLOGIES. */
-const char *trn_topology_name(enum trn_topology kind);
-enum trn_topology trn_topology_by_name(const char *name);
 
 #endif /* TRN_TOPOLOGY_H */

@@ -5,7 +5,7 @@
 #ifndef BENCH_CHIP_H
 #define BENCH_CHIP_H
 
-#include "trn_chip.h"
+#include "trn/chip.h"
 #include "trn_core.h"
 #include "trn_exec.h"
 

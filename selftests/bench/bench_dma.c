@@ -13,7 +13,7 @@
 
 #include "figure.h"
 #include "trn_bulk.h"
-#include "trn_chip.h"
+#include "trn/chip.h"
 #include "trn_pool.h"
 
 #define SIZE		((size_t)64 << 20)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #include "figure.h"
-#include "trn_chip.h"
+#include "trn/chip.h"
 #include "trn_pool.h"
 
 #define LIMIT_KIB	2048

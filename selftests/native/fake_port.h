@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "trn_chip.h"
+#include "trn/chip.h"
 #include "trn_pool.h"
 
 #define FAKE_VECTORS	32

@@ -32,9 +32,9 @@ static int setup_timer(void **state)
 
 static void order(struct rig *rig, const char *text)
 {
-	char why[TRN_INJECT_WHY] = "";
+	char why[TRN_FAULT_WHY] = "";
 
-	if (trn_inject_order(rig->chip[0], text, why))
+	if (trn_fault_order(rig->chip[0], text, why))
 		fail_msg("%s: %s", text, why);
 }
 
@@ -55,7 +55,7 @@ static bool hit(struct rig *rig, uint32_t unit)
 
 static void parse(const char *text, struct trn_order *order)
 {
-	char why[TRN_INJECT_WHY];
+	char why[TRN_FAULT_WHY];
 
 	if (trn_inject_parse(&neuron_gen_trn2, text, order, why))
 		fail_msg("%s: %s", text, why);
@@ -83,7 +83,7 @@ static void every_rule_has_a_text(void **state)
 		"host-read-fail,skip=1",
 		"host-write-fail,count=18446744073709551615",
 	};
-	char again[TRN_INJECT_TEXT];
+	char again[TRN_FAULT_TEXT];
 	struct trn_order order;
 	unsigned int i;
 
@@ -169,7 +169,7 @@ static void bad_texts_are_explained(void **state)
 		{ "clear,fault=nothing", "'nothing'" },
 		{ "clear,dma-lost", "nothing else" },
 	};
-	char why[TRN_INJECT_WHY];
+	char why[TRN_FAULT_WHY];
 	struct trn_order order;
 	unsigned int i;
 
@@ -188,7 +188,7 @@ static void orders_do_and_undo(void **state)
 	struct rig *rig = *state;
 	struct trn_chip *chip = rig->chip[0];
 	struct trn_inject_status status;
-	char why[TRN_INJECT_WHY];
+	char why[TRN_FAULT_WHY];
 
 	order(rig, "throttle,percent=40");
 	assert_int_equal(trn_power_clock(chip), 40);
@@ -210,19 +210,19 @@ static void orders_do_and_undo(void **state)
 	assert_int_equal(trn_power_clock(chip), 100);
 	assert_false(trn_inject_status(chip, 0, &status));
 	/* Beyond what is populated. */
-	assert_int_equal(trn_inject_order(chip, "ecc,offset=64M", why), -1);
+	assert_int_equal(trn_fault_order(chip, "ecc,offset=64M", why), -1);
 	assert_non_null(strstr(why, "populated"));
 }
 
 static void there_is_room_for_so_many_rules(void **state)
 {
 	struct rig *rig = *state;
-	char why[TRN_INJECT_WHY];
+	char why[TRN_FAULT_WHY];
 	unsigned int i;
 
 	for (i = 0; i < TRN_INJECT_RULES; i++)
 		order(rig, "dma-lost,queue=9:9");
-	assert_int_equal(trn_inject_order(rig->chip[0], "dma-lost", why), -1);
+	assert_int_equal(trn_fault_order(rig->chip[0], "dma-lost", why), -1);
 	assert_non_null(strstr(why, "all the rules"));
 	order(rig, "clear,fault=dma-lost");
 	order(rig, "dma-lost");
@@ -657,7 +657,7 @@ static void registers_lie(void **state)
 	uint32_t ctl = neuron_ctl_bar0(rig->chip[0]->gen);
 	uint32_t reg = ctl + NEURON_CTL_DISCARD_ADDR;
 	const uint64_t honest = 0x123456000;
-	char text[TRN_INJECT_TEXT];
+	char text[TRN_FAULT_TEXT];
 
 	trn_chip_mmio_write(rig->chip[0], reg, honest, 8);
 	snprintf(text, sizeof(text), "reg-stuck,offset=%#x,value=0xdead,count=2",
@@ -730,7 +730,7 @@ static void host_memory_may_refuse(void **state)
 {
 	struct rig *rig = *state;
 	struct job_rig job, neighbour;
-	char text[TRN_INJECT_TEXT];
+	char text[TRN_FAULT_TEXT];
 	uint64_t reads;
 
 	make_copy_job(&job, rig, 0);

@@ -51,9 +51,9 @@ static int teardown(void **state)
 
 static void order(struct rig *rig, const char *text)
 {
-	char why[TRN_INJECT_WHY] = "";
+	char why[TRN_FAULT_WHY] = "";
 
-	if (trn_inject_order(rig->chip[0], text, why))
+	if (trn_fault_order(rig->chip[0], text, why))
 		fail_msg("%s: %s", text, why);
 }
 

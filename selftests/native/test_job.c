@@ -423,11 +423,11 @@ static void a_malformed_window_table_has_a_record(void **state)
 
 static void lie(struct rig *rig, const char *text)
 {
-	char why[TRN_INJECT_WHY], again[TRN_INJECT_TEXT];
+	char why[TRN_FAULT_WHY], again[TRN_FAULT_TEXT];
 	struct trn_inject_status status;
 	unsigned int n = 0;
 
-	if (trn_inject_order(rig->chip[0], text, why))
+	if (trn_fault_order(rig->chip[0], text, why))
 		fail_msg("%s: %s", text, why);
 	while (trn_inject_status(rig->chip[0], n, &status))
 		n++;
@@ -440,17 +440,14 @@ static void lie(struct rig *rig, const char *text)
 static void a_record_may_lie(void **state)
 {
 	struct rig *rig = *state;
-	char why[TRN_INJECT_WHY];
+	char why[TRN_FAULT_WHY];
 	struct job_rig job;
 
 	job_init(&job, rig, 0, 0);
 	lie(rig, "record-flip,offset=0x10,mask=0x5,count=1");
 	lie(rig, "record-flip,offset=0x8,mask=0x20002,skip=1,count=1");
-	assert_int_equal(trn_inject_order(rig->chip[0],
-					  "record-flip,offset=64,mask=1", why),
-			 -1);
-	assert_int_equal(trn_inject_order(rig->chip[0], "record-flip,mask=1",
-					  why), -1);
+	assert_int_equal(trn_fault_order(rig->chip[0], "record-flip,offset=64,mask=1", why), -1);
+	assert_int_equal(trn_fault_order(rig->chip[0], "record-flip,mask=1", why), -1);
 	job_submit(&job);
 	job_wait(&job);
 	assert_int_equal(job.completion->addr, 5);

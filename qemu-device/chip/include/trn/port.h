@@ -14,8 +14,8 @@
  *  - Reset, unplug, snapshot and bus-master-off call trn_chip_stop() and then
  *    let the host poll trn_chip_quiet() from its main loop.
  */
-#ifndef TRN_PORT_H
-#define TRN_PORT_H
+#ifndef TRN_API_PORT_H
+#define TRN_API_PORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,8 +42,9 @@ enum trn_log_level {
  * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
  *	wait the earliest counts. NULL: nothing is late, and a storm
  *	of interrupts is one burst
- * @worker_enter, @worker_exit: called by each worker thread at start and end
+ * @worker_enter: called by each worker thread at its start
  *	(may be NULL)
+ * @worker_exit: the same at its end
  */
 struct trn_port {
 	bool (*host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
@@ -59,4 +60,17 @@ struct trn_port {
 	void (*worker_exit)(void);
 };
 
-#endif /* TRN_PORT_H */
+/**
+ * trn_bulk_move() - memmove() for what a DMA engine moves, for use in a port
+ * @dst: where to
+ * @src: where from
+ * @len: bytes
+ *
+ * Descriptors cut a large copy into moves of 64 KiB at most, each too short for the
+ * C library to see that the whole exceeds the caches. A large move here writes past
+ * them: the host's memory is spared the read of each line that is overwritten. All
+ * bytes are visible to whoever synchronises with the caller afterwards.
+ */
+void trn_bulk_move(void *dst, const void *src, size_t len);
+
+#endif /* TRN_API_PORT_H */

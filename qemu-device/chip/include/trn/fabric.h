@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The fabric: it joins chips of one process. Links and routes follow from the places of the
+ * chips (trn_chip_config.position) and the topology.
+ */
+#ifndef TRN_API_FABRIC_H
+#define TRN_API_FABRIC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trn_fabric;
+struct trn_state;
+
+enum trn_topology {
+	TRN_TOPOLOGY_AUTO,	/* what the public instances have, else a ring */
+	TRN_TOPOLOGY_RING,
+	TRN_TOPOLOGY_CHAIN,
+	TRN_TOPOLOGY_TORUS2D,	/* 4x4 on each server */
+	TRN_TOPOLOGY_TORUS3D,	/* the same, and a ring of the servers */
+	TRN_TOPOLOGY_SWITCH,
+	TRN_TOPOLOGIES
+};
+
+/* "ring", ...; the kind of that name, or TRN_TOPOLOGIES. */
+const char *trn_topology_name(enum trn_topology kind);
+enum trn_topology trn_topology_by_name(const char *name);
+
+/* NULL: no memory. The caller has a reference; so has each chip while it is attached. */
+struct trn_fabric *trn_fabric_new(void);
+void trn_fabric_unref(struct trn_fabric *fabric);
+
+/*
+ * Before the first chip joins: the topology, and MB/s of a link in place of the
+ * generation's (0: keep). -1: there are chips.
+ */
+int trn_fabric_configure(struct trn_fabric *fabric, enum trn_topology kind,
+			 uint32_t link_mbps);
+
+/* What it is now: not AUTO. */
+enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
+
+/**
+ * trn_fabric_set_link() - change the links between two chips
+ * @fabric: the fabric
+ * @a: fabric ids of its ends, in any order
+ * @b: see @a
+ * @up: false: nothing passes
+ * @mbps: most MB/s each way; 0: what the link has
+ * @why: out, on an error: a static string
+ *
+ * Accesses that begin afterwards go by the new state; the chips at the ends get
+ * the interrupt cause LINK. Any thread. A chip that is not there yet has the link
+ * so when it comes.
+ *
+ * Return: 0, or -1: there is no such link, or there are too many faults.
+ */
+int trn_fabric_set_link(struct trn_fabric *fabric, uint32_t a, uint32_t b,
+			bool up, uint32_t mbps, const char **why);
+
+/*
+ * The same by text: "A-B=STATE" (fabric ids) or "A:LINK=STATE" with STATE up, down,
+ * slow:PERCENT or mbps:MB/s, and several with ";" between them. All of them take effect, or
+ * none.
+ */
+int trn_fabric_set_links(struct trn_fabric *fabric, const char *text,
+			 const char **why);
+
+#define TRN_LINK_TEXT	8192	/* room for all of them */
+/* The faults that there are, in that form. */
+void trn_fabric_print_links(struct trn_fabric *fabric,
+			    char text[TRN_LINK_TEXT]);
+
+/* Save or load the link faults; the chips are stopped and get no interrupt. */
+void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st);
+
+#endif /* TRN_API_FABRIC_H */
