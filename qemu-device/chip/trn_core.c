@@ -49,6 +49,8 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip)
 	pthread_mutex_init(&core->lock, NULL);
 	pthread_mutex_init(&core->grant_lock, NULL);
 	trn_sems_init(&core->sems);
+	core->sems.chip = chip;
+	core->sems.unit = index;
 	trn_task_init(&core->controller, chip->pool, trn_core_run);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_init(&core->seq[e], core, e);

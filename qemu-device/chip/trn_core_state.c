@@ -5,6 +5,7 @@
 #include "trn_internal.h"
 #include "trn_isa.h"
 #include "trn_num.h"
+#include "trn_observe.h"
 #include "trn_pages.h"
 #include "trn_save.h"
 
@@ -147,13 +148,15 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	trn_state_bool(st, &seq->fetched);
 	trn_state_bool(st, &seq->begun);
 	trn_state_bool(st, &seq->hung);
+	trn_state_atomic_u32(st, &seq->hold);
 	mode_state(seq, st);
 	if (!st->loading || trn_state_failed(st))
 		return;
 	if (running != (atomic_load(&seq->status) != NEURON_ENGINE_HALTED) ||
 	    atomic_load(&seq->status) > NEURON_ENGINE_WAITING ||
 	    (running && (!job || job->waits)) || (!running && seq->fetched) ||
-	    (!seq->fetched && seq->begun)) {
+	    (!seq->fetched && (seq->begun || atomic_load(&seq->hold))) ||
+	    atomic_load(&seq->hold) > TRN_HOLD_PASSED) {
 		trn_state_fail(st, "the state of an engine contradicts itself");
 		return;
 	}
@@ -203,7 +206,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 6);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 7);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);

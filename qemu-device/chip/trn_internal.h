@@ -27,6 +27,7 @@ struct trn_ecc;
 struct trn_firmware;
 struct trn_inject;
 struct trn_nq;
+struct trn_observer;
 struct trn_pe;
 struct trn_power;
 struct trn_regfile;
@@ -136,6 +137,7 @@ struct trn_chip {
 	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
 	struct trn_check *check;	/* checks on request, NULL: none */
+	const struct trn_observer *_Atomic observer;	/* NULL: none */
 	uint64_t grace;			/* pool epoch after detaching, or 0 */
 	_Atomic bool stopping;		/* actors return to idle at a boundary */
 };

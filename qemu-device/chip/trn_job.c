@@ -16,6 +16,7 @@
 #include "trn_latch.h"
 #include "trn_mem.h"
 #include "trn_nq.h"
+#include "trn_observe.h"
 
 #define NOTIFY_PHASE		NEURON_BIT(31)
 #define NOTIFY_ENGINE		NEURON_MASK(26, 24)
@@ -66,6 +67,7 @@ void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
 		return;
 	job->fault = *fault;
 	report_fault(job, fault);
+	trn_observe_failed(job, fault);
 	atomic_store(&job->stop, true);
 	if (job->block.gang && fault->cause != NEURON_CAUSE_GANG)
 		trn_gang_fail(core->chip, &job->block);

@@ -10,6 +10,7 @@
 
 #include "trn_check.h"
 #include "trn_internal.h"
+#include "trn_observe.h"
 #include "trn_sem.h"
 #include "trn_state.h"
 
@@ -56,6 +57,32 @@ static void wake_waiters(struct trn_sem_waiter **first)
 	}
 }
 
+/* Semaphore or, with @event, event @index has become @value. Under the lock. */
+static void tell(const struct trn_sems *sems, unsigned int index, bool event,
+		 int32_t old, int32_t value)
+{
+	const struct trn_observer *observer = sems->chip ? trn_observer(sems->chip) : NULL;
+	struct trn_observe_sem changed;
+
+	if (!observer || !observer->semaphore || old == value)
+		return;
+	changed = (struct trn_observe_sem){
+		.unit = sems->unit,
+		.index = index,
+		.event = event,
+		.old = old,
+		.value = value,
+		.poster = event ? 0 : sems->poster[index],
+	};
+	observer->semaphore(observer->opaque, &changed);
+}
+
+static void event_take(struct trn_sems *sems, unsigned int event)
+{
+	tell(sems, event, true, 1, 0);
+	sems->event[event] = 0;
+}
+
 static void sem_change(struct trn_sems *sems, unsigned int sem, unsigned int op,
 		       int32_t value, uint32_t who)
 {
@@ -76,6 +103,7 @@ static void sem_change(struct trn_sems *sems, unsigned int sem, unsigned int op,
 	}
 	if (who)
 		sems->poster[sem] = who;
+	tell(sems, sem, false, (int32_t)old, sems->value[sem]);
 	wake_waiters(&sems->waiters[sem]);
 }
 
@@ -199,6 +227,7 @@ bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value,
 	if (sems->check)
 		trn_check_post(sems->check, actor, TRN_TIME_EVENT(event),
 			       NEURON_SYNC_POST_SET, value, sems->event[event]);
+	tell(sems, event, true, sems->event[event], value);
 	sems->event[event] = value;
 	if (raised)
 		wake_waiters(&sems->event_waiters[event]);
@@ -243,7 +272,7 @@ bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 	if (!ready)
 		waiter_append(&sems->event_waiters[event], waiter);
 	else if (clear)
-		sems->event[event] = 0;
+		event_take(sems, event);
 	pthread_mutex_unlock(&sems->lock);
 	return ready;
 }
@@ -259,7 +288,9 @@ void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
 		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0, 0, NULL);
 	}
 	if (!mask) {
-		memset(sems->event, 0, sizeof(sems->event));
+		for (i = 0; i < NEURON_NR_EVENTS; i++)
+			if (sems->event[i])
+				event_take(sems, i);
 		memset(sems->poster, 0, sizeof(sems->poster));
 	}
 	pthread_mutex_unlock(&sems->lock);

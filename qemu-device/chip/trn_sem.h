@@ -27,11 +27,15 @@ struct trn_sem_waiter {
 
 /**
  * struct trn_sems - a block
+ * @chip: whose observer is told of changes; NULL: nobody
+ * @unit: as that observer knows the block
  * @lock: all that follows
  * @check: the job that is checked, or NULL
  * @poster: who changed it last: NEURON_SEM_POSTER_*
  */
 struct trn_sems {
+	struct trn_chip *chip;
+	unsigned int unit;
 	pthread_mutex_t lock;
 	struct trn_check_job *check;
 	int32_t value[NEURON_NR_SEMAPHORES];

@@ -14,6 +14,7 @@
 #include "trn_exec.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
+#include "trn_observe.h"
 
 static struct trn_seq *seq_of(struct trn_task *task)
 {
@@ -33,6 +34,7 @@ static void seq_finish(struct trn_seq *seq)
 	trn_time_stop(job->timeline, seq->engine);
 	atomic_store(&seq->job, NULL);
 	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->hold, TRN_HOLD_NONE);
 	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
 	trn_job_put(job);
 }
@@ -279,6 +281,8 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	}
 	if (!seq_allowed(seq, budget))
 		return STEP_LATER;
+	if (!trn_observe_go(seq))
+		return STEP_PARKED;
 	if (!seq->begun && !seq_wait(seq))
 		return STEP_PARKED;
 	exec.isa = trn_isa_lookup(seq->inst.opcode);
@@ -291,6 +295,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	if (exec.again)
 		return STEP_PARKED;
 	seq_retire(seq, &exec);
+	trn_observe_done(seq);
 	if (exec.halt)
 		return STEP_DONE;
 	seq->fetched = false;
@@ -403,6 +408,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 		seq->known = calloc(TRN_SEQ_KNOWN, sizeof(*seq->known));
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->hold, TRN_HOLD_NONE);
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
 	seq_start_unit(seq);
 	seq->waiter.check = trn_check_actor(seq->core->job, seq->engine);
@@ -425,5 +431,6 @@ void trn_seq_reset(struct trn_seq *seq)
 	seq_clear_mode(seq);
 	atomic_store(&seq->pc, 0);
 	atomic_store(&seq->wait_sem, 0);
+	atomic_store(&seq->hold, TRN_HOLD_NONE);
 	atomic_store(&seq->status, NEURON_ENGINE_HALTED);
 }

@@ -32,6 +32,7 @@ struct trn_job;
  *	short
  * @begun: the wait of @inst is over, but @inst has to be tried again (trn_exec.again)
  * @hung: a fault on demand has stopped it
+ * @hold: enum trn_hold, what the chip's observer says of @inst
  * @mode: how its instructions convert numbers; the key of one that rounds at random
  *	comes from @sr_seed, the engine and @retired
  * @sr_seed: of SET_ROUNDING
@@ -50,6 +51,7 @@ struct trn_seq {
 	_Atomic uint32_t pc;
 	_Atomic uint32_t status;	/* enum neuron_engine_status */
 	_Atomic uint32_t wait_sem;
+	_Atomic uint32_t hold;
 	uint32_t regs[NEURON_NR_REGS];
 	struct neuron_inst inst;
 	struct neuron_inst *known;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "trn_internal.h"
+#include "trn_observe.h"
 #include "trn_state.h"
 
 /* TOP_SPs without an id: the last ones of each group. */
@@ -21,8 +22,11 @@ int trn_top_sp_init(struct trn_chip *chip)
 	chip->top_sp = calloc(nr_spare(chip), sizeof(*chip->top_sp));
 	if (!chip->top_sp)
 		return -1;
-	for (i = 0; i < nr_spare(chip); i++)
+	for (i = 0; i < nr_spare(chip); i++) {
 		trn_sems_init(&chip->top_sp[i]);
+		chip->top_sp[i].chip = chip;
+		chip->top_sp[i].unit = TRN_UNIT_NONE;
+	}
 	return 0;
 }
 

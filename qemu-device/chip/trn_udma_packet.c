@@ -11,6 +11,7 @@
 #include "trn_cost.h"
 #include "trn_inject.h"
 #include "trn_nq.h"
+#include "trn_observe.h"
 #include "trn_time.h"
 #include "trn_udma_run.h"
 
@@ -453,6 +454,7 @@ void trn_run_trace(const struct trn_run_state *run, unsigned int nr, uint32_t pc
 		.pc = pc,
 	};
 
+	trn_observe_moved(queue, run->job, pc, nr, bytes);
 	if (run->job && (wanted || run->job->trace)) {
 		if (trn_time_trace(run->job->timeline, queue->actor, nr, pc, bytes))
 			return;

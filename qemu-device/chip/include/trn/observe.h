@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Observers: a debugger, a tracer or a simulator is told what the chip does, instruction by
+ * instruction, and may hold an engine before any of them.
+ *
+ * A chip has one observer or none. Its functions are called by workers, several at a time.
+ * They must not wait, and of the library they may call trn_observe_release() only. Results and device times of a program
+ * are the same with and without an observer.
+ */
+#ifndef TRN_API_OBSERVE_H
+#define TRN_API_OBSERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "neuron/isa.h"
+#include "neuron/job.h"
+
+struct trn_chip;
+
+/* Units: NeuronCores have their number, CC-cores this one. */
+#define TRN_UNIT_CC(cc)		(NEURON_MAX_CORES + (cc))
+
+/**
+ * struct trn_observe_inst - an engine and its instruction
+ * @unit: whose engine it is
+ * @engine: which engine
+ * @pc: place of the instruction in the engine's program
+ * @job_id: of the job block
+ * @time_ns: where the engine is by its own clock, from the start of the job on; 0 without
+ *	device time. What others hold up is not in it yet
+ * @inst: the instruction; valid during the call
+ * @reg: registers of the engine; valid during the call
+ */
+struct trn_observe_inst {
+	unsigned int unit;
+	enum neuron_engine engine;
+	uint32_t pc;
+	uint64_t job_id;
+	uint64_t time_ns;
+	const struct neuron_inst *inst;
+	const uint32_t *reg;
+};
+
+/**
+ * struct trn_observe_copy - a packet that a DMA queue has moved
+ * @dma_engine: which queue
+ * @queue: see @dma_engine
+ * @job_id: of the job that has the queue; 0: it is the kernel's
+ * @pc: place of its first M2S descriptor in the ring
+ * @descriptors: its M2S descriptors; 1 for a packet that an instruction generated
+ * @bytes: moved
+ */
+struct trn_observe_copy {
+	unsigned int dma_engine;
+	unsigned int queue;
+	uint64_t job_id;
+	uint32_t pc;
+	uint32_t descriptors;
+	uint64_t bytes;
+};
+
+/**
+ * struct trn_observe_sem - a semaphore or an event that has changed
+ * @unit: whose it is; TRN_UNIT_NONE: of a TOP_SP that is no CC-core
+ * @index: its number
+ * @event: it is an event
+ * @old: before
+ * @value: now
+ * @poster: who changed it, NEURON_SEM_POSTER_*; 0: not known
+ */
+struct trn_observe_sem {
+	unsigned int unit;
+	unsigned int index;
+	bool event;
+	int32_t old;
+	int32_t value;
+	uint32_t poster;
+};
+
+#define TRN_UNIT_NONE	UINT32_MAX
+
+/**
+ * struct trn_observe_fault - the error that ends a job, as its completion record tells it
+ * @unit: that ran the job
+ * @job_id: of the job block
+ * @cause: what went wrong
+ * @source: enum neuron_engine, or NEURON_SOURCE_DMA
+ * @queue: of the DMA engine, when a queue is to blame
+ * @pc: place of the instruction or of the descriptor
+ * @addr: address that was refused, or 0
+ */
+struct trn_observe_fault {
+	unsigned int unit;
+	uint64_t job_id;
+	enum neuron_cause cause;
+	uint16_t source;
+	uint16_t queue;
+	uint32_t pc;
+	uint64_t addr;
+};
+
+enum trn_observe_answer {
+	TRN_OBSERVE_GO,
+	TRN_OBSERVE_PARK,	/* hold the engine there */
+};
+
+/**
+ * struct trn_observer - what is told; each may be NULL
+ * @opaque: first argument of all
+ * @before: the instruction has been fetched and checked; its wait has not begun. Called once
+ *	for each time that it is carried out
+ * @after: it has been carried out; its post, if it has one, has been made
+ * @moved: called before what waits for the packet is told of it
+ * @semaphore: called with the lock of the unit's semaphores, so that the calls for a unit come
+ *	in the order of the changes. Nothing of the library may be called
+ * @fault: called once for a job
+ */
+struct trn_observer {
+	void *opaque;
+	enum trn_observe_answer (*before)(void *opaque, const struct trn_observe_inst *at);
+	void (*after)(void *opaque, const struct trn_observe_inst *at);
+	void (*moved)(void *opaque, const struct trn_observe_copy *copy);
+	void (*semaphore)(void *opaque, const struct trn_observe_sem *sem);
+	void (*fault)(void *opaque, const struct trn_observe_fault *fault);
+};
+
+/**
+ * trn_chip_observe() - set, change or (NULL) take away the observer of a chip
+ * @chip: stopped and quiet, and nobody reaches its registers or memory meanwhile
+ * @observer: stays valid until it is replaced or the chip is freed
+ *
+ * Without an observer every engine that is parked goes on when the chip does.
+ */
+void trn_chip_observe(struct trn_chip *chip, const struct trn_observer *observer);
+
+/**
+ * trn_observe_release() - let a parked engine carry out its instruction
+ * @chip: the chip. Any thread
+ * @unit: which engine
+ * @engine: see @unit
+ *
+ * The observer is asked again before the next instruction: to go step by step it parks the
+ * engine there. An engine stays parked over trn_chip_stop() and trn_chip_resume(), and in a
+ * saved chip; the end of its job and every reset release it.
+ *
+ * Return: false: there is no such engine, or it is not parked.
+ */
+bool trn_observe_release(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine);
+
+#endif /* TRN_API_OBSERVE_H */
