@@ -148,6 +148,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	trn_state_bool(st, &seq->fetched);
 	trn_state_bool(st, &seq->begun);
 	trn_state_bool(st, &seq->hung);
+	trn_state_u8(st, &seq->triggered);
 	trn_state_atomic_u32(st, &seq->hold);
 	mode_state(seq, st);
 	if (!st->loading || trn_state_failed(st))
@@ -155,7 +156,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	if (running != (atomic_load(&seq->status) != NEURON_ENGINE_HALTED) ||
 	    atomic_load(&seq->status) > NEURON_ENGINE_WAITING ||
 	    (running && (!job || job->waits)) || (!running && seq->fetched) ||
-	    (!seq->fetched && (seq->begun || atomic_load(&seq->hold))) ||
+	    (!seq->fetched && (seq->begun || seq->triggered || atomic_load(&seq->hold))) ||
 	    atomic_load(&seq->hold) > TRN_HOLD_PASSED) {
 		trn_state_fail(st, "the state of an engine contradicts itself");
 		return;

@@ -171,20 +171,60 @@ static struct trn_queue *queue_of(const struct trn_exec *exec,
 	return *index < exec->job->nr_queues ? exec->job->queues[*index] : NULL;
 }
 
+/* The post of the instruction, if its queues make it. */
+static struct trn_landed landed_post(const struct trn_exec *exec)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	if (!(trn_isa_flags(inst) & NEURON_INST_LANDED))
+		return (struct trn_landed){ .op = NEURON_SYNC_POST_NONE };
+	return (struct trn_landed){
+		.op = NEURON_GET(NEURON_SYNC_POST, inst->sync),
+		.sem = inst->post_sem,
+		.value = (int32_t)inst->post_value,
+	};
+}
+
+/* Queue @index of the job. The trigger was @recorded when it was tried before. */
+static enum neuron_cause trigger_one(struct trn_exec *exec, unsigned int index,
+				     bool recorded)
+{
+	const struct trn_landed landed = landed_post(exec);
+	const struct neuron_inst *inst = exec->inst;
+	struct trn_seq *seq = exec->seq;
+	const uint32_t units = inst->imm0 + (landed.op != NEURON_SYNC_POST_NONE);
+
+	if (!recorded) {
+		trn_time_trigger(exec->job->timeline, seq->engine,
+				 TRN_ACTOR_QUEUE + index, units);
+		trn_check_trigger(seq->waiter.check, TRN_ACTOR_QUEUE + index, units,
+				  inst->imm1);
+	}
+	if (landed.op == NEURON_SYNC_POST_NONE)
+		return trn_queue_trigger(exec->job->queues[index], inst->imm0, inst->imm1);
+	return trn_queue_trigger_landed(exec->job->queues[index], inst->imm0, inst->imm1,
+					&landed, &seq->task, &exec->again);
+}
+
+/* From the queue on that had no room, when it is tried again. */
 static enum neuron_cause exec_trigger(struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
-	struct trn_queue *queue;
-	unsigned int index;
+	const bool several = trn_isa_flags(inst) & NEURON_INST_QUEUES;
+	unsigned int index, nr = several ? inst->reg[2] : 1;
+	struct trn_seq *seq = exec->seq;
+	bool recorded = seq->begun;
+	enum neuron_cause cause;
 
-	queue = queue_of(exec, &index);
-	if (!queue)
+	if (!queue_of(exec, &index) || index + nr > exec->job->nr_queues)
 		return NEURON_CAUSE_QUEUE;
-	trn_time_trigger(exec->job->timeline, exec->seq->engine,
-			 TRN_ACTOR_QUEUE + index, inst->imm0);
-	trn_check_trigger(exec->seq->waiter.check, TRN_ACTOR_QUEUE + index,
-			  inst->imm0, inst->imm1);
-	return trn_queue_trigger(queue, inst->imm0, inst->imm1);
+	for (; seq->triggered < nr; seq->triggered++) {
+		cause = trigger_one(exec, index + seq->triggered, recorded);
+		if (cause || exec->again)
+			return cause;
+		recorded = false;
+	}
+	return NEURON_CAUSE_NONE;
 }
 
 /* Base addresses of one side: @used of them, moved by a register; the rest 0. */
@@ -222,6 +262,33 @@ static enum neuron_cause check_block(struct trn_exec *exec,
 	return cause;
 }
 
+/*
+ * The length of a dimension from a register. TRANSPOSE changes its inner dimensions
+ * about; a list of indices is as long as what it walks.
+ */
+static void patch_length(const struct trn_exec *exec, struct neuron_udma_op *op)
+{
+	const unsigned int dim = exec->inst->imm1;
+	const uint32_t length = exec->seq->regs[exec->inst->imm0];
+	const bool turned = op->op == NEURON_UDMA_OP_TRANSPOSE && dim < 2;
+
+	op->src.num[dim] = length;
+	op->dst.num[turned ? 1 - dim : dim] = length;
+	if (dim == 3 && op->flags & (NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED))
+		op->nr_index = length;
+}
+
+static bool takes_length(const struct trn_exec *exec)
+{
+	return trn_isa_flags(exec->inst) & NEURON_INST_LENGTH;
+}
+
+/* Nothing is to be moved, and the block is not looked at. */
+static bool is_empty(const struct trn_exec *exec)
+{
+	return takes_length(exec) && !exec->seq->regs[exec->inst->imm0];
+}
+
 /* The block of a DMA_GENERATE, checked, with its registers added. */
 static enum neuron_cause read_block(struct trn_exec *exec,
 				    struct neuron_udma_dge *dge)
@@ -238,6 +305,8 @@ static enum neuron_cause read_block(struct trn_exec *exec,
 	if (inst->addr % NEURON_UDMA_OP_ALIGN)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_access_read(&access, inst->addr, dge, sizeof(*dge));
+	if (!cause && takes_length(exec))
+		patch_length(exec, &dge->op);
 	if (!cause)
 		cause = check_block(exec, dge);
 	if (!cause)
@@ -268,6 +337,8 @@ static void record_generation(const struct trn_exec *exec)
  */
 static enum neuron_cause exec_generate(struct trn_exec *exec)
 {
+	const struct trn_landed landed = landed_post(exec);
+	const bool empty = is_empty(exec);
 	struct trn_seq *seq = exec->seq;
 	struct neuron_udma_dge dge;
 	struct trn_queue *queue;
@@ -277,7 +348,7 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 	queue = queue_of(exec, &index);
 	if (!queue)
 		return NEURON_CAUSE_QUEUE;
-	cause = read_block(exec, &dge);
+	cause = empty ? NEURON_CAUSE_NONE : read_block(exec, &dge);
 	if (cause)
 		return cause;
 	if (!seq->begun) {
@@ -286,7 +357,8 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 				 TRN_ACTOR_QUEUE + index, 1);
 		trn_check_trigger(seq->waiter.check, TRN_ACTOR_QUEUE + index, 1, 0);
 	}
-	return trn_queue_generate(queue, &dge, &seq->task, &exec->again);
+	return trn_queue_generate(queue, empty ? NULL : &dge, &landed, &seq->task,
+				  &exec->again);
 }
 
 /* An entry for the core's notification queues, from this instruction. */

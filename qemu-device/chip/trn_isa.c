@@ -40,6 +40,11 @@ static unsigned int any1(const struct neuron_inst *inst)
 	return col_or(inst, NEURON_INST_COL1, TRN_FIELD_COL1, TRN_FIELD_IMM1);
 }
 
+static bool has_flag(const struct neuron_inst *inst, uint32_t flag)
+{
+	return trn_isa_flags(inst) & flag;
+}
+
 static unsigned int imm_or(const struct neuron_inst *inst, unsigned int field)
 {
 	return inst->flags & NEURON_INST_IMM ? TRN_FIELD_IMM0 : field;
@@ -127,6 +132,12 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 		return TRN_FIELD_ADDR | TRN_FIELD_REG(1);
 	case TRN_OPD_QUEUE:
 		return TRN_FIELD_REG(0) | TRN_FIELD_REG(1);
+	case TRN_OPD_LENGTH:
+		return has_flag(inst, NEURON_INST_LENGTH) ? TRN_FIELD_IMM0 : 0;
+	case TRN_OPD_DIMENSION:
+		return has_flag(inst, NEURON_INST_LENGTH) ? TRN_FIELD_IMM1 : 0;
+	case TRN_OPD_QUEUES:
+		return has_flag(inst, NEURON_INST_QUEUES) ? TRN_FIELD_REG(2) : 0;
 	}
 	return 0;
 }
@@ -313,8 +324,9 @@ static unsigned int fields_of(const struct trn_isa *isa,
 static bool regs_well_formed(const struct trn_isa *isa,
 			     const struct neuron_inst *inst, unsigned int fields)
 {
-	/* The first two bytes may hold a queue's number instead. */
-	unsigned int first = isa->operand[0] == TRN_OPD_QUEUE ? 2 : 0;
+	/* The first bytes may hold a queue's number and how many queues instead. */
+	unsigned int first = isa->operand[0] != TRN_OPD_QUEUE ? 0 :
+			     has_flag(inst, NEURON_INST_QUEUES) ? 3 : 2;
 	unsigned int i;
 
 	for (i = isa->func ? 1 : 0; i < 4; i++) {
@@ -356,6 +368,17 @@ static bool fields_well_formed(const struct trn_isa *isa,
 	return !inst->reserved[0] && !inst->reserved[1] && !inst->reserved[2];
 }
 
+/* What the flags of DMA instructions ask for besides. */
+static bool transfer_well_formed(const struct neuron_inst *inst)
+{
+	if (has_flag(inst, NEURON_INST_LANDED) && !NEURON_GET(NEURON_SYNC_POST, inst->sync))
+		return false;
+	if (has_flag(inst, NEURON_INST_LENGTH) &&
+	    (!inst->imm0 || inst->imm0 >= NEURON_NR_REGS || inst->imm1 > 3))
+		return false;
+	return !has_flag(inst, NEURON_INST_QUEUES) || inst->reg[2];
+}
+
 static enum neuron_cause sync_check(const struct neuron_inst *inst)
 {
 	unsigned int wait = NEURON_GET(NEURON_SYNC_WAIT, inst->sync);
@@ -386,7 +409,7 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 		return NEURON_CAUSE_OPCODE;
 	if (!ops_known(isa, inst) || !flags_make_sense(isa, inst) ||
 	    !reduce_makes_sense(isa, inst) || !array_well_formed(inst) ||
-	    !fields_well_formed(isa, inst))
+	    !fields_well_formed(isa, inst) || !transfer_well_formed(inst))
 		return NEURON_CAUSE_OPERAND;
 	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
 		return NEURON_CAUSE_SEMAPHORE;

@@ -122,6 +122,9 @@ enum trn_operand {
 	TRN_OPD_INDICES,	/* with COL1, 8 uint32: col1; else absent */
 	TRN_OPD_SEM0,		/* semaphore: imm0 */
 	TRN_OPD_SEM1,		/* semaphore: imm1, not below imm0 */
+	TRN_OPD_LENGTH,		/* register: imm0; with LENGTH, else absent */
+	TRN_OPD_DIMENSION,	/* unsigned: imm1; with LENGTH, else absent */
+	TRN_OPD_QUEUES,		/* unsigned, not 0: reg[2]; with QUEUES, else absent */
 };
 
 #define TRN_ISA_OPERANDS	6

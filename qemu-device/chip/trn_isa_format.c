@@ -340,6 +340,15 @@ static void put_operand(struct text *text, enum trn_operand operand,
 	case TRN_OPD_ADDRESS:
 		put_address(text, inst);
 		break;
+	case TRN_OPD_LENGTH:
+		put(text, "r%" PRIu32, inst->imm0);
+		break;
+	case TRN_OPD_DIMENSION:
+		put(text, "%" PRIu32, inst->imm1);
+		break;
+	case TRN_OPD_QUEUES:
+		put(text, "%u", inst->reg[2]);
+		break;
 	case TRN_OPD_QUEUE:
 		put(text, "q%u", inst->reg[0] | inst->reg[1] << 8);
 		break;

@@ -132,6 +132,7 @@ static const struct isa_name modifier_names[] = {
 	{ "transpose", NEURON_INST_TRANSPOSE, 0 },
 	{ "one_zero", NEURON_INST_ONE_ZERO, 0 },
 	{ "double_row", NEURON_INST_DOUBLE_ROW, 0 },
+	{ "landed", NEURON_INST_LANDED, 0 },
 	{ NULL, 0, 0 }
 };
 

@@ -62,11 +62,15 @@ void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
 
 /**
  * struct trn_generated - a packet that an instruction made
+ * @empty: it moves nothing, and @dge is not looked at
+ * @landed: the post that is made at its end
  * @after: the packet runs when that many M2S descriptors of the queue are done
  * @number: generated packets before this one since the queue was bound
  */
 struct trn_generated {
 	struct neuron_udma_dge dge;
+	bool empty;
+	struct trn_landed landed;
 	uint64_t after;
 	uint32_t number;
 };
@@ -77,7 +81,7 @@ unsigned int trn_gen_count(const struct trn_queue *queue);
 const struct trn_generated *trn_gen_peek(const struct trn_queue *queue,
 					 unsigned int i);
 /* False: no room or no memory. */
-bool trn_gen_append(struct trn_queue *queue, const struct neuron_udma_dge *dge,
+bool trn_gen_append(struct trn_queue *queue, const struct trn_generated *packet,
 		    uint64_t after);
 /* The first one is done: whoever waits for room is kicked. */
 void trn_gen_pop(struct trn_queue *queue);

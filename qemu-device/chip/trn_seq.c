@@ -31,6 +31,7 @@ static void seq_finish(struct trn_seq *seq)
 	seq->waiter.check = NULL;
 	seq->fetched = false;
 	seq->begun = false;
+	seq->triggered = 0;
 	trn_time_stop(job->timeline, seq->engine);
 	atomic_store(&seq->job, NULL);
 	atomic_store(&seq->wait_sem, 0);
@@ -124,6 +125,8 @@ enum neuron_cause trn_seq_check(struct trn_seq *seq)
 	isa = trn_isa_lookup(inst->opcode);
 	if (isa->generation > seq->core->chip->gen->generation)
 		return NEURON_CAUSE_OPCODE;
+	if (trn_isa_flags(inst) & NEURON_INST_LENGTH && seq->core->chip->gen->generation < 3)
+		return NEURON_CAUSE_OPERAND;
 	if ((inst->sync & NEURON_SYNC_WAIT) &&
 	    !trn_job_owns_sem(seq->job, inst->wait_sem))
 		return NEURON_CAUSE_SEMAPHORE;
@@ -169,7 +172,7 @@ static void seq_post(struct trn_seq *seq)
 	const struct neuron_inst *inst = &seq->inst;
 	unsigned int op = NEURON_GET(NEURON_SYNC_POST, inst->sync);
 
-	if (op == NEURON_SYNC_POST_NONE)
+	if (op == NEURON_SYNC_POST_NONE || trn_isa_flags(inst) & NEURON_INST_LANDED)
 		return;
 	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
 		      op, (int32_t)inst->post_value);
@@ -294,6 +297,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	seq->begun = exec.again;
 	if (exec.again)
 		return STEP_PARKED;
+	seq->triggered = 0;
 	seq_retire(seq, &exec);
 	trn_observe_done(seq);
 	if (exec.halt)
@@ -401,6 +405,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 	seq->count = start->count;
 	seq->fetched = false;
 	seq->begun = false;
+	seq->triggered = 0;
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	seq_clear_mode(seq);
@@ -425,6 +430,7 @@ void trn_seq_reset(struct trn_seq *seq)
 	seq->count = 0;
 	seq->fetched = false;
 	seq->begun = false;
+	seq->triggered = 0;
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	memset(&seq->inst, 0, sizeof(seq->inst));

@@ -31,6 +31,7 @@ struct trn_job;
  *	the body of a loop is checked once. NULL: it has not started yet, or memory is
  *	short
  * @begun: the wait of @inst is over, but @inst has to be tried again (trn_exec.again)
+ * @triggered: queues that @inst, which triggers several, is done with
  * @hung: a fault on demand has stopped it
  * @hold: enum trn_hold, what the chip's observer says of @inst
  * @mode: how its instructions convert numbers; the key of one that rounds at random
@@ -58,6 +59,7 @@ struct trn_seq {
 	bool fetched;
 	bool begun;
 	bool hung;
+	uint8_t triggered;
 	struct trn_num_mode mode;
 	uint32_t sr_seed;
 	uint64_t retired;

@@ -334,28 +334,6 @@ void trn_queue_set_busy(struct trn_queue *queue)
 	trn_task_kick(&queue->task);
 }
 
-enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s,
-				    uint32_t s2m)
-{
-	enum neuron_cause cause = NEURON_CAUSE_NONE;
-	struct trn_ring *a = &queue->m2s;
-	struct trn_ring *b = &queue->s2m;
-
-	pthread_mutex_lock(&queue->lock);
-	if (!queue->job)
-		cause = NEURON_CAUSE_QUEUE;
-	else if (!trn_ring_has_room(a, m2s) || !trn_ring_has_room(b, s2m))
-		cause = NEURON_CAUSE_DESC;
-	if (cause || (!m2s && !s2m) || queue->stopped)
-		goto unlock;
-	trn_ring_add(a, m2s);
-	trn_ring_add(b, s2m);
-	trn_queue_set_busy(queue);
-unlock:
-	pthread_mutex_unlock(&queue->lock);
-	return cause;
-}
-
 bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)
 {
 	bool s2m, left;

@@ -111,6 +111,16 @@ struct trn_queue {
 	_Atomic uint64_t moved_descriptors;
 };
 
+/**
+ * struct trn_landed - a post of the job's core that a queue makes
+ * @op: NEURON_SYNC_POST_*; NONE: there is none
+ */
+struct trn_landed {
+	uint8_t op;
+	uint16_t sem;
+	int32_t value;
+};
+
 /* NEURON_QUEUE_BYTES, _DESCRIPTORS. */
 uint64_t trn_queue_moved(const struct trn_queue *queue, uint32_t reg);
 
@@ -173,16 +183,25 @@ bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault);
 /* Add descriptors on both sides and run. The job's error when out of range. */
 enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s,
 				    uint32_t s2m);
+/*
+ * The same with a post behind them, which is one unit of trn_time_trigger() more; *@full
+ * and @waiter as in trn_queue_generate().
+ */
+enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s,
+					   uint32_t s2m, const struct trn_landed *landed,
+					   struct trn_task *waiter, bool *full);
 
 /*
- * Append a packet that an instruction made: it runs after the descriptors that
- * were triggered before it and before those triggered after it, and is one unit
- * of trn_time_trigger(). *@full: there was no room, nothing has changed, and
- * @waiter is kicked when there is (or when the queue is reset). _QUEUE: no job
- * has the queue; _DESC: the operation is malformed.
+ * Append a packet that an instruction made, @dge NULL: one that moves nothing. It runs
+ * after the descriptors that were triggered before it and before those triggered after
+ * it, and is one unit of trn_time_trigger(). @landed: the post at its end, or NULL.
+ * *@full: there was no room, nothing has changed, and @waiter is kicked when there is (or
+ * when the queue is reset). _QUEUE: no job has the queue; _DESC: the operation is
+ * malformed.
  */
 enum neuron_cause trn_queue_generate(struct trn_queue *queue,
 				     const struct neuron_udma_dge *dge,
+				     const struct trn_landed *landed,
 				     struct trn_task *waiter, bool *full);
 
 #endif /* TRN_UDMA_H */

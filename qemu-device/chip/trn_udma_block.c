@@ -209,6 +209,16 @@ enum trn_outcome trn_run_block(struct trn_run_state *run)
 	return trn_run_retire(run, nr_m2s, op.nr_dst, work.bytes);
 }
 
+/* A packet that moves nothing: only the post behind it is made, and only in device time. */
+static enum trn_outcome run_empty(struct trn_run_state *run, uint32_t pc)
+{
+	trn_run_check(run, pc, 1, 0);
+	trn_time_dma(run->job->timeline, run->queue->actor, 0, 0, NULL);
+	run->gen_done = true;
+	run->op_done = true;
+	return TRN_MOVED;
+}
+
 enum trn_outcome trn_run_generated(struct trn_run_state *run)
 {
 	const struct neuron_udma_dge *dge = &run->gen.dge;
@@ -217,6 +227,8 @@ enum trn_outcome trn_run_generated(struct trn_run_state *run)
 	enum trn_outcome outcome;
 	unsigned int i;
 
+	if (run->gen.empty)
+		return run_empty(run, pc);
 	if (!trn_budget_allows(run->budget, TRN_WORK_LONG))
 		return TRN_LATER;
 	for (i = 0; i < NEURON_UDMA_OP_MAX_SRC; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Packets that instructions generated: a short FIFO beside the rings of a job's
- * queue. Each remembers how many M2S descriptors were triggered before it, which
- * puts it in order with them.
+ * What instructions give a queue: descriptors of its rings to move, and packets that
+ * they generated, in a short FIFO beside the rings. Each packet remembers how many M2S
+ * descriptors were triggered before it, which puts it in order with them.
  */
 #include <stdlib.h>
 
@@ -71,20 +71,19 @@ static bool have_fifo(struct trn_queue *queue)
 	return queue->gen;
 }
 
-bool trn_gen_append(struct trn_queue *queue, const struct neuron_udma_dge *dge,
+bool trn_gen_append(struct trn_queue *queue, const struct trn_generated *packet,
 		    uint64_t after)
 {
+	struct trn_generated *entry;
 	struct trn_gen_fifo *fifo;
 
 	if (!have_fifo(queue) || queue->gen->count == TRN_GEN_ROOM)
 		return false;
 	fifo = queue->gen;
-	fifo->entry[(fifo->first + fifo->count++) % TRN_GEN_ROOM] =
-		(struct trn_generated){
-			.dge = *dge,
-			.after = after,
-			.number = fifo->total++,
-		};
+	entry = &fifo->entry[(fifo->first + fifo->count++) % TRN_GEN_ROOM];
+	*entry = *packet;
+	entry->after = after;
+	entry->number = fifo->total++;
 	return true;
 }
 
@@ -126,30 +125,90 @@ size_t trn_gen_bytes(const struct trn_queue *queue)
 	return queue->gen ? sizeof(*queue->gen) : 0;
 }
 
+/* Under the queue's lock. *@full: no room, and @waiter is kicked when there is. */
+static enum neuron_cause append(struct trn_queue *queue, const struct trn_generated *packet,
+				struct trn_task *waiter, bool *full)
+{
+	if (trn_gen_count(queue) == TRN_GEN_ROOM) {
+		add_waiter(queue->gen, waiter);
+		*full = true;
+		return NEURON_CAUSE_NONE;
+	}
+	if (!trn_gen_append(queue, packet, queue->done + queue->m2s.avail))
+		return NEURON_CAUSE_HOST_LIMIT;	/* no memory */
+	trn_queue_set_busy(queue);
+	return NEURON_CAUSE_NONE;
+}
+
 enum neuron_cause trn_queue_generate(struct trn_queue *queue,
 				     const struct neuron_udma_dge *dge,
+				     const struct trn_landed *landed,
 				     struct trn_task *waiter, bool *full)
 {
-	enum neuron_cause cause;
+	struct trn_generated packet = { .empty = !dge };
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
 	const char *why;
 
 	*full = false;
-	cause = trn_udma_op_check(&dge->op, &why);
+	if (landed)
+		packet.landed = *landed;
+	if (dge) {
+		cause = trn_udma_op_check(&dge->op, &why);
+		packet.dge = *dge;
+	}
 	if (cause)
 		return cause;
 	pthread_mutex_lock(&queue->lock);
 	if (!queue->job)
 		cause = NEURON_CAUSE_QUEUE;
-	if (cause || queue->stopped)
-		goto unlock;
-	if (trn_gen_count(queue) == TRN_GEN_ROOM) {
+	else if (!queue->stopped)
+		cause = append(queue, &packet, waiter, full);
+	pthread_mutex_unlock(&queue->lock);
+	return cause;
+}
+
+/* Under the queue's lock. */
+static enum neuron_cause trigger(struct trn_queue *queue, uint32_t m2s, uint32_t s2m)
+{
+	if (!queue->job)
+		return NEURON_CAUSE_QUEUE;
+	if (!trn_ring_has_room(&queue->m2s, m2s) || !trn_ring_has_room(&queue->s2m, s2m))
+		return NEURON_CAUSE_DESC;
+	if (queue->stopped || (!m2s && !s2m))
+		return NEURON_CAUSE_NONE;
+	trn_ring_add(&queue->m2s, m2s);
+	trn_ring_add(&queue->s2m, s2m);
+	trn_queue_set_busy(queue);
+	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s, uint32_t s2m)
+{
+	enum neuron_cause cause;
+
+	pthread_mutex_lock(&queue->lock);
+	cause = trigger(queue, m2s, s2m);
+	pthread_mutex_unlock(&queue->lock);
+	return cause;
+}
+
+enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s,
+					   uint32_t s2m, const struct trn_landed *landed,
+					   struct trn_task *waiter, bool *full)
+{
+	const struct trn_generated mark = { .empty = true, .landed = *landed };
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+
+	*full = false;
+	pthread_mutex_lock(&queue->lock);
+	if (queue->job && trn_gen_count(queue) == TRN_GEN_ROOM) {
 		add_waiter(queue->gen, waiter);
 		*full = true;
-	} else if (trn_gen_append(queue, dge, queue->done + queue->m2s.avail)) {
-		trn_queue_set_busy(queue);
-	} else {
-		cause = NEURON_CAUSE_HOST_LIMIT;	/* no memory */
+		goto unlock;
 	}
+	cause = trigger(queue, m2s, s2m);
+	if (!cause && !queue->stopped)
+		cause = append(queue, &mark, waiter, full);
 unlock:
 	pthread_mutex_unlock(&queue->lock);
 	return cause;

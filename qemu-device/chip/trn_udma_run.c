@@ -320,6 +320,24 @@ static void tell(struct trn_run_state *run, enum trn_outcome outcome,
 	trn_irq_dma(chip, queue->engine, NEURON_DMA_CAUSE_ERROR(queue->index));
 }
 
+/*
+ * The post of the generated packet of the run. The job is still there: the queue's
+ * reference keeps it until the run is over. A completion that a fault on demand has
+ * eaten tells nobody anything.
+ */
+static void post_landed(const struct trn_run_state *run)
+{
+	const struct trn_landed *landed = &run->gen.landed;
+	struct trn_core *core = run->job->core;
+
+	if (landed->op == NEURON_SYNC_POST_NONE || run->lost || run->queue->lost)
+		return;
+	trn_time_post(run->job->timeline, run->queue->actor, core, landed->sem,
+		      landed->op, landed->value);
+	trn_sem_post(&core->sems, landed->sem, landed->op, landed->value,
+		     run->access.poster, run->access.check);
+}
+
 /* Commit the run, which ended with @outcome. */
 static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 {
@@ -333,6 +351,8 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 	if (outcome == TRN_FAILED && run->job)
 		trn_job_fail(run->job, &run->fault);
 	end = run_end(run, outcome);
+	if (end.valid && run->gen_done)
+		post_landed(run);
 	if (end.valid)
 		tell(run, outcome, &end);
 	if (end.drop)

@@ -186,15 +186,25 @@ static void ring_state(struct trn_ring *ring, struct trn_state *st)
 }
 
 /* One generated packet; @left: M2S descriptors before it. */
-static void generated_state(struct neuron_udma_dge *dge, uint64_t *left,
+static void generated_state(struct trn_generated *packet, uint64_t *left,
 			    struct trn_state *st)
 {
+	struct trn_landed *landed = &packet->landed;
+	uint32_t value = (uint32_t)landed->value;
 	const char *why;
 
-	trn_state_bytes(st, dge, sizeof(*dge));
+	trn_state_bool(st, &packet->empty);
+	if (!packet->empty)
+		trn_state_bytes(st, &packet->dge, sizeof(packet->dge));
+	trn_state_u8(st, &landed->op);
+	trn_state_u16(st, &landed->sem);
+	trn_state_u32(st, &value);
 	trn_state_u64(st, left);
-	if (st->loading && !trn_state_failed(st) &&
-	    trn_udma_op_check(&dge->op, &why))
+	landed->value = (int32_t)value;
+	if (!st->loading || trn_state_failed(st))
+		return;
+	if (landed->op > NEURON_SYNC_POST_SET || landed->sem >= NEURON_NR_SEMAPHORES ||
+	    (!packet->empty && trn_udma_op_check(&packet->dge.op, &why)))
 		trn_state_fail(st, "a generated DMA packet is malformed");
 }
 
@@ -202,22 +212,22 @@ static void save_generated(struct trn_queue *queue, struct trn_state *st)
 {
 	uint32_t before = trn_gen_total(queue) - trn_gen_count(queue);
 	unsigned int count = trn_gen_count(queue), i;
-	struct neuron_udma_dge dge;
+	struct trn_generated packet;
 	uint64_t left;
 
 	trn_state_u32(st, &before);
 	trn_state_count(st, count, TRN_GEN_ROOM);
 	for (i = 0; i < count; i++) {
-		dge = trn_gen_peek(queue, i)->dge;
-		left = trn_gen_peek(queue, i)->after - queue->done;
-		generated_state(&dge, &left, st);
+		packet = *trn_gen_peek(queue, i);
+		left = packet.after - queue->done;
+		generated_state(&packet, &left, st);
 	}
 }
 
 static void load_generated(struct trn_queue *queue, bool of_job,
 			   struct trn_state *st)
 {
-	struct neuron_udma_dge dge;
+	struct trn_generated packet = { 0 };
 	uint64_t left = 0, last = 0;
 	uint32_t before = 0, count;
 
@@ -230,11 +240,11 @@ static void load_generated(struct trn_queue *queue, bool of_job,
 	if (!trn_gen_set_total(queue, before))
 		trn_state_fail(st, "no memory for generated DMA packets");
 	while (count-- && !trn_state_failed(st)) {
-		generated_state(&dge, &left, st);
+		generated_state(&packet, &left, st);
 		if (left < last || left > queue->m2s.avail)
 			trn_state_fail(st, "generated DMA packets are out of order");
 		last = left;
-		if (!trn_state_failed(st) && !trn_gen_append(queue, &dge, left))
+		if (!trn_state_failed(st) && !trn_gen_append(queue, &packet, left))
 			trn_state_fail(st, "no memory for generated DMA packets");
 	}
 }
@@ -330,7 +340,7 @@ void trn_udma_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 2);
+	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 3);
 	if (!st->loading) {
 		save_engines(chip, st);
 		save_queues(chip, st);

@@ -478,6 +478,10 @@ static void make_inst(struct fuzz *fuzz, const struct maker *maker,
 		inst->reg[1] = 0;
 		inst->addr = neuron_window_addr(W_HBM, DGE_AT +
 						fuzz_random(fuzz, 4) * 512);
+		if (trn_isa_flags(inst) & NEURON_INST_LENGTH) {
+			inst->imm0 = fuzz_random(fuzz, NEURON_NR_REGS);
+			inst->imm1 = fuzz_random(fuzz, 4);
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "neuron/dma_op.h"
+#include "trn_cost.h"
 #include "trn_isa.h"
 #include "trn_udma.h"
 
@@ -405,6 +406,221 @@ static void test_pointer_variables(void **state)
 	assert_int_equal(by_pointer(last, 1, 0), NEURON_CAUSE_WINDOW);
 }
 
+/* --- Posts when bytes have landed --- */
+
+static struct neuron_inst landed(struct neuron_inst inst, int value)
+{
+	inst.mode |= NEURON_INST_LANDED >> 8;
+	return post_add(inst, 9, value);
+}
+
+/*
+ * A device loop of 500 turns that moves a number from place to place: each turn reads what
+ * the one before it wrote, so it has to wait until that has landed.
+ */
+static void landed_program(struct dge_test *t)
+{
+	struct neuron_udma_dge dge = copy_block(DATA(AT_DATA + 4), DATA(AT_DATA), 1);
+
+	memcpy(t->data + AT_DATA, &(uint32_t){ VALUE }, 4);
+	put_block(t, 0, dge);
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = LOOPS, .reg = { 1 }));
+	seq_add(&t->job, SYNC, OP(REG_SET, .imm0 = 0, .reg = { 2 }));
+	seq_add(&t->job, SYNC, landed(generate(0, DATA(AT_BLOCK(0)), 2, 2), 3));
+	seq_add(&t->job, SYNC, take_ge(OP(NOP), 9, 3));
+	add_reg(t, 2, 4);
+	seq_add(&t->job, SYNC, OP(LOOP, .addr = 2, .reg = { 1 }));
+	halt(t);
+}
+
+static void test_landed(void **state)
+{
+	const uint64_t time = device_time(landed_program, 1);
+	unsigned int workers, i;
+	struct dge_test t;
+	uint32_t number;
+
+	(void)state;
+	begin(&t, 3, false);
+	landed_program(&t);
+	seq_expect_ok(&t.job);
+	for (i = 0; i <= LOOPS; i++) {
+		memcpy(&number, t.data + AT_DATA + 4 * i, 4);
+		assert_int_equal(number, VALUE);
+	}
+	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 9), 0);
+	end(&t);
+	/* The queue is idle at each trigger, so each turn takes the start of a transfer. */
+	assert_true(time * 1000 > LOOPS * (TRN_COST_DGE_PS + TRN_COST_DMA_START_PS));
+	for (workers = 2; workers < 5; workers++)
+		assert_int_equal(device_time(landed_program, workers), time);
+}
+
+#define SET	16
+
+/* One instruction triggers all queues of a set; each posts when its part has landed. */
+static void set_program(struct dge_test *t)
+{
+	struct neuron_inst all = OP(DMA_TRIGGER, .imm0 = 2, .imm1 = 2, .reg = { 0, 0, SET });
+	unsigned int q, i;
+
+	t->job.nr_queues = SET;
+	t->job.per_engine = SET;
+	for (q = 0; q < SET; q++)
+		for (i = 0; i < 2; i++)
+			seq_copy(&t->job, q, DATA(AT_DATA + 0x40000 + (2 * q + i) * 0x1000),
+				 DATA(AT_DATA + (2 * q + i) * 0x1000), 0x1000);
+	all.mode |= NEURON_INST_QUEUES >> 8;
+	seq_add(&t->job, SYNC, landed(all, 1));
+	/* The sum of the last bytes is there when all have posted. */
+	seq_add(&t->job, SYNC, take_ge(OP(NOP), 9, SET));
+	seq_add(&t->job, SYNC, OP(REG_LOAD, .reg = { 1 },
+				  .addr = DATA(AT_DATA + 0x40000 + SET * 0x2000 - 4)));
+	seq_add(&t->job, SYNC, OP(REG_STORE, .reg = { 1 }, .addr = DATA(AT_BLOCK(0))));
+	halt(t);
+}
+
+static void test_queue_set(void **state)
+{
+	const uint64_t time = device_time(set_program, 1);
+	struct neuron_hw_completion record;
+	unsigned int workers;
+	struct dge_test t;
+
+	(void)state;
+	begin(&t, 4, false);
+	set_program(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.instructions, 5);
+	assert_memory_equal(t.data + AT_DATA + 0x40000, t.data + AT_DATA, SET * 0x2000);
+	assert_memory_equal(t.data + AT_BLOCK(0), t.data + AT_DATA + SET * 0x2000 - 4, 4);
+	end(&t);
+	for (workers = 2; workers < 5; workers++)
+		assert_int_equal(device_time(set_program, workers), time);
+}
+
+/* A queue without room for the post: the instruction waits there, and goes on behind it. */
+static void test_set_without_room(void **state)
+{
+	struct neuron_inst all = OP(DMA_TRIGGER, .reg = { 0, 0, 2 });
+	struct dge_test t;
+
+	(void)state;
+	begin(&t, 1, false);
+	all.mode |= NEURON_INST_QUEUES >> 8;
+	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = LOOPS, .reg = { 1 }));
+	seq_add(&t.job, SYNC, landed(all, 1));
+	seq_add(&t.job, SYNC, OP(LOOP, .addr = 1, .reg = { 1 }));
+	seq_add(&t.job, SYNC, take_ge(OP(NOP), 9, 2 * LOOPS));
+	halt(&t);
+	seq_expect_ok(&t.job);
+	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 9), 0);
+	end(&t);
+}
+
+/* --- Lengths from registers --- */
+
+static struct neuron_inst length(struct neuron_inst inst, unsigned int reg, unsigned int dim)
+{
+	inst.mode |= NEURON_INST_LENGTH >> 8;
+	inst.imm0 = reg;
+	inst.imm1 = dim;
+	return inst;
+}
+
+/* @n elements of dimension @dim of a block of 4 x 4 rows, with a post that comes always. */
+static void expect_length(struct neuron_udma_dge dge, unsigned int dim, uint32_t n,
+			  uint64_t bytes)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+
+	begin(&t, 2, false);
+	put_block(&t, 0, dge);
+	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = n, .reg = { 4 }));
+	seq_add(&t.job, SYNC, length(landed(generate(0, DATA(AT_BLOCK(0)), 0, 0), 1), 4, dim));
+	seq_add(&t.job, SYNC, take_ge(OP(NOP), 9, 1));
+	halt(&t);
+	record = seq_run(&t.job);
+	assert_int_equal(record.cause, NEURON_CAUSE_NONE);
+	assert_int_equal(record.dma_bytes, bytes);
+	assert_memory_equal(t.data + AT_DATA + 0x40000, t.data + AT_DATA,
+			    dge.op.op == NEURON_UDMA_OP_COPY ? bytes : 4);
+	end(&t);
+}
+
+/* Too long leaves the window, which is an error before anything is touched. */
+static void expect_too_long(void)
+{
+	struct neuron_udma_dge dge =
+		copy_block(DATA(AT_DATA), DATA(SEQ_DATA_BYTES - 64), 4);
+	struct dge_test t;
+	unsigned int n;
+
+	for (n = 16; n < 18; n++) {
+		begin(&t, 2, false);
+		put_block(&t, 0, dge);
+		seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = n, .reg = { 4 }));
+		seq_add(&t.job, SYNC, length(generate(0, DATA(AT_BLOCK(0)), 0, 0), 4, 0));
+		halt(&t);
+		assert_int_equal(seq_run(&t.job).cause,
+				 n == 16 ? NEURON_CAUSE_NONE : NEURON_CAUSE_WINDOW);
+		end(&t);
+	}
+}
+
+static void test_lengths(void **state)
+{
+	struct neuron_udma_dge dge = copy_block(DATA(AT_DATA + 0x40000), DATA(AT_DATA), 4);
+
+	(void)state;
+	if (fake_gen()->generation < 3) {
+		struct dge_test t;
+
+		begin(&t, 1, false);
+		put_block(&t, 0, dge);
+		seq_add(&t.job, SYNC, length(generate(0, DATA(AT_BLOCK(0)), 0, 0), 4, 0));
+		halt(&t);
+		seq_expect_fault(&t.job, NEURON_CAUSE_OPERAND, SYNC, 0);
+		end(&t);
+		return;
+	}
+	expect_length(dge, 0, 4, 16);
+	expect_length(dge, 0, 1000, 4000);
+	expect_length(dge, 0, 0, 0);
+	dge.op.src.num[1] = 4;
+	dge.op.dst.num[1] = 4;
+	dge.op.src.step[1] = 16;
+	dge.op.dst.step[1] = 16;
+	expect_length(dge, 1, 3, 48);
+	expect_length(dge, 1, 0, 0);
+	dge.op.op = NEURON_UDMA_OP_TRANSPOSE;
+	expect_length(dge, 0, 4, 64);
+	expect_length(dge, 1, 2, 32);
+	expect_too_long();
+}
+
+/* What the fields cannot say. */
+static void test_transfer_fields(void **state)
+{
+	const struct neuron_udma_dge good =
+		copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16);
+	struct neuron_inst inst = generate(0, DATA(AT_BLOCK(0)), 0, 0);
+
+	(void)state;
+	inst.mode = NEURON_INST_LANDED >> 8;
+	expect_fault(good, inst, 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, length(generate(0, DATA(0), 0, 0), 0, 0), 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, length(generate(0, DATA(0), 0, 0), NEURON_NR_REGS, 0), 0,
+		     NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, length(generate(0, DATA(0), 0, 0), 4, 4), 0, NEURON_CAUSE_OPERAND, 0);
+	inst = OP(DMA_TRIGGER, .mode = NEURON_INST_QUEUES >> 8);
+	expect_fault(good, inst, 0, NEURON_CAUSE_OPERAND, 0);
+	inst.reg[2] = 3;
+	expect_fault(good, inst, 0, NEURON_CAUSE_QUEUE, 0);
+}
+
 /* What only shows when it runs is the queue's error. */
 static void test_run_fault(void **state)
 {
@@ -490,6 +706,11 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_pointer_variables),
+		cmocka_unit_test(test_landed),
+		cmocka_unit_test(test_queue_set),
+		cmocka_unit_test(test_set_without_room),
+		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_transfer_fields),
 		cmocka_unit_test(test_run_fault),
 		cmocka_unit_test(test_fault_while_full),
 		cmocka_unit_test(test_memory),

@@ -251,7 +251,7 @@ static enum neuron_cause generate(struct bound *b, uint32_t dst, uint32_t src,
 
 	dge.src[0] = neuron_window_addr(0, src);
 	dge.dst[0] = neuron_window_addr(0, dst);
-	return trn_queue_generate(b->queue, &dge, waiter, full);
+	return trn_queue_generate(b->queue, &dge, NULL, waiter, full);
 }
 
 /* Copies of 16 bytes, triggered and generated in turn, each from the one before. */
@@ -371,14 +371,14 @@ static void a_generated_packet_that_fails_has_a_number(void **state)
 	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	/* A malformed one is the instruction's error. */
 	dge.op.nr_dst = 17;
-	assert_int_equal(trn_queue_generate(b.queue, &dge, &waiter, &full),
+	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full),
 			 NEURON_CAUSE_DESC);
 	assert_int_equal(generate(&b, 1, 0, 1, &waiter, &full), 0);
 	assert_int_equal(generate(&b, 2, 0, 1, &waiter, &full), 0);
 	dge.op.nr_dst = 1;
 	dge.src[0] = neuron_window_addr(0, 0);
 	dge.dst[0] = neuron_window_addr(1, 7);	/* read only */
-	assert_int_equal(trn_queue_generate(b.queue, &dge, &waiter, &full), 0);
+	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_true(atomic_load(&b.job.faulted));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RIGHTS);

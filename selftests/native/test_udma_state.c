@@ -192,6 +192,9 @@ static void a_job_gets_its_queue_back(void **state)
 	struct neuron_udma_dge dge;
 	struct trn_task waiter;
 	struct stream stream;
+	const struct trn_landed landed = {
+		.op = NEURON_SYNC_POST_SUB, .sem = 77, .value = 3,
+	};
 	struct bound b;
 	unsigned int i;
 	bool full;
@@ -203,7 +206,7 @@ static void a_job_gets_its_queue_back(void **state)
 	for (i = 0; i < 10; i++) {
 		if (i % 2) {
 			dge = copy_dge(i * 16 + 16, i * 16);
-			assert_int_equal(trn_queue_generate(b.queue, &dge,
+			assert_int_equal(trn_queue_generate(b.queue, &dge, &landed,
 							    &waiter, &full), 0);
 			continue;
 		}
@@ -227,6 +230,7 @@ static void a_job_gets_its_queue_back(void **state)
 	assert_false(atomic_load(&b.job.faulted));
 	for (i = 0; i < 10; i++)
 		assert_memory_equal(window + i * 16 + 16, window, 16);
+	assert_int_equal(trn_sem_value(&b.job.core->sems, landed.sem), -5 * 3);
 	bound_finish(&b);
 	free(stream.bytes);
 }
@@ -253,7 +257,7 @@ static void a_damaged_stream_is_refused_or_harmless(void **state)
 	fake_chip_stop(chip);
 	ring_doorbell(&ring, 1, 1);
 	ring_engine_write(&ring, NEURON_UDMA_AXI_TABLE_DATA(0), 1);
-	assert_int_equal(trn_queue_generate(b.queue, &dge, &waiter, &full), 0);
+	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
 	save(chip, &stream);
 	used = stream.used;
 	kept = malloc(used);

@@ -215,6 +215,31 @@ static bool register_or_word(struct as_unit *unit, struct neuron_inst *inst, uns
 	return word_field(unit, &inst->imm0);
 }
 
+static bool length_field(struct as_unit *unit, struct neuron_inst *inst)
+{
+	uint8_t reg;
+
+	if (!as_register(unit, &reg))
+		return false;
+	inst->imm0 = htole32(reg);
+	set_flag(inst, NEURON_INST_LENGTH);
+	return true;
+}
+
+static bool queues_field(struct as_unit *unit, struct neuron_inst *inst)
+{
+	const struct as_token *token = as_peek(unit);
+	uint32_t queues;
+
+	if (!word_field(unit, &queues))
+		return false;
+	if (!le32toh(queues) || le32toh(queues) > UINT8_MAX)
+		return as_error(unit, token, "1 to %u queues are possible", UINT8_MAX);
+	inst->reg[2] = (uint8_t)le32toh(queues);
+	set_flag(inst, NEURON_INST_QUEUES);
+	return true;
+}
+
 static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 			  struct neuron_inst *inst)
 {
@@ -293,8 +318,21 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 		return as_address_operand(unit, inst);
 	case TRN_OPD_QUEUE:
 		return as_queue_operand(unit, inst);
+	case TRN_OPD_LENGTH:
+		return length_field(unit, inst);
+	case TRN_OPD_DIMENSION:
+		return word_field(unit, &inst->imm1);
+	case TRN_OPD_QUEUES:
+		return queues_field(unit, inst);
 	}
 	return false;
+}
+
+/* Whether there is one, the text says. */
+static bool is_optional(enum trn_operand operand)
+{
+	return operand == TRN_OPD_INDICES || operand == TRN_OPD_LENGTH ||
+	       operand == TRN_OPD_QUEUES;
 }
 
 /* An operand that may be left out, with its value then. */
@@ -302,8 +340,7 @@ static bool has_default(enum trn_operand operand, struct neuron_inst *inst)
 {
 	if (operand == TRN_OPD_SCALE)
 		inst->imm0 = htole32(FLOAT_ONE);
-	return operand == TRN_OPD_SCALE || operand == TRN_OPD_BIAS ||
-	       operand == TRN_OPD_INDICES;
+	return operand == TRN_OPD_SCALE || operand == TRN_OPD_BIAS || is_optional(operand);
 }
 
 static bool parse_operands(struct as_unit *unit, const struct trn_isa *isa,
@@ -314,8 +351,7 @@ static bool parse_operands(struct as_unit *unit, const struct trn_isa *isa,
 	for (i = 0; i < TRN_ISA_OPERANDS; i++) {
 		enum trn_operand operand = isa->operand[i];
 
-		/* Whether there are indices, the text says. */
-		if (!trn_isa_operand_fields(operand, inst) && operand != TRN_OPD_INDICES)
+		if (!trn_isa_operand_fields(operand, inst) && !is_optional(operand))
 			continue;
 		if (written++ && !as_accept(unit, ',')) {
 			if (has_default(operand, inst))

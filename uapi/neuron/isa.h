@@ -223,12 +223,18 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  NOP			only the wait and the post of @sync
  *  NOTIFY		append {imm0, engine, pc, time} to the job's stream
  *  DMA_TRIGGER		add imm0 descriptors to the M2S and imm1 to the S2M tail
- *			of job queue reg[0] | reg[1] << 8 (queue table index)
+ *			of job queue reg[0] | reg[1] << 8 (queue table index); with
+ *			QUEUES of reg[2] queues, at least 1, from that one on. With
+ *			LANDED each queue makes the post when it has moved all that it
+ *			has been given so far; waits while it has no room for that
  *  DMA_GENERATE	give that queue the packet that the struct neuron_udma_dge
  *			(dma_op.h) at window address addr, a multiple of 64, makes;
  *			registers reg[2] and reg[3] (unsigned; r0: none) are added to
  *			its sources and its destinations, inside their windows. Waits
- *			while the queue has no room
+ *			while the queue has no room. With LENGTH (from NeuronCore-v3 on)
+ *			register imm0 is the number of elements of dimension imm1, 0 to
+ *			3, in place of the block's; 0: nothing moves. With LANDED the
+ *			post is made when the packet's bytes have landed
  *  EVENT_SET		event imm0 of this core = 1
  *  EVENT_CLEAR		event imm0 = 0
  *  EVENT_WAIT		until event imm0 is 1; with CLEAR clear it in the same step
@@ -419,6 +425,9 @@ enum neuron_opcode {
 #define NEURON_INST_ARRAY	NEURON_BIT(10)	/* LOAD_STATIONARY, MATMUL: imm0 */
 #define NEURON_INST_ONE_ZERO	NEURON_BIT(11)	/* the same: a hint for the clock */
 #define NEURON_INST_DOUBLE_ROW	NEURON_BIT(12)	/* the same */
+#define NEURON_INST_LANDED	NEURON_BIT(13)	/* DMA_TRIGGER, DMA_GENERATE: the post */
+#define NEURON_INST_LENGTH	NEURON_BIT(14)	/* DMA_GENERATE */
+#define NEURON_INST_QUEUES	NEURON_BIT(15)	/* DMA_TRIGGER */
 
 /* ALU operators; comparisons and logical ones give 1.0 or 0.0. */
 enum neuron_alu {
