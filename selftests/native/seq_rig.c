@@ -217,6 +217,12 @@ void seq_copy(struct seq_job *job, unsigned int q, uint64_t dst, uint64_t src,
 	*s2m = (struct neuron_udma_desc){ .len_ctrl = ctrl, .addr = dst };
 }
 
+struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q)
+{
+	assert_true(job->m2s[q]);
+	return ring_of(job, q, false) + job->m2s[q] - 1;
+}
+
 uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 			unsigned int core, unsigned int sem)
 {

@@ -96,6 +96,8 @@ struct neuron_inst *seq_add(struct seq_job *job, enum neuron_engine engine,
 /* Append a descriptor on each side of queue @q, before seq_submit(). */
 void seq_copy(struct seq_job *job, unsigned int q, uint64_t dst, uint64_t src,
 	      uint32_t len);
+/* The M2S descriptor of the last of them. */
+struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q);
 /* A semaphore window on another core, routed when on the other chip. */
 uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 			unsigned int core, unsigned int sem);
