@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bounds on the kernel's memory that users take: jobs, transfers and window tables.
+ * Bounds on what users take: memory of the kernel for jobs, transfers and window tables, and
+ * event files.
  */
 #include <linux/cred.h>
 #include <linux/kref.h>
@@ -19,16 +20,18 @@
 
 /**
  * struct neuron_account - the account of a user
- * @ref: of the user's budgets
+ * @ref: of the user's budgets and event files
  * @link: in neuron_device.accounts
  * @uid: user
  * @memory: bytes
+ * @event_files: open ones
  */
 struct neuron_account {
 	struct kref ref;
 	struct list_head link;
 	kuid_t uid;
 	atomic64_t memory;
+	atomic_t event_files;
 };
 
 /* Under accounts_lock. */
@@ -60,7 +63,7 @@ neuron_account_create(struct neuron_device *ndev, kuid_t uid)
 	return account;
 }
 
-int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev)
+struct neuron_account *neuron_account_get(struct neuron_device *ndev)
 {
 	kuid_t uid = current_uid();
 	struct neuron_account *account;
@@ -70,9 +73,7 @@ int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev)
 	if (!account)
 		account = neuron_account_create(ndev, uid);
 	mutex_unlock(&ndev->accounts_lock);
-	budget->ndev = ndev;
-	budget->account = account;
-	return account ? 0 : -ENOMEM;
+	return account;
 }
 
 static void neuron_account_release(struct kref *ref)
@@ -85,11 +86,37 @@ static void neuron_account_release(struct kref *ref)
 	kfree(account);
 }
 
+void neuron_account_put(struct neuron_device *ndev,
+			struct neuron_account *account)
+{
+	mutex_lock(&ndev->accounts_lock);
+	kref_put(&account->ref, neuron_account_release);
+	mutex_unlock(&ndev->accounts_lock);
+}
+
+bool neuron_account_add_event_file(struct neuron_account *account)
+{
+	if (atomic_inc_return(&account->event_files) <= NEURON_USER_EVENT_FILES)
+		return true;
+	neuron_account_remove_event_file(account);
+	return false;
+}
+
+void neuron_account_remove_event_file(struct neuron_account *account)
+{
+	atomic_dec(&account->event_files);
+}
+
+int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev)
+{
+	budget->ndev = ndev;
+	budget->account = neuron_account_get(ndev);
+	return budget->account ? 0 : -ENOMEM;
+}
+
 void neuron_budget_fini(struct neuron_budget *budget)
 {
-	mutex_lock(&budget->ndev->accounts_lock);
-	kref_put(&budget->account->ref, neuron_account_release);
-	mutex_unlock(&budget->ndev->accounts_lock);
+	neuron_account_put(budget->ndev, budget->account);
 }
 
 int neuron_budget_charge(struct neuron_budget *budget, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the claims and the transfers of one user take on a device, those that were given
- * back included: claiming or opening again does not start the account anew.
+ * What the claims, the transfers and the event files of one user take on a device, those
+ * that were given back included: claiming or opening again does not start the account anew.
  */
 #ifndef _NEURON_ACCOUNT_H_
 #define _NEURON_ACCOUNT_H_
@@ -12,6 +12,8 @@
 
 struct neuron_device;
 struct neuron_account;
+
+#define NEURON_USER_EVENT_FILES	256	/* of a user on a device */
 
 /**
  * struct neuron_budget - what a claim, or the transfers of a file, may take
@@ -24,6 +26,15 @@ struct neuron_budget {
 	struct neuron_account *account;
 	atomic64_t memory;
 };
+
+/* The account of the caller's user, referenced; NULL: there is no memory. */
+struct neuron_account *neuron_account_get(struct neuron_device *ndev);
+void neuron_account_put(struct neuron_device *ndev,
+			struct neuron_account *account);
+
+/* False: the user has NEURON_USER_EVENT_FILES already. */
+bool neuron_account_add_event_file(struct neuron_account *account);
+void neuron_account_remove_event_file(struct neuron_account *account);
 
 /* In the account of the caller's user; -ENOMEM. */
 int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev);

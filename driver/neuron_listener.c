@@ -15,18 +15,18 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_account.h"
 #include "neuron_array.h"
 #include "neuron_device.h"
 #include "neuron_listener.h"
 
-/* An interrupt handler tells all of them, one after another. */
-#define NEURON_DEVICE_LISTENERS	1024
 #define NEURON_LISTENER_MASK	(BIT_ULL(DRM_NEURON_NR_EVENT_TYPES) - 1)
 
 /**
  * struct neuron_listener - behind the file descriptor
  * @link: in neuron_listeners.list
  * @ndev: device, referenced
+ * @account: of the user who asked for it, referenced
  * @client: DRM client id of the file that asked for it
  * @mask: types of events
  * @stride: bytes of a record, as the reader knows it
@@ -40,6 +40,7 @@
 struct neuron_listener {
 	struct list_head link;
 	struct neuron_device *ndev;
+	struct neuron_account *account;
 	u64 client;
 	u64 mask;
 	u32 stride;
@@ -69,11 +70,14 @@ static unsigned int neuron_listeners_count(struct neuron_listeners *listeners,
 	return nr;
 }
 
-/* -ENOSPC: there are too many of the same file, or of the device. */
+/* -ENOSPC: there are too many of the same file, of the same user, or of the device. */
 static int neuron_listener_add(struct neuron_listener *listener)
 {
 	struct neuron_listeners *listeners = &listener->ndev->listeners;
 	int ret = 0;
+
+	if (!neuron_account_add_event_file(listener->account))
+		return -ENOSPC;
 
 	spin_lock_irq(&listeners->lock);
 	if (listeners->nr >= NEURON_DEVICE_LISTENERS ||
@@ -85,6 +89,8 @@ static int neuron_listener_add(struct neuron_listener *listener)
 		listeners->nr++;
 	}
 	spin_unlock_irq(&listeners->lock);
+	if (ret)
+		neuron_account_remove_event_file(listener->account);
 	return ret;
 }
 
@@ -96,6 +102,7 @@ static void neuron_listener_remove(struct neuron_listener *listener)
 	list_del(&listener->link);
 	listeners->nr--;
 	spin_unlock_irq(&listeners->lock);
+	neuron_account_remove_event_file(listener->account);
 }
 
 static void neuron_listener_destroy(struct neuron_listener *listener)
@@ -103,6 +110,7 @@ static void neuron_listener_destroy(struct neuron_listener *listener)
 	struct neuron_device *ndev = listener->ndev;
 
 	mutex_destroy(&listener->reading);
+	neuron_account_put(ndev, listener->account);
 	kfree(listener);
 	drm_dev_put(&ndev->drm);
 }
@@ -267,6 +275,11 @@ neuron_listener_create(struct neuron_device *ndev, u64 client,
 	listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
 	if (!listener)
 		return NULL;
+	listener->account = neuron_account_get(ndev);
+	if (!listener->account) {
+		kfree(listener);
+		return NULL;
+	}
 	listener->ndev = ndev;
 	listener->client = client;
 	listener->mask = args->mask;
@@ -300,8 +313,9 @@ int neuron_ioctl_events(struct drm_device *drm, void *data,
 		return -ENOMEM;
 	ret = neuron_listener_add(listener);
 	if (ret) {
-		drm_dbg(drm, "events: at most %u event files of a file, %u of a device\n",
-			NEURON_FILE_LISTENERS, NEURON_DEVICE_LISTENERS);
+		drm_dbg(drm, "events: at most %u event files of a file, %u of a user, %u of a device\n",
+			NEURON_FILE_LISTENERS, NEURON_USER_EVENT_FILES,
+			NEURON_DEVICE_LISTENERS);
 		goto err_destroy;
 	}
 	ret = anon_inode_getfd("[neuron-events]", &neuron_listener_fops, listener,

@@ -11,6 +11,7 @@
 
 #define NEURON_LISTENER_EVENTS	128	/* not read yet, a power of two */
 #define NEURON_FILE_LISTENERS	64	/* of a file */
+#define NEURON_DEVICE_LISTENERS	1024	/* of a device; of a user: neuron_account.h */
 
 struct drm_neuron_event;
 

@@ -11,6 +11,7 @@
 
 #include "contract/job.h"
 #include "drm/neuron_accel.h"
+#include "neuron_account.h"
 #include "neuron_array.h"
 #include "neuron_grant.h"
 #include "neuron_hbm.h"
@@ -71,6 +72,8 @@ static void neuron_query_limits(struct drm_neuron_limits_info *info)
 	info->events = NEURON_LISTENER_EVENTS;
 	info->grants = NEURON_GRANT_HANDLES;
 	info->event_files = NEURON_FILE_LISTENERS;
+	info->user_event_files = NEURON_USER_EVENT_FILES;
+	info->device_event_files = NEURON_DEVICE_LISTENERS;
 	info->transfer_pieces = NEURON_TRANSFER_PIECES;
 	info->transfer_queues = NEURON_TRANSFER_QUEUES;
 	/* They share the results of their file. */

@@ -189,6 +189,8 @@ struct drm_neuron_device_info {
  * @transfer_pieces: pieces of a TRANSFER
  * @transfer_queues: queues of the transfers of a file
  * @queued_transfers: transfers of a file that have not ended, in all its queues together
+ * @user_event_files: event files of a user on the device, of all files together
+ * @device_event_files: event files of the device, of all users together
  */
 struct drm_neuron_limits_info {
 	__u32 queued_jobs;
@@ -205,6 +207,8 @@ struct drm_neuron_limits_info {
 	__u32 transfer_pieces;
 	__u32 transfer_queues;
 	__u32 queued_transfers;
+	__u32 user_event_files;
+	__u32 device_event_files;
 };
 
 /**
@@ -1166,8 +1170,9 @@ struct drm_neuron_event {
  * the next one says how many more there were. poll() works; it says POLLHUP when the
  * device has left, and read() returns 0 after the last record. The file may outlive the
  * device's.
- * Errors: EINVAL, ENOMEM, EMFILE, ENOSPC (QUERY_LIMITS tells how many a file can have; a
- * device has at most 1024); of read() EINVAL (no room for a record), EAGAIN, EINTR.
+ * Errors: EINVAL, ENOMEM, EMFILE, ENOSPC (too many: QUERY_LIMITS tells how many a file, a
+ * user and a device can have; it is the user who calls EVENTS that counts); of read() EINVAL
+ * (no room for a record), EAGAIN, EINTR.
  */
 struct drm_neuron_events {
 	__u64 mask;
@@ -1183,7 +1188,7 @@ struct drm_neuron_events {
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
-#define DRM_NEURON_LIMITS_INFO_SIZE_V2		56
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		64
 #define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
 #define DRM_NEURON_CORE_INFO_SIZE_V2		32
 #define DRM_NEURON_LINK_INFO_SIZE_V2		16

@@ -17,6 +17,8 @@
 #define ALL		((1u << DRM_NEURON_NR_EVENT_TYPES) - 1)
 #define KEPT		128	/* records that an event file keeps */
 #define FILES		64	/* event files that a file may have */
+#define USER_FILES	256	/* event files that a user may have */
+#define NOBODY		65534	/* another user */
 #define VECTOR		NEURON_ENGINE_VECTOR
 
 static int listen_to(int fd, uint32_t mask, uint32_t flags)
@@ -145,7 +147,7 @@ TEST_F(listener, fault)
 	EXPECT_TRUE(is_empty(self->fd));
 }
 
-/* The interrupt handler tells all of them: a file has so many, and another one its own. */
+/* A file has so many, and another one its own. */
 TEST_F(listener, a_file_has_so_many)
 {
 	int fd[FILES], other = neuron_open(0), first;
@@ -166,6 +168,50 @@ TEST_F(listener, a_file_has_so_many)
 	EXPECT_LT(0, fd[1]);
 	for (i = 1; i < FILES; i++)
 		close(fd[i]);
+}
+
+/* What user @uid is told who asks for an event file by @fd: 0 or a negative errno. */
+static int listen_as(uid_t uid, int fd)
+{
+	pid_t pid = fork();
+	int status, ret;
+
+	if (!pid) {
+		if (setuid(uid))
+			_exit(EPERM);
+		ret = listen_to(fd, ALL, 0);
+		_exit(ret < 0 ? -ret : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -ECHILD;
+	return -WEXITSTATUS(status);
+}
+
+/* A user has so many, with all files; what is left of the device's is for others. */
+TEST_F(listener, a_user_has_so_many)
+{
+	int file[USER_FILES / FILES], fd[USER_FILES], last = neuron_open(0);
+	unsigned int i;
+
+	ASSERT_LT(0, last);
+	for (i = 0; i < USER_FILES / FILES; i++) {
+		file[i] = neuron_open(0);
+		ASSERT_LT(0, file[i]);
+	}
+	for (i = 1; i < USER_FILES; i++) {	/* the fixture has one */
+		fd[i] = listen_to(file[i / FILES], ALL, 0);
+		ASSERT_LT(0, fd[i]) TH_LOG("event file %u", i);
+	}
+	EXPECT_EQ(-ENOSPC, listen_to(last, ALL, 0));
+	EXPECT_EQ(0, listen_as(NOBODY, last));
+	close(fd[1]);
+	fd[1] = listen_to(last, ALL, 0);
+	EXPECT_LT(0, fd[1]);
+	for (i = 1; i < USER_FILES; i++)
+		close(fd[i]);
+	for (i = 0; i < USER_FILES / FILES; i++)
+		close(file[i]);
+	close(last);
 }
 
 TEST_F(listener, hang_and_reset)

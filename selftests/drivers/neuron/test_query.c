@@ -61,6 +61,8 @@ TEST_F(query, limits)
 	EXPECT_EQ(128, limits.events);
 	EXPECT_EQ(65535, limits.grants);
 	EXPECT_EQ(64, limits.event_files);
+	EXPECT_EQ(256, limits.user_event_files);
+	EXPECT_EQ(1024, limits.device_event_files);
 	EXPECT_LE(63, limits.queued_transfers);
 	EXPECT_LE(limits.queued_transfers, limits.results);
 }
