@@ -244,7 +244,11 @@ int neuron_event_init(struct neuron_device *ndev)
 {
 	struct neuron_events *events;
 	unsigned int i;
+	int ret;
 
+	ret = neuron_listeners_init(&ndev->listeners, &ndev->drm);
+	if (ret)
+		return ret;
 	events = drmm_kzalloc(&ndev->drm, sizeof(*events), GFP_KERNEL);
 	if (!events)
 		return -ENOMEM;
@@ -259,7 +263,6 @@ int neuron_event_init(struct neuron_device *ndev)
 		ratelimit_set_flags(&events->limit[i],
 				    RATELIMIT_MSG_ON_RELEASE);
 	}
-	neuron_listeners_init(&ndev->listeners);
 	ndev->events = events;
 	return devm_add_action_or_reset(ndev->drm.dev, neuron_event_fini,
 					events);

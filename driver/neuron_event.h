@@ -55,8 +55,8 @@ void neuron_event_begin(struct neuron_device *ndev);
 /* The hardware is up: links may have changed while nobody could hear of it. */
 void neuron_event_look(struct neuron_device *ndev);
 /*
- * Any context, allocates nothing. Listeners are told at once, but of links by the work
- * of its own that also raises the uevents. Of uevents that come too fast some are not
+ * Any context, allocates nothing. Listeners are told as neuron_listeners_tell() says, but of
+ * links by the work that also raises the uevents. Of uevents that come too fast some are not
  * raised; the counters have all of them.
  */
 void neuron_event_raise(struct neuron_device *ndev,

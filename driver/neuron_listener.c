@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The EVENTS ioctl, and the file descriptors that it gives.
+ *
+ * A device may have 1024 of these. Events are raised with interrupts off, so there they are
+ * only noted, and handed to the listeners where one may sleep.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -13,6 +16,7 @@
 #include <linux/wait.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
+#include <drm/drm_managed.h>
 
 #include "drm/neuron_accel.h"
 #include "neuron_account.h"
@@ -22,6 +26,33 @@
 
 #define NEURON_LISTENER_MASK	(BIT_ULL(DRM_NEURON_NR_EVENT_TYPES) - 1)
 
+/* Events that are noted, and kinds of events that are counted when there is no room. */
+#define NEURON_NEWS_EVENTS	240
+#define NEURON_NEWS_LOST	32
+
+/**
+ * struct neuron_news - events that have not been handed on
+ * @nr: in @event
+ * @nr_lost: in @lost
+ * @lost_by_all: events that found no room even in @lost; everybody counts them
+ * @event: the first ones: whom each concerns, and its record
+ * @lost: those after them: whom they concern, their type, and how many there were
+ */
+struct neuron_news {
+	unsigned int nr;
+	unsigned int nr_lost;
+	u32 lost_by_all;
+	struct {
+		u64 client;
+		struct drm_neuron_event record;
+	} event[NEURON_NEWS_EVENTS];
+	struct {
+		u64 client;
+		u32 type;
+		u32 count;
+	} lost[NEURON_NEWS_LOST];
+};
+
 /**
  * struct neuron_listener - behind the file descriptor
  * @link: in neuron_listeners.list
@@ -30,9 +61,10 @@
  * @client: DRM client id of the file that asked for it
  * @mask: types of events
  * @stride: bytes of a record, as the reader knows it
- * @reading: one reader at a time; outside of neuron_listeners.lock
+ * @reading: one reader at a time; outside of @lock
  * @wait: readers, and those who poll
- * @first: events that were read; neuron_listeners.lock protects this and what follows
+ * @lock: protects what follows; inside of neuron_listeners.lock
+ * @first: events that were read
  * @next: events that were queued
  * @lost: events that found no room since the last one that did
  * @queue: event @i at @i modulo its size
@@ -46,16 +78,190 @@ struct neuron_listener {
 	u32 stride;
 	struct mutex reading; /* one reader at a time */
 	wait_queue_head_t wait;
+	spinlock_t lock; /* all that follows */
 	u32 first;
 	u32 next;
 	u32 lost;
 	struct drm_neuron_event queue[NEURON_LISTENER_EVENTS];
 };
 
-void neuron_listeners_init(struct neuron_listeners *listeners)
+static void neuron_news_add(struct neuron_news *news, u64 client,
+			    const struct drm_neuron_event *event)
 {
-	spin_lock_init(&listeners->lock);
+	news->event[news->nr].client = client;
+	news->event[news->nr].record = *event;
+	news->event[news->nr].record.time_ns = ktime_get_ns();
+	news->nr++;
+}
+
+static void neuron_news_lose(struct neuron_news *news, u64 client, u32 type)
+{
+	unsigned int i;
+
+	for (i = 0; i < news->nr_lost; i++) {
+		if (news->lost[i].client == client &&
+		    news->lost[i].type == type) {
+			news->lost[i].count++;
+			return;
+		}
+	}
+	if (i == NEURON_NEWS_LOST) {
+		news->lost_by_all++;
+		return;
+	}
+	news->lost[i].client = client;
+	news->lost[i].type = type;
+	news->lost[i].count = 1;
+	news->nr_lost++;
+}
+
+void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
+			   const struct drm_neuron_event *event)
+{
+	struct neuron_news *news;
+	unsigned long flags;
+
+	spin_lock_irqsave(&listeners->news_lock, flags);
+	news = listeners->news[listeners->filled];
+	if (news->nr < NEURON_NEWS_EVENTS)
+		neuron_news_add(news, client, event);
+	else
+		neuron_news_lose(news, client, event->type);
+	spin_unlock_irqrestore(&listeners->news_lock, flags);
+	queue_work(system_unbound_wq, &listeners->work);
+}
+
+static bool neuron_listener_hears(const struct neuron_listener *listener,
+				  u64 client, u32 type)
+{
+	return listener->mask & BIT_ULL(type) &&
+	       (!client || client == listener->client);
+}
+
+static void neuron_listener_put(struct neuron_listener *listener,
+				const struct drm_neuron_event *event)
+{
+	struct drm_neuron_event *slot;
+
+	spin_lock(&listener->lock);
+	if (listener->next - listener->first == NEURON_LISTENER_EVENTS) {
+		listener->lost++;
+		spin_unlock(&listener->lock);
+		return;
+	}
+	slot = &listener->queue[listener->next % NEURON_LISTENER_EVENTS];
+	*slot = *event;
+	slot->lost = listener->lost;
+	listener->lost = 0;
+	listener->next++;
+	spin_unlock(&listener->lock);
+	wake_up(&listener->wait);
+}
+
+static void neuron_listener_lose(struct neuron_listener *listener, u32 count)
+{
+	spin_lock(&listener->lock);
+	listener->lost += count;
+	spin_unlock(&listener->lock);
+}
+
+/* Under neuron_listeners.lock. What a listener hears of, it hears of in order. */
+static void neuron_listener_tell(struct neuron_listener *listener,
+				 const struct neuron_news *news)
+{
+	unsigned int i;
+
+	for (i = 0; i < news->nr; i++)
+		if (neuron_listener_hears(listener, news->event[i].client,
+					  news->event[i].record.type))
+			neuron_listener_put(listener, &news->event[i].record);
+	for (i = 0; i < news->nr_lost; i++)
+		if (neuron_listener_hears(listener, news->lost[i].client,
+					  news->lost[i].type))
+			neuron_listener_lose(listener, news->lost[i].count);
+	if (news->lost_by_all)
+		neuron_listener_lose(listener, news->lost_by_all);
+}
+
+/* Under neuron_listeners.lock: events that must be handed on, or NULL. */
+static struct neuron_news *
+neuron_listeners_take(struct neuron_listeners *listeners)
+{
+	struct neuron_news *news = NULL;
+
+	spin_lock_irq(&listeners->news_lock);
+	if (listeners->news[listeners->filled]->nr) {
+		news = listeners->news[listeners->filled];
+		listeners->filled ^= 1;
+	}
+	spin_unlock_irq(&listeners->news_lock);
+	return news;
+}
+
+/* Under neuron_listeners.lock: hand on all that was told before; false: there was nothing. */
+static bool neuron_listeners_hand_on(struct neuron_listeners *listeners)
+{
+	struct neuron_listener *listener;
+	struct neuron_news *news;
+
+	if (listeners->closed)
+		return false;
+	news = neuron_listeners_take(listeners);
+	if (!news)
+		return false;
+	list_for_each_entry(listener, &listeners->list, link) {
+		neuron_listener_tell(listener, news);
+		cond_resched();
+	}
+	news->nr = 0;
+	news->nr_lost = 0;
+	news->lost_by_all = 0;
+	return true;
+}
+
+static bool neuron_listeners_flush(struct neuron_listeners *listeners)
+{
+	bool any;
+
+	mutex_lock(&listeners->lock);
+	any = neuron_listeners_hand_on(listeners);
+	mutex_unlock(&listeners->lock);
+	return any;
+}
+
+static void neuron_listeners_work(struct work_struct *work)
+{
+	struct neuron_listeners *listeners = container_of(work,
+							  struct neuron_listeners,
+							  work);
+
+	while (neuron_listeners_flush(listeners))
+		;
+}
+
+/* @news is to be set. */
+static void neuron_listeners_begin(struct neuron_listeners *listeners)
+{
+	mutex_init(&listeners->lock);
 	INIT_LIST_HEAD(&listeners->list);
+	INIT_WORK(&listeners->work, neuron_listeners_work);
+	spin_lock_init(&listeners->news_lock);
+}
+
+int neuron_listeners_init(struct neuron_listeners *listeners,
+			  struct drm_device *drm)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(listeners->news); i++) {
+		listeners->news[i] = drmm_kzalloc(drm,
+						  sizeof(struct neuron_news),
+						  GFP_KERNEL);
+		if (!listeners->news[i])
+			return -ENOMEM;
+	}
+	neuron_listeners_begin(listeners);
+	return 0;
 }
 
 /* Under neuron_listeners.lock: those of one file. */
@@ -79,7 +285,9 @@ static int neuron_listener_add(struct neuron_listener *listener)
 	if (!neuron_account_add_event_file(listener->account))
 		return -ENOSPC;
 
-	spin_lock_irq(&listeners->lock);
+	mutex_lock(&listeners->lock);
+	/* Of what has happened before it hears nothing. */
+	neuron_listeners_hand_on(listeners);
 	if (listeners->nr >= NEURON_DEVICE_LISTENERS ||
 	    neuron_listeners_count(listeners, listener->client) >=
 	    NEURON_FILE_LISTENERS) {
@@ -88,7 +296,7 @@ static int neuron_listener_add(struct neuron_listener *listener)
 		list_add_tail(&listener->link, &listeners->list);
 		listeners->nr++;
 	}
-	spin_unlock_irq(&listeners->lock);
+	mutex_unlock(&listeners->lock);
 	if (ret)
 		neuron_account_remove_event_file(listener->account);
 	return ret;
@@ -98,10 +306,10 @@ static void neuron_listener_remove(struct neuron_listener *listener)
 {
 	struct neuron_listeners *listeners = &listener->ndev->listeners;
 
-	spin_lock_irq(&listeners->lock);
+	mutex_lock(&listeners->lock);
 	list_del(&listener->link);
 	listeners->nr--;
-	spin_unlock_irq(&listeners->lock);
+	mutex_unlock(&listeners->lock);
 	neuron_account_remove_event_file(listener->account);
 }
 
@@ -119,79 +327,48 @@ void neuron_listeners_close(struct neuron_listeners *listeners)
 {
 	struct neuron_listener *listener;
 
-	spin_lock_irq(&listeners->lock);
-	listeners->closed = true;
+	disable_work_sync(&listeners->work);
+	mutex_lock(&listeners->lock);
+	neuron_listeners_hand_on(listeners);
+	/* Who sees it sees the last record, too. */
+	smp_store_release(&listeners->closed, true);
 	list_for_each_entry(listener, &listeners->list, link)
 		wake_up_all(&listener->wait);
-	spin_unlock_irq(&listeners->lock);
-}
-
-static void neuron_listener_put(struct neuron_listener *listener,
-				const struct drm_neuron_event *event)
-{
-	struct drm_neuron_event *slot;
-
-	if (listener->next - listener->first == NEURON_LISTENER_EVENTS) {
-		listener->lost++;
-		return;
-	}
-	slot = &listener->queue[listener->next % NEURON_LISTENER_EVENTS];
-	*slot = *event;
-	slot->time_ns = ktime_get_ns();
-	slot->lost = listener->lost;
-	listener->lost = 0;
-	listener->next++;
-	wake_up(&listener->wait);
-}
-
-void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
-			   const struct drm_neuron_event *event)
-{
-	struct neuron_listener *listener;
-	unsigned long flags;
-
-	spin_lock_irqsave(&listeners->lock, flags);
-	list_for_each_entry(listener, &listeners->list, link)
-		if (listener->mask & BIT_ULL(event->type) &&
-		    (!client || client == listener->client))
-			neuron_listener_put(listener, event);
-	spin_unlock_irqrestore(&listeners->lock, flags);
+	mutex_unlock(&listeners->lock);
 }
 
 /* Copy the first event; false: there is none. It stays until it is dropped. */
 static bool neuron_listener_peek(struct neuron_listener *listener,
 				 struct drm_neuron_event *event)
 {
-	struct neuron_listeners *listeners = &listener->ndev->listeners;
 	bool there;
 
-	spin_lock_irq(&listeners->lock);
+	spin_lock(&listener->lock);
 	there = listener->first != listener->next;
 	if (there)
 		*event = listener->queue[listener->first %
 					 NEURON_LISTENER_EVENTS];
-	spin_unlock_irq(&listeners->lock);
+	spin_unlock(&listener->lock);
 	return there;
 }
 
 static void neuron_listener_drop(struct neuron_listener *listener)
 {
-	spin_lock_irq(&listener->ndev->listeners.lock);
+	spin_lock(&listener->lock);
 	listener->first++;
-	spin_unlock_irq(&listener->ndev->listeners.lock);
+	spin_unlock(&listener->lock);
 }
 
 static __poll_t neuron_listener_state(struct neuron_listener *listener)
 {
-	struct neuron_listeners *listeners = &listener->ndev->listeners;
 	__poll_t state = 0;
 
-	spin_lock_irq(&listeners->lock);
+	if (smp_load_acquire(&listener->ndev->listeners.closed))
+		state |= EPOLLHUP;
+	spin_lock(&listener->lock);
 	if (listener->first != listener->next)
 		state |= EPOLLIN | EPOLLRDNORM;
-	if (listeners->closed)
-		state |= EPOLLHUP;
-	spin_unlock_irq(&listeners->lock);
+	spin_unlock(&listener->lock);
 	return state;
 }
 
@@ -222,6 +399,7 @@ static ssize_t neuron_listener_read(struct file *filp, char __user *to,
 	if (size < listener->stride)
 		return -EINVAL;
 	for (;;) {
+		neuron_listeners_flush(&listener->ndev->listeners);
 		if (mutex_lock_interruptible(&listener->reading))
 			return -ERESTARTSYS;
 		ret = neuron_listener_copy(listener, to, size);
@@ -246,6 +424,7 @@ static __poll_t neuron_listener_poll(struct file *filp, poll_table *wait)
 	struct neuron_listener *listener = filp->private_data;
 
 	poll_wait(filp, &listener->wait, wait);
+	neuron_listeners_flush(&listener->ndev->listeners);
 	return neuron_listener_state(listener);
 }
 
@@ -286,6 +465,7 @@ neuron_listener_create(struct neuron_device *ndev, u64 client,
 	listener->stride = args->stride;
 	mutex_init(&listener->reading);
 	init_waitqueue_head(&listener->wait);
+	spin_lock_init(&listener->lock);
 	drm_dev_get(&ndev->drm);
 	return listener;
 }
@@ -333,3 +513,7 @@ err_destroy:
 	neuron_listener_destroy(listener);
 	return ret;
 }
+
+#ifdef NEURON_KUNIT
+#include "neuron_kunit_listener.c"
+#endif
