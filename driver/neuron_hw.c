@@ -96,6 +96,7 @@ int neuron_hw_start(struct neuron_device *ndev)
 	if (ret)
 		goto err_state;
 
+	neuron_look_begin_anew(ndev);
 	neuron_irq_start(ndev);
 	ret = neuron_hw_start_units(ndev);
 	if (ret)

@@ -10,7 +10,8 @@
 
 /**
  * struct neuron_looks - the last look at a device
- * @lock: @look; taken before what neuron_regs_get_awake() takes
+ * @lock: @look; taken before what neuron_regs_get_awake() takes, and after
+ *	neuron_device.hw_lock
  * @look: what it said
  */
 struct neuron_looks {
@@ -36,12 +37,14 @@ static void neuron_look_at_regs(struct neuron_device *ndev,
 }
 
 /*
- * A counter that said *@last says @now: add what it has counted to *@sum. A reset makes it
- * begin anew.
+ * A counter that said *@last says @now: add what it has counted to *@sum. Of one that says
+ * less nobody knows why, so all that it says is new.
  */
-static void neuron_look_add(u64 *sum, u64 *last, u64 now)
+static void neuron_look_add(const struct neuron_look *look, u64 *sum, u64 *last,
+			    u64 now)
 {
-	*sum += now >= *last ? now - *last : now;
+	if (!look->begins)
+		*sum += now >= *last ? now - *last : now;
 	*last = now;
 }
 
@@ -53,9 +56,10 @@ static void neuron_look_at_units(struct neuron_device *ndev,
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
-		neuron_look_add(&look->violations, &look->unit_raw[i].violations,
+		neuron_look_add(look, &look->violations,
+				&look->unit_raw[i].violations,
 				neuron_core_read(core, NEURON_CORE_VIOLATIONS));
-		neuron_look_add(&look->stale_posts,
+		neuron_look_add(look, &look->stale_posts,
 				&look->unit_raw[i].stale_posts,
 				neuron_core_read(core, NEURON_CORE_STALE_POSTS));
 	}
@@ -69,12 +73,12 @@ static void neuron_look_at_link(struct neuron_device *ndev, unsigned int link,
 	struct neuron_look_link *sum = &look->link_sum[link];
 
 	neuron_device_read_link(ndev, link, &look->link[link]);
-	neuron_look_add(&sum->sent, &raw->sent,
+	neuron_look_add(look, &sum->sent, &raw->sent,
 			neuron_ctl_read64(ndev, reg + NEURON_LINK_COUNT_SENT));
-	neuron_look_add(&sum->received, &raw->received,
+	neuron_look_add(look, &sum->received, &raw->received,
 			neuron_ctl_read64(ndev,
 					  reg + NEURON_LINK_COUNT_RECEIVED));
-	neuron_look_add(&sum->errors, &raw->errors,
+	neuron_look_add(look, &sum->errors, &raw->errors,
 			neuron_ctl_read(ndev, reg + NEURON_LINK_COUNT_ERRORS));
 }
 
@@ -97,10 +101,10 @@ static void neuron_look_at_engine(struct neuron_device *ndev,
 
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
 		reg = NEURON_CTL_QUEUE(engine, i);
-		neuron_look_add(&sum[i].descriptors, &raw[i].descriptors,
+		neuron_look_add(look, &sum[i].descriptors, &raw[i].descriptors,
 				neuron_ctl_read64(ndev, reg +
 						  NEURON_QUEUE_DESCRIPTORS));
-		neuron_look_add(&sum[i].bytes, &raw[i].bytes,
+		neuron_look_add(look, &sum[i].bytes, &raw[i].bytes,
 				neuron_ctl_read64(ndev, reg +
 						  NEURON_QUEUE_BYTES));
 	}
@@ -129,11 +133,11 @@ static void neuron_look_at_row(struct neuron_device *ndev, unsigned int core,
 	for (i = 0; i < NEURON_PE_COLUMN_GROUPS; i++)
 		weights += neuron_look_at_pe(ndev, core, row, i,
 					     NEURON_PE_WEIGHTS);
-	neuron_look_add(&sum->weights, &raw->weights, weights);
-	neuron_look_add(&sum->matmul, &raw->matmul,
+	neuron_look_add(look, &sum->weights, &raw->weights, weights);
+	neuron_look_add(look, &sum->matmul, &raw->matmul,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
 					  NEURON_PE_MATMUL));
-	neuron_look_add(&sum->idle, &raw->idle,
+	neuron_look_add(look, &sum->idle, &raw->idle,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
 					  NEURON_PE_IDLE));
 }
@@ -213,16 +217,35 @@ void neuron_look_end(struct neuron_device *ndev)
 	mutex_unlock(&ndev->looks->lock);
 }
 
+/* Under neuron_looks.lock. */
+static void neuron_look_at_all(struct neuron_device *ndev,
+			       struct neuron_look *look)
+{
+	unsigned int part, engine;
+
+	for (part = 0; part < NEURON_LOOK_PARTS; part++)
+		neuron_look_at(ndev, part, look);
+	for (engine = 0; engine < ndev->gen->nr_dma; engine++)
+		neuron_look_at_engine(ndev, engine, look);
+}
+
 void neuron_look_keep(struct neuron_device *ndev)
 {
 	struct neuron_looks *looks = ndev->looks;
-	unsigned int part, engine;
 
 	mutex_lock(&looks->lock);
-	for (part = 0; part < NEURON_LOOK_PARTS; part++)
-		neuron_look_at(ndev, part, &looks->look);
-	for (engine = 0; engine < ndev->gen->nr_dma; engine++)
-		neuron_look_at_engine(ndev, engine, &looks->look);
+	neuron_look_at_all(ndev, &looks->look);
+	mutex_unlock(&looks->lock);
+}
+
+void neuron_look_begin_anew(struct neuron_device *ndev)
+{
+	struct neuron_looks *looks = ndev->looks;
+
+	mutex_lock(&looks->lock);
+	looks->look.begins = true;
+	neuron_look_at_all(ndev, &looks->look);
+	looks->look.begins = false;
 	mutex_unlock(&looks->lock);
 }
 

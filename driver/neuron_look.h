@@ -48,6 +48,7 @@ struct neuron_look_pe {
 /**
  * struct neuron_look - what the device said last
  * @asleep: the device sleeps; what follows is from before
+ * @begins: what the counters say now is from before; it is not added to the sums
  * @throttle: NEURON_CTL_THROTTLE
  * @throttle_reason: NEURON_CTL_THROTTLE_REASON
  * @hbm_repair: NEURON_MISC_HBM_REPAIR
@@ -69,6 +70,7 @@ struct neuron_look_pe {
  */
 struct neuron_look {
 	bool asleep;
+	bool begins;
 	u32 throttle;
 	u32 throttle_reason;
 	u32 hbm_repair;

@@ -366,4 +366,51 @@ TEST_F(query, counters_survive_a_reset)
 	EXPECT_EQ(reset.jobs + 1, after.jobs);
 }
 
+/* Return: a negative errno, or what the driver says that the chip has refused in all. */
+static int64_t violations(int fd)
+{
+	struct drm_neuron_counter_info info = { 0 };
+	int ret = neuron_query(fd, DRM_NEURON_QUERY_COUNTERS, &info, sizeof(info));
+
+	return ret ? ret : (int64_t)info.violations;
+}
+
+/* After a reset the chip passes what it said before, and nobody has looked meanwhile. */
+TEST_F(query, counters_that_pass_what_they_said)
+{
+	int64_t before;
+
+	/* The chip says 1 then. */
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
+	ASSERT_EQ(0, run_violation());
+	before = violations(self->fd);
+	ASSERT_LT(0, before);
+
+	ASSERT_EQ(0, neuron_reset_device(self->fd));
+	ASSERT_EQ(0, run_violation());
+	ASSERT_EQ(0, run_violation());
+	ASSERT_EQ(0, run_violation());
+	EXPECT_EQ(before + 3, violations(self->fd));
+}
+
+/* What the chip has counted under an earlier driver is not counted. */
+TEST_F(query, counters_begin_with_the_driver)
+{
+	char dir[256], *address;
+
+	ASSERT_EQ(0, neuron_sysfs_dir(self->fd, dir, sizeof(dir)));
+	address = strrchr(dir, '/') + 1;
+	ASSERT_EQ(0, run_violation());
+	ASSERT_LT(0, violations(self->fd));
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind", address));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address));
+	self->fd = neuron_open(0);
+	ASSERT_LE(0, self->fd);
+	EXPECT_EQ(0, violations(self->fd));
+	ASSERT_EQ(0, run_violation());
+	EXPECT_EQ(1, violations(self->fd));
+}
+
 TEST_HARNESS_MAIN
