@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Directories of the PCI device: links/<number>, for each link of the fabric, and dma,
- * with a file for each DMA engine. Reading them does not wake the device.
+ * Directories of the PCI device: links/<number>, for each link of the fabric, and
+ * dma/<number>, for each DMA engine. Reading them does not wake the device.
  */
 #include <linux/device.h>
 #include <linux/err.h>
@@ -60,93 +60,76 @@ static const struct neuron_node_attr neuron_link_attrs[] = {
 	NEURON_LINK_COUNT("errors", errors),
 };
 
-/* A line for each queue that has moved something. */
+/* Of all queues of the engine; @offset: in struct neuron_look_queue */
 static ssize_t neuron_engine_show(const struct neuron_node *node,
-				  unsigned long engine, char *buf)
+				  unsigned long offset, char *buf)
 {
 	struct neuron_device *ndev = node->data;
-	const struct neuron_look_queue *queue;
 	const struct neuron_look *look;
 	unsigned int i;
-	int len = 0;
+	u64 sum = 0;
 
-	look = neuron_look_begin_queues(ndev, engine);
+	look = neuron_look_begin_queues(ndev, node->index);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
-	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
-		queue = &look->queue_sum[engine][i];
-		if (queue->descriptors)
-			len += sysfs_emit_at(buf, len, "%u %llu %llu\n", i,
-					     queue->descriptors, queue->bytes);
-	}
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
+		sum += *(const u64 *)((const void *)&look->queue_sum[node->index][i] +
+				      offset);
 	neuron_look_end(ndev);
-	return len;
+	return sysfs_emit(buf, "%llu\n", sum);
 }
+
+#define NEURON_ENGINE_COUNT(name) \
+	NEURON_NODE_RO(#name, neuron_engine_show, \
+		       offsetof(struct neuron_look_queue, name))
+
+static const struct neuron_node_attr neuron_engine_attrs[] = {
+	NEURON_ENGINE_COUNT(descriptors),
+	NEURON_ENGINE_COUNT(bytes),
+};
 
 static void neuron_traffic_remove(void *data)
 {
 	neuron_node_remove(data);
 }
 
-/* A directory that is removed with the device. */
-static struct neuron_node *
-neuron_traffic_dir(struct neuron_device *ndev, const char *name,
-		   const struct neuron_node_attr *attrs, size_t nr)
+/*
+ * A directory that is removed with the device, with @nr directories in it, named by their
+ * number.
+ */
+static int neuron_traffic_add(struct neuron_device *ndev, const char *name,
+			      unsigned int nr,
+			      const struct neuron_node_attr *attrs,
+			      size_t nr_attrs)
 {
 	struct device *dev = ndev->drm.dev;
-	struct neuron_node *node;
+	struct neuron_node *node, *child;
+	unsigned int i;
+	char number[16];
 	int ret;
 
-	node = neuron_node_create(&dev->kobj, ndev, attrs, nr, name);
+	node = neuron_node_create(&dev->kobj, ndev, NULL, 0, name);
 	if (IS_ERR(node))
-		return node;
+		return PTR_ERR(node);
 	ret = devm_add_action_or_reset(dev, neuron_traffic_remove, node);
-	return ret ? ERR_PTR(ret) : node;
-}
-
-static int neuron_traffic_links(struct neuron_device *ndev)
-{
-	struct neuron_node *links, *link;
-	unsigned int i;
-	char name[16];
-
-	links = neuron_traffic_dir(ndev, "links", NULL, 0);
-	if (IS_ERR(links))
-		return PTR_ERR(links);
-	for (i = 0; i < ndev->nr_links; i++) {
-		snprintf(name, sizeof(name), "%u", i);
-		link = neuron_node_add(links, neuron_link_attrs,
-				       ARRAY_SIZE(neuron_link_attrs), name, i);
-		if (IS_ERR(link))
-			return PTR_ERR(link);
+	for (i = 0; !ret && i < nr; i++) {
+		snprintf(number, sizeof(number), "%u", i);
+		child = neuron_node_add(node, attrs, nr_attrs, number, i);
+		ret = PTR_ERR_OR_ZERO(child);
 	}
-	return 0;
-}
-
-static int neuron_traffic_engines(struct neuron_device *ndev)
-{
-	unsigned int i, nr = ndev->gen->nr_dma;
-	struct device *dev = ndev->drm.dev;
-	struct neuron_node_attr *attrs;
-
-	attrs = devm_kcalloc(dev, nr, sizeof(*attrs), GFP_KERNEL);
-	if (!attrs)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++) {
-		sysfs_attr_init(&attrs[i].attr);
-		attrs[i].attr.name = devm_kasprintf(dev, GFP_KERNEL, "%u", i);
-		if (!attrs[i].attr.name)
-			return -ENOMEM;
-		attrs[i].attr.mode = 0444;
-		attrs[i].show = neuron_engine_show;
-		attrs[i].arg = i;
-	}
-	return PTR_ERR_OR_ZERO(neuron_traffic_dir(ndev, "dma", attrs, nr));
+	return ret;
 }
 
 int neuron_sysfs_traffic_init(struct neuron_device *ndev)
 {
-	int ret = neuron_traffic_links(ndev);
+	int ret;
 
-	return ret ?: neuron_traffic_engines(ndev);
+	ret = neuron_traffic_add(ndev, "links", ndev->nr_links,
+				 neuron_link_attrs,
+				 ARRAY_SIZE(neuron_link_attrs));
+	if (ret)
+		return ret;
+	return neuron_traffic_add(ndev, "dma", ndev->gen->nr_dma,
+				  neuron_engine_attrs,
+				  ARRAY_SIZE(neuron_engine_attrs));
 }
