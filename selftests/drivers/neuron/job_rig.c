@@ -322,6 +322,30 @@ void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
 	inst->imm1 = 1;
 }
 
+static struct neuron_ap rig_tile(uint32_t memory, unsigned int partitions, unsigned int n,
+				 enum neuron_dtype dtype)
+{
+	return (struct neuron_ap){
+		.addr = memory,
+		.num = { (uint16_t)n, 1, 1, 1 },
+		.step = { 1 },
+		.partitions = (uint8_t)partitions,
+		.dtype = (uint8_t)dtype,
+	};
+}
+
+void rig_product(struct rig *rig, unsigned int k, unsigned int m, unsigned int n)
+{
+	struct neuron_inst *inst;
+
+	inst = rig_emit(rig, NEURON_ENGINE_TENSOR, NEURON_OP_LOAD_STATIONARY);
+	inst->src0 = rig_tile(0, k, m, NEURON_DTYPE_BF16);
+	inst = rig_emit(rig, NEURON_ENGINE_TENSOR, NEURON_OP_MATMUL);
+	inst->src0 = rig_tile(0, k, n, NEURON_DTYPE_BF16);
+	inst->dst = rig_tile(NEURON_AP_PSUM, m, n, NEURON_DTYPE_FP32);
+	rig_halt(rig, NEURON_ENGINE_TENSOR);
+}
+
 void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count)
 {
 	struct neuron_inst *inst;

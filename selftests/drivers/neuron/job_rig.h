@@ -106,6 +106,11 @@ void rig_store(struct rig *rig, enum neuron_engine engine, uint32_t offset,
 /* Copy @size bytes in the data half with the queue 0 of the job. */
 void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
 	      uint64_t src, uint32_t size);
+/*
+ * A product in the tensor engine, of what SBUF happens to hold, and its end: @k rows, @m columns
+ * of the array, @n moving columns, all bf16.
+ */
+void rig_product(struct rig *rig, unsigned int k, unsigned int m, unsigned int n);
 /* Loop @count times; 0: for ever. */
 void rig_loop(struct rig *rig, enum neuron_engine engine, uint32_t count);
 
