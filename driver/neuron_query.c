@@ -183,9 +183,25 @@ static void neuron_query_ecc(u32 errors, u64 *corrected, u64 *uncorrected)
 	*uncorrected += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED, errors);
 }
 
-/* While the device is being reset: wait. neuron_look_end() it. */
+/* No part of struct neuron_look: the queues of an engine. */
+#define NEURON_QUERY_ENGINE	NEURON_LOOK_PARTS
+
+static const struct neuron_look *
+neuron_query_look_once(struct neuron_device *ndev, unsigned int part,
+		       unsigned int engine)
+{
+	if (part == NEURON_QUERY_ENGINE)
+		return neuron_look_begin_queues(ndev, engine);
+	return neuron_look_begin(ndev, part);
+}
+
+/*
+ * While the device is being reset: wait. neuron_look_end() it. @engine: of the DMA, for
+ * NEURON_QUERY_ENGINE.
+ */
 static const struct neuron_look *neuron_query_look(struct neuron_device *ndev,
-						   enum neuron_look_part part)
+						   unsigned int part,
+						   unsigned int engine)
 {
 	const struct neuron_look *look;
 	int ret;
@@ -194,7 +210,7 @@ static const struct neuron_look *neuron_query_look(struct neuron_device *ndev,
 		ret = neuron_hw_wait(ndev);
 		if (ret)
 			return ERR_PTR(ret);
-		look = neuron_look_begin(ndev, part);
+		look = neuron_query_look_once(ndev, part, engine);
 	} while (look == ERR_PTR(-EIO));
 	return look;
 }
@@ -205,7 +221,7 @@ static int neuron_query_memory_errors(struct neuron_device *ndev,
 	const struct neuron_look *look;
 	unsigned int i;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_REGS);
+	look = neuron_query_look(ndev, NEURON_LOOK_REGS, 0);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	for (i = 0; i < ndev->gen->nr_hbm; i++)
@@ -222,7 +238,7 @@ static int neuron_query_refused(struct neuron_device *ndev,
 {
 	const struct neuron_look *look;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_UNITS);
+	look = neuron_query_look(ndev, NEURON_LOOK_UNITS, 0);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	info->violations = look->violations;
@@ -251,6 +267,77 @@ static int neuron_query_counters(struct neuron_device *ndev,
 	info->lost_interrupts = atomic64_read(&counters->lost_interrupts);
 	info->copy_errors = atomic64_read(&counters->copy_errors);
 	info->link_changes = atomic64_read(&counters->link_changes);
+	return 0;
+}
+
+static int neuron_query_link_counters(struct neuron_device *ndev,
+				      struct drm_neuron_link_counter_info *info)
+{
+	const struct neuron_look *look;
+	unsigned int i;
+
+	look = neuron_query_look(ndev, NEURON_LOOK_LINKS, 0);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	for (i = 0; i < ndev->nr_links; i++) {
+		info[i].bytes_sent = look->link_sum[i].sent;
+		info[i].bytes_received = look->link_sum[i].received;
+		info[i].errors = look->link_sum[i].errors;
+	}
+	neuron_look_end(ndev);
+	return 0;
+}
+
+static int neuron_query_moved(struct neuron_device *ndev, unsigned int engine,
+			       struct drm_neuron_queue_counter_info *info)
+{
+	const struct neuron_look *look;
+	unsigned int i;
+
+	look = neuron_query_look(ndev, NEURON_QUERY_ENGINE, engine);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
+		info[i].dma_engine = engine;
+		info[i].queue = i;
+		info[i].descriptors = look->queue_sum[engine][i].descriptors;
+		info[i].bytes = look->queue_sum[engine][i].bytes;
+	}
+	neuron_look_end(ndev);
+	return 0;
+}
+
+static int neuron_query_queue_counters(struct neuron_device *ndev,
+				       struct drm_neuron_queue_counter_info *info)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < ndev->gen->nr_dma; i++)
+		ret = neuron_query_moved(ndev, i,
+					  &info[i * NEURON_UDMA_QUEUES]);
+	return ret;
+}
+
+static int neuron_query_tensor_counters(struct neuron_device *ndev,
+					struct drm_neuron_tensor_counter_info *info)
+{
+	const struct neuron_look *look;
+	unsigned int i, row;
+
+	look = neuron_query_look(ndev, NEURON_LOOK_PE, 0);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		for (row = 0; row < NEURON_PE_ROW_GROUPS; row++, info++) {
+			info->core = i;
+			info->rows = row;
+			info->matmul_cycles = look->tensor[i][row].matmul;
+			info->weights_cycles = look->tensor[i][row].weights;
+			info->idle_cycles = look->tensor[i][row].idle;
+		}
+	}
+	neuron_look_end(ndev);
 	return 0;
 }
 
@@ -341,6 +428,15 @@ static struct neuron_answer neuron_query_answer(struct neuron_device *ndev,
 	case DRM_NEURON_QUERY_QUEUES:
 		return NEURON_ANSWER(queue, QUEUE,
 				     gen->nr_dma * NEURON_UDMA_QUEUES);
+	case DRM_NEURON_QUERY_LINK_COUNTERS:
+		return NEURON_ANSWER(link_counter, LINK_COUNTER,
+				     ndev->nr_links);
+	case DRM_NEURON_QUERY_QUEUE_COUNTERS:
+		return NEURON_ANSWER(queue_counter, QUEUE_COUNTER,
+				     gen->nr_dma * NEURON_UDMA_QUEUES);
+	case DRM_NEURON_QUERY_TENSOR_COUNTERS:
+		return NEURON_ANSWER(tensor_counter, TENSOR_COUNTER,
+				     gen->nr_cores * NEURON_PE_ROW_GROUPS);
 	}
 	return (struct neuron_answer){ };
 }
@@ -433,6 +529,12 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 		return neuron_query_driver(ndev, type, answer);
 	case DRM_NEURON_QUERY_COUNTERS:
 		return neuron_query_counters(ndev, answer);
+	case DRM_NEURON_QUERY_LINK_COUNTERS:
+		return neuron_query_link_counters(ndev, answer);
+	case DRM_NEURON_QUERY_QUEUE_COUNTERS:
+		return neuron_query_queue_counters(ndev, answer);
+	case DRM_NEURON_QUERY_TENSOR_COUNTERS:
+		return neuron_query_tensor_counters(ndev, answer);
 	default:
 		return neuron_query_hw(ndev, type, answer);
 	}

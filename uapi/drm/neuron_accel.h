@@ -85,6 +85,9 @@ enum drm_neuron_query_type {
 	DRM_NEURON_QUERY_CC_CORES,	/* array of drm_neuron_core_info */
 	DRM_NEURON_QUERY_LIMITS,	/* drm_neuron_limits_info */
 	DRM_NEURON_QUERY_STACK_USAGE,	/* array of drm_neuron_stack_usage_info */
+	DRM_NEURON_QUERY_LINK_COUNTERS,	/* array of drm_neuron_link_counter_info */
+	DRM_NEURON_QUERY_QUEUE_COUNTERS,	/* array of drm_neuron_queue_counter_info */
+	DRM_NEURON_QUERY_TENSOR_COUNTERS,	/* array of drm_neuron_tensor_counter_info */
 };
 
 /**
@@ -382,6 +385,59 @@ struct drm_neuron_queue_info {
 	__u32 ring;
 	__u32 owner;
 	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_link_counter_info - what a fabric link has carried
+ * @bytes_sent: by this chip, or through it
+ * @bytes_received: the same
+ * @errors: accesses that found no way on from here
+ *
+ * The array has the links in the order of QUERY_LINKS. As all counters of the chip in
+ * QUERY these are since the driver was loaded, and a reset of the device clears none; but
+ * what was counted between the last look at a counter and a reset is missing. Asking for
+ * them keeps no device awake.
+ */
+struct drm_neuron_link_counter_info {
+	__u64 bytes_sent;
+	__u64 bytes_received;
+	__u64 errors;
+};
+
+/**
+ * struct drm_neuron_queue_counter_info - what a DMA queue has moved
+ * @dma_engine: engine of the chip
+ * @queue: of the engine
+ * @descriptors: that it has read
+ * @bytes: that it has moved
+ *
+ * The array has the queues in the order of QUERY_QUEUES.
+ */
+struct drm_neuron_queue_counter_info {
+	__u32 dma_engine;
+	__u32 queue;
+	__u64 descriptors;
+	__u64 bytes;
+};
+
+/**
+ * struct drm_neuron_tensor_counter_info - what some rows of a tensor engine's array did
+ * @core: core
+ * @rows: group of 32 rows, the first one is 0
+ * @matmul_cycles: cycles in which the group multiplied
+ * @weights_cycles: cycles in which it was loaded with the stationary operand
+ * @idle_cycles: cycles of device time in which it did neither; brought up to date when a
+ *	job of the core ends, 0 when device time is switched off
+ *
+ * Cycles are those of the engine's clock at full speed. The array has all groups of a core,
+ * then those of the next one.
+ */
+struct drm_neuron_tensor_counter_info {
+	__u32 core;
+	__u32 rows;
+	__u64 matmul_cycles;
+	__u64 weights_cycles;
+	__u64 idle_cycles;
 };
 
 #define DRM_NEURON_BO_HBM	0	/* in HBM stack @stack */
@@ -1197,6 +1253,9 @@ struct drm_neuron_events {
 #define DRM_NEURON_USAGE_INFO_SIZE_V2		32
 #define DRM_NEURON_STACK_USAGE_INFO_SIZE_V2	24
 #define DRM_NEURON_QUEUE_INFO_SIZE_V2		24
+#define DRM_NEURON_LINK_COUNTER_INFO_SIZE_V2	24
+#define DRM_NEURON_QUEUE_COUNTER_INFO_SIZE_V2	24
+#define DRM_NEURON_TENSOR_COUNTER_INFO_SIZE_V2	32
 #define DRM_NEURON_BO_CREATE_SIZE_V2		40
 #define DRM_NEURON_BO_IMPORT_SIZE_V2		32
 #define DRM_NEURON_BO_INFO_SIZE_V2		56

@@ -147,7 +147,7 @@ static const struct fuzz_field drm_neuron_array_fields[] = {
 STRUCT(drm_neuron_array);
 
 static const struct fuzz_field drm_neuron_query_fields[] = {
-	ONE(drm_neuron_query, type, ENUM, DRM_NEURON_QUERY_STACK_USAGE + 1),
+	ONE(drm_neuron_query, type, ENUM, DRM_NEURON_QUERY_TENSOR_COUNTERS + 1),
 	ONE(drm_neuron_query, pad, ZERO, 0),
 	PART(drm_neuron_query, answer, drm_neuron_array),
 };

@@ -222,7 +222,7 @@ static int newer_queries(const char *node)
 	if (fd < 0)
 		return -errno;
 	for (type = DRM_NEURON_QUERY_CLOCKS;
-	     !ret && type <= DRM_NEURON_QUERY_STACK_USAGE; type++)
+	     !ret && type <= DRM_NEURON_QUERY_TENSOR_COUNTERS; type++)
 		ret = neuron_query_array(fd, type, answer, QUERY_STRIDE,
 					 sizeof(answer) / QUERY_STRIDE);
 	close(fd);

@@ -214,6 +214,11 @@ TEST_F(old, query)
 		{ DRM_NEURON_QUERY_CC_CORES, sizeof(struct drm_neuron_core_info) },
 		{ DRM_NEURON_QUERY_LIMITS, sizeof(struct drm_neuron_limits_info) },
 		{ DRM_NEURON_QUERY_STACK_USAGE, sizeof(struct drm_neuron_stack_usage_info) },
+		{ DRM_NEURON_QUERY_LINK_COUNTERS, sizeof(struct drm_neuron_link_counter_info) },
+		{ DRM_NEURON_QUERY_QUEUE_COUNTERS,
+		  sizeof(struct drm_neuron_queue_counter_info) },
+		{ DRM_NEURON_QUERY_TENSOR_COUNTERS,
+		  sizeof(struct drm_neuron_tensor_counter_info) },
 	};
 	const struct drm_neuron_queue_info *queues;
 	struct drm_neuron_query query;

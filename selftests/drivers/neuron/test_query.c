@@ -67,6 +67,7 @@ TEST_F(query, limits)
 	EXPECT_LE(limits.queued_transfers, limits.results);
 }
 
+#define ROW_GROUPS	4	/* of 32 rows, of a tensor engine */
 #define MAX_ANSWER	(256 * 1024)
 
 /**
@@ -123,6 +124,9 @@ TEST_F(query, sizes)
 		ANSWER(USAGE, usage, USAGE, DRM_NEURON_NR_CATEGORIES),
 		ANSWER(STACK_USAGE, stack_usage, STACK_USAGE,
 		       DRM_NEURON_NR_CATEGORIES * info->nr_hbm),
+		ANSWER(LINK_COUNTERS, link_counter, LINK_COUNTER, info->nr_links),
+		ANSWER(TENSOR_COUNTERS, tensor_counter, TENSOR_COUNTER,
+		       info->nr_cores * ROW_GROUPS),
 	};
 	uint8_t *p = malloc(MAX_ANSWER);
 	const struct answer *a;
@@ -265,6 +269,89 @@ TEST_F(query, queues)
 	for (i = 0; i < info->nr_cores; i++)
 		EXPECT_EQ(per_core, cores[i]);
 	free(queues);
+}
+
+#define BYTES	4096
+
+/* What all queues have moved, freed by the caller; or NULL. */
+static struct drm_neuron_queue_counter_info *read_queues(int fd, int nr)
+{
+	struct drm_neuron_queue_counter_info *queues = calloc((size_t)nr, sizeof(*queues));
+
+	if (queues && neuron_query(fd, DRM_NEURON_QUERY_QUEUE_COUNTERS, queues,
+				   (size_t)nr * sizeof(*queues))) {
+		free(queues);
+		queues = NULL;
+	}
+	return queues;
+}
+
+/* A job counts in the queue that it uses, and in no other that jobs can use. */
+TEST_F(query, queue_counters)
+{
+	int nr = neuron_query_count(self->fd, DRM_NEURON_QUERY_QUEUE_COUNTERS), i;
+	int used = (int)self->info.core_dma_engines * (int)self->info.nr_cores *
+		   (int)self->info.dma_queues;
+	struct drm_neuron_queue_counter_info *before, *after;
+	struct drm_neuron_wait_job result;
+	struct rig rig;
+
+	EXPECT_EQ(nr, neuron_query_count(self->fd, DRM_NEURON_QUERY_QUEUES));
+	ASSERT_LE(used, nr);
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	rig_copy(&rig, NEURON_ENGINE_SYNC, neuron_window_addr(RIG_WINDOW_DATA, BYTES),
+		 neuron_window_addr(RIG_WINDOW_DATA, 0), BYTES);
+	rig_halt(&rig, NEURON_ENGINE_SYNC);
+	before = read_queues(self->fd, nr);
+	ASSERT_NE(NULL, before);
+	ASSERT_EQ(0, rig_run(&rig, 20000, &result));
+	ASSERT_EQ(NEURON_JOB_OK, result.status);
+	after = read_queues(self->fd, nr);
+	ASSERT_NE(NULL, after);
+	for (i = 0; i < used; i++) {
+		EXPECT_EQ((uint32_t)i / self->info.dma_queues, after[i].dma_engine);
+		EXPECT_EQ((uint32_t)i % self->info.dma_queues, after[i].queue);
+		EXPECT_EQ(before[i].descriptors + !i, after[i].descriptors) TH_LOG("queue %d", i);
+		EXPECT_EQ(before[i].bytes + (i ? 0 : BYTES), after[i].bytes) TH_LOG("queue %d", i);
+	}
+	free(before);
+	free(after);
+	rig_close(&rig);
+}
+
+#define ROWS	96	/* of the array that the product uses: three row groups */
+#define COLUMNS	64	/* of the array */
+#define MOVING	150	/* columns of the moving operand */
+#define GROUPS	(8 * ROW_GROUPS)
+
+/* Four columns are loaded in a cycle, and one moves in a cycle, in the rows that are used. */
+TEST_F(query, tensor_counters)
+{
+	struct drm_neuron_tensor_counter_info before[GROUPS] = { 0 }, after[GROUPS] = { 0 };
+	uint32_t nr = self->info.nr_cores * ROW_GROUPS, i;
+	struct drm_neuron_wait_job result;
+	struct rig rig;
+	bool works;
+
+	ASSERT_GE(GROUPS, nr);
+	ASSERT_EQ(0, rig_open(&rig, 0, 1));
+	rig_product(&rig, ROWS, COLUMNS, MOVING);
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_TENSOR_COUNTERS, before,
+				  nr * sizeof(before[0])));
+	ASSERT_EQ(0, rig_run(&rig, 20000, &result));
+	ASSERT_EQ(NEURON_JOB_OK, result.status);
+	ASSERT_EQ(0, neuron_query(self->fd, DRM_NEURON_QUERY_TENSOR_COUNTERS, after,
+				  nr * sizeof(after[0])));
+	for (i = 0; i < nr; i++) {
+		works = after[i].core == 1 && after[i].rows < ROWS / 32;
+		EXPECT_EQ(i / ROW_GROUPS, after[i].core);
+		EXPECT_EQ(i % ROW_GROUPS, after[i].rows);
+		EXPECT_EQ(before[i].matmul_cycles + (works ? MOVING : 0), after[i].matmul_cycles);
+		EXPECT_EQ(before[i].weights_cycles + (works ? COLUMNS / 4 : 0),
+			  after[i].weights_cycles);
+		EXPECT_LE(before[i].idle_cycles, after[i].idle_cycles);
+	}
+	rig_close(&rig);
 }
 
 /* A job that leaves its windows counts as fault and as violation. */

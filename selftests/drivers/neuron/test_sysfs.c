@@ -197,6 +197,29 @@ static long long link_sum(int fd, unsigned int links, const char *name)
 	return sum;
 }
 
+/* The files and the query say the same of each link. */
+static bool links_agree(int fd, unsigned int links)
+{
+	struct drm_neuron_link_counter_info info[16] = { 0 };
+	unsigned int i;
+	char name[64];
+
+	if (neuron_query(fd, DRM_NEURON_QUERY_LINK_COUNTERS, info, links * sizeof(info[0])))
+		return false;
+	for (i = 0; i < links; i++) {
+		snprintf(name, sizeof(name), "links/%u/bytes_sent", i);
+		if (neuron_sysfs_number(fd, name) != (long long)info[i].bytes_sent)
+			return false;
+		snprintf(name, sizeof(name), "links/%u/bytes_received", i);
+		if (neuron_sysfs_number(fd, name) != (long long)info[i].bytes_received)
+			return false;
+		snprintf(name, sizeof(name), "links/%u/errors", i);
+		if (neuron_sysfs_number(fd, name) != (long long)info[i].errors)
+			return false;
+	}
+	return true;
+}
+
 TEST_F(sysfs, links)
 {
 	struct drm_neuron_link_info info[16];
@@ -244,6 +267,8 @@ TEST_F(sysfs, links)
 	ASSERT_EQ(0, copy_to(&rig, neuron_window_addr(RIG_WINDOW_FREE, 0)));
 	EXPECT_EQ(sent + BYTES, link_sum(self->fd, self->info.nr_links, "bytes_sent"));
 	EXPECT_EQ(received + BYTES, link_sum(peer, self->info.nr_links, "bytes_received"));
+	EXPECT_TRUE(links_agree(self->fd, self->info.nr_links));
+	EXPECT_TRUE(links_agree(peer, self->info.nr_links));
 	rig_close(&rig);
 	close(dma_buf);
 	close(peer);
