@@ -25,6 +25,17 @@ enum drm_neuron_cause {
 \tDRM_NEURON_CAUSE_NONE = 0,
 \tDRM_NEURON_NR_CAUSES = 1,
 };
+
+#define NEURON_TRACE_MAGIC 0x4352544e
+
+enum neuron_trace_kind {
+\tNEURON_TRACE_TRANSFER = 2,
+\tNEURON_NR_TRACE_KINDS = 3,
+};
+
+struct neuron_hw_trace {
+\t__le32 magic; /* 0 4 */
+}; /* 4 */
 """
 
 
@@ -60,6 +71,13 @@ class AbiTest(unittest.TestCase):
     def test_the_same_passes(self):
         self.assertEqual(self.said((2, 0), OLD), "")
 
+    def test_all_headers_are_in_the_dump(self):
+        _, text = self.abi.current()
+        for name in ("struct drm_neuron_query {", "#define DRM_NEURON_DRIVER_MAJOR ",
+                     "struct neuron_hw_trace {", "struct neuron_hw_trace_record {",
+                     "enum neuron_trace_kind {", "#define NEURON_TRACE_VERSION "):
+            self.assertIn(name, text)
+
     def test_an_open_version_is_renewed(self):
         new = OLD.replace("handle", "source")
         self.assertIn("if this is meant", self.said((2, 0), new))
@@ -85,6 +103,8 @@ class AbiTest(unittest.TestCase):
         new = OLD.replace("}; /* 8 */", "\t__u64 more; /* 8 8 */\n}; /* 16 */")
         new = new.replace("\tDRM_NEURON_NR_CAUSES = 1",
                           "\tDRM_NEURON_CAUSE_JOB = 1,\n\tDRM_NEURON_NR_CAUSES = 2")
+        new = new.replace("\tNEURON_NR_TRACE_KINDS = 3",
+                          "\tNEURON_TRACE_WAIT = 3,\n\tNEURON_NR_TRACE_KINDS = 4")
         new = new.replace("0xc0306443", "0xc0386443").replace("MINOR 0", "MINOR 0x1")
         self.assertIn("has no dump", self.said((2, 1), new))
         self.assertEqual(self.renew((2, 1), new), 0)
@@ -96,7 +116,9 @@ class AbiTest(unittest.TestCase):
                          ("\t__u32 flags; /* 4 4 */\n", ""), ("0xc0306443", "0xc0306444"),
                          ("CAUSE_NONE = 0", "CAUSE_NONE = 7"),
                          ("#define DRM_NEURON_BO_HBM 0x1\n", ""),
-                         ("enum drm_neuron_cause", "enum drm_neuron_why")):
+                         ("enum drm_neuron_cause", "enum drm_neuron_why"),
+                         ("TRACE_MAGIC 0x4352544e", "TRACE_MAGIC 0"), ("__le32", "__le64"),
+                         ("TRACE_TRANSFER = 2", "TRACE_TRANSFER = 1")):
             self.assertIn(was, OLD)
             new = OLD.replace(was, now)
             self.assertIn("may change that", self.said((2, 1), new))

@@ -146,8 +146,9 @@ FIXTURE_TEARDOWN(old)
 	close(self->p.fd);
 }
 
-/* The id of a job of the one instruction @opcode. */
-static int64_t start(struct __test_metadata *_metadata, const struct program *p, uint16_t opcode)
+/* The id of a job of the one instruction @opcode. @trace_size: of its trace; 0: none. */
+static int64_t start_traced(struct __test_metadata *_metadata, const struct program *p,
+			    uint16_t opcode, uint64_t trace_size)
 {
 	const struct drm_neuron_start sync = {
 		.addr = neuron_window_addr(IMAGE, 0),
@@ -162,6 +163,9 @@ static int64_t start(struct __test_metadata *_metadata, const struct program *p,
 		.sem_clear = ONE(&clear),
 		.timeout_ms = LIMIT_MS,
 		.windows = ONE(&window),
+		.trace = trace_size ? p->bo.handle : 0,
+		.trace_offset = trace_size ? PAGE : 0,
+		.trace_size = trace_size,
 	};
 	struct drm_neuron_submit submit = { .claim = p->claim, .jobs = ONE(&job) };
 	int ret;
@@ -171,6 +175,11 @@ static int64_t start(struct __test_metadata *_metadata, const struct program *p,
 	ret = call(p->fd, p->end, DRM_IOCTL_NEURON_SUBMIT, &submit);
 	EXPECT_EQ(0, ret) TH_LOG("SUBMIT should succeed");
 	return ret ? ret : (int64_t)submit.job;
+}
+
+static int64_t start(struct __test_metadata *_metadata, const struct program *p, uint16_t opcode)
+{
+	return start_traced(_metadata, p, opcode, 0);
 }
 
 /* The result lies at the end of readable memory, too. */
@@ -336,6 +345,32 @@ TEST_F(old, jobs)
 	must(CANCEL, &cancel);
 	must(RESET, &reset);
 	must(POST, &post);
+}
+
+/* The device writes records of 2.0, or longer ones, and says how long they are. */
+TEST_F(old, trace)
+{
+	const uint8_t *at = (const uint8_t *)self->p.image + PAGE;
+	struct neuron_hw_trace_record record;
+	struct neuron_hw_trace trace;
+	int64_t id = start_traced(_metadata, &self->p, NEURON_OP_HALT, PAGE);
+
+	ASSERT_LT(0, id);
+	ASSERT_EQ(DRM_NEURON_JOB_OK, finish_job(_metadata, &self->p, id));
+	memcpy(&trace, at, sizeof(trace));
+	EXPECT_EQ(NEURON_TRACE_MAGIC, trace.magic);
+	EXPECT_EQ(NEURON_TRACE_VERSION, trace.version);
+	EXPECT_EQ((uint32_t)id, (uint32_t)trace.job_id);
+	EXPECT_EQ(1, trace.records);
+	EXPECT_EQ(0, trace.lost);
+	EXPECT_LE(sizeof(record), trace.record_size);
+	memcpy(&record, at + sizeof(trace), sizeof(record));
+	EXPECT_EQ(NEURON_TRACE_INSTRUCTION, record.kind);
+	EXPECT_EQ(DRM_NEURON_ENGINE_SYNC, record.source);
+	EXPECT_EQ(NEURON_OP_HALT, record.code);
+	EXPECT_EQ(0, record.pc);
+	EXPECT_EQ(0, record.bytes);
+	EXPECT_LE(record.begin_ns, record.end_ns);
 }
 
 TEST_F(old, faults)
