@@ -267,11 +267,23 @@ static void *map_buffer(int file, uint32_t handle, uint64_t offset, uint64_t siz
 	return map;
 }
 
+/*
+ * Before memory is touched that may not be there. If writing the frame of the signal failed, or
+ * a call on the way to and from its handler, the kernel would kill the process, now or with the
+ * next signal.
+ */
+static void let_nothing_fail(struct thread *thread)
+{
+	if (thread->fail >= 0)
+		fail_inject_disarm(thread->fail);
+}
+
 /* The first and the last page. */
-static void touch(volatile uint8_t *map, uint64_t size, bool write)
+static void touch(struct thread *thread, volatile uint8_t *map, uint64_t size, bool write)
 {
 	uint64_t last = (size - 1) & ~4095ull;
 
+	let_nothing_fail(thread);
 	if (!sigsetjmp(bad_access, 1)) {
 		touching = 1;
 		(void)map[0];
@@ -290,18 +302,17 @@ static int do_map(struct thread *thread, int file, const struct fuzz_map *args)
 	bool keep = args->keep && size <= FUZZ_ARENA_END - FUZZ_ARENA_MAPS;
 	void *map;
 
-	(void)thread;
 	map = map_buffer(file, args->handle, args->offset, size,
 			 keep ? (void *)FUZZ_ARENA_MAPS : NULL);
 	if (map == MAP_FAILED)
 		return -errno;
-	touch(map, size, args->write);
+	touch(thread, map, size, args->write);
 	if (!keep)
 		munmap(map, size);
 	return 0;
 }
 
-static int do_image(int file, const struct fuzz_image *args)
+static int do_image(struct thread *thread, int file, const struct fuzz_image *args)
 {
 	static _Thread_local uint8_t image[FUZZ_IMAGE_BYTES];
 	uint8_t *map = map_buffer(file, args->handle, 0, FUZZ_IMAGE_BYTES, NULL);
@@ -310,6 +321,7 @@ static int do_image(int file, const struct fuzz_image *args)
 	if (map == MAP_FAILED)
 		return -errno;
 	fuzz_fill_image(image, args);
+	let_nothing_fail(thread);
 	if (!sigsetjmp(bad_access, 1)) {
 		touching = 1;
 		memcpy(map, image, sizeof(image));
@@ -382,7 +394,7 @@ static int act(struct thread *thread, const struct fuzz_desc *desc, int file, vo
 	case FUZZ_MAP:
 		return do_map(thread, file, args);
 	case FUZZ_IMAGE:
-		return do_image(file, args);
+		return do_image(thread, file, args);
 	case FUZZ_CLOSE:
 		return close(((struct fuzz_fd *)args)->fd) ? -errno : 0;
 	case FUZZ_READ:
@@ -517,8 +529,11 @@ static enum fuzz_end run_program(struct child *child)
 	struct fuzz_open open = { 0 };
 	unsigned int i;
 
-	if (!map_arena())
+	if (!map_arena()) {
+		snprintf(child->runner->shared->result.why, FUZZ_WHY,
+			 "its memory cannot be mapped: %s", strerror(errno));
 		return FUZZ_END_DIED;
+	}
 	if (do_open(&child->thread[0], &open))
 		return FUZZ_END_CLOSED;
 	give(child, FUZZ_FILE, open.file);
@@ -533,9 +548,12 @@ static enum fuzz_end run_program(struct child *child)
 /* The next program, as the other process has written it. */
 static bool fetch(struct fuzz_runner *runner, struct fuzz_program *program)
 {
-	char *text = runner->shared->text, error[160];
+	char *text = runner->shared->text, error[FUZZ_WHY] = "no memory";
 	FILE *f = fmemopen(text, strlen(text), "r");
 	bool fine = f && fuzz_read(f, program, error, sizeof(error)) == 1;
+
+	if (!fine)
+		memcpy(runner->shared->result.why, error, FUZZ_WHY);
 
 	if (f)
 		fclose(f);
@@ -644,15 +662,32 @@ static bool readable(int fd, int ms)
 	return poll(&poller, 1, ms) > 0 && poller.revents & POLLIN;
 }
 
+/* How the process ended, @status of waitpid(), unless it has said so itself. */
+static void note_end(struct fuzz_result *result, int status)
+{
+	if (result->why[0])
+		return;
+	if (WIFSIGNALED(status))
+		snprintf(result->why, FUZZ_WHY, "signal %d (%s)", WTERMSIG(status),
+			 strsignal(WTERMSIG(status)));
+	else if (WEXITSTATUS(status) > 128)
+		snprintf(result->why, FUZZ_WHY, "%s outside of a buffer",
+			 strsignal(WEXITSTATUS(status) - 128));
+	else
+		snprintf(result->why, FUZZ_WHY, "exit status %d", WEXITSTATUS(status));
+}
+
 /* The process does not answer. */
 static enum fuzz_end end_process(struct fuzz_runner *runner)
 {
 	enum fuzz_end end = readable(runner->pidfd, 0) ? FUZZ_END_DIED : FUZZ_END_KILLED;
+	int status;
 
 	kill(runner->pid, SIGKILL);
 	if (!readable(runner->pidfd, GONE_MS))
 		return FUZZ_END_HUNG;
-	waitpid(runner->pid, NULL, 0);
+	if (waitpid(runner->pid, &status, 0) == runner->pid && end == FUZZ_END_DIED)
+		note_end(&runner->shared->result, status);
 	forget(runner);
 	return end;
 }
@@ -675,6 +710,7 @@ void fuzz_run(struct fuzz_runner *runner, const struct fuzz_program *program)
 
 	memset(result, 0, sizeof(*result));
 	if (!runner->pid && start(runner)) {
+		snprintf(result->why, FUZZ_WHY, "no process: %s", strerror(errno));
 		result->end = FUZZ_END_DIED;
 		return;
 	}

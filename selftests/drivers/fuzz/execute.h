@@ -17,10 +17,13 @@
 enum fuzz_end {
 	FUZZ_END_DONE,
 	FUZZ_END_KILLED,	/* it took too long, and was killed */
-	FUZZ_END_DIED,		/* by a signal that nobody sent */
+	FUZZ_END_DIED,		/* by a signal that nobody sent, or it could not begin */
 	FUZZ_END_CLOSED,	/* the device cannot be opened */
 	FUZZ_END_HUNG,		/* it was killed and does not go */
 };
+
+/* Bytes of the reason why a program died. */
+#define FUZZ_WHY	128
 
 /**
  * struct fuzz_result - what became of a program; the process that runs it writes it
@@ -29,6 +32,7 @@ enum fuzz_end {
  * @good: of them successful
  * @new_pcs: addresses that nothing has run before
  * @new_calls: calls up to the last one of them with a new address
+ * @why: of a program that died: how the process ended, or what it could not do
  * @error: of each call, as the last thread that made it saw it: 0 or an errno
  * @us: of each call, how long it took then
  */
@@ -38,6 +42,7 @@ struct fuzz_result {
 	uint32_t good;
 	uint32_t new_pcs;
 	uint32_t new_calls;
+	char why[FUZZ_WHY];
 	int32_t error[FUZZ_MAX_CALLS];
 	uint32_t us[FUZZ_MAX_CALLS];
 };

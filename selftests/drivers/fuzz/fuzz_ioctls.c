@@ -19,6 +19,8 @@
 #define MAX_CLOSED	20	/* openings that fail in a row, before the device counts as lost */
 #define LOG_BYTES	(64l << 20)
 #define KERNEL_RECORD	8192
+#define KERNEL_LINES	20	/* that are shown when a program has died */
+#define KERNEL_LINE	160
 
 /**
  * struct options - of the command line
@@ -56,6 +58,8 @@ struct options {
  * @log: see struct options
  * @curve: see struct options
  * @kernel: /dev/kmsg, or -1
+ * @lines: the last lines of it, line i at i modulo KERNEL_LINES
+ * @nr_lines: lines of it so far
  * @kept: programs with coverage of their own
  * @nr_kept: of @kept
  * @start: when it began, ms
@@ -74,6 +78,8 @@ struct fuzzer {
 	FILE *log;
 	FILE *curve;
 	int kernel;
+	char lines[KERNEL_LINES][KERNEL_LINE];
+	unsigned long nr_lines;
 	struct fuzz_program *kept;
 	unsigned int nr_kept;
 	int64_t start;
@@ -127,10 +133,13 @@ static void copy_kernel_log(struct fuzzer *fuzzer)
 			break;
 		record[length] = '\0';
 		text = strchr(record, ';');
-		if (!text || !fuzzer->log)
+		if (!text)
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		fprintf(fuzzer->log, "# kernel: %s\n", text + 1);
+		snprintf(fuzzer->lines[fuzzer->nr_lines++ % KERNEL_LINES], KERNEL_LINE, "%s",
+			 text + 1);
+		if (fuzzer->log)
+			fprintf(fuzzer->log, "# kernel: %s\n", text + 1);
 	}
 }
 
@@ -161,9 +170,24 @@ static void log_program(struct fuzzer *fuzzer, const struct fuzz_program *progra
 /* What the log says of a program that has not come to its end. */
 static void log_end(struct fuzzer *fuzzer, const struct fuzz_result *result)
 {
-	if (fuzzer->log && result->end != FUZZ_END_DONE)
-		fprintf(fuzzer->log, "# %s after %u calls\n",
-			result->end == FUZZ_END_DIED ? "died" : "stopped", result->done);
+	if (fuzzer->log && result->end == FUZZ_END_DIED)
+		fprintf(fuzzer->log, "# died after %u calls: %s\n", result->done, result->why);
+	else if (fuzzer->log && result->end != FUZZ_END_DONE)
+		fprintf(fuzzer->log, "# stopped after %u calls\n", result->done);
+}
+
+/* What there is to find out why: neither this program nor the driver should kill one. */
+static void print_death(const struct fuzzer *fuzzer, const struct fuzz_program *program)
+{
+	const struct fuzz_result *result = &fuzzer->runner.shared->result;
+	unsigned long i = fuzzer->nr_lines > KERNEL_LINES ? fuzzer->nr_lines - KERNEL_LINES : 0;
+
+	printf("fuzz-ioctls: program %lu died after %u calls: %s\n", fuzzer->ran, result->done,
+	       result->why);
+	fuzz_write(stdout, program);
+	for (; i < fuzzer->nr_lines; i++)
+		printf("# the kernel before that: %s\n", fuzzer->lines[i % KERNEL_LINES]);
+	fflush(stdout);
 }
 
 /* Where the threads of a process that does not end are. */
@@ -192,6 +216,8 @@ static bool judge(struct fuzzer *fuzzer, const struct fuzz_program *program)
 	const struct fuzz_result *result = &fuzzer->runner.shared->result;
 
 	log_end(fuzzer, result);
+	if (result->end == FUZZ_END_DIED)
+		print_death(fuzzer, program);
 	fuzzer->ran++;
 	fuzzer->calls += result->done;
 	fuzzer->good += result->good;
