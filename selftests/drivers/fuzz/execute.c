@@ -406,11 +406,26 @@ static int act(struct thread *thread, const struct fuzz_desc *desc, int file, vo
 	}
 }
 
-/* A number that is no resource could be any file of the fuzzer itself. */
-static bool foreign_file(const struct fuzz_desc *desc, const struct fuzz_call *call)
+/* Has any call given a resource of this kind? */
+static bool is_given(struct child *child, unsigned int resource)
+{
+	bool given;
+
+	pthread_mutex_lock(&child->lock);
+	given = child->pool[resource].count;
+	pthread_mutex_unlock(&child->lock);
+	return given;
+}
+
+/*
+ * A number that is no resource could be any file of the fuzzer itself, and so could the 0 that
+ * stands for a resource when there is none.
+ */
+static bool foreign_file(struct child *child, const struct fuzz_desc *desc,
+			 const struct fuzz_call *call)
 {
 	return (desc->action == FUZZ_CLOSE || desc->action == FUZZ_READ) &&
-	       call->values.value[0].resource != FUZZ_FD;
+	       (call->values.value[0].resource != FUZZ_FD || !is_given(child, FUZZ_FD));
 }
 
 static int make_call(struct thread *thread, const struct fuzz_call *call)
@@ -422,7 +437,7 @@ static int make_call(struct thread *thread, const struct fuzz_call *call)
 	uint64_t args[MAX_ARGS / 8] = { 0 };
 	int ret;
 
-	if (foreign_file(desc, call))
+	if (foreign_file(thread->child, desc, call))
 		return -EBADF;
 	/* What the driver does not know must be zero; so it is, in every other case. */
 	if (size > desc->args->size && size & 1)
