@@ -152,6 +152,14 @@ bool trn_exec_arith(const struct trn_exec *exec, unsigned int op)
 		exec->seq->engine == NEURON_ENGINE_GPSIMD);
 }
 
+bool trn_exec_arith_or_unary(const struct trn_exec *exec, unsigned int op)
+{
+	if (!trn_alu_is_unary(op))
+		return trn_exec_arith(exec, op);
+	return exec->core->chip->gen->generation >= 4 ||
+	       (op != NEURON_ALU_SQUARE && op != NEURON_ALU_RELU);
+}
+
 static bool tensor_tensor_types(const struct vector_op *op)
 {
 	if (!op->bitwise)
@@ -332,25 +340,41 @@ static void tensor_scalar(void *arg, const struct trn_lines *lines)
 	}
 }
 
-/* Both operators of one class; the scalar engine has few before v4. */
+/* Before NeuronCore-v4 the scalar engine multiplies, adds, or does one after the other. */
+static bool scalar_engine_has(const struct trn_exec *exec)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	if (trn_isa_alu_is_bitwise(inst->op0))
+		return false;
+	if (exec->core->chip->gen->generation >= 4)
+		return true;
+	if (inst->op1 == NEURON_ALU_BYPASS)
+		return inst->op0 == NEURON_ALU_MULTIPLY || inst->op0 == NEURON_ALU_ADD;
+	return inst->op0 == NEURON_ALU_MULTIPLY && inst->op1 == NEURON_ALU_ADD;
+}
+
+/* Of the operators of one operand GpSimd has rsqrt alone. */
+static bool gpsimd_has(unsigned int op)
+{
+	return !trn_isa_alu_is_unary(op) || op == NEURON_ALU_RSQRT;
+}
+
+/* Operators of this engine, both of one class. */
 static bool scalar_ops_valid(const struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
 	bool bypass1 = inst->op1 == NEURON_ALU_BYPASS;
 
-	if (exec->seq->engine == NEURON_ENGINE_SCALAR) {
-		if (trn_alu_is_bitwise(inst->op0))
-			return false;
-		if (exec->core->chip->gen->generation < 4 &&
-		    !(inst->op0 == NEURON_ALU_MULTIPLY &&
-		      (bypass1 || inst->op1 == NEURON_ALU_ADD)) &&
-		    !(inst->op0 == NEURON_ALU_ADD && bypass1))
-			return false;
-	}
-	if (trn_alu_is_bitwise(inst->op0))
-		return bypass1 || trn_alu_is_bitwise(inst->op1);
-	return trn_exec_arith(exec, inst->op0) &&
-	       (bypass1 || trn_exec_arith(exec, inst->op1));
+	if (exec->seq->engine == NEURON_ENGINE_SCALAR && !scalar_engine_has(exec))
+		return false;
+	if (exec->seq->engine == NEURON_ENGINE_GPSIMD &&
+	    (!gpsimd_has(inst->op0) || !gpsimd_has(inst->op1)))
+		return false;
+	if (trn_isa_alu_is_bitwise(inst->op0))
+		return bypass1 || trn_isa_alu_is_bitwise(inst->op1);
+	return trn_exec_arith_or_unary(exec, inst->op0) &&
+	       (bypass1 || trn_exec_arith_or_unary(exec, inst->op1));
 }
 
 /* A column of any type in src1, or imm0. */
@@ -386,7 +410,7 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 	struct vector_op op = {
 		.exec = exec,
 		.inst = exec->inst,
-		.bitwise = trn_alu_is_bitwise(exec->inst->op0),
+		.bitwise = trn_isa_alu_is_bitwise(exec->inst->op0),
 	};
 	enum neuron_cause cause;
 
@@ -446,7 +470,8 @@ enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
 	struct vector_op op = { .exec = exec, .inst = exec->inst };
 	enum neuron_cause cause;
 
-	if (!trn_exec_arith(exec, op.inst->op0) || !trn_exec_arith(exec, op.inst->op1))
+	if (!trn_exec_arith_or_unary(exec, op.inst->op0) ||
+	    !trn_exec_arith(exec, op.inst->op1))
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src0);
 	if (!cause)

@@ -18,13 +18,26 @@ static unsigned int col_or(const struct neuron_inst *inst, uint32_t flag,
 	return trn_isa_flags(inst) & flag ? col : imm;
 }
 
+bool trn_isa_kind_is_alu(unsigned int kind)
+{
+	return kind == TRN_OP_ALU || kind == TRN_OP_ALU_OR_BYPASS ||
+	       kind == TRN_OP_SCALAR || kind == TRN_OP_SCALAR_OR_BYPASS;
+}
+
+/* Operator @i of the instruction, 0 or 1, is one that has no operand of its own. */
+static bool is_alone(const struct neuron_inst *inst, unsigned int i)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+	unsigned int op = i ? inst->op1 : inst->op0;
+
+	return isa && trn_isa_kind_is_alu(isa->op[i]) &&
+	       (op == NEURON_ALU_BYPASS || trn_isa_alu_is_unary(op));
+}
+
 /* A first scalar belongs to op0, where the instruction has such an operator. */
 static unsigned int any0(const struct neuron_inst *inst)
 {
-	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
-
-	if (isa && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
-	    inst->op0 == NEURON_ALU_BYPASS)
+	if (is_alone(inst, 0))
 		return 0;
 	return col_or(inst, NEURON_INST_COL0, TRN_FIELD_COL0, TRN_FIELD_IMM0);
 }
@@ -32,10 +45,7 @@ static unsigned int any0(const struct neuron_inst *inst)
 /* The same, of op1. */
 static unsigned int any1(const struct neuron_inst *inst)
 {
-	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
-
-	if (isa && isa->op[1] == TRN_OP_ALU_OR_BYPASS &&
-	    inst->op1 == NEURON_ALU_BYPASS)
+	if (is_alone(inst, 1))
 		return 0;
 	return col_or(inst, NEURON_INST_COL1, TRN_FIELD_COL1, TRN_FIELD_IMM1);
 }
@@ -71,7 +81,7 @@ unsigned int trn_isa_operand_fields(enum trn_operand operand,
 	case TRN_OPD_SRC1:
 		return TRN_FIELD_SRC1;
 	case TRN_OPD_SCALAR0:
-		return column_or(inst, TRN_FIELD_IMM0);
+		return is_alone(inst, 0) ? 0 : column_or(inst, TRN_FIELD_IMM0);
 	case TRN_OPD_BIAS:
 		return column_or(inst, TRN_FIELD_IMM1);
 	case TRN_OPD_SCALE:
@@ -148,8 +158,12 @@ static bool op_known(enum trn_op_kind kind, unsigned int op)
 	case TRN_OP_NONE:
 		return op == 0;
 	case TRN_OP_ALU:
-		return op != NEURON_ALU_BYPASS && trn_isa_alu_name(op);
+		return op != NEURON_ALU_BYPASS && op_known(TRN_OP_ALU_OR_BYPASS, op);
 	case TRN_OP_ALU_OR_BYPASS:
+		return trn_isa_alu_name(op) && !trn_isa_alu_is_unary(op);
+	case TRN_OP_SCALAR:
+		return op != NEURON_ALU_BYPASS && trn_isa_alu_name(op);
+	case TRN_OP_SCALAR_OR_BYPASS:
 		return trn_isa_alu_name(op);
 	case TRN_OP_INTEGER:
 		return trn_isa_alu_is_integer(op);
@@ -202,10 +216,12 @@ static bool flags_make_sense(const struct trn_isa *isa,
 	if ((flags & NEURON_INST_SRC1_COLUMN) && has_operand(isa, TRN_OPD_ANY_PARAM) &&
 	    !trn_isa_act_has_param(func_of(inst)))
 		return false;
-	if ((flags & NEURON_INST_REVERSE0) && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
-	    inst->op0 == NEURON_ALU_BYPASS)
+	if ((flags & NEURON_INST_SRC1_COLUMN) && has_operand(isa, TRN_OPD_SCALAR0) &&
+	    is_alone(inst, 0))
 		return false;
-	return !(flags & NEURON_INST_REVERSE1) || inst->op1 != NEURON_ALU_BYPASS;
+	if ((flags & NEURON_INST_REVERSE0) && is_alone(inst, 0))
+		return false;
+	return !(flags & NEURON_INST_REVERSE1) || !is_alone(inst, 1);
 }
 
 static bool reduce_makes_sense(const struct trn_isa *isa,

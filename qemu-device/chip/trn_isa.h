@@ -67,8 +67,10 @@ enum trn_cost {
 /* What op0 or op1 holds. */
 enum trn_op_kind {
 	TRN_OP_NONE,
-	TRN_OP_ALU,		/* any operator but bypass */
+	TRN_OP_ALU,		/* any operator of two operands */
 	TRN_OP_ALU_OR_BYPASS,
+	TRN_OP_SCALAR,		/* the same, or one of the element alone */
+	TRN_OP_SCALAR_OR_BYPASS,
 	TRN_OP_INTEGER,		/* an operator of REG_ALU */
 	TRN_OP_TEST,		/* a comparison */
 	TRN_OP_COMPARE,		/* a comparison, or bypass */
@@ -84,8 +86,8 @@ enum trn_operand {
 	TRN_OPD_DST,		/* tile: dst */
 	TRN_OPD_SRC0,		/* tile: src0 */
 	TRN_OPD_SRC1,		/* tile: src1 */
-	TRN_OPD_SCALAR0,	/* imm0; with SRC1_COLUMN a tile: src1 */
-				/* (integers for a bitwise operator) */
+	TRN_OPD_SCALAR0,	/* imm0; with SRC1_COLUMN a tile: src1; absent when op0 */
+				/* is unary (integers for a bitwise operator) */
 	TRN_OPD_SCALE,		/* float: imm0; with COL0 a column: col0 */
 	TRN_OPD_BIAS,		/* float: imm1; with SRC1_COLUMN a tile: src1 */
 	TRN_OPD_FILL,		/* imm0: float or integer as the type of dst */
@@ -105,9 +107,9 @@ enum trn_operand {
 	TRN_OPD_MEMORY,		/* address: addr, and register reg[1] when not 0 */
 	TRN_OPD_ADDRESS,	/* address: addr */
 	TRN_OPD_QUEUE,		/* queue index: reg[0] | reg[1] << 8 */
-	TRN_OPD_ANY0,		/* as SCALE; absent when op0 is bypass */
+	TRN_OPD_ANY0,		/* as SCALE; absent when op0 is bypass or unary */
 	TRN_OPD_ANY1,		/* float: imm1; with COL1 a column: col1; absent when */
-				/* op1 is an ALU operator and bypass */
+				/* op1 is an ALU operator, and bypass or unary */
 				/* (these two: integers for a bitwise operator) */
 	TRN_OPD_FLOAT0,		/* float: imm0 */
 	TRN_OPD_FLOAT2,		/* float: low half of addr */
@@ -197,6 +199,9 @@ bool trn_isa_array_valid(const struct neuron_array *array);
 /* The 32 bytes of TRN_OPD_MASK. */
 void trn_isa_mask(const struct neuron_inst *inst, uint8_t mask[NEURON_INST_MASK]);
 
+/* enum trn_op_kind: does it hold an ALU operator, which may have an operand of its own? */
+bool trn_isa_kind_is_alu(unsigned int kind);
+
 /* Enough for every instruction, with the terminating zero. */
 #define TRN_ISA_TEXT_MAX	512
 
@@ -235,6 +240,8 @@ bool trn_isa_alu_is_integer(unsigned int op);
 bool trn_isa_alu_is_compare(unsigned int op);
 /* Operators whose immediates (imm0 of op0, imm1 of op1) are integers. */
 bool trn_isa_alu_is_bitwise(unsigned int op);
+/* Operators of one operand: they have no immediate and no column. */
+bool trn_isa_alu_is_unary(unsigned int op);
 
 /* Functions with a parameter (addr, low half). */
 bool trn_isa_act_has_param(unsigned int func);

@@ -188,7 +188,7 @@ static void put_any(struct text *text, const struct neuron_inst *inst, unsigned 
 
 	if (trn_isa_flags(inst) & flag)
 		put_column(text, inst, i ? inst->col1 : inst->col0);
-	else if (isa->op[i] == TRN_OP_ALU || isa->op[i] == TRN_OP_ALU_OR_BYPASS)
+	else if (trn_isa_kind_is_alu(isa->op[i]))
 		put_alu_imm(text, op, i ? inst->imm1 : inst->imm0);
 	else
 		put_float(text, i ? inst->imm1 : inst->imm0);

@@ -12,6 +12,7 @@
 #define NAME_FLOAT	NEURON_BIT(2)	/* floating-point type */
 #define NAME_BITWISE	NEURON_BIT(3)	/* operates on integers as raw bits */
 #define NAME_PARAM	NEURON_BIT(4)	/* function with a parameter */
+#define NAME_UNARY	NEURON_BIT(5)	/* operator of one operand */
 
 struct isa_name {
 	const char *name;
@@ -50,12 +51,12 @@ static const struct isa_name alu_names[] = {
 	  NAME_INTEGER | NAME_BITWISE },
 	{ "shift_right", NEURON_ALU_SHIFT_RIGHT,
 	  NAME_INTEGER | NAME_BITWISE },
-	{ "invert", NEURON_ALU_INVERT, NAME_BITWISE },
-	{ "abs", NEURON_ALU_ABS, 0 },
-	{ "square", NEURON_ALU_SQUARE, 0 },
-	{ "relu", NEURON_ALU_RELU, 0 },
-	{ "rsqrt", NEURON_ALU_RSQRT, 0 },
-	{ "reciprocal", NEURON_ALU_RECIPROCAL, 0 },
+	{ "invert", NEURON_ALU_INVERT, NAME_BITWISE | NAME_UNARY },
+	{ "abs", NEURON_ALU_ABS, NAME_UNARY },
+	{ "square", NEURON_ALU_SQUARE, NAME_UNARY },
+	{ "relu", NEURON_ALU_RELU, NAME_UNARY },
+	{ "rsqrt", NEURON_ALU_RSQRT, NAME_UNARY },
+	{ "reciprocal", NEURON_ALU_RECIPROCAL, NAME_UNARY },
 	{ NULL, 0, 0 }
 };
 
@@ -260,6 +261,11 @@ bool trn_isa_alu_is_compare(unsigned int op)
 bool trn_isa_alu_is_bitwise(unsigned int op)
 {
 	return has_trait(alu_names, op, NAME_BITWISE);
+}
+
+bool trn_isa_alu_is_unary(unsigned int op)
+{
+	return has_trait(alu_names, op, NAME_UNARY);
 }
 
 bool trn_isa_dtype_is_float(unsigned int dtype)

@@ -21,9 +21,18 @@ static int op_value(enum trn_op_kind kind, const struct as_token *token)
 		return -1;
 	if ((kind == TRN_OP_INTEGER && !trn_isa_alu_is_integer((unsigned int)value)) ||
 	    ((kind == TRN_OP_COMPARE || kind == TRN_OP_TEST) &&
-	     !trn_isa_alu_is_compare((unsigned int)value)))
+	     !trn_isa_alu_is_compare((unsigned int)value)) ||
+	    ((kind == TRN_OP_ALU || kind == TRN_OP_ALU_OR_BYPASS) &&
+	     trn_isa_alu_is_unary((unsigned int)value)))
 		return -1;
 	return value;
+}
+
+/* Operator @i has an order of operands, or the instruction has none there. */
+static bool has_two_operands(const struct trn_isa *isa, unsigned int i, unsigned int op)
+{
+	return !trn_isa_kind_is_alu(isa->op[i]) ||
+	       (op != NEURON_ALU_BYPASS && !trn_isa_alu_is_unary(op));
 }
 
 static bool parse_op(struct as_unit *unit, const struct trn_isa *isa, enum trn_op_kind kind,
@@ -35,7 +44,8 @@ static bool parse_op(struct as_unit *unit, const struct trn_isa *isa, enum trn_o
 	if (kind == TRN_OP_NONE)
 		return true;
 	if (!as_accept(unit, '.')) {
-		if (kind == TRN_OP_ALU_OR_BYPASS || kind == TRN_OP_COMPARE)
+		if (kind == TRN_OP_ALU_OR_BYPASS || kind == TRN_OP_SCALAR_OR_BYPASS ||
+		    kind == TRN_OP_COMPARE)
 			return true;
 		return as_error(unit, token, "%s needs \".\" and an operator", isa->name);
 	}
@@ -130,7 +140,7 @@ static bool any_field(struct as_unit *unit, struct neuron_inst *inst, unsigned i
 	if (as_is_tile(unit))
 		return fp32_column(unit, inst, i ? NEURON_INST_COL1 : NEURON_INST_COL0,
 				   i ? &inst->col1 : &inst->col0);
-	if (isa->op[i] == TRN_OP_ALU || isa->op[i] == TRN_OP_ALU_OR_BYPASS)
+	if (trn_isa_kind_is_alu(isa->op[i]))
 		return scalar_field(unit, i ? inst->op1 : inst->op0, field);
 	return float_field(unit, field);
 }
@@ -418,11 +428,10 @@ bool as_instruction(struct as_unit *unit)
 	    !parse_op(unit, isa, isa->op[1], &inst.op1) ||
 	    !parse_operands(unit, isa, &inst) || !as_sync(unit, &inst, isa))
 		return false;
-	if ((inst.flags & NEURON_INST_REVERSE0) && isa->op[0] == TRN_OP_ALU_OR_BYPASS &&
-	    inst.op0 == NEURON_ALU_BYPASS)
-		return as_error(unit, token, "rev0 needs an operator");
-	if ((inst.flags & NEURON_INST_REVERSE1) && inst.op1 == NEURON_ALU_BYPASS)
-		return as_error(unit, token, "rev1 needs a second operator");
+	if ((inst.flags & NEURON_INST_REVERSE0) && !has_two_operands(isa, 0, inst.op0))
+		return as_error(unit, token, "rev0 needs an operator of two operands");
+	if ((inst.flags & NEURON_INST_REVERSE1) && !has_two_operands(isa, 1, inst.op1))
+		return as_error(unit, token, "rev1 needs a second operator of two operands");
 	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)
 		return as_error(unit, token, "%s: these operands make no instruction", isa->name);
 	as_set_debug(unit, &inst);

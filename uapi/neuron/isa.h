@@ -272,7 +272,8 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			are uint32, exact integers
  *  TENSOR_SCALAR	dst = (src0 op0 s0) op1 s1; s0 = imm0, or with SRC1_COLUMN
  *			src1 [P,1]; s1 = imm1, or with COL1 col1; REVERSE0/1 swap
- *			the operands; op1 may be bypass
+ *			the operands; op1 may be bypass. An operator of one operand
+ *			has no scalar
  *  TENSOR_REDUCE	dst [P, outer] = reduction by op0 of the innermost
  *			imm0 free dimensions of src0, ascending; NEGATE the result
  *  COPY		dst = src0 with a cast; same type: bit exact
