@@ -241,8 +241,13 @@ enum neuron_cause trn_exec_equal_pair(struct trn_exec *exec, struct trn_tile *ds
  */
 enum neuron_cause trn_exec_second(struct trn_exec *exec, const struct trn_tile *dst,
 				  const struct trn_tile *first, struct trn_tile *src);
-/* Arithmetic operators of two operands of this engine: only GpSimd has powers. */
+/*
+ * Arithmetic operators of two operands of this engine: only GpSimd has powers, and
+ * abs_max and abs_min begin with NeuronCore-v4.
+ */
 bool trn_exec_arith(const struct trn_exec *exec, unsigned int op);
+/* Not one of these two before NeuronCore-v4. */
+bool trn_exec_magnitude(const struct trn_exec *exec, unsigned int op);
 /* The same, and those of one operand: square and relu from NeuronCore-v4 on. */
 bool trn_exec_arith_or_unary(const struct trn_exec *exec, unsigned int op);
 /* Bitwise operators need integers of one size, at most 32 bits, everywhere. */

@@ -49,7 +49,7 @@ static bool op_valid(const struct trn_exec *exec)
 
 	switch (exec->seq->engine) {
 	case NEURON_ENGINE_VECTOR:
-		return true;
+		return trn_exec_magnitude(exec, op);
 	case NEURON_ENGINE_SCALAR:
 		if (exec->core->chip->gen->generation < 4)
 			return op == NEURON_ALU_ADD;

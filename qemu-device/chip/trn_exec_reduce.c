@@ -101,7 +101,7 @@ enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec)
 	bool bitwise = trn_alu_is_bitwise(inst->op0);
 	unsigned int i;
 
-	if (!trn_alu_is_reduction(inst->op0) ||
+	if (!trn_alu_is_reduction(inst->op0) || !trn_exec_magnitude(exec, inst->op0) ||
 	    (bitwise && (inst->flags & NEURON_INST_NEGATE)) || inst->imm0 < 1 || inst->imm0 > 4)
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_exec_pair(exec, &op.dst, &op.src);

@@ -145,11 +145,17 @@ static void tensor_tensor(void *arg, const struct trn_lines *lines)
 	}
 }
 
+bool trn_exec_magnitude(const struct trn_exec *exec, unsigned int op)
+{
+	return exec->core->chip->gen->generation >= 4 ||
+	       (op != NEURON_ALU_ABS_MAX && op != NEURON_ALU_ABS_MIN);
+}
+
 bool trn_exec_arith(const struct trn_exec *exec, unsigned int op)
 {
-	return trn_alu_is_arith(op) &&
-	       (op != NEURON_ALU_POWER ||
-		exec->seq->engine == NEURON_ENGINE_GPSIMD);
+	if (op == NEURON_ALU_POWER)
+		return exec->seq->engine == NEURON_ENGINE_GPSIMD;
+	return trn_alu_is_arith(op) && trn_exec_magnitude(exec, op);
 }
 
 bool trn_exec_arith_or_unary(const struct trn_exec *exec, unsigned int op)

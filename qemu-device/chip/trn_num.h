@@ -124,8 +124,8 @@ bool trn_pair_has(unsigned int op0, unsigned int op1);
 void trn_pair(bool narrow, unsigned int op0, unsigned int op1, void *dst,
 	      const void *src, float s0, float s1, size_t n);
 /*
- * Ascending chain: ((a[0] op a[1]) op a[2]) ... ; n >= 1. For abs_max, abs_min
- * and the logical operators a[0] enters as |a[0]| or as its truth value.
+ * Ascending chain: ((a[0] op a[1]) op a[2]) ... ; n >= 1. For the logical operators
+ * a[0] enters as its truth value.
  */
 float trn_alu_reduce(unsigned int op, const float *a, size_t n);
 /* The chain goes on from @start: ((start op a[0]) op a[1]) ... */

@@ -46,9 +46,6 @@ bool trn_alu_is_reduction(unsigned int op)
 static float reduction_start(unsigned int op, float first)
 {
 	switch (op) {
-	case NEURON_ALU_ABS_MAX:
-	case NEURON_ALU_ABS_MIN:
-		return trn_abs_fp32(first);
 	case NEURON_ALU_LOGICAL_AND:
 	case NEURON_ALU_LOGICAL_OR:
 	case NEURON_ALU_LOGICAL_XOR:
@@ -58,9 +55,9 @@ static float reduction_start(unsigned int op, float first)
 }
 
 /*
- * A NaN stays one to the end of a chain whatever its payload, and the logical
- * operators only ask whether it is zero: making the last value canonical gives
- * the same bits as doing so at each step.
+ * Whether a NaN stays one to the end of a chain does not depend on its payload, and
+ * the logical operators only ask whether it is zero: making the last value canonical
+ * gives the same bits as doing so at each step.
  */
 float trn_alu_reduce_from(unsigned int op, float start, const float *a, size_t n)
 {

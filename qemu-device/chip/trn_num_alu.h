@@ -47,9 +47,9 @@ TRN_INLINE float trn_alu_apply(unsigned int op, float x, float y)
 	case NEURON_ALU_MIN:
 		return trn_minimum(x, y);
 	case NEURON_ALU_ABS_MAX:
-		return trn_maximum(trn_abs_fp32(x), trn_abs_fp32(y));
+		return trn_select(trn_abs_fp32(x) > trn_abs_fp32(y), x, y);
 	case NEURON_ALU_ABS_MIN:
-		return trn_minimum(trn_abs_fp32(x), trn_abs_fp32(y));
+		return trn_select(trn_abs_fp32(x) < trn_abs_fp32(y), x, y);
 	case NEURON_ALU_POWER:
 		return trn_power_fp32(x, y);
 	case NEURON_ALU_IS_EQ:

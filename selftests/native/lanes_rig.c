@@ -51,7 +51,9 @@ float lanes_alu(unsigned int op, float x, float y)
 	case NEURON_ALU_MIN:
 		return -larger(-x, -y);
 	case NEURON_ALU_ABS_MAX:
-		return larger(fabsf(x), fabsf(y));
+		return fabsf(x) > fabsf(y) ? x : y;
+	case NEURON_ALU_ABS_MIN:
+		return fabsf(x) < fabsf(y) ? x : y;
 	case NEURON_ALU_IS_EQ:
 		return x == y;
 	case NEURON_ALU_IS_GE:

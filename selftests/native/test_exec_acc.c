@@ -47,10 +47,6 @@ static float combine(unsigned int op, float value, float x)
 		return fmaxf(value, x);
 	case NEURON_ALU_MIN:
 		return fminf(value, x);
-	case NEURON_ALU_ABS_MAX:
-		return fmaxf(fabsf(value), fabsf(x));
-	case NEURON_ALU_ABS_MIN:
-		return fminf(fabsf(value), fabsf(x));
 	case NEURON_ALU_LOGICAL_AND:
 		return value != 0.0f && x != 0.0f;
 	case NEURON_ALU_LOGICAL_OR:
@@ -94,8 +90,6 @@ static void starts_from_the_neutral_element(void **state)
 		{ NEURON_ALU_MULTIPLY, 1.0f },
 		{ NEURON_ALU_MAX, -INFINITY },
 		{ NEURON_ALU_MIN, INFINITY },
-		{ NEURON_ALU_ABS_MAX, 0.0f },
-		{ NEURON_ALU_ABS_MIN, INFINITY },
 		{ NEURON_ALU_LOGICAL_AND, 1.0f },
 		{ NEURON_ALU_LOGICAL_OR, 0.0f },
 		{ NEURON_ALU_LOGICAL_XOR, 0.0f },

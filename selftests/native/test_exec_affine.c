@@ -415,7 +415,7 @@ static void other_integers_are_not(void **state)
 	inst.src1.dtype = U32;
 	good(state, GPSIMD, inst);
 	assert_int_equal(out[0], 0x1000000);
-	inst = integers(NEURON_ALU_ABS_MAX, I32);
+	inst = integers(NEURON_ALU_POWER, I32);
 	a[0] = 0x1000001;
 	good(state, GPSIMD, inst);
 	assert_int_equal(out[0], 0x1000000);

@@ -254,6 +254,103 @@ static void activate2_has_them_as_functions(void **state)
 	bad(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
 }
 
+/* --- the larger and the smaller magnitude, signed --- */
+
+static struct neuron_inst two(unsigned int op)
+{
+	return OP(TENSOR_TENSOR, .op0 = (uint8_t)op, .dst = ap_sbuf(0, P, OUT, F32, N),
+		  .src0 = ap_sbuf(0, P, A, F32, N), .src1 = ap_sbuf(0, P, B, F32, N));
+}
+
+static float signed_of(unsigned int op, float x, float y)
+{
+	bool first = op == NEURON_ALU_ABS_MAX ? fabsf(x) > fabsf(y) : fabsf(x) < fabsf(y);
+
+	return first ? x : y;
+}
+
+/* The examples of the public documents, and what they leave open. */
+static void magnitudes_keep_their_sign(void **state)
+{
+	static const struct {
+		unsigned int op;
+		float x, y, want;
+	} cases[] = {
+		{ NEURON_ALU_ABS_MAX, -5.0f, 3.0f, -5.0f },
+		{ NEURON_ALU_ABS_MAX, 1.0f, -1.0f, -1.0f },
+		{ NEURON_ALU_ABS_MIN, 5.0f, -3.0f, -3.0f },
+		{ NEURON_ALU_ABS_MIN, 1.0f, -1.0f, -1.0f },
+		{ NEURON_ALU_ABS_MAX, 0.0f, -0.0f, -0.0f },
+		{ NEURON_ALU_ABS_MIN, -0.0f, 0.0f, 0.0f },
+		{ NEURON_ALU_ABS_MAX, -INFINITY, 2.0f, -INFINITY },
+		{ NEURON_ALU_ABS_MAX, NAN, -2.0f, -2.0f },
+		{ NEURON_ALU_ABS_MAX, -2.0f, NAN, NAN },
+	};
+	static const unsigned int ops[] = { NEURON_ALU_ABS_MAX, NEURON_ALU_ABS_MIN };
+	unsigned int k, p, i;
+
+	for (k = 0; k < LENGTH(cases); k++) {
+		*sbuf_f(state, 0, A) = cases[k].x;
+		*sbuf_f(state, 0, B) = cases[k].y;
+		good(state, VECTOR, two(cases[k].op));
+		lanes_expect(*sbuf_f(state, 0, OUT), cases[k].want, 0, k);
+	}
+	for (k = 0; k < LENGTH(ops); k++) {
+		lanes_fill(state, P, A, N);
+		lanes_fill(state, P, B, N);
+		good(state, VECTOR, two(ops[k]));
+		for (p = 0; p < P; p++)
+			for (i = 0; i < N; i++)
+				lanes_expect(sbuf_f(state, p, OUT)[i],
+					     signed_of(ops[k], sbuf_f(state, p, A)[i],
+						       sbuf_f(state, p, B)[i]), p, i);
+	}
+}
+
+/* The accumulator is the first operand. */
+static void accumulators_keep_the_sign(void **state)
+{
+	static const struct {
+		unsigned int op;
+		float start;
+	} ops[] = {
+		{ NEURON_ALU_ABS_MAX, 0.0f }, { NEURON_ALU_ABS_MIN, INFINITY },
+	};
+	struct neuron_inst program[] = {
+		OP(ACTIVATE2, .reduce = NEURON_REDUCE_RESET_REDUCE,
+		   .dst = ap_sbuf(0, P, OUT, F32, N), .src0 = ap_sbuf(0, P, A, F32, N)),
+		OP(ACC_READ, .dst = ap_sbuf(0, P, ACC, F32, 1)),
+	};
+	unsigned int k, p, i;
+
+	lanes_fill(state, P, A, N);
+	for (k = 0; k < LENGTH(ops); k++) {
+		program[0].op2 = (uint8_t)ops[k].op;
+		good_all(state, SCALAR, program, 2);
+		for (p = 0; p < P; p++) {
+			float value = ops[k].start;
+
+			for (i = 0; i < N; i++)
+				value = signed_of(ops[k].op, value, sbuf_f(state, p, A)[i]);
+			lanes_expect(*sbuf_f(state, p, ACC), value, p, 0);
+		}
+	}
+}
+
+static void signed_magnitudes_begin_with_trn3(void **state)
+{
+	struct neuron_inst inst = scalar_inst(NEURON_ALU_ADD, NEURON_ALU_BYPASS);
+
+	bad(state, VECTOR, two(NEURON_ALU_ABS_MAX), NEURON_CAUSE_OPERAND);
+	bad(state, VECTOR, two(NEURON_ALU_ABS_MIN), NEURON_CAUSE_OPERAND);
+	inst.op2 = NEURON_ALU_ABS_MAX;
+	inst.reduce = NEURON_REDUCE_RESET_REDUCE;
+	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	bad(state, VECTOR, OP(TENSOR_REDUCE, .op0 = NEURON_ALU_ABS_MIN, .imm0 = 1,
+			      .dst = ap_sbuf(0, P, OUT, F32, 1),
+			      .src0 = ap_sbuf(0, P, A, F32, N)), NEURON_CAUSE_OPERAND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +363,9 @@ int main(void)
 		EXEC_TEST(exec_setup, inverts),
 		EXEC_TEST(exec_setup, alone_means_alone),
 		EXEC_TEST(exec_setup_trn3, activate2_has_them_as_functions),
+		EXEC_TEST(exec_setup_trn3, magnitudes_keep_their_sign),
+		EXEC_TEST(exec_setup_trn3, accumulators_keep_the_sign),
+		EXEC_TEST(exec_setup, signed_magnitudes_begin_with_trn3),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

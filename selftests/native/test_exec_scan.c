@@ -17,8 +17,8 @@
 
 static const uint8_t ops[] = {
 	NEURON_ALU_ADD, NEURON_ALU_SUBTRACT, NEURON_ALU_MULTIPLY, NEURON_ALU_DIVIDE,
-	NEURON_ALU_MAX, NEURON_ALU_MIN, NEURON_ALU_ABS_MAX, NEURON_ALU_IS_GE,
-	NEURON_ALU_IS_LT, NEURON_ALU_LOGICAL_AND,
+	NEURON_ALU_MAX, NEURON_ALU_MIN, NEURON_ALU_ABS_MAX, NEURON_ALU_ABS_MIN,
+	NEURON_ALU_IS_GE, NEURON_ALU_IS_LT, NEURON_ALU_LOGICAL_AND,
 };
 
 static void operands(void **state)
@@ -354,11 +354,11 @@ static void exponentials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		EXEC_TEST(exec_setup, two_operators),
-		EXEC_TEST(exec_setup, scans),
+		EXEC_TEST(exec_setup_trn3, two_operators),
+		EXEC_TEST(exec_setup_trn3, scans),
 		EXEC_TEST(exec_setup, scans_in_place_and_backwards),
 		EXEC_TEST(exec_setup, refuses_bad_operands),
-		EXEC_TEST(exec_setup, cumulates),
+		EXEC_TEST(exec_setup_trn3, cumulates),
 		EXEC_TEST(exec_setup, refuses_bad_cumulations),
 		EXEC_TEST(exec_setup, reciprocals),
 		EXEC_TEST(exec_setup_trn3, exponentials),

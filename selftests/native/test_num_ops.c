@@ -60,9 +60,9 @@ static float alu_expected(unsigned int op, float a, float b)
 	case NEURON_ALU_MIN:
 		return pick(a, b, false);
 	case NEURON_ALU_ABS_MAX:
-		return pick(fabsf(a), fabsf(b), true);
+		return fabsf(a) > fabsf(b) ? a : b;
 	case NEURON_ALU_ABS_MIN:
-		return pick(fabsf(a), fabsf(b), false);
+		return fabsf(a) < fabsf(b) ? a : b;
 	case NEURON_ALU_POWER:
 		/* How good it is the tests of the functions say. */
 		return trn_power_fp32(a, b);
@@ -221,8 +221,6 @@ static float reduce_expected(unsigned int op, const float *a, size_t n)
 	float sum = a[0];
 	size_t i;
 
-	if (op == NEURON_ALU_ABS_MAX || op == NEURON_ALU_ABS_MIN)
-		sum = fabsf(sum);
 	if (op >= NEURON_ALU_LOGICAL_AND && op <= NEURON_ALU_LOGICAL_XOR)
 		sum = sum != 0.0f;
 	for (i = 1; i < n; i++)
