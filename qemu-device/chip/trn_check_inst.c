@@ -115,13 +115,14 @@ static struct neuron_ap column_ap(const struct trn_exec *exec, enum role role)
 {
 	const struct neuron_inst *inst = exec->inst;
 	bool indices = inst->opcode == NEURON_OP_MATCH_REPLACE8;
+	unsigned int i = role == ROLE_COL1;
 
 	return (struct neuron_ap){
-		.addr = role == ROLE_COL1 ? inst->col1 : inst->col0,
+		.addr = i ? inst->col1 : inst->col0,
 		.num = { indices ? 8 : 1, 1, 1, 1 },
 		.step = { 1 },
 		.partitions = inst->dst.partitions,
-		.dtype = NEURON_DTYPE_FP32,
+		.dtype = (uint8_t)trn_isa_column_dtype(inst, i),
 	};
 }
 

@@ -200,15 +200,15 @@ void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg)
 		lines_whole(fn, arg);
 }
 
-enum neuron_cause trn_exec_column(const struct trn_exec *exec, uint32_t addr,
+enum neuron_cause trn_exec_column(const struct trn_exec *exec, unsigned int i,
 				  unsigned int partitions, struct trn_tile *tile)
 {
 	const struct neuron_ap ap = {
-		.addr = addr,
+		.addr = i ? exec->inst->col1 : exec->inst->col0,
 		.num = { 1, 1, 1, 1 },
 		.step = { 1 },
 		.partitions = (uint8_t)partitions,
-		.dtype = NEURON_DTYPE_FP32,
+		.dtype = (uint8_t)trn_isa_column_dtype(exec->inst, i),
 	};
 
 	return trn_exec_tile(exec, &ap, tile);
@@ -227,8 +227,7 @@ enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
 	};
 	if (!scalar->column)
 		return NEURON_CAUSE_NONE;
-	return trn_exec_column(exec, i ? inst->col1 : inst->col0, partitions,
-			       &scalar->tile);
+	return trn_exec_column(exec, i, partitions, &scalar->tile);
 }
 
 uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p)

@@ -142,8 +142,8 @@ enum neuron_cause trn_exec_tile_raw(const struct trn_exec *exec,
 				    const struct neuron_ap *ap,
 				    struct trn_tile *tile);
 
-/* The [P,1] column of fp32 at @addr (col0 or col1 of an instruction). */
-enum neuron_cause trn_exec_column(const struct trn_exec *exec, uint32_t addr,
+/* The [P,1] column @i, 0 or 1, of the instruction. */
+enum neuron_cause trn_exec_column(const struct trn_exec *exec, unsigned int i,
 				  unsigned int partitions, struct trn_tile *tile);
 
 /**

@@ -105,6 +105,9 @@ enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 	cause = trn_exec_scalar(exec, 0, act.dst.partitions, &act.s0);
 	if (!cause)
 		cause = trn_exec_scalar(exec, 1, act.dst.partitions, &act.s1);
+	if (!cause && act.s0.column && act.s1.column &&
+	    act.s0.tile.dtype != act.s1.tile.dtype)
+		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)
 		cause = activation_param(exec, &act);
 	if (!cause)

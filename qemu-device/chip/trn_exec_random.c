@@ -125,6 +125,14 @@ static void dropout(void *arg, const struct trn_lines *lines)
 	}
 }
 
+/* Any float type for elements of one, for integers fp32. */
+static bool probability_valid(const struct drawing *op)
+{
+	if (!op->s0.column || op->s0.tile.dtype == NEURON_DTYPE_FP32)
+		return true;
+	return trn_dtype_is_float(op->dst.dtype) && trn_dtype_is_float(op->s0.tile.dtype);
+}
+
 enum neuron_cause trn_exec_dropout(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
@@ -135,6 +143,8 @@ enum neuron_cause trn_exec_dropout(struct trn_exec *exec)
 		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
+	if (!cause && !probability_valid(&op))
+		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)

@@ -403,12 +403,18 @@ static enum neuron_cause first_scalar(struct trn_exec *exec, struct vector_op *o
 	return NEURON_CAUSE_NONE;
 }
 
-/* A column of fp32 has no integers for a bitwise operator. */
+/* A column of fp32 or, for a bitwise operator, of integers as those of the tiles. */
 static enum neuron_cause second_scalar(struct trn_exec *exec, struct vector_op *op)
 {
-	if (op->bitwise && (trn_isa_flags(exec->inst) & NEURON_INST_COL1))
+	enum neuron_cause cause = trn_exec_scalar(exec, 1, op->dst.partitions, &op->s1);
+
+	if (cause || !op->s1.column)
+		return cause;
+	op->s1.raw = op->bitwise;
+	if (op->bitwise ? !trn_exec_bitwise_types(&op->dst, &op->s1.tile) :
+			  op->s1.tile.dtype != NEURON_DTYPE_FP32)
 		return NEURON_CAUSE_OPERAND;
-	return trn_exec_scalar(exec, 1, op->dst.partitions, &op->s1);
+	return NEURON_CAUSE_NONE;
 }
 
 enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)

@@ -366,6 +366,19 @@ static bool addr_well_formed(const struct neuron_inst *inst, unsigned int fields
 	return (fields & TRN_FIELD_IMM3) || !(inst->addr >> 32);
 }
 
+/* fp32 has one spelling, zero. */
+static bool column_type_known(const struct trn_isa *isa, const struct neuron_inst *inst,
+			      unsigned int i)
+{
+	uint32_t flag = i ? NEURON_INST_COL1 : NEURON_INST_COL0;
+	unsigned int dtype = inst->col_dtype[i];
+
+	if (!dtype)
+		return true;
+	return (trn_isa_flags(inst) & isa->typed & flag) && dtype != NEURON_DTYPE_FP32 &&
+	       trn_isa_dtype_name(dtype);
+}
+
 static bool fields_well_formed(const struct trn_isa *isa,
 			       const struct neuron_inst *inst)
 {
@@ -381,7 +394,8 @@ static bool fields_well_formed(const struct trn_isa *isa,
 	if ((!(fields & TRN_FIELD_COL0) && inst->col0) ||
 	    (!(fields & TRN_FIELD_COL1) && inst->col1))
 		return false;
-	return !inst->reserved[0] && !inst->reserved[1] && !inst->reserved[2];
+	return column_type_known(isa, inst, 0) && column_type_known(isa, inst, 1) &&
+	       !inst->reserved;
 }
 
 /* What the flags of DMA instructions ask for besides. */

@@ -142,6 +142,7 @@ enum trn_operand {
  * @reduces: may combine the accumulators (op2, reduce)
  * @func: reg[0] is an enum neuron_act, written before the operators
  * @flags: NEURON_INST_* that may be set
+ * @typed: NEURON_INST_COL0, _COL1 of the columns that may have a type
  * @indirect: TRN_FIELD_* of the tiles that may have an index
  * @operand: enum trn_operand as written, then TRN_OPD_NONE
  * @name: mnemonic
@@ -156,6 +157,7 @@ struct trn_isa {
 	bool reduces;
 	bool func;
 	uint32_t flags;
+	uint32_t typed;
 	uint32_t indirect;
 	uint8_t operand[TRN_ISA_OPERANDS];
 	const char *name;
@@ -165,6 +167,13 @@ struct trn_isa {
 static inline uint32_t trn_isa_flags(const struct neuron_inst *inst)
 {
 	return inst->flags | (uint32_t)inst->mode << 8;
+}
+
+/* enum neuron_dtype of column @i, 0 or 1. */
+static inline unsigned int trn_isa_column_dtype(const struct neuron_inst *inst,
+						unsigned int i)
+{
+	return inst->col_dtype[i] ? inst->col_dtype[i] : NEURON_DTYPE_FP32;
 }
 
 /* The row of @opcode, or NULL. */

@@ -126,9 +126,10 @@ static void put_wide_column(struct text *text, const struct neuron_inst *inst,
 	put_tile(text, &ap);
 }
 
-static void put_column(struct text *text, const struct neuron_inst *inst, uint32_t addr)
+/* Column @i, 0 or 1. */
+static void put_column(struct text *text, const struct neuron_inst *inst, unsigned int i)
 {
-	put_wide_column(text, inst, addr, NEURON_DTYPE_FP32, 1);
+	put_wide_column(text, inst, i ? inst->col1 : inst->col0, trn_isa_column_dtype(inst, i), 1);
 }
 
 static void put_steps(struct text *text, const struct neuron_ap *ap)
@@ -187,7 +188,7 @@ static void put_any(struct text *text, const struct neuron_inst *inst, unsigned 
 	unsigned int op = i ? inst->op1 : inst->op0;
 
 	if (trn_isa_flags(inst) & flag)
-		put_column(text, inst, i ? inst->col1 : inst->col0);
+		put_column(text, inst, i);
 	else if (trn_isa_kind_is_alu(isa->op[i]))
 		put_alu_imm(text, op, i ? inst->imm1 : inst->imm0);
 	else
@@ -241,7 +242,7 @@ static void put_operand(struct text *text, enum trn_operand operand,
 		break;
 	case TRN_OPD_SCALE:
 		if (trn_isa_flags(inst) & NEURON_INST_COL0)
-			put_column(text, inst, inst->col0);
+			put_column(text, inst, 0);
 		else
 			put_float(text, inst->imm0);
 		break;

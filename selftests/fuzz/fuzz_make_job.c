@@ -423,6 +423,10 @@ static void make_extras(struct fuzz *fuzz, const struct trn_isa *row,
 		inst->col0 = fuzz_random(fuzz, 512) * 4;
 	if (fields & TRN_FIELD_COL1)
 		inst->col1 = fuzz_random(fuzz, 512) * 4;
+	if ((fields & TRN_FIELD_COL0) && (row->typed & NEURON_INST_COL0))
+		inst->col_dtype[0] = (uint8_t)fuzz_random(fuzz, NEURON_NR_DTYPES);
+	if ((fields & TRN_FIELD_COL1) && (row->typed & NEURON_INST_COL1))
+		inst->col_dtype[1] = (uint8_t)fuzz_random(fuzz, NEURON_NR_DTYPES);
 	if (fields & TRN_FIELD_IMM2)
 		inst->addr = fuzz_random(fuzz, 16);
 	if (trn_isa_flags(inst) & NEURON_INST_ARRAY)

@@ -42,6 +42,7 @@ static struct neuron_inst one(enum neuron_engine engine, const char *text)
 #define I8	"sbuf[0:1, 0x0 : 8 int32]"
 #define NAMED	"psum[0:32, 0x8 : 24 fp32 index[0, 0x400]]"
 #define COLUMN	"sbuf[0:1, 0x100 : 1 fp32]"
+#define ONE(dtype)	"sbuf[0:1, 0x100 : 1 " dtype "]"
 
 /* Each form of the manual, as the disassembler writes it. */
 static const struct {
@@ -108,6 +109,14 @@ static const struct {
 	  "tensor_scalar.add.divide " T8 ", " T8 ", " COLUMN ", 0x7f800000" },
 	{ NEURON_ENGINE_VECTOR,
 	  "tensor_scalar.bitwise_and.shift_right " I8 ", " I8 ", 0xff00, 0x8" },
+	{ NEURON_ENGINE_VECTOR,
+	  "tensor_scalar.bitwise_and.shift_right " I8 ", " I8 ", 0xff00, " ONE("int32") },
+	{ NEURON_ENGINE_VECTOR,
+	  "scalar_tensor_tensor.add.max " T8 ", " T8 ", " ONE("bf16") ", " T8 },
+	{ NEURON_ENGINE_VECTOR, "tensor_scan.add.max " T8 ", " T8 ", " T8 ", " ONE("uint16") },
+	{ NEURON_ENGINE_VECTOR, "dropout " T8 ", " T8 ", " ONE("fp16") },
+	{ NEURON_ENGINE_SCALAR,
+	  "activate2.relu.multiply.add " T8 ", " T8 ", " ONE("bf16") ", " ONE("bf16") },
 	{ NEURON_ENGINE_VECTOR, "tensor_scalar.abs " T8 ", " T8 },
 	{ NEURON_ENGINE_VECTOR, "tensor_scalar.rsqrt.multiply " T8 ", " T8 ", " COLUMN " rev1" },
 	{ NEURON_ENGINE_SCALAR, "tensor_scalar.add.relu " T8 ", " T8 ", 1.0" },

@@ -100,35 +100,60 @@ static void set_flag(struct neuron_inst *inst, uint32_t flag)
 }
 
 #define COLUMN_WANTED	\
+	"this operand is a number or one element of each partition, without a register"
+#define FP32_COLUMN_WANTED	\
 	"this operand is a number or one fp32 element of each partition, without a register"
 #define INDICES_WANTED	\
 	"this operand is 8 uint32 elements of each partition, without a register"
 
-/* @n elements of each of the destination's partitions. */
-static bool column_field(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
-			 __le32 *field, enum neuron_dtype dtype, uint16_t n)
+/* @n elements side by side in each of the destination's partitions; else @wanted. */
+static bool column_tile(struct as_unit *unit, const struct neuron_inst *inst, uint16_t n,
+			const char *wanted, struct neuron_ap *ap)
+{
+	const struct as_token *token = as_peek(unit);
+
+	if (!as_tile(unit, ap))
+		return false;
+	if (ap->offset_reg || ap->num[0] != htole16(n) || (n > 1 && ap->step[0] != htole16(1)) ||
+	    ap->num[1] != htole16(1) || ap->num[2] != htole16(1) || ap->num[3] != htole16(1))
+		return as_error(unit, token, "%s", wanted);
+	if (ap->partitions != inst->dst.partitions)
+		return as_error(unit, token,
+				"the column has not the partitions of the destination");
+	return true;
+}
+
+/* Column @i, 0 or 1: fp32 where the instruction takes no other type. */
+static bool column_field(struct as_unit *unit, struct neuron_inst *inst, unsigned int i)
+{
+	uint32_t flag = i ? NEURON_INST_COL1 : NEURON_INST_COL0;
+	bool typed = trn_isa_lookup(inst->opcode)->typed & flag;
+	const char *wanted = typed ? COLUMN_WANTED : FP32_COLUMN_WANTED;
+	const struct as_token *token = as_peek(unit);
+	struct neuron_ap ap;
+
+	if (!column_tile(unit, inst, 1, wanted, &ap))
+		return false;
+	if (!typed && ap.dtype != NEURON_DTYPE_FP32)
+		return as_error(unit, token, "%s", wanted);
+	set_flag(inst, flag);
+	*(i ? &inst->col1 : &inst->col0) = ap.addr;
+	inst->col_dtype[i] = ap.dtype == NEURON_DTYPE_FP32 ? 0 : ap.dtype;
+	return true;
+}
+
+static bool indices_field(struct as_unit *unit, struct neuron_inst *inst)
 {
 	const struct as_token *token = as_peek(unit);
 	struct neuron_ap ap;
 
-	if (!as_tile(unit, &ap))
+	if (!column_tile(unit, inst, 8, INDICES_WANTED, &ap))
 		return false;
-	if (ap.dtype != dtype || ap.offset_reg || ap.num[0] != htole16(n) ||
-	    (n > 1 && ap.step[0] != htole16(1)) || ap.num[1] != htole16(1) ||
-	    ap.num[2] != htole16(1) || ap.num[3] != htole16(1))
-		return as_error(unit, token, n == 1 ? COLUMN_WANTED : INDICES_WANTED);
-	if (ap.partitions != inst->dst.partitions)
-		return as_error(unit, token,
-				"the column has not the partitions of the destination");
-	set_flag(inst, flag);
-	*field = ap.addr;
+	if (ap.dtype != NEURON_DTYPE_UINT32)
+		return as_error(unit, token, "%s", INDICES_WANTED);
+	set_flag(inst, NEURON_INST_COL1);
+	inst->col1 = ap.addr;
 	return true;
-}
-
-static bool fp32_column(struct as_unit *unit, struct neuron_inst *inst, uint32_t flag,
-			__le32 *field)
-{
-	return column_field(unit, inst, flag, field, NEURON_DTYPE_FP32, 1);
 }
 
 /* Scalar @i, 0 or 1: what its operator takes, or a column. */
@@ -138,8 +163,7 @@ static bool any_field(struct as_unit *unit, struct neuron_inst *inst, unsigned i
 	__le32 *field = i ? &inst->imm1 : &inst->imm0;
 
 	if (as_is_tile(unit))
-		return fp32_column(unit, inst, i ? NEURON_INST_COL1 : NEURON_INST_COL0,
-				   i ? &inst->col1 : &inst->col0);
+		return column_field(unit, inst, i);
 	if (trn_isa_kind_is_alu(isa->op[i]))
 		return scalar_field(unit, i ? inst->op1 : inst->op0, field);
 	return float_field(unit, field);
@@ -292,8 +316,7 @@ static bool parse_operand(struct as_unit *unit, enum trn_operand operand,
 	case TRN_OPD_SRC0_OR_FILL:
 		return source_or_fill(unit, inst);
 	case TRN_OPD_INDICES:
-		return column_field(unit, inst, NEURON_INST_COL1, &inst->col1,
-				    NEURON_DTYPE_UINT32, 8);
+		return indices_field(unit, inst);
 	case TRN_OPD_EVENT:
 		return as_event(unit, &inst->imm0);
 	case TRN_OPD_SEM0:

@@ -144,10 +144,12 @@ enum neuron_reduce {
  * @addr: 64-bit address or branch target, by opcode; or two more immediates, the
  *	third in bits 31:0 and the fourth in bits 63:32
  * @debug: free for the assembler (source line); the chip only reports it
- * @col0: [P,1] column of fp32 in place of imm0, with COL0: NEURON_AP_* as in struct
- *	neuron_ap, of as many partitions as the destination has
+ * @col0: [P,1] column in place of imm0, with COL0: NEURON_AP_* as in struct neuron_ap,
+ *	of as many partitions as the destination has
  * @col1: the same in place of imm1, with COL1
  * @op2: enum neuron_alu: how the accumulators are combined
+ * @col_dtype: enum neuron_dtype of col0 and col1, by opcode; 0: fp32, which is not
+ *	written as NEURON_DTYPE_FP32
  * @reserved: zero
  */
 struct neuron_inst {
@@ -173,7 +175,8 @@ struct neuron_inst {
 	__le32 col0;
 	__le32 col1;
 	__u8 op2;
-	__u8 reserved[3];
+	__u8 col_dtype[2];
+	__u8 reserved;
 };
 
 NEURON_ASSERT_SIZE(struct neuron_inst, NEURON_INST_SIZE);
