@@ -123,7 +123,9 @@ static void tensor_tensor_raw(const struct vector_op *op, unsigned int p,
 		trn_alu_bitwise(op->inst->op0, lines->a, lines->a, lines->b,
 				op->dst.size, n);
 	else
-		trn_alu_exact(op->inst->op0, op->dst.dtype == NEURON_DTYPE_INT32,
+		trn_alu_exact(op->inst->op0,
+			      (struct trn_signs){ op->src0.dtype == NEURON_DTYPE_INT32,
+						  op->src1.dtype == NEURON_DTYPE_INT32 },
 			      lines->a, lines->a, lines->b, n);
 	trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 }
@@ -174,15 +176,17 @@ static bool tensor_tensor_types(const struct vector_op *op)
 	       trn_exec_bitwise_types(&op->dst, &op->src1);
 }
 
-/* GpSimd calculates with integers where all three tiles are of one such type. */
+static bool is_word(const struct trn_tile *tile)
+{
+	return tile->dtype == NEURON_DTYPE_INT32 || tile->dtype == NEURON_DTYPE_UINT32;
+}
+
+/* GpSimd calculates with integers where each of the three tiles has integers of 32 bits. */
 static bool tensor_tensor_exact(const struct vector_op *op)
 {
-	unsigned int dtype = op->dst.dtype;
-
 	return op->exec->seq->engine == NEURON_ENGINE_GPSIMD &&
-	       trn_alu_is_exact(op->inst->op0) &&
-	       (dtype == NEURON_DTYPE_INT32 || dtype == NEURON_DTYPE_UINT32) &&
-	       op->src0.dtype == dtype && op->src1.dtype == dtype;
+	       trn_alu_is_exact(op->inst->op0) && is_word(&op->dst) &&
+	       is_word(&op->src0) && is_word(&op->src1);
 }
 
 enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)

@@ -162,10 +162,15 @@ void trn_alu_bitwise(unsigned int op, void *dst, const void *a, const void *b,
 uint32_t trn_alu_reduce_bits(unsigned int op, uint32_t start, const void *a,
 			     unsigned int size, size_t n);
 /*
- * int32 (@is_signed) or uint32, without a detour by fp32: add, subtract and
- * multiply wrap; comparisons give 1 or 0. dst may be a or b.
+ * int32 or uint32 on either side, without a detour by fp32: add, subtract and
+ * multiply wrap, and so does a max or min that the type of dst does not have;
+ * comparisons give 1 or 0. dst may be a or b.
  */
-void trn_alu_exact(unsigned int op, bool is_signed, void *dst, const void *a,
+struct trn_signs {
+	bool a, b;	/* int32 */
+};
+
+void trn_alu_exact(unsigned int op, struct trn_signs is_signed, void *dst, const void *a,
 		   const void *b, size_t n);
 
 bool trn_act_valid(unsigned int func);

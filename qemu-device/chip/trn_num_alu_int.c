@@ -105,11 +105,15 @@ bool trn_alu_is_exact(unsigned int op)
 	       (op >= NEURON_ALU_IS_EQ && op <= NEURON_ALU_IS_LT);
 }
 
-/* Adding @flip orders signed numbers like unsigned ones. */
+/* @top_x, @top_y: the sign bit of a signed operand, else 0. */
 TRN_INLINE uint32_t apply_exact(unsigned int op, uint32_t x, uint32_t y,
-				uint32_t flip)
+				uint32_t top_x, uint32_t top_y)
 {
-	uint32_t u = x + flip, v = y + flip;
+	bool below_x = x & top_x, below_y = y & top_y;
+	/* Of one sign they are in the order of their bits. */
+	bool less = below_x == below_y ? x < y : below_x;
+	bool greater = below_x == below_y ? x > y : below_y;
+	bool equal = x == y && below_x == below_y;
 
 	switch (op) {
 	case NEURON_ALU_ADD:
@@ -119,21 +123,21 @@ TRN_INLINE uint32_t apply_exact(unsigned int op, uint32_t x, uint32_t y,
 	case NEURON_ALU_MULTIPLY:
 		return x * y;
 	case NEURON_ALU_MAX:
-		return trn_select_bits(u > v, x, y);
+		return trn_select_bits(greater, x, y);
 	case NEURON_ALU_MIN:
-		return trn_select_bits(u < v, x, y);
+		return trn_select_bits(less, x, y);
 	case NEURON_ALU_IS_EQ:
-		return x == y;
+		return equal;
 	case NEURON_ALU_IS_NE:
-		return x != y;
+		return !equal;
 	case NEURON_ALU_IS_GE:
-		return u >= v;
+		return !less;
 	case NEURON_ALU_IS_GT:
-		return u > v;
+		return greater;
 	case NEURON_ALU_IS_LE:
-		return u <= v;
+		return !greater;
 	case NEURON_ALU_IS_LT:
-		return u < v;
+		return less;
 	default:
 		return x;
 	}
@@ -144,27 +148,28 @@ TRN_INLINE uint32_t apply_exact(unsigned int op, uint32_t x, uint32_t y,
 	F(IS_EQ) F(IS_NE) F(IS_GE) F(IS_GT) F(IS_LE) F(IS_LT)
 
 TRN_INLINE void exact_loop(unsigned int op, uint32_t *dst, const uint32_t *a,
-			   const uint32_t *b, uint32_t flip, size_t n)
+			   const uint32_t *b, uint32_t top_a, uint32_t top_b, size_t n)
 {
 	size_t i, j;
 
 	for (i = 0; n - i >= TRN_BLOCK; i += TRN_BLOCK) {
 		TRN_NO_ALIAS
 		for (j = 0; j < TRN_BLOCK; j++)
-			dst[i + j] = apply_exact(op, a[i + j], b[i + j], flip);
+			dst[i + j] = apply_exact(op, a[i + j], b[i + j], top_a, top_b);
 	}
 	for (; i < n; i++)
-		dst[i] = apply_exact(op, a[i], b[i], flip);
+		dst[i] = apply_exact(op, a[i], b[i], top_a, top_b);
 }
 
-void trn_alu_exact(unsigned int op, bool is_signed, void *dst, const void *a,
+void trn_alu_exact(unsigned int op, struct trn_signs is_signed, void *dst, const void *a,
 		   const void *b, size_t n)
 {
-	uint32_t flip = is_signed ? 0x80000000u : 0;
+	uint32_t top_a = is_signed.a ? 0x80000000u : 0;
+	uint32_t top_b = is_signed.b ? 0x80000000u : 0;
 
 #define EXACT_CASE(name)						\
 	case NEURON_ALU_##name:						\
-		exact_loop(NEURON_ALU_##name, dst, a, b, flip, n);	\
+		exact_loop(NEURON_ALU_##name, dst, a, b, top_a, top_b, n);	\
 		break;
 
 	switch (op) {

@@ -104,10 +104,10 @@ uint64_t num_hash(uint64_t hash, const float *a, size_t n)
 	return hash;
 }
 
-uint32_t num_exact(unsigned int op, bool is_signed, uint32_t x, uint32_t y)
+uint32_t num_exact(unsigned int op, struct trn_signs is_signed, uint32_t x, uint32_t y)
 {
-	int64_t a = is_signed ? (int32_t)x : (int64_t)x;
-	int64_t b = is_signed ? (int32_t)y : (int64_t)y;
+	int64_t a = is_signed.a ? (int32_t)x : (int64_t)x;
+	int64_t b = is_signed.b ? (int32_t)y : (int64_t)y;
 
 	switch (op) {
 	case NEURON_ALU_ADD:

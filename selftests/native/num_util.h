@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "trn_num.h"
+
 #define NUM_NAN_BITS	0x7fc00000u
 #define NUM_SAME	((size_t)-1)
 #define NUM_COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -57,7 +59,7 @@ float num_random_mixed(uint64_t *state);
  * What an exact operator of the ALU gives: worked out in 64 bits, where nothing
  * overflows. Fails the test for any other operator.
  */
-uint32_t num_exact(unsigned int op, bool is_signed, uint32_t x, uint32_t y);
+uint32_t num_exact(unsigned int op, struct trn_signs is_signed, uint32_t x, uint32_t y);
 
 /* Index of the first element whose bits differ, or NUM_SAME. */
 size_t num_first_difference(const float *a, const float *b, size_t n);

@@ -366,12 +366,13 @@ static void partition_reduce_refuses(void **state)
 
 static const uint32_t edges[] = { 0, 1, 2, 0x7fffffff, 0x80000000, 0xffffffff };
 
-static struct neuron_inst integers(unsigned int op, unsigned int dtype)
+/* @signs: bits 0 to 2 for the operands and the result. */
+static struct neuron_inst integers(unsigned int op, unsigned int signs)
 {
 	return OP(TENSOR_TENSOR, .op0 = (uint8_t)op,
-		  .dst = ap_sbuf(0, 2, OUT, dtype, WIDE),
-		  .src0 = ap_sbuf(0, 2, DATA, dtype, WIDE),
-		  .src1 = ap_sbuf(0, 2, OTHER, dtype, WIDE));
+		  .dst = ap_sbuf(0, 2, OUT, signs & 4 ? I32 : U32, WIDE),
+		  .src0 = ap_sbuf(0, 2, DATA, signs & 1 ? I32 : U32, WIDE),
+		  .src1 = ap_sbuf(0, 2, OTHER, signs & 2 ? I32 : U32, WIDE));
 }
 
 static void integers_are_exact(void **state)
@@ -379,7 +380,7 @@ static void integers_are_exact(void **state)
 	uint32_t *a = (uint32_t *)sbuf_f(state, 1, DATA);
 	uint32_t *b = (uint32_t *)sbuf_f(state, 1, OTHER);
 	const uint32_t *out = (const uint32_t *)sbuf_f(state, 1, OUT);
-	unsigned int op, i, is_signed;
+	unsigned int op, i, signs;
 
 	for (i = 0; i < WIDE; i++) {
 		a[i] = i < 36 ? edges[i / 6] : rnd(0xffffffff);
@@ -390,8 +391,10 @@ static void integers_are_exact(void **state)
 			op = NEURON_ALU_IS_EQ;
 		if (op > NEURON_ALU_IS_LT)
 			break;
-		for (is_signed = 0; is_signed < 2; is_signed++) {
-			good(state, GPSIMD, integers(op, is_signed ? I32 : U32));
+		for (signs = 0; signs < 8; signs++) {
+			const struct trn_signs is_signed = { signs & 1, signs & 2 };
+
+			good(state, GPSIMD, integers(op, signs));
 			for (i = 0; i < WIDE; i++)
 				assert_int_equal(out[i], num_exact(op, is_signed, a[i], b[i]));
 		}
@@ -404,7 +407,7 @@ static void other_integers_are_not(void **state)
 	int32_t *a = (int32_t *)sbuf_f(state, 0, DATA);
 	int32_t *b = (int32_t *)sbuf_f(state, 0, OTHER);
 	const int32_t *out = (const int32_t *)sbuf_f(state, 0, OUT);
-	struct neuron_inst inst = integers(NEURON_ALU_ADD, I32);
+	struct neuron_inst inst = integers(NEURON_ALU_ADD, 7);
 
 	a[0] = 0x1000000;
 	b[0] = 1;
@@ -412,11 +415,13 @@ static void other_integers_are_not(void **state)
 	assert_int_equal(out[0], 0x1000001);
 	good(state, VECTOR, inst);
 	assert_int_equal(out[0], 0x1000000);
-	inst.src1.dtype = U32;
+	inst.src1.dtype = F32;
+	*(float *)b = 1.0f;
 	good(state, GPSIMD, inst);
 	assert_int_equal(out[0], 0x1000000);
-	inst = integers(NEURON_ALU_POWER, I32);
+	inst = integers(NEURON_ALU_POWER, 7);
 	a[0] = 0x1000001;
+	b[0] = 1;
 	good(state, GPSIMD, inst);
 	assert_int_equal(out[0], 0x1000000);
 }

@@ -197,11 +197,13 @@ static void check_exact(const uint32_t *a, const uint32_t *b, size_t n)
 	int sign;
 
 	for (k = 0; k < NUM_COUNT(exact); k++) {
-		for (sign = 0; sign < 2; sign++) {
+		for (sign = 0; sign < 4; sign++) {
+			const struct trn_signs signs = { sign & 1, sign & 2 };
+
 			got[n] = 42;
-			trn_alu_exact(exact[k], sign, got, a, b, n);
+			trn_alu_exact(exact[k], signs, got, a, b, n);
 			for (i = 0; i < n; i++) {
-				want = num_exact(exact[k], sign, a[i], b[i]);
+				want = num_exact(exact[k], signs, a[i], b[i]);
 				assert_int_equal(got[i], want);
 			}
 			assert_int_equal(got[n], 42);
