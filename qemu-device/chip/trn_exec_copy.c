@@ -55,24 +55,43 @@ static void copy_cast(void *arg, const struct trn_lines *lines)
 	}
 }
 
+/* Nothing is converted; the scalar engine of NeuronCore-v2 always goes through fp32. */
+static bool copies_bits(const struct trn_exec *exec)
+{
+	return exec->inst->dst.dtype == exec->inst->src0.dtype &&
+	       !trn_exec_before(exec, NEURON_ENGINE_SCALAR, 3);
+}
+
+/* Bits may be of any type that there is. */
+static enum neuron_cause copy_operands(struct trn_exec *exec, struct copy *op)
+{
+	enum neuron_cause cause;
+
+	if (!copies_bits(exec))
+		return trn_exec_equal_pair(exec, &op->dst, &op->src);
+	cause = trn_exec_tile_raw(exec, &exec->inst->dst, &op->dst);
+	if (!cause)
+		cause = trn_exec_tile_raw(exec, &exec->inst->src0, &op->src);
+	if (cause)
+		return cause;
+	if (op->dst.partitions != op->src.partitions || op->dst.n != op->src.n)
+		return NEURON_CAUSE_OPERAND;
+	trn_exec_note(exec, &op->dst);
+	trn_exec_note(exec, &op->src);
+	return NEURON_CAUSE_NONE;
+}
+
 enum neuron_cause trn_exec_copy(struct trn_exec *exec)
 {
+	bool raw = copies_bits(exec);
 	struct copy op;
 	enum neuron_cause cause;
-	bool raw;
 
-	cause = trn_exec_pair(exec, &op.dst, &op.src);
+	cause = copy_operands(exec, &op);
+	if (!cause)
+		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	if (op.src.n != op.dst.n)
-		return NEURON_CAUSE_OPERAND;
-	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	/* The scalar engine of NeuronCore-v2 always goes through fp32. */
-	raw = op.dst.dtype == op.src.dtype &&
-	      !(exec->seq->engine == NEURON_ENGINE_SCALAR &&
-		exec->core->chip->gen->generation == 2);
 	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src),
 		       raw ? copy_raw : copy_cast, &op);
 	return NEURON_CAUSE_NONE;
@@ -96,14 +115,25 @@ static void memset_lines(void *arg, const struct trn_lines *lines)
 		}
 }
 
+/* A number is rounded as this engine does it; of the other types bits are set. */
+static enum neuron_cause fill_tile(struct trn_exec *exec, struct trn_tile *tile)
+{
+	const struct neuron_ap *ap = &exec->inst->dst;
+
+	return trn_dtype_is_number(ap->dtype) ? trn_exec_tile(exec, ap, tile) :
+						trn_exec_tile_raw(exec, ap, tile);
+}
+
 enum neuron_cause trn_exec_memset(struct trn_exec *exec)
 {
 	struct copy op = { .fill = exec->inst->imm0 };
 	enum neuron_cause cause;
 
-	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
+	cause = fill_tile(exec, &op.dst);
 	if (cause)
 		return cause;
+	if (trn_dtype_is_packed(op.dst.dtype) && op.fill)
+		return NEURON_CAUSE_OPERAND;
 	trn_exec_note(exec, &op.dst);
 	cause = trn_tile_touch(&op.dst);
 	if (cause)

@@ -34,16 +34,19 @@ static const char *check_operands(const struct neuron_udma_op *op)
 
 static const char *check_types(const struct neuron_udma_op *op)
 {
+	bool bits = one_source(op) && op->src_dtype == op->dst_dtype;
 	unsigned int size = trn_dtype_size(op->src_dtype);
 
-	if (!trn_dtype_is_number(op->src_dtype) ||
-	    !trn_dtype_is_number(op->dst_dtype))
+	if (!size || !trn_dtype_size(op->dst_dtype))
+		return "a type that there is not";
+	if (!bits && (!trn_dtype_is_number(op->src_dtype) ||
+		      !trn_dtype_is_number(op->dst_dtype)))
 		return "a type that does not convert to fp32";
 	if (op->op != NEURON_UDMA_OP_TRANSPOSE)
 		return NULL;
 	if (op->src_dtype != op->dst_dtype)
 		return "transpose does not cast";
-	return size == 1 ? "transpose moves elements of 2 or 4 bytes" : NULL;
+	return size != 2 && size != 4 ? "transpose moves elements of 2 or 4 bytes" : NULL;
 }
 
 static const char *check_flags(const struct neuron_udma_op *op)

@@ -75,11 +75,22 @@ static unsigned int size_of(unsigned int dtype)
 	switch (dtype) {
 	case NEURON_DTYPE_INT8:
 	case NEURON_DTYPE_UINT8:
+	case NEURON_DTYPE_FP8_E3:
+	case NEURON_DTYPE_FP8_E4:
+	case NEURON_DTYPE_FP8_E4FN:
+	case NEURON_DTYPE_FP8_E5:
+	case NEURON_DTYPE_E8M0:
 		return 1;
 	case NEURON_DTYPE_FP32:
+	case NEURON_DTYPE_TF32:
 	case NEURON_DTYPE_INT32:
 	case NEURON_DTYPE_UINT32:
+	case NEURON_DTYPE_FP8_E5_X4:
+	case NEURON_DTYPE_FP8_E4FN_X4:
 		return 4;
+	case NEURON_DTYPE_INT64:
+	case NEURON_DTYPE_UINT64:
+		return 8;
 	default:
 		return 2;
 	}
@@ -336,7 +347,7 @@ void oracle_do(struct oracle *o, const struct oracle_op *x)
 	const struct neuron_udma_op *op = &x->op;
 	uint32_t n, total = op->src.num[0] * op->src.num[1] * op->src.num[2] *
 			    op->src.num[3];
-	uint8_t value[4];
+	uint8_t value[8];
 	unsigned int i;
 
 	for (n = 0; n < total; n++) {

@@ -32,17 +32,79 @@ static void has_its_generations_types(void **state)
 	unsigned int type, all = 0;
 
 	for (type = 1; type < NEURON_NR_DTYPES; type++) {
-		struct neuron_inst copy = OP(COPY, .dst = ap_sbuf(0, 32, 0x1000, type, 8),
+		struct neuron_inst inst = OP(COPY, .dst = ap_sbuf(0, 32, 0x1000, type, 8),
 					     .src0 = ap_sbuf(0, 32, 0, type, 8));
 
+		/* What there is can be copied, and numbers are what one can work with. */
+		if (trn_dtype_on(type, generation))
+			good(state, VECTOR, inst);
+		else
+			bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+		inst.opcode = NEURON_OP_RECIPROCAL;
 		if (trn_dtype_is_number(type) && trn_dtype_on(type, generation)) {
-			good(state, VECTOR, copy);
+			good(state, VECTOR, inst);
 			all++;
 		} else {
-			bad(state, VECTOR, copy, NEURON_CAUSE_OPERAND);
+			bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
 		}
 	}
 	assert_int_equal(all, generation < 4 ? 13 : 14);
+}
+
+/* Types that are no numbers: bits move, and nothing is converted. */
+static void bits_move(void **state)
+{
+	static const uint8_t types[] = {
+		NEURON_DTYPE_FP8_E5_X4, NEURON_DTYPE_FP8_E4FN_X4, NEURON_DTYPE_FP4_E2_X4,
+		NEURON_DTYPE_E8M0, NEURON_DTYPE_INT64, NEURON_DTYPE_UINT64,
+	};
+	static const enum neuron_engine engines[] = { VECTOR, SCALAR, GPSIMD };
+	struct trn_core *core = seq_core(*state, 0, 0);
+	const uint8_t *out = seq_sbuf(core, 31, 0x8000);
+	uint8_t *in = seq_sbuf(core, 31, 0);
+	struct neuron_inst inst;
+	size_t k, i, bytes;
+
+	for (k = 0; k < 3 * sizeof(types); k++) {
+		bytes = N * trn_dtype_size(types[k / 3]);
+		for (i = 0; i < bytes; i++)
+			in[i] = (uint8_t)rnd(256);
+		inst = OP(COPY, .dst = ap_sbuf(0, 32, 0x8000, types[k / 3], N),
+			  .src0 = ap_sbuf(0, 32, 0, types[k / 3], N));
+		good(state, engines[k % 3], inst);
+		assert_memory_equal(out, in, bytes);
+		inst.src0.dtype = F32;
+		bad(state, engines[k % 3], inst, NEURON_CAUSE_OPERAND);
+		inst.src0.dtype = NEURON_DTYPE_UINT32;
+		bad(state, engines[k % 3], inst, NEURON_CAUSE_OPERAND);
+	}
+}
+
+static void fills_with_bits(void **state)
+{
+	struct trn_core *core = seq_core(*state, 0, 0);
+	const uint8_t *out = seq_sbuf(core, 3, 0x40);
+	struct neuron_inst inst;
+	unsigned int type;
+
+	for (type = NEURON_DTYPE_FP8_E5_X4; type <= NEURON_DTYPE_FP4_E2_X4; type++) {
+		memset(seq_sbuf(core, 3, 0x40), 0x55, 17);
+		inst = OP(MEMSET, .dst = ap_sbuf(0, 32, 0x40, type, 4));
+		good(state, VECTOR, inst);
+		good(state, GPSIMD, inst);
+		assert_int_equal(out[4 * trn_dtype_size(type) - 1], 0);
+		assert_int_equal(out[4 * trn_dtype_size(type)], 0x55);
+		inst.imm0 = 1;
+		bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	}
+	/* A scale is its code: 127 is 2^0. */
+	good(state, VECTOR, OP(MEMSET, .imm0 = 127,
+			       .dst = ap_sbuf(0, 32, 0x40, NEURON_DTYPE_E8M0, 4)));
+	assert_int_equal(out[3], 127);
+	good(state, GPSIMD, OP(MEMSET, .imm0 = (uint32_t)-2,
+			       .dst = ap_sbuf(0, 32, 0x40, NEURON_DTYPE_INT64, 2)));
+	assert_int_equal(out[8], 0xfe);
+	assert_int_equal(out[15], 0xff);
 }
 
 static void casts(void **state)
@@ -148,6 +210,8 @@ int main(void)
 						exec_teardown),
 		cmocka_unit_test_setup_teardown(has_its_generations_types, setup_trn3,
 						exec_teardown),
+		cmocka_unit_test_setup_teardown(bits_move, setup_trn3, exec_teardown),
+		cmocka_unit_test_setup_teardown(fills_with_bits, setup_trn3, exec_teardown),
 		cmocka_unit_test_setup_teardown(casts, exec_setup, exec_teardown),
 		cmocka_unit_test_setup_teardown(copies_to_every_type, exec_setup, exec_teardown),
 		cmocka_unit_test_setup_teardown(copies_to_every_type, setup_trn3, exec_teardown),

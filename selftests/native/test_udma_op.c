@@ -125,6 +125,27 @@ static void test_big(void **state)
 	assert_int_equal(t->work.bytes, 5000 * (16 * 2 + 2 * 4) / 2);
 }
 
+/* A copy of a type that is no number, and of one that is, is one of bits. */
+static void test_bits(void **state)
+{
+	struct op_test *t = *state;
+	struct oracle_op x;
+	unsigned int type;
+
+	op_setup_big(t);
+	for (type = 0; type < NEURON_NR_DTYPES; type++) {
+		if (!trn_dtype_size(type))
+			continue;
+		x = op_plain(NEURON_UDMA_OP_COPY, type, type);
+		op_dim(&x.op.src, 0, 700, 3 * (int64_t)trn_dtype_size(type));
+		op_dim(&x.op.src, 1, 5, 20000);
+		op_dim(&x.op.dst, 0, 3500, trn_dtype_size(type));
+		x.src[0] = t->oracle.area[0].addr + 7;
+		x.dst[0] = t->oracle.area[1].addr + 31 * type;
+		run_big(t, &x);
+	}
+}
+
 static void big_transpose(struct op_test *t, unsigned int dtype, uint32_t wide,
 			  uint32_t high, uint32_t planes, int64_t gap)
 {
@@ -268,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_random, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_big, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_bits, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_big_transpose, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_values, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_order, op_setup, op_teardown),

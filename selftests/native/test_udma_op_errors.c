@@ -33,7 +33,7 @@ static void test_refused(void **state)
 				    NEURON_DTYPE_FP32, 12);
 	struct oracle_op turn = op_plain(NEURON_UDMA_OP_TRANSPOSE, NEURON_DTYPE_BF16,
 				      NEURON_DTYPE_BF16);
-	struct oracle_op index;
+	struct oracle_op index, both;
 	const char *why;
 	unsigned int i;
 
@@ -62,8 +62,16 @@ static void test_refused(void **state)
 	for (i = 0; i < 256; i++) {
 		if (trn_dtype_is_number(i))
 			continue;
+		/* Nothing converts from it or to it, and nothing adds it. */
 		REFUSED(&copy, src_dtype, i);
 		REFUSED(&copy, dst_dtype, i);
+		both = add;
+		both.op.src_dtype = (uint8_t)i;
+		REFUSED(&both, dst_dtype, i);
+		both = copy;
+		both.op.src_dtype = (uint8_t)i;
+		if (!trn_dtype_size(i))
+			REFUSED(&both, dst_dtype, i);
 	}
 	REFUSED(&turn, dst_dtype, NEURON_DTYPE_FP16);
 	turn.op.src_dtype = NEURON_DTYPE_INT8;

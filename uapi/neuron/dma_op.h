@@ -77,7 +77,8 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @op: enum neuron_udma_opcode
  * @nr_src: 1 to 16; COPY and TRANSPOSE: 1
  * @nr_dst: 1 to 16: each gets the same (duplication)
- * @src_dtype: enum neuron_dtype that the chip's arithmetic has
+ * @src_dtype: enum neuron_dtype that the chip's arithmetic has; for COPY to the same
+ *	type and TRANSPOSE any that has a size
  * @dst_dtype: likewise; TRANSPOSE: equal to @src_dtype
  * @flags: NEURON_UDMA_OP_*
  * @reserved0: zero
