@@ -167,6 +167,19 @@ static void load_bits(float *weight, const struct trn_tile *tile, unsigned int k
 	}
 }
 
+/* Bits to transpose: of any type of up to 32 bits. */
+static enum neuron_cause bits_operand(struct trn_exec *exec, struct trn_tile *tile)
+{
+	enum neuron_cause cause = trn_exec_tile_raw(exec, &exec->inst->src0, tile);
+
+	if (cause)
+		return cause;
+	if (tile->psum || tile->size > sizeof(uint32_t))
+		return NEURON_CAUSE_OPERAND;
+	trn_exec_note(exec, tile);
+	return NEURON_CAUSE_NONE;
+}
+
 enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 {
 	enum trn_part_kind kind = trn_tensor_kind(exec);
@@ -178,7 +191,8 @@ enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 
 	if (kind == TRN_PART_EMPTY)
 		return NEURON_CAUSE_OPERAND;
-	cause = trn_tensor_operand(exec, kind, &tile);
+	cause = kind == TRN_PART_BITS ? bits_operand(exec, &tile) :
+					trn_tensor_operand(exec, kind, &tile);
 	if (cause)
 		return cause;
 	depth = kind == TRN_PART_DOUBLE ? 2 : 1;

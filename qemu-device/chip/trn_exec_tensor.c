@@ -217,7 +217,9 @@ static enum neuron_cause resolve(struct trn_exec *exec, enum trn_part_kind kind,
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tensor_operand(exec, kind, &product->src);
 	if (!cause)
-		cause = trn_exec_tile(exec, &exec->inst->dst, &product->dst);
+		cause = kind == TRN_PART_BITS ?
+				trn_exec_tile_raw(exec, &exec->inst->dst, &product->dst) :
+				trn_exec_tile(exec, &exec->inst->dst, &product->dst);
 	if (cause)
 		return cause;
 	product->n = product->src.n / lines;
@@ -255,6 +257,8 @@ enum neuron_cause trn_exec_matmul(struct trn_exec *exec)
 	cause = resolve(exec, kind, kind == TRN_PART_DOUBLE ? 2 : 1, &product);
 	if (cause)
 		return cause;
+	if (kind == TRN_PART_BITS && !trn_dtype_is_float(product.part->dtype))
+		return trn_transpose(&product);
 	if (!types_match(product.part->dtype, product.src.dtype))
 		return NEURON_CAUSE_OPERAND;
 	if (kind == TRN_PART_BITS)

@@ -8,7 +8,7 @@
 #include "trn_exec_tensor.h"
 #include "trn_num.h"
 
-/* 16-bit elements keep their width, fp8 gets an upper half of zeros. */
+/* 16-bit elements keep their width, those of 8 bits get an upper half of zeros. */
 static bool result_fits(const struct trn_product *product)
 {
 	unsigned int dtype = product->part->dtype;

@@ -278,19 +278,21 @@ static void transpose_bits(void **state, unsigned int dtype, unsigned int result
 {
 	enum { K = 64, M = 100 };
 	unsigned int size = trn_dtype_size(dtype), out = trn_dtype_size(result);
+	/* The rows are named by floats, whatever is transposed. */
+	unsigned int ones = trn_dtype_is_float(dtype) ? dtype : BF16;
 	const struct neuron_inst program[] = {
 		OP(LOAD_STATIONARY, .flags = NEURON_INST_TRANSPOSE,
 		   .src0 = ap_sbuf(0, K, STATIONARY, dtype, M)),
 		OP(MATMUL, .flags = NEURON_INST_TRANSPOSE,
 		   .dst = ap_psum(0, M, 0, result, K),
-		   .src0 = ap_sbuf(0, K, MOVING, dtype, K)),
+		   .src0 = ap_sbuf(0, K, MOVING, ones, K)),
 	};
 	unsigned int k, m, i;
 
 	for (k = 0; k < K; k++)
 		for (i = 0; i < M * size; i++)
 			((uint8_t *)sbuf_f(state, k, STATIONARY))[i] = (uint8_t)rnd(256);
-	identity(state, dtype, K);
+	identity(state, ones, K);
 	good_all(state, TENSOR, program, 2);
 	for (k = 0; k < K; k++)
 		for (m = 0; m < M; m++) {
@@ -309,6 +311,47 @@ static void transposes_any_bits(void **state)
 	transpose_bits(state, BF16, BF16);
 	transpose_bits(state, F16, F16);
 	transpose_bits(state, E4, NEURON_DTYPE_UINT16);
+}
+
+static void transposes_integers(void **state)
+{
+	transpose_bits(state, I8, NEURON_DTYPE_UINT16);
+	transpose_bits(state, U8, NEURON_DTYPE_UINT16);
+	transpose_bits(state, NEURON_DTYPE_INT16, NEURON_DTYPE_INT16);
+	transpose_bits(state, U16, U16);
+	transpose_bits(state, I32, I32);
+	transpose_bits(state, NEURON_DTYPE_UINT32, NEURON_DTYPE_UINT32);
+}
+
+static void transposes_packed_ones(void **state)
+{
+	transpose_bits(state, NEURON_DTYPE_FP8_E5_X4, NEURON_DTYPE_FP8_E5_X4);
+	transpose_bits(state, NEURON_DTYPE_FP4_E2_X4, NEURON_DTYPE_FP4_E2_X4);
+	transpose_bits(state, NEURON_DTYPE_E8M0, NEURON_DTYPE_UINT16);
+}
+
+/* A product has floats only, and so has what names the rows; nothing has 64 bits. */
+static void multiplies_no_integers(void **state)
+{
+	struct neuron_inst program[2] = {
+		OP(LOAD_STATIONARY, .flags = NEURON_INST_TRANSPOSE,
+		   .src0 = ap_sbuf(0, 32, STATIONARY, I32, 8)),
+		OP(MATMUL, .flags = NEURON_INST_TRANSPOSE, .dst = ap_psum(0, 8, 0, I32, 32),
+		   .src0 = ap_sbuf(0, 32, MOVING, BF16, 32)),
+	};
+
+	identity(state, BF16, 32);
+	good_all(state, TENSOR, program, 2);
+	program[1].dst.dtype = F32;
+	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
+	program[1].dst.dtype = I32;
+	program[1].src0.dtype = NEURON_DTYPE_INT16;
+	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
+	program[0].src0.dtype = NEURON_DTYPE_INT64;
+	bad(state, TENSOR, program[0], NEURON_CAUSE_OPERAND);
+	program[0].src0.dtype = I32;
+	program[0].flags = 0;
+	bad(state, TENSOR, program[0], NEURON_CAUSE_OPERAND);
 }
 
 static void transposes_by_a_permutation_only(void **state)
@@ -561,6 +604,9 @@ int main(void)
 		EXEC_TEST(exec_setup, loading_over_a_part_ends_it),
 		EXEC_TEST(exec_setup, parts_have_their_limits),
 		EXEC_TEST(exec_setup, transposes_any_bits),
+		EXEC_TEST(exec_setup, transposes_integers),
+		EXEC_TEST(exec_setup_trn3, transposes_packed_ones),
+		EXEC_TEST(exec_setup, multiplies_no_integers),
 		EXEC_TEST(exec_setup, transposes_by_a_permutation_only),
 		EXEC_TEST(exec_setup, multiplies_sparse_operands),
 		EXEC_TEST(exec_setup, tags_stay_inside),
