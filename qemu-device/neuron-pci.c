@@ -144,6 +144,7 @@ static bool neuron_build_chip(NeuronChip *s, Error **errp)
         .clock = s->clock,
         .check_memory = s->check_memory,
         .repair_fails = s->repair_fails,
+        .more_operators = s->more_operators,
     };
     const char *why;
 

@@ -148,6 +148,7 @@ static const Property neuron_properties[] = {
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),
     DEFINE_PROP_BOOL("silicon", NeuronChip, silicon, false),
     DEFINE_PROP_BOOL("repair-fails", NeuronChip, repair_fails, false),
+    DEFINE_PROP_BOOL("more-operators", NeuronChip, more_operators, false),
 };
 
 static const struct {
@@ -179,6 +180,8 @@ static const struct {
     { "silicon", "silicon mode: revision, size of BAR4, no BAR2" },
     { "repair-fails", "an uncorrectable error of HBM cannot be repaired: "
       "HBM_REPAIR becomes 2, not 1" },
+    { "more-operators", "carry out operators on engines where the public "
+      "documents have none" },
 };
 
 static void neuron_get_check_reports(Object *obj, Visitor *v, const char *name,

@@ -65,6 +65,7 @@ struct NeuronChip {
     bool clock;
     bool silicon;
     bool repair_fails;
+    bool more_operators;
 
     MemoryRegion bar0;
     MemoryRegion bar2;

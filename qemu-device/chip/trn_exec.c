@@ -77,8 +77,10 @@ static const exec_fn functions[256] = {
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
 {
 	exec_fn fn = functions[exec->inst->opcode];
-	enum neuron_cause cause = trn_exec_check_index(exec);
+	enum neuron_cause cause = trn_exec_check_documented(exec);
 
+	if (!cause)
+		cause = trn_exec_check_index(exec);
 	if (cause)
 		return cause;
 	return fn ? fn(exec) : NEURON_CAUSE_OPCODE;

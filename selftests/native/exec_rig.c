@@ -34,6 +34,15 @@ int exec_teardown(void **state)
 	return 0;
 }
 
+void exec_more_operators(void **state, bool on)
+{
+	struct seq_rig *rig = *state;
+	unsigned int c;
+
+	for (c = 0; c < rig->nr_chips; c++)
+		rig->chip[c]->config.more_operators = on;
+}
+
 struct neuron_hw_completion run(struct seq_rig *rig, enum neuron_engine engine,
 				const struct neuron_inst *inst, size_t n)
 {

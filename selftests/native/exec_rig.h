@@ -34,6 +34,9 @@ int exec_teardown(void **state);
 #define EXEC_TEST(setup, f)	{ #f, f, setup, exec_teardown, NULL }
 #define EXEC_TEST_AS(name, setup, f)	{ name, f, setup, exec_teardown, NULL }
 
+/* The property more-operators of the chips, which is off at first. */
+void exec_more_operators(void **state, bool on);
+
 /* Run instructions on one engine; the outcome of the job. */
 struct neuron_hw_completion run(struct seq_rig *rig, enum neuron_engine engine,
 				const struct neuron_inst *inst, size_t n);

@@ -279,11 +279,13 @@ static void applies_scalars(void **state)
 	inst.flags = NEURON_INST_REVERSE0;
 	good(state, VECTOR, inst);
 	assert_true(a[0] == 17 && a[1] == 16);
+	exec_more_operators(state, true);
 	inst.op1 = NEURON_ALU_DIVIDE;
 	inst.imm1 = f32(16);
 	inst.flags = NEURON_INST_REVERSE1;
 	good(state, VECTOR, inst);		/* 16 / (a - 10) */
 	assert_true(a[0] == 16.0f / 7 && a[1] == 16.0f / 6);
+	exec_more_operators(state, false);
 	inst.op1 = NEURON_ALU_BYPASS;
 	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);	/* imm1, REVERSE1 */
 
@@ -328,7 +330,9 @@ static void reduces(void **state)
 	assert_true(out[0] == 0 && out[1] == 1);
 	inst.flags = NEURON_INST_NEGATE;
 	inst.op0 = NEURON_ALU_MAX;
+	exec_more_operators(state, true);
 	good(state, GPSIMD, inst);
+	exec_more_operators(state, false);
 	assert_true(out[0] == -1e8f && out[1] == -1e8f);
 	inst.imm0 = 2;
 	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);

@@ -96,6 +96,7 @@ static void starts_from_the_neutral_element(void **state)
 	};
 	unsigned int i, p;
 
+	exec_more_operators(state, true);
 	fill(state);
 	/* Some zeros for the logical ones, and products that stay finite. */
 	for (p = 0; p < 32; p++)
@@ -110,6 +111,7 @@ static void starts_from_the_neutral_element(void **state)
 		good_all(state, VECTOR, program, 2);
 		expect(state, ops[i].op, ops[i].start);
 	}
+	exec_more_operators(state, false);
 }
 
 static void goes_on_from_a_number_and_from_the_last_one(void **state)

@@ -340,6 +340,7 @@ static void gpsimd_activates_too(void **state)
 	float expected[LANES][N];
 	unsigned int p;
 
+	exec_more_operators(state, true);
 	fill(state);
 	good(state, SCALAR, inst);
 	for (p = 0; p < LANES; p++) {

@@ -263,6 +263,7 @@ static void every_instruction(void **state)
 	static const unsigned int dtypes[] = { F32, BF16, I8 };
 	unsigned int i, e, d;
 
+	exec_more_operators(state, true);
 	for (i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++) {
 		const struct trn_isa *isa = trn_isa_lookup(lanes[i].opcode);
 

@@ -202,6 +202,7 @@ static void reduces_bits(void **state)
 				word = rnd(600) ? (word | 0x0f0f0f0f) & ~0x50505050u : word;
 				memcpy(sbuf_f(state, p, DATA) + i, &word, 4);
 			}
+		exec_more_operators(state, k % 2 == 0);
 		good(state, k % 2 ? VECTOR : GPSIMD,
 		     reduce(op, types[k / 3 % 3], outer, inner));
 		for (p = 0; p < P; p++)

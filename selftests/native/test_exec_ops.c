@@ -337,6 +337,104 @@ static void accumulators_keep_the_sign(void **state)
 	}
 }
 
+/* --- what hardware does not have --- */
+
+/* Refused with @cause; carried out with the property. */
+static void only_with_more(void **state, enum neuron_engine engine, struct neuron_inst inst,
+			   enum neuron_cause cause)
+{
+	bad(state, engine, inst, cause);
+	exec_more_operators(state, true);
+	good(state, engine, inst);
+	exec_more_operators(state, false);
+}
+
+static struct neuron_inst reduce_inst(unsigned int op)
+{
+	return OP(TENSOR_REDUCE, .op0 = (uint8_t)op, .imm0 = 1,
+		  .dst = ap_sbuf(0, P, OUT, F32, 1), .src0 = ap_sbuf(0, P, A, F32, N));
+}
+
+static void divisions(void **state)
+{
+	struct neuron_inst inst = scalar_inst(NEURON_ALU_ADD, NEURON_ALU_DIVIDE);
+
+	lanes_fill(state, P, A, N);
+	lanes_fill(state, P, B, N);
+	inst.imm1 = f32(2.0f);
+	only_with_more(state, VECTOR, two(NEURON_ALU_DIVIDE), NEURON_CAUSE_OPERAND);
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	inst = two(NEURON_ALU_ADD);
+	inst.opcode = NEURON_OP_TENSOR_SCAN;
+	inst.op1 = NEURON_ALU_DIVIDE;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	inst.opcode = NEURON_OP_SCALAR_TENSOR_TENSOR;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+}
+
+static void gpsimd_has_less(void **state)
+{
+	struct neuron_inst inst = two(NEURON_ALU_BITWISE_AND);
+
+	lanes_fill(state, P, A, N);
+	lanes_fill(state, P, B, N);
+	inst.dst.dtype = I32;
+	inst.src0.dtype = I32;
+	inst.src1.dtype = I32;
+	good(state, VECTOR, inst);
+	only_with_more(state, GPSIMD, inst, NEURON_CAUSE_OPERAND);
+	good(state, GPSIMD, two(NEURON_ALU_ADD));
+	only_with_more(state, GPSIMD, two(NEURON_ALU_ABS_MAX), NEURON_CAUSE_OPERAND);
+	only_with_more(state, GPSIMD, reduce_inst(NEURON_ALU_ADD), NEURON_CAUSE_OPCODE);
+	only_with_more(state, GPSIMD, scalar_inst(NEURON_ALU_ADD, 0), NEURON_CAUSE_OPERAND);
+	only_with_more(state, GPSIMD, scalar_inst(NEURON_ALU_RSQRT, NEURON_ALU_ADD),
+		       NEURON_CAUSE_OPERAND);
+	only_with_more(state, GPSIMD,
+		       OP(ACTIVATE, .op0 = NEURON_ACT_RELU, .imm0 = f32(1.0f),
+			  .dst = ap_sbuf(0, P, OUT, F32, N), .src0 = ap_sbuf(0, P, A, F32, N)),
+		       NEURON_CAUSE_OPCODE);
+}
+
+/* tensor_scalar_reduce has one operator in its order and four reductions. */
+static void reductions_are_few(void **state)
+{
+	struct neuron_inst inst = scalar_inst(NEURON_ALU_ADD, NEURON_ALU_BYPASS);
+
+	lanes_fill(state, P, A, N);
+	inst.reduce = NEURON_REDUCE_RESET_REDUCE;
+	for (inst.op2 = NEURON_ALU_ADD; inst.op2 <= NEURON_ALU_MIN; inst.op2++) {
+		if (inst.op2 == NEURON_ALU_SUBTRACT)
+			only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+		else
+			good(state, VECTOR, inst);
+	}
+	inst.op2 = NEURON_ALU_LOGICAL_OR;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	inst.op2 = NEURON_ALU_ABS_MAX;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	inst.op2 = NEURON_ALU_MAX;
+	only_with_more(state, SCALAR, inst, NEURON_CAUSE_OPERAND);
+	inst.flags = NEURON_INST_REVERSE0;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	inst.flags = 0;
+	inst.op1 = NEURON_ALU_ABS;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	only_with_more(state, VECTOR, reduce_inst(NEURON_ALU_ABS_MIN), NEURON_CAUSE_OPERAND);
+}
+
+static void arithmetic_operands_are_fp32(void **state)
+{
+	struct neuron_inst inst = scalar_inst(NEURON_ALU_MULTIPLY, NEURON_ALU_BYPASS);
+
+	lanes_fill(state, P, A, N);
+	lanes_fill(state, P, COL, 1);
+	inst.flags = NEURON_INST_SRC1_COLUMN;
+	inst.src1 = ap_sbuf(0, P, COL, F32, 1);
+	good(state, VECTOR, inst);
+	inst.src1.dtype = BF16;
+	only_with_more(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+}
+
 static void signed_magnitudes_begin_with_trn3(void **state)
 {
 	struct neuron_inst inst = scalar_inst(NEURON_ALU_ADD, NEURON_ALU_BYPASS);
@@ -346,9 +444,10 @@ static void signed_magnitudes_begin_with_trn3(void **state)
 	inst.op2 = NEURON_ALU_ABS_MAX;
 	inst.reduce = NEURON_REDUCE_RESET_REDUCE;
 	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
-	bad(state, VECTOR, OP(TENSOR_REDUCE, .op0 = NEURON_ALU_ABS_MIN, .imm0 = 1,
-			      .dst = ap_sbuf(0, P, OUT, F32, 1),
-			      .src0 = ap_sbuf(0, P, A, F32, N)), NEURON_CAUSE_OPERAND);
+	bad(state, VECTOR, reduce_inst(NEURON_ALU_ABS_MIN), NEURON_CAUSE_OPERAND);
+	exec_more_operators(state, true);
+	bad(state, VECTOR, inst, NEURON_CAUSE_OPERAND);
+	bad(state, VECTOR, reduce_inst(NEURON_ALU_ABS_MIN), NEURON_CAUSE_OPERAND);
 }
 
 int main(void)
@@ -366,6 +465,10 @@ int main(void)
 		EXEC_TEST(exec_setup_trn3, magnitudes_keep_their_sign),
 		EXEC_TEST(exec_setup_trn3, accumulators_keep_the_sign),
 		EXEC_TEST(exec_setup, signed_magnitudes_begin_with_trn3),
+		EXEC_TEST(exec_setup_trn3, divisions),
+		EXEC_TEST(exec_setup_trn3, gpsimd_has_less),
+		EXEC_TEST(exec_setup_trn3, reductions_are_few),
+		EXEC_TEST(exec_setup_trn3, arithmetic_operands_are_fp32),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,7 @@ static void two_operators(void **state)
 {
 	unsigned int round, p, i;
 
+	exec_more_operators(state, true);
 	for (round = 0; round < 30; round++) {
 		struct neuron_inst inst = three(NEURON_OP_SCALAR_TENSOR_TENSOR);
 
@@ -90,6 +91,7 @@ static void scans(void **state)
 {
 	unsigned int round, p, i;
 
+	exec_more_operators(state, true);
 	for (round = 0; round < 30; round++) {
 		struct neuron_inst inst = three(NEURON_OP_TENSOR_SCAN);
 
@@ -170,6 +172,7 @@ static void refuses_bad_three(void **state, unsigned int opcode)
 
 static void refuses_bad_operands(void **state)
 {
+	exec_more_operators(state, true);
 	refuses_bad_three(state, NEURON_OP_SCALAR_TENSOR_TENSOR);
 	refuses_bad_three(state, NEURON_OP_TENSOR_SCAN);
 }
@@ -224,6 +227,7 @@ static void cumulates(void **state)
 	unsigned int k, p, round;
 	float start[P];
 
+	exec_more_operators(state, true);
 	for (round = 0; round < 4; round++) {
 		for (k = 0; k < 5; k++) {
 			struct neuron_inst program[3] = {
@@ -357,7 +361,7 @@ int main(void)
 		EXEC_TEST(exec_setup_trn3, two_operators),
 		EXEC_TEST(exec_setup_trn3, scans),
 		EXEC_TEST(exec_setup, scans_in_place_and_backwards),
-		EXEC_TEST(exec_setup, refuses_bad_operands),
+		EXEC_TEST(exec_setup_trn3, refuses_bad_operands),
 		EXEC_TEST(exec_setup_trn3, cumulates),
 		EXEC_TEST(exec_setup, refuses_bad_cumulations),
 		EXEC_TEST(exec_setup, reciprocals),

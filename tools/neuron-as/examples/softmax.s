@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Softmax of each row of x: subtract the largest, exp, divide by the sum.
+# Softmax of each row of x: subtract the largest, exp, multiply by the reciprocal of the sum.
 
 .program softmax
 .set N, 256
@@ -26,7 +26,8 @@
 .engine vector
         tensor_reduce.max sbuf[0:128, MAX : 1 fp32], sbuf[0:128, X : N fp32], 1 neg wait loaded >= 1 post max += 1
         tensor_reduce.add sbuf[0:128, SUM : 1 fp32], sbuf[0:128, EXP : N fp32], 1 wait exp >= 1
-        tensor_scalar.divide sbuf[0:128, X : N fp32], sbuf[0:128, EXP : N fp32], sbuf[0:128, SUM : 1 fp32] post done += 1
+        reciprocal sbuf[0:128, SUM : 1 fp32], sbuf[0:128, SUM : 1 fp32]
+        tensor_scalar.multiply sbuf[0:128, X : N fp32], sbuf[0:128, EXP : N fp32], sbuf[0:128, SUM : 1 fp32] post done += 1
         halt
 
 .engine scalar

@@ -45,6 +45,8 @@ struct trn_state;
  * @reset_ns: least time, of the host, that a reset asked for by MISC RAM or the
  *	platform register shows as under way; 0: as fast as possible
  * @repair_fails: an uncorrectable error of HBM ends in repair state 2, not 1
+ * @more_operators: carry out operators on engines where the public documents of the
+ *	hardware have none, instead of ending the job with an error
  * @clock: model device time
  * @check_memory: look for programming errors of jobs, see trn_chip_check_reports()
  */
@@ -65,6 +67,7 @@ struct trn_chip_config {
 	uint64_t fault_seed;
 	uint64_t reset_ns;
 	bool repair_fails;
+	bool more_operators;
 	bool clock;
 	bool check_memory;
 };

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Operators and engines that this chip could combine and hardware does not, as far as the
+ * public documents say. Documentation/hardware/isa.rst lists them. The property
+ * more-operators allows them.
+ */
+#include "trn_exec.h"
+
+static bool uses(const struct trn_exec *exec, unsigned int op)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	return (trn_isa_kind_is_alu(exec->isa->op[0]) && inst->op0 == op) ||
+	       (trn_isa_kind_is_alu(exec->isa->op[1]) && inst->op1 == op);
+}
+
+static bool is_magnitude(unsigned int op)
+{
+	return op == NEURON_ALU_ABS_MAX || op == NEURON_ALU_ABS_MIN;
+}
+
+/* The engine has the instruction at all. */
+static bool has_instruction(const struct trn_exec *exec)
+{
+	return exec->seq->engine != NEURON_ENGINE_GPSIMD ||
+	       (exec->inst->opcode != NEURON_OP_ACTIVATE &&
+		exec->inst->opcode != NEURON_OP_TENSOR_REDUCE);
+}
+
+static bool tensor_tensor_has(const struct trn_exec *exec)
+{
+	unsigned int op = exec->inst->op0;
+
+	return exec->seq->engine != NEURON_ENGINE_GPSIMD ||
+	       (!trn_isa_alu_is_bitwise(op) && !is_magnitude(op));
+}
+
+/* tensor_scalar_reduce: the vector engine, one operator, four reductions. */
+static bool scalar_reduce_has(const struct trn_exec *exec)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	if (exec->seq->engine != NEURON_ENGINE_VECTOR || inst->op1 != NEURON_ALU_BYPASS ||
+	    (inst->flags & NEURON_INST_REVERSE0))
+		return false;
+	return inst->op2 == NEURON_ALU_ADD || inst->op2 == NEURON_ALU_MULTIPLY ||
+	       inst->op2 == NEURON_ALU_MAX || inst->op2 == NEURON_ALU_MIN;
+}
+
+static bool tensor_scalar_has(const struct trn_exec *exec)
+{
+	const struct neuron_inst *inst = exec->inst;
+
+	if (exec->seq->engine == NEURON_ENGINE_GPSIMD &&
+	    (inst->op0 != NEURON_ALU_RSQRT || inst->op1 != NEURON_ALU_BYPASS))
+		return false;
+	if ((inst->flags & NEURON_INST_SRC1_COLUMN) && !trn_isa_alu_is_bitwise(inst->op0) &&
+	    inst->src1.dtype != NEURON_DTYPE_FP32)
+		return false;
+	return inst->op2 == NEURON_ALU_BYPASS || scalar_reduce_has(exec);
+}
+
+static bool has_operators(const struct trn_exec *exec)
+{
+	if (uses(exec, NEURON_ALU_DIVIDE))
+		return false;
+	switch (exec->inst->opcode) {
+	case NEURON_OP_TENSOR_TENSOR:
+		return tensor_tensor_has(exec);
+	case NEURON_OP_TENSOR_SCALAR:
+		return tensor_scalar_has(exec);
+	case NEURON_OP_TENSOR_REDUCE:
+		return !is_magnitude(exec->inst->op0);
+	default:
+		return true;
+	}
+}
+
+enum neuron_cause trn_exec_check_documented(const struct trn_exec *exec)
+{
+	if (exec->core->chip->config.more_operators)
+		return NEURON_CAUSE_NONE;
+	if (!has_instruction(exec))
+		return NEURON_CAUSE_OPCODE;
+	return has_operators(exec) ? NEURON_CAUSE_NONE : NEURON_CAUSE_OPERAND;
+}
