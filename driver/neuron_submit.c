@@ -132,8 +132,6 @@ neuron_submit_check_notify(const struct drm_neuron_job *args)
 static const char *
 neuron_submit_check_trace(const struct drm_neuron_job *args)
 {
-	if (args->pad)
-		return "non-zero pad";
 	if (!args->trace)
 		return args->trace_offset || args->trace_size ?
 			       "a range without a buffer for the trace" : NULL;
@@ -245,6 +243,7 @@ static void neuron_submit_block(struct neuron_job *job,
 		neuron_hw_job_start(hw, start[i].engine, start[i].addr,
 				    start[i].count);
 	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
+	hw->rank = cpu_to_le32(args->rank);
 	if (job->gang)
 		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
 				   job->gang_index);

@@ -48,6 +48,7 @@ static NRT_STATUS submit_model(struct nrt_model *model, uint32_t timeout_ms, uin
 		.notify_addr = model->notify_addr,
 		.notify_size = model->neff->notify_bytes,
 		.timeout_ms = timeout_ms,
+		.rank = model->rank,
 	};
 
 	if (nrt_windows_update(model, &args.windows, error))

@@ -19,6 +19,7 @@ static const exec_fn functions[256] = {
 	[NEURON_OP_EVENT_CLEAR] = trn_exec_seq,
 	[NEURON_OP_EVENT_WAIT] = trn_exec_seq,
 	[NEURON_OP_REG_SET] = trn_exec_seq,
+	[NEURON_OP_REG_RANK] = trn_exec_seq,
 	[NEURON_OP_REG_ALU] = trn_exec_seq,
 	[NEURON_OP_BRANCH] = trn_exec_seq,
 	[NEURON_OP_LOOP] = trn_exec_seq,

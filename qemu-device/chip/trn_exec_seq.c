@@ -472,6 +472,9 @@ enum neuron_cause trn_exec_seq(struct trn_exec *exec)
 	case NEURON_OP_REG_SET:
 		set_reg(seq, inst->reg[0], inst->imm0);
 		return NEURON_CAUSE_NONE;
+	case NEURON_OP_REG_RANK:
+		set_reg(seq, inst->reg[0], exec->job->block.rank);
+		return NEURON_CAUSE_NONE;
 	case NEURON_OP_REG_ALU:
 		set_reg(seq, inst->reg[0],
 			reg_alu(inst->op0, seq->regs[inst->reg[1]],

@@ -50,6 +50,8 @@ static const struct trn_isa isa_table[256] = {
 	    OPERANDS(TRN_OPD_EVENT)),
 	ROW(REG_SET, "reg_set", SEQUENCER, ALL, 2, ISSUE,
 	    OPERANDS(TRN_OPD_REG0, TRN_OPD_INT0)),
+	ROW(REG_RANK, "reg_rank", SEQUENCER, ALL, 2, ISSUE,
+	    OPERANDS(TRN_OPD_REG0)),
 	ROW(REG_ALU, "reg_alu", SEQUENCER, ALL, 2, ISSUE,
 	    FLAGS(NEURON_INST_IMM),
 	    OPS(TRN_OP_INTEGER),

@@ -51,4 +51,7 @@ struct program program_push(void);
 /* y = x of the rank behind, read from there. */
 struct program program_pull(void);
 
+/* The first word of y is the rank, as an integer. */
+struct program program_rank(void);
+
 #endif /* SELFTESTS_LIBNRT_PROGRAMS_H */

@@ -92,12 +92,18 @@ FIXTURE_TEARDOWN(group)
 	nrt_close();
 }
 
-static NRT_STATUS load_rank(struct rank *rank, unsigned int number, bool pull, int vnc,
-			    unsigned int ranks)
+static NRT_STATUS load_program(struct rank *rank, struct program program, unsigned int number,
+			       int vnc, unsigned int ranks)
 {
 	rank->number = number;
 	rank->rounds = ROUNDS;
-	return rig_load(&rank->rig, pull ? program_pull() : program_push(), vnc, number, ranks);
+	return rig_load(&rank->rig, program, vnc, number, ranks);
+}
+
+static NRT_STATUS load_rank(struct rank *rank, unsigned int number, bool pull, int vnc,
+			    unsigned int ranks)
+{
+	return load_program(rank, pull ? program_pull() : program_push(), number, vnc, ranks);
 }
 
 static NRT_STATUS run_all(struct rank *ranks, unsigned int count)
@@ -132,6 +138,23 @@ TEST_F_TIMEOUT(group, exchange, 60)
 			from = (i + variant->ranks + (variant->pull ? 1 : -1)) % variant->ranks;
 			EXPECT_EQ(1000.0f * from + ROUNDS - 1 + 10.5f, self->ranks[i].y[10]);
 		}
+	}
+}
+
+/* Each program reads its own number. */
+TEST_F_TIMEOUT(group, rank, 60)
+{
+	unsigned int step = variant->spread ? self->cores / variant->ranks : 1;
+	uint32_t rank;
+	unsigned int i;
+
+	for (i = 0; i < variant->ranks; i++)
+		ASSERT_EQ(NRT_SUCCESS, load_program(&self->ranks[i], program_rank(), i, i * step,
+						    variant->ranks));
+	ASSERT_EQ(NRT_SUCCESS, run_all(self->ranks, variant->ranks));
+	for (i = 0; i < variant->ranks; i++) {
+		memcpy(&rank, self->ranks[i].y, sizeof(rank));
+		EXPECT_EQ(i, rank);
 	}
 }
 

@@ -70,6 +70,7 @@ static const struct {
 	{ NEURON_ENGINE_SYNC, "sem_range_clear s0, s255" },
 	{ NEURON_ENGINE_GPSIMD, "sem_range_clear s7, s7 wait s3 >= 1 post s8 = 1" },
 	{ NEURON_ENGINE_SYNC, "reg_set r63, -4" },
+	{ NEURON_ENGINE_GPSIMD, "reg_rank r63" },
 	{ NEURON_ENGINE_GPSIMD, "reg_alu.add r1, r2, r3" },
 	{ NEURON_ENGINE_GPSIMD, "reg_alu.shift_left r1, r2, -3" },
 	{ NEURON_ENGINE_SYNC, "branch 7" },

@@ -311,7 +311,6 @@ static const struct bad_field bad_blocks[] = {
 	BLOCK("version", version, 2),
 	BLOCK("version", version, 0),
 	BLOCK("flags", flags, 2),
-	BLOCK("reserved0", reserved0, 1),
 	BLOCK("reserved1", reserved1, 1),
 	BLOCK("gang: without members", gang, 1),
 	BLOCK("gang: size without a gang", gang_size, 2),

@@ -718,6 +718,31 @@ static void formats_instructions(void **state)
 		    ".inst 0x1ff, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0");
 }
 
+/* Each engine of the job reads the same number, and a register is all that it changes. */
+static void a_program_reads_its_rank(void **state)
+{
+	const uint32_t *data = (void *)seq_data(*state, 0, 0);
+	static const uint32_t ranks[] = { 0, 5, 0xfffffffe };
+	struct seq_job job;
+	unsigned int e, i;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		seq_job_init(&job, *state, 0, 0);
+		job.block.rank = ranks[i];
+		for (e = 0; e < NEURON_NR_ENGINES; e++) {
+			seq_add(&job, e, OP(REG_RANK, .reg = { (uint8_t)(e + 9) }));
+			seq_add(&job, e, OP(REG_STORE, .reg = { (uint8_t)(e + 9) },
+					    .addr = neuron_window_addr(SEQ_DATA, 4 * e)));
+		}
+		halt_all(&job);
+		seq_expect_ok(&job);
+		for (e = 0; e < NEURON_NR_ENGINES; e++)
+			assert_int_equal(data[e], ranks[i]);
+	}
+	expect_bad(*state, SYNC, OP(REG_RANK, .reg = { NEURON_NR_REGS }), NEURON_CAUSE_OPERAND);
+	expect_bad(*state, SYNC, OP(REG_RANK, .imm0 = 1), NEURON_CAUSE_OPERAND);
+}
+
 /* Never writes past the buffer, always says how much there is. */
 static void format_fits_any_buffer(void **state)
 {
@@ -746,6 +771,7 @@ int main(void)
 		cmocka_unit_test(table_is_consistent),
 		cmocka_unit_test(names_round_trip),
 		cmocka_unit_test(formats_instructions),
+		cmocka_unit_test(a_program_reads_its_rank),
 		cmocka_unit_test(format_fits_any_buffer),
 		cmocka_unit_test(halts_on_every_engine),
 		cmocka_unit_test(checks_what_changed),

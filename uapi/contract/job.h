@@ -104,7 +104,7 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		return "unknown version";
 	if (neuron_from_le16(job->flags) & ~NEURON_JOB_TRACE)
 		return "unknown flags";
-	if (job->reserved0 || job->reserved1)
+	if (job->reserved1)
 		return "a reserved field is set";
 	if (neuron_from_le32(job->nr_windows) > NEURON_MAX_WINDOWS)
 		return "too many windows";

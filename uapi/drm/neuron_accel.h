@@ -796,7 +796,8 @@ struct drm_neuron_sync {
  * @stream_offset: bytes, multiple of 16; the stream ends at @notify_size
  * @trace: handle of a buffer of this device, in HBM or in host memory, that the device
  *	writes the trace of the job to; or 0
- * @pad: zero
+ * @rank: of the job's programs among those that they exchange data with; they read it
+ *	with an instruction, and nothing else uses it
  * @trace_offset: first byte of the trace, a multiple of 64
  * @trace_size: bytes; at least 104: the header and one record
  *
@@ -818,7 +819,7 @@ struct drm_neuron_job {
 	__u32 stream;
 	__u32 stream_offset;
 	__u32 trace;
-	__u32 pad;
+	__u32 rank;
 	__u64 trace_offset;
 	__u64 trace_size;
 };

@@ -242,6 +242,7 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *  EVENT_CLEAR		event imm0 = 0
  *  EVENT_WAIT		until event imm0 is 1; with CLEAR clear it in the same step
  *  REG_SET		reg[0] = imm0
+ *  REG_RANK		reg[0] = the rank in the job block
  *  REG_ALU		reg[0] = reg[1] op0 (IMM ? imm0 : reg[2]), integer:
  *			add, subtract, multiply, bitwise and/or/xor, shifts, min, max
  *  BRANCH		if (reg[0] op0 (IMM ? imm0 : reg[1])) pc = addr (instruction
@@ -367,6 +368,7 @@ enum neuron_opcode {
 	NEURON_OP_MATMUL_MX		= 0x15,
 	NEURON_OP_SEM_RANGE_CLEAR	= 0x17,
 	NEURON_OP_SET_FP8_BIAS		= 0x18,
+	NEURON_OP_REG_RANK		= 0x19,
 	NEURON_OP_TENSOR_TENSOR		= 0x20,
 	NEURON_OP_TENSOR_SCALAR		= 0x21,
 	NEURON_OP_TENSOR_REDUCE		= 0x22,

@@ -71,7 +71,7 @@ struct neuron_hw_start {
  * @start: by enum neuron_engine
  * @notify_addr: window address of the notification stream; 0 with size 0
  * @notify_size: bytes, a power of two from 64; 0: NOTIFY writes nothing
- * @reserved0: zero
+ * @rank: what REG_RANK gives the job's programs
  * @event_own: bit i of the 256: instructions of this job may set, clear and wait for
  *	event i
  * @gang: not 0: the job is a member of this gang. It starts when all members have been
@@ -96,7 +96,7 @@ struct neuron_hw_job {
 	struct neuron_hw_start start[NEURON_NR_ENGINES];
 	__le64 notify_addr;
 	__le32 notify_size;
-	__le32 reserved0;
+	__le32 rank;
 	__le64 event_own[4];
 	__le64 gang;
 	__le16 gang_size;

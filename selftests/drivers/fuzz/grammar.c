@@ -97,7 +97,7 @@ static const struct fuzz_field drm_neuron_job_fields[] = {
 	ONE(drm_neuron_job, stream, USE, FUZZ_BO),
 	ONE(drm_neuron_job, stream_offset, OFFSET, 16),
 	ONE(drm_neuron_job, trace, USE, FUZZ_BO),
-	ONE(drm_neuron_job, pad, ZERO, 0),
+	ONE(drm_neuron_job, rank, MASK, 0),
 	ONE(drm_neuron_job, trace_offset, OFFSET, 64),
 	ONE(drm_neuron_job, trace_size, SIZE, 0),
 };

@@ -515,7 +515,6 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD_ELEMENT(job, stream, NO_ID, EINVAL),
 			BAD_ELEMENT(job, stream_offset, 16, EINVAL),
 			BAD_ELEMENT(job, trace, NO_ID, EINVAL),
-			BAD_ELEMENT(job, pad, 1, EINVAL),
 			BAD_ELEMENT(job, trace_offset, 64, EINVAL),
 			BAD_ELEMENT(job, trace_size, 4096, EINVAL),
 		},

@@ -246,6 +246,31 @@ TEST_F(job, notifications)
 	EXPECT_EQ(0, data_word(&self->rig, 64));
 }
 
+/* What the program reads is what the submission says. */
+TEST_F(job, rank)
+{
+	static const uint32_t ranks[] = { 0, 7, 0xffffffff };
+	struct drm_neuron_wait_job result;
+	struct drm_neuron_queue queue;
+	struct rig_submit submit;
+	struct neuron_inst *inst;
+	unsigned int i;
+
+	rig_emit(&self->rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_RANK)->reg[0] = 1;
+	inst = rig_emit(&self->rig, NEURON_ENGINE_SYNC, NEURON_OP_REG_STORE);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_DATA, 0);
+	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		rig_prepare(&self->rig, &submit, &queue);
+		submit.job.rank = ranks[i];
+		ASSERT_EQ(0, rig_submit(&self->rig, &submit));
+		ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, &result));
+		EXPECT_EQ(NEURON_JOB_OK, result.status);
+		EXPECT_EQ(ranks[i], data_word(&self->rig, 0));
+	}
+}
+
 TEST_F(job, in_order_and_counted)
 {
 	struct drm_neuron_wait_job result;
