@@ -136,6 +136,30 @@ static enum neuron_cause bad_list(struct trn_op *o, enum neuron_cause cause,
 	return cause;
 }
 
+static uint32_t index_step(const struct neuron_udma_op *op)
+{
+	return op->index_step ? op->index_step : sizeof(uint32_t);
+}
+
+static enum neuron_cause read_list(struct trn_op *o, uint32_t *list)
+{
+	static const struct trn_index none;
+	const struct neuron_udma_op *op = o->work->op;
+	const struct neuron_udma_pattern pattern = {
+		.num = { op->nr_index, 1, 1, 1 },
+		.step = { index_step(op) },
+	};
+	struct trn_walk walk;
+
+	if (index_step(op) == sizeof(*list))
+		return trn_access_read(&o->access, op->index, list,
+				       op->nr_index * sizeof(*list));
+	if (!trn_walk_init(&walk, &o->access, &pattern, sizeof(*list), &none) ||
+	    !trn_walk_fits(&walk, op->index))
+		return trn_access_outside(&o->access, op->index);
+	return trn_walk_read(&walk, op->index, 0, op->nr_index, list);
+}
+
 /* All of the list, once: what happens to it later changes nothing. */
 static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 				    struct trn_index *index)
@@ -144,8 +168,7 @@ static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 	enum neuron_cause cause;
 	uint32_t i;
 
-	cause = trn_access_read(&o->access, op->index, list,
-				op->nr_index * sizeof(*list));
+	cause = read_list(o, list);
 	if (cause)
 		return bad_list(o, cause, o->access.bad_addr,
 				"the index list cannot be read");
@@ -154,7 +177,8 @@ static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 		if (list[i] >= op->index_limit) {
 			if (op->flags & NEURON_UDMA_OP_OOB_SKIP)
 				continue;
-			return bad_list(o, NEURON_CAUSE_DESC, op->index + 4ull * i,
+			return bad_list(o, NEURON_CAUSE_DESC,
+					op->index + (uint64_t)i * index_step(op),
 					"an index is not below the limit");
 		}
 		index->value = list;

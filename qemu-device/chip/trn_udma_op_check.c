@@ -58,7 +58,7 @@ static const char *check_flags(const struct neuron_udma_op *op)
 	if (op->flags & NEURON_UDMA_OP_ACCUMULATE &&
 	    (one_source(op) || op->nr_dst != 1))
 		return "arithmetic with one destination can accumulate, nothing else";
-	if (op->reserved0)
+	if (op->reserved0 || op->reserved1)
 		return "a reserved field is not zero";
 	for (i = 0; i < sizeof(op->reserved) / sizeof(op->reserved[0]); i++)
 		if (op->reserved[i])
@@ -69,14 +69,14 @@ static const char *check_flags(const struct neuron_udma_op *op)
 static const char *check_index(const struct neuron_udma_op *op)
 {
 	if (!(op->flags & INDEXED)) {
-		if (op->index || op->nr_index || op->index_limit ||
+		if (op->index || op->nr_index || op->index_limit || op->index_step ||
 		    op->flags & NEURON_UDMA_OP_OOB_SKIP)
 			return "an index list that nothing uses";
 		return NULL;
 	}
 	if (op->nr_index > NEURON_UDMA_OP_MAX_INDEX)
 		return "more than 65536 indices";
-	if (op->index % 4)
+	if (op->index % 4 || op->index_step % 4)
 		return "the index list is not 4-byte aligned";
 	if (op->flags & NEURON_UDMA_OP_SRC_INDEXED &&
 	    op->src.num[3] != op->nr_index)

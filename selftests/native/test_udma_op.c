@@ -146,6 +146,56 @@ static void test_bits(void **state)
 	}
 }
 
+/* The indices of a tile of shape (P, 1): one in each row of something wider. */
+static void test_list_with_steps(void **state)
+{
+	enum { ROWS = 64, STEP = 1024 };
+	struct op_test *t = *state;
+	uint64_t list;
+	struct oracle_op x;
+	unsigned int i;
+
+	op_setup_big(t);
+	list = t->oracle.area[2].addr + 12;
+	x = op_plain(NEURON_UDMA_OP_COPY, NEURON_DTYPE_BF16, NEURON_DTYPE_BF16);
+	op_dim(&x.op.src, 0, 40, 2);
+	op_dim(&x.op.src, 3, ROWS, 4000);
+	op_dim(&x.op.dst, 0, 40, 2);
+	op_dim(&x.op.dst, 3, ROWS, 80);
+	x.op.flags = NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_OOB_SKIP;
+	x.op.index = list;
+	x.op.nr_index = ROWS;
+	x.op.index_limit = 500;
+	x.op.index_step = STEP;
+	x.src[0] = t->oracle.area[0].addr;
+	x.dst[0] = t->oracle.area[1].addr;
+	for (i = 0; i < ROWS; i++) {
+		x.index[i] = oracle_random(&t->oracle, 510);
+		memcpy(oracle_at(&t->oracle, list + i * STEP, 4), &x.index[i], 4);
+		assert_int_equal(trn_access_write(&t->access, list + i * STEP, &x.index[i], 4), 0);
+	}
+	run_big(t, &x);
+	/* The same as a scatter; a step of 4 is what 0 says. */
+	x.op.flags = NEURON_UDMA_OP_DST_INDEXED | NEURON_UDMA_OP_OOB_SKIP;
+	op_dim(&x.op.src, 3, ROWS, 80);
+	op_dim(&x.op.dst, 3, ROWS, 4000);
+	for (i = 0; i < ROWS; i++)
+		memcpy(oracle_at(&t->oracle, list + i * STEP, 4), &(uint32_t){ x.index[i] = i * 3 },
+		       4);
+	for (i = 0; i < ROWS; i++)
+		assert_int_equal(trn_access_write(&t->access, list + i * STEP, &x.index[i], 4), 0);
+	run_big(t, &x);
+	x.op.index_step = 4;
+	for (i = 0; i < ROWS; i++)
+		memcpy(oracle_at(&t->oracle, list + i * 4, 4), &x.index[i], 4);
+	assert_int_equal(trn_access_write(&t->access, list, x.index, sizeof(uint32_t) * ROWS), 0);
+	run_big(t, &x);
+	/* All of it lies where the first one does. */
+	x.op.index_step = 0xfffffffc;
+	assert_int_equal(op_do(t, &x), NEURON_CAUSE_ADDRESS);
+	assert_true(t->work.bad_list);
+}
+
 static void big_transpose(struct op_test *t, unsigned int dtype, uint32_t wide,
 			  uint32_t high, uint32_t planes, int64_t gap)
 {
@@ -289,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_random, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_big, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_list_with_steps, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_bits, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_big_transpose, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_values, op_setup, op_teardown),

@@ -88,7 +88,8 @@ static void test_refused(void **state)
 	add.op.flags = 0;
 	REFUSED(&copy, flags, NEURON_UDMA_OP_OOB_SKIP);
 	REFUSED(&copy, reserved0, 1);
-	for (i = 0; i < 9; i++)
+	REFUSED(&copy, reserved1, 1);
+	for (i = 0; i < 8; i++)
 		REFUSED(&copy, reserved[i], 1ull << 63);
 	REFUSED(&copy, src.num[0], 0);
 	REFUSED(&copy, src.num[0], 13);
@@ -102,7 +103,9 @@ static void test_refused(void **state)
 	REFUSED(&copy, index, 4);
 	REFUSED(&copy, nr_index, 1);
 	REFUSED(&copy, index_limit, 1);
+	REFUSED(&copy, index_step, 4);
 	REFUSED(&index, index, 2);
+	REFUSED(&index, index_step, 6);
 	REFUSED(&index, nr_index, 3);
 	REFUSED(&index, nr_index, 0);
 	REFUSED(&index, flags, NEURON_UDMA_OP_DST_INDEXED);

@@ -85,9 +85,12 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @src: elements of each source, from its base
  * @dst: elements of each destination; as many as the source's, in the same order;
  *	TRANSPOSE: the source's @num with [0] and [1] changed about
- * @index: address of @nr_index 32-bit indices, 4-byte aligned; with an INDEXED flag
+ * @index: address of the first of @nr_index 32-bit indices, 4-byte aligned; with an
+ *	INDEXED flag
  * @nr_index: equal to num[3] of the indexed pattern, 1 to 65536
  * @index_limit: indices (unsigned) must be below it
+ * @index_step: bytes from an index to the next, a multiple of 4; 0: they lie side by
+ *	side. The indices of a tile [P, 1] in SBUF lie one partition apart
  * @scale: fp32 bits, FMA, [i] for source i; else zero
  * @reserved: zero
  *
@@ -113,7 +116,9 @@ struct neuron_udma_op {
 	__le32 nr_index;
 	__le32 index_limit;
 	__le32 scale[NEURON_UDMA_OP_MAX_SRC];
-	__le64 reserved[9];
+	__le32 index_step;
+	__le32 reserved1;
+	__le64 reserved[8];
 };
 
 NEURON_ASSERT_SIZE(struct neuron_udma_op, 256);
