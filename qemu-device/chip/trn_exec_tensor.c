@@ -64,15 +64,40 @@ static const struct trn_part *find_part(const struct trn_exec *exec,
 	return part;
 }
 
+/* The part of the destination to which a sum is added: all, none, or what WRITTEN says. */
+static bool find_written(struct trn_product *product)
+{
+	const struct neuron_inst *inst = product->exec->inst;
+	struct neuron_written *written = &product->written;
+
+	*written = (struct neuron_written){ 0 };
+	if (inst->flags & NEURON_INST_ACCUMULATE)
+		*written = (struct neuron_written){
+			.lines = (uint16_t)product->dst.partitions,
+			.count = (uint16_t)product->dst.n,
+		};
+	if (!(trn_isa_flags(inst) & NEURON_INST_WRITTEN))
+		return true;
+	*written = neuron_written_get(inst->addr);
+	return written->line + written->lines <= product->dst.partitions &&
+	       written->first + written->count <= product->dst.n;
+}
+
 static void put_line(const struct trn_product *product, unsigned int m, size_t first,
 		     size_t count, float *sum)
 {
+	const struct neuron_written *written = &product->written;
+	size_t from = first > written->first ? first : written->first;
+	size_t end = first + count, last = written->first + written->count;
 	const struct trn_tile *dst = &product->dst;
 	float old[TRN_COLUMNS];
 
-	if (product->exec->inst->flags & NEURON_INST_ACCUMULATE)
-		trn_alu_vv(NEURON_ALU_ADD, sum,
-			   trn_tile_view(dst, m, first, count, old), sum, count);
+	if (end > last)
+		end = last;
+	if (m >= written->line && m < (unsigned int)written->line + written->lines && from < end)
+		trn_alu_vv(NEURON_ALU_ADD, sum + (from - first),
+			   trn_tile_view(dst, m, from, end - from, old),
+			   sum + (from - first), end - from);
 	trn_tile_store(dst, m, first, count, sum);
 }
 
@@ -103,7 +128,8 @@ void trn_product_block(const struct trn_product *product,
 		       const struct trn_block *block)
 {
 	const struct trn_tile *dst = &product->dst;
-	float *here = trn_tile_room(dst, block->m, block->first, NULL);
+	bool part = trn_isa_flags(product->exec->inst) & NEURON_INST_WRITTEN;
+	float *here = part ? NULL : trn_tile_room(dst, block->m, block->first, NULL);
 
 	if (here)
 		multiply_block(block, here, dst->stride / sizeof(*here),
@@ -224,7 +250,8 @@ static enum neuron_cause resolve(struct trn_exec *exec, enum trn_part_kind kind,
 		return cause;
 	product->n = product->src.n / lines;
 	if (product->src.partitions != product->part->k ||
-	    product->src.n != product->n * lines || !result_valid(product))
+	    product->src.n != product->n * lines || !result_valid(product) ||
+	    !find_written(product))
 		return NEURON_CAUSE_OPERAND;
 	exec->work.n = product->n;
 	exec->work.place = product->part->place;

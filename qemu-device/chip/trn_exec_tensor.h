@@ -55,6 +55,7 @@ void trn_tensor_mx_line(const struct trn_tile *data, const struct trn_tile *scal
  * @part: the stationary operand
  * @n: columns of the result
  * @ratio: sparse: lines of the moving operand in a partition
+ * @written: elements that the sums are added to
  */
 struct trn_product {
 	const struct trn_exec *exec;
@@ -62,6 +63,7 @@ struct trn_product {
 	struct trn_tile dst, src, scales;
 	uint32_t n;
 	unsigned int ratio;
+	struct neuron_written written;
 };
 
 /* trn_exec_sparse.c: columns of a sparse product. */

@@ -252,6 +252,17 @@ static bool array_well_formed(const struct neuron_inst *inst)
 	return !(trn_isa_flags(inst) & NEURON_INST_ARRAY) || trn_isa_array_valid(&array);
 }
 
+/* Something, and not beside a flag that leaves nothing to say. */
+static bool written_well_formed(const struct neuron_inst *inst)
+{
+	struct neuron_written written = neuron_written_get(inst->addr);
+
+	if (!(trn_isa_flags(inst) & NEURON_INST_WRITTEN))
+		return true;
+	return !(inst->flags & (NEURON_INST_ACCUMULATE | NEURON_INST_TRANSPOSE)) &&
+	       written.lines && written.count;
+}
+
 static bool ap_is_zero(const struct neuron_ap *ap)
 {
 	static const struct neuron_ap zero;
@@ -334,6 +345,8 @@ static unsigned int fields_of(const struct trn_isa *isa,
 		fields |= TRN_FIELD_IMM0;
 	if (inst->reduce == NEURON_REDUCE_LOAD_REDUCE)
 		fields |= TRN_FIELD_IMM3;
+	if (trn_isa_flags(inst) & NEURON_INST_WRITTEN)
+		fields |= TRN_FIELD_IMM2 | TRN_FIELD_IMM3;
 	return fields;
 }
 
@@ -439,7 +452,8 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 		return NEURON_CAUSE_OPCODE;
 	if (!ops_known(isa, inst) || !flags_make_sense(isa, inst) ||
 	    !reduce_makes_sense(isa, inst) || !array_well_formed(inst) ||
-	    !fields_well_formed(isa, inst) || !transfer_well_formed(inst))
+	    !written_well_formed(inst) || !fields_well_formed(isa, inst) ||
+	    !transfer_well_formed(inst))
 		return NEURON_CAUSE_OPERAND;
 	if (isa->operand[0] == TRN_OPD_EVENT && inst->imm0 > 255)
 		return NEURON_CAUSE_SEMAPHORE;

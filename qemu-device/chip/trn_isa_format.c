@@ -372,6 +372,14 @@ static void put_array(struct text *text, const struct neuron_inst *inst)
 	    array.col + array.cols);
 }
 
+static void put_written(struct text *text, const struct neuron_inst *inst)
+{
+	struct neuron_written written = neuron_written_get(inst->addr);
+
+	put(text, " written[%u:%u, %u:%u]", written.line, written.line + written.lines,
+	    written.first, written.first + written.count);
+}
+
 static void put_reduce(struct text *text, const struct neuron_inst *inst)
 {
 	put(text, " reduce %s %s", trn_isa_alu_name(inst->op2),
@@ -389,6 +397,8 @@ static void put_modifiers(struct text *text, const struct neuron_inst *inst)
 
 	if (flags & NEURON_INST_ARRAY)
 		put_array(text, inst);
+	if (flags & NEURON_INST_WRITTEN)
+		put_written(text, inst);
 	if (inst->op2 != NEURON_ALU_BYPASS)
 		put_reduce(text, inst);
 	for (bit = 0; bit < 24; bit++) {

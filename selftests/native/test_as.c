@@ -91,6 +91,8 @@ static const struct {
 	{ NEURON_ENGINE_TENSOR,
 	  "matmul psum[0:32, 0x0 : 9 fp32], sbuf[0:32, 0x0 : 2*9 fp8_e4] acc one_zero double_row" },
 	{ NEURON_ENGINE_TENSOR,
+	  "matmul psum[0:32, 0x0 : 9 fp32], sbuf[0:32, 0x0 : 9 bf16] written[4:32, 0:7] one_zero" },
+	{ NEURON_ENGINE_TENSOR,
 	  "load_sparse sbuf[0:32, 0x0 : 16 bf16], sbuf[0:32, 0x80 : 4 uint16]" },
 	{ NEURON_ENGINE_TENSOR,
 	  "matmul_sparse psum[0:16, 0x0 : 9 fp32], sbuf[0:32, 0x0 : 4*9 bf16], 4 acc" },

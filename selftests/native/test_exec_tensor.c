@@ -248,6 +248,107 @@ static void parts_have_their_limits(void **state)
 	    NEURON_CAUSE_OPERAND);
 }
 
+/* Old values in PSUM, or zeros. */
+static void fill_psum(void **state, unsigned int dtype, unsigned int m, unsigned int n, float step)
+{
+	unsigned int p, i;
+	float value;
+
+	for (p = 0; p < m; p++)
+		for (i = 0; i < n; i++) {
+			value = step * (float)(1 + (p + i) % 9);
+			trn_from_fp32((uint8_t *)psum_f(state, p, 0) + i * trn_dtype_size(dtype),
+				      &value, dtype, 1);
+		}
+}
+
+/*
+ * What was written is added to, the rest replaced: as two products would do it, one that
+ * adds and one that does not.
+ */
+static void adds_to_what_is_written(void **state, unsigned int dtype, unsigned int n,
+				    struct neuron_written written)
+{
+	enum { K = 32, M = 40 };
+	static uint8_t sums[M][8192 * 4], plain[M][8192 * 4];
+	size_t size = trn_dtype_size(dtype), line = n * size, i;
+	struct neuron_inst program[] = {
+		OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, K, STATIONARY, BF16, M)),
+		OP(MATMUL, .dst = ap_psum(0, M, 0, dtype, n),
+		   .src0 = ap_sbuf(0, K, MOVING, BF16, n)),
+	};
+	unsigned int p;
+
+	for (p = 0; p < K; p++)
+		for (i = 0; i < MOVING / 2 + n; i++)
+			((uint16_t *)sbuf_f(state, p, 0))[i] = (uint16_t)(0x3f00 + rnd(256));
+	good_all(state, TENSOR, program, 2);
+	for (p = 0; p < M; p++)
+		memcpy(plain[p], psum_f(state, p, 0), line);
+	fill_psum(state, dtype, M, n, 64.0f);
+	program[1].flags = NEURON_INST_ACCUMULATE;
+	good_all(state, TENSOR, program, 2);
+	for (p = 0; p < M; p++)
+		memcpy(sums[p], psum_f(state, p, 0), line);
+
+	fill_psum(state, dtype, M, n, 64.0f);
+	program[1].flags = 0;
+	program[1].mode = MODE(WRITTEN);
+	program[1].addr = neuron_written_put(written);
+	good_all(state, TENSOR, program, 2);
+	for (p = 0; p < M; p++)
+		for (i = 0; i < n; i++) {
+			bool added = p >= written.line && p < written.line + written.lines &&
+				     i >= written.first && i < written.first + written.count;
+
+			assert_memory_equal((uint8_t *)psum_f(state, p, 0) + i * size,
+					    (added ? sums : plain)[p] + i * size, size);
+		}
+}
+
+static void destinations_may_be_partly_written(void **state)
+{
+	adds_to_what_is_written(state, F32, 300, (struct neuron_written) { 8, 16, 0, 300 });
+	adds_to_what_is_written(state, F32, 300, (struct neuron_written) { 0, 40, 100, 57 });
+	adds_to_what_is_written(state, F32, 300, (struct neuron_written) { 39, 1, 299, 1 });
+	adds_to_what_is_written(state, F32, 512, (struct neuron_written) { 0, 40, 0, 512 });
+}
+
+/* More columns than are worked on at a time, and sums that are rounded. */
+static void long_destinations_may_be_partly_written(void **state)
+{
+	adds_to_what_is_written(state, F32, 2000, (struct neuron_written) { 3, 30, 400, 1200 });
+	adds_to_what_is_written(state, BF16, 1100, (struct neuron_written) { 0, 1, 527, 3 });
+}
+
+static void refuses_bad_parts(void **state)
+{
+	struct neuron_inst program[] = {
+		OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, STATIONARY, BF16, 40)),
+		OP(MATMUL, .mode = MODE(WRITTEN), .dst = ap_psum(0, 40, 0, F32, 100),
+		   .src0 = ap_sbuf(0, 32, MOVING, BF16, 100)),
+	};
+	static const struct neuron_written wrong[] = {
+		{ 0, 41, 0, 100 }, { 40, 1, 0, 1 }, { 0, 40, 0, 101 }, { 0, 40, 100, 1 },
+		{ 0, 0, 0, 100 }, { 0, 40, 0, 0 },
+	};
+	unsigned int i;
+
+	program[1].addr = neuron_written_put((struct neuron_written) { 39, 1, 99, 1 });
+	good_all(state, TENSOR, program, 2);
+	program[1].flags = NEURON_INST_ACCUMULATE;
+	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
+	program[1].flags = 0;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		program[1].addr = neuron_written_put(wrong[i]);
+		assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
+	}
+	/* Without the flag there is nothing in addr. */
+	program[1].mode = 0;
+	program[1].addr = neuron_written_put((struct neuron_written) { 0, 40, 0, 100 });
+	assert_int_equal(run(*state, TENSOR, program, 2).cause, NEURON_CAUSE_OPERAND);
+}
+
 static void small_parts_come_with_v3(void **state)
 {
 	const struct neuron_inst load = OP(LOAD_STATIONARY,
@@ -604,6 +705,9 @@ int main(void)
 		EXEC_TEST(exec_setup, loading_over_a_part_ends_it),
 		EXEC_TEST(exec_setup, parts_have_their_limits),
 		EXEC_TEST(exec_setup, transposes_any_bits),
+		EXEC_TEST(exec_setup, destinations_may_be_partly_written),
+		EXEC_TEST(exec_setup_trn3, long_destinations_may_be_partly_written),
+		EXEC_TEST(exec_setup, refuses_bad_parts),
 		EXEC_TEST(exec_setup, transposes_integers),
 		EXEC_TEST(exec_setup_trn3, transposes_packed_ones),
 		EXEC_TEST(exec_setup, multiplies_no_integers),

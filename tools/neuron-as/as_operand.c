@@ -416,6 +416,38 @@ static bool sync_array(struct as_unit *unit, struct neuron_inst *inst)
 	return as_expect(unit, ']', "\"]\"");
 }
 
+/* One of the two ranges of written[]: at least one of up to UINT16_MAX. */
+static bool written_range(struct as_unit *unit, const char *what, uint16_t *first,
+			  uint16_t *count)
+{
+	uint64_t begin, end;
+
+	if (!as_uint(unit, UINT16_MAX - 1, what, &begin) ||
+	    !as_expect(unit, ':', "\":\" and the end of the range") ||
+	    !as_uint(unit, UINT16_MAX, "the end of the range", &end))
+		return false;
+	if (end <= begin)
+		return as_error(unit, as_peek(unit), "the range of what is written is empty");
+	*first = (uint16_t)begin;
+	*count = (uint16_t)(end - begin);
+	return true;
+}
+
+/* written "[" line ":" end "," element ":" end "]" */
+static bool sync_written(struct as_unit *unit, struct neuron_inst *inst)
+{
+	struct neuron_written written;
+
+	if (!as_expect(unit, '[', "\"[\"") ||
+	    !written_range(unit, "the first partition", &written.line, &written.lines) ||
+	    !as_expect(unit, ',', "\",\" and the elements") ||
+	    !written_range(unit, "the first element", &written.first, &written.count))
+		return false;
+	inst->addr = htole64(neuron_written_put(written));
+	inst->mode |= htole16(NEURON_INST_WRITTEN >> 8);
+	return as_expect(unit, ']', "\"]\"");
+}
+
 /* reduce operator command [number] */
 static bool sync_reduce(struct as_unit *unit, struct neuron_inst *inst)
 {
@@ -477,6 +509,8 @@ static bool sync_part(struct as_unit *unit, struct neuron_inst *inst,
 				(int)token->len, token->text);
 	if (as_token_is(token, "array") && (isa->flags & NEURON_INST_ARRAY))
 		return sync_array(unit, inst);
+	if (as_token_is(token, "written") && (isa->flags & NEURON_INST_WRITTEN))
+		return sync_written(unit, inst);
 	if (as_token_is(token, "reduce") && isa->reduces)
 		return sync_reduce(unit, inst);
 	return modifier(unit, token, inst, isa);

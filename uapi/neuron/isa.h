@@ -218,6 +218,40 @@ static inline __u32 neuron_array_put(struct neuron_array array)
 	       (__u32)array.cols << 24;
 }
 
+/**
+ * struct neuron_written - the part of a product's destination that has sums already
+ * @line: first partition, counted in the tile
+ * @lines: partitions, at least 1
+ * @first: first element of each, in the order of the tile
+ * @count: elements, at least 1
+ *
+ * neuron_inst.addr with WRITTEN: line, lines, first and count, 16 bits each, from bit 0.
+ */
+struct neuron_written {
+	__u16 line;
+	__u16 lines;
+	__u16 first;
+	__u16 count;
+};
+
+static inline struct neuron_written neuron_written_get(__u64 addr)
+{
+	struct neuron_written written = {
+		.line = (__u16)addr,
+		.lines = (__u16)(addr >> 16),
+		.first = (__u16)(addr >> 32),
+		.count = (__u16)(addr >> 48),
+	};
+
+	return written;
+}
+
+static inline __u64 neuron_written_put(struct neuron_written written)
+{
+	return written.line | (__u64)written.lines << 16 | (__u64)written.first << 32 |
+	       (__u64)written.count << 48;
+}
+
 /*
  * Opcodes. 0 is illegal, so that zeroed memory is not a program.
  *
@@ -262,7 +296,9 @@ static inline __u32 neuron_array_put(struct neuron_array array)
  *			stationary^T src0 [K, N] (SBUF), with DOUBLE_ROW [K, 2, N]. Each
  *			output is one chain of fused multiply-adds in ascending order
  *			of the terms from +0, then one add into PSUM when ACCUMULATE is
- *			set. With TRANSPOSE, in both instructions, the stationary
+ *			set. With WRITTEN (struct neuron_written in addr) the elements
+ *			of that part are added to, the others replaced. With
+ *			TRANSPOSE, in both instructions, the stationary
  *			operand's bits, transposed
  *  LOAD_SPARSE		array = src0 [K, M], of each group of terms four, with the tags
  *			src1 [K, M / 4] that say which
@@ -434,6 +470,7 @@ enum neuron_opcode {
 #define NEURON_INST_LANDED	NEURON_BIT(13)	/* DMA_TRIGGER, DMA_GENERATE: the post */
 #define NEURON_INST_LENGTH	NEURON_BIT(14)	/* DMA_GENERATE */
 #define NEURON_INST_QUEUES	NEURON_BIT(15)	/* DMA_TRIGGER */
+#define NEURON_INST_WRITTEN	NEURON_BIT(16)	/* MATMUL: adds in a part: addr */
 
 /* ALU operators; comparisons and logical ones give 1.0 or 0.0. */
 enum neuron_alu {
