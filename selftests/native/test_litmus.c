@@ -24,7 +24,7 @@
 #define AT_SEEN		0x3000
 #define AT_BULK		0x10000
 #define BULK		65536
-#define BULKS		12
+#define BULKS		20	/* more than a queue moves in one turn */
 #define ROW		2048	/* fp32 elements of a tile's line */
 
 struct litmus {

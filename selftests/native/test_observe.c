@@ -271,9 +271,9 @@ static void a_reset_ends_a_parked_job(void **state)
 	assert_int_equal(atomic_load(&core->seq[SYNC].status), NEURON_ENGINE_HALTED);
 	assert_false(trn_observe_release(chip, 0, SYNC));
 	atomic_store(&f->seen.park_pc, -1);
-	seq_job_init(&job, &f->rig, 0, 0);
-	loop(&job, SYNC, 5);
-	seq_expect_ok(&job);
+	seq_job_init(&other, &f->rig, 0, 1);
+	loop(&other, SYNC, 5);
+	seq_expect_ok(&other);
 }
 
 static void without_an_observer_all_go_on(void **state)
