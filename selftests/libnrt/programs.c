@@ -229,7 +229,7 @@ struct program program_rank(void)
 {
 	struct base b = begin("rank", 1);
 
-	nb_emit(b.nb, NEURON_ENGINE_SYNC, NEURON_OP_REG_RANK)->reg[0] = 1;
+	nb_reg_rank(b.nb, NEURON_ENGINE_SYNC, 1);
 	nb_reg_store(b.nb, NEURON_ENGINE_SYNC, b.y, 0, 0, 1);
 	nb_halt(b.nb, NEURON_ENGINE_SYNC);
 	return finish(&b);

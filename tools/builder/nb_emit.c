@@ -107,6 +107,14 @@ struct neuron_inst *nb_notify(struct nb_program *nb, enum neuron_engine e,
 	return inst;
 }
 
+struct neuron_inst *nb_reg_rank(struct nb_program *nb, enum neuron_engine e, unsigned int reg)
+{
+	struct neuron_inst *inst = nb_emit(nb, e, NEURON_OP_REG_RANK);
+
+	inst->reg[0] = reg;
+	return inst;
+}
+
 struct neuron_inst *nb_reg_set(struct nb_program *nb, enum neuron_engine e,
 			       unsigned int reg, uint32_t value)
 {

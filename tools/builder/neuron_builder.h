@@ -140,6 +140,9 @@ struct neuron_inst *nb_notify(struct nb_program *nb, enum neuron_engine e,
 			      uint32_t tag);
 struct neuron_inst *nb_reg_set(struct nb_program *nb, enum neuron_engine e,
 			       unsigned int reg, uint32_t value);
+/* @reg = the number among the ranks that were loaded together. */
+struct neuron_inst *nb_reg_rank(struct nb_program *nb, enum neuron_engine e,
+				unsigned int reg);
 struct neuron_inst *nb_loop(struct nb_program *nb, enum neuron_engine e,
 			    unsigned int reg, uint32_t target);
 struct neuron_inst *nb_branch(struct nb_program *nb, enum neuron_engine e,
