@@ -156,7 +156,7 @@ static void test_list_with_steps(void **state)
 	unsigned int i;
 
 	op_setup_big(t);
-	list = t->oracle.area[2].addr + 12;
+	list = (t->oracle.area[2].addr + 15) & ~3ull;
 	x = op_plain(NEURON_UDMA_OP_COPY, NEURON_DTYPE_BF16, NEURON_DTYPE_BF16);
 	op_dim(&x.op.src, 0, 40, 2);
 	op_dim(&x.op.src, 3, ROWS, 4000);
