@@ -411,6 +411,16 @@ static void make_indices(struct fuzz *fuzz, struct neuron_inst *inst, unsigned i
 		make_index(fuzz, &inst->src1);
 }
 
+/* A part of a destination that has sums; no other flag may say what becomes of them. */
+static void make_written(struct fuzz *fuzz, struct neuron_inst *inst)
+{
+	inst->flags &= (uint8_t)~(NEURON_INST_ACCUMULATE | NEURON_INST_TRANSPOSE);
+	inst->addr = neuron_written_put((struct neuron_written) {
+		.lines = (uint16_t)(1 + fuzz_random(fuzz, 4)),
+		.first = (uint16_t)fuzz_random(fuzz, 4),
+		.count = (uint16_t)(1 + fuzz_random(fuzz, 4)) });
+}
+
 /* What the flags, the accumulators and a few instructions need besides. */
 static void make_extras(struct fuzz *fuzz, const struct trn_isa *row,
 			struct neuron_inst *inst, unsigned int fields)
@@ -429,6 +439,8 @@ static void make_extras(struct fuzz *fuzz, const struct trn_isa *row,
 		inst->col_dtype[1] = (uint8_t)fuzz_random(fuzz, NEURON_NR_DTYPES);
 	if (fields & TRN_FIELD_IMM2)
 		inst->addr = fuzz_random(fuzz, 16);
+	if (trn_isa_flags(inst) & NEURON_INST_WRITTEN)
+		make_written(fuzz, inst);
 	if (trn_isa_flags(inst) & NEURON_INST_ARRAY)
 		inst->imm0 = neuron_array_put((struct neuron_array) {
 			.row = (uint8_t)(fuzz_random(fuzz, 2) * 64), .rows = 64,
