@@ -41,6 +41,15 @@ static bool destination_valid(const struct trn_exec *exec, unsigned int indirect
 	return wanted < 0 || (int)first_partition(neuron_ap_index(dst)) == wanted;
 }
 
+/* The scales of an MX operand go where its elements go: by the same index or by none. */
+static bool scales_valid(const struct neuron_inst *inst)
+{
+	if (inst->opcode != NEURON_OP_LOAD_MX && inst->opcode != NEURON_OP_MATMUL_MX)
+		return true;
+	return inst->src0.index == inst->src1.index &&
+	       (!inst->src0.index || neuron_ap_index(&inst->src0) == neuron_ap_index(&inst->src1));
+}
+
 /* What the array widens from four bytes it does not gather. */
 static bool array_valid(const struct trn_exec *exec, unsigned int indirect)
 {
@@ -49,7 +58,7 @@ static bool array_valid(const struct trn_exec *exec, unsigned int indirect)
 
 	if (exec->isa->unit != TRN_UNIT_TENSOR)
 		return true;
-	if (flags & NEURON_INST_ARRAY)
+	if ((flags & NEURON_INST_ARRAY) || !scales_valid(inst))
 		return false;
 	if (!(indirect & TRN_FIELD_SRC0))
 		return true;

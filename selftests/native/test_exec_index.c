@@ -359,17 +359,44 @@ static void mx(void **state)
 	for (p = 0; p < 32; p++) {
 		for (i = 0; i < 4 * ROOM; i++)
 			((uint8_t *)sbuf_f(state, p, DATA0))[i] = (uint8_t)rnd(0x70);
-		memset(sbuf_f(state, p, PLAIN1), 126, N);
+		for (i = 0; i < ROOM; i++)
+			((uint8_t *)sbuf_f(state, p, DATA1))[i] = (uint8_t)(120 + rnd(12));
 	}
 	gather(state, &t, &(struct neuron_ap){ .dtype = F32 }, DATA0, INDEX0, PLAIN0);
+	gather(state, &t, &(struct neuron_ap){ .dtype = U8 }, DATA1, INDEX0, PLAIN1);
 	good_all(state, TENSOR, program, 2);
 	for (m = 0; m < N - 1; m++)
 		memcpy(want[m], psum_f(state, m, 0), sizeof(want[m]));
 	program[0].src0 = indexed(&t, program[0].src0, DATA0, INDEX0);
+	program[0].src1 = indexed(&t, program[0].src1, DATA1, INDEX0);
 	program[1].src0 = indexed(&t, program[1].src0, DATA0, INDEX0);
+	program[1].src1 = indexed(&t, program[1].src1, DATA1, INDEX0);
 	good_all(state, TENSOR, program, 2);
 	for (m = 0; m < N - 1; m++)
 		assert_memory_equal(psum_f(state, m, 0), want[m], sizeof(want[m]));
+}
+
+/* Elements and scales are one operand: by the same index, or both by none. */
+static void mx_scales_go_along(void **state)
+{
+	const struct trial t = { .engine = TENSOR, .partitions = 32, .group = 32 };
+	const struct neuron_inst plain =
+		OP(LOAD_MX, .src0 = ap_sbuf(0, 32, DATA0, NEURON_DTYPE_FP8_E5_X4, 4),
+		   .src1 = ap_sbuf(0, 32, DATA1, U8, 4));
+	struct neuron_inst inst = plain;
+	unsigned int p;
+
+	for (p = 0; p < 32; p++)
+		memset(sbuf_f(state, p, INDEX0), 0, 0x400);
+	good(state, TENSOR, inst);
+	inst.src0 = indexed(&t, inst.src0, DATA0, INDEX0);
+	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
+	inst.src1 = indexed(&t, inst.src1, DATA1, INDEX1);
+	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
+	inst.src1 = indexed(&t, inst.src1, DATA1, INDEX0);
+	good(state, TENSOR, inst);
+	inst.src0 = plain.src0;
+	bad(state, TENSOR, inst, NEURON_CAUSE_OPERAND);
 }
 
 /* --- what is refused --- */
@@ -533,6 +560,7 @@ int main(void)
 		EXEC_TEST(exec_setup_trn3, tensor_engine),
 		EXEC_TEST(exec_setup_trn3, stationary),
 		EXEC_TEST(exec_setup_trn3, mx),
+		EXEC_TEST(exec_setup_trn3, mx_scales_go_along),
 		EXEC_TEST(exec_setup_trn3, elements_lie_inside),
 		EXEC_TEST(exec_setup_trn3, has_one_form),
 		EXEC_TEST(exec_setup_trn3, destinations_have_rules),
