@@ -31,6 +31,8 @@ static bool tensor_tensor_has(const struct trn_exec *exec)
 {
 	unsigned int op = exec->inst->op0;
 
+	if (exec->inst->src1.index)
+		return false;
 	return exec->seq->engine != NEURON_ENGINE_GPSIMD ||
 	       (!trn_isa_alu_is_bitwise(op) && !is_magnitude(op));
 }
@@ -60,6 +62,12 @@ static bool tensor_scalar_has(const struct trn_exec *exec)
 	return inst->op2 == NEURON_ALU_BYPASS || scalar_reduce_has(exec);
 }
 
+static bool copy_has(const struct trn_exec *exec)
+{
+	return exec->seq->engine != NEURON_ENGINE_GPSIMD ||
+	       (!exec->inst->dst.index && !exec->inst->src0.index);
+}
+
 static bool has_operators(const struct trn_exec *exec)
 {
 	if (uses(exec, NEURON_ALU_DIVIDE))
@@ -69,6 +77,8 @@ static bool has_operators(const struct trn_exec *exec)
 		return tensor_tensor_has(exec);
 	case NEURON_OP_TENSOR_SCALAR:
 		return tensor_scalar_has(exec);
+	case NEURON_OP_COPY:
+		return copy_has(exec);
 	case NEURON_OP_TENSOR_REDUCE:
 		return !is_magnitude(exec->inst->op0);
 	default:

@@ -546,6 +546,26 @@ static void the_array_has_rules(void **state)
 	refused(state, TENSOR, inst);
 }
 
+/* What the public documents leave out. */
+static void some_indices_need_more(void **state)
+{
+	struct trial t = { .first = 32 };
+	struct neuron_inst copy = gathering();
+	struct neuron_inst inst = OP(TENSOR_TENSOR, .op0 = NEURON_ALU_ADD,
+				     .dst = ap_sbuf(32, 32, OUT, F32, N),
+				     .src0 = ap_sbuf(32, 32, DATA0, F32, N),
+				     .src1 = ap_sbuf(32, 32, 0, F32, N));
+
+	clear_indices(state);
+	inst.src1 = indexed(&t, inst.src1, DATA1, INDEX1);
+	good(state, VECTOR, copy);
+	refused(state, GPSIMD, copy);
+	refused(state, VECTOR, inst);
+	exec_more_operators(state, true);
+	good(state, GPSIMD, copy);
+	good(state, VECTOR, inst);
+}
+
 static void comes_with_v4(void **state)
 {
 	clear_indices(state);
@@ -565,6 +585,7 @@ int main(void)
 		EXEC_TEST(exec_setup_trn3, has_one_form),
 		EXEC_TEST(exec_setup_trn3, destinations_have_rules),
 		EXEC_TEST(exec_setup_trn3, the_array_has_rules),
+		EXEC_TEST(exec_setup_trn3, some_indices_need_more),
 		EXEC_TEST(exec_setup, comes_with_v4),
 	};
 
