@@ -363,6 +363,7 @@ static __poll_t neuron_listener_state(struct neuron_listener *listener)
 {
 	__poll_t state = 0;
 
+	/* Before the records: pairs with neuron_listeners_close(). */
 	if (smp_load_acquire(&listener->ndev->listeners.closed))
 		state |= EPOLLHUP;
 	spin_lock(&listener->lock);

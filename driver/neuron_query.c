@@ -289,7 +289,7 @@ static int neuron_query_link_counters(struct neuron_device *ndev,
 }
 
 static int neuron_query_moved(struct neuron_device *ndev, unsigned int engine,
-			       struct drm_neuron_queue_counter_info *info)
+			      struct drm_neuron_queue_counter_info *info)
 {
 	const struct neuron_look *look;
 	unsigned int i;
@@ -315,7 +315,7 @@ static int neuron_query_queue_counters(struct neuron_device *ndev,
 
 	for (i = 0; !ret && i < ndev->gen->nr_dma; i++)
 		ret = neuron_query_moved(ndev, i,
-					  &info[i * NEURON_UDMA_QUEUES]);
+					 &info[i * NEURON_UDMA_QUEUES]);
 	return ret;
 }
 
