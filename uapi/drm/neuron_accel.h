@@ -184,7 +184,8 @@ struct drm_neuron_device_info {
  *	submission together
  * @syncs: drm_neuron_submit.in_syncs, .out_syncs
  * @wait_jobs: drm_neuron_wait.jobs
- * @results: jobs of a core that have ended and whose results are kept
+ * @results: jobs of a core that have ended and whose results are kept, until the claim ends;
+ *	and as many transfers of a file. One more that ends takes the place of the oldest
  * @post_entries: drm_neuron_post.entries
  * @events: records that an event file keeps
  * @grants: imported grants of a file
