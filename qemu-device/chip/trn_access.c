@@ -14,6 +14,7 @@
 #include "trn_check.h"
 #include "trn_ecc.h"
 #include "trn_internal.h"
+#include "trn_mem.h"
 #include "trn_window.h"
 
 #define BOUNCE_BYTES	4096
@@ -181,12 +182,14 @@ static enum neuron_cause granted_read(const struct piece *piece, void *buf,
 				      size_t len)
 {
 	struct trn_core *core = piece->loc.core;
+	struct trn_loc loc = piece->loc;
 	bool valid;
 
+	loc.ptr = core->sbuf + loc.offset;
 	pthread_mutex_lock(&core->grant_lock);
 	valid = atomic_load(&core->generation) == piece->generation;
 	if (valid)
-		memcpy(buf, core->sbuf + piece->loc.offset, len);
+		trn_mem_read(&loc, buf, len);
 	pthread_mutex_unlock(&core->grant_lock);
 	return valid ? NEURON_CAUSE_NONE : NEURON_CAUSE_FABRIC;
 }
@@ -229,7 +232,7 @@ static enum neuron_cause piece_read(struct trn_chip *chip,
 	if (loc->ptr) {
 		cause = trn_ecc_read_at(loc, len);
 		if (!cause)
-			memcpy(buf, loc->ptr, len);
+			trn_mem_read(loc, buf, len);
 		return cause;
 	}
 	if (loc->place == TRN_PLACE_HOST)
@@ -435,6 +438,13 @@ enum neuron_cause trn_access_write(struct trn_access *access, uint64_t addr,
 	return cause;
 }
 
+static void piece_skip(struct piece *piece, uint64_t n)
+{
+	piece->addr += n;
+	piece->loc.offset += n;
+	piece->loc.ptr = piece->loc.ptr ? piece->loc.ptr + n : NULL;
+}
+
 /* Neither side is device memory with a pointer, or one is a register. */
 static enum neuron_cause move_bounced(struct trn_access *access,
 				      const struct end *dst, struct piece *to,
@@ -455,12 +465,44 @@ static enum neuron_cause move_bounced(struct trn_access *access,
 			access->bad_dst = true;
 			return fail(access, dst, cause);
 		}
-		from->addr += n;
-		from->loc.offset += n;
-		from->loc.ptr = from->loc.ptr ? from->loc.ptr + n : NULL;
-		to->addr += n;
-		to->loc.offset += n;
-		to->loc.ptr = to->loc.ptr ? to->loc.ptr + n : NULL;
+		piece_skip(from, n);
+		piece_skip(to, n);
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+static bool overlap(const struct piece *to, const struct piece *from, uint64_t len)
+{
+	uintptr_t a = (uintptr_t)to->loc.ptr, b = (uintptr_t)from->loc.ptr;
+
+	return to->loc.ptr && (a < b ? b - a : a - b) < len;
+}
+
+/* Out of device memory, from where its bytes are to be read. */
+static enum neuron_cause move_out(struct trn_access *access, const struct end *dst,
+				  const struct piece *to, const struct end *src,
+				  const struct piece *from, uint64_t len)
+{
+	struct piece here = *from, there = *to;
+	enum neuron_cause cause;
+	const uint8_t *bytes;
+	uint64_t n;
+
+	cause = trn_ecc_read_at(&from->loc, len);
+	if (cause)
+		return fail(access, src, cause);
+	for (; len; len -= n) {
+		n = len;
+		bytes = here.loc.ptr;
+		/* Bytes that overlap move at once: no part may write what is still to be read. */
+		if (!overlap(to, from, len))
+			bytes = trn_mem_source(&here.loc, &n);
+		cause = piece_write(access, &there, bytes, n);
+		access->bad_dst = cause;
+		if (cause)
+			return fail(access, dst, cause);
+		piece_skip(&here, n);
+		piece_skip(&there, n);
 	}
 	return NEURON_CAUSE_NONE;
 }
@@ -474,14 +516,8 @@ static enum neuron_cause move_direct(struct trn_access *access,
 {
 	enum neuron_cause cause;
 
-	if (!to->loc.ptr || from->loc.ptr) {
-		cause = trn_ecc_read_at(&from->loc, len);
-		if (cause)
-			return fail(access, src, cause);
-		cause = piece_write(access, to, from->loc.ptr, len);
-		access->bad_dst = cause;
-		return cause ? fail(access, dst, cause) : NEURON_CAUSE_NONE;
-	}
+	if (!to->loc.ptr || from->loc.ptr)
+		return move_out(access, dst, to, src, from, len);
 	cause = trn_bus_touch(&to->loc, len);
 	if (cause) {
 		access->bad_dst = true;

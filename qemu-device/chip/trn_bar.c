@@ -7,6 +7,7 @@
 #include "trn_ctl.h"
 #include "trn_inject.h"
 #include "trn_internal.h"
+#include "trn_mem.h"
 #include "trn_misc.h"
 #include "trn_nq.h"
 #include "trn_pe_counter.h"
@@ -239,7 +240,7 @@ static uint32_t tpb_read(struct trn_chip *chip, unsigned int core,
 	uint32_t value;
 
 	if (tpb_memory(chip, core, offset, &loc)) {
-		memcpy(&value, loc.ptr, sizeof(value));
+		trn_mem_read(&loc, &value, sizeof(value));
 		return value;
 	}
 	if (offset >= NEURON_TPB_SEM &&

@@ -7,6 +7,7 @@
 #include "trn_fabric.h"
 #include "trn_inject.h"
 #include "trn_internal.h"
+#include "trn_mem.h"
 #include "trn_nq.h"
 #include "trn_top_sp.h"
 
@@ -324,7 +325,7 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 	default:
 		cause = trn_ecc_read_at(&loc, len);
 		if (!cause)
-			memcpy(buf, loc.ptr, len);
+			trn_mem_read(&loc, buf, len);
 		return cause;
 	}
 }

@@ -7,6 +7,7 @@
 
 #include "trn_check.h"
 #include "trn_internal.h"
+#include "trn_pages.h"
 #include "trn_save.h"
 
 #define SBUF_EXTENTS	(NEURON_TPB_SBUF_SIZE >> TRN_EXTENT_SHIFT)
@@ -15,13 +16,20 @@
 
 _Static_assert(PSUM_EXTENTS > 0, "PSUM fills whole extents");
 
+/* What is read of memory that is not there, at once. */
+#define ZEROES	NEURON_KIB(64)
+
 /**
  * struct trn_touched - bits in the order HBM stacks, then cores
  * @limit: most bytes, 0: none
+ * @pages: of trn_pages_open()
+ * @words: of @bits: those of extents that the device has touched, and then as many of
+ *	those that others have, as far as that has been seen
  */
 struct trn_touched {
 	uint64_t limit;
 	uint64_t hbm_extents;
+	int pages;
 	size_t words;
 	_Atomic uint64_t used;
 	_Atomic uint64_t bits[];
@@ -54,10 +62,11 @@ int trn_mem_init(struct trn_chip *chip)
 	uint64_t extents = stack * chip->gen->nr_hbm +
 			   (uint64_t)chip->gen->nr_cores * CORE_EXTENTS;
 	size_t words = (size_t)(extents + 63) / 64;
-	struct trn_touched *t = calloc(1, sizeof(*t) + words * sizeof(*t->bits));
+	struct trn_touched *t = calloc(1, sizeof(*t) + 2 * words * sizeof(*t->bits));
 
 	if (!t)
 		return -1;
+	t->pages = trn_pages_open();
 	t->limit = chip->config.host_limit;
 	t->hbm_extents = stack;
 	t->words = words;
@@ -67,7 +76,12 @@ int trn_mem_init(struct trn_chip *chip)
 
 void trn_mem_destroy(struct trn_chip *chip)
 {
-	free(chip->touched);
+	struct trn_touched *t = chip->touched;
+
+	if (!t)
+		return;
+	trn_pages_close(t->pages);
+	free(t);
 	chip->touched = NULL;
 }
 
@@ -128,6 +142,67 @@ enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
 	return trn_mem_touch(loc, len);
 }
 
+/* The device or somebody else has touched the extent: looking at it costs nothing more. */
+static bool extent_known(const struct trn_touched *t, uint64_t extent)
+{
+	uint64_t words = atomic_load_explicit(&t->bits[extent / 64], memory_order_relaxed) |
+			 atomic_load_explicit(&t->bits[t->words + extent / 64],
+					      memory_order_relaxed);
+
+	return words >> extent % 64 & 1;
+}
+
+/* Somebody else than the device has written some of the @len bytes at @loc. */
+static bool written_from_outside(struct trn_touched *t, const struct trn_loc *loc,
+				 uint64_t extent, uint64_t len)
+{
+	if (!trn_pages_backed(t->pages, loc->ptr, len))
+		return false;
+	atomic_fetch_or(&t->bits[t->words + extent / 64], 1ull << extent % 64);
+	return true;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+const uint8_t *trn_mem_source(const struct trn_loc *loc, uint64_t *len)
+{
+	static const uint8_t zeroes[ZEROES];
+	struct trn_touched *t = loc->chip->touched;
+	uint64_t extent = first_extent(loc->chip, loc->place, loc->index) +
+			  (loc->offset >> TRN_EXTENT_SHIFT);
+	uint64_t n = least(*len, TRN_EXTENT - loc->offset % TRN_EXTENT);
+
+	if (!extent_known(t, extent) &&
+	    !written_from_outside(t, loc, extent, least(n, ZEROES))) {
+		*len = least(n, ZEROES);
+		return zeroes;
+	}
+	while (n < *len && extent_known(t, ++extent))
+		n = least(*len, n + TRN_EXTENT);
+	*len = n;
+	return loc->ptr;
+}
+
+void trn_mem_read(const struct trn_loc *loc, void *buf, uint64_t len)
+{
+	struct trn_loc at = *loc;
+	const uint8_t *source;
+	uint8_t *to = buf;
+	uint64_t n;
+
+	for (; len; len -= n) {
+		n = len;
+		source = trn_mem_source(&at, &n);
+		memcpy(to, source, n);
+		at.offset += n;
+		at.ptr += n;
+		to += n;
+	}
+}
+
 void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 		    unsigned int index, uint64_t offset, uint64_t len)
 {
@@ -144,6 +219,7 @@ void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 
 		if (atomic_fetch_and(&t->bits[extent / 64], ~bit) & bit)
 			atomic_fetch_sub(&t->used, TRN_EXTENT);
+		atomic_fetch_and(&t->bits[t->words + extent / 64], ~bit);
 	}
 }
 
@@ -178,5 +254,5 @@ size_t trn_mem_own_bytes(const struct trn_chip *chip)
 {
 	const struct trn_touched *t = chip->touched;
 
-	return sizeof(*t) + t->words * sizeof(*t->bits);
+	return sizeof(*t) + 2 * t->words * sizeof(*t->bits);
 }

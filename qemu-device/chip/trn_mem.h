@@ -4,6 +4,10 @@
  * that a device write has touched. An extent is as large as a transparent huge
  * page, so the count is an upper bound. What the host's CPUs write through
  * BAR4 is not counted.
+ *
+ * A read of what nobody has written must not look at it: the page tables behind an
+ * extent would stay, 4 KiB each, and nobody would count them. It gives zeroes. An extent
+ * that no device has touched may have been written through BAR4; then the kernel tells.
  */
 #ifndef TRN_MEM_H
 #define TRN_MEM_H
@@ -22,6 +26,14 @@ void trn_mem_destroy(struct trn_chip *chip);
 
 /* As trn_bus_touch(), when not all of [loc->ptr, +len) may be written. */
 enum neuron_cause trn_mem_touch(const struct trn_loc *loc, size_t len);
+
+/*
+ * Where the bytes at @loc, of HBM, SBUF or PSUM, are to be read; *@len is cut to those
+ * that are there in one piece.
+ */
+const uint8_t *trn_mem_source(const struct trn_loc *loc, uint64_t *len);
+/* All @len bytes. */
+void trn_mem_read(const struct trn_loc *loc, void *buf, uint64_t len);
 
 /*
  * A range has been discarded: the extents that lie wholly in it are no longer

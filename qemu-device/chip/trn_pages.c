@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * The stream has runs of pages in ascending order, each with its offset and its
- * length, and ends with a run of length 0.
- *
  * Looking at a page that has never been touched would give it a page table entry,
  * and there are a hundred GiB of them. So the kernel is asked first which pages
  * are in memory or in swap; where it does not tell, all pages are looked at.
+ *
+ * The stream has runs of pages in ascending order, each with its offset and its
+ * length, and ends with a run of length 0.
  */
 #include "trn_pages.h"
 
@@ -18,10 +18,69 @@
 /* Entries of /proc/self/pagemap: present or swapped. */
 #define PAGEMAP_BACKED	(3ull << 62)
 #define PAGEMAP_BATCH	2048
+#define PAGEMAP_FEW	32
+
+static uint64_t host_page(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Entries of at most @nr pages of the host from @page on; returns how many came. */
+static uint64_t pagemap_read(int fd, uint64_t page, uint64_t *entry, uint64_t nr)
+{
+	ssize_t got = pread(fd, entry, nr * sizeof(*entry), (off_t)(page * sizeof(*entry)));
+
+	return got < 0 ? 0 : (uint64_t)got / sizeof(*entry);
+}
+
+/* An emulator of processors may show the pages of other addresses. */
+static bool pagemap_is_ours(int fd)
+{
+	volatile uint8_t here = 1;
+	uint64_t page = (uintptr_t)&here / host_page(), entry;
+
+	return pagemap_read(fd, page, &entry, 1) && entry & PAGEMAP_BACKED;
+}
+
+int trn_pages_open(void)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || pagemap_is_ours(fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void trn_pages_close(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+bool trn_pages_backed(int fd, const void *mem, size_t len)
+{
+	uint64_t first = (uintptr_t)mem / host_page();
+	uint64_t end = ((uintptr_t)mem + len - 1) / host_page() + 1;
+	uint64_t entry[PAGEMAP_FEW], nr, i;
+
+	if (fd < 0)
+		return true;
+	for (; first < end; first += nr) {
+		nr = end - first < PAGEMAP_FEW ? end - first : PAGEMAP_FEW;
+		nr = pagemap_read(fd, first, entry, nr);
+		if (!nr)
+			return true;
+		for (i = 0; i < nr; i++)
+			if (entry[i] & PAGEMAP_BACKED)
+				return true;
+	}
+	return false;
+}
 
 /**
  * struct walk - the way through the memory
- * @fd: /proc/self/pagemap, negative: not to be had
+ * @fd: of trn_pages_open()
  * @host_page: bytes of a page of the host
  * @first, @nr: pages of the host that @entry tells about
  */
@@ -39,27 +98,16 @@ static void walk_begin(struct walk *walk, const uint8_t *mem, uint64_t size)
 {
 	walk->mem = mem;
 	walk->size = size;
-	walk->fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	walk->host_page = (uint64_t)sysconf(_SC_PAGESIZE);
+	walk->fd = trn_pages_open();
+	walk->host_page = host_page();
 	walk->nr = 0;
 }
 
-static void walk_end(struct walk *walk)
+static bool walk_read(struct walk *walk, uint64_t page)
 {
-	if (walk->fd >= 0)
-		close(walk->fd);
-}
-
-static bool pagemap_read(struct walk *walk, uint64_t page)
-{
-	ssize_t got = pread(walk->fd, walk->entry, sizeof(walk->entry),
-			    (off_t)(page * sizeof(walk->entry[0])));
-
-	if (got < (ssize_t)sizeof(walk->entry[0]))
-		return false;
 	walk->first = page;
-	walk->nr = (uint64_t)got / sizeof(walk->entry[0]);
-	return true;
+	walk->nr = pagemap_read(walk->fd, page, walk->entry, PAGEMAP_BATCH);
+	return walk->nr;
 }
 
 /* May the page at @offset be other than zero? */
@@ -70,8 +118,8 @@ static bool page_backed(struct walk *walk, uint64_t offset)
 	if (walk->fd < 0)
 		return true;
 	if ((page < walk->first || page - walk->first >= walk->nr) &&
-	    !pagemap_read(walk, page)) {
-		close(walk->fd);
+	    !walk_read(walk, page)) {
+		trn_pages_close(walk->fd);
 		walk->fd = -1;
 		return true;
 	}
@@ -117,7 +165,7 @@ static void pages_save(struct trn_state *st, uint8_t *mem, uint64_t size)
 		trn_state_bytes(st, mem + offset, len);
 		offset += len;
 	} while (len && !trn_state_failed(st));
-	walk_end(&walk);
+	trn_pages_close(walk.fd);
 }
 
 static void pages_load(struct trn_state *st, uint8_t *mem, uint64_t size)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void rig_init(struct rig *rig, const struct neuron_gen *gen,
-		     uint64_t host_limit, unsigned int workers)
+		     uint64_t host_limit, uint64_t hbm_size, unsigned int workers)
 {
 	struct trn_chip_config config;
 	const char *why = NULL;
@@ -22,6 +22,8 @@ static void rig_init(struct rig *rig, const struct neuron_gen *gen,
 		config = fake_chip_config(&rig->port[c], gen, rig->pool,
 					  rig->fabric, c);
 		config.host_limit = host_limit;
+		config.hbm_size = hbm_size;
+		config.bar4_stride = hbm_size;
 		rig->chip[c] = trn_chip_new(&config, &why);
 		if (!rig->chip[c])
 			fail_msg("no chip: %s", why);
@@ -29,15 +31,21 @@ static void rig_init(struct rig *rig, const struct neuron_gen *gen,
 	}
 }
 
-static int setup(void **state, const struct neuron_gen *gen, uint64_t limit,
-		 unsigned int workers)
+static int setup_sized(void **state, const struct neuron_gen *gen, uint64_t limit,
+		       uint64_t hbm_size, unsigned int workers)
 {
 	struct rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
-	rig_init(rig, gen, limit, workers);
+	rig_init(rig, gen, limit, hbm_size, workers);
 	*state = rig;
 	return 0;
+}
+
+static int setup(void **state, const struct neuron_gen *gen, uint64_t limit,
+		 unsigned int workers)
+{
+	return setup_sized(state, gen, limit, FAKE_HBM_SIZE, workers);
 }
 
 int rig_setup(void **state)
@@ -63,6 +71,13 @@ int rig_setup_alone(void **state)
 int rig_setup_stepped(void **state)
 {
 	return setup(state, fake_gen(), 0, TRN_POOL_STEPPED);
+}
+
+int rig_setup_large(void **state)
+{
+	const struct neuron_gen *gen = fake_gen();
+
+	return setup_sized(state, gen, 0, RIG_LARGE / gen->nr_hbm, RIG_WORKERS);
 }
 
 void rig_step(struct rig *rig)

@@ -13,6 +13,7 @@
 #define RIG_CHIPS	2
 #define RIG_HOST_BYTES	NEURON_MIB(8)
 #define RIG_LIMIT	NEURON_MIB(2)
+#define RIG_LARGE	NEURON_GIB(8)
 #define RIG_WORKERS	4
 /* A plain address that maps to nothing on trn2: between registers and cores. */
 #define RIG_NOWHERE	NEURON_GIB(100)
@@ -38,6 +39,8 @@ int rig_setup(void **state);
 int rig_setup_trn1(void **state);
 /* fake_gen() with a host limit of RIG_LIMIT bytes for each chip. */
 int rig_setup_limited(void **state);
+/* fake_gen() with RIG_LARGE bytes of HBM on each chip. */
+int rig_setup_large(void **state);
 /* fake_gen() with one worker. */
 int rig_setup_alone(void **state);
 /* fake_gen() without threads: tasks run in rig_step() only, until none has work. */

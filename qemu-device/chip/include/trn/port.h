@@ -36,7 +36,8 @@ enum trn_log_level {
  * @irq: raise MSI-X @vector (edge); the host drops it when it is not enabled
  * @log: write one line to the log; it comes without a newline
  * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
- *	@stack; the pointer stays valid until the chip is freed
+ *	@stack, private and anonymous: pages that this process does not have are
+ *	zero; the pointer stays valid until the chip is freed
  * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its
  *	pages back; page aligned
  * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
