@@ -198,9 +198,10 @@ void *trn_chip_hbm(struct trn_chip *chip, unsigned int stack)
 	return stack < chip->gen->nr_hbm ? chip->hbm[stack] : NULL;
 }
 
-size_t trn_chip_own_bytes(const struct trn_chip *chip)
+size_t trn_chip_own_bytes(struct trn_chip *chip)
 {
 	size_t bytes = sizeof(*chip);
+	unsigned int i;
 
 	bytes += trn_udma_bytes(chip);
 	bytes += trn_mem_own_bytes(chip);
@@ -210,5 +211,7 @@ size_t trn_chip_own_bytes(const struct trn_chip *chip)
 	bytes += trn_firmware_own_bytes(chip);
 	bytes += trn_nq_own_bytes(chip) + trn_top_sp_own_bytes(chip);
 	bytes += trn_inject_own_bytes(chip);
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
+		bytes += trn_core_own_bytes(trn_unit(chip, i));
 	return bytes;
 }

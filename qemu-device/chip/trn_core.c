@@ -71,6 +71,17 @@ void trn_core_destroy(struct trn_core *core)
 	free_memories(core);
 }
 
+size_t trn_core_own_bytes(struct trn_core *core)
+{
+	size_t bytes = trn_time_core_bytes(core);
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (core->seq[e].known)
+			bytes += TRN_SEQ_KNOWN * sizeof(*core->seq[e].known);
+	return bytes;
+}
+
 uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine)
 {
 	if (trn_core_is_cc(core))

@@ -94,6 +94,9 @@ uint32_t trn_core_status(struct trn_core *core);
 /* Who SEM_POSTER says it was, when @engine of the core posts. */
 uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine);
 
+/* Bytes that the library holds for it between jobs, without its memories. */
+size_t trn_core_own_bytes(struct trn_core *core);
+
 /* @event is for the core's own notification block. */
 void trn_core_nq(const struct trn_core *core, struct trn_nq_event *event);
 

@@ -250,8 +250,12 @@ static void block_reset(struct nq_block *block)
 	if (!block)
 		return;
 	pthread_mutex_lock(&block->lock);
-	for (i = 0; i < block->nr_slots; i++)
+	for (i = 0; i < block->nr_slots; i++) {
 		trn_nq_slot_reset(&block->slot[i]);
+		/* A thread that is writing has taken its entry out, and finds no other. */
+		free(block->slot[i].pending);
+		block->slot[i].pending = NULL;
+	}
 	trn_nq_update_traced(block);
 	pthread_mutex_unlock(&block->lock);
 }

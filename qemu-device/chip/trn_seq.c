@@ -426,6 +426,8 @@ void trn_seq_reset(struct trn_seq *seq)
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
 	seq->waiter.check = NULL;
 	atomic_store(&seq->job, NULL);
+	free(seq->known);
+	seq->known = NULL;
 	seq->base = 0;
 	seq->count = 0;
 	seq->fetched = false;

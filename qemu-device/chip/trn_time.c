@@ -246,11 +246,33 @@ void trn_time_core_reset(struct trn_core *core)
 	if (!ct)
 		return;
 	pthread_mutex_lock(&ct->lock);
-	for (i = 0; i < TRN_TIME_SEMS; i++)
-		set_semaphore(ct, i, 0);
+	memset(ct->value, 0, sizeof(ct->value));
+	memset(ct->changed_ps, 0, sizeof(ct->changed_ps));
 	memset(ct->foreign, 0, sizeof(ct->foreign));
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		free(ct->history[i]);
+		ct->history[i] = NULL;
+	}
 	trn_replay_drop_mail(ct, -1);
 	pthread_mutex_unlock(&ct->lock);
+}
+
+size_t trn_time_core_bytes(struct trn_core *core)
+{
+	struct trn_core_time *ct;
+	unsigned int i;
+	size_t bytes;
+
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
+	if (!ct)
+		return 0;
+	pthread_mutex_lock(&ct->lock);
+	bytes = sizeof(*ct) + ct->nr_mail * sizeof(*ct->inbox);
+	for (i = 0; i < TRN_TIME_SEMS; i++)
+		if (ct->history[i])
+			bytes += sizeof(*ct->history[i]);
+	pthread_mutex_unlock(&ct->lock);
+	return bytes;
 }
 
 void trn_time_core_destroy(struct trn_core *core)

@@ -34,6 +34,7 @@
 #define TRN_TIME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "neuron/regs.h"
@@ -169,6 +170,8 @@ uint64_t trn_time_now(struct trn_chip *chip);
 
 /* The core's semaphores became zero by a reset: forget the modelled ones too. */
 void trn_time_core_reset(struct trn_core *core);
+/* What the core's time holds: little after a reset, else a history for each semaphore too. */
+size_t trn_time_core_bytes(struct trn_core *core);
 /* Free core->time_private; the core has no timeline. NULL is fine. */
 void trn_time_core_destroy(struct trn_core *core);
 

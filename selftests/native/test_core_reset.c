@@ -43,6 +43,24 @@ static bool running(void *arg)
 	return trn_sem_value(&job->core->sems, 3) > 0;
 }
 
+/* Histories of semaphores and remembered instructions go, the clocks of the core stay. */
+static void a_reset_gives_back_what_the_job_left(void **state)
+{
+	const size_t clocks = NEURON_KIB(12);
+	struct rig *rig = *state;
+	struct job_rig job;
+	size_t before;
+
+	make_busy(&job, rig, 1);
+	before = trn_chip_own_bytes(rig->chip[0]);
+	job_submit(&job);
+	assert_true(fake_wait(running, &job));
+	assert_true(trn_chip_own_bytes(rig->chip[0]) > before + clocks + NEURON_KIB(8));
+	job_reg_write(&job, NEURON_CORE_RESET, 1);
+	wait_reset(&job);
+	assert_true(trn_chip_own_bytes(rig->chip[0]) <= before + clocks);
+}
+
 static void a_reset_aborts_the_job_and_scrubs_the_core(void **state)
 {
 	struct rig *rig = *state;
@@ -343,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_reset_aborts_the_job_and_scrubs_the_core),
+		TEST(a_reset_gives_back_what_the_job_left),
 		TEST(a_reset_leaves_the_neighbours_alone),
 		TEST(a_reset_waits_for_queues_of_domain_0),
 		TEST(a_core_in_reset_refuses_doorbells),

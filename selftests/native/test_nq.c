@@ -497,6 +497,23 @@ static void a_queue_may_be_switched_off_under_load(void **state)
 	storm_join(thread);
 }
 
+/* The room for entries that wait, of all slots of a block. */
+static void a_reset_gives_back_the_room_of_entries(void **state)
+{
+	struct rig *rig = *state;
+	size_t before, most;
+	unsigned int i;
+
+	nq_host(rig, TRN_NQ_CORE, 0, 0, 64);
+	before = trn_chip_own_bytes(rig->chip[0]);
+	for (i = 1; i < NEURON_NQ_SLOTS; i++)
+		nq_host(rig, TRN_NQ_CORE, 0, i, 64);
+	most = trn_chip_own_bytes(rig->chip[0]);
+	assert_true(most > before + (NEURON_NQ_SLOTS - 1) * 32 * NQ_ENTRY - 1);
+	trn_nq_reset_block(rig->chip[0], TRN_NQ_CORE, 0);
+	assert_true(trn_chip_own_bytes(rig->chip[0]) < before);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -522,6 +539,7 @@ int main(void)
 		TEST(off_and_on_again_starts_anew),
 		TEST(entries_of_many_producers_keep_their_order),
 		TEST(a_queue_may_be_switched_off_under_load),
+		TEST(a_reset_gives_back_the_room_of_entries),
 	};
 
 	return cmocka_run_group_tests_name("nq", tests, NULL, NULL);
