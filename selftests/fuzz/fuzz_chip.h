@@ -22,14 +22,14 @@
 
 /**
  * struct bench - the chips of one generation
- * @kept: heap bytes that all inputs so far have left behind
+ * @own: bytes that the chips said they held when they were new
  */
 struct bench {
 	struct trn_pool *pool;
 	struct trn_fabric *fabric;
 	struct fake_port port[CHIPS];
 	struct trn_chip *chip[CHIPS];
-	int64_t kept;
+	int64_t own;
 };
 
 /**
