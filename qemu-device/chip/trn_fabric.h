@@ -66,9 +66,6 @@ unsigned int trn_fabric_path(struct trn_fabric *fabric, uint32_t from,
 			     uint32_t to,
 			     struct trn_route_link links[TRN_ROUTE_LINKS]);
 
-/* All bytes that chips have moved so far are counted for the links that they crossed. */
-void trn_fabric_settle(struct trn_fabric *fabric);
-
 /*
  * An access of @from found no way to the chip with id @to: count it for the first link of
  * the fixed way that is down. None, when there is no such chip.

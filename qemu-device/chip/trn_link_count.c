@@ -1,25 +1,160 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Counters of links.
+ */
 #include "trn_link_count.h"
 
-#include "trn_fabric.h"
+#include "trn_fabric_private.h"
 #include "trn_internal.h"
 #include "trn_state.h"
+
+/* --- bytes; with the fabric's lock held --- */
+
+static void count_link(struct trn_fabric *fabric, const struct trn_route_link *link,
+		       uint64_t bytes)
+{
+	const struct trn_link_end *port = &fabric->map.port[link->chip][link->port];
+	struct trn_link_counts *counts = &fabric->chips[link->chip]->links;
+
+	atomic_fetch_add(link->in ? &counts->received[link->port] :
+				    &counts->sent[link->port], bytes);
+	if (!link->in && port->via == TRN_VIA_CHIP)
+		atomic_fetch_add(&fabric->chips[port->peer]->links.received[port->back],
+				 bytes);
+}
+
+static void settle_pair(struct trn_fabric *fabric, unsigned int i, unsigned int j,
+			_Atomic uint64_t *moved)
+{
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	unsigned int nr, n;
+	uint64_t bytes;
+
+	if (!atomic_load_explicit(moved, memory_order_relaxed))
+		return;
+	bytes = atomic_exchange(moved, 0);
+	nr = trn_route_path(&fabric->map, &fabric->routes, i, j, links);
+	for (n = 0; n < nr; n++)
+		count_link(fabric, &links[n], bytes);
+}
+
+/* What chip @i has moved to and from those with the slots @bits of word @word. */
+static void settle_word(struct trn_fabric *fabric, unsigned int i, unsigned int word,
+			uint64_t bits)
+{
+	struct trn_link_counts *counts = &fabric->chips[i]->links;
+	unsigned int slot, j;
+
+	for (; bits; bits &= bits - 1) {
+		slot = word * 64 + (unsigned int)__builtin_ctzll(bits);
+		if (!fabric->by_slot[slot])
+			continue;
+		j = fabric->by_slot[slot] - 1u;
+		settle_pair(fabric, i, j, &counts->to[slot]);
+		settle_pair(fabric, j, i, &counts->from[slot]);
+	}
+}
+
+void trn_link_settle(struct trn_fabric *fabric)
+{
+	unsigned int i, word;
+
+	for (i = 0; i < fabric->map.nr; i++) {
+		_Atomic uint64_t *news = fabric->chips[i]->links.news;
+
+		for (word = 0; word < TRN_LINK_NEWS; word++)
+			if (atomic_load(&news[word]))
+				settle_word(fabric, i, word, atomic_exchange(&news[word], 0));
+	}
+}
+
+void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip)
+{
+	const unsigned int slot = chip->slot;
+	unsigned int i;
+
+	for (i = 0; i < fabric->map.nr; i++) {
+		atomic_store(&fabric->chips[i]->links.to[slot], 0);
+		atomic_store(&fabric->chips[i]->links.from[slot], 0);
+	}
+}
+
+/* --- errors --- */
+
+/* The first port of @i that leads to @j, or to a switch, and is down; false: none. */
+static bool count_failure(struct trn_fabric *fabric, unsigned int i, unsigned int j)
+{
+	const struct trn_link_end *port;
+	unsigned int p;
+
+	for (p = 0; p < fabric->map.nr_ports[i]; p++) {
+		port = &fabric->map.port[i][p];
+		if (port->up || (port->via == TRN_VIA_CHIP && port->peer != (int)j))
+			continue;
+		if (port->via == TRN_VIA_NONE)
+			continue;
+		atomic_fetch_add(&fabric->chips[i]->links.errors[p], 1);
+		return true;
+	}
+	return false;
+}
+
+static void count_failed(struct trn_fabric *fabric, unsigned int i, unsigned int j)
+{
+	unsigned int left = fabric->map.nr;
+	int next;
+
+	for (; i != j && left; i = (unsigned int)next, left--) {
+		next = trn_route_next(&fabric->map, i, j);
+		if (next < 0)
+			return;
+		if (trn_route_edge(&fabric->map, i, (unsigned int)next).hops)
+			continue;
+		if (!count_failure(fabric, i, (unsigned int)next))
+			count_failure(fabric, (unsigned int)next, i);
+		return;
+	}
+}
+
+void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_chip *from, uint32_t to)
+{
+	pthread_mutex_lock(&fabric->lock);
+	if (trn_fabric_has(fabric, to))
+		count_failed(fabric, trn_fabric_index(fabric, from->config.fabric_id),
+			     trn_fabric_index(fabric, to));
+	pthread_mutex_unlock(&fabric->lock);
+}
+
+/* --- one chip's --- */
+
+/* The bytes first: who takes the news finds them. */
+static void count_moved(struct trn_chip *chip, _Atomic uint64_t *sum, unsigned int slot,
+			uint64_t bytes)
+{
+	_Atomic uint64_t *news = &chip->links.news[slot / 64];
+	uint64_t bit = 1ull << slot % 64;
+
+	atomic_fetch_add(sum, bytes);
+	if (!(atomic_load(news) & bit))
+		atomic_fetch_or(news, bit);
+}
 
 void trn_link_moved(struct trn_chip *chip, const struct trn_chip *to,
 		    const struct trn_chip *from, uint64_t bytes)
 {
 	if (from != chip)
-		atomic_fetch_add_explicit(&chip->links.from[from->slot], bytes,
-					  memory_order_relaxed);
+		count_moved(chip, &chip->links.from[from->slot], from->slot, bytes);
 	if (to != chip)
-		atomic_fetch_add_explicit(&chip->links.to[to->slot], bytes,
-					  memory_order_relaxed);
+		count_moved(chip, &chip->links.to[to->slot], to->slot, bytes);
 }
 
 static void settle(struct trn_chip *chip)
 {
-	if (chip->fabric)
-		trn_fabric_settle(chip->fabric);
+	if (!chip->fabric)
+		return;
+	pthread_mutex_lock(&chip->fabric->lock);
+	trn_link_settle(chip->fabric);
+	pthread_mutex_unlock(&chip->fabric->lock);
 }
 
 uint64_t trn_link_count(struct trn_chip *chip, unsigned int link, uint32_t reg)

@@ -4,7 +4,8 @@
  *
  * Who moves bytes to or from another chip counts them for the pair of chips, which costs
  * an addition. Which links they crossed is worked out when somebody asks, and before the
- * links or the chips of the fabric change (trn_fabric_settle()).
+ * links or the chips of the fabric change: for the pairs that have moved something since it
+ * was last done, along ways that are known.
  */
 #ifndef TRN_LINK_COUNT_H
 #define TRN_LINK_COUNT_H
@@ -17,12 +18,15 @@
 struct trn_chip;
 struct trn_state;
 
+#define TRN_LINK_NEWS	(TRN_FABRIC_CHIPS / 64)
+
 /**
  * struct trn_link_counts - of a chip
  * @sent, @received: bytes, by port
  * @errors: accesses that found no way because this link is down, by port
  * @to, @from: bytes that this chip has moved to and from another one, by the other's
  *	trn_chip.slot, and not settled yet
+ * @news: a bit for each slot: @to or @from is not 0
  */
 struct trn_link_counts {
 	_Atomic uint64_t sent[TRN_FABRIC_PORTS];
@@ -30,6 +34,7 @@ struct trn_link_counts {
 	_Atomic uint32_t errors[TRN_FABRIC_PORTS];
 	_Atomic uint64_t to[TRN_FABRIC_CHIPS];
 	_Atomic uint64_t from[TRN_FABRIC_CHIPS];
+	_Atomic uint64_t news[TRN_LINK_NEWS];
 };
 
 /* @chip has moved @bytes from @from to @to, one of which may be itself. Any thread. */

@@ -2,6 +2,7 @@
 #include "trn_route.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define FAR	UINT32_MAX
 
@@ -217,7 +218,7 @@ static void fixed_ways(const struct trn_map *map, unsigned int to,
 struct search {
 	const struct trn_map *map;
 	struct trn_route route[TRN_FABRIC_CHIPS];
-	uint16_t before[TRN_FABRIC_CHIPS];
+	uint8_t before[TRN_FABRIC_CHIPS];
 	bool done[TRN_FABRIC_CHIPS];
 };
 
@@ -233,7 +234,7 @@ static void relax(struct search *search, unsigned int i, unsigned int j)
 		return;
 	search->route[j].hops = here->hops + edge.hops;
 	search->route[j].mbps = least(here->mbps, edge.mbps);
-	search->before[j] = (uint16_t)i;
+	search->before[j] = (uint8_t)i;
 }
 
 static void expand(struct search *search, unsigned int i)
@@ -282,12 +283,15 @@ static void find_ways(struct search *search, unsigned int from)
 
 /* Fill in the ways from @from that are not there yet. */
 static void detours(struct search *search, unsigned int from,
-		    struct trn_route *row)
+		    struct trn_routes *routes)
 {
+	const unsigned int nr = search->map->nr;
+	struct trn_route *row = &routes->route[from * nr];
 	unsigned int i;
 
 	find_ways(search, from);
-	for (i = 0; i < search->map->nr; i++)
+	memcpy(&routes->before[from * nr], search->before, nr);
+	for (i = 0; i < nr; i++)
 		if (i != from && !row[i].hops && search->done[i])
 			row[i] = search->route[i];
 }
@@ -303,16 +307,16 @@ static bool row_complete(const struct trn_map *map, unsigned int i,
 	return true;
 }
 
-void trn_route_all(const struct trn_map *map, struct trn_route *routes)
+void trn_route_all(const struct trn_map *map, struct trn_routes *routes)
 {
 	struct search search = { .map = map };
 	unsigned int i;
 
 	for (i = 0; i < map->nr; i++)
-		fixed_ways(map, i, routes);
+		fixed_ways(map, i, routes->route);
 	for (i = 0; i < map->nr; i++)
-		if (!row_complete(map, i, &routes[i * map->nr]))
-			detours(&search, i, &routes[i * map->nr]);
+		if (!row_complete(map, i, &routes->route[i * map->nr]))
+			detours(&search, i, routes);
 }
 
 /* --- links of a way --- */
@@ -363,22 +367,19 @@ static unsigned int fixed_links(const struct trn_map *map, unsigned int i,
 	return n;
 }
 
-unsigned int trn_route_path(const struct trn_map *map, unsigned int i,
-			    unsigned int j,
+unsigned int trn_route_path(const struct trn_map *map, const struct trn_routes *routes,
+			    unsigned int i, unsigned int j,
 			    struct trn_route_link links[TRN_ROUTE_LINKS])
 {
-	uint16_t way[TRN_FABRIC_CHIPS];
-	struct search search = { .map = map };
+	const uint8_t *before = &routes->before[i * map->nr];
+	uint8_t way[TRN_FABRIC_CHIPS];
 	unsigned int n, steps = 0;
 
 	n = fixed_links(map, i, j, links);
-	if (n || i == j)
+	if (n || !routes->route[i * map->nr + j].hops)
 		return n;
-	find_ways(&search, i);
-	if (search.route[j].hops == FAR)
-		return 0;
-	for (; j != i; j = search.before[j])
-		way[steps++] = (uint16_t)j;
+	for (; j != i; j = before[j])
+		way[steps++] = (uint8_t)j;
 	for (; steps; i = way[steps])
 		n += edge_links(map, i, way[--steps], links + n);
 	return n;

@@ -30,11 +30,17 @@ struct trn_route trn_route_edge(const struct trn_map *map, unsigned int i,
 struct trn_route trn_route_port(const struct trn_map *map, unsigned int i,
 				unsigned int p);
 
-/*
- * The routes of all pairs: @routes[i * map->nr + j] from @i to @j; {0, 0} from a
- * chip to itself.
+/**
+ * struct trn_routes - the ways of all pairs, from @i to @j at i * map->nr + j
+ * @route: {0, 0} from a chip to itself
+ * @before: of a way that is not the fixed one: the chip before @j
  */
-void trn_route_all(const struct trn_map *map, struct trn_route *routes);
+struct trn_routes {
+	struct trn_route route[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
+	uint8_t before[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
+};
+
+void trn_route_all(const struct trn_map *map, struct trn_routes *routes);
 
 /**
  * struct trn_route_link - a link as a transfer crosses it
@@ -54,8 +60,8 @@ struct trn_route_link {
 #define TRN_ROUTE_LINKS	(2 * TRN_FABRIC_CHIPS)
 
 /* The links of the way from @i to @j, in order; returns their number, 0: no way. */
-unsigned int trn_route_path(const struct trn_map *map, unsigned int i,
-			    unsigned int j,
+unsigned int trn_route_path(const struct trn_map *map, const struct trn_routes *routes,
+			    unsigned int i, unsigned int j,
 			    struct trn_route_link links[TRN_ROUTE_LINKS]);
 
 /* The next chip on the fixed way from @i to @j, up or not; -1: none. */

@@ -154,6 +154,46 @@ static void a_chip_that_leaves(void **state)
 	assert_link(ring, 1, 0, 0, 7);
 }
 
+#define ROUNDS	20000
+
+struct mover {
+	struct ring *ring;
+	unsigned int to;
+};
+
+static void *move_much(void *arg)
+{
+	const struct mover *mover = arg;
+	unsigned int i;
+
+	for (i = 0; i < ROUNDS; i++)
+		copy(mover->ring, 0, mover->to, 0, 1);
+	return NULL;
+}
+
+/* Who reads takes over what others are just adding to, and loses none of it. */
+static void bytes_that_move_while_they_are_counted(void **state)
+{
+	struct ring *ring = *state;
+	struct mover mover[2] = { { ring, 1 }, { ring, 2 } };
+	pthread_t thread[2];
+	uint64_t seen = 0, now;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, move_much, &mover[i]), 0);
+	for (i = 0; i < 2000; i++) {
+		now = count(ring->chip[0], 1, NEURON_LINK_COUNT_SENT);
+		assert_true(now >= seen);
+		seen = now;
+	}
+	for (i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	assert_link(ring, 0, 1, 2 * ROUNDS, 0);
+	assert_link(ring, 1, 1, ROUNDS, 0);
+	assert_link(ring, 2, 0, 0, ROUNDS);
+}
+
 static void a_reset_of_the_chip(void **state)
 {
 	struct ring *ring = *state;
@@ -272,6 +312,7 @@ int main(void)
 		RING(bytes_of_each_link_of_the_way),
 		RING(a_link_that_goes_down),
 		RING(a_chip_that_leaves),
+		RING(bytes_that_move_while_they_are_counted),
 		RING(a_reset_of_the_chip),
 		TEST(queues_count_what_they_move),
 		TEST(counters_are_saved),

@@ -17,12 +17,10 @@
 #include "trn_link.h"
 #include "trn_route.h"
 
-#define MAX_ROUTES	(TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS)
-
 struct fixture {
 	struct trn_map map;
 	struct trn_link_faults faults;
-	struct trn_route routes[MAX_ROUTES];
+	struct trn_routes routes;
 };
 
 static int setup(void **state)
@@ -43,7 +41,7 @@ static void build(struct fixture *f, enum trn_topology kind)
 	f->map.kind = kind ? kind : trn_topology_choose(&f->map);
 	trn_topology_build(&f->map);
 	trn_link_apply(&f->map, &f->faults);
-	trn_route_all(&f->map, f->routes);
+	trn_route_all(&f->map, &f->routes);
 }
 
 /* Full racks of full servers, in the order of their positions. */
@@ -86,7 +84,7 @@ static void fault(struct fixture *f, const char *text)
 static struct trn_route route(const struct fixture *f, unsigned int i,
 			      unsigned int j)
 {
-	return f->routes[i * f->map.nr + j];
+	return f->routes.route[i * f->map.nr + j];
 }
 
 /* --- neighbours --- */
