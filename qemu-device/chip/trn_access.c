@@ -13,6 +13,7 @@
 #include "trn_bulk.h"
 #include "trn_check.h"
 #include "trn_ecc.h"
+#include "trn_fabric.h"
 #include "trn_internal.h"
 #include "trn_mem.h"
 #include "trn_window.h"
@@ -164,6 +165,46 @@ static uint32_t end_of(const struct piece *piece)
 	return end;
 }
 
+void trn_transfer_begin(struct trn_transfer *transfer, const struct trn_chip *chip)
+{
+	transfer->turn = chip->fabric ? trn_fabric_turn(chip->fabric) : 0;
+	transfer->nr = 0;
+	transfer->many = false;
+}
+
+bool trn_transfer_lost(const struct trn_transfer *transfer, const struct trn_chip *chip)
+{
+	unsigned int i;
+
+	if (!transfer->nr || trn_fabric_turn(chip->fabric) == transfer->turn)
+		return false;
+	for (i = 0; i < transfer->nr; i++)
+		if (trn_fabric_lost(chip->fabric, transfer->from[i], transfer->to[i],
+				    transfer->turn))
+			return true;
+	return transfer->many;
+}
+
+static void transfer_way(struct trn_transfer *transfer, const struct trn_chip *from,
+			 const struct trn_chip *to)
+{
+	unsigned int i;
+
+	if (from == to)
+		return;
+	for (i = 0; i < transfer->nr; i++)
+		if (transfer->from[i] == from->config.fabric_id &&
+		    transfer->to[i] == to->config.fabric_id)
+			return;
+	if (i == TRN_TRANSFER_WAYS) {
+		transfer->many = true;
+		return;
+	}
+	transfer->from[i] = from->config.fabric_id;
+	transfer->to[i] = to->config.fabric_id;
+	transfer->nr++;
+}
+
 /* @bytes have been moved; NULL: from or to this chip itself. */
 static void count_bytes(struct trn_access *access, const struct piece *to,
 			const struct piece *from, uint64_t bytes)
@@ -172,6 +213,10 @@ static void count_bytes(struct trn_access *access, const struct piece *to,
 		trn_traffic_add(access->traffic, end_of(from), end_of(to), bytes);
 	trn_link_moved(access->chip, to ? to->loc.chip : access->chip,
 		       from ? from->loc.chip : access->chip, bytes);
+	if (access->transfer && from)
+		transfer_way(access->transfer, from->loc.chip, access->chip);
+	if (access->transfer && to)
+		transfer_way(access->transfer, access->chip, to->loc.chip);
 	if (access->check)
 		trn_check_moved(access->check, from ? &from->loc : NULL,
 				to ? &to->loc : NULL, bytes);

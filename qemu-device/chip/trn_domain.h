@@ -65,6 +65,27 @@ struct trn_traffic {
 void trn_traffic_add(struct trn_traffic *traffic, uint32_t src, uint32_t dst,
 		     uint64_t bytes);
 
+#define TRN_TRANSFER_WAYS	8
+
+/**
+ * struct trn_transfer - accesses that arrive together or not at all
+ * @turn: of the fabric when it began
+ * @nr: ways in @from, @to: fabric ids of their ends
+ * @many: there were more
+ */
+struct trn_transfer {
+	uint32_t turn;
+	unsigned int nr;
+	bool many;
+	uint32_t from[TRN_TRANSFER_WAYS];
+	uint32_t to[TRN_TRANSFER_WAYS];
+};
+
+/* Accesses of @chip that follow and name @transfer belong to it. */
+void trn_transfer_begin(struct trn_transfer *transfer, const struct trn_chip *chip);
+/* Has a link gone down meanwhile on the way of its bytes? If so, say it once: it counts. */
+bool trn_transfer_lost(const struct trn_transfer *transfer, const struct trn_chip *chip);
+
 /*
  * Called just before a post is made, with access->post and ->hops filled in: the
  * one that it wakes may have its device time worked out at once.
@@ -80,6 +101,7 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @notify: a write of NOTIFY, the only access that windows of kind STREAM allow
  * @poster: who changes semaphores: NEURON_SEM_POSTER_*
  * @traffic: may be NULL; what is moved is added
+ * @transfer: may be NULL; what the access is a part of
  * @check: may be NULL; whose access it is, for the checks on request
  * @hops: out: most links crossed by the last copy
  * @place_src, @place_dst: out: enum trn_place of the last copy's ends
@@ -97,6 +119,7 @@ struct trn_access {
 	bool notify;
 	uint32_t poster;
 	struct trn_traffic *traffic;
+	struct trn_transfer *transfer;
 	struct trn_check_actor *check;
 	unsigned int hops;
 	unsigned int place_src;

@@ -250,6 +250,7 @@ static void change_faults(struct trn_fabric *fabric,
 	unsigned int i;
 
 	trn_link_settle(fabric);
+	trn_link_cut(fabric, faults);
 	fabric->faults = *faults;
 	publish(fabric);
 	for (i = 0; i < fabric->map.nr; i++)

@@ -67,6 +67,12 @@ unsigned int trn_fabric_path(struct trn_fabric *fabric, uint32_t from,
 			     struct trn_route_link links[TRN_ROUTE_LINKS]);
 
 /*
+ * Has the way of a transfer that began at @turn lost a link since? Then it is an error of
+ * that link. The ends are fabric ids. Waits as trn_fabric_path().
+ */
+bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint32_t turn);
+
+/*
  * An access of @from found no way to the chip with id @to: count it for the first link of
  * the fixed way that is down. None, when there is no such chip.
  */

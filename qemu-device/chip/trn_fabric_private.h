@@ -39,6 +39,17 @@ struct trn_table {
 };
 
 /**
+ * struct trn_cut - the latest loss of a link on the way from one chip to another
+ * @turn: the first turn without it; 0: the way has never lost one
+ * @slot, @port: whose link it was: trn_chip.slot
+ */
+struct trn_cut {
+	uint32_t turn;
+	uint16_t slot;
+	uint8_t port;
+};
+
+/**
  * struct trn_fabric - chips in ascending order of their ids
  * @lock: all fields but @turn and @table
  * @refs: one for each attached chip, one for the creator
@@ -47,7 +58,9 @@ struct trn_table {
  * @full_boxes: servers when AUTO chose a torus
  * @by_slot: by trn_chip.slot: 1 + index of the chip, 0: none
  * @map: places and links now
+ * @next: room to see what they are going to be
  * @routes: the ways over @map
+ * @cut: from one chip to another: by slots, at from * TRN_FABRIC_CHIPS + to
  * @turn: table[@turn % 2] is valid. The other one is filled with @lock held, then
  *	@turn goes on. So a reader has what belongs together when @turn is the same
  *	after reading as before.
@@ -62,7 +75,9 @@ struct trn_fabric {
 	uint16_t by_slot[TRN_FABRIC_CHIPS];
 	struct trn_link_faults faults;
 	struct trn_map map;
+	struct trn_map next;
 	struct trn_routes routes;
+	struct trn_cut cut[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
 	_Atomic uint32_t turn;
 	struct trn_table table[2];
 };
@@ -80,6 +95,8 @@ bool trn_table_links_differ(struct trn_fabric *fabric, unsigned int i);
 
 /* Count what chips have moved so far for the links that it crossed. */
 void trn_link_settle(struct trn_fabric *fabric);
+/* @faults come instead of those that there are: note which ways lose a link. */
+void trn_link_cut(struct trn_fabric *fabric, const struct trn_link_faults *faults);
 /* The chip has a slot that another one may have had before. */
 void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip);
 

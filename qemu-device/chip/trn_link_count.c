@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Counters of links.
+ * Counters of links, and what befalls transfers when a link goes down.
  */
 #include "trn_link_count.h"
 
@@ -77,6 +77,10 @@ void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip)
 		atomic_store(&fabric->chips[i]->links.to[slot], 0);
 		atomic_store(&fabric->chips[i]->links.from[slot], 0);
 	}
+	for (i = 0; i < TRN_FABRIC_CHIPS; i++) {
+		fabric->cut[slot * TRN_FABRIC_CHIPS + i] = (struct trn_cut){ 0 };
+		fabric->cut[i * TRN_FABRIC_CHIPS + slot] = (struct trn_cut){ 0 };
+	}
 }
 
 /* --- errors --- */
@@ -123,6 +127,81 @@ void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_chip *from, u
 		count_failed(fabric, trn_fabric_index(fabric, from->config.fabric_id),
 			     trn_fabric_index(fabric, to));
 	pthread_mutex_unlock(&fabric->lock);
+}
+
+/* Does a link go down between the two maps, which differ in nothing else? */
+static bool link_goes_down(const struct trn_map *now, const struct trn_map *next)
+{
+	unsigned int i, p;
+
+	for (i = 0; i < now->nr; i++)
+		for (p = 0; p < now->nr_ports[i]; p++)
+			if (now->port[i][p].up && !next->port[i][p].up)
+				return true;
+	return false;
+}
+
+static void cut_pair(struct trn_fabric *fabric, unsigned int i, unsigned int j,
+		     uint32_t turn)
+{
+	struct trn_cut *cut = &fabric->cut[fabric->chips[i]->slot * TRN_FABRIC_CHIPS +
+					   fabric->chips[j]->slot];
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	unsigned int nr, n;
+
+	nr = trn_route_path(&fabric->map, &fabric->routes, i, j, links);
+	for (n = 0; n < nr; n++) {
+		if (fabric->next.port[links[n].chip][links[n].port].up)
+			continue;
+		*cut = (struct trn_cut){
+			.turn = turn,
+			.slot = fabric->chips[links[n].chip]->slot,
+			.port = links[n].port,
+		};
+		return;
+	}
+}
+
+void trn_link_cut(struct trn_fabric *fabric, const struct trn_link_faults *faults)
+{
+	const uint32_t turn = atomic_load(&fabric->turn) + 1;
+	unsigned int i, j;
+
+	fabric->next = fabric->map;
+	trn_topology_build(&fabric->next);
+	trn_link_apply(&fabric->next, faults);
+	if (!link_goes_down(&fabric->map, &fabric->next))
+		return;
+	for (i = 0; i < fabric->map.nr; i++)
+		for (j = 0; j < fabric->map.nr; j++)
+			cut_pair(fabric, i, j, turn);
+}
+
+/* Has the way from @i to @j lost a link since @turn? If so it is the link's error. */
+static bool lost_since(struct trn_fabric *fabric, unsigned int i, unsigned int j,
+		       uint32_t turn)
+{
+	const struct trn_cut *cut = &fabric->cut[fabric->chips[i]->slot * TRN_FABRIC_CHIPS +
+						 fabric->chips[j]->slot];
+
+	if (!cut->turn || (int32_t)(cut->turn - turn) <= 0)
+		return false;
+	if (fabric->by_slot[cut->slot])
+		atomic_fetch_add(&fabric->chips[fabric->by_slot[cut->slot] - 1]->
+					 links.errors[cut->port], 1);
+	return true;
+}
+
+bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint32_t turn)
+{
+	bool lost = false;
+
+	pthread_mutex_lock(&fabric->lock);
+	if (trn_fabric_has(fabric, from) && trn_fabric_has(fabric, to))
+		lost = lost_since(fabric, trn_fabric_index(fabric, from),
+				  trn_fabric_index(fabric, to), turn);
+	pthread_mutex_unlock(&fabric->lock);
+	return lost;
 }
 
 /* --- one chip's --- */

@@ -201,6 +201,8 @@ enum trn_outcome trn_run_block(struct trn_run_state *run)
 	outcome = carry_out(run, &work);
 	if (outcome == TRN_FAILED)
 		return blame(run, &work);
+	if (outcome == TRN_MOVED)
+		outcome = trn_run_arrive(run);
 	if (outcome != TRN_MOVED)
 		return outcome;
 	record(run, &work);
@@ -242,6 +244,8 @@ enum trn_outcome trn_run_generated(struct trn_run_state *run)
 		if (outcome == TRN_FAILED)
 			blame(run, &work);
 	}
+	if (outcome == TRN_MOVED)
+		outcome = trn_run_arrive(run);
 	if (outcome == TRN_FAILED)
 		run->fault.pc = pc;
 	if (outcome != TRN_MOVED)

@@ -29,6 +29,7 @@ bool trn_late_keep(const struct trn_run_state *run)
 	late->run = *run;
 	/* The run on the caller's stack ends here. */
 	late->run.access.posting_arg = &late->run;
+	late->run.access.transfer = &late->run.transfer;
 	if (run->access.traffic)
 		late->run.access.traffic = &late->run.traffic;
 	queue->late = late;

@@ -257,6 +257,7 @@ enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 			.domain = work->access->domain,
 			.memory_only = true,
 			.traffic = work->access->traffic,
+			.transfer = work->access->transfer,
 			.check = work->access->check,
 		},
 	};

@@ -368,6 +368,7 @@ enum trn_outcome trn_run_strike(struct trn_run_state *run)
 			      run->queue->index;
 
 	run->strike = (struct trn_strike){ 0 };
+	trn_transfer_begin(&run->transfer, chip);
 	if (trn_inject(chip, TRN_INJECT_DMA_ABORT, unit, NULL))
 		return trn_run_fail(run, &run->m2s, 0, NEURON_CAUSE_ABORT, 0,
 				    &abort);
@@ -377,6 +378,26 @@ enum trn_outcome trn_run_strike(struct trn_run_state *run)
 	if (run->one_by_one && !run->strike.dup && !run->strike.lost &&
 	    !trn_inject(chip, TRN_INJECT_DMA_LATE, unit, &run->strike.late_ns))
 		run->strike.late_ns = 0;
+	return TRN_MOVED;
+}
+
+enum trn_outcome trn_run_lose(struct trn_run_state *run)
+{
+	static const struct trn_mishap lost = {
+		.why = "a link on its way went down",
+		.m2s = NEURON_IOFIC_M2S_DATA,
+		.access = TRN_ACCESS_DATA,
+	};
+	const struct trn_side *side = &run->m2s;
+
+	return trn_run_fail(run, side, 0, NEURON_CAUSE_FABRIC,
+			    side->count ? side->desc[0].addr : 0, &lost);
+}
+
+enum trn_outcome trn_run_arrive(struct trn_run_state *run)
+{
+	if (trn_transfer_lost(&run->transfer, run->queue->chip))
+		return trn_run_lose(run);
 	return TRN_MOVED;
 }
 
@@ -507,6 +528,8 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	run->sized = true;
 	trn_run_check(run, run->m2s.ring.head, nr_m2s, nr_s2m);
 	outcome = move_bytes(run, nr_m2s);
+	if (outcome == TRN_MOVED)
+		outcome = trn_run_arrive(run);
 	if (outcome != TRN_MOVED)
 		return outcome;
 	return trn_run_retire(run, nr_m2s, nr_s2m, bytes);

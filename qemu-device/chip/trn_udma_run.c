@@ -112,6 +112,7 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 					      queue->index),
 		.posting = trn_run_posting,
 		.posting_arg = run,
+		.transfer = &run->transfer,
 	};
 	run->traffic.nr = 0;
 	if (run->job && run->job->timeline)
@@ -362,6 +363,25 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 	return end.again;
 }
 
+/*
+ * The packet whose end was late has not arrived, if a link on its way has gone down
+ * meanwhile. Then the rings are where they were before it, and nobody hears of its end.
+ */
+static enum trn_outcome late_outcome(struct trn_run_state *run)
+{
+	struct trn_queue *queue = run->queue;
+
+	if (!trn_transfer_lost(&run->transfer, queue->chip))
+		return TRN_MOVED;
+	pthread_mutex_lock(&queue->lock);
+	side_begin(&run->m2s, &queue->m2s, false, queue->ints[0]);
+	side_begin(&run->s2m, &queue->s2m, true, queue->ints[1]);
+	pthread_mutex_unlock(&queue->lock);
+	run->gen_done = false;
+	run->lost = false;
+	return trn_run_lose(run);
+}
+
 enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 {
 	struct trn_queue *queue = task_queue(task);
@@ -371,7 +391,7 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 
 	late = trn_late_take(queue, budget, &waits);
 	if (late) {
-		run_finish(late, TRN_MOVED);
+		run_finish(late, late_outcome(late));
 		free(late);
 		return TRN_RUN_AGAIN;
 	}

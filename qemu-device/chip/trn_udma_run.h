@@ -70,6 +70,7 @@ struct trn_strike {
  * @bytes, @descriptors: moved, M2S descriptors
  * @desc_bytes, @hops, @recorded, @traffic: of the M2S descriptor or operation being
  *	moved; @traffic counts for jobs with device time
+ * @transfer: the packet, on its way between chips
  * @last_fill: bytes in the packet's last S2M descriptor, 0: it is full
  * @sized: completions tell bytes
  * @one_by_one: the run ends after each packet
@@ -95,6 +96,7 @@ struct trn_run_state {
 	uint32_t desc_bytes;
 	unsigned int hops;
 	struct trn_traffic traffic;
+	struct trn_transfer transfer;
 	uint32_t last_fill;
 	bool sized;
 	bool recorded;
@@ -153,8 +155,12 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run);
 enum trn_outcome trn_run_next_desc(struct trn_run_state *run,
 				   struct trn_side *side, unsigned int n,
 				   unsigned int max);
-/* What strikes the packet that is complete now? FAILED: an abort. */
+/* The packet that is complete now begins. What strikes it? FAILED: an abort. */
 enum trn_outcome trn_run_strike(struct trn_run_state *run);
+/* A link on its way has gone down meanwhile: it has failed. */
+enum trn_outcome trn_run_lose(struct trn_run_state *run);
+/* All its bytes have moved. FAILED: such a link, else MOVED. */
+enum trn_outcome trn_run_arrive(struct trn_run_state *run);
 /* Its @bytes have moved: completions, trace, and on with the rings. */
 enum trn_outcome trn_run_retire(struct trn_run_state *run, unsigned int nr_m2s,
 				unsigned int nr_s2m, uint64_t bytes);

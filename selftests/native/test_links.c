@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Links of real chips: what the registers show, what the public neighbour windows
- * reach, links that go down or slow, and that nothing of it disturbs transfers
- * that are under way.
+ * reach, links that go down or slow. What befalls transfers that are under way is in
+ * test_link_loss.c.
  */
 #include "fake_port.h"
 
