@@ -5,6 +5,7 @@
 
 #include "trn_ap.h"
 #include "trn_bus.h"
+#include "trn_mem.h"
 #include "trn_num.h"
 #include "trn_observe.h"
 #include "trn_window.h"
@@ -40,7 +41,7 @@ enum neuron_cause trn_inspect_read(struct trn_chip *chip, uint64_t addr, void *b
 	case TRN_PLACE_MISC:
 		return trn_bus_read(chip, addr, buf, len);
 	default:
-		memcpy(buf, loc.ptr, len);
+		trn_mem_read(&loc, buf, len);
 		return NEURON_CAUSE_NONE;
 	}
 }
