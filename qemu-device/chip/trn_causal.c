@@ -94,20 +94,33 @@ void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op
 		h->changed_ps = time_ps;
 }
 
+/* A wait for at least as much as makes @total; what came from outside counts from now on. */
+static uint64_t end_at_least(struct trn_history *h, int64_t total, uint64_t time_ps,
+			     bool *outside)
+{
+	if (total <= 0)
+		return 0;
+	*outside = (uint64_t)total > h->raised;
+	if (!*outside)
+		return history_time(h, (uint64_t)total);
+	history_raise(h, (uint64_t)total - h->raised, time_ps);
+	return 0;
+}
+
 uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
-			 unsigned int sync, int32_t value, uint64_t time_ps)
+			 unsigned int sync, int32_t value, uint64_t time_ps,
+			 bool *outside)
 {
 	struct trn_history *h = history_of(ct, sem);
-	int64_t total;
 	uint64_t over;
 
+	*outside = false;
 	if (!h)
 		return time_ps;
-	total = (int64_t)h->lowered + value;
 	if (NEURON_GET(NEURON_SYNC_WAIT, sync) == NEURON_SYNC_WAIT_EQ)
 		over = h->changed_ps;
 	else
-		over = total > 0 ? history_time(h, (uint64_t)total) : 0;
+		over = end_at_least(h, (int64_t)h->lowered + value, time_ps, outside);
 	if (over < time_ps)
 		over = time_ps;
 	if (!(sync & NEURON_SYNC_TAKE))

@@ -308,6 +308,12 @@ static void fill_record(struct trn_job *job,
 		.instructions = atomic_load(&job->instructions),
 		.dma_bytes = atomic_load(&job->dma_bytes),
 	};
+	if (!trn_time_exact(job->timeline)) {
+		record->flags = NEURON_COMPLETION_INEXACT;
+		trn_log(job->core->chip, TRN_LOG_INFO,
+			"%s: the device times of job %#" PRIx64 " are not exact",
+			job->core->name, (uint64_t)job->block.job_id);
+	}
 	if (!atomic_load(&job->faulted))
 		return;
 	record->status = fault->cause == NEURON_CAUSE_RESET ?
@@ -363,16 +369,18 @@ static const struct trn_fault reset_fault = {
 
 static void start_engines(struct trn_core *core, struct trn_job *job)
 {
-	const struct neuron_hw_start *start;
+	const struct neuron_hw_start *start = job->block.start;
 	unsigned int i;
 
+	/* All of them before the first one runs: the replay goes past none of them. */
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		if (start[i].count)
+			trn_time_start(job->timeline, i);
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
-		start = &job->block.start[i];
-		if (!start->count)
+		if (!start[i].count)
 			continue;
 		trn_job_get(job);
-		trn_time_start(job->timeline, i);
-		trn_seq_start(&core->seq[i], start);
+		trn_seq_start(&core->seq[i], &start[i]);
 	}
 }
 

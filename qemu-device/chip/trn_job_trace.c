@@ -104,6 +104,7 @@ static void write_record(struct trn_job *job, const struct trn_time_trace *trace
 		.pc = trace->pc,
 		.kind = NEURON_TRACE_INSTRUCTION,
 		.source = (uint16_t)trace->actor,
+		.flags = trace->exact ? 0 : NEURON_TRACE_INEXACT,
 	};
 	const struct trn_queue *queue;
 

@@ -34,9 +34,21 @@ static struct trn_chunk *next_chunk(struct trn_actor *actor)
 }
 
 /*
- * Replay until half of the limit is left. What stands in the way may still be
- * recorded, so it is only passed over when much more has piled up.
+ * What stands in the way may still be recorded, so it is only passed over when much more
+ * has piled up: first those that wait, because what ends a wait is in the model as a
+ * rule, and then comes in order.
  */
+static bool drain_some(struct trn_timeline *tl, size_t nr)
+{
+	if (trn_replay_some(tl, TRN_REPLAY_KNOWN))
+		return true;
+	if (nr <= TRN_TIME_PILE)
+		return false;
+	return trn_replay_some(tl, TRN_REPLAY_PAST_WAITS) ||
+	       trn_replay_some(tl, TRN_REPLAY_PAST_ALL);
+}
+
+/* Replay until half of the limit is left. */
 static void drain(struct trn_timeline *tl)
 {
 	bool tracing = atomic_load(&tl->tracing);
@@ -44,7 +56,7 @@ static void drain(struct trn_timeline *tl)
 	size_t nr;
 
 	while ((nr = atomic_load(&tl->nr_records)) > keep)
-		if (!trn_replay_some(tl, nr > 8 * TRN_TIME_LIMIT))
+		if (!drain_some(tl, nr))
 			break;
 	atomic_store(&tl->next_drain, atomic_load(&tl->nr_records) +
 		     (tracing ? TRACED : TRN_TIME_LIMIT / 2));
@@ -73,18 +85,20 @@ bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
 	return true;
 }
 
-static void append(struct trn_timeline *tl, unsigned int index,
+/* False: no memory. */
+static bool append(struct trn_timeline *tl, unsigned int index,
 		   struct trn_record *record)
 {
 	struct trn_actor *actor = &tl->actor[index];
 
 	record->pre_ps = actor->pending_ps;
 	if (!trn_timeline_record(tl, index, record))
-		return;
+		return false;
 	actor->pending_ps = 0;
 	if (atomic_load_explicit(&tl->nr_records, memory_order_relaxed) >=
 	    atomic_load_explicit(&tl->next_drain, memory_order_relaxed))
 		drain(tl);
+	return true;
 }
 
 static void record_exec(struct trn_timeline *tl, unsigned int actor,
@@ -147,7 +161,9 @@ void trn_time_wait_begin(struct trn_timeline *tl, unsigned int actor,
 void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
 		   unsigned int sync, int32_t value)
 {
+	struct trn_record ended = { .kind = TRN_RECORD_OUTSIDE };
 	struct trn_flow *causal;
+	bool outside;
 	uint64_t over;
 
 	if (!timeline_usable(tl))
@@ -155,9 +171,11 @@ void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem
 	trn_time_wait_begin(tl, actor, sem, sync, value);
 	causal = &tl->actor[actor].causal;
 	pthread_mutex_lock(&tl->ct->lock);
-	over = trn_causal_wait(tl->ct, sem, sync, value, causal->time_ps);
+	over = trn_causal_wait(tl->ct, sem, sync, value, causal->time_ps, &outside);
 	pthread_mutex_unlock(&tl->ct->lock);
 	trn_flow_wait(causal, over);
+	if (outside)
+		append(tl, actor, &ended);
 	atomic_store(&tl->actor[actor].waiting, false);
 }
 
@@ -320,6 +338,5 @@ bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
 		return false;
 	if (!atomic_exchange(&tl->tracing, true))
 		atomic_store(&tl->next_drain, 0);
-	append(tl, actor, &record);
-	return true;
+	return append(tl, actor, &record);
 }

@@ -12,8 +12,12 @@
 
 /* Events that are replayed without letting go of the lock. */
 #define BATCH		256
-/* Mail that is not taken is folded into the semaphores beyond this. */
+/*
+ * Mail that is not taken is folded into the semaphores beyond this: of a core without a
+ * job, and of one whose job may come to it.
+ */
 #define MAIL_LIMIT	4096
+#define MAIL_LIMIT_JOB	65536
 
 uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor)
 {
@@ -97,25 +101,78 @@ static uint64_t queue_earliest(const struct trn_actor *actor)
 						      flow->time_ps;
 }
 
+/* Nothing from @time on is replayed, unless the replay passes over what is so. */
+static void bound(struct trn_timeline *tl, uint64_t time, enum trn_replay_mode passed_by)
+{
+	if (tl->mode < passed_by && tl->bound_ps > time)
+		tl->bound_ps = time;
+}
+
+/* The actor's wait, which is its next record, is not over: it is the last record. */
+static bool still_waits(struct trn_actor *actor)
+{
+	const struct trn_chunk *chunk = atomic_load(&actor->first);
+
+	return atomic_load(&actor->waiting) &&
+	       chunk->head + 1 == atomic_load(&chunk->tail) &&
+	       !atomic_load(&chunk->next);
+}
+
+/* The record behind the actor's next one says that nothing in the model ended its wait. */
+static bool ended_outside(struct trn_actor *actor)
+{
+	const struct trn_chunk *chunk = atomic_load(&actor->first);
+	uint32_t at = chunk->head + 1;
+
+	if (at == TRN_CHUNK_RECORDS) {
+		chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
+		at = 0;
+	}
+	return chunk && at < atomic_load_explicit(&chunk->tail, memory_order_acquire) &&
+	       chunk->record[at].kind == TRN_RECORD_OUTSIDE;
+}
+
+/*
+ * An actor that waits may go on at any time from when it came on: because of a post of
+ * another job, or of something outside the model. When its wait is over in real time, a
+ * post of the model that ended it has been recorded, and the replay comes to it in order.
+ */
+static void bound_by_wait(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	if (still_waits(actor))
+		bound(tl, ready_time(actor, trn_replay_peek(actor)), TRN_REPLAY_PAST_WAITS);
+}
+
+/*
+ * Parked queues wait for a trigger, whose replay ends that; engines for a semaphore. The
+ * order matters: an engine that no longer waits has recorded that nothing in the model
+ * ended its wait, if that is so.
+ */
+static bool stays_parked(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	if (actor - tl->actor >= TRN_ACTOR_QUEUE)
+		return true;
+	bound_by_wait(tl, actor);
+	return !ended_outside(actor);
+}
+
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 {
 	bool queue = actor - tl->actor >= TRN_ACTOR_QUEUE;
 	const struct trn_record *record;
 	uint64_t time;
 
-	if (actor->ready || actor->parked || actor->queued)
+	if (actor->ready || actor->queued || (actor->parked && stays_parked(tl, actor)))
 		return;
 	time = queue ? queue_earliest(actor) : earliest(actor);
 	record = trn_replay_peek(actor);
 	if (!record) {
-		if (tl->bound_ps > time)
-			tl->bound_ps = time;
+		bound(tl, time, TRN_REPLAY_PAST_ALL);
 		return;
 	}
-	if (record->kind == TRN_RECORD_DMA && !actor->replay.first) {
-		actor->parked = true;
+	actor->parked = record->kind == TRN_RECORD_DMA && !actor->replay.first;
+	if (actor->parked)
 		return;
-	}
 	actor->ready = true;
 	trn_heap_put(tl, (struct trn_ready){
 		.time_ps = ready_time(actor, record),
@@ -252,8 +309,11 @@ void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
 	*at = copy;
 	if (!copy->next)
 		ct->last_mail = copy;
-	if (++ct->nr_mail > MAIL_LIMIT)
-		take_mail(ct);
+	if (++ct->nr_mail <= (ct->tl ? MAIL_LIMIT_JOB : MAIL_LIMIT))
+		return;
+	if (ct->tl)
+		atomic_store(&ct->tl->inexact, true);
+	take_mail(ct);
 }
 
 /* --- events --- */
@@ -303,12 +363,15 @@ static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		       const struct trn_record *next)
 {
 	const struct trn_record record = *next;
+	bool over = satisfied(tl->ct, next);
 
-	if (!satisfied(tl->ct, next)) {
+	if (!over && stays_parked(tl, actor)) {
 		actor->parked = true;
 		return;
 	}
-	end_wait(tl, actor, next, tl->ct->changed_ps[record.index]);
+	if (!over)
+		tl->ct->value[record.index] = record.value;
+	end_wait(tl, actor, next, over ? tl->ct->changed_ps[record.index] : 0);
 	if (record.op & NEURON_SYNC_TAKE)
 		wake_waiters(tl->ct, record.index, actor->replay.time_ps);
 }
@@ -347,21 +410,34 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 		break;
 	case TRN_RECORD_WAIT:
 	case TRN_RECORD_DMA:
+	case TRN_RECORD_OUTSIDE:
 		break;
 	}
 	trn_replay_ready(tl, actor);
 }
 
-/* @all, or what no record still to come can change. */
-static void begin(struct trn_timeline *tl, bool all)
+static void begin(struct trn_timeline *tl, enum trn_replay_mode mode)
 {
 	unsigned int i;
 
+	tl->mode = mode;
 	tl->bound_ps = UINT64_MAX;
 	for (i = 0; i < tl->nr_actors; i++)
 		trn_replay_ready(tl, &tl->actor[i]);
-	if (all)
-		tl->bound_ps = UINT64_MAX;
+}
+
+/*
+ * An actor or an engine is next. That it is earlier than what has been replayed happens
+ * only to those that were passed over. The bytes of a descriptor are no event: they are
+ * recorded at the time at which the queue was last.
+ */
+static void move_front(struct trn_timeline *tl, const struct trn_ready *next)
+{
+	if (tl->front_ps <= next->time_ps)
+		tl->front_ps = next->time_ps;
+	else if (next->index >= tl->nr_actors ||
+		 trn_replay_peek(&tl->actor[next->index])->kind != TRN_RECORD_LOAD)
+		atomic_store(&tl->inexact, true);
 }
 
 static void run_ready(struct trn_timeline *tl)
@@ -369,6 +445,7 @@ static void run_ready(struct trn_timeline *tl)
 	const struct trn_ready ready = trn_heap_take(tl);
 	struct trn_actor *actor;
 
+	move_front(tl, &ready);
 	if (ready.index >= tl->nr_actors) {
 		trn_replay_engine(tl, ready.index - tl->nr_actors);
 		return;
@@ -405,17 +482,19 @@ static bool step(struct trn_timeline *tl)
 	return true;
 }
 
-/* A wait that really is not over yet is not ended. */
-static bool still_waits(struct trn_actor *actor)
+/* The front goes back where all is known: what comes next comes in order. */
+static void force_at(struct trn_timeline *tl, uint64_t time)
 {
-	const struct trn_chunk *chunk = atomic_load(&actor->first);
-
-	return atomic_load(&actor->waiting) &&
-	       chunk->head + 1 == atomic_load(&chunk->tail) &&
-	       !atomic_load(&chunk->next);
+	if (tl->mode != TRN_REPLAY_END)
+		atomic_store(&tl->inexact, true);
+	else if (tl->front_ps > time)
+		tl->front_ps = time;
 }
 
-/* End the earliest wait of a timeline that is stuck. False: there is none. */
+/*
+ * End the earliest wait of a timeline that is stuck, but none that really is not over.
+ * False: there is none.
+ */
 static bool force(struct trn_timeline *tl)
 {
 	struct trn_record *record;
@@ -437,6 +516,7 @@ static bool force(struct trn_timeline *tl)
 	}
 	if (!first)
 		return false;
+	force_at(tl, best);
 	record = trn_replay_peek(first);
 	if (record->kind == TRN_RECORD_WAIT) {
 		tl->ct->value[record->index] = record->value;
@@ -449,16 +529,15 @@ static bool force(struct trn_timeline *tl)
 }
 
 /* Others want the lock, too. */
-bool trn_replay_some(struct trn_timeline *tl, bool all)
+unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode)
 {
-	unsigned int i;
-	bool done = true;
+	unsigned int done = 0;
 
 	pthread_mutex_lock(&tl->ct->lock);
-	begin(tl, all);
-	for (i = 0; done && i < BATCH; i++)
-		done = step(tl);
-	if (!done && all)
+	begin(tl, mode);
+	while (done < BATCH && step(tl))
+		done++;
+	if (!done && mode >= TRN_REPLAY_PAST_ALL)
 		done = force(tl);
 	pthread_mutex_unlock(&tl->ct->lock);
 	return done;

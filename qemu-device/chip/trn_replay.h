@@ -36,6 +36,7 @@ enum trn_record_kind {
 	TRN_RECORD_DMA,
 	TRN_RECORD_STAMP,
 	TRN_RECORD_TRACE,
+	TRN_RECORD_OUTSIDE,	/* nothing in the model ended the wait before it */
 };
 
 /**
@@ -292,6 +293,21 @@ struct trn_stamp {
 };
 
 /**
+ * enum trn_replay_mode - what a replay passes over
+ * @TRN_REPLAY_KNOWN: nothing: it stops where a record still to come may matter
+ * @TRN_REPLAY_PAST_WAITS: actors that wait: what ends their wait is hoped to be recorded
+ *	in time
+ * @TRN_REPLAY_PAST_ALL: actors that are late as well; waits that nothing ends are ended
+ * @TRN_REPLAY_END: no actor records any more, all is known
+ */
+enum trn_replay_mode {
+	TRN_REPLAY_KNOWN,
+	TRN_REPLAY_PAST_WAITS,
+	TRN_REPLAY_PAST_ALL,
+	TRN_REPLAY_END,
+};
+
+/**
  * struct trn_timeline - the records of a job
  * @lost: no memory for a record; nothing is recorded any more
  * @nr_records: appended and not yet replayed
@@ -302,7 +318,11 @@ struct trn_stamp {
  * @engines: DMA engines
  * @port_ps: when each of TRN_PORT_* is free
  * @heap, @nr_ready: actors and engines that can go on, the earliest first
+ * @mode: what the replay that goes on passes over
  * @bound_ps: nothing that is not known yet happens before; UINT64_MAX: all is known
+ * @front_ps: the latest event that has been replayed
+ * @inexact: an event came that is earlier than others which had been replayed, or one
+ *	was made up; times from there on depend on the host
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
  * @trace, @trace_arg: told of traces
  * @tracing: somebody traces: times are worked out soon
@@ -327,7 +347,10 @@ struct trn_timeline {
 	uint64_t port_ps[TRN_PORTS];
 	struct trn_ready *heap;
 	unsigned int nr_ready;
+	enum trn_replay_mode mode;
 	uint64_t bound_ps;
+	uint64_t front_ps;
+	_Atomic bool inexact;
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
@@ -346,11 +369,8 @@ struct trn_core_time *trn_core_time(struct trn_core *core);
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
 			 const struct trn_record *record);
 
-/*
- * Replay some events: @all that there are, or those that no record still to come can
- * change. False: nothing can go on. Without the lock.
- */
-bool trn_replay_some(struct trn_timeline *tl, bool all);
+/* Replay some events, and return how many; 0: nothing can go on. Without the lock. */
+unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode);
 /* Tell of the traces that the replay has come to. Without the lock. */
 void trn_trace_tell(struct trn_timeline *tl);
 /*
@@ -366,9 +386,14 @@ unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
 void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op,
 		     int32_t value, uint64_t time_ps);
 void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value);
-/* The time at which the wait was over, at least @time_ps; takes. */
+/*
+ * The time at which the wait, which is over, was over: at least @time_ps; takes.
+ * *@outside: no post of the model has ended it. Of a wait for equality nobody can say so:
+ * a later post may have been recorded meanwhile.
+ */
 uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
-			 unsigned int sync, int32_t value, uint64_t time_ps);
+			 unsigned int sync, int32_t value, uint64_t time_ps,
+			 bool *outside);
 
 /* An actor has a record, and nothing that it waits for: put it into the heap. */
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor);

@@ -207,7 +207,7 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 	if (!tl)
 		return;
 	while (atomic_load(&tl->nr_records))
-		if (!trn_replay_some(tl, true))
+		if (!trn_replay_some(tl, TRN_REPLAY_END))
 			break;
 	trn_trace_tell(tl);
 	*start_ns = tl->start_ps / 1000;
@@ -221,6 +221,11 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 
 		stamp(arg, s->cookie, s->time_ns);
 	}
+}
+
+bool trn_time_exact(const struct trn_timeline *tl)
+{
+	return !tl || (!atomic_load(&tl->inexact) && !atomic_load(&tl->lost));
 }
 
 uint64_t trn_time_now(struct trn_chip *chip)

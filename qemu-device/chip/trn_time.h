@@ -23,12 +23,14 @@
  * follows what really woke it; that is the same time when every wait on the way
  * to the post has one possible cause. Posts have to be recorded before they are
  * made. A job that appends more than TRN_TIME_LIMIT records is replayed in pieces, as
- * far as nothing that is still to come can matter. Memory stays bounded: when one
- * actor is so far behind that eight times as many have piled up, the rest goes on
- * without it, and only then do times depend on the host.
+ * far as nothing that is still to come can matter: not past an actor that may record
+ * something, nor past one that waits. Memory stays bounded: when TRN_TIME_PILE records
+ * have piled up, the rest goes on without those in the way. If one of them then comes
+ * with something that is earlier, times depend on the host, and trn_time_exact() says so.
  *
  * A semaphore that something outside the model changed (a register write, a
- * queue of domain 0) ends a modelled wait without delay.
+ * queue of domain 0) ends a modelled wait without delay, when the actor comes to it. A
+ * wait for equality ends so when nothing else in the job can go on.
  */
 #ifndef TRN_TIME_H
 #define TRN_TIME_H
@@ -46,6 +48,8 @@ struct trn_traffic;
 
 /* Records of a job in memory before they are replayed in pieces. */
 #define TRN_TIME_LIMIT	32768
+/* And before the replay passes over actors that wait, or are late, to bound memory. */
+#define TRN_TIME_PILE	(8 * TRN_TIME_LIMIT)
 /* Stamps that are kept: the newest ones. */
 #define TRN_TIME_STAMPS	65536
 
@@ -137,6 +141,7 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 /**
  * struct trn_time_trace - an instruction or a packet, from its begin to its end
  * @code, @pc, @bytes: as recorded
+ * @exact: its times, and those before it, are those of the model
  */
 struct trn_time_trace {
 	unsigned int actor;
@@ -145,6 +150,7 @@ struct trn_time_trace {
 	uint32_t bytes;
 	uint64_t begin_ns;
 	uint64_t end_ns;
+	bool exact;
 };
 
 typedef void (*trn_trace_fn)(void *arg, const struct trn_time_trace *trace);
@@ -164,6 +170,9 @@ typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
 /* Replay to the end; returns the job's start and end. Updates the core's time. */
 void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg);
+
+/* Are all times of the job, relative to its start, those of the model? Any thread. */
+bool trn_time_exact(const struct trn_timeline *tl);
 
 /* The chip's virtual time: the end of the last completed job. */
 uint64_t trn_time_now(struct trn_chip *chip);

@@ -260,6 +260,8 @@ static bool record_valid(const struct trn_job *job, unsigned int actor,
 		       record->index <= tl->nr_ways;
 	case TRN_RECORD_TRACE:
 		return true;
+	case TRN_RECORD_OUTSIDE:
+		return !queue;
 	case TRN_RECORD_STAMP:
 		return job->block.notify_size;
 	default:
@@ -398,6 +400,8 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 	trn_state_u64(st, &tl->start_ps);
 	trn_state_atomic_bool(st, &tl->lost);
 	trn_state_atomic_bool(st, &tl->tracing);
+	trn_state_u64(st, &tl->front_ps);
+	trn_state_atomic_bool(st, &tl->inexact);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
 	queues_state(job);

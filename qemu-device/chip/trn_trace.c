@@ -53,6 +53,7 @@ void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 			.bytes = (uint32_t)record->value,
 			.begin_ns = (actor->begun ? actor->begin_ps : now) / 1000,
 			.end_ns = (actor->begun ? actor->end_ps : now) / 1000,
+			.exact = !atomic_load(&tl->inexact),
 		};
 	actor->begun = false;
 }

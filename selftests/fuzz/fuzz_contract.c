@@ -87,7 +87,7 @@ static void judge_record(const struct neuron_hw_completion *hw)
 		return;
 	assert(record.status != NEURON_JOB_NONE && record.cause < NEURON_NR_CAUSES);
 	again = neuron_record_encode(&record);
-	assert(!memcmp(&again, hw, offsetof(struct neuron_hw_completion, reserved)));
+	assert(!memcmp(&again, hw, sizeof(again)));
 }
 
 /* Heads that a queue tells, one after the other, of a ring that is always full. */

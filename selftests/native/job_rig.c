@@ -265,6 +265,7 @@ void job_wait(struct job_rig *job)
 	assert_int_equal(cause, NEURON_CORE_CAUSE_DONE);
 	job_reg_write(job, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE);
 	assert_int_equal(job->completion->job_id, job->block->job_id);
+	assert_int_equal(job->completion->flags & NEURON_COMPLETION_INEXACT, 0);
 }
 
 void job_run(struct job_rig *job)

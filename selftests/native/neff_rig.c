@@ -271,10 +271,13 @@ struct neuron_hw_completion neff_rig_wait(struct neff_rig *loaded)
 {
 	struct fake_port *port = &loaded->rig->port[0];
 	struct trn_chip *chip = loaded->rig->chip[0];
+	struct neuron_hw_completion record;
 
 	if (!fake_wait_irq(port, 0, ++loaded->rig->done[0][0]))
 		fail_msg("the job does not end");
 	trn_chip_mmio_write(chip, neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(0) +
 			    NEURON_CORE_CAUSE, 0xffffffff, 4);
-	return neff_rig_record(loaded);
+	record = neff_rig_record(loaded);
+	assert_int_equal(record.flags & NEURON_COMPLETION_INEXACT, 0);
+	return record;
 }

@@ -298,6 +298,11 @@ void seq_submit(struct seq_job *job)
 	block->completion = fake_host_addr(port, base + HOST_COMPLETION);
 	memcpy(host + HOST_WINDOWS, job->window, sizeof(job->window));
 	fill_queues(job, host);
+	if (block->flags & NEURON_JOB_TRACE) {
+		block->queue_table = fake_host_addr(port, base + HOST_QUEUES);
+		memcpy(host + HOST_QUEUES + job->nr_queues * sizeof(struct neuron_hw_job_queue),
+		       &job->trace, sizeof(job->trace));
+	}
 	memset(host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
 	memcpy(host, block, sizeof(*block));
 
@@ -322,6 +327,8 @@ struct neuron_hw_completion seq_wait(struct seq_job *job)
 			    0xffffffff, 4);
 	memcpy(&record, port->host + job->core * HOST_STRIDE + HOST_COMPLETION,
 	       sizeof(record));
+	if (!job->inexact)
+		assert_int_equal(record.flags & NEURON_COMPLETION_INEXACT, 0);
 	return record;
 }
 

@@ -71,6 +71,8 @@ uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core
  * @prog, @nr: images
  * @per_engine: queues of a DMA engine, before it has the next one; 0: one
  * @block: start, queue and window fields are filled in by seq_submit()
+ * @trace: with the flag NEURON_JOB_TRACE: the window of the job's trace
+ * @inexact: its times may depend on the host; else seq_wait() fails when they do
  */
 struct seq_job {
 	struct seq_rig *rig;
@@ -85,6 +87,8 @@ struct seq_job {
 	unsigned int m2s[SEQ_QUEUES];
 	unsigned int s2m[SEQ_QUEUES];
 	struct neuron_hw_job block;
+	struct neuron_hw_window trace;
+	bool inexact;
 };
 
 /* Owns all semaphores and clears all but 200 to 255. */

@@ -132,18 +132,18 @@ static void loads_wait_for_their_operand(void **state)
 	struct hand h;
 
 	hand_begin(&h, *state, 0, 1);
-	product(&h, 30, 100);			/* 30 to 130 */
-	trn_time_wait(h.tl, TENSOR, 1, NEURON_SYNC_WAIT_GE, 1);
-	product(&h, 30, 100);			/* 110 to 140, then 240 */
-	trn_time_stamp(h.tl, TENSOR, 1);
-	trn_time_wait(h.tl, TENSOR, 1, NEURON_SYNC_WAIT_GE, 2);
-	product(&h, 30, 100);			/* 300 to 330, then 430 */
 	trn_time_exec(h.tl, SYNC, 110 * 1000);
 	trn_time_post(h.tl, SYNC, seq_core(*state, 0, 7), 1,
 		      NEURON_SYNC_POST_ADD, 1);
 	trn_time_exec(h.tl, SYNC, 190 * 1000);
 	trn_time_post(h.tl, SYNC, seq_core(*state, 0, 7), 1,
 		      NEURON_SYNC_POST_ADD, 1);
+	product(&h, 30, 100);			/* 30 to 130 */
+	trn_time_wait(h.tl, TENSOR, 1, NEURON_SYNC_WAIT_GE, 1);
+	product(&h, 30, 100);			/* 110 to 140, then 240 */
+	trn_time_stamp(h.tl, TENSOR, 1);
+	trn_time_wait(h.tl, TENSOR, 1, NEURON_SYNC_WAIT_GE, 2);
+	product(&h, 30, 100);			/* 300 to 330, then 430 */
 	hand_end(&h);
 	assert_int_equal(h.stamp[1], 240);
 	assert_int_equal(h.end, 430);

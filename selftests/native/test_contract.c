@@ -382,6 +382,7 @@ static void record_round_trip(void **state)
 		.end_ns = 6,
 		.instructions = 7,
 		.dma_bytes = 8,
+		.flags = NEURON_COMPLETION_INEXACT,
 	};
 	struct neuron_hw_completion hw = neuron_record_encode(&record), again;
 	struct neuron_record back;
@@ -389,6 +390,7 @@ static void record_round_trip(void **state)
 	(void)state;
 	assert_null(neuron_record_decode(&hw, record.job_id, &back));
 	assert_int_equal(back.pc, 77);
+	assert_int_equal(back.flags, NEURON_COMPLETION_INEXACT);
 	again = neuron_record_encode(&back);
 	assert_memory_equal(&again, &hw, sizeof(hw));
 	assert_why(neuron_record_decode(&hw, 3, &back), "a record of another job");
@@ -469,7 +471,7 @@ static void trace_records(void **state)
 {
 	const struct neuron_trace_event event = {
 		.begin_ns = 1ull << 40, .end_ns = 1ull << 41, .bytes = 5, .code = 6, .pc = 7,
-		.kind = NEURON_TRACE_TRANSFER, .source = 0x812,
+		.kind = NEURON_TRACE_TRANSFER, .source = 0x812, .flags = NEURON_TRACE_INEXACT,
 	};
 	struct neuron_hw_trace_record record = neuron_trace_encode(&event);
 	struct neuron_trace_event read;

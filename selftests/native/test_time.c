@@ -143,46 +143,46 @@ static void takers_compete_in_virtual_time(void **state)
 	struct hand h;
 
 	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 2, 200);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 3, 100);
+	post_one(&h, 3, h.core, 1);
 	exec_ns(&h, 0, 30);
 	trn_time_wait(h.tl, 0, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 0, 1);
 	exec_ns(&h, 1, 20);
 	trn_time_wait(h.tl, 1, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 1, 2);
-	exec_ns(&h, 2, 200);
-	post_one(&h, 2, h.core, 1);
-	exec_ns(&h, 3, 100);
-	post_one(&h, 3, h.core, 1);
 	hand_end(&h);
 	assert_int_equal(h.stamp[2], 100);
 	assert_int_equal(h.stamp[1], 200);
 
 	/* One poster: the first post is for the first that came. */
 	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 2, 100);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 2, 100);
+	post_one(&h, 2, h.core, 1);
 	exec_ns(&h, 0, 30);
 	trn_time_wait(h.tl, 0, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 0, 1);
 	exec_ns(&h, 1, 20);
 	trn_time_wait(h.tl, 1, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 1, 2);
-	exec_ns(&h, 2, 100);
-	post_one(&h, 2, h.core, 1);
-	exec_ns(&h, 2, 100);
-	post_one(&h, 2, h.core, 1);
 	hand_end(&h);
 	assert_int_equal(h.stamp[2], 100);
 	assert_int_equal(h.stamp[1], 200);
 
 	/* At the same time: the lower actor. */
 	hand_begin(&h, *state, 0, 7);
+	exec_ns(&h, 2, 10);
+	post_one(&h, 2, h.core, 1);
+	exec_ns(&h, 2, 10);
+	post_one(&h, 2, h.core, 1);
 	trn_time_wait(h.tl, 4, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 4, 1);
 	trn_time_wait(h.tl, 0, 1, TAKE, 1);
 	trn_time_stamp(h.tl, 0, 2);
-	exec_ns(&h, 2, 10);
-	post_one(&h, 2, h.core, 1);
-	exec_ns(&h, 2, 10);
-	post_one(&h, 2, h.core, 1);
 	hand_end(&h);
 	assert_int_equal(h.stamp[2], 10);
 	assert_int_equal(h.stamp[1], 20);
@@ -278,15 +278,15 @@ static void mail_arrives_in_time(void **state)
 
 	hand_begin(&a, *state, 1, 1);
 	hand_begin(&b, *state, 0, 7);
+	exec_ns(&b, 2, 1000000);
+	post_one(&b, 2, b.core, 5);
+	exec_ns(&a, 0, 500000);
+	post_one(&a, 0, b.core, 5);
 	trn_time_wait(b.tl, 0, 5, TAKE, 1);
 	trn_time_stamp(b.tl, 0, 1);
 	exec_ns(&b, 1, 10);
 	trn_time_wait(b.tl, 1, 5, TAKE, 1);
 	trn_time_stamp(b.tl, 1, 2);
-	exec_ns(&b, 2, 1000000);
-	post_one(&b, 2, b.core, 5);
-	exec_ns(&a, 0, 500000);
-	post_one(&a, 0, b.core, 5);
 	hand_end(&a);
 	hand_end(&b);
 	assert_int_equal(b.start + b.stamp[1], a.start + 500000);
@@ -347,6 +347,87 @@ static void job_without_end_needs_bounded_memory(void **state)
 	assert_true(most <= 9 * TRN_TIME_LIMIT);
 	hand_end(&h);
 	assert_int_equal(h.end, 20ull * TRN_TIME_LIMIT * 2);
+}
+
+/* Actor 0 posts @nr times; returns the most records that there were. */
+static size_t post_often(struct hand *h, unsigned int nr)
+{
+	size_t most = 0, now;
+
+	while (nr--) {
+		exec_ns(h, 0, 3);
+		post_one(h, 0, h->core, 1);
+		now = atomic_load(&h->tl->nr_records);
+		most = most < now ? now : most;
+	}
+	return most;
+}
+
+static void hand_trace(void *arg, const struct trn_time_trace *trace)
+{
+	bool *exact = arg;
+
+	*exact = trace->exact;
+}
+
+/* Actor 1 has begun to wait, which bounds the replay until too much has piled up. */
+static void pile_up(struct hand *h, struct seq_rig *rig)
+{
+	hand_begin(h, rig, 0, 6);
+	exec_ns(h, 1, 1000);
+	trn_time_wait_begin(h->tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
+	assert_true(post_often(h, TRN_TIME_PILE) >= TRN_TIME_PILE - 1000);
+	assert_true(h->tl->front_ps <= h->tl->start_ps + 1000000);
+	assert_true(post_often(h, TRN_TIME_PILE) <= TRN_TIME_PILE + TRN_TIME_LIMIT);
+	assert_true(h->tl->front_ps > h->tl->start_ps + 1000000);
+	assert_true(trn_time_exact(h->tl));
+}
+
+/* Then the replay goes past who waits, and says so if that was wrong. */
+static void waits_bound_the_replay_up_to_a_limit(void **state)
+{
+	bool exact = true;
+	struct hand h;
+
+	/* It was right: the post that ends the wait comes in order. */
+	pile_up(&h, *state);
+	post_one(&h, 0, h.core, 5);
+	trn_time_wait(h.tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
+	trn_time_stamp(h.tl, 1, 1);
+	while (trn_replay_some(h.tl, TRN_REPLAY_END))
+		;
+	assert_true(trn_time_exact(h.tl));
+	hand_end(&h);
+	assert_int_equal(h.stamp[1], 6ull * TRN_TIME_PILE);
+
+	/* It was wrong: something else ended the wait, at its begin. */
+	pile_up(&h, *state);
+	trn_time_trace_to(h.tl, hand_trace, &exact);
+	trn_time_wait(h.tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
+	trn_time_stamp(h.tl, 1, 1);
+	assert_true(trn_time_trace(h.tl, 1, 0, 0, 0));
+	while (trn_replay_some(h.tl, TRN_REPLAY_END))
+		;
+	assert_false(trn_time_exact(h.tl));
+	hand_end(&h);
+	assert_int_equal(h.stamp[1], 1000);
+	assert_false(exact);
+}
+
+/* Nor does the replay go past an engine that is late. */
+static void late_actors_bound_the_replay(void **state)
+{
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 6);
+	trn_time_start(h.tl, 2);
+	assert_int_equal(post_often(&h, 2 * TRN_TIME_LIMIT), 2 * TRN_TIME_LIMIT);
+	trn_time_stop(h.tl, 2);
+	while (trn_replay_some(h.tl, TRN_REPLAY_KNOWN))
+		;
+	assert_int_equal(atomic_load(&h.tl->nr_records), 0);
+	assert_true(trn_time_exact(h.tl));
+	hand_end(&h);
 }
 
 static void core_without_a_job_keeps_little_mail(void **state)
@@ -543,6 +624,8 @@ int main(void)
 		cmocka_unit_test(mail_arrives_in_time),
 		cmocka_unit_test(clearing_voids_earlier_posts),
 		cmocka_unit_test(job_without_end_needs_bounded_memory),
+		cmocka_unit_test(waits_bound_the_replay_up_to_a_limit),
+		cmocka_unit_test(late_actors_bound_the_replay),
 		cmocka_unit_test(core_without_a_job_keeps_little_mail),
 		cmocka_unit_test(costs_follow_the_guides),
 		cmocka_unit_test(job_takes_the_time_of_its_instructions),

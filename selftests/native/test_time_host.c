@@ -3,6 +3,7 @@
  * Device time does not depend on the host: not on the number of its workers, nor on
  * what holds them up, also where engines and transfers contend.
  */
+#include "contract/trace.h"
 #include "seq_rig.h"
 
 #include <stdlib.h>
@@ -299,9 +300,188 @@ static void long_jobs_do_not_depend_on_the_host(void **state)
 		assert_int_equal(run_long(round % 4 + 1, round % 2), first);
 }
 
+/* --- engines that wait while others go on --- */
+
+#define X	220		/* posted from elsewhere */
+#define Y	7		/* by an engine that waits for X, and by one that is busy */
+#define ROUNDS_TRACED	1000
+#define TRACE_OFFSET	0x80000
+#define TRACE_BYTES	0x40000
+
+enum from { FROM_CORE, FROM_HOST };
+
+/**
+ * struct order - when a post from elsewhere is made
+ * @from: who makes it
+ * @late: after the busy engine has ended in real time; else before the job starts to wait
+ * @traced: the job is, and short; else it has many records
+ */
+struct order {
+	enum from from;
+	bool late;
+	bool traced;
+};
+
+/* What GPSIMD does, as often as @rounds says, and then posts Y; and the same again. */
+static void busy_engine(struct seq_job *job, struct neuron_inst inst, unsigned int rounds)
+{
+	unsigned int i, first;
+
+	for (i = 0; i < 2; i++) {
+		first = job->nr[GPSIMD];
+		seq_add(job, GPSIMD, OP(REG_SET, .reg = { 9 }, .imm0 = rounds));
+		seq_add(job, GPSIMD, inst);
+		seq_add(job, GPSIMD, post_add(OP(NOP, 0), 8, 1));
+		seq_add(job, GPSIMD, OP(LOOP, .reg = { 9 }, .addr = first + 1));
+		seq_add(job, GPSIMD, post_add(OP(NOP, 0), Y, 1));
+	}
+	seq_add(job, GPSIMD, OP(HALT, 0));
+}
+
+/* VECTOR waits for the first of two that post Y: SCALAR, or GPSIMD after many rounds. */
+static void waiting_job(struct seq_job *job, struct seq_rig *rig, unsigned int rounds,
+			bool traced)
+{
+	seq_job_init(job, rig, 0, 0);
+	seq_add(job, SCALAR, post_add(wait_ge(OP(NOP, 0), X, 1), Y, 1));
+	seq_add(job, SCALAR, OP(HALT, 0));
+	seq_add(job, VECTOR, wait_ge(OP(NOTIFY, .imm0 = 1), Y, 1));
+	seq_add(job, VECTOR, OP(HALT, 0));
+	busy_engine(job, traced ? OP(NOP, 0) : OP(MEMSET, .dst = ap_sbuf(32, 1, 0, F32, 9)),
+		    rounds);
+	job->block.notify_addr = neuron_window_addr(SEQ_DATA, 0);
+	job->block.notify_size = 64;
+	if (!traced)
+		return;
+	job->block.flags = NEURON_JOB_TRACE;
+	job->trace = (struct neuron_hw_window){
+		.base = seq_data_addr(rig, 0, 0) + TRACE_OFFSET,
+		.length = TRACE_BYTES,
+		.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_WRITE,
+	};
+}
+
+/* Core 1 posts X to core 0 with its first instructions. */
+static void posting_job(struct seq_job *job, struct seq_rig *rig)
+{
+	uint64_t peer;
+
+	seq_job_init(job, rig, 0, 1);
+	peer = seq_sem_window(job, 0, 0, X);
+	seq_add(job, SYNC, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+	seq_add(job, SYNC, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+	seq_add(job, SYNC, OP(HALT, 0));
+}
+
+static void post_x(struct seq_rig *rig, struct seq_job *poster, enum from from)
+{
+	struct trn_chip *chip = rig->chip[0];
+
+	if (from == FROM_CORE) {
+		assert_int_equal(seq_run(poster).status, NEURON_JOB_OK);
+		return;
+	}
+	trn_chip_mmio_write(chip, neuron_tpb_bar0(chip->gen, 0) + NEURON_TPB_SEM +
+			    NEURON_SEM_INC(X), 1, 4);
+}
+
+/* Until the busy engine has come to its end. */
+static void await_busy_engine(struct seq_rig *rig, unsigned int rounds)
+{
+	const struct neuron_gen *gen = rig->chip[0]->gen;
+
+	assert_true(fake_wait_reg(rig->chip[0], neuron_tpb_bar0(gen, 0) + NEURON_TPB_SEM +
+				  NEURON_SEM_READ(8), ~0u, 2 * rounds));
+	assert_true(fake_wait_reg(rig->chip[0], neuron_ctl_bar0(gen) + NEURON_CTL_CORE(0) +
+				  NEURON_CORE_ENGINE(GPSIMD), ~0u, NEURON_ENGINE_HALTED));
+}
+
+/* The times of the notification and of the end; what was traced too. */
+static void run_order(struct order order, uint64_t times[2], uint8_t *trace)
+{
+	const unsigned int rounds = order.traced ? ROUNDS_TRACED : TRN_TIME_LIMIT;
+	struct seq_job *job = calloc(2, sizeof(*job));
+	const struct neuron_hw_notify *n;
+	struct neuron_hw_completion record;
+	struct seq_rig rig;
+
+	seq_rig_init(&rig, &neuron_gen_trn1, 2, 1, true);
+	waiting_job(&job[0], &rig, rounds, order.traced);
+	posting_job(&job[1], &rig);
+	seq_submit(&job[0]);
+	if (order.late)
+		await_busy_engine(&rig, rounds);
+	post_x(&rig, &job[1], order.from);
+	record = seq_wait(&job[0]);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	n = (void *)seq_data(&rig, 0, 0);
+	times[0] = n->time_ns;
+	times[1] = record.end_ns;
+	memcpy(trace, seq_data(&rig, 0, 0) + TRACE_OFFSET, TRACE_BYTES);
+	seq_rig_destroy(&rig);
+	free(job);
+}
+
+/* Whether the post of another job or of the host comes early or late in real time. */
+static void waits_hold_back_the_replay(void **state)
+{
+	uint8_t *trace = malloc(2 * TRACE_BYTES);
+	uint64_t first[2], times[2];
+	struct order order = { 0 };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		order.late = i & 1;
+		order.traced = i & 2;
+		order.from = i & 4 ? FROM_HOST : FROM_CORE;
+		run_order(order, order.late ? times : first,
+			  trace + (order.late ? TRACE_BYTES : 0));
+		if (!order.late) {
+			assert_true(first[0] < 100);
+			continue;
+		}
+		assert_memory_equal(times, first, sizeof(first));
+		assert_memory_equal(trace, trace + TRACE_BYTES, TRACE_BYTES);
+	}
+	free(trace);
+}
+
+/*
+ * So many records that the replay goes past the engine that waits. Which record is the
+ * first that is marked depends on the host.
+ */
+static void what_is_not_exact_is_marked(void **state)
+{
+	struct seq_job *job = calloc(1, sizeof(*job));
+	const struct neuron_hw_trace_record *traced;
+	const struct neuron_hw_trace *trace;
+	struct seq_rig rig;
+	unsigned int i;
+
+	(void)state;
+	seq_rig_init(&rig, &neuron_gen_trn1, 2, 1, true);
+	waiting_job(job, &rig, TRN_TIME_PILE, true);
+	job->inexact = true;
+	seq_submit(job);
+	await_busy_engine(&rig, TRN_TIME_PILE);
+	post_x(&rig, NULL, FROM_HOST);
+	assert_int_equal(seq_wait(job).flags, NEURON_COMPLETION_INEXACT);
+	trace = (void *)(seq_data(&rig, 0, 0) + TRACE_OFFSET);
+	traced = (void *)(trace + 1);
+	assert_true(trace->records > 0 && trace->lost > 0);
+	for (i = 0; i < trace->records; i++)
+		assert_int_equal(traced[i].flags & ~NEURON_TRACE_INEXACT, 0);
+	assert_int_equal(traced[0].flags, 0);
+	seq_rig_destroy(&rig);
+	free(job);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(waits_hold_back_the_replay),
+		cmocka_unit_test(what_is_not_exact_is_marked),
 		cmocka_unit_test(times_do_not_depend_on_the_host),
 		cmocka_unit_test(long_jobs_do_not_depend_on_the_host),
 	};

@@ -10,6 +10,7 @@
 #include "nq_rig.h"
 #include "state_rig.h"
 #include "trn_cost.h"
+#include "trn_replay.h"
 
 #define SYNC		NEURON_ENGINE_SYNC
 #define TRACE_AT	0x8000		/* in the host window of the job */
@@ -440,6 +441,53 @@ static void a_trace_is_saved(void **state)
 	rig_teardown(&other);
 }
 
+/* A state of before the flag of times that are not exact; and one that has it. */
+static void the_flag_inexact_is_saved(void **state)
+{
+	const uint64_t block = 8ull << 32 | TRN_STATE_NAME('C', 'O', 'R', 'E');
+	const struct neuron_hw_completion *record;
+	struct stream stream = { 0 };
+	struct rig *rig = *state, *to;
+	const char *why = NULL;
+	struct job_rig job;
+	uint8_t *version;
+	void *other;
+
+	job_init(&job, rig, 0, 1);
+	job_take(&job, SYNC, 3, 1);
+	job_halt(&job, SYNC);
+	job_submit(&job);
+	assert_true(job_wait_reg(&job, NEURON_CORE_ENGINE(SYNC), NEURON_ENGINE_WAITING));
+	rig_setup(&other);
+	to = other;
+	fake_chip_stop(rig->chip[0]);
+	fake_chip_stop(to->chip[0]);
+	atomic_store(&job.core->job->timeline->inexact, true);
+	stream_put_chip(&stream, rig->chip[0]);
+
+	version = memmem(stream.data, stream.len, &block, sizeof(block));
+	assert_non_null(version);
+	version[4]--;
+	assert_false(stream_get_chip(&stream, to->chip[0], &why));
+	assert_string_equal(why, "a block is missing or of another version");
+	version[4]++;
+	stream.at = 0;
+	memcpy(to->port[0].host, rig->port[0].host, RIG_HOST_BYTES);
+	assert_true(stream_get_chip(&stream, to->chip[0], &why));
+	stream_free(&stream);
+	trn_chip_resume(rig->chip[0]);
+	trn_chip_resume(to->chip[0]);
+
+	job.rig = to;
+	job.core = &to->chip[0]->core[1];
+	job_post(&job, 3, 1);
+	assert_true(job_wait_reg(&job, NEURON_CORE_STATUS, NEURON_CORE_IDLE));
+	record = (void *)(to->port[0].host + ((uint8_t *)job.completion - rig->port[0].host));
+	assert_int_equal(record->status, NEURON_JOB_OK);
+	assert_int_equal(record->flags, NEURON_COMPLETION_INEXACT);
+	rig_teardown(&other);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -459,6 +507,7 @@ int main(void)
 						rig_teardown),
 		TEST(of_a_job_that_is_aborted),
 		TEST(a_trace_is_saved),
+		TEST(the_flag_inexact_is_saved),
 	};
 
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

@@ -21,6 +21,7 @@
  * @end_ns: device time of the end
  * @instructions: retired by all engines
  * @dma_bytes: moved by the job's queues
+ * @flags: NEURON_COMPLETION_*; one that is not known says nothing
  */
 struct neuron_record {
 	__u64 job_id;
@@ -34,6 +35,7 @@ struct neuron_record {
 	__u64 end_ns;
 	__u64 instructions;
 	__u64 dma_bytes;
+	__u32 flags;
 };
 
 static inline const char *neuron_record_check(const struct neuron_record *record, __u64 job_id)
@@ -73,6 +75,7 @@ static inline const char *neuron_record_decode(const struct neuron_hw_completion
 		.end_ns = neuron_from_le64(hw->end_ns),
 		.instructions = neuron_from_le64(hw->instructions),
 		.dma_bytes = neuron_from_le64(hw->dma_bytes),
+		.flags = neuron_from_le32(hw->flags),
 	};
 	return neuron_record_check(record, job_id);
 }
@@ -92,6 +95,7 @@ neuron_record_encode(const struct neuron_record *record)
 		.end_ns = neuron_to_le64(record->end_ns),
 		.instructions = neuron_to_le64(record->instructions),
 		.dma_bytes = neuron_to_le64(record->dma_bytes),
+		.flags = neuron_to_le32(record->flags),
 	};
 }
 

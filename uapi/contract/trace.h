@@ -50,6 +50,9 @@ struct neuron_hw_trace {
 
 NEURON_ASSERT_SIZE(struct neuron_hw_trace, 64);
 
+/* Flag: the times of the record, or of one before it, depend on the host (job.h). */
+#define NEURON_TRACE_INEXACT	NEURON_BIT(0)
+
 /**
  * struct neuron_hw_trace_record - an instruction or a transfer (40 bytes)
  * @begin_ns: device time at which its wait was over
@@ -59,7 +62,7 @@ NEURON_ASSERT_SIZE(struct neuron_hw_trace, 64);
  * @pc: index of the instruction, or of the first descriptor that was read
  * @kind: enum neuron_trace_kind
  * @source: INSTRUCTION: enum neuron_engine; TRANSFER: dma_engine << 4 | queue
- * @reserved: zero
+ * @flags: NEURON_TRACE_*; one that is not known says nothing
  */
 struct neuron_hw_trace_record {
 	__le64 begin_ns;
@@ -69,7 +72,7 @@ struct neuron_hw_trace_record {
 	__le32 pc;
 	__le16 kind;
 	__le16 source;
-	__le32 reserved;
+	__le32 flags;
 };
 
 NEURON_ASSERT_SIZE(struct neuron_hw_trace_record, 40);
@@ -83,6 +86,7 @@ struct neuron_trace_event {
 	__u32 pc;
 	__u16 kind;
 	__u16 source;
+	__u32 flags;
 };
 
 /* --- The rules --- */
@@ -133,6 +137,7 @@ neuron_trace_encode(const struct neuron_trace_event *event)
 		.pc = neuron_to_le32(event->pc),
 		.kind = neuron_to_le16(event->kind),
 		.source = neuron_to_le16(event->source),
+		.flags = neuron_to_le32(event->flags),
 	};
 }
 
@@ -190,6 +195,7 @@ static inline const char *neuron_trace_decode(const struct neuron_hw_trace_recor
 		.pc = neuron_from_le32(record->pc),
 		.kind = kind,
 		.source = source,
+		.flags = neuron_from_le32(record->flags),
 	};
 	return NEURON_FINE;
 }

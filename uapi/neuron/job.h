@@ -170,6 +170,12 @@ enum neuron_cause {
 #define NEURON_SOURCE_DMA	0x100	/* pc is the descriptor index */
 #define NEURON_SOURCE_JOB	0x200	/* the job block itself */
 
+/*
+ * Flag: so much of the job waited for one engine that memory for its records ran out.
+ * Its times depend on how fast the host ran it. This is not an error.
+ */
+#define NEURON_COMPLETION_INEXACT	NEURON_BIT(0)
+
 /**
  * struct neuron_hw_completion - how a job ended (64 bytes, 64-byte aligned)
  * @job_id: from the job block
@@ -185,7 +191,7 @@ enum neuron_cause {
  * @dma_bytes: moved by the job's queues
  * @pc: instruction or descriptor index; with CAUSE_GANG: index of the member that
  *	failed first
- * @reserved: zero
+ * @flags: NEURON_COMPLETION_*
  */
 struct neuron_hw_completion {
 	__le64 job_id;
@@ -199,7 +205,7 @@ struct neuron_hw_completion {
 	__le64 instructions;
 	__le64 dma_bytes;
 	__le32 pc;
-	__le32 reserved;
+	__le32 flags;
 };
 
 NEURON_ASSERT_SIZE(struct neuron_hw_completion, 64);
