@@ -16,7 +16,6 @@
 #include "trn_latch.h"
 #include "trn_mem.h"
 #include "trn_nq.h"
-#include "trn_observe.h"
 
 #define NOTIFY_PHASE		NEURON_BIT(31)
 #define NOTIFY_ENGINE		NEURON_MASK(26, 24)
@@ -34,47 +33,6 @@ void trn_job_put(struct trn_job *job)
 	/* The controller may free the job as soon as the count is 0. */
 	if (atomic_fetch_sub(&job->refs, 1) == 1)
 		trn_task_kick(&core->controller);
-}
-
-/*
- * A notification of the fault. The time is the engine's own; its task is the one
- * that got here.
- */
-static void report_fault(struct trn_job *job, const struct trn_fault *fault)
-{
-	struct trn_nq_event event = {
-		.engine = NEURON_NQ_NO_ENGINE,
-		.type = NEURON_NQ_TYPE_ERROR,
-		.code = fault->cause,
-		.pc = fault->pc,
-		.job_id = job->block.job_id,
-	};
-
-	trn_core_nq(job->core, &event);
-	if (fault->source < NEURON_NR_ENGINES) {
-		event.engine = fault->source;
-		event.time_ns = trn_time_actor(job->timeline, fault->source);
-	}
-	trn_nq_post(job->core->chip, &event);
-}
-
-void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
-{
-	struct trn_core *core = job->core;
-	unsigned int i;
-
-	if (atomic_exchange(&job->faulted, true))
-		return;
-	job->fault = *fault;
-	report_fault(job, fault);
-	trn_observe_failed(job, fault);
-	atomic_store(&job->stop, true);
-	if (job->block.gang && fault->cause != NEURON_CAUSE_GANG)
-		trn_gang_fail(core->chip, &job->block);
-	for (i = 0; i < NEURON_NR_ENGINES; i++)
-		trn_task_kick(&core->seq[i].task);
-	for (i = 0; i < job->nr_queues; i++)
-		trn_task_kick(&job->queues[i]->task);
 }
 
 bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem)
@@ -298,6 +256,8 @@ static void fill_record(struct trn_job *job,
 	const struct trn_fault *fault = &job->fault;
 	uint64_t start = 0, end = 0;
 
+	if (atomic_load(&job->faulted) && fault->timed)
+		trn_time_end_at(job->timeline, fault->time_ps);
 	trn_time_replay(job->timeline, &start, &end, notify_stamp, job);
 	trn_job_trace_end(job);
 	*record = (struct neuron_hw_completion){
@@ -349,6 +309,7 @@ static void job_complete(struct trn_core *core, struct trn_job *job)
 	struct neuron_hw_completion record;
 
 	check_drained(job);
+	trn_job_fault_tell(job);
 	unbind_queues(job);
 	fill_record(job, &record);
 	account_busy(core);
@@ -596,6 +557,7 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
 	if (!step_doorbell(core, budget) || !step_reset(core, budget))
 		return TRN_RUN_AGAIN;
 	step_gang(core);
+	trn_job_settle(core);
 	return TRN_RUN_IDLE;
 }
 
@@ -608,6 +570,7 @@ void trn_job_drop(struct trn_core *core)
 	if (core->chip->queues)
 		unbind_queues(job);
 	trn_gang_leave(core);
+	trn_pool_unwatch(&core->controller);
 	pthread_mutex_lock(&core->lock);
 	core->job = NULL;
 	pthread_mutex_unlock(&core->lock);

@@ -5,8 +5,8 @@
  * Each started sequencer and each busy queue holds a reference, and so does a member
  * of a gang that waits for the others (trn_gang.h). When the last one is dropped the
  * core's controller writes the completion record, raises the interrupt and frees the
- * job. The first error wins, stops the other actors, and the same path completes the
- * job with it.
+ * job. An error stops the other actors when they have passed its device time, and the
+ * same path completes the job with the least of them (trn_job_fault.c).
  */
 #ifndef TRN_JOB_H
 #define TRN_JOB_H
@@ -24,12 +24,19 @@ struct trn_check_job;
 struct trn_core;
 struct trn_queue;
 
+/**
+ * struct trn_fault - why a job fails; the fields of the completion record, and
+ * @timed, @time_ps: it has a device time, picoseconds, by the causal clock of @actor
+ */
 struct trn_fault {
 	enum neuron_cause cause;
 	uint16_t source;
 	uint16_t queue;
 	uint32_t pc;
 	uint64_t addr;
+	bool timed;
+	uint16_t actor;
+	uint64_t time_ps;
 };
 
 struct trn_job {
@@ -45,7 +52,10 @@ struct trn_job {
 	_Atomic uint32_t refs;
 	_Atomic bool stop;		/* actors halt at their next boundary */
 	_Atomic bool faulted;
-	struct trn_fault fault;		/* valid once stop is set by a fault */
+	struct trn_fault fault;		/* valid once faulted, final when no actor is left */
+	_Atomic uint64_t fault_ps;	/* its time_ps and actor, of one that is timed */
+	_Atomic uint32_t fault_actor;
+	_Atomic uint32_t turns;		/* runs of actors that ended and left them quiet */
 	_Atomic uint64_t instructions;
 	_Atomic uint64_t dma_bytes;
 	_Atomic uint32_t notify_count;
@@ -96,8 +106,28 @@ void trn_job_abort(struct trn_core *core);
 void trn_job_get(struct trn_job *job);
 void trn_job_put(struct trn_job *job);
 
-/* Record the first fault, stop and kick every actor of the job. */
+/* --- trn_job_fault.c --- */
+
+/* The job fails, if it has not yet, and every actor stops at its next boundary. */
 void trn_job_fail(struct trn_job *job, const struct trn_fault *fault);
+/* @actor has met a fault; its own task. */
+void trn_job_fault(struct trn_job *job, unsigned int actor, const struct trn_fault *fault);
+/*
+ * Is @actor past the fault of the job, or the one that has met it? Then it does not go on.
+ * Its own task.
+ */
+bool trn_job_past_fault(struct trn_job *job, unsigned int actor);
+/* Stop and kick every actor of the job. */
+void trn_job_stop(struct trn_job *job);
+/*
+ * A run of an actor has kicked all that it kicks, and ends idle. Before the actor drops
+ * its reference.
+ */
+void trn_job_turn_ends(struct trn_job *job);
+/* The controller, after a fault: stop the job when nobody has anything to do before it. */
+void trn_job_settle(struct trn_core *core);
+/* The controller: no actor is left. Tell of the fault, if there is one. */
+void trn_job_fault_tell(struct trn_job *job);
 
 /* May instructions of this job use semaphore @sem? */
 bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem);

@@ -126,6 +126,9 @@ static void fault_state(struct trn_fault *fault, struct trn_state *st)
 	trn_state_u16(st, &fault->queue);
 	trn_state_u32(st, &fault->pc);
 	trn_state_u64(st, &fault->addr);
+	trn_state_bool(st, &fault->timed);
+	trn_state_u16(st, &fault->actor);
+	trn_state_u64(st, &fault->time_ps);
 	if (cause >= NEURON_NR_CAUSES)
 		trn_state_fail(st, "a job has failed for an unknown cause");
 	else
@@ -137,6 +140,8 @@ static void progress_state(struct trn_job *job, struct trn_state *st)
 	trn_state_atomic_bool(st, &job->stop);
 	trn_state_atomic_bool(st, &job->faulted);
 	fault_state(&job->fault, st);
+	atomic_store(&job->fault_ps, job->fault.time_ps);
+	atomic_store(&job->fault_actor, job->fault.actor);
 	trn_state_atomic_u64(st, &job->instructions);
 	trn_state_atomic_u64(st, &job->dma_bytes);
 	trn_state_atomic_u32(st, &job->notify_count);

@@ -309,6 +309,27 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 	append(tl, queue_actor, &record);
 }
 
+bool trn_time_ordered(const struct trn_timeline *tl)
+{
+	return timeline_usable(tl);
+}
+
+uint64_t trn_time_next_ps(struct trn_timeline *tl, unsigned int actor)
+{
+	const struct trn_flow *causal;
+	uint64_t next;
+
+	if (!tl)
+		return 0;
+	causal = &tl->actor[actor].causal;
+	if (actor < TRN_ACTOR_QUEUE)
+		return causal->time_ps;
+	pthread_mutex_lock(&tl->ct->lock);
+	next = trn_flow_ready(causal, 0);
+	pthread_mutex_unlock(&tl->ct->lock);
+	return next;
+}
+
 uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor)
 {
 	return tl ? tl->actor[actor].causal.time_ps / 1000 : 0;

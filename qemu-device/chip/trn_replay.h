@@ -309,6 +309,7 @@ enum trn_replay_mode {
 
 /**
  * struct trn_timeline - the records of a job
+ * @end_ps: the job's end, not 0: it was asked for
  * @lost: no memory for a record; nothing is recorded any more
  * @nr_records: appended and not yet replayed
  * @next_drain: nr_records at which to replay a piece
@@ -335,6 +336,7 @@ struct trn_timeline {
 	unsigned int nr_actors;
 	struct trn_actor *actor;
 	uint64_t start_ps;
+	uint64_t end_ps;
 	_Atomic bool lost;
 	_Atomic size_t nr_records;
 	_Atomic size_t next_drain;

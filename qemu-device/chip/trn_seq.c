@@ -33,6 +33,7 @@ static void seq_finish(struct trn_seq *seq)
 	seq->begun = false;
 	seq->triggered = 0;
 	trn_time_stop(job->timeline, seq->engine);
+	trn_job_turn_ends(job);
 	atomic_store(&seq->job, NULL);
 	atomic_store(&seq->wait_sem, 0);
 	atomic_store(&seq->hold, TRN_HOLD_NONE);
@@ -60,7 +61,7 @@ static void seq_fault(struct trn_seq *seq, enum neuron_cause cause,
 		"%s %s engine stopped at instruction %u%s: %s: %s",
 		seq->core->name, trn_isa_engine_name(seq->engine), fault.pc,
 		line, trn_cause_name(cause), text);
-	trn_job_fail(seq->job, &fault);
+	trn_job_fault(seq->job, seq->engine, &fault);
 }
 
 static enum neuron_cause seq_fetch(struct trn_seq *seq, struct trn_access *access,
@@ -333,7 +334,7 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 	do {
 		if (atomic_load(&seq->core->chip->stopping))
 			return TRN_RUN_IDLE;
-		if (atomic_load(&job->stop)) {
+		if (atomic_load(&job->stop) || trn_job_past_fault(job, seq->engine)) {
 			seq_finish(seq);
 			return TRN_RUN_IDLE;
 		}
@@ -343,6 +344,7 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 		case STEP_LATER:
 			return TRN_RUN_AGAIN;
 		case STEP_PARKED:
+			trn_job_turn_ends(job);
 			return TRN_RUN_IDLE;
 		case STEP_DONE:
 			seq_finish(seq);

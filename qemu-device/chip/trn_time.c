@@ -184,11 +184,19 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 	pthread_mutex_unlock(&ct->lock);
 }
 
+void trn_time_end_at(struct trn_timeline *tl, uint64_t time_ps)
+{
+	if (tl)
+		tl->end_ps = time_ps;
+}
+
 static uint64_t last_time(const struct trn_timeline *tl)
 {
 	uint64_t last = tl->start_ps;
 	unsigned int i;
 
+	if (tl->end_ps)
+		return last < tl->end_ps ? tl->end_ps : last;
 	for (i = 0; i < tl->nr_actors; i++) {
 		uint64_t time = tl->actor[i].replay.time_ps +
 				tl->actor[i].pending_ps;

@@ -133,6 +133,15 @@ void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		  uint64_t cost_ps, unsigned int hops,
 		  const struct trn_traffic *traffic);
+/* Do the causal clocks go? False: the clock is off, or memory was short. */
+bool trn_time_ordered(const struct trn_timeline *tl);
+/*
+ * When @actor does what is next, by its causal clock, in picoseconds; only its own task
+ * calls this. Of a queue: the start of its next descriptor.
+ */
+uint64_t trn_time_next_ps(struct trn_timeline *tl, unsigned int actor);
+/* The job ends at @time_ps, whatever its actors did after it; before trn_time_replay(). */
+void trn_time_end_at(struct trn_timeline *tl, uint64_t time_ps);
 /* Where @actor is by its causal clock, ns; only its own task calls this. */
 uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor);
 /* Ask for the time of this point; @cookie comes back in the callback. */

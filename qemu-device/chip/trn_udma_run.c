@@ -173,7 +173,8 @@ static enum trn_outcome run_packets(struct trn_run_state *run)
 		return trn_run_fail(run, &run->s2m, 0, NEURON_CAUSE_DESC, 0,
 				    &broken);
 	do {
-		if (trn_run_stop_asked(run) || atomic_load(&chip->stopping))
+		if (trn_run_stop_asked(run) || atomic_load(&chip->stopping) ||
+		    (run->job && trn_job_past_fault(run->job, run->queue->actor)))
 			return TRN_STOPPED;
 		outcome = trn_run_packet(run);
 	} while (outcome == TRN_MOVED && !enough(run));
@@ -350,12 +351,14 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 	account(run);
 	/* The job fails while the queue's reference keeps it. */
 	if (outcome == TRN_FAILED && run->job)
-		trn_job_fail(run->job, &run->fault);
+		trn_job_fault(run->job, queue->actor, &run->fault);
 	end = run_end(run, outcome);
 	if (end.valid && run->gen_done)
 		post_landed(run);
 	if (end.valid)
 		tell(run, outcome, &end);
+	if (run->job && end.valid)
+		trn_job_turn_ends(run->job);
 	if (end.drop)
 		trn_job_put(run->job);
 	if (end.held && queue->engine < chip->gen->nr_ring)
@@ -399,6 +402,8 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 	    !run_begin(&run, queue, budget))
 		return TRN_RUN_IDLE;
 	outcome = run_packets(&run);
+	if (run.job)
+		trn_job_turn_ends(run.job);
 	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run))
 		return TRN_RUN_IDLE;
 	return run_finish(&run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
