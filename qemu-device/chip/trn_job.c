@@ -390,7 +390,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
 	trn_sems_clear(&core->sems, clear);
-	trn_time_trace_to(job->timeline, trn_job_trace, job);
+	trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	for (i = 0; i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
 			       job->queues[i]->engine, job->queues[i]->index);
@@ -551,6 +551,8 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
 		return TRN_RUN_IDLE;
 	if (core->job && !atomic_load(&core->job->refs)) {
 		if (!trn_budget_allows(budget, completion_work(core->job)))
+			return TRN_RUN_AGAIN;
+		if (!trn_time_finish(core->job->timeline, budget))
 			return TRN_RUN_AGAIN;
 		job_complete(core, core->job);
 	}

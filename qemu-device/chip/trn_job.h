@@ -151,5 +151,7 @@ void trn_job_trace_begin(struct trn_job *job);
 void trn_job_trace_end(struct trn_job *job);
 /* Something of it, which was not recorded, is missing in its trace. */
 void trn_job_trace_lose(struct trn_job *job);
+/* The same as a trn_trace_lost_fn; @arg: the job. */
+void trn_job_trace_lost(void *arg);
 
 #endif /* TRN_JOB_H */

@@ -70,6 +70,11 @@ void trn_job_trace_lose(struct trn_job *job)
 	atomic_fetch_add_explicit(&job->trace_lost, 1, memory_order_relaxed);
 }
 
+void trn_job_trace_lost(void *arg)
+{
+	trn_job_trace_lose(arg);
+}
+
 /*
  * The record first, then the number of records: who finds it counted finds it whole.
  * False: there is no room for it.

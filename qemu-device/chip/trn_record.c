@@ -11,6 +11,8 @@
 #define PENDING_PS	20000000ull
 /* Whoever traces does not want to wait for long: records until the next replay. */
 #define TRACED		256
+/* The others, once there are as many as TRN_TIME_LIMIT. */
+#define UNTRACED	4096
 
 static bool timeline_usable(const struct trn_timeline *tl)
 {
@@ -48,20 +50,27 @@ static bool drain_some(struct trn_timeline *tl, size_t nr)
 	       trn_replay_some(tl, TRN_REPLAY_PAST_ALL);
 }
 
-/* Replay until half of the limit is left. */
+/*
+ * Replay until half of the limit is left, or nothing of what is traced, but no more than
+ * about twice of what has been recorded since: who records is not held up for long.
+ */
 static void drain(struct trn_timeline *tl)
 {
 	bool tracing = atomic_load(&tl->tracing);
 	size_t keep = tracing ? 0 : TRN_TIME_LIMIT / 2;
-	size_t nr;
+	size_t step = tracing ? TRACED : UNTRACED;
+	size_t nr = atomic_load(&tl->nr_records);
+	size_t least = nr > keep + 2 * step ? nr - 2 * step : keep;
 
-	while ((nr = atomic_load(&tl->nr_records)) > keep)
-		if (!drain_some(tl, nr))
+	for (; nr > least; nr = atomic_load(&tl->nr_records)) {
+		bool went_on = drain_some(tl, nr);
+
+		if (tracing)
+			went_on |= trn_trace_tell(tl);
+		if (!went_on)
 			break;
-	atomic_store(&tl->next_drain, atomic_load(&tl->nr_records) +
-		     (tracing ? TRACED : TRN_TIME_LIMIT / 2));
-	if (tracing)
-		trn_trace_tell(tl);
+	}
+	atomic_store(&tl->next_drain, atomic_load(&tl->nr_records) + step);
 }
 
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,

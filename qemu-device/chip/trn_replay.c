@@ -528,16 +528,30 @@ static bool force(struct trn_timeline *tl)
 	return true;
 }
 
+/*
+ * Events for which there is room: each may be a trace. Traces are only lost to bound
+ * memory while actors still record.
+ */
+static unsigned int batch(const struct trn_timeline *tl)
+{
+	size_t room = TRN_TIME_TRACES - tl->nr_traces;
+
+	if (tl->mode == TRN_REPLAY_PAST_WAITS || tl->mode == TRN_REPLAY_PAST_ALL)
+		return BATCH;
+	return room < BATCH ? (unsigned int)room : BATCH;
+}
+
 /* Others want the lock, too. */
 unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode)
 {
-	unsigned int done = 0;
+	unsigned int done = 0, most;
 
 	pthread_mutex_lock(&tl->ct->lock);
 	begin(tl, mode);
-	while (done < BATCH && step(tl))
+	most = batch(tl);
+	while (done < most && step(tl))
 		done++;
-	if (!done && mode >= TRN_REPLAY_PAST_ALL)
+	if (!done && most && mode >= TRN_REPLAY_PAST_ALL)
 		done = force(tl);
 	pthread_mutex_unlock(&tl->ct->lock);
 	return done;

@@ -238,6 +238,9 @@ struct trn_raise {
 
 #define TRN_RAISES	32
 
+/* Traces of a job that wait to be told of. */
+#define TRN_TIME_TRACES	4096
+
 /**
  * struct trn_history - causal times of a semaphore
  * @raised, @lowered: sums since it was last set
@@ -325,9 +328,9 @@ enum trn_replay_mode {
  * @inexact: an event came that is earlier than others which had been replayed, or one
  *	was made up; times from there on depend on the host
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
- * @trace, @trace_arg: told of traces
+ * @trace, @trace_lost, @trace_arg: told of traces
  * @tracing: somebody traces: times are worked out soon
- * @traces, @nr_traces, @room_traces: not told yet
+ * @traces, @first_trace, @nr_traces: not told yet, a ring; NULL before the first one
  * @telling: somebody does
  */
 struct trn_timeline {
@@ -357,11 +360,12 @@ struct trn_timeline {
 	size_t nr_stamps;
 	size_t room_stamps;
 	trn_trace_fn trace;
+	trn_trace_lost_fn trace_lost;
 	void *trace_arg;
 	_Atomic bool tracing;
 	struct trn_time_trace *traces;
+	size_t first_trace;
 	size_t nr_traces;
-	size_t room_traces;
 	bool telling;
 };
 
@@ -373,8 +377,8 @@ bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
 
 /* Replay some events, and return how many; 0: nothing can go on. Without the lock. */
 unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode);
-/* Tell of the traces that the replay has come to. Without the lock. */
-void trn_trace_tell(struct trn_timeline *tl);
+/* Tell of some traces that the replay has come to; returns how many. Without the lock. */
+unsigned int trn_trace_tell(struct trn_timeline *tl);
 /*
  * Number of the way from @src to @dst (TRN_END_*), made when it is missing; 0: none.
  * Called by the actor's task, without the lock.
@@ -432,6 +436,8 @@ struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
 			    unsigned int nr);
 void trn_way_free(struct trn_timeline *tl);
 
+/* One more; false: it is lost, because there is no room or no memory. */
+bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace);
 /* An actor begins and ends something; a TRACE record. */
 void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t begin_ps, uint64_t end_ps);

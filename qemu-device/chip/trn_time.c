@@ -207,6 +207,23 @@ static uint64_t last_time(const struct trn_timeline *tl)
 	return last;
 }
 
+static bool finish_some(struct trn_timeline *tl)
+{
+	bool more = trn_replay_some(tl, TRN_REPLAY_END);
+
+	return trn_trace_tell(tl) || more;
+}
+
+bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget)
+{
+	if (!tl)
+		return true;
+	while (finish_some(tl))
+		if (trn_budget_spent(budget))
+			return false;
+	return true;
+}
+
 void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg)
 {
@@ -214,10 +231,8 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 
 	if (!tl)
 		return;
-	while (atomic_load(&tl->nr_records))
-		if (!trn_replay_some(tl, TRN_REPLAY_END))
-			break;
-	trn_trace_tell(tl);
+	while (finish_some(tl))
+		;
 	*start_ns = tl->start_ps / 1000;
 	*end_ns = (last_time(tl) + 999) / 1000;
 	atomic_store(&tl->core->virtual_ns, *end_ns);

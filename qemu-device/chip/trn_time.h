@@ -43,6 +43,7 @@
 
 struct trn_chip;
 struct trn_core;
+struct trn_budget;
 struct trn_timeline;
 struct trn_traffic;
 
@@ -163,19 +164,27 @@ struct trn_time_trace {
 };
 
 typedef void (*trn_trace_fn)(void *arg, const struct trn_time_trace *trace);
+/* One was lost, for want of memory. Any thread, with a lock held. */
+typedef void (*trn_trace_lost_fn)(void *arg);
 
 /* Who is told of traces, in tasks and without a lock; one at a time. */
-void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, void *arg);
+void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, trn_trace_lost_fn lost,
+		       void *arg);
 /*
  * What @actor recorded since its last trace was one instruction or packet. Its times
  * are told when they are known: in virtual-time order, before the job's end is. False:
- * there is no device time, nobody will be told.
+ * there is no device time, or no memory, and nobody will be told.
  */
 bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
 		    uint32_t pc, uint64_t bytes);
 
 typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
 
+/*
+ * No actor is left: replay as much, and tell of it, as @budget allows. False: there is
+ * more.
+ */
+bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget);
 /* Replay to the end; returns the job's start and end. Updates the core's time. */
 void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg);

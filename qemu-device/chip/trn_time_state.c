@@ -369,6 +369,37 @@ static void stamps_state(struct trn_job *job, struct trn_state *st)
 	}
 }
 
+static void trace_state(const struct trn_timeline *tl, struct trn_time_trace *trace,
+			struct trn_state *st)
+{
+	uint32_t actor = trace->actor;
+
+	trn_state_u32(st, &actor);
+	trn_state_u32(st, &trace->code);
+	trn_state_u32(st, &trace->pc);
+	trn_state_u32(st, &trace->bytes);
+	trn_state_u64(st, &trace->begin_ns);
+	trn_state_u64(st, &trace->end_ns);
+	trn_state_bool(st, &trace->exact);
+	if (actor >= tl->nr_actors)
+		trn_state_fail(st, "a trace is of nobody");
+	trace->actor = actor;
+}
+
+static void traces_state(struct trn_timeline *tl, struct trn_state *st)
+{
+	uint32_t nr = trn_state_count(st, (uint32_t)tl->nr_traces, TRN_TIME_TRACES), i;
+	struct trn_time_trace trace = { 0 };
+
+	for (i = 0; i < nr && !trn_state_failed(st); i++) {
+		if (!st->loading)
+			trace = tl->traces[(tl->first_trace + i) % TRN_TIME_TRACES];
+		trace_state(tl, &trace, st);
+		if (st->loading && !trn_state_failed(st) && !trn_trace_put(tl, &trace))
+			trn_state_fail(st, "out of memory");
+	}
+}
+
 static void queues_state(struct trn_job *job)
 {
 	unsigned int i;
@@ -395,7 +426,7 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 			return;
 		}
 		job->timeline = tl;
-		trn_time_trace_to(tl, trn_job_trace, job);
+		trn_time_trace_to(tl, trn_job_trace, trn_job_trace_lost, job);
 	}
 	trn_state_u64(st, &tl->start_ps);
 	trn_state_atomic_bool(st, &tl->lost);
@@ -415,4 +446,5 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 	trn_state_u64(st, &drain);
 	atomic_store(&tl->next_drain, (size_t)drain);
 	stamps_state(job, st);
+	traces_state(tl, st);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "trn_cost.h"
+#include "trn_pool.h"
 #include "trn_replay.h"
 #include "trn_time.h"
 
@@ -402,7 +403,7 @@ static void waits_bound_the_replay_up_to_a_limit(void **state)
 
 	/* It was wrong: something else ended the wait, at its begin. */
 	pile_up(&h, *state);
-	trn_time_trace_to(h.tl, hand_trace, &exact);
+	trn_time_trace_to(h.tl, hand_trace, NULL, &exact);
 	trn_time_wait(h.tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
 	trn_time_stamp(h.tl, 1, 1);
 	assert_true(trn_time_trace(h.tl, 1, 0, 0, 0));
@@ -427,6 +428,102 @@ static void late_actors_bound_the_replay(void **state)
 		;
 	assert_int_equal(atomic_load(&h.tl->nr_records), 0);
 	assert_true(trn_time_exact(h.tl));
+	hand_end(&h);
+}
+
+/* What the times of traces come to, and how many were lost. */
+struct told {
+	unsigned int nr;
+	unsigned int lost;
+	uint64_t end_ns;
+};
+
+static void hand_told(void *arg, const struct trn_time_trace *trace)
+{
+	struct told *told = arg;
+
+	assert_int_equal(trace->pc, told->nr++);
+	assert_true(trace->end_ns >= told->end_ns);
+	told->end_ns = trace->end_ns;
+}
+
+static void hand_lost(void *arg)
+{
+	struct told *told = arg;
+
+	told->lost++;
+}
+
+/* Actor 0 records @nr instructions; returns the most of what was told at one of them. */
+static unsigned int trace_often(struct hand *h, const struct told *told, unsigned int from,
+				unsigned int nr)
+{
+	unsigned int most = 0, before, i;
+
+	for (i = from; i < from + nr; i++) {
+		exec_ns(h, 0, 3);
+		before = told->nr;
+		assert_true(trn_time_trace(h->tl, 0, 0, i, 0));
+		most = told->nr - before > most ? told->nr - before : most;
+	}
+	return most;
+}
+
+/* Nobody is held up by all that has piled up behind an engine that waited. */
+static void traces_are_told_a_few_at_a_time(void **state)
+{
+	struct trn_budget budget = { .max_calls = 1 };
+	struct told told = { 0 };
+	unsigned int turns = 0;
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 6);
+	trn_time_trace_to(h.tl, hand_told, hand_lost, &told);
+	trn_time_wait_begin(h.tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
+	trace_often(&h, &told, 0, 50000);
+	assert_int_equal(told.nr, 0);
+	trn_time_wait(h.tl, 1, 5, NEURON_SYNC_WAIT_GE, 1);
+	assert_in_range(trace_often(&h, &told, 50000, 20000), 1, 1000);
+	assert_in_range(told.nr, 20000, 69999);
+	while (!trn_time_finish(h.tl, &budget)) {
+		budget.calls = 0;
+		turns++;
+	}
+	assert_true(turns > 100);
+	assert_int_equal(told.nr, 70000);
+	assert_int_equal(told.lost, 0);
+	hand_end(&h);
+}
+
+/* Who tells is slow for ever: what has no room is counted, memory is bounded. */
+static void traces_without_room_are_counted(void **state)
+{
+	const unsigned int nr = TRN_TIME_PILE + 2 * TRN_TIME_TRACES;
+	struct told told = { 0 };
+	struct hand h;
+
+	hand_begin(&h, *state, 0, 6);
+	trn_time_trace_to(h.tl, hand_told, hand_lost, &told);
+	h.tl->telling = true;
+	trace_often(&h, &told, 0, nr);
+	assert_int_equal(h.tl->nr_traces, TRN_TIME_TRACES);
+	assert_true(atomic_load(&h.tl->nr_records) <= TRN_TIME_PILE + 1000);
+	assert_in_range(told.lost, 1, nr - TRN_TIME_PILE);
+	/* What is lost comes after what is not yet told, and before what is not known. */
+	h.tl->telling = false;
+	while (trn_trace_tell(h.tl))
+		;
+	assert_int_equal(told.nr, TRN_TIME_TRACES);
+	told.nr += told.lost;
+	hand_end(&h);
+	assert_int_equal(told.nr, nr);
+
+	/* No memory for the record itself. */
+	hand_begin(&h, *state, 0, 6);
+	trn_time_trace_to(h.tl, hand_told, hand_lost, &told);
+	atomic_store(&h.tl->lost, true);
+	assert_false(trn_time_trace(h.tl, 0, 0, 0, 0));
+	assert_false(trn_time_exact(h.tl));
 	hand_end(&h);
 }
 
@@ -626,6 +723,8 @@ int main(void)
 		cmocka_unit_test(job_without_end_needs_bounded_memory),
 		cmocka_unit_test(waits_bound_the_replay_up_to_a_limit),
 		cmocka_unit_test(late_actors_bound_the_replay),
+		cmocka_unit_test(traces_are_told_a_few_at_a_time),
+		cmocka_unit_test(traces_without_room_are_counted),
 		cmocka_unit_test(core_without_a_job_keeps_little_mail),
 		cmocka_unit_test(costs_follow_the_guides),
 		cmocka_unit_test(job_takes_the_time_of_its_instructions),

@@ -35,7 +35,8 @@ enum neuron_trace_kind {
  * @record_size: bytes of a record
  * @job_id: from the job block
  * @records: how many are behind the header; written after each of them
- * @lost: how many there was no room or no device time for; right when the job has ended
+ * @lost: how many there was no room, no memory or no device time for; right when the job
+ *	has ended
  * @reserved: zero
  */
 struct neuron_hw_trace {
