@@ -87,16 +87,16 @@ static uint64_t earliest(const struct trn_actor *actor)
 }
 
 /*
- * A queue without triggers has to wait for an engine of the core, whose own time counts.
- * Whether it runs is asked before its records are looked for again: the last one is
- * recorded before it stops.
+ * A queue without triggers has to wait for an engine of the core, whose own time counts,
+ * unless a run goes on: it may still post behind what it has moved. Whether it runs is
+ * asked before its records are looked for again: the last one is recorded before it stops.
  */
 static uint64_t queue_earliest(const struct trn_actor *actor)
 {
 	const struct trn_flow *flow = &actor->replay;
 
 	if (!flow->first)
-		return UINT64_MAX;
+		return earliest(actor);
 	return flow->time_ps < flow->first->time_ps ? flow->first->time_ps :
 						      flow->time_ps;
 }

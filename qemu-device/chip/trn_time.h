@@ -105,7 +105,10 @@ void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns);
 /* @actor is queue @queue (0 to 15) of engine @engine of the core. Before it begins. */
 void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
 		    unsigned int engine, unsigned int queue);
-/* The sequencer @actor starts, and it has stopped: it records nothing more. */
+/*
+ * The sequencer @actor starts, or a run of the queue @actor, and it has stopped: it
+ * records nothing more.
+ */
 void trn_time_start(struct trn_timeline *tl, unsigned int actor);
 void trn_time_stop(struct trn_timeline *tl, unsigned int actor);
 /* The caller makes sure that no actor of it runs any more. */

@@ -319,6 +319,9 @@ static void actor_state(struct trn_job *job, unsigned int index,
 	flow_state(&actor->causal, st);
 	flow_state(&actor->replay, st);
 	trn_state_atomic_bool(st, &actor->running);
+	/* No run of a queue goes on. */
+	if (st->loading && index >= TRN_ACTOR_QUEUE)
+		atomic_store(&actor->running, false);
 	trn_state_atomic_bool(st, &actor->waiting);
 	loads_state(job->timeline, actor, st);
 	trn_state_bool(st, &actor->begun);

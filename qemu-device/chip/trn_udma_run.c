@@ -104,6 +104,8 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 	if (!ok)
 		return false;
 
+	if (run->job)
+		trn_time_start(run->job->timeline, queue->actor);
 	run->access = (struct trn_access){
 		.chip = queue->chip,
 		.domain = run->job ? run->job->domain : NULL,
@@ -357,8 +359,10 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 		post_landed(run);
 	if (end.valid)
 		tell(run, outcome, &end);
-	if (run->job && end.valid)
+	if (run->job && end.valid) {
+		trn_time_stop(run->job->timeline, queue->actor);
 		trn_job_turn_ends(run->job);
+	}
 	if (end.drop)
 		trn_job_put(run->job);
 	if (end.held && queue->engine < chip->gen->nr_ring)

@@ -429,6 +429,23 @@ static void late_actors_bound_the_replay(void **state)
 	assert_int_equal(atomic_load(&h.tl->nr_records), 0);
 	assert_true(trn_time_exact(h.tl));
 	hand_end(&h);
+
+	/* Nor past a queue that has moved all that it was given, and goes on to post. */
+	hand_begin(&h, *state, 0, 6);
+	trn_time_trigger(h.tl, 0, TRN_ACTOR_QUEUE, 1);
+	trn_time_start(h.tl, TRN_ACTOR_QUEUE);
+	move_ns(&h, TRN_ACTOR_QUEUE, 100, 0);
+	post_often(&h, 2 * TRN_TIME_LIMIT);
+	while (trn_replay_some(h.tl, TRN_REPLAY_KNOWN))
+		;
+	post_one(&h, TRN_ACTOR_QUEUE, h.core, 5);
+	trn_time_stamp(h.tl, TRN_ACTOR_QUEUE, 1);
+	trn_time_stop(h.tl, TRN_ACTOR_QUEUE);
+	while (trn_replay_some(h.tl, TRN_REPLAY_END))
+		;
+	assert_true(trn_time_exact(h.tl));
+	hand_end(&h);
+	assert_int_equal(h.stamp[1], TRN_COST_DMA_START_PS / 1000 + 100);
 }
 
 /* What the times of traces come to, and how many were lost. */
