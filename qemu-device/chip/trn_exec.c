@@ -6,74 +6,14 @@
 #include <string.h>
 
 #include "trn_exec.h"
+#include "trn_isa_list.h"
 
 typedef enum neuron_cause (*exec_fn)(struct trn_exec *exec);
 
-static const exec_fn functions[256] = {
-	[NEURON_OP_HALT] = trn_exec_seq,
-	[NEURON_OP_NOP] = trn_exec_seq,
-	[NEURON_OP_NOTIFY] = trn_exec_seq,
-	[NEURON_OP_DMA_TRIGGER] = trn_exec_seq,
-	[NEURON_OP_DMA_GENERATE] = trn_exec_seq,
-	[NEURON_OP_EVENT_SET] = trn_exec_seq,
-	[NEURON_OP_EVENT_CLEAR] = trn_exec_seq,
-	[NEURON_OP_EVENT_WAIT] = trn_exec_seq,
-	[NEURON_OP_REG_SET] = trn_exec_seq,
-	[NEURON_OP_REG_RANK] = trn_exec_seq,
-	[NEURON_OP_REG_ALU] = trn_exec_seq,
-	[NEURON_OP_BRANCH] = trn_exec_seq,
-	[NEURON_OP_LOOP] = trn_exec_seq,
-	[NEURON_OP_REG_LOAD] = trn_exec_seq,
-	[NEURON_OP_REG_STORE] = trn_exec_seq,
-	[NEURON_OP_SET_ROUNDING] = trn_exec_set_rounding,
-	[NEURON_OP_SET_FP8_BIAS] = trn_exec_set_fp8_bias,
-	[NEURON_OP_SEM_RANGE_CLEAR] = trn_exec_seq,
-	[NEURON_OP_LOAD_STATIONARY] = trn_exec_load_stationary,
-	[NEURON_OP_MATMUL] = trn_exec_matmul,
-	[NEURON_OP_LOAD_SPARSE] = trn_exec_load_sparse,
-	[NEURON_OP_MATMUL_SPARSE] = trn_exec_matmul_sparse,
-	[NEURON_OP_LOAD_MX] = trn_exec_load_mx,
-	[NEURON_OP_MATMUL_MX] = trn_exec_matmul_mx,
-	[NEURON_OP_TENSOR_TENSOR] = trn_exec_tensor_tensor,
-	[NEURON_OP_TENSOR_SCALAR] = trn_exec_tensor_scalar,
-	[NEURON_OP_TENSOR_REDUCE] = trn_exec_tensor_reduce,
-	[NEURON_OP_COPY] = trn_exec_copy,
-	[NEURON_OP_MEMSET] = trn_exec_memset,
-	[NEURON_OP_ACC_READ] = trn_exec_acc_read,
-	[NEURON_OP_ACC_LOAD] = trn_exec_acc_load,
-	[NEURON_OP_SCALAR_TENSOR_TENSOR] = trn_exec_scalar_tensor_tensor,
-	[NEURON_OP_TENSOR_SCAN] = trn_exec_tensor_scan,
-	[NEURON_OP_TENSOR_CUMULATIVE] = trn_exec_tensor_cumulative,
-	[NEURON_OP_COPY_PREDICATED] = trn_exec_copy_predicated,
-	[NEURON_OP_RECIPROCAL] = trn_exec_reciprocal,
-	[NEURON_OP_BN_STATS] = trn_exec_bn_stats,
-	[NEURON_OP_BN_AGGR] = trn_exec_bn_aggr,
-	[NEURON_OP_RANGE_SELECT] = trn_exec_range_select,
-	[NEURON_OP_SELECT_REDUCE] = trn_exec_select_reduce,
-	[NEURON_OP_MAX8] = trn_exec_max8,
-	[NEURON_OP_FIND_INDEX8] = trn_exec_find_index8,
-	[NEURON_OP_MATCH_REPLACE8] = trn_exec_match_replace8,
-	[NEURON_OP_STREAM_SHUFFLE] = trn_exec_stream_shuffle,
-	[NEURON_OP_TRANSPOSE] = trn_exec_transpose,
-	[NEURON_OP_SET_RNG_SEED] = trn_exec_set_rng_seed,
-	[NEURON_OP_RNG] = trn_exec_rng,
-	[NEURON_OP_DROPOUT] = trn_exec_dropout,
-	[NEURON_OP_RAND_SET_STATE] = trn_exec_rand_set_state,
-	[NEURON_OP_RAND_GET_STATE] = trn_exec_rand_get_state,
-	[NEURON_OP_RAND2] = trn_exec_rand2,
-	[NEURON_OP_EXPONENTIAL] = trn_exec_exponential,
-	[NEURON_OP_QUANTIZE_MX] = trn_exec_quantize_mx,
-	[NEURON_OP_ACTIVATE] = trn_exec_activate,
-	[NEURON_OP_ACTIVATE2] = trn_exec_activate2,
-	[NEURON_OP_IOTA] = trn_exec_iota,
-	[NEURON_OP_AFFINE_SELECT] = trn_exec_affine_select,
-	[NEURON_OP_PARTITION_REDUCE] = trn_exec_partition_reduce,
-	[NEURON_OP_LOCAL_GATHER] = trn_exec_local_gather,
-	[NEURON_OP_GATHER] = trn_exec_gather,
-	[NEURON_OP_NONZERO_WITH_COUNT] = trn_exec_nonzero_with_count,
-	[NEURON_OP_TOPK] = trn_exec_topk,
-	[NEURON_OP_SEQUENCE_BOUNDS] = trn_exec_sequence_bounds,
-};
+#define FUNCTION(code, function)					\
+	[NEURON_OP_##code] = trn_exec_##function,
+
+static const exec_fn functions[256] = { TRN_ISA_LIST(FUNCTION) };
 
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
 {

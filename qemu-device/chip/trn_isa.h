@@ -6,8 +6,8 @@
  * (Documentation/hardware/isa.rst).
  *
  * To add an instruction: its opcode in uapi/neuron/isa.h, a row in
- * trn_isa_table.c, its function in the trn_exec_*.c file of its subject and in the
- * table of trn_exec.c, its section in the manual.
+ * trn_isa_table.c, its function in the trn_exec_*.c file of its subject and in
+ * trn_isa_list.h, its section in the manual.
  *
  * Pure functions over constant tables; any thread.
  */

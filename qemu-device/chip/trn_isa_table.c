@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trn_isa.h"
+#include "trn_isa_list.h"
 
 #define T	NEURON_BIT(NEURON_ENGINE_TENSOR)
 #define V	NEURON_BIT(NEURON_ENGINE_VECTOR)
@@ -12,10 +13,18 @@
 #define G	NEURON_BIT(NEURON_ENGINE_GPSIMD)
 #define ALL	(NEURON_BIT(NEURON_NR_ENGINES) - 1)
 
-/* Opcode, name, unit, engines, first generation, cost; then what else there is. */
+/* The opcodes that have a function, and how many they are. */
+#define LISTED(code, ...)	LISTED_##code = NEURON_OP_##code,
+#define ONE(...)		+ 1
+enum { TRN_ISA_LIST(LISTED) NR_LISTED = 0 TRN_ISA_LIST(ONE) };
+
+/*
+ * Opcode, name, unit, engines, first generation, cost; then what else there is. The
+ * compiler counts the rows.
+ */
 #define ROW(code, text, where, who, first, formula, ...)		\
 	[NEURON_OP_##code] = {						\
-		.opcode = NEURON_OP_##code, .name = text,		\
+		.opcode = LISTED_##code + 0 * __COUNTER__, .name = text, \
 		.unit = TRN_UNIT_##where, .engines = who,		\
 		.generation = first, .cost = TRN_COST_##formula,	\
 		__VA_ARGS__						\
@@ -28,6 +37,8 @@
 #define REDUCES		.reduces = true
 #define INDIRECT(...)	.indirect = __VA_ARGS__
 #define FUNC		.func = true
+
+enum { ROWS_BEGIN = __COUNTER__ };
 
 static const struct trn_isa isa_table[256] = {
 	ROW(HALT, "halt", SEQUENCER, ALL, 2, ISSUE),
@@ -224,6 +235,9 @@ static const struct trn_isa isa_table[256] = {
 	ROW(SEQUENCE_BOUNDS, "sequence_bounds", LANES, G, 2, GPSIMD,
 	    OPERANDS(TRN_OPD_DST, TRN_OPD_SRC0)),
 };
+
+_Static_assert(__COUNTER__ - ROWS_BEGIN - 1 == NR_LISTED,
+	       "an opcode of trn_isa_list.h has no row");
 
 const struct trn_isa *trn_isa_lookup(unsigned int opcode)
 {
