@@ -66,15 +66,12 @@ static void find_extent(struct trn_tile *tile)
 	}
 }
 
-enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
-				     const struct neuron_ap *ap,
-				     struct trn_tile *tile)
+/* All but where it lies. */
+static enum neuron_cause find_shape(const struct trn_ap_user *user,
+				    const struct neuron_ap *ap, struct trn_tile *tile)
 {
 	struct trn_core *core = user->core;
 	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
-	int64_t offset = NEURON_GET(NEURON_AP_OFFSET, ap->addr);
-	enum neuron_cause cause;
-	int64_t limit;
 
 	tile->core = core;
 	tile->mode = NULL;
@@ -87,11 +84,36 @@ enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 	    !partitions_valid(first, ap->partitions) ||
 	    !shape_valid(ap, tile))
 		return NEURON_CAUSE_OPERAND;
+	return NEURON_CAUSE_NONE;
+}
+
+enum neuron_cause trn_ap_find_index(const struct trn_ap_user *user,
+				    const struct neuron_ap *ap, struct trn_tile *tile)
+{
+	enum neuron_cause cause = find_shape(user, ap, tile);
+
+	return cause ? cause : trn_tile_find_index(user, ap, tile);
+}
+
+enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
+				     const struct neuron_ap *ap,
+				     struct trn_tile *tile)
+{
+	struct trn_core *core = user->core;
+	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
+	int64_t offset = NEURON_GET(NEURON_AP_OFFSET, ap->addr);
+	enum neuron_cause cause;
+	int64_t limit;
+
+	cause = find_shape(user, ap, tile);
+	if (cause)
+		return cause;
 	find_extent(tile);
 	if (ap->index) {
 		cause = trn_tile_find_index(user, ap, tile);
 		if (cause)
 			return cause;
+		trn_tile_find_extent(tile, user->extent);
 	}
 
 	offset += (int32_t)user->regs[ap->offset_reg];

@@ -24,6 +24,7 @@
 #include "neuron/job.h"
 
 struct trn_core;
+struct trn_reach;
 struct trn_num_mode;
 
 /* Elements of a partition that one instruction may address. */
@@ -76,11 +77,13 @@ struct trn_tile {
  * struct trn_ap_user - whose access pattern it is
  * @regs: the sequencer's registers, for the offset register
  * @group: TRN_INDEX_GROUP_*
+ * @extent: how far the index reaches, where that is known; NULL: it is read for it
  */
 struct trn_ap_user {
 	struct trn_core *core;
 	const uint32_t *regs;
 	unsigned int group;
+	const struct trn_reach *extent;
 };
 
 /*
@@ -95,15 +98,27 @@ enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 				     const struct neuron_ap *ap,
 				     struct trn_tile *tile);
 
+/* No more than what trn_index_scan() needs, of a tile with an index. */
+enum neuron_cause trn_ap_find_index(const struct trn_ap_user *user,
+				    const struct neuron_ap *ap,
+				    struct trn_tile *tile);
+
 /* --- trn_ap_index.c --- */
 
 /*
- * Find the index of @tile, which is resolved but for its extent, and the extent: @low
- * and @high. _NONE, _OPERAND or _ACCESS: the index lies out of its partitions.
+ * Find the index of @tile, which is resolved but for its extent. _NONE, _OPERAND or
+ * _ACCESS: the index lies out of its partitions.
  */
 enum neuron_cause trn_tile_find_index(const struct trn_ap_user *user,
 				      const struct neuron_ap *ap,
 				      struct trn_tile *tile);
+/* The tile's extent, @low and @high: what is known, or by reading all of the index. */
+void trn_tile_find_extent(struct trn_tile *tile, const struct trn_reach *known);
+/* Partitions of the index: whole groups. */
+unsigned int trn_index_partitions(const struct trn_tile *tile);
+/* Widen @extent by what is in partition @row of the index. Return: entries read. */
+size_t trn_index_scan(const struct trn_tile *tile, unsigned int row,
+		      struct trn_reach *extent);
 /* Bytes from tile->index to what says where element @i of partition @p lies. */
 size_t trn_index_entry(const struct trn_tile *tile, unsigned int p, size_t i);
 /*

@@ -7,6 +7,7 @@
 
 #include "trn_ap.h"
 #include "trn_internal.h"
+#include "trn_resume.h"
 
 #define ENTRY_BYTES	sizeof(uint16_t)
 #define QUADRANT	32
@@ -17,8 +18,7 @@ static size_t columns_of(const struct trn_tile *tile)
 	return (tile->n + tile->group - 1) / tile->group;
 }
 
-/* Partitions of the index: whole groups. */
-static unsigned int partitions_of(const struct trn_tile *tile)
+unsigned int trn_index_partitions(const struct trn_tile *tile)
 {
 	return (tile->partitions + tile->group - 1) / tile->group * tile->group;
 }
@@ -45,22 +45,43 @@ int64_t trn_index_at(const struct trn_tile *tile, unsigned int p, size_t i)
 	return at < tile->low || at + tile->size > tile->high ? tile->low : at;
 }
 
-static void find_extent(struct trn_tile *tile)
+size_t trn_index_scan(const struct trn_tile *tile, unsigned int row,
+		      struct trn_reach *extent)
 {
-	unsigned int p;
-	size_t i;
+	const uint8_t *entry = tile->index + row * NEURON_TPB_SBUF_STRIDE;
+	size_t lane = row % tile->group, i, n = 0;
+	unsigned int low = UINT16_MAX, high = 0;
+	uint16_t number;
 
-	tile->low = INT64_MAX;
-	tile->high = 0;
-	for (p = 0; p < tile->partitions; p += tile->group) {
-		for (i = 0; i < tile->n; i++) {
-			int64_t at = read_entry(tile, p, i);
-
-			tile->low = at < tile->low ? at : tile->low;
-			tile->high = at + tile->size > tile->high ? at + tile->size :
-								    tile->high;
-		}
+	if (lane < tile->n)
+		n = (tile->n - lane + tile->group - 1) / tile->group;
+	for (i = 0; i < n; i++) {
+		memcpy(&number, entry + i * ENTRY_BYTES, sizeof(number));
+		low = number < low ? number : low;
+		high = number > high ? number : high;
 	}
+	if (n && extent->low > (int64_t)low * tile->size)
+		extent->low = (int64_t)low * tile->size;
+	if (n && extent->high < (int64_t)(high + 1) * tile->size)
+		extent->high = (int64_t)(high + 1) * tile->size;
+	return n;
+}
+
+void trn_tile_find_extent(struct trn_tile *tile, const struct trn_reach *known)
+{
+	struct trn_reach extent = TRN_REACH_NONE;
+	unsigned int row;
+
+	if (known)
+		extent = *known;
+	else
+		for (row = 0; row < trn_index_partitions(tile); row++)
+			trn_index_scan(tile, row, &extent);
+	/* What a stream says may be narrower than an element. */
+	if (extent.high < extent.low + tile->size)
+		extent.high = extent.low + tile->size;
+	tile->low = extent.low;
+	tile->high = extent.high;
 }
 
 enum neuron_cause trn_tile_find_index(const struct trn_ap_user *user,
@@ -76,13 +97,12 @@ enum neuron_cause trn_tile_find_index(const struct trn_ap_user *user,
 	/* No two elements lie side by side, as far as anybody knows. */
 	tile->step[0] = 0;
 	if (user->core->chip->gen->generation < 4 || first % QUADRANT ||
-	    first + partitions_of(tile) > NEURON_PARTITIONS)
+	    first + trn_index_partitions(tile) > NEURON_PARTITIONS)
 		return NEURON_CAUSE_OPERAND;
 	if (offset % ENTRY_BYTES ||
 	    offset + columns_of(tile) * ENTRY_BYTES > user->core->chip->gen->sbuf_partition)
 		return NEURON_CAUSE_ACCESS;
 	tile->index = user->core->sbuf + first * NEURON_TPB_SBUF_STRIDE + offset;
-	find_extent(tile);
 	return NEURON_CAUSE_NONE;
 }
 
@@ -93,7 +113,7 @@ bool trn_index_overlaps(const struct trn_tile *tile, const struct trn_tile *dst)
 	size_t p = index / NEURON_TPB_SBUF_STRIDE, q = at / NEURON_TPB_SBUF_STRIDE;
 	int64_t low, high;
 
-	if (dst->psum || p >= q + dst->partitions || q >= p + partitions_of(tile))
+	if (dst->psum || p >= q + dst->partitions || q >= p + trn_index_partitions(tile))
 		return false;
 	low = (int64_t)(index % NEURON_TPB_SBUF_STRIDE);
 	high = low + (int64_t)(columns_of(tile) * ENTRY_BYTES);

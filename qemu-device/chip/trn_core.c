@@ -15,7 +15,8 @@ static int alloc_memories(struct trn_core *core)
 	core->psum = trn_mem_alloc(NEURON_TPB_PSUM_SIZE);
 	core->array = (void *)trn_mem_alloc(sizeof(*core->array));
 	core->lanes = (void *)trn_mem_alloc(sizeof(*core->lanes));
-	return core->sbuf && core->psum && core->array && core->lanes ? 0 : -1;
+	core->desk = (void *)trn_mem_alloc(sizeof(*core->desk));
+	return core->sbuf && core->psum && core->array && core->lanes && core->desk ? 0 : -1;
 }
 
 static void free_memories(struct trn_core *core)
@@ -24,6 +25,7 @@ static void free_memories(struct trn_core *core)
 	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_free((void *)core->array, sizeof(*core->array));
 	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
+	trn_mem_free((void *)core->desk, sizeof(*core->desk));
 }
 
 int trn_core_init(struct trn_core *core, struct trn_chip *chip)
@@ -100,6 +102,7 @@ static void scrub_memories(struct trn_core *core)
 	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
 	trn_mem_discard((void *)core->array, sizeof(*core->array));
 	trn_mem_discard((void *)core->lanes, sizeof(*core->lanes));
+	trn_mem_discard((void *)core->desk, sizeof(*core->desk));
 	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
 		       NEURON_TPB_PSUM_SIZE);
 }

@@ -15,6 +15,7 @@
 #include "neuron/regs.h"
 #include "trn_array.h"
 #include "trn_pool.h"
+#include "trn_resume.h"
 #include "trn_sem.h"
 #include "trn_seq.h"
 
@@ -32,7 +33,7 @@ struct trn_lanes;
  * @name: name of the core in the log
  * @controller: task that latches jobs, completes them and resets the core
  * @lock: doorbell, reset_request, job, status
- * @array, @lanes: NULL in a CC-core
+ * @array, @lanes, @desk: NULL in a CC-core
  * @sbuf, @psum: the memories as the TPB window shows them (lazily backed); NULL in a
  *	CC-core
  * @grant_lock: granted accesses to @sbuf look at @generation under it, and the
@@ -62,6 +63,7 @@ struct trn_core {
 	struct trn_seq seq[NEURON_NR_ENGINES];
 	struct trn_pe_array *array;
 	struct trn_lanes *lanes;
+	struct trn_desk *desk;
 	uint8_t *sbuf;
 	uint8_t *psum;
 	pthread_mutex_t grant_lock;

@@ -2,6 +2,8 @@
 /*
  * Saving and loading: the cores.
  */
+#include <string.h>
+
 #include "trn_internal.h"
 #include "trn_isa.h"
 #include "trn_num.h"
@@ -119,6 +121,63 @@ static void mode_state(struct trn_seq *seq, struct trn_state *st)
 		trn_state_fail(st, "an engine has an unknown way of rounding");
 }
 
+static bool desk_valid(const struct trn_seq *seq, const uint32_t *used)
+{
+	if (!used[0] && !used[1] && !used[2])
+		return true;
+	return !trn_core_is_cc(seq->core) && seq->engine >= NEURON_ENGINE_VECTOR &&
+	       seq->engine <= NEURON_ENGINE_GPSIMD && used[0] <= TRN_DESK_LINE &&
+	       used[1] <= TRN_DESK_LINE && used[2] <= TRN_DESK_TABLE;
+}
+
+/* Lines of the desk; only the bytes that the instruction has in use. */
+static void desk_state(struct trn_seq *seq, struct trn_state *st)
+{
+	uint32_t *used = seq->resume.desk;
+	struct trn_lane_desk *desk;
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		trn_state_u32(st, &used[i]);
+	if (trn_state_failed(st) || !desk_valid(seq, used)) {
+		trn_state_fail(st, "an engine keeps more than it can");
+		memset(used, 0, sizeof(seq->resume.desk));
+		return;
+	}
+	if (!used[0] && !used[1] && !used[2])
+		return;
+	desk = &seq->core->desk->lane[seq->engine - NEURON_ENGINE_VECTOR];
+	trn_state_bytes(st, desk->line[0], used[0]);
+	trn_state_bytes(st, desk->line[1], used[1]);
+	trn_state_bytes(st, desk->table, used[2]);
+}
+
+/* Where an instruction that was cut goes on. The instruction checks it once more. */
+static void resume_state(struct trn_seq *seq, struct trn_state *st)
+{
+	struct trn_resume *at = &seq->resume;
+	unsigned int i;
+
+	trn_state_bool(st, &at->cut);
+	if (!at->cut)
+		return;
+	trn_state_bool(st, &at->begun);
+	trn_state_u32(st, &at->step);
+	trn_state_u32(st, &at->p);
+	trn_state_u32(st, &at->first);
+	trn_state_u32(st, &at->width);
+	trn_state_u32(st, &at->known);
+	trn_state_u32(st, &at->scanned);
+	for (i = 0; i < TRN_RESUME_TILES; i++) {
+		trn_state_bytes(st, &at->extent[i].low, sizeof(at->extent[i].low));
+		trn_state_bytes(st, &at->extent[i].high, sizeof(at->extent[i].high));
+		if ((at->known & NEURON_BIT(i)) && !trn_reach_valid(&at->extent[i]))
+			trn_state_fail(st, "an engine has an impossible tile");
+	}
+	trn_state_bytes(st, at->carry.word, sizeof(at->carry.word));
+	desk_state(seq, st);
+}
+
 /* An instruction that has been fetched has been checked, too. */
 static void check_fetched(struct trn_seq *seq, struct trn_state *st)
 {
@@ -150,6 +209,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	trn_state_bool(st, &seq->hung);
 	trn_state_u8(st, &seq->triggered);
 	trn_state_atomic_u32(st, &seq->hold);
+	resume_state(seq, st);
 	mode_state(seq, st);
 	if (!st->loading || trn_state_failed(st))
 		return;
@@ -157,6 +217,7 @@ static void seq_state(struct trn_seq *seq, struct trn_state *st)
 	    atomic_load(&seq->status) > NEURON_ENGINE_WAITING ||
 	    (running && (!job || job->waits)) || (!running && seq->fetched) ||
 	    (!seq->fetched && (seq->begun || seq->triggered || atomic_load(&seq->hold))) ||
+	    (!seq->begun && seq->resume.cut) ||
 	    atomic_load(&seq->hold) > TRN_HOLD_PASSED) {
 		trn_state_fail(st, "the state of an engine contradicts itself");
 		return;
@@ -207,7 +268,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 10);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 11);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Which function carries out an opcode, and what those functions share: tiles,
- * columns, buffers for lines.
+ * Which function carries out an opcode, and what those functions share: tiles and
+ * columns.
  */
 #include <string.h>
 
@@ -15,16 +15,25 @@ typedef enum neuron_cause (*exec_fn)(struct trn_exec *exec);
 
 static const exec_fn functions[256] = { TRN_ISA_LIST(FUNCTION) };
 
-enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
+static enum neuron_cause execute(struct trn_exec *exec)
 {
 	exec_fn fn = functions[exec->inst->opcode];
 	enum neuron_cause cause = trn_exec_check_documented(exec);
 
 	if (!cause)
 		cause = trn_exec_check_index(exec);
-	if (cause)
+	if (cause || exec->more)
 		return cause;
 	return fn ? fn(exec) : NEURON_CAUSE_OPCODE;
+}
+
+enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
+{
+	enum neuron_cause cause = execute(exec);
+
+	if (!exec->more)
+		trn_resume_clear(&exec->seq->resume, exec->core, exec->seq->engine);
+	return cause;
 }
 
 /* NULL when nothing is unusual, which costs less. */
@@ -48,22 +57,72 @@ static enum neuron_cause reachable(const struct trn_exec *exec,
 	return NEURON_CAUSE_NONE;
 }
 
-static struct trn_ap_user user_of(const struct trn_exec *exec)
+/* Its number among the tiles that may have an index, or -1. */
+static int tile_number(const struct trn_exec *exec, const struct neuron_ap *ap)
+{
+	const struct neuron_ap *tile[TRN_RESUME_TILES] = {
+		&exec->inst->dst, &exec->inst->src0, &exec->inst->src1,
+	};
+	int i;
+
+	for (i = 0; i < TRN_RESUME_TILES; i++)
+		if (tile[i] == ap)
+			return i;
+	return -1;
+}
+
+static struct trn_ap_user user_of(const struct trn_exec *exec, const struct neuron_ap *ap)
 {
 	bool array = exec->seq->engine == NEURON_ENGINE_TENSOR;
-
-	return (struct trn_ap_user){
+	struct trn_ap_user user = {
 		.core = exec->core,
 		.regs = exec->seq->regs,
 		.group = array ? TRN_INDEX_GROUP_ARRAY : TRN_INDEX_GROUP_LANES,
 	};
+	int i;
+
+	if (!ap->index)
+		return user;
+	i = tile_number(exec, ap);
+	if (i >= 0 && exec->seq->resume.known & NEURON_BIT(i))
+		user.extent = &exec->seq->resume.extent[i];
+	return user;
+}
+
+enum neuron_cause trn_exec_measure(struct trn_exec *exec, const struct neuron_ap *ap)
+{
+	const struct trn_ap_user user = user_of(exec, ap);
+	struct trn_resume *at = trn_exec_resume(exec);
+	int i = tile_number(exec, ap);
+	struct trn_tile tile;
+	enum neuron_cause cause;
+
+	if (user.extent || i < 0)
+		return NEURON_CAUSE_NONE;
+	cause = trn_ap_find_index(&user, ap, &tile);
+	if (cause)
+		return cause;
+	if (!at->scanned)
+		at->extent[i] = TRN_REACH_NONE;
+	while (at->scanned < trn_index_partitions(&tile)) {
+		size_t n = trn_index_scan(&tile, at->scanned++, &at->extent[i]);
+
+		if (trn_exec_pause(exec, n, TRN_WEIGHT_HEAVY))
+			return NEURON_CAUSE_NONE;
+	}
+	at->scanned = 0;
+	/* A stream may have brought a half of it that is none. */
+	if (!trn_reach_valid(&at->extent[i]))
+		return NEURON_CAUSE_OPERAND;
+	at->known |= NEURON_BIT(i);
+	return NEURON_CAUSE_NONE;
 }
 
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
 				struct trn_tile *tile)
 {
-	const struct trn_ap_user user = user_of(exec);
+	const struct trn_ap_user user = user_of(exec, ap);
 	enum neuron_cause cause;
 
 	cause = trn_ap_resolve(&user, ap, tile);
@@ -77,7 +136,7 @@ enum neuron_cause trn_exec_tile_raw(const struct trn_exec *exec,
 				    const struct neuron_ap *ap,
 				    struct trn_tile *tile)
 {
-	const struct trn_ap_user user = user_of(exec);
+	const struct trn_ap_user user = user_of(exec, ap);
 	enum neuron_cause cause;
 
 	cause = trn_ap_resolve_raw(&user, ap, tile);
@@ -113,34 +172,6 @@ void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile)
 	work->banks |= psum_banks(tile);
 	work->strided |= !tile->contiguous;
 	work->sparse |= tile->num[0] > 1 && step >= 16;
-}
-
-static void lines_small(trn_lines_fn fn, void *arg)
-{
-	_Alignas(64) float buf[2 * TRN_LINE_PIECE];
-	struct trn_lines lines = {
-		buf, buf + TRN_LINE_PIECE, TRN_LINE_PIECE, true
-	};
-
-	fn(arg, &lines);
-}
-
-static void __attribute__((noinline)) lines_whole(trn_lines_fn fn, void *arg)
-{
-	_Alignas(64) float buf[2 * TRN_TILE_MAX_SBUF];
-	struct trn_lines lines = {
-		buf, buf + TRN_TILE_MAX_SBUF, TRN_TILE_MAX_SBUF, false
-	};
-
-	fn(arg, &lines);
-}
-
-void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg)
-{
-	if (piecewise)
-		lines_small(fn, arg);
-	else
-		lines_whole(fn, arg);
 }
 
 enum neuron_cause trn_exec_column(const struct trn_exec *exec, unsigned int i,

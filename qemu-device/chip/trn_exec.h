@@ -9,6 +9,7 @@
 #include "trn_cost.h"
 #include "trn_internal.h"
 #include "trn_isa.h"
+#include "trn_resume.h"
 
 /**
  * struct trn_exec - an instruction in execution
@@ -19,6 +20,8 @@
  * @next_pc: in: address of the instruction after this one; out: where to go on
  * @halt: out: the sequencer stops
  * @again: out: it cannot be done yet: the task will be kicked and tries again
+ * @more: out: it was cut; the task goes on with it
+ * @budget: of the run; NULL: it is not cut
  * @extra_ps: out: device time on top of the row's formula
  * @bad_addr: out: the address that failed
  */
@@ -32,6 +35,8 @@ struct trn_exec {
 	uint64_t next_pc;
 	bool halt;
 	bool again;
+	bool more;
+	struct trn_budget *budget;
 	uint64_t extra_ps;
 	uint64_t bad_addr;
 };
@@ -45,7 +50,7 @@ static inline bool trn_exec_before(const struct trn_exec *exec,
 	       exec->core->chip->gen->generation < generation;
 }
 
-/* Carry out exec->inst. */
+/* Carry out exec->inst, or a part of it (exec->more). */
 enum neuron_cause trn_exec_dispatch(struct trn_exec *exec);
 /* It is done: device time (when @traced of every kind), power, activity counters. */
 void trn_seq_account(struct trn_seq *seq, const struct trn_exec *exec, bool traced);
@@ -135,6 +140,12 @@ enum neuron_cause trn_exec_check_index(struct trn_exec *exec);
  */
 bool trn_exec_add(uint64_t addr, uint64_t delta, uint64_t *sum);
 
+/*
+ * Find how far the index of @ap, a tile of the instruction, reaches: all of it is read, in
+ * pieces (exec->more). From then on the tile has this extent.
+ */
+enum neuron_cause trn_exec_measure(struct trn_exec *exec, const struct neuron_ap *ap);
+
 /* Resolve a tile of the instruction; GpSimd has no path to PSUM. */
 enum neuron_cause trn_exec_tile(const struct trn_exec *exec,
 				const struct neuron_ap *ap,
@@ -176,52 +187,116 @@ float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p);
 /* Note a tile for the cost; the first one of an instruction sets work.n. */
 void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile);
 
-/* Elements of a line that are worked on at a time. */
+/*
+ * --- trn_exec_walk.c: instructions piece by piece ---
+ *
+ * A piece is small enough that a thread of the host is not held up. After each one comes
+ * trn_exec_pause(); when that says so the instruction notes in struct trn_resume how far it
+ * has got and returns. It is called again later, finds its operands again and goes on:
+ * what must happen once only it does while trn_exec_first().
+ */
+
+/* Elements of a line that are worked on at a time, and of one that takes longer. */
 #define TRN_LINE_PIECE	1024
+#define TRN_SLOW_PIECE	256
+
+/* How long an element takes, in simple ones. */
+#define TRN_WEIGHT_PLAIN	1
+#define TRN_WEIGHT_HEAVY	8	/* functions, chains, tests, conversions */
+#define TRN_WEIGHT_SLOW		64	/* the same without vector instructions, or */
+					/* elements that lie here and there */
+
+static inline struct trn_resume *trn_exec_resume(const struct trn_exec *exec)
+{
+	return &exec->seq->resume;
+}
+
+/* Nothing of the instruction has been done yet. */
+static inline bool trn_exec_first(const struct trn_exec *exec)
+{
+	return !exec->seq->resume.begun;
+}
+
+/*
+ * A piece with @elements of @weight has been done. True: the instruction is cut here; the
+ * caller notes its place and returns NEURON_CAUSE_NONE.
+ */
+bool trn_exec_pause(struct trn_exec *exec, uint64_t elements, unsigned int weight);
+/* Note where the instruction goes on. */
+void trn_exec_keep(struct trn_exec *exec, uint32_t p, uint32_t step, size_t first);
+
+/* The engine's own room; the engine is one of lanes. */
+struct trn_lane_desk *trn_exec_desk(const struct trn_exec *exec);
+/*
+ * Bytes of line 0, of line 1 and of the table that hold something at a cut. All of it is
+ * given back when the instruction is done.
+ */
+void trn_exec_desk_use(struct trn_exec *exec, size_t line0, size_t line1, size_t table);
+
+/* The weight of an element of @tile where the instruction itself is simple or @heavy. */
+unsigned int trn_tile_weight(const struct trn_tile *tile, bool heavy);
 
 /**
  * struct trn_lines - buffers for the lines of a partition
- * @a, @b: @piece elements of 32 bits each, aligned for any type; @b follows @a,
+ * @a, @b: TRN_LINE_PIECE elements of 32 bits each, aligned for any type; @b follows @a,
  *	so that an instruction that needs one has room for 64-bit elements
- * @direct: piecewise, so elements may be worked on where they lie
  */
 struct trn_lines {
 	float *a;
 	float *b;
-	size_t piece;
-	bool direct;
 };
 
-typedef void (*trn_lines_fn)(void *arg, const struct trn_lines *lines);
-
-/*
- * Call @fn with buffers: small ones when the tiles can be worked on piecewise,
- * otherwise such that hold any line. Uses up to 512 KiB of the caller's stack.
+/**
+ * struct trn_walk - an instruction that goes through partitions, element by element
+ * @partitions, @n: how far it goes; @stride: from one partition to the next, 0: 1
+ * @dst: if not NULL, what @piece writes: where that could change what a later piece reads,
+ *	@dst becomes a line of the desk, which is copied when the partition is done
+ * @src: what it reads, up to a NULL
+ * @on_desk: @dst becomes that line in any case
+ * @heavy: more than a simple operator
+ * @limit: elements of a piece, 0: as many as usual
+ * @depth: of the tiles, that one of @n stands for; 0: 1
+ * @cause: the walk ends when one of the functions has set it; may be NULL
+ * @begin: before the first piece of partition @p, may be NULL
+ * @piece: elements @first to @first + @n
+ * @rows: the same as @begin and @piece for all of partitions @p to @end - 1, which are no
+ *	longer than a piece: for instructions so simple that the calls count. May be NULL
+ * @end: when all of the partition is done, may be NULL
  */
-void trn_exec_lines(bool piecewise, trn_lines_fn fn, void *arg);
+struct trn_walk {
+	unsigned int partitions;
+	unsigned int stride;
+	size_t n;
+	struct trn_tile *dst;
+	const struct trn_tile *src[3];
+	bool on_desk;
+	bool heavy;
+	size_t limit;
+	size_t depth;
+	const enum neuron_cause *cause;
+	void (*begin)(void *op, unsigned int p);
+	void (*piece)(void *op, unsigned int p, size_t first, size_t n,
+		      const struct trn_lines *lines);
+	void (*rows)(void *op, unsigned int p, unsigned int end,
+		     const struct trn_lines *lines);
+	void (*end)(void *op, unsigned int p);
+};
 
-/*
- * Operands of the ALU and room for its result, without a copy where that is possible:
- * trn_lines_load() gives the elements, maybe in @buf; what is written to
- * trn_lines_room(), which may be @buf, trn_tile_put() stores.
- */
-static inline const float *trn_lines_load(const struct trn_lines *lines,
-					  const struct trn_tile *tile,
-					  unsigned int p, size_t first,
-					  size_t n, float *buf)
+/* @tile becomes the elements that lie side by side at @line, the same in each partition. */
+void trn_tile_on_desk(struct trn_tile *tile, void *line);
+
+/* Numbers that the pieces of a partition hand on, from its begin to its end. */
+static inline float *trn_exec_carry(const struct trn_exec *exec)
 {
-	if (lines->direct)
-		return trn_tile_view(tile, p, first, n, buf);
-	trn_tile_load(tile, p, first, n, buf);
-	return buf;
+	return exec->seq->resume.carry.number;
 }
 
-static inline float *trn_lines_room(const struct trn_lines *lines,
-				    const struct trn_tile *tile, unsigned int p,
-				    size_t first, float *buf)
-{
-	return lines->direct ? trn_tile_room(tile, p, first, buf) : buf;
-}
+/* NONE, *walk->cause, or _OPERAND: the place from a stream is not in the instruction. */
+enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *walk,
+				void *op);
+/* Through all partitions and elements of walk->dst. */
+enum neuron_cause trn_exec_walk_tile(struct trn_exec *exec, struct trn_walk *walk,
+				     void *op);
 
 /* Elements from @first on that fit in a piece. */
 static inline size_t trn_piece(size_t n, size_t first, size_t piece)

@@ -77,7 +77,7 @@ enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partiti
 		return NEURON_CAUSE_NONE;
 	if (inst->reduce == NEURON_REDUCE_LOAD_REDUCE)
 		memcpy(&start, &bits, sizeof(start));
-	for (p = 0; p < partitions; p++)
+	for (p = 0; trn_exec_first(exec) && p < partitions; p++)
 		acc[p] = start;
 	return NEURON_CAUSE_NONE;
 }

@@ -16,25 +16,25 @@ struct activation {
 	float param;
 };
 
-static void activate(void *arg, const struct trn_lines *lines)
+static void activate_begin(void *arg, unsigned int p)
 {
 	const struct activation *act = arg;
-	size_t first, n;
-	unsigned int p;
+	float *carry = trn_exec_carry(act->exec);
 
-	for (p = 0; p < act->dst.partitions; p++) {
-		float scale = trn_scalar_at(&act->scale, p);
-		float bias = trn_scalar_at(&act->bias, p);
+	carry[0] = trn_scalar_at(&act->scale, p);
+	carry[1] = trn_scalar_at(&act->bias, p);
+}
 
-		for (first = 0; first < act->dst.n; first += n) {
-			n = trn_piece(act->dst.n, first, lines->piece);
-			trn_tile_load(&act->src, p, first, n, lines->a);
-			trn_act(act->func, lines->a, lines->a, scale, bias,
-				act->param, n);
-			trn_exec_acc_line(act->exec, p, lines->a, n);
-			trn_tile_store(&act->dst, p, first, n, lines->a);
-		}
-	}
+static void activate(void *arg, unsigned int p, size_t first, size_t n,
+		     const struct trn_lines *lines)
+{
+	const struct activation *act = arg;
+	const float *carry = trn_exec_carry(act->exec);
+
+	trn_tile_load(&act->src, p, first, n, lines->a);
+	trn_act(act->func, lines->a, lines->a, carry[0], carry[1], act->param, n);
+	trn_exec_acc_line(act->exec, p, lines->a, n);
+	trn_tile_store(&act->dst, p, first, n, lines->a);
 }
 
 /*
@@ -91,6 +91,13 @@ static enum neuron_cause activation_operands(struct trn_exec *exec,
 enum neuron_cause trn_exec_activate(struct trn_exec *exec)
 {
 	struct activation act = { .exec = exec, .func = exec->inst->op0 };
+	struct trn_walk walk = {
+		.dst = &act.dst,
+		.src = { &act.src },
+		.heavy = true,
+		.begin = activate_begin,
+		.piece = activate,
+	};
 	uint32_t param = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 
@@ -104,8 +111,5 @@ enum neuron_cause trn_exec_activate(struct trn_exec *exec)
 		cause = trn_tile_touch(&act.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, act.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&act.dst, &act.src), activate, &act);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &act);
 }

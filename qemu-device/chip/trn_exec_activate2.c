@@ -14,44 +14,40 @@ struct activation2 {
 };
 
 /* The operands of a partition that are one number for all of its elements. */
-struct scalars {
-	float s0, s1, param;
-};
+enum { WITH_S0, WITH_S1, WITH_PARAM };
 
 static void activate2_piece(const struct neuron_inst *inst, float *line,
-			    const struct scalars *with, size_t n)
+			    const float *with, size_t n)
 {
 	if (inst->op0 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op0, line, line, with->s0,
+		trn_alu_vs(inst->op0, line, line, with[WITH_S0],
 			   inst->flags & NEURON_INST_REVERSE0, n);
 	if (inst->op1 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op1, line, line, with->s1,
+		trn_alu_vs(inst->op1, line, line, with[WITH_S1],
 			   inst->flags & NEURON_INST_REVERSE1, n);
 	/* This scale and this bias change no number, -0 included. */
-	trn_act(inst->reg[0], line, line, 1.0f, -0.0f, with->param, n);
+	trn_act(inst->reg[0], line, line, 1.0f, -0.0f, with[WITH_PARAM], n);
 }
 
-static void activate2(void *arg, const struct trn_lines *lines)
+static void activate2_begin(void *arg, unsigned int p)
 {
 	const struct activation2 *act = arg;
-	size_t first, n;
-	unsigned int p;
+	float *with = trn_exec_carry(act->exec);
 
-	for (p = 0; p < act->dst.partitions; p++) {
-		const struct scalars with = {
-			.s0 = trn_scalar_at(&act->s0, p),
-			.s1 = trn_scalar_at(&act->s1, p),
-			.param = trn_scalar_at(&act->param, p),
-		};
+	with[WITH_S0] = trn_scalar_at(&act->s0, p);
+	with[WITH_S1] = trn_scalar_at(&act->s1, p);
+	with[WITH_PARAM] = trn_scalar_at(&act->param, p);
+}
 
-		for (first = 0; first < act->dst.n; first += n) {
-			n = trn_piece(act->dst.n, first, lines->piece);
-			trn_tile_load(&act->src, p, first, n, lines->a);
-			activate2_piece(act->inst, lines->a, &with, n);
-			trn_exec_acc_line(act->exec, p, lines->a, n);
-			trn_tile_store(&act->dst, p, first, n, lines->a);
-		}
-	}
+static void activate2(void *arg, unsigned int p, size_t first, size_t n,
+		      const struct trn_lines *lines)
+{
+	const struct activation2 *act = arg;
+
+	trn_tile_load(&act->src, p, first, n, lines->a);
+	activate2_piece(act->inst, lines->a, trn_exec_carry(act->exec), n);
+	trn_exec_acc_line(act->exec, p, lines->a, n);
+	trn_tile_store(&act->dst, p, first, n, lines->a);
 }
 
 /* The pairs of operators that there are. */
@@ -93,6 +89,13 @@ static enum neuron_cause activation_param(struct trn_exec *exec, struct activati
 enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 {
 	struct activation2 act = { .exec = exec, .inst = exec->inst };
+	struct trn_walk walk = {
+		.dst = &act.dst,
+		.src = { &act.src },
+		.heavy = true,
+		.begin = activate2_begin,
+		.piece = activate2,
+	};
 	enum neuron_cause cause;
 
 	if (!trn_act_valid(exec->inst->reg[0]) || !ops_valid(exec->inst))
@@ -114,8 +117,5 @@ enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 		cause = trn_tile_touch(&act.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, act.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&act.dst, &act.src), activate2, &act);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &act);
 }

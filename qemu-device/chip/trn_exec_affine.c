@@ -11,13 +11,14 @@
 /**
  * struct affine - a resolved instruction
  * @step: of the dimensions of @dst, the innermost first
- * @fill: where the selection fails
+ * @fill, @raw_fill: where the selection fails, as a number and as an element of @dst
  */
 struct affine {
 	const struct neuron_inst *inst;
 	struct trn_tile dst, src;
 	uint32_t step[4];
 	float fill;
+	uint32_t raw_fill;
 };
 
 static void affine_init(struct affine *op, const struct neuron_inst *inst)
@@ -49,32 +50,25 @@ static void affine_line(const struct affine *op, unsigned int p, size_t first,
 
 /* --- iota --- */
 
-static void iota(void *arg, const struct trn_lines *lines)
+static void iota(void *arg, unsigned int p, size_t first, size_t n,
+		 const struct trn_lines *lines)
 {
 	const struct affine *op = arg;
-	bool raw = op->dst.dtype == NEURON_DTYPE_INT32 ||
-		   op->dst.dtype == NEURON_DTYPE_UINT32;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			affine_line(op, p, first, n, (uint32_t *)lines->b);
-			if (raw) {
-				trn_tile_store_raw(&op->dst, p, first, n, lines->b);
-				continue;
-			}
-			trn_to_fp32(lines->a, lines->b, NEURON_DTYPE_INT32, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
+	affine_line(op, p, first, n, (uint32_t *)lines->b);
+	if (op->dst.dtype == NEURON_DTYPE_INT32 || op->dst.dtype == NEURON_DTYPE_UINT32) {
+		trn_tile_store_raw(&op->dst, p, first, n, lines->b);
+		return;
 	}
+	trn_to_fp32(lines->a, lines->b, NEURON_DTYPE_INT32, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_iota(struct trn_exec *exec)
 {
 	enum neuron_cause cause;
 	struct affine op;
+	struct trn_walk walk = { .dst = &op.dst, .heavy = true, .piece = iota };
 
 	affine_init(&op, exec->inst);
 	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
@@ -82,10 +76,7 @@ enum neuron_cause trn_exec_iota(struct trn_exec *exec)
 		return cause;
 	trn_exec_note(exec, &op.dst);
 	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(true, iota, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- affine_select --- */
@@ -121,30 +112,21 @@ static void replace(const struct affine *op, const struct trn_lines *lines,
 			memcpy(line + i * size, fill, size);
 }
 
-static void affine_select(void *arg, const struct trn_lines *lines)
+static void affine_select(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
 {
 	const struct affine *op = arg;
-	bool raw = op->dst.dtype == op->src.dtype;
-	size_t first, n;
-	unsigned int p;
-	uint32_t fill = 0;
 
-	trn_from_fp32(&fill, &op->fill, op->dst.dtype, 1);
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			affine_line(op, p, first, n, (uint32_t *)lines->b);
-			if (raw) {
-				trn_tile_load_raw(&op->src, p, first, n, lines->a);
-				replace(op, lines, &fill, op->dst.size, n);
-				trn_tile_store_raw(&op->dst, p, first, n, lines->a);
-				continue;
-			}
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			replace(op, lines, &op->fill, sizeof(op->fill), n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
+	affine_line(op, p, first, n, (uint32_t *)lines->b);
+	if (op->dst.dtype == op->src.dtype) {
+		trn_tile_load_raw(&op->src, p, first, n, lines->a);
+		replace(op, lines, &op->raw_fill, op->dst.size, n);
+		trn_tile_store_raw(&op->dst, p, first, n, lines->a);
+		return;
 	}
+	trn_tile_load(&op->src, p, first, n, lines->a);
+	replace(op, lines, &op->fill, sizeof(op->fill), n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_affine_select(struct trn_exec *exec)
@@ -152,6 +134,12 @@ enum neuron_cause trn_exec_affine_select(struct trn_exec *exec)
 	uint32_t fill = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 	struct affine op;
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.piece = affine_select,
+	};
 
 	affine_init(&op, exec->inst);
 	memcpy(&op.fill, &fill, sizeof(op.fill));
@@ -163,6 +151,7 @@ enum neuron_cause trn_exec_affine_select(struct trn_exec *exec)
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src), affine_select, &op);
-	return NEURON_CAUSE_NONE;
+	op.raw_fill = 0;
+	trn_from_fp32(&op.raw_fill, &op.fill, op.dst.dtype, 1);
+	return trn_exec_walk_tile(exec, &walk, &op);
 }

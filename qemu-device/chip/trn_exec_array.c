@@ -126,6 +126,31 @@ static void set_part(struct trn_pe_array *array, const struct trn_part *part)
 	*trn_array_part(array, part->place) = *part;
 }
 
+/* Rows that are loaded at a time, and of elements that lie here and there. */
+#define ROWS		16
+#define ROWS_SLOW	2
+
+/*
+ * Rows are loaded up to @k. True: the instruction is cut here. The part counts as loaded
+ * from the first row on, so that a stream has what there is of it; nobody looks before the
+ * end.
+ */
+static bool rows_done(struct trn_exec *exec, const struct trn_part *part,
+		      const struct trn_tile *tile, unsigned int k)
+{
+	unsigned int rows = tile->contiguous ? ROWS : ROWS_SLOW;
+
+	if (k % rows && k < part->k)
+		return false;
+	if (k <= rows)
+		set_part(exec->core->array, part);
+	if (!trn_exec_pause(exec, rows * tile->n,
+			    tile->contiguous ? TRN_WEIGHT_HEAVY : TRN_WEIGHT_SLOW))
+		return false;
+	trn_exec_keep(exec, k, 0, 0);
+	return true;
+}
+
 /* Checks what goes for all kinds; @columns of @tile are loaded. */
 static enum neuron_cause begin_part(struct trn_exec *exec, enum trn_part_kind kind,
 				    const struct trn_tile *tile, uint32_t columns,
@@ -199,16 +224,16 @@ enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 	cause = begin_part(exec, kind, &tile, tile.n / depth, &part);
 	if (cause)
 		return cause;
-	for (k = 0; k < part.k; k++) {
-		if (kind == TRN_PART_BITS) {
+	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
+		if (kind == TRN_PART_BITS)
 			load_bits(weight_at(array, &part, k, 0), &tile, k);
-			continue;
-		}
-		for (t = 0; t < depth; t++)
-			trn_tile_load(&tile, k, t * part.m, part.m,
-				      weight_at(array, &part, k, t));
+		else
+			for (t = 0; t < depth; t++)
+				trn_tile_load(&tile, k, t * part.m, part.m,
+					      weight_at(array, &part, k, t));
+		if (rows_done(exec, &part, &tile, k + 1))
+			break;
 	}
-	set_part(array, &part);
 	return NEURON_CAUSE_NONE;
 }
 
@@ -243,11 +268,12 @@ enum neuron_cause trn_exec_load_sparse(struct trn_exec *exec)
 	if (tags.psum || tags.dtype != NEURON_DTYPE_UINT16 || part.k % 4 ||
 	    tags.partitions != tile.partitions || tags.n != (tile.n + 3) / 4)
 		return NEURON_CAUSE_OPERAND;
-	for (k = 0; k < part.k; k++) {
+	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
 		trn_tile_load(&tile, k, 0, part.m, weight_at(array, &part, k, 0));
 		load_tags(array, &part, &tags, k);
+		if (rows_done(exec, &part, &tile, k + 1))
+			break;
 	}
-	set_part(array, &part);
 	return NEURON_CAUSE_NONE;
 }
 
@@ -268,9 +294,11 @@ enum neuron_cause trn_exec_load_mx(struct trn_exec *exec)
 		return cause;
 	if (part.m % 2 || part.place.cols != TRN_ARRAY_SIZE)
 		return NEURON_CAUSE_OPERAND;
-	for (k = 0; k < part.k; k++)
+	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
 		trn_tensor_mx_line(&tile, &scales, exec->inst->imm1, k, 0, part.m,
 				   weight_at(array, &part, k, 0), TRN_ARRAY_SIZE);
-	set_part(array, &part);
+		if (rows_done(exec, &part, &tile, k + 1))
+			break;
+	}
 	return NEURON_CAUSE_NONE;
 }

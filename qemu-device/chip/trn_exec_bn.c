@@ -2,6 +2,8 @@
 /*
  * Statistics of batch normalisation: sums in ascending order, every step rounded.
  */
+#include <string.h>
+
 #include "trn_exec.h"
 #include "trn_num.h"
 
@@ -9,6 +11,7 @@
 #define TRIPLE		3	/* count, mean, count * variance */
 
 struct stats {
+	const struct trn_exec *exec;
 	struct trn_tile dst, src;
 };
 
@@ -31,17 +34,19 @@ static void stats_of(const float *a, size_t n, float out[TRIPLE])
 	out[2] = squares;
 }
 
-static void bn_stats(const struct stats *op)
+/* All of a partition is one piece. */
+static void bn_stats(void *arg, unsigned int p, size_t first, size_t n,
+		     const struct trn_lines *lines)
 {
-	float line[STATS_MAX], out[2 * TRIPLE];
-	unsigned int p;
+	const struct stats *op = arg;
+	float *line = lines->a, out[2 * TRIPLE];
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		trn_tile_load(&op->src, p, 0, op->src.n, line);
-		stats_of(line, op->src.n, out);
-		stats_of(line + 1, op->src.n - 1, out + TRIPLE);
-		trn_tile_store(&op->dst, p, 0, 2 * TRIPLE, out);
-	}
+	(void)first;
+	(void)n;
+	trn_tile_load(&op->src, p, 0, op->src.n, line);
+	stats_of(line, op->src.n, out);
+	stats_of(line + 1, op->src.n - 1, out + TRIPLE);
+	trn_tile_store(&op->dst, p, 0, 2 * TRIPLE, out);
 }
 
 static enum neuron_cause stats_tiles(struct trn_exec *exec, struct stats *op,
@@ -58,7 +63,13 @@ static enum neuron_cause stats_tiles(struct trn_exec *exec, struct stats *op,
 
 enum neuron_cause trn_exec_bn_stats(struct trn_exec *exec)
 {
-	struct stats op;
+	struct stats op = { .exec = exec };
+	struct trn_walk walk = {
+		.n = 1,
+		.src = { &op.src },
+		.heavy = true,
+		.piece = bn_stats,
+	};
 	enum neuron_cause cause;
 
 	cause = stats_tiles(exec, &op, 2 * TRIPLE);
@@ -68,37 +79,90 @@ enum neuron_cause trn_exec_bn_stats(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	bn_stats(&op);
-	return NEURON_CAUSE_NONE;
+	walk.partitions = op.dst.partitions;
+	walk.depth = op.src.n;
+	return trn_exec_walk(exec, &walk, &op);
 }
 
-/* The mean of all elements; then the sum of squares around it. */
-static void aggregate(const struct stats *op, unsigned int p, float out[2])
+/* What the pieces of a partition hand on. */
+enum { COUNT, SUM, MEAN, SQUARES, NR_TOTALS };
+
+static void add_triples(float *total, const float *triple, size_t n)
 {
-	float triple[TRIPLE], count = 0.0f, sum = 0.0f, squares = 0.0f, d;
 	size_t i;
 
-	for (i = 0; i < op->src.n; i += TRIPLE) {
-		trn_tile_load(&op->src, p, i, TRIPLE, triple);
-		count = count + triple[0];
-		sum = sum + triple[0] * triple[1];
+	for (i = 0; i + TRIPLE <= n; i += TRIPLE) {
+		total[COUNT] = total[COUNT] + triple[i];
+		total[SUM] = total[SUM] + triple[i] * triple[i + 1];
 	}
-	out[0] = sum / count;
-	for (i = 0; i < op->src.n; i += TRIPLE) {
-		trn_tile_load(&op->src, p, i, TRIPLE, triple);
-		d = triple[1] - out[0];
-		squares = squares + triple[2];
-		squares = squares + triple[0] * (d * d);
+}
+
+static void add_squares(float *total, const float *triple, size_t n)
+{
+	size_t i;
+	float d;
+
+	for (i = 0; i + TRIPLE <= n; i += TRIPLE) {
+		d = triple[i + 1] - total[MEAN];
+		total[SQUARES] = total[SQUARES] + triple[i + 2];
+		total[SQUARES] = total[SQUARES] + triple[i] * (d * d);
 	}
+}
+
+static void aggregate_begin(void *arg, unsigned int p)
+{
+	const struct stats *op = arg;
+
+	(void)p;
+	memset(trn_exec_carry(op->exec), 0, NR_TOTALS * sizeof(float));
+}
+
+/* Twice as many elements: the mean of all of them; then the sum of squares around it. */
+static void aggregate(void *arg, unsigned int p, size_t first, size_t n,
+		      const struct trn_lines *lines)
+{
+	const struct stats *op = arg;
+	float *total = trn_exec_carry(op->exec);
+	size_t all = op->src.n, part;
+
+	if (first < all) {
+		part = trn_piece(all, first, n);
+		trn_tile_load(&op->src, p, first, part, lines->a);
+		add_triples(total, lines->a, part);
+		first += part;
+		n -= part;
+	}
+	if (!n)
+		return;
+	if (first == all)
+		total[MEAN] = total[SUM] / total[COUNT];
+	trn_tile_load(&op->src, p, first - all, n, lines->a);
+	add_squares(total, lines->a, n);
+}
+
+static void aggregate_end(void *arg, unsigned int p)
+{
+	const struct stats *op = arg;
+	const float *total = trn_exec_carry(op->exec);
+	float count = total[COUNT], squares = total[SQUARES], out[2];
+
+	out[0] = total[MEAN];
 	out[1] = squares / count;
+	trn_tile_store(&op->dst, p, 0, 2, out);
 }
 
 enum neuron_cause trn_exec_bn_aggr(struct trn_exec *exec)
 {
-	struct stats op;
+	struct stats op = { .exec = exec };
+	struct trn_walk walk = {
+		.src = { &op.src },
+		.heavy = true,
+		.limit = TRN_SLOW_PIECE / TRIPLE * TRIPLE,
+		.begin = aggregate_begin,
+		.piece = aggregate,
+		.end = aggregate_end,
+	};
 	enum neuron_cause cause;
-	unsigned int p;
-	float out[2];
 
 	cause = stats_tiles(exec, &op, 2);
 	if (!cause && op.src.n % TRIPLE)
@@ -107,9 +171,7 @@ enum neuron_cause trn_exec_bn_aggr(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	for (p = 0; p < op.dst.partitions; p++) {
-		aggregate(&op, p, out);
-		trn_tile_store(&op.dst, p, 0, 2, out);
-	}
-	return NEURON_CAUSE_NONE;
+	walk.partitions = op.dst.partitions;
+	walk.n = 2 * (size_t)op.src.n;
+	return trn_exec_walk(exec, &walk, &op);
 }

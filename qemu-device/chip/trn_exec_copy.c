@@ -7,52 +7,52 @@
 #include "trn_exec.h"
 #include "trn_num.h"
 
+/* @fill, @line: the value of a memset, and a piece full of it */
 struct copy {
 	struct trn_tile dst, src;
 	uint32_t fill;
+	const uint8_t *line;
 };
 
-static void copy_raw(void *arg, const struct trn_lines *lines)
+static void copy_raw(void *arg, unsigned int p, size_t first, size_t n,
+		     const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load_raw(&op->src, p, first, n, lines->a);
-			trn_tile_store_raw(&op->dst, p, first, n, lines->a);
-		}
-	}
+	trn_tile_load_raw(&op->src, p, first, n, lines->a);
+	trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 }
 
 /* What is loaded is fp32 already: the destination, if it may lie there at once. */
-static float *wide_room(const struct copy *op, unsigned int p, size_t first)
-{
-	return trn_tile_here(&op->dst, NEURON_DTYPE_FP32, p, first);
-}
-
-static void copy_cast(void *arg, const struct trn_lines *lines)
+static void copy_cast(void *arg, unsigned int p, size_t first, size_t n,
+		      const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
-	size_t first, n;
-	const float *x;
-	unsigned int p;
-	float *out;
+	float *out = trn_tile_here(&op->dst, NEURON_DTYPE_FP32, p, first);
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			out = lines->direct ? wide_room(op, p, first) : NULL;
-			if (out) {
-				trn_tile_load(&op->src, p, first, n, out);
-				continue;
-			}
-			x = trn_lines_load(lines, &op->src, p, first, n, lines->a);
-			trn_tile_store(&op->dst, p, first, n, x);
-		}
-	}
+	if (out)
+		trn_tile_load(&op->src, p, first, n, out);
+	else
+		trn_tile_store(&op->dst, p, first, n,
+			       trn_tile_view(&op->src, p, first, n, lines->a));
+}
+
+static void copy_raw_rows(void *arg, unsigned int p, unsigned int end,
+			  const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+
+	for (; p < end; p++)
+		copy_raw(arg, p, 0, op->dst.n, lines);
+}
+
+static void copy_cast_rows(void *arg, unsigned int p, unsigned int end,
+			   const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+
+	for (; p < end; p++)
+		copy_cast(arg, p, 0, op->dst.n, lines);
 }
 
 /* Nothing is converted; the scalar engine of NeuronCore-v2 always goes through fp32. */
@@ -85,6 +85,7 @@ enum neuron_cause trn_exec_copy(struct trn_exec *exec)
 {
 	bool raw = copies_bits(exec);
 	struct copy op;
+	struct trn_walk walk = { .dst = &op.dst, .src = { &op.src } };
 	enum neuron_cause cause;
 
 	cause = copy_operands(exec, &op);
@@ -92,27 +93,39 @@ enum neuron_cause trn_exec_copy(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src),
-		       raw ? copy_raw : copy_cast, &op);
-	return NEURON_CAUSE_NONE;
+	walk.piece = raw ? copy_raw : copy_cast;
+	walk.rows = raw ? copy_raw_rows : copy_cast_rows;
+	return trn_exec_walk_tile(exec, &walk, &op);
 }
 
-static void memset_lines(void *arg, const struct trn_lines *lines)
+/* Elements of one value, in as many bytes as a piece of the widest type has. */
+static void fill_line(const struct copy *op, uint8_t *line, size_t n)
 {
-	const struct copy *op = arg;
-	size_t i, first, n = trn_piece(op->dst.n, 0, lines->piece);
-	uint8_t *line = (uint8_t *)lines->a;
+	unsigned int size = op->dst.size;
 	uint64_t value = 0;
-	unsigned int p;
+	size_t i;
 
 	trn_tile_constant(&op->dst, op->fill, &value);
 	for (i = 0; i < n; i++)
-		memcpy(line + i * op->dst.size, &value, op->dst.size);
-	for (p = 0; p < op->dst.partitions; p++)
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_store_raw(&op->dst, p, first, n, line);
-		}
+		memcpy(line + i * size, &value, size);
+}
+
+static void memset_piece(void *arg, unsigned int p, size_t first, size_t n,
+			 const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+
+	(void)lines;
+	trn_tile_store_raw(&op->dst, p, first, n, op->line);
+}
+
+static void memset_rows(void *arg, unsigned int p, unsigned int end,
+			const struct trn_lines *lines)
+{
+	const struct copy *op = arg;
+
+	for (; p < end; p++)
+		memset_piece(arg, p, 0, op->dst.n, lines);
 }
 
 /* A number is rounded as this engine does it; of the other types bits are set. */
@@ -126,7 +139,13 @@ static enum neuron_cause fill_tile(struct trn_exec *exec, struct trn_tile *tile)
 
 enum neuron_cause trn_exec_memset(struct trn_exec *exec)
 {
-	struct copy op = { .fill = exec->inst->imm0 };
+	_Alignas(64) uint8_t line[TRN_LINE_PIECE * sizeof(uint64_t)];
+	struct copy op = { .fill = exec->inst->imm0, .line = line };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.piece = memset_piece,
+		.rows = memset_rows,
+	};
 	enum neuron_cause cause;
 
 	cause = fill_tile(exec, &op.dst);
@@ -138,6 +157,6 @@ enum neuron_cause trn_exec_memset(struct trn_exec *exec)
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	trn_exec_lines(true, memset_lines, &op);
-	return NEURON_CAUSE_NONE;
+	fill_line(&op, line, trn_piece(op.dst.n, 0, TRN_LINE_PIECE));
+	return trn_exec_walk_tile(exec, &walk, &op);
 }

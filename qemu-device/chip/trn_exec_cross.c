@@ -15,6 +15,9 @@ struct cross {
 	uint8_t mask[NEURON_INST_MASK];
 };
 
+/* Elements of a line, of a quadrant's, that the buffers take. */
+#define ROOM	(2 * TRN_LINE_PIECE / QUADRANT)
+
 /* Types and numbers that both instructions need; raw bits move. */
 static enum neuron_cause cross_tiles(struct trn_exec *exec, struct cross *op)
 {
@@ -41,37 +44,43 @@ static int shuffle_source(const struct cross *op, unsigned int p)
 }
 
 /* Pieces of a quadrant's lines are all read before one of them is written. */
-static void shuffle_quadrant(const struct cross *op, unsigned int start,
+static void shuffle_quadrant(void *arg, unsigned int start, size_t first, size_t n,
 			     const struct trn_lines *lines)
 {
-	size_t room = 2 * lines->piece / QUADRANT, first, n;
+	const struct cross *op = arg;
 	unsigned int end = start + QUADRANT, p;
 	int from;
 
 	if (end > op->dst.partitions)
 		end = op->dst.partitions;
-	for (first = 0; first < op->dst.n; first += n) {
-		n = trn_piece(op->dst.n, first, room);
-		for (p = start; p < end; p++) {
-			from = shuffle_source(op, p);
-			if (from >= 0)
-				trn_tile_load_raw(&op->src, (unsigned int)from, first, n,
-						  lines->a + (p - start) * room);
-		}
-		for (p = start; p < end; p++)
-			if (shuffle_source(op, p) >= 0)
-				trn_tile_store_raw(&op->dst, p, first, n,
-						   lines->a + (p - start) * room);
+	for (p = start; p < end; p++) {
+		from = shuffle_source(op, p);
+		if (from >= 0)
+			trn_tile_load_raw(&op->src, (unsigned int)from, first, n,
+					  lines->a + (p - start) * ROOM);
 	}
+	for (p = start; p < end; p++)
+		if (shuffle_source(op, p) >= 0)
+			trn_tile_store_raw(&op->dst, p, first, n,
+					   lines->a + (p - start) * ROOM);
 }
 
-static void stream_shuffle(void *arg, const struct trn_lines *lines)
+static enum neuron_cause shuffle_walk(struct trn_exec *exec, struct cross *op)
 {
-	const struct cross *op = arg;
-	unsigned int start;
+	bool slow = trn_tile_weight(&op->dst, true) == TRN_WEIGHT_SLOW ||
+		    trn_tile_weight(&op->src, true) == TRN_WEIGHT_SLOW;
+	struct trn_walk walk = {
+		.partitions = op->dst.partitions,
+		.stride = QUADRANT,
+		.n = op->dst.n,
+		.src = { &op->src, &op->dst },
+		.heavy = true,
+		.limit = slow ? ROOM / 4 : ROOM,
+		.depth = QUADRANT,
+		.piece = shuffle_quadrant,
+	};
 
-	for (start = 0; start < op->dst.partitions; start += QUADRANT)
-		shuffle_quadrant(op, start, lines);
+	return trn_exec_walk(exec, &walk, op);
 }
 
 static bool mask_valid(const struct cross *op)
@@ -115,10 +124,7 @@ enum neuron_cause trn_exec_stream_shuffle(struct trn_exec *exec)
 	    !trn_tile_piecewise(&op.dst, &op.src))
 		return NEURON_CAUSE_OPERAND;
 	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(true, stream_shuffle, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : shuffle_walk(exec, &op);
 }
 
 /* --- transpose --- */

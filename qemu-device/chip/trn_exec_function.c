@@ -11,62 +11,63 @@ struct function {
 	struct trn_scalar max;
 };
 
-static void reciprocal(void *arg, const struct trn_lines *lines)
+static void reciprocal(void *arg, unsigned int p, size_t first, size_t n,
+		       const struct trn_lines *lines)
 {
 	const struct function *op = arg;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			trn_alu_vv(NEURON_ALU_RECIPROCAL, lines->a, lines->a,
-				   lines->a, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+	trn_tile_load(&op->src, p, first, n, lines->a);
+	trn_alu_vv(NEURON_ALU_RECIPROCAL, lines->a, lines->a, lines->a, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_reciprocal(struct trn_exec *exec)
 {
 	struct function op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.piece = reciprocal,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src);
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src), reciprocal, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
-static void exponential(void *arg, const struct trn_lines *lines)
+static void exponential_begin(void *arg, unsigned int p)
 {
 	const struct function *op = arg;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float max = trn_scalar_at(&op->max, p);
+	trn_exec_carry(op->exec)[0] = trn_scalar_at(&op->max, p);
+}
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			trn_alu_vs(NEURON_ALU_SUBTRACT, lines->a, lines->a, max,
-				   false, n);
-			trn_act(NEURON_ACT_EXP, lines->a, lines->a, 1.0f, 0.0f,
-				0.0f, n);
-			trn_exec_acc_line(op->exec, p, lines->a, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+static void exponential(void *arg, unsigned int p, size_t first, size_t n,
+			const struct trn_lines *lines)
+{
+	const struct function *op = arg;
+	float max = trn_exec_carry(op->exec)[0];
+
+	trn_tile_load(&op->src, p, first, n, lines->a);
+	trn_alu_vs(NEURON_ALU_SUBTRACT, lines->a, lines->a, max, false, n);
+	trn_act(NEURON_ACT_EXP, lines->a, lines->a, 1.0f, 0.0f, 0.0f, n);
+	trn_exec_acc_line(op->exec, p, lines->a, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_exponential(struct trn_exec *exec)
 {
 	struct function op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.begin = exponential_begin,
+		.piece = exponential,
+	};
 	unsigned int op2 = exec->inst->op2;
 	enum neuron_cause cause;
 
@@ -79,8 +80,5 @@ enum neuron_cause trn_exec_exponential(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, op.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src), exponential, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }

@@ -18,19 +18,67 @@
  * struct gather - a resolved instruction
  * @elements: that one index fetches
  * @count: indices of a core
- * @cause: out: an index was changed meanwhile
+ * @cause: out: an index points out of the source
+ *
+ * The desk has the source's line of a partition in line 0. The indices are in the table,
+ * those of a core, or in line 1.
  */
 struct gather {
+	const struct trn_exec *exec;
 	struct trn_tile dst, src, index;
 	unsigned int elements;
 	unsigned int count;
 	enum neuron_cause cause;
 };
 
-/* Tiles that are wider than a piece need buffers for whole lines. */
-static bool small(const struct trn_tile *a, const struct trn_tile *b)
+/* As copy_strided() of a tile: sizes that the compiler knows. */
+static void copy_element(uint8_t *to, const uint8_t *from, unsigned int size)
 {
-	return a->n <= TRN_LINE_PIECE && b->n <= TRN_LINE_PIECE;
+	switch (size) {
+	case 1:
+		*to = *from;
+		break;
+	case 2:
+		memcpy(to, from, 2);
+		break;
+	default:
+		memcpy(to, from, 4);
+		break;
+	}
+}
+
+static const uint8_t *source_of(const struct gather *op)
+{
+	return trn_exec_desk(op->exec)->line[0];
+}
+
+/* Elements of the source's line. */
+static void load_source(const struct gather *op, unsigned int p, size_t first, size_t n)
+{
+	trn_tile_load_raw(&op->src, p, first, n,
+			  trn_exec_desk(op->exec)->line[0] + first * op->src.size);
+}
+
+/* First all indices are looked at, then the elements are fetched. */
+enum { PHASE_CHECK, PHASE_FETCH };
+
+/* True: done, and the other phase begins; false: cut, or *@cause. */
+static bool check_all(struct trn_exec *exec, const struct trn_walk *check,
+		      struct gather *op, enum neuron_cause *cause)
+{
+	struct trn_resume *at = trn_exec_resume(exec);
+
+	*cause = NEURON_CAUSE_NONE;
+	if (at->width == PHASE_FETCH)
+		return true;
+	*cause = trn_exec_walk(exec, check, op);
+	if (*cause || exec->more)
+		return false;
+	at->width = PHASE_FETCH;
+	at->p = 0;
+	at->step = 0;
+	at->first = 0;
+	return true;
 }
 
 static enum neuron_cause gather_tiles(struct trn_exec *exec, struct gather *op,
@@ -73,25 +121,100 @@ static bool core_indices(const struct gather *op, unsigned int p,
 	return true;
 }
 
-static void local_gather(void *arg, const struct trn_lines *lines)
+static uint16_t *indices_of(const struct gather *op)
 {
-	uint16_t index[MAX_INDICES];
-	struct gather *op = arg;
-	size_t size = op->src.size, bytes = size * op->elements;
-	const uint8_t *from = (const uint8_t *)lines->a;
-	uint8_t *to = (uint8_t *)lines->b;
-	unsigned int p, k;
+	return (uint16_t *)(void *)trn_exec_desk(op->exec)->table;
+}
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		if (p % TRN_CORE_LANES == 0 && !core_indices(op, p, index)) {
+static void check_core(void *arg, unsigned int p)
+{
+	struct gather *op = arg;
+
+	if (!core_indices(op, p, indices_of(op)))
+		op->cause = NEURON_CAUSE_ACCESS;
+}
+
+static void local_gather_begin(void *arg, unsigned int p)
+{
+	if (p % TRN_CORE_LANES == 0)
+		check_core(arg, p);
+}
+
+/* What the indices name, runs of elements, from element @first of the destination on. */
+static void fetch_runs(struct gather *op, unsigned int p, size_t first, size_t n,
+		       uint8_t *to)
+{
+	const uint16_t *index = indices_of(op);
+	const uint8_t *from = source_of(op);
+	size_t size = op->src.size, done, in, at, part;
+
+	for (done = 0; done < n; done += part) {
+		in = (first + done) % op->elements;
+		at = index[(first + done) / op->elements] + in;
+		part = trn_piece(op->elements, in, n - done);
+		if (at + part > op->src.n) {
 			op->cause = NEURON_CAUSE_ACCESS;
 			return;
 		}
-		trn_tile_load_raw(&op->src, p, 0, op->src.n, lines->a);
-		for (k = 0; k < op->count; k++)
-			memcpy(to + k * bytes, from + index[k] * size, bytes);
-		trn_tile_store_raw(&op->dst, p, 0, op->dst.n, lines->b);
+		memcpy(to + done * size, from + at * size, part * size);
 	}
+	trn_tile_store_raw(&op->dst, p, first, n, to);
+}
+
+static void local_gather(void *arg, unsigned int p, size_t first, size_t n,
+			 const struct trn_lines *lines)
+{
+	struct gather *op = arg;
+	size_t all = op->src.n, part;
+
+	if (first < all) {
+		part = trn_piece(all, first, n);
+		load_source(op, p, first, part);
+		first += part;
+		n -= part;
+	}
+	if (n)
+		fetch_runs(op, p, first - all, n, (uint8_t *)lines->a);
+}
+
+static void no_piece(void *arg, unsigned int p, size_t first, size_t n,
+		     const struct trn_lines *lines)
+{
+	(void)arg;
+	(void)p;
+	(void)first;
+	(void)n;
+	(void)lines;
+}
+
+static enum neuron_cause local_gather_walk(struct trn_exec *exec, struct gather *op)
+{
+	const struct trn_walk check = {
+		.partitions = op->dst.partitions,
+		.stride = TRN_CORE_LANES,
+		.n = 1,
+		.src = { &op->index },
+		.heavy = true,
+		.depth = op->count,
+		.cause = &op->cause,
+		.begin = check_core,
+		.piece = no_piece,
+	};
+	const struct trn_walk fetch = {
+		.partitions = op->dst.partitions,
+		.n = (size_t)op->src.n + op->dst.n,
+		.src = { &op->dst, &op->src },
+		.heavy = true,
+		.cause = &op->cause,
+		.begin = local_gather_begin,
+		.piece = local_gather,
+	};
+	enum neuron_cause cause;
+
+	if (!check_all(exec, &check, op, &cause))
+		return cause;
+	cause = trn_tile_touch(&op->dst);
+	return cause ? cause : trn_exec_walk(exec, &fetch, op);
 }
 
 static bool local_gather_shape(const struct gather *op)
@@ -106,10 +229,8 @@ static bool local_gather_shape(const struct gather *op)
 
 enum neuron_cause trn_exec_local_gather(struct trn_exec *exec)
 {
-	struct gather op = { .elements = exec->inst->imm0 };
-	uint16_t index[MAX_INDICES];
+	struct gather op = { .exec = exec, .elements = exec->inst->imm0 };
 	enum neuron_cause cause;
-	unsigned int p;
 
 	cause = gather_tiles(exec, &op, NEURON_DTYPE_UINT16);
 	if (cause)
@@ -119,71 +240,104 @@ enum neuron_cause trn_exec_local_gather(struct trn_exec *exec)
 		op.count = op.index.n * TRN_CORE_LANES;
 	if (!local_gather_shape(&op))
 		return NEURON_CAUSE_OPERAND;
-	for (p = 0; p < op.dst.partitions; p += TRN_CORE_LANES)
-		if (!core_indices(&op, p, index))
-			return NEURON_CAUSE_ACCESS;
 	exec->work.n = op.count;
 	exec->work.k = op.elements;
 	exec->work.size = op.src.size;
-	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(small(&op.dst, &op.src), local_gather, &op);
-	return op.cause;
+	trn_exec_desk_use(exec, (size_t)op.src.n * op.src.size, 0,
+			  op.count * sizeof(uint16_t));
+	return local_gather_walk(exec, &op);
 }
 
 /* --- gather --- */
 
-static bool indices_valid(const struct gather *op, const uint32_t *index)
+/* Indices @first to @first + @n of the partition, to where they are used. */
+static uint32_t *load_indices(struct gather *op, unsigned int p, size_t first, size_t n)
 {
+	uint32_t *index = (uint32_t *)(void *)trn_exec_desk(op->exec)->line[1] + first;
 	size_t i;
 
-	for (i = 0; i < op->index.n; i++)
+	trn_tile_load_raw(&op->index, p, first, n, index);
+	for (i = 0; i < n; i++)
 		if (index[i] >= op->src.n)
-			return false;
-	return true;
-}
-
-static void check_indices(void *arg, const struct trn_lines *lines)
-{
-	struct gather *op = arg;
-	unsigned int p;
-
-	for (p = 0; p < op->dst.partitions; p++) {
-		trn_tile_load_raw(&op->index, p, 0, op->index.n, lines->b);
-		if (!indices_valid(op, (const uint32_t *)lines->b))
 			op->cause = NEURON_CAUSE_ACCESS;
-	}
+	return index;
 }
 
-/* The elements take the place of the indices; none is larger than its index. */
-static void gather(void *arg, const struct trn_lines *lines)
+static void check_indices(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
 {
-	struct gather *op = arg;
-	const uint8_t *from = (const uint8_t *)lines->a;
-	uint8_t *to = (uint8_t *)lines->b;
-	size_t size = op->src.size, i;
-	unsigned int p;
-	uint32_t index;
+	(void)lines;
+	load_indices(arg, p, first, n);
+}
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		trn_tile_load_raw(&op->index, p, 0, op->index.n, lines->b);
-		if (!indices_valid(op, (const uint32_t *)lines->b)) {
+static void fetch(struct gather *op, unsigned int p, size_t first, size_t n, uint8_t *to)
+{
+	const uint32_t *index = (const uint32_t *)(const void *)
+				trn_exec_desk(op->exec)->line[1] + first;
+	const uint8_t *from = source_of(op);
+	size_t size = op->src.size, i;
+
+	for (i = 0; i < n; i++) {
+		if (index[i] >= op->src.n) {
 			op->cause = NEURON_CAUSE_ACCESS;
 			return;
 		}
-		trn_tile_load_raw(&op->src, p, 0, op->src.n, lines->a);
-		for (i = 0; i < op->index.n; i++) {
-			memcpy(&index, to + i * sizeof(index), sizeof(index));
-			memcpy(to + i * size, from + index * size, size);
-		}
-		trn_tile_store_raw(&op->dst, p, 0, op->dst.n, lines->b);
+		copy_element(to + i * size, from + index[i] * size, op->src.size);
 	}
+	trn_tile_store_raw(&op->dst, p, first, n, to);
+}
+
+/* The indices, the source, then the destination. */
+static void gather(void *arg, unsigned int p, size_t first, size_t n,
+		   const struct trn_lines *lines)
+{
+	struct gather *op = arg;
+	size_t indices = op->index.n, end = first + n, part;
+	size_t source = indices + op->src.n;
+
+	for (; first < end && !op->cause; first += part) {
+		if (first < indices) {
+			part = trn_piece(indices, first, end - first);
+			load_indices(op, p, first, part);
+		} else if (first < source) {
+			part = trn_piece(source, first, end - first);
+			load_source(op, p, first - indices, part);
+		} else {
+			part = end - first;
+			fetch(op, p, first - source, part, (uint8_t *)lines->a);
+		}
+	}
+}
+
+static enum neuron_cause gather_walk(struct trn_exec *exec, struct gather *op)
+{
+	const struct trn_walk check = {
+		.partitions = op->dst.partitions,
+		.n = op->index.n,
+		.src = { &op->index },
+		.heavy = true,
+		.cause = &op->cause,
+		.piece = check_indices,
+	};
+	const struct trn_walk fetch_all = {
+		.partitions = op->dst.partitions,
+		.n = (size_t)op->index.n + op->src.n + op->dst.n,
+		.src = { &op->dst, &op->src, &op->index },
+		.heavy = true,
+		.cause = &op->cause,
+		.piece = gather,
+	};
+	enum neuron_cause cause;
+
+	if (!check_all(exec, &check, op, &cause))
+		return cause;
+	cause = trn_tile_touch(&op->dst);
+	return cause ? cause : trn_exec_walk(exec, &fetch_all, op);
 }
 
 enum neuron_cause trn_exec_gather(struct trn_exec *exec)
 {
-	struct gather op = { .elements = 1 };
+	struct gather op = { .exec = exec, .elements = 1 };
 	enum neuron_cause cause;
 
 	cause = gather_tiles(exec, &op, NEURON_DTYPE_UINT32);
@@ -191,12 +345,7 @@ enum neuron_cause trn_exec_gather(struct trn_exec *exec)
 		return cause;
 	if (op.dst.n != op.index.n)
 		return NEURON_CAUSE_OPERAND;
-	trn_exec_lines(small(&op.dst, &op.src), check_indices, &op);
-	if (op.cause)
-		return op.cause;
-	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(small(&op.dst, &op.src), gather, &op);
-	return op.cause;
+	trn_exec_desk_use(exec, (size_t)op.src.n * op.src.size,
+			  op.index.n * sizeof(uint32_t), 0);
+	return gather_walk(exec, &op);
 }

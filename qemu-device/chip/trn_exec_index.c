@@ -82,21 +82,24 @@ static bool places_valid(const struct trn_exec *exec, unsigned int indirect)
 }
 
 /* The index of @ap, if it has one, must not lie under @dst. */
-static enum neuron_cause stays(const struct trn_exec *exec, bool indirect,
+static enum neuron_cause stays(struct trn_exec *exec, bool indirect,
 			       const struct neuron_ap *ap, const struct trn_tile *dst)
 {
 	struct trn_tile tile;
 	enum neuron_cause cause;
 
-	if (!indirect)
+	if (!indirect || exec->more)
 		return NEURON_CAUSE_NONE;
+	cause = trn_exec_measure(exec, ap);
+	if (cause || exec->more)
+		return cause;
 	cause = trn_exec_tile_raw(exec, ap, &tile);
 	if (cause)
 		return cause;
 	return trn_index_overlaps(&tile, dst) ? NEURON_CAUSE_OPERAND : NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause indices_stay(const struct trn_exec *exec, unsigned int indirect)
+static enum neuron_cause indices_stay(struct trn_exec *exec, unsigned int indirect)
 {
 	const struct neuron_inst *inst = exec->inst;
 	enum neuron_cause cause;
@@ -105,6 +108,10 @@ static enum neuron_cause indices_stay(const struct trn_exec *exec, unsigned int 
 	/* Loading the array writes no tile. */
 	if (!inst->dst.dtype)
 		return NEURON_CAUSE_NONE;
+	cause = indirect & TRN_FIELD_DST ? trn_exec_measure(exec, &inst->dst) :
+					   NEURON_CAUSE_NONE;
+	if (cause || exec->more)
+		return cause;
 	cause = trn_exec_tile_raw(exec, &inst->dst, &dst);
 	if (!cause)
 		cause = stays(exec, indirect & TRN_FIELD_DST, &inst->dst, &dst);

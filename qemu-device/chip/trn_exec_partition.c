@@ -41,17 +41,37 @@ static void reduce(const struct reduction *op, size_t first, size_t n,
 	trn_tile_store(&op->dst, 0, first, n, lines->a);
 }
 
-static void partition_reduce(void *arg, const struct trn_lines *lines)
+static void partition_reduce(void *arg, unsigned int p, size_t first, size_t n,
+			     const struct trn_lines *lines)
 {
 	const struct reduction *op = arg;
-	size_t first, n;
 
-	for (first = 0; first < op->dst.n; first += n) {
-		n = trn_piece(op->dst.n, first, lines->piece);
-		if (op->bitwise)
-			reduce_raw(op, first, n, lines);
-		else
-			reduce(op, first, n, lines);
+	(void)p;
+	if (op->bitwise)
+		reduce_raw(op, first, n, lines);
+	else
+		reduce(op, first, n, lines);
+}
+
+/* No column of the one is a column of the other; GpSimd has only SBUF. */
+static bool apart(const struct trn_tile *a, const struct trn_tile *b)
+{
+	int64_t x = (a->base - a->core->sbuf) % NEURON_TPB_SBUF_STRIDE;
+	int64_t y = (b->base - b->core->sbuf) % NEURON_TPB_SBUF_STRIDE;
+
+	return x + a->high <= y + b->low || y + b->high <= x + a->low;
+}
+
+/* Each element is one of all partitions. */
+static size_t piece_of(const struct trn_tile *src)
+{
+	switch (trn_tile_weight(src, false)) {
+	case TRN_WEIGHT_PLAIN:
+		return TRN_LINE_PIECE / 2;
+	case TRN_WEIGHT_HEAVY:
+		return 64;
+	default:
+		return 16;
 	}
 }
 
@@ -67,6 +87,11 @@ static bool op_valid(const struct reduction *op)
 enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec)
 {
 	struct reduction op = { .op = exec->inst->op0 };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.piece = partition_reduce,
+	};
 	enum neuron_cause cause;
 
 	op.average = op.op == NEURON_ALU_AVERAGE;
@@ -85,7 +110,9 @@ enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec)
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
+	walk.depth = op.src.partitions;
+	walk.limit = piece_of(&op.src);
 	/* The destination may lie across any partition of the source. */
-	trn_exec_lines(op.dst.n <= TRN_LINE_PIECE, partition_reduce, &op);
-	return NEURON_CAUSE_NONE;
+	walk.on_desk = !apart(&op.dst, &op.src);
+	return trn_exec_walk_tile(exec, &walk, &op);
 }

@@ -14,9 +14,11 @@ struct quantization {
 	unsigned int row;
 };
 
-/* The groups of partitions @p to @p + 7. */
-static void quantize_rows(const struct quantization *op, unsigned int p)
+/* The groups @first to @first + @n, n <= PIECE, of partitions @p to @p + 7. */
+static void quantize_rows(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
 {
+	const struct quantization *op = arg;
 	unsigned int scale_row = p / QUADRANT * QUADRANT + op->row +
 				 p % QUADRANT / TRN_MX_ROWS;
 	float in[TRN_MX_ROWS][TRN_MX_PACK * PIECE];
@@ -24,23 +26,18 @@ static void quantize_rows(const struct quantization *op, unsigned int p)
 	const float *from[TRN_MX_ROWS];
 	uint32_t *to[TRN_MX_ROWS];
 	uint8_t scale[PIECE];
-	size_t first, n;
 	unsigned int i;
 
+	(void)lines;
 	for (i = 0; i < TRN_MX_ROWS; i++) {
 		from[i] = in[i];
 		to[i] = out[i];
+		trn_tile_load(&op->src, p + i, TRN_MX_PACK * first, TRN_MX_PACK * n, in[i]);
 	}
-	for (first = 0; first < op->dst.n; first += n) {
-		n = trn_piece(op->dst.n, first, PIECE);
-		for (i = 0; i < TRN_MX_ROWS; i++)
-			trn_tile_load(&op->src, p + i, TRN_MX_PACK * first,
-				      TRN_MX_PACK * n, in[i]);
-		trn_mx_quantize(to, scale, op->dst.dtype, from, n);
-		for (i = 0; i < TRN_MX_ROWS; i++)
-			trn_tile_store_raw(&op->dst, p + i, first, n, out[i]);
-		trn_tile_store_raw(&op->scale, scale_row, first, n, scale);
-	}
+	trn_mx_quantize(to, scale, op->dst.dtype, from, n);
+	for (i = 0; i < TRN_MX_ROWS; i++)
+		trn_tile_store_raw(&op->dst, p + i, first, n, out[i]);
+	trn_tile_store_raw(&op->scale, scale_row, first, n, scale);
 }
 
 static enum neuron_cause quantize_tiles(struct trn_exec *exec,
@@ -86,8 +83,14 @@ static bool shapes_valid(const struct quantization *op)
 enum neuron_cause trn_exec_quantize_mx(struct trn_exec *exec)
 {
 	struct quantization op = { .row = exec->inst->imm0 };
+	struct trn_walk walk = {
+		.stride = TRN_MX_ROWS,
+		.src = { &op.src, &op.dst, &op.scale },
+		.heavy = true,
+		.depth = TRN_MX_ROWS * TRN_MX_PACK,
+		.piece = quantize_rows,
+	};
 	enum neuron_cause cause;
-	unsigned int p;
 
 	cause = quantize_tiles(exec, &op);
 	if (!cause && (!types_valid(&op) || !shapes_valid(&op)))
@@ -98,7 +101,8 @@ enum neuron_cause trn_exec_quantize_mx(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.scale);
 	if (cause)
 		return cause;
-	for (p = 0; p < op.src.partitions; p += TRN_MX_ROWS)
-		quantize_rows(&op, p);
-	return NEURON_CAUSE_NONE;
+	walk.partitions = op.src.partitions;
+	walk.n = op.dst.n;
+	walk.limit = trn_tile_weight(&op.src, true) == TRN_WEIGHT_SLOW ? PIECE / 4 : PIECE;
+	return trn_exec_walk(exec, &walk, &op);
 }

@@ -58,30 +58,25 @@ static float uniform(uint32_t word)
 
 /* --- rng --- */
 
-static void rng(void *arg, const struct trn_lines *lines)
+static void rng(void *arg, unsigned int p, size_t first, size_t n,
+		const struct trn_lines *lines)
 {
 	const struct drawing *op = arg;
+	struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
 	uint8_t *narrow = (uint8_t *)lines->b;
 	uint32_t *word = (uint32_t *)lines->a;
-	size_t first, i, n;
-	unsigned int p;
+	size_t i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
-
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			draw(lane, word, first, n);
-			for (i = 0; i < n; i++)
-				memcpy(narrow + i * op->dst.size, &word[i], op->dst.size);
-			trn_tile_store_raw(&op->dst, p, first, n, narrow);
-		}
-	}
+	draw(lane, word, first, n);
+	for (i = 0; i < n; i++)
+		memcpy(narrow + i * op->dst.size, &word[i], op->dst.size);
+	trn_tile_store_raw(&op->dst, p, first, n, narrow);
 }
 
 enum neuron_cause trn_exec_rng(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
+	struct trn_walk walk = { .dst = &op.dst, .heavy = true, .piece = rng };
 	enum neuron_cause cause;
 
 	if (trn_exec_before(exec, NEURON_ENGINE_GPSIMD, 3))
@@ -94,35 +89,34 @@ enum neuron_cause trn_exec_rng(struct trn_exec *exec)
 	if (cause)
 		return cause;
 	trn_exec_note(exec, &op.dst);
-	trn_exec_lines(true, rng, &op);
-	return NEURON_CAUSE_NONE;
+	return trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- dropout --- */
 
-static void dropout(void *arg, const struct trn_lines *lines)
+static void dropout_begin(void *arg, unsigned int p)
 {
 	const struct drawing *op = arg;
+
+	trn_exec_carry(op->exec)[0] = trn_scalar_at(&op->s0, p);
+}
+
+static void dropout(void *arg, unsigned int p, size_t first, size_t n,
+		    const struct trn_lines *lines)
+{
+	const struct drawing *op = arg;
+	struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
+	float prob = trn_exec_carry(op->exec)[0];
 	uint8_t *element = (uint8_t *)lines->a;
 	uint32_t *word = (uint32_t *)lines->b;
-	size_t first, i, n;
-	unsigned int p;
+	size_t i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
-		float prob = trn_scalar_at(&op->s0, p);
-
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load_raw(&op->src, p, first, n, element);
-			draw(lane, word, first, n);
-			for (i = 0; i < n; i++)
-				if (uniform(word[i]) < prob)
-					memset(element + i * op->dst.size, 0,
-					       op->dst.size);
-			trn_tile_store_raw(&op->dst, p, first, n, element);
-		}
-	}
+	trn_tile_load_raw(&op->src, p, first, n, element);
+	draw(lane, word, first, n);
+	for (i = 0; i < n; i++)
+		if (uniform(word[i]) < prob)
+			memset(element + i * op->dst.size, 0, op->dst.size);
+	trn_tile_store_raw(&op->dst, p, first, n, element);
 }
 
 /* Any float type for elements of one, for integers fp32. */
@@ -136,6 +130,13 @@ static bool probability_valid(const struct drawing *op)
 enum neuron_cause trn_exec_dropout(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.begin = dropout_begin,
+		.piece = dropout,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_equal_pair(exec, &op.dst, &op.src);
@@ -147,42 +148,47 @@ enum neuron_cause trn_exec_dropout(struct trn_exec *exec)
 		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src), dropout, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- rand2 --- */
 
-static void rand2(void *arg, const struct trn_lines *lines)
+static void rand2_begin(void *arg, unsigned int p)
 {
 	const struct drawing *op = arg;
+	float *carry = trn_exec_carry(op->exec);
+
+	carry[0] = trn_scalar_at(&op->s0, p);
+	carry[1] = trn_scalar_at(&op->s1, p) - carry[0];
+}
+
+static void rand2(void *arg, unsigned int p, size_t first, size_t n,
+		  const struct trn_lines *lines)
+{
+	const struct drawing *op = arg;
+	struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
+	float low = trn_exec_carry(op->exec)[0], range = trn_exec_carry(op->exec)[1];
 	uint32_t *word = (uint32_t *)lines->b;
-	size_t first, i, n;
-	unsigned int p;
+	size_t i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		struct lane lane = lane_of(op->exec, op->exec->inst->dst.addr, p);
-		float low = trn_scalar_at(&op->s0, p);
-		float range = trn_scalar_at(&op->s1, p) - low;
+	draw(lane, word, first, n);
+	for (i = 0; i < n; i++) {
+		float scaled = uniform(word[i]) * range;
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			draw(lane, word, first, n);
-			for (i = 0; i < n; i++) {
-				float scaled = uniform(word[i]) * range;
-
-				lines->a[i] = low + scaled;
-			}
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
+		lines->a[i] = low + scaled;
 	}
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_rand2(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.heavy = true,
+		.begin = rand2_begin,
+		.piece = rand2,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
@@ -194,10 +200,7 @@ enum neuron_cause trn_exec_rand2(struct trn_exec *exec)
 		cause = trn_exec_scalar(exec, 1, op.dst.partitions, &op.s1);
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(true, rand2, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- the states --- */

@@ -9,96 +9,88 @@
 
 /* @group: elements of the source that become one of the destination */
 struct reduction {
+	const struct trn_exec *exec;
 	const struct neuron_inst *inst;
 	struct trn_tile dst, src;
 	uint32_t group;
 };
 
-/* The chain over one group; the running value is the first of the next piece. */
-static float reduce_group(const struct reduction *op, unsigned int p,
-			  size_t first, const struct trn_lines *lines)
+/* The chain goes on with @n elements, or begins with them. */
+static float chain(const struct reduction *op, float value, bool begins, const float *a,
+		   size_t n)
 {
-	size_t done, n;
-	float value;
+	unsigned int alu = op->inst->op0;
 
-	trn_tile_load(&op->src, p, first, 1, &value);
-	for (done = 1; done < op->group; done += n) {
-		n = trn_piece(op->group, done, lines->piece - 1);
-		lines->a[0] = value;
-		trn_tile_load(&op->src, p, first + done, n, lines->a + 1);
-		value = trn_alu_reduce(op->inst->op0, lines->a, n + 1);
-	}
-	return value;
+	if (op->group == 1)
+		return a[0];
+	if (begins)
+		return trn_alu_reduce(alu, a, n);
+	/* A chain of one element may have an operand that has not been made absolute. */
+	return trn_alu_reduce_from(alu, trn_alu_reduce(alu, &value, 1), a, n);
 }
 
 /* The same of integers as raw bits. */
-static uint32_t reduce_bits(const struct reduction *op, unsigned int p, size_t first,
-			    const struct trn_lines *lines)
+static uint32_t chain_bits(const struct reduction *op, uint32_t value, bool begins,
+			   const void *a, size_t n)
 {
-	uint32_t value = op->inst->op0 == NEURON_ALU_BITWISE_AND ? UINT32_MAX : 0;
-	size_t done, n;
-
-	for (done = 0; done < op->group; done += n) {
-		n = trn_piece(op->group, done, lines->piece);
-		trn_tile_load_raw(&op->src, p, first + done, n, lines->a);
-		value = trn_alu_reduce_bits(op->inst->op0, value, lines->a,
-					    op->src.size, n);
-	}
-	return value;
+	if (begins)
+		value = op->inst->op0 == NEURON_ALU_BITWISE_AND ? UINT32_MAX : 0;
+	return trn_alu_reduce_bits(op->inst->op0, value, a, op->src.size, n);
 }
 
-static void tensor_reduce_bits(void *arg, const struct trn_lines *lines)
+/* Elements of the source; the results whose last element is among them are stored. */
+static void tensor_reduce_bits(void *arg, unsigned int p, size_t first, size_t n,
+			       const struct trn_lines *lines)
 {
 	const struct reduction *op = arg;
+	const uint8_t *from = (const uint8_t *)lines->a;
 	uint8_t *out = (uint8_t *)lines->b;
-	size_t first, i, n;
-	uint32_t value;
-	unsigned int p;
+	uint32_t *value = trn_exec_resume(op->exec)->carry.word;
+	size_t in = first % op->group, done, part, ready = 0;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			for (i = 0; i < n; i++) {
-				value = reduce_bits(op, p, (first + i) * op->group,
-						    lines);
-				memcpy(out + i * op->dst.size, &value, op->dst.size);
-			}
-			trn_tile_store_raw(&op->dst, p, first, n, out);
-		}
+	trn_tile_load_raw(&op->src, p, first, n, lines->a);
+	for (done = 0; done < n; done += part) {
+		part = trn_piece(op->group, in, n - done);
+		*value = chain_bits(op, *value, !in, from + done * op->src.size, part);
+		in = in + part == op->group ? 0 : in + part;
+		if (!in)
+			memcpy(out + ready++ * op->dst.size, value, op->dst.size);
 	}
+	trn_tile_store_raw(&op->dst, p, first / op->group, ready, out);
 }
 
-/*
- * Results gather in b and are stored when it is full: with whole lines, after
- * the last element of the source has been read.
- */
-static void tensor_reduce(void *arg, const struct trn_lines *lines)
+static void tensor_reduce(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
 {
 	const struct reduction *op = arg;
-	size_t first, i, n;
-	unsigned int p;
+	const float *from = trn_tile_view(&op->src, p, first, n, lines->a);
+	size_t in = first % op->group, done, part, ready = 0;
+	float *value = trn_exec_carry(op->exec);
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			for (i = 0; i < n; i++)
-				lines->b[i] = reduce_group(op, p,
-							   (first + i) * op->group,
-							   lines);
-			if (op->inst->flags & NEURON_INST_NEGATE)
-				trn_alu_vs(NEURON_ALU_MULTIPLY, lines->b, lines->b,
-					   -1.0f, false, n);
-			trn_tile_store(&op->dst, p, first, n, lines->b);
-		}
+	for (done = 0; done < n; done += part) {
+		part = trn_piece(op->group, in, n - done);
+		*value = chain(op, *value, !in, from + done, part);
+		in = in + part == op->group ? 0 : in + part;
+		if (!in)
+			lines->b[ready++] = *value;
 	}
+	if (op->inst->flags & NEURON_INST_NEGATE)
+		trn_alu_vs(NEURON_ALU_MULTIPLY, lines->b, lines->b, -1.0f, false, ready);
+	trn_tile_store(&op->dst, p, first / op->group, ready, lines->b);
 }
 
 enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
-	struct reduction op = { .inst = exec->inst, .group = 1 };
-	enum neuron_cause cause;
+	struct reduction op = { .exec = exec, .inst = exec->inst, .group = 1 };
 	bool bitwise = trn_alu_is_bitwise(inst->op0);
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.piece = bitwise ? tensor_reduce_bits : tensor_reduce,
+	};
+	enum neuron_cause cause;
 	unsigned int i;
 
 	if (!trn_alu_is_reduction(inst->op0) || !trn_exec_magnitude(exec, inst->op0) ||
@@ -116,7 +108,7 @@ enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec)
 	if (cause)
 		return cause;
 	exec->work.n = op.src.n;
-	trn_exec_lines(trn_tile_disjoint(&op.dst, &op.src),
-		       bitwise ? tensor_reduce_bits : tensor_reduce, &op);
-	return NEURON_CAUSE_NONE;
+	walk.partitions = op.dst.partitions;
+	walk.n = op.src.n;
+	return trn_exec_walk(exec, &walk, &op);
 }

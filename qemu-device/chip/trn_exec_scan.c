@@ -14,24 +14,23 @@ struct running {
 
 /* --- dst[i] = r[i] = (src0[i] op0 r[i - 1]) op1 src1[i] --- */
 
-static void tensor_scan(void *arg, const struct trn_lines *lines)
+static void scan_begin(void *arg, unsigned int p)
 {
 	const struct running *op = arg;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float r = trn_scalar_at(&op->s0, p);
+	trn_exec_carry(op->exec)[0] = trn_scalar_at(&op->s0, p);
+}
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src0, p, first, n, lines->a);
-			trn_tile_load(&op->src1, p, first, n, lines->b);
-			r = trn_alu_scan(&op->scan, r, lines->a, lines->a,
-					 lines->b, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+static void tensor_scan(void *arg, unsigned int p, size_t first, size_t n,
+			const struct trn_lines *lines)
+{
+	const struct running *op = arg;
+	float *r = trn_exec_carry(op->exec);
+
+	trn_tile_load(&op->src0, p, first, n, lines->a);
+	trn_tile_load(&op->src1, p, first, n, lines->b);
+	*r = trn_alu_scan(&op->scan, *r, lines->a, lines->a, lines->b, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
@@ -46,6 +45,14 @@ enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
 			.reverse1 = inst->flags & NEURON_INST_REVERSE1,
 		},
 	};
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src0, &op.src1 },
+		.heavy = true,
+		.limit = TRN_SLOW_PIECE,
+		.begin = scan_begin,
+		.piece = tensor_scan,
+	};
 	enum neuron_cause cause;
 
 	if (!trn_exec_arith(exec, inst->op0) || !trn_exec_arith(exec, inst->op1))
@@ -57,36 +64,24 @@ enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0) &&
-		       trn_tile_piecewise(&op.dst, &op.src1), tensor_scan, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- dst[i] = acc = (src0[i] op0 s0) op2 acc --- */
 
-static void tensor_cumulative(void *arg, const struct trn_lines *lines)
+static void tensor_cumulative(void *arg, unsigned int p, size_t first, size_t n,
+			      const struct trn_lines *lines)
 {
 	const struct running *op = arg;
 	const struct neuron_inst *inst = op->exec->inst;
 	bool reverse = inst->flags & NEURON_INST_REVERSE0;
+	float s0 = trn_exec_carry(op->exec)[0];
 	float *acc = trn_exec_acc(op->exec);
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float s0 = trn_scalar_at(&op->s0, p);
-
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src0, p, first, n, lines->a);
-			trn_alu_vs(inst->op0, lines->a, lines->a, s0, reverse, n);
-			acc[p] = trn_alu_scan(&op->scan, acc[p], lines->a,
-					      lines->a, lines->a, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+	trn_tile_load(&op->src0, p, first, n, lines->a);
+	trn_alu_vs(inst->op0, lines->a, lines->a, s0, reverse, n);
+	acc[p] = trn_alu_scan(&op->scan, acc[p], lines->a, lines->a, lines->a, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 static bool cumulative_ops_valid(const struct trn_exec *exec)
@@ -118,6 +113,14 @@ enum neuron_cause trn_exec_tensor_cumulative(struct trn_exec *exec)
 {
 	/* (x op2 acc) bypass anything */
 	struct running op = { .exec = exec, .scan.op0 = exec->inst->op2 };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src0 },
+		.heavy = true,
+		.limit = TRN_SLOW_PIECE,
+		.begin = scan_begin,
+		.piece = tensor_cumulative,
+	};
 	enum neuron_cause cause;
 
 	if (!cumulative_ops_valid(exec))
@@ -132,8 +135,5 @@ enum neuron_cause trn_exec_tensor_cumulative(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, op.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0), tensor_cumulative, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }

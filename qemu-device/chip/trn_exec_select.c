@@ -8,12 +8,21 @@
 #include "trn_exec.h"
 #include "trn_num.h"
 
+/**
+ * struct selection - a resolved instruction
+ * @fill: an element of the destination
+ * @line: a piece full of it, where the source is that number; else NULL
+ * @real_src, @real_predicate: where @src and @predicate are lines of the desk, to which
+ *	these are copied
+ */
 struct selection {
 	struct trn_exec *exec;
 	struct trn_tile dst, src, predicate;
 	struct trn_scalar s0, s1;
 	bool reverse;
-	uint32_t fill;		/* an element of the destination */
+	uint32_t fill;
+	const uint8_t *line;
+	struct trn_tile real_src, real_predicate;
 };
 
 /* Element @i of a line of raw integers is true. */
@@ -36,17 +45,16 @@ static bool taken(const struct selection *op, const void *line, size_t i)
 
 /* Nothing is written where the predicate does not hold: runs of elements. */
 static void store_taken(const struct selection *op, unsigned int p, size_t first,
-			size_t n, const struct trn_lines *lines)
+			size_t n, const uint8_t *from, const void *predicate)
 {
-	const uint8_t *from = (const uint8_t *)lines->a;
 	size_t i = 0, end;
 
 	while (i < n) {
-		if (!taken(op, lines->b, i)) {
+		if (!taken(op, predicate, i)) {
 			i++;
 			continue;
 		}
-		for (end = i + 1; end < n && taken(op, lines->b, end); end++)
+		for (end = i + 1; end < n && taken(op, predicate, end); end++)
 			;
 		trn_tile_store_raw(&op->dst, p, first + i, end - i,
 				   from + i * op->dst.size);
@@ -54,33 +62,78 @@ static void store_taken(const struct selection *op, unsigned int p, size_t first
 	}
 }
 
-static void fill_line(const struct selection *op, void *line, size_t n)
+static void fill_line(const struct selection *op, uint8_t *line, size_t n)
 {
-	uint8_t *to = line;
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		memcpy(to + i * op->dst.size, &op->fill, op->dst.size);
+		memcpy(line + i * op->dst.size, &op->fill, op->dst.size);
 }
 
-static void copy_predicated(void *arg, const struct trn_lines *lines)
+static void copy_predicated(void *arg, unsigned int p, size_t first, size_t n,
+			    const struct trn_lines *lines)
 {
 	const struct selection *op = arg;
-	bool number = op->exec->inst->flags & NEURON_INST_IMM;
-	size_t first, n;
-	unsigned int p;
 
-	if (number)
-		fill_line(op, lines->a, trn_piece(op->dst.n, 0, lines->piece));
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			if (!number)
-				trn_tile_load_raw(&op->src, p, first, n, lines->a);
-			trn_tile_load_raw(&op->predicate, p, first, n, lines->b);
-			store_taken(op, p, first, n, lines);
-		}
+	if (!op->line)
+		trn_tile_load_raw(&op->src, p, first, n, lines->a);
+	trn_tile_load_raw(&op->predicate, p, first, n, lines->b);
+	store_taken(op, p, first, n, op->line ? op->line : (const uint8_t *)lines->a,
+		    lines->b);
+}
+
+/* Both sources are read before anything is written: twice as many elements. */
+static void copy_staged(void *arg, unsigned int p, size_t first, size_t n,
+			const struct trn_lines *lines)
+{
+	const struct selection *op = arg;
+	size_t all = op->dst.n, part;
+
+	if (first < all) {
+		part = trn_piece(all, first, n);
+		if (!op->line)
+			trn_tile_load_raw(&op->real_src, p, first, part,
+					  op->src.base + first * op->src.size);
+		trn_tile_load_raw(&op->real_predicate, p, first, part,
+				  op->predicate.base + first * op->predicate.size);
+		first += part;
+		n -= part;
 	}
+	if (n)
+		copy_predicated(arg, p, first - all, n, lines);
+}
+
+/* Where a destination would change what is read later. */
+static void stage_sources(struct trn_exec *exec, struct selection *op)
+{
+	struct trn_lane_desk *desk = trn_exec_desk(exec);
+
+	op->real_src = op->src;
+	op->real_predicate = op->predicate;
+	trn_tile_on_desk(&op->src, desk->line[0]);
+	trn_tile_on_desk(&op->predicate, desk->line[1]);
+	trn_exec_desk_use(exec, (size_t)op->src.high, (size_t)op->predicate.high, 0);
+}
+
+static enum neuron_cause predicated_walk(struct trn_exec *exec, struct selection *op)
+{
+	struct trn_walk walk = {
+		.partitions = op->dst.partitions,
+		.n = op->dst.n,
+		.src = { &op->dst, &op->predicate, &op->src },
+		.heavy = true,
+		.piece = copy_predicated,
+	};
+
+	if (!(op->line || trn_tile_piecewise(&op->dst, &op->src)) ||
+	    !trn_tile_piecewise(&op->dst, &op->predicate)) {
+		stage_sources(exec, op);
+		walk.src[1] = &op->real_predicate;
+		walk.src[2] = &op->real_src;
+		walk.n *= 2;
+		walk.piece = copy_staged;
+	}
+	return trn_exec_walk(exec, &walk, op);
 }
 
 static enum neuron_cause number_operand(struct trn_exec *exec, struct selection *op)
@@ -107,6 +160,7 @@ static bool predicate_valid(const struct trn_tile *tile)
 enum neuron_cause trn_exec_copy_predicated(struct trn_exec *exec)
 {
 	bool number = exec->inst->flags & NEURON_INST_IMM;
+	_Alignas(64) uint8_t line[TRN_LINE_PIECE * sizeof(uint32_t)];
 	struct selection op = {
 		.exec = exec,
 		.reverse = exec->inst->flags & NEURON_INST_REVERSE0,
@@ -124,34 +178,36 @@ enum neuron_cause trn_exec_copy_predicated(struct trn_exec *exec)
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	trn_exec_lines((number || trn_tile_piecewise(&op.dst, &op.src)) &&
-		       trn_tile_piecewise(&op.dst, &op.predicate),
-		       copy_predicated, &op);
-	return NEURON_CAUSE_NONE;
+	if (number) {
+		fill_line(&op, line, trn_piece(op.dst.n, 0, TRN_LINE_PIECE));
+		op.line = line;
+	}
+	return predicated_walk(exec, &op);
 }
 
 /* --- select_reduce --- */
 
-static void select_reduce(void *arg, const struct trn_lines *lines)
+static void select_begin(void *arg, unsigned int p)
 {
 	const struct selection *op = arg;
-	size_t first, i, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float other = trn_scalar_at(&op->s0, p);
+	trn_exec_carry(op->exec)[0] = trn_scalar_at(&op->s0, p);
+}
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			trn_tile_load_raw(&op->predicate, p, first, n, lines->b);
-			for (i = 0; i < n; i++)
-				if (!taken(op, lines->b, i))
-					lines->a[i] = other;
-			trn_exec_acc_line(op->exec, p, lines->a, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+static void select_reduce(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
+{
+	const struct selection *op = arg;
+	float other = trn_exec_carry(op->exec)[0];
+	size_t i;
+
+	trn_tile_load(&op->src, p, first, n, lines->a);
+	trn_tile_load_raw(&op->predicate, p, first, n, lines->b);
+	for (i = 0; i < n; i++)
+		if (!taken(op, lines->b, i))
+			lines->a[i] = other;
+	trn_exec_acc_line(op->exec, p, lines->a, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 /* The maximum is the only reduction of these two instructions. */
@@ -174,6 +230,13 @@ enum neuron_cause trn_exec_select_reduce(struct trn_exec *exec)
 		.exec = exec,
 		.reverse = exec->inst->flags & NEURON_INST_REVERSE0,
 	};
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src, &op.predicate },
+		.heavy = true,
+		.begin = select_begin,
+		.piece = select_reduce,
+	};
 	enum neuron_cause cause;
 
 	if (!reduction_valid(exec->inst))
@@ -189,12 +252,7 @@ enum neuron_cause trn_exec_select_reduce(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, op.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src) &&
-		       trn_tile_piecewise(&op.dst, &op.predicate),
-		       select_reduce, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- range_select --- */
@@ -220,28 +278,29 @@ static void range_block(const struct selection *op, float *a, size_t first, size
 			a[i] = -FLT_MAX;
 }
 
-static void range_select(void *arg, const struct trn_lines *lines)
+static void range_begin(void *arg, unsigned int p)
 {
 	const struct selection *op = arg;
-	size_t first, i, n, part;
-	unsigned int p;
+	float *carry = trn_exec_carry(op->exec);
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float bound0 = trn_scalar_at(&op->s0, p);
-		float bound1 = trn_scalar_at(&op->s1, p);
+	carry[0] = trn_scalar_at(&op->s0, p);
+	carry[1] = trn_scalar_at(&op->s1, p);
+}
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src, p, first, n, lines->a);
-			for (i = 0; i < n; i += part) {
-				part = trn_piece(n, i, BLOCK);
-				range_block(op, lines->a + i, first + i, part,
-					    bound0, bound1);
-			}
-			trn_exec_acc_line(op->exec, p, lines->a, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
+static void range_select(void *arg, unsigned int p, size_t first, size_t n,
+			 const struct trn_lines *lines)
+{
+	const struct selection *op = arg;
+	const float *carry = trn_exec_carry(op->exec);
+	size_t i, part;
+
+	trn_tile_load(&op->src, p, first, n, lines->a);
+	for (i = 0; i < n; i += part) {
+		part = trn_piece(n, i, BLOCK);
+		range_block(op, lines->a + i, first + i, part, carry[0], carry[1]);
 	}
+	trn_exec_acc_line(op->exec, p, lines->a, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 /* Every index is an fp32 number. */
@@ -256,6 +315,13 @@ enum neuron_cause trn_exec_range_select(struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
 	struct selection op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src },
+		.heavy = true,
+		.begin = range_begin,
+		.piece = range_select,
+	};
 	enum neuron_cause cause;
 
 	if (!reduction_valid(inst) || inst->op0 == NEURON_ALU_IS_NE ||
@@ -273,8 +339,5 @@ enum neuron_cause trn_exec_range_select(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (!cause)
 		cause = trn_exec_acc_begin(exec, op.dst.partitions);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src), range_select, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }

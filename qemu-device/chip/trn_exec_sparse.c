@@ -27,9 +27,13 @@ bool trn_sparse_tags_valid(const struct trn_product *product)
 	return true;
 }
 
-/* The lines of the moving operand are numbered partition by partition. */
-static void pick_lines(const struct trn_product *product,
-		       uint16_t line[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE])
+/*
+ * Each column of the stationary operand has terms of its own. A term that the tags
+ * leave out is not looked at: not even a NaN of it counts. The lines of the moving
+ * operand are numbered partition by partition.
+ */
+void trn_sparse_pick(const struct trn_product *product,
+		     uint16_t line[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE])
 {
 	unsigned int k, m, tag;
 
@@ -42,39 +46,4 @@ static void pick_lines(const struct trn_product *product,
 						product->ratio + tag / HELD);
 		}
 	}
-}
-
-/*
- * Each column of the stationary operand has terms of its own. A term that the tags
- * leave out is not looked at: not even a NaN of it counts.
- */
-void trn_sparse_columns(const struct trn_product *product, size_t first,
-			size_t count)
-{
-	const struct trn_part *part = product->part;
-	struct trn_pe_array *array = product->exec->core->array;
-	uint16_t line[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE];
-	_Alignas(64) float room[TRN_PRODUCT_ROOM];
-	float buf[TRN_COLUMNS / TRN_SPARSE_LINES];
-	const struct trn_pick pick = { line[0], TRN_ARRAY_SIZE, part->k };
-	struct trn_moving moving;
-	const struct trn_block block = {
-		.rows = part->m,
-		.first = first,
-		.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
-					[part->place.col],
-		.weight_stride = TRN_ARRAY_SIZE,
-		.moving = &moving,
-		.pick = &pick,
-	};
-	unsigned int k, i;
-
-	pick_lines(product, line);
-	trn_moving_init(&moving, room, part->k * product->ratio, (unsigned int)count);
-	for (k = 0; k < part->k; k++)
-		for (i = 0; i < product->ratio; i++)
-			trn_moving_line(&moving, k * product->ratio + i,
-					trn_tile_view(&product->src, k,
-						      i * product->n + first, count, buf));
-	trn_product_block(product, &block);
 }

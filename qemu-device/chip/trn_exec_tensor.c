@@ -2,11 +2,23 @@
 /*
  * The products of the tensor engine.
  */
+#include <string.h>
+
 #include "trn_exec_tensor.h"
 #include "trn_num.h"
 
 #define MOVING_MAX	512	/* columns; NeuronCore-v4: what fits into PSUM */
 #define MOVING_MAX_V4	4096	/* of a result of fp32, twice as many of bf16 */
+
+/*
+ * A piece of a product: so many rows of all columns or more of fewer, but one row where no
+ * vector instructions help, or where its elements lie here and there. As many lines of the
+ * moving operand are brought at a time.
+ */
+#define ROWS		24
+#define LINES		16
+/* Columns of the moving operand at a time without vector instructions. */
+#define COLUMNS_SLOW	48
 
 #define CACHE_LINE	64
 /* Partitions that a line is asked for before it is read. */
@@ -101,45 +113,84 @@ static void put_line(const struct trn_product *product, unsigned int m, size_t f
 	trn_tile_store(dst, m, first, count, sum);
 }
 
-static void multiply_block(const struct trn_block *block, float *dst, size_t stride,
-			   bool accumulate)
+/**
+ * struct block - the columns of a product that are being done
+ * @first: of them
+ * @portable: without vector instructions
+ * @moving: at most TRN_COLUMNS columns, on the desk
+ */
+struct block {
+	size_t first;
+	bool portable;
+	struct trn_moving moving;
+};
+
+/* Rows @m on of the result, or of what is added to it, to @dst. */
+static void multiply_rows(const struct trn_product *product, const struct block *block,
+			  unsigned int m, unsigned int rows, float *dst, size_t stride,
+			  bool accumulate)
 {
-	if (block->pick)
-		trn_multiply_picked(dst, stride, block->weight, block->weight_stride,
-				    block->pick, block->moving, block->rows, accumulate);
+	const struct neuron_array *place = &product->part->place;
+	const struct trn_core *core = product->exec->core;
+	const float *weight = &core->array->weight[TRN_ARRAY_DEPTH * place->row]
+						  [place->col + m];
+	const struct trn_pick pick = {
+		core->desk->pick[0] + m, TRN_ARRAY_SIZE, product->part->k,
+	};
+
+	if (product->part->kind == TRN_PART_SPARSE)
+		trn_multiply_picked(dst, stride, weight, TRN_ARRAY_SIZE, &pick,
+				    &block->moving, rows, accumulate);
 	else
-		trn_multiply(dst, stride, block->weight, block->weight_stride,
-			     block->moving, block->rows, accumulate);
+		trn_multiply(dst, stride, weight, TRN_ARRAY_SIZE, &block->moving, rows,
+			     accumulate);
 }
 
 /* A result that is not fp32 side by side: by way of dense memory. */
 static void __attribute__((noinline))
-block_elsewhere(const struct trn_product *product, const struct trn_block *block)
+rows_elsewhere(const struct trn_product *product, const struct block *block,
+	       unsigned int m, unsigned int rows)
 {
-	float sum[TRN_ARRAY_SIZE][TRN_COLUMNS];
+	float sum[ROWS][TRN_COLUMNS];
 	unsigned int i;
 
-	multiply_block(block, sum[0], TRN_COLUMNS, false);
-	for (i = 0; i < block->rows; i++)
-		put_line(product, block->m + i, block->first, block->moving->n, sum[i]);
+	multiply_rows(product, block, m, rows, sum[0], TRN_COLUMNS, false);
+	for (i = 0; i < rows; i++)
+		put_line(product, m + i, block->first, block->moving.n, sum[i]);
 }
 
-void trn_product_block(const struct trn_product *product,
-		       const struct trn_block *block)
+/* Where a line of the result is summed up at once, or NULL: elsewhere. */
+static float *sums_here(const struct trn_product *product, unsigned int m, size_t first)
 {
-	const struct trn_tile *dst = &product->dst;
-	bool part = trn_isa_flags(product->exec->inst) & NEURON_INST_WRITTEN;
-	float *here = part ? NULL : trn_tile_room(dst, block->m, block->first, NULL);
+	if (trn_isa_flags(product->exec->inst) & NEURON_INST_WRITTEN)
+		return NULL;
+	return trn_tile_room(&product->dst, m, first, NULL);
+}
+
+static void do_rows(const struct trn_product *product, const struct block *block,
+		    unsigned int m, unsigned int rows)
+{
+	float *here = sums_here(product, m, block->first);
 
 	if (here)
-		multiply_block(block, here, dst->stride / sizeof(*here),
-			       product->exec->inst->flags & NEURON_INST_ACCUMULATE);
+		multiply_rows(product, block, m, rows, here,
+			      product->dst.stride / sizeof(*here),
+			      product->exec->inst->flags & NEURON_INST_ACCUMULATE);
 	else
-		block_elsewhere(product, block);
+		rows_elsewhere(product, block, m, rows);
 }
 
 /* Of a product with more terms fewer columns, so that both together fit a cache. */
-static size_t moving_columns(const struct trn_part *part)
+static uint32_t moving_columns(const struct trn_part *part, bool portable)
+{
+	uint32_t columns = portable ? COLUMNS_SLOW : TRN_COLUMNS;
+
+	return columns / (part->kind == TRN_PART_SPARSE ? TRN_SPARSE_LINES :
+							  trn_part_depth(part));
+}
+
+/* The most columns that fit the desk, whichever path wanted them. */
+static uint32_t columns_room(const struct trn_part *part)
 {
 	return TRN_COLUMNS / (part->kind == TRN_PART_SPARSE ? TRN_SPARSE_LINES :
 							      trn_part_depth(part));
@@ -171,63 +222,119 @@ static void expect_line(const struct trn_tile *tile, unsigned int p, size_t firs
 		__builtin_prefetch(line + i);
 }
 
-/* Columns from @first on of the moving operand: row by row, term by term. */
-static void bring_moving(const struct trn_product *product, size_t first,
-			 const struct trn_moving *moving)
+/* Lines of the moving operand in each partition. */
+static unsigned int lines_of(const struct trn_product *product)
 {
-	unsigned int depth = trn_part_depth(product->part);
+	return product->part->kind == TRN_PART_SPARSE ? product->ratio :
+							trn_part_depth(product->part);
+}
+
+/* Partition @k of the moving operand, term by term. */
+static void bring_line(const struct trn_product *product, const struct block *block,
+		       unsigned int k)
+{
+	const struct trn_moving *moving = &block->moving;
+	unsigned int lines = lines_of(product), t;
 	float line[TRN_COLUMNS];
-	unsigned int k, t;
+	size_t first;
 
-	for (k = 0; k < product->part->k; k++) {
-		if (product->part->kind == TRN_PART_MX) {
-			bring_mx(product, k, first, moving);
-			continue;
-		}
-		for (t = 0; t < depth; t++) {
-			expect_line(&product->src, k + AHEAD, t * product->n + first,
-				    moving->n);
-			trn_moving_line(moving, k * depth + t,
-					trn_tile_view(&product->src, k,
-						      t * product->n + first,
-						      moving->n, line));
-		}
+	if (product->part->kind == TRN_PART_MX) {
+		bring_mx(product, k, block->first, moving);
+		return;
+	}
+	for (t = 0; t < lines; t++) {
+		first = t * product->n + block->first;
+		expect_line(&product->src, k + AHEAD, first, moving->n);
+		trn_moving_line(moving, k * lines + t,
+				trn_tile_view(&product->src, k, first, moving->n, line));
 	}
 }
 
-static void dense_columns(const struct trn_product *product, size_t first,
-			  size_t count)
+/* True: the instruction is cut here. */
+static bool product_pause(struct trn_product *product, uint64_t elements,
+			  unsigned int weight)
 {
-	const struct trn_part *part = product->part;
-	struct trn_pe_array *array = product->exec->core->array;
-	_Alignas(64) float room[TRN_PRODUCT_ROOM];
-	struct trn_moving moving;
-	const struct trn_block block = {
-		.rows = part->m,
-		.first = first,
-		.weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row]
-					[part->place.col],
-		.weight_stride = TRN_ARRAY_SIZE,
-		.moving = &moving,
-	};
+	const struct trn_resume *at = trn_exec_resume(product->exec);
 
-	trn_moving_init(&moving, room, trn_part_depth(part) * part->k,
-			(unsigned int)count);
-	bring_moving(product, first, &moving);
-	trn_product_block(product, &block);
+	if (!trn_exec_pause(product->exec, elements, weight))
+		return false;
+	trn_exec_keep(product->exec, at->p, at->step, at->first);
+	return true;
 }
 
-static void multiply(const struct trn_product *product)
+/* What of the block's columns is not on the desk. True: cut. */
+static bool bring_moving(struct trn_product *product, const struct block *block)
 {
-	size_t first, count;
+	unsigned int weight = trn_tile_weight(&product->src, true), i;
+	unsigned int lines = weight == TRN_WEIGHT_SLOW ? 1 : LINES;
+	struct trn_resume *at = trn_exec_resume(product->exec);
 
-	for (first = 0; first < product->n; first += count) {
-		count = trn_piece(product->n, first, moving_columns(product->part));
-		if (product->part->kind == TRN_PART_SPARSE)
-			trn_sparse_columns(product, first, count);
-		else
-			dense_columns(product, first, count);
+	if (product->part->kind == TRN_PART_SPARSE && !at->brought)
+		trn_sparse_pick(product, product->exec->core->desk->pick);
+	while (at->brought < product->part->k) {
+		for (i = 0; i < lines && at->brought < product->part->k; i++)
+			bring_line(product, block, at->brought++);
+		if (product_pause(product, lines * block->moving.n * lines_of(product),
+				  weight))
+			return true;
 	}
+	return false;
+}
+
+static unsigned int rows_at_once(const struct trn_product *product,
+				 const struct block *block)
+{
+	if (block->portable || trn_tile_weight(&product->dst, true) == TRN_WEIGHT_SLOW)
+		return 1;
+	if (!sums_here(product, 0, 0))
+		return ROWS;
+	return ROWS * (columns_room(product->part) / block->moving.n);
+}
+
+/* Rows of the block's columns. True: cut. */
+static bool do_block(struct trn_product *product, const struct block *block)
+{
+	unsigned int most = rows_at_once(product, block), rows, terms;
+	struct trn_resume *at = trn_exec_resume(product->exec);
+
+	terms = product->part->k * trn_part_depth(product->part);
+	while (at->p < product->part->m) {
+		rows = product->part->m - at->p < most ? product->part->m - at->p : most;
+		do_rows(product, block, at->p, rows);
+		at->p += rows;
+		/* A vector instruction does many terms in the time of an element. */
+		if (product_pause(product, rows * block->moving.n,
+				  block->portable ? 4 * terms : terms / 64 + 1))
+			return true;
+	}
+	return false;
+}
+
+/* Block by block of columns, the moving operand first; the place is one in a block. */
+static enum neuron_cause multiply(struct trn_product *product)
+{
+	struct trn_resume *at = trn_exec_resume(product->exec);
+	float *room = product->exec->core->desk->moving;
+	struct block block = { .portable = !strcmp(trn_num_path_name(), "scalar") };
+
+	if (at->first > product->n || at->width > columns_room(product->part) ||
+	    at->width > product->n - at->first)
+		return NEURON_CAUSE_OPERAND;
+	for (; at->first < product->n; at->first += at->width, at->width = 0) {
+		if (!at->width) {
+			at->width = (uint32_t)trn_piece(product->n, at->first,
+							moving_columns(product->part,
+								       block.portable));
+			at->brought = 0;
+			at->p = 0;
+		}
+		block.first = at->first;
+		trn_moving_init(&block.moving, room, lines_of(product) * product->part->k,
+				at->width);
+		if (bring_moving(product, &block) || do_block(product, &block))
+			return NEURON_CAUSE_NONE;
+	}
+	return NEURON_CAUSE_NONE;
 }
 
 /* The operands of a product whose moving one has @lines lines in a partition. */
@@ -264,13 +371,11 @@ static enum neuron_cause resolve(struct trn_exec *exec, enum trn_part_kind kind,
 	return NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause finish(const struct trn_product *product)
+static enum neuron_cause finish(struct trn_product *product)
 {
 	enum neuron_cause cause = trn_tile_touch(&product->dst);
 
-	if (!cause)
-		multiply(product);
-	return cause;
+	return cause ? cause : multiply(product);
 }
 
 enum neuron_cause trn_exec_matmul(struct trn_exec *exec)
@@ -306,7 +411,7 @@ enum neuron_cause trn_exec_matmul_sparse(struct trn_exec *exec)
 	if (product.src.num[1] != product.ratio || product.src.num[2] != 1 ||
 	    product.src.num[3] != 1 ||
 	    !types_match(product.part->dtype, product.src.dtype) ||
-	    !trn_sparse_tags_valid(&product))
+	    (!trn_exec_resume(exec)->brought && !trn_sparse_tags_valid(&product)))
 		return NEURON_CAUSE_OPERAND;
 	return finish(&product);
 }

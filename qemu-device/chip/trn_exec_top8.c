@@ -13,6 +13,7 @@
 #define NOWHERE		UINT32_MAX
 
 struct search {
+	const struct trn_exec *exec;
 	struct trn_tile dst, data, vals, indices;
 	float replacement;
 	bool has_indices;
@@ -21,6 +22,15 @@ struct search {
 static bool data_valid(const struct trn_tile *tile)
 {
 	return tile->n >= DATA_MIN && tile->n <= DATA_MAX && tile->num[3] == 1;
+}
+
+static enum neuron_cause search_walk(struct trn_exec *exec, struct trn_walk *walk,
+				     struct search *op)
+{
+	exec->work.n = op->data.n;
+	walk->partitions = op->dst.partitions;
+	walk->n = op->data.n;
+	return trn_exec_walk(exec, walk, op);
 }
 
 /* --- max8 --- */
@@ -46,34 +56,52 @@ static void insert(float top[TOP], float value)
 	top[i] = value;
 }
 
-static void max8(void *arg, const struct trn_lines *lines)
+/* What the pieces of a partition hand on: the largest so far, and how many they are. */
+static void max8_begin(void *arg, unsigned int p)
 {
 	const struct search *op = arg;
-	size_t first, i, n;
-	unsigned int p, found;
-	float top[TOP];
+	unsigned int i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		found = 0;
-		for (i = 0; i < TOP; i++)
-			top[i] = -__builtin_inff();
-		for (first = 0; first < op->data.n; first += n) {
-			n = trn_piece(op->data.n, first, lines->piece);
-			trn_tile_load(&op->data, p, first, n, lines->a);
-			for (i = 0; i < n; i++)
-				if (found < TOP ||
-				    key_of(lines->a[i]) > key_of(top[TOP - 1])) {
-					insert(top, lines->a[i]);
-					found++;
-				}
-		}
-		trn_tile_store(&op->dst, p, 0, TOP, top);
+	(void)p;
+	for (i = 0; i < TOP; i++)
+		trn_exec_carry(op->exec)[i] = -__builtin_inff();
+	trn_exec_resume(op->exec)->carry.word[TOP] = 0;
+}
+
+static void max8(void *arg, unsigned int p, size_t first, size_t n,
+		 const struct trn_lines *lines)
+{
+	const struct search *op = arg;
+	uint32_t *found = &trn_exec_resume(op->exec)->carry.word[TOP];
+	float *top = trn_exec_carry(op->exec);
+	size_t i;
+
+	trn_tile_load(&op->data, p, first, n, lines->a);
+	for (i = 0; i < n; i++) {
+		if (*found >= TOP && key_of(lines->a[i]) <= key_of(top[TOP - 1]))
+			continue;
+		insert(top, lines->a[i]);
+		*found = *found + 1;
 	}
+}
+
+static void max8_end(void *arg, unsigned int p)
+{
+	const struct search *op = arg;
+
+	trn_tile_store(&op->dst, p, 0, TOP, trn_exec_carry(op->exec));
 }
 
 enum neuron_cause trn_exec_max8(struct trn_exec *exec)
 {
-	struct search op;
+	struct search op = { .exec = exec };
+	struct trn_walk walk = {
+		.src = { &op.data },
+		.heavy = true,
+		.begin = max8_begin,
+		.piece = max8,
+		.end = max8_end,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_pair(exec, &op.dst, &op.data);
@@ -83,26 +111,31 @@ enum neuron_cause trn_exec_max8(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	exec->work.n = op.data.n;
-	trn_exec_lines(true, max8, &op);
-	return NEURON_CAUSE_NONE;
+	return search_walk(exec, &walk, &op);
 }
 
 /* --- find_index8, match_replace8 --- */
 
 /**
- * struct match - the search for eight values
+ * struct match - the search for eight values, which the pieces of a partition hand on
  * @index: where they are; NOWHERE: not found yet
- * @descending: equal values are looked for from the last one on
  */
 struct match {
 	float vals[TOP];
 	uint32_t index[TOP];
-	bool descending;
 };
 
-static void match_begin(struct match *match, const struct search *op, unsigned int p)
+_Static_assert(sizeof(struct match) <= TRN_RESUME_CARRY * sizeof(uint32_t), "too much");
+
+static struct match *match_of(const struct search *op)
 {
+	return (struct match *)(void *)trn_exec_resume(op->exec)->carry.byte;
+}
+
+static void match_begin(void *arg, unsigned int p)
+{
+	const struct search *op = arg;
+	struct match *match = match_of(op);
 	unsigned int i;
 
 	trn_tile_load(&op->vals, p, 0, TOP, match->vals);
@@ -110,13 +143,16 @@ static void match_begin(struct match *match, const struct search *op, unsigned i
 		match->index[i] = NOWHERE;
 }
 
-/* The element at @at is that of one value at most: the next that waits for it. */
-static bool match_element(struct match *match, float value, size_t at)
+/*
+ * The element at @at is that of one value at most: the next that waits for it, equal ones
+ * from the first on or, @descending, from the last.
+ */
+static bool match_element(struct match *match, bool descending, float value, size_t at)
 {
 	unsigned int i, slot;
 
 	for (i = 0; i < TOP; i++) {
-		slot = match->descending ? TOP - 1 - i : i;
+		slot = descending ? TOP - 1 - i : i;
 		if (match->index[slot] == NOWHERE && match->vals[slot] == value) {
 			match->index[slot] = (uint32_t)at;
 			return true;
@@ -140,23 +176,22 @@ static void store_indices(const struct trn_tile *tile, unsigned int p,
 	trn_tile_store_raw(tile, p, 0, TOP, narrow);
 }
 
-static void find_index8(void *arg, const struct trn_lines *lines)
+static void find_index8(void *arg, unsigned int p, size_t first, size_t n,
+			const struct trn_lines *lines)
 {
 	const struct search *op = arg;
-	struct match match = { .descending = false };
-	size_t first, i, n;
-	unsigned int p;
+	size_t i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		match_begin(&match, op, p);
-		for (first = 0; first < op->data.n; first += n) {
-			n = trn_piece(op->data.n, first, lines->piece);
-			trn_tile_load(&op->data, p, first, n, lines->a);
-			for (i = 0; i < n; i++)
-				match_element(&match, lines->a[i], first + i);
-		}
-		store_indices(&op->dst, p, &match);
-	}
+	trn_tile_load(&op->data, p, first, n, lines->a);
+	for (i = 0; i < n; i++)
+		match_element(match_of(op), false, lines->a[i], first + i);
+}
+
+static void find_index8_end(void *arg, unsigned int p)
+{
+	const struct search *op = arg;
+
+	store_indices(&op->dst, p, match_of(op));
 }
 
 static enum neuron_cause vals_operand(struct trn_exec *exec, struct search *op)
@@ -172,7 +207,14 @@ static enum neuron_cause vals_operand(struct trn_exec *exec, struct search *op)
 
 enum neuron_cause trn_exec_find_index8(struct trn_exec *exec)
 {
-	struct search op;
+	struct search op = { .exec = exec };
+	struct trn_walk walk = {
+		.src = { &op.data },
+		.heavy = true,
+		.begin = match_begin,
+		.piece = find_index8,
+		.end = find_index8_end,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_pair(exec, &op.dst, &op.data);
@@ -186,31 +228,28 @@ enum neuron_cause trn_exec_find_index8(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	exec->work.n = op.data.n;
-	trn_exec_lines(true, find_index8, &op);
-	return NEURON_CAUSE_NONE;
+	return search_walk(exec, &walk, &op);
 }
 
-static void match_replace8(void *arg, const struct trn_lines *lines)
+static void match_replace8(void *arg, unsigned int p, size_t first, size_t n,
+			   const struct trn_lines *lines)
 {
 	const struct search *op = arg;
-	struct match match = { .descending = true };
-	size_t first, i, n;
-	unsigned int p;
+	size_t i;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		match_begin(&match, op, p);
-		for (first = 0; first < op->data.n; first += n) {
-			n = trn_piece(op->data.n, first, lines->piece);
-			trn_tile_load(&op->data, p, first, n, lines->a);
-			for (i = 0; i < n; i++)
-				if (match_element(&match, lines->a[i], first + i))
-					lines->a[i] = op->replacement;
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-		if (op->has_indices)
-			store_indices(&op->indices, p, &match);
-	}
+	trn_tile_load(&op->data, p, first, n, lines->a);
+	for (i = 0; i < n; i++)
+		if (match_element(match_of(op), true, lines->a[i], first + i))
+			lines->a[i] = op->replacement;
+	trn_tile_store(&op->dst, p, first, n, lines->a);
+}
+
+static void match_replace8_end(void *arg, unsigned int p)
+{
+	const struct search *op = arg;
+
+	if (op->has_indices)
+		store_indices(&op->indices, p, match_of(op));
 }
 
 /* 8 uint32 in each partition, at col1. */
@@ -232,7 +271,15 @@ static enum neuron_cause indices_operand(struct trn_exec *exec, struct search *o
 enum neuron_cause trn_exec_match_replace8(struct trn_exec *exec)
 {
 	uint32_t bits = exec->inst->imm0;
-	struct search op;
+	struct search op = { .exec = exec };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.data },
+		.heavy = true,
+		.begin = match_begin,
+		.piece = match_replace8,
+		.end = match_replace8_end,
+	};
 	enum neuron_cause cause;
 
 	memcpy(&op.replacement, &bits, sizeof(bits));
@@ -247,8 +294,5 @@ enum neuron_cause trn_exec_match_replace8(struct trn_exec *exec)
 		cause = trn_tile_touch(&op.dst);
 	if (!cause && op.has_indices)
 		cause = trn_tile_touch(&op.indices);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.data), match_replace8, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }

@@ -103,13 +103,13 @@ static void tensor_tensor_piece(const struct vector_op *op, unsigned int p,
 				size_t first, size_t n,
 				const struct trn_lines *lines)
 {
-	float *out = trn_lines_room(lines, &op->dst, p, first, lines->a);
+	float *out = trn_tile_room(&op->dst, p, first, lines->a);
 	const float *x, *y;
 
-	if (lines->direct && tensor_tensor_bf16(op, p, first, n))
+	if (tensor_tensor_bf16(op, p, first, n))
 		return;
-	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
-	y = trn_lines_load(lines, &op->src1, p, first, n, lines->b);
+	x = trn_tile_view(&op->src0, p, first, n, lines->a);
+	y = trn_tile_view(&op->src1, p, first, n, lines->b);
 	trn_alu_vv(op->inst->op0, out, x, y, n);
 	trn_tile_put(&op->dst, p, first, n, out);
 }
@@ -130,21 +130,24 @@ static void tensor_tensor_raw(const struct vector_op *op, unsigned int p,
 	trn_tile_store_raw(&op->dst, p, first, n, lines->a);
 }
 
-static void tensor_tensor(void *arg, const struct trn_lines *lines)
+static void tensor_tensor(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
 {
 	const struct vector_op *op = arg;
-	size_t first, n;
-	unsigned int p;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			if (op->bitwise || op->exact)
-				tensor_tensor_raw(op, p, first, n, lines);
-			else
-				tensor_tensor_piece(op, p, first, n, lines);
-		}
-	}
+	if (op->bitwise || op->exact)
+		tensor_tensor_raw(op, p, first, n, lines);
+	else
+		tensor_tensor_piece(op, p, first, n, lines);
+}
+
+static void tensor_tensor_rows(void *arg, unsigned int p, unsigned int end,
+			       const struct trn_lines *lines)
+{
+	const struct vector_op *op = arg;
+
+	for (; p < end; p++)
+		tensor_tensor(arg, p, 0, op->dst.n, lines);
 }
 
 bool trn_exec_magnitude(const struct trn_exec *exec, unsigned int op)
@@ -196,6 +199,13 @@ enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)
 		.inst = exec->inst,
 		.bitwise = trn_alu_is_bitwise(exec->inst->op0),
 	};
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src0, &op.src1 },
+		.heavy = op.inst->op0 == NEURON_ALU_POWER,
+		.piece = tensor_tensor,
+		.rows = tensor_tensor_rows,
+	};
 	enum neuron_cause cause;
 
 	cause = trn_exec_pair(exec, &op.dst, &op.src0);
@@ -212,12 +222,7 @@ enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)
 	op.exact = tensor_tensor_exact(&op);
 	trn_exec_note(exec, &op.src1);
 	cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0) &&
-		       trn_tile_piecewise(&op.dst, &op.src1),
-		       tensor_tensor, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- dst = (src0 op0 s0) op1 s1 --- */
@@ -302,9 +307,22 @@ static bool tensor_scalar_mix(const struct vector_op *op, unsigned int p, size_t
 	return true;
 }
 
-static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
-				size_t first, size_t n, uint32_t s0,
-				uint32_t s1, const struct trn_lines *lines)
+static void tensor_scalar_raw(const struct vector_op *op, unsigned int p, size_t first,
+			      size_t n, const uint32_t *s, const struct trn_lines *lines)
+{
+	const struct neuron_inst *inst = op->inst;
+
+	trn_tile_load_raw(&op->src0, p, first, n, lines->a);
+	bitwise_scalar(op, inst->op0, inst->flags & NEURON_INST_REVERSE0, s[0], lines, n);
+	if (inst->op1 != NEURON_ALU_BYPASS)
+		bitwise_scalar(op, inst->op1, inst->flags & NEURON_INST_REVERSE1, s[1],
+			       lines, n);
+	trn_tile_store_raw(&op->dst, p, first, n, lines->a);
+}
+
+static void tensor_scalar_piece(const struct vector_op *op, unsigned int p, size_t first,
+				size_t n, float s0, float s1,
+				const struct trn_lines *lines)
 {
 	const struct neuron_inst *inst = op->inst;
 	bool reverse0 = inst->flags & NEURON_INST_REVERSE0;
@@ -312,41 +330,47 @@ static void tensor_scalar_piece(const struct vector_op *op, unsigned int p,
 	const float *x;
 	float *out;
 
-	if (op->bitwise) {
-		trn_tile_load_raw(&op->src0, p, first, n, lines->a);
-		bitwise_scalar(op, inst->op0, reverse0, s0, lines, n);
-		if (inst->op1 != NEURON_ALU_BYPASS)
-			bitwise_scalar(op, inst->op1, reverse1, s1, lines, n);
-		trn_tile_store_raw(&op->dst, p, first, n, lines->a);
+	if (op->mix && tensor_scalar_mix(op, p, first, n, s0, s1, lines->a))
 		return;
-	}
-	if (lines->direct && op->mix &&
-	    tensor_scalar_mix(op, p, first, n, as_float(s0), as_float(s1), lines->a))
-		return;
-	x = trn_lines_load(lines, &op->src0, p, first, n, lines->a);
-	out = trn_lines_room(lines, &op->dst, p, first, lines->a);
-	trn_alu_vs(inst->op0, out, x, as_float(s0), reverse0, n);
+	x = trn_tile_view(&op->src0, p, first, n, lines->a);
+	out = trn_tile_room(&op->dst, p, first, lines->a);
+	trn_alu_vs(inst->op0, out, x, s0, reverse0, n);
 	if (inst->op1 != NEURON_ALU_BYPASS)
-		trn_alu_vs(inst->op1, out, out, as_float(s1), reverse1, n);
+		trn_alu_vs(inst->op1, out, out, s1, reverse1, n);
 	trn_exec_acc_line(op->exec, p, out, n);
 	trn_tile_put(&op->dst, p, first, n, out);
 }
 
 /* The scalars are read before anything of the line is written. */
-static void tensor_scalar(void *arg, const struct trn_lines *lines)
+static void tensor_scalar_begin(void *arg, unsigned int p)
 {
 	const struct vector_op *op = arg;
-	size_t first, n;
-	unsigned int p;
+	uint32_t *s = trn_exec_resume(op->exec)->carry.word;
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		uint32_t s0 = trn_scalar_bits(&op->s0, p);
-		uint32_t s1 = trn_scalar_bits(&op->s1, p);
+	s[0] = trn_scalar_bits(&op->s0, p);
+	s[1] = trn_scalar_bits(&op->s1, p);
+}
 
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			tensor_scalar_piece(op, p, first, n, s0, s1, lines);
-		}
+static void tensor_scalar(void *arg, unsigned int p, size_t first, size_t n,
+			  const struct trn_lines *lines)
+{
+	const struct vector_op *op = arg;
+	const uint32_t *s = trn_exec_resume(op->exec)->carry.word;
+
+	if (op->bitwise)
+		tensor_scalar_raw(op, p, first, n, s, lines);
+	else
+		tensor_scalar_piece(op, p, first, n, as_float(s[0]), as_float(s[1]), lines);
+}
+
+static void tensor_scalar_rows(void *arg, unsigned int p, unsigned int end,
+			       const struct trn_lines *lines)
+{
+	const struct vector_op *op = arg;
+
+	for (; p < end; p++) {
+		tensor_scalar_begin(arg, p);
+		tensor_scalar(arg, p, 0, op->dst.n, lines);
 	}
 }
 
@@ -428,6 +452,16 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 		.inst = exec->inst,
 		.bitwise = trn_isa_alu_is_bitwise(exec->inst->op0),
 	};
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src0 },
+		.heavy = op.inst->op0 == NEURON_ALU_POWER ||
+			 op.inst->op1 == NEURON_ALU_POWER ||
+			 op.inst->op2 != NEURON_ALU_BYPASS,
+		.begin = tensor_scalar_begin,
+		.piece = tensor_scalar,
+		.rows = tensor_scalar_rows,
+	};
 	enum neuron_cause cause;
 
 	if (!scalar_ops_valid(exec))
@@ -450,13 +484,20 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 	if (cause)
 		return cause;
 	op.mix = mix_usable(exec->inst);
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0), tensor_scalar, &op);
-	return NEURON_CAUSE_NONE;
+	return trn_exec_walk_tile(exec, &walk, &op);
 }
 
 /* --- dst = (src0 op0 s0) op1 src1 --- */
 
-static void scalar_tensor_tensor(void *arg, const struct trn_lines *lines)
+static void scalar_tensor_begin(void *arg, unsigned int p)
+{
+	const struct vector_op *op = arg;
+
+	trn_exec_carry(op->exec)[0] = trn_scalar_at(&op->s0, p);
+}
+
+static void scalar_tensor_tensor(void *arg, unsigned int p, size_t first, size_t n,
+				 const struct trn_lines *lines)
 {
 	const struct vector_op *op = arg;
 	const struct neuron_inst *inst = op->inst;
@@ -464,26 +505,24 @@ static void scalar_tensor_tensor(void *arg, const struct trn_lines *lines)
 	bool reverse1 = inst->flags & NEURON_INST_REVERSE1;
 	const float *x = reverse1 ? lines->b : lines->a;
 	const float *y = reverse1 ? lines->a : lines->b;
-	size_t first, n;
-	unsigned int p;
+	float s0 = trn_exec_carry(op->exec)[0];
 
-	for (p = 0; p < op->dst.partitions; p++) {
-		float s0 = trn_scalar_at(&op->s0, p);
-
-		for (first = 0; first < op->dst.n; first += n) {
-			n = trn_piece(op->dst.n, first, lines->piece);
-			trn_tile_load(&op->src0, p, first, n, lines->a);
-			trn_tile_load(&op->src1, p, first, n, lines->b);
-			trn_alu_vs(inst->op0, lines->a, lines->a, s0, reverse0, n);
-			trn_alu_vv(inst->op1, lines->a, x, y, n);
-			trn_tile_store(&op->dst, p, first, n, lines->a);
-		}
-	}
+	trn_tile_load(&op->src0, p, first, n, lines->a);
+	trn_tile_load(&op->src1, p, first, n, lines->b);
+	trn_alu_vs(inst->op0, lines->a, lines->a, s0, reverse0, n);
+	trn_alu_vv(inst->op1, lines->a, x, y, n);
+	trn_tile_store(&op->dst, p, first, n, lines->a);
 }
 
 enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
 {
 	struct vector_op op = { .exec = exec, .inst = exec->inst };
+	struct trn_walk walk = {
+		.dst = &op.dst,
+		.src = { &op.src0, &op.src1 },
+		.begin = scalar_tensor_begin,
+		.piece = scalar_tensor_tensor,
+	};
 	enum neuron_cause cause;
 
 	if (!trn_exec_arith_or_unary(exec, op.inst->op0) ||
@@ -496,10 +535,5 @@ enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
 		cause = trn_exec_scalar(exec, 0, op.dst.partitions, &op.s0);
 	if (!cause)
 		cause = trn_tile_touch(&op.dst);
-	if (cause)
-		return cause;
-	trn_exec_lines(trn_tile_piecewise(&op.dst, &op.src0) &&
-		       trn_tile_piecewise(&op.dst, &op.src1),
-		       scalar_tensor_tensor, &op);
-	return NEURON_CAUSE_NONE;
+	return cause ? cause : trn_exec_walk_tile(exec, &walk, &op);
 }

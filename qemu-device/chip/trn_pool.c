@@ -86,14 +86,37 @@ static uint64_t pool_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Time does not come back, so it is asked for once. */
+static bool time_is_up(struct trn_budget *budget)
+{
+	budget->work = 0;
+	budget->spent = budget->spent || pool_ns() >= budget->deadline_ns;
+	return budget->spent;
+}
+
 bool trn_budget_spent(struct trn_budget *budget)
 {
 	budget->calls++;
 	if (budget->max_calls)
 		return budget->calls >= budget->max_calls;
+	if (budget->spent)
+		return true;
 	if (budget->calls % BUDGET_STRIDE && !budget->on_host)
 		return false;
-	return pool_ns() >= budget->deadline_ns;
+	return time_is_up(budget);
+}
+
+bool trn_budget_worked(struct trn_budget *budget, uint64_t elements,
+		       unsigned int weight)
+{
+	if (budget->most < elements)
+		budget->most = elements;
+	if (budget->max_calls)
+		return ++budget->calls >= budget->max_calls;
+	budget->work += elements * weight;
+	if (budget->work < TRN_BUDGET_WORK)
+		return false;
+	return time_is_up(budget);
 }
 
 bool trn_budget_allows(struct trn_budget *budget, uint64_t bytes)
@@ -330,20 +353,28 @@ void trn_pool_inline_end(struct trn_pool *pool)
 	atomic_flag_clear(&pool->host_busy);
 }
 
-unsigned int trn_pool_step(struct trn_pool *pool, unsigned int runs)
+bool trn_pool_step_with(struct trn_pool *pool, struct trn_budget *budget)
 {
 	struct trn_task *task;
+
+	pthread_mutex_lock(&pool->lock);
+	task = list_take(&pool->fifo);
+	pthread_mutex_unlock(&pool->lock);
+	if (!task)
+		return false;
+	worker_run(&pool->host, task, budget);
+	return true;
+}
+
+unsigned int trn_pool_step(struct trn_pool *pool, unsigned int runs)
+{
 	unsigned int n;
 
 	for (n = 0; n < runs; n++) {
 		struct trn_budget budget = { .max_calls = STEP_CALLS };
 
-		pthread_mutex_lock(&pool->lock);
-		task = list_take(&pool->fifo);
-		pthread_mutex_unlock(&pool->lock);
-		if (!task)
+		if (!trn_pool_step_with(pool, &budget))
 			break;
-		worker_run(&pool->host, task, &budget);
 	}
 	return n;
 }

@@ -30,21 +30,37 @@ enum trn_run {
 /**
  * struct trn_budget - what a run may use
  * @deadline_ns: of the host's clock
- * @calls: of trn_budget_spent() so far
+ * @calls: of trn_budget_spent() and trn_budget_worked() so far
  * @max_calls: not 0: they are the budget, instead of the time
  * @bytes: work still allowed in a thread of the host
+ * @work: done since the last look at the clock
+ * @most: the most elements of one call of trn_budget_worked()
  * @on_host: the thread is the host's, not a worker
+ * @spent: the time has been used
  */
 struct trn_budget {
 	uint64_t deadline_ns;
 	unsigned int calls;
 	unsigned int max_calls;
 	uint64_t bytes;
+	uint64_t work;
+	uint64_t most;
 	bool on_host;
+	bool spent;
 };
 
 /* True once the run has used its time; looks at the clock now and then. */
 bool trn_budget_spent(struct trn_budget *budget);
+
+/* Work that takes the slowest host about 10 us. */
+#define TRN_BUDGET_WORK	16384
+
+/*
+ * The same after a piece of work on @elements elements, each of which takes as long as
+ * @weight simple ones: looks at the clock each time that TRN_BUDGET_WORK has been done.
+ */
+bool trn_budget_worked(struct trn_budget *budget, uint64_t elements,
+		       unsigned int weight);
 
 /*
  * May this run start work that takes about as long as copying @bytes? Always in
@@ -71,6 +87,9 @@ void trn_task_init(struct trn_task *task, struct trn_pool *pool,
 
 /* Work of a thread of the host at one register access, in bytes copied. */
 #define TRN_INLINE_BYTES	65536
+
+/* As trn_pool_step(), one task with a budget of the caller's. False: there was none. */
+bool trn_pool_step_with(struct trn_pool *pool, struct trn_budget *budget);
 
 /* Make @task run (again). Any thread, never blocks for long, cheap. */
 void trn_task_kick(struct trn_task *task);

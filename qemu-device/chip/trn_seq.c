@@ -3,7 +3,8 @@
  * The sequencer: a task that fetches, checks, waits, executes and posts.
  *
  * It runs until it halts, faults, waits for a semaphore or has used its budget.
- * A stop of the job or of the chip is noticed between instructions.
+ * A stop of the job or of the chip is noticed between instructions, and between the
+ * pieces of one that takes long.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -22,6 +23,15 @@ static struct trn_seq *seq_of(struct trn_task *task)
 					  offsetof(struct trn_seq, task));
 }
 
+/* There is no instruction any more: what has been done of it stays half done. */
+static void seq_drop(struct trn_seq *seq)
+{
+	seq->fetched = false;
+	seq->begun = false;
+	seq->triggered = 0;
+	trn_resume_clear(&seq->resume, seq->core, seq->engine);
+}
+
 /* Halt; the job may be gone when this returns. */
 static void seq_finish(struct trn_seq *seq)
 {
@@ -29,9 +39,7 @@ static void seq_finish(struct trn_seq *seq)
 
 	trn_sem_cancel(&seq->core->sems, &seq->waiter);
 	seq->waiter.check = NULL;
-	seq->fetched = false;
-	seq->begun = false;
-	seq->triggered = 0;
+	seq_drop(seq);
 	trn_time_stop(job->timeline, seq->engine);
 	trn_job_turn_ends(job);
 	atomic_store(&seq->job, NULL);
@@ -251,7 +259,8 @@ static bool seq_hangs(struct trn_seq *seq)
 }
 
 /* Field by field: the compiler clears a struct of this size by a slow instruction. */
-static void exec_begin(struct trn_exec *exec, struct trn_seq *seq)
+static void exec_begin(struct trn_exec *exec, struct trn_seq *seq,
+		       struct trn_budget *budget)
 {
 	exec->seq = seq;
 	exec->core = seq->core;
@@ -262,6 +271,8 @@ static void exec_begin(struct trn_exec *exec, struct trn_seq *seq)
 	exec->next_pc = (uint64_t)atomic_load(&seq->pc) + 1;
 	exec->halt = false;
 	exec->again = false;
+	exec->more = false;
+	exec->budget = budget;
 	exec->extra_ps = 0;
 	exec->bad_addr = 0;
 }
@@ -273,7 +284,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
 	struct trn_exec exec;
 
-	exec_begin(&exec, seq);
+	exec_begin(&exec, seq, budget);
 	if (seq_hangs(seq))
 		return STEP_PARKED;
 	if (!seq->fetched) {
@@ -285,7 +296,7 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	}
 	if (!seq_allowed(seq, budget))
 		return STEP_LATER;
-	if (!trn_observe_go(seq))
+	if (!seq->resume.cut && !trn_observe_go(seq))
 		return STEP_PARKED;
 	if (!seq->begun && !seq_wait(seq))
 		return STEP_PARKED;
@@ -295,9 +306,12 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	cause = seq->job->check ? trn_check_exec(&exec) : trn_exec_dispatch(&exec);
 	if (cause)
 		goto fault;
-	seq->begun = exec.again;
+	seq->begun = exec.again || exec.more;
 	if (exec.again)
 		return STEP_PARKED;
+	/* Why it was cut the caller sees itself. */
+	if (exec.more)
+		return STEP_NEXT;
 	seq->triggered = 0;
 	seq_retire(seq, &exec);
 	trn_observe_done(seq);
@@ -405,9 +419,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 {
 	seq->base = start->addr;
 	seq->count = start->count;
-	seq->fetched = false;
-	seq->begun = false;
-	seq->triggered = 0;
+	seq_drop(seq);
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	seq_clear_mode(seq);
@@ -432,9 +444,7 @@ void trn_seq_reset(struct trn_seq *seq)
 	seq->known = NULL;
 	seq->base = 0;
 	seq->count = 0;
-	seq->fetched = false;
-	seq->begun = false;
-	seq->triggered = 0;
+	seq_drop(seq);
 	seq->hung = false;
 	memset(seq->regs, 0, sizeof(seq->regs));
 	memset(&seq->inst, 0, sizeof(seq->inst));

@@ -13,6 +13,7 @@
 #include "neuron/job.h"
 #include "trn_num.h"
 #include "trn_pool.h"
+#include "trn_resume.h"
 #include "trn_sem.h"
 
 struct trn_core;
@@ -30,8 +31,10 @@ struct trn_job;
  * @known: instructions that trn_isa_check() has accepted for this engine, by their place;
  *	the body of a loop is checked once. NULL: it has not started yet, or memory is
  *	short
- * @begun: the wait of @inst is over, but @inst has to be tried again (trn_exec.again)
+ * @begun: the wait of @inst is over, but @inst has to be tried again (trn_exec.again) or
+ *	goes on (trn_exec.more)
  * @triggered: queues that @inst, which triggers several, is done with
+ * @resume: where it goes on
  * @hung: a fault on demand has stopped it
  * @hold: enum trn_hold, what the chip's observer says of @inst
  * @mode: how its instructions convert numbers; the key of one that rounds at random
@@ -60,6 +63,7 @@ struct trn_seq {
 	bool begun;
 	bool hung;
 	uint8_t triggered;
+	struct trn_resume resume;
 	struct trn_num_mode mode;
 	uint32_t sr_seed;
 	uint64_t retired;
