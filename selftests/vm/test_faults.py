@@ -82,10 +82,14 @@ PIECE = 4096
 PIECES = 64
 
 
-def transfers(rig, fault):
+def transfers(rig, fault, words=""):
     """Two transfers with a fault in the first; the second never notices. The answer."""
     rig.vm.fault(fault)
-    answer = rig.ask("transfer")
+    return transfers_ended(rig, rig.ask(f"transfer{words}"))
+
+
+def transfers_ended(rig, answer):
+    """The second transfer has not noticed what happened to the first. The answer."""
     assert answer["ret"] == 0, f"the transfers: {answer}"
     assert (answer["next"], answer["next_right"]) == (STATUS["OK"], PIECE * PIECES), \
         f"the second transfer: {answer}"
@@ -121,11 +125,106 @@ def test_transfer_dma_dup(rig):
 @pytest.mark.slow
 @judged("no progress")
 def test_transfer_dma_lost(rig):
-    """Nobody waits for a transfer; the queue is looked after all the same."""
-    answer = transfers(rig, "dma-lost,skip=5,count=1")
-    assert (answer["status"], answer["hang"]) == (STATUS["ABORTED"], 1), \
-        f"the transfer did not hang: {answer}"
-    assert answer["bytes"] == 5 * PIECE, f"not 5 pieces: {answer}"
+    """The queue counts one packet less from then on, so it is the last piece that has no end."""
+    rig.vm.fault("dma-lost,skip=5,count=1")
+    answer = rig.ask("transfer")
+    assert (answer["ret"], answer["status"], answer["right"]) == \
+        (0, STATUS["OK"], PIECE * PIECES), f"the first transfer: {answer}"
+    assert (answer["next"], answer["next_hang"], answer["next_bytes"]) == \
+        (STATUS["ABORTED"], 1, PIECE * (PIECES - 1)), f"the second did not hang: {answer}"
+    rig.struck()
+
+
+def hold_transfer(rig, words, fault="dma-late,delay=1000s,skip=5,count=1"):
+    """Let a packet of the first of two transfers be under way, and stay so."""
+    rig.vm.fault(fault)
+    rig.send(f"transfer{words}")
+    wait_until(lambda: rig.vm.rules()[0]["strikes"], "no transfer is under way")
+
+
+def let_go(rig):
+    """A machine that is paused waits for nothing that is late."""
+    rig.vm.qmp.run("stop")
+    rig.vm.qmp.run("cont")
+
+
+def wait_until(condition, otherwise):
+    """Wait until it is true, a minute at most."""
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.2)
+
+
+def peer_was_lost(rig, answer):
+    """The transfer to a peer has failed, and it is not known to have moved anything."""
+    transfers_ended(rig, answer)
+    assert (answer["status"], answer["bytes"]) == (STATUS["ABORTED"], 0), \
+        f"the transfer to the peer has not failed: {answer}"
+
+
+@judged("claims and HBM of before are lost")
+def test_transfer_reset_of_peer(rig):
+    """The peer is reset while a transfer writes to it, and has lost what was written."""
+    hold_transfer(rig, " peer")
+    assert rig.reset_device(rig.address(1)) == 0, "the peer is not reset"
+    let_go(rig)
+    peer_was_lost(rig, rig.answer(120))
+
+
+@pytest.mark.slow
+@judged()
+def test_transfer_peer_leaves(rig):
+    """A transfer under way to a chip that leaves is cut off: most of its pieces never move."""
+    peer = rig.address(1)
+    hold_transfer(rig, " peer", "dma-late,delay=300ms,skip=5")
+    rig.unbind(peer)
+    answer = rig.answer(120)
+    moved = rig.vm.rules()[0]["opportunities"]
+    rig.bind_honest(peer)
+    peer_was_lost(rig, answer)
+    assert moved < 2 * PIECES, "the transfer went on to its end"
+
+
+@judged("no sleep: 2 transfers have not ended")
+def test_transfer_keeps_machine_awake(rig):
+    """No claim, and nothing in HBM: only the transfers keep the machine from its sleep."""
+    rig.end()
+    rig.start()
+    assert rig.sh("echo devices >/sys/power/pm_test") == 0, "this kernel has no pm_test"
+    hold_transfer(rig, " host")
+    assert rig.sh("echo mem >/sys/power/state") != 0, "it sleeps although a transfer is under way"
+    let_go(rig)
+    answer = transfers_ended(rig, rig.answer(120))
+    assert answer["status"] == STATUS["OK"], f"the transfer was not left alone: {answer}"
+    assert rig.sh("echo mem >/sys/power/state") == 0, "it does not sleep without transfers"
+    assert rig.sh("echo none >/sys/power/pm_test") == 0, "pm_test stays"
+    rig.end()
+    rig.start_with_cores()
+
+
+@judged()
+def test_transfer_keeps_device_awake(rig):
+    """Transfers go on when their file is closed, so the device stays awake for them."""
+    power = f"/sys/bus/pci/devices/{rig.address()}/power"
+    rig.end()
+    rig.start()
+    assert rig.sh(f"cd {power} && echo 100 >autosuspend_delay_ms && echo auto >control") == 0, \
+        "the device cannot sleep"
+    hold_transfer(rig, " host close")
+    assert rig.answer(60)["ret"] == 0, "the transfers have not begun"
+    rig.end()
+    # Without them it would be asleep after a tenth of a second.
+    for _ in range(15):
+        time.sleep(0.2)
+        assert rig.vm.output(f"cat {power}/runtime_status") == "active", \
+            "it sleeps although a transfer is under way"
+    let_go(rig)
+    wait_until(lambda: rig.vm.output(f"cat {power}/runtime_status") == "suspended",
+               "it does not sleep when the transfers have ended")
+    assert rig.sh(f"cd {power} && echo 2000 >autosuspend_delay_ms && echo on >control") == 0, \
+        "the device does not stay awake"
+    rig.start_with_cores()
 
 
 @judged("hangs")

@@ -12,10 +12,16 @@
  *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
  *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
- *	transfer		64 pieces of 4 KiB from HBM to the host by a transfer, and
+ *	transfer [WORD...]	64 pieces of 4 KiB from HBM to the host by a transfer, and
  *				another behind it; bytes= is what is known to be moved by
- *				the first, right= and next_right= what has been, next= how
- *				the second ended
+ *				the first, right= and next_right= what has been, next=,
+ *				next_hang= and next_bytes= how the second ended. "host":
+ *				from the host, "peer": the first one to HBM of device 1,
+ *				whose right= is 0; "cancel": both when both have begun,
+ *				"@ready" tells when that is done; "close": their file is
+ *				closed then, and nothing is told
+ *	moved			what such a second transfer has moved, once that is all or
+ *				nothing more comes: next_right=
  *	alloc MIB		a buffer in HBM, every page written; until "free"
  *	free
  *	churn			create and close buffers, until that fails: halves of a
@@ -60,6 +66,7 @@ struct fault_job {
 	bool open[CORES];
 	uint32_t seed;
 	uint32_t handle;	/* of "alloc" */
+	uint8_t *closed;	/* where the second one of "transfer close" goes */
 	int uevents;
 };
 
@@ -109,8 +116,26 @@ static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 			       BYTES, begin);
 }
 
-/* A window of @rig onto memory of another device; what keeps it goes with @fd. */
-static int peer_window(struct rig *rig, int fd)
+/* HBM of another device, which lives as long as its import. */
+static int import_peer(int fd, uint64_t size, uint32_t *handle)
+{
+	struct drm_neuron_bo_create bo;
+	int peer = neuron_open(PEER), dma_buf, ret;
+
+	if (peer < 0)
+		return peer;
+	ret = neuron_bo_create(peer, DRM_NEURON_BO_HBM, 0, size, &bo);
+	dma_buf = ret ? ret : neuron_export(peer, bo.handle);
+	close(peer);
+	if (dma_buf < 0)
+		return dma_buf;
+	ret = neuron_import(fd, dma_buf, handle);
+	close(dma_buf);
+	return ret;
+}
+
+/* A window of @rig onto memory of another device. */
+static int peer_window(struct rig *rig)
 {
 	struct drm_neuron_window window = {
 		.index = RIG_WINDOW_FREE,
@@ -118,15 +143,8 @@ static int peer_window(struct rig *rig, int fd)
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.length = COPY,
 	};
-	struct drm_neuron_bo_create bo;
-	int ret = neuron_bo_create(fd, DRM_NEURON_BO_HBM, 0, COPY, &bo);
-	int dma_buf;
+	int ret = import_peer(rig->fd, COPY, &window.handle);
 
-	dma_buf = ret ? ret : neuron_export(fd, bo.handle);
-	if (dma_buf < 0)
-		return dma_buf;
-	ret = neuron_import(rig->fd, dma_buf, &window.handle);
-	close(dma_buf);
 	if (ret)
 		return ret;
 	ret = rig_windows(rig, &window, 1);
@@ -155,9 +173,8 @@ static void answer_peer(struct fault_job *f, unsigned int core)
 	struct drm_neuron_wait_job result = { 0 };
 	const int64_t begin = rig_now_ms();
 	struct rig *rig = &f->rig[core];
-	int fd = neuron_open(PEER), ret;
+	int ret = peer_window(rig);
 
-	ret = fd < 0 ? fd : peer_window(rig, fd);
 	if (!ret) {
 		rig_clear(rig);
 		neuron_fill(rig->data, COPY, ++f->seed);
@@ -168,8 +185,6 @@ static void answer_peer(struct fault_job *f, unsigned int core)
 	}
 	print_job(ret, &result,
 		  neuron_differs(rig->data + TO, COPY, f->seed) == COPY, begin);
-	if (fd >= 0)
-		close(fd);
 }
 
 static void answer_spin(struct fault_job *f, unsigned int core)
@@ -203,77 +218,186 @@ static void answer_copy(struct fault_job *f)
 	       (long long)(rig_now_ms() - begin));
 }
 
-static uint8_t *map_transfer(int fd, uint32_t placement, uint32_t *handle)
+/**
+ * struct transfers - a transfer and one behind it
+ * @fd: their file
+ * @handle: source, destination of the first, destination of the second
+ * @map: where these are; NULL: memory of a peer
+ * @job: the transfers
+ */
+struct transfers {
+	int fd;
+	uint32_t handle[3];
+	uint8_t *map[3];
+	struct drm_neuron_wait_job job[2];
+};
+
+/* A buffer mapped by another file of the device, because a mapping keeps its file open. */
+static int map_transfer(struct fault_job *f, struct transfers *t, int i,
+			uint32_t placement)
 {
 	struct drm_neuron_bo_create bo;
+	int dma_buf, ret = neuron_bo_create(f->fd, placement, 0, TRANSFER, &bo);
 	uint8_t *map;
 
-	if (neuron_bo_create(fd, placement, 0, TRANSFER, &bo))
-		return NULL;
-	*handle = bo.handle;
-	map = mmap(NULL, TRANSFER, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+	if (ret)
+		return ret;
+	map = mmap(NULL, TRANSFER, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd,
 		   (off_t)bo.mmap_offset);
-	return map == MAP_FAILED ? NULL : map;
+	if (map != MAP_FAILED)
+		t->map[i] = map;
+	dma_buf = neuron_export(f->fd, bo.handle);
+	neuron_bo_close(f->fd, bo.handle);
+	if (dma_buf < 0)
+		return dma_buf;
+	ret = neuron_import(t->fd, dma_buf, &t->handle[i]);
+	close(dma_buf);
+	return ret ? ret : t->map[i] ? 0 : -ENOMEM;
 }
 
-static int start_transfer(int fd, uint32_t dst, uint32_t src,
-			  struct drm_neuron_wait_job *job)
+static void unmap_transfer(uint8_t **map)
+{
+	if (*map)
+		munmap(*map, TRANSFER);
+	*map = NULL;
+}
+
+static int start_transfer(struct transfers *t, int i)
 {
 	struct drm_neuron_transfer args = {
-		.dst = dst,
-		.src = src,
+		.dst = t->handle[i + 1],
+		.src = t->handle[0],
 		.bytes = BYTES,
 		.count = { TRANSFER / BYTES },
 		.dst_step = { BYTES },
 		.src_step = { BYTES },
 	};
-	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, &args);
+	int ret = neuron_ioctl(t->fd, DRM_IOCTL_NEURON_TRANSFER, &args);
 
-	*job = (struct drm_neuron_wait_job){
+	t->job[i] = (struct drm_neuron_wait_job){
 		.claim = DRM_NEURON_NO_CLAIM,
 		.job = args.transfer,
 	};
 	return ret;
 }
 
-/* Nothing but these two uses a DMA queue: the memory is looked at by mappings. */
-static void answer_transfer(struct fault_job *f)
+static int start_transfers(struct fault_job *f, struct transfers *t,
+			   const char *words)
 {
-	struct drm_neuron_wait_job job[2] = { 0 };
-	const int64_t begin = rig_now_ms();
-	int fd = neuron_open(f->device), ret = -ENOMEM, i;
-	uint32_t handle[3];
-	uint8_t *map[3];
-	uint64_t right[2] = { 0 };
+	int ret = map_transfer(f, t, 0, strstr(words, " host") ?
+			       DRM_NEURON_BO_HOST : DRM_NEURON_BO_HBM);
 
-	if (fd < 0) {
-		printf("@ret=%d\n", -fd);
-		return;
+	if (!ret && strstr(words, " peer"))
+		ret = import_peer(t->fd, TRANSFER, &t->handle[1]);
+	else if (!ret)
+		ret = map_transfer(f, t, 1, DRM_NEURON_BO_HOST);
+	if (!ret)
+		ret = map_transfer(f, t, 2, DRM_NEURON_BO_HOST);
+	if (ret)
+		return ret;
+	neuron_fill(t->map[0], TRANSFER, ++f->seed);
+	ret = start_transfer(t, 0);
+	return ret ? ret : start_transfer(t, 1);
+}
+
+/* Requests in the rings of the kernel's copy queues. */
+static unsigned int in_flight(int fd)
+{
+	FILE *f = neuron_debugfs(fd, "copy");
+	unsigned int nr, sum = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*[^\n]\n") != EOF)
+		while (fscanf(f, "%*u %*u %*u %u %*[^\n]\n", &nr) == 1)
+			sum += nr;
+	fclose(f);
+	return sum;
+}
+
+/* Both: nothing but these two uses a copy queue. */
+static int wait_until_begun(const struct transfers *t)
+{
+	int64_t end = rig_now_ms() + PEER_LIMIT;
+
+	while (in_flight(t->fd) < 2) {
+		if (rig_now_ms() > end)
+			return -ETIMEDOUT;
+		usleep(10000);
+	}
+	return 0;
+}
+
+static int cancel_transfers(const struct transfers *t)
+{
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	int ret = wait_until_begun(t), i;
+
+	for (i = 0; !ret && i < 2; i++) {
+		cancel.job = t->job[i].job;
+		ret = neuron_ioctl(t->fd, DRM_IOCTL_NEURON_CANCEL, &cancel);
+	}
+	return ret;
+}
+
+/* The memory is looked at by mappings: a copy would use a DMA queue. */
+static void finish_transfers(struct fault_job *f, struct transfers *t, int ret)
+{
+	const int64_t begin = rig_now_ms();
+	size_t right[2] = { 0 };
+	int i;
+
+	if (!ret)
+		ret = rig_wait_jobs(t->fd, t->job, 2, DRM_NEURON_WAIT_ALL,
+				    TRANSFER_LIMIT);
+	for (i = 0; i < 2; i++)
+		if (t->map[i + 1])
+			right[i] = neuron_differs(t->map[i + 1], TRANSFER, f->seed);
+	printf("@ret=%d status=%u cause=%u hang=%u bytes=%llu piece=%u right=%zu ",
+	       -ret, t->job[0].status, t->job[0].cause, t->job[0].hang,
+	       (unsigned long long)t->job[0].dma_bytes, t->job[0].pc, right[0]);
+	printf("next=%u next_hang=%u next_bytes=%llu next_right=%zu ms=%lld\n",
+	       t->job[1].status, t->job[1].hang,
+	       (unsigned long long)t->job[1].dma_bytes, right[1],
+	       (long long)(rig_now_ms() - begin));
+}
+
+static void answer_transfer(struct fault_job *f, const char *words)
+{
+	struct transfers t = { .fd = neuron_open(f->device) };
+	int ret = t.fd, i;
+
+	if (ret >= 0)
+		ret = start_transfers(f, &t, words);
+	if (!ret && strstr(words, " cancel")) {
+		ret = cancel_transfers(&t);
+		printf("@ready\n");
+		fflush(stdout);
+	}
+	if (!ret && strstr(words, " close")) {
+		printf("@ret=%d\n", -wait_until_begun(&t));
+		f->closed = t.map[2];
+		t.map[2] = NULL;
+	} else {
+		finish_transfers(f, &t, ret);
 	}
 	for (i = 0; i < 3; i++)
-		map[i] = map_transfer(fd, i ? DRM_NEURON_BO_HOST : DRM_NEURON_BO_HBM,
-				      &handle[i]);
-	if (map[0] && map[1] && map[2]) {
-		neuron_fill(map[0], TRANSFER, ++f->seed);
-		ret = start_transfer(fd, handle[1], handle[0], &job[0]);
-		if (!ret)
-			ret = start_transfer(fd, handle[2], handle[0], &job[1]);
-		if (!ret)
-			ret = rig_wait_jobs(fd, job, 2, DRM_NEURON_WAIT_ALL,
-					    TRANSFER_LIMIT);
-		for (i = 0; i < 2; i++)
-			right[i] = neuron_differs(map[i + 1], TRANSFER, f->seed);
-	}
-	for (i = 0; i < 3; i++)
-		if (map[i])
-			munmap(map[i], TRANSFER);
-	close(fd);
-	printf("@ret=%d status=%u cause=%u hang=%u bytes=%llu piece=%u right=%llu ",
-	       -ret, job[0].status, job[0].cause, job[0].hang,
-	       (unsigned long long)job[0].dma_bytes, job[0].pc,
-	       (unsigned long long)right[0]);
-	printf("next=%u next_right=%llu ms=%lld\n", job[1].status,
-	       (unsigned long long)right[1], (long long)(rig_now_ms() - begin));
+		unmap_transfer(&t.map[i]);
+	if (t.fd >= 0)
+		close(t.fd);
+}
+
+static void answer_moved(struct fault_job *f)
+{
+	const int64_t end = rig_now_ms() + TRANSFER_LIMIT;
+	size_t right;
+
+	do {
+		usleep(10000);
+		right = neuron_differs(f->closed, TRANSFER, f->seed);
+	} while (right < TRANSFER && rig_now_ms() < end);
+	printf("@ret=0 next_right=%zu\n", right);
+	unmap_transfer(&f->closed);
 }
 
 /* Every page, so that the host has to hold it. */
@@ -412,8 +536,10 @@ static void answer(struct fault_job *f, char *line)
 		answer_spin(f, core);
 	} else if (!strcmp(line, "copy\n")) {
 		answer_copy(f);
-	} else if (!strcmp(line, "transfer\n")) {
-		answer_transfer(f);
+	} else if (!strncmp(line, "transfer", 8) && !f->closed) {
+		answer_transfer(f, line);
+	} else if (!strcmp(line, "moved\n") && f->closed) {
+		answer_moved(f);
 	} else if (sscanf(line, "alloc %u", &limit) == 1 && !f->handle) {
 		answer_alloc(f, limit);
 	} else if (!strcmp(line, "free\n") && f->handle) {
