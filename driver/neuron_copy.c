@@ -287,6 +287,7 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 		queue->submitted += nr;
 		req->end = queue->submitted;
 		req->error = 0;
+		req->begun = true;
 		neuron_copy_add(queue, req);
 		queue->requests++;
 		queue->bytes += req->bytes;
@@ -355,6 +356,14 @@ neuron_copy_next(struct neuron_copy_queue *queue)
 	return req;
 }
 
+/* What has begun is never left half done but for the want of its memory. */
+static int neuron_copy_may_start(const struct neuron_copy_request *req)
+{
+	if (!req->begun && req->ops->given_up(req))
+		return -ECANCELED;
+	return req->ops->lost(req);
+}
+
 /* Under @submit_lock: whatever is in @waiting is submitted, or ends. */
 static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 {
@@ -362,7 +371,7 @@ static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 	int ret;
 
 	while ((req = neuron_copy_next(queue))) {
-		ret = req->ops->check(req);
+		ret = neuron_copy_may_start(req);
 		if (!ret)
 			ret = neuron_copy_submit_locked(queue, req);
 		if (ret == -EAGAIN && req->retries++ < NEURON_COPY_RETRIES)

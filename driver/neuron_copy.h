@@ -37,12 +37,15 @@ struct neuron_copy_request;
 
 /**
  * struct neuron_copy_ops - of a queued request, which nobody waits for
- * @check: why it must not start, or 0. Any context
+ * @given_up: nobody wants it any more. It does not start then, but goes on if it has begun.
+ *	Any context
+ * @lost: why its memory must not be accessed any more, or 0. Any context
  * @end: it is complete, its memory no longer accessed: @error. Under the queue's lock,
  *	in hard interrupt context too; the request is not touched afterwards
  */
 struct neuron_copy_ops {
-	int (*check)(const struct neuron_copy_request *req);
+	bool (*given_up)(const struct neuron_copy_request *req);
+	int (*lost)(const struct neuron_copy_request *req);
 	void (*end)(struct neuron_copy_request *req, int error);
 };
 
@@ -53,6 +56,7 @@ struct neuron_copy_ops {
  * @nr: how many, 1 to NEURON_COPY_MAX_DESC, NEURON_COPY_QUEUED_DESC if queued
  * @done_nr: how many of them the device has done, for sure and from the first on; of
  *	queued requests. After a failure of another request it goes on behind them
+ * @begun: it has been in the ring, so the device may have moved some of it
  * @retries: how often it was stopped by a failure that may have been its own
  * @innocent: what stopped it last was the failure of another request. That one ends, so
  *	these are as many as there are bad requests, and no reason to give up
@@ -69,6 +73,7 @@ struct neuron_copy_request {
 	const struct neuron_copy_desc *desc;
 	unsigned int nr;
 	unsigned int done_nr;
+	bool begun;
 	unsigned int retries;
 	bool innocent;
 	u32 cause;

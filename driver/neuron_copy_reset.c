@@ -224,7 +224,7 @@ static bool neuron_copy_has_stray(struct neuron_copy_queue *queue)
 
 	spin_lock_irq(&queue->lock);
 	list_for_each_entry(req, &queue->pending, link)
-		stray |= req->ops && !req->error && req->ops->check(req);
+		stray |= req->ops && !req->error && req->ops->lost(req);
 	/* Nothing is added to what is to be stopped. */
 	queue->stopped |= stray;
 	spin_unlock_irq(&queue->lock);

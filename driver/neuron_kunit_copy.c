@@ -86,15 +86,22 @@ static void neuron_kunit_fill_length(struct kunit *test)
 
 struct neuron_kunit_queued {
 	struct neuron_copy_request req;
+	bool given_up;
+	int lost;
 	int order;
 	int error;
 };
 
 static int neuron_kunit_ended;
 
-static int neuron_kunit_check(const struct neuron_copy_request *req)
+static bool neuron_kunit_given_up(const struct neuron_copy_request *req)
 {
-	return 0;
+	return container_of_const(req, struct neuron_kunit_queued, req)->given_up;
+}
+
+static int neuron_kunit_lost(const struct neuron_copy_request *req)
+{
+	return container_of_const(req, struct neuron_kunit_queued, req)->lost;
 }
 
 static void neuron_kunit_end(struct neuron_copy_request *req, int error)
@@ -107,7 +114,8 @@ static void neuron_kunit_end(struct neuron_copy_request *req, int error)
 }
 
 static const struct neuron_copy_ops neuron_kunit_ops = {
-	.check = neuron_kunit_check,
+	.given_up = neuron_kunit_given_up,
+	.lost = neuron_kunit_lost,
 	.end = neuron_kunit_end,
 };
 
@@ -170,11 +178,26 @@ static void neuron_kunit_resume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queued[2].req.retries, NEURON_COPY_RETRIES);
 }
 
+/* What was given up starts no more, but what has begun is started again. */
+static void neuron_kunit_given_up_begun(struct kunit *test)
+{
+	struct neuron_kunit_queued queued = { .req.ops = &neuron_kunit_ops };
+
+	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), 0);
+	queued.given_up = true;
+	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), -ECANCELED);
+	queued.req.begun = true;
+	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), 0);
+	queued.lost = -EIO;
+	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), -EIO);
+}
+
 static struct kunit_case neuron_copy_cases[] = {
 	KUNIT_CASE(neuron_kunit_room),
 	KUNIT_CASE(neuron_kunit_fill_wrap),
 	KUNIT_CASE(neuron_kunit_fill_length),
 	KUNIT_CASE(neuron_kunit_resume),
+	KUNIT_CASE(neuron_kunit_given_up_begun),
 	{}
 };
 

@@ -104,18 +104,22 @@ static void neuron_transfer_end(struct neuron_copy_request *req, int error)
 	dma_fence_put(fence);
 }
 
-static int neuron_transfer_check(const struct neuron_copy_request *req)
+static bool neuron_transfer_given_up_cb(const struct neuron_copy_request *req)
 {
-	const struct neuron_transfer *transfer =
-		container_of_const(req, struct neuron_transfer, req);
+	return READ_ONCE(container_of_const(req, struct neuron_transfer,
+					    req)->cancelled);
+}
 
-	if (READ_ONCE(transfer->cancelled))
-		return -ECANCELED;
-	return neuron_transfer_lost(transfer);
+static int neuron_transfer_lost_cb(const struct neuron_copy_request *req)
+{
+	return neuron_transfer_lost(container_of_const(req,
+						       struct neuron_transfer,
+						       req));
 }
 
 static const struct neuron_copy_ops neuron_transfer_copy_ops = {
-	.check = neuron_transfer_check,
+	.given_up = neuron_transfer_given_up_cb,
+	.lost = neuron_transfer_lost_cb,
 	.end = neuron_transfer_end,
 };
 
@@ -419,7 +423,7 @@ int neuron_ioctl_transfer(struct drm_device *drm, void *data,
 	return ret;
 }
 
-/* It does not start any more; nobody waits for what it waited for. */
+/* It does not begin any more; nobody waits for what it waited for. */
 static void neuron_transfer_give_up(struct neuron_transfer *transfer)
 {
 	WRITE_ONCE(transfer->cancelled, true);

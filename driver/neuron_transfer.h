@@ -83,7 +83,7 @@ struct neuron_transfers {
  * @dst: buffer that is written, referenced
  * @src: buffer that is read, referenced; NULL: it fills
  * @gate: the fences of others that it waits for, or NULL
- * @cancelled: it does not start any more
+ * @cancelled: it does not begin any more; if it has begun it goes on
  * @fence: signalled when the queue is done with it
  * @result: how it ended, referenced
  * @desc: moves

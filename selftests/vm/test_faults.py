@@ -156,6 +156,33 @@ def wait_until(condition, otherwise):
         time.sleep(0.2)
 
 
+# A packet is held, and one behind it fails.
+ABORT = "dma-late,delay=1000s,skip=5,count=1;dma-abort,skip=20,count=1"
+
+
+@judged("DMA engine aborted")
+def test_transfer_cancelled_late(rig):
+    """What has begun is not cancelled, also when the failure of another one interrupts it."""
+    hold_transfer(rig, " cancel", ABORT)
+    rig.program.expect(r"^@ready", timeout=60)
+    let_go(rig)
+    answer = transfers_ended(rig, rig.answer(120))
+    assert (answer["status"], answer["piece"]) == (STATUS["ERROR"], 20), \
+        f"the first transfer did not fail: {answer}"
+    rig.struck()
+
+
+@judged("DMA engine aborted")
+def test_transfer_closed(rig):
+    """Nor is it left half done when its file is closed."""
+    hold_transfer(rig, " close", ABORT)
+    assert rig.answer(60)["ret"] == 0, "the transfers have not begun"
+    let_go(rig)
+    answer = rig.ask("moved")
+    assert answer["next_right"] == PIECE * PIECES, f"the second transfer: {answer}"
+    rig.struck()
+
+
 def peer_was_lost(rig, answer):
     """The transfer to a peer has failed, and it is not known to have moved anything."""
     transfers_ended(rig, answer)
