@@ -43,6 +43,13 @@ static void neuron_copy_count(const struct neuron_copy_queue *queue,
 	req->done_nr = req->nr - clamp_t(s32, left, 0, req->nr - req->done_nr);
 }
 
+/* The engine was stopped too often, each time for what others did: that is what it tells. */
+static int neuron_copy_give_up(struct neuron_copy_request *req)
+{
+	req->cause = NEURON_CAUSE_ABORT;
+	return -EIO;
+}
+
 /*
  * Completes the first pending request. One that is queued and failed by no fault of its
  * own goes to @again, and is not touched if it is not.
@@ -65,10 +72,13 @@ static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
 	if (!req->error)
 		neuron_copy_count(queue, req);
 	if (error == -EAGAIN &&
-	    (innocent || req->retries++ < NEURON_COPY_RETRIES))
+	    (innocent || req->retries++ < NEURON_COPY_RETRIES)) {
 		list_add_tail(&req->link, again);
-	else
-		req->ops->end(req, error == -EAGAIN ? -EIO : error ?: req->error);
+		return;
+	}
+	if (error == -EAGAIN)
+		error = neuron_copy_give_up(req);
+	req->ops->end(req, error ?: req->error);
 }
 
 /* Those end that are behind what the device has done. */
@@ -376,9 +386,10 @@ static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 			ret = neuron_copy_submit_locked(queue, req);
 		if (ret == -EAGAIN && req->retries++ < NEURON_COPY_RETRIES)
 			continue;
+		if (ret == -EAGAIN)
+			ret = neuron_copy_give_up(req);
 		if (ret)
-			neuron_copy_refuse(queue, req,
-					   ret == -EAGAIN ? -EIO : ret);
+			neuron_copy_refuse(queue, req, ret);
 	}
 	if (READ_ONCE(queue->nr_pending))
 		queue_delayed_work(queue->ndev->watch_wq, &queue->watch,

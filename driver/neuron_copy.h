@@ -60,7 +60,7 @@ struct neuron_copy_ops {
  * @retries: how often it was stopped by a failure that may have been its own
  * @innocent: what stopped it last was the failure of another request. That one ends, so
  *	these are as many as there are bad requests, and no reason to give up
- * @cause: enum neuron_cause, as the device said; 0: it said nothing
+ * @cause: enum neuron_cause, as the device said, or why it was given up; 0: nobody said
  * @bytes: their sum, for statistics
  * @epoch: neuron_device.epoch that the addresses belong to
  * @link: queue's list while in flight

@@ -168,6 +168,7 @@ static void neuron_kunit_resume(struct kunit *test)
 	neuron_copy_end_first(queue, -EAGAIN, &again, false);
 	KUNIT_EXPECT_EQ(test, queued[1].req.done_nr, 7);
 	KUNIT_EXPECT_EQ(test, queued[1].error, -EIO);
+	KUNIT_EXPECT_EQ(test, queued[1].req.cause, NEURON_CAUSE_ABORT);
 
 	/* What another one has failed for costs it no try. */
 	queued[2].req.end = queue->completed + 10;
