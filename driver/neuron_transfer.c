@@ -130,7 +130,7 @@ static struct dma_fence *neuron_transfer_run_cb(struct drm_sched_job *base)
 	bool cookie = dma_fence_begin_signalling();
 
 	transfer->started_ns = ktime_get_ns();
-	neuron_copy_push(transfer->of->queue, &transfer->req);
+	neuron_copy_push(transfer->queue->ring, &transfer->req);
 	dma_fence_end_signalling(cookie);
 	return fence;
 }
@@ -208,7 +208,7 @@ static int neuron_transfer_alloc(struct neuron_transfer *transfer,
 {
 	struct neuron_transfers *of = transfer->of;
 
-	transfer->fence = neuron_fence_create(of->sched);
+	transfer->fence = neuron_fence_create(transfer->queue->sched);
 	transfer->result = neuron_result_create(&of->budget);
 	transfer->desc = kvmalloc_array(nr, sizeof(*transfer->desc),
 					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -225,7 +225,7 @@ static int neuron_transfer_alloc(struct neuron_transfer *transfer,
 }
 
 struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
-					       unsigned int nr,
+					       u32 queue, unsigned int nr,
 					       size_t pattern_size)
 {
 	size_t bytes = sizeof(struct neuron_transfer) +
@@ -243,6 +243,7 @@ struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
 	kref_init(&transfer->ref);
 	kref_get(&of->ref);
 	transfer->of = of;
+	transfer->queue = &of->queue[queue];
 	transfer->charged = bytes;
 	transfer->pattern_size = pattern_size;
 	transfer->req.ops = &neuron_transfer_copy_ops;
@@ -352,7 +353,7 @@ static int neuron_transfer_submit(struct neuron_transfers *of,
 	if (IS_ERR(transfer))
 		return PTR_ERR(transfer);
 	ret = neuron_drm_sched_job_init(&transfer->base,
-					&of->entity[args->queue],
+					&transfer->queue->entity,
 					transfer->req.nr, file,
 					file->client_id);
 	if (ret)
@@ -496,12 +497,30 @@ static void neuron_transfers_entities_fini(struct neuron_transfers *of,
 					   unsigned int nr)
 {
 	while (nr--)
-		drm_sched_entity_fini(&of->entity[nr]);
+		drm_sched_entity_fini(&of->queue[nr].entity);
+}
+
+/* Under transfers_lock. Several queues may have one scheduler: that changes nothing. */
+static void neuron_transfers_hold(struct neuron_transfers *of)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
+		drm_sched_wqueue_stop(&of->queue[i].sched->base);
+}
+
+static void neuron_transfers_let_go(struct neuron_transfers *of)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
+		drm_sched_wqueue_start(&of->queue[i].sched->base);
 }
 
 /*
- * Under transfers_lock. What is in flight goes on: it ends by itself, and holds all that
- * it needs. The scheduler stands still for the reason that neuron_claim.c gives.
+ * Under transfers_lock. What has begun goes on: it ends by itself, and holds all that it
+ * needs. The schedulers stand still for the reason that neuron_claim.c gives. Fences of
+ * other files wait for them meanwhile.
  */
 static void neuron_transfers_kill(struct neuron_transfers *of)
 {
@@ -516,7 +535,7 @@ static void neuron_transfers_kill(struct neuron_transfers *of)
 	if (dead)
 		return;
 
-	drm_sched_wqueue_stop(&of->sched->base);
+	neuron_transfers_hold(of);
 	while ((transfer = neuron_transfers_next(of, &id))) {
 		neuron_transfer_give_up(transfer);
 		neuron_transfer_put(transfer);
@@ -524,28 +543,34 @@ static void neuron_transfers_kill(struct neuron_transfers *of)
 		cond_resched();
 	}
 	neuron_transfers_entities_fini(of, NEURON_TRANSFER_QUEUES);
-	drm_sched_wqueue_start(&of->sched->base);
+	neuron_transfers_let_go(of);
 }
 
-/* The next copy queue, so that files share them. */
+static int neuron_transfer_queue_init(struct neuron_transfer_queue *queue,
+				      struct neuron_device *ndev,
+				      unsigned int ring)
+{
+	struct drm_gpu_scheduler *sched = &ndev->transfer_sched[ring]->base;
+
+	queue->ring = ndev->copy[ring];
+	queue->sched = ndev->transfer_sched[ring];
+	return drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL,
+				     &sched, 1, NULL);
+}
+
+/* The queues take one copy queue after another; each file begins with the next one. */
 static int neuron_transfers_place(struct neuron_transfers *of)
 {
 	struct neuron_device *ndev = of->ndev;
-	unsigned int i = (unsigned int)atomic_inc_return(&ndev->transfers_turn) %
-			 ndev->gen->nr_cores;
-	struct drm_gpu_scheduler *sched;
-	unsigned int nr;
+	unsigned int turn = atomic_inc_return(&ndev->transfers_turn);
+	unsigned int i;
 	int ret;
 
-	of->queue = ndev->copy[i];
-	of->sched = ndev->transfer_sched[i];
-	sched = &of->sched->base;
-	for (nr = 0; nr < NEURON_TRANSFER_QUEUES; nr++) {
-		ret = drm_sched_entity_init(&of->entity[nr],
-					    DRM_SCHED_PRIORITY_NORMAL, &sched,
-					    1, NULL);
+	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++) {
+		ret = neuron_transfer_queue_init(&of->queue[i], ndev,
+						 (turn + i) % ndev->gen->nr_cores);
 		if (ret) {
-			neuron_transfers_entities_fini(of, nr);
+			neuron_transfers_entities_fini(of, i);
 			return ret;
 		}
 	}

@@ -2,22 +2,24 @@
 /*
  * Transfers: copies between buffers that nobody waits for.
  *
- * A transfer is a job of the copy queue that its file has. Everything is made when it is
- * submitted: the list of moves, the references of its buffers, the place of its result.
- * When its turn comes the moves are written into the ring and nothing is allocated.
+ * A file has several queues for them, each of which belongs to one copy queue of the device:
+ * so the transfers of a queue keep their order, and those of different queues do not stand in
+ * each other's way. Everything is made when a transfer is submitted: the list of moves, the
+ * references of its buffers, the place of its result. When its turn comes the moves are
+ * written into the ring and nothing is allocated.
  *
  * Locks, outer ones first:
  *
  * ================================= ===============================================
- * neuron_device.transfers_lock      the list of files; a file's transfers end, and the
- *                                   scheduler stands still meanwhile
+ * neuron_device.transfers_lock      the list of files; a file's transfers end, and its
+ *                                   schedulers stand still meanwhile
  * neuron_transfers.lock             @dead, order of ids and of submission. No user
  *                                   memory is touched under it
  * submit_lock of the queue          the ring; taken on the way to signal a fence:
  *                                   allocate nothing under it
  * lock of the queue                 what is in flight, results; taken in the hard
  *                                   interrupt handler. Fences are signalled under it,
- *                                   so that those of a file end in their order
+ *                                   so that those of a ring end in their order
  * ================================= ===============================================
  */
 #ifndef _NEURON_TRANSFER_H_
@@ -44,13 +46,23 @@ struct neuron_gate;
 #define NEURON_TRANSFER_QUEUES	8	/* of a file */
 
 /**
+ * struct neuron_transfer_queue - a queue of a file
+ * @ring: copy queue of the device, for good
+ * @sched: its scheduler
+ * @entity: of the scheduler
+ */
+struct neuron_transfer_queue {
+	struct neuron_copy_queue *ring;
+	struct neuron_sched *sched;
+	struct drm_sched_entity entity;
+};
+
+/**
  * struct neuron_transfers - the transfers of an open file
  * @ref: the file's, and one for each transfer
  * @ndev: device, referenced
  * @link: in neuron_device.transfers
- * @queue: copy queue that they use
- * @sched: its scheduler
- * @entity: the queues of the file
+ * @queue: the queues of the file
  * @budget: what they may take
  * @lock: see above
  * @dead: no more transfers
@@ -62,9 +74,7 @@ struct neuron_transfers {
 	struct kref ref;
 	struct neuron_device *ndev;
 	struct list_head link;
-	struct neuron_copy_queue *queue;
-	struct neuron_sched *sched;
-	struct drm_sched_entity entity[NEURON_TRANSFER_QUEUES];
+	struct neuron_transfer_queue queue[NEURON_TRANSFER_QUEUES];
 	struct neuron_budget budget;
 	struct mutex lock; /* @dead, order of submission */
 	bool dead;
@@ -79,6 +89,7 @@ struct neuron_transfers {
  * @req: what the copy queue sees
  * @ref: who uses it
  * @of: the transfers of its file, referenced
+ * @queue: where it was submitted
  * @id: number in the file
  * @dst: buffer that is written, referenced
  * @src: buffer that is read, referenced; NULL: it fills
@@ -99,6 +110,7 @@ struct neuron_transfer {
 	struct neuron_copy_request req;
 	struct kref ref;
 	struct neuron_transfers *of;
+	struct neuron_transfer_queue *queue;
 	u64 id;
 	struct neuron_bo *dst;
 	struct neuron_bo *src;
@@ -127,11 +139,11 @@ void neuron_transfers_close(struct neuron_file *nfile);
 int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
 
 /*
- * A transfer of @nr moves without moves, buffers and pattern yet; or ERR_PTR(-ENOMEM).
- * Inside drm_dev_enter().
+ * A transfer of @nr moves in queue number @queue, without moves, buffers and pattern yet; or
+ * ERR_PTR(-ENOMEM). Inside drm_dev_enter().
  */
 struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
-					       unsigned int nr,
+					       u32 queue, unsigned int nr,
 					       size_t pattern_size);
 /* The last one gives everything back, later. */
 void neuron_transfer_put(struct neuron_transfer *transfer);

@@ -250,7 +250,8 @@ static struct neuron_transfer *neuron_plan_make(struct neuron_plan *plan,
 	ret = neuron_plan_walk(plan);
 	if (ret)
 		return ERR_PTR(ret);
-	transfer = neuron_transfer_create(of, plan->nr, plan->pattern_size);
+	transfer = neuron_transfer_create(of, plan->args.queue, plan->nr,
+					  plan->pattern_size);
 	if (IS_ERR(transfer))
 		return transfer;
 	plan->desc = transfer->desc;

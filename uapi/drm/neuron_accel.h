@@ -858,6 +858,8 @@ struct drm_neuron_job {
  *
  * The transfers of a queue begin and end in the order in which they were submitted: one
  * that waits for a syncobj keeps those behind it waiting, but not those of other queues.
+ * The queues of a file take turns over the copy queues of the device, so two that follow
+ * each other share none as long as there are two, and move bytes at the same time.
  * The next one may begin before one has ended, so what needs the bytes of another transfer
  * waits for its syncobj, in the same queue, too. Until a transfer has ended nothing is
  * certain about the bytes that it writes: its pieces have no order, and after the failure

@@ -223,6 +223,50 @@ TEST_F(life, queues)
 	EXPECT_EQ(DRM_NEURON_JOB_OK, job[1].status);
 }
 
+#define RINGS	32	/* more than any chip has */
+
+/* What each of the device's copy queues was given so far, and how many there are. */
+static unsigned int ring_requests(int fd, unsigned long long requests[RINGS])
+{
+	FILE *f = neuron_debugfs(fd, "copy");
+	unsigned int nr = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*[^\n]\n") != EOF)
+		while (nr < RINGS && fscanf(f, "%*u %*u %*u %*u %llu %*[^\n]\n",
+					    &requests[nr]) == 1)
+			nr++;
+	fclose(f);
+	return nr;
+}
+
+/* The queues of a file are spread over those of the device; each of them stays with one. */
+TEST_F(life, rings)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = 4096,
+	};
+	unsigned long long before[RINGS], after[RINGS];
+	const uint32_t queues = self->t.limits.transfer_queues;
+	unsigned int rings, used = 0, i;
+
+	rings = ring_requests(self->t.fd, before);
+	ASSERT_GE(rings, 2);
+	for (i = 0; i < 3 * queues; i++) {
+		args.queue = i % queues;
+		ASSERT_EQ(0, transfer_run(self->t.fd, &args));
+	}
+	ASSERT_EQ(rings, ring_requests(self->t.fd, after));
+	for (i = 0; i < rings; i++) {
+		EXPECT_EQ(0, (after[i] - before[i]) % 3) TH_LOG("ring %u", i);
+		used += after[i] != before[i];
+	}
+	EXPECT_EQ(queues < rings ? queues : rings, used);
+}
+
 /* A transfer holds its buffers: their handles are closed before it begins. */
 TEST_F(life, closed_handles)
 {
