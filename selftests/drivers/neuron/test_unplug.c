@@ -344,17 +344,17 @@ static int fence_end(int file, int timeout_ms)
 	return ret ? ret : info.status;
 }
 
-/* Under way, and before their beginning, to the peer; and one that does not touch it. */
+#define LONG_ONES	64
+
+/*
+ * Under way, and before their beginning, to the peer; and one that does not touch it. Those
+ * to the peer move GiBs, so that it leaves between the end of the first and of the last one.
+ */
 TEST_F(leaving, transfers_that_reach_it_end)
 {
-	struct drm_neuron_transfer args = {
-		.bytes = 512,
-		.count = { 2048 },
-		.dst_step = { 512 },
-		.src_step = { 512 },
-	};
+	struct drm_neuron_transfer args = { .bytes = MIB, .count = { 100 } };
+	int dma_buf, to_peer[LONG_ONES], waits, stays, fd, i, end, cut = 0;
 	struct drm_neuron_bo_create theirs, mine, other;
-	int dma_buf, under_way, waits, stays, fd;
 	struct drm_neuron_sync never;
 
 	ASSERT_EQ(0, endless_fence(&self->reaches, &never));
@@ -369,20 +369,30 @@ TEST_F(leaving, transfers_that_reach_it_end)
 
 	args.src = mine.handle;
 	waits = start_transfer(fd, &args, &never);
+	ASSERT_GE(waits, 0);
 	args.queue = 1;
-	under_way = start_transfer(fd, &args, NULL);
+	for (i = 0; i < LONG_ONES; i++) {
+		to_peer[i] = start_transfer(fd, &args, NULL);
+		ASSERT_GE(to_peer[i], 0);
+	}
+	args.count[0] = 1;
 	args.dst = other.handle;
 	stays = start_transfer(fd, &args, NULL);
-	ASSERT_GE(waits, 0);
-	ASSERT_GE(under_way, 0);
 	ASSERT_GE(stays, 0);
-	ASSERT_EQ(0, fence_end(waits, 200));
+	ASSERT_EQ(1, fence_end(to_peer[0], 60000));
+	ASSERT_EQ(0, fence_end(waits, 0));
 	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind",
 				       self->address));
 	/* The job that the first one waits for has a window onto the peer: it ends, too. */
 	EXPECT_EQ(-EIO, fence_end(waits, 60000));
-	/* It had a fifth of a second. Nothing that comes later is written. */
-	EXPECT_NE(0, fence_end(under_way, 60000));
+	for (i = 0; i < LONG_ONES; i++) {
+		end = fence_end(to_peer[i], 60000);
+		/* They end in their order: behind one that was cut off none is well. */
+		EXPECT_EQ(end == 1 && !cut ? 1 : -EIO, end) TH_LOG("transfer %d", i);
+		cut += end != 1;
+		close(to_peer[i]);
+	}
+	EXPECT_NE(0, cut) TH_LOG("no transfer was under way");
 	EXPECT_EQ(1, fence_end(stays, 60000));
 	args.dst = mine.handle;
 	args.src = other.handle;
@@ -391,7 +401,6 @@ TEST_F(leaving, transfers_that_reach_it_end)
 	EXPECT_EQ(1, fence_end(stays, 60000));
 
 	close(waits);
-	close(under_way);
 	close(stays);
 	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind",
 				       self->address));
