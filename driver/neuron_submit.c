@@ -545,8 +545,7 @@ static int neuron_submit_gang(struct neuron_submission *sub)
 	return sub->array && sub->fences ? 0 : -ENOMEM;
 }
 
-/* The memory that the device reads is the device's: inside drm_dev_enter(). */
-static int neuron_submit(struct neuron_submission *sub, u64 *id)
+static int neuron_submit_make(struct neuron_submission *sub, u64 *id)
 {
 	int ret;
 
@@ -557,9 +556,7 @@ static int neuron_submit(struct neuron_submission *sub, u64 *id)
 		sub->outs = NULL;
 		return ret;
 	}
-	ret = neuron_submit_windows(sub);
-	if (!ret)
-		ret = neuron_submit_gang(sub);
+	ret = neuron_submit_gang(sub);
 	if (!ret)
 		ret = neuron_submit_jobs(sub);
 	if (!ret)
@@ -567,7 +564,7 @@ static int neuron_submit(struct neuron_submission *sub, u64 *id)
 	return ret ?: neuron_submit_enqueue(sub, id);
 }
 
-/* What neuron_submit() has made and not given away; the gang before the fences. */
+/* What neuron_submit_make() has made and not given away; the gang before the fences. */
 static void neuron_submit_undo(struct neuron_submission *sub)
 {
 	u32 i;
@@ -588,6 +585,25 @@ static void neuron_submit_undo(struct neuron_submission *sub)
 	kfree(sub->fences);
 	kfree(sub->array);
 	neuron_out_syncs_free(sub->outs, sub->out_syncs.count);
+}
+
+/*
+ * The memory that the device reads is the device's: it is made and given back inside
+ * drm_dev_enter(). What the windows show is known by then, and no such memory.
+ */
+static int neuron_submit(struct neuron_submission *sub, u64 *id)
+{
+	int idx, ret;
+
+	ret = neuron_submit_windows(sub);
+	if (ret)
+		return ret;
+	if (!drm_dev_enter(sub->drm, &idx))
+		return -ENODEV;
+	ret = neuron_submit_make(sub, id);
+	neuron_submit_undo(sub);
+	drm_dev_exit(idx);
+	return ret;
 }
 
 /* Each core once, and all of one claim. */
@@ -704,6 +720,7 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 		neuron_array_put(&sub->job[i].sem_clear);
 		neuron_array_put(&sub->job[i].queues);
 		neuron_array_put(&sub->job[i].window_args);
+		neuron_windows_put(&sub->job[i].windows);
 		if (sub->job[i].cc)
 			neuron_claim_put(sub->job[i].cc->claim);
 	}
@@ -718,7 +735,7 @@ int neuron_ioctl_submit(struct drm_device *drm, void *data,
 {
 	struct neuron_submission sub = { .drm = drm, .file = file };
 	struct drm_neuron_submit *args = data;
-	int idx, ret;
+	int ret;
 
 	ret = neuron_submit_check(drm, args);
 	if (ret)
@@ -726,13 +743,8 @@ int neuron_ioctl_submit(struct drm_device *drm, void *data,
 	ret = neuron_submit_arrays_get(&sub, args);
 	if (!ret)
 		ret = neuron_submit_find_cores(&sub, args->claim);
-	if (!ret && !drm_dev_enter(drm, &idx)) {
-		ret = -ENODEV;
-	} else if (!ret) {
+	if (!ret)
 		ret = neuron_submit(&sub, &args->job);
-		neuron_submit_undo(&sub);
-		drm_dev_exit(idx);
-	}
 	neuron_submit_arrays_put(&sub);
 	return ret;
 }

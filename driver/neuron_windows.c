@@ -227,9 +227,28 @@ void neuron_windows_put(struct neuron_windows *windows)
 	kvfree(windows->change);
 	if (windows->old)
 		neuron_table_put(windows->old);
+	*windows = (struct neuron_windows){ };
 }
 
-/* The memory that the device reads is the device's: inside drm_dev_enter(). */
+/*
+ * The memory that the device reads is the device's: it is made, and given back,
+ * inside drm_dev_enter().
+ */
+static int neuron_windows_enter(struct neuron_windows *windows,
+				struct neuron_claim_core *cc)
+{
+	int idx, ret;
+
+	if (!drm_dev_enter(&cc->core->ndev->drm, &idx))
+		return -ENODEV;
+	mutex_lock(&cc->lock);
+	ret = cc->dead ? -ENOENT : neuron_windows_apply(windows, cc, false);
+	mutex_unlock(&cc->lock);
+	neuron_windows_put(windows);
+	drm_dev_exit(idx);
+	return ret;
+}
+
 static int neuron_windows_write(struct neuron_claim_core *cc,
 				struct drm_file *file,
 				const struct neuron_array *array)
@@ -238,11 +257,8 @@ static int neuron_windows_write(struct neuron_claim_core *cc,
 	int ret;
 
 	ret = neuron_windows_get(&windows, cc, file, array, 0, 0);
-	if (!ret) {
-		mutex_lock(&cc->lock);
-		ret = cc->dead ? -ENOENT : neuron_windows_apply(&windows, cc, false);
-		mutex_unlock(&cc->lock);
-	}
+	if (!ret)
+		ret = neuron_windows_enter(&windows, cc);
 	neuron_windows_put(&windows);
 	return ret;
 }
@@ -253,7 +269,7 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 	struct drm_neuron_windows *args = data;
 	struct neuron_claim_core *cc;
 	struct neuron_array array;
-	int idx, ret;
+	int ret;
 
 	ret = neuron_array_check(&args->windows,
 				 DRM_NEURON_WINDOW_SIZE_V2,
@@ -273,12 +289,8 @@ int neuron_ioctl_windows(struct drm_device *drm, void *data,
 		goto out_array;
 	}
 	ret = neuron_windows_use_cores(cc, &array);
-	if (!ret && !drm_dev_enter(drm, &idx)) {
-		ret = -ENODEV;
-	} else if (!ret) {
+	if (!ret)
 		ret = neuron_windows_write(cc, file, &array);
-		drm_dev_exit(idx);
-	}
 	neuron_claim_put(cc->claim);
 out_array:
 	neuron_array_put(&array);

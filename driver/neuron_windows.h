@@ -40,7 +40,9 @@ int neuron_windows_use_cores(struct neuron_claim_core *cc,
 			     const struct neuron_array *array);
 /*
  * Check and look up what @array asks for and, unless it is 0, the stream with the
- * handle @stream, of at least @end bytes. @windows is to be put in any case.
+ * handle @stream, of at least @end bytes. @windows is to be put in any case. A long list
+ * takes its time, so this is outside of drm_dev_enter(): it makes nothing that the device
+ * reads.
  */
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
@@ -49,6 +51,7 @@ int neuron_windows_get(struct neuron_windows *windows,
 /*
  * Write them, under neuron_claim_core.lock and with the core not dead. On an
  * error nothing has changed. With @undoable it can be undone under the same lock.
+ * Inside drm_dev_enter(), and what is put after it, too.
  */
 int neuron_windows_apply(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc, bool undoable);
@@ -61,7 +64,7 @@ void neuron_windows_undo(struct neuron_windows *windows,
 struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 					  struct drm_file *file,
 					  const struct drm_neuron_job *args);
-/* Without locks. */
+/* Without locks; once or again. */
 void neuron_windows_put(struct neuron_windows *windows);
 
 /* neuron_window.c: neuron_windows_use_cores() for one window. */
