@@ -136,6 +136,12 @@ static NRT_STATUS run(struct nrt_model *model, uint32_t timeout_ms, struct nrt_e
 	return nrt_result(model, &wait, error);
 }
 
+/* What nrt_execute() was given. */
+struct execution {
+	const nrt_tensor_set_t *inputs;
+	nrt_tensor_set_t *outputs;
+};
+
 /* With the model's lock. */
 static NRT_STATUS execute(struct nrt_model *model, uint32_t timeout_ms,
 			  const nrt_tensor_set_t *inputs, nrt_tensor_set_t *outputs,
@@ -153,28 +159,23 @@ static NRT_STATUS execute(struct nrt_model *model, uint32_t timeout_ms,
 	return nrt_bind_finish(model, outputs, error);
 }
 
+static NRT_STATUS execute_and_post(struct nrt_state *state, struct nrt_model *model, void *arg,
+				   struct nrt_error *error)
+{
+	const struct execution *execution = arg;
+	NRT_STATUS status = execute(model, state->env.timeout_ms, execution->inputs,
+				    execution->outputs, error);
+
+	nrt_post_execution(model->core, status);
+	return status;
+}
+
 NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 		       nrt_tensor_set_t *output_set)
 {
-	struct nrt_state *state;
-	struct nrt_model *found;
-	struct nrt_error error;
-	NRT_STATUS status;
+	struct execution execution = { input_set, output_set };
 
 	if (!input_set || !output_set)
 		return nrt_fail_with(__func__, NRT_INVALID, "a tensor set is NULL");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	found = nrt_model_get(state, model, &error);
-	if (found) {
-		pthread_mutex_lock(&found->lock);
-		status = execute(found, state->env.timeout_ms, input_set, output_set, &error);
-		nrt_post_execution(found->core, status);
-		pthread_mutex_unlock(&found->lock);
-	} else {
-		status = error.status;
-	}
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_model_call_locked(__func__, model, execute_and_post, &execution);
 }

@@ -83,9 +83,18 @@ struct nrt_model {
 /* All models and groups; at nrt_close(). */
 void nrt_models_free_all(struct nrt_state *state);
 
-/* @model if it is loaded, else NULL and @error. */
-struct nrt_model *nrt_model_get(struct nrt_state *state, const nrt_model_t *model,
+/* What a call of the API does with a loaded model; @error says why it returns a failure. */
+typedef NRT_STATUS nrt_model_fn(struct nrt_state *state, struct nrt_model *model, void *arg,
 				struct nrt_error *error);
+
+/*
+ * The API call @call about @model: enter the library, look the model up, run @fn with @arg,
+ * leave, and log the error. The second one holds the model's lock meanwhile, so it waits
+ * for an execution under way.
+ */
+NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *arg);
+NRT_STATUS nrt_model_call_locked(const char *call, const nrt_model_t *model, nrt_model_fn *fn,
+				 void *arg);
 
 /* --- model_build.c: from a NEFF to buffers, windows and a job --- */
 

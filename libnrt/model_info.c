@@ -17,25 +17,11 @@ _Static_assert(sizeof(nrt_emu_execution_t) == 40, "public layout");
 _Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
 _Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
 
-typedef NRT_STATUS ask_fn(struct nrt_state *state, struct nrt_model *model, void *out,
-			  struct nrt_error *error);
-
-static NRT_STATUS ask(const char *call, const nrt_model_t *model, ask_fn *fn, void *out)
+static NRT_STATUS ask(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *out)
 {
-	struct nrt_state *state;
-	struct nrt_model *found;
-	struct nrt_error error;
-	NRT_STATUS status;
-
 	if (!out)
 		return nrt_fail_with(call, NRT_INVALID, "the result pointer is NULL");
-	state = nrt_enter(call, &status);
-	if (!state)
-		return status;
-	found = nrt_model_get(state, model, &error);
-	status = found ? fn(state, found, out, &error) : error.status;
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_model_call(call, model, fn, out);
 }
 
 static bool is_io(const struct neff_var *var)

@@ -268,8 +268,9 @@ void nrt_models_free_all(struct nrt_state *state)
 	}
 }
 
-struct nrt_model *nrt_model_get(struct nrt_state *state, const nrt_model_t *model,
-				struct nrt_error *error)
+/* @model if it is loaded, else NULL and @error. */
+static struct nrt_model *get_model(struct nrt_state *state, const nrt_model_t *model,
+				   struct nrt_error *error)
 {
 	struct nrt_model *found;
 
@@ -281,4 +282,50 @@ struct nrt_model *nrt_model_get(struct nrt_state *state, const nrt_model_t *mode
 		nrt_error_set(error, NRT_INVALID_HANDLE, "%p is no loaded model",
 			      (const void *)model);
 	return found;
+}
+
+NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *arg)
+{
+	struct nrt_state *state;
+	struct nrt_model *found;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(call, &status);
+	if (!state)
+		return status;
+	found = get_model(state, model, &error);
+	status = found ? fn(state, found, arg, &error) : error.status;
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}
+
+/**
+ * struct locked_call - a call with the lock of its model
+ * @fn: what it does
+ * @arg: for @fn
+ */
+struct locked_call {
+	nrt_model_fn *fn;
+	void *arg;
+};
+
+static NRT_STATUS run_locked(struct nrt_state *state, struct nrt_model *model, void *arg,
+			     struct nrt_error *error)
+{
+	const struct locked_call *locked = arg;
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&model->lock);
+	status = locked->fn(state, model, locked->arg, error);
+	pthread_mutex_unlock(&model->lock);
+	return status;
+}
+
+NRT_STATUS nrt_model_call_locked(const char *call, const nrt_model_t *model, nrt_model_fn *fn,
+				 void *arg)
+{
+	struct locked_call locked = { fn, arg };
+
+	return nrt_model_call(call, model, run_locked, &locked);
 }

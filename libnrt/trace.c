@@ -23,10 +23,13 @@ void nrt_trace_ask(const struct nrt_model *model, struct drm_neuron_job *args)
 }
 
 /* With the model's lock, so no execution writes to the old one. */
-static NRT_STATUS set_trace(struct nrt_model *model, size_t events, struct nrt_error *error)
+static NRT_STATUS set_trace(struct nrt_state *state, struct nrt_model *model, void *arg,
+			    struct nrt_error *error)
 {
+	const size_t events = *(const size_t *)arg;
 	struct nrt_bo *trace = NULL;
 
+	(void)state;
 	if (events && nrt_bo_create(model->core->device, trace_bytes(events),
 				    DRM_NEURON_BO_HOST, 0, DRM_NEURON_CATEGORY_NOTIFICATIONS,
 				    &trace, error))
@@ -39,26 +42,9 @@ static NRT_STATUS set_trace(struct nrt_model *model, size_t events, struct nrt_e
 
 NRT_STATUS nrt_emu_set_trace(nrt_model_t *model, size_t events)
 {
-	struct nrt_state *state;
-	struct nrt_model *found;
-	struct nrt_error error;
-	NRT_STATUS status;
-
 	if (events > MAX_EVENTS)
 		return nrt_fail_with(__func__, NRT_INVALID, "more than 16,777,216 events");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	found = nrt_model_get(state, model, &error);
-	if (found) {
-		pthread_mutex_lock(&found->lock);
-		status = set_trace(found, events, &error);
-		pthread_mutex_unlock(&found->lock);
-	} else {
-		status = error.status;
-	}
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_model_call_locked(__func__, model, set_trace, &events);
 }
 
 static NRT_STATUS bad_trace(const struct nrt_model *model, const char *why,
@@ -91,20 +77,29 @@ static NRT_STATUS read_event(const struct nrt_model *model, const uint8_t *at,
 	return NRT_SUCCESS;
 }
 
+/* What nrt_emu_get_trace() fills; @count says for how many events there is room. */
+struct trace_out {
+	nrt_emu_event_t *events;
+	size_t *count;
+	uint64_t *lost;
+};
+
 /*
  * With the model's lock. The device writes this memory: what is checked is a copy. It is
  * zero until an execution begins.
  */
-static NRT_STATUS get_trace(const struct nrt_model *model, nrt_emu_event_t *events,
-			    size_t *count, uint64_t *lost, struct nrt_error *error)
+static NRT_STATUS get_trace(struct nrt_state *state, struct nrt_model *model, void *arg,
+			    struct nrt_error *error)
 {
+	const struct trace_out *out = arg;
+	const size_t room = *out->count;
 	struct neuron_hw_trace trace = { 0 };
 	const uint8_t *map = NULL;
-	const size_t room = *count;
 	const char *why;
 	uint64_t records;
 	size_t i;
 
+	(void)state;
 	if (model->trace) {
 		map = model->trace->map;
 		memcpy(&trace, map, sizeof(trace));
@@ -117,11 +112,11 @@ static NRT_STATUS get_trace(const struct nrt_model *model, nrt_emu_event_t *even
 	if (why)
 		return bad_trace(model, why, error);
 	records = neuron_from_le64(trace.records);
-	*count = records;
-	*lost = neuron_from_le64(trace.lost);
+	*out->count = records;
+	*out->lost = neuron_from_le64(trace.lost);
 	for (i = 0; i < records && i < room; i++)
 		if (read_event(model, map + sizeof(trace) +
-			       i * neuron_from_le16(trace.record_size), &events[i], error))
+			       i * neuron_from_le16(trace.record_size), &out->events[i], error))
 			return error->status;
 	return NRT_SUCCESS;
 }
@@ -129,24 +124,9 @@ static NRT_STATUS get_trace(const struct nrt_model *model, nrt_emu_event_t *even
 NRT_STATUS nrt_emu_get_trace(const nrt_model_t *model, nrt_emu_event_t *events, size_t *count,
 			     uint64_t *lost)
 {
-	struct nrt_state *state;
-	struct nrt_model *found;
-	struct nrt_error error;
-	NRT_STATUS status;
+	struct trace_out out = { events, count, lost };
 
 	if (!count || !lost || (*count && !events))
 		return nrt_fail_with(__func__, NRT_INVALID, "events, count or lost is NULL");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	found = nrt_model_get(state, model, &error);
-	if (found) {
-		pthread_mutex_lock(&found->lock);
-		status = get_trace(found, events, count, lost, &error);
-		pthread_mutex_unlock(&found->lock);
-	} else {
-		status = error.status;
-	}
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_model_call_locked(__func__, model, get_trace, &out);
 }
