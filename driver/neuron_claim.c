@@ -3,6 +3,7 @@
  * Claims: taking cores, giving them back.
  */
 #include <linux/bitmap.h>
+#include <linux/dma-fence.h>
 #include <linux/log2.h>
 #include <linux/nospec.h>
 #include <linux/pid.h>
@@ -209,16 +210,20 @@ static int neuron_claim_equip(struct neuron_claim *claim)
  * Not drm_sched_entity_destroy(): it waits for the queue to drain. The scheduler
  * stands still meanwhile: while it takes a job from an entity it may put the
  * entity back among the others although that is being removed, and then has a
- * freed entity in its tree (seen with 6.12).
+ * freed entity in its tree (seen with 6.12). The fences of the jobs wait for it;
+ * its work, which is waited for first, tells lockdep so by itself.
  */
 static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
 {
 	struct drm_gpu_scheduler *sched = &cc->core->sched->base;
+	bool cookie;
 
 	drm_sched_wqueue_stop(sched);
+	cookie = dma_fence_begin_signalling();
 	/* The removal waits for what the jobs depend on, even for ever. */
 	neuron_jobs_release(cc, U64_MAX);
 	drm_sched_entity_fini(&cc->entity);
+	dma_fence_end_signalling(cookie);
 	drm_sched_wqueue_start(sched);
 }
 

@@ -106,7 +106,7 @@ int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
  */
 void neuron_copy_push(struct neuron_copy_queue *queue,
 		      struct neuron_copy_request *req);
-/* Of queued requests, of which there are none any more. */
+/* The works of queues that were stopped for good; no queued request is left. */
 void neuron_copy_cancel_work(struct neuron_device *ndev);
 /* A chip has left: no queued request that it concerns is in flight on return. */
 void neuron_copy_stop_stray(struct neuron_device *ndev);

@@ -296,8 +296,6 @@ static bool neuron_copy_queue_freeze(struct neuron_copy_queue *queue)
 	/* Who has the lock has not seen that. */
 	mutex_lock(&queue->submit_lock);
 	mutex_unlock(&queue->submit_lock);
-	/* Dead and stopped: no interrupt schedules it again. */
-	cancel_work_sync(&queue->distrust);
 	return ran;
 }
 
@@ -320,10 +318,13 @@ static void neuron_copy_queue_end(struct neuron_copy_queue *queue, int error)
 
 static void neuron_copy_queue_stop(struct neuron_copy_queue *queue)
 {
+	bool cookie = dma_fence_begin_signalling();
+
 	if (neuron_copy_queue_freeze(queue) &&
 	    pci_device_is_present(queue->ndev->pdev))
 		neuron_copy_halt(queue);
 	neuron_copy_queue_end(queue, -ENODEV);
+	dma_fence_end_signalling(cookie);
 }
 
 void neuron_copy_cancel_work(struct neuron_device *ndev)
@@ -331,6 +332,7 @@ void neuron_copy_cancel_work(struct neuron_device *ndev)
 	unsigned int i;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		cancel_work_sync(&ndev->copy[i]->distrust);
 		cancel_work_sync(&ndev->copy[i]->push);
 		cancel_delayed_work_sync(&ndev->copy[i]->watch);
 	}

@@ -520,13 +520,13 @@ static void neuron_transfers_let_go(struct neuron_transfers *of)
 /*
  * Under transfers_lock. What has begun goes on: it ends by itself, and holds all that it
  * needs. The schedulers stand still for the reason that neuron_claim.c gives. Fences of
- * other files wait for them meanwhile.
+ * other files wait for them meanwhile, which lockdep is told as it is there.
  */
 static void neuron_transfers_kill(struct neuron_transfers *of)
 {
 	struct neuron_transfer *transfer;
 	unsigned long id = 0;
-	bool dead;
+	bool dead, cookie;
 
 	mutex_lock(&of->lock);
 	dead = of->dead;
@@ -536,6 +536,7 @@ static void neuron_transfers_kill(struct neuron_transfers *of)
 		return;
 
 	neuron_transfers_hold(of);
+	cookie = dma_fence_begin_signalling();
 	while ((transfer = neuron_transfers_next(of, &id))) {
 		neuron_transfer_give_up(transfer);
 		neuron_transfer_put(transfer);
@@ -543,6 +544,7 @@ static void neuron_transfers_kill(struct neuron_transfers *of)
 		cond_resched();
 	}
 	neuron_transfers_entities_fini(of, NEURON_TRANSFER_QUEUES);
+	dma_fence_end_signalling(cookie);
 	neuron_transfers_let_go(of);
 }
 
