@@ -28,8 +28,10 @@ static void neuron_transfers_release(struct kref *ref)
 	struct neuron_transfers *of = container_of(ref, struct neuron_transfers,
 						   ref);
 	struct drm_device *drm = &of->ndev->drm;
+	unsigned int i;
 
-	neuron_results_fini(&of->results);
+	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
+		neuron_results_fini(&of->queue[i].results);
 	xa_destroy(&of->pending);
 	neuron_budget_fini(&of->budget);
 	mutex_destroy(&of->lock);
@@ -139,7 +141,7 @@ static void neuron_transfer_free_cb(struct drm_sched_job *base)
 {
 	struct neuron_transfer *transfer = to_neuron_transfer(base);
 
-	neuron_results_end(&transfer->of->results, transfer->result);
+	neuron_results_end(&transfer->queue->results, transfer->result);
 	xa_erase(&transfer->of->pending, transfer->id);
 	/* See neuron_sched.h. */
 	if (!base->s_fence->parent)
@@ -296,20 +298,22 @@ static int neuron_transfer_in_syncs(struct neuron_transfer *transfer,
 /* Under neuron_transfers.lock: a number, and a place for it and its result. */
 static int neuron_transfer_number(struct neuron_transfer *transfer)
 {
+	struct neuron_transfer_queue *queue = transfer->queue;
 	struct neuron_transfers *of = transfer->of;
 	int ret;
 
 	if (of->dead)
 		return -ENODEV;
-	transfer->id = of->last + 1;
+	transfer->id = (queue->last + 1) * NEURON_TRANSFER_QUEUES +
+		       (queue - of->queue);
 	ret = xa_reserve(&of->pending, transfer->id, GFP_KERNEL);
 	if (ret)
 		return ret;
-	ret = neuron_results_reserve(&of->results, transfer->id);
+	ret = neuron_results_reserve(&queue->results, transfer->id);
 	if (ret)
 		xa_release(&of->pending, transfer->id);
 	else
-		of->last = transfer->id;
+		queue->last++;
 	return ret;
 }
 
@@ -331,7 +335,8 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
 	drm_sched_job_arm(&transfer->base);
 	fence = dma_fence_get(&transfer->base.s_fence->finished);
 	xa_store(&of->pending, transfer->id, transfer, GFP_KERNEL);
-	neuron_results_add(&of->results, transfer->result, transfer->id, fence);
+	neuron_results_add(&transfer->queue->results, transfer->result,
+			   transfer->id, fence);
 	drm_sched_entity_push_job(&transfer->base);
 	mutex_unlock(&of->lock);
 	return fence;
@@ -445,12 +450,18 @@ neuron_transfers_next(struct neuron_transfers *of, unsigned long *id)
 	return transfer;
 }
 
+static struct neuron_results *neuron_transfers_of_id(struct neuron_transfers *of,
+						     u64 id)
+{
+	return &of->queue[id % NEURON_TRANSFER_QUEUES].results;
+}
+
 static bool neuron_transfers_know(struct neuron_transfers *of, u64 id)
 {
 	struct neuron_result *result;
 	struct dma_fence *fence;
 
-	result = neuron_results_find(&of->results, id, &fence);
+	result = neuron_results_find(neuron_transfers_of_id(of, id), id, &fence);
 	if (!result)
 		return false;
 	dma_fence_put(fence);
@@ -483,12 +494,13 @@ int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id)
 	return 0;
 }
 
-struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core)
+struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
+						u64 id)
 {
 	struct neuron_file *nfile = file->driver_priv;
 
 	if (!core)
-		return &nfile->transfers->results;
+		return neuron_transfers_of_id(nfile->transfers, id);
 	drm_dbg(&nfile->ndev->drm, "wait: a transfer has no core\n");
 	return ERR_PTR(-EINVAL);
 }
@@ -554,6 +566,7 @@ static int neuron_transfer_queue_init(struct neuron_transfer_queue *queue,
 {
 	struct drm_gpu_scheduler *sched = &ndev->transfer_sched[ring]->base;
 
+	neuron_results_init(&queue->results);
 	queue->ring = ndev->copy[ring];
 	queue->sched = ndev->transfer_sched[ring];
 	return drm_sched_entity_init(&queue->entity, DRM_SCHED_PRIORITY_NORMAL,
@@ -594,7 +607,6 @@ neuron_transfers_create(struct neuron_device *ndev)
 	kref_init(&of->ref);
 	mutex_init(&of->lock);
 	xa_init(&of->pending);
-	neuron_results_init(&of->results);
 	of->ndev = ndev;
 	ret = neuron_transfers_place(of);
 	if (ret)

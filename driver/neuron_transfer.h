@@ -50,11 +50,15 @@ struct neuron_gate;
  * @ring: copy queue of the device, for good
  * @sched: its scheduler
  * @entity: of the scheduler
+ * @last: how many transfers it was given, under neuron_transfers.lock
+ * @results: how they ended, with a lock of their own
  */
 struct neuron_transfer_queue {
 	struct neuron_copy_queue *ring;
 	struct neuron_sched *sched;
 	struct drm_sched_entity entity;
+	u64 last;
+	struct neuron_results results;
 };
 
 /**
@@ -66,9 +70,7 @@ struct neuron_transfer_queue {
  * @budget: what they may take
  * @lock: see above
  * @dead: no more transfers
- * @last: id of the last one
  * @pending: ids to transfers, until they are freed
- * @results: how they ended, with a lock of their own
  */
 struct neuron_transfers {
 	struct kref ref;
@@ -78,9 +80,7 @@ struct neuron_transfers {
 	struct neuron_budget budget;
 	struct mutex lock; /* @dead, order of submission */
 	bool dead;
-	u64 last;
 	struct xarray pending;
-	struct neuron_results results;
 };
 
 /**
@@ -90,7 +90,8 @@ struct neuron_transfers {
  * @ref: who uses it
  * @of: the transfers of its file, referenced
  * @queue: where it was submitted
- * @id: number in the file
+ * @id: number in the file: the number in its queue and, modulo NEURON_TRANSFER_QUEUES, the
+ *	queue
  * @dst: buffer that is written, referenced
  * @src: buffer that is read, referenced; NULL: it fills
  * @gate: the fences of others that it waits for, or NULL

@@ -247,7 +247,7 @@ neuron_wait_find(struct drm_file *file, const struct drm_neuron_wait_job *job,
 {
 	*cc = NULL;
 	if (job->claim == DRM_NEURON_NO_CLAIM)
-		return neuron_transfers_results(file, job->core);
+		return neuron_transfers_results(file, job->core, job->job);
 	*cc = neuron_claim_core_find_any(file, job->claim, job->core);
 	return IS_ERR(*cc) ? ERR_CAST(*cc) : &(*cc)->results;
 }

@@ -22,7 +22,7 @@ struct neuron_budget;
  * still fetch all results.
  */
 #define NEURON_MAX_QUEUED_JOBS	NEURON_KEPT_RESULTS
-#define NEURON_KEPT_RESULTS	1024	/* of each core */
+#define NEURON_KEPT_RESULTS	1024	/* of each core, or queue of transfers */
 
 /**
  * struct neuron_result - how a job ended
@@ -96,9 +96,10 @@ struct neuron_result *neuron_results_find(struct neuron_results *results,
 					  u64 job, struct dma_fence **fence);
 
 /*
- * neuron_transfer.c: those of the transfers of @file; ERR_PTR(-EINVAL) unless @core,
- * which transfers do not have, is 0.
+ * neuron_transfer.c: those of the queue of @file that has transfer @id; ERR_PTR(-EINVAL)
+ * unless @core, which transfers do not have, is 0.
  */
-struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core);
+struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
+						u64 id);
 
 #endif /* _NEURON_WAIT_H_ */

@@ -192,7 +192,7 @@ struct drm_neuron_device_info {
  * @event_files: event files of a file
  * @transfer_pieces: pieces of a TRANSFER
  * @transfer_queues: queues of the transfers of a file
- * @queued_transfers: transfers of a file that have not ended, in all its queues together
+ * @queued_transfers: transfers of a queue of a file that have not ended
  * @user_event_files: event files of a user on the device, of all files together
  * @device_event_files: event files of the device, of all users together
  */
@@ -858,8 +858,8 @@ struct drm_neuron_job {
  *
  * The transfers of a queue begin and end in the order in which they were submitted: one
  * that waits for a syncobj keeps those behind it waiting, but not those of other queues.
- * The queues of a file take turns over the copy queues of the device, so two that follow
- * each other share none as long as there are two, and move bytes at the same time.
+ * Each queue of a file belongs to a copy queue of the device, the next one to the next, so
+ * transfers of different queues can move bytes at the same time.
  * The next one may begin before one has ended, so what needs the bytes of another transfer
  * waits for its syncobj, in the same queue, too. Until a transfer has ended nothing is
  * certain about the bytes that it writes: its pieces have no order, and after the failure
@@ -873,8 +873,7 @@ struct drm_neuron_job {
  * the memory of one of its buffers was lost.
  * Errors: EINVAL, E2BIG, ENOENT (handle, syncobj), EPERM (into a buffer imported
  * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY
- * (drm_neuron_limits_info.queued_transfers of the file have not ended, in whatever
- * queues), ENODEV, ENOMEM.
+ * (drm_neuron_limits_info.queued_transfers of the queue have not ended), ENODEV, ENOMEM.
  */
 struct drm_neuron_transfer {
 	__u32 dst;
@@ -1032,8 +1031,8 @@ struct drm_neuron_wait_job {
  * The call can be restarted after EINTR as it is: the deadline stays.
  *
  * The results of the last jobs of a core that have ended, as many as QUERY_LIMITS tells,
- * are kept until the claim is released, those of as many transfers of a file until it is
- * closed. A call that began before a job is forgotten always gets its result.
+ * are kept until the claim is released, those of as many transfers of a queue until the
+ * file is closed. A call that began before a job is forgotten always gets its result.
  *
  * To wait until a point of a timeline has a fence, so that SUBMIT takes it as an
  * in-sync: DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT with

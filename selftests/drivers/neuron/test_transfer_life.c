@@ -35,6 +35,7 @@ TEST_F(life, timeline)
 	struct drm_neuron_transfer args = { .bytes = 4096 };
 	struct drm_neuron_sync in, out;
 	const int turns = 100;
+	uint64_t last = 0;
 	uint32_t sync;
 	int i;
 
@@ -51,7 +52,8 @@ TEST_F(life, timeline)
 		args.in_syncs = (struct drm_neuron_array){ sizeof(in), !!i, (uintptr_t)&in };
 		args.out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
 		must(self->t.fd, TRANSFER, &args);
-		EXPECT_EQ(i + 1, args.transfer);
+		EXPECT_LT(last, args.transfer);
+		last = args.transfer;
 	}
 	EXPECT_EQ(0, rig_syncobj_wait(self->t.fd, sync, turns, TRANSFER_LIMIT));
 	ASSERT_EQ(0, neuron_read(self->t.fd, self->t.bo[turns % TRANSFER_USER], turns * 4096,
@@ -110,16 +112,19 @@ TEST_F(life, job_between)
 	EXPECT_EQ(4096, neuron_differs(self->t.data, 4096, 9));
 }
 
+#define FILES	3
+#define TURNS	150
+
 /* Far more than a ring has room for, from several files, none of which waits. */
 TEST_F(life, many)
 {
-	struct drm_neuron_transfer args[3], last[3];
-	struct drm_neuron_wait_job job[3];
-	const int files = 3, turns = 150;
-	uint32_t handle[3][2];
-	int fd[3], i, j;
+	struct drm_neuron_transfer args[FILES];
+	struct drm_neuron_wait_job job = { .claim = DRM_NEURON_NO_CLAIM };
+	uint64_t id[FILES][TURNS];
+	uint32_t handle[FILES][2];
+	int fd[FILES], i, j;
 
-	for (i = 0; i < files; i++) {
+	for (i = 0; i < FILES; i++) {
 		fd[i] = neuron_open(0);
 		ASSERT_GE(fd[i], 0);
 		ASSERT_EQ(0, transfer_bo(fd[i], TRANSFER_HBM0, &handle[i][0]));
@@ -135,20 +140,20 @@ TEST_F(life, many)
 			.src_step = { 2048 },
 		};
 	}
-	for (j = 0; j < turns; j++)
-		for (i = 0; i < files; i++) {
+	for (j = 0; j < TURNS; j++)
+		for (i = 0; i < FILES; i++) {
 			args[i].dst_offset = j % 4 * 512;
 			args[i].src_offset = j % 4 * 512;
 			must(fd[i], TRANSFER, &args[i]);
-			last[i] = args[i];
+			id[i][j] = args[i].transfer;
 		}
-	for (i = 0; i < files; i++) {
-		ASSERT_EQ(0, transfer_wait(fd[i], last[i].transfer, &job[i]));
-		for (j = 1; j <= turns; j++) {
+	for (i = 0; i < FILES; i++) {
+		ASSERT_EQ(0, transfer_wait(fd[i], id[i][TURNS - 1], NULL));
+		for (j = 0; j < TURNS; j++) {
 			/* They end in their order: nobody waits for those before. */
-			job[i].job = (uint64_t)j;
-			ASSERT_EQ(0, rig_wait_jobs(fd[i], &job[i], 1, 0, 0));
-			ASSERT_EQ(DRM_NEURON_JOB_OK, job[i].status);
+			job.job = id[i][j];
+			ASSERT_EQ(0, rig_wait_jobs(fd[i], &job, 1, 0, 0));
+			ASSERT_EQ(DRM_NEURON_JOB_OK, job.status);
 		}
 		ASSERT_EQ(0, neuron_read(fd[i], handle[i][0], 0, self->t.data, TRANSFER_SIZE));
 		EXPECT_EQ(TRANSFER_SIZE, neuron_differs(self->t.data, TRANSFER_SIZE, i));
@@ -311,11 +316,53 @@ TEST_F(life, closed_handles)
 	EXPECT_EQ(TRANSFER_SIZE, neuron_differs(self->t.data, TRANSFER_SIZE, 11));
 }
 
-/*
- * Queued transfers are bounded, in all queues together; those of a file that was closed are
- * forgotten.
- */
-TEST_F_TIMEOUT(life, bound, 280)
+/* How many a queue takes before it refuses one, with -errno. */
+static unsigned int fill_queue(int fd, struct drm_neuron_transfer *args, uint32_t never,
+			       int *error)
+{
+	unsigned int nr = 0;
+
+	while (nr < 20000) {
+		*error = transfer_submit(fd, args, never, 0);
+		if (*error)
+			break;
+		nr++;
+	}
+	return nr;
+}
+
+/* Queued transfers are bounded, in each queue. What fills one does not concern the others. */
+TEST_F(life, bound)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = 4,
+	};
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	uint32_t never;
+	int error;
+
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	for (args.queue = 0; args.queue < self->t.limits.transfer_queues; args.queue++) {
+		ASSERT_EQ(0, transfer_run(self->t.fd, &args));
+		ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, 0));
+		cancel.job = args.transfer;
+		EXPECT_EQ(self->t.limits.queued_transfers - 1,
+			  fill_queue(self->t.fd, &args, never, &error));
+		EXPECT_EQ(-EBUSY, error);
+		EXPECT_EQ(-EBUSY, transfer_submit(self->t.fd, &args, 0, 0));
+	}
+	/* The end of one is room for one. */
+	args.queue--;
+	must(self->t.fd, CANCEL, &cancel);
+	ASSERT_EQ(0, transfer_wait(self->t.fd, cancel.job, NULL));
+	EXPECT_EQ(0, transfer_submit(self->t.fd, &args, never, 0));
+	EXPECT_EQ(-EBUSY, transfer_submit(self->t.fd, &args, never, 0));
+}
+
+/* So is their memory, in all queues together; those of a file that was closed are forgotten. */
+TEST_F_TIMEOUT(life, memory_bound, 280)
 {
 	struct drm_neuron_transfer args = {
 		.bytes = 4,
@@ -323,35 +370,30 @@ TEST_F_TIMEOUT(life, bound, 280)
 		.src_step = { 16 },
 	};
 	struct rig_usage before;
-	unsigned int i;
+	unsigned int i, nr = 0;
+	int fd, error = 0;
 	uint32_t never;
-	int fd, turn, ret;
 
 	args.count[0] = self->t.limits.transfer_pieces;
 	rig_usage(self->t.fd, &before);
-	for (turn = 0; turn < 2; turn++) {
-		fd = neuron_open(0);
-		ASSERT_GE(fd, 0);
-		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HBM0, &args.dst));
-		ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &args.src));
-		ASSERT_EQ(0, transfer_endless(&self->t.rig, fd, &never));
-		ret = 0;
-		for (i = 0; !ret && i < 20000; i++) {
-			args.queue = turn ? i % self->t.limits.transfer_queues : 0;
-			ret = transfer_submit(fd, &args, never, 0);
-		}
-		/* The second time as many as the first time, in whatever queues. */
-		EXPECT_EQ(-EBUSY, ret);
-		EXPECT_EQ(self->t.limits.queued_transfers, i - 1);
-		args.queue = self->t.limits.transfer_queues - 1;
-		EXPECT_EQ(-EBUSY, transfer_submit(fd, &args, 0, 0));
-		close(fd);
-		rig_close(&self->t.rig);
-		self->t.rig.fd = -1;
-		/* Thousands take a debug kernel a while. */
-		for (i = 0; i < 20 && rig_leaks(self->t.fd, &before); i++)
-			;
+	fd = neuron_open(0);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HBM0, &args.dst));
+	ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &args.src));
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, fd, &never));
+	for (i = 0; i < self->t.limits.transfer_queues && error != -ENOMEM; i++) {
+		args.queue = i;
+		nr += fill_queue(fd, &args, never, &error);
 	}
+	EXPECT_EQ(-ENOMEM, error);
+	/* 256 MiB, and a piece takes 24 bytes. */
+	EXPECT_GE((256 * MIB) / (24 * self->t.limits.transfer_pieces), nr);
+	close(fd);
+	rig_close(&self->t.rig);
+	self->t.rig.fd = -1;
+	/* Thousands take a debug kernel a while. */
+	for (i = 0; i < 20 && rig_leaks(self->t.fd, &before); i++)
+		;
 	args = (struct drm_neuron_transfer){
 		.dst = self->t.bo[TRANSFER_HBM0],
 		.src = self->t.bo[TRANSFER_HOST],
@@ -404,6 +446,7 @@ TEST_F(life, reset)
 	struct drm_neuron_transfer args = { .bytes = TRANSFER_SIZE, .count = { 60 } };
 	uint16_t expected = DRM_NEURON_JOB_OK;
 	struct drm_neuron_wait_job job;
+	uint64_t id[LONG_ONES];
 	uint32_t never, out, bo;
 	int i;
 
@@ -411,18 +454,20 @@ TEST_F(life, reset)
 	args.src = self->t.bo[TRANSFER_HBM1];
 	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
 	ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &out));
-	for (i = 0; i < LONG_ONES; i++)
+	for (i = 0; i < LONG_ONES; i++) {
 		ASSERT_EQ(0, transfer_submit(self->t.fd, &args, 0, 0));
+		id[i] = args.transfer;
+	}
 	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, out));
-	ASSERT_EQ(0, transfer_wait(self->t.fd, 1, &job));
+	ASSERT_EQ(0, transfer_wait(self->t.fd, id[0], &job));
 	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);
 	ASSERT_EQ(0, neuron_reset_device(self->t.fd));
 	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
 	EXPECT_EQ(0, job.dma_bytes);
 	EXPECT_EQ(-EIO, rig_fence(self->t.fd, out));
-	for (i = 1; i <= LONG_ONES; i++) {
-		ASSERT_EQ(0, transfer_wait(self->t.fd, (uint64_t)i, &job));
+	for (i = 0; i < LONG_ONES; i++) {
+		ASSERT_EQ(0, transfer_wait(self->t.fd, id[i], &job));
 		/* They have ended in their order: behind one that was cut off none is well. */
 		if (job.status != DRM_NEURON_JOB_OK)
 			expected = DRM_NEURON_JOB_ABORTED;
