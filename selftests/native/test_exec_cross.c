@@ -315,9 +315,9 @@ static void refuses_bad_quantisations(void **state)
 	wrong = inst;
 	wrong.dst = ap_sbuf(0, 64, DATA, NEURON_DTYPE_FP8_E4FN_X4, GROUPS);
 	bad(state, VECTOR, wrong, NEURON_CAUSE_OPERAND);
-	/* Others still have no use for the packed types. */
-	bad(state, VECTOR, OP(COPY, .dst = inst.dst, .src0 = inst.dst),
-	    NEURON_CAUSE_OPERAND);
+	/* Nothing calculates with the packed types. */
+	bad(state, VECTOR, OP(TENSOR_TENSOR, .op0 = NEURON_ALU_ADD, .dst = inst.dst,
+			      .src0 = inst.dst, .src1 = inst.dst), NEURON_CAUSE_OPERAND);
 }
 
 int main(void)

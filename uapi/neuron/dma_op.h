@@ -92,6 +92,7 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @index_step: bytes from an index to the next, a multiple of 4; 0: they lie side by
  *	side. The indices of a tile [P, 1] in SBUF lie one partition apart
  * @scale: fp32 bits, FMA, [i] for source i; else zero
+ * @reserved1: zero
  * @reserved: zero
  *
  * Arithmetic is fp32 in the order of the sources with one rounding each, casts

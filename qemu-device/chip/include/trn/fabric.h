@@ -50,8 +50,8 @@ enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
  * @why: out, on an error: a static string
  *
  * Accesses that begin afterwards go by the new state. A DMA packet that is under way
- * over a link that goes down fails. The chips at the ends get the interrupt cause LINK. Any thread. A chip that is not there yet has the link
- * so when it comes.
+ * over a link that goes down fails. The chips at the ends get the interrupt cause LINK. Any
+ * thread. A chip that is not there yet has the link so when it comes.
  *
  * Return: 0, or -1: there is no such link, or there are too many faults.
  */

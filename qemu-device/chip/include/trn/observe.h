@@ -4,8 +4,8 @@
  * instruction, and may hold an engine before any of them.
  *
  * A chip has one observer or none. Its functions are called by workers, several at a time.
- * They must not wait, and of the library they may call trn_observe_release() only. Results and device times of a program
- * are the same with and without an observer.
+ * They must not wait, and of the library they may call trn_observe_release() only. Results and
+ * device times of a program are the same with and without an observer.
  */
 #ifndef TRN_API_OBSERVE_H
 #define TRN_API_OBSERVE_H
