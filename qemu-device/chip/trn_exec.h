@@ -130,6 +130,9 @@ enum neuron_cause trn_exec_topk(struct trn_exec *exec);
 
 /* trn_exec_documented.c: does hardware have the instruction here, by the public documents? */
 enum neuron_cause trn_exec_check_documented(const struct trn_exec *exec);
+/* The same of a DMA_GENERATE and its operation; NULL: its length is 0. */
+enum neuron_cause trn_exec_check_generate(const struct trn_exec *exec,
+					  const struct neuron_udma_op *op);
 
 /* trn_exec_index.c: what goes for tiles with an index, in every instruction */
 enum neuron_cause trn_exec_check_index(struct trn_exec *exec);

@@ -94,3 +94,36 @@ enum neuron_cause trn_exec_check_documented(const struct trn_exec *exec)
 		return NEURON_CAUSE_OPCODE;
 	return has_operators(exec) ? NEURON_CAUSE_NONE : NEURON_CAUSE_OPERAND;
 }
+
+/* Hardware makes the descriptors for Sync and Scalar, software on GpSimd for that engine. */
+static bool makes_descriptors(const struct trn_exec *exec)
+{
+	switch (exec->seq->engine) {
+	case NEURON_ENGINE_GPSIMD:
+		return true;
+	case NEURON_ENGINE_SYNC:
+	case NEURON_ENGINE_SCALAR:
+		return exec->core->chip->gen->generation >= 3;
+	default:
+		return false;
+	}
+}
+
+/* What hardware makes them for: it neither gathers nor casts nor calculates. */
+static bool hardware_makes(const struct neuron_udma_op *op)
+{
+	return (op->op == NEURON_UDMA_OP_COPY || op->op == NEURON_UDMA_OP_TRANSPOSE) &&
+	       op->src_dtype == op->dst_dtype && !op->nr_index;
+}
+
+enum neuron_cause trn_exec_check_generate(const struct trn_exec *exec,
+					  const struct neuron_udma_op *op)
+{
+	if (exec->core->chip->config.more_operators || trn_core_is_cc(exec->core))
+		return NEURON_CAUSE_NONE;
+	if (!makes_descriptors(exec))
+		return NEURON_CAUSE_OPCODE;
+	if (exec->seq->engine == NEURON_ENGINE_GPSIMD || !op || hardware_makes(op))
+		return NEURON_CAUSE_NONE;
+	return NEURON_CAUSE_OPERAND;
+}

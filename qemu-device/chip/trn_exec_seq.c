@@ -348,7 +348,11 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 	queue = queue_of(exec, &index);
 	if (!queue)
 		return NEURON_CAUSE_QUEUE;
-	cause = empty ? NEURON_CAUSE_NONE : read_block(exec, &dge);
+	cause = trn_exec_check_generate(exec, NULL);
+	if (!cause && !empty)
+		cause = read_block(exec, &dge);
+	if (!cause && !empty)
+		cause = trn_exec_check_generate(exec, &dge.op);
 	if (cause)
 		return cause;
 	if (!seq->begun) {

@@ -171,6 +171,7 @@ static int setup_by(void **state, int (*make)(void **state))
 	assert_non_null(e);
 	assert_int_equal(make(&rig), 0);
 	e->rig = rig;
+	e->rig->chip[0]->config.more_operators = true;
 	job_init(&e->job, e->rig, 0, ESCAPE_CORE);
 	guard_all(e);
 	escape_window(e, W_RO, NEURON_WINDOW_HBM | NEURON_WINDOW_READ, shared, SHARED_BYTES);

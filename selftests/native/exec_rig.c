@@ -36,11 +36,7 @@ int exec_teardown(void **state)
 
 void exec_more_operators(void **state, bool on)
 {
-	struct seq_rig *rig = *state;
-	unsigned int c;
-
-	for (c = 0; c < rig->nr_chips; c++)
-		rig->chip[c]->config.more_operators = on;
+	seq_more_operators(*state, on);
 }
 
 struct neuron_hw_completion run(struct seq_rig *rig, enum neuron_engine engine,

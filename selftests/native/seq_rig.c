@@ -100,6 +100,14 @@ void seq_rig_destroy(struct seq_rig *rig)
 	trn_pool_free(rig->pool);
 }
 
+void seq_more_operators(struct seq_rig *rig, bool on)
+{
+	unsigned int c;
+
+	for (c = 0; c < rig->nr_chips; c++)
+		rig->chip[c]->config.more_operators = on;
+}
+
 struct trn_core *seq_core(struct seq_rig *rig, unsigned int chip,
 			  unsigned int core)
 {

@@ -56,6 +56,8 @@ void seq_rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
 void seq_rig_init_check(struct seq_rig *rig, const struct neuron_gen *gen,
 			unsigned int workers, unsigned int chips, bool clock);
 void seq_rig_destroy(struct seq_rig *rig);
+/* What the chips can do and hardware cannot is carried out. */
+void seq_more_operators(struct seq_rig *rig, bool on);
 
 struct trn_core *seq_core(struct seq_rig *rig, unsigned int chip,
 			  unsigned int core);

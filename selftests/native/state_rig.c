@@ -78,6 +78,7 @@ struct seq_rig *work_rig_new(unsigned int workers)
 
 	assert_non_null(rig);
 	seq_rig_init(rig, fake_gen(), workers, SEQ_CHIPS, true);
+	seq_more_operators(rig, true);
 	return rig;
 }
 

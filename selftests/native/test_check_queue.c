@@ -120,6 +120,7 @@ static void generated(bool wait, unsigned int races)
 	struct check_test t;
 
 	check_begin(&t, races ? 1 : 2);
+	seq_more_operators(&t.rig, true);
 	memcpy(seq_data(&t.rig, 0, CORE), &dge, sizeof(dge));
 	check_add(&t, VECTOR, fill(0, 16), 1);
 	check_add(&t, VECTOR, OP(DMA_GENERATE, .addr = DATA(0)), 2);

@@ -29,6 +29,7 @@ static void begin(struct dge_test *t, unsigned int workers, bool clock)
 	unsigned int i;
 
 	seq_rig_init(&t->rig, fake_gen(), workers, 1, clock);
+	seq_more_operators(&t->rig, true);
 	seq_job_init(&t->job, &t->rig, 0, CORE);
 	t->data = seq_data(&t->rig, 0, CORE);
 	for (i = 0; i < SEQ_DATA_BYTES; i++)
@@ -406,6 +407,56 @@ static void test_pointer_variables(void **state)
 	assert_int_equal(by_pointer(last, 1, 0), NEURON_CAUSE_WINDOW);
 }
 
+/* --- Which engines make descriptors --- */
+
+static void expect_engine(struct neuron_udma_dge dge, enum neuron_engine engine,
+			  enum neuron_cause cause)
+{
+	struct dge_test t;
+
+	begin(&t, 2, false);
+	seq_more_operators(&t.rig, false);
+	put_block(&t, 0, dge);
+	seq_add(&t.job, engine, generate(0, DATA(AT_BLOCK(0)), 0, 0));
+	seq_add(&t.job, engine, OP(HALT));
+	if (cause)
+		seq_expect_fault(&t.job, cause, engine, 0);
+	else
+		seq_expect_ok(&t.job);
+	end(&t);
+}
+
+/* Hardware for Sync and Scalar, but not on trn1; software on GpSimd. */
+static void test_documented_engines(void **state)
+{
+	const struct neuron_udma_dge copy = copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16);
+	const bool hardware = fake_gen()->generation >= 3;
+	const enum neuron_cause refused = hardware ? NEURON_CAUSE_OPERAND : NEURON_CAUSE_OPCODE;
+	struct neuron_udma_dge cast = copy, gather = copy;
+	unsigned int e;
+
+	(void)state;
+	cast.op.dst_dtype = NEURON_DTYPE_BF16;
+	gather.op.src.num[0] = 1;
+	gather.op.src.num[3] = 16;
+	gather.op.flags = NEURON_UDMA_OP_SRC_INDEXED;
+	gather.op.index = DATA(AT_DATA + 0x2000);
+	gather.op.nr_index = 16;
+	gather.op.index_limit = UINT32_MAX;
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		bool made = e == NEURON_ENGINE_SYNC || e == NEURON_ENGINE_SCALAR;
+
+		if (e == NEURON_ENGINE_GPSIMD) {
+			expect_engine(copy, e, NEURON_CAUSE_NONE);
+			expect_engine(cast, e, NEURON_CAUSE_NONE);
+			continue;
+		}
+		expect_engine(copy, e, made && hardware ? NEURON_CAUSE_NONE : NEURON_CAUSE_OPCODE);
+		expect_engine(cast, e, made ? refused : NEURON_CAUSE_OPCODE);
+		expect_engine(gather, e, made ? refused : NEURON_CAUSE_OPCODE);
+	}
+}
+
 /* --- Posts when bytes have landed --- */
 
 static struct neuron_inst landed(struct neuron_inst inst, int value)
@@ -706,6 +757,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_faults),
 		cmocka_unit_test(test_pointer_variables),
+		cmocka_unit_test(test_documented_engines),
 		cmocka_unit_test(test_landed),
 		cmocka_unit_test(test_queue_set),
 		cmocka_unit_test(test_set_without_room),

@@ -250,6 +250,7 @@ static uint64_t run_long(unsigned int workers, bool chaotic)
 	struct seq_rig rig;
 
 	seq_rig_init(&rig, &neuron_gen_trn1, workers, 2, true);
+	seq_more_operators(&rig, true);
 	chaos.rig = &rig;
 	seq_job_init(job, &rig, 0, 1);
 	dge = (void *)seq_data(&rig, 0, 1);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# y = table[ids]: a DMA operation, which an instruction generates, picks the rows.
+# y = table[ids]: a DMA operation, which an instruction generates, picks the rows. Of the engines
+# GpSimd alone makes descriptors that gather.
 # Row i goes to partition i of SBUF; a plain transfer of the same queue, and so after
 # it, brings them all to y.
 
@@ -13,7 +14,7 @@
 .input ids uint32 ROWS
 .output y bf16 ROWS*N
 .sbuf
-.queue q data sync
+.queue q data gpsimd
 .sem landed
 
 # struct neuron_udma_dge
@@ -37,7 +38,7 @@
 .addresses 0
 .endr
 
-.engine sync
+.engine gpsimd
         dma_generate q, block:0, r0, r0
         .dma q, y, sbuf[0:ROWS, 0 : N bf16], landed
         nop wait landed >= 1
