@@ -19,20 +19,71 @@
 #define HOST_AT		0x80000		/* what the window SLOW shows */
 #define SLOW_BYTES	4096
 #define NONE		NEURON_NR_ENGINES
+#define AFTER_SLOW	(NEURON_NR_ENGINES + 1)
 
-/* The 4 bytes of an engine at HOST_AT: reading them takes so long, and may fail. */
+/*
+ * The 4 bytes of an engine at HOST_AT: reading them takes 20 ms, or until @slow_core's job
+ * has failed, or until the test lets go; and may fail. Reading the word behind those of the
+ * engines takes until the slow engine reads.
+ */
+enum slow_until { SLOW_PAUSE, SLOW_FAILED, SLOW_LET_GO };
+
+static enum slow_until slow_until;
+static struct trn_core *slow_core;
+static _Atomic bool slow_entered;
+static _Atomic bool slow_let_go;
 static unsigned int slow_engine;
 static bool slow_fails;
 static bool (*real_host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 
-static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool job_failed(struct trn_core *core)
+{
+	bool failed;
+
+	pthread_mutex_lock(&core->lock);
+	failed = core->job && atomic_load(&core->job->faulted);
+	pthread_mutex_unlock(&core->lock);
+	return failed;
+}
+
+static bool has_failed(void *arg)
+{
+	(void)arg;
+	return job_failed(slow_core);
+}
+
+static bool is_set(void *arg)
+{
+	return atomic_load((_Atomic bool *)arg);
+}
+
+static void be_slow(void)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 
-	if (addr % SLOW_BYTES != slow_engine * 4 || len != 4)
-		return real_host_read(opaque, addr, buf, len);
-	nanosleep(&pause, NULL);
-	return !slow_fails && real_host_read(opaque, addr, buf, len);
+	atomic_store(&slow_entered, true);
+	switch (slow_until) {
+	case SLOW_PAUSE:
+		nanosleep(&pause, NULL);
+		break;
+	case SLOW_FAILED:
+		fake_wait(has_failed, NULL);
+		break;
+	case SLOW_LET_GO:
+		fake_wait(is_set, &slow_let_go);
+		break;
+	}
+}
+
+static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	if (len == 4 && addr % SLOW_BYTES == slow_engine * 4) {
+		be_slow();
+		return !slow_fails && real_host_read(opaque, addr, buf, len);
+	}
+	if (len == 4 && addr % SLOW_BYTES == AFTER_SLOW * 4)
+		fake_wait(is_set, &slow_entered);
+	return real_host_read(opaque, addr, buf, len);
 }
 
 /**
@@ -51,6 +102,9 @@ static struct race *race_new(unsigned int workers, bool clock)
 
 	slow_engine = NONE;
 	slow_fails = false;
+	slow_until = SLOW_PAUSE;
+	atomic_store(&slow_entered, false);
+	atomic_store(&slow_let_go, false);
 	seq_rig_init(&race->rig, &neuron_gen_trn2, workers, 1, clock);
 	real_host_read = race->rig.port[0].ops.host_read;
 	race->rig.port[0].ops.host_read = slow_host_read;
@@ -76,10 +130,15 @@ static void race_begin(struct race *race)
 	};
 }
 
-static void load_slow(struct race *race, enum neuron_engine engine)
+static void load_word(struct race *race, enum neuron_engine engine, unsigned int word)
 {
 	seq_add(&race->job, engine, OP(REG_LOAD, .reg = { 1 },
-				       .addr = neuron_window_addr(race->slow, engine * 4)));
+				       .addr = neuron_window_addr(race->slow, word * 4)));
+}
+
+static void load_slow(struct race *race, enum neuron_engine engine)
+{
+	load_word(race, engine, engine);
 }
 
 /* After as many turns @engine fails, at the fourth of these instructions. */
@@ -223,16 +282,6 @@ static void queues_too(void **state)
 }
 
 /* Under the lock: the controller sets and frees the job. */
-static bool job_failed(struct trn_core *core)
-{
-	bool failed;
-
-	pthread_mutex_lock(&core->lock);
-	failed = core->job && atomic_load(&core->job->faulted);
-	pthread_mutex_unlock(&core->lock);
-	return failed;
-}
-
 /* Saved when one engine has failed and the other has still to come to an earlier fault. */
 static void a_fault_is_saved(void **state)
 {
@@ -247,11 +296,14 @@ static void a_fault_is_saved(void **state)
 	fail_after(race, SCALAR, 500);
 	load_slow(race, GPSIMD);
 	fail_after(race, GPSIMD, 100);
-	slow_engine = GPSIMD;
-	seq_submit(&race->job);
 	core = seq_core(&race->rig, 0, 0);
-	while (!job_failed(core))
-		;
+	slow_core = core;
+	slow_engine = GPSIMD;
+	slow_until = SLOW_LET_GO;
+	seq_submit(&race->job);
+	assert_true(fake_wait(has_failed, NULL));
+	trn_chip_stop(race->rig.chip[0]);
+	atomic_store(&slow_let_go, true);
 	fake_chip_stop(race->rig.chip[0]);
 	fake_chip_stop(to->rig.chip[0]);
 	assert_true(atomic_load(&core->job->faulted));
@@ -281,8 +333,11 @@ static void without_device_time(void **state)
 	race_begin(race);
 	load_slow(race, VECTOR);
 	seq_add(&race->job, VECTOR, OP(HALT, 0));
+	load_word(race, GPSIMD, AFTER_SLOW);
 	fail_after(race, GPSIMD, 1);
+	slow_core = seq_core(&race->rig, 0, 0);
 	slow_engine = VECTOR;
+	slow_until = SLOW_FAILED;
 	slow_fails = true;
 	record = seq_run(&race->job);
 	assert_blames(&record, VECTOR, NEURON_CAUSE_HOST, 0);
@@ -292,6 +347,7 @@ static void without_device_time(void **state)
 	fail_after(race, VECTOR, 1);
 	fail_after(race, GPSIMD, 1);
 	slow_fails = false;
+	atomic_store(&slow_entered, false);
 	record = seq_run(&race->job);
 	assert_blames(&record, GPSIMD, NEURON_CAUSE_OPCODE, 3);
 	race_free(race);
