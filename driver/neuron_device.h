@@ -294,8 +294,9 @@ struct neuron_device {
 	struct neuron_listeners listeners;
 	enum neuron_hw_state hw_state;
 	wait_queue_head_t hw_wait;
-	struct mutex hw_lock;		/* asleep; begin and finish of a reset, sleep */
+	struct mutex hw_lock;		/* asleep, counters_anew; begin and finish of a reset, sleep */
 	bool asleep;
+	bool counters_anew;	/* the device's counters have been cleared, or may have been */
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
 	struct delayed_work reset_work;

@@ -96,7 +96,9 @@ int neuron_hw_start(struct neuron_device *ndev)
 	if (ret)
 		goto err_state;
 
-	neuron_look_begin_anew(ndev);
+	if (ndev->counters_anew)
+		neuron_look_begin_anew(ndev);
+	ndev->counters_anew = false;
 	neuron_irq_start(ndev);
 	ret = neuron_hw_start_units(ndev);
 	if (ret)

@@ -28,6 +28,11 @@
 
 /* Events that are noted, and kinds of events that are counted when there is no room. */
 #define NEURON_NEWS_EVENTS	240
+/*
+ * The last of them are for what happens to the device as a whole: it follows the storms of
+ * other events that fill the others.
+ */
+#define NEURON_NEWS_RARE	16
 #define NEURON_NEWS_LOST	32
 
 /**
@@ -115,6 +120,13 @@ static void neuron_news_lose(struct neuron_news *news, u64 client, u32 type)
 	news->nr_lost++;
 }
 
+static unsigned int neuron_news_room(u64 client, u32 type)
+{
+	if (client || type == DRM_NEURON_EVENT_ECC)
+		return NEURON_NEWS_EVENTS - NEURON_NEWS_RARE;
+	return NEURON_NEWS_EVENTS;
+}
+
 void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
 			   const struct drm_neuron_event *event)
 {
@@ -123,7 +135,7 @@ void neuron_listeners_tell(struct neuron_listeners *listeners, u64 client,
 
 	spin_lock_irqsave(&listeners->news_lock, flags);
 	news = listeners->news[listeners->filled];
-	if (news->nr < NEURON_NEWS_EVENTS)
+	if (news->nr < neuron_news_room(client, event->type))
 		neuron_news_add(news, client, event);
 	else
 		neuron_news_lose(news, client, event->type);

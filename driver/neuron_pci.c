@@ -76,6 +76,7 @@ static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 	neuron_event_begin(ndev);
+	ndev->counters_anew = true;
 	ret = neuron_hw_start(ndev);
 	if (ret)
 		goto err_fini;

@@ -184,6 +184,17 @@ static int neuron_pm_suspend(struct device *dev)
 	return 0;
 }
 
+/* The machine sleeps, and the device may lose its power. */
+static int neuron_pm_sleep(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+
+	mutex_lock(&ndev->hw_lock);
+	ndev->counters_anew = true;
+	mutex_unlock(&ndev->hw_lock);
+	return neuron_pm_suspend(dev);
+}
+
 /*
  * A device that cannot be started is FAILED, which its users are told by EIO. To
  * the PM core it has resumed: an error here would only keep a reset from it.
@@ -204,6 +215,6 @@ static int neuron_pm_resume(struct device *dev)
 
 const struct dev_pm_ops neuron_pm_ops = {
 	.prepare = pm_sleep_ptr(neuron_pm_prepare),
-	SYSTEM_SLEEP_PM_OPS(neuron_pm_suspend, neuron_pm_resume)
+	SYSTEM_SLEEP_PM_OPS(neuron_pm_sleep, neuron_pm_resume)
 	RUNTIME_PM_OPS(neuron_pm_suspend, neuron_pm_resume, NULL)
 };

@@ -76,7 +76,6 @@ static void neuron_query_limits(struct drm_neuron_limits_info *info)
 	info->device_event_files = NEURON_DEVICE_LISTENERS;
 	info->transfer_pieces = NEURON_TRANSFER_PIECES;
 	info->transfer_queues = NEURON_TRANSFER_QUEUES;
-	/* They share the results of their file. */
 	info->queued_transfers = NEURON_MAX_QUEUED_JOBS;
 }
 

@@ -116,6 +116,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		return -ENODEV;
 	}
 	neuron_reset_unwant(ndev);
+	ndev->counters_anew = true;
 	if (ndev->asleep) {
 		/* It had nothing in flight, and what wakes it up starts it. */
 		mutex_unlock(&ndev->hw_lock);

@@ -512,13 +512,18 @@ static void neuron_transfers_entities_fini(struct neuron_transfers *of,
 		drm_sched_entity_fini(&of->queue[nr].entity);
 }
 
-/* Under transfers_lock. Several queues may have one scheduler: that changes nothing. */
+/*
+ * Under transfers_lock, when the file takes no transfer any more. Several queues may have
+ * one scheduler: that changes nothing. A queue that was never given a transfer is unknown
+ * to its scheduler, which goes on for other files.
+ */
 static void neuron_transfers_hold(struct neuron_transfers *of)
 {
 	unsigned int i;
 
 	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
-		drm_sched_wqueue_stop(&of->queue[i].sched->base);
+		if (of->queue[i].last)
+			drm_sched_wqueue_stop(&of->queue[i].sched->base);
 }
 
 static void neuron_transfers_let_go(struct neuron_transfers *of)
@@ -526,7 +531,8 @@ static void neuron_transfers_let_go(struct neuron_transfers *of)
 	unsigned int i;
 
 	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
-		drm_sched_wqueue_start(&of->queue[i].sched->base);
+		if (of->queue[i].last)
+			drm_sched_wqueue_start(&of->queue[i].sched->base);
 }
 
 /*

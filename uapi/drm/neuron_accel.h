@@ -185,7 +185,7 @@ struct drm_neuron_device_info {
  * @syncs: drm_neuron_submit.in_syncs, .out_syncs
  * @wait_jobs: drm_neuron_wait.jobs
  * @results: jobs of a core that have ended and whose results are kept, until the claim ends;
- *	and as many transfers of a file. One more that ends takes the place of the oldest
+ *	and as many transfers of a queue of a file. One more that ends takes the place of the oldest
  * @post_entries: drm_neuron_post.entries
  * @events: records that an event file keeps
  * @grants: imported grants of a file
@@ -1247,7 +1247,7 @@ struct drm_neuron_events {
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
-#define DRM_NEURON_LIMITS_INFO_SIZE_V2		64
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		56
 #define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
 #define DRM_NEURON_CORE_INFO_SIZE_V2		32
 #define DRM_NEURON_LINK_INFO_SIZE_V2		16
