@@ -196,7 +196,7 @@ static void transfer_way(struct trn_transfer *transfer, const struct trn_chip *f
 		if (transfer->from[i] == from->config.fabric_id &&
 		    transfer->to[i] == to->config.fabric_id)
 			return;
-	if (i == TRN_TRANSFER_WAYS) {
+	if (i >= TRN_TRANSFER_WAYS) {
 		transfer->many = true;
 		return;
 	}

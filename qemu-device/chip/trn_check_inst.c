@@ -289,7 +289,8 @@ static void check_tiles(struct trn_check_actor *actor, const struct trn_exec *ex
 			continue;
 		if (role == ROLE_DST && is_product(exec)) {
 			check_bank(actor, &o.tile);
-			if (exec->inst->flags & NEURON_INST_ACCUMULATE)
+			if (trn_isa_flags(exec->inst) &
+			    (NEURON_INST_ACCUMULATE | NEURON_INST_WRITTEN))
 				visit(actor, &o, false);
 		}
 		visit(actor, &o, true);

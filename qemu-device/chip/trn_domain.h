@@ -65,7 +65,8 @@ struct trn_traffic {
 void trn_traffic_add(struct trn_traffic *traffic, uint32_t src, uint32_t dst,
 		     uint64_t bytes);
 
-#define TRN_TRANSFER_WAYS	8
+/* As many as an operation has sources and destinations. */
+#define TRN_TRANSFER_WAYS	32
 
 /**
  * struct trn_transfer - accesses that arrive together or not at all

@@ -101,12 +101,21 @@ void trn_job_turn_ends(struct trn_job *job)
 	atomic_fetch_add(&job->turns, 1);
 }
 
+/* An observer holds the engine, which may have come to an earlier fault without it. */
+static bool is_parked_before(const struct trn_job *job, unsigned int engine)
+{
+	const struct trn_seq *seq = &job->core->seq[engine];
+
+	return atomic_load(&seq->job) == job && atomic_load(&seq->hold) == TRN_HOLD_PARKED &&
+	       trn_time_next_ps(job->timeline, engine) <= atomic_load(&job->fault_ps);
+}
+
 static bool actors_quiet(const struct trn_job *job)
 {
 	unsigned int i;
 
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
-		if (!trn_task_quiet(&job->core->seq[i].task))
+		if (!trn_task_quiet(&job->core->seq[i].task) || is_parked_before(job, i))
 			return false;
 	for (i = 0; i < job->nr_queues; i++)
 		if (!trn_task_quiet(&job->queues[i]->task))
@@ -133,7 +142,7 @@ void trn_job_settle(struct trn_core *core)
 
 	if (!job || !atomic_load(&job->faulted) || atomic_load(&job->stop))
 		return;
-	trn_pool_watch(&core->controller);
+	trn_pool_watch(&core->controller, TRN_WATCH_ACTORS);
 	if (!settled(job))
 		return;
 	trn_pool_unwatch(&core->controller);

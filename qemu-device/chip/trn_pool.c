@@ -208,28 +208,34 @@ void trn_task_kick(struct trn_task *task)
 		pool_give(pool, task);
 }
 
-static void pool_kick_watchers(struct trn_pool *pool)
+/* Those that watch more than @level. */
+static void pool_kick_watchers(struct trn_pool *pool, enum trn_watch level)
 {
+	struct trn_task **link = &pool->watchers;
 	struct trn_task *task;
 
 	pthread_mutex_lock(&pool->lock);
-	while ((task = pool->watchers)) {
-		pool->watchers = task->next_watcher;
-		task->watching = false;
+	while ((task = *link)) {
+		if (task->watching <= level) {
+			link = &task->next_watcher;
+			continue;
+		}
+		*link = task->next_watcher;
+		task->watching = TRN_WATCH_NOTHING;
 		if (task_mark(task))
 			pool_append(pool, task);
 	}
-	atomic_store(&pool->watching, 0);
+	atomic_store(&pool->watching, pool->watchers != NULL);
 	pthread_mutex_unlock(&pool->lock);
 }
 
-void trn_pool_watch(struct trn_task *task)
+void trn_pool_watch(struct trn_task *task, enum trn_watch level)
 {
 	struct trn_pool *pool = task->pool;
 
 	pthread_mutex_lock(&pool->lock);
 	if (!task->watching) {
-		task->watching = true;
+		task->watching = level;
 		task->next_watcher = pool->watchers;
 		pool->watchers = task;
 		atomic_store(&pool->watching, 1);
@@ -248,7 +254,7 @@ void trn_pool_unwatch(struct trn_task *task)
 		while (*link != task)
 			link = &(*link)->next_watcher;
 		*link = task->next_watcher;
-		task->watching = false;
+		task->watching = TRN_WATCH_NOTHING;
 	}
 	pthread_mutex_unlock(&pool->lock);
 }
@@ -275,12 +281,13 @@ static void worker_run(struct trn_worker *worker, struct trn_task *task,
 	struct trn_pool *pool = worker->pool;
 	uint32_t running = TASK_RUNNING;
 	enum trn_run result;
-	bool again, watcher;
+	enum trn_watch level;
+	bool again;
 
 	atomic_store(&worker->epoch, atomic_load(&pool->epoch));
 	atomic_store(&task->state, TASK_RUNNING);
 	result = task->run(task, budget);
-	watcher = task->watching;
+	level = task->watching;
 	again = result == TRN_RUN_AGAIN ||
 		!atomic_compare_exchange_strong(&task->state, &running,
 						TASK_IDLE);
@@ -292,8 +299,8 @@ static void worker_run(struct trn_worker *worker, struct trn_task *task,
 			pool_return(pool, task);
 	}
 	atomic_store(&worker->epoch, WORKER_AWAY);
-	if (!again && !watcher && atomic_load(&pool->watching))
-		pool_kick_watchers(pool);
+	if (!again && atomic_load(&pool->watching))
+		pool_kick_watchers(pool, level);
 }
 
 static struct trn_task *pool_take(struct trn_pool *pool)

@@ -78,7 +78,7 @@ struct trn_task {
 	trn_run_fn run;
 	struct trn_task *next;
 	struct trn_task *next_watcher;
-	_Atomic bool watching;
+	_Atomic uint32_t watching;	/* enum trn_watch */
 	_Atomic uint32_t state;
 };
 
@@ -98,11 +98,18 @@ void trn_task_kick(struct trn_task *task);
 bool trn_task_quiet(const struct trn_task *task);
 
 /*
- * Kick @task once, when the next run of some task of its pool ends idle (other
- * watchers do not count): for a controller that waits until others have gone
- * idle. It looks at them again after this call, before it returns.
+ * Kick @task once, when the next run of some task of its pool ends idle: for a controller
+ * that waits until others have gone idle. It looks at them again after this call, before it
+ * returns. Watchers of its own level and above do not count, so they do not wake each other
+ * for ever.
  */
-void trn_pool_watch(struct trn_task *task);
+enum trn_watch {
+	TRN_WATCH_NOTHING,
+	TRN_WATCH_ACTORS,	/* a core's controller: its engines and queues */
+	TRN_WATCH_CHIP,		/* a chip's controller: those of the cores, too */
+};
+
+void trn_pool_watch(struct trn_task *task, enum trn_watch level);
 /* No kick by an earlier trn_pool_watch() happens after this call. */
 void trn_pool_unwatch(struct trn_task *task);
 

@@ -189,7 +189,7 @@ static enum trn_run controller_run(struct trn_task *task,
 	if (!trn_budget_allows(budget, TRN_WORK_LONG))
 		return TRN_RUN_AGAIN;
 	if (!actors_quiet(chip)) {
-		trn_pool_watch(task);
+		trn_pool_watch(task, TRN_WATCH_CHIP);
 		if (!actors_quiet(chip))
 			return TRN_RUN_IDLE;
 	}

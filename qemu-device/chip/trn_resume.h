@@ -37,6 +37,8 @@ _Static_assert(TRN_PRODUCT_ROOM >=
 #define TRN_DESK_TABLE	16384
 #define TRN_DESK_BYTES	(2 * TRN_DESK_LINE + TRN_DESK_TABLE)
 
+#define TRN_DESK_PAGE	4096
+
 /**
  * struct trn_lane_desk - what an instruction of the vector, scalar or GpSimd engine keeps
  * @line: lines that were read, or results that may not be written yet
@@ -53,13 +55,15 @@ struct trn_lane_desk {
  * @pick: of a sparse product, the lines of each row; not saved
  * @lane: by enum neuron_engine, from NEURON_ENGINE_VECTOR on
  *
- * Each engine uses what is its own.
+ * Each engine uses what is its own, in whole pages, so that it can be given back.
  */
 struct trn_desk {
 	_Alignas(64) float moving[TRN_PRODUCT_ROOM];
 	uint16_t pick[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE];
-	struct trn_lane_desk lane[3];
+	_Alignas(TRN_DESK_PAGE) struct trn_lane_desk lane[3];
 };
+
+_Static_assert(sizeof(struct trn_lane_desk) % TRN_DESK_PAGE == 0, "lanes are whole pages");
 
 /**
  * struct trn_reach - of a tile with an index

@@ -116,6 +116,8 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		.posting_arg = run,
 		.transfer = &run->transfer,
 	};
+	/* Rings are read before the first packet begins. */
+	trn_transfer_begin(&run->transfer, queue->chip);
 	run->traffic.nr = 0;
 	if (run->job && run->job->timeline)
 		run->access.traffic = &run->traffic;

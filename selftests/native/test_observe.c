@@ -276,6 +276,36 @@ static void a_reset_ends_a_parked_job(void **state)
 	seq_expect_ok(&other);
 }
 
+/*
+ * The fault of an engine that is held comes first, if it is the earlier one; the job waits
+ * for it.
+ */
+static void holding_an_engine_changes_no_fault(void **state)
+{
+	struct fixture *f = *state;
+	struct neuron_hw_completion record;
+	struct seq_job job;
+	unsigned int i;
+
+	seq_job_init(&job, &f->rig, 0, 0);
+	seq_add(&job, SYNC, OP(NOP, 0));
+	seq_add(&job, SYNC, OP(ILLEGAL, 0));
+	for (i = 0; i < 50; i++)
+		seq_add(&job, VECTOR, OP(NOP, 0));
+	seq_add(&job, VECTOR, OP(ILLEGAL, 0));
+	f->seen.park = SYNC;
+	atomic_store(&f->seen.park_pc, 0);
+	seq_submit(&job);
+	wait_parked(f, 1);
+	while (atomic_load(&f->seen.after[VECTOR]) < 50)
+		sched_yield();
+	assert_true(trn_observe_release(f->rig.chip[0], 0, SYNC));
+	record = seq_wait(&job);
+	assert_int_equal(record.cause, NEURON_CAUSE_OPCODE);
+	assert_int_equal(record.source, SYNC);
+	assert_int_equal(record.pc, 1);
+}
+
 static void without_an_observer_all_go_on(void **state)
 {
 	struct fixture *f = *state;
@@ -292,7 +322,7 @@ static void without_an_observer_all_go_on(void **state)
 	assert_int_equal(f->seen.before[SYNC], 1);
 }
 
-/* It is parked in a chip that was loaded, too, which has no observer yet. */
+/* It is parked in a chip that was loaded, too, if that has an observer when it goes on. */
 static void stays_parked_in_a_saved_chip(void **state)
 {
 	struct fixture *f = *state;
@@ -312,6 +342,7 @@ static void stays_parked_in_a_saved_chip(void **state)
 	stream_put_chip(&stream, f->rig.chip[0]);
 	trn_chip_observe(f->rig.chip[0], NULL);
 	assert_true(stream_get_chip(&stream, f->rig.chip[0], &why));
+	trn_chip_observe(f->rig.chip[0], &f->observer);
 	trn_chip_resume(f->rig.chip[0]);
 	trn_chip_resume(f->rig.chip[1]);
 	hold(f->rig.chip[0]);
@@ -319,6 +350,7 @@ static void stays_parked_in_a_saved_chip(void **state)
 	assert_true(engine.parked);
 	assert_int_equal(engine.pc, 2);
 	trn_chip_resume(f->rig.chip[0]);
+	atomic_store(&f->seen.park_pc, -1);
 	assert_true(trn_observe_release(f->rig.chip[0], 0, SYNC));
 	assert_int_equal(seq_wait(&job).instructions, 2 + 2 * 5);
 	stream_free(&stream);
@@ -473,6 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parks_and_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_a_register, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reset_ends_a_parked_job, setup, teardown),
+		cmocka_unit_test_setup_teardown(holding_an_engine_changes_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_an_observer_all_go_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(stays_parked_in_a_saved_chip, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_no_device_time, setup, teardown),

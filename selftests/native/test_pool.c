@@ -229,7 +229,7 @@ static enum trn_run watcher_run(struct trn_task *task,
 	(void)budget;
 	atomic_fetch_add(&w->runs, 1);
 	if (!trn_task_quiet(&w->other->task)) {
-		trn_pool_watch(task);
+		trn_pool_watch(task, TRN_WATCH_CHIP);
 		if (!trn_task_quiet(&w->other->task))
 			return TRN_RUN_IDLE;
 	}
