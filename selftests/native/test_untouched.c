@@ -13,12 +13,12 @@
 
 /*
  * More than all that the reads may leave behind; page tables alone would be 16 MiB.
- * Sanitizers keep some MiB of their own about memory and threads.
+ * ThreadSanitizer keeps some MiB of its own about what threads did.
  */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#ifdef __SANITIZE_THREAD__
 #define SANITIZED	1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#if __has_feature(thread_sanitizer)
 #define SANITIZED	1
 #endif
 #endif
