@@ -280,7 +280,7 @@ static void a_reset_ends_a_parked_job(void **state)
  * The fault of an engine that is held comes first, if it is the earlier one; the job waits
  * for it.
  */
-static void holding_an_engine_changes_no_fault(void **state)
+static void a_held_engine_changes_no_fault(void **state)
 {
 	struct fixture *f = *state;
 	struct neuron_hw_completion record;
@@ -505,7 +505,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parks_and_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_a_register, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reset_ends_a_parked_job, setup, teardown),
-		cmocka_unit_test_setup_teardown(holding_an_engine_changes_no_fault, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_held_engine_changes_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_an_observer_all_go_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(stays_parked_in_a_saved_chip, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_no_device_time, setup, teardown),
