@@ -231,6 +231,8 @@ struct neuron_counters {
  * @hw_lock: held while a reset of the device begins or ends, and while it goes to sleep or
  *	wakes up, so that there is one of these at a time
  * @asleep: stopped on purpose, until it is woken up; under @hw_lock
+ * @counters_anew: the device's counters have been cleared, or may have been: the next
+ *	start takes a baseline
  * @epoch: counts how often the hardware has left the state UP; claims and contents of HBM
  *	from another epoch are lost; under @epoch_lock
  * @epoch_lock: held for writing while @hw_state and @epoch change; held for reading while
@@ -296,7 +298,7 @@ struct neuron_device {
 	wait_queue_head_t hw_wait;
 	struct mutex hw_lock;		/* asleep, counters_anew; begin and finish of a reset, sleep */
 	bool asleep;
-	bool counters_anew;	/* the device's counters have been cleared, or may have been */
+	bool counters_anew;
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
 	struct delayed_work reset_work;
