@@ -296,7 +296,7 @@ struct neuron_device {
 	struct neuron_listeners listeners;
 	enum neuron_hw_state hw_state;
 	wait_queue_head_t hw_wait;
-	struct mutex hw_lock;		/* asleep, counters_anew; begin and finish of a reset, sleep */
+	struct mutex hw_lock;		/* the two below; begin and finish of a reset, sleep */
 	bool asleep;
 	bool counters_anew;
 	u32 epoch;

@@ -225,7 +225,7 @@ static void pool_kick_watchers(struct trn_pool *pool, enum trn_watch level)
 		if (task_mark(task))
 			pool_append(pool, task);
 	}
-	atomic_store(&pool->watching, pool->watchers != NULL);
+	atomic_store(&pool->watching, pool->watchers ? 1 : 0);
 	pthread_mutex_unlock(&pool->lock);
 }
 
