@@ -132,6 +132,13 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* From now on, before the instruction at @pc; -2: before every one. */
+static void park_at(struct fixture *f, enum neuron_engine engine, int64_t pc)
+{
+	f->seen.park = engine;
+	atomic_store(&f->seen.park_pc, pc);
+}
+
 static void wait_parked(struct fixture *f, unsigned int times)
 {
 	while (atomic_load(&f->seen.parked) < times)
@@ -200,8 +207,7 @@ static void parks_and_steps(void **state)
 	struct seq_job job;
 	unsigned int i;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, -2);
+	park_at(f, SYNC, -2);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 3);
 	seq_submit(&job);
@@ -231,8 +237,7 @@ static void changes_a_register(void **state)
 	struct trn_chip *chip = f->rig.chip[0];
 	struct seq_job job;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 1);
+	park_at(f, SYNC, 1);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 1000000);
 	seq_submit(&job);
@@ -256,8 +261,7 @@ static void a_reset_ends_a_parked_job(void **state)
 	struct trn_chip *chip = f->rig.chip[0];
 	struct seq_job job, other;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 2);
+	park_at(f, SYNC, 2);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 5);
 	seq_submit(&job);
@@ -293,8 +297,7 @@ static void a_held_engine_changes_no_fault(void **state)
 	for (i = 0; i < 50; i++)
 		seq_add(&job, VECTOR, OP(NOP, 0));
 	seq_add(&job, VECTOR, OP(ILLEGAL, 0));
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 0);
+	park_at(f, SYNC, 0);
 	seq_submit(&job);
 	wait_parked(f, 1);
 	while (atomic_load(&f->seen.after[VECTOR]) < 50)
@@ -311,8 +314,7 @@ static void without_an_observer_all_go_on(void **state)
 	struct fixture *f = *state;
 	struct seq_job job;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 0);
+	park_at(f, SYNC, 0);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 5);
 	seq_submit(&job);
@@ -331,8 +333,7 @@ static void stays_parked_in_a_saved_chip(void **state)
 	struct seq_job job;
 	const char *why;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 2);
+	park_at(f, SYNC, 2);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 5);
 	seq_submit(&job);
@@ -370,8 +371,7 @@ static void takes_no_device_time(void **state)
 	record = seq_run(&job);
 	plain = record.end_ns - record.start_ns;
 	observe(f, &f->observer);
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 3);
+	park_at(f, SYNC, 3);
 	seq_job_init(&job, &f->rig, 0, 0);
 	loop(&job, SYNC, 50);
 	seq_submit(&job);
@@ -430,8 +430,7 @@ static void looks_at_a_job(void **state)
 	struct trn_look_queue queue;
 	struct seq_job job;
 
-	f->seen.park = SYNC;
-	atomic_store(&f->seen.park_pc, 1);
+	park_at(f, SYNC, 1);
 	seq_job_init(&job, &f->rig, 0, 0);
 	seq_copy(&job, 0, neuron_window_addr(SEQ_DATA, 4096), neuron_window_addr(SEQ_DATA, 0), 64);
 	seq_add(&job, SYNC, OP(NOP, 0));
@@ -475,8 +474,7 @@ static void looks_at_the_array(void **state)
 	float weight;
 
 	*(float *)seq_sbuf(core, 3, 8) = 7.5f;
-	f->seen.park = TENSOR;
-	atomic_store(&f->seen.park_pc, 1);
+	park_at(f, TENSOR, 1);
 	seq_job_init(&job, &f->rig, 0, 0);
 	seq_add(&job, TENSOR, OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, 0, F32, 16)));
 	seq_add(&job, TENSOR, OP(HALT, 0));
