@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs one
- * load.
+ * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs a load,
+ * or two where an engine may be parked.
  */
 #ifndef TRN_OBSERVE_H
 #define TRN_OBSERVE_H

@@ -2,8 +2,8 @@
 /*
  * What the parts of the DMA queues share:
  *
- *	trn_udma.c		state of the queues: reset, jobs, triggers
- *	trn_udma_gen.c		packets that instructions generated
+ *	trn_udma.c		state of the queues: reset, jobs
+ *	trn_udma_gen.c		triggers, and packets that instructions generated
  *	trn_udma_regs.c		registers of the queues
  *	trn_udma_engine.c	registers of the engines, abort
  *	trn_udma_iofic.c	their interrupt groups
