@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 #include "bench_chip.h"
-#include "trn_num.h"
-#include "trn_pool.h"
+#include "num/trn_num.h"
+#include "base/trn_pool.h"
 
 #define HBM_BYTES	((size_t)16 << 20)
 

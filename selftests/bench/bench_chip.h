@@ -6,8 +6,8 @@
 #define BENCH_CHIP_H
 
 #include "trn/chip.h"
-#include "trn_core.h"
-#include "trn_exec.h"
+#include "core/trn_core.h"
+#include "exec/trn_exec.h"
 
 /* A Trainium of @gen with one idle worker. It goes with the process; exits on error. */
 struct trn_chip *bench_chip_new(const struct neuron_gen *gen);

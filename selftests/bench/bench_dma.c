@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 
 #include "figure.h"
-#include "trn_bulk.h"
+#include "base/trn_bulk.h"
 #include "trn/chip.h"
-#include "trn_pool.h"
+#include "base/trn_pool.h"
 
 #define SIZE		((size_t)64 << 20)
 #define PIECE		65536

@@ -15,7 +15,7 @@
 
 #include "blas.h"
 #include "figure.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define ELEMENTS	((size_t)GEMM_SIZE * GEMM_SIZE)
 #define FLOPS		(2.0 * ELEMENTS * GEMM_SIZE)

@@ -10,7 +10,7 @@
 
 #include "figure.h"
 #include "trn/chip.h"
-#include "trn_pool.h"
+#include "base/trn_pool.h"
 
 #define LIMIT_KIB	2048
 

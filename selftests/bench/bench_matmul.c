@@ -10,7 +10,7 @@
 
 #include "blas.h"
 #include "figure.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define K		128
 #define M		128

@@ -11,7 +11,7 @@
 #include "bench_chip.h"
 #include "blas.h"
 #include "figure.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define K		128
 #define M		128

@@ -10,7 +10,7 @@
 
 #include "bench_chip.h"
 #include "figure.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 #include "vector_base.h"
 
 #define PARTITIONS	128

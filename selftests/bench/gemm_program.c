@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "neuron/dma_op.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define LINE		512		/* columns of a product: a bank of PSUM */
 #define LINES		(GEMM_SIZE / LINE)

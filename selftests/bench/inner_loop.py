@@ -19,7 +19,7 @@ LIMIT_S = 1800
 # Figure, what it is, the edited file, the command, the goal in seconds.
 LOOPS = (
     ("edit_chip_to_verdict", "a file of the chip to the verdict of its unit test",
-     "qemu-device/chip/trn_udma.c", ["make", "check", "SUITE=asan", "TEST=udma"], 5),
+     "qemu-device/chip/dma/trn_udma.c", ["make", "check", "SUITE=asan", "TEST=udma"], 5),
     ("edit_driver_to_verdict", "a file of the driver to the verdict of its kselftest",
      "driver/neuron_copy.c", ["make", "check", "SUITE=kselftest", "TEST=test_copy"], 25),
     ("neuron_vm_true", "neuron-vm -- true, with everything built",

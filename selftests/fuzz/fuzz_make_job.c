@@ -10,7 +10,7 @@
 #include "neuron/dma_op.h"
 #include "neuron/job.h"
 #include "neuron/window.h"
-#include "trn_isa.h"
+#include "isa/trn_isa.h"
 
 /* Of core n, in host memory. */
 #define JOB_AT(core)		(0x20000u + (core) * 0x2000)

@@ -18,11 +18,11 @@
 
 #include "fuzz_state.h"
 #include "state_rig.h"
-#include "trn_inject.h"
-#include "trn_nq.h"
-#include "trn_power.h"
-#include "trn_queue.h"
-#include "trn_save.h"
+#include "fault/trn_inject.h"
+#include "sync/trn_nq.h"
+#include "soc/trn_power.h"
+#include "dma/trn_udma_queue.h"
+#include "soc/trn_save.h"
 
 #define POINTS		6
 #define POINT_STEPS	90	/* more from each point to the next */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 /* Distance of the bit patterns at which functions are measured; a prime. */
 #define SAMPLE_STEP	1021u

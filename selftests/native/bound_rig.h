@@ -6,7 +6,7 @@
 #define BOUND_RIG_H
 
 #include "ring_rig.h"
-#include "trn_queue.h"
+#include "dma/trn_udma_queue.h"
 
 #define BOUND_WINDOW		0x100000	/* in HBM stack 0 */
 #define BOUND_BYTES		0x20000

@@ -7,8 +7,8 @@
 
 #include "fake_port.h"
 #include "neuron/isa.h"
-#include "trn_internal.h"
-#include "trn_window.h"
+#include "base/trn_chip.h"
+#include "mem/trn_window.h"
 
 #define RIG_CHIPS	2
 #define RIG_HOST_BYTES	NEURON_MIB(8)

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "trn/chip.h"
-#include "trn_pool.h"
+#include "base/trn_pool.h"
 
 #define FAKE_VECTORS	32
 #define FAKE_LOG_LINES	64

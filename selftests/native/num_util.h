@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define NUM_NAN_BITS	0x7fc00000u
 #define NUM_SAME	((size_t)-1)

@@ -6,8 +6,8 @@
 #define OP_RIG_H
 
 #include "dma_oracle.h"
-#include "trn_num.h"
-#include "trn_udma_op.h"
+#include "num/trn_num.h"
+#include "dma/trn_udma_op.h"
 #include "window_rig.h"
 
 #define OP_SEED		0x6a09e667f3bcc909ull

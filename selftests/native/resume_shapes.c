@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 /* Where the operands lie in a partition. */
 #define A_AT		0x00000

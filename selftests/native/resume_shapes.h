@@ -7,7 +7,7 @@
 #define RESUME_SHAPES_H
 
 #include "seq_rig.h"
-#include "trn_isa.h"
+#include "isa/trn_isa.h"
 
 /* How the tiles of an instruction lie. */
 enum resume_how {

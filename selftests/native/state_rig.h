@@ -7,7 +7,7 @@
 #define STATE_RIG_H
 
 #include "seq_rig.h"
-#include "trn_state.h"
+#include "base/trn_state.h"
 
 #define STATE_CORES	2	/* of each chip that work */
 #define STATE_ROUNDS	12

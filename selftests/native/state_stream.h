@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "trn_state.h"
+#include "base/trn_state.h"
 
 #define STATE_STREAM_BYTES	65536
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "act_rig.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define RANDOM_ROUNDS	1000
 #define LENGTH		150	/* more than two blocks, and a tail */

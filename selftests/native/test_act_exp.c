@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "act_rig.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 static long double sigmoid(long double x)
 {

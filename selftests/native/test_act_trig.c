@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "act_rig.h"
-#include "trn_num.h"
-#include "trn_num_fn.h"
+#include "num/trn_num.h"
+#include "num/trn_num_fn.h"
 
 #define POWERS	2000000
 

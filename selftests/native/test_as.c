@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "as_rig.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 #include "neuron/address.h"
 
 static struct neuron_inst first_inst(struct nb_program *nb, enum neuron_engine engine)

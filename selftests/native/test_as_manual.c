@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "as_rig.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 
 #define MAX_LINES	4096
 

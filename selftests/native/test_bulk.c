@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_bulk.h"
+#include "base/trn_bulk.h"
 
 #define ROOM	(8 * TRN_BULK_BYTES)
 #define LINE	64

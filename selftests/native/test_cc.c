@@ -7,8 +7,8 @@
 
 #include "job_rig.h"
 #include "state_rig.h"
-#include "trn_nq.h"
-#include "trn_save.h"
+#include "sync/trn_nq.h"
+#include "soc/trn_save.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define CORE	1

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_internal.h"
-#include "trn_mem.h"
+#include "base/trn_chip.h"
+#include "mem/trn_mem.h"
 
 #define HOST_SIZE	NEURON_MIB(1)
 #define OWN_BYTES_MAX	NEURON_MIB(2)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_cost.h"
-#include "trn_fabric.h"
-#include "trn_replay.h"
-#include "trn_time.h"
-#include "trn_udma_op.h"
+#include "time/trn_cost.h"
+#include "fabric/trn_fabric.h"
+#include "time/trn_time_private.h"
+#include "time/trn_time.h"
+#include "dma/trn_udma_op.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR

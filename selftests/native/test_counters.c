@@ -8,7 +8,7 @@
 #include "contract/window.h"
 #include "job_rig.h"
 #include "state_rig.h"
-#include "trn_fabric.h"
+#include "fabric/trn_fabric.h"
 
 /* --- Links, of four chips in a ring: link 0 leads to the chip before, 1 to the next --- */
 

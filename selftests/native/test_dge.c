@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "neuron/dma_op.h"
-#include "trn_cost.h"
-#include "trn_isa.h"
-#include "trn_udma.h"
+#include "time/trn_cost.h"
+#include "isa/trn_isa.h"
+#include "dma/trn_udma.h"
 
 #define SYNC		NEURON_ENGINE_SYNC
 #define CORE		1

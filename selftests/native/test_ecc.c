@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "state_stream.h"
-#include "trn_ecc.h"
+#include "mem/trn_ecc.h"
 
 #define BAD		0x300040	/* in stack 1: a granule */
 #define STACK		1

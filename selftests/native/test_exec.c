@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 /* --- access patterns --- */
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define N	300		/* more than a piece of a quadrant */
 #define DATA	0x0

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "trn_isa.h"
-#include "trn_num.h"
+#include "isa/trn_isa.h"
+#include "num/trn_num.h"
 
 #define ROOM	90		/* elements that an index may name */
 #define N	41		/* that it names: no whole number of columns */

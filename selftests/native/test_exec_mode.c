@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define N	1500		/* more than a piece of a line */
 #define P	32

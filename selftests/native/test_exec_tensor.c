@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define F16	NEURON_DTYPE_FP16
 #define TF32	NEURON_DTYPE_TF32

@@ -12,7 +12,7 @@
 
 #include "exec_rig.h"
 #include "num_util.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define N	3000	/* more than two pieces */
 

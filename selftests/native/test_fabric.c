@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_fabric.h"
-#include "trn_internal.h"
+#include "fabric/trn_fabric.h"
+#include "base/trn_chip.h"
 
 #define HOST_SIZE	NEURON_KIB(64)
 #define MAX_CHIPS	5

@@ -9,11 +9,11 @@
 #include <time.h>
 
 #include "state_stream.h"
-#include "trn_core.h"
-#include "trn_crc32c.h"
-#include "trn_firmware.h"
-#include "trn_inject.h"
-#include "trn_reset.h"
+#include "core/trn_core.h"
+#include "base/trn_crc32c.h"
+#include "soc/trn_firmware.h"
+#include "fault/trn_inject.h"
+#include "soc/trn_reset.h"
 
 #define RESET_NS	60000000ull	/* of the chips with a slow reset */
 

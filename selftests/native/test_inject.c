@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "state_stream.h"
-#include "trn_inject_text.h"
-#include "trn_power.h"
-#include "trn_reset.h"
-#include "trn_save.h"
+#include "fault/trn_inject_text.h"
+#include "soc/trn_power.h"
+#include "soc/trn_reset.h"
+#include "soc/trn_save.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_inject_text.h"
-#include "trn_reset.h"
+#include "fault/trn_inject_text.h"
+#include "soc/trn_reset.h"
 
 #define VECTOR	NEURON_ENGINE_VECTOR
 #define SYNC	NEURON_ENGINE_SYNC

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "trn_inject_text.h"
+#include "fault/trn_inject_text.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define GPSIMD	NEURON_ENGINE_GPSIMD

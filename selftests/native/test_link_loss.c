@@ -10,8 +10,8 @@
 
 #include "ring_rig.h"
 #include "trn/fault.h"
-#include "trn_cost.h"
-#include "trn_fabric.h"
+#include "time/trn_cost.h"
+#include "fabric/trn_fabric.h"
 
 #define BYTES		3000	/* no other read of the host's memory is so long */
 #define MAX_CHIPS	32

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "state_stream.h"
-#include "trn_cost.h"
-#include "trn_domain.h"
-#include "trn_fabric.h"
-#include "trn_internal.h"
+#include "time/trn_cost.h"
+#include "mem/trn_domain.h"
+#include "fabric/trn_fabric.h"
+#include "base/trn_chip.h"
 
 #define HOST_SIZE	NEURON_KIB(64)
 #define MAX_CHIPS	64

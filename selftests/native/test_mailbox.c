@@ -9,10 +9,10 @@
 #include <time.h>
 
 #include "state_stream.h"
-#include "trn_crc32c.h"
-#include "trn_firmware.h"
-#include "trn_inject.h"
-#include "trn_reset.h"
+#include "base/trn_crc32c.h"
+#include "soc/trn_firmware.h"
+#include "fault/trn_inject.h"
+#include "soc/trn_reset.h"
 
 #define BUF_BYTES	65536
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "num_util.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define RANDOM_SHAPES	150
 #define GAP_BITS	0x12345678u	/* between the rows; must stay */

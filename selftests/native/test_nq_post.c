@@ -6,7 +6,7 @@
 #include "job_rig.h"
 #include "nq_rig.h"
 #include "state_stream.h"
-#include "trn_cost.h"
+#include "time/trn_cost.h"
 
 /* --- who posts --- */
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "num_util.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #ifdef __SSE2__
 #include <xmmintrin.h>

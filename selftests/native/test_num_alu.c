@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "num_util.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define LENGTH		150	/* more than two blocks, and a tail */
 #define ROUNDS		2000

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "num_util.h"
-#include "trn_num.h"
-#include "trn_num_fn.h"
+#include "num/trn_num.h"
+#include "num/trn_num_fn.h"
 
 #define RANDOM_ROUNDS	2000
 #define LENGTH		150	/* more than two blocks, and a tail */

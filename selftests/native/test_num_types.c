@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "num_util.h"
-#include "trn_num.h"
+#include "num/trn_num.h"
 
 #define RANDOM_ROUNDS	60000
 

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 
-#include "trn_array.h"
-#include "trn_replay.h"
+#include "isa/trn_pe_array.h"
+#include "time/trn_time_private.h"
 
 #define TENSOR	NEURON_ENGINE_TENSOR
 #define F32	NEURON_DTYPE_FP32

@@ -11,8 +11,8 @@
 #include "exec_rig.h"
 #include "resume_shapes.h"
 #include "state_rig.h"
-#include "trn_exec.h"
-#include "trn_num.h"
+#include "exec/trn_exec.h"
+#include "num/trn_num.h"
 
 /**
  * struct side - a chip that runs an instruction

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "state_stream.h"
-#include "trn_sem.h"
+#include "sync/trn_sem.h"
 
 #define GE	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE)
 #define EQ	NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_EQ)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trn_isa.h"
+#include "isa/trn_isa.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR

@@ -4,8 +4,8 @@
  * the same results and the same device time; a stream may say anything.
  */
 #include "state_rig.h"
-#include "trn_fabric.h"
-#include "trn_pe_counter.h"
+#include "fabric/trn_fabric.h"
+#include "core/trn_pe_counter.h"
 
 #include <stdio.h>
 #include <stdlib.h>

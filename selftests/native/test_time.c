@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "trn_cost.h"
-#include "trn_pool.h"
-#include "trn_replay.h"
-#include "trn_time.h"
+#include "time/trn_cost.h"
+#include "base/trn_pool.h"
+#include "time/trn_time_private.h"
+#include "time/trn_time.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR

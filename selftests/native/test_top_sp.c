@@ -5,8 +5,8 @@
 
 #include "job_rig.h"
 #include "state_stream.h"
-#include "trn_nq.h"
-#include "trn_top_sp.h"
+#include "sync/trn_nq.h"
+#include "sync/trn_top_sp.h"
 
 static uint32_t bar(const struct rig *rig, unsigned int t, uint32_t offset)
 {

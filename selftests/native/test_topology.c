@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "trn_link.h"
-#include "trn_route.h"
+#include "fabric/trn_link.h"
+#include "fabric/trn_route.h"
 
 struct fixture {
 	struct trn_map map;

@@ -9,8 +9,8 @@
 #include "job_rig.h"
 #include "nq_rig.h"
 #include "state_rig.h"
-#include "trn_cost.h"
-#include "trn_replay.h"
+#include "time/trn_cost.h"
+#include "time/trn_time_private.h"
 
 #define SYNC		NEURON_ENGINE_SYNC
 #define TRACE_AT	0x8000		/* in the host window of the job */

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "neuron/dma_op.h"
-#include "trn_queue.h"
+#include "dma/trn_udma_queue.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST

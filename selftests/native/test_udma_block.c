@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "neuron/neff.h"
-#include "trn_inject.h"
+#include "fault/trn_inject.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "trn_queue.h"
+#include "dma/trn_udma_queue.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST

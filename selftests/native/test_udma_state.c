@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "neuron/neff.h"
-#include "trn_state.h"
+#include "base/trn_state.h"
 
 /* One thread loads them: under TSan a few show what there is to see. */
 #ifdef __SANITIZE_THREAD__

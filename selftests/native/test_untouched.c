@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "ring_rig.h"
-#include "trn_mem.h"
-#include "trn_state.h"
+#include "mem/trn_mem.h"
+#include "base/trn_state.h"
 
 /*
  * More than all that the reads may leave behind; page tables alone would be 16 MiB.

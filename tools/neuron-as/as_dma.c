@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "as_unit.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 #include "neuron/neff.h"
 #include "neuron/regs.h"
 

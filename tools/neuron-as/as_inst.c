@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "as_unit.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 
 #define FLOAT_ONE	0x3f800000
 

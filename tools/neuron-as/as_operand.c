@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "as_unit.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 #include "neuron/address.h"
 
 bool as_register(struct as_unit *unit, uint8_t *reg)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "as_unit.h"
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 
 #define DEFAULT_STATEMENTS	4000000ul
 

@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 #include "dis.h"
 
 #define WORDS_PER_LINE	8

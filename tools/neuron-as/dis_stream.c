@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "chip/trn_isa.h"
+#include "chip/isa/trn_isa.h"
 #include "dis.h"
 
 /* The stream of one engine. */

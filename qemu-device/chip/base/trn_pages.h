@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Lazily backed memory: which of its pages there are, and the stream of those that are
+ * not zero.
+ */
+#ifndef TRN_PAGES_H
+#define TRN_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trn_state.h"
+
+#define TRN_PAGE	4096u
+
+/* Descriptor to ask the kernel with about this process; negative: it does not tell. */
+int trn_pages_open(void);
+void trn_pages_close(int fd);
+
+/*
+ * May a byte of [@mem, +@len) be other than zero? Touches none of them. True as well when
+ * the kernel does not tell. The memory is private and anonymous. Any thread.
+ */
+bool trn_pages_backed(int fd, const void *mem, size_t len);
+
+/*
+ * Save or load @size bytes at @mem, both multiples of TRN_PAGE. When loading the
+ * memory must be zero. Saving touches no page that nobody has touched before.
+ */
+void trn_pages_state(struct trn_state *st, uint8_t *mem, uint64_t size);
+
+#endif /* TRN_PAGES_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * What the parts of the checks share.
+ */
+#ifndef TRN_CHECK_PRIVATE_H
+#define TRN_CHECK_PRIVATE_H
+
+#include "base/trn_chip.h"
+#include "check/trn_check.h"
+
+#define TRN_SHADOW_PAGE		4096
+/* Bytes of a page that one word of a bit mask stands for. */
+#define TRN_SHADOW_LINE		64
+#define TRN_SHADOW_LINES	(TRN_SHADOW_PAGE / TRN_SHADOW_LINE)
+
+/* Different reports of a job; what comes after them is not told. */
+#define TRN_CHECK_REPORTS	256
+
+struct trn_shadow_page;
+
+/**
+ * struct trn_shadow - of one memory
+ * @lock: all fields
+ * @page: a sparse table; NULL: the whole page is as @trusted says
+ * @size: bytes of the memory, and of it in the table
+ * @memory: may be written by the host without the chip's knowledge, else NULL
+ * @trusted: what is not in the table counts as written
+ */
+struct trn_shadow {
+	pthread_mutex_t lock;
+	struct trn_shadow_page **page;
+	uint64_t size;
+	const uint8_t *memory;
+	bool trusted;
+};
+
+/**
+ * struct trn_check - of a chip
+ * @serial: of the newest job
+ * @shadow: HBM stacks, then SBUF and PSUM of each core
+ * @reports: by kind
+ */
+struct trn_check {
+	struct trn_chip *chip;
+	unsigned int nr_shadows;
+	_Atomic uint32_t serial;
+	_Atomic uint64_t reports[TRN_CHECK_KINDS];
+	struct trn_shadow shadow[];
+};
+
+struct trn_check_line;
+
+/**
+ * struct trn_check_actor - a sequencer or queue
+ * @clock: time of each other actor that this one has seen; its own entry is not used
+ * @now: the actor's own time; other tasks read it
+ * @trigger: of a queue: descriptors of M2S and S2M, under the job's lock
+ * @triggered_by: engines that triggered it
+ */
+struct trn_check_actor {
+	struct trn_check_job *job;
+	unsigned int index;
+	uint32_t pc;
+	uint32_t debug;
+	uint32_t *clock;
+	_Atomic uint32_t now;
+	struct trn_check_line *trigger[2];
+	uint32_t triggered_by;
+};
+
+/**
+ * struct trn_check_job - of a job
+ * @serial: no other job of the chip has it
+ * @blind: memory was short: nothing can be told of races
+ * @line: semaphores and events of the core (TRN_TIME_EVENT), under their lock
+ * @lock: @reported, @nr_reported, triggers
+ * @reported: kind, actor and pc of reports that have been made
+ */
+struct trn_check_job {
+	struct trn_check *check;
+	struct trn_job *job;
+	uint32_t serial;
+	_Atomic bool blind;
+	uint32_t *clocks;
+	struct trn_check_line *line[TRN_TIME_SEMS];
+	pthread_mutex_t lock;
+	unsigned int nr_reported;
+	uint64_t reported[TRN_CHECK_REPORTS];
+	unsigned int nr_actors;
+	struct trn_check_actor actor[];
+};
+
+int trn_check_sync_init(struct trn_check_job *cj);
+void trn_check_sync_destroy(struct trn_check_job *cj);
+
+#define TRN_RACE_SLOTS	4
+
+/**
+ * struct trn_race - an access to bytes of a line
+ * @mask: which; 0: none
+ * @time: of the actor
+ * @where: actor, pc, kind
+ */
+struct trn_race {
+	uint64_t mask;
+	uint32_t time;
+	uint32_t where;
+};
+
+bool trn_race_is_write(const struct trn_race *race);
+unsigned int trn_race_actor(const struct trn_race *race);
+uint32_t trn_race_pc(const struct trn_race *race);
+/* An access to a line with @slots. The bytes that race, first with *@other; 0: none. */
+uint64_t trn_race_access(struct trn_race *slots, struct trn_check_actor *actor,
+			 uint64_t mask, bool write, struct trn_race *other);
+
+/* A byte of a memory. */
+struct trn_check_place {
+	const struct trn_chip *chip;
+	enum trn_place place;
+	unsigned int index;
+	uint64_t offset;
+};
+
+/* "the vector engine at instruction 3", as an actor of @cj is called. */
+void trn_check_name(char *text, size_t size, const struct trn_check_job *cj,
+		    unsigned int actor, uint32_t pc);
+/* The line, unless this actor has made the same report here before. */
+void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
+		      const struct trn_check_place *place, const char *what);
+
+/* NULL: the memory has no shadow. */
+struct trn_shadow *trn_shadow_find(const struct trn_chip *chip,
+				   enum trn_place place, unsigned int index);
+int trn_shadow_init(struct trn_shadow *shadow, uint64_t size,
+		    const uint8_t *memory);
+void trn_shadow_destroy(struct trn_shadow *shadow);
+void trn_shadow_forget(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
+void trn_shadow_trust(struct trn_shadow *shadow);
+void trn_shadow_written(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
+
+#define TRN_SHADOW_NONE	UINT64_MAX
+
+/**
+ * struct trn_visit - one actor's access to one memory, bytes in any order
+ * @place: whose memory
+ * @write: else a read
+ * @partly: maybe not all of the bytes are read: they need not have been written
+ * @races: look for them: the memory is one that the actor's job shares with nobody,
+ *	or HBM
+ * @line, @mask: bytes not yet looked at: bits of one line
+ * @unwritten: out: the first byte read that nobody had written, or NONE. It counts
+ *	as written from then on
+ * @raced, @other: out: the first byte of a race, or NONE, and with whom
+ */
+struct trn_visit {
+	struct trn_check_actor *actor;
+	struct trn_shadow *shadow;
+	struct trn_check_place place;
+	bool write;
+	bool partly;
+	bool races;
+	uint64_t line;
+	uint64_t mask;
+	uint64_t unwritten;
+	uint64_t raced;
+	struct trn_race other;
+};
+
+/* False: there is nothing to check. Holds the shadow's lock until the end. */
+bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,
+		     const struct trn_check_place *place, bool write, bool partly);
+void trn_visit_bytes(struct trn_visit *visit, uint64_t offset, uint64_t len);
+/* And report what was found. */
+void trn_visit_end(struct trn_visit *visit);
+
+#endif /* TRN_CHECK_PRIVATE_H */

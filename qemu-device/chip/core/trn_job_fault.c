@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Which fault of a job is reported.
+ *
+ * Actors run in threads of the host, so the first fault in real time may be one that
+ * comes later in device time. After a fault of an actor at device time t all others go on
+ * until they are past t, halted, faulted or blocked. An actor's time advances with each
+ * instruction and each descriptor, so one that loops gets past t. The fault with the
+ * least (time, engine) is the job's.
+ *
+ * Without device time a fault stops all actors at once. Some may meet faults before they
+ * notice; the least (engine, pc) of these is the job's.
+ *
+ * A fault that has no device time (a reset, a gang that failed) stops all actors at once.
+ * It is the job's fault if there is no other one yet.
+ *
+ * core->lock guards the fault. The controller waits for the actors.
+ */
+#include "base/trn_chip.h"
+#include "core/trn_observe.h"
+#include "dma/trn_udma_queue.h"
+#include "sync/trn_nq.h"
+
+void trn_job_stop(struct trn_job *job)
+{
+	unsigned int i;
+
+	atomic_store(&job->stop, true);
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		trn_task_kick(&job->core->seq[i].task);
+	for (i = 0; i < job->nr_queues; i++)
+		trn_task_kick(&job->queues[i]->task);
+}
+
+/* Engines before DMA queues. */
+static unsigned int rank(const struct trn_fault *fault)
+{
+	if (fault->source != NEURON_SOURCE_DMA)
+		return fault->source;
+	return NEURON_NR_ENGINES + (fault->queue & ~(unsigned int)TRN_FAULT_S2M);
+}
+
+static bool before(const struct trn_fault *a, const struct trn_fault *b)
+{
+	if (a->time_ps != b->time_ps)
+		return a->time_ps < b->time_ps;
+	if (rank(a) != rank(b))
+		return rank(a) < rank(b);
+	return a->pc < b->pc;
+}
+
+static void keep_least(struct trn_job *job, const struct trn_fault *fault)
+{
+	struct trn_core *core = job->core;
+
+	pthread_mutex_lock(&core->lock);
+	if (!atomic_load(&job->faulted) ||
+	    (job->fault.source != NEURON_SOURCE_JOB && before(fault, &job->fault))) {
+		job->fault = *fault;
+		atomic_store(&job->fault_ps, fault->time_ps);
+		atomic_store(&job->fault_actor, fault->actor);
+	}
+	atomic_store(&job->faulted, true);
+	pthread_mutex_unlock(&core->lock);
+}
+
+void trn_job_fail(struct trn_job *job, const struct trn_fault *fault)
+{
+	pthread_mutex_lock(&job->core->lock);
+	if (!atomic_load(&job->faulted))
+		job->fault = *fault;
+	atomic_store(&job->faulted, true);
+	pthread_mutex_unlock(&job->core->lock);
+	trn_job_stop(job);
+}
+
+void trn_job_fault(struct trn_job *job, unsigned int actor, const struct trn_fault *fault)
+{
+	struct trn_fault timed = *fault;
+
+	timed.actor = (uint16_t)actor;
+	timed.timed = trn_time_ordered(job->timeline);
+	timed.time_ps = timed.timed ? trn_time_next_ps(job->timeline, actor) : 0;
+	keep_least(job, &timed);
+	if (timed.timed)
+		trn_task_kick(&job->core->controller);
+	else
+		trn_job_stop(job);
+}
+
+bool trn_job_past_fault(struct trn_job *job, unsigned int actor)
+{
+	if (!atomic_load_explicit(&job->faulted, memory_order_acquire))
+		return false;
+	return atomic_load(&job->fault_actor) == actor ||
+	       trn_time_next_ps(job->timeline, actor) > atomic_load(&job->fault_ps);
+}
+
+void trn_job_turn_ends(struct trn_job *job)
+{
+	atomic_fetch_add(&job->turns, 1);
+}
+
+/* An observer holds the engine, which may have come to an earlier fault without it. */
+static bool is_parked_before(const struct trn_job *job, unsigned int engine)
+{
+	const struct trn_seq *seq = &job->core->seq[engine];
+
+	return atomic_load(&seq->job) == job && atomic_load(&seq->hold) == TRN_HOLD_PARKED &&
+	       trn_time_next_ps(job->timeline, engine) <= atomic_load(&job->fault_ps);
+}
+
+static bool actors_quiet(const struct trn_job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		if (!trn_task_quiet(&job->core->seq[i].task) || is_parked_before(job, i))
+			return false;
+	for (i = 0; i < job->nr_queues; i++)
+		if (!trn_task_quiet(&job->queues[i]->task))
+			return false;
+	return true;
+}
+
+/*
+ * Has nobody anything to do? An actor that was quiet may have been kicked by one that was
+ * looked at later, but then that one's turn has ended meanwhile. Actors of a chip that
+ * stops are quiet as well, and go on later.
+ */
+static bool settled(struct trn_job *job)
+{
+	uint32_t turns = atomic_load(&job->turns);
+
+	return actors_quiet(job) && atomic_load(&job->turns) == turns &&
+	       !atomic_load(&job->core->chip->stopping);
+}
+
+void trn_job_settle(struct trn_core *core)
+{
+	struct trn_job *job = core->job;
+
+	if (!job || !atomic_load(&job->faulted) || atomic_load(&job->stop))
+		return;
+	trn_pool_watch(&core->controller, TRN_WATCH_ACTORS);
+	if (!settled(job))
+		return;
+	trn_pool_unwatch(&core->controller);
+	trn_job_stop(job);
+}
+
+/* A notification of the fault, at the engine's own time. */
+static void report_fault(struct trn_job *job)
+{
+	const struct trn_fault *fault = &job->fault;
+	struct trn_nq_event event = {
+		.engine = NEURON_NQ_NO_ENGINE,
+		.type = NEURON_NQ_TYPE_ERROR,
+		.code = fault->cause,
+		.pc = fault->pc,
+		.job_id = job->block.job_id,
+	};
+
+	trn_core_nq(job->core, &event);
+	if (fault->source < NEURON_NR_ENGINES) {
+		event.engine = fault->source;
+		event.time_ns = fault->time_ps / 1000;
+	}
+	trn_nq_post(job->core->chip, &event);
+}
+
+void trn_job_fault_tell(struct trn_job *job)
+{
+	trn_pool_unwatch(&job->core->controller);
+	if (!atomic_load(&job->faulted))
+		return;
+	report_fault(job);
+	trn_observe_failed(job, &job->fault);
+	if (job->block.gang && job->fault.cause != NEURON_CAUSE_GANG)
+		trn_gang_fail(job->core->chip, &job->block);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Saving and loading: a latched job and its domain. What a latch checks is checked
+ * again, so that a stream can say nothing that a job block cannot.
+ */
+#include <stdlib.h>
+
+#include "base/trn_chip.h"
+#include "core/trn_latch.h"
+#include "mem/trn_window.h"
+#include "soc/trn_save.h"
+
+/* The extents of a window as the tables of a job have them. */
+static void extents_state(const struct trn_domain *domain,
+			  const struct trn_window *window,
+			  struct neuron_hw_extent *list, uint32_t nr,
+			  struct trn_state *st)
+{
+	const struct trn_extent *extent;
+	uint64_t end;
+	uint32_t i;
+
+	for (i = 0; !st->loading && i < nr; i++) {
+		extent = &domain->extents[window->extent];
+		end = i + 1 < nr ? extent[i + 1].start : window->length;
+		list[i].addr = extent[i].addr;
+		list[i].length = end - extent[i].start;
+	}
+	trn_state_bytes(st, list, nr * sizeof(*list));
+}
+
+static void window_state(struct trn_domain *domain, unsigned int index,
+			 struct trn_state *st)
+{
+	const struct trn_window *window = &domain->windows[index];
+	struct neuron_hw_window hw = {
+		.length = window->length,
+		.flags = window->flags,
+		.nr_extents = window->nr_extents,
+		.generation = window->generation,
+		.sem_first = window->sem_first,
+	};
+	struct neuron_hw_extent *list = NULL;
+
+	trn_state_bytes(st, &hw, sizeof(hw));
+	if (hw.nr_extents > NEURON_MAX_EXTENTS)
+		trn_state_fail(st, "a window has too many extents");
+	if (trn_state_failed(st))
+		return;
+	if (hw.nr_extents) {
+		list = calloc(hw.nr_extents, sizeof(*list));
+		if (!list) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+		extents_state(domain, window, list, hw.nr_extents, st);
+	}
+	if (st->loading && !trn_state_failed(st) &&
+	    trn_domain_add(domain, index, &hw, list))
+		trn_state_fail(st, "a window of a job is not valid here");
+	free(list);
+}
+
+void trn_domain_state(struct trn_core *core, struct trn_domain **domain,
+		      struct trn_state *st)
+{
+	uint32_t nr = *domain ? (*domain)->nr : 0;
+	unsigned int i;
+
+	nr = trn_state_count(st, nr, NEURON_MAX_WINDOWS);
+	if (trn_state_failed(st))
+		return;
+	if (st->loading) {
+		*domain = trn_domain_new(core, nr);
+		if (!*domain) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+	}
+	for (i = 0; i < nr && !trn_state_failed(st); i++)
+		window_state(*domain, i, st);
+}
+
+static void load_queue(struct trn_job *job, __u64 used[4],
+		       struct trn_state *st)
+{
+	struct neuron_hw_job_queue *entry = &job->queue_table[job->nr_queues];
+
+	if (trn_latch_check_queue(job->core, entry, used)) {
+		trn_state_fail(st, "a queue of a job is not valid");
+		return;
+	}
+	job->queues[job->nr_queues++] = trn_udma_queue(job->core->chip,
+						       entry->dma_engine,
+						       entry->queue);
+}
+
+static void job_queues_state(struct trn_job *job, struct trn_state *st)
+{
+	uint32_t nr = job->block.nr_queues;
+	__u64 used[4] = { 0 };
+	uint32_t i;
+
+	if (st->loading && nr) {
+		job->queue_table = calloc(nr, sizeof(*job->queue_table));
+		job->queues = calloc(nr, sizeof(struct trn_queue *));
+		if (!job->queue_table || !job->queues) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+	}
+	for (i = 0; i < nr && !trn_state_failed(st); i++) {
+		trn_state_bytes(st, &job->queue_table[i],
+				sizeof(job->queue_table[i]));
+		if (st->loading && !trn_state_failed(st))
+			load_queue(job, used, st);
+	}
+}
+
+static void fault_state(struct trn_fault *fault, struct trn_state *st)
+{
+	uint32_t cause = fault->cause;
+
+	trn_state_u32(st, &cause);
+	trn_state_u16(st, &fault->source);
+	trn_state_u16(st, &fault->queue);
+	trn_state_u32(st, &fault->pc);
+	trn_state_u64(st, &fault->addr);
+	trn_state_bool(st, &fault->timed);
+	trn_state_u16(st, &fault->actor);
+	trn_state_u64(st, &fault->time_ps);
+	if (cause >= NEURON_NR_CAUSES)
+		trn_state_fail(st, "a job has failed for an unknown cause");
+	else
+		fault->cause = (enum neuron_cause)cause;
+}
+
+static void progress_state(struct trn_job *job, struct trn_state *st)
+{
+	trn_state_atomic_bool(st, &job->stop);
+	trn_state_atomic_bool(st, &job->faulted);
+	fault_state(&job->fault, st);
+	atomic_store(&job->fault_ps, job->fault.time_ps);
+	atomic_store(&job->fault_actor, job->fault.actor);
+	trn_state_atomic_u64(st, &job->instructions);
+	trn_state_atomic_u64(st, &job->dma_bytes);
+	trn_state_atomic_u32(st, &job->notify_count);
+	trn_state_bool(st, &job->waits);
+	if (st->loading && job->waits)
+		trn_job_get(job);
+}
+
+static void trace_state(struct trn_job *job, struct trn_state *st)
+{
+	if (!(job->block.flags & NEURON_JOB_TRACE))
+		return;
+	trn_domain_state(job->core, &job->trace, st);
+	trn_state_u64(st, &job->trace_records);
+	trn_state_bool(st, &job->trace_broken);
+	trn_state_atomic_u64(st, &job->trace_lost);
+	if (st->loading && !trn_state_failed(st) && trn_job_trace_check(job))
+		trn_state_fail(st, "the trace of a job is not valid");
+}
+
+static void block_state(struct trn_job *job, struct trn_state *st)
+{
+	trn_state_bytes(st, &job->block, sizeof(job->block));
+	if (!st->loading || trn_state_failed(st))
+		return;
+	if (job->block.magic != NEURON_JOB_MAGIC ||
+	    !trn_latch_completion_ok(job->core->chip, job->block.completion) ||
+	    trn_latch_check_block(job->core, &job->block))
+		trn_state_fail(st, "a job block is not valid");
+}
+
+void trn_job_state(struct trn_core *core, struct trn_state *st)
+{
+	bool present = core->job;
+	struct trn_job *job;
+
+	trn_state_bool(st, &present);
+	if (!present || trn_state_failed(st))
+		return;
+	job = core->job;
+	if (st->loading) {
+		job = calloc(1, sizeof(*job));
+		if (!job) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+		job->core = core;
+		/* From here on a reset of the chip frees it. */
+		core->job = job;
+	}
+	block_state(job, st);
+	if (trn_state_failed(st))
+		return;
+	job_queues_state(job, st);
+	trn_domain_state(core, &job->domain, st);
+	trace_state(job, st);
+	progress_state(job, st);
+	trn_gang_member_state(core, st);
+	trn_timeline_state(job, st);
+}

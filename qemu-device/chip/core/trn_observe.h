@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs a load,
+ * or two where an engine may be parked.
+ */
+#ifndef TRN_OBSERVE_H
+#define TRN_OBSERVE_H
+
+#include "base/trn_chip.h"
+#include "trn/observe.h"
+
+/* trn_seq.hold */
+enum trn_hold {
+	TRN_HOLD_NONE,		/* the observer has not been asked about the instruction */
+	TRN_HOLD_PARKED,
+	TRN_HOLD_PASSED,	/* it goes, however often it has to be tried */
+};
+
+static inline const struct trn_observer *trn_observer(const struct trn_chip *chip)
+{
+	return atomic_load_explicit(&chip->observer, memory_order_acquire);
+}
+
+/* The unit with number @unit of the public interface, or NULL. */
+struct trn_core *trn_observe_unit(struct trn_chip *chip, unsigned int unit);
+
+/* What trn_observe_go() and trn_observe_done() do when there is something to do. */
+bool trn_observe_ask(struct trn_seq *seq);
+void trn_observe_retired(struct trn_seq *seq);
+
+/* May @seq carry out the instruction that it has fetched? Its own task calls this. */
+static inline bool trn_observe_go(struct trn_seq *seq)
+{
+	if (!trn_observer(seq->core->chip) &&
+	    atomic_load_explicit(&seq->hold, memory_order_relaxed) == TRN_HOLD_NONE)
+		return true;
+	return trn_observe_ask(seq);
+}
+
+/* It has been carried out. */
+static inline void trn_observe_done(struct trn_seq *seq)
+{
+	if (trn_observer(seq->core->chip) ||
+	    atomic_load_explicit(&seq->hold, memory_order_relaxed) != TRN_HOLD_NONE)
+		trn_observe_retired(seq);
+}
+
+void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
+		       uint32_t pc, uint32_t descriptors, uint64_t bytes);
+void trn_observe_failed(const struct trn_job *job, const struct trn_fault *fault);
+
+#endif /* TRN_OBSERVE_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Operations of the DMA engines (neuron/dma_op.h): pure work on memory, through
+ * the domain of the queue. The queue machine (trn_udma_run.c) has the descriptors.
+ */
+#ifndef TRN_UDMA_OP_H
+#define TRN_UDMA_OP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mem/trn_domain.h"
+#include "neuron/dma_op.h"
+
+/**
+ * struct trn_dma_work - what an operation of a DMA engine did
+ * @read, @written: bytes; the old value of ACCUMULATE is read
+ * @old: of @read, that old value
+ * @pieces: contiguous runs of the side that has more of them
+ * @src_hbm, @dst_sbuf: where its ends lie
+ */
+struct trn_dma_work {
+	uint64_t read;
+	uint64_t written;
+	uint64_t old;
+	uint64_t pieces;
+	bool src_hbm;
+	bool dst_sbuf;
+};
+
+/**
+ * struct trn_udma_op_work - an operation to do, and what came of it
+ * @access: the queue's; not changed but for its outputs
+ * @stop, @stop_arg: asked now and then; true: give up
+ * @op: block, copied from the ring's domain
+ * @src, @dst: base addresses, op->nr_src and op->nr_dst of them
+ * @bytes: out: moved, sources and destinations together halved up
+ * @dma: out: what it costs by
+ * @hops: out: most links crossed
+ * @bad_dst, @bad_index, @bad_addr: out, on an error: which end and address
+ * @bad_list: out, on an error: @bad_addr is of the index list, of no end
+ * @why: out, on an error: static string
+ */
+struct trn_udma_op_work {
+	struct trn_access *access;
+	bool (*stop)(void *arg);
+	void *stop_arg;
+	const struct neuron_udma_op *op;
+	uint64_t src[NEURON_UDMA_OP_MAX_SRC];
+	uint64_t dst[NEURON_UDMA_OP_MAX_DST];
+	uint64_t bytes;
+	struct trn_dma_work dma;
+	unsigned int hops;
+	bool bad_dst;
+	bool bad_list;
+	unsigned int bad_index;
+	uint64_t bad_addr;
+	const char *why;
+};
+
+/* Is the block well formed? NEURON_CAUSE_NONE or _DESC with *@why. */
+enum neuron_cause trn_udma_op_check(const struct neuron_udma_op *op,
+				    const char **why);
+
+/*
+ * Do a checked operation. NEURON_CAUSE_NONE also when told to stop: the caller
+ * asks @stop again. On an error a prefix may have been written. Uses up to
+ * 300 KiB of the caller's stack.
+ */
+enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work);
+
+#endif /* TRN_UDMA_OP_H */

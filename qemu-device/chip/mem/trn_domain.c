@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Latching a window table, and the lookup of an address in it.
+ *
+ * Everything is checked in the copy, once, so that an access needs one bounds
+ * check: wrap first, containment second, in trn_window_find() and nowhere else.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/trn_chip.h"
+#include "contract/window.h"
+#include "mem/trn_window.h"
+
+struct latch {
+	struct trn_core *core;
+	struct trn_chip *chip;
+	struct trn_domain *domain;
+	unsigned int index;		/* window being checked */
+	bool loading;			/* a saved table */
+};
+
+/* The kernel's table is wrong: say where and why. */
+static enum neuron_cause reject(const struct latch *latch, const char *why)
+{
+	trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
+		"%s: window %u of the job's table refused: %s",
+		latch->core->name, latch->index, why);
+	return NEURON_CAUSE_JOB;
+}
+
+enum neuron_cause trn_table_read(struct trn_chip *chip, uint64_t addr,
+				 void *buf, size_t len)
+{
+	enum neuron_cause cause;
+	struct trn_loc loc;
+
+	cause = trn_bus_locate(chip, addr, &loc);
+	if (cause)
+		return cause;
+	if (loc.hops || loc.chip != chip || len > loc.len)
+		return NEURON_CAUSE_ADDRESS;
+	if (loc.place != TRN_PLACE_HOST && loc.place != TRN_PLACE_HBM)
+		return NEURON_CAUSE_ADDRESS;
+	return trn_bus_read(chip, addr, buf, len);
+}
+
+static bool place_fits(const struct latch *latch, unsigned int kind,
+		       uint64_t addr, const struct trn_loc *loc)
+{
+	const uint64_t host = latch->chip->gen->host_base;
+	bool routed = addr & NEURON_ADDR_FABRIC;
+	bool local = !routed && loc->chip == latch->chip;
+
+	switch (kind) {
+	case NEURON_WINDOW_HBM:
+		return local && loc->place == TRN_PLACE_HBM;
+	case NEURON_WINDOW_HOST:
+	case NEURON_WINDOW_STREAM:
+		return local && loc->place == TRN_PLACE_HOST &&
+		       addr == (host | (addr & (host - 1)));
+	case NEURON_WINDOW_SBUF:
+		return local && loc->place == TRN_PLACE_SBUF &&
+		       loc->index == latch->core->tpb->index;
+	case NEURON_WINDOW_PSUM:
+		return local && loc->place == TRN_PLACE_PSUM &&
+		       loc->index == latch->core->tpb->index;
+	case NEURON_WINDOW_PEER:
+		return routed && loc->chip != latch->chip &&
+		       (loc->place == TRN_PLACE_HBM ||
+			loc->place == TRN_PLACE_SBUF);
+	case NEURON_WINDOW_SEM:
+		return (local || routed) && loc->place == TRN_PLACE_SEM &&
+		       loc->core && loc->offset == 0;
+	case NEURON_WINDOW_GRANT:
+		return (local || routed) && loc->place == TRN_PLACE_SBUF;
+	default:
+		return false;
+	}
+}
+
+/* An address on another chip, in a window of a kind that may lead to one. */
+static bool is_peer(const struct latch *latch, unsigned int kind, uint64_t addr)
+{
+	return (kind == NEURON_WINDOW_PEER || kind == NEURON_WINDOW_SEM ||
+		kind == NEURON_WINDOW_GRANT) &&
+	       (addr & NEURON_ADDR_FABRIC) && !(addr & NEURON_ADDR_WINDOW) &&
+	       NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr) !=
+		       latch->chip->config.fabric_id;
+}
+
+/* No byte of it is on a third chip. */
+static bool stays_on_peer(uint64_t addr, uint64_t length)
+{
+	return length <= NEURON_ADDR_FABRIC_DEVICE + 1 -
+				 NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr);
+}
+
+/* The memory behind [@addr, +@length) is what @kind says. */
+static enum neuron_cause check_extent(const struct latch *latch,
+				      unsigned int kind, uint64_t addr,
+				      uint64_t length)
+{
+	struct trn_loc loc = { 0 };
+	enum neuron_cause cause;
+
+	/*
+	 * Saved by a machine in which the other chip may have been unplugged, or a
+	 * link gone down, since the latch: it need not be within reach, because each
+	 * access looks it up again and checks what is there.
+	 */
+	if (latch->loading && is_peer(latch, kind, addr))
+		return stays_on_peer(addr, length) ?
+			       NEURON_CAUSE_NONE :
+			       reject(latch, "an extent leaves its chip");
+	cause = trn_bus_locate(latch->chip, addr, &loc);
+	if (cause == NEURON_CAUSE_FABRIC && !loc.chip && is_peer(latch, kind, addr)) {
+		/* The table may be right, and a link be down or the chip have left. */
+		reject(latch, "the fabric does not lead there");
+		return cause;
+	}
+	if (cause)
+		return reject(latch, "an address maps to nothing");
+	if (!place_fits(latch, kind, addr, &loc))
+		return reject(latch, "an address is not of the window's kind");
+	if (kind != NEURON_WINDOW_SEM && length > loc.len)
+		return reject(latch, "an extent leaves its memory");
+	return NEURON_CAUSE_NONE;
+}
+
+static bool extents_reserve(struct trn_domain *domain, uint32_t more)
+{
+	uint32_t want = domain->nr_extents + more;
+	struct trn_extent *extents;
+	uint32_t room;
+
+	if (want <= domain->room)
+		return true;
+	room = domain->room * 2 > want ? domain->room * 2 : want;
+	extents = realloc(domain->extents, room * sizeof(*extents));
+	if (!extents)
+		return false;
+	domain->extents = extents;
+	domain->room = room;
+	return true;
+}
+
+/* Append [@addr, +@length) to @window; there is room. */
+static enum neuron_cause add_extent(const struct latch *latch,
+				    struct trn_window *window, uint64_t addr,
+				    uint64_t length)
+{
+	struct trn_domain *domain = latch->domain;
+	enum neuron_cause cause;
+	const char *why;
+
+	why = neuron_hw_window_check_extent(window->length, length);
+	if (why)
+		return reject(latch, why);
+	cause = check_extent(latch, window->flags & NEURON_WINDOW_KIND, addr,
+			     length);
+	if (cause)
+		return cause;
+
+	domain->extents[domain->nr_extents].start = window->length;
+	domain->extents[domain->nr_extents].addr = addr;
+	domain->nr_extents++;
+	window->nr_extents++;
+	window->length += length;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause make_room(const struct latch *latch, uint32_t more)
+{
+	if (!more)
+		return reject(latch, "the extent list is empty");
+	if (more > NEURON_MAX_EXTENTS - latch->domain->nr_extents)
+		return reject(latch, "too many extents");
+	if (!extents_reserve(latch->domain, more))
+		return reject(latch, "the host is out of memory");
+	return NEURON_CAUSE_NONE;
+}
+
+/* All extents of @window; there is room. */
+static enum neuron_cause add_extents(const struct latch *latch,
+				     struct trn_window *window,
+				     const struct neuron_hw_window *hw,
+				     const struct neuron_hw_extent *list)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	uint32_t i;
+
+	for (i = 0; !cause && i < hw->nr_extents; i++)
+		cause = add_extent(latch, window, list[i].addr, list[i].length);
+	if (!cause && window->length != hw->length)
+		cause = reject(latch, "extents do not add up to its length");
+	return cause;
+}
+
+static enum neuron_cause add_list(const struct latch *latch,
+				  struct trn_window *window,
+				  const struct neuron_hw_window *hw)
+{
+	struct neuron_hw_extent *list;
+	enum neuron_cause cause;
+
+	cause = make_room(latch, hw->nr_extents);
+	if (cause)
+		return cause;
+	list = malloc(hw->nr_extents * sizeof(*list));
+	if (!list)
+		return reject(latch, "the host is out of memory");
+	cause = trn_table_read(latch->chip, hw->base, list,
+			       hw->nr_extents * sizeof(*list));
+	if (cause)
+		reject(latch, "the extent list cannot be read");
+	else
+		cause = add_extents(latch, window, hw, list);
+	free(list);
+	return cause;
+}
+
+static bool window_empty(const struct neuron_hw_window *hw)
+{
+	return (hw->flags & NEURON_WINDOW_KIND) == NEURON_WINDOW_EMPTY;
+}
+
+/* All but the extents of a window. */
+static enum neuron_cause begin_window(const struct latch *latch,
+				      struct trn_window *window,
+				      const struct neuron_hw_window *hw)
+{
+	const char *why = neuron_hw_window_check(hw);
+
+	if (why)
+		return reject(latch, why);
+	if (window_empty(hw))
+		return NEURON_CAUSE_NONE;
+
+	window->flags = hw->flags;
+	window->extent = latch->domain->nr_extents;
+	window->generation = hw->generation;
+	window->sem_first = hw->sem_first;
+	return NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause latch_window(const struct latch *latch,
+				      struct trn_window *window,
+				      const struct neuron_hw_window *hw)
+{
+	enum neuron_cause cause;
+
+	cause = begin_window(latch, window, hw);
+	if (cause || window_empty(hw))
+		return cause;
+	if (hw->flags & NEURON_WINDOW_LIST)
+		return add_list(latch, window, hw);
+	cause = make_room(latch, 1);
+	return cause ? cause : add_extent(latch, window, hw->base, hw->length);
+}
+
+static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
+{
+	struct trn_domain *domain = latch->domain;
+	struct neuron_hw_window *hw;
+	enum neuron_cause cause;
+	unsigned int i;
+
+	hw = malloc(domain->nr * sizeof(*hw));
+	if (!hw)
+		return reject(latch, "the host is out of memory");
+	cause = trn_table_read(latch->chip, table, hw, domain->nr * sizeof(*hw));
+	if (cause)
+		trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
+			"%s: no window table at %#" PRIx64 " (%s)",
+			latch->core->name, table, trn_cause_name(cause));
+	for (i = 0; !cause && i < domain->nr; i++) {
+		latch->index = i;
+		cause = latch_window(latch, &domain->windows[i], &hw[i]);
+	}
+	free(hw);
+	return cause;
+}
+
+struct trn_domain *trn_domain_new(struct trn_core *core, unsigned int nr)
+{
+	struct trn_domain *domain;
+
+	if (nr > NEURON_MAX_WINDOWS)
+		return NULL;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return NULL;
+	domain->core = core;
+	domain->nr = nr;
+	domain->windows = nr ? calloc(nr, sizeof(*domain->windows)) : NULL;
+	if (!nr || domain->windows)
+		return domain;
+	trn_domain_free(domain);
+	return NULL;
+}
+
+enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
+				 const struct neuron_hw_window *hw,
+				 const struct neuron_hw_extent *list)
+{
+	const struct latch latch = {
+		.core = domain->core,
+		.chip = domain->core->chip,
+		.domain = domain,
+		.index = index,
+		.loading = true,
+	};
+	struct trn_window *window = &domain->windows[index];
+	struct neuron_hw_window written = *hw;
+	enum neuron_cause cause;
+
+	/* A saved window has an extent where its table had an address. */
+	if (!(hw->flags & NEURON_WINDOW_LIST) && hw->nr_extents == 1) {
+		written.nr_extents = 0;
+		written.base = list->addr;
+	}
+	cause = begin_window(&latch, window, &written);
+	if (cause || window_empty(hw))
+		return cause;
+	cause = make_room(&latch, hw->nr_extents);
+	return cause ? cause : add_extents(&latch, window, hw, list);
+}
+
+enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
+				   unsigned int nr, struct trn_domain **domain)
+{
+	struct latch latch = { .core = core, .chip = core->chip };
+	enum neuron_cause cause;
+
+	latch.domain = trn_domain_new(core, nr);
+	if (!latch.domain)
+		return NEURON_CAUSE_JOB;
+	cause = nr ? latch_table(&latch, table) : NEURON_CAUSE_NONE;
+	if (cause)
+		trn_domain_free(latch.domain);
+	else
+		*domain = latch.domain;
+	return cause;
+}
+
+void trn_domain_free(struct trn_domain *domain)
+{
+	if (!domain)
+		return;
+	free(domain->windows);
+	free(domain->extents);
+	free(domain);
+}
+
+enum neuron_cause trn_window_find(const struct trn_domain *domain,
+				  uint64_t addr, uint64_t len, uint32_t rights,
+				  const struct trn_window **found,
+				  uint64_t *offset)
+{
+	uint64_t index = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
+	uint64_t first = addr & NEURON_ADDR_WINDOW_OFFSET;
+	const struct trn_window *window;
+	unsigned int kind;
+
+	if (!(addr & NEURON_ADDR_WINDOW) || index >= domain->nr)
+		return NEURON_CAUSE_WINDOW;
+	window = &domain->windows[index];
+	/* An empty window has length 0, so nothing is inside. */
+	if (len > window->length || first > window->length - len ||
+	    !window->length)
+		return NEURON_CAUSE_WINDOW;
+	kind = window->flags & NEURON_WINDOW_KIND;
+	if (kind == NEURON_WINDOW_SEM && (len != 4 || first % 4))
+		return NEURON_CAUSE_WINDOW;
+	if (kind == NEURON_WINDOW_STREAM && !(rights & TRN_WINDOW_NOTIFY))
+		return NEURON_CAUSE_WINDOW;
+	if (kind == NEURON_WINDOW_STREAM)
+		rights = 0;
+	rights &= ~TRN_WINDOW_NOTIFY;
+	if ((window->flags & rights) != rights)
+		return NEURON_CAUSE_RIGHTS;
+	*found = window;
+	*offset = first;
+	return NEURON_CAUSE_NONE;
+}
+
+uint64_t trn_window_piece(const struct trn_domain *domain,
+			  const struct trn_window *window, uint64_t offset,
+			  uint64_t *len)
+{
+	const struct trn_extent *extents = &domain->extents[window->extent];
+	uint32_t lo = 0, hi = window->nr_extents, mid;
+	uint64_t end;
+
+	/* The last extent that starts at or before @offset. */
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (extents[mid].start <= offset)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	end = lo + 1 < window->nr_extents ? extents[lo + 1].start :
+					    window->length;
+	if (*len > end - offset)
+		*len = end - offset;
+	return extents[lo].addr + (offset - extents[lo].start);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Saving and loading a chip: the blocks in their order.
+ */
+#include "soc/trn_save.h"
+
+#include "base/trn_chip.h"
+#include "base/trn_pages.h"
+#include "check/trn_check.h"
+#include "fabric/trn_fabric.h"
+#include "fault/trn_inject.h"
+#include "soc/trn_firmware.h"
+#include "soc/trn_power.h"
+#include "soc/trn_regfile.h"
+#include "soc/trn_reset.h"
+#include "sync/trn_nq.h"
+#include "sync/trn_top_sp.h"
+
+/* What cannot be changed after a chip has been built must be the same. */
+static void identity_state(struct trn_chip *chip, struct trn_state *st)
+{
+	const struct trn_chip_config *config = &chip->config;
+
+	trn_state_block(st, TRN_STATE_NAME('C', 'H', 'I', 'P'), 1);
+	trn_state_same(st, chip->gen->pci_device,
+		       "the saved chip is of another type");
+	trn_state_same(st, chip->hbm_size,
+		       "the saved chip has another hbm-size");
+	trn_state_same(st, config->hbm_told,
+		       "the saved chip tells of another hbm-size");
+	trn_state_same(st, config->bar4_stride,
+		       "the saved chip has another bar4-size");
+	trn_state_same(st, config->clock,
+		       "the saved chip has another clock mode");
+	trn_state_same(st, config->fabric_id,
+		       "the saved chip has another fabric-id");
+	trn_state_same(st, config->position,
+		       "the saved chip has another position (rack, server, chip-id)");
+	trn_state_same(st, config->routing_id,
+		       "the saved chip has another routing-id");
+	trn_state_same(st, config->serial,
+		       "the saved chip has another serial number");
+	trn_state_same(st, !!chip->fabric,
+		       "one of the two chips is on a fabric, the other is not");
+}
+
+/* DMA queues and gangs come before the cores: a job takes its queues and finds its gang. */
+static void chip_state(struct trn_chip *chip, struct trn_state *st)
+{
+	identity_state(chip, st);
+	trn_regfile_state(chip->regfile, st);
+	trn_irq_state(chip, st);
+	trn_discard_state(chip, st);
+	trn_link_count_state(chip, st);
+	trn_reset_state(chip, st);
+	trn_firmware_state(chip, st);
+	trn_nq_state(chip, st);
+	trn_sems_state(chip, st);
+	trn_top_sp_state(chip, st);
+	trn_udma_state(chip, st);
+	trn_gangs_state(chip, st);
+	trn_cores_state(chip, st);
+	trn_touched_state(chip, st);
+	trn_inject_state(chip, st);
+	/* The fabric is one for all its chips; each of them has a copy. */
+	if (chip->fabric)
+		trn_fabric_state(chip->fabric, st);
+	trn_state_block(st, TRN_STATE_NAME('E', 'N', 'D', 0), 1);
+}
+
+static void hbm_state(struct trn_chip *chip, struct trn_state *st)
+{
+	unsigned int i;
+
+	trn_state_block(st, TRN_STATE_NAME('H', 'B', 'M', 0), 1);
+	for (i = 0; i < chip->gen->nr_hbm; i++)
+		trn_pages_state(st, chip->hbm[i], chip->hbm_size);
+}
+
+bool trn_chip_save(struct trn_chip *chip, struct trn_state *st)
+{
+	chip_state(chip, st);
+	return !trn_state_failed(st);
+}
+
+bool trn_chip_save_hbm(struct trn_chip *chip, struct trn_state *st)
+{
+	hbm_state(chip, st);
+	return !trn_state_failed(st);
+}
+
+/* A refused stream leaves nothing of what a reset does not touch either. */
+static bool loaded(struct trn_chip *chip, struct trn_state *st)
+{
+	if (!trn_state_failed(st))
+		return true;
+	trn_chip_reset(chip);
+	trn_inject_forget(chip);
+	trn_power_forget(chip);
+	return false;
+}
+
+bool trn_chip_load(struct trn_chip *chip, struct trn_state *st)
+{
+	trn_chip_reset(chip);
+	chip_state(chip, st);
+	trn_check_trust(chip);
+	return loaded(chip, st);
+}
+
+bool trn_chip_load_hbm(struct trn_chip *chip, struct trn_state *st)
+{
+	hbm_state(chip, st);
+	return loaded(chip, st);
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Device time: timelines, from the start of a job to its times.
+ *
+ * The lock of a core's time guards its clocks and its replay; it is a leaf, one is
+ * held at a time, and stamps are handed out without it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/trn_chip.h"
+#include "time/trn_time_private.h"
+
+struct trn_core_time *trn_core_time(struct trn_core *core)
+{
+	struct trn_core_time *ct, *made;
+	void *expected = NULL;
+
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
+	if (ct)
+		return ct;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return NULL;
+	pthread_mutex_init(&made->lock, NULL);
+	if (__atomic_compare_exchange_n(&core->time_private, &expected,
+					(void *)made, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return made;
+	pthread_mutex_destroy(&made->lock);
+	free(made);
+	return expected;
+}
+
+static void read_semaphores(struct trn_sems *sems, int32_t *values)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&sems->lock);
+	memcpy(values, sems->value, sizeof(sems->value));
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		values[TRN_TIME_EVENT(i)] = sems->event[i];
+	pthread_mutex_unlock(&sems->lock);
+}
+
+static void flow_start(struct trn_flow *flow, uint64_t start_ps)
+{
+	flow->free_ps = start_ps;
+	flow->time_ps = start_ps;
+}
+
+static void actor_init(struct trn_actor *actor, unsigned int index,
+		       uint64_t start_ps)
+{
+	actor->rank = (uint16_t)index;
+	flow_start(&actor->causal, start_ps);
+	flow_start(&actor->replay, start_ps);
+	actor->causal.last = &actor->causal.first;
+	actor->replay.last = &actor->replay.first;
+}
+
+struct trn_timeline *trn_timeline_new(struct trn_core *core,
+				      unsigned int nr_queues)
+{
+	struct trn_timeline *tl;
+	unsigned int i;
+
+	if (!core->chip->config.clock)
+		return NULL;
+	tl = calloc(1, sizeof(*tl));
+	if (!tl)
+		return NULL;
+	tl->core = core;
+	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
+	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
+	tl->heap = calloc(tl->nr_actors + TRN_DMA_ENGINES, sizeof(*tl->heap));
+	tl->ct = trn_core_time(core);
+	if (!tl->actor || !tl->heap || !tl->ct)
+		goto free_timeline;
+	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
+	atomic_init(&tl->next_drain, TRN_TIME_LIMIT);
+	for (i = 0; i < tl->nr_actors; i++)
+		actor_init(&tl->actor[i], i, tl->start_ps);
+	for (i = TRN_ACTOR_QUEUE; i < tl->nr_actors; i++)
+		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0);
+	for (i = 0; i < TRN_DMA_ENGINES; i++)
+		tl->engines[i].first = TRN_NO_ACTOR;
+	read_semaphores(&core->sems, tl->real);
+
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->ct->tl = tl;
+	pthread_mutex_unlock(&tl->ct->lock);
+	return tl;
+
+free_timeline:
+	free(tl->heap);
+	free(tl->actor);
+	free(tl);
+	return NULL;
+}
+
+void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
+		    unsigned int engine, unsigned int queue)
+{
+	if (!tl)
+		return;
+	engine %= TRN_DMA_ENGINES;
+	tl->actor[actor].engine = (uint8_t)engine;
+	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE +
+					   engine * NEURON_UDMA_QUEUES + queue);
+}
+
+void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns)
+{
+	unsigned int i;
+
+	if (!tl)
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->start_ps = start_ns * 1000;
+	for (i = 0; i < tl->nr_actors; i++) {
+		flow_start(&tl->actor[i].causal, tl->start_ps);
+		flow_start(&tl->actor[i].replay, tl->start_ps);
+	}
+	pthread_mutex_unlock(&tl->ct->lock);
+}
+
+void trn_time_start(struct trn_timeline *tl, unsigned int actor)
+{
+	if (tl)
+		atomic_store(&tl->actor[actor].running, true);
+}
+
+void trn_time_stop(struct trn_timeline *tl, unsigned int actor)
+{
+	if (tl)
+		atomic_store(&tl->actor[actor].running, false);
+}
+
+void trn_timeline_free(struct trn_timeline *tl)
+{
+	if (!tl)
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->ct->tl = NULL;
+	pthread_mutex_unlock(&tl->ct->lock);
+	trn_replay_free(tl);
+	free(tl->stamps);
+	free(tl->actor);
+	free(tl);
+}
+
+static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
+			  int32_t value)
+{
+	ct->value[sem] = value;
+	ct->changed_ps[sem] = 0;
+	trn_causal_set(ct, sem, value);
+}
+
+/*
+ * A semaphore that only this core's jobs post to has its real value, also when
+ * something outside the model changed it. Of the others the modelled value goes
+ * on: a post may be recorded and on its way.
+ */
+void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
+{
+	struct trn_core_time *ct;
+	unsigned int i;
+
+	if (!tl)
+		return;
+	ct = tl->ct;
+	pthread_mutex_lock(&ct->lock);
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		if (i < NEURON_NR_SEMAPHORES && clear[i / 64] >> (i % 64) & 1) {
+			set_semaphore(ct, i, 0);
+			if (ct->foreign[i])
+				trn_replay_drop_mail(ct, (int)i);
+		} else if (!ct->foreign[i]) {
+			set_semaphore(ct, i, tl->real[i]);
+		}
+	}
+	pthread_mutex_unlock(&ct->lock);
+}
+
+void trn_time_end_at(struct trn_timeline *tl, uint64_t time_ps)
+{
+	if (tl)
+		tl->end_ps = time_ps;
+}
+
+static uint64_t last_time(const struct trn_timeline *tl)
+{
+	uint64_t last = tl->start_ps;
+	unsigned int i;
+
+	if (tl->end_ps)
+		return last < tl->end_ps ? tl->end_ps : last;
+	for (i = 0; i < tl->nr_actors; i++) {
+		uint64_t time = tl->actor[i].replay.time_ps +
+				tl->actor[i].pending_ps;
+
+		if (last < time)
+			last = time;
+	}
+	return last;
+}
+
+static bool finish_some(struct trn_timeline *tl)
+{
+	bool more = trn_replay_some(tl, TRN_REPLAY_END);
+
+	return trn_trace_tell(tl) || more;
+}
+
+bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget)
+{
+	if (!tl)
+		return true;
+	while (finish_some(tl))
+		if (trn_budget_spent(budget))
+			return false;
+	return true;
+}
+
+void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
+		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg)
+{
+	size_t i, first;
+
+	if (!tl)
+		return;
+	while (finish_some(tl))
+		;
+	*start_ns = tl->start_ps / 1000;
+	*end_ns = (last_time(tl) + 999) / 1000;
+	atomic_store(&tl->core->virtual_ns, *end_ns);
+
+	first = tl->nr_stamps > TRN_TIME_STAMPS ?
+		tl->nr_stamps - TRN_TIME_STAMPS : 0;
+	for (i = first; i < tl->nr_stamps; i++) {
+		const struct trn_stamp *s = &tl->stamps[i % TRN_TIME_STAMPS];
+
+		stamp(arg, s->cookie, s->time_ns);
+	}
+}
+
+bool trn_time_exact(const struct trn_timeline *tl)
+{
+	return !tl || (!atomic_load(&tl->inexact) && !atomic_load(&tl->lost));
+}
+
+uint64_t trn_time_now(struct trn_chip *chip)
+{
+	uint64_t now = 0;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
+		uint64_t time = atomic_load(&trn_unit(chip, i)->virtual_ns);
+
+		if (now < time)
+			now = time;
+	}
+	return now;
+}
+
+void trn_time_core_reset(struct trn_core *core)
+{
+	struct trn_core_time *ct;
+	unsigned int i;
+
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
+	if (!ct)
+		return;
+	pthread_mutex_lock(&ct->lock);
+	memset(ct->value, 0, sizeof(ct->value));
+	memset(ct->changed_ps, 0, sizeof(ct->changed_ps));
+	memset(ct->foreign, 0, sizeof(ct->foreign));
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		free(ct->history[i]);
+		ct->history[i] = NULL;
+	}
+	trn_replay_drop_mail(ct, -1);
+	pthread_mutex_unlock(&ct->lock);
+}
+
+size_t trn_time_core_bytes(struct trn_core *core)
+{
+	struct trn_core_time *ct;
+	unsigned int i;
+	size_t bytes;
+
+	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
+	if (!ct)
+		return 0;
+	pthread_mutex_lock(&ct->lock);
+	bytes = sizeof(*ct) + ct->nr_mail * sizeof(*ct->inbox);
+	for (i = 0; i < TRN_TIME_SEMS; i++)
+		if (ct->history[i])
+			bytes += sizeof(*ct->history[i]);
+	pthread_mutex_unlock(&ct->lock);
+	return bytes;
+}
+
+void trn_time_core_destroy(struct trn_core *core)
+{
+	struct trn_core_time *ct = core->time_private;
+	unsigned int i;
+
+	if (!ct)
+		return;
+	core->time_private = NULL;
+	trn_replay_drop_mail(ct, -1);
+	for (i = 0; i < TRN_TIME_SEMS; i++)
+		free(ct->history[i]);
+	pthread_mutex_destroy(&ct->lock);
+	free(ct);
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Device time: what the bytes of a transfer go through. A way from one end to another
+ * is worked out once for a job and a state of the links; records name it by number.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/trn_chip.h"
+#include "time/trn_time_private.h"
+
+/* Keys of resources, beside TRN_END_HBM. */
+#define RESOURCE_LINK	NEURON_BIT(14)
+#define RESOURCE_IN	NEURON_BIT(13)
+
+void trn_traffic_add(struct trn_traffic *traffic, uint32_t src, uint32_t dst,
+		     uint64_t bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < traffic->nr; i++)
+		if (traffic->stream[i].src == src && traffic->stream[i].dst == dst)
+			break;
+	if (i == TRN_STREAMS)
+		i--;
+	if (i == traffic->nr)
+		traffic->stream[traffic->nr++] = (struct trn_stream){ src, dst, 0 };
+	traffic->stream[i].bytes += bytes;
+}
+
+/**
+ * struct plan - a way being worked out
+ * @key: of each resource
+ * @rate: bytes per us
+ */
+struct plan {
+	struct trn_chip *chip;
+	unsigned int nr;
+	uint32_t key[TRN_WAY_USES];
+	uint32_t rate[TRN_WAY_USES];
+};
+
+static void plan_add(struct plan *plan, uint32_t key, uint32_t rate)
+{
+	plan->key[plan->nr] = key;
+	plan->rate[plan->nr++] = rate ? rate : 1;
+}
+
+static uint32_t chip_of(const struct plan *plan, uint32_t end)
+{
+	return end == TRN_END_NONE ? plan->chip->config.fabric_id : end >> 16;
+}
+
+static void plan_memory(struct plan *plan, uint32_t end)
+{
+	const struct trn_chip *chip = plan->chip, *peer;
+	struct trn_route route;
+
+	if (end == TRN_END_NONE || !(end & TRN_END_HBM))
+		return;
+	if (end >> 16 != chip->config.fabric_id) {
+		peer = trn_fabric_find(chip->fabric, chip, end >> 16, &route);
+		chip = peer ? peer : chip;
+	}
+	plan_add(plan, end, trn_cost_hbm_rate(chip->gen));
+}
+
+static void plan_links(struct plan *plan, uint32_t from, uint32_t to)
+{
+	struct trn_route_link links[TRN_ROUTE_LINKS];
+	unsigned int nr, i;
+
+	if (from == to)
+		return;
+	nr = trn_fabric_path(plan->chip->fabric, from, to, links);
+	for (i = 0; i < nr; i++)
+		plan_add(plan, links[i].chip << 16 | RESOURCE_LINK |
+			 (links[i].in ? RESOURCE_IN : 0) | links[i].port,
+			 links[i].mbps);
+}
+
+/* Data goes by way of the chip whose engine moves it. */
+static void plan_way(struct plan *plan, const struct trn_way_key *key)
+{
+	uint32_t self = plan->chip->config.fabric_id;
+
+	plan_memory(plan, key->src);
+	plan_links(plan, chip_of(plan, key->src), self);
+	plan_links(plan, self, chip_of(plan, key->dst));
+	plan_memory(plan, key->dst);
+}
+
+int trn_way_resource(struct trn_timeline *tl, uint32_t key)
+{
+	struct trn_resource *grown;
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_resources; i++)
+		if (tl->resources[i].key == key)
+			return (int)i;
+	if (i > UINT16_MAX)
+		return -1;
+	grown = realloc(tl->resources, (i + 1) * sizeof(*grown));
+	if (!grown)
+		return -1;
+	tl->resources = grown;
+	tl->resources[i] = (struct trn_resource){ .key = key };
+	tl->nr_resources++;
+	return (int)i;
+}
+
+struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
+			    unsigned int nr)
+{
+	struct trn_way *grown;
+
+	if (tl->nr_ways == TRN_WAYS)
+		return NULL;
+	grown = realloc(tl->ways, (tl->nr_ways + 1) * sizeof(*grown));
+	if (!grown)
+		return NULL;
+	tl->ways = grown;
+	grown += tl->nr_ways;
+	*grown = (struct trn_way){ .key = key, .nr = nr };
+	grown->use = calloc(nr ? nr : 1, sizeof(*grown->use));
+	if (!grown->use)
+		return NULL;
+	tl->nr_ways++;
+	return grown;
+}
+
+static bool same_key(const struct trn_way_key *a, const struct trn_way_key *b)
+{
+	return a->src == b->src && a->dst == b->dst && a->turn == b->turn;
+}
+
+/* With the lock held; 0: there is none yet. */
+static unsigned int known_way(const struct trn_timeline *tl,
+			      const struct trn_way_key *key)
+{
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_ways; i++)
+		if (same_key(&tl->ways[i].key, key))
+			return i + 1;
+	return 0;
+}
+
+static unsigned int add_plan(struct trn_timeline *tl, struct trn_way_key key,
+			     const struct plan *plan)
+{
+	struct trn_way *way = trn_way_add(tl, key, plan->nr);
+	unsigned int i;
+	int resource;
+
+	if (!way)
+		return 0;
+	for (i = 0; i < plan->nr; i++) {
+		resource = trn_way_resource(tl, plan->key[i]);
+		if (resource < 0) {
+			way->nr = i;
+			break;
+		}
+		way->use[i].resource = (uint16_t)resource;
+		way->use[i].bytes_per_us = plan->rate[i];
+	}
+	return tl->nr_ways;
+}
+
+static unsigned int make_way(struct trn_timeline *tl, struct trn_way_key key)
+{
+	struct plan plan = { .chip = tl->core->chip };
+	unsigned int way;
+
+	plan_way(&plan, &key);
+	pthread_mutex_lock(&tl->ct->lock);
+	way = known_way(tl, &key);
+	if (!way)
+		way = add_plan(tl, key, &plan);
+	pthread_mutex_unlock(&tl->ct->lock);
+	return way;
+}
+
+unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
+			  uint32_t src, uint32_t dst)
+{
+	const struct trn_fabric *fabric = tl->core->chip->fabric;
+	const struct trn_way_key key = {
+		.src = src,
+		.dst = dst,
+		.turn = fabric ? trn_fabric_turn(fabric) : 0,
+	};
+
+	if (actor->way && same_key(&actor->way_key, &key))
+		return actor->way;
+	pthread_mutex_lock(&tl->ct->lock);
+	actor->way = known_way(tl, &key);
+	pthread_mutex_unlock(&tl->ct->lock);
+	if (!actor->way)
+		actor->way = make_way(tl, key);
+	actor->way_key = key;
+	return actor->way;
+}
+
+uint64_t trn_way_ps(const struct trn_timeline *tl, unsigned int way,
+		    uint64_t bytes)
+{
+	uint64_t most = 0, ps;
+	unsigned int i;
+
+	for (i = 0; way && i < tl->ways[way - 1].nr; i++) {
+		ps = bytes * 1000000 / tl->ways[way - 1].use[i].bytes_per_us;
+		most = most < ps ? ps : most;
+	}
+	return most;
+}
+
+void trn_way_free(struct trn_timeline *tl)
+{
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_ways; i++)
+		free(tl->ways[i].use);
+	free(tl->ways);
+	free(tl->resources);
+}

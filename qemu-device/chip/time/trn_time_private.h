@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Device time, private part: what recording (trn_time.c), the causal clocks
+ * (trn_time_causal.c) and the replay (trn_time_replay.c) share.
+ *
+ * There are two clocks. The replay of a job knows all its records and handles
+ * them in virtual-time order; its times are the ones that are reported. The
+ * causal clock of an actor is kept while it executes and follows what really
+ * woke it; it dates the posts to cores of other jobs, whose replays must not
+ * wait for this one.
+ */
+#ifndef TRN_TIME_PRIVATE_H
+#define TRN_TIME_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/trn_fabric.h"
+#include "isa/trn_pe_array.h"
+#include "mem/trn_domain.h"
+#include "neuron/regs.h"
+#include "time/trn_cost.h"
+#include "time/trn_time.h"
+
+struct trn_core;
+
+enum trn_record_kind {
+	TRN_RECORD_WAIT,
+	TRN_RECORD_POST,
+	TRN_RECORD_TRIGGER,
+	TRN_RECORD_EXEC,	/* an instruction that takes ports or overlaps */
+	TRN_RECORD_LOAD,	/* bytes of the descriptor in the next DMA record */
+	TRN_RECORD_DMA,
+	TRN_RECORD_STAMP,
+	TRN_RECORD_TRACE,
+	TRN_RECORD_OUTSIDE,	/* nothing in the model ended the wait before it */
+};
+
+/**
+ * struct trn_record - something an actor did
+ * @pre_ps: execution time of the actor since its record before this one, picoseconds
+ * @cookie: STAMP; TRACE: pc 63:32, code 31:0
+ * @cost_ps: EXEC, DMA: in its own engine
+ * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
+ *	the array; TRACE: bytes, unsigned
+ * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
+ *	EXEC: TRN_PORT_*; LOAD, DMA: way of the bytes
+ * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
+ *	trn_time_class; DMA: links crossed
+ */
+struct trn_record {
+	uint64_t pre_ps;
+	union {
+		uint64_t cookie;
+		uint64_t cost_ps;
+	};
+	int32_t value;
+	uint16_t index;
+	uint8_t kind;
+	uint8_t op;
+};
+
+#define TRN_CHUNK_RECORDS	64
+
+/*
+ * One producer, the actor's task, and one consumer, the replay: no lock.
+ * @tail counts the records that are complete, @head those consumed.
+ */
+struct trn_chunk {
+	struct trn_chunk *_Atomic next;
+	_Atomic uint32_t tail;
+	uint32_t head;
+	struct trn_record record[TRN_CHUNK_RECORDS];
+};
+
+/* Descriptors that were triggered at a time. */
+struct trn_trigger {
+	struct trn_trigger *next;
+	uint64_t time_ps;
+	uint32_t count;
+};
+
+/**
+ * struct trn_flow - time of an actor, and of a queue the work it has
+ * @time_ps: where it is
+ * @free_ps: from when on it could have done something in the background
+ * @whole_ps: all of the array was in use until here
+ * @part_ps: and since then each of its parts, if it is later
+ * @hops: most links of the descriptors since the queue was last idle
+ * @first, @last: triggers not yet used up, in order
+ */
+struct trn_flow {
+	uint64_t time_ps;
+	uint64_t free_ps;
+	uint64_t whole_ps;
+	uint64_t part_ps[TRN_ARRAY_PARTS];
+	uint32_t hops;
+	struct trn_trigger *first;
+	struct trn_trigger **last;
+};
+
+/* Queue @count descriptors at @time_ps. False: no memory. */
+bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count);
+/* Time passes in which nothing else is done. */
+void trn_flow_pass(struct trn_flow *flow, uint64_t ps);
+/* A wait is over that something ended at @time_ps. */
+void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps);
+/* When the actor comes to an instruction. */
+uint64_t trn_flow_begin(const struct trn_flow *flow,
+			const struct trn_time_work *work);
+/* It starts at @begin_ps, which is then or later. Returns its end. */
+uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
+		       uint64_t begin_ps);
+/* When the next descriptor can start; without a trigger where the queue is. */
+uint64_t trn_flow_ready(const struct trn_flow *flow, uint32_t hops);
+/* It has been moved, until @end_ps. */
+void trn_flow_moved(struct trn_flow *flow, uint32_t hops, uint64_t end_ps);
+void trn_flow_free(struct trn_flow *flow);
+
+/**
+ * struct trn_way_key - names a way
+ * @src, @dst: TRN_END_*
+ * @turn: of the fabric
+ */
+struct trn_way_key {
+	uint32_t src;
+	uint32_t dst;
+	uint32_t turn;
+};
+
+#define TRN_WAYS	4096	/* of a job */
+#define TRN_WAY_USES	(2 * TRN_ROUTE_LINKS + 2)
+
+/* Something that bytes go through, and how fast. */
+struct trn_use {
+	uint16_t resource;
+	uint32_t bytes_per_us;
+};
+
+/* Where bytes from one end to another go through. */
+struct trn_way {
+	struct trn_way_key key;
+	unsigned int nr;
+	struct trn_use *use;
+};
+
+/**
+ * struct trn_resource - a stack of HBM, or a link in one direction
+ * @key: its end (TRN_END_HBM), or chip 31:16, RESOURCE_LINK and port
+ * @free_ps: device time when the resource has done all that it was given, picoseconds
+ */
+struct trn_resource {
+	uint32_t key;
+	uint64_t free_ps;
+};
+
+/* Bytes of a descriptor that go a way of their own. */
+struct trn_load {
+	uint16_t way;
+	uint32_t bytes;
+};
+
+/**
+ * struct trn_actor - an engine or a queue of a timeline
+ * @pending_ps: time since the actor's last record; used by the actor's task, then by the
+ *	last replay
+ * @last: chunk that is filled; used by the actor's task
+ * @first: chunk that is consumed; NULL until the first record
+ * @causal: causal clock; time_ps belongs to the task
+ * @way_key, @way: the way that the actor used last; used by the actor's task
+ * @running: the actor may still record something
+ * @waiting: the actor's last record is a wait that is not over
+ * @replay: device time up to which the actor's records were replayed
+ * @rank: order of those that act at the same time
+ * @engine: queue: number of its DMA engine among the core's
+ * @parked: the actor's next record waits for a semaphore or a trigger
+ * @queued: the actor is in line for its DMA engine
+ * @ready: the actor is in the heap
+ * @next: queue: the one behind it that wants its engine, an actor's index
+ * @load, @nr_loads: queue: of its next descriptor
+ * @begun: the actor has begun something since its last trace, at @begin_ps
+ * @end_ps: end of what it did last
+ */
+struct trn_actor {
+	uint64_t pending_ps;
+	struct trn_chunk *last;
+	struct trn_chunk *_Atomic first;
+	struct trn_flow causal;
+	struct trn_way_key way_key;
+	unsigned int way;
+	_Atomic bool running;
+	_Atomic bool waiting;
+	struct trn_flow replay;
+	uint16_t rank;
+	uint8_t engine;
+	bool parked;
+	bool queued;
+	bool ready;
+	uint16_t next;
+	bool begun;
+	uint64_t begin_ps;
+	uint64_t end_ps;
+	unsigned int nr_loads;
+	struct trn_load load[TRN_STREAMS];
+};
+
+#define TRN_NO_ACTOR	UINT16_MAX
+#define TRN_RANK_ENGINE	512	/* after every actor */
+
+/**
+ * struct trn_dma_engine - one of the core's sixteen
+ * @free_ps: the descriptor that it has been given is done
+ * @first, @last: queues that want it, in the order in which they came
+ */
+struct trn_dma_engine {
+	uint64_t free_ps;
+	uint16_t first;
+	uint16_t last;
+};
+
+#define TRN_DMA_ENGINES	16	/* of a core */
+
+/* Something that can go on: an actor, or (after them) a DMA engine. */
+struct trn_ready {
+	uint64_t time_ps;
+	uint16_t rank;
+	uint16_t index;
+};
+
+/* When a semaphore had been raised by @total in all. */
+struct trn_raise {
+	uint64_t total;
+	uint64_t time_ps;
+};
+
+#define TRN_RAISES	32
+
+/* Traces of a job that wait to be told of. */
+#define TRN_TIME_TRACES	4096
+
+/**
+ * struct trn_history - causal times of a semaphore
+ * @raised, @lowered: sums since it was last set
+ * @old: all that is older than the ring: up to old.total at old.time_ps
+ * @changed_ps: the latest change of any kind
+ * @ring: the newest raises, [@first, @first + @nr) modulo TRN_RAISES
+ */
+struct trn_history {
+	uint64_t raised;
+	uint64_t lowered;
+	struct trn_raise old;
+	uint64_t changed_ps;
+	unsigned int first;
+	unsigned int nr;
+	struct trn_raise ring[TRN_RAISES];
+};
+
+/* A post of another core's job, in time order; ties by sender. */
+struct trn_mail {
+	struct trn_mail *next;
+	uint64_t time_ps;
+	uint64_t sender;
+	int32_t value;
+	uint16_t sem;
+	uint8_t op;
+};
+
+/**
+ * struct trn_core_time - what a core's time keeps, also between jobs
+ * @lock: everything below and what the replay has of @tl; a leaf
+ * @tl: timeline of its job
+ * @value: the semaphores, as far as the replay has come
+ * @changed_ps: when each changed last, in the replay
+ * @foreign: other cores' jobs have posted to it since the core was reset
+ * @history: by semaphore, made when first needed
+ * @inbox, @last_mail, @nr_mail: posts of other cores' jobs
+ */
+struct trn_core_time {
+	pthread_mutex_t lock;
+	struct trn_timeline *tl;
+	int32_t value[TRN_TIME_SEMS];
+	uint64_t changed_ps[TRN_TIME_SEMS];
+	bool foreign[TRN_TIME_SEMS];
+	struct trn_history *history[TRN_TIME_SEMS];
+	struct trn_mail *inbox;
+	struct trn_mail *last_mail;
+	unsigned int nr_mail;
+};
+
+struct trn_stamp {
+	uint64_t cookie;
+	uint64_t time_ns;
+};
+
+/**
+ * enum trn_replay_mode - what a replay passes over
+ * @TRN_REPLAY_KNOWN: nothing: it stops where a record still to come may matter
+ * @TRN_REPLAY_PAST_WAITS: actors that wait: what ends their wait is hoped to be recorded
+ *	in time
+ * @TRN_REPLAY_PAST_ALL: actors that are late as well; waits that nothing ends are ended
+ * @TRN_REPLAY_END: no actor records any more, all is known
+ */
+enum trn_replay_mode {
+	TRN_REPLAY_KNOWN,
+	TRN_REPLAY_PAST_WAITS,
+	TRN_REPLAY_PAST_ALL,
+	TRN_REPLAY_END,
+};
+
+/**
+ * struct trn_timeline - the records of a job
+ * @end_ps: the job's end, not 0: it was asked for
+ * @lost: no memory for a record; nothing is recorded any more
+ * @nr_records: appended and not yet replayed
+ * @next_drain: nr_records at which to replay a piece
+ * @real: the semaphores when the job was about to start
+ * @ways, @nr_ways: from 1 on; 0 is no way
+ * @resources, @nr_resources: that they lead through
+ * @engines: DMA engines
+ * @port_ps: when each of TRN_PORT_* is free
+ * @heap, @nr_ready: actors and engines that can go on, the earliest first
+ * @mode: what the replay that goes on passes over
+ * @bound_ps: nothing that is not known yet happens before; UINT64_MAX: all is known
+ * @front_ps: the latest event that has been replayed
+ * @inexact: an event came that is earlier than others which had been replayed, or one
+ *	was made up; times from there on depend on the host
+ * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
+ * @trace, @trace_lost, @trace_arg: told of traces
+ * @tracing: somebody traces: times are worked out soon
+ * @traces, @first_trace, @nr_traces: not told yet, a ring; NULL before the first one
+ * @telling: somebody does
+ */
+struct trn_timeline {
+	struct trn_core *core;
+	struct trn_core_time *ct;
+	unsigned int nr_actors;
+	struct trn_actor *actor;
+	uint64_t start_ps;
+	uint64_t end_ps;
+	_Atomic bool lost;
+	_Atomic size_t nr_records;
+	_Atomic size_t next_drain;
+	int32_t real[TRN_TIME_SEMS];
+	struct trn_way *ways;
+	unsigned int nr_ways;
+	struct trn_resource *resources;
+	unsigned int nr_resources;
+	struct trn_dma_engine engines[TRN_DMA_ENGINES];
+	uint64_t port_ps[TRN_PORTS];
+	struct trn_ready *heap;
+	unsigned int nr_ready;
+	enum trn_replay_mode mode;
+	uint64_t bound_ps;
+	uint64_t front_ps;
+	_Atomic bool inexact;
+	struct trn_stamp *stamps;
+	size_t nr_stamps;
+	size_t room_stamps;
+	trn_trace_fn trace;
+	trn_trace_lost_fn trace_lost;
+	void *trace_arg;
+	_Atomic bool tracing;
+	struct trn_time_trace *traces;
+	size_t first_trace;
+	size_t nr_traces;
+	bool telling;
+};
+
+/* The core's time, made when it is missing; NULL: no memory. */
+struct trn_core_time *trn_core_time(struct trn_core *core);
+/* Append to an actor's list; its own task. False: no memory, @lost is set. */
+bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
+			 const struct trn_record *record);
+
+/* Replay some events, and return how many; 0: nothing can go on. Without the lock. */
+unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode);
+/* Tell of some traces that the replay has come to; returns how many. Without the lock. */
+unsigned int trn_trace_tell(struct trn_timeline *tl);
+/*
+ * Number of the way from @src to @dst (TRN_END_*), made when it is missing; 0: none.
+ * Called by the actor's task, without the lock.
+ */
+unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
+			  uint32_t src, uint32_t dst);
+
+/* All that follow: with the core's lock held. */
+
+/* Causal clocks: a semaphore changes at @time_ps, is forgotten, is waited for. */
+void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op,
+		     int32_t value, uint64_t time_ps);
+void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value);
+/*
+ * The time at which the wait, which is over, was over: at least @time_ps; takes.
+ * *@outside: no post of the model has ended it. Of a wait for equality nobody can say so:
+ * a later post may have been recorded meanwhile.
+ */
+uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
+			 unsigned int sync, int32_t value, uint64_t time_ps,
+			 bool *outside);
+
+/* An actor has a record, and nothing that it waits for: put it into the heap. */
+void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor);
+
+/* The actor's next record, or NULL; done with it. */
+struct trn_record *trn_replay_peek(struct trn_actor *actor);
+void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor);
+
+/* The heap: its first element, if there is one; put in; take the first out. */
+const struct trn_ready *trn_heap_first(const struct trn_timeline *tl);
+void trn_heap_put(struct trn_timeline *tl, struct trn_ready ready);
+struct trn_ready trn_heap_take(struct trn_timeline *tl);
+
+/* An EXEC record at its time. */
+void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
+		     const struct trn_record *record);
+/*
+ * Replay the DMA record of @actor that can start at @time_ps: it starts if its engine is
+ * free, else the actor gets into line.
+ */
+void trn_replay_dma(struct trn_timeline *tl, struct trn_actor *actor,
+		    uint64_t time_ps);
+/* Somebody wants a DMA engine: put it into the heap; and when it is free. */
+void trn_engine_ready(struct trn_timeline *tl, unsigned int engine);
+void trn_replay_engine(struct trn_timeline *tl, unsigned int engine);
+
+/* How long @bytes take on a way that nobody else uses. */
+uint64_t trn_way_ps(const struct trn_timeline *tl, unsigned int way,
+		    uint64_t bytes);
+/* Index of a resource, made when it is missing; negative: no memory. */
+int trn_way_resource(struct trn_timeline *tl, uint32_t key);
+/* Add a way with room for @nr uses; NULL: no memory, or too many. */
+struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
+			    unsigned int nr);
+void trn_way_free(struct trn_timeline *tl);
+
+/* One more; false: it is lost, because there is no room or no memory. */
+bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace);
+/* An actor begins and ends something; a TRACE record. */
+void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
+		    uint64_t begin_ps, uint64_t end_ps);
+void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
+		      const struct trn_record *record);
+
+/* Parts of trn_timeline_state(): before and after the actors. */
+struct trn_state;
+void trn_ways_state(struct trn_timeline *tl, struct trn_state *st);
+void trn_engines_state(struct trn_timeline *tl, struct trn_state *st);
+void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
+/* Drop a core's mail, for one semaphore or (negative) all. */
+void trn_replay_drop_mail(struct trn_core_time *ct, int sem);
+/* Free what is held for the actors of @tl. */
+void trn_replay_free(struct trn_timeline *tl);
+
+/* Order of actors that act at the same time. */
+uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor);
+
+#endif /* TRN_TIME_PRIVATE_H */

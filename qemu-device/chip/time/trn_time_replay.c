@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Device time: the discrete-event replay.
+ *
+ * An event is the next record of an actor or the next mail of the core; the
+ * earliest one that can go on is next. All of it with the core's lock held.
+ */
+#include <stdlib.h>
+
+#include "base/trn_chip.h"
+#include "time/trn_time_private.h"
+
+/* Events that are replayed without letting go of the lock. */
+#define BATCH		256
+/*
+ * Mail that is not taken is folded into the semaphores beyond this: of a core without a
+ * job, and of one whose job may come to it.
+ */
+#define MAIL_LIMIT	4096
+#define MAIL_LIMIT_JOB	65536
+
+uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor)
+{
+	uint64_t chip = tl->core->chip->config.fabric_id;
+
+	return chip << 32 | (uint64_t)tl->core->index << 16 | actor;
+}
+
+struct trn_record *trn_replay_peek(struct trn_actor *actor)
+{
+	struct trn_chunk *chunk, *next;
+
+	chunk = atomic_load_explicit(&actor->first, memory_order_acquire);
+	if (!chunk)
+		return NULL;
+	if (chunk->head == TRN_CHUNK_RECORDS) {
+		next = atomic_load_explicit(&chunk->next, memory_order_acquire);
+		if (!next)
+			return NULL;
+		atomic_store_explicit(&actor->first, next, memory_order_relaxed);
+		free(chunk);
+		chunk = next;
+	}
+	if (chunk->head == atomic_load_explicit(&chunk->tail,
+						memory_order_acquire))
+		return NULL;
+	return &chunk->record[chunk->head];
+}
+
+void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	struct trn_chunk *chunk = atomic_load_explicit(&actor->first,
+						       memory_order_relaxed);
+
+	chunk->head++;
+	actor->parked = false;
+	atomic_fetch_sub_explicit(&tl->nr_records, 1, memory_order_relaxed);
+}
+
+static bool satisfied(const struct trn_core_time *ct,
+		      const struct trn_record *wait)
+{
+	int32_t value = ct->value[wait->index];
+
+	if (NEURON_GET(NEURON_SYNC_WAIT, wait->op) == NEURON_SYNC_WAIT_EQ)
+		return value == wait->value;
+	return value >= wait->value;
+}
+
+/* When the actor's next record can be handled. */
+static uint64_t ready_time(const struct trn_actor *actor,
+			   const struct trn_record *record)
+{
+	if (record->kind == TRN_RECORD_DMA)
+		return trn_flow_ready(&actor->replay, record->op);
+	return actor->replay.time_ps + record->pre_ps;
+}
+
+/* What may be recorded from now on happens at this time or later. */
+static uint64_t earliest(const struct trn_actor *actor)
+{
+	const struct trn_flow *flow = &actor->replay;
+
+	if (!atomic_load(&actor->running))
+		return UINT64_MAX;
+	return flow->time_ps;
+}
+
+/*
+ * A queue without triggers has to wait for an engine of the core, whose own time counts,
+ * unless a run goes on: it may still post behind what it has moved. Whether it runs is
+ * asked before its records are looked for again: the last one is recorded before it stops.
+ */
+static uint64_t queue_earliest(const struct trn_actor *actor)
+{
+	const struct trn_flow *flow = &actor->replay;
+
+	if (!flow->first)
+		return earliest(actor);
+	return flow->time_ps < flow->first->time_ps ? flow->first->time_ps :
+						      flow->time_ps;
+}
+
+/* Nothing from @time on is replayed, unless the replay passes over what is so. */
+static void bound(struct trn_timeline *tl, uint64_t time, enum trn_replay_mode passed_by)
+{
+	if (tl->mode < passed_by && tl->bound_ps > time)
+		tl->bound_ps = time;
+}
+
+/* The actor's wait, which is its next record, is not over: it is the last record. */
+static bool still_waits(struct trn_actor *actor)
+{
+	const struct trn_chunk *chunk = atomic_load(&actor->first);
+
+	return atomic_load(&actor->waiting) &&
+	       chunk->head + 1 == atomic_load(&chunk->tail) &&
+	       !atomic_load(&chunk->next);
+}
+
+/* The record behind the actor's next one says that nothing in the model ended its wait. */
+static bool ended_outside(struct trn_actor *actor)
+{
+	const struct trn_chunk *chunk = atomic_load(&actor->first);
+	uint32_t at = chunk->head + 1;
+
+	if (at == TRN_CHUNK_RECORDS) {
+		chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
+		at = 0;
+	}
+	return chunk && at < atomic_load_explicit(&chunk->tail, memory_order_acquire) &&
+	       chunk->record[at].kind == TRN_RECORD_OUTSIDE;
+}
+
+/*
+ * An actor that waits may go on at any time from when it came on: because of a post of
+ * another job, or of something outside the model. When its wait is over in real time, a
+ * post of the model that ended it has been recorded, and the replay comes to it in order.
+ */
+static void bound_by_wait(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	if (still_waits(actor))
+		bound(tl, ready_time(actor, trn_replay_peek(actor)), TRN_REPLAY_PAST_WAITS);
+}
+
+/*
+ * Parked queues wait for a trigger, whose replay ends that; engines for a semaphore. The
+ * order matters: an engine that no longer waits has recorded that nothing in the model
+ * ended its wait, if that is so.
+ */
+static bool stays_parked(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	if (actor - tl->actor >= TRN_ACTOR_QUEUE)
+		return true;
+	bound_by_wait(tl, actor);
+	return !ended_outside(actor);
+}
+
+void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	bool queue = actor - tl->actor >= TRN_ACTOR_QUEUE;
+	const struct trn_record *record;
+	uint64_t time;
+
+	if (actor->ready || actor->queued || (actor->parked && stays_parked(tl, actor)))
+		return;
+	time = queue ? queue_earliest(actor) : earliest(actor);
+	record = trn_replay_peek(actor);
+	if (!record) {
+		bound(tl, time, TRN_REPLAY_PAST_ALL);
+		return;
+	}
+	actor->parked = record->kind == TRN_RECORD_DMA && !actor->replay.first;
+	if (actor->parked)
+		return;
+	actor->ready = true;
+	trn_heap_put(tl, (struct trn_ready){
+		.time_ps = ready_time(actor, record),
+		.rank = actor->rank,
+		.index = (uint16_t)(actor - tl->actor),
+	});
+}
+
+/* The wait is over at @time or when the actor gets there, if that is later. */
+static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
+		     const struct trn_record *wait, uint64_t time)
+{
+	struct trn_core_time *ct = tl->ct;
+	uint32_t value = (uint32_t)ct->value[wait->index];
+
+	trn_flow_pass(&actor->replay, wait->pre_ps);
+	trn_flow_wait(&actor->replay, time);
+	if (wait->op & NEURON_SYNC_TAKE) {
+		ct->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
+		if (ct->changed_ps[wait->index] < actor->replay.time_ps)
+			ct->changed_ps[wait->index] = actor->replay.time_ps;
+	}
+	trn_replay_consume(tl, actor);
+	trn_replay_ready(tl, actor);
+}
+
+/* The parked waiter of @sem whose turn it is: the first that came. */
+static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
+{
+	struct trn_actor *best = NULL;
+	uint64_t best_time = 0;
+	unsigned int i;
+
+	for (i = 0; i < TRN_ACTOR_QUEUE; i++) {
+		struct trn_actor *actor = &tl->actor[i];
+		const struct trn_record *record;
+		uint64_t time;
+
+		if (!actor->parked)
+			continue;
+		record = trn_replay_peek(actor);
+		if (record->kind != TRN_RECORD_WAIT || record->index != sem ||
+		    !satisfied(tl->ct, record))
+			continue;
+		time = actor->replay.time_ps + record->pre_ps;
+		if (!best || time < best_time) {
+			best = actor;
+			best_time = time;
+		}
+	}
+	return best;
+}
+
+/* A take may satisfy others that wait for equality, so all are asked again. */
+static void wake_waiters(struct trn_core_time *ct, unsigned int sem,
+			 uint64_t time)
+{
+	struct trn_actor *actor;
+
+	while (ct->tl && (actor = next_waiter(ct->tl, sem)))
+		end_wait(ct->tl, actor, trn_replay_peek(actor), time);
+}
+
+static void change_semaphore(struct trn_core_time *ct, unsigned int sem,
+			     unsigned int op, int32_t value, uint64_t time)
+{
+	uint32_t old = (uint32_t)ct->value[sem];
+
+	if (op == NEURON_SYNC_POST_ADD)
+		ct->value[sem] = (int32_t)(old + (uint32_t)value);
+	else if (op == NEURON_SYNC_POST_SUB)
+		ct->value[sem] = (int32_t)(old - (uint32_t)value);
+	else
+		ct->value[sem] = value;
+	if (ct->changed_ps[sem] < time)
+		ct->changed_ps[sem] = time;
+	wake_waiters(ct, sem, time);
+}
+
+/* --- mail from other cores --- */
+
+static void take_mail(struct trn_core_time *ct)
+{
+	struct trn_mail *mail = ct->inbox;
+
+	ct->inbox = mail->next;
+	if (!ct->inbox)
+		ct->last_mail = NULL;
+	ct->nr_mail--;
+	change_semaphore(ct, mail->sem, mail->op, mail->value, mail->time_ps);
+	free(mail);
+}
+
+void trn_replay_drop_mail(struct trn_core_time *ct, int sem)
+{
+	struct trn_mail **at = &ct->inbox;
+	struct trn_mail *mail;
+
+	ct->last_mail = NULL;
+	while ((mail = *at)) {
+		if (sem >= 0 && mail->sem != sem) {
+			ct->last_mail = mail;
+			at = &mail->next;
+			continue;
+		}
+		*at = mail->next;
+		ct->nr_mail--;
+		free(mail);
+	}
+}
+
+static bool mail_before(const struct trn_mail *a, const struct trn_mail *b)
+{
+	return a->time_ps < b->time_ps ||
+	       (a->time_ps == b->time_ps && a->sender <= b->sender);
+}
+
+void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
+{
+	struct trn_mail *copy = malloc(sizeof(*copy));
+	struct trn_mail **at = &ct->inbox;
+
+	if (!copy) {
+		change_semaphore(ct, mail->sem, mail->op, mail->value,
+				 mail->time_ps);
+		return;
+	}
+	*copy = *mail;
+	if (ct->last_mail && mail_before(ct->last_mail, copy))
+		at = &ct->last_mail->next;
+	while (*at && mail_before(*at, copy))
+		at = &(*at)->next;
+	copy->next = *at;
+	*at = copy;
+	if (!copy->next)
+		ct->last_mail = copy;
+	if (++ct->nr_mail <= (ct->tl ? MAIL_LIMIT_JOB : MAIL_LIMIT))
+		return;
+	if (ct->tl)
+		atomic_store(&ct->tl->inexact, true);
+	take_mail(ct);
+}
+
+/* --- events --- */
+
+static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
+{
+	size_t at = tl->nr_stamps % TRN_TIME_STAMPS;
+
+	if (at == tl->room_stamps) {
+		size_t room = tl->room_stamps ? 2 * tl->room_stamps : 64;
+		struct trn_stamp *stamps = realloc(tl->stamps,
+						   room * sizeof(*stamps));
+
+		if (!stamps)
+			return;
+		tl->stamps = stamps;
+		tl->room_stamps = room;
+	}
+	tl->stamps[at].cookie = cookie;
+	tl->stamps[at].time_ns = time / 1000;
+	tl->nr_stamps++;
+}
+
+static void event_trigger(struct trn_timeline *tl, uint64_t time,
+			  const struct trn_record *record)
+{
+	struct trn_actor *queue = &tl->actor[record->index];
+	bool idle = !queue->replay.first;
+
+	if (!trn_flow_trigger(&queue->replay, time, (uint32_t)record->value))
+		atomic_store(&tl->lost, true);
+	if (idle) {
+		queue->parked = false;
+		trn_replay_ready(tl, queue);
+	}
+}
+
+static void event_load(struct trn_actor *actor, const struct trn_record *record)
+{
+	if (actor->nr_loads == TRN_STREAMS)
+		return;
+	actor->load[actor->nr_loads].way = record->index;
+	actor->load[actor->nr_loads++].bytes = (uint32_t)record->value;
+}
+
+static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
+		       const struct trn_record *next)
+{
+	const struct trn_record record = *next;
+	bool over = satisfied(tl->ct, next);
+
+	if (!over && stays_parked(tl, actor)) {
+		actor->parked = true;
+		return;
+	}
+	if (!over)
+		tl->ct->value[record.index] = record.value;
+	end_wait(tl, actor, next, over ? tl->ct->changed_ps[record.index] : 0);
+	if (record.op & NEURON_SYNC_TAKE)
+		wake_waiters(tl->ct, record.index, actor->replay.time_ps);
+}
+
+static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	const struct trn_record *next = trn_replay_peek(actor);
+	const struct trn_record record = *next;
+	struct trn_flow *flow = &actor->replay;
+
+	if (record.kind == TRN_RECORD_WAIT) {
+		event_wait(tl, actor, next);
+		return;
+	}
+	trn_flow_pass(flow, record.pre_ps);
+	trn_replay_consume(tl, actor);
+	switch ((enum trn_record_kind)record.kind) {
+	case TRN_RECORD_POST:
+		change_semaphore(tl->ct, record.index, record.op, record.value,
+				 flow->time_ps);
+		break;
+	case TRN_RECORD_TRIGGER:
+		event_trigger(tl, flow->time_ps, &record);
+		break;
+	case TRN_RECORD_EXEC:
+		trn_replay_exec(tl, actor, &record);
+		break;
+	case TRN_RECORD_LOAD:
+		event_load(actor, &record);
+		break;
+	case TRN_RECORD_STAMP:
+		event_stamp(tl, flow->time_ps, record.cookie);
+		break;
+	case TRN_RECORD_TRACE:
+		trn_trace_record(tl, actor, &record);
+		break;
+	case TRN_RECORD_WAIT:
+	case TRN_RECORD_DMA:
+	case TRN_RECORD_OUTSIDE:
+		break;
+	}
+	trn_replay_ready(tl, actor);
+}
+
+static void begin(struct trn_timeline *tl, enum trn_replay_mode mode)
+{
+	unsigned int i;
+
+	tl->mode = mode;
+	tl->bound_ps = UINT64_MAX;
+	for (i = 0; i < tl->nr_actors; i++)
+		trn_replay_ready(tl, &tl->actor[i]);
+}
+
+/*
+ * An actor or an engine is next. That it is earlier than what has been replayed happens
+ * only to those that were passed over. The bytes of a descriptor are no event: they are
+ * recorded at the time at which the queue was last.
+ */
+static void move_front(struct trn_timeline *tl, const struct trn_ready *next)
+{
+	if (tl->front_ps <= next->time_ps)
+		tl->front_ps = next->time_ps;
+	else if (next->index >= tl->nr_actors ||
+		 trn_replay_peek(&tl->actor[next->index])->kind != TRN_RECORD_LOAD)
+		atomic_store(&tl->inexact, true);
+}
+
+static void run_ready(struct trn_timeline *tl)
+{
+	const struct trn_ready ready = trn_heap_take(tl);
+	struct trn_actor *actor;
+
+	move_front(tl, &ready);
+	if (ready.index >= tl->nr_actors) {
+		trn_replay_engine(tl, ready.index - tl->nr_actors);
+		return;
+	}
+	actor = &tl->actor[ready.index];
+	actor->ready = false;
+	if (trn_replay_peek(actor)->kind == TRN_RECORD_DMA)
+		trn_replay_dma(tl, actor, ready.time_ps);
+	else
+		run_record(tl, actor);
+}
+
+/*
+ * One event; false: nothing can go on. Mail goes before actors that act at the same
+ * time.
+ */
+static bool step(struct trn_timeline *tl)
+{
+	const struct trn_ready *best = trn_heap_first(tl);
+	const struct trn_mail *mail = tl->ct->inbox;
+	uint64_t time;
+
+	if (mail && best && mail->time_ps > best->time_ps)
+		mail = NULL;
+	if (!mail && !best)
+		return false;
+	time = mail ? mail->time_ps : best->time_ps;
+	if (time >= tl->bound_ps && tl->bound_ps != UINT64_MAX)
+		return false;
+	if (mail)
+		take_mail(tl->ct);
+	else
+		run_ready(tl);
+	return true;
+}
+
+/* The front goes back where all is known: what comes next comes in order. */
+static void force_at(struct trn_timeline *tl, uint64_t time)
+{
+	if (tl->mode != TRN_REPLAY_END)
+		atomic_store(&tl->inexact, true);
+	else if (tl->front_ps > time)
+		tl->front_ps = time;
+}
+
+/*
+ * End the earliest wait of a timeline that is stuck, but none that really is not over.
+ * False: there is none.
+ */
+static bool force(struct trn_timeline *tl)
+{
+	struct trn_record *record;
+	struct trn_actor *first = NULL;
+	uint64_t time, best = 0;
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_actors; i++) {
+		struct trn_actor *actor = &tl->actor[i];
+
+		if (!actor->parked || still_waits(actor))
+			continue;
+		record = trn_replay_peek(actor);
+		time = ready_time(actor, record);
+		if (first && time >= best)
+			continue;
+		first = actor;
+		best = time;
+	}
+	if (!first)
+		return false;
+	force_at(tl, best);
+	record = trn_replay_peek(first);
+	if (record->kind == TRN_RECORD_WAIT) {
+		tl->ct->value[record->index] = record->value;
+		end_wait(tl, first, record, 0);
+		return true;
+	}
+	first->parked = false;
+	trn_replay_dma(tl, first, best);
+	return true;
+}
+
+/*
+ * Events for which there is room: each may be a trace. Traces are only lost to bound
+ * memory while actors still record.
+ */
+static unsigned int batch(const struct trn_timeline *tl)
+{
+	size_t room = TRN_TIME_TRACES - tl->nr_traces;
+
+	if (tl->mode == TRN_REPLAY_PAST_WAITS || tl->mode == TRN_REPLAY_PAST_ALL)
+		return BATCH;
+	return room < BATCH ? (unsigned int)room : BATCH;
+}
+
+/* Others want the lock, too. */
+unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode)
+{
+	unsigned int done = 0, most;
+
+	pthread_mutex_lock(&tl->ct->lock);
+	begin(tl, mode);
+	most = batch(tl);
+	while (done < most && step(tl))
+		done++;
+	if (!done && most && mode >= TRN_REPLAY_PAST_ALL)
+		done = force(tl);
+	pthread_mutex_unlock(&tl->ct->lock);
+	return done;
+}
+
+void trn_replay_free(struct trn_timeline *tl)
+{
+	unsigned int i;
+
+	for (i = 0; i < tl->nr_actors; i++) {
+		struct trn_actor *actor = &tl->actor[i];
+		struct trn_chunk *chunk = atomic_load(&actor->first);
+
+		while (chunk) {
+			struct trn_chunk *next = atomic_load(&chunk->next);
+
+			free(chunk);
+			chunk = next;
+		}
+		trn_flow_free(&actor->causal);
+		trn_flow_free(&actor->replay);
+	}
+	trn_way_free(tl);
+	free(tl->traces);
+	free(tl->heap);
+}

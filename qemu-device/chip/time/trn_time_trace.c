@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Device time: traces. The replay finds the begin and the end of what is traced; they
+ * are told afterwards, without its lock, by one thread at a time. The replay waits while
+ * TRN_TIME_TRACES are not told yet.
+ */
+#include <stdlib.h>
+
+#include "base/trn_chip.h"
+#include "time/trn_time_private.h"
+
+/* Traces that are told in one go: a worker is not held up for longer. */
+#define TELL	64
+
+void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, trn_trace_lost_fn lost,
+		       void *arg)
+{
+	if (!tl)
+		return;
+	tl->trace = fn;
+	tl->trace_lost = lost;
+	tl->trace_arg = arg;
+}
+
+void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
+		    uint64_t begin_ps, uint64_t end_ps)
+{
+	if (!actor->begun)
+		actor->begin_ps = begin_ps;
+	actor->begun = atomic_load_explicit(&tl->tracing, memory_order_relaxed);
+	actor->end_ps = end_ps;
+}
+
+/* With the core's lock held. False: no memory. */
+static bool traces_new(struct trn_timeline *tl)
+{
+	if (!tl->traces)
+		tl->traces = calloc(TRN_TIME_TRACES, sizeof(*tl->traces));
+	return tl->traces;
+}
+
+bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace)
+{
+	if (tl->nr_traces == TRN_TIME_TRACES || !traces_new(tl)) {
+		tl->trace_lost(tl->trace_arg);
+		return false;
+	}
+	tl->traces[(tl->first_trace + tl->nr_traces++) % TRN_TIME_TRACES] = *trace;
+	return true;
+}
+
+void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
+		      const struct trn_record *record)
+{
+	const uint64_t now = actor->replay.time_ps;
+	const struct trn_time_trace trace = {
+		.actor = (unsigned int)(actor - tl->actor),
+		.code = (uint32_t)record->cookie,
+		.pc = (uint32_t)(record->cookie >> 32),
+		.bytes = (uint32_t)record->value,
+		.begin_ns = (actor->begun ? actor->begin_ps : now) / 1000,
+		.end_ns = (actor->begun ? actor->end_ps : now) / 1000,
+		.exact = !atomic_load(&tl->inexact),
+	};
+
+	if (tl->trace)
+		trn_trace_put(tl, &trace);
+	actor->begun = false;
+}
+
+/* Who tells has the places of what he tells to himself until he is done. */
+unsigned int trn_trace_tell(struct trn_timeline *tl)
+{
+	size_t first, nr = 0, i;
+
+	pthread_mutex_lock(&tl->ct->lock);
+	first = tl->first_trace;
+	if (!tl->telling)
+		nr = tl->nr_traces < TELL ? tl->nr_traces : TELL;
+	tl->telling |= nr;
+	pthread_mutex_unlock(&tl->ct->lock);
+	if (!nr)
+		return 0;
+	for (i = 0; i < nr; i++)
+		tl->trace(tl->trace_arg, &tl->traces[(first + i) % TRN_TIME_TRACES]);
+	pthread_mutex_lock(&tl->ct->lock);
+	tl->first_trace = (first + nr) % TRN_TIME_TRACES;
+	tl->nr_traces -= nr;
+	tl->telling = false;
+	pthread_mutex_unlock(&tl->ct->lock);
+	return (unsigned int)nr;
+}
