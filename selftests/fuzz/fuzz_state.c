@@ -18,11 +18,10 @@
 
 #include "fuzz_state.h"
 #include "state_rig.h"
-#include "fault/trn_inject.h"
-#include "sync/trn_nq.h"
-#include "soc/trn_power.h"
+#include "hook/trn_inject.h"
+#include "notify/trn_nq.h"
+#include "time/trn_power.h"
 #include "dma/trn_udma_queue.h"
-#include "soc/trn_save.h"
 
 #define POINTS		6
 #define POINT_STEPS	90	/* more from each point to the next */

@@ -29,6 +29,9 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 	b->queues[0] = b->queue;
 	b->job.queues = b->queues;
 	b->job.nr_queues = 1;
+	b->tasks[0] = &b->queue->task;
+	b->job.tasks = b->tasks;
+	b->job.nr_tasks = 1;
 	b->entry = (struct neuron_hw_job_queue){
 		.m2s_ring = neuron_window_addr(2, 0),
 		.s2m_ring = neuron_window_addr(2, BOUND_RING_BYTES),

@@ -23,6 +23,7 @@ struct bound {
 	struct trn_job job;
 	struct trn_queue *queue;
 	struct trn_queue *queues[1];
+	struct trn_task *tasks[1];
 	struct neuron_udma_desc *rings;
 	struct neuron_hw_job_queue entry;
 };

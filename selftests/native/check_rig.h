@@ -7,7 +7,7 @@
 #define CHECK_RIG_H
 
 #include "seq_rig.h"
-#include "check/trn_check.h"
+#include "hook/trn_check.h"
 
 #define TENSOR	NEURON_ENGINE_TENSOR
 #define VECTOR	NEURON_ENGINE_VECTOR

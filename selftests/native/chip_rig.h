@@ -7,7 +7,7 @@
 
 #include "fake_port.h"
 #include "neuron/isa.h"
-#include "base/trn_chip.h"
+#include "chip_parts.h"
 #include "mem/trn_window.h"
 
 #define RIG_CHIPS	2

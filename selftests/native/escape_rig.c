@@ -59,7 +59,7 @@ void escape_snapshot(struct escape *e)
 		for (core = 0; core < e->rig->chip[c]->gen->nr_cores; core++)
 			for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
 				e->sems[c][core][i] =
-					trn_sem_value(&e->rig->chip[c]->core[core].sems, i);
+					trn_sem_value(e->rig->chip[c]->core[core].sems, i);
 }
 
 void escape_untouched(struct escape *e)
@@ -73,7 +73,7 @@ void escape_untouched(struct escape *e)
 		for (core = 0; core < e->rig->chip[c]->gen->nr_cores; core++)
 			for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
 				if (e->sems[c][core][i] !=
-				    trn_sem_value(&e->rig->chip[c]->core[core].sems, i))
+				    trn_sem_value(e->rig->chip[c]->core[core].sems, i))
 					fail_msg("semaphore %u of chip %u core %u has changed",
 						 i, c, core);
 }

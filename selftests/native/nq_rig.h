@@ -6,7 +6,7 @@
 #define NQ_RIG_H
 
 #include "chip_rig.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
 
 #define NQ_ENTRY	((uint32_t)sizeof(struct neuron_hw_nq_entry))
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/trn_check.h"
+#include "hook/trn_check.h"
 
 /* Of each core: host memory, and HBM of stack 0. */
 #define HOST_STRIDE	0x10000

@@ -11,7 +11,7 @@
 #include "neuron/job.h"
 #include "neuron/udma.h"
 #include "neuron/window.h"
-#include "base/trn_chip.h"
+#include "chip_parts.h"
 
 #define SEQ_CHIPS	2
 #define SEQ_PROGRAM	256		/* instructions of an engine */

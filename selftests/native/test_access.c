@@ -261,7 +261,7 @@ static void nothing_gets_out_of_its_windows(void **state)
 	for (i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++)
 		try_escape(rig, &access, &escapes[i]);
 	guards(rig, &t, true);
-	assert_int_equal(trn_sem_value(&rig->chip[0]->core[WINDOW_CORE].sems, 32), 0);
+	assert_int_equal(trn_sem_value(rig->chip[0]->core[WINDOW_CORE].sems, 32), 0);
 	trn_domain_free(domain);
 }
 
@@ -358,7 +358,7 @@ static void a_semaphore_window_posts_and_reads(void **state)
 	domain = table_latch(rig, &t);
 	access = rig_access(rig, domain);
 	assert_int_equal(trn_access_write(&access, at(W_SEM, 60), &word, 4), 0);
-	assert_int_equal(trn_sem_value(&core->sems, 31), 5);
+	assert_int_equal(trn_sem_value(core->sems, 31), 5);
 	assert_ptr_equal(access.post.core, core);
 	assert_int_equal(access.post.sem, 31);
 	assert_int_equal(access.post.delta, 5);
@@ -373,7 +373,7 @@ static void a_semaphore_window_posts_and_reads(void **state)
 	assert_int_equal(trn_access_write(&access, at(W_HBM, 3), &word, 4), 0);
 	assert_int_equal(trn_access_copy(&access, at(W_SEM, 0), at(W_HBM, 3), 4),
 			 0);
-	assert_int_equal(trn_sem_value(&core->sems, 16), 40);
+	assert_int_equal(trn_sem_value(core->sems, 16), 40);
 	assert_ptr_equal(access.post.core, core);
 	assert_int_equal(trn_access_copy(&access, at(W_HOST, 1), at(W_SEM, 0),
 					 4), 0);
@@ -397,7 +397,7 @@ static void a_peers_semaphore_can_only_be_posted(void **state)
 	atomic_store(&peer->generation, 7);
 	assert_int_equal(trn_access_write(&access, at(W_PEER_SEM, 4), &word, 4),
 			 0);
-	assert_int_equal(trn_sem_value(&peer->sems, 1), 3);
+	assert_int_equal(trn_sem_value(peer->sems, 1), 3);
 	assert_int_equal(access.hops, 1);
 	assert_int_equal(trn_access_read(&access, at(W_PEER_SEM, 4), &word, 4),
 			 NEURON_CAUSE_RIGHTS);
@@ -422,12 +422,12 @@ static void a_post_of_an_old_grant_is_dropped_and_counted(void **state)
 	assert_int_equal(trn_access_write(&access, at(W_PEER_SEM, 4), &word, 4),
 			 0);
 	assert_null(access.post.core);
-	assert_int_equal(trn_sem_value(&peer->sems, 1), 0);
+	assert_int_equal(trn_sem_value(peer->sems, 1), 0);
 	assert_int_equal(atomic_load(&peer->stale_posts), 1);
 
 	atomic_store(&own->generation, 1);
 	assert_int_equal(trn_access_write(&access, at(W_SEM, 0), &word, 4), 0);
-	assert_int_equal(trn_sem_value(&own->sems, 16), 0);
+	assert_int_equal(trn_sem_value(own->sems, 16), 0);
 	assert_int_equal(atomic_load(&own->stale_posts), 1);
 	assert_int_equal(rig_violations(rig), 0);
 	trn_domain_free(domain);
@@ -505,7 +505,7 @@ static void domain_0_reaches_registers_by_words(void **state)
 	assert_memory_equal(back, words, 16);
 	assert_int_equal(trn_access_copy(&access, inc, 0x104, 4), 0);
 	assert_int_equal(trn_access_copy(&access, inc, 0x108, 4), 0);
-	assert_int_equal(trn_sem_value(&rig->chip[0]->core[WINDOW_CORE].sems, 9), 5);
+	assert_int_equal(trn_sem_value(rig->chip[0]->core[WINDOW_CORE].sems, 9), 5);
 	assert_int_equal(trn_access_copy(&access, inc, 0x104, 8),
 			 NEURON_CAUSE_ADDRESS);
 }

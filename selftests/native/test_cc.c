@@ -7,8 +7,7 @@
 
 #include "job_rig.h"
 #include "state_rig.h"
-#include "sync/trn_nq.h"
-#include "soc/trn_save.h"
+#include "notify/trn_nq.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define CORE	1
@@ -66,8 +65,8 @@ static void it_runs_a_job_beside_its_core(void **state)
 	assert_int_equal(cc.completion->status, NEURON_JOB_OK);
 	assert_int_equal(cc.completion->dma_bytes, BYTES);
 	assert_memory_equal(core.core->sbuf, job_host_ptr(&cc), BYTES);
-	assert_int_equal(trn_sem_value(&core.core->sems, 9), 3);
-	assert_int_equal(trn_sem_value(&cc.core->sems, 9), 0);
+	assert_int_equal(trn_sem_value(core.core->sems, 9), 3);
+	assert_int_equal(trn_sem_value(cc.core->sems, 9), 0);
 	assert_int_equal(job_reg(&cc, NEURON_CORE_JOBS), 1);
 }
 
@@ -238,11 +237,11 @@ static void a_reset_is_of_the_cc_core_alone(void **state)
 	job_submit(&cc);
 	assert_true(fake_wait(running, &core));
 	assert_true(fake_wait(running, &cc));
-	trn_sems_write(&cc.core->sems, NEURON_SEM_EVENT(4), 1, 0);
+	trn_sems_write(cc.core->sems, NEURON_SEM_EVENT(4), 1, 0);
 	reset_and_wait(&cc);
 	assert_int_equal(cc.completion->status, NEURON_JOB_ABORTED);
 	assert_int_equal(cc.completion->cause, NEURON_CAUSE_RESET);
-	assert_int_equal(trn_sems_read(&cc.core->sems, NEURON_SEM_EVENT(4)), 0);
+	assert_int_equal(trn_sems_read(cc.core->sems, NEURON_SEM_EVENT(4)), 0);
 	job_reg_write(&cc, NEURON_CORE_CAUSE, ~0u);
 	assert_int_equal(core.core->psum[0], 0x77);
 	job_post(&core, 5, 1);
@@ -341,7 +340,7 @@ static void a_post_from_an_earlier_claim_is_dropped(void **state)
 	job_store(&core, SYNC, sem_window(&core, &cc, 6) + 5 * 4, 1);
 	job_halt(&core, SYNC);
 	job_run(&core);
-	assert_int_equal(trn_sem_value(&cc.core->sems, 5), 0);
+	assert_int_equal(trn_sem_value(cc.core->sems, 5), 0);
 	assert_int_equal(job_reg(&cc, NEURON_CORE_STALE_POSTS), 1);
 	assert_int_equal(job_reg(&core, NEURON_CORE_STALE_POSTS), 0);
 }

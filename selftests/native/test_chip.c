@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/trn_chip.h"
-#include "mem/trn_mem.h"
+#include "chip_parts.h"
+#include "mem/trn_touched.h"
 
 #define HOST_SIZE	NEURON_MIB(1)
 #define OWN_BYTES_MAX	NEURON_MIB(2)
@@ -668,12 +668,12 @@ static void test_host_limit(void **state)
 			 NEURON_CAUSE_NONE);
 	assert_int_equal(trn_bus_read(chip, 9 * TRN_EXTENT, &word, 4),
 			 NEURON_CAUSE_NONE);
-	assert_true(trn_mem_used(chip) == 3 * TRN_EXTENT);
+	assert_true(trn_touched_used(chip) == 3 * TRN_EXTENT);
 	/* A discard gives back; part of an extent does not. */
-	trn_mem_forget(chip, TRN_PLACE_HBM, 0, 4096, TRN_EXTENT - 4096);
-	assert_true(trn_mem_used(chip) == 3 * TRN_EXTENT);
-	trn_mem_forget(chip, TRN_PLACE_HBM, 0, 4096, 2 * TRN_EXTENT - 4096);
-	assert_true(trn_mem_used(chip) == 2 * TRN_EXTENT);
+	trn_touched_forget(chip, TRN_PLACE_HBM, 0, 4096, TRN_EXTENT - 4096);
+	assert_true(trn_touched_used(chip) == 3 * TRN_EXTENT);
+	trn_touched_forget(chip, TRN_PLACE_HBM, 0, 4096, 2 * TRN_EXTENT - 4096);
+	assert_true(trn_touched_used(chip) == 2 * TRN_EXTENT);
 	assert_int_equal(trn_bus_write(chip, f->gen->tpb_addr[0], &word, 4),
 			 NEURON_CAUSE_NONE);
 	fake_chip_free(chip);

@@ -40,7 +40,7 @@ static bool running(void *arg)
 {
 	struct job_rig *job = arg;
 
-	return trn_sem_value(&job->core->sems, 3) > 0;
+	return trn_sem_value(job->core->sems, 3) > 0;
 }
 
 /* Histories of semaphores and remembered instructions go, the clocks of the core stay. */
@@ -71,7 +71,7 @@ static void a_reset_aborts_the_job_and_scrubs_the_core(void **state)
 	make_busy(&job, rig, 1);
 	memset(job_host_ptr(&job), 0x77, 65536);
 	memset(job.core->psum, 0x77, 4096);
-	trn_sems_write(&job.core->sems, NEURON_SEM_EVENT(4), 1, 0);
+	trn_sems_write(job.core->sems, NEURON_SEM_EVENT(4), 1, 0);
 	job_submit(&job);
 	assert_true(fake_wait(running, &job));
 	job_reg_write(&job, NEURON_CORE_RESET, 1);
@@ -88,8 +88,8 @@ static void a_reset_aborts_the_job_and_scrubs_the_core(void **state)
 		assert_int_equal(job.core->sbuf[i], 0);
 	for (i = 0; i < 4096; i++)
 		assert_int_equal(job.core->psum[i], 0);
-	assert_int_equal(trn_sem_value(&job.core->sems, 3), 0);
-	assert_int_equal(trn_sems_read(&job.core->sems, NEURON_SEM_EVENT(4)), 0);
+	assert_int_equal(trn_sem_value(job.core->sems, 3), 0);
+	assert_int_equal(trn_sems_read(job.core->sems, NEURON_SEM_EVENT(4)), 0);
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
 		assert_int_equal(job_reg(&job, NEURON_CORE_ENGINE(i)),
 				 NEURON_ENGINE_HALTED);

@@ -153,7 +153,7 @@ static void test_loop(void **state)
 	assert_int_equal(record.instructions, 2 + 3 + 4 * LOOPS + 1);
 	assert_int_equal(record.dma_bytes, LOOPS * PIECE);
 	/* However often one was tried again, it has taken once. */
-	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 7), 0);
+	assert_int_equal(trn_sem_value(seq_core(&t.rig, 0, CORE)->sems, 7), 0);
 	check_loop(&t);
 	end(&t);
 }
@@ -499,7 +499,7 @@ static void test_landed(void **state)
 		memcpy(&number, t.data + AT_DATA + 4 * i, 4);
 		assert_int_equal(number, VALUE);
 	}
-	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 9), 0);
+	assert_int_equal(trn_sem_value(seq_core(&t.rig, 0, CORE)->sems, 9), 0);
 	end(&t);
 	/* The queue is idle at each trigger, so each turn takes the start of a transfer. */
 	assert_true(time * 1000 > LOOPS * (TRN_COST_DGE_PS + TRN_COST_DMA_START_PS));
@@ -566,7 +566,7 @@ static void test_set_without_room(void **state)
 	seq_add(&t.job, SYNC, take_ge(OP(NOP), 9, 2 * LOOPS));
 	halt(&t);
 	seq_expect_ok(&t.job);
-	assert_int_equal(trn_sem_value(&seq_core(&t.rig, 0, CORE)->sems, 9), 0);
+	assert_int_equal(trn_sem_value(seq_core(&t.rig, 0, CORE)->sems, 9), 0);
 	end(&t);
 }
 

@@ -359,7 +359,7 @@ static void test_semaphores(void **state)
 		post(e, neuron_window_addr(W_RO, 4), 4);
 		job_run(&e->job);
 		escape_restart(e);
-		assert_int_not_equal(trn_sem_value(&target->sems, 41), 0);
+		assert_int_not_equal(trn_sem_value(target->sems, 41), 0);
 		assert_int_equal(atomic_load(&target->stale_posts), stale + 1);
 	}
 }

@@ -158,19 +158,19 @@ static void the_take_before_a_wait_is_made_once(void **state)
 	struct seq_job *job = job_new(rig);
 	struct trn_core *core = seq_core(rig, 0, 0);
 
-	trn_sem_post(&core->sems, 201, NEURON_SYNC_POST_SET, 5, 0, NULL);
+	trn_sem_post(core->sems, 201, NEURON_SYNC_POST_SET, 5, 0, NULL);
 	seq_add(job, SYNC, take_ge(OP(EVENT_WAIT, .imm0 = 1), 201, 2));
 	seq_add(job, SYNC, post_add(OP(HALT, 0), 202, 1));
 	seq_submit(job);
 	assert_true(wait_core(rig, NEURON_CORE_WAIT(SYNC),
 			      1 | NEURON_CORE_WAIT_EVENT));
-	assert_int_equal(trn_sem_value(&core->sems, 201), 3);
+	assert_int_equal(trn_sem_value(core->sems, 201), 3);
 	trn_chip_stop(rig->chip[0]);
 	trn_chip_resume(rig->chip[0]);	/* kicks every engine */
 	event_put(rig, 1, 1);
 	assert_int_equal(seq_wait(job).status, NEURON_JOB_OK);
-	assert_int_equal(trn_sem_value(&core->sems, 201), 3);
-	assert_int_equal(trn_sem_value(&core->sems, 202), 1);
+	assert_int_equal(trn_sem_value(core->sems, 201), 3);
+	assert_int_equal(trn_sem_value(core->sems, 202), 1);
 	free(job);
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "fabric/trn_fabric.h"
-#include "base/trn_chip.h"
+#include "chip_parts.h"
 
 #define HOST_SIZE	NEURON_KIB(64)
 #define MAX_CHIPS	5
@@ -298,7 +298,7 @@ static void test_routed(void **state)
 							  NEURON_TPB_SEM +
 							  NEURON_SEM_SET(1)),
 				       &word, 4), 0);
-	assert_int_equal(trn_sem_value(&f->chip[1]->core[1].sems, 1), 0xabcd);
+	assert_int_equal(trn_sem_value(f->chip[1]->core[1].sems, 1), 0xabcd);
 	locate(f->chip[0], neuron_fabric_addr(200, f->gen->tpb_addr[0]));
 	assert_int_equal(trn_bus_read(f->chip[0],
 				      neuron_fabric_addr(200,

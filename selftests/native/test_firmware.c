@@ -12,7 +12,7 @@
 #include "core/trn_core.h"
 #include "base/trn_crc32c.h"
 #include "soc/trn_firmware.h"
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 #include "soc/trn_reset.h"
 
 #define RESET_NS	60000000ull	/* of the chips with a slow reset */

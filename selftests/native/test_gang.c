@@ -50,7 +50,7 @@ static bool latched(void *arg)
 {
 	struct job_rig *job = arg;
 
-	return !trn_sem_value(&job->core->sems, LATCHED);
+	return !trn_sem_value(job->core->sems, LATCHED);
 }
 
 /* Ring and see that the chip has the job. */
@@ -136,13 +136,13 @@ static void none_starts_before_the_last_doorbell(void **state)
 		for (i = 0; i < SIZE; i++) {
 			if (i != last)
 				expect_waiting(&job[i]);
-			assert_int_equal(trn_sem_value(&job[i].core->sems, 9), last);
+			assert_int_equal(trn_sem_value(job[i].core->sems, 9), last);
 		}
 		job_submit(&job[last]);
 		for (i = 0; i < SIZE; i++) {
 			expect_ok(&job[i]);
 			assert_int_equal(job[i].completion->instructions, 3);
-			assert_int_equal(trn_sem_value(&job[i].core->sems, 9), last + 1);
+			assert_int_equal(trn_sem_value(job[i].core->sems, 9), last + 1);
 		}
 	}
 }

@@ -78,7 +78,7 @@ static bool latched(void *arg)
 {
 	struct member *member = arg;
 
-	return !trn_sem_value(&member->chip->core[member->core].sems, LATCHED);
+	return !trn_sem_value(member->chip->core[member->core].sems, LATCHED);
 }
 
 /* Ring and see that the chip has the job. */

@@ -11,9 +11,8 @@
 
 #include "state_stream.h"
 #include "fault/trn_inject_text.h"
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 #include "soc/trn_reset.h"
-#include "soc/trn_save.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR

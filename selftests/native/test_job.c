@@ -146,8 +146,8 @@ static void listed_semaphores_are_zero_at_the_start(void **state)
 	job_post(&job, 200, 100);
 	job.block->sem_clear[0] = 1 << 7;
 	job_run(&job);
-	assert_int_equal(trn_sem_value(&job.core->sems, 7), 0);
-	assert_int_equal(trn_sem_value(&job.core->sems, 200), 100);
+	assert_int_equal(trn_sem_value(job.core->sems, 7), 0);
+	assert_int_equal(trn_sem_value(job.core->sems, 200), 100);
 }
 
 /* --- Completion is the last thing that happens --- */
@@ -666,8 +666,8 @@ static void two_chips_post_to_each_other(void **state)
 	assert_int_equal(a.completion->status, NEURON_JOB_OK);
 	assert_int_equal(b.completion->status, NEURON_JOB_OK);
 	/* The ball is back. */
-	assert_int_equal(trn_sem_value(&a.core->sems, 1), 1);
-	assert_int_equal(trn_sem_value(&b.core->sems, 1), 0);
+	assert_int_equal(trn_sem_value(a.core->sems, 1), 1);
+	assert_int_equal(trn_sem_value(b.core->sems, 1), 0);
 	assert_int_equal(job_reg(&a, NEURON_CORE_STALE_POSTS), 0);
 }
 
@@ -682,7 +682,7 @@ static void a_stale_post_hurts_nobody(void **state)
 	job_post(&a, 1, ROUNDS / 2);
 	job_run(&a);
 	assert_int_equal(job_reg(&b, NEURON_CORE_STALE_POSTS), ROUNDS / 2);
-	assert_int_equal(trn_sem_value(&b.core->sems, 1), 0);
+	assert_int_equal(trn_sem_value(b.core->sems, 1), 0);
 	assert_int_equal(job_reg(&b, NEURON_CORE_VIOLATIONS), 0);
 }
 

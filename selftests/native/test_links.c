@@ -15,7 +15,8 @@
 #include "time/trn_cost.h"
 #include "mem/trn_domain.h"
 #include "fabric/trn_fabric.h"
-#include "base/trn_chip.h"
+#include "chip_parts.h"
+#include "soc/trn_reset.h"
 
 #define HOST_SIZE	NEURON_KIB(64)
 #define MAX_CHIPS	64
@@ -330,7 +331,7 @@ static void clear_causes(struct fixture *f)
 	unsigned int i;
 
 	for (i = 0; i < f->nr; i++) {
-		while (!trn_task_quiet(&f->chip[i]->controller.task))
+		while (!trn_task_quiet(&f->chip[i]->controller->task))
 			;
 		trn_chip_mmio_write(f->chip[i], neuron_ctl_bar0(f->gen) +
 				    NEURON_CTL_CAUSE, ~0u, 4);
@@ -356,7 +357,7 @@ static void test_link_down(void **state)
 		assert_true(fake_wait_reg(f->chip[i], reg, NEURON_CTL_CAUSE_LINK,
 					  NEURON_CTL_CAUSE_LINK));
 	for (i = 2; i < 16; i++) {
-		while (!trn_task_quiet(&f->chip[i]->controller.task))
+		while (!trn_task_quiet(&f->chip[i]->controller->task))
 			;
 		assert_int_equal(ctl(f, i, NEURON_CTL_CAUSE), 0);
 	}

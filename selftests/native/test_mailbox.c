@@ -11,7 +11,7 @@
 #include "state_stream.h"
 #include "base/trn_crc32c.h"
 #include "soc/trn_firmware.h"
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 #include "soc/trn_reset.h"
 
 #define BUF_BYTES	65536

@@ -414,7 +414,7 @@ static void looks_at_memory(void **state)
 	ap.partitions = 0;
 	assert_int_equal(trn_inspect_tile(chip, 0, &ap, raw, sizeof(raw)), NEURON_CAUSE_OPERAND);
 
-	trn_sem_post(&seq_core(&f->rig, 0, 2)->sems, 7, NEURON_SYNC_POST_SET, -5, 0, NULL);
+	trn_sem_post(seq_core(&f->rig, 0, 2)->sems, 7, NEURON_SYNC_POST_SET, -5, 0, NULL);
 	assert_true(trn_inspect_semaphore(chip, 2, 7, &sem, NULL));
 	assert_int_equal(sem, -5);
 	assert_false(trn_inspect_semaphore(chip, 2, NEURON_NR_SEMAPHORES, &sem, NULL));

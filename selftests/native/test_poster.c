@@ -75,13 +75,13 @@ static void test_taker(void **state)
 	job_take(job, NEURON_ENGINE_SYNC, SEM, 1);
 	job_halt(job, NEURON_ENGINE_SYNC);
 	job_run(job);
-	assert_int_equal(trn_sem_value(&job->core->sems, SEM), 1);
+	assert_int_equal(trn_sem_value(job->core->sems, SEM), 1);
 	assert_int_equal(poster(job, SEM), who(NEURON_SEM_POSTER_HOST, 0));
 	job->block->sem_clear[SEM / 64] = ~0ull;
 	job->length[NEURON_ENGINE_SYNC] = 0;
 	job_halt(job, NEURON_ENGINE_SYNC);
 	job_run(job);
-	assert_int_equal(trn_sem_value(&job->core->sems, SEM), 0);
+	assert_int_equal(trn_sem_value(job->core->sems, SEM), 0);
 	assert_int_equal(poster(job, SEM), who(NEURON_SEM_POSTER_HOST, 0));
 }
 
@@ -95,7 +95,7 @@ static void test_queue(void **state)
 	job_trigger(job, NEURON_ENGINE_SYNC, 2, 1, 1);
 	job_halt(job, NEURON_ENGINE_SYNC);
 	job_run(job);
-	assert_int_equal(trn_sem_value(&job->core->sems, SEM), 3);
+	assert_int_equal(trn_sem_value(job->core->sems, SEM), 3);
 	assert_int_equal(poster(job, SEM),
 			 who(NEURON_SEM_POSTER_DMA,
 			     (uint32_t)queue->dma_engine << 4 | queue->queue));
@@ -153,7 +153,7 @@ static void test_saved(void **state)
 	const char *why;
 
 	(void)state;
-	trn_sem_post(&from->chip[0]->core[CORE].sems, SEM, NEURON_SYNC_POST_ADD, 1,
+	trn_sem_post(from->chip[0]->core[CORE].sems, SEM, NEURON_SYNC_POST_ADD, 1,
 		     who(NEURON_SEM_POSTER_DMA, 0x123), NULL);
 	work_rig_stop(from, workers);
 	work_rig_stop(to, workers);
@@ -164,7 +164,7 @@ static void test_saved(void **state)
 	stream_free(&stream);
 
 	/* A kind of poster that there is not. */
-	from->chip[0]->core[CORE].sems.poster[SEM] =
+	from->chip[0]->core[CORE].sems->poster[SEM] =
 		who(NEURON_SEM_POSTER_CC + 1, 0);
 	st = stream_save(&stream);
 	trn_sems_state(from->chip[0], &st);

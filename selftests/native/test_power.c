@@ -10,9 +10,9 @@
 
 #include "neuron/notify.h"
 #include "state_stream.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
 #include "core/trn_pe_counter.h"
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 
 #define TENSOR	NEURON_ENGINE_TENSOR
 #define VECTOR	NEURON_ENGINE_VECTOR

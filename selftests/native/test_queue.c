@@ -209,7 +209,8 @@ static void changing_descriptors_cannot_escape(void **state)
 	memset(hbm, 0x5a, BOUND_WINDOW);
 	memset(hbm + BOUND_WINDOW + BOUND_BYTES, 0x5a, 0x100000);
 	assert_int_equal(pthread_create(&thread, NULL, scribble, &s), 0);
-	for (round = 0; round < 300; round++)
+	/* On a busy host the scribbler may run late. */
+	for (round = 0; round < 300 || (!faults && round < 100000); round++)
 		faults += garbage_round(rig, rings);
 	atomic_store(&s.stop, true);
 	pthread_join(thread, NULL);

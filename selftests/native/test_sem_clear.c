@@ -41,7 +41,7 @@ static struct seq_job *job_new(struct seq_rig *rig)
 
 static void clears_both_ends_and_between(void **state)
 {
-	struct trn_sems *sems = &seq_core(*state, 0, 0)->sems;
+	struct trn_sems *sems = seq_core(*state, 0, 0)->sems;
 	struct seq_job *job = job_new(*state);
 	unsigned int i;
 
@@ -59,7 +59,7 @@ static void clears_both_ends_and_between(void **state)
 /* A waiter for zero goes on; the instruction's own wait and post are as ever. */
 static void wakes_waiters(void **state)
 {
-	struct trn_sems *sems = &seq_core(*state, 0, 0)->sems;
+	struct trn_sems *sems = seq_core(*state, 0, 0)->sems;
 	struct seq_job *job = job_new(*state);
 
 	seq_add(job, SYNC, post_add(OP(NOP, 0), 30, 5));

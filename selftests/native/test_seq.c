@@ -164,7 +164,7 @@ static void refuses_foreign_semaphores(void **state)
 	job.block.sem_own[1] = 0;
 	seq_add(&job, SYNC, post_add(OP(HALT, 0), 64, 1));
 	seq_expect_fault(&job, NEURON_CAUSE_SEMAPHORE, SYNC, 0);
-	assert_int_equal(trn_sem_value(&seq_core(*state, 0, 0)->sems, 64), 0);
+	assert_int_equal(trn_sem_value(seq_core(*state, 0, 0)->sems, 64), 0);
 }
 
 static void runs_out_of_its_image(void **state)
@@ -200,9 +200,9 @@ static void waits_posts_and_takes(void **state)
 	seq_add(&job, SCALAR, post(OP(NOP, 0), 3, NEURON_SYNC_POST_SUB, 10));
 	halt_all(&job);
 	seq_expect_ok(&job);
-	assert_int_equal(trn_sem_value(&core->sems, 1), 0);
-	assert_int_equal(trn_sem_value(&core->sems, 2), 0);
-	assert_int_equal(trn_sem_value(&core->sems, 3), -3);
+	assert_int_equal(trn_sem_value(core->sems, 1), 0);
+	assert_int_equal(trn_sem_value(core->sems, 2), 0);
+	assert_int_equal(trn_sem_value(core->sems, 3), -3);
 }
 
 static void store_reg(struct seq_job *job, unsigned int reg, unsigned int word)
@@ -342,7 +342,7 @@ static void loads_and_stores_words(void **state)
 	halt_all(&job);
 	seq_expect_ok(&job);
 	assert_memory_equal(seq_sbuf(core, 0, 64), &word, 4);
-	assert_int_equal(trn_sem_value(&core->sems, 9), -5);
+	assert_int_equal(trn_sem_value(core->sems, 9), -5);
 	assert_int_equal(*(int32_t *)(void *)data, -5);
 }
 
@@ -532,7 +532,7 @@ static void device_reset_forgets_the_job(void **state)
 	trn_chip_reset(rig->chip[0]);
 	trn_chip_resume(rig->chip[0]);
 	assert_null(atomic_load(&core->seq[SYNC].job));
-	assert_int_equal(trn_sem_value(&core->sems, 1), 0);
+	assert_int_equal(trn_sem_value(core->sems, 1), 0);
 	trn_chip_mmio_write(rig->chip[0], neuron_ctl_bar0(fake_gen()) +
 			    NEURON_CTL_CORE(0) + NEURON_CORE_MASK, 0, 4);
 

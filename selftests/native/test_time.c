@@ -716,7 +716,7 @@ static void register_posts_let_jobs_end(void **state)
 	seq_add(&job, SYNC, post_add(OP(NOP, 0), 2, 1));
 	seq_add(&job, SYNC, wait_ge(OP(HALT, 0), 1, 1));
 	seq_submit(&job);
-	while (trn_sem_value(&core->sems, 2) != 1)
+	while (trn_sem_value(core->sems, 2) != 1)
 		nap(100000);
 	trn_chip_mmio_write(rig->chip[0], neuron_tpb_bar0(&neuron_gen_trn2, 0) +
 			    NEURON_TPB_SEM + NEURON_SEM_INC(1), 1, 4);

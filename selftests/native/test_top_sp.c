@@ -5,7 +5,7 @@
 
 #include "job_rig.h"
 #include "state_stream.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
 #include "sync/trn_top_sp.h"
 
 static uint32_t bar(const struct rig *rig, unsigned int t, uint32_t offset)
@@ -97,7 +97,7 @@ static void each_has_events_and_semaphores(void **state)
 		assert_int_equal(rd(rig, bar(rig, t, NEURON_SEM_EVENT(254 - t))), 0);
 	}
 	/* They are nobody else's. */
-	assert_int_equal(trn_sem_value(&rig->chip[0]->core[0].sems, 0), 0);
+	assert_int_equal(trn_sem_value(rig->chip[0]->core[0].sems, 0), 0);
 	assert_int_equal(fake_log_count(&rig->port[0], TRN_LOG_GUEST_ERROR), 0);
 }
 

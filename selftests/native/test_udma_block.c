@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "neuron/neff.h"
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST
@@ -507,7 +507,7 @@ static void a_packet_may_be_moved_twice(void **state)
 	ring_copy(&ring, inc, src, 4);
 	ring_copy(&ring, inc, src, 4);
 	ring_run(&ring, 2, 2);
-	assert_int_equal(trn_sem_value(&rig->chip[0]->core[0].sems, 9), 15);
+	assert_int_equal(trn_sem_value(rig->chip[0]->core[0].sems, 9), 15);
 	assert_int_equal(ring_read(&ring, true, NEURON_UDMA_Q_COMP_HEAD),
 			 1u << 30 | 3);
 }

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "fault/trn_inject.h"
-#include "sync/trn_nq.h"
+#include "hook/trn_inject.h"
+#include "notify/trn_nq.h"
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST

@@ -184,7 +184,7 @@ static void test_ends(void **state)
 	op_dim(&x.op.dst, 0, 4, 8);
 	x.dst[0] = at(W_SEM, 0);
 	fails(t, &x, NEURON_CAUSE_WINDOW, true, 0, x.dst[0]);
-	assert_int_equal(trn_sem_value(&t->rig->chip[0]->core[WINDOW_CORE].sems, 16), 0);
+	assert_int_equal(trn_sem_value(t->rig->chip[0]->core[WINDOW_CORE].sems, 16), 0);
 	x = good;
 	x.dst[0] = at(W_READ, 0);
 	fails(t, &x, NEURON_CAUSE_RIGHTS, true, 0, x.dst[0]);
@@ -353,8 +353,8 @@ static void test_domain0(void **state)
 	x.src[0] = neuron_fabric_addr(1, rig_hbm_addr(t->rig, 0, 0));
 	assert_int_equal(op_do(t, &x), 0);
 	assert_int_equal(t->work.hops, 1);
-	assert_int_equal(trn_sem_value(&t->rig->chip[0]->core[0].sems, 4), 0);
-	assert_int_equal(trn_sem_value(&t->rig->chip[1]->core[0].sems, 4), 0);
+	assert_int_equal(trn_sem_value(t->rig->chip[0]->core[0].sems, 4), 0);
+	assert_int_equal(trn_sem_value(t->rig->chip[1]->core[0].sems, 4), 0);
 	t->access.domain = t->domain;
 	assert_int_equal(rig_violations(t->rig), 0);
 }

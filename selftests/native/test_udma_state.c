@@ -230,7 +230,7 @@ static void a_job_gets_its_queue_back(void **state)
 	assert_false(atomic_load(&b.job.faulted));
 	for (i = 0; i < 10; i++)
 		assert_memory_equal(window + i * 16 + 16, window, 16);
-	assert_int_equal(trn_sem_value(&b.job.core->sems, landed.sem), -5 * 3);
+	assert_int_equal(trn_sem_value(b.job.core->sems, landed.sem), -5 * 3);
 	bound_finish(&b);
 	free(stream.bytes);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ring_rig.h"
-#include "mem/trn_mem.h"
+#include "mem/trn_touched.h"
 #include "base/trn_state.h"
 
 /*
@@ -227,7 +227,7 @@ static void discarded_memory_reads_as_zero(void **state)
 		copy_out(rig, buf, TRN_EXTENT, 1);
 		assert_int_equal(buf[0], 1);
 		rig->port[0].ops.hbm_discard(&rig->port[0], 0, 0, 4 * TRN_EXTENT);
-		trn_mem_forget(rig->chip[0], TRN_PLACE_HBM, 0, 0, 4 * TRN_EXTENT);
+		trn_touched_forget(rig->chip[0], TRN_PLACE_HBM, 0, 0, 4 * TRN_EXTENT);
 		copy_out(rig, buf, TRN_EXTENT, 1);
 		assert_int_equal(buf[0], 0);
 	}

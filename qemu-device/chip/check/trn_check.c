@@ -6,8 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/trn_chip.h"
 #include "check/trn_check_private.h"
+#include "dma/trn_udma.h"
 #include "isa/trn_isa.h"
+#include "job/trn_job.h"
+#include "mem/trn_bus.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 #define NAME_MAX_BYTES	64
 
@@ -112,7 +118,7 @@ struct trn_shadow *trn_shadow_find(const struct trn_chip *chip,
 	}
 }
 
-void trn_check_forget(struct trn_chip *chip, enum trn_place place,
+void trn_check_forget(struct trn_chip *chip, unsigned int place,
 		      unsigned int index, uint64_t offset, uint64_t len)
 {
 	struct trn_shadow *shadow = trn_shadow_find(chip, place, index);
@@ -144,9 +150,9 @@ void trn_check_written(const struct trn_loc *loc, size_t len)
 
 static void follow_sems(struct trn_core *core, struct trn_check_job *cj)
 {
-	pthread_mutex_lock(&core->sems.lock);
-	core->sems.check = cj;
-	pthread_mutex_unlock(&core->sems.lock);
+	pthread_mutex_lock(&core->sems->lock);
+	core->sems->check = cj;
+	pthread_mutex_unlock(&core->sems->lock);
 }
 
 /* Without memory for it the job is not checked. */

@@ -3,6 +3,7 @@
  * Checks: contiguous bytes that queues and memory words read and write.
  */
 #include "check/trn_check_private.h"
+#include "mem/trn_bus.h"
 
 static void moved(struct trn_check_actor *actor, const struct trn_loc *loc,
 		  uint64_t len, bool write)

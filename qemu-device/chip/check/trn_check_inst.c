@@ -6,8 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/trn_chip.h"
 #include "check/trn_check_private.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
+#include "mem/trn_bus.h"
 
 #define BANK_BYTES	(NEURON_TPB_PSUM_STRIDE / NEURON_PSUM_BANKS)
 

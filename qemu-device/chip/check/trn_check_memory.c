@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trn_backing.h"
+#include "base/trn_chip.h"
 #include "check/trn_check_private.h"
+#include "job/trn_job.h"
+#include "mem/trn_bus.h"
 
 #define RACE_BYTES \
 	(TRN_SHADOW_LINES * TRN_RACE_SLOTS * sizeof(struct trn_race))
@@ -44,7 +48,7 @@ int trn_shadow_init(struct trn_shadow *shadow, uint64_t size,
 {
 	shadow->size = size;
 	shadow->memory = memory;
-	shadow->page = (void *)trn_mem_alloc(nr_pages(shadow) *
+	shadow->page = (void *)trn_backing_alloc(nr_pages(shadow) *
 					     sizeof(shadow->page[0]));
 	if (!shadow->page)
 		return -1;
@@ -81,8 +85,8 @@ static void drop_all(struct trn_shadow *shadow)
 	for (i = 0; i < nr_pages(shadow); i++)
 		if (shadow->page[i])
 			page_drop(shadow, i);
-	trn_mem_discard((uint8_t *)shadow->page,
-			nr_pages(shadow) * sizeof(shadow->page[0]));
+	trn_backing_discard((uint8_t *)shadow->page,
+			    nr_pages(shadow) * sizeof(shadow->page[0]));
 }
 
 void trn_shadow_destroy(struct trn_shadow *shadow)
@@ -90,8 +94,8 @@ void trn_shadow_destroy(struct trn_shadow *shadow)
 	if (!shadow->page)
 		return;
 	drop_all(shadow);
-	trn_mem_free((uint8_t *)shadow->page,
-		     nr_pages(shadow) * sizeof(shadow->page[0]));
+	trn_backing_free((uint8_t *)shadow->page,
+			 nr_pages(shadow) * sizeof(shadow->page[0]));
 	pthread_mutex_destroy(&shadow->lock);
 }
 

@@ -6,7 +6,9 @@
 #define TRN_CHECK_PRIVATE_H
 
 #include "base/trn_chip.h"
-#include "check/trn_check.h"
+#include "hook/trn_check.h"
+#include "mem/trn_bus.h"
+#include "time/trn_time.h"
 
 #define TRN_SHADOW_PAGE		4096
 /* Bytes of a page that one word of a bit mask stands for. */
@@ -72,7 +74,7 @@ struct trn_check_actor {
  * struct trn_check_job - of a job
  * @serial: no other job of the chip has it
  * @blind: memory was short: nothing can be told of races
- * @line: semaphores and events of the core (TRN_TIME_EVENT), under their lock
+ * @line: semaphores and events of the core (TRN_SEM_OF_EVENT), under their lock
  * @lock: @reported, @nr_reported, triggers
  * @reported: kind, actor and pc of reports that have been made
  */

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "check/trn_check_private.h"
+#include "dma/trn_udma.h"
+#include "time/trn_time.h"
 
 /* Releases of a line that are told apart; older ones are taken together. */
 #define RELEASES	32

@@ -5,27 +5,48 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/trn_backing.h"
 #include "base/trn_chip.h"
-#include "mem/trn_mem.h"
-#include "sync/trn_nq.h"
+#include "core/trn_core.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 static int alloc_memories(struct trn_core *core)
 {
-	core->sbuf = trn_mem_alloc(NEURON_TPB_SBUF_SIZE);
-	core->psum = trn_mem_alloc(NEURON_TPB_PSUM_SIZE);
-	core->array = (void *)trn_mem_alloc(sizeof(*core->array));
-	core->lanes = (void *)trn_mem_alloc(sizeof(*core->lanes));
-	core->desk = (void *)trn_mem_alloc(sizeof(*core->desk));
+	core->sbuf = trn_backing_alloc(NEURON_TPB_SBUF_SIZE);
+	core->psum = trn_backing_alloc(NEURON_TPB_PSUM_SIZE);
+	core->array = (void *)trn_backing_alloc(sizeof(*core->array));
+	core->lanes = (void *)trn_backing_alloc(sizeof(*core->lanes));
+	core->desk = (void *)trn_backing_alloc(sizeof(*core->desk));
 	return core->sbuf && core->psum && core->array && core->lanes && core->desk ? 0 : -1;
 }
 
 static void free_memories(struct trn_core *core)
 {
-	trn_mem_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_mem_free(core->psum, NEURON_TPB_PSUM_SIZE);
-	trn_mem_free((void *)core->array, sizeof(*core->array));
-	trn_mem_free((void *)core->lanes, sizeof(*core->lanes));
-	trn_mem_free((void *)core->desk, sizeof(*core->desk));
+	trn_backing_free(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_backing_free(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_backing_free((void *)core->array, sizeof(*core->array));
+	trn_backing_free((void *)core->lanes, sizeof(*core->lanes));
+	trn_backing_free((void *)core->desk, sizeof(*core->desk));
+}
+
+/* Software or DMA raised @event. Any thread. */
+static void event_raised(void *arg, unsigned int event)
+{
+	struct trn_core *core = arg;
+	struct trn_nq_event report = {
+		.engine = NEURON_NQ_NO_ENGINE,
+		.type = NEURON_NQ_TYPE_EVENT,
+		.code = event,
+	};
+
+	trn_nq_of_core(core, &report);
+	trn_nq_post_later(core->chip, &report);
 }
 
 int trn_core_init(struct trn_core *core, struct trn_chip *chip)
@@ -33,7 +54,6 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip)
 	unsigned int index = (unsigned int)(core - chip->core);
 	unsigned int e, cc = index - NEURON_MAX_CORES;
 
-	memset(core, 0, sizeof(*core));
 	core->chip = chip;
 	core->index = index;
 	core->tpb = core;
@@ -50,9 +70,11 @@ int trn_core_init(struct trn_core *core, struct trn_chip *chip)
 
 	pthread_mutex_init(&core->lock, NULL);
 	pthread_mutex_init(&core->grant_lock, NULL);
-	trn_sems_init(&core->sems);
-	core->sems.chip = chip;
-	core->sems.unit = index;
+	trn_sems_init(core->sems);
+	core->sems->chip = chip;
+	core->sems->unit = index;
+	core->sems->raised = event_raised;
+	core->sems->arg = core;
 	trn_task_init(&core->controller, chip->pool, trn_core_run);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_init(&core->seq[e], core, e);
@@ -67,7 +89,7 @@ void trn_core_destroy(struct trn_core *core)
 	trn_time_core_destroy(core);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_destroy(&core->seq[e]);
-	trn_sems_destroy(&core->sems);
+	trn_sems_destroy(core->sems);
 	pthread_mutex_destroy(&core->lock);
 	pthread_mutex_destroy(&core->grant_lock);
 	free_memories(core);
@@ -84,27 +106,19 @@ size_t trn_core_own_bytes(struct trn_core *core)
 	return bytes;
 }
 
-uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine)
-{
-	if (trn_core_is_cc(core))
-		return trn_sem_who(NEURON_SEM_POSTER_CC,
-				   core->index - NEURON_MAX_CORES);
-	return trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine);
-}
-
 static void scrub_memories(struct trn_core *core)
 {
 	pthread_mutex_lock(&core->grant_lock);
-	trn_mem_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_mem_forget(core->chip, TRN_PLACE_SBUF, core->index, 0,
-		       NEURON_TPB_SBUF_SIZE);
+	trn_backing_discard(core->sbuf, NEURON_TPB_SBUF_SIZE);
+	trn_touched_forget(core->chip, TRN_PLACE_SBUF, core->index, 0,
+			   NEURON_TPB_SBUF_SIZE);
 	pthread_mutex_unlock(&core->grant_lock);
-	trn_mem_discard(core->psum, NEURON_TPB_PSUM_SIZE);
-	trn_mem_discard((void *)core->array, sizeof(*core->array));
-	trn_mem_discard((void *)core->lanes, sizeof(*core->lanes));
-	trn_mem_discard((void *)core->desk, sizeof(*core->desk));
-	trn_mem_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
-		       NEURON_TPB_PSUM_SIZE);
+	trn_backing_discard(core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_backing_discard((void *)core->array, sizeof(*core->array));
+	trn_backing_discard((void *)core->lanes, sizeof(*core->lanes));
+	trn_backing_discard((void *)core->desk, sizeof(*core->desk));
+	trn_touched_forget(core->chip, TRN_PLACE_PSUM, core->index, 0,
+			   NEURON_TPB_PSUM_SIZE);
 }
 
 void trn_core_scrub(struct trn_core *core)
@@ -114,35 +128,12 @@ void trn_core_scrub(struct trn_core *core)
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		trn_seq_reset(&core->seq[e]);
-	trn_sems_clear(&core->sems, NULL);
-	trn_core_nq(core, &block);
+	trn_sems_clear(core->sems, NULL);
+	trn_nq_of_core(core, &block);
 	trn_nq_reset_block(core->chip, block.unit, block.index);
 	trn_time_core_reset(core);
 	if (!trn_core_is_cc(core))
 		scrub_memories(core);
-}
-
-void trn_core_nq(const struct trn_core *core, struct trn_nq_event *event)
-{
-	if (trn_core_is_cc(core)) {
-		event->unit = TRN_NQ_TOP_SP;
-		event->index = core->index - NEURON_MAX_CORES;
-	} else {
-		event->unit = TRN_NQ_CORE;
-		event->index = core->index;
-	}
-}
-
-void trn_core_event_raised(struct trn_core *core, int event)
-{
-	struct trn_nq_event report = {
-		.engine = NEURON_NQ_NO_ENGINE,
-		.type = NEURON_NQ_TYPE_EVENT,
-		.code = (uint32_t)event,
-	};
-
-	trn_core_nq(core, &report);
-	trn_nq_post_later(core->chip, &report);
 }
 
 /* Queue @i of the 16 times 16 of the core's ring engines. */

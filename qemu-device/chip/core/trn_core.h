@@ -12,97 +12,84 @@
 #include <stdint.h>
 
 #include "base/trn_pool.h"
-#include "core/trn_seq.h"
-#include "exec/trn_resume.h"
-#include "isa/trn_pe_array.h"
 #include "neuron/job.h"
-#include "neuron/regs.h"
-#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 struct trn_chip;
-struct trn_domain;
-struct trn_nq_event;
+struct trn_core;
 struct trn_job;
-struct trn_lanes;
-
-/**
- * struct trn_core - one NeuronCore or CC-core
- * @index: place of the core in trn_chip.core
- * @tpb: the NeuronCore whose DMA engines and memories the core's jobs use; a NeuronCore
- *	uses its own
- * @name: name of the core in the log
- * @controller: task that latches jobs, completes them and resets the core
- * @lock: doorbell, reset_request, job, status
- * @array, @lanes, @desk: NULL in a CC-core
- * @sbuf, @psum: the memories as the TPB window shows them (lazily backed); NULL in a
- *	CC-core
- * @grant_lock: granted accesses to @sbuf look at @generation under it, and the
- *	scrub takes it: none of an earlier claim lands after the scrub. A leaf, but
- *	for the lock of a shadow (trn_check.h)
- * @reset_queues: the reset asked for is one of the queues alone
- * @reset_stuck: the reset asked for never ends
- * @generation: claim generation; posts and writes granted by another one are
- *	dropped
- */
-struct trn_core {
-	struct trn_chip *chip;
-	unsigned int index;
-	struct trn_core *tpb;
-	char name[20];
-	struct trn_task controller;
-	pthread_mutex_t lock;
-	uint32_t doorbell_lo;
-	uint64_t doorbell;		/* job block waiting to be latched */
-	bool doorbell_rung;
-	bool reset_request;
-	bool reset_queues;
-	bool reset_stuck;
-	struct trn_job *job;
-	uint32_t status;		/* enum neuron_core_status */
-	struct trn_sems sems;
-	struct trn_seq seq[NEURON_NR_ENGINES];
-	struct trn_pe_array *array;
-	struct trn_lanes *lanes;
-	struct trn_desk *desk;
-	uint8_t *sbuf;
-	uint8_t *psum;
-	pthread_mutex_t grant_lock;
-	_Atomic uint32_t generation;
-	_Atomic uint64_t progress;
-	_Atomic uint64_t busy_ns;
-	_Atomic uint64_t busy_since;	/* host clock, 0: idle */
-	_Atomic uint32_t stale_posts;
-	_Atomic uint32_t violations;
-	_Atomic uint32_t jobs;
-	_Atomic uint64_t virtual_ns;	/* device time, trn_time.c */
-	void *time_private;		/* owned by trn_time.c */
-};
-
-static inline bool trn_core_is_cc(const struct trn_core *core)
-{
-	return core->tpb != core;
-}
-
-/* The engines that it has, as a mask. */
-static inline uint32_t trn_core_engines(const struct trn_core *core)
-{
-	return trn_core_is_cc(core) ? NEURON_BIT(NEURON_ENGINE_SYNC) :
-				      NEURON_BIT(NEURON_NR_ENGINES) - 1;
-}
+struct trn_state;
+struct trn_time_trace;
 
 /* What STATUS reads. */
 uint32_t trn_core_status(struct trn_core *core);
 
-/* Who SEM_POSTER says it was, when @engine of the core posts. */
-uint32_t trn_core_poster(const struct trn_core *core, unsigned int engine);
-
 /* Bytes that the library holds for it between jobs, without its memories. */
 size_t trn_core_own_bytes(struct trn_core *core);
 
-/* @event is for the core's own notification block. */
-void trn_core_nq(const struct trn_core *core, struct trn_nq_event *event);
+/*
+ * Prepare @core, which is in trn_chip.core of @chip: its place there says whether it is a
+ * NeuronCore or a CC-core. Returns 0, or -1 without memory.
+ */
+int trn_core_init(struct trn_core *core, struct trn_chip *chip);
+void trn_core_destroy(struct trn_core *core);
+/* Chip reset: everything to its reset state; the core is quiet. */
+void trn_core_reset_state(struct trn_core *core);
 
-/* Software or DMA raised event @event from 0 to 1. Any thread. */
-void trn_core_event_raised(struct trn_core *core, int event);
+/*
+ * Back to zero: sequencers, semaphores, events, memories, array. Nothing of the
+ * core runs; counters, generation and queues stay.
+ */
+void trn_core_scrub(struct trn_core *core);
+/*
+ * The queues of the core's ring engines, but for those that a job has: the core runs
+ * none, so it is one of a CC-core's. A CC-core has no others. Hold: start no run until
+ * they are reset; true while one is still under way, whose end kicks the controller.
+ */
+bool trn_core_hold_queues(struct trn_core *core);
+void trn_core_reset_queues(struct trn_core *core);
+/* The controller's task function. */
+enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget);
+
+/* Control-block writes: the job block's address, a core reset. */
+void trn_core_doorbell(struct trn_core *core, uint64_t job_block);
+void trn_core_reset(struct trn_core *core);
+/* The DMA engines of the core alone; a job of the core ends, memories stay. */
+void trn_core_reset_engines(struct trn_core *core);
+
+/* Forget the core's job without a record; the chip is stopped and quiet. */
+void trn_job_drop(struct trn_core *core);
+/*
+ * The same for a reset of the chip that its software asked for: the record says
+ * ABORTED. No interrupt, because interrupts are about to be reset as well.
+ */
+void trn_job_abort(struct trn_core *core);
+
+/* The controller, after a fault: stop the job when nobody has anything to do before it. */
+void trn_job_settle(struct trn_core *core);
+/* The controller: no actor is left. Tell of the fault, if there is one. */
+void trn_job_fault_tell(struct trn_job *job);
+
+/*
+ * trn_job_trace.c: post what was traced, and write it to the job's trace (trn_trace_fn);
+ * @arg: the job.
+ */
+void trn_job_trace(void *arg, const struct trn_time_trace *trace);
+/* Whether the window of a trace that was latched, or loaded, takes one. Logs why not. */
+enum neuron_cause trn_job_trace_check(const struct trn_job *job);
+/* A job that is traced has begun, or ended: write the header of its trace. */
+void trn_job_trace_begin(struct trn_job *job);
+void trn_job_trace_end(struct trn_job *job);
+/* The same as a trn_trace_lost_fn; @arg: the job. */
+void trn_job_trace_lost(void *arg);
+
+/* trn_core_state.c: every core with its memories and its job. */
+void trn_cores_state(struct trn_chip *chip, struct trn_state *st);
+/*
+ * trn_job_state.c: the job of @core and its domain, or that there is none. A loaded job has no
+ * reference yet, but that of a member that waits for its gang, and its queues are not bound
+ * to it.
+ */
+void trn_job_state(struct trn_core *core, struct trn_state *st);
 
 #endif /* TRN_CORE_H */

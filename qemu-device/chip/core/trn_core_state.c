@@ -5,11 +5,19 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
 #include "base/trn_pages.h"
-#include "core/trn_observe.h"
+#include "core/trn_core.h"
+#include "hook/trn_observe.h"
+#include "core/trn_park.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_resume.h"
+#include "exec/trn_seq.h"
 #include "isa/trn_isa.h"
+#include "isa/trn_pe_array.h"
+#include "job/trn_job.h"
 #include "num/trn_num.h"
-#include "soc/trn_save.h"
+#include "time/trn_time.h"
 
 /* The host's clock goes on by itself: what is kept is the time until now. */
 static void busy_state(struct trn_core *core, struct trn_state *st)

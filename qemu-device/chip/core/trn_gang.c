@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
 #include "contract/job.h"
-#include "soc/trn_save.h"
+#include "job/trn_job.h"
+#include "time/trn_time.h"
 
 _Static_assert(NEURON_JOB_MAX_GANG <= 32 && NEURON_MAX_UNITS <= NEURON_JOB_MAX_GANG,
 	       "all units of a chip can be in a gang, and have a bit each");
@@ -88,19 +90,19 @@ static void kick(struct trn_chip *chip, uint32_t units)
 
 void trn_gangs_init(struct trn_chip *chip)
 {
-	pthread_mutex_init(&chip->gangs.lock, NULL);
+	pthread_mutex_init(&chip->gangs->lock, NULL);
 }
 
 void trn_gangs_destroy(struct trn_chip *chip)
 {
-	pthread_mutex_destroy(&chip->gangs.lock);
+	pthread_mutex_destroy(&chip->gangs->lock);
 }
 
 void trn_gangs_reset(struct trn_chip *chip)
 {
-	pthread_mutex_lock(&chip->gangs.lock);
-	chip->gangs.nr = 0;
-	pthread_mutex_unlock(&chip->gangs.lock);
+	pthread_mutex_lock(&chip->gangs->lock);
+	chip->gangs->nr = 0;
+	pthread_mutex_unlock(&chip->gangs->lock);
 }
 
 /* False: it does not fit. */
@@ -108,7 +110,7 @@ static bool add_member(struct trn_core *core, const struct neuron_hw_job *block)
 {
 	uint32_t bit = NEURON_BIT(block->gang_index);
 	uint64_t now = atomic_load(&core->virtual_ns);
-	struct trn_gangs *gangs = &core->chip->gangs;
+	struct trn_gangs *gangs = core->chip->gangs;
 	struct trn_gang *gang;
 	uint32_t units = 0;
 	bool fits;
@@ -151,7 +153,7 @@ void trn_gang_join(struct trn_core *core)
 
 void trn_gang_fail(struct trn_chip *chip, const struct neuron_hw_job *block)
 {
-	struct trn_gangs *gangs = &chip->gangs;
+	struct trn_gangs *gangs = chip->gangs;
 	struct trn_gang *gang;
 	uint32_t units;
 
@@ -174,9 +176,9 @@ static struct trn_gang look(struct trn_chip *chip, const struct trn_job *job)
 {
 	struct trn_gang gang;
 
-	pthread_mutex_lock(&chip->gangs.lock);
-	gang = *find(&chip->gangs, job->block.gang);
-	pthread_mutex_unlock(&chip->gangs.lock);
+	pthread_mutex_lock(&chip->gangs->lock);
+	gang = *find(chip->gangs, job->block.gang);
+	pthread_mutex_unlock(&chip->gangs->lock);
 	return gang;
 }
 
@@ -215,7 +217,7 @@ enum trn_gang_turn trn_gang_turn(struct trn_core *core)
 
 void trn_gang_leave(struct trn_core *core)
 {
-	struct trn_gangs *gangs = &core->chip->gangs;
+	struct trn_gangs *gangs = core->chip->gangs;
 	struct trn_gang *gang;
 
 	if (!core->job->block.gang)
@@ -245,7 +247,7 @@ static void gang_state(struct trn_gang *gang, struct trn_state *st)
 
 void trn_gangs_state(struct trn_chip *chip, struct trn_state *st)
 {
-	struct trn_gangs *gangs = &chip->gangs;
+	struct trn_gangs *gangs = chip->gangs;
 	struct trn_gang gang;
 	uint32_t nr, i;
 
@@ -282,7 +284,7 @@ void trn_gang_member_state(struct trn_core *core, struct trn_state *st)
 
 	if (!st->loading || trn_state_failed(st))
 		return;
-	gang = job->block.gang ? find(&core->chip->gangs, job->block.gang) : NULL;
+	gang = job->block.gang ? find(core->chip->gangs, job->block.gang) : NULL;
 	if (gang)
 		gang->units |= NEURON_BIT(core->index);
 	if ((job->waits && !job->block.gang) ||

@@ -1,85 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Saving and loading: a latched job and its domain. What a latch checks is checked
+ * Saving and loading: a latched job. What a latch checks is checked
  * again, so that a stream can say nothing that a job block cannot.
  */
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
+#include "core/trn_core.h"
+#include "core/trn_gang.h"
 #include "core/trn_latch.h"
+#include "dma/trn_udma.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
 #include "mem/trn_window.h"
-#include "soc/trn_save.h"
-
-/* The extents of a window as the tables of a job have them. */
-static void extents_state(const struct trn_domain *domain,
-			  const struct trn_window *window,
-			  struct neuron_hw_extent *list, uint32_t nr,
-			  struct trn_state *st)
-{
-	const struct trn_extent *extent;
-	uint64_t end;
-	uint32_t i;
-
-	for (i = 0; !st->loading && i < nr; i++) {
-		extent = &domain->extents[window->extent];
-		end = i + 1 < nr ? extent[i + 1].start : window->length;
-		list[i].addr = extent[i].addr;
-		list[i].length = end - extent[i].start;
-	}
-	trn_state_bytes(st, list, nr * sizeof(*list));
-}
-
-static void window_state(struct trn_domain *domain, unsigned int index,
-			 struct trn_state *st)
-{
-	const struct trn_window *window = &domain->windows[index];
-	struct neuron_hw_window hw = {
-		.length = window->length,
-		.flags = window->flags,
-		.nr_extents = window->nr_extents,
-		.generation = window->generation,
-		.sem_first = window->sem_first,
-	};
-	struct neuron_hw_extent *list = NULL;
-
-	trn_state_bytes(st, &hw, sizeof(hw));
-	if (hw.nr_extents > NEURON_MAX_EXTENTS)
-		trn_state_fail(st, "a window has too many extents");
-	if (trn_state_failed(st))
-		return;
-	if (hw.nr_extents) {
-		list = calloc(hw.nr_extents, sizeof(*list));
-		if (!list) {
-			trn_state_fail(st, "out of memory");
-			return;
-		}
-		extents_state(domain, window, list, hw.nr_extents, st);
-	}
-	if (st->loading && !trn_state_failed(st) &&
-	    trn_domain_add(domain, index, &hw, list))
-		trn_state_fail(st, "a window of a job is not valid here");
-	free(list);
-}
-
-void trn_domain_state(struct trn_core *core, struct trn_domain **domain,
-		      struct trn_state *st)
-{
-	uint32_t nr = *domain ? (*domain)->nr : 0;
-	unsigned int i;
-
-	nr = trn_state_count(st, nr, NEURON_MAX_WINDOWS);
-	if (trn_state_failed(st))
-		return;
-	if (st->loading) {
-		*domain = trn_domain_new(core, nr);
-		if (!*domain) {
-			trn_state_fail(st, "out of memory");
-			return;
-		}
-	}
-	for (i = 0; i < nr && !trn_state_failed(st); i++)
-		window_state(*domain, i, st);
-}
+#include "time/trn_time.h"
 
 static void load_queue(struct trn_job *job, __u64 used[4],
 		       struct trn_state *st)
@@ -173,6 +108,36 @@ static void block_state(struct trn_job *job, struct trn_state *st)
 		trn_state_fail(st, "a job block is not valid");
 }
 
+/* False: the job has no device time, or it cannot be loaded. */
+static bool timeline_there(struct trn_job *job, struct trn_state *st)
+{
+	bool present = job->timeline;
+
+	trn_state_bool(st, &present);
+	if (!present || trn_state_failed(st))
+		return false;
+	if (!st->loading)
+		return true;
+	job->timeline = trn_timeline_new(job->core, job->nr_queues);
+	if (!job->timeline)
+		trn_state_fail(st, "a job has device time and the clock is off");
+	return job->timeline;
+}
+
+static void timeline_state(struct trn_job *job, struct trn_state *st)
+{
+	unsigned int i;
+
+	if (!timeline_there(job, st))
+		return;
+	for (i = 0; st->loading && i < job->nr_queues; i++)
+		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
+			       job->queues[i]->engine, job->queues[i]->index);
+	if (st->loading)
+		trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
+	trn_timeline_state(job->timeline, job->block.notify_size, st);
+}
+
 void trn_job_state(struct trn_core *core, struct trn_state *st)
 {
 	bool present = core->job;
@@ -196,9 +161,11 @@ void trn_job_state(struct trn_core *core, struct trn_state *st)
 	if (trn_state_failed(st))
 		return;
 	job_queues_state(job, st);
+	if (st->loading && !trn_state_failed(st) && !trn_latch_tasks(job))
+		trn_state_fail(st, "out of memory");
 	trn_domain_state(core, &job->domain, st);
 	trace_state(job, st);
 	progress_state(job, st);
 	trn_gang_member_state(core, st);
-	trn_timeline_state(job, st);
+	timeline_state(job, st);
 }

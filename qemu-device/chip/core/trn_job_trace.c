@@ -10,9 +10,14 @@
 
 #include "base/trn_chip.h"
 #include "contract/trace.h"
+#include "core/trn_core.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
 #include "mem/trn_window.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
+#include "time/trn_time.h"
 
 enum neuron_cause trn_job_trace_check(const struct trn_job *job)
 {
@@ -63,11 +68,6 @@ void trn_job_trace_end(struct trn_job *job)
 {
 	if (job->trace)
 		write_header(job);
-}
-
-void trn_job_trace_lose(struct trn_job *job)
-{
-	atomic_fetch_add_explicit(&job->trace_lost, 1, memory_order_relaxed);
 }
 
 void trn_job_trace_lost(void *arg)
@@ -136,7 +136,7 @@ static void post_entries(struct trn_job *job, const struct trn_time_trace *trace
 		.job_id = job->block.job_id,
 	};
 
-	trn_core_nq(job->core, &event);
+	trn_nq_of_core(job->core, &event);
 	if (trace->actor >= TRN_ACTOR_QUEUE) {
 		const struct trn_queue *queue =
 			job->queues[trace->actor - TRN_ACTOR_QUEUE];

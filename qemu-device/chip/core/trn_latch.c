@@ -8,11 +8,18 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "check/trn_check.h"
+#include "hook/trn_check.h"
 #include "contract/job.h"
 #include "core/trn_latch.h"
+#include "core/trn_core.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
+#include "exec/trn_seq.h"
+#include "job/trn_job.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_domain.h"
 #include "mem/trn_window.h"
+#include "time/trn_time.h"
 
 /* Tables up to this size are looked into to see what they name. */
 #define PEEK_WINDOWS	64
@@ -85,6 +92,21 @@ enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 	return why ? reject(core, why) : NEURON_CAUSE_NONE;
 }
 
+bool trn_latch_tasks(struct trn_job *job)
+{
+	unsigned int i;
+
+	job->tasks = calloc(NEURON_NR_ENGINES + job->nr_queues, sizeof(struct trn_task *));
+	if (!job->tasks)
+		return false;
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		job->tasks[i] = &job->core->seq[i].task;
+	for (i = 0; i < job->nr_queues; i++)
+		job->tasks[NEURON_NR_ENGINES + i] = &job->queues[i]->task;
+	job->nr_tasks = NEURON_NR_ENGINES + job->nr_queues;
+	return true;
+}
+
 /* Copy the queue table and look up its queues; they are bound later. */
 static enum neuron_cause latch_queues(struct trn_job *job)
 {
@@ -147,6 +169,8 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	job->block = *block;
 	atomic_init(&job->refs, 1);
 	cause = latch_queues(job);
+	if (!cause && !trn_latch_tasks(job))
+		cause = reject(core, "the host is out of memory");
 	if (!cause)
 		cause = trn_domain_latch(core, block->window_table,
 					 block->nr_windows, &job->domain);
@@ -202,5 +226,6 @@ void trn_job_free(struct trn_job *job)
 	trn_domain_free(job->trace);
 	free(job->queue_table);
 	free(job->queues);
+	free(job->tasks);
 	free(job);
 }

@@ -5,7 +5,7 @@
 #ifndef TRN_LATCH_H
 #define TRN_LATCH_H
 
-#include "core/trn_job.h"
+#include "job/trn_job.h"
 
 /*
  * Copy the job block at plain address @addr. False: it cannot be read, is no
@@ -44,6 +44,9 @@ enum neuron_cause trn_latch_check_block(const struct trn_core *core,
 enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 					const struct neuron_hw_job_queue *entry,
 					__u64 used[4]);
+
+/* List the tasks of the job's actors; its queues are known. False: no memory. */
+bool trn_latch_tasks(struct trn_job *job);
 
 /* Free a job whose queues are not bound (any more). */
 void trn_job_free(struct trn_job *job);

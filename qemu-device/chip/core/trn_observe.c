@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "core/trn_observe.h"
+#include "hook/trn_observe.h"
+
+#include "base/trn_chip.h"
+#include "core/trn_park.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
+#include "hook/trn_observe.h"
+#include "job/trn_job.h"
+#include "time/trn_time.h"
 
 struct trn_core *trn_observe_unit(struct trn_chip *chip, unsigned int unit)
 {

@@ -11,11 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/trn_check.h"
-#include "core/trn_observe.h"
+#include "base/trn_chip.h"
+#include "core/trn_core.h"
+#include "hook/trn_observe.h"
+#include "core/trn_park.h"
 #include "exec/trn_exec.h"
-#include "fault/trn_inject.h"
-#include "sync/trn_nq.h"
+#include "exec/trn_resume.h"
+#include "exec/trn_seq.h"
+#include "hook/trn_check.h"
+#include "hook/trn_inject.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
+#include "notify/trn_nq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 static struct trn_seq *seq_of(struct trn_task *task)
 {
@@ -37,7 +46,7 @@ static void seq_finish(struct trn_seq *seq)
 {
 	struct trn_job *job = atomic_load(&seq->job);
 
-	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	trn_sem_cancel(seq->core->sems, &seq->waiter);
 	seq->waiter.check = NULL;
 	seq_drop(seq);
 	trn_time_stop(job->timeline, seq->engine);
@@ -162,7 +171,7 @@ static bool seq_wait(struct trn_seq *seq)
 	atomic_store(&seq->status, NEURON_ENGINE_WAITING);
 	trn_time_wait_begin(seq->job->timeline, seq->engine, inst->wait_sem,
 			    inst->sync, (int32_t)inst->wait_value);
-	if (!trn_sem_wait(&seq->core->sems, inst->wait_sem, inst->sync,
+	if (!trn_sem_wait(seq->core->sems, inst->wait_sem, inst->sync,
 			  (int32_t)inst->wait_value, &seq->waiter))
 		return false;
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
@@ -185,9 +194,9 @@ static void seq_post(struct trn_seq *seq)
 		return;
 	trn_time_post(seq->job->timeline, seq->engine, seq->core, inst->post_sem,
 		      op, (int32_t)inst->post_value);
-	trn_sem_post(&seq->core->sems, inst->post_sem, op,
+	trn_sem_post(seq->core->sems, inst->post_sem, op,
 		     (int32_t)inst->post_value,
-		     trn_core_poster(seq->core, seq->engine),
+		     trn_sem_who_engine(seq->core, seq->engine),
 		     seq->waiter.check);
 }
 
@@ -210,7 +219,7 @@ static void seq_trace(struct trn_seq *seq)
 		.pc = pc,
 		.job_id = seq->job->block.job_id,
 	};
-	trn_core_nq(core, &event);
+	trn_nq_of_core(core, &event);
 	trn_nq_post(core->chip, &event);
 }
 
@@ -437,7 +446,7 @@ void trn_seq_start(struct trn_seq *seq, const struct neuron_hw_start *start)
 
 void trn_seq_reset(struct trn_seq *seq)
 {
-	trn_sem_cancel(&seq->core->sems, &seq->waiter);
+	trn_sem_cancel(seq->core->sems, &seq->waiter);
 	seq->waiter.check = NULL;
 	atomic_store(&seq->job, NULL);
 	free(seq->known);

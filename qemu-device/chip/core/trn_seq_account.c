@@ -3,10 +3,14 @@
  * What an instruction counts for: in device time, in the power that the core takes, and
  * in the activity counters of the array.
  */
+#include "base/trn_chip.h"
 #include "core/trn_pe_counter.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 #include "isa/trn_pe_array.h"
-#include "soc/trn_power.h"
+#include "job/trn_job.h"
+#include "time/trn_power.h"
+#include "time/trn_time.h"
 
 static void count_array(struct trn_core *core, const struct trn_exec *exec)
 {

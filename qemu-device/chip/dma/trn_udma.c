@@ -11,7 +11,9 @@
 
 #include "base/trn_chip.h"
 #include "contract/ring.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
+#include "job/trn_job.h"
 
 void trn_ring_rewind(struct trn_ring *ring)
 {

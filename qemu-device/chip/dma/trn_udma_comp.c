@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dma/trn_udma_run.h"
+#include "mem/trn_domain.h"
 
 #define COMP_MAX_BYTES	32	/* of one completion */
 

@@ -8,6 +8,8 @@
  */
 #include <stdlib.h>
 
+#include "base/trn_chip.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
 
 /**

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_regfile.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
-#include "soc/trn_regfile.h"
+#include "sync/trn_irq.h"
 
 #define SIDES	2
 #define STATE_FIELDS	0x1111u		/* lowest bit of each */

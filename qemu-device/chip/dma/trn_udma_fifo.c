@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_op.h"
 #include "dma/trn_udma_queue.h"
 

@@ -5,6 +5,7 @@
  * the other primary ones, by level or by rise. No group raises an interrupt of its
  * own: that is the control block's (neuron/regs.h).
  */
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
 
 #define C_M2S	NEURON_MASK(5, 0)	/* of secondary group C */

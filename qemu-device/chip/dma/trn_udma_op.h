@@ -11,22 +11,7 @@
 
 #include "mem/trn_domain.h"
 #include "neuron/dma_op.h"
-
-/**
- * struct trn_dma_work - what an operation of a DMA engine did
- * @read, @written: bytes; the old value of ACCUMULATE is read
- * @old: of @read, that old value
- * @pieces: contiguous runs of the side that has more of them
- * @src_hbm, @dst_sbuf: where its ends lie
- */
-struct trn_dma_work {
-	uint64_t read;
-	uint64_t written;
-	uint64_t old;
-	uint64_t pieces;
-	bool src_hbm;
-	bool dst_sbuf;
-};
+#include "time/trn_cost.h"
 
 /**
  * struct trn_udma_op_work - an operation to do, and what came of it

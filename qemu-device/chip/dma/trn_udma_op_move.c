@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dma/trn_udma_op_private.h"
+#include "mem/trn_domain.h"
 
 #define BOUNCE_BYTES	8192
 /* From this length on memory to memory is worth more than one block. */

@@ -7,11 +7,16 @@
  */
 #include <string.h>
 
-#include "check/trn_check.h"
-#include "core/trn_observe.h"
+#include "base/trn_chip.h"
+#include "hook/trn_observe.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
-#include "fault/trn_inject.h"
-#include "sync/trn_nq.h"
+#include "hook/trn_check.h"
+#include "hook/trn_inject.h"
+#include "hook/trn_observe.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
+#include "notify/trn_nq.h"
 #include "time/trn_cost.h"
 #include "time/trn_time.h"
 

@@ -15,11 +15,10 @@
 #ifndef TRN_UDMA_QUEUE_H
 #define TRN_UDMA_QUEUE_H
 
-#include "core/trn_job.h"
+#include "job/trn_job.h"
 #include "dma/trn_udma.h"
 
 #define TRN_RING_ID_MASK	3
-#define TRN_FAULT_S2M		0x8000	/* in trn_fault.queue */
 
 /* --- Rings --- */
 

@@ -4,9 +4,12 @@
  * written, from the chip's register file.
  */
 #include "base/trn_chip.h"
+#include "base/trn_regfile.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
-#include "fault/trn_inject.h"
-#include "soc/trn_regfile.h"
+#include "hook/trn_inject.h"
+#include "job/trn_job.h"
+#include "sync/trn_irq.h"
 
 /* What an offset of the block means. */
 struct target {

@@ -11,8 +11,15 @@
 #include <stdlib.h>
 
 #include "dma/trn_udma_run.h"
-#include "fault/trn_inject.h"
-#include "soc/trn_power.h"
+#include "base/trn_chip.h"
+#include "dma/trn_udma.h"
+#include "hook/trn_inject.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
+#include "sync/trn_irq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_power.h"
+#include "time/trn_time.h"
 
 /* After so many bytes other tasks have their turn. */
 #define RUN_BYTES	(1u << 20)
@@ -340,7 +347,7 @@ static void post_landed(const struct trn_run_state *run)
 		return;
 	trn_time_post(run->job->timeline, run->queue->actor, core, landed->sem,
 		      landed->op, landed->value);
-	trn_sem_post(&core->sems, landed->sem, landed->op, landed->value,
+	trn_sem_post(core->sems, landed->sem, landed->op, landed->value,
 		     run->access.poster, run->access.check);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_op.h"
 #include "dma/trn_udma_queue.h"
 

@@ -3,7 +3,8 @@
 
 #include "base/trn_chip.h"
 #include "exec/trn_ap.h"
-#include "mem/trn_mem.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_touched.h"
 #include "num/trn_num.h"
 
 /* Elements that are converted at a time between strided memory and fp32. */
@@ -152,7 +153,7 @@ enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
 
 	loc.offset = (uint64_t)(loc.ptr - memory);
 	loc.len = size - loc.offset;
-	return trn_mem_touch(&loc, (tile->partitions - 1) * tile->stride +
+	return trn_touched_mark(&loc, (tile->partitions - 1) * tile->stride +
 				   (size_t)(tile->high - tile->low));
 }
 

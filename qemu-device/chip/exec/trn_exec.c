@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "exec/trn_exec.h"
+#include "base/trn_chip.h"
+#include "exec/trn_resume.h"
+#include "exec/trn_seq.h"
 #include "isa/trn_isa_list.h"
 
 typedef enum neuron_cause (*exec_fn)(struct trn_exec *exec);

@@ -8,6 +8,7 @@
 #include "base/trn_chip.h"
 #include "exec/trn_ap.h"
 #include "exec/trn_resume.h"
+#include "exec/trn_seq.h"
 #include "isa/trn_isa.h"
 #include "time/trn_cost.h"
 

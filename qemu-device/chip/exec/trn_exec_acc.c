@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
 float *trn_exec_acc(const struct trn_exec *exec)

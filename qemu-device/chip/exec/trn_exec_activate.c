@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
 #include "num/trn_num.h"
 

@@ -4,7 +4,10 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec_tensor.h"
+#include "exec/trn_resume.h"
+#include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
 static unsigned int generation_of(const struct trn_exec *exec)

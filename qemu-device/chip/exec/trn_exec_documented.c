@@ -4,7 +4,9 @@
  * public documents say. Documentation/hardware/isa.rst lists them. The property
  * more-operators allows them.
  */
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 
 static bool uses(const struct trn_exec *exec, unsigned int op)
 {

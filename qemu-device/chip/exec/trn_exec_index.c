@@ -3,7 +3,9 @@
  * The rules for tiles with an index: where the parts of an instruction begin, what the
  * tensor engine takes, and that no index changes while it is used.
  */
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
 static unsigned int first_partition(uint32_t addr)

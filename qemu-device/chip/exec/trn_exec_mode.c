@@ -3,6 +3,7 @@
  * How the later instructions of an engine convert numbers.
  */
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
 static enum neuron_cause set_mode(struct trn_seq *seq, const struct trn_num_mode *mode)

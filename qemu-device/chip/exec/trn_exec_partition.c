@@ -2,6 +2,7 @@
 /*
  * Reductions over the partitions of a tile.
  */
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
 #include "num/trn_num.h"
 

@@ -5,7 +5,9 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec_tensor.h"
+#include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
 /* 16-bit elements keep their width, those of 8 bits get an upper half of zeros. */

@@ -5,8 +5,10 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
 #include "exec/trn_random.h"
+#include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
 struct drawing {

@@ -5,10 +5,17 @@
  */
 #include <inttypes.h>
 
-#include "check/trn_check.h"
+#include "base/trn_chip.h"
+#include "dma/trn_udma.h"
 #include "dma/trn_udma_op.h"
 #include "exec/trn_exec.h"
-#include "sync/trn_nq.h"
+#include "exec/trn_seq.h"
+#include "hook/trn_check.h"
+#include "job/trn_job.h"
+#include "mem/trn_domain.h"
+#include "notify/trn_nq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 bool trn_exec_add(uint64_t addr, uint64_t delta, uint64_t *sum)
 {
@@ -134,7 +141,7 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 	struct trn_access access = {
 		.chip = exec->core->chip,
 		.domain = exec->job->domain,
-		.poster = trn_core_poster(exec->core, exec->seq->engine),
+		.poster = trn_sem_who_engine(exec->core, exec->seq->engine),
 		.posting = record_post,
 		.posting_arg = exec,
 		.check = exec->seq->waiter.check,
@@ -378,7 +385,7 @@ static void report(struct trn_exec *exec, unsigned int type, uint32_t code)
 		.job_id = exec->job->block.job_id,
 	};
 
-	trn_core_nq(exec->core, &event);
+	trn_nq_of_core(exec->core, &event);
 	trn_nq_post(exec->core->chip, &event);
 }
 
@@ -399,8 +406,8 @@ static void exec_event(struct trn_exec *exec, bool value)
 	unsigned int event = exec->inst->imm0;
 
 	trn_time_post(exec->job->timeline, exec->seq->engine, exec->core,
-		      TRN_TIME_EVENT(event), NEURON_SYNC_POST_SET, value);
-	if (trn_event_write(&exec->core->sems, event, value,
+		      TRN_SEM_OF_EVENT(event), NEURON_SYNC_POST_SET, value);
+	if (trn_event_write(exec->core->sems, event, value,
 			    exec->seq->waiter.check))
 		report(exec, NEURON_NQ_TYPE_EVENT, event);
 }
@@ -415,8 +422,8 @@ static void exec_range_clear(struct trn_exec *exec)
 	for (sem = exec->inst->imm0; sem <= exec->inst->imm1; sem++) {
 		trn_time_post(exec->job->timeline, engine, core, sem,
 			      NEURON_SYNC_POST_SET, 0);
-		trn_sem_post(&core->sems, sem, NEURON_SYNC_POST_SET, 0,
-			     trn_core_poster(core, engine),
+		trn_sem_post(core->sems, sem, NEURON_SYNC_POST_SET, 0,
+			     trn_sem_who_engine(core, engine),
 			     exec->seq->waiter.check);
 	}
 }
@@ -433,14 +440,14 @@ static void exec_event_wait(struct trn_exec *exec)
 	sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
 	       (clear ? NEURON_SYNC_TAKE : 0);
 	trn_time_wait_begin(exec->job->timeline, seq->engine,
-			    TRN_TIME_EVENT(event), sync, 1);
-	exec->again = !trn_event_wait(&exec->core->sems, event, clear,
+			    TRN_SEM_OF_EVENT(event), sync, 1);
+	exec->again = !trn_event_wait(exec->core->sems, event, clear,
 				      &seq->waiter);
 	if (exec->again)
 		return;
 	atomic_store(&seq->status, NEURON_ENGINE_RUNNING);
 	atomic_store(&seq->wait_sem, 0);
-	trn_time_wait(exec->job->timeline, seq->engine, TRN_TIME_EVENT(event),
+	trn_time_wait(exec->job->timeline, seq->engine, TRN_SEM_OF_EVENT(event),
 		      sync, 1);
 }
 

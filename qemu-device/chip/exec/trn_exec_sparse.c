@@ -3,7 +3,9 @@
  * Products with structured sparsity: of each group of 8, 12 or 16 terms the
  * stationary operand holds four, and for each a tag that says which.
  */
+#include "base/trn_chip.h"
 #include "exec/trn_exec_tensor.h"
+#include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
 /* Terms of a group that are held, in as many partitions. */

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "exec/trn_exec_tensor.h"
+#include "base/trn_chip.h"
+#include "exec/trn_resume.h"
+#include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
 #define MOVING_MAX	512	/* columns; NeuronCore-v4: what fits into PSUM */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exec/trn_exec.h"
+#include "exec/trn_resume.h"
 #include "num/trn_num.h"
 
 #define TOP		8

@@ -4,7 +4,9 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
 enum neuron_cause trn_exec_pair(struct trn_exec *exec, struct trn_tile *dst,

@@ -5,7 +5,12 @@
  */
 #include <string.h>
 
+#include "base/trn_backing.h"
+#include "base/trn_chip.h"
 #include "exec/trn_exec.h"
+#include "exec/trn_resume.h"
+#include "exec/trn_seq.h"
+#include "job/trn_job.h"
 #include "num/trn_num.h"
 
 /* More than this of a desk is given back to the host when an instruction is done. */
@@ -65,7 +70,7 @@ void trn_resume_clear(struct trn_resume *at, struct trn_core *core, unsigned int
 
 	if (at->desk[0] + at->desk[1] + at->desk[2] > DESK_KEPT) {
 		desk = desk_of(core, engine);
-		trn_mem_discard((void *)desk, sizeof(*desk));
+		trn_backing_discard((void *)desk, sizeof(*desk));
 	}
 	at->cut = false;
 	at->begun = false;

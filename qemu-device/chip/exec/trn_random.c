@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "exec/trn_random.h"
 
+#include "exec/trn_seq.h"
 #include "num/trn_num_random.h"
 
 #define COUNTER_STEP	362437

@@ -6,7 +6,7 @@
 #ifndef TRN_RANDOM_H
 #define TRN_RANDOM_H
 
-#include "core/trn_seq.h"
+#include "exec/trn_seq.h"
 
 /* The next 32 bits of a state: five words of shifts, then the counter. */
 uint32_t trn_xorwow(uint32_t state[TRN_RNG_WORDS]);

@@ -119,8 +119,7 @@ static enum trn_topology choose_kind(struct trn_fabric *fabric)
 
 static void tell(struct trn_chip *chip)
 {
-	atomic_store(&chip->controller.links_changed, true);
-	trn_task_kick(&chip->controller.task);
+	chip->links_changed(chip);
 }
 
 /* The chips or the faults have changed. */

@@ -14,12 +14,12 @@ static void count_link(struct trn_fabric *fabric, const struct trn_route_link *l
 		       uint64_t bytes)
 {
 	const struct trn_link_end *port = &fabric->map.port[link->chip][link->port];
-	struct trn_link_counts *counts = &fabric->chips[link->chip]->links;
+	struct trn_link_counts *counts = fabric->chips[link->chip]->links;
 
 	atomic_fetch_add(link->in ? &counts->received[link->port] :
 				    &counts->sent[link->port], bytes);
 	if (!link->in && port->via == TRN_VIA_CHIP)
-		atomic_fetch_add(&fabric->chips[port->peer]->links.received[port->back],
+		atomic_fetch_add(&fabric->chips[port->peer]->links->received[port->back],
 				 bytes);
 }
 
@@ -42,7 +42,7 @@ static void settle_pair(struct trn_fabric *fabric, unsigned int i, unsigned int 
 static void settle_word(struct trn_fabric *fabric, unsigned int i, unsigned int word,
 			uint64_t bits)
 {
-	struct trn_link_counts *counts = &fabric->chips[i]->links;
+	struct trn_link_counts *counts = fabric->chips[i]->links;
 	unsigned int slot, j;
 
 	for (; bits; bits &= bits - 1) {
@@ -60,7 +60,7 @@ void trn_link_settle(struct trn_fabric *fabric)
 	unsigned int i, word;
 
 	for (i = 0; i < fabric->map.nr; i++) {
-		_Atomic uint64_t *news = fabric->chips[i]->links.news;
+		_Atomic uint64_t *news = fabric->chips[i]->links->news;
 
 		for (word = 0; word < TRN_LINK_NEWS; word++)
 			if (atomic_load(&news[word]))
@@ -74,8 +74,8 @@ void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip)
 	unsigned int i;
 
 	for (i = 0; i < fabric->map.nr; i++) {
-		atomic_store(&fabric->chips[i]->links.to[slot], 0);
-		atomic_store(&fabric->chips[i]->links.from[slot], 0);
+		atomic_store(&fabric->chips[i]->links->to[slot], 0);
+		atomic_store(&fabric->chips[i]->links->from[slot], 0);
 	}
 	for (i = 0; i < TRN_FABRIC_CHIPS; i++) {
 		fabric->cut[slot * TRN_FABRIC_CHIPS + i] = (struct trn_cut){ 0 };
@@ -97,7 +97,7 @@ static bool count_failure(struct trn_fabric *fabric, unsigned int i, unsigned in
 			continue;
 		if (port->via == TRN_VIA_NONE)
 			continue;
-		atomic_fetch_add(&fabric->chips[i]->links.errors[p], 1);
+		atomic_fetch_add(&fabric->chips[i]->links->errors[p], 1);
 		return true;
 	}
 	return false;
@@ -188,7 +188,7 @@ static bool lost_since(struct trn_fabric *fabric, unsigned int i, unsigned int j
 		return false;
 	if (fabric->by_slot[cut->slot])
 		atomic_fetch_add(&fabric->chips[fabric->by_slot[cut->slot] - 1]->
-					 links.errors[cut->port], 1);
+					 links->errors[cut->port], 1);
 	return true;
 }
 
@@ -210,7 +210,7 @@ bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint
 static void count_moved(struct trn_chip *chip, _Atomic uint64_t *sum, unsigned int slot,
 			uint64_t bytes)
 {
-	_Atomic uint64_t *news = &chip->links.news[slot / 64];
+	_Atomic uint64_t *news = &chip->links->news[slot / 64];
 	uint64_t bit = 1ull << slot % 64;
 
 	atomic_fetch_add(sum, bytes);
@@ -222,9 +222,9 @@ void trn_link_moved(struct trn_chip *chip, const struct trn_chip *to,
 		    const struct trn_chip *from, uint64_t bytes)
 {
 	if (from != chip)
-		count_moved(chip, &chip->links.from[from->slot], from->slot, bytes);
+		count_moved(chip, &chip->links->from[from->slot], from->slot, bytes);
 	if (to != chip)
-		count_moved(chip, &chip->links.to[to->slot], to->slot, bytes);
+		count_moved(chip, &chip->links->to[to->slot], to->slot, bytes);
 }
 
 static void settle(struct trn_chip *chip)
@@ -241,11 +241,11 @@ uint64_t trn_link_count(struct trn_chip *chip, unsigned int link, uint32_t reg)
 	settle(chip);
 	switch (reg) {
 	case NEURON_LINK_COUNT_SENT:
-		return atomic_load(&chip->links.sent[link]);
+		return atomic_load(&chip->links->sent[link]);
 	case NEURON_LINK_COUNT_RECEIVED:
-		return atomic_load(&chip->links.received[link]);
+		return atomic_load(&chip->links->received[link]);
 	case NEURON_LINK_COUNT_ERRORS:
-		return atomic_load(&chip->links.errors[link]);
+		return atomic_load(&chip->links->errors[link]);
 	default:
 		return 0;
 	}
@@ -257,9 +257,9 @@ void trn_link_count_reset(struct trn_chip *chip)
 
 	settle(chip);
 	for (i = 0; i < TRN_FABRIC_PORTS; i++) {
-		atomic_store(&chip->links.sent[i], 0);
-		atomic_store(&chip->links.received[i], 0);
-		atomic_store(&chip->links.errors[i], 0);
+		atomic_store(&chip->links->sent[i], 0);
+		atomic_store(&chip->links->received[i], 0);
+		atomic_store(&chip->links->errors[i], 0);
 	}
 }
 
@@ -270,8 +270,8 @@ void trn_link_count_state(struct trn_chip *chip, struct trn_state *st)
 	settle(chip);
 	trn_state_block(st, TRN_STATE_NAME('L', 'I', 'N', 'K'), 1);
 	for (i = 0; i < TRN_FABRIC_PORTS; i++) {
-		trn_state_atomic_u64(st, &chip->links.sent[i]);
-		trn_state_atomic_u64(st, &chip->links.received[i]);
-		trn_state_atomic_u32(st, &chip->links.errors[i]);
+		trn_state_atomic_u64(st, &chip->links->sent[i]);
+		trn_state_atomic_u64(st, &chip->links->received[i]);
+		trn_state_atomic_u32(st, &chip->links->errors[i]);
 	}
 }

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "isa/trn_isa.h"
 #include "neuron/job.h"
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 
 #define KEY_MAX		16
 #define VALUE_MAX	32

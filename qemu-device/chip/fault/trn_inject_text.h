@@ -5,7 +5,7 @@
 #ifndef TRN_INJECT_TEXT_H
 #define TRN_INJECT_TEXT_H
 
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 #include "mem/trn_ecc.h"
 #include "trn/fault.h"
 

@@ -12,11 +12,15 @@
 
 #include "base/trn_bulk.h"
 #include "base/trn_chip.h"
-#include "check/trn_check.h"
 #include "fabric/trn_fabric.h"
+#include "fabric/trn_link_count.h"
+#include "hook/trn_check.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_domain.h"
 #include "mem/trn_ecc.h"
-#include "mem/trn_mem.h"
+#include "mem/trn_touched.h"
 #include "mem/trn_window.h"
+#include "sync/trn_sem.h"
 
 #define BOUNCE_BYTES	4096
 
@@ -234,7 +238,7 @@ static enum neuron_cause granted_read(const struct piece *piece, void *buf,
 	pthread_mutex_lock(&core->grant_lock);
 	valid = atomic_load(&core->generation) == piece->generation;
 	if (valid)
-		trn_mem_read(&loc, buf, len);
+		trn_touched_read(&loc, buf, len);
 	pthread_mutex_unlock(&core->grant_lock);
 	return valid ? NEURON_CAUSE_NONE : NEURON_CAUSE_FABRIC;
 }
@@ -277,7 +281,7 @@ static enum neuron_cause piece_read(struct trn_chip *chip,
 	if (loc->ptr) {
 		cause = trn_ecc_read_at(loc, len);
 		if (!cause)
-			trn_mem_read(loc, buf, len);
+			trn_touched_read(loc, buf, len);
 		return cause;
 	}
 	if (loc->place == TRN_PLACE_HOST)
@@ -357,7 +361,7 @@ static enum neuron_cause sem_read(struct trn_access *access,
 		return cause;
 	if (core != access->domain->core)
 		return violation(access, end, NEURON_CAUSE_RIGHTS);
-	value = trn_sem_value_by(&core->sems, sem_index(end), access->check);
+	value = trn_sem_value_by(core->sems, sem_index(end), access->check);
 	memcpy(buf, &value, sizeof(value));
 	return NEURON_CAUSE_NONE;
 }
@@ -382,7 +386,7 @@ static enum neuron_cause sem_write(struct trn_access *access,
 		access->post.delta = delta;
 		if (access->posting)
 			access->posting(access, access->posting_arg);
-		posted = trn_sem_post_granted(&core->sems, sem_index(end),
+		posted = trn_sem_post_granted(core->sems, sem_index(end),
 					      delta, &core->generation, granted,
 					      poster_at(access, core->chip),
 					      access->check);
@@ -541,7 +545,7 @@ static enum neuron_cause move_out(struct trn_access *access, const struct end *d
 		bytes = here.loc.ptr;
 		/* Bytes that overlap move at once: no part may write what is still to be read. */
 		if (!overlap(to, from, len))
-			bytes = trn_mem_source(&here.loc, &n);
+			bytes = trn_touched_source(&here.loc, &n);
 		cause = piece_write(access, &there, bytes, n);
 		access->bad_dst = cause;
 		if (cause)

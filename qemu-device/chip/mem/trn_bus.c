@@ -5,10 +5,10 @@
 
 #include "base/trn_chip.h"
 #include "fabric/trn_fabric.h"
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 #include "mem/trn_ecc.h"
-#include "mem/trn_mem.h"
-#include "sync/trn_nq.h"
+#include "mem/trn_touched.h"
+#include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
 
 static bool within(uint64_t addr, uint64_t base, uint64_t size,
@@ -52,7 +52,7 @@ static void locate_in_tpb(struct trn_chip *chip, unsigned int core,
 	} else if (within(offset, NEURON_TPB_SEM, NEURON_TPB_SEM_SIZE, loc)) {
 		loc->place = TRN_PLACE_SEM;
 		loc->core = &chip->core[core];
-		loc->sems = &loc->core->sems;
+		loc->sems = loc->core->sems;
 	} else {
 		loc->place = TRN_PLACE_REG;
 		loc->offset = neuron_tpb_bar0(chip->gen, core) + offset;
@@ -262,14 +262,11 @@ enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,
 				    size_t len, uint32_t who)
 {
 	uint32_t value;
-	int raised;
 
 	if (len != 4 || loc->offset % 4)
 		return NEURON_CAUSE_ADDRESS;
 	memcpy(&value, buf, 4);
-	raised = trn_sems_write(loc->sems, (uint32_t)loc->offset, value, who);
-	if (raised >= 0 && loc->core)
-		trn_core_event_raised(loc->core, raised);
+	trn_sems_write(loc->sems, (uint32_t)loc->offset, value, who);
 	return NEURON_CAUSE_NONE;
 }
 
@@ -325,7 +322,7 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 	default:
 		cause = trn_ecc_read_at(&loc, len);
 		if (!cause)
-			trn_mem_read(&loc, buf, len);
+			trn_touched_read(&loc, buf, len);
 		return cause;
 	}
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_discard.h"
 #include "mem/trn_ecc.h"
-#include "mem/trn_mem.h"
-#include "soc/trn_ctl.h"
+#include "mem/trn_touched.h"
+#include "sync/trn_irq.h"
 
 #define DISCARD_ALIGN	4096
 /* One step, so that a run stays near its budget. */
@@ -10,7 +13,7 @@
 
 static bool discard_range(struct trn_chip *chip, struct trn_loc *loc)
 {
-	const struct trn_discard *d = &chip->discard;
+	const struct trn_discard *d = chip->discard;
 
 	if ((d->addr | d->len) % DISCARD_ALIGN ||
 	    d->addr & (NEURON_ADDR_WINDOW | NEURON_ADDR_FABRIC |
@@ -22,7 +25,7 @@ static bool discard_range(struct trn_chip *chip, struct trn_loc *loc)
 
 static void discard_step(struct trn_chip *chip, const struct trn_loc *loc)
 {
-	struct trn_discard *d = &chip->discard;
+	struct trn_discard *d = chip->discard;
 	uint64_t offset = loc->offset + d->done;
 	uint64_t len = d->len - d->done;
 
@@ -34,16 +37,16 @@ static void discard_step(struct trn_chip *chip, const struct trn_loc *loc)
 
 static void discard_end(struct trn_chip *chip, uint32_t cause)
 {
-	atomic_store(&chip->discard.go, 0);
+	atomic_store(&chip->discard->go, 0);
 	trn_irq_mgmt(chip, cause);
 }
 
 static enum trn_run discard_run(struct trn_task *task,
 				struct trn_budget *budget)
 {
-	struct trn_chip *chip = (struct trn_chip *)((char *)task -
-					offsetof(struct trn_chip, discard.task));
-	struct trn_discard *d = &chip->discard;
+	struct trn_discard *d = (struct trn_discard *)((char *)task -
+						       offsetof(struct trn_discard, task));
+	struct trn_chip *chip = d->chip;
 	struct trn_loc loc;
 
 	if (atomic_load(&chip->stopping) || !atomic_load(&d->go))
@@ -65,7 +68,7 @@ static enum trn_run discard_run(struct trn_task *task,
 		if (trn_budget_spent(budget))
 			return TRN_RUN_AGAIN;
 	}
-	trn_mem_forget(chip, TRN_PLACE_HBM, loc.index, loc.offset, d->len);
+	trn_touched_forget(chip, TRN_PLACE_HBM, loc.index, loc.offset, d->len);
 	trn_ecc_written_at(&loc, d->len);
 	discard_end(chip, NEURON_CTL_CAUSE_DISCARD);
 	return TRN_RUN_IDLE;
@@ -73,18 +76,19 @@ static enum trn_run discard_run(struct trn_task *task,
 
 void trn_discard_init(struct trn_chip *chip)
 {
-	trn_task_init(&chip->discard.task, chip->pool, discard_run);
-	pthread_mutex_init(&chip->discard.lock, NULL);
+	chip->discard->chip = chip;
+	trn_task_init(&chip->discard->task, chip->pool, discard_run);
+	pthread_mutex_init(&chip->discard->lock, NULL);
 }
 
 void trn_discard_destroy(struct trn_chip *chip)
 {
-	pthread_mutex_destroy(&chip->discard.lock);
+	pthread_mutex_destroy(&chip->discard->lock);
 }
 
 void trn_discard_reset(struct trn_chip *chip)
 {
-	struct trn_discard *d = &chip->discard;
+	struct trn_discard *d = chip->discard;
 
 	pthread_mutex_lock(&d->lock);
 	d->addr = 0;
@@ -96,7 +100,7 @@ void trn_discard_reset(struct trn_chip *chip)
 
 uint64_t trn_discard_read(struct trn_chip *chip, uint32_t offset)
 {
-	struct trn_discard *d = &chip->discard;
+	struct trn_discard *d = chip->discard;
 	uint64_t value;
 
 	pthread_mutex_lock(&d->lock);
@@ -134,7 +138,7 @@ static bool discard_store(struct trn_discard *d, uint32_t offset,
 
 void trn_discard_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 {
-	struct trn_discard *d = &chip->discard;
+	struct trn_discard *d = chip->discard;
 	bool start = false, busy;
 
 	pthread_mutex_lock(&d->lock);
@@ -147,4 +151,18 @@ void trn_discard_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 			"discard: written while a discard runs, ignored");
 	if (start)
 		trn_task_kick(&d->task);
+}
+
+void trn_discard_state(struct trn_chip *chip, struct trn_state *st)
+{
+	struct trn_discard *d = chip->discard;
+
+	trn_state_block(st, TRN_STATE_NAME('D', 'I', 'S', 'C'), 1);
+	trn_state_u64(st, &d->addr);
+	trn_state_u64(st, &d->len);
+	trn_state_u64(st, &d->done);
+	trn_state_atomic_u32(st, &d->go);
+	/* The range itself is checked whenever the discard goes on. */
+	if (d->done > d->len || d->done % 4096)
+		trn_state_fail(st, "a discard has gone too far");
 }

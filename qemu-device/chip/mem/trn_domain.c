@@ -10,7 +10,10 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
 #include "contract/window.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_domain.h"
 #include "mem/trn_window.h"
 
 struct latch {
@@ -407,4 +410,77 @@ uint64_t trn_window_piece(const struct trn_domain *domain,
 	if (*len > end - offset)
 		*len = end - offset;
 	return extents[lo].addr + (offset - extents[lo].start);
+}
+
+/* --- saving and loading --- */
+
+/* The extents of a window as the tables of a job have them. */
+static void extents_state(const struct trn_domain *domain,
+			  const struct trn_window *window,
+			  struct neuron_hw_extent *list, uint32_t nr,
+			  struct trn_state *st)
+{
+	const struct trn_extent *extent;
+	uint64_t end;
+	uint32_t i;
+
+	for (i = 0; !st->loading && i < nr; i++) {
+		extent = &domain->extents[window->extent];
+		end = i + 1 < nr ? extent[i + 1].start : window->length;
+		list[i].addr = extent[i].addr;
+		list[i].length = end - extent[i].start;
+	}
+	trn_state_bytes(st, list, nr * sizeof(*list));
+}
+
+static void window_state(struct trn_domain *domain, unsigned int index,
+			 struct trn_state *st)
+{
+	const struct trn_window *window = &domain->windows[index];
+	struct neuron_hw_window hw = {
+		.length = window->length,
+		.flags = window->flags,
+		.nr_extents = window->nr_extents,
+		.generation = window->generation,
+		.sem_first = window->sem_first,
+	};
+	struct neuron_hw_extent *list = NULL;
+
+	trn_state_bytes(st, &hw, sizeof(hw));
+	if (hw.nr_extents > NEURON_MAX_EXTENTS)
+		trn_state_fail(st, "a window has too many extents");
+	if (trn_state_failed(st))
+		return;
+	if (hw.nr_extents) {
+		list = calloc(hw.nr_extents, sizeof(*list));
+		if (!list) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+		extents_state(domain, window, list, hw.nr_extents, st);
+	}
+	if (st->loading && !trn_state_failed(st) &&
+	    trn_domain_add(domain, index, &hw, list))
+		trn_state_fail(st, "a window of a job is not valid here");
+	free(list);
+}
+
+void trn_domain_state(struct trn_core *core, struct trn_domain **domain,
+		      struct trn_state *st)
+{
+	uint32_t nr = *domain ? (*domain)->nr : 0;
+	unsigned int i;
+
+	nr = trn_state_count(st, nr, NEURON_MAX_WINDOWS);
+	if (trn_state_failed(st))
+		return;
+	if (st->loading) {
+		*domain = trn_domain_new(core, nr);
+		if (!*domain) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+	}
+	for (i = 0; i < nr && !trn_state_failed(st); i++)
+		window_state(*domain, i, st);
 }

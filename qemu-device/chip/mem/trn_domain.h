@@ -16,6 +16,7 @@ struct trn_check_actor;
 struct trn_chip;
 struct trn_core;
 struct trn_domain;
+struct trn_state;
 
 /*
  * Copy and check a table of @nr windows at plain address @table.
@@ -149,5 +150,8 @@ enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst,
  * Return: NEURON_CAUSE_WINDOW, or _ADDRESS in domain 0.
  */
 enum neuron_cause trn_access_outside(struct trn_access *access, uint64_t addr);
+
+void trn_domain_state(struct trn_core *core, struct trn_domain **domain,
+		      struct trn_state *st);
 
 #endif /* TRN_DOMAIN_H */

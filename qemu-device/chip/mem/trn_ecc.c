@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "base/trn_state.h"
+#include "sync/trn_irq.h"
 
 #define COUNT_MAX	0xffffu		/* counters stay there */
 #define SRAM		NEURON_MAX_HBM	/* its index in the counters */

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/trn_chip.h"
+#include "mem/trn_bus.h"
 #include "trn/fault.h"
 
 #define TRN_ECC_GRANULE	32

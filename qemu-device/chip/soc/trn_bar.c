@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_regfile.h"
 #include "core/trn_pe_counter.h"
-#include "fault/trn_inject.h"
-#include "mem/trn_mem.h"
+#include "dma/trn_udma.h"
+#include "hook/trn_inject.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
 #include "soc/trn_ctl.h"
 #include "soc/trn_misc.h"
-#include "soc/trn_regfile.h"
-#include "sync/trn_nq.h"
+#include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
 
 #define BAR_MAX_REGIONS	64
@@ -240,12 +243,12 @@ static uint32_t tpb_read(struct trn_chip *chip, unsigned int core,
 	uint32_t value;
 
 	if (tpb_memory(chip, core, offset, &loc)) {
-		trn_mem_read(&loc, &value, sizeof(value));
+		trn_touched_read(&loc, &value, sizeof(value));
 		return value;
 	}
 	if (offset >= NEURON_TPB_SEM &&
 	    offset - NEURON_TPB_SEM < NEURON_TPB_SEM_SIZE)
-		return trn_sems_read(&chip->core[core].sems,
+		return trn_sems_read(chip->core[core].sems,
 				     offset - NEURON_TPB_SEM);
 	bad_access(chip, "read of nothing in a TPB window",
 		   neuron_tpb_bar0(chip->gen, core) + offset);
@@ -257,7 +260,6 @@ static void tpb_write(struct trn_chip *chip, unsigned int core,
 {
 	uint32_t bar0 = neuron_tpb_bar0(chip->gen, core) + offset;
 	struct trn_loc loc;
-	int raised;
 
 	if (tpb_memory(chip, core, offset, &loc)) {
 		if (trn_bus_touch(&loc, sizeof(value)))
@@ -267,11 +269,8 @@ static void tpb_write(struct trn_chip *chip, unsigned int core,
 			memcpy(loc.ptr, &value, sizeof(value));
 	} else if (offset >= NEURON_TPB_SEM &&
 		   offset - NEURON_TPB_SEM < NEURON_TPB_SEM_SIZE) {
-		raised = trn_sems_write(&chip->core[core].sems,
-					offset - NEURON_TPB_SEM, value,
-					trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
-		if (raised >= 0)
-			trn_core_event_raised(&chip->core[core], raised);
+		trn_sems_write(chip->core[core].sems, offset - NEURON_TPB_SEM, value,
+			       trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
 	} else {
 		bad_access(chip, "write to nothing in a TPB window", bar0);
 	}

@@ -3,20 +3,44 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
-#include "check/trn_check.h"
+#include "base/trn_regfile.h"
+#include "core/trn_core.h"
+#include "core/trn_gang.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
 #include "fabric/trn_fabric.h"
-#include "fault/trn_inject.h"
-#include "mem/trn_mem.h"
+#include "fabric/trn_link_count.h"
+#include "hook/trn_check.h"
+#include "hook/trn_inject.h"
+#include "mem/trn_discard.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
 #include "soc/trn_bar.h"
 #include "soc/trn_ctl.h"
 #include "soc/trn_firmware.h"
-#include "soc/trn_regfile.h"
 #include "soc/trn_reset.h"
 #include "sync/trn_irq.h"
-#include "sync/trn_nq.h"
+#include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
 
 #define HBM_ALIGN	4096
+
+/**
+ * struct whole_chip - a chip and those of its parts that live as long
+ * @chip: first, so that it is freed with them
+ */
+struct whole_chip {
+	struct trn_chip chip;
+	struct trn_irq_state irq;
+	struct trn_gangs gangs;
+	struct trn_controller controller;
+	struct trn_discard discard;
+	struct trn_link_counts links;
+	struct {
+		struct trn_sems sems;
+		struct trn_seq seq[NEURON_NR_ENGINES];
+	} unit[NEURON_MAX_UNITS];
+};
 
 static const char *config_error(const struct trn_chip_config *config)
 {
@@ -68,12 +92,31 @@ static int hbm_init(struct trn_chip *chip)
 	return 0;
 }
 
+static void parts_init(struct whole_chip *whole)
+{
+	struct trn_chip *chip = &whole->chip;
+	unsigned int i;
+
+	chip->irq = &whole->irq;
+	chip->gangs = &whole->gangs;
+	chip->controller = &whole->controller;
+	chip->discard = &whole->discard;
+	chip->links = &whole->links;
+	for (i = 0; i < NEURON_MAX_UNITS; i++) {
+		chip->core[i].sems = &whole->unit[i].sems;
+		chip->core[i].seq = whole->unit[i].seq;
+	}
+}
+
 static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 {
-	struct trn_chip *chip = calloc(1, sizeof(*chip));
+	struct whole_chip *whole = calloc(1, sizeof(*whole));
+	struct trn_chip *chip;
 
-	if (!chip)
+	if (!whole)
 		return NULL;
+	chip = &whole->chip;
+	parts_init(whole);
 	chip->config = *config;
 	chip->gen = config->gen;
 	chip->port = config->port;
@@ -122,7 +165,7 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 	chip = chip_alloc(config);
 	if (!chip)
 		return NULL;
-	if (hbm_init(chip) || trn_mem_init(chip))
+	if (hbm_init(chip) || trn_touched_init(chip))
 		goto free_chip;
 	if (trn_check_init(chip))
 		goto free_mem;
@@ -159,7 +202,7 @@ free_regfile:
 	trn_regfile_free(chip->regfile);
 free_mem:
 	trn_check_destroy(chip);
-	trn_mem_destroy(chip);
+	trn_touched_destroy(chip);
 free_chip:
 	chip_release(chip);
 	return NULL;
@@ -189,7 +232,7 @@ void trn_chip_free(struct trn_chip *chip)
 	trn_bar_map_free(chip->bar_map);
 	trn_regfile_free(chip->regfile);
 	trn_check_destroy(chip);
-	trn_mem_destroy(chip);
+	trn_touched_destroy(chip);
 	chip_release(chip);
 }
 
@@ -204,7 +247,7 @@ size_t trn_chip_own_bytes(struct trn_chip *chip)
 	unsigned int i;
 
 	bytes += trn_udma_bytes(chip);
-	bytes += trn_mem_own_bytes(chip);
+	bytes += trn_touched_own_bytes(chip);
 	bytes += trn_check_own_bytes(chip);
 	bytes += trn_bar_map_bytes(chip->bar_map);
 	bytes += trn_regfile_bytes(chip->regfile);

@@ -2,13 +2,19 @@
 #include "soc/trn_ctl.h"
 
 #include "base/trn_chip.h"
+#include "core/trn_core.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
 #include "fabric/trn_fabric.h"
+#include "fabric/trn_link_count.h"
+#include "mem/trn_discard.h"
 #include "mem/trn_ecc.h"
-#include "mem/trn_mem.h"
+#include "mem/trn_touched.h"
 #include "soc/trn_firmware.h"
-#include "soc/trn_power.h"
 #include "soc/trn_reset.h"
 #include "sync/trn_irq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_power.h"
 #include "time/trn_time.h"
 
 #define CTL_CORE_STRIDE	(NEURON_CTL_CORE(1) - NEURON_CTL_CORE(0))
@@ -91,7 +97,7 @@ static bool chip_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value)
 		*value = trn_time_now(chip);
 		return true;
 	case NEURON_CTL_HOST_USED:
-		*value = trn_mem_used(chip);
+		*value = trn_touched_used(chip);
 		return true;
 	case NEURON_CTL_ECC_ADDR:
 		*value = trn_ecc_ctl_addr(chip);
@@ -273,7 +279,7 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 	case NEURON_CTL_FABRIC_KEY:
 		return chip->fabric ? trn_fabric_key(chip->fabric) : 0;
 	case NEURON_CTL_DISCARD_GO:
-		return atomic_load(&chip->discard.go);
+		return atomic_load(&chip->discard->go);
 	case NEURON_CTL_CAUSE:
 		return trn_irq_read(chip, TRN_IRQ_MGMT, 0, TRN_IRQ_CAUSE);
 	case NEURON_CTL_MASK:
@@ -305,10 +311,10 @@ static struct trn_sems *posters_at(struct trn_chip *chip, uint32_t offset,
 
 	if (in_blocks(offset, NEURON_CTL_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
 		      chip->gen->nr_cores, &i, reg))
-		return &chip->core[i].sems;
+		return chip->core[i].sems;
 	if (in_blocks(offset, NEURON_CTL_CC_SEM_POSTER(0, 0), CTL_POSTER_STRIDE,
 		      chip->gen->nr_top_sp_ids, &i, reg))
-		return &trn_cc_core(chip, i)->sems;
+		return trn_cc_core(chip, i)->sems;
 	return NULL;
 }
 

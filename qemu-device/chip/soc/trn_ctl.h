@@ -14,12 +14,4 @@ uint32_t trn_ctl_read(struct trn_chip *chip, uint32_t offset);
 uint64_t trn_ctl_read64(struct trn_chip *chip, uint32_t offset);
 void trn_ctl_write(struct trn_chip *chip, uint32_t offset, uint32_t value);
 
-/* The discard operation. */
-void trn_discard_init(struct trn_chip *chip);
-void trn_discard_destroy(struct trn_chip *chip);
-void trn_discard_reset(struct trn_chip *chip);
-uint64_t trn_discard_read(struct trn_chip *chip, uint32_t offset);
-/* @offset: of one of its 32-bit words */
-void trn_discard_write(struct trn_chip *chip, uint32_t offset, uint32_t value);
-
 #endif /* TRN_CTL_H */

@@ -7,7 +7,7 @@
 #include "base/trn_state.h"
 #include "core/trn_pe_counter.h"
 #include "mem/trn_ecc.h"
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 
 static int firmware_new(struct trn_chip *chip)
 {

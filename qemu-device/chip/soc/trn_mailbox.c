@@ -13,7 +13,8 @@
 #include "base/trn_chip.h"
 #include "base/trn_crc32c.h"
 #include "base/trn_state.h"
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
+#include "mem/trn_bus.h"
 #include "soc/trn_bar.h"
 #include "soc/trn_firmware.h"
 

@@ -4,7 +4,7 @@
 #include "base/trn_chip.h"
 #include "mem/trn_ecc.h"
 #include "soc/trn_firmware.h"
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 #include "soc/trn_reset.h"
 
 static uint32_t misc_position(const struct trn_chip *chip)

@@ -4,15 +4,22 @@
 #include <stddef.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_regfile.h"
 #include "base/trn_state.h"
-#include "fault/trn_inject.h"
-#include "mem/trn_mem.h"
+#include "core/trn_core.h"
+#include "core/trn_gang.h"
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
+#include "fabric/trn_link_count.h"
+#include "hook/trn_inject.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_discard.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
 #include "soc/trn_bar.h"
 #include "soc/trn_ctl.h"
 #include "soc/trn_firmware.h"
-#include "soc/trn_regfile.h"
 #include "sync/trn_irq.h"
-#include "sync/trn_nq.h"
 #include "sync/trn_top_sp.h"
 
 static unsigned int nr_queues(const struct trn_chip *chip)
@@ -40,8 +47,8 @@ static bool all_idle(const struct trn_chip *chip)
 	for (i = 0; i < nr_queues(chip); i++)
 		if (!trn_task_quiet(&chip->queues[i].task))
 			return false;
-	return trn_task_quiet(&chip->discard.task) &&
-	       trn_task_quiet(&chip->irq.storm.task) &&
+	return trn_task_quiet(&chip->discard->task) &&
+	       trn_task_quiet(&chip->irq->storm.task) &&
 	       trn_task_quiet(&chip->firmware->task) && trn_nq_quiet(chip);
 }
 
@@ -59,8 +66,8 @@ bool trn_chip_quiet(const struct trn_chip *chip)
 {
 	if (chip->grace && !trn_pool_passed(chip->pool, chip->grace))
 		return false;
-	return !atomic_load(&chip->controller.reset) &&
-	       trn_task_quiet(&chip->controller.task) && actors_quiet(chip);
+	return !atomic_load(&chip->controller->reset) &&
+	       trn_task_quiet(&chip->controller->task) && actors_quiet(chip);
 }
 
 static void kick_core(struct trn_core *core)
@@ -81,18 +88,18 @@ void trn_reset_kick(struct trn_chip *chip)
 		kick_core(trn_unit(chip, i));
 	for (i = 0; i < nr_queues(chip); i++)
 		trn_task_kick(&chip->queues[i].task);
-	trn_task_kick(&chip->discard.task);
-	trn_task_kick(&chip->irq.storm.task);
+	trn_task_kick(&chip->discard->task);
+	trn_task_kick(&chip->irq->storm.task);
 	trn_task_kick(&chip->firmware->task);
 	trn_nq_kick(chip);
 }
 
 void trn_chip_stop(struct trn_chip *chip)
 {
-	pthread_mutex_lock(&chip->controller.lock);
-	chip->controller.stopped = true;
+	pthread_mutex_lock(&chip->controller->lock);
+	chip->controller->stopped = true;
 	atomic_store(&chip->stopping, true);
-	pthread_mutex_unlock(&chip->controller.lock);
+	pthread_mutex_unlock(&chip->controller->lock);
 	trn_timer_flush(chip);
 }
 
@@ -100,12 +107,12 @@ void trn_chip_resume(struct trn_chip *chip)
 {
 	bool go;
 
-	pthread_mutex_lock(&chip->controller.lock);
-	chip->controller.stopped = false;
-	go = !atomic_load(&chip->controller.reset);
+	pthread_mutex_lock(&chip->controller->lock);
+	chip->controller->stopped = false;
+	go = !atomic_load(&chip->controller->reset);
 	if (go)
 		atomic_store(&chip->stopping, false);
-	pthread_mutex_unlock(&chip->controller.lock);
+	pthread_mutex_unlock(&chip->controller->lock);
 	if (go)
 		trn_reset_kick(chip);
 }
@@ -125,7 +132,7 @@ static void reset_hbm(struct trn_chip *chip)
 
 	for (i = 0; i < chip->gen->nr_hbm; i++) {
 		chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
-		trn_mem_forget(chip, TRN_PLACE_HBM, i, 0, chip->hbm_size);
+		trn_touched_forget(chip, TRN_PLACE_HBM, i, 0, chip->hbm_size);
 	}
 }
 
@@ -140,16 +147,16 @@ void trn_chip_reset(struct trn_chip *chip)
 	trn_link_count_reset(chip);
 	trn_regfile_reset(chip->regfile);
 	trn_firmware_reset(chip);
-	atomic_store(&chip->controller.reset_map, 0);
-	atomic_store(&chip->controller.until_ns, 0);
-	atomic_store(&chip->controller.whole, false);
-	atomic_store(&chip->controller.stuck, false);
+	atomic_store(&chip->controller->reset_map, 0);
+	atomic_store(&chip->controller->until_ns, 0);
+	atomic_store(&chip->controller->whole, false);
+	atomic_store(&chip->controller->stuck, false);
 	reset_hbm(chip);
 }
 
 static void requested_reset(struct trn_chip *chip)
 {
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = chip->controller;
 	unsigned int i;
 	bool go;
 
@@ -178,9 +185,9 @@ static void requested_reset(struct trn_chip *chip)
 static enum trn_run controller_run(struct trn_task *task,
 				   struct trn_budget *budget)
 {
-	struct trn_chip *chip = (struct trn_chip *)((char *)task -
-				offsetof(struct trn_chip, controller.task));
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = (struct trn_controller *)((char *)task -
+				   offsetof(struct trn_controller, task));
+	struct trn_chip *chip = c->chip;
 
 	if (atomic_exchange(&c->links_changed, false))
 		trn_irq_mgmt(chip, NEURON_CTL_CAUSE_LINK);
@@ -198,15 +205,24 @@ static enum trn_run controller_run(struct trn_task *task,
 	return TRN_RUN_IDLE;
 }
 
+static void links_changed(struct trn_chip *chip)
+{
+	atomic_store(&chip->controller->links_changed, true);
+	trn_task_kick(&chip->controller->task);
+}
+
 void trn_controller_init(struct trn_chip *chip)
 {
-	pthread_mutex_init(&chip->controller.lock, NULL);
-	trn_task_init(&chip->controller.task, chip->pool, controller_run);
+	chip->controller->chip = chip;
+	pthread_mutex_init(&chip->controller->lock, NULL);
+	trn_task_init(&chip->controller->task, chip->pool, controller_run);
+	chip->kick = trn_reset_kick;
+	chip->links_changed = links_changed;
 }
 
 void trn_controller_destroy(struct trn_chip *chip)
 {
-	pthread_mutex_destroy(&chip->controller.lock);
+	pthread_mutex_destroy(&chip->controller->lock);
 }
 
 /* Software sees nothing of the end of a reset for a while. */
@@ -214,12 +230,12 @@ static void hold_busy(struct trn_chip *chip)
 {
 	uint64_t ns = chip->config.reset_ns;
 
-	atomic_store(&chip->controller.until_ns, ns ? trn_host_ns() + ns : 0);
+	atomic_store(&chip->controller->until_ns, ns ? trn_host_ns() + ns : 0);
 }
 
 void trn_reset_request(struct trn_chip *chip)
 {
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = chip->controller;
 	bool stuck = trn_inject(chip, TRN_INJECT_RESET_FAIL, 0, NULL);
 
 	atomic_store(&c->whole, true);
@@ -240,7 +256,7 @@ static void reset_cores_and_engines(struct trn_chip *chip, uint32_t cores,
 {
 	unsigned int i;
 
-	atomic_fetch_or(&chip->controller.reset_map, cores | engines);
+	atomic_fetch_or(&chip->controller->reset_map, cores | engines);
 	for (i = 0; i < chip->gen->nr_cores; i++) {
 		if (cores & NEURON_BIT(i))
 			trn_core_reset(&chip->core[i]);
@@ -263,7 +279,7 @@ static void reset_cc_cores(struct trn_chip *chip, uint32_t map)
 	for (cc = 0; cc < gen->nr_top_sp_ids; cc++) {
 		if (!(groups & NEURON_BIT(cc / each)))
 			continue;
-		atomic_fetch_or(&chip->controller.reset_map,
+		atomic_fetch_or(&chip->controller->reset_map,
 				NEURON_BIT(NEURON_MAX_CORES + cc));
 		trn_core_reset(trn_cc_core(chip, cc));
 	}
@@ -276,7 +292,7 @@ void trn_reset_blocks(struct trn_chip *chip, uint32_t map)
 	uint32_t cores = NEURON_GET(NEURON_RESET_MAP_CORES, map) & known;
 	uint32_t engines = 0;
 
-	atomic_store(&chip->controller.whole, false);
+	atomic_store(&chip->controller->whole, false);
 	hold_busy(chip);
 	if (chip->gen->generation > 2)
 		engines = NEURON_GET(NEURON_RESET_MAP_SDMA, map) & known;
@@ -297,14 +313,14 @@ bool trn_reset_core_busy(struct trn_core *core)
 
 bool trn_reset_waiting(struct trn_chip *chip)
 {
-	uint64_t until = atomic_load(&chip->controller.until_ns);
+	uint64_t until = atomic_load(&chip->controller->until_ns);
 
 	return until && trn_host_ns() < until;
 }
 
 bool trn_reset_of_device(struct trn_chip *chip)
 {
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = chip->controller;
 
 	return atomic_load(&c->reset) || atomic_load(&c->stuck) ||
 	       (atomic_load(&c->whole) && trn_reset_waiting(chip));
@@ -312,7 +328,7 @@ bool trn_reset_of_device(struct trn_chip *chip)
 
 bool trn_reset_busy(struct trn_chip *chip)
 {
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = chip->controller;
 	uint32_t map = atomic_load(&c->reset_map);
 	unsigned int i;
 
@@ -343,7 +359,7 @@ static void until_state(struct trn_controller *c, struct trn_state *st)
 
 void trn_reset_state(struct trn_chip *chip, struct trn_state *st)
 {
-	struct trn_controller *c = &chip->controller;
+	struct trn_controller *c = chip->controller;
 
 	trn_state_block(st, TRN_STATE_NAME('R', 'S', 'T', ' '), 3);
 	trn_state_atomic_u32(st, &c->reset_map);

@@ -5,12 +5,41 @@
 #ifndef TRN_RESET_H
 #define TRN_RESET_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "base/trn_pool.h"
 
 struct trn_chip;
 struct trn_core;
 struct trn_state;
+
+/**
+ * struct trn_controller - chip-wide state machine: device reset, link changes
+ * @lock: @stopped, and @reset together with trn_chip.stopping
+ * @stopped: the host holds the chip (trn_chip_stop)
+ * @reset: a device reset waits for quiet
+ * @reset_map: of the newest reset of single cores: a bit for each place in
+ *	trn_chip.core
+ * @until_ns: of the host's clock: software does not see the end of a reset that
+ *	it asked for before
+ * @whole: the reset that @until_ns is about is of the device, not of single blocks
+ * @stuck: a fault on demand has swallowed the last device reset, so its end is never shown
+ */
+struct trn_controller {
+	struct trn_task task;
+	struct trn_chip *chip;
+	pthread_mutex_t lock;
+	bool stopped;
+	_Atomic bool reset;
+	_Atomic bool links_changed;
+	_Atomic uint32_t reset_map;
+	_Atomic uint64_t until_ns;
+	_Atomic bool whole;
+	_Atomic bool stuck;
+};
 
 void trn_controller_init(struct trn_chip *chip);
 void trn_controller_destroy(struct trn_chip *chip);

@@ -2,19 +2,27 @@
 /*
  * Saving and loading a chip: the blocks in their order.
  */
-#include "soc/trn_save.h"
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
 #include "base/trn_pages.h"
-#include "check/trn_check.h"
+#include "base/trn_regfile.h"
+#include "core/trn_core.h"
+#include "core/trn_gang.h"
+#include "dma/trn_udma.h"
 #include "fabric/trn_fabric.h"
-#include "fault/trn_inject.h"
+#include "fabric/trn_link_count.h"
+#include "hook/trn_check.h"
+#include "hook/trn_inject.h"
+#include "mem/trn_discard.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
 #include "soc/trn_firmware.h"
-#include "soc/trn_power.h"
-#include "soc/trn_regfile.h"
 #include "soc/trn_reset.h"
-#include "sync/trn_nq.h"
+#include "sync/trn_irq.h"
+#include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
+#include "time/trn_power.h"
 
 /* What cannot be changed after a chip has been built must be the same. */
 static void identity_state(struct trn_chip *chip, struct trn_state *st)

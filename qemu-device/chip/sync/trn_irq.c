@@ -4,7 +4,8 @@
 #include <stddef.h>
 
 #include "base/trn_chip.h"
-#include "fault/trn_inject.h"
+#include "base/trn_state.h"
+#include "hook/trn_inject.h"
 
 /* Between two interrupts of a storm. */
 #define STORM_NS	20000
@@ -15,9 +16,9 @@
  */
 static enum trn_run storm_run(struct trn_task *task, struct trn_budget *budget)
 {
-	struct trn_chip *chip = (struct trn_chip *)(void *)((char *)task -
-				offsetof(struct trn_chip, irq.storm.task));
-	struct trn_storm *storm = &chip->irq.storm;
+	struct trn_storm *storm = (struct trn_storm *)(void *)((char *)task -
+				  offsetof(struct trn_storm, task));
+	struct trn_chip *chip = storm->chip;
 	const bool armed = trn_inject_armed(chip, TRN_INJECT_IRQ_STORM);
 	bool more = false;
 	unsigned int i;
@@ -45,7 +46,7 @@ static enum trn_run storm_run(struct trn_task *task, struct trn_budget *budget)
 /* The message of an interrupt. */
 static void irq_send(struct trn_chip *chip, uint32_t vector)
 {
-	struct trn_storm *storm = &chip->irq.storm;
+	struct trn_storm *storm = &chip->irq->storm;
 	uint64_t times;
 
 	if (trn_inject(chip, TRN_INJECT_IRQ_LOST, vector, NULL))
@@ -86,7 +87,7 @@ static struct irq_line irq_line(struct trn_irq_state *irq,
 
 void trn_irq_reset(struct trn_chip *chip)
 {
-	struct trn_irq_state *irq = &chip->irq;
+	struct trn_irq_state *irq = chip->irq;
 	unsigned int i;
 
 	for (i = 0; i < TRN_STORM_VECTORS; i++)
@@ -111,14 +112,15 @@ void trn_irq_reset(struct trn_chip *chip)
 
 void trn_irq_init(struct trn_chip *chip)
 {
-	pthread_mutex_init(&chip->irq.lock, NULL);
-	trn_task_init(&chip->irq.storm.task, chip->pool, storm_run);
+	chip->irq->storm.chip = chip;
+	pthread_mutex_init(&chip->irq->lock, NULL);
+	trn_task_init(&chip->irq->storm.task, chip->pool, storm_run);
 	trn_irq_reset(chip);
 }
 
 void trn_irq_destroy(struct trn_chip *chip)
 {
-	pthread_mutex_destroy(&chip->irq.lock);
+	pthread_mutex_destroy(&chip->irq->lock);
 }
 
 /*
@@ -146,7 +148,7 @@ static bool irq_set_source(struct trn_chip *chip, enum trn_irq_source source,
 		return false;
 	if (source != TRN_IRQ_DMA || *vector != NEURON_DMA_VECTOR_MGMT)
 		return true;
-	mgmt = irq_line(&chip->irq, TRN_IRQ_MGMT, 0);
+	mgmt = irq_line(chip->irq, TRN_IRQ_MGMT, 0);
 	return irq_set(&mgmt, NEURON_CTL_CAUSE_DMA, *mgmt.mask, vector);
 }
 
@@ -154,13 +156,13 @@ static struct trn_irq_edge irq_cause(struct trn_chip *chip,
 				     enum trn_irq_source source,
 				     unsigned int index, uint32_t cause)
 {
-	struct irq_line line = irq_line(&chip->irq, source, index);
+	struct irq_line line = irq_line(chip->irq, source, index);
 	struct trn_irq_edge edge;
 
-	pthread_mutex_lock(&chip->irq.lock);
+	pthread_mutex_lock(&chip->irq->lock);
 	edge.rises = irq_set_source(chip, source, &line, cause, *line.mask,
 				    &edge.vector);
-	pthread_mutex_unlock(&chip->irq.lock);
+	pthread_mutex_unlock(&chip->irq->lock);
 	return edge;
 }
 
@@ -200,33 +202,64 @@ void trn_irq_dma(struct trn_chip *chip, unsigned int engine, uint32_t cause)
 uint32_t trn_irq_read(struct trn_chip *chip, enum trn_irq_source source,
 		      unsigned int index, enum trn_irq_reg reg)
 {
-	struct irq_line line = irq_line(&chip->irq, source, index);
+	struct irq_line line = irq_line(chip->irq, source, index);
 	uint32_t value;
 
-	pthread_mutex_lock(&chip->irq.lock);
+	pthread_mutex_lock(&chip->irq->lock);
 	if (reg == TRN_IRQ_CAUSE)
 		value = *line.cause;
 	else
 		value = reg == TRN_IRQ_MASK ? *line.mask : *line.vector;
-	pthread_mutex_unlock(&chip->irq.lock);
+	pthread_mutex_unlock(&chip->irq->lock);
 	return value;
 }
 
 void trn_irq_write(struct trn_chip *chip, enum trn_irq_source source,
 		   unsigned int index, enum trn_irq_reg reg, uint32_t value)
 {
-	struct irq_line line = irq_line(&chip->irq, source, index);
+	struct irq_line line = irq_line(chip->irq, source, index);
 	uint32_t vector = 0;
 	bool edge = false;
 
-	pthread_mutex_lock(&chip->irq.lock);
+	pthread_mutex_lock(&chip->irq->lock);
 	if (reg == TRN_IRQ_CAUSE)
 		*line.cause &= ~value;
 	else if (reg == TRN_IRQ_VECTOR)
 		*line.vector = value;
 	else
 		edge = irq_set_source(chip, source, &line, 0, value, &vector);
-	pthread_mutex_unlock(&chip->irq.lock);
+	pthread_mutex_unlock(&chip->irq->lock);
 	if (edge)
 		irq_send(chip, vector);
+}
+
+static void irq_sources(struct trn_state *st, uint32_t *cause, uint32_t *mask,
+			uint32_t *vector, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		trn_state_u32(st, &cause[i]);
+		trn_state_u32(st, &mask[i]);
+		trn_state_u32(st, &vector[i]);
+	}
+}
+
+void trn_irq_state(struct trn_chip *chip, struct trn_state *st)
+{
+	struct trn_irq_state *irq = chip->irq;
+	unsigned int i;
+
+	trn_state_block(st, TRN_STATE_NAME('I', 'R', 'Q', 0), 2);
+	irq_sources(st, &irq->cause, &irq->mask, &irq->vector, 1);
+	irq_sources(st, irq->core_cause, irq->core_mask, irq->core_vector,
+		    chip->gen->nr_cores);
+	irq_sources(st, irq->core_cause + NEURON_MAX_CORES,
+		    irq->core_mask + NEURON_MAX_CORES,
+		    irq->core_vector + NEURON_MAX_CORES,
+		    chip->gen->nr_top_sp_ids);
+	irq_sources(st, irq->dma_cause, irq->dma_mask, irq->dma_vector,
+		    chip->gen->nr_dma);
+	for (i = 0; i < TRN_STORM_VECTORS; i++)
+		trn_state_atomic_u32(st, &irq->storm.left[i]);
 }

@@ -10,9 +10,17 @@
 
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
-#include "check/trn_check.h"
-#include "core/trn_observe.h"
+#include "hook/trn_check.h"
+#include "hook/trn_observe.h"
 #include "sync/trn_sem.h"
+
+uint32_t trn_sem_who_engine(const struct trn_core *core, unsigned int engine)
+{
+	if (trn_core_is_cc(core))
+		return trn_sem_who(NEURON_SEM_POSTER_CC,
+				   core->index - NEURON_MAX_CORES);
+	return trn_sem_who(NEURON_SEM_POSTER_ENGINE, engine);
+}
 
 void trn_sems_init(struct trn_sems *sems)
 {
@@ -225,7 +233,7 @@ bool trn_event_write(struct trn_sems *sems, unsigned int event, bool value,
 	pthread_mutex_lock(&sems->lock);
 	raised = value && !sems->event[event];
 	if (sems->check)
-		trn_check_post(sems->check, actor, TRN_TIME_EVENT(event),
+		trn_check_post(sems->check, actor, TRN_SEM_OF_EVENT(event),
 			       NEURON_SYNC_POST_SET, value, sems->event[event]);
 	tell(sems, event, true, sems->event[event], value);
 	sems->event[event] = value;
@@ -254,7 +262,7 @@ static void event_waited(struct trn_sems *sems, unsigned int event, bool clear,
 	unsigned int sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) |
 			    (clear ? NEURON_SYNC_TAKE : 0);
 
-	trn_check_wait(sems->check, actor, TRN_TIME_EVENT(event), sync, 1, 1);
+	trn_check_wait(sems->check, actor, TRN_SEM_OF_EVENT(event), sync, 1, 1);
 }
 
 bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
@@ -315,8 +323,8 @@ uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset)
 	return i >= 0 && trn_event_value(sems, (unsigned int)i);
 }
 
-int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
-		   uint32_t who)
+void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
+		    uint32_t who)
 {
 	static const struct {
 		uint32_t base;
@@ -334,14 +342,13 @@ int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
 		if (i >= 0) {
 			trn_sem_post(sems, (unsigned int)i, views[v].op,
 				     (int32_t)value, who, NULL);
-			return -1;
+			return;
 		}
 	}
 
 	i = view_index(offset, NEURON_SEM_EVENT(0), NEURON_NR_EVENTS);
-	if (i < 0 || !trn_event_write(sems, (unsigned int)i, value & 1, NULL))
-		return -1;
-	return i;
+	if (i >= 0 && trn_event_write(sems, (unsigned int)i, value & 1, NULL) && sems->raised)
+		sems->raised(sems->arg, (unsigned int)i);
 }
 
 void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st)
@@ -380,7 +387,7 @@ void trn_sems_state(struct trn_chip *chip, struct trn_state *st)
 
 	trn_state_block(st, TRN_STATE_NAME('S', 'E', 'M', 'S'), 3);
 	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
-		trn_sems_one_state(&trn_unit(chip, i)->sems, st);
-		posters_state(&trn_unit(chip, i)->sems, st);
+		trn_sems_one_state(trn_unit(chip, i)->sems, st);
+		posters_state(trn_unit(chip, i)->sems, st);
 	}
 }

@@ -17,6 +17,10 @@
 struct trn_check_actor;
 struct trn_check_job;
 struct trn_chip;
+struct trn_core;
+
+/* Where something counts semaphores and events together, the events come behind. */
+#define TRN_SEM_OF_EVENT(e)	(NEURON_NR_SEMAPHORES + (e))
 
 struct trn_sem_waiter {
 	struct trn_task *task;		/* kicked when the wait may succeed */
@@ -32,10 +36,14 @@ struct trn_sem_waiter {
  * @lock: all that follows
  * @check: the job that is checked, or NULL
  * @poster: who changed it last: NEURON_SEM_POSTER_*
+ * @raised: called with @arg and without @lock when trn_sems_write() has raised an event from
+ *	0 to 1; NULL: nobody wants to know
  */
 struct trn_sems {
 	struct trn_chip *chip;
 	unsigned int unit;
+	void (*raised)(void *arg, unsigned int event);
+	void *arg;
 	pthread_mutex_t lock;
 	struct trn_check_job *check;
 	int32_t value[NEURON_NR_SEMAPHORES];
@@ -53,6 +61,9 @@ static inline uint32_t trn_sem_who(uint32_t kind, uint32_t actor)
 	return NEURON_PUT(NEURON_SEM_POSTER_KIND, kind) |
 	       NEURON_PUT(NEURON_SEM_POSTER_WHO, actor);
 }
+
+/* The same of @engine of a core. */
+uint32_t trn_sem_who_engine(const struct trn_core *core, unsigned int engine);
 
 void trn_sems_init(struct trn_sems *sems);
 void trn_sems_destroy(struct trn_sems *sems);
@@ -105,13 +116,10 @@ bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 /* Zero the semaphores of a 256-bit mask; NULL: all, events and posters too. */
 void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4]);
 
-/*
- * MMIO and DMA view of the block, NEURON_SEM_* offsets. A write returns the event
- * that it raised from 0 to 1, or -1.
- */
+/* MMIO and DMA view of the block, NEURON_SEM_* offsets. */
 uint32_t trn_sems_read(struct trn_sems *sems, uint32_t offset);
-int trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
-		   uint32_t who);
+void trn_sems_write(struct trn_sems *sems, uint32_t offset, uint32_t value,
+		    uint32_t who);
 
 /* Values and events of one block; waiters ask again when their tasks resume. */
 void trn_sems_one_state(struct trn_sems *sems, struct trn_state *st);

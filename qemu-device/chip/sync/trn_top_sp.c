@@ -5,7 +5,8 @@
 
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
-#include "core/trn_observe.h"
+#include "hook/trn_observe.h"
+#include "sync/trn_sem.h"
 
 /* TOP_SPs without an id: the last ones of each group. */
 static unsigned int nr_spare(const struct trn_chip *chip)
@@ -54,7 +55,7 @@ struct trn_sems *trn_top_sp_sems(struct trn_chip *chip, unsigned int index)
 	struct trn_core *cc = trn_top_sp_core(chip, index);
 
 	if (cc)
-		return &cc->sems;
+		return cc->sems;
 	return &chip->top_sp[index / gen->top_sp_group * spare +
 			     index % gen->top_sp_group - gen->top_sp_nq_group];
 }
@@ -88,18 +89,12 @@ uint32_t trn_top_sp_read(struct trn_chip *chip, unsigned int index,
 void trn_top_sp_write(struct trn_chip *chip, unsigned int index,
 		      uint32_t offset, uint32_t value)
 {
-	struct trn_core *cc = trn_top_sp_core(chip, index);
-	int raised;
-
 	if (offset - NEURON_TOP_SP_SEM >= NEURON_TPB_SEM_SIZE) {
 		bad_access(chip, index, "write to", offset);
 		return;
 	}
-	raised = trn_sems_write(trn_top_sp_sems(chip, index),
-				offset - NEURON_TOP_SP_SEM, value,
-				trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
-	if (raised >= 0 && cc)
-		trn_core_event_raised(cc, raised);
+	trn_sems_write(trn_top_sp_sems(chip, index), offset - NEURON_TOP_SP_SEM, value,
+		       trn_sem_who(NEURON_SEM_POSTER_HOST, 0));
 }
 
 size_t trn_top_sp_own_bytes(const struct trn_chip *chip)

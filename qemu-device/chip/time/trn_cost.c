@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "dma/trn_udma_op.h"
 #include "time/trn_cost.h"
 
 #define CYCLES_ISSUE	16	/* sequencer only: this project's choice */

@@ -14,6 +14,22 @@
 #include "neuron/dma_op.h"
 #include "neuron/generation.h"
 
+/**
+ * struct trn_dma_work - what an operation of a DMA engine did
+ * @read, @written: bytes; the old value of ACCUMULATE is read
+ * @old: of @read, that old value
+ * @pieces: contiguous runs of the side that has more of them
+ * @src_hbm, @dst_sbuf: where its ends lie
+ */
+struct trn_dma_work {
+	uint64_t read;
+	uint64_t written;
+	uint64_t old;
+	uint64_t pieces;
+	bool src_hbm;
+	bool dst_sbuf;
+};
+
 /* DMA: from a trigger to the first byte of an idle queue. */
 #define TRN_COST_DMA_START_PS	1300000ull
 /*
@@ -72,7 +88,6 @@ unsigned int trn_cost_ports(const struct neuron_gen *gen,
 			    enum neuron_engine engine, const struct trn_isa *isa,
 			    const struct trn_work *work);
 
-struct trn_dma_work;
 
 /* Cycles of the engine's clock. */
 uint64_t trn_cost_cycles(const struct neuron_gen *gen,

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 struct trn_core_time *trn_core_time(struct trn_core *core)
@@ -39,7 +41,7 @@ static void read_semaphores(struct trn_sems *sems, int32_t *values)
 	pthread_mutex_lock(&sems->lock);
 	memcpy(values, sems->value, sizeof(sems->value));
 	for (i = 0; i < NEURON_NR_EVENTS; i++)
-		values[TRN_TIME_EVENT(i)] = sems->event[i];
+		values[TRN_SEM_OF_EVENT(i)] = sems->event[i];
 	pthread_mutex_unlock(&sems->lock);
 }
 
@@ -85,7 +87,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0);
 	for (i = 0; i < TRN_DMA_ENGINES; i++)
 		tl->engines[i].first = TRN_NO_ACTOR;
-	read_semaphores(&core->sems, tl->real);
+	read_semaphores(core->sems, tl->real);
 
 	pthread_mutex_lock(&tl->ct->lock);
 	tl->ct->tl = tl;

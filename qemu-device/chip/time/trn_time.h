@@ -58,7 +58,6 @@ struct trn_traffic;
  * Events are modelled as semaphores of their own that are 0 or 1: set by a post
  * that sets 1 or 0, waited for by a wait for at least 1, cleared by taking it.
  */
-#define TRN_TIME_EVENT(e)	(NEURON_NR_SEMAPHORES + (e))
 #define TRN_TIME_SEMS		(NEURON_NR_SEMAPHORES + NEURON_NR_EVENTS)
 
 /* Actors 0..4 are the sequencers; queue i of the job is TRN_ACTOR_QUEUE + i. */
@@ -204,5 +203,13 @@ void trn_time_core_reset(struct trn_core *core);
 size_t trn_time_core_bytes(struct trn_core *core);
 /* Free core->time_private; the core has no timeline. NULL is fine. */
 void trn_time_core_destroy(struct trn_core *core);
+
+/* A core's clocks, before its job's timeline. */
+void trn_time_core_state(struct trn_core *core, struct trn_state *st);
+/*
+ * A job's timeline. Its queues are known already (trn_time_queue()). @stamps: the job
+ * writes notifications.
+ */
+void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *st);
 
 #endif /* TRN_TIME_H */

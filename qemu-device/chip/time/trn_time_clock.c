@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "isa/trn_pe_array.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 void trn_flow_pass(struct trn_flow *flow, uint64_t ps)

@@ -4,6 +4,7 @@
  * ties by rank; each thing that can be used by one at a time serves in that order.
  */
 #include "base/trn_chip.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 /* --- the heap --- */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "mem/trn_domain.h"
 #include "time/trn_time_private.h"
 
 /* Keys of resources, beside TRN_END_HBM. */

@@ -3,7 +3,9 @@
  * Saving and loading: what the transfers of a job share, and who is in line for it.
  */
 #include "base/trn_chip.h"
-#include "soc/trn_save.h"
+#include "base/trn_state.h"
+#include "mem/trn_domain.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 static void resources_state(struct trn_timeline *tl, struct trn_state *st)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 /* An engine shows itself when it has passed as much without a record. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "mem/trn_domain.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 /* Events that are replayed without letting go of the lock. */

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
-#include "soc/trn_save.h"
+#include "base/trn_state.h"
+#include "isa/trn_pe_array.h"
+#include "mem/trn_domain.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 /* More than a job can have: it is replayed in pieces, and a ring is finite. */
@@ -238,10 +241,9 @@ static bool exec_valid(const struct trn_record *record)
 	return record->op < TRN_TIME_PART && !record->value;
 }
 
-static bool record_valid(const struct trn_job *job, unsigned int actor,
-			 const struct trn_record *record)
+static bool record_valid(const struct trn_timeline *tl, unsigned int actor,
+			 const struct trn_record *record, bool stamps)
 {
-	const struct trn_timeline *tl = job->timeline;
 	bool queue = actor >= TRN_ACTOR_QUEUE;
 
 	switch (record->kind) {
@@ -263,13 +265,13 @@ static bool record_valid(const struct trn_job *job, unsigned int actor,
 	case TRN_RECORD_OUTSIDE:
 		return !queue;
 	case TRN_RECORD_STAMP:
-		return job->block.notify_size;
+		return stamps;
 	default:
 		return false;
 	}
 }
 
-static void load_record(struct trn_job *job, unsigned int actor,
+static void load_record(struct trn_timeline *tl, unsigned int actor, bool stamps,
 			struct trn_state *st)
 {
 	struct trn_record record;
@@ -277,9 +279,9 @@ static void load_record(struct trn_job *job, unsigned int actor,
 	trn_state_bytes(st, &record, sizeof(record));
 	if (trn_state_failed(st))
 		return;
-	if (!record_valid(job, actor, &record))
+	if (!record_valid(tl, actor, &record, stamps))
 		trn_state_fail(st, "a record of device time is not valid");
-	else if (!trn_timeline_record(job->timeline, actor, &record))
+	else if (!trn_timeline_record(tl, actor, &record))
 		trn_state_fail(st, "out of memory");
 }
 
@@ -309,10 +311,10 @@ static bool may_park(struct trn_actor *actor)
 			   !actor->replay.first));
 }
 
-static void actor_state(struct trn_job *job, unsigned int index,
+static void actor_state(struct trn_timeline *tl, unsigned int index, bool stamps,
 			struct trn_state *st)
 {
-	struct trn_actor *actor = &job->timeline->actor[index];
+	struct trn_actor *actor = &tl->actor[index];
 	uint32_t nr, i;
 
 	trn_state_u64(st, &actor->pending_ps);
@@ -323,7 +325,7 @@ static void actor_state(struct trn_job *job, unsigned int index,
 	if (st->loading && index >= TRN_ACTOR_QUEUE)
 		atomic_store(&actor->running, false);
 	trn_state_atomic_bool(st, &actor->waiting);
-	loads_state(job->timeline, actor, st);
+	loads_state(tl, actor, st);
 	trn_state_bool(st, &actor->begun);
 	trn_state_u64(st, &actor->begin_ps);
 	trn_state_u64(st, &actor->end_ps);
@@ -331,7 +333,7 @@ static void actor_state(struct trn_job *job, unsigned int index,
 	if (!st->loading)
 		save_records(actor, st);
 	for (i = 0; st->loading && i < nr && !trn_state_failed(st); i++)
-		load_record(job, index, st);
+		load_record(tl, index, stamps, st);
 	trn_state_bool(st, &actor->parked);
 	if (actor->parked && (!nr || !may_park(actor)))
 		trn_state_fail(st, "an actor waits for nothing");
@@ -348,13 +350,12 @@ static bool stamps_room(struct trn_timeline *tl, size_t kept)
 	return tl->stamps;
 }
 
-static void stamps_state(struct trn_job *job, struct trn_state *st)
+static void stamps_state(struct trn_timeline *tl, bool stamps, struct trn_state *st)
 {
-	struct trn_timeline *tl = job->timeline;
 	uint64_t nr = tl->nr_stamps, kept, i;
 
 	trn_state_u64(st, &nr);
-	if (nr > SIZE_MAX / 2 || (nr && !job->block.notify_size))
+	if (nr > SIZE_MAX / 2 || (nr && !stamps))
 		trn_state_fail(st, "a job has stamps without notifications");
 	if (!nr || trn_state_failed(st))
 		return;
@@ -403,34 +404,11 @@ static void traces_state(struct trn_timeline *tl, struct trn_state *st)
 	}
 }
 
-static void queues_state(struct trn_job *job)
+void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *st)
 {
-	unsigned int i;
-
-	for (i = 0; i < job->nr_queues; i++)
-		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
-			       job->queues[i]->engine, job->queues[i]->index);
-}
-
-void trn_timeline_state(struct trn_job *job, struct trn_state *st)
-{
-	struct trn_timeline *tl = job->timeline;
-	bool present = tl;
 	uint64_t drain;
 	unsigned int i;
 
-	trn_state_bool(st, &present);
-	if (!present || trn_state_failed(st))
-		return;
-	if (st->loading) {
-		tl = trn_timeline_new(job->core, job->nr_queues);
-		if (!tl) {
-			trn_state_fail(st, "a job has device time and the clock is off");
-			return;
-		}
-		job->timeline = tl;
-		trn_time_trace_to(tl, trn_job_trace, trn_job_trace_lost, job);
-	}
 	trn_state_u64(st, &tl->start_ps);
 	trn_state_atomic_bool(st, &tl->lost);
 	trn_state_atomic_bool(st, &tl->tracing);
@@ -438,16 +416,15 @@ void trn_timeline_state(struct trn_job *job, struct trn_state *st)
 	trn_state_atomic_bool(st, &tl->inexact);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
-	queues_state(job);
 	trn_ways_state(tl, st);
 	for (i = 0; i < TRN_PORTS; i++)
 		trn_state_u64(st, &tl->port_ps[i]);
 	for (i = 0; i < tl->nr_actors && !trn_state_failed(st); i++)
-		actor_state(job, i, st);
+		actor_state(tl, i, stamps, st);
 	trn_engines_state(tl, st);
 	drain = atomic_load(&tl->next_drain);
 	trn_state_u64(st, &drain);
 	atomic_store(&tl->next_drain, (size_t)drain);
-	stamps_state(job, st);
+	stamps_state(tl, stamps, st);
 	traces_state(tl, st);
 }

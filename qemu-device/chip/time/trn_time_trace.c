@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
 /* Traces that are told in one go: a worker is not held up for longer. */

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/trn_chip.h"
 #include "base/trn_state.h"
-#include "sync/trn_nq_block.h"
+#include "mem/trn_bus.h"
+#include "notify/trn_nq.h"
+#include "notify/trn_nq_block.h"
 
 #define SLOT_BASE	NEURON_NQ_SLOT(0)
 #define MAP_WORDS	((NEURON_NQ_SLOTS + 31) / 32)

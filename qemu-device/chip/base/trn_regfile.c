@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "soc/trn_regfile.h"
+#include "base/trn_regfile.h"
 
 #include <pthread.h>
 #include <stdlib.h>

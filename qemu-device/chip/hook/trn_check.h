@@ -25,13 +25,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mem/trn_bus.h"
+#include "neuron/job.h"
 
 struct trn_check;
 struct trn_check_actor;
 struct trn_check_job;
+struct trn_chip;
 struct trn_exec;
 struct trn_job;
+struct trn_loc;
 
 enum trn_check_kind {
 	TRN_CHECK_UNWRITTEN,	/* a read of bytes that nobody has written */
@@ -52,9 +54,11 @@ size_t trn_check_own_bytes(const struct trn_chip *chip);
  * The following do nothing on a chip without checks.
  */
 
-/* The memory has been cleared, page aligned: nobody has written it. */
-void trn_check_forget(struct trn_chip *chip, enum trn_place place,
-		      unsigned int index, uint64_t offset, uint64_t len);
+/*
+ * The memory has been cleared, page aligned: nobody has written it. @place: enum trn_place.
+ */
+void trn_check_forget(struct trn_chip *chip, unsigned int place, unsigned int index,
+		      uint64_t offset, uint64_t len);
 /* All memories count as written: they were loaded. */
 void trn_check_trust(struct trn_chip *chip);
 /* Bytes of loc->chip's memory are about to be written by anybody. */
@@ -87,7 +91,7 @@ void trn_check_packet(struct trn_check_actor *queue, uint32_t m2s, uint32_t s2m)
 
 /*
  * Under the lock of the semaphores of @cj's core: semaphore or event @sem
- * (TRN_TIME_EVENT) is about to change from @old; a wait of @actor is over with the
+ * (TRN_SEM_OF_EVENT) is about to change from @old; a wait of @actor is over with the
  * value @have. NULL, or an actor of another job: somebody else.
  */
 void trn_check_post(struct trn_check_job *cj, struct trn_check_actor *actor,

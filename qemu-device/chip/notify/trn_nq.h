@@ -54,6 +54,9 @@ int trn_nq_init(struct trn_chip *chip);
 /* The chip is quiet. */
 void trn_nq_destroy(struct trn_chip *chip);
 
+/* @event is for the core's own block. */
+void trn_nq_of_core(const struct trn_core *core, struct trn_nq_event *event);
+
 /*
  * Append an entry: writes to memory, so for worker tasks, with no lock held.
  * Cheap when no queue of the block has been set up.

@@ -3,12 +3,21 @@
 
 #include <string.h>
 
-#include "core/trn_observe.h"
+#include "base/trn_chip.h"
+#include "soc/trn_reset.h"
+#include "hook/trn_observe.h"
+#include "core/trn_park.h"
+#include "dma/trn_udma.h"
 #include "exec/trn_ap.h"
+#include "exec/trn_seq.h"
+#include "isa/trn_pe_array.h"
+#include "job/trn_job.h"
 #include "mem/trn_bus.h"
-#include "mem/trn_mem.h"
+#include "mem/trn_domain.h"
+#include "mem/trn_touched.h"
 #include "mem/trn_window.h"
 #include "num/trn_num.h"
+#include "sync/trn_sem.h"
 
 /* --- Addresses --- */
 
@@ -41,7 +50,7 @@ enum neuron_cause trn_inspect_read(struct trn_chip *chip, uint64_t addr, void *b
 	case TRN_PLACE_MISC:
 		return trn_bus_read(chip, addr, buf, len);
 	default:
-		trn_mem_read(&loc, buf, len);
+		trn_touched_read(&loc, buf, len);
 		return NEURON_CAUSE_NONE;
 	}
 }
@@ -69,9 +78,9 @@ static bool is_held(struct trn_chip *chip)
 {
 	bool stopped;
 
-	pthread_mutex_lock(&chip->controller.lock);
-	stopped = chip->controller.stopped;
-	pthread_mutex_unlock(&chip->controller.lock);
+	pthread_mutex_lock(&chip->controller->lock);
+	stopped = chip->controller->stopped;
+	pthread_mutex_unlock(&chip->controller->lock);
 	return stopped && trn_chip_quiet(chip);
 }
 
@@ -207,9 +216,9 @@ bool trn_inspect_semaphore(struct trn_chip *chip, unsigned int unit, unsigned in
 
 	if (!core || sem >= NEURON_NR_SEMAPHORES)
 		return false;
-	*value = trn_sem_value(&core->sems, sem);
+	*value = trn_sem_value(core->sems, sem);
 	if (poster)
-		*poster = trn_sem_poster(&core->sems, sem);
+		*poster = trn_sem_poster(core->sems, sem);
 	return true;
 }
 
@@ -220,7 +229,7 @@ bool trn_inspect_event(struct trn_chip *chip, unsigned int unit, unsigned int ev
 
 	if (!core || event >= NEURON_NR_EVENTS)
 		return false;
-	*value = trn_event_value(&core->sems, event);
+	*value = trn_event_value(core->sems, event);
 	return true;
 }
 

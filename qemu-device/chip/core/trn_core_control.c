@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * A job and its core's controller: start, faults, completion, core reset.
+ * The controller of a core: start and completion of jobs, core reset.
  *
  * Only the controller starts, completes and frees jobs and resets the core, and
  * a task never runs twice at a time, so its steps need no lock against each
@@ -11,101 +11,20 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "check/trn_check.h"
+#include "core/trn_core.h"
+#include "core/trn_gang.h"
 #include "core/trn_latch.h"
-#include "fault/trn_inject.h"
-#include "mem/trn_mem.h"
-#include "sync/trn_nq.h"
-
-#define NOTIFY_PHASE		NEURON_BIT(31)
-#define NOTIFY_ENGINE		NEURON_MASK(26, 24)
-#define NOTIFY_PC		NEURON_MASK(23, 0)
-
-void trn_job_get(struct trn_job *job)
-{
-	atomic_fetch_add(&job->refs, 1);
-}
-
-void trn_job_put(struct trn_job *job)
-{
-	struct trn_core *core = job->core;
-
-	/* The controller may free the job as soon as the count is 0. */
-	if (atomic_fetch_sub(&job->refs, 1) == 1)
-		trn_task_kick(&core->controller);
-}
-
-bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem)
-{
-	return sem < NEURON_NR_SEMAPHORES &&
-	       job->block.sem_own[sem / 64] >> (sem % 64) & 1;
-}
-
-bool trn_job_owns_event(const struct trn_job *job, unsigned int event)
-{
-	return event < NEURON_NR_EVENTS &&
-	       job->block.event_own[event / 64] >> (event % 64) & 1;
-}
-
-/* Entry @n of the stream: its address, and its phase by the lap. */
-static uint64_t notify_addr(const struct trn_job *job, uint64_t n)
-{
-	return job->block.notify_addr +
-	       n * sizeof(struct neuron_hw_notify) %
-		       job->block.notify_size;
-}
-
-static uint32_t notify_phase(const struct trn_job *job, uint64_t n)
-{
-	uint64_t lap = n * sizeof(struct neuron_hw_notify) /
-		       job->block.notify_size;
-
-	return lap & 1 ? 0 : NOTIFY_PHASE;
-}
-
-enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
-				 uint32_t tag, uint32_t pc)
-{
-	struct trn_access access = {
-		.chip = job->core->chip,
-		.domain = job->domain,
-		.notify = true,
-	};
-	struct neuron_hw_notify entry = { .tag = tag };
-	enum neuron_cause cause;
-	uint32_t n;
-
-	if (!job->block.notify_size)
-		return NEURON_CAUSE_NONE;
-	n = atomic_fetch_add(&job->notify_count, 1);
-	entry.source = notify_phase(job, n) | NEURON_PUT(NOTIFY_ENGINE, actor) |
-		       NEURON_PUT(NOTIFY_PC, pc);
-	cause = trn_access_write(&access, notify_addr(job, n), &entry,
-				 sizeof(entry));
-	if (!cause)
-		trn_time_stamp(job->timeline, actor, n);
-	return cause;
-}
-
-/* The replay found the time of notification @cookie. */
-static void notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
-{
-	struct trn_job *job = arg;
-	struct trn_access access = {
-		.chip = job->core->chip,
-		.domain = job->domain,
-		.notify = true,
-	};
-	uint64_t kept = job->block.notify_size /
-			sizeof(struct neuron_hw_notify);
-
-	if (cookie + kept < atomic_load(&job->notify_count))
-		return;		/* a later lap has overwritten it */
-	trn_access_write(&access,
-			 notify_addr(job, cookie) +
-				 offsetof(struct neuron_hw_notify, time_ns),
-			 &time_ns, sizeof(time_ns));
-}
+#include "dma/trn_udma.h"
+#include "exec/trn_seq.h"
+#include "hook/trn_check.h"
+#include "hook/trn_inject.h"
+#include "job/trn_job.h"
+#include "mem/trn_bus.h"
+#include "mem/trn_touched.h"
+#include "notify/trn_nq.h"
+#include "sync/trn_irq.h"
+#include "sync/trn_sem.h"
+#include "time/trn_time.h"
 
 void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
 {
@@ -258,7 +177,7 @@ static void fill_record(struct trn_job *job,
 
 	if (atomic_load(&job->faulted) && fault->timed)
 		trn_time_end_at(job->timeline, fault->time_ps);
-	trn_time_replay(job->timeline, &start, &end, notify_stamp, job);
+	trn_time_replay(job->timeline, &start, &end, trn_job_notify_stamp, job);
 	trn_job_trace_end(job);
 	*record = (struct neuron_hw_completion){
 		.job_id = job->block.job_id,
@@ -389,7 +308,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	bound = bind_queues(job);
 	memcpy(clear, job->block.sem_clear, sizeof(clear));
 	job->timeline = trn_timeline_new(core, job->nr_queues);
-	trn_sems_clear(&core->sems, clear);
+	trn_sems_clear(core->sems, clear);
 	trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	for (i = 0; i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,

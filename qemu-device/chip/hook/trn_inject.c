@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "fault/trn_inject.h"
+#include "hook/trn_inject.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "soc/trn_reset.h"
-#include "soc/trn_save.h"
+#include "base/trn_chip.h"
+#include "base/trn_state.h"
+
 
 /**
  * struct armed_rule - a rule and what came of it
@@ -103,7 +104,7 @@ void trn_inject_clear(struct trn_chip *chip, enum trn_inject_point point)
 	update_armed(chip);
 	pthread_mutex_unlock(&inject->lock);
 	/* An engine that hangs looks again. */
-	trn_reset_kick(chip);
+	chip->kick(chip);
 }
 
 void trn_inject_forget(struct trn_chip *chip)

@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sync/trn_nq_block.h"
+#include "base/trn_chip.h"
+#include "mem/trn_bus.h"
+#include "notify/trn_nq.h"
+#include "notify/trn_nq_block.h"
+#include "sync/trn_irq.h"
 
 /* Entries of others that a poster writes before it leaves the rest to the task. */
 #define NQ_TURNS	64
@@ -283,6 +287,17 @@ void trn_nq_post_later(struct trn_chip *chip, const struct trn_nq_event *event)
 	post(chip, event, true);
 }
 
+void trn_nq_of_core(const struct trn_core *core, struct trn_nq_event *event)
+{
+	if (trn_core_is_cc(core)) {
+		event->unit = TRN_NQ_TOP_SP;
+		event->index = core->index - NEURON_MAX_CORES;
+	} else {
+		event->unit = TRN_NQ_CORE;
+		event->index = core->index;
+	}
+}
+
 bool trn_nq_dma_wanted(struct trn_chip *chip, unsigned int engine)
 {
 	return find_block(chip, trn_nq_block(TRN_NQ_DMA, engine));
@@ -293,7 +308,7 @@ bool trn_nq_traces(const struct trn_core *core, unsigned int engine)
 	struct trn_nq_event own;
 	struct nq_block *block;
 
-	trn_core_nq(core, &own);
+	trn_nq_of_core(core, &own);
 	block = find_block(core->chip, trn_nq_block(own.unit, own.index));
 	return block && atomic_load_explicit(&block->traced,
 					     memory_order_relaxed) >>

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/trn_chip.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
 
 /* Entries that wait until the one that is being written is done. */
 #define NQ_PENDING	32

@@ -108,4 +108,7 @@ static inline bool trn_inject(struct trn_chip *chip,
 	       trn_inject_strikes(chip, point, unit, value);
 }
 
+/* The rules and how far each has come. */
+void trn_inject_state(struct trn_chip *chip, struct trn_state *st);
+
 #endif /* TRN_INJECT_H */

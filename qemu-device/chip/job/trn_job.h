@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * A job: from the doorbell to the completion record.
+ * A job: what its actors share, from the doorbell to the completion record.
  *
  * Each started sequencer and each busy queue holds a reference, and so does a member
- * of a gang that waits for the others (trn_gang.h). When the last one is dropped the
+ * of a gang that waits for the others (core/trn_gang.h). When the last one is dropped the
  * core's controller writes the completion record, raises the interrupt and frees the
  * job. An error stops the other actors when they have passed its device time, and the
  * same path completes the job with the least of them (trn_job_fault.c).
@@ -15,14 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/trn_pool.h"
-#include "mem/trn_domain.h"
 #include "neuron/job.h"
-#include "time/trn_time.h"
 
 struct trn_check_job;
 struct trn_core;
+struct trn_domain;
 struct trn_queue;
+struct trn_task;
+struct trn_timeline;
+
+#define TRN_FAULT_S2M		0x8000	/* in trn_fault.queue */
 
 /**
  * struct trn_fault - why a job fails; the fields of the completion record, and
@@ -44,6 +46,8 @@ struct trn_job {
 	struct neuron_hw_job block;	/* as latched, host byte order is LE */
 	struct trn_domain *domain;
 	struct trn_queue **queues;
+	struct trn_task **tasks;	/* of its actors: the core's engines, then @queues */
+	unsigned int nr_tasks;
 	struct neuron_hw_job_queue *queue_table;	/* as latched */
 	unsigned int nr_queues;
 	struct trn_timeline *timeline;
@@ -65,48 +69,8 @@ struct trn_job {
 	_Atomic uint64_t trace_lost;
 };
 
-/*
- * Prepare @core, which is in trn_chip.core of @chip: its place there says whether it is a
- * NeuronCore or a CC-core. Returns 0, or -1 without memory.
- */
-int trn_core_init(struct trn_core *core, struct trn_chip *chip);
-void trn_core_destroy(struct trn_core *core);
-/* Chip reset: everything to its reset state; the core is quiet. */
-void trn_core_reset_state(struct trn_core *core);
-
-/*
- * Back to zero: sequencers, semaphores, events, memories, array. Nothing of the
- * core runs; counters, generation and queues stay.
- */
-void trn_core_scrub(struct trn_core *core);
-/*
- * The queues of the core's ring engines, but for those that a job has: the core runs
- * none, so it is one of a CC-core's. A CC-core has no others. Hold: start no run until
- * they are reset; true while one is still under way, whose end kicks the controller.
- */
-bool trn_core_hold_queues(struct trn_core *core);
-void trn_core_reset_queues(struct trn_core *core);
-/* The controller's task function. */
-enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget);
-
-/* Control-block writes: the job block's address, a core reset. */
-void trn_core_doorbell(struct trn_core *core, uint64_t job_block);
-void trn_core_reset(struct trn_core *core);
-/* The DMA engines of the core alone; a job of the core ends, memories stay. */
-void trn_core_reset_engines(struct trn_core *core);
-
-/* Forget the core's job without a record; the chip is stopped and quiet. */
-void trn_job_drop(struct trn_core *core);
-/*
- * The same for a reset of the chip that its software asked for: the record says
- * ABORTED. No interrupt, because interrupts are about to be reset as well.
- */
-void trn_job_abort(struct trn_core *core);
-
 void trn_job_get(struct trn_job *job);
 void trn_job_put(struct trn_job *job);
-
-/* --- trn_job_fault.c --- */
 
 /* The job fails, if it has not yet, and every actor stops at its next boundary. */
 void trn_job_fail(struct trn_job *job, const struct trn_fault *fault);
@@ -124,11 +88,6 @@ void trn_job_stop(struct trn_job *job);
  * its reference.
  */
 void trn_job_turn_ends(struct trn_job *job);
-/* The controller, after a fault: stop the job when nobody has anything to do before it. */
-void trn_job_settle(struct trn_core *core);
-/* The controller: no actor is left. Tell of the fault, if there is one. */
-void trn_job_fault_tell(struct trn_job *job);
-
 /* May instructions of this job use semaphore @sem? */
 bool trn_job_owns_sem(const struct trn_job *job, unsigned int sem);
 
@@ -139,19 +98,13 @@ bool trn_job_owns_event(const struct trn_job *job, unsigned int event);
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 				 uint32_t tag, uint32_t pc);
 
-/*
- * trn_job_trace.c: post what was traced, and write it to the job's trace (trn_trace_fn);
- * @arg: the job.
- */
-void trn_job_trace(void *arg, const struct trn_time_trace *trace);
-/* Whether the window of a trace that was latched, or loaded, takes one. Logs why not. */
-enum neuron_cause trn_job_trace_check(const struct trn_job *job);
-/* A job that is traced has begun, or ended: write the header of its trace. */
-void trn_job_trace_begin(struct trn_job *job);
-void trn_job_trace_end(struct trn_job *job);
-/* Something of it, which was not recorded, is missing in its trace. */
-void trn_job_trace_lose(struct trn_job *job);
-/* The same as a trn_trace_lost_fn; @arg: the job. */
-void trn_job_trace_lost(void *arg);
+/* The replay found the time of notification @cookie (trn_stamp_fn); @arg: the job. */
+void trn_job_notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns);
+
+/* Something of its trace is missing, which was not recorded. */
+static inline void trn_job_trace_lose(struct trn_job *job)
+{
+	atomic_fetch_add_explicit(&job->trace_lost, 1, memory_order_relaxed);
+}
 
 #endif /* TRN_JOB_H */

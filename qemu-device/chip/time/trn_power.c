@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "soc/trn_power.h"
+#include "time/trn_power.h"
 
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
-#include "sync/trn_nq.h"
+#include "notify/trn_nq.h"
 
 #define FULL		10000u	/* basis points */
 #define MAX_DICE	2

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "mem/trn_mem.h"
+#include "mem/trn_touched.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_state.h"
 #include "base/trn_pages.h"
-#include "check/trn_check.h"
-#include "soc/trn_save.h"
+#include "hook/trn_check.h"
+#include "mem/trn_bus.h"
 
 #define SBUF_EXTENTS	(NEURON_TPB_SBUF_SIZE >> TRN_EXTENT_SHIFT)
 #define PSUM_EXTENTS	(NEURON_TPB_PSUM_SIZE >> TRN_EXTENT_SHIFT)
@@ -35,28 +36,7 @@ struct trn_touched {
 	_Atomic uint64_t bits[];
 };
 
-uint8_t *trn_mem_alloc(uint64_t size)
-{
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return mem == MAP_FAILED ? NULL : mem;
-}
-
-void trn_mem_free(uint8_t *mem, uint64_t size)
-{
-	if (mem)
-		munmap(mem, size);
-}
-
-void trn_mem_discard(uint8_t *mem, uint64_t size)
-{
-	/* Locked memory cannot be given back. */
-	if (madvise(mem, size, MADV_DONTNEED))
-		memset(mem, 0, size);
-}
-
-int trn_mem_init(struct trn_chip *chip)
+int trn_touched_init(struct trn_chip *chip)
 {
 	uint64_t stack = (chip->hbm_size + TRN_EXTENT - 1) >> TRN_EXTENT_SHIFT;
 	uint64_t extents = stack * chip->gen->nr_hbm +
@@ -74,7 +54,7 @@ int trn_mem_init(struct trn_chip *chip)
 	return 0;
 }
 
-void trn_mem_destroy(struct trn_chip *chip)
+void trn_touched_destroy(struct trn_chip *chip)
 {
 	struct trn_touched *t = chip->touched;
 
@@ -116,7 +96,7 @@ static enum neuron_cause touch_extent(struct trn_touched *t, uint64_t extent)
 	return NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_mem_touch(const struct trn_loc *loc, size_t len)
+enum neuron_cause trn_touched_mark(const struct trn_loc *loc, size_t len)
 {
 	uint64_t first, extent, last;
 
@@ -139,7 +119,7 @@ enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
 {
 	if (loc->ptr && loc->chip->check)
 		trn_check_written(loc, len);
-	return trn_mem_touch(loc, len);
+	return trn_touched_mark(loc, len);
 }
 
 /* The device or somebody else has touched the extent: looking at it costs nothing more. */
@@ -167,7 +147,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-const uint8_t *trn_mem_source(const struct trn_loc *loc, uint64_t *len)
+const uint8_t *trn_touched_source(const struct trn_loc *loc, uint64_t *len)
 {
 	static const uint8_t zeroes[ZEROES];
 	struct trn_touched *t = loc->chip->touched;
@@ -186,7 +166,7 @@ const uint8_t *trn_mem_source(const struct trn_loc *loc, uint64_t *len)
 	return loc->ptr;
 }
 
-void trn_mem_read(const struct trn_loc *loc, void *buf, uint64_t len)
+void trn_touched_read(const struct trn_loc *loc, void *buf, uint64_t len)
 {
 	struct trn_loc at = *loc;
 	const uint8_t *source;
@@ -195,7 +175,7 @@ void trn_mem_read(const struct trn_loc *loc, void *buf, uint64_t len)
 
 	for (; len; len -= n) {
 		n = len;
-		source = trn_mem_source(&at, &n);
+		source = trn_touched_source(&at, &n);
 		memcpy(to, source, n);
 		at.offset += n;
 		at.ptr += n;
@@ -203,8 +183,8 @@ void trn_mem_read(const struct trn_loc *loc, void *buf, uint64_t len)
 	}
 }
 
-void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
-		    unsigned int index, uint64_t offset, uint64_t len)
+void trn_touched_forget(struct trn_chip *chip, enum trn_place place,
+			unsigned int index, uint64_t offset, uint64_t len)
 {
 	struct trn_touched *t = chip->touched;
 	uint64_t first = first_extent(chip, place, index);
@@ -223,7 +203,7 @@ void trn_mem_forget(struct trn_chip *chip, enum trn_place place,
 	}
 }
 
-uint64_t trn_mem_used(const struct trn_chip *chip)
+uint64_t trn_touched_used(const struct trn_chip *chip)
 {
 	const struct trn_touched *t = chip->touched;
 
@@ -250,7 +230,7 @@ void trn_touched_state(struct trn_chip *chip, struct trn_state *st)
 		atomic_store(&t->used, used * TRN_EXTENT);
 }
 
-size_t trn_mem_own_bytes(const struct trn_chip *chip)
+size_t trn_touched_own_bytes(const struct trn_chip *chip)
 {
 	const struct trn_touched *t = chip->touched;
 

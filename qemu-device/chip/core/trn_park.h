@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs a load,
- * or two where an engine may be parked.
+ * Where sequencers tell the chip's observer (trn/observe.h), which may park them.
  */
-#ifndef TRN_OBSERVE_H
-#define TRN_OBSERVE_H
+#ifndef TRN_PARK_H
+#define TRN_PARK_H
 
 #include "base/trn_chip.h"
-#include "trn/observe.h"
+#include "exec/trn_seq.h"
+#include "hook/trn_observe.h"
 
 /* trn_seq.hold */
 enum trn_hold {
@@ -15,11 +15,6 @@ enum trn_hold {
 	TRN_HOLD_PARKED,
 	TRN_HOLD_PASSED,	/* it goes, however often it has to be tried */
 };
-
-static inline const struct trn_observer *trn_observer(const struct trn_chip *chip)
-{
-	return atomic_load_explicit(&chip->observer, memory_order_acquire);
-}
 
 /* The unit with number @unit of the public interface, or NULL. */
 struct trn_core *trn_observe_unit(struct trn_chip *chip, unsigned int unit);
@@ -45,8 +40,4 @@ static inline void trn_observe_done(struct trn_seq *seq)
 		trn_observe_retired(seq);
 }
 
-void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
-		       uint32_t pc, uint32_t descriptors, uint64_t bytes);
-void trn_observe_failed(const struct trn_job *job, const struct trn_fault *fault);
-
-#endif /* TRN_OBSERVE_H */
+#endif /* TRN_PARK_H */
