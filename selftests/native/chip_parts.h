@@ -15,6 +15,7 @@
 #include "isa/trn_pe_array.h"
 #include "job/trn_job.h"
 #include "mem/trn_bus.h"
+#include "mem/trn_access.h"
 #include "mem/trn_domain.h"
 #include "mem/trn_touched.h"
 #include "sync/trn_irq.h"

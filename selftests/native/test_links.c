@@ -13,7 +13,7 @@
 
 #include "state_stream.h"
 #include "time/trn_cost.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "fabric/trn_fabric.h"
 #include "chip_parts.h"
 #include "soc/trn_reset.h"

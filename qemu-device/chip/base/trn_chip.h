@@ -139,7 +139,7 @@ struct trn_chip {
 	struct trn_log_limit log_limit;
 	struct trn_bar_map *bar_map;	/* BAR0 regions, trn_bar.c */
 	struct trn_regfile *regfile;	/* registers that only read back */
-	struct trn_firmware *firmware;	/* MISC RAM and mailbox, trn_misc.c */
+	struct trn_firmware *firmware;	/* MISC RAM and mailbox, trn_misc_ram.c */
 	struct trn_ecc *ecc;		/* memory errors, trn_ecc.c */
 	_Atomic uint32_t ecc_armed;	/* bad cells of HBM */
 	struct trn_power *power;	/* samples and throttle, trn_power.c */

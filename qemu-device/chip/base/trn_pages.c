@@ -7,8 +7,8 @@
  * The stream has runs of pages in ascending order, each with its offset and its
  * length, and ends with a run of length 0.
  */
-#include "base/trn_state.h"
 #include "base/trn_pages.h"
+#include "base/trn_state.h"
 
 #include <fcntl.h>
 #include <string.h>

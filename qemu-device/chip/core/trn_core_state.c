@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "base/trn_state.h"
 #include "base/trn_pages.h"
+#include "base/trn_state.h"
 #include "core/trn_core.h"
-#include "hook/trn_observe.h"
 #include "core/trn_park.h"
 #include "dma/trn_udma.h"
 #include "exec/trn_resume.h"
 #include "exec/trn_seq.h"
+#include "hook/trn_observe.h"
 #include "isa/trn_isa.h"
 #include "isa/trn_pe_array.h"
 #include "job/trn_job.h"

@@ -14,7 +14,7 @@
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
 #include "job/trn_job.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "mem/trn_window.h"
 #include "notify/trn_nq.h"
 #include "time/trn_time.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "hook/trn_check.h"
 #include "contract/job.h"
-#include "core/trn_latch.h"
 #include "core/trn_core.h"
+#include "core/trn_latch.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
 #include "exec/trn_seq.h"
+#include "hook/trn_check.h"
 #include "job/trn_job.h"
 #include "mem/trn_bus.h"
 #include "mem/trn_domain.h"

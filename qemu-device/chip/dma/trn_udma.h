@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "base/trn_pool.h"
-#include "mem/trn_domain.h"
 #include "neuron/dma_op.h"
 #include "neuron/job.h"
 #include "neuron/udma.h"

@@ -8,7 +8,7 @@
 #include "dma/trn_udma_op.h"
 #include "dma/trn_udma_run.h"
 #include "job/trn_job.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "notify/trn_nq.h"
 #include "time/trn_cost.h"
 #include "time/trn_time.h"

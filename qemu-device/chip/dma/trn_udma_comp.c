@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dma/trn_udma_run.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 
 #define COMP_MAX_BYTES	32	/* of one completion */
 

@@ -4,8 +4,8 @@
  */
 #include "dma/trn_udma_op_private.h"
 
+#include "mem/trn_access.h"
 #include "mem/trn_bus.h"
-#include "mem/trn_domain.h"
 #include "num/trn_num.h"
 
 #define INDEXED	(NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dma/trn_udma_op_private.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 
 #define BOUNCE_BYTES	8192
 /* From this length on memory to memory is worth more than one block. */

@@ -7,7 +7,7 @@
 
 #include "dma/trn_udma_op.h"
 #include "dma/trn_udma_walk.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 
 /**
  * struct trn_op - an operation under way

@@ -8,7 +8,7 @@
  */
 #include "dma/trn_udma_walk.h"
 
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "neuron/address.h"
 
 /* The position of an element. */

@@ -8,14 +8,14 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "hook/trn_observe.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
 #include "hook/trn_observe.h"
+#include "hook/trn_observe.h"
 #include "job/trn_job.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "notify/trn_nq.h"
 #include "time/trn_cost.h"
 #include "time/trn_time.h"

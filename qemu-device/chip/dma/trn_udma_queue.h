@@ -15,8 +15,8 @@
 #ifndef TRN_UDMA_QUEUE_H
 #define TRN_UDMA_QUEUE_H
 
-#include "job/trn_job.h"
 #include "dma/trn_udma.h"
+#include "job/trn_job.h"
 
 #define TRN_RING_ID_MASK	3
 

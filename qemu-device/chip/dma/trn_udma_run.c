@@ -10,12 +10,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "dma/trn_udma_run.h"
 #include "base/trn_chip.h"
 #include "dma/trn_udma.h"
+#include "dma/trn_udma_run.h"
 #include "hook/trn_inject.h"
 #include "job/trn_job.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
 #include "time/trn_power.h"

@@ -15,7 +15,7 @@
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
 #include "job/trn_job.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 
 #define TRN_FETCH_BATCH	32
 #define TRN_FETCH_ROOM	(NEURON_UDMA_PACKET_MAX_DESC + TRN_FETCH_BATCH)

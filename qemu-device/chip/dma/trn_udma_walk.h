@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "neuron/dma_op.h"
 
 /**

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "exec/trn_exec.h"
 #include "base/trn_chip.h"
+#include "exec/trn_exec.h"
 #include "exec/trn_resume.h"
 #include "exec/trn_seq.h"
 #include "isa/trn_isa_list.h"

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "exec/trn_exec_tensor.h"
 #include "base/trn_chip.h"
+#include "exec/trn_exec_tensor.h"
 #include "exec/trn_resume.h"
 #include "isa/trn_pe_array.h"
 #include "num/trn_num.h"

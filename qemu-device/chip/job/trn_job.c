@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "base/trn_chip.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "time/trn_time.h"
 
 #define NOTIFY_PHASE		NEURON_BIT(31)

@@ -15,8 +15,8 @@
 #include "fabric/trn_fabric.h"
 #include "fabric/trn_link_count.h"
 #include "hook/trn_check.h"
+#include "mem/trn_access.h"
 #include "mem/trn_bus.h"
-#include "mem/trn_domain.h"
 #include "mem/trn_ecc.h"
 #include "mem/trn_touched.h"
 #include "mem/trn_window.h"
@@ -167,6 +167,21 @@ static uint32_t end_of(const struct piece *piece)
 	if (piece->loc.place == TRN_PLACE_HBM)
 		end |= TRN_END_HBM | piece->loc.index;
 	return end;
+}
+
+void trn_traffic_add(struct trn_traffic *traffic, uint32_t src, uint32_t dst,
+		     uint64_t bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < traffic->nr; i++)
+		if (traffic->stream[i].src == src && traffic->stream[i].dst == dst)
+			break;
+	if (i == TRN_STREAMS)
+		i--;
+	if (i == traffic->nr)
+		traffic->stream[traffic->nr++] = (struct trn_stream){ src, dst, 0 };
+	traffic->stream[i].bytes += bytes;
 }
 
 void trn_transfer_begin(struct trn_transfer *transfer, const struct trn_chip *chip)

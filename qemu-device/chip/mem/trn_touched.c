@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "base/trn_chip.h"
-#include "base/trn_state.h"
 #include "base/trn_pages.h"
+#include "base/trn_state.h"
 #include "hook/trn_check.h"
 #include "mem/trn_bus.h"
 

@@ -13,7 +13,8 @@
 #include "mem/trn_touched.h"
 #include "notify/trn_nq.h"
 #include "soc/trn_ctl.h"
-#include "soc/trn_misc.h"
+#include "soc/trn_misc_ram.h"
+#include "soc/trn_reset.h"
 #include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
 

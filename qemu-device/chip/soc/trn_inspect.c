@@ -4,19 +4,18 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
-#include "soc/trn_reset.h"
-#include "hook/trn_observe.h"
 #include "core/trn_park.h"
 #include "dma/trn_udma.h"
 #include "exec/trn_ap.h"
 #include "exec/trn_seq.h"
+#include "hook/trn_observe.h"
 #include "isa/trn_pe_array.h"
 #include "job/trn_job.h"
 #include "mem/trn_bus.h"
-#include "mem/trn_domain.h"
 #include "mem/trn_touched.h"
 #include "mem/trn_window.h"
 #include "num/trn_num.h"
+#include "soc/trn_reset.h"
 #include "sync/trn_sem.h"
 
 /* --- Addresses --- */

@@ -367,3 +367,23 @@ void trn_reset_state(struct trn_chip *chip, struct trn_state *st)
 	trn_state_atomic_bool(st, &c->whole);
 	until_state(c, st);
 }
+
+uint32_t trn_platform_reset_read(struct trn_chip *chip)
+{
+	return trn_reset_busy(chip);
+}
+
+/*
+ * v2 software writes 1 and then says through MISC RAM what to reset, so the
+ * write itself does nothing there.
+ */
+void trn_platform_reset_write(struct trn_chip *chip, uint32_t value)
+{
+	if (chip->gen->generation == 2)
+		return;
+	if (value == NEURON_PLATFORM_RESET_OLD ||
+	    value == NEURON_PLATFORM_RESET_DEVICE)
+		trn_reset_request(chip);
+	else
+		trn_reset_blocks(chip, value);
+}

@@ -61,6 +61,10 @@ bool trn_reset_waiting(struct trn_chip *chip);
 /* What software still has to see of a reset that it asked for. */
 void trn_reset_state(struct trn_chip *chip, struct trn_state *st);
 
+/* The reset register of platform mode. */
+uint32_t trn_platform_reset_read(struct trn_chip *chip);
+void trn_platform_reset_write(struct trn_chip *chip, uint32_t value);
+
 /* Let everything go on that a stop, or a fault on demand, may have interrupted. */
 void trn_reset_kick(struct trn_chip *chip);
 

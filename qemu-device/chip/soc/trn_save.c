@@ -4,9 +4,9 @@
  */
 
 #include "base/trn_chip.h"
-#include "base/trn_state.h"
 #include "base/trn_pages.h"
 #include "base/trn_regfile.h"
+#include "base/trn_state.h"
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "dma/trn_udma.h"

@@ -20,7 +20,7 @@
 
 #include "fabric/trn_fabric.h"
 #include "isa/trn_pe_array.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "neuron/regs.h"
 #include "time/trn_cost.h"
 #include "time/trn_time.h"

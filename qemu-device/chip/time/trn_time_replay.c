@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "time/trn_time.h"
 #include "time/trn_time_private.h"
 

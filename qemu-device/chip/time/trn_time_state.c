@@ -8,7 +8,7 @@
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
 #include "isa/trn_pe_array.h"
-#include "mem/trn_domain.h"
+#include "mem/trn_access.h"
 #include "time/trn_time.h"
 #include "time/trn_time_private.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-#include "soc/trn_misc.h"
+#include "soc/trn_misc_ram.h"
 
 #include "base/trn_chip.h"
 #include "mem/trn_ecc.h"
 #include "soc/trn_firmware.h"
-#include "time/trn_power.h"
 #include "soc/trn_reset.h"
+#include "time/trn_power.h"
 
 static uint32_t misc_position(const struct trn_chip *chip)
 {
@@ -141,24 +141,4 @@ void trn_misc_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 		atomic_store(&fw->accepted, false);
 	else if (is_mailbox_address(offset))
 		trn_mailbox_address(chip);
-}
-
-uint32_t trn_platform_reset_read(struct trn_chip *chip)
-{
-	return trn_reset_busy(chip);
-}
-
-/*
- * v2 software writes 1 and then says through MISC RAM what to reset, so the
- * write itself does nothing there.
- */
-void trn_platform_reset_write(struct trn_chip *chip, uint32_t value)
-{
-	if (chip->gen->generation == 2)
-		return;
-	if (value == NEURON_PLATFORM_RESET_OLD ||
-	    value == NEURON_PLATFORM_RESET_DEVICE)
-		trn_reset_request(chip);
-	else
-		trn_reset_blocks(chip, value);
 }
