@@ -67,5 +67,7 @@ struct nrt_backend {
 
 /* The DRM accel driver. */
 extern const struct nrt_backend nrt_backend_drm;
+/* Chips in this process. */
+extern const struct nrt_backend nrt_backend_embedded;
 
 #endif /* LIBNRT_BACKEND_H */

@@ -3,6 +3,7 @@
  * nrt_init(), nrt_close(), and what the machine is.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <nrt/nrt.h>
@@ -16,10 +17,44 @@ _Static_assert(sizeof(nrt_instance_info_t) == 32, "public layout");
 _Static_assert(sizeof(nrt_version_t) == 224, "public layout");
 _Static_assert(sizeof(nrt_vnc_memory_stats_t) == 16, "public layout");
 
-/* Where chips come from. */
-static const struct nrt_backend *choose_backend(void)
+/* NEURON_RT_BACKEND=auto: the chips of the machine, or, when there are none, our own. */
+static NRT_STATUS open_any(struct nrt_device ***devices, unsigned int *count,
+			   struct nrt_error *error)
 {
-	return &nrt_backend_drm;
+	struct nrt_error none;
+
+	if (!nrt_devices_open(&nrt_backend_drm, devices, count, &none))
+		return NRT_SUCCESS;
+	return nrt_devices_open(&nrt_backend_embedded, devices, count, error);
+}
+
+/* Where chips come from. */
+static NRT_STATUS open_devices(struct nrt_device ***devices, unsigned int *count,
+			       struct nrt_error *error)
+{
+	const char *text = getenv("NEURON_RT_BACKEND");
+
+	if (!text || !*text || !strcmp(text, "drm"))
+		return nrt_devices_open(&nrt_backend_drm, devices, count, error);
+	if (!strcmp(text, "embedded"))
+		return nrt_devices_open(&nrt_backend_embedded, devices, count, error);
+	if (!strcmp(text, "auto"))
+		return open_any(devices, count, error);
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEURON_RT_BACKEND=\"%.40s\": use drm, embedded or auto", text);
+}
+
+/* Nobody may take results of chips that are none for those of the machine's. */
+static void tell_embedded(const struct nrt_state *state)
+{
+	const struct nrt_device *first = state->devices[0];
+
+	if (first->backend != &nrt_backend_embedded)
+		return;
+	if (nrt_state_log()->level == NRT_LOG_QUIET)
+		return;
+	fprintf(stderr, "NRT: NEURON_RT_BACKEND=embedded: %u emulated %s %s in this process\n",
+		state->nr_devices, first->info.name, state->nr_devices == 1 ? "chip" : "chips");
 }
 
 /* With the state's lock for writing. */
@@ -28,7 +63,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	if (state->phase == NRT_PHASE_READY)
 		return nrt_error_set(error, NRT_INVALID, "already initialised");
 	if (nrt_env_read(&state->env, error) ||
-	    nrt_devices_open(choose_backend(), &state->devices, &state->nr_devices, error))
+	    open_devices(&state->devices, &state->nr_devices, error))
 		return error->status;
 	if (nrt_claim_cores(state->devices, state->nr_devices, &state->env, &state->cores,
 			    &state->nr_cores, error)) {
@@ -36,6 +71,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		return error->status;
 	}
 	state->phase = NRT_PHASE_READY;
+	tell_embedded(state);
 	return NRT_SUCCESS;
 }
 
@@ -94,7 +130,7 @@ static NRT_STATUS look(const char *call, look_fn *fn, void *out)
 	if (state->phase == NRT_PHASE_READY) {
 		status = fn(state->devices, state->nr_devices, out, &error);
 	} else {
-		status = nrt_devices_open(choose_backend(), &devices, &count, &error);
+		status = open_devices(&devices, &count, &error);
 		if (!status) {
 			status = fn(devices, count, out, &error);
 			nrt_devices_close(devices, count);

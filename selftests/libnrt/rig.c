@@ -9,10 +9,28 @@
 
 #include "rig.h"
 
+bool rig_embedded(void)
+{
+	const char *backend = getenv("NEURON_RT_BACKEND");
+
+	return backend && !strcmp(backend, "embedded");
+}
+
+/* The tests name embedded chips as TYPE:CHIPS. */
+static unsigned int embedded_chips(void)
+{
+	const char *instance = getenv("NEURON_EMU_INSTANCE");
+	const char *colon = instance ? strchr(instance, ':') : NULL;
+
+	if (!rig_embedded())
+		return 0;
+	return colon ? (unsigned int)strtoul(colon + 1, NULL, 10) : 1;
+}
+
 unsigned int rig_chips(void)
 {
 	DIR *folder = opendir("/dev/accel");
-	unsigned int chips = 0;
+	unsigned int chips = embedded_chips();
 	struct dirent *entry;
 
 	while (folder && (entry = readdir(folder)))

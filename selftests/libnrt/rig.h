@@ -19,6 +19,9 @@
 /* Chips of this machine; 0 without a device or a driver. */
 unsigned int rig_chips(void);
 
+/* Are they chips of this process (NEURON_RT_BACKEND=embedded)? */
+bool rig_embedded(void);
+
 /* A loaded program with device tensors "x" and "y" in their sets. */
 struct rig {
 	nrt_model_t *model;

@@ -44,6 +44,9 @@ SUITES = [
                  compiler="clang", env=TSAN, wrapper="setarch -R")),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
           asan("qtest", **QTEST), needs=("build",)),
+    Suite("embedded", "native", 60, 900,
+          "the tests of libnrt on chips in the process, three generations, under "
+          "AddressSanitizer and UBSan", asan("embedded"), needs=("build",)),
     Suite("style", "native", 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
     Suite("docs", "native", 60, 900,
