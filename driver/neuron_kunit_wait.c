@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of neuron_wait.c, which includes this file: the results that are kept.
+ * Unit tests of neuron_wait.c, which includes this file: the results that are kept, and what
+ * is told of them.
  */
 #include <kunit/test.h>
 
@@ -58,8 +59,25 @@ static void neuron_kunit_results(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 2, kref_read(&result[job].ref));
 }
 
+/* Of the flags of a record only the one that is known is told. */
+static void neuron_kunit_flags(struct kunit *test)
+{
+	struct neuron_result result = { };
+	struct drm_neuron_wait_job job = { };
+
+	neuron_wait_fetch(&result, &job);
+	KUNIT_EXPECT_EQ(test, 0, job.flags);
+	result.record.flags = ~NEURON_COMPLETION_INEXACT;
+	neuron_wait_fetch(&result, &job);
+	KUNIT_EXPECT_EQ(test, 0, job.flags);
+	result.record.flags = ~0u;
+	neuron_wait_fetch(&result, &job);
+	KUNIT_EXPECT_EQ(test, DRM_NEURON_JOB_INEXACT, job.flags);
+}
+
 static struct kunit_case neuron_wait_cases[] = {
 	KUNIT_CASE(neuron_kunit_results),
+	KUNIT_CASE(neuron_kunit_flags),
 	{}
 };
 

@@ -331,6 +331,7 @@ static int neuron_wait_until(struct neuron_wait *wait, bool all,
 	return left ? 0 : -ETIMEDOUT;
 }
 
+/* @job is zero from @status on. */
 static void neuron_wait_fetch(const struct neuron_result *result,
 			      struct drm_neuron_wait_job *job)
 {
@@ -352,6 +353,8 @@ static void neuron_wait_fetch(const struct neuron_result *result,
 	job->dma_bytes = record->dma_bytes;
 	job->wall_ns = result->wall_ns;
 	job->doorbell_ns = result->doorbell_ns;
+	if (record->flags & NEURON_COMPLETION_INEXACT)
+		job->flags |= DRM_NEURON_JOB_INEXACT;
 }
 
 static void neuron_wait_results(const struct neuron_wait *wait,

@@ -114,6 +114,7 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 		.wall_ns = wait->wall_ns,
 		.instructions = wait->instructions,
 		.dma_bytes = wait->dma_bytes,
+		.flags = wait->flags & DRM_NEURON_JOB_INEXACT ? NRT_EMU_INEXACT : 0,
 	};
 	model->has_last = true;
 }

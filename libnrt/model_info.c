@@ -13,7 +13,7 @@
 _Static_assert(sizeof(nrt_tensor_info_t) == 296, "public layout");
 _Static_assert(offsetof(nrt_tensor_info_t, shape) == 280, "public layout");
 _Static_assert(sizeof(nrt_model_info_t) == 4, "public layout");
-_Static_assert(sizeof(nrt_emu_execution_t) == 40, "public layout");
+_Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
 _Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
 _Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
 

@@ -73,6 +73,7 @@ static NRT_STATUS read_event(const struct nrt_model *model, const uint8_t *at,
 		.pc = event.pc,
 		.kind = event.kind,
 		.source = event.source,
+		.flags = event.flags & NEURON_TRACE_INEXACT ? NRT_EMU_INEXACT : 0,
 	};
 	return NRT_SUCCESS;
 }

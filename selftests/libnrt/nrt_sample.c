@@ -163,8 +163,9 @@ static bool show_execution(const nrt_model_t *model)
 	if (!ok("nrt_emu_get_last_execution",
 		nrt_emu_get_last_execution(model, &execution, sizeof(execution))))
 		return false;
-	printf("device time %" PRIu64 " ns, %" PRIu64 " instructions, %" PRIu64 " bytes by DMA\n",
-	       execution.end_ns - execution.start_ns, execution.instructions,
+	printf("device time %" PRIu64 " ns%s, %" PRIu64 " instructions, %" PRIu64 " bytes by DMA\n",
+	       execution.end_ns - execution.start_ns,
+	       execution.flags & NRT_EMU_INEXACT ? " (inexact)" : "", execution.instructions,
 	       execution.dma_bytes);
 	return true;
 }
@@ -187,9 +188,10 @@ static void print_event(const nrt_emu_event_t *event, uint64_t start_ns)
 	printf("%10" PRIu64 " %10" PRIu64 "  %-8s %6u  ", event->begin_ns - start_ns,
 	       event->end_ns - start_ns, what, event->pc);
 	if (event->kind == NRT_EMU_TRANSFER)
-		printf("%" PRIu64 " bytes\n", event->bytes);
+		printf("%" PRIu64 " bytes", event->bytes);
 	else
-		printf("opcode 0x%02x\n", event->code);
+		printf("opcode 0x%02x", event->code);
+	printf("%s\n", event->flags & NRT_EMU_INEXACT ? "  (inexact)" : "");
 }
 
 static bool show_profile(const nrt_model_t *model)

@@ -2,9 +2,13 @@
 /*
  * Loading and executing.
  */
+#include <errno.h>
 #include <glob.h>
 #include <pthread.h>
+#include <sys/ioctl.h>
+#include <xf86drm.h>
 
+#include "drm/neuron_accel.h"
 #include "kselftest_harness.h"
 
 #include <nrt/nrt_emu.h>
@@ -105,6 +109,42 @@ TEST_F(exec, scale)
 	EXPECT_EQ(5, run.instructions);
 	EXPECT_GT(run.wall_ns, 0);
 	EXPECT_GE(run.end_ns, run.start_ns);
+	EXPECT_EQ(0, run.flags);
+}
+
+/* Results of jobs say that their times are not exact. */
+static bool results_are_marked;
+
+/* In place of libdrm's, which the library calls for each ioctl. */
+int drmIoctl(int fd, unsigned long request, void *arg)
+{
+	const struct drm_neuron_wait *wait = arg;
+	struct drm_neuron_wait_job *job;
+	int ret;
+
+	do
+		ret = ioctl(fd, request, arg);
+	while (ret && (errno == EINTR || errno == EAGAIN));
+	if (request == DRM_IOCTL_NEURON_WAIT && results_are_marked) {
+		job = (void *)(uintptr_t)wait->jobs.pointer;
+		job->flags |= DRM_NEURON_JOB_INEXACT;
+	}
+	return ret;
+}
+
+TEST_F(exec, times_that_are_not_exact)
+{
+	nrt_emu_execution_t run = { 0 };
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	results_are_marked = true;
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	results_are_marked = false;
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_execution(self->rig.model, &run, sizeof(run)));
+	EXPECT_EQ(NRT_EMU_INEXACT, run.flags);
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_execution(self->rig.model, &run, sizeof(run)));
+	EXPECT_EQ(0, run.flags);
 }
 
 /* What the device did: as much as the execution says, and the same each time. */
@@ -135,6 +175,7 @@ TEST_F(exec, traced)
 			bytes += events[i].bytes;
 			EXPECT_LE(run.start_ns, events[i].begin_ns);
 			EXPECT_GE(run.end_ns, events[i].end_ns);
+			EXPECT_EQ(0, events[i].flags);
 			events[i].begin_ns -= run.start_ns;
 			events[i].end_ns -= run.start_ns;
 		}

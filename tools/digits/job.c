@@ -171,7 +171,7 @@ struct digits_run {
 
 /* Execute once and add the device's time. */
 static NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in,
-				 nrt_tensor_set_t *out, uint64_t *ns)
+				 nrt_tensor_set_t *out, struct digits_time *time)
 {
 	struct nrt_emu_execution run;
 	NRT_STATUS status;
@@ -179,9 +179,11 @@ static NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in,
 	status = nrt_execute(model, in, out);
 	if (status == NRT_SUCCESS)
 		status = nrt_emu_get_last_execution(model, &run, sizeof(run));
-	if (status == NRT_SUCCESS)
-		*ns += run.end_ns - run.start_ns;
-	return status;
+	if (status != NRT_SUCCESS)
+		return status;
+	time->ns += run.end_ns - run.start_ns;
+	time->inexact |= run.flags & NRT_EMU_INEXACT;
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS digits_run_mlp(struct digits_run *run)
@@ -192,7 +194,7 @@ static NRT_STATUS digits_run_mlp(struct digits_run *run)
 
 	for (i = 0; i < run->repeat && status == NRT_SUCCESS && !*run->stop; i++)
 		status = digits_execute(rank->classify, rank->mlp_in,
-					rank->mlp_out, &rank->mlp_ns);
+					rank->mlp_out, &rank->mlp_time);
 	return digits_check("executing the classifier", status);
 }
 
@@ -202,7 +204,7 @@ static NRT_STATUS digits_run_reduce(struct digits_run *run)
 	NRT_STATUS status;
 
 	status = digits_execute(rank->reduce, rank->reduce_in,
-				rank->reduce_out, &rank->reduce_ns);
+				rank->reduce_out, &rank->reduce_time);
 	return digits_check("executing the all-reduce", status);
 }
 

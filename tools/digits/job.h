@@ -11,6 +11,7 @@
 #include "nrt/nrt.h"
 #include "nrt/nrt_emu.h"
 #include "program.h"
+#include "report.h"
 
 #define DIGITS_MAX_RANKS	2
 
@@ -27,7 +28,7 @@ struct digits_blob {
  * @classify, @reduce: the two models
  * @x, @labels, @logits, @confusion, @total: device tensors
  * @mlp_in, @mlp_out, @reduce_in, @reduce_out: their tensor sets
- * @mlp_ns, @reduce_ns: device time of all executions, modelled
+ * @mlp_time, @reduce_time: device time of all executions
  */
 struct digits_rank {
 	int vnc;
@@ -45,8 +46,8 @@ struct digits_rank {
 	nrt_tensor_set_t *mlp_out;
 	nrt_tensor_set_t *reduce_in;
 	nrt_tensor_set_t *reduce_out;
-	uint64_t mlp_ns;
-	uint64_t reduce_ns;
+	struct digits_time mlp_time;
+	struct digits_time reduce_time;
 };
 
 /*

@@ -163,17 +163,19 @@ static int digits_place(struct digits_job *job)
 	return 0;
 }
 
-static uint64_t digits_device_ns(const struct digits_job *job, int reduce)
+/* That of the rank which took longest; not exact when it is not exact of one of them. */
+static struct digits_time digits_device_time(const struct digits_job *job, int reduce)
 {
-	uint64_t longest = 0;
+	struct digits_time longest = { 0 };
 	unsigned int i;
 
 	for (i = 0; i < job->ranks; i++) {
-		uint64_t ns = reduce ? job->rank[i].reduce_ns :
-				       job->rank[i].mlp_ns;
+		const struct digits_rank *rank = &job->rank[i];
+		const struct digits_time *time = reduce ? &rank->reduce_time : &rank->mlp_time;
 
-		if (ns > longest)
-			longest = ns;
+		if (time->ns > longest.ns)
+			longest.ns = time->ns;
+		longest.inexact |= time->inexact;
 	}
 	return longest;
 }
@@ -181,26 +183,28 @@ static uint64_t digits_device_ns(const struct digits_job *job, int reduce)
 static NRT_STATUS digits_on_device(struct digits_job *job)
 {
 	NRT_STATUS status = NRT_SUCCESS;
+	struct digits_time time;
 	unsigned int i;
 
 	for (i = 0; i < job->ranks && status == NRT_SUCCESS; i++)
 		status = digits_rank_load(&job->rank[i], job->ranks, &job->mlp,
 					  &job->reduce);
-	digits_phase_end(&job->phases, "load NEFFs, allocate tensors", 0);
+	digits_phase_end(&job->phases, "load NEFFs, allocate tensors", NULL);
 	for (i = 0; i < job->ranks && status == NRT_SUCCESS; i++)
 		status = digits_rank_write(&job->rank[i], &job->set);
-	digits_phase_end(&job->phases, "images to HBM (DMA)", 0);
+	digits_phase_end(&job->phases, "images to HBM (DMA)", NULL);
 	if (status == NRT_SUCCESS)
 		status = digits_classify(job->rank, job->ranks,
 					 job->options.repeat);
 	snprintf(job->classify, sizeof(job->classify), "classify, %u time%s",
 		 job->options.repeat, job->options.repeat == 1 ? "" : "s");
-	digits_phase_end(&job->phases, job->classify, digits_device_ns(job, 0));
+	time = digits_device_time(job, 0);
+	digits_phase_end(&job->phases, job->classify, &time);
 	if (status == NRT_SUCCESS && job->ranks > 1)
 		status = digits_reduce(job->rank, job->ranks);
+	time = digits_device_time(job, 1);
 	if (job->ranks > 1)
-		digits_phase_end(&job->phases, "all-reduce the counts",
-				 digits_device_ns(job, 1));
+		digits_phase_end(&job->phases, "all-reduce the counts", &time);
 	for (i = 0; i < job->ranks && status == NRT_SUCCESS; i++) {
 		status = digits_rank_logits(&job->rank[i],
 					    job->device + job->rank[i].first);
@@ -208,7 +212,7 @@ static NRT_STATUS digits_on_device(struct digits_job *job)
 			status = digits_rank_counts(&job->rank[i], job->own[i],
 						    job->total[i]);
 	}
-	digits_phase_end(&job->phases, "results from HBM (DMA)", 0);
+	digits_phase_end(&job->phases, "results from HBM (DMA)", NULL);
 	return status;
 }
 
@@ -231,7 +235,7 @@ static void digits_on_host(struct digits_job *job)
 	digits_ref_logits(&job->model, (const uint16_t (*)[MLP_INPUTS])x,
 			  images, job->host);
 	free(x);
-	digits_phase_end(&job->phases, "host reference", 0);
+	digits_phase_end(&job->phases, "host reference", NULL);
 }
 
 static const float (*digits_row(float (*logits)[10], size_t image))[10]
@@ -315,14 +319,14 @@ static int digits_run_job(struct digits_job *job)
 	digits_phase_begin(&job->phases);
 	if (digits_read_all(job))
 		return 1;
-	digits_phase_end(&job->phases, "read files", 0);
+	digits_phase_end(&job->phases, "read files", NULL);
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status != NRT_SUCCESS) {
 		fprintf(stderr, "neuron-digits: nrt_init: %s\n",
 			nrt_get_status_as_str(status));
 		return 1;
 	}
-	digits_phase_end(&job->phases, "nrt_init: claim the cores", 0);
+	digits_phase_end(&job->phases, "nrt_init: claim the cores", NULL);
 	if (digits_place(job))
 		goto out;
 	printf("%zu of %zu images, %u core%s: ", digits_images(job),

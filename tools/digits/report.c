@@ -22,7 +22,7 @@ void digits_phase_begin(struct digits_phases *phases)
 }
 
 void digits_phase_end(struct digits_phases *phases, const char *name,
-		      uint64_t device_ns)
+		      const struct digits_time *device)
 {
 	struct digits_phase *phase;
 
@@ -31,28 +31,36 @@ void digits_phase_end(struct digits_phases *phases, const char *name,
 	phase = &phases->phase[phases->count++];
 	phase->name = name;
 	phase->wall_ns = digits_now_ns() - phases->begin_ns;
-	phase->device_ns = device_ns;
+	phase->device = device ? *device : (struct digits_time){ 0 };
 	phases->begin_ns = digits_now_ns();
+}
+
+static void digits_print_phase(const struct digits_phase *phase)
+{
+	printf("%-32s %12.2f", phase->name, phase->wall_ns / 1e6);
+	if (phase->device.ns)
+		printf(" %14.2f%s", phase->device.ns / 1e3,
+		       phase->device.inexact ? " inexact" : "");
+	printf("\n");
 }
 
 void digits_print_phases(const struct digits_phases *phases)
 {
-	uint64_t wall = 0, device = 0;
+	struct digits_phase total = { .name = "total" };
 	unsigned int i;
 
 	printf("%-32s %12s %14s\n", "phase", "wall ms", "device us*");
 	for (i = 0; i < phases->count; i++) {
 		const struct digits_phase *phase = &phases->phase[i];
 
-		printf("%-32s %12.2f", phase->name, phase->wall_ns / 1e6);
-		if (phase->device_ns)
-			printf(" %14.2f", phase->device_ns / 1e3);
-		printf("\n");
-		wall += phase->wall_ns;
-		device += phase->device_ns;
+		digits_print_phase(phase);
+		total.wall_ns += phase->wall_ns;
+		total.device.ns += phase->device.ns;
+		total.device.inexact |= phase->device.inexact;
 	}
-	printf("%-32s %12.2f %14.2f\n", "total", wall / 1e6, device / 1e3);
-	printf("* modelled time of the device, the same on every run and host\n");
+	digits_print_phase(&total);
+	printf("* modelled time of the device, the same on every run and host%s\n",
+	       total.device.inexact ? " unless it is inexact" : "");
 }
 
 void digits_print_confusion(float confusion[10][10])

@@ -3,6 +3,7 @@
 #ifndef DIGITS_REPORT_H
 #define DIGITS_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,10 +11,16 @@
 
 #define DIGITS_MAX_PHASES	12
 
+/* Modelled time of the device. */
+struct digits_time {
+	uint64_t ns;
+	bool inexact;	/* it depends on how fast the host ran the device */
+};
+
 struct digits_phase {
 	const char *name;
 	uint64_t wall_ns;
-	uint64_t device_ns;	/* modelled, 0: no device work */
+	struct digits_time device;	/* 0: no device work */
 };
 
 /* Times of the phases, in the order of digits_phase_end(). */
@@ -24,8 +31,9 @@ struct digits_phases {
 };
 
 void digits_phase_begin(struct digits_phases *phases);
+/* @device: NULL: no device work. */
 void digits_phase_end(struct digits_phases *phases, const char *name,
-		      uint64_t device_ns);
+		      const struct digits_time *device);
 void digits_print_phases(const struct digits_phases *phases);
 
 void digits_print_confusion(float confusion[10][10]);

@@ -805,7 +805,8 @@ struct drm_neuron_sync {
  * A trace is what the engines and queues of the job did, and when: struct neuron_hw_trace
  * and, behind it, struct neuron_hw_trace_record of the hardware contract (contract/trace.h).
  * The header is written when the job starts; its @job_id has the job's number in its low
- * 32 bits. It can be read while the job runs. When it is full the rest is counted.
+ * 32 bits. It can be read while the job runs. When it is full the rest is counted. Records
+ * whose times are not exact are marked, as the result of the job is.
  */
 struct drm_neuron_job {
 	__u32 core;
@@ -928,6 +929,12 @@ enum drm_neuron_cause {
 #define DRM_NEURON_SOURCE_DMA	0x100	/* a DMA queue */
 #define DRM_NEURON_SOURCE_JOB	0x200	/* the job as a whole */
 
+/*
+ * Device times of the job are not exact: they depend on how fast the host ran it, because so
+ * much of it waited for one engine that the memory for device time ran out.
+ */
+#define DRM_NEURON_JOB_INEXACT	(1u << 0)
+
 /* As a claim id: not a job of a claim, but a transfer of the file. The core is 0. */
 #define DRM_NEURON_NO_CLAIM	0
 
@@ -987,7 +994,7 @@ struct drm_neuron_submit {
  * @wall_ns: out: host time from doorbell to interrupt
  * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
  * @dma_engine: out: engine of the chip, with @queue
- * @pad: zero
+ * @flags: out: DRM_NEURON_JOB_*; others may be added
  *
  * Of a transfer: status, cause, hang, wall_ns and doorbell_ns; dma_bytes is how many bytes
  * are known to be moved, and pc, after an error of the device, the first piece that is not.
@@ -1010,7 +1017,7 @@ struct drm_neuron_wait_job {
 	__u64 wall_ns;
 	__u64 doorbell_ns;
 	__u32 dma_engine;
-	__u32 pad;
+	__u32 flags;
 };
 
 #define DRM_NEURON_QUEUE_WRITES	(1u << 15)

@@ -12,13 +12,22 @@
 extern "C" {
 #endif
 
+/*
+ * Flag: the device times depend on how fast the host ran the execution. This happens when so
+ * much of it waited for one engine that the device's memory for times ran out. Of an event:
+ * its times, or those of one before it.
+ */
+#define NRT_EMU_INEXACT	(1u << 0)
+
 /**
- * struct nrt_emu_execution - one execution (40 bytes, append-only)
+ * struct nrt_emu_execution - one execution (48 bytes, append-only)
  * @start_ns: modelled device time of the start; 0 when the device models none
  * @end_ns: modelled device time of the end; 0 when the device models none
  * @wall_ns: host time from doorbell to interrupt
  * @instructions: retired by all engines
  * @dma_bytes: moved by the queues of the program
+ * @flags: NRT_EMU_INEXACT or 0
+ * @reserved: zero
  */
 typedef struct nrt_emu_execution {
 	uint64_t start_ns;
@@ -26,6 +35,8 @@ typedef struct nrt_emu_execution {
 	uint64_t wall_ns;
 	uint64_t instructions;
 	uint64_t dma_bytes;
+	uint32_t flags;
+	uint32_t reserved;
 } nrt_emu_execution_t;
 
 /* What an event is of. */
@@ -45,7 +56,7 @@ enum nrt_emu_event_kind {
  * @kind: enum nrt_emu_event_kind
  * @source: instruction: 0 tensor, 1 vector, 2 scalar, 3 gpsimd, 4 sync; transfer: DMA engine
  *	of the chip times 16 plus queue
- * @reserved: zero
+ * @flags: NRT_EMU_INEXACT or 0
  */
 typedef struct nrt_emu_event {
 	uint64_t begin_ns;
@@ -55,7 +66,7 @@ typedef struct nrt_emu_event {
 	uint32_t pc;
 	uint16_t kind;
 	uint16_t source;
-	uint32_t reserved;
+	uint32_t flags;
 } nrt_emu_event_t;
 
 #pragma GCC visibility push(default)
@@ -88,7 +99,7 @@ NRT_STATUS nrt_emu_set_trace(nrt_model_t *model, size_t events);
  * @lost: out: events that there was no room for in the device's buffer, or no device time
  *
  * The times do not depend on the host: they are the same at each execution, but for that of
- * the start.
+ * the start. Events of which that is not so have the flag NRT_EMU_INEXACT.
  *
  * Return: NRT_QUEUE_EMPTY when no execution has been traced.
  */

@@ -122,7 +122,7 @@ static const struct fuzz_field drm_neuron_wait_job_fields[] = {
 	ONE(drm_neuron_wait_job, wall_ns, ZERO, 0),
 	ONE(drm_neuron_wait_job, doorbell_ns, ZERO, 0),
 	ONE(drm_neuron_wait_job, dma_engine, ZERO, 0),
-	ONE(drm_neuron_wait_job, pad, ZERO, 0),
+	ONE(drm_neuron_wait_job, flags, ZERO, 0),
 };
 
 STRUCT(drm_neuron_wait_job);

@@ -62,6 +62,14 @@ FIXTURE_TEARDOWN(trace)
 	close(self->fd);
 }
 
+static bool device_time(int fd)
+{
+	struct drm_neuron_device_info info = { 0 };
+
+	return !neuron_query(fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info)) &&
+	       info.features & 1;
+}
+
 /* The sync engine copies BYTES bytes. */
 static void emit(struct rig *rig)
 {
@@ -120,6 +128,7 @@ static const char *read_record(const uint8_t *at, unsigned int n,
 		EXPECT_LE((result)->start_ns, event_[n_].begin_ns); \
 		EXPECT_GE((result)->end_ns, event_[n_].end_ns); \
 		EXPECT_TRUE(!n_ || event_[n_ - 1].end_ns <= event_[n_].end_ns); \
+		EXPECT_EQ(0, event_[n_].flags); \
 	} \
 	for (n_ = 0; n_ < 2; n_++) { \
 		EXPECT_EQ(NEURON_TRACE_INSTRUCTION, event_[n_].kind); \
@@ -146,6 +155,7 @@ TEST_F(trace, tells_what_the_job_did)
 		ASSERT_EQ(0, run(&self->rig, self->bo.handle, at[i], 192, &result));
 		ASSERT_EQ(NEURON_JOB_OK, result.status);
 		EXPECT_EQ(2, result.instructions);
+		EXPECT_EQ(0, result.flags);
 		expect_trace(self->map + at[i], 192, result.job, RECORDS, 0);
 		expect_program(self->map + at[i], &result);
 	}
@@ -412,6 +422,133 @@ TEST_F(trace, a_buffer_of_another_chip)
 	expect_refused(EINVAL, handle, 0, 4096);
 	close(dma_buf);
 	close(peer);
+}
+
+#define GATE	9	/* semaphore that is posted late */
+#define MANY	600000	/* instructions: more than the device keeps, which is 262,144 */
+#define LARGE	(ROOM(MANY) + 0x100000)
+
+/* SCALAR waits for GATE; GPSIMD does much, and then says so in the data. */
+static void emit_late(struct rig *rig)
+{
+	struct neuron_inst *inst;
+
+	rig_clear(rig);
+	inst = rig_emit(rig, NEURON_ENGINE_SCALAR, NEURON_OP_NOP);
+	inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE);
+	inst->wait_sem = GATE;
+	inst->wait_value = 1;
+	rig_halt(rig, NEURON_ENGINE_SCALAR);
+	rig_loop(rig, NEURON_ENGINE_GPSIMD, MANY);
+	rig_store(rig, NEURON_ENGINE_GPSIMD, 0, 1);
+	rig_halt(rig, NEURON_ENGINE_GPSIMD);
+}
+
+/* A program of @cc that posts GATE of @rig. */
+static int emit_post(struct rig *cc, const struct rig *rig)
+{
+	const struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.offset = GATE,
+		.length = 4,
+		.from = DRM_NEURON_FROM_CORE,
+		.source = (int32_t)rig->core,
+	};
+	struct neuron_inst *inst;
+
+	rig_clear(cc);
+	inst = rig_emit(cc, NEURON_ENGINE_SYNC, NEURON_OP_REG_SET);
+	inst->reg[0] = 1;
+	inst->imm0 = 1;
+	inst = rig_emit(cc, NEURON_ENGINE_SYNC, NEURON_OP_REG_STORE);
+	inst->reg[0] = 1;
+	inst->addr = neuron_window_addr(RIG_WINDOW_FREE, 0);
+	rig_halt(cc, NEURON_ENGINE_SYNC);
+	return rig_windows(cc, &window, 1);
+}
+
+static bool becomes_one(const uint8_t *data)
+{
+	const int64_t end = rig_now_ms() + 6 * LIMIT;
+
+	while (rig_now_ms() < end) {
+		if (*(const volatile uint8_t *)data == 1)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+/* The id of the job of emit_late(); an empty job of @cc starts at the same device time. */
+static int64_t start_late(struct rig *rig, struct rig *cc, uint32_t bo)
+{
+	struct drm_neuron_queue queue[2];
+	struct rig_submit submit, empty;
+	struct drm_neuron_job job[2];
+	int ret;
+
+	emit_late(rig);
+	rig_clear(cc);
+	rig_halt(cc, NEURON_ENGINE_SYNC);
+	rig_prepare(cc, &empty, &queue[1]);
+	rig_prepare(rig, &submit, &queue[0]);
+	job[0] = submit.job;
+	job[0].sem_clear = (struct drm_neuron_array){
+		sizeof(uint64_t), RIG_SEM_WORDS, (uintptr_t)rig_all_semaphores,
+	};
+	job[0].timeout_ms = 6 * LIMIT;
+	job[0].trace = bo;
+	job[0].trace_size = LARGE;
+	job[1] = empty.job;
+	rig_put_jobs(&submit.call, job, 2);
+	ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call);
+	return ret ? ret : (int64_t)submit.call.job;
+}
+
+/*
+ * The device does not keep the records of all that GPSIMD does, so it dates that without
+ * SCALAR. Then SCALAR goes on at an earlier time. Result and trace say that this is so.
+ */
+TEST_F(trace, marks_times_that_are_not_exact)
+{
+	struct drm_neuron_wait_job result;
+	struct neuron_trace_event event;
+	struct drm_neuron_bo_create bo;
+	struct neuron_hw_trace trace;
+	struct rig cc;
+	uint8_t *map;
+	int64_t job;
+
+	if (!device_time(self->fd))
+		SKIP(return, "device time is switched off");
+	ASSERT_EQ(0, rig_open_cc(&cc, &self->rig, 0));
+	ASSERT_EQ(0, neuron_bo_create(self->rig.fd, variant->placement, 0, LARGE, &bo));
+	map = map_bo(self->rig.fd, &bo);
+	ASSERT_NE(MAP_FAILED, (void *)map);
+
+	job = start_late(&self->rig, &cc, bo.handle);
+	ASSERT_LT(0, job);
+	ASSERT_TRUE(becomes_one(self->rig.data));
+	ASSERT_EQ(0, rig_wait(&cc, (uint64_t)job + 1, LIMIT, &result));
+	EXPECT_EQ(0, result.flags);
+	ASSERT_EQ(0, emit_post(&cc, &self->rig));
+	ASSERT_EQ(0, rig_run(&cc, LIMIT, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+	EXPECT_EQ(0, result.flags);
+
+	ASSERT_EQ(0, rig_wait(&self->rig, (uint64_t)job, 6 * LIMIT, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+	EXPECT_EQ(DRM_NEURON_JOB_INEXACT, result.flags);
+	ASSERT_EQ(NULL, read_header(map, LARGE, &trace));
+	ASSERT_LT(1, trace.records);
+	ASSERT_EQ(NULL, read_record(map, 0, &event));
+	EXPECT_EQ(0, event.flags);
+	ASSERT_EQ(NULL, read_record(map, (unsigned int)trace.records - 1, &event));
+	EXPECT_EQ(NEURON_TRACE_INEXACT, event.flags);
+	munmap(map, LARGE);
+	rig_close(&cc);
 }
 
 TEST_HARNESS_MAIN
