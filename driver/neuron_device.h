@@ -246,7 +246,7 @@ struct neuron_counters {
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
- * @looks: what those who watch are told while the device sleeps (neuron_look.c)
+ * @looks: what the device said last, for those who monitor it (neuron_look.c)
  */
 struct neuron_device {
 	struct drm_device drm;

@@ -121,9 +121,9 @@ void neuron_reset_fini(struct neuron_device *ndev);
 void neuron_reset_schedule(struct neuron_device *ndev);
 
 /*
- * neuron_look.c. The device is about to be started: counters that a reset or the loss of
- * power has cleared count from what they say now, and so do those that an earlier driver
- * has left. Who calls holds hw_lock, or the device has no users yet.
+ * neuron_look.c. The device is about to be started: a reset or the loss of power has cleared
+ * its counters, or an earlier driver has left them as they are. What they say now is not added
+ * to the sums. Who calls holds hw_lock, or the device has no users yet.
  */
 void neuron_look_begin_anew(struct neuron_device *ndev);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registers for people who watch: sysfs, the tree of the public driver.
+ * What the device said last, for those who monitor it: sysfs, the tree of the public driver,
+ * QUERY.
  */
 #include <linux/err.h>
 #include <drm/drm_managed.h>
@@ -19,8 +20,13 @@ struct neuron_looks {
 	struct neuron_look look;
 };
 
+/*
+ * The functions that read a part of the registers. @anew: the counters have been cleared, or
+ * were left by somebody else: what they say now is not added to the sums.
+ */
+
 static void neuron_look_at_regs(struct neuron_device *ndev,
-				struct neuron_look *look)
+				struct neuron_look *look, bool anew)
 {
 	unsigned int i;
 
@@ -40,59 +46,64 @@ static void neuron_look_at_regs(struct neuron_device *ndev,
  * A counter that said *@last says @now: add what it has counted to *@sum. Of one that says
  * less nobody knows why, so all that it says is new.
  */
-static void neuron_look_add(const struct neuron_look *look, u64 *sum, u64 *last,
-			    u64 now)
+static void neuron_look_add(u64 *sum, u64 *last, u64 now, bool anew)
 {
-	if (!look->begins)
+	if (!anew)
 		*sum += now >= *last ? now - *last : now;
 	*last = now;
 }
 
 static void neuron_look_at_units(struct neuron_device *ndev,
-				 struct neuron_look *look)
+				 struct neuron_look *look, bool anew)
 {
 	struct neuron_core *core;
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
-		neuron_look_add(look, &look->violations,
+		neuron_look_add(&look->violations,
 				&look->unit_raw[i].violations,
-				neuron_core_read(core, NEURON_CORE_VIOLATIONS));
-		neuron_look_add(look, &look->stale_posts,
+				neuron_core_read(core, NEURON_CORE_VIOLATIONS),
+				anew);
+		neuron_look_add(&look->stale_posts,
 				&look->unit_raw[i].stale_posts,
-				neuron_core_read(core, NEURON_CORE_STALE_POSTS));
+				neuron_core_read(core, NEURON_CORE_STALE_POSTS),
+				anew);
 	}
 }
 
 static void neuron_look_at_link(struct neuron_device *ndev, unsigned int link,
-				struct neuron_look *look)
+				struct neuron_look *look, bool anew)
 {
 	u32 reg = NEURON_CTL_LINK_COUNT(link);
 	struct neuron_look_link *raw = &look->link_raw[link];
 	struct neuron_look_link *sum = &look->link_sum[link];
 
 	neuron_device_read_link(ndev, link, &look->link[link]);
-	neuron_look_add(look, &sum->sent, &raw->sent,
-			neuron_ctl_read64(ndev, reg + NEURON_LINK_COUNT_SENT));
-	neuron_look_add(look, &sum->received, &raw->received,
+	neuron_look_add(&sum->sent, &raw->sent,
+			neuron_ctl_read64(ndev, reg + NEURON_LINK_COUNT_SENT),
+			anew);
+	neuron_look_add(&sum->received, &raw->received,
 			neuron_ctl_read64(ndev,
-					  reg + NEURON_LINK_COUNT_RECEIVED));
-	neuron_look_add(look, &sum->errors, &raw->errors,
-			neuron_ctl_read(ndev, reg + NEURON_LINK_COUNT_ERRORS));
+					  reg + NEURON_LINK_COUNT_RECEIVED),
+			anew);
+	neuron_look_add(&sum->errors, &raw->errors,
+			neuron_ctl_read(ndev, reg + NEURON_LINK_COUNT_ERRORS),
+			anew);
 }
 
 static void neuron_look_at_links(struct neuron_device *ndev,
-				 struct neuron_look *look)
+				 struct neuron_look *look, bool anew)
 {
 	unsigned int i;
 
 	for (i = 0; i < ndev->nr_links; i++)
-		neuron_look_at_link(ndev, i, look);
+		neuron_look_at_link(ndev, i, look, anew);
 }
 
 static void neuron_look_at_engine(struct neuron_device *ndev,
-				  unsigned int engine, struct neuron_look *look)
+				  unsigned int engine, struct neuron_look *look,
+				  bool anew)
 {
 	struct neuron_look_queue *raw = look->queue_raw[engine];
 	struct neuron_look_queue *sum = look->queue_sum[engine];
@@ -101,12 +112,14 @@ static void neuron_look_at_engine(struct neuron_device *ndev,
 
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
 		reg = NEURON_CTL_QUEUE(engine, i);
-		neuron_look_add(look, &sum[i].descriptors, &raw[i].descriptors,
+		neuron_look_add(&sum[i].descriptors, &raw[i].descriptors,
 				neuron_ctl_read64(ndev, reg +
-						  NEURON_QUEUE_DESCRIPTORS));
-		neuron_look_add(look, &sum[i].bytes, &raw[i].bytes,
+						  NEURON_QUEUE_DESCRIPTORS),
+				anew);
+		neuron_look_add(&sum[i].bytes, &raw[i].bytes,
 				neuron_ctl_read64(ndev, reg +
-						  NEURON_QUEUE_BYTES));
+						  NEURON_QUEUE_BYTES),
+				anew);
 	}
 }
 
@@ -123,40 +136,44 @@ static u64 neuron_look_at_pe(struct neuron_device *ndev, unsigned int core,
 }
 
 static void neuron_look_at_row(struct neuron_device *ndev, unsigned int core,
-			       unsigned int row, struct neuron_look *look)
+			       unsigned int row, struct neuron_look *look,
+			       bool anew)
 {
-	struct neuron_look_pe *raw = &look->pe[core][row];
-	struct neuron_look_pe *sum = &look->tensor[core][row];
+	struct neuron_look_pe *raw = &look->pe_raw[core][row];
+	struct neuron_look_pe *sum = &look->pe_sum[core][row];
 	u64 weights = 0;
 	unsigned int i;
 
 	for (i = 0; i < NEURON_PE_COLUMN_GROUPS; i++)
 		weights += neuron_look_at_pe(ndev, core, row, i,
 					     NEURON_PE_WEIGHTS);
-	neuron_look_add(look, &sum->weights, &raw->weights, weights);
-	neuron_look_add(look, &sum->matmul, &raw->matmul,
+	neuron_look_add(&sum->weights, &raw->weights, weights, anew);
+	neuron_look_add(&sum->matmul, &raw->matmul,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
-					  NEURON_PE_MATMUL));
-	neuron_look_add(look, &sum->idle, &raw->idle,
+					  NEURON_PE_MATMUL),
+			anew);
+	neuron_look_add(&sum->idle, &raw->idle,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
-					  NEURON_PE_IDLE));
+					  NEURON_PE_IDLE),
+			anew);
 }
 
 static void neuron_look_at_arrays(struct neuron_device *ndev,
-				  struct neuron_look *look)
+				  struct neuron_look *look, bool anew)
 {
 	unsigned int i, row;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++)
 		for (row = 0; row < NEURON_PE_ROW_GROUPS; row++)
-			neuron_look_at_row(ndev, i, row, look);
+			neuron_look_at_row(ndev, i, row, look, anew);
 }
 
 static void neuron_look_at(struct neuron_device *ndev,
-			   enum neuron_look_part part, struct neuron_look *look)
+			   enum neuron_look_part part, struct neuron_look *look,
+			   bool anew)
 {
 	static void (* const parts[])(struct neuron_device *ndev,
-				      struct neuron_look *look) = {
+				      struct neuron_look *look, bool anew) = {
 		[NEURON_LOOK_REGS] = neuron_look_at_regs,
 		[NEURON_LOOK_UNITS] = neuron_look_at_units,
 		[NEURON_LOOK_LINKS] = neuron_look_at_links,
@@ -164,7 +181,7 @@ static void neuron_look_at(struct neuron_device *ndev,
 	};
 
 	static_assert(ARRAY_SIZE(parts) == NEURON_LOOK_PARTS);
-	parts[part](ndev, look);
+	parts[part](ndev, look, anew);
 }
 
 /* Awake, with the registers in use: neuron_regs_put_awake(). Else @asleep is set. */
@@ -192,7 +209,7 @@ const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
 
 	look = neuron_look_enter(ndev, &idx);
 	if (!IS_ERR(look) && !look->asleep) {
-		neuron_look_at(ndev, part, look);
+		neuron_look_at(ndev, part, look, false);
 		neuron_regs_put_awake(ndev, idx);
 	}
 	return look;
@@ -206,7 +223,7 @@ const struct neuron_look *neuron_look_begin_queues(struct neuron_device *ndev,
 
 	look = neuron_look_enter(ndev, &idx);
 	if (!IS_ERR(look) && !look->asleep) {
-		neuron_look_at_engine(ndev, engine, look);
+		neuron_look_at_engine(ndev, engine, look, false);
 		neuron_regs_put_awake(ndev, idx);
 	}
 	return look;
@@ -219,14 +236,14 @@ void neuron_look_end(struct neuron_device *ndev)
 
 /* Under neuron_looks.lock. */
 static void neuron_look_at_all(struct neuron_device *ndev,
-			       struct neuron_look *look)
+			       struct neuron_look *look, bool anew)
 {
 	unsigned int part, engine;
 
 	for (part = 0; part < NEURON_LOOK_PARTS; part++)
-		neuron_look_at(ndev, part, look);
+		neuron_look_at(ndev, part, look, anew);
 	for (engine = 0; engine < ndev->gen->nr_dma; engine++)
-		neuron_look_at_engine(ndev, engine, look);
+		neuron_look_at_engine(ndev, engine, look, anew);
 }
 
 void neuron_look_keep(struct neuron_device *ndev)
@@ -234,7 +251,7 @@ void neuron_look_keep(struct neuron_device *ndev)
 	struct neuron_looks *looks = ndev->looks;
 
 	mutex_lock(&looks->lock);
-	neuron_look_at_all(ndev, &looks->look);
+	neuron_look_at_all(ndev, &looks->look, false);
 	mutex_unlock(&looks->lock);
 }
 
@@ -243,9 +260,7 @@ void neuron_look_begin_anew(struct neuron_device *ndev)
 	struct neuron_looks *looks = ndev->looks;
 
 	mutex_lock(&looks->lock);
-	looks->look.begins = true;
-	neuron_look_at_all(ndev, &looks->look);
-	looks->look.begins = false;
+	neuron_look_at_all(ndev, &looks->look, true);
 	mutex_unlock(&looks->lock);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Registers for people who watch. A device that sleeps is not woken up for them: they
- * get what it said last, at the latest when it went to sleep.
+ * What the device said last, for those who monitor it. They do not wake up a device that
+ * sleeps: they get what its registers said when it was last awake.
  */
 #ifndef _NEURON_LOOK_H_
 #define _NEURON_LOOK_H_
@@ -15,7 +15,7 @@ enum neuron_look_part {
 	NEURON_LOOK_REGS,	/* members up to @hbm_ecc */
 	NEURON_LOOK_UNITS,	/* @violations, @stale_posts */
 	NEURON_LOOK_LINKS,	/* @link, @link_sum */
-	NEURON_LOOK_PE,		/* @pe, @tensor */
+	NEURON_LOOK_PE,		/* @pe_raw, @pe_sum */
 	NEURON_LOOK_PARTS
 };
 
@@ -48,7 +48,6 @@ struct neuron_look_pe {
 /**
  * struct neuron_look - what the device said last
  * @asleep: the device sleeps; what follows is from before
- * @begins: what the counters say now is from before; it is not added to the sums
  * @throttle: NEURON_CTL_THROTTLE
  * @throttle_reason: NEURON_CTL_THROTTLE_REASON
  * @hbm_repair: NEURON_MISC_HBM_REPAIR
@@ -57,20 +56,22 @@ struct neuron_look_pe {
  * @hbm_ecc: NEURON_MISC_HBM_ECC of each stack
  * @unit_raw: counters of the cores and CC-cores, as the device has them, in the order of
  *	neuron_unit()
- * @violations: the sum of all @unit_raw since the driver was loaded, as in @link_sum
- * @stale_posts: the same
+ * @violations: sum of what the cores and CC-cores in @unit_raw have counted
+ * @stale_posts: sum of what the cores and CC-cores in @unit_raw have counted
  * @link: fabric links
  * @link_raw: counters of the links, as the device has them
- * @pe: by core and row group
- * @queue_raw: counters of the DMA queues, by engine: an array of NEURON_UDMA_QUEUES
- * @link_sum: of @link_raw since the driver was loaded, also if the device's began anew at a
- *	reset; what was counted between the last look and the reset is not in it
- * @tensor: the same of @pe
- * @queue_sum: the same of @queue_raw
+ * @link_sum: what the links have counted
+ * @pe_raw: counters of the PE arrays, as the device has them, by core and row group
+ * @pe_sum: what the PE arrays have counted
+ * @queue_raw: counters of the DMA queues, as the device has them, by engine: an array of
+ *	NEURON_UDMA_QUEUES
+ * @queue_sum: what the DMA queues have counted
+ *
+ * The counters of the device begin anew at a reset. The sums are since the driver was loaded,
+ * but what was counted between the last look and a reset is not in them.
  */
 struct neuron_look {
 	bool asleep;
-	bool begins;
 	u32 throttle;
 	u32 throttle_reason;
 	u32 hbm_repair;
@@ -83,8 +84,8 @@ struct neuron_look {
 	struct drm_neuron_link_info link[NEURON_CTL_MAX_LINKS];
 	struct neuron_look_link link_raw[NEURON_CTL_MAX_LINKS];
 	struct neuron_look_link link_sum[NEURON_CTL_MAX_LINKS];
-	struct neuron_look_pe pe[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
-	struct neuron_look_pe tensor[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
+	struct neuron_look_pe pe_raw[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
+	struct neuron_look_pe pe_sum[NEURON_MAX_CORES][NEURON_PE_ROW_GROUPS];
 	struct neuron_look_queue *queue_raw[NEURON_MAX_DMA_ENGINES];
 	struct neuron_look_queue *queue_sum[NEURON_MAX_DMA_ENGINES];
 };
@@ -97,12 +98,15 @@ int neuron_look_init(struct neuron_device *ndev);
  */
 const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
 					    enum neuron_look_part part);
-/* The same of the queues of a DMA engine: there are many, which takes long. */
+/*
+ * The same for @queue_raw and @queue_sum of one DMA engine. They are no part: a chip has some
+ * 2,000 queues, too many to read them all at once.
+ */
 const struct neuron_look *neuron_look_begin_queues(struct neuron_device *ndev,
 						   unsigned int engine);
 void neuron_look_end(struct neuron_device *ndev);
 
-/* The device is about to sleep: everything as it says now. */
+/* The device is about to sleep: keep all that it says now. */
 void neuron_look_keep(struct neuron_device *ndev);
 
 #endif /* _NEURON_LOOK_H_ */

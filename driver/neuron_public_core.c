@@ -103,7 +103,7 @@ static ssize_t pe_counters_show(const struct neuron_node *node,
 		return PTR_ERR(look);
 	len = sysfs_emit(buf, "xrow_grp,mm_active,wl_active,idle\n");
 	for (i = 0; i < NEURON_PE_ROW_GROUPS; i++) {
-		row = &look->pe[core->index][i];
+		row = &look->pe_raw[core->index][i];
 		len += sysfs_emit_at(buf, len, "%u,%llu,%llu,%llu\n", i,
 				     row->matmul, row->weights, row->idle);
 	}

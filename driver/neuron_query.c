@@ -182,25 +182,9 @@ static void neuron_query_ecc(u32 errors, u64 *corrected, u64 *uncorrected)
 	*uncorrected += NEURON_GET(NEURON_MISC_ECC_UNCORRECTED, errors);
 }
 
-/* No part of struct neuron_look: the queues of an engine. */
-#define NEURON_QUERY_ENGINE	NEURON_LOOK_PARTS
-
-static const struct neuron_look *
-neuron_query_look_once(struct neuron_device *ndev, unsigned int part,
-		       unsigned int engine)
-{
-	if (part == NEURON_QUERY_ENGINE)
-		return neuron_look_begin_queues(ndev, engine);
-	return neuron_look_begin(ndev, part);
-}
-
-/*
- * While the device is being reset: wait. neuron_look_end() it. @engine: of the DMA, for
- * NEURON_QUERY_ENGINE.
- */
+/* neuron_look_begin(), but wait while the device is being reset. */
 static const struct neuron_look *neuron_query_look(struct neuron_device *ndev,
-						   unsigned int part,
-						   unsigned int engine)
+						   enum neuron_look_part part)
 {
 	const struct neuron_look *look;
 	int ret;
@@ -209,7 +193,23 @@ static const struct neuron_look *neuron_query_look(struct neuron_device *ndev,
 		ret = neuron_hw_wait(ndev);
 		if (ret)
 			return ERR_PTR(ret);
-		look = neuron_query_look_once(ndev, part, engine);
+		look = neuron_look_begin(ndev, part);
+	} while (look == ERR_PTR(-EIO));
+	return look;
+}
+
+/* The same for neuron_look_begin_queues(). */
+static const struct neuron_look *
+neuron_query_look_queues(struct neuron_device *ndev, unsigned int engine)
+{
+	const struct neuron_look *look;
+	int ret;
+
+	do {
+		ret = neuron_hw_wait(ndev);
+		if (ret)
+			return ERR_PTR(ret);
+		look = neuron_look_begin_queues(ndev, engine);
 	} while (look == ERR_PTR(-EIO));
 	return look;
 }
@@ -220,7 +220,7 @@ static int neuron_query_memory_errors(struct neuron_device *ndev,
 	const struct neuron_look *look;
 	unsigned int i;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_REGS, 0);
+	look = neuron_query_look(ndev, NEURON_LOOK_REGS);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	for (i = 0; i < ndev->gen->nr_hbm; i++)
@@ -237,7 +237,7 @@ static int neuron_query_refused(struct neuron_device *ndev,
 {
 	const struct neuron_look *look;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_UNITS, 0);
+	look = neuron_query_look(ndev, NEURON_LOOK_UNITS);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	info->violations = look->violations;
@@ -275,7 +275,7 @@ static int neuron_query_link_counters(struct neuron_device *ndev,
 	const struct neuron_look *look;
 	unsigned int i;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_LINKS, 0);
+	look = neuron_query_look(ndev, NEURON_LOOK_LINKS);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	for (i = 0; i < ndev->nr_links; i++) {
@@ -293,7 +293,7 @@ static int neuron_query_moved(struct neuron_device *ndev, unsigned int engine,
 	const struct neuron_look *look;
 	unsigned int i;
 
-	look = neuron_query_look(ndev, NEURON_QUERY_ENGINE, engine);
+	look = neuron_query_look_queues(ndev, engine);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
@@ -324,16 +324,16 @@ static int neuron_query_tensor_counters(struct neuron_device *ndev,
 	const struct neuron_look *look;
 	unsigned int i, row;
 
-	look = neuron_query_look(ndev, NEURON_LOOK_PE, 0);
+	look = neuron_query_look(ndev, NEURON_LOOK_PE);
 	if (IS_ERR(look))
 		return PTR_ERR(look);
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		for (row = 0; row < NEURON_PE_ROW_GROUPS; row++, info++) {
 			info->core = i;
 			info->rows = row;
-			info->matmul_cycles = look->tensor[i][row].matmul;
-			info->weights_cycles = look->tensor[i][row].weights;
-			info->idle_cycles = look->tensor[i][row].idle;
+			info->matmul_cycles = look->pe_sum[i][row].matmul;
+			info->weights_cycles = look->pe_sum[i][row].weights;
+			info->idle_cycles = look->pe_sum[i][row].idle;
 		}
 	}
 	neuron_look_end(ndev);

@@ -64,7 +64,7 @@ static ssize_t neuron_core_tensor_show(const struct neuron_node *node,
 		return PTR_ERR(look);
 	for (row = 0; row < NEURON_PE_ROW_GROUPS; row++)
 		len += sysfs_emit_at(buf, len, "%llu%c",
-				     *(const u64 *)((const void *)&look->tensor[core->index][row] +
+				     *(const u64 *)((const void *)&look->pe_sum[core->index][row] +
 						    offset),
 				     row + 1 < NEURON_PE_ROW_GROUPS ? ' ' : '\n');
 	neuron_look_end(core->ndev);
