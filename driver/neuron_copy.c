@@ -43,7 +43,10 @@ static void neuron_copy_count(const struct neuron_copy_queue *queue,
 	req->done_nr = req->nr - clamp_t(s32, left, 0, req->nr - req->done_nr);
 }
 
-/* The engine was stopped too often, each time for what others did: that is what it tells. */
+/*
+ * Aborts of the DMA engine that were not blamed on this queue have stopped the request too
+ * often. Its cause says so, as the device named none.
+ */
 static int neuron_copy_give_up(struct neuron_copy_request *req)
 {
 	req->cause = NEURON_CAUSE_ABORT;

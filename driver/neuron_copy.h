@@ -57,9 +57,12 @@ struct neuron_copy_ops {
  * @done_nr: how many of them the device has done, for sure and from the first on; of
  *	queued requests. After a failure of another request it goes on behind them
  * @begun: it has been in the ring, so the device may have moved some of it
- * @retries: how often it was stopped by a failure that may have been its own
- * @innocent: what stopped it last was the failure of another request. That one ends, so
- *	these are as many as there are bad requests, and no reason to give up
+ * @retries: of queued requests: how often it had to begin again after a stop of its queue
+ *	that was blamed on no request of the queue. Such stops are aborts of the DMA engine,
+ *	which come without end if another queue goes on failing, so their number is limited
+ * @innocent: what stopped it last was the failure of a request before it in its queue. That
+ *	one ends, so there are only as many such stops as bad requests: they are not in
+ *	@retries
  * @cause: enum neuron_cause, as the device said, or why it was given up; 0: nobody said
  * @bytes: their sum, for statistics
  * @epoch: neuron_device.epoch that the addresses belong to

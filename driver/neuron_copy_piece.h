@@ -29,7 +29,7 @@ struct page;
  * struct neuron_piece - a part of a copy
  * @req: what the queue sees
  * @queue: the queue it is on
- * @retries: how often it was submitted again
+ * @retries: how often it was submitted again, except when @req was innocent
  * @desc: moves, room for @max_desc
  * @max_desc: NEURON_COPY_MAX_DESC, fewer for a small copy
  * @pages: pinned pages, room for a whole piece

@@ -14,7 +14,7 @@
 #define NEURON_COPY_ROOM	(NEURON_COPY_RING - NEURON_COPY_QUEUED_ROOM - \
 				 NEURON_UDMA_RING_MULTIPLE)
 
-/* Failures of others that a queued request outlives. */
+/* How often a queued request begins again: neuron_copy_request.retries. */
 #define NEURON_COPY_RETRIES	8
 
 /**
