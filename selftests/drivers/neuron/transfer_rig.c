@@ -3,6 +3,7 @@
  * What the tests of transfers share.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -116,6 +117,65 @@ int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
 	close(args.fd);
 	*handle = args.handle;
 	return ret;
+}
+
+static void *feed(void *arg)
+{
+	struct transfer_feeder *feeder = arg;
+	int ret;
+
+	do {
+		ret = transfer_submit(feeder->fd, &feeder->args, 0, 0);
+		if (!ret)
+			feeder->id[feeder->nr++ % TRANSFER_LOOKED_AT] = feeder->args.transfer;
+		if (ret == -EBUSY) {
+			atomic_store(&feeder->full, true);
+			usleep(1000);
+		}
+	} while (!ret || ret == -EBUSY);
+	feeder->error = ret;
+	atomic_store(&feeder->full, true);
+	return NULL;
+}
+
+int transfer_feed(struct transfer_feeder *feeder)
+{
+	const int64_t end = rig_now_ms() + TRANSFER_LIMIT;
+	int ret;
+
+	atomic_init(&feeder->full, false);
+	feeder->nr = 0;
+	feeder->error = 0;
+	ret = pthread_create(&feeder->thread, NULL, feed, feeder);
+	if (ret)
+		return -ret;
+	while (!atomic_load(&feeder->full) && rig_now_ms() < end)
+		usleep(1000);
+	return atomic_load(&feeder->full) ? 0 : -ETIMEDOUT;
+}
+
+int transfer_feed_end(struct transfer_feeder *feeder)
+{
+	return -pthread_join(feeder->thread, NULL);
+}
+
+int transfer_feed_failed(const struct transfer_feeder *feeder)
+{
+	uint64_t i = feeder->nr > TRANSFER_LOOKED_AT ? feeder->nr - TRANSFER_LOOKED_AT : 0;
+	struct drm_neuron_wait_job job;
+	int failed = 0, ret;
+
+	for (; i < feeder->nr; i++) {
+		ret = transfer_wait(feeder->fd, feeder->id[i % TRANSFER_LOOKED_AT], &job);
+		if (ret)
+			return ret;
+		if (job.status == DRM_NEURON_JOB_ABORTED)
+			failed++;
+		else if (job.status != DRM_NEURON_JOB_OK || failed ||
+			 job.dma_bytes != transfer_bytes(&feeder->args))
+			return -EPROTO;
+	}
+	return failed;
 }
 
 int transfer_open(struct transfer_rig *t)

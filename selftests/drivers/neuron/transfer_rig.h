@@ -5,6 +5,7 @@
 #ifndef NEURON_TRANSFER_RIG_H
 #define NEURON_TRANSFER_RIG_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -61,6 +62,41 @@ int transfer_wait(int fd, uint64_t transfer, struct drm_neuron_wait_job *result)
 int transfer_run(int fd, struct drm_neuron_transfer *args);
 /* What @args moves. */
 uint64_t transfer_bytes(const struct drm_neuron_transfer *args);
+
+#define TRANSFER_LOOKED_AT	1000	/* last results of a queue; 1024 are kept */
+
+/**
+ * struct transfer_feeder - keeps a queue of a file full of transfers
+ * @fd: device node
+ * @args: the transfer that is submitted again and again
+ * @thread: that does so
+ * @full: the queue has taken no more for once
+ * @nr: transfers that were taken
+ * @id: of the last ones; transfer i at i modulo its size
+ * @error: why the next one was refused, a negative errno
+ *
+ * However fast the device is, there are some under way when something happens to it.
+ */
+struct transfer_feeder {
+	int fd;
+	struct drm_neuron_transfer args;
+	pthread_t thread;
+	_Atomic bool full;
+	uint64_t nr;
+	uint64_t id[TRANSFER_LOOKED_AT];
+	int error;
+};
+
+/* Begin, with @fd and @args set, and return when the queue is full. */
+int transfer_feed(struct transfer_feeder *feeder);
+/* Wait until a transfer is refused for another reason than a full queue. */
+int transfer_feed_end(struct transfer_feeder *feeder);
+
+/*
+ * How the last transfers of a feeder have ended: those behind one that failed have failed, too.
+ * Return: how many have failed, or -EPROTO: one behind them is well, or ended in another way.
+ */
+int transfer_feed_failed(const struct transfer_feeder *feeder);
 
 /* A syncobj in @fd's file that a job of @rig, which it opens, signals when it ends. */
 int transfer_endless(struct rig *rig, int fd, uint32_t *handle);
