@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SUBMIT ioctl: checks, the job blocks, the way into the queues.
+ * The SUBMIT ioctl: from the jobs that a user names to the queues of their cores.
  */
 #include <linux/dma-fence-array.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
-#include "contract/job.h"
-#include "contract/trace.h"
 #include "drm/neuron_accel.h"
 #include "neuron_array.h"
 #include "neuron_claim.h"
@@ -16,33 +14,22 @@
 #include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_job.h"
+#include "neuron_job_block.h"
 #include "neuron_sched.h"
 #include "neuron_syncs.h"
 #include "neuron_trace.h"
 #include "neuron_window.h"
 #include "neuron_windows.h"
 
-static_assert(DRM_NEURON_ENGINE_SYNC == (int)NEURON_ENGINE_SYNC);
-static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES);
-static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
-
 /**
  * struct neuron_submit_job - a job of a submission
  * @args: what user space says
- * @starts: drm_neuron_start
- * @sem_clear: u64
- * @queues: drm_neuron_queue
- * @window_args: drm_neuron_window
  * @cc: core in the claim, with a reference of the claim; NULL: not looked up yet
- * @windows: what @window_args say
+ * @windows: those that @args name
  * @job: until it is queued; ready but for its number
  */
 struct neuron_submit_job {
-	const struct drm_neuron_job *args;
-	struct neuron_array starts;
-	struct neuron_array sem_clear;
-	struct neuron_array queues;
-	struct neuron_array window_args;
+	struct neuron_job_args args;
 	struct neuron_claim_core *cc;
 	struct neuron_windows windows;
 	struct neuron_job *job;
@@ -78,92 +65,6 @@ struct neuron_submission {
 	struct neuron_out_sync *outs;
 };
 
-static int neuron_submit_invalid(struct drm_device *drm, const char *why)
-{
-	drm_dbg(drm, "submit: %s\n", why);
-	return -EINVAL;
-}
-
-/* Each engine once, and of a CC-core sync alone. */
-static int neuron_submit_check_starts(const struct neuron_core *core,
-				      const struct neuron_array *starts)
-{
-	const struct drm_neuron_start *start = starts->element;
-	struct drm_device *drm = &core->ndev->drm;
-	unsigned long seen = 0;
-	const char *why;
-	u32 i;
-
-	for (i = 0; i < starts->count; i++, start++) {
-		if (start->engine >= NEURON_NR_ENGINES)
-			return neuron_submit_invalid(drm, "no such engine");
-		if (__test_and_set_bit(start->engine, &seen))
-			return neuron_submit_invalid(drm, "an engine started twice");
-		if (neuron_core_is_cc(core) && start->count &&
-		    start->engine != NEURON_ENGINE_SYNC)
-			return neuron_submit_invalid(drm,
-						     "a CC-core has no engine but sync");
-		why = neuron_hw_job_check_start(start->addr, start->count);
-		if (why)
-			return neuron_submit_invalid(drm, why);
-	}
-	return 0;
-}
-
-/* A stream is a window of its own, at whose offset the notifications begin. */
-static const char *
-neuron_submit_check_notify(const struct drm_neuron_job *args)
-{
-	if (!args->stream)
-		return args->stream_offset ? "an offset without a stream" :
-			neuron_hw_job_check_notify(args->notify_addr,
-						   args->notify_size);
-	if (args->notify_addr)
-		return "a stream and a notification address";
-	if (!args->notify_size)
-		return "a stream without size";
-	if (args->stream_offset % sizeof(struct neuron_hw_notify))
-		return "the stream's offset is no multiple of 16";
-	return neuron_hw_job_check_notify(neuron_window_addr(0, args->stream_offset),
-					  args->notify_size);
-}
-
-/* Of the buffer nothing is known yet. */
-static const char *
-neuron_submit_check_trace(const struct drm_neuron_job *args)
-{
-	if (!args->trace)
-		return args->trace_offset || args->trace_size ?
-			       "a range without a buffer for the trace" : NULL;
-	if (args->trace_offset % NEURON_TRACE_ALIGN)
-		return "the offset of the trace is no multiple of 64";
-	return neuron_trace_check_window(NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE,
-					 args->trace_size);
-}
-
-static int neuron_submit_check_job(struct drm_device *drm,
-				   const struct drm_neuron_job *args)
-{
-	const char *why;
-
-	if (args->flags)
-		return neuron_submit_invalid(drm, "unknown flags of a job");
-	if (neuron_array_check(&args->starts, DRM_NEURON_START_SIZE_V2,
-			       NEURON_NR_ENGINES))
-		return neuron_submit_invalid(drm, "bad array of starts");
-	if (neuron_array_check(&args->sem_clear, sizeof(u64),
-			       NEURON_NR_SEMAPHORES / 64))
-		return neuron_submit_invalid(drm, "bad array of semaphores");
-	if (neuron_array_check(&args->queues, DRM_NEURON_QUEUE_SIZE_V2,
-			       NEURON_JOB_MAX_QUEUES))
-		return neuron_submit_invalid(drm, "bad array of queues");
-	if (neuron_array_check(&args->windows, DRM_NEURON_WINDOW_SIZE_V2,
-			       NEURON_MAX_WINDOWS))
-		return neuron_submit_invalid(drm, "bad array of windows");
-	why = neuron_submit_check_notify(args) ?: neuron_submit_check_trace(args);
-	return why ? neuron_submit_invalid(drm, why) : 0;
-}
-
 static int neuron_submit_check(struct drm_device *drm,
 			       const struct drm_neuron_submit *args)
 {
@@ -181,95 +82,6 @@ static int neuron_submit_check(struct drm_device *drm,
 	return 0;
 }
 
-/* The engines of a core are numbered from 0 for user space. */
-static const char *neuron_submit_queue(struct neuron_core *core,
-				       const struct drm_neuron_queue *queue,
-				       struct neuron_hw_job_queue *hw,
-				       u64 *used)
-{
-	unsigned int first = neuron_core_dma(core->tpb->index);
-
-	if (queue->dma_engine >= NEURON_JOB_DMA_ENGINES)
-		return "no such DMA engine";
-	*hw = (struct neuron_hw_job_queue){
-		.m2s_ring = cpu_to_le64(queue->m2s_ring),
-		.s2m_ring = cpu_to_le64(queue->s2m_ring),
-		.m2s_length = cpu_to_le32(queue->m2s_length),
-		.s2m_length = cpu_to_le32(queue->s2m_length),
-		.dma_engine = cpu_to_le16(first + queue->dma_engine),
-		.queue = cpu_to_le16(queue->queue),
-		.flags = cpu_to_le32(queue->flags),
-	};
-	return neuron_hw_job_check_queue(hw, first, used);
-}
-
-static int neuron_submit_queues(struct neuron_job *job,
-				const struct neuron_array *queues)
-{
-	struct neuron_hw_job_queue *hw = neuron_job_queues(job);
-	const struct drm_neuron_queue *queue = queues->element;
-	struct neuron_core *core = job->cc->core;
-	u64 used[4] = { };
-	const char *why;
-	u32 i;
-
-	for (i = 0; i < queues->count; i++) {
-		why = neuron_submit_queue(core, &queue[i], &hw[i], used);
-		if (why)
-			return neuron_submit_invalid(&core->ndev->drm, why);
-	}
-	return 0;
-}
-
-/* All of the job block but the id and the window table. */
-static void neuron_submit_block(struct neuron_job *job,
-				const struct neuron_submit_job *sj)
-{
-	const struct drm_neuron_start *start = sj->starts.element;
-	const struct drm_neuron_job *args = sj->args;
-	const u64 *sem_clear = sj->sem_clear.element;
-	struct neuron_core *core = job->cc->core;
-	struct neuron_hw_job *hw = job->hw;
-	u32 i;
-
-	/* The claim has the whole core; the job has its id when it is queued. */
-	neuron_hw_job_begin(hw, 0,
-			    neuron_host_addr(core->ndev, core->completion_dma));
-	neuron_hw_job_queues(hw, neuron_host_addr(core->ndev, job->dma) +
-				 sizeof(*hw), job->nr_queues);
-	for (i = 0; i < sj->sem_clear.count; i++)
-		hw->sem_clear[i] = cpu_to_le64(sem_clear[i]);
-	for (i = 0; i < sj->starts.count; i++)
-		neuron_hw_job_start(hw, start[i].engine, start[i].addr,
-				    start[i].count);
-	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
-	hw->rank = cpu_to_le32(args->rank);
-	if (job->gang)
-		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
-				   job->gang_index);
-	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
-			      NEURON_JOB_TIMEOUT_MAX_MS);
-}
-
-/* Behind the queues, which are written. */
-static int neuron_submit_trace(struct neuron_job *job, struct drm_file *file,
-			       const struct drm_neuron_job *args)
-{
-	struct neuron_core *core = job->cc->core;
-	struct neuron_table *trace;
-
-	if (!args->trace)
-		return 0;
-	trace = neuron_windows_trace(job->cc, file, args);
-	if (IS_ERR(trace))
-		return PTR_ERR(trace);
-	job->trace = trace;
-	*neuron_job_trace_window(job) = trace->hw[0];
-	neuron_hw_job_trace(job->hw, neuron_host_addr(core->ndev, job->dma) +
-				     sizeof(*job->hw));
-	return 0;
-}
-
 /* A job that is ready but for its gate; its scheduler part is initialised. */
 static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 						u32 index)
@@ -279,20 +91,14 @@ static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 	struct neuron_job *job;
 	int ret;
 
-	ret = neuron_submit_check_starts(cc->core, &sj->starts);
-	if (ret)
-		return ERR_PTR(ret);
-	job = neuron_job_create(cc, sj->queues.count);
+	job = neuron_job_create(cc, sj->args.queues.count);
 	if (IS_ERR(job))
 		return job;
 	if (sub->gang) {
 		job->gang = neuron_gang_get(sub->gang);
 		job->gang_index = index;
 	}
-	neuron_submit_block(job, sj);
-	ret = neuron_submit_queues(job, &sj->queues);
-	if (!ret)
-		ret = neuron_submit_trace(job, sub->file, sj->args);
+	ret = neuron_job_block_write(job, sub->file, &sj->args);
 	if (!ret)
 		ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1,
 						sub->file, cc->claim->client);
@@ -348,10 +154,10 @@ static int neuron_submit_windows(struct neuron_submission *sub)
 
 	for (i = 0; i < sub->nr && !ret; i++) {
 		struct neuron_submit_job *sj = &sub->job[i];
-		const struct drm_neuron_job *args = sj->args;
+		const struct drm_neuron_job *args = sj->args.job;
 
 		ret = neuron_windows_get(&sj->windows, sj->cc, sub->file,
-					 &sj->window_args, args->stream,
+					 &sj->args.windows, args->stream,
 					 (u64)args->stream_offset +
 					 args->notify_size);
 	}
@@ -448,23 +254,6 @@ static int neuron_submit_reserve_all(struct neuron_submission *sub, u64 *first)
 	return ret;
 }
 
-static void neuron_submit_table(struct neuron_job *job,
-				const struct drm_neuron_job *args)
-{
-	struct neuron_claim_core *cc = job->cc;
-	struct neuron_hw_job *hw = job->hw;
-
-	if (!cc->table)
-		return;
-	job->table = neuron_table_get(cc->table);
-	neuron_hw_job_windows(hw, neuron_host_addr(cc->core->ndev,
-						   cc->table->dma),
-			      neuron_table_hw_entries(cc->table));
-	if (args->stream)
-		hw->notify_addr = cpu_to_le64(neuron_window_addr(cc->table->nr,
-								 args->stream_offset));
-}
-
 /* Return: the job's finished fence, referenced. */
 static struct dma_fence *neuron_submit_push(struct neuron_submit_job *sj)
 {
@@ -472,7 +261,7 @@ static struct dma_fence *neuron_submit_push(struct neuron_submit_job *sj)
 	struct neuron_job *job = sj->job;
 	struct dma_fence *fence;
 
-	neuron_submit_table(job, sj->args);
+	neuron_job_block_table(job, &sj->args);
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
 	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
@@ -613,7 +402,7 @@ static int neuron_submit_find_core(struct neuron_submission *sub, u32 claim,
 	struct neuron_claim_core *cc;
 	struct neuron_submit_job *other;
 
-	cc = neuron_claim_core_find(sub->file, claim, sj->args->core);
+	cc = neuron_claim_core_find(sub->file, claim, sj->args.job->core);
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 	sj->cc = cc;
@@ -638,7 +427,7 @@ static int neuron_submit_find_cores(struct neuron_submission *sub, u32 claim)
 		ret = neuron_submit_find_core(sub, claim, &sub->job[i]);
 	for (i = 0; i < sub->nr && !ret; i++)
 		ret = neuron_windows_use_cores(sub->job[i].cc,
-					       &sub->job[i].window_args);
+					       &sub->job[i].args.windows);
 	return ret;
 }
 
@@ -649,35 +438,12 @@ static int neuron_submit_check_windows(struct neuron_submission *sub)
 	u32 i;
 
 	for (i = 0; i < sub->nr; i++)
-		windows += sub->job[i].args->windows.count;
+		windows += sub->job[i].args.job->windows.count;
 	if (windows <= NEURON_MAX_WINDOWS)
 		return 0;
 	drm_dbg(sub->drm, "submit: %llu windows of all jobs, at most %u are taken\n",
 		windows, NEURON_MAX_WINDOWS);
 	return -EINVAL;
-}
-
-static int neuron_submit_job_arrays(struct drm_device *drm,
-				    struct neuron_submit_job *sj)
-{
-	int ret = neuron_submit_check_job(drm, sj->args);
-
-	if (!ret)
-		ret = neuron_array_get(&sj->starts,
-				       sizeof(struct drm_neuron_start),
-				       &sj->args->starts);
-	if (!ret)
-		ret = neuron_array_get(&sj->sem_clear, sizeof(u64),
-				       &sj->args->sem_clear);
-	if (!ret)
-		ret = neuron_array_get(&sj->queues,
-				       sizeof(struct drm_neuron_queue),
-				       &sj->args->queues);
-	if (!ret)
-		ret = neuron_array_get(&sj->window_args,
-				       sizeof(struct drm_neuron_window),
-				       &sj->args->windows);
-	return ret;
 }
 
 /* Of the call and of its jobs. To be put in any case. */
@@ -704,10 +470,10 @@ static int neuron_submit_arrays_get(struct neuron_submission *sub,
 		return -ENOMEM;
 	sub->nr = args->jobs.count;
 	for (i = 0; i < sub->nr; i++)
-		sub->job[i].args = (struct drm_neuron_job *)sub->jobs.element + i;
+		sub->job[i].args.job = (struct drm_neuron_job *)sub->jobs.element + i;
 	ret = neuron_submit_check_windows(sub);
 	for (i = 0; i < sub->nr && !ret; i++)
-		ret = neuron_submit_job_arrays(sub->drm, &sub->job[i]);
+		ret = neuron_job_args_get(&sub->job[i].args, sub->drm);
 	return ret;
 }
 
@@ -716,10 +482,7 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 	u32 i;
 
 	for (i = 0; i < sub->nr; i++) {
-		neuron_array_put(&sub->job[i].starts);
-		neuron_array_put(&sub->job[i].sem_clear);
-		neuron_array_put(&sub->job[i].queues);
-		neuron_array_put(&sub->job[i].window_args);
+		neuron_job_args_put(&sub->job[i].args);
 		neuron_windows_put(&sub->job[i].windows);
 		if (sub->job[i].cc)
 			neuron_claim_put(sub->job[i].cc->claim);

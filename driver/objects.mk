@@ -57,6 +57,7 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_sched.o \
 	driver/neuron_watch.o \
 	driver/neuron_submit.o \
+	driver/neuron_job_block.o \
 	driver/neuron_syncs.o \
 	driver/neuron_gate.o \
 	driver/neuron_gang.o \
