@@ -99,7 +99,7 @@ static bool append_record(struct trn_job *job, const struct neuron_trace_event *
 	return !job->trace_broken;
 }
 
-static void write_record(struct trn_job *job, const struct trn_time_trace *trace)
+static void write_event(struct trn_job *job, const struct trn_time_trace *trace)
 {
 	struct neuron_trace_event event = {
 		.begin_ns = trace->begin_ns,
@@ -160,5 +160,5 @@ void trn_job_trace(void *arg, const struct trn_time_trace *trace)
 
 	post_entries(job, trace);
 	if (job->trace)
-		write_record(job, trace);
+		write_event(job, trace);
 }
