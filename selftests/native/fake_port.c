@@ -16,6 +16,8 @@ static bool fake_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	struct fake_port *port = opaque;
 
+	if (port->before_read && !port->before_read(addr, len))
+		return false;
 	if (!host_ok(port, addr, len))
 		return false;
 	memcpy(buf, port->host + addr, len);

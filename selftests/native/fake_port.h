@@ -29,6 +29,7 @@
  * @ops: the callbacks, to be given to trn_chip_new() with @this as opaque
  * @host: host memory: bus addresses 0 to @host_size - 1
  * @bus_master: false: every host access fails
+ * @before_read: NULL, or what happens before the chip reads host memory; false: it cannot
  * @gen: generation of the chip, set by fake_chip_new()
  * @lock: all fields below
  * @changed: signalled at each interrupt
@@ -44,6 +45,7 @@ struct fake_port {
 	uint8_t *host;
 	size_t host_size;
 	_Atomic bool bus_master;
+	bool (*before_read)(uint64_t addr, size_t len);
 	const struct neuron_gen *gen;
 	void *hbm[NEURON_MAX_HBM];
 	uint64_t hbm_size[NEURON_MAX_HBM];

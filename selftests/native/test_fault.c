@@ -34,7 +34,6 @@ static _Atomic bool slow_entered;
 static _Atomic bool slow_let_go;
 static unsigned int slow_engine;
 static bool slow_fails;
-static bool (*real_host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 
 static bool job_failed(struct trn_core *core)
 {
@@ -75,15 +74,15 @@ static void be_slow(void)
 	}
 }
 
-static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool before_slow_read(uint64_t addr, size_t len)
 {
 	if (len == 4 && addr % SLOW_BYTES == slow_engine * 4) {
 		be_slow();
-		return !slow_fails && real_host_read(opaque, addr, buf, len);
+		return !slow_fails;
 	}
 	if (len == 4 && addr % SLOW_BYTES == AFTER_SLOW * 4)
 		fake_wait(is_set, &slow_entered);
-	return real_host_read(opaque, addr, buf, len);
+	return true;
 }
 
 /**
@@ -106,8 +105,7 @@ static struct race *race_new(unsigned int workers, bool clock)
 	atomic_store(&slow_entered, false);
 	atomic_store(&slow_let_go, false);
 	seq_rig_init(&race->rig, &neuron_gen_trn2, workers, 1, clock);
-	real_host_read = race->rig.port[0].ops.host_read;
-	race->rig.port[0].ops.host_read = slow_host_read;
+	race->rig.port[0].before_read = before_slow_read;
 	return race;
 }
 

@@ -24,7 +24,6 @@ struct chaos {
 };
 
 static _Atomic uint32_t chaos_seed;
-static bool (*real_host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 
 static uint32_t chaos_random(uint32_t below)
 {
@@ -43,11 +42,13 @@ static void nap(long ns)
 }
 
 /* Host memory that answers late, now and then. */
-static bool slow_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static bool late_read(uint64_t addr, size_t len)
 {
+	(void)addr;
+	(void)len;
 	if (!chaos_random(3))
 		nap((long)chaos_random(300000));
-	return real_host_read(opaque, addr, buf, len);
+	return true;
 }
 
 static void *chaos_main(void *arg)
@@ -178,9 +179,8 @@ static void run_mix(const struct neuron_gen *gen, unsigned int workers,
 	seq_rig_init(&rig, gen, workers, 2, true);
 	chaos.rig = &rig;
 	for (c = 0; c < 2; c++) {
-		real_host_read = rig.port[c].ops.host_read;
 		if (chaotic)
-			rig.port[c].ops.host_read = slow_host_read;
+			rig.port[c].before_read = late_read;
 		mix(&job[c], &rig, c);
 	}
 	if (chaotic)
