@@ -13,7 +13,8 @@
 #include "neuron/window.h"
 #include "chip_parts.h"
 
-#define SEQ_CHIPS	2
+#define SEQ_CHIPS	2	/* of a rig that is saved (state_rig.h) */
+#define SEQ_MAX_CHIPS	4
 #define SEQ_PROGRAM	256		/* instructions of an engine */
 #define SEQ_QUEUES	32
 #define SEQ_RING	64
@@ -38,10 +39,10 @@ enum {
 struct seq_rig {
 	struct trn_pool *pool;
 	struct trn_fabric *fabric;
-	struct fake_port port[SEQ_CHIPS];
-	struct trn_chip *chip[SEQ_CHIPS];
+	struct fake_port port[SEQ_MAX_CHIPS];
+	struct trn_chip *chip[SEQ_MAX_CHIPS];
 	unsigned int nr_chips;
-	unsigned int done[SEQ_CHIPS][NEURON_MAX_CORES];
+	unsigned int done[SEQ_MAX_CHIPS][NEURON_MAX_CORES];
 	bool clean;
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ring_rig.h"
+#include "seq_rig.h"
 #include "trn/fault.h"
 #include "time/trn_cost.h"
 #include "fabric/trn_fabric.h"
@@ -271,6 +272,53 @@ static void a_link_elsewhere_ends_nothing(void **state)
 	machine_free(m);
 }
 
+/* --- Device time --- */
+
+/* Of a job on chip 0 that copies to chip 1. */
+static uint64_t job_ns(struct seq_rig *rig)
+{
+	struct seq_job *job = calloc(1, sizeof(*job));
+	struct neuron_hw_completion record;
+	unsigned int peer;
+
+	assert_non_null(job);
+	seq_job_init(job, rig, 0, 0);
+	peer = job->nr_windows++;
+	job->window[peer] = (struct neuron_hw_window){
+		.base = neuron_fabric_addr(1, seq_data_addr(rig, 1, 0)),
+		.length = 4096,
+		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
+	};
+	job->nr_queues = 1;
+	seq_copy(job, 0, neuron_window_addr(peer, 0), neuron_window_addr(SEQ_DATA, 0), 256);
+	seq_add(job, NEURON_ENGINE_SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
+	seq_add(job, NEURON_ENGINE_SYNC, OP(HALT));
+	record = seq_run(job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.dma_bytes, 256);
+	free(job);
+	return record.end_ns - record.start_ns;
+}
+
+/* Round the other way of a ring of four it is three hops, and not one. */
+static void a_longer_way_takes_longer(void **state)
+{
+	uint64_t direct, round;
+	struct seq_rig rig;
+	const char *why;
+
+	(void)state;
+	seq_rig_init(&rig, &neuron_gen_trn2, 1, 4, true);
+	assert_int_equal(trn_fabric_topology(rig.fabric), TRN_TOPOLOGY_RING);
+	direct = job_ns(&rig);
+	assert_int_equal(trn_fabric_set_links(rig.fabric, "0-1=down", &why), 0);
+	round = job_ns(&rig);
+	assert_int_equal(round - direct, 2 * TRN_COST_HOP_PS / 1000);
+	assert_int_equal(trn_fabric_set_links(rig.fabric, "0-1=up", &why), 0);
+	assert_int_equal(job_ns(&rig), direct);
+	seq_rig_destroy(&rig);
+}
+
 /* --- Queues --- */
 
 static bool cutting_read(void *opaque, uint64_t addr, void *buf, size_t len)
@@ -363,6 +411,7 @@ int main(void)
 		cmocka_unit_test(every_topology_has_its_ways),
 		cmocka_unit_test(the_order_of_losses_does_not_matter),
 		cmocka_unit_test(a_link_elsewhere_ends_nothing),
+		cmocka_unit_test(a_longer_way_takes_longer),
 		cmocka_unit_test_setup_teardown(a_packet_fails_whose_link_goes_down,
 						setup_timer, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_packet_fails_whose_end_is_late,
