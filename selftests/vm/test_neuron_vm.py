@@ -81,6 +81,51 @@ def test_mistake(words, text):
     assert len(lines) == 1 and lines[0].startswith("neuron-vm: ") and text in lines[0], lines
 
 
+# --- Properties of the chips ---
+
+# The public documents have no operator "divide".
+DIVIDE = """
+.program divide
+.input x fp32 128*4
+.output y fp32 128*4
+.queue to_sbuf in sync
+.queue from_sbuf out sync
+.sem loaded
+.sem done
+
+.engine sync
+    .dma to_sbuf, sbuf[0:128, 0 : 4 fp32], x, loaded
+    .dma from_sbuf, y, sbuf[0:128, 16 : 4 fp32] wait done >= 1
+    halt
+
+.engine vector
+    nop wait loaded >= 1
+    tensor_tensor.divide sbuf[0:128, 16 : 4 fp32], sbuf[0:128, 0 : 4 fp32], sbuf[0:128, 0 : 4 fp32]
+    nop post done += 1
+    halt
+"""
+ONES = "y:" + 4 * " 00 00 80 3f"
+
+
+def divide(tmp_path, *chip):
+    """Whether x / x was computed, on a chip with these options, and what was printed."""
+    source = tmp_path / "divide.s"
+    source.write_text(DIVIDE, encoding="utf-8")
+    done = neuron_vm(*chip, "--", "sh", "-c",
+                     f"neuron-as {source} -o /tmp/divide.neff && nrt-sample /tmp/divide.neff")
+    text = (done.stdout + done.stderr).decode()
+    assert (done.returncode == 0) == (ONES in text), text
+    return ONES in text, text
+
+
+def test_more_operators(tmp_path):
+    """Operators that the public documents do not have are carried out on request."""
+    computed, text = divide(tmp_path)
+    assert not computed and "vector engine, pc 1" in text and "illegal operand" in text, text
+    computed, text = divide(tmp_path, "--chip-prop", "more-operators=on")
+    assert computed, text
+
+
 # --- What it prints without a machine ---
 
 @pytest.mark.parametrize("how", ("--help", "--man", "--completion"))
