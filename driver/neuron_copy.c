@@ -54,8 +54,8 @@ static int neuron_copy_give_up(struct neuron_copy_request *req)
 }
 
 /*
- * Completes the first pending request. One that is queued and failed by no fault of its
- * own goes to @again, and is not touched if it is not.
+ * Complete the first pending request. A queued one that may be tried again goes to @again
+ * instead. Any other may be freed when it is complete.
  */
 static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
 				  struct list_head *again, bool innocent)

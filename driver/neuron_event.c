@@ -29,7 +29,8 @@
  * @queue: waiting to be told
  * @limit: by type; only @work uses them
  * @work: tells
- * @look: links may have changed since they were looked at; stays while they cannot be
+ * @look: links may have changed since they were last read; stays set while the hardware is
+ *	down and they cannot be read
  * @links: bit i: link i was up when it was last looked at; only @work changes it
  */
 struct neuron_events {
@@ -80,8 +81,8 @@ static __printf(2, 3) void neuron_event_var(struct neuron_event_env *env,
 }
 
 /*
- * drm_dev_wedged_event() takes the primary node, which a compute device has not, so
- * its variable is ours to set.
+ * drm_dev_wedged_event() sends its uevent for the primary node, which a compute device does
+ * not have. So its variable, WEDGED, is set here.
  */
 static void neuron_event_tell(struct neuron_events *events,
 			      const struct neuron_event *event)
@@ -118,7 +119,7 @@ static unsigned long neuron_event_read_links(struct neuron_device *ndev)
 	return up;
 }
 
-/* Return: the hardware is up. Then no reset or sleep begins, so what it says is true. */
+/* Return: the hardware was up. No reset or sleep began meanwhile, so *@up is true. */
 static bool neuron_event_get_links(struct neuron_device *ndev, unsigned long *up)
 {
 	bool there;
@@ -140,7 +141,7 @@ static void neuron_event_look_at_links(struct neuron_events *events)
 	if (!xchg(&events->look, false))
 		return;
 	if (!neuron_event_get_links(ndev, &up)) {
-		/* The next start of the hardware comes back to it. */
+		/* neuron_hw_start() has this work run again. */
 		WRITE_ONCE(events->look, true);
 		return;
 	}
@@ -169,7 +170,7 @@ static void neuron_event_work(struct work_struct *work)
 	neuron_event_look_at_links(events);
 	while (kfifo_out_spinlocked(&events->queue, &event, 1, &events->lock)) {
 		neuron_event_look_at_links(events);
-		/* Gone: nobody has a node to hear of it any more. */
+		/* The device is gone, and with it the node that uevents are of. */
 		if (!drm_dev_enter(&events->ndev->drm, &idx))
 			continue;
 		neuron_event_tell(events, &event);
@@ -210,7 +211,7 @@ void neuron_event_raise(struct neuron_device *ndev,
 	struct neuron_events *events = ndev->events;
 	unsigned long flags;
 
-	/* Of links the work finds out which ones, even if the queue has no room. */
+	/* The work reads which links have changed, so this is not lost if the queue is full. */
 	if (event->type == NEURON_EVENT_LINK)
 		WRITE_ONCE(events->look, true);
 	else
@@ -259,7 +260,7 @@ int neuron_event_init(struct neuron_device *ndev)
 	for (i = 0; i < NEURON_NR_EVENT_TYPES; i++) {
 		ratelimit_state_init(&events->limit[i], NEURON_EVENT_INTERVAL,
 				     NEURON_EVENT_BURST);
-		/* The log has the events themselves. */
+		/* No lines about those that were left out: the log has each event. */
 		ratelimit_set_flags(&events->limit[i],
 				    RATELIMIT_MSG_ON_RELEASE);
 	}

@@ -25,10 +25,10 @@ enum neuron_event_type {
 /**
  * struct neuron_event - something happened
  * @type: what
- * @core: where, or NEURON_EVENT_DEVICE
+ * @core: core or CC-core; NEURON_EVENT_DEVICE: the device as a whole
  * @client: DRM client id of the file whose job it was; 0: nobody's
  * @claim: claim of the job
- * @job: to whom; 0: nobody
+ * @job: id of the job in its claim; 0: the event is of no job
  * @cause: enum neuron_cause
  * @source: engine, or NEURON_SOURCE_*
  * @pc: instruction or descriptor index
@@ -50,7 +50,7 @@ struct neuron_event {
 
 /* Before the interrupts are set up. */
 int neuron_event_init(struct neuron_device *ndev);
-/* Links are told of from here on when they change. Before the hardware is started. */
+/* From here on changes of links are told. Called before the hardware is started. */
 void neuron_event_begin(struct neuron_device *ndev);
 /* The hardware is up: links may have changed while nobody could hear of it. */
 void neuron_event_look(struct neuron_device *ndev);

@@ -29,8 +29,8 @@
 /* Events that are noted, and kinds of events that are counted when there is no room. */
 #define NEURON_NEWS_EVENTS	240
 /*
- * The last of them are for what happens to the device as a whole: it follows the storms of
- * other events that fill the others.
+ * The last of these places are only for what happens to the device as a whole: that often
+ * comes right after a storm of other events, which has filled the other places.
  */
 #define NEURON_NEWS_RARE	16
 #define NEURON_NEWS_LOST	32
@@ -177,7 +177,7 @@ static void neuron_listener_lose(struct neuron_listener *listener, u32 count)
 	spin_unlock(&listener->lock);
 }
 
-/* Under neuron_listeners.lock. What a listener hears of, it hears of in order. */
+/* Under neuron_listeners.lock, so that a listener gets events in their order. */
 static void neuron_listener_tell(struct neuron_listener *listener,
 				 const struct neuron_news *news)
 {
@@ -306,7 +306,7 @@ static int neuron_listener_add(struct neuron_listener *listener)
 		return -ENOSPC;
 
 	mutex_lock(&listeners->lock);
-	/* Of what has happened before it hears nothing. */
+	/* It hears nothing of what has happened before. */
 	neuron_listeners_hand_on(listeners);
 	if (listeners->nr >= NEURON_DEVICE_LISTENERS ||
 	    neuron_listeners_count(listeners, listener->client) >=
@@ -350,7 +350,7 @@ void neuron_listeners_close(struct neuron_listeners *listeners)
 	disable_work_sync(&listeners->work);
 	mutex_lock(&listeners->lock);
 	neuron_listeners_hand_on(listeners);
-	/* Who sees it sees the last record, too. */
+	/* Who sees @closed sees the last record, too: neuron_listener_state(). */
 	smp_store_release(&listeners->closed, true);
 	list_for_each_entry(listener, &listeners->list, link)
 		wake_up_all(&listener->wait);

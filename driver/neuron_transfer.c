@@ -52,7 +52,7 @@ static u64 neuron_transfer_done(const struct neuron_transfer *transfer)
 	return bytes;
 }
 
-/* Until then the result is that of a job that was aborted. */
+/* Until this is called the result is as neuron_result_create() made it: ABORTED. */
 static void neuron_transfer_record(struct neuron_transfer *transfer, int error)
 {
 	struct neuron_result *result = transfer->result;
@@ -78,7 +78,10 @@ static bool neuron_transfer_bo_ended(const struct neuron_bo *bo)
 	return bo && (neuron_bo_is_gone(bo) || neuron_bo_is_lost(bo));
 }
 
-/* The memory of a buffer has ended, that of a peer at any time; an errno. */
+/*
+ * Return: an errno when the memory of a buffer was lost, else 0. A peer's may be lost at any
+ * time.
+ */
 static int neuron_transfer_lost(const struct neuron_transfer *transfer)
 {
 	if (neuron_transfer_bo_ended(transfer->dst) ||
@@ -342,7 +345,7 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
 	return fence;
 }
 
-/* Nothing fails but for want of memory once the transfer is built. */
+/* Once the transfer is built, only allocations can fail. */
 static int neuron_transfer_submit(struct neuron_transfers *of,
 				  struct drm_file *file,
 				  struct drm_neuron_transfer *args,
@@ -382,7 +385,7 @@ err_put:
 	return ret;
 }
 
-/* With what user memory had to be asked for. */
+/* @ins and @outs are copies: from here on no user memory is read. */
 static int neuron_transfer_enter(struct neuron_transfers *of,
 				 struct drm_file *file,
 				 struct drm_neuron_transfer *args,
@@ -429,7 +432,7 @@ int neuron_ioctl_transfer(struct drm_device *drm, void *data,
 	return ret;
 }
 
-/* It does not begin any more; nobody waits for what it waited for. */
+/* If it has not begun it never does, and it no longer waits for fences of others. */
 static void neuron_transfer_give_up(struct neuron_transfer *transfer)
 {
 	WRITE_ONCE(transfer->cancelled, true);
@@ -514,7 +517,7 @@ static void neuron_transfers_entities_fini(struct neuron_transfers *of,
 
 /*
  * Under transfers_lock, when the file takes no transfer any more. Several queues may have
- * one scheduler: that changes nothing. A queue that was never given a transfer is unknown
+ * one scheduler, which does no harm when it is stopped or started twice. A queue that was never given a transfer is unknown
  * to its scheduler, which goes on for other files.
  */
 static void neuron_transfers_hold(struct neuron_transfers *of)
@@ -537,8 +540,8 @@ static void neuron_transfers_let_go(struct neuron_transfers *of)
 
 /*
  * Under transfers_lock. What has begun goes on: it ends by itself, and holds all that it
- * needs. The schedulers stand still for the reason that neuron_claim.c gives. Fences of
- * other files wait for them meanwhile, which lockdep is told as it is there.
+ * needs. The schedulers are stopped meanwhile; neuron_claim.c says why. Fences of other files
+ * wait for these schedulers, so lockdep is told that this is on the way to signal a fence.
  */
 static void neuron_transfers_kill(struct neuron_transfers *of)
 {
@@ -579,7 +582,10 @@ static int neuron_transfer_queue_init(struct neuron_transfer_queue *queue,
 				     &sched, 1, NULL);
 }
 
-/* The queues take one copy queue after another; each file begins with the next one. */
+/*
+ * Each queue of the file gets the copy queue behind that of the queue before it. The first
+ * one gets the copy queue behind that of the first queue of the file that was opened last.
+ */
 static int neuron_transfers_place(struct neuron_transfers *of)
 {
 	struct neuron_device *ndev = of->ndev;
@@ -634,7 +640,7 @@ int neuron_transfers_open(struct neuron_file *nfile)
 	int ret = 0;
 
 	mutex_lock(&ndev->transfers_lock);
-	/* neuron_transfers_fini() comes later, and finds what is there. */
+	/* If the device leaves after this, neuron_transfers_fini() finds the file. */
 	of = neuron_hw_leaves(ndev) ? ERR_PTR(-ENODEV) :
 				      neuron_transfers_create(ndev);
 	if (IS_ERR(of)) {

@@ -132,7 +132,7 @@ struct neuron_transfer {
 int neuron_transfers_init(struct neuron_device *ndev);
 void neuron_transfers_fini(struct neuron_device *ndev);
 
-/* A file was opened; is going away: what waits ends, what is in flight goes on. */
+/* When a file is closed, transfers that have not begun end, and those that have go on. */
 int neuron_transfers_open(struct neuron_file *nfile);
 void neuron_transfers_close(struct neuron_file *nfile);
 
@@ -150,8 +150,8 @@ struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
 void neuron_transfer_put(struct neuron_transfer *transfer);
 
 /*
- * neuron_transfer_build.c: look at @args, the whole of it but for syncobjs, and make the
- * moves. What it refuses it tells with drm_dbg().
+ * neuron_transfer_build.c: check @args, all but the syncobjs, and make the moves. drm_dbg()
+ * says what was refused.
  */
 struct neuron_transfer *
 neuron_transfer_build(struct neuron_transfers *of, struct drm_file *file,

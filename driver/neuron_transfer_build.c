@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Transfers: what may be asked for, and the moves that it is.
+ * Transfers: the checks of what a user asks for, and the list of moves made of it.
  */
 #include <linux/overflow.h>
 #include <linux/sizes.h>
@@ -13,7 +13,7 @@
 #include "neuron_hw.h"
 #include "neuron_transfer.h"
 
-/* What is repeated to fill is at most as long: pages that are easily found. */
+/* The most that a fill has of its pattern in memory: few pages are found easily. */
 #define NEURON_PATTERN_BYTES	SZ_32K
 
 /**
@@ -112,7 +112,10 @@ static int neuron_plan_check_bo(const struct neuron_plan *plan, bool dst)
 	return 0;
 }
 
-/* One run each, in one buffer. With dimensions nobody can tell so easily. */
+/*
+ * Refuse a single run whose source and destination overlap. With dimensions an overlap is not
+ * looked for: that would take long.
+ */
 static int neuron_plan_check_overlap(const struct neuron_plan *plan, u64 runs)
 {
 	const struct drm_neuron_transfer *args = &plan->args;
@@ -125,7 +128,7 @@ static int neuron_plan_check_overlap(const struct neuron_plan *plan, u64 runs)
 				  "source and destination overlap");
 }
 
-/* Each run is a move at least. */
+/* Each run is at least one move, so there are at most as many runs as moves. */
 static int neuron_plan_check_runs(const struct neuron_plan *plan, u64 *runs)
 {
 	unsigned int i;
@@ -200,7 +203,7 @@ static int neuron_plan_run(struct neuron_plan *plan, u64 dst_at, u64 src_at)
 	return 0;
 }
 
-/* All runs: as many as moves at most. */
+/* All runs; neuron_plan_check_runs() has bounded their number. */
 static int neuron_plan_walk(struct neuron_plan *plan)
 {
 	const struct drm_neuron_transfer *args = &plan->args;
