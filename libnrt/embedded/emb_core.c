@@ -122,6 +122,7 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 		.queue = record->queue % NEURON_UDMA_QUEUES |
 			 (record->queue & DRM_NEURON_QUEUE_WRITES),
 		.dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) / NEURON_UDMA_QUEUES,
+		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
 	};
 	core->busy_ns += wall;
 	core->ended++;
