@@ -7,7 +7,8 @@
  *	emb_machine.c	which chips there are; the port by which they reach this process
  *	emb_memory.c	addresses for the device, HBM, buffers, copies, the discard unit
  *	emb_window.c	window tables, grants
- *	emb_core.c	claims, core resets, jobs from the submission to the result
+ *	emb_core.c	claims, core resets
+ *	emb_job.c	jobs, from the submission to the result
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
@@ -38,6 +39,8 @@ struct nrt_chip;
 
 #define EMB_PAGE	4096u
 #define EMB_CLAIMS	NEURON_MAX_CORES
+/* Of the memory of a core: job block, queue table, completion record. */
+#define EMB_CORE_BYTES	(3 * EMB_PAGE)
 /* Jobs of a core that have not ended, and results of those that have. */
 #define EMB_QUEUE	63
 #define EMB_RESULTS	1024
@@ -248,6 +251,8 @@ struct emb_machine {
 nrt_open_all_fn emb_open_all;
 void emb_close(struct nrt_chip *chip);
 uint64_t emb_now_ns(void);
+/* Somebody may wait for what no interrupt announces. */
+void emb_tell(struct nrt_chip *chip);
 /* There may be a job that nobody waits for. */
 void emb_keeper_wake(struct emb_machine *machine);
 /* Wait until the chip has had more than @seen interrupts, or until @deadline_ns. */
@@ -304,16 +309,38 @@ void emb_table_put(struct nrt_chip *chip, struct emb_table *table);
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows);
 int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant);
 
-/* --- emb_core.c --- */
+/* --- emb_core.c; with the chip's lock but for claims and releases --- */
 
 int emb_cores_init(struct nrt_chip *chip);
 void emb_cores_destroy(struct nrt_chip *chip);
-/* With the chip's lock: core @index if @claim has it, scrubbed, or NULL. */
+int emb_core_reset(struct emb_core *core);
+struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id);
+/* Core @index if @claim has it, scrubbed, or NULL. */
 struct emb_core *emb_core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index);
-/* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */
-uint64_t emb_service(struct nrt_chip *chip);
 int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *claim);
 int emb_release(struct nrt_chip *chip, struct drm_neuron_release *release);
+
+static inline bool emb_is_cc(const struct emb_core *core)
+{
+	return core->index >= NEURON_MAX_CORES;
+}
+
+static inline uint32_t emb_core_read(const struct emb_core *core, uint32_t reg)
+{
+	return emb_read(core->chip, core->regs + reg);
+}
+
+static inline void emb_core_write(const struct emb_core *core, uint32_t reg, uint32_t value)
+{
+	emb_write(core->chip, core->regs + reg, value);
+}
+
+/* --- emb_job.c --- */
+
+/* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
+void emb_jobs_abort(struct emb_core *core);
+/* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */
+uint64_t emb_service(struct nrt_chip *chip);
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 

@@ -148,6 +148,17 @@ void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
 	pthread_mutex_unlock(&machine->news_lock);
 }
 
+/* Somebody may wait for what no interrupt announces. */
+void emb_tell(struct nrt_chip *chip)
+{
+	struct emb_machine *machine = chip->machine;
+
+	pthread_mutex_lock(&machine->news_lock);
+	atomic_fetch_add(&chip->irqs, 1);
+	pthread_cond_broadcast(&machine->news);
+	pthread_mutex_unlock(&machine->news_lock);
+}
+
 /* --- jobs that nobody waits for --- */
 
 void emb_keeper_wake(struct emb_machine *machine)
@@ -296,7 +307,12 @@ static void machine_free(struct emb_machine *machine)
 		while (chip->chip && !trn_chip_quiet(chip->chip))
 			sched_yield();
 		trn_chip_free(chip->chip);
+		/* Its tables may be the last to have a buffer of another chip. */
 		emb_cores_destroy(chip);
+	}
+	for (i = 0; i < machine->nr_chips; i++) {
+		struct nrt_chip *chip = &machine->chip[i];
+
 		emb_memory_destroy(chip);
 		for (s = 0; s < NEURON_MAX_HBM; s++)
 			if (chip->stack[s].hbm)

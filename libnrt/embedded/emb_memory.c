@@ -325,7 +325,9 @@ static void bo_free(struct emb_bo *bo)
 
 	if (bo->placement == DRM_NEURON_BO_HBM) {
 		pthread_mutex_lock(&chip->memory_lock);
-		discard(chip, bo->stack, bo->offset, bo->size);
+		/* Of a machine that ends the chips have stopped. */
+		if (!chip->machine->leaving)
+			discard(chip, bo->stack, bo->offset, bo->size);
 		stack_free(&chip->stack[bo->stack], bo->offset, bo->size);
 		pthread_mutex_unlock(&chip->memory_lock);
 	}

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs, from the submission to the result.
+ *
+ * A thread that waits for a job looks after its chip itself: it takes what the interrupts
+ * announce, and rings the doorbell of the next job. The machine's keeper does it for jobs that
+ * nobody waits for. Both do it under the lock of the chip.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/trace.h"
+#include "emb.h"
+#include "trn/pool.h"
+
+/* Where things are in the memory of a core. */
+#define AT_QUEUES	sizeof(struct neuron_hw_job)
+#define AT_COMPLETION	(EMB_CORE_BYTES - 64)
+_Static_assert(AT_QUEUES + NEURON_JOB_MAX_QUEUES * sizeof(struct neuron_hw_job_queue) +
+	       sizeof(struct neuron_hw_window) <= AT_COMPLETION, "the tables of a job fit");
+
+#define MS		1000000ull
+#define LIMIT_MS	30000
+#define LIMIT_MAX_MS	600000
+/* A job that makes progress may take so many limits. */
+#define LIMIT_CAP	16
+/* A short job is over before the doorbell returns. */
+#define INLINE_NS	50000
+
+/* --- results --- */
+
+static void job_free(struct nrt_chip *chip, struct emb_job *job)
+{
+	emb_table_put(chip, job->table);
+	emb_bo_put(job->trace_bo);
+	free(job->queues);
+	free(job);
+}
+
+/* The first job of the core has ended, or never begins. */
+static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang)
+{
+	struct emb_job *job = core->first;
+	uint64_t wall = job->doorbell_ns ? emb_now_ns() - job->doorbell_ns : 0;
+	struct drm_neuron_wait_job *result = &core->results[core->nr_results++ % EMB_RESULTS];
+
+	*result = (struct drm_neuron_wait_job){
+		.claim = job->claim,
+		.core = core->index,
+		.job = job->id,
+		.status = record->status,
+		.cause = record->cause,
+		.source = record->source,
+		.pc = record->pc,
+		.hang = hang,
+		.addr = record->addr,
+		.start_ns = record->start_ns,
+		.end_ns = record->end_ns,
+		.instructions = record->instructions,
+		.dma_bytes = record->dma_bytes,
+		.wall_ns = wall,
+		.doorbell_ns = job->doorbell_ns,
+		.queue = record->queue % NEURON_UDMA_QUEUES |
+			 (record->queue & DRM_NEURON_QUEUE_WRITES),
+		.dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) / NEURON_UDMA_QUEUES,
+		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
+	};
+	core->busy_ns += wall;
+	core->ended++;
+	core->nr_jobs--;
+	core->first = job->next;
+	if (!core->first)
+		core->last = NULL;
+	job_free(core->chip, job);
+}
+
+static void end_aborted(struct emb_core *core, bool hang)
+{
+	const struct neuron_record record = neuron_record_aborted(core->first->id);
+
+	end_job(core, &record, hang);
+}
+
+void emb_jobs_abort(struct emb_core *core)
+{
+	while (core->first)
+		end_aborted(core, false);
+}
+
+/* --- the job on the core --- */
+
+static void write_tables(const struct emb_core *core, const struct emb_job *job,
+			 struct neuron_hw_job *block)
+{
+	uint32_t nr = neuron_from_le32(block->nr_queues);
+	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
+	struct neuron_hw_job_queue *queues = (void *)(core->memory.ptr + AT_QUEUES);
+
+	if (job->table)
+		neuron_hw_job_windows(block, emb_host_addr(core->chip, job->table->memory.addr),
+				      job->table->nr);
+	if (nr)
+		memcpy(queues, job->queues, nr * sizeof(*queues));
+	neuron_hw_job_queues(block, base + AT_QUEUES, nr);
+	if (job->trace_bo) {
+		memcpy(queues + nr, &job->trace, sizeof(job->trace));
+		neuron_hw_job_trace(block, base + AT_QUEUES);
+	}
+}
+
+/* The next job of the core, if it runs none. */
+static void start_job(struct emb_core *core)
+{
+	struct trn_pool *pool = core->chip->machine->pool;
+	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
+	struct emb_job *job = core->first;
+	struct neuron_hw_job *block = (void *)core->memory.ptr;
+	bool kept;
+
+	if (!job || job->doorbell_ns)
+		return;
+	memset(core->memory.ptr + AT_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	*block = job->block;
+	block->completion = neuron_to_le64(base + AT_COMPLETION);
+	write_tables(core, job, block);
+	job->doorbell_ns = emb_now_ns();
+	job->looked_ns = job->doorbell_ns;
+	job->progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
+	kept = trn_pool_inline_begin(pool, INLINE_NS);
+	emb_core_write(core, NEURON_CORE_DOORBELL_LO, (uint32_t)base);
+	emb_core_write(core, NEURON_CORE_DOORBELL_HI, (uint32_t)(base >> 32));
+	if (kept)
+		trn_pool_inline_end(pool);
+}
+
+/* The chip broke its contract, or the job makes no progress. */
+static void give_up(struct emb_core *core, bool hang)
+{
+	emb_core_reset(core);
+	end_aborted(core, hang);
+	emb_tell(core->chip);
+}
+
+static void take_record(struct emb_core *core)
+{
+	struct neuron_hw_completion copy;
+	struct neuron_record record;
+
+	memcpy(&copy, core->memory.ptr + AT_COMPLETION, sizeof(copy));
+	if (neuron_record_decode(&copy, core->first->id, &record))
+		give_up(core, false);
+	else
+		end_job(core, &record, false);
+}
+
+/* When to look at the running job again. */
+static uint64_t watch(struct emb_core *core)
+{
+	struct emb_job *job = core->first;
+	uint64_t now = emb_now_ns(), cap = job->doorbell_ns + job->limit_ns * LIMIT_CAP;
+	uint64_t progress, again;
+
+	if (now < job->looked_ns + job->limit_ns && now < cap)
+		goto out;
+	progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
+	if (progress != job->progress && now < cap) {
+		job->progress = progress;
+		job->looked_ns = now;
+		goto out;
+	}
+	give_up(core, true);
+	return 0;
+out:
+	again = job->looked_ns + job->limit_ns;
+	return again < cap ? again : cap;
+}
+
+static uint64_t service_core(struct emb_core *core)
+{
+	uint32_t cause;
+
+	if (!core->first)
+		return 0;
+	cause = neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE));
+	if (cause)
+		emb_core_write(core, NEURON_CORE_CAUSE, cause);
+	if (cause & NEURON_CORE_CAUSE_DONE)
+		take_record(core);
+	else if (cause & NEURON_CORE_CAUSE_REFUSED)
+		give_up(core, false);
+	start_job(core);
+	return core->first ? watch(core) : 0;
+}
+
+uint64_t emb_service(struct nrt_chip *chip)
+{
+	uint64_t next = 0, at;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
+		at = service_core(&chip->core[neuron_unit_number(chip->gen, i)]);
+		if (at && (!next || at < next))
+			next = at;
+	}
+	return next;
+}
+
+/* --- submission --- */
+
+/* Elements of @size bytes, at most @max of them, or NULL with *@ret. */
+static const void *elements(const struct drm_neuron_array *array, size_t size, uint32_t max,
+			    int *ret)
+{
+	if (array->count && (array->stride != size || array->count > max || !array->pointer))
+		*ret = -EINVAL;
+	return (const void *)(uintptr_t)array->pointer;
+}
+
+static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
+							&ret);
+	uint32_t i;
+
+	for (i = 0; i < array->count && !ret; i++) {
+		if (start[i].engine >= NEURON_NR_ENGINES)
+			ret = -EINVAL;
+		else
+			neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
+	}
+	return ret;
+}
+
+static int add_queues(struct emb_core *core, struct emb_job *job,
+		      const struct drm_neuron_array *array)
+{
+	uint32_t first = neuron_core_dma(core->tpb), i;
+	int ret = 0;
+	const struct drm_neuron_queue *queue = elements(array, sizeof(*queue),
+							NEURON_JOB_MAX_QUEUES, &ret);
+	__u64 used[4] = { 0 };
+
+	if (ret || !array->count)
+		return ret;
+	job->queues = calloc(array->count, sizeof(*job->queues));
+	if (!job->queues)
+		return -ENOMEM;
+	for (i = 0; i < array->count; i++) {
+		if (queue[i].dma_engine >= NEURON_JOB_DMA_ENGINES)
+			return -EINVAL;
+		job->queues[i] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_to_le64(queue[i].m2s_ring),
+			.s2m_ring = neuron_to_le64(queue[i].s2m_ring),
+			.m2s_length = neuron_to_le32(queue[i].m2s_length),
+			.s2m_length = neuron_to_le32(queue[i].s2m_length),
+			.dma_engine = neuron_to_le16((uint16_t)(first + queue[i].dma_engine)),
+			.queue = neuron_to_le16(queue[i].queue),
+			.flags = neuron_to_le32(queue[i].flags),
+		};
+		if (neuron_hw_job_check_queue(&job->queues[i], first, used))
+			return -EINVAL;
+	}
+	job->block.nr_queues = neuron_to_le32(array->count);
+	return 0;
+}
+
+static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const uint64_t *word = elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
+	uint32_t i;
+
+	for (i = 0; i < array->count && !ret; i++)
+		block->sem_clear[i] = neuron_to_le64(word[i]);
+	return ret;
+}
+
+static int add_trace(struct emb_core *core, struct emb_job *job,
+		     const struct drm_neuron_job *args)
+{
+	const struct drm_neuron_window window = {
+		.kind = DRM_NEURON_WINDOW_BO,
+		.handle = args->trace,
+		.offset = args->trace_offset,
+		.length = args->trace_size,
+	};
+	int ret;
+
+	if (!args->trace)
+		return args->trace_offset || args->trace_size ? -EINVAL : 0;
+	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
+	if (ret)
+		return ret;
+	job->trace.flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
+		       -EINVAL : 0;
+}
+
+static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
+{
+	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : (1u << NEURON_NR_ENGINES) - 1;
+	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
+	int ret;
+
+	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
+	neuron_hw_job_begin(&job->block, job->id, 0);
+	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
+	job->block.rank = neuron_to_le32(args->rank);
+	ret = add_starts(&job->block, &args->starts);
+	if (!ret)
+		ret = add_queues(core, job, &args->queues);
+	if (!ret)
+		ret = add_sem_clear(&job->block, &args->sem_clear);
+	if (!ret)
+		ret = add_trace(core, job, args);
+	if (!ret && neuron_hw_job_check(&job->block, engines))
+		ret = -EINVAL;
+	return ret;
+}
+
+static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			 const struct drm_neuron_job *args)
+{
+	struct emb_core *core = emb_core_of(chip, submit->claim, args->core);
+	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
+	struct emb_job *job;
+	int ret;
+
+	if (!core)
+		return -ENOENT;
+	if (core->nr_jobs == EMB_QUEUE)
+		return -EBUSY;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	job->claim = claim->id;
+	job->id = claim->last_job + 1;
+	ret = build_job(core, job, args);
+	if (!ret)
+		ret = emb_windows_change(core, &args->windows);
+	if (ret) {
+		job_free(chip, job);
+		return ret;
+	}
+	job->table = core->table;
+	if (job->table)
+		job->table->refs++;
+	claim->last_job = job->id;
+	if (core->last)
+		core->last->next = job;
+	else
+		core->first = job;
+	core->last = job;
+	core->nr_jobs++;
+	submit->job = job->id;
+	start_job(core);
+	/* A short job is over by now. */
+	service_core(core);
+	return 0;
+}
+
+/* This thread looks after the chip no more. What has not ended is the keeper's again. */
+static void leave(struct nrt_chip *chip)
+{
+	if (atomic_fetch_sub(&chip->waiters, 1) == 1)
+		emb_keeper_wake(chip->machine);
+}
+
+/* Gangs, fences and notification streams are the DRM driver's. */
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+{
+	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
+	int ret;
+
+	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
+	    submit->jobs.count != 1 || submit->jobs.stride != sizeof(*args) || args->flags ||
+	    args->stream || args->stream_offset)
+		return -EINVAL;
+	atomic_fetch_add(&chip->waiters, 1);
+	pthread_mutex_lock(&chip->lock);
+	ret = submit_locked(chip, submit, args);
+	pthread_mutex_unlock(&chip->lock);
+	leave(chip);
+	return ret;
+}
+
+/* --- waiting; with the chip's lock --- */
+
+/* 0: it has ended, and *@job is its result; -EAGAIN: it has not; -ENOENT: there is none. */
+static int collect(struct nrt_chip *chip, struct drm_neuron_wait_job *job)
+{
+	struct emb_core *core = emb_core_of(chip, job->claim, job->core);
+	struct emb_job *pending;
+	uint64_t i;
+
+	if (!core)
+		return -ENOENT;
+	for (pending = core->first; pending; pending = pending->next)
+		if (pending->id == job->job)
+			return -EAGAIN;
+	for (i = core->nr_results; i && i + EMB_RESULTS > core->nr_results; i--) {
+		if (core->results[(i - 1) % EMB_RESULTS].job != job->job)
+			continue;
+		*job = core->results[(i - 1) % EMB_RESULTS];
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* As WAIT says: 0 when enough jobs have ended, -EAGAIN when they have not. */
+static int collect_all(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		       struct drm_neuron_wait_job *jobs)
+{
+	uint32_t i, ended = 0;
+	int ret;
+
+	wait->index = wait->jobs.count;
+	for (i = 0; i < wait->jobs.count; i++) {
+		ret = jobs[i].status ? 0 : collect(chip, &jobs[i]);
+		if (ret == -ENOENT) {
+			wait->index = i;
+			return ret;
+		}
+		if (ret)
+			continue;
+		ended++;
+		if (wait->index == wait->jobs.count)
+			wait->index = i;
+	}
+	if (wait->flags & DRM_NEURON_WAIT_ALL)
+		return ended == wait->jobs.count ? 0 : -EAGAIN;
+	return ended ? 0 : -EAGAIN;
+}
+
+static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		     struct drm_neuron_wait_job *jobs)
+{
+	uint64_t deadline = (uint64_t)(wait->deadline_ns < 0 ? 0 : wait->deadline_ns);
+	uint64_t seen, next;
+	int ret;
+
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		pthread_mutex_lock(&chip->lock);
+		next = emb_service(chip);
+		ret = collect_all(chip, wait, jobs);
+		pthread_mutex_unlock(&chip->lock);
+		if (ret != -EAGAIN)
+			return ret;
+		if (emb_now_ns() >= deadline)
+			return -ETIMEDOUT;
+		emb_wait_irq(chip, seen, next && next < deadline ? next : deadline);
+	}
+}
+
+int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
+{
+	struct drm_neuron_wait_job *jobs = (void *)(uintptr_t)wait->jobs.pointer;
+	uint32_t i;
+	int ret;
+
+	if (wait->flags & ~DRM_NEURON_WAIT_ALL || !wait->jobs.count ||
+	    wait->jobs.stride != sizeof(*jobs))
+		return -EINVAL;
+	for (i = 0; i < wait->jobs.count; i++)
+		jobs[i].status = 0;
+	atomic_fetch_add(&chip->waiters, 1);
+	ret = wait_loop(chip, wait, jobs);
+	leave(chip);
+	return ret;
+}
