@@ -136,6 +136,8 @@ TEST_F(exec, times_that_are_not_exact)
 {
 	nrt_emu_execution_t run = { 0 };
 
+	if (rig_embedded())
+		SKIP(return, "it changes what the driver answers");
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
 	results_are_marked = true;
 	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
