@@ -29,47 +29,45 @@ static bool partitions_valid(unsigned int first, unsigned int count)
 	return first < NEURON_PARTITIONS && first % 32 == 0;
 }
 
-static bool shape_valid(const struct neuron_ap *ap, struct trn_tile *tile)
+/* Each tile of each instruction comes here: without calls. */
+#define TILE_INLINE	static inline __attribute__((always_inline))
+
+/* The free dimensions: how many elements there are, and how far they reach. */
+TILE_INLINE bool shape_valid(const struct neuron_ap *ap, struct trn_tile *tile)
 {
-	uint64_t limit = tile->psum ? TRN_TILE_MAX_PSUM : TRN_TILE_MAX_SBUF;
+	const ptrdiff_t size = tile->size;
+	int64_t low = 0, high = size;
+	bool contiguous = true;
+	/* At most 16 bits each: four of them fit the product. */
 	uint64_t n = 1;
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		n *= ap->num[i];
-		if (n == 0 || n > limit)
-			return false;
-		tile->num[i] = ap->num[i];
-		tile->step[i] = (int16_t)ap->step[i] * (ptrdiff_t)tile->size;
-	}
-	tile->n = (uint32_t)n;
-	return true;
-}
+		const ptrdiff_t step = (int16_t)ap->step[i] * size;
+		const uint32_t num = ap->num[i];
 
-static void find_extent(struct trn_tile *tile)
-{
-	int64_t inner = tile->size;
-	unsigned int i;
-
-	tile->low = 0;
-	tile->high = tile->size;
-	tile->contiguous = true;
-	for (i = 0; i < 4; i++) {
-		int64_t reach = (int64_t)(tile->num[i] - 1) * tile->step[i];
-
-		if (reach < 0)
-			tile->low += reach;
+		tile->num[i] = num;
+		tile->step[i] = step;
+		if (num == 1)
+			continue;
+		if (step < 0)
+			low += ((int64_t)num - 1) * step;
 		else
-			tile->high += reach;
-		if (tile->num[i] > 1 && tile->step[i] != inner)
-			tile->contiguous = false;
-		inner *= tile->num[i];
+			high += ((int64_t)num - 1) * step;
+		contiguous &= step == (ptrdiff_t)n * size;
+		n *= num;
 	}
+	tile->low = low;
+	tile->high = high;
+	tile->contiguous = contiguous;
+	tile->n = (uint32_t)n;
+	return n != 0 && n <= (tile->psum ? TRN_TILE_MAX_PSUM : TRN_TILE_MAX_SBUF);
 }
 
 /* All but where it lies. */
-static enum neuron_cause find_shape(const struct trn_ap_user *user,
-				    const struct neuron_ap *ap, struct trn_tile *tile)
+TILE_INLINE enum neuron_cause find_shape(const struct trn_ap_user *user,
+					 const struct neuron_ap *ap,
+					 struct trn_tile *tile)
 {
 	struct trn_core *core = user->core;
 	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, ap->addr);
@@ -109,7 +107,6 @@ enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 	cause = find_shape(user, ap, tile);
 	if (cause)
 		return cause;
-	find_extent(tile);
 	if (ap->index) {
 		cause = trn_tile_find_index(user, ap, tile);
 		if (cause)
@@ -120,8 +117,9 @@ enum neuron_cause trn_ap_resolve_raw(const struct trn_ap_user *user,
 	offset += (int32_t)user->regs[ap->offset_reg];
 	limit = tile->psum ? NEURON_TPB_PSUM_STRIDE :
 			     core->chip->gen->sbuf_partition;
+	/* Sizes are powers of two. */
 	if (offset + tile->low < 0 || offset + tile->high > limit ||
-	    offset % tile->size)
+	    (offset & (tile->size - 1)))
 		return NEURON_CAUSE_ACCESS;
 
 	tile->stride = tile->psum ? NEURON_TPB_PSUM_STRIDE : NEURON_TPB_SBUF_STRIDE;

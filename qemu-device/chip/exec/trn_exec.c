@@ -74,22 +74,28 @@ static int tile_number(const struct trn_exec *exec, const struct neuron_ap *ap)
 	return -1;
 }
 
-static struct trn_ap_user user_of(const struct trn_exec *exec, const struct neuron_ap *ap)
+/* How far the index of @ap reaches, if that is known. */
+static const struct trn_reach *extent_of(const struct trn_exec *exec,
+					 const struct neuron_ap *ap)
+{
+	int i = tile_number(exec, ap);
+
+	if (i < 0 || !(exec->seq->resume.known & NEURON_BIT(i)))
+		return NULL;
+	return &exec->seq->resume.extent[i];
+}
+
+static inline struct trn_ap_user user_of(const struct trn_exec *exec,
+					 const struct neuron_ap *ap)
 {
 	bool array = exec->seq->engine == NEURON_ENGINE_TENSOR;
-	struct trn_ap_user user = {
+
+	return (struct trn_ap_user){
 		.core = exec->core,
 		.regs = exec->seq->regs,
 		.group = array ? TRN_INDEX_GROUP_ARRAY : TRN_INDEX_GROUP_LANES,
+		.extent = ap->index ? extent_of(exec, ap) : NULL,
 	};
-	int i;
-
-	if (!ap->index)
-		return user;
-	i = tile_number(exec, ap);
-	if (i >= 0 && exec->seq->resume.known & NEURON_BIT(i))
-		user.extent = &exec->seq->resume.extent[i];
-	return user;
 }
 
 enum neuron_cause trn_exec_measure(struct trn_exec *exec, const struct neuron_ap *ap)
@@ -207,28 +213,16 @@ enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
 	return trn_exec_column(exec, i, partitions, &scalar->tile);
 }
 
-uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p)
+uint32_t trn_scalar_column(const struct trn_scalar *scalar, unsigned int p)
 {
-	uint32_t bits = scalar->bits;
+	uint32_t bits = 0;
 	float value;
 
-	if (!scalar->column)
-		return bits;
 	if (scalar->raw) {
-		bits = 0;
 		trn_tile_load_raw(&scalar->tile, p, 0, 1, &bits);
 		return bits;
 	}
 	trn_tile_load(&scalar->tile, p, 0, 1, &value);
 	memcpy(&bits, &value, sizeof(bits));
 	return bits;
-}
-
-float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p)
-{
-	uint32_t bits = trn_scalar_bits(scalar, p);
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
 }

@@ -5,6 +5,8 @@
 #ifndef TRN_EXEC_H
 #define TRN_EXEC_H
 
+#include <string.h>
+
 #include "base/trn_chip.h"
 #include "exec/trn_ap.h"
 #include "exec/trn_resume.h"
@@ -181,9 +183,23 @@ struct trn_scalar {
 enum neuron_cause trn_exec_scalar(const struct trn_exec *exec, unsigned int i,
 				  unsigned int partitions,
 				  struct trn_scalar *scalar);
+/* What a column has for partition @p. */
+uint32_t trn_scalar_column(const struct trn_scalar *scalar, unsigned int p);
+
 /* Its value for partition @p; a column is read when this is called. */
-uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p);
-float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p);
+static inline uint32_t trn_scalar_bits(const struct trn_scalar *scalar, unsigned int p)
+{
+	return scalar->column ? trn_scalar_column(scalar, p) : scalar->bits;
+}
+
+static inline float trn_scalar_at(const struct trn_scalar *scalar, unsigned int p)
+{
+	uint32_t bits = trn_scalar_bits(scalar, p);
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
 
 /* Each of the eight GpSimd cores is connected with as many partitions. */
 #define TRN_CORE_LANES	16
@@ -343,7 +359,15 @@ bool trn_exec_bitwise_types(const struct trn_tile *a, const struct trn_tile *b);
 enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partitions);
 /* The engine's accumulators. */
 float *trn_exec_acc(const struct trn_exec *exec);
-void trn_exec_acc_line(struct trn_exec *exec, unsigned int p, const float *line,
-		       size_t n);
+/* trn_exec_acc_line() of an instruction with op2. */
+void trn_exec_acc_add(struct trn_exec *exec, unsigned int p, const float *line,
+		      size_t n);
+
+static inline void trn_exec_acc_line(struct trn_exec *exec, unsigned int p,
+				     const float *line, size_t n)
+{
+	if (exec->inst->op2 != NEURON_ALU_BYPASS)
+		trn_exec_acc_add(exec, p, line, n);
+}
 
 #endif /* TRN_EXEC_H */

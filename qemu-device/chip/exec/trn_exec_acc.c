@@ -84,14 +84,13 @@ enum neuron_cause trn_exec_acc_begin(struct trn_exec *exec, unsigned int partiti
 	return NEURON_CAUSE_NONE;
 }
 
-void trn_exec_acc_line(struct trn_exec *exec, unsigned int p, const float *line,
-		       size_t n)
+void trn_exec_acc_add(struct trn_exec *exec, unsigned int p, const float *line,
+		      size_t n)
 {
 	const struct neuron_inst *inst = exec->inst;
 	float *acc = trn_exec_acc(exec);
 
-	if (inst->op2 == NEURON_ALU_BYPASS || inst->reduce == NEURON_REDUCE_IDLE ||
-	    inst->reduce == NEURON_REDUCE_RESET)
+	if (inst->reduce == NEURON_REDUCE_IDLE || inst->reduce == NEURON_REDUCE_RESET)
 		return;
 	acc[p] = trn_alu_reduce_from(inst->op2, acc[p], line, n);
 }

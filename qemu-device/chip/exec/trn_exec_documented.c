@@ -12,8 +12,8 @@ static bool uses(const struct trn_exec *exec, unsigned int op)
 {
 	const struct neuron_inst *inst = exec->inst;
 
-	return (trn_isa_kind_is_alu(exec->isa->op[0]) && inst->op0 == op) ||
-	       (trn_isa_kind_is_alu(exec->isa->op[1]) && inst->op1 == op);
+	return (inst->op0 == op && trn_isa_kind_is_alu(exec->isa->op[0])) ||
+	       (inst->op1 == op && trn_isa_kind_is_alu(exec->isa->op[1]));
 }
 
 static bool is_magnitude(unsigned int op)

@@ -126,11 +126,13 @@ static enum neuron_cause indices_stay(struct trn_exec *exec, unsigned int indire
 
 enum neuron_cause trn_exec_check_index(struct trn_exec *exec)
 {
+	const struct neuron_inst *inst = exec->inst;
 	unsigned int indirect;
 
-	if (!exec->isa->indirect)
+	/* Of nearly all instructions no tile has one. */
+	if (!(inst->dst.index | inst->src0.index | inst->src1.index))
 		return NEURON_CAUSE_NONE;
-	indirect = trn_isa_indirect(exec->isa, exec->inst);
+	indirect = trn_isa_indirect(exec->isa, inst);
 	if (!indirect)
 		return NEURON_CAUSE_NONE;
 	if (exec->core->chip->gen->generation < 4 || !places_valid(exec, indirect))
