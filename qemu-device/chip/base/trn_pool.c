@@ -101,7 +101,8 @@ bool trn_budget_spent(struct trn_budget *budget)
 		return budget->calls >= budget->max_calls;
 	if (budget->spent)
 		return true;
-	if (budget->calls % BUDGET_STRIDE && !budget->on_host)
+	if (budget->calls % BUDGET_STRIDE && budget->work < TRN_BUDGET_WORK &&
+	    !budget->on_host)
 		return false;
 	return time_is_up(budget);
 }

@@ -61,6 +61,12 @@ bool trn_budget_spent(struct trn_budget *budget);
  */
 bool trn_budget_worked(struct trn_budget *budget, uint64_t elements,
 		       unsigned int weight);
+/* Such a piece was the last one of its work: the next look is as much nearer. */
+static inline void trn_budget_note(struct trn_budget *budget, uint64_t elements,
+				   unsigned int weight)
+{
+	budget->work += elements * weight;
+}
 
 /*
  * May this run start work that takes about as long as copying @bytes? Always in

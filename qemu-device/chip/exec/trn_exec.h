@@ -237,11 +237,26 @@ static inline bool trn_exec_first(const struct trn_exec *exec)
 	return !exec->seq->resume.begun;
 }
 
+/* trn_exec_pause() when the time has come to look at the clock. */
+bool trn_exec_look(struct trn_exec *exec, uint64_t elements, unsigned int weight);
+
 /*
  * A piece with @elements of @weight has been done. True: the instruction is cut here; the
  * caller notes its place and returns NEURON_CAUSE_NONE.
  */
-bool trn_exec_pause(struct trn_exec *exec, uint64_t elements, unsigned int weight);
+static inline bool trn_exec_pause(struct trn_exec *exec, uint64_t elements,
+				  unsigned int weight)
+{
+	struct trn_budget *budget = exec->budget;
+
+	if (!budget)
+		return false;
+	if (budget->max_calls || budget->work + elements * weight >= TRN_BUDGET_WORK)
+		return trn_exec_look(exec, elements, weight);
+	trn_budget_note(budget, elements, weight);
+	return false;
+}
+
 /* Note where the instruction goes on. */
 void trn_exec_keep(struct trn_exec *exec, uint32_t p, uint32_t step, size_t first);
 

@@ -50,9 +50,13 @@ static void copy_cast_rows(void *arg, unsigned int p, unsigned int end,
 			   const struct trn_lines *lines)
 {
 	const struct copy *op = arg;
+	uint8_t *out = trn_tile_here(&op->dst, NEURON_DTYPE_FP32, p, 0);
 
-	for (; p < end; p++)
-		copy_cast(arg, p, 0, op->dst.n, lines);
+	for (; !out && p < end; p++)
+		trn_tile_store(&op->dst, p, 0, op->dst.n,
+			       trn_tile_view(&op->src, p, 0, op->dst.n, lines->a));
+	for (; p < end; p++, out += op->dst.stride)
+		trn_tile_load(&op->src, p, 0, op->dst.n, (float *)(void *)out);
 }
 
 /* Nothing is converted; the scalar engine of NeuronCore-v2 always goes through fp32. */

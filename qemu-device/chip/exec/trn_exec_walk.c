@@ -20,10 +20,8 @@
 #define ROW_SHORT	16
 #define ROW_LONG	256
 
-bool trn_exec_pause(struct trn_exec *exec, uint64_t elements, unsigned int weight)
+bool trn_exec_look(struct trn_exec *exec, uint64_t elements, unsigned int weight)
 {
-	if (!exec->budget)
-		return false;
 	exec->more = trn_budget_worked(exec->budget, elements, weight) ||
 		     atomic_load_explicit(&exec->job->stop, memory_order_relaxed) ||
 		     atomic_load_explicit(&exec->core->chip->stopping,
@@ -64,31 +62,19 @@ void trn_exec_desk_use(struct trn_exec *exec, size_t line0, size_t line1, size_t
 	at->desk[2] = (uint32_t)table;
 }
 
-void trn_resume_clear(struct trn_resume *at, struct trn_core *core, unsigned int engine)
+void trn_resume_tidy(struct trn_resume *at, struct trn_core *core, unsigned int engine)
 {
-	struct trn_lane_desk *desk;
+	struct trn_lane_desk *desk = desk_of(core, engine);
 
-	if (at->desk[0] + at->desk[1] + at->desk[2] > DESK_KEPT) {
-		desk = desk_of(core, engine);
+	if (at->desk[0] + at->desk[1] + at->desk[2] > DESK_KEPT)
 		trn_backing_discard((void *)desk, sizeof(*desk));
-	}
-	at->cut = false;
-	at->begun = false;
-	at->step = 0;
-	at->p = 0;
-	at->first = 0;
-	at->width = 0;
-	at->known = 0;
-	at->scanned = 0;
-	at->brought = 0;
-	memset(at->desk, 0, sizeof(at->desk));
 }
 
 /* --- the walk --- */
 
 unsigned int trn_tile_weight(const struct trn_tile *tile, bool heavy)
 {
-	bool portable = !strcmp(trn_num_path_name(), "scalar");
+	bool portable = trn_num_is_portable();
 	bool dense = tile->contiguous || (tile->step[0] == (ptrdiff_t)tile->size &&
 					  tile->num[0] >= ROW_LONG);
 
@@ -99,12 +85,23 @@ unsigned int trn_tile_weight(const struct trn_tile *tile, bool heavy)
 	return portable || !dense ? TRN_WEIGHT_HEAVY : TRN_WEIGHT_PLAIN;
 }
 
-static unsigned int weight_of(const struct trn_walk *walk)
+/* Elements that are looked at. */
+static size_t elements_of(const struct trn_walk *walk)
+{
+	size_t partitions = walk->partitions;
+
+	if (walk->stride > 1)
+		partitions = (partitions + walk->stride - 1) / walk->stride;
+	return partitions * walk->n * (walk->depth ? walk->depth : 1);
+}
+
+/* Of its @elements. */
+static unsigned int weight_of(const struct trn_walk *walk, size_t elements)
 {
 	unsigned int weight, most = 0, i;
 
-	/* So few that it is not worth while to look at them. */
-	if (walk->partitions * walk->n * (walk->depth + 1) <= TRN_SLOW_PIECE)
+	/* So few that it is not worth while to look at the tiles. */
+	if (elements <= TRN_SLOW_PIECE)
 		return TRN_WEIGHT_SLOW;
 	if (walk->dst)
 		most = trn_tile_weight(walk->dst, walk->heavy);
@@ -115,14 +112,25 @@ static unsigned int weight_of(const struct trn_walk *walk)
 	return most;
 }
 
-static bool goes_piecewise(const struct trn_walk *walk)
+/* The longest pieces of a partition. */
+static size_t piece_of(const struct trn_walk *walk, unsigned int weight)
+{
+	size_t piece = weight == TRN_WEIGHT_SLOW ? TRN_SLOW_PIECE : TRN_LINE_PIECE;
+
+	return walk->limit && walk->limit < piece ? walk->limit : piece;
+}
+
+/* What is written could change what is read later. */
+static bool needs_desk(const struct trn_walk *walk)
 {
 	unsigned int i;
 
-	for (i = 0; walk->dst && i < 3 && walk->src[i]; i++)
+	if (!walk->dst)
+		return false;
+	for (i = 0; i < 3 && walk->src[i]; i++)
 		if (!trn_tile_piecewise(walk->dst, walk->src[i]))
-			return false;
-	return true;
+			return true;
+	return walk->on_desk;
 }
 
 void trn_tile_on_desk(struct trn_tile *tile, void *line)
@@ -146,7 +154,7 @@ enum { STEP_BEGIN, STEP_WORK, STEP_COPY, NR_STEPS };
 /**
  * struct course - a walk under way
  * @real: the destination, if @staged: walk->dst is a line of the desk
- * @is_short: a partition is one piece
+ * @rows: partitions that are one piece together; 0: one of them is several pieces
  * @asked: elements after which trn_exec_pause() is asked; pieces are often shorter
  * @pending: since it was asked
  */
@@ -156,11 +164,11 @@ struct course {
 	void *op;
 	struct trn_tile real;
 	bool staged;
-	bool is_short;
 	unsigned int weight;
 	unsigned int stride;
 	size_t depth;
 	size_t piece;
+	size_t rows;
 	size_t asked;
 	size_t pending;
 	uint32_t p;
@@ -168,8 +176,20 @@ struct course {
 	size_t first;
 };
 
+/* The destination is a line of the desk until a partition is done. */
+static void __attribute__((noinline)) stage(struct course *course)
+{
+	const struct trn_walk *walk = course->walk;
+
+	course->staged = true;
+	course->real = *walk->dst;
+	trn_tile_on_desk(walk->dst, trn_exec_desk(course->exec)->line[0]);
+	trn_exec_desk_use(course->exec, (size_t)walk->dst->high, 0, 0);
+}
+
+/* False: the place, which may be from a stream, is not in the instruction. */
 static bool course_init(struct course *course, struct trn_exec *exec,
-			const struct trn_walk *walk, void *op)
+			const struct trn_walk *walk, void *op, unsigned int weight)
 {
 	const struct trn_resume *at = &exec->seq->resume;
 	size_t end = at->step == STEP_COPY && walk->dst ? walk->dst->n : walk->n;
@@ -177,25 +197,22 @@ static bool course_init(struct course *course, struct trn_exec *exec,
 	course->exec = exec;
 	course->walk = walk;
 	course->op = op;
-	course->weight = weight_of(walk);
-	course->piece = course->weight == TRN_WEIGHT_SLOW ? TRN_SLOW_PIECE : TRN_LINE_PIECE;
-	if (walk->limit && course->piece > walk->limit)
-		course->piece = walk->limit;
+	course->weight = weight;
+	course->piece = piece_of(walk, weight);
 	course->stride = walk->stride ? walk->stride : 1;
 	course->depth = walk->depth ? walk->depth : 1;
 	course->asked = exec->budget && exec->budget->max_calls ?
-			1 : TRN_BUDGET_WORK / course->weight;
+			1 : TRN_BUDGET_WORK / weight;
 	course->pending = 0;
 	course->p = at->p;
 	course->step = at->step;
 	course->first = at->first;
-	course->staged = walk->on_desk || !goes_piecewise(walk);
-	course->is_short = !course->staged && walk->n <= course->piece;
-	if (course->staged) {
-		course->real = *walk->dst;
-		trn_tile_on_desk(walk->dst, trn_exec_desk(exec)->line[0]);
-		trn_exec_desk_use(exec, (size_t)walk->dst->high, 0, 0);
-	}
+	course->staged = false;
+	if (needs_desk(walk))
+		stage(course);
+	course->rows = 0;
+	if (!course->staged && walk->n <= course->piece)
+		course->rows = course->asked / (walk->n * course->depth) + 1;
 	return at->p < walk->partitions && at->p % course->stride == 0 &&
 	       at->step < NR_STEPS && at->first <= end;
 }
@@ -236,38 +253,72 @@ static bool failed(const struct trn_walk *walk)
 	return walk->cause && *walk->cause;
 }
 
-/* Partition @course->p is done but for its end. True: cut. */
-static inline bool partition_pause(struct course *course, size_t n)
+/* Partitions one after the other: the fewest steps between two of them. */
+static void plain_rows(const struct trn_walk *walk, void *op, uint32_t p, uint32_t end,
+		       const struct trn_lines *lines)
 {
-	course->step = STEP_COPY;
-	course->first = 0;
-	return course_pause(course, n);
+	const size_t n = walk->n;
+
+	for (; p < end; p++) {
+		if (walk->begin)
+			walk->begin(op, p);
+		walk->piece(op, p, 0, n, lines);
+	}
 }
 
-/* Whole partitions, as many as make a piece. True: cut. */
+/* Those of an instruction that may fail, has ends, or leaves partitions out. */
+static size_t other_rows(const struct trn_walk *walk, void *op, uint32_t *p, size_t rows,
+			 const struct trn_lines *lines)
+{
+	const unsigned int stride = walk->stride ? walk->stride : 1;
+	size_t done = 0;
+
+	for (;; *p += stride) {
+		if (walk->begin)
+			walk->begin(op, *p);
+		if (failed(walk))
+			break;
+		walk->piece(op, *p, 0, walk->n, lines);
+		if (++done == rows || walk->partitions - *p <= stride || failed(walk))
+			break;
+		if (walk->end)
+			walk->end(op, *p);
+	}
+	return done;
+}
+
+/*
+ * Partitions from *@p on that are short, at most @rows. Return: how many; *@p: the last
+ * one, whose end is still to come.
+ */
+static size_t some_rows(const struct trn_walk *walk, void *op, uint32_t *p, size_t rows,
+			const struct trn_lines *lines)
+{
+	uint32_t end;
+
+	if (walk->cause || walk->end || walk->stride > 1)
+		return other_rows(walk, op, p, rows, lines);
+	rows = trn_piece(walk->partitions, *p, rows);
+	end = *p + (uint32_t)rows;
+	if (walk->rows)
+		walk->rows(op, *p, end, lines);
+	else
+		plain_rows(walk, op, *p, end, lines);
+	*p = end - 1;
+	return rows;
+}
+
+/* Whole partitions, as many as make a piece. True: cut, or failed. */
 static bool walk_rows(struct course *course, const struct trn_lines *lines)
 {
 	const struct trn_walk *walk = course->walk;
-	size_t rows = course->asked / walk->n + 1;
-	uint32_t end = (uint32_t)trn_piece(walk->partitions, course->p, rows) + course->p;
+	size_t rows = some_rows(walk, course->op, &course->p, course->rows, lines);
 
-	walk->rows(course->op, course->p, end, lines);
-	rows = end - course->p;
-	course->p = end - 1;
-	return partition_pause(course, rows * walk->n);
-}
-
-/* A partition that is one piece, which is how most are. True: cut, or failed. */
-static inline bool walk_short(struct course *course, const struct trn_lines *lines)
-{
-	const struct trn_walk *walk = course->walk;
-
-	if (walk->begin)
-		walk->begin(course->op, course->p);
 	if (failed(walk))
 		return true;
-	walk->piece(course->op, course->p, 0, walk->n, lines);
-	if (failed(walk) || partition_pause(course, walk->n))
+	course->step = STEP_COPY;
+	course->first = 0;
+	if (course_pause(course, rows * walk->n))
 		return true;
 	if (walk->end)
 		walk->end(course->op, course->p);
@@ -295,8 +346,8 @@ static bool walk_partition(struct course *course, const struct trn_lines *lines)
 {
 	const struct trn_walk *walk = course->walk;
 
-	if (course->is_short && course->step == STEP_BEGIN)
-		return walk->rows ? walk_rows(course, lines) : walk_short(course, lines);
+	if (course->rows && course->step == STEP_BEGIN)
+		return walk_rows(course, lines);
 	if (course->step == STEP_BEGIN) {
 		if (walk->begin)
 			walk->begin(course->op, course->p);
@@ -317,21 +368,61 @@ static bool walk_partition(struct course *course, const struct trn_lines *lines)
 	return false;
 }
 
+/* All of the instruction, @work, is one piece, and it has not been cut. */
+static bool is_one_piece(const struct trn_exec *exec, const struct trn_walk *walk,
+			 unsigned int weight, size_t work)
+{
+	const struct trn_resume *at = &exec->seq->resume;
+
+	return work <= TRN_BUDGET_WORK &&
+	       walk->n <= piece_of(walk, weight) && !(at->p | at->step | at->first) &&
+	       !(exec->budget && exec->budget->max_calls) && !needs_desk(walk);
+}
+
+static void walk_at_once(struct trn_exec *exec, const struct trn_walk *walk, void *op,
+			 size_t work, const struct trn_lines *lines)
+{
+	uint32_t p = 0;
+
+	some_rows(walk, op, &p, walk->partitions, lines);
+	if (walk->end && !failed(walk))
+		walk->end(op, p);
+	if (exec->budget)
+		trn_budget_note(exec->budget, work, 1);
+}
+
+/* False: the place is not in the instruction. */
+static bool __attribute__((noinline))
+walk_pieces(struct trn_exec *exec, const struct trn_walk *walk, void *op,
+	    unsigned int weight, const struct trn_lines *lines)
+{
+	struct course course;
+
+	if (!course_init(&course, exec, walk, op, weight))
+		return false;
+	for (; course.p < walk->partitions; course.p += course.stride) {
+		if (walk_partition(&course, lines))
+			break;
+		course.step = STEP_BEGIN;
+		course.first = 0;
+	}
+	if (exec->budget)
+		trn_budget_note(exec->budget, course.pending, course.weight);
+	return true;
+}
+
 enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *walk,
 				void *op)
 {
 	_Alignas(64) float buf[2 * TRN_LINE_PIECE];
 	const struct trn_lines lines = { buf, buf + TRN_LINE_PIECE };
-	struct course course;
+	const size_t elements = elements_of(walk);
+	const unsigned int weight = weight_of(walk, elements);
 
-	if (!course_init(&course, exec, walk, op))
+	if (is_one_piece(exec, walk, weight, elements * weight))
+		walk_at_once(exec, walk, op, elements * weight, &lines);
+	else if (!walk_pieces(exec, walk, op, weight, &lines))
 		return NEURON_CAUSE_OPERAND;
-	for (; course.p < walk->partitions; course.p += course.stride) {
-		if (walk_partition(&course, &lines))
-			break;
-		course.step = STEP_BEGIN;
-		course.first = 0;
-	}
 	return failed(walk) ? *walk->cause : NEURON_CAUSE_NONE;
 }
 

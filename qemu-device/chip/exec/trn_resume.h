@@ -12,7 +12,9 @@
 #define TRN_RESUME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
@@ -96,10 +98,12 @@ static inline bool trn_reach_valid(const struct trn_reach *reach)
  * @width: columns of a product that are being done
  * @known: extents that are known, a bit each
  * @scanned: partitions of the index that is being looked at
- * @extent: of the tiles with an index
- * @desk: bytes of both lines and of the table of struct trn_lane_desk that are in use
  * @brought: lines of @moving and @pick that are there; never saved
+ * @desk: bytes of both lines and of the table of struct trn_lane_desk that are in use
+ * @extent: of the tiles with an index
  * @carry: what one piece hands on to the next
+ *
+ * All before @extent is 0 where an instruction begins.
  */
 struct trn_resume {
 	bool cut;
@@ -110,9 +114,9 @@ struct trn_resume {
 	uint32_t width;
 	uint32_t known;
 	uint32_t scanned;
-	struct trn_reach extent[TRN_RESUME_TILES];
-	uint32_t desk[3];
 	uint32_t brought;
+	uint32_t desk[3];
+	struct trn_reach extent[TRN_RESUME_TILES];
 	union {
 		uint32_t word[TRN_RESUME_CARRY];
 		float number[TRN_RESUME_CARRY];
@@ -122,7 +126,16 @@ struct trn_resume {
 
 struct trn_core;
 
+/* A part of trn_resume_clear(): what is much of the desk goes back to the host. */
+void trn_resume_tidy(struct trn_resume *at, struct trn_core *core, unsigned int engine);
+
 /* The instruction is over, or was given up: nothing is kept of it. */
-void trn_resume_clear(struct trn_resume *at, struct trn_core *core, unsigned int engine);
+static inline void trn_resume_clear(struct trn_resume *at, struct trn_core *core,
+				    unsigned int engine)
+{
+	if (at->desk[0] | at->desk[1] | at->desk[2])
+		trn_resume_tidy(at, core, engine);
+	memset(at, 0, offsetof(struct trn_resume, extent));
+}
 
 #endif /* TRN_RESUME_H */

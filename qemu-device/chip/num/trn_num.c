@@ -91,6 +91,11 @@ const char *trn_num_path_name(void)
 	return trn_num_path()->name;
 }
 
+bool trn_num_is_portable(void)
+{
+	return trn_num_path() == &paths[sizeof(paths) / sizeof(paths[0]) - 1];
+}
+
 void trn_num_thread_init(void)
 {
 	fesetenv(FE_DFL_ENV);

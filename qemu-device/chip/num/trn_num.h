@@ -280,5 +280,7 @@ void trn_num_thread_init(void);
 bool trn_num_force_path(const char *name);
 /* The path in use, by the same names. */
 const char *trn_num_path_name(void);
+/* It has no vector instructions of the host. */
+bool trn_num_is_portable(void);
 
 #endif /* TRN_NUM_H */
