@@ -133,24 +133,31 @@ static void set_part(struct trn_pe_array *array, const struct trn_part *part)
 #define ROWS		16
 #define ROWS_SLOW	2
 
+/* The row behind those that are loaded together, from row @k on. */
+static unsigned int rows_end(const struct trn_part *part, const struct trn_tile *tile,
+			     unsigned int k)
+{
+	unsigned int end = k + (tile->contiguous ? ROWS : ROWS_SLOW);
+
+	return end < part->k ? end : part->k;
+}
+
 /*
- * Rows are loaded up to @k. True: the instruction is cut here. The part counts as loaded
+ * Rows are loaded up to @end. True: the instruction is cut here. The part counts as loaded
  * from the first row on, so that a stream has what there is of it; nobody looks before the
  * end.
  */
 static bool rows_done(struct trn_exec *exec, const struct trn_part *part,
-		      const struct trn_tile *tile, unsigned int k)
+		      const struct trn_tile *tile, unsigned int end)
 {
 	unsigned int rows = tile->contiguous ? ROWS : ROWS_SLOW;
 
-	if (k % rows && k < part->k)
-		return false;
-	if (k <= rows)
+	if (end <= rows)
 		set_part(exec->core->array, part);
 	if (!trn_exec_pause(exec, rows * tile->n,
 			    tile->contiguous ? TRN_WEIGHT_HEAVY : TRN_WEIGHT_SLOW))
 		return false;
-	trn_exec_keep(exec, k, 0, 0);
+	trn_exec_keep(exec, end, 0, 0);
 	return true;
 }
 
@@ -195,6 +202,21 @@ static void load_bits(float *weight, const struct trn_tile *tile, unsigned int k
 	}
 }
 
+static void load_rows(struct trn_pe_array *array, const struct trn_part *part,
+		      const struct trn_tile *tile, unsigned int k, unsigned int end)
+{
+	unsigned int m = part->m;
+
+	for (; k < end; k++) {
+		if (part->kind == TRN_PART_BITS)
+			load_bits(weight_at(array, part, k, 0), tile, k);
+		else
+			trn_tile_load(tile, k, 0, m, weight_at(array, part, k, 0));
+		if (part->kind == TRN_PART_DOUBLE)
+			trn_tile_load(tile, k, m, m, weight_at(array, part, k, 1));
+	}
+}
+
 /* Bits to transpose: of any type of up to 32 bits. */
 static enum neuron_cause bits_operand(struct trn_exec *exec, struct trn_tile *tile)
 {
@@ -215,7 +237,7 @@ enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 	struct trn_part part;
 	struct trn_tile tile;
 	enum neuron_cause cause;
-	unsigned int k, t, depth;
+	unsigned int k, end;
 
 	if (kind == TRN_PART_EMPTY)
 		return NEURON_CAUSE_OPERAND;
@@ -223,18 +245,14 @@ enum neuron_cause trn_exec_load_stationary(struct trn_exec *exec)
 					trn_tensor_operand(exec, kind, &tile);
 	if (cause)
 		return cause;
-	depth = kind == TRN_PART_DOUBLE ? 2 : 1;
-	cause = begin_part(exec, kind, &tile, tile.n / depth, &part);
+	cause = begin_part(exec, kind, &tile, kind == TRN_PART_DOUBLE ? tile.n / 2 : tile.n,
+			   &part);
 	if (cause)
 		return cause;
-	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
-		if (kind == TRN_PART_BITS)
-			load_bits(weight_at(array, &part, k, 0), &tile, k);
-		else
-			for (t = 0; t < depth; t++)
-				trn_tile_load(&tile, k, t * part.m, part.m,
-					      weight_at(array, &part, k, t));
-		if (rows_done(exec, &part, &tile, k + 1))
+	for (k = trn_exec_resume(exec)->p; k < part.k; k = end) {
+		end = rows_end(&part, &tile, k);
+		load_rows(array, &part, &tile, k, end);
+		if (rows_done(exec, &part, &tile, end))
 			break;
 	}
 	return NEURON_CAUSE_NONE;
@@ -259,7 +277,7 @@ enum neuron_cause trn_exec_load_sparse(struct trn_exec *exec)
 	struct trn_tile tile, tags;
 	struct trn_part part;
 	enum neuron_cause cause;
-	unsigned int k;
+	unsigned int k, end;
 
 	cause = trn_tensor_operand(exec, TRN_PART_SPARSE, &tile);
 	if (!cause)
@@ -271,10 +289,12 @@ enum neuron_cause trn_exec_load_sparse(struct trn_exec *exec)
 	if (tags.psum || tags.dtype != NEURON_DTYPE_UINT16 || part.k % 4 ||
 	    tags.partitions != tile.partitions || tags.n != (tile.n + 3) / 4)
 		return NEURON_CAUSE_OPERAND;
-	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
-		trn_tile_load(&tile, k, 0, part.m, weight_at(array, &part, k, 0));
-		load_tags(array, &part, &tags, k);
-		if (rows_done(exec, &part, &tile, k + 1))
+	for (k = trn_exec_resume(exec)->p; k < part.k; ) {
+		for (end = rows_end(&part, &tile, k); k < end; k++) {
+			trn_tile_load(&tile, k, 0, part.m, weight_at(array, &part, k, 0));
+			load_tags(array, &part, &tags, k);
+		}
+		if (rows_done(exec, &part, &tile, k))
 			break;
 	}
 	return NEURON_CAUSE_NONE;
@@ -286,7 +306,7 @@ enum neuron_cause trn_exec_load_mx(struct trn_exec *exec)
 	struct trn_tile tile, scales;
 	struct trn_part part;
 	enum neuron_cause cause;
-	unsigned int k;
+	unsigned int k, end;
 
 	cause = trn_tensor_operand(exec, TRN_PART_MX, &tile);
 	if (!cause)
@@ -297,10 +317,11 @@ enum neuron_cause trn_exec_load_mx(struct trn_exec *exec)
 		return cause;
 	if (part.m % 2 || part.place.cols != TRN_ARRAY_SIZE)
 		return NEURON_CAUSE_OPERAND;
-	for (k = trn_exec_resume(exec)->p; k < part.k; k++) {
-		trn_tensor_mx_line(&tile, &scales, exec->inst->imm1, k, 0, part.m,
-				   weight_at(array, &part, k, 0), TRN_ARRAY_SIZE);
-		if (rows_done(exec, &part, &tile, k + 1))
+	for (k = trn_exec_resume(exec)->p; k < part.k; ) {
+		for (end = rows_end(&part, &tile, k); k < end; k++)
+			trn_tensor_mx_line(&tile, &scales, exec->inst->imm1, k, 0, part.m,
+					   weight_at(array, &part, k, 0), TRN_ARRAY_SIZE);
+		if (rows_done(exec, &part, &tile, k))
 			break;
 	}
 	return NEURON_CAUSE_NONE;

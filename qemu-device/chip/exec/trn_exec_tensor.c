@@ -15,11 +15,11 @@
 
 /*
  * A piece of a product: so many rows of all columns or more of fewer, but one row where no
- * vector instructions help, or where its elements lie here and there. As many lines of the
- * moving operand are brought at a time.
+ * vector instructions help. Fewer where the elements of the result lie here and there, but
+ * as many as a vector path does together.
  */
 #define ROWS		24
-#define LINES		16
+#define ROWS_SLOW	8
 /* Columns of the moving operand at a time without vector instructions. */
 #define COLUMNS_SLOW	48
 
@@ -232,25 +232,52 @@ static unsigned int lines_of(const struct trn_product *product)
 							trn_part_depth(product->part);
 }
 
-/* Partition @k of the moving operand, term by term. */
-static void bring_line(const struct trn_product *product, const struct block *block,
-		       unsigned int k)
+/* Partition @k of the moving operand, of which each has several lines. */
+static void bring_lines(const struct trn_product *product, const struct block *block,
+			unsigned int k, unsigned int lines)
 {
 	const struct trn_moving *moving = &block->moving;
-	unsigned int lines = lines_of(product), t;
 	float line[TRN_COLUMNS];
+	unsigned int t;
 	size_t first;
 
-	if (product->part->kind == TRN_PART_MX) {
-		bring_mx(product, k, block->first, moving);
-		return;
-	}
 	for (t = 0; t < lines; t++) {
 		first = t * product->n + block->first;
 		expect_line(&product->src, k + AHEAD, first, moving->n);
 		trn_moving_line(moving, k * lines + t,
 				trn_tile_view(&product->src, k, first, moving->n, line));
 	}
+}
+
+/* Partitions @k to @end - 1, of which each has one. */
+static void bring_line(const struct trn_product *product, const struct block *block,
+		       unsigned int k, unsigned int end)
+{
+	const struct trn_moving *moving = &block->moving;
+	float line[TRN_COLUMNS];
+
+	for (; k < end; k++) {
+		expect_line(&product->src, k + AHEAD, block->first, moving->n);
+		trn_moving_line(moving, k, trn_tile_view(&product->src, k, block->first,
+							 moving->n, line));
+	}
+}
+
+/* Partitions @k to @end - 1 of the moving operand, term by term. */
+static void bring_partitions(const struct trn_product *product, const struct block *block,
+			     unsigned int k, unsigned int end)
+{
+	unsigned int lines = lines_of(product);
+
+	if (lines == 1) {
+		bring_line(product, block, k, end);
+		return;
+	}
+	for (; k < end; k++)
+		if (product->part->kind == TRN_PART_MX)
+			bring_mx(product, k, block->first, &block->moving);
+		else
+			bring_lines(product, block, k, lines);
 }
 
 /* True: the instruction is cut here. */
@@ -268,30 +295,33 @@ static bool product_pause(struct trn_product *product, uint64_t elements,
 /* What of the block's columns is not on the desk. True: cut. */
 static bool bring_moving(struct trn_product *product, const struct block *block)
 {
-	unsigned int weight = trn_tile_weight(&product->src, true), i;
-	unsigned int lines = weight == TRN_WEIGHT_SLOW ? 1 : LINES;
+	const unsigned int weight = trn_tile_weight(&product->src, true);
+	const uint32_t elements = block->moving.n * lines_of(product);
+	const uint32_t most = TRN_BUDGET_WORK / weight / elements + 1;
 	struct trn_resume *at = trn_exec_resume(product->exec);
+	uint32_t count;
 
 	if (product->part->kind == TRN_PART_SPARSE && !at->brought)
 		trn_sparse_pick(product, product->exec->core->desk->pick);
 	while (at->brought < product->part->k) {
-		for (i = 0; i < lines && at->brought < product->part->k; i++)
-			bring_line(product, block, at->brought++);
-		if (product_pause(product, lines * block->moving.n * lines_of(product),
-				  weight))
+		count = (uint32_t)trn_piece(product->part->k, at->brought, most);
+		bring_partitions(product, block, at->brought, at->brought + count);
+		at->brought += count;
+		if (product_pause(product, count * elements, weight))
 			return true;
 	}
 	return false;
 }
 
+/* Rows of a piece: more where there are fewer columns. */
 static unsigned int rows_at_once(const struct trn_product *product,
 				 const struct block *block)
 {
-	if (block->portable || trn_tile_weight(&product->dst, true) == TRN_WEIGHT_SLOW)
+	if (block->portable)
 		return 1;
-	if (!sums_here(product, 0, 0))
-		return ROWS;
-	return ROWS * (columns_room(product->part) / block->moving.n);
+	if (sums_here(product, 0, 0))
+		return ROWS * (columns_room(product->part) / block->moving.n);
+	return trn_tile_weight(&product->dst, true) == TRN_WEIGHT_SLOW ? ROWS_SLOW : ROWS;
 }
 
 /* Rows of the block's columns. True: cut. */
@@ -318,7 +348,7 @@ static enum neuron_cause multiply(struct trn_product *product)
 {
 	struct trn_resume *at = trn_exec_resume(product->exec);
 	float *room = product->exec->core->desk->moving;
-	struct block block = { .portable = !strcmp(trn_num_path_name(), "scalar") };
+	struct block block = { .portable = trn_num_is_portable() };
 
 	if (at->first > product->n || at->width > columns_room(product->part) ||
 	    at->width > product->n - at->first)
