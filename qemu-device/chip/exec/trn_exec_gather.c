@@ -24,7 +24,7 @@
  * those of a core, or in line 1.
  */
 struct gather {
-	const struct trn_exec *exec;
+	struct trn_lane_desk *desk;
 	struct trn_tile dst, src, index;
 	unsigned int elements;
 	unsigned int count;
@@ -32,7 +32,7 @@ struct gather {
 };
 
 /* As copy_strided() of a tile: sizes that the compiler knows. */
-static void copy_element(uint8_t *to, const uint8_t *from, unsigned int size)
+static inline void copy_element(uint8_t *to, const uint8_t *from, size_t size)
 {
 	switch (size) {
 	case 1:
@@ -47,16 +47,15 @@ static void copy_element(uint8_t *to, const uint8_t *from, unsigned int size)
 	}
 }
 
-static const uint8_t *source_of(const struct gather *op)
+static uint8_t *source_of(const struct gather *op)
 {
-	return trn_exec_desk(op->exec)->line[0];
+	return op->desk->line[0];
 }
 
 /* Elements of the source's line. */
 static void load_source(const struct gather *op, unsigned int p, size_t first, size_t n)
 {
-	trn_tile_load_raw(&op->src, p, first, n,
-			  trn_exec_desk(op->exec)->line[0] + first * op->src.size);
+	trn_tile_load_raw(&op->src, p, first, n, source_of(op) + first * op->src.size);
 }
 
 /* First all indices are looked at, then the elements are fetched. */
@@ -123,7 +122,7 @@ static bool core_indices(const struct gather *op, unsigned int p,
 
 static uint16_t *indices_of(const struct gather *op)
 {
-	return (uint16_t *)(void *)trn_exec_desk(op->exec)->table;
+	return (uint16_t *)(void *)op->desk->table;
 }
 
 static void check_core(void *arg, unsigned int p)
@@ -140,25 +139,95 @@ static void local_gather_begin(void *arg, unsigned int p)
 		check_core(arg, p);
 }
 
-/* What the indices name, runs of elements, from element @first of the destination on. */
-static void fetch_runs(struct gather *op, unsigned int p, size_t first, size_t n,
-		       uint8_t *to)
-{
-	const uint16_t *index = indices_of(op);
-	const uint8_t *from = source_of(op);
-	size_t size = op->src.size, done, in, at, part;
+/**
+ * struct runs - elements of a source's line that indices name
+ * @from, @last: the line, and the last element that a whole run may begin with
+ * @size, @bytes: of an element, and of a run
+ */
+struct runs {
+	const uint8_t *from;
+	ptrdiff_t last;
+	size_t size;
+	size_t bytes;
+};
 
-	for (done = 0; done < n; done += part) {
-		in = (first + done) % op->elements;
-		at = index[(first + done) / op->elements] + in;
-		part = trn_piece(op->elements, in, n - done);
-		if (at + part > op->src.n) {
-			op->cause = NEURON_CAUSE_ACCESS;
-			return;
-		}
-		memcpy(to + done * size, from + at * size, part * size);
+/* Inlined with constant @bytes. False: outside of the source. */
+static inline __attribute__((always_inline)) bool
+whole_runs(const struct runs *runs, size_t bytes, const uint16_t *index, size_t count,
+	   uint8_t *to)
+{
+	const ptrdiff_t last = runs->last;
+	const uint8_t *from = runs->from;
+	const size_t size = runs->size;
+
+	for (; count; count--, index++, to += bytes) {
+		if (*index > last)
+			return false;
+		memcpy(to, from + *index * size, bytes);
 	}
-	trn_tile_store_raw(&op->dst, p, first, n, to);
+	return true;
+}
+
+static bool fetch_whole(const struct runs *runs, const uint16_t *index, size_t count,
+			uint8_t *to)
+{
+	switch (runs->bytes) {
+	case 1:
+		return whole_runs(runs, 1, index, count, to);
+	case 2:
+		return whole_runs(runs, 2, index, count, to);
+	case 4:
+		return whole_runs(runs, 4, index, count, to);
+	case 8:
+		return whole_runs(runs, 8, index, count, to);
+	case 16:
+		return whole_runs(runs, 16, index, count, to);
+	case 32:
+		return whole_runs(runs, 32, index, count, to);
+	case 64:
+		return whole_runs(runs, 64, index, count, to);
+	default:
+		return whole_runs(runs, runs->bytes, index, count, to);
+	}
+}
+
+/* The @n elements of the source from @at on. False: outside of the source. */
+static bool fetch_part(const struct gather *op, size_t at, size_t n, uint8_t *to)
+{
+	if (at + n > op->src.n)
+		return false;
+	memcpy(to, source_of(op) + at * op->src.size, n * op->src.size);
+	return true;
+}
+
+/*
+ * What the indices name, runs of elements, from element @first of the destination on: the
+ * first run and the last one may be cut. False: outside of the source.
+ */
+static bool fetch_runs(const struct gather *op, size_t first, size_t n, uint8_t *to)
+{
+	const uint16_t *index = indices_of(op) + first / op->elements;
+	const size_t size = op->src.size, in = first % op->elements;
+	const struct runs runs = {
+		.from = source_of(op),
+		.last = (ptrdiff_t)op->src.n - op->elements,
+		.size = size,
+		.bytes = op->elements * size,
+	};
+	size_t part = 0, count;
+
+	if (in) {
+		part = trn_piece(op->elements, in, n);
+		if (!fetch_part(op, *index++ + in, part, to))
+			return false;
+		n -= part;
+	}
+	count = n / op->elements;
+	if (!fetch_whole(&runs, index, count, to + part * size))
+		return false;
+	n %= op->elements;
+	part += count * op->elements;
+	return !n || fetch_part(op, index[count], n, to + part * size);
 }
 
 static void local_gather(void *arg, unsigned int p, size_t first, size_t n,
@@ -173,8 +242,12 @@ static void local_gather(void *arg, unsigned int p, size_t first, size_t n,
 		first += part;
 		n -= part;
 	}
-	if (n)
-		fetch_runs(op, p, first - all, n, (uint8_t *)lines->a);
+	if (!n)
+		return;
+	if (fetch_runs(op, first - all, n, (uint8_t *)lines->a))
+		trn_tile_store_raw(&op->dst, p, first - all, n, lines->a);
+	else
+		op->cause = NEURON_CAUSE_ACCESS;
 }
 
 static void no_piece(void *arg, unsigned int p, size_t first, size_t n,
@@ -229,7 +302,7 @@ static bool local_gather_shape(const struct gather *op)
 
 enum neuron_cause trn_exec_local_gather(struct trn_exec *exec)
 {
-	struct gather op = { .exec = exec, .elements = exec->inst->imm0 };
+	struct gather op = { .desk = trn_exec_desk(exec), .elements = exec->inst->imm0 };
 	enum neuron_cause cause;
 
 	cause = gather_tiles(exec, &op, NEURON_DTYPE_UINT16);
@@ -253,7 +326,7 @@ enum neuron_cause trn_exec_local_gather(struct trn_exec *exec)
 /* Indices @first to @first + @n of the partition, to where they are used. */
 static uint32_t *load_indices(struct gather *op, unsigned int p, size_t first, size_t n)
 {
-	uint32_t *index = (uint32_t *)(void *)trn_exec_desk(op->exec)->line[1] + first;
+	uint32_t *index = (uint32_t *)(void *)op->desk->line[1] + first;
 	size_t i;
 
 	trn_tile_load_raw(&op->index, p, first, n, index);
@@ -272,8 +345,7 @@ static void check_indices(void *arg, unsigned int p, size_t first, size_t n,
 
 static void fetch(struct gather *op, unsigned int p, size_t first, size_t n, uint8_t *to)
 {
-	const uint32_t *index = (const uint32_t *)(const void *)
-				trn_exec_desk(op->exec)->line[1] + first;
+	const uint32_t *index = (const uint32_t *)(const void *)op->desk->line[1] + first;
 	const uint8_t *from = source_of(op);
 	size_t size = op->src.size, i;
 
@@ -282,7 +354,7 @@ static void fetch(struct gather *op, unsigned int p, size_t first, size_t n, uin
 			op->cause = NEURON_CAUSE_ACCESS;
 			return;
 		}
-		copy_element(to + i * size, from + index[i] * size, op->src.size);
+		copy_element(to + i * size, from + index[i] * size, size);
 	}
 	trn_tile_store_raw(&op->dst, p, first, n, to);
 }
@@ -337,7 +409,7 @@ static enum neuron_cause gather_walk(struct trn_exec *exec, struct gather *op)
 
 enum neuron_cause trn_exec_gather(struct trn_exec *exec)
 {
-	struct gather op = { .exec = exec, .elements = 1 };
+	struct gather op = { .desk = trn_exec_desk(exec), .elements = 1 };
 	enum neuron_cause cause;
 
 	cause = gather_tiles(exec, &op, NEURON_DTYPE_UINT32);

@@ -26,16 +26,31 @@ static void reduce_raw(const struct reduction *op, size_t first, size_t n,
 	trn_tile_store_raw(&op->dst, 0, first, n, lines->a);
 }
 
+/* Elements of partition @p as fp32: where they lie, or in @buf. */
+static const float *numbers(const struct trn_tile *src, unsigned int p, size_t first,
+			    size_t n, float *buf)
+{
+	const void *here = trn_tile_here(src, src->dtype, p, first);
+
+	if (!here) {
+		trn_tile_load(src, p, first, n, buf);
+		return buf;
+	}
+	if (src->dtype == NEURON_DTYPE_FP32)
+		return here;
+	trn_to_fp32(buf, here, src->dtype, n);
+	return buf;
+}
+
 static void reduce(const struct reduction *op, size_t first, size_t n,
 		   const struct trn_lines *lines)
 {
 	unsigned int p;
 
 	trn_tile_load(&op->src, 0, first, n, lines->a);
-	for (p = 1; p < op->src.partitions; p++) {
-		trn_tile_load(&op->src, p, first, n, lines->b);
-		trn_alu_vv(op->op, lines->a, lines->a, lines->b, n);
-	}
+	for (p = 1; p < op->src.partitions; p++)
+		trn_alu_vv(op->op, lines->a, lines->a,
+			   numbers(&op->src, p, first, n, lines->b), n);
 	if (op->average)
 		trn_alu_vs(NEURON_ALU_DIVIDE, lines->a, lines->a,
 			   (float)op->src.partitions, false, n);
@@ -63,17 +78,35 @@ static bool apart(const struct trn_tile *a, const struct trn_tile *b)
 	return x + a->high <= y + b->low || y + b->high <= x + a->low;
 }
 
-/* Each element is one of all partitions. */
-static size_t piece_of(const struct trn_tile *src)
+/* Elements of all partitions together that are one piece, by their weight. */
+#define PIECE_PLAIN	65536
+#define PIECE_HEAVY	8192
+#define PIECE_SLOW	4096
+
+/* What is calculated together, whether all of it is needed or not. */
+#define BLOCK		64
+#define VECTOR		16
+
+static size_t together(const struct trn_tile *src)
 {
 	switch (trn_tile_weight(src, false)) {
 	case TRN_WEIGHT_PLAIN:
-		return TRN_LINE_PIECE / 2;
+		return PIECE_PLAIN;
 	case TRN_WEIGHT_HEAVY:
-		return 64;
+		return PIECE_HEAVY;
 	default:
-		return 16;
+		return PIECE_SLOW;
 	}
+}
+
+/* Each element of the result stands for one of all partitions; whole blocks of them. */
+static size_t piece_of(const struct trn_tile *src)
+{
+	size_t piece = together(src) / src->partitions;
+
+	if (piece >= BLOCK)
+		return piece / BLOCK * BLOCK;
+	return piece >= VECTOR ? piece / VECTOR * VECTOR : VECTOR;
 }
 
 static bool op_valid(const struct reduction *op)
@@ -112,7 +145,7 @@ enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec)
 	if (cause)
 		return cause;
 	walk.depth = op.src.partitions;
-	walk.limit = piece_of(&op.src);
+	walk.limit = op.src.n <= VECTOR ? VECTOR : piece_of(&op.src);
 	/* The destination may lie across any partition of the source. */
 	walk.on_desk = !apart(&op.dst, &op.src);
 	return trn_exec_walk_tile(exec, &walk, &op);

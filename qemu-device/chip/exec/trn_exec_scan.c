@@ -12,6 +12,13 @@ struct running {
 	struct trn_scan scan;
 };
 
+/* A power takes longer than the others, and so do its pieces. */
+static size_t piece_limit(const struct neuron_inst *inst)
+{
+	return inst->op0 == NEURON_ALU_POWER || inst->op1 == NEURON_ALU_POWER ?
+	       TRN_SLOW_PIECE : TRN_LINE_PIECE;
+}
+
 /* --- dst[i] = r[i] = (src0[i] op0 r[i - 1]) op1 src1[i] --- */
 
 static void scan_begin(void *arg, unsigned int p)
@@ -49,7 +56,7 @@ enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
 		.dst = &op.dst,
 		.src = { &op.src0, &op.src1 },
 		.heavy = true,
-		.limit = TRN_SLOW_PIECE,
+		.limit = piece_limit(inst),
 		.begin = scan_begin,
 		.piece = tensor_scan,
 	};
@@ -117,7 +124,7 @@ enum neuron_cause trn_exec_tensor_cumulative(struct trn_exec *exec)
 		.dst = &op.dst,
 		.src = { &op.src0 },
 		.heavy = true,
-		.limit = TRN_SLOW_PIECE,
+		.limit = piece_limit(exec->inst),
 		.begin = scan_begin,
 		.piece = tensor_cumulative,
 	};

@@ -11,6 +11,7 @@
 struct search {
 	const struct trn_exec *exec;
 	const struct neuron_inst *inst;
+	struct trn_lane_desk *desk;
 	struct trn_tile dst, src;
 };
 
@@ -22,9 +23,14 @@ static bool int32_or_fp32(const struct trn_tile *tile)
 /* --- nonzero_with_count --- */
 
 /* A zero of fp32 has two signs. */
-static bool is_zero(const struct search *op, uint32_t bits)
+static inline bool is_zero(bool integer, uint32_t bits)
 {
-	return op->src.dtype == NEURON_DTYPE_FP32 ? !(bits << 1) : !bits;
+	return integer ? !bits : !(bits << 1);
+}
+
+static bool is_integer(const struct trn_tile *tile)
+{
+	return tile->dtype == NEURON_DTYPE_INT32;
 }
 
 static void nonzero_begin(void *arg, unsigned int p)
@@ -42,12 +48,14 @@ static void find_nonzero(const struct search *op, unsigned int p, size_t first, 
 	uint32_t *found = &trn_exec_resume(op->exec)->carry.word[0];
 	const uint32_t *line = (const uint32_t *)lines->a;
 	uint32_t *out = (uint32_t *)lines->b;
+	const bool integer = is_integer(&op->src);
+	const uint32_t start = (uint32_t)first + op->inst->imm0;
 	size_t i, ready = 0;
 
 	trn_tile_load_raw(&op->src, p, first, n, lines->a);
 	for (i = 0; i < n; i++)
-		if (!is_zero(op, line[i]))
-			out[ready++] = (uint32_t)(first + i) + op->inst->imm0;
+		if (!is_zero(integer, line[i]))
+			out[ready++] = start + (uint32_t)i;
 	if (*found > first)
 		return;
 	trn_tile_store_raw(&op->dst, p, *found, ready, out);
@@ -119,11 +127,12 @@ enum neuron_cause trn_exec_nonzero_with_count(struct trn_exec *exec)
 
 /* --- sequence_bounds --- */
 
-static bool same_id(const struct search *op, uint32_t x, uint32_t y)
+/* Of integers, or of fp32. */
+static inline bool same_id(bool integer, uint32_t x, uint32_t y)
 {
 	float a, b;
 
-	if (op->src.dtype == NEURON_DTYPE_INT32)
+	if (integer)
 		return x == y;
 	memcpy(&a, &x, sizeof(a));
 	memcpy(&b, &y, sizeof(b));
@@ -133,24 +142,31 @@ static bool same_id(const struct search *op, uint32_t x, uint32_t y)
 /* The bounds of all elements, on the desk: where runs begin, then where they end. */
 static int32_t *bounds_of(const struct search *op)
 {
-	return (int32_t *)(void *)trn_exec_desk(op->exec)->line[0];
+	return (int32_t *)(void *)op->desk->line[0];
+}
+
+/* The source, beside them. */
+static uint32_t *ids_of(const struct search *op)
+{
+	return (uint32_t *)(void *)op->desk->line[1];
 }
 
 /* What one piece hands on: the element beside the next one, and the bound of its run. */
 enum { BESIDE, BOUND };
 
 /* From each run's first element, in ascending order. */
-static void find_starts(const struct search *op, size_t first, size_t n,
-			const uint32_t *id)
+static inline __attribute__((always_inline)) void
+starts_of(const struct search *op, bool integer, size_t first, size_t n)
 {
+	const uint32_t *id = ids_of(op) + first, all = op->src.n;
 	uint32_t *carry = trn_exec_resume(op->exec)->carry.word;
 	uint32_t beside = carry[BESIDE], bound = carry[BOUND];
 	int32_t *start = bounds_of(op) + first;
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (first + i == 0 || !same_id(op, beside, id[i]))
-			bound = is_zero(op, id[i]) ? op->src.n : (uint32_t)(first + i);
+		if (!same_id(integer, beside, id[i]) || first + i == 0)
+			bound = is_zero(integer, id[i]) ? all : (uint32_t)(first + i);
 		beside = id[i];
 		start[i] = (int32_t)bound;
 	}
@@ -159,17 +175,18 @@ static void find_starts(const struct search *op, size_t first, size_t n,
 }
 
 /* To behind its last one, in descending order. */
-static void find_ends(const struct search *op, size_t first, size_t n,
-		      const uint32_t *id)
+static inline __attribute__((always_inline)) void
+ends_of(const struct search *op, bool integer, size_t first, size_t n)
 {
+	const uint32_t *id = ids_of(op) + first, all = op->src.n;
 	uint32_t *carry = trn_exec_resume(op->exec)->carry.word;
 	uint32_t beside = carry[BESIDE], bound = carry[BOUND];
-	int32_t *end = bounds_of(op) + op->src.n + first;
+	int32_t *end = bounds_of(op) + all + first;
 	size_t i;
 
 	for (i = n; i-- > 0; ) {
-		if (first + i + 1 == op->src.n || !same_id(op, beside, id[i]))
-			bound = is_zero(op, id[i]) ? UINT32_MAX : (uint32_t)(first + i + 1);
+		if (!same_id(integer, beside, id[i]) || first + i + 1 == all)
+			bound = is_zero(integer, id[i]) ? UINT32_MAX : (uint32_t)(first + i + 1);
 		beside = id[i];
 		end[i] = (int32_t)bound;
 	}
@@ -177,17 +194,35 @@ static void find_ends(const struct search *op, size_t first, size_t n,
 	carry[BOUND] = bound;
 }
 
+static void find_starts(const struct search *op, size_t first, size_t n)
+{
+	if (is_integer(&op->src))
+		starts_of(op, true, first, n);
+	else
+		starts_of(op, false, first, n);
+}
+
+static void find_ends(const struct search *op, size_t first, size_t n)
+{
+	if (is_integer(&op->src))
+		ends_of(op, true, first, n);
+	else
+		ends_of(op, false, first, n);
+}
+
 static void store_bounds(const struct search *op, size_t first, size_t n,
 			 const struct trn_lines *lines)
 {
+	float *out = trn_tile_here(&op->dst, NEURON_DTYPE_FP32, 0, first);
 	const int32_t *bound = bounds_of(op) + first;
 
 	if (op->dst.dtype == NEURON_DTYPE_INT32) {
 		trn_tile_store_raw(&op->dst, 0, first, n, bound);
 		return;
 	}
-	trn_to_fp32(lines->a, bound, NEURON_DTYPE_INT32, n);
-	trn_tile_store(&op->dst, 0, first, n, lines->a);
+	trn_to_fp32(out ? out : lines->a, bound, NEURON_DTYPE_INT32, n);
+	if (!out)
+		trn_tile_store(&op->dst, 0, first, n, lines->a);
 }
 
 /* The source forwards and backwards; then the destination. */
@@ -195,19 +230,17 @@ static void sequence_bounds(void *arg, unsigned int p, size_t first, size_t n,
 			    const struct trn_lines *lines)
 {
 	const struct search *op = arg;
-	size_t all = op->src.n, end = first + n, part, at;
+	size_t all = op->src.n, end = first + n, part;
 
 	(void)p;
 	while (first < end) {
 		if (first < all) {
 			part = trn_piece(all, first, end - first);
-			trn_tile_load_raw(&op->src, 0, first, part, lines->a);
-			find_starts(op, first, part, (const uint32_t *)lines->a);
+			trn_tile_load_raw(&op->src, 0, first, part, ids_of(op) + first);
+			find_starts(op, first, part);
 		} else if (first < 2 * all) {
 			part = trn_piece(2 * all, first, end - first);
-			at = 2 * all - first - part;
-			trn_tile_load_raw(&op->src, 0, at, part, lines->a);
-			find_ends(op, at, part, (const uint32_t *)lines->a);
+			find_ends(op, 2 * all - first - part, part);
 		} else {
 			part = end - first;
 			store_bounds(op, first - 2 * all, part, lines);
@@ -218,7 +251,11 @@ static void sequence_bounds(void *arg, unsigned int p, size_t first, size_t n,
 
 enum neuron_cause trn_exec_sequence_bounds(struct trn_exec *exec)
 {
-	struct search op = { .exec = exec, .inst = exec->inst };
+	struct search op = {
+		.exec = exec,
+		.inst = exec->inst,
+		.desk = trn_exec_desk(exec),
+	};
 	struct trn_walk walk = {
 		.partitions = 1,
 		.src = { &op.src, &op.dst },
@@ -236,7 +273,7 @@ enum neuron_cause trn_exec_sequence_bounds(struct trn_exec *exec)
 	cause = trn_tile_touch(&op.dst);
 	if (cause)
 		return cause;
-	trn_exec_desk_use(exec, op.dst.n * sizeof(int32_t), 0, 0);
+	trn_exec_desk_use(exec, op.dst.n * sizeof(int32_t), op.src.n * sizeof(uint32_t), 0);
 	walk.n = 2 * (size_t)op.src.n + op.dst.n;
 	return trn_exec_walk(exec, &walk, &op);
 }

@@ -45,16 +45,25 @@ static uint32_t key_of(float value)
 	return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
+static float value_of(uint32_t key)
+{
+	uint32_t bits = key & 0x80000000u ? key & 0x7fffffffu : ~key;
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
 /* @top is in descending order; the smallest one leaves. */
-static void insert(float top[TOP], float value)
+static void insert(uint32_t top[TOP], uint32_t key)
 {
 	unsigned int i = TOP - 1;
 
-	while (i > 0 && key_of(top[i - 1]) < key_of(value)) {
+	while (i > 0 && top[i - 1] < key) {
 		top[i] = top[i - 1];
 		i--;
 	}
-	top[i] = value;
+	top[i] = key;
 }
 
 /* What the pieces of a partition hand on: the largest so far, and how many they are. */
@@ -73,17 +82,24 @@ static void max8(void *arg, unsigned int p, size_t first, size_t n,
 		 const struct trn_lines *lines)
 {
 	const struct search *op = arg;
-	uint32_t *found = &trn_exec_resume(op->exec)->carry.word[TOP];
-	float *top = trn_exec_carry(op->exec);
+	uint32_t *carry = trn_exec_resume(op->exec)->carry.word;
+	float *largest = trn_exec_carry(op->exec);
+	uint32_t found = carry[TOP], top[TOP], key;
 	size_t i;
 
 	trn_tile_load(&op->data, p, first, n, lines->a);
+	for (i = 0; i < TOP; i++)
+		top[i] = key_of(largest[i]);
 	for (i = 0; i < n; i++) {
-		if (*found >= TOP && key_of(lines->a[i]) <= key_of(top[TOP - 1]))
+		key = key_of(lines->a[i]);
+		if (key <= top[TOP - 1] && found >= TOP)
 			continue;
-		insert(top, lines->a[i]);
-		*found = *found + 1;
+		insert(top, key);
+		found++;
 	}
+	for (i = 0; i < TOP; i++)
+		largest[i] = value_of(top[i]);
+	carry[TOP] = found;
 }
 
 static void max8_end(void *arg, unsigned int p)
