@@ -7,8 +7,6 @@
 #include "neuron.h"
 #include "trace.h"
 
-#define NEURON_QUIET_POLL_US    50
-
 /* Let others have the BQL for a moment. */
 static void neuron_wait(void)
 {

@@ -2,18 +2,21 @@
 /*
  * The NeuronLink fabric: -object neuron-fabric,id=ID[,topology=KIND][,workers=N]...
  *
- * It joins the chips that name it and owns the worker threads that they share.
- * "link-fault" may be changed while the machine runs (qom-set).
+ * It joins the chips that name it and owns the worker threads that they share, and with
+ * "servers" the chips of the other servers of an UltraServer. "link-fault" may be changed
+ * while the machine runs (qom-set).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/error-report.h"
+#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
 #include "qom/object_interfaces.h"
 #include "neuron.h"
 #include "trn/fabric.h"
+#include "trn/pod.h"
 #include "trn/state.h"
 
 /**
@@ -22,7 +25,11 @@
  * @topology: how the chips are linked
  * @link_mbps: MB/s of a link, 0: the generation's
  * @link_faults: what was asked for before the fabric existed
- * @chips: chips that use it
+ * @servers: of the UltraServer; 0 and 1: there is none
+ * @script: words of the other servers' chips
+ * @chips: chips of the machine that use it
+ * @pod: the chips of the other servers, or NULL
+ * @vm_state: stops and resumes them with the machine
  */
 struct NeuronFabric {
     Object parent_obj;
@@ -31,9 +38,13 @@ struct NeuronFabric {
     uint32_t link_mbps;
     enum trn_topology topology;
     char *link_faults;
+    uint32_t servers;
+    char *script;
     unsigned chips;
     struct trn_pool *pool;
     struct trn_fabric *fabric;
+    struct trn_pod *pod;
+    VMChangeStateEntry *vm_state;
 };
 
 struct trn_fabric *neuron_fabric_get(NeuronFabric *fabric,
@@ -49,6 +60,36 @@ void neuron_fabric_put(NeuronFabric *fabric)
     fabric->chips--;
 }
 
+bool neuron_fabric_has_pod(NeuronFabric *fabric)
+{
+    return fabric->pod;
+}
+
+/* With the BQL dropped, as neuron_quiesce() does it. */
+static void neuron_fabric_stop_pod(NeuronFabric *f)
+{
+    trn_pod_stop(f->pod);
+    while (!trn_pod_quiet(f->pod)) {
+        bql_unlock();
+        g_usleep(NEURON_QUIET_POLL_US);
+        bql_lock();
+    }
+}
+
+static void neuron_fabric_vm_state_change(void *opaque, bool running,
+                                          RunState state)
+{
+    NeuronFabric *f = opaque;
+
+    object_ref(f);
+    if (running) {
+        trn_pod_resume(f->pod);
+    } else {
+        neuron_fabric_stop_pod(f);
+    }
+    object_unref(f);
+}
+
 static int neuron_fabric_transfer(NeuronFabric *f, QEMUFile *file, bool loading)
 {
     struct trn_state st = {
@@ -58,6 +99,11 @@ static int neuron_fabric_transfer(NeuronFabric *f, QEMUFile *file, bool loading)
     };
 
     trn_fabric_state(f->fabric, &st);
+    if (f->pod && !st.why) {
+        /* A chip of the machine may have kicked one of them since. */
+        neuron_fabric_stop_pod(f);
+        trn_pod_state(f->pod, &st);
+    }
     if (!st.why) {
         return 0;
     }
@@ -99,9 +145,33 @@ static const VMStateDescription neuron_fabric_vmstate = {
     },
 };
 
+static bool neuron_fabric_build_pod(NeuronFabric *f, Error **errp)
+{
+    const char *why;
+
+    if (f->servers < 2) {
+        if (f->script) {
+            error_setg(errp, "neuron-fabric: election-script needs servers=2 or "
+                       "servers=4");
+        }
+        return !f->script;
+    }
+    f->pod = trn_pod_new(f->fabric, f->pool, f->servers, f->script, &why);
+    if (!f->pod) {
+        error_setg(errp, "neuron-fabric: servers=%u%s%s: %s", f->servers,
+                   f->script ? ",election-script=" : "",
+                   f->script ? f->script : "", why);
+        return false;
+    }
+    f->vm_state =
+        qemu_add_vm_change_state_handler(neuron_fabric_vm_state_change, f);
+    return true;
+}
+
 static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
 {
     NeuronFabric *f = NEURON_FABRIC(uc);
+    enum trn_topology topology = f->topology;
     const char *why;
 
     f->fabric = trn_fabric_new();
@@ -112,7 +182,13 @@ static void neuron_fabric_complete(UserCreatable *uc, Error **errp)
                    f->workers);
         return;
     }
-    trn_fabric_configure(f->fabric, f->topology, f->link_mbps);
+    if (f->servers > 1 && topology == TRN_TOPOLOGY_AUTO) {
+        topology = TRN_TOPOLOGY_TORUS3D;
+    }
+    trn_fabric_configure(f->fabric, topology, f->link_mbps);
+    if (!neuron_fabric_build_pod(f, errp)) {
+        return;
+    }
     if (f->link_faults &&
         trn_fabric_set_links(f->fabric, f->link_faults, &why)) {
         error_setg(errp, "neuron-fabric: link-fault: %s", why);
@@ -203,14 +279,37 @@ static void neuron_fabric_set_link_faults(Object *obj, const char *value,
     }
 }
 
+static char *neuron_fabric_get_script(Object *obj, Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+
+    return g_strdup(f->script ? f->script : "");
+}
+
+static void neuron_fabric_set_script(Object *obj, const char *value,
+                                     Error **errp)
+{
+    NeuronFabric *f = NEURON_FABRIC(obj);
+
+    if (!neuron_fabric_fixed(f, "election-script", errp)) {
+        g_free(f->script);
+        f->script = *value ? g_strdup(value) : NULL;
+    }
+}
+
 static void neuron_fabric_finalize(Object *obj)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
+    if (f->vm_state) {
+        qemu_del_vm_change_state_handler(f->vm_state);
+    }
     vmstate_unregister(NULL, &neuron_fabric_vmstate, f);
+    trn_pod_free(f->pod);
     trn_pool_free(f->pool);
     trn_fabric_unref(f->fabric);
     g_free(f->link_faults);
+    g_free(f->script);
 }
 
 static void neuron_fabric_add_u32(ObjectClass *oc, const char *name,
@@ -231,6 +330,15 @@ static void neuron_fabric_class_init(ObjectClass *oc, void *data)
         "worker threads; 0 (the default): one for each host CPU");
     neuron_fabric_add_u32(oc, "link-mbps", offsetof(NeuronFabric, link_mbps),
         "MB/s of a link; 0 (the default): the generation's");
+    neuron_fabric_add_u32(oc, "servers", offsetof(NeuronFabric, servers),
+        "servers of the UltraServer, 2 or 4: the chips of all but server 0 are "
+        "on the fabric and not on the machine; 0 (the default): none");
+    object_class_property_add_str(oc, "election-script",
+                                  neuron_fabric_get_script,
+                                  neuron_fabric_set_script);
+    object_class_property_set_description(oc, "election-script",
+        "what words of these chips' MISC RAM read as: "
+        "SERVER.CHIP:OFFSET=VALUE[@READS], separated by ';'");
     object_class_property_add_str(oc, "topology", neuron_fabric_get_topology,
                                   neuron_fabric_set_topology);
     object_class_property_set_description(oc, "topology",

@@ -62,6 +62,12 @@ static bool neuron_check_ids(NeuronChip *s, Error **errp)
 {
     const struct neuron_gen *gen = neuron_gen(s);
 
+    if (s->fabric && neuron_fabric_has_pod(s->fabric) &&
+        gen->pci_device != NEURON_PCI_DEVICE_TRN2) {
+        error_setg(errp, "a fabric with servers= is for chips of the type "
+                   "trn2");
+        return false;
+    }
     if (s->fabric_id == NEURON_FABRIC_ID_AUTO) {
         s->fabric_id = neuron_fabric_id(s->rack, s->server, s->chip_id);
     }
@@ -73,8 +79,7 @@ static bool neuron_check_ids(NeuronChip *s, Error **errp)
         return false;
     }
     if (!s->serial) {
-        s->serial = (0x4e450000ull | gen->generation) << 32 |
-                    (s->fabric_id + 1);
+        s->serial = neuron_serial(gen, s->fabric_id);
     }
     return true;
 }

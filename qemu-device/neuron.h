@@ -11,6 +11,9 @@
 #include "trn/chip.h"
 #include "trn/pool.h"
 
+/* Whoever waits for chips to be quiet looks so often. */
+#define NEURON_QUIET_POLL_US    50
+
 #define TYPE_NEURON_FABRIC "neuron-fabric"
 OBJECT_DECLARE_SIMPLE_TYPE(NeuronFabric, NEURON_FABRIC)
 
@@ -153,5 +156,7 @@ void neuron_worker_exit(void);
 struct trn_fabric *neuron_fabric_get(NeuronFabric *fabric,
                                      struct trn_pool **pool);
 void neuron_fabric_put(NeuronFabric *fabric);
+/* Are there other servers, with Trainium2 chips that the machine does not have? */
+bool neuron_fabric_has_pod(NeuronFabric *fabric);
 
 #endif /* HW_NEURON_H */

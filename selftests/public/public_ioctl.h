@@ -102,6 +102,48 @@ struct pub_reset_ready {
 #define PUB_ROUTING_MAP \
 	PUB_IOC(_IOC_READ | _IOC_WRITE, 115, sizeof(struct pub_routing_map))
 
+/* --- The UltraServer --- */
+
+enum pub_pod_state {
+	PUB_POD_IN_PROGRESS	= 1,
+	PUB_POD_ULTRASERVER	= 2,
+	PUB_POD_SINGLE		= 4,
+};
+
+enum pub_mode {
+	PUB_MODE_X4	= 1,
+	PUB_MODE_X2H	= 2,
+	PUB_MODE_X2V	= 3,
+	PUB_MODE_X1	= 4,
+};
+
+#define PUB_POD_P2P		1
+#define PUB_POD_CTRL_ELECT	0
+
+struct pub_pod_status {
+	uint16_t size;			/* in */
+	uint8_t id[256];		/* begins with the leader's serial number */
+	uint32_t state;
+	uint8_t type;
+	uint8_t servers;
+	int8_t node;
+	uint32_t mode;
+	uint32_t modes;			/* a bit for each mode */
+};
+
+struct pub_pod_ctrl {
+	uint16_t size;			/* in */
+	uint32_t ctrl;			/* in */
+	uint32_t timeout;		/* in: seconds */
+	uint32_t state;
+	uint32_t mode;			/* in */
+};
+
+#define PUB_POD_STATUS \
+	PUB_IOC(_IOC_READ | _IOC_WRITE, 122, sizeof(struct pub_pod_status))
+#define PUB_POD_CTRL \
+	PUB_IOC(_IOC_READ | _IOC_WRITE, 123, sizeof(struct pub_pod_ctrl))
+
 /* --- Memory --- */
 
 #define PUB_MEM_TENSORS_HOST	2

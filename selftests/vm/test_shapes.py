@@ -28,7 +28,7 @@ SHAPES = {
     "trn1n.32xlarge": ("trn1", 1, 16, "torus", "link-mbps=96000"),
     "trn2.3xlarge": ("trn2", 1, 1, "alone", ""),
     "trn2.48xlarge": ("trn2", 1, 16, "torus", ""),
-    "trn2u.48xlarge": ("trn2", 1, 16, "torus", ""),
+    "trn2u.48xlarge": ("trn2", 1, 16, "torus", "servers=4"),
     "trn2-ultraserver": ("trn2", 4, 16, "torus", ""),
     "trn3-ultraserver-gen1": ("trn3", 4, 16, "switch", ""),
     "trn3-ultraserver-gen2": ("trn3", 36, 4, "switch", ""),
@@ -111,3 +111,25 @@ def test_guest(name, folder):
         assert len(devices(row[2])) == CORES[chip], f"device {device} has cores {row[2]}"
         assert devices(row[4]) == neighbours(topology, servers, each, device), \
             f"device {device} is connected to {row[4]}"
+
+
+# A property of the fabric that is wrong, and a part of the one line about it.
+REFUSED = (
+    ("servers=3", "2 or 4 servers"),
+    ("topology=ring", "torus3d"),
+    ("election-script=4.0:0x190=2", "a server beyond 3"),
+    ("election-script=1.16:0x190=2", "a chip beyond 15"),
+    ("election-script=1.0:0x1000=2", "no word of MISC RAM"),
+    ("election-script=0.0:0x190=2", "server 0"),
+    ("election-script=1.0", "SERVER.CHIP:OFFSET=VALUE"),
+)
+
+
+@pytest.mark.parametrize("given, why", REFUSED)
+def test_refused(given, why):
+    words = [VM, "--instance", "trn2u.48xlarge", "--fabric-prop", given, "--", "true"]
+    done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL, capture_output=True,
+                          check=False)
+    assert done.returncode == 125
+    assert why in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr

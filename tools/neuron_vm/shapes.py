@@ -50,7 +50,7 @@ INSTANCES = {shape.name: shape for shape in (
     Shape("trn1n.32xlarge", "trn1", 1, 16, "4G", fabric_props={"link-mbps": "96000"}),
     Shape("trn2.3xlarge", "trn2", 1, 1),
     Shape("trn2.48xlarge", "trn2", 1, 16, "4G"),
-    Shape("trn2u.48xlarge", "trn2", 1, 16, "4G"),
+    Shape("trn2u.48xlarge", "trn2", 1, 16, "4G", fabric_props={"servers": "4"}),
     Shape("trn2-ultraserver", "trn2", 4, 16, "4G", {"bar4-size": "16G"}),
     Shape("trn3-ultraserver-gen1", "trn3", 4, 16, "4G", {"bar4-size": "16G"}),
     Shape("trn3-ultraserver-gen2", "trn3", 36, 4, "6G", {"bar4-size": "8G"}),

@@ -436,6 +436,12 @@ static inline __u32 neuron_routing_id(const struct neuron_gen *gen, __u32 index)
 	       gen->routing_id[index % NEURON_ROUTING_GROUP];
 }
 
+/* The serial number of a chip for which nobody says another one. */
+static inline __u64 neuron_serial(const struct neuron_gen *gen, __u32 fabric_id)
+{
+	return (0x4e450000ull | gen->generation) << 32 | (fabric_id + 1);
+}
+
 /* BAR0 offset of the project's control block. */
 static inline __u32 neuron_ctl_bar0(const struct neuron_gen *gen)
 {

@@ -42,8 +42,21 @@
 /* What lies below is the firmware's; the runtime and the driver own the rest. */
 #define NEURON_MISC_FIRMWARE_END	0x0c0
 #define NEURON_MISC_METRIC		0x100	/* 128 bytes of plain RAM */
+/* Election of an UltraServer: what a chip shows its neighbours, high words first. */
 #define NEURON_MISC_NEIGHBOUR		0x180
+#define NEURON_MISC_LEFT_HI		0x180
+#define NEURON_MISC_LEFT_LO		0x184
+#define NEURON_MISC_RIGHT_HI		0x188
+#define NEURON_MISC_RIGHT_LO		0x18c
 #define NEURON_MISC_ELECTION		0x190
+#define NEURON_MISC_ELECTION_STATUS	NEURON_MASK(7, 0)
+#define NEURON_MISC_ELECTION_LINKS	NEURON_MASK(15, 8)	/* 1 left, 2 right */
+#define NEURON_MISC_ELECTION_NODE	NEURON_MASK(23, 16)
+#define NEURON_MISC_ELECTION_NODES	NEURON_MASK(31, 24)
+#define NEURON_MISC_ELECTION_FAILURE	2
+#define NEURON_MISC_ELECTION_SUCCESS	3
+#define NEURON_MISC_LEADER_HI		0x194	/* serial number of node 0 */
+#define NEURON_MISC_LEADER_LO		0x198
 #define NEURON_MISC_RESET_MAP_HI	0x1d4
 #define NEURON_MISC_RESET_MAP		0x1d8
 #define NEURON_MISC_RESET_REQUEST	0x1ec

@@ -40,6 +40,7 @@ struct trn_pe_array;
 struct trn_power;
 struct trn_queue;
 struct trn_regfile;
+struct trn_remote;
 struct trn_sems;
 struct trn_seq;
 struct trn_udma_engine;
@@ -151,6 +152,7 @@ struct trn_chip {
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
 	struct trn_check *check;	/* checks on request, NULL: none */
 	const struct trn_observer *_Atomic observer;	/* NULL: none */
+	struct trn_remote *remote;	/* of a chip that nobody hosts, trn_pod.c; NULL: hosted */
 	/* What goes on when something may have changed that held it up: trn_reset_kick() */
 	void (*kick)(struct trn_chip *chip);
 	/* Of the fabric, with its lock held: chips or links are others than before */

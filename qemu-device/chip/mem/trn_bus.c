@@ -6,6 +6,7 @@
 #include "base/trn_chip.h"
 #include "fabric/trn_fabric.h"
 #include "hook/trn_inject.h"
+#include "hook/trn_pod.h"
 #include "mem/trn_ecc.h"
 #include "mem/trn_touched.h"
 #include "sync/trn_sem.h"
@@ -243,6 +244,17 @@ static enum neuron_cause read_regs(struct trn_chip *chip, uint64_t offset,
 	return NEURON_CAUSE_NONE;
 }
 
+/* MISC RAM of the neighbour that @addr leads to; @loc->offset is one of BAR0. */
+static enum neuron_cause read_misc(const struct trn_loc *loc, uint64_t addr,
+				   uint8_t *buf, size_t len)
+{
+	if (!loc->chip->remote)
+		return read_regs(loc->chip, loc->offset, buf, len);
+	return trn_pod_read(loc->chip->remote,
+			    NEURON_GET(NEURON_ADDR_NEIGHBOUR_LINK, addr),
+			    loc->offset - loc->chip->gen->misc_bar0, buf, len);
+}
+
 static enum neuron_cause write_regs(struct trn_chip *chip, uint64_t offset,
 				    const uint8_t *buf, size_t len)
 {
@@ -310,8 +322,9 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 	switch (loc.place) {
 	case TRN_PLACE_HOST:
 		return trn_bus_host_read(chip, loc.offset, buf, len);
-	case TRN_PLACE_REG:
 	case TRN_PLACE_MISC:
+		return read_misc(&loc, addr, buf, len);
+	case TRN_PLACE_REG:
 		return read_regs(loc.chip, loc.offset, buf, len);
 	case TRN_PLACE_SEM:
 		if (len != 4 || loc.offset % 4)
