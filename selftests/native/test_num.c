@@ -381,6 +381,17 @@ static void test_thread_init(void **state)
 	assert_true(tiny * 0.5f != 0.0f);
 	assert_int_equal(_mm_getcsr() & 0xffc0, 0x1f80);
 	_mm_setcsr(saved);
+#elif defined(__aarch64__)
+	volatile float tiny = 0x1p-126f;
+	uint64_t fpcr = 1u << 24 | 1u << 22;
+
+	/* Flush to zero, rounding up. */
+	__asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
+	assert_true(tiny * 0.5f == 0.0f);
+	trn_num_thread_init();
+	assert_true(tiny * 0.5f != 0.0f);
+	__asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+	assert_int_equal(fpcr, 0);
 #else
 	skip();
 #endif

@@ -19,7 +19,7 @@ from . import culprit, guest, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
-from .work import Command, Pytest, Script, Several
+from .work import Command, Native, Pytest, Script, Several
 
 FUZZ = BUILD / "fuzz"
 DEBUG = BUILD / "debug"
@@ -251,6 +251,11 @@ def vm_tests(*files):
 LONG = [
     Suite("mutants", "native", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
           Script("mutants", "selftests/long/mutants.py")),
+    Suite("native-aarch64", "native", 20 * MINUTE, HOUR, "numbers and instructions have the same "
+          "bits on an emulated arm64",
+          Several(Command("aarch64", "tools/build/aarch64"),
+                  Native("native-aarch64", "bits", "--cross-file", BUILD / "aarch64.ini",
+                         "-Dwerror=true"))),
     Suite("fuzz-neff", "native", 2 * MINUTE, 1800, "the reader of NEFF files",
           Fuzzer("neff", 60)),
     Suite("fuzz-as", "native", 2 * MINUTE, 1800, "the assembler", Fuzzer("as", 60)),

@@ -5,7 +5,7 @@
 # The mirror is the one the system uses already and so are its proxies and keys; the
 # system's own package lists, sources and installed packages are never touched.
 
-APT_DIR=$CACHE/apt
+APT_DIR=$CACHE/apt${APT_ARCH:+-$APT_ARCH}
 
 apt_codename()
 {
@@ -78,7 +78,7 @@ apt_write_config()
 		Acquire::Languages "none";
 		Acquire::Retries "3";
 		APT::Sandbox::User "$(id -un)";
-		APT::Architecture "amd64";
+		APT::Architecture "${APT_ARCH:-amd64}";
 		APT::Default-Release "";
 	END
 	chmod -R go= "$APT_DIR"

@@ -69,6 +69,17 @@ static bool in_limits(struct as_unit *unit, const struct as_token *token, __int1
 	       as_error(unit, token, "the expression leaves 64 bits");
 }
 
+/*
+ * A product of two numbers in the limits, or LIMIT if it is beyond. Of 128 bits, a builtin that
+ * tells of an overflow is a function that not every compiler's library has.
+ */
+static __int128 product(__int128 a, __int128 b)
+{
+	const __int128 x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+
+	return y && x > LIMIT / y ? LIMIT : a * b;
+}
+
 static bool term(struct as_unit *unit, unsigned int depth, __int128 *value)
 {
 	__int128 right;
@@ -85,8 +96,8 @@ static bool term(struct as_unit *unit, unsigned int depth, __int128 *value)
 			return as_error(unit, &unit->tokens[at], "division by zero");
 		if (kind == '/')
 			*value /= right;
-		else if (__builtin_mul_overflow(*value, right, value))
-			*value = LIMIT;
+		else
+			*value = product(*value, right);
 		if (!in_limits(unit, &unit->tokens[at], *value))
 			return false;
 	}

@@ -8,6 +8,8 @@
 #include "chip/isa/trn_isa.h"
 #include "neuron/address.h"
 
+#define MOST_INNER	((__int128)1 << 90)
+
 bool as_register(struct as_unit *unit, uint8_t *reg)
 {
 	const struct as_token *token = as_peek(unit);
@@ -91,12 +93,13 @@ bool as_shape(struct as_unit *unit, struct as_dim *dims, unsigned int max, uint6
 		if (!shape_dim(unit, max_num, &dims[n++]))
 			return false;
 	} while (as_accept(unit, '*'));
-	/* Up to four numbers of up to 32 bits: a saturated product is no step. */
+	/* Numbers of up to 32 bits: a product that large is no step. */
 	for (i = n; i-- > 0;) {
 		if (!dims[i].has_step)
 			dims[i].step = inner;
-		if (__builtin_mul_overflow(inner, dims[i].num, &inner))
-			inner = (__int128)1 << 100;
+		inner *= dims[i].num;
+		if (inner > MOST_INNER)
+			inner = MOST_INNER;
 	}
 	*count = n;
 	return true;
