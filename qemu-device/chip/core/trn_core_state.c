@@ -173,7 +173,7 @@ static void resume_state(struct trn_seq *seq, struct trn_state *st)
 	trn_state_u32(st, &at->step);
 	trn_state_u32(st, &at->p);
 	trn_state_u32(st, &at->first);
-	trn_state_u32(st, &at->width);
+	trn_state_u32(st, &at->width);	/* or phase */
 	trn_state_u32(st, &at->known);
 	trn_state_u32(st, &at->scanned);
 	for (i = 0; i < TRN_RESUME_TILES; i++) {

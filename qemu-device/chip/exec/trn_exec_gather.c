@@ -68,12 +68,12 @@ static bool check_all(struct trn_exec *exec, const struct trn_walk *check,
 	struct trn_resume *at = trn_exec_resume(exec);
 
 	*cause = NEURON_CAUSE_NONE;
-	if (at->width == PHASE_FETCH)
+	if (at->phase == PHASE_FETCH)
 		return true;
 	*cause = trn_exec_walk(exec, check, op);
 	if (*cause || exec->more)
 		return false;
-	at->width = PHASE_FETCH;
+	at->phase = PHASE_FETCH;
 	at->p = 0;
 	at->step = 0;
 	at->first = 0;

@@ -95,7 +95,8 @@ static inline bool trn_reach_valid(const struct trn_reach *reach)
  * @step: what is being done in a partition; each instruction has its own steps
  * @p: the partition, or row
  * @first: the next element of it
- * @width: columns of a product that are being done
+ * @width: of a product: the columns that are being done
+ * @phase: of an instruction with phases: which one; each has its own phases
  * @known: extents that are known, a bit each
  * @scanned: partitions of the index that is being looked at
  * @brought: lines of @moving and @pick that are there; never saved
@@ -111,7 +112,10 @@ struct trn_resume {
 	uint32_t step;
 	uint32_t p;
 	uint32_t first;
-	uint32_t width;
+	union {
+		uint32_t width;
+		uint32_t phase;
+	};
 	uint32_t known;
 	uint32_t scanned;
 	uint32_t brought;
