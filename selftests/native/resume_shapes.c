@@ -357,7 +357,7 @@ bool resume_shape(const struct neuron_gen *gen, const struct trn_isa *isa,
 	unsigned int e = NEURON_ENGINE_TENSOR;
 
 	memset(shape, 0, sizeof(*shape));
-	if (isa->generation > gen->generation || isa->unit == TRN_UNIT_SEQUENCER ||
+	if (isa->generation > gen->generation || isa->unit == TRN_ISA_SEQUENCER ||
 	    (how == RESUME_INDEX && (gen->generation < 4 || !isa->indirect)))
 		return false;
 	while (!(isa->engines & NEURON_BIT(e)))
@@ -365,7 +365,7 @@ bool resume_shape(const struct neuron_gen *gen, const struct trn_isa *isa,
 	shape->engine = e;
 	if (how == RESUME_INDEX)
 		m.partitions = 32;
-	if (isa->unit == TRN_UNIT_TENSOR)
+	if (isa->unit == TRN_ISA_TENSOR)
 		return tensor_shape(&m, isa, shape);
 	if (plain_shape(&m, isa, shape) || odd_shape(&m, isa, shape))
 		return true;

@@ -185,7 +185,7 @@ static void check_engines(const struct trn_isa *isa, const char *line)
 {
 	enum neuron_engine e;
 
-	if (isa->unit != TRN_UNIT_LANES)
+	if (isa->unit != TRN_ISA_LANES)
 		return;
 	if (!line)
 		fail_msg("%s has no engines", isa->name);
@@ -202,7 +202,7 @@ static void check_generation(const struct trn_isa *isa, const char *line)
 	if (isa->generation == 2)
 		return;
 	snprintf(want, sizeof(want), "from trn%u", isa->generation - 1);
-	if (isa->unit != TRN_UNIT_SEQUENCER && (!line || !strstr(line, want)))
+	if (isa->unit != TRN_ISA_SEQUENCER && (!line || !strstr(line, want)))
 		fail_msg("%s should say \"%s\"", isa->name, want);
 }
 

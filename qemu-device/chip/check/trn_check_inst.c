@@ -341,7 +341,7 @@ enum neuron_cause trn_check_exec(struct trn_exec *exec)
 
 	trn_check_at(actor, atomic_load(&seq->pc), exec->inst->debug);
 	cause = trn_exec_dispatch(exec);
-	if (exec->isa->unit == TRN_UNIT_SEQUENCER || exec->more)
+	if (exec->isa->unit == TRN_ISA_SEQUENCER || exec->more)
 		return cause;
 	if (cause == NEURON_CAUSE_ACCESS)
 		check_range(actor, exec);

@@ -244,7 +244,7 @@ static bool seq_allowed(const struct trn_seq *seq, struct trn_budget *budget)
 {
 	const struct trn_isa *isa = trn_isa_lookup(seq->inst.opcode);
 
-	return isa->unit == TRN_UNIT_SEQUENCER ||
+	return isa->unit == TRN_ISA_SEQUENCER ||
 	       trn_budget_allows(budget, TRN_WORK_LONG);
 }
 

@@ -33,7 +33,7 @@ static uint64_t power_of(const struct trn_exec *exec, uint64_t cost_ps)
 {
 	unsigned int parts;
 
-	if (exec->isa->unit != TRN_UNIT_TENSOR)
+	if (exec->isa->unit != TRN_ISA_TENSOR)
 		return cost_ps;
 	parts = (unsigned int)__builtin_popcount(trn_array_bits(exec->work.place));
 	return cost_ps * parts / TRN_ARRAY_PARTS;
@@ -56,7 +56,7 @@ static enum trn_time_class class_of(const struct trn_exec *exec, uint16_t parts)
 		return TRN_TIME_PART;
 	if (exec->isa->cost == TRN_COST_LOAD)
 		return TRN_TIME_BACKGROUND;
-	return exec->isa->unit == TRN_UNIT_SEQUENCER ? TRN_TIME_PLAIN :
+	return exec->isa->unit == TRN_ISA_SEQUENCER ? TRN_TIME_PLAIN :
 						       TRN_TIME_COVER;
 }
 
@@ -82,11 +82,11 @@ void trn_seq_account(struct trn_seq *seq, const struct trn_exec *exec, bool trac
 				    &exec->work);
 	uint64_t time = trn_power_stretch(core->chip, cost) + exec->extra_ps;
 
-	if (exec->isa->unit == TRN_UNIT_TENSOR)
+	if (exec->isa->unit == TRN_ISA_TENSOR)
 		count_array(core, exec);
-	if (exec->isa->unit != TRN_UNIT_SEQUENCER)
+	if (exec->isa->unit != TRN_ISA_SEQUENCER)
 		trn_power_busy(core, seq->engine, power_of(exec, cost));
-	if (exec->isa->unit != TRN_UNIT_SEQUENCER || traced)
+	if (exec->isa->unit != TRN_ISA_SEQUENCER || traced)
 		record(seq, exec, time);
 	else
 		trn_time_exec(seq->job->timeline, seq->engine, time);

@@ -58,7 +58,7 @@ static bool array_valid(const struct trn_exec *exec, unsigned int indirect)
 	const struct neuron_inst *inst = exec->inst;
 	uint32_t flags = trn_isa_flags(inst);
 
-	if (exec->isa->unit != TRN_UNIT_TENSOR)
+	if (exec->isa->unit != TRN_ISA_TENSOR)
 		return true;
 	if ((flags & NEURON_INST_ARRAY) || !scales_valid(inst))
 		return false;

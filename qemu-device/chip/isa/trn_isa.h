@@ -43,9 +43,9 @@
 
 /* The execution unit that carries the instruction out. */
 enum trn_unit {
-	TRN_UNIT_SEQUENCER,	/* every engine */
-	TRN_UNIT_TENSOR,	/* the array */
-	TRN_UNIT_LANES,		/* vector, scalar, GpSimd: element by element */
+	TRN_ISA_SEQUENCER,	/* every engine */
+	TRN_ISA_TENSOR,	/* the array */
+	TRN_ISA_LANES,		/* vector, scalar, GpSimd: element by element */
 };
 
 /* Cost formulas, trn_cost.c; N: elements of a partition. */

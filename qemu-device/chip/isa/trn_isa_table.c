@@ -25,7 +25,7 @@ enum { TRN_ISA_LIST(LISTED) NR_LISTED = 0 TRN_ISA_LIST(ONE) };
 #define ROW(code, text, where, who, first, formula, ...)		\
 	[NEURON_OP_##code] = {						\
 		.opcode = LISTED_##code + 0 * __COUNTER__, .name = text, \
-		.unit = TRN_UNIT_##where, .engines = who,		\
+		.unit = TRN_ISA_##where, .engines = who,		\
 		.generation = first, .cost = TRN_COST_##formula,	\
 		__VA_ARGS__						\
 	}
