@@ -22,22 +22,53 @@ enum trn_topology {
 	TRN_TOPOLOGIES
 };
 
-/* "ring", ...; the kind of that name, or TRN_TOPOLOGIES. */
+/**
+ * trn_topology_name() - the name of a topology
+ * @kind: below TRN_TOPOLOGIES
+ *
+ * Return: "auto", "ring", "chain", "torus2d", "torus3d" or "switch".
+ */
 const char *trn_topology_name(enum trn_topology kind);
+/**
+ * trn_topology_by_name() - the other way
+ * @name: such a name
+ *
+ * Return: the topology, or TRN_TOPOLOGIES: none has that name.
+ */
 enum trn_topology trn_topology_by_name(const char *name);
 
-/* NULL: no memory. The caller has a reference; so has each chip while it is attached. */
+/**
+ * trn_fabric_new() - make a fabric without chips
+ *
+ * A chip joins when it is built (trn_chip_config.fabric) and has a reference as long as it is on
+ * the fabric.
+ *
+ * Return: the fabric with a reference of the caller's, or NULL: no memory.
+ */
 struct trn_fabric *trn_fabric_new(void);
+/**
+ * trn_fabric_unref() - give a reference up; the last one frees the fabric
+ * @fabric: the fabric, or NULL. Any thread
+ */
 void trn_fabric_unref(struct trn_fabric *fabric);
 
-/*
- * Before the first chip joins: the topology, and MB/s of a link in place of the
- * generation's (0: keep). -1: there are chips.
+/**
+ * trn_fabric_configure() - say how chips are linked, before the first one joins
+ * @fabric: the fabric
+ * @kind: the topology
+ * @link_mbps: MB/s of a link each way; 0: what the generation has
+ *
+ * Return: 0, or -1: there are chips.
  */
 int trn_fabric_configure(struct trn_fabric *fabric, enum trn_topology kind,
 			 uint32_t link_mbps);
 
-/* What it is now: not AUTO. */
+/**
+ * trn_fabric_topology() - how chips are linked now
+ * @fabric: the fabric. Any thread
+ *
+ * Return: the topology; TRN_TOPOLOGY_AUTO only as long as there is no chip.
+ */
 enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
 
 /**
@@ -58,20 +89,34 @@ enum trn_topology trn_fabric_topology(struct trn_fabric *fabric);
 int trn_fabric_set_link(struct trn_fabric *fabric, uint32_t a, uint32_t b,
 			bool up, uint32_t mbps, const char **why);
 
-/*
- * The same by text: "A-B=STATE" (fabric ids) or "A:LINK=STATE" with STATE up, down,
- * slow:PERCENT or mbps:MB/s, and several with ";" between them. All of them take effect, or
- * none.
+/**
+ * trn_fabric_set_links() - change links by a text
+ * @fabric: the fabric. Any thread
+ * @text: "A-B=STATE" (fabric ids) or "A:LINK=STATE" with STATE up, down, slow:PERCENT or
+ *	mbps:MB/s, and several with ";" between them
+ * @why: out, on an error: a static string
+ *
+ * As trn_fabric_set_link(). All of them take effect, or none.
+ *
+ * Return: 0, or -1.
  */
 int trn_fabric_set_links(struct trn_fabric *fabric, const char *text,
 			 const char **why);
 
 #define TRN_LINK_TEXT	8192	/* room for all of them */
-/* The faults that there are, in that form. */
+/**
+ * trn_fabric_print_links() - the faults that there are, in that form
+ * @fabric: the fabric. Any thread
+ * @text: out
+ */
 void trn_fabric_print_links(struct trn_fabric *fabric,
 			    char text[TRN_LINK_TEXT]);
 
-/* Save or load the link faults; the chips are stopped and get no interrupt. */
+/**
+ * trn_fabric_state() - save or load the link faults
+ * @fabric: the fabric; its chips are stopped, and get no interrupt
+ * @st: the stream; after a failure @st->why says why
+ */
 void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st);
 
 #endif /* TRN_API_FABRIC_H */

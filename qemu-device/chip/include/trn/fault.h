@@ -45,9 +45,19 @@ struct trn_fault_status {
 bool trn_fault_status(struct trn_chip *chip, unsigned int n,
 		      struct trn_fault_status *status);
 
-/* Cells of HBM that are bad. */
+/**
+ * trn_ecc_cells() - cells of HBM that are bad
+ * @chip: the chip. Any thread
+ *
+ * Return: their number, on all stacks.
+ */
 unsigned int trn_ecc_cells(struct trn_chip *chip);
-/* The clock of the engines, in percent of the full one. */
+/**
+ * trn_power_clock() - how fast the engines are
+ * @chip: the chip. Any thread
+ *
+ * Return: their clock, in percent of the full one.
+ */
 unsigned int trn_power_clock(const struct trn_chip *chip);
 
 #endif /* TRN_API_FAULT_H */

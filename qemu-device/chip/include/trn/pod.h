@@ -58,9 +58,22 @@ void trn_pod_free(struct trn_pod *pod);
  */
 struct trn_chip *trn_pod_chip(struct trn_pod *pod, unsigned int server, unsigned int place);
 
-/* trn_chip_stop(), trn_chip_quiet() and trn_chip_resume() of all its chips. */
+/**
+ * trn_pod_stop() - trn_chip_stop() of all its chips
+ * @pod: the pod. Any thread
+ */
 void trn_pod_stop(struct trn_pod *pod);
+/**
+ * trn_pod_quiet() - are all its chips quiet?
+ * @pod: the pod. Any thread
+ *
+ * Return: true; it stays so while they are stopped.
+ */
 bool trn_pod_quiet(struct trn_pod *pod);
+/**
+ * trn_pod_resume() - let its chips go on
+ * @pod: the pod. Any thread
+ */
 void trn_pod_resume(struct trn_pod *pod);
 
 /**

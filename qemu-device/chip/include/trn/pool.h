@@ -27,7 +27,10 @@ struct trn_pool;
 struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
 			      void (*exit)(void));
 
-/* Stop the workers and free the pool. All of its chips have been freed. */
+/**
+ * trn_pool_free() - stop the workers and free the pool
+ * @pool: the pool, or NULL; all of its chips have been freed
+ */
 void trn_pool_free(struct trn_pool *pool);
 
 /**
@@ -54,7 +57,12 @@ unsigned int trn_pool_step(struct trn_pool *pool, unsigned int runs);
  * Return: true when trn_pool_inline_end() must follow.
  */
 bool trn_pool_inline_begin(struct trn_pool *pool, uint32_t ns);
-/* Run what was kept, and what that kicks, for the time given; hand on the rest. */
+/**
+ * trn_pool_inline_end() - run what was kept since trn_pool_inline_begin()
+ * @pool: the pool
+ *
+ * What that kicks is run too, until the time is over; the workers get the rest.
+ */
 void trn_pool_inline_end(struct trn_pool *pool);
 
 #endif /* TRN_API_POOL_H */
