@@ -203,7 +203,7 @@ static void parks_and_steps(void **state)
 {
 	struct fixture *f = *state;
 	struct trn_chip *chip = f->rig.chip[0];
-	struct trn_look_engine engine;
+	struct trn_inspect_engine_state engine;
 	struct seq_job job;
 	unsigned int i;
 
@@ -329,7 +329,7 @@ static void stays_parked_in_a_saved_chip(void **state)
 {
 	struct fixture *f = *state;
 	struct stream stream = { 0 };
-	struct trn_look_engine engine;
+	struct trn_inspect_engine_state engine;
 	struct seq_job job;
 	const char *why;
 
@@ -425,9 +425,9 @@ static void looks_at_a_job(void **state)
 	struct fixture *f = *state;
 	struct trn_chip *chip = f->rig.chip[0];
 	const uint64_t data = neuron_window_addr(SEQ_DATA, 100);
-	struct trn_look_place place;
-	struct trn_look_job look;
-	struct trn_look_queue queue;
+	struct trn_inspect_place place;
+	struct trn_inspect_job_state look;
+	struct trn_inspect_queue_state queue;
 	struct seq_job job;
 
 	park_at(f, SYNC, 1);
@@ -469,7 +469,7 @@ static void looks_at_the_array(void **state)
 	struct fixture *f = *state;
 	struct trn_chip *chip = f->rig.chip[0];
 	struct trn_core *core = seq_core(&f->rig, 0, 0);
-	struct trn_look_part part;
+	struct trn_inspect_part_state part;
 	struct seq_job job;
 	float weight;
 

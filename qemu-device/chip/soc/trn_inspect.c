@@ -91,7 +91,7 @@ static struct trn_job *job_of(struct trn_chip *chip, unsigned int unit)
 }
 
 enum neuron_cause trn_inspect_window(struct trn_chip *chip, unsigned int unit, uint64_t addr,
-				     struct trn_look_place *place)
+				     struct trn_inspect_place *place)
 {
 	struct trn_job *job = job_of(chip, unit);
 	const struct trn_window *window;
@@ -109,14 +109,14 @@ enum neuron_cause trn_inspect_window(struct trn_chip *chip, unsigned int unit, u
 	return NEURON_CAUSE_NONE;
 }
 
-bool trn_inspect_job(struct trn_chip *chip, unsigned int unit, struct trn_look_job *state)
+bool trn_inspect_job(struct trn_chip *chip, unsigned int unit, struct trn_inspect_job_state *state)
 {
 	struct trn_job *job = job_of(chip, unit);
 	unsigned int e;
 
 	if (!job)
 		return false;
-	*state = (struct trn_look_job){
+	*state = (struct trn_inspect_job_state){
 		.id = job->block.job_id,
 		.queues = job->nr_queues,
 		.windows = job->domain->nr,
@@ -152,13 +152,13 @@ static struct trn_seq *seq_of(struct trn_chip *chip, unsigned int unit,
 }
 
 bool trn_inspect_engine(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine,
-			struct trn_look_engine *state)
+			struct trn_inspect_engine_state *state)
 {
 	const struct trn_seq *seq = seq_of(chip, unit, engine);
 
 	if (!seq)
 		return false;
-	*state = (struct trn_look_engine){
+	*state = (struct trn_inspect_engine_state){
 		.status = atomic_load(&seq->status),
 		.parked = atomic_load(&seq->hold) == TRN_HOLD_PARKED,
 		.fetched = seq->fetched,
@@ -246,14 +246,14 @@ static const struct trn_part *part_at(struct trn_chip *chip, unsigned int unit,
 }
 
 bool trn_inspect_part(struct trn_chip *chip, unsigned int unit, unsigned int n,
-		      struct trn_look_part *state)
+		      struct trn_inspect_part_state *state)
 {
 	const struct trn_pe_array *array;
 	const struct trn_part *part = part_at(chip, unit, n, &array);
 
 	if (!part)
 		return false;
-	*state = (struct trn_look_part){
+	*state = (struct trn_inspect_part_state){
 		.place = part->place,
 		.dtype = part->dtype,
 		.k = part->k,
@@ -366,9 +366,9 @@ bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n
 
 /* --- DMA queues --- */
 
-static struct trn_look_ring ring_of(const struct trn_ring *ring)
+static struct trn_inspect_ring ring_of(const struct trn_ring *ring)
 {
-	return (struct trn_look_ring){
+	return (struct trn_inspect_ring){
 		.base = ring->base,
 		.length = ring->length,
 		.head = ring->head,
@@ -377,14 +377,14 @@ static struct trn_look_ring ring_of(const struct trn_ring *ring)
 }
 
 bool trn_inspect_queue(struct trn_chip *chip, unsigned int dma_engine, unsigned int index,
-		       struct trn_look_queue *state)
+		       struct trn_inspect_queue_state *state)
 {
 	struct trn_queue *queue;
 
 	if (dma_engine >= chip->gen->nr_dma || index >= NEURON_UDMA_QUEUES)
 		return false;
 	queue = trn_udma_queue(chip, dma_engine, index);
-	*state = (struct trn_look_queue){ .unit = TRN_UNIT_NONE };
+	*state = (struct trn_inspect_queue_state){ .unit = TRN_UNIT_NONE };
 	pthread_mutex_lock(&queue->lock);
 	state->m2s = ring_of(&queue->m2s);
 	state->s2m = ring_of(&queue->s2m);

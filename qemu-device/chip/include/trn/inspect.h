@@ -49,12 +49,12 @@ enum neuron_cause trn_inspect_write(struct trn_chip *chip, uint64_t addr, const 
 				    size_t len);
 
 /**
- * struct trn_look_place - what a window address means
+ * struct trn_inspect_place - what a window address means
  * @addr: plain or routed address; for trn_inspect_read()
  * @len: bytes that lie side by side from there
  * @flags: NEURON_WINDOW_*: kind and rights
  */
-struct trn_look_place {
+struct trn_inspect_place {
 	uint64_t addr;
 	uint64_t len;
 	uint32_t flags;
@@ -70,10 +70,10 @@ struct trn_look_place {
  * Return: NEURON_CAUSE_NONE, _WINDOW; _JOB: @unit runs no job, or the chip is not quiet.
  */
 enum neuron_cause trn_inspect_window(struct trn_chip *chip, unsigned int unit, uint64_t addr,
-				     struct trn_look_place *place);
+				     struct trn_inspect_place *place);
 
 /**
- * struct trn_look_job - a job under way
+ * struct trn_inspect_job_state - a job under way
  * @id: of the job block
  * @engines: that still run, as bits
  * @queues: in its queue table
@@ -82,7 +82,7 @@ enum neuron_cause trn_inspect_window(struct trn_chip *chip, unsigned int unit, u
  * @dma_bytes: moved so far
  * @fault: cause NONE: no error yet
  */
-struct trn_look_job {
+struct trn_inspect_job_state {
 	uint64_t id;
 	uint32_t engines;
 	uint32_t queues;
@@ -100,10 +100,10 @@ struct trn_look_job {
  *
  * Return: false: @unit runs no job, or the chip is not quiet.
  */
-bool trn_inspect_job(struct trn_chip *chip, unsigned int unit, struct trn_look_job *job);
+bool trn_inspect_job(struct trn_chip *chip, unsigned int unit, struct trn_inspect_job_state *job);
 
 /**
- * struct trn_look_engine - a sequencer
+ * struct trn_inspect_engine_state - a sequencer
  * @status: enum neuron_engine_status
  * @parked: by the observer
  * @count: instructions of its program
@@ -118,7 +118,7 @@ bool trn_inspect_job(struct trn_chip *chip, unsigned int unit, struct trn_look_j
  * @reg: its registers
  * @inst: the next instruction, when @fetched
  */
-struct trn_look_engine {
+struct trn_inspect_engine_state {
 	uint32_t status;
 	bool parked;
 	bool fetched;
@@ -143,7 +143,7 @@ struct trn_look_engine {
  * Return: false: there is no such engine, or the chip is not quiet.
  */
 bool trn_inspect_engine(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine,
-			struct trn_look_engine *state);
+			struct trn_inspect_engine_state *state);
 /**
  * trn_inspect_set_register() - change a register of a sequencer
  * @chip: the chip
@@ -193,14 +193,14 @@ bool trn_inspect_event(struct trn_chip *chip, unsigned int unit, unsigned int ev
 		       bool *value);
 
 /**
- * struct trn_look_part - a loaded part of the tensor engine's array
+ * struct trn_inspect_part_state - a loaded part of the tensor engine's array
  * @place: its rows and columns
  * @dtype: of the stationary operand
  * @k: rows and columns that are loaded
  * @m: see @k
  * @terms: of a product, in each row: 2 in double-row mode, 4 of MX
  */
-struct trn_look_part {
+struct trn_inspect_part_state {
 	struct neuron_array place;
 	uint8_t dtype;
 	uint8_t k;
@@ -218,7 +218,7 @@ struct trn_look_part {
  * Return: false: no part begins there, or the chip is not quiet.
  */
 bool trn_inspect_part(struct trn_chip *chip, unsigned int unit, unsigned int n,
-		      struct trn_look_part *part);
+		      struct trn_inspect_part_state *part);
 /**
  * trn_inspect_weight() - what a cell of a part holds
  * @chip: the chip
@@ -282,13 +282,13 @@ bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n
 			 double *number);
 
 /**
- * struct trn_look_ring - one side of a DMA queue, counted in descriptors
+ * struct trn_inspect_ring - one side of a DMA queue, counted in descriptors
  * @base: address of the ring
  * @length: of the ring
  * @head: next to be moved
  * @ready: between head and tail
  */
-struct trn_look_ring {
+struct trn_inspect_ring {
 	uint64_t base;
 	uint32_t length;
 	uint32_t head;
@@ -296,7 +296,7 @@ struct trn_look_ring {
 };
 
 /**
- * struct trn_look_queue - a DMA queue
+ * struct trn_inspect_queue_state - a DMA queue
  * @m2s: descriptors that say what is read
  * @s2m: descriptors that say where it goes
  * @unit: that runs the job which has the queue; TRN_UNIT_NONE: no job has it
@@ -307,9 +307,9 @@ struct trn_look_ring {
  * @bytes: moved since the last reset of the device
  * @descriptors: M2S descriptors since then
  */
-struct trn_look_queue {
-	struct trn_look_ring m2s;
-	struct trn_look_ring s2m;
+struct trn_inspect_queue_state {
+	struct trn_inspect_ring m2s;
+	struct trn_inspect_ring s2m;
 	unsigned int unit;
 	uint64_t job_id;
 	bool busy;
@@ -329,6 +329,6 @@ struct trn_look_queue {
  * Return: false: there is no such queue.
  */
 bool trn_inspect_queue(struct trn_chip *chip, unsigned int dma_engine, unsigned int queue,
-		       struct trn_look_queue *state);
+		       struct trn_inspect_queue_state *state);
 
 #endif /* TRN_API_INSPECT_H */
