@@ -253,6 +253,106 @@ static void changes_a_register(void **state)
 	assert_int_equal(seq_wait(&job).instructions, 2 + 2 * 2);
 }
 
+/* It skips what is before the place, and the observer is asked there. */
+static void changes_a_pc(void **state)
+{
+	struct fixture *f = *state;
+	struct trn_chip *chip = f->rig.chip[0];
+	struct trn_inspect_engine_state engine;
+	struct neuron_hw_completion record;
+	struct seq_job job;
+
+	park_at(f, SYNC, 1);
+	seq_job_init(&job, &f->rig, 0, 0);
+	loop(&job, SYNC, 1000000);
+	seq_submit(&job);
+	wait_parked(f, 1);
+	assert_false(trn_inspect_set_pc(chip, 0, SYNC, 3));
+	hold(chip);
+	assert_false(trn_inspect_set_pc(chip, 0, SYNC, 4));
+	assert_false(trn_inspect_set_pc(chip, 0, VECTOR, 0));
+	assert_false(trn_inspect_set_pc(chip, 1, SYNC, 0));
+	assert_true(trn_inspect_set_pc(chip, 0, SYNC, 3));
+	/* It is not parked now, so it cannot be sent elsewhere before it is again. */
+	assert_false(trn_inspect_set_pc(chip, 0, SYNC, 0));
+	assert_true(trn_inspect_engine(chip, 0, SYNC, &engine));
+	assert_false(engine.parked || engine.fetched);
+	assert_int_equal(engine.pc, 3);
+	atomic_store(&f->seen.park_pc, 3);
+	trn_chip_resume(chip);
+	wait_parked(f, 2);
+	assert_true(trn_observe_release(chip, 0, SYNC));
+	record = seq_wait(&job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	assert_int_equal(record.instructions, 2);
+}
+
+/* In the other direction, in a chip that is saved and loaded in between. */
+static void a_changed_pc_is_saved(void **state)
+{
+	struct fixture *f = *state;
+	struct trn_chip *chip = f->rig.chip[0];
+	struct trn_inspect_engine_state engine;
+	struct stream stream = { 0 };
+	struct seq_job job;
+	const char *why;
+
+	park_at(f, SYNC, 2);
+	seq_job_init(&job, &f->rig, 0, 0);
+	loop(&job, SYNC, 1);
+	seq_submit(&job);
+	wait_parked(f, 1);
+	hold(chip);
+	hold(f->rig.chip[1]);
+	assert_true(trn_inspect_set_pc(chip, 0, SYNC, 0));
+	stream_put_chip(&stream, chip);
+	if (!stream_get_chip(&stream, chip, &why))
+		fail_msg("not loaded: %s", why);
+	stream_free(&stream);
+	hold(chip);
+	assert_true(trn_inspect_engine(chip, 0, SYNC, &engine));
+	assert_int_equal(engine.pc, 0);
+	atomic_store(&f->seen.park_pc, -1);
+	trn_chip_resume(f->rig.chip[1]);
+	trn_chip_resume(chip);
+	assert_int_equal(seq_wait(&job).instructions, 2 + 4);
+}
+
+/* What lanes have added up, and what a cell holds, count for the next instruction. */
+static void changes_accumulators(void **state)
+{
+	struct fixture *f = *state;
+	struct trn_chip *chip = f->rig.chip[0];
+	struct trn_core *core = seq_core(&f->rig, 0, 0);
+	float value[128], back[128];
+	struct seq_job job;
+	unsigned int i;
+
+	for (i = 0; i < 128; i++)
+		value[i] = 0.5f + (float)i;
+	park_at(f, VECTOR, 0);
+	seq_job_init(&job, &f->rig, 0, 0);
+	seq_add(&job, VECTOR, OP(ACC_READ, .dst = ap_sbuf(0, 128, 0, F32, 1)));
+	seq_add(&job, VECTOR, OP(HALT, 0));
+	seq_submit(&job);
+	wait_parked(f, 1);
+	assert_false(trn_inspect_set_accumulators(chip, 0, VECTOR, value));
+	hold(chip);
+	assert_false(trn_inspect_set_accumulators(chip, 0, TENSOR, value));
+	assert_false(trn_inspect_set_accumulators(chip, 99, VECTOR, value));
+	assert_true(trn_inspect_set_accumulators(chip, 0, SCALAR, value));
+	assert_true(trn_inspect_accumulators(chip, 0, VECTOR, back));
+	assert_true(back[5] == 0);
+	assert_true(trn_inspect_set_accumulators(chip, 0, VECTOR, value));
+	assert_true(trn_inspect_accumulators(chip, 0, VECTOR, back));
+	assert_memory_equal(back, value, sizeof(back));
+	trn_chip_resume(chip);
+	assert_true(trn_observe_release(chip, 0, VECTOR));
+	assert_int_equal(seq_wait(&job).status, NEURON_JOB_OK);
+	for (i = 0; i < 128; i++)
+		assert_true(*(float *)seq_sbuf(core, i, 0) == value[i]);
+}
+
 /* An engine that is parked holds up nobody, and its job can be ended. */
 static void a_reset_ends_a_parked_job(void **state)
 {
@@ -490,9 +590,48 @@ static void looks_at_the_array(void **state)
 	assert_true(weight == 7.5f);
 	assert_false(trn_inspect_weight(chip, 0, 0, 32, 2, 0, &weight));
 	assert_false(trn_inspect_part(chip, 0, 5, &part));
+	assert_true(trn_inspect_set_weight(chip, 0, 0, 3, 2, 0, -0.25f));
+	assert_true(trn_inspect_weight(chip, 0, 0, 3, 2, 0, &weight));
+	assert_true(weight == -0.25f);
+	assert_false(trn_inspect_set_weight(chip, 0, 0, 32, 2, 0, 1));
+	assert_false(trn_inspect_set_weight(chip, 0, 0, 3, 2, 1, 1));
+	assert_false(trn_inspect_set_weight(chip, 0, 5, 0, 0, 0, 1));
+	trn_chip_resume(chip);
+	assert_false(trn_inspect_set_weight(chip, 0, 0, 3, 2, 0, 1));
+	assert_true(trn_observe_release(chip, 0, TENSOR));
+	assert_int_equal(seq_wait(&job).status, NEURON_JOB_OK);
+}
+
+/* A cell of a bf16 operand, between its load and its product. */
+static void changes_what_a_product_uses(void **state)
+{
+	struct fixture *f = *state;
+	struct trn_chip *chip = f->rig.chip[0];
+	struct trn_core *core = seq_core(&f->rig, 0, 0);
+	struct seq_job job;
+	unsigned int p;
+
+	/* Ones: each product is the sum of a column of the array, which is zero. */
+	for (p = 0; p < 32; p++)
+		memcpy(seq_sbuf(core, p, 64), (uint16_t[]){ 0x3f80 }, 2);
+	park_at(f, TENSOR, 1);
+	seq_job_init(&job, &f->rig, 0, 0);
+	seq_add(&job, TENSOR, OP(LOAD_STATIONARY, .src0 = ap_sbuf(0, 32, 0, BF16, 16)));
+	seq_add(&job, TENSOR, OP(MATMUL, .src0 = ap_sbuf(0, 32, 64, BF16, 1),
+				 .dst = ap_psum(0, 16, 0, F32, 1)));
+	seq_add(&job, TENSOR, OP(HALT, 0));
+	seq_submit(&job);
+	wait_parked(f, 1);
+	hold(chip);
+	/* bf16 has eight bits of a number. */
+	assert_false(trn_inspect_set_weight(chip, 0, 0, 7, 4, 0, 1.001953125f));
+	assert_true(trn_inspect_set_weight(chip, 0, 0, 7, 4, 0, 1.5f));
+	assert_true(trn_inspect_set_weight(chip, 0, 0, 9, 4, 0, 2.0f));
 	trn_chip_resume(chip);
 	assert_true(trn_observe_release(chip, 0, TENSOR));
 	assert_int_equal(seq_wait(&job).status, NEURON_JOB_OK);
+	for (p = 0; p < 16; p++)
+		assert_true(*(float *)seq_psum(core, p, 0) == (p == 4 ? 3.5f : 0));
 }
 
 int main(void)
@@ -502,6 +641,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sees_copies_and_faults, setup, teardown),
 		cmocka_unit_test_setup_teardown(parks_and_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_a_register, setup, teardown),
+		cmocka_unit_test_setup_teardown(changes_a_pc, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_changed_pc_is_saved, setup, teardown),
+		cmocka_unit_test_setup_teardown(changes_accumulators, setup, teardown),
+		cmocka_unit_test_setup_teardown(changes_what_a_product_uses, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reset_ends_a_parked_job, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_held_engine_changes_no_fault, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_an_observer_all_go_on, setup, teardown),

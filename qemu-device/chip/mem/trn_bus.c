@@ -310,8 +310,9 @@ static enum neuron_cause locate_range(struct trn_chip *chip, uint64_t addr,
 	return len > loc->len ? NEURON_CAUSE_ADDRESS : NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
-			       size_t len)
+/* @look: bad cells and faults on demand do not show. */
+static enum neuron_cause read_at(struct trn_chip *chip, uint64_t addr, void *buf,
+				 size_t len, bool look)
 {
 	struct trn_loc loc;
 	enum neuron_cause cause = locate_range(chip, addr, len, &loc);
@@ -321,7 +322,10 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 		return cause;
 	switch (loc.place) {
 	case TRN_PLACE_HOST:
-		return trn_bus_host_read(chip, loc.offset, buf, len);
+		if (!look)
+			return trn_bus_host_read(chip, loc.offset, buf, len);
+		return chip->port->host_read(chip->opaque, loc.offset, buf, len) ?
+		       NEURON_CAUSE_NONE : NEURON_CAUSE_HOST;
 	case TRN_PLACE_MISC:
 		return read_misc(&loc, addr, buf, len);
 	case TRN_PLACE_REG:
@@ -333,11 +337,24 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 		memcpy(buf, &value, 4);
 		return NEURON_CAUSE_NONE;
 	default:
-		cause = trn_ecc_read_at(&loc, len);
+		if (!look)
+			cause = trn_ecc_read_at(&loc, len);
 		if (!cause)
 			trn_touched_read(&loc, buf, len);
 		return cause;
 	}
+}
+
+enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
+			       size_t len)
+{
+	return read_at(chip, addr, buf, len, false);
+}
+
+enum neuron_cause trn_bus_look(struct trn_chip *chip, uint64_t addr, void *buf,
+			       size_t len)
+{
+	return read_at(chip, addr, buf, len, true);
 }
 
 enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,

@@ -76,6 +76,9 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 			       size_t len);
 enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 				const void *buf, size_t len);
+/* As trn_bus_read(), for a debugger: bad cells and faults on demand do not show. */
+enum neuron_cause trn_bus_look(struct trn_chip *chip, uint64_t addr, void *buf,
+			       size_t len);
 
 /* The same at a place of kind SEM, by @who (NEURON_SEM_POSTER_*). */
 enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,

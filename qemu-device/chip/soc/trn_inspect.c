@@ -20,38 +20,9 @@
 
 /* --- Addresses --- */
 
-static bool is_word(uint64_t offset, size_t len)
-{
-	return offset % 4 == 0 && len == 4;
-}
-
 enum neuron_cause trn_inspect_read(struct trn_chip *chip, uint64_t addr, void *buf, size_t len)
 {
-	struct trn_loc loc;
-	enum neuron_cause cause = trn_bus_locate(chip, addr, &loc);
-	uint32_t value;
-
-	if (cause)
-		return cause;
-	if (len > loc.len)
-		return NEURON_CAUSE_ADDRESS;
-	switch (loc.place) {
-	case TRN_PLACE_HOST:
-		return chip->port->host_read(chip->opaque, loc.offset, buf, len) ?
-		       NEURON_CAUSE_NONE : NEURON_CAUSE_HOST;
-	case TRN_PLACE_SEM:
-		if (!is_word(loc.offset, len))
-			return NEURON_CAUSE_ADDRESS;
-		value = trn_sems_read(loc.sems, (uint32_t)loc.offset);
-		memcpy(buf, &value, sizeof(value));
-		return NEURON_CAUSE_NONE;
-	case TRN_PLACE_REG:
-	case TRN_PLACE_MISC:
-		return trn_bus_read(chip, addr, buf, len);
-	default:
-		trn_touched_read(&loc, buf, len);
-		return NEURON_CAUSE_NONE;
-	}
+	return trn_bus_look(chip, addr, buf, len);
 }
 
 enum neuron_cause trn_inspect_write(struct trn_chip *chip, uint64_t addr, const void *buf,
@@ -187,25 +158,65 @@ bool trn_inspect_set_register(struct trn_chip *chip, unsigned int unit,
 	return true;
 }
 
+/* It has carried out what is before its pc, and nothing of what is there. */
+static bool is_between(const struct trn_seq *seq)
+{
+	return !seq->begun && !seq->resume.cut;
+}
+
+bool trn_inspect_set_pc(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine,
+			uint32_t pc)
+{
+	struct trn_seq *seq = seq_of(chip, unit, engine);
+
+	if (!seq || atomic_load(&seq->hold) != TRN_HOLD_PARKED || pc >= seq->count)
+		return false;
+	seq->fetched = false;
+	atomic_store(&seq->pc, pc);
+	/* The observer has not been asked about what is there. */
+	atomic_store(&seq->hold, TRN_HOLD_NONE);
+	return true;
+}
+
+/* NULL: the engine has no accumulators. */
+static float *accumulators_of(struct trn_seq *seq)
+{
+	struct trn_lanes *lanes = seq->core->lanes;
+
+	if (!lanes)
+		return NULL;
+	switch (seq->engine) {
+	case NEURON_ENGINE_VECTOR:
+		return lanes->vector_acc;
+	case NEURON_ENGINE_SCALAR:
+		return lanes->scalar_acc;
+	default:
+		return NULL;
+	}
+}
+
 bool trn_inspect_accumulators(struct trn_chip *chip, unsigned int unit,
 			      enum neuron_engine engine, float value[128])
 {
-	const struct trn_seq *seq = seq_of(chip, unit, engine);
-	const struct trn_lanes *lanes;
+	struct trn_seq *seq = seq_of(chip, unit, engine);
+	const float *acc = seq ? accumulators_of(seq) : NULL;
 
-	if (!seq || !seq->core->lanes)
+	if (!acc)
 		return false;
-	lanes = seq->core->lanes;
-	switch (engine) {
-	case NEURON_ENGINE_VECTOR:
-		memcpy(value, lanes->vector_acc, sizeof(lanes->vector_acc));
-		return true;
-	case NEURON_ENGINE_SCALAR:
-		memcpy(value, lanes->scalar_acc, sizeof(lanes->scalar_acc));
-		return true;
-	default:
+	memcpy(value, acc, 128 * sizeof(*value));
+	return true;
+}
+
+bool trn_inspect_set_accumulators(struct trn_chip *chip, unsigned int unit,
+				  enum neuron_engine engine, const float value[128])
+{
+	struct trn_seq *seq = seq_of(chip, unit, engine);
+	float *acc = seq && is_between(seq) ? accumulators_of(seq) : NULL;
+
+	if (!acc)
 		return false;
-	}
+	memcpy(acc, value, 128 * sizeof(*value));
+	return true;
 }
 
 bool trn_inspect_semaphore(struct trn_chip *chip, unsigned int unit, unsigned int sem,
@@ -235,21 +246,34 @@ bool trn_inspect_event(struct trn_chip *chip, unsigned int unit, unsigned int ev
 /* --- The array --- */
 
 static const struct trn_part *part_at(struct trn_chip *chip, unsigned int unit,
-				      unsigned int n, const struct trn_pe_array **array)
+				      unsigned int n, struct trn_seq **seq)
 {
-	const struct trn_seq *seq = seq_of(chip, unit, NEURON_ENGINE_TENSOR);
+	const struct trn_pe_array *array;
 
-	if (!seq || !seq->core->array || n >= TRN_ARRAY_PARTS)
+	*seq = seq_of(chip, unit, NEURON_ENGINE_TENSOR);
+	if (!*seq || !(*seq)->core->array || n >= TRN_ARRAY_PARTS)
 		return NULL;
-	*array = seq->core->array;
-	return (*array)->part[n].kind == TRN_PART_EMPTY ? NULL : &(*array)->part[n];
+	array = (*seq)->core->array;
+	return array->part[n].kind == TRN_PART_EMPTY ? NULL : &array->part[n];
+}
+
+/* NULL: nothing is loaded there. */
+static float *cell_of(struct trn_pe_array *array, const struct trn_part *part, unsigned int row,
+		      unsigned int column, unsigned int term)
+{
+	unsigned int line;
+
+	if (row >= part->k || column >= part->m || term >= trn_part_depth(part))
+		return NULL;
+	line = TRN_ARRAY_DEPTH * part->place.row + row * trn_part_depth(part) + term;
+	return &array->weight[line][part->place.col + column];
 }
 
 bool trn_inspect_part(struct trn_chip *chip, unsigned int unit, unsigned int n,
 		      struct trn_inspect_part_state *state)
 {
-	const struct trn_pe_array *array;
-	const struct trn_part *part = part_at(chip, unit, n, &array);
+	struct trn_seq *seq;
+	const struct trn_part *part = part_at(chip, unit, n, &seq);
 
 	if (!part)
 		return false;
@@ -267,14 +291,42 @@ bool trn_inspect_weight(struct trn_chip *chip, unsigned int unit, unsigned int n
 			unsigned int row, unsigned int column, unsigned int term,
 			float *weight)
 {
-	const struct trn_pe_array *array;
-	const struct trn_part *part = part_at(chip, unit, n, &array);
-	unsigned int line;
+	struct trn_seq *seq;
+	const struct trn_part *part = part_at(chip, unit, n, &seq);
+	const float *cell = part ? cell_of(seq->core->array, part, row, column, term) : NULL;
 
-	if (!part || row >= part->k || column >= part->m || term >= trn_part_depth(part))
+	if (!cell)
 		return false;
-	line = TRN_ARRAY_DEPTH * part->place.row + row * trn_part_depth(part) + term;
-	*weight = array->weight[line][part->place.col + column];
+	*weight = *cell;
+	return true;
+}
+
+/* Has the operand's type this number? Bits of a transposition are no numbers. */
+static bool is_weight(const struct trn_part *part, float weight)
+{
+	uint64_t element = 0;
+	float back;
+
+	if (part->kind == TRN_PART_BITS)
+		return true;
+	if (part->kind == TRN_PART_MX)
+		return false;
+	trn_from_fp32(&element, &weight, part->dtype, 1);
+	trn_to_fp32(&back, &element, part->dtype, 1);
+	return !memcmp(&back, &weight, sizeof(back));
+}
+
+bool trn_inspect_set_weight(struct trn_chip *chip, unsigned int unit, unsigned int n,
+			    unsigned int row, unsigned int column, unsigned int term,
+			    float weight)
+{
+	struct trn_seq *seq;
+	const struct trn_part *part = part_at(chip, unit, n, &seq);
+	float *cell = part ? cell_of(seq->core->array, part, row, column, term) : NULL;
+
+	if (!cell || !is_between(seq) || !is_weight(part, weight))
+		return false;
+	*cell = weight;
 	return true;
 }
 

@@ -5,7 +5,8 @@
  * Whoever looks stops the chip and waits until it is quiet (trn_chip_stop()). Only then are
  * jobs, engines and arrays shown; before that their functions refuse. Memory, semaphores and
  * queues may be looked at any time: what is just being written shows half. Looking changes
- * nothing and takes no device time.
+ * nothing and takes no device time. What an engine waits for is changed by a write of the
+ * semaphore.
  */
 #ifndef TRN_API_INSPECT_H
 #define TRN_API_INSPECT_H
@@ -157,6 +158,21 @@ bool trn_inspect_engine(struct trn_chip *chip, unsigned int unit, enum neuron_en
 bool trn_inspect_set_register(struct trn_chip *chip, unsigned int unit,
 			      enum neuron_engine engine, unsigned int reg, uint32_t value);
 /**
+ * trn_inspect_set_pc() - let a parked engine go on elsewhere in its program
+ * @chip: the chip
+ * @unit: NeuronCore or CC-core
+ * @engine: which engine
+ * @pc: place of the instruction that it is to carry out next
+ *
+ * The instruction at which it was parked is not carried out. When the chip goes on, the
+ * observer is asked about the one at @pc as about any other, and may park the engine again.
+ *
+ * Return: false: there is no such engine, it is not parked, its program is not that long, or the
+ * chip is not quiet. Nothing has changed then.
+ */
+bool trn_inspect_set_pc(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine,
+			uint32_t pc);
+/**
  * trn_inspect_accumulators() - what the lanes of an engine have added up
  * @chip: the chip
  * @unit: NeuronCore
@@ -167,6 +183,18 @@ bool trn_inspect_set_register(struct trn_chip *chip, unsigned int unit,
  */
 bool trn_inspect_accumulators(struct trn_chip *chip, unsigned int unit,
 			      enum neuron_engine engine, float value[128]);
+/**
+ * trn_inspect_set_accumulators() - the other way
+ * @chip: the chip
+ * @unit: NeuronCore
+ * @engine: NEURON_ENGINE_VECTOR or _SCALAR
+ * @value: of the 128 lanes
+ *
+ * Return: false: the engine has none or is in the middle of an instruction, or the chip is not
+ * quiet. Nothing has changed then.
+ */
+bool trn_inspect_set_accumulators(struct trn_chip *chip, unsigned int unit,
+				  enum neuron_engine engine, const float value[128]);
 
 /**
  * trn_inspect_semaphore() - a semaphore of a unit
@@ -234,6 +262,24 @@ bool trn_inspect_part(struct trn_chip *chip, unsigned int unit, unsigned int n,
 bool trn_inspect_weight(struct trn_chip *chip, unsigned int unit, unsigned int n,
 			unsigned int row, unsigned int column, unsigned int term,
 			float *weight);
+/**
+ * trn_inspect_set_weight() - change what a cell of a part holds
+ * @chip: the chip
+ * @unit: NeuronCore
+ * @n: the part, as for trn_inspect_part()
+ * @row: of the part, from 0 on
+ * @column: of the part, from 0 on
+ * @term: of its row, from 0 on
+ * @weight: a number that the part's type has, so that products with it are as on hardware; of
+ *	a part that was loaded for a transposition any bits. A cell of an MX part holds an element
+ *	times its scale and cannot be changed
+ *
+ * Return: false: nothing is loaded there, the cell cannot hold @weight, the engine is in the
+ * middle of an instruction, or the chip is not quiet. Nothing has changed then.
+ */
+bool trn_inspect_set_weight(struct trn_chip *chip, unsigned int unit, unsigned int n,
+			    unsigned int row, unsigned int column, unsigned int term,
+			    float weight);
 
 /**
  * trn_inspect_tile() - copy a tile of SBUF or PSUM
