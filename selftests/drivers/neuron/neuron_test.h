@@ -315,28 +315,31 @@ static inline int neuron_sysfs_dir(int fd, char *path, size_t size)
 
 /*
  * Read and dismiss the core dump of the device that its class has. The kernel forgets it in
- * a work; until then it takes no other one, so this waits for that.
+ * a work and takes no other one before its link is gone. The link may be there for seconds
+ * after what it leads to, so this waits for the link itself.
  * Return: bytes in @text, NUL terminated; -ENOENT when there is none, or another -errno.
  */
 static inline ssize_t neuron_take_dump(int fd, char *text, size_t size)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32];
+	char dir[PATH_MAX], link[PATH_MAX + 16], path[PATH_MAX + 32];
 	ssize_t got = neuron_sysfs_dir(fd, dir, sizeof(dir));
-	int i, ret;
+	struct stat st;
+	int i;
 
 	if (got)
 		return got;
-	snprintf(path, sizeof(path), "%s/devcoredump/data", dir);
-	got = neuron_read_file(path, text, size);
-	if (got < 0)
-		return got;
-	ret = neuron_write_file(path, "0");
-	if (ret)
-		return ret;
-	snprintf(path, sizeof(path), "%s/devcoredump", dir);
-	for (i = 0; i < 1000 && !access(path, F_OK); i++)
+	snprintf(link, sizeof(link), "%s/devcoredump", dir);
+	snprintf(path, sizeof(path), "%s/data", link);
+	got = -ENOENT;
+	for (i = 0; i < 2000 && !lstat(link, &st); i++) {
+		if (got < 0) {
+			got = neuron_read_file(path, text, size);
+			if (got >= 0)
+				neuron_write_file(path, "0");
+		}
 		usleep(10000);
-	return i < 1000 ? got : -ETIMEDOUT;
+	}
+	return i < 2000 ? got : -ETIMEDOUT;
 }
 
 /* The number in file @name of that directory, or a negative errno. */
