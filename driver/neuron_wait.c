@@ -311,24 +311,33 @@ static long neuron_wait_all(struct neuron_wait *wait, s64 deadline_ns)
 	return left;
 }
 
-/* Nothing but the deadline limits how long: a call that is restarted ends, too. */
+static long neuron_wait_any(struct neuron_wait *wait, s64 deadline_ns)
+{
+	return dma_fence_wait_any_timeout(wait->fence, wait->count, true,
+					  drm_timeout_abs_to_jiffies(deadline_ns),
+					  NULL);
+}
+
+/*
+ * Nothing but the deadline limits how long: a call that is restarted ends, too. Jiffies that
+ * were behind the clock, because a tick came late, end a wait too early; then it goes on.
+ */
 static int neuron_wait_until(struct neuron_wait *wait, bool all,
 			     s64 deadline_ns)
 {
-	long left = drm_timeout_abs_to_jiffies(deadline_ns);
+	long left;
 
-	if (neuron_wait_is_over(wait, all))
-		return 0;
-	if (!left)
-		return -ETIMEDOUT;
-	if (all || wait->count == 1)
-		left = neuron_wait_all(wait, deadline_ns);
-	else
-		left = dma_fence_wait_any_timeout(wait->fence, wait->count,
-						  true, left, NULL);
-	if (left < 0)
-		return left;
-	return left ? 0 : -ETIMEDOUT;
+	do {
+		if (neuron_wait_is_over(wait, all))
+			return 0;
+		if (!drm_timeout_abs_to_jiffies(deadline_ns))
+			return -ETIMEDOUT;
+		if (all || wait->count == 1)
+			left = neuron_wait_all(wait, deadline_ns);
+		else
+			left = neuron_wait_any(wait, deadline_ns);
+	} while (!left);
+	return left < 0 ? left : 0;
 }
 
 /* @job is zero from @status on. */
