@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "neuron/dma_op.h"
 #include "ring_rig.h"
 #include "seq_rig.h"
 #include "trn/fault.h"
@@ -405,6 +406,68 @@ static void a_packet_fails_whose_end_is_late(void **state)
 	repair(rig, &ring, src);
 }
 
+/* --- A packet of a job --- */
+
+#define DATA(offset)	neuron_window_addr(SEQ_DATA, offset)
+
+/* A copy of 16 words from the job's data. */
+static struct neuron_inst generate_copy(struct seq_job *job, unsigned int block, uint64_t dst)
+{
+	const struct neuron_udma_dge dge = {
+		.op = {
+			.op = NEURON_UDMA_OP_COPY,
+			.nr_src = 1,
+			.nr_dst = 1,
+			.src_dtype = NEURON_DTYPE_FP32,
+			.dst_dtype = NEURON_DTYPE_FP32,
+			.src = { .num = { 16, 1, 1, 1 }, .step = { 4 } },
+			.dst = { .num = { 16, 1, 1, 1 }, .step = { 4 } },
+		},
+		.src = { DATA(0x1000) },
+		.dst = { dst },
+	};
+
+	memcpy(seq_data(job->rig, 0, 0) + block * sizeof(dge), &dge, sizeof(dge));
+	return OP(DMA_GENERATE, .addr = DATA(block * sizeof(dge)));
+}
+
+/* An instruction made the packet: the error names it, not the ring beside it. */
+static void a_generated_packet_is_named(void **state)
+{
+	struct neuron_hw_completion record;
+	struct seq_rig rig;
+	struct seq_job job;
+	char why[TRN_FAULT_WHY];
+	const char *text;
+
+	(void)state;
+	seq_rig_init(&rig, &neuron_gen_trn2, 2, 2, false);
+	fake_timer_enable(&rig.port[0]);
+	seq_job_init(&job, &rig, 0, 0);
+	job.nr_queues = 1;
+	job.window[SEQ_FREE] = (struct neuron_hw_window){
+		.base = neuron_fabric_addr(1, seq_data_addr(&rig, 1, 0)),
+		.length = 4096,
+		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
+	};
+	job.nr_windows = SEQ_FREE + 1;
+	seq_add(&job, NEURON_ENGINE_SYNC, generate_copy(&job, 0, DATA(0x2000)));
+	seq_add(&job, NEURON_ENGINE_SYNC,
+		generate_copy(&job, 1, neuron_window_addr(SEQ_FREE, 0)));
+	seq_add(&job, NEURON_ENGINE_SYNC, OP(HALT));
+	assert_int_equal(trn_fault_order(rig.chip[0], "dma-late,delay=1ms,skip=1,count=1", why), 0);
+	seq_submit(&job);
+	assert_true(fake_wait_timer(&rig.port[0], 0));
+	assert_int_equal(trn_fabric_set_links(rig.fabric, "0-1=down", &text), 0);
+	fake_timer_ring(&rig.port[0], rig.chip[0]);
+	record = seq_wait(&job);
+	assert_int_equal(record.status, NEURON_JOB_ERROR);
+	assert_int_equal(record.cause, NEURON_CAUSE_FABRIC);
+	assert_int_equal(record.source, NEURON_SOURCE_DMA);
+	assert_int_equal(record.pc, NEURON_UDMA_PC_GENERATED | 1);
+	seq_rig_destroy(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -416,6 +479,7 @@ int main(void)
 						setup_timer, rig_teardown),
 		cmocka_unit_test_setup_teardown(a_packet_fails_whose_end_is_late,
 						setup_timer, rig_teardown),
+		cmocka_unit_test(a_generated_packet_is_named),
 	};
 
 	return cmocka_run_group_tests_name("link_loss", tests, NULL, NULL);

@@ -228,7 +228,7 @@ static enum trn_outcome run_empty(struct trn_run_state *run, uint32_t pc)
 enum trn_outcome trn_run_generated(struct trn_run_state *run)
 {
 	const struct neuron_udma_dge *dge = &run->gen.dge;
-	const uint32_t pc = NEURON_UDMA_PC_GENERATED | run->gen.number;
+	const uint32_t pc = trn_run_generated_pc(run);
 	struct trn_udma_op_work work = { .op = &dge->op };
 	enum trn_outcome outcome;
 	unsigned int i;

@@ -386,6 +386,7 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 static enum trn_outcome late_outcome(struct trn_run_state *run)
 {
 	struct trn_queue *queue = run->queue;
+	const bool generated = run->gen_done;
 
 	if (!trn_transfer_lost(&run->transfer, queue->chip))
 		return TRN_MOVED;
@@ -395,7 +396,10 @@ static enum trn_outcome late_outcome(struct trn_run_state *run)
 	pthread_mutex_unlock(&queue->lock);
 	run->gen_done = false;
 	run->lost = false;
-	return trn_run_lose(run);
+	trn_run_lose(run);
+	if (generated)
+		run->fault.pc = trn_run_generated_pc(run);
+	return TRN_FAILED;
 }
 
 enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)

@@ -182,8 +182,12 @@ void trn_run_posting(struct trn_access *access, void *arg);
 /* The packet's first descriptor is an operation's. */
 bool trn_run_is_block(const struct neuron_udma_desc *desc);
 enum trn_outcome trn_run_block(struct trn_run_state *run);
-/* run->gen. */
+/* run->gen, and what names it in a fault. */
 enum trn_outcome trn_run_generated(struct trn_run_state *run);
+static inline uint32_t trn_run_generated_pc(const struct trn_run_state *run)
+{
+	return NEURON_UDMA_PC_GENERATED | run->gen.number;
+}
 
 /*
  * A descriptor of a side with a completion ring is done; @flags and @bytes are its
