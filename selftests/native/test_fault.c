@@ -26,7 +26,7 @@
  * has failed, or until the test lets go; and may fail. Reading the word behind those of the
  * engines takes until the slow engine reads.
  */
-enum slow_until { SLOW_PAUSE, SLOW_FAILED, SLOW_LET_GO };
+enum slow_until { SLOW_PAUSE, SLOW_FAILED, SLOW_BOTH_FAILED, SLOW_LET_GO };
 
 static enum slow_until slow_until;
 static struct trn_core *slow_core;
@@ -51,6 +51,19 @@ static bool has_failed(void *arg)
 	return job_failed(slow_core);
 }
 
+/* The queue has failed, and the engine that is blamed, at the same time. */
+static bool both_have_failed(void *arg)
+{
+	bool failed;
+
+	(void)arg;
+	pthread_mutex_lock(&slow_core->lock);
+	failed = atomic_load(&slow_core->job->faulted) && slow_core->job->fault.source == SCALAR;
+	pthread_mutex_unlock(&slow_core->lock);
+	return failed && atomic_load(&slow_core->violations) &&
+	       trn_task_quiet(&slow_core->job->queues[0]->task);
+}
+
 static bool is_set(void *arg)
 {
 	return atomic_load((_Atomic bool *)arg);
@@ -67,6 +80,9 @@ static void be_slow(void)
 		break;
 	case SLOW_FAILED:
 		fake_wait(has_failed, NULL);
+		break;
+	case SLOW_BOTH_FAILED:
+		fake_wait(both_have_failed, NULL);
 		break;
 	case SLOW_LET_GO:
 		fake_wait(is_set, &slow_let_go);
@@ -279,7 +295,37 @@ static void queues_too(void **state)
 	race_free(race);
 }
 
-/* Under the lock: the controller sets and frees the job. */
+/*
+ * A queue fails at the same device time as an engine, which is blamed. When it is triggered
+ * again it does not do the packet once more that has failed.
+ */
+static void a_queue_fails_once(void **state)
+{
+	const uint64_t data = neuron_window_addr(SEQ_DATA, 0);
+	struct race *race = race_new(2, true);
+	struct neuron_hw_completion record;
+
+	(void)state;
+	race_begin(race);
+	race->job.nr_queues = 1;
+	seq_copy(&race->job, 0, seq_sem_window(&race->job, 0, 0, 5), data, 4);
+	seq_copy(&race->job, 0, neuron_window_addr(SEQ_CODE, 0), data, 4);
+	seq_copy(&race->job, 0, neuron_window_addr(SEQ_DATA, 8), data, 4);
+	*(uint32_t *)seq_data(&race->rig, 0, 0) = 1;
+	seq_add(&race->job, SCALAR, wait_ge(OP(DMA_TRIGGER, .reg = { 9 }), 5, 1));
+	seq_add(&race->job, SYNC, OP(DMA_TRIGGER, .imm0 = 2, .imm1 = 2));
+	load_slow(race, SYNC);
+	seq_add(&race->job, SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
+	seq_add(&race->job, SYNC, OP(HALT, 0));
+	slow_core = seq_core(&race->rig, 0, 0);
+	slow_engine = SYNC;
+	slow_until = SLOW_BOTH_FAILED;
+	record = seq_run(&race->job);
+	assert_blames(&record, SCALAR, NEURON_CAUSE_QUEUE, 0);
+	assert_int_equal(atomic_load(&slow_core->violations), 1);
+	race_free(race);
+}
+
 /* Saved when one engine has failed and the other has still to come to an earlier fault. */
 static void a_fault_is_saved(void **state)
 {
@@ -359,6 +405,7 @@ int main(void)
 		cmocka_unit_test(engines_that_do_not_end),
 		cmocka_unit_test(a_wait_is_over_in_order),
 		cmocka_unit_test(queues_too),
+		cmocka_unit_test(a_queue_fails_once),
 		cmocka_unit_test(a_fault_is_saved),
 		cmocka_unit_test(without_device_time),
 	};

@@ -235,6 +235,33 @@ static void a_job_gets_its_queue_back(void **state)
 	free(stream.bytes);
 }
 
+/* What a job's queue is not given any more after its error, it is not given after loading. */
+static void a_queue_that_failed_stays_so(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_chip *chip = rig->chip[0];
+	struct stream stream;
+	struct bound b;
+
+	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
+	bound_desc(&b, 0, neuron_window_addr(1, 0), neuron_window_addr(0, 0), 4);
+	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_true(fake_wait(bound_at_rest, &b));
+	assert_true(b.queue->failed);
+	fake_chip_stop(chip);
+	save(chip, &stream);
+	trn_queue_unbind(b.queue, &b.job);
+	assert_false(b.queue->failed);
+	assert_null(load(chip, &stream));
+	trn_queue_restore(b.queue, &b.job, TRN_ACTOR_QUEUE, false);
+	assert_true(b.queue->failed);
+	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_false(b.queue->busy);
+	trn_chip_resume(chip);
+	bound_finish(&b);
+	free(stream.bytes);
+}
+
 /* Whatever the stream says, loading ends, and what it loaded does no harm. */
 static void a_damaged_stream_is_refused_or_harmless(void **state)
 {
@@ -302,6 +329,7 @@ int main(void)
 		TEST(an_idle_chip_is_a_few_bytes),
 		TEST(a_queue_goes_on_where_it_was),
 		TEST(a_job_gets_its_queue_back),
+		TEST(a_queue_that_failed_stays_so),
 		TEST(a_damaged_stream_is_refused_or_harmless),
 	};
 

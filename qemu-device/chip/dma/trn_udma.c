@@ -84,6 +84,7 @@ static void queue_clear(struct trn_queue *queue)
 	queue->actor = 0;
 	queue->busy = false;
 	queue->lost = false;
+	queue->failed = false;
 	queue->any_ring_id = false;
 	queue->done = 0;
 	queue->ints[0] = 0;

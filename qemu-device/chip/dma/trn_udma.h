@@ -76,6 +76,7 @@ struct trn_ring {
  * @held: no run may start: the core is being reset
  * @late: a run that a fault on demand keeps from its end, the task's own
  * @lost: a fault on demand ate a completion: the job does not see the end
+ * @failed: the job's queue has met an error, and moves nothing more
  * @stopped: sides (TRN_SIDE_*) that need a reset after an error
  * @paused: sides whose engine is disabled or aborted, or whose stream is off
  * @error: enum neuron_cause, 0 unless stopped by an error
@@ -102,6 +103,7 @@ struct trn_queue {
 	bool running;
 	bool held;
 	bool lost;
+	bool failed;
 	bool any_ring_id;
 	uint8_t stopped;
 	uint8_t paused;

@@ -126,6 +126,12 @@ size_t trn_gen_bytes(const struct trn_queue *queue)
 	return queue->gen ? sizeof(*queue->gen) : 0;
 }
 
+/* A queue that has met an error takes no more. Under its lock. */
+static bool takes_work(const struct trn_queue *queue)
+{
+	return !queue->stopped && !queue->failed;
+}
+
 /* Under the queue's lock. *@full: no room, and @waiter is kicked when there is. */
 static enum neuron_cause append(struct trn_queue *queue, const struct trn_generated *packet,
 				struct trn_task *waiter, bool *full)
@@ -162,7 +168,7 @@ enum neuron_cause trn_queue_generate(struct trn_queue *queue,
 	pthread_mutex_lock(&queue->lock);
 	if (!queue->job)
 		cause = NEURON_CAUSE_QUEUE;
-	else if (!queue->stopped)
+	else if (takes_work(queue))
 		cause = append(queue, &packet, waiter, full);
 	pthread_mutex_unlock(&queue->lock);
 	return cause;
@@ -175,7 +181,7 @@ static enum neuron_cause trigger(struct trn_queue *queue, uint32_t m2s, uint32_t
 		return NEURON_CAUSE_QUEUE;
 	if (!trn_ring_has_room(&queue->m2s, m2s) || !trn_ring_has_room(&queue->s2m, s2m))
 		return NEURON_CAUSE_DESC;
-	if (queue->stopped || (!m2s && !s2m))
+	if (!takes_work(queue) || (!m2s && !s2m))
 		return NEURON_CAUSE_NONE;
 	trn_ring_add(&queue->m2s, m2s);
 	trn_ring_add(&queue->s2m, s2m);
@@ -208,7 +214,7 @@ enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s
 		goto unlock;
 	}
 	cause = trigger(queue, m2s, s2m);
-	if (!cause && !queue->stopped)
+	if (!cause && takes_work(queue))
 		cause = append(queue, &mark, waiter, full);
 unlock:
 	pthread_mutex_unlock(&queue->lock);

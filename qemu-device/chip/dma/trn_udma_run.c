@@ -168,13 +168,21 @@ static bool enough(const struct trn_run_state *run)
 	       trn_budget_spent(run->budget);
 }
 
+/* Is there a reason not to begin the next packet? */
+static bool must_stop(const struct trn_run_state *run)
+{
+	const struct trn_queue *queue = run->queue;
+
+	return trn_run_stop_asked(run) || atomic_load(&queue->chip->stopping) ||
+	       (run->job && (queue->failed || trn_job_past_fault(run->job, queue->actor)));
+}
+
 static enum trn_outcome run_packets(struct trn_run_state *run)
 {
 	static const struct trn_mishap broken = {
 		.why = "its ring became too short",
 		.access = TRN_NO_ACCESS,
 	};
-	const struct trn_chip *chip = run->queue->chip;
 	enum trn_outcome outcome;
 
 	if (ring_broken(&run->m2s))
@@ -184,8 +192,7 @@ static enum trn_outcome run_packets(struct trn_run_state *run)
 		return trn_run_fail(run, &run->s2m, 0, NEURON_CAUSE_DESC, 0,
 				    &broken);
 	do {
-		if (trn_run_stop_asked(run) || atomic_load(&chip->stopping) ||
-		    (run->job && trn_job_past_fault(run->job, run->queue->actor)))
+		if (must_stop(run))
 			return TRN_STOPPED;
 		outcome = trn_run_packet(run);
 	} while (outcome == TRN_MOVED && !enough(run));
@@ -292,7 +299,9 @@ static struct ending run_end(struct trn_run_state *run,
 		queue->s2m.avail != run->s2m.had ||
 		trn_gen_total(queue) != run->gen_total;
 	commit(queue, run);
-	if (outcome == TRN_FAILED && !queue->job)
+	if (outcome == TRN_FAILED && queue->job)
+		queue->failed = true;
+	else if (outcome == TRN_FAILED)
 		trn_queue_stop(queue, run->fault.cause);
 	end.again = (outcome == TRN_MOVED && runnable(queue)) ||
 		    outcome == TRN_LATER || (outcome == TRN_WAITING && grown);

@@ -147,7 +147,7 @@ static bool queue_is_reset(const struct trn_queue *queue)
 {
 	return ring_is_reset(&queue->m2s) && ring_is_reset(&queue->s2m) &&
 	       !queue->job && !queue->ints[0] && !queue->ints[1] &&
-	       !queue->held && !queue->lost && !queue->stopped &&
+	       !queue->held && !queue->lost && !queue->failed && !queue->stopped &&
 	       !atomic_load(&queue->error) && !atomic_load(&queue->moved_bytes) &&
 	       !atomic_load(&queue->moved_descriptors);
 }
@@ -262,11 +262,14 @@ static void queue_state(struct trn_queue *queue, struct trn_state *st)
 	trn_state_bool(st, &queue->any_ring_id);
 	trn_state_bool(st, &queue->held);
 	trn_state_bool(st, &queue->lost);
+	trn_state_bool(st, &queue->failed);
 	trn_state_u8(st, &queue->stopped);
 	trn_state_u8(st, &error);
 	trn_state_bool(st, &of_job);
 	trn_state_atomic_u64(st, &queue->moved_bytes);
 	trn_state_atomic_u64(st, &queue->moved_descriptors);
+	if (queue->failed && !of_job)
+		trn_state_fail(st, "a DMA queue without a job has failed one");
 	if (queue->stopped > TRN_SIDE_BOTH || error >= NEURON_NR_CAUSES)
 		trn_state_fail(st, "a DMA queue stopped in no known way");
 	if (!st->loading) {
@@ -314,6 +317,7 @@ static void load_queue(struct trn_queue *queue, struct trn_state *st)
 	queue->any_ring_id = copy.any_ring_id;
 	queue->held = copy.held;
 	queue->lost = copy.lost;
+	queue->failed = copy.failed;
 	queue->stopped = copy.stopped;
 	atomic_store(&queue->error, atomic_load(&copy.error));
 	atomic_store(&queue->moved_bytes, atomic_load(&copy.moved_bytes));
@@ -341,7 +345,7 @@ void trn_udma_state(struct trn_chip *chip, struct trn_state *st)
 {
 	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 3);
+	trn_state_block(st, TRN_STATE_NAME('U', 'D', 'M', 'A'), 4);
 	if (!st->loading) {
 		save_engines(chip, st);
 		save_queues(chip, st);

@@ -6,7 +6,7 @@
  * comes later in device time. After a fault of an actor at device time t all others go on
  * until they are past t, halted, faulted or blocked. An actor's time advances with each
  * instruction and each descriptor, so one that loops gets past t. The fault with the
- * least (time, engine) is the job's.
+ * least (time, engine) is the job's. Whoever has met one does nothing more.
  *
  * Without device time a fault stops all actors at once. Some may meet faults before they
  * notice; the least (engine, pc) of these is the job's.
