@@ -144,7 +144,7 @@ static const char *neuron_job_block_queue(struct neuron_core *core,
 		.queue = cpu_to_le16(queue->queue),
 		.flags = cpu_to_le32(queue->flags),
 	};
-	return neuron_hw_job_check_queue(hw, first, used);
+	return neuron_hw_job_check_queue(hw, first, core->ndev->gen->nr_priorities, used);
 }
 
 static int neuron_job_block_queues(struct neuron_job *job,

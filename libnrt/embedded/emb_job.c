@@ -259,7 +259,8 @@ static int add_queues(struct emb_core *core, struct emb_job *job,
 			.queue = neuron_to_le16(queue[i].queue),
 			.flags = neuron_to_le32(queue[i].flags),
 		};
-		if (neuron_hw_job_check_queue(&job->queues[i], first, used))
+		if (neuron_hw_job_check_queue(&job->queues[i], first,
+					      core->chip->gen->nr_priorities, used))
 			return -EINVAL;
 	}
 	job->block.nr_queues = neuron_to_le32(array->count);

@@ -64,7 +64,7 @@ static void judge_queues(const struct neuron_hw_job_queue *entries, size_t nr)
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		if (neuron_hw_job_check_queue(&entries[i], 16, used))
+		if (neuron_hw_job_check_queue(&entries[i], 16, NEURON_NR_PRIORITIES, used))
 			continue;
 		taken++;
 		assert(neuron_from_le16(entries[i].dma_engine) / 16 == 1);

@@ -272,6 +272,7 @@ static void fill_queues(struct seq_job *job, uint8_t *host)
 			.dma_engine = (uint16_t)(neuron_core_dma(job->core) +
 						 q / per),
 			.queue = (uint8_t)(q % per),
+			.flags = job->queue_flags[q],
 		};
 }
 

@@ -73,6 +73,7 @@ uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core
  * struct seq_job - a job under construction
  * @prog, @nr: images
  * @per_engine: queues of a DMA engine, before it has the next one; 0: one
+ * @queue_flags: NEURON_JOB_QUEUE_* of each queue
  * @block: start, queue and window fields are filled in by seq_submit()
  * @trace: with the flag NEURON_JOB_TRACE: the window of the job's trace
  * @inexact: its times may depend on the host; else seq_wait() fails when they do
@@ -87,6 +88,7 @@ struct seq_job {
 	unsigned int nr_windows;
 	unsigned int nr_queues;
 	unsigned int per_engine;
+	uint32_t queue_flags[SEQ_QUEUES];
 	unsigned int m2s[SEQ_QUEUES];
 	unsigned int s2m[SEQ_QUEUES];
 	struct neuron_hw_job block;

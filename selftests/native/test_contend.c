@@ -60,7 +60,7 @@ static void hand_begin(struct hand *hand, struct seq_rig *rig,
 	hand->tl = trn_timeline_new(seq_core(rig, 0, 7), queues);
 	assert_non_null(hand->tl);
 	for (i = 0; i < queues; i++)
-		trn_time_queue(hand->tl, QUEUE(i), i / per, i % per);
+		trn_time_queue(hand->tl, QUEUE(i), i / per, i % per, 0);
 	trn_time_begin(hand->tl, all);
 }
 
@@ -223,6 +223,67 @@ static void engines_serve_in_order_of_arrival(void **state)
 	assert_int_equal(h.stamp[0], START_NS + 207);
 }
 
+/* Queue @q of the job: queue @queue of @engine, with a priority. */
+static void hand_priority(struct hand *hand, unsigned int q, unsigned int engine,
+			  unsigned int queue, unsigned int priority)
+{
+	trn_time_queue(hand->tl, QUEUE(q), engine, queue, priority);
+}
+
+/* Whoever has a higher priority goes first, however many descriptors it has. */
+static void higher_priorities_have_the_engine(void **state)
+{
+	static const unsigned int priority[] = { 3, 1, 2, 0, 1 };
+	/* By queue: what goes before it. Those of one priority take turns. */
+	static const uint64_t before[] = { 12, 3, 9, 0, 4 };
+	struct hand h;
+	unsigned int q, i;
+
+	hand_begin(&h, *state, 5, 5);
+	for (q = 0; q < 5; q++) {
+		hand_priority(&h, q, 0, q, priority[q]);
+		trn_time_trigger(h.tl, SYNC, QUEUE(q), 3);
+		for (i = 0; i < 3; i++) {
+			move_ns(&h, q, 100);
+			trn_time_stamp(h.tl, QUEUE(q), 3 * q + i);
+		}
+	}
+	hand_end(&h);
+	for (q = 0; q < 5; q++)
+		for (i = 0; i < 3; i++)
+			assert_int_equal(h.stamp[3 * q + i],
+					 START_NS + 100 * (before[q] + 1 +
+							   i * (priority[q] == 1 ? 2 : 1)));
+	assert_int_equal(h.end, START_NS + 1500);
+}
+
+/* What has begun comes to its end, and then the next one is chosen. */
+static void a_descriptor_is_not_interrupted(void **state)
+{
+	struct hand h;
+	unsigned int i;
+
+	hand_begin(&h, *state, 2, 2);
+	hand_priority(&h, 0, 0, 0, 3);
+	trn_time_trigger(h.tl, SYNC, QUEUE(0), 3);
+	trn_time_exec(h.tl, SYNC, 50 * 1000);
+	trn_time_trigger(h.tl, SYNC, QUEUE(1), 2);
+	for (i = 0; i < 3; i++) {
+		move_ns(&h, 0, 200);
+		trn_time_stamp(h.tl, QUEUE(0), i);
+	}
+	for (i = 0; i < 2; i++) {
+		move_ns(&h, 1, 10);
+		trn_time_stamp(h.tl, QUEUE(1), 4 + i);
+	}
+	hand_end(&h);
+	assert_int_equal(h.stamp[0], START_NS + 200);
+	assert_int_equal(h.stamp[4], START_NS + 210);
+	assert_int_equal(h.stamp[5], START_NS + 220);
+	assert_int_equal(h.stamp[1], START_NS + 420);
+	assert_int_equal(h.stamp[2], START_NS + 620);
+}
+
 static uint32_t hbm_end(unsigned int chip, unsigned int stack)
 {
 	return chip << 16 | TRN_END_HBM | stack;
@@ -292,6 +353,61 @@ static void links_are_shared(void **state)
 		stream(&h, q, hbm_end(1, q - 4), 0, MIB);
 	hand_end(&h);
 	assert_int_equal(h.end, START_NS + HOP_NS + MIB / 23 + 1);
+}
+
+#define PIECE	65536
+
+/*
+ * 15 engines with 16 descriptors each from @src to @dst, and a little later one with a
+ * single descriptor, number 15. All of priority @low but that one, which has 0. The engines
+ * themselves take next to no time.
+ */
+static void crowd(struct hand *h, struct seq_rig *rig, unsigned int low, uint32_t src,
+		  uint32_t dst)
+{
+	struct trn_traffic traffic;
+	unsigned int q, i, nr;
+
+	hand_begin(h, rig, 16, 1);
+	for (q = 0; q < 16; q++) {
+		nr = q < 15 ? 16 : 1;
+		hand_priority(h, q, q, 0, q < 15 ? low : 0);
+		if (q == 15)
+			trn_time_exec(h->tl, SYNC, 5000 * 1000);
+		trn_time_trigger(h->tl, SYNC, QUEUE(q), nr);
+		for (i = 0; i < nr; i++) {
+			traffic = (struct trn_traffic){ 0 };
+			trn_traffic_add(&traffic, src, dst, PIECE);
+			trn_time_dma(h->tl, QUEUE(q), 1000, src >> 16 != dst >> 16, &traffic);
+		}
+		trn_time_stamp(h->tl, QUEUE(q), q);
+	}
+	hand_end(h);
+}
+
+/* A stack and a link: the one with priority is as fast as if it were alone. */
+static void higher_priorities_have_the_bandwidth(void **state)
+{
+	const uint32_t ends[][2] = {
+		{ hbm_end(0, 0), hbm_end(0, 0) }, { hbm_end(0, 1), hbm_end(1, 1) },
+	};
+	const uint64_t rate[] = { trn_cost_hbm_rate(&neuron_gen_trn2) / 2,
+				  neuron_gen_trn2.link_mbps };
+	struct hand equal, first;
+	uint64_t alone, through;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		crowd(&equal, *state, 0, ends[i][0], ends[i][1]);
+		crowd(&first, *state, 3, ends[i][0], ends[i][1]);
+		through = PIECE * 1000000ull / rate[i];
+		alone = 5000 + START_NS + i * HOP_NS + through / 1000;
+		assert_in_range(first.stamp[15], alone, alone + 1);
+		/* Among equals it waits for the descriptors that others have begun. */
+		assert_true(equal.stamp[15] > alone + 10 * through / 1000);
+		/* All bytes take as long as before, but for what was on its way. */
+		assert_in_range(first.end, equal.end - 15 * through / 1000, equal.end);
+	}
 }
 
 /* A fault of the link is felt by those who cross it. */
@@ -562,8 +678,11 @@ int main(void)
 		cmocka_unit_test(ports_serve_one_at_a_time),
 		cmocka_unit_test(queues_of_an_engine_take_turns),
 		cmocka_unit_test(engines_serve_in_order_of_arrival),
+		cmocka_unit_test(higher_priorities_have_the_engine),
+		cmocka_unit_test(a_descriptor_is_not_interrupted),
 		cmocka_unit_test(stacks_have_a_bandwidth),
 		cmocka_unit_test(links_are_shared),
+		cmocka_unit_test(higher_priorities_have_the_bandwidth),
 		cmocka_unit_test(slow_links_are_slow),
 		cmocka_unit_test(operations_cost_what_the_guides_say),
 		cmocka_unit_test(memory_ports_follow_the_guides),

@@ -344,26 +344,35 @@ static void queue_rules(void **state)
 	__u64 used[4] = { 0 };
 
 	(void)state;
-	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
-	assert_why(neuron_hw_job_check_queue(&entry, 32, used), "a queue is listed twice");
+	assert_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
+	assert_why(neuron_hw_job_check_queue(&entry, 32, 4, used), "a queue is listed twice");
 	entry = good_queue(47, 15);
-	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 	entry = good_queue(48, 0);
-	assert_why(neuron_hw_job_check_queue(&entry, 32, used),
+	assert_why(neuron_hw_job_check_queue(&entry, 32, 4, used),
 		   "a queue is not one of this core's");
 	entry = good_queue(31, 0);
-	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 	entry = good_queue(32, 16);
-	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 	entry = good_queue(32, 6);
 	entry.flags = neuron_to_le32(2);
-	assert_why(neuron_hw_job_check_queue(&entry, 32, used), "a queue has unknown flags");
+	assert_why(neuron_hw_job_check_queue(&entry, 32, 4, used), "a queue has unknown flags");
+	/* Priorities, where there are any. */
+	entry = good_queue(32, 8);
+	entry.flags = neuron_to_le32(NEURON_PUT(NEURON_JOB_QUEUE_PRIORITY, 1));
+	assert_why(neuron_hw_job_check_queue(&entry, 32, 1, used),
+		   "a queue has a priority, which only NeuronCore-v4 knows");
+	assert_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
+	entry = good_queue(32, 9);
+	entry.flags = neuron_to_le32(NEURON_JOB_QUEUE_PRIORITY);
+	assert_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 	/* One that is refused is not taken. */
 	entry = good_queue(32, 7);
 	entry.s2m_length = neuron_to_le32(31);
-	assert_non_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_non_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 	entry = good_queue(32, 7);
-	assert_null(neuron_hw_job_check_queue(&entry, 32, used));
+	assert_null(neuron_hw_job_check_queue(&entry, 32, 4, used));
 }
 
 /* --- Records --- */

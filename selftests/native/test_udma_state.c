@@ -223,7 +223,7 @@ static void a_job_gets_its_queue_back(void **state)
 	assert_null(load(chip, &stream));
 	/* Until the job is back nobody can use it. */
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), NEURON_CAUSE_QUEUE);
-	trn_queue_restore(b.queue, &b.job, TRN_ACTOR_QUEUE, true);
+	trn_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, true);
 	assert_int_equal(atomic_load(&b.job.refs), 2);
 	trn_chip_resume(chip);
 	assert_true(fake_wait(bound_at_rest, &b));
@@ -253,7 +253,7 @@ static void a_queue_that_failed_stays_so(void **state)
 	trn_queue_unbind(b.queue, &b.job);
 	assert_false(b.queue->failed);
 	assert_null(load(chip, &stream));
-	trn_queue_restore(b.queue, &b.job, TRN_ACTOR_QUEUE, false);
+	trn_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, false);
 	assert_true(b.queue->failed);
 	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
 	assert_false(b.queue->busy);

@@ -55,20 +55,24 @@ static inline const char *neuron_hw_job_check_gang(__u64 gang, __u32 size, __u32
  * neuron_hw_job_check_queue - judge an entry of a queue table
  * @entry: copy that nobody can change
  * @first: first DMA engine of the core
+ * @priorities: neuron_gen.nr_priorities
  * @used: 256 bits, zero at first: the queues that entries before this one have
  *
  * Return: NULL, and the queue's bit in @used is set, or what is wrong.
  */
 static inline const char *neuron_hw_job_check_queue(const struct neuron_hw_job_queue *entry,
-						    __u32 first, __u64 used[4])
+						    __u32 first, __u32 priorities, __u64 used[4])
 {
 	__u32 engine = neuron_from_le16(entry->dma_engine);
 	__u32 queue = neuron_from_le16(entry->queue);
+	__u32 flags = neuron_from_le32(entry->flags);
 	const char *why;
 	__u32 bit;
 
-	if (neuron_from_le32(entry->flags) & ~NEURON_JOB_QUEUE_ANY_RING_ID)
+	if (flags & ~(NEURON_JOB_QUEUE_ANY_RING_ID | NEURON_JOB_QUEUE_PRIORITY))
 		return "a queue has unknown flags";
+	if (NEURON_GET(NEURON_JOB_QUEUE_PRIORITY, flags) >= priorities)
+		return "a queue has a priority, which only NeuronCore-v4 knows";
 	if (engine < first || engine - first >= NEURON_JOB_DMA_ENGINES ||
 	    queue >= NEURON_UDMA_QUEUES)
 		return "a queue is not one of this core's";

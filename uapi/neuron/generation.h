@@ -9,6 +9,7 @@
 #ifndef NEURON_GENERATION_H
 #define NEURON_GENERATION_H
 
+#include "job.h"
 #include "regs.h"
 #include "udma.h"
 
@@ -98,6 +99,7 @@ struct neuron_storage {
  * @pe_groups: groups of a row group
  * @reset_bar0: reset register of platform mode
  * @hole_bar0: MSI-X table, PBA and control block (NEURON_HOLE_*)
+ * @nr_priorities: of a job's DMA queues; 1: all are equal
  * @sbuf_partition: usable SBUF bytes of a partition
  * @clock_khz: by enum neuron_engine
  * @dma_bytes_per_us: copy rate of one DMA engine
@@ -156,6 +158,7 @@ struct neuron_gen {
 	__u32 pe_groups;
 	__u32 reset_bar0;
 	__u32 hole_bar0;
+	__u32 nr_priorities;
 	__u32 sbuf_partition;
 	__u32 clock_khz[5];
 	__u32 dma_bytes_per_us;
@@ -214,6 +217,7 @@ struct neuron_gen {
 	.pe_groups = 5, \
 	.reset_bar0 = 0x30647010, \
 	.hole_bar0 = 0x20000000, \
+	.nr_priorities = 1, \
 	.sbuf_partition = NEURON_KIB(192), \
 	.clock_khz = { 2800000, 1120000, 1400000, 1400000, 1400000 }, \
 	.dma_bytes_per_us = 17000, \
@@ -305,6 +309,7 @@ static const struct neuron_gen neuron_gen_trn2 NEURON_UNUSED = {
 	.generation = 3,
 	.hbm_active = NEURON_GIB(24),
 	.bar4_platform = NEURON_GIB(128),
+	.nr_priorities = 1,
 	.sbuf_partition = NEURON_KIB(224),
 	.clock_khz = { 2400000, 960000, 1200000, 1200000, 1200000 },
 	.dma_bytes_per_us = 23000,
@@ -321,6 +326,7 @@ static const struct neuron_gen neuron_gen_trn3 NEURON_UNUSED = {
 	.generation = 4,
 	.hbm_active = NEURON_GIB(36),
 	.bar4_platform = NEURON_GIB(256),
+	.nr_priorities = NEURON_NR_PRIORITIES,
 	.sbuf_partition = NEURON_KIB(256),
 	.clock_khz = { 2400000, 1200000, 1200000, 1200000, 1200000 },
 	.dma_bytes_per_us = 33000,

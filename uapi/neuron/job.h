@@ -108,6 +108,12 @@ NEURON_ASSERT_SIZE(struct neuron_hw_job, 256);
 
 /* The queue's descriptors may carry any ring id. */
 #define NEURON_JOB_QUEUE_ANY_RING_ID	NEURON_BIT(0)
+/*
+ * Priority of the queue among those of its DMA engine, and at what its bytes pass: 0 is
+ * the highest. Before NeuronCore-v4 all queues are equal, and these bits are zero.
+ */
+#define NEURON_JOB_QUEUE_PRIORITY	NEURON_MASK(9, 8)
+#define NEURON_NR_PRIORITIES		4
 
 /**
  * struct neuron_hw_job_queue - a queue that the job may trigger (32 bytes)

@@ -311,8 +311,9 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	trn_sems_clear(core->sems, clear);
 	trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	for (i = 0; i < job->nr_queues; i++)
-		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
-			       job->queues[i]->engine, job->queues[i]->index);
+		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
+			       job->queues[i]->index,
+			       trn_queue_priority(&job->queue_table[i]));
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
 	trn_job_trace_begin(job);

@@ -7,9 +7,8 @@
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "core/trn_park.h"
-#include "core/trn_park.h"
+#include "dma/trn_udma_queue.h"
 #include "exec/trn_seq.h"
-#include "hook/trn_observe.h"
 #include "hook/trn_observe.h"
 #include "job/trn_job.h"
 #include "notify/trn_nq.h"
@@ -33,6 +32,10 @@ static bool actors_quiet(const struct trn_job *job)
 			return false;
 	for (i = 0; i < job->nr_tasks; i++)
 		if (!trn_task_quiet(job->tasks[i]))
+			return false;
+	/* One that waits for queues of higher priority, maybe of another job, goes on later. */
+	for (i = 0; i < job->nr_queues; i++)
+		if (trn_queue_yields(job->queues[i]))
 			return false;
 	return true;
 }

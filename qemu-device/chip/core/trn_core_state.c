@@ -253,7 +253,8 @@ static void queues_state(struct trn_job *job, struct trn_state *st)
 		if (st->loading && queue->job)
 			trn_state_fail(st, "two jobs have the same DMA queue");
 		if (st->loading && !trn_state_failed(st))
-			trn_queue_restore(queue, job, TRN_ACTOR_QUEUE + i, busy);
+			trn_queue_restore(queue, job, &job->queue_table[i],
+					  TRN_ACTOR_QUEUE + i, busy);
 	}
 }
 
@@ -276,7 +277,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 11);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 12);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);

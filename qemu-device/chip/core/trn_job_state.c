@@ -131,8 +131,8 @@ static void timeline_state(struct trn_job *job, struct trn_state *st)
 	if (!timeline_there(job, st))
 		return;
 	for (i = 0; st->loading && i < job->nr_queues; i++)
-		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i,
-			       job->queues[i]->engine, job->queues[i]->index);
+		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
+			       job->queues[i]->index, trn_queue_priority(&job->queue_table[i]));
 	if (st->loading)
 		trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	trn_timeline_state(job->timeline, job->block.notify_size, st);

@@ -88,7 +88,7 @@ enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 
 	if (entry->dma_engine >= core->chip->gen->nr_ring)
 		return reject(core, "a queue is not one of this core's");
-	why = neuron_hw_job_check_queue(entry, first, used);
+	why = neuron_hw_job_check_queue(entry, first, core->chip->gen->nr_priorities, used);
 	return why ? reject(core, why) : NEURON_CAUSE_NONE;
 }
 

@@ -86,6 +86,8 @@ static void queue_clear(struct trn_queue *queue)
 	queue->lost = false;
 	queue->failed = false;
 	queue->any_ring_id = false;
+	trn_queue_give_way(queue);
+	queue->priority = 0;
 	queue->done = 0;
 	queue->ints[0] = 0;
 	queue->ints[1] = 0;
@@ -297,6 +299,7 @@ bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 	ring_bind(&queue->m2s, entry->m2s_ring, entry->m2s_length);
 	ring_bind(&queue->s2m, entry->s2m_ring, entry->s2m_length);
 	queue->any_ring_id = entry->flags & NEURON_JOB_QUEUE_ANY_RING_ID;
+	queue->priority = (uint8_t)trn_queue_priority(entry);
 	queue->actor = actor;
 	queue->job = job;
 	trn_queue_update_halt(queue);
@@ -305,6 +308,7 @@ bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 }
 
 void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
+		       const struct neuron_hw_job_queue *entry,
 		       unsigned int actor, bool busy)
 {
 	pthread_mutex_lock(&queue->lock);
@@ -312,8 +316,11 @@ void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
 	queue->actor = actor;
 	queue->job = job;
 	queue->busy = busy;
-	if (busy)
+	queue->priority = (uint8_t)trn_queue_priority(entry);
+	if (busy) {
 		trn_job_get(job);
+		trn_queue_claim(queue);
+	}
 	trn_queue_update_halt(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
@@ -334,7 +341,76 @@ void trn_queue_set_busy(struct trn_queue *queue)
 		queue->busy = true;
 		trn_job_get(queue->job);
 	}
+	trn_queue_claim(queue);
 	trn_task_kick(&queue->task);
+}
+
+/* --- Priorities of the queues of an engine --- */
+
+/* Queue @index in a word that has 16 bits for each priority. */
+static uint64_t claim_bit(unsigned int priority, unsigned int index)
+{
+	return 1ull << (priority * NEURON_UDMA_QUEUES + index);
+}
+
+static bool outranked(struct trn_udma_engine *engine, unsigned int priority)
+{
+	return atomic_load(&engine->claims) & (claim_bit(priority, 0) - 1);
+}
+
+/* Of one priority all queues are equal, and nobody has to ask. */
+static bool has_priorities(const struct trn_queue *queue)
+{
+	return queue->chip->gen->nr_priorities > 1;
+}
+
+void trn_queue_claim(struct trn_queue *queue)
+{
+	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
+
+	if (has_priorities(queue))
+		atomic_fetch_or(&engine->claims, claim_bit(queue->priority, queue->index));
+}
+
+void trn_queue_give_way(struct trn_queue *queue)
+{
+	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
+	unsigned int i, waiting;
+
+	if (!has_priorities(queue))
+		return;
+	atomic_fetch_and(&engine->claims, ~claim_bit(queue->priority, queue->index));
+	if (!atomic_load(&engine->yielding))
+		return;
+	atomic_fetch_and(&engine->yielding, ~NEURON_BIT(queue->index));
+	waiting = atomic_exchange(&engine->yielding, 0);
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
+		if (waiting & NEURON_BIT(i))
+			trn_task_kick(&trn_udma_queue(queue->chip, queue->engine, i)->task);
+}
+
+/*
+ * A queue that gives way drops its claim before it looks for those that wait, and who is
+ * about to wait says so before it looks at the claims once more: one sees the other.
+ */
+bool trn_queue_yield(struct trn_queue *queue, unsigned int priority)
+{
+	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
+	const unsigned int bit = NEURON_BIT(queue->index);
+
+	if (!outranked(engine, priority))
+		return false;
+	atomic_fetch_or(&engine->yielding, bit);
+	if (outranked(engine, priority))
+		return true;
+	atomic_fetch_and(&engine->yielding, ~bit);
+	return false;
+}
+
+bool trn_queue_yields(const struct trn_queue *queue)
+{
+	return atomic_load(&queue->chip->udma[queue->engine].yielding) &
+	       NEURON_BIT(queue->index);
 }
 
 bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)

@@ -77,6 +77,7 @@ struct trn_ring {
  * @late: a run that a fault on demand keeps from its end, the task's own
  * @lost: a fault on demand ate a completion: the job does not see the end
  * @failed: the job's queue has met an error, and moves nothing more
+ * @priority: of the job's queue, 0 goes before the others of its engine
  * @stopped: sides (TRN_SIDE_*) that need a reset after an error
  * @paused: sides whose engine is disabled or aborted, or whose stream is off
  * @error: enum neuron_cause, 0 unless stopped by an error
@@ -105,6 +106,7 @@ struct trn_queue {
 	bool lost;
 	bool failed;
 	bool any_ring_id;
+	uint8_t priority;
 	uint8_t stopped;
 	uint8_t paused;
 	_Atomic uint8_t error;
@@ -157,11 +159,18 @@ void trn_udma_write(struct trn_chip *chip, unsigned int engine,
 bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 		    const struct neuron_hw_job_queue *entry,
 		    unsigned int actor);
+/* What the entry says of the queue's priority. */
+static inline unsigned int trn_queue_priority(const struct neuron_hw_job_queue *entry)
+{
+	return NEURON_GET(NEURON_JOB_QUEUE_PRIORITY, entry->flags);
+}
+
 /*
- * After trn_udma_state() has loaded: the queue was one of @job, which it had as
+ * After trn_udma_state() has loaded: the queue was one of @job, by @entry, which it had as
  * trn_queue.actor and .busy. A busy queue takes its reference here.
  */
 void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
+		       const struct neuron_hw_job_queue *entry,
 		       unsigned int actor, bool busy);
 /*
  * Take it back from @job, if that has it: no ring, no domain, stopped until it is

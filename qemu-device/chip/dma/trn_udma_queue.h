@@ -55,6 +55,20 @@ void trn_queue_stop(struct trn_queue *queue, enum neuron_cause cause);
 void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
 		      const char *why);
 
+/* --- Priorities of the queues of an engine --- */
+
+/* The job's queue has something to do, before those of lower priority; under its lock. */
+void trn_queue_claim(struct trn_queue *queue);
+/* It has not, or cannot now: they go on. Under its lock, or by its task. */
+void trn_queue_give_way(struct trn_queue *queue);
+/*
+ * The queue's task is about to begin a packet. True: a queue of higher priority goes first,
+ * and the task is kicked when that has changed.
+ */
+bool trn_queue_yield(struct trn_queue *queue, unsigned int priority);
+/* It waits for that. Any thread. */
+bool trn_queue_yields(const struct trn_queue *queue);
+
 /* --- Generated packets; under the queue's lock --- */
 
 #define TRN_GEN_ROOM	64
@@ -128,12 +142,15 @@ typedef uint32_t trn_axi_table[NEURON_UDMA_PORTS][NEURON_UDMA_AXI_TABLE_WORDS];
 
 /**
  * struct trn_udma_engine - what is not a queue's
- * @lock: all fields
+ * @lock: all fields but the last two
  * @state: of M2S and S2M
  * @log_mask, @log, @logged: error log of M2S and S2M
  * @moderation: of the completions of M2S and S2M, by queue
  * @axi_error: by queue
  * @axi_table: NULL until it is written
+ * @claims: queues of jobs that have something to do, 16 bits for each priority; without
+ *	@lock
+ * @yielding: queues that wait until those of higher priority have nothing to do; the same
  */
 struct trn_udma_engine {
 	pthread_mutex_t lock;
@@ -150,6 +167,8 @@ struct trn_udma_engine {
 	uint8_t moderation[2][NEURON_UDMA_QUEUES];
 	uint8_t axi_error[NEURON_UDMA_QUEUES];
 	trn_axi_table *axi_table;
+	_Atomic uint64_t claims;
+	_Atomic uint32_t yielding;
 };
 
 struct trn_udma_engine *trn_udma_engine(struct trn_chip *chip,

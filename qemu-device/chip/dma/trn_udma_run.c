@@ -104,8 +104,11 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		generated_begin(run, queue);
 		run->queue = queue;
 		run->job = queue->job;
+		run->priority = queue->priority;
 		run->epoch = atomic_load(&queue->epoch);
 		queue->running = true;
+		if (queue->job)
+			trn_queue_claim(queue);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	if (!ok)
@@ -194,6 +197,8 @@ static enum trn_outcome run_packets(struct trn_run_state *run)
 	do {
 		if (must_stop(run))
 			return TRN_STOPPED;
+		if (run->priority && trn_queue_yield(run->queue, run->priority))
+			return TRN_YIELDED;
 		outcome = trn_run_packet(run);
 	} while (outcome == TRN_MOVED && !enough(run));
 	return outcome;
@@ -281,6 +286,13 @@ static unsigned int announce(struct trn_queue *queue,
 	return now ? NEURON_BIT(side->s2m) : 0;
 }
 
+/* Is the end of the run none of what the queue has to do? */
+static bool goes_on(const struct trn_queue *queue, enum trn_outcome outcome)
+{
+	return outcome == TRN_YIELDED ||
+	       (outcome == TRN_STOPPED && atomic_load(&queue->chip->stopping));
+}
+
 static struct ending run_end(struct trn_run_state *run,
 			     enum trn_outcome outcome)
 {
@@ -308,8 +320,10 @@ static struct ending run_end(struct trn_run_state *run,
 	idle = !end.again || !runnable(queue);
 	end.announce = announce(queue, run, &run->m2s, idle) |
 		       announce(queue, run, &run->s2m, idle);
+	if (queue->job && !end.again && !goes_on(queue, outcome))
+		trn_queue_give_way(queue);
 	/* A job that stops wants the reference back, a stopped chip does not. */
-	end.drop = queue->busy && !end.again &&
+	end.drop = queue->busy && !end.again && outcome != TRN_YIELDED &&
 		   (outcome != TRN_STOPPED || atomic_load(&queue->job->stop)) &&
 		   (!queue->lost || atomic_load(&queue->job->stop));
 	if (end.drop)
@@ -424,13 +438,17 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 		free(late);
 		return TRN_RUN_AGAIN;
 	}
+	if (waits)
+		trn_queue_give_way(queue);
 	if (waits || atomic_load(&queue->chip->stopping) ||
 	    !run_begin(&run, queue, budget))
 		return TRN_RUN_IDLE;
 	outcome = run_packets(&run);
 	if (run.job)
 		trn_job_turn_ends(run.job);
-	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run))
+	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run)) {
+		trn_queue_give_way(queue);
 		return TRN_RUN_IDLE;
+	}
 	return run_finish(&run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
 }

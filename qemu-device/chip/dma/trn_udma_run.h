@@ -50,6 +50,7 @@ enum trn_outcome {
 	TRN_LATER,	/* not in this thread */
 	TRN_FAILED,	/* run.fault says why */
 	TRN_STOPPED,	/* told to stop; nothing more may be touched */
+	TRN_YIELDED,	/* a queue of higher priority goes first */
 };
 
 /* Faults on demand that strike the packet. */
@@ -64,6 +65,7 @@ struct trn_strike {
  * @job: NULL in domain 0; else kept by the queue's reference
  * @budget: of the run
  * @epoch: of the queue when the run began
+ * @priority: of the job's queue
  * @limits: of the engine
  * @left: M2S descriptors before the next generated packet
  * @generated: there is one: @gen
@@ -89,6 +91,7 @@ struct trn_run_state {
 	struct trn_access access;
 	struct trn_engine_limits limits;
 	uint32_t epoch;
+	unsigned int priority;
 	uint64_t left;
 	bool generated;
 	bool gen_done;

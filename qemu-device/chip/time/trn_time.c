@@ -84,7 +84,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	for (i = 0; i < tl->nr_actors; i++)
 		actor_init(&tl->actor[i], i, tl->start_ps);
 	for (i = TRN_ACTOR_QUEUE; i < tl->nr_actors; i++)
-		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0);
+		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0, 0);
 	for (i = 0; i < TRN_DMA_ENGINES; i++)
 		tl->engines[i].first = TRN_NO_ACTOR;
 	read_semaphores(core->sems, tl->real);
@@ -101,14 +101,15 @@ free_timeline:
 	return NULL;
 }
 
-void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
-		    unsigned int engine, unsigned int queue)
+void trn_time_queue(struct trn_timeline *tl, unsigned int actor, unsigned int engine,
+		    unsigned int queue, unsigned int priority)
 {
 	if (!tl)
 		return;
 	engine %= TRN_DMA_ENGINES;
 	tl->actor[actor].engine = (uint8_t)engine;
-	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE +
+	tl->actor[actor].priority = (uint8_t)priority;
+	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE + priority * NEURON_JOB_MAX_QUEUES +
 					   engine * NEURON_UDMA_QUEUES + queue);
 }
 

@@ -14,7 +14,8 @@
  * at the memory ports that they share; a wait ends at the post that satisfies it; a
  * descriptor starts when its trigger has reached the queue, the one before it is done
  * and its engine is free; stacks of HBM and links pass the bytes of all transfers of
- * the job in the order in which these start. Jobs share nothing but semaphores.
+ * the job in the order in which these start. Higher priorities go first at all of them.
+ * Jobs share nothing but semaphores.
  *
  * The same program gets the same times with any number of workers, as long as it
  * is free of data races: within a job posts and takes may compete, the replay
@@ -101,9 +102,12 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4]);
 /* It starts at @start_ns, later than it was going to; no actor has recorded anything. */
 void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns);
-/* @actor is queue @queue (0 to 15) of engine @engine of the core. Before it begins. */
-void trn_time_queue(struct trn_timeline *tl, unsigned int actor,
-		    unsigned int engine, unsigned int queue);
+/*
+ * @actor is queue @queue (0 to 15) of engine @engine of the core, and has @priority.
+ * Before it begins.
+ */
+void trn_time_queue(struct trn_timeline *tl, unsigned int actor, unsigned int engine,
+		    unsigned int queue, unsigned int priority);
 /*
  * The sequencer @actor starts, or a run of the queue @actor, and it has stopped: it
  * records nothing more.

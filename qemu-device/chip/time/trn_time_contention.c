@@ -79,21 +79,37 @@ void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 
 /* --- DMA --- */
 
-/* Each resource passes bytes in the order in which they come to it. */
-static uint64_t pass(struct trn_timeline *tl, unsigned int way,
+/*
+ * The resource has @took_ps to do with bytes that come to it at @time_ps. It passes those
+ * of higher priority first, then in the order in which they come. What comes later with a
+ * lower priority waits for these too; what is on its way already keeps its time.
+ */
+static uint64_t serve(struct trn_resource *resource, unsigned int priority,
+		      uint64_t took_ps, uint64_t time_ps)
+{
+	uint64_t *free_ps = resource->free_ps;
+	unsigned int p;
+
+	if (time_ps < free_ps[priority])
+		time_ps = free_ps[priority];
+	for (p = priority; p < NEURON_NR_PRIORITIES; p++)
+		free_ps[p] = (free_ps[p] < time_ps ? time_ps : free_ps[p]) + took_ps;
+	return free_ps[priority];
+}
+
+/* @bytes of @actor have passed all that is on their way. */
+static uint64_t pass(struct trn_timeline *tl, const struct trn_actor *actor, unsigned int way,
 		     uint64_t bytes, uint64_t time_ps)
 {
-	uint64_t end = time_ps, begin;
+	uint64_t end = time_ps, through;
 	unsigned int i;
 
 	for (i = 0; way && i < tl->ways[way - 1].nr; i++) {
 		const struct trn_use *use = &tl->ways[way - 1].use[i];
-		struct trn_resource *resource = &tl->resources[use->resource];
 
-		begin = resource->free_ps < time_ps ? time_ps : resource->free_ps;
-		resource->free_ps = begin + bytes * 1000000 / use->bytes_per_us;
-		if (end < resource->free_ps)
-			end = resource->free_ps;
+		through = serve(&tl->resources[use->resource], actor->priority,
+				bytes * 1000000 / use->bytes_per_us, time_ps);
+		end = end < through ? through : end;
 	}
 	return end;
 }
@@ -106,12 +122,12 @@ static void move(struct trn_timeline *tl, struct trn_actor *actor, uint64_t begi
 	unsigned int i;
 
 	for (i = 0; i < actor->nr_loads; i++) {
-		through = pass(tl, actor->load[i].way, actor->load[i].bytes,
+		through = pass(tl, actor, actor->load[i].way, actor->load[i].bytes,
 			       begin);
 		end = end < through ? through : end;
 	}
 	actor->nr_loads = 0;
-	through = pass(tl, record.index, (uint32_t)record.value, begin);
+	through = pass(tl, actor, record.index, (uint32_t)record.value, begin);
 	end = end < through ? through : end;
 
 	trn_trace_span(tl, actor, begin, end);
@@ -130,29 +146,33 @@ void trn_engine_ready(struct trn_timeline *tl, unsigned int engine)
 	});
 }
 
+void trn_engine_line(struct trn_timeline *tl, struct trn_actor *actor)
+{
+	uint16_t *at = &tl->engines[actor->engine].first;
+
+	while (*at != TRN_NO_ACTOR && tl->actor[*at].priority <= actor->priority)
+		at = &tl->actor[*at].next;
+	actor->queued = true;
+	actor->next = *at;
+	*at = (uint16_t)(actor - tl->actor);
+}
+
 /*
- * A queue has one descriptor in line, so those that always have work take turns, as
- * the public DMA overview says of v2 and v3.
+ * A queue has one descriptor in line, so those of one priority that always have work take
+ * turns, as the public DMA overview says of v2 and v3.
  */
 void trn_replay_dma(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t time_ps)
 {
 	struct trn_dma_engine *engine = &tl->engines[actor->engine];
-	uint16_t index = (uint16_t)(actor - tl->actor);
 
 	if (engine->first == TRN_NO_ACTOR && engine->free_ps <= time_ps) {
 		move(tl, actor, time_ps);
 		return;
 	}
-	actor->queued = true;
-	actor->next = TRN_NO_ACTOR;
-	if (engine->first == TRN_NO_ACTOR) {
-		engine->first = index;
+	if (engine->first == TRN_NO_ACTOR)
 		trn_engine_ready(tl, actor->engine);
-	} else {
-		tl->actor[engine->last].next = index;
-	}
-	engine->last = index;
+	trn_engine_line(tl, actor);
 }
 
 void trn_replay_engine(struct trn_timeline *tl, unsigned int engine)

@@ -217,15 +217,17 @@ void trn_way_free(struct trn_timeline *tl)
 static void resources_state(struct trn_timeline *tl, struct trn_state *st)
 {
 	uint32_t nr = trn_state_count(st, tl->nr_resources, UINT16_MAX);
-	uint32_t i, key;
+	uint32_t i, p, key;
 
 	for (i = 0; i < nr && !trn_state_failed(st); i++) {
 		key = st->loading ? 0 : tl->resources[i].key;
 		trn_state_u32(st, &key);
-		if (st->loading && trn_way_resource(tl, key) != (int)i)
+		if (st->loading && trn_way_resource(tl, key) != (int)i) {
 			trn_state_fail(st, "a resource is there twice, or out of memory");
-		else
-			trn_state_u64(st, &tl->resources[i].free_ps);
+			return;
+		}
+		for (p = 0; p < NEURON_NR_PRIORITIES; p++)
+			trn_state_u64(st, &tl->resources[i].free_ps[p]);
 	}
 }
 
@@ -291,7 +293,6 @@ static bool may_queue(const struct trn_timeline *tl, uint16_t index,
 static void load_line(struct trn_timeline *tl, unsigned int engine, uint32_t nr,
 		      struct trn_state *st)
 {
-	struct trn_dma_engine *e = &tl->engines[engine];
 	uint16_t index = 0;
 
 	while (nr-- && !trn_state_failed(st)) {
@@ -301,15 +302,9 @@ static void load_line(struct trn_timeline *tl, unsigned int engine, uint32_t nr,
 			trn_state_fail(st, "a queue cannot be in line");
 			return;
 		}
-		tl->actor[index].queued = true;
-		tl->actor[index].next = TRN_NO_ACTOR;
-		if (e->first == TRN_NO_ACTOR)
-			e->first = index;
-		else
-			tl->actor[e->last].next = index;
-		e->last = index;
+		trn_engine_line(tl, &tl->actor[index]);
 	}
-	if (e->first != TRN_NO_ACTOR)
+	if (tl->engines[engine].first != TRN_NO_ACTOR)
 		trn_engine_ready(tl, engine);
 }
 

@@ -150,11 +150,12 @@ struct trn_way {
 /**
  * struct trn_resource - a stack of HBM, or a link in one direction
  * @key: its end (TRN_END_HBM), or chip 31:16, RESOURCE_LINK and port
- * @free_ps: device time when the resource has done all that it was given, picoseconds
+ * @free_ps: by priority: device time when the resource has done all that it was given of
+ *	this and higher priorities, picoseconds
  */
 struct trn_resource {
 	uint32_t key;
-	uint64_t free_ps;
+	uint64_t free_ps[NEURON_NR_PRIORITIES];
 };
 
 /* Bytes of a descriptor that go a way of their own. */
@@ -176,6 +177,7 @@ struct trn_load {
  * @replay: device time up to which the actor's records were replayed
  * @rank: order of those that act at the same time
  * @engine: queue: number of its DMA engine among the core's
+ * @priority: queue: 0 goes before the others
  * @parked: the actor's next record waits for a semaphore or a trigger
  * @queued: the actor is in line for its DMA engine
  * @ready: the actor is in the heap
@@ -196,6 +198,7 @@ struct trn_actor {
 	struct trn_flow replay;
 	uint16_t rank;
 	uint8_t engine;
+	uint8_t priority;
 	bool parked;
 	bool queued;
 	bool ready;
@@ -208,17 +211,18 @@ struct trn_actor {
 };
 
 #define TRN_NO_ACTOR	UINT16_MAX
-#define TRN_RANK_ENGINE	512	/* after every actor */
+/* After every actor. */
+#define TRN_RANK_ENGINE	(TRN_ACTOR_QUEUE + NEURON_NR_PRIORITIES * NEURON_JOB_MAX_QUEUES)
 
 /**
  * struct trn_dma_engine - one of the core's sixteen
  * @free_ps: the descriptor that it has been given is done
- * @first, @last: queues that want it, in the order in which they came
+ * @first: queues that want it: by priority, of one priority in the order in which they
+ *	came
  */
 struct trn_dma_engine {
 	uint64_t free_ps;
 	uint16_t first;
-	uint16_t last;
 };
 
 #define TRN_DMA_ENGINES	16	/* of a core */
@@ -422,6 +426,8 @@ void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
  */
 void trn_replay_dma(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t time_ps);
+/* Put a queue that wants its engine into line. */
+void trn_engine_line(struct trn_timeline *tl, struct trn_actor *actor);
 /* Somebody wants a DMA engine: put it into the heap; and when it is free. */
 void trn_engine_ready(struct trn_timeline *tl, unsigned int engine);
 void trn_replay_engine(struct trn_timeline *tl, unsigned int engine);
