@@ -14,6 +14,9 @@
 static_assert(DRM_NEURON_ENGINE_SYNC == (int)NEURON_ENGINE_SYNC);
 static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES);
 static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID);
+static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY);
+static_assert(DRM_NEURON_QUEUE_PRIORITY ==
+	      (NEURON_NR_PRIORITIES - 1) << DRM_NEURON_QUEUE_PRIORITY_SHIFT);
 
 /* A stream is a window of its own, at whose offset the notifications begin. */
 static const char *

@@ -164,6 +164,28 @@ static NRT_STATUS upload_rings(struct build *build)
 	return NRT_SUCCESS;
 }
 
+/* Priorities, which only the queues of NeuronCore-v4 have. */
+static NRT_STATUS rank_queues(struct build *build)
+{
+	const struct neff *neff = build->model->neff;
+	const unsigned int generation = build->model->core->device->info.generation;
+	size_t i;
+	unsigned int q;
+
+	for (i = 0; i < neff->nr_sets; i++) {
+		const struct neff_set *set = &neff->sets[i];
+
+		if (set->priority && generation < 4)
+			return nrt_error_set(build->error, NRT_UNSUPPORTED_NEFF_VERSION,
+					     "NEFF: queue \"%s\" has priority %u, and only NeuronCore-v4 has priorities; leave it out, or load it on trn3",
+					     set->name, set->priority);
+		for (q = set->index; q < set->index + set->num; q++)
+			build->model->queues[q].flags = set->priority <<
+							DRM_NEURON_QUEUE_PRIORITY_SHIFT;
+	}
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS upload_data(struct build *build)
 {
 	struct nrt_model *model = build->model;
@@ -307,7 +329,7 @@ static NRT_STATUS build_device(struct build *build)
 	place_all(build);
 	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
 			  DRM_NEURON_CATEGORY_CODE, &model->arena, build->error) ||
-	    upload_code(build) || upload_rings(build) || upload_data(build))
+	    upload_code(build) || upload_rings(build) || rank_queues(build) || upload_data(build))
 		return build->error->status;
 	for (i = 0; i < model->neff->nr_vars; i++)
 		show_var(model, i);

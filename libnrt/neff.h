@@ -91,12 +91,14 @@ struct neff_var {
  * @owner: engine whose descriptors fill it; -1: not said and not used
  * @index: first entry in the job's queue table
  * @num: entries
+ * @priority: of its queues, 0 is the highest
  */
 struct neff_set {
 	char *name;
 	int owner;
 	unsigned int index;
 	unsigned int num;
+	unsigned int priority;
 };
 
 /* One end of a transfer; [0] is innermost, in bytes. */

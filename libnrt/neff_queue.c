@@ -9,7 +9,7 @@
 #include "neff_json.h"
 
 static const char *const queue_keys[] = {
-	"type", "num_queues", "owner", "queue_index", "fabric_path", NULL,
+	"type", "num_queues", "owner", "queue_index", "fabric_path", "priority", NULL,
 };
 
 static NRT_STATUS check_type(struct json_object *object, const char *where,
@@ -56,7 +56,7 @@ static NRT_STATUS read_owner(struct neff_set *set, struct json_object *object,
 static NRT_STATUS read_set(struct neff_set *set, const char *name, struct json_object *object,
 			   struct nrt_error *error)
 {
-	int64_t index, num;
+	int64_t index, num, priority;
 	char where[320];
 
 	set->name = neff_copy_name(name, "def.json: queue", error);
@@ -70,10 +70,13 @@ static NRT_STATUS read_set(struct neff_set *set, const char *name, struct json_o
 	    neff_json_int_or(object, where, "num_queues", 1, NEFF_MAX_QUEUES_OF_SET, 1, &num,
 			     error) ||
 	    neff_json_int(object, where, "queue_index", 0, NEURON_JOB_MAX_QUEUES - num, &index,
-			  error))
+			  error) ||
+	    neff_json_int_or(object, where, "priority", 0, NEURON_NR_PRIORITIES - 1, 0, &priority,
+			     error))
 		return error->status;
 	set->index = (unsigned int)index;
 	set->num = (unsigned int)num;
+	set->priority = (unsigned int)priority;
 	return NRT_SUCCESS;
 }
 

@@ -96,6 +96,16 @@ struct program program_scale(unsigned int queues)
 	return finish(&b);
 }
 
+struct program program_priorities(void)
+{
+	struct base b = begin("priorities", 2);
+
+	nb_queue_priority(b.nb, b.in, 3);
+	nb_queue_priority(b.nb, b.out, 1);
+	scale(&b, 2);
+	return finish(&b);
+}
+
 struct program program_transpose(void)
 {
 	struct base b = begin("transpose", 1);

@@ -21,6 +21,9 @@ struct program {
 /* y = 2 x + 1, through SBUF and the vector engine; queue sets of @queues queues. */
 struct program program_scale(unsigned int queues);
 
+/* y = 2 x + 1, through queues that have priorities. */
+struct program program_priorities(void);
+
 /* y = x transposed, by DMA alone, four bytes at a time. */
 struct program program_transpose(void);
 

@@ -149,6 +149,25 @@ TEST_F(exec, times_that_are_not_exact)
 	EXPECT_EQ(0, run.flags);
 }
 
+/* Only a NeuronCore-v4 has them; the others say so at the load. */
+TEST_F(exec, priorities)
+{
+	nrt_instance_info_t info = { 0 };
+	NRT_STATUS status;
+	unsigned int i;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_instance_info(&info, sizeof(info)));
+	status = rig_load(&self->rig, program_priorities(), 0, 0, 0);
+	if (info.family != NRT_INSTANCE_TRN3) {
+		EXPECT_EQ(NRT_UNSUPPORTED_NEFF_VERSION, status);
+		return;
+	}
+	ASSERT_EQ(NRT_SUCCESS, status);
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	for (i = 0; i < RIG_VALUES; i++)
+		ASSERT_EQ(2 * self->x[i] + 1, self->y[i]);
+}
+
 /* What the device did: as much as the execution says, and the same each time. */
 TEST_F(exec, traced)
 {

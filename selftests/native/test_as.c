@@ -625,6 +625,8 @@ static const struct {
 	{ ".file w\n.bytes 256\n", 2, 8, "a byte must be -128 to 255" },
 	{ ".queue q sideways sync\n", 1, 1, "type must be in, out or data" },
 	{ ".queue q in sync 17\n", 1, 18, "the count must be 0 to 16" },
+	{ ".queue q in sync priority 4\n", 1, 27, "the priority must be 0 to 3" },
+	{ ".queue q in sync 2 priority\n", 1, 28, "expected a number, but the line ends" },
 	{ ".notify_bytes 100\n", 1, 1, "a power of two" },
 	{ ".peer p 1 nothing\n", 1, 11, "no variable \"nothing\"" },
 	{ ".output x fp32 4\n.peer p 1 x\n", 2, 1, "no tmp or input variable" },

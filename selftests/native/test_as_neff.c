@@ -38,6 +38,7 @@ static const char everything[] =
 	".peer_sem next_sems 1 b 2\n"
 	".queue \"sbuf\" in sync\n"
 	".queue wide data scalar 4\n"
+	".queue slow data scalar 2 priority 3\n"
 	".tmp late 4\n"
 	".notify_bytes 4096\n"
 	".engine scalar\n"

@@ -229,6 +229,8 @@ static const struct refusal refusals[] = {
 	  "'queue_index' is 255" },
 	{ QUEUE("'type': 'in', 'queue_index': 0, 'num_queues': 17"), NULL,
 	  "'num_queues' is 17" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'priority': 4"), NULL, "'priority' is 4" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'priority': -1"), NULL, "'priority' is -1" },
 	{ QUEUE("'type': 'in', 'queue_index': 0, 'semaphore': 1"), NULL,
 	  "key 'semaphore'" },
 	{ SETS("1", "0"), NULL, "share queue index 1" },

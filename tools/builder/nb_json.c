@@ -109,6 +109,8 @@ static json_object *nb_queues_json(const struct nb_program *nb)
 		nb_put_string(queue, "owner", neff_engine_name(set->owner));
 		nb_put_int(queue, "num_queues", set->num_queues);
 		nb_put_int(queue, "queue_index", set->index);
+		if (set->priority)
+			nb_put_int(queue, "priority", set->priority);
 		json_object_object_add(queues, set->name, queue);
 	}
 	return queues;

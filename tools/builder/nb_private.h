@@ -37,6 +37,7 @@ struct nb_queue_set {
 	enum neuron_engine owner;
 	unsigned int num_queues;
 	unsigned int index;	/* first entry in the job's queue table */
+	unsigned int priority;
 };
 
 struct nb_dma_block {

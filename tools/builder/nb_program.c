@@ -330,6 +330,17 @@ unsigned int nb_queue_count(const struct nb_program *nb, int queue)
 	return nb->queue[queue].num_queues;
 }
 
+void nb_queue_priority(struct nb_program *nb, int queue, unsigned int priority)
+{
+	if (queue < 0)
+		return;
+	if (priority >= NEURON_NR_PRIORITIES)
+		nb_fail(nb, "queue \"%.64s\": the priority must be 0 to %u",
+			nb->queue[queue].name, NEURON_NR_PRIORITIES - 1);
+	else
+		nb->queue[queue].priority = priority;
+}
+
 int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	     enum neuron_engine owner, unsigned int num_queues)
 {
@@ -354,6 +365,7 @@ int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	set->type = strdup(type);
 	set->owner = owner;
 	set->num_queues = num_queues;
+	set->priority = 0;
 	set->index = nb->next_queue_index;
 	nb->next_queue_index += num_queues;
 	nb->nr_queues++;

@@ -76,6 +76,8 @@ void nb_notify_bytes(struct nb_program *nb, uint32_t bytes);
  */
 int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	     enum neuron_engine owner, unsigned int num_queues);
+/* Its queues have a priority: 0 (the highest, else theirs) to 3. Only for trn3. */
+void nb_queue_priority(struct nb_program *nb, int queue, unsigned int priority);
 
 /* The queue set called @name, or -1. */
 int nb_find_queue(const struct nb_program *nb, const char *name);

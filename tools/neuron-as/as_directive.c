@@ -150,24 +150,42 @@ static bool do_sem(struct as_unit *unit)
 	return true;
 }
 
+static bool queue_count(struct as_unit *unit, uint64_t *count)
+{
+	const struct as_token *token = as_peek(unit);
+
+	return token->kind == AS_END || as_token_is(token, "priority") ||
+	       as_uint(unit, 16, "the count", count);
+}
+
+static bool queue_priority(struct as_unit *unit, uint64_t *priority)
+{
+	if (!as_token_is(as_peek(unit), "priority"))
+		return true;
+	as_take(unit);
+	return as_uint(unit, NEURON_NR_PRIORITIES - 1, "the priority", priority);
+}
+
 static bool parse_queue(struct as_unit *unit, const char *name)
 {
 	const struct as_token *token = as_peek(unit);
 	enum neuron_engine engine;
-	uint64_t count = 1;
+	uint64_t count = 1, priority = 0;
 	char *type;
+	int queue;
 
 	if (token->kind != AS_NAME)
 		return as_expected(unit, "in, out or data");
 	type = as_token_copy(as_take(unit));
 	if (!type)
 		return as_memory(unit);
-	if (!as_engine(unit, &engine) ||
-	    (as_peek(unit)->kind != AS_END && !as_uint(unit, 16, "the count", &count))) {
+	if (!as_engine(unit, &engine) || !queue_count(unit, &count) ||
+	    !queue_priority(unit, &priority)) {
 		free(type);
 		return false;
 	}
-	nb_queue(unit->nb, name, type, engine, (unsigned int)count);
+	queue = nb_queue(unit->nb, name, type, engine, (unsigned int)count);
+	nb_queue_priority(unit->nb, queue, (unsigned int)priority);
 	free(type);
 	return true;
 }

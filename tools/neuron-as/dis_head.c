@@ -132,6 +132,8 @@ static bool put_queue(struct dis *dis, const struct neff_set *set, struct json_o
 	dis_name(dis, set->name);
 	fprintf(dis->out, " %s %s %u", json_object_get_string(type),
 		neff_engine_name((unsigned int)set->owner), set->num);
+	if (set->priority)
+		fprintf(dis->out, " priority %u", set->priority);
 	dis_newline(dis);
 	return true;
 }

@@ -750,7 +750,8 @@ struct drm_neuron_start {
  * @s2m_length: descriptors in the ring at @s2m_ring: a multiple of 16, at least 32
  * @dma_engine: which of the core's DMA engines
  * @queue: which queue of that engine
- * @flags: DRM_NEURON_QUEUE_ANY_RING_ID
+ * @flags: DRM_NEURON_QUEUE_ANY_RING_ID, and DRM_NEURON_QUEUE_PRIORITY: 0, the highest, to 3;
+ *	before NeuronCore-v4 it is 0
  */
 struct drm_neuron_queue {
 	__u64 m2s_ring;
@@ -763,6 +764,8 @@ struct drm_neuron_queue {
 };
 
 #define DRM_NEURON_QUEUE_ANY_RING_ID	(1u << 0)
+#define DRM_NEURON_QUEUE_PRIORITY	(3u << 8)
+#define DRM_NEURON_QUEUE_PRIORITY_SHIFT	8
 
 /**
  * struct drm_neuron_sync - a syncobj and a timeline point

@@ -71,7 +71,8 @@ static const struct fuzz_field drm_neuron_queue_fields[] = {
 	ONE(drm_neuron_queue, s2m_length, OFFSET, 16),
 	ONE(drm_neuron_queue, dma_engine, COUNT, 16),
 	ONE(drm_neuron_queue, queue, COUNT, 16),
-	ONE(drm_neuron_queue, flags, FLAGS, DRM_NEURON_QUEUE_ANY_RING_ID),
+	ONE(drm_neuron_queue, flags, FLAGS, DRM_NEURON_QUEUE_ANY_RING_ID |
+	    DRM_NEURON_QUEUE_PRIORITY),
 };
 
 STRUCT(drm_neuron_queue);

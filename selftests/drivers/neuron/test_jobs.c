@@ -533,6 +533,7 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 
 TEST_F(job, submit_arguments)
 {
+	struct drm_neuron_device_info info;
 	struct rig_submit good;
 	struct drm_neuron_queue good_queue;
 	struct drm_neuron_queue twice[2];
@@ -582,6 +583,11 @@ TEST_F(job, submit_arguments)
 	expect_submit(EINVAL, q->dma_engine = 16);
 	expect_submit(EINVAL, q->queue = 16);
 	expect_submit(EINVAL, q->flags = 2);
+	expect_submit(EINVAL, q->flags = 1u << 10);
+	ASSERT_EQ(0, neuron_query(self->rig.fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info)));
+	expect_submit(info.generation < 4 ? EINVAL : 0, q->flags = DRM_NEURON_QUEUE_PRIORITY);
+	expect_submit(info.generation < 4 ? EINVAL : 0,
+		      q->flags = 1u << DRM_NEURON_QUEUE_PRIORITY_SHIFT);
 	expect_submit(EINVAL, q->m2s_length = 16);
 	expect_submit(EINVAL, q->s2m_length = 33);
 	expect_submit(EINVAL, q->m2s_ring = 4096);
