@@ -292,7 +292,9 @@ static void make_op(struct fuzz *fuzz, struct neuron_udma_op *op)
 			op->scale[i] = (uint32_t)fuzz_random64(fuzz);
 	if (!fuzz_once_in(fuzz, 4))
 		return;
-	op->flags = (uint8_t)fuzz_random(fuzz, 16);
+	op->flags = (uint8_t)fuzz_random(fuzz, 32);
+	if (op->flags & NEURON_UDMA_OP_STOCHASTIC)
+		op->round_first = (uint32_t)fuzz_random64(fuzz);
 	if (op->flags & (NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED)) {
 		op->index = fuzz_addr(fuzz) & ~3ull;
 		op->nr_index = num[3];

@@ -239,6 +239,48 @@ static void store(uint8_t *p, unsigned int dtype, float f)
 	memcpy(p, &u16, 2);
 }
 
+/* --- Stochastic rounding --- */
+
+static uint64_t mix64(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+	return x ^ x >> 31;
+}
+
+static uint32_t mix32(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x85ebca6bu;
+	x = (x ^ x >> 13) * 0xc2b2ae35u;
+	return x ^ x >> 16;
+}
+
+/* The random word of element @n. */
+static uint32_t random_word(const struct neuron_udma_op *op, uint32_t n)
+{
+	uint64_t key = mix64(op->round_seed + 0x9e3779b97f4a7c15ull);
+
+	key = mix64(mix64(key ^ NEURON_UDMA_ROUND_STREAM) ^ op->round_move);
+	return mix32(mix32((op->round_first + n) ^ (uint32_t)key) ^ (uint32_t)(key >> 32));
+}
+
+/* A number of the type, which is bf16 or fp16, or beyond its largest one. */
+static float round_at_random(float f, unsigned int dtype, uint32_t word)
+{
+	const bool half = dtype == NEURON_DTYPE_FP16;
+	const int lowest = half ? -14 : -126, digits = half ? 10 : 7;
+	double size = fabs((double)f), step, whole, part;
+
+	if (isnan(f) || isinf(f) || f == 0)
+		return f;
+	step = ldexp(1, (ilogb(size) < lowest ? lowest : ilogb(size)) - digits);
+	whole = floor(size / step);
+	part = floor((size / step - whole) * 0x1p32);
+	if (part + word >= 0x1p32)
+		whole++;
+	return copysignf((float)(whole * step), f);
+}
+
 static float larger(float a, float b)
 {
 	if (isnan(a) || isnan(b))
@@ -358,6 +400,10 @@ void oracle_do(struct oracle *o, const struct oracle_op *x)
 			continue;
 		if (moves_bits(op))
 			memcpy(value, src, size_of(op->src_dtype));
+		else if (op->flags & NEURON_UDMA_OP_STOCHASTIC)
+			store(value, op->dst_dtype,
+			      round_at_random(result(o, x, n, dst), op->dst_dtype,
+					      random_word(op, n)));
 		else
 			store(value, op->dst_dtype, result(o, x, n, dst));
 		for (i = 0; i < op->nr_dst; i++)
@@ -560,6 +606,19 @@ static void random_kind(struct oracle *o, struct oracle_op *x,
 		op->scale[i] = num_bits(num_random_mixed(&o->seed));
 }
 
+/* Half of the operations that can round at random do so. */
+static void random_rounding(struct oracle *o, struct neuron_udma_op *op)
+{
+	bool narrow = op->dst_dtype == NEURON_DTYPE_BF16 || op->dst_dtype == NEURON_DTYPE_FP16;
+
+	if (moves_bits(op) || !narrow || oracle_random(o, 2))
+		return;
+	op->flags |= NEURON_UDMA_OP_STOCHASTIC;
+	op->round_first = oracle_random(o, 2) ? num_random(&o->seed) : 0;
+	op->round_seed = oracle_random(o, 3) ? (uint64_t)num_random(&o->seed) << 20 : 0;
+	op->round_move = oracle_random(o, 1000);
+}
+
 void oracle_random_op(struct oracle *o, struct oracle_op *x, uint32_t limit,
 		      unsigned int src, unsigned int nr_src, unsigned int dst,
 		      unsigned int nr_dst, unsigned int list)
@@ -571,6 +630,7 @@ void oracle_random_op(struct oracle *o, struct oracle_op *x, uint32_t limit,
 
 	memset(x, 0, sizeof(*x));
 	random_kind(o, x, nr_dst);
+	random_rounding(o, op);
 	random_shape(o, x, limit);
 	nr = op->flags & NEURON_UDMA_OP_SRC_INDEXED ? op->src.num[3] :
 						      op->dst.num[3];

@@ -55,6 +55,112 @@ static void test_random(void **state)
 	assert_int_equal(rig_violations(t->rig), 0);
 }
 
+/* --- Stochastic rounding --- */
+
+#define ROUNDED	5000
+
+/* @n elements of a move from @first on, from areas 0 to 1, rounded with @seed. */
+static struct oracle_op rounded(struct op_test *t, unsigned int dtype, uint32_t first,
+				uint32_t n, uint64_t seed, uint64_t move)
+{
+	struct oracle_op x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, dtype, n);
+
+	x.op.flags = NEURON_UDMA_OP_STOCHASTIC;
+	x.op.round_first = first;
+	x.op.round_seed = seed;
+	x.op.round_move = move;
+	x.src[0] = t->oracle.area[0].addr + 4ull * first;
+	x.dst[0] = t->oracle.area[1].addr + trn_dtype_size(dtype) * (uint64_t)first;
+	return x;
+}
+
+static void read_rounded(struct op_test *t, unsigned int dtype, uint8_t *to)
+{
+	assert_int_equal(trn_access_read(&t->access, t->oracle.area[1].addr, to,
+					 ROUNDED * trn_dtype_size(dtype)), 0);
+}
+
+/* All of it at once. */
+static void round_whole(struct op_test *t, unsigned int dtype, uint64_t seed, uint64_t move,
+			uint8_t *to)
+{
+	const struct oracle_op x = rounded(t, dtype, 0, ROUNDED, seed, move);
+
+	assert_int_equal(op_do(t, &x), 0);
+	read_rounded(t, dtype, to);
+}
+
+/* In pieces, the last one first. */
+static void round_pieces(struct op_test *t, unsigned int dtype, uint64_t seed, uint64_t move,
+			 uint8_t *to)
+{
+	uint32_t at[ROUNDED + 1] = { 0 }, nr = 0, n;
+	struct oracle_op x;
+
+	for (; at[nr] < ROUNDED; nr++) {
+		n = 1 + oracle_random(&t->oracle, oracle_random(&t->oracle, 2) ? 2000 : 20);
+		at[nr + 1] = at[nr] + n < ROUNDED ? at[nr] + n : ROUNDED;
+	}
+	while (nr--) {
+		x = rounded(t, dtype, at[nr], at[nr + 1] - at[nr], seed, move);
+		assert_int_equal(op_do(t, &x), 0);
+	}
+	read_rounded(t, dtype, to);
+}
+
+/* However a move is cut: the same bits. */
+static void test_rounding_pieces(void **state)
+{
+	static const uint8_t types[] = {
+		NEURON_DTYPE_TF32, NEURON_DTYPE_BF16, NEURON_DTYPE_FP16, NEURON_DTYPE_FP8_E3,
+		NEURON_DTYPE_FP8_E4, NEURON_DTYPE_FP8_E5, NEURON_DTYPE_FP8_E4FN,
+	};
+	static uint8_t whole[4 * ROUNDED], other[4 * ROUNDED];
+	struct op_test *t = *state;
+	size_t bytes;
+	unsigned int i;
+
+	op_setup_big(t);
+	for (i = 0; i < sizeof(types); i++) {
+		bytes = ROUNDED * trn_dtype_size(types[i]);
+		round_whole(t, types[i], 7, 0, whole);
+		memset(other, 0, sizeof(other));
+		assert_int_equal(trn_access_write(&t->access, t->oracle.area[1].addr, other,
+						  bytes), 0);
+		round_pieces(t, types[i], 7, 0, other);
+		assert_memory_equal(other, whole, bytes);
+		/* Another seed or move, other words. */
+		round_whole(t, types[i], 8, 0, other);
+		assert_memory_not_equal(other, whole, bytes);
+		round_whole(t, types[i], 7, 1, other);
+		assert_memory_not_equal(other, whole, bytes);
+		round_whole(t, types[i], 7, 0, other);
+		assert_memory_equal(other, whole, bytes);
+	}
+}
+
+/* On average nothing is lost: 1/4 of the way between two numbers, up once in four times. */
+static void test_rounding_chance(void **state)
+{
+	struct op_test *t = *state;
+	const float value = 1.0f + 0x1p-9f;
+	static uint8_t raw[4 * ROUNDED];
+	unsigned int i, up = 0;
+	uint16_t bits;
+
+	op_setup_big(t);
+	for (i = 0; i < ROUNDED; i++)
+		assert_int_equal(trn_access_write(&t->access, t->oracle.area[0].addr + 4 * i,
+						  &value, 4), 0);
+	round_whole(t, NEURON_DTYPE_BF16, 1, 2, raw);
+	for (i = 0; i < ROUNDED; i++) {
+		memcpy(&bits, raw + 2 * i, 2);
+		assert_in_range(bits, 0x3f80, 0x3f81);
+		up += bits & 1;
+	}
+	assert_in_range(up, ROUNDED * 22 / 100, ROUNDED * 28 / 100);
+}
+
 /* --- Large ones, in domain 0: blocks, tiles and the direct path --- */
 
 
@@ -338,6 +444,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_random, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_rounding_pieces, op_setup, op_teardown),
+		cmocka_unit_test_setup_teardown(test_rounding_chance, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_big, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_list_with_steps, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_bits, op_setup, op_teardown),

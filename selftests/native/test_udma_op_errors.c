@@ -79,8 +79,17 @@ static void test_refused(void **state)
 	turn.op.src_dtype = NEURON_DTYPE_BF16;
 	REFUSED(&turn, dst.num[0], 3);
 	REFUSED(&turn, dst.num[2], 2);
-	for (i = 4; i < 8; i++)
+	for (i = 5; i < 8; i++)
 		REFUSED(&copy, flags, 1u << i);
+	REFUSED(&turn, flags, NEURON_UDMA_OP_STOCHASTIC);
+	both = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_BF16, NEURON_DTYPE_BF16, 12);
+	REFUSED(&both, flags, NEURON_UDMA_OP_STOCHASTIC);
+	both.op.src_dtype = NEURON_DTYPE_FP16;
+	both.op.flags = NEURON_UDMA_OP_STOCHASTIC;
+	REFUSED(&both, dst_dtype, NEURON_DTYPE_FP32);
+	REFUSED(&both, dst_dtype, NEURON_DTYPE_INT16);
+	both.op.round_move = ~0ull;
+	REFUSED(&both, flags, 0);
 	REFUSED(&copy, flags, NEURON_UDMA_OP_ACCUMULATE);
 	REFUSED(&turn, flags, NEURON_UDMA_OP_ACCUMULATE);
 	add.op.flags = NEURON_UDMA_OP_ACCUMULATE;
@@ -88,8 +97,10 @@ static void test_refused(void **state)
 	add.op.flags = 0;
 	REFUSED(&copy, flags, NEURON_UDMA_OP_OOB_SKIP);
 	REFUSED(&copy, reserved0, 1);
-	REFUSED(&copy, reserved1, 1);
-	for (i = 0; i < 8; i++)
+	REFUSED(&copy, round_first, 1);
+	REFUSED(&copy, round_seed, 1);
+	REFUSED(&copy, round_move, 1ull << 63);
+	for (i = 0; i < 6; i++)
 		REFUSED(&copy, reserved[i], 1ull << 63);
 	REFUSED(&copy, src.num[0], 0);
 	REFUSED(&copy, src.num[0], 13);

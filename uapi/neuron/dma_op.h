@@ -71,6 +71,17 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
 #define NEURON_UDMA_OP_OOB_SKIP		NEURON_BIT(2)
 /* The destination's old value is the first operand (ADD, FMA, MAX, MIN); one @nr_dst. */
 #define NEURON_UDMA_OP_ACCUMULATE	NEURON_BIT(3)
+/*
+ * Results are rounded to the destination's type at random: tf32, bf16, fp16 or an fp8 type;
+ * for what converts, so not a COPY to the same type nor TRANSPOSE.
+ */
+#define NEURON_UDMA_OP_STOCHASTIC	NEURON_BIT(4)
+
+/*
+ * The stream of the random words of all DMA engines; those of instructions are their
+ * enum neuron_engine.
+ */
+#define NEURON_UDMA_ROUND_STREAM	0x100
 
 /**
  * struct neuron_udma_op - operation block (256 bytes, 64-byte aligned)
@@ -92,11 +103,19 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  * @index_step: bytes from an index to the next, a multiple of 4; 0: they lie side by
  *	side. The indices of a tile [P, 1] in SBUF lie one partition apart
  * @scale: fp32 bits, FMA, [i] for source i; else zero
- * @reserved1: zero
+ * @round_first: with STOCHASTIC: number of the first element in the move, which may
+ *	consist of several operations; else zero
+ * @round_seed: with STOCHASTIC: seed; else zero
+ * @round_move: with STOCHASTIC: number of the move; else zero
  * @reserved: zero
  *
  * Arithmetic is fp32 in the order of the sources with one rounding each, casts
- * at both ends (round to nearest even, saturating for integers).
+ * at both ends (round to nearest even where STOCHASTIC does not say otherwise, saturating
+ * for integers).
+ *
+ * With STOCHASTIC the random word of element n is that of index @round_first + n (modulo
+ * 2^32) for the key of @round_seed, NEURON_UDMA_ROUND_STREAM and @round_move. So it depends
+ * neither on the queue, nor on when the operation is done, nor on how a move is cut.
  *
  * A destination may be exactly a source (same addresses of same-sized elements,
  * not TRANSPOSE). Where it overlaps otherwise, or its own elements lie on each
@@ -118,8 +137,10 @@ struct neuron_udma_op {
 	__le32 index_limit;
 	__le32 scale[NEURON_UDMA_OP_MAX_SRC];
 	__le32 index_step;
-	__le32 reserved1;
-	__le64 reserved[8];
+	__le32 round_first;
+	__le64 round_seed;
+	__le64 round_move;
+	__le64 reserved[6];
 };
 
 NEURON_ASSERT_SIZE(struct neuron_udma_op, 256);

@@ -6,7 +6,8 @@
 #include "num/trn_num.h"
 
 #define INDEXED	(NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED)
-#define FLAGS	(INDEXED | NEURON_UDMA_OP_OOB_SKIP | NEURON_UDMA_OP_ACCUMULATE)
+#define FLAGS	(INDEXED | NEURON_UDMA_OP_OOB_SKIP | NEURON_UDMA_OP_ACCUMULATE | \
+		 NEURON_UDMA_OP_STOCHASTIC)
 
 static bool one_source(const struct neuron_udma_op *op)
 {
@@ -58,11 +59,26 @@ static const char *check_flags(const struct neuron_udma_op *op)
 	if (op->flags & NEURON_UDMA_OP_ACCUMULATE &&
 	    (one_source(op) || op->nr_dst != 1))
 		return "arithmetic with one destination can accumulate, nothing else";
-	if (op->reserved0 || op->reserved1)
+	if (op->reserved0)
 		return "a reserved field is not zero";
 	for (i = 0; i < sizeof(op->reserved) / sizeof(op->reserved[0]); i++)
 		if (op->reserved[i])
 			return "a reserved field is not zero";
+	return NULL;
+}
+
+/* Of a type with a size. */
+static const char *check_rounding(const struct neuron_udma_op *op)
+{
+	bool bits = one_source(op) && op->src_dtype == op->dst_dtype;
+
+	if (!(op->flags & NEURON_UDMA_OP_STOCHASTIC)) {
+		if (op->round_first || op->round_seed || op->round_move)
+			return "a seed, move or first element without stochastic rounding";
+		return NULL;
+	}
+	if (bits || !trn_dtype_is_float(op->dst_dtype) || op->dst_dtype == NEURON_DTYPE_FP32)
+		return "stochastic rounding is for results of a float type narrower than fp32";
 	return NULL;
 }
 
@@ -135,6 +151,8 @@ enum neuron_cause trn_udma_op_check(const struct neuron_udma_op *op,
 		*why = check_types(op);
 	if (!*why)
 		*why = check_flags(op);
+	if (!*why)
+		*why = check_rounding(op);
 	if (!*why)
 		*why = check_index(op);
 	if (!*why)

@@ -79,6 +79,21 @@ static enum neuron_cause start_old(struct trn_op *o, struct block *b,
 	return cause;
 }
 
+/* To the destination's type; the block begins with element @first of the operation. */
+static void round_block(const struct neuron_udma_op *op, struct block *b, uint64_t first,
+			uint32_t n)
+{
+	struct trn_num_mode mode = { .rounding = TRN_ROUND_STOCHASTIC };
+
+	if (!(op->flags & NEURON_UDMA_OP_STOCHASTIC)) {
+		trn_from_fp32(b->raw, b->sum, op->dst_dtype, n);
+		return;
+	}
+	mode.sr_key = trn_sr_key(op->round_seed, NEURON_UDMA_ROUND_STREAM, op->round_move);
+	trn_from_fp32_mode(b->raw, b->sum, op->dst_dtype, n, &mode,
+			   op->round_first + (uint32_t)first);
+}
+
 static enum neuron_cause compute_block(struct trn_op *o, uint64_t first,
 				       uint32_t n)
 {
@@ -98,7 +113,7 @@ static enum neuron_cause compute_block(struct trn_op *o, uint64_t first,
 		trn_to_fp32(b.next, b.raw, op->src_dtype, n);
 		combine(op, &b, i, n);
 	}
-	trn_from_fp32(b.raw, b.sum, op->dst_dtype, n);
+	round_block(op, &b, first, n);
 	return trn_op_write_all(o, first, n, b.raw);
 }
 
