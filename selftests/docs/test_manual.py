@@ -56,6 +56,20 @@ def test_every_tool_that_is_installed_has_a_man_page():
     assert installed <= {path.stem for path in MAN_PAGES.glob("neuron-*.rst")}
 
 
+def test_the_manual_lists_the_tests_with_more_operators():
+    """A test that sets the property is in the table, and nothing else is."""
+    setting = re.compile(r"more_operators(\(.*\btrue\)|\(.*==.*\)| = true)")
+    found = {str(path.relative_to(ROOT / "selftests")) for path in
+             (ROOT / "selftests").glob("**/*.[ch]") if setting.search(path.read_text())}
+    text = (ROOT / "Documentation/hardware/isa.rst").read_text()
+    table = text[text.index("These tests set the property."):]
+    assert len(found) > 10
+    assert set(re.findall(r"^``(\S+\.c)``", table, re.MULTILINE)) == found
+    others = [path for where in ("libnrt", "vm", "bench", "qtest", "drivers", "public", "long")
+              for path in (ROOT / "selftests" / where).glob("**/*") if path.is_file()]
+    assert not [path for path in others if b"more-operators" in path.read_bytes()]
+
+
 def test_every_function_of_libnrt_is_in_the_manual():
     """Each exported function has a kernel-doc comment in a public header."""
     exported = set(re.findall(r"^\s*(nrt\w+);", (ROOT / "libnrt/libnrt.map").read_text(),
