@@ -73,12 +73,55 @@ static void *fake_hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
 	return mem;
 }
 
+static void fake_hbm_dirty(void *opaque, unsigned int stack, uint64_t offset,
+			   uint64_t len)
+{
+	struct fake_port *port = opaque;
+	uint64_t page;
+
+	assert_true(len && offset + len <= port->hbm_size[stack]);
+	for (page = offset / FAKE_PAGE; page <= (offset + len - 1) / FAKE_PAGE; page++)
+		atomic_fetch_or(&port->dirty[stack][page / 64], 1ull << page % 64);
+}
+
 static void fake_hbm_discard(void *opaque, unsigned int stack, uint64_t offset,
 			     uint64_t len)
 {
 	struct fake_port *port = opaque;
 
 	madvise((uint8_t *)port->hbm[stack] + offset, len, MADV_DONTNEED);
+	if (port->dirty[stack])
+		fake_hbm_dirty(port, stack, offset, len);
+}
+
+void fake_dirty_enable(struct fake_port *port)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_HBM; i++) {
+		port->dirty[i] = calloc(port->hbm_size[i] / FAKE_PAGE / 64 + 1,
+					sizeof(*port->dirty[i]));
+		assert_non_null(port->dirty[i]);
+	}
+	port->ops.hbm_dirty = fake_hbm_dirty;
+}
+
+bool fake_dirty_take(struct fake_port *port, unsigned int stack, uint64_t page)
+{
+	const uint64_t bit = 1ull << page % 64;
+	_Atomic uint64_t *word = &port->dirty[stack][page / 64];
+
+	return atomic_load(word) & bit && atomic_fetch_and(word, ~bit) & bit;
+}
+
+unsigned int fake_dirty_pages(struct fake_port *port, unsigned int stack)
+{
+	unsigned int pages = 0;
+	uint64_t i;
+
+	for (i = 0; i < port->hbm_size[stack] / FAKE_PAGE / 64; i++)
+		pages += (unsigned int)__builtin_popcountll(atomic_load(&port->dirty[stack][i]));
+	return pages;
 }
 
 const struct neuron_gen *fake_gen(void)
@@ -121,9 +164,11 @@ void fake_port_destroy(struct fake_port *port)
 {
 	unsigned int i;
 
-	for (i = 0; i < NEURON_MAX_HBM; i++)
+	for (i = 0; i < NEURON_MAX_HBM; i++) {
 		if (port->hbm[i])
 			munmap(port->hbm[i], port->hbm_size[i]);
+		free(port->dirty[i]);
+	}
 	pthread_cond_destroy(&port->changed);
 	pthread_mutex_destroy(&port->lock);
 	free(port->host);

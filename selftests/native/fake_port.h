@@ -37,6 +37,8 @@
  * @last_vector: of the newest interrupt
  * @log: the newest lines, a ring
  * @logged: lines ever logged, by level
+ * @dirty: of each stack a bit for each page that the chip has told of; NULL: it
+ *	does not tell
  * @timers: calls of the timer
  * @timer_ns: delay of the newest
  */
@@ -49,6 +51,7 @@ struct fake_port {
 	const struct neuron_gen *gen;
 	void *hbm[NEURON_MAX_HBM];
 	uint64_t hbm_size[NEURON_MAX_HBM];
+	_Atomic uint64_t *dirty[NEURON_MAX_HBM];
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -111,6 +114,14 @@ unsigned int fake_timers(struct fake_port *port);
 bool fake_wait_timer(struct fake_port *port, unsigned int before);
 /* Sleep for as long as it was last asked for, and let the chip know. */
 void fake_timer_ring(struct fake_port *port, struct trn_chip *chip);
+
+#define FAKE_PAGE	4096u
+/* Keep marks of pages of HBM that have been written; before the chip runs. */
+void fake_dirty_enable(struct fake_port *port);
+/* Clear the mark of page @page of a stack; true: it was marked. */
+bool fake_dirty_take(struct fake_port *port, unsigned int stack, uint64_t page);
+/* Pages of the stack that are marked. */
+unsigned int fake_dirty_pages(struct fake_port *port, unsigned int stack);
 
 /* Wait until @done(@arg); false: timeout. */
 bool fake_wait(bool (*done)(void *arg), void *arg);

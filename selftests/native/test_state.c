@@ -450,12 +450,15 @@ static void other_chips_are_refused(void **state)
 	struct trn_chip *chip, *to;
 	struct stream stream;
 	const char *why;
+	struct stream identity = { 0 };
+	struct trn_state st = stream_save(&identity);
 	unsigned int i;
 
 	(void)state;
 	fake_port_init(&port, 4096);
 	chip = chip_with(&port, pool, &neuron_gen_trn2, NULL);
 	stream = state_of(chip);
+	assert_true(trn_chip_identity(chip, &st));
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake_port_init(&other, 4096);
 		to = chip_with(&other, pool, cases[i].gen, cases[i].change);
@@ -464,10 +467,60 @@ static void other_chips_are_refused(void **state)
 				 !cases[i].why);
 		if (cases[i].why)
 			assert_string_equal(why, cases[i].why);
+		identity.at = 0;
+		st = stream_load(&identity);
+		assert_int_equal(trn_chip_identity(to, &st), !cases[i].why);
+		if (cases[i].why)
+			assert_string_equal(st.why, cases[i].why);
 		trn_chip_free(to);
 		fake_port_destroy(&other);
 	}
 	stream_free(&stream);
+	stream_free(&identity);
+	trn_chip_free(chip);
+	fake_port_destroy(&port);
+	trn_pool_free(pool);
+}
+
+/* --- HBM --- */
+
+/* The state and HBM in any order; what the stream does not have becomes zero. */
+static void memory_is_loaded_before_or_behind(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	struct stream stream = { 0 }, hbm = { 0 };
+	struct trn_state save = stream_save(&stream), save_hbm = stream_save(&hbm);
+	struct fake_port port;
+	struct trn_chip *chip;
+	unsigned int before;
+	uint8_t *mem;
+
+	(void)state;
+	fake_port_init(&port, 4096);
+	chip = chip_with(&port, pool, &neuron_gen_trn2, NULL);
+	mem = trn_chip_hbm(chip, 1);
+	mem[100] = 1;
+	assert_true(trn_chip_save(chip, &save));
+	assert_true(trn_chip_save_hbm(chip, &save_hbm));
+	for (before = 0; before < 2; before++) {
+		struct trn_state load = stream_load(&stream), load_hbm = stream_load(&hbm);
+
+		stream.at = 0;
+		hbm.at = 0;
+		mem[100] = 2;
+		mem[NEURON_MIB(5)] = 3;
+		if (before)
+			assert_true(trn_chip_load_hbm(chip, &load_hbm));
+		assert_true(trn_chip_load(chip, &load));
+		/* It leaves the memory alone. */
+		assert_int_equal(mem[NEURON_MIB(5)], before ? 0 : 3);
+		if (!before)
+			assert_true(trn_chip_load_hbm(chip, &load_hbm));
+		assert_int_equal(mem[100], 1);
+		assert_int_equal(mem[NEURON_MIB(5)], 0);
+	}
+	stream_free(&stream);
+	stream_free(&hbm);
 	trn_chip_free(chip);
 	fake_port_destroy(&port);
 	trn_pool_free(pool);
@@ -515,6 +568,7 @@ int main(void)
 		cmocka_unit_test(truncated_streams_are_refused),
 		cmocka_unit_test(flipped_bits_do_no_harm),
 		cmocka_unit_test(other_chips_are_refused),
+		cmocka_unit_test(memory_is_loaded_before_or_behind),
 		cmocka_unit_test(size_follows_touched_memory),
 	};
 

@@ -127,6 +127,32 @@ static bool page_backed(struct walk *walk, uint64_t offset)
 	return walk->entry[page - walk->first] & PAGEMAP_BACKED;
 }
 
+static uint64_t skip_pages(struct walk *walk, uint64_t offset, bool backed)
+{
+	while (offset < walk->size && page_backed(walk, offset) == backed)
+		offset += TRN_PAGE;
+	return offset;
+}
+
+int trn_pages_each(const uint8_t *mem, uint64_t size,
+		   int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque)
+{
+	uint64_t offset = 0, end;
+	struct walk walk;
+	int result = 0;
+
+	walk_begin(&walk, mem, size);
+	for (; !result; offset = end) {
+		offset = skip_pages(&walk, offset, false);
+		if (offset == size)
+			break;
+		end = skip_pages(&walk, offset, true);
+		result = run(opaque, offset, end - offset);
+	}
+	trn_pages_close(walk.fd);
+	return result;
+}
+
 static bool page_is_zero(const uint8_t *page)
 {
 	static const uint8_t zero[16];

@@ -24,6 +24,20 @@ void trn_pages_close(int fd);
  */
 bool trn_pages_backed(int fd, const void *mem, size_t len);
 
+/**
+ * trn_pages_each() - call for each run of pages that may be other than zero
+ * @mem: private and anonymous memory
+ * @size: bytes of it, a multiple of TRN_PAGE
+ * @run: gets the offset of the first byte and the length; other than 0 ends the walk
+ * @opaque: first argument of @run
+ *
+ * Touches none of them. Any thread.
+ *
+ * Return: what the last @run returned, 0 without.
+ */
+int trn_pages_each(const uint8_t *mem, uint64_t size,
+		   int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque);
+
 /*
  * Save or load @size bytes at @mem, both multiples of TRN_PAGE. When loading the
  * memory must be zero. Saving touches no page that nobody has touched before.

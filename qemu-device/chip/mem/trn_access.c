@@ -332,7 +332,7 @@ static enum neuron_cause piece_write(struct trn_access *access,
 		if (cause)
 			return cause;
 		trn_bulk_move(loc->ptr, buf, len);
-		trn_ecc_written_at(loc, len);
+		trn_bus_written(loc, len);
 		return NEURON_CAUSE_NONE;
 	}
 	if (loc->place == TRN_PLACE_HOST)
@@ -588,9 +588,12 @@ static enum neuron_cause move_direct(struct trn_access *access,
 		return fail(access, dst, cause);
 	}
 	cause = piece_read(access->chip, from, to->loc.ptr, len);
-	if (cause)
+	if (cause) {
+		/* What came before the error has been written. */
+		trn_bus_dirty(&to->loc, len);
 		return fail(access, src, cause);
-	trn_ecc_written_at(&to->loc, len);
+	}
+	trn_bus_written(&to->loc, len);
 	return NEURON_CAUSE_NONE;
 }
 

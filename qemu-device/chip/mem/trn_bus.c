@@ -282,6 +282,20 @@ enum neuron_cause trn_bus_write_sem(const struct trn_loc *loc, const void *buf,
 	return NEURON_CAUSE_NONE;
 }
 
+void trn_bus_dirty(const struct trn_loc *loc, size_t len)
+{
+	const struct trn_chip *chip = loc->chip;
+
+	if (loc->place == TRN_PLACE_HBM && chip->port->hbm_dirty)
+		chip->port->hbm_dirty(chip->opaque, loc->index, loc->offset, len);
+}
+
+void trn_bus_written(const struct trn_loc *loc, size_t len)
+{
+	trn_bus_dirty(loc, len);
+	trn_ecc_written_at(loc, len);
+}
+
 enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,
 				    void *buf, size_t len)
 {
@@ -379,7 +393,7 @@ enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 		if (cause)
 			return cause;
 		memcpy(loc.ptr, buf, len);
-		trn_ecc_written_at(&loc, len);
+		trn_bus_written(&loc, len);
 		return NEURON_CAUSE_NONE;
 	}
 }

@@ -64,6 +64,10 @@ enum neuron_cause trn_bus_locate(struct trn_chip *chip, uint64_t addr,
 
 /* Bytes of [loc->ptr, +len) are about to be written: account host memory. */
 enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len);
+/* They may have been changed: tell the host, if they are of HBM. */
+void trn_bus_dirty(const struct trn_loc *loc, size_t len);
+/* All of them have been written. */
+void trn_bus_written(const struct trn_loc *loc, size_t len);
 
 /* Host memory at bus address @addr, through the port. NONE or _HOST. */
 enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,

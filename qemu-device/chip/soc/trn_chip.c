@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_pages.h"
 #include "base/trn_regfile.h"
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
@@ -239,6 +240,14 @@ void trn_chip_free(struct trn_chip *chip)
 void *trn_chip_hbm(struct trn_chip *chip, unsigned int stack)
 {
 	return stack < chip->gen->nr_hbm ? chip->hbm[stack] : NULL;
+}
+
+int trn_chip_hbm_used(struct trn_chip *chip, unsigned int stack, uint64_t offset, uint64_t len,
+		      int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque)
+{
+	if (stack >= chip->gen->nr_hbm || offset > chip->hbm_size || len > chip->hbm_size - offset)
+		return 0;
+	return trn_pages_each(chip->hbm[stack] + offset, len, run, opaque);
 }
 
 size_t trn_chip_own_bytes(struct trn_chip *chip)

@@ -126,18 +126,10 @@ static void reset_cores(struct trn_chip *chip)
 	trn_gangs_reset(chip);
 }
 
-static void reset_hbm(struct trn_chip *chip)
+void trn_reset_but_hbm(struct trn_chip *chip)
 {
 	unsigned int i;
 
-	for (i = 0; i < chip->gen->nr_hbm; i++) {
-		chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
-		trn_touched_forget(chip, TRN_PLACE_HBM, i, 0, chip->hbm_size);
-	}
-}
-
-void trn_chip_reset(struct trn_chip *chip)
-{
 	reset_cores(chip);
 	trn_top_sp_reset(chip);
 	trn_nq_reset(chip);
@@ -151,7 +143,17 @@ void trn_chip_reset(struct trn_chip *chip)
 	atomic_store(&chip->controller->until_ns, 0);
 	atomic_store(&chip->controller->whole, false);
 	atomic_store(&chip->controller->stuck, false);
-	reset_hbm(chip);
+	for (i = 0; i < chip->gen->nr_hbm; i++)
+		trn_touched_forget(chip, TRN_PLACE_HBM, i, 0, chip->hbm_size);
+}
+
+void trn_chip_reset(struct trn_chip *chip)
+{
+	unsigned int i;
+
+	trn_reset_but_hbm(chip);
+	for (i = 0; i < chip->gen->nr_hbm; i++)
+		chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
 }
 
 static void requested_reset(struct trn_chip *chip)

@@ -44,6 +44,8 @@ struct trn_controller {
 void trn_controller_init(struct trn_chip *chip);
 void trn_controller_destroy(struct trn_chip *chip);
 
+/* trn_chip_reset(), but HBM keeps its bytes. */
+void trn_reset_but_hbm(struct trn_chip *chip);
 /*
  * Reset that a guest asks for. Registers that software sets up once, HBM, and
  * the rings of DMA queues that belong to no job stay (public software does not

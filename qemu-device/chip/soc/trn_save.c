@@ -81,8 +81,17 @@ static void hbm_state(struct trn_chip *chip, struct trn_state *st)
 	unsigned int i;
 
 	trn_state_block(st, TRN_STATE_NAME('H', 'B', 'M', 0), 1);
-	for (i = 0; i < chip->gen->nr_hbm; i++)
+	for (i = 0; i < chip->gen->nr_hbm; i++) {
+		if (st->loading)
+			chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
 		trn_pages_state(st, chip->hbm[i], chip->hbm_size);
+	}
+}
+
+bool trn_chip_identity(struct trn_chip *chip, struct trn_state *st)
+{
+	identity_state(chip, st);
+	return !trn_state_failed(st);
 }
 
 bool trn_chip_save(struct trn_chip *chip, struct trn_state *st)
@@ -110,7 +119,7 @@ static bool loaded(struct trn_chip *chip, struct trn_state *st)
 
 bool trn_chip_load(struct trn_chip *chip, struct trn_state *st)
 {
-	trn_chip_reset(chip);
+	trn_reset_but_hbm(chip);
 	chip_state(chip, st);
 	trn_check_trust(chip);
 	return loaded(chip, st);

@@ -134,6 +134,24 @@ void trn_chip_mmio_write(struct trn_chip *chip, uint64_t offset,
 void *trn_chip_hbm(struct trn_chip *chip, unsigned int stack);
 
 /**
+ * trn_chip_hbm_used() - call for each part of a stack that may be other than zero
+ * @chip: the chip. Any thread
+ * @stack: its number
+ * @offset: where to begin, page aligned
+ * @len: bytes to look at, page aligned
+ * @run: gets the distance from @offset and the length of a part; parts come in ascending
+ *	order. Other than 0 ends the walk
+ * @opaque: first argument of @run
+ *
+ * The memory is not touched. While the chip runs, or software writes through BAR4, a part
+ * may come or grow at any moment.
+ *
+ * Return: what the last @run returned, or 0.
+ */
+int trn_chip_hbm_used(struct trn_chip *chip, unsigned int stack, uint64_t offset, uint64_t len,
+		      int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque);
+
+/**
  * trn_chip_stop() - stop all state machines at their next boundary. Any thread
  * @chip: the chip
  *
@@ -170,12 +188,25 @@ void trn_chip_expire(struct trn_chip *chip);
 void trn_chip_reset(struct trn_chip *chip);
 
 /**
+ * trn_chip_identity() - write what is fixed when a chip is built, or compare it
+ * @chip: the chip
+ * @st: saving or loading
+ *
+ * trn_chip_load() compares it as well. This is for a host that wants to refuse a stream for
+ * another chip before it loads HBM.
+ *
+ * Return: false when @st->why says what differs; the chip has not changed.
+ */
+bool trn_chip_identity(struct trn_chip *chip, struct trn_state *st);
+
+/**
  * trn_chip_save() - write the state of a chip to a stream (trn/state.h)
  * @chip: stopped and quiet, and so are all chips of its fabric
  * @st: saving
  *
- * Everything but HBM; trn_chip_save_hbm() writes that, in a stream of its own
- * or behind. The chip does not change. What is written is proportional to the
+ * Everything but HBM; trn_chip_save_hbm() writes that, in a stream of its own, before or
+ * behind, or the host has means of its own (trn_chip_hbm_used(), trn_port.hbm_dirty()). The
+ * chip does not change. What is written is proportional to the
  * memory that has been touched.
  *
  * Return: false when @st->why says why not.
@@ -197,8 +228,9 @@ bool trn_chip_save_hbm(struct trn_chip *chip, struct trn_state *st);
  *	the chips of its fabric that are there are stopped and quiet
  * @st: loading; it may say anything
  *
- * The chip is reset first. trn_chip_load_hbm() comes after it; trn_chip_resume()
- * lets the chip go on, with the device times that it would have had.
+ * The chip is reset first, but for HBM, which stays as it is. trn_chip_load_hbm() or other
+ * means of the host load that, before or after. trn_chip_resume() lets the chip go on, with
+ * the device times that it would have had.
  *
  * Return: false when @st->why says why not; the chip is in its reset state, without
  * faults on demand. The fabric may have the link faults of the stream.
@@ -207,8 +239,8 @@ bool trn_chip_load(struct trn_chip *chip, struct trn_state *st);
 
 /**
  * trn_chip_load_hbm() - read the HBM of a chip from a stream
- * @chip: as trn_chip_load() left it
- * @st: loading
+ * @chip: as for trn_chip_load()
+ * @st: loading; what is not in it becomes zero
  *
  * Return: false when @st->why says why not.
  */

@@ -39,7 +39,11 @@ enum trn_log_level {
  *	@stack, private and anonymous: pages that this process does not have are
  *	zero; the pointer stays valid until the chip is freed
  * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its
- *	pages back; page aligned
+ *	pages back; page aligned. There is no call of @hbm_dirty for it
+ * @hbm_dirty: the chip, or a peer, has changed some of the @len bytes at @offset
+ *	of the stack. It comes behind the change, so a host that clears a mark and
+ *	then reads the bytes misses none; at the latest when the chip and its peers
+ *	are quiet. NULL: nobody wants to know
  * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
  *	wait the earliest counts. NULL: nothing is late, and a storm
  *	of interrupts is one burst
@@ -56,6 +60,8 @@ struct trn_port {
 	void *(*hbm_alloc)(void *opaque, unsigned int stack, uint64_t size);
 	void (*hbm_discard)(void *opaque, unsigned int stack, uint64_t offset,
 			    uint64_t len);
+	void (*hbm_dirty)(void *opaque, unsigned int stack, uint64_t offset,
+			  uint64_t len);
 	void (*timer)(void *opaque, uint64_t delay_ns);
 	void (*worker_enter)(void);
 	void (*worker_exit)(void);
