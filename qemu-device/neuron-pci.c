@@ -207,23 +207,8 @@ static void neuron_init_bars(NeuronChip *s)
 
     memory_region_init_io(&s->bar4, obj, &neuron_hole_ops, s, "neuron-bar4",
                           s->bar4_size);
-    for (unsigned i = 0; i < gen->nr_hbm; i++) {
-        g_autofree char *name = g_strdup_printf("neuron-hbm%u", i);
-
-        memory_region_init_ram_ptr(&s->hbm_mr[i], obj, name, s->hbm_size,
-                                   trn_chip_hbm(s->chip, i));
-        memory_region_add_subregion(&s->bar4, i * (s->bar4_size / gen->nr_hbm),
-                                    &s->hbm_mr[i]);
-    }
+    neuron_init_hbm(s);
     pci_register_bar(&s->parent_obj, 4, NEURON_BAR_TYPE, &s->bar4);
-}
-
-/* Each stack in BAR4 holds a reference on the device: it would never go. */
-static void neuron_exit_bars(NeuronChip *s)
-{
-    for (unsigned i = 0; i < neuron_gen(s)->nr_hbm; i++) {
-        memory_region_del_subregion(&s->bar4, &s->hbm_mr[i]);
-    }
 }
 
 static bool neuron_init_msix(NeuronChip *s, Error **errp)
@@ -264,19 +249,20 @@ static void neuron_realize(PCIDevice *pci, Error **errp)
                               NEURON_PCI_REVISION_PLATFORM);
     neuron_init_bars(s);
     if (!neuron_init_msix(s, errp)) {
-        goto exit_bars;
+        goto exit_hbm;
     }
     if (!neuron_init_pcie(s, errp)) {
         goto free_msix;
     }
     s->vm_state = qdev_add_vm_change_state_handler(DEVICE(s),
                                                    neuron_vm_state_change, s);
+    neuron_init_migration(s);
     return;
 
 free_msix:
     msix_uninit(pci, &s->msix, &s->msix);
-exit_bars:
-    neuron_exit_bars(s);
+exit_hbm:
+    neuron_exit_hbm(s);
 free_chip:
     neuron_free_chip(s);
     neuron_exit_faults(s);
@@ -287,20 +273,20 @@ static void neuron_exit(PCIDevice *pci)
 {
     NeuronChip *s = NEURON_CHIP(pci);
 
+    neuron_exit_migration(s);
     qemu_del_vm_change_state_handler(s->vm_state);
+    neuron_exit_hbm(s);
     neuron_free_chip(s);
     neuron_exit_faults(s);
     qemu_bh_delete(s->irq_bh);
     neuron_exit_pcie(s);
     msix_unuse_all_vectors(pci);
     msix_uninit(pci, &s->msix, &s->msix);
-    neuron_exit_bars(s);
 }
 
-/* Only now can no mapping of BAR4 be left. */
 static void neuron_finalize(Object *obj)
 {
-    neuron_port_free_hbm(NEURON_CHIP(obj));
+    neuron_hbm_free(NEURON_CHIP(obj));
     g_free(NEURON_CHIP(obj)->faults);
 }
 
@@ -319,6 +305,7 @@ static void neuron_chip_class_init(ObjectClass *oc, void *data)
     neuron_class_properties(oc);
     neuron_class_removal(oc);
     neuron_class_faults(oc);
+    neuron_class_hbm(oc);
     dc->vmsd = &neuron_vmstate;
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
 }
@@ -343,6 +330,7 @@ static const TypeInfo neuron_types[] = {
         .class_init = neuron_chip_class_init,
         .interfaces = (InterfaceInfo[]) {
             { INTERFACE_PCIE_DEVICE },
+            { TYPE_RAM_DISCARD_MANAGER },
             { }
         },
     },

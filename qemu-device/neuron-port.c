@@ -10,7 +10,6 @@
  * message may go anywhere, even to what resets this chip and waits for it.
  */
 #include "qemu/osdep.h"
-#include <sys/mman.h>
 #include "qemu/atomic.h"
 #include "qemu/error-report.h"
 #include "qemu/log.h"
@@ -40,6 +39,14 @@ static void *neuron_port_ram(NeuronChip *s, uint64_t addr, size_t *len,
     }
     *len = plen;
     return memory_region_get_ram_ptr(*mr) + offset;
+}
+
+void neuron_ram_written(NeuronChip *s, MemoryRegion *mr, void *ram, size_t len)
+{
+    memory_region_ref(mr);
+    /* Marks the pages dirty, drops code translated from them, unrefs. */
+    address_space_unmap(pci_get_address_space(&s->parent_obj), ram, len, true,
+                        len);
 }
 
 static bool neuron_port_host_read(void *opaque, uint64_t addr, void *buf,
@@ -79,10 +86,7 @@ static bool neuron_port_host_write(void *opaque, uint64_t addr,
             return false;
         }
         trn_bulk_move(ram, buf, n);
-        /* Marks the pages dirty, drops code translated from them, unrefs. */
-        memory_region_ref(mr);
-        address_space_unmap(pci_get_address_space(&s->parent_obj), ram, n,
-                            true, n);
+        neuron_ram_written(s, mr, ram, n);
         buf = (const char *)buf + n;
         addr += n;
         len -= n;
@@ -149,44 +153,6 @@ static void neuron_port_log(void *opaque, enum trn_log_level level,
     }
 }
 
-static void *neuron_port_hbm_alloc(void *opaque, unsigned stack, uint64_t size)
-{
-    NeuronChip *s = opaque;
-    void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (mem == MAP_FAILED) {
-        return NULL;
-    }
-    s->hbm[stack] = mem;
-    s->hbm_bytes = size;
-    return mem;
-}
-
-static void neuron_port_hbm_discard(void *opaque, unsigned stack,
-                                    uint64_t offset, uint64_t len)
-{
-    NeuronChip *s = opaque;
-    char *mem = (char *)s->hbm[stack] + offset;
-
-    trace_neuron_discard(s->chip_id, stack, offset, len);
-    /* Not when locked, in use by vfio, or on a host with larger pages. */
-    if (ram_block_discard_is_disabled() ||
-        madvise(mem, len, MADV_DONTNEED)) {
-        memset(mem, 0, len);
-    }
-}
-
-void neuron_port_free_hbm(NeuronChip *s)
-{
-    for (unsigned i = 0; i < NEURON_MAX_HBM; i++) {
-        if (s->hbm[i]) {
-            munmap(s->hbm[i], s->hbm_bytes);
-            s->hbm[i] = NULL;
-        }
-    }
-}
-
 void neuron_worker_enter(void)
 {
     rcu_register_thread();
@@ -202,8 +168,9 @@ const struct trn_port neuron_port = {
     .host_write = neuron_port_host_write,
     .irq = neuron_port_irq,
     .log = neuron_port_log,
-    .hbm_alloc = neuron_port_hbm_alloc,
-    .hbm_discard = neuron_port_hbm_discard,
+    .hbm_alloc = neuron_hbm_alloc,
+    .hbm_discard = neuron_hbm_discard,
+    .hbm_dirty = neuron_hbm_dirty,
     .timer = neuron_port_timer,
     .worker_enter = neuron_worker_enter,
     .worker_exit = neuron_worker_exit,

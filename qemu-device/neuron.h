@@ -42,6 +42,7 @@ struct NeuronChipClass {
  * @asleep: in D3hot, or @removed: pulled out of its slot
  * @fault_timer: rings for trn_port.timer()
  * @saved_irqs: @irq_pending when the machine was saved
+ * @postcopy: asked before a migration by postcopy
  */
 struct NeuronChip {
     PCIDevice parent_obj;
@@ -91,6 +92,7 @@ struct NeuronChip {
     uint8_t pm_cap;
     uint32_t saved_irqs;
     QEMUTimer *fault_timer;
+    NotifierWithReturn postcopy;
 };
 
 static inline const struct neuron_gen *neuron_gen(NeuronChip *s)
@@ -142,12 +144,28 @@ void neuron_class_faults(ObjectClass *oc);
 bool neuron_put(void *file, void *buf, size_t len);
 bool neuron_get(void *file, void *buf, size_t len);
 extern const VMStateDescription neuron_vmstate;
+void neuron_init_migration(NeuronChip *s);
+void neuron_exit_migration(NeuronChip *s);
+
+/* neuron-hbm.c: callbacks of the port, */
+void *neuron_hbm_alloc(void *opaque, unsigned stack, uint64_t size);
+void neuron_hbm_discard(void *opaque, unsigned stack, uint64_t offset,
+                        uint64_t len);
+void neuron_hbm_dirty(void *opaque, unsigned stack, uint64_t offset,
+                      uint64_t len);
+/* the memory's regions in BAR4, while the chip is there, */
+void neuron_init_hbm(NeuronChip *s);
+void neuron_exit_hbm(NeuronChip *s);
+void neuron_class_hbm(ObjectClass *oc);
+/* and its end: only when no mapping of BAR4 can be left. */
+void neuron_hbm_free(NeuronChip *s);
 
 /* neuron-port.c: how the chip library reaches QEMU. */
 extern const struct trn_port neuron_port;
 /* Raise the pending interrupts of the NeuronChip @opaque; under the BQL. */
 void neuron_port_deliver(void *opaque);
-void neuron_port_free_hbm(NeuronChip *s);
+/* The chip has changed @len bytes of RAM. Under the RCU read lock. */
+void neuron_ram_written(NeuronChip *s, MemoryRegion *mr, void *ram, size_t len);
 /* Hooks of the worker threads. */
 void neuron_worker_enter(void);
 void neuron_worker_exit(void);

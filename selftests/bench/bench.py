@@ -18,6 +18,7 @@ import figures
 import guests
 import hosts
 import inner_loop
+import migration
 from trees import NotMeasured, Tree, base_tree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,7 +57,8 @@ def all_items(tree):
     items = {name: host_program(name) for name in hosts.program_names(tree)}
     return {**items, "count-host": hosts.count_host, "count-guest": guests.count_guest,
             "boot": guests.measure_boot, "idle-machine": guests.measure_idle,
-            "guest": guests.measure_guest, "inner-loop": inner_loop.measure}
+            "migration": migration.measure, "guest": guests.measure_guest,
+            "inner-loop": inner_loop.measure}
 
 
 def chosen(items, only):

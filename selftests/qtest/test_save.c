@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A machine with one chip, migrated to a file and loaded by another QEMU: what the
- * chip holds, what it was about to do, faults on demand; and how big the file is.
+ * chip holds, what it was about to do, faults on demand; how big the file is; and what is
+ * written to HBM while QEMU sends it.
  */
 #include "machine.h"
 #include "qmp.h"
@@ -23,6 +24,13 @@
 #define HBM_AT		0x300000u
 #define BYTES		4096u
 #define FULL		0x200000u
+/* HBM that is sent while it changes: so slowly that it takes seconds. */
+#define LIVE_BYTES	0x2000000u
+#define LIVE_BPS	0x400000u
+#define LIVE_CHUNK	0x10000u
+#define LIVE_WRITES	150u
+#define LIVE_GONE	0x100000u	/* is discarded */
+#define LIVE_GONE_BYTES	0x100000u
 
 /**
  * struct save - a machine, and the file that it goes through
@@ -104,13 +112,18 @@ static void wait_migrated(struct save *s)
 	fail_msg("migration does not end: %s", answer);
 }
 
-static void migrate(struct save *s, const char *command)
+static void begin_migrate(struct save *s, const char *command)
 {
 	char text[128];
 
 	snprintf(text, sizeof(text), "\"%s\",\"arguments\":{\"uri\":\"file:%s\"}",
 		 command, s->path);
 	qmp_do(&s->qmp, text);
+}
+
+static void migrate(struct save *s, const char *command)
+{
+	begin_migrate(s, command);
 	wait_migrated(s);
 }
 
@@ -263,6 +276,174 @@ static void test_size(void **state)
 	free(bytes);
 }
 
+/* --- while the machine runs --- */
+
+/**
+ * struct live - HBM that changes while it is sent
+ * @model: what stack 0 must have at the end, from its beginning on
+ * @seed: of what the writes do
+ */
+struct live {
+	struct save *s;
+	struct queue q;
+	uint8_t *model;
+	uint32_t seed;
+};
+
+static uint32_t below(struct live *l, uint32_t limit)
+{
+	l->seed = l->seed * 1664525u + 1013904223u;
+	return (uint32_t)((uint64_t)l->seed * limit >> 32);
+}
+
+static void live_bandwidth(struct save *s, uint64_t bytes)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "\"migrate-set-parameters\",\"arguments\":{\"max-bandwidth\":%llu}",
+		 (unsigned long long)bytes);
+	qmp_do(&s->qmp, text);
+}
+
+/* A number of query-migrate; 0: there is none. */
+static uint64_t progress(struct save *s, const char *name)
+{
+	char answer[QMP_ANSWER], key[40];
+	const char *at;
+
+	snprintf(key, sizeof(key), "\"%s\": ", name);
+	qmp_execute(&s->qmp, "\"query-migrate\"", answer, sizeof(answer));
+	at = strstr(answer, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static void live_begin(struct live *l, struct save *s)
+{
+	uint32_t i;
+
+	*l = (struct live){ .s = s, .model = malloc(LIVE_BYTES), .seed = 1 };
+	assert_non_null(l->model);
+	for (i = 0; i < LIVE_BYTES; i++)
+		l->model[i] = (uint8_t)(i * 7 + i / 4096 + 1);
+	for (i = 0; i < LIVE_BYTES; i += LIVE_CHUNK)
+		qtest_memwrite(&s->m.qt, s->m.bar4 + i, l->model + i, LIVE_CHUNK);
+	queue_init_engine(&s->m, s->m.gen->nr_ring);
+	queue_init(&l->q, &s->m, s->m.gen->nr_ring, 0, 32);
+}
+
+static void live_copy(struct live *l, uint64_t dst, uint64_t src, uint32_t len)
+{
+	queue_copy(&l->q, dst, src, len, 0);
+	queue_ring(&l->q, 1);
+	queue_wait(&l->q);
+}
+
+/* A few bytes at random: by the processor, by DMA from the guest's memory and from HBM. */
+static void live_write(struct live *l)
+{
+	struct machine *m = &l->s->m;
+	uint32_t at = below(l, LIVE_BYTES - BYTES), len = 1 + below(l, 64);
+	uint32_t from = below(l, LIVE_BYTES - BYTES);
+	uint8_t bytes[64];
+	uint32_t i;
+
+	for (i = 0; i < len; i++)
+		bytes[i] = (uint8_t)below(l, 256);
+	switch (below(l, 3)) {
+	case 0:
+		qtest_memwrite(&m->qt, m->bar4 + at, bytes, len);
+		break;
+	case 1:
+		qtest_memwrite(&m->qt, RAM_DATA, bytes, len);
+		live_copy(l, machine_hbm(m, 0, at), machine_host(m, RAM_DATA), len);
+		break;
+	default:
+		if (from < at + len && at < from + len)
+			return;
+		live_copy(l, machine_hbm(m, 0, at), machine_hbm(m, 0, from), len);
+		memcpy(bytes, l->model + from, len);
+	}
+	memcpy(l->model + at, bytes, len);
+}
+
+static void live_discard(struct live *l)
+{
+	struct machine *m = &l->s->m;
+	const uint64_t ctl_bar0 = neuron_ctl_bar0(m->gen);
+	const uint64_t addr = machine_hbm(m, 0, LIVE_GONE);
+
+	machine_write(m, ctl_bar0 + NEURON_CTL_DISCARD_ADDR, (uint32_t)addr);
+	machine_write(m, ctl_bar0 + NEURON_CTL_DISCARD_ADDR + 4, (uint32_t)(addr >> 32));
+	machine_write(m, ctl_bar0 + NEURON_CTL_DISCARD_LEN, LIVE_GONE_BYTES);
+	machine_write(m, ctl_bar0 + NEURON_CTL_DISCARD_LEN + 4, 0);
+	machine_write(m, ctl_bar0 + NEURON_CTL_DISCARD_GO, 1);
+	machine_wait(m, ctl_bar0 + NEURON_CTL_CAUSE, NEURON_CTL_CAUSE_DISCARD,
+		     NEURON_CTL_CAUSE_DISCARD);
+	memset(l->model + LIVE_GONE, 0, LIVE_GONE_BYTES);
+}
+
+static void expect_model(struct live *l)
+{
+	uint8_t *seen = malloc(LIVE_CHUNK);
+	uint32_t i;
+
+	assert_non_null(seen);
+	for (i = 0; i < LIVE_BYTES; i += LIVE_CHUNK) {
+		qtest_memread(&l->s->m.qt, l->s->m.bar4 + i, seen, LIVE_CHUNK);
+		if (memcmp(seen, l->model + i, LIVE_CHUNK))
+			fail_msg("HBM differs in the 64 KiB at 0x%x", i);
+	}
+	free(seen);
+}
+
+/*
+ * Writes while the first pass is under way: much of what they change has been sent. They end
+ * before the pass does; after that the machine may stop at any moment.
+ */
+static void test_live(void **state)
+{
+	struct save *s = *state;
+	unsigned int writes = 0;
+	struct live l;
+
+	live_begin(&l, s);
+	live_bandwidth(s, LIVE_BPS);
+	begin_migrate(s, "migrate");
+	while (progress(s, "transferred") < LIVE_BYTES / 8)
+		nap();
+	live_discard(&l);
+	for (; writes < LIVE_WRITES && progress(s, "remaining") > LIVE_BYTES / 8; writes++)
+		live_write(&l);
+	assert_true(writes);
+	live_bandwidth(s, 1ull << 34);
+	wait_migrated(s);
+	/* More than one pass over memory. */
+	assert_true(progress(s, "dirty-sync-count") > 1);
+	expect_model(&l);
+	stop(s);
+	start(s, true);
+	migrate(s, "migrate-incoming");
+	expect_model(&l);
+	free(l.model);
+}
+
+/* Not with these devices; the machine that would load says so. */
+static void test_postcopy(void **state)
+{
+	struct save *s = *state;
+	char answer[QMP_ANSWER];
+
+	stop(s);
+	start(s, true);
+	qmp_monitor(&s->qmp, "migrate_set_capability postcopy-ram on", answer, sizeof(answer));
+	/* Then nothing can be migrated so. */
+	if (strstr(answer, "Userfaultfd not available"))
+		skip();
+	if (!strstr(answer, "a machine with neuron chips cannot be migrated by postcopy"))
+		fail_msg("%s", answer);
+}
+
 /* The property, and what a driver reads. */
 static void test_repair_fails(void **state)
 {
@@ -294,6 +475,8 @@ int main(int argc, char **argv)
 		TEST(comes_back),
 		TEST(faults),
 		TEST(size),
+		TEST(live),
+		TEST(postcopy),
 		TEST(repair_fails),
 	};
 

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The pause of a migration: how long no machine runs, with much and with little HBM in use.
+
+A machine without a guest (QEMU's qtest) has a chip whose HBM has been written through BAR4. It
+is migrated to a second QEMU on this host, by a socket. QEMU tells the pause ("downtime") itself:
+from the stop of the one machine to the start of the other.
+"""
+
+import contextlib
+import pathlib
+import socket
+import subprocess
+import tempfile
+import time
+
+import figures
+from trees import NotMeasured, last_words
+from neuron_vm.errors import MachineError
+from neuron_vm.qmp import Qmp
+
+ROUNDS = 10
+LIMIT_S = 600
+CHIP = "trn2,addr=4,hbm-size=1G,bar4-size=4G"
+CONFIG = 0x80000000 | 4 << 11       # of the chip, for I/O port 0xcf8
+COMMAND, BAR4 = 0x04, 0x20
+BAR4_AT = 1 << 36
+CHUNK = 64 << 20
+LITTLE, MUCH = 64 << 20, 4 << 30
+GOAL = 1.2
+
+
+class Qemu:
+    """A machine without a processor that runs; its memory is written by qtest's lines."""
+
+    def __init__(self, tree, folder, name, *words):
+        self.log = tree.log(f"migration-{name}")
+        listeners = [self.listen(folder, f"{name}-{kind}") for kind in ("qtest", "qmp")]
+        program = tree.build / "vm/qemu-system-x86_64"
+        if not program.exists():
+            raise NotMeasured(f"{tree.name} has no {program.name}: run make vm")
+        with open(self.log, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [str(program), "-machine", "q35", "-accel", "qtest", "-m", "64M", "-nodefaults",
+                 "-no-user-config", "-display", "none", "-L", str(tree.build / "vm/firmware"),
+                 "-qtest-log", "/dev/null", "-qtest", f"unix:{folder}/{name}-qtest",
+                 "-chardev", f"socket,id=mon,path={folder}/{name}-qmp",
+                 "-mon", "chardev=mon,mode=control", "-device", CHIP, *words],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.qtest, connection = (self.accept(one) for one in listeners)
+            self.lines = self.qtest.makefile("rw", encoding="ascii")
+            self.qmp = Qmp(connection)
+        except (OSError, MachineError) as error:
+            self.close()
+            raise NotMeasured(f"{name}: {self.why(error)}") from error
+
+    @staticmethod
+    def listen(folder, name):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(f"{folder}/{name}")
+        listener.listen(1)
+        listener.settimeout(LIMIT_S)
+        return listener
+
+    @staticmethod
+    def accept(listener):
+        with listener:
+            return listener.accept()[0]
+
+    def why(self, error):
+        return f"{error}: {last_words(self.log.read_text(errors='replace'))}"
+
+    def tell(self, line):
+        self.lines.write(f"{line}\n")
+        self.lines.flush()
+        answer = self.lines.readline()
+        if not answer.startswith("OK"):
+            raise NotMeasured(f"qtest: {line}: {answer.strip() or 'QEMU has gone'}")
+
+    def configure(self, register, value):
+        self.tell(f"outl 0xcf8 {CONFIG | register:#x}")
+        self.tell(f"outl 0xcfc {value:#x}")
+
+    def map_memory(self):
+        """Place BAR4 where firmware would."""
+        self.configure(BAR4, BAR4_AT & 0xffffffff)
+        self.configure(BAR4 + 4, BAR4_AT >> 32)
+        self.configure(COMMAND, 0x6)
+
+    def fill(self, size):
+        """Write so many bytes of HBM."""
+        for at in range(0, size, CHUNK):
+            self.tell(f"memset {BAR4_AT + at:#x} {CHUNK:#x} 0x5a")
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def wait_for_end(qemu):
+    """What QEMU tells of the migration when it has ended."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        answer = qemu.qmp.run("query-migrate")
+        if answer.get("status") == "completed":
+            return answer
+        if answer.get("status") == "failed":
+            raise NotMeasured(f"the migration failed: {qemu.why(answer.get('error-desc'))}")
+        time.sleep(0.02)
+    raise NotMeasured(f"the migration has not ended after {LIMIT_S} s")
+
+
+def downtime(tree, size):
+    """Milliseconds, with so many bytes of HBM in use."""
+    with contextlib.ExitStack() as stack:
+        folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        uri = f"unix:{folder}/migration"
+        there = Qemu(tree, folder, "there", "-incoming", uri)
+        stack.callback(there.close)
+        here = Qemu(tree, folder, "here")
+        stack.callback(here.close)
+        here.map_memory()
+        here.fill(size)
+        here.qmp.run("migrate-set-parameters", max_bandwidth=1 << 34)
+        here.qmp.run("migrate", uri=uri)
+        return wait_for_end(here)["downtime"]
+
+
+def measure(trees, progress):
+    """Much and little in turns, of each tree."""
+    results = []
+    for tree in trees:
+        pauses = {MUCH: [], LITTLE: []}
+        for i in range(ROUNDS):
+            for size, values in pauses.items():
+                progress(f"{tree.name}: {size >> 20} MiB, round {i + 1} of {ROUNDS}")
+                try:
+                    values.append(downtime(tree, size))
+                except MachineError as error:
+                    raise NotMeasured(str(error)) from error
+        results.append([figures.figure("migration_pause_4GiB_to_64MiB", "ms", pauses[MUCH],
+                                       baseline=pauses[LITTLE], goal=GOAL,
+                                       lower_is_better=True)])
+    return results
