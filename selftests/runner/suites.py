@@ -17,8 +17,8 @@ QTEST = {
     "QTEST_QEMU": str(BUILD / "vm" / "qemu-system-x86_64"),
     "QTEST_FIRMWARE": str(BUILD / "vm" / "firmware"),
 }
-VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_recovery",
-            "test_shapes", "test_snapshot", "test_tools")
+VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_migration",
+            "test_recovery", "test_shapes", "test_snapshot", "test_tools")
 SANITIZE = "-Db_sanitize=address,undefined"
 
 
