@@ -94,6 +94,33 @@ static bool neuron_port_host_write(void *opaque, uint64_t addr,
     return true;
 }
 
+/* The RCU read lock is held until the end of the map: so long the memory stays. */
+static void *neuron_port_host_map(void *opaque, uint64_t addr, size_t *len,
+                                  bool is_write)
+{
+    MemoryRegion *mr;
+    void *ram;
+
+    rcu_read_lock();
+    ram = neuron_port_ram(opaque, addr, len, is_write, &mr);
+    if (!ram) {
+        rcu_read_unlock();
+    }
+    return ram;
+}
+
+static void neuron_port_host_unmap(void *opaque, void *ptr, size_t len,
+                                   size_t changed)
+{
+    ram_addr_t offset;
+
+    if (changed) {
+        neuron_ram_written(opaque, memory_region_from_host(ptr, &offset), ptr,
+                           changed);
+    }
+    rcu_read_unlock();
+}
+
 static void neuron_port_irq(void *opaque, unsigned vector)
 {
     NeuronChip *s = opaque;
@@ -166,6 +193,8 @@ void neuron_worker_exit(void)
 const struct trn_port neuron_port = {
     .host_read = neuron_port_host_read,
     .host_write = neuron_port_host_write,
+    .host_map = neuron_port_host_map,
+    .host_unmap = neuron_port_host_unmap,
     .irq = neuron_port_irq,
     .log = neuron_port_log,
     .hbm_alloc = neuron_hbm_alloc,

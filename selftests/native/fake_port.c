@@ -35,6 +35,30 @@ static bool fake_host_write(void *opaque, uint64_t addr, const void *buf,
 	return true;
 }
 
+static void *fake_host_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+	struct fake_port *port = opaque;
+	uint64_t left = FAKE_MAP - addr % FAKE_MAP;
+
+	(void)write;
+	if (*len > left)
+		*len = left;
+	if (!host_ok(port, addr, *len))
+		return NULL;
+	atomic_fetch_add(&port->maps, 1);
+	atomic_fetch_add(&port->mapped, 1);
+	return port->host + addr;
+}
+
+static void fake_host_unmap(void *opaque, void *ptr, size_t len, size_t changed)
+{
+	struct fake_port *port = opaque;
+	uint64_t addr = (uint64_t)((uint8_t *)ptr - port->host);
+
+	assert_true(len && len <= FAKE_MAP - addr % FAKE_MAP && changed <= len);
+	assert_true(atomic_fetch_sub(&port->mapped, 1) > 0);
+}
+
 static void fake_irq(void *opaque, unsigned int vector)
 {
 	struct fake_port *port = opaque;
@@ -147,6 +171,8 @@ void fake_port_init(struct fake_port *port, size_t host_size)
 	port->ops = (struct trn_port) {
 		.host_read = fake_host_read,
 		.host_write = fake_host_write,
+		.host_map = fake_host_map,
+		.host_unmap = fake_host_unmap,
 		.irq = fake_irq,
 		.log = fake_log,
 		.hbm_alloc = fake_hbm_alloc,
@@ -164,6 +190,7 @@ void fake_port_destroy(struct fake_port *port)
 {
 	unsigned int i;
 
+	assert_int_equal(atomic_load(&port->mapped), 0);
 	for (i = 0; i < NEURON_MAX_HBM; i++) {
 		if (port->hbm[i])
 			munmap(port->hbm[i], port->hbm_size[i]);

@@ -37,6 +37,7 @@
  * @last_vector: of the newest interrupt
  * @log: the newest lines, a ring
  * @logged: lines ever logged, by level
+ * @maps: maps of host memory so far; @mapped: of them, those that have not ended
  * @dirty: of each stack a bit for each page that the chip has told of; NULL: it
  *	does not tell
  * @timers: calls of the timer
@@ -52,6 +53,8 @@ struct fake_port {
 	void *hbm[NEURON_MAX_HBM];
 	uint64_t hbm_size[NEURON_MAX_HBM];
 	_Atomic uint64_t *dirty[NEURON_MAX_HBM];
+	_Atomic unsigned int maps;
+	_Atomic unsigned int mapped;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -95,6 +98,9 @@ struct trn_chip_config fake_chip_config(struct fake_port *port,
 void fake_chip_stop(struct trn_chip *chip);
 /* Stop, wait until quiet, free. */
 void fake_chip_free(struct trn_chip *chip);
+
+/* Host memory is in pieces of this size to who maps it. */
+#define FAKE_MAP	12288u
 
 /* The plain address of byte @offset of the fake host memory. */
 uint64_t fake_host_addr(const struct fake_port *port, uint64_t offset);

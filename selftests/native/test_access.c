@@ -345,6 +345,90 @@ static void a_host_fault_is_reported(void **state)
 
 /* --- Semaphore windows --- */
 
+static bool no_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	fail_msg("%zu bytes are read, not mapped", len);
+	return false;
+}
+
+/* A transfer in the host's memory takes one map for each piece of it, and no read. */
+static void host_memory_is_mapped(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_access access = { .chip = rig->chip[0] };
+	const size_t len = 5 * FAKE_MAP;
+	uint64_t from = rig_host(rig, 0, len), to = rig_host(rig, 0, len);
+	const uint64_t first = from / FAKE_MAP, last = (from + len - 1) / FAKE_MAP;
+	uint8_t *there = rig_host_ptr(rig, 0, to);
+
+	rig_fill(rig, rig_host_ptr(rig, 0, from), len);
+	rig->port[0].ops.host_read = no_read;
+	assert_int_equal(trn_access_copy(&access, rig_host_addr(rig, 0, to),
+					 rig_host_addr(rig, 0, from), len), NEURON_CAUSE_NONE);
+	assert_memory_equal(there, rig_host_ptr(rig, 0, from), len);
+	assert_int_equal(atomic_load(&rig->port[0].maps), last - first + 1);
+	assert_int_equal(atomic_load(&rig->port[0].mapped), 0);
+}
+
+static void *no_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+	(void)opaque;
+	(void)addr;
+	(void)len;
+	(void)write;
+	return NULL;
+}
+
+/* A host that has no maps, and one that refuses them. */
+static void host_memory_need_not_be_mapped(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_access access = { .chip = rig->chip[0] };
+	struct trn_port *ops = &rig->port[0].ops;
+	const size_t len = 3 * FAKE_MAP;
+	uint64_t from = rig_host(rig, 0, len), to = rig_host(rig, 0, len);
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ops->host_map = i ? no_map : NULL;
+		rig_fill(rig, rig_host_ptr(rig, 0, from), len);
+		assert_int_equal(trn_access_copy(&access, rig_host_addr(rig, 0, to),
+						 rig_host_addr(rig, 0, from), len),
+				 NEURON_CAUSE_NONE);
+		assert_memory_equal(rig_host_ptr(rig, 0, to), rig_host_ptr(rig, 0, from), len);
+	}
+	assert_int_equal(atomic_load(&rig->port[0].maps), 0);
+}
+
+/* Registers and the host's memory, both ways; and memory that is not there. */
+static void maps_of_other_places(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_access access = { .chip = rig->chip[0] };
+	uint64_t host = rig_host(rig, 0, 64);
+	uint64_t regs = rig->chip[0]->gen->apb_addr[0];
+	const uint64_t nowhere = rig_host_addr(rig, 0, RIG_HOST_BYTES);
+	uint8_t direct[8];
+
+	assert_int_equal(trn_access_read(&access, regs, direct, 8), NEURON_CAUSE_NONE);
+	memset(rig_host_ptr(rig, 0, host), 0xee, 16);
+	assert_int_equal(trn_access_copy(&access, rig_host_addr(rig, 0, host), regs, 8),
+			 NEURON_CAUSE_NONE);
+	assert_memory_equal(rig_host_ptr(rig, 0, host), direct, 8);
+	assert_int_equal(*(uint8_t *)rig_host_ptr(rig, 0, host + 8), 0xee);
+	assert_int_equal(atomic_load(&rig->port[0].maps), 1);
+	assert_int_equal(trn_access_copy(&access, nowhere, rig_host_addr(rig, 0, host), 8),
+			 NEURON_CAUSE_HOST);
+	assert_true(access.bad_dst);
+	assert_int_equal(trn_access_copy(&access, rig_host_addr(rig, 0, host), nowhere, 8),
+			 NEURON_CAUSE_HOST);
+	assert_false(access.bad_dst);
+	assert_int_equal(atomic_load(&rig->port[0].mapped), 0);
+}
+
 static void a_semaphore_window_posts_and_reads(void **state)
 {
 	struct rig *rig = *state;
@@ -522,6 +606,9 @@ int main(void)
 		TEST(rights_are_those_of_the_window),
 		TEST(a_copy_that_ends_outside_writes_nothing),
 		TEST(a_host_fault_is_reported),
+		TEST(host_memory_is_mapped),
+		TEST(host_memory_need_not_be_mapped),
+		TEST(maps_of_other_places),
 		TEST(a_semaphore_window_posts_and_reads),
 		TEST(a_peers_semaphore_can_only_be_posted),
 		TEST(a_post_of_an_old_grant_is_dropped_and_counted),

@@ -509,28 +509,105 @@ static void piece_skip(struct piece *piece, uint64_t n)
 	piece->loc.ptr = piece->loc.ptr ? piece->loc.ptr + n : NULL;
 }
 
-/* Neither side is device memory with a pointer, or one is a register. */
-static enum neuron_cause move_bounced(struct trn_access *access,
-				      const struct end *dst, struct piece *to,
-				      const struct end *src, struct piece *from,
-				      uint64_t len)
+/* A move of bytes that have no pointer of the chip's, and how far it has come. */
+struct move {
+	struct trn_access *access;
+	const struct end *dst;
+	const struct end *src;
+	struct piece to;
+	struct piece from;
+};
+
+static enum neuron_cause fail_dst(const struct move *move, enum neuron_cause cause)
+{
+	move->access->bad_dst = true;
+	return fail(move->access, move->dst, cause);
+}
+
+/* From the host's memory, if it has a pointer; *@n is cut, 0: it has none. */
+static enum neuron_cause move_from_map(const struct move *move, uint64_t *n)
+{
+	struct trn_chip *chip = move->access->chip;
+	enum neuron_cause cause;
+	size_t len = *n;
+	void *ptr;
+
+	cause = trn_bus_host_map(chip, move->from.loc.offset, false, &len, &ptr);
+	*n = ptr ? len : 0;
+	if (cause)
+		return fail(move->access, move->src, cause);
+	if (!ptr)
+		return NEURON_CAUSE_NONE;
+	cause = piece_write(move->access, &move->to, ptr, len);
+	trn_bus_host_unmap(chip, ptr, len, 0);
+	return cause ? fail_dst(move, cause) : NEURON_CAUSE_NONE;
+}
+
+/* The same into the host's memory. */
+static enum neuron_cause move_into_map(const struct move *move, uint64_t *n)
+{
+	struct trn_chip *chip = move->access->chip;
+	enum neuron_cause cause;
+	size_t len = *n;
+	void *ptr;
+
+	cause = trn_bus_host_map(chip, move->to.loc.offset, true, &len, &ptr);
+	*n = ptr ? len : 0;
+	if (cause)
+		return fail_dst(move, cause);
+	if (!ptr)
+		return NEURON_CAUSE_NONE;
+	cause = piece_read(chip, &move->from, ptr, len);
+	trn_bus_host_unmap(chip, ptr, len, len);
+	return cause ? fail(move->access, move->src, cause) : NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause move_by_bounce(const struct move *move, uint64_t *n)
 {
 	uint8_t bounce[BOUNCE_BYTES];
 	enum neuron_cause cause;
-	uint64_t done, n;
 
-	for (done = 0; done < len; done += n) {
-		n = len - done < sizeof(bounce) ? len - done : sizeof(bounce);
-		cause = piece_read(access->chip, from, bounce, n);
+	*n = *n < sizeof(bounce) ? *n : sizeof(bounce);
+	cause = piece_read(move->access->chip, &move->from, bounce, *n);
+	if (cause)
+		return fail(move->access, move->src, cause);
+	cause = piece_write(move->access, &move->to, bounce, *n);
+	return cause ? fail_dst(move, cause) : NEURON_CAUSE_NONE;
+}
+
+/* The next of at most *@n bytes. */
+static enum neuron_cause move_step(const struct move *move, uint64_t *n)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	const uint64_t most = *n;
+
+	*n = 0;
+	if (move->from.loc.place == TRN_PLACE_HOST) {
+		*n = most;
+		cause = move_from_map(move, n);
+	} else if (move->to.loc.place == TRN_PLACE_HOST) {
+		*n = most;
+		cause = move_into_map(move, n);
+	}
+	if (cause || *n)
+		return cause;
+	*n = most;
+	return move_by_bounce(move, n);
+}
+
+/* Neither side is device memory with a pointer, or one is a register. */
+static enum neuron_cause move_stepwise(struct move *move, uint64_t len)
+{
+	enum neuron_cause cause;
+	uint64_t n;
+
+	for (; len; len -= n) {
+		n = len;
+		cause = move_step(move, &n);
 		if (cause)
-			return fail(access, src, cause);
-		cause = piece_write(access, to, bounce, n);
-		if (cause) {
-			access->bad_dst = true;
-			return fail(access, dst, cause);
-		}
-		piece_skip(from, n);
-		piece_skip(to, n);
+			return cause;
+		piece_skip(&move->from, n);
+		piece_skip(&move->to, n);
 	}
 	return NEURON_CAUSE_NONE;
 }
@@ -654,7 +731,7 @@ enum neuron_cause trn_access_copy(struct trn_access *access, uint64_t dst_addr,
 		count_bytes(access, &to, &from, n);
 		cause = is_direct(&to, &from) ?
 				move_direct(access, &dst, &to, &src, &from, n) :
-				move_bounced(access, &dst, &to, &src, &from, n);
+				move_stepwise(&(struct move){ access, &dst, &src, to, from }, n);
 		if (cause)
 			return cause;
 	}

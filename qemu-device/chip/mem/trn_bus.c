@@ -314,6 +314,25 @@ enum neuron_cause trn_bus_host_write(struct trn_chip *chip, uint64_t addr,
 	return NEURON_CAUSE_NONE;
 }
 
+enum neuron_cause trn_bus_host_map(struct trn_chip *chip, uint64_t addr, bool write, size_t *len,
+				   void **ptr)
+{
+	const struct trn_port *port = chip->port;
+
+	*ptr = port->host_map ? port->host_map(chip->opaque, addr, len, write) : NULL;
+	if (!*ptr ||
+	    !trn_inject(chip, write ? TRN_INJECT_HOST_WRITE : TRN_INJECT_HOST_READ, 0, NULL))
+		return NEURON_CAUSE_NONE;
+	trn_bus_host_unmap(chip, *ptr, *len, 0);
+	*ptr = NULL;
+	return NEURON_CAUSE_HOST;
+}
+
+void trn_bus_host_unmap(struct trn_chip *chip, void *ptr, size_t len, size_t changed)
+{
+	chip->port->host_unmap(chip->opaque, ptr, len, changed);
+}
+
 static enum neuron_cause locate_range(struct trn_chip *chip, uint64_t addr,
 				      size_t len, struct trn_loc *loc)
 {

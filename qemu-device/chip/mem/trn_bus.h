@@ -5,6 +5,7 @@
 #ifndef TRN_BUS_H
 #define TRN_BUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,6 +75,14 @@ enum neuron_cause trn_bus_host_read(struct trn_chip *chip, uint64_t addr,
 				    void *buf, size_t len);
 enum neuron_cause trn_bus_host_write(struct trn_chip *chip, uint64_t addr,
 				     const void *buf, size_t len);
+
+/*
+ * The @*len bytes there by a pointer, for one move; see trn_port.host_map. *@ptr is NULL when
+ * there is none. NONE, or _HOST: neither can they be reached otherwise.
+ */
+enum neuron_cause trn_bus_host_map(struct trn_chip *chip, uint64_t addr, bool write, size_t *len,
+				   void **ptr);
+void trn_bus_host_unmap(struct trn_chip *chip, void *ptr, size_t len, size_t changed);
 
 /* Any place but SEM for more than 4 aligned bytes; may cross no region end. */
 enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,

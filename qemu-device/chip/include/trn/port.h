@@ -33,6 +33,13 @@ enum trn_log_level {
  * @host_read: copy @len bytes from bus address @addr; false when any byte is
  *	not ordinary memory or bus mastering is off
  * @host_write: the same towards memory
+ * @host_map: where the @*len bytes at bus address @addr can be reached by a pointer,
+ *	to be written (@write) or read; @*len is cut to those that are there in one
+ *	piece. NULL: there is no such pointer; @host_read or @host_write then tells
+ *	whether the bytes can be reached at all. The chip uses it for one move of 64 KiB
+ *	at most, and ends it in the same thread. May be NULL: there are no maps
+ * @host_unmap: end of a map: @ptr and @len as @host_map gave them; @changed bytes
+ *	from the first on may have been written. Not NULL with @host_map
  * @irq: raise MSI-X @vector (edge); the host drops it when it is not enabled
  * @log: write one line to the log; it comes without a newline
  * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
@@ -55,6 +62,8 @@ struct trn_port {
 	bool (*host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
 	bool (*host_write)(void *opaque, uint64_t addr, const void *buf,
 			   size_t len);
+	void *(*host_map)(void *opaque, uint64_t addr, size_t *len, bool write);
+	void (*host_unmap)(void *opaque, void *ptr, size_t len, size_t changed);
 	void (*irq)(void *opaque, unsigned int vector);
 	void (*log)(void *opaque, enum trn_log_level level, const char *line);
 	void *(*hbm_alloc)(void *opaque, unsigned int stack, uint64_t size);
