@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Giving up jobs before their end. Transfers: neuron_transfer.c.
+ * Giving up jobs before their end. Transfers: neuron_transfer_file.c.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>

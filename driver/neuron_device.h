@@ -196,7 +196,7 @@ struct neuron_counters {
  * @copy_turn: spreads copies over the queues of a stack
  * @copy_lock: protects @copy_pieces
  * @copy_pieces: user memory mapped for copies (neuron_copy_piece.c)
- * @transfer_sched: scheduler of each of these queues (neuron_transfer.c)
+ * @transfer_sched: scheduler of each of these queues (neuron_transfer_file.c)
  * @transfers_lock: protects @transfers; held while a file's transfers end
  * @transfers: those of open files
  * @transfers_turn: spreads files over the queues
@@ -317,7 +317,7 @@ struct neuron_device {
  * @ndev: device
  * @claims: claim ids to struct neuron_claim (neuron_claim.c)
  * @grants: handles to imported grants (neuron_grant.c)
- * @transfers: transfers (neuron_transfer.c)
+ * @transfers: transfers (neuron_transfer_file.c)
  * @busy_ns: of each core, by claims given back; under @claims' lock
  */
 struct neuron_file {

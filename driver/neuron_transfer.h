@@ -128,6 +128,8 @@ struct neuron_transfer {
 	struct work_struct free_work;
 };
 
+/* neuron_transfer_file.c, up to neuron_transfer_cancel(). */
+
 /* neuron_pci.c: after the cores and the copy queues; after drm_dev_unplug() and the stop. */
 int neuron_transfers_init(struct neuron_device *ndev);
 void neuron_transfers_fini(struct neuron_device *ndev);
@@ -136,8 +138,14 @@ void neuron_transfers_fini(struct neuron_device *ndev);
 int neuron_transfers_open(struct neuron_file *nfile);
 void neuron_transfers_close(struct neuron_file *nfile);
 
+/* The last one frees them; the device may go with them. */
+void neuron_transfers_put(struct neuron_transfers *of);
+
 /* For CANCEL; @core, of which transfers have none, must be 0. */
 int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
+
+/* neuron_transfer.c, as what follows: what the schedulers of transfers do. */
+extern const struct drm_sched_backend_ops neuron_transfer_sched_ops;
 
 /*
  * A transfer of @nr moves in queue number @queue, without moves, buffers and pattern yet; or

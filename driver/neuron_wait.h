@@ -96,7 +96,7 @@ struct neuron_result *neuron_results_find(struct neuron_results *results,
 					  u64 job, struct dma_fence **fence);
 
 /*
- * neuron_transfer.c: those of the queue of @file that has transfer @id; ERR_PTR(-EINVAL)
+ * neuron_transfer_file.c: those of the queue of @file that has transfer @id; ERR_PTR(-EINVAL)
  * unless @core, which transfers do not have, is 0.
  */
 struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
