@@ -119,8 +119,8 @@ static void neuron_transfers_entities_fini(struct neuron_transfers *of,
 
 /*
  * Under transfers_lock, when the file takes no transfer any more. Several queues may have
- * one scheduler, which does no harm when it is stopped or started twice. A queue that was never given a transfer is unknown
- * to its scheduler, which goes on for other files.
+ * one scheduler, which does no harm when it is stopped or started twice. A queue that was
+ * never given a transfer is unknown to its scheduler, which goes on for other files.
  */
 static void neuron_transfers_hold(struct neuron_transfers *of)
 {

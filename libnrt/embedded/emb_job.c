@@ -301,7 +301,8 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 
 static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
 {
-	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : (1u << NEURON_NR_ENGINES) - 1;
+	uint32_t all = (1u << NEURON_NR_ENGINES) - 1;
+	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : all;
 	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
 	int ret;
 
