@@ -444,7 +444,8 @@ static void a_trace_is_saved(void **state)
 /* And a state of an older version is refused. */
 static void the_flag_inexact_is_saved(void **state)
 {
-	const uint64_t block = 11ull << 32 | TRN_STATE_NAME('C', 'O', 'R', 'E');
+	/* Its version stands behind it. */
+	const uint32_t block = TRN_STATE_NAME('C', 'O', 'R', 'E');
 	const struct neuron_hw_completion *record;
 	struct stream stream = { 0 };
 	struct rig *rig = *state, *to;
