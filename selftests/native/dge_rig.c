@@ -40,13 +40,13 @@ struct neuron_udma_dge dge_copy_block(uint64_t dst, uint64_t src, uint32_t n)
 }
 
 void dge_put_block(struct dge_test *t, unsigned int i,
-		      struct neuron_udma_dge dge)
+		   struct neuron_udma_dge dge)
 {
 	memcpy(t->data + AT_BLOCK(i), &dge, sizeof(dge));
 }
 
 struct neuron_inst dge_generate(unsigned int queue, uint64_t addr,
-				   unsigned int src_reg, unsigned int dst_reg)
+				unsigned int src_reg, unsigned int dst_reg)
 {
 	return OP(DMA_GENERATE, .addr = addr,
 		  .reg = { (uint8_t)queue, (uint8_t)(queue >> 8),

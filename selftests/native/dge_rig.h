@@ -30,7 +30,7 @@ void dge_end(struct dge_test *t);
 struct neuron_udma_dge dge_copy_block(uint64_t dst, uint64_t src, uint32_t n);
 void dge_put_block(struct dge_test *t, unsigned int i, struct neuron_udma_dge dge);
 struct neuron_inst dge_generate(unsigned int queue, uint64_t addr, unsigned int src_reg,
-				   unsigned int dst_reg);
+				unsigned int dst_reg);
 void dge_add_reg(struct dge_test *t, unsigned int reg, uint32_t value);
 void dge_halt(struct dge_test *t);
 /* @inst posts @value when its bytes have landed. */

@@ -17,7 +17,7 @@ static void test_engines(void **state)
 	dge_begin(&t, 3, false);
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		dge_put_block(&t, e, dge_copy_block(DATA(AT_DATA + 0x20000 + 0x100 * e),
-					    DATA(AT_DATA + 0x333 * e), 50));
+						    DATA(AT_DATA + 0x333 * e), 50));
 		seq_add(&t.job, e, dge_generate(e % 2, DATA(AT_BLOCK(e)), 0, 0));
 		seq_add(&t.job, e, OP(HALT));
 	}
@@ -89,7 +89,8 @@ static void test_loop(void **state)
  */
 static void slow_program(struct dge_test *t)
 {
-	struct neuron_udma_dge dge = dge_copy_block(DATA(AT_DATA + 0x80000), DATA(AT_DATA), SLOW_BYTES);
+	struct neuron_udma_dge dge = dge_copy_block(DATA(AT_DATA + 0x80000), DATA(AT_DATA),
+						    SLOW_BYTES);
 	unsigned int i;
 
 	dge.op.src_dtype = NEURON_DTYPE_UINT8;
@@ -350,7 +351,8 @@ static void expect_engine(struct neuron_udma_dge dge, enum neuron_engine engine,
 /* Hardware for Sync and Scalar, but not on trn1; software on GpSimd. */
 static void test_documented_engines(void **state)
 {
-	const struct neuron_udma_dge copy = dge_copy_block(DATA(AT_DATA), DATA(AT_DATA + 0x1000), 16);
+	const struct neuron_udma_dge copy = dge_copy_block(DATA(AT_DATA),
+							   DATA(AT_DATA + 0x1000), 16);
 	const bool hardware = fake_gen()->generation >= 3;
 	const enum neuron_cause refused = hardware ? NEURON_CAUSE_OPERAND : NEURON_CAUSE_OPCODE;
 	struct neuron_udma_dge cast = copy, gather = copy;
@@ -495,10 +497,12 @@ static void test_transfer_fields(void **state)
 	(void)state;
 	inst.mode = NEURON_INST_LANDED >> 8;
 	expect_fault(good, inst, 0, NEURON_CAUSE_OPERAND, 0);
-	expect_fault(good, dge_length(dge_generate(0, DATA(0), 0, 0), 0, 0), 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, dge_length(dge_generate(0, DATA(0), 0, 0), 0, 0), 0,
+		     NEURON_CAUSE_OPERAND, 0);
 	expect_fault(good, dge_length(dge_generate(0, DATA(0), 0, 0), NEURON_NR_REGS, 0), 0,
 		     NEURON_CAUSE_OPERAND, 0);
-	expect_fault(good, dge_length(dge_generate(0, DATA(0), 0, 0), 4, 4), 0, NEURON_CAUSE_OPERAND, 0);
+	expect_fault(good, dge_length(dge_generate(0, DATA(0), 0, 0), 4, 4), 0,
+		     NEURON_CAUSE_OPERAND, 0);
 	inst = OP(DMA_TRIGGER, .mode = NEURON_INST_QUEUES >> 8);
 	expect_fault(good, inst, 0, NEURON_CAUSE_OPERAND, 0);
 	inst.reg[2] = 3;

@@ -55,6 +55,7 @@ static void move(uint8_t *dst, const uint8_t *src, const struct neuron_udma_op *
 static void expect_length(struct neuron_udma_dge dge, unsigned int dim, uint32_t n,
 			  uint64_t bytes)
 {
+	struct neuron_inst inst;
 	struct neuron_udma_op longer = dge.op;
 	struct neuron_hw_completion record;
 	uint8_t expected[TARGET_BYTES];
@@ -68,7 +69,8 @@ static void expect_length(struct neuron_udma_dge dge, unsigned int dim, uint32_t
 	memcpy(expected, t.data + AT_TARGET, TARGET_BYTES);
 	move(expected, t.data + AT_DATA, &longer);
 	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = n, .reg = { 4 }));
-	seq_add(&t.job, SYNC, dge_length(dge_landed(dge_generate(0, DATA(AT_BLOCK(0)), 0, 0), 1), 4, dim));
+	inst = dge_landed(dge_generate(0, DATA(AT_BLOCK(0)), 0, 0), 1);
+	seq_add(&t.job, SYNC, dge_length(inst, 4, dim));
 	seq_add(&t.job, SYNC, take_ge(OP(NOP), 9, 1));
 	dge_halt(&t);
 	record = seq_run(&t.job);
