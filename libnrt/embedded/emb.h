@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "backend.h"
 #include "contract/job.h"
@@ -44,6 +45,8 @@ struct nrt_chip;
 /* Jobs of a core that have not ended, and results of those that have. */
 #define EMB_QUEUE	63
 #define EMB_RESULTS	1024
+/* Jobs of a WAIT. */
+#define EMB_WAIT_JOBS	1024
 
 /**
  * struct emb_region - memory of this process that the chips can reach
@@ -128,7 +131,8 @@ struct emb_table {
  * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
  * @limit_ns: without progress
  * @doorbell_ns: 0: it waits for its turn
- * @looked_ns: when @progress was last seen to change
+ * @moved_ns: when @progress was last seen to change
+ * @looked_ns: when somebody last looked
  */
 struct emb_job {
 	struct emb_job *next;
@@ -141,6 +145,7 @@ struct emb_job {
 	struct neuron_hw_window trace;
 	uint64_t limit_ns;
 	uint64_t doorbell_ns;
+	uint64_t moved_ns;
 	uint64_t looked_ns;
 	uint64_t progress;
 };
@@ -153,6 +158,7 @@ struct emb_job {
  * @memory: job block and completion record of the job that runs
  * @table: NULL: no window
  * @first, @last, @nr_jobs: jobs in the order of submission; the first one has its doorbell
+ * @wedged: its last reset did not end; it runs nothing until one does
  * @results: of jobs that have ended, by number modulo EMB_RESULTS; NULL: none yet
  * @nr_results: ended since the claim began
  */
@@ -171,6 +177,7 @@ struct emb_core {
 	struct emb_job *first;
 	struct emb_job *last;
 	unsigned int nr_jobs;
+	bool wedged;
 	struct drm_neuron_wait_job *results;
 	uint64_t nr_results;
 };
@@ -224,7 +231,8 @@ struct emb_name {
  * @open: chips that are open; under @lock
  * @news: an interrupt has come
  * @work: one has come to a chip that nobody looks after
- * @idle: @keeper sleeps until it is woken
+ * @pokes: how often somebody left work to @keeper; under @news_lock
+ * @pid: the process that has the threads; a child has only copies of the memory
  * @keeper: thread that ends jobs which nobody waits for
  */
 struct emb_machine {
@@ -241,10 +249,17 @@ struct emb_machine {
 	pthread_mutex_t news_lock;
 	pthread_cond_t news;
 	pthread_cond_t work;
-	_Atomic bool idle;
+	uint64_t pokes;
+	pid_t pid;
 	pthread_t keeper;
 	bool leaving;
 };
+
+/* Is this a child of the process that has opened the chip? Nothing of it works there. */
+static inline bool emb_forked(const struct nrt_chip *chip)
+{
+	return chip->machine->pid != getpid();
+}
 
 /* --- emb_machine.c --- */
 
@@ -253,7 +268,7 @@ void emb_close(struct nrt_chip *chip);
 uint64_t emb_now_ns(void);
 /* Somebody may wait for what no interrupt announces. */
 void emb_tell(struct nrt_chip *chip);
-/* There may be a job that nobody waits for. */
+/* There is a job that nobody waits for. */
 void emb_keeper_wake(struct emb_machine *machine);
 /* Wait until the chip has had more than @seen interrupts, or until @deadline_ns. */
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns);

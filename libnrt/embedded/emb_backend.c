@@ -123,7 +123,7 @@ static int query_limits(struct drm_neuron_query *query)
 		.gang_jobs = 1,
 		.job_queues = NEURON_JOB_MAX_QUEUES,
 		.windows = NEURON_MAX_WINDOWS,
-		.wait_jobs = UINT32_MAX,
+		.wait_jobs = EMB_WAIT_JOBS,
 		.results = EMB_RESULTS,
 		.post_entries = DRM_NEURON_NR_STATUS_COUNTERS,
 	};

@@ -9,6 +9,7 @@
 #include "emb.h"
 
 #define RESET_NS	10000000000ull
+#define RESET_POLL_NS	10000000ull
 
 static void core_init(struct nrt_chip *chip, unsigned int index)
 {
@@ -45,17 +46,21 @@ int emb_cores_init(struct nrt_chip *chip)
 int emb_core_reset(struct emb_core *core)
 {
 	struct nrt_chip *chip = core->chip;
-	uint64_t deadline = emb_now_ns() + RESET_NS;
+	uint64_t now = emb_now_ns(), deadline = now + RESET_NS;
 	uint64_t seen;
 
+	/* A cause that is set already would raise no interrupt. */
+	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
 	emb_core_write(core, NEURON_CORE_RESET, 1);
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
-		if (!emb_core_read(core, NEURON_CORE_RESET))
+		core->wedged = emb_core_read(core, NEURON_CORE_RESET);
+		if (!core->wedged)
 			break;
-		if (emb_now_ns() > deadline)
+		now = emb_now_ns();
+		if (now > deadline)
 			return -EIO;
-		emb_wait_irq(chip, seen, deadline);
+		emb_wait_irq(chip, seen, now + RESET_POLL_NS);
 	}
 	/* What was announced until now is of a job that the reset has ended. */
 	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
@@ -177,7 +182,9 @@ int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *args)
 	unsigned int nr = chip->gen->nr_cores;
 	int ret;
 
-	if (args->flags || !args->cores == !args->count || args->cores >> nr || args->count > nr ||
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (args->flags || !args->cores == !args->count || (args->cores && args->align) || args->cores >> nr || args->count > nr ||
 	    args->align > nr || args->align & (args->align - 1))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
@@ -190,6 +197,8 @@ int emb_release(struct nrt_chip *chip, struct drm_neuron_release *args)
 {
 	struct emb_claim *claim;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	pthread_mutex_lock(&chip->lock);
 	claim = emb_claim_find(chip, args->claim);
 	if (claim)

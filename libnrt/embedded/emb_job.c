@@ -25,6 +25,8 @@ _Static_assert(AT_QUEUES + NEURON_JOB_MAX_QUEUES * sizeof(struct neuron_hw_job_q
 #define LIMIT_MAX_MS	600000
 /* A job that makes progress may take so many limits. */
 #define LIMIT_CAP	16
+/* Progress is looked at so often in a limit. */
+#define LIMIT_LOOKS	8
 /* A short job is over before the doorbell returns. */
 #define INLINE_NS	50000
 
@@ -125,6 +127,7 @@ static void start_job(struct emb_core *core)
 	block->completion = neuron_to_le64(base + AT_COMPLETION);
 	write_tables(core, job, block);
 	job->doorbell_ns = emb_now_ns();
+	job->moved_ns = job->doorbell_ns;
 	job->looked_ns = job->doorbell_ns;
 	job->progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
 	kept = trn_pool_inline_begin(pool, INLINE_NS);
@@ -137,8 +140,14 @@ static void start_job(struct emb_core *core)
 /* The chip broke its contract, or the job makes no progress. */
 static void give_up(struct emb_core *core, bool hang)
 {
-	emb_core_reset(core);
+	/* A core that does not answer may still write what its job showed it. */
+	if (emb_core_reset(core)) {
+		core->first->table = NULL;
+		core->first->trace_bo = NULL;
+	}
 	end_aborted(core, hang);
+	if (core->wedged)
+		emb_jobs_abort(core);
 	emb_tell(core->chip);
 }
 
@@ -154,43 +163,55 @@ static void take_record(struct emb_core *core)
 		end_job(core, &record, false);
 }
 
-/* When to look at the running job again. */
-static uint64_t watch(struct emb_core *core)
+/*
+ * Does the running job hang: no progress for its limit, or not at its end after many of them?
+ * Time in which nobody could look, because the process was stopped, does not count.
+ */
+static bool hangs(struct emb_core *core, uint64_t *next)
 {
+	uint64_t progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
 	struct emb_job *job = core->first;
-	uint64_t now = emb_now_ns(), cap = job->doorbell_ns + job->limit_ns * LIMIT_CAP;
-	uint64_t progress, again;
+	uint64_t now = emb_now_ns();
 
-	if (now < job->looked_ns + job->limit_ns && now < cap)
-		goto out;
-	progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
-	if (progress != job->progress && now < cap) {
+	if (progress != job->progress || now - job->looked_ns > job->limit_ns / 2) {
 		job->progress = progress;
-		job->looked_ns = now;
-		goto out;
+		job->moved_ns = now;
 	}
-	give_up(core, true);
-	return 0;
-out:
-	again = job->looked_ns + job->limit_ns;
-	return again < cap ? again : cap;
+	job->looked_ns = now;
+	*next = now + job->limit_ns / LIMIT_LOOKS;
+	return now - job->moved_ns >= job->limit_ns ||
+	       now - job->doorbell_ns >= job->limit_ns * LIMIT_CAP;
 }
 
-static uint64_t service_core(struct emb_core *core)
+static uint32_t take_cause(struct emb_core *core)
 {
-	uint32_t cause;
+	uint32_t cause = neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE));
 
-	if (!core->first)
-		return 0;
-	cause = neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE));
 	if (cause)
 		emb_core_write(core, NEURON_CORE_CAUSE, cause);
-	if (cause & NEURON_CORE_CAUSE_DONE)
-		take_record(core);
-	else if (cause & NEURON_CORE_CAUSE_REFUSED)
-		give_up(core, false);
-	start_job(core);
-	return core->first ? watch(core) : 0;
+	return cause;
+}
+
+/* When to look at the core again, or 0: it has no job. */
+static uint64_t service_core(struct emb_core *core)
+{
+	uint64_t next = 0;
+	uint32_t cause;
+	bool hang;
+
+	while (core->first) {
+		start_job(core);
+		/* First the limit, then the cause: what has ended in time is no hang. */
+		hang = hangs(core, &next);
+		cause = take_cause(core);
+		if (cause & NEURON_CORE_CAUSE_DONE)
+			take_record(core);
+		else if (hang || cause & NEURON_CORE_CAUSE_REFUSED)
+			give_up(core, !(cause & NEURON_CORE_CAUSE_REFUSED));
+		else if (!cause)
+			return next;
+	}
+	return 0;
 }
 
 uint64_t emb_service(struct nrt_chip *chip)
@@ -222,13 +243,14 @@ static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array
 	int ret = 0;
 	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
 							&ret);
-	uint32_t i;
+	uint32_t i, seen = 0;
 
 	for (i = 0; i < array->count && !ret; i++) {
-		if (start[i].engine >= NEURON_NR_ENGINES)
-			ret = -EINVAL;
-		else
-			neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
+		if (start[i].engine >= NEURON_NR_ENGINES || seen >> start[i].engine & 1 ||
+		    neuron_hw_job_check_start(start[i].addr, start[i].count))
+			return -EINVAL;
+		seen |= 1u << start[i].engine;
+		neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
 	}
 	return ret;
 }
@@ -291,6 +313,8 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 
 	if (!args->trace)
 		return args->trace_offset || args->trace_size ? -EINVAL : 0;
+	if (args->trace_offset % NEURON_TRACE_ALIGN)
+		return -EINVAL;
 	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
 	if (ret)
 		return ret;
@@ -322,8 +346,9 @@ static int build_job(struct emb_core *core, struct emb_job *job, const struct dr
 	return ret;
 }
 
+/* *@left: the core has jobs. */
 static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
-			 const struct drm_neuron_job *args)
+			 const struct drm_neuron_job *args, bool *left)
 {
 	struct emb_core *core = emb_core_of(chip, submit->claim, args->core);
 	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
@@ -332,6 +357,8 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 
 	if (!core)
 		return -ENOENT;
+	if (core->wedged)
+		return -EIO;
 	if (core->nr_jobs == EMB_QUEUE)
 		return -EBUSY;
 	job = calloc(1, sizeof(*job));
@@ -357,16 +384,15 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 	core->last = job;
 	core->nr_jobs++;
 	submit->job = job->id;
-	start_job(core);
 	/* A short job is over by now. */
-	service_core(core);
+	*left = service_core(core);
 	return 0;
 }
 
-/* This thread looks after the chip no more. What has not ended is the keeper's again. */
-static void leave(struct nrt_chip *chip)
+/* This thread looks after the chip no more. @left: it has jobs, which are the keeper's now. */
+static void leave(struct nrt_chip *chip, bool left)
 {
-	if (atomic_fetch_sub(&chip->waiters, 1) == 1)
+	if (atomic_fetch_sub(&chip->waiters, 1) == 1 && left)
 		emb_keeper_wake(chip->machine);
 }
 
@@ -374,17 +400,20 @@ static void leave(struct nrt_chip *chip)
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 {
 	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
+	bool left = false;
 	int ret;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
 	    submit->jobs.count != 1 || submit->jobs.stride != sizeof(*args) || args->flags ||
 	    args->stream || args->stream_offset)
 		return -EINVAL;
 	atomic_fetch_add(&chip->waiters, 1);
 	pthread_mutex_lock(&chip->lock);
-	ret = submit_locked(chip, submit, args);
+	ret = submit_locked(chip, submit, args, &left);
 	pthread_mutex_unlock(&chip->lock);
-	leave(chip);
+	leave(chip, left);
 	return ret;
 }
 
@@ -437,7 +466,7 @@ static int collect_all(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 }
 
 static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
-		     struct drm_neuron_wait_job *jobs)
+		     struct drm_neuron_wait_job *jobs, bool *left)
 {
 	uint64_t deadline = (uint64_t)(wait->deadline_ns < 0 ? 0 : wait->deadline_ns);
 	uint64_t seen, next;
@@ -449,6 +478,7 @@ static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 		next = emb_service(chip);
 		ret = collect_all(chip, wait, jobs);
 		pthread_mutex_unlock(&chip->lock);
+		*left = next;
 		if (ret != -EAGAIN)
 			return ret;
 		if (emb_now_ns() >= deadline)
@@ -460,16 +490,22 @@ static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 {
 	struct drm_neuron_wait_job *jobs = (void *)(uintptr_t)wait->jobs.pointer;
+	const size_t out = offsetof(struct drm_neuron_wait_job, status);
+	bool left = false;
 	uint32_t i;
 	int ret;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	if (wait->flags & ~DRM_NEURON_WAIT_ALL || !wait->jobs.count ||
-	    wait->jobs.stride != sizeof(*jobs))
+	    wait->jobs.count > EMB_WAIT_JOBS || wait->jobs.stride != sizeof(*jobs))
 		return -EINVAL;
+	if (!jobs)
+		return -EFAULT;
 	for (i = 0; i < wait->jobs.count; i++)
-		jobs[i].status = 0;
+		memset((uint8_t *)&jobs[i] + out, 0, sizeof(jobs[i]) - out);
 	atomic_fetch_add(&chip->waiters, 1);
-	ret = wait_loop(chip, wait, jobs);
-	leave(chip);
+	ret = wait_loop(chip, wait, jobs, &left);
+	leave(chip, left);
 	return ret;
 }

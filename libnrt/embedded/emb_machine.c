@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,23 +164,22 @@ void emb_tell(struct nrt_chip *chip)
 
 void emb_keeper_wake(struct emb_machine *machine)
 {
-	if (!atomic_load(&machine->idle))
-		return;
 	pthread_mutex_lock(&machine->news_lock);
+	machine->pokes++;
 	pthread_cond_signal(&machine->work);
 	pthread_mutex_unlock(&machine->news_lock);
 }
 
-/* Interrupts of chips that nobody looks after. */
+/* Changes when there is something to do: interrupts of chips that nobody looks after, pokes. */
 static uint64_t unattended(struct emb_machine *machine)
 {
-	uint64_t irqs = 0;
+	uint64_t events = machine->pokes;
 	unsigned int i;
 
 	for (i = 0; i < machine->nr_chips; i++)
 		if (!atomic_load(&machine->chip[i].waiters))
-			irqs += atomic_load(&machine->chip[i].irqs);
-	return irqs;
+			events += atomic_load(&machine->chip[i].irqs);
+	return events;
 }
 
 /* Look after chips that nobody waits for. When to do it again, or 0: there are no jobs. */
@@ -221,11 +221,10 @@ static void *keep(void *arg)
 	uint64_t seen, next;
 
 	while (!leaving) {
-		/* First, so that a job which comes from here on wakes the keeper. */
-		atomic_store(&machine->idle, true);
+		pthread_mutex_lock(&machine->news_lock);
 		seen = unattended(machine);
+		pthread_mutex_unlock(&machine->news_lock);
 		next = look_after(machine);
-		atomic_store(&machine->idle, !next);
 		pthread_mutex_lock(&machine->news_lock);
 		if (!machine->leaving && unattended(machine) == seen)
 			keeper_wait(machine, next);
@@ -233,6 +232,31 @@ static void *keep(void *arg)
 		pthread_mutex_unlock(&machine->news_lock);
 	}
 	return NULL;
+}
+
+/* The application's handlers of signals do not run in threads that it does not know. */
+static int start_keeper(struct emb_machine *machine)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&machine->keeper, NULL, keep, machine);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+static struct trn_pool *start_pool(void)
+{
+	struct trn_pool *pool;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pool = trn_pool_new(0, NULL, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pool;
 }
 
 /* --- which chips there are --- */
@@ -347,6 +371,7 @@ static struct emb_machine *machine_new(const struct instance *instance)
 		return NULL;
 	}
 	machine->gen = instance->gen;
+	machine->pid = getpid();
 	emb_iova_init(&machine->iova);
 	pthread_mutex_init(&machine->lock, NULL);
 	pthread_mutex_init(&machine->news_lock, NULL);
@@ -355,7 +380,7 @@ static struct emb_machine *machine_new(const struct instance *instance)
 	pthread_cond_init(&machine->news, &attr);
 	pthread_cond_init(&machine->work, &attr);
 	pthread_condattr_destroy(&attr);
-	machine->pool = trn_pool_new(0, NULL, NULL);
+	machine->pool = start_pool();
 	machine->fabric = trn_fabric_new();
 	if (!machine->pool || !machine->fabric ||
 	    trn_fabric_configure(machine->fabric, TRN_TOPOLOGY_AUTO, instance->link_mbps)) {
@@ -413,7 +438,7 @@ static NRT_STATUS open_chips(struct emb_machine *machine, unsigned int nr,
 		chips[i] = &machine->chip[i];
 	}
 	machine->open = nr;
-	if (!pthread_create(&machine->keeper, NULL, keep, machine))
+	if (!start_keeper(machine))
 		return NRT_SUCCESS;
 	machine->keeper = 0;
 	return nrt_error_set(error, NRT_RESOURCE, "embedded chips: cannot start a thread");
@@ -446,6 +471,9 @@ void emb_close(struct nrt_chip *chip)
 	struct emb_machine *machine = chip->machine;
 	bool last;
 
+	/* Its threads are those of the parent. */
+	if (emb_forked(chip))
+		return;
 	pthread_mutex_lock(&machine->lock);
 	last = !--machine->open;
 	pthread_mutex_unlock(&machine->lock);

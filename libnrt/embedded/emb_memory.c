@@ -26,8 +26,14 @@ static uint64_t whole_pages(uint64_t size)
 
 void emb_iova_init(struct emb_iova *iova)
 {
+	pthread_rwlockattr_t attr;
+
 	memset(iova, 0, sizeof(*iova));
-	pthread_rwlock_init(&iova->lock, NULL);
+	/* Workers that read all the time must not keep a change waiting for ever. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&iova->lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
 }
 
 void emb_iova_destroy(struct emb_iova *iova)
@@ -266,24 +272,35 @@ static void write64(const struct nrt_chip *chip, uint64_t offset, uint64_t value
 	emb_write(chip, offset + 4, (uint32_t)(value >> 32));
 }
 
-/* Zeroes for the next owner. Each operation of the unit ends with an interrupt. */
-static void discard(struct nrt_chip *chip, uint32_t stack, uint64_t offset, uint64_t size)
+/*
+ * Zeroes for the next owner. Each operation of the unit ends with an interrupt. False: it did
+ * not end, or with an error.
+ */
+static bool discard(struct nrt_chip *chip, uint32_t stack, uint64_t offset, uint64_t size)
 {
 	uint64_t deadline = emb_now_ns() + STUCK_NS;
+	uint32_t cause = 0;
 	uint64_t seen;
 
+	if (emb_read(chip, NEURON_CTL_DISCARD_GO))
+		return false;
 	write64(chip, NEURON_CTL_DISCARD_ADDR, chip->gen->hbm_addr[stack] + offset);
 	write64(chip, NEURON_CTL_DISCARD_LEN, size);
 	emb_write(chip, NEURON_CTL_DISCARD_GO, 1);
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
-		emb_write(chip, NEURON_CTL_CAUSE,
-			  emb_read(chip, NEURON_CTL_CAUSE) &
-				  (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR));
-		if (!emb_read(chip, NEURON_CTL_DISCARD_GO) || emb_now_ns() > deadline)
-			return;
+		cause |= emb_read(chip, NEURON_CTL_CAUSE) &
+			 (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR);
+		emb_write(chip, NEURON_CTL_CAUSE, cause);
+		if (!emb_read(chip, NEURON_CTL_DISCARD_GO))
+			break;
+		if (emb_now_ns() > deadline)
+			return false;
 		emb_wait_irq(chip, seen, deadline);
 	}
+	cause |= emb_read(chip, NEURON_CTL_CAUSE);
+	emb_write(chip, NEURON_CTL_CAUSE, cause);
+	return !(cause & NEURON_CTL_CAUSE_DISCARD_ERROR);
 }
 
 void emb_memory_destroy(struct nrt_chip *chip)
@@ -323,12 +340,16 @@ static void bo_free(struct emb_bo *bo)
 {
 	struct nrt_chip *chip = bo->chip;
 
+	if (emb_forked(chip))
+		return;
 	if (bo->placement == DRM_NEURON_BO_HBM) {
 		pthread_mutex_lock(&chip->memory_lock);
-		/* Of a machine that ends the chips have stopped. */
-		if (!chip->machine->leaving)
-			discard(chip, bo->stack, bo->offset, bo->size);
-		stack_free(&chip->stack[bo->stack], bo->offset, bo->size);
+		/*
+		 * Of a machine that ends the chips have stopped. What could not be cleared
+		 * is given to nobody.
+		 */
+		if (chip->machine->leaving || discard(chip, bo->stack, bo->offset, bo->size))
+			stack_free(&chip->stack[bo->stack], bo->offset, bo->size);
 		pthread_mutex_unlock(&chip->memory_lock);
 	}
 	emb_shared_free(chip->machine, &bo->memory);
@@ -399,6 +420,8 @@ int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 	struct emb_bo *bo;
 	int ret;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	if (!create->size || whole_pages(create->size) < create->size || create->flags ||
 	    create->placement > DRM_NEURON_BO_HOST || (!hbm && create->stack) ||
 	    create->category >= DRM_NEURON_NR_CATEGORIES)
@@ -434,6 +457,8 @@ static struct emb_bo *bo_lookup(struct nrt_chip *chip, uint32_t handle)
 {
 	struct emb_bo *bo;
 
+	if (emb_forked(chip))
+		return NULL;
 	pthread_mutex_lock(&chip->lock);
 	bo = emb_bo_find(chip, handle);
 	if (bo)
@@ -468,6 +493,8 @@ void emb_bo_close(struct nrt_chip *chip, uint32_t handle)
 {
 	struct emb_bo *bo;
 
+	if (emb_forked(chip))
+		return;
 	pthread_mutex_lock(&chip->lock);
 	bo = emb_bo_find(chip, handle);
 	if (bo)

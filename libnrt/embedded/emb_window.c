@@ -84,6 +84,8 @@ int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
 	};
 	int ret = -ENOENT;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	if (grant->flags & ~(DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE) ||
 	    !grant->count || grant->first > room || grant->count > room - grant->first ||
 	    (sbuf && ((grant->first | grant->count) % 4 || grant->core >= NEURON_MAX_CORES)))
@@ -158,6 +160,9 @@ static int find_other(struct emb_core *core, const struct drm_neuron_window *win
 	bool found;
 
 	if (window->from == DRM_NEURON_FROM_CORE) {
+		/* A CC-core has no SBUF. */
+		if (sbuf && window->source >= NEURON_MAX_CORES)
+			return -EINVAL;
 		*name = (struct emb_name){
 			.core = emb_core_of(core->chip, core->claim, (uint32_t)window->source),
 			.count = sbuf ? NEURON_TPB_SBUF_SIZE : NEURON_NR_SEMAPHORES,
@@ -230,6 +235,14 @@ static int window_granted(struct emb_core *core, const struct drm_neuron_window 
 	return 0;
 }
 
+/* Only semaphores and grants can be another core's, and grants always are. */
+static bool from_valid(const struct drm_neuron_window *window)
+{
+	if (window->from == DRM_NEURON_FROM_OWN)
+		return window->kind != DRM_NEURON_WINDOW_GRANT && !window->source;
+	return window->kind == DRM_NEURON_WINDOW_SEM || window->kind == DRM_NEURON_WINDOW_GRANT;
+}
+
 static int make_window(struct emb_core *core, const struct drm_neuron_window *window,
 		       struct neuron_hw_window *hw, struct emb_bo **bo)
 {
@@ -240,7 +253,8 @@ static int make_window(struct emb_core *core, const struct drm_neuron_window *wi
 	*bo = NULL;
 	memset(hw, 0, sizeof(*hw));
 	if (window->index >= NEURON_MAX_WINDOWS || window->rights & ~both ||
-	    empty == !!window->rights)
+	    empty == !!window->rights || !from_valid(window) ||
+	    (empty && (window->handle || window->offset || window->length)))
 		return -EINVAL;
 	switch (window->kind) {
 	case DRM_NEURON_WINDOW_EMPTY:
@@ -391,6 +405,8 @@ int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
 	struct emb_core *core;
 	int ret = -ENOENT;
 
+	if (emb_forked(chip))
+		return -ENODEV;
 	pthread_mutex_lock(&chip->lock);
 	core = emb_core_of(chip, windows->claim, windows->core);
 	if (core)
