@@ -184,8 +184,9 @@ int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *args)
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (args->flags || !args->cores == !args->count || (args->cores && args->align) || args->cores >> nr || args->count > nr ||
-	    args->align > nr || args->align & (args->align - 1))
+	if (args->flags || !args->cores == !args->count || args->cores >> nr || args->count > nr)
+		return -EINVAL;
+	if (args->align && (args->cores || args->align > nr || args->align & (args->align - 1)))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	ret = claim_begin(chip, args);
