@@ -91,7 +91,6 @@ struct emb_bo {
 	struct nrt_chip *chip;
 	uint32_t placement;
 	uint32_t stack;
-	uint32_t flags;
 	uint32_t category;
 	uint64_t size;
 	uint64_t offset;
@@ -182,10 +181,9 @@ struct emb_core {
 	uint64_t nr_results;
 };
 
-/* A claim: @cores of its chip; id 0: the place is free. */
+/* A claim; its cores have its id. Id 0: the place is free. */
 struct emb_claim {
 	uint32_t id;
-	uint32_t cores;
 	uint64_t last_job;
 };
 
@@ -326,7 +324,7 @@ int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant);
 
 /* --- emb_core.c; with the chip's lock but for claims and releases --- */
 
-int emb_cores_init(struct nrt_chip *chip);
+void emb_cores_init(struct nrt_chip *chip);
 void emb_cores_destroy(struct nrt_chip *chip);
 int emb_core_reset(struct emb_core *core);
 struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id);

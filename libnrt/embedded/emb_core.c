@@ -32,13 +32,12 @@ static void core_init(struct nrt_chip *chip, unsigned int index)
 	emb_core_write(core, NEURON_CORE_MASK, 0);
 }
 
-int emb_cores_init(struct nrt_chip *chip)
+void emb_cores_init(struct nrt_chip *chip)
 {
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(chip->gen); i++)
 		core_init(chip, neuron_unit_number(chip->gen, i));
-	return 0;
 }
 
 /* --- reset --- */
@@ -164,7 +163,7 @@ static int claim_begin(struct nrt_chip *chip, struct drm_neuron_claim *args)
 			claim = &chip->claim[i];
 	if (!mask || !claim)
 		return -EBUSY;
-	*claim = (struct emb_claim){ .id = ++chip->last_claim, .cores = mask };
+	*claim = (struct emb_claim){ .id = ++chip->last_claim };
 	for (i = 0; i < chip->gen->nr_cores && !ret; i++)
 		if (mask >> i & 1)
 			ret = core_enter(&chip->core[i], claim->id);

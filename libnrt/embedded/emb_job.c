@@ -111,7 +111,7 @@ static void write_tables(const struct emb_core *core, const struct emb_job *job,
 	}
 }
 
-/* The next job of the core, if it runs none. */
+/* The first job of the core, if it does not run yet. */
 static void start_job(struct emb_core *core)
 {
 	struct trn_pool *pool = core->chip->machine->pool;
@@ -120,7 +120,7 @@ static void start_job(struct emb_core *core)
 	struct neuron_hw_job *block = (void *)core->memory.ptr;
 	bool kept;
 
-	if (!job || job->doorbell_ns)
+	if (job->doorbell_ns)
 		return;
 	memset(core->memory.ptr + AT_COMPLETION, 0, sizeof(struct neuron_hw_completion));
 	*block = job->block;

@@ -422,8 +422,8 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 		return -1;
 	emb_write(chip, NEURON_CTL_MASK,
 		  ~(uint32_t)(NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR));
-	*why = "out of memory";
-	return emb_cores_init(chip);
+	emb_cores_init(chip);
+	return 0;
 }
 
 static NRT_STATUS open_chips(struct emb_machine *machine, unsigned int nr,
