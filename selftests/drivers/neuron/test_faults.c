@@ -253,21 +253,25 @@ TEST_F(hang, semaphore_never_posted)
 	expect_alive(&self->rig);
 }
 
-/* It makes progress all the time: the cap ends it, 16 times the limit. */
+/*
+ * It makes progress all the time, so the cap ends it: 16 times the limit. The limit is long
+ * because a busy host may keep the chip's thread from running: that looks like no progress.
+ */
 TEST_F(hang, spins)
 {
+	const uint32_t limit = 300;
 	struct drm_neuron_wait_job result;
 	int64_t begin = rig_now_ms();
 	int64_t spinner, next;
 
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
-	spinner = rig_start(&self->rig, 50);
+	spinner = rig_start(&self->rig, limit);
 	ASSERT_GT(spinner, 0);
 	next = rig_start(&self->rig, 50);
 	ASSERT_GT(next, spinner);
 	ASSERT_EQ(0, rig_wait(&self->rig, spinner, 20000, &result));
-	EXPECT_GE(rig_now_ms() - begin, 16 * 50 - 10);
-	EXPECT_LT(rig_now_ms() - begin, 10000);
+	EXPECT_GE(rig_now_ms() - begin, 16 * limit - 10);
+	EXPECT_LT(rig_now_ms() - begin, 16000);
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_EQ(1, result.hang);
 	/* The one behind it had its own run, and hung as well. */
@@ -276,16 +280,16 @@ TEST_F(hang, spins)
 	expect_alive(&self->rig);
 }
 
-/* Progress re-arms the limit: a job of ten times its limit ends well. */
+/* Progress re-arms the limit: a job of five times its limit ends well. */
 TEST_F(hang, slow_is_not_hung)
 {
 	struct drm_neuron_wait_job result;
 	int64_t job;
 
 	rig_loop(&self->rig, NEURON_ENGINE_VECTOR, 0);
-	job = rig_start(&self->rig, 100);
+	job = rig_start(&self->rig, 300);
 	ASSERT_GT(job, 0);
-	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, job, 500, NULL));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, job, 1500, NULL));
 	self->rig.map[RIG_IMAGE(NEURON_ENGINE_VECTOR)] = NEURON_OP_HALT;
 	ASSERT_EQ(0, rig_wait(&self->rig, job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
