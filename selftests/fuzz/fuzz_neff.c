@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dma_build.h"
+#include "program/dma_build.h"
 
 #define MAX_PART	(64 * 1024)
 #define PACKED_ROOM	(4 * MAX_PART + 64 * 1024)

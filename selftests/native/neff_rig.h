@@ -8,7 +8,7 @@
 
 #include "seq_rig.h"
 
-#include "dma_build.h"
+#include "program/dma_build.h"
 
 /**
  * struct neff_rig - a loaded program on core 0 of chip 0

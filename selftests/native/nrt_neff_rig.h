@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "neff.h"
+#include "neff/neff.h"
 
 /* A file of the archive; the last of a list has no path. */
 struct rig_file {

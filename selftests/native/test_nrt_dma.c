@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "dma_build.h"
+#include "program/dma_build.h"
 #include "neuron/address.h"
 #include "nrt_neff_rig.h"
 

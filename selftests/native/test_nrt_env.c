@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "env.h"
+#include "base/env.h"
 
 static const char *const names[] = {
 	"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES", "NEURON_RT_EXEC_TIMEOUT",

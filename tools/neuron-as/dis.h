@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "as.h"
-#include "neff.h"
+#include "neff/neff.h"
 
 /**
  * struct dis - a NEFF on its way to text

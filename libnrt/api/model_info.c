@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a loaded model is.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nrt/nrt_experimental.h>
+
+#include "object/model.h"
+
+_Static_assert(sizeof(nrt_tensor_info_t) == 296, "public layout");
+_Static_assert(offsetof(nrt_tensor_info_t, shape) == 280, "public layout");
+_Static_assert(sizeof(nrt_model_info_t) == 4, "public layout");
+_Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
+_Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
+_Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
+
+static NRT_STATUS ask(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *out)
+{
+	if (!out)
+		return nrt_fail_with(call, NRT_INVALID, "the result pointer is NULL");
+	return nrt_model_call(call, model, fn, out);
+}
+
+static bool is_io(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+}
+
+/* One block: the array, then the shapes. */
+static nrt_tensor_info_array_t *allocate_infos(const struct neff *neff)
+{
+	size_t infos = 0, dims = 0, i;
+	nrt_tensor_info_array_t *array;
+
+	for (i = 0; i < neff->nr_vars; i++) {
+		if (!is_io(&neff->vars[i]))
+			continue;
+		infos++;
+		dims += neff->vars[i].ndim;
+	}
+	array = calloc(1, sizeof(*array) + infos * sizeof(array->tensor_array[0]) +
+				  dims * sizeof(uint32_t));
+	if (array)
+		array->tensor_count = infos;
+	return array;
+}
+
+static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, void *out,
+			      struct nrt_error *error)
+{
+	const struct neff *neff = model->neff;
+	nrt_tensor_info_array_t *array = allocate_infos(neff);
+	nrt_tensor_info_t *info;
+	uint32_t *shape;
+	size_t i;
+
+	(void)state;
+	if (!array)
+		return nrt_error_memory(error);
+	info = array->tensor_array;
+	shape = (uint32_t *)&array->tensor_array[array->tensor_count];
+	for (i = 0; i < neff->nr_vars; i++) {
+		const struct neff_var *var = &neff->vars[i];
+
+		if (!is_io(var))
+			continue;
+		snprintf(info->name, sizeof(info->name), "%s", var->name);
+		info->usage = var->type == NEFF_VAR_INPUT ? NRT_TENSOR_USAGE_INPUT :
+							    NRT_TENSOR_USAGE_OUTPUT;
+		info->size = var->size;
+		info->dtype = (nrt_dtype_t)var->dtype;
+		info->shape = shape;
+		info->ndim = var->ndim;
+		memcpy(shape, var->shape, var->ndim * sizeof(*shape));
+		shape += var->ndim;
+		info++;
+	}
+	*(nrt_tensor_info_array_t **)out = array;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **info)
+{
+	return ask(__func__, model, tensor_info, info);
+}
+
+NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
+{
+	free(tensor_info);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS one(struct nrt_state *state, struct nrt_model *model, void *out,
+		      struct nrt_error *error)
+{
+	(void)state;
+	(void)model;
+	(void)error;
+	*(uint32_t *)out = 1;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
+{
+	return ask(__func__, model, one, nc_count);
+}
+
+NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
+{
+	return ask(__func__, model, one, vnc_count);
+}
+
+NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count)
+{
+	return ask(__func__, model, one, instance_count);
+}
+
+static NRT_STATUS model_info(struct nrt_state *state, struct nrt_model *model, void *out,
+			     struct nrt_error *error)
+{
+	(void)state;
+	(void)error;
+	((nrt_model_info_t *)out)->vnc = model->core->vnc;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
+			      size_t info_size_in, size_t *info_size_out)
+{
+	nrt_model_info_t full;
+	NRT_STATUS status;
+
+	if (!info || !info_size_in)
+		return nrt_fail_with(__func__, NRT_INVALID, "info is NULL or has no bytes");
+	status = ask(__func__, model, model_info, &full);
+	if (status)
+		return status;
+	if (info_size_in > sizeof(full))
+		info_size_in = sizeof(full);
+	memcpy(info, &full, info_size_in);
+	if (info_size_out)
+		*info_size_out = info_size_in;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS last_execution(struct nrt_state *state, struct nrt_model *model, void *out,
+				 struct nrt_error *error)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+
+	(void)state;
+	pthread_mutex_lock(&model->lock);
+	if (model->has_last)
+		*(nrt_emu_execution_t *)out = model->last;
+	else
+		status = nrt_error_set(error, NRT_QUEUE_EMPTY,
+				       "model \"%.64s\" has not been executed", model->neff->name);
+	pthread_mutex_unlock(&model->lock);
+	return status;
+}
+
+NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_execution_t *execution,
+				      size_t size)
+{
+	nrt_emu_execution_t full;
+	NRT_STATUS status;
+
+	if (!execution || !size)
+		return nrt_fail_with(__func__, NRT_INVALID, "execution is NULL or has no bytes");
+	status = ask(__func__, model, last_execution, &full);
+	if (!status)
+		memcpy(execution, &full, size < sizeof(full) ? size : sizeof(full));
+	return status;
+}

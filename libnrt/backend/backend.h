@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where chips come from. A back end opens chips and does for each what the
+ * kernel interface describes: the structs of drm/neuron_accel.h are the words of
+ * this table, whoever answers. The rest of the library knows no other way to a chip.
+ *
+ * Functions return 0 or a negative errno, the ones that drm/neuron_accel.h names.
+ * They may be called from several threads at once, also for one chip.
+ */
+#ifndef LIBNRT_BACKEND_H
+#define LIBNRT_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "drm/neuron_accel.h"
+#include "base/error.h"
+
+/* An open chip; each back end has its own. */
+struct nrt_chip;
+
+/*
+ * Open every chip of the machine, in any order; the caller frees the array. Fails with @error
+ * set when there is none.
+ */
+typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count,
+				   struct nrt_error *error);
+
+/**
+ * struct nrt_backend - a back end
+ * @name: for log lines
+ * @open_all: open every chip
+ * @close: close a chip; its claims and buffers are gone
+ * @path: the chip's name for messages
+ * @revision: write the chip's PCI revision, e.g. "0xff", into @size bytes
+ * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
+ *	@wait, @post: as in drm/neuron_accel.h
+ * @bo_close: drop a handle
+ * @bo_map: map @size bytes of a buffer by its mmap offset
+ * @bo_unmap: remove a mapping that @bo_map has made
+ * @bo_export: a file descriptor that another chip of the same back end can import
+ * @bo_import: the handle of such a buffer on this chip; the fd stays the caller's
+ */
+struct nrt_backend {
+	const char *name;
+	nrt_open_all_fn *open_all;
+	void (*close)(struct nrt_chip *chip);
+	const char *(*path)(const struct nrt_chip *chip);
+	void (*revision)(const struct nrt_chip *chip, char *text, size_t size);
+	int (*query)(struct nrt_chip *chip, struct drm_neuron_query *query);
+	int (*claim)(struct nrt_chip *chip, struct drm_neuron_claim *claim);
+	int (*release)(struct nrt_chip *chip, struct drm_neuron_release *release);
+	int (*bo_create)(struct nrt_chip *chip, struct drm_neuron_bo_create *create);
+	int (*bo_info)(struct nrt_chip *chip, struct drm_neuron_bo_info *info);
+	void (*bo_close)(struct nrt_chip *chip, uint32_t handle);
+	int (*bo_map)(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map);
+	void (*bo_unmap)(struct nrt_chip *chip, void *map, uint64_t size);
+	int (*bo_export)(struct nrt_chip *chip, uint32_t handle, int *fd);
+	int (*bo_import)(struct nrt_chip *chip, int fd, uint32_t *handle);
+	int (*copy)(struct nrt_chip *chip, struct drm_neuron_copy *copy);
+	int (*windows)(struct nrt_chip *chip, struct drm_neuron_windows *windows);
+	int (*grant)(struct nrt_chip *chip, struct drm_neuron_grant *grant);
+	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
+};
+
+/* The DRM accel driver. */
+extern const struct nrt_backend nrt_backend_drm;
+/* Chips in this process. */
+extern const struct nrt_backend nrt_backend_embedded;
+
+#endif /* LIBNRT_BACKEND_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The DRM accel driver: one ioctl for each entry of the table.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "backend/backend.h"
+#include "backend/drm.h"
+
+struct nrt_chip {
+	int fd;
+	char *path;
+};
+
+static int call(struct nrt_chip *chip, unsigned long request, void *arg)
+{
+	return drmIoctl(chip->fd, request, arg) ? -errno : 0;
+}
+
+static void drm_close(struct nrt_chip *chip)
+{
+	close(chip->fd);
+	free(chip->path);
+	free(chip);
+}
+
+static NRT_STATUS drm_open_all(struct nrt_chip ***chips, unsigned int *count,
+			       struct nrt_error *error)
+{
+	unsigned int i, nr;
+	char **paths;
+	int *fds;
+
+	if (nrt_drm_open_nodes(&fds, &paths, &nr, error))
+		return error->status;
+	*count = 0;
+	*chips = calloc(nr, sizeof(**chips));
+	for (i = 0; i < nr; i++) {
+		struct nrt_chip *chip = *chips ? malloc(sizeof(*chip)) : NULL;
+
+		if (!chip) {
+			close(fds[i]);
+			free(paths[i]);
+			continue;
+		}
+		chip->fd = fds[i];
+		chip->path = paths[i];
+		(*chips)[(*count)++] = chip;
+	}
+	free(fds);
+	free(paths);
+	if (*count == nr)
+		return NRT_SUCCESS;
+	while (*count)
+		drm_close((*chips)[--*count]);
+	free(*chips);
+	return nrt_error_memory(error);
+}
+
+static const char *drm_path(const struct nrt_chip *chip)
+{
+	return chip->path;
+}
+
+static void drm_revision(const struct nrt_chip *chip, char *text, size_t size)
+{
+	char path[128];
+	struct stat st;
+	FILE *file;
+
+	snprintf(text, size, "unknown");
+	if (fstat(chip->fd, &st))
+		return;
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device/revision", major(st.st_rdev),
+		 minor(st.st_rdev));
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(text, (int)size, file))
+		text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+}
+
+static int drm_query(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	return call(chip, DRM_IOCTL_NEURON_QUERY, query);
+}
+
+static int drm_claim(struct nrt_chip *chip, struct drm_neuron_claim *claim)
+{
+	return call(chip, DRM_IOCTL_NEURON_CLAIM, claim);
+}
+
+static int drm_release(struct nrt_chip *chip, struct drm_neuron_release *release)
+{
+	return call(chip, DRM_IOCTL_NEURON_RELEASE, release);
+}
+
+static int drm_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
+{
+	return call(chip, DRM_IOCTL_NEURON_BO_CREATE, create);
+}
+
+static int drm_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info)
+{
+	return call(chip, DRM_IOCTL_NEURON_BO_INFO, info);
+}
+
+static void drm_bo_close(struct nrt_chip *chip, uint32_t handle)
+{
+	drmCloseBufferHandle(chip->fd, handle);
+}
+
+static int drm_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map)
+{
+	*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, chip->fd, (off_t)offset);
+	if (*map != MAP_FAILED)
+		return 0;
+	*map = NULL;
+	return -errno;
+}
+
+static void drm_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
+{
+	(void)chip;
+	munmap(map, size);
+}
+
+static int drm_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd)
+{
+	return drmPrimeHandleToFD(chip->fd, handle, DRM_CLOEXEC | DRM_RDWR, fd) ? -errno : 0;
+}
+
+static int drm_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
+{
+	return drmPrimeFDToHandle(chip->fd, fd, handle) ? -errno : 0;
+}
+
+static int drm_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy)
+{
+	return call(chip, DRM_IOCTL_NEURON_COPY, copy);
+}
+
+static int drm_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
+{
+	return call(chip, DRM_IOCTL_NEURON_WINDOWS, windows);
+}
+
+static int drm_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
+{
+	return call(chip, DRM_IOCTL_NEURON_GRANT, grant);
+}
+
+static int drm_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+{
+	return call(chip, DRM_IOCTL_NEURON_SUBMIT, submit);
+}
+
+static int drm_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
+{
+	return call(chip, DRM_IOCTL_NEURON_WAIT, wait);
+}
+
+static int drm_post(struct nrt_chip *chip, struct drm_neuron_post *post)
+{
+	return call(chip, DRM_IOCTL_NEURON_POST, post);
+}
+
+const struct nrt_backend nrt_backend_drm = {
+	.name = "drm",
+	.open_all = drm_open_all,
+	.close = drm_close,
+	.path = drm_path,
+	.revision = drm_revision,
+	.query = drm_query,
+	.claim = drm_claim,
+	.release = drm_release,
+	.bo_create = drm_bo_create,
+	.bo_info = drm_bo_info,
+	.bo_close = drm_bo_close,
+	.bo_map = drm_bo_map,
+	.bo_unmap = drm_bo_unmap,
+	.bo_export = drm_bo_export,
+	.bo_import = drm_bo_import,
+	.copy = drm_copy,
+	.windows = drm_windows,
+	.grant = drm_grant,
+	.submit = drm_submit,
+	.wait = drm_wait,
+	.post = drm_post,
+};

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The embedded back end: chips of the chip library in this process, and what the kernel does
+ * for them elsewhere. It reaches a chip as a kernel would, through its registers, its HBM as
+ * BAR4 shows it, job blocks in memory that no program can address, and interrupts.
+ *
+ *	emb_machine.c	which chips there are; the port by which they reach this process
+ *	emb_memory.c	addresses for the device, HBM, buffers, copies, the discard unit
+ *	emb_window.c	window tables, grants
+ *	emb_core.c	claims, core resets
+ *	emb_job.c	jobs, from the submission to the result
+ *	emb_backend.c	the table of the back end, questions
+ *
+ * Locks, in this order:
+ *	nrt_chip.lock		all of a chip but what has another lock; of one chip at a time
+ *	nrt_chip.memory_lock	its stacks of HBM and its discard unit
+ *	emb_machine.lock	names of shared buffers and grants, reference counts of buffers
+ *	emb_iova.lock		addresses for the device; workers of the chips read it
+ *	emb_machine.news_lock	waits for interrupts; workers take it
+ */
+#ifndef LIBNRT_EMB_H
+#define LIBNRT_EMB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "contract/job.h"
+#include "contract/record.h"
+#include "neuron/generation.h"
+#include "neuron/window.h"
+#include "trn/chip.h"
+
+struct emb_machine;
+struct nrt_chip;
+
+#define EMB_PAGE	4096u
+#define EMB_CLAIMS	NEURON_MAX_CORES
+/* Of the memory of a core: job block, queue table, completion record. */
+#define EMB_CORE_BYTES	(3 * EMB_PAGE)
+/* Jobs of a core that have not ended, and results of those that have. */
+#define EMB_QUEUE	63
+#define EMB_RESULTS	1024
+/* Jobs of a WAIT. */
+#define EMB_WAIT_JOBS	1024
+
+/**
+ * struct emb_region - memory of this process that the chips can reach
+ * @addr: first bus address, without the bit that means host memory
+ */
+struct emb_region {
+	uint64_t addr;
+	uint64_t size;
+	uint8_t *ptr;
+};
+
+/**
+ * struct emb_iova - what an IOMMU would know
+ * @lock: all fields; for writing only to change the table
+ * @region: sorted by address
+ */
+struct emb_iova {
+	pthread_rwlock_t lock;
+	struct emb_region *region;
+	size_t nr;
+	size_t room;
+};
+
+/* Memory of the kernel that the chip reads and writes; zeroed, in whole pages. */
+struct emb_shared {
+	uint8_t *ptr;
+	uint64_t addr;
+	uint64_t size;
+};
+
+/**
+ * struct emb_bo - a buffer
+ * @refs: handles and windows; under emb_machine.lock
+ * @chip: whose HBM it lies in; of host memory, who made it
+ * @placement: DRM_NEURON_BO_*
+ * @offset: HBM: in the stack
+ * @memory: HOST
+ * @ptr: first byte in this process
+ */
+struct emb_bo {
+	unsigned int refs;
+	struct nrt_chip *chip;
+	uint32_t placement;
+	uint32_t stack;
+	uint32_t category;
+	uint64_t size;
+	uint64_t offset;
+	struct emb_shared memory;
+	uint8_t *ptr;
+};
+
+/* Free memory of a stack: @nr ranges in ascending order. */
+struct emb_stack {
+	uint8_t *hbm;
+	uint64_t size;
+	uint64_t used;
+	struct emb_range {
+		uint64_t start;
+		uint64_t length;
+	} *free;
+	size_t nr;
+	size_t room;
+};
+
+/**
+ * struct emb_table - a window table as a job latches it
+ * @refs: the core, and each job that was submitted with it; under nrt_chip.lock
+ * @nr: entries
+ * @bo: by entry, with a reference, or NULL
+ */
+struct emb_table {
+	unsigned int refs;
+	uint32_t nr;
+	struct emb_shared memory;
+	struct emb_bo **bo;
+};
+
+/**
+ * struct emb_job - a job that has not ended
+ * @block: complete but for the addresses of its tables
+ * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
+ * @limit_ns: without progress
+ * @doorbell_ns: 0: it waits for its turn
+ * @moved_ns: when @progress was last seen to change
+ * @looked_ns: when somebody last looked
+ */
+struct emb_job {
+	struct emb_job *next;
+	uint32_t claim;
+	uint64_t id;
+	struct neuron_hw_job block;
+	struct neuron_hw_job_queue *queues;
+	struct emb_table *table;
+	struct emb_bo *trace_bo;
+	struct neuron_hw_window trace;
+	uint64_t limit_ns;
+	uint64_t doorbell_ns;
+	uint64_t moved_ns;
+	uint64_t looked_ns;
+	uint64_t progress;
+};
+
+/**
+ * struct emb_core - a NeuronCore or a CC-core
+ * @regs: BAR0 offset of its registers
+ * @sems_addr: device address of its semaphores
+ * @claim: who has it, 0: nobody. CC-cores: 0 until their claim uses them first
+ * @memory: job block and completion record of the job that runs
+ * @table: NULL: no window
+ * @first, @last, @nr_jobs: jobs in the order of submission; the first one has its doorbell
+ * @wedged: its last reset did not end; it runs nothing until one does
+ * @results: of jobs that have ended, by number modulo EMB_RESULTS; NULL: none yet
+ * @nr_results: ended since the claim began
+ */
+struct emb_core {
+	struct nrt_chip *chip;
+	unsigned int index;
+	unsigned int tpb;
+	uint64_t regs;
+	uint64_t sems_addr;
+	uint32_t claim;
+	uint32_t generation;
+	uint64_t busy_ns;
+	uint64_t ended;
+	struct emb_shared memory;
+	struct emb_table *table;
+	struct emb_job *first;
+	struct emb_job *last;
+	unsigned int nr_jobs;
+	bool wedged;
+	struct drm_neuron_wait_job *results;
+	uint64_t nr_results;
+};
+
+/* A claim; its cores have its id. Id 0: the place is free. */
+struct emb_claim {
+	uint32_t id;
+	uint64_t last_job;
+};
+
+/**
+ * struct nrt_chip - an open chip
+ * @irqs: interrupts so far; changes under emb_machine.news_lock
+ * @waiters: threads that look after the chip while they wait
+ * @bo: by handle - 1
+ */
+struct nrt_chip {
+	struct emb_machine *machine;
+	struct trn_chip *chip;
+	const struct neuron_gen *gen;
+	uint64_t regs;
+	unsigned int index;
+	char name[32];
+	pthread_mutex_t lock;
+	pthread_mutex_t memory_lock;
+	_Atomic uint64_t irqs;
+	_Atomic unsigned int waiters;
+	struct emb_stack stack[NEURON_MAX_HBM];
+	struct emb_core core[NEURON_MAX_UNITS];
+	struct emb_claim claim[EMB_CLAIMS];
+	uint32_t last_claim;
+	struct emb_bo **bo;
+	uint32_t nr_bos;
+};
+
+/* Something that a file descriptor names: a buffer, or what a claim has granted. */
+struct emb_name {
+	uint64_t device;
+	uint64_t inode;
+	struct emb_bo *bo;
+	struct emb_core *core;
+	uint32_t claim;
+	uint32_t first;
+	uint32_t count;
+	uint32_t flags;
+};
+
+/**
+ * struct emb_machine - all chips of the process; freed with the last of them
+ * @open: chips that are open; under @lock
+ * @news: an interrupt has come
+ * @work: one has come to a chip that nobody looks after
+ * @pokes: how often somebody left work to @keeper; under @news_lock
+ * @pid: the process that has the threads; a child has only copies of the memory
+ * @keeper: thread that ends jobs which nobody waits for
+ */
+struct emb_machine {
+	const struct neuron_gen *gen;
+	struct trn_pool *pool;
+	struct trn_fabric *fabric;
+	struct emb_iova iova;
+	pthread_mutex_t lock;
+	struct emb_name *name;
+	size_t nr_names;
+	unsigned int open;
+	unsigned int nr_chips;
+	struct nrt_chip *chip;
+	pthread_mutex_t news_lock;
+	pthread_cond_t news;
+	pthread_cond_t work;
+	uint64_t pokes;
+	pid_t pid;
+	pthread_t keeper;
+	bool leaving;
+};
+
+/* Is this a child of the process that has opened the chip? Nothing of it works there. */
+static inline bool emb_forked(const struct nrt_chip *chip)
+{
+	return chip->machine->pid != getpid();
+}
+
+/* --- emb_machine.c --- */
+
+nrt_open_all_fn emb_open_all;
+void emb_close(struct nrt_chip *chip);
+uint64_t emb_now_ns(void);
+/* Somebody may wait for what no interrupt announces. */
+void emb_tell(struct nrt_chip *chip);
+/* There is a job that nobody waits for. */
+void emb_keeper_wake(struct emb_machine *machine);
+/* Wait until the chip has had more than @seen interrupts, or until @deadline_ns. */
+void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns);
+uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset);
+uint64_t emb_read64(const struct nrt_chip *chip, uint64_t offset);
+void emb_write(const struct nrt_chip *chip, uint64_t offset, uint32_t value);
+
+/* --- emb_memory.c --- */
+
+void emb_iova_init(struct emb_iova *iova);
+void emb_iova_destroy(struct emb_iova *iova);
+/* Copy between @buf and the bus address; false: not all of it is memory. Any thread. */
+bool emb_iova_read(struct emb_iova *iova, uint64_t addr, void *buf, size_t len);
+bool emb_iova_write(struct emb_iova *iova, uint64_t addr, const void *buf, size_t len);
+
+int emb_shared_alloc(struct emb_machine *machine, uint64_t size, struct emb_shared *shared);
+void emb_shared_free(struct emb_machine *machine, struct emb_shared *shared);
+/* The address as the chip's descriptors and tables have it. */
+uint64_t emb_host_addr(const struct nrt_chip *chip, uint64_t addr);
+
+void emb_memory_destroy(struct nrt_chip *chip);
+/* With the chip's lock: the buffer of a handle, or NULL. */
+struct emb_bo *emb_bo_find(struct nrt_chip *chip, uint32_t handle);
+void emb_bo_get(struct emb_bo *bo);
+/* @bo may be NULL. The caller may hold nrt_chip.lock of any chip. */
+void emb_bo_put(struct emb_bo *bo);
+
+int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create);
+int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info);
+void emb_bo_close(struct nrt_chip *chip, uint32_t handle);
+int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map);
+void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size);
+int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd);
+int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle);
+int emb_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy);
+
+/* --- emb_window.c --- */
+
+/* A descriptor that names what @name says, or a negative errno. */
+int emb_name_new(struct emb_machine *machine, const struct emb_name *name);
+/* With emb_machine.lock: what @fd names, or false. */
+bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name);
+/* With emb_machine.lock: @bo, or what a claim has granted of @core, has no name any more. */
+void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
+		      const struct emb_core *core);
+
+/* With the chip's lock: change the table of a core that the claim has. */
+int emb_windows_change(struct emb_core *core, const struct drm_neuron_array *windows);
+/* With the chip's lock: @window of a buffer as the chip takes it; *@bo has a reference. */
+int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *window,
+		     struct neuron_hw_window *hw, struct emb_bo **bo);
+void emb_table_put(struct nrt_chip *chip, struct emb_table *table);
+int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows);
+int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant);
+
+/* --- emb_core.c; with the chip's lock but for claims and releases --- */
+
+void emb_cores_init(struct nrt_chip *chip);
+void emb_cores_destroy(struct nrt_chip *chip);
+int emb_core_reset(struct emb_core *core);
+struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id);
+/* Core @index if @claim has it, scrubbed, or NULL. */
+struct emb_core *emb_core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index);
+int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *claim);
+int emb_release(struct nrt_chip *chip, struct drm_neuron_release *release);
+
+static inline bool emb_is_cc(const struct emb_core *core)
+{
+	return core->index >= NEURON_MAX_CORES;
+}
+
+static inline uint32_t emb_core_read(const struct emb_core *core, uint32_t reg)
+{
+	return emb_read(core->chip, core->regs + reg);
+}
+
+static inline void emb_core_write(const struct emb_core *core, uint32_t reg, uint32_t value)
+{
+	emb_write(core->chip, core->regs + reg, value);
+}
+
+/* --- emb_job.c --- */
+
+/* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
+void emb_jobs_abort(struct emb_core *core);
+/* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */
+uint64_t emb_service(struct nrt_chip *chip);
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+
+#endif /* LIBNRT_EMB_H */

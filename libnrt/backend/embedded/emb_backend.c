@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The table of the embedded back end, and what can be asked of its chips.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backend/embedded/emb.h"
+
+static const char *emb_path(const struct nrt_chip *chip)
+{
+	return chip->name;
+}
+
+/* The revision that marks a model. */
+static void emb_revision(const struct nrt_chip *chip, char *text, size_t size)
+{
+	(void)chip;
+	snprintf(text, size, "0x%02x", NEURON_PCI_REVISION_PLATFORM);
+}
+
+/* @count elements of @size bytes: as much as the caller has room for. */
+static int answer(struct drm_neuron_query *query, const void *data, size_t size, uint32_t count)
+{
+	struct drm_neuron_array *array = &query->answer;
+	uint8_t *to = (uint8_t *)(uintptr_t)array->pointer;
+	uint32_t i, nr = array->count < count ? array->count : count;
+
+	if (to && array->stride != size)
+		return -EINVAL;
+	for (i = 0; to && i < nr; i++)
+		memcpy(to + i * size, (const uint8_t *)data + i * size, size);
+	array->stride = (uint32_t)size;
+	array->count = count;
+	return 0;
+}
+
+static int query_device(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	const struct neuron_gen *gen = chip->gen;
+	struct drm_neuron_device_info info = {
+		.generation = gen->generation,
+		.nr_cores = gen->nr_cores,
+		.nr_hbm = gen->nr_hbm,
+		.nr_links = emb_read(chip, NEURON_CTL_NR_LINKS),
+		.fabric_id = chip->index,
+		.fabric_chips = chip->machine->nr_chips,
+		.chip = chip->index,
+		.routing_id = neuron_routing_id(gen, chip->index),
+		.pci_bus = chip->index,
+		.numa_node = -1,
+		.features = 1,
+		.serial = chip->index + 1,
+		.nr_cc_cores = gen->nr_top_sp_ids,
+		.first_cc_core = NEURON_MAX_CORES,
+		.nr_engines = NEURON_NR_ENGINES,
+		.nr_semaphores = NEURON_NR_SEMAPHORES,
+		.core_dma_engines = NEURON_JOB_DMA_ENGINES,
+		.dma_queues = NEURON_UDMA_QUEUES,
+	};
+
+	snprintf(info.name, sizeof(info.name), "%s", gen->device_name);
+	snprintf(info.core_arch, sizeof(info.core_arch), "%s", gen->core_arch);
+	return answer(query, &info, sizeof(info), 1);
+}
+
+static int query_memory(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	struct drm_neuron_memory_info info[NEURON_MAX_HBM];
+	unsigned int i;
+
+	pthread_mutex_lock(&chip->memory_lock);
+	for (i = 0; i < chip->gen->nr_hbm; i++)
+		info[i] = (struct drm_neuron_memory_info){
+			.size = chip->stack[i].size,
+			.usable = chip->stack[i].size,
+			.used = chip->stack[i].used,
+		};
+	pthread_mutex_unlock(&chip->memory_lock);
+	return answer(query, info, sizeof(info[0]), chip->gen->nr_hbm);
+}
+
+static int query_cores(struct nrt_chip *chip, struct drm_neuron_query *query, unsigned int first,
+		       unsigned int nr)
+{
+	struct drm_neuron_core_info info[NEURON_MAX_UNITS];
+	unsigned int i;
+
+	pthread_mutex_lock(&chip->lock);
+	for (i = 0; i < nr; i++) {
+		const struct emb_core *core = &chip->core[first + i];
+
+		info[i] = (struct drm_neuron_core_info){
+			.hbm = core->tpb * chip->gen->nr_hbm / chip->gen->nr_cores,
+			.owner_pid = core->claim ? (uint32_t)getpid() : 0,
+			.busy_ns = core->busy_ns,
+			.jobs = core->ended,
+			.status = emb_read(chip, core->regs + NEURON_CORE_STATUS),
+		};
+	}
+	pthread_mutex_unlock(&chip->lock);
+	return answer(query, info, sizeof(info[0]), nr);
+}
+
+static int query_clocks(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	const struct drm_neuron_clock_info info = {
+		.device_ns = emb_read64(chip, NEURON_CTL_TIME),
+		.host_ns = emb_now_ns(),
+		.engine_khz = chip->gen->clock_khz[NEURON_ENGINE_SCALAR],
+		.throttle = emb_read(chip, NEURON_CTL_THROTTLE),
+	};
+
+	return answer(query, &info, sizeof(info), 1);
+}
+
+static int query_limits(struct drm_neuron_query *query)
+{
+	const struct drm_neuron_limits_info info = {
+		.queued_jobs = EMB_QUEUE,
+		.gang_jobs = 1,
+		.job_queues = NEURON_JOB_MAX_QUEUES,
+		.windows = NEURON_MAX_WINDOWS,
+		.wait_jobs = EMB_WAIT_JOBS,
+		.results = EMB_RESULTS,
+		.post_entries = DRM_NEURON_NR_STATUS_COUNTERS,
+	};
+
+	return answer(query, &info, sizeof(info), 1);
+}
+
+static int emb_query(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	switch (query->type) {
+	case DRM_NEURON_QUERY_DEVICE:
+		return query_device(chip, query);
+	case DRM_NEURON_QUERY_MEMORY:
+		return query_memory(chip, query);
+	case DRM_NEURON_QUERY_CORES:
+		return query_cores(chip, query, 0, chip->gen->nr_cores);
+	case DRM_NEURON_QUERY_CC_CORES:
+		return query_cores(chip, query, NEURON_MAX_CORES, chip->gen->nr_top_sp_ids);
+	case DRM_NEURON_QUERY_CLOCKS:
+		return query_clocks(chip, query);
+	case DRM_NEURON_QUERY_LIMITS:
+		return query_limits(query);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Nobody outside of the process monitors its chips. */
+static int emb_post(struct nrt_chip *chip, struct drm_neuron_post *post)
+{
+	(void)chip;
+	(void)post;
+	return 0;
+}
+
+const struct nrt_backend nrt_backend_embedded = {
+	.name = "embedded",
+	.open_all = emb_open_all,
+	.close = emb_close,
+	.path = emb_path,
+	.revision = emb_revision,
+	.query = emb_query,
+	.claim = emb_claim,
+	.release = emb_release,
+	.bo_create = emb_bo_create,
+	.bo_info = emb_bo_info,
+	.bo_close = emb_bo_close,
+	.bo_map = emb_bo_map,
+	.bo_unmap = emb_bo_unmap,
+	.bo_export = emb_bo_export,
+	.bo_import = emb_bo_import,
+	.copy = emb_copy,
+	.windows = emb_windows,
+	.grant = emb_grant,
+	.submit = emb_submit,
+	.wait = emb_wait,
+	.post = emb_post,
+};

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Cores: claims, resets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/embedded/emb.h"
+
+#define RESET_NS	10000000000ull
+#define RESET_POLL_NS	10000000ull
+
+static void core_init(struct nrt_chip *chip, unsigned int index)
+{
+	const struct neuron_gen *gen = chip->gen;
+	struct emb_core *core = &chip->core[index];
+	unsigned int cc = index - NEURON_MAX_CORES;
+
+	core->chip = chip;
+	core->index = index;
+	if (emb_is_cc(core)) {
+		core->tpb = neuron_cc_core(gen, cc);
+		core->regs = NEURON_CTL_CC(cc);
+		core->sems_addr = neuron_top_sp_addr(gen, neuron_top_sp_of_id(gen, cc)) +
+				  NEURON_TOP_SP_SEM;
+	} else {
+		core->tpb = index;
+		core->regs = NEURON_CTL_CORE(index);
+		core->sems_addr = gen->tpb_addr[index] + NEURON_TPB_SEM;
+	}
+	emb_core_write(core, NEURON_CORE_MASK, 0);
+}
+
+void emb_cores_init(struct nrt_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
+		core_init(chip, neuron_unit_number(chip->gen, i));
+}
+
+/* --- reset --- */
+
+int emb_core_reset(struct emb_core *core)
+{
+	struct nrt_chip *chip = core->chip;
+	uint64_t now = emb_now_ns(), deadline = now + RESET_NS;
+	uint64_t seen;
+
+	/* A cause that is set already would raise no interrupt. */
+	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
+	emb_core_write(core, NEURON_CORE_RESET, 1);
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		core->wedged = emb_core_read(core, NEURON_CORE_RESET);
+		if (!core->wedged)
+			break;
+		now = emb_now_ns();
+		if (now > deadline)
+			return -EIO;
+		emb_wait_irq(chip, seen, now + RESET_POLL_NS);
+	}
+	/* What was announced until now is of a job that the reset has ended. */
+	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
+	return 0;
+}
+
+/* What others were granted is void, and nothing of the last owner is left. */
+static int core_renew(struct emb_core *core)
+{
+	struct emb_machine *machine = core->chip->machine;
+
+	pthread_mutex_lock(&machine->lock);
+	emb_names_forget(machine, NULL, core);
+	core->generation++;
+	pthread_mutex_unlock(&machine->lock);
+	emb_core_write(core, NEURON_CORE_GENERATION, core->generation);
+	return emb_core_reset(core);
+}
+
+/* --- claims --- */
+
+struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id)
+{
+	unsigned int i;
+
+	for (i = 0; id && i < EMB_CLAIMS; i++)
+		if (chip->claim[i].id == id)
+			return &chip->claim[i];
+	return NULL;
+}
+
+static void core_leave(struct emb_core *core)
+{
+	core_renew(core);
+	emb_jobs_abort(core);
+	emb_table_put(core->chip, core->table);
+	core->table = NULL;
+	emb_shared_free(core->chip->machine, &core->memory);
+	free(core->results);
+	core->results = NULL;
+	core->nr_results = 0;
+	core->claim = 0;
+}
+
+static int core_enter(struct emb_core *core, uint32_t claim)
+{
+	int ret = core_renew(core);
+
+	if (!ret)
+		ret = emb_shared_alloc(core->chip->machine, EMB_CORE_BYTES, &core->memory);
+	if (ret)
+		return ret;
+	core->results = calloc(EMB_RESULTS, sizeof(*core->results));
+	if (!core->results) {
+		emb_shared_free(core->chip->machine, &core->memory);
+		return -ENOMEM;
+	}
+	core->claim = claim;
+	return 0;
+}
+
+/* CC-cores first: their jobs may work with the memories of the cores. */
+static void claim_end(struct nrt_chip *chip, struct emb_claim *claim)
+{
+	unsigned int i = NEURON_MAX_UNITS;
+
+	while (i--)
+		if (chip->core[i].claim == claim->id)
+			core_leave(&chip->core[i]);
+	claim->id = 0;
+	emb_tell(chip);
+}
+
+static uint32_t choose_cores(const struct nrt_chip *chip, const struct drm_neuron_claim *args)
+{
+	uint32_t busy = 0, mask, align = args->align ? args->align : 1;
+	unsigned int i, nr = chip->gen->nr_cores;
+
+	for (i = 0; i < nr; i++)
+		if (chip->core[i].claim)
+			busy |= 1u << i;
+	if (args->cores)
+		return args->cores & busy ? 0 : (uint32_t)args->cores;
+	for (i = 0; i + args->count <= nr; i += align) {
+		mask = ((1u << args->count) - 1) << i;
+		if (!(mask & busy))
+			return mask;
+	}
+	return 0;
+}
+
+static int claim_begin(struct nrt_chip *chip, struct drm_neuron_claim *args)
+{
+	uint32_t mask = choose_cores(chip, args);
+	struct emb_claim *claim = NULL;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < EMB_CLAIMS && !claim; i++)
+		if (!chip->claim[i].id)
+			claim = &chip->claim[i];
+	if (!mask || !claim)
+		return -EBUSY;
+	*claim = (struct emb_claim){ .id = ++chip->last_claim };
+	for (i = 0; i < chip->gen->nr_cores && !ret; i++)
+		if (mask >> i & 1)
+			ret = core_enter(&chip->core[i], claim->id);
+	if (ret) {
+		claim_end(chip, claim);
+		return ret;
+	}
+	args->claim = claim->id;
+	args->granted = mask;
+	return 0;
+}
+
+int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *args)
+{
+	unsigned int nr = chip->gen->nr_cores;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (args->flags || !args->cores == !args->count || args->cores >> nr || args->count > nr)
+		return -EINVAL;
+	if (args->align && (args->cores || args->align > nr || args->align & (args->align - 1)))
+		return -EINVAL;
+	pthread_mutex_lock(&chip->lock);
+	ret = claim_begin(chip, args);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}
+
+int emb_release(struct nrt_chip *chip, struct drm_neuron_release *args)
+{
+	struct emb_claim *claim;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	pthread_mutex_lock(&chip->lock);
+	claim = emb_claim_find(chip, args->claim);
+	if (claim)
+		claim_end(chip, claim);
+	pthread_mutex_unlock(&chip->lock);
+	return claim ? 0 : -ENOENT;
+}
+
+void emb_cores_destroy(struct nrt_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_MAX_UNITS; i++) {
+		struct emb_core *core = &chip->core[i];
+
+		emb_jobs_abort(core);
+		emb_table_put(chip, core->table);
+		emb_shared_free(chip->machine, &core->memory);
+		free(core->results);
+	}
+}
+
+struct emb_core *emb_core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index)
+{
+	struct emb_core *core;
+
+	if (!emb_claim_find(chip, claim))
+		return NULL;
+	if (index < chip->gen->nr_cores)
+		return chip->core[index].claim == claim ? &chip->core[index] : NULL;
+	if (index < NEURON_MAX_CORES || index - NEURON_MAX_CORES >= chip->gen->nr_top_sp_ids)
+		return NULL;
+	core = &chip->core[index];
+	if (chip->core[core->tpb].claim != claim)
+		return NULL;
+	/* A CC-core comes with its core, and is scrubbed when it is used first. */
+	if (core->claim != claim && core_enter(core, claim))
+		return NULL;
+	return core;
+}

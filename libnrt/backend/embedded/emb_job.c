@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Jobs, from the submission to the result.
+ *
+ * A thread that waits for a job looks after its chip itself: it takes what the interrupts
+ * announce, and rings the doorbell of the next job. The machine's keeper does it for jobs that
+ * nobody waits for. Both do it under the lock of the chip.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/trace.h"
+#include "backend/embedded/emb.h"
+#include "trn/pool.h"
+
+/* Where things are in the memory of a core. */
+#define AT_QUEUES	sizeof(struct neuron_hw_job)
+#define AT_COMPLETION	(EMB_CORE_BYTES - 64)
+_Static_assert(AT_QUEUES + NEURON_JOB_MAX_QUEUES * sizeof(struct neuron_hw_job_queue) +
+	       sizeof(struct neuron_hw_window) <= AT_COMPLETION, "the tables of a job fit");
+
+#define MS		1000000ull
+#define LIMIT_MS	30000
+#define LIMIT_MAX_MS	600000
+/* A job that makes progress may take so many limits. */
+#define LIMIT_CAP	16
+/* Progress is looked at so often in a limit. */
+#define LIMIT_LOOKS	8
+/* A short job is over before the doorbell returns. */
+#define INLINE_NS	50000
+
+/* --- results --- */
+
+static void job_free(struct nrt_chip *chip, struct emb_job *job)
+{
+	emb_table_put(chip, job->table);
+	emb_bo_put(job->trace_bo);
+	free(job->queues);
+	free(job);
+}
+
+/* The first job of the core has ended, or never begins. */
+static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang)
+{
+	struct emb_job *job = core->first;
+	uint64_t wall = job->doorbell_ns ? emb_now_ns() - job->doorbell_ns : 0;
+	struct drm_neuron_wait_job *result = &core->results[core->nr_results++ % EMB_RESULTS];
+
+	*result = (struct drm_neuron_wait_job){
+		.claim = job->claim,
+		.core = core->index,
+		.job = job->id,
+		.status = record->status,
+		.cause = record->cause,
+		.source = record->source,
+		.pc = record->pc,
+		.hang = hang,
+		.addr = record->addr,
+		.start_ns = record->start_ns,
+		.end_ns = record->end_ns,
+		.instructions = record->instructions,
+		.dma_bytes = record->dma_bytes,
+		.wall_ns = wall,
+		.doorbell_ns = job->doorbell_ns,
+		.queue = record->queue % NEURON_UDMA_QUEUES |
+			 (record->queue & DRM_NEURON_QUEUE_WRITES),
+		.dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) / NEURON_UDMA_QUEUES,
+		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
+	};
+	core->busy_ns += wall;
+	core->ended++;
+	core->nr_jobs--;
+	core->first = job->next;
+	if (!core->first)
+		core->last = NULL;
+	job_free(core->chip, job);
+}
+
+static void end_aborted(struct emb_core *core, bool hang)
+{
+	const struct neuron_record record = neuron_record_aborted(core->first->id);
+
+	end_job(core, &record, hang);
+}
+
+void emb_jobs_abort(struct emb_core *core)
+{
+	while (core->first)
+		end_aborted(core, false);
+}
+
+/* --- the job on the core --- */
+
+static void write_tables(const struct emb_core *core, const struct emb_job *job,
+			 struct neuron_hw_job *block)
+{
+	uint32_t nr = neuron_from_le32(block->nr_queues);
+	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
+	struct neuron_hw_job_queue *queues = (void *)(core->memory.ptr + AT_QUEUES);
+
+	if (job->table)
+		neuron_hw_job_windows(block, emb_host_addr(core->chip, job->table->memory.addr),
+				      job->table->nr);
+	if (nr)
+		memcpy(queues, job->queues, nr * sizeof(*queues));
+	neuron_hw_job_queues(block, base + AT_QUEUES, nr);
+	if (job->trace_bo) {
+		memcpy(queues + nr, &job->trace, sizeof(job->trace));
+		neuron_hw_job_trace(block, base + AT_QUEUES);
+	}
+}
+
+/* The first job of the core, if it does not run yet. */
+static void start_job(struct emb_core *core)
+{
+	struct trn_pool *pool = core->chip->machine->pool;
+	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
+	struct emb_job *job = core->first;
+	struct neuron_hw_job *block = (void *)core->memory.ptr;
+	bool kept;
+
+	if (job->doorbell_ns)
+		return;
+	memset(core->memory.ptr + AT_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	*block = job->block;
+	block->completion = neuron_to_le64(base + AT_COMPLETION);
+	write_tables(core, job, block);
+	job->doorbell_ns = emb_now_ns();
+	job->moved_ns = job->doorbell_ns;
+	job->looked_ns = job->doorbell_ns;
+	job->progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
+	kept = trn_pool_inline_begin(pool, INLINE_NS);
+	emb_core_write(core, NEURON_CORE_DOORBELL_LO, (uint32_t)base);
+	emb_core_write(core, NEURON_CORE_DOORBELL_HI, (uint32_t)(base >> 32));
+	if (kept)
+		trn_pool_inline_end(pool);
+}
+
+/* The chip broke its contract, or the job makes no progress. */
+static void give_up(struct emb_core *core, bool hang)
+{
+	/* A core that does not answer may still write what its job showed it. */
+	if (emb_core_reset(core)) {
+		core->first->table = NULL;
+		core->first->trace_bo = NULL;
+	}
+	end_aborted(core, hang);
+	if (core->wedged)
+		emb_jobs_abort(core);
+	emb_tell(core->chip);
+}
+
+static void take_record(struct emb_core *core)
+{
+	struct neuron_hw_completion copy;
+	struct neuron_record record;
+
+	memcpy(&copy, core->memory.ptr + AT_COMPLETION, sizeof(copy));
+	if (neuron_record_decode(&copy, core->first->id, &record))
+		give_up(core, false);
+	else
+		end_job(core, &record, false);
+}
+
+/*
+ * Does the running job hang: no progress for its limit, or not at its end after many of them?
+ * Time in which nobody could look, because the process was stopped, does not count.
+ */
+static bool hangs(struct emb_core *core, uint64_t *next)
+{
+	uint64_t progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
+	struct emb_job *job = core->first;
+	uint64_t now = emb_now_ns();
+
+	if (progress != job->progress || now - job->looked_ns > job->limit_ns / 2) {
+		job->progress = progress;
+		job->moved_ns = now;
+	}
+	job->looked_ns = now;
+	*next = now + job->limit_ns / LIMIT_LOOKS;
+	return now - job->moved_ns >= job->limit_ns ||
+	       now - job->doorbell_ns >= job->limit_ns * LIMIT_CAP;
+}
+
+static uint32_t take_cause(struct emb_core *core)
+{
+	uint32_t cause = neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE));
+
+	if (cause)
+		emb_core_write(core, NEURON_CORE_CAUSE, cause);
+	return cause;
+}
+
+/* When to look at the core again, or 0: it has no job. */
+static uint64_t service_core(struct emb_core *core)
+{
+	uint64_t next = 0;
+	uint32_t cause;
+	bool hang;
+
+	while (core->first) {
+		start_job(core);
+		/* First the limit, then the cause: what has ended in time is no hang. */
+		hang = hangs(core, &next);
+		cause = take_cause(core);
+		if (cause & NEURON_CORE_CAUSE_DONE)
+			take_record(core);
+		else if (hang || cause & NEURON_CORE_CAUSE_REFUSED)
+			give_up(core, !(cause & NEURON_CORE_CAUSE_REFUSED));
+		else if (!cause)
+			return next;
+	}
+	return 0;
+}
+
+uint64_t emb_service(struct nrt_chip *chip)
+{
+	uint64_t next = 0, at;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
+		at = service_core(&chip->core[neuron_unit_number(chip->gen, i)]);
+		if (at && (!next || at < next))
+			next = at;
+	}
+	return next;
+}
+
+/* --- submission --- */
+
+/* Elements of @size bytes, at most @max of them, or NULL with *@ret. */
+static const void *elements(const struct drm_neuron_array *array, size_t size, uint32_t max,
+			    int *ret)
+{
+	if (array->count && (array->stride != size || array->count > max || !array->pointer))
+		*ret = -EINVAL;
+	return (const void *)(uintptr_t)array->pointer;
+}
+
+static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
+							&ret);
+	uint32_t i, seen = 0;
+
+	for (i = 0; i < array->count && !ret; i++) {
+		if (start[i].engine >= NEURON_NR_ENGINES || seen >> start[i].engine & 1 ||
+		    neuron_hw_job_check_start(start[i].addr, start[i].count))
+			return -EINVAL;
+		seen |= 1u << start[i].engine;
+		neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
+	}
+	return ret;
+}
+
+static int add_queues(struct emb_core *core, struct emb_job *job,
+		      const struct drm_neuron_array *array)
+{
+	uint32_t first = neuron_core_dma(core->tpb), i;
+	int ret = 0;
+	const struct drm_neuron_queue *queue = elements(array, sizeof(*queue),
+							NEURON_JOB_MAX_QUEUES, &ret);
+	__u64 used[4] = { 0 };
+
+	if (ret || !array->count)
+		return ret;
+	job->queues = calloc(array->count, sizeof(*job->queues));
+	if (!job->queues)
+		return -ENOMEM;
+	for (i = 0; i < array->count; i++) {
+		if (queue[i].dma_engine >= NEURON_JOB_DMA_ENGINES)
+			return -EINVAL;
+		job->queues[i] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_to_le64(queue[i].m2s_ring),
+			.s2m_ring = neuron_to_le64(queue[i].s2m_ring),
+			.m2s_length = neuron_to_le32(queue[i].m2s_length),
+			.s2m_length = neuron_to_le32(queue[i].s2m_length),
+			.dma_engine = neuron_to_le16((uint16_t)(first + queue[i].dma_engine)),
+			.queue = neuron_to_le16(queue[i].queue),
+			.flags = neuron_to_le32(queue[i].flags),
+		};
+		if (neuron_hw_job_check_queue(&job->queues[i], first,
+					      core->chip->gen->nr_priorities, used))
+			return -EINVAL;
+	}
+	job->block.nr_queues = neuron_to_le32(array->count);
+	return 0;
+}
+
+static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const uint64_t *word = elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
+	uint32_t i;
+
+	for (i = 0; i < array->count && !ret; i++)
+		block->sem_clear[i] = neuron_to_le64(word[i]);
+	return ret;
+}
+
+static int add_trace(struct emb_core *core, struct emb_job *job,
+		     const struct drm_neuron_job *args)
+{
+	const struct drm_neuron_window window = {
+		.kind = DRM_NEURON_WINDOW_BO,
+		.handle = args->trace,
+		.offset = args->trace_offset,
+		.length = args->trace_size,
+	};
+	int ret;
+
+	if (!args->trace)
+		return args->trace_offset || args->trace_size ? -EINVAL : 0;
+	if (args->trace_offset % NEURON_TRACE_ALIGN)
+		return -EINVAL;
+	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
+	if (ret)
+		return ret;
+	job->trace.flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
+		       -EINVAL : 0;
+}
+
+static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
+{
+	uint32_t all = (1u << NEURON_NR_ENGINES) - 1;
+	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : all;
+	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
+	int ret;
+
+	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
+	neuron_hw_job_begin(&job->block, job->id, 0);
+	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
+	job->block.rank = neuron_to_le32(args->rank);
+	ret = add_starts(&job->block, &args->starts);
+	if (!ret)
+		ret = add_queues(core, job, &args->queues);
+	if (!ret)
+		ret = add_sem_clear(&job->block, &args->sem_clear);
+	if (!ret)
+		ret = add_trace(core, job, args);
+	if (!ret && neuron_hw_job_check(&job->block, engines))
+		ret = -EINVAL;
+	return ret;
+}
+
+/* *@left: the core has jobs. */
+static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			 const struct drm_neuron_job *args, bool *left)
+{
+	struct emb_core *core = emb_core_of(chip, submit->claim, args->core);
+	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
+	struct emb_job *job;
+	int ret;
+
+	if (!core)
+		return -ENOENT;
+	if (core->wedged)
+		return -EIO;
+	if (core->nr_jobs == EMB_QUEUE)
+		return -EBUSY;
+	job = calloc(1, sizeof(*job));
+	if (!job)
+		return -ENOMEM;
+	job->claim = claim->id;
+	job->id = claim->last_job + 1;
+	ret = build_job(core, job, args);
+	if (!ret)
+		ret = emb_windows_change(core, &args->windows);
+	if (ret) {
+		job_free(chip, job);
+		return ret;
+	}
+	job->table = core->table;
+	if (job->table)
+		job->table->refs++;
+	claim->last_job = job->id;
+	if (core->last)
+		core->last->next = job;
+	else
+		core->first = job;
+	core->last = job;
+	core->nr_jobs++;
+	submit->job = job->id;
+	/* A short job is over by now. */
+	*left = service_core(core);
+	return 0;
+}
+
+/* This thread looks after the chip no more. @left: it has jobs, which are the keeper's now. */
+static void leave(struct nrt_chip *chip, bool left)
+{
+	if (atomic_fetch_sub(&chip->waiters, 1) == 1 && left)
+		emb_keeper_wake(chip->machine);
+}
+
+/* Gangs, fences and notification streams are the DRM driver's. */
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+{
+	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
+	bool left = false;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
+	    submit->jobs.count != 1 || submit->jobs.stride != sizeof(*args) || args->flags ||
+	    args->stream || args->stream_offset)
+		return -EINVAL;
+	atomic_fetch_add(&chip->waiters, 1);
+	pthread_mutex_lock(&chip->lock);
+	ret = submit_locked(chip, submit, args, &left);
+	pthread_mutex_unlock(&chip->lock);
+	leave(chip, left);
+	return ret;
+}
+
+/* --- waiting; with the chip's lock --- */
+
+/* 0: it has ended, and *@job is its result; -EAGAIN: it has not; -ENOENT: there is none. */
+static int collect(struct nrt_chip *chip, struct drm_neuron_wait_job *job)
+{
+	struct emb_core *core = emb_core_of(chip, job->claim, job->core);
+	struct emb_job *pending;
+	uint64_t i;
+
+	if (!core)
+		return -ENOENT;
+	for (pending = core->first; pending; pending = pending->next)
+		if (pending->id == job->job)
+			return -EAGAIN;
+	for (i = core->nr_results; i && i + EMB_RESULTS > core->nr_results; i--) {
+		if (core->results[(i - 1) % EMB_RESULTS].job != job->job)
+			continue;
+		*job = core->results[(i - 1) % EMB_RESULTS];
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* As WAIT says: 0 when enough jobs have ended, -EAGAIN when they have not. */
+static int collect_all(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		       struct drm_neuron_wait_job *jobs)
+{
+	uint32_t i, ended = 0;
+	int ret;
+
+	wait->index = wait->jobs.count;
+	for (i = 0; i < wait->jobs.count; i++) {
+		ret = jobs[i].status ? 0 : collect(chip, &jobs[i]);
+		if (ret == -ENOENT) {
+			wait->index = i;
+			return ret;
+		}
+		if (ret)
+			continue;
+		ended++;
+		if (wait->index == wait->jobs.count)
+			wait->index = i;
+	}
+	if (wait->flags & DRM_NEURON_WAIT_ALL)
+		return ended == wait->jobs.count ? 0 : -EAGAIN;
+	return ended ? 0 : -EAGAIN;
+}
+
+static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		     struct drm_neuron_wait_job *jobs, bool *left)
+{
+	uint64_t deadline = (uint64_t)(wait->deadline_ns < 0 ? 0 : wait->deadline_ns);
+	uint64_t seen, next;
+	int ret;
+
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		pthread_mutex_lock(&chip->lock);
+		next = emb_service(chip);
+		ret = collect_all(chip, wait, jobs);
+		pthread_mutex_unlock(&chip->lock);
+		*left = next;
+		if (ret != -EAGAIN)
+			return ret;
+		if (emb_now_ns() >= deadline)
+			return -ETIMEDOUT;
+		emb_wait_irq(chip, seen, next && next < deadline ? next : deadline);
+	}
+}
+
+int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
+{
+	struct drm_neuron_wait_job *jobs = (void *)(uintptr_t)wait->jobs.pointer;
+	const size_t out = offsetof(struct drm_neuron_wait_job, status);
+	bool left = false;
+	uint32_t i;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (wait->flags & ~DRM_NEURON_WAIT_ALL || !wait->jobs.count ||
+	    wait->jobs.count > EMB_WAIT_JOBS || wait->jobs.stride != sizeof(*jobs))
+		return -EINVAL;
+	if (!jobs)
+		return -EFAULT;
+	for (i = 0; i < wait->jobs.count; i++)
+		memset((uint8_t *)&jobs[i] + out, 0, sizeof(jobs[i]) - out);
+	atomic_fetch_add(&chip->waiters, 1);
+	ret = wait_loop(chip, wait, jobs, &left);
+	leave(chip, left);
+	return ret;
+}

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Which chips there are, and the port by which they reach this process.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "backend/embedded/emb.h"
+#include "trn/fabric.h"
+#include "trn/pool.h"
+
+#define MAX_CHIPS	64
+#define NS		1000000000ull
+
+/* What an instance has, by its public name. */
+static const struct instance {
+	const char *name;
+	const struct neuron_gen *gen;
+	unsigned int chips;
+	uint32_t link_mbps;		/* 0: the generation's */
+} instances[] = {
+	{ "inf2.xlarge", &neuron_gen_inf2, 1, 0 },
+	{ "inf2.8xlarge", &neuron_gen_inf2, 1, 0 },
+	{ "inf2.24xlarge", &neuron_gen_inf2, 6, 0 },
+	{ "inf2.48xlarge", &neuron_gen_inf2, 12, 0 },
+	{ "trn1.2xlarge", &neuron_gen_trn1, 1, 0 },
+	{ "trn1.32xlarge", &neuron_gen_trn1, 16, 0 },
+	{ "trn1n.32xlarge", &neuron_gen_trn1, 16, 96000 },
+	{ "trn2.3xlarge", &neuron_gen_trn2, 1, 0 },
+	{ "trn2.48xlarge", &neuron_gen_trn2, 16, 0 },
+	{ "trn2u.48xlarge", &neuron_gen_trn2, 16, 0 },
+};
+
+static const struct neuron_gen *const generations[] = {
+	&neuron_gen_trn1, &neuron_gen_inf2, &neuron_gen_trn2, &neuron_gen_trn3,
+};
+
+uint64_t emb_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
+}
+
+uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset)
+{
+	return (uint32_t)trn_chip_mmio_read(chip->chip, chip->regs + offset, 4);
+}
+
+uint64_t emb_read64(const struct nrt_chip *chip, uint64_t offset)
+{
+	return trn_chip_mmio_read(chip->chip, chip->regs + offset, 8);
+}
+
+void emb_write(const struct nrt_chip *chip, uint64_t offset, uint32_t value)
+{
+	trn_chip_mmio_write(chip->chip, chip->regs + offset, value, 4);
+}
+
+/* --- the port --- */
+
+static bool port_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct nrt_chip *chip = opaque;
+
+	return emb_iova_read(&chip->machine->iova, addr, buf, len);
+}
+
+static bool port_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	struct nrt_chip *chip = opaque;
+
+	return emb_iova_write(&chip->machine->iova, addr, buf, len);
+}
+
+static void port_irq(void *opaque, unsigned int vector)
+{
+	struct nrt_chip *chip = opaque;
+	struct emb_machine *machine = chip->machine;
+
+	(void)vector;
+	pthread_mutex_lock(&machine->news_lock);
+	atomic_fetch_add(&chip->irqs, 1);
+	pthread_cond_broadcast(&machine->news);
+	if (!atomic_load(&chip->waiters))
+		pthread_cond_signal(&machine->work);
+	pthread_mutex_unlock(&machine->news_lock);
+}
+
+/* What a program did wrong is in the result of its job, with the words of the runtime. */
+static void port_log(void *opaque, enum trn_log_level level, const char *line)
+{
+	(void)opaque;
+	(void)level;
+	(void)line;
+}
+
+static void *port_hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
+{
+	struct nrt_chip *chip = opaque;
+	void *hbm = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (hbm == MAP_FAILED)
+		return NULL;
+	chip->stack[stack].hbm = hbm;
+	chip->stack[stack].size = size;
+	return hbm;
+}
+
+static void port_hbm_discard(void *opaque, unsigned int stack, uint64_t offset, uint64_t len)
+{
+	struct nrt_chip *chip = opaque;
+	uint8_t *first = chip->stack[stack].hbm + offset;
+
+	/* Locked memory cannot be given back. */
+	if (madvise(first, len, MADV_DONTNEED))
+		memset(first, 0, len);
+}
+
+static const struct trn_port emb_port = {
+	.host_read = port_read,
+	.host_write = port_write,
+	.irq = port_irq,
+	.log = port_log,
+	.hbm_alloc = port_hbm_alloc,
+	.hbm_discard = port_hbm_discard,
+};
+
+void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
+{
+	struct emb_machine *machine = chip->machine;
+	const struct timespec until = {
+		.tv_sec = (time_t)(deadline_ns / NS),
+		.tv_nsec = (long)(deadline_ns % NS),
+	};
+	int late = 0;
+
+	pthread_mutex_lock(&machine->news_lock);
+	while (!late && atomic_load(&chip->irqs) == seen)
+		late = pthread_cond_timedwait(&machine->news, &machine->news_lock, &until);
+	pthread_mutex_unlock(&machine->news_lock);
+}
+
+/* Somebody may wait for what no interrupt announces. */
+void emb_tell(struct nrt_chip *chip)
+{
+	struct emb_machine *machine = chip->machine;
+
+	pthread_mutex_lock(&machine->news_lock);
+	atomic_fetch_add(&chip->irqs, 1);
+	pthread_cond_broadcast(&machine->news);
+	pthread_mutex_unlock(&machine->news_lock);
+}
+
+/* --- jobs that nobody waits for --- */
+
+void emb_keeper_wake(struct emb_machine *machine)
+{
+	pthread_mutex_lock(&machine->news_lock);
+	machine->pokes++;
+	pthread_cond_signal(&machine->work);
+	pthread_mutex_unlock(&machine->news_lock);
+}
+
+/* Changes when there is something to do: interrupts of chips that nobody looks after, pokes. */
+static uint64_t unattended(struct emb_machine *machine)
+{
+	uint64_t events = machine->pokes;
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_chips; i++)
+		if (!atomic_load(&machine->chip[i].waiters))
+			events += atomic_load(&machine->chip[i].irqs);
+	return events;
+}
+
+/* Look after chips that nobody waits for. When to do it again, or 0: there are no jobs. */
+static uint64_t look_after(struct emb_machine *machine)
+{
+	uint64_t next = 0, at;
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_chips; i++) {
+		struct nrt_chip *chip = &machine->chip[i];
+
+		pthread_mutex_lock(&chip->lock);
+		at = emb_service(chip);
+		pthread_mutex_unlock(&chip->lock);
+		if (at && (!next || at < next))
+			next = at;
+	}
+	return next;
+}
+
+static void keeper_wait(struct emb_machine *machine, uint64_t next)
+{
+	const struct timespec until = {
+		.tv_sec = (time_t)(next / NS),
+		.tv_nsec = (long)(next % NS),
+	};
+
+	if (next)
+		pthread_cond_timedwait(&machine->work, &machine->news_lock, &until);
+	else
+		pthread_cond_wait(&machine->work, &machine->news_lock);
+}
+
+/* Without jobs it sleeps until emb_keeper_wake(). */
+static void *keep(void *arg)
+{
+	struct emb_machine *machine = arg;
+	bool leaving = false;
+	uint64_t seen, next;
+
+	while (!leaving) {
+		pthread_mutex_lock(&machine->news_lock);
+		seen = unattended(machine);
+		pthread_mutex_unlock(&machine->news_lock);
+		next = look_after(machine);
+		pthread_mutex_lock(&machine->news_lock);
+		if (!machine->leaving && unattended(machine) == seen)
+			keeper_wait(machine, next);
+		leaving = machine->leaving;
+		pthread_mutex_unlock(&machine->news_lock);
+	}
+	return NULL;
+}
+
+/* The application's handlers of signals do not run in threads that it does not know. */
+static int start_keeper(struct emb_machine *machine)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&machine->keeper, NULL, keep, machine);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+static struct trn_pool *start_pool(void)
+{
+	struct trn_pool *pool;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pool = trn_pool_new(0, NULL, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pool;
+}
+
+/* --- which chips there are --- */
+
+/* An instance of the table, TYPE, or TYPE:CHIPS. */
+static bool parse_instance(const char *text, struct instance *found)
+{
+	const char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	unsigned long chips = 1;
+	unsigned int i;
+	char *end;
+
+	for (i = 0; i < sizeof(instances) / sizeof(instances[0]); i++) {
+		if (strcmp(text, instances[i].name))
+			continue;
+		*found = instances[i];
+		return true;
+	}
+	if (colon) {
+		chips = strtoul(colon + 1, &end, 10);
+		if (*end || end == colon + 1 || !chips || chips > MAX_CHIPS)
+			return false;
+	}
+	for (i = 0; i < sizeof(generations) / sizeof(generations[0]); i++) {
+		const struct neuron_gen *gen = generations[i];
+
+		if (strncmp(text, gen->name, length) || gen->name[length])
+			continue;
+		*found = (struct instance){ gen->name, gen, (unsigned int)chips, 0 };
+		return true;
+	}
+	return false;
+}
+
+static NRT_STATUS choose_instance(struct instance *found, struct nrt_error *error)
+{
+	const char *text = getenv("NEURON_EMU_INSTANCE");
+
+	if (!text || !*text)
+		text = "trn2.3xlarge";
+	if (parse_instance(text, found))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEURON_EMU_INSTANCE=\"%.40s\": use an instance such as trn2.48xlarge, or trn1, inf2, trn2, trn3, with :CHIPS (1 to %u) behind it",
+			     text, MAX_CHIPS);
+}
+
+static void machine_free(struct emb_machine *machine)
+{
+	unsigned int i, s;
+
+	pthread_mutex_lock(&machine->news_lock);
+	machine->leaving = true;
+	pthread_cond_signal(&machine->work);
+	pthread_mutex_unlock(&machine->news_lock);
+	if (machine->keeper)
+		pthread_join(machine->keeper, NULL);
+	for (i = 0; i < machine->nr_chips; i++) {
+		struct nrt_chip *chip = &machine->chip[i];
+
+		if (chip->chip) {
+			trn_chip_stop(chip->chip);
+			while (!trn_chip_quiet(chip->chip))
+				sched_yield();
+			trn_chip_detach(chip->chip);
+		}
+	}
+	for (i = 0; i < machine->nr_chips; i++) {
+		struct nrt_chip *chip = &machine->chip[i];
+
+		while (chip->chip && !trn_chip_quiet(chip->chip))
+			sched_yield();
+		trn_chip_free(chip->chip);
+		/* Its tables may be the last to have a buffer of another chip. */
+		emb_cores_destroy(chip);
+	}
+	for (i = 0; i < machine->nr_chips; i++) {
+		struct nrt_chip *chip = &machine->chip[i];
+
+		emb_memory_destroy(chip);
+		for (s = 0; s < NEURON_MAX_HBM; s++)
+			if (chip->stack[s].hbm)
+				munmap(chip->stack[s].hbm, chip->stack[s].size);
+		pthread_mutex_destroy(&chip->memory_lock);
+		pthread_mutex_destroy(&chip->lock);
+	}
+	if (machine->fabric)
+		trn_fabric_unref(machine->fabric);
+	if (machine->pool)
+		trn_pool_free(machine->pool);
+	emb_iova_destroy(&machine->iova);
+	pthread_cond_destroy(&machine->news);
+	pthread_cond_destroy(&machine->work);
+	pthread_mutex_destroy(&machine->news_lock);
+	pthread_mutex_destroy(&machine->lock);
+	free(machine->name);
+	free(machine->chip);
+	free(machine);
+}
+
+static struct emb_machine *machine_new(const struct instance *instance)
+{
+	struct emb_machine *machine = calloc(1, sizeof(*machine));
+	pthread_condattr_t attr;
+
+	if (!machine)
+		return NULL;
+	machine->chip = calloc(instance->chips, sizeof(*machine->chip));
+	if (!machine->chip) {
+		free(machine);
+		return NULL;
+	}
+	machine->gen = instance->gen;
+	machine->pid = getpid();
+	emb_iova_init(&machine->iova);
+	pthread_mutex_init(&machine->lock, NULL);
+	pthread_mutex_init(&machine->news_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&machine->news, &attr);
+	pthread_cond_init(&machine->work, &attr);
+	pthread_condattr_destroy(&attr);
+	machine->pool = start_pool();
+	machine->fabric = trn_fabric_new();
+	if (!machine->pool || !machine->fabric ||
+	    trn_fabric_configure(machine->fabric, TRN_TOPOLOGY_AUTO, instance->link_mbps)) {
+		machine_free(machine);
+		return NULL;
+	}
+	return machine;
+}
+
+/* @why: a static string, when there is no chip. */
+static int chip_new(struct emb_machine *machine, unsigned int index, const char **why)
+{
+	const struct neuron_gen *gen = machine->gen;
+	struct nrt_chip *chip = &machine->chip[index];
+	const struct trn_chip_config config = {
+		.gen = gen,
+		.port = &emb_port,
+		.opaque = chip,
+		.pool = machine->pool,
+		.fabric = machine->fabric,
+		.fabric_id = neuron_fabric_id(0, 0, index),
+		.position = index,
+		.routing_id = neuron_routing_id(gen, index),
+		.serial = index + 1,
+		.bar4_stride = gen->hbm_active,
+		.clock = true,
+	};
+
+	chip->machine = machine;
+	chip->gen = gen;
+	chip->index = index;
+	chip->regs = neuron_ctl_bar0(gen);
+	snprintf(chip->name, sizeof(chip->name), "embedded chip %u", index);
+	pthread_mutex_init(&chip->lock, NULL);
+	pthread_mutex_init(&chip->memory_lock, NULL);
+	machine->nr_chips++;
+	chip->chip = trn_chip_new(&config, why);
+	if (!chip->chip)
+		return -1;
+	emb_write(chip, NEURON_CTL_MASK,
+		  ~(uint32_t)(NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR));
+	emb_cores_init(chip);
+	return 0;
+}
+
+static NRT_STATUS open_chips(struct emb_machine *machine, unsigned int nr,
+			     struct nrt_chip **chips, struct nrt_error *error)
+{
+	const char *why = NULL;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (chip_new(machine, i, &why))
+			return nrt_error_set(error, NRT_RESOURCE, "embedded chip %u: %s", i, why);
+		chips[i] = &machine->chip[i];
+	}
+	machine->open = nr;
+	if (!start_keeper(machine))
+		return NRT_SUCCESS;
+	machine->keeper = 0;
+	return nrt_error_set(error, NRT_RESOURCE, "embedded chips: cannot start a thread");
+}
+
+NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nrt_error *error)
+{
+	struct emb_machine *machine;
+	struct instance instance = { .chips = 0 };
+
+	if (choose_instance(&instance, error))
+		return error->status;
+	*chips = calloc(instance.chips, sizeof(**chips));
+	machine = *chips ? machine_new(&instance) : NULL;
+	if (!machine) {
+		free(*chips);
+		return nrt_error_memory(error);
+	}
+	if (open_chips(machine, instance.chips, *chips, error)) {
+		machine_free(machine);
+		free(*chips);
+		return error->status;
+	}
+	*count = instance.chips;
+	return NRT_SUCCESS;
+}
+
+void emb_close(struct nrt_chip *chip)
+{
+	struct emb_machine *machine = chip->machine;
+	bool last;
+
+	/* Its threads are those of the parent. */
+	if (emb_forked(chip))
+		return;
+	pthread_mutex_lock(&machine->lock);
+	last = !--machine->open;
+	pthread_mutex_unlock(&machine->lock);
+	if (last)
+		machine_free(machine);
+}

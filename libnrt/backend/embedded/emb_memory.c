@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Memory: addresses for the device, HBM, buffers, copies.
+ *
+ * A chip reaches memory of this process by bus addresses, which emb_iova translates, never by
+ * pointers. A buffer in HBM is one range of its stack.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backend/embedded/emb.h"
+
+/* Bus address 0 means nothing. */
+#define FIRST_ADDR	0x100000ull
+#define STUCK_NS	10000000000ull
+
+static uint64_t whole_pages(uint64_t size)
+{
+	return (size + EMB_PAGE - 1) & ~(uint64_t)(EMB_PAGE - 1);
+}
+
+/* --- addresses for the device --- */
+
+void emb_iova_init(struct emb_iova *iova)
+{
+	pthread_rwlockattr_t attr;
+
+	memset(iova, 0, sizeof(*iova));
+	/* Workers that read all the time must not keep a change waiting for ever. */
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&iova->lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
+void emb_iova_destroy(struct emb_iova *iova)
+{
+	pthread_rwlock_destroy(&iova->lock);
+	free(iova->region);
+}
+
+/* The region that has @addr, or NULL. With the lock. */
+static const struct emb_region *find_region(const struct emb_iova *iova, uint64_t addr)
+{
+	size_t low = 0, high = iova->nr, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (iova->region[middle].addr <= addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || addr - iova->region[low - 1].addr >= iova->region[low - 1].size)
+		return NULL;
+	return &iova->region[low - 1];
+}
+
+/* Go through [@addr, +@len), which may lie in several regions. */
+static bool iova_move(struct emb_iova *iova, uint64_t addr, uint8_t *to, const uint8_t *from,
+		      size_t len)
+{
+	const struct emb_region *region;
+	uint64_t offset;
+	bool ok = true;
+	size_t n;
+
+	pthread_rwlock_rdlock(&iova->lock);
+	for (; len && ok; len -= n, addr += n) {
+		region = find_region(iova, addr);
+		n = 0;
+		ok = region;
+		if (!ok)
+			break;
+		offset = addr - region->addr;
+		n = region->size - offset < len ? region->size - offset : len;
+		if (to) {
+			trn_bulk_move(to, region->ptr + offset, n);
+			to += n;
+		} else {
+			trn_bulk_move(region->ptr + offset, from, n);
+			from += n;
+		}
+	}
+	pthread_rwlock_unlock(&iova->lock);
+	return ok;
+}
+
+bool emb_iova_read(struct emb_iova *iova, uint64_t addr, void *buf, size_t len)
+{
+	return iova_move(iova, addr, buf, NULL, len);
+}
+
+bool emb_iova_write(struct emb_iova *iova, uint64_t addr, const void *buf, size_t len)
+{
+	return iova_move(iova, addr, NULL, buf, len);
+}
+
+/* The first gap that has room for @size bytes and a page behind them, and its place. */
+static uint64_t find_gap(const struct emb_iova *iova, uint64_t size, size_t *at)
+{
+	uint64_t addr = FIRST_ADDR;
+
+	for (*at = 0; *at < iova->nr; (*at)++) {
+		if (iova->region[*at].addr - addr >= size + EMB_PAGE)
+			break;
+		addr = iova->region[*at].addr + iova->region[*at].size + EMB_PAGE;
+	}
+	return addr;
+}
+
+/* @limit: first bus address that the device cannot have. */
+static int iova_map(struct emb_iova *iova, uint8_t *ptr, uint64_t size, uint64_t limit,
+		    uint64_t *addr)
+{
+	struct emb_region *grown;
+	int ret = 0;
+	size_t at;
+
+	pthread_rwlock_wrlock(&iova->lock);
+	if (iova->nr == iova->room) {
+		grown = reallocarray(iova->region, iova->room + 64, sizeof(*grown));
+		if (!grown) {
+			ret = -ENOMEM;
+			goto out;
+		}
+		iova->region = grown;
+		iova->room += 64;
+	}
+	*addr = find_gap(iova, size, &at);
+	if (*addr > limit || size > limit - *addr) {
+		ret = -ENOMEM;
+		goto out;
+	}
+	memmove(&iova->region[at + 1], &iova->region[at],
+		(iova->nr - at) * sizeof(iova->region[0]));
+	iova->region[at] = (struct emb_region){ *addr, size, ptr };
+	iova->nr++;
+out:
+	pthread_rwlock_unlock(&iova->lock);
+	return ret;
+}
+
+/* When it returns no worker reads or writes there any more. */
+static void iova_unmap(struct emb_iova *iova, uint64_t addr)
+{
+	size_t at;
+
+	pthread_rwlock_wrlock(&iova->lock);
+	for (at = 0; at < iova->nr; at++) {
+		if (iova->region[at].addr != addr)
+			continue;
+		iova->nr--;
+		memmove(&iova->region[at], &iova->region[at + 1],
+			(iova->nr - at) * sizeof(iova->region[0]));
+		break;
+	}
+	pthread_rwlock_unlock(&iova->lock);
+}
+
+int emb_shared_alloc(struct emb_machine *machine, uint64_t size, struct emb_shared *shared)
+{
+	uint64_t bytes = whole_pages(size);
+	void *ptr;
+	int ret;
+
+	if (!bytes || bytes < size)
+		return -ENOMEM;
+	ptr = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (ptr == MAP_FAILED)
+		return -ENOMEM;
+	ret = iova_map(&machine->iova, ptr, bytes, machine->gen->host_base, &shared->addr);
+	if (ret) {
+		munmap(ptr, bytes);
+		return ret;
+	}
+	shared->ptr = ptr;
+	shared->size = bytes;
+	return 0;
+}
+
+void emb_shared_free(struct emb_machine *machine, struct emb_shared *shared)
+{
+	if (!shared->ptr)
+		return;
+	iova_unmap(&machine->iova, shared->addr);
+	munmap(shared->ptr, shared->size);
+	shared->ptr = NULL;
+}
+
+uint64_t emb_host_addr(const struct nrt_chip *chip, uint64_t addr)
+{
+	return chip->gen->host_base | addr;
+}
+
+/* --- HBM; with nrt_chip.memory_lock --- */
+
+static bool insert_range(struct emb_stack *stack, size_t at, uint64_t start, uint64_t length)
+{
+	struct emb_range *grown;
+
+	if (stack->nr == stack->room) {
+		grown = reallocarray(stack->free, stack->room + 64, sizeof(*grown));
+		if (!grown)
+			return false;
+		stack->free = grown;
+		stack->room += 64;
+	}
+	memmove(&stack->free[at + 1], &stack->free[at],
+		(stack->nr - at) * sizeof(stack->free[0]));
+	stack->free[at] = (struct emb_range){ start, length };
+	stack->nr++;
+	return true;
+}
+
+static int stack_alloc(struct emb_stack *stack, uint64_t size, uint64_t *offset)
+{
+	size_t at;
+
+	/* All of the stack is free at first. */
+	if (!stack->room && !insert_range(stack, 0, 0, stack->size))
+		return -ENOMEM;
+	for (at = 0; at < stack->nr && stack->free[at].length < size; at++)
+		;
+	if (at == stack->nr)
+		return -ENOSPC;
+	*offset = stack->free[at].start;
+	stack->free[at].start += size;
+	stack->free[at].length -= size;
+	stack->used += size;
+	if (stack->free[at].length)
+		return 0;
+	stack->nr--;
+	memmove(&stack->free[at], &stack->free[at + 1],
+		(stack->nr - at) * sizeof(stack->free[0]));
+	return 0;
+}
+
+/* Without memory for the list the range is lost until the chip is closed. */
+static void stack_free(struct emb_stack *stack, uint64_t start, uint64_t length)
+{
+	struct emb_range *before, *after;
+	size_t at;
+
+	stack->used -= length;
+	for (at = 0; at < stack->nr && stack->free[at].start < start; at++)
+		;
+	before = at ? &stack->free[at - 1] : NULL;
+	after = at < stack->nr ? &stack->free[at] : NULL;
+	if (before && before->start + before->length == start) {
+		before->length += length;
+		if (!after || start + length != after->start)
+			return;
+		before->length += after->length;
+		stack->nr--;
+		memmove(after, after + 1, (stack->nr - at) * sizeof(*after));
+	} else if (after && start + length == after->start) {
+		after->start = start;
+		after->length += length;
+	} else {
+		insert_range(stack, at, start, length);
+	}
+}
+
+static void write64(const struct nrt_chip *chip, uint64_t offset, uint64_t value)
+{
+	emb_write(chip, offset, (uint32_t)value);
+	emb_write(chip, offset + 4, (uint32_t)(value >> 32));
+}
+
+/*
+ * Zeroes for the next owner. Each operation of the unit ends with an interrupt. False: it did
+ * not end, or with an error.
+ */
+static bool discard(struct nrt_chip *chip, uint32_t stack, uint64_t offset, uint64_t size)
+{
+	uint64_t deadline = emb_now_ns() + STUCK_NS;
+	uint32_t cause = 0;
+	uint64_t seen;
+
+	if (emb_read(chip, NEURON_CTL_DISCARD_GO))
+		return false;
+	write64(chip, NEURON_CTL_DISCARD_ADDR, chip->gen->hbm_addr[stack] + offset);
+	write64(chip, NEURON_CTL_DISCARD_LEN, size);
+	emb_write(chip, NEURON_CTL_DISCARD_GO, 1);
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		cause |= emb_read(chip, NEURON_CTL_CAUSE) &
+			 (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR);
+		emb_write(chip, NEURON_CTL_CAUSE, cause);
+		if (!emb_read(chip, NEURON_CTL_DISCARD_GO))
+			break;
+		if (emb_now_ns() > deadline)
+			return false;
+		emb_wait_irq(chip, seen, deadline);
+	}
+	cause |= emb_read(chip, NEURON_CTL_CAUSE);
+	emb_write(chip, NEURON_CTL_CAUSE, cause);
+	return !(cause & NEURON_CTL_CAUSE_DISCARD_ERROR);
+}
+
+void emb_memory_destroy(struct nrt_chip *chip)
+{
+	uint32_t i;
+
+	for (i = 0; i < chip->nr_bos; i++) {
+		struct emb_bo *bo = chip->bo[i];
+
+		if (!bo || --bo->refs)
+			continue;
+		emb_shared_free(chip->machine, &bo->memory);
+		free(bo);
+	}
+	free(chip->bo);
+	for (i = 0; i < NEURON_MAX_HBM; i++)
+		free(chip->stack[i].free);
+}
+
+/* --- buffers --- */
+
+struct emb_bo *emb_bo_find(struct nrt_chip *chip, uint32_t handle)
+{
+	return handle && handle <= chip->nr_bos ? chip->bo[handle - 1] : NULL;
+}
+
+void emb_bo_get(struct emb_bo *bo)
+{
+	struct emb_machine *machine = bo->chip->machine;
+
+	pthread_mutex_lock(&machine->lock);
+	bo->refs++;
+	pthread_mutex_unlock(&machine->lock);
+}
+
+static void bo_free(struct emb_bo *bo)
+{
+	struct nrt_chip *chip = bo->chip;
+
+	if (emb_forked(chip))
+		return;
+	if (bo->placement == DRM_NEURON_BO_HBM) {
+		pthread_mutex_lock(&chip->memory_lock);
+		/*
+		 * Of a machine that ends the chips have stopped. What could not be cleared
+		 * is given to nobody.
+		 */
+		if (chip->machine->leaving || discard(chip, bo->stack, bo->offset, bo->size))
+			stack_free(&chip->stack[bo->stack], bo->offset, bo->size);
+		pthread_mutex_unlock(&chip->memory_lock);
+	}
+	emb_shared_free(chip->machine, &bo->memory);
+	free(bo);
+}
+
+void emb_bo_put(struct emb_bo *bo)
+{
+	struct emb_machine *machine;
+	bool last;
+
+	if (!bo)
+		return;
+	machine = bo->chip->machine;
+	pthread_mutex_lock(&machine->lock);
+	last = !--bo->refs;
+	if (last)
+		emb_names_forget(machine, bo, NULL);
+	pthread_mutex_unlock(&machine->lock);
+	if (last)
+		bo_free(bo);
+}
+
+static int add_handle(struct nrt_chip *chip, struct emb_bo *bo, uint32_t *handle)
+{
+	struct emb_bo **grown;
+	uint32_t i;
+
+	for (i = 0; i < chip->nr_bos && chip->bo[i]; i++)
+		;
+	if (i == chip->nr_bos) {
+		grown = reallocarray(chip->bo, chip->nr_bos + 64, sizeof(struct emb_bo *));
+		if (!grown)
+			return -ENOMEM;
+		memset(&grown[chip->nr_bos], 0, 64 * sizeof(struct emb_bo *));
+		chip->bo = grown;
+		chip->nr_bos += 64;
+	}
+	chip->bo[i] = bo;
+	*handle = i + 1;
+	return 0;
+}
+
+static int create_hbm(struct nrt_chip *chip, struct emb_bo *bo)
+{
+	int ret;
+
+	if (bo->stack >= chip->gen->nr_hbm)
+		return -EINVAL;
+	pthread_mutex_lock(&chip->memory_lock);
+	ret = stack_alloc(&chip->stack[bo->stack], bo->size, &bo->offset);
+	pthread_mutex_unlock(&chip->memory_lock);
+	bo->ptr = chip->stack[bo->stack].hbm + bo->offset;
+	return ret;
+}
+
+static int create_host(struct nrt_chip *chip, struct emb_bo *bo)
+{
+	int ret = emb_shared_alloc(chip->machine, bo->size, &bo->memory);
+
+	bo->ptr = bo->memory.ptr;
+	return ret;
+}
+
+int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
+{
+	bool hbm = create->placement == DRM_NEURON_BO_HBM;
+	struct emb_bo *bo;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (!create->size || whole_pages(create->size) < create->size || create->flags ||
+	    create->placement > DRM_NEURON_BO_HOST || (!hbm && create->stack) ||
+	    create->category >= DRM_NEURON_NR_CATEGORIES)
+		return -EINVAL;
+	bo = calloc(1, sizeof(*bo));
+	if (!bo)
+		return -ENOMEM;
+	bo->refs = 1;
+	bo->chip = chip;
+	bo->placement = create->placement;
+	bo->stack = create->stack;
+	bo->category = create->category;
+	bo->size = whole_pages(create->size);
+	ret = hbm ? create_hbm(chip, bo) : create_host(chip, bo);
+	if (ret) {
+		free(bo);
+		return ret;
+	}
+	pthread_mutex_lock(&chip->lock);
+	ret = add_handle(chip, bo, &create->handle);
+	pthread_mutex_unlock(&chip->lock);
+	if (ret) {
+		emb_bo_put(bo);
+		return ret;
+	}
+	create->size = bo->size;
+	create->mmap_offset = (uint64_t)create->handle << 32;
+	return 0;
+}
+
+/* With a reference. */
+static struct emb_bo *bo_lookup(struct nrt_chip *chip, uint32_t handle)
+{
+	struct emb_bo *bo;
+
+	if (emb_forked(chip))
+		return NULL;
+	pthread_mutex_lock(&chip->lock);
+	bo = emb_bo_find(chip, handle);
+	if (bo)
+		emb_bo_get(bo);
+	pthread_mutex_unlock(&chip->lock);
+	return bo;
+}
+
+int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info)
+{
+	struct emb_bo *bo = bo_lookup(chip, info->handle);
+
+	if (!bo)
+		return -ENOENT;
+	*info = (struct drm_neuron_bo_info){
+		.handle = info->handle,
+		.placement = bo->placement,
+		.stack = bo->stack,
+		.peer = bo->chip != chip,
+		.fabric_id = bo->chip->index,
+		.size = bo->size,
+		.mmap_offset = bo->chip == chip ? (uint64_t)info->handle << 32 : 0,
+		.device_addr = bo->placement == DRM_NEURON_BO_HBM ?
+				       bo->chip->gen->hbm_addr[bo->stack] + bo->offset : 0,
+		.category = bo->category,
+	};
+	emb_bo_put(bo);
+	return 0;
+}
+
+void emb_bo_close(struct nrt_chip *chip, uint32_t handle)
+{
+	struct emb_bo *bo;
+
+	if (emb_forked(chip))
+		return;
+	pthread_mutex_lock(&chip->lock);
+	bo = emb_bo_find(chip, handle);
+	if (bo)
+		chip->bo[handle - 1] = NULL;
+	pthread_mutex_unlock(&chip->lock);
+	emb_bo_put(bo);
+}
+
+/* The mapping lives as long as the buffer: it is the buffer. */
+int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map)
+{
+	struct emb_bo *bo = bo_lookup(chip, (uint32_t)(offset >> 32));
+	int ret = 0;
+
+	if (!bo)
+		return -EINVAL;
+	if (bo->chip != chip || size > bo->size)
+		ret = -EINVAL;
+	*map = ret ? NULL : bo->ptr;
+	emb_bo_put(bo);
+	return ret;
+}
+
+void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
+{
+	(void)chip;
+	(void)map;
+	(void)size;
+}
+
+int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd)
+{
+	struct emb_bo *bo = bo_lookup(chip, handle);
+	struct emb_name name = { .bo = bo };
+
+	if (!bo)
+		return -ENOENT;
+	*fd = emb_name_new(chip->machine, &name);
+	emb_bo_put(bo);
+	return *fd < 0 ? *fd : 0;
+}
+
+int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
+{
+	struct emb_machine *machine = chip->machine;
+	struct emb_name name;
+	int ret;
+
+	pthread_mutex_lock(&machine->lock);
+	ret = emb_name_find(machine, fd, &name) && name.bo ? 0 : -EINVAL;
+	if (!ret)
+		name.bo->refs++;
+	pthread_mutex_unlock(&machine->lock);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&chip->lock);
+	ret = add_handle(chip, name.bo, handle);
+	pthread_mutex_unlock(&chip->lock);
+	if (ret)
+		emb_bo_put(name.bo);
+	return ret;
+}
+
+/* --- copies --- */
+
+static bool in_buffer(const struct emb_bo *bo, uint64_t offset, uint64_t size)
+{
+	return offset <= bo->size && size <= bo->size - offset;
+}
+
+static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
+{
+	void *user = (void *)(uintptr_t)copy->user;
+
+	if (copy->src_handle || copy->src_offset || !in_buffer(bo, copy->offset, copy->size))
+		return -EINVAL;
+	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
+		trn_bulk_move(bo->ptr + copy->offset, user, copy->size);
+	else
+		trn_bulk_move(user, bo->ptr + copy->offset, copy->size);
+	return 0;
+}
+
+static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
+		       const struct drm_neuron_copy *copy)
+{
+	struct emb_bo *src = bo_lookup(chip, copy->src_handle);
+	int ret = -EINVAL;
+
+	if (!src)
+		return -ENOENT;
+	if (!copy->user && src->chip == chip && in_buffer(bo, copy->offset, copy->size) &&
+	    in_buffer(src, copy->src_offset, copy->size)) {
+		trn_bulk_move(bo->ptr + copy->offset, src->ptr + copy->src_offset, copy->size);
+		ret = 0;
+	}
+	emb_bo_put(src);
+	return ret;
+}
+
+/*
+ * The CPU moves the bytes, as it does through BAR4: what is written that way is there for the
+ * chip, and what the chip has written is there for it.
+ */
+int emb_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy)
+{
+	struct emb_bo *bo = bo_lookup(chip, copy->handle);
+	int ret = -EINVAL;
+
+	if (!bo)
+		return -ENOENT;
+	if (!copy->flags && bo->chip == chip) {
+		if (copy->direction == DRM_NEURON_COPY_BUFFER)
+			ret = copy_buffer(chip, bo, copy);
+		else if (copy->direction == DRM_NEURON_COPY_TO_DEVICE ||
+			 copy->direction == DRM_NEURON_COPY_FROM_DEVICE)
+			ret = copy_user(bo, copy);
+	}
+	emb_bo_put(bo);
+	return ret;
+}

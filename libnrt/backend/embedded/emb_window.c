@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Window tables, grants, and the descriptors that name buffers and grants.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "contract/window.h"
+#include "backend/embedded/emb.h"
+
+/* --- names --- */
+
+int emb_name_new(struct emb_machine *machine, const struct emb_name *name)
+{
+	struct emb_name *grown;
+	struct stat st;
+	int fd = memfd_create("neuron", MFD_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st)) {
+		if (fd >= 0)
+			close(fd);
+		return -errno;
+	}
+	pthread_mutex_lock(&machine->lock);
+	grown = reallocarray(machine->name, machine->nr_names + 1, sizeof(*grown));
+	if (grown) {
+		machine->name = grown;
+		grown[machine->nr_names] = *name;
+		grown[machine->nr_names].device = st.st_dev;
+		grown[machine->nr_names].inode = st.st_ino;
+		machine->nr_names++;
+	}
+	pthread_mutex_unlock(&machine->lock);
+	if (grown)
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
+bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name)
+{
+	struct stat st;
+	size_t i;
+
+	if (fstat(fd, &st))
+		return false;
+	/* Numbers of files are used again: the newest name counts. */
+	for (i = machine->nr_names; i-- > 0;) {
+		if (machine->name[i].device != st.st_dev || machine->name[i].inode != st.st_ino)
+			continue;
+		*name = machine->name[i];
+		return true;
+	}
+	return false;
+}
+
+void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
+		      const struct emb_core *core)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < machine->nr_names; i++)
+		if ((!bo || machine->name[i].bo != bo) &&
+		    (!core || machine->name[i].core != core))
+			machine->name[kept++] = machine->name[i];
+	machine->nr_names = kept;
+}
+
+/* --- grants --- */
+
+int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
+{
+	bool sbuf = grant->flags & (DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE);
+	uint64_t room = sbuf ? NEURON_TPB_SBUF_SIZE : NEURON_NR_SEMAPHORES;
+	struct emb_name name = {
+		.claim = grant->claim,
+		.first = grant->first,
+		.count = grant->count,
+		.flags = grant->flags,
+	};
+	int ret = -ENOENT;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (grant->flags & ~(DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE) ||
+	    !grant->count || grant->first > room || grant->count > room - grant->first ||
+	    (sbuf && ((grant->first | grant->count) % 4 || grant->core >= NEURON_MAX_CORES)))
+		return -EINVAL;
+	pthread_mutex_lock(&chip->lock);
+	name.core = emb_core_of(chip, grant->claim, grant->core);
+	if (name.core)
+		ret = emb_name_new(chip->machine, &name);
+	pthread_mutex_unlock(&chip->lock);
+	if (ret < 0)
+		return ret;
+	grant->fd = ret;
+	return 0;
+}
+
+/* --- windows; with the chip's lock --- */
+
+/* Device address @addr of @owner as @chip writes it. */
+static uint64_t seen_from(const struct nrt_chip *chip, const struct nrt_chip *owner,
+			  uint64_t addr)
+{
+	return owner == chip ? addr : neuron_fabric_addr(owner->index, addr);
+}
+
+int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *window,
+		     struct neuron_hw_window *hw, struct emb_bo **out)
+{
+	struct emb_bo *bo = emb_bo_find(chip, window->handle);
+	uint64_t base;
+
+	if (!bo)
+		return -ENOENT;
+	if (window->offset % 4 || !window->length || window->offset > bo->size ||
+	    window->length > bo->size - window->offset)
+		return -EINVAL;
+	if (bo->placement == DRM_NEURON_BO_HOST) {
+		base = emb_host_addr(chip, bo->memory.addr + window->offset);
+		*hw = neuron_hw_window_memory(NEURON_WINDOW_HOST, 0, base, window->length);
+	} else {
+		base = bo->chip->gen->hbm_addr[bo->stack] + bo->offset + window->offset;
+		*hw = neuron_hw_window_memory(bo->chip == chip ? NEURON_WINDOW_HBM :
+								 NEURON_WINDOW_PEER, 0,
+					      seen_from(chip, bo->chip, base), window->length);
+	}
+	emb_bo_get(bo);
+	*out = bo;
+	return 0;
+}
+
+static int window_own(struct emb_core *core, const struct drm_neuron_window *window,
+		      struct neuron_hw_window *hw)
+{
+	uint64_t tpb = core->chip->gen->tpb_addr[core->tpb];
+
+	if (window->handle || window->offset || window->length)
+		return -EINVAL;
+	if (window->kind == DRM_NEURON_WINDOW_SBUF)
+		*hw = neuron_hw_window_memory(NEURON_WINDOW_SBUF, 0, tpb + NEURON_TPB_SBUF,
+					      NEURON_TPB_SBUF_SIZE);
+	else
+		*hw = neuron_hw_window_memory(NEURON_WINDOW_PSUM, 0, tpb + NEURON_TPB_PSUM,
+					      NEURON_TPB_PSUM_SIZE);
+	return 0;
+}
+
+/* What a window of another core shows: all of a sibling, or what a grant names. */
+static int find_other(struct emb_core *core, const struct drm_neuron_window *window, bool sbuf,
+		      struct emb_name *name, uint32_t *generation)
+{
+	const uint32_t rights = DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE;
+	struct emb_machine *machine = core->chip->machine;
+	bool found;
+
+	if (window->from == DRM_NEURON_FROM_CORE) {
+		/* A CC-core has no SBUF. */
+		if (sbuf && window->source >= NEURON_MAX_CORES)
+			return -EINVAL;
+		*name = (struct emb_name){
+			.core = emb_core_of(core->chip, core->claim, (uint32_t)window->source),
+			.count = sbuf ? NEURON_TPB_SBUF_SIZE : NEURON_NR_SEMAPHORES,
+			.flags = sbuf ? rights : 0,
+		};
+		if (!name->core)
+			return -EINVAL;
+		*generation = name->core->generation;
+		return 0;
+	}
+	if (window->from != DRM_NEURON_FROM_GRANT_FD)
+		return -EINVAL;
+	pthread_mutex_lock(&machine->lock);
+	found = emb_name_find(machine, window->source, name) && name->core;
+	/* A claim that ends forgets the names of its grants before the generation changes. */
+	if (found)
+		*generation = name->core->generation;
+	pthread_mutex_unlock(&machine->lock);
+	if (!found || !(name->flags & rights) == sbuf)
+		return -EBADF;
+	return 0;
+}
+
+static int window_sem(struct emb_core *core, const struct drm_neuron_window *window,
+		      struct neuron_hw_window *hw)
+{
+	uint32_t generation = core->generation, count = (uint32_t)(window->length / 4);
+	struct emb_name name = { .core = core, .count = NEURON_NR_SEMAPHORES };
+	int ret = 0;
+
+	if (window->from != DRM_NEURON_FROM_OWN) {
+		if (window->rights & DRM_NEURON_WINDOW_READ)
+			return -EPERM;
+		ret = find_other(core, window, false, &name, &generation);
+	}
+	if (ret)
+		return ret;
+	if (window->handle || window->length % 4 || !count || window->length / 4 > name.count ||
+	    window->offset > name.count - count)
+		return -EINVAL;
+	*hw = neuron_hw_window_sems(0, seen_from(core->chip, name.core->chip,
+						 name.core->sems_addr),
+				    name.first + (uint32_t)window->offset, count, generation);
+	return 0;
+}
+
+static int window_granted(struct emb_core *core, const struct drm_neuron_window *window,
+			  struct neuron_hw_window *hw)
+{
+	struct emb_name name;
+	uint32_t generation;
+	uint64_t base;
+	int ret;
+
+	ret = find_other(core, window, true, &name, &generation);
+	if (ret)
+		return ret;
+	if ((window->rights & DRM_NEURON_WINDOW_READ &&
+	     !(name.flags & DRM_NEURON_GRANT_SBUF_READ)) ||
+	    (window->rights & DRM_NEURON_WINDOW_WRITE &&
+	     !(name.flags & DRM_NEURON_GRANT_SBUF_WRITE)))
+		return -EPERM;
+	if (window->handle || window->offset % 4 || !window->length ||
+	    window->offset > name.count || window->length > name.count - window->offset)
+		return -EINVAL;
+	base = name.core->chip->gen->tpb_addr[name.core->index] + NEURON_TPB_SBUF + name.first +
+	       window->offset;
+	*hw = neuron_hw_window_grant(0, seen_from(core->chip, name.core->chip, base),
+				     window->length, generation);
+	return 0;
+}
+
+/* Only semaphores and grants can be another core's, and grants always are. */
+static bool from_valid(const struct drm_neuron_window *window)
+{
+	if (window->from == DRM_NEURON_FROM_OWN)
+		return window->kind != DRM_NEURON_WINDOW_GRANT && !window->source;
+	return window->kind == DRM_NEURON_WINDOW_SEM || window->kind == DRM_NEURON_WINDOW_GRANT;
+}
+
+static int make_window(struct emb_core *core, const struct drm_neuron_window *window,
+		       struct neuron_hw_window *hw, struct emb_bo **bo)
+{
+	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	bool empty = window->kind == DRM_NEURON_WINDOW_EMPTY;
+	int ret;
+
+	*bo = NULL;
+	memset(hw, 0, sizeof(*hw));
+	if (window->index >= NEURON_MAX_WINDOWS || window->rights & ~both ||
+	    empty == !!window->rights || !from_valid(window) ||
+	    (empty && (window->handle || window->offset || window->length)))
+		return -EINVAL;
+	switch (window->kind) {
+	case DRM_NEURON_WINDOW_EMPTY:
+		return 0;
+	case DRM_NEURON_WINDOW_BO:
+		ret = emb_window_of_bo(core->chip, window, hw, bo);
+		break;
+	case DRM_NEURON_WINDOW_SBUF:
+	case DRM_NEURON_WINDOW_PSUM:
+		ret = window_own(core, window, hw);
+		break;
+	case DRM_NEURON_WINDOW_SEM:
+		ret = window_sem(core, window, hw);
+		break;
+	case DRM_NEURON_WINDOW_GRANT:
+		ret = window_granted(core, window, hw);
+		break;
+	default:
+		ret = -EINVAL;
+	}
+	if (ret)
+		return ret;
+	if (window->rights & DRM_NEURON_WINDOW_READ)
+		hw->flags |= neuron_to_le32(NEURON_WINDOW_READ);
+	if (window->rights & DRM_NEURON_WINDOW_WRITE)
+		hw->flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	return 0;
+}
+
+/* --- tables --- */
+
+void emb_table_put(struct nrt_chip *chip, struct emb_table *table)
+{
+	uint32_t i;
+
+	if (!table || --table->refs)
+		return;
+	for (i = 0; i < table->nr; i++)
+		emb_bo_put(table->bo[i]);
+	emb_shared_free(chip->machine, &table->memory);
+	free(table->bo);
+	free(table);
+}
+
+/* A table of @nr entries, the first ones those of @from, which may be NULL. */
+static struct emb_table *table_new(struct nrt_chip *chip, const struct emb_table *from,
+				   uint32_t nr)
+{
+	struct emb_table *table = calloc(1, sizeof(*table));
+	uint32_t i;
+
+	if (!table)
+		return NULL;
+	table->bo = calloc(nr, sizeof(struct emb_bo *));
+	if (!table->bo ||
+	    emb_shared_alloc(chip->machine, nr * sizeof(struct neuron_hw_window),
+			     &table->memory)) {
+		free(table->bo);
+		free(table);
+		return NULL;
+	}
+	table->refs = 1;
+	table->nr = nr;
+	if (!from)
+		return table;
+	memcpy(table->memory.ptr, from->memory.ptr, from->nr * sizeof(struct neuron_hw_window));
+	for (i = 0; i < from->nr; i++) {
+		table->bo[i] = from->bo[i];
+		if (table->bo[i])
+			emb_bo_get(table->bo[i]);
+	}
+	return table;
+}
+
+/*
+ * The table of the core that may be changed: jobs that were submitted keep theirs. At least
+ * @nr entries.
+ */
+static struct emb_table *own_table(struct emb_core *core, uint32_t nr)
+{
+	struct emb_table *old = core->table, *table;
+
+	if (old && old->refs == 1 && old->nr >= nr)
+		return old;
+	if (old && old->nr > nr)
+		nr = old->nr;
+	table = table_new(core->chip, old, nr);
+	if (!table)
+		return NULL;
+	emb_table_put(core->chip, old);
+	core->table = table;
+	return table;
+}
+
+static void put_all(struct emb_bo **bo, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		emb_bo_put(bo[i]);
+}
+
+int emb_windows_change(struct emb_core *core, const struct drm_neuron_array *array)
+{
+	const struct drm_neuron_window *window = (void *)(uintptr_t)array->pointer;
+	struct neuron_hw_window *hw, *entry;
+	uint32_t i, nr = 0, made = 0;
+	struct emb_table *table;
+	struct emb_bo **bo;
+	int ret = 0;
+
+	if (!array->count)
+		return 0;
+	if (array->stride != sizeof(*window) || array->count > NEURON_MAX_WINDOWS)
+		return -EINVAL;
+	hw = calloc(array->count, sizeof(*hw));
+	bo = calloc(array->count, sizeof(struct emb_bo *));
+	if (!hw || !bo)
+		ret = -ENOMEM;
+	for (; !ret && made < array->count; made++) {
+		ret = make_window(core, &window[made], &hw[made], &bo[made]);
+		if (ret)
+			break;
+		if (window[made].index >= nr)
+			nr = window[made].index + 1;
+	}
+	table = ret ? NULL : own_table(core, nr);
+	if (!ret && !table)
+		ret = -ENOMEM;
+	if (ret) {
+		put_all(bo, made);
+		goto out;
+	}
+	entry = (struct neuron_hw_window *)table->memory.ptr;
+	for (i = 0; i < array->count; i++) {
+		emb_bo_put(table->bo[window[i].index]);
+		table->bo[window[i].index] = bo[i];
+		entry[window[i].index] = hw[i];
+	}
+out:
+	free(hw);
+	free(bo);
+	return ret;
+}
+
+int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
+{
+	struct emb_core *core;
+	int ret = -ENOENT;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	pthread_mutex_lock(&chip->lock);
+	core = emb_core_of(chip, windows->claim, windows->core);
+	if (core)
+		ret = emb_windows_change(core, &windows->windows);
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
+}

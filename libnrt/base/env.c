@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/env.h"
+
+#define EXEC_TIMEOUT_DEFAULT_MS	30000
+#define MAX_CORE		65535
+
+static NRT_STATUS bad_cores(const char *text, const char *why, struct nrt_error *error)
+{
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEURON_RT_VISIBLE_CORES=\"%.64s\": %s; use core numbers and ranges, contiguous and increasing, as in 0-3",
+			     text, why);
+}
+
+static bool parse_number(const char **text, uint32_t *value)
+{
+	unsigned long number;
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return false;
+	errno = 0;
+	number = strtoul(*text, &end, 10);
+	if (errno || number > MAX_CORE)
+		return false;
+	*text = end;
+	*value = (uint32_t)number;
+	return true;
+}
+
+NRT_STATUS nrt_env_parse_cores(const char *text, uint32_t *first, uint32_t *count,
+			       struct nrt_error *error)
+{
+	const char *at = text;
+	uint32_t next = 0;
+
+	*count = 0;
+	for (;;) {
+		uint32_t low, high;
+
+		if (!parse_number(&at, &low))
+			return bad_cores(text, "not a core number", error);
+		high = low;
+		if (*at == '-') {
+			at++;
+			if (!parse_number(&at, &high) || high < low)
+				return bad_cores(text, "not a range", error);
+		}
+		if (*count && low != next)
+			return bad_cores(text, "not contiguous and increasing", error);
+		if (!*count)
+			*first = low;
+		next = high + 1;
+		*count = next - *first;
+		if (!*at)
+			return NRT_SUCCESS;
+		if (*at++ != ',')
+			return bad_cores(text, "unexpected character", error);
+	}
+}
+
+static NRT_STATUS read_number(const char *name, unsigned long max, unsigned long fallback,
+			      unsigned long *value, struct nrt_error *error)
+{
+	const char *text = getenv(name);
+	char *end;
+
+	*value = fallback;
+	if (!text || !*text)
+		return NRT_SUCCESS;
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	if (errno || *end || !isdigit((unsigned char)*text) || *value > max)
+		return nrt_error_set(error, NRT_INVALID, "%s=\"%.64s\": not a number from 0 to %lu",
+				     name, text, max);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_bool(const char *name, bool *value, struct nrt_error *error)
+{
+	const char *text = getenv(name);
+
+	*value = false;
+	if (!text || !*text || !strcasecmp(text, "false") || !strcmp(text, "0"))
+		return NRT_SUCCESS;
+	*value = true;
+	if (!strcasecmp(text, "true") || !strcmp(text, "1"))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID, "%s=\"%.64s\": use TRUE or FALSE", name, text);
+}
+
+/* Both names mean the number of physical cores in a logical one. */
+static NRT_STATUS check_logical_cores(struct nrt_error *error)
+{
+	static const char *const names[] = {
+		"NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
+	};
+	unsigned long size;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (read_number(names[i], 2, 1, &size, error))
+			return error->status;
+		if (size != 1)
+			return nrt_error_set(error, NRT_INVALID,
+					     "%s=%lu: only logical cores of size 1 are supported",
+					     names[i], size);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_cores(struct nrt_env *env, struct nrt_error *error)
+{
+	const char *visible = getenv("NEURON_RT_VISIBLE_CORES");
+	unsigned long count;
+
+	env->visible = visible && *visible;
+	if (env->visible)
+		return nrt_env_parse_cores(visible, &env->first_core, &env->nr_cores, error);
+	if (read_number("NEURON_RT_NUM_CORES", MAX_CORE + 1, 0, &count, error))
+		return error->status;
+	env->first_core = 0;
+	env->nr_cores = (uint32_t)count;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
+{
+	unsigned long timeout;
+
+	if (read_cores(env, error) || check_logical_cores(error) ||
+	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
+	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
+			&timeout, error))
+		return error->status;
+	env->timeout_ms = timeout > UINT32_MAX / 1000 ? UINT32_MAX : (uint32_t)timeout * 1000;
+	return NRT_SUCCESS;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment that nrt_init() reads. Documentation/libnrt/environment.rst
+ */
+#ifndef LIBNRT_ENV_H
+#define LIBNRT_ENV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/**
+ * struct nrt_env - the settings
+ * @first_core: NEURON_RT_VISIBLE_CORES: first core of the machine
+ * @nr_cores: how many; 0: all. Without @visible: any @nr_cores free ones
+ * @visible: NEURON_RT_VISIBLE_CORES is set
+ * @timeout_ms: of an execution; 0: the driver's default
+ * @validate_hash: of NEFFs
+ */
+struct nrt_env {
+	uint32_t first_core;
+	uint32_t nr_cores;
+	bool visible;
+	uint32_t timeout_ms;
+	bool validate_hash;
+};
+
+/* Read all; NRT_INVALID with @error naming the variable. */
+NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error);
+
+/* "3", "0-3", "0,1,2", "0-1,2": contiguous and increasing. Exposed for tests. */
+NRT_STATUS nrt_env_parse_cores(const char *text, uint32_t *first, uint32_t *count,
+			       struct nrt_error *error);
+
+#endif /* LIBNRT_ENV_H */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <syslog.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "object/state.h"
+
+static const struct {
+	const char *name;
+	enum nrt_log_level level;
+	int priority;
+} levels[] = {
+	{ "QUIET", NRT_LOG_QUIET, LOG_ERR },
+	{ "ERROR", NRT_LOG_ERROR, LOG_ERR },
+	{ "WARNING", NRT_LOG_WARNING, LOG_WARNING },
+	{ "WARN", NRT_LOG_WARNING, LOG_WARNING },
+	{ "INFO", NRT_LOG_INFO, LOG_INFO },
+	{ "DEBUG", NRT_LOG_DEBUG, LOG_DEBUG },
+	{ "TRACE", NRT_LOG_TRACE, LOG_DEBUG },
+};
+
+#define NR_LEVELS	(sizeof(levels) / sizeof(levels[0]))
+
+static size_t level_index(enum nrt_log_level level)
+{
+	size_t i = 0;
+
+	while (levels[i].level != level)
+		i++;
+	return i;
+}
+
+void nrt_log_read_env(struct nrt_log_config *config)
+{
+	const char *level = getenv("NEURON_RT_LOG_LEVEL");
+	const char *location = getenv("NEURON_RT_LOG_LOCATION");
+	size_t i;
+
+	config->level = NRT_LOG_ERROR;
+	for (i = 0; level && i < NR_LEVELS; i++)
+		if (!strcasecmp(level, levels[i].name))
+			config->level = levels[i].level;
+	config->to_syslog = location && !strcasecmp(location, "syslog");
+}
+
+/* One write() a line, so that lines of several threads do not mix. */
+static void write_console(size_t index, const char *call, const char *text)
+{
+	char line[1024], date[32];
+	struct timespec now;
+	struct tm tm;
+	int length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	localtime_r(&now.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%b-%d %H:%M:%S", &tm);
+	length = snprintf(line, sizeof(line), "%s.%06ld %5d:%-5d %s NRT:%s %s\n", date,
+			  now.tv_nsec / 1000, getpid(), gettid(), levels[index].name, call, text);
+	if (length < 0)
+		return;
+	if ((size_t)length >= sizeof(line)) {
+		length = sizeof(line) - 1;
+		line[length - 1] = '\n';
+	}
+	if (write(STDERR_FILENO, line, (size_t)length) < 0)
+		return;
+}
+
+void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
+{
+	const struct nrt_log_config *config = nrt_state_log();
+	size_t index = level_index(level);
+	char text[768];
+	va_list args;
+
+	if (level > config->level)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (config->to_syslog)
+		syslog(LOG_USER | levels[index].priority, "NRT:%s %s", call, text);
+	else
+		write_console(index, call, text);
+}
+
+NRT_STATUS nrt_fail(const char *call, const struct nrt_error *error)
+{
+	nrt_log(NRT_LOG_ERROR, call, "%s", error->text);
+	return error->status;
+}

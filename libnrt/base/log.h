@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The log: NEURON_RT_LOG_LEVEL and NEURON_RT_LOG_LOCATION.
+ */
+#ifndef LIBNRT_LOG_H
+#define LIBNRT_LOG_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+enum nrt_log_level {
+	NRT_LOG_QUIET,
+	NRT_LOG_ERROR,
+	NRT_LOG_WARNING,
+	NRT_LOG_INFO,
+	NRT_LOG_DEBUG,
+	NRT_LOG_TRACE,
+};
+
+/* What is written where; part of the process state. */
+struct nrt_log_config {
+	enum nrt_log_level level;
+	bool to_syslog;
+};
+
+/* Read the environment; what is wrong in it gets the default. */
+void nrt_log_read_env(struct nrt_log_config *config);
+
+/* One line about the public function @call. Any thread, any time. */
+void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Log why @call failed; returns the status. */
+NRT_STATUS nrt_fail(const char *call, const struct nrt_error *error);
+
+/* The same for a failure that needs no struct nrt_error. */
+#define nrt_fail_with(call, status, ...) \
+	(nrt_log(NRT_LOG_ERROR, call, __VA_ARGS__), (status))
+
+#endif /* LIBNRT_LOG_H */

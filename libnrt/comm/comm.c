@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "comm/comm.h"
+#include "object/model.h"
+
+#define MAX_RANKS		4096
+/* When the environment sets no limit. */
+#define MEET_TIMEOUT_MS		30000
+
+/**
+ * struct member - a rank
+ * @model: NULL before it is loaded and after it is unloaded
+ * @taken: it was loaded once
+ * @here: waits in the current meeting
+ * @epoch: of the group when the rank last began in step
+ * @turn: executions since then
+ * @inputs: where its input tensors are, by variable; for this execution and the last one,
+ *	which a peer may still be looking at; buffers are referenced
+ */
+struct member {
+	struct nrt_model *model;
+	bool taken;
+	bool here;
+	uint64_t epoch;
+	unsigned int turn;
+	struct nrt_place *inputs[2];
+};
+
+/**
+ * struct nrt_comm - a group
+ * @next: list of the process; with @nr_members under nrt_state.models_lock
+ * @count: ranks
+ * @nr_members: models in it
+ * @lock: protects the rest
+ * @all_here: a meeting is over
+ * @arrived: ranks in the current meeting
+ * @meetings: that are over
+ * @epoch: changes with each failure; 1 at first
+ * @met_epoch: @epoch when the last meeting was over
+ * @members: @count of them
+ */
+struct nrt_comm {
+	struct nrt_comm *next;
+	uint32_t count;
+	uint32_t nr_members;
+	pthread_mutex_t lock;
+	pthread_cond_t all_here;
+	uint32_t arrived;
+	uint64_t meetings;
+	uint64_t epoch;
+	uint64_t met_epoch;
+	struct member *members;
+};
+
+static struct nrt_comm *comm_new(uint32_t count)
+{
+	struct nrt_comm *comm = calloc(1, sizeof(*comm));
+	pthread_condattr_t attr;
+
+	if (!comm)
+		return NULL;
+	comm->members = calloc(count, sizeof(*comm->members));
+	if (!comm->members) {
+		free(comm);
+		return NULL;
+	}
+	comm->count = count;
+	comm->epoch = 1;
+	pthread_mutex_init(&comm->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&comm->all_here, &attr);
+	pthread_condattr_destroy(&attr);
+	return comm;
+}
+
+static void comm_free(struct nrt_comm *comm)
+{
+	pthread_cond_destroy(&comm->all_here);
+	pthread_mutex_destroy(&comm->lock);
+	free(comm->members);
+	free(comm);
+}
+
+NRT_STATUS nrt_comm_join(struct nrt_state *state, struct nrt_model *model, uint32_t rank,
+			 uint32_t count, struct nrt_error *error)
+{
+	struct nrt_comm **link = &state->comms;
+	struct nrt_comm *comm;
+
+	if (count > MAX_RANKS)
+		return nrt_error_set(error, NRT_INVALID, "%u ranks; at most %u are supported",
+				     count, MAX_RANKS);
+	while (*link && ((*link)->count != count || (*link)->members[rank].taken))
+		link = &(*link)->next;
+	if (!*link)
+		*link = comm_new(count);
+	comm = *link;
+	if (!comm)
+		return nrt_error_memory(error);
+	pthread_mutex_lock(&comm->lock);
+	comm->members[rank].taken = true;
+	comm->members[rank].model = model;
+	pthread_mutex_unlock(&comm->lock);
+	comm->nr_members++;
+	model->comm = comm;
+	model->rank = rank;
+	return NRT_SUCCESS;
+}
+
+static void drop_inputs(struct member *member, unsigned int slot, size_t nr_vars)
+{
+	size_t i;
+
+	for (i = 0; member->inputs[slot] && i < nr_vars; i++)
+		nrt_bo_put(member->inputs[slot][i].bo);
+	free(member->inputs[slot]);
+	member->inputs[slot] = NULL;
+}
+
+void nrt_comm_leave(struct nrt_state *state, struct nrt_model *model)
+{
+	struct nrt_comm *comm = model->comm;
+	struct member *member = &comm->members[model->rank];
+	struct nrt_comm **link;
+
+	pthread_mutex_lock(&comm->lock);
+	drop_inputs(member, 0, model->neff->nr_vars);
+	drop_inputs(member, 1, model->neff->nr_vars);
+	member->model = NULL;
+	pthread_mutex_unlock(&comm->lock);
+	model->comm = NULL;
+	if (--comm->nr_members)
+		return;
+	for (link = &state->comms; *link != comm; link = &(*link)->next)
+		;
+	*link = comm->next;
+	comm_free(comm);
+}
+
+static NRT_STATUS explain_absence(const struct nrt_comm *comm, uint32_t rank,
+				  uint32_t timeout_ms, struct nrt_error *error)
+{
+	const struct member *absent = comm->members;
+
+	while (absent->here)
+		absent++;
+	return nrt_error_set(error, NRT_TIMEOUT,
+			     "rank %u of %u waited %u s for rank %u, which %s; all ranks must be loaded in this process and executed by threads of their own",
+			     rank, comm->count, timeout_ms / 1000,
+			     (unsigned int)(absent - comm->members),
+			     absent->model ? "was not executed" :
+			     absent->taken ? "was unloaded" : "is not loaded");
+}
+
+/* Wait for all ranks. With the lock, which is given up meanwhile. */
+static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms,
+		       struct nrt_error *error)
+{
+	uint64_t meeting = comm->meetings;
+	struct timespec until;
+	uint32_t i;
+	int ret = 0;
+
+	comm->members[rank].here = true;
+	if (++comm->arrived == comm->count) {
+		comm->arrived = 0;
+		comm->meetings++;
+		comm->met_epoch = comm->epoch;
+		for (i = 0; i < comm->count; i++)
+			comm->members[i].here = false;
+		pthread_cond_broadcast(&comm->all_here);
+		return NRT_SUCCESS;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	while (meeting == comm->meetings && ret != ETIMEDOUT)
+		ret = pthread_cond_timedwait(&comm->all_here, &comm->lock, &until);
+	if (meeting != comm->meetings)
+		return NRT_SUCCESS;
+	explain_absence(comm, rank, timeout_ms, error);
+	comm->arrived--;
+	comm->members[rank].here = false;
+	return error->status;
+}
+
+static uint32_t peer_rank(const struct nrt_model *model, const struct neff_var *var)
+{
+	return (uint32_t)(((uint64_t)model->rank + var->peer_offset) % model->comm->count);
+}
+
+/* The variable of the peer that @var shows, in the peer's own program. */
+static NRT_STATUS find_remote(const struct nrt_model *model, const struct neff_var *var,
+			      const struct nrt_model *peer, size_t *index,
+			      struct nrt_error *error)
+{
+	const struct neff_var *ref = &model->neff->vars[var->ref];
+	size_t i;
+
+	for (i = 0; i < peer->neff->nr_vars; i++) {
+		const struct neff_var *remote = &peer->neff->vars[i];
+
+		if (remote->var_id != ref->var_id)
+			continue;
+		if (remote->type != ref->type || remote->size != ref->size)
+			break;
+		*index = i;
+		return NRT_SUCCESS;
+	}
+	return nrt_error_set(error, NRT_INVALID,
+			     "variable \"%s\" of rank %u: rank %u has no variable %u of that type and of %llu bytes",
+			     var->name, model->rank, peer->rank, ref->var_id,
+			     (unsigned long long)ref->size);
+}
+
+static NRT_STATUS import_place(struct nrt_model *model, size_t i, const struct nrt_place *place,
+			       struct nrt_error *error)
+{
+	struct nrt_bo *bo;
+
+	if (nrt_bo_import(model->core->device, place->bo, &bo, error))
+		return error->status;
+	nrt_bo_put(model->imports[i]);
+	model->imports[i] = bo;
+	model->places[i] = (struct nrt_place){ bo, place->offset };
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_model *peer,
+			    struct nrt_error *error)
+{
+	const struct neff_var *var = &model->neff->vars[i];
+	struct nrt_device *device = peer->core->device;
+	struct drm_neuron_grant grant = {
+		.claim = device->claim,
+		.core = peer->core->index,
+		.first = var->first,
+		.count = var->count,
+	};
+	int ret;
+
+	if (model->grants[i] >= 0)
+		return NRT_SUCCESS;
+	ret = device->backend->grant(device->chip, &grant);
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret),
+				     "core %u: cannot grant semaphores to rank %u: %s",
+				     peer->core->number, model->rank, strerror(-ret));
+	model->grants[i] = grant.fd;
+	return NRT_SUCCESS;
+}
+
+static bool shows_input(const struct neff *neff, const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_PEER && neff->vars[var->ref].type == NEFF_VAR_INPUT;
+}
+
+/* What does not change from one execution to the next. With the lock, all members there. */
+static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_error *error)
+{
+	const struct neff_var *var = &model->neff->vars[i];
+	const struct nrt_model *peer;
+	size_t remote;
+
+	if (var->type != NEFF_VAR_PEER && var->type != NEFF_VAR_PEER_SEM)
+		return NRT_SUCCESS;
+	peer = model->comm->members[peer_rank(model, var)].model;
+	if (!peer)
+		return nrt_error_set(error, NRT_INVALID, "rank %u was unloaded",
+				     peer_rank(model, var));
+	if (var->type == NEFF_VAR_PEER_SEM)
+		return get_grant(model, i, peer, error);
+	if (find_remote(model, var, peer, &remote, error))
+		return error->status;
+	if (shows_input(model->neff, var))
+		return NRT_SUCCESS;
+	return import_place(model, i, &peer->places[remote], error);
+}
+
+static bool posts_to(const struct nrt_model *from, const struct neff_var *var, uint32_t rank)
+{
+	return var->type == NEFF_VAR_PEER_SEM && peer_rank(from, var) == rank;
+}
+
+/* Without a list in the NEFF: all semaphores but those that peers post to. */
+static void keep_posted(struct nrt_model *model)
+{
+	const struct nrt_comm *comm = model->comm;
+	unsigned int s;
+	uint32_t r;
+	size_t i;
+
+	if (model->neff->has_sem_clear)
+		return;
+	for (r = 0; r < comm->count; r++) {
+		const struct nrt_model *from = comm->members[r].model;
+
+		for (i = 0; from && i < from->neff->nr_vars; i++) {
+			const struct neff_var *var = &from->neff->vars[i];
+
+			if (!posts_to(from, var, model->rank))
+				continue;
+			for (s = var->first; s < var->first + var->count; s++)
+				model->sem_clear[s / 64] &= ~(1ull << (s % 64));
+		}
+	}
+}
+
+static NRT_STATUS resolve(struct nrt_model *model, struct nrt_error *error)
+{
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_vars; i++)
+		if (resolve_var(model, i, error))
+			return error->status;
+	keep_posted(model);
+	return NRT_SUCCESS;
+}
+
+/* All ranks begin in step. With the lock. */
+static NRT_STATUS begin_in_step(struct nrt_model *model, uint32_t timeout_ms,
+				struct nrt_error *error)
+{
+	struct nrt_comm *comm = model->comm;
+	struct member *member = &comm->members[model->rank];
+	NRT_STATUS status;
+
+	/* Nobody runs any more, or yet: now no post can come. */
+	if (meet(comm, model->rank, timeout_ms, error) || resolve(model, error))
+		return error->status;
+	pthread_mutex_unlock(&comm->lock);
+	status = nrt_clear_semaphores(model, error);
+	pthread_mutex_lock(&comm->lock);
+	if (status || meet(comm, model->rank, timeout_ms, error))
+		return error->status;
+	/* The epoch may be newer already: somebody began and failed. */
+	member->epoch = comm->met_epoch;
+	member->turn = 0;
+	return NRT_SUCCESS;
+}
+
+/* Does some rank read the input tensors of another? With the lock, all members there. */
+static bool inputs_are_read(const struct nrt_comm *comm)
+{
+	uint32_t r;
+	size_t i;
+
+	for (r = 0; r < comm->count; r++) {
+		const struct nrt_model *model = comm->members[r].model;
+
+		for (i = 0; model && i < model->neff->nr_vars; i++)
+			if (shows_input(model->neff, &model->neff->vars[i]))
+				return true;
+	}
+	return false;
+}
+
+static NRT_STATUS publish_inputs(struct nrt_model *model, struct member *member,
+				 unsigned int slot, struct nrt_error *error)
+{
+	size_t nr = model->neff->nr_vars;
+	size_t i;
+
+	drop_inputs(member, slot, nr);
+	member->inputs[slot] = calloc(nr, sizeof(struct nrt_place));
+	if (!member->inputs[slot])
+		return nrt_error_memory(error);
+	for (i = 0; i < nr; i++) {
+		if (model->neff->vars[i].type != NEFF_VAR_INPUT)
+			continue;
+		member->inputs[slot][i] = model->places[i];
+		nrt_bo_get(model->places[i].bo);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS import_inputs(struct nrt_model *model, unsigned int slot,
+				struct nrt_error *error)
+{
+	const struct nrt_comm *comm = model->comm;
+	size_t remote, i;
+
+	for (i = 0; i < model->neff->nr_vars; i++) {
+		const struct neff_var *var = &model->neff->vars[i];
+		const struct member *member;
+
+		if (!shows_input(model->neff, var))
+			continue;
+		member = &comm->members[peer_rank(model, var)];
+		if (!member->model || !member->inputs[slot])
+			return nrt_error_set(error, NRT_INVALID, "rank %u was unloaded",
+					     peer_rank(model, var));
+		if (find_remote(model, var, member->model, &remote, error) ||
+		    import_place(model, i, &member->inputs[slot][remote], error))
+			return error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+/* Tell the others where the inputs are, and learn where theirs are. With the lock. */
+static NRT_STATUS exchange_inputs(struct nrt_model *model, uint32_t timeout_ms,
+				  struct nrt_error *error)
+{
+	struct nrt_comm *comm = model->comm;
+	struct member *member = &comm->members[model->rank];
+	unsigned int slot = member->turn++ % 2;
+
+	if (publish_inputs(model, member, slot, error) ||
+	    meet(comm, model->rank, timeout_ms, error))
+		return error->status;
+	return import_inputs(model, slot, error);
+}
+
+static NRT_STATUS begin(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
+{
+	struct nrt_comm *comm = model->comm;
+
+	if (comm->members[model->rank].epoch != comm->epoch &&
+	    begin_in_step(model, timeout_ms, error))
+		return error->status;
+	if (inputs_are_read(comm) && exchange_inputs(model, timeout_ms, error))
+		return error->status;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_comm_begin(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
+{
+	struct nrt_comm *comm = model->comm;
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&comm->lock);
+	status = begin(model, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
+	if (status)
+		comm->epoch++;
+	pthread_mutex_unlock(&comm->lock);
+	return status;
+}
+
+void nrt_comm_failed(struct nrt_model *model)
+{
+	pthread_mutex_lock(&model->comm->lock);
+	model->comm->epoch++;
+	pthread_mutex_unlock(&model->comm->lock);
+}

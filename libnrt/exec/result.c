@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How a job ended: the device's cause becomes a public status and one line.
+ */
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "object/model.h"
+#include "neuron/address.h"
+
+/* Bit of drm_neuron_wait_job.queue: the fault is on the S2M side. */
+
+/*
+ * Documentation/libnrt/errors.rst has this table with its reasons. NRT_INVALID is the public
+ * code for a bad instruction or DMA descriptor, NRT_EXEC_OOB for an access outside of what
+ * the program was given.
+ */
+static const struct {
+	NRT_STATUS status;
+	const char *text;
+} causes[NEURON_NR_CAUSES] = {
+	[NEURON_CAUSE_NONE] = { NRT_FAILURE, "no cause given" },
+	[NEURON_CAUSE_JOB] = { NRT_FAILURE, "the device refused the job block" },
+	[NEURON_CAUSE_OPCODE] = { NRT_INVALID, "unknown instruction, or not one of this engine" },
+	[NEURON_CAUSE_OPERAND] = { NRT_INVALID, "illegal operand" },
+	[NEURON_CAUSE_ACCESS] = { NRT_EXEC_OOB, "access outside of SBUF or PSUM" },
+	[NEURON_CAUSE_WINDOW] = { NRT_EXEC_OOB, "access outside of a variable" },
+	[NEURON_CAUSE_RIGHTS] = { NRT_EXEC_OOB, "write to a read-only variable, or the like" },
+	[NEURON_CAUSE_PC] = { NRT_INVALID, "ran out of its instructions; a halt is missing" },
+	[NEURON_CAUSE_QUEUE] = { NRT_INVALID, "trigger of a queue that the model does not have" },
+	[NEURON_CAUSE_SEMAPHORE] = { NRT_INVALID, "semaphore that the model does not own" },
+	[NEURON_CAUSE_DESC] = { NRT_INVALID, "malformed DMA descriptor" },
+	[NEURON_CAUSE_RING_ID] = { NRT_INVALID, "more descriptors triggered than the ring has" },
+	[NEURON_CAUSE_HOST] = { NRT_EXEC_HW_ERR_DMA_ABORT, "host memory does not answer" },
+	[NEURON_CAUSE_FABRIC] = { NRT_EXEC_HW_ERR_COLLECTIVES, "a peer is not reachable" },
+	[NEURON_CAUSE_HOST_LIMIT] = { NRT_RESOURCE,
+				      "the memory limit of the emulated chip is reached" },
+	[NEURON_CAUSE_ECC] = { NRT_EXEC_HW_ERR_NC_UE, "uncorrectable memory error" },
+	[NEURON_CAUSE_ADDRESS] = { NRT_EXEC_HW_ERR_DMA_ABORT, "address that maps to nothing" },
+	[NEURON_CAUSE_RESET] = { NRT_HW_ERROR, "aborted by a reset" },
+	[NEURON_CAUSE_ABORT] = { NRT_EXEC_HW_ERR_DMA_ABORT, "DMA engine aborted" },
+	[NEURON_CAUSE_GANG] = { NRT_FAILURE, "a job that had to run beside it failed" },
+};
+
+static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
+{
+	if (wait->hang)
+		return NRT_TIMEOUT;
+	if (wait->status == NEURON_JOB_ABORTED)
+		return NRT_HW_ERROR;
+	if (wait->cause >= NEURON_NR_CAUSES)
+		return NRT_FAILURE;
+	/* What a queue reads and writes at large is HBM. */
+	if (wait->cause == NEURON_CAUSE_ECC && wait->source == NEURON_SOURCE_DMA)
+		return NRT_EXEC_HW_ERR_HBM_UE;
+	return causes[wait->cause].status;
+}
+
+static const char *cause_text(const struct drm_neuron_wait_job *wait)
+{
+	if (wait->hang)
+		return "made no progress until the time limit (NEURON_RT_EXEC_TIMEOUT)";
+	if (wait->status == NEURON_JOB_ABORTED)
+		return causes[NEURON_CAUSE_RESET].text;
+	if (wait->cause >= NEURON_NR_CAUSES)
+		return "unknown cause";
+	return causes[wait->cause].text;
+}
+
+/* The set of an entry of the queue table, which is spread over the core's engines. */
+static const struct neff_set *find_set(const struct nrt_model *model,
+				       const struct drm_neuron_wait_job *wait)
+{
+	unsigned int engines = model->core->device->info.core_dma_engines;
+	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
+	unsigned int entry = wait->dma_engine % engines + queue * engines;
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_sets; i++) {
+		const struct neff_set *set = &model->neff->sets[i];
+
+		if (entry >= set->index && entry < set->index + set->num)
+			return set;
+	}
+	return NULL;
+}
+
+/* The assembler's line of the instruction that failed, as far as it can be had. */
+static void add_source_line(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+			    char *text, size_t size)
+{
+	struct neuron_inst inst;
+	struct nrt_error ignored;
+	uint32_t line;
+
+	*text = '\0';
+	if (wait->pc >= model->neff->image_count[wait->source] ||
+	    nrt_bo_read(model->arena, model->code[wait->source] + wait->pc * sizeof(inst), &inst,
+			sizeof(inst), &ignored))
+		return;
+	line = le32toh(inst.debug);
+	if (line)
+		snprintf(text, size, ", source line %u", line);
+}
+
+static void describe_source(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+			    char *text, size_t size)
+{
+	const struct neff_set *set;
+	char line[32];
+
+	if (wait->source < NEURON_NR_ENGINES) {
+		add_source_line(model, wait, line, sizeof(line));
+		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
+			 wait->pc, line);
+	} else if (wait->source == NEURON_SOURCE_DMA) {
+		set = find_set(model, wait);
+		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set->name : "?",
+			 wait->queue & DRM_NEURON_QUEUE_WRITES ? "destination" : "source",
+			 wait->pc);
+	} else {
+		*text = '\0';
+	}
+}
+
+static void describe_address(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+			     char *text, size_t size)
+{
+	uint32_t index = (uint32_t)NEURON_GET(NEURON_ADDR_WINDOW_INDEX, wait->addr);
+	unsigned long long offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, wait->addr);
+	size_t i;
+
+	*text = '\0';
+	if (!wait->addr)
+		return;
+	snprintf(text, size, " (address 0x%llx)", (unsigned long long)wait->addr);
+	if (!(wait->addr & NEURON_ADDR_WINDOW))
+		return;
+	for (i = 0; i < model->neff->nr_vars; i++)
+		if (model->neff->vars[i].var_id == index)
+			break;
+	if (i < model->neff->nr_vars)
+		snprintf(text, size, " (\"%.64s\" + 0x%llx; it has 0x%llx bytes)",
+			 model->neff->vars[i].name, offset,
+			 (unsigned long long)model->neff->vars[i].size);
+	else
+		snprintf(text, size, " (window %u + 0x%llx)", index, offset);
+}
+
+NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+		      struct nrt_error *error)
+{
+	char source[160], address[160];
+
+	if (wait->status == NEURON_JOB_OK && !wait->hang)
+		return NRT_SUCCESS;
+	*source = '\0';
+	*address = '\0';
+	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
+		describe_source(model, wait, source, sizeof(source));
+		describe_address(model, wait, address, sizeof(address));
+	}
+	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on core %u: %s%s%s",
+			     model->neff->name, model->core->number, source, cause_text(wait),
+			     address);
+}

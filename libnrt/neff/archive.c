@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The archive of a NEFF: files of the first subgraph, in memory.
+ */
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff/neff.h"
+
+#define SUBGRAPH	"sg00/"
+#define MAX_FILES	70000
+/* Memory grows with the bytes that are really there, never by what a header says. */
+#define GROW_BYTES	(64 * 1024)
+
+/* The name inside of the subgraph, or NULL for what we do not read. */
+static const char *subgraph_name(const char *path)
+{
+	while (!strncmp(path, "./", 2))
+		path += 2;
+	if (strncmp(path, SUBGRAPH, strlen(SUBGRAPH)))
+		return NULL;
+	path += strlen(SUBGRAPH);
+	return *path ? path : NULL;
+}
+
+static NRT_STATUS grow_file(struct neff_file *file, size_t *room, size_t needed,
+			    struct nrt_error *error)
+{
+	size_t want = *room ? *room : GROW_BYTES;
+	void *data;
+
+	if (needed <= *room)
+		return NRT_SUCCESS;
+	while (want < needed)
+		want *= 2;
+	data = realloc(file->data, want);
+	if (!data)
+		return nrt_error_memory(error);
+	file->data = data;
+	*room = want;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_contents(struct archive *archive, struct neff_file *file, uint64_t *left,
+				struct nrt_error *error)
+{
+	size_t room = 0;
+
+	for (;;) {
+		const void *block;
+		la_int64_t offset;
+		size_t size;
+		int ret = archive_read_data_block(archive, &block, &size, &offset);
+
+		if (ret == ARCHIVE_EOF)
+			return NRT_SUCCESS;
+		if (ret != ARCHIVE_OK)
+			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s: %s",
+					     file->name, archive_error_string(archive));
+		if (offset < 0 || (uint64_t)offset != file->size)
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: archive: %s: sparse files are not supported",
+					     file->name);
+		if (size > *left)
+			return nrt_error_set(error, NRT_RESOURCE,
+					     "NEFF: archive: %s: unpacks to more than the limit",
+					     file->name);
+		if (grow_file(file, &room, file->size + size, error))
+			return error->status;
+		if (size)
+			memcpy(file->data + file->size, block, size);
+		file->size += size;
+		*left -= size;
+	}
+}
+
+/* A new empty file, or NULL. */
+static struct neff_file *add_file(struct neff *neff, const char *name, struct nrt_error *error)
+{
+	struct neff_file *files;
+
+	if (neff->nr_files == MAX_FILES) {
+		nrt_error_set(error, NRT_INVALID, "NEFF: archive: more than %u files", MAX_FILES);
+		return NULL;
+	}
+	/* Powers of two, so that adding stays cheap. */
+	if (!(neff->nr_files & (neff->nr_files - 1))) {
+		size_t room = neff->nr_files ? neff->nr_files * 2 : 1;
+
+		files = reallocarray(neff->files, room, sizeof(*files));
+		if (!files) {
+			nrt_error_memory(error);
+			return NULL;
+		}
+		neff->files = files;
+	}
+	files = &neff->files[neff->nr_files];
+	memset(files, 0, sizeof(*files));
+	files->name = neff_copy_name(name, "archive", error);
+	if (!files->name)
+		return NULL;
+	neff->nr_files++;
+	return files;
+}
+
+static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
+			     struct archive_entry *entry, uint64_t *left,
+			     struct nrt_error *error)
+{
+	const char *path = archive_entry_pathname(entry);
+	struct neff_file *file;
+	const char *name;
+
+	if (!path || archive_entry_filetype(entry) != AE_IFREG)
+		return NRT_SUCCESS;
+	name = subgraph_name(path);
+	if (!name)
+		return NRT_SUCCESS;
+	if (archive_entry_hardlink(entry))
+		return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %.200s is a link", path);
+	file = add_file(neff, name, error);
+	if (!file)
+		return error->status;
+	return read_contents(archive, file, left, error);
+}
+
+static NRT_STATUS read_entries(struct neff *neff, struct archive *archive, uint64_t left,
+			       struct nrt_error *error)
+{
+	for (;;) {
+		struct archive_entry *entry;
+		int ret = archive_read_next_header(archive, &entry);
+
+		if (ret == ARCHIVE_EOF)
+			return NRT_SUCCESS;
+		if (ret != ARCHIVE_OK)
+			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
+					     archive_error_string(archive) ?: "damaged");
+		if (read_entry(neff, archive, entry, &left, error))
+			return error->status;
+	}
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct neff_file *x = a;
+	const struct neff_file *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
+{
+	size_t i;
+
+	if (neff->nr_files)
+		qsort(neff->files, neff->nr_files, sizeof(*neff->files), compare_files);
+	for (i = 1; i < neff->nr_files; i++)
+		if (!compare_files(&neff->files[i - 1], &neff->files[i]))
+			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s is there twice",
+					     neff->files[i].name);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
+			     const struct neff_limits *limits, struct nrt_error *error)
+{
+	struct archive *archive = archive_read_new();
+	NRT_STATUS status;
+
+	if (!archive)
+		return nrt_error_memory(error);
+	if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
+	    archive_read_open_memory(archive, data, size) != ARCHIVE_OK)
+		status = nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
+				       archive_error_string(archive) ?: "cannot be opened");
+	else
+		status = read_entries(neff, archive, limits->unpacked_bytes, error);
+	archive_read_free(archive);
+	return status ? status : sort_files(neff, error);
+}
+
+const struct neff_file *neff_find_file(const struct neff *neff, const char *name)
+{
+	struct neff_file key = { .name = (char *)name };
+
+	if (!neff->nr_files)
+		return NULL;
+	return bsearch(&key, neff->files, neff->nr_files, sizeof(key), compare_files);
+}

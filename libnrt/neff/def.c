@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+/*
+ * def.json: engines and the settings of the whole program.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff/json.h"
+
+static int find_engine(const char *name)
+{
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (!strcmp(neff_engine_name(e), name))
+			return (int)e;
+	return -1;
+}
+
+static NRT_STATUS get_file(struct neff *neff, struct json_object *object, const char *where,
+			   const char *key, const struct neff_file **file,
+			   struct nrt_error *error)
+{
+	const char *name;
+
+	if (neff_json_string(object, where, key, &name, error))
+		return error->status;
+	*file = neff_find_file(neff, name);
+	if (!*file)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: file sg00/%.200s is missing",
+				     where, name);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_image(struct neff *neff, unsigned int e, const struct neff_file *file,
+			     struct nrt_error *error)
+{
+	size_t count = file->size / NEURON_INST_SIZE;
+
+	if (!count || file->size % NEURON_INST_SIZE || count > UINT32_MAX)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: %zu bytes are not a whole number of %d-byte instructions",
+				     file->name, file->size, NEURON_INST_SIZE);
+	neff->image[e] = (const struct neuron_inst *)file->data;
+	neff->image_count[e] = (uint32_t)count;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_engine(struct neff *neff, const char *name, struct json_object *object,
+			      struct nrt_error *error)
+{
+	static const char *const allowed[] = { "instructions", "descriptors", NULL };
+	const struct neff_file *file;
+	char where[64];
+	int e = find_engine(name);
+
+	if (e < 0)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: no engine \"%.32s\"",
+				     name);
+	snprintf(where, sizeof(where), "def.json: engine \"%s\"", name);
+	if (!json_object_is_type(object, json_type_object))
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
+	if (neff_json_only(object, where, allowed, error) ||
+	    get_file(neff, object, where, "instructions", &file, error) ||
+	    read_image(neff, (unsigned int)e, file, error))
+		return error->status;
+	if (!json_object_object_get_ex(object, "descriptors", NULL))
+		return NRT_SUCCESS;
+	if (get_file(neff, object, where, "descriptors", &file, error))
+		return error->status;
+	return neff_read_descs(neff, (enum neuron_engine)e, file, error);
+}
+
+static NRT_STATUS read_engines(struct neff *neff, struct json_object *root,
+			       struct nrt_error *error)
+{
+	struct json_object *engines;
+	unsigned int e;
+
+	if (neff_json_get(root, "def.json", "engines", json_type_object, true, &engines, error))
+		return error->status;
+	/* By number, so that the descriptors lie in the order of the engines. */
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		const char *name = neff_engine_name(e);
+		struct json_object *object;
+
+		if (json_object_object_get_ex(engines, name, &object) &&
+		    read_engine(neff, name, object, error))
+			return error->status;
+	}
+	{
+		json_object_object_foreach(engines, name, object)
+			if (find_engine(name) < 0)
+				return read_engine(neff, name, object, error);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_sem_clear(struct neff *neff, struct json_object *root,
+				 struct nrt_error *error)
+{
+	int64_t list[NEURON_NR_SEMAPHORES];
+	struct json_object *array;
+	unsigned int count, i;
+
+	if (neff_json_get(root, "def.json", "sem_clear", json_type_array, false, &array, error))
+		return error->status;
+	if (!array)
+		return NRT_SUCCESS;
+	neff->has_sem_clear = true;
+	if (!json_object_array_length(array))
+		return NRT_SUCCESS;
+	if (neff_json_ints(root, "def.json", "sem_clear", 0, NEURON_NR_SEMAPHORES - 1, list,
+			   NEURON_NR_SEMAPHORES, &count, error))
+		return error->status;
+	for (i = 0; i < count; i++)
+		neff->sem_clear[list[i] / 64] |= 1ull << (list[i] % 64);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_notify(struct neff *neff, struct json_object *root,
+			      struct nrt_error *error)
+{
+	int64_t bytes;
+
+	if (neff_json_int_or(root, "def.json", "notify_bytes", 0, NEFF_MAX_NOTIFY, 0, &bytes,
+			     error))
+		return error->status;
+	if (bytes && (bytes < 64 || bytes & (bytes - 1)))
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: def.json: notify_bytes %lld is not a power of two from 64",
+				     (long long)bytes);
+	neff->notify_bytes = (uint32_t)bytes;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_root(struct neff *neff, struct json_object *root,
+			    struct nrt_error *error)
+{
+	static const char *const allowed[] = {
+		"version", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", NULL,
+	};
+	int64_t version;
+
+	if (neff_json_only(root, "def.json", allowed, error) ||
+	    neff_json_int(root, "def.json", "version", 1, 1, &version, error) ||
+	    neff_read_vars(neff, root, error) || neff_read_queues(neff, root, error) ||
+	    read_engines(neff, root, error) || read_sem_clear(neff, root, error))
+		return error->status;
+	return read_notify(neff, root, error);
+}
+
+NRT_STATUS neff_read_def(struct neff *neff, struct nrt_error *error)
+{
+	const struct neff_file *file = neff_find_file(neff, "def.json");
+	struct json_object *root;
+	NRT_STATUS status;
+
+	if (!file)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: the archive has no sg00/def.json");
+	if (neff_json_parse(file, &root, error))
+		return error->status;
+	status = read_root(neff, root, error);
+	json_object_put(root);
+	return status;
+}

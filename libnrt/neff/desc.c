@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+/*
+ * <engine>.json: DMA descriptors.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff/json.h"
+
+#define MAX_DESCS	(1u << 22)
+
+static const char *const item_keys[] = { "id", "queue", "semaphore", "desc", NULL };
+static const char *const desc_keys[] = {
+	"op", "from", "to", "from_off", "to_off", "from_steps", "to_steps", "from_sizes",
+	"to_sizes", "from_dtype", "to_dtype", NULL,
+};
+
+/* The variable names, sorted: descriptors name their variables. */
+struct name_index {
+	const struct neff_var **by_name;
+	size_t count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct neff_var *const *x = a;
+	const struct neff_var *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static NRT_STATUS make_index(const struct neff *neff, struct name_index *index,
+			     struct nrt_error *error)
+{
+	size_t i;
+
+	index->count = neff->nr_vars;
+	index->by_name = calloc(neff->nr_vars + 1, sizeof(*index->by_name));
+	if (!index->by_name)
+		return nrt_error_memory(error);
+	for (i = 0; i < neff->nr_vars; i++)
+		index->by_name[i] = &neff->vars[i];
+	qsort(index->by_name, index->count, sizeof(*index->by_name), compare_names);
+	return NRT_SUCCESS;
+}
+
+static const struct neff_var *find_var(const struct name_index *index, const char *name)
+{
+	struct neff_var key = { .name = (char *)name };
+	const struct neff_var *pointer = &key;
+	const struct neff_var **found;
+
+	found = bsearch(&pointer, index->by_name, index->count, sizeof(pointer), compare_names);
+	return found ? *found : NULL;
+}
+
+/* Product of the sizes in *@bytes, lowest and one past highest byte of the pattern. */
+static bool side_extent(const struct neff_side *side, uint64_t *bytes, int64_t *low,
+			int64_t *high)
+{
+	int64_t first = (int64_t)side->offset;
+	int64_t last = first;
+	unsigned int i;
+
+	*bytes = 1;
+	for (i = 0; i < side->ndim; i++) {
+		int64_t span;
+
+		if (__builtin_mul_overflow(*bytes, side->size[i], bytes) ||
+		    __builtin_mul_overflow((int64_t)side->size[i] - 1, side->step[i], &span))
+			return false;
+		if (__builtin_add_overflow(span < 0 ? first : last, span,
+					   span < 0 ? &first : &last))
+			return false;
+	}
+	*low = first;
+	*high = last + 1;
+	return last < INT64_MAX;
+}
+
+static NRT_STATUS check_extent(const struct neff *neff, const struct neff_side *side,
+			       const char *where, uint64_t *bytes, struct nrt_error *error)
+{
+	const struct neff_var *var = &neff->vars[side->var];
+	int64_t low, high;
+
+	if (!side_extent(side, bytes, &low, &high) || *bytes > NEFF_MAX_VAR_SIZE)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: the sizes are too large",
+				     where);
+	if (low < 0 || (uint64_t)high > var->size)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: bytes %lld to %lld are outside of \"%s\", which has %llu",
+				     where, (long long)low, (long long)high, var->name,
+				     (unsigned long long)var->size);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_side(const struct neff *neff, const struct name_index *index,
+			    struct json_object *object, const char *where, const char *prefix,
+			    struct neff_side *side, uint64_t *bytes, struct nrt_error *error)
+{
+	char off_key[16], steps_key[16], sizes_key[16];
+	int64_t sizes[NEFF_MAX_DESC_DIMS];
+	const struct neff_var *var;
+	unsigned int steps, i;
+	const char *name;
+	int64_t offset;
+
+	snprintf(off_key, sizeof(off_key), "%s_off", prefix);
+	snprintf(steps_key, sizeof(steps_key), "%s_steps", prefix);
+	snprintf(sizes_key, sizeof(sizes_key), "%s_sizes", prefix);
+	if (neff_json_string(object, where, prefix, &name, error))
+		return error->status;
+	var = find_var(index, name);
+	if (!var)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no variable \"%.200s\"", where,
+				     name);
+	side->var = (unsigned int)(var - neff->vars);
+	if (neff_json_int(object, where, off_key, 0, NEFF_MAX_VAR_SIZE, &offset, error) ||
+	    neff_json_ints(object, where, steps_key, -(int64_t)NEFF_MAX_VAR_SIZE,
+			   NEFF_MAX_VAR_SIZE, side->step, NEFF_MAX_DESC_DIMS, &steps, error) ||
+	    neff_json_ints(object, where, sizes_key, 1, NEFF_MAX_VAR_SIZE, sizes,
+			   NEFF_MAX_DESC_DIMS, &side->ndim, error))
+		return error->status;
+	if (steps != side->ndim)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: \"%s\" and \"%s\" have different lengths", where,
+				     steps_key, sizes_key);
+	side->offset = (uint64_t)offset;
+	for (i = 0; i < side->ndim; i++)
+		side->size[i] = (uint64_t)sizes[i];
+	return check_extent(neff, side, where, bytes, error);
+}
+
+static bool side_is_word(const struct neff_side *side)
+{
+	return side->ndim == 1 && side->size[0] == 4 && side->step[0] == 1;
+}
+
+/* Semaphores of a peer are posted by one whole 32-bit write each. */
+static NRT_STATUS check_peer_sem(const struct neff *neff, const struct neff_desc *desc,
+				 const char *where, struct nrt_error *error)
+{
+	if (neff->vars[desc->from.var].type == NEFF_VAR_PEER_SEM)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: semaphores of a peer cannot be read", where);
+	if (neff->vars[desc->to.var].type != NEFF_VAR_PEER_SEM)
+		return NRT_SUCCESS;
+	if (!side_is_word(&desc->to) || !side_is_word(&desc->from) || desc->to.offset % 4)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: a post to a peer's semaphore is one aligned copy of 4 contiguous bytes",
+				     where);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS check_op(struct json_object *object, const char *where,
+			   struct nrt_error *error)
+{
+	const char *op = "copy", *from = "uint8", *to = "uint8";
+
+	if ((json_object_object_get_ex(object, "op", NULL) &&
+	     neff_json_string(object, where, "op", &op, error)) ||
+	    (json_object_object_get_ex(object, "from_dtype", NULL) &&
+	     neff_json_string(object, where, "from_dtype", &from, error)) ||
+	    (json_object_object_get_ex(object, "to_dtype", NULL) &&
+	     neff_json_string(object, where, "to_dtype", &to, error)))
+		return error->status;
+	if (strcmp(op, "copy"))
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: op \"%.32s\" is not supported",
+				     where, op);
+	if (strcmp(from, to))
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: a copy from %.32s to %.32s is not supported", where,
+				     from, to);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_transfer(const struct neff *neff, const struct name_index *index,
+				struct json_object *object, const char *where,
+				struct neff_desc *desc, struct nrt_error *error)
+{
+	uint64_t to_bytes;
+
+	if (neff_json_only(object, where, desc_keys, error) || check_op(object, where, error) ||
+	    read_side(neff, index, object, where, "from", &desc->from, &desc->bytes, error) ||
+	    read_side(neff, index, object, where, "to", &desc->to, &to_bytes, error))
+		return error->status;
+	if (desc->bytes != to_bytes)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: the sides have %llu and %llu bytes", where,
+				     (unsigned long long)desc->bytes, (unsigned long long)to_bytes);
+	return check_peer_sem(neff, desc, where, error);
+}
+
+/* The first engine that fills a set owns it, unless the set names its owner. */
+static NRT_STATUS take_set(struct neff *neff, const char *name, const char *where,
+			   struct neff_desc *desc, struct nrt_error *error)
+{
+	struct neff_set *set;
+	size_t i;
+
+	for (i = 0; i < neff->nr_sets; i++)
+		if (!strcmp(neff->sets[i].name, name))
+			break;
+	if (i == neff->nr_sets)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no queue \"%.200s\"", where,
+				     name);
+	set = &neff->sets[i];
+	if (set->owner < 0)
+		set->owner = (int)desc->engine;
+	if (set->owner != (int)desc->engine)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: queue \"%s\" belongs to the %s engine", where,
+				     set->name, neff_engine_name((unsigned int)set->owner));
+	desc->set = (unsigned int)i;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_item(struct neff *neff, const struct name_index *index,
+			    struct json_object *item, const char *where, struct neff_desc *desc,
+			    struct nrt_error *error)
+{
+	struct json_object *object;
+	int64_t id, semaphore;
+	const char *queue;
+
+	if (!json_object_is_type(item, json_type_object))
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
+	if (neff_json_only(item, where, item_keys, error) ||
+	    neff_json_int(item, where, "id", 0, UINT32_MAX, &id, error) ||
+	    neff_json_string(item, where, "queue", &queue, error) ||
+	    neff_json_int_or(item, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1, -1,
+			     &semaphore, error) ||
+	    neff_json_get(item, where, "desc", json_type_object, true, &object, error) ||
+	    take_set(neff, queue, where, desc, error))
+		return error->status;
+	desc->id = (uint32_t)id;
+	desc->semaphore = (int)semaphore;
+	return read_transfer(neff, index, object, where, desc, error);
+}
+
+static NRT_STATUS read_list(struct neff *neff, enum neuron_engine engine,
+			    const struct name_index *index, struct json_object *list,
+			    struct nrt_error *error)
+{
+	size_t count = json_object_array_length(list);
+	struct neff_desc *descs;
+	size_t i;
+
+	if (count > MAX_DESCS - neff->nr_descs)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: more than %u descriptors",
+				     MAX_DESCS);
+	if (!count)
+		return NRT_SUCCESS;
+	descs = reallocarray(neff->descs, neff->nr_descs + count, sizeof(*descs));
+	if (!descs)
+		return nrt_error_memory(error);
+	neff->descs = descs;
+	for (i = 0; i < count; i++) {
+		struct neff_desc *desc = &descs[neff->nr_descs++];
+		char where[64];
+
+		memset(desc, 0, sizeof(*desc));
+		desc->engine = engine;
+		snprintf(where, sizeof(where), "%s engine: descriptor %zu",
+			 neff_engine_name(engine), i);
+		if (read_item(neff, index, json_object_array_get_idx(list, i), where, desc, error))
+			return error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS neff_read_descs(struct neff *neff, enum neuron_engine engine,
+			   const struct neff_file *file, struct nrt_error *error)
+{
+	static const char *const allowed[] = { "dma", NULL };
+	struct json_object *root, *list;
+	struct name_index index;
+	NRT_STATUS status;
+
+	if (neff_json_parse(file, &root, error))
+		return error->status;
+	status = neff_json_only(root, file->name, allowed, error);
+	if (!status)
+		status = neff_json_get(root, file->name, "dma", json_type_array, false, &list,
+				       error);
+	if (!status && list) {
+		status = make_index(neff, &index, error);
+		if (!status) {
+			status = read_list(neff, engine, &index, list, error);
+			free(index.by_name);
+		}
+	}
+	json_object_put(root);
+	return status;
+}

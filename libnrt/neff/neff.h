@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A NEFF, read and checked. Documentation/libnrt/neff.rst is the contract.
+ *
+ * Everything here works on plain memory: no device, no global state, no logging.
+ * What it accepts is consistent: every index is in range, every transfer lies
+ * inside its variables. What the instructions do is the chip's business.
+ */
+#ifndef LIBNRT_NEFF_H
+#define LIBNRT_NEFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "neuron/job.h"
+#include "neuron/neff.h"
+#include "neuron/regs.h"
+#include "base/error.h"
+
+#define NEFF_MAX_VAR_ID		65000
+#define NEFF_MAX_VAR_NAME	255
+#define NEFF_MAX_QUEUES_OF_SET	16
+#define NEFF_MAX_DIMS		8
+#define NEFF_MAX_DESC_DIMS	4
+#define NEFF_MAX_VAR_SIZE	(1ull << 46)
+#define NEFF_MAX_NOTIFY		(1u << 30)
+
+/* A file of sg00/. */
+struct neff_file {
+	char *name;
+	uint8_t *data;
+	size_t size;
+};
+
+/**
+ * struct neff_limits - what a reader is willing to spend
+ * @unpacked_bytes: of all files of the archive together
+ * @validate_hash: compute the hash
+ */
+struct neff_limits {
+	uint64_t unpacked_bytes;
+	bool validate_hash;
+};
+
+enum neff_var_type {
+	NEFF_VAR_INPUT,
+	NEFF_VAR_OUTPUT,
+	NEFF_VAR_FILE,
+	NEFF_VAR_TMP,
+	NEFF_VAR_VIRTUAL,
+	NEFF_VAR_STATE,
+	NEFF_VAR_PEER,
+	NEFF_VAR_PEER_SEM,
+};
+
+/**
+ * struct neff_var - a variable
+ * @name: unique
+ * @type: what memory it is
+ * @var_id: window index, 1 to NEFF_MAX_VAR_ID
+ * @size: bytes
+ * @alignment: bytes, a power of two; 0: no wish
+ * @dtype, @ndim, @shape: INPUT, OUTPUT
+ * @data: FILE: contents, points into a file of the NEFF
+ * @offset: VIRTUAL: in the scratchpad
+ * @ref: PEER: index of the variable of the other rank, in this NEFF's table
+ * @peer_offset: PEER, PEER_SEM: how many ranks further on
+ * @first, @count: PEER_SEM
+ */
+struct neff_var {
+	char *name;
+	enum neff_var_type type;
+	uint32_t var_id;
+	uint64_t size;
+	uint64_t alignment;
+	enum neuron_dtype dtype;
+	unsigned int ndim;
+	uint32_t shape[NEFF_MAX_DIMS];
+	const uint8_t *data;
+	uint64_t offset;
+	unsigned int ref;
+	unsigned int peer_offset;
+	unsigned int first;
+	unsigned int count;
+};
+
+/**
+ * struct neff_set - a DMA queue set
+ * @name: name
+ * @owner: engine whose descriptors fill it; -1: not said and not used
+ * @index: first entry in the job's queue table
+ * @num: entries
+ * @priority: of its queues, 0 is the highest
+ */
+struct neff_set {
+	char *name;
+	int owner;
+	unsigned int index;
+	unsigned int num;
+	unsigned int priority;
+};
+
+/* One end of a transfer; [0] is innermost, in bytes. */
+struct neff_side {
+	unsigned int var;
+	unsigned int ndim;
+	uint64_t offset;
+	uint64_t size[NEFF_MAX_DESC_DIMS];
+	int64_t step[NEFF_MAX_DESC_DIMS];
+};
+
+/**
+ * struct neff_desc - a transfer
+ * @id: what a PSEUDO_DMA_TRIGGER names
+ * @set: index of the queue set
+ * @engine: whose descriptor it is
+ * @semaphore: incremented when the bytes have landed; -1: none
+ * @bytes: of each side
+ * @from, @to: the ends
+ */
+struct neff_desc {
+	uint32_t id;
+	unsigned int set;
+	enum neuron_engine engine;
+	int semaphore;
+	uint64_t bytes;
+	struct neff_side from;
+	struct neff_side to;
+};
+
+/**
+ * struct neff - the whole
+ * @name: of the model, printable
+ * @features: NEFF_FEATURE_*
+ * @files, @nr_files: archive
+ * @image: instructions of each engine, NULL: it stays halted
+ * @image_count: instructions
+ * @vars, @nr_vars: in ascending var_id
+ * @sets, @nr_sets: queue sets
+ * @nr_queues: entries of the job's queue table
+ * @descs, @nr_descs: transfers, by engine, each engine's in the order of its list
+ * @sem_clear: semaphores that an execution clears
+ * @has_sem_clear: the NEFF says so itself
+ * @notify_bytes: notification stream, 0: none
+ * @scratch_bytes: shared scratchpad that the VIRTUAL variables need
+ */
+struct neff {
+	char name[NEFF_NAME_LEN];
+	uint64_t features;
+	struct neff_file *files;
+	size_t nr_files;
+	const struct neuron_inst *image[NEURON_NR_ENGINES];
+	uint32_t image_count[NEURON_NR_ENGINES];
+	struct neff_var *vars;
+	size_t nr_vars;
+	struct neff_set *sets;
+	size_t nr_sets;
+	unsigned int nr_queues;
+	struct neff_desc *descs;
+	size_t nr_descs;
+	uint64_t sem_clear[4];
+	bool has_sem_clear;
+	uint32_t notify_bytes;
+	uint64_t scratch_bytes;
+};
+
+/*
+ * Read a NEFF. On success *@out must be freed with neff_free(); @bytes is not
+ * needed any more. NRT_INVALID, NRT_UNSUPPORTED_NEFF_VERSION or NRT_RESOURCE with
+ * @error set otherwise.
+ */
+NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,
+		     struct neff **out, struct nrt_error *error);
+void neff_free(struct neff *neff);
+
+/* Drop the archive; images and file contents are gone, the tables stay. */
+void neff_drop_files(struct neff *neff);
+
+/* Steps of neff_read(), in this order. */
+NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
+			     const struct neff_limits *limits, struct nrt_error *error);
+NRT_STATUS neff_read_def(struct neff *neff, struct nrt_error *error);
+
+struct json_object;
+NRT_STATUS neff_read_queues(struct neff *neff, struct json_object *root,
+			    struct nrt_error *error);
+NRT_STATUS neff_read_vars(struct neff *neff, struct json_object *root,
+			  struct nrt_error *error);
+NRT_STATUS neff_read_descs(struct neff *neff, enum neuron_engine engine,
+			   const struct neff_file *file, struct nrt_error *error);
+
+/* A file of sg00/, or NULL. */
+const struct neff_file *neff_find_file(const struct neff *neff, const char *name);
+
+/* The contents of @file: the payload of a .npy, else all of it. */
+NRT_STATUS neff_file_payload(const struct neff_file *file, const uint8_t **data, size_t *size,
+			     struct nrt_error *error);
+
+/* A copy of @name if it is a usable one (not empty, short, printable), else NULL. */
+char *neff_copy_name(const char *name, const char *where, struct nrt_error *error);
+
+#endif /* LIBNRT_NEFF_H */

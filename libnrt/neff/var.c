@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+/*
+ * def.json: variables.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff/json.h"
+
+#define MAX_RANKS	65536
+#define MAX_ALIGNMENT	(1 << 30)
+
+/* While the table is read; refs are var_ids until all variables are known. */
+struct var_reader {
+	struct neff *neff;
+	struct neff_var *var;
+	struct json_object *object;
+	struct nrt_error *error;
+	char where[320];
+};
+
+typedef NRT_STATUS read_fn(struct var_reader *reader);
+
+static NRT_STATUS read_dtype(struct var_reader *reader)
+{
+	const char *name;
+	unsigned int i;
+
+	if (neff_json_string(reader->object, reader->where, "dtype", &name, reader->error))
+		return reader->error->status;
+	for (i = 0; i < NEURON_NR_DTYPES; i++) {
+		const char *known = neff_dtype_name(i);
+
+		if (!known || strcmp(known, name))
+			continue;
+		reader->var->dtype = (enum neuron_dtype)i;
+		return NRT_SUCCESS;
+	}
+	return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: no dtype \"%.32s\"",
+			     reader->where, name);
+}
+
+static NRT_STATUS read_io(struct var_reader *reader)
+{
+	struct neff_var *var = reader->var;
+	int64_t shape[NEFF_MAX_DIMS];
+	uint64_t bytes;
+	unsigned int i;
+
+	if (read_dtype(reader) ||
+	    neff_json_ints(reader->object, reader->where, "shape", 1, UINT32_MAX, shape,
+			   NEFF_MAX_DIMS, &var->ndim, reader->error))
+		return reader->error->status;
+	bytes = neuron_dtype_bytes(var->dtype);
+	for (i = 0; i < var->ndim; i++) {
+		var->shape[i] = (uint32_t)shape[i];
+		if (__builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes))
+			bytes = UINT64_MAX;
+		if (bytes > NEFF_MAX_VAR_SIZE)
+			break;
+	}
+	if (bytes != var->size)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: size is %llu, but dtype and shape do not make that many bytes",
+				     reader->where, (unsigned long long)var->size);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_file(struct var_reader *reader)
+{
+	const struct neff_file *file;
+	const char *name;
+	size_t size;
+
+	if (neff_json_string(reader->object, reader->where, "file_name", &name, reader->error))
+		return reader->error->status;
+	file = neff_find_file(reader->neff, name);
+	if (!file)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: file sg00/%.200s is missing", reader->where, name);
+	if (neff_file_payload(file, &reader->var->data, &size, reader->error))
+		return reader->error->status;
+	if (size != reader->var->size)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: %s holds %zu bytes instead of %llu", reader->where,
+				     file->name, size, (unsigned long long)reader->var->size);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_tmp(struct var_reader *reader)
+{
+	(void)reader;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_virtual(struct var_reader *reader)
+{
+	struct neff_var *var = reader->var;
+	int64_t offset;
+
+	if (neff_json_int(reader->object, reader->where, "backing_variable_off", 0,
+			  NEFF_MAX_VAR_SIZE, &offset, reader->error))
+		return reader->error->status;
+	if (offset % 4)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: backing_variable_off is not a multiple of 4",
+				     reader->where);
+	var->offset = (uint64_t)offset;
+	if (var->offset + var->size > reader->neff->scratch_bytes)
+		reader->neff->scratch_bytes = var->offset + var->size;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_state(struct var_reader *reader)
+{
+	if (reader->var->size > NEURON_TPB_SBUF_SIZE)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: a state-buffer has at most %u bytes", reader->where,
+				     NEURON_TPB_SBUF_SIZE);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_peer_offset(struct var_reader *reader)
+{
+	int64_t offset;
+
+	if (!(reader->neff->features & NEFF_FEATURE_PEERS))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: peer variables need feature bit 62 in the header",
+				     reader->where);
+	if (neff_json_int(reader->object, reader->where, "peer_offset", 0, MAX_RANKS, &offset,
+			  reader->error))
+		return reader->error->status;
+	reader->var->peer_offset = (unsigned int)offset;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_peer(struct var_reader *reader)
+{
+	int64_t id;
+
+	if (read_peer_offset(reader) ||
+	    neff_json_int(reader->object, reader->where, "referenced_var_id", 1, NEFF_MAX_VAR_ID,
+			  &id, reader->error))
+		return reader->error->status;
+	reader->var->ref = (unsigned int)id;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_peer_sem(struct var_reader *reader)
+{
+	struct neff_var *var = reader->var;
+	int64_t first, count;
+
+	if (read_peer_offset(reader) ||
+	    neff_json_int(reader->object, reader->where, "first", 0, NEURON_NR_SEMAPHORES - 1,
+			  &first, reader->error) ||
+	    neff_json_int(reader->object, reader->where, "count", 1,
+			  NEURON_NR_SEMAPHORES - first, &count, reader->error))
+		return reader->error->status;
+	var->first = (unsigned int)first;
+	var->count = (unsigned int)count;
+	if (var->size != 4ull * var->count)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: size is %llu, not 4 times count", reader->where,
+				     (unsigned long long)var->size);
+	return NRT_SUCCESS;
+}
+
+#define COMMON_KEYS	"type", "var_id", "size", "alignment", "fabric_path", "ops"
+
+static const struct {
+	const char *name;
+	read_fn *read;
+	const char *keys[12];
+} var_types[] = {
+	[NEFF_VAR_INPUT] = { "input", read_io, { COMMON_KEYS, "dtype", "shape" } },
+	[NEFF_VAR_OUTPUT] = { "output", read_io, { COMMON_KEYS, "dtype", "shape" } },
+	[NEFF_VAR_FILE] = { "file", read_file, { COMMON_KEYS, "file_name" } },
+	[NEFF_VAR_TMP] = { "tmp-buf", read_tmp, { COMMON_KEYS } },
+	[NEFF_VAR_VIRTUAL] = { "virtual", read_virtual, { COMMON_KEYS, "backing_variable_off" } },
+	[NEFF_VAR_STATE] = { "state-buffer", read_state, { COMMON_KEYS } },
+	[NEFF_VAR_PEER] = { "peer", read_peer,
+			    { COMMON_KEYS, "peer_offset", "referenced_var_id" } },
+	[NEFF_VAR_PEER_SEM] = { "peer-semaphore", read_peer_sem,
+				{ COMMON_KEYS, "peer_offset", "first", "count" } },
+};
+
+#define NR_VAR_TYPES	(sizeof(var_types) / sizeof(var_types[0]))
+
+static NRT_STATUS read_type(struct var_reader *reader)
+{
+	const char *name;
+	unsigned int i;
+
+	if (neff_json_string(reader->object, reader->where, "type", &name, reader->error))
+		return reader->error->status;
+	for (i = 0; i < NR_VAR_TYPES; i++) {
+		if (strcmp(var_types[i].name, name))
+			continue;
+		reader->var->type = (enum neff_var_type)i;
+		return neff_json_only(reader->object, reader->where, var_types[i].keys,
+				      reader->error);
+	}
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: type \"%.32s\" is not supported", reader->where, name);
+}
+
+/* Public keys that may be there as long as they ask for nothing. */
+static NRT_STATUS check_defaults(struct var_reader *reader)
+{
+	struct json_object *ops;
+	const char *path;
+
+	if (neff_json_get(reader->object, reader->where, "ops", json_type_array, false, &ops,
+			  reader->error))
+		return reader->error->status;
+	if (ops && json_object_array_length(ops))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"ops\" is not supported", reader->where);
+	if (!json_object_object_get_ex(reader->object, "fabric_path", NULL))
+		return NRT_SUCCESS;
+	if (neff_json_string(reader->object, reader->where, "fabric_path", &path, reader->error))
+		return reader->error->status;
+	if (strcmp(path, "main"))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: fabric_path \"%.32s\" is not supported",
+				     reader->where, path);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_common(struct var_reader *reader)
+{
+	struct neff_var *var = reader->var;
+	int64_t id, size, alignment;
+
+	if (check_defaults(reader) ||
+	    neff_json_int(reader->object, reader->where, "var_id", 1, NEFF_MAX_VAR_ID, &id,
+			  reader->error) ||
+	    neff_json_int(reader->object, reader->where, "size", 1, NEFF_MAX_VAR_SIZE, &size,
+			  reader->error) ||
+	    neff_json_int_or(reader->object, reader->where, "alignment", 0, MAX_ALIGNMENT, 0,
+			     &alignment, reader->error))
+		return reader->error->status;
+	if (alignment & (alignment - 1))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: alignment %lld is not a power of two",
+				     reader->where, (long long)alignment);
+	var->var_id = (uint32_t)id;
+	var->size = (uint64_t)size;
+	var->alignment = (uint64_t)alignment;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_var(struct var_reader *reader, const char *name)
+{
+	reader->var->name = neff_copy_name(name, "def.json: variable", reader->error);
+	if (!reader->var->name)
+		return reader->error->status;
+	snprintf(reader->where, sizeof(reader->where), "def.json: variable \"%s\"", name);
+	if (!json_object_is_type(reader->object, json_type_object))
+		return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: not an object",
+				     reader->where);
+	if (read_type(reader) || read_common(reader))
+		return reader->error->status;
+	return var_types[reader->var->type].read(reader);
+}
+
+static int compare_vars(const void *a, const void *b)
+{
+	const struct neff_var *x = a;
+	const struct neff_var *y = b;
+
+	return (x->var_id > y->var_id) - (x->var_id < y->var_id);
+}
+
+static struct neff_var *find_id(struct neff *neff, uint32_t id)
+{
+	struct neff_var key = { .var_id = id };
+
+	return bsearch(&key, neff->vars, neff->nr_vars, sizeof(key), compare_vars);
+}
+
+static NRT_STATUS resolve_peer(struct neff *neff, struct neff_var *var,
+			       struct nrt_error *error)
+{
+	const struct neff_var *ref = find_id(neff, var->ref);
+
+	if (!ref || (ref->type != NEFF_VAR_TMP && ref->type != NEFF_VAR_INPUT))
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: def.json: variable \"%s\": referenced_var_id %u is no tmp-buf or input",
+				     var->name, var->ref);
+	if (ref->size != var->size)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: def.json: variable \"%s\": size is %llu, but \"%s\" has %llu bytes",
+				     var->name, (unsigned long long)var->size, ref->name,
+				     (unsigned long long)ref->size);
+	var->ref = (unsigned int)(ref - neff->vars);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS finish_vars(struct neff *neff, struct nrt_error *error)
+{
+	size_t i;
+
+	qsort(neff->vars, neff->nr_vars, sizeof(*neff->vars), compare_vars);
+	for (i = 1; i < neff->nr_vars; i++)
+		if (neff->vars[i].var_id == neff->vars[i - 1].var_id)
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: def.json: variables \"%s\" and \"%s\" have the same var_id %u",
+					     neff->vars[i - 1].name, neff->vars[i].name,
+					     neff->vars[i].var_id);
+	for (i = 0; i < neff->nr_vars; i++)
+		if (neff->vars[i].type == NEFF_VAR_PEER &&
+		    resolve_peer(neff, &neff->vars[i], error))
+			return error->status;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS neff_read_vars(struct neff *neff, struct json_object *root, struct nrt_error *error)
+{
+	struct var_reader reader = { .neff = neff, .error = error };
+	struct json_object *vars;
+	int count;
+
+	if (neff_json_get(root, "def.json", "var", json_type_object, false, &vars, error))
+		return error->status;
+	count = vars ? json_object_object_length(vars) : 0;
+	if (!count)
+		return NRT_SUCCESS;
+	if (count > NEFF_MAX_VAR_ID)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: more than %d variables",
+				     NEFF_MAX_VAR_ID);
+	neff->vars = calloc((size_t)count, sizeof(*neff->vars));
+	if (!neff->vars)
+		return nrt_error_memory(error);
+	json_object_object_foreach(vars, name, object) {
+		reader.var = &neff->vars[neff->nr_vars++];
+		reader.object = object;
+		if (read_var(&reader, name))
+			return error->status;
+	}
+	return finish_vars(neff, error);
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/ring.h"
+#include "program/dma_build.h"
+
+/* A share of a split transfer begins at a multiple of this. */
+#define SHARE_ALIGN	64
+/* The pattern of bytes may add one dimension: single bytes a step apart. */
+#define CURSOR_DIMS	(NEFF_MAX_DESC_DIMS + 1)
+
+/**
+ * struct cursor - walks through one side of a transfer
+ * @run: contiguous bytes at each position
+ * @left: of the current run
+ * @at: offset of the next byte
+ * @ndim: outer dimensions
+ * @size, @step, @index: of the outer dimensions
+ */
+struct cursor {
+	uint64_t run;
+	uint64_t left;
+	uint64_t at;
+	unsigned int ndim;
+	uint64_t size[CURSOR_DIMS];
+	int64_t step[CURSOR_DIMS];
+	uint64_t index[CURSOR_DIMS];
+};
+
+struct builder {
+	const struct neff *neff;
+	const struct dma_windows *windows;
+	struct dma_program *program;
+	struct nrt_error *error;
+	uint64_t left;
+};
+
+static void cursor_init(struct cursor *cursor, const struct neff_side *side)
+{
+	unsigned int first = side->step[0] == 1;
+	unsigned int i;
+
+	memset(cursor, 0, sizeof(*cursor));
+	cursor->run = first ? side->size[0] : 1;
+	cursor->at = side->offset;
+	for (i = first; i < side->ndim; i++) {
+		if (side->size[i] == 1)
+			continue;
+		/* Neighbouring runs are one longer run. */
+		if (!cursor->ndim && side->step[i] == (int64_t)cursor->run) {
+			cursor->run *= side->size[i];
+			continue;
+		}
+		cursor->size[cursor->ndim] = side->size[i];
+		cursor->step[cursor->ndim] = side->step[i];
+		cursor->ndim++;
+	}
+	cursor->left = cursor->run;
+}
+
+static void cursor_advance(struct cursor *cursor, uint64_t bytes)
+{
+	unsigned int i;
+
+	cursor->at += bytes;
+	cursor->left -= bytes;
+	if (cursor->left)
+		return;
+	cursor->left = cursor->run;
+	cursor->at -= cursor->run;
+	for (i = 0; i < cursor->ndim; i++) {
+		cursor->at += (uint64_t)cursor->step[i];
+		if (++cursor->index[i] < cursor->size[i])
+			return;
+		cursor->at -= (uint64_t)cursor->step[i] * cursor->size[i];
+		cursor->index[i] = 0;
+	}
+}
+
+static NRT_STATUS ring_grow(struct dma_ring *ring, struct nrt_error *error)
+{
+	uint32_t room = ring->room ? ring->room * 2 : NEURON_UDMA_RING_MIN;
+	struct neuron_udma_desc *descs;
+
+	descs = reallocarray(ring->m2s, room, sizeof(*descs));
+	if (!descs)
+		return nrt_error_memory(error);
+	ring->m2s = descs;
+	descs = reallocarray(ring->s2m, room, sizeof(*descs));
+	if (!descs)
+		return nrt_error_memory(error);
+	ring->s2m = descs;
+	ring->room = room;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS ring_add(struct builder *builder, struct dma_ring *ring, uint64_t from,
+			   uint64_t to, uint64_t bytes, uint32_t meta)
+{
+	if (!builder->left || ring->used == NEURON_UDMA_RING_MAX)
+		return nrt_error_set(builder->error, NRT_RESOURCE,
+				     "NEFF: the transfers need too many DMA descriptors; use longer contiguous runs");
+	builder->left--;
+	if (ring->used == ring->room && ring_grow(ring, builder->error))
+		return builder->error->status;
+	ring->m2s[ring->used] = neuron_copy_source(from, (uint32_t)bytes,
+						   NEURON_UDMA_RING_ID_FIRST, meta);
+	ring->s2m[ring->used] = neuron_copy_target(to, (uint32_t)bytes,
+						   NEURON_UDMA_RING_ID_FIRST, 0);
+	ring->used++;
+	return NRT_SUCCESS;
+}
+
+/* The group that the next trigger of @desc's set runs; a new one for a new id. */
+static struct dma_group *get_group(struct builder *builder, const struct neff_desc *desc)
+{
+	struct dma_set *set = &builder->program->sets[desc->set];
+	struct dma_group *groups = set->groups;
+	size_t i;
+
+	if (set->nr_groups && groups[set->nr_groups - 1].id == desc->id)
+		return &groups[set->nr_groups - 1];
+	/* Ids mostly rise: then no older group can have this one. */
+	if (set->nr_groups && desc->id <= set->max_id) {
+		for (i = 0; i < set->nr_groups; i++) {
+			if (groups[i].id != desc->id)
+				continue;
+			nrt_error_set(builder->error, NRT_INVALID,
+				      "NEFF: %s engine: the transfers with id %u of queue \"%s\" are not next to each other",
+				      neff_engine_name(desc->engine), desc->id,
+				      builder->neff->sets[desc->set].name);
+			return NULL;
+		}
+	}
+	if (set->nr_groups == set->room) {
+		size_t room = set->room ? set->room * 2 : 8;
+
+		groups = reallocarray(set->groups, room, sizeof(*groups));
+		if (!groups) {
+			nrt_error_memory(builder->error);
+			return NULL;
+		}
+		set->groups = groups;
+		set->room = room;
+	}
+	memset(&groups[set->nr_groups], 0, sizeof(*groups));
+	groups[set->nr_groups].id = desc->id;
+	if (desc->id > set->max_id)
+		set->max_id = desc->id;
+	return &groups[set->nr_groups++];
+}
+
+static uint64_t var_addr(const struct builder *builder, const struct neff_side *side,
+			 const struct cursor *cursor)
+{
+	return neuron_window_addr(builder->neff->vars[side->var].var_id, cursor->at);
+}
+
+static uint64_t min3(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t min = a < b ? a : b;
+
+	return min < c ? min : c;
+}
+
+/* Share number @queue: @bytes of the transfer, from where the cursors are. */
+static NRT_STATUS add_share(struct builder *builder, const struct neff_desc *desc,
+			    struct dma_ring *ring, uint64_t bytes, struct cursor *from,
+			    struct cursor *to)
+{
+	while (bytes) {
+		uint64_t piece = min3(from->left, to->left, bytes);
+
+		if (piece > NEURON_UDMA_DESC_MAX_BYTES)
+			piece = NEURON_UDMA_DESC_MAX_BYTES;
+		if (ring_add(builder, ring, var_addr(builder, &desc->from, from),
+			     var_addr(builder, &desc->to, to), piece,
+			     NEURON_UDMA_META_DEFAULT))
+			return builder->error->status;
+		cursor_advance(from, piece);
+		cursor_advance(to, piece);
+		bytes -= piece;
+	}
+	return NRT_SUCCESS;
+}
+
+/* The barrier keeps the post behind the bytes that it announces. */
+static NRT_STATUS add_post(struct builder *builder, struct dma_ring *ring,
+			   unsigned int semaphore)
+{
+	return ring_add(builder, ring,
+			neuron_window_addr(builder->windows->constants, DMA_CONSTANT_ONE),
+			neuron_window_addr(builder->windows->semaphores, 4ull * semaphore), 4,
+			NEURON_UDMA_META_DEFAULT | NEURON_UDMA_META_WRITE_BARRIER);
+}
+
+static NRT_STATUS add_transfer(struct builder *builder, const struct neff_desc *desc)
+{
+	const struct neff_set *set = &builder->neff->sets[desc->set];
+	struct dma_group *group = get_group(builder, desc);
+	struct cursor from, to;
+	uint64_t share, left;
+	unsigned int i;
+
+	if (!group)
+		return builder->error->status;
+	cursor_init(&from, &desc->from);
+	cursor_init(&to, &desc->to);
+	left = desc->bytes;
+	share = (left + set->num - 1) / set->num;
+	share = (share + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
+	for (i = 0; i < set->num; i++) {
+		struct dma_ring *ring = &builder->program->rings[set->index + i];
+		uint64_t bytes = left < share ? left : share;
+		uint32_t before = ring->used;
+
+		if (add_share(builder, desc, ring, bytes, &from, &to) ||
+		    (desc->semaphore >= 0 &&
+		     add_post(builder, ring, (unsigned int)desc->semaphore)))
+			return builder->error->status;
+		group->count[i] += ring->used - before;
+		left -= bytes;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS pad_ring(struct dma_ring *ring, struct nrt_error *error)
+{
+	uint32_t length = ring->used;
+
+	if (length < NEURON_UDMA_RING_MIN)
+		length = NEURON_UDMA_RING_MIN;
+	length = (length + NEURON_UDMA_RING_MULTIPLE - 1) / NEURON_UDMA_RING_MULTIPLE *
+		 NEURON_UDMA_RING_MULTIPLE;
+	while (ring->room < length)
+		if (ring_grow(ring, error))
+			return error->status;
+	memset(&ring->m2s[ring->used], 0, (length - ring->used) * sizeof(*ring->m2s));
+	memset(&ring->s2m[ring->used], 0, (length - ring->used) * sizeof(*ring->s2m));
+	ring->length = length;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS build_all(struct builder *builder)
+{
+	struct dma_program *program = builder->program;
+	size_t i;
+
+	program->rings = calloc(program->nr_rings + 1, sizeof(*program->rings));
+	program->sets = calloc(program->nr_sets + 1, sizeof(*program->sets));
+	if (!program->rings || !program->sets)
+		return nrt_error_memory(builder->error);
+	for (i = 0; i < builder->neff->nr_descs; i++)
+		if (add_transfer(builder, &builder->neff->descs[i]))
+			return builder->error->status;
+	for (i = 0; i < program->nr_rings; i++)
+		if (pad_ring(&program->rings[i], builder->error))
+			return builder->error->status;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS dma_program_build(const struct neff *neff, const struct dma_windows *windows,
+			     uint64_t max_descs, struct dma_program *program,
+			     struct nrt_error *error)
+{
+	struct builder builder = {
+		.neff = neff,
+		.windows = windows,
+		.program = program,
+		.error = error,
+		.left = max_descs,
+	};
+	NRT_STATUS status;
+
+	memset(program, 0, sizeof(*program));
+	program->nr_rings = neff->nr_queues;
+	program->nr_sets = neff->nr_sets;
+	status = build_all(&builder);
+	if (status)
+		dma_program_free(program);
+	return status;
+}
+
+void dma_program_free(struct dma_program *program)
+{
+	size_t i;
+
+	for (i = 0; program->rings && i < program->nr_rings; i++) {
+		free(program->rings[i].m2s);
+		free(program->rings[i].s2m);
+	}
+	for (i = 0; program->sets && i < program->nr_sets; i++)
+		free(program->sets[i].groups);
+	free(program->rings);
+	free(program->sets);
+	memset(program, 0, sizeof(*program));
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the transfers of a NEFF to UDMA rings, and from the pseudo triggers of its
+ * instruction streams to real ones. Works on plain memory, like neff.h.
+ *
+ * A transfer becomes pairs of descriptors: piece by piece, the longest run of bytes
+ * that is contiguous on both sides, at most 64 KiB. Each piece is a packet of its
+ * own. A semaphore is posted by one more packet: 4 bytes, the value, from a constant
+ * into a semaphore window. A set of several queues splits the bytes of a transfer
+ * evenly; each queue posts for its share.
+ *
+ * A job rewinds its queues when it starts, so the rings are built once at load and
+ * never change.
+ */
+#ifndef LIBNRT_DMA_BUILD_H
+#define LIBNRT_DMA_BUILD_H
+
+#include "neff/neff.h"
+#include "neuron/udma.h"
+
+/* The value that a post adds, in the window of constants. */
+#define DMA_CONSTANT_ONE	0
+#define DMA_CONSTANT_BYTES	4
+
+/**
+ * struct dma_windows - windows that the loader adds to those of the variables
+ * @constants: DMA_CONSTANT_BYTES of little-endian words
+ * @semaphores: all semaphores of the own core
+ */
+struct dma_windows {
+	uint32_t constants;
+	uint32_t semaphores;
+};
+
+/**
+ * struct dma_ring - both rings of a queue
+ * @m2s, @s2m: descriptors, @length of them
+ * @used: real ones; the rest is padding that no queue accepts (ring id 0)
+ * @length: a multiple of NEURON_UDMA_RING_MULTIPLE from NEURON_UDMA_RING_MIN
+ * @room: allocated, while building
+ */
+struct dma_ring {
+	struct neuron_udma_desc *m2s;
+	struct neuron_udma_desc *s2m;
+	uint32_t used;
+	uint32_t length;
+	uint32_t room;
+};
+
+/**
+ * struct dma_group - what one trigger runs
+ * @id: id of the transfers
+ * @count: descriptors for each queue of the set
+ */
+struct dma_group {
+	uint32_t id;
+	uint32_t count[NEFF_MAX_QUEUES_OF_SET];
+};
+
+/* The groups of a queue set, in the order in which they must be triggered. */
+struct dma_set {
+	struct dma_group *groups;
+	size_t nr_groups;
+	size_t room;
+	uint32_t max_id;
+};
+
+/**
+ * struct dma_program - everything that is built
+ * @rings: by index in the job's queue table
+ * @nr_rings: entries
+ * @sets: by index of the NEFF's queue sets
+ * @nr_sets: sets
+ */
+struct dma_program {
+	struct dma_ring *rings;
+	unsigned int nr_rings;
+	struct dma_set *sets;
+	size_t nr_sets;
+};
+
+/*
+ * Build the rings, at most @max_descs descriptor pairs in all. On success
+ * dma_program_free() frees what is in @program; on failure there is nothing to free.
+ */
+NRT_STATUS dma_program_build(const struct neff *neff, const struct dma_windows *windows,
+			     uint64_t max_descs, struct dma_program *program,
+			     struct nrt_error *error);
+void dma_program_free(struct dma_program *program);
+
+/*
+ * Copy the instructions of @engine to @image, with real triggers. @image has room for
+ * neff->image_count[engine] instructions.
+ */
+NRT_STATUS dma_patch_image(const struct neff *neff, const struct dma_program *program,
+			   enum neuron_engine engine, struct neuron_inst *image,
+			   struct nrt_error *error);
+
+#endif /* LIBNRT_DMA_BUILD_H */
