@@ -447,6 +447,19 @@ def test_host_fail_by_chance(rig):
     rig.struck()
 
 
+def of_each_kind(offsets):
+    """`offsets`, but of registers that stand in many equal pages only three.
+
+    A chip has thousands of queues, each with a page of registers.
+    """
+    pages = {}
+    for offset in sorted(offsets):
+        pages.setdefault(offset % 0x1000, []).append(offset)
+    few = [group if len(group) <= 8 else [group[0], group[len(group) // 2], group[-1]]
+           for group in pages.values()]
+    return sorted(sum(few, []))
+
+
 # --- Registers: the driver comes and goes with each lie ---
 
 @pytest.mark.slow
@@ -454,7 +467,7 @@ def test_host_fail_by_chance(rig):
 def test_lying_registers(rig):
     rig.end()
     address = rig.address()
-    offsets = rig.registers_read(lambda: rig.come_and_go(address))
+    offsets = of_each_kind(rig.registers_read(lambda: rig.come_and_go(address)))
     assert len(offsets) > 10, f"the driver reads {len(offsets)} registers only"
     judge = Judge(rig)
     bound = refused = 0
@@ -476,7 +489,7 @@ def test_lying_registers(rig):
 @judged()
 def test_lying_at_work(rig):
     judge = Judge(rig)
-    offsets = rig.registers_read(judge.work)
+    offsets = of_each_kind(rig.registers_read(judge.work))
     assert len(offsets) > 5, f"the driver reads {len(offsets)} registers only"
     for offset in offsets:
         for mask in (0xffffffff, 0x3):
