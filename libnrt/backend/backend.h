@@ -7,8 +7,8 @@
  * Functions return 0 or a negative errno, the ones that drm/neuron_accel.h names.
  * They may be called from several threads at once, also for one chip.
  */
-#ifndef LIBNRT_BACKEND_H
-#define LIBNRT_BACKEND_H
+#ifndef LIBNRT_BACKEND_BACKEND_H
+#define LIBNRT_BACKEND_BACKEND_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,4 +70,4 @@ extern const struct nrt_backend nrt_backend_drm;
 /* Chips in this process. */
 extern const struct nrt_backend nrt_backend_embedded;
 
-#endif /* LIBNRT_BACKEND_H */
+#endif /* LIBNRT_BACKEND_BACKEND_H */

@@ -2,8 +2,8 @@
 /*
  * The environment that nrt_init() reads. Documentation/libnrt/environment.rst
  */
-#ifndef LIBNRT_ENV_H
-#define LIBNRT_ENV_H
+#ifndef LIBNRT_BASE_ENV_H
+#define LIBNRT_BASE_ENV_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,4 +33,4 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error);
 NRT_STATUS nrt_env_parse_cores(const char *text, uint32_t *first, uint32_t *count,
 			       struct nrt_error *error);
 
-#endif /* LIBNRT_ENV_H */
+#endif /* LIBNRT_BASE_ENV_H */

@@ -3,8 +3,8 @@
  * Why something failed: a status and one line that says what, where, and what to
  * do. Internal functions fill it; the public function at the top logs it once.
  */
-#ifndef LIBNRT_ERROR_H
-#define LIBNRT_ERROR_H
+#ifndef LIBNRT_BASE_ERROR_H
+#define LIBNRT_BASE_ERROR_H
 
 #include <nrt/nrt_status.h>
 
@@ -20,4 +20,4 @@ NRT_STATUS nrt_error_set(struct nrt_error *error, NRT_STATUS status, const char 
 /* Memory ran out: NRT_RESOURCE. */
 NRT_STATUS nrt_error_memory(struct nrt_error *error);
 
-#endif /* LIBNRT_ERROR_H */
+#endif /* LIBNRT_BASE_ERROR_H */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "object/state.h"
 
 static const struct {
 	const char *name;
@@ -36,8 +36,29 @@ static size_t level_index(enum nrt_log_level level)
 	return i;
 }
 
-void nrt_log_read_env(struct nrt_log_config *config)
+/**
+ * struct log_config - what is written where
+ * @once: the environment has been read
+ * @level: the least urgent level that is written
+ * @to_syslog: not to standard error
+ */
+struct log_config {
+	pthread_once_t once;
+	enum nrt_log_level level;
+	bool to_syslog;
+};
+
+static struct log_config *log_object(void)
 {
+	static struct log_config config = { .once = PTHREAD_ONCE_INIT };
+
+	return &config;
+}
+
+/* What is wrong in the environment gets the default. */
+static void read_env(void)
+{
+	struct log_config *config = log_object();
 	const char *level = getenv("NEURON_RT_LOG_LEVEL");
 	const char *location = getenv("NEURON_RT_LOG_LOCATION");
 	size_t i;
@@ -47,6 +68,17 @@ void nrt_log_read_env(struct nrt_log_config *config)
 		if (!strcasecmp(level, levels[i].name))
 			config->level = levels[i].level;
 	config->to_syslog = location && !strcasecmp(location, "syslog");
+}
+
+static const struct log_config *log_config(void)
+{
+	pthread_once(&log_object()->once, read_env);
+	return log_object();
+}
+
+bool nrt_log_wants(enum nrt_log_level level)
+{
+	return level <= log_config()->level;
 }
 
 /* One write() a line, so that lines of several threads do not mix. */
@@ -74,17 +106,16 @@ static void write_console(size_t index, const char *call, const char *text)
 
 void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
 {
-	const struct nrt_log_config *config = nrt_state_log();
 	size_t index = level_index(level);
 	char text[768];
 	va_list args;
 
-	if (level > config->level)
+	if (!nrt_log_wants(level))
 		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (config->to_syslog)
+	if (log_config()->to_syslog)
 		syslog(LOG_USER | levels[index].priority, "NRT:%s %s", call, text);
 	else
 		write_console(index, call, text);

@@ -2,8 +2,8 @@
 /*
  * The log: NEURON_RT_LOG_LEVEL and NEURON_RT_LOG_LOCATION.
  */
-#ifndef LIBNRT_LOG_H
-#define LIBNRT_LOG_H
+#ifndef LIBNRT_BASE_LOG_H
+#define LIBNRT_BASE_LOG_H
 
 #include <stdbool.h>
 
@@ -18,14 +18,8 @@ enum nrt_log_level {
 	NRT_LOG_TRACE,
 };
 
-/* What is written where; part of the process state. */
-struct nrt_log_config {
-	enum nrt_log_level level;
-	bool to_syslog;
-};
-
-/* Read the environment; what is wrong in it gets the default. */
-void nrt_log_read_env(struct nrt_log_config *config);
+/* Would a line of that level be written? The environment is read at the first use. */
+bool nrt_log_wants(enum nrt_log_level level);
 
 /* One line about the public function @call. Any thread, any time. */
 void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
@@ -38,4 +32,4 @@ NRT_STATUS nrt_fail(const char *call, const struct nrt_error *error);
 #define nrt_fail_with(call, status, ...) \
 	(nrt_log(NRT_LOG_ERROR, call, __VA_ARGS__), (status))
 
-#endif /* LIBNRT_LOG_H */
+#endif /* LIBNRT_BASE_LOG_H */

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "object/model.h"
+#include "exec/compute.h"
 #include "neuron/address.h"
-
-/* Bit of drm_neuron_wait_job.queue: the fault is on the S2M side. */
 
 /*
  * Documentation/libnrt/errors.rst has this table with its reasons. NRT_INVALID is the public
@@ -72,7 +70,7 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 static const struct neff_set *find_set(const struct nrt_model *model,
 				       const struct drm_neuron_wait_job *wait)
 {
-	unsigned int engines = model->core->device->info.core_dma_engines;
+	unsigned int engines = model->part.core->device->info.core_dma_engines;
 	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
 	unsigned int entry = wait->dma_engine % engines + queue * engines;
 	size_t i;
@@ -87,7 +85,7 @@ static const struct neff_set *find_set(const struct nrt_model *model,
 }
 
 /* The assembler's line of the instruction that failed, as far as it can be had. */
-static void add_source_line(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+static void add_source_line(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
 	struct neuron_inst inst;
@@ -96,7 +94,7 @@ static void add_source_line(struct nrt_model *model, const struct drm_neuron_wai
 
 	*text = '\0';
 	if (wait->pc >= model->neff->image_count[wait->source] ||
-	    nrt_bo_read(model->arena, model->code[wait->source] + wait->pc * sizeof(inst), &inst,
+	    nrt_bo_read(model->part.arena, model->part.code[wait->source] + wait->pc * sizeof(inst), &inst,
 			sizeof(inst), &ignored))
 		return;
 	line = le32toh(inst.debug);
@@ -104,7 +102,7 @@ static void add_source_line(struct nrt_model *model, const struct drm_neuron_wai
 		snprintf(text, size, ", source line %u", line);
 }
 
-static void describe_source(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+static void describe_source(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
 	const struct neff_set *set;
@@ -148,7 +146,7 @@ static void describe_address(const struct nrt_model *model, const struct drm_neu
 		snprintf(text, size, " (window %u + 0x%llx)", index, offset);
 }
 
-NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      struct nrt_error *error)
 {
 	char source[160], address[160];
@@ -162,6 +160,6 @@ NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job 
 		describe_address(model, wait, address, sizeof(address));
 	}
 	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on core %u: %s%s%s",
-			     model->neff->name, model->core->number, source, cause_text(wait),
+			     model->neff->name, model->part.core->number, source, cause_text(wait),
 			     address);
 }

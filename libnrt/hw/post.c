@@ -2,8 +2,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "hw/device.h"
-#include "hw/post.h"
+#include "hw/core.h"
 
 /* What is told late is told after so many executions, or this time. */
 #define MAX_EXECUTIONS	1024

@@ -2,8 +2,8 @@
 /*
  * Status counters: how executions end, told to those who monitor the machine.
  */
-#ifndef LIBNRT_POST_H
-#define LIBNRT_POST_H
+#ifndef LIBNRT_HW_POST_H
+#define LIBNRT_HW_POST_H
 
 #include "drm/neuron_accel.h"
 #include "nrt/nrt_status.h"
@@ -31,4 +31,4 @@ void nrt_post_load(struct nrt_core *core);
 /* Tell what is left. */
 void nrt_post_flush(struct nrt_core *core);
 
-#endif /* LIBNRT_POST_H */
+#endif /* LIBNRT_HW_POST_H */

@@ -6,8 +6,8 @@
  * What it accepts is consistent: every index is in range, every transfer lies
  * inside its variables. What the instructions do is the chip's business.
  */
-#ifndef LIBNRT_NEFF_H
-#define LIBNRT_NEFF_H
+#ifndef LIBNRT_NEFF_NEFF_H
+#define LIBNRT_NEFF_NEFF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -200,4 +200,4 @@ NRT_STATUS neff_file_payload(const struct neff_file *file, const uint8_t **data,
 /* A copy of @name if it is a usable one (not empty, short, printable), else NULL. */
 char *neff_copy_name(const char *name, const char *where, struct nrt_error *error);
 
-#endif /* LIBNRT_NEFF_H */
+#endif /* LIBNRT_NEFF_NEFF_H */

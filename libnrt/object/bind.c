@@ -3,15 +3,16 @@
  * The tensors of an execution: found by name, checked, and shown to the core where they
  * are, or copied to where the core can see them.
  */
+#include <stdlib.h>
+
 #include "object/model.h"
-#include "object/tensor.h"
 
 static bool is_io(const struct neff_var *var)
 {
 	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
 }
 
-static NRT_STATUS explain_missing(const struct neff_var *var, const nrt_tensor_set_t *set,
+static NRT_STATUS explain_missing(const struct neff_var *var, struct nrt_set *set,
 				  struct nrt_error *error)
 {
 	const char *kind = var->type == NEFF_VAR_INPUT ? "input" : "output";
@@ -23,111 +24,255 @@ static NRT_STATUS explain_missing(const struct neff_var *var, const nrt_tensor_s
 			     var->name, (unsigned long long)var->size, kind, names);
 }
 
-static NRT_STATUS find_tensor(const struct neff_var *var, const nrt_tensor_set_t *set,
-			      struct nrt_tensor **tensor, struct nrt_error *error)
+/* The span of the tensor that the set has for @var, with a reference. */
+static NRT_STATUS find_span(const struct neff_var *var, struct nrt_handles *handles,
+			    struct nrt_set *set, struct nrt_span *span,
+			    struct nrt_error *error)
 {
-	*tensor = nrt_set_find(set, var->name);
-	if (!*tensor)
+	void *handle = nrt_set_find(set, var->name);
+	struct nrt_tensor *tensor;
+
+	if (!handle)
 		return explain_missing(var, set, error);
-	if ((*tensor)->size != var->size)
+	tensor = nrt_handle_get(handles, NRT_KIND_TENSOR, handle);
+	if (!tensor)
+		return nrt_error_set(error, NRT_INVALID_HANDLE,
+				     "tensor \"%s\" was freed while it was in the set", var->name);
+	*span = nrt_tensor_span(tensor);
+	nrt_handle_put(handles, handle);
+	if (span->size != var->size)
 		return nrt_error_set(error, NRT_INVALID,
 				     "tensor \"%s\" must have %llu bytes; the one given has %zu",
-				     var->name, (unsigned long long)var->size, (*tensor)->size);
-	return nrt_tensor_check(*tensor, 0, var->size, error);
+				     var->name, (unsigned long long)var->size, span->size);
+	return nrt_span_check(span, var->name, 0, var->size, error);
 }
 
 /* Can a window show it as it is? */
-static bool can_show(const struct nrt_model *model, const struct nrt_tensor *tensor)
+static bool can_show(const struct nrt_model *model, const struct nrt_span *span)
 {
-	return tensor->storage->bo && tensor->storage->bo->device == model->core->device &&
-	       tensor->offset % 4 == 0;
+	const struct nrt_bo *bo = span->storage->bo;
+
+	return bo && bo->device == model->part.core->device && span->offset % 4 == 0;
 }
 
-static NRT_STATUS get_staging(struct nrt_model *model, size_t i, struct nrt_error *error)
+static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *binding, size_t i,
+			      struct nrt_error *error)
 {
-	struct nrt_core *core = model->core;
+	const struct nrt_span *span = &binding->spans[i];
+	struct nrt_core *core = model->part.core;
 
-	if (model->staging[i])
-		return NRT_SUCCESS;
-	return nrt_bo_create(core->device, model->neff->vars[i].size, DRM_NEURON_BO_HBM,
-			     core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &model->staging[i],
-			     error);
-}
-
-static NRT_STATUS stage(struct nrt_model *model, size_t i, const struct nrt_tensor *tensor,
-			struct nrt_error *error)
-{
-	const struct neff_var *var = &model->neff->vars[i];
-	const uint8_t *memory = nrt_tensor_memory(tensor);
-	const struct nrt_bo *bo = tensor->storage->bo;
-
-	if (!memory && bo->device != model->core->device)
+	if (!nrt_span_memory(span) && span->storage->bo->device != core->device)
 		return nrt_error_set(error, NRT_INVALID,
 				     "tensor \"%s\" is in the memory of another chip (core %d); the model runs on core %u",
-				     var->name, tensor->storage->vnc, model->core->vnc);
-	if (get_staging(model, i, error))
+				     model->neff->vars[i].name, span->storage->vnc, core->vnc);
+	binding->copies = true;
+	if (!binding->staging[i] &&
+	    nrt_bo_create(core->device, span->size, DRM_NEURON_BO_HBM, core->stack,
+			  DRM_NEURON_CATEGORY_DMA_BUFFERS, &binding->staging[i], error))
 		return error->status;
-	model->places[i] = (struct nrt_place){ model->staging[i], 0 };
-	if (var->type == NEFF_VAR_OUTPUT)
-		return NRT_SUCCESS;
-	if (memory)
-		return nrt_bo_write(model->staging[i], 0, memory, var->size, error);
-	return nrt_bo_copy(model->staging[i], 0, tensor->storage->bo, tensor->offset, var->size,
-			   error);
-}
-
-static NRT_STATUS bind_var(struct nrt_model *model, size_t i, const nrt_tensor_set_t *set,
-			   struct nrt_error *error)
-{
-	struct nrt_tensor *tensor;
-
-	if (find_tensor(&model->neff->vars[i], set, &tensor, error))
-		return error->status;
-	if (!can_show(model, tensor))
-		return stage(model, i, tensor, error);
-	model->places[i] = (struct nrt_place){ tensor->storage->bo, tensor->offset };
+	binding->places[i] = (struct nrt_place){ binding->staging[i], 0 };
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_bind(struct nrt_model *model, const nrt_tensor_set_t *inputs,
-		    const nrt_tensor_set_t *outputs, struct nrt_error *error)
+static NRT_STATUS bind_var(struct nrt_model *model, struct nrt_handles *handles,
+			   struct nrt_set *set, struct nrt_binding *binding, size_t i,
+			   struct nrt_error *error)
 {
-	size_t i;
+	struct nrt_span *span = &binding->spans[i];
 
-	for (i = 0; i < model->neff->nr_vars; i++) {
-		const struct neff_var *var = &model->neff->vars[i];
-
-		if (is_io(var) &&
-		    bind_var(model, i, var->type == NEFF_VAR_INPUT ? inputs : outputs, error))
-			return error->status;
-	}
+	if (find_span(&model->neff->vars[i], handles, set, span, error))
+		return error->status;
+	if (!can_show(model, span))
+		return get_staging(model, binding, i, error);
+	binding->places[i] = (struct nrt_place){ span->storage->bo, span->offset };
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS unstage(struct nrt_model *model, size_t i, const struct nrt_tensor *tensor,
-			  struct nrt_error *error)
+/* One that nobody uses, or a new one. */
+static struct nrt_binding *take_binding(struct nrt_model *model)
 {
-	uint64_t size = model->neff->vars[i].size;
-	uint8_t *memory = nrt_tensor_memory(tensor);
+	size_t nr = model->neff->nr_vars + 1;
+	struct nrt_binding *binding;
 
-	if (memory)
-		return nrt_bo_read(model->staging[i], 0, memory, size, error);
-	return nrt_bo_copy(tensor->storage->bo, tensor->offset, model->staging[i], 0, size, error);
+	pthread_mutex_lock(&model->lock);
+	binding = model->bindings;
+	if (binding)
+		model->bindings = binding->next;
+	pthread_mutex_unlock(&model->lock);
+	if (binding)
+		return binding;
+	binding = calloc(1, sizeof(*binding));
+	if (!binding)
+		return NULL;
+	binding->spans = calloc(nr, sizeof(*binding->spans));
+	binding->places = calloc(nr, sizeof(*binding->places));
+	binding->staging = calloc(nr, sizeof(struct nrt_bo *));
+	if (binding->spans && binding->places && binding->staging)
+		return binding;
+	free(binding->spans);
+	free(binding->places);
+	free(binding->staging);
+	free(binding);
+	return NULL;
 }
 
-NRT_STATUS nrt_bind_finish(struct nrt_model *model, const nrt_tensor_set_t *outputs,
-			   struct nrt_error *error)
+void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 {
 	size_t i;
 
+	if (!binding)
+		return;
+	for (i = 0; i < model->neff->nr_vars; i++)
+		nrt_span_put(&binding->spans[i]);
+	binding->copies = false;
+	pthread_mutex_lock(&model->lock);
+	binding->next = model->bindings;
+	model->bindings = binding;
+	pthread_mutex_unlock(&model->lock);
+}
+
+NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,
+		    struct nrt_set *inputs, struct nrt_set *outputs,
+		    struct nrt_binding **out, struct nrt_error *error)
+{
+	struct nrt_binding *binding = take_binding(model);
+	size_t i;
+
+	if (!binding)
+		return nrt_error_memory(error);
 	for (i = 0; i < model->neff->nr_vars; i++) {
 		const struct neff_var *var = &model->neff->vars[i];
 
-		if (var->type != NEFF_VAR_OUTPUT || !model->staging[i] ||
-		    model->places[i].bo != model->staging[i])
+		if (!is_io(var) ||
+		    !bind_var(model, handles, var->type == NEFF_VAR_INPUT ? inputs : outputs,
+			      binding, i, error))
 			continue;
-		if (unstage(model, i, nrt_set_find(outputs, var->name), error))
+		nrt_unbind(model, binding);
+		return error->status;
+	}
+	*out = binding;
+	return NRT_SUCCESS;
+}
+
+void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding)
+{
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_vars; i++)
+		if (binding->spans[i].storage)
+			nrt_storage_busy(binding->spans[i].storage);
+}
+
+void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding)
+{
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_vars; i++)
+		if (binding->spans[i].storage)
+			nrt_storage_idle(binding->spans[i].storage);
+}
+
+static bool is_staged(const struct nrt_binding *binding, size_t i)
+{
+	return binding->staging[i] && binding->places[i].bo == binding->staging[i];
+}
+
+NRT_STATUS nrt_bind_inputs(struct nrt_model *model, struct nrt_binding *binding,
+			   struct nrt_error *error)
+{
+	size_t i;
+
+	for (i = 0; binding->copies && i < model->neff->nr_vars; i++) {
+		const struct nrt_span *span = &binding->spans[i];
+		const uint8_t *memory;
+
+		if (model->neff->vars[i].type != NEFF_VAR_INPUT || !is_staged(binding, i))
+			continue;
+		memory = nrt_span_memory(span);
+		if (memory ? nrt_bo_write(binding->staging[i], 0, memory, span->size, error) :
+			     nrt_bo_copy(binding->staging[i], 0, span->storage->bo, span->offset,
+					 span->size, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding,
+			    struct nrt_error *error)
+{
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_vars; i++) {
+		const struct nrt_span *span = &binding->spans[i];
+		uint8_t *memory;
+
+		if (model->neff->vars[i].type != NEFF_VAR_OUTPUT)
+			continue;
+		memory = nrt_span_memory(span);
+		if (is_staged(binding, i) &&
+		    (memory ? nrt_bo_read(binding->staging[i], 0, memory, span->size, error) :
+			      nrt_bo_copy(span->storage->bo, span->offset, binding->staging[i], 0,
+					  span->size, error)))
+			return error->status;
+		nrt_storage_complete(span->storage);
+	}
+	return NRT_SUCCESS;
+}
+
+static void view_sem(struct nrt_model *model, size_t i)
+{
+	const struct neff_var *var = &model->neff->vars[i];
+	struct drm_neuron_window entry = {
+		.index = var->var_id,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = var->size,
+	};
+
+	if (model->grants[i] >= 0) {
+		entry.from = DRM_NEURON_FROM_GRANT_FD;
+		entry.source = model->grants[i];
+	}
+	nrt_view_set(&model->part.view, i, &entry, NULL);
+}
+
+/* Variables whose place may differ from one execution to the next. */
+static void view_var(struct nrt_model *model, const struct nrt_binding *binding, size_t i)
+{
+	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	const struct neff_var *var = &model->neff->vars[i];
+	struct nrt_part *part = &model->part;
+	const struct nrt_place *place = &binding->places[i];
+	uint32_t rights = both;
+
+	switch (var->type) {
+	case NEFF_VAR_INPUT:
+		rights = DRM_NEURON_WINDOW_READ;
+		break;
+	case NEFF_VAR_OUTPUT:
+		break;
+	case NEFF_VAR_VIRTUAL:
+		nrt_view_show(&part->view, i, var->var_id, both, part->core->scratch, var->offset,
+			      var->size);
+		return;
+	case NEFF_VAR_PEER:
+		if (model->neff->vars[var->ref].type == NEFF_VAR_INPUT)
+			rights = DRM_NEURON_WINDOW_READ;
+		place = &part->places[i];
+		break;
+	case NEFF_VAR_PEER_SEM:
+		view_sem(model, i);
+		return;
+	default:
+		return;
+	}
+	nrt_view_show(&part->view, i, var->var_id, rights, place->bo, place->offset, var->size);
+}
+
+void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding)
+{
+	size_t i;
+
+	for (i = 0; i < model->neff->nr_vars; i++)
+		view_var(model, binding, i);
 }

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loaded models: what is on the device, and running it.
+ * Models: a NEFF that is on the device, and what each execution of it brings along.
+ *
+ * A model does not change once it is loaded, but for what its locks name: executions run
+ * at the same time. What differs between them, the tensors, is in a binding of each.
  */
-#ifndef LIBNRT_MODEL_H
-#define LIBNRT_MODEL_H
+#ifndef LIBNRT_OBJECT_MODEL_H
+#define LIBNRT_OBJECT_MODEL_H
 
 #include <nrt/nrt_emu.h>
 
-#include "comm/comm.h"
+#include "base/handle.h"
+#include "object/set.h"
+#include "object/tensor.h"
 #include "program/dma_build.h"
-#include "object/state.h"
+
+struct nrt_comm;
+struct nrt_model;
 
 /**
  * struct nrt_place - where a variable of a model lies
- * @bo: buffer; NULL: in no buffer (SBUF, semaphores) or not bound yet
+ * @bo: buffer; NULL: in no buffer (SBUF, semaphores)
  * @offset: first byte
  */
 struct nrt_place {
@@ -22,39 +29,40 @@ struct nrt_place {
 };
 
 /**
- * struct nrt_model - a loaded model
- * @next: list of the process
- * @core: core that the model runs on
- * @neff: tables; the archive is dropped after the load
- * @lock: held during an execution, so that there is one at a time; protects what it changes
+ * struct nrt_binding - the tensors of an execution, by variable
+ * @next: list of those that nobody uses
+ * @spans: of inputs and outputs
+ * @places: where the device finds them: their storage, or @staging
+ * @staging: copies on the device of what it cannot reach; kept for the next execution
+ * @copies: some variable is staged
+ */
+struct nrt_binding {
+	struct nrt_binding *next;
+	struct nrt_span *spans;
+	struct nrt_place *places;
+	struct nrt_bo **staging;
+	bool copies;
+};
+
+/**
+ * struct nrt_part - what a model has on a physical core
+ * @core: core
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
- * @start, @queues, @nr_queues, @notify_addr: what a job says about the model
+ * @start, @queues, @nr_queues, @notify_addr, @sem_clear: what a job says
  * @window: indexes of the loader's own windows, behind those of the variables
- * @windows, @nr_windows: contents of the window table when the model runs: entry i is
- *	variable i, then the loader's; also under nrt_core.lock
- * @changes: room for those of them that a submission brings along
- * @sem_clear: semaphores that an execution clears
- * @places: by variable
- * @staging: by variable: device copies of I/O tensors that cannot be shown; or NULL
- * @grants: by variable: rights to post semaphores of peers, or -1
- * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
- * @comm: group of ranks, or NULL
- * @rank: in @comm
- * @has_last, @last: execution that ended last
- * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
+ * @view: contents of the window table: entry i is variable i, then the loader's
+ * @places: by variable: where those lie that executions do not bring along
  */
-struct nrt_model {
-	struct nrt_model *next;
+struct nrt_part {
 	struct nrt_core *core;
-	struct neff *neff;
-	pthread_mutex_t lock;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
 	struct drm_neuron_start start[NEURON_NR_ENGINES];
 	struct drm_neuron_queue *queues;
 	unsigned int nr_queues;
 	uint64_t notify_addr;
+	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
 	struct {
 		uint32_t code;
 		uint32_t rings;
@@ -62,96 +70,98 @@ struct nrt_model {
 		uint32_t semaphores;
 		uint32_t notify;
 	} window;
-	struct nrt_window *windows;
-	struct drm_neuron_window *changes;
-	size_t nr_windows;
-	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
+	struct nrt_view view;
 	struct nrt_place *places;
-	struct nrt_bo **staging;
-	int *grants;
-	struct nrt_bo **imports;
+};
+
+/**
+ * struct nrt_group_ops - how a model works together with others
+ * @begin: before an execution whose tensors are bound; waits at most @timeout_ms
+ * @failed: it did not end well
+ * @leave: the model goes
+ */
+struct nrt_group_ops {
+	NRT_STATUS (*begin)(struct nrt_model *model, const struct nrt_binding *binding,
+			    uint32_t timeout_ms, struct nrt_error *error);
+	void (*failed)(struct nrt_model *model);
+	void (*leave)(struct nrt_model *model);
+};
+
+/**
+ * struct nrt_model - a loaded model
+ * @machine: whose core it is on
+ * @neff: tables; the archive is dropped after the load
+ * @part: what it has on its core
+ * @id: for those who watch: counts the models of the process
+ * @group: NULL: it works alone; else @comm, @rank and what follows are its members
+ * @comm: the group
+ * @rank: in it
+ * @grants: by variable: rights to post semaphores of peers, or -1
+ * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
+ * @lock: protects what follows
+ * @bindings: that nobody uses
+ * @has_last, @last: execution that ended last
+ * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
+ * @traced: executions under way that may write to @trace
+ * @untraced: @traced became 0
+ */
+struct nrt_model {
+	struct nrt_machine *machine;
+	struct neff *neff;
+	struct nrt_part part;
+	uint32_t id;
+	const struct nrt_group_ops *group;
 	struct nrt_comm *comm;
 	uint32_t rank;
+	int *grants;
+	struct nrt_bo **imports;
+	pthread_mutex_t lock;
+	struct nrt_binding *bindings;
 	bool has_last;
 	nrt_emu_execution_t last;
 	struct nrt_bo *trace;
 	uint64_t trace_bytes;
+	unsigned int traced;
+	pthread_cond_t untraced;
 };
 
-/* --- model_load.c: nrt_load() and its inverse --- */
+/* What a load may do. */
+struct nrt_load {
+	const void *bytes;
+	size_t size;
+	int32_t vnc;
+	bool validate_hash;
+	bool peers;
+};
 
-/* All models and groups; at nrt_close(). */
-void nrt_models_free_all(struct nrt_state *state);
+/* Load a NEFF onto a core; nrt_model_release() is the inverse. */
+NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *load,
+			  struct nrt_model **model, struct nrt_error *error);
+void nrt_model_release(struct nrt_model *model);
 
-/* What a call of the API does with a loaded model; @error says why it returns a failure. */
-typedef NRT_STATUS nrt_model_fn(struct nrt_state *state, struct nrt_model *model, void *arg,
-				struct nrt_error *error);
-
-/*
- * The API call @call about @model: enter the library, look the model up, run @fn with @arg,
- * leave, and log the error. The second one holds the model's lock meanwhile, so it waits
- * for an execution under way.
- */
-NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *arg);
-NRT_STATUS nrt_model_call_locked(const char *call, const nrt_model_t *model, nrt_model_fn *fn,
-				 void *arg);
-
-/* --- model_build.c: from a NEFF to buffers, windows and a job --- */
-
-/* Fill @model from its neff and core; nrt_model_destroy() cleans up in any case. */
-NRT_STATUS nrt_model_build(struct nrt_model *model, struct nrt_error *error);
-
-/* --- window.c: window tables --- */
-
-/* Fill entry @i of @model's table; true when it changed. */
-bool nrt_window_set(struct nrt_model *model, size_t i, const struct drm_neuron_window *entry,
-		    struct nrt_bo *bo);
-
-/* Entry @i shows @length bytes of a buffer; true when it changed. */
-bool nrt_window_show(struct nrt_model *model, size_t i, uint32_t index, uint32_t rights,
-		     const struct nrt_place *place, uint64_t length);
+/* model_build.c: fill the part of @model from its neff. */
+NRT_STATUS nrt_part_build(struct nrt_part *part, const struct neff *neff,
+			  struct nrt_error *error);
 
 /*
- * What makes the core's table show @model with its variables where they are now: the
- * @changes that the next submission is to bring along, none when that is so already.
- * With the core's lock. After a submission that failed: nrt_windows_unknown().
+ * bind.c: the tensors of an execution. They are checked and held, but no byte is copied
+ * until nrt_bind_inputs(); nrt_bind_outputs() copies back what the device could not write
+ * to. A binding is given back by nrt_unbind().
  */
-NRT_STATUS nrt_windows_update(struct nrt_model *model, struct drm_neuron_array *changes,
-			      struct nrt_error *error);
-
-/* The table may not be what the model believes: all of it is written next time. */
-void nrt_windows_unknown(struct nrt_core *core);
-
-/* The core shows nothing of @model any more. */
-void nrt_windows_drop(struct nrt_model *model);
-
-/* No core shows @bo any more. */
-void nrt_bo_forget(struct nrt_state *state, struct nrt_bo *bo);
-
-/* --- bind.c: the tensors of an execution --- */
-
-/* Check the tensors, copy staged inputs, note where all of them are. */
-NRT_STATUS nrt_bind(struct nrt_model *model, const nrt_tensor_set_t *inputs,
-		    const nrt_tensor_set_t *outputs, struct nrt_error *error);
-
-/* Copy staged outputs back. */
-NRT_STATUS nrt_bind_finish(struct nrt_model *model, const nrt_tensor_set_t *outputs,
+NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,
+		    struct nrt_set *inputs, struct nrt_set *outputs,
+		    struct nrt_binding **binding, struct nrt_error *error);
+NRT_STATUS nrt_bind_inputs(struct nrt_model *model, struct nrt_binding *binding,
 			   struct nrt_error *error);
+NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding,
+			    struct nrt_error *error);
+void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding);
 
-/* --- exec.c --- */
+/* Asynchronous: its tensors are in use from the first call to the second one. */
+void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding);
+void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding);
 
-/* Run a job without instructions that clears all semaphores of the model's core. */
-NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
+/* The view of the part shows @binding. With the core's lock. */
+void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding);
 
-/* --- trace.c: what the device did --- */
-
-/* A job of @model is traced if its executions are to be. With the model's lock. */
-void nrt_trace_ask(const struct nrt_model *model, struct drm_neuron_job *args);
-
-/* --- result.c: why an execution failed --- */
-
-/* The status of a job, with @error set when it is not NRT_SUCCESS. */
-NRT_STATUS nrt_result(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
-		      struct nrt_error *error);
-
-#endif /* LIBNRT_MODEL_H */
+#endif /* LIBNRT_OBJECT_MODEL_H */

@@ -37,7 +37,8 @@ struct layout {
 };
 
 struct build {
-	struct nrt_model *model;
+	struct nrt_part *part;
+	const struct neff *neff;
 	struct dma_program program;
 	struct layout layout;
 	struct nrt_error *error;
@@ -58,17 +59,17 @@ static uint64_t place(struct layout *layout, uint64_t bytes, uint64_t alignment)
 
 static void place_code(struct build *build)
 {
-	const struct neff *neff = build->model->neff;
+	const struct neff *neff = build->neff;
 	struct layout *layout = &build->layout;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		build->model->code[e] = layout->code_bytes;
+		build->part->code[e] = layout->code_bytes;
 		layout->code_bytes += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
 	}
 	layout->code = place(layout, layout->code_bytes, MAX_ALIGN);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		build->model->code[e] += layout->code;
+		build->part->code[e] += layout->code;
 }
 
 static void place_rings(struct build *build)
@@ -84,15 +85,15 @@ static void place_rings(struct build *build)
 
 static void place_vars(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	struct nrt_part *part = build->part;
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++) {
-		const struct neff_var *var = &model->neff->vars[i];
+	for (i = 0; i < build->neff->nr_vars; i++) {
+		const struct neff_var *var = &build->neff->vars[i];
 
 		if (var->type != NEFF_VAR_FILE && var->type != NEFF_VAR_TMP)
 			continue;
-		model->places[i].offset = place(&build->layout, var->size, var->alignment);
+		part->places[i].offset = place(&build->layout, var->size, var->alignment);
 	}
 }
 
@@ -104,16 +105,16 @@ static void place_all(struct build *build)
 	place_rings(build);
 	layout->constants = place(layout, DMA_CONSTANT_BYTES, WINDOW_ALIGN);
 	place_vars(build);
-	layout->notify = place(layout, build->model->neff->notify_bytes, WINDOW_ALIGN);
+	layout->notify = place(layout, build->neff->notify_bytes, WINDOW_ALIGN);
 }
 
 static NRT_STATUS upload_code(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	struct nrt_part *part = build->part;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		size_t bytes = (size_t)model->neff->image_count[e] * NEURON_INST_SIZE;
+		size_t bytes = (size_t)build->neff->image_count[e] * NEURON_INST_SIZE;
 		struct neuron_inst *image;
 		NRT_STATUS status;
 
@@ -122,10 +123,10 @@ static NRT_STATUS upload_code(struct build *build)
 		image = malloc(bytes);
 		if (!image)
 			return nrt_error_memory(build->error);
-		status = dma_patch_image(model->neff, &build->program, (enum neuron_engine)e, image,
+		status = dma_patch_image(build->neff, &build->program, (enum neuron_engine)e, image,
 					 build->error);
 		if (!status)
-			status = nrt_bo_write(model->arena, model->code[e], image, bytes,
+			status = nrt_bo_write(part->arena, part->code[e], image, bytes,
 					      build->error);
 		free(image);
 		if (status)
@@ -137,22 +138,22 @@ static NRT_STATUS upload_code(struct build *build)
 /* Write the rings and describe them in the queue table. */
 static NRT_STATUS upload_rings(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	struct nrt_part *part = build->part;
 	uint64_t at = 0;
 	unsigned int i;
 
-	for (i = 0; i < model->nr_queues; i++) {
+	for (i = 0; i < part->nr_queues; i++) {
 		const struct dma_ring *ring = &build->program.rings[i];
 		uint64_t bytes = (uint64_t)ring->length * sizeof(*ring->m2s);
 
-		if (nrt_bo_write(model->arena, build->layout.rings + at, ring->m2s, bytes,
+		if (nrt_bo_write(part->arena, build->layout.rings + at, ring->m2s, bytes,
 				 build->error) ||
-		    nrt_bo_write(model->arena, build->layout.rings + at + bytes, ring->s2m, bytes,
+		    nrt_bo_write(part->arena, build->layout.rings + at + bytes, ring->s2m, bytes,
 				 build->error))
 			return build->error->status;
-		model->queues[i] = (struct drm_neuron_queue){
-			.m2s_ring = neuron_window_addr(model->window.rings, at),
-			.s2m_ring = neuron_window_addr(model->window.rings, at + bytes),
+		part->queues[i] = (struct drm_neuron_queue){
+			.m2s_ring = neuron_window_addr(part->window.rings, at),
+			.s2m_ring = neuron_window_addr(part->window.rings, at + bytes),
 			.m2s_length = ring->length,
 			.s2m_length = ring->length,
 			/* Neighbouring queues get engines of their own. */
@@ -167,8 +168,8 @@ static NRT_STATUS upload_rings(struct build *build)
 /* Priorities, which only the queues of NeuronCore-v4 have. */
 static NRT_STATUS rank_queues(struct build *build)
 {
-	const struct neff *neff = build->model->neff;
-	const unsigned int generation = build->model->core->device->info.generation;
+	const struct neff *neff = build->neff;
+	const unsigned int generation = build->part->core->device->info.generation;
 	size_t i;
 	unsigned int q;
 
@@ -180,7 +181,7 @@ static NRT_STATUS rank_queues(struct build *build)
 					     "NEFF: queue \"%s\" has priority %u, and only NeuronCore-v4 has priorities; leave it out, or load it on trn3",
 					     set->name, set->priority);
 		for (q = set->index; q < set->index + set->num; q++)
-			build->model->queues[q].flags = set->priority <<
+			build->part->queues[q].flags = set->priority <<
 							DRM_NEURON_QUEUE_PRIORITY_SHIFT;
 	}
 	return NRT_SUCCESS;
@@ -188,168 +189,158 @@ static NRT_STATUS rank_queues(struct build *build)
 
 static NRT_STATUS upload_data(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	struct nrt_part *part = build->part;
 	uint32_t one = htole32(1);
 	size_t i;
 
-	if (nrt_bo_write(model->arena, build->layout.constants + DMA_CONSTANT_ONE, &one,
+	if (nrt_bo_write(part->arena, build->layout.constants + DMA_CONSTANT_ONE, &one,
 			 sizeof(one), build->error))
 		return build->error->status;
-	for (i = 0; i < model->neff->nr_vars; i++) {
-		const struct neff_var *var = &model->neff->vars[i];
+	for (i = 0; i < build->neff->nr_vars; i++) {
+		const struct neff_var *var = &build->neff->vars[i];
 
 		if (var->type == NEFF_VAR_FILE &&
-		    nrt_bo_write(model->arena, model->places[i].offset, var->data, var->size,
+		    nrt_bo_write(part->arena, part->places[i].offset, var->data, var->size,
 				 build->error))
 			return build->error->status;
 	}
 	return NRT_SUCCESS;
 }
 
-static void show_var(struct nrt_model *model, size_t i)
+static void show_var(struct build *build, size_t i)
 {
-	const struct neff_var *var = &model->neff->vars[i];
+	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	const struct neff_var *var = &build->neff->vars[i];
+	struct nrt_part *part = build->part;
 	struct drm_neuron_window entry = {
 		.index = var->var_id,
 	};
 
 	switch (var->type) {
 	case NEFF_VAR_FILE:
-		model->places[i].bo = model->arena;
-		nrt_window_show(model, i, var->var_id, DRM_NEURON_WINDOW_READ, &model->places[i],
-				var->size);
-		break;
 	case NEFF_VAR_TMP:
-		model->places[i].bo = model->arena;
-		nrt_window_show(model, i, var->var_id,
-				DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
-				&model->places[i], var->size);
-		break;
+		part->places[i].bo = part->arena;
+		nrt_view_show(&part->view, i, var->var_id,
+			      var->type == NEFF_VAR_FILE ? DRM_NEURON_WINDOW_READ : both,
+			      part->arena, part->places[i].offset, var->size);
+		return;
 	case NEFF_VAR_STATE:
 		entry.kind = DRM_NEURON_WINDOW_SBUF;
-		entry.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
-		nrt_window_set(model, i, &entry, NULL);
+		entry.rights = both;
 		break;
 	default:
 		/* Bound by an execution. */
-		nrt_window_set(model, i, &entry, NULL);
+		break;
 	}
+	nrt_view_set(&part->view, i, &entry, NULL);
 }
 
 /* The loader's windows; one of no bytes is empty. */
 static void show_own(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	struct nrt_part *part = build->part;
 	const struct layout *layout = &build->layout;
-	size_t i = model->neff->nr_vars;
-	struct nrt_place where = { .bo = model->arena };
+	struct nrt_view *view = &part->view;
+	size_t i = build->neff->nr_vars;
 	struct drm_neuron_window entry = {
-		.index = model->window.semaphores,
+		.index = part->window.semaphores,
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.rights = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE,
 		.length = 4 * NEURON_NR_SEMAPHORES,
 	};
 
-	where.offset = layout->code;
-	nrt_window_show(model, i++, model->window.code, DRM_NEURON_WINDOW_READ, &where,
-			layout->code_bytes);
-	where.offset = layout->rings;
-	nrt_window_show(model, i++, model->window.rings, DRM_NEURON_WINDOW_READ, &where,
-			layout->ring_bytes);
-	where.offset = layout->constants;
-	nrt_window_show(model, i++, model->window.constants, DRM_NEURON_WINDOW_READ, &where,
-			DMA_CONSTANT_BYTES);
-	nrt_window_set(model, i++, &entry, NULL);
-	where.offset = layout->notify;
-	nrt_window_show(model, i++, model->window.notify, DRM_NEURON_WINDOW_WRITE, &where,
-			model->neff->notify_bytes);
+	nrt_view_show(view, i++, part->window.code, DRM_NEURON_WINDOW_READ, part->arena,
+		      layout->code, layout->code_bytes);
+	nrt_view_show(view, i++, part->window.rings, DRM_NEURON_WINDOW_READ, part->arena,
+		      layout->rings, layout->ring_bytes);
+	nrt_view_show(view, i++, part->window.constants, DRM_NEURON_WINDOW_READ, part->arena,
+		      layout->constants, DMA_CONSTANT_BYTES);
+	nrt_view_set(view, i++, &entry, NULL);
+	nrt_view_show(view, i++, part->window.notify, DRM_NEURON_WINDOW_WRITE, part->arena,
+		      layout->notify, build->neff->notify_bytes);
 }
 
 static void fill_job(struct build *build)
 {
-	struct nrt_model *model = build->model;
+	const struct neff *neff = build->neff;
+	struct nrt_part *part = build->part;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		model->start[e].engine = e;
-		if (!model->neff->image_count[e])
+		part->start[e].engine = e;
+		if (!neff->image_count[e])
 			continue;
-		model->start[e].addr = neuron_window_addr(model->window.code,
-							  model->code[e] - build->layout.code);
-		model->start[e].count = model->neff->image_count[e];
+		part->start[e].addr = neuron_window_addr(part->window.code,
+							 part->code[e] - build->layout.code);
+		part->start[e].count = neff->image_count[e];
 	}
-	if (model->neff->notify_bytes)
-		model->notify_addr = neuron_window_addr(model->window.notify, 0);
-	if (model->neff->has_sem_clear)
-		memcpy(model->sem_clear, model->neff->sem_clear, sizeof(model->sem_clear));
+	if (neff->notify_bytes)
+		part->notify_addr = neuron_window_addr(part->window.notify, 0);
+	if (neff->has_sem_clear)
+		memcpy(part->sem_clear, neff->sem_clear, sizeof(part->sem_clear));
 	else
-		memset(model->sem_clear, 0xff, sizeof(model->sem_clear));
+		memset(part->sem_clear, 0xff, sizeof(part->sem_clear));
 }
 
-static NRT_STATUS allocate_tables(struct nrt_model *model, struct nrt_error *error)
+static NRT_STATUS allocate_tables(struct build *build)
 {
-	size_t vars = model->neff->nr_vars;
-	size_t i;
+	struct nrt_part *part = build->part;
+	size_t vars = build->neff->nr_vars;
 
-	model->nr_queues = model->neff->nr_queues;
-	model->nr_windows = vars + NR_OWN_WINDOWS;
-	model->queues = calloc(model->nr_queues + 1, sizeof(*model->queues));
-	model->windows = calloc(model->nr_windows, sizeof(*model->windows));
-	model->changes = calloc(vars + 1, sizeof(*model->changes));
-	model->places = calloc(vars + 1, sizeof(*model->places));
-	model->staging = calloc(vars + 1, sizeof(struct nrt_bo *));
-	model->imports = calloc(vars + 1, sizeof(struct nrt_bo *));
-	model->grants = calloc(vars + 1, sizeof(*model->grants));
-	if (!model->queues || !model->windows || !model->changes || !model->places ||
-	    !model->staging || !model->imports || !model->grants)
-		return nrt_error_memory(error);
-	for (i = 0; i < vars; i++)
-		model->grants[i] = -1;
+	if (nrt_view_init(&part->view, vars + NR_OWN_WINDOWS, build->error))
+		return build->error->status;
+	part->nr_queues = build->neff->nr_queues;
+	part->queues = calloc(part->nr_queues + 1, sizeof(*part->queues));
+	part->places = calloc(vars + 1, sizeof(*part->places));
+	if (!part->queues || !part->places)
+		return nrt_error_memory(build->error);
 	return NRT_SUCCESS;
 }
 
-static void number_windows(struct nrt_model *model)
+static void number_windows(struct build *build)
 {
-	const struct neff *neff = model->neff;
+	const struct neff *neff = build->neff;
+	struct nrt_part *part = build->part;
 	uint32_t next = neff->nr_vars ? neff->vars[neff->nr_vars - 1].var_id + 1 : 1;
 
-	model->window.code = next++;
-	model->window.rings = next++;
-	model->window.constants = next++;
-	model->window.semaphores = next++;
-	model->window.notify = next;
+	part->window.code = next++;
+	part->window.rings = next++;
+	part->window.constants = next++;
+	part->window.semaphores = next++;
+	part->window.notify = next;
 }
 
 static NRT_STATUS build_device(struct build *build)
 {
-	struct nrt_model *model = build->model;
-	struct nrt_core *core = model->core;
+	struct nrt_part *part = build->part;
+	struct nrt_core *core = part->core;
 	size_t i;
 
 	place_all(build);
 	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
-			  DRM_NEURON_CATEGORY_CODE, &model->arena, build->error) ||
+			  DRM_NEURON_CATEGORY_CODE, &part->arena, build->error) ||
 	    upload_code(build) || upload_rings(build) || rank_queues(build) || upload_data(build))
 		return build->error->status;
-	for (i = 0; i < model->neff->nr_vars; i++)
-		show_var(model, i);
+	for (i = 0; i < build->neff->nr_vars; i++)
+		show_var(build, i);
 	show_own(build);
 	fill_job(build);
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_model_build(struct nrt_model *model, struct nrt_error *error)
+NRT_STATUS nrt_part_build(struct nrt_part *part, const struct neff *neff,
+			  struct nrt_error *error)
 {
-	struct build build = { .model = model, .error = error };
+	struct build build = { .part = part, .neff = neff, .error = error };
 	struct dma_windows windows;
 	NRT_STATUS status;
 
-	if (allocate_tables(model, error))
+	if (allocate_tables(&build))
 		return error->status;
-	number_windows(model);
-	windows.constants = model->window.constants;
-	windows.semaphores = model->window.semaphores;
-	if (dma_program_build(model->neff, &windows, MAX_RING_DESCS, &build.program, error))
+	number_windows(&build);
+	windows.constants = part->window.constants;
+	windows.semaphores = part->window.semaphores;
+	if (dma_program_build(neff, &windows, MAX_RING_DESCS, &build.program, error))
 		return error->status;
 	status = build_device(&build);
 	dma_program_free(&build.program);

@@ -1,44 +1,33 @@
 // SPDX-License-Identifier: MIT
-/*
- * Tensors: where they live.
- */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "object/model.h"
-#include "object/state.h"
 #include "object/tensor.h"
 
-_Static_assert(sizeof(nrt_tensor_device_allocation_info_t) == 24, "public layout");
+/* Piece of a fill that goes to the device at once. */
+#define FILL_BYTES	(1024 * 1024)
 
-uint8_t *nrt_tensor_memory(const struct nrt_tensor *tensor)
-{
-	const struct nrt_storage *storage = tensor->storage;
-	uint8_t *memory;
-
-	if (!storage)
-		return NULL;
-	memory = storage->placement == NRT_TENSOR_PLACEMENT_HOST ? storage->bo->map :
-								   storage->memory;
-	return memory ? memory + tensor->offset : NULL;
-}
-
-static void storage_put(struct nrt_state *state, struct nrt_storage *storage)
+static void storage_put(struct nrt_storage *storage)
 {
 	if (!storage || atomic_fetch_sub(&storage->refs, 1) != 1)
 		return;
 	if (storage->bo) {
-		nrt_bo_forget(state, storage->bo);
+		nrt_bo_forget(storage->bo);
 		nrt_bo_put(storage->bo);
 	}
 	if (storage->owned)
 		free(storage->memory);
+	pthread_cond_destroy(&storage->changed);
+	pthread_mutex_destroy(&storage->lock);
 	free(storage);
 }
 
 static struct nrt_storage *storage_new(nrt_tensor_placement_t placement, size_t size, int vnc)
 {
 	struct nrt_storage *storage = calloc(1, sizeof(*storage));
+	pthread_condattr_t attr;
 
 	if (!storage)
 		return NULL;
@@ -46,10 +35,15 @@ static struct nrt_storage *storage_new(nrt_tensor_placement_t placement, size_t 
 	storage->placement = placement;
 	storage->size = size;
 	storage->vnc = vnc;
+	pthread_mutex_init(&storage->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&storage->changed, &attr);
+	pthread_condattr_destroy(&attr);
 	return storage;
 }
 
-static NRT_STATUS fill_storage(struct nrt_state *state, struct nrt_storage *storage,
+static NRT_STATUS fill_storage(struct nrt_machine *machine, struct nrt_storage *storage,
 			       struct nrt_error *error)
 {
 	bool device = storage->placement == NRT_TENSOR_PLACEMENT_DEVICE;
@@ -60,7 +54,7 @@ static NRT_STATUS fill_storage(struct nrt_state *state, struct nrt_storage *stor
 		storage->owned = true;
 		return storage->memory ? NRT_SUCCESS : nrt_error_memory(error);
 	}
-	core = nrt_core_get(state, storage->vnc < 0 && !device ? 0 : storage->vnc, error);
+	core = nrt_machine_core(machine, storage->vnc < 0 && !device ? 0 : storage->vnc, error);
 	if (!core)
 		return error->status;
 	return nrt_bo_create(core->device, storage->size,
@@ -69,209 +63,289 @@ static NRT_STATUS fill_storage(struct nrt_state *state, struct nrt_storage *stor
 			     error);
 }
 
-static struct nrt_tensor *tensor_new(const char *name, struct nrt_storage *storage)
+NRT_STATUS nrt_tensor_new_empty(const char *name, struct nrt_tensor **out,
+				struct nrt_error *error)
 {
 	struct nrt_tensor *tensor = calloc(1, sizeof(*tensor));
 
 	if (!tensor)
-		return NULL;
-	if (name) {
-		tensor->name = strdup(name);
-		if (!tensor->name) {
-			free(tensor);
-			return NULL;
-		}
+		return nrt_error_memory(error);
+	tensor->name = strdup(name ?: "");
+	if (!tensor->name) {
+		free(tensor);
+		return nrt_error_memory(error);
 	}
-	tensor->storage = storage;
-	tensor->size = storage ? storage->size : 0;
-	return tensor;
+	pthread_mutex_init(&tensor->lock, NULL);
+	*out = tensor;
+	return NRT_SUCCESS;
 }
 
-static NRT_STATUS allocate(struct nrt_state *state, nrt_tensor_placement_t placement, int vnc,
-			   size_t size, const char *name, struct nrt_tensor **tensor,
-			   struct nrt_error *error)
+NRT_STATUS nrt_tensor_new(struct nrt_machine *machine, nrt_tensor_placement_t placement, int vnc,
+			  size_t size, const char *name, struct nrt_tensor **out,
+			  struct nrt_error *error)
 {
 	struct nrt_storage *storage = storage_new(placement, size, vnc);
 
 	if (!storage)
 		return nrt_error_memory(error);
-	if (fill_storage(state, storage, error))
-		goto fail;
-	*tensor = tensor_new(name, storage);
-	if (*tensor)
-		return NRT_SUCCESS;
-	nrt_error_memory(error);
-fail:
-	storage_put(state, storage);
-	return error->status;
-}
-
-NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t tensor_placement, int vnc, size_t size,
-			       const char *name, nrt_tensor_t **tensor)
-{
-	struct nrt_state *state;
-	struct nrt_error error;
-	NRT_STATUS status;
-
-	if (!tensor || !size)
-		return nrt_fail_with(__func__, NRT_INVALID, "tensor is NULL or size is 0");
-	if ((unsigned int)tensor_placement > NRT_TENSOR_PLACEMENT_VIRTUAL)
-		return nrt_fail_with(__func__, NRT_INVALID, "placement %d is unknown",
-				     (int)tensor_placement);
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	status = allocate(state, tensor_placement, vnc, size, name, tensor, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
-}
-
-void nrt_tensor_free(nrt_tensor_t **tensor)
-{
-	struct nrt_state *state = nrt_state();
-
-	if (!tensor || !*tensor)
-		return;
-	/* Legal after nrt_close(), too. */
-	pthread_rwlock_rdlock(&state->lock);
-	storage_put(state, (*tensor)->storage);
-	pthread_rwlock_unlock(&state->lock);
-	free((*tensor)->name);
-	free(*tensor);
-	*tensor = NULL;
-}
-
-NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
-{
-	struct nrt_state *state;
-	NRT_STATUS status;
-
-	if (!tensor)
-		return nrt_fail_with(__func__, NRT_INVALID, "tensor is NULL");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	*tensor = tensor_new(name, NULL);
-	nrt_leave(state);
-	if (!*tensor)
-		return nrt_fail_with(__func__, NRT_RESOURCE, "out of host memory");
-	return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_tensor_attach_buffer(nrt_tensor_t *tensor, void *buffer, size_t size)
-{
-	struct nrt_storage *storage;
-	struct nrt_state *state;
-	NRT_STATUS status;
-
-	if (!tensor)
-		return nrt_fail_with(__func__, NRT_INVALID_HANDLE, "tensor is NULL");
-	if (!buffer || !size)
-		return nrt_fail_with(__func__, NRT_INVALID, "buffer is NULL or size is 0");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	storage = storage_new(NRT_TENSOR_PLACEMENT_VIRTUAL, size, -1);
-	if (storage) {
-		storage->memory = buffer;
-		storage_put(state, tensor->storage);
-		tensor->storage = storage;
-		tensor->offset = 0;
-		tensor->size = size;
-	}
-	nrt_leave(state);
-	if (!storage)
-		return nrt_fail_with(__func__, NRT_RESOURCE, "out of host memory");
-	return NRT_SUCCESS;
-}
-
-static NRT_STATUS slice(const struct nrt_tensor *source, size_t offset, size_t size,
-			const char *name, struct nrt_tensor **out, struct nrt_error *error)
-{
-	struct nrt_tensor *tensor;
-
-	if (nrt_tensor_check(source, offset, size, error))
+	if (fill_storage(machine, storage, error) || nrt_tensor_new_empty(name, out, error)) {
+		storage_put(storage);
 		return error->status;
-	tensor = tensor_new(name, source->storage);
-	if (!tensor)
+	}
+	(*out)->span = (struct nrt_span){ storage, 0, size };
+	return NRT_SUCCESS;
+}
+
+void nrt_tensor_release(struct nrt_tensor *tensor)
+{
+	storage_put(tensor->span.storage);
+	pthread_mutex_destroy(&tensor->lock);
+	free(tensor->name);
+	free(tensor);
+}
+
+static void set_span(struct nrt_tensor *tensor, const struct nrt_span *span)
+{
+	struct nrt_storage *old;
+
+	pthread_mutex_lock(&tensor->lock);
+	old = tensor->span.storage;
+	tensor->span = *span;
+	pthread_mutex_unlock(&tensor->lock);
+	storage_put(old);
+}
+
+NRT_STATUS nrt_tensor_attach(struct nrt_tensor *tensor, void *buffer, size_t size,
+			     struct nrt_error *error)
+{
+	struct nrt_storage *storage = storage_new(NRT_TENSOR_PLACEMENT_VIRTUAL, size, -1);
+	const struct nrt_span span = { storage, 0, size };
+
+	if (!storage)
 		return nrt_error_memory(error);
-	atomic_fetch_add(&source->storage->refs, 1);
-	tensor->offset = source->offset + offset;
-	tensor->size = size;
-	*out = tensor;
+	storage->memory = buffer;
+	set_span(tensor, &span);
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t offset,
-				     size_t size, const char *name,
-				     nrt_tensor_t **tensor_slice)
+NRT_STATUS nrt_tensor_new_slice(struct nrt_tensor *source, size_t offset, size_t size,
+				const char *name, struct nrt_tensor **out,
+				struct nrt_error *error)
 {
-	struct nrt_state *state;
-	struct nrt_error error;
-	NRT_STATUS status;
+	struct nrt_span span = nrt_tensor_span(source);
 
-	if (!tensor_source)
-		return nrt_fail_with(__func__, NRT_INVALID_HANDLE, "tensor_source is NULL");
-	if (!tensor_slice || !size)
-		return nrt_fail_with(__func__, NRT_INVALID, "tensor_slice is NULL or size is 0");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	status = slice(tensor_source, offset, size, name, tensor_slice, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
-}
-
-size_t nrt_tensor_get_size(const nrt_tensor_t *tensor)
-{
-	return tensor ? tensor->size : 0;
-}
-
-void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
-{
-	return tensor ? nrt_tensor_memory(tensor) : NULL;
-}
-
-static NRT_STATUS allocation_info(const struct nrt_tensor *tensor,
-				  nrt_tensor_device_allocation_info_t *info,
-				  struct nrt_error *error)
-{
-	struct nrt_storage *storage = tensor->storage;
-	struct drm_neuron_bo_info bo = { 0 };
-	struct nrt_device *device;
-	int ret;
-
-	if (!storage || storage->placement != NRT_TENSOR_PLACEMENT_DEVICE)
-		return nrt_error_set(error, NRT_INVALID, "tensor \"%s\" is not in device memory",
-				     tensor->name ?: "");
-	bo.handle = storage->bo->handle;
-	device = storage->bo->device;
-	ret = device->backend->bo_info(device->chip, &bo);
-	if (ret)
-		return nrt_error_set(error, nrt_status_of_errno(ret), "%s: %s",
-				     device->backend->path(device->chip), strerror(-ret));
-	info->physical_address = bo.device_addr + tensor->offset;
-	info->size = bo.size;
-	info->hbm_index = (int)bo.stack;
+	if (nrt_span_check(&span, source->name, offset, size, error) ||
+	    nrt_tensor_new_empty(name, out, error)) {
+		nrt_span_put(&span);
+		return error->status;
+	}
+	span.offset += offset;
+	span.size = size;
+	/* The reference goes with it. */
+	(*out)->span = span;
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS
-nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
-				      nrt_tensor_device_allocation_info_t *alloc_info)
+struct nrt_span nrt_tensor_span(struct nrt_tensor *tensor)
 {
-	struct nrt_state *state;
-	struct nrt_error error;
-	NRT_STATUS status;
+	struct nrt_span span;
 
-	if (!tensor)
-		return nrt_fail_with(__func__, NRT_INVALID_HANDLE, "tensor is NULL");
-	if (!alloc_info)
-		return nrt_fail_with(__func__, NRT_INVALID, "alloc_info is NULL");
-	state = nrt_enter(__func__, &status);
-	if (!state)
-		return status;
-	status = allocation_info(tensor, alloc_info, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	pthread_mutex_lock(&tensor->lock);
+	span = tensor->span;
+	if (span.storage)
+		atomic_fetch_add(&span.storage->refs, 1);
+	pthread_mutex_unlock(&tensor->lock);
+	return span;
+}
+
+void nrt_span_put(struct nrt_span *span)
+{
+	storage_put(span->storage);
+	span->storage = NULL;
+}
+
+uint8_t *nrt_span_memory(const struct nrt_span *span)
+{
+	const struct nrt_storage *storage = span->storage;
+	uint8_t *memory;
+
+	if (!storage)
+		return NULL;
+	memory = storage->placement == NRT_TENSOR_PLACEMENT_HOST ? storage->bo->map :
+								   storage->memory;
+	return memory ? memory + span->offset : NULL;
+}
+
+NRT_STATUS nrt_span_check(const struct nrt_span *span, const char *name, size_t offset,
+			  size_t size, struct nrt_error *error)
+{
+	if (!span->storage)
+		return nrt_error_set(error, NRT_INVALID, "tensor \"%.200s\" has no storage", name);
+	if (span->storage->bo && !span->storage->bo->handle)
+		return nrt_error_set(error, NRT_INVALID,
+				     "tensor \"%.200s\" was allocated before nrt_close()", name);
+	if (offset > span->size || size > span->size - offset)
+		return nrt_error_set(error, NRT_INVALID,
+				     "%zu bytes at offset %zu are outside of tensor \"%.200s\", which has %zu",
+				     size, offset, name, span->size);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_span_read(const struct nrt_span *span, size_t offset, void *data, size_t size,
+			 struct nrt_error *error)
+{
+	const uint8_t *memory = nrt_span_memory(span);
+
+	if (!memory)
+		return nrt_bo_read(span->storage->bo, span->offset + offset, data, size, error);
+	if (size)
+		memcpy(data, memory + offset, size);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_span_write(const struct nrt_span *span, size_t offset, const void *data,
+			  size_t size, struct nrt_error *error)
+{
+	uint8_t *memory = nrt_span_memory(span);
+
+	if (!memory)
+		return nrt_bo_write(span->storage->bo, span->offset + offset, data, size, error);
+	if (size)
+		memcpy(memory + offset, data, size);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_span_check_copy(const struct nrt_span *from, const struct nrt_span *to,
+			       struct nrt_error *error)
+{
+	const struct nrt_storage *a = from->storage;
+	const struct nrt_storage *b = to->storage;
+
+	if (a->placement != NRT_TENSOR_PLACEMENT_DEVICE ||
+	    b->placement != NRT_TENSOR_PLACEMENT_DEVICE || a->vnc == b->vnc)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "the tensors are on cores %d and %d; copy through host memory", a->vnc,
+			     b->vnc);
+}
+
+NRT_STATUS nrt_span_copy(const struct nrt_span *from, size_t from_offset,
+			 const struct nrt_span *to, size_t to_offset, size_t size,
+			 struct nrt_error *error)
+{
+	struct nrt_bo *from_bo = from->storage->bo;
+	struct nrt_bo *to_bo = to->storage->bo;
+	uint8_t *memory = nrt_span_memory(to);
+
+	if (from_bo && to_bo && from_bo->device == to_bo->device)
+		return nrt_bo_copy(to_bo, to->offset + to_offset, from_bo,
+				   from->offset + from_offset, size, error);
+	if (memory)
+		return nrt_span_read(from, from_offset, memory + to_offset, size, error);
+	return nrt_span_write(to, to_offset, nrt_span_memory(from) + from_offset, size, error);
+}
+
+NRT_STATUS nrt_span_fill(const struct nrt_span *span, size_t offset, int value, size_t size,
+			 struct nrt_error *error)
+{
+	size_t piece = size < FILL_BYTES ? size : FILL_BYTES;
+	uint8_t *memory = nrt_span_memory(span);
+	NRT_STATUS status = NRT_SUCCESS;
+	void *pattern;
+
+	if (memory) {
+		memset(memory + offset, value, size);
+		return NRT_SUCCESS;
+	}
+	if (!size)
+		return NRT_SUCCESS;
+	pattern = malloc(piece);
+	if (!pattern)
+		return nrt_error_memory(error);
+	memset(pattern, value, piece);
+	while (size && !status) {
+		piece = size < FILL_BYTES ? size : FILL_BYTES;
+		status = nrt_bo_write(span->storage->bo, span->offset + offset, pattern, piece,
+				      error);
+		offset += piece;
+		size -= piece;
+	}
+	free(pattern);
+	return status;
+}
+
+void nrt_storage_busy(struct nrt_storage *storage)
+{
+	pthread_mutex_lock(&storage->lock);
+	storage->busy++;
+	pthread_mutex_unlock(&storage->lock);
+}
+
+void nrt_storage_idle(struct nrt_storage *storage)
+{
+	pthread_mutex_lock(&storage->lock);
+	if (!--storage->busy)
+		pthread_cond_broadcast(&storage->changed);
+	pthread_mutex_unlock(&storage->lock);
+}
+
+void nrt_storage_wait_idle(struct nrt_storage *storage)
+{
+	pthread_mutex_lock(&storage->lock);
+	while (storage->busy)
+		pthread_cond_wait(&storage->changed, &storage->lock);
+	pthread_mutex_unlock(&storage->lock);
+}
+
+void nrt_storage_complete(struct nrt_storage *storage)
+{
+	pthread_mutex_lock(&storage->lock);
+	storage->completions++;
+	pthread_cond_broadcast(&storage->changed);
+	pthread_mutex_unlock(&storage->lock);
+}
+
+void nrt_storage_reset(struct nrt_storage *storage)
+{
+	pthread_mutex_lock(&storage->lock);
+	storage->completions = 0;
+	pthread_mutex_unlock(&storage->lock);
+}
+
+static struct timespec time_in(int64_t us)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	time.tv_sec += us / 1000000;
+	time.tv_nsec += us % 1000000 * 1000;
+	if (time.tv_nsec >= 1000000000) {
+		time.tv_sec++;
+		time.tv_nsec -= 1000000000;
+	}
+	return time;
+}
+
+NRT_STATUS nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count,
+			    struct nrt_error *error)
+{
+	struct timespec until = time_in(timeout_us < 0 ? 0 : timeout_us);
+	uint64_t seen;
+	int ret = 0;
+
+	pthread_mutex_lock(&storage->lock);
+	while (storage->completions < count && ret != ETIMEDOUT) {
+		if (timeout_us < 0)
+			pthread_cond_wait(&storage->changed, &storage->lock);
+		else
+			ret = pthread_cond_timedwait(&storage->changed, &storage->lock, &until);
+	}
+	seen = storage->completions;
+	pthread_mutex_unlock(&storage->lock);
+	if (seen >= count)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_TIMEOUT,
+			     "%llu of %llu executions wrote it within %lld us",
+			     (unsigned long long)seen, (unsigned long long)count,
+			     (long long)timeout_us);
 }

@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors and tensor sets.
+ * Tensors: names for ranges of storage.
+ *
+ * Storage is memory that tensors share; it lives as long as a tensor or a span names it. A
+ * span is what a tensor names at one moment: whoever works with a tensor takes one, and
+ * attaching another buffer meanwhile changes nothing for him.
  */
-#ifndef LIBNRT_TENSOR_H
-#define LIBNRT_TENSOR_H
+#ifndef LIBNRT_OBJECT_TENSOR_H
+#define LIBNRT_OBJECT_TENSOR_H
 
 #include <nrt/nrt.h>
 
-#include "hw/device.h"
+#include "hw/machine.h"
 
 /**
  * struct nrt_storage - memory that tensors share
- * @refs: tensors
+ * @refs: tensors and spans
  * @placement: where it is
  * @bo: DEVICE, HOST: buffer
  * @vnc: core it was allocated for, -1: none
  * @memory: VIRTUAL: host memory
  * @owned: @memory is the library's
  * @size: bytes
+ * @lock: protects what follows
+ * @changed: what follows changed; its clock is CLOCK_MONOTONIC
+ * @busy: asynchronous requests that use it and have not ended
+ * @completions: executions that wrote to it as an output and ended
  */
 struct nrt_storage {
 	atomic_uint refs;
@@ -27,39 +35,82 @@ struct nrt_storage {
 	uint8_t *memory;
 	bool owned;
 	size_t size;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned int busy;
+	uint64_t completions;
 };
 
-/**
- * struct nrt_tensor - a view of storage
- * @name: or NULL
- * @storage: NULL: an empty tensor
- * @offset: first byte in the storage
- * @size: bytes
- */
-struct nrt_tensor {
-	char *name;
+/* A range of referenced storage; without storage it is the span of an empty tensor. */
+struct nrt_span {
 	struct nrt_storage *storage;
 	size_t offset;
 	size_t size;
 };
 
+/**
+ * struct nrt_tensor - a tensor
+ * @name: "" when it has none
+ * @lock: protects @span
+ * @span: what it names; it holds the reference
+ */
+struct nrt_tensor {
+	char *name;
+	pthread_mutex_t lock;
+	struct nrt_span span;
+};
+
+/* A tensor with storage of its own. */
+NRT_STATUS nrt_tensor_new(struct nrt_machine *machine, nrt_tensor_placement_t placement, int vnc,
+			  size_t size, const char *name, struct nrt_tensor **tensor,
+			  struct nrt_error *error);
+/* One without; one that names a part of @source. */
+NRT_STATUS nrt_tensor_new_empty(const char *name, struct nrt_tensor **tensor,
+				struct nrt_error *error);
+NRT_STATUS nrt_tensor_new_slice(struct nrt_tensor *source, size_t offset, size_t size,
+				const char *name, struct nrt_tensor **tensor,
+				struct nrt_error *error);
+void nrt_tensor_release(struct nrt_tensor *tensor);
+
+/* From now on @tensor names the caller's @buffer. */
+NRT_STATUS nrt_tensor_attach(struct nrt_tensor *tensor, void *buffer, size_t size,
+			     struct nrt_error *error);
+
+/* What it names now, with a reference that nrt_span_put() drops. */
+struct nrt_span nrt_tensor_span(struct nrt_tensor *tensor);
+void nrt_span_put(struct nrt_span *span);
+
 /* Host address of the first byte, or NULL. */
-uint8_t *nrt_tensor_memory(const struct nrt_tensor *tensor);
+uint8_t *nrt_span_memory(const struct nrt_span *span);
 
-/* [offset, offset + size) must lie in a tensor with storage. */
-NRT_STATUS nrt_tensor_check(const struct nrt_tensor *tensor, size_t offset, size_t size,
+/* [offset, offset + size) must lie in a span with storage; @name is for the message. */
+NRT_STATUS nrt_span_check(const struct nrt_span *span, const char *name, size_t offset,
+			  size_t size, struct nrt_error *error);
+
+/* Their bytes; the ranges have been checked. */
+NRT_STATUS nrt_span_read(const struct nrt_span *span, size_t offset, void *data, size_t size,
+			 struct nrt_error *error);
+NRT_STATUS nrt_span_write(const struct nrt_span *span, size_t offset, const void *data,
+			  size_t size, struct nrt_error *error);
+NRT_STATUS nrt_span_copy(const struct nrt_span *from, size_t from_offset,
+			 const struct nrt_span *to, size_t to_offset, size_t size,
+			 struct nrt_error *error);
+NRT_STATUS nrt_span_fill(const struct nrt_span *span, size_t offset, int value, size_t size,
+			 struct nrt_error *error);
+
+/* May the device copy between the two? NRT_INVALID: they belong to different cores. */
+NRT_STATUS nrt_span_check_copy(const struct nrt_span *from, const struct nrt_span *to,
+			       struct nrt_error *error);
+
+/* An asynchronous request uses it; it does not any more; wait until no one does. */
+void nrt_storage_busy(struct nrt_storage *storage);
+void nrt_storage_idle(struct nrt_storage *storage);
+void nrt_storage_wait_idle(struct nrt_storage *storage);
+
+/* An execution that wrote to it ended; wait until @count have (@timeout_us < 0: for ever). */
+void nrt_storage_complete(struct nrt_storage *storage);
+NRT_STATUS nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count,
 			    struct nrt_error *error);
+void nrt_storage_reset(struct nrt_storage *storage);
 
-/* Copy between a tensor and host memory; the range has been checked. */
-NRT_STATUS nrt_tensor_get(const struct nrt_tensor *tensor, size_t offset, void *data,
-			  size_t size, struct nrt_error *error);
-NRT_STATUS nrt_tensor_put(const struct nrt_tensor *tensor, size_t offset, const void *data,
-			  size_t size, struct nrt_error *error);
-
-/* The tensor of that name, or NULL. */
-struct nrt_tensor *nrt_set_find(const nrt_tensor_set_t *set, const char *name);
-
-/* Up to @size bytes with the names of the set, for an error message. */
-void nrt_set_names(const nrt_tensor_set_t *set, char *text, size_t size);
-
-#endif /* LIBNRT_TENSOR_H */
+#endif /* LIBNRT_OBJECT_TENSOR_H */

@@ -12,8 +12,8 @@
  * A job rewinds its queues when it starts, so the rings are built once at load and
  * never change.
  */
-#ifndef LIBNRT_DMA_BUILD_H
-#define LIBNRT_DMA_BUILD_H
+#ifndef LIBNRT_PROGRAM_DMA_BUILD_H
+#define LIBNRT_PROGRAM_DMA_BUILD_H
 
 #include "neff/neff.h"
 #include "neuron/udma.h"
@@ -96,4 +96,4 @@ NRT_STATUS dma_patch_image(const struct neff *neff, const struct dma_program *pr
 			   enum neuron_engine engine, struct neuron_inst *image,
 			   struct nrt_error *error);
 
-#endif /* LIBNRT_DMA_BUILD_H */
+#endif /* LIBNRT_PROGRAM_DMA_BUILD_H */

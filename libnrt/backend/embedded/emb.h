@@ -18,8 +18,8 @@
  *	emb_iova.lock		addresses for the device; workers of the chips read it
  *	emb_machine.news_lock	waits for interrupts; workers take it
  */
-#ifndef LIBNRT_EMB_H
-#define LIBNRT_EMB_H
+#ifndef LIBNRT_BACKEND_EMB_H
+#define LIBNRT_BACKEND_EMB_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -357,4 +357,4 @@ uint64_t emb_service(struct nrt_chip *chip);
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 
-#endif /* LIBNRT_EMB_H */
+#endif /* LIBNRT_BACKEND_EMB_H */

@@ -4,8 +4,8 @@
  *
  * Names, values, layouts and semantics are those of the public Neuron runtime
  * API, version 2.0; the wording and the implementation are this project's.
- * Only what is implemented is declared: Documentation/libnrt/api.rst lists the
- * rest.
+ * Documentation/libnrt/api.rst has a table of all functions and says which do not
+ * work here, and why.
  *
  * Cores are named by virtual core (vnc) indexes: 0 is the first core that the
  * process owns. One virtual core is one NeuronCore.
@@ -17,9 +17,14 @@
  *
  * Threads: all calls may be made from any thread. Calls on different objects run
  * side by side; executions on one core run in order of submission. An object may
- * be used by several threads at once as long as none of them changes it (adds to
- * a tensor set, attaches a buffer, frees, unloads). nrt_close() waits for the calls
- * that are running. State does not survive a fork(): the child may only exec.
+ * be used by several threads at once, also while one of them frees it: whoever
+ * came first gets his work done, the others get NRT_INVALID_HANDLE. nrt_close() ends
+ * what is running: those calls return NRT_CLOSED. State does not survive a fork(): for the
+ * child the library is not initialised.
+ *
+ * Handles: models, tensors, tensor sets and the like are named by values that are no
+ * addresses. One that was freed, or that never was one, gives NRT_INVALID_HANDLE; a function
+ * without a status writes a line to the log and does nothing.
  */
 #ifndef NRT_H
 #define NRT_H
@@ -28,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ndl/neuron_driver_shared_tensor_batch_op.h"
 #include <nrt/nrt_status.h>
 #include <nrt/nrt_version.h>
 
@@ -41,6 +47,7 @@ extern "C" {
 
 typedef struct nrt_model nrt_model_t;
 typedef struct nrt_tensor nrt_tensor_t;
+typedef struct nrt_cc_context nrt_cc_context_t;
 typedef void nrt_tensor_set_t;
 
 /* Where the bytes of a tensor lie. */
@@ -95,8 +102,24 @@ enum {
 	NRT_INSTANCE_SIZE_NUM = NRT_INSTANCE_SIZE_UNKNOWN,
 };
 
-/* Element types. */
+/* Operations of reducing collectives, and of DMA engines that compute. */
 typedef enum {
+	NRT_OP_ADD = 0x0,
+	NRT_OP_FMA = 0x1,
+	NRT_OP_MAX = 0x2,
+	NRT_OP_MIN = 0x3,
+	NRT_OP_INVALID = 0xf,
+} nrt_op_type_t;
+
+/* Collectives that a program schedules itself. */
+typedef enum nrt_cc_op_type {
+	NRT_CC_ALLGATHER,
+	NRT_CC_ALLREDUCE,
+	NRT_CC_REDUCESCATTER,
+} nrt_cc_op_type_t;
+
+/* Element types. */
+typedef enum nrt_dtype {
 	NRT_DTYPE_UNKNOWN = 0x0,
 	NRT_DTYPE_INVALID = 0x0,
 	NRT_DTYPE_UINT64 = 0x1,
@@ -129,18 +152,6 @@ typedef struct nrt_instance_info {
 	char arch_name[16];
 	char device_revision[8];
 } nrt_instance_info_t;
-
-/**
- * struct nrt_tensor_batch_op - one transfer of a batch (24 bytes)
- * @offset: first byte in the tensor
- * @size: bytes
- * @buffer: host memory, source of a write and destination of a read
- */
-typedef struct nrt_tensor_batch_op {
-	uint64_t offset;
-	uint64_t size;
-	void *buffer;
-} nrt_tensor_batch_op_t;
 
 /**
  * struct nrt_tensor_batch - the transfers of one tensor (24 bytes)
@@ -372,6 +383,22 @@ NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
 /* --- Tensors: named pieces of memory --- */
 
 /**
+ * nrt_execute_repeat() - run a model several times in a row
+ * @model: model
+ * @input_set: inputs of the first run
+ * @output_set: outputs of the last run
+ * @repeat_count: runs, at least 1
+ *
+ * Output k of a run is input k of the next one, in the order of nrt_get_model_tensor_info();
+ * further inputs stay. The tensors of @input_set keep their contents.
+ *
+ * Return: as nrt_execute(); NRT_INVALID also when there are more outputs than inputs, or
+ * when sizes differ.
+ */
+NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+			      nrt_tensor_set_t *output_set, int repeat_count);
+
+/**
  * nrt_tensor_allocate() - make a tensor; it reads as zero
  * @tensor_placement: where
  * @vnc: core whose memory is used; -1 allowed but for DEVICE
@@ -502,6 +529,27 @@ void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 NRT_STATUS
 nrt_tensor_get_device_allocation_info(const nrt_tensor_t *tensor,
 				      nrt_tensor_device_allocation_info_t *alloc_info);
+
+/**
+ * nrt_tensor_check_output_completion() - wait until executions have written a tensor
+ * @tensor: tensor that executions have as an output
+ * @timeout: microseconds; negative: for ever, with a line in the log after 30 seconds
+ * @expected_completion_count: executions since the tensor was made, or its count was reset
+ *
+ * The count belongs to the storage, so slices share it.
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID (NULL, or no storage), NRT_INVALID_HANDLE, NRT_TIMEOUT.
+ */
+NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor, int64_t timeout,
+					      uint64_t expected_completion_count);
+
+/**
+ * nrt_tensor_reset_output_completion() - begin to count anew
+ * @tensor: tensor
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID (NULL, or no storage), NRT_INVALID_HANDLE.
+ */
+NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor);
 
 #pragma GCC visibility pop
 

@@ -13,7 +13,7 @@ extern "C" {
 
 #define NRT_TENSOR_NAME_MAX	256
 
-typedef enum {
+typedef enum nrt_tensor_usage {
 	NRT_TENSOR_USAGE_INPUT = 0,
 	NRT_TENSOR_USAGE_OUTPUT = 1,
 } nrt_tensor_usage_t;
@@ -54,6 +54,20 @@ typedef struct nrt_model_info {
 	uint32_t vnc;
 } nrt_model_info_t;
 
+/**
+ * typedef NRT_ASYNC_EXEC_STATUS_CALLBACK - an asynchronous execution ended
+ * @params: as registered
+ * @model_id: counts the models of the process, from 1
+ * @vnc: core that it ran on
+ * @job_id: the request, as nrta_execute_schedule() gave it
+ * @status: how it ended
+ *
+ * It is called by a thread of the library, which collects no further results of the core
+ * meanwhile. It may make any call but nrt_close().
+ */
+typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
+					       uint64_t job_id, NRT_STATUS status);
+
 #pragma GCC visibility push(default)
 
 /**
@@ -85,6 +99,24 @@ NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_c
  */
 NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
 			      size_t info_size_in, size_t *info_size_out);
+
+/**
+ * nrt_register_async_exec_callback() - be told of the end of asynchronous executions
+ * @callback: function; replaces the one before. NULL: none
+ * @params: for it
+ *
+ * Calls of the function before may still be under way when this one returns.
+ */
+NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback,
+					    void *params);
+
+/**
+ * nrt_async_drain_queued_execs() - wait for asynchronous executions
+ * @vnc: core
+ *
+ * Return: NRT_SUCCESS when all that were scheduled before the call have ended; NRT_INVALID.
+ */
+NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 
 #pragma GCC visibility pop
 

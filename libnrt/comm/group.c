@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "comm/comm.h"
-#include "object/model.h"
+#include "comm/group.h"
+#include "exec/compute.h"
 
 #define MAX_RANKS		4096
 /* When the environment sets no limit. */
@@ -34,11 +34,13 @@ struct member {
 
 /**
  * struct nrt_comm - a group
- * @next: list of the process; with @nr_members under nrt_state.models_lock
+ * @groups: of the process
+ * @next: list of @groups; with @nr_members under its lock
  * @count: ranks
  * @nr_members: models in it
- * @lock: protects the rest
- * @all_here: a meeting is over
+ * @lock: protects the rest; taken after that of @groups
+ * @closing: nobody meets any more
+ * @all_here: a meeting is over, or @closing
  * @arrived: ranks in the current meeting
  * @meetings: that are over
  * @epoch: changes with each failure; 1 at first
@@ -46,10 +48,12 @@ struct member {
  * @members: @count of them
  */
 struct nrt_comm {
+	struct nrt_groups *groups;
 	struct nrt_comm *next;
 	uint32_t count;
 	uint32_t nr_members;
 	pthread_mutex_t lock;
+	bool closing;
 	pthread_cond_t all_here;
 	uint32_t arrived;
 	uint64_t meetings;
@@ -88,30 +92,31 @@ static void comm_free(struct nrt_comm *comm)
 	free(comm);
 }
 
-NRT_STATUS nrt_comm_join(struct nrt_state *state, struct nrt_model *model, uint32_t rank,
-			 uint32_t count, struct nrt_error *error)
+void nrt_groups_init(struct nrt_groups *groups)
 {
-	struct nrt_comm **link = &state->comms;
+	pthread_mutex_init(&groups->lock, NULL);
+	groups->first = NULL;
+	groups->closing = false;
+}
+
+void nrt_groups_fini(struct nrt_groups *groups)
+{
+	pthread_mutex_destroy(&groups->lock);
+}
+
+void nrt_groups_cancel(struct nrt_groups *groups)
+{
 	struct nrt_comm *comm;
 
-	if (count > MAX_RANKS)
-		return nrt_error_set(error, NRT_INVALID, "%u ranks; at most %u are supported",
-				     count, MAX_RANKS);
-	while (*link && ((*link)->count != count || (*link)->members[rank].taken))
-		link = &(*link)->next;
-	if (!*link)
-		*link = comm_new(count);
-	comm = *link;
-	if (!comm)
-		return nrt_error_memory(error);
-	pthread_mutex_lock(&comm->lock);
-	comm->members[rank].taken = true;
-	comm->members[rank].model = model;
-	pthread_mutex_unlock(&comm->lock);
-	comm->nr_members++;
-	model->comm = comm;
-	model->rank = rank;
-	return NRT_SUCCESS;
+	pthread_mutex_lock(&groups->lock);
+	groups->closing = true;
+	for (comm = groups->first; comm; comm = comm->next) {
+		pthread_mutex_lock(&comm->lock);
+		comm->closing = true;
+		pthread_cond_broadcast(&comm->all_here);
+		pthread_mutex_unlock(&comm->lock);
+	}
+	pthread_mutex_unlock(&groups->lock);
 }
 
 static void drop_inputs(struct member *member, unsigned int slot, size_t nr_vars)
@@ -124,24 +129,28 @@ static void drop_inputs(struct member *member, unsigned int slot, size_t nr_vars
 	member->inputs[slot] = NULL;
 }
 
-void nrt_comm_leave(struct nrt_state *state, struct nrt_model *model)
+static void leave(struct nrt_model *model)
 {
 	struct nrt_comm *comm = model->comm;
+	struct nrt_groups *groups = comm->groups;
 	struct member *member = &comm->members[model->rank];
-	struct nrt_comm **link;
+	struct nrt_comm **link = &groups->first;
 
+	pthread_mutex_lock(&groups->lock);
 	pthread_mutex_lock(&comm->lock);
 	drop_inputs(member, 0, model->neff->nr_vars);
 	drop_inputs(member, 1, model->neff->nr_vars);
 	member->model = NULL;
 	pthread_mutex_unlock(&comm->lock);
+	/* The group dies with its last member. */
+	if (!--comm->nr_members) {
+		while (*link != comm)
+			link = &(*link)->next;
+		*link = comm->next;
+		comm_free(comm);
+	}
+	pthread_mutex_unlock(&groups->lock);
 	model->comm = NULL;
-	if (--comm->nr_members)
-		return;
-	for (link = &state->comms; *link != comm; link = &(*link)->next)
-		;
-	*link = comm->next;
-	comm_free(comm);
 }
 
 static NRT_STATUS explain_absence(const struct nrt_comm *comm, uint32_t rank,
@@ -180,11 +189,14 @@ static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms
 	}
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += timeout_ms / 1000;
-	while (meeting == comm->meetings && ret != ETIMEDOUT)
+	while (meeting == comm->meetings && ret != ETIMEDOUT && !comm->closing)
 		ret = pthread_cond_timedwait(&comm->all_here, &comm->lock, &until);
 	if (meeting != comm->meetings)
 		return NRT_SUCCESS;
-	explain_absence(comm, rank, timeout_ms, error);
+	if (comm->closing)
+		nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait for other ranks");
+	else
+		explain_absence(comm, rank, timeout_ms, error);
 	comm->arrived--;
 	comm->members[rank].here = false;
 	return error->status;
@@ -224,11 +236,11 @@ static NRT_STATUS import_place(struct nrt_model *model, size_t i, const struct n
 {
 	struct nrt_bo *bo;
 
-	if (nrt_bo_import(model->core->device, place->bo, &bo, error))
+	if (nrt_bo_import(model->part.core->device, place->bo, &bo, error))
 		return error->status;
 	nrt_bo_put(model->imports[i]);
 	model->imports[i] = bo;
-	model->places[i] = (struct nrt_place){ bo, place->offset };
+	model->part.places[i] = (struct nrt_place){ bo, place->offset };
 	return NRT_SUCCESS;
 }
 
@@ -236,10 +248,10 @@ static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_
 			    struct nrt_error *error)
 {
 	const struct neff_var *var = &model->neff->vars[i];
-	struct nrt_device *device = peer->core->device;
+	struct nrt_device *device = peer->part.core->device;
 	struct drm_neuron_grant grant = {
 		.claim = device->claim,
-		.core = peer->core->index,
+		.core = peer->part.core->index,
 		.first = var->first,
 		.count = var->count,
 	};
@@ -251,7 +263,7 @@ static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "core %u: cannot grant semaphores to rank %u: %s",
-				     peer->core->number, model->rank, strerror(-ret));
+				     peer->part.core->number, model->rank, strerror(-ret));
 	model->grants[i] = grant.fd;
 	return NRT_SUCCESS;
 }
@@ -280,7 +292,7 @@ static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_erro
 		return error->status;
 	if (shows_input(model->neff, var))
 		return NRT_SUCCESS;
-	return import_place(model, i, &peer->places[remote], error);
+	return import_place(model, i, &peer->part.places[remote], error);
 }
 
 static bool posts_to(const struct nrt_model *from, const struct neff_var *var, uint32_t rank)
@@ -307,7 +319,7 @@ static void keep_posted(struct nrt_model *model)
 			if (!posts_to(from, var, model->rank))
 				continue;
 			for (s = var->first; s < var->first + var->count; s++)
-				model->sem_clear[s / 64] &= ~(1ull << (s % 64));
+				model->part.sem_clear[s / 64] &= ~(1ull << (s % 64));
 		}
 	}
 }
@@ -361,8 +373,9 @@ static bool inputs_are_read(const struct nrt_comm *comm)
 	return false;
 }
 
-static NRT_STATUS publish_inputs(struct nrt_model *model, struct member *member,
-				 unsigned int slot, struct nrt_error *error)
+static NRT_STATUS publish_inputs(struct nrt_model *model, const struct nrt_binding *binding,
+				 struct member *member, unsigned int slot,
+				 struct nrt_error *error)
 {
 	size_t nr = model->neff->nr_vars;
 	size_t i;
@@ -374,8 +387,8 @@ static NRT_STATUS publish_inputs(struct nrt_model *model, struct member *member,
 	for (i = 0; i < nr; i++) {
 		if (model->neff->vars[i].type != NEFF_VAR_INPUT)
 			continue;
-		member->inputs[slot][i] = model->places[i];
-		nrt_bo_get(model->places[i].bo);
+		member->inputs[slot][i] = binding->places[i];
+		nrt_bo_get(binding->places[i].bo);
 	}
 	return NRT_SUCCESS;
 }
@@ -404,47 +417,100 @@ static NRT_STATUS import_inputs(struct nrt_model *model, unsigned int slot,
 }
 
 /* Tell the others where the inputs are, and learn where theirs are. With the lock. */
-static NRT_STATUS exchange_inputs(struct nrt_model *model, uint32_t timeout_ms,
-				  struct nrt_error *error)
+static NRT_STATUS exchange_inputs(struct nrt_model *model, const struct nrt_binding *binding,
+				  uint32_t timeout_ms, struct nrt_error *error)
 {
 	struct nrt_comm *comm = model->comm;
 	struct member *member = &comm->members[model->rank];
 	unsigned int slot = member->turn++ % 2;
 
-	if (publish_inputs(model, member, slot, error) ||
+	if (publish_inputs(model, binding, member, slot, error) ||
 	    meet(comm, model->rank, timeout_ms, error))
 		return error->status;
 	return import_inputs(model, slot, error);
 }
 
-static NRT_STATUS begin(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
+static NRT_STATUS begin_locked(struct nrt_model *model, const struct nrt_binding *binding,
+			       uint32_t timeout_ms, struct nrt_error *error)
 {
 	struct nrt_comm *comm = model->comm;
 
 	if (comm->members[model->rank].epoch != comm->epoch &&
 	    begin_in_step(model, timeout_ms, error))
 		return error->status;
-	if (inputs_are_read(comm) && exchange_inputs(model, timeout_ms, error))
+	if (inputs_are_read(comm) && exchange_inputs(model, binding, timeout_ms, error))
 		return error->status;
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_comm_begin(struct nrt_model *model, uint32_t timeout_ms, struct nrt_error *error)
+/* Meet as needed, and note where the variables of peers are. */
+static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *binding,
+			uint32_t timeout_ms, struct nrt_error *error)
 {
 	struct nrt_comm *comm = model->comm;
 	NRT_STATUS status;
 
 	pthread_mutex_lock(&comm->lock);
-	status = begin(model, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
+	status = begin_locked(model, binding, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
 	if (status)
 		comm->epoch++;
 	pthread_mutex_unlock(&comm->lock);
 	return status;
 }
 
-void nrt_comm_failed(struct nrt_model *model)
+/* All ranks must begin in step again. */
+static void failed(struct nrt_model *model)
 {
 	pthread_mutex_lock(&model->comm->lock);
 	model->comm->epoch++;
 	pthread_mutex_unlock(&model->comm->lock);
+}
+
+static const struct nrt_group_ops group_ops = {
+	.begin = begin,
+	.failed = failed,
+	.leave = leave,
+};
+
+/* With the lock of @groups. */
+static struct nrt_comm *find_place(struct nrt_groups *groups, uint32_t rank, uint32_t count)
+{
+	struct nrt_comm **link = &groups->first;
+
+	while (*link && ((*link)->count != count || (*link)->members[rank].taken))
+		link = &(*link)->next;
+	if (*link)
+		return *link;
+	*link = comm_new(count);
+	if (*link)
+		(*link)->groups = groups;
+	return *link;
+}
+
+NRT_STATUS nrt_groups_join(struct nrt_groups *groups, struct nrt_model *model, uint32_t rank,
+			   uint32_t count, struct nrt_error *error)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	struct nrt_comm *comm;
+
+	if (count > MAX_RANKS)
+		return nrt_error_set(error, NRT_INVALID, "%u ranks; at most %u are supported",
+				     count, MAX_RANKS);
+	pthread_mutex_lock(&groups->lock);
+	comm = find_place(groups, rank, count);
+	if (comm) {
+		pthread_mutex_lock(&comm->lock);
+		comm->closing = groups->closing;
+		comm->members[rank].taken = true;
+		comm->members[rank].model = model;
+		pthread_mutex_unlock(&comm->lock);
+		comm->nr_members++;
+		model->comm = comm;
+		model->rank = rank;
+		model->group = &group_ops;
+	} else {
+		status = nrt_error_memory(error);
+	}
+	pthread_mutex_unlock(&groups->lock);
+	return status;
 }

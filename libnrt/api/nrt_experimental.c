@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: MIT
-/*
- * What a loaded model is.
- */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nrt/nrt_experimental.h>
 
-#include "object/model.h"
+#include "api/state.h"
 
 _Static_assert(sizeof(nrt_tensor_info_t) == 296, "public layout");
 _Static_assert(offsetof(nrt_tensor_info_t, shape) == 280, "public layout");
 _Static_assert(sizeof(nrt_model_info_t) == 4, "public layout");
-_Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
 _Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
 _Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
-
-static NRT_STATUS ask(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *out)
-{
-	if (!out)
-		return nrt_fail_with(call, NRT_INVALID, "the result pointer is NULL");
-	return nrt_model_call(call, model, fn, out);
-}
 
 static bool is_io(const struct neff_var *var)
 {
@@ -84,7 +73,9 @@ static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, 
 
 NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t **info)
 {
-	return ask(__func__, model, tensor_info, info);
+	if (!info)
+		return nrt_fail_with(__func__, NRT_INVALID, "tensor_info is NULL");
+	return nrt_model_call(__func__, model, tensor_info, info);
 }
 
 NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
@@ -93,8 +84,8 @@ NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS one(struct nrt_state *state, struct nrt_model *model, void *out,
-		      struct nrt_error *error)
+static NRT_STATUS count_instances(struct nrt_state *state, struct nrt_model *model, void *out,
+				  struct nrt_error *error)
 {
 	(void)state;
 	(void)model;
@@ -103,19 +94,11 @@ static NRT_STATUS one(struct nrt_state *state, struct nrt_model *model, void *ou
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
-{
-	return ask(__func__, model, one, nc_count);
-}
-
-NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
-{
-	return ask(__func__, model, one, vnc_count);
-}
-
 NRT_STATUS nrt_get_model_instance_count(nrt_model_t *model, uint32_t *instance_count)
 {
-	return ask(__func__, model, one, instance_count);
+	if (!instance_count)
+		return nrt_fail_with(__func__, NRT_INVALID, "instance_count is NULL");
+	return nrt_model_call(__func__, model, count_instances, instance_count);
 }
 
 static NRT_STATUS model_info(struct nrt_state *state, struct nrt_model *model, void *out,
@@ -123,7 +106,7 @@ static NRT_STATUS model_info(struct nrt_state *state, struct nrt_model *model, v
 {
 	(void)state;
 	(void)error;
-	((nrt_model_info_t *)out)->vnc = model->core->vnc;
+	((nrt_model_info_t *)out)->vnc = model->part.core->vnc;
 	return NRT_SUCCESS;
 }
 
@@ -135,7 +118,7 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
 
 	if (!info || !info_size_in)
 		return nrt_fail_with(__func__, NRT_INVALID, "info is NULL or has no bytes");
-	status = ask(__func__, model, model_info, &full);
+	status = nrt_model_call(__func__, model, model_info, &full);
 	if (status)
 		return status;
 	if (info_size_in > sizeof(full))
@@ -146,32 +129,36 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS last_execution(struct nrt_state *state, struct nrt_model *model, void *out,
-				 struct nrt_error *error)
+NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback,
+					    void *params)
 {
-	NRT_STATUS status = NRT_SUCCESS;
-
-	(void)state;
-	pthread_mutex_lock(&model->lock);
-	if (model->has_last)
-		*(nrt_emu_execution_t *)out = model->last;
-	else
-		status = nrt_error_set(error, NRT_QUEUE_EMPTY,
-				       "model \"%.64s\" has not been executed", model->neff->name);
-	pthread_mutex_unlock(&model->lock);
-	return status;
-}
-
-NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_execution_t *execution,
-				      size_t size)
-{
-	nrt_emu_execution_t full;
+	struct nrt_state *state;
 	NRT_STATUS status;
 
-	if (!execution || !size)
-		return nrt_fail_with(__func__, NRT_INVALID, "execution is NULL or has no bytes");
-	status = ask(__func__, model, last_execution, &full);
-	if (!status)
-		memcpy(execution, &full, size < sizeof(full) ? size : sizeof(full));
-	return status;
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	pthread_mutex_lock(&state->callback_lock);
+	state->callback = callback;
+	state->callback_params = params;
+	pthread_mutex_unlock(&state->callback_lock);
+	nrt_leave(state);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
+{
+	struct nrt_state *state;
+	struct nrt_error error;
+	struct nrt_unit *unit;
+	NRT_STATUS status;
+
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	unit = nrt_units_find(state->units, (uint32_t)vnc, NRTA_XU_COMPUTE, 0, &error);
+	if (unit)
+		nrt_unit_drain(unit);
+	nrt_leave(state);
+	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
 }

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/*
+ * nrt.h: the process, models, executions. nrt_tensor.c has the rest.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <nrt/nrt.h>
+
+#include "api/state.h"
+#include "nrt_build.h"
+
+_Static_assert(sizeof(nrt_instance_info_t) == 32, "public layout");
+_Static_assert(sizeof(nrt_vnc_memory_stats_t) == 16, "public layout");
+/* --- Process --- */
+
+/* Nobody may take results of chips that are none for those of the machine's. */
+static void tell_embedded(const struct nrt_machine *machine)
+{
+	if (!nrt_machine_embedded(machine) || !nrt_log_wants(NRT_LOG_ERROR))
+		return;
+	fprintf(stderr, "NRT: NEURON_RT_BACKEND=embedded: %u emulated %s %s in this process\n",
+		machine->nr_devices, machine->devices[0]->info.name,
+		machine->nr_devices == 1 ? "chip" : "chips");
+}
+
+NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
+		    const char *fal_version)
+{
+	const struct nrt_machine *machine;
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (framework <= NRT_FRAMEWORK_TYPE_INVALID || framework > NRT_FRAMEWORK_TYPE_PRECHECK)
+		return nrt_fail_with(__func__, NRT_INVALID, "framework type %d is unknown",
+				     (int)framework);
+	if (!fw_version || !fal_version)
+		return nrt_fail_with(__func__, NRT_INVALID, "a version string is NULL; pass \"\"");
+	if (nrt_state_init(&error))
+		return nrt_fail(__func__, &error);
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	machine = &state->machine;
+	tell_embedded(machine);
+	nrt_log(NRT_LOG_INFO, __func__, "version %s: owns %u cores from core %u on",
+		NRT_BUILD_VERSION, machine->nr_cores, machine->cores[0].number);
+	nrt_leave(state);
+	return NRT_SUCCESS;
+}
+
+void nrt_close(void)
+{
+	nrt_state_close();
+}
+
+/* Calls that are legal at any time open the chips for themselves when they must. */
+typedef NRT_STATUS look_fn(const struct nrt_machine *machine, void *out,
+			   struct nrt_error *error);
+
+static NRT_STATUS look(const char *call, look_fn *fn, void *out)
+{
+	struct nrt_state *state = nrt_enter_any();
+	struct nrt_machine machine;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (nrt_is_ready(state)) {
+		status = fn(&state->machine, out, &error);
+	} else {
+		status = nrt_machine_open(&machine, &error);
+		if (!status) {
+			status = fn(&machine, out, &error);
+			nrt_machine_close(&machine);
+		}
+	}
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}
+
+static NRT_STATUS look_total(const struct nrt_machine *machine, void *out,
+			     struct nrt_error *error)
+{
+	(void)error;
+	*(uint32_t *)out = nrt_machine_total(machine);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS look_visible(const struct nrt_machine *machine, void *out,
+			       struct nrt_error *error)
+{
+	struct nrt_env env;
+	unsigned int nr;
+
+	if (machine->nr_cores) {
+		*(uint32_t *)out = machine->nr_cores;
+		return NRT_SUCCESS;
+	}
+	if (nrt_env_read(&env, error) || nrt_machine_visible(machine, &env, &nr, error))
+		return error->status;
+	*(uint32_t *)out = nr;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_total_vnc_count(uint32_t *vnc_count)
+{
+	if (!vnc_count)
+		return nrt_fail_with(__func__, NRT_INVALID, "vnc_count is NULL");
+	return look(__func__, look_total, vnc_count);
+}
+
+NRT_STATUS nrt_get_total_nc_count(uint32_t *nc_count)
+{
+	return nrt_get_total_vnc_count(nc_count);
+}
+
+NRT_STATUS nrt_get_visible_vnc_count(uint32_t *vnc_count)
+{
+	if (!vnc_count)
+		return nrt_fail_with(__func__, NRT_INVALID, "vnc_count is NULL");
+	return look(__func__, look_visible, vnc_count);
+}
+
+NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
+{
+	return nrt_get_visible_vnc_count(nc_count);
+}
+
+/* Public instance types by generation and number of chips. */
+static uint32_t instance_size(uint32_t generation, unsigned int chips)
+{
+	static const struct {
+		uint32_t generation;
+		unsigned int chips;
+		uint32_t size;
+	} sizes[] = {
+		{ 2, 1, NRT_INSTANCE_SIZE_2XL },
+		{ 2, 16, NRT_INSTANCE_SIZE_32XL },
+		{ 3, 1, NRT_INSTANCE_SIZE_3XL },
+		{ 3, 16, NRT_INSTANCE_SIZE_48XL },
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i].generation == generation && sizes[i].chips == chips)
+			return sizes[i].size;
+	return NRT_INSTANCE_SIZE_UNKNOWN;
+}
+
+static uint32_t instance_family(uint32_t generation)
+{
+	switch (generation) {
+	case 2:
+		return NRT_INSTANCE_TRN1;
+	case 3:
+		return NRT_INSTANCE_TRN2;
+	case 4:
+		return NRT_INSTANCE_TRN3;
+	default:
+		return NRT_INSTANCE_UNKNOWN;
+	}
+}
+
+static NRT_STATUS look_instance(const struct nrt_machine *machine, void *out,
+				struct nrt_error *error)
+{
+	const struct nrt_device *first = machine->devices[0];
+	nrt_instance_info_t *info = out;
+
+	(void)error;
+	info->family = instance_family(first->info.generation);
+	info->size = instance_size(first->info.generation, machine->nr_devices);
+	snprintf(info->arch_name, sizeof(info->arch_name), "%.8s", first->info.core_arch);
+	first->backend->revision(first->chip, info->device_revision,
+				 sizeof(info->device_revision));
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_instance_info(nrt_instance_info_t *info, size_t instance_info_len)
+{
+	nrt_instance_info_t full = { 0 };
+	NRT_STATUS status;
+
+	if (!info || !instance_info_len)
+		return nrt_fail_with(__func__, NRT_INVALID, "info is NULL or has no bytes");
+	status = look(__func__, look_instance, &full);
+	if (!status)
+		memcpy(info, &full,
+		       instance_info_len < sizeof(full) ? instance_info_len : sizeof(full));
+	return status;
+}
+
+static NRT_STATUS memory_stats(struct nrt_state *state, uint32_t vnc,
+			       nrt_vnc_memory_stats_t *stats, struct nrt_error *error)
+{
+	struct drm_neuron_memory_info stacks[NEURON_MAX_HBM] = { 0 };
+	struct nrt_core *core = nrt_machine_core(&state->machine, vnc, error);
+
+	if (!core || nrt_device_memory(core->device, stacks, error))
+		return error->status;
+	stats->bytes_used = stacks[core->stack].used;
+	stats->bytes_limit = stacks[core->stack].usable;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
+				    size_t stats_size_in, size_t *stats_size_out)
+{
+	nrt_vnc_memory_stats_t full;
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!stats || !stats_size_in)
+		return nrt_fail_with(__func__, NRT_INVALID, "stats is NULL or has no bytes");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	status = memory_stats(state, vnc, &full, &error);
+	nrt_leave(state);
+	if (status)
+		return nrt_fail(__func__, &error);
+	if (stats_size_in > sizeof(full))
+		stats_size_in = sizeof(full);
+	memcpy(stats, &full, stats_size_in);
+	if (stats_size_out)
+		*stats_size_out = stats_size_in;
+	return NRT_SUCCESS;
+}
+
+/* --- Models --- */
+
+/* A place in a group, or @ranks 0. */
+struct ranks {
+	uint32_t rank;
+	uint32_t ranks;
+};
+
+static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const struct ranks *ranks,
+		       nrt_model_t **out, struct nrt_error *error)
+{
+	struct nrt_model *model;
+	void *handle;
+
+	load->validate_hash = state->env.validate_hash;
+	load->peers = ranks->ranks;
+	if (nrt_model_load(&state->machine, load, &model, error))
+		return error->status;
+	model->id = atomic_fetch_add(&state->next_model, 1) + 1;
+	if (ranks->ranks && nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks,
+					    error)) {
+		nrt_model_release(model);
+		return error->status;
+	}
+	handle = nrt_handle_new(state->handles, NRT_KIND_MODEL, model);
+	if (!handle) {
+		nrt_model_release(model);
+		return nrt_error_memory(error);
+	}
+	nrt_log(NRT_LOG_INFO, "nrt_load", "model \"%.64s\" is on core %u", model->neff->name,
+		model->part.core->number);
+	*out = handle;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS load_call(const char *call, const void *bytes, size_t size, int32_t vnc,
+			    int32_t vnc_count, const struct ranks *ranks, nrt_model_t **model)
+{
+	struct nrt_load what = { .bytes = bytes, .size = size, .vnc = vnc };
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!bytes || !model)
+		return nrt_fail_with(call, NRT_INVALID, "neff_bytes or model is NULL");
+	if (vnc_count < -1 || vnc_count > 1)
+		return nrt_fail_with(call, NRT_INVALID,
+				     "vnc_count is %d; a model is loaded on one core: pass -1",
+				     vnc_count);
+	state = nrt_enter(call, &status);
+	if (!state)
+		return status;
+	status = load(state, &what, ranks, model, &error);
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
+		    nrt_model_t **model)
+{
+	const struct ranks alone = { 0 };
+
+	return load_call(__func__, neff_bytes, size, vnc, vnc_count, &alone, model);
+}
+
+NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
+				int32_t vnc_count, uint32_t ctx_device_id,
+				uint32_t ctx_device_count, nrt_model_t **model)
+{
+	const struct ranks ranks = { ctx_device_id, ctx_device_count };
+
+	if (ctx_device_id >= ctx_device_count)
+		return nrt_fail_with(__func__, NRT_INVALID, "rank %u of %u", ctx_device_id,
+				     ctx_device_count);
+	return load_call(__func__, neff_bytes, size, vnc, vnc_count, &ranks, model);
+}
+
+NRT_STATUS nrt_unload(nrt_model_t *model)
+{
+	struct nrt_state *state;
+	NRT_STATUS status;
+
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	/* Executions under way end first, and then the memory is free. */
+	status = nrt_drop(state, __func__, NRT_KIND_MODEL, model, true);
+	nrt_leave(state);
+	return status;
+}
+
+static NRT_STATUS count_cores(struct nrt_state *state, struct nrt_model *model, void *out,
+			      struct nrt_error *error)
+{
+	(void)state;
+	(void)model;
+	(void)error;
+	*(uint32_t *)out = 1;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_get_model_vnc_count(const nrt_model_t *model, uint32_t *vnc_count)
+{
+	if (!vnc_count)
+		return nrt_fail_with(__func__, NRT_INVALID, "vnc_count is NULL");
+	return nrt_model_call(__func__, model, count_cores, vnc_count);
+}
+
+NRT_STATUS nrt_get_model_nc_count(const nrt_model_t *model, uint32_t *nc_count)
+{
+	return nrt_get_model_vnc_count(model, nc_count);
+}
+
+/* What an execution is given. */
+struct execution {
+	const nrt_tensor_set_t *inputs;
+	const nrt_tensor_set_t *outputs;
+	unsigned int repeat;
+};
+
+static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void *arg,
+			  struct nrt_error *error)
+{
+	const struct execution *execution = arg;
+	struct nrt_execute what = {
+		.handles = state->handles,
+		.units = state->units,
+		.model = model,
+		.timeout_ms = state->env.timeout_ms,
+		.repeat = execution->repeat,
+	};
+	NRT_STATUS status;
+
+	what.inputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->inputs, error);
+	if (!what.inputs)
+		return error->status;
+	what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
+	status = what.outputs ? nrt_execute_wait(&what, error) : error->status;
+	nrt_handle_put(state->handles, execution->inputs);
+	if (what.outputs)
+		nrt_handle_put(state->handles, execution->outputs);
+	return status;
+}
+
+NRT_STATUS nrt_execute(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+		       nrt_tensor_set_t *output_set)
+{
+	struct execution execution = { input_set, output_set, 1 };
+
+	if (!input_set || !output_set)
+		return nrt_fail_with(__func__, NRT_INVALID, "a tensor set is NULL");
+	return nrt_model_call(__func__, model, execute, &execution);
+}
+
+NRT_STATUS nrt_execute_repeat(nrt_model_t *model, const nrt_tensor_set_t *input_set,
+			      nrt_tensor_set_t *output_set, int repeat_count)
+{
+	struct execution execution = { input_set, output_set, (unsigned int)repeat_count };
+
+	if (!input_set || !output_set)
+		return nrt_fail_with(__func__, NRT_INVALID, "a tensor set is NULL");
+	if (repeat_count < 1)
+		return nrt_fail_with(__func__, NRT_INVALID, "repeat_count is %d; use 1 or more",
+				     repeat_count);
+	return nrt_model_call(__func__, model, execute, &execution);
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/state.h"
+
+static struct nrt_state *state_object(void)
+{
+	static struct nrt_state state = {
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.left = PTHREAD_COND_INITIALIZER,
+		.callback_lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+
+	return &state;
+}
+
+/*
+ * The threads of the library are not in the child, and locks may be held for ever, so it
+ * forgets everything. Its copies of file descriptors stay open until it calls exec() or ends.
+ */
+static void forget_in_child(void)
+{
+	struct nrt_state *state = state_object();
+
+	*state = (struct nrt_state){
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.left = PTHREAD_COND_INITIALIZER,
+		.callback_lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+}
+
+/* With the lock when it returns. An nrt_close() under way is over then. */
+static void lock_settled(struct nrt_state *state)
+{
+	pthread_mutex_lock(&state->lock);
+	while (atomic_load(&state->phase) == NRT_PHASE_CLOSING)
+		pthread_cond_wait(&state->left, &state->lock);
+}
+
+struct nrt_state *nrt_enter_any(void)
+{
+	struct nrt_state *state = state_object();
+
+	atomic_fetch_add(&state->users, 1);
+	while (atomic_load(&state->phase) == NRT_PHASE_CLOSING) {
+		nrt_leave(state);
+		lock_settled(state);
+		pthread_mutex_unlock(&state->lock);
+		atomic_fetch_add(&state->users, 1);
+	}
+	return state;
+}
+
+bool nrt_is_ready(const struct nrt_state *state)
+{
+	return atomic_load(&state->phase) == NRT_PHASE_READY;
+}
+
+struct nrt_state *nrt_enter(const char *call, NRT_STATUS *status)
+{
+	struct nrt_state *state = state_object();
+	enum nrt_phase phase;
+
+	atomic_fetch_add(&state->users, 1);
+	phase = atomic_load(&state->phase);
+	if (phase == NRT_PHASE_READY) {
+		*status = NRT_SUCCESS;
+		return state;
+	}
+	nrt_leave(state);
+	*status = phase == NRT_PHASE_NEW ? NRT_UNINITIALIZED : NRT_CLOSED;
+	nrt_log(NRT_LOG_ERROR, call, "called %s",
+		*status == NRT_CLOSED ? "after nrt_close()" : "before nrt_init()");
+	return NULL;
+}
+
+void nrt_leave(struct nrt_state *state)
+{
+	if (atomic_fetch_sub(&state->users, 1) != 1 ||
+	    atomic_load(&state->phase) != NRT_PHASE_CLOSING)
+		return;
+	/* nrt_close() waits; it gave up the lock for that. */
+	pthread_mutex_lock(&state->lock);
+	pthread_cond_broadcast(&state->left);
+	pthread_mutex_unlock(&state->lock);
+}
+
+void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
+	      struct nrt_error *error)
+{
+	static const char *const names[NRT_NR_KINDS] = {
+		[NRT_KIND_MODEL] = "loaded model",
+		[NRT_KIND_TENSOR] = "tensor",
+		[NRT_KIND_TENSOR_SET] = "tensor set",
+		[NRT_KIND_TRACKER] = "error tracker",
+	};
+	void *object = state->handles ? nrt_handle_get(state->handles, kind, handle) : NULL;
+
+	if (!object)
+		nrt_error_set(error, NRT_INVALID_HANDLE, "%p is no %s", handle, names[kind]);
+	return object;
+}
+
+NRT_STATUS nrt_drop(struct nrt_state *state, const char *call, enum nrt_kind kind,
+		    const void *handle, bool wait)
+{
+	struct nrt_error error;
+	void *object;
+
+	if (state->handles && nrt_handle_close(state->handles, kind, handle, wait))
+		return NRT_SUCCESS;
+	object = nrt_get(state, kind, handle, &error);
+	if (!object)
+		return nrt_fail(call, &error);
+	nrt_handle_put(state->handles, handle);
+	return NRT_FAILURE;
+}
+
+static void release_model(void *object)
+{
+	nrt_model_release(object);
+}
+
+static void release_tensor(void *object)
+{
+	nrt_tensor_release(object);
+}
+
+static void release_set(void *object)
+{
+	nrt_set_release(object);
+}
+
+static void release_tracker(void *object)
+{
+	nrt_tracker_release(object);
+}
+
+/* With the lock. The table lives as long as the process: tensors may outlive nrt_close(). */
+static NRT_STATUS make_handles(struct nrt_state *state, struct nrt_error *error)
+{
+	static nrt_release_fn *const release[NRT_NR_KINDS] = {
+		[NRT_KIND_MODEL] = release_model,
+		[NRT_KIND_TENSOR] = release_tensor,
+		[NRT_KIND_TENSOR_SET] = release_set,
+		[NRT_KIND_TRACKER] = release_tracker,
+	};
+
+	if (state->handles)
+		return NRT_SUCCESS;
+	state->handles = nrt_handles_new(release);
+	if (!state->handles || pthread_atfork(NULL, NULL, forget_in_child))
+		return nrt_error_memory(error);
+	return NRT_SUCCESS;
+}
+
+/* With the lock. */
+static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
+{
+	struct nrt_machine *machine = &state->machine;
+
+	if (atomic_load(&state->phase) == NRT_PHASE_READY)
+		return nrt_error_set(error, NRT_INVALID, "already initialised");
+	if (make_handles(state, error) || nrt_env_read(&state->env, error) ||
+	    nrt_machine_open(machine, error))
+		return error->status;
+	if (nrt_machine_claim(machine, &state->env, error))
+		goto fail;
+	state->units = nrt_units_new(machine->nr_cores);
+	if (!state->units) {
+		nrt_error_memory(error);
+		goto fail;
+	}
+	nrt_groups_init(&state->groups);
+	atomic_store(&state->phase, NRT_PHASE_READY);
+	return NRT_SUCCESS;
+fail:
+	nrt_machine_close(machine);
+	return error->status;
+}
+
+NRT_STATUS nrt_state_init(struct nrt_error *error)
+{
+	struct nrt_state *state = state_object();
+	NRT_STATUS status;
+
+	lock_settled(state);
+	status = init_locked(state, error);
+	pthread_mutex_unlock(&state->lock);
+	return status;
+}
+
+/*
+ * With the lock, which is given up while calls are inside. The claims end first, so whatever
+ * the cores run ends, and with it all that waits for them.
+ */
+static void close_locked(struct nrt_state *state)
+{
+	void *model;
+
+	atomic_store(&state->phase, NRT_PHASE_CLOSING);
+	nrt_units_cancel(state->units);
+	nrt_groups_cancel(&state->groups);
+	nrt_machine_release(&state->machine);
+	while (atomic_load(&state->users))
+		pthread_cond_wait(&state->left, &state->lock);
+	nrt_units_free(state->units);
+	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
+		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
+	nrt_groups_fini(&state->groups);
+	nrt_machine_close(&state->machine);
+	atomic_store(&state->phase, NRT_PHASE_CLOSED);
+	pthread_cond_broadcast(&state->left);
+}
+
+void nrt_state_close(void)
+{
+	struct nrt_state *state = state_object();
+
+	lock_settled(state);
+	if (atomic_load(&state->phase) == NRT_PHASE_READY)
+		close_locked(state);
+	pthread_mutex_unlock(&state->lock);
+}
+
+NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *handle, nrt_model_fn *fn, void *arg)
+{
+	struct nrt_state *state;
+	struct nrt_model *model;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(call, &status);
+	if (!state)
+		return status;
+	model = nrt_get(state, NRT_KIND_MODEL, handle, &error);
+	status = model ? fn(state, model, arg, &error) : error.status;
+	if (model)
+		nrt_handle_put(state->handles, handle);
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_tensor_call(const char *call, const nrt_tensor_t *handle, nrt_tensor_fn *fn,
+			   void *arg)
+{
+	struct nrt_tensor *tensor;
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(call, &status);
+	if (!state)
+		return status;
+	tensor = nrt_get(state, NRT_KIND_TENSOR, handle, &error);
+	status = tensor ? fn(state, tensor, arg, &error) : error.status;
+	if (tensor)
+		nrt_handle_put(state->handles, handle);
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state of the process, and how a public call begins and ends.
+ *
+ * A call enters, which keeps nrt_close() from taking away what it uses, and leaves. No lock
+ * is held meanwhile: nrt_close() first ends what is running, and then waits until nobody is
+ * inside.
+ */
+#ifndef LIBNRT_API_STATE_H
+#define LIBNRT_API_STATE_H
+
+#include <nrt/nrt_experimental.h>
+
+#include "base/log.h"
+#include "comm/group.h"
+#include "exec/compute.h"
+#include "hw/machine.h"
+
+enum nrt_phase {
+	NRT_PHASE_NEW,
+	NRT_PHASE_READY,
+	NRT_PHASE_CLOSING,
+	NRT_PHASE_CLOSED,
+};
+
+/**
+ * struct nrt_state - the state of the process
+ * @lock: protects changes of @phase and @handles; held by nrt_init() and nrt_close()
+ * @left: @users became 0 while @phase was CLOSING, or that is over
+ * @phase: what calls are allowed
+ * @users: calls that have entered
+ * @handles: all that programs have names for; NULL until the first nrt_init()
+ * @env: the environment at nrt_init(); with what follows while @phase is READY
+ * @machine: chips and cores
+ * @units: execution units of the cores
+ * @groups: groups of ranks
+ * @next_model: id of the next model
+ * @callback_lock: protects @callback and @callback_params
+ * @callback: nrt_register_async_exec_callback()
+ */
+struct nrt_state {
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	_Atomic enum nrt_phase phase;
+	atomic_uint users;
+	struct nrt_handles *handles;
+	struct nrt_env env;
+	struct nrt_machine machine;
+	struct nrt_units *units;
+	struct nrt_groups groups;
+	atomic_uint next_model;
+	pthread_mutex_t callback_lock;
+	NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
+	void *callback_params;
+};
+
+/*
+ * Begin a call that needs an initialised library: NULL with *@status set, and a log line,
+ * when it is not. Every successful call ends with nrt_leave().
+ */
+struct nrt_state *nrt_enter(const char *call, NRT_STATUS *status);
+void nrt_leave(struct nrt_state *state);
+
+/*
+ * Begin a call that is allowed at any time: it never fails. What exists only while the
+ * library is initialised must be asked for with nrt_is_ready().
+ */
+struct nrt_state *nrt_enter_any(void);
+bool nrt_is_ready(const struct nrt_state *state);
+
+/* The object of a handle, with a reference; else NULL and @error. */
+void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
+	      struct nrt_error *error);
+
+/* Like nrt_handle_close(), with a line in the log when there is no such handle. */
+NRT_STATUS nrt_drop(struct nrt_state *state, const char *call, enum nrt_kind kind,
+		    const void *handle, bool wait);
+
+/* nrt_init() and nrt_close(). */
+NRT_STATUS nrt_state_init(struct nrt_error *error);
+void nrt_state_close(void);
+
+/* What a call of the API does with a loaded model; @error says why it returns a failure. */
+typedef NRT_STATUS nrt_model_fn(struct nrt_state *state, struct nrt_model *model, void *arg,
+				struct nrt_error *error);
+
+/* The API call @call about @model: enter, look the model up, run @fn, leave, log the error. */
+NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *model, nrt_model_fn *fn, void *arg);
+
+/* The same for a tensor. */
+typedef NRT_STATUS nrt_tensor_fn(struct nrt_state *state, struct nrt_tensor *tensor, void *arg,
+				 struct nrt_error *error);
+NRT_STATUS nrt_tensor_call(const char *call, const nrt_tensor_t *tensor, nrt_tensor_fn *fn,
+			   void *arg);
+
+#endif /* LIBNRT_API_STATE_H */

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/handle.h"
+
+/*
+ * A handle, from bit 63 down: a one, which no address of a program has; the kind, 7 bits;
+ * the generation, 32 bits; the slot, 20 bits; 4 zeros, as the alignment of an allocation
+ * would give.
+ */
+#define SLOT_SHIFT	4
+#define SLOT_BITS	20
+#define GENERATION_SHIFT (SLOT_SHIFT + SLOT_BITS)
+#define KIND_SHIFT	56
+#define HANDLE_FLAG	(1ull << 63)
+
+#define CHUNK_SLOTS	1024
+#define NR_CHUNKS	((1u << SLOT_BITS) / CHUNK_SLOTS)
+#define NO_SLOT		UINT32_MAX
+
+/* The state of a slot: generation in the upper half, then flags, then a count. */
+#define STATE_GENERATION_SHIFT	32
+#define STATE_OPEN		(1ull << 31)
+#define STATE_COUNT		(STATE_OPEN - 1)
+
+/**
+ * struct slot - a place for an object
+ * @state: generation, STATE_OPEN while the handle is good, and the references; an open
+ *	handle is one of them
+ * @object: NULL: the slot is free; written with the lock of the table
+ * @kind: of @object
+ * @next_free: with the lock of the table
+ */
+struct slot {
+	_Atomic uint64_t state;
+	void *object;
+	enum nrt_kind kind;
+	uint32_t next_free;
+};
+
+/**
+ * struct nrt_handles - the table
+ * @release: by kind
+ * @lock: protects what follows but the slots' states
+ * @released: an object is gone
+ * @waiters: threads that wait for @released
+ * @first_free: slot, or NO_SLOT
+ * @nr_slots: slots in @chunks
+ * @chunks: slots, CHUNK_SLOTS together; they never move
+ */
+struct nrt_handles {
+	nrt_release_fn *release[NRT_NR_KINDS];
+	pthread_mutex_t lock;
+	pthread_cond_t released;
+	unsigned int waiters;
+	uint32_t first_free;
+	uint32_t nr_slots;
+	_Atomic(struct slot *) chunks[NR_CHUNKS];
+};
+
+struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS])
+{
+	struct nrt_handles *handles = calloc(1, sizeof(*handles));
+	unsigned int i;
+
+	if (!handles)
+		return NULL;
+	for (i = 0; i < NRT_NR_KINDS; i++)
+		handles->release[i] = release[i];
+	pthread_mutex_init(&handles->lock, NULL);
+	pthread_cond_init(&handles->released, NULL);
+	handles->first_free = NO_SLOT;
+	return handles;
+}
+
+static struct slot *slot_at(struct nrt_handles *handles, uint32_t index)
+{
+	struct slot *chunk = atomic_load_explicit(&handles->chunks[index / CHUNK_SLOTS],
+						  memory_order_acquire);
+
+	return chunk ? &chunk[index % CHUNK_SLOTS] : NULL;
+}
+
+static void *handle_of(uint32_t index, enum nrt_kind kind, uint64_t state)
+{
+	uint64_t generation = state >> STATE_GENERATION_SHIFT;
+
+	return (void *)(uintptr_t)(HANDLE_FLAG | (uint64_t)kind << KIND_SHIFT |
+				   generation << GENERATION_SHIFT |
+				   (uint64_t)index << SLOT_SHIFT);
+}
+
+static uint32_t index_of(const void *handle)
+{
+	return (uint32_t)((uintptr_t)handle >> SLOT_SHIFT) & ((1u << SLOT_BITS) - 1);
+}
+
+static uint64_t generation_of(const void *handle)
+{
+	return (uint32_t)((uintptr_t)handle >> GENERATION_SHIFT);
+}
+
+/* The slot that @handle names, if the value is one that this table could have given. */
+static struct slot *find(struct nrt_handles *handles, enum nrt_kind kind, const void *handle)
+{
+	uint32_t index = index_of(handle);
+	struct slot *slot = slot_at(handles, index);
+
+	if (!slot || handle != handle_of(index, kind, generation_of(handle) <<
+						      STATE_GENERATION_SHIFT))
+		return NULL;
+	return slot;
+}
+
+/* With the lock: more slots, which are all free. */
+static bool grow(struct nrt_handles *handles)
+{
+	uint32_t first = handles->nr_slots;
+	struct slot *chunk;
+	uint32_t i;
+
+	if (first / CHUNK_SLOTS == NR_CHUNKS)
+		return false;
+	chunk = calloc(CHUNK_SLOTS, sizeof(*chunk));
+	if (!chunk)
+		return false;
+	for (i = 0; i < CHUNK_SLOTS; i++)
+		chunk[i].next_free = i + 1 < CHUNK_SLOTS ? first + i + 1 : NO_SLOT;
+	atomic_store_explicit(&handles->chunks[first / CHUNK_SLOTS], chunk,
+			      memory_order_release);
+	handles->first_free = first;
+	handles->nr_slots += CHUNK_SLOTS;
+	return true;
+}
+
+void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *object)
+{
+	void *handle = NULL;
+	struct slot *slot;
+	uint64_t state;
+	uint32_t index;
+
+	pthread_mutex_lock(&handles->lock);
+	if (handles->first_free != NO_SLOT || grow(handles)) {
+		index = handles->first_free;
+		slot = slot_at(handles, index);
+		handles->first_free = slot->next_free;
+		slot->object = object;
+		slot->kind = kind;
+		state = atomic_load(&slot->state) + (1ull << STATE_GENERATION_SHIFT);
+		atomic_store(&slot->state, state | STATE_OPEN | 1);
+		handle = handle_of(index, kind, state);
+	}
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}
+
+void *nrt_handle_get(struct nrt_handles *handles, enum nrt_kind kind, const void *handle)
+{
+	struct slot *slot = find(handles, kind, handle);
+	uint64_t state;
+
+	if (!slot)
+		return NULL;
+	state = atomic_load(&slot->state);
+	do {
+		if (!(state & STATE_OPEN) ||
+		    state >> STATE_GENERATION_SHIFT != generation_of(handle))
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&slot->state, &state, state + 1));
+	return slot->object;
+}
+
+/* Its last reference is gone. */
+static void release(struct nrt_handles *handles, struct slot *slot, uint32_t index)
+{
+	handles->release[slot->kind](slot->object);
+	pthread_mutex_lock(&handles->lock);
+	slot->object = NULL;
+	slot->next_free = handles->first_free;
+	handles->first_free = index;
+	if (handles->waiters)
+		pthread_cond_broadcast(&handles->released);
+	pthread_mutex_unlock(&handles->lock);
+}
+
+void nrt_handle_put(struct nrt_handles *handles, const void *handle)
+{
+	uint32_t index = index_of(handle);
+	struct slot *slot = slot_at(handles, index);
+
+	if ((atomic_fetch_sub(&slot->state, 1) & STATE_COUNT) == 1)
+		release(handles, slot, index);
+}
+
+/* With the lock. Does the slot still have the object that @handle named? */
+static bool lives(const struct slot *slot, const void *handle)
+{
+	return slot->object &&
+	       atomic_load(&slot->state) >> STATE_GENERATION_SHIFT == generation_of(handle);
+}
+
+static void wait_released(struct nrt_handles *handles, struct slot *slot, const void *handle)
+{
+	pthread_mutex_lock(&handles->lock);
+	handles->waiters++;
+	while (lives(slot, handle))
+		pthread_cond_wait(&handles->released, &handles->lock);
+	handles->waiters--;
+	pthread_mutex_unlock(&handles->lock);
+}
+
+bool nrt_handle_close(struct nrt_handles *handles, enum nrt_kind kind, const void *handle,
+		      bool wait)
+{
+	struct slot *slot = find(handles, kind, handle);
+	uint64_t state;
+
+	if (!slot)
+		return false;
+	state = atomic_load(&slot->state);
+	do {
+		if (!(state & STATE_OPEN) ||
+		    state >> STATE_GENERATION_SHIFT != generation_of(handle))
+			return false;
+	} while (!atomic_compare_exchange_weak(&slot->state, &state, state & ~STATE_OPEN));
+	nrt_handle_put(handles, handle);
+	if (wait)
+		wait_released(handles, slot, handle);
+	return true;
+}
+
+void *nrt_handle_any(struct nrt_handles *handles, enum nrt_kind kind)
+{
+	void *handle = NULL;
+	uint32_t i;
+
+	pthread_mutex_lock(&handles->lock);
+	for (i = 0; i < handles->nr_slots && !handle; i++) {
+		const struct slot *slot = slot_at(handles, i);
+		uint64_t state = atomic_load(&slot->state);
+
+		if (slot->object && slot->kind == kind && state & STATE_OPEN)
+			handle = handle_of(i, kind, state);
+	}
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}

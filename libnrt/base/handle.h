@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Handles: what a program gets instead of the address of an object.
+ *
+ * A handle is a number dressed as a pointer. It names a slot of a table and the generation
+ * of that slot, so a handle that was freed is known to be so, also when the slot is used
+ * again, and a value that never was a handle is refused without being looked into. The
+ * values are no addresses that a program can have: one that follows such a pointer faults.
+ *
+ * Whoever looks a handle up gets a reference, so an object does not go away under a thread
+ * that uses it. All functions may be called from any thread.
+ */
+#ifndef LIBNRT_BASE_HANDLE_H
+#define LIBNRT_BASE_HANDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a handle stands for. */
+enum nrt_kind {
+	NRT_KIND_MODEL,
+	NRT_KIND_TENSOR,
+	NRT_KIND_TENSOR_SET,
+	NRT_KIND_TRACKER,
+	NRT_NR_KINDS,
+};
+
+struct nrt_handles;
+
+/* Called once, when a handle is closed and its last reference is gone. */
+typedef void nrt_release_fn(void *object);
+
+/* A table, with the function that ends the objects of each kind. NULL: no memory. */
+struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS]);
+
+/* A handle for @object, or NULL: no memory, or millions of handles in use. */
+void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *object);
+
+/* The object with a reference that nrt_handle_put() drops; NULL: no such handle. */
+void *nrt_handle_get(struct nrt_handles *handles, enum nrt_kind kind, const void *handle);
+void nrt_handle_put(struct nrt_handles *handles, const void *handle);
+
+/*
+ * End a handle: nobody finds it any more. The object is released when the last reference
+ * is gone; with @wait not before that does this function return, so the caller must hold
+ * none. False: no such handle, or another thread was first.
+ */
+bool nrt_handle_close(struct nrt_handles *handles, enum nrt_kind kind, const void *handle,
+		      bool wait);
+
+/* Some handle of that kind, or NULL: to end them all. */
+void *nrt_handle_any(struct nrt_handles *handles, enum nrt_kind kind);
+
+#endif /* LIBNRT_BASE_HANDLE_H */

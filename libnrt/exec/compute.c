@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/compute.h"
+
+/**
+ * struct execution - a request of the compute unit
+ * @request: base
+ * @model: model
+ * @handles: to give back what @async has
+ * @binding: its tensors
+ * @timeout_ms: of each job
+ * @job: id of the job under way
+ * @left: further jobs after it
+ * @turns: by variable, when there is more than one job: outputs that become inputs go
+ *	here and to their tensors in turn, so that the last ones are in the tensors
+ * @traced: counted in the model
+ * @async: what was given along; zero if the caller waits
+ */
+struct execution {
+	struct nrt_request request;
+	struct nrt_model *model;
+	struct nrt_handles *handles;
+	struct nrt_binding *binding;
+	uint32_t timeout_ms;
+	uint64_t job;
+	unsigned int left;
+	struct nrt_place *turns;
+	bool traced;
+	struct nrt_async async;
+};
+
+/* The device may write the trace from now on, until trace_end(). */
+static void trace_begin(struct execution *execution, struct drm_neuron_job *args)
+{
+	struct nrt_model *model = execution->model;
+
+	pthread_mutex_lock(&model->lock);
+	if (model->trace) {
+		args->trace = model->trace->handle;
+		args->trace_size = model->trace_bytes;
+		if (!execution->traced)
+			model->traced++;
+		execution->traced = true;
+	}
+	pthread_mutex_unlock(&model->lock);
+}
+
+static void trace_end(struct execution *execution)
+{
+	struct nrt_model *model = execution->model;
+
+	if (!execution->traced)
+		return;
+	pthread_mutex_lock(&model->lock);
+	if (!--model->traced)
+		pthread_cond_broadcast(&model->untraced);
+	pthread_mutex_unlock(&model->lock);
+	execution->traced = false;
+}
+
+static NRT_STATUS submit(struct execution *execution)
+{
+	struct nrt_model *model = execution->model;
+	struct nrt_part *part = &model->part;
+	struct nrt_core *core = part->core;
+	struct drm_neuron_job args = {
+		.core = core->index,
+		.queues = {
+			.stride = sizeof(*part->queues),
+			.count = part->nr_queues,
+			.pointer = (uintptr_t)part->queues,
+		},
+		.starts = {
+			.stride = sizeof(part->start[0]),
+			.count = NEURON_NR_ENGINES,
+			.pointer = (uintptr_t)part->start,
+		},
+		.sem_clear = {
+			.stride = sizeof(part->sem_clear[0]),
+			.count = NEURON_NR_SEMAPHORES / 64,
+			.pointer = (uintptr_t)part->sem_clear,
+		},
+		.notify_addr = part->notify_addr,
+		.notify_size = model->neff->notify_bytes,
+		.timeout_ms = execution->timeout_ms,
+		.rank = model->rank,
+	};
+	NRT_STATUS status;
+
+	trace_begin(execution, &args);
+	pthread_mutex_lock(&core->lock);
+	nrt_bind_view(model, execution->binding);
+	status = nrt_core_submit(core, &part->view, &args, &execution->job,
+				 &execution->request.error);
+	pthread_mutex_unlock(&core->lock);
+	return status;
+}
+
+NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error)
+{
+	struct nrt_core *core = model->part.core;
+	uint64_t all[NEURON_NR_SEMAPHORES / 64];
+	struct drm_neuron_job args = {
+		.core = core->index,
+		.sem_clear = {
+			.stride = sizeof(all[0]),
+			.count = NEURON_NR_SEMAPHORES / 64,
+			.pointer = (uintptr_t)all,
+		},
+	};
+	struct drm_neuron_wait_job wait;
+	NRT_STATUS status;
+	uint64_t job;
+
+	memset(all, 0xff, sizeof(all));
+	pthread_mutex_lock(&core->lock);
+	status = nrt_core_submit(core, NULL, &args, &job, error);
+	pthread_mutex_unlock(&core->lock);
+	if (status || nrt_core_wait(core, job, &wait, error))
+		return error->status;
+	return nrt_result(model, &wait, error);
+}
+
+static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+{
+	pthread_mutex_lock(&model->lock);
+	model->last = (nrt_emu_execution_t){
+		.start_ns = wait->start_ns,
+		.end_ns = wait->end_ns,
+		.wall_ns = wait->wall_ns,
+		.instructions = wait->instructions,
+		.dma_bytes = wait->dma_bytes,
+		.flags = wait->flags & DRM_NEURON_JOB_INEXACT ? NRT_EMU_INEXACT : 0,
+	};
+	model->has_last = true;
+	pthread_mutex_unlock(&model->lock);
+}
+
+static struct execution *execution_of(struct nrt_request *request)
+{
+	return (struct execution *)request;
+}
+
+static NRT_STATUS start(struct nrt_request *request)
+{
+	struct execution *execution = execution_of(request);
+	struct nrt_model *model = execution->model;
+
+	if (nrt_bind_inputs(model, execution->binding, &request->error))
+		return request->error.status;
+	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
+						&request->error))
+		return request->error.status;
+	if (!submit(execution))
+		return NRT_SUCCESS;
+	trace_end(execution);
+	if (model->group)
+		model->group->failed(model);
+	return request->error.status;
+}
+
+/* Wait for the job under way. */
+static NRT_STATUS end_job(struct execution *execution)
+{
+	struct nrt_error *error = &execution->request.error;
+	struct nrt_model *model = execution->model;
+	struct drm_neuron_wait_job wait;
+
+	if (nrt_core_wait(model->part.core, execution->job, &wait, error))
+		return error->status;
+	record(model, &wait);
+	return nrt_result(model, &wait, error);
+}
+
+/* The output of each pair goes where the next turn wants it, and its input comes from there. */
+static void take_turn(struct execution *execution)
+{
+	const struct neff *neff = execution->model->neff;
+	struct nrt_binding *binding = execution->binding;
+	size_t in = 0, out;
+
+	for (out = 0; out < neff->nr_vars; out++) {
+		struct nrt_place place = binding->places[out];
+
+		if (neff->vars[out].type != NEFF_VAR_OUTPUT)
+			continue;
+		while (neff->vars[in].type != NEFF_VAR_INPUT)
+			in++;
+		binding->places[out] = execution->turns[out];
+		execution->turns[out] = place;
+		binding->places[in++] = place;
+	}
+}
+
+static NRT_STATUS finish(struct nrt_request *request)
+{
+	struct execution *execution = execution_of(request);
+	struct nrt_model *model = execution->model;
+	NRT_STATUS status = end_job(execution);
+
+	while (!status && execution->left) {
+		execution->left--;
+		take_turn(execution);
+		status = submit(execution);
+		if (!status)
+			status = end_job(execution);
+	}
+	trace_end(execution);
+	if (status && model->group)
+		model->group->failed(model);
+	return status ? status : nrt_bind_outputs(model, execution->binding, &request->error);
+}
+
+static void done(struct nrt_request *request)
+{
+	struct execution *execution = execution_of(request);
+	struct nrt_model *model = execution->model;
+	struct nrt_async async = execution->async;
+	const uint32_t id = model->id, vnc = model->part.core->vnc;
+	struct nrt_error error = request->error;
+	nrta_seq_t seq = request->seq;
+
+	nrt_post_execution(model->part.core, error.status);
+	nrt_binding_idle(model, execution->binding);
+	nrt_unbind(model, execution->binding);
+	if (async.tracker_handle)
+		nrt_handle_put(execution->handles, async.tracker_handle);
+	nrt_handle_put(execution->handles, async.model_handle);
+	free(execution);
+	async.ended(async.ended_arg, id, vnc, seq, &error);
+}
+
+static const struct nrt_request_ops execution_ops = {
+	.start = start,
+	.finish = finish,
+	.done = done,
+};
+
+/* Bind the tensors, and fill @execution. */
+static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *execution,
+			  struct nrt_error *error)
+{
+	struct nrt_model *model = execute->model;
+
+	if (nrt_bind(model, execute->handles, execute->inputs, execute->outputs,
+		     &execution->binding, error))
+		return error->status;
+	execution->request.ops = &execution_ops;
+	execution->request.quick = !execution->binding->copies && !model->group;
+	execution->request.alone = model->group;
+	execution->model = model;
+	execution->handles = execute->handles;
+	execution->timeout_ms = execute->timeout_ms;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS refuse_repeat(const struct nrt_model *model, const char *why,
+				struct nrt_error *error)
+{
+	return nrt_error_set(error, NRT_INVALID,
+			     "model \"%.64s\" cannot be repeated: %s; output k becomes input k",
+			     model->neff->name, why);
+}
+
+static void free_turns(struct nrt_place *made, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (!made[i].bo)
+			continue;
+		nrt_bo_forget(made[i].bo);
+		nrt_bo_put(made[i].bo);
+	}
+	free(made);
+}
+
+/* A buffer for each output that becomes an input. */
+static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *made,
+			     struct nrt_error *error)
+{
+	const struct neff *neff = model->neff;
+	struct nrt_core *core = model->part.core;
+	size_t in = 0, out;
+
+	for (out = 0; out < neff->nr_vars; out++) {
+		if (neff->vars[out].type != NEFF_VAR_OUTPUT)
+			continue;
+		while (in < neff->nr_vars && neff->vars[in].type != NEFF_VAR_INPUT)
+			in++;
+		if (in == neff->nr_vars)
+			return refuse_repeat(model, "it has more outputs than inputs", error);
+		if (neff->vars[in++].size != neff->vars[out].size)
+			return refuse_repeat(model, "their sizes differ", error);
+		if (nrt_bo_create(core->device, neff->vars[out].size, DRM_NEURON_BO_HBM,
+				  core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &made[out].bo,
+				  error))
+			return error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+/* Run the execution, whose tensors are bound, @repeat times. */
+static NRT_STATUS run_turns(struct nrt_unit *unit, struct execution *execution,
+			    unsigned int repeat, struct nrt_error *error)
+{
+	size_t nr = execution->model->neff->nr_vars;
+	struct nrt_place *made = calloc(nr + 1, sizeof(*made));
+	struct nrt_place *places = execution->binding->places;
+	size_t i;
+
+	execution->turns = calloc(nr + 1, sizeof(*execution->turns));
+	if (!made || !execution->turns) {
+		nrt_error_memory(error);
+		goto out;
+	}
+	if (fill_turns(execution->model, made, error))
+		goto out;
+	/* The last turn writes to the tensors, so an even number begins with the buffers. */
+	for (i = 0; i < nr; i++) {
+		if (!made[i].bo)
+			continue;
+		execution->turns[i] = repeat % 2 ? made[i] : places[i];
+		places[i] = repeat % 2 ? places[i] : made[i];
+	}
+	execution->left = repeat - 1;
+	nrt_unit_run(unit, &execution->request);
+	*error = execution->request.error;
+out:
+	free(execution->turns);
+	if (made)
+		free_turns(made, nr);
+	return error->status;
+}
+
+NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error *error)
+{
+	struct nrt_core *core = execute->model->part.core;
+	struct execution execution = { 0 };
+	struct nrt_unit *unit;
+	NRT_STATUS status;
+
+	unit = nrt_units_find(execute->units, core->vnc, NRTA_XU_COMPUTE, 0, error);
+	if (!unit)
+		return error->status;
+	status = prepare(execute, &execution, error);
+	if (!status && execute->repeat > 1) {
+		status = run_turns(unit, &execution, execute->repeat, error);
+	} else if (!status) {
+		status = nrt_unit_run(unit, &execution.request);
+		*error = execution.request.error;
+	}
+	if (execution.binding)
+		nrt_unbind(execute->model, execution.binding);
+	nrt_post_execution(core, status);
+	return status;
+}
+
+NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct nrt_async *async,
+				nrta_seq_t *seq, struct nrt_error *error)
+{
+	struct nrt_core *core = execute->model->part.core;
+	struct execution *execution;
+	struct nrt_unit *unit;
+
+	unit = nrt_units_find(execute->units, core->vnc, NRTA_XU_COMPUTE, async->queue, error);
+	if (!unit)
+		return error->status;
+	execution = calloc(1, sizeof(*execution));
+	if (!execution)
+		return nrt_error_memory(error);
+	if (prepare(execute, execution, error))
+		goto fail;
+	execution->async = *async;
+	execution->request.tracker = async->tracker;
+	nrt_binding_busy(execute->model, execution->binding);
+	if (!nrt_unit_schedule(unit, &execution->request, seq, error))
+		return NRT_SUCCESS;
+	nrt_binding_idle(execute->model, execution->binding);
+	nrt_unbind(execute->model, execution->binding);
+fail:
+	free(execution);
+	return error->status;
+}

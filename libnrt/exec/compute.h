@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executions of models.
+ */
+#ifndef LIBNRT_EXEC_COMPUTE_H
+#define LIBNRT_EXEC_COMPUTE_H
+
+#include "exec/unit.h"
+#include "object/model.h"
+
+/* How an asynchronous execution ended; @error has the status, and why. */
+typedef void nrt_ended_fn(void *arg, uint32_t model_id, uint32_t vnc, nrta_seq_t seq,
+			  const struct nrt_error *error);
+
+/**
+ * struct nrt_execute - an execution that is asked for
+ * @handles: of the tensors, and of what follows
+ * @units: of the process
+ * @model: referenced by the caller
+ * @inputs, @outputs: its tensors; needed until the call returns
+ * @timeout_ms: of the job; 0: the driver's default
+ * @repeat: executions in a row; the outputs of one are the inputs of the next one
+ */
+struct nrt_execute {
+	struct nrt_handles *handles;
+	struct nrt_units *units;
+	struct nrt_model *model;
+	struct nrt_set *inputs;
+	struct nrt_set *outputs;
+	uint32_t timeout_ms;
+	unsigned int repeat;
+};
+
+/* Execute, and wait for the end. */
+NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error *error);
+
+/**
+ * struct nrt_async - what belongs to an asynchronous request
+ * @queue: of the unit
+ * @model_handle: a reference that goes with the request once it is scheduled; or NULL
+ * @tracker_handle, @tracker: likewise
+ * @ended, @ended_arg: who is told of the end
+ */
+struct nrt_async {
+	int queue;
+	void *model_handle;
+	void *tracker_handle;
+	struct nrt_tracker *tracker;
+	nrt_ended_fn *ended;
+	void *ended_arg;
+};
+
+/* Execute, and return when that is scheduled. */
+NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct nrt_async *async,
+				nrta_seq_t *seq, struct nrt_error *error);
+
+/* Run a job without instructions that clears all semaphores of the model's core. */
+NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
+
+/* result.c: the status of a job, with @error set when it is not NRT_SUCCESS. */
+NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+		      struct nrt_error *error);
+
+#endif /* LIBNRT_EXEC_COMPUTE_H */

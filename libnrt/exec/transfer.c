@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+
+#include "exec/transfer.h"
+
+struct request {
+	struct nrt_request request;
+	struct nrt_transfer transfer;
+	struct nrt_async async;
+};
+
+static NRT_STATUS finish(struct nrt_request *request)
+{
+	const struct nrt_transfer *move = &((struct request *)request)->transfer;
+
+	if (!move->from.storage)
+		return nrt_span_write(&move->to, move->to_offset, move->host, move->size,
+				      &request->error);
+	if (!move->to.storage)
+		return nrt_span_read(&move->from, move->from_offset, move->host, move->size,
+				     &request->error);
+	return nrt_span_copy(&move->from, move->from_offset, &move->to, move->to_offset,
+			     move->size, &request->error);
+}
+
+static void release_span(struct nrt_span *span)
+{
+	if (!span->storage)
+		return;
+	nrt_storage_idle(span->storage);
+	nrt_span_put(span);
+}
+
+static void done(struct nrt_request *base)
+{
+	struct request *request = (struct request *)base;
+	struct nrt_async async = request->async;
+	struct nrt_error error = base->error;
+	nrta_seq_t seq = base->seq;
+
+	release_span(&request->transfer.from);
+	release_span(&request->transfer.to);
+	if (async.tracker_handle)
+		nrt_handle_put(request->transfer.handles, async.tracker_handle);
+	free(request);
+	async.ended(async.ended_arg, 0, 0, seq, &error);
+}
+
+static const struct nrt_request_ops transfer_ops = {
+	.finish = finish,
+	.done = done,
+};
+
+static void count(const struct nrt_span *span, void (*fn)(struct nrt_storage *))
+{
+	if (span->storage)
+		fn(span->storage);
+}
+
+NRT_STATUS nrt_transfer_schedule(const struct nrt_transfer *transfer,
+				 const struct nrt_async *async, nrta_seq_t *seq,
+				 struct nrt_error *error)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return nrt_error_memory(error);
+	request->request.ops = &transfer_ops;
+	request->request.quick = true;
+	request->request.tracker = async->tracker;
+	request->transfer = *transfer;
+	request->async = *async;
+	count(&transfer->from, nrt_storage_busy);
+	count(&transfer->to, nrt_storage_busy);
+	if (!nrt_unit_schedule(transfer->unit, &request->request, seq, error))
+		return NRT_SUCCESS;
+	count(&transfer->from, nrt_storage_idle);
+	count(&transfer->to, nrt_storage_idle);
+	free(request);
+	return error->status;
+}

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "exec/unit.h"
+
+/* Queues of each unit, and where they begin in the list of a core. */
+static const struct {
+	const char *name;
+	unsigned int first;
+	unsigned int queues;
+} kinds[NRTA_XU_TYPE_NUM] = {
+	[NRTA_XU_TENSOR_READ] = { "TENSOR_READ", 0, 2 },
+	[NRTA_XU_TENSOR_WRITE] = { "TENSOR_WRITE", 2, 2 },
+	[NRTA_XU_TENSOR_OP] = { "TENSOR_OP", 4, 2 },
+	[NRTA_XU_COMPUTE] = { "COMPUTE", 6, 1 },
+	[NRTA_XU_COLLECTIVES] = { "COLLECTIVES", 7, 1 },
+};
+
+#define UNITS_OF_CORE	8
+#define XU_SHIFT	48
+
+/* Somebody watches for a request; @fd is the library's own descriptor of the event. */
+struct watch {
+	struct watch *next;
+	nrta_seq_t seq;
+	int fd;
+};
+
+/* Requests, the oldest first. */
+struct list {
+	struct nrt_request *head;
+	struct nrt_request **tail;
+};
+
+/**
+ * struct nrt_unit - a unit
+ * @id: nrta_xu_id_t
+ * @lock: protects the rest; never held during a step
+ * @changed: a step is over, or there is more to do
+ * @waiting: scheduled, not started
+ * @running: started, not collected
+ * @nr: requests in both lists and in a step
+ * @starting: a thread starts a request that is in no list
+ * @collecting: a thread collects the first of @running
+ * @last: number of the youngest request
+ * @completed: number of the last one collected; written with the lock
+ * @broken: status that made the unit unrecoverable, or NRT_SUCCESS
+ * @cancelled: nothing is started any more
+ * @watches: descriptors to tell
+ * @threaded, @thread: for requests that nobody waits for
+ */
+struct nrt_unit {
+	nrta_xu_id_t id;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct list waiting;
+	struct list running;
+	unsigned int nr;
+	bool starting;
+	bool collecting;
+	nrta_seq_t last;
+	_Atomic nrta_seq_t completed;
+	NRT_STATUS broken;
+	bool cancelled;
+	struct watch *watches;
+	bool threaded;
+	pthread_t thread;
+};
+
+struct nrt_units {
+	unsigned int nr;
+	struct nrt_unit units[];
+};
+
+static void list_init(struct list *list)
+{
+	list->head = NULL;
+	list->tail = &list->head;
+}
+
+static void list_add(struct list *list, struct nrt_request *request)
+{
+	request->next = NULL;
+	*list->tail = request;
+	list->tail = &request->next;
+}
+
+static struct nrt_request *list_take(struct list *list)
+{
+	struct nrt_request *request = list->head;
+
+	list->head = request->next;
+	if (!list->head)
+		list->tail = &list->head;
+	return request;
+}
+
+struct nrt_units *nrt_units_new(unsigned int cores)
+{
+	unsigned int nr = cores * UNITS_OF_CORE;
+	struct nrt_units *units = calloc(1, sizeof(*units) + nr * sizeof(units->units[0]));
+	unsigned int i;
+
+	if (!units)
+		return NULL;
+	units->nr = nr;
+	for (i = 0; i < nr; i++) {
+		struct nrt_unit *unit = &units->units[i];
+
+		unit->id = (nrta_xu_id_t)i;
+		unit->last = (nrta_seq_t)i << XU_SHIFT;
+		atomic_init(&unit->completed, unit->last);
+		pthread_mutex_init(&unit->lock, NULL);
+		pthread_cond_init(&unit->changed, NULL);
+		list_init(&unit->waiting);
+		list_init(&unit->running);
+	}
+	return units;
+}
+
+void nrt_units_cancel(struct nrt_units *units)
+{
+	unsigned int i;
+
+	for (i = 0; i < units->nr; i++) {
+		struct nrt_unit *unit = &units->units[i];
+
+		pthread_mutex_lock(&unit->lock);
+		unit->cancelled = true;
+		pthread_cond_broadcast(&unit->changed);
+		pthread_mutex_unlock(&unit->lock);
+	}
+}
+
+void nrt_units_free(struct nrt_units *units)
+{
+	unsigned int i;
+
+	for (i = 0; i < units->nr; i++) {
+		struct nrt_unit *unit = &units->units[i];
+
+		if (unit->threaded)
+			pthread_join(unit->thread, NULL);
+		pthread_cond_destroy(&unit->changed);
+		pthread_mutex_destroy(&unit->lock);
+	}
+	free(units);
+}
+
+struct nrt_unit *nrt_units_find(struct nrt_units *units, uint32_t core, nrta_xu_t xu, int queue,
+				struct nrt_error *error)
+{
+	if ((unsigned int)xu >= NRTA_XU_TYPE_NUM) {
+		nrt_error_set(error, NRT_INVALID, "execution unit %d is unknown", (int)xu);
+		return NULL;
+	}
+	if (core >= units->nr / UNITS_OF_CORE) {
+		nrt_error_set(error, NRT_INVALID, "core %u: the process owns cores 0 to %u", core,
+			      units->nr / UNITS_OF_CORE - 1);
+		return NULL;
+	}
+	if (queue < 0 || (unsigned int)queue >= kinds[xu].queues) {
+		nrt_error_set(error, NRT_INVALID, "queue %d: unit %s has queues 0 to %u", queue,
+			      kinds[xu].name, kinds[xu].queues - 1);
+		return NULL;
+	}
+	return &units->units[core * UNITS_OF_CORE + kinds[xu].first + (unsigned int)queue];
+}
+
+struct nrt_unit *nrt_units_find_seq(struct nrt_units *units, nrta_seq_t seq,
+				    struct nrt_error *error)
+{
+	uint64_t id = NRTA_SEQ_GET_XU_ID(seq);
+	struct nrt_unit *unit;
+	bool known = false;
+
+	if (id < units->nr && NRTA_SEQ_GET_SEQ_NUM(seq)) {
+		unit = &units->units[id];
+		pthread_mutex_lock(&unit->lock);
+		known = seq <= unit->last;
+		pthread_mutex_unlock(&unit->lock);
+	}
+	if (known)
+		return unit;
+	nrt_error_set(error, NRT_INVALID, "no request has number 0x%llx", (unsigned long long)seq);
+	return NULL;
+}
+
+/* With the lock. May the first waiting request start? */
+static bool can_start(const struct nrt_unit *unit)
+{
+	const struct nrt_request *head = unit->waiting.head;
+
+	return head && !unit->starting && (!head->alone || !unit->running.head);
+}
+
+/* With the lock, which is given up meanwhile. */
+static void start_first(struct nrt_unit *unit)
+{
+	struct nrt_request *request = list_take(&unit->waiting);
+	bool cancelled = unit->cancelled;
+
+	unit->starting = true;
+	pthread_mutex_unlock(&unit->lock);
+	request->error.status = NRT_SUCCESS;
+	if (cancelled)
+		nrt_error_set(&request->error, NRT_CLOSED, "nrt_close() came first");
+	else if (request->ops->start)
+		request->error.status = request->ops->start(request);
+	pthread_mutex_lock(&unit->lock);
+	unit->starting = false;
+	list_add(&unit->running, request);
+	pthread_cond_broadcast(&unit->changed);
+}
+
+/* Statuses after which the unit takes no more asynchronous requests. */
+static bool is_fatal(NRT_STATUS status)
+{
+	switch (status) {
+	case NRT_TIMEOUT:
+	case NRT_HW_ERROR:
+	case NRT_EXEC_HW_ERR_COLLECTIVES:
+	case NRT_EXEC_HW_ERR_HBM_UE:
+	case NRT_EXEC_HW_ERR_NC_UE:
+	case NRT_EXEC_HW_ERR_DMA_ABORT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* With the lock: tell those who watch for requests up to @seq. */
+static void tell(struct nrt_unit *unit, nrta_seq_t seq)
+{
+	struct watch **link = &unit->watches;
+
+	while (*link) {
+		struct watch *watch = *link;
+
+		if (watch->seq > seq) {
+			link = &watch->next;
+			continue;
+		}
+		*link = watch->next;
+		eventfd_write(watch->fd, 1);
+		close(watch->fd);
+		free(watch);
+	}
+}
+
+/* What fails after nrt_units_cancel() fails because of it. */
+static NRT_STATUS explain_cancel(struct nrt_unit *unit, struct nrt_error *error)
+{
+	bool cancelled;
+
+	pthread_mutex_lock(&unit->lock);
+	cancelled = unit->cancelled;
+	pthread_mutex_unlock(&unit->lock);
+	if (error->status && cancelled)
+		nrt_error_set(error, NRT_CLOSED, "nrt_close() ended it");
+	return error->status;
+}
+
+/* With the lock, which is given up meanwhile. */
+static void collect_first(struct nrt_unit *unit)
+{
+	struct nrt_request *request = unit->running.head;
+	nrta_seq_t seq = request->seq;
+	NRT_STATUS status;
+	bool waited = request->waited;
+
+	unit->collecting = true;
+	pthread_mutex_unlock(&unit->lock);
+	if (!request->error.status)
+		request->error.status = request->ops->finish(request);
+	status = explain_cancel(unit, &request->error);
+	if (status && request->tracker)
+		nrt_tracker_add(request->tracker, seq, status);
+	pthread_mutex_lock(&unit->lock);
+	list_take(&unit->running);
+	unit->collecting = false;
+	unit->nr--;
+	if (is_fatal(status))
+		unit->broken = status;
+	atomic_store(&unit->completed, seq);
+	tell(unit, seq);
+	request->collected = true;
+	pthread_cond_broadcast(&unit->changed);
+	if (waited)
+		return;
+	pthread_mutex_unlock(&unit->lock);
+	request->ops->done(request);
+	pthread_mutex_lock(&unit->lock);
+}
+
+/* With the lock: a step of a request that nobody waits for. False: there is none to do. */
+static bool step(struct nrt_unit *unit)
+{
+	if (can_start(unit) && !unit->waiting.head->waited) {
+		start_first(unit);
+		return true;
+	}
+	if (unit->running.head && !unit->running.head->waited && !unit->collecting) {
+		collect_first(unit);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * With the lock. A callback of the program runs in the thread of the unit: when it waits, it
+ * does that thread's work meanwhile.
+ */
+static void wait_changed(struct nrt_unit *unit)
+{
+	if (!unit->threaded || !pthread_equal(unit->thread, pthread_self()) || !step(unit))
+		pthread_cond_wait(&unit->changed, &unit->lock);
+}
+
+static void *unit_main(void *arg)
+{
+	struct nrt_unit *unit = arg;
+
+	pthread_mutex_lock(&unit->lock);
+	while (!unit->cancelled || unit->nr)
+		if (!step(unit))
+			pthread_cond_wait(&unit->changed, &unit->lock);
+	pthread_mutex_unlock(&unit->lock);
+	return NULL;
+}
+
+/* With the lock. Signals are for the program's own threads. */
+static bool have_thread(struct nrt_unit *unit)
+{
+	sigset_t all, old;
+
+	if (unit->threaded)
+		return true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	unit->threaded = !pthread_create(&unit->thread, NULL, unit_main, unit);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return unit->threaded;
+}
+
+/* With the lock. */
+static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
+{
+	unit->nr++;
+	request->seq = ++unit->last;
+	list_add(&unit->waiting, request);
+}
+
+/* With the lock. */
+static NRT_STATUS check_room(struct nrt_unit *unit, struct nrt_error *error)
+{
+	if (unit->cancelled)
+		return nrt_error_set(error, NRT_CLOSED, "nrt_close() came first");
+	if (unit->broken)
+		return nrt_error_set(error, NRT_EXEC_UNIT_UNRECOVERABLE,
+				     "the unit ended with %s; nrt_close() and nrt_init() make a new one",
+				     nrt_get_status_as_str(unit->broken));
+	if (unit->nr >= NRT_UNIT_DEPTH)
+		return nrt_error_set(error, NRT_QUEUE_FULL, "%u requests are in the queue",
+				     unit->nr);
+	if (!have_thread(unit))
+		return nrt_error_set(error, NRT_RESOURCE, "cannot create a thread");
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
+			     nrta_seq_t *seq, struct nrt_error *error)
+{
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&unit->lock);
+	status = check_room(unit, error);
+	if (!status) {
+		request->waited = false;
+		request->collected = false;
+		enqueue(unit, request);
+		*seq = request->seq;
+		if (request->quick && unit->waiting.head == request && can_start(unit))
+			start_first(unit);
+		else
+			pthread_cond_broadcast(&unit->changed);
+	}
+	pthread_mutex_unlock(&unit->lock);
+	return status;
+}
+
+NRT_STATUS nrt_unit_run(struct nrt_unit *unit, struct nrt_request *request)
+{
+	request->waited = true;
+	request->collected = false;
+	pthread_mutex_lock(&unit->lock);
+	enqueue(unit, request);
+	while (!request->collected) {
+		if (unit->waiting.head == request && can_start(unit))
+			start_first(unit);
+		else if (unit->running.head == request && !unit->collecting)
+			collect_first(unit);
+		else
+			wait_changed(unit);
+	}
+	pthread_mutex_unlock(&unit->lock);
+	return request->error.status;
+}
+
+nrta_seq_t nrt_unit_completed(struct nrt_unit *unit)
+{
+	return atomic_load(&unit->completed);
+}
+
+NRT_STATUS nrt_unit_watch(struct nrt_unit *unit, nrta_seq_t seq, int *fd,
+			  struct nrt_error *error)
+{
+	struct watch *watch = malloc(sizeof(*watch));
+	int event = eventfd(0, EFD_CLOEXEC);
+
+	/* The program may close its descriptor at any time, so the library has its own. */
+	*fd = event < 0 ? -1 : fcntl(event, F_DUPFD_CLOEXEC, 0);
+	if (!watch || *fd < 0) {
+		if (event >= 0)
+			close(event);
+		free(watch);
+		return nrt_error_set(error, NRT_RESOURCE, "no file descriptor or memory: %s",
+				     strerror(errno));
+	}
+	*watch = (struct watch){ .seq = seq, .fd = event };
+	pthread_mutex_lock(&unit->lock);
+	watch->next = unit->watches;
+	unit->watches = watch;
+	tell(unit, atomic_load(&unit->completed));
+	pthread_mutex_unlock(&unit->lock);
+	return NRT_SUCCESS;
+}
+
+void nrt_unit_drain(struct nrt_unit *unit)
+{
+	nrta_seq_t last;
+
+	pthread_mutex_lock(&unit->lock);
+	last = unit->last;
+	while (atomic_load(&unit->completed) < last)
+		wait_changed(unit);
+	pthread_mutex_unlock(&unit->lock);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hw/machine.h"
+
+/* Attempts to take free cores while other processes take them, too. */
+#define CLAIM_ATTEMPTS	8
+
+/* NEURON_RT_BACKEND=auto: the chips of the machine, or, when there are none, our own. */
+static NRT_STATUS open_any(struct nrt_machine *machine, struct nrt_error *error)
+{
+	struct nrt_error none;
+
+	if (!nrt_devices_open(&nrt_backend_drm, &machine->devices, &machine->nr_devices, &none))
+		return NRT_SUCCESS;
+	return nrt_devices_open(&nrt_backend_embedded, &machine->devices, &machine->nr_devices,
+				error);
+}
+
+static NRT_STATUS open_devices(struct nrt_machine *machine, struct nrt_error *error)
+{
+	const char *text = getenv("NEURON_RT_BACKEND");
+
+	if (!text || !*text || !strcmp(text, "drm"))
+		return nrt_devices_open(&nrt_backend_drm, &machine->devices, &machine->nr_devices,
+					error);
+	if (!strcmp(text, "embedded"))
+		return nrt_devices_open(&nrt_backend_embedded, &machine->devices,
+					&machine->nr_devices, error);
+	if (!strcmp(text, "auto"))
+		return open_any(machine, error);
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEURON_RT_BACKEND=\"%.40s\": use drm, embedded or auto", text);
+}
+
+NRT_STATUS nrt_machine_open(struct nrt_machine *machine, struct nrt_error *error)
+{
+	memset(machine, 0, sizeof(*machine));
+	if (open_devices(machine, error))
+		return error->status;
+	pthread_mutex_init(&machine->lock, NULL);
+	return NRT_SUCCESS;
+}
+
+bool nrt_machine_embedded(const struct nrt_machine *machine)
+{
+	return machine->devices[0]->backend == &nrt_backend_embedded;
+}
+
+unsigned int nrt_machine_total(const struct nrt_machine *machine)
+{
+	const struct nrt_device *last = machine->devices[machine->nr_devices - 1];
+
+	return last->first_core + last->info.nr_cores;
+}
+
+static void process_name(uint32_t pid, char *name, size_t size)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(name, size, "?");
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return;
+	if (fgets(name, (int)size, file))
+		name[strcspn(name, "\n")] = '\0';
+	fclose(file);
+}
+
+/* A core of @mask on @device is taken; say which, and by whom. */
+static NRT_STATUS explain_busy(struct nrt_device *device, uint32_t mask,
+			       struct nrt_error *error)
+{
+	struct drm_neuron_core_info cores[NEURON_MAX_CORES] = { 0 };
+	char name[32];
+	unsigned int i;
+
+	if (nrt_device_cores(device, cores, error))
+		return error->status;
+	for (i = 0; i < device->info.nr_cores; i++) {
+		if (!(mask & 1u << i) || !cores[i].owner_pid)
+			continue;
+		process_name(cores[i].owner_pid, name, sizeof(name));
+		return nrt_error_set(error, NRT_EXEC_NC_BUSY,
+				     "core %u (core %u of %s) belongs to process %u (%s)",
+				     device->first_core + i, i,
+				     nrt_device_path(device), cores[i].owner_pid, name);
+	}
+	return nrt_error_set(error, NRT_EXEC_NC_BUSY,
+			     "cores 0x%x of %s belong to another process", mask,
+			     nrt_device_path(device));
+}
+
+static NRT_STATUS list_free(const struct nrt_machine *machine, bool *is_free,
+			    struct nrt_error *error)
+{
+	struct drm_neuron_core_info cores[NEURON_MAX_CORES] = { 0 };
+	unsigned int i, j;
+
+	for (i = 0; i < machine->nr_devices; i++) {
+		struct nrt_device *device = machine->devices[i];
+
+		if (nrt_device_cores(device, cores, error))
+			return error->status;
+		for (j = 0; j < device->info.nr_cores; j++)
+			is_free[device->first_core + j] = !cores[j].owner_pid;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS find_free_run(const struct nrt_machine *machine, unsigned int nr,
+				unsigned int *first, struct nrt_error *error)
+{
+	unsigned int total = nrt_machine_total(machine);
+	unsigned int i, run = 0, nr_free = 0;
+	bool *is_free = calloc(total, sizeof(*is_free));
+
+	if (!is_free)
+		return nrt_error_memory(error);
+	if (list_free(machine, is_free, error)) {
+		free(is_free);
+		return error->status;
+	}
+	for (i = 0; i < total && run < nr; i++) {
+		nr_free += is_free[i];
+		run = is_free[i] ? run + 1 : 0;
+	}
+	free(is_free);
+	if (run < nr)
+		return nrt_error_set(error, NRT_RESOURCE,
+				     "NEURON_RT_NUM_CORES=%u: of the %u cores %u are free, but not %u in a row",
+				     nr, total, nr_free, nr);
+	*first = i - nr;
+	return NRT_SUCCESS;
+}
+
+/*
+ * The cores that @env asks for: *@nr from *@first on, numbers in the machine. Without
+ * VISIBLE_CORES a free run is looked for when @find_free.
+ */
+static NRT_STATUS choose_cores(const struct nrt_machine *machine, const struct nrt_env *env,
+			       bool find_free, unsigned int *first, unsigned int *nr,
+			       struct nrt_error *error)
+{
+	unsigned int total = nrt_machine_total(machine);
+
+	*first = env->first_core;
+	*nr = env->nr_cores ? env->nr_cores : total;
+	if (*first >= total || *nr > total - *first)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEURON_RT_%s asks for %s %u; the machine has cores 0 to %u",
+				     env->visible ? "VISIBLE_CORES" : "NUM_CORES",
+				     env->visible ? "core" : "a number of cores,",
+				     env->visible ? *first + *nr - 1 : *nr, total - 1);
+	if (find_free && !env->visible && env->nr_cores)
+		return find_free_run(machine, *nr, first, error);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_machine_visible(const struct nrt_machine *machine, const struct nrt_env *env,
+			       unsigned int *nr, struct nrt_error *error)
+{
+	unsigned int first;
+
+	return choose_cores(machine, env, false, &first, nr, error);
+}
+
+/* The cores from @first to @first + @nr - 1 that lie on @device. */
+static uint32_t device_mask(const struct nrt_device *device, unsigned int first, unsigned int nr)
+{
+	uint32_t mask = 0;
+	unsigned int i;
+
+	for (i = 0; i < device->info.nr_cores; i++)
+		if (device->first_core + i >= first && device->first_core + i < first + nr)
+			mask |= 1u << i;
+	return mask;
+}
+
+void nrt_machine_release(struct nrt_machine *machine)
+{
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_cores; i++)
+		if (machine->cores[i].device)
+			nrt_post_flush(&machine->cores[i]);
+	for (i = 0; i < machine->nr_devices; i++)
+		nrt_device_release(machine->devices[i]);
+}
+
+static NRT_STATUS claim_device(struct nrt_device *device, uint32_t mask, struct nrt_error *error)
+{
+	struct drm_neuron_claim claim = { .cores = mask };
+	int ret;
+
+	ret = device->backend->claim(device->chip, &claim);
+	if (ret == -EBUSY)
+		return explain_busy(device, mask, error);
+	if (ret)
+		return nrt_error_set(error, nrt_status_of_errno(ret),
+				     "%s: cannot claim cores 0x%x: %s",
+				     nrt_device_path(device), mask, strerror(-ret));
+	device->claim = claim.claim;
+	device->claimed = mask;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS claim_range(struct nrt_machine *machine, unsigned int first, unsigned int nr,
+			      struct nrt_error *error)
+{
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_devices; i++) {
+		uint32_t mask = device_mask(machine->devices[i], first, nr);
+
+		if (!mask || !claim_device(machine->devices[i], mask, error))
+			continue;
+		nrt_machine_release(machine);
+		return error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+/* The cores of the process that lie on @device, which are neighbours in the list. */
+static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *device,
+			     unsigned int first, struct nrt_error *error)
+{
+	struct drm_neuron_core_info infos[NEURON_MAX_CORES] = { 0 };
+	unsigned int i;
+
+	if (nrt_device_cores(device, infos, error))
+		return error->status;
+	for (i = 0; i < device->info.nr_cores; i++) {
+		unsigned int vnc = device->first_core + i - first;
+		struct nrt_core *core = &machine->cores[vnc];
+
+		if (!(device->claimed & 1u << i))
+			continue;
+		if (!device->nr_cores++)
+			device->cores = core;
+		core->device = device;
+		core->number = device->first_core + i;
+		core->index = i;
+		core->stack = infos[i].hbm;
+		core->vnc = vnc;
+		pthread_mutex_init(&core->lock, NULL);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS make_cores(struct nrt_machine *machine, unsigned int first, unsigned int nr,
+			     struct nrt_error *error)
+{
+	unsigned int i;
+
+	machine->cores = calloc(nr, sizeof(*machine->cores));
+	if (!machine->cores)
+		return nrt_error_memory(error);
+	machine->nr_cores = nr;
+	for (i = 0; i < machine->nr_devices; i++)
+		if (machine->devices[i]->claimed &&
+		    fill_cores(machine, machine->devices[i], first, error))
+			return error->status;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *env,
+			     struct nrt_error *error)
+{
+	unsigned int first, nr, attempt;
+	bool any = !env->visible && env->nr_cores;
+
+	for (attempt = 1;; attempt++) {
+		if (choose_cores(machine, env, true, &first, &nr, error))
+			return error->status;
+		if (!claim_range(machine, first, nr, error))
+			return make_cores(machine, first, nr, error);
+		/* Somebody else was faster: look for other free ones. */
+		if (error->status != NRT_EXEC_NC_BUSY || !any || attempt == CLAIM_ATTEMPTS)
+			return error->status;
+	}
+}
+
+void nrt_machine_close(struct nrt_machine *machine)
+{
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_cores; i++) {
+		struct nrt_core *core = &machine->cores[i];
+
+		nrt_bo_put(core->scratch);
+		free(core->shown);
+		if (core->device)
+			pthread_mutex_destroy(&core->lock);
+	}
+	nrt_devices_close(machine->devices, machine->nr_devices);
+	free(machine->cores);
+	pthread_mutex_destroy(&machine->lock);
+	memset(machine, 0, sizeof(*machine));
+}
+
+struct nrt_core *nrt_machine_core(struct nrt_machine *machine, int64_t vnc,
+				  struct nrt_error *error)
+{
+	if (vnc >= 0 && vnc < machine->nr_cores)
+		return &machine->cores[vnc];
+	nrt_error_set(error, NRT_INVALID, "core %lld: the process owns cores 0 to %u",
+		      (long long)vnc, machine->nr_cores - 1);
+	return NULL;
+}
+
+/* With the machine's lock. */
+static struct nrt_core *least_loaded(struct nrt_machine *machine)
+{
+	struct nrt_core *best = &machine->cores[0];
+	unsigned int i;
+
+	for (i = 1; i < machine->nr_cores; i++)
+		if (machine->cores[i].models < best->models)
+			best = &machine->cores[i];
+	return best;
+}
+
+NRT_STATUS nrt_machine_take_core(struct nrt_machine *machine, int32_t vnc,
+				 struct nrt_core **core, struct nrt_error *error)
+{
+	if (vnc < -1 || vnc >= (int64_t)machine->nr_cores)
+		return nrt_error_set(error, NRT_LOAD_NOT_ENOUGH_NC,
+				     "core %d: the process owns cores 0 to %u", vnc,
+				     machine->nr_cores - 1);
+	pthread_mutex_lock(&machine->lock);
+	*core = vnc < 0 ? least_loaded(machine) : &machine->cores[vnc];
+	(*core)->models++;
+	pthread_mutex_unlock(&machine->lock);
+	return NRT_SUCCESS;
+}
+
+void nrt_machine_leave_core(struct nrt_machine *machine, struct nrt_core *core)
+{
+	pthread_mutex_lock(&machine->lock);
+	core->models--;
+	pthread_mutex_unlock(&machine->lock);
+}
