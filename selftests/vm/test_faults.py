@@ -447,17 +447,19 @@ def test_host_fail_by_chance(rig):
     rig.struck()
 
 
-def of_each_kind(offsets):
-    """`offsets`, but of registers that stand in many equal pages only three.
+def of_each_kind(offsets, most=16):
+    """`offsets`, but not more than `most` of each 64 KiB, spread over them.
 
-    A chip has thousands of queues, each with a page of registers.
+    A chip has thousands of queues and counters, each with registers like its neighbour's.
     """
-    pages = {}
+    blocks = {}
     for offset in sorted(offsets):
-        pages.setdefault(offset % 0x1000, []).append(offset)
-    few = [group if len(group) <= 8 else [group[0], group[len(group) // 2], group[-1]]
-           for group in pages.values()]
-    return sorted(sum(few, []))
+        blocks.setdefault(offset >> 16, []).append(offset)
+    few = []
+    for block in blocks.values():
+        step = max(1, -(-len(block) // most))
+        few += block[::step] + block[-1:]
+    return sorted(set(few))
 
 
 # --- Registers: the driver comes and goes with each lie ---
