@@ -13,11 +13,25 @@
 
 struct rank {
 	struct rig rig;
+	nrt_tensor_t *other_x;
 	unsigned int number;
 	unsigned int rounds;
 	NRT_STATUS status;
 	float y[RIG_VALUES];
 };
+
+/*
+ * A peer may read the input of this rank until it begins its next execution, so the next
+ * input goes elsewhere.
+ */
+static NRT_STATUS swap_input(struct rank *rank)
+{
+	nrt_tensor_t *x = rank->rig.x;
+
+	rank->rig.x = rank->other_x;
+	rank->other_x = x;
+	return nrt_add_tensor_to_tensor_set(rank->rig.inputs, "x", rank->rig.x);
+}
 
 static void *run_rank(void *arg)
 {
@@ -27,7 +41,7 @@ static void *run_rank(void *arg)
 
 	for (i = 0; i < rank->rounds && !rank->status; i++) {
 		rig_ramp(x, 1000.0f * (float)rank->number + (float)i);
-		rank->status = rig_run(&rank->rig, x, rank->y);
+		rank->status = rig_run(&rank->rig, x, rank->y) ?: swap_input(rank);
 	}
 	return NULL;
 }
@@ -87,17 +101,24 @@ FIXTURE_TEARDOWN(group)
 {
 	unsigned int i;
 
-	for (i = 0; i < MAX_RANKS; i++)
+	for (i = 0; i < MAX_RANKS; i++) {
+		nrt_tensor_free(&self->ranks[i].other_x);
 		rig_unload(&self->ranks[i].rig);
+	}
 	nrt_close();
 }
 
 static NRT_STATUS load_program(struct rank *rank, struct program program, unsigned int number,
 			       int vnc, unsigned int ranks)
 {
+	NRT_STATUS status;
+
 	rank->number = number;
 	rank->rounds = ROUNDS;
-	return rig_load(&rank->rig, program, vnc, number, ranks);
+	nrt_tensor_free(&rank->other_x);
+	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, vnc, PROGRAM_BYTES, "x",
+				     &rank->other_x);
+	return status ?: rig_load(&rank->rig, program, vnc, number, ranks);
 }
 
 static NRT_STATUS load_rank(struct rank *rank, unsigned int number, bool pull, int vnc,

@@ -39,9 +39,10 @@ SUITES = [
           "AddressSanitizer and UBSan", asan("native")),
     # A fixed address layout: with a random one some kernels leave TSan no room.
     Suite("tsan", "native", 150, 1500,
-          "everything compiles with clang -Werror; the tests of the chip under ThreadSanitizer",
+          "everything compiles with clang -Werror; the tests of chip and libnrt under "
+          "ThreadSanitizer",
           Native("native-tsan", "threads", "-Db_sanitize=thread", "-Dwerror=true",
-                 compiler="clang", env=TSAN, wrapper="setarch -R")),
+                 compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",)),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
           asan("qtest", **QTEST), needs=("build",)),
     Suite("embedded", "native", 60, 900,
