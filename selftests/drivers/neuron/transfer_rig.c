@@ -11,6 +11,7 @@
 #include "transfer_rig.h"
 
 #define LONG	300000	/* ms, of what does not end by itself */
+#define FEED_MS	10000	/* to fill a queue */
 
 int transfer_bo(int fd, enum transfer_place place, uint32_t *handle)
 {
@@ -126,8 +127,10 @@ static void *feed(void *arg)
 
 	do {
 		ret = transfer_submit(feeder->fd, &feeder->args, 0, 0);
-		if (!ret)
+		if (!ret) {
 			feeder->id[feeder->nr++ % TRANSFER_LOOKED_AT] = feeder->args.transfer;
+			atomic_store(&feeder->fed, true);
+		}
 		if (ret == -EBUSY) {
 			atomic_store(&feeder->full, true);
 			usleep(1000);
@@ -140,10 +143,12 @@ static void *feed(void *arg)
 
 int transfer_feed(struct transfer_feeder *feeder)
 {
-	const int64_t end = rig_now_ms() + TRANSFER_LIMIT;
+	/* A debug kernel may fill the queue no faster than the device empties it. */
+	const int64_t end = rig_now_ms() + FEED_MS;
 	int ret;
 
 	atomic_init(&feeder->full, false);
+	atomic_init(&feeder->fed, false);
 	feeder->nr = 0;
 	feeder->error = 0;
 	ret = pthread_create(&feeder->thread, NULL, feed, feeder);
@@ -151,7 +156,7 @@ int transfer_feed(struct transfer_feeder *feeder)
 		return -ret;
 	while (!atomic_load(&feeder->full) && rig_now_ms() < end)
 		usleep(1000);
-	return atomic_load(&feeder->full) ? 0 : -ETIMEDOUT;
+	return atomic_load(&feeder->fed) ? 0 : -ETIMEDOUT;
 }
 
 int transfer_feed_end(struct transfer_feeder *feeder)

@@ -70,6 +70,7 @@ uint64_t transfer_bytes(const struct drm_neuron_transfer *args);
  * @fd: device node
  * @args: the transfer that is submitted again and again
  * @thread: that does so
+ * @fed: a transfer was taken
  * @full: the queue has taken no more for once
  * @nr: transfers that were taken
  * @id: of the last ones; transfer i at i modulo its size
@@ -81,13 +82,14 @@ struct transfer_feeder {
 	int fd;
 	struct drm_neuron_transfer args;
 	pthread_t thread;
+	_Atomic bool fed;
 	_Atomic bool full;
 	uint64_t nr;
 	uint64_t id[TRANSFER_LOOKED_AT];
 	int error;
 };
 
-/* Begin, with @fd and @args set, and return when the queue is full. */
+/* Begin, with @fd and @args set, and return when the queue is full, or cannot be filled. */
 int transfer_feed(struct transfer_feeder *feeder);
 /* Wait until a transfer is refused for another reason than a full queue. */
 int transfer_feed_end(struct transfer_feeder *feeder);
