@@ -13,6 +13,13 @@
 #define MAX_FILES	70000
 /* Memory grows with the bytes that are really there, never by what a header says. */
 #define GROW_BYTES	(64 * 1024)
+#define INST_ALIGN	_Alignof(struct neuron_inst)
+
+/* The archive as the caller has it. */
+struct span {
+	const uint8_t *data;
+	size_t size;
+};
 
 /* The name inside of the subgraph, or NULL for what we do not read. */
 static const char *subgraph_name(const char *path)
@@ -43,8 +50,52 @@ static NRT_STATUS grow_file(struct neff_file *file, size_t *room, size_t needed,
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_contents(struct archive *archive, struct neff_file *file, uint64_t *left,
-				struct nrt_error *error)
+static NRT_STATUS append(struct neff_file *file, size_t *room, const void *block, size_t size,
+			 struct nrt_error *error)
+{
+	if (grow_file(file, room, file->size + size, error))
+		return error->status;
+	if (size)
+		memcpy(file->data + file->size, block, size);
+	file->size += size;
+	return NRT_SUCCESS;
+}
+
+/*
+ * Without compression the blocks are in the caller's memory, one behind the other: then that
+ * is the file. Instructions want their alignment.
+ */
+static bool borrow(struct neff_file *file, const struct span *from, const void *block,
+		   size_t size)
+{
+	const uint8_t *at = block;
+
+	if (at < from->data || at >= from->data + from->size)
+		return false;
+	if (!file->data && !((uintptr_t)at % INST_ALIGN)) {
+		file->data = (uint8_t *)at;
+		file->borrowed = true;
+	}
+	if (!file->borrowed || at != file->data + file->size)
+		return false;
+	file->size += size;
+	return true;
+}
+
+/* The file goes on elsewhere. */
+static NRT_STATUS make_own(struct neff_file *file, size_t *room, struct nrt_error *error)
+{
+	const uint8_t *borrowed = file->data;
+	size_t size = file->size;
+
+	file->data = NULL;
+	file->size = 0;
+	file->borrowed = false;
+	return append(file, room, borrowed, size, error);
+}
+
+static NRT_STATUS read_contents(struct archive *archive, const struct span *from,
+				struct neff_file *file, uint64_t *left, struct nrt_error *error)
 {
 	size_t room = 0;
 
@@ -67,12 +118,13 @@ static NRT_STATUS read_contents(struct archive *archive, struct neff_file *file,
 			return nrt_error_set(error, NRT_RESOURCE,
 					     "NEFF: archive: %s: unpacks to more than the limit",
 					     file->name);
-		if (grow_file(file, &room, file->size + size, error))
-			return error->status;
-		if (size)
-			memcpy(file->data + file->size, block, size);
-		file->size += size;
 		*left -= size;
+		if (borrow(file, from, block, size))
+			continue;
+		if (file->borrowed && make_own(file, &room, error))
+			return error->status;
+		if (append(file, &room, block, size, error))
+			return error->status;
 	}
 }
 
@@ -106,8 +158,8 @@ static struct neff_file *add_file(struct neff *neff, const char *name, struct nr
 }
 
 static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
-			     struct archive_entry *entry, uint64_t *left,
-			     struct nrt_error *error)
+			     const struct span *from, struct archive_entry *entry,
+			     uint64_t *left, struct nrt_error *error)
 {
 	const char *path = archive_entry_pathname(entry);
 	struct neff_file *file;
@@ -123,11 +175,11 @@ static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
 	file = add_file(neff, name, error);
 	if (!file)
 		return error->status;
-	return read_contents(archive, file, left, error);
+	return read_contents(archive, from, file, left, error);
 }
 
-static NRT_STATUS read_entries(struct neff *neff, struct archive *archive, uint64_t left,
-			       struct nrt_error *error)
+static NRT_STATUS read_entries(struct neff *neff, struct archive *archive,
+			       const struct span *from, uint64_t left, struct nrt_error *error)
 {
 	for (;;) {
 		struct archive_entry *entry;
@@ -138,7 +190,7 @@ static NRT_STATUS read_entries(struct neff *neff, struct archive *archive, uint6
 		if (ret != ARCHIVE_OK)
 			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
 					     archive_error_string(archive) ?: "damaged");
-		if (read_entry(neff, archive, entry, &left, error))
+		if (read_entry(neff, archive, from, entry, &left, error))
 			return error->status;
 	}
 }
@@ -167,6 +219,7 @@ static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
 NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 			     const struct neff_limits *limits, struct nrt_error *error)
 {
+	const struct span from = { data, size };
 	struct archive *archive = archive_read_new();
 	NRT_STATUS status;
 
@@ -178,7 +231,7 @@ NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 		status = nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
 				       archive_error_string(archive) ?: "cannot be opened");
 	else
-		status = read_entries(neff, archive, limits->unpacked_bytes, error);
+		status = read_entries(neff, archive, &from, limits->unpacked_bytes, error);
 	archive_read_free(archive);
 	return status ? status : sort_files(neff, error);
 }

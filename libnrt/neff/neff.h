@@ -26,11 +26,17 @@
 #define NEFF_MAX_VAR_SIZE	(1ull << 46)
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
-/* A file of sg00/. */
+/**
+ * struct neff_file - a file of sg00/
+ * @name: unique
+ * @data, @size: contents
+ * @borrowed: @data is in the memory that the NEFF was read from
+ */
 struct neff_file {
 	char *name;
 	uint8_t *data;
 	size_t size;
+	bool borrowed;
 };
 
 /**
@@ -166,8 +172,8 @@ struct neff {
 };
 
 /*
- * Read a NEFF. On success *@out must be freed with neff_free(); @bytes is not
- * needed any more. NRT_INVALID, NRT_UNSUPPORTED_NEFF_VERSION or NRT_RESOURCE with
+ * Read a NEFF. On success *@out must be freed with neff_free(); @bytes must stay until
+ * neff_drop_files() or that. NRT_INVALID, NRT_UNSUPPORTED_NEFF_VERSION or NRT_RESOURCE with
  * @error set otherwise.
  */
 NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,

@@ -158,7 +158,8 @@ void neff_drop_files(struct neff *neff)
 
 	for (i = 0; i < neff->nr_files; i++) {
 		free(neff->files[i].name);
-		free(neff->files[i].data);
+		if (!neff->files[i].borrowed)
+			free(neff->files[i].data);
 	}
 	free(neff->files);
 	neff->files = NULL;

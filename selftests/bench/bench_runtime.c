@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the runtime costs, on a chip in the process: copies against memcpy, an empty model
+ * against a thread that answers another one, scheduling against executing, a load against
+ * reading the file's bytes.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <nrt/nrt_async.h>
+#include <nrt/nrt_experimental.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <openssl/sha.h>
+
+#include "figure.h"
+#include "neuron_builder.h"
+
+#define MIB		((size_t)1 << 20)
+#define COPY_BYTES	(64 * MIB)
+#define FILE_BYTES	(256 * MIB)
+#define RUNS		200	/* in a sample */
+#define DEPTH		63
+#define US		1e6
+
+static void must(NRT_STATUS status, const char *what)
+{
+	if (!status)
+		return;
+	fprintf(stderr, "bench-runtime: %s: %s\n", what, nrt_get_status_as_str(status));
+	exit(1);
+}
+
+/* A model, with or without a constant of @bytes, that does nothing. */
+static void *make_neff(size_t bytes, size_t *size)
+{
+	struct nb_program *nb = nb_new("nothing");
+	void *constant = calloc(1, bytes + 1);
+	void *neff = NULL;
+
+	if (!nb || !constant) {
+		fprintf(stderr, "bench-runtime: out of memory\n");
+		exit(1);
+	}
+	if (bytes)
+		nb_file(nb, "constant.bin", constant, bytes);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+	if (nb_pack(nb, &neff, size)) {
+		fprintf(stderr, "bench-runtime: %s\n", nb_error(nb));
+		exit(1);
+	}
+	nb_free(nb);
+	free(constant);
+	return neff;
+}
+
+/* --- Copies --- */
+
+static void measure_copies(struct figures *figures, unsigned int rounds)
+{
+	double write[FIGURE_MAX_ROUNDS], read[FIGURE_MAX_ROUNDS], plain[FIGURE_MAX_ROUNDS];
+	double begin;
+	uint8_t *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+	nrt_tensor_t *tensor;
+	unsigned int i;
+
+	must(nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, COPY_BYTES, "t", &tensor),
+	     "nrt_tensor_allocate");
+	if (!from || !to)
+		must(NRT_RESOURCE, "malloc");
+	memset(from, 1, COPY_BYTES);
+	memset(to, 2, COPY_BYTES);
+	must(nrt_tensor_write(tensor, from, 0, COPY_BYTES), "nrt_tensor_write");
+	for (i = 0; i < rounds; i++) {
+		begin = figure_now();
+		must(nrt_tensor_write(tensor, from, 0, COPY_BYTES), "nrt_tensor_write");
+		write[i] = figure_now() - begin;
+		begin = figure_now();
+		memcpy(to, from, COPY_BYTES);
+		plain[i] = figure_now() - begin;
+		begin = figure_now();
+		must(nrt_tensor_read(tensor, to, 0, COPY_BYTES), "nrt_tensor_read");
+		read[i] = figure_now() - begin;
+	}
+	figure_rates(write, rounds, COPY_BYTES / 1e9);
+	figure_rates(plain, rounds, COPY_BYTES / 1e9);
+	figure_rates(read, rounds, COPY_BYTES / 1e9);
+	figures_add(figures, (struct figure){ .name = "runtime_write_64mib", .unit = "GB/s",
+					      .goal = 0.95 }, write, plain, rounds);
+	figures_add(figures, (struct figure){ .name = "runtime_read_64mib", .unit = "GB/s",
+					      .goal = 0.95 }, read, plain, rounds);
+	nrt_tensor_free(&tensor);
+	free(from);
+	free(to);
+}
+
+/* --- An empty model --- */
+
+/* Two threads that wake each other: 0 it is the caller's turn, 1 the other's, 2 the end. */
+struct ring {
+	_Atomic uint32_t turn;
+};
+
+static void ring_pass(struct ring *ring, uint32_t turn)
+{
+	atomic_store(&ring->turn, turn);
+	syscall(SYS_futex, &ring->turn, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static void ring_await(struct ring *ring, uint32_t other)
+{
+	while (atomic_load(&ring->turn) == other)
+		syscall(SYS_futex, &ring->turn, FUTEX_WAIT_PRIVATE, other, NULL, NULL, 0);
+}
+
+static void *answer(void *arg)
+{
+	struct ring *ring = arg;
+
+	for (;;) {
+		ring_await(ring, 0);
+		if (atomic_load(&ring->turn) == 2)
+			return NULL;
+		ring_pass(ring, 0);
+	}
+}
+
+static double time_rings(struct ring *ring)
+{
+	double begin = figure_now();
+	unsigned int i;
+
+	for (i = 0; i < RUNS; i++) {
+		ring_pass(ring, 1);
+		ring_await(ring, 1);
+	}
+	return (figure_now() - begin) / RUNS;
+}
+
+struct model {
+	nrt_model_t *model;
+	nrt_tensor_set_t *inputs;
+	nrt_tensor_set_t *outputs;
+};
+
+static double time_runs(const struct model *model)
+{
+	double begin = figure_now();
+	unsigned int i;
+
+	for (i = 0; i < RUNS; i++)
+		must(nrt_execute(model->model, model->inputs, model->outputs), "nrt_execute");
+	return (figure_now() - begin) / RUNS;
+}
+
+/* As many as the queue takes: the time to schedule one, and from one end to the next. */
+static void time_pipeline(const struct model *model, double *schedule, double *each)
+{
+	double begin = figure_now();
+	nrta_seq_t seq;
+	unsigned int i;
+
+	for (i = 0; i < DEPTH; i++)
+		must(nrta_execute_schedule(model->model, model->inputs, model->outputs, 0, NULL,
+					   &seq), "nrta_execute_schedule");
+	*schedule = (figure_now() - begin) / DEPTH;
+	must(nrt_async_drain_queued_execs(0), "nrt_async_drain_queued_execs");
+	*each = (figure_now() - begin) / DEPTH;
+}
+
+static void scale(double *values, unsigned int rounds, double factor)
+{
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++)
+		values[i] *= factor;
+}
+
+static void measure_empty(struct figures *figures, unsigned int rounds)
+{
+	double sync[FIGURE_MAX_ROUNDS], trips[FIGURE_MAX_ROUNDS], schedule[FIGURE_MAX_ROUNDS];
+	double each[FIGURE_MAX_ROUNDS];
+	struct ring ring = { 0 };
+	struct model model;
+	pthread_t thread;
+	size_t size;
+	void *neff = make_neff(0, &size);
+	unsigned int i;
+
+	must(nrt_load(neff, size, 0, -1, &model.model), "nrt_load");
+	must(nrt_allocate_tensor_set(&model.inputs), "nrt_allocate_tensor_set");
+	must(nrt_allocate_tensor_set(&model.outputs), "nrt_allocate_tensor_set");
+	if (pthread_create(&thread, NULL, answer, &ring))
+		must(NRT_RESOURCE, "pthread_create");
+	time_runs(&model);
+	time_pipeline(&model, &schedule[0], &each[0]);
+	for (i = 0; i < rounds; i++) {
+		sync[i] = time_runs(&model);
+		trips[i] = 2 * time_rings(&ring);
+		time_pipeline(&model, &schedule[i], &each[i]);
+	}
+	ring_pass(&ring, 2);
+	pthread_join(thread, NULL);
+	scale(sync, rounds, US);
+	scale(trips, rounds, US);
+	scale(schedule, rounds, US);
+	scale(each, rounds, US);
+	figures_add(figures, (struct figure){ .name = "runtime_empty_model", .unit = "us",
+					      .goal = 1, .lower_is_better = true },
+		    sync, trips, rounds);
+	figures_add(figures, (struct figure){ .name = "runtime_schedule", .unit = "us",
+					      .goal = 0.5, .lower_is_better = true },
+		    schedule, sync, rounds);
+	figures_add(figures, (struct figure){ .name = "runtime_pipeline", .unit = "us",
+					      .goal = 0.5, .lower_is_better = true },
+		    each, sync, rounds);
+	must(nrt_unload(model.model), "nrt_unload");
+	nrt_destroy_tensor_set(&model.inputs);
+	nrt_destroy_tensor_set(&model.outputs);
+	free(neff);
+}
+
+/* --- Loading --- */
+
+static double time_load(const void *neff, size_t size)
+{
+	double begin = figure_now(), end;
+	nrt_model_t *model;
+
+	must(nrt_load(neff, size, 0, -1, &model), "nrt_load");
+	end = figure_now();
+	must(nrt_unload(model), "nrt_unload");
+	return end - begin;
+}
+
+static void measure_load(struct figures *figures, unsigned int rounds)
+{
+	double load[FIGURE_MAX_ROUNDS], plain[FIGURE_MAX_ROUNDS];
+	uint8_t hash[SHA256_DIGEST_LENGTH];
+	double begin;
+	size_t size;
+	void *copy;
+	void *neff = make_neff(FILE_BYTES, &size);
+	bool hashed = getenv("NEURON_RT_VALIDATE_HASH");
+	unsigned int i;
+
+	time_load(neff, size);
+	for (i = 0; i < rounds; i++) {
+		load[i] = time_load(neff, size) * 1e3;
+		/* To fresh memory, as a load goes to. */
+		begin = figure_now();
+		copy = malloc(FILE_BYTES);
+		if (!copy)
+			must(NRT_RESOURCE, "malloc");
+		memcpy(copy, neff, FILE_BYTES);
+		/* The compiler must not see that nobody reads it. */
+		__asm__ volatile("" : : "r"(copy) : "memory");
+		if (hashed)
+			SHA256(neff, size, hash);
+		plain[i] = (figure_now() - begin) * 1e3;
+		free(copy);
+	}
+	figures_add(figures, (struct figure){
+			.name = hashed ? "runtime_load_hashed" : "runtime_load", .unit = "ms",
+			.goal = hashed ? 1.2 : 2, .lower_is_better = true },
+		    load, plain, rounds);
+	free(neff);
+}
+
+/* From nothing to the first result of a process. */
+static void begin(struct figures *figures)
+{
+	double start = figure_now();
+	struct model model;
+	size_t size;
+	void *neff = make_neff(0, &size);
+
+	must(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
+	must(nrt_load(neff, size, 0, -1, &model.model), "nrt_load");
+	must(nrt_allocate_tensor_set(&model.inputs), "nrt_allocate_tensor_set");
+	must(nrt_execute(model.model, model.inputs, model.inputs), "nrt_execute");
+	figures_add_one(figures, (struct figure){ .name = "runtime_first_result", .unit = "ms",
+						  .goal = 50, .lower_is_better = true },
+			(figure_now() - start) * 1e3);
+	must(nrt_unload(model.model), "nrt_unload");
+	nrt_destroy_tensor_set(&model.inputs);
+	free(neff);
+}
+
+int main(int argc, char **argv)
+{
+	struct figure_options options = figure_options(argc, argv);
+	static struct figures figures;
+
+	setenv("NEURON_RT_BACKEND", "embedded", 1);
+	setenv("NEURON_RT_LOG_LEVEL", "QUIET", 0);
+	setenv("NEURON_EMU_INSTANCE", "trn2:1", 0);
+	begin(&figures);
+	measure_copies(&figures, options.rounds);
+	measure_empty(&figures, options.rounds);
+	unsetenv("NEURON_RT_VALIDATE_HASH");
+	measure_load(&figures, options.rounds);
+	nrt_close();
+	/* The environment is read when the library is initialised. */
+	setenv("NEURON_RT_VALIDATE_HASH", "true", 1);
+	must(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
+	measure_load(&figures, options.rounds);
+	nrt_close();
+	return figures_report(&figures, options.json) ? 1 : 0;
+}
