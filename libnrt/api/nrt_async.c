@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
+
 #include <nrt/nrt_async.h>
 
 #include "api/state.h"
@@ -6,32 +8,27 @@
 
 _Static_assert(sizeof(nrta_error_t) == 16, "public layout");
 
-/* A request that nobody waited for has ended: @arg is the call that scheduled it. */
-static void log_end(void *arg, uint32_t model_id, uint32_t vnc, nrta_seq_t seq,
-		    const struct nrt_error *error)
+static void log_end(const char *call, const struct nrt_ended *ended)
 {
-	(void)model_id;
-	(void)vnc;
-	if (error->status)
-		nrt_log(NRT_LOG_ERROR, arg, "request 0x%llx: %s", (unsigned long long)seq,
-			error->text);
+	if (ended->error.status)
+		nrt_log(NRT_LOG_ERROR, call, "request 0x%llx: %s",
+			(unsigned long long)ended->seq, ended->error.text);
+}
+
+/* A transfer has ended; @arg is the call that scheduled it. */
+static void end_transfer(void *arg, struct nrt_ended *ended)
+{
+	log_end(arg, ended);
+	free(ended);
 }
 
 /* Of an execution: the program may want to know. */
-static void tell_end(void *arg, uint32_t model_id, uint32_t vnc, nrta_seq_t seq,
-		     const struct nrt_error *error)
+static void end_execution(void *arg, struct nrt_ended *ended)
 {
 	struct nrt_state *state = arg;
-	NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
-	void *params;
 
-	log_end("nrta_execute_schedule", model_id, vnc, seq, error);
-	pthread_mutex_lock(&state->callback_lock);
-	callback = state->callback;
-	params = state->callback_params;
-	pthread_mutex_unlock(&state->callback_lock);
-	if (callback)
-		callback(params, model_id, vnc, seq, error->status);
+	log_end("nrta_execute_schedule", ended);
+	nrt_callbacks_add(&state->callbacks, ended);
 }
 
 /* The tracker, if there is one, with a reference for the request. */
@@ -84,7 +81,7 @@ static NRT_STATUS schedule_model(struct nrt_state *state, struct nrt_model *mode
 	const struct schedule *schedule = arg;
 	struct nrt_async async = {
 		.queue = schedule->queue,
-		.ended = tell_end,
+		.ended = end_execution,
 		.ended_arg = state,
 	};
 	struct nrt_execute what = {
@@ -161,7 +158,7 @@ static NRT_STATUS schedule_spans(struct nrt_state *state, const struct move *mov
 				 struct nrt_transfer *transfer, struct nrt_error *error)
 {
 	const struct nrt_span *at = transfer->to.storage ? &transfer->to : &transfer->from;
-	struct nrt_async async = { .ended = log_end, .ended_arg = (void *)move->call };
+	struct nrt_async async = { .ended = end_transfer, .ended_arg = (void *)move->call };
 
 	transfer->handles = state->handles;
 	transfer->host = move->host;

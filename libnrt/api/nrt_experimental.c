@@ -138,10 +138,7 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callb
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
-	pthread_mutex_lock(&state->callback_lock);
-	state->callback = callback;
-	state->callback_params = params;
-	pthread_mutex_unlock(&state->callback_lock);
+	nrt_callbacks_set(&state->callbacks, callback, params);
 	nrt_leave(state);
 	return NRT_SUCCESS;
 }
@@ -156,9 +153,13 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
-	unit = nrt_units_find(state->units, (uint32_t)vnc, NRTA_XU_COMPUTE, 0, &error);
-	if (unit)
+	unit = nrt_machine_core(&state->machine, vnc, &error) ?
+		       nrt_units_find(state->units, (uint32_t)vnc, NRTA_XU_COMPUTE, 0, &error) :
+		       NULL;
+	if (unit) {
 		nrt_unit_drain(unit);
+		nrt_callbacks_drain(&state->callbacks);
+	}
 	nrt_leave(state);
 	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
 }

@@ -392,25 +392,39 @@ struct completion {
 	uint64_t count;
 };
 
+static NRT_STATUS explain_count(const struct completion *wait, uint64_t seen,
+				struct nrt_error *error)
+{
+	return nrt_error_set(error, NRT_TIMEOUT,
+			     "%llu of %llu executions wrote the tensor within %lld us",
+			     (unsigned long long)seen, (unsigned long long)wait->count,
+			     (long long)wait->timeout_us);
+}
+
 /* In slices: nrt_close() must not wait for a count that never comes. */
 static NRT_STATUS wait_count(struct nrt_state *state, struct nrt_storage *storage,
 			     const struct completion *wait, struct nrt_error *error)
 {
 	int64_t waited = 0, slice;
-	NRT_STATUS status;
+	uint64_t seen;
 
-	do {
-		if (waited && !nrt_is_ready(state))
-			return nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait");
+	for (;;) {
 		slice = WAIT_SLICE_US;
 		if (wait->timeout_us >= 0 && wait->timeout_us - waited < slice)
 			slice = wait->timeout_us - waited;
-		status = nrt_storage_wait(storage, slice, wait->count, error);
+		seen = nrt_storage_wait(storage, slice, wait->count);
+		if (seen >= wait->count)
+			return NRT_SUCCESS;
 		waited += slice;
-		if (status && wait->timeout_us < 0 && waited == WAIT_WARN_US)
-			nrt_log(NRT_LOG_WARNING, wait->call, "waiting for 30 s: %s", error->text);
-	} while (status && (wait->timeout_us < 0 || waited < wait->timeout_us));
-	return status;
+		if (!nrt_is_ready(state))
+			return nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait");
+		if (wait->timeout_us >= 0 && waited >= wait->timeout_us)
+			return explain_count(wait, seen, error);
+		if (wait->timeout_us < 0 && waited == WAIT_WARN_US)
+			nrt_log(NRT_LOG_WARNING, wait->call,
+				"%llu of %llu executions wrote the tensor within 30 s",
+				(unsigned long long)seen, (unsigned long long)wait->count);
+	}
 }
 
 static NRT_STATUS check_completion(struct nrt_state *state, struct nrt_tensor *tensor, void *arg,

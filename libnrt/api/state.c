@@ -9,7 +9,6 @@ static struct nrt_state *state_object(void)
 	static struct nrt_state state = {
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.left = PTHREAD_COND_INITIALIZER,
-		.callback_lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 
 	return &state;
@@ -23,10 +22,11 @@ static void forget_in_child(void)
 {
 	struct nrt_state *state = state_object();
 
+	/* Handles of the parent must not name what the child makes. */
 	*state = (struct nrt_state){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.left = PTHREAD_COND_INITIALIZER,
-		.callback_lock = PTHREAD_MUTEX_INITIALIZER,
+		.forks = state->forks + 1,
 	};
 }
 
@@ -43,7 +43,8 @@ struct nrt_state *nrt_enter_any(void)
 	struct nrt_state *state = state_object();
 
 	atomic_fetch_add(&state->users, 1);
-	while (atomic_load(&state->phase) == NRT_PHASE_CLOSING) {
+	/* nrt_close() waits for callbacks before it takes anything away. */
+	while (atomic_load(&state->phase) == NRT_PHASE_CLOSING && !nrt_in_callback()) {
 		nrt_leave(state);
 		lock_settled(state);
 		pthread_mutex_unlock(&state->lock);
@@ -147,11 +148,16 @@ static NRT_STATUS make_handles(struct nrt_state *state, struct nrt_error *error)
 		[NRT_KIND_TRACKER] = release_tracker,
 	};
 
+	struct nrt_handles *handles;
+
 	if (state->handles)
 		return NRT_SUCCESS;
-	state->handles = nrt_handles_new(release);
-	if (!state->handles || pthread_atfork(NULL, NULL, forget_in_child))
+	if (pthread_atfork(NULL, NULL, forget_in_child))
 		return nrt_error_memory(error);
+	handles = nrt_handles_new(release, state->forks);
+	if (!handles)
+		return nrt_error_memory(error);
+	state->handles = handles;
 	return NRT_SUCCESS;
 }
 
@@ -173,6 +179,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		goto fail;
 	}
 	nrt_groups_init(&state->groups);
+	nrt_callbacks_init(&state->callbacks);
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
 fail:
@@ -191,25 +198,34 @@ NRT_STATUS nrt_state_init(struct nrt_error *error)
 	return status;
 }
 
-/*
- * With the lock, which is given up while calls are inside. The claims end first, so whatever
- * the cores run ends, and with it all that waits for them.
- */
-static void close_locked(struct nrt_state *state)
+/* Nobody enters any more, and nobody is inside. */
+static void take_down(struct nrt_state *state)
 {
 	void *model;
 
+	nrt_units_free(state->units);
+	nrt_callbacks_stop(&state->callbacks);
+	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
+		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
+	nrt_groups_fini(&state->groups);
+	nrt_machine_close(&state->machine);
+}
+
+/*
+ * With the lock, which is given up meanwhile: the phase keeps others out. The claims end
+ * first, so whatever the cores run ends, and with it all that waits for them.
+ */
+static void close_locked(struct nrt_state *state)
+{
 	atomic_store(&state->phase, NRT_PHASE_CLOSING);
 	nrt_units_cancel(state->units);
 	nrt_groups_cancel(&state->groups);
 	nrt_machine_release(&state->machine);
 	while (atomic_load(&state->users))
 		pthread_cond_wait(&state->left, &state->lock);
-	nrt_units_free(state->units);
-	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
-		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
-	nrt_groups_fini(&state->groups);
-	nrt_machine_close(&state->machine);
+	pthread_mutex_unlock(&state->lock);
+	take_down(state);
+	pthread_mutex_lock(&state->lock);
 	atomic_store(&state->phase, NRT_PHASE_CLOSED);
 	pthread_cond_broadcast(&state->left);
 }

@@ -9,8 +9,7 @@
 #ifndef LIBNRT_API_STATE_H
 #define LIBNRT_API_STATE_H
 
-#include <nrt/nrt_experimental.h>
-
+#include "api/callback.h"
 #include "base/log.h"
 #include "comm/group.h"
 #include "exec/compute.h"
@@ -25,33 +24,32 @@ enum nrt_phase {
 
 /**
  * struct nrt_state - the state of the process
- * @lock: protects changes of @phase and @handles; held by nrt_init() and nrt_close()
+ * @lock: protects changes of @phase and @handles; held by nrt_init()
  * @left: @users became 0 while @phase was CLOSING, or that is over
  * @phase: what calls are allowed
  * @users: calls that have entered
  * @handles: all that programs have names for; NULL until the first nrt_init()
+ * @forks: generations of processes before this one
  * @env: the environment at nrt_init(); with what follows while @phase is READY
  * @machine: chips and cores
  * @units: execution units of the cores
  * @groups: groups of ranks
  * @next_model: id of the next model
- * @callback_lock: protects @callback and @callback_params
- * @callback: nrt_register_async_exec_callback()
+ * @callbacks: who is told of the end of executions
  */
 struct nrt_state {
 	pthread_mutex_t lock;
 	pthread_cond_t left;
 	_Atomic enum nrt_phase phase;
 	atomic_uint users;
-	struct nrt_handles *handles;
+	_Atomic(struct nrt_handles *) handles;
+	unsigned int forks;
 	struct nrt_env env;
 	struct nrt_machine machine;
 	struct nrt_units *units;
 	struct nrt_groups groups;
 	atomic_uint next_model;
-	pthread_mutex_t callback_lock;
-	NRT_ASYNC_EXEC_STATUS_CALLBACK callback;
-	void *callback_params;
+	struct nrt_callbacks callbacks;
 };
 
 /*

@@ -17,6 +17,9 @@
 #define KIND_SHIFT	56
 #define HANDLE_FLAG	(1ull << 63)
 
+/* A series begins at each multiple of so many generations. */
+#define SERIES_SHIFT	20
+
 #define CHUNK_SLOTS	1024
 #define NR_CHUNKS	((1u << SLOT_BITS) / CHUNK_SLOTS)
 #define NO_SLOT		UINT32_MAX
@@ -48,6 +51,7 @@ struct slot {
  * @released: an object is gone
  * @waiters: threads that wait for @released
  * @first_free: slot, or NO_SLOT
+ * @first_state: of a slot that was never used
  * @nr_slots: slots in @chunks
  * @chunks: slots, CHUNK_SLOTS together; they never move
  */
@@ -57,11 +61,13 @@ struct nrt_handles {
 	pthread_cond_t released;
 	unsigned int waiters;
 	uint32_t first_free;
+	uint64_t first_state;
 	uint32_t nr_slots;
 	_Atomic(struct slot *) chunks[NR_CHUNKS];
 };
 
-struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS])
+struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS],
+				    unsigned int series)
 {
 	struct nrt_handles *handles = calloc(1, sizeof(*handles));
 	unsigned int i;
@@ -73,6 +79,7 @@ struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS])
 	pthread_mutex_init(&handles->lock, NULL);
 	pthread_cond_init(&handles->released, NULL);
 	handles->first_free = NO_SLOT;
+	handles->first_state = (uint64_t)series << (STATE_GENERATION_SHIFT + SERIES_SHIFT);
 	return handles;
 }
 
@@ -127,8 +134,10 @@ static bool grow(struct nrt_handles *handles)
 	chunk = calloc(CHUNK_SLOTS, sizeof(*chunk));
 	if (!chunk)
 		return false;
-	for (i = 0; i < CHUNK_SLOTS; i++)
+	for (i = 0; i < CHUNK_SLOTS; i++) {
 		chunk[i].next_free = i + 1 < CHUNK_SLOTS ? first + i + 1 : NO_SLOT;
+		atomic_init(&chunk[i].state, handles->first_state);
+	}
 	atomic_store_explicit(&handles->chunks[first / CHUNK_SLOTS], chunk,
 			      memory_order_release);
 	handles->first_free = first;
@@ -158,22 +167,6 @@ void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *obje
 	return handle;
 }
 
-void *nrt_handle_get(struct nrt_handles *handles, enum nrt_kind kind, const void *handle)
-{
-	struct slot *slot = find(handles, kind, handle);
-	uint64_t state;
-
-	if (!slot)
-		return NULL;
-	state = atomic_load(&slot->state);
-	do {
-		if (!(state & STATE_OPEN) ||
-		    state >> STATE_GENERATION_SHIFT != generation_of(handle))
-			return NULL;
-	} while (!atomic_compare_exchange_weak(&slot->state, &state, state + 1));
-	return slot->object;
-}
-
 /* Its last reference is gone. */
 static void release(struct nrt_handles *handles, struct slot *slot, uint32_t index)
 {
@@ -196,6 +189,26 @@ void nrt_handle_put(struct nrt_handles *handles, const void *handle)
 		release(handles, slot, index);
 }
 
+void *nrt_handle_get(struct nrt_handles *handles, enum nrt_kind kind, const void *handle)
+{
+	struct slot *slot = find(handles, kind, handle);
+	uint64_t state;
+
+	if (!slot)
+		return NULL;
+	state = atomic_load(&slot->state);
+	do {
+		if (!(state & STATE_OPEN) ||
+		    state >> STATE_GENERATION_SHIFT != generation_of(handle))
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&slot->state, &state, state + 1));
+	/* The kind is in the handle, too, but a program may have made that up. */
+	if (slot->kind == kind)
+		return slot->object;
+	nrt_handle_put(handles, handle);
+	return NULL;
+}
+
 /* With the lock. Does the slot still have the object that @handle named? */
 static bool lives(const struct slot *slot, const void *handle)
 {
@@ -216,18 +229,19 @@ static void wait_released(struct nrt_handles *handles, struct slot *slot, const 
 bool nrt_handle_close(struct nrt_handles *handles, enum nrt_kind kind, const void *handle,
 		      bool wait)
 {
-	struct slot *slot = find(handles, kind, handle);
+	struct slot *slot;
 	uint64_t state;
 
-	if (!slot)
+	if (!nrt_handle_get(handles, kind, handle))
 		return false;
-	state = atomic_load(&slot->state);
-	do {
-		if (!(state & STATE_OPEN) ||
-		    state >> STATE_GENERATION_SHIFT != generation_of(handle))
-			return false;
-	} while (!atomic_compare_exchange_weak(&slot->state, &state, state & ~STATE_OPEN));
+	slot = slot_at(handles, index_of(handle));
+	state = atomic_fetch_and(&slot->state, ~STATE_OPEN);
+	/* What the open handle had, if no other thread was first. */
+	if (state & STATE_OPEN)
+		nrt_handle_put(handles, handle);
 	nrt_handle_put(handles, handle);
+	if (!(state & STATE_OPEN))
+		return false;
 	if (wait)
 		wait_released(handles, slot, handle);
 	return true;

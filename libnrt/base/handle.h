@@ -30,8 +30,13 @@ struct nrt_handles;
 /* Called once, when a handle is closed and its last reference is gone. */
 typedef void nrt_release_fn(void *object);
 
-/* A table, with the function that ends the objects of each kind. NULL: no memory. */
-struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS]);
+/*
+ * A table, with the function that ends the objects of each kind. Handles of tables with
+ * different @series are different for a million generations of a slot. NULL: no
+ * memory.
+ */
+struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS],
+				    unsigned int series);
 
 /* A handle for @object, or NULL: no memory, or millions of handles in use. */
 void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *object);

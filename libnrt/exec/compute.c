@@ -17,6 +17,7 @@
  *	here and to their tensors in turn, so that the last ones are in the tensors
  * @traced: counted in the model
  * @async: what was given along; zero if the caller waits
+ * @ended: what is told of the end, or NULL
  */
 struct execution {
 	struct nrt_request request;
@@ -29,6 +30,7 @@ struct execution {
 	struct nrt_place *turns;
 	bool traced;
 	struct nrt_async async;
+	struct nrt_ended *ended;
 };
 
 /* The device may write the trace from now on, until trace_end(). */
@@ -168,9 +170,12 @@ static NRT_STATUS end_job(struct execution *execution)
 	struct nrt_model *model = execution->model;
 	struct drm_neuron_wait_job wait;
 
-	if (nrt_core_wait(model->part.core, execution->job, &wait, error))
+	if (nrt_core_wait(model->part.core, execution->job, &wait, error)) {
+		execution->request.fatal = true;
 		return error->status;
+	}
 	record(model, &wait);
+	execution->request.fatal = nrt_result_is_fatal(&wait);
 	return nrt_result(model, &wait, error);
 }
 
@@ -218,18 +223,22 @@ static void done(struct nrt_request *request)
 	struct execution *execution = execution_of(request);
 	struct nrt_model *model = execution->model;
 	struct nrt_async async = execution->async;
-	const uint32_t id = model->id, vnc = model->part.core->vnc;
-	struct nrt_error error = request->error;
-	nrta_seq_t seq = request->seq;
+	struct nrt_ended *ended = execution->ended;
 
-	nrt_post_execution(model->part.core, error.status);
+	nrt_post_execution(model->part.core, request->error.status);
+	*ended = (struct nrt_ended){
+		.model = model->id,
+		.core = model->part.core->vnc,
+		.seq = request->seq,
+		.error = request->error,
+	};
 	nrt_binding_idle(model, execution->binding);
 	nrt_unbind(model, execution->binding);
 	if (async.tracker_handle)
 		nrt_handle_put(execution->handles, async.tracker_handle);
 	nrt_handle_put(execution->handles, async.model_handle);
 	free(execution);
-	async.ended(async.ended_arg, id, vnc, seq, &error);
+	async.ended(async.ended_arg, ended);
 }
 
 static const struct nrt_request_ops execution_ops = {
@@ -244,12 +253,18 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 {
 	struct nrt_model *model = execute->model;
 
+	if (model->group && execute->repeat > 1)
+		return nrt_error_set(error, NRT_INVALID,
+				     "model \"%.64s\" works with peers and cannot be repeated",
+				     model->neff->name);
 	if (nrt_bind(model, execute->handles, execute->inputs, execute->outputs,
 		     &execution->binding, error))
 		return error->status;
 	execution->request.ops = &execution_ops;
 	execution->request.quick = !execution->binding->copies && !model->group;
-	execution->request.alone = model->group;
+	/* Others must see what is copied before and after the job, and the turns of a repeat. */
+	execution->request.alone = execution->binding->copies || model->group ||
+				   execute->repeat > 1;
 	execution->model = model;
 	execution->handles = execute->handles;
 	execution->timeout_ms = execute->timeout_ms;
@@ -371,6 +386,11 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 	execution = calloc(1, sizeof(*execution));
 	if (!execution)
 		return nrt_error_memory(error);
+	execution->ended = malloc(sizeof(*execution->ended));
+	if (!execution->ended) {
+		nrt_error_memory(error);
+		goto fail;
+	}
 	if (prepare(execute, execution, error))
 		goto fail;
 	execution->async = *async;
@@ -381,6 +401,7 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 	nrt_binding_idle(execute->model, execution->binding);
 	nrt_unbind(execute->model, execution->binding);
 fail:
+	free(execution->ended);
 	free(execution);
 	return error->status;
 }

@@ -8,9 +8,23 @@
 #include "exec/unit.h"
 #include "object/model.h"
 
-/* How an asynchronous execution ended; @error has the status, and why. */
-typedef void nrt_ended_fn(void *arg, uint32_t model_id, uint32_t vnc, nrta_seq_t seq,
-			  const struct nrt_error *error);
+/**
+ * struct nrt_ended - how an asynchronous request ended
+ * @next: for whoever owns it
+ * @model, @core: of an execution: nrt_model.id, and the core it ran on
+ * @seq: the request
+ * @error: status, and why
+ */
+struct nrt_ended {
+	struct nrt_ended *next;
+	uint32_t model;
+	uint32_t core;
+	nrta_seq_t seq;
+	struct nrt_error error;
+};
+
+/* A request ended; @ended is for free(). */
+typedef void nrt_ended_fn(void *arg, struct nrt_ended *ended);
 
 /**
  * struct nrt_execute - an execution that is asked for
@@ -56,6 +70,9 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 
 /* Run a job without instructions that clears all semaphores of the model's core. */
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
+
+/* result.c: a hang, or an error of the hardware. */
+bool nrt_result_is_fatal(const struct drm_neuron_wait_job *wait);
 
 /* result.c: the status of a job, with @error set when it is not NRT_SUCCESS. */
 NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,

@@ -55,6 +55,21 @@ static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
 	return causes[wait->cause].status;
 }
 
+bool nrt_result_is_fatal(const struct drm_neuron_wait_job *wait)
+{
+	switch (cause_status(wait)) {
+	case NRT_TIMEOUT:
+	case NRT_HW_ERROR:
+	case NRT_EXEC_HW_ERR_COLLECTIVES:
+	case NRT_EXEC_HW_ERR_HBM_UE:
+	case NRT_EXEC_HW_ERR_NC_UE:
+	case NRT_EXEC_HW_ERR_DMA_ABORT:
+		return wait->status != NEURON_JOB_OK || wait->hang;
+	default:
+		return false;
+	}
+}
+
 static const char *cause_text(const struct drm_neuron_wait_job *wait)
 {
 	if (wait->hang)

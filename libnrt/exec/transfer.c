@@ -7,6 +7,7 @@ struct request {
 	struct nrt_request request;
 	struct nrt_transfer transfer;
 	struct nrt_async async;
+	struct nrt_ended *ended;
 };
 
 static NRT_STATUS finish(struct nrt_request *request)
@@ -35,15 +36,15 @@ static void done(struct nrt_request *base)
 {
 	struct request *request = (struct request *)base;
 	struct nrt_async async = request->async;
-	struct nrt_error error = base->error;
-	nrta_seq_t seq = base->seq;
+	struct nrt_ended *ended = request->ended;
 
+	*ended = (struct nrt_ended){ .seq = base->seq, .error = base->error };
 	release_span(&request->transfer.from);
 	release_span(&request->transfer.to);
 	if (async.tracker_handle)
 		nrt_handle_put(request->transfer.handles, async.tracker_handle);
 	free(request);
-	async.ended(async.ended_arg, 0, 0, seq, &error);
+	async.ended(async.ended_arg, ended);
 }
 
 static const struct nrt_request_ops transfer_ops = {
@@ -65,6 +66,11 @@ NRT_STATUS nrt_transfer_schedule(const struct nrt_transfer *transfer,
 
 	if (!request)
 		return nrt_error_memory(error);
+	request->ended = malloc(sizeof(*request->ended));
+	if (!request->ended) {
+		free(request);
+		return nrt_error_memory(error);
+	}
 	request->request.ops = &transfer_ops;
 	request->request.quick = true;
 	request->request.tracker = async->tracker;
@@ -76,6 +82,7 @@ NRT_STATUS nrt_transfer_schedule(const struct nrt_transfer *transfer,
 		return NRT_SUCCESS;
 	count(&transfer->from, nrt_storage_idle);
 	count(&transfer->to, nrt_storage_idle);
+	free(request->ended);
 	free(request);
 	return error->status;
 }

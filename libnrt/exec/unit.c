@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exec/unit.h"
@@ -26,6 +27,8 @@ static const struct {
 
 #define UNITS_OF_CORE	8
 #define XU_SHIFT	48
+/* So long does a thread without work look again by itself: waking it is not cheap. */
+#define LINGER_NS	100000
 
 /* Somebody watches for a request; @fd is the library's own descriptor of the event. */
 struct watch {
@@ -44,35 +47,48 @@ struct list {
  * struct nrt_unit - a unit
  * @id: nrta_xu_id_t
  * @lock: protects the rest; never held during a step
- * @changed: a step is over, or there is more to do
+ * @changed: a step is over, or the unit is drained; for those who wait
+ * @work: there may be a step to do; for the unit's own thread
  * @waiting: scheduled, not started
  * @running: started, not collected
- * @nr: requests in both lists and in a step
+ * @nr, @nr_unwaited: requests that are not collected; those that nobody waits for
+ * @nr_started: requests in @running, and the one that is being started
  * @starting: a thread starts a request that is in no list
  * @collecting: a thread collects the first of @running
+ * @alone: a request that is started lets no other one begin
  * @last: number of the youngest request
  * @completed: number of the last one collected; written with the lock
+ * @ending: number of the request whose @done is being called, or 0
+ * @drain_to: the first number that somebody drains the unit up to, or 0
  * @broken: status that made the unit unrecoverable, or NRT_SUCCESS
  * @cancelled: nothing is started any more
  * @watches: descriptors to tell
  * @threaded, @thread: for requests that nobody waits for
+ * @asleep: the thread waits for @work without a time limit
  */
 struct nrt_unit {
 	nrta_xu_id_t id;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	pthread_cond_t work;
 	struct list waiting;
 	struct list running;
 	unsigned int nr;
+	unsigned int nr_unwaited;
+	unsigned int nr_started;
 	bool starting;
 	bool collecting;
+	bool alone;
 	nrta_seq_t last;
 	_Atomic nrta_seq_t completed;
+	nrta_seq_t ending;
+	nrta_seq_t drain_to;
 	NRT_STATUS broken;
-	bool cancelled;
+	atomic_bool cancelled;
 	struct watch *watches;
 	bool threaded;
 	pthread_t thread;
+	bool asleep;
 };
 
 struct nrt_units {
@@ -103,6 +119,16 @@ static struct nrt_request *list_take(struct list *list)
 	return request;
 }
 
+static void init_work(pthread_cond_t *work)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(work, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 struct nrt_units *nrt_units_new(unsigned int cores)
 {
 	unsigned int nr = cores * UNITS_OF_CORE;
@@ -118,8 +144,10 @@ struct nrt_units *nrt_units_new(unsigned int cores)
 		unit->id = (nrta_xu_id_t)i;
 		unit->last = (nrta_seq_t)i << XU_SHIFT;
 		atomic_init(&unit->completed, unit->last);
+		atomic_init(&unit->cancelled, false);
 		pthread_mutex_init(&unit->lock, NULL);
 		pthread_cond_init(&unit->changed, NULL);
+		init_work(&unit->work);
 		list_init(&unit->waiting);
 		list_init(&unit->running);
 	}
@@ -134,8 +162,9 @@ void nrt_units_cancel(struct nrt_units *units)
 		struct nrt_unit *unit = &units->units[i];
 
 		pthread_mutex_lock(&unit->lock);
-		unit->cancelled = true;
+		atomic_store(&unit->cancelled, true);
 		pthread_cond_broadcast(&unit->changed);
+		pthread_cond_signal(&unit->work);
 		pthread_mutex_unlock(&unit->lock);
 	}
 }
@@ -149,6 +178,7 @@ void nrt_units_free(struct nrt_units *units)
 
 		if (unit->threaded)
 			pthread_join(unit->thread, NULL);
+		pthread_cond_destroy(&unit->work);
 		pthread_cond_destroy(&unit->changed);
 		pthread_mutex_destroy(&unit->lock);
 	}
@@ -199,42 +229,61 @@ static bool can_start(const struct nrt_unit *unit)
 {
 	const struct nrt_request *head = unit->waiting.head;
 
-	return head && !unit->starting && (!head->alone || !unit->running.head);
+	if (!head || unit->starting || unit->alone || unit->nr_started == NRT_UNIT_DEPTH)
+		return false;
+	return !head->alone || !unit->nr_started;
+}
+
+static bool can_collect(const struct nrt_unit *unit)
+{
+	return unit->running.head && !unit->collecting;
+}
+
+/* With the lock: what there is to do now is for the unit's thread, or for one who waits. */
+static void wake(struct nrt_unit *unit)
+{
+	bool work = (can_start(unit) && !unit->waiting.head->waited) ||
+		    (can_collect(unit) && !unit->running.head->waited);
+
+	if (work && unit->asleep)
+		pthread_cond_signal(&unit->work);
+	if (unit->nr > unit->nr_unwaited)
+		pthread_cond_broadcast(&unit->changed);
+}
+
+static bool is_drained(const struct nrt_unit *unit, nrta_seq_t last)
+{
+	return atomic_load(&unit->completed) >= last && (!unit->ending || unit->ending > last);
+}
+
+/* With the lock: what somebody drains the unit of may be over. */
+static void wake_drained(struct nrt_unit *unit)
+{
+	if (!unit->drain_to || !is_drained(unit, unit->drain_to))
+		return;
+	unit->drain_to = 0;
+	pthread_cond_broadcast(&unit->changed);
 }
 
 /* With the lock, which is given up meanwhile. */
 static void start_first(struct nrt_unit *unit)
 {
 	struct nrt_request *request = list_take(&unit->waiting);
-	bool cancelled = unit->cancelled;
 
 	unit->starting = true;
+	unit->alone = request->alone;
+	unit->nr_started++;
 	pthread_mutex_unlock(&unit->lock);
+	request->fatal = false;
 	request->error.status = NRT_SUCCESS;
-	if (cancelled)
+	if (atomic_load(&unit->cancelled))
 		nrt_error_set(&request->error, NRT_CLOSED, "nrt_close() came first");
 	else if (request->ops->start)
 		request->error.status = request->ops->start(request);
 	pthread_mutex_lock(&unit->lock);
 	unit->starting = false;
 	list_add(&unit->running, request);
-	pthread_cond_broadcast(&unit->changed);
-}
-
-/* Statuses after which the unit takes no more asynchronous requests. */
-static bool is_fatal(NRT_STATUS status)
-{
-	switch (status) {
-	case NRT_TIMEOUT:
-	case NRT_HW_ERROR:
-	case NRT_EXEC_HW_ERR_COLLECTIVES:
-	case NRT_EXEC_HW_ERR_HBM_UE:
-	case NRT_EXEC_HW_ERR_NC_UE:
-	case NRT_EXEC_HW_ERR_DMA_ABORT:
-		return true;
-	default:
-		return false;
-	}
+	wake(unit);
 }
 
 /* With the lock: tell those who watch for requests up to @seq. */
@@ -257,16 +306,28 @@ static void tell(struct nrt_unit *unit, nrta_seq_t seq)
 }
 
 /* What fails after nrt_units_cancel() fails because of it. */
-static NRT_STATUS explain_cancel(struct nrt_unit *unit, struct nrt_error *error)
+static NRT_STATUS explain_cancel(const struct nrt_unit *unit, struct nrt_error *error)
 {
-	bool cancelled;
-
-	pthread_mutex_lock(&unit->lock);
-	cancelled = unit->cancelled;
-	pthread_mutex_unlock(&unit->lock);
-	if (error->status && cancelled)
+	if (error->status && atomic_load(&unit->cancelled))
 		nrt_error_set(error, NRT_CLOSED, "nrt_close() ended it");
 	return error->status;
+}
+
+/* With the lock: the first of the running requests is over. */
+static void retire(struct nrt_unit *unit, struct nrt_request *request)
+{
+	list_take(&unit->running);
+	unit->collecting = false;
+	unit->alone = false;
+	unit->nr--;
+	unit->nr_started--;
+	if (!request->waited)
+		unit->nr_unwaited--;
+	if (!request->waited && request->fatal)
+		unit->broken = request->error.status;
+	atomic_store(&unit->completed, request->seq);
+	tell(unit, request->seq);
+	request->collected = true;
 }
 
 /* With the lock, which is given up meanwhile. */
@@ -274,8 +335,8 @@ static void collect_first(struct nrt_unit *unit)
 {
 	struct nrt_request *request = unit->running.head;
 	nrta_seq_t seq = request->seq;
-	NRT_STATUS status;
 	bool waited = request->waited;
+	NRT_STATUS status;
 
 	unit->collecting = true;
 	pthread_mutex_unlock(&unit->lock);
@@ -285,20 +346,18 @@ static void collect_first(struct nrt_unit *unit)
 	if (status && request->tracker)
 		nrt_tracker_add(request->tracker, seq, status);
 	pthread_mutex_lock(&unit->lock);
-	list_take(&unit->running);
-	unit->collecting = false;
-	unit->nr--;
-	if (is_fatal(status))
-		unit->broken = status;
-	atomic_store(&unit->completed, seq);
-	tell(unit, seq);
-	request->collected = true;
-	pthread_cond_broadcast(&unit->changed);
-	if (waited)
+	retire(unit, request);
+	wake(unit);
+	if (waited) {
+		wake_drained(unit);
 		return;
+	}
+	unit->ending = seq;
 	pthread_mutex_unlock(&unit->lock);
 	request->ops->done(request);
 	pthread_mutex_lock(&unit->lock);
+	unit->ending = 0;
+	wake_drained(unit);
 }
 
 /* With the lock: a step of a request that nobody waits for. False: there is none to do. */
@@ -308,21 +367,25 @@ static bool step(struct nrt_unit *unit)
 		start_first(unit);
 		return true;
 	}
-	if (unit->running.head && !unit->running.head->waited && !unit->collecting) {
+	if (can_collect(unit) && !unit->running.head->waited) {
 		collect_first(unit);
 		return true;
 	}
 	return false;
 }
 
-/*
- * With the lock. A callback of the program runs in the thread of the unit: when it waits, it
- * does that thread's work meanwhile.
- */
-static void wait_changed(struct nrt_unit *unit)
+/* With the lock: a short time. Whoever adds work need not wake the thread meanwhile. */
+static void linger(struct nrt_unit *unit)
 {
-	if (!unit->threaded || !pthread_equal(unit->thread, pthread_self()) || !step(unit))
-		pthread_cond_wait(&unit->changed, &unit->lock);
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LINGER_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_cond_timedwait(&unit->work, &unit->lock, &until);
 }
 
 static void *unit_main(void *arg)
@@ -330,9 +393,16 @@ static void *unit_main(void *arg)
 	struct nrt_unit *unit = arg;
 
 	pthread_mutex_lock(&unit->lock);
-	while (!unit->cancelled || unit->nr)
-		if (!step(unit))
-			pthread_cond_wait(&unit->changed, &unit->lock);
+	while (!atomic_load(&unit->cancelled) || unit->nr_unwaited) {
+		if (step(unit))
+			continue;
+		linger(unit);
+		if (step(unit) || atomic_load(&unit->cancelled))
+			continue;
+		unit->asleep = true;
+		pthread_cond_wait(&unit->work, &unit->lock);
+		unit->asleep = false;
+	}
 	pthread_mutex_unlock(&unit->lock);
 	return NULL;
 }
@@ -355,6 +425,8 @@ static bool have_thread(struct nrt_unit *unit)
 static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
 {
 	unit->nr++;
+	if (!request->waited)
+		unit->nr_unwaited++;
 	request->seq = ++unit->last;
 	list_add(&unit->waiting, request);
 }
@@ -362,15 +434,15 @@ static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
 /* With the lock. */
 static NRT_STATUS check_room(struct nrt_unit *unit, struct nrt_error *error)
 {
-	if (unit->cancelled)
+	if (atomic_load(&unit->cancelled))
 		return nrt_error_set(error, NRT_CLOSED, "nrt_close() came first");
 	if (unit->broken)
 		return nrt_error_set(error, NRT_EXEC_UNIT_UNRECOVERABLE,
 				     "the unit ended with %s; nrt_close() and nrt_init() make a new one",
 				     nrt_get_status_as_str(unit->broken));
-	if (unit->nr >= NRT_UNIT_DEPTH)
+	if (unit->nr_unwaited >= NRT_UNIT_DEPTH)
 		return nrt_error_set(error, NRT_QUEUE_FULL, "%u requests are in the queue",
-				     unit->nr);
+				     unit->nr_unwaited);
 	if (!have_thread(unit))
 		return nrt_error_set(error, NRT_RESOURCE, "cannot create a thread");
 	return NRT_SUCCESS;
@@ -391,7 +463,7 @@ NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
 		if (request->quick && unit->waiting.head == request && can_start(unit))
 			start_first(unit);
 		else
-			pthread_cond_broadcast(&unit->changed);
+			wake(unit);
 	}
 	pthread_mutex_unlock(&unit->lock);
 	return status;
@@ -406,10 +478,10 @@ NRT_STATUS nrt_unit_run(struct nrt_unit *unit, struct nrt_request *request)
 	while (!request->collected) {
 		if (unit->waiting.head == request && can_start(unit))
 			start_first(unit);
-		else if (unit->running.head == request && !unit->collecting)
+		else if (unit->running.head == request && can_collect(unit))
 			collect_first(unit);
 		else
-			wait_changed(unit);
+			pthread_cond_wait(&unit->changed, &unit->lock);
 	}
 	pthread_mutex_unlock(&unit->lock);
 	return request->error.status;
@@ -429,11 +501,14 @@ NRT_STATUS nrt_unit_watch(struct nrt_unit *unit, nrta_seq_t seq, int *fd,
 	/* The program may close its descriptor at any time, so the library has its own. */
 	*fd = event < 0 ? -1 : fcntl(event, F_DUPFD_CLOEXEC, 0);
 	if (!watch || *fd < 0) {
+		nrt_error_set(error, NRT_RESOURCE, "no file descriptor or memory: %s",
+			      strerror(errno));
 		if (event >= 0)
 			close(event);
+		if (*fd >= 0)
+			close(*fd);
 		free(watch);
-		return nrt_error_set(error, NRT_RESOURCE, "no file descriptor or memory: %s",
-				     strerror(errno));
+		return error->status;
 	}
 	*watch = (struct watch){ .seq = seq, .fd = event };
 	pthread_mutex_lock(&unit->lock);
@@ -450,7 +525,10 @@ void nrt_unit_drain(struct nrt_unit *unit)
 
 	pthread_mutex_lock(&unit->lock);
 	last = unit->last;
-	while (atomic_load(&unit->completed) < last)
-		wait_changed(unit);
+	while (!is_drained(unit, last)) {
+		if (!unit->drain_to || unit->drain_to > last)
+			unit->drain_to = last;
+		pthread_cond_wait(&unit->changed, &unit->lock);
+	}
 	pthread_mutex_unlock(&unit->lock);
 }

@@ -7,7 +7,8 @@
  * gives it a sequence number. It is started, which may hand it to the device. It is
  * collected: its end is waited for, and its status becomes known. Requests of a unit are
  * started and collected in the order of their numbers. Several may be started: the device
- * runs one while the next ones wait in its own queue.
+ * runs one while the next ones wait in its own queue. A request whose steps do more than
+ * that is alone: nothing is started beside it.
  *
  * Whoever scheduled a request and waits for it starts and collects it in his own thread.
  * For the others a unit has a thread, which begins with the first of them.
@@ -24,7 +25,10 @@
 #include "base/error.h"
 #include "exec/tracker.h"
 
-/* Requests that a unit takes: scheduled ones that are not collected yet. */
+/*
+ * Requests that nobody waits for and that are not collected yet; and how many of all are
+ * started: as many as the queue of a core takes.
+ */
 #define NRT_UNIT_DEPTH	63
 
 struct nrt_request;
@@ -35,7 +39,7 @@ struct nrt_units;
  * struct nrt_request_ops - the steps of a request
  * @start: NULL: there is nothing to do. After a failure @finish is not called
  * @finish: wait for it and do what follows; its status is that of the request
- * @done: everybody knows the status; may free the request
+ * @done: everybody can know the status; may free the request. Only if nobody waits
  */
 struct nrt_request_ops {
 	NRT_STATUS (*start)(struct nrt_request *request);
@@ -49,7 +53,9 @@ struct nrt_request_ops {
  * @ops: steps
  * @seq: its number and that of its unit
  * @quick: @start does not block, so whoever schedules the request may do it
- * @alone: it is started when all before it have been collected
+ * @alone: it is started when all before it have been collected, and none is started
+ *	until it has been collected itself
+ * @fatal: after @finish: the unit takes no more requests that nobody waits for
  * @waited: its owner does the steps
  * @collected: all steps are done; under the lock of the unit
  * @tracker: who wants to know of a failure, or NULL
@@ -63,6 +69,7 @@ struct nrt_request {
 	nrta_seq_t seq;
 	bool quick;
 	bool alone;
+	bool fatal;
 	bool waited;
 	bool collected;
 	struct nrt_tracker *tracker;
@@ -104,7 +111,7 @@ nrta_seq_t nrt_unit_completed(struct nrt_unit *unit);
 NRT_STATUS nrt_unit_watch(struct nrt_unit *unit, nrta_seq_t seq, int *fd,
 			  struct nrt_error *error);
 
-/* Wait until all that has been scheduled so far is collected. */
+/* Wait until all that has been scheduled so far is collected, and its @done has returned. */
 void nrt_unit_drain(struct nrt_unit *unit);
 
 #endif /* LIBNRT_EXEC_UNIT_H */

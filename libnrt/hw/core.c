@@ -197,22 +197,26 @@ NRT_STATUS nrt_core_wait(struct nrt_core *core, uint64_t job, struct drm_neuron_
 	return NRT_SUCCESS;
 }
 
-void nrt_core_drop(struct nrt_core *core, struct nrt_view *view)
+/* With the core's lock: the table becomes empty. */
+static void clear_table(struct nrt_core *core)
 {
-	struct drm_neuron_window *list;
+	struct drm_neuron_window *list = calloc(core->nr_shown + 1, sizeof(*list));
 	struct nrt_error ignored;
 	size_t i;
 
+	for (i = 0; list && i < core->nr_shown; i++)
+		list[i] = empty_window(core->shown[i]);
+	if (list)
+		write_table(core, list, core->nr_shown, &ignored);
+	free(list);
+	forget_shown(core);
+}
+
+void nrt_core_drop(struct nrt_core *core, struct nrt_view *view)
+{
 	pthread_mutex_lock(&core->lock);
-	if (core->nr_shown && (core->resident == view || !core->resident)) {
-		list = calloc(core->nr_shown, sizeof(*list));
-		for (i = 0; list && i < core->nr_shown; i++)
-			list[i] = empty_window(core->shown[i]);
-		if (list)
-			write_table(core, list, core->nr_shown, &ignored);
-		free(list);
-		forget_shown(core);
-	}
+	if (core->nr_shown && (core->resident == view || !core->resident))
+		clear_table(core);
 	pthread_mutex_unlock(&core->lock);
 }
 
@@ -251,6 +255,9 @@ void nrt_bo_forget(struct nrt_bo *bo)
 		pthread_mutex_lock(&core->lock);
 		if (core->resident)
 			forget_on_core(core, bo);
+		else if (core->nr_shown)
+			/* After a failure nobody knows what the table shows. */
+			clear_table(core);
 		pthread_mutex_unlock(&core->lock);
 	}
 }

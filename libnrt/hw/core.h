@@ -67,7 +67,7 @@ struct nrt_core {
 	struct nrt_posts posts;
 };
 
-/* Room for @nr windows, of which @variable may change between submissions. */
+/* Room for @nr windows. */
 NRT_STATUS nrt_view_init(struct nrt_view *view, size_t nr, struct nrt_error *error);
 void nrt_view_fini(struct nrt_view *view);
 

@@ -88,17 +88,30 @@ static NRT_STATUS bind_var(struct nrt_model *model, struct nrt_handles *handles,
 	return NRT_SUCCESS;
 }
 
-/* One that nobody uses, or a new one. */
-static struct nrt_binding *take_binding(struct nrt_model *model)
+/*
+ * The one that nobody uses for the longest time. A peer may still read the inputs of the last
+ * execution, so a model of a group leaves one alone.
+ */
+static struct nrt_binding *oldest_binding(struct nrt_model *model)
 {
-	size_t nr = model->neff->nr_vars + 1;
 	struct nrt_binding *binding;
 
 	pthread_mutex_lock(&model->lock);
 	binding = model->bindings;
+	if (binding && model->group && !binding->next)
+		binding = NULL;
 	if (binding)
 		model->bindings = binding->next;
 	pthread_mutex_unlock(&model->lock);
+	return binding;
+}
+
+/* One that nobody uses, or a new one. */
+static struct nrt_binding *take_binding(struct nrt_model *model)
+{
+	struct nrt_binding *binding = oldest_binding(model);
+	size_t nr = model->neff->nr_vars + 1;
+
 	if (binding)
 		return binding;
 	binding = calloc(1, sizeof(*binding));
@@ -118,6 +131,7 @@ static struct nrt_binding *take_binding(struct nrt_model *model)
 
 void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 {
+	struct nrt_binding **link = &model->bindings;
 	size_t i;
 
 	if (!binding)
@@ -126,8 +140,10 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 		nrt_span_put(&binding->spans[i]);
 	binding->copies = false;
 	pthread_mutex_lock(&model->lock);
-	binding->next = model->bindings;
-	model->bindings = binding;
+	while (*link)
+		link = &(*link)->next;
+	binding->next = NULL;
+	*link = binding;
 	pthread_mutex_unlock(&model->lock);
 }
 

@@ -99,7 +99,7 @@ struct nrt_group_ops {
  * @grants: by variable: rights to post semaphores of peers, or -1
  * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
  * @lock: protects what follows
- * @bindings: that nobody uses
+ * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
  * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
  * @traced: executions under way that may write to @trace
@@ -157,7 +157,7 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 			    struct nrt_error *error);
 void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding);
 
-/* Asynchronous: its tensors are in use from the first call to the second one. */
+/* An asynchronous request begins to use the tensors; it does not use them any more. */
 void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding);
 void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding);
 

@@ -107,10 +107,10 @@ void nrt_storage_busy(struct nrt_storage *storage);
 void nrt_storage_idle(struct nrt_storage *storage);
 void nrt_storage_wait_idle(struct nrt_storage *storage);
 
-/* An execution that wrote to it ended; wait until @count have (@timeout_us < 0: for ever). */
+/* An execution that wrote to it ended. */
 void nrt_storage_complete(struct nrt_storage *storage);
-NRT_STATUS nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count,
-			    struct nrt_error *error);
+/* Wait until @count have, at most @timeout_us; how many have. */
+uint64_t nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count);
 void nrt_storage_reset(struct nrt_storage *storage);
 
 #endif /* LIBNRT_OBJECT_TENSOR_H */

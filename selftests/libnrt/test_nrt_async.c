@@ -91,7 +91,7 @@ FIXTURE_SETUP(async)
 {
 	if (!rig_chips())
 		SKIP(return, "no neuron device");
-	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
+	setenv("NEURON_RT_EXEC_TIMEOUT", "4", 1);
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	self->ready = true;
 	self->used = rig_memory(0);
@@ -183,6 +183,52 @@ TEST_F(async, host_tensors)
 		pair_free(&pairs[i]);
 	}
 	EXPECT_TRUE(becomes_completed(seq));
+}
+
+/* The output of one request is the input of the next one, in memory that is copied. */
+TEST_F(async, chain_over_host_tensors)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	nrt_tensor_t *tensors[6], *slice;
+	nrt_tensor_set_t *inputs[5], *outputs[5];
+	nrta_seq_t seq = 0;
+	unsigned int i;
+
+	for (i = 0; i < 6; i++)
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(i % 3 == 2 ?
+							   NRT_TENSOR_PLACEMENT_DEVICE :
+							   NRT_TENSOR_PLACEMENT_VIRTUAL, 0,
+							   PROGRAM_BYTES + 2, "t", &tensors[i]));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(NRT_SUCCESS, nrt_allocate_tensor_set(&inputs[i]));
+		ASSERT_EQ(NRT_SUCCESS, nrt_allocate_tensor_set(&outputs[i]));
+		/* Device tensors at an odd offset are copied, too. */
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_slice(tensors[i], 2, PROGRAM_BYTES,
+								 "x", &slice));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(inputs[i], "x", slice));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_slice(tensors[i + 1], 2, PROGRAM_BYTES,
+								 "y", &slice));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(outputs[i], "y", slice));
+	}
+	rig_ramp(x, 2);
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(tensors[0], x, 2, sizeof(x)));
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(NRT_SUCCESS, nrta_execute_schedule(self->rig.model, inputs[i],
+							     outputs[i], 0, self->tracker, &seq));
+	EXPECT_TRUE(becomes_completed(seq));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(tensors[5], y, 2, sizeof(y)));
+	EXPECT_TRUE(is_result(y, 2, 32, 31));
+	EXPECT_EQ(0, nr_errors(self->tracker));
+	for (i = 0; i < 5; i++) {
+		nrt_get_tensor_from_tensor_set(inputs[i], "x", &slice);
+		nrt_tensor_free(&slice);
+		nrt_get_tensor_from_tensor_set(outputs[i], "y", &slice);
+		nrt_tensor_free(&slice);
+		nrt_destroy_tensor_set(&inputs[i]);
+		nrt_destroy_tensor_set(&outputs[i]);
+	}
+	for (i = 0; i < 6; i++)
+		nrt_tensor_free(&tensors[i]);
 }
 
 /* A hung job, a full queue behind it, and what the unit says from then on. */
@@ -305,11 +351,26 @@ TEST_F(async, freed_while_under_way)
 	EXPECT_TRUE(becomes_completed(seq));
 }
 
+/* A callback that makes calls while the library is being closed. */
+static void call_in_vain(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id,
+			 NRT_STATUS status)
+{
+	atomic_uint *calls = params;
+	nrt_tensor_t *tensor = NULL;
+
+	if (status == NRT_CLOSED &&
+	    nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_VIRTUAL, -1, 64, "t", &tensor))
+		atomic_fetch_add(calls, 1);
+	nrt_tensor_free(&tensor);
+	nrt_tensor_get_size(tensor);
+}
+
 /* nrt_close() ends a job that would run for long, and all behind it. */
 TEST_F(async, close_with_a_full_queue)
 {
 	nrta_seq_t seq[DEPTH], read_seq;
 	const nrta_error_t *errors;
+	atomic_uint calls = 0;
 	float y[RIG_VALUES];
 	struct rig spinner;
 	struct pair pair;
@@ -324,6 +385,7 @@ TEST_F(async, close_with_a_full_queue)
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&spinner, program_spin(), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, pair_make(&pair, NRT_TENSOR_PLACEMENT_DEVICE, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_register_async_exec_callback(call_in_vain, &calls));
 	ASSERT_EQ(NRT_SUCCESS, schedule(spinner.model, &pair, self->tracker, &seq[0]));
 	for (i = 1; i < DEPTH; i++)
 		ASSERT_EQ(NRT_SUCCESS, schedule(self->rig.model, &pair, self->tracker, &seq[i]));
@@ -338,6 +400,7 @@ TEST_F(async, close_with_a_full_queue)
 		EXPECT_EQ(seq[i], errors[i].seq_id);
 		EXPECT_EQ(NRT_CLOSED, errors[i].error_code);
 	}
+	EXPECT_EQ(DEPTH, atomic_load(&calls));
 	rig_catch();
 	EXPECT_EQ(NRT_CLOSED, nrta_tensor_read(y, pair.x, 0, 4, 0, NULL, &read_seq));
 	rig_caught();
@@ -411,6 +474,51 @@ TEST_F(async, callback)
 	rig_catch();
 	EXPECT_EQ(NRT_INVALID, nrt_async_drain_queued_execs(-1));
 	rig_caught();
+	pair_free(&pair);
+}
+
+/* A callback uses what later requests use, executes, and frees. */
+struct busy_callback {
+	atomic_uint calls;
+	atomic_uint failed;
+	struct rig *rig;
+	struct pair *pair;
+};
+
+static void be_busy(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id,
+		    NRT_STATUS status)
+{
+	struct busy_callback *busy = params;
+	nrt_tensor_t *tensor = NULL;
+	float y[RIG_VALUES];
+	bool good;
+
+	good = !nrt_tensor_read(busy->pair->y, y, 0, sizeof(y)) &&
+	       !nrt_execute(busy->rig->model, busy->pair->inputs, busy->pair->outputs) &&
+	       !nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "t", &tensor) &&
+	       !nrt_async_drain_queued_execs(0);
+	nrt_tensor_free(&tensor);
+	if (!good || status)
+		atomic_fetch_add(&busy->failed, 1);
+	atomic_fetch_add(&busy->calls, 1);
+}
+
+TEST_F(async, busy_callback)
+{
+	struct busy_callback busy = { .rig = &self->rig };
+	struct pair pair;
+	unsigned int i;
+	nrta_seq_t seq;
+
+	ASSERT_EQ(NRT_SUCCESS, pair_make(&pair, NRT_TENSOR_PLACEMENT_DEVICE, 0));
+	busy.pair = &pair;
+	ASSERT_EQ(NRT_SUCCESS, nrt_register_async_exec_callback(be_busy, &busy));
+	for (i = 0; i < 10; i++)
+		ASSERT_EQ(NRT_SUCCESS, schedule(self->rig.model, &pair, NULL, &seq));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_drain_queued_execs(0));
+	EXPECT_EQ(10, atomic_load(&busy.calls));
+	EXPECT_EQ(0, atomic_load(&busy.failed));
+	ASSERT_EQ(NRT_SUCCESS, nrt_register_async_exec_callback(NULL, NULL));
 	pair_free(&pair);
 }
 

@@ -222,8 +222,9 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 /**
  * nrt_close() - give everything back
  *
- * Waits for running calls. Models and communicators are gone afterwards; tensors have
- * no storage but must still be freed. nrt_init() may follow.
+ * Whatever runs ends: calls under way return NRT_CLOSED, and so do asynchronous requests.
+ * Models and communicators are gone afterwards; tensors have no storage but must still be
+ * freed. nrt_init() may follow. Not to be called by a callback.
  */
 void nrt_close(void);
 
@@ -343,7 +344,7 @@ void nrt_destroy_tensor_set(nrt_tensor_set_t **tensor_set);
  * nrt_add_tensor_to_tensor_set() - add a tensor, or replace the one of that name
  * @tensor_set: the set
  * @tensor_name: name in the set, copied; the tensor's own may differ
- * @tensor: must live as long as it is in the set
+ * @tensor: one that is freed while it is in the set is found out by the next execution
  */
 NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char *tensor_name,
 					nrt_tensor_t *tensor);
@@ -439,7 +440,7 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
  * nrt_tensor_read_batch() - many reads
  * @batches: array
  * @num_batches: number of elements of @batches
- * @unsafe: accepted; this library never blocks on a tensor in use
+ * @unsafe: do not wait until no asynchronous request uses the tensors
  *
  * Stops at the first failure.
  */

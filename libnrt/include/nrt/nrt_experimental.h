@@ -62,8 +62,8 @@ typedef struct nrt_model_info {
  * @job_id: the request, as nrta_execute_schedule() gave it
  * @status: how it ended
  *
- * It is called by a thread of the library, which collects no further results of the core
- * meanwhile. It may make any call but nrt_close().
+ * It is called by a thread of the library that does nothing else, one call after the other.
+ * It may make any call but nrt_close().
  */
 typedef void (*NRT_ASYNC_EXEC_STATUS_CALLBACK)(void *params, uint32_t model_id, uint32_t vnc,
 					       uint64_t job_id, NRT_STATUS status);
@@ -105,7 +105,8 @@ NRT_STATUS nrt_get_model_info(const nrt_model_t *model, nrt_model_info_t *info,
  * @callback: function; replaces the one before. NULL: none
  * @params: for it
  *
- * Calls of the function before may still be under way when this one returns.
+ * The function before is not called any more when this call returns, unless a callback
+ * makes it.
  */
 NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callback,
 					    void *params);
@@ -114,7 +115,8 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callb
  * nrt_async_drain_queued_execs() - wait for asynchronous executions
  * @vnc: core
  *
- * Return: NRT_SUCCESS when all that were scheduled before the call have ended; NRT_INVALID.
+ * Return: NRT_SUCCESS when all that were scheduled before the call have ended, and the callback
+ * was told of them; NRT_INVALID.
  */
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 
