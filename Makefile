@@ -4,6 +4,8 @@
 
 CHIPS ?= 2
 PREFIX ?= /usr/local
+# What needs no root goes to a folder that needs none.
+RUNTIME_PREFIX = $(if $(filter file,$(origin PREFIX)),build/usr,$(PREFIX))
 # In place of the shell, so that a signal that ends make reaches it.
 RUNNER = exec python3 selftests/runner
 DEBUG_STAGES = debug-suite,debug-suite-2,debug-fail,debug-hammer,debug-fuzz,debug-jobs
@@ -22,6 +24,8 @@ help:
 	@echo "make docs        the manual: HTML and man pages in build/docs"
 	@echo "make vm          build everything that the VM needs, and do not start it"
 	@echo "make install     libnrt, the tools and the VM, below PREFIX=$(PREFIX)"
+	@echo "make runtime     libnrt with chips in the process, without VM, kernel or root, in"
+	@echo "                 $(RUNTIME_PREFIX) or PREFIX="
 	@echo "make dkms        the driver's source for DKMS, below DESTDIR=$(DESTDIR)"
 	@echo "make clean       remove build/; downloads stay in the cache"
 	@echo
@@ -61,10 +65,13 @@ docs:
 install:
 	@tools/build/install "$(PREFIX)"
 
+runtime:
+	@tools/build/runtime "$(RUNTIME_PREFIX)"
+
 dkms:
 	@tools/build/dkms "$(DESTDIR)"
 
 clean:
 	rm -rf build
 
-.PHONY: help vm run shell check check-long check-nightly check-debug bench coverage docs install dkms clean
+.PHONY: help vm run shell check check-long check-nightly check-debug bench coverage docs install runtime dkms clean

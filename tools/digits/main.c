@@ -39,7 +39,7 @@ struct digits_job {
 
 static const struct argp_option digits_argp_options[] = {
 	{ "data", 'd', "DIR", 0,
-	  "where digits.bin, digits-weights.bin and the NEFFs are (/usr/share/neuron)",
+	  "where digits.bin, digits-weights.bin and the NEFFs are (" DIGITS_DATA ")",
 	  0 },
 	{ "cores", 'c', "A[,B]", 0,
 	  "NeuronCores to run on (the first of each half of the cores); one core takes 1024 images",
@@ -354,7 +354,7 @@ int main(int argc, char **argv)
 		NULL, NULL, NULL
 	};
 	struct digits_job job = {
-		.options = { .data = "/usr/share/neuron", .repeat = 1 },
+		.options = { .data = DIGITS_DATA, .repeat = 1 },
 	};
 	int ret;
 
