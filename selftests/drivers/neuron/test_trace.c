@@ -381,6 +381,7 @@ TEST_F(trace, buffers_that_are_refused)
 	int fd = neuron_open(0);
 	unsigned int i;
 	void *page;
+	int ret;
 
 	emit(&self->rig);
 	/* Handles of another file: those that this one does not have. */
@@ -396,7 +397,10 @@ TEST_F(trace, buffers_that_are_refused)
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, page);
 	import.user = (uintptr_t)page;
-	must(self->rig.fd, BO_IMPORT, &import);
+	ret = neuron_ioctl(self->rig.fd, DRM_IOCTL_NEURON_BO_IMPORT, &import);
+	if (ret == -EOPNOTSUPP)
+		SKIP(return, "the device needs bounce buffers here");
+	ASSERT_EQ(0, ret);
 	expect_refused(EPERM, import.handle, 0, 4096);
 	import.flags = 0;
 	must(self->rig.fd, BO_IMPORT, &import);
