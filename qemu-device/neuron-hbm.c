@@ -59,12 +59,16 @@ static bool neuron_hbm_watched(void)
     return qatomic_read(&global_dirty_tracking);
 }
 
+/*
+ * A chip that is being plugged in is on its fabric before its memory has regions. What
+ * peers write so early needs no mark: all of a new region counts as changed.
+ */
 void neuron_hbm_dirty(void *opaque, unsigned stack, uint64_t offset,
                       uint64_t len)
 {
     NeuronChip *s = opaque;
 
-    if (neuron_hbm_watched()) {
+    if (neuron_hbm_watched() && qatomic_load_acquire(&s->hbm_shown)) {
         RCU_READ_LOCK_GUARD();
         neuron_ram_written(s, &s->hbm_mr[stack],
                            (char *)s->hbm[stack] + offset, len);
@@ -264,6 +268,7 @@ void neuron_init_hbm(NeuronChip *s)
         memory_region_add_subregion(&s->bar4, i * (s->bar4_size / gen->nr_hbm),
                                     mr);
     }
+    qatomic_store_release(&s->hbm_shown, true);
 }
 
 /* Each stack in BAR4 holds a reference on the device: it would never go. */

@@ -32,6 +32,7 @@ struct NeuronChipClass {
  * @pool: workers of the chip; its own unless it is on a fabric
  * @chip: NULL before realize and after unrealize
  * @hbm: memory of each stack, kept until nobody can map the BAR any more
+ * @hbm_shown: each stack has its @hbm_mr; workers read it
  * @inline_us: time that a vCPU gives at a register write
  * @reset_us: least time that a reset shows as under way
  * @irq_pending: vectors to be raised, by @irq_bh if a worker has set them
@@ -78,6 +79,7 @@ struct NeuronChip {
     MemoryRegion hbm_mr[NEURON_MAX_HBM];
     void *hbm[NEURON_MAX_HBM];
     uint64_t hbm_bytes;
+    bool hbm_shown;
     struct trn_pool *pool;
     struct trn_chip *chip;
     QEMUBH *irq_bh;
