@@ -130,13 +130,17 @@ void neuron_hbm_discard(void *opaque, unsigned stack, uint64_t offset,
  * @next: offset in the section of what has not been told
  * @populate: what to call with parts that are there, or NULL
  * @discard: what to call with the others, or NULL
+ * @gap: where in the section the part that was told last as discarded begins
  */
 typedef struct NeuronReplay {
+    NeuronChip *s;
+    unsigned stack;
     const MemoryRegionSection *section;
     uint64_t next;
     ReplayRamPopulate populate;
     ReplayRamDiscard discard;
     void *opaque;
+    uint64_t gap;
 } NeuronReplay;
 
 static MemoryRegionSection neuron_part(const MemoryRegionSection *section,
@@ -150,6 +154,20 @@ static MemoryRegionSection neuron_part(const MemoryRegionSection *section,
     return part;
 }
 
+static int neuron_replay_late(void *opaque, uint64_t offset, uint64_t len)
+{
+    NeuronReplay *r = opaque;
+
+    neuron_hbm_dirty(r->s, r->stack, r->section->offset_within_region + r->gap +
+                     offset, len);
+    return 0;
+}
+
+/*
+ * To discard a part clears the dirty log of KVM for it, and only then does KVM see writes
+ * there: it begins with all pages dirty and none protected. What the guest has written
+ * through BAR4 since the part was looked at would be lost. So look again, and mark it.
+ */
 static void neuron_replay_gap(NeuronReplay *r, uint64_t end)
 {
     if (r->discard && r->next < end) {
@@ -157,6 +175,9 @@ static void neuron_replay_gap(NeuronReplay *r, uint64_t end)
                                                end - r->next);
 
         r->discard(&part, r->opaque);
+        r->gap = r->next;
+        trn_chip_hbm_used(r->s->chip, r->stack, part.offset_within_region,
+                          end - r->next, neuron_replay_late, r);
     }
 }
 
@@ -176,11 +197,12 @@ static int neuron_replay_part(void *opaque, uint64_t offset, uint64_t len)
 
 static int neuron_replay(const RamDiscardManager *rdm, NeuronReplay *r)
 {
-    NeuronChip *s = NEURON_CHIP(rdm);
     uint64_t size = int128_get64(r->section->size);
     int ret;
 
-    ret = trn_chip_hbm_used(s->chip, r->section->mr - s->hbm_mr,
+    r->s = NEURON_CHIP(rdm);
+    r->stack = r->section->mr - r->s->hbm_mr;
+    ret = trn_chip_hbm_used(r->s->chip, r->stack,
                             r->section->offset_within_region, size,
                             neuron_replay_part, r);
     if (!ret) {
