@@ -2,7 +2,9 @@
 /*
  * Looking at a page that has never been touched would give it a page table entry,
  * and there are a hundred GiB of them. So the kernel is asked first which pages
- * are in memory or in swap; where it does not tell, all pages are looked at.
+ * are in memory or in swap: for ranges of them (PAGEMAP_SCAN, since Linux 6.7), which
+ * takes as long as there are such pages, or for an entry of each page. Where it does not
+ * tell, all pages are looked at.
  *
  * The stream has runs of pages in ascending order, each with its offset and its
  * length, and ends with a run of length 0.
@@ -11,15 +13,48 @@
 #include "base/trn_state.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define RUN_MAX		(256 * TRN_PAGE)
 
 /* Entries of /proc/self/pagemap: present or swapped. */
 #define PAGEMAP_BACKED	(3ull << 62)
-#define PAGEMAP_BATCH	2048
+#define PAGEMAP_BATCH	1024
 #define PAGEMAP_FEW	32
+
+/* Parts that a walk knows at a time: no fewer than a batch may have. */
+#define WALK_PARTS	1024
+
+#ifndef PAGEMAP_SCAN
+#define PAGE_IS_PRESENT	(1 << 3)
+#define PAGE_IS_SWAPPED	(1 << 4)
+
+struct page_region {
+	__u64 start;
+	__u64 end;
+	__u64 categories;
+};
+
+struct pm_scan_arg {
+	__u64 size;
+	__u64 flags;
+	__u64 start;
+	__u64 end;
+	__u64 walk_end;
+	__u64 vec;
+	__u64 vec_len;
+	__u64 max_pages;
+	__u64 category_inverted;
+	__u64 category_mask;
+	__u64 category_anyof_mask;
+	__u64 return_mask;
+};
+
+#define PAGEMAP_SCAN	_IOWR('f', 16, struct pm_scan_arg)
+#endif
 
 static uint64_t host_page(void)
 {
@@ -82,17 +117,20 @@ bool trn_pages_backed(int fd, const void *mem, size_t len)
 /**
  * struct walk - the way through the memory
  * @fd: of trn_pages_open()
- * @host_page: bytes of a page of the host
- * @first, @nr: pages of the host that @entry tells about
+ * @page: bytes of a page of the host
+ * @known: up to this offset @part tells which pages there are
+ * @part: offsets of addresses in ascending order
+ * @at, @nr: the next one of @part, how many there are
  */
 struct walk {
 	const uint8_t *mem;
 	uint64_t size;
 	int fd;
-	uint64_t host_page;
-	uint64_t first;
-	uint64_t nr;
-	uint64_t entry[PAGEMAP_BATCH];
+	uint64_t page;
+	uint64_t known;
+	struct page_region part[WALK_PARTS];
+	size_t at;
+	size_t nr;
 };
 
 static void walk_begin(struct walk *walk, const uint8_t *mem, uint64_t size)
@@ -100,54 +138,111 @@ static void walk_begin(struct walk *walk, const uint8_t *mem, uint64_t size)
 	walk->mem = mem;
 	walk->size = size;
 	walk->fd = trn_pages_open();
-	walk->host_page = host_page();
+	walk->page = host_page();
+	walk->known = 0;
+	walk->at = 0;
 	walk->nr = 0;
 }
 
-static bool walk_read(struct walk *walk, uint64_t page)
+/* [@start, @end) are addresses, of whole pages of the host. */
+static void walk_add(struct walk *walk, uint64_t start, uint64_t end)
 {
-	walk->first = page;
-	walk->nr = pagemap_read(walk->fd, page, walk->entry, PAGEMAP_BATCH);
-	return walk->nr;
+	const uint64_t mem = (uintptr_t)walk->mem;
+	struct page_region *last = walk->nr ? &walk->part[walk->nr - 1] : NULL;
+
+	start = start > mem ? start - mem : 0;
+	end = end - mem < walk->size ? end - mem : walk->size;
+	if (last && last->end == start)
+		last->end = end;
+	else
+		walk->part[walk->nr++] = (struct page_region){ start, end, 0 };
 }
 
-/* May the page at @offset be other than zero? */
-static bool page_backed(struct walk *walk, uint64_t offset)
+/*
+ * Ranges from @walk->known on; false: the kernel cannot do it. It says in walk_end how far it
+ * came, but not always all the way, so what counts is the last range; none: there is no more.
+ */
+static bool walk_scan(struct walk *walk)
 {
-	uint64_t page = ((uintptr_t)walk->mem + offset) / walk->host_page;
+	const uint64_t mem = (uintptr_t)walk->mem, mask = walk->page - 1;
+	struct page_region found[WALK_PARTS];
+	struct pm_scan_arg arg = {
+		.size = sizeof(arg),
+		.start = (mem + walk->known) & ~mask,
+		.end = (mem + walk->size + mask) & ~mask,
+		.vec = (uintptr_t)found,
+		.vec_len = WALK_PARTS,
+		.category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+		.return_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+	};
+	int nr = ioctl(walk->fd, PAGEMAP_SCAN, &arg), i;
 
-	if (walk->fd < 0)
-		return true;
-	if ((page < walk->first || page - walk->first >= walk->nr) &&
-	    !walk_read(walk, page)) {
-		trn_pages_close(walk->fd);
-		walk->fd = -1;
-		return true;
+	if (nr < 0)
+		return false;
+	for (i = 0; i < nr; i++)
+		walk_add(walk, found[i].start, found[i].end);
+	walk->known = nr ? walk->part[walk->nr - 1].end : walk->size;
+	return true;
+}
+
+/* The same by an entry of each page. */
+static bool walk_read(struct walk *walk)
+{
+	uint64_t first = ((uintptr_t)walk->mem + walk->known) / walk->page, i, nr;
+	uint64_t entry[PAGEMAP_BATCH];
+
+	nr = pagemap_read(walk->fd, first, entry, PAGEMAP_BATCH);
+	if (!nr)
+		return false;
+	for (i = 0; i < nr; i++)
+		if (entry[i] & PAGEMAP_BACKED)
+			walk_add(walk, (first + i) * walk->page, (first + i + 1) * walk->page);
+	walk->known = (first + nr) * walk->page - (uintptr_t)walk->mem;
+	if (walk->known > walk->size)
+		walk->known = walk->size;
+	return true;
+}
+
+static void walk_on(struct walk *walk)
+{
+	walk->at = 0;
+	walk->nr = 0;
+	if (walk->fd >= 0 && (walk_scan(walk) || walk_read(walk)))
+		return;
+	trn_pages_close(walk->fd);
+	walk->fd = -1;
+	walk->part[walk->nr++] = (struct page_region){ walk->known, walk->size, 0 };
+	walk->known = walk->size;
+}
+
+/* The next pages that may be other than zero, from *@offset on; 0: there are no more. */
+static uint64_t walk_next(struct walk *walk, uint64_t *offset)
+{
+	const struct page_region *part;
+
+	while (walk->at == walk->nr) {
+		if (walk->known == walk->size)
+			return 0;
+		walk_on(walk);
 	}
-	return walk->entry[page - walk->first] & PAGEMAP_BACKED;
-}
-
-static uint64_t skip_pages(struct walk *walk, uint64_t offset, bool backed)
-{
-	while (offset < walk->size && page_backed(walk, offset) == backed)
-		offset += TRN_PAGE;
-	return offset;
+	part = &walk->part[walk->at++];
+	*offset = part->start;
+	return part->end - part->start;
 }
 
 int trn_pages_each(const uint8_t *mem, uint64_t size,
 		   int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque)
 {
-	uint64_t offset = 0, end;
+	uint64_t offset, len;
 	struct walk walk;
 	int result = 0;
 
 	walk_begin(&walk, mem, size);
-	for (; !result; offset = end) {
-		offset = skip_pages(&walk, offset, false);
-		if (offset == size)
+	while (!result) {
+		len = walk_next(&walk, &offset);
+		if (!len)
 			break;
-		end = skip_pages(&walk, offset, true);
-		result = run(opaque, offset, end - offset);
+		result = run(opaque, offset, len);
 	}
 	trn_pages_close(walk.fd);
 	return result;
@@ -161,38 +256,47 @@ static bool page_is_zero(const uint8_t *page)
 	       !memcmp(page, page + sizeof(zero), TRN_PAGE - sizeof(zero));
 }
 
-static bool page_wanted(struct walk *walk, uint64_t offset)
+/* Pages that are not zero at the beginning of @len bytes, at most a run of them. */
+static uint64_t filled(const uint8_t *page, uint64_t len)
 {
-	return page_backed(walk, offset) && !page_is_zero(walk->mem + offset);
+	uint64_t n = 0;
+
+	while (n < len && n < RUN_MAX && !page_is_zero(page + n))
+		n += TRN_PAGE;
+	return n;
 }
 
-/* The next run at or after *@offset; its length is 0 at the end. */
-static uint64_t next_run(struct walk *walk, uint64_t *offset)
+static void save_run(struct trn_state *st, uint8_t *mem, uint64_t offset, uint64_t len)
 {
-	uint64_t len = 0;
+	trn_state_u64(st, &offset);
+	trn_state_u64(st, &len);
+	trn_state_bytes(st, mem + offset, len);
+}
 
-	while (*offset < walk->size && !page_wanted(walk, *offset))
-		*offset += TRN_PAGE;
-	while (len < RUN_MAX && *offset + len < walk->size &&
-	       page_wanted(walk, *offset + len))
-		len += TRN_PAGE;
-	return len;
+static void save_part(struct trn_state *st, uint8_t *mem, uint64_t offset, uint64_t len)
+{
+	uint64_t end = offset + len, n;
+
+	for (; offset < end && !trn_state_failed(st); offset += n ? n : TRN_PAGE) {
+		n = filled(mem + offset, end - offset);
+		if (n)
+			save_run(st, mem, offset, n);
+	}
 }
 
 static void pages_save(struct trn_state *st, uint8_t *mem, uint64_t size)
 {
-	uint64_t offset = 0, len;
+	uint64_t offset, len;
 	struct walk walk;
 
 	walk_begin(&walk, mem, size);
 	do {
-		len = next_run(&walk, &offset);
-		trn_state_u64(st, &offset);
-		trn_state_u64(st, &len);
-		trn_state_bytes(st, mem + offset, len);
-		offset += len;
+		len = walk_next(&walk, &offset);
+		if (len)
+			save_part(st, mem, offset, len);
 	} while (len && !trn_state_failed(st));
 	trn_pages_close(walk.fd);
+	save_run(st, mem, size, 0);
 }
 
 static void pages_load(struct trn_state *st, uint8_t *mem, uint64_t size)

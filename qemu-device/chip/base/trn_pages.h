@@ -31,7 +31,7 @@ bool trn_pages_backed(int fd, const void *mem, size_t len);
  * @run: gets the offset of the first byte and the length; other than 0 ends the walk
  * @opaque: first argument of @run
  *
- * Touches none of them. Any thread.
+ * Touches none of them. A long run may be told in parts. Any thread.
  *
  * Return: what the last @run returned, 0 without.
  */
