@@ -11,8 +11,8 @@
 #include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/error-report.h"
-#include "qemu/main-loop.h"
 #include "migration/vmstate.h"
+#include "system/reset.h"
 #include "qom/object_interfaces.h"
 #include "neuron.h"
 #include "trn/fabric.h"
@@ -29,7 +29,6 @@
  * @script: words of the other servers' chips
  * @chips: chips of the machine that use it
  * @pod: the chips of the other servers, or NULL
- * @vm_state: stops and resumes them with the machine
  */
 struct NeuronFabric {
     Object parent_obj;
@@ -44,7 +43,6 @@ struct NeuronFabric {
     struct trn_pool *pool;
     struct trn_fabric *fabric;
     struct trn_pod *pod;
-    VMChangeStateEntry *vm_state;
 };
 
 struct trn_fabric *neuron_fabric_get(NeuronFabric *fabric,
@@ -65,29 +63,12 @@ bool neuron_fabric_has_pod(NeuronFabric *fabric)
     return fabric->pod;
 }
 
-/* With the BQL dropped, as neuron_quiesce() does it. */
-static void neuron_fabric_stop_pod(NeuronFabric *f)
-{
-    trn_pod_stop(f->pod);
-    while (!trn_pod_quiet(f->pod)) {
-        bql_unlock();
-        g_usleep(NEURON_QUIET_POLL_US);
-        bql_lock();
-    }
-}
-
-static void neuron_fabric_vm_state_change(void *opaque, bool running,
-                                          RunState state)
+/* When the machine is switched on anew, so are the other servers. */
+static void neuron_fabric_reset(void *opaque)
 {
     NeuronFabric *f = opaque;
 
-    object_ref(f);
-    if (running) {
-        trn_pod_resume(f->pod);
-    } else {
-        neuron_fabric_stop_pod(f);
-    }
-    object_unref(f);
+    trn_pod_reset(f->pod);
 }
 
 static int neuron_fabric_transfer(NeuronFabric *f, QEMUFile *file, bool loading)
@@ -100,8 +81,6 @@ static int neuron_fabric_transfer(NeuronFabric *f, QEMUFile *file, bool loading)
 
     trn_fabric_state(f->fabric, &st);
     if (f->pod && !st.why) {
-        /* A chip of the machine may have kicked one of them since. */
-        neuron_fabric_stop_pod(f);
         trn_pod_state(f->pod, &st);
     }
     if (!st.why) {
@@ -163,8 +142,7 @@ static bool neuron_fabric_build_pod(NeuronFabric *f, Error **errp)
                    f->script ? f->script : "", why);
         return false;
     }
-    f->vm_state =
-        qemu_add_vm_change_state_handler(neuron_fabric_vm_state_change, f);
+    qemu_register_reset(neuron_fabric_reset, f);
     return true;
 }
 
@@ -301,8 +279,8 @@ static void neuron_fabric_finalize(Object *obj)
 {
     NeuronFabric *f = NEURON_FABRIC(obj);
 
-    if (f->vm_state) {
-        qemu_del_vm_change_state_handler(f->vm_state);
+    if (f->pod) {
+        qemu_unregister_reset(neuron_fabric_reset, f);
     }
     vmstate_unregister(NULL, &neuron_fabric_vmstate, f);
     trn_pod_free(f->pod);
@@ -331,8 +309,8 @@ static void neuron_fabric_class_init(ObjectClass *oc, void *data)
     neuron_fabric_add_u32(oc, "link-mbps", offsetof(NeuronFabric, link_mbps),
         "MB/s of a link; 0 (the default): the generation's");
     neuron_fabric_add_u32(oc, "servers", offsetof(NeuronFabric, servers),
-        "servers of the UltraServer, 2 or 4: the chips of all but server 0 are "
-        "on the fabric and not on the machine; 0 (the default): none");
+        "servers of the UltraServer, 2 or 4: of the chips of all but server 0 "
+        "there are links and MISC RAM; 0 (the default): none");
     object_class_property_add_str(oc, "election-script",
                                   neuron_fabric_get_script,
                                   neuron_fabric_set_script);

@@ -6,7 +6,6 @@
  */
 #include "fake_port.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "trn/pod.h"
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
+#include "fabric/trn_fabric.h"
 #include "mem/trn_bus.h"
 
 #define CHIPS		3
@@ -25,7 +25,7 @@
 #define RIGHT		2u
 #define BOTH		3u
 #define STATUS(word)	NEURON_GET(NEURON_MISC_ELECTION_STATUS, word)
-#define STREAM_BYTES	NEURON_MIB(64)
+#define STREAM_BYTES	NEURON_KIB(16)
 
 static const unsigned int places[CHIPS] = { 0, 1, 15 };
 /* Links 0 and 1 of the left neighbour, of the right one. */
@@ -127,11 +127,6 @@ static uint32_t own(struct trn_chip *chip, uint32_t offset)
 	return (uint32_t)trn_chip_mmio_read(chip, chip->gen->misc_bar0 + offset, 4);
 }
 
-static uint64_t own_pair(struct trn_chip *chip, uint32_t offset)
-{
-	return (uint64_t)own(chip, offset) << 32 | own(chip, offset + 4);
-}
-
 static void poke_pair(struct trn_chip *chip, uint32_t offset, uint64_t value)
 {
 	poke(chip, offset, (uint32_t)(value >> 32));
@@ -219,7 +214,9 @@ static const char *vet(struct fixture *f, unsigned int i, uint32_t links, struct
 	uint64_t serial[2] = { 0, 0 }, shown[2][2] = { { 0 } };
 	unsigned int side;
 
-	poke(chip, NEURON_MISC_ELECTION, 0);
+	/* As the public driver does it: place 0 without a number of the server. */
+	poke(chip, NEURON_MISC_ELECTION,
+	     places[i] ? 0 : NEURON_PUT(NEURON_MISC_ELECTION_NODE, 255u));
 	for (side = 0; side < 2; side++) {
 		if (!(links & 1u << side))
 			continue;
@@ -273,35 +270,49 @@ static const char *elect(struct fixture *f, uint32_t links, struct outcome *out)
 	return failed;
 }
 
+static uint32_t theirs(struct fixture *f, unsigned int server, unsigned int place,
+		       uint32_t offset)
+{
+	uint32_t value;
+
+	assert_true(trn_pod_word(f->pod, server, place, offset, &value));
+	return value;
+}
+
+static uint64_t their_pair(struct fixture *f, unsigned int server, unsigned int place,
+			   uint32_t offset)
+{
+	return (uint64_t)theirs(f, server, place, offset) << 32 |
+	       theirs(f, server, place, offset + 4);
+}
+
 static uint64_t serial_at(struct fixture *f, unsigned int server, unsigned int place)
 {
-	struct trn_chip *chip = server ? trn_pod_chip(f->pod, server, place) : f->chip[0];
-
-	return own(chip, NEURON_MISC_SERIAL_LO) |
-	       (uint64_t)own(chip, NEURON_MISC_SERIAL_HI) << 32;
+	if (server)
+		return theirs(f, server, place, NEURON_MISC_SERIAL_LO) |
+		       (uint64_t)theirs(f, server, place, NEURON_MISC_SERIAL_HI) << 32;
+	return own(f->chip[0], NEURON_MISC_SERIAL_LO) |
+	       (uint64_t)own(f->chip[0], NEURON_MISC_SERIAL_HI) << 32;
 }
 
 /* What the chips of another server are left with. */
 static void check_server(struct fixture *f, unsigned int server, uint32_t links, uint32_t node,
 			 uint32_t nodes, uint64_t leader)
 {
-	struct trn_chip *chip;
 	unsigned int i;
 	uint32_t word;
 
 	for (i = 0; i < CHIPS; i++) {
-		chip = trn_pod_chip(f->pod, server, places[i]);
-		assert_int_equal(STATUS(own(chip, NEURON_MISC_ELECTION)),
+		assert_int_equal(STATUS(theirs(f, server, places[i], NEURON_MISC_ELECTION)),
 				 NEURON_MISC_ELECTION_SUCCESS);
-		assert_true(own_pair(chip, NEURON_MISC_LEFT_HI) == 0);
-		assert_true(own_pair(chip, NEURON_MISC_RIGHT_HI) == 0);
+		assert_true(their_pair(f, server, places[i], NEURON_MISC_LEFT_HI) == 0);
+		assert_true(their_pair(f, server, places[i], NEURON_MISC_RIGHT_HI) == 0);
 	}
-	chip = trn_pod_chip(f->pod, server, 0);
-	word = own(chip, NEURON_MISC_ELECTION);
+	word = theirs(f, server, 0, NEURON_MISC_ELECTION);
 	assert_int_equal(NEURON_GET(NEURON_MISC_ELECTION_LINKS, word), links);
 	assert_int_equal(NEURON_GET(NEURON_MISC_ELECTION_NODE, word), node);
 	assert_int_equal(NEURON_GET(NEURON_MISC_ELECTION_NODES, word), nodes);
-	assert_true(own_pair(chip, NEURON_MISC_LEADER_HI) == leader);
+	assert_true(their_pair(f, server, 0, NEURON_MISC_LEADER_HI) == leader);
 }
 
 /* --- elections that pass --- */
@@ -361,9 +372,10 @@ static void test_two(void **state)
 {
 	struct fixture *f = *state;
 	struct outcome out;
+	uint32_t word;
 
 	build(f, 2, NULL);
-	assert_null(trn_pod_chip(f->pod, 2, 0));
+	assert_false(trn_pod_word(f->pod, 2, 0, NEURON_MISC_SERIAL_LO, &word));
 	assert_null(elect(f, BOTH, &out));
 	assert_int_equal(out.node, 0);
 	assert_int_equal(out.nodes, 2);
@@ -418,7 +430,7 @@ static void test_remote_link_down(void **state)
 	/* The right one of chip 15 of server 1, to server 2. */
 	assert_int_equal(trn_fabric_set_links(f->fabric, "271:5=down", &why), 0);
 	assert_string_equal(elect_chip(f, 2, BOTH, &out), "data");
-	assert_int_equal(STATUS(own(trn_pod_chip(f->pod, 1, 15), NEURON_MISC_ELECTION)),
+	assert_int_equal(STATUS(theirs(f, 1, 15, NEURON_MISC_ELECTION)),
 			 NEURON_MISC_ELECTION_FAILURE);
 	assert_null(elect_chip(f, 1, BOTH, &out));
 }
@@ -432,7 +444,7 @@ static void test_script_failure(void **state)
 	assert_null(elect_chip(f, 1, BOTH, &out));
 	assert_string_equal(elect_chip(f, 0, BOTH, &out), "status");
 	/* Server 2 has seen it, too. */
-	assert_int_equal(STATUS(own(trn_pod_chip(f->pod, 2, 0), NEURON_MISC_ELECTION)),
+	assert_int_equal(STATUS(theirs(f, 2, 0, NEURON_MISC_ELECTION)),
 			 NEURON_MISC_ELECTION_FAILURE);
 }
 
@@ -470,7 +482,6 @@ static void test_script_order(void **state)
 		assert_int_equal(peek(f->chip[0], 1, 0x100, &word, 1), NEURON_CAUSE_NONE);
 		assert_int_equal(word, expected[i]);
 	}
-	assert_int_equal(own(trn_pod_chip(f->pod, 1, 0), 0x100), 0);
 }
 
 /* A driver that never shows anything gets no further. */
@@ -488,25 +499,104 @@ static void test_silent_machine(void **state)
 	assert_int_equal(status_of(f, f->chip[1], 0), 0);
 }
 
-/* --- what the chips are besides --- */
+/* --- what there is besides --- */
 
-static void test_memory(void **state)
+/* The links are there, and MISC RAM, which can be read in whole words; nothing else. */
+static void test_nothing_else(void **state)
 {
+	const struct neuron_gen *gen = &neuron_gen_trn2;
 	struct fixture *f = *state;
-	const uint64_t hbm = neuron_fabric_addr(neuron_fabric_id(0, 2, 7),
-						neuron_gen_trn2.hbm_addr[0] + 4096);
-	const uint64_t misc = neuron_neighbour_addr(1, misc_addr(&neuron_gen_trn2,
-								 NEURON_MISC_ELECTION));
+	const uint64_t hbm = gen->hbm_addr[0] + 4096;
+	const uint64_t misc = neuron_neighbour_addr(1, misc_addr(gen, NEURON_MISC_ELECTION));
 	uint32_t word = 0x12345678, back = 0;
 
 	build(f, 4, NULL);
-	assert_int_equal(trn_bus_write(f->chip[0], hbm, &word, 4), NEURON_CAUSE_NONE);
-	assert_int_equal(trn_bus_read(f->chip[0], hbm, &back, 4), NEURON_CAUSE_NONE);
-	assert_int_equal(back, word);
-	/* MISC RAM can be read and not written, in whole words. */
+	assert_int_equal(trn_bus_read(f->chip[0], misc, &back, 4), NEURON_CAUSE_NONE);
 	assert_int_equal(trn_bus_write(f->chip[0], misc, &word, 4), NEURON_CAUSE_FABRIC);
 	assert_int_equal(trn_bus_read(f->chip[0], misc, &back, 2), NEURON_CAUSE_ADDRESS);
+	assert_int_equal(trn_bus_read(f->chip[0], neuron_neighbour_addr(1, hbm), &back, 4),
+			 NEURON_CAUSE_FABRIC);
+	assert_int_equal(trn_bus_read(f->chip[0], neuron_neighbour_addr(1, gen->tpb_addr[0]), &back,
+				      4), NEURON_CAUSE_FABRIC);
+	assert_int_equal(trn_bus_read(f->chip[0],
+				      neuron_fabric_addr(neuron_fabric_id(0, 2, 7), hbm), &back,
+				      4), NEURON_CAUSE_FABRIC);
+	/* Also not by its routed address. */
+	assert_int_equal(trn_bus_read(f->chip[0],
+				      neuron_fabric_addr(neuron_fabric_id(0, 1, 0),
+							 misc_addr(gen, NEURON_MISC_ELECTION)),
+				      &back, 4), NEURON_CAUSE_FABRIC);
+	assert_int_equal(trn_fabric_chips(f->fabric), 3 * TRN_POD_PLACES + CHIPS);
 }
+
+/* --- what begins an election, and what does not --- */
+
+/* Of both sides the left one fails; the driver goes on with the right one. */
+static void test_other_side(void **state)
+{
+	struct fixture *f = *state;
+	struct outcome out;
+	unsigned int i;
+
+	build(f, 4, "1.0:0x38=0xdeadbeef@32;1.1:0x38=0xdeadbeef@32;1.15:0x38=0xdeadbeef@32");
+	for (i = 0; i < CHIPS; i++)
+		assert_string_equal(elect_chip(f, i, BOTH, &out), "serial");
+	assert_null(elect(f, RIGHT, &out));
+	check_server(f, 3, RIGHT, 1, 2, out.leader);
+}
+
+/* A tool that reads serial numbers later does not elect. */
+static void test_read_later(void **state)
+{
+	struct fixture *f = *state;
+	struct outcome out;
+	uint32_t words[2];
+
+	build(f, 4, NULL);
+	assert_null(elect(f, BOTH, &out));
+	assert_int_equal(peek(f->chip[0], 1, NEURON_MISC_SERIAL_LO, words, 2), NEURON_CAUSE_NONE);
+	assert_int_equal(peek(f->chip[0], 3, NEURON_MISC_SERIAL_LO, words, 2), NEURON_CAUSE_NONE);
+	check_server(f, 1, BOTH, 1, 4, out.leader);
+	check_server(f, 2, BOTH, 2, 4, out.leader);
+}
+
+/* A debugger looks at a serial number and at a word of the script. */
+static void test_look(void **state)
+{
+	struct fixture *f = *state;
+	const uint64_t addr = neuron_neighbour_addr(1, misc_addr(&neuron_gen_trn2, 0x38));
+	uint32_t word, i;
+
+	build(f, 4, "1.0:0x38=7@2");
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(trn_bus_look(f->chip[0], addr, &word, 4), NEURON_CAUSE_NONE);
+		assert_int_equal(word, 7);
+	}
+	for (i = 0; i < 3; i++)
+		assert_int_equal(trn_bus_read(f->chip[0], addr, &word, 4), NEURON_CAUSE_NONE);
+	assert_int_not_equal(word, 7);
+}
+
+/* As at first: nothing is elected, and the script has all its reads. */
+static void test_reset(void **state)
+{
+	struct fixture *f = *state;
+	struct outcome out;
+	uint32_t word;
+
+	build(f, 4, "1.0:0x100=6@1");
+	assert_null(elect(f, BOTH, &out));
+	assert_int_equal(peek(f->chip[0], 1, 0x100, &word, 1), NEURON_CAUSE_NONE);
+	assert_int_equal(theirs(f, 1, 0, 0x100), 0);
+	trn_pod_reset(f->pod);
+	assert_int_equal(theirs(f, 1, 0, 0x100), 6);
+	assert_int_equal(theirs(f, 1, 0, NEURON_MISC_ELECTION), 0);
+	assert_true(their_pair(f, 3, 0, NEURON_MISC_LEADER_HI) == 0);
+	assert_null(elect(f, BOTH, &out));
+	check_server(f, 3, BOTH, 3, 4, out.leader);
+}
+
+/* --- state --- */
 
 struct stream {
 	uint8_t *data;
@@ -542,9 +632,6 @@ static void stop_all(struct fixture *f)
 
 	for (i = 0; i < CHIPS; i++)
 		fake_chip_stop(f->chip[i]);
-	trn_pod_stop(f->pod);
-	while (!trn_pod_quiet(f->pod))
-		sched_yield();
 }
 
 static const char *load(struct fixture *f, struct stream *stream)
@@ -583,7 +670,6 @@ static void test_state(void **state)
 	build(other, 4, script);
 	stop_all(other);
 	assert_null(load(other, &stream));
-	trn_pod_resume(other->pod);
 	poke_pair(other->chip[1], NEURON_MISC_LEFT_HI, 1);
 	poke_pair(other->chip[1], NEURON_MISC_RIGHT_HI, 1);
 	assert_true(shown_by(other, other->chip[1], 0, BOTH, shown));
@@ -596,6 +682,8 @@ static void test_state(void **state)
 	stop_all(other);
 	stream.len /= 2;
 	assert_non_null(load(other, &stream));
+	assert_int_equal(STATUS(theirs(other, 1, 1, NEURON_MISC_ELECTION)),
+			 NEURON_MISC_ELECTION_SUCCESS);
 	teardown((void **)&other);
 	assert_int_equal(setup((void **)&other), 0);
 	build(other, 2, script);
@@ -677,7 +765,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_script_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_script_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent_machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_nothing_else, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_side, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_read_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_look, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_state, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_topology, setup, teardown),

@@ -118,12 +118,34 @@ static inline uint32_t trn_core_engines(const struct trn_core *core)
 				      NEURON_BIT(NEURON_NR_ENGINES) - 1;
 }
 
+/**
+ * struct trn_seat - a place on a fabric: of a chip, or of one of another server
+ * @id: fabric id
+ * @position: trn_chip_config.position
+ * @pool: of all chips of the fabric
+ * @links: counters of its links
+ * @slot: below TRN_FABRIC_CHIPS; the fabric's, while the seat is on it
+ * @chip: whose it is; NULL: of @remote
+ * @remote: a chip that this process does not have (trn_pod.h), or NULL
+ */
+struct trn_seat {
+	const struct neuron_gen *gen;
+	uint32_t id;
+	uint32_t position;
+	struct trn_pool *pool;
+	struct trn_link_counts *links;
+	uint16_t slot;
+	struct trn_chip *chip;
+	struct trn_remote *remote;
+};
+
 struct trn_chip {
 	const struct neuron_gen *gen;
 	const struct trn_port *port;
 	void *opaque;
 	struct trn_pool *pool;
 	struct trn_fabric *fabric;
+	struct trn_seat seat;
 	struct trn_chip_config config;
 	uint64_t hbm_size;		/* populated bytes of a stack */
 	uint8_t *hbm[NEURON_MAX_HBM];
@@ -145,14 +167,11 @@ struct trn_chip {
 	_Atomic uint32_t ecc_armed;	/* bad cells of HBM */
 	struct trn_power *power;	/* samples and throttle, trn_power.c */
 	struct trn_pe *pe;		/* gen->nr_cores, trn_pe_counter.c */
-	struct trn_link_counts *links;
-	uint16_t slot;			/* below TRN_FABRIC_CHIPS: the fabric's, while attached */
 	struct trn_nq *nq;		/* notification queues, trn_nq.c */
 	struct trn_inject *inject;	/* faults on demand, trn_inject.c */
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
 	struct trn_check *check;	/* checks on request, NULL: none */
 	const struct trn_observer *_Atomic observer;	/* NULL: none */
-	struct trn_remote *remote;	/* of a chip that nobody hosts, trn_pod.c; NULL: hosted */
 	/* What goes on when something may have changed that held it up: trn_reset_kick() */
 	void (*kick)(struct trn_chip *chip);
 	/* Of the fabric, with its lock held: chips or links are others than before */

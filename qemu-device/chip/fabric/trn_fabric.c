@@ -67,7 +67,7 @@ unsigned int trn_fabric_index(const struct trn_fabric *fabric, uint32_t id)
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
 
-		if (fabric->chips[mid]->config.fabric_id < id)
+		if (fabric->seats[mid]->id < id)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -79,7 +79,7 @@ bool trn_fabric_has(const struct trn_fabric *fabric, uint32_t id)
 {
 	unsigned int i = trn_fabric_index(fabric, id);
 
-	return i < fabric->map.nr && fabric->chips[i]->config.fabric_id == id;
+	return i < fabric->map.nr && fabric->seats[i]->id == id;
 }
 
 static void place_chips(struct trn_fabric *fabric)
@@ -88,16 +88,16 @@ static void place_chips(struct trn_fabric *fabric)
 
 	memset(fabric->by_slot, 0, sizeof(fabric->by_slot));
 	for (i = 0; i < fabric->map.nr; i++) {
-		const struct trn_chip_config *config = &fabric->chips[i]->config;
+		const struct trn_seat *seat = fabric->seats[i];
 
 		fabric->map.site[i] = (struct trn_site) {
-			.gen = config->gen,
-			.id = config->fabric_id,
-			.rack = (uint8_t)(config->position >> 16),
-			.server = (uint8_t)(config->position >> 8),
-			.chip = (uint8_t)config->position,
+			.gen = seat->gen,
+			.id = seat->id,
+			.rack = (uint8_t)(seat->position >> 16),
+			.server = (uint8_t)(seat->position >> 8),
+			.chip = (uint8_t)seat->position,
 		};
-		fabric->by_slot[fabric->chips[i]->slot] = (uint16_t)(i + 1);
+		fabric->by_slot[seat->slot] = (uint16_t)(i + 1);
 	}
 	trn_topology_place(&fabric->map);
 }
@@ -117,9 +117,10 @@ static enum trn_topology choose_kind(struct trn_fabric *fabric)
 	return trn_topology_choose(map);
 }
 
-static void tell(struct trn_chip *chip)
+static void tell(const struct trn_seat *seat)
 {
-	chip->links_changed(chip);
+	if (seat->chip)
+		seat->chip->links_changed(seat->chip);
 }
 
 /* The chips or the faults have changed. */
@@ -138,79 +139,107 @@ static void publish(struct trn_fabric *fabric)
 
 /* --- joining and leaving --- */
 
-/* One that no other chip of the fabric has, as long as this one is on it. */
+/* One that no other seat of the fabric has, as long as this one is on it. */
 static uint16_t free_slot(const struct trn_fabric *fabric)
 {
 	bool used[TRN_FABRIC_CHIPS] = { false };
 	unsigned int i;
 
 	for (i = 0; i < fabric->map.nr; i++)
-		used[fabric->chips[i]->slot] = true;
+		used[fabric->seats[i]->slot] = true;
 	for (i = 0; i < TRN_FABRIC_CHIPS - 1 && used[i]; i++)
 		;
 	return (uint16_t)i;
 }
 
 /* One chip more or less may change the links and ways of all others. */
-static void tell_others(struct trn_fabric *fabric, const struct trn_chip *chip)
+static void tell_others(struct trn_fabric *fabric, const struct trn_seat *seats, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < fabric->map.nr; i++)
-		if (fabric->chips[i] != chip)
-			tell(fabric->chips[i]);
+		if (fabric->seats[i] < seats || fabric->seats[i] >= seats + nr)
+			tell(fabric->seats[i]);
 }
 
-static const char *refuse(const struct trn_fabric *fabric,
-			  const struct trn_chip *chip)
+static const char *refuse(const struct trn_fabric *fabric, const struct trn_seat *seats,
+			  unsigned int nr)
 {
-	if (trn_fabric_has(fabric, chip->config.fabric_id))
-		return "the fabric has a chip with this id";
-	if (fabric->map.nr && fabric->chips[0]->pool != chip->pool)
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (trn_fabric_has(fabric, seats[i].id))
+			return "the fabric has a chip with this id";
+	if (fabric->map.nr && fabric->seats[0]->pool != seats->pool)
 		return "the chips of a fabric must share a worker pool";
-	if (fabric->map.nr == TRN_FABRIC_CHIPS)
+	if (nr > TRN_FABRIC_CHIPS - fabric->map.nr)
 		return "the fabric is full: it has 256 chips";
 	return NULL;
 }
 
-int trn_fabric_attach(struct trn_fabric *fabric, struct trn_chip *chip,
+static void enter(struct trn_fabric *fabric, struct trn_seat *seat)
+{
+	unsigned int i = trn_fabric_index(fabric, seat->id);
+
+	seat->slot = free_slot(fabric);
+	trn_link_forget(fabric, seat);
+	memmove(&fabric->seats[i + 1], &fabric->seats[i],
+		(fabric->map.nr - i) * sizeof(*fabric->seats));
+	fabric->seats[i] = seat;
+	fabric->map.nr++;
+	fabric->refs++;
+}
+
+int trn_fabric_attach(struct trn_fabric *fabric, struct trn_seat *seats, unsigned int nr,
 		      const char **why)
 {
 	unsigned int i;
 
 	pthread_mutex_lock(&fabric->lock);
-	*why = refuse(fabric, chip);
+	*why = refuse(fabric, seats, nr);
 	if (!*why) {
 		trn_link_settle(fabric);
-		chip->slot = free_slot(fabric);
-		trn_link_forget(fabric, chip);
-		i = trn_fabric_index(fabric, chip->config.fabric_id);
-		memmove(&fabric->chips[i + 1], &fabric->chips[i],
-			(fabric->map.nr - i) * sizeof(*fabric->chips));
-		fabric->chips[i] = chip;
-		fabric->map.nr++;
-		fabric->refs++;
+		for (i = 0; i < nr; i++)
+			enter(fabric, &seats[i]);
 		publish(fabric);
-		tell_others(fabric, chip);
+		tell_others(fabric, seats, nr);
 	}
 	pthread_mutex_unlock(&fabric->lock);
 	return *why ? -1 : 0;
 }
 
-void trn_fabric_detach(struct trn_fabric *fabric, struct trn_chip *chip)
+static void leave(struct trn_fabric *fabric, const struct trn_seat *seat)
+{
+	unsigned int i = trn_fabric_index(fabric, seat->id);
+
+	fabric->map.nr--;
+	memmove(&fabric->seats[i], &fabric->seats[i + 1],
+		(fabric->map.nr - i) * sizeof(*fabric->seats));
+}
+
+void trn_fabric_detach(struct trn_fabric *fabric, struct trn_seat *seats, unsigned int nr)
 {
 	unsigned int i;
 
 	pthread_mutex_lock(&fabric->lock);
 	trn_link_settle(fabric);
-	i = trn_fabric_index(fabric, chip->config.fabric_id);
-	fabric->map.nr--;
-	memmove(&fabric->chips[i], &fabric->chips[i + 1],
-		(fabric->map.nr - i) * sizeof(*fabric->chips));
+	for (i = 0; i < nr; i++)
+		leave(fabric, &seats[i]);
 	publish(fabric);
-	tell_others(fabric, chip);
+	tell_others(fabric, seats, nr);
 	pthread_mutex_unlock(&fabric->lock);
-	trn_fabric_unref(fabric);
+	for (i = 0; i < nr; i++)
+		trn_fabric_unref(fabric);
+}
+
+struct trn_pod *trn_fabric_pod(struct trn_fabric *fabric)
+{
+	return atomic_load(&fabric->pod);
+}
+
+void trn_fabric_set_pod(struct trn_fabric *fabric, struct trn_pod *pod)
+{
+	atomic_store(&fabric->pod, pod);
 }
 
 unsigned int trn_fabric_path(struct trn_fabric *fabric, uint32_t from,
@@ -254,7 +283,7 @@ static void change_faults(struct trn_fabric *fabric,
 	publish(fabric);
 	for (i = 0; i < fabric->map.nr; i++)
 		if (trn_table_links_differ(fabric, i))
-			tell(fabric->chips[i]);
+			tell(fabric->seats[i]);
 }
 
 static const char *add_fault(const struct trn_fabric *fabric,
@@ -328,6 +357,16 @@ static void fault_state(struct trn_link_fault *fault, struct trn_state *st)
 		trn_state_fail(st, "a saved link fault is malformed");
 }
 
+/* Chips of other servers. */
+static unsigned int count_remotes(const struct trn_fabric *fabric)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < fabric->map.nr; i++)
+		nr += !fabric->seats[i]->chip;
+	return nr;
+}
+
 void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st)
 {
 	struct trn_link_faults faults;
@@ -335,7 +374,9 @@ void trn_fabric_state(struct trn_fabric *fabric, struct trn_state *st)
 
 	pthread_mutex_lock(&fabric->lock);
 	faults = fabric->faults;
-	trn_state_block(st, TRN_STATE_NAME('F', 'A', 'B', 'R'), 1);
+	trn_state_block(st, TRN_STATE_NAME('F', 'A', 'B', 'R'), 2);
+	trn_state_same(st, count_remotes(fabric),
+		       "the saved fabric has another number of servers");
 	trn_state_same(st, fabric->map.kind,
 		       "the saved fabric has another topology");
 	trn_state_same(st, fabric->map.link_mbps,

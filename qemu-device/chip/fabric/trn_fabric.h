@@ -6,9 +6,9 @@
  * trn_route.h). They are worked out when a chip comes or goes and when a link
  * changes; looking one up takes no lock and never waits.
  *
- * A chip found by trn_fabric_find() or trn_fabric_window() may be used until the
- * run of the pool task that looked it up ends; see trn_pool_passed(). Nothing else
- * keeps it.
+ * Each chip has a seat (struct trn_seat), and so has each chip of another server. A seat
+ * found by trn_fabric_find() or trn_fabric_window() may be used until the run of the pool
+ * task that looked it up ends; see trn_pool_passed(). Nothing else keeps it.
  */
 #ifndef TRN_FABRIC_H
 #define TRN_FABRIC_H
@@ -22,6 +22,8 @@
 #include "trn/fabric.h"
 
 struct trn_chip;
+struct trn_pod;
+struct trn_seat;
 
 /**
  * struct trn_fabric_link - a link as a chip's registers show it
@@ -37,25 +39,32 @@ struct trn_fabric_link {
 	uint32_t mbps;
 };
 
-/* Join and take a reference; 0, or -1 with *@why: id taken, full, no memory. */
-int trn_fabric_attach(struct trn_fabric *fabric, struct trn_chip *chip,
+/*
+ * All of an array of @nr seats, or none, join, and each takes a reference; 0, or -1 with
+ * *@why: an id is taken, the fabric is full.
+ */
+int trn_fabric_attach(struct trn_fabric *fabric, struct trn_seat *seats, unsigned int nr,
 		      const char **why);
-/* Leave and drop the reference. */
-void trn_fabric_detach(struct trn_fabric *fabric, struct trn_chip *chip);
+/* They leave and drop their references. */
+void trn_fabric_detach(struct trn_fabric *fabric, struct trn_seat *seats, unsigned int nr);
 
 /*
- * The chip with id @id and the way to it from @from, another chip; NULL: there is
- * none, or no way.
+ * The seat with id @id and the way to it from @from, another one; NULL: there is none, or
+ * no way.
  */
-struct trn_chip *trn_fabric_find(struct trn_fabric *fabric,
-				 const struct trn_chip *from, uint32_t id,
-				 struct trn_route *route);
+struct trn_seat *trn_fabric_find(struct trn_fabric *fabric, const struct trn_seat *from,
+				 uint32_t id, struct trn_route *route);
 
-/* The same for the chip behind public neighbour window @window (0 to 3). */
-struct trn_chip *trn_fabric_window(struct trn_fabric *fabric,
-				   const struct trn_chip *from,
-				   unsigned int window,
-				   struct trn_route *route);
+/* The same for the seat behind public neighbour window @window (0 to 3). */
+struct trn_seat *trn_fabric_window(struct trn_fabric *fabric, const struct trn_seat *from,
+				   unsigned int window, struct trn_route *route);
+
+/*
+ * The pod whose chips are on the fabric, or NULL: what trn_fabric_set_pod() said last, which
+ * the pod does when its chips have joined and before they leave. Any thread.
+ */
+struct trn_pod *trn_fabric_pod(struct trn_fabric *fabric);
+void trn_fabric_set_pod(struct trn_fabric *fabric, struct trn_pod *pod);
 
 /*
  * The links that a transfer crosses from the chip with id @from to the one with id
@@ -76,7 +85,7 @@ bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint
  * An access of @from found no way to the chip with id @to: count it for the first link of
  * the fixed way that is down. None, when there is no such chip.
  */
-void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_chip *from, uint32_t to);
+void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_seat *from, uint32_t to);
 
 /* Changes with every change of chips or links. */
 uint32_t trn_fabric_turn(const struct trn_fabric *fabric);

@@ -18,7 +18,7 @@
  * struct trn_table - all that is looked up without a lock; filled by trn_table_store()
  * @nr: chips
  * @index: by fabric id: 1 + index of the chip, 0: none
- * @chip: in ascending order of their ids
+ * @seat: in ascending order of their ids
  * @route: from i to j at i * nr + j: hops 63:32, MB/s 31:0
  * @nr_links: by chip
  * @link: peer 63:32, MB/s 31:0
@@ -29,7 +29,7 @@
 struct trn_table {
 	_Atomic uint32_t nr;
 	_Atomic uint16_t index[NEURON_MAX_CHIPS];
-	struct trn_chip *_Atomic chip[TRN_FABRIC_CHIPS];
+	struct trn_seat *_Atomic seat[TRN_FABRIC_CHIPS];
 	_Atomic uint64_t route[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
 	_Atomic uint32_t nr_links[TRN_FABRIC_CHIPS];
 	_Atomic uint64_t link[TRN_FABRIC_CHIPS][TRN_FABRIC_PORTS];
@@ -41,7 +41,7 @@ struct trn_table {
 /**
  * struct trn_cut - the latest loss of a link on the way from one chip to another
  * @turn: the first turn without it; 0: the way has never lost one
- * @slot, @port: whose link it was: trn_chip.slot
+ * @slot, @port: whose link it was: trn_seat.slot
  */
 struct trn_cut {
 	uint32_t turn;
@@ -50,13 +50,13 @@ struct trn_cut {
 };
 
 /**
- * struct trn_fabric - chips in ascending order of their ids
- * @lock: all fields but @turn and @table
- * @refs: one for each attached chip, one for the creator
+ * struct trn_fabric - seats in ascending order of their ids
+ * @lock: all fields but @turn, @table and @pod
+ * @refs: one for each attached seat, one for the creator
  * @key: names it among the fabrics of the process
  * @configured: what has been asked for
  * @full_boxes: servers when AUTO chose a torus
- * @by_slot: by trn_chip.slot: 1 + index of the chip, 0: none
+ * @by_slot: by trn_seat.slot: 1 + index of the seat, 0: none
  * @map: places and links now
  * @next: room to see what they are going to be
  * @routes: the ways over @map
@@ -71,7 +71,7 @@ struct trn_fabric {
 	uint32_t key;
 	enum trn_topology configured;
 	unsigned int full_boxes;
-	struct trn_chip *chips[TRN_FABRIC_CHIPS];
+	struct trn_seat *seats[TRN_FABRIC_CHIPS];
 	uint16_t by_slot[TRN_FABRIC_CHIPS];
 	struct trn_link_faults faults;
 	struct trn_map map;
@@ -80,6 +80,7 @@ struct trn_fabric {
 	struct trn_cut cut[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
 	_Atomic uint32_t turn;
 	struct trn_table table[2];
+	struct trn_pod *_Atomic pod;
 };
 
 /* All that follow: with the lock held. */
@@ -97,7 +98,7 @@ bool trn_table_links_differ(struct trn_fabric *fabric, unsigned int i);
 void trn_link_settle(struct trn_fabric *fabric);
 /* @faults come instead of those that there are: note which ways lose a link. */
 void trn_link_cut(struct trn_fabric *fabric, const struct trn_link_faults *faults);
-/* The chip has a slot that another one may have had before. */
-void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip);
+/* The seat has a slot that another one may have had before. */
+void trn_link_forget(struct trn_fabric *fabric, const struct trn_seat *seat);
 
 #endif /* TRN_FABRIC_PRIVATE_H */

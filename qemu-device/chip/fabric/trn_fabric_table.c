@@ -91,7 +91,7 @@ void trn_table_store(const struct trn_fabric *fabric, struct trn_table *table)
 		TABLE_STORE(table->index[i], 0);
 	for (i = 0; i < map->nr; i++) {
 		TABLE_STORE(table->index[map->site[i].id], (uint16_t)(i + 1));
-		TABLE_STORE(table->chip[i], fabric->chips[i]);
+		TABLE_STORE(table->seat[i], fabric->seats[i]);
 		store_links(table, map, i);
 		store_windows(table, map, i);
 	}
@@ -143,52 +143,49 @@ static struct trn_route unpack(uint64_t route)
 	};
 }
 
-struct trn_chip *trn_fabric_find(struct trn_fabric *fabric,
-				 const struct trn_chip *from, uint32_t id,
-				 struct trn_route *route)
+struct trn_seat *trn_fabric_find(struct trn_fabric *fabric, const struct trn_seat *from,
+				 uint32_t id, struct trn_route *route)
 {
-	struct trn_chip *chip;
+	struct trn_seat *seat;
 	uint32_t turn;
 
 	do {
 		struct trn_table *table = table_begin(fabric, &turn);
 		unsigned int nr = TABLE_LOAD(table->nr);
-		unsigned int i = table_index(table, from->config.fabric_id);
+		unsigned int i = table_index(table, from->id);
 		unsigned int j = table_index(table, id);
 
-		chip = NULL;
+		seat = NULL;
 		if (i >= nr || j >= nr)
 			continue;
 		*route = unpack(TABLE_LOAD(table->route[i * nr + j]));
 		if (route->hops)
-			chip = TABLE_LOAD(table->chip[j]);
+			seat = TABLE_LOAD(table->seat[j]);
 	} while (!table_end(fabric, turn));
-	return chip;
+	return seat;
 }
 
-struct trn_chip *trn_fabric_window(struct trn_fabric *fabric,
-				   const struct trn_chip *from,
-				   unsigned int window,
-				   struct trn_route *route)
+struct trn_seat *trn_fabric_window(struct trn_fabric *fabric, const struct trn_seat *from,
+				   unsigned int window, struct trn_route *route)
 {
-	struct trn_chip *chip;
+	struct trn_seat *seat;
 	uint32_t turn;
 
 	do {
 		struct trn_table *table = table_begin(fabric, &turn);
 		unsigned int nr = TABLE_LOAD(table->nr);
-		unsigned int i = table_index(table, from->config.fabric_id);
+		unsigned int i = table_index(table, from->id);
 		unsigned int j;
 
-		chip = NULL;
+		seat = NULL;
 		if (i >= nr)
 			continue;
 		j = TABLE_LOAD(table->window[i][window]) - 1u;
 		*route = unpack(TABLE_LOAD(table->window_route[i][window]));
 		if (j < nr)
-			chip = TABLE_LOAD(table->chip[j]);
+			seat = TABLE_LOAD(table->seat[j]);
 	} while (!table_end(fabric, turn));
-	return chip;
+	return seat;
 }
 
 unsigned int trn_fabric_chips(struct trn_fabric *fabric)

@@ -14,12 +14,12 @@ static void count_link(struct trn_fabric *fabric, const struct trn_route_link *l
 		       uint64_t bytes)
 {
 	const struct trn_link_end *port = &fabric->map.port[link->chip][link->port];
-	struct trn_link_counts *counts = fabric->chips[link->chip]->links;
+	struct trn_link_counts *counts = fabric->seats[link->chip]->links;
 
 	atomic_fetch_add(link->in ? &counts->received[link->port] :
 				    &counts->sent[link->port], bytes);
 	if (!link->in && port->via == TRN_VIA_CHIP)
-		atomic_fetch_add(&fabric->chips[port->peer]->links->received[port->back],
+		atomic_fetch_add(&fabric->seats[port->peer]->links->received[port->back],
 				 bytes);
 }
 
@@ -42,7 +42,7 @@ static void settle_pair(struct trn_fabric *fabric, unsigned int i, unsigned int 
 static void settle_word(struct trn_fabric *fabric, unsigned int i, unsigned int word,
 			uint64_t bits)
 {
-	struct trn_link_counts *counts = fabric->chips[i]->links;
+	struct trn_link_counts *counts = fabric->seats[i]->links;
 	unsigned int slot, j;
 
 	for (; bits; bits &= bits - 1) {
@@ -60,7 +60,7 @@ void trn_link_settle(struct trn_fabric *fabric)
 	unsigned int i, word;
 
 	for (i = 0; i < fabric->map.nr; i++) {
-		_Atomic uint64_t *news = fabric->chips[i]->links->news;
+		_Atomic uint64_t *news = fabric->seats[i]->links->news;
 
 		for (word = 0; word < TRN_LINK_NEWS; word++)
 			if (atomic_load(&news[word]))
@@ -68,14 +68,14 @@ void trn_link_settle(struct trn_fabric *fabric)
 	}
 }
 
-void trn_link_forget(struct trn_fabric *fabric, struct trn_chip *chip)
+void trn_link_forget(struct trn_fabric *fabric, const struct trn_seat *seat)
 {
-	const unsigned int slot = chip->slot;
+	const unsigned int slot = seat->slot;
 	unsigned int i;
 
 	for (i = 0; i < fabric->map.nr; i++) {
-		atomic_store(&fabric->chips[i]->links->to[slot], 0);
-		atomic_store(&fabric->chips[i]->links->from[slot], 0);
+		atomic_store(&fabric->seats[i]->links->to[slot], 0);
+		atomic_store(&fabric->seats[i]->links->from[slot], 0);
 	}
 	for (i = 0; i < TRN_FABRIC_CHIPS; i++) {
 		fabric->cut[slot * TRN_FABRIC_CHIPS + i] = (struct trn_cut){ 0 };
@@ -97,7 +97,7 @@ static bool count_failure(struct trn_fabric *fabric, unsigned int i, unsigned in
 			continue;
 		if (port->via == TRN_VIA_NONE)
 			continue;
-		atomic_fetch_add(&fabric->chips[i]->links->errors[p], 1);
+		atomic_fetch_add(&fabric->seats[i]->links->errors[p], 1);
 		return true;
 	}
 	return false;
@@ -120,11 +120,11 @@ static void count_failed(struct trn_fabric *fabric, unsigned int i, unsigned int
 	}
 }
 
-void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_chip *from, uint32_t to)
+void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_seat *from, uint32_t to)
 {
 	pthread_mutex_lock(&fabric->lock);
 	if (trn_fabric_has(fabric, to))
-		count_failed(fabric, trn_fabric_index(fabric, from->config.fabric_id),
+		count_failed(fabric, trn_fabric_index(fabric, from->id),
 			     trn_fabric_index(fabric, to));
 	pthread_mutex_unlock(&fabric->lock);
 }
@@ -144,8 +144,8 @@ static bool link_goes_down(const struct trn_map *now, const struct trn_map *next
 static void cut_pair(struct trn_fabric *fabric, unsigned int i, unsigned int j,
 		     uint32_t turn)
 {
-	struct trn_cut *cut = &fabric->cut[fabric->chips[i]->slot * TRN_FABRIC_CHIPS +
-					   fabric->chips[j]->slot];
+	struct trn_cut *cut = &fabric->cut[fabric->seats[i]->slot * TRN_FABRIC_CHIPS +
+					   fabric->seats[j]->slot];
 	struct trn_route_link links[TRN_ROUTE_LINKS];
 	unsigned int nr, n;
 
@@ -155,7 +155,7 @@ static void cut_pair(struct trn_fabric *fabric, unsigned int i, unsigned int j,
 			continue;
 		*cut = (struct trn_cut){
 			.turn = turn,
-			.slot = fabric->chips[links[n].chip]->slot,
+			.slot = fabric->seats[links[n].chip]->slot,
 			.port = links[n].port,
 		};
 		return;
@@ -181,13 +181,13 @@ void trn_link_cut(struct trn_fabric *fabric, const struct trn_link_faults *fault
 static bool lost_since(struct trn_fabric *fabric, unsigned int i, unsigned int j,
 		       uint32_t turn)
 {
-	const struct trn_cut *cut = &fabric->cut[fabric->chips[i]->slot * TRN_FABRIC_CHIPS +
-						 fabric->chips[j]->slot];
+	const struct trn_cut *cut = &fabric->cut[fabric->seats[i]->slot * TRN_FABRIC_CHIPS +
+						 fabric->seats[j]->slot];
 
 	if (!cut->turn || (int32_t)(cut->turn - turn) <= 0)
 		return false;
 	if (fabric->by_slot[cut->slot])
-		atomic_fetch_add(&fabric->chips[fabric->by_slot[cut->slot] - 1]->
+		atomic_fetch_add(&fabric->seats[fabric->by_slot[cut->slot] - 1]->
 					 links->errors[cut->port], 1);
 	return true;
 }
@@ -210,7 +210,7 @@ bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint
 static void count_moved(struct trn_chip *chip, _Atomic uint64_t *sum, unsigned int slot,
 			uint64_t bytes)
 {
-	_Atomic uint64_t *news = &chip->links->news[slot / 64];
+	_Atomic uint64_t *news = &chip->seat.links->news[slot / 64];
 	uint64_t bit = 1ull << slot % 64;
 
 	atomic_fetch_add(sum, bytes);
@@ -218,13 +218,15 @@ static void count_moved(struct trn_chip *chip, _Atomic uint64_t *sum, unsigned i
 		atomic_fetch_or(news, bit);
 }
 
-void trn_link_moved(struct trn_chip *chip, const struct trn_chip *to,
-		    const struct trn_chip *from, uint64_t bytes)
+void trn_link_moved(struct trn_chip *chip, const struct trn_seat *to,
+		    const struct trn_seat *from, uint64_t bytes)
 {
-	if (from != chip)
-		count_moved(chip, &chip->links->from[from->slot], from->slot, bytes);
-	if (to != chip)
-		count_moved(chip, &chip->links->to[to->slot], to->slot, bytes);
+	struct trn_link_counts *links = chip->seat.links;
+
+	if (from != &chip->seat)
+		count_moved(chip, &links->from[from->slot], from->slot, bytes);
+	if (to != &chip->seat)
+		count_moved(chip, &links->to[to->slot], to->slot, bytes);
 }
 
 static void settle(struct trn_chip *chip)
@@ -241,11 +243,11 @@ uint64_t trn_link_count(struct trn_chip *chip, unsigned int link, uint32_t reg)
 	settle(chip);
 	switch (reg) {
 	case NEURON_LINK_COUNT_SENT:
-		return atomic_load(&chip->links->sent[link]);
+		return atomic_load(&chip->seat.links->sent[link]);
 	case NEURON_LINK_COUNT_RECEIVED:
-		return atomic_load(&chip->links->received[link]);
+		return atomic_load(&chip->seat.links->received[link]);
 	case NEURON_LINK_COUNT_ERRORS:
-		return atomic_load(&chip->links->errors[link]);
+		return atomic_load(&chip->seat.links->errors[link]);
 	default:
 		return 0;
 	}
@@ -257,9 +259,9 @@ void trn_link_count_reset(struct trn_chip *chip)
 
 	settle(chip);
 	for (i = 0; i < TRN_FABRIC_PORTS; i++) {
-		atomic_store(&chip->links->sent[i], 0);
-		atomic_store(&chip->links->received[i], 0);
-		atomic_store(&chip->links->errors[i], 0);
+		atomic_store(&chip->seat.links->sent[i], 0);
+		atomic_store(&chip->seat.links->received[i], 0);
+		atomic_store(&chip->seat.links->errors[i], 0);
 	}
 }
 
@@ -270,8 +272,8 @@ void trn_link_count_state(struct trn_chip *chip, struct trn_state *st)
 	settle(chip);
 	trn_state_block(st, TRN_STATE_NAME('L', 'I', 'N', 'K'), 1);
 	for (i = 0; i < TRN_FABRIC_PORTS; i++) {
-		trn_state_atomic_u64(st, &chip->links->sent[i]);
-		trn_state_atomic_u64(st, &chip->links->received[i]);
-		trn_state_atomic_u32(st, &chip->links->errors[i]);
+		trn_state_atomic_u64(st, &chip->seat.links->sent[i]);
+		trn_state_atomic_u64(st, &chip->seat.links->received[i]);
+		trn_state_atomic_u32(st, &chip->seat.links->errors[i]);
 	}
 }

@@ -16,6 +16,7 @@
 #include "fabric/trn_topology.h"
 
 struct trn_chip;
+struct trn_seat;
 struct trn_state;
 
 #define TRN_LINK_NEWS	(TRN_FABRIC_CHIPS / 64)
@@ -25,7 +26,7 @@ struct trn_state;
  * @sent, @received: bytes, by port
  * @errors: accesses that found no way because this link is down, by port
  * @to, @from: bytes that this chip has moved to and from another one, by the other's
- *	trn_chip.slot, and not settled yet
+ *	trn_seat.slot, and not settled yet
  * @news: a bit for each slot: @to or @from is not 0
  */
 struct trn_link_counts {
@@ -37,9 +38,9 @@ struct trn_link_counts {
 	_Atomic uint64_t news[TRN_LINK_NEWS];
 };
 
-/* @chip has moved @bytes from @from to @to, one of which may be itself. Any thread. */
-void trn_link_moved(struct trn_chip *chip, const struct trn_chip *to,
-		    const struct trn_chip *from, uint64_t bytes);
+/* @chip has moved @bytes from @from to @to, one of which may be its own seat. Any thread. */
+void trn_link_moved(struct trn_chip *chip, const struct trn_seat *to,
+		    const struct trn_seat *from, uint64_t bytes);
 
 /* NEURON_LINK_COUNT_SENT, _RECEIVED (64 bit), _ERRORS of link @link. */
 uint64_t trn_link_count(struct trn_chip *chip, unsigned int link, uint32_t reg);

@@ -163,7 +163,7 @@ static uint32_t end_of(const struct piece *piece)
 
 	if (!piece)
 		return TRN_END_NONE;
-	end = piece->loc.chip->config.fabric_id << 16;
+	end = piece->loc.seat->id << 16;
 	if (piece->loc.place == TRN_PLACE_HBM)
 		end |= TRN_END_HBM | piece->loc.index;
 	return end;
@@ -204,23 +204,22 @@ bool trn_transfer_lost(const struct trn_transfer *transfer, const struct trn_chi
 	return transfer->many;
 }
 
-static void transfer_way(struct trn_transfer *transfer, const struct trn_chip *from,
-			 const struct trn_chip *to)
+static void transfer_way(struct trn_transfer *transfer, const struct trn_seat *from,
+			 const struct trn_seat *to)
 {
 	unsigned int i;
 
 	if (from == to)
 		return;
 	for (i = 0; i < transfer->nr; i++)
-		if (transfer->from[i] == from->config.fabric_id &&
-		    transfer->to[i] == to->config.fabric_id)
+		if (transfer->from[i] == from->id && transfer->to[i] == to->id)
 			return;
 	if (i >= TRN_TRANSFER_WAYS) {
 		transfer->many = true;
 		return;
 	}
-	transfer->from[i] = from->config.fabric_id;
-	transfer->to[i] = to->config.fabric_id;
+	transfer->from[i] = from->id;
+	transfer->to[i] = to->id;
 	transfer->nr++;
 }
 
@@ -228,14 +227,16 @@ static void transfer_way(struct trn_transfer *transfer, const struct trn_chip *f
 static void count_bytes(struct trn_access *access, const struct piece *to,
 			const struct piece *from, uint64_t bytes)
 {
+	const struct trn_seat *self = &access->chip->seat;
+
 	if (access->traffic)
 		trn_traffic_add(access->traffic, end_of(from), end_of(to), bytes);
-	trn_link_moved(access->chip, to ? to->loc.chip : access->chip,
-		       from ? from->loc.chip : access->chip, bytes);
+	trn_link_moved(access->chip, to ? to->loc.seat : self, from ? from->loc.seat : self,
+		       bytes);
 	if (access->transfer && from)
-		transfer_way(access->transfer, from->loc.chip, access->chip);
+		transfer_way(access->transfer, from->loc.seat, self);
 	if (access->transfer && to)
-		transfer_way(access->transfer, access->chip, to->loc.chip);
+		transfer_way(access->transfer, self, to->loc.seat);
 	if (access->check)
 		trn_check_moved(access->check, from ? &from->loc : NULL,
 				to ? &to->loc : NULL, bytes);

@@ -107,10 +107,8 @@ static bool locate_top_sp(struct trn_chip *chip, uint64_t addr,
 	return false;
 }
 
-static bool locate_reg(struct trn_chip *chip, uint64_t addr,
-		       struct trn_loc *loc)
+static bool locate_reg(const struct neuron_gen *gen, uint64_t addr, struct trn_loc *loc)
 {
-	const struct neuron_gen *gen = chip->gen;
 	unsigned int i;
 
 	loc->place = TRN_PLACE_REG;
@@ -135,58 +133,78 @@ static enum neuron_cause locate_plain(struct trn_chip *chip, uint64_t addr,
 {
 	uint64_t host = chip->gen->host_base;
 
-	*loc = (struct trn_loc) { .chip = chip };
+	*loc = (struct trn_loc) { .seat = &chip->seat, .chip = chip };
 	if (within(addr, host, host, loc)) {
 		loc->place = TRN_PLACE_HOST;
 		return NEURON_CAUSE_NONE;
 	}
 	if (locate_hbm(chip, addr, loc) || locate_tpb(chip, addr, loc) ||
-	    locate_top_sp(chip, addr, loc) || locate_reg(chip, addr, loc))
+	    locate_top_sp(chip, addr, loc) || locate_reg(chip->gen, addr, loc))
 		return NEURON_CAUSE_NONE;
 	return NEURON_CAUSE_ADDRESS;
 }
 
-static bool in_misc(const struct trn_chip *chip, struct trn_loc *loc)
+static bool in_misc(const struct neuron_gen *gen, struct trn_loc *loc)
 {
 	const uint64_t bar0 = loc->offset;
 
 	if (loc->place != TRN_PLACE_REG ||
-	    !within(bar0, chip->gen->misc_bar0, NEURON_MISC_SIZE, loc))
+	    !within(bar0, gen->misc_bar0, NEURON_MISC_SIZE, loc))
 		return false;
 	loc->place = TRN_PLACE_MISC;
 	loc->offset = bar0;
 	return true;
 }
 
-/* What @addr on @peer means, as far as it is open to other chips. */
-static enum neuron_cause locate_at(struct trn_chip *peer, uint64_t addr,
-				   const struct trn_route *route,
-				   bool neighbour, struct trn_loc *loc)
+/* Of a chip of another server there is MISC RAM and nothing else. */
+static enum neuron_cause locate_remote(const struct trn_seat *peer, uint64_t addr,
+				       bool neighbour, struct trn_loc *loc)
+{
+	*loc = (struct trn_loc) { .seat = peer };
+	if (neighbour && locate_reg(peer->gen, addr, loc) && in_misc(peer->gen, loc))
+		return NEURON_CAUSE_NONE;
+	return NEURON_CAUSE_FABRIC;
+}
+
+static enum neuron_cause locate_on_chip(struct trn_chip *peer, uint64_t addr,
+					bool neighbour, struct trn_loc *loc)
 {
 	enum neuron_cause cause = locate_plain(peer, addr, loc);
 
 	if (cause)
 		return cause;
 	if (loc->place != TRN_PLACE_HBM && loc->place != TRN_PLACE_SBUF &&
-	    loc->place != TRN_PLACE_SEM && !(neighbour && in_misc(peer, loc)))
+	    loc->place != TRN_PLACE_SEM && !(neighbour && in_misc(peer->gen, loc)))
 		return NEURON_CAUSE_FABRIC;
+	return NEURON_CAUSE_NONE;
+}
+
+/* What @addr on @peer means, as far as it is open to other chips. */
+static enum neuron_cause locate_at(const struct trn_seat *peer, uint64_t addr,
+				   const struct trn_route *route,
+				   bool neighbour, struct trn_loc *loc)
+{
+	enum neuron_cause cause = peer->chip ?
+				  locate_on_chip(peer->chip, addr, neighbour, loc) :
+				  locate_remote(peer, addr, neighbour, loc);
+
 	loc->hops = route->hops;
 	loc->mbps = route->mbps;
-	return NEURON_CAUSE_NONE;
+	return cause;
 }
 
 static enum neuron_cause locate_routed(struct trn_chip *chip, uint64_t addr,
 				       struct trn_loc *loc)
 {
 	uint32_t id = NEURON_GET(NEURON_ADDR_FABRIC_CHIP, addr);
+	const struct trn_seat *peer = &chip->seat;
 	struct trn_route route = { 0 };
-	struct trn_chip *peer = chip;
 
 	if (id != chip->config.fabric_id)
 		peer = chip->fabric ?
-		       trn_fabric_find(chip->fabric, chip, id, &route) : NULL;
+		       trn_fabric_find(chip->fabric, &chip->seat, id, &route) : NULL;
 	if (!peer && chip->fabric)
-		trn_fabric_failed(chip->fabric, chip, id);
+		trn_fabric_failed(chip->fabric, &chip->seat, id);
 	if (!peer)
 		return NEURON_CAUSE_FABRIC;
 	return locate_at(peer, NEURON_GET(NEURON_ADDR_FABRIC_DEVICE, addr),
@@ -198,14 +216,14 @@ static enum neuron_cause locate_neighbour(struct trn_chip *chip, uint64_t addr,
 					  struct trn_loc *loc)
 {
 	unsigned int window = NEURON_GET(NEURON_ADDR_NEIGHBOUR_LINK, addr);
+	const struct trn_seat *peer;
 	struct trn_route route = { 0 };
-	struct trn_chip *peer;
 
 	addr &= ~(NEURON_ADDR_NEIGHBOUR | NEURON_ADDR_NEIGHBOUR_LINK);
 	if (chip->gen->generation == 2 || addr & ~NEURON_ADDR_FABRIC_DEVICE)
 		return NEURON_CAUSE_ADDRESS;
 	peer = chip->fabric ?
-	       trn_fabric_window(chip->fabric, chip, window, &route) : NULL;
+	       trn_fabric_window(chip->fabric, &chip->seat, window, &route) : NULL;
 	if (!peer)
 		return NEURON_CAUSE_FABRIC;
 	return locate_at(peer, addr, &route, true, loc);
@@ -246,13 +264,20 @@ static enum neuron_cause read_regs(struct trn_chip *chip, uint64_t offset,
 
 /* MISC RAM of the neighbour that @addr leads to; @loc->offset is one of BAR0. */
 static enum neuron_cause read_misc(const struct trn_loc *loc, uint64_t addr,
-				   uint8_t *buf, size_t len)
+				   uint8_t *buf, size_t len, bool look)
 {
-	if (!loc->chip->remote)
+	uint32_t offset = (uint32_t)(loc->offset - loc->seat->gen->misc_bar0);
+
+	if (loc->chip)
 		return read_regs(loc->chip, loc->offset, buf, len);
-	return trn_pod_read(loc->chip->remote,
-			    NEURON_GET(NEURON_ADDR_NEIGHBOUR_LINK, addr),
-			    loc->offset - loc->chip->gen->misc_bar0, buf, len);
+	if (!words_ok(offset, len))
+		return NEURON_CAUSE_ADDRESS;
+	if (look)
+		trn_pod_look(loc->seat->remote, offset, buf, len);
+	else
+		trn_pod_read(loc->seat->remote,
+			     NEURON_GET(NEURON_ADDR_NEIGHBOUR_LINK, addr), offset, buf, len);
+	return NEURON_CAUSE_NONE;
 }
 
 static enum neuron_cause write_regs(struct trn_chip *chip, uint64_t offset,
@@ -343,7 +368,7 @@ static enum neuron_cause locate_range(struct trn_chip *chip, uint64_t addr,
 	return len > loc->len ? NEURON_CAUSE_ADDRESS : NEURON_CAUSE_NONE;
 }
 
-/* @look: bad cells and faults on demand do not show. */
+/* @look: bad cells and faults on demand do not show, and no other server takes note. */
 static enum neuron_cause read_at(struct trn_chip *chip, uint64_t addr, void *buf,
 				 size_t len, bool look)
 {
@@ -360,7 +385,7 @@ static enum neuron_cause read_at(struct trn_chip *chip, uint64_t addr, void *buf
 		return chip->port->host_read(chip->opaque, loc.offset, buf, len) ?
 		       NEURON_CAUSE_NONE : NEURON_CAUSE_HOST;
 	case TRN_PLACE_MISC:
-		return read_misc(&loc, addr, buf, len);
+		return read_misc(&loc, addr, buf, len, look);
 	case TRN_PLACE_REG:
 		return read_regs(loc.chip, loc.offset, buf, len);
 	case TRN_PLACE_SEM:

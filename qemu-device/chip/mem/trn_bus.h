@@ -14,6 +14,7 @@
 
 struct trn_chip;
 struct trn_core;
+struct trn_seat;
 struct trn_sems;
 
 enum trn_place {
@@ -28,11 +29,12 @@ enum trn_place {
 
 /**
  * struct trn_loc - what an address means
- * @chip: the chip it lies on (a peer for routed and neighbour addresses)
+ * @seat: where on the fabric it lies (on a peer for routed and neighbour addresses)
+ * @chip: the chip there; NULL: one of another server, and the place is MISC
  * @place: kind of memory
  * @index: HBM stack, core or TOP_SP
  * @offset: bytes into the stack, SBUF, PSUM, semaphore block or BAR0, or the
- *	bus address for HOST
+ *	bus address for HOST; MISC: of the neighbour's BAR0
  * @len: bytes from here to the end of the region
  * @ptr: host pointer for HBM, SBUF and PSUM, else NULL
  * @sems: SEM: the block
@@ -41,6 +43,7 @@ enum trn_place {
  * @mbps: MB/s of the slowest of them
  */
 struct trn_loc {
+	const struct trn_seat *seat;
 	struct trn_chip *chip;
 	enum trn_place place;
 	unsigned int index;
@@ -89,7 +92,10 @@ enum neuron_cause trn_bus_read(struct trn_chip *chip, uint64_t addr, void *buf,
 			       size_t len);
 enum neuron_cause trn_bus_write(struct trn_chip *chip, uint64_t addr,
 				const void *buf, size_t len);
-/* As trn_bus_read(), for a debugger: bad cells and faults on demand do not show. */
+/*
+ * As trn_bus_read(), for a debugger: bad cells and faults on demand do not show, and the chips
+ * of other servers do not take it for a read of the machine.
+ */
 enum neuron_cause trn_bus_look(struct trn_chip *chip, uint64_t addr, void *buf,
 			       size_t len);
 

@@ -224,7 +224,7 @@ static void bad_access(struct trn_chip *chip, const char *what, uint32_t offset)
 static uint8_t *tpb_memory(struct trn_chip *chip, unsigned int core,
 			   uint32_t offset, struct trn_loc *loc)
 {
-	*loc = (struct trn_loc) { .chip = chip, .index = core };
+	*loc = (struct trn_loc) { .chip = chip, .seat = &chip->seat, .index = core };
 	if (offset < NEURON_TPB_SBUF_SIZE) {
 		loc->place = TRN_PLACE_SBUF;
 		loc->offset = offset;

@@ -102,7 +102,7 @@ static void parts_init(struct whole_chip *whole)
 	chip->gangs = &whole->gangs;
 	chip->controller = &whole->controller;
 	chip->discard = &whole->discard;
-	chip->links = &whole->links;
+	chip->seat.links = &whole->links;
 	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		chip->core[i].sems = &whole->unit[i].sems;
 		chip->core[i].seq = whole->unit[i].seq;
@@ -124,6 +124,11 @@ static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 	chip->opaque = config->opaque;
 	chip->pool = config->pool;
 	chip->fabric = config->fabric;
+	chip->seat.gen = config->gen;
+	chip->seat.id = config->fabric_id;
+	chip->seat.position = config->position;
+	chip->seat.pool = config->pool;
+	chip->seat.chip = chip;
 	chip->hbm_size = config->hbm_size ? config->hbm_size :
 					    config->gen->hbm_active;
 	chip->inject = trn_inject_new(config->fault_seed);
@@ -185,7 +190,7 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 	if (cores_init(chip))
 		goto free_top_sp;
 	/* Last: from here on peers find the chip. */
-	if (chip->fabric && trn_fabric_attach(chip->fabric, chip, why))
+	if (chip->fabric && trn_fabric_attach(chip->fabric, &chip->seat, 1, why))
 		goto free_cores;
 	return chip;
 
@@ -213,7 +218,7 @@ void trn_chip_detach(struct trn_chip *chip)
 {
 	if (!chip->fabric)
 		return;
-	trn_fabric_detach(chip->fabric, chip);
+	trn_fabric_detach(chip->fabric, &chip->seat, 1);
 	chip->fabric = NULL;
 	chip->grace = trn_pool_epoch(chip->pool);
 }

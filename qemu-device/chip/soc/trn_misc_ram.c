@@ -2,14 +2,15 @@
 #include "soc/trn_misc_ram.h"
 
 #include "base/trn_chip.h"
+#include "fabric/trn_fabric.h"
+#include "hook/trn_pod.h"
 #include "mem/trn_ecc.h"
 #include "soc/trn_firmware.h"
 #include "soc/trn_reset.h"
 #include "time/trn_power.h"
 
-static uint32_t misc_position(const struct trn_chip *chip)
+static uint32_t misc_position(uint32_t position)
 {
-	uint32_t position = chip->config.position;
 	uint32_t server = NEURON_GET(NEURON_MASK(15, 8), position);
 	uint32_t rack = NEURON_GET(NEURON_MASK(23, 16), position);
 
@@ -25,22 +26,36 @@ static uint32_t misc_power(struct trn_chip *chip, unsigned int die)
 		       trn_power_read(chip, die, trn_host_ns()) : 0;
 }
 
-/* What the firmware publishes. */
-static uint32_t firmware_read(struct trn_chip *chip, uint32_t offset)
+uint32_t trn_misc_identity(const struct trn_misc_id *id, uint32_t offset)
 {
 	switch (offset) {
 	case NEURON_MISC_API_VERSION:
 		return NEURON_MISC_API_VERSION_VALUE;
 	case NEURON_MISC_ROUTING_ID:
-		return chip->config.routing_id;
+		return id->routing_id;
 	case NEURON_MISC_SERIAL_LO:
-		return (uint32_t)chip->config.serial;
+		return (uint32_t)id->serial;
 	case NEURON_MISC_SERIAL_HI:
-		return (uint32_t)(chip->config.serial >> 32);
+		return (uint32_t)(id->serial >> 32);
 	case NEURON_MISC_POSITION:
-		return misc_position(chip);
+		return misc_position(id->position);
 	case NEURON_MISC_BUILD:
 		return NEURON_MISC_BUILD_VALUE;
+	default:
+		return 0;	/* HEALTH, PARTITION, RESERVATION and the unknown */
+	}
+}
+
+/* What the firmware publishes. */
+static uint32_t firmware_read(struct trn_chip *chip, uint32_t offset)
+{
+	const struct trn_misc_id id = {
+		.position = chip->config.position,
+		.routing_id = chip->config.routing_id,
+		.serial = chip->config.serial,
+	};
+
+	switch (offset) {
 	case NEURON_MISC_SRAM_ECC:
 	case NEURON_MISC_HBM_ECC(0):
 	case NEURON_MISC_HBM_ECC(1):
@@ -53,7 +68,7 @@ static uint32_t firmware_read(struct trn_chip *chip, uint32_t offset)
 	case NEURON_MISC_POWER(1):
 		return misc_power(chip, 1);
 	default:
-		return 0;	/* HEALTH, PARTITION, RESERVATION and the unknown */
+		return trn_misc_identity(&id, offset);
 	}
 }
 
@@ -122,6 +137,14 @@ static bool is_mailbox_address(uint32_t offset)
 	       offset <= NEURON_MISC_RESPONSE_LO;
 }
 
+static void election_begins(const struct trn_chip *chip)
+{
+	struct trn_pod *pod = chip->fabric ? trn_fabric_pod(chip->fabric) : NULL;
+
+	if (pod)
+		trn_pod_begin(pod, chip);
+}
+
 void trn_misc_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 {
 	struct trn_firmware *fw = chip->firmware;
@@ -139,6 +162,8 @@ void trn_misc_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 	atomic_store(&fw->ram[offset / 4], value);
 	if (offset == NEURON_MISC_RESET_REQUEST)
 		atomic_store(&fw->accepted, false);
+	else if (offset == NEURON_MISC_ELECTION && !NEURON_GET(NEURON_MISC_ELECTION_STATUS, value))
+		election_begins(chip);
 	else if (is_mailbox_address(offset))
 		trn_mailbox_address(chip);
 }

@@ -16,15 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/trn_backing.h"
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
 #include "fabric/trn_fabric.h"
+#include "fabric/trn_link_count.h"
 #include "neuron/address.h"
 #include "soc/trn_misc_ram.h"
 
-#define HBM_BYTES	NEURON_MIB(32)
 #define SCRIPT_WORDS	256
+#define REMOTES		((TRN_POD_SERVERS - 1) * TRN_POD_PLACES)
+
+/* Words of MISC RAM that an election writes. */
+#define WORDS_BEGIN	NEURON_MISC_NEIGHBOUR
+#define WORDS		((NEURON_MISC_LEADER_LO - WORDS_BEGIN) / 4 + 1)
 
 #define LEFT		0
 #define RIGHT		1
@@ -47,19 +51,16 @@ enum phase {
 };
 
 /**
- * struct trn_remote - a chip of another server
+ * struct candidate - what a remote chip knows
  * @serial: of its neighbours, by side
  * @shown: by side: what that neighbour shows of its left, its right
+ * @word: of its MISC RAM, from WORDS_BEGIN on
  */
-struct trn_remote {
-	struct trn_pod *pod;
-	struct trn_chip *chip;
-	uint8_t *hbm[NEURON_MAX_HBM];
-	unsigned int server;
-	unsigned int place;
+struct candidate {
 	enum phase phase;
 	uint64_t serial[SIDES];
 	uint64_t shown[SIDES][SIDES];
+	uint32_t word[WORDS];
 };
 
 /**
@@ -73,8 +74,31 @@ struct place {
 };
 
 /**
+ * struct elections - all that changes
+ * @left: reads of a limited word of the script
+ */
+struct elections {
+	struct place place[TRN_POD_PLACES];
+	struct candidate candidate[REMOTES];
+	uint32_t left[SCRIPT_WORDS];
+};
+
+/**
+ * struct trn_remote - a chip of another server
+ * @own: what it knows; under trn_pod.lock
+ */
+struct trn_remote {
+	struct trn_pod *pod;
+	const struct trn_seat *seat;
+	struct candidate *own;
+	unsigned int server;
+	unsigned int place;
+	struct trn_misc_id id;
+};
+
+/**
  * struct word - a word of the script
- * @limited: only for the next @left reads
+ * @limited: only for @reads reads
  */
 struct word {
 	unsigned int server;
@@ -82,80 +106,32 @@ struct word {
 	uint32_t offset;
 	uint32_t value;
 	bool limited;
-	uint32_t left;
+	uint32_t reads;
 };
 
 /**
  * struct trn_pod - the remote chips of an UltraServer
- * @lock: all that changes: @places, phases and what is behind them, the words' reads
+ * @nr: remote chips: those of server 1, by place, then those of server 2, ...
+ * @lock: @now
  */
 struct trn_pod {
 	struct trn_fabric *fabric;
+	struct trn_pool *pool;
 	unsigned int servers;
-	pthread_mutex_t lock;
-	struct place places[TRN_POD_PLACES];
-	struct trn_remote remote[TRN_POD_SERVERS][TRN_POD_PLACES];
+	unsigned int nr;
+	struct trn_seat seat[REMOTES];
+	struct trn_remote remote[REMOTES];
+	struct trn_link_counts counts[REMOTES];
 	unsigned int nr_words;
 	struct word words[SCRIPT_WORDS];
+	pthread_mutex_t lock;
+	struct elections now;
 };
 
-/* --- what nobody hosts --- */
-
-static bool port_host_read(void *opaque, uint64_t addr, void *buf, size_t len)
+static struct trn_remote *remote_at(struct trn_pod *pod, unsigned int server, unsigned int place)
 {
-	(void)opaque;
-	(void)addr;
-	(void)buf;
-	(void)len;
-	return false;
+	return &pod->remote[(server - 1) * TRN_POD_PLACES + place];
 }
-
-static bool port_host_write(void *opaque, uint64_t addr, const void *buf, size_t len)
-{
-	(void)opaque;
-	(void)addr;
-	(void)buf;
-	(void)len;
-	return false;
-}
-
-static void port_irq(void *opaque, unsigned int vector)
-{
-	(void)opaque;
-	(void)vector;
-}
-
-/* The machine's own log is not about what another server's chip complains of. */
-static void port_log(void *opaque, enum trn_log_level level, const char *line)
-{
-	(void)opaque;
-	(void)level;
-	(void)line;
-}
-
-static void *port_hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
-{
-	struct trn_remote *remote = opaque;
-
-	remote->hbm[stack] = trn_backing_alloc(size);
-	return remote->hbm[stack];
-}
-
-static void port_hbm_discard(void *opaque, unsigned int stack, uint64_t offset, uint64_t len)
-{
-	struct trn_remote *remote = opaque;
-
-	trn_backing_discard(remote->hbm[stack] + offset, len);
-}
-
-static const struct trn_port port = {
-	.host_read = port_host_read,
-	.host_write = port_host_write,
-	.irq = port_irq,
-	.log = port_log,
-	.hbm_alloc = port_hbm_alloc,
-	.hbm_discard = port_hbm_discard,
-};
 
 /* --- the script --- */
 
@@ -195,7 +171,7 @@ static const char *parse_word(const char **text, struct word *word)
 	if (!read_number(text, UINT32_MAX, &word->value))
 		return "the value of a word of the script is 0 to 0xffffffff";
 	word->limited = skip(text, '@');
-	if (word->limited && !read_number(text, UINT32_MAX, &word->left))
+	if (word->limited && !read_number(text, UINT32_MAX, &word->reads))
 		return "the reads of a word of the script are 0 to 4294967295";
 	return **text && **text != ';' ? form : NULL;
 }
@@ -233,42 +209,48 @@ static const char *parse_script(struct trn_pod *pod, const char *text)
 	return NULL;
 }
 
-/* The last one that is in force: what was said last counts. */
-static struct word *find_word(struct trn_pod *pod, const struct trn_remote *remote,
-			      uint32_t offset)
-{
-	unsigned int i;
-
-	for (i = pod->nr_words; i--;) {
-		struct word *word = &pod->words[i];
-
-		if (word->server == remote->server && word->place == remote->place &&
-		    word->offset == offset && (!word->limited || word->left))
-			return word;
-	}
-	return NULL;
-}
-
 /* --- words of MISC RAM; with the lock held --- */
 
-static uint32_t chip_word(struct trn_pod *pod, struct trn_chip *chip, uint32_t offset)
+/* The last word of the script that is in force, or -1: what was said last counts. */
+static int find_word(const struct trn_remote *remote, uint32_t offset)
 {
-	const struct word *word = chip->remote ? find_word(pod, chip->remote, offset) : NULL;
+	const struct trn_pod *pod = remote->pod;
+	int i;
 
-	return word ? word->value : trn_misc_read(chip, offset);
+	for (i = (int)pod->nr_words - 1; i >= 0; i--) {
+		const struct word *word = &pod->words[i];
+
+		if (word->server == remote->server && word->place == remote->place &&
+		    word->offset == offset && (!word->limited || pod->now.left[i]))
+			break;
+	}
+	return i;
+}
+
+/* As its neighbours see it. */
+static uint32_t remote_word(const struct trn_remote *remote, uint32_t offset)
+{
+	int scripted = find_word(remote, offset);
+
+	if (scripted >= 0)
+		return remote->pod->words[scripted].value;
+	if (offset >= WORDS_BEGIN && offset < WORDS_BEGIN + WORDS * 4)
+		return remote->own->word[(offset - WORDS_BEGIN) / 4];
+	return offset < NEURON_MISC_FIRMWARE_END ? trn_misc_identity(&remote->id, offset) : 0;
 }
 
 /* What is behind a window of @remote; false: there is no chip, or its link is down. */
 static bool read_word(struct trn_remote *remote, unsigned int window, uint32_t offset,
 		      uint32_t *value)
 {
-	struct trn_pod *pod = remote->pod;
 	struct trn_route route;
-	struct trn_chip *chip = trn_fabric_window(pod->fabric, remote->chip, window, &route);
+	struct trn_seat *seat = trn_fabric_window(remote->pod->fabric, remote->seat, window,
+						  &route);
 
-	if (!chip)
+	if (!seat)
 		return false;
-	*value = chip_word(pod, chip, offset);
+	*value = seat->chip ? trn_misc_read(seat->chip, offset) :
+			      remote_word(seat->remote, offset);
 	return true;
 }
 
@@ -284,10 +266,15 @@ static bool read_pair(struct trn_remote *remote, unsigned int window, uint32_t h
 	return true;
 }
 
+static void write_word(struct trn_remote *remote, uint32_t offset, uint32_t value)
+{
+	remote->own->word[(offset - WORDS_BEGIN) / 4] = value;
+}
+
 static void write_pair(struct trn_remote *remote, uint32_t high, uint64_t value)
 {
-	trn_misc_write(remote->chip, high, (uint32_t)(value >> 32));
-	trn_misc_write(remote->chip, high + 4, (uint32_t)value);
+	write_word(remote, high, (uint32_t)(value >> 32));
+	write_word(remote, high + 4, (uint32_t)value);
 }
 
 static void show(struct trn_remote *remote, uint64_t left, uint64_t right)
@@ -299,11 +286,11 @@ static void show(struct trn_remote *remote, uint64_t left, uint64_t right)
 static void set_status(struct trn_remote *remote, uint32_t status, uint32_t links,
 		       uint32_t node, uint32_t nodes)
 {
-	trn_misc_write(remote->chip, NEURON_MISC_ELECTION,
-		       NEURON_PUT(NEURON_MISC_ELECTION_STATUS, status) |
-		       NEURON_PUT(NEURON_MISC_ELECTION_LINKS, links) |
-		       NEURON_PUT(NEURON_MISC_ELECTION_NODE, node) |
-		       NEURON_PUT(NEURON_MISC_ELECTION_NODES, nodes));
+	write_word(remote, NEURON_MISC_ELECTION,
+		   NEURON_PUT(NEURON_MISC_ELECTION_STATUS, status) |
+		   NEURON_PUT(NEURON_MISC_ELECTION_LINKS, links) |
+		   NEURON_PUT(NEURON_MISC_ELECTION_NODE, node) |
+		   NEURON_PUT(NEURON_MISC_ELECTION_NODES, nodes));
 }
 
 /* A chip that is not up yet has no word that counts. */
@@ -318,7 +305,7 @@ static bool fail(struct trn_remote *remote)
 {
 	show(remote, 0, 0);
 	set_status(remote, NEURON_MISC_ELECTION_FAILURE, 0, NODE_NONE, 0);
-	remote->phase = PHASE_ENDED;
+	remote->own->phase = PHASE_ENDED;
 	return true;
 }
 
@@ -329,7 +316,7 @@ static bool step_serials(struct trn_remote *remote, uint32_t links)
 	unsigned int side, i;
 
 	for (side = LEFT; side < SIDES; side++) {
-		remote->serial[side] = 0;
+		remote->own->serial[side] = 0;
 		if (!(links & LINK(side)))
 			continue;
 		for (i = 0; i < 2; i++) {
@@ -341,13 +328,13 @@ static bool step_serials(struct trn_remote *remote, uint32_t links)
 		}
 		if (serial[0] != serial[1])
 			return fail(remote);
-		remote->serial[side] = serial[0];
+		remote->own->serial[side] = serial[0];
 	}
 	if (remote->place)
 		show(remote, remote->place, remote->place);
 	else
-		show(remote, remote->serial[LEFT], remote->serial[RIGHT]);
-	remote->phase = PHASE_DATA;
+		show(remote, remote->own->serial[LEFT], remote->own->serial[RIGHT]);
+	remote->own->phase = PHASE_DATA;
 	return true;
 }
 
@@ -357,7 +344,7 @@ static bool cabled_right(const struct trn_remote *remote, uint32_t links)
 	unsigned int side;
 
 	for (side = LEFT; side < SIDES; side++) {
-		uint64_t shown = remote->shown[side][LEFT];
+		uint64_t shown = remote->own->shown[side][LEFT];
 
 		if (!(links & LINK(side)))
 			continue;
@@ -378,25 +365,25 @@ static bool step_data(struct trn_remote *remote, uint32_t links)
 		if (!(links & LINK(side)))
 			continue;
 		if (!read_pair(remote, windows[side][0], NEURON_MISC_LEFT_HI,
-			       NEURON_MISC_LEFT_LO, &remote->shown[side][LEFT]) ||
+			       NEURON_MISC_LEFT_LO, &remote->own->shown[side][LEFT]) ||
 		    !read_pair(remote, windows[side][0], NEURON_MISC_RIGHT_HI,
-			       NEURON_MISC_RIGHT_LO, &remote->shown[side][RIGHT]))
+			       NEURON_MISC_RIGHT_LO, &remote->own->shown[side][RIGHT]))
 			return fail(remote);
-		if (!is_word(remote->shown[side][last]))
+		if (!is_word(remote->own->shown[side][last]))
 			return false;
 	}
 	if (!cabled_right(remote, links))
 		return fail(remote);
 	set_status(remote, NEURON_MISC_ELECTION_SUCCESS, 0, remote->place ? 0 : NODE_NONE, 0);
-	remote->phase = PHASE_STATUS;
+	remote->own->phase = PHASE_STATUS;
 	return true;
 }
 
 /* As its neighbours see it. */
 static uint64_t own_serial(const struct trn_remote *remote)
 {
-	return (uint64_t)chip_word(remote->pod, remote->chip, NEURON_MISC_SERIAL_HI) << 32 |
-	       chip_word(remote->pod, remote->chip, NEURON_MISC_SERIAL_LO);
+	return (uint64_t)remote_word(remote, NEURON_MISC_SERIAL_HI) << 32 |
+	       remote_word(remote, NEURON_MISC_SERIAL_LO);
 }
 
 /*
@@ -406,8 +393,8 @@ static uint64_t own_serial(const struct trn_remote *remote)
 static void write_result(struct trn_remote *remote, uint32_t links)
 {
 	const uint64_t self = own_serial(remote);
-	const uint64_t left = remote->serial[LEFT], right = remote->serial[RIGHT];
-	uint64_t nodes[TRN_POD_SERVERS] = { self, left, remote->shown[LEFT][RIGHT], right };
+	const uint64_t left = remote->own->serial[LEFT], right = remote->own->serial[RIGHT];
+	uint64_t nodes[TRN_POD_SERVERS] = { self, left, remote->own->shown[LEFT][RIGHT], right };
 	unsigned int i, node = 0, nr = TRN_POD_SERVERS;
 
 	if (links != LINKS_BOTH || left == right) {
@@ -441,13 +428,13 @@ static bool step_status(struct trn_remote *remote, uint32_t links)
 	show(remote, 0, 0);
 	if (!remote->place)
 		write_result(remote, links);
-	remote->phase = PHASE_ENDED;
+	remote->own->phase = PHASE_ENDED;
 	return true;
 }
 
 static bool step(struct trn_remote *remote, uint32_t links)
 {
-	switch (remote->phase) {
+	switch (remote->own->phase) {
 	case PHASE_SERIALS:
 		return step_serials(remote, links);
 	case PHASE_DATA:
@@ -459,27 +446,19 @@ static bool step(struct trn_remote *remote, uint32_t links)
 	}
 }
 
-/* --- an election of one place --- */
+/* --- an election of one place; with the lock held --- */
 
-/*
- * The machine reads a serial number: that is how its driver begins. It may read several,
- * before it shows what it has read.
- */
-static void begin(struct trn_pod *pod, unsigned int p, unsigned int window)
+/* Nobody has asked for anything yet. */
+static void forget(struct trn_pod *pod, unsigned int p)
 {
-	struct place *place = &pod->places[p];
 	unsigned int s;
 
-	if (place->links)
-		*place = (struct place){ 0 };
-	if (!place->asked) {
-		for (s = 1; s < pod->servers; s++) {
-			pod->remote[s][p].phase = PHASE_IDLE;
-			show(&pod->remote[s][p], 0, 0);
-			set_status(&pod->remote[s][p], 0, 0, 0, 0);
-		}
+	pod->now.place[p] = (struct place){ 0 };
+	for (s = 1; s < pod->servers; s++) {
+		struct trn_remote *remote = remote_at(pod, s, p);
+
+		*remote->own = (struct candidate){ .phase = PHASE_IDLE };
 	}
-	place->asked |= 1u << window;
 }
 
 static uint32_t asked_links(const struct place *place)
@@ -497,14 +476,15 @@ static uint32_t asked_links(const struct place *place)
 static bool machine_shows(struct trn_pod *pod, unsigned int p, uint32_t offset)
 {
 	struct trn_route route;
-	struct trn_chip *chip;
+	struct trn_seat *seat;
 	unsigned int s, w;
 
 	for (s = 1; s < pod->servers; s++) {
 		for (w = 0; w < TRN_FABRIC_WINDOWS; w++) {
-			chip = trn_fabric_window(pod->fabric, pod->remote[s][p].chip, w, &route);
-			if (chip && !chip->remote)
-				return is_word(trn_misc_read(chip, offset));
+			seat = trn_fabric_window(pod->fabric, remote_at(pod, s, p)->seat, w,
+						 &route);
+			if (seat && seat->chip)
+				return is_word(trn_misc_read(seat->chip, offset));
 		}
 	}
 	return false;
@@ -516,102 +496,130 @@ static bool machine_shows(struct trn_pod *pod, unsigned int p, uint32_t offset)
  */
 static void choose_links(struct trn_pod *pod, unsigned int p)
 {
-	uint32_t links = asked_links(&pod->places[p]);
+	uint32_t links = asked_links(&pod->now.place[p]);
 	unsigned int s;
 
 	if (!links || !machine_shows(pod, p, links & LINK(RIGHT) ? NEURON_MISC_RIGHT_LO :
 								   NEURON_MISC_LEFT_LO))
 		return;
-	pod->places[p].links = links;
+	pod->now.place[p].links = links;
 	for (s = 1; s < pod->servers; s++)
-		pod->remote[s][p].phase = PHASE_SERIALS;
+		remote_at(pod, s, p)->own->phase = PHASE_SERIALS;
 }
 
 /* Until no chip gets further: each has four steps. */
 static void advance(struct trn_pod *pod, unsigned int p)
 {
+	struct place *place = &pod->now.place[p];
 	bool further = true;
 	unsigned int s;
 
-	if (!pod->places[p].links)
+	if (!place->links)
 		choose_links(pod, p);
-	while (pod->places[p].links && further) {
+	while (place->links && further) {
 		further = false;
 		for (s = 1; s < pod->servers; s++)
-			further |= step(&pod->remote[s][p], pod->places[p].links);
+			further |= step(remote_at(pod, s, p), place->links);
 	}
 }
 
-enum neuron_cause trn_pod_read(struct trn_remote *remote, unsigned int window,
-			       uint64_t offset, uint8_t *buf, size_t len)
+static void copy_word(const struct trn_remote *remote, uint32_t offset, uint8_t *buf)
+{
+	uint32_t value = remote_word(remote, offset);
+
+	memcpy(buf, &value, sizeof(value));
+}
+
+/* --- what the machine does --- */
+
+void trn_pod_read(struct trn_remote *remote, unsigned int window, uint32_t offset, uint8_t *buf,
+		  size_t len)
 {
 	struct trn_pod *pod = remote->pod;
-	struct word *word;
-	uint32_t value;
+	struct place *place = &pod->now.place[remote->place];
+	int scripted;
 	size_t i;
 
-	if (offset % 4 || len % 4)
-		return NEURON_CAUSE_ADDRESS;
 	pthread_mutex_lock(&pod->lock);
 	if (offset <= NEURON_MISC_SERIAL_LO && NEURON_MISC_SERIAL_LO < offset + len)
-		begin(pod, remote->place, window);
+		place->asked |= 1u << window;
 	advance(pod, remote->place);
 	for (i = 0; i < len; i += 4) {
-		value = chip_word(pod, remote->chip, (uint32_t)(offset + i));
-		memcpy(buf + i, &value, 4);
-		word = find_word(pod, remote, (uint32_t)(offset + i));
-		if (word && word->limited)
-			word->left--;
+		copy_word(remote, offset + (uint32_t)i, buf + i);
+		scripted = find_word(remote, offset + (uint32_t)i);
+		if (scripted >= 0 && pod->words[scripted].limited)
+			pod->now.left[scripted]--;
 	}
 	pthread_mutex_unlock(&pod->lock);
-	return NEURON_CAUSE_NONE;
+}
+
+void trn_pod_look(struct trn_remote *remote, uint32_t offset, uint8_t *buf, size_t len)
+{
+	struct trn_pod *pod = remote->pod;
+	size_t i;
+
+	pthread_mutex_lock(&pod->lock);
+	for (i = 0; i < len; i += 4)
+		copy_word(remote, offset + (uint32_t)i, buf + i);
+	pthread_mutex_unlock(&pod->lock);
+}
+
+void trn_pod_begin(struct trn_pod *pod, const struct trn_chip *chip)
+{
+	/* Rack and server 0. */
+	if (chip->config.position >= TRN_POD_PLACES)
+		return;
+	pthread_mutex_lock(&pod->lock);
+	forget(pod, chip->config.position);
+	pthread_mutex_unlock(&pod->lock);
 }
 
 /* --- the pod --- */
 
-static bool add_chip(struct trn_pod *pod, struct trn_pool *pool, unsigned int server,
-		     unsigned int place, const char **why)
+static void add_chip(struct trn_pod *pod, unsigned int server, unsigned int place)
 {
 	const struct neuron_gen *gen = &neuron_gen_trn2;
-	struct trn_remote *remote = &pod->remote[server][place];
 	const uint32_t id = neuron_fabric_id(0, server, place);
-	const struct trn_chip_config config = {
-		.gen = gen,
-		.port = &port,
-		.opaque = remote,
-		.pool = pool,
-		.fabric = pod->fabric,
-		.fabric_id = id,
-		.position = server << 8 | place,
-		.routing_id = neuron_routing_id(gen, place),
-		.serial = neuron_serial(gen, id),
-		.hbm_size = HBM_BYTES,
-		.bar4_stride = HBM_BYTES,
-	};
+	const uint32_t position = server << 8 | place;
+	struct trn_seat *seat = &pod->seat[pod->nr];
+	struct trn_remote *remote = &pod->remote[pod->nr];
 
-	remote->pod = pod;
-	remote->server = server;
-	remote->place = place;
-	remote->chip = trn_chip_new(&config, why);
-	if (!remote->chip)
-		return false;
-	/* No chip that could read it is on the fabric before the pod is made. */
-	remote->chip->remote = remote;
-	return true;
+	*seat = (struct trn_seat){
+		.gen = gen,
+		.id = id,
+		.position = position,
+		.pool = pod->pool,
+		.links = &pod->counts[pod->nr],
+		.remote = remote,
+	};
+	*remote = (struct trn_remote){
+		.pod = pod,
+		.seat = seat,
+		.own = &pod->now.candidate[pod->nr],
+		.server = server,
+		.place = place,
+		.id = {
+			.position = position,
+			.routing_id = neuron_routing_id(gen, place),
+			.serial = neuron_serial(gen, id),
+		},
+	};
+	pod->nr++;
 }
 
-static void free_remote(struct trn_remote *remote)
+static void power_on(const struct trn_pod *pod, struct elections *now)
 {
 	unsigned int i;
 
-	if (remote->chip) {
-		trn_chip_stop(remote->chip);
-		while (!trn_chip_quiet(remote->chip))
-			sched_yield();
-		trn_chip_free(remote->chip);
-	}
-	for (i = 0; i < NEURON_MAX_HBM; i++)
-		trn_backing_free(remote->hbm[i], HBM_BYTES);
+	*now = (struct elections){ 0 };
+	for (i = 0; i < pod->nr_words; i++)
+		now->left[i] = pod->words[i].reads;
+}
+
+static void pod_release(struct trn_pod *pod)
+{
+	pthread_mutex_destroy(&pod->lock);
+	free(pod);
 }
 
 struct trn_pod *trn_pod_new(struct trn_fabric *fabric, struct trn_pool *pool,
@@ -632,106 +640,93 @@ struct trn_pod *trn_pod_new(struct trn_fabric *fabric, struct trn_pool *pool,
 		return NULL;
 	pthread_mutex_init(&pod->lock, NULL);
 	pod->fabric = fabric;
+	pod->pool = pool;
 	pod->servers = servers;
-	*why = parse_script(pod, script);
-	if (*why)
-		goto free_pod;
 	for (s = 1; s < servers; s++)
 		for (p = 0; p < TRN_POD_PLACES; p++)
-			if (!add_chip(pod, pool, s, p, why))
-				goto free_pod;
+			add_chip(pod, s, p);
+	*why = parse_script(pod, script);
+	if (*why || trn_fabric_attach(fabric, pod->seat, pod->nr, why)) {
+		pod_release(pod);
+		return NULL;
+	}
+	power_on(pod, &pod->now);
+	trn_fabric_set_pod(fabric, pod);
 	return pod;
-
-free_pod:
-	trn_pod_free(pod);
-	return NULL;
 }
 
 void trn_pod_free(struct trn_pod *pod)
 {
-	unsigned int s, p;
+	uint64_t epoch;
 
 	if (!pod)
 		return;
-	for (s = 1; s < TRN_POD_SERVERS; s++)
-		for (p = 0; p < TRN_POD_PLACES; p++)
-			free_remote(&pod->remote[s][p]);
-	pthread_mutex_destroy(&pod->lock);
-	free(pod);
+	trn_fabric_set_pod(pod->fabric, NULL);
+	trn_fabric_detach(pod->fabric, pod->seat, pod->nr);
+	epoch = trn_pool_epoch(pod->pool);
+	while (!trn_pool_passed(pod->pool, epoch))
+		sched_yield();
+	pod_release(pod);
 }
 
-struct trn_chip *trn_pod_chip(struct trn_pod *pod, unsigned int server, unsigned int place)
+bool trn_pod_word(struct trn_pod *pod, unsigned int server, unsigned int place, uint32_t offset,
+		  uint32_t *value)
 {
-	if (server >= TRN_POD_SERVERS || place >= TRN_POD_PLACES)
-		return NULL;
-	return pod->remote[server][place].chip;
-}
-
-void trn_pod_stop(struct trn_pod *pod)
-{
-	unsigned int s, p;
-
-	for (s = 1; s < pod->servers; s++)
-		for (p = 0; p < TRN_POD_PLACES; p++)
-			trn_chip_stop(pod->remote[s][p].chip);
-}
-
-bool trn_pod_quiet(struct trn_pod *pod)
-{
-	unsigned int s, p;
-
-	for (s = 1; s < pod->servers; s++)
-		for (p = 0; p < TRN_POD_PLACES; p++)
-			if (!trn_chip_quiet(pod->remote[s][p].chip))
-				return false;
+	if (!server || server >= pod->servers || place >= TRN_POD_PLACES || offset % 4 ||
+	    offset >= NEURON_MISC_SIZE)
+		return false;
+	pthread_mutex_lock(&pod->lock);
+	*value = remote_word(remote_at(pod, server, place), offset);
+	pthread_mutex_unlock(&pod->lock);
 	return true;
 }
 
-void trn_pod_resume(struct trn_pod *pod)
+void trn_pod_reset(struct trn_pod *pod)
 {
-	unsigned int s, p;
-
-	for (s = 1; s < pod->servers; s++)
-		for (p = 0; p < TRN_POD_PLACES; p++)
-			trn_chip_resume(pod->remote[s][p].chip);
+	pthread_mutex_lock(&pod->lock);
+	power_on(pod, &pod->now);
+	pthread_mutex_unlock(&pod->lock);
 }
 
 /* --- state --- */
 
-static void remote_state(struct trn_remote *remote, struct trn_state *st)
+static void candidate_state(struct candidate *candidate, struct trn_state *st)
 {
-	unsigned int side;
+	unsigned int side, i;
 
-	remote->phase = trn_state_count(st, remote->phase, PHASE_ENDED);
+	candidate->phase = trn_state_count(st, candidate->phase, PHASE_ENDED);
 	for (side = LEFT; side < SIDES; side++) {
-		trn_state_u64(st, &remote->serial[side]);
-		trn_state_u64(st, &remote->shown[side][LEFT]);
-		trn_state_u64(st, &remote->shown[side][RIGHT]);
+		trn_state_u64(st, &candidate->serial[side]);
+		trn_state_u64(st, &candidate->shown[side][LEFT]);
+		trn_state_u64(st, &candidate->shown[side][RIGHT]);
 	}
-	if (st->loading) {
-		if (trn_chip_load(remote->chip, st))
-			trn_chip_load_hbm(remote->chip, st);
-	} else if (trn_chip_save(remote->chip, st)) {
-		trn_chip_save_hbm(remote->chip, st);
-	}
+	for (i = 0; i < WORDS; i++)
+		trn_state_u32(st, &candidate->word[i]);
 }
 
+/* The stream may take its time: what it has is a copy, and the lock is free meanwhile. */
 void trn_pod_state(struct trn_pod *pod, struct trn_state *st)
 {
-	unsigned int i, s, p;
+	struct elections copy;
+	unsigned int i;
 
-	trn_state_block(st, TRN_STATE_NAME('P', 'O', 'D', 0), 1);
+	pthread_mutex_lock(&pod->lock);
+	copy = pod->now;
+	pthread_mutex_unlock(&pod->lock);
+	trn_state_block(st, TRN_STATE_NAME('P', 'O', 'D', 0), 2);
 	trn_state_same(st, pod->servers, "the UltraServer has another number of servers");
 	trn_state_same(st, pod->nr_words, "the script has another number of words");
-	pthread_mutex_lock(&pod->lock);
 	for (i = 0; i < pod->nr_words; i++)
-		trn_state_u32(st, &pod->words[i].left);
-	for (p = 0; p < TRN_POD_PLACES; p++) {
-		pod->places[p].asked = trn_state_count(st, pod->places[p].asked, 15);
-		pod->places[p].links = trn_state_count(st, pod->places[p].links, LINKS_BOTH);
+		trn_state_u32(st, &copy.left[i]);
+	for (i = 0; i < TRN_POD_PLACES; i++) {
+		copy.place[i].asked = trn_state_count(st, copy.place[i].asked, 15);
+		copy.place[i].links = trn_state_count(st, copy.place[i].links, LINKS_BOTH);
 	}
-	for (s = 1; s < pod->servers; s++)
-		for (p = 0; p < TRN_POD_PLACES && !trn_state_failed(st); p++)
-			remote_state(&pod->remote[s][p], st);
+	for (i = 0; i < pod->nr; i++)
+		candidate_state(&copy.candidate[i], st);
+	if (!st->loading || trn_state_failed(st))
+		return;
+	pthread_mutex_lock(&pod->lock);
+	pod->now = copy;
 	pthread_mutex_unlock(&pod->lock);
 }

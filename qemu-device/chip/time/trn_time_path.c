@@ -40,16 +40,18 @@ static uint32_t chip_of(const struct plan *plan, uint32_t end)
 
 static void plan_memory(struct plan *plan, uint32_t end)
 {
-	const struct trn_chip *chip = plan->chip, *peer;
+	const struct trn_chip *chip = plan->chip;
+	const struct neuron_gen *gen = chip->gen;
+	const struct trn_seat *peer;
 	struct trn_route route;
 
 	if (end == TRN_END_NONE || !(end & TRN_END_HBM))
 		return;
 	if (end >> 16 != chip->config.fabric_id) {
-		peer = trn_fabric_find(chip->fabric, chip, end >> 16, &route);
-		chip = peer ? peer : chip;
+		peer = trn_fabric_find(chip->fabric, &chip->seat, end >> 16, &route);
+		gen = peer ? peer->gen : gen;
 	}
-	plan_add(plan, end, trn_cost_hbm_rate(chip->gen));
+	plan_add(plan, end, trn_cost_hbm_rate(gen));
 }
 
 static void plan_links(struct plan *plan, uint32_t from, uint32_t to)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * The other servers of a Trainium2 UltraServer: chips on a fabric that nobody hosts. They
- * have memory and MISC RAM, which chips of the machine reach over the links, and no PCI
- * function, no host memory and no interrupts.
+ * The other servers of a Trainium2 UltraServer: chips on a fabric that nobody has. Of each
+ * there are its links and its MISC RAM, which chips of the machine read through neighbour
+ * windows, and nothing else: no memory, no cores, no PCI function.
  *
  * When a driver of the machine elects (Documentation/hardware/fabric.rst), these chips answer
  * as the drivers of their servers would. They run only when the machine reads MISC RAM of one
- * of them through a neighbour window, and first do all that they can by then. So what is read
- * depends on the order of the machine's reads and writes, and on no clock.
+ * of them, and first do all that they can by then. So what is read depends on the order of the
+ * machine's reads and writes, and on no clock.
  */
 #ifndef TRN_API_POD_H
 #define TRN_API_POD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-struct trn_chip;
 struct trn_fabric;
 struct trn_pod;
 struct trn_pool;
@@ -25,7 +25,8 @@ struct trn_state;
 
 /**
  * trn_pod_new() - let the chips of the other servers join a fabric
- * @fabric: a torus3d, without chips; it must not go before the pod
+ * @fabric: a torus3d, without chips; it must not go before the pod, nor any of its chips
+ *	after the pod
  * @pool: its pool
  * @servers: of the UltraServer, 2 or 4; server 0 is the machine's own
  * @script: what single words read as in place of what these chips have; NULL or "": none
@@ -43,43 +44,32 @@ struct trn_pod *trn_pod_new(struct trn_fabric *fabric, struct trn_pool *pool,
 /**
  * trn_pod_free() - let its chips leave the fabric, and free them
  * @pod: the pod, or NULL
- *
- * Waits for chips of the machine that are just using one of them.
  */
 void trn_pod_free(struct trn_pod *pod);
 
 /**
- * trn_pod_chip() - one of its chips
- * @pod: the pod
+ * trn_pod_word() - a word of MISC RAM of one of its chips
+ * @pod: the pod. Any thread
  * @server: 1 to the number of servers - 1
  * @place: 0 to TRN_POD_PLACES - 1
+ * @offset: in MISC RAM, a multiple of 4
+ * @value: out: what the machine would read; this does not count as a read of the machine
  *
- * Return: the chip, or NULL: there is none.
+ * Return: false: there is no such word.
  */
-struct trn_chip *trn_pod_chip(struct trn_pod *pod, unsigned int server, unsigned int place);
+bool trn_pod_word(struct trn_pod *pod, unsigned int server, unsigned int place, uint32_t offset,
+		  uint32_t *value);
 
 /**
- * trn_pod_stop() - trn_chip_stop() of all its chips
+ * trn_pod_reset() - as when the UltraServer was switched on, script included
  * @pod: the pod. Any thread
  */
-void trn_pod_stop(struct trn_pod *pod);
-/**
- * trn_pod_quiet() - are all its chips quiet?
- * @pod: the pod. Any thread
- *
- * Return: true; it stays so while they are stopped.
- */
-bool trn_pod_quiet(struct trn_pod *pod);
-/**
- * trn_pod_resume() - let its chips go on
- * @pod: the pod. Any thread
- */
-void trn_pod_resume(struct trn_pod *pod);
+void trn_pod_reset(struct trn_pod *pod);
 
 /**
- * trn_pod_state() - save or load the pod and all of its chips, HBM too
- * @pod: its chips are stopped and quiet, and so are all others of the fabric
- * @st: the stream; after a failure @st->why says why
+ * trn_pod_state() - save or load the pod
+ * @pod: the chips of its fabric are stopped and quiet
+ * @st: the stream; after a failure @st->why says why, and nothing has been loaded
  *
  * It is loaded by a pod with as many servers and the same number of words in its script.
  */
