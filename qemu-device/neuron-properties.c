@@ -68,6 +68,12 @@ static bool neuron_check_ids(NeuronChip *s, Error **errp)
                    "trn2");
         return false;
     }
+    if (s->fabric && neuron_fabric_has_pod(s->fabric) &&
+        (s->server || s->rack)) {
+        error_setg(errp, "a fabric with servers= is for chips with server=0 "
+                   "and rack=0: the others are there already");
+        return false;
+    }
     if (s->fabric_id == NEURON_FABRIC_ID_AUTO) {
         s->fabric_id = neuron_fabric_id(s->rack, s->server, s->chip_id);
     }

@@ -113,21 +113,23 @@ def test_guest(name, folder):
             f"device {device} is connected to {row[4]}"
 
 
-# A property of the fabric that is wrong, and a part of the one line about it.
+# A property that is wrong, and a part of the one line about it.
 REFUSED = (
-    ("servers=3", "2 or 4 servers"),
-    ("topology=ring", "torus3d"),
-    ("election-script=4.0:0x190=2", "a server beyond 3"),
-    ("election-script=1.16:0x190=2", "a chip beyond 15"),
-    ("election-script=1.0:0x1000=2", "no word of MISC RAM"),
-    ("election-script=0.0:0x190=2", "server 0"),
-    ("election-script=1.0", "SERVER.CHIP:OFFSET=VALUE"),
+    ("--fabric-prop", "servers=3", "2 or 4 servers"),
+    ("--fabric-prop", "topology=ring", "torus3d"),
+    ("--fabric-prop", "election-script=4.0:0x190=2", "a server beyond 3"),
+    ("--fabric-prop", "election-script=1.16:0x190=2", "a chip beyond 15"),
+    ("--fabric-prop", "election-script=1.0:0x1000=2", "no word of MISC RAM"),
+    ("--fabric-prop", "election-script=0.0:0x190=2", "server 0"),
+    ("--fabric-prop", "election-script=1.0", "SERVER.CHIP:OFFSET=VALUE"),
+    ("--chip-prop", "server=1", "server=0 and rack=0"),
+    ("--chip-prop", "rack=1", "server=0 and rack=0"),
 )
 
 
-@pytest.mark.parametrize("given, why", REFUSED)
-def test_refused(given, why):
-    words = [VM, "--instance", "trn2u.48xlarge", "--fabric-prop", given, "--", "true"]
+@pytest.mark.parametrize("option, given, why", REFUSED)
+def test_refused(option, given, why):
+    words = [VM, "--instance", "trn2u.48xlarge", option, given, "--", "true"]
     done = subprocess.run(words, text=True, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)
     assert done.returncode == 125
