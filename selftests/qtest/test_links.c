@@ -209,12 +209,55 @@ static void test_switch(void **state)
 			 l->m.gen->link_mbps / 4);
 }
 
+/* --- the other servers of an UltraServer --- */
+
+#define POD		"neuron-fabric,id=fab,servers=4,election-script=1.0:0x100=6@1"
+
+static int setup_pod(void **state)
+{
+	return setup_with(state, &neuron_gen_trn2, POD);
+}
+
+/* A word of MISC RAM of chip 0 of server 1. */
+static uint32_t neighbour_word(struct links *l, uint32_t offset)
+{
+	struct machine *m = &l->m;
+	const uint64_t misc = m->gen->apb_addr[0] + m->gen->misc_bar0 - m->gen->apb_bar0[0];
+	struct queue q;
+
+	queue_init(&q, m, m->gen->nr_ring, 0, 32);
+	queue_copy(&q, machine_host(m, RAM_DATA), neuron_neighbour_addr(1, misc + offset), 4, 0);
+	queue_ring(&q, 1);
+	queue_wait(&q);
+	return (uint32_t)qtest_read(&m->qt, RAM_DATA, 4);
+}
+
+static void reset_machine(struct links *l)
+{
+	qmp_do(&l->qmp, "\"system_reset\"");
+	while (machine_config_read(&l->m, 0x04) & 0xffff)
+		;
+	machine_map(&l->m);
+}
+
+/* A reset of the machine is one of the UltraServer. */
+static void test_pod_reset(void **state)
+{
+	struct links *l = *state;
+
+	assert_int_equal(neighbour_word(l, 0x100), 6);
+	assert_int_equal(neighbour_word(l, 0x100), 0);
+	reset_machine(l);
+	assert_int_equal(neighbour_word(l, 0x100), 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_properties, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_link_down, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_switch, setup_trn3, teardown),
+		cmocka_unit_test_setup_teardown(test_pod_reset, setup_pod, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
