@@ -16,6 +16,7 @@
 #include "qemu/osdep.h"
 #include <sys/mman.h>
 #include "qemu/atomic.h"
+#include "qemu/error-report.h"
 #include "qemu/host-utils.h"
 #include "qemu/rcu.h"
 #include "exec/memory.h"
@@ -249,8 +250,14 @@ static void neuron_register_listener(RamDiscardManager *rdm,
                                      RamDiscardListener *rdl,
                                      MemoryRegionSection *section)
 {
+    int ret;
+
     rdl->section = memory_region_section_new_copy(section);
-    rdl->notify_populate(rdl, rdl->section);
+    ret = rdl->notify_populate(rdl, rdl->section);
+    if (ret) {
+        error_report("neuron chip %u: HBM cannot be mapped for another device: "
+                     "%s", NEURON_CHIP(rdm)->chip_id, strerror(-ret));
+    }
 }
 
 static void neuron_unregister_listener(RamDiscardManager *rdm,
