@@ -109,10 +109,11 @@ static const VMStateInfo neuron_fabric_state_info = {
     .put = neuron_fabric_save,
 };
 
+/* Version 1 had whole chips of other servers. */
 static const VMStateDescription neuron_fabric_vmstate = {
     .name = TYPE_NEURON_FABRIC,
-    .version_id = 1,
-    .minimum_version_id = 1,
+    .version_id = 2,
+    .minimum_version_id = 2,
     .fields = (const VMStateField[]) {
         {
             .name = "links",

@@ -219,6 +219,20 @@ static void unplug_last(struct seq_rig *rig, unsigned int workers)
 	work_rig_stop(rig, workers);
 }
 
+/* Its link faults, in a stream of their own. */
+static void load_fabric(struct seq_rig *to, const struct seq_rig *from)
+{
+	struct stream stream = { 0 };
+	struct trn_state st = stream_save(&stream);
+
+	trn_fabric_state(from->fabric, &st);
+	assert_null(st.why);
+	st = stream_load(&stream);
+	trn_fabric_state(to->fabric, &st);
+	assert_null(st.why);
+	stream_free(&stream);
+}
+
 /* Load work that was saved, on chips where nothing has been started. */
 static struct seq_rig *load_work(struct work *work, struct stream *stream,
 				 unsigned int chips)
@@ -233,6 +247,7 @@ static struct seq_rig *load_work(struct work *work, struct stream *stream,
 		       to->port[c].host_size);
 	if (chips < SEQ_CHIPS)
 		unplug_last(to, work->workers);
+	load_fabric(to, work->rig);
 	for (c = 0; c < chips; c++)
 		if (!stream_get_chip(&stream[c], to->chip[c], &why))
 			fail_msg("chip %u was not loaded: %s", c, why);

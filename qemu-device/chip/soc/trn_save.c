@@ -10,7 +10,6 @@
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "dma/trn_udma.h"
-#include "fabric/trn_fabric.h"
 #include "fabric/trn_link_count.h"
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
@@ -29,7 +28,7 @@ static void identity_state(struct trn_chip *chip, struct trn_state *st)
 {
 	const struct trn_chip_config *config = &chip->config;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'H', 'I', 'P'), 1);
+	trn_state_block(st, TRN_STATE_NAME('C', 'H', 'I', 'P'), 2);
 	trn_state_same(st, chip->gen->pci_device,
 		       "the saved chip is of another type");
 	trn_state_same(st, chip->hbm_size,
@@ -70,9 +69,6 @@ static void chip_state(struct trn_chip *chip, struct trn_state *st)
 	trn_cores_state(chip, st);
 	trn_touched_state(chip, st);
 	trn_inject_state(chip, st);
-	/* The fabric is one for all its chips; each of them has a copy. */
-	if (chip->fabric)
-		trn_fabric_state(chip->fabric, st);
 	trn_state_block(st, TRN_STATE_NAME('E', 'N', 'D', 0), 1);
 }
 

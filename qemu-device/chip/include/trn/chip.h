@@ -206,8 +206,8 @@ bool trn_chip_identity(struct trn_chip *chip, struct trn_state *st);
  *
  * Everything but HBM; trn_chip_save_hbm() writes that, in a stream of its own, before or
  * behind, or the host has means of its own (trn_chip_hbm_used(), trn_port.hbm_dirty()). The
- * chip does not change. What is written is proportional to the
- * memory that has been touched.
+ * fabric has a stream, too (trn_fabric_state()), once for all its chips. The chip does not
+ * change. What is written is proportional to the memory that has been touched.
  *
  * Return: false when @st->why says why not.
  */
@@ -233,7 +233,7 @@ bool trn_chip_save_hbm(struct trn_chip *chip, struct trn_state *st);
  * the device times that it would have had.
  *
  * Return: false when @st->why says why not; the chip is in its reset state, without
- * faults on demand. The fabric may have the link faults of the stream.
+ * faults on demand.
  */
 bool trn_chip_load(struct trn_chip *chip, struct trn_state *st);
 
