@@ -59,7 +59,7 @@ void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
 
 /* The job's queue has something to do, before those of lower priority; under its lock. */
 void trn_queue_claim(struct trn_queue *queue);
-/* It has not, or cannot now: they go on. Under its lock, or by its task. */
+/* It has not, or cannot now: they go on. Under its lock. */
 void trn_queue_give_way(struct trn_queue *queue);
 /*
  * The queue's task is about to begin a packet. True: a queue of higher priority goes first,

@@ -425,6 +425,14 @@ static enum trn_outcome late_outcome(struct trn_run_state *run)
 	return TRN_FAILED;
 }
 
+/* A packet whose end comes late holds up nobody. */
+static void give_way(struct trn_queue *queue)
+{
+	pthread_mutex_lock(&queue->lock);
+	trn_queue_give_way(queue);
+	pthread_mutex_unlock(&queue->lock);
+}
+
 enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 {
 	struct trn_queue *queue = task_queue(task);
@@ -439,7 +447,7 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 		return TRN_RUN_AGAIN;
 	}
 	if (waits)
-		trn_queue_give_way(queue);
+		give_way(queue);
 	if (waits || atomic_load(&queue->chip->stopping) ||
 	    !run_begin(&run, queue, budget))
 		return TRN_RUN_IDLE;
@@ -447,7 +455,7 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 	if (run.job)
 		trn_job_turn_ends(run.job);
 	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run)) {
-		trn_queue_give_way(queue);
+		give_way(queue);
 		return TRN_RUN_IDLE;
 	}
 	return run_finish(&run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
