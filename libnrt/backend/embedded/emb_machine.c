@@ -18,23 +18,20 @@
 #define MAX_CHIPS	64
 #define NS		1000000000ull
 
-/* What an instance has, by its public name. */
-static const struct instance {
+/**
+ * struct instance - what an instance has, by its public name
+ * @link_mbps: 0: the generation's
+ */
+struct instance {
 	const char *name;
 	const struct neuron_gen *gen;
 	unsigned int chips;
-	uint32_t link_mbps;		/* 0: the generation's */
-} instances[] = {
-	{ "inf2.xlarge", &neuron_gen_inf2, 1, 0 },
-	{ "inf2.8xlarge", &neuron_gen_inf2, 1, 0 },
-	{ "inf2.24xlarge", &neuron_gen_inf2, 6, 0 },
-	{ "inf2.48xlarge", &neuron_gen_inf2, 12, 0 },
-	{ "trn1.2xlarge", &neuron_gen_trn1, 1, 0 },
-	{ "trn1.32xlarge", &neuron_gen_trn1, 16, 0 },
-	{ "trn1n.32xlarge", &neuron_gen_trn1, 16, 96000 },
-	{ "trn2.3xlarge", &neuron_gen_trn2, 1, 0 },
-	{ "trn2.48xlarge", &neuron_gen_trn2, 16, 0 },
-	{ "trn2u.48xlarge", &neuron_gen_trn2, 16, 0 },
+	uint32_t link_mbps;
+};
+
+/* Those of tools/neuron_vm/shapes.py that are one server. */
+static const struct instance instances[] = {
+#include "emb_instances.inc"
 };
 
 static const struct neuron_gen *const generations[] = {
