@@ -20,6 +20,40 @@
 _Static_assert(AT_QUEUES + NEURON_JOB_MAX_QUEUES * sizeof(struct neuron_hw_job_queue) +
 	       sizeof(struct neuron_hw_window) <= AT_COMPLETION, "the tables of a job fit");
 
+/* The interface promises the values of the hardware contract. */
+#define SAME(name)	_Static_assert(DRM_NEURON_##name == (int)NEURON_##name, #name)
+SAME(JOB_NONE);
+SAME(JOB_OK);
+SAME(JOB_ERROR);
+SAME(JOB_ABORTED);
+SAME(CAUSE_NONE);
+SAME(CAUSE_JOB);
+SAME(CAUSE_OPCODE);
+SAME(CAUSE_OPERAND);
+SAME(CAUSE_ACCESS);
+SAME(CAUSE_WINDOW);
+SAME(CAUSE_RIGHTS);
+SAME(CAUSE_PC);
+SAME(CAUSE_QUEUE);
+SAME(CAUSE_SEMAPHORE);
+SAME(CAUSE_DESC);
+SAME(CAUSE_RING_ID);
+SAME(CAUSE_HOST);
+SAME(CAUSE_FABRIC);
+SAME(CAUSE_HOST_LIMIT);
+SAME(CAUSE_ECC);
+SAME(CAUSE_ADDRESS);
+SAME(CAUSE_RESET);
+SAME(CAUSE_ABORT);
+SAME(CAUSE_GANG);
+SAME(SOURCE_DMA);
+SAME(SOURCE_JOB);
+SAME(ENGINE_SYNC);
+_Static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES, "a cause is missing");
+_Static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES, "an engine is missing");
+_Static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID, "flag");
+_Static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY, "flag");
+
 #define MS		1000000ull
 #define LIMIT_MS	30000
 #define LIMIT_MAX_MS	600000

@@ -12,6 +12,15 @@
 #include "contract/window.h"
 #include "backend/embedded/emb.h"
 
+/* The interface promises the values of the hardware contract. */
+_Static_assert(DRM_NEURON_WINDOW_EMPTY == (int)NEURON_WINDOW_EMPTY, "kind");
+_Static_assert(DRM_NEURON_WINDOW_SBUF == (int)NEURON_WINDOW_SBUF, "kind");
+_Static_assert(DRM_NEURON_WINDOW_PSUM == (int)NEURON_WINDOW_PSUM, "kind");
+_Static_assert(DRM_NEURON_WINDOW_SEM == (int)NEURON_WINDOW_SEM, "kind");
+_Static_assert(DRM_NEURON_WINDOW_GRANT == (int)NEURON_WINDOW_GRANT, "kind");
+_Static_assert(DRM_NEURON_GRANT_SBUF_READ == DRM_NEURON_WINDOW_READ, "right");
+_Static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE, "right");
+
 /* --- names --- */
 
 int emb_name_new(struct emb_machine *machine, const struct emb_name *name)
