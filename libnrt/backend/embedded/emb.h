@@ -212,8 +212,13 @@ struct nrt_chip {
 	uint32_t nr_bos;
 };
 
-/* Something that a file descriptor names: a buffer, or what a claim has granted. */
+/**
+ * struct emb_name - something that file descriptors name: a buffer, or what a claim has granted
+ * @fd: one of them, which is never handed out, so that its file stays
+ * @device, @inode: that file
+ */
 struct emb_name {
+	int fd;
 	uint64_t device;
 	uint64_t inode;
 	struct emb_bo *bo;
@@ -305,10 +310,12 @@ int emb_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy);
 
 /* --- emb_window.c --- */
 
-/* A descriptor that names what @name says, or a negative errno. */
+/* A descriptor that names what @name says, as earlier ones do, or a negative errno. */
 int emb_name_new(struct emb_machine *machine, const struct emb_name *name);
 /* With emb_machine.lock: what @fd names, or false. */
 bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name);
+/* When the last chip is closed. */
+void emb_names_destroy(struct emb_machine *machine);
 /* With emb_machine.lock: @bo, or what a claim has granted of @core, has no name any more. */
 void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 		      const struct emb_core *core);

@@ -350,7 +350,7 @@ static void machine_free(struct emb_machine *machine)
 	pthread_cond_destroy(&machine->work);
 	pthread_mutex_destroy(&machine->news_lock);
 	pthread_mutex_destroy(&machine->lock);
-	free(machine->name);
+	emb_names_destroy(machine);
 	free(machine->chip);
 	free(machine);
 }

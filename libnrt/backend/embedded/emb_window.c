@@ -3,6 +3,7 @@
  * Window tables, grants, and the descriptors that name buffers and grants.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,31 +24,66 @@ _Static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE, "right");
 
 /* --- names --- */
 
+/* With emb_machine.lock: what names the same already, or NULL. */
+static struct emb_name *find_same(struct emb_machine *machine, const struct emb_name *name)
+{
+	size_t i;
+
+	for (i = 0; i < machine->nr_names; i++) {
+		struct emb_name *other = &machine->name[i];
+
+		if (other->bo == name->bo && other->core == name->core &&
+		    other->claim == name->claim && other->first == name->first &&
+		    other->count == name->count && other->flags == name->flags)
+			return other;
+	}
+	return NULL;
+}
+
+/* With emb_machine.lock: a new one with a file of its own; 0 or a negative errno. */
+static int add_name(struct emb_machine *machine, const struct emb_name *name,
+		    struct emb_name **added)
+{
+	struct emb_name *grown = reallocarray(machine->name, machine->nr_names + 1,
+					      sizeof(*grown));
+	struct stat st;
+	int fd, err;
+
+	if (!grown)
+		return -ENOMEM;
+	machine->name = grown;
+	fd = memfd_create("neuron", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	*added = &grown[machine->nr_names++];
+	**added = *name;
+	(*added)->fd = fd;
+	(*added)->device = st.st_dev;
+	(*added)->inode = st.st_ino;
+	return 0;
+}
+
 int emb_name_new(struct emb_machine *machine, const struct emb_name *name)
 {
-	struct emb_name *grown;
-	struct stat st;
-	int fd = memfd_create("neuron", MFD_CLOEXEC);
+	struct emb_name *found;
+	int ret = 0;
 
-	if (fd < 0 || fstat(fd, &st)) {
-		if (fd >= 0)
-			close(fd);
-		return -errno;
-	}
 	pthread_mutex_lock(&machine->lock);
-	grown = reallocarray(machine->name, machine->nr_names + 1, sizeof(*grown));
-	if (grown) {
-		machine->name = grown;
-		grown[machine->nr_names] = *name;
-		grown[machine->nr_names].device = st.st_dev;
-		grown[machine->nr_names].inode = st.st_ino;
-		machine->nr_names++;
+	found = find_same(machine, name);
+	if (!found)
+		ret = add_name(machine, name, &found);
+	if (!ret) {
+		ret = fcntl(found->fd, F_DUPFD_CLOEXEC, 0);
+		if (ret < 0)
+			ret = -errno;
 	}
 	pthread_mutex_unlock(&machine->lock);
-	if (grown)
-		return fd;
-	close(fd);
-	return -ENOMEM;
+	return ret;
 }
 
 bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name)
@@ -57,8 +93,7 @@ bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name)
 
 	if (fstat(fd, &st))
 		return false;
-	/* Numbers of files are used again: the newest name counts. */
-	for (i = machine->nr_names; i-- > 0;) {
+	for (i = 0; i < machine->nr_names; i++) {
 		if (machine->name[i].device != st.st_dev || machine->name[i].inode != st.st_ino)
 			continue;
 		*name = machine->name[i];
@@ -67,15 +102,26 @@ bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name)
 	return false;
 }
 
+void emb_names_destroy(struct emb_machine *machine)
+{
+	size_t i;
+
+	for (i = 0; i < machine->nr_names; i++)
+		close(machine->name[i].fd);
+	free(machine->name);
+}
+
 void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 		      const struct emb_core *core)
 {
 	size_t i, kept = 0;
 
-	for (i = 0; i < machine->nr_names; i++)
-		if ((!bo || machine->name[i].bo != bo) &&
-		    (!core || machine->name[i].core != core))
+	for (i = 0; i < machine->nr_names; i++) {
+		if ((bo && machine->name[i].bo == bo) || (core && machine->name[i].core == core))
+			close(machine->name[i].fd);
+		else
 			machine->name[kept++] = machine->name[i];
+	}
 	machine->nr_names = kept;
 }
 
