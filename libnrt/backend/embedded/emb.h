@@ -190,6 +190,9 @@ struct emb_claim {
 /**
  * struct nrt_chip - an open chip
  * @irqs: interrupts so far; changes under emb_machine.news_lock
+ * @work: one has come, and nobody looks after the chip
+ * @pokes: how often somebody left work to @keeper; under emb_machine.news_lock
+ * @keeper: thread that ends jobs which nobody waits for, if @has_keeper
  * @waiters: threads that look after the chip while they wait
  * @bo: by handle - 1
  */
@@ -203,6 +206,10 @@ struct nrt_chip {
 	pthread_mutex_t lock;
 	pthread_mutex_t memory_lock;
 	_Atomic uint64_t irqs;
+	pthread_cond_t work;
+	uint64_t pokes;
+	pthread_t keeper;
+	bool has_keeper;
 	_Atomic unsigned int waiters;
 	struct emb_stack stack[NEURON_MAX_HBM];
 	struct emb_core core[NEURON_MAX_UNITS];
@@ -233,10 +240,8 @@ struct emb_name {
  * struct emb_machine - all chips of the process; freed with the last of them
  * @open: chips that are open; under @lock
  * @news: an interrupt has come
- * @work: one has come to a chip that nobody looks after
- * @pokes: how often somebody left work to @keeper; under @news_lock
  * @pid: the process that has the threads; a child has only copies of the memory
- * @keeper: thread that ends jobs which nobody waits for
+ * @leaving: the chips are being closed; under @news_lock
  */
 struct emb_machine {
 	const struct neuron_gen *gen;
@@ -251,10 +256,7 @@ struct emb_machine {
 	struct nrt_chip *chip;
 	pthread_mutex_t news_lock;
 	pthread_cond_t news;
-	pthread_cond_t work;
-	uint64_t pokes;
 	pid_t pid;
-	pthread_t keeper;
 	bool leaving;
 };
 
@@ -271,8 +273,8 @@ void emb_close(struct nrt_chip *chip);
 uint64_t emb_now_ns(void);
 /* Somebody may wait for what no interrupt announces. */
 void emb_tell(struct nrt_chip *chip);
-/* There is a job that nobody waits for. */
-void emb_keeper_wake(struct emb_machine *machine);
+/* There is a job that perhaps nobody waits for. */
+void emb_keeper_wake(struct nrt_chip *chip);
 /* Wait until the chip has had more than @seen interrupts, or until @deadline_ns. */
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns);
 uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset);

@@ -3,7 +3,7 @@
  * Jobs, from the submission to the result.
  *
  * A thread that waits for a job looks after its chip itself: it takes what the interrupts
- * announce, and rings the doorbell of the next job. The machine's keeper does it for jobs that
+ * announce, and rings the doorbell of the next job. The chip's keeper does it for jobs that
  * nobody waits for. Both do it under the lock of the chip.
  */
 #include <errno.h>
@@ -423,11 +423,15 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 	return 0;
 }
 
-/* This thread looks after the chip no more. @left: it has jobs, which are the keeper's now. */
+/*
+ * This thread looks after the chip no more. @left: it has jobs. The keeper then looks when the
+ * first of their limits may be over: others that wait may not look so soon, or leave as well.
+ */
 static void leave(struct nrt_chip *chip, bool left)
 {
-	if (atomic_fetch_sub(&chip->waiters, 1) == 1 && left)
-		emb_keeper_wake(chip->machine);
+	atomic_fetch_sub(&chip->waiters, 1);
+	if (left)
+		emb_keeper_wake(chip);
 }
 
 /* Gangs, fences and notification streams are the DRM driver's. */

@@ -87,7 +87,7 @@ static void port_irq(void *opaque, unsigned int vector)
 	atomic_fetch_add(&chip->irqs, 1);
 	pthread_cond_broadcast(&machine->news);
 	if (!atomic_load(&chip->waiters))
-		pthread_cond_signal(&machine->work);
+		pthread_cond_signal(&chip->work);
 	pthread_mutex_unlock(&machine->news_lock);
 }
 
@@ -159,72 +159,66 @@ void emb_tell(struct nrt_chip *chip)
 
 /* --- jobs that nobody waits for --- */
 
-void emb_keeper_wake(struct emb_machine *machine)
+void emb_keeper_wake(struct nrt_chip *chip)
 {
+	struct emb_machine *machine = chip->machine;
+
 	pthread_mutex_lock(&machine->news_lock);
-	machine->pokes++;
-	pthread_cond_signal(&machine->work);
+	chip->pokes++;
+	pthread_cond_signal(&chip->work);
 	pthread_mutex_unlock(&machine->news_lock);
 }
 
-/* Changes when there is something to do: interrupts of chips that nobody looks after, pokes. */
-static uint64_t unattended(struct emb_machine *machine)
+/* Changes when there is something to do: pokes, interrupts when nobody looks after the chip. */
+static uint64_t unattended(const struct nrt_chip *chip)
 {
-	uint64_t events = machine->pokes;
-	unsigned int i;
-
-	for (i = 0; i < machine->nr_chips; i++)
-		if (!atomic_load(&machine->chip[i].waiters))
-			events += atomic_load(&machine->chip[i].irqs);
-	return events;
+	return chip->pokes + (atomic_load(&chip->waiters) ? 0 : atomic_load(&chip->irqs));
 }
 
-/* Look after chips that nobody waits for. When to do it again, or 0: there are no jobs. */
-static uint64_t look_after(struct emb_machine *machine)
+/* When to do it again, or 0: there are no jobs. */
+static uint64_t look_after(struct nrt_chip *chip)
 {
-	uint64_t next = 0, at;
-	unsigned int i;
+	uint64_t next;
 
-	for (i = 0; i < machine->nr_chips; i++) {
-		struct nrt_chip *chip = &machine->chip[i];
-
-		pthread_mutex_lock(&chip->lock);
-		at = emb_service(chip);
-		pthread_mutex_unlock(&chip->lock);
-		if (at && (!next || at < next))
-			next = at;
-	}
+	pthread_mutex_lock(&chip->lock);
+	next = emb_service(chip);
+	pthread_mutex_unlock(&chip->lock);
 	return next;
 }
 
-static void keeper_wait(struct emb_machine *machine, uint64_t next)
+static void keeper_wait(struct nrt_chip *chip, uint64_t next)
 {
+	struct emb_machine *machine = chip->machine;
 	const struct timespec until = {
 		.tv_sec = (time_t)(next / NS),
 		.tv_nsec = (long)(next % NS),
 	};
 
 	if (next)
-		pthread_cond_timedwait(&machine->work, &machine->news_lock, &until);
+		pthread_cond_timedwait(&chip->work, &machine->news_lock, &until);
 	else
-		pthread_cond_wait(&machine->work, &machine->news_lock);
+		pthread_cond_wait(&chip->work, &machine->news_lock);
 }
 
-/* Without jobs it sleeps until emb_keeper_wake(). */
+/*
+ * Without jobs it sleeps until emb_keeper_wake(). Each chip has its own: one that is slow, in a
+ * reset or in a discard, holds up no other.
+ */
 static void *keep(void *arg)
 {
-	struct emb_machine *machine = arg;
+	struct nrt_chip *chip = arg;
+	struct emb_machine *machine = chip->machine;
 	bool leaving = false;
 	uint64_t seen, next;
 
 	while (!leaving) {
 		pthread_mutex_lock(&machine->news_lock);
-		seen = unattended(machine);
+		seen = unattended(chip);
 		pthread_mutex_unlock(&machine->news_lock);
-		next = look_after(machine);
+		next = look_after(chip);
 		pthread_mutex_lock(&machine->news_lock);
-		if (!machine->leaving && unattended(machine) == seen)
-			keeper_wait(machine, next);
+		if (!machine->leaving && unattended(chip) == seen)
+			keeper_wait(chip, next);
 		leaving = machine->leaving;
 		pthread_mutex_unlock(&machine->news_lock);
 	}
@@ -232,16 +226,31 @@ static void *keep(void *arg)
 }
 
 /* The application's handlers of signals do not run in threads that it does not know. */
-static int start_keeper(struct emb_machine *machine)
+static int start_keeper(struct nrt_chip *chip)
 {
 	sigset_t all, old;
 	int ret;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&machine->keeper, NULL, keep, machine);
+	ret = pthread_create(&chip->keeper, NULL, keep, chip);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	chip->has_keeper = !ret;
 	return ret;
+}
+
+static void stop_keepers(struct emb_machine *machine)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&machine->news_lock);
+	machine->leaving = true;
+	for (i = 0; i < machine->nr_chips; i++)
+		pthread_cond_signal(&machine->chip[i].work);
+	pthread_mutex_unlock(&machine->news_lock);
+	for (i = 0; i < machine->nr_chips; i++)
+		if (machine->chip[i].has_keeper)
+			pthread_join(machine->chip[i].keeper, NULL);
 }
 
 static struct trn_pool *start_pool(void)
@@ -306,12 +315,7 @@ static void machine_free(struct emb_machine *machine)
 {
 	unsigned int i, s;
 
-	pthread_mutex_lock(&machine->news_lock);
-	machine->leaving = true;
-	pthread_cond_signal(&machine->work);
-	pthread_mutex_unlock(&machine->news_lock);
-	if (machine->keeper)
-		pthread_join(machine->keeper, NULL);
+	stop_keepers(machine);
 	for (i = 0; i < machine->nr_chips; i++) {
 		struct nrt_chip *chip = &machine->chip[i];
 
@@ -338,6 +342,7 @@ static void machine_free(struct emb_machine *machine)
 		for (s = 0; s < NEURON_MAX_HBM; s++)
 			if (chip->stack[s].hbm)
 				munmap(chip->stack[s].hbm, chip->stack[s].size);
+		pthread_cond_destroy(&chip->work);
 		pthread_mutex_destroy(&chip->memory_lock);
 		pthread_mutex_destroy(&chip->lock);
 	}
@@ -347,7 +352,6 @@ static void machine_free(struct emb_machine *machine)
 		trn_pool_free(machine->pool);
 	emb_iova_destroy(&machine->iova);
 	pthread_cond_destroy(&machine->news);
-	pthread_cond_destroy(&machine->work);
 	pthread_mutex_destroy(&machine->news_lock);
 	pthread_mutex_destroy(&machine->lock);
 	emb_names_destroy(machine);
@@ -355,10 +359,20 @@ static void machine_free(struct emb_machine *machine)
 	free(machine);
 }
 
+/* With the clock of emb_now_ns(). */
+static void cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 static struct emb_machine *machine_new(const struct instance *instance)
 {
 	struct emb_machine *machine = calloc(1, sizeof(*machine));
-	pthread_condattr_t attr;
 
 	if (!machine)
 		return NULL;
@@ -372,11 +386,7 @@ static struct emb_machine *machine_new(const struct instance *instance)
 	emb_iova_init(&machine->iova);
 	pthread_mutex_init(&machine->lock, NULL);
 	pthread_mutex_init(&machine->news_lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&machine->news, &attr);
-	pthread_cond_init(&machine->work, &attr);
-	pthread_condattr_destroy(&attr);
+	cond_init(&machine->news);
 	machine->pool = start_pool();
 	machine->fabric = trn_fabric_new();
 	if (!machine->pool || !machine->fabric ||
@@ -413,6 +423,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 	snprintf(chip->name, sizeof(chip->name), "embedded chip %u", index);
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->memory_lock, NULL);
+	cond_init(&chip->work);
 	machine->nr_chips++;
 	chip->chip = trn_chip_new(&config, why);
 	if (!chip->chip)
@@ -432,13 +443,13 @@ static NRT_STATUS open_chips(struct emb_machine *machine, unsigned int nr,
 	for (i = 0; i < nr; i++) {
 		if (chip_new(machine, i, &why))
 			return nrt_error_set(error, NRT_RESOURCE, "embedded chip %u: %s", i, why);
+		if (start_keeper(&machine->chip[i]))
+			return nrt_error_set(error, NRT_RESOURCE,
+					     "embedded chip %u: cannot start a thread", i);
 		chips[i] = &machine->chip[i];
 	}
 	machine->open = nr;
-	if (!start_keeper(machine))
-		return NRT_SUCCESS;
-	machine->keeper = 0;
-	return nrt_error_set(error, NRT_RESOURCE, "embedded chips: cannot start a thread");
+	return NRT_SUCCESS;
 }
 
 NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nrt_error *error)
