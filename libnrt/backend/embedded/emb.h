@@ -47,6 +47,8 @@ struct nrt_chip;
 #define EMB_RESULTS	1024
 /* Jobs of a WAIT. */
 #define EMB_WAIT_JOBS	1024
+/* Entries of a POST. */
+#define EMB_POSTS	64
 
 /**
  * struct emb_region - memory of this process that the chips can reach
@@ -125,6 +127,18 @@ struct emb_table {
 };
 
 /**
+ * struct emb_result - what becomes of a job
+ * @refs: the job, or when it has ended its core; each WAIT. Under nrt_chip.lock
+ * @ended: @record has all but what names the job
+ */
+struct emb_result {
+	unsigned int refs;
+	bool ended;
+	uint64_t job;
+	struct drm_neuron_wait_job record;
+};
+
+/**
  * struct emb_job - a job that has not ended
  * @block: complete but for the addresses of its tables
  * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
@@ -135,7 +149,7 @@ struct emb_table {
  */
 struct emb_job {
 	struct emb_job *next;
-	uint32_t claim;
+	struct emb_result *result;
 	uint64_t id;
 	struct neuron_hw_job block;
 	struct neuron_hw_job_queue *queues;
@@ -158,7 +172,8 @@ struct emb_job {
  * @table: NULL: no window
  * @first, @last, @nr_jobs: jobs in the order of submission; the first one has its doorbell
  * @wedged: its last reset did not end; it runs nothing until one does
- * @results: of jobs that have ended, by number modulo EMB_RESULTS; NULL: none yet
+ * @results: EMB_RESULTS places for those of jobs that have ended, the newest one at
+ *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
  */
 struct emb_core {
@@ -177,7 +192,7 @@ struct emb_core {
 	struct emb_job *last;
 	unsigned int nr_jobs;
 	bool wedged;
-	struct drm_neuron_wait_job *results;
+	struct emb_result **results;
 	uint64_t nr_results;
 };
 
@@ -337,8 +352,14 @@ void emb_cores_init(struct nrt_chip *chip);
 void emb_cores_destroy(struct nrt_chip *chip);
 int emb_core_reset(struct emb_core *core);
 struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id);
-/* Core @index if @claim has it, scrubbed, or NULL. */
-struct emb_core *emb_core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index);
+/*
+ * Core @index of @claim, for use: a CC-core is scrubbed when its claim uses it first. 0, -ENOENT
+ * (no such claim), -EINVAL (the claim does not have it), or why it cannot be used.
+ */
+int emb_core_use(struct nrt_chip *chip, uint32_t claim, uint32_t index, struct emb_core **core);
+/* The same of a core that has been used: -ENOENT also when it has not. */
+int emb_core_used(struct nrt_chip *chip, uint32_t claim, uint32_t index,
+		  struct emb_core **core);
 int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *claim);
 int emb_release(struct nrt_chip *chip, struct drm_neuron_release *release);
 
@@ -359,6 +380,8 @@ static inline void emb_core_write(const struct emb_core *core, uint32_t reg, uin
 
 /* --- emb_job.c --- */
 
+/* With the chip's lock, or without threads: no later WAIT finds a result. */
+void emb_results_forget(struct emb_core *core);
 /* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
 void emb_jobs_abort(struct emb_core *core);
 /* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */

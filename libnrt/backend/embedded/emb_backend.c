@@ -125,7 +125,7 @@ static int query_limits(struct drm_neuron_query *query)
 		.windows = NEURON_MAX_WINDOWS,
 		.wait_jobs = EMB_WAIT_JOBS,
 		.results = EMB_RESULTS,
-		.post_entries = DRM_NEURON_NR_STATUS_COUNTERS,
+		.post_entries = EMB_POSTS,
 	};
 
 	return answer(query, &info, sizeof(info), 1);
@@ -151,12 +151,36 @@ static int emb_query(struct nrt_chip *chip, struct drm_neuron_query *query)
 	}
 }
 
-/* Nobody outside of the process monitors its chips. */
+static bool post_valid(const struct drm_neuron_array *entries)
+{
+	const struct drm_neuron_post_entry *entry = (void *)(uintptr_t)entries->pointer;
+	uint32_t i;
+
+	if (entries->count && (entries->count > EMB_POSTS || entries->stride != sizeof(*entry) ||
+			       !entry))
+		return false;
+	for (i = 0; i < entries->count; i++)
+		if (entry[i].counter >= DRM_NEURON_NR_STATUS_COUNTERS || entry[i].pad)
+			return false;
+	return true;
+}
+
+/* Nobody outside of the process monitors its chips: what is right is dropped. */
 static int emb_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 {
-	(void)chip;
-	(void)post;
-	return 0;
+	struct emb_core *core;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (!post_valid(&post->entries))
+		return -EINVAL;
+	pthread_mutex_lock(&chip->lock);
+	ret = emb_core_use(chip, post->claim, post->core, &core);
+	if (!ret && emb_is_cc(core))
+		ret = -EINVAL;
+	pthread_mutex_unlock(&chip->lock);
+	return ret;
 }
 
 const struct nrt_backend nrt_backend_embedded = {

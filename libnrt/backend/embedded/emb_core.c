@@ -98,9 +98,7 @@ static void core_leave(struct emb_core *core)
 	emb_table_put(core->chip, core->table);
 	core->table = NULL;
 	emb_shared_free(core->chip->machine, &core->memory);
-	free(core->results);
-	core->results = NULL;
-	core->nr_results = 0;
+	emb_results_forget(core);
 	core->claim = 0;
 }
 
@@ -112,7 +110,7 @@ static int core_enter(struct emb_core *core, uint32_t claim)
 		ret = emb_shared_alloc(core->chip->machine, EMB_CORE_BYTES, &core->memory);
 	if (ret)
 		return ret;
-	core->results = calloc(EMB_RESULTS, sizeof(*core->results));
+	core->results = calloc(EMB_RESULTS, sizeof(struct emb_result *));
 	if (!core->results) {
 		emb_shared_free(core->chip->machine, &core->memory);
 		return -ENOMEM;
@@ -217,25 +215,39 @@ void emb_cores_destroy(struct nrt_chip *chip)
 		emb_jobs_abort(core);
 		emb_table_put(chip, core->table);
 		emb_shared_free(chip->machine, &core->memory);
-		free(core->results);
+		emb_results_forget(core);
 	}
 }
 
-struct emb_core *emb_core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index)
+/* A CC-core comes with its NeuronCore. */
+static int core_of(struct nrt_chip *chip, uint32_t claim, uint32_t index, struct emb_core **core)
 {
-	struct emb_core *core;
+	const struct neuron_gen *gen = chip->gen;
+	bool there = index < gen->nr_cores ||
+		     (index >= NEURON_MAX_CORES && index - NEURON_MAX_CORES < gen->nr_top_sp_ids);
 
 	if (!emb_claim_find(chip, claim))
-		return NULL;
-	if (index < chip->gen->nr_cores)
-		return chip->core[index].claim == claim ? &chip->core[index] : NULL;
-	if (index < NEURON_MAX_CORES || index - NEURON_MAX_CORES >= chip->gen->nr_top_sp_ids)
-		return NULL;
-	core = &chip->core[index];
-	if (chip->core[core->tpb].claim != claim)
-		return NULL;
-	/* A CC-core comes with its core, and is scrubbed when it is used first. */
-	if (core->claim != claim && core_enter(core, claim))
-		return NULL;
-	return core;
+		return -ENOENT;
+	if (!there || chip->core[chip->core[index].tpb].claim != claim)
+		return -EINVAL;
+	*core = &chip->core[index];
+	return 0;
+}
+
+int emb_core_use(struct nrt_chip *chip, uint32_t claim, uint32_t index, struct emb_core **core)
+{
+	int ret = core_of(chip, claim, index, core);
+
+	if (!ret && (*core)->claim != claim)
+		ret = core_enter(*core, claim);
+	return ret;
+}
+
+int emb_core_used(struct nrt_chip *chip, uint32_t claim, uint32_t index, struct emb_core **core)
+{
+	int ret = core_of(chip, claim, index, core);
+
+	if (!ret && (*core)->claim != claim)
+		ret = -ENOENT;
+	return ret;
 }

@@ -64,12 +64,63 @@ _Static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY, "flag");
 /* A short job is over before the doorbell returns. */
 #define INLINE_NS	50000
 
-/* --- results --- */
+/* --- results; with the chip's lock --- */
+
+static void result_put(struct emb_result *result)
+{
+	if (result && !--result->refs)
+		free(result);
+}
+
+static struct emb_result *result_get(struct emb_result *result)
+{
+	result->refs++;
+	return result;
+}
+
+void emb_results_forget(struct emb_core *core)
+{
+	unsigned int i;
+
+	for (i = 0; core->results && i < EMB_RESULTS; i++)
+		result_put(core->results[i]);
+	free(core->results);
+	core->results = NULL;
+	core->nr_results = 0;
+}
+
+/* The job's reference is the core's now. The oldest result is forgotten, but by who waits. */
+static void keep_result(struct emb_core *core, struct emb_result *result)
+{
+	struct emb_result **place = &core->results[core->nr_results++ % EMB_RESULTS];
+
+	result_put(*place);
+	*place = result;
+}
+
+/* The result of job @id with a reference, or NULL: there is no such job, or no longer. */
+static struct emb_result *find_result(const struct emb_core *core, uint64_t id)
+{
+	struct emb_job *pending;
+	uint64_t i;
+
+	for (pending = core->first; pending; pending = pending->next)
+		if (pending->id == id)
+			return result_get(pending->result);
+	for (i = core->nr_results; i && i + EMB_RESULTS > core->nr_results; i--) {
+		struct emb_result *result = core->results[(i - 1) % EMB_RESULTS];
+
+		if (result->job == id)
+			return result_get(result);
+	}
+	return NULL;
+}
 
 static void job_free(struct nrt_chip *chip, struct emb_job *job)
 {
 	emb_table_put(chip, job->table);
 	emb_bo_put(job->trace_bo);
+	result_put(job->result);
 	free(job->queues);
 	free(job);
 }
@@ -78,13 +129,10 @@ static void job_free(struct nrt_chip *chip, struct emb_job *job)
 static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang)
 {
 	struct emb_job *job = core->first;
+	struct emb_result *result = job->result;
 	uint64_t wall = job->doorbell_ns ? emb_now_ns() - job->doorbell_ns : 0;
-	struct drm_neuron_wait_job *result = &core->results[core->nr_results++ % EMB_RESULTS];
 
-	*result = (struct drm_neuron_wait_job){
-		.claim = job->claim,
-		.core = core->index,
-		.job = job->id,
+	result->record = (struct drm_neuron_wait_job){
 		.status = record->status,
 		.cause = record->cause,
 		.source = record->source,
@@ -102,6 +150,9 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 		.dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) / NEURON_UDMA_QUEUES,
 		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
 	};
+	result->ended = true;
+	keep_result(core, result);
+	job->result = NULL;
 	core->busy_ns += wall;
 	core->ended++;
 	core->nr_jobs--;
@@ -380,26 +431,42 @@ static int build_job(struct emb_core *core, struct emb_job *job, const struct dr
 	return ret;
 }
 
-/* *@left: the core has jobs. */
-static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
-			 const struct drm_neuron_job *args, bool *left)
+static struct emb_job *job_new(uint64_t id)
 {
-	struct emb_core *core = emb_core_of(chip, submit->claim, args->core);
+	struct emb_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->id = id;
+	job->result = calloc(1, sizeof(*job->result));
+	if (!job->result) {
+		free(job);
+		return NULL;
+	}
+	job->result->refs = 1;
+	job->result->job = id;
+	return job;
+}
+
+/* *@next: when to look at the core again, or 0: it has no job. */
+static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			 const struct drm_neuron_job *args, uint64_t *next)
+{
 	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
+	struct emb_core *core;
 	struct emb_job *job;
 	int ret;
 
-	if (!core)
-		return -ENOENT;
+	ret = emb_core_use(chip, submit->claim, args->core, &core);
+	if (ret)
+		return ret;
 	if (core->wedged)
 		return -EIO;
 	if (core->nr_jobs == EMB_QUEUE)
 		return -EBUSY;
-	job = calloc(1, sizeof(*job));
+	job = job_new(claim->last_job + 1);
 	if (!job)
 		return -ENOMEM;
-	job->claim = claim->id;
-	job->id = claim->last_job + 1;
 	ret = build_job(core, job, args);
 	if (!ret)
 		ret = emb_windows_change(core, &args->windows);
@@ -419,7 +486,7 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 	core->nr_jobs++;
 	submit->job = job->id;
 	/* A short job is over by now. */
-	*left = service_core(core);
+	*next = service_core(core);
 	return 0;
 }
 
@@ -438,7 +505,7 @@ static void leave(struct nrt_chip *chip, bool left)
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 {
 	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
-	bool left = false;
+	uint64_t next = 0;
 	int ret;
 
 	if (emb_forked(chip))
@@ -449,88 +516,106 @@ int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 		return -EINVAL;
 	atomic_fetch_add(&chip->waiters, 1);
 	pthread_mutex_lock(&chip->lock);
-	ret = submit_locked(chip, submit, args, &left);
+	ret = submit_locked(chip, submit, args, &next);
 	pthread_mutex_unlock(&chip->lock);
-	leave(chip, left);
+	leave(chip, next);
 	return ret;
 }
 
-/* --- waiting; with the chip's lock --- */
+/* --- waiting --- */
 
-/* 0: it has ended, and *@job is its result; -EAGAIN: it has not; -ENOENT: there is none. */
-static int collect(struct nrt_chip *chip, struct drm_neuron_wait_job *job)
+/* With the chip's lock: a reference of each result; wait->index is the job that has none. */
+static int waits_begin(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		       const struct drm_neuron_wait_job *jobs, struct emb_result **results)
 {
-	struct emb_core *core = emb_core_of(chip, job->claim, job->core);
-	struct emb_job *pending;
-	uint64_t i;
-
-	if (!core)
-		return -ENOENT;
-	for (pending = core->first; pending; pending = pending->next)
-		if (pending->id == job->job)
-			return -EAGAIN;
-	for (i = core->nr_results; i && i + EMB_RESULTS > core->nr_results; i--) {
-		if (core->results[(i - 1) % EMB_RESULTS].job != job->job)
-			continue;
-		*job = core->results[(i - 1) % EMB_RESULTS];
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/* As WAIT says: 0 when enough jobs have ended, -EAGAIN when they have not. */
-static int collect_all(struct nrt_chip *chip, struct drm_neuron_wait *wait,
-		       struct drm_neuron_wait_job *jobs)
-{
-	uint32_t i, ended = 0;
+	struct emb_core *core;
 	int ret;
 
-	wait->index = wait->jobs.count;
-	for (i = 0; i < wait->jobs.count; i++) {
-		ret = jobs[i].status ? 0 : collect(chip, &jobs[i]);
-		if (ret == -ENOENT) {
-			wait->index = i;
-			return ret;
-		}
+	for (wait->index = 0; wait->index < wait->jobs.count; wait->index++) {
+		const struct drm_neuron_wait_job *job = &jobs[wait->index];
+
+		ret = emb_core_used(chip, job->claim, job->core, &core);
 		if (ret)
-			continue;
-		ended++;
-		if (wait->index == wait->jobs.count)
-			wait->index = i;
+			return ret;
+		results[wait->index] = find_result(core, job->job);
+		if (!results[wait->index])
+			return -ENOENT;
 	}
-	if (wait->flags & DRM_NEURON_WAIT_ALL)
-		return ended == wait->jobs.count ? 0 : -EAGAIN;
-	return ended ? 0 : -EAGAIN;
+	return 0;
 }
 
+/* With the chip's lock: the first job that has ended, or has not; the count: none. */
+static uint32_t find_first(const struct drm_neuron_wait *wait, struct emb_result **results,
+			   bool ended)
+{
+	uint32_t i;
+
+	for (i = 0; i < wait->jobs.count && results[i]->ended != ended; i++)
+		;
+	return i;
+}
+
+static bool wait_is_over(const struct drm_neuron_wait *wait, struct emb_result **results)
+{
+	if (wait->flags & DRM_NEURON_WAIT_ALL)
+		return find_first(wait, results, false) == wait->jobs.count;
+	return find_first(wait, results, true) < wait->jobs.count;
+}
+
+/* With the chip's lock, and again when it returns. */
 static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
-		     struct drm_neuron_wait_job *jobs, bool *left)
+		     struct emb_result **results, bool *left)
 {
 	uint64_t deadline = (uint64_t)(wait->deadline_ns < 0 ? 0 : wait->deadline_ns);
 	uint64_t seen, next;
-	int ret;
 
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
-		pthread_mutex_lock(&chip->lock);
 		next = emb_service(chip);
-		ret = collect_all(chip, wait, jobs);
-		pthread_mutex_unlock(&chip->lock);
 		*left = next;
-		if (ret != -EAGAIN)
-			return ret;
+		if (wait_is_over(wait, results))
+			return 0;
 		if (emb_now_ns() >= deadline)
 			return -ETIMEDOUT;
+		pthread_mutex_unlock(&chip->lock);
 		emb_wait_irq(chip, seen, next && next < deadline ? next : deadline);
+		pthread_mutex_lock(&chip->lock);
 	}
 }
 
+static void hand_out(const struct emb_result *result, struct drm_neuron_wait_job *job)
+{
+	const struct drm_neuron_wait_job name = *job;
+
+	*job = result->record;
+	job->claim = name.claim;
+	job->core = name.core;
+	job->job = name.job;
+}
+
+static int wait_locked(struct nrt_chip *chip, struct drm_neuron_wait *wait,
+		       struct drm_neuron_wait_job *jobs, struct emb_result **results, bool *left)
+{
+	int ret = waits_begin(chip, wait, jobs, results);
+	uint32_t i;
+
+	if (!ret) {
+		ret = wait_loop(chip, wait, results, left);
+		wait->index = find_first(wait, results, true);
+		for (i = 0; i < wait->jobs.count; i++)
+			hand_out(results[i], &jobs[i]);
+	}
+	for (i = 0; i < wait->jobs.count; i++)
+		result_put(results[i]);
+	return ret;
+}
+
+/* A result that this waits for lives until it has been handed out. */
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 {
 	struct drm_neuron_wait_job *jobs = (void *)(uintptr_t)wait->jobs.pointer;
-	const size_t out = offsetof(struct drm_neuron_wait_job, status);
+	struct emb_result **results;
 	bool left = false;
-	uint32_t i;
 	int ret;
 
 	if (emb_forked(chip))
@@ -540,10 +625,14 @@ int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 		return -EINVAL;
 	if (!jobs)
 		return -EFAULT;
-	for (i = 0; i < wait->jobs.count; i++)
-		memset((uint8_t *)&jobs[i] + out, 0, sizeof(jobs[i]) - out);
+	results = calloc(wait->jobs.count, sizeof(struct emb_result *));
+	if (!results)
+		return -ENOMEM;
 	atomic_fetch_add(&chip->waiters, 1);
-	ret = wait_loop(chip, wait, jobs, &left);
+	pthread_mutex_lock(&chip->lock);
+	ret = wait_locked(chip, wait, jobs, results, &left);
+	pthread_mutex_unlock(&chip->lock);
 	leave(chip, left);
+	free(results);
 	return ret;
 }

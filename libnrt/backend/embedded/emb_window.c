@@ -137,7 +137,7 @@ int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
 		.count = grant->count,
 		.flags = grant->flags,
 	};
-	int ret = -ENOENT;
+	int ret;
 
 	if (emb_forked(chip))
 		return -ENODEV;
@@ -146,8 +146,8 @@ int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
 	    (sbuf && ((grant->first | grant->count) % 4 || grant->core >= NEURON_MAX_CORES)))
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
-	name.core = emb_core_of(chip, grant->claim, grant->core);
-	if (name.core)
+	ret = emb_core_use(chip, grant->claim, grant->core, &name.core);
+	if (!ret)
 		ret = emb_name_new(chip->machine, &name);
 	pthread_mutex_unlock(&chip->lock);
 	if (ret < 0)
@@ -213,20 +213,20 @@ static int find_other(struct emb_core *core, const struct drm_neuron_window *win
 	const uint32_t rights = DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE;
 	struct emb_machine *machine = core->chip->machine;
 	bool found;
+	int ret;
 
 	if (window->from == DRM_NEURON_FROM_CORE) {
 		/* A CC-core has no SBUF. */
 		if (sbuf && window->source >= NEURON_MAX_CORES)
 			return -EINVAL;
 		*name = (struct emb_name){
-			.core = emb_core_of(core->chip, core->claim, (uint32_t)window->source),
 			.count = sbuf ? NEURON_TPB_SBUF_SIZE : NEURON_NR_SEMAPHORES,
 			.flags = sbuf ? rights : 0,
 		};
-		if (!name->core)
-			return -EINVAL;
-		*generation = name->core->generation;
-		return 0;
+		ret = emb_core_use(core->chip, core->claim, (uint32_t)window->source, &name->core);
+		if (!ret)
+			*generation = name->core->generation;
+		return ret;
 	}
 	if (window->from != DRM_NEURON_FROM_GRANT_FD)
 		return -EINVAL;
@@ -458,13 +458,13 @@ out:
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
 {
 	struct emb_core *core;
-	int ret = -ENOENT;
+	int ret;
 
 	if (emb_forked(chip))
 		return -ENODEV;
 	pthread_mutex_lock(&chip->lock);
-	core = emb_core_of(chip, windows->claim, windows->core);
-	if (core)
+	ret = emb_core_use(chip, windows->claim, windows->core, &core);
+	if (!ret)
 		ret = emb_windows_change(core, &windows->windows);
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
