@@ -3,9 +3,10 @@
  * nrt.h: the process, models, executions. nrt_tensor.c has the rest.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include <nrt/nrt.h>
+#include <nrt/nrt_profile.h>
 
 #include "api/state.h"
 #include "nrt_build.h"
@@ -31,6 +32,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 	struct nrt_state *state;
 	struct nrt_error error;
 	NRT_STATUS status;
+	bool inspect;
 
 	if (framework <= NRT_FRAMEWORK_TYPE_INVALID || framework > NRT_FRAMEWORK_TYPE_PRECHECK)
 		return nrt_fail_with(__func__, NRT_INVALID, "framework type %d is unknown",
@@ -46,12 +48,23 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 	tell_embedded(machine);
 	nrt_log(NRT_LOG_INFO, __func__, "version %s: owns %u cores from core %u on",
 		NRT_BUILD_VERSION, machine->nr_cores, machine->cores[0].number);
+	/* The program may have begun one itself. */
+	inspect = !atomic_load(&state->profiler.inspecting) &&
+		  (getenv("NEURON_RT_INSPECT_ENABLE") || getenv("NEURON_RT_INSPECT_ON_FAIL"));
 	nrt_leave(state);
+	if (inspect)
+		nrt_inspect_begin();
 	return NRT_SUCCESS;
 }
 
 void nrt_close(void)
 {
+	struct nrt_state *state = nrt_enter_any();
+	bool ready = nrt_is_ready(state);
+
+	nrt_leave(state);
+	if (ready)
+		nrt_inspect_stop();
 	nrt_state_close();
 }
 
@@ -237,8 +250,18 @@ struct ranks {
 	uint32_t ranks;
 };
 
+/* What is known of the event's model, if anybody wants to know. */
+static void describe_model(struct nrt_event *event, const struct nrt_model *model)
+{
+	if (!event->begin_ns)
+		return;
+	event->core = (int32_t)model->part.core->vnc;
+	event->model = model->id;
+	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
+}
+
 static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const struct ranks *ranks,
-		       nrt_model_t **out, struct nrt_error *error)
+		       struct nrt_event *event, nrt_model_t **out, struct nrt_error *error)
 {
 	struct nrt_model *model;
 	void *handle;
@@ -253,6 +276,7 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 		nrt_model_release(model);
 		return error->status;
 	}
+	describe_model(event, model);
 	handle = nrt_handle_new(state->handles, NRT_KIND_MODEL, model);
 	if (!handle) {
 		nrt_model_release(model);
@@ -264,11 +288,33 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 	return NRT_SUCCESS;
 }
 
+/* Somebody may want profiles of all models. */
+static void tell_loaded(struct nrt_state *state, const nrt_model_t *handle)
+{
+	struct nrt_model *model = nrt_handle_get(state->handles, NRT_KIND_MODEL, handle);
+
+	if (!model)
+		return;
+	nrt_profiler_loaded(&state->profiler, model);
+	nrt_handle_put(state->handles, handle);
+}
+
+static void tell_unloads(struct nrt_state *state, const nrt_model_t *handle)
+{
+	struct nrt_model *model = nrt_handle_get(state->handles, NRT_KIND_MODEL, handle);
+
+	if (!model)
+		return;
+	nrt_profiler_unloads(&state->profiler, model);
+	nrt_handle_put(state->handles, handle);
+}
+
 static NRT_STATUS load_call(const char *call, const void *bytes, size_t size, int32_t vnc,
 			    int32_t vnc_count, const struct ranks *ranks, nrt_model_t **model)
 {
 	struct nrt_load what = { .bytes = bytes, .size = size, .vnc = vnc };
 	struct nrt_state *state;
+	struct nrt_event event;
 	struct nrt_error error;
 	NRT_STATUS status;
 
@@ -281,7 +327,13 @@ static NRT_STATUS load_call(const char *call, const void *bytes, size_t size, in
 	state = nrt_enter(call, &status);
 	if (!state)
 		return status;
-	status = load(state, &what, ranks, model, &error);
+	nrt_event_begin(&event, NRT_EVENT_NRT_LOAD);
+	if (event.begin_ns)
+		event.bytes = size;
+	status = load(state, &what, ranks, &event, model, &error);
+	if (!status)
+		tell_loaded(state, *model);
+	nrt_event_end(&event, status);
 	nrt_leave(state);
 	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
 }
@@ -314,6 +366,7 @@ NRT_STATUS nrt_unload(nrt_model_t *model)
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
+	tell_unloads(state, model);
 	/* Executions under way end first, and then the memory is free. */
 	status = nrt_drop(state, __func__, NRT_KIND_MODEL, model, true);
 	nrt_leave(state);
@@ -360,16 +413,24 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		.timeout_ms = state->env.timeout_ms,
 		.repeat = execution->repeat,
 	};
+	struct nrt_event event;
+	uint64_t began_ns;
 	NRT_STATUS status;
 
+	nrt_event_begin(&event, NRT_EVENT_NRT_EXECUTE);
+	describe_model(&event, model);
 	what.inputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->inputs, error);
 	if (!what.inputs)
 		return error->status;
 	what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
+	began_ns = nrt_event_now();
 	status = what.outputs ? nrt_execute_wait(&what, error) : error->status;
+	if (status)
+		nrt_profiler_failed(&state->profiler, model, began_ns);
 	nrt_handle_put(state->handles, execution->inputs);
 	if (what.outputs)
 		nrt_handle_put(state->handles, execution->outputs);
+	nrt_event_end(&event, status);
 	return status;
 }
 

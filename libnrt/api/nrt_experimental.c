@@ -6,6 +6,7 @@
 #include <nrt/nrt_experimental.h>
 
 #include "api/state.h"
+#include "observe/file.h"
 
 _Static_assert(sizeof(nrt_tensor_info_t) == 296, "public layout");
 _Static_assert(offsetof(nrt_tensor_info_t, shape) == 280, "public layout");
@@ -162,4 +163,95 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 	}
 	nrt_leave(state);
 	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
+}
+
+/* --- Traces --- */
+
+NRT_STATUS nrt_trace_start(bool trace_mem)
+{
+	struct nrt_capture capture;
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	nrt_capture_defaults(&capture);
+	status = nrt_recorder_start(&state->recorder, NRT_TRACE_TRACE, &capture, &error);
+	if (!status)
+		atomic_store(&state->trace_memory, trace_mem);
+	nrt_leave(state);
+	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+}
+
+/* An element for each core whose chip answers. */
+static void print_memory(FILE *file, struct nrt_machine *machine)
+{
+	const char *before = "";
+	unsigned int i;
+
+	fprintf(file, ",\"memory\":[");
+	for (i = 0; i < machine->nr_cores; i++) {
+		struct drm_neuron_memory_info stacks[NEURON_MAX_HBM] = { 0 };
+		const struct nrt_core *core = &machine->cores[i];
+		struct nrt_error ignored;
+
+		if (nrt_device_memory(core->device, stacks, &ignored))
+			continue;
+		fprintf(file, "%s\n{\"lnc_idx\":%u,\"bytes_used\":%llu,\"bytes_limit\":%llu}",
+			before, i, (unsigned long long)stacks[core->stack].used,
+			(unsigned long long)stacks[core->stack].usable);
+		before = ",";
+	}
+	fprintf(file, "\n]");
+}
+
+/* @text is an object of JSON, whose last byte closes it. */
+static NRT_STATUS write_trace(struct nrt_state *state, const char *path, FILE *file,
+			      const char *text, size_t size, struct nrt_error *error)
+{
+	fwrite(text, 1, size - 1, file);
+	if (atomic_load(&state->trace_memory))
+		print_memory(file, &state->machine);
+	fputs("}\n", file);
+	return nrt_file_close(file, path, error);
+}
+
+static NRT_STATUS stop_trace(struct nrt_state *state, const char *path, struct nrt_error *error)
+{
+	struct nrt_fetch all;
+	NRT_STATUS status;
+	size_t size;
+	char *text;
+	FILE *file;
+
+	if (nrt_file_open(path, &file, error))
+		return error->status;
+	nrt_fetch_defaults(&all);
+	if (nrt_recorder_take(&state->recorder, NRT_TRACE_TRACE, &all, &text, &size, error)) {
+		fclose(file);
+		return error->status;
+	}
+	status = write_trace(state, path, file, text, size, error);
+	free(text);
+	if (!status)
+		status = nrt_recorder_stop(&state->recorder, NRT_TRACE_TRACE, error);
+	return status;
+}
+
+NRT_STATUS nrt_trace_stop(const char *filename)
+{
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!filename || !*filename)
+		return nrt_fail_with(__func__, NRT_INVALID, "filename is NULL or empty");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	status = stop_trace(state, filename, &error);
+	nrt_leave(state);
+	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
 }

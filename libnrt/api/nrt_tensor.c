@@ -2,6 +2,8 @@
 /*
  * nrt.h: tensors and tensor sets.
  */
+#include <stdio.h>
+
 #include <nrt/nrt.h>
 
 #include "api/state.h"
@@ -245,21 +247,41 @@ static NRT_STATUS do_access(const struct nrt_span *span, const struct access *ac
 	}
 }
 
+/* Whoever wants to know hears of reads and writes, as of the call that does them. */
+static void begin_access(struct nrt_event *event, const struct nrt_tensor *tensor,
+			 const struct access *access)
+{
+	event->begin_ns = 0;
+	if (access->kind == ACCESS_FILL)
+		return;
+	nrt_event_begin(event, access->kind == ACCESS_READ ? NRT_EVENT_NRT_TENSOR_READ :
+							     NRT_EVENT_NRT_TENSOR_WRITE);
+	if (!event->begin_ns)
+		return;
+	event->bytes = access->size;
+	snprintf(event->name, sizeof(event->name), "%.63s", tensor->name);
+}
+
 static NRT_STATUS access_tensor(struct nrt_state *state, struct nrt_tensor *tensor, void *arg,
 				struct nrt_error *error)
 {
 	const struct access *access = arg;
+	struct nrt_event event;
 	struct nrt_span span;
 	NRT_STATUS status;
 
 	(void)state;
 	if (!access->buffer && access->size && access->kind != ACCESS_FILL)
 		return nrt_error_set(error, NRT_INVALID, "the buffer is NULL");
+	begin_access(&event, tensor, access);
 	span = nrt_tensor_span(tensor);
 	status = nrt_span_check(&span, tensor->name, access->offset, access->size, error);
+	if (event.begin_ns && span.storage)
+		event.core = span.storage->vnc;
 	if (!status)
 		status = do_access(&span, access, error);
 	nrt_span_put(&span);
+	nrt_event_end(&event, status);
 	return status;
 }
 

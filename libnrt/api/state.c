@@ -4,12 +4,17 @@
 
 #include "api/state.h"
 
+#define STATE_INITIALIZER { \
+	.lock = PTHREAD_MUTEX_INITIALIZER, \
+	.left = PTHREAD_COND_INITIALIZER, \
+	.config_lock = PTHREAD_MUTEX_INITIALIZER, \
+	.recorder = NRT_RECORDER_INITIALIZER, \
+	.profiler = NRT_PROFILER_INITIALIZER, \
+}
+
 static struct nrt_state *state_object(void)
 {
-	static struct nrt_state state = {
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.left = PTHREAD_COND_INITIALIZER,
-	};
+	static struct nrt_state state = STATE_INITIALIZER;
 
 	return &state;
 }
@@ -21,13 +26,12 @@ static struct nrt_state *state_object(void)
 static void forget_in_child(void)
 {
 	struct nrt_state *state = state_object();
+	unsigned int forks = state->forks + 1;
 
+	nrt_event_listen(0, NULL, NULL);
 	/* Handles of the parent must not name what the child makes. */
-	*state = (struct nrt_state){
-		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.left = PTHREAD_COND_INITIALIZER,
-		.forks = state->forks + 1,
-	};
+	*state = (struct nrt_state)STATE_INITIALIZER;
+	state->forks = forks;
 }
 
 /* With the lock when it returns. An nrt_close() under way is over then. */
@@ -95,6 +99,10 @@ void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
 		[NRT_KIND_TENSOR] = "tensor",
 		[NRT_KIND_TENSOR_SET] = "tensor set",
 		[NRT_KIND_TRACKER] = "error tracker",
+		[NRT_KIND_TRACE_CONFIG] = "configuration of a system trace",
+		[NRT_KIND_FETCH_OPTIONS] = "set of options for fetching events",
+		[NRT_KIND_PROFILE_OPTIONS] = "set of options for continuous profiling",
+		[NRT_KIND_INSPECT_CONFIG] = "configuration of an inspection",
 	};
 	void *object = state->handles ? nrt_handle_get(state->handles, kind, handle) : NULL;
 
@@ -138,27 +146,67 @@ static void release_tracker(void *object)
 	nrt_tracker_release(object);
 }
 
-/* With the lock. The table lives as long as the process: tensors may outlive nrt_close(). */
-static NRT_STATUS make_handles(struct nrt_state *state, struct nrt_error *error)
+static void release_folder(void *object)
+{
+	struct nrt_profile_options *options = object;
+
+	free(options->folder);
+	free(options);
+}
+
+static void release_inspect(void *object)
+{
+	nrt_inspect_fini(object);
+	free(object);
+}
+
+static nrt_release_fn *const *release_table(void)
 {
 	static nrt_release_fn *const release[NRT_NR_KINDS] = {
 		[NRT_KIND_MODEL] = release_model,
 		[NRT_KIND_TENSOR] = release_tensor,
 		[NRT_KIND_TENSOR_SET] = release_set,
 		[NRT_KIND_TRACKER] = release_tracker,
+		[NRT_KIND_TRACE_CONFIG] = free,
+		[NRT_KIND_FETCH_OPTIONS] = free,
+		[NRT_KIND_PROFILE_OPTIONS] = release_folder,
+		[NRT_KIND_INSPECT_CONFIG] = release_inspect,
 	};
 
+	return release;
+}
+
+void nrt_release_object(enum nrt_kind kind, void *object)
+{
+	release_table()[kind](object);
+}
+
+/* With the lock. The table lives as long as the process: tensors may outlive nrt_close(). */
+static NRT_STATUS make_handles(struct nrt_state *state, struct nrt_error *error)
+{
 	struct nrt_handles *handles;
 
 	if (state->handles)
 		return NRT_SUCCESS;
 	if (pthread_atfork(NULL, NULL, forget_in_child))
 		return nrt_error_memory(error);
-	handles = nrt_handles_new(release, state->forks);
+	handles = nrt_handles_new(release_table(), state->forks);
 	if (!handles)
 		return nrt_error_memory(error);
 	state->handles = handles;
 	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_handles_ready(struct nrt_state *state, struct nrt_error *error)
+{
+	NRT_STATUS status;
+
+	if (state->handles)
+		return NRT_SUCCESS;
+	pthread_mutex_lock(&state->lock);
+	status = make_handles(state, error);
+	pthread_mutex_unlock(&state->lock);
+	return status;
 }
 
 /* With the lock. */
@@ -205,6 +253,7 @@ static void take_down(struct nrt_state *state)
 
 	nrt_units_free(state->units);
 	nrt_callbacks_stop(&state->callbacks);
+	nrt_profiler_reset(&state->profiler);
 	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
 		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
 	nrt_groups_fini(&state->groups);

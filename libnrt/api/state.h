@@ -14,6 +14,7 @@
 #include "comm/group.h"
 #include "exec/compute.h"
 #include "hw/machine.h"
+#include "observe/profile.h"
 
 enum nrt_phase {
 	NRT_PHASE_NEW,
@@ -28,7 +29,7 @@ enum nrt_phase {
  * @left: @users became 0 while @phase was CLOSING, or that is over
  * @phase: what calls are allowed
  * @users: calls that have entered
- * @handles: all that programs have names for; NULL until the first nrt_init()
+ * @handles: all that programs have names for; NULL until somebody needs it
  * @forks: generations of processes before this one
  * @env: the environment at nrt_init(); with what follows while @phase is READY
  * @machine: chips and cores
@@ -36,6 +37,10 @@ enum nrt_phase {
  * @groups: groups of ranks
  * @next_model: id of the next model
  * @callbacks: who is told of the end of executions
+ * @config_lock: protects the contents of all configurations
+ * @recorder: events
+ * @profiler: profiles and inspections
+ * @trace_memory: nrt_trace_stop() tells the memory of the cores
  */
 struct nrt_state {
 	pthread_mutex_t lock;
@@ -50,6 +55,10 @@ struct nrt_state {
 	struct nrt_groups groups;
 	atomic_uint next_model;
 	struct nrt_callbacks callbacks;
+	pthread_mutex_t config_lock;
+	struct nrt_recorder recorder;
+	struct nrt_profiler profiler;
+	atomic_bool trace_memory;
 };
 
 /*
@@ -73,6 +82,12 @@ void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
 /* Like nrt_handle_close(), with a line in the log when there is no such handle. */
 NRT_STATUS nrt_drop(struct nrt_state *state, const char *call, enum nrt_kind kind,
 		    const void *handle, bool wait);
+
+/* Now there is a table of handles. */
+NRT_STATUS nrt_handles_ready(struct nrt_state *state, struct nrt_error *error);
+
+/* End an object that has no handle. */
+void nrt_release_object(enum nrt_kind kind, void *object);
 
 /* nrt_init() and nrt_close(). */
 NRT_STATUS nrt_state_init(struct nrt_error *error);

@@ -247,19 +247,50 @@ bool nrt_handle_close(struct nrt_handles *handles, enum nrt_kind kind, const voi
 	return true;
 }
 
+/* With the lock: the handle that slot @i has, if it is of that kind and open; else NULL. */
+static void *open_handle(struct nrt_handles *handles, enum nrt_kind kind, uint32_t i)
+{
+	const struct slot *slot = slot_at(handles, i);
+	uint64_t state = atomic_load(&slot->state);
+
+	return slot->object && slot->kind == kind && state & STATE_OPEN ?
+		       handle_of(i, kind, state) : NULL;
+}
+
 void *nrt_handle_any(struct nrt_handles *handles, enum nrt_kind kind)
 {
 	void *handle = NULL;
 	uint32_t i;
 
 	pthread_mutex_lock(&handles->lock);
-	for (i = 0; i < handles->nr_slots && !handle; i++) {
-		const struct slot *slot = slot_at(handles, i);
-		uint64_t state = atomic_load(&slot->state);
-
-		if (slot->object && slot->kind == kind && state & STATE_OPEN)
-			handle = handle_of(i, kind, state);
-	}
+	for (i = 0; i < handles->nr_slots && !handle; i++)
+		handle = open_handle(handles, kind, i);
 	pthread_mutex_unlock(&handles->lock);
 	return handle;
+}
+
+/* The first handle of that kind in slot *@i or behind it; *@i is then behind its slot. */
+static void *next_handle(struct nrt_handles *handles, enum nrt_kind kind, uint32_t *i)
+{
+	void *handle = NULL;
+
+	pthread_mutex_lock(&handles->lock);
+	for (; *i < handles->nr_slots && !handle; (*i)++)
+		handle = open_handle(handles, kind, *i);
+	pthread_mutex_unlock(&handles->lock);
+	return handle;
+}
+
+void nrt_handle_each(struct nrt_handles *handles, enum nrt_kind kind, nrt_each_fn *fn, void *arg)
+{
+	void *handle, *object;
+	uint32_t i = 0;
+
+	while ((handle = next_handle(handles, kind, &i))) {
+		object = nrt_handle_get(handles, kind, handle);
+		if (!object)
+			continue;
+		fn(object, arg);
+		nrt_handle_put(handles, handle);
+	}
 }

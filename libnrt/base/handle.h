@@ -22,6 +22,10 @@ enum nrt_kind {
 	NRT_KIND_TENSOR,
 	NRT_KIND_TENSOR_SET,
 	NRT_KIND_TRACKER,
+	NRT_KIND_TRACE_CONFIG,
+	NRT_KIND_FETCH_OPTIONS,
+	NRT_KIND_PROFILE_OPTIONS,
+	NRT_KIND_INSPECT_CONFIG,
 	NRT_NR_KINDS,
 };
 
@@ -55,5 +59,9 @@ bool nrt_handle_close(struct nrt_handles *handles, enum nrt_kind kind, const voi
 
 /* Some handle of that kind, or NULL: to end them all. */
 void *nrt_handle_any(struct nrt_handles *handles, enum nrt_kind kind);
+
+/* Run @fn on each object of that kind; it is referenced meanwhile. No lock is held. */
+typedef void nrt_each_fn(void *object, void *arg);
+void nrt_handle_each(struct nrt_handles *handles, enum nrt_kind kind, nrt_each_fn *fn, void *arg);
 
 #endif /* LIBNRT_BASE_HANDLE_H */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "comm/group.h"
 #include "exec/compute.h"
 
@@ -448,13 +449,21 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 			uint32_t timeout_ms, struct nrt_error *error)
 {
 	struct nrt_comm *comm = model->comm;
+	struct nrt_event event;
 	NRT_STATUS status;
 
+	nrt_event_begin(&event, NRT_EVENT_CC_EXEC_BARRIER);
+	if (event.begin_ns) {
+		event.core = (int32_t)model->part.core->vnc;
+		event.model = model->id;
+		snprintf(event.name, sizeof(event.name), "%.63s", model->neff->name);
+	}
 	pthread_mutex_lock(&comm->lock);
 	status = begin_locked(model, binding, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
 	if (status)
 		comm->epoch++;
 	pthread_mutex_unlock(&comm->lock);
+	nrt_event_end(&event, status);
 	return status;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/event.h"
 #include "exec/compute.h"
 
 /**
@@ -16,6 +18,8 @@
  * @turns: by variable, when there is more than one job: outputs that become inputs go
  *	here and to their tensors in turn, so that the last ones are in the tensors
  * @traced: counted in the model
+ * @whole: event of the execution
+ * @on_core: event of the job under way
  * @async: what was given along; zero if the caller waits
  * @ended: what is told of the end, or NULL
  */
@@ -29,9 +33,74 @@ struct execution {
 	unsigned int left;
 	struct nrt_place *turns;
 	bool traced;
+	struct nrt_event whole;
+	struct nrt_event on_core;
 	struct nrt_async async;
 	struct nrt_ended *ended;
 };
+
+/* An event of @execution begins. */
+static void begin_event(const struct execution *execution, struct nrt_event *event,
+			enum nrt_event_type type)
+{
+	const struct nrt_model *model = execution->model;
+
+	nrt_event_begin(event, type);
+	if (!event->begin_ns)
+		return;
+	event->core = (int32_t)model->part.core->vnc;
+	event->model = model->id;
+	event->exec = execution->job;
+	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
+}
+
+/* With the core's lock, before a submission. */
+static void tell_switch(const struct execution *execution, const struct nrt_core *core)
+{
+	struct nrt_event event;
+
+	if (core->resident == &execution->model->part.view)
+		return;
+	begin_event(execution, &event, NRT_EVENT_NRT_MODEL_SWITCH);
+	if (!event.begin_ns)
+		return;
+	event.exec = 0;
+	event.end_ns = event.begin_ns;
+	nrt_event_tell(&event);
+}
+
+/*
+ * The job has run in the device's time. Both clocks are read together, which is an event too,
+ * and tell when that was.
+ */
+static void tell_device(const struct execution *execution,
+			const struct drm_neuron_wait_job *wait)
+{
+	struct drm_neuron_clock_info clock = { 0 };
+	struct nrt_event sync, running;
+	struct nrt_error ignored;
+
+	begin_event(execution, &sync, NRT_EVENT_TIMESTAMP_SYNC_POINT);
+	begin_event(execution, &running, NRT_EVENT_NC_EXEC_RUNNING);
+	if ((!sync.begin_ns && !running.begin_ns) || !wait->end_ns ||
+	    nrt_device_query(execution->model->part.core->device, DRM_NEURON_QUERY_CLOCKS, &clock,
+			     sizeof(clock), 1, &ignored))
+		return;
+	if (sync.begin_ns) {
+		sync.begin_ns = clock.host_ns;
+		sync.end_ns = clock.host_ns;
+		sync.device_begin_ns = clock.device_ns;
+		sync.device_end_ns = clock.device_ns;
+		nrt_event_tell(&sync);
+	}
+	if (running.begin_ns) {
+		running.begin_ns = clock.host_ns - (clock.device_ns - wait->start_ns);
+		running.end_ns = clock.host_ns - (clock.device_ns - wait->end_ns);
+		running.device_begin_ns = wait->start_ns;
+		running.device_end_ns = wait->end_ns;
+		nrt_event_tell(&running);
+	}
+}
 
 /* The device may write the trace from now on, until trace_end(). */
 static void trace_begin(struct execution *execution, struct drm_neuron_job *args)
@@ -92,11 +161,15 @@ static NRT_STATUS submit(struct execution *execution)
 	NRT_STATUS status;
 
 	trace_begin(execution, &args);
+	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
 	pthread_mutex_lock(&core->lock);
+	tell_switch(execution, core);
 	nrt_bind_view(model, execution->binding);
 	status = nrt_core_submit(core, &part->view, &args, &execution->job,
 				 &execution->request.error);
 	pthread_mutex_unlock(&core->lock);
+	if (status)
+		nrt_event_end(&execution->on_core, status);
 	return status;
 }
 
@@ -137,6 +210,7 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 		.flags = wait->flags & DRM_NEURON_JOB_INEXACT ? NRT_EMU_INEXACT : 0,
 	};
 	model->has_last = true;
+	model->last_ns = nrt_event_now();
 	pthread_mutex_unlock(&model->lock);
 }
 
@@ -169,14 +243,21 @@ static NRT_STATUS end_job(struct execution *execution)
 	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
 	struct drm_neuron_wait_job wait;
+	struct nrt_event waiting;
+	NRT_STATUS status;
 
-	if (nrt_core_wait(model->part.core, execution->job, &wait, error)) {
-		execution->request.fatal = true;
-		return error->status;
+	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
+	status = nrt_core_wait(model->part.core, execution->job, &wait, error);
+	nrt_event_end(&waiting, status);
+	execution->request.fatal = status || nrt_result_is_fatal(&wait);
+	if (!status) {
+		tell_device(execution, &wait);
+		record(model, &wait);
+		status = nrt_result(model, &wait, error);
 	}
-	record(model, &wait);
-	execution->request.fatal = nrt_result_is_fatal(&wait);
-	return nrt_result(model, &wait, error);
+	execution->on_core.exec = execution->job;
+	nrt_event_end(&execution->on_core, status);
+	return status;
 }
 
 /* The output of each pair goes where the next turn wants it, and its input comes from there. */
@@ -225,6 +306,7 @@ static void done(struct nrt_request *request)
 	struct nrt_async async = execution->async;
 	struct nrt_ended *ended = execution->ended;
 
+	nrt_event_end(&execution->whole, request->error.status);
 	nrt_post_execution(model->part.core, request->error.status);
 	*ended = (struct nrt_ended){
 		.model = model->id,
@@ -257,6 +339,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 		return nrt_error_set(error, NRT_INVALID,
 				     "model \"%.64s\" works with peers and cannot be repeated",
 				     model->neff->name);
+	execution->model = model;
+	begin_event(execution, &execution->whole, NRT_EVENT_RUNTIME_EXECUTE);
 	if (nrt_bind(model, execute->handles, execute->inputs, execute->outputs,
 		     &execution->binding, error))
 		return error->status;
@@ -265,7 +349,6 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
 				   execute->repeat > 1;
-	execution->model = model;
 	execution->handles = execute->handles;
 	execution->timeout_ms = execute->timeout_ms;
 	return NRT_SUCCESS;
@@ -370,6 +453,7 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
 	if (execution.binding)
 		nrt_unbind(execute->model, execution.binding);
 	nrt_post_execution(core, status);
+	nrt_event_end(&execution.whole, status);
 	return status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "object/model.h"
 
 /* Of the archive in a NEFF, unpacked. */
@@ -119,18 +120,26 @@ NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *lo
 			  struct nrt_model **out, struct nrt_error *error)
 {
 	struct nrt_model *model = calloc(1, sizeof(*model));
+	struct nrt_event event;
 
 	if (!model)
 		return nrt_error_memory(error);
+	nrt_event_begin(&event, NRT_EVENT_MODEL_LOAD);
 	pthread_mutex_init(&model->lock, NULL);
 	pthread_cond_init(&model->untraced, NULL);
 	model->machine = machine;
 	if (nrt_machine_take_core(machine, load->vnc, &model->part.core, error) ||
 	    fill(model, load, error)) {
+		nrt_event_end(&event, error->status);
 		nrt_model_release(model);
 		return error->status;
 	}
 	nrt_post_load(model->part.core);
+	if (event.begin_ns) {
+		event.core = (int32_t)model->part.core->vnc;
+		event.bytes = load->size;
+		nrt_event_end(&event, NRT_SUCCESS);
+	}
 	*out = model;
 	return NRT_SUCCESS;
 }

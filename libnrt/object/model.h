@@ -101,6 +101,7 @@ struct nrt_group_ops {
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
+ * @last_ns: when it ended, CLOCK_MONOTONIC; 0: there was none
  * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
  * @traced: executions under way that may write to @trace
  * @untraced: @traced became 0
@@ -119,6 +120,7 @@ struct nrt_model {
 	struct nrt_binding *bindings;
 	bool has_last;
 	nrt_emu_execution_t last;
+	uint64_t last_ns;
 	struct nrt_bo *trace;
 	uint64_t trace_bytes;
 	unsigned int traced;

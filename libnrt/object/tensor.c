@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/event.h"
 #include "object/tensor.h"
 
 /* Piece of a fill that goes to the device at once. */
@@ -191,13 +192,47 @@ NRT_STATUS nrt_span_check(const struct nrt_span *span, const char *name, size_t 
 	return NRT_SUCCESS;
 }
 
+static void end_copy(struct nrt_event *event, const struct nrt_span *span, size_t size,
+		     NRT_STATUS status)
+{
+	if (!event->begin_ns)
+		return;
+	event->core = span->storage->vnc;
+	event->bytes = size;
+	nrt_event_end(event, status);
+}
+
+static NRT_STATUS copy_out(const struct nrt_span *span, size_t offset, void *data, size_t size,
+			   struct nrt_error *error)
+{
+	struct nrt_event event;
+	NRT_STATUS status;
+
+	nrt_event_begin(&event, NRT_EVENT_DMEM_BUF_COPYOUT);
+	status = nrt_bo_read(span->storage->bo, span->offset + offset, data, size, error);
+	end_copy(&event, span, size, status);
+	return status;
+}
+
+static NRT_STATUS copy_in(const struct nrt_span *span, size_t offset, const void *data,
+			  size_t size, struct nrt_error *error)
+{
+	struct nrt_event event;
+	NRT_STATUS status;
+
+	nrt_event_begin(&event, NRT_EVENT_DMEM_BUF_COPYIN);
+	status = nrt_bo_write(span->storage->bo, span->offset + offset, data, size, error);
+	end_copy(&event, span, size, status);
+	return status;
+}
+
 NRT_STATUS nrt_span_read(const struct nrt_span *span, size_t offset, void *data, size_t size,
 			 struct nrt_error *error)
 {
 	const uint8_t *memory = nrt_span_memory(span);
 
 	if (!memory)
-		return nrt_bo_read(span->storage->bo, span->offset + offset, data, size, error);
+		return copy_out(span, offset, data, size, error);
 	/* Both may be the same tensor. */
 	if (size)
 		memmove(data, memory + offset, size);
@@ -210,7 +245,7 @@ NRT_STATUS nrt_span_write(const struct nrt_span *span, size_t offset, const void
 	uint8_t *memory = nrt_span_memory(span);
 
 	if (!memory)
-		return nrt_bo_write(span->storage->bo, span->offset + offset, data, size, error);
+		return copy_in(span, offset, data, size, error);
 	if (size)
 		memcpy(memory + offset, data, size);
 	return NRT_SUCCESS;

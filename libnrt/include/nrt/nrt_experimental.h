@@ -120,6 +120,24 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callb
  */
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 
+/**
+ * nrt_trace_start() - record what the library does on all cores of the process
+ * @trace_mem: tell the memory of the cores, too
+ *
+ * It is the trace of nrt_sys_trace_start() with the defaults, for a file.
+ * Return: NRT_SUCCESS; NRT_INVALID: a trace is running.
+ */
+NRT_STATUS nrt_trace_start(bool trace_mem);
+
+/**
+ * nrt_trace_stop() - stop, and write the events
+ * @filename: file, which is made or emptied. Documentation/libnrt/profile.rst has the format
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: nrt_trace_start() has not been called; NRT_FAILURE: the
+ * file cannot be written, and the trace goes on; NRT_RESOURCE.
+ */
+NRT_STATUS nrt_trace_stop(const char *filename);
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus
