@@ -9,6 +9,7 @@
 #include <nrt/nrt_profile.h>
 
 #include "api/state.h"
+#include "hw/instance.h"
 #include "nrt_build.h"
 
 _Static_assert(sizeof(nrt_instance_info_t) == 32, "public layout");
@@ -140,41 +141,6 @@ NRT_STATUS nrt_get_visible_nc_count(uint32_t *nc_count)
 	return nrt_get_visible_vnc_count(nc_count);
 }
 
-/* Public instance types by generation and number of chips. */
-static uint32_t instance_size(uint32_t generation, unsigned int chips)
-{
-	static const struct {
-		uint32_t generation;
-		unsigned int chips;
-		uint32_t size;
-	} sizes[] = {
-		{ 2, 1, NRT_INSTANCE_SIZE_2XL },
-		{ 2, 16, NRT_INSTANCE_SIZE_32XL },
-		{ 3, 1, NRT_INSTANCE_SIZE_3XL },
-		{ 3, 16, NRT_INSTANCE_SIZE_48XL },
-	};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (sizes[i].generation == generation && sizes[i].chips == chips)
-			return sizes[i].size;
-	return NRT_INSTANCE_SIZE_UNKNOWN;
-}
-
-static uint32_t instance_family(uint32_t generation)
-{
-	switch (generation) {
-	case 2:
-		return NRT_INSTANCE_TRN1;
-	case 3:
-		return NRT_INSTANCE_TRN2;
-	case 4:
-		return NRT_INSTANCE_TRN3;
-	default:
-		return NRT_INSTANCE_UNKNOWN;
-	}
-}
-
 static NRT_STATUS look_instance(const struct nrt_machine *machine, void *out,
 				struct nrt_error *error)
 {
@@ -182,8 +148,7 @@ static NRT_STATUS look_instance(const struct nrt_machine *machine, void *out,
 	nrt_instance_info_t *info = out;
 
 	(void)error;
-	info->family = instance_family(first->info.generation);
-	info->size = instance_size(first->info.generation, machine->nr_devices);
+	nrt_instance(machine, &info->family, &info->size);
 	snprintf(info->arch_name, sizeof(info->arch_name), "%.8s", first->info.core_arch);
 	first->backend->revision(first->chip, info->device_revision,
 				 sizeof(info->device_revision));

@@ -168,7 +168,7 @@ void *nrt_tensor_get_va(const nrt_tensor_t *tensor)
 {
 	struct nrt_state *state = nrt_enter_any();
 	struct nrt_span span = look_at(state, tensor);
-	void *memory = nrt_span_memory(&span);
+	void *memory = nrt_span_map(&span);
 
 	nrt_span_put(&span);
 	nrt_leave(state);

@@ -10,6 +10,7 @@
 #ifndef LIBNRT_BACKEND_BACKEND_H
 #define LIBNRT_BACKEND_BACKEND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,10 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @open_all: open every chip
  * @close: close a chip; its claims and buffers are gone
  * @path: the chip's name for messages
+ * @has_dmabuf: @bo_export gives a dma-buf of the kernel
  * @revision: write the chip's PCI revision, e.g. "0xff", into @size bytes
+ * @instance: write the public name of the machine, or what it calls itself, into @size bytes
+ * @hbm_map: where all of an HBM stack is mapped, which it stays; NULL: that is not possible
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
  *	@wait, @post: as in drm/neuron_accel.h
  * @bo_close: drop a handle
@@ -43,10 +47,13 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  */
 struct nrt_backend {
 	const char *name;
+	bool has_dmabuf;
 	nrt_open_all_fn *open_all;
 	void (*close)(struct nrt_chip *chip);
 	const char *(*path)(const struct nrt_chip *chip);
 	void (*revision)(const struct nrt_chip *chip, char *text, size_t size);
+	void (*instance)(char *text, size_t size);
+	int (*hbm_map)(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size);
 	int (*query)(struct nrt_chip *chip, struct drm_neuron_query *query);
 	int (*claim)(struct nrt_chip *chip, struct drm_neuron_claim *claim);
 	int (*release)(struct nrt_chip *chip, struct drm_neuron_release *release);

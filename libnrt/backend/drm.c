@@ -71,23 +71,35 @@ static const char *drm_path(const struct nrt_chip *chip)
 	return chip->path;
 }
 
+/* The first line of a file of sysfs; @text stays when it cannot be read. */
+static void read_line(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return;
+	if (fgets(text, (int)size, file))
+		text[strcspn(text, "\n")] = '\0';
+	fclose(file);
+}
+
 static void drm_revision(const struct nrt_chip *chip, char *text, size_t size)
 {
 	char path[128];
 	struct stat st;
-	FILE *file;
 
 	snprintf(text, size, "unknown");
 	if (fstat(chip->fd, &st))
 		return;
 	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device/revision", major(st.st_rdev),
 		 minor(st.st_rdev));
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	if (fgets(text, (int)size, file))
-		text[strcspn(text, "\n")] = '\0';
-	fclose(file);
+	read_line(path, text, size);
+}
+
+static void drm_instance(char *text, size_t size)
+{
+	snprintf(text, size, "unknown");
+	read_line("/sys/class/dmi/id/product_name", text, size);
 }
 
 static int drm_query(struct nrt_chip *chip, struct drm_neuron_query *query)
@@ -177,10 +189,12 @@ static int drm_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 
 const struct nrt_backend nrt_backend_drm = {
 	.name = "drm",
+	.has_dmabuf = true,
 	.open_all = drm_open_all,
 	.close = drm_close,
 	.path = drm_path,
 	.revision = drm_revision,
+	.instance = drm_instance,
 	.query = drm_query,
 	.claim = drm_claim,
 	.release = drm_release,

@@ -239,6 +239,66 @@ NRT_STATUS nrt_bo_info(struct nrt_bo *bo, struct drm_neuron_bo_info *info,
 	return NRT_SUCCESS;
 }
 
+NRT_STATUS nrt_bo_map(struct nrt_bo *bo, void **map, struct nrt_error *error)
+{
+	struct nrt_device *device = bo->device;
+	struct drm_neuron_bo_info info;
+	int ret = 0;
+
+	if (nrt_bo_info(bo, &info, error))
+		return error->status;
+	pthread_mutex_lock(&device->lock);
+	if (!bo->map)
+		ret = device->backend->bo_map(device->chip, info.mmap_offset, bo->size, &bo->map);
+	*map = bo->map;
+	pthread_mutex_unlock(&device->lock);
+	if (!ret)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot map %llu bytes: %s",
+			     nrt_device_path(device), (unsigned long long)bo->size,
+			     strerror(-ret));
+}
+
+static bool holds(const struct nrt_bo *bo, uintptr_t va, uint64_t size)
+{
+	uintptr_t first = (uintptr_t)bo->map;
+
+	return first && va >= first && va - first <= bo->size && size <= bo->size - (va - first);
+}
+
+struct nrt_bo *nrt_bo_at(struct nrt_device *device, uintptr_t va, uint64_t size,
+			 uint64_t *offset)
+{
+	struct nrt_bo *bo;
+
+	pthread_mutex_lock(&device->lock);
+	bo = device->bos;
+	while (bo && !holds(bo, va, size))
+		bo = bo->next;
+	if (bo) {
+		bo->refs++;
+		*offset = va - (uintptr_t)bo->map;
+	}
+	pthread_mutex_unlock(&device->lock);
+	return bo;
+}
+
+NRT_STATUS nrt_bo_dmabuf(struct nrt_bo *bo, int *fd, struct nrt_error *error)
+{
+	const struct nrt_backend *backend = bo->device->backend;
+	int ret;
+
+	if (!backend->has_dmabuf)
+		return nrt_error_set(error, NRT_INVALID,
+				     "back end %s: chips in this process have no dma-bufs",
+				     backend->name);
+	ret = backend->bo_export(bo->device->chip, bo->handle, fd);
+	if (!ret)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot export a buffer: %s",
+			     nrt_device_path(bo->device), strerror(-ret));
+}
+
 /* Is there memory at all where the user's should be? */
 static bool is_mapped(const struct drm_neuron_copy *copy)
 {

@@ -51,6 +51,19 @@ NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nr
 NRT_STATUS nrt_bo_info(struct nrt_bo *bo, struct drm_neuron_bo_info *info,
 		       struct nrt_error *error);
 
+/* Map it, if it is not yet; it stays mapped as long as its device. NRT_FAILURE, NRT_RESOURCE. */
+NRT_STATUS nrt_bo_map(struct nrt_bo *bo, void **map, struct nrt_error *error);
+
+/*
+ * The mapped buffer of @device that has the @size bytes at address @va, with a reference,
+ * and where in it they begin; NULL: there is none.
+ */
+struct nrt_bo *nrt_bo_at(struct nrt_device *device, uintptr_t va, uint64_t size,
+			 uint64_t *offset);
+
+/* A dma-buf of it, for close(). NRT_INVALID: the back end has none. */
+NRT_STATUS nrt_bo_dmabuf(struct nrt_bo *bo, int *fd, struct nrt_error *error);
+
 /* Copies by the device. */
 NRT_STATUS nrt_bo_write(struct nrt_bo *bo, uint64_t offset, const void *data, uint64_t size,
 			struct nrt_error *error);

@@ -177,6 +177,18 @@ uint8_t *nrt_span_memory(const struct nrt_span *span)
 	return memory ? memory + span->offset : NULL;
 }
 
+uint8_t *nrt_span_map(const struct nrt_span *span)
+{
+	uint8_t *memory = nrt_span_memory(span);
+	struct nrt_error ignored;
+	void *map;
+
+	if (memory || !span->storage || !span->storage->bo || !span->storage->bo->handle ||
+	    nrt_bo_map(span->storage->bo, &map, &ignored))
+		return memory;
+	return (uint8_t *)map + span->offset;
+}
+
 NRT_STATUS nrt_span_check(const struct nrt_span *span, const char *name, size_t offset,
 			  size_t size, struct nrt_error *error)
 {

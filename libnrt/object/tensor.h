@@ -80,8 +80,11 @@ NRT_STATUS nrt_tensor_attach(struct nrt_tensor *tensor, void *buffer, size_t siz
 struct nrt_span nrt_tensor_span(struct nrt_tensor *tensor);
 void nrt_span_put(struct nrt_span *span);
 
-/* Host address of the first byte, or NULL. */
+/* Host address of the first byte; NULL: it is device memory, or there is none. */
 uint8_t *nrt_span_memory(const struct nrt_span *span);
+
+/* The same, with device memory mapped if that is possible. */
+uint8_t *nrt_span_map(const struct nrt_span *span);
 
 /* [offset, offset + size) must lie in a span with storage; @name is for the message. */
 NRT_STATUS nrt_span_check(const struct nrt_span *span, const char *name, size_t offset,

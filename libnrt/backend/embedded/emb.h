@@ -319,6 +319,7 @@ void emb_bo_put(struct emb_bo *bo);
 int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create);
 int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info);
 void emb_bo_close(struct nrt_chip *chip, uint32_t handle);
+int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size);
 int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map);
 void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size);
 int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd);

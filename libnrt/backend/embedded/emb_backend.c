@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,6 +152,11 @@ static int emb_query(struct nrt_chip *chip, struct drm_neuron_query *query)
 	}
 }
 
+static void emb_instance(char *text, size_t size)
+{
+	snprintf(text, size, "%s", getenv("NEURON_EMU_INSTANCE") ?: "trn2.3xlarge");
+}
+
 static bool post_valid(const struct drm_neuron_array *entries)
 {
 	const struct drm_neuron_post_entry *entry = (void *)(uintptr_t)entries->pointer;
@@ -189,6 +195,8 @@ const struct nrt_backend nrt_backend_embedded = {
 	.close = emb_close,
 	.path = emb_path,
 	.revision = emb_revision,
+	.instance = emb_instance,
+	.hbm_map = emb_hbm_map,
 	.query = emb_query,
 	.claim = emb_claim,
 	.release = emb_release,

@@ -525,6 +525,16 @@ void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
 	(void)size;
 }
 
+/* The chip's own memory: what the CPU reads and writes there the chip sees. */
+int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size)
+{
+	if (emb_forked(chip))
+		return -ENODEV;
+	*map = chip->stack[stack].hbm;
+	*size = chip->stack[stack].size;
+	return *map ? 0 : -ENODEV;
+}
+
 int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd)
 {
 	struct emb_bo *bo = bo_lookup(chip, handle);

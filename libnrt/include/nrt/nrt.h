@@ -518,7 +518,11 @@ NRT_STATUS nrt_tensor_allocate_slice(const nrt_tensor_t *tensor_source, size_t o
  * nrt_tensor_get_va() - host address of a tensor
  * @tensor: tensor
  *
- * Return: address of its first byte, NULL for device and empty tensors.
+ * Device tensors are mapped by the first call. The address is good until the tensor and all
+ * that share its storage are freed, and until nrt_close().
+ *
+ * Return: address of its first byte; NULL for empty tensors, and when the memory cannot be
+ * mapped.
  */
 void *nrt_tensor_get_va(const nrt_tensor_t *tensor);
 
@@ -551,6 +555,51 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor, int64_
  * Return: NRT_SUCCESS, NRT_INVALID (NULL, or no storage), NRT_INVALID_HANDLE.
  */
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor);
+
+/* --- Devices --- */
+
+/**
+ * nrt_get_dmabuf_fd() - a dma-buf of device memory, for other drivers
+ * @va: address from nrt_tensor_get_va()
+ * @size: bytes
+ * @fd: out: dma-buf of the tensor's whole storage, for close()
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: the bytes are not within one tensor of a device, or
+ * the chips are in this process and have no dma-bufs; NRT_FAILURE, NRT_RESOURCE.
+ */
+NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd);
+
+/**
+ * nrt_host_device_id_get() - the number that a chip has on the host, not in the container
+ * @neuron_dev: number of the chip among those that the process sees, from 0
+ * @host_device_id: out: its number on the fabric
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID.
+ */
+NRT_STATUS nrt_host_device_id_get(int neuron_dev, uint32_t *host_device_id);
+
+/**
+ * nrt_host_device_id_rid_map_get() - the routing ids of the chips
+ * @count: in: elements of the table; out: chips of the fabric
+ * @host_did_to_rid_map: filled: routing id by host device id; UINT32_MAX for chips that the
+ *	process does not see
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: a NULL pointer, or a table that is too small. *@count
+ * is set then, too.
+ */
+NRT_STATUS nrt_host_device_id_rid_map_get(uint32_t *count, uint32_t *host_did_to_rid_map);
+
+/**
+ * nrt_get_hbm_mmap_va() - where an HBM stack is mapped as a whole
+ * @device_id: number of the chip among those that the process sees
+ * @hbm_idx: stack
+ * @addr: out: its first byte; good until nrt_close()
+ * @size: out: bytes
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID_HANDLE: the chip has no such stack; NRT_INVALID: no such
+ * chip, or the chips are those of the driver, which maps single buffers only.
+ */
+NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *size);
 
 #pragma GCC visibility pop
 

@@ -121,6 +121,17 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callb
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
 
 /**
+ * nrt_memcpy_to_device() - copy bytes to mapped device memory
+ * @dest: address from nrt_tensor_get_va() or nrt_get_hbm_mmap_va()
+ * @src: host memory
+ * @size: bytes, may be 0
+ *
+ * The device sees the bytes when the call returns.
+ * Return: NRT_SUCCESS; NRT_INVALID: the destination is no mapped device memory; NRT_FAILURE.
+ */
+NRT_STATUS nrt_memcpy_to_device(void *dest, const void *src, size_t size);
+
+/**
  * nrt_trace_start() - record what the library does on all cores of the process
  * @trace_mem: tell the memory of the cores, too
  *
