@@ -228,6 +228,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	}
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
+	nrt_meetings_init(&state->meetings);
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
 fail:
@@ -257,6 +258,7 @@ static void take_down(struct nrt_state *state)
 	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
 		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
 	nrt_groups_fini(&state->groups);
+	nrt_meetings_fini(&state->meetings);
 	nrt_machine_close(&state->machine);
 }
 
@@ -269,6 +271,7 @@ static void close_locked(struct nrt_state *state)
 	atomic_store(&state->phase, NRT_PHASE_CLOSING);
 	nrt_units_cancel(state->units);
 	nrt_groups_cancel(&state->groups);
+	nrt_meetings_cancel(&state->meetings);
 	nrt_machine_release(&state->machine);
 	while (atomic_load(&state->users))
 		pthread_cond_wait(&state->left, &state->lock);

@@ -12,6 +12,7 @@
 #include "api/callback.h"
 #include "base/log.h"
 #include "comm/group.h"
+#include "comm/host.h"
 #include "exec/compute.h"
 #include "hw/machine.h"
 #include "observe/profile.h"
@@ -35,6 +36,7 @@ enum nrt_phase {
  * @machine: chips and cores
  * @units: execution units of the cores
  * @groups: groups of ranks
+ * @meetings: of ranks, for work of the host
  * @next_model: id of the next model
  * @callbacks: who is told of the end of executions
  * @config_lock: protects the contents of all configurations
@@ -53,6 +55,7 @@ struct nrt_state {
 	struct nrt_machine machine;
 	struct nrt_units *units;
 	struct nrt_groups groups;
+	struct nrt_meetings meetings;
 	atomic_uint next_model;
 	struct nrt_callbacks callbacks;
 	pthread_mutex_t config_lock;

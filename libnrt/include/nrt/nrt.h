@@ -556,6 +556,60 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *tensor, int64_
  */
 NRT_STATUS nrt_tensor_reset_output_completion(nrt_tensor_t *tensor);
 
+/* --- Collectives of the host --- */
+
+/**
+ * struct nrt_cc_comm - who takes part in a collective (32 bytes)
+ * @replica_group: @rank_n ranks
+ * @rank: this one's place in @replica_group
+ * @rank_n: how many take part
+ * @ctx_device_id: rank among all
+ * @ctx_device_count: how many there are
+ * @vnc: core
+ */
+typedef struct nrt_cc_comm {
+	uint32_t *replica_group;
+	uint32_t rank;
+	uint32_t rank_n;
+	uint32_t ctx_device_id;
+	uint32_t ctx_device_count;
+	uint32_t vnc;
+} nrt_cc_comm_t;
+
+/**
+ * struct nrt_tensor_list - tensors of a collective (16 bytes)
+ * @tensors: @num_tensors of them
+ * @num_tensors: how many
+ */
+typedef struct nrt_tensor_list {
+	nrt_tensor_t **tensors;
+	size_t num_tensors;
+} nrt_tensor_list_t;
+
+/**
+ * nrt_build_global_comm() - meet all ranks
+ * @vnc: core of this rank
+ * @g_device_id: rank
+ * @g_device_count: ranks
+ *
+ * The ranks are threads of this process. Each waits for the others, at most as long as an
+ * execution may take. Models need no such call: see nrt_load_collectives().
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: no such core or rank, or it came twice; NRT_TIMEOUT: a rank
+ * did not come; NRT_FAILURE: another rank gave up; NRT_RESOURCE.
+ */
+NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+
+/**
+ * nrt_cc_global_comm_init() - meet all ranks, for collectives that a program schedules
+ * @vnc: as for nrt_build_global_comm()
+ * @g_device_id: likewise
+ * @g_device_count: likewise
+ *
+ * Return: as for nrt_build_global_comm().
+ */
+NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+
 /* --- Devices --- */
 
 /**
@@ -600,6 +654,17 @@ NRT_STATUS nrt_host_device_id_rid_map_get(uint32_t *count, uint32_t *host_did_to
  * chip, or the chips are those of the driver, which maps single buffers only.
  */
 NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *size);
+
+/**
+ * nrt_get_attached_efa_bdf() - the network adapter next to device memory
+ * @va: address of mapped device memory
+ * @efa_bdf: not written
+ * @len: not written
+ *
+ * There is no such adapter in this model.
+ * Return: NRT_FAILURE.
+ */
+NRT_STATUS nrt_get_attached_efa_bdf(const void *va, char *efa_bdf, size_t *len);
 
 #pragma GCC visibility pop
 

@@ -124,6 +124,35 @@ NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *inp
 				 nrta_seq_t *req_sequence);
 
 /**
+ * nrta_cc_prepare() - prepare a collective
+ * @comm: who takes part
+ * @input: its tensors
+ * @output: where the result goes
+ * @dtype: type of the elements
+ * @op: how they are reduced
+ * @cc_op: which collective
+ * @cc_ctx: not written
+ *
+ * Collectives outside of programs are not implemented.
+ * Return: NRT_FAILURE.
+ */
+NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
+			   nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
+			   nrt_cc_op_type_t cc_op, nrt_cc_context_t **cc_ctx);
+
+/**
+ * nrta_cc_schedule() - schedule a collective that is prepared
+ * @cc_ctx: from nrta_cc_prepare(), which gives none yet
+ * @queue: of unit COLLECTIVES
+ * @err: hears of a failure
+ * @req_sequence: not written
+ *
+ * Return: NRT_INVALID_HANDLE.
+ */
+NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
+			    nrta_seq_t *req_sequence);
+
+/**
  * nrta_is_completed() - has a request ended?
  * @seq: request
  * @is_completed: out: the answer

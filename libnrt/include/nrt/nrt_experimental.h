@@ -55,6 +55,26 @@ typedef struct nrt_model_info {
 } nrt_model_info_t;
 
 /**
+ * struct nrt_ucode_img - an image of microcode (16 bytes)
+ * @bin: the image
+ * @size: its bytes
+ */
+typedef struct nrt_ucode_img {
+	uint8_t *bin;
+	size_t size;
+} nrt_ucode_img;
+
+/**
+ * struct nrt_ucode_info - microcode of an engine (32 bytes)
+ * @iram: instructions
+ * @dram: data
+ */
+typedef struct nrt_ucode_info {
+	nrt_ucode_img iram;
+	nrt_ucode_img dram;
+} nrt_ucode_info;
+
+/**
  * typedef NRT_ASYNC_EXEC_STATUS_CALLBACK - an asynchronous execution ended
  * @params: as registered
  * @model_id: counts the models of the process, from 1
@@ -119,6 +139,52 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK callb
  * was told of them; NRT_INVALID.
  */
 NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
+
+/**
+ * nrt_barrier() - wait until all ranks are here
+ * @vnc: core of this rank
+ * @g_device_id: rank
+ * @g_device_count: ranks
+ *
+ * The ranks are threads of this process, and meet on the host; no program runs for it.
+ * Return: as for nrt_build_global_comm().
+ */
+NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
+
+/**
+ * nrt_all_gather() - give all ranks the bytes of all
+ * @vnc: core of this rank
+ * @g_device_id: rank
+ * @g_device_count: ranks
+ * @rank_input_size: bytes of each rank
+ * @input: bytes of this rank
+ * @output: @g_device_count times @rank_input_size bytes, by rank
+ *
+ * The ranks are threads of this process, and meet on the host; no program runs for it.
+ * Return: as for nrt_build_global_comm(); NRT_INVALID also when their sizes differ.
+ */
+NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
+			  uint32_t rank_input_size, void *input, void *output);
+
+/**
+ * nrt_get_libnccl_net() - the plug-in of a network library
+ * @err: out: NRT_FAILURE, may be NULL
+ * @err_msg: out: why, cut short if need be; may be NULL
+ * @err_msg_size: bytes of @err_msg
+ *
+ * There is no network in this model. May be called at any time.
+ * Return: NULL.
+ */
+void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size);
+
+/**
+ * nrt_set_pool_eng_ucode() - other microcode for the gpsimd engines
+ * @ucode_info: the images
+ *
+ * The engines of this model have none. May be called at any time.
+ * Return: NRT_FAILURE; NRT_INVALID: @ucode_info is NULL, or nrt_init() came first.
+ */
+NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info);
 
 /**
  * nrt_memcpy_to_device() - copy bytes to mapped device memory

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/*
+ * nrt.h and nrt_experimental.h: work of the host for ranks that are threads of the process.
+ */
+#include <nrt/nrt_experimental.h>
+
+#include "api/state.h"
+
+_Static_assert(sizeof(nrt_cc_comm_t) == 32, "public layout");
+_Static_assert(sizeof(nrt_tensor_list_t) == 16, "public layout");
+
+/* @call names the gathering, too. */
+static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gather)
+{
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(call, &status);
+	if (!state)
+		return status;
+	gather->what = call;
+	gather->timeout_ms = state->env.timeout_ms;
+	status = nrt_machine_core(&state->machine, vnc, &error) ?
+			 nrt_gather(&state->meetings, gather, &error) : error.status;
+	nrt_leave(state);
+	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+	struct nrt_gather nothing = { .rank = g_device_id, .count = g_device_count };
+
+	return gather(__func__, vnc, &nothing);
+}
+
+NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+	struct nrt_gather nothing = { .rank = g_device_id, .count = g_device_count };
+
+	return gather(__func__, vnc, &nothing);
+}
+
+NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
+{
+	struct nrt_gather nothing = { .rank = g_device_id, .count = g_device_count };
+
+	return gather(__func__, vnc, &nothing);
+}
+
+NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,
+			  uint32_t rank_input_size, void *input, void *output)
+{
+	struct nrt_gather what = {
+		.rank = g_device_id,
+		.count = g_device_count,
+		.size = rank_input_size,
+		.input = input,
+		.output = output,
+	};
+
+	if (rank_input_size && (!input || !output))
+		return nrt_fail_with(__func__, NRT_INVALID, "input or output is NULL");
+	return gather(__func__, vnc, &what);
+}
