@@ -103,6 +103,8 @@ void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
 		[NRT_KIND_FETCH_OPTIONS] = "set of options for fetching events",
 		[NRT_KIND_PROFILE_OPTIONS] = "set of options for continuous profiling",
 		[NRT_KIND_INSPECT_CONFIG] = "configuration of an inspection",
+		[NRT_KIND_ENDPOINT] = "communicator",
+		[NRT_KIND_MESSAGE] = "request",
 	};
 	void *object = state->handles ? nrt_handle_get(state->handles, kind, handle) : NULL;
 
@@ -160,6 +162,16 @@ static void release_inspect(void *object)
 	free(object);
 }
 
+static void release_endpoint(void *object)
+{
+	nrt_endpoint_release(object);
+}
+
+static void release_message(void *object)
+{
+	nrt_message_release(object);
+}
+
 static nrt_release_fn *const *release_table(void)
 {
 	static nrt_release_fn *const release[NRT_NR_KINDS] = {
@@ -171,6 +183,8 @@ static nrt_release_fn *const *release_table(void)
 		[NRT_KIND_FETCH_OPTIONS] = free,
 		[NRT_KIND_PROFILE_OPTIONS] = release_folder,
 		[NRT_KIND_INSPECT_CONFIG] = release_inspect,
+		[NRT_KIND_ENDPOINT] = release_endpoint,
+		[NRT_KIND_MESSAGE] = release_message,
 	};
 
 	return release;
@@ -221,16 +235,24 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		return error->status;
 	if (nrt_machine_claim(machine, &state->env, error))
 		goto fail;
+	if (nrt_streams_init(&state->streams, machine->nr_cores, error))
+		goto fail;
+	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_machine_total(machine), error))
+		goto fail_streams;
 	state->units = nrt_units_new(machine->nr_cores);
 	if (!state->units) {
 		nrt_error_memory(error);
-		goto fail;
+		goto fail_sendrecv;
 	}
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
 	nrt_meetings_init(&state->meetings);
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
+fail_sendrecv:
+	nrt_sendrecv_fini(&state->sendrecv);
+fail_streams:
+	nrt_streams_fini(&state->streams);
 fail:
 	nrt_machine_close(machine);
 	return error->status;
@@ -259,6 +281,8 @@ static void take_down(struct nrt_state *state)
 		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
 	nrt_groups_fini(&state->groups);
 	nrt_meetings_fini(&state->meetings);
+	nrt_sendrecv_fini(&state->sendrecv);
+	nrt_streams_fini(&state->streams);
 	nrt_machine_close(&state->machine);
 }
 

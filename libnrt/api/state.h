@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "comm/group.h"
 #include "comm/host.h"
+#include "comm/sendrecv.h"
+#include "comm/stream.h"
 #include "exec/compute.h"
 #include "hw/machine.h"
 #include "observe/profile.h"
@@ -37,6 +39,8 @@ enum nrt_phase {
  * @units: execution units of the cores
  * @groups: groups of ranks
  * @meetings: of ranks, for work of the host
+ * @sendrecv: tensors that cores send
+ * @streams: debug streams of cores
  * @next_model: id of the next model
  * @callbacks: who is told of the end of executions
  * @config_lock: protects the contents of all configurations
@@ -56,6 +60,8 @@ struct nrt_state {
 	struct nrt_units *units;
 	struct nrt_groups groups;
 	struct nrt_meetings meetings;
+	struct nrt_sendrecv sendrecv;
+	struct nrt_streams streams;
 	atomic_uint next_model;
 	struct nrt_callbacks callbacks;
 	pthread_mutex_t config_lock;

@@ -4,9 +4,12 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <nrt/ndebug_stream.h>
 #include <nrt/nrt_async.h>
+#include <nrt/nrt_async_sendrecv.h>
 #include <nrt/nrt_experimental.h>
 
 #include "kselftest_harness.h"
@@ -184,6 +187,220 @@ TEST_F_TIMEOUT(ranks, close_ends_the_wait, 60)
 	nrt_close();
 	pthread_join(self->threads[0], NULL);
 	EXPECT_EQ(NRT_CLOSED, status);
+}
+
+/* --- Debug streams --- */
+
+TEST_F(ranks, streams)
+{
+	ndebug_stream_event_header_t header;
+	struct pollfd poll_fd = { .fd = -1, .events = POLLIN };
+	int fd = -1, other = -1;
+	void *payload;
+
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_connect(-1, &fd));
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_connect(100000, &fd));
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_connect(0, NULL));
+	ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_connect(0, &fd));
+	ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_connect(1, &other));
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_connect(0, &fd));
+	poll_fd.fd = fd;
+	EXPECT_EQ(0, poll(&poll_fd, 1, 0));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_debug_client_read_one_event(fd, &header, &payload));
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_read_one_event(fd, NULL, &payload));
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_read_one_event(0, &header, &payload));
+	nrt_debug_client_connect_close(fd);
+	EXPECT_EQ(NRT_INVALID, nrt_debug_client_read_one_event(fd, &header, &payload));
+	ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_connect(0, &fd));
+	rig_catch();
+	nrt_debug_client_connect_close(12345);
+	EXPECT_TRUE(rig_has(rig_caught(), "12345 is no connected stream"));
+	/* nrt_close() closes what is left. */
+}
+
+/* --- Sending tensors --- */
+
+#define BYTES	(3 * 1024 * 1024 + 5)
+#define LOCAL	"127.0.0.1"
+
+FIXTURE(pair)
+{
+	nrt_async_sendrecv_comm_t *send;
+	nrt_async_sendrecv_comm_t *recv;
+	nrt_tensor_t *from;
+	nrt_tensor_t *to;
+	uint8_t *data;
+	uint8_t *back;
+	int to_core;
+};
+
+FIXTURE_VARIANT(pair)
+{
+	nrt_tensor_placement_t from;
+	nrt_tensor_placement_t to;
+	bool other_chip;
+};
+
+FIXTURE_VARIANT_ADD(pair, device_to_device) {
+	.from = NRT_TENSOR_PLACEMENT_DEVICE,
+	.to = NRT_TENSOR_PLACEMENT_DEVICE,
+};
+
+FIXTURE_VARIANT_ADD(pair, chip_to_chip) {
+	.from = NRT_TENSOR_PLACEMENT_DEVICE,
+	.to = NRT_TENSOR_PLACEMENT_DEVICE,
+	.other_chip = true,
+};
+
+FIXTURE_VARIANT_ADD(pair, host_to_device) {
+	.from = NRT_TENSOR_PLACEMENT_VIRTUAL,
+	.to = NRT_TENSOR_PLACEMENT_DEVICE,
+};
+
+FIXTURE_SETUP(pair)
+{
+	uint32_t cores = 0;
+	bool done = false;
+	size_t i;
+
+	if (rig_chips() < 2)
+		SKIP(return, "needs two chips");
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
+	self->to_core = variant->other_chip ? (int)cores - 1 : 1;
+	self->data = malloc(BYTES);
+	self->back = malloc(BYTES);
+	ASSERT_TRUE(self->data && self->back);
+	for (i = 0; i < BYTES; i++)
+		self->data[i] = (uint8_t)(i * 7 + i / 251);
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(variant->from, 0, BYTES, "from", &self->from));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(variant->to, self->to_core, BYTES, "to",
+						   &self->to));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(self->from, self->data, 0, BYTES));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_init(0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_init(self->to_core));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_connect(LOCAL, self->to_core, 0, &self->send));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_comm(self->send, &done));
+	EXPECT_FALSE(done);
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_accept(LOCAL, 0, self->to_core, &self->recv));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_comm(self->send, &done));
+	EXPECT_TRUE(done);
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_comm(self->recv, &done));
+	EXPECT_TRUE(done);
+}
+
+FIXTURE_TEARDOWN(pair)
+{
+	nrt_tensor_free(&self->from);
+	nrt_tensor_free(&self->to);
+	nrt_close();
+	free(self->data);
+	free(self->back);
+}
+
+TEST_F(pair, send)
+{
+	nrt_async_sendrecv_request_t *sent, *received;
+	bool done = true;
+	size_t size = 0;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_send_tensor(self->from, 5, BYTES - 5,
+							      self->send, &sent));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(sent, &done, &size));
+	EXPECT_FALSE(done);
+	/* There may be more room than bytes. */
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_recv_tensor(self->to, 0, BYTES, self->recv,
+							      &received));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(received, &done, &size));
+	EXPECT_TRUE(done);
+	EXPECT_EQ(BYTES - 5, size);
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(sent, &done, &size));
+	EXPECT_TRUE(done);
+	EXPECT_EQ(BYTES - 5, size);
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_flush(self->to_core));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->to, self->back, 0, BYTES - 5));
+	EXPECT_EQ(0, memcmp(self->data + 5, self->back, BYTES - 5));
+	/* A request is gone when its end was seen. */
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_async_sendrecv_test_request(sent, &done, &size));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(0));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(self->to_core));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_async_sendrecv_test_comm(self->send, &done));
+}
+
+/* Requests of a communicator are done in order. */
+TEST_F(pair, in_order)
+{
+	nrt_async_sendrecv_request_t *requests[8];
+	bool done;
+	size_t size;
+	int i;
+
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_recv_tensor(
+				self->to, (size_t)i * 100, 100, self->recv, &requests[i]));
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_send_tensor(
+				self->from, (size_t)(3 - i) * 100, 100, self->send,
+				&requests[4 + i]));
+	for (i = 0; i < 8; i++) {
+		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(requests[i], &done,
+								       &size));
+		EXPECT_TRUE(done);
+	}
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->to, self->back, 0, 400));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, memcmp(self->back + i * 100, self->data + (3 - i) * 100, 100));
+}
+
+TEST_F(pair, mistakes)
+{
+	nrt_async_sendrecv_request_t *sent, *received, *other;
+	nrt_async_sendrecv_comm_t *comm;
+	bool done;
+	size_t size;
+	int num = 0;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_get_max_num_communicators_per_lnc(&num));
+	EXPECT_GT(num, 0);
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_get_max_num_pending_request(&num));
+	EXPECT_GT(num, 0);
+	EXPECT_EQ(NRT_INVALID, nrt_async_sendrecv_get_max_num_pending_request(NULL));
+	EXPECT_EQ(NRT_INVALID, nrt_async_sendrecv_get_max_num_communicators_per_lnc(NULL));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_init(0));
+	EXPECT_EQ(NRT_INVALID, nrt_async_sendrecv_init(-1));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_flush(2));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_close(2));
+	rig_catch();
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_connect("192.0.2.1", 1, 0, &comm));
+	EXPECT_TRUE(rig_has(rig_caught(), "no transport"));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_connect(LOCAL, 0, 2, &comm));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_send_tensor(self->from, 0, 1, self->recv,
+							      &other));
+	EXPECT_EQ(NRT_INVALID, nrt_async_sendrecv_send_tensor(self->from, BYTES, 1, self->send,
+							      &other));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_async_sendrecv_send_tensor(self->from, 0, 1, NULL,
+								     &other));
+	/* More than there is room for: both sides hear of it, and the next pair is well. */
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_send_tensor(self->from, 0, 10, self->send,
+							      &sent));
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_recv_tensor(self->to, 0, 9, self->recv,
+							      &received));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_test_request(sent, &done, &size));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_test_request(received, &done, &size));
+	/* A limit for requests. */
+	while (num--)
+		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_send_tensor(self->from, 0, 1, self->send,
+								      &other));
+	EXPECT_EQ(NRT_RESOURCE, nrt_async_sendrecv_send_tensor(self->from, 0, 1, self->send,
+							       &other));
+	/* Requests that have not ended. */
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_close(0));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_async_sendrecv_test_request(other, &done, &size));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_init(0));
+	/* The peer is gone. */
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_recv_tensor(self->to, 0, 9, self->recv,
+							      &received));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(self->to_core));
 }
 
 TEST_HARNESS_MAIN

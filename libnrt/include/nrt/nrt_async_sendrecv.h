@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tensors from core to core, without a program: one side sends, the other side receives.
+ *
+ * Cores are named by their number in the machine, whichever of them the process owns. The two
+ * sides are joined by a communicator each: the n-th connect from core a to core b belongs to
+ * the n-th accept of core b from core a. Requests of a communicator are done in order.
+ *
+ * Both sides must be in this process: a peer's address is one of this host, such as
+ * 127.0.0.1. There is no transport to other hosts or processes.
+ *
+ * Names, values and layouts are the public ones; the rules of nrt.h hold.
+ */
+#ifndef NRT_ASYNC_SENDRECV_H
+#define NRT_ASYNC_SENDRECV_H
+
+#include <nrt/nrt.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct nrt_async_sendrecv_comm nrt_async_sendrecv_comm_t;
+typedef struct nrt_async_sendrecv_request nrt_async_sendrecv_request_t;
+
+#pragma GCC visibility push(default)
+
+/**
+ * nrt_async_sendrecv_get_max_num_communicators_per_lnc() - a limit
+ * @num: out: communicators of a core
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID.
+ */
+NRT_STATUS nrt_async_sendrecv_get_max_num_communicators_per_lnc(int *num);
+
+/**
+ * nrt_async_sendrecv_get_max_num_pending_request() - a limit
+ * @num: out: requests of a communicator that have not ended
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID.
+ */
+NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num);
+
+/**
+ * nrt_async_sendrecv_init() - let a core send and receive
+ * @lnc: core of the machine that the process owns
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: done already, or the last
+ * nrt_async_sendrecv_close() of the core has failed.
+ */
+NRT_STATUS nrt_async_sendrecv_init(int lnc);
+
+/**
+ * nrt_async_sendrecv_close() - end the communicators and requests of a core
+ * @lnc: core
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: not initialised, or a
+ * communicator is not connected, or a request has not ended. They are ended all the same.
+ */
+NRT_STATUS nrt_async_sendrecv_close(int lnc);
+
+/**
+ * nrt_async_sendrecv_connect() - make a communicator that sends
+ * @peer_ip: address of the peer's host
+ * @peer_lnc: core of the peer
+ * @lnc: own core
+ * @send_comm: out: communicator; nrt_async_sendrecv_close() ends it
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID; NRT_RESOURCE: too many communicators; NRT_FAILURE: @lnc is
+ * not initialised, or the address is not one of this host.
+ */
+NRT_STATUS nrt_async_sendrecv_connect(const char *peer_ip, int peer_lnc, int lnc,
+				      nrt_async_sendrecv_comm_t **send_comm);
+
+/**
+ * nrt_async_sendrecv_accept() - make a communicator that receives
+ * @peer_ip: as for nrt_async_sendrecv_connect()
+ * @peer_lnc: likewise
+ * @lnc: likewise
+ * @recv_comm: out: communicator; nrt_async_sendrecv_close() ends it
+ *
+ * Return: as for nrt_async_sendrecv_connect().
+ */
+NRT_STATUS nrt_async_sendrecv_accept(const char *peer_ip, int peer_lnc, int lnc,
+				     nrt_async_sendrecv_comm_t **recv_comm);
+
+/**
+ * nrt_async_sendrecv_test_comm() - is a communicator connected?
+ * @comm: communicator
+ * @done: out: the answer
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID, NRT_INVALID_HANDLE.
+ */
+NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *done);
+
+/**
+ * nrt_async_sendrecv_send_tensor() - send bytes of a tensor
+ * @tensor: tensor; must keep its bytes until the request has ended
+ * @offset: first byte
+ * @length: bytes
+ * @send_comm: connected communicator
+ * @request: out: for nrt_async_sendrecv_test_request()
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID; NRT_INVALID_HANDLE; NRT_RESOURCE: too many requests;
+ * NRT_FAILURE: not connected, or a communicator that receives.
+ */
+NRT_STATUS nrt_async_sendrecv_send_tensor(nrt_tensor_t *tensor, size_t offset, size_t length,
+					  nrt_async_sendrecv_comm_t *send_comm,
+					  nrt_async_sendrecv_request_t **request);
+
+/**
+ * nrt_async_sendrecv_recv_tensor() - receive bytes into a tensor
+ * @tensor: tensor
+ * @offset: first byte
+ * @length: room; fewer bytes may come
+ * @recv_comm: connected communicator
+ * @request: out: for nrt_async_sendrecv_test_request()
+ *
+ * Return: as for nrt_async_sendrecv_send_tensor().
+ */
+NRT_STATUS nrt_async_sendrecv_recv_tensor(nrt_tensor_t *tensor, size_t offset, size_t length,
+					  nrt_async_sendrecv_comm_t *recv_comm,
+					  nrt_async_sendrecv_request_t **request);
+
+/**
+ * nrt_async_sendrecv_test_request() - has a request ended?
+ * @request: request; it is gone when the answer is yes or a failure
+ * @done: out: the answer
+ * @size: out: bytes that were moved
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID; NRT_INVALID_HANDLE; NRT_FAILURE: more bytes were sent than
+ * there was room for, or the bytes could not be moved.
+ */
+NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request, bool *done,
+					   size_t *size);
+
+/**
+ * nrt_async_sendrecv_flush() - wait until received bytes are in memory
+ * @lnc: core
+ *
+ * They are there when their request has ended.
+ * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: it is not initialised.
+ */
+NRT_STATUS nrt_async_sendrecv_flush(int lnc);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NRT_ASYNC_SENDRECV_H */
