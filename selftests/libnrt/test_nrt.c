@@ -63,6 +63,15 @@ TEST(instance)
 	EXPECT_EQ(0, strncmp(info.device_revision, "0x", 2));
 }
 
+TEST(names_of_statuses)
+{
+	EXPECT_STREQ("NRT_SUCCESS", nrt_get_status_as_str(NRT_SUCCESS));
+	EXPECT_STREQ("NRT_EXEC_OOB", nrt_get_status_as_str(NRT_EXEC_OOB));
+	EXPECT_STREQ("NRT_NETWORK_PROXY_FAILURE",
+		     nrt_get_status_as_str(NRT_NETWORK_PROXY_FAILURE));
+	EXPECT_STREQ("NRT_UNKNOWN_STATUS", nrt_get_status_as_str((NRT_STATUS)8));
+}
+
 FIXTURE(exec)
 {
 	struct rig rig;
@@ -89,6 +98,23 @@ FIXTURE_TEARDOWN(exec)
 			TH_LOG("device memory leaked");
 	}
 	nrt_close();
+}
+
+/* The deprecated functions count what their successors count. */
+TEST_F(exec, counts)
+{
+	uint32_t old = 0, cores = 0;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_nc_count(&old));
+	EXPECT_EQ(cores, old);
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_total_vnc_count(&cores));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_total_nc_count(&old));
+	EXPECT_EQ(cores, old);
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_model_nc_count(self->rig.model, &old));
+	EXPECT_EQ(1, old);
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_get_model_nc_count(NULL, &old));
 }
 
 TEST_F(exec, scale)
