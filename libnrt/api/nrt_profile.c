@@ -340,8 +340,9 @@ static NRT_STATUS set_type(void *config, void *arg, struct nrt_error *error)
 				    setting->enabled, error);
 }
 
-NRT_STATUS nrt_inspect_config_set_capture_enabled_for_event_type_string(
-	nrt_inspect_config_t *options, const char *event_type, bool enabled)
+NRT_STATUS
+nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
+							     const char *event_type, bool enabled)
 {
 	struct setting setting = { .name = event_type, .enabled = enabled };
 

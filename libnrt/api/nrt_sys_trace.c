@@ -87,8 +87,9 @@ static NRT_STATUS capture_type(void *config, void *arg, struct nrt_error *error)
 	return nrt_capture_set_type(config, which->name, which->enabled, error);
 }
 
-NRT_STATUS nrt_sys_trace_config_set_capture_enabled_for_event_type(
-	nrt_sys_trace_config_t *options, const char *event_type, bool enabled)
+NRT_STATUS
+nrt_sys_trace_config_set_capture_enabled_for_event_type(nrt_sys_trace_config_t *options,
+							const char *event_type, bool enabled)
 {
 	struct type_switch which = { event_type, enabled };
 

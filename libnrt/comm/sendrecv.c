@@ -332,7 +332,7 @@ static NRT_STATUS move(const struct nrt_message *from, const struct nrt_message 
 	const struct nrt_bo *b = to->span.storage->bo;
 
 	if (from->length > to->length)
-		return nrt_error_set(error, NRT_FAILURE, "%zu bytes were sent; there is room for %zu",
+		return nrt_error_set(error, NRT_FAILURE, "%zu bytes were sent to a place for %zu",
 				     from->length, to->length);
 	if (!nrt_span_memory(&from->span) && !nrt_span_memory(&to->span) &&
 	    a->device != b->device)

@@ -35,7 +35,8 @@ void nrt_streams_fini(struct nrt_streams *streams)
 static NRT_STATUS connect_locked(struct nrt_streams *streams, int core, struct nrt_error *error)
 {
 	if (streams->fds[core] >= 0)
-		return nrt_error_set(error, NRT_INVALID, "the stream of core %d has a client", core);
+		return nrt_error_set(error, NRT_INVALID, "the stream of core %d has a client",
+				     core);
 	streams->fds[core] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (streams->fds[core] < 0)
 		return nrt_error_set(error, NRT_RESOURCE, "no file descriptor: %s",

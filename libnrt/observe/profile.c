@@ -58,10 +58,12 @@ static void print_head(FILE *file, const struct nrt_model *model,
 static void print_event(FILE *file, const nrt_emu_event_t *event)
 {
 	if (event->kind == NRT_EMU_INSTRUCTION)
-		fprintf(file, "{\"kind\":\"instruction\",\"engine\":\"%s\",\"opcode\":%u,\"pc\":%u,",
+		fprintf(file,
+			"{\"kind\":\"instruction\",\"engine\":\"%s\",\"opcode\":%u,\"pc\":%u,",
 			neff_engine_name(event->source), event->code, event->pc);
 	else
-		fprintf(file, "{\"kind\":\"transfer\",\"dma_engine\":%u,\"queue\":%u,\"descriptors\":%u,\"first\":%u,\"bytes\":%" PRIu64 ",",
+		fprintf(file, "{\"kind\":\"transfer\",\"dma_engine\":%u,\"queue\":%u,"
+			"\"descriptors\":%u,\"first\":%u,\"bytes\":%" PRIu64 ",",
 			event->source >> 4, event->source & 15, event->code, event->pc,
 			event->bytes);
 	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "%s}\n", event->begin_ns,

@@ -207,8 +207,9 @@ NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *o
  *
  * Return: NRT_SUCCESS, NRT_INVALID, NRT_INVALID_HANDLE.
  */
-NRT_STATUS nrt_inspect_config_set_capture_enabled_for_event_type_string(
-	nrt_inspect_config_t *options, const char *event_type, bool enabled);
+NRT_STATUS
+nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
+							     const char *event_type, bool enabled);
 
 /**
  * nrt_inspect_config_set_enable_inspect() - capture all executions, or not

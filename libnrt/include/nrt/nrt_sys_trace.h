@@ -71,8 +71,9 @@ void nrt_sys_trace_config_set_capture_enabled_for_nc(nrt_sys_trace_config_t *opt
  *
  * Return: NRT_SUCCESS, NRT_INVALID, NRT_INVALID_HANDLE.
  */
-NRT_STATUS nrt_sys_trace_config_set_capture_enabled_for_event_type(
-	nrt_sys_trace_config_t *options, const char *event_type, bool enabled);
+NRT_STATUS
+nrt_sys_trace_config_set_capture_enabled_for_event_type(nrt_sys_trace_config_t *options,
+							const char *event_type, bool enabled);
 
 /**
  * nrt_sys_trace_get_event_types() - the names of all types of events
