@@ -33,9 +33,9 @@ static int teardown(void **state)
 
 /* --- the rules, by hand --- */
 
-static uint64_t exec(struct trn_flow *flow, struct trn_time_work work)
+static uint64_t exec(struct trn_clock *clock, struct trn_time_work work)
 {
-	return trn_flow_exec(flow, &work, trn_flow_begin(flow, &work));
+	return trn_clock_exec(clock, &work, trn_clock_begin(clock, &work));
 }
 
 #define IN_PARTS(bits, ps)						\
@@ -48,55 +48,55 @@ static uint64_t exec(struct trn_flow *flow, struct trn_time_work work)
 
 static void parts_run_beside_each_other(void **state)
 {
-	struct trn_flow flow = { 0 };
+	struct trn_clock clock = { 0 };
 
-	assert_int_equal(exec(&flow, IN_PARTS(0x1, 100)), 100);
-	assert_int_equal(exec(&flow, IN_PARTS(0x2, 50)), 50);
-	assert_int_equal(exec(&flow, IN_PARTS(0xc, 70)), 70);
-	assert_int_equal(flow.time_ps, 100);
+	assert_int_equal(exec(&clock, IN_PARTS(0x1, 100)), 100);
+	assert_int_equal(exec(&clock, IN_PARTS(0x2, 50)), 50);
+	assert_int_equal(exec(&clock, IN_PARTS(0xc, 70)), 70);
+	assert_int_equal(clock.time_ps, 100);
 	/* One cell in common is enough. */
-	assert_int_equal(exec(&flow, IN_PARTS(0x18, 10)), 80);
-	assert_int_equal(exec(&flow, IN_PARTS(0x2, 10)), 80);
-	assert_int_equal(exec(&flow, IN_PARTS(0x1, 10)), 110);
-	assert_int_equal(flow.time_ps, 110);
+	assert_int_equal(exec(&clock, IN_PARTS(0x18, 10)), 80);
+	assert_int_equal(exec(&clock, IN_PARTS(0x2, 10)), 80);
+	assert_int_equal(exec(&clock, IN_PARTS(0x1, 10)), 110);
+	assert_int_equal(clock.time_ps, 110);
 	(void)state;
 }
 
 /* What uses all of the array has all parts before it, and goes before all after it. */
 static void the_whole_array_joins_them(void **state)
 {
-	struct trn_flow flow = { 0 };
+	struct trn_clock clock = { 0 };
 
-	exec(&flow, IN_PARTS(0x1, 100));
-	exec(&flow, IN_PARTS(0x2, 50));
-	assert_int_equal(exec(&flow, WHOLE(30)), 130);
-	assert_int_equal(exec(&flow, IN_PARTS(0x8000, 5)), 135);
+	exec(&clock, IN_PARTS(0x1, 100));
+	exec(&clock, IN_PARTS(0x2, 50));
+	assert_int_equal(exec(&clock, WHOLE(30)), 130);
+	assert_int_equal(exec(&clock, IN_PARTS(0x8000, 5)), 135);
 	(void)state;
 }
 
 static void instructions_begin_in_order(void **state)
 {
-	struct trn_flow flow = { 0 };
+	struct trn_clock clock = { 0 };
 
-	exec(&flow, IN_PARTS(0x1, 100));
-	exec(&flow, IN_PARTS(0x1, 100));		/* 100 to 200 */
-	assert_int_equal(exec(&flow, IN_PARTS(0x2, 5)), 105);
+	exec(&clock, IN_PARTS(0x1, 100));
+	exec(&clock, IN_PARTS(0x1, 100));		/* 100 to 200 */
+	assert_int_equal(exec(&clock, IN_PARTS(0x2, 5)), 105);
 	/* A load runs behind the product before it, and is there before the next one. */
-	assert_int_equal(exec(&flow, LOAD(40)), 140);
-	assert_int_equal(exec(&flow, IN_PARTS(0x4, 5)), 145);
-	assert_int_equal(flow.time_ps, 200);
+	assert_int_equal(exec(&clock, LOAD(40)), 140);
+	assert_int_equal(exec(&clock, IN_PARTS(0x4, 5)), 145);
+	assert_int_equal(clock.time_ps, 200);
 	(void)state;
 }
 
 static void a_wait_holds_all_parts_up(void **state)
 {
-	struct trn_flow flow = { 0 };
+	struct trn_clock clock = { 0 };
 
-	exec(&flow, IN_PARTS(0x1, 100));
-	trn_flow_wait(&flow, 60);
-	assert_int_equal(exec(&flow, IN_PARTS(0x2, 10)), 70);
-	trn_flow_wait(&flow, 150);
-	assert_int_equal(exec(&flow, IN_PARTS(0x4, 10)), 160);
+	exec(&clock, IN_PARTS(0x1, 100));
+	trn_clock_wait(&clock, 60);
+	assert_int_equal(exec(&clock, IN_PARTS(0x2, 10)), 70);
+	trn_clock_wait(&clock, 150);
+	assert_int_equal(exec(&clock, IN_PARTS(0x4, 10)), 160);
 	(void)state;
 }
 
@@ -113,7 +113,7 @@ static void places_have_their_bits(void **state)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
-		assert_int_equal(trn_array_bits(known[i].place), known[i].bits);
+		assert_int_equal(trn_pe_array_bits(known[i].place), known[i].bits);
 	(void)state;
 }
 

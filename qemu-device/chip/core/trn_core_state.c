@@ -76,7 +76,7 @@ static void part_state(struct trn_pe_array *array, unsigned int i,
 	if (trn_state_failed(st))
 		return;
 	if (part->kind >= TRN_NR_PART_KINDS || !trn_isa_array_valid(place) ||
-	    trn_array_part(array, *place) != part || part->k > place->rows ||
+	    trn_pe_array_part(array, *place) != part || part->k > place->rows ||
 	    part->m > place->cols || !trn_dtype_size(part->dtype)) {
 		trn_state_fail(st, "a part of an array is impossible");
 		return;
@@ -94,7 +94,7 @@ static void array_state(struct trn_pe_array *array, struct trn_state *st)
 {
 	unsigned int i;
 
-	for (i = 0; i < TRN_ARRAY_PARTS; i++)
+	for (i = 0; i < TRN_PE_ARRAY_PARTS; i++)
 		part_state(array, i, st);
 }
 

@@ -35,8 +35,8 @@ static uint64_t power_of(const struct trn_exec *exec, uint64_t cost_ps)
 
 	if (exec->isa->unit != TRN_ISA_TENSOR)
 		return cost_ps;
-	parts = (unsigned int)__builtin_popcount(trn_array_bits(exec->work.place));
-	return cost_ps * parts / TRN_ARRAY_PARTS;
+	parts = (unsigned int)__builtin_popcount(trn_pe_array_bits(exec->work.place));
+	return cost_ps * parts / TRN_PE_ARRAY_PARTS;
 }
 
 /* A product that leaves some of the array to others says which part it takes. */
@@ -46,8 +46,8 @@ static uint16_t parts_of(const struct trn_exec *exec)
 
 	if (exec->isa->cost != TRN_COST_MATMUL)
 		return 0;
-	parts = trn_array_bits(exec->work.place);
-	return parts == TRN_ARRAY_ALL ? 0 : parts;
+	parts = trn_pe_array_bits(exec->work.place);
+	return parts == TRN_PE_ARRAY_ALL ? 0 : parts;
 }
 
 static enum trn_time_class class_of(const struct trn_exec *exec, uint16_t parts)

@@ -74,7 +74,7 @@ struct trn_ring {
  * @busy: holds a reference on @job
  * @running: a run is under way, with the state it copied at its start
  * @held: no run may start: the core is being reset
- * @late: a run that a fault on demand keeps from its end, the task's own
+ * @delay: a run that a fault on demand keeps from its end, the task's own
  * @lost: a fault on demand ate a completion: the job does not see the end
  * @failed: the job's queue has met an error, and moves nothing more
  * @priority: of the job's queue, 0 goes before the others of its engine
@@ -98,7 +98,7 @@ struct trn_queue {
 	_Atomic bool halt;
 	uint64_t done;
 	struct trn_gen_fifo *gen;
-	struct trn_late *late;
+	struct trn_delay *delay;
 	uint8_t ints[2];
 	bool busy;
 	bool running;

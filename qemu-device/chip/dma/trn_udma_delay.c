@@ -13,33 +13,33 @@
 #include "dma/trn_udma_run.h"
 
 /**
- * struct trn_late - a run before its end
+ * struct trn_delay - a run before its end
  * @run: first, so that it is freed with it
  */
-struct trn_late {
+struct trn_delay {
 	struct trn_run_state run;
 	struct trn_deadline deadline;
 };
 
-bool trn_late_keep(const struct trn_run_state *run)
+bool trn_delay_keep(const struct trn_run_state *run)
 {
 	struct trn_queue *queue = run->queue;
-	struct trn_late *late = calloc(1, sizeof(*late));
+	struct trn_delay *delay = calloc(1, sizeof(*delay));
 
-	if (!late)
+	if (!delay)
 		return false;
-	late->run = *run;
+	delay->run = *run;
 	/* The run on the caller's stack ends here. */
-	late->run.access.posting_arg = &late->run;
-	late->run.access.transfer = &late->run.transfer;
+	delay->run.access.posting_arg = &delay->run;
+	delay->run.access.transfer = &delay->run.transfer;
 	if (run->access.traffic)
-		late->run.access.traffic = &late->run.traffic;
-	queue->late = late;
-	if (trn_timer_set(queue->chip, &late->deadline, &queue->task,
+		delay->run.access.traffic = &delay->run.traffic;
+	queue->delay = delay;
+	if (trn_timer_set(queue->chip, &delay->deadline, &queue->task,
 			  run->strike.late_ns))
 		return true;
-	queue->late = NULL;
-	free(late);
+	queue->delay = NULL;
+	free(delay);
 	return false;
 }
 
@@ -53,20 +53,20 @@ static bool is_held(struct trn_queue *queue)
 	return held;
 }
 
-struct trn_run_state *trn_late_take(struct trn_queue *queue,
-				    struct trn_budget *budget, bool *waits)
+struct trn_run_state *trn_delay_take(struct trn_queue *queue,
+				     struct trn_budget *budget, bool *waits)
 {
-	struct trn_late *late = queue->late;
+	struct trn_delay *delay = queue->delay;
 	struct trn_chip *chip = queue->chip;
 
-	*waits = late && trn_timer_is_set(chip, &late->deadline) &&
-		 !trn_run_stop_asked(&late->run) && !is_held(queue) &&
+	*waits = delay && trn_timer_is_set(chip, &delay->deadline) &&
+		 !trn_run_stop_asked(&delay->run) && !is_held(queue) &&
 		 !atomic_load(&chip->stopping);
-	if (!late || *waits)
+	if (!delay || *waits)
 		return NULL;
-	trn_timer_cancel(chip, &late->deadline);
-	queue->late = NULL;
-	late->run.budget = budget;
-	late->run.access.posting_arg = &late->run;
-	return &late->run;
+	trn_timer_cancel(chip, &delay->deadline);
+	queue->delay = NULL;
+	delay->run.budget = budget;
+	delay->run.access.posting_arg = &delay->run;
+	return &delay->run;
 }

@@ -440,7 +440,7 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 	enum trn_outcome outcome;
 	bool waits;
 
-	late = trn_late_take(queue, budget, &waits);
+	late = trn_delay_take(queue, budget, &waits);
 	if (late) {
 		run_finish(late, late_outcome(late));
 		free(late);
@@ -454,7 +454,7 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 	outcome = run_packets(&run);
 	if (run.job)
 		trn_job_turn_ends(run.job);
-	if (outcome == TRN_MOVED && run.strike.late_ns && trn_late_keep(&run)) {
+	if (outcome == TRN_MOVED && run.strike.late_ns && trn_delay_keep(&run)) {
 		give_way(queue);
 		return TRN_RUN_IDLE;
 	}

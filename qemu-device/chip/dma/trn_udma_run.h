@@ -205,12 +205,12 @@ enum trn_outcome trn_comp_flush(struct trn_run_state *run);
  * Keep @run, whose last packet strikes late, as its queue's, until its time has come
  * and the queue's task is kicked. False: it does not wait.
  */
-bool trn_late_keep(const struct trn_run_state *run);
+bool trn_delay_keep(const struct trn_run_state *run);
 /*
  * The run that the queue keeps, when it is time to end it, for the caller to free;
  * NULL: there is none, or *@waits. Called by the queue's task.
  */
-struct trn_run_state *trn_late_take(struct trn_queue *queue,
-				    struct trn_budget *budget, bool *waits);
+struct trn_run_state *trn_delay_take(struct trn_queue *queue,
+				     struct trn_budget *budget, bool *waits);
 
 #endif /* TRN_UDMA_RUN_H */

@@ -122,11 +122,11 @@ static void set_part(struct trn_pe_array *array, const struct trn_part *part)
 {
 	unsigned int i;
 
-	for (i = 0; i < TRN_ARRAY_PARTS; i++)
+	for (i = 0; i < TRN_PE_ARRAY_PARTS; i++)
 		if (array->part[i].kind != TRN_PART_EMPTY &&
 		    overlap(&array->part[i].place, &part->place))
 			array->part[i].kind = TRN_PART_EMPTY;
-	*trn_array_part(array, part->place) = *part;
+	*trn_pe_array_part(array, part->place) = *part;
 }
 
 /* Rows that are loaded at a time, and of elements that lie here and there. */

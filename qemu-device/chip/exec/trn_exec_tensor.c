@@ -72,7 +72,7 @@ static const struct trn_part *find_part(const struct trn_exec *exec,
 
 	if (!trn_tensor_place(exec, &place))
 		return NULL;
-	part = trn_array_part(exec->core->array, place);
+	part = trn_pe_array_part(exec->core->array, place);
 	if (part->kind != kind || part->place.rows != place.rows ||
 	    part->place.cols != place.cols)
 		return NULL;

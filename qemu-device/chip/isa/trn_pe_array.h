@@ -13,8 +13,8 @@
 #define TRN_ARRAY_SIZE	128
 /* Terms of a product that a row of cells takes: 2 in double-row mode, 4 of MX. */
 #define TRN_ARRAY_DEPTH	4
-#define TRN_ARRAY_PARTS	16	/* one for each 32 x 32 cells */
-#define TRN_ARRAY_ALL	((1 << TRN_ARRAY_PARTS) - 1)	/* bits of them */
+#define TRN_PE_ARRAY_PARTS	16	/* one for each 32 x 32 cells */
+#define TRN_PE_ARRAY_ALL	((1 << TRN_PE_ARRAY_PARTS) - 1)	/* bits of them */
 
 enum trn_part_kind {
 	TRN_PART_EMPTY,
@@ -51,11 +51,11 @@ struct trn_part {
 struct trn_pe_array {
 	float weight[TRN_ARRAY_SIZE * TRN_ARRAY_DEPTH][TRN_ARRAY_SIZE];
 	uint8_t tag[TRN_ARRAY_SIZE][TRN_ARRAY_SIZE];
-	struct trn_part part[TRN_ARRAY_PARTS];
+	struct trn_part part[TRN_PE_ARRAY_PARTS];
 };
 
 /* Bits of the places of 32 x 32 cells that @place covers. */
-static inline uint16_t trn_array_bits(struct neuron_array place)
+static inline uint16_t trn_pe_array_bits(struct neuron_array place)
 {
 	uint32_t columns = ((1u << place.cols / 32) - 1) << place.col / 32;
 	uint32_t bits = 0;
@@ -67,8 +67,8 @@ static inline uint16_t trn_array_bits(struct neuron_array place)
 }
 
 /* The part that begins where @place does. */
-static inline struct trn_part *trn_array_part(struct trn_pe_array *array,
-					      struct neuron_array place)
+static inline struct trn_part *trn_pe_array_part(struct trn_pe_array *array,
+						 struct neuron_array place)
 {
 	return &array->part[place.row / 32 * 4 + place.col / 32];
 }

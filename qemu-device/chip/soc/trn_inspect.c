@@ -251,7 +251,7 @@ static const struct trn_part *part_at(struct trn_chip *chip, unsigned int unit,
 	const struct trn_pe_array *array;
 
 	*seq = seq_of(chip, unit, NEURON_ENGINE_TENSOR);
-	if (!*seq || !(*seq)->core->array || n >= TRN_ARRAY_PARTS)
+	if (!*seq || !(*seq)->core->array || n >= TRN_PE_ARRAY_PARTS)
 		return NULL;
 	array = (*seq)->core->array;
 	return array->part[n].kind == TRN_PART_EMPTY ? NULL : &array->part[n];

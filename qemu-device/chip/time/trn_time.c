@@ -45,18 +45,18 @@ static void read_semaphores(struct trn_sems *sems, int32_t *values)
 	pthread_mutex_unlock(&sems->lock);
 }
 
-static void flow_start(struct trn_flow *flow, uint64_t start_ps)
+static void clock_start(struct trn_clock *clock, uint64_t start_ps)
 {
-	flow->free_ps = start_ps;
-	flow->time_ps = start_ps;
+	clock->free_ps = start_ps;
+	clock->time_ps = start_ps;
 }
 
 static void actor_init(struct trn_actor *actor, unsigned int index,
 		       uint64_t start_ps)
 {
 	actor->rank = (uint16_t)index;
-	flow_start(&actor->causal, start_ps);
-	flow_start(&actor->replay, start_ps);
+	clock_start(&actor->causal, start_ps);
+	clock_start(&actor->replay, start_ps);
 	actor->causal.last = &actor->causal.first;
 	actor->replay.last = &actor->replay.first;
 }
@@ -122,8 +122,8 @@ void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns)
 	pthread_mutex_lock(&tl->ct->lock);
 	tl->start_ps = start_ns * 1000;
 	for (i = 0; i < tl->nr_actors; i++) {
-		flow_start(&tl->actor[i].causal, tl->start_ps);
-		flow_start(&tl->actor[i].replay, tl->start_ps);
+		clock_start(&tl->actor[i].causal, tl->start_ps);
+		clock_start(&tl->actor[i].replay, tl->start_ps);
 	}
 	pthread_mutex_unlock(&tl->ct->lock);
 }

@@ -76,7 +76,7 @@ enum trn_time_class {
  * struct trn_time_work - an instruction that overlaps or has something to itself
  * @class: how it goes with those beside it
  * @ports: TRN_PORT_* that it has to itself; PART: none
- * @parts: PART: what it uses, of trn_array_bits()
+ * @parts: PART: what it uses, of trn_pe_array_bits()
  * @cost_ps: how long it takes
  */
 struct trn_time_work {

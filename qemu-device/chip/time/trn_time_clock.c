@@ -10,141 +10,141 @@
 #include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
-void trn_flow_pass(struct trn_flow *flow, uint64_t ps)
+void trn_clock_pass(struct trn_clock *clock, uint64_t ps)
 {
-	flow->time_ps += ps;
-	flow->free_ps += ps;
+	clock->time_ps += ps;
+	clock->free_ps += ps;
 }
 
 /*
  * What is done in the background of the instruction before the wait could not begin
  * earlier than the wait was over.
  */
-void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps)
+void trn_clock_wait(struct trn_clock *clock, uint64_t time_ps)
 {
-	if (flow->time_ps < time_ps)
-		flow->time_ps = time_ps;
-	if (flow->free_ps < time_ps)
-		flow->free_ps = time_ps;
+	if (clock->time_ps < time_ps)
+		clock->time_ps = time_ps;
+	if (clock->free_ps < time_ps)
+		clock->free_ps = time_ps;
 }
 
 /* Instructions begin in order, and what is loaded before one is there. */
-static uint64_t part_begin(const struct trn_flow *flow, unsigned int parts)
+static uint64_t part_begin(const struct trn_clock *clock, unsigned int parts)
 {
-	uint64_t begin = flow->free_ps;
+	uint64_t begin = clock->free_ps;
 	unsigned int i;
 
-	if (begin < flow->whole_ps)
-		begin = flow->whole_ps;
-	for (i = 0; i < TRN_ARRAY_PARTS; i++)
-		if (parts >> i & 1 && begin < flow->part_ps[i])
-			begin = flow->part_ps[i];
+	if (begin < clock->whole_ps)
+		begin = clock->whole_ps;
+	for (i = 0; i < TRN_PE_ARRAY_PARTS; i++)
+		if (parts >> i & 1 && begin < clock->part_ps[i])
+			begin = clock->part_ps[i];
 	return begin;
 }
 
-uint64_t trn_flow_begin(const struct trn_flow *flow,
-			const struct trn_time_work *work)
+uint64_t trn_clock_begin(const struct trn_clock *clock,
+			 const struct trn_time_work *work)
 {
 	switch (work->class) {
 	case TRN_TIME_BACKGROUND:
-		return flow->free_ps;
+		return clock->free_ps;
 	case TRN_TIME_PART:
-		return part_begin(flow, work->parts);
+		return part_begin(clock, work->parts);
 	default:
-		return flow->time_ps;
+		return clock->time_ps;
 	}
 }
 
-uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
-		       uint64_t begin_ps)
+uint64_t trn_clock_exec(struct trn_clock *clock, const struct trn_time_work *work,
+			uint64_t begin_ps)
 {
 	uint64_t end = begin_ps + work->cost_ps;
 	unsigned int i;
 
 	switch (work->class) {
 	case TRN_TIME_BACKGROUND:
-		flow->free_ps = end;
+		clock->free_ps = end;
 		break;
 	case TRN_TIME_COVER:
-		flow->free_ps = begin_ps;
-		flow->whole_ps = end;
+		clock->free_ps = begin_ps;
+		clock->whole_ps = end;
 		break;
 	case TRN_TIME_PART:
-		flow->free_ps = begin_ps;
-		for (i = 0; i < TRN_ARRAY_PARTS; i++)
+		clock->free_ps = begin_ps;
+		for (i = 0; i < TRN_PE_ARRAY_PARTS; i++)
 			if (work->parts >> i & 1)
-				flow->part_ps[i] = end;
+				clock->part_ps[i] = end;
 		break;
 	case TRN_TIME_PLAIN:
-		flow->free_ps += work->cost_ps;
+		clock->free_ps += work->cost_ps;
 		break;
 	}
 	/* They end in order, too, for whoever waits for them. */
-	if (flow->time_ps < end)
-		flow->time_ps = end;
+	if (clock->time_ps < end)
+		clock->time_ps = end;
 	return end;
 }
 
 /* --- queues --- */
 
-bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count)
+bool trn_clock_trigger(struct trn_clock *clock, uint64_t time_ps, uint32_t count)
 {
 	struct trn_trigger *trigger = malloc(sizeof(*trigger));
 
 	if (!trigger)
 		return false;
 	*trigger = (struct trn_trigger){ .time_ps = time_ps, .count = count };
-	*flow->last = trigger;
-	flow->last = &trigger->next;
+	*clock->last = trigger;
+	clock->last = &trigger->next;
 	return true;
 }
 
-static void trigger_use(struct trn_flow *flow)
+static void trigger_use(struct trn_clock *clock)
 {
-	struct trn_trigger *trigger = flow->first;
+	struct trn_trigger *trigger = clock->first;
 
 	if (--trigger->count)
 		return;
-	flow->first = trigger->next;
-	if (!flow->first)
-		flow->last = &flow->first;
+	clock->first = trigger->next;
+	if (!clock->first)
+		clock->last = &clock->first;
 	free(trigger);
 }
 
 /* Has the queue nothing to do when its next descriptor is triggered? */
-static bool flow_idle(const struct trn_flow *flow)
+static bool clock_idle(const struct trn_clock *clock)
 {
-	return !flow->first || flow->time_ps <= flow->first->time_ps;
+	return !clock->first || clock->time_ps <= clock->first->time_ps;
 }
 
-uint64_t trn_flow_ready(const struct trn_flow *flow, uint32_t hops)
+uint64_t trn_clock_ready(const struct trn_clock *clock, uint32_t hops)
 {
-	uint64_t ready = flow->time_ps;
+	uint64_t ready = clock->time_ps;
 
-	if (flow_idle(flow)) {
-		if (flow->first)
-			ready = flow->first->time_ps;
+	if (clock_idle(clock)) {
+		if (clock->first)
+			ready = clock->first->time_ps;
 		return ready + TRN_COST_DMA_START_PS + hops * TRN_COST_HOP_PS;
 	}
 	/* A longer way than that of the descriptors before delays once. */
-	if (hops > flow->hops)
-		ready += (hops - flow->hops) * TRN_COST_HOP_PS;
+	if (hops > clock->hops)
+		ready += (hops - clock->hops) * TRN_COST_HOP_PS;
 	return ready;
 }
 
-void trn_flow_moved(struct trn_flow *flow, uint32_t hops, uint64_t end_ps)
+void trn_clock_moved(struct trn_clock *clock, uint32_t hops, uint64_t end_ps)
 {
-	if (flow_idle(flow) || hops > flow->hops)
-		flow->hops = hops;
-	flow->time_ps = end_ps;
-	if (flow->first)
-		trigger_use(flow);
+	if (clock_idle(clock) || hops > clock->hops)
+		clock->hops = hops;
+	clock->time_ps = end_ps;
+	if (clock->first)
+		trigger_use(clock);
 }
 
-void trn_flow_free(struct trn_flow *flow)
+void trn_clock_free(struct trn_clock *clock)
 {
-	while (flow->first) {
-		flow->first->count = 1;
-		trigger_use(flow);
+	while (clock->first) {
+		clock->first->count = 1;
+		trigger_use(clock);
 	}
 }

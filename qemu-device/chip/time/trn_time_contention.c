@@ -64,13 +64,13 @@ void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 		.parts = (uint16_t)record->value,
 		.cost_ps = record->cost_ps,
 	};
-	uint64_t begin = trn_flow_begin(&actor->replay, &work), end;
+	uint64_t begin = trn_clock_begin(&actor->replay, &work), end;
 	unsigned int i;
 
 	for (i = 0; i < TRN_PORTS; i++)
 		if (work.ports & NEURON_BIT(i) && begin < tl->port_ps[i])
 			begin = tl->port_ps[i];
-	end = trn_flow_exec(&actor->replay, &work, begin);
+	end = trn_clock_exec(&actor->replay, &work, begin);
 	for (i = 0; i < TRN_PORTS; i++)
 		if (work.ports & NEURON_BIT(i))
 			tl->port_ps[i] = end;
@@ -98,14 +98,14 @@ static uint64_t serve(struct trn_resource *resource, unsigned int priority,
 }
 
 /* @bytes of @actor have passed all that is on their way. */
-static uint64_t pass(struct trn_timeline *tl, const struct trn_actor *actor, unsigned int way,
+static uint64_t pass(struct trn_timeline *tl, const struct trn_actor *actor, unsigned int path,
 		     uint64_t bytes, uint64_t time_ps)
 {
 	uint64_t end = time_ps, through;
 	unsigned int i;
 
-	for (i = 0; way && i < tl->ways[way - 1].nr; i++) {
-		const struct trn_use *use = &tl->ways[way - 1].use[i];
+	for (i = 0; path && i < tl->paths[path - 1].nr; i++) {
+		const struct trn_use *use = &tl->paths[path - 1].use[i];
 
 		through = serve(&tl->resources[use->resource], actor->priority,
 				bytes * 1000000 / use->bytes_per_us, time_ps);
@@ -122,7 +122,7 @@ static void move(struct trn_timeline *tl, struct trn_actor *actor, uint64_t begi
 	unsigned int i;
 
 	for (i = 0; i < actor->nr_loads; i++) {
-		through = pass(tl, actor, actor->load[i].way, actor->load[i].bytes,
+		through = pass(tl, actor, actor->load[i].path, actor->load[i].bytes,
 			       begin);
 		end = end < through ? through : end;
 	}
@@ -132,7 +132,7 @@ static void move(struct trn_timeline *tl, struct trn_actor *actor, uint64_t begi
 
 	trn_trace_span(tl, actor, begin, end);
 	tl->engines[actor->engine].free_ps = end;
-	trn_flow_moved(&actor->replay, record.op, end);
+	trn_clock_moved(&actor->replay, record.op, end);
 	trn_replay_consume(tl, actor);
 	trn_replay_ready(tl, actor);
 }

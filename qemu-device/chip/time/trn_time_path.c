@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Device time: what the bytes of a transfer go through. A way from one end to another
+ * Device time: what the bytes of a transfer go through. A path from one end to another
  * is worked out once for a job and a state of the links; records name it by number.
  */
 #include <stdlib.h>
@@ -16,15 +16,15 @@
 #define RESOURCE_IN	NEURON_BIT(13)
 
 /**
- * struct plan - a way being worked out
+ * struct plan - a path being worked out
  * @key: of each resource
  * @rate: bytes per us
  */
 struct plan {
 	struct trn_chip *chip;
 	unsigned int nr;
-	uint32_t key[TRN_WAY_USES];
-	uint32_t rate[TRN_WAY_USES];
+	uint32_t key[TRN_PATH_USES];
+	uint32_t rate[TRN_PATH_USES];
 };
 
 static void plan_add(struct plan *plan, uint32_t key, uint32_t rate)
@@ -69,7 +69,7 @@ static void plan_links(struct plan *plan, uint32_t from, uint32_t to)
 }
 
 /* Data goes by way of the chip whose engine moves it. */
-static void plan_way(struct plan *plan, const struct trn_way_key *key)
+static void plan_path(struct plan *plan, const struct trn_path_key *key)
 {
 	uint32_t self = plan->chip->config.fabric_id;
 
@@ -79,7 +79,7 @@ static void plan_way(struct plan *plan, const struct trn_way_key *key)
 	plan_memory(plan, key->dst);
 }
 
-int trn_way_resource(struct trn_timeline *tl, uint32_t key)
+int trn_path_resource(struct trn_timeline *tl, uint32_t key)
 {
 	struct trn_resource *grown;
 	unsigned int i;
@@ -98,119 +98,119 @@ int trn_way_resource(struct trn_timeline *tl, uint32_t key)
 	return (int)i;
 }
 
-struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
-			    unsigned int nr)
+struct trn_path *trn_path_add(struct trn_timeline *tl, struct trn_path_key key,
+			      unsigned int nr)
 {
-	struct trn_way *grown;
+	struct trn_path *grown;
 
-	if (tl->nr_ways == TRN_WAYS)
+	if (tl->nr_paths == TRN_PATHS)
 		return NULL;
-	grown = realloc(tl->ways, (tl->nr_ways + 1) * sizeof(*grown));
+	grown = realloc(tl->paths, (tl->nr_paths + 1) * sizeof(*grown));
 	if (!grown)
 		return NULL;
-	tl->ways = grown;
-	grown += tl->nr_ways;
-	*grown = (struct trn_way){ .key = key, .nr = nr };
+	tl->paths = grown;
+	grown += tl->nr_paths;
+	*grown = (struct trn_path){ .key = key, .nr = nr };
 	grown->use = calloc(nr ? nr : 1, sizeof(*grown->use));
 	if (!grown->use)
 		return NULL;
-	tl->nr_ways++;
+	tl->nr_paths++;
 	return grown;
 }
 
-static bool same_key(const struct trn_way_key *a, const struct trn_way_key *b)
+static bool same_key(const struct trn_path_key *a, const struct trn_path_key *b)
 {
 	return a->src == b->src && a->dst == b->dst && a->turn == b->turn;
 }
 
 /* With the lock held; 0: there is none yet. */
-static unsigned int known_way(const struct trn_timeline *tl,
-			      const struct trn_way_key *key)
+static unsigned int known_path(const struct trn_timeline *tl,
+			       const struct trn_path_key *key)
 {
 	unsigned int i;
 
-	for (i = 0; i < tl->nr_ways; i++)
-		if (same_key(&tl->ways[i].key, key))
+	for (i = 0; i < tl->nr_paths; i++)
+		if (same_key(&tl->paths[i].key, key))
 			return i + 1;
 	return 0;
 }
 
-static unsigned int add_plan(struct trn_timeline *tl, struct trn_way_key key,
+static unsigned int add_plan(struct trn_timeline *tl, struct trn_path_key key,
 			     const struct plan *plan)
 {
-	struct trn_way *way = trn_way_add(tl, key, plan->nr);
+	struct trn_path *path = trn_path_add(tl, key, plan->nr);
 	unsigned int i;
 	int resource;
 
-	if (!way)
+	if (!path)
 		return 0;
 	for (i = 0; i < plan->nr; i++) {
-		resource = trn_way_resource(tl, plan->key[i]);
+		resource = trn_path_resource(tl, plan->key[i]);
 		if (resource < 0) {
-			way->nr = i;
+			path->nr = i;
 			break;
 		}
-		way->use[i].resource = (uint16_t)resource;
-		way->use[i].bytes_per_us = plan->rate[i];
+		path->use[i].resource = (uint16_t)resource;
+		path->use[i].bytes_per_us = plan->rate[i];
 	}
-	return tl->nr_ways;
+	return tl->nr_paths;
 }
 
-static unsigned int make_way(struct trn_timeline *tl, struct trn_way_key key)
+static unsigned int make_path(struct trn_timeline *tl, struct trn_path_key key)
 {
 	struct plan plan = { .chip = tl->core->chip };
-	unsigned int way;
+	unsigned int path;
 
-	plan_way(&plan, &key);
+	plan_path(&plan, &key);
 	pthread_mutex_lock(&tl->ct->lock);
-	way = known_way(tl, &key);
-	if (!way)
-		way = add_plan(tl, key, &plan);
+	path = known_path(tl, &key);
+	if (!path)
+		path = add_plan(tl, key, &plan);
 	pthread_mutex_unlock(&tl->ct->lock);
-	return way;
+	return path;
 }
 
-unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
-			  uint32_t src, uint32_t dst)
+unsigned int trn_path_find(struct trn_timeline *tl, struct trn_actor *actor,
+			   uint32_t src, uint32_t dst)
 {
 	const struct trn_fabric *fabric = tl->core->chip->fabric;
-	const struct trn_way_key key = {
+	const struct trn_path_key key = {
 		.src = src,
 		.dst = dst,
 		.turn = fabric ? trn_fabric_turn(fabric) : 0,
 	};
 
-	if (actor->way && same_key(&actor->way_key, &key))
-		return actor->way;
+	if (actor->path && same_key(&actor->path_key, &key))
+		return actor->path;
 	pthread_mutex_lock(&tl->ct->lock);
-	actor->way = known_way(tl, &key);
+	actor->path = known_path(tl, &key);
 	pthread_mutex_unlock(&tl->ct->lock);
-	if (!actor->way)
-		actor->way = make_way(tl, key);
-	actor->way_key = key;
-	return actor->way;
+	if (!actor->path)
+		actor->path = make_path(tl, key);
+	actor->path_key = key;
+	return actor->path;
 }
 
-uint64_t trn_way_ps(const struct trn_timeline *tl, unsigned int way,
-		    uint64_t bytes)
+uint64_t trn_path_ps(const struct trn_timeline *tl, unsigned int path,
+		     uint64_t bytes)
 {
 	uint64_t most = 0, ps;
 	unsigned int i;
 
-	for (i = 0; way && i < tl->ways[way - 1].nr; i++) {
-		ps = bytes * 1000000 / tl->ways[way - 1].use[i].bytes_per_us;
+	for (i = 0; path && i < tl->paths[path - 1].nr; i++) {
+		ps = bytes * 1000000 / tl->paths[path - 1].use[i].bytes_per_us;
 		most = most < ps ? ps : most;
 	}
 	return most;
 }
 
-void trn_way_free(struct trn_timeline *tl)
+void trn_path_free(struct trn_timeline *tl)
 {
 	unsigned int i;
 
-	for (i = 0; i < tl->nr_ways; i++)
-		free(tl->ways[i].use);
-	free(tl->ways);
+	for (i = 0; i < tl->nr_paths; i++)
+		free(tl->paths[i].use);
+	free(tl->paths);
 	free(tl->resources);
 }
 
@@ -224,7 +224,7 @@ static void resources_state(struct trn_timeline *tl, struct trn_state *st)
 	for (i = 0; i < nr && !trn_state_failed(st); i++) {
 		key = st->loading ? 0 : tl->resources[i].key;
 		trn_state_u32(st, &key);
-		if (st->loading && trn_way_resource(tl, key) != (int)i) {
+		if (st->loading && trn_path_resource(tl, key) != (int)i) {
 			trn_state_fail(st, "a resource is there twice, or out of memory");
 			return;
 		}
@@ -239,46 +239,46 @@ static void use_state(const struct trn_timeline *tl, struct trn_use *use,
 	trn_state_u16(st, &use->resource);
 	trn_state_u32(st, &use->bytes_per_us);
 	if (use->resource >= tl->nr_resources || !use->bytes_per_us)
-		trn_state_fail(st, "a way leads nowhere");
+		trn_state_fail(st, "a path leads nowhere");
 }
 
-static void way_state(struct trn_timeline *tl, unsigned int index,
-		      struct trn_state *st)
+static void path_state(struct trn_timeline *tl, unsigned int index,
+		       struct trn_state *st)
 {
-	struct trn_way_key key = { 0 };
-	struct trn_way *way;
+	struct trn_path_key key = { 0 };
+	struct trn_path *path;
 	uint32_t nr = 0, i;
 
 	if (!st->loading) {
-		key = tl->ways[index].key;
-		nr = tl->ways[index].nr;
+		key = tl->paths[index].key;
+		nr = tl->paths[index].nr;
 	}
 	trn_state_u32(st, &key.src);
 	trn_state_u32(st, &key.dst);
 	trn_state_u32(st, &key.turn);
-	nr = trn_state_count(st, nr, TRN_WAY_USES);
+	nr = trn_state_count(st, nr, TRN_PATH_USES);
 	if (trn_state_failed(st))
 		return;
-	way = st->loading ? trn_way_add(tl, key, nr) : &tl->ways[index];
-	if (!way) {
-		trn_state_fail(st, "too many ways, or out of memory");
+	path = st->loading ? trn_path_add(tl, key, nr) : &tl->paths[index];
+	if (!path) {
+		trn_state_fail(st, "too many paths, or out of memory");
 		return;
 	}
 	for (i = 0; i < nr && !trn_state_failed(st); i++)
-		use_state(tl, &way->use[i], st);
+		use_state(tl, &path->use[i], st);
 }
 
-/* The links may have been changed as often in another order: ways are found anew. */
-void trn_ways_state(struct trn_timeline *tl, struct trn_state *st)
+/* The links may have been changed as often in another order: paths are found anew. */
+void trn_paths_state(struct trn_timeline *tl, struct trn_state *st)
 {
 	uint32_t nr, i;
 
 	resources_state(tl, st);
-	nr = trn_state_count(st, tl->nr_ways, TRN_WAYS);
+	nr = trn_state_count(st, tl->nr_paths, TRN_PATHS);
 	for (i = 0; i < nr && !trn_state_failed(st); i++)
-		way_state(tl, i, st);
-	for (i = 0; st->loading && i < tl->nr_ways; i++)
-		tl->ways[i].key.src = TRN_END_NONE - 1;
+		path_state(tl, i, st);
+	for (i = 0; st->loading && i < tl->nr_paths; i++)
+		tl->paths[i].key.src = TRN_END_NONE - 1;
 }
 
 /* A queue in line has a descriptor to move, and is nowhere else. */

@@ -47,7 +47,7 @@ enum trn_record_kind {
  * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
  *	the array; TRACE: bytes, unsigned
  * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
- *	EXEC: TRN_PORT_*; LOAD, DMA: way of the bytes
+ *	EXEC: TRN_PORT_*; LOAD, DMA: path of the bytes
  * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
  *	trn_time_class; DMA: links crossed
  */
@@ -84,7 +84,7 @@ struct trn_trigger {
 };
 
 /**
- * struct trn_flow - time of an actor, and of a queue the work it has
+ * struct trn_clock - time of an actor, and of a queue the work it has
  * @time_ps: where it is
  * @free_ps: from when on it could have done something in the background
  * @whole_ps: all of the array was in use until here
@@ -92,47 +92,47 @@ struct trn_trigger {
  * @hops: most links of the descriptors since the queue was last idle
  * @first, @last: triggers not yet used up, in order
  */
-struct trn_flow {
+struct trn_clock {
 	uint64_t time_ps;
 	uint64_t free_ps;
 	uint64_t whole_ps;
-	uint64_t part_ps[TRN_ARRAY_PARTS];
+	uint64_t part_ps[TRN_PE_ARRAY_PARTS];
 	uint32_t hops;
 	struct trn_trigger *first;
 	struct trn_trigger **last;
 };
 
 /* Queue @count descriptors at @time_ps. False: no memory. */
-bool trn_flow_trigger(struct trn_flow *flow, uint64_t time_ps, uint32_t count);
+bool trn_clock_trigger(struct trn_clock *clock, uint64_t time_ps, uint32_t count);
 /* Time passes in which nothing else is done. */
-void trn_flow_pass(struct trn_flow *flow, uint64_t ps);
+void trn_clock_pass(struct trn_clock *clock, uint64_t ps);
 /* A wait is over that something ended at @time_ps. */
-void trn_flow_wait(struct trn_flow *flow, uint64_t time_ps);
+void trn_clock_wait(struct trn_clock *clock, uint64_t time_ps);
 /* When the actor comes to an instruction. */
-uint64_t trn_flow_begin(const struct trn_flow *flow,
-			const struct trn_time_work *work);
+uint64_t trn_clock_begin(const struct trn_clock *clock,
+			 const struct trn_time_work *work);
 /* It starts at @begin_ps, which is then or later. Returns its end. */
-uint64_t trn_flow_exec(struct trn_flow *flow, const struct trn_time_work *work,
-		       uint64_t begin_ps);
+uint64_t trn_clock_exec(struct trn_clock *clock, const struct trn_time_work *work,
+			uint64_t begin_ps);
 /* When the next descriptor can start; without a trigger where the queue is. */
-uint64_t trn_flow_ready(const struct trn_flow *flow, uint32_t hops);
+uint64_t trn_clock_ready(const struct trn_clock *clock, uint32_t hops);
 /* It has been moved, until @end_ps. */
-void trn_flow_moved(struct trn_flow *flow, uint32_t hops, uint64_t end_ps);
-void trn_flow_free(struct trn_flow *flow);
+void trn_clock_moved(struct trn_clock *clock, uint32_t hops, uint64_t end_ps);
+void trn_clock_free(struct trn_clock *clock);
 
 /**
- * struct trn_way_key - names a way
+ * struct trn_path_key - names a path
  * @src, @dst: TRN_END_*
  * @turn: of the fabric
  */
-struct trn_way_key {
+struct trn_path_key {
 	uint32_t src;
 	uint32_t dst;
 	uint32_t turn;
 };
 
-#define TRN_WAYS	4096	/* of a job */
-#define TRN_WAY_USES	(2 * TRN_ROUTE_LINKS + 2)
+#define TRN_PATHS	4096	/* of a job */
+#define TRN_PATH_USES	(2 * TRN_ROUTE_LINKS + 2)
 
 /* Something that bytes go through, and how fast. */
 struct trn_use {
@@ -141,8 +141,8 @@ struct trn_use {
 };
 
 /* Where bytes from one end to another go through. */
-struct trn_way {
-	struct trn_way_key key;
+struct trn_path {
+	struct trn_path_key key;
 	unsigned int nr;
 	struct trn_use *use;
 };
@@ -158,9 +158,9 @@ struct trn_resource {
 	uint64_t free_ps[NEURON_NR_PRIORITIES];
 };
 
-/* Bytes of a descriptor that go a way of their own. */
+/* Bytes of a descriptor that take a path of their own. */
 struct trn_load {
-	uint16_t way;
+	uint16_t path;
 	uint32_t bytes;
 };
 
@@ -171,7 +171,7 @@ struct trn_load {
  * @last: chunk that is filled; used by the actor's task
  * @first: chunk that is consumed; NULL until the first record
  * @causal: causal clock; time_ps belongs to the task
- * @way_key, @way: the way that the actor used last; used by the actor's task
+ * @path_key, @path: the path that the actor used last; used by the actor's task
  * @running: the actor may still record something
  * @waiting: the actor's last record is a wait that is not over
  * @replay: device time up to which the actor's records were replayed
@@ -190,12 +190,12 @@ struct trn_actor {
 	uint64_t pending_ps;
 	struct trn_chunk *last;
 	struct trn_chunk *_Atomic first;
-	struct trn_flow causal;
-	struct trn_way_key way_key;
-	unsigned int way;
+	struct trn_clock causal;
+	struct trn_path_key path_key;
+	unsigned int path;
 	_Atomic bool running;
 	_Atomic bool waiting;
-	struct trn_flow replay;
+	struct trn_clock replay;
 	uint16_t rank;
 	uint8_t engine;
 	uint8_t priority;
@@ -321,7 +321,7 @@ enum trn_replay_mode {
  * @nr_records: appended and not yet replayed
  * @next_drain: nr_records at which to replay a piece
  * @real: the semaphores when the job was about to start
- * @ways, @nr_ways: from 1 on; 0 is no way
+ * @paths, @nr_paths: from 1 on; 0 is no path
  * @resources, @nr_resources: that they lead through
  * @engines: DMA engines
  * @port_ps: when each of TRN_PORT_* is free
@@ -348,8 +348,8 @@ struct trn_timeline {
 	_Atomic size_t nr_records;
 	_Atomic size_t next_drain;
 	int32_t real[TRN_TIME_SEMS];
-	struct trn_way *ways;
-	unsigned int nr_ways;
+	struct trn_path *paths;
+	unsigned int nr_paths;
 	struct trn_resource *resources;
 	unsigned int nr_resources;
 	struct trn_dma_engine engines[TRN_DMA_ENGINES];
@@ -384,11 +384,11 @@ unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode)
 /* Tell of some traces that the replay has come to; returns how many. Without the lock. */
 unsigned int trn_trace_tell(struct trn_timeline *tl);
 /*
- * Number of the way from @src to @dst (TRN_END_*), made when it is missing; 0: none.
+ * Number of the path from @src to @dst (TRN_END_*), made when it is missing; 0: none.
  * Called by the actor's task, without the lock.
  */
-unsigned int trn_way_find(struct trn_timeline *tl, struct trn_actor *actor,
-			  uint32_t src, uint32_t dst);
+unsigned int trn_path_find(struct trn_timeline *tl, struct trn_actor *actor,
+			   uint32_t src, uint32_t dst);
 
 /* All that follow: with the core's lock held. */
 
@@ -432,15 +432,15 @@ void trn_engine_line(struct trn_timeline *tl, struct trn_actor *actor);
 void trn_engine_ready(struct trn_timeline *tl, unsigned int engine);
 void trn_replay_engine(struct trn_timeline *tl, unsigned int engine);
 
-/* How long @bytes take on a way that nobody else uses. */
-uint64_t trn_way_ps(const struct trn_timeline *tl, unsigned int way,
-		    uint64_t bytes);
+/* How long @bytes take on a path that nobody else uses. */
+uint64_t trn_path_ps(const struct trn_timeline *tl, unsigned int path,
+		     uint64_t bytes);
 /* Index of a resource, made when it is missing; negative: no memory. */
-int trn_way_resource(struct trn_timeline *tl, uint32_t key);
-/* Add a way with room for @nr uses; NULL: no memory, or too many. */
-struct trn_way *trn_way_add(struct trn_timeline *tl, struct trn_way_key key,
-			    unsigned int nr);
-void trn_way_free(struct trn_timeline *tl);
+int trn_path_resource(struct trn_timeline *tl, uint32_t key);
+/* Add a path with room for @nr uses; NULL: no memory, or too many. */
+struct trn_path *trn_path_add(struct trn_timeline *tl, struct trn_path_key key,
+			      unsigned int nr);
+void trn_path_free(struct trn_timeline *tl);
 
 /* One more; false: it is lost, because there is no room or no memory. */
 bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace);
@@ -452,7 +452,7 @@ void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 
 /* Parts of trn_timeline_state(): before and after the actors. */
 struct trn_state;
-void trn_ways_state(struct trn_timeline *tl, struct trn_state *st);
+void trn_paths_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_engines_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
 /* Drop a core's mail, for one semaphore or (negative) all. */

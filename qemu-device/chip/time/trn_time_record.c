@@ -133,7 +133,7 @@ void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps
 
 	if (!tl)
 		return;
-	trn_flow_pass(&tl->actor[actor].causal, cost_ps);
+	trn_clock_pass(&tl->actor[actor].causal, cost_ps);
 	tl->actor[actor].pending_ps += cost_ps;
 	if (tl->actor[actor].pending_ps > PENDING_PS)
 		record_exec(tl, actor, &nothing);
@@ -142,12 +142,12 @@ void trn_time_exec(struct trn_timeline *tl, unsigned int actor, uint64_t cost_ps
 void trn_time_work(struct trn_timeline *tl, unsigned int actor,
 		   const struct trn_time_work *work)
 {
-	struct trn_flow *causal;
+	struct trn_clock *causal;
 
 	if (!tl)
 		return;
 	causal = &tl->actor[actor].causal;
-	trn_flow_exec(causal, work, trn_flow_begin(causal, work));
+	trn_clock_exec(causal, work, trn_clock_begin(causal, work));
 	record_exec(tl, actor, work);
 }
 
@@ -172,7 +172,7 @@ void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem
 		   unsigned int sync, int32_t value)
 {
 	struct trn_record ended = { .kind = TRN_RECORD_OUTSIDE };
-	struct trn_flow *causal;
+	struct trn_clock *causal;
 	bool outside;
 	uint64_t over;
 
@@ -183,7 +183,7 @@ void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem
 	pthread_mutex_lock(&tl->ct->lock);
 	over = trn_causal_wait(tl->ct, sem, sync, value, causal->time_ps, &outside);
 	pthread_mutex_unlock(&tl->ct->lock);
-	trn_flow_wait(causal, over);
+	trn_clock_wait(causal, over);
 	if (outside)
 		append(tl, actor, &ended);
 	atomic_store(&tl->actor[actor].waiting, false);
@@ -247,37 +247,37 @@ void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 	if (!descriptors || !timeline_usable(tl))
 		return;
 	pthread_mutex_lock(&tl->ct->lock);
-	trn_flow_trigger(&tl->actor[queue_actor].causal,
-			 tl->actor[actor].causal.time_ps, descriptors);
+	trn_clock_trigger(&tl->actor[queue_actor].causal,
+			  tl->actor[actor].causal.time_ps, descriptors);
 	pthread_mutex_unlock(&tl->ct->lock);
 	append(tl, actor, &record);
 }
 
 static void record_load(struct trn_timeline *tl, unsigned int actor,
-			unsigned int way, uint32_t bytes)
+			unsigned int path, uint32_t bytes)
 {
 	const struct trn_record record = {
 		.kind = TRN_RECORD_LOAD,
-		.index = (uint16_t)way,
+		.index = (uint16_t)path,
 		.value = (int32_t)bytes,
 	};
 
 	trn_timeline_record(tl, actor, &record);
 }
 
-/* The way of a stream, and in *@most the longest time that one took so far. */
+/* The path of a stream, and in *@most the longest time that one took so far. */
 static unsigned int stream_way(struct trn_timeline *tl, unsigned int actor,
 			       const struct trn_stream *stream, uint64_t *most)
 {
-	unsigned int way;
+	unsigned int path;
 	uint64_t ps;
 
-	way = trn_way_find(tl, &tl->actor[actor], stream->src, stream->dst);
+	path = trn_path_find(tl, &tl->actor[actor], stream->src, stream->dst);
 	pthread_mutex_lock(&tl->ct->lock);
-	ps = trn_way_ps(tl, way, stream->bytes);
+	ps = trn_path_ps(tl, path, stream->bytes);
 	pthread_mutex_unlock(&tl->ct->lock);
 	*most = *most < ps ? ps : *most;
-	return way;
+	return path;
 }
 
 static uint32_t limit_bytes(uint64_t bytes)
@@ -296,7 +296,7 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		.cost_ps = cost_ps,
 	};
 	const struct trn_stream *stream;
-	struct trn_flow *causal;
+	struct trn_clock *causal;
 	uint64_t alone = cost_ps;
 	unsigned int i;
 
@@ -313,8 +313,8 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 	}
 	causal = &tl->actor[queue_actor].causal;
 	pthread_mutex_lock(&tl->ct->lock);
-	trn_flow_moved(causal, record.op,
-		       trn_flow_ready(causal, record.op) + alone);
+	trn_clock_moved(causal, record.op,
+			trn_clock_ready(causal, record.op) + alone);
 	pthread_mutex_unlock(&tl->ct->lock);
 	append(tl, queue_actor, &record);
 }
@@ -326,7 +326,7 @@ bool trn_time_ordered(const struct trn_timeline *tl)
 
 uint64_t trn_time_next_ps(struct trn_timeline *tl, unsigned int actor)
 {
-	const struct trn_flow *causal;
+	const struct trn_clock *causal;
 	uint64_t next;
 
 	if (!tl)
@@ -335,7 +335,7 @@ uint64_t trn_time_next_ps(struct trn_timeline *tl, unsigned int actor)
 	if (actor < TRN_ACTOR_QUEUE)
 		return causal->time_ps;
 	pthread_mutex_lock(&tl->ct->lock);
-	next = trn_flow_ready(causal, 0);
+	next = trn_clock_ready(causal, 0);
 	pthread_mutex_unlock(&tl->ct->lock);
 	return next;
 }

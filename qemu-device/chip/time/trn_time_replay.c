@@ -74,18 +74,18 @@ static uint64_t ready_time(const struct trn_actor *actor,
 			   const struct trn_record *record)
 {
 	if (record->kind == TRN_RECORD_DMA)
-		return trn_flow_ready(&actor->replay, record->op);
+		return trn_clock_ready(&actor->replay, record->op);
 	return actor->replay.time_ps + record->pre_ps;
 }
 
 /* What may be recorded from now on happens at this time or later. */
 static uint64_t earliest(const struct trn_actor *actor)
 {
-	const struct trn_flow *flow = &actor->replay;
+	const struct trn_clock *clock = &actor->replay;
 
 	if (!atomic_load(&actor->running))
 		return UINT64_MAX;
-	return flow->time_ps;
+	return clock->time_ps;
 }
 
 /*
@@ -95,12 +95,12 @@ static uint64_t earliest(const struct trn_actor *actor)
  */
 static uint64_t queue_earliest(const struct trn_actor *actor)
 {
-	const struct trn_flow *flow = &actor->replay;
+	const struct trn_clock *clock = &actor->replay;
 
-	if (!flow->first)
+	if (!clock->first)
 		return earliest(actor);
-	return flow->time_ps < flow->first->time_ps ? flow->first->time_ps :
-						      flow->time_ps;
+	return clock->time_ps < clock->first->time_ps ? clock->first->time_ps :
+							clock->time_ps;
 }
 
 /* Nothing from @time on is replayed, unless the replay passes over what is so. */
@@ -190,8 +190,8 @@ static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
 	struct trn_core_time *ct = tl->ct;
 	uint32_t value = (uint32_t)ct->value[wait->index];
 
-	trn_flow_pass(&actor->replay, wait->pre_ps);
-	trn_flow_wait(&actor->replay, time);
+	trn_clock_pass(&actor->replay, wait->pre_ps);
+	trn_clock_wait(&actor->replay, time);
 	if (wait->op & NEURON_SYNC_TAKE) {
 		ct->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
 		if (ct->changed_ps[wait->index] < actor->replay.time_ps)
@@ -345,7 +345,7 @@ static void event_trigger(struct trn_timeline *tl, uint64_t time,
 	struct trn_actor *queue = &tl->actor[record->index];
 	bool idle = !queue->replay.first;
 
-	if (!trn_flow_trigger(&queue->replay, time, (uint32_t)record->value))
+	if (!trn_clock_trigger(&queue->replay, time, (uint32_t)record->value))
 		atomic_store(&tl->lost, true);
 	if (idle) {
 		queue->parked = false;
@@ -357,7 +357,7 @@ static void event_load(struct trn_actor *actor, const struct trn_record *record)
 {
 	if (actor->nr_loads == TRN_STREAMS)
 		return;
-	actor->load[actor->nr_loads].way = record->index;
+	actor->load[actor->nr_loads].path = record->index;
 	actor->load[actor->nr_loads++].bytes = (uint32_t)record->value;
 }
 
@@ -382,21 +382,21 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 {
 	const struct trn_record *next = trn_replay_peek(actor);
 	const struct trn_record record = *next;
-	struct trn_flow *flow = &actor->replay;
+	struct trn_clock *clock = &actor->replay;
 
 	if (record.kind == TRN_RECORD_WAIT) {
 		event_wait(tl, actor, next);
 		return;
 	}
-	trn_flow_pass(flow, record.pre_ps);
+	trn_clock_pass(clock, record.pre_ps);
 	trn_replay_consume(tl, actor);
 	switch ((enum trn_record_kind)record.kind) {
 	case TRN_RECORD_POST:
 		change_semaphore(tl->ct, record.index, record.op, record.value,
-				 flow->time_ps);
+				 clock->time_ps);
 		break;
 	case TRN_RECORD_TRIGGER:
-		event_trigger(tl, flow->time_ps, &record);
+		event_trigger(tl, clock->time_ps, &record);
 		break;
 	case TRN_RECORD_EXEC:
 		trn_replay_exec(tl, actor, &record);
@@ -405,7 +405,7 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 		event_load(actor, &record);
 		break;
 	case TRN_RECORD_STAMP:
-		event_stamp(tl, flow->time_ps, record.cookie);
+		event_stamp(tl, clock->time_ps, record.cookie);
 		break;
 	case TRN_RECORD_TRACE:
 		trn_trace_record(tl, actor, &record);
@@ -573,10 +573,10 @@ void trn_replay_free(struct trn_timeline *tl)
 			free(chunk);
 			chunk = next;
 		}
-		trn_flow_free(&actor->causal);
-		trn_flow_free(&actor->replay);
+		trn_clock_free(&actor->causal);
+		trn_clock_free(&actor->replay);
 	}
-	trn_way_free(tl);
+	trn_path_free(tl);
 	free(tl->traces);
 	free(tl->heap);
 }

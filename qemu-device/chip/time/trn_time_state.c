@@ -172,7 +172,7 @@ void trn_time_core_state(struct trn_core *core, struct trn_state *st)
 
 /* --- timelines --- */
 
-static void load_trigger(struct trn_flow *flow, struct trn_state *st)
+static void load_trigger(struct trn_clock *clock, struct trn_state *st)
 {
 	uint64_t time_ps = 0;
 	uint32_t count = 0;
@@ -180,34 +180,34 @@ static void load_trigger(struct trn_flow *flow, struct trn_state *st)
 	trn_state_u64(st, &time_ps);
 	trn_state_u32(st, &count);
 	if (!trn_state_failed(st) &&
-	    (!count || !trn_flow_trigger(flow, time_ps, count)))
+	    (!count || !trn_clock_trigger(clock, time_ps, count)))
 		trn_state_fail(st, "a trigger of a queue is empty, or out of memory");
 }
 
-static void flow_state(struct trn_flow *flow, struct trn_state *st)
+static void actor_clock_state(struct trn_clock *clock, struct trn_state *st)
 {
 	struct trn_trigger *trigger;
 	unsigned int i;
 	uint32_t nr = 0;
 
-	trn_state_u64(st, &flow->time_ps);
-	trn_state_u64(st, &flow->free_ps);
-	trn_state_u64(st, &flow->whole_ps);
-	for (i = 0; i < TRN_ARRAY_PARTS; i++)
-		trn_state_u64(st, &flow->part_ps[i]);
-	trn_state_u32(st, &flow->hops);
-	if (flow->hops > UINT8_MAX)
+	trn_state_u64(st, &clock->time_ps);
+	trn_state_u64(st, &clock->free_ps);
+	trn_state_u64(st, &clock->whole_ps);
+	for (i = 0; i < TRN_PE_ARRAY_PARTS; i++)
+		trn_state_u64(st, &clock->part_ps[i]);
+	trn_state_u32(st, &clock->hops);
+	if (clock->hops > UINT8_MAX)
 		trn_state_fail(st, "a queue has crossed too many links");
-	for (trigger = flow->first; trigger; trigger = trigger->next)
+	for (trigger = clock->first; trigger; trigger = trigger->next)
 		nr++;
 	nr = trn_state_count(st, nr, MAX_TRIGGERS);
-	for (trigger = flow->first; trigger && !st->loading;
+	for (trigger = clock->first; trigger && !st->loading;
 	     trigger = trigger->next) {
 		trn_state_u64(st, &trigger->time_ps);
 		trn_state_u32(st, &trigger->count);
 	}
 	while (st->loading && nr-- && !trn_state_failed(st))
-		load_trigger(flow, st);
+		load_trigger(clock, st);
 }
 
 static uint32_t count_records(struct trn_actor *actor)
@@ -237,7 +237,7 @@ static bool exec_valid(const struct trn_record *record)
 {
 	if (record->op == TRN_TIME_PART)
 		return !record->index && record->value > 0 &&
-		       record->value <= TRN_ARRAY_ALL;
+		       record->value <= TRN_PE_ARRAY_ALL;
 	return record->op < TRN_TIME_PART && !record->value;
 }
 
@@ -259,7 +259,7 @@ static bool record_valid(const struct trn_timeline *tl, unsigned int actor,
 	case TRN_RECORD_LOAD:
 	case TRN_RECORD_DMA:
 		return queue && record->value >= 0 &&
-		       record->index <= tl->nr_ways;
+		       record->index <= tl->nr_paths;
 	case TRN_RECORD_TRACE:
 		return true;
 	case TRN_RECORD_OUTSIDE:
@@ -292,11 +292,11 @@ static void loads_state(const struct trn_timeline *tl, struct trn_actor *actor,
 
 	actor->nr_loads = trn_state_count(st, actor->nr_loads, TRN_STREAMS);
 	for (i = 0; i < actor->nr_loads; i++) {
-		trn_state_u16(st, &actor->load[i].way);
+		trn_state_u16(st, &actor->load[i].path);
 		trn_state_u32(st, &actor->load[i].bytes);
-		if (actor->load[i].way > tl->nr_ways) {
-			actor->load[i].way = 0;
-			trn_state_fail(st, "a way of bytes does not exist");
+		if (actor->load[i].path > tl->nr_paths) {
+			actor->load[i].path = 0;
+			trn_state_fail(st, "a path of bytes does not exist");
 		}
 	}
 }
@@ -318,8 +318,8 @@ static void actor_state(struct trn_timeline *tl, unsigned int index, bool stamps
 	uint32_t nr, i;
 
 	trn_state_u64(st, &actor->pending_ps);
-	flow_state(&actor->causal, st);
-	flow_state(&actor->replay, st);
+	actor_clock_state(&actor->causal, st);
+	actor_clock_state(&actor->replay, st);
 	trn_state_atomic_bool(st, &actor->running);
 	/* No run of a queue goes on. */
 	if (st->loading && index >= TRN_ACTOR_QUEUE)
@@ -416,7 +416,7 @@ void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *
 	trn_state_atomic_bool(st, &tl->inexact);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
-	trn_ways_state(tl, st);
+	trn_paths_state(tl, st);
 	for (i = 0; i < TRN_PORTS; i++)
 		trn_state_u64(st, &tl->port_ps[i]);
 	for (i = 0; i < tl->nr_actors && !trn_state_failed(st); i++)
