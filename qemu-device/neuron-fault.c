@@ -10,7 +10,6 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/qapi-visit-qom.h"
-#include "qemu/timer.h"
 #include "trn/fault.h"
 #include "neuron.h"
 #include "trace.h"
@@ -40,36 +39,6 @@ static bool neuron_fault_list(NeuronChip *s, const char *list, Error **errp)
         }
     }
     return true;
-}
-
-/* The bell of the port's timer. */
-static void neuron_fault_timer(void *opaque)
-{
-    NeuronChip *s = opaque;
-
-    if (s->chip) {
-        trn_chip_expire(s->chip);
-    }
-}
-
-void neuron_port_timer(void *opaque, uint64_t delay_ns)
-{
-    NeuronChip *s = opaque;
-
-    /* Two workers may call in the wrong order: the earlier time must stay. */
-    timer_mod_anticipate(s->fault_timer,
-                         qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + delay_ns);
-}
-
-void neuron_init_faults(NeuronChip *s)
-{
-    s->fault_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, neuron_fault_timer, s);
-}
-
-void neuron_exit_faults(NeuronChip *s)
-{
-    timer_free(s->fault_timer);
-    s->fault_timer = NULL;
 }
 
 bool neuron_start_faults(NeuronChip *s, Error **errp)

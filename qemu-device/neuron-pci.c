@@ -238,9 +238,7 @@ static void neuron_realize(PCIDevice *pci, Error **errp)
     if (!neuron_check_properties(s, errp)) {
         return;
     }
-    s->irq_bh = qemu_bh_new_guarded(neuron_port_deliver, s,
-                                    &DEVICE(s)->mem_reentrancy_guard);
-    neuron_init_faults(s);
+    neuron_init_port(s);
     if (!neuron_build_chip(s, errp) || !neuron_start_faults(s, errp)) {
         goto free_chip;
     }
@@ -265,8 +263,7 @@ exit_hbm:
     neuron_exit_hbm(s);
 free_chip:
     neuron_free_chip(s);
-    neuron_exit_faults(s);
-    qemu_bh_delete(s->irq_bh);
+    neuron_exit_port(s);
 }
 
 static void neuron_exit(PCIDevice *pci)
@@ -277,8 +274,7 @@ static void neuron_exit(PCIDevice *pci)
     qemu_del_vm_change_state_handler(s->vm_state);
     neuron_exit_hbm(s);
     neuron_free_chip(s);
-    neuron_exit_faults(s);
-    qemu_bh_delete(s->irq_bh);
+    neuron_exit_port(s);
     neuron_exit_pcie(s);
     msix_unuse_all_vectors(pci);
     msix_uninit(pci, &s->msix, &s->msix);

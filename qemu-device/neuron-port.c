@@ -15,6 +15,7 @@
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
+#include "qemu/timer.h"
 #include "exec/memory.h"
 #include "hw/pci/msix.h"
 #include "neuron.h"
@@ -178,6 +179,39 @@ static void neuron_port_log(void *opaque, enum trn_log_level level,
         trace_neuron_trace(s->chip_id, line);
         break;
     }
+}
+
+static void neuron_port_ring(void *opaque)
+{
+    NeuronChip *s = opaque;
+
+    if (s->chip) {
+        trn_chip_expire(s->chip);
+    }
+}
+
+static void neuron_port_timer(void *opaque, uint64_t delay_ns)
+{
+    NeuronChip *s = opaque;
+
+    /* Two workers may call in the wrong order: the earlier time must stay. */
+    timer_mod_anticipate(s->timer,
+                         qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + delay_ns);
+}
+
+void neuron_init_port(NeuronChip *s)
+{
+    s->irq_bh = qemu_bh_new_guarded(neuron_port_deliver, s,
+                                    &DEVICE(s)->mem_reentrancy_guard);
+    s->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, neuron_port_ring, s);
+}
+
+void neuron_exit_port(NeuronChip *s)
+{
+    timer_free(s->timer);
+    s->timer = NULL;
+    qemu_bh_delete(s->irq_bh);
+    s->irq_bh = NULL;
 }
 
 void neuron_worker_enter(void)

@@ -41,7 +41,7 @@ struct NeuronChipClass {
  * @leaving: the device is being freed, and its chip must not go on
  * @express: the device has the capabilities of PCI Express; @pm_cap is one of them
  * @asleep: in D3hot, or @removed: pulled out of its slot
- * @fault_timer: rings for trn_port.timer()
+ * @timer: rings for trn_port.timer()
  * @saved_irqs: @irq_pending when the machine was saved
  * @postcopy: asked before a migration by postcopy
  */
@@ -93,7 +93,7 @@ struct NeuronChip {
     bool removed;
     uint8_t pm_cap;
     uint32_t saved_irqs;
-    QEMUTimer *fault_timer;
+    QEMUTimer *timer;
     NotifierWithReturn postcopy;
 };
 
@@ -134,12 +134,9 @@ void neuron_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
 void neuron_class_removal(ObjectClass *oc);
 uint32_t neuron_config_read(PCIDevice *pci, uint32_t addr, int len);
 
-/* neuron-fault.c: before the chip is built, after it has been freed. */
-void neuron_init_faults(NeuronChip *s);
-void neuron_exit_faults(NeuronChip *s);
+/* neuron-fault.c */
 /* Start the faults that the properties ask for; false and @errp when one is not possible. */
 bool neuron_start_faults(NeuronChip *s, Error **errp);
-void neuron_port_timer(void *opaque, uint64_t delay_ns);
 void neuron_class_faults(ObjectClass *oc);
 
 /* neuron-migration.c; a stream of the chip library over a QEMUFile */
@@ -164,6 +161,9 @@ void neuron_hbm_free(NeuronChip *s);
 
 /* neuron-port.c: how the chip library reaches QEMU. */
 extern const struct trn_port neuron_port;
+/* Before the chip is built, after it has been freed. */
+void neuron_init_port(NeuronChip *s);
+void neuron_exit_port(NeuronChip *s);
 /* Raise the pending interrupts of the NeuronChip @opaque; under the BQL. */
 void neuron_port_deliver(void *opaque);
 /* The chip has changed @len bytes of RAM. Under the RCU read lock. */
