@@ -85,7 +85,7 @@ static struct irq_line irq_line(struct trn_irq_state *irq,
 	}
 }
 
-void trn_irq_reset(struct trn_chip *chip)
+static void irq_clear(struct trn_chip *chip)
 {
 	struct trn_irq_state *irq = chip->irq;
 	unsigned int i;
@@ -110,12 +110,25 @@ void trn_irq_reset(struct trn_chip *chip)
 	pthread_mutex_unlock(&irq->lock);
 }
 
+/* Causes are fewer than before. */
+static void irq_ended(struct trn_chip *chip)
+{
+	if (chip->port->irq_ended)
+		chip->port->irq_ended(chip->opaque);
+}
+
+void trn_irq_reset(struct trn_chip *chip)
+{
+	irq_clear(chip);
+	irq_ended(chip);
+}
+
 void trn_irq_init(struct trn_chip *chip)
 {
 	chip->irq->storm.chip = chip;
 	pthread_mutex_init(&chip->irq->lock, NULL);
 	trn_task_init(&chip->irq->storm.task, chip->pool, storm_run);
-	trn_irq_reset(chip);
+	irq_clear(chip);
 }
 
 void trn_irq_destroy(struct trn_chip *chip)
@@ -231,6 +244,43 @@ void trn_irq_write(struct trn_chip *chip, enum trn_irq_source source,
 	pthread_mutex_unlock(&chip->irq->lock);
 	if (edge)
 		irq_send(chip, vector);
+	else if (reg != TRN_IRQ_VECTOR)
+		irq_ended(chip);
+}
+
+static bool any_set(const uint32_t *cause, const uint32_t *mask, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (cause[i] & ~mask[i])
+			return true;
+	return false;
+}
+
+/* What a DMA engine hands on to the management source counts there. */
+static bool any_dma_set(const struct trn_irq_state *irq, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (irq->dma_vector[i] != NEURON_DMA_VECTOR_MGMT &&
+		    irq->dma_cause[i] & ~irq->dma_mask[i])
+			return true;
+	return false;
+}
+
+bool trn_irq_level(struct trn_chip *chip)
+{
+	struct trn_irq_state *irq = chip->irq;
+	bool level;
+
+	pthread_mutex_lock(&irq->lock);
+	level = any_set(&irq->cause, &irq->mask, 1) ||
+		any_set(irq->core_cause, irq->core_mask, NEURON_MAX_UNITS) ||
+		any_dma_set(irq, chip->gen->nr_dma);
+	pthread_mutex_unlock(&irq->lock);
+	return level;
 }
 
 static void irq_sources(struct trn_state *st, uint32_t *cause, uint32_t *mask,

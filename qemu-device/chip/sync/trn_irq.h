@@ -84,6 +84,9 @@ void trn_irq_core(struct trn_chip *chip, unsigned int core, uint32_t cause);
 void trn_irq_mgmt(struct trn_chip *chip, uint32_t cause);
 void trn_irq_dma(struct trn_chip *chip, unsigned int engine, uint32_t cause);
 
+/* Is a cause set that is not masked? */
+bool trn_irq_level(struct trn_chip *chip);
+
 void trn_irq_state(struct trn_chip *chip, struct trn_state *st);
 
 #endif /* TRN_IRQ_H */

@@ -41,6 +41,8 @@ enum trn_log_level {
  * @host_unmap: end of a map: @ptr and @len as @host_map gave them; @changed bytes
  *	from the first on may have been written. Not NULL with @host_map
  * @irq: raise MSI-X @vector (edge); the host drops it when it is not enabled
+ * @irq_ended: a write of software, or a reset, may have ended causes of interrupts, for a host
+ *	with an interrupt line (trn/function.h). NULL: nobody wants to know
  * @log: write one line to the log; it comes without a newline
  * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
  *	@stack, private and anonymous: pages that this process does not have are
@@ -65,6 +67,7 @@ struct trn_port {
 	void *(*host_map)(void *opaque, uint64_t addr, size_t *len, bool write);
 	void (*host_unmap)(void *opaque, void *ptr, size_t len, size_t changed);
 	void (*irq)(void *opaque, unsigned int vector);
+	void (*irq_ended)(void *opaque);
 	void (*log)(void *opaque, enum trn_log_level level, const char *line);
 	void *(*hbm_alloc)(void *opaque, unsigned int stack, uint64_t size);
 	void (*hbm_discard)(void *opaque, unsigned int stack, uint64_t offset,
