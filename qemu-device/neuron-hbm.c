@@ -282,20 +282,32 @@ void neuron_class_hbm(ObjectClass *oc)
 
 /* --- Its regions --- */
 
-void neuron_init_hbm(NeuronChip *s)
+static void neuron_init_stack(NeuronChip *s, const struct trn_area *area,
+                              MemoryRegion *bar)
 {
-    const struct neuron_gen *gen = neuron_gen(s);
+    g_autofree char *name = g_strdup_printf("neuron-hbm%u", area->stack);
+    MemoryRegion *mr = &s->hbm_mr[area->stack];
 
-    for (unsigned i = 0; i < gen->nr_hbm; i++) {
-        g_autofree char *name = g_strdup_printf("neuron-hbm%u", i);
-        MemoryRegion *mr = &s->hbm_mr[i];
+    memory_region_init_ram_ptr(mr, OBJECT(s), name, area->size,
+                               trn_chip_hbm(s->chip, area->stack));
+    memory_region_set_ram_discard_manager(mr, RAM_DISCARD_MANAGER(s));
+    vmstate_register_ram(mr, DEVICE(s));
+    memory_region_add_subregion(bar, area->offset, mr);
+}
 
-        memory_region_init_ram_ptr(mr, OBJECT(s), name, s->hbm_size,
-                                   trn_chip_hbm(s->chip, i));
-        memory_region_set_ram_discard_manager(mr, RAM_DISCARD_MANAGER(s));
-        vmstate_register_ram(mr, DEVICE(s));
-        memory_region_add_subregion(&s->bar4, i * (s->bar4_size / gen->nr_hbm),
-                                    mr);
+void neuron_init_hbm(NeuronChip *s, const struct trn_bar *bar, MemoryRegion *mr)
+{
+    for (unsigned i = 0; i < bar->nr_areas; i++) {
+        if (bar->area[i].kind == TRN_AREA_HBM) {
+            neuron_init_stack(s, &bar->area[i], mr);
+        }
+    }
+}
+
+void neuron_show_hbm(NeuronChip *s, bool shown)
+{
+    for (unsigned i = 0; i < neuron_gen(s)->nr_hbm; i++) {
+        memory_region_set_enabled(&s->hbm_mr[i], shown);
     }
     qatomic_store_release(&s->hbm_shown, true);
 }
@@ -306,7 +318,7 @@ void neuron_exit_hbm(NeuronChip *s)
     for (unsigned i = 0; i < neuron_gen(s)->nr_hbm; i++) {
         MemoryRegion *mr = &s->hbm_mr[i];
 
-        memory_region_del_subregion(&s->bar4, mr);
+        memory_region_del_subregion(mr->container, mr);
         vmstate_unregister_ram(mr, DEVICE(s));
         memory_region_set_ram_discard_manager(mr, NULL);
     }

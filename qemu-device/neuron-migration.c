@@ -98,10 +98,8 @@ static int neuron_stand_still(void *opaque)
     bool there;
 
     object_ref(s);
-    there = neuron_quiesce(s);
-    if (there) {
-        s->quiescing = false;
-    }
+    trn_function_pause(s->function);
+    there = neuron_settle(s);
     object_unref(s);
     return there ? 0 : -ENODEV;
 }
@@ -111,8 +109,10 @@ static int neuron_post_load(void *opaque, int version_id)
     NeuronChip *s = opaque;
 
     /* Raised when the machine runs: not all of it may have been loaded yet. */
-    qatomic_set(&s->irq_pending, s->saved_irqs);
-    neuron_update_sleep(s);
+    trn_function_set_pending(s->function, s->saved_irqs);
+    neuron_set_master(s, pci_get_word(s->parent_obj.config + PCI_COMMAND) &
+                         PCI_COMMAND_MASTER);
+    neuron_set_power(s, neuron_pcie_power(s));
     return 0;
 }
 
@@ -135,7 +135,7 @@ static int neuron_pre_save(void *opaque)
     if (neuron_may_be_saved(s)) {
         return -ENODEV;
     }
-    s->saved_irqs = qatomic_read(&s->irq_pending);
+    s->saved_irqs = trn_function_pending(s->function);
     return neuron_stand_still(s);
 }
 
@@ -152,8 +152,8 @@ static int neuron_forget(void *opaque, int version_id)
 {
     NeuronChip *s = opaque;
 
-    trn_chip_reset(s->chip);
-    return 0;
+    trn_function_reset(s->function);
+    return neuron_settle(s) ? 0 : -ENODEV;
 }
 
 static const VMStateDescription neuron_early_vmstate = {

@@ -9,147 +9,54 @@
 #include "neuron.h"
 #include "trace.h"
 
-#define NEURON_PCI_CLASS        0x1200  /* processing accelerator */
-#define NEURON_BAR_TYPE         (PCI_BASE_ADDRESS_SPACE_MEMORY | \
-                                 PCI_BASE_ADDRESS_MEM_TYPE_64 | \
-                                 PCI_BASE_ADDRESS_MEM_PREFETCH)
-
-/*
- * The MSI-X table and PBA are not regions inside BAR0's: they would cut it into
- * five pieces, and BAR0 and its alias of many chips make every change of the
- * memory map slow. So BAR0's accesses are passed on. NULL: not theirs.
- */
-static MemoryRegion *neuron_msix_region(NeuronChip *s, hwaddr *offset)
+static uint64_t neuron_bar_read(void *opaque, hwaddr offset, unsigned size)
 {
-    MemoryRegion *mr = &s->parent_obj.msix_table_mmio;
-    hwaddr hole = *offset - neuron_gen(s)->hole_bar0;
-
-    if (hole >= NEURON_HOLE_MSIX_PBA) {
-        hole -= NEURON_HOLE_MSIX_PBA;
-        mr = &s->parent_obj.msix_pba_mmio;
-    }
-    *offset = hole;
-    return hole < memory_region_size(mr) ? mr : NULL;
-}
-
-static bool neuron_msix_read(NeuronChip *s, hwaddr offset, unsigned size,
-                             uint64_t *value)
-{
-    MemoryRegion *mr = neuron_msix_region(s, &offset);
-
-    if (!mr) {
-        return false;
-    }
-    if (memory_region_dispatch_read(mr, offset, value,
-                                    size_memop(size) | MO_LE,
-                                    MEMTXATTRS_UNSPECIFIED) != MEMTX_OK) {
-        *value = UINT64_MAX;
-    }
-    return true;
-}
-
-static bool neuron_msix_write(NeuronChip *s, hwaddr offset, unsigned size,
-                              uint64_t value)
-{
-    MemoryRegion *mr = neuron_msix_region(s, &offset);
-
-    if (mr) {
-        memory_region_dispatch_write(mr, offset, value,
-                                     size_memop(size) | MO_LE,
-                                     MEMTXATTRS_UNSPECIFIED);
-    }
-    return mr;
-}
-
-static uint64_t neuron_mmio_read(void *opaque, hwaddr offset, unsigned size)
-{
-    NeuronChip *s = opaque;
+    NeuronBar *bar = opaque;
+    NeuronChip *s = bar->chip;
     uint64_t value = UINT64_MAX;
 
-    if (s->chip && !s->asleep && !neuron_msix_read(s, offset, size, &value)) {
-        value = trn_chip_mmio_read(s->chip, offset, size);
+    if (s->function) {
+        value = trn_function_read(s->function, bar->index, offset, size);
     }
-    trace_neuron_mmio_read(s->chip_id, offset, size, value);
+    if (!bar->index) {
+        trace_neuron_mmio_read(s->chip_id, offset, size, value);
+    }
     return value;
 }
 
-static void neuron_mmio_write(void *opaque, hwaddr offset, uint64_t value,
-                              unsigned size)
+static void neuron_bar_write(void *opaque, hwaddr offset, uint64_t value,
+                             unsigned size)
 {
-    NeuronChip *s = opaque;
-    bool run;
+    NeuronBar *bar = opaque;
+    NeuronChip *s = bar->chip;
 
-    trace_neuron_mmio_write(s->chip_id, offset, size, value);
-    if (!s->chip || s->asleep || neuron_msix_write(s, offset, size, value)) {
-        return;
+    if (!bar->index) {
+        trace_neuron_mmio_write(s->chip_id, offset, size, value);
     }
-    /* What is short enough is done when the doorbell's write returns. */
-    run = trn_pool_inline_begin(s->pool, s->inline_us * 1000);
-    s->serving = true;
-    trn_chip_mmio_write(s->chip, offset, value, size);
-    if (run) {
-        trn_pool_inline_end(s->pool);
-    }
-    s->serving = false;
-    if (qatomic_read(&s->irq_pending)) {
-        neuron_port_deliver(s);
+    if (s->function) {
+        trn_function_write(s->function, bar->index, offset, value, size);
     }
 }
 
-static const MemoryRegionOps neuron_mmio_ops = {
-    .read = neuron_mmio_read,
-    .write = neuron_mmio_write,
+/* Where HBM is mapped, it is reached without this. */
+static const MemoryRegionOps neuron_bar_ops = {
+    .read = neuron_bar_read,
+    .write = neuron_bar_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* BAR4 where no memory is populated, and all of it in D3hot. */
-static uint64_t neuron_hole_read(void *opaque, hwaddr offset, unsigned size)
-{
-    NeuronChip *s = opaque;
-
-    return s->asleep ? UINT64_MAX : 0;
-}
-
-static void neuron_hole_write(void *opaque, hwaddr offset, uint64_t value,
-                              unsigned size)
-{
-}
-
-static const MemoryRegionOps neuron_hole_ops = {
-    .read = neuron_hole_read,
-    .write = neuron_hole_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = { .min_access_size = 1, .max_access_size = 8 },
-};
-
 static bool neuron_build_chip(NeuronChip *s, Error **errp)
 {
-    const struct neuron_gen *gen = neuron_gen(s);
-    struct trn_chip_config config = {
-        .gen = gen,
-        .port = &neuron_port,
-        .opaque = s,
-        .fabric_id = s->fabric_id,
-        .position = s->rack << 16 | s->server << 8 | s->chip_id,
-        .routing_id = s->routing_id,
-        .serial = s->serial,
-        .hbm_size = s->hbm_size,
-        .hbm_told = s->hbm_told,
-        .bar4_stride = s->bar4_size / gen->nr_hbm,
-        .host_limit = s->host_limit,
-        .fault_seed = s->fault_seed,
-        .reset_ns = s->reset_us * 1000ull,
-        .clock = s->clock,
-        .check_memory = s->check_memory,
-        .repair_fails = s->repair_fails,
-        .more_operators = s->more_operators,
-    };
-    const char *why;
+    char why[TRN_FUNCTION_WHY];
+    struct trn_function_config config;
 
+    if (!neuron_configure(s, &config, errp)) {
+        return false;
+    }
     if (s->fabric) {
-        config.fabric = neuron_fabric_get(s->fabric, &s->pool);
+        config.chip.fabric = neuron_fabric_get(s->fabric, &s->pool);
     } else {
         s->pool = trn_pool_new(0, neuron_worker_enter, neuron_worker_exit);
     }
@@ -157,31 +64,38 @@ static bool neuron_build_chip(NeuronChip *s, Error **errp)
         error_setg(errp, "cannot start worker threads");
         return false;
     }
-    config.pool = s->pool;
-    s->chip = trn_chip_new(&config, &why);
-    if (!s->chip) {
-        error_setg(errp, "chip-id %u (fabric id %u): %s", s->chip_id,
-                   s->fabric_id, why);
+    config.chip.pool = s->pool;
+    s->function = trn_function_new(&config, why);
+    if (!s->function) {
+        error_setg(errp, "%s", why);
         return false;
+    }
+    s->chip = trn_function_chip(s->function);
+    if (!runstate_is_running()) {
+        trn_function_pause(s->function);
     }
     return true;
 }
 
+static void neuron_free_function(NeuronChip *s)
+{
+    struct trn_function *function = s->function;
+
+    if (!function) {
+        return;
+    }
+    trn_function_remove(function);
+    neuron_settle(s);
+    s->function = NULL;
+    s->chip = NULL;
+    trn_function_free(function);
+}
+
 static void neuron_free_chip(NeuronChip *s)
 {
-    struct trn_chip *chip = s->chip;
-
-    if (chip) {
-        s->leaving = true;
-        neuron_quiesce(s);
-        trn_chip_detach(chip);
-        /* And until no peer uses it any more. */
-        s->quiescing = false;
-        neuron_quiesce(s);
-        s->chip = NULL;
-        trn_chip_free(chip);
-        s->quiescing = false;
-        s->leaving = false;
+    neuron_free_function(s);
+    if (!s->pool) {
+        return;
     }
     if (s->fabric) {
         neuron_fabric_put(s->fabric);
@@ -191,35 +105,56 @@ static void neuron_free_chip(NeuronChip *s)
     s->pool = NULL;
 }
 
+static void neuron_init_bar(NeuronChip *s, const struct trn_bar *bar,
+                            NeuronBar *b)
+{
+    g_autofree char *name = g_strdup_printf("neuron-bar%u", bar->index);
+
+    b->chip = s;
+    b->index = bar->index;
+    if (bar->shows != bar->index) {
+        memory_region_init_alias(&b->mr, OBJECT(s), name,
+                                 s->parent_obj.io_regions[bar->shows].memory,
+                                 0, bar->size);
+    } else {
+        memory_region_init_io(&b->mr, OBJECT(s), &neuron_bar_ops, b, name,
+                              bar->size);
+        neuron_init_hbm(s, bar, &b->mr);
+    }
+    pci_register_bar(&s->parent_obj, bar->index,
+                     PCI_BASE_ADDRESS_SPACE_MEMORY | bar->flags, &b->mr);
+}
+
 static void neuron_init_bars(NeuronChip *s)
 {
-    const struct neuron_gen *gen = neuron_gen(s);
-    Object *obj = OBJECT(s);
+    const struct trn_bar *bar;
 
-    memory_region_init_io(&s->bar0, obj, &neuron_mmio_ops, s, "neuron-bar0",
-                          gen->bar0_size);
-    pci_register_bar(&s->parent_obj, 0, NEURON_BAR_TYPE, &s->bar0);
-    if (!s->silicon) {
-        memory_region_init_alias(&s->bar2, obj, "neuron-bar2", &s->bar0, 0,
-                                 gen->bar0_size);
-        pci_register_bar(&s->parent_obj, 2, NEURON_BAR_TYPE, &s->bar2);
+    for (unsigned i = 0; (bar = trn_function_bar(s->function, i)); i++) {
+        neuron_init_bar(s, bar, &s->bar[i]);
     }
+}
 
-    memory_region_init_io(&s->bar4, obj, &neuron_hole_ops, s, "neuron-bar4",
-                          s->bar4_size);
-    neuron_init_hbm(s);
-    pci_register_bar(&s->parent_obj, 4, NEURON_BAR_TYPE, &s->bar4);
+/* Where the function has the MSI-X table or the PBA. */
+static uint64_t neuron_msix_offset(const struct trn_bar *bar,
+                                   enum trn_area_kind kind)
+{
+    unsigned i = 0;
+
+    while (bar->area[i].kind != kind) {
+        i++;
+    }
+    return bar->area[i].offset;
 }
 
 static bool neuron_init_msix(NeuronChip *s, Error **errp)
 {
-    uint32_t hole = neuron_gen(s)->hole_bar0;
+    const struct trn_bar *bar = trn_function_bar(s->function, 0);
 
-    memory_region_init(&s->msix, OBJECT(s), "neuron-msix",
-                       memory_region_size(&s->bar0));
-    if (msix_init(&s->parent_obj, s->vectors, &s->msix, 0,
-                  hole + NEURON_HOLE_MSIX_TABLE, &s->msix, 0,
-                  hole + NEURON_HOLE_MSIX_PBA, 0, errp) < 0) {
+    memory_region_init(&s->msix, OBJECT(s), "neuron-msix", bar->size);
+    if (msix_init(&s->parent_obj, s->vectors, &s->msix, bar->index,
+                  neuron_msix_offset(bar, TRN_AREA_MSIX_TABLE), &s->msix,
+                  bar->index, neuron_msix_offset(bar, TRN_AREA_MSIX_PBA), 0,
+                  errp) < 0) {
         return false;
     }
     /* They are reached from BAR0's handlers, which are guarded themselves. */
@@ -231,20 +166,26 @@ static bool neuron_init_msix(NeuronChip *s, Error **errp)
     return true;
 }
 
+/* Vendor and device are those of the class. */
+static void neuron_init_identity(NeuronChip *s)
+{
+    uint8_t *config = PCI_DEVICE(s)->config;
+    struct trn_identity identity;
+
+    trn_function_identity(s->function, &identity);
+    pci_config_set_revision(config, identity.revision);
+    pci_config_set_class(config, identity.class_code);
+}
+
 static void neuron_realize(PCIDevice *pci, Error **errp)
 {
     NeuronChip *s = NEURON_CHIP(pci);
 
-    if (!neuron_check_properties(s, errp)) {
-        return;
-    }
     neuron_init_port(s);
     if (!neuron_build_chip(s, errp) || !neuron_start_faults(s, errp)) {
         goto free_chip;
     }
-    pci_set_byte(pci->config + PCI_REVISION_ID,
-                 s->silicon ? NEURON_PCI_REVISION_SILICON :
-                              NEURON_PCI_REVISION_PLATFORM);
+    neuron_init_identity(s);
     neuron_init_bars(s);
     if (!neuron_init_msix(s, errp)) {
         goto exit_hbm;
@@ -296,7 +237,6 @@ static void neuron_chip_class_init(ObjectClass *oc, void *data)
     pc->config_read = neuron_config_read;
     pc->config_write = neuron_config_write;
     pc->vendor_id = NEURON_PCI_VENDOR;
-    pc->class_id = NEURON_PCI_CLASS;
     device_class_set_legacy_reset(dc, neuron_reset);
     neuron_class_properties(oc);
     neuron_class_removal(oc);

@@ -9,9 +9,6 @@
 #include "neuron.h"
 #include "trace.h"
 
-#define NEURON_EXP_CAP  0x80
-#define NEURON_AER_CAP  PCI_CONFIG_SPACE_SIZE
-
 #define PM_D0           0
 #define PM_D3HOT        3
 
@@ -29,9 +26,21 @@ static void neuron_set_pm_state(NeuronChip *s, unsigned state)
                         state);
 }
 
-bool neuron_pcie_in_d3(NeuronChip *s)
+unsigned neuron_pcie_power(NeuronChip *s)
 {
-    return s->pm_cap && neuron_pm_state(s) == PM_D3HOT;
+    return s->pm_cap ? neuron_pm_state(s) : PM_D0;
+}
+
+static struct trn_capability neuron_capability(NeuronChip *s, uint16_t id,
+                                               bool extended)
+{
+    struct trn_capability all[TRN_CAPABILITIES];
+    unsigned nr = trn_function_capabilities(s->function, all), i = 0;
+
+    while (i < nr - 1 && (all[i].id != id || all[i].extended != extended)) {
+        i++;
+    }
+    return all[i];
 }
 
 /*
@@ -40,27 +49,34 @@ bool neuron_pcie_in_d3(NeuronChip *s)
  */
 static bool neuron_init_pm(NeuronChip *s, Error **errp)
 {
+    const struct trn_capability pm = neuron_capability(s, PCI_CAP_ID_PM, false);
     PCIDevice *pci = PCI_DEVICE(s);
-    int cap = pci_add_capability(pci, PCI_CAP_ID_PM, 0, PCI_PM_SIZEOF, errp);
+    int at = pci_add_capability(pci, pm.id, pm.offset, pm.size, errp);
 
-    if (cap < 0) {
+    if (at < 0) {
         return false;
     }
-    s->pm_cap = cap;
-    pci_set_word(pci->config + cap + PCI_PM_PMC, 3);    /* PM 1.2, D0 and D3 */
-    pci_set_word(pci->config + cap + PCI_PM_CTRL, PCI_PM_CTRL_NO_SOFT_RESET);
-    pci_set_word(pci->wmask + cap + PCI_PM_CTRL, PCI_PM_CTRL_STATE_MASK);
+    s->pm_cap = at;
+    memcpy(pci->config + at + PCI_CAP_FLAGS, pm.value + PCI_CAP_FLAGS,
+           pm.size - PCI_CAP_FLAGS);
+    memcpy(pci->wmask + at + PCI_CAP_FLAGS, pm.writable + PCI_CAP_FLAGS,
+           pm.size - PCI_CAP_FLAGS);
     return true;
 }
 
+/* QEMU fills in PCI Express and AER itself, because it also acts on them. */
 bool neuron_init_pcie(NeuronChip *s, Error **errp)
 {
+    const struct trn_capability express =
+        neuron_capability(s, PCI_CAP_ID_EXP, false);
+    const struct trn_capability aer =
+        neuron_capability(s, PCI_EXT_CAP_ID_ERR, true);
     PCIDevice *pci = PCI_DEVICE(s);
 
     if (!pci_bus_is_express(pci_get_bus(pci))) {
         return true;
     }
-    if (pcie_endpoint_cap_init(pci, NEURON_EXP_CAP) < 0) {
+    if (pcie_endpoint_cap_init(pci, express.offset) < 0) {
         error_setg(errp, "no room for the PCI Express capability");
         return false;
     }
@@ -70,8 +86,7 @@ bool neuron_init_pcie(NeuronChip *s, Error **errp)
         goto exit_cap;
     }
     pci->exp.aer_log.log_max = PCIE_AER_LOG_MAX_DEFAULT;
-    if (pcie_aer_init(pci, PCI_ERR_VER, NEURON_AER_CAP, PCI_ERR_SIZEOF,
-                      errp) < 0) {
+    if (pcie_aer_init(pci, aer.version, aer.offset, aer.size, errp) < 0) {
         goto exit_cap;
     }
     s->express = true;
@@ -115,30 +130,20 @@ static void neuron_power_write(NeuronChip *s, unsigned before)
         return;
     }
     trace_neuron_power(s->chip_id, after);
-    neuron_update_sleep(s);
+    neuron_set_power(s, after);
 }
 
-/* When bus mastering goes off, accesses under way end before the guest sees it. */
-static void neuron_command_write(NeuronChip *s, bool was_master)
+static bool neuron_is_master(PCIDevice *pci)
 {
-    PCIDevice *pci = PCI_DEVICE(s);
-
-    if (s->asleep) {
-        memory_region_set_enabled(&pci->bus_master_enable_region, false);
-    } else if (was_master &&
-               !(pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER) &&
-               neuron_quiesce(s)) {
-        neuron_unquiesce(s);
-    }
+    return pci_get_word(pci->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
 }
 
 static void neuron_config_effects(NeuronChip *s, uint32_t addr, uint32_t value,
                                   int len)
 {
     PCIDevice *pci = PCI_DEVICE(s);
-    bool was_master = pci_get_word(pci->config + PCI_COMMAND) &
-                      PCI_COMMAND_MASTER;
-    unsigned pm_state = s->pm_cap ? neuron_pm_state(s) : PM_D0;
+    bool was_master = neuron_is_master(pci);
+    unsigned pm_state = neuron_pcie_power(s);
 
     /*
      * One change of the memory map, not one for each BAR that comes or goes: with
@@ -147,12 +152,14 @@ static void neuron_config_effects(NeuronChip *s, uint32_t addr, uint32_t value,
     memory_region_transaction_begin();
     pci_default_write_config(pci, addr, value, len);
     memory_region_transaction_commit();
-    neuron_command_write(s, was_master);
-    if (!s->chip || !s->express) {
+    if (s->function && neuron_is_master(pci) != was_master) {
+        neuron_set_master(s, !was_master);
+    }
+    if (!s->function || !s->express) {
         return;
     }
     neuron_power_write(s, pm_state);
-    if (!s->chip) {
+    if (!s->function) {
         return;
     }
     pcie_aer_write_config(pci, addr, value, len);

@@ -122,39 +122,64 @@ static void neuron_port_host_unmap(void *opaque, void *ptr, size_t len,
     rcu_read_unlock();
 }
 
+/* A vCPU raises at the end of its own register write; workers cannot. */
+static void neuron_host_wake(void *opaque)
+{
+    NeuronChip *s = opaque;
+
+    qemu_bh_schedule(s->irq_bh);
+}
+
 static void neuron_port_irq(void *opaque, unsigned vector)
 {
     NeuronChip *s = opaque;
 
-    if (vector >= s->vectors) {
-        trace_neuron_err_irq_dropped(s->chip_id, vector);
-        return;
-    }
-    qatomic_or(&s->irq_pending, 1u << vector);
-    /* @serving is the BQL's, so a worker does not look at it. */
-    if (!bql_locked() || !s->serving) {
-        qemu_bh_schedule(s->irq_bh);
+    trace_neuron_irq(s->chip_id, vector);
+    if (msix_enabled(&s->parent_obj)) {
+        msix_notify(&s->parent_obj, vector);
     }
 }
 
-void neuron_port_deliver(void *opaque)
+static void neuron_port_deliver(void *opaque)
 {
     NeuronChip *s = opaque;
-    uint32_t pending;
 
-    if (s->asleep) {
-        return;         /* they wait for D0 */
+    if (s->function) {
+        trn_function_deliver(s->function);
     }
-    pending = qatomic_xchg(&s->irq_pending, 0);
-    while (pending) {
-        unsigned vector = ctz32(pending);
+}
 
-        pending &= pending - 1;
-        trace_neuron_irq(s->chip_id, vector);
-        if (msix_enabled(&s->parent_obj)) {
-            msix_notify(&s->parent_obj, vector);
-        }
+/*
+ * The MSI-X table and PBA are not regions inside BAR0's: they would cut it into
+ * five pieces, and BAR0 and its alias of many chips make every change of the
+ * memory map slow. So BAR0's accesses are passed on.
+ */
+static MemoryRegion *neuron_msix_region(NeuronChip *s, enum trn_area_kind kind)
+{
+    return kind == TRN_AREA_MSIX_TABLE ? &s->parent_obj.msix_table_mmio :
+                                         &s->parent_obj.msix_pba_mmio;
+}
+
+static uint64_t neuron_host_msix_read(void *opaque, enum trn_area_kind kind,
+                                      uint64_t offset, unsigned size)
+{
+    uint64_t value;
+
+    if (memory_region_dispatch_read(neuron_msix_region(opaque, kind), offset,
+                                    &value, size_memop(size) | MO_LE,
+                                    MEMTXATTRS_UNSPECIFIED) != MEMTX_OK) {
+        return UINT64_MAX;
     }
+    return value;
+}
+
+static void neuron_host_msix_write(void *opaque, enum trn_area_kind kind,
+                                   uint64_t offset, uint64_t value,
+                                   unsigned size)
+{
+    memory_region_dispatch_write(neuron_msix_region(opaque, kind), offset,
+                                 value, size_memop(size) | MO_LE,
+                                 MEMTXATTRS_UNSPECIFIED);
 }
 
 static void neuron_port_log(void *opaque, enum trn_log_level level,
@@ -237,4 +262,10 @@ const struct trn_port neuron_port = {
     .timer = neuron_port_timer,
     .worker_enter = neuron_worker_enter,
     .worker_exit = neuron_worker_exit,
+};
+
+const struct trn_function_host neuron_host = {
+    .wake = neuron_host_wake,
+    .msix_read = neuron_host_msix_read,
+    .msix_write = neuron_host_msix_write,
 };

@@ -5,65 +5,13 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
-#include "qemu/units.h"
 #include "hw/qdev-properties.h"
 #include "neuron.h"
-#include "neuron/address.h"
 
-#define NEURON_FABRIC_ID_AUTO   UINT32_MAX
-#define NEURON_ROUTING_ID_AUTO  UINT32_MAX
-#define NEURON_INLINE_US_AUTO   UINT32_MAX
-#define NEURON_INLINE_US        20
-#define NEURON_INLINE_US_SILICON 1000
-#define NEURON_INLINE_US_MAX    1000    /* the BQL is held for so long */
-#define NEURON_RESET_US_AUTO    UINT32_MAX
-#define NEURON_RESET_US_SILICON 150000
-#define NEURON_RESET_US_MAX     10000000
-#define NEURON_HBM_MIN          (32 * MiB)
-
-static bool neuron_check_memory(NeuronChip *s, Error **errp)
+static bool neuron_check_rest(NeuronChip *s, Error **errp)
 {
-    const struct neuron_gen *gen = neuron_gen(s);
-    uint64_t stride;
-
-    if (!s->bar4_size) {
-        s->bar4_size = s->silicon ? gen->bar4_silicon : gen->bar4_platform;
-    }
-    if (!is_power_of_2(s->bar4_size) ||
-        s->bar4_size < gen->nr_hbm * NEURON_HBM_MIN) {
-        error_setg(errp, "bar4-size must be a power of two of at least %"
-                   PRIu64 " MiB", gen->nr_hbm * NEURON_HBM_MIN / MiB);
-        return false;
-    }
-    stride = s->bar4_size / gen->nr_hbm;
-    if (!s->hbm_size) {
-        /*
-         * In platform mode the public driver takes an equal part of BAR4 for the
-         * size of a stack, and allocates from its end: all of it is memory.
-         */
-        s->hbm_told = MIN(gen->hbm_active, stride);
-        s->hbm_size = s->silicon ? s->hbm_told : MIN(gen->hbm_window, stride);
-    }
-    if (s->hbm_size < NEURON_HBM_MIN) {
-        error_setg(errp, "hbm-size must be at least %" PRIu64 " MiB: drivers "
-                   "keep the first 16 MiB of a stack for themselves",
-                   NEURON_HBM_MIN / MiB);
-        return false;
-    }
-    if (s->hbm_size > stride) {
-        error_setg(errp, "hbm-size does not fit: bar4-size leaves %" PRIu64
-                   " MiB for each of %u stacks", stride / MiB, gen->nr_hbm);
-        return false;
-    }
-    return true;
-}
-
-static bool neuron_check_ids(NeuronChip *s, Error **errp)
-{
-    const struct neuron_gen *gen = neuron_gen(s);
-
     if (s->fabric && neuron_fabric_has_pod(s->fabric) &&
-        gen->pci_device != NEURON_PCI_DEVICE_TRN2) {
+        neuron_gen(s)->pci_device != NEURON_PCI_DEVICE_TRN2) {
         error_setg(errp, "a fabric with servers= is for chips of the type "
                    "trn2");
         return false;
@@ -74,36 +22,6 @@ static bool neuron_check_ids(NeuronChip *s, Error **errp)
                    "and rack=0: the others are there already");
         return false;
     }
-    if (s->fabric_id == NEURON_FABRIC_ID_AUTO) {
-        s->fabric_id = neuron_fabric_id(s->rack, s->server, s->chip_id);
-    }
-    if (s->routing_id == NEURON_ROUTING_ID_AUTO) {
-        s->routing_id = neuron_routing_id(gen, s->chip_id & 63);
-    }
-    if (s->routing_id > 63) {
-        error_setg(errp, "routing-id is 0 to 63");
-        return false;
-    }
-    if (!s->serial) {
-        s->serial = neuron_serial(gen, s->fabric_id);
-    }
-    return true;
-}
-
-static bool neuron_check_reset(NeuronChip *s, Error **errp)
-{
-    if (s->reset_us == NEURON_RESET_US_AUTO) {
-        s->reset_us = s->silicon ? NEURON_RESET_US_SILICON : 0;
-    }
-    if (s->reset_us > NEURON_RESET_US_MAX) {
-        error_setg(errp, "reset-us is 0 to %u", NEURON_RESET_US_MAX);
-        return false;
-    }
-    return true;
-}
-
-static bool neuron_check_checks(NeuronChip *s, Error **errp)
-{
     s->check_memory = s->check && !strcmp(s->check, "memory");
     if (s->check && !s->check_memory && strcmp(s->check, "off")) {
         error_setg(errp, "check is memory or off");
@@ -112,28 +30,57 @@ static bool neuron_check_checks(NeuronChip *s, Error **errp)
     return true;
 }
 
-bool neuron_check_properties(NeuronChip *s, Error **errp)
+/* So that the properties of a device tell what it has. */
+static void neuron_keep(NeuronChip *s, const struct trn_function_config *config)
 {
-    const struct neuron_gen *gen = neuron_gen(s);
+    s->fabric_id = config->chip.fabric_id;
+    s->routing_id = config->chip.routing_id;
+    s->serial = config->chip.serial;
+    s->hbm_size = config->chip.hbm_size;
+    s->bar4_size = config->bar4_size;
+    s->vectors = config->vectors;
+    s->inline_us = config->inline_us;
+    s->reset_us = config->reset_us;
+}
 
-    if (!s->vectors) {
-        s->vectors = gen->nr_cores + 1;
-    }
-    if (s->vectors > gen->nr_cores + 1) {
-        error_setg(errp, "vectors: a %s has 1 to %u", gen->name,
-                   gen->nr_cores + 1);
+bool neuron_configure(NeuronChip *s, struct trn_function_config *config,
+                      Error **errp)
+{
+    char why[TRN_FUNCTION_WHY];
+
+    *config = (struct trn_function_config) {
+        .chip = {
+            .gen = neuron_gen(s),
+            .port = &neuron_port,
+            .opaque = s,
+            .fabric_id = s->fabric_id,
+            .position = s->rack << 16 | s->server << 8 | s->chip_id,
+            .routing_id = s->routing_id,
+            .serial = s->serial,
+            .hbm_size = s->hbm_size,
+            .host_limit = s->host_limit,
+            .fault_seed = s->fault_seed,
+            .clock = s->clock,
+            .repair_fails = s->repair_fails,
+            .more_operators = s->more_operators,
+        },
+        .host = &neuron_host,
+        .bar4_size = s->bar4_size,
+        .vectors = s->vectors ? s->vectors : TRN_FUNCTION_AUTO,
+        .inline_us = s->inline_us,
+        .reset_us = s->reset_us,
+        .silicon = s->silicon,
+    };
+    if (!neuron_check_rest(s, errp)) {
         return false;
     }
-    if (s->inline_us == NEURON_INLINE_US_AUTO) {
-        /* Public software gives a copy up after 20 ms, workers may be late. */
-        s->inline_us = s->silicon ? NEURON_INLINE_US_SILICON : NEURON_INLINE_US;
-    }
-    if (s->inline_us > NEURON_INLINE_US_MAX) {
-        error_setg(errp, "inline-us is 0 to %u", NEURON_INLINE_US_MAX);
+    config->chip.check_memory = s->check_memory;
+    if (!trn_function_complete(config, why)) {
+        error_setg(errp, "%s", why);
         return false;
     }
-    return neuron_check_reset(s, errp) && neuron_check_memory(s, errp) &&
-           neuron_check_ids(s, errp) && neuron_check_checks(s, errp);
+    neuron_keep(s, config);
+    return true;
 }
 
 static const Property neuron_properties[] = {
@@ -142,18 +89,15 @@ static const Property neuron_properties[] = {
     DEFINE_PROP_UINT8("chip-id", NeuronChip, chip_id, 0),
     DEFINE_PROP_UINT8("server", NeuronChip, server, 0),
     DEFINE_PROP_UINT8("rack", NeuronChip, rack, 0),
-    DEFINE_PROP_UINT32("fabric-id", NeuronChip, fabric_id,
-                       NEURON_FABRIC_ID_AUTO),
-    DEFINE_PROP_UINT32("routing-id", NeuronChip, routing_id,
-                       NEURON_ROUTING_ID_AUTO),
+    DEFINE_PROP_UINT32("fabric-id", NeuronChip, fabric_id, TRN_FUNCTION_AUTO),
+    DEFINE_PROP_UINT32("routing-id", NeuronChip, routing_id, TRN_FUNCTION_AUTO),
     DEFINE_PROP_UINT64("serial", NeuronChip, serial, 0),
     DEFINE_PROP_SIZE("hbm-size", NeuronChip, hbm_size, 0),
     DEFINE_PROP_SIZE("bar4-size", NeuronChip, bar4_size, 0),
     DEFINE_PROP_SIZE("host-limit", NeuronChip, host_limit, 0),
     DEFINE_PROP_UINT32("vectors", NeuronChip, vectors, 0),
-    DEFINE_PROP_UINT32("inline-us", NeuronChip, inline_us,
-                       NEURON_INLINE_US_AUTO),
-    DEFINE_PROP_UINT32("reset-us", NeuronChip, reset_us, NEURON_RESET_US_AUTO),
+    DEFINE_PROP_UINT32("inline-us", NeuronChip, inline_us, TRN_FUNCTION_AUTO),
+    DEFINE_PROP_UINT32("reset-us", NeuronChip, reset_us, TRN_FUNCTION_AUTO),
     DEFINE_PROP_UINT64("fault-seed", NeuronChip, fault_seed, 0),
     DEFINE_PROP_STRING("check", NeuronChip, check),
     DEFINE_PROP_BOOL("clock", NeuronChip, clock, true),

@@ -62,7 +62,7 @@ static void neuron_set_removed(Object *obj, bool value, Error **errp)
                    "device_del, then device_add");
         return;
     }
-    port = s->chip ? neuron_slot(s) : NULL;
+    port = s->function ? neuron_slot(s) : NULL;
     if (!port) {
         error_setg(errp, "only a chip in a slot with hot plug can be removed: "
                    "put it behind a pcie-root-port");
@@ -73,10 +73,8 @@ static void neuron_set_removed(Object *obj, bool value, Error **errp)
     /* Without the BQL for a while: device_del may take both away meanwhile. */
     object_ref(obj);
     object_ref(port);
-    neuron_update_sleep(s);
-    if (s->chip) {
-        trn_chip_detach(s->chip);
-        qatomic_set(&s->irq_pending, 0);
+    neuron_remove(s);
+    if (s->function) {
         neuron_slot_is_empty(port);
     }
     object_unref(port);

@@ -8,7 +8,7 @@
 #include "hw/pci/pci_device.h"
 #include "qom/object.h"
 #include "system/runstate.h"
-#include "trn/chip.h"
+#include "trn/function.h"
 #include "trn/pool.h"
 
 /* Whoever waits for chips to be quiet looks so often. */
@@ -27,22 +27,34 @@ struct NeuronChipClass {
 };
 
 /**
+ * struct NeuronBar - a BAR
+ * @index: its number
+ */
+typedef struct NeuronBar {
+    NeuronChip *chip;
+    unsigned index;
+    MemoryRegion mr;
+} NeuronBar;
+
+#define NEURON_BARS     3       /* at most */
+
+/**
  * struct NeuronChip - one chip
+ * @bar: in the order of trn_function_bar()
  * @msix: holds MSI-X table and PBA, where nobody sees it
  * @pool: workers of the chip; its own unless it is on a fabric
- * @chip: NULL before realize and after unrealize
+ * @function: the chip as a function on its bus; NULL before realize and after
+ *     unrealize
+ * @chip: the function's
  * @hbm: memory of each stack, kept until nobody can map the BAR any more
  * @hbm_shown: each stack has its @hbm_mr; workers read it
  * @inline_us: time that a vCPU gives at a register write
  * @reset_us: least time that a reset shows as under way
- * @irq_pending: vectors to be raised, by @irq_bh if a worker has set them
- * @serving: a vCPU is in a register write and raises them at its end
- * @quiescing: somebody waits for the chip to be quiet
- * @leaving: the device is being freed, and its chip must not go on
- * @express: the device has the capabilities of PCI Express; @pm_cap is one of them
- * @asleep: in D3hot, or @removed: pulled out of its slot
+ * @irq_bh: raises interrupts of workers
  * @timer: rings for trn_port.timer()
- * @saved_irqs: @irq_pending when the machine was saved
+ * @express: the device has the capabilities of PCI Express; @pm_cap is one of them
+ * @removed: pulled out of its slot
+ * @saved_irqs: pending interrupts when the machine was saved
  * @postcopy: asked before a migration by postcopy
  */
 struct NeuronChip {
@@ -57,7 +69,6 @@ struct NeuronChip {
     uint32_t routing_id;
     uint64_t serial;
     uint64_t hbm_size;
-    uint64_t hbm_told;
     uint64_t bar4_size;
     uint64_t host_limit;
     uint32_t vectors;
@@ -72,24 +83,18 @@ struct NeuronChip {
     bool repair_fails;
     bool more_operators;
 
-    MemoryRegion bar0;
-    MemoryRegion bar2;
+    NeuronBar bar[NEURON_BARS];
     MemoryRegion msix;
-    MemoryRegion bar4;
     MemoryRegion hbm_mr[NEURON_MAX_HBM];
     void *hbm[NEURON_MAX_HBM];
     uint64_t hbm_bytes;
     bool hbm_shown;
     struct trn_pool *pool;
+    struct trn_function *function;
     struct trn_chip *chip;
     QEMUBH *irq_bh;
-    uint32_t irq_pending;
-    bool serving;
     VMChangeStateEntry *vm_state;
-    bool quiescing;
-    bool leaving;
     bool express;
-    bool asleep;
     bool removed;
     uint8_t pm_cap;
     uint32_t saved_irqs;
@@ -104,29 +109,29 @@ static inline const struct neuron_gen *neuron_gen(NeuronChip *s)
 
 /* neuron-properties.c */
 void neuron_class_properties(ObjectClass *oc);
-/* Fill in what the properties leave open; false with @errp: they do not fit. */
-bool neuron_check_properties(NeuronChip *s, Error **errp);
+/*
+ * What the properties say, with the rest filled in, also in the properties; false with
+ * @errp: they do not fit.
+ */
+bool neuron_configure(NeuronChip *s, struct trn_function_config *config,
+                      Error **errp);
 
 /*
- * neuron-control.c: stop the chip and wait until nothing of it runs, with the BQL
- * dropped meanwhile; false: the chip has gone. neuron_unquiesce() must follow: the
- * chip goes on, unless the machine is stopped or the chip asleep.
+ * neuron-control.c: wait until all that was requested of the function has taken effect,
+ * with the BQL dropped meanwhile; false: the function has gone. Hold a reference.
  */
-bool neuron_quiesce(NeuronChip *s);
-void neuron_unquiesce(NeuronChip *s);
+bool neuron_settle(NeuronChip *s);
 void neuron_vm_state_change(void *opaque, bool running, RunState state);
-/*
- * Make the chip sleep or go on, as power state and removal say. It may wait with the
- * BQL dropped, and then the device may be gone: hold a reference, look at @chip.
- */
-void neuron_update_sleep(NeuronChip *s);
+void neuron_set_master(NeuronChip *s, bool on);
+void neuron_set_power(NeuronChip *s, unsigned state);
+void neuron_remove(NeuronChip *s);
 void neuron_reset(DeviceState *dev);
 
 /* neuron-pcie.c */
 bool neuron_init_pcie(NeuronChip *s, Error **errp);
 void neuron_exit_pcie(NeuronChip *s);
 void neuron_pcie_reset(NeuronChip *s);
-bool neuron_pcie_in_d3(NeuronChip *s);
+unsigned neuron_pcie_power(NeuronChip *s);
 void neuron_config_write(PCIDevice *pci, uint32_t addr, uint32_t value,
                          int len);
 
@@ -152,8 +157,9 @@ void neuron_hbm_discard(void *opaque, unsigned stack, uint64_t offset,
                         uint64_t len);
 void neuron_hbm_dirty(void *opaque, unsigned stack, uint64_t offset,
                       uint64_t len);
-/* the memory's regions in BAR4, while the chip is there, */
-void neuron_init_hbm(NeuronChip *s);
+/* the memory's regions in the BAR that has it, while the chip is there, */
+void neuron_init_hbm(NeuronChip *s, const struct trn_bar *bar, MemoryRegion *mr);
+void neuron_show_hbm(NeuronChip *s, bool shown);
 void neuron_exit_hbm(NeuronChip *s);
 void neuron_class_hbm(ObjectClass *oc);
 /* and its end: only when no mapping of BAR4 can be left. */
@@ -161,11 +167,10 @@ void neuron_hbm_free(NeuronChip *s);
 
 /* neuron-port.c: how the chip library reaches QEMU. */
 extern const struct trn_port neuron_port;
+extern const struct trn_function_host neuron_host;
 /* Before the chip is built, after it has been freed. */
 void neuron_init_port(NeuronChip *s);
 void neuron_exit_port(NeuronChip *s);
-/* Raise the pending interrupts of the NeuronChip @opaque; under the BQL. */
-void neuron_port_deliver(void *opaque);
 /* The chip has changed @len bytes of RAM. Under the RCU read lock. */
 void neuron_ram_written(NeuronChip *s, MemoryRegion *mr, void *ram, size_t len);
 /* Hooks of the worker threads. */
