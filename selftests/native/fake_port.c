@@ -304,6 +304,19 @@ void fake_timer_enable(struct fake_port *port)
 	port->ops.timer = fake_timer;
 }
 
+static uint64_t fake_now(void *opaque)
+{
+	struct fake_port *port = opaque;
+
+	return atomic_load(&port->now_ns);
+}
+
+void fake_clock_enable(struct fake_port *port)
+{
+	atomic_store(&port->now_ns, 1);
+	port->ops.now = fake_now;
+}
+
 unsigned int fake_timers(struct fake_port *port)
 {
 	unsigned int n;

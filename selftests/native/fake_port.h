@@ -42,6 +42,7 @@
  *	does not tell
  * @timers: calls of the timer
  * @timer_ns: delay of the newest
+ * @now_ns: time of the host, with fake_clock_enable()
  */
 struct fake_port {
 	struct trn_port ops;
@@ -65,6 +66,7 @@ struct fake_port {
 	unsigned int logged[TRN_LOG_TRACE + 1];
 	unsigned int timers;
 	uint64_t timer_ns;
+	_Atomic uint64_t now_ns;
 };
 
 /*
@@ -120,6 +122,9 @@ unsigned int fake_timers(struct fake_port *port);
 bool fake_wait_timer(struct fake_port *port, unsigned int before);
 /* Sleep for as long as it was last asked for, and let the chip know. */
 void fake_timer_ring(struct fake_port *port, struct trn_chip *chip);
+
+/* Let the host's time stand still; the test moves @now_ns. Before the chip runs. */
+void fake_clock_enable(struct fake_port *port);
 
 #define FAKE_PAGE	4096u
 /* Keep marks of pages of HBM that have been written; before the chip runs. */

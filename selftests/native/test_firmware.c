@@ -248,6 +248,27 @@ static void check_slow(struct rig *rig, uint64_t begin, bool by_misc, bool whole
 	assert_true(now_ns() - begin >= RESET_NS);
 }
 
+#define HOUR_NS		3600000000000ull
+
+/* Time is what the port says: it stands still until the test moves it. */
+static void the_hosts_clock_counts(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_chip *chip = rig->chip[0];
+
+	fake_clock_enable(&rig->port[0]);
+	chip->config.reset_ns = HOUR_NS;
+	misc_wr(rig, NEURON_MISC_RESET_REQUEST, NEURON_MISC_RESET_DEVICE);
+	misc_wr(rig, NEURON_MISC_TRIGGER, 1);
+	atomic_fetch_add(&rig->port[0].now_ns, HOUR_NS - 1);
+	assert_int_equal(misc_rd(rig, NEURON_MISC_STATUS), NEURON_MISC_STATUS_BUSY);
+	assert_int_equal(rd(rig, chip->gen->reset_bar0), 1);
+	atomic_fetch_add(&rig->port[0].now_ns, 1);
+	assert_true(fake_wait_reg(chip, chip->gen->misc_bar0 + NEURON_MISC_STATUS,
+				  NEURON_MISC_STATUS_BUSY, 0));
+	assert_int_equal(rd(rig, chip->gen->reset_bar0), 0);
+}
+
 static void a_slow_device_reset(void **state)
 {
 	struct rig *rig = *state;
@@ -540,6 +561,7 @@ int main(void)
 		RIG(a_device_reset_keeps_the_election, rig_setup_trn1),
 		RIG(without_a_trigger_nothing_happens, rig_setup),
 		RIG(an_unknown_request_is_refused, rig_setup),
+		RIG(the_hosts_clock_counts, rig_setup),
 		RIG(a_slow_device_reset, setup_slow),
 		RIG(a_slow_device_reset, setup_slow_trn1),
 		RIG(a_slow_core_reset, setup_slow),

@@ -129,6 +129,38 @@ static void test_budget_ends(void **state)
 }
 
 /* Kicks during a run lead to one more run, however many there are. */
+static uint64_t slow_now(void *opaque)
+{
+	return atomic_load((_Atomic uint64_t *)opaque);
+}
+
+/* As long as the clock stands still a budget does not end. */
+static void test_clock(void **state)
+{
+	struct trn_pool *pool = trn_pool_new(1, NULL, NULL);
+	_Atomic uint64_t now = 1;
+	struct probe spinner, other;
+
+	(void)state;
+	assert_non_null(pool);
+	trn_pool_set_clock(pool, slow_now, &now);
+	probe_init(&spinner, pool);
+	probe_init(&other, pool);
+	atomic_store(&spinner.spin, true);
+	trn_task_kick(&spinner.task);
+	assert_true(fake_wait(probe_entered, &spinner));
+	trn_task_kick(&other.task);
+	nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
+	assert_int_equal(atomic_load(&other.runs), 0);
+	atomic_fetch_add(&now, TRN_BUDGET_NS);
+	assert_true(fake_wait(probe_quiet, &other));
+	assert_int_equal(atomic_load(&other.runs), 1);
+	atomic_store(&spinner.spin, false);
+	atomic_fetch_add(&now, TRN_BUDGET_NS);
+	assert_true(fake_wait(probe_quiet, &spinner));
+	trn_pool_free(pool);
+}
+
 static void test_kick_while_running(void **state)
 {
 	struct trn_pool *pool = trn_pool_new(2, NULL, NULL);
@@ -564,6 +596,7 @@ int main(void)
 		cmocka_unit_test(test_fifo),
 		cmocka_unit_test(test_spinner_starves_nobody),
 		cmocka_unit_test(test_budget_ends),
+		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_kick_while_running),
 		cmocka_unit_test(test_no_kick_is_lost),
 		cmocka_unit_test(test_watch),

@@ -300,7 +300,7 @@ static uint32_t sample(uint32_t value)
 /* From here on, in the host's time; the sample before it has been asked for. */
 static uint64_t power_begin(struct trn_chip *chip)
 {
-	uint64_t now = trn_host_ns() + 10 * SECOND;
+	uint64_t now = trn_host_default_ns() + 10 * SECOND;
 
 	trn_power_read(chip, 0, now);
 	return now;
@@ -571,12 +571,12 @@ static void power_and_counters_are_saved(void **state)
 	assert_int_equal(stream.at, stream.len);
 	assert_int_equal(trn_power_clock(chip), 33);
 	assert_int_equal(trn_power_reason(chip), NEURON_THROTTLE_POWER);
-	assert_int_equal(trn_power_read(chip, 0, trn_host_ns()), value);
+	assert_int_equal(trn_power_read(chip, 0, trn_host_default_ns()), value);
 	assert_int_equal(pe_row(chip, 0, 0).matmul, row.matmul);
 	assert_int_equal(pe_row(chip, 0, 0).weights, row.weights);
 	/* The counter goes on from where it was. */
 	assert_int_equal(sample(trn_power_read(chip, 0,
-					       trn_host_ns() + SECOND)),
+					       trn_host_default_ns() + SECOND)),
 			 sample(value) + 1);
 	/* Nonsense is refused. */
 	stream.data[9] = NEURON_THROTTLE_POWER + 1;

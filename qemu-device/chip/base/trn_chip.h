@@ -195,6 +195,5 @@ void trn_log(struct trn_chip *chip, enum trn_log_level level,
 	     const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 const char *trn_cause_name(enum neuron_cause cause);
-uint64_t trn_host_ns(void);		/* monotonic clock of the host */
 
 #endif /* TRN_CHIP_H */

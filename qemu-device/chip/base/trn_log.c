@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include <stdio.h>
-#include <time.h>
 
 #include "base/trn_chip.h"
 
@@ -12,9 +11,8 @@
  * May another line that a guest can cause be printed? *@dropped: lines lost
  * before this one, to be told first.
  */
-static bool log_allowed(struct trn_log_limit *limit, unsigned int *dropped)
+static bool log_allowed(struct trn_log_limit *limit, uint64_t now, unsigned int *dropped)
 {
-	uint64_t now = trn_host_ns();
 	bool allowed;
 
 	*dropped = 0;
@@ -41,7 +39,7 @@ void trn_log(struct trn_chip *chip, enum trn_log_level level,
 	unsigned int dropped = 0;
 	va_list args;
 
-	if (level <= TRN_LOG_WARN && !log_allowed(&chip->log_limit, &dropped))
+	if (level <= TRN_LOG_WARN && !log_allowed(&chip->log_limit, trn_host_ns(chip), &dropped))
 		return;
 	if (dropped) {
 		snprintf(line, sizeof(line), "%u more messages not shown",
@@ -81,12 +79,4 @@ const char *trn_cause_name(enum neuron_cause cause)
 
 	return (unsigned int)cause < NEURON_NR_CAUSES ? names[cause] :
 							"unknown";
-}
-
-uint64_t trn_host_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }

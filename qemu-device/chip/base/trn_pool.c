@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/trn_timer.h"
 #include "num/trn_num.h"
 
 #define TRN_POOL_MAX_WORKERS	256
@@ -55,6 +55,7 @@ struct task_list {
  * @host_busy: that thread is there; the fields of @host are its own
  * @host_list: what it has kicked and nobody has run yet
  * @host_ns: time it gives
+ * @now, @now_opaque: the clock of budgets; NULL: the default one
  */
 struct trn_pool {
 	pthread_mutex_t lock;
@@ -71,6 +72,8 @@ struct trn_pool {
 	atomic_flag host_busy;
 	struct task_list host_list;
 	uint32_t host_ns;
+	uint64_t (*now)(void *opaque);
+	void *now_opaque;
 	unsigned int nr_workers;
 	struct trn_worker workers[];
 };
@@ -78,19 +81,22 @@ struct trn_pool {
 /* The pool whose tasks this thread, one of the host's, keeps for itself. */
 static _Thread_local struct trn_pool *keeping;
 
-static uint64_t pool_ns(void)
+uint64_t trn_pool_now(const struct trn_pool *pool)
 {
-	struct timespec ts;
+	return pool->now ? pool->now(pool->now_opaque) : trn_host_default_ns();
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+/* A budget that no pool has given has the default clock. */
+static uint64_t budget_now(const struct trn_budget *budget)
+{
+	return budget->pool ? trn_pool_now(budget->pool) : trn_host_default_ns();
 }
 
 /* Time does not come back, so it is asked for once. */
 static bool time_is_up(struct trn_budget *budget)
 {
 	budget->work = 0;
-	budget->spent = budget->spent || pool_ns() >= budget->deadline_ns;
+	budget->spent = budget->spent || budget_now(budget) >= budget->deadline_ns;
 	return budget->spent;
 }
 
@@ -319,6 +325,12 @@ static struct trn_task *pool_take(struct trn_pool *pool)
 	return task;
 }
 
+void trn_pool_set_clock(struct trn_pool *pool, uint64_t (*now)(void *opaque), void *opaque)
+{
+	pool->now = now;
+	pool->now_opaque = opaque;
+}
+
 bool trn_pool_inline_begin(struct trn_pool *pool, uint32_t ns)
 {
 	if (!ns || keeping || atomic_flag_test_and_set(&pool->host_busy))
@@ -332,7 +344,8 @@ bool trn_pool_inline_begin(struct trn_pool *pool, uint32_t ns)
 static struct trn_task *host_run(struct trn_pool *pool, struct trn_task *task)
 {
 	struct trn_budget budget = {
-		.deadline_ns = pool_ns() + pool->host_ns,
+		.pool = pool,
+		.deadline_ns = trn_pool_now(pool) + pool->host_ns,
 		.bytes = TRN_INLINE_BYTES,
 		.on_host = true,
 	};
@@ -344,7 +357,7 @@ static struct trn_task *host_run(struct trn_pool *pool, struct trn_task *task)
 	do {
 		worker_run(&pool->host, task, &budget);
 		task = list_take(&pool->host_list);
-	} while (task && pool_ns() < budget.deadline_ns);
+	} while (task && trn_pool_now(pool) < budget.deadline_ns);
 	fesetenv(&env);
 	return task;
 }
@@ -398,7 +411,8 @@ static void *worker_main(void *arg)
 		pool->enter();
 	while ((task = pool_take(pool))) {
 		struct trn_budget budget = {
-			.deadline_ns = pool_ns() + TRN_BUDGET_NS,
+			.pool = pool,
+			.deadline_ns = trn_pool_now(pool) + TRN_BUDGET_NS,
 		};
 
 		worker_run(worker, task, &budget);

@@ -20,6 +20,7 @@
 
 #define TRN_BUDGET_NS	50000
 
+struct trn_pool;
 struct trn_task;
 
 enum trn_run {
@@ -29,7 +30,8 @@ enum trn_run {
 
 /**
  * struct trn_budget - what a run may use
- * @deadline_ns: of the host's clock
+ * @pool: whose clock counts; NULL: the default one
+ * @deadline_ns: of that clock
  * @calls: of trn_budget_spent() and trn_budget_worked() so far
  * @max_calls: not 0: they are the budget, instead of the time
  * @bytes: work still allowed in a thread of the host
@@ -39,6 +41,7 @@ enum trn_run {
  * @spent: the time has been used
  */
 struct trn_budget {
+	const struct trn_pool *pool;
 	uint64_t deadline_ns;
 	unsigned int calls;
 	unsigned int max_calls;
@@ -87,6 +90,9 @@ struct trn_task {
 	_Atomic uint32_t watching;	/* enum trn_watch */
 	_Atomic uint32_t state;
 };
+
+/* The clock of its budgets. */
+uint64_t trn_pool_now(const struct trn_pool *pool);
 
 void trn_task_init(struct trn_task *task, struct trn_pool *pool,
 		   trn_run_fn run);

@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 #include "base/trn_timer.h"
 
+#include <time.h>
+
 #include "base/trn_chip.h"
+
+uint64_t trn_host_default_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t trn_host_ns(const struct trn_chip *chip)
+{
+	return chip->port->now ? chip->port->now(chip->opaque) : trn_host_default_ns();
+}
 
 void trn_timer_init(struct trn_chip *chip)
 {
@@ -39,7 +54,7 @@ bool trn_timer_set(struct trn_chip *chip, struct trn_deadline *deadline,
 	stopping = atomic_load(&chip->stopping);
 	if (!stopping) {
 		deadline->task = task;
-		deadline->at_ns = trn_host_ns() + delay_ns;
+		deadline->at_ns = trn_host_ns(chip) + delay_ns;
 		insert(timer, deadline);
 	}
 	first = timer->first == deadline;
@@ -120,7 +135,7 @@ void trn_timer_flush(struct trn_chip *chip)
 
 void trn_chip_expire(struct trn_chip *chip)
 {
-	uint64_t left = kick_until(chip, trn_host_ns());
+	uint64_t left = kick_until(chip, trn_host_ns(chip));
 
 	if (left)
 		chip->port->timer(chip->opaque, left);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Deadlines of a chip: a task is kicked when time has passed. Only faults on demand
- * have any; the host's timer (trn_port.timer) is set for the first of them.
+ * The time of the host, and deadlines of a chip: a task is kicked when time has passed.
+ * Only faults on demand have any; the host's timer (trn_port.timer) is set for the first
+ * of them.
  *
  * A chip that stops has none: they all end at once, so that nothing is under way
  * that would have to be saved.
@@ -38,6 +39,11 @@ struct trn_timer {
 	pthread_mutex_t lock;
 	struct trn_deadline *first;
 };
+
+/* The host's clock, as its port has it: more than 0, never goes back. */
+uint64_t trn_host_ns(const struct trn_chip *chip);
+/* The clock of a host that has no other. */
+uint64_t trn_host_default_ns(void);
 
 void trn_timer_init(struct trn_chip *chip);
 void trn_timer_destroy(struct trn_chip *chip);

@@ -218,7 +218,7 @@ static void account_busy(struct trn_core *core)
 	uint64_t since = atomic_exchange(&core->busy_since, 0);
 
 	if (since)
-		atomic_fetch_add(&core->busy_ns, trn_host_ns() - since);
+		atomic_fetch_add(&core->busy_ns, trn_host_ns(core->chip) - since);
 }
 
 /* The last reference is gone: everything is quiet and all writes have landed. */
@@ -317,7 +317,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
 	trn_job_trace_begin(job);
-	atomic_store(&core->busy_since, trn_host_ns());
+	atomic_store(&core->busy_since, trn_host_ns(core->chip));
 
 	pthread_mutex_lock(&core->lock);
 	core->job = job;

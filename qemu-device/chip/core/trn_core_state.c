@@ -27,13 +27,13 @@ static void busy_state(struct trn_core *core, struct trn_state *st)
 	bool busy = since;
 
 	if (busy)
-		ns += trn_host_ns() - since;
+		ns += trn_host_ns(core->chip) - since;
 	trn_state_u64(st, &ns);
 	trn_state_bool(st, &busy);
 	if (!st->loading)
 		return;
 	atomic_store(&core->busy_ns, ns);
-	atomic_store(&core->busy_since, busy ? trn_host_ns() : 0);
+	atomic_store(&core->busy_since, busy ? trn_host_ns(core->chip) : 0);
 }
 
 static void registers_state(struct trn_core *core, struct trn_state *st)

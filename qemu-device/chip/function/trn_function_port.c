@@ -184,6 +184,11 @@ static void pass_timer(void *opaque, uint64_t delay_ns)
 	outer(opaque)->timer(opaque_of(opaque), delay_ns);
 }
 
+static uint64_t pass_now(void *opaque)
+{
+	return outer(opaque)->now(opaque_of(opaque));
+}
+
 /* What the front end does not have the chip does not have either. */
 void trn_function_init_port(struct trn_function *fn)
 {
@@ -201,6 +206,7 @@ void trn_function_init_port(struct trn_function *fn)
 		.hbm_discard = pass_hbm_discard,
 		.hbm_dirty = port->hbm_dirty ? pass_hbm_dirty : NULL,
 		.timer = port->timer ? pass_timer : NULL,
+		.now = port->now ? pass_now : NULL,
 		.worker_enter = port->worker_enter,
 		.worker_exit = port->worker_exit,
 	};

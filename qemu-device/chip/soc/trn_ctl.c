@@ -49,7 +49,7 @@ static uint64_t core_busy_ns(struct trn_core *core)
 	uint64_t since = atomic_load(&core->busy_since);
 	uint64_t busy = atomic_load(&core->busy_ns);
 
-	return since ? busy + trn_host_ns() - since : busy;
+	return since ? busy + trn_host_ns(core->chip) - since : busy;
 }
 
 static uint64_t hbm_told(const struct trn_chip *chip)

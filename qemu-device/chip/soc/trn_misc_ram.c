@@ -23,7 +23,7 @@ static uint32_t misc_position(uint32_t position)
 static uint32_t misc_power(struct trn_chip *chip, unsigned int die)
 {
 	return die < chip->gen->nr_dice ?
-		       trn_power_read(chip, die, trn_host_ns()) : 0;
+		       trn_power_read(chip, die, trn_host_ns(chip)) : 0;
 }
 
 uint32_t trn_misc_identity(const struct trn_misc_id *id, uint32_t offset)

@@ -232,7 +232,7 @@ static void hold_busy(struct trn_chip *chip)
 {
 	uint64_t ns = chip->config.reset_ns;
 
-	atomic_store(&chip->controller->until_ns, ns ? trn_host_ns() + ns : 0);
+	atomic_store(&chip->controller->until_ns, ns ? trn_host_ns(chip) + ns : 0);
 }
 
 void trn_reset_request(struct trn_chip *chip)
@@ -317,7 +317,7 @@ bool trn_reset_waiting(struct trn_chip *chip)
 {
 	uint64_t until = atomic_load(&chip->controller->until_ns);
 
-	return until && trn_host_ns() < until;
+	return until && trn_host_ns(chip) < until;
 }
 
 bool trn_reset_of_device(struct trn_chip *chip)
@@ -350,7 +350,7 @@ bool trn_reset_busy(struct trn_chip *chip)
 /* What is left of a reset's least time; the clock of another host is another. */
 static void until_state(struct trn_controller *c, struct trn_state *st)
 {
-	uint64_t now = trn_host_ns();
+	uint64_t now = trn_host_ns(c->chip);
 	uint64_t until = atomic_load(&c->until_ns);
 	uint64_t left = until > now ? until - now : 0;
 

@@ -64,7 +64,7 @@ int trn_power_init(struct trn_chip *chip)
 		return -1;
 	pthread_mutex_init(&power->lock, NULL);
 	atomic_init(&power->clock, 100);
-	power->start_ns = trn_host_ns();
+	power->start_ns = trn_host_ns(chip);
 	power->sampled_ns = power->start_ns;
 	chip->power = power;
 	return 0;
@@ -262,7 +262,7 @@ uint32_t trn_power_read(struct trn_chip *chip, unsigned int die,
 void trn_power_rebase(struct trn_chip *chip)
 {
 	pthread_mutex_lock(&chip->power->lock);
-	remember(chip, trn_host_ns());
+	remember(chip, trn_host_ns(chip));
 	pthread_mutex_unlock(&chip->power->lock);
 }
 
@@ -322,11 +322,13 @@ int trn_power_throttle(struct trn_chip *chip, unsigned int percent,
 }
 
 /* Samples begin anew, the next with a number after @sample. */
-static void begin_samples(struct trn_power *power, uint64_t sample)
+static void begin_samples(struct trn_chip *chip, uint64_t sample)
 {
+	struct trn_power *power = chip->power;
+
 	power->sample = sample;
 	power->first = sample;
-	power->start_ns = trn_host_ns();
+	power->start_ns = trn_host_ns(chip);
 	power->stale = true;
 }
 
@@ -339,7 +341,7 @@ void trn_power_forget(struct trn_chip *chip)
 	atomic_store(&power->clock, 100);
 	for (i = 0; i < chip->gen->nr_dice; i++)
 		power->die[i].used = 0;
-	begin_samples(power, 0);
+	begin_samples(chip, 0);
 	pthread_mutex_unlock(&power->lock);
 }
 
@@ -375,5 +377,5 @@ void trn_power_state(struct trn_chip *chip, struct trn_state *st)
 	for (i = 0; i < chip->gen->nr_dice; i++)
 		if (power->die[i].used > FULL)
 			trn_state_fail(st, "a power sample is more than all");
-	begin_samples(power, power->sample);
+	begin_samples(chip, power->sample);
 }

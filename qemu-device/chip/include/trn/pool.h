@@ -34,6 +34,17 @@ struct trn_pool *trn_pool_new(unsigned int workers, void (*enter)(void),
 void trn_pool_free(struct trn_pool *pool);
 
 /**
+ * trn_pool_set_clock() - measure budgets by another clock
+ * @pool: the pool, before its first chip
+ * @now: nanoseconds of a clock that never goes back, from any thread; NULL: CLOCK_MONOTONIC
+ * @opaque: its argument
+ *
+ * A task that is run has a budget of some 50 us, and a thread of the host the time that it
+ * gives (trn_pool_inline_begin()). A pool that is stepped counts steps instead.
+ */
+void trn_pool_set_clock(struct trn_pool *pool, uint64_t (*now)(void *opaque), void *opaque);
+
+/**
  * trn_pool_step() - run tasks in the calling thread
  * @pool: of TRN_POOL_STEPPED workers
  * @runs: most tasks to run, each for a fixed number of steps instead of a time

@@ -56,6 +56,9 @@ enum trn_log_level {
  * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
  *	wait the earliest counts. NULL: nothing is late, and a storm
  *	of interrupts is one burst
+ * @now: nanoseconds of a clock of the host that never goes back; more than 0. It measures how
+ *	long resets show as under way, how long cores are busy, samples of power and the pace of
+ *	messages; what @timer is asked for counts by it. NULL: CLOCK_MONOTONIC
  * @worker_enter: called by each worker thread at its start
  *	(may be NULL)
  * @worker_exit: the same at its end
@@ -75,6 +78,7 @@ struct trn_port {
 	void (*hbm_dirty)(void *opaque, unsigned int stack, uint64_t offset,
 			  uint64_t len);
 	void (*timer)(void *opaque, uint64_t delay_ns);
+	uint64_t (*now)(void *opaque);
 	void (*worker_enter)(void);
 	void (*worker_exit)(void);
 };
