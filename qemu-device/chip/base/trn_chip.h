@@ -149,6 +149,7 @@ struct trn_chip {
 	struct trn_chip_config config;
 	uint64_t hbm_size;		/* populated bytes of a stack */
 	uint8_t *hbm[NEURON_MAX_HBM];
+	int hbm_file[NEURON_MAX_HBM];	/* behind it, or TRN_NO_FILE */
 	void *touched;			/* host-memory accounting, trn_touched.c */
 	struct trn_core core[NEURON_MAX_UNITS];	/* CC-cores from NEURON_MAX_CORES on */
 	struct trn_gangs *gangs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
  * Looking at a page that has never been touched would give it a page table entry,
- * and there are a hundred GiB of them. So the kernel is asked first which pages
- * are in memory or in swap: for ranges of them (PAGEMAP_SCAN, since Linux 6.7), which
+ * and there are a hundred GiB of them; of a file it would even make the page. So the kernel is
+ * asked first which data a file has, or which pages are in memory or in swap: for ranges of them (PAGEMAP_SCAN, since Linux 6.7), which
  * takes as long as there are such pages, or for an entry of each page. Where it does not
  * tell, all pages are looked at.
  *
@@ -12,6 +12,7 @@
 #include "base/trn_pages.h"
 #include "base/trn_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
@@ -114,9 +115,34 @@ bool trn_pages_backed(int fd, const void *mem, size_t len)
 	return false;
 }
 
+/*
+ * The next data of the file at or after @offset, below @end: where they begin, and in *@stop
+ * where they end. @end: there are none.
+ */
+static uint64_t file_data(int file, uint64_t offset, uint64_t end, uint64_t *stop)
+{
+	off_t data = lseek(file, (off_t)offset, SEEK_DATA), hole;
+
+	if (data < 0 && errno != ENXIO)
+		data = (off_t)offset;
+	if (data < 0 || (uint64_t)data >= end)
+		return end;
+	hole = lseek(file, data, SEEK_HOLE);
+	*stop = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+	return (uint64_t)data;
+}
+
+bool trn_pages_in_file(int file, uint64_t offset, uint64_t len)
+{
+	uint64_t stop;
+
+	return file_data(file, offset, offset + len, &stop) != offset + len;
+}
+
 /**
  * struct walk - the way through the memory
- * @fd: of trn_pages_open()
+ * @file, @base: the file behind it, or -1, and where in the file it begins
+ * @fd: of trn_pages_open(); -1: there is no such, or a file
  * @page: bytes of a page of the host
  * @known: up to this offset @part tells which pages there are
  * @part: offsets of addresses in ascending order
@@ -125,6 +151,8 @@ bool trn_pages_backed(int fd, const void *mem, size_t len)
 struct walk {
 	const uint8_t *mem;
 	uint64_t size;
+	int file;
+	uint64_t base;
 	int fd;
 	uint64_t page;
 	uint64_t known;
@@ -133,11 +161,14 @@ struct walk {
 	size_t nr;
 };
 
-static void walk_begin(struct walk *walk, const uint8_t *mem, uint64_t size)
+static void walk_begin(struct walk *walk, const uint8_t *mem, int file, uint64_t base,
+		       uint64_t size)
 {
 	walk->mem = mem;
 	walk->size = size;
-	walk->fd = trn_pages_open();
+	walk->file = file;
+	walk->base = base;
+	walk->fd = file < 0 ? trn_pages_open() : -1;
 	walk->page = host_page();
 	walk->known = 0;
 	walk->at = 0;
@@ -203,10 +234,27 @@ static bool walk_read(struct walk *walk)
 	return true;
 }
 
+/* The next data of the file from @walk->known on. */
+static void walk_file(struct walk *walk)
+{
+	const uint64_t end = walk->base + walk->size;
+	uint64_t stop = end, data;
+
+	data = file_data(walk->file, walk->base + walk->known, end, &stop);
+	if (data < end)
+		walk->part[walk->nr++] = (struct page_region){ data - walk->base,
+							       stop - walk->base, 0 };
+	walk->known = stop - walk->base;
+}
+
 static void walk_on(struct walk *walk)
 {
 	walk->at = 0;
 	walk->nr = 0;
+	if (walk->file >= 0) {
+		walk_file(walk);
+		return;
+	}
 	if (walk->fd >= 0 && (walk_scan(walk) || walk_read(walk)))
 		return;
 	trn_pages_close(walk->fd);
@@ -230,14 +278,14 @@ static uint64_t walk_next(struct walk *walk, uint64_t *offset)
 	return part->end - part->start;
 }
 
-int trn_pages_each(const uint8_t *mem, uint64_t size,
+int trn_pages_each(const uint8_t *mem, int file, uint64_t at, uint64_t size,
 		   int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque)
 {
 	uint64_t offset, len;
 	struct walk walk;
 	int result = 0;
 
-	walk_begin(&walk, mem, size);
+	walk_begin(&walk, mem, file, at, size);
 	while (!result) {
 		len = walk_next(&walk, &offset);
 		if (!len)
@@ -284,12 +332,12 @@ static void save_part(struct trn_state *st, uint8_t *mem, uint64_t offset, uint6
 	}
 }
 
-static void pages_save(struct trn_state *st, uint8_t *mem, uint64_t size)
+static void pages_save(struct trn_state *st, uint8_t *mem, int file, uint64_t size)
 {
 	uint64_t offset, len;
 	struct walk walk;
 
-	walk_begin(&walk, mem, size);
+	walk_begin(&walk, mem, file, 0, size);
 	do {
 		len = walk_next(&walk, &offset);
 		if (len)
@@ -316,12 +364,12 @@ static void pages_load(struct trn_state *st, uint8_t *mem, uint64_t size)
 	} while (len);
 }
 
-void trn_pages_state(struct trn_state *st, uint8_t *mem, uint64_t size)
+void trn_pages_state(struct trn_state *st, uint8_t *mem, int file, uint64_t size)
 {
 	if (trn_state_failed(st))
 		return;
 	if (st->loading)
 		pages_load(st, mem, size);
 	else
-		pages_save(st, mem, size);
+		pages_save(st, mem, file, size);
 }

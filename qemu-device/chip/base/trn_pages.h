@@ -14,6 +14,9 @@
 
 #define TRN_PAGE	4096u
 
+/* No file is behind the memory: it is private and anonymous. */
+#define TRN_NO_FILE	(-1)
+
 /* Descriptor to ask the kernel with about this process; negative: it does not tell. */
 int trn_pages_open(void);
 void trn_pages_close(int fd);
@@ -24,9 +27,17 @@ void trn_pages_close(int fd);
  */
 bool trn_pages_backed(int fd, const void *mem, size_t len);
 
+/*
+ * The same of memory that a file of the memory (memfd) is behind, from @offset of the file on:
+ * others may have written to the file.
+ */
+bool trn_pages_in_file(int file, uint64_t offset, uint64_t len);
+
 /**
  * trn_pages_each() - call for each run of pages that may be other than zero
- * @mem: private and anonymous memory
+ * @mem: the memory
+ * @file: the file behind it, or TRN_NO_FILE
+ * @at: where in the file it begins
  * @size: bytes of it, a multiple of TRN_PAGE
  * @run: gets the offset of the first byte and the length; other than 0 ends the walk
  * @opaque: first argument of @run
@@ -35,13 +46,14 @@ bool trn_pages_backed(int fd, const void *mem, size_t len);
  *
  * Return: what the last @run returned, 0 without.
  */
-int trn_pages_each(const uint8_t *mem, uint64_t size,
+int trn_pages_each(const uint8_t *mem, int file, uint64_t at, uint64_t size,
 		   int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque);
 
 /*
  * Save or load @size bytes at @mem, both multiples of TRN_PAGE. When loading the
- * memory must be zero. Saving touches no page that nobody has touched before.
+ * memory must be zero. Saving touches no page that nobody has touched before. @file is behind
+ * all of it, from its first byte on, or TRN_NO_FILE.
  */
-void trn_pages_state(struct trn_state *st, uint8_t *mem, uint64_t size);
+void trn_pages_state(struct trn_state *st, uint8_t *mem, int file, uint64_t size);
 
 #endif /* TRN_PAGES_H */

@@ -269,8 +269,8 @@ static void memories_state(struct trn_core *core, struct trn_state *st)
 {
 	array_state(core->array, st);
 	lanes_state(core->lanes, st);
-	trn_pages_state(st, core->sbuf, NEURON_TPB_SBUF_SIZE);
-	trn_pages_state(st, core->psum, NEURON_TPB_PSUM_SIZE);
+	trn_pages_state(st, core->sbuf, TRN_NO_FILE, NEURON_TPB_SBUF_SIZE);
+	trn_pages_state(st, core->psum, TRN_NO_FILE, NEURON_TPB_PSUM_SIZE);
 }
 
 static void core_state(struct trn_core *core, struct trn_state *st)

@@ -202,7 +202,7 @@ void trn_function_init_port(struct trn_function *fn)
 		.irq = irq,
 		.irq_ended = trn_function_has_line(fn) ? irq_ended : NULL,
 		.log = pass_log,
-		.hbm_alloc = pass_hbm_alloc,
+		.hbm_alloc = port->hbm_alloc ? pass_hbm_alloc : NULL,
 		.hbm_discard = pass_hbm_discard,
 		.hbm_dirty = port->hbm_dirty ? pass_hbm_dirty : NULL,
 		.timer = port->timer ? pass_timer : NULL,

@@ -4,6 +4,7 @@
 #include "mem/trn_bus.h"
 #include "mem/trn_discard.h"
 #include "mem/trn_ecc.h"
+#include "mem/trn_hbm.h"
 #include "mem/trn_touched.h"
 #include "sync/trn_irq.h"
 
@@ -31,7 +32,7 @@ static void discard_step(struct trn_chip *chip, const struct trn_loc *loc)
 
 	if (len > DISCARD_STEP)
 		len = DISCARD_STEP;
-	chip->port->hbm_discard(chip->opaque, loc->index, offset, len);
+	trn_hbm_discard(chip, loc->index, offset, len);
 	d->done += len;
 }
 

@@ -136,7 +136,11 @@ static bool extent_known(const struct trn_touched *t, uint64_t extent)
 static bool written_from_outside(struct trn_touched *t, const struct trn_loc *loc,
 				 uint64_t extent, uint64_t len)
 {
-	if (!trn_pages_backed(t->pages, loc->ptr, len))
+	const int file = loc->place == TRN_PLACE_HBM ? loc->chip->hbm_file[loc->index] :
+						       TRN_NO_FILE;
+
+	if (file >= 0 ? !trn_pages_in_file(file, loc->offset, len) :
+			!trn_pages_backed(t->pages, loc->ptr, len))
 		return false;
 	atomic_fetch_or(&t->bits[t->words + extent / 64], 1ull << extent % 64);
 	return true;

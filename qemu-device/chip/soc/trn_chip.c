@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
-#include "base/trn_pages.h"
 #include "base/trn_regfile.h"
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
@@ -14,6 +13,7 @@
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
 #include "mem/trn_discard.h"
+#include "mem/trn_hbm.h"
 #include "mem/trn_touched.h"
 #include "notify/trn_nq.h"
 #include "soc/trn_bar.h"
@@ -76,19 +76,6 @@ static int cores_init(struct trn_chip *chip)
 			cores_destroy(chip, i);
 			return -1;
 		}
-	}
-	return 0;
-}
-
-static int hbm_init(struct trn_chip *chip)
-{
-	unsigned int i;
-
-	for (i = 0; i < chip->gen->nr_hbm; i++) {
-		chip->hbm[i] = chip->port->hbm_alloc(chip->opaque, i,
-						     chip->hbm_size);
-		if (!chip->hbm[i])
-			return -1;
 	}
 	return 0;
 }
@@ -171,8 +158,8 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 	chip = chip_alloc(config);
 	if (!chip)
 		return NULL;
-	if (hbm_init(chip) || trn_touched_init(chip))
-		goto free_chip;
+	if (trn_hbm_init(chip) || trn_touched_init(chip))
+		goto free_hbm;
 	if (trn_check_init(chip))
 		goto free_mem;
 	chip->regfile = trn_regfile_new();
@@ -209,7 +196,8 @@ free_regfile:
 free_mem:
 	trn_check_destroy(chip);
 	trn_touched_destroy(chip);
-free_chip:
+free_hbm:
+	trn_hbm_destroy(chip);
 	chip_release(chip);
 	return NULL;
 }
@@ -239,20 +227,8 @@ void trn_chip_free(struct trn_chip *chip)
 	trn_regfile_free(chip->regfile);
 	trn_check_destroy(chip);
 	trn_touched_destroy(chip);
+	trn_hbm_destroy(chip);
 	chip_release(chip);
-}
-
-void *trn_chip_hbm(struct trn_chip *chip, unsigned int stack)
-{
-	return stack < chip->gen->nr_hbm ? chip->hbm[stack] : NULL;
-}
-
-int trn_chip_hbm_used(struct trn_chip *chip, unsigned int stack, uint64_t offset, uint64_t len,
-		      int (*run)(void *opaque, uint64_t offset, uint64_t len), void *opaque)
-{
-	if (stack >= chip->gen->nr_hbm || offset > chip->hbm_size || len > chip->hbm_size - offset)
-		return 0;
-	return trn_pages_each(chip->hbm[stack] + offset, len, run, opaque);
 }
 
 size_t trn_chip_own_bytes(struct trn_chip *chip)

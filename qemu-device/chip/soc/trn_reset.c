@@ -14,6 +14,7 @@
 #include "hook/trn_inject.h"
 #include "mem/trn_bus.h"
 #include "mem/trn_discard.h"
+#include "mem/trn_hbm.h"
 #include "mem/trn_touched.h"
 #include "notify/trn_nq.h"
 #include "soc/trn_bar.h"
@@ -153,7 +154,7 @@ void trn_chip_reset(struct trn_chip *chip)
 
 	trn_reset_but_hbm(chip);
 	for (i = 0; i < chip->gen->nr_hbm; i++)
-		chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
+		trn_hbm_discard(chip, i, 0, chip->hbm_size);
 }
 
 static void requested_reset(struct trn_chip *chip)

@@ -14,6 +14,7 @@
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
 #include "mem/trn_discard.h"
+#include "mem/trn_hbm.h"
 #include "mem/trn_touched.h"
 #include "notify/trn_nq.h"
 #include "soc/trn_firmware.h"
@@ -79,8 +80,8 @@ static void hbm_state(struct trn_chip *chip, struct trn_state *st)
 	trn_state_block(st, TRN_STATE_NAME('H', 'B', 'M', 0), 1);
 	for (i = 0; i < chip->gen->nr_hbm; i++) {
 		if (st->loading)
-			chip->port->hbm_discard(chip->opaque, i, 0, chip->hbm_size);
-		trn_pages_state(st, chip->hbm[i], chip->hbm_size);
+			trn_hbm_discard(chip, i, 0, chip->hbm_size);
+		trn_pages_state(st, chip->hbm[i], chip->hbm_file[i], chip->hbm_size);
 	}
 }
 

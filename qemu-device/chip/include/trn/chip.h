@@ -45,6 +45,8 @@ struct trn_state;
  * @reset_ns: least time, of the host, that a reset asked for by MISC RAM or the
  *	platform register shows as under way; 0: as fast as possible
  * @repair_fails: an uncorrectable error of HBM ends in repair state 2, not 1
+ * @hbm_files: HBM lies in files of the memory, one for each stack, which others can map
+ *	(trn_chip_hbm_file()); trn_port.hbm_alloc() is not called
  * @more_operators: carry out operators on engines where the public documents of the
  *	hardware have none, instead of ending the job with an error
  * @clock: model device time
@@ -67,6 +69,7 @@ struct trn_chip_config {
 	uint64_t fault_seed;
 	uint64_t reset_ns;
 	bool repair_fails;
+	bool hbm_files;
 	bool more_operators;
 	bool clock;
 	bool check_memory;
@@ -129,9 +132,38 @@ void trn_chip_mmio_write(struct trn_chip *chip, uint64_t offset,
  * @chip: the chip
  * @stack: its number
  *
- * Return: what the port's hbm_alloc() gave, or NULL: there is no such stack.
+ * Return: what the port's hbm_alloc() gave, or the library's own memory; NULL: there is no such
+ * stack.
  */
 void *trn_chip_hbm(struct trn_chip *chip, unsigned int stack);
+
+/**
+ * struct trn_hbm_file - where the memory behind a stack lies in a file
+ * @fd: of a memfd, sealed: its size never changes. It is the chip's, who keeps it uses dup()
+ * @offset: of the stack's first byte
+ * @size: bytes of the stack
+ */
+struct trn_hbm_file {
+	int fd;
+	uint64_t offset;
+	uint64_t size;
+};
+
+/**
+ * trn_chip_hbm_file() - the file behind a stack
+ * @chip: the chip, with trn_chip_config.hbm_files. Any thread
+ * @stack: its number
+ * @file: out
+ *
+ * For a front end that hands HBM on to another process (vfio-user), to another device
+ * (a dma-buf made of it) or to mappings of its own. Whoever maps the file MAP_SHARED sees what
+ * the chip sees. What is written there the chip finds by itself; trn_port.hbm_dirty() is not
+ * told of it. A page that is read through a mapping before anybody has written it takes memory.
+ * After a reset of the chip the file has no pages; mappings stay, and read as zero.
+ *
+ * Return: false: there is no such stack, or no file behind it.
+ */
+bool trn_chip_hbm_file(struct trn_chip *chip, unsigned int stack, struct trn_hbm_file *file);
 
 /**
  * trn_chip_hbm_used() - call for each part of a stack that may be other than zero

@@ -46,9 +46,11 @@ enum trn_log_level {
  * @log: write one line to the log; it comes without a newline
  * @hbm_alloc: provide @size bytes of zeroed, lazily backed memory for stack
  *	@stack, private and anonymous: pages that this process does not have are
- *	zero; the pointer stays valid until the chip is freed
+ *	zero; the pointer stays valid until the chip is freed. NULL: the library has
+ *	the memory itself, and frees it with the chip
  * @hbm_discard: make [@offset, @offset + @len) of the stack zero and give its
- *	pages back; page aligned. There is no call of @hbm_dirty for it
+ *	pages back; page aligned. There is no call of @hbm_dirty for it. Memory that the
+ *	library has itself is told to @hbm_dirty instead. Not NULL with @hbm_alloc
  * @hbm_dirty: the chip, or a peer, has changed some of the @len bytes at @offset
  *	of the stack. It comes behind the change, so a host that clears a mark and
  *	then reads the bytes misses none; at the latest when the chip and its peers
