@@ -7,6 +7,8 @@
 #include "qmp.h"
 
 #include "neuron/job.h"
+#include "trn/function.h"
+#include "trn/pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +202,11 @@ static unsigned int power(struct pcie *p)
 	return config(p, CHIP, p->pm + PM_CONTROL) & PM_STATE;
 }
 
+static void nap_ms(unsigned int ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000l }, NULL);
+}
+
 static void test_capabilities(void **state)
 {
 	struct pcie *p = *state;
@@ -212,6 +219,89 @@ static void test_capabilities(void **state)
 	assert_true(config(p, CHIP, p->express + EXP_DEVCAP) & DEVCAP_FLR);
 	assert_int_equal(config(p, CHIP, AER) & 0xffff, AER_ID);
 	assert_int_equal(capability(p, ECAM | 31 << 15, CAP_PM), 0);
+}
+
+/* --- what the chip library says that a front end has --- */
+
+static bool no_memory(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return false;
+}
+
+static bool nowhere(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	(void)opaque;
+	(void)addr;
+	(void)buf;
+	(void)len;
+	return false;
+}
+
+static void nobody(void *opaque, unsigned int vector)
+{
+	(void)opaque;
+	(void)vector;
+}
+
+static void silent(void *opaque, enum trn_log_level level, const char *line)
+{
+	(void)opaque;
+	(void)level;
+	(void)line;
+}
+
+static void expect_capability(struct pcie *p, const struct trn_capability *cap)
+{
+	unsigned int at = cap->extended ? cap->offset : capability(p, CHIP, (uint8_t)cap->id);
+	unsigned int i;
+
+	assert_int_not_equal(at, 0);
+	if (cap->offset)
+		assert_int_equal(at, cap->offset);
+	if (cap->extended)
+		assert_int_equal(config(p, CHIP, at) & 0xfffff, cap->version << 16 | cap->id);
+	for (i = cap->extended ? 4 : 2; i < cap->size; i++)
+		if ((config(p, CHIP, (at + i) & ~3u) >> (at + i) % 4 * 8 & 0xff) !=
+		    cap->value[i])
+			fail_msg("capability %#x: byte %#x is %#x, not %#x", cap->id, i,
+				 config(p, CHIP, (at + i) & ~3u) >> (at + i) % 4 * 8 & 0xff,
+				 cap->value[i]);
+}
+
+static void test_table(void **state)
+{
+	static const struct trn_port port = {
+		.host_read = no_memory,
+		.host_write = nowhere,
+		.irq = nobody,
+		.log = silent,
+	};
+	struct pcie *p = *state;
+	struct trn_capability cap[TRN_CAPABILITIES];
+	struct trn_function_config config_of = {
+		.chip = {
+			.gen = p->m.gen,
+			.port = &port,
+			.pool = trn_pool_new(1, NULL, NULL),
+		},
+		.vectors = TRN_FUNCTION_AUTO,
+	};
+	char why[TRN_FUNCTION_WHY];
+	struct trn_function *fn = trn_function_new(&config_of, why);
+	unsigned int nr;
+
+	assert_non_null(fn);
+	for (nr = trn_function_capabilities(fn, cap); nr; nr--)
+		expect_capability(p, &cap[nr - 1]);
+	trn_function_remove(fn);
+	while (!trn_function_poll(fn))
+		nap_ms(1);
+	trn_function_free(fn);
+	trn_pool_free(config_of.chip.pool);
 }
 
 /* Memory reads as ones and is not written; nothing is forgotten. */
@@ -240,11 +330,6 @@ static void test_d3hot(void **state)
 	assert_int_equal(qtest_read(&m->qt, m->bar4 + 0x1000, 4), 0x1234567);
 	set_power(p, 2);
 	assert_int_equal(power(p), 0);
-}
-
-static void nap_ms(unsigned int ms)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000l }, NULL);
 }
 
 /*
@@ -412,6 +497,7 @@ int main(int argc, char **argv)
 	void *gen = argc == 2 ? (void *)machine_gen(argv[1]) : NULL;
 	const struct CMUnitTest tests[] = {
 		TEST(capabilities),
+		TEST(table),
 		TEST(d3hot),
 		TEST(d3hot_stops_dma),
 		TEST(bus_reset),
