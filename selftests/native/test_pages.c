@@ -73,7 +73,7 @@ static struct seen *look(const uint8_t *mem)
 	struct seen *seen = calloc(1, sizeof(*seen));
 
 	assert_non_null(seen);
-	assert_int_equal(trn_pages_each(mem, SIZE, note, seen), 0);
+	assert_int_equal(trn_pages_each(mem, TRN_NO_FILE, 0, SIZE, note, seen), 0);
 	return seen;
 }
 
@@ -165,10 +165,10 @@ static void a_walk_ends_early(void **state)
 	mem[SIZE / 2] = 1;
 	mem[SIZE - 1] = 1;
 	seen->left = 2;
-	assert_int_equal(trn_pages_each(mem, SIZE, note, seen), 5);
+	assert_int_equal(trn_pages_each(mem, TRN_NO_FILE, 0, SIZE, note, seen), 5);
 	assert_true(seen->page[PAGES / 2]);
 	assert_false(seen->page[PAGES - 1]);
-	assert_int_equal(trn_pages_each(mem, 0, note, seen), 0);
+	assert_int_equal(trn_pages_each(mem, TRN_NO_FILE, 0, 0, note, seen), 0);
 	munmap(mem, SIZE);
 	free(seen);
 }
@@ -219,9 +219,9 @@ static void a_stream_has_what_is_there(void **state)
 	for (i = 0; i < PAGES; i += 3)
 		mem[(size_t)i * TRN_PAGE + i % TRN_PAGE] = (uint8_t)(i % 5);
 	memset(mem + SIZE / 2, 0x11, SIZE / 16);
-	trn_pages_state(&out, mem, SIZE);
+	trn_pages_state(&out, mem, TRN_NO_FILE, SIZE);
 	assert_null(out.why);
-	trn_pages_state(&in, copy, SIZE);
+	trn_pages_state(&in, copy, TRN_NO_FILE, SIZE);
 	assert_null(in.why);
 	assert_int_equal(stream.at, stream.len);
 	assert_memory_equal(mem, copy, SIZE);
