@@ -63,7 +63,7 @@ static int neuron_copy_halt(struct neuron_copy_queue *queue)
 static void neuron_copy_die(struct neuron_copy_queue *queue)
 {
 	queue->dead = true;
-	neuron_reset_schedule(queue->ndev);
+	neuron_request_reset(queue->ndev);
 }
 
 static void neuron_copy_ring_start(void __iomem *regs, dma_addr_t dma,

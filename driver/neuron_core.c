@@ -375,7 +375,7 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	ret = neuron_core_reset_hw(core);
 	neuron_job_end_aborted(core);
 	if (ret == -EIO)
-		neuron_reset_schedule(core->ndev);
+		neuron_request_reset(core->ndev);
 	return ret;
 }
 

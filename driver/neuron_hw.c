@@ -64,6 +64,19 @@ int neuron_hw_wait(struct neuron_device *ndev)
 	return neuron_hw_wait_epoch(ndev, &epoch);
 }
 
+void neuron_want_reset(struct neuron_device *ndev, unsigned int ms)
+{
+	WRITE_ONCE(ndev->reset_wanted, true);
+	mod_delayed_work(system_freezable_wq, &ndev->reset_work,
+			 msecs_to_jiffies(ms));
+}
+
+void neuron_request_reset(struct neuron_device *ndev)
+{
+	if (neuron_hw_up(ndev))
+		neuron_want_reset(ndev, 0);
+}
+
 /* Nothing of an earlier life of the device runs any more. */
 static void neuron_hw_open_bus(struct neuron_device *ndev)
 {

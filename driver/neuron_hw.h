@@ -85,6 +85,14 @@ int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch);
 int neuron_hw_wait(struct neuron_device *ndev);
 
 /*
+ * Nothing else helps: reset the whole device, soon. Any context. The reset is a work that
+ * neuron_reset.c installs, so whoever asks knows nothing of it.
+ */
+void neuron_request_reset(struct neuron_device *ndev);
+/* The same in @ms milliseconds, in any state, for who has begun the reset already. */
+void neuron_want_reset(struct neuron_device *ndev, unsigned int ms);
+
+/*
  * neuron_pm.c. The device is awake from neuron_pm_get(), which resumes it, or
  * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Waking up takes
  * as long as the probe: not inside drm_dev_enter(). -ENODEV.
@@ -117,8 +125,6 @@ extern const struct pci_error_handlers neuron_error_handlers;
 int neuron_reset_init(struct neuron_device *ndev);
 /* The reset work is not running, and never runs again, on return. */
 void neuron_reset_fini(struct neuron_device *ndev);
-/* Nothing else helps: reset the whole device, soon. Any context. */
-void neuron_reset_schedule(struct neuron_device *ndev);
 
 /*
  * neuron_look.c. The device is about to be started: a reset or the loss of power has cleared

@@ -34,7 +34,7 @@ static void neuron_kunit_reset_not_wanted(struct kunit *test)
 	ndev->hw_state = NEURON_HW_UP;
 	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
 
-	neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+	neuron_want_reset(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ndev->reset_work));
 	neuron_reset_unwant(ndev);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));

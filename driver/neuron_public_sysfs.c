@@ -66,7 +66,7 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attr,
 {
 	struct neuron_public *tree = dev_get_drvdata(dev);
 
-	neuron_reset_schedule(tree->ndev);
+	neuron_request_reset(tree->ndev);
 	return count;
 }
 static DEVICE_ATTR_WO(reset);

@@ -87,12 +87,6 @@ static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 			 msecs_to_jiffies(ms));
 }
 
-static void neuron_reset_want(struct neuron_device *ndev, unsigned int ms)
-{
-	WRITE_ONCE(ndev->reset_wanted, true);
-	neuron_reset_retry(ndev, ms);
-}
-
 /*
  * Whatever the work was to reset the device for, another reset has done. Who asks holds the
  * lock of a unit and has seen the state UP, so none of those who asked before comes after
@@ -159,12 +153,6 @@ static void neuron_reset_work(struct work_struct *work)
 	pm_runtime_put_autosuspend(dev);
 }
 
-void neuron_reset_schedule(struct neuron_device *ndev)
-{
-	if (neuron_hw_up(ndev))
-		neuron_reset_want(ndev, 0);
-}
-
 int neuron_reset_init(struct neuron_device *ndev)
 {
 	init_waitqueue_head(&ndev->hw_wait);
@@ -204,7 +192,7 @@ static pci_ers_result_t neuron_error_detected(struct pci_dev *pdev,
 		return PCI_ERS_RESULT_CAN_RECOVER;
 	case pci_channel_io_frozen:
 		neuron_reset_begin(ndev);
-		neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+		neuron_want_reset(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 		return PCI_ERS_RESULT_NEED_RESET;
 	default:
 		neuron_reset_begin(ndev);
@@ -220,7 +208,7 @@ static pci_ers_result_t neuron_mmio_enabled(struct pci_dev *pdev)
 	if (neuron_ctl_read(ndev, NEURON_CTL_MAGIC) == NEURON_CTL_MAGIC_VALUE)
 		return PCI_ERS_RESULT_RECOVERED;
 	neuron_reset_begin(ndev);
-	neuron_reset_want(ndev, NEURON_RECOVERY_TIMEOUT_MS);
+	neuron_want_reset(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
