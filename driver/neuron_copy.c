@@ -203,8 +203,8 @@ static bool neuron_copy_aborted(struct neuron_device *ndev, unsigned int engine,
 	return false;
 }
 
-void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
-			   u32 cause)
+static void neuron_copy_interrupt(struct neuron_device *ndev,
+				  unsigned int engine, u32 cause)
 {
 	bool aborted = neuron_copy_aborted(ndev, engine, cause);
 	unsigned int i;
@@ -493,6 +493,7 @@ int neuron_copy_init(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
+	ndev->on_irq.engine = neuron_copy_interrupt;
 	INIT_LIST_HEAD(&ndev->copy_pieces);
 	ret = drmm_mutex_init(&ndev->drm, &ndev->copy_lock);
 	if (ret)

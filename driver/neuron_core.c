@@ -135,11 +135,22 @@ static void neuron_cores_fini_first(struct neuron_device *ndev, unsigned int nr)
 		neuron_core_fini(neuron_unit(ndev, nr));
 }
 
+static void neuron_core_interrupt(struct neuron_core *core, u32 cause)
+{
+	if (cause & NEURON_CORE_CAUSE_DONE)
+		neuron_job_done_interrupt(core);
+	if (cause & NEURON_CORE_CAUSE_REFUSED)
+		neuron_job_refused_interrupt(core);
+	if (cause & NEURON_CORE_CAUSE_RESET)
+		complete(&core->reset_done);
+}
+
 int neuron_cores_init(struct neuron_device *ndev)
 {
 	unsigned int i;
 	int ret;
 
+	ndev->on_irq.core = neuron_core_interrupt;
 	atomic_set(&ndev->nr_live, 0);
 	/* The device may remember gangs of an earlier driver. */
 	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
@@ -321,16 +332,6 @@ void neuron_core_get_stats(struct neuron_core *core,
 	if (core->active)
 		stats->busy_ns += ktime_get_ns() - core->active->started_ns;
 	spin_unlock_irqrestore(&core->lock, flags);
-}
-
-void neuron_core_interrupt(struct neuron_core *core, u32 cause)
-{
-	if (cause & NEURON_CORE_CAUSE_DONE)
-		neuron_job_done_interrupt(core);
-	if (cause & NEURON_CORE_CAUSE_REFUSED)
-		neuron_job_refused_interrupt(core);
-	if (cause & NEURON_CORE_CAUSE_RESET)
-		complete(&core->reset_done);
 }
 
 /* Grants of earlier owners are void; what an earlier kernel left running ends. */

@@ -170,7 +170,6 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	ret = neuron_usage_init(ndev);
 	if (ret)
 		return ret;
-	init_completion(&ndev->discard_done);
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		neuron_core_place(ndev, neuron_unit(ndev, i));
 		ret = drmm_mutex_init(&ndev->drm,

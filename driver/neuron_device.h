@@ -152,6 +152,22 @@ enum neuron_hw_state {
 };
 
 /**
+ * struct neuron_irq_handlers - who is told what a vector announces
+ * @core: @cause of a core was set
+ * @engine: @cause of a copy engine was set
+ * @discard: NEURON_CTL_CAUSE_DISCARD or NEURON_CTL_CAUSE_DISCARD_ERROR was set
+ *
+ * They are called in hard interrupts, under the lock of the vector, when the causes have been
+ * read and cleared. The file that has the source sets each once, before the hardware is started.
+ */
+struct neuron_irq_handlers {
+	void (*core)(struct neuron_core *core, u32 cause);
+	void (*engine)(struct neuron_device *ndev, unsigned int engine,
+		       u32 cause);
+	void (*discard)(struct neuron_device *ndev, u32 cause);
+};
+
+/**
  * struct neuron_counters - what went wrong since the driver was loaded
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress
@@ -185,6 +201,7 @@ struct neuron_counters {
  * @bar4_size: size of the HBM aperture in bytes
  * @nr_vectors: MSI-X vectors granted, at least one
  * @vectors: what each of the vectors announces (neuron_irq.c)
+ * @on_irq: who has the sources
  * @irqs_on: the interrupts of the vectors are enabled
  * @hbm: allocator of each stack (neuron_hbm.c)
  * @scrub_wq: discards freed memory
@@ -257,6 +274,7 @@ struct neuron_device {
 	resource_size_t bar4_size;
 	unsigned int nr_vectors;
 	struct neuron_vector *vectors;
+	struct neuron_irq_handlers on_irq;
 	bool irqs_on;
 	struct neuron_hbm *hbm[NEURON_MAX_HBM];
 	struct workqueue_struct *scrub_wq;
@@ -435,8 +453,6 @@ void neuron_cores_stop(struct neuron_device *ndev);
 /* The same for jobs: they end with -EIO. */
 void neuron_cores_freeze(struct neuron_device *ndev);
 void neuron_cores_end(struct neuron_device *ndev);
-/* Hard interrupt context: the core's CAUSE was read and cleared. */
-void neuron_core_interrupt(struct neuron_core *core, u32 cause);
 /* Any context. */
 void neuron_core_get_stats(struct neuron_core *core,
 			   struct neuron_core_stats *stats);
@@ -454,9 +470,6 @@ void neuron_copy_stop(struct neuron_device *ndev);
 void neuron_copy_freeze(struct neuron_device *ndev);
 void neuron_copy_end(struct neuron_device *ndev, int error);
 void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
-/* Hard interrupt context: the engine's CAUSE was read and cleared. */
-void neuron_copy_interrupt(struct neuron_device *ndev, unsigned int engine,
-			   u32 cause);
 
 /* neuron_device.c: locks and lists, BARs, identity; no more than reads. */
 int neuron_device_init(struct neuron_device *ndev);

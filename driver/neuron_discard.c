@@ -9,11 +9,17 @@
 #include "neuron_hbm.h"
 #include "neuron_trace.h"
 
-void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause)
+static void neuron_discard_interrupt(struct neuron_device *ndev, u32 cause)
 {
 	if (cause & NEURON_CTL_CAUSE_DISCARD_ERROR)
 		WRITE_ONCE(ndev->discard_error, true);
 	complete(&ndev->discard_done);
+}
+
+void neuron_discard_init(struct neuron_device *ndev)
+{
+	init_completion(&ndev->discard_done);
+	ndev->on_irq.discard = neuron_discard_interrupt;
 }
 
 void neuron_discard_wake(struct neuron_device *ndev)

@@ -523,6 +523,7 @@ int neuron_hbm_init(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
+	neuron_discard_init(ndev);
 	/* The chip discards one range at a time. */
 	ndev->scrub_wq = alloc_ordered_workqueue("neuron-scrub", 0);
 	if (!ndev->scrub_wq)

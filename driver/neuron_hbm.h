@@ -61,8 +61,8 @@ int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len);
 void neuron_discard_wake(struct neuron_device *ndev);
 /* After a change to a state without discards: nobody uses the engine on return. */
 void neuron_discard_stop(struct neuron_device *ndev);
-/* Hard interrupt context: NEURON_CTL_CAUSE_DISCARD* was raised. */
-void neuron_hbm_interrupt(struct neuron_device *ndev, u32 cause);
+/* Before the hardware is started. */
+void neuron_discard_init(struct neuron_device *ndev);
 
 int neuron_hbm_init(struct neuron_device *ndev);
 /* Interrupts work: the usable range of every stack is discarded. */

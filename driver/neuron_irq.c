@@ -16,7 +16,6 @@
 #include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_event.h"
-#include "neuron_hbm.h"
 #include "neuron_storm.h"
 #include "neuron_trace.h"
 
@@ -58,7 +57,7 @@ static bool neuron_irq_cores(struct neuron_vector *vec)
 		if (!cause)
 			continue;
 		neuron_core_write(core, NEURON_CORE_CAUSE, cause);
-		neuron_core_interrupt(core, cause);
+		core->ndev->on_irq.core(core, cause);
 		handled = true;
 	}
 	return handled;
@@ -78,7 +77,7 @@ static bool neuron_irq_engines(struct neuron_vector *vec)
 		if (!cause)
 			continue;
 		neuron_ctl_write(ndev, reg, cause);
-		neuron_copy_interrupt(ndev, engine, cause);
+		ndev->on_irq.engine(ndev, engine, cause);
 		handled = true;
 	}
 	return handled;
@@ -136,7 +135,7 @@ static bool neuron_irq_mgmt(struct neuron_device *ndev)
 	neuron_ctl_write(ndev, NEURON_CTL_CAUSE, cause);
 
 	if (cause & (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR))
-		neuron_hbm_interrupt(ndev, cause);
+		ndev->on_irq.discard(ndev, cause);
 	if (cause & NEURON_CTL_CAUSE_ECC)
 		neuron_irq_ecc(ndev);
 	if (cause & NEURON_CTL_CAUSE_LINK) {
