@@ -372,8 +372,8 @@ static u64 neuron_claim_core_busy_ns(struct neuron_claim_core *cc)
 
 	spin_lock_irqsave(&core->lock, flags);
 	busy = cc->busy_ns;
-	if (core->active && core->active->cc == cc)
-		busy += ktime_get_ns() - core->active->started_ns;
+	if (core->active && core->active_cc == cc)
+		busy += ktime_get_ns() - core->started_ns;
 	spin_unlock_irqrestore(&core->lock, flags);
 	return busy;
 }

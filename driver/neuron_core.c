@@ -330,7 +330,7 @@ void neuron_core_get_stats(struct neuron_core *core,
 	spin_lock_irqsave(&core->lock, flags);
 	*stats = core->stats;
 	if (core->active)
-		stats->busy_ns += ktime_get_ns() - core->active->started_ns;
+		stats->busy_ns += ktime_get_ns() - core->started_ns;
 	spin_unlock_irqrestore(&core->lock, flags);
 }
 

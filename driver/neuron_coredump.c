@@ -103,7 +103,7 @@ static void neuron_dump_job(struct neuron_dump *dump, struct neuron_job *job)
 		dump->table = neuron_table_get(job->table);
 	dump->job = job->id;
 	spin_lock_irq(&core->lock);
-	dump->ran_ns = ktime_get_ns() - job->started_ns;
+	dump->ran_ns = ktime_get_ns() - core->started_ns;
 	dump->faulted = job->faulted;
 	dump->broken = job->broken;
 	dump->record = job->record;

@@ -31,6 +31,7 @@ struct dma_pool;
 struct drm_neuron_link_info;
 struct drm_printer;
 struct neuron_claim;
+struct neuron_claim_core;
 struct neuron_copy_queue;
 struct neuron_events;
 struct neuron_hbm;
@@ -95,8 +96,11 @@ struct neuron_core_stats {
  * @reset_lock: held for a doorbell or a reset, under which the hardware is looked at to be
  *	UP; protects @generation and @wedged. Fences are signalled under it, so nothing may
  *	be allocated under it. It exists as long as the DRM device
- * @lock: protects @active, @completion and @stats; the hard interrupt handler takes it
+ * @lock: protects @active and what belongs to it, @completion and @stats; the hard interrupt
+ *	handler takes it
  * @active: job on the hardware, or NULL
+ * @active_cc: whose job it is
+ * @started_ns: ktime of its doorbell
  * @completion: record that the device writes when a job ends, coherent memory
  * @completion_dma: bus address of @completion
  * @reset_done: completed by the reset interrupt
@@ -124,8 +128,10 @@ struct neuron_core {
 	struct neuron_claim *claim;
 	struct pid *owner_pid;
 	struct mutex reset_lock; /* doorbell and reset */
-	spinlock_t lock; /* @active, @completion and @stats */
+	spinlock_t lock; /* the job on the hardware, @completion and @stats */
 	struct neuron_job *active;
+	struct neuron_claim_core *active_cc;
+	u64 started_ns;
 	struct neuron_hw_completion *completion;
 	dma_addr_t completion_dma;
 	struct completion reset_done;

@@ -170,8 +170,8 @@ neuron_job_end_locked(struct neuron_job *job,
 	if (record)
 		result->record = *record;
 	result->hang = job->hang;
-	result->wall_ns = ktime_get_ns() - job->started_ns;
-	result->doorbell_ns = job->started_ns;
+	result->wall_ns = ktime_get_ns() - cc->core->started_ns;
+	result->doorbell_ns = cc->core->started_ns;
 	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
 			      result->record.status,
 			      result->wall_ns);
@@ -360,7 +360,8 @@ void neuron_job_start(struct neuron_job *job)
 
 	spin_lock_irq(&core->lock);
 	memset(core->completion, 0, sizeof(*core->completion));
-	job->started_ns = ktime_get_ns();
+	core->started_ns = ktime_get_ns();
+	core->active_cc = job->cc;
 	core->active = job;
 	spin_unlock_irq(&core->lock);
 

@@ -38,8 +38,8 @@ struct neuron_gate;
  * @dma: bus address of @hw
  * @nr_queues: entries of the queue table
  * @timeout_ms: the job is reset when it makes no progress for this time
- * @started_ns: ktime of the doorbell. neuron_core.lock protects this and what follows
- * @looked_ns: ktime when @progress was last seen to change; 0: it was not read yet
+ * @looked_ns: ktime when @progress was last seen to change; 0: it was not read yet.
+ *	neuron_core.lock protects this and what follows
  * @progress: the core's progress counter at @looked_ns
  * @faulted: the job failed as @record says; neuron_watch.c ends it
  * @broken: the device broke its contract with the driver; neuron_watch.c resets the core
@@ -65,7 +65,6 @@ struct neuron_job {
 	dma_addr_t dma;
 	unsigned int nr_queues;
 	u32 timeout_ms;
-	u64 started_ns;
 	u64 looked_ns;
 	u64 progress;
 	bool faulted;

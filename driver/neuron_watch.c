@@ -60,10 +60,10 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 		job->progress = progress;
 		job->looked_ns = now;
 	}
-	if (now - job->looked_ns >= limit || now - job->started_ns >= cap)
+	if (now - job->looked_ns >= limit || now - core->started_ns >= cap)
 		return NEURON_VERDICT_HANG;
 
-	again = min(job->looked_ns + limit, job->started_ns + cap) - now;
+	again = min(job->looked_ns + limit, core->started_ns + cap) - now;
 	neuron_watch_set(core, nsecs_to_jiffies(again) + 1);
 	return NEURON_VERDICT_FINE;
 }
