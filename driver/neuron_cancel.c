@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Giving up jobs before their end. Transfers: neuron_transfer_file.c.
+ * Giving up jobs before their end: CANCEL, and RESET of a core. Transfers:
+ * neuron_transfer_file.c.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -112,6 +113,47 @@ int neuron_ioctl_cancel(struct drm_device *drm, void *data,
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 	ret = neuron_cancel_id(cc, args->job);
+	neuron_claim_put(cc->claim);
+	return ret;
+}
+
+/*
+ * What was submitted until now does not start any more. Submission does not wait for the
+ * reset that follows, so that may abort a later job as well.
+ * Return: the id of the last job submitted.
+ */
+static u64 neuron_core_cancel_all(struct neuron_claim_core *cc)
+{
+	u64 last;
+
+	mutex_lock(&cc->lock);
+	last = atomic64_read(&cc->claim->last_job);
+	WRITE_ONCE(cc->cancelled, last);
+	mutex_unlock(&cc->lock);
+	return last;
+}
+
+int neuron_ioctl_reset(struct drm_device *drm, void *data,
+		       struct drm_file *file)
+{
+	struct drm_neuron_reset *args = data;
+	struct neuron_claim_core *cc;
+	bool cookie;
+	u64 last;
+	int ret;
+
+	cc = neuron_claim_core_find(file, args->claim, args->core);
+	if (IS_ERR(cc))
+		return PTR_ERR(cc);
+	last = neuron_core_cancel_all(cc);
+	cookie = neuron_core_lock(cc->core);
+	/* A claim is dead before its core, under this lock, is renewed for the next. */
+	if (READ_ONCE(cc->dead))
+		ret = -ENOENT;
+	else
+		ret = neuron_core_reset_locked(cc->core, -ECANCELED, false);
+	neuron_core_unlock(cc->core, cookie);
+	neuron_jobs_release(cc, last);
 	neuron_claim_put(cc->claim);
 	return ret;
 }

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 
@@ -137,7 +138,7 @@ static int neuron_claim_take(struct neuron_claim *claim,
 	unsigned int i;
 
 	mutex_lock(&ndev->claim_lock);
-	/* neuron_cores_fini() comes later, and finds what was taken. */
+	/* neuron_claims_end() comes later, and finds what was taken. */
 	if (neuron_hw_leaves(ndev)) {
 		mutex_unlock(&ndev->claim_lock);
 		return -ENODEV;
@@ -221,7 +222,7 @@ static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
 	drm_sched_wqueue_stop(sched);
 	cookie = dma_fence_begin_signalling();
 	/* The removal waits for what the jobs depend on, even for ever. */
-	neuron_jobs_release(cc, U64_MAX);
+	cc->claim->ndev->job_ops->release(cc, U64_MAX);
 	drm_sched_entity_fini(&cc->entity);
 	dma_fence_end_signalling(cookie);
 	drm_sched_wqueue_start(sched);
@@ -436,6 +437,46 @@ void neuron_claims_close(struct neuron_file *nfile)
 		neuron_claim_put(claim);
 	}
 	xa_destroy(&nfile->claims);
+}
+
+/* The owner of the core, whoever it is, loses it. */
+static void neuron_claim_end(struct neuron_core *core)
+{
+	struct neuron_device *ndev = core->ndev;
+	struct neuron_claim *claim;
+
+	mutex_lock(&ndev->claim_lock);
+	claim = core->claim;
+	if (claim)
+		neuron_claim_get(claim);
+	mutex_unlock(&ndev->claim_lock);
+	if (!claim)
+		return;
+	neuron_claim_kill(claim);
+	neuron_claim_put(claim);
+}
+
+int neuron_claims_init(struct neuron_device *ndev)
+{
+	atomic_set(&ndev->nr_live, 0);
+	init_waitqueue_head(&ndev->live_wait);
+	init_waitqueue_head(&ndev->grant_wait);
+	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
+	return ndev->free_wq ? 0 : -ENOMEM;
+}
+
+void neuron_claims_end(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_cores; i++)
+		neuron_claim_end(&ndev->core[i]);
+	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
+}
+
+void neuron_claims_fini(struct neuron_device *ndev)
+{
+	destroy_workqueue(ndev->free_wq);
 }
 
 static struct neuron_claim *neuron_claim_find(struct neuron_file *nfile, u32 id)

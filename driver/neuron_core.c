@@ -6,15 +6,14 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
-#include "drm/neuron_accel.h"
-#include "neuron_claim.h"
 #include "neuron_core.h"
-#include "neuron_coredump.h"
 #include "neuron_event.h"
 #include "neuron_hw.h"
-#include "neuron_job.h"
 #include "neuron_sched.h"
 #include "neuron_trace.h"
+
+/* A job is first looked at in this part of its limit. */
+#define NEURON_CORE_WATCH_FIRST	8
 
 static void neuron_core_place_tpb(struct neuron_core *core)
 {
@@ -84,8 +83,8 @@ static struct neuron_sched *neuron_core_sched_create(struct neuron_core *core)
 			 core->index - NEURON_MAX_CORES);
 	else
 		snprintf(name, sizeof(name), "neuron-core%u", core->index);
-	return neuron_sched_create(core->ndev, &neuron_sched_ops, core->wq, 1,
-				   name);
+	return neuron_sched_create(core->ndev, core->ndev->job_ops->sched,
+				   core->wq, 1, name);
 }
 
 static int neuron_core_init(struct neuron_core *core)
@@ -93,7 +92,6 @@ static int neuron_core_init(struct neuron_core *core)
 	struct device *dev = core->ndev->drm.dev;
 	int ret;
 
-	neuron_watch_init(core);
 	/* Not the generations of an earlier driver: its grants are void. */
 	core->generation = get_random_u32();
 
@@ -122,7 +120,6 @@ err_completion:
 static void neuron_core_fini(struct neuron_core *core)
 {
 	neuron_sched_destroy(core->sched);
-	cancel_delayed_work_sync(&core->watch);
 	neuron_core_put_wq(core);
 	dma_free_coherent(core->ndev->drm.dev, sizeof(*core->completion),
 			  core->completion, core->completion_dma);
@@ -137,10 +134,12 @@ static void neuron_cores_fini_first(struct neuron_device *ndev, unsigned int nr)
 
 static void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 {
+	const struct neuron_job_ops *ops = core->ndev->job_ops;
+
 	if (cause & NEURON_CORE_CAUSE_DONE)
-		neuron_job_done_interrupt(core);
+		ops->done(core);
 	if (cause & NEURON_CORE_CAUSE_REFUSED)
-		neuron_job_refused_interrupt(core);
+		ops->refused(core);
 	if (cause & NEURON_CORE_CAUSE_RESET)
 		complete(&core->reset_done);
 }
@@ -151,43 +150,14 @@ int neuron_cores_init(struct neuron_device *ndev)
 	int ret;
 
 	ndev->on_irq.core = neuron_core_interrupt;
-	atomic_set(&ndev->nr_live, 0);
-	/* The device may remember gangs of an earlier driver. */
-	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
-	init_waitqueue_head(&ndev->live_wait);
-	init_waitqueue_head(&ndev->grant_wait);
-	ndev->free_wq = alloc_workqueue("neuron-free", WQ_UNBOUND, 0);
-	if (!ndev->free_wq)
-		return -ENOMEM;
-	ndev->watch_wq = alloc_workqueue("neuron-watch", WQ_UNBOUND |
-					 WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
-	if (!ndev->watch_wq) {
-		ret = -ENOMEM;
-		goto err_free_wq;
-	}
-	ret = neuron_dump_init(ndev);
-	if (ret)
-		goto err_watch_wq;
-	ret = neuron_job_pool_init(ndev);
-	if (ret)
-		goto err_dump;
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		ret = neuron_core_init(neuron_unit(ndev, i));
-		if (ret)
-			goto err_cores;
+		if (ret) {
+			neuron_cores_fini_first(ndev, i);
+			return ret;
+		}
 	}
 	return 0;
-
-err_cores:
-	neuron_cores_fini_first(ndev, i);
-	neuron_job_pool_fini(ndev);
-err_dump:
-	neuron_dump_fini(ndev);
-err_watch_wq:
-	destroy_workqueue(ndev->watch_wq);
-err_free_wq:
-	destroy_workqueue(ndev->free_wq);
-	return ret;
 }
 
 /* What was announced may be the end of an earlier reset, or a lie. */
@@ -277,27 +247,11 @@ static void neuron_core_stop(struct neuron_core *core)
 {
 	bool cookie = neuron_core_lock(core);
 
-	neuron_job_doom(core, -ENODEV, false);
+	core->ndev->job_ops->doom(core, -ENODEV, false);
 	if (core->active && pci_device_is_present(core->ndev->pdev))
 		neuron_core_reset_hw(core);
-	neuron_job_end_aborted(core);
+	core->ndev->job_ops->end_aborted(core);
 	neuron_core_unlock(core, cookie);
-}
-
-static void neuron_core_disown(struct neuron_core *core)
-{
-	struct neuron_device *ndev = core->ndev;
-	struct neuron_claim *claim;
-
-	mutex_lock(&ndev->claim_lock);
-	claim = core->claim;
-	if (claim)
-		neuron_claim_get(claim);
-	mutex_unlock(&ndev->claim_lock);
-	if (!claim)
-		return;
-	neuron_claim_kill(claim);
-	neuron_claim_put(claim);
 }
 
 void neuron_cores_stop(struct neuron_device *ndev)
@@ -310,16 +264,7 @@ void neuron_cores_stop(struct neuron_device *ndev)
 
 void neuron_cores_fini(struct neuron_device *ndev)
 {
-	unsigned int i;
-
-	for (i = 0; i < ndev->gen->nr_cores; i++)
-		neuron_core_disown(&ndev->core[i]);
-	wait_event(ndev->live_wait, !atomic_read(&ndev->nr_live));
 	neuron_cores_fini_first(ndev, neuron_nr_units(ndev->gen));
-	neuron_dump_fini(ndev);
-	neuron_job_pool_fini(ndev);
-	destroy_workqueue(ndev->watch_wq);
-	destroy_workqueue(ndev->free_wq);
 }
 
 void neuron_core_get_stats(struct neuron_core *core,
@@ -372,9 +317,9 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	ret = neuron_hw_check(core->ndev);
 	if (ret)
 		return ret;
-	neuron_job_doom(core, error, hang);
+	core->ndev->job_ops->doom(core, error, hang);
 	ret = neuron_core_reset_hw(core);
-	neuron_job_end_aborted(core);
+	core->ndev->job_ops->end_aborted(core);
 	if (ret == -EIO)
 		neuron_request_reset(core->ndev);
 	return ret;
@@ -389,7 +334,7 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 
 		/* Who has the lock has not seen that the device is down. */
 		mutex_lock(&core->reset_lock);
-		neuron_job_doom(core, -EIO, false);
+		ndev->job_ops->doom(core, -EIO, false);
 		mutex_unlock(&core->reset_lock);
 	}
 }
@@ -399,25 +344,24 @@ void neuron_cores_end(struct neuron_device *ndev)
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		neuron_job_end_aborted(neuron_unit(ndev, i));
+		ndev->job_ops->end_aborted(neuron_unit(ndev, i));
 }
 
-void neuron_core_stop_stray(struct neuron_core *core)
+void neuron_core_watch(struct neuron_core *core, unsigned long delay)
 {
-	struct neuron_job *job;
-	bool cookie;
+	core->watch_at = jiffies + delay;
+	core->watch_set = true;
+	mod_delayed_work(core->ndev->watch_wq, &core->watch, delay);
+}
 
-	cookie = neuron_core_lock(core);
-	job = neuron_job_active(core);
-	if (job && neuron_job_is_stray(job) && neuron_hw_up(core->ndev)) {
-		dev_warn_ratelimited(core->ndev->drm.dev,
-				     "%s: job %llu uses a chip that has left: aborted\n",
-				     core->name, job->id);
-		neuron_core_reset_locked(core, -EIO, false);
-	}
-	neuron_core_unlock(core, cookie);
-	if (job)
-		neuron_job_put(job);
+void neuron_core_watch_job(struct neuron_core *core, u32 timeout_ms)
+{
+	unsigned long delay = msecs_to_jiffies(timeout_ms /
+					       NEURON_CORE_WATCH_FIRST) + 1;
+
+	lockdep_assert_held(&core->reset_lock);
+	if (!core->watch_set || time_after(core->watch_at, jiffies + delay))
+		neuron_core_watch(core, delay);
 }
 
 int neuron_core_renew(struct neuron_core *core)
@@ -435,43 +379,3 @@ int neuron_core_renew(struct neuron_core *core)
 	return ret;
 }
 
-/*
- * What was submitted until now does not start any more. Submission does not wait for the
- * reset that follows, so that may abort a later job as well.
- * Return: the id of the last job submitted.
- */
-static u64 neuron_core_cancel_all(struct neuron_claim_core *cc)
-{
-	u64 last;
-
-	mutex_lock(&cc->lock);
-	last = atomic64_read(&cc->claim->last_job);
-	WRITE_ONCE(cc->cancelled, last);
-	mutex_unlock(&cc->lock);
-	return last;
-}
-
-int neuron_ioctl_reset(struct drm_device *drm, void *data,
-		       struct drm_file *file)
-{
-	struct drm_neuron_reset *args = data;
-	struct neuron_claim_core *cc;
-	bool cookie;
-	u64 last;
-	int ret;
-
-	cc = neuron_claim_core_find(file, args->claim, args->core);
-	if (IS_ERR(cc))
-		return PTR_ERR(cc);
-	last = neuron_core_cancel_all(cc);
-	cookie = neuron_core_lock(cc->core);
-	/* A claim is dead before its core, under this lock, is renewed for the next. */
-	if (READ_ONCE(cc->dead))
-		ret = -ENOENT;
-	else
-		ret = neuron_core_reset_locked(cc->core, -ECANCELED, false);
-	neuron_core_unlock(cc->core, cookie);
-	neuron_jobs_release(cc, last);
-	neuron_claim_put(cc->claim);
-	return ret;
-}

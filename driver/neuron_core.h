@@ -10,6 +10,31 @@
 
 #include "neuron_device.h"
 
+struct drm_sched_backend_ops;
+struct neuron_claim_core;
+
+/**
+ * struct neuron_job_ops - what cores and claims want of the jobs, which they know nothing of
+ * @sched: starts and frees jobs
+ * @done: the record of the job on the hardware was written; hard interrupt context
+ * @refused: the device did not take the job; hard interrupt context
+ * @doom: before a reset: the job that it will abort ends with @error, and with @hang in its
+ *	result. Under neuron_core.reset_lock
+ * @end_aborted: after the reset, or without hardware: that job ends. Under
+ *	neuron_core.reset_lock, or when nobody else can reach the core
+ * @release: no job of @cc with an id up to @last waits for a fence any more
+ *
+ * neuron_job.c sets them before the cores are set up.
+ */
+struct neuron_job_ops {
+	const struct drm_sched_backend_ops *sched;
+	void (*done)(struct neuron_core *core);
+	void (*refused)(struct neuron_core *core);
+	void (*doom)(struct neuron_core *core, int error, bool hang);
+	void (*end_aborted)(struct neuron_core *core);
+	void (*release)(struct neuron_claim_core *cc, u64 last);
+};
+
 /*
  * neuron_core.reset_lock is on the way to the end of fences. Lockdep is told so
  * before it is taken: nobody may wait for a fence, or for memory, under it. The
@@ -43,7 +68,12 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang);
  */
 int neuron_core_renew(struct neuron_core *core);
 
-/* End a job that has a window onto a chip which has left. */
-void neuron_core_stop_stray(struct neuron_core *core);
+/*
+ * neuron_core.watch, which neuron_watch.c installs, runs in @delay jiffies. Under
+ * neuron_core.reset_lock.
+ */
+void neuron_core_watch(struct neuron_core *core, unsigned long delay);
+/* The same for a job that starts and has @timeout_ms for its progress. */
+void neuron_core_watch_job(struct neuron_core *core, u32 timeout_ms);
 
 #endif /* _NEURON_CORE_H_ */

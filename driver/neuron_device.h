@@ -36,6 +36,7 @@ struct neuron_copy_queue;
 struct neuron_events;
 struct neuron_hbm;
 struct neuron_job;
+struct neuron_job_ops;
 struct neuron_sched;
 struct neuron_transfers;
 struct neuron_looks;
@@ -228,6 +229,7 @@ struct neuron_counters {
  * @accounts_lock: protects @accounts
  * @accounts: accounts of who has claims or open files (neuron_account.c)
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
+ * @job_ops: what cores and claims want of jobs (neuron_core.h)
  * @job_pool: job blocks (neuron_job.c)
  * @last_gang: number of the gang submitted last, for the device
  * @nr_live: number of jobs and window tables that exist
@@ -300,6 +302,7 @@ struct neuron_device {
 	struct mutex accounts_lock;	/* accounts */
 	struct list_head accounts;
 	struct neuron_core core[NEURON_MAX_UNITS];
+	const struct neuron_job_ops *job_ops;
 	struct dma_pool *job_pool;
 	atomic64_t last_gang;
 	atomic_t nr_live;
@@ -532,7 +535,7 @@ NEURON_IOCTL_HANDLER(windows);		/* neuron_windows.c */
 NEURON_IOCTL_HANDLER(grant);		/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
 NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
-NEURON_IOCTL_HANDLER(reset);		/* neuron_core.c */
+NEURON_IOCTL_HANDLER(reset);		/* neuron_cancel.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
 NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
@@ -549,6 +552,14 @@ long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
 #else
 #define neuron_compat_ioctl	NULL
 #endif
+
+/*
+ * neuron_claim.c: before the cores; after drm_dev_unplug() and the stop: on return there is no
+ * claim, job or window table; then the rest.
+ */
+int neuron_claims_init(struct neuron_device *ndev);
+void neuron_claims_end(struct neuron_device *ndev);
+void neuron_claims_fini(struct neuron_device *ndev);
 
 /* neuron_claim.c: a file was opened, is going away, is asked for fdinfo. */
 void neuron_claims_open(struct neuron_file *nfile);

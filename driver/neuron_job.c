@@ -5,9 +5,11 @@
 #include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
 #include <linux/dmapool.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 
 #include "neuron_claim.h"
+#include "neuron_core.h"
 #include "neuron_gang.h"
 #include "neuron_gate.h"
 #include "neuron_hw.h"
@@ -34,19 +36,6 @@ static size_t neuron_job_bytes(unsigned int nr_queues)
 	if (nr_queues > NEURON_POOL_QUEUES)
 		block = neuron_coherent_bytes(block);
 	return sizeof(struct neuron_job) + block;
-}
-
-int neuron_job_pool_init(struct neuron_device *ndev)
-{
-	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
-					 neuron_job_block_size(NEURON_POOL_QUEUES),
-					 NEURON_JOB_ALIGN, 0);
-	return ndev->job_pool ? 0 : -ENOMEM;
-}
-
-void neuron_job_pool_fini(struct neuron_device *ndev)
-{
-	dma_pool_destroy(ndev->job_pool);
 }
 
 static int neuron_job_block_alloc(struct neuron_job *job)
@@ -249,7 +238,7 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 	}
 }
 
-void neuron_job_done_interrupt(struct neuron_core *core)
+static void neuron_job_done_interrupt(struct neuron_core *core)
 {
 	struct dma_fence *fence = NULL;
 	unsigned long flags;
@@ -263,7 +252,7 @@ void neuron_job_done_interrupt(struct neuron_core *core)
 		neuron_job_signal(fence, error);
 }
 
-void neuron_job_refused_interrupt(struct neuron_core *core)
+static void neuron_job_refused_interrupt(struct neuron_core *core)
 {
 	unsigned long flags;
 
@@ -275,7 +264,7 @@ void neuron_job_refused_interrupt(struct neuron_core *core)
 	spin_unlock_irqrestore(&core->lock, flags);
 }
 
-void neuron_job_doom(struct neuron_core *core, int error, bool hang)
+static void neuron_job_doom(struct neuron_core *core, int error, bool hang)
 {
 	spin_lock_irq(&core->lock);
 	if (core->active) {
@@ -285,7 +274,7 @@ void neuron_job_doom(struct neuron_core *core, int error, bool hang)
 	spin_unlock_irq(&core->lock);
 }
 
-void neuron_job_end_aborted(struct neuron_core *core)
+static void neuron_job_end_aborted(struct neuron_core *core)
 {
 	struct dma_fence *fence = NULL;
 	struct neuron_job *job;
@@ -314,6 +303,24 @@ void neuron_job_end_faulted(struct neuron_job *job)
 	spin_unlock_irq(&core->lock);
 	if (fence)
 		neuron_job_signal(fence, -EIO);
+}
+
+void neuron_job_stop_stray(struct neuron_core *core)
+{
+	struct neuron_job *job;
+	bool cookie;
+
+	cookie = neuron_core_lock(core);
+	job = neuron_job_active(core);
+	if (job && neuron_job_is_stray(job) && neuron_hw_up(core->ndev)) {
+		dev_warn_ratelimited(core->ndev->drm.dev,
+				     "%s: job %llu uses a chip that has left: aborted\n",
+				     core->name, job->id);
+		neuron_core_reset_locked(core, -EIO, false);
+	}
+	neuron_core_unlock(core, cookie);
+	if (job)
+		neuron_job_put(job);
 }
 
 void neuron_job_blame(struct neuron_job *job, u32 culprit)
@@ -365,7 +372,7 @@ void neuron_job_start(struct neuron_job *job)
 	core->active = job;
 	spin_unlock_irq(&core->lock);
 
-	neuron_watch_start(core, job->timeout_ms);
+	neuron_core_watch_job(core, job->timeout_ms);
 	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
 	neuron_ctl_write64(core->ndev, core->regs + NEURON_CORE_DOORBELL_LO,
 			   block);
@@ -415,7 +422,32 @@ static void neuron_job_free_cb(struct drm_sched_job *base)
 	neuron_job_put(job);
 }
 
-const struct drm_sched_backend_ops neuron_sched_ops = {
+static const struct drm_sched_backend_ops neuron_sched_ops = {
 	.run_job = neuron_job_run_cb,
 	.free_job = neuron_job_free_cb,
 };
+
+static const struct neuron_job_ops neuron_job_ops = {
+	.sched = &neuron_sched_ops,
+	.done = neuron_job_done_interrupt,
+	.refused = neuron_job_refused_interrupt,
+	.doom = neuron_job_doom,
+	.end_aborted = neuron_job_end_aborted,
+	.release = neuron_jobs_release,
+};
+
+int neuron_jobs_init(struct neuron_device *ndev)
+{
+	ndev->job_ops = &neuron_job_ops;
+	/* The device may remember gangs of an earlier driver. */
+	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
+	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
+					 neuron_job_block_size(NEURON_POOL_QUEUES),
+					 NEURON_JOB_ALIGN, 0);
+	return ndev->job_pool ? 0 : -ENOMEM;
+}
+
+void neuron_jobs_fini(struct neuron_device *ndev)
+{
+	dma_pool_destroy(ndev->job_pool);
+}

@@ -93,10 +93,9 @@ neuron_job_trace_window(struct neuron_job *job)
 					   job->nr_queues);
 }
 
-extern const struct drm_sched_backend_ops neuron_sched_ops;
-
-int neuron_job_pool_init(struct neuron_device *ndev);
-void neuron_job_pool_fini(struct neuron_device *ndev);
+/* Before the cores are set up, and after they have gone. */
+int neuron_jobs_init(struct neuron_device *ndev);
+void neuron_jobs_fini(struct neuron_device *ndev);
 
 /* A job with a zeroed job block, or ERR_PTR(-ENOMEM). Not yet scheduled. */
 struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
@@ -126,25 +125,12 @@ static inline bool neuron_job_is_stray(const struct neuron_job *job)
 	return job->table && neuron_table_is_stray(job->table);
 }
 
-/* Hard interrupt context. */
-void neuron_job_done_interrupt(struct neuron_core *core);
-void neuron_job_refused_interrupt(struct neuron_core *core);
-
-/*
- * Under neuron_core.reset_lock: before a reset, name the error of the job that
- * it will abort; after the reset (or without hardware), end that job.
- */
-void neuron_job_doom(struct neuron_core *core, int error, bool hang);
-void neuron_job_end_aborted(struct neuron_core *core);
+/* End a job that has a window onto a chip which has left. */
+void neuron_job_stop_stray(struct neuron_core *core);
 /* End a job that faulted; under neuron_core.reset_lock. */
 void neuron_job_end_faulted(struct neuron_job *job);
 
 /* neuron_cancel.c: none of the jobs submitted so far waits for a fence. */
 void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);
-
-/* neuron_watch.c */
-void neuron_watch_init(struct neuron_core *core);
-/* Under neuron_core.reset_lock: a job starts that has @timeout_ms for its progress. */
-void neuron_watch_start(struct neuron_core *core, u32 timeout_ms);
 
 #endif /* _NEURON_JOB_H_ */

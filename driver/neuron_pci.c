@@ -7,13 +7,16 @@
 #include <drm/drm_drv.h>
 
 #include "neuron_copy.h"
+#include "neuron_coredump.h"
 #include "neuron_event.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_job.h"
 #include "neuron_look.h"
 #include "neuron_public_sysfs.h"
 #include "neuron_transfer.h"
+#include "neuron_watch.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
 static int neuron_init(struct neuron_device *ndev)
@@ -41,12 +44,36 @@ static int neuron_init(struct neuron_device *ndev)
 	ret = neuron_copy_init(ndev);
 	if (ret)
 		return ret;
-	ret = neuron_cores_init(ndev);
+	ret = neuron_claims_init(ndev);
 	if (ret)
 		return ret;
+	ret = neuron_jobs_init(ndev);
+	if (ret)
+		goto err_claims;
+	ret = neuron_dump_init(ndev);
+	if (ret)
+		goto err_jobs;
+	ret = neuron_watch_init(ndev);
+	if (ret)
+		goto err_dump;
+	ret = neuron_cores_init(ndev);
+	if (ret)
+		goto err_watch;
 	ret = neuron_transfers_init(ndev);
 	if (ret)
-		neuron_cores_fini(ndev);
+		goto err_cores;
+	return 0;
+
+err_cores:
+	neuron_cores_fini(ndev);
+err_watch:
+	neuron_watch_fini(ndev);
+err_dump:
+	neuron_dump_fini(ndev);
+err_jobs:
+	neuron_jobs_fini(ndev);
+err_claims:
+	neuron_claims_fini(ndev);
 	return ret;
 }
 
@@ -54,7 +81,12 @@ static int neuron_init(struct neuron_device *ndev)
 static void neuron_fini(struct neuron_device *ndev)
 {
 	neuron_transfers_fini(ndev);
+	neuron_claims_end(ndev);
+	neuron_watch_fini(ndev);
 	neuron_cores_fini(ndev);
+	neuron_dump_fini(ndev);
+	neuron_jobs_fini(ndev);
+	neuron_claims_fini(ndev);
 	neuron_copy_unmap_all(ndev);
 	neuron_gem_host_release_all(ndev);
 }

@@ -12,8 +12,8 @@
 #include <drm/drm_print.h>
 
 #include "neuron_copy.h"
-#include "neuron_core.h"
 #include "neuron_gem.h"
+#include "neuron_job.h"
 
 /**
  * struct neuron_peer_bo - another chip's buffer
@@ -185,7 +185,7 @@ static void neuron_peer_stop(struct neuron_device *ndev)
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		neuron_core_stop_stray(neuron_unit(ndev, i));
+		neuron_job_stop_stray(neuron_unit(ndev, i));
 	neuron_copy_stop_stray(ndev);
 }
 

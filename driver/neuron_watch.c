@@ -6,7 +6,8 @@
  * A job hangs when the core's progress counter has not moved for the job's
  * limit, or when it has run for NEURON_JOB_TIMEOUT_CAP times the limit. A job that
  * is over soon costs nothing: the counter is first read at an eighth of the limit,
- * by a timer that stays when the job ends and serves the next one.
+ * by a timer that stays when the job ends and serves the next one
+ * (neuron_core_watch_job()).
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
@@ -20,8 +21,7 @@
 #include "neuron_job.h"
 #include "neuron_report.h"
 #include "neuron_trace.h"
-
-#define NEURON_WATCH_FIRST	8	/* part of the limit */
+#include "neuron_watch.h"
 
 enum neuron_verdict {
 	NEURON_VERDICT_FINE,
@@ -29,13 +29,6 @@ enum neuron_verdict {
 	NEURON_VERDICT_BROKEN,
 	NEURON_VERDICT_HANG,
 };
-
-static void neuron_watch_set(struct neuron_core *core, unsigned long delay)
-{
-	core->watch_at = jiffies + delay;
-	core->watch_set = true;
-	mod_delayed_work(core->ndev->watch_wq, &core->watch, delay);
-}
 
 /*
  * Under the core's lock, so that an interrupt which hands a job over comes
@@ -64,7 +57,7 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 		return NEURON_VERDICT_HANG;
 
 	again = min(job->looked_ns + limit, core->started_ns + cap) - now;
-	neuron_watch_set(core, nsecs_to_jiffies(again) + 1);
+	neuron_core_watch(core, nsecs_to_jiffies(again) + 1);
 	return NEURON_VERDICT_FINE;
 }
 
@@ -185,17 +178,25 @@ static void neuron_watch_work(struct work_struct *work)
 		neuron_job_put(job);
 }
 
-void neuron_watch_start(struct neuron_core *core, u32 timeout_ms)
+int neuron_watch_init(struct neuron_device *ndev)
 {
-	unsigned long delay = msecs_to_jiffies(timeout_ms /
-					       NEURON_WATCH_FIRST) + 1;
+	unsigned int i;
 
-	lockdep_assert_held(&core->reset_lock);
-	if (!core->watch_set || time_after(core->watch_at, jiffies + delay))
-		neuron_watch_set(core, delay);
+	ndev->watch_wq = alloc_workqueue("neuron-watch", WQ_UNBOUND |
+					 WQ_MEM_RECLAIM | WQ_HIGHPRI, 0);
+	if (!ndev->watch_wq)
+		return -ENOMEM;
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		INIT_DELAYED_WORK(&neuron_unit(ndev, i)->watch,
+				  neuron_watch_work);
+	return 0;
 }
 
-void neuron_watch_init(struct neuron_core *core)
+void neuron_watch_fini(struct neuron_device *ndev)
 {
-	INIT_DELAYED_WORK(&core->watch, neuron_watch_work);
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		cancel_delayed_work_sync(&neuron_unit(ndev, i)->watch);
+	destroy_workqueue(ndev->watch_wq);
 }
