@@ -17,7 +17,6 @@
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
-#include "neuron_coredump.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_sched.h"
@@ -26,6 +25,19 @@
 
 /* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000
+
+/* The last dump, and room for the next one. The caller holds no lock of the claim. */
+static void neuron_claim_forget_dump(struct neuron_claim_core *cc)
+{
+	struct neuron_kept_dump *dump;
+
+	mutex_lock(&cc->lock);
+	dump = cc->dump;
+	cc->dump = NULL;
+	mutex_unlock(&cc->lock);
+	neuron_kept_dump_put(dump);
+	vfree(xchg(&cc->dump_memory, NULL));
+}
 
 static void neuron_claim_release(struct kref *ref)
 {
@@ -39,7 +51,7 @@ static void neuron_claim_release(struct kref *ref)
 			continue;
 		xa_destroy(&claim->core[i]->pending);
 		neuron_results_fini(&claim->core[i]->results);
-		neuron_dump_forget(claim->core[i]);
+		neuron_claim_forget_dump(claim->core[i]);
 		mutex_destroy(&claim->core[i]->lock);
 		kfree(claim->core[i]);
 	}
@@ -75,21 +87,30 @@ void neuron_claim_live_put(struct neuron_claim *claim)
 	drm_dev_put(&ndev->drm);
 }
 
+/* Core dumps shall have what is in SBUF and PSUM. A CC-core has no memories. */
+static int neuron_claim_prepare_dump(struct neuron_claim_core *cc,
+				     const struct neuron_claim *claim,
+				     const struct neuron_core *core)
+{
+	cc->wants_memory = claim->flags & DRM_NEURON_CLAIM_DUMP_MEMORY &&
+			   !neuron_core_is_cc(core);
+	if (!cc->wants_memory)
+		return 0;
+	cc->dump_memory = neuron_core_memory_create(GFP_KERNEL_ACCOUNT);
+	return cc->dump_memory ? 0 : -ENOMEM;
+}
+
 static struct neuron_claim_core *
 neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 {
 	struct drm_gpu_scheduler *sched = &core->sched->base;
 	struct neuron_claim_core *cc;
-	bool memory;
 	int ret;
 
 	cc = kzalloc(sizeof(*cc), GFP_KERNEL_ACCOUNT);
 	if (!cc)
 		return ERR_PTR(-ENOMEM);
-	/* A CC-core has no memories. */
-	memory = claim->flags & DRM_NEURON_CLAIM_DUMP_MEMORY &&
-		 !neuron_core_is_cc(core);
-	ret = neuron_dump_prepare(cc, memory);
+	ret = neuron_claim_prepare_dump(cc, claim, core);
 	if (ret)
 		goto err_free;
 	ret = drm_sched_entity_init(&cc->entity, DRM_SCHED_PRIORITY_NORMAL,
@@ -242,7 +263,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 	neuron_core_renew(cc->core);
 	if (neuron_core_is_cc(cc->core))
 		WRITE_ONCE(cc->core->listens, false);
-	neuron_dump_forget(cc);
+	neuron_claim_forget_dump(cc);
 	wake_up_all(&cc->core->ndev->grant_wait);
 	if (table)
 		neuron_table_put(table);

@@ -16,8 +16,7 @@
 #include "neuron_wait.h"
 
 struct drm_file;
-struct neuron_dump_memory;
-struct neuron_dump_text;
+struct neuron_core_memory;
 struct neuron_table;
 
 /**
@@ -71,6 +70,16 @@ struct neuron_grant_note {
 };
 
 /**
+ * struct neuron_kept_dump - the last core dump of a core, for its owner
+ * @ref: the claim's, and one for each reader
+ * @release: frees what it is part of (neuron_coredump.c)
+ */
+struct neuron_kept_dump {
+	struct kref ref;
+	void (*release)(struct kref *ref);
+};
+
+/**
  * struct neuron_claim_core - a core, or a CC-core that was used, in a claim
  * @claim: claim
  * @core: core
@@ -113,10 +122,10 @@ struct neuron_claim_core {
 	spinlock_t note_lock; /* @note, @nr_notes */
 	struct neuron_grant_note note[NEURON_GRANT_NOTES];
 	unsigned int nr_notes;
-	struct neuron_dump_text *dump;
+	struct neuron_kept_dump *dump;
 	atomic_t nr_dumps;
 	bool wants_memory;
-	struct neuron_dump_memory *dump_memory;
+	struct neuron_core_memory *dump_memory;
 };
 
 /**
@@ -159,6 +168,13 @@ static inline struct neuron_claim *neuron_claim_get(struct neuron_claim *claim)
 {
 	kref_get(&claim->ref);
 	return claim;
+}
+
+/* NULL is fine. */
+static inline void neuron_kept_dump_put(struct neuron_kept_dump *dump)
+{
+	if (dump)
+		kref_put(&dump->ref, dump->release);
 }
 
 /* Process context. */

@@ -3,8 +3,14 @@
  * NeuronCores and CC-cores: set-up, interrupt, reset.
  */
 #include <linux/dma-mapping.h>
+#include <linux/hex.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/ktime.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
 
 #include "neuron_core.h"
 #include "neuron_event.h"
@@ -14,6 +20,39 @@
 
 /* A job is first looked at in this part of its limit. */
 #define NEURON_CORE_WATCH_FIRST	8
+
+/* The job's fence waits for it. */
+#define NEURON_CORE_MEMORY_NS	(5ll * NSEC_PER_SEC)
+
+/* "sbuf 000 0x000000 " and "psum ...", hexadecimal digits, "\n" */
+#define NEURON_CORE_PLACE	18
+#define NEURON_CORE_LINE_TEXT	(NEURON_CORE_PLACE + 2 * NEURON_CORE_LINE + 1)
+
+#define NEURON_CORE_LINE	32	/* bytes */
+
+/**
+ * struct neuron_core_line - some bytes of the core's memories, not all zero
+ * @where: offset from the core's base address
+ * @bytes: they
+ */
+struct neuron_core_line {
+	u32 where;
+	u8 bytes[NEURON_CORE_LINE];
+};
+
+#define NEURON_CORE_LINES	(1024 * 1024 / sizeof(struct neuron_core_line))
+
+/**
+ * struct neuron_core_memory - what was in SBUF and PSUM
+ * @nr: of @line
+ * @cut: there was more, or it took too long
+ * @line: in ascending order
+ */
+struct neuron_core_memory {
+	u32 nr;
+	bool cut;
+	struct neuron_core_line line[];
+};
 
 static void neuron_core_place_tpb(struct neuron_core *core)
 {
@@ -379,3 +418,109 @@ int neuron_core_renew(struct neuron_core *core)
 	return ret;
 }
 
+/*
+ * What is in SBUF and PSUM, for core dumps of claims that want it. The room is there from the
+ * beginning of the claim: nothing can be allocated when a job hangs.
+ */
+
+static const char neuron_core_memory_cut[] = "memory: cut here\n";
+
+struct neuron_core_memory *neuron_core_memory_create(gfp_t gfp)
+{
+	struct neuron_core_memory *memory;
+
+	/* Most of it is never touched, but when it is, there it must be. */
+	memory = __vmalloc(struct_size(memory, line, NEURON_CORE_LINES),
+			   gfp | __GFP_NOWARN);
+	if (memory)
+		memory->nr = 0;
+	return memory;
+}
+
+static void neuron_core_memory_range(struct neuron_core_memory *memory,
+				     const void __iomem *base, u32 where,
+				     u32 size)
+{
+	u64 word[NEURON_CORE_LINE / 8];
+	struct neuron_core_line *line;
+	unsigned int i;
+	u32 end;
+
+	for (end = where + size; where < end; where += NEURON_CORE_LINE) {
+		for (i = 0; i < ARRAY_SIZE(word); i++)
+			word[i] = readq(base + where + 8 * i);
+		if (!memchr_inv(word, 0, sizeof(word)))
+			continue;
+		if (memory->nr == NEURON_CORE_LINES) {
+			memory->cut = true;
+			return;
+		}
+		line = &memory->line[memory->nr++];
+		line->where = where;
+		memcpy(line->bytes, word, sizeof(word));
+	}
+}
+
+void neuron_core_memory_capture(struct neuron_core_memory *memory,
+				struct neuron_core *core)
+{
+	const struct neuron_gen *gen = core->ndev->gen;
+	const void __iomem *base = core->ndev->bar0 +
+				   neuron_tpb_bar0(gen, core->index);
+	u64 end = ktime_get_ns() + NEURON_CORE_MEMORY_NS;
+	unsigned int i;
+	u32 where, size;
+
+	memory->nr = 0;
+	memory->cut = false;
+	for (i = 0; i < 2 * NEURON_PARTITIONS && !memory->cut; i++) {
+		if (i < NEURON_PARTITIONS) {
+			where = NEURON_TPB_SBUF + i * NEURON_TPB_SBUF_STRIDE;
+			size = gen->sbuf_partition;
+		} else {
+			where = NEURON_TPB_PSUM + (i - NEURON_PARTITIONS) *
+						  NEURON_TPB_PSUM_STRIDE;
+			size = NEURON_PSUM_BANKS * NEURON_PSUM_BANK_BYTES;
+		}
+		neuron_core_memory_range(memory, base, where, size);
+		if (ktime_get_ns() > end)
+			memory->cut = true;
+		cond_resched();
+	}
+}
+
+size_t neuron_core_memory_size(const struct neuron_core_memory *memory)
+{
+	return memory->nr * NEURON_CORE_LINE_TEXT +
+	       (memory->cut ? sizeof(neuron_core_memory_cut) - 1 : 0);
+}
+
+/* Exactly NEURON_CORE_PLACE bytes and a NUL. */
+static void neuron_core_line_place(char *text, u32 where)
+{
+	bool psum = where >= NEURON_TPB_PSUM;
+	u32 stride = psum ? NEURON_TPB_PSUM_STRIDE : NEURON_TPB_SBUF_STRIDE;
+	u32 offset = psum ? where - NEURON_TPB_PSUM : where;
+
+	snprintf(text, NEURON_CORE_PLACE + 1, "%s %03u 0x%06x ",
+		 psum ? "psum" : "sbuf", offset / stride % 1000,
+		 offset % stride & 0xffffff);
+}
+
+void neuron_core_memory_print(const struct neuron_core_memory *memory,
+			      char *text)
+{
+	const struct neuron_core_line *line;
+	u32 i;
+
+	for (i = 0; i < memory->nr; i++) {
+		line = &memory->line[i];
+		neuron_core_line_place(text, line->where);
+		bin2hex(text + NEURON_CORE_PLACE, line->bytes,
+			NEURON_CORE_LINE);
+		text[NEURON_CORE_LINE_TEXT - 1] = '\n';
+		text += NEURON_CORE_LINE_TEXT;
+	}
+	if (memory->cut)
+		memcpy(text, neuron_core_memory_cut, sizeof(neuron_core_memory_cut) - 1);
+}

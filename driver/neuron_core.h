@@ -12,6 +12,7 @@
 
 struct drm_sched_backend_ops;
 struct neuron_claim_core;
+struct neuron_core_memory;
 
 /**
  * struct neuron_job_ops - what cores and claims want of the jobs, which they know nothing of
@@ -75,5 +76,15 @@ int neuron_core_renew(struct neuron_core *core);
 void neuron_core_watch(struct neuron_core *core, unsigned long delay);
 /* The same for a job that starts and has @timeout_ms for its progress. */
 void neuron_core_watch_job(struct neuron_core *core, u32 timeout_ms);
+
+/* Room for what is in SBUF and PSUM, to be given back with vfree(); or NULL. */
+struct neuron_core_memory *neuron_core_memory_create(gfp_t gfp);
+/* With the registers there; some seconds at most. */
+void neuron_core_memory_capture(struct neuron_core_memory *memory,
+				struct neuron_core *core);
+/* Bytes of its text, and the text. */
+size_t neuron_core_memory_size(const struct neuron_core_memory *memory);
+void neuron_core_memory_print(const struct neuron_core_memory *memory,
+			      char *text);
 
 #endif /* _NEURON_CORE_H_ */

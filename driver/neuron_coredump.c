@@ -10,6 +10,7 @@
 #include <drm/drm_print.h>
 
 #include "neuron_claim.h"
+#include "neuron_core.h"
 #include "neuron_coredump.h"
 #include "neuron_dump.h"
 #include "neuron_job.h"
@@ -28,15 +29,6 @@ int neuron_dump_init(struct neuron_device *ndev)
 void neuron_dump_fini(struct neuron_device *ndev)
 {
 	destroy_workqueue(ndev->dump_wq);
-}
-
-int neuron_dump_prepare(struct neuron_claim_core *cc, bool memory)
-{
-	cc->wants_memory = memory;
-	if (!memory)
-		return 0;
-	cc->dump_memory = neuron_dump_memory_create(GFP_KERNEL_ACCOUNT);
-	return cc->dump_memory ? 0 : -ENOMEM;
 }
 
 static void neuron_dump_engine(struct neuron_dump_engine *dump,
@@ -115,7 +107,7 @@ static void neuron_dump_take_memory(struct neuron_dump *dump)
 {
 	dump->memory = xchg(&dump->cc->dump_memory, NULL);
 	if (dump->memory)
-		neuron_dump_memory_capture(dump->memory, dump->cc->core);
+		neuron_core_memory_capture(dump->memory, dump->cc->core);
 }
 
 struct neuron_dump *neuron_dump_capture(struct neuron_job *job)
@@ -147,16 +139,10 @@ static void neuron_dump_text_release(struct kref *ref)
 {
 	struct neuron_dump_text *text;
 
-	text = container_of(ref, struct neuron_dump_text, ref);
+	text = container_of(ref, struct neuron_dump_text, kept.ref);
 	vfree(text->memory);
 	kvfree(text->text);
 	kfree(text);
-}
-
-static void neuron_dump_text_put(struct neuron_dump_text *text)
-{
-	if (text)
-		kref_put(&text->ref, neuron_dump_text_release);
 }
 
 /* @text: @size bytes, not ours. Takes the memory out of @dump. */
@@ -169,7 +155,8 @@ static struct neuron_dump_text *neuron_dump_text_create(struct neuron_dump *dump
 	kept = kzalloc(sizeof(*kept), GFP_KERNEL);
 	if (!kept)
 		return NULL;
-	kref_init(&kept->ref);
+	kref_init(&kept->kept.ref);
+	kept->kept.release = neuron_dump_text_release;
 	kept->text = kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
 	if (!kept->text) {
 		kfree(kept);
@@ -187,11 +174,13 @@ static struct neuron_dump_text *neuron_dump_text_create(struct neuron_dump *dump
 static void neuron_dump_keep(struct neuron_claim_core *cc,
 			     struct neuron_dump_text *text)
 {
+	struct neuron_kept_dump *dump = text ? &text->kept : NULL;
+
 	mutex_lock(&cc->lock);
 	if (!cc->dead)
-		swap(cc->dump, text);
+		swap(cc->dump, dump);
 	mutex_unlock(&cc->lock);
-	neuron_dump_text_put(text);
+	neuron_kept_dump_put(dump);
 }
 
 /*
@@ -235,11 +224,11 @@ static void neuron_dump_text(struct neuron_dump *dump)
 /* What the dump took from a claim that wants its memories dumped. */
 static void neuron_dump_refill(struct neuron_claim_core *cc)
 {
-	struct neuron_dump_memory *memory;
+	struct neuron_core_memory *memory;
 
 	if (!cc->wants_memory || cc->dump_memory)
 		return;
-	memory = neuron_dump_memory_create(GFP_KERNEL);
+	memory = neuron_core_memory_create(GFP_KERNEL);
 	if (memory && cmpxchg(&cc->dump_memory, NULL, memory))
 		vfree(memory);
 }
@@ -270,28 +259,16 @@ void neuron_dump_publish(struct neuron_dump *dump)
 	queue_work(dump->cc->core->ndev->dump_wq, &dump->work);
 }
 
-void neuron_dump_forget(struct neuron_claim_core *cc)
-{
-	struct neuron_dump_text *text;
-
-	mutex_lock(&cc->lock);
-	text = cc->dump;
-	cc->dump = NULL;
-	mutex_unlock(&cc->lock);
-	neuron_dump_text_put(text);
-	vfree(xchg(&cc->dump_memory, NULL));
-}
-
 static struct neuron_dump_text *neuron_dump_get(struct neuron_claim_core *cc)
 {
-	struct neuron_dump_text *text;
+	struct neuron_kept_dump *dump;
 
 	mutex_lock(&cc->lock);
-	text = cc->dump;
-	if (text)
-		kref_get(&text->ref);
+	dump = cc->dump;
+	if (dump)
+		kref_get(&dump->ref);
 	mutex_unlock(&cc->lock);
-	return text;
+	return dump ? container_of(dump, struct neuron_dump_text, kept) : NULL;
 }
 
 /* Of a job that has ended the dump is on its way. */
@@ -301,17 +278,17 @@ static int neuron_dump_wait(struct neuron_claim_core *cc)
 				   !atomic_read(&cc->nr_dumps)) ? -EINTR : 0;
 }
 
-static int neuron_dump_copy_memory(const struct neuron_dump_memory *memory,
+static int neuron_dump_copy_memory(const struct neuron_core_memory *memory,
 				   void __user *to, size_t space)
 {
-	size_t size = neuron_dump_memory_size(memory);
+	size_t size = neuron_core_memory_size(memory);
 	char *text;
 	int ret = 0;
 
 	text = kvmalloc(size + 1, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!text)
 		return -ENOMEM;
-	neuron_dump_memory_print(memory, text);
+	neuron_core_memory_print(memory, text);
 	if (copy_to_user(to, text, min(space, size)))
 		ret = -EFAULT;
 	kvfree(text);
@@ -319,7 +296,7 @@ static int neuron_dump_copy_memory(const struct neuron_dump_memory *memory,
 }
 
 static int neuron_dump_copy(const struct neuron_dump_text *text,
-			    const struct neuron_dump_memory *memory,
+			    const struct neuron_core_memory *memory,
 			    const struct drm_neuron_dump *args)
 {
 	void __user *to = u64_to_user_ptr(args->pointer);
@@ -335,7 +312,7 @@ static int neuron_dump_copy(const struct neuron_dump_text *text,
 int neuron_ioctl_dump(struct drm_device *drm, void *data,
 		      struct drm_file *file)
 {
-	const struct neuron_dump_memory *memory;
+	const struct neuron_core_memory *memory;
 	struct drm_neuron_dump *args = data;
 	struct neuron_dump_text *text;
 	struct neuron_claim_core *cc;
@@ -362,8 +339,8 @@ int neuron_ioctl_dump(struct drm_device *drm, void *data,
 	memory = args->flags & DRM_NEURON_DUMP_MEMORY ? text->memory : NULL;
 	if (args->pointer)
 		ret = neuron_dump_copy(text, memory, args);
-	args->size = text->size + (memory ? neuron_dump_memory_size(memory) : 0);
+	args->size = text->size + (memory ? neuron_core_memory_size(memory) : 0);
 	args->job = text->job;
-	neuron_dump_text_put(text);
+	neuron_kept_dump_put(&text->kept);
 	return ret;
 }

@@ -6,11 +6,8 @@
 #ifndef _NEURON_COREDUMP_H_
 #define _NEURON_COREDUMP_H_
 
-struct neuron_claim_core;
 struct neuron_device;
 struct neuron_dump;
-struct neuron_dump_memory;
-struct neuron_dump_text;
 struct neuron_job;
 
 int neuron_dump_init(struct neuron_device *ndev);
@@ -30,17 +27,5 @@ struct neuron_dump *neuron_dump_capture(struct neuron_job *job);
  * NULL.
  */
 void neuron_dump_publish(struct neuron_dump *dump);
-
-/*
- * Prepare dumps for a new claim; with @memory they shall have the contents of SBUF and PSUM.
- * Returns 0 or -ENOMEM.
- */
-int neuron_dump_prepare(struct neuron_claim_core *cc, bool memory);
-
-/*
- * Forget the last dump of a claim that has ended or could not be made. The caller holds no
- * lock of the claim.
- */
-void neuron_dump_forget(struct neuron_claim_core *cc);
 
 #endif /* _NEURON_COREDUMP_H_ */

@@ -5,15 +5,13 @@
 #ifndef _NEURON_DUMP_H_
 #define _NEURON_DUMP_H_
 
-#include <linux/kref.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
 #include "contract/record.h"
-#include "neuron_device.h"
+#include "neuron_claim.h"
 
 struct drm_printer;
-struct neuron_claim_core;
 struct neuron_job;
 struct neuron_table;
 
@@ -55,32 +53,6 @@ struct neuron_dump_engine {
 	u32 poster;
 };
 
-#define NEURON_DUMP_LINE	32	/* bytes */
-
-/**
- * struct neuron_dump_line - some bytes of the core's memories, not all zero
- * @where: offset from the core's base address
- * @bytes: they
- */
-struct neuron_dump_line {
-	u32 where;
-	u8 bytes[NEURON_DUMP_LINE];
-};
-
-#define NEURON_DUMP_LINES	(1024 * 1024 / sizeof(struct neuron_dump_line))
-
-/**
- * struct neuron_dump_memory - what was in SBUF and PSUM
- * @nr: of @line
- * @cut: there was more, or it took too long
- * @line: in ascending order
- */
-struct neuron_dump_memory {
-	u32 nr;
-	bool cut;
-	struct neuron_dump_line line[];
-};
-
 /**
  * struct neuron_dump - state of a core
  * @work: publishes it
@@ -105,7 +77,7 @@ struct neuron_dump {
 	struct work_struct work;
 	struct neuron_claim_core *cc;
 	struct neuron_table *table;
-	struct neuron_dump_memory *memory;
+	struct neuron_core_memory *memory;
 	u64 job;
 	u64 ran_ns;
 	bool faulted;
@@ -123,18 +95,18 @@ struct neuron_dump {
 
 /**
  * struct neuron_dump_text - a dump that is kept for the owner of the core
- * @ref: references, held by the claim and by each reader
+ * @kept: referenced by the claim and by each reader
  * @job: id of the job that the dump is about
  * @size: bytes of @text
  * @text: the dump as text
  * @memory: contents of the core's memories, printed when a reader asks for them; or NULL
  */
 struct neuron_dump_text {
-	struct kref ref;
+	struct neuron_kept_dump kept;
 	u64 job;
 	size_t size;
 	char *text;
-	struct neuron_dump_memory *memory;
+	struct neuron_core_memory *memory;
 };
 
 /* neuron_dump_print.c; may sleep */
@@ -142,15 +114,5 @@ void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p);
 
 /* neuron_dump_stream.c */
 void neuron_dump_stream(struct neuron_dump *dump, struct neuron_job *job);
-
-/* neuron_dump_memory.c */
-struct neuron_dump_memory *neuron_dump_memory_create(gfp_t gfp);
-/* With the registers there; some seconds at most. */
-void neuron_dump_memory_capture(struct neuron_dump_memory *memory,
-				struct neuron_core *core);
-/* Bytes of its text, and the text. */
-size_t neuron_dump_memory_size(const struct neuron_dump_memory *memory);
-void neuron_dump_memory_print(const struct neuron_dump_memory *memory,
-			      char *text);
 
 #endif /* _NEURON_DUMP_H_ */

@@ -67,7 +67,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_status.o \
 	driver/neuron_report.o \
 	driver/neuron_coredump.o \
-	driver/neuron_dump_memory.o \
 	driver/neuron_dump_print.o \
 	driver/neuron_dump_stream.o \
 	driver/neuron_window_print.o
