@@ -207,7 +207,7 @@ static int neuron_claim_equip_core(struct neuron_claim *claim,
 		return PTR_ERR(cc);
 	cc->generation = core->generation;
 	neuron_status_renew(&core->status);
-	/* neuron_claims_dump() and other ioctls may look already. */
+	/* debugfs and other ioctls may look already. */
 	smp_store_release(&claim->core[core->index], cc);
 	return 0;
 }
@@ -530,14 +530,6 @@ static struct neuron_core *neuron_claim_own(struct neuron_claim *claim, u32 numb
 	return NULL;
 }
 
-/* What the claim has of @core; NULL: a CC-core that was not asked for yet. */
-static struct neuron_claim_core *
-neuron_claim_core_get(struct neuron_claim *claim, struct neuron_core *core)
-{
-	/* Pairs with the release in neuron_claim_equip_core(). */
-	return smp_load_acquire(&claim->core[core->index]);
-}
-
 static int neuron_claim_add_cc(struct neuron_claim *claim, struct neuron_core *core)
 {
 	int ret = 0;
@@ -631,53 +623,4 @@ void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p)
 	for (i = 0; i < ndev->gen->nr_top_sp_ids; i++)
 		drm_printf(p, "drm-engine-cc%u:\t%llu ns\n", i,
 			   busy[NEURON_MAX_CORES + i]);
-}
-
-static void neuron_claim_core_dump(struct neuron_claim_core *cc,
-				   struct drm_printer *p)
-{
-	struct neuron_core *core = cc->core;
-	u64 active = 0, jobs, busy_ns;
-	u32 faults, hangs;
-
-	spin_lock_irq(&core->lock);
-	if (core->active)
-		active = core->active->id;
-	jobs = cc->jobs;
-	busy_ns = cc->busy_ns;
-	faults = cc->faults;
-	hangs = cc->hangs;
-	spin_unlock_irq(&core->lock);
-
-	drm_printf(p, "%s: pid %d claim %u generation %u ", core->name,
-		   pid_nr(core->tpb->owner_pid), cc->claim->id, cc->generation);
-	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu\n",
-		   active, jobs, faults, hangs, busy_ns);
-}
-
-static void neuron_claims_dump_core(struct neuron_core *core, struct drm_printer *p)
-{
-	struct neuron_claim *claim = core->tpb->claim;
-	struct neuron_claim_core *cc = NULL;
-
-	if (claim)
-		cc = neuron_claim_core_get(claim, core);
-	if (cc)
-		neuron_claim_core_dump(cc, p);
-	else if (!neuron_core_is_cc(core))
-		drm_printf(p, "%s: %s\n", core->name,
-			   claim ? "being claimed" : "free");
-}
-
-void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p)
-{
-	unsigned int i;
-
-	drm_printf(p, "jobs and window tables: %d\n",
-		   atomic_read(&ndev->nr_live));
-	drm_printf(p, "transfers: %d\n", atomic_read(&ndev->nr_transfers));
-	mutex_lock(&ndev->claim_lock);
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		neuron_claims_dump_core(neuron_unit(ndev, i), p);
-	mutex_unlock(&ndev->claim_lock);
 }

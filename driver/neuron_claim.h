@@ -205,6 +205,14 @@ static inline bool neuron_claim_is_lost(const struct neuron_claim *claim)
 	return claim->epoch != READ_ONCE(claim->ndev->epoch);
 }
 
+/* What the claim has of @core; NULL: a CC-core that was not asked for yet. */
+static inline struct neuron_claim_core *
+neuron_claim_core_get(struct neuron_claim *claim, struct neuron_core *core)
+{
+	/* Pairs with the release in neuron_claim_equip_core(). */
+	return smp_load_acquire(&claim->core[core->index]);
+}
+
 /*
  * The core @core of claim @claim of @file. The caller drops the claim's
  * reference. ERR_PTR(-ENOENT): no such claim, or a CC-core that was not used yet;

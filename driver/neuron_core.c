@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
+#include <drm/drm_managed.h>
 
 #include "neuron_core.h"
 #include "neuron_event.h"
@@ -80,7 +81,7 @@ static void neuron_core_place_cc(struct neuron_core *core, unsigned int cc)
 	core->sems_addr = neuron_top_sp_addr(gen, top_sp) + NEURON_TOP_SP_SEM;
 }
 
-void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core)
+static int neuron_core_place(struct neuron_device *ndev, struct neuron_core *core)
 {
 	core->ndev = ndev;
 	core->index = core - ndev->core;
@@ -90,6 +91,20 @@ void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core)
 		neuron_core_place_cc(core, core->index - NEURON_MAX_CORES);
 	spin_lock_init(&core->lock);
 	init_completion(&core->reset_done);
+	return drmm_mutex_init(&ndev->drm, &core->reset_lock);
+}
+
+int neuron_cores_place(struct neuron_device *ndev)
+{
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
+		ret = neuron_core_place(ndev, neuron_unit(ndev, i));
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /* The workqueue of its scheduler; a CC-core comes after its core. */

@@ -14,6 +14,7 @@
 #include "neuron_debugfs.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_job.h"
 #include "neuron_usage.h"
 
 struct neuron_device *neuron_debugfs_device(struct seq_file *m)
@@ -60,11 +61,55 @@ static int neuron_debugfs_copy(struct seq_file *m, void *data)
 	return 0;
 }
 
+static void neuron_debugfs_claim_core(struct neuron_claim_core *cc,
+				      struct drm_printer *p)
+{
+	struct neuron_core *core = cc->core;
+	u64 active = 0, jobs, busy_ns;
+	u32 faults, hangs;
+
+	spin_lock_irq(&core->lock);
+	if (core->active)
+		active = core->active->id;
+	jobs = cc->jobs;
+	busy_ns = cc->busy_ns;
+	faults = cc->faults;
+	hangs = cc->hangs;
+	spin_unlock_irq(&core->lock);
+
+	drm_printf(p, "%s: pid %d claim %u generation %u ", core->name,
+		   pid_nr(core->tpb->owner_pid), cc->claim->id, cc->generation);
+	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu\n",
+		   active, jobs, faults, hangs, busy_ns);
+}
+
+static void neuron_debugfs_core(struct neuron_core *core, struct drm_printer *p)
+{
+	struct neuron_claim *claim = core->tpb->claim;
+	struct neuron_claim_core *cc = NULL;
+
+	if (claim)
+		cc = neuron_claim_core_get(claim, core);
+	if (cc)
+		neuron_debugfs_claim_core(cc, p);
+	else if (!neuron_core_is_cc(core))
+		drm_printf(p, "%s: %s\n", core->name,
+			   claim ? "being claimed" : "free");
+}
+
 static int neuron_debugfs_claims(struct seq_file *m, void *data)
 {
+	struct neuron_device *ndev = neuron_debugfs_device(m);
 	struct drm_printer p = drm_seq_file_printer(m);
+	unsigned int i;
 
-	neuron_claims_dump(neuron_debugfs_device(m), &p);
+	drm_printf(&p, "jobs and window tables: %d\n",
+		   atomic_read(&ndev->nr_live));
+	drm_printf(&p, "transfers: %d\n", atomic_read(&ndev->nr_transfers));
+	mutex_lock(&ndev->claim_lock);
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		neuron_debugfs_core(neuron_unit(ndev, i), &p);
+	mutex_unlock(&ndev->claim_lock);
 	return 0;
 }
 

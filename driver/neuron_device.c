@@ -12,7 +12,6 @@
 #include "drm/neuron_accel.h"
 #include "neuron/address.h"
 #include "neuron_device.h"
-#include "neuron_usage.h"
 
 #define NEURON_BAR_REGISTERS	0
 #define NEURON_BAR_HBM		4
@@ -139,10 +138,8 @@ void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 	info->mbps = neuron_ctl_read(ndev, reg + NEURON_CTL_LINK_MBPS);
 }
 
-/* Also what the interrupt handlers need before the cores are set up. */
 static int neuron_device_init_software(struct neuron_device *ndev)
 {
-	unsigned int i;
 	int ret;
 
 	ret = drmm_mutex_init(&ndev->drm, &ndev->discard_lock);
@@ -167,16 +164,6 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 	INIT_LIST_HEAD(&ndev->accounts);
 	INIT_LIST_HEAD(&ndev->peer_bos);
 	INIT_LIST_HEAD(&ndev->host_bos);
-	ret = neuron_usage_init(ndev);
-	if (ret)
-		return ret;
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
-		neuron_core_place(ndev, neuron_unit(ndev, i));
-		ret = drmm_mutex_init(&ndev->drm,
-				      &neuron_unit(ndev, i)->reset_lock);
-		if (ret)
-			return ret;
-	}
 	return 0;
 }
 

@@ -450,11 +450,11 @@ int neuron_hw_start(struct neuron_device *ndev);
 void neuron_hw_stop(struct neuron_device *ndev);
 
 /*
- * neuron_core.c: the place is all that needs no hardware and cannot fail, for the
- * interrupt handler, which comes before the rest. The stop resets what still runs,
+ * neuron_core.c: the place is all that needs no hardware, for the interrupt handler,
+ * which comes before the rest. The stop resets what still runs,
  * with the interrupts there; the fini comes after drm_dev_unplug() and the stop.
  */
-void neuron_core_place(struct neuron_device *ndev, struct neuron_core *core);
+int neuron_cores_place(struct neuron_device *ndev);
 int neuron_cores_init(struct neuron_device *ndev);
 void neuron_cores_fini(struct neuron_device *ndev);
 int neuron_cores_start(struct neuron_device *ndev);
@@ -568,7 +568,5 @@ void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
 /* neuron_grant.c: a file was opened, is going away. */
 void neuron_grants_open(struct neuron_file *nfile);
 void neuron_grants_close(struct neuron_file *nfile);
-/* neuron_claim.c: claims and jobs of all cores, for debugfs. */
-void neuron_claims_dump(struct neuron_device *ndev, struct drm_printer *p);
 
 #endif /* _NEURON_DEVICE_H_ */

@@ -141,8 +141,12 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags);
 /* A peer's buffer whose chip has left its driver: its address means nothing. */
 bool neuron_bo_is_gone(const struct neuron_bo *bo);
 
-/* After drm_dev_unplug(): end the jobs of other chips that reach this one. */
-void neuron_peers_tell(struct neuron_device *ndev);
+/*
+ * Of each chip that has a buffer of @ndev, once or more, under peer_lock. After
+ * drm_dev_unplug() there are no new ones.
+ */
+void neuron_peers_each(struct neuron_device *ndev,
+		       void (*call)(struct neuron_device *peer));
 
 /* HBM whose contents ended with a reset of the chip that holds it. */
 bool neuron_bo_is_lost(const struct neuron_bo *bo);

@@ -16,6 +16,7 @@
 #include "neuron_look.h"
 #include "neuron_public_sysfs.h"
 #include "neuron_transfer.h"
+#include "neuron_usage.h"
 #include "neuron_watch.h"
 
 /* What bring-up needs once; the hardware is not touched but read. */
@@ -27,6 +28,12 @@ static int neuron_init(struct neuron_device *ndev)
 	if (ret)
 		return ret;
 	ret = neuron_device_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_usage_init(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_cores_place(ndev);
 	if (ret)
 		return ret;
 	ret = neuron_look_init(ndev);
@@ -143,12 +150,26 @@ static void neuron_unplug(struct neuron_device *ndev)
 	neuron_hw_stop(ndev);
 }
 
+/*
+ * Another chip has left, and its routed addresses will mean other memory: end the jobs and
+ * transfers of @peer that can reach it. New windows are refused since the unplug, and jobs
+ * that have an old one do not start: those that run are left.
+ */
+static void neuron_peer_stop(struct neuron_device *peer)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(peer->gen); i++)
+		neuron_job_stop_stray(neuron_unit(peer, i));
+	neuron_copy_stop_stray(peer);
+}
+
 static void neuron_remove(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
 	neuron_unplug(ndev);
-	neuron_peers_tell(ndev);
+	neuron_peers_each(ndev, neuron_peer_stop);
 	neuron_fini(ndev);
 	neuron_pm_fini(ndev);
 }

@@ -11,9 +11,8 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
-#include "neuron_copy.h"
+#include "neuron_device.h"
 #include "neuron_gem.h"
-#include "neuron_job.h"
 
 /**
  * struct neuron_peer_bo - another chip's buffer
@@ -179,21 +178,8 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 	return &pbo->bo.base;
 }
 
-/* Ends the jobs and transfers of @ndev that can reach memory of chips that have left. */
-static void neuron_peer_stop(struct neuron_device *ndev)
-{
-	unsigned int i;
-
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		neuron_job_stop_stray(neuron_unit(ndev, i));
-	neuron_copy_stop_stray(ndev);
-}
-
-/*
- * Its routed addresses will mean other memory. New windows are refused since the
- * unplug, and jobs that have an old one do not start: those that run are left.
- */
-void neuron_peers_tell(struct neuron_device *ndev)
+void neuron_peers_each(struct neuron_device *ndev,
+		       void (*call)(struct neuron_device *peer))
 {
 	struct neuron_device *told = NULL;
 	struct neuron_peer_bo *pbo;
@@ -206,7 +192,7 @@ void neuron_peers_tell(struct neuron_device *ndev)
 		if (peer == told)
 			continue;
 		told = peer;
-		neuron_peer_stop(peer);
+		call(peer);
 	}
 	mutex_unlock(&ndev->peer_lock);
 }
