@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the PCI function is and where its parts are. What makes it run is in
- * neuron_hw.c.
+ * What the PCI function is and where its parts are, and whether its hardware can be used.
+ * neuron_reset.c starts, stops and resets it.
  */
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
 #include <linux/log2.h>
+#include <linux/pci.h>
+#include <linux/pm_runtime.h>
+#include <linux/wait.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
 #include "neuron/address.h"
 #include "neuron_device.h"
+#include "neuron_hw.h"
 
 #define NEURON_BAR_REGISTERS	0
 #define NEURON_BAR_HBM		4
@@ -212,4 +217,153 @@ void neuron_bus_restore(struct neuron_device *ndev)
 	if (!--ndev->bus_cuts)
 		pci_set_master(ndev->pdev);
 	mutex_unlock(&ndev->bus_lock);
+}
+
+bool neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
+{
+	bool changed;
+
+	down_write(&ndev->epoch_lock);
+	changed = ndev->hw_state != state && !neuron_hw_leaves(ndev);
+	if (changed && neuron_hw_up(ndev))
+		WRITE_ONCE(ndev->epoch, ndev->epoch + 1);
+	if (changed)
+		WRITE_ONCE(ndev->hw_state, state);
+	up_write(&ndev->epoch_lock);
+	wake_up_all(&ndev->hw_wait);
+	/* Grants of claims that are lost are void. */
+	wake_up_all(&ndev->grant_wait);
+	return changed;
+}
+
+static bool neuron_hw_is_settled(enum neuron_hw_state state)
+{
+	return state != NEURON_HW_STARTING && state != NEURON_HW_DOWN;
+}
+
+int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch)
+{
+	enum neuron_hw_state state;
+
+	do {
+		if (wait_event_killable(ndev->hw_wait,
+					neuron_hw_is_settled(READ_ONCE(ndev->hw_state))))
+			return -EINTR;
+		down_read(&ndev->epoch_lock);
+		state = ndev->hw_state;
+		*epoch = ndev->epoch;
+		up_read(&ndev->epoch_lock);
+		/* It may be in its next reset by now. */
+	} while (!neuron_hw_is_settled(state));
+	if (state == NEURON_HW_LEAVING)
+		return -ENODEV;
+	return state == NEURON_HW_UP ? 0 : -EIO;
+}
+
+int neuron_hw_wait(struct neuron_device *ndev)
+{
+	u32 epoch;
+
+	return neuron_hw_wait_epoch(ndev, &epoch);
+}
+
+void neuron_want_reset(struct neuron_device *ndev, unsigned int ms)
+{
+	WRITE_ONCE(ndev->reset_wanted, true);
+	mod_delayed_work(system_freezable_wq, &ndev->reset_work,
+			 msecs_to_jiffies(ms));
+}
+
+void neuron_request_reset(struct neuron_device *ndev)
+{
+	if (neuron_hw_up(ndev))
+		neuron_want_reset(ndev, 0);
+}
+
+int neuron_pm_get(struct neuron_device *ndev)
+{
+	int ret;
+
+	if (neuron_hw_leaves(ndev))
+		return -ENODEV;
+	ret = pm_runtime_resume_and_get(ndev->drm.dev);
+	if (ret)
+		return ret;
+	atomic_inc(&ndev->pm_refs);
+	return 0;
+}
+
+void neuron_pm_hold(struct neuron_device *ndev)
+{
+	pm_runtime_get_noresume(ndev->drm.dev);
+	atomic_inc(&ndev->pm_refs);
+}
+
+void neuron_pm_put(struct neuron_device *ndev)
+{
+	/* Those of a device that has left were taken back by neuron_pm_fini(). */
+	if (atomic_dec_if_positive(&ndev->pm_refs) < 0)
+		return;
+	pm_runtime_mark_last_busy(ndev->drm.dev);
+	pm_runtime_put_autosuspend(ndev->drm.dev);
+}
+
+int neuron_regs_get(struct neuron_device *ndev, int *idx)
+{
+	int ret;
+
+	ret = neuron_pm_get(ndev);
+	if (ret)
+		return ret;
+	if (!drm_dev_enter(&ndev->drm, idx)) {
+		ret = -ENODEV;
+		goto err_put;
+	}
+	/* The state changes under it: neither a reset nor a removal begins. */
+	down_read(&ndev->epoch_lock);
+	ret = neuron_hw_check(ndev);
+	if (!ret)
+		return 0;
+
+	up_read(&ndev->epoch_lock);
+	drm_dev_exit(*idx);
+err_put:
+	neuron_pm_put(ndev);
+	return ret;
+}
+
+void neuron_regs_put(struct neuron_device *ndev, int idx)
+{
+	up_read(&ndev->epoch_lock);
+	drm_dev_exit(idx);
+	neuron_pm_put(ndev);
+}
+
+int neuron_regs_get_awake(struct neuron_device *ndev, int *idx)
+{
+	int ret = -EAGAIN;
+
+	if (!drm_dev_enter(&ndev->drm, idx))
+		return -ENODEV;
+	/* Without CONFIG_PM it does not tell, and nothing sleeps. */
+	if (pm_runtime_get_if_active(ndev->drm.dev) <= 0 && IS_ENABLED(CONFIG_PM))
+		goto err_exit;
+	down_read(&ndev->epoch_lock);
+	ret = neuron_hw_check(ndev);
+	if (!ret)
+		return 0;
+
+	up_read(&ndev->epoch_lock);
+	__pm_runtime_put_autosuspend(ndev->drm.dev);
+err_exit:
+	drm_dev_exit(*idx);
+	return ret;
+}
+
+/* Not as neuron_pm_put(): whoever only looks is nobody who uses it. */
+void neuron_regs_put_awake(struct neuron_device *ndev, int idx)
+{
+	up_read(&ndev->epoch_lock);
+	__pm_runtime_put_autosuspend(ndev->drm.dev);
+	drm_dev_exit(idx);
 }

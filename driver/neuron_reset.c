@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Resets of the whole device: by the user (sysfs), after an error of the PCI
- * link, or because nothing else helps. neuron_hw.h describes what they do.
+ * The hardware comes and goes (neuron_hw.h): starting and stopping it; resets of the whole
+ * device, by the user (sysfs), after an error of the PCI link, or because nothing else helps;
+ * sleep.
+ *
+ * Asleep the device forgets nothing as long as it has power, but nobody relies on that: it
+ * sleeps only when nothing would be lost, and wakes up by the start that the probe uses.
  */
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/pid.h>
 #include <linux/pm_runtime.h>
 #include <linux/workqueue.h>
 #include <drm/drm_managed.h>
@@ -14,8 +19,77 @@
 #include "neuron_event.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_look.h"
 
 #define NEURON_RESET_RETRY_MS	100
+
+void neuron_hw_leave(struct neuron_device *ndev)
+{
+	neuron_hw_set_state(ndev, NEURON_HW_LEAVING);
+	neuron_discard_wake(ndev);
+}
+
+/* Nothing of an earlier life of the device runs any more. */
+static void neuron_hw_open_bus(struct neuron_device *ndev)
+{
+	mutex_lock(&ndev->bus_lock);
+	WRITE_ONCE(ndev->bus_cuts, 0);
+	pci_set_master(ndev->pdev);
+	mutex_unlock(&ndev->bus_lock);
+}
+
+static int neuron_hw_start_units(struct neuron_device *ndev)
+{
+	int ret;
+
+	ret = neuron_cores_start(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_copy_start(ndev);
+	if (ret)
+		return ret;
+	neuron_hw_open_bus(ndev);
+	return neuron_hbm_start(ndev);
+}
+
+int neuron_hw_start(struct neuron_device *ndev)
+{
+	int ret;
+
+	neuron_hw_set_state(ndev, NEURON_HW_STARTING);
+	ret = neuron_device_identify_again(ndev);
+	if (ret)
+		goto err_state;
+
+	if (ndev->counters_anew)
+		neuron_look_begin_anew(ndev);
+	ndev->counters_anew = false;
+	neuron_irq_start(ndev);
+	ret = neuron_hw_start_units(ndev);
+	if (ret)
+		goto err_stop;
+	/* What a reset of the slot is followed by. */
+	pci_save_state(ndev->pdev);
+	neuron_hw_set_state(ndev, NEURON_HW_UP);
+	neuron_event_look(ndev);
+	return 0;
+
+err_stop:
+	neuron_hw_stop(ndev);
+err_state:
+	neuron_hw_set_state(ndev, NEURON_HW_FAILED);
+	return ret;
+}
+
+void neuron_hw_stop(struct neuron_device *ndev)
+{
+	neuron_hw_set_state(ndev, NEURON_HW_DOWN);
+	neuron_cores_stop(ndev);
+	neuron_copy_stop(ndev);
+	neuron_discard_stop(ndev);
+	neuron_irq_stop(ndev);
+	pci_clear_master(ndev->pdev);
+}
 
 /*
  * Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. Jobs in flight
@@ -236,6 +310,125 @@ const struct pci_error_handlers neuron_error_handlers = {
 	.resume = neuron_error_resume,
 	.reset_prepare = neuron_reset_prepare,
 	.reset_done = neuron_reset_done,
+};
+
+/* The PCI core forbids it until somebody writes "auto" to power/control. */
+void neuron_pm_init(struct neuron_device *ndev)
+{
+	struct device *dev = ndev->drm.dev;
+
+	pm_runtime_set_autosuspend_delay(dev, NEURON_AUTOSUSPEND_MS);
+	pm_runtime_use_autosuspend(dev);
+	pm_runtime_mark_last_busy(dev);
+	pm_runtime_put_autosuspend(dev);
+}
+
+void neuron_pm_fini(struct neuron_device *ndev)
+{
+	struct device *dev = ndev->drm.dev;
+	int refs;
+
+	pm_runtime_get_noresume(dev);
+	for (refs = atomic_xchg(&ndev->pm_refs, 0); refs > 0; refs--)
+		pm_runtime_put_noidle(dev);
+	pm_runtime_dont_use_autosuspend(dev);
+}
+
+/*
+ * Claims, transfers and what is in HBM would not survive; programs can end them. Programs
+ * are frozen, so nothing of that comes anew.
+ */
+static int neuron_pm_prepare(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+	struct neuron_hbm_stats stats;
+	pid_t owner = 0;
+	unsigned int i;
+	u64 used = 0;
+	int ret;
+
+	mutex_lock(&ndev->claim_lock);
+	for (i = 0; i < ndev->gen->nr_cores; i++) {
+		if (!ndev->core[i].claim)
+			continue;
+		owner = pid_nr(ndev->core[i].owner_pid);
+		break;
+	}
+	mutex_unlock(&ndev->claim_lock);
+	if (i < ndev->gen->nr_cores) {
+		dev_err(dev, "no sleep: core %u is claimed by process %d\n", i,
+			owner);
+		return -EBUSY;
+	}
+
+	/* What has ended is freed a little later. */
+	if (!wait_event_timeout(ndev->live_wait,
+				!atomic_read(&ndev->nr_transfers), HZ)) {
+		dev_err(dev, "no sleep: %d transfers have not ended\n",
+			atomic_read(&ndev->nr_transfers));
+		return -EBUSY;
+	}
+
+	ret = neuron_hbm_flush(ndev);
+	if (ret)
+		return ret;
+	for (i = 0; i < ndev->gen->nr_hbm; i++) {
+		neuron_hbm_get_stats(ndev, i, &stats);
+		used += stats.used;
+	}
+	if (used) {
+		dev_err(dev, "no sleep: %llu bytes of HBM are in use\n", used);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int neuron_pm_suspend(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+
+	if (neuron_hw_up(ndev))
+		neuron_look_keep(ndev);
+	mutex_lock(&ndev->hw_lock);
+	ndev->asleep = true;
+	neuron_hw_stop(ndev);
+	mutex_unlock(&ndev->hw_lock);
+	return 0;
+}
+
+/* The machine sleeps, and the device may lose its power. */
+static int neuron_pm_sleep(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+
+	mutex_lock(&ndev->hw_lock);
+	ndev->counters_anew = true;
+	mutex_unlock(&ndev->hw_lock);
+	return neuron_pm_suspend(dev);
+}
+
+/*
+ * A device that cannot be started is FAILED, which its users are told by EIO. To
+ * the PM core it has resumed: an error here would only keep a reset from it.
+ */
+static int neuron_pm_resume(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+	int ret;
+
+	mutex_lock(&ndev->hw_lock);
+	ndev->asleep = false;
+	ret = neuron_hw_start(ndev);
+	mutex_unlock(&ndev->hw_lock);
+	if (ret)
+		dev_err(dev, "cannot be started after sleep: %d\n", ret);
+	return 0;
+}
+
+const struct dev_pm_ops neuron_pm_ops = {
+	.prepare = pm_sleep_ptr(neuron_pm_prepare),
+	SYSTEM_SLEEP_PM_OPS(neuron_pm_sleep, neuron_pm_resume)
+	RUNTIME_PM_OPS(neuron_pm_suspend, neuron_pm_resume, NULL)
 };
 
 #ifdef NEURON_KUNIT

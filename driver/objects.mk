@@ -4,8 +4,6 @@
 neuron-y := driver/neuron_drv.o \
 	driver/neuron_pci.o \
 	driver/neuron_device.o \
-	driver/neuron_hw.o \
-	driver/neuron_pm.o \
 	driver/neuron_reset.o \
 	driver/neuron_irq.o \
 	driver/neuron_storm.o \
