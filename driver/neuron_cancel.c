@@ -14,7 +14,7 @@
 #include "neuron_gate.h"
 #include "neuron_job.h"
 #include "neuron_transfer.h"
-#include "neuron_wait.h"
+#include "neuron_result.h"
 
 /* The first job with an id of at least *@id, referenced, or NULL. */
 static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc,

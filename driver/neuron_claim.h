@@ -13,7 +13,7 @@
 
 #include "neuron_account.h"
 #include "neuron_device.h"
-#include "neuron_wait.h"
+#include "neuron_result.h"
 
 struct drm_file;
 struct neuron_core_memory;

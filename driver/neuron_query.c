@@ -21,7 +21,7 @@
 #include "neuron_syncs.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
-#include "neuron_wait.h"
+#include "neuron_result.h"
 
 /* Readings of which the tightest counts. */
 #define NEURON_CLOCK_TRIES	4

@@ -33,7 +33,7 @@
 
 #include "neuron_account.h"
 #include "neuron_copy.h"
-#include "neuron_wait.h"
+#include "neuron_result.h"
 
 struct drm_file;
 struct drm_neuron_transfer;
@@ -140,6 +140,13 @@ void neuron_transfers_close(struct neuron_file *nfile);
 
 /* The last one frees them; the device may go with them. */
 void neuron_transfers_put(struct neuron_transfers *of);
+
+/*
+ * The results of the queue of @file that has transfer @id; ERR_PTR(-EINVAL) unless @core,
+ * which transfers do not have, is 0.
+ */
+struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
+						u64 id);
 
 /* For CANCEL; @core, of which transfers have none, must be 0. */
 int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);

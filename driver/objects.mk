@@ -61,6 +61,7 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_gate.o \
 	driver/neuron_gang.o \
 	driver/neuron_cancel.o \
+	driver/neuron_result.o \
 	driver/neuron_wait.o \
 	driver/neuron_status.o \
 	driver/neuron_report.o \

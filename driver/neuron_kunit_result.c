@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unit tests of neuron_wait.c, which includes this file: the results that are kept, and what
+ * Unit tests of neuron_result.c, which includes this file: the results that are kept, and what
  * is told of them.
  */
 #include <kunit/test.h>
@@ -65,25 +65,25 @@ static void neuron_kunit_flags(struct kunit *test)
 	struct neuron_result result = { };
 	struct drm_neuron_wait_job job = { };
 
-	neuron_wait_fetch(&result, &job);
+	neuron_result_fetch(&result, &job);
 	KUNIT_EXPECT_EQ(test, 0, job.flags);
 	result.record.flags = ~NEURON_COMPLETION_INEXACT;
-	neuron_wait_fetch(&result, &job);
+	neuron_result_fetch(&result, &job);
 	KUNIT_EXPECT_EQ(test, 0, job.flags);
 	result.record.flags = ~0u;
-	neuron_wait_fetch(&result, &job);
+	neuron_result_fetch(&result, &job);
 	KUNIT_EXPECT_EQ(test, DRM_NEURON_JOB_INEXACT, job.flags);
 }
 
-static struct kunit_case neuron_wait_cases[] = {
+static struct kunit_case neuron_result_cases[] = {
 	KUNIT_CASE(neuron_kunit_results),
 	KUNIT_CASE(neuron_kunit_flags),
 	{}
 };
 
-static struct kunit_suite neuron_wait_suite = {
-	.name = "neuron_wait",
-	.test_cases = neuron_wait_cases,
+static struct kunit_suite neuron_result_suite = {
+	.name = "neuron_result",
+	.test_cases = neuron_result_cases,
 };
 
-kunit_test_suite(neuron_wait_suite);
+kunit_test_suite(neuron_result_suite);

@@ -2,8 +2,8 @@
 /*
  * Results of jobs and transfers.
  */
-#ifndef _NEURON_WAIT_H_
-#define _NEURON_WAIT_H_
+#ifndef _NEURON_RESULT_H_
+#define _NEURON_RESULT_H_
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -13,7 +13,7 @@
 #include "contract/record.h"
 
 struct dma_fence;
-struct drm_file;
+struct drm_neuron_wait_job;
 struct neuron_budget;
 
 #define NEURON_MAX_WAIT_JOBS	1024	/* of a call */
@@ -95,11 +95,8 @@ void neuron_results_end(struct neuron_results *results,
 struct neuron_result *neuron_results_find(struct neuron_results *results,
 					  u64 job, struct dma_fence **fence);
 
-/*
- * neuron_transfer_file.c: those of the queue of @file that has transfer @id; ERR_PTR(-EINVAL)
- * unless @core, which transfers do not have, is 0.
- */
-struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
-						u64 id);
+/* What WAIT says of @result; @job is zero from @status on. */
+void neuron_result_fetch(const struct neuron_result *result,
+			 struct drm_neuron_wait_job *job);
 
-#endif /* _NEURON_WAIT_H_ */
+#endif /* _NEURON_RESULT_H_ */
