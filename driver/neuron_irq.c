@@ -8,16 +8,140 @@
  * interrupt returns.
  */
 #include <linux/bitops.h>
+#include <linux/device.h>
 #include <linux/interrupt.h>
+#include <linux/jiffies.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
 #include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_event.h"
-#include "neuron_storm.h"
 #include "neuron_trace.h"
+
+/*
+ * Interrupts without end. The kernel would switch such a vector off for good, and the
+ * device could not be used any more; without that, a processor would do nothing but handle
+ * interrupts. So the driver disables the vector for a second, and a timer looks at its
+ * causes instead.
+ */
+
+/**
+ * struct neuron_storm - how often a vector is raised, and for what
+ * @dev: for the log
+ * @irq: Linux number of the vector's interrupt
+ * @look: looks at the causes of the vector, as its interrupt handler does; called by @timer
+ * @timer: calls @look while the interrupt is disabled
+ * @until: jiffies when the interrupt is enabled again
+ * @begin: jiffies when counting began. Only the hard interrupt handler uses this and what
+ *	follows
+ * @nr: interrupts since @begin
+ * @nr_idle: interrupts since @begin that announced nothing
+ */
+struct neuron_storm {
+	struct device *dev;
+	int irq;
+	void (*look)(struct neuron_storm *storm);
+	struct timer_list timer;
+	unsigned long until;
+	unsigned long begin;
+	unsigned int nr;
+	unsigned int nr_idle;
+};
+
+/* What is counted together. */
+#define NEURON_STORM_WINDOW_MS	100
+
+/* So many in that time are looked at twice. */
+#define NEURON_STORM_SUSPECT	500
+/* A storm: more than these, most of them for nothing; or more than any device has. */
+#define NEURON_STORM_IDLE	100
+#define NEURON_STORM_ALL	20000
+
+/* A vector that storms is looked at by the timer for so long. */
+#define NEURON_STORM_POLLED_MS	1000
+
+static void neuron_storm_begin(struct neuron_storm *storm)
+{
+	storm->begin = jiffies;
+	storm->nr = 0;
+	storm->nr_idle = 0;
+}
+
+static void neuron_storm_timer(struct timer_list *timer)
+{
+	struct neuron_storm *storm = container_of(timer, struct neuron_storm,
+						  timer);
+
+	storm->look(storm);
+	if (time_before(jiffies, storm->until)) {
+		mod_timer(&storm->timer, jiffies + 1);
+		return;
+	}
+	/* The handler does not run: its fields are free. */
+	neuron_storm_begin(storm);
+	enable_irq(storm->irq);
+}
+
+static void neuron_storm_init(struct neuron_storm *storm, struct device *dev, int irq,
+			      void (*look)(struct neuron_storm *storm))
+{
+	storm->dev = dev;
+	storm->irq = irq;
+	storm->look = look;
+	timer_setup(&storm->timer, neuron_storm_timer, 0);
+	neuron_storm_begin(storm);
+}
+
+/* The interrupt is disabled: a storm that is polled is over. */
+static void neuron_storm_stop(struct neuron_storm *storm)
+{
+	/* Else the timer has not disabled it, or has enabled it again. */
+	if (timer_delete_sync(&storm->timer))
+		enable_irq(storm->irq);
+}
+
+/* Nothing is looked at any more, ever; before the interrupt is freed. */
+static void neuron_storm_fini(struct neuron_storm *storm)
+{
+	timer_shutdown_sync(&storm->timer);
+}
+
+/*
+ * Have there been so many interrupts that a cause which stays set is a storm? Called in the
+ * hard interrupt handler.
+ */
+static bool neuron_storm_suspects(const struct neuron_storm *storm)
+{
+	return storm->nr >= NEURON_STORM_SUSPECT;
+}
+
+/*
+ * Count one interrupt; @found says whether it announced something. Called in the hard
+ * interrupt handler.
+ */
+static void neuron_storm_count(struct neuron_storm *storm, bool found)
+{
+	if (time_after(jiffies, storm->begin +
+		       msecs_to_jiffies(NEURON_STORM_WINDOW_MS)))
+		neuron_storm_begin(storm);
+	storm->nr++;
+	storm->nr_idle += !found;
+	if (storm->nr <= NEURON_STORM_ALL &&
+	    (storm->nr_idle <= NEURON_STORM_IDLE ||
+	     storm->nr_idle <= storm->nr / 4 * 3))
+		return;
+
+	disable_irq_nosync(storm->irq);
+	storm->until = jiffies + msecs_to_jiffies(NEURON_STORM_POLLED_MS);
+	mod_timer(&storm->timer, jiffies + 1);
+	dev_warn_ratelimited(storm->dev,
+			     "interrupt %d without end (%u, %u for nothing): polled for %u ms\n",
+			     storm->irq, storm->nr, storm->nr_idle,
+			     NEURON_STORM_POLLED_MS);
+}
 
 /**
  * struct neuron_vector - the sources of one MSI-X vector

@@ -6,7 +6,6 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_device.o \
 	driver/neuron_reset.o \
 	driver/neuron_irq.o \
-	driver/neuron_storm.o \
 	driver/neuron_hbm.o \
 	driver/neuron_discard.o \
 	driver/neuron_gem.o \
