@@ -24,6 +24,7 @@
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
+#include "neuron_ioctl.h"
 #include "neuron_listener.h"
 #include "neuron_status.h"
 
@@ -521,9 +522,6 @@ int neuron_sysfs_traffic_init(struct neuron_device *ndev);
 void neuron_debugfs_init(struct neuron_device *ndev);
 
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
-#define NEURON_IOCTL_HANDLER(name) \
-	int neuron_ioctl_##name(struct drm_device *drm, void *data, \
-				struct drm_file *file)
 NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
 NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */
 NEURON_IOCTL_HANDLER(bo_info);		/* neuron_gem.c */
@@ -543,15 +541,6 @@ NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(events);		/* neuron_listener.c */
 NEURON_IOCTL_HANDLER(transfer);		/* neuron_transfer.c */
-
-/* neuron_ioctl.c: the file operations; they refuse what the kernel does not know. */
-long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
-#ifdef CONFIG_COMPAT
-long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
-			 unsigned long arg);
-#else
-#define neuron_compat_ioctl	NULL
-#endif
 
 /*
  * neuron_claim.c: before the cores; after drm_dev_unplug() and the stop: on return there is no

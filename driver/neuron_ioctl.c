@@ -14,7 +14,7 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_device.h"
+#include "neuron_ioctl.h"
 
 /* Bytes that the kernel knows of the struct of @cmd, 0: not of this driver. */
 static unsigned int neuron_ioctl_known(const struct drm_driver *driver,

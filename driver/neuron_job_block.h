@@ -7,7 +7,7 @@
 
 #include <drm/drm_print.h>
 
-#include "neuron_array.h"
+#include "neuron_ioctl.h"
 
 struct drm_device;
 struct drm_file;

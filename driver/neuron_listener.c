@@ -20,8 +20,8 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_account.h"
-#include "neuron_array.h"
 #include "neuron_device.h"
+#include "neuron_ioctl.h"
 #include "neuron_listener.h"
 
 #define NEURON_LISTENER_MASK	(BIT_ULL(DRM_NEURON_NR_EVENT_TYPES) - 1)

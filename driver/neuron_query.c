@@ -12,16 +12,16 @@
 #include "contract/job.h"
 #include "drm/neuron_accel.h"
 #include "neuron_account.h"
-#include "neuron_array.h"
 #include "neuron_grant.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_ioctl.h"
 #include "neuron_look.h"
+#include "neuron_result.h"
 #include "neuron_status.h"
 #include "neuron_syncs.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
-#include "neuron_result.h"
 
 /* Readings of which the tightest counts. */
 #define NEURON_CLOCK_TRIES	4

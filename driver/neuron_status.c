@@ -5,8 +5,8 @@
 #include <linux/string.h>
 #include <drm/drm_print.h>
 
-#include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_ioctl.h"
 #include "neuron_status.h"
 
 static const char * const neuron_status_names[] = {

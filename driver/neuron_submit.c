@@ -8,11 +8,11 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_array.h"
 #include "neuron_claim.h"
 #include "neuron_compat.h"
 #include "neuron_gang.h"
 #include "neuron_gate.h"
+#include "neuron_ioctl.h"
 #include "neuron_job.h"
 #include "neuron_job_block.h"
 #include "neuron_sched.h"

@@ -8,8 +8,8 @@
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 
-#include "neuron_array.h"
 #include "neuron_gate.h"
+#include "neuron_ioctl.h"
 #include "neuron_syncs.h"
 
 /**

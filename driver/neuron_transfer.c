@@ -9,10 +9,10 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_array.h"
 #include "neuron_gate.h"
 #include "neuron_gem.h"
 #include "neuron_hw.h"
+#include "neuron_ioctl.h"
 #include "neuron_sched.h"
 #include "neuron_syncs.h"
 #include "neuron_transfer.h"

@@ -8,8 +8,8 @@
 #include <drm/drm_utils.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_array.h"
 #include "neuron_claim.h"
+#include "neuron_ioctl.h"
 #include "neuron_result.h"
 #include "neuron_transfer.h"
 

@@ -8,9 +8,9 @@
 
 #include "contract/trace.h"
 #include "drm/neuron_accel.h"
-#include "neuron_array.h"
 #include "neuron_claim.h"
 #include "neuron_hw.h"
+#include "neuron_ioctl.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"
 #include "neuron_windows.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Arrays of extensible elements from user space (struct drm_neuron_array).
+ * What the ioctls have in common: their sizes, and arrays of extensible elements from user
+ * space (struct drm_neuron_array).
  */
-#ifndef _NEURON_ARRAY_H_
-#define _NEURON_ARRAY_H_
+#ifndef _NEURON_IOCTL_H_
+#define _NEURON_IOCTL_H_
 
 #include <linux/errno.h>
 #include <linux/mm.h>
@@ -151,4 +152,22 @@ static inline void neuron_array_put(struct neuron_array *array)
 	kvfree(array->element);
 }
 
-#endif /* _NEURON_ARRAY_H_ */
+struct drm_device;
+struct drm_file;
+struct file;
+
+/* The file operations; they refuse what the kernel does not know. */
+long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
+#ifdef CONFIG_COMPAT
+long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
+			 unsigned long arg);
+#else
+#define neuron_compat_ioctl	NULL
+#endif
+
+/* Declares the handler of an ioctl; it is in the file of its subject. */
+#define NEURON_IOCTL_HANDLER(name) \
+	int neuron_ioctl_##name(struct drm_device *drm, void *data, \
+				struct drm_file *file)
+
+#endif /* _NEURON_IOCTL_H_ */
