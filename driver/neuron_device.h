@@ -25,7 +25,6 @@
 #include "neuron/generation.h"
 #include "neuron/job.h"
 #include "neuron_ioctl.h"
-#include "neuron_listener.h"
 #include "neuron_status.h"
 
 struct dma_pool;
@@ -40,6 +39,7 @@ struct neuron_job;
 struct neuron_job_ops;
 struct neuron_sched;
 struct neuron_transfers;
+struct neuron_listeners;
 struct neuron_looks;
 struct neuron_usage;
 
@@ -321,7 +321,7 @@ struct neuron_device {
 	u64 serial;
 	struct neuron_counters counters;
 	struct neuron_events *events;
-	struct neuron_listeners listeners;
+	struct neuron_listeners *listeners;
 	enum neuron_hw_state hw_state;
 	wait_queue_head_t hw_wait;
 	struct mutex hw_lock;		/* the two below; begin and finish of a reset, sleep */
@@ -539,7 +539,6 @@ NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
 NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
-NEURON_IOCTL_HANDLER(events);		/* neuron_listener.c */
 NEURON_IOCTL_HANDLER(transfer);		/* neuron_transfer.c */
 
 /*

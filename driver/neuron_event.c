@@ -16,6 +16,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron_event.h"
 #include "neuron_hw.h"
+#include "neuron_listener.h"
 
 #define NEURON_EVENTS		32	/* waiting to be told, a power of two */
 #define NEURON_EVENT_INTERVAL	(5 * HZ)
@@ -154,7 +155,7 @@ static void neuron_event_look_at_links(struct neuron_events *events)
 			.up = test_bit(i, &up),
 		};
 
-		neuron_listeners_tell(&ndev->listeners, 0, &record);
+		neuron_listeners_tell(ndev->listeners, 0, &record);
 		dev_notice_ratelimited(ndev->drm.dev, "fabric link %u is %s\n",
 				       i, test_bit(i, &up) ? "up" : "down");
 	}
@@ -202,7 +203,7 @@ static void neuron_event_record(struct neuron_device *ndev,
 		.addr = event->addr,
 	};
 
-	neuron_listeners_tell(&ndev->listeners, event->client, &record);
+	neuron_listeners_tell(ndev->listeners, event->client, &record);
 }
 
 void neuron_event_raise(struct neuron_device *ndev,
@@ -238,7 +239,7 @@ static void neuron_event_fini(void *data)
 	struct neuron_events *events = data;
 
 	cancel_work_sync(&events->work);
-	neuron_listeners_close(&events->ndev->listeners);
+	neuron_listeners_close(events->ndev->listeners);
 }
 
 int neuron_event_init(struct neuron_device *ndev)
@@ -247,7 +248,7 @@ int neuron_event_init(struct neuron_device *ndev)
 	unsigned int i;
 	int ret;
 
-	ret = neuron_listeners_init(&ndev->listeners, &ndev->drm);
+	ret = neuron_listeners_init(ndev);
 	if (ret)
 		return ret;
 	events = drmm_kzalloc(&ndev->drm, sizeof(*events), GFP_KERNEL);

@@ -8,12 +8,15 @@
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_managed.h>
@@ -56,6 +59,31 @@ struct neuron_news {
 		u32 type;
 		u32 count;
 	} lost[NEURON_NEWS_LOST];
+};
+
+/**
+ * struct neuron_listeners - all of a device
+ * @lock: held while events are handed to the listeners; protects @list, @nr and the one of
+ *	@news that is not filled
+ * @list: struct neuron_listener
+ * @nr: how many
+ * @closed: the device has left; nothing is told any more
+ * @work: hands on what is in @news
+ * @news_lock: protects @filled and the one of @news that is filled; taken in hard interrupts,
+ *	after @lock
+ * @news: events that have not been handed on
+ * @filled: the one of @news to which events are added; the other one is empty unless its
+ *	events are being handed on
+ */
+struct neuron_listeners {
+	struct mutex lock;	/* list, nr, handing on */
+	struct list_head list;
+	unsigned int nr;
+	bool closed;
+	struct work_struct work;
+	spinlock_t news_lock;	/* filled, news[filled] */
+	struct neuron_news *news[2];
+	unsigned int filled;
 };
 
 /**
@@ -268,19 +296,23 @@ static void neuron_listeners_begin(struct neuron_listeners *listeners)
 	spin_lock_init(&listeners->news_lock);
 }
 
-int neuron_listeners_init(struct neuron_listeners *listeners,
-			  struct drm_device *drm)
+int neuron_listeners_init(struct neuron_device *ndev)
 {
+	struct neuron_listeners *listeners;
 	unsigned int i;
 
+	listeners = drmm_kzalloc(&ndev->drm, sizeof(*listeners), GFP_KERNEL);
+	if (!listeners)
+		return -ENOMEM;
 	for (i = 0; i < ARRAY_SIZE(listeners->news); i++) {
-		listeners->news[i] = drmm_kzalloc(drm,
-						  sizeof(struct neuron_news),
+		listeners->news[i] = drmm_kzalloc(&ndev->drm,
+						  sizeof(*listeners->news[i]),
 						  GFP_KERNEL);
 		if (!listeners->news[i])
 			return -ENOMEM;
 	}
 	neuron_listeners_begin(listeners);
+	ndev->listeners = listeners;
 	return 0;
 }
 
@@ -299,7 +331,7 @@ static unsigned int neuron_listeners_count(struct neuron_listeners *listeners,
 /* -ENOSPC: there are too many of the same file, of the same user, or of the device. */
 static int neuron_listener_add(struct neuron_listener *listener)
 {
-	struct neuron_listeners *listeners = &listener->ndev->listeners;
+	struct neuron_listeners *listeners = listener->ndev->listeners;
 	int ret = 0;
 
 	if (!neuron_account_add_event_file(listener->account))
@@ -324,7 +356,7 @@ static int neuron_listener_add(struct neuron_listener *listener)
 
 static void neuron_listener_remove(struct neuron_listener *listener)
 {
-	struct neuron_listeners *listeners = &listener->ndev->listeners;
+	struct neuron_listeners *listeners = listener->ndev->listeners;
 
 	mutex_lock(&listeners->lock);
 	list_del(&listener->link);
@@ -384,7 +416,7 @@ static __poll_t neuron_listener_state(struct neuron_listener *listener)
 	__poll_t state = 0;
 
 	/* Before the records: pairs with neuron_listeners_close(). */
-	if (smp_load_acquire(&listener->ndev->listeners.closed))
+	if (smp_load_acquire(&listener->ndev->listeners->closed))
 		state |= EPOLLHUP;
 	spin_lock(&listener->lock);
 	if (listener->first != listener->next)
@@ -420,7 +452,7 @@ static ssize_t neuron_listener_read(struct file *filp, char __user *to,
 	if (size < listener->stride)
 		return -EINVAL;
 	for (;;) {
-		neuron_listeners_flush(&listener->ndev->listeners);
+		neuron_listeners_flush(listener->ndev->listeners);
 		if (mutex_lock_interruptible(&listener->reading))
 			return -ERESTARTSYS;
 		ret = neuron_listener_copy(listener, to, size);
@@ -445,7 +477,7 @@ static __poll_t neuron_listener_poll(struct file *filp, poll_table *wait)
 	struct neuron_listener *listener = filp->private_data;
 
 	poll_wait(filp, &listener->wait, wait);
-	neuron_listeners_flush(&listener->ndev->listeners);
+	neuron_listeners_flush(listener->ndev->listeners);
 	return neuron_listener_state(listener);
 }
 

@@ -15,6 +15,7 @@
 #include "neuron_grant.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
+#include "neuron_listener.h"
 #include "neuron_ioctl.h"
 #include "neuron_look.h"
 #include "neuron_result.h"
