@@ -51,18 +51,10 @@ struct neuron_hbm_stats {
 	u64 lost;
 };
 
-/*
- * neuron_discard.c: device addresses [@addr, @addr + @len) become zero. Sleeps.
- * -EAGAIN: the hardware went down meanwhile; -ENODEV: it is gone, or the driver leaves; -EIO,
- * -EBUSY, -ETIMEDOUT: the chip did not do it.
- */
-int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len);
 /* The state of the hardware has changed: who waits for the chip looks at it. */
 void neuron_discard_wake(struct neuron_device *ndev);
 /* After a change to a state without discards: nobody uses the engine on return. */
 void neuron_discard_stop(struct neuron_device *ndev);
-/* Before the hardware is started. */
-void neuron_discard_init(struct neuron_device *ndev);
 
 int neuron_hbm_init(struct neuron_device *ndev);
 /* Interrupts work: the usable range of every stack is discarded. */

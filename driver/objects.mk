@@ -7,7 +7,6 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_reset.o \
 	driver/neuron_irq.o \
 	driver/neuron_hbm.o \
-	driver/neuron_discard.o \
 	driver/neuron_gem.o \
 	driver/neuron_gem_hbm.o \
 	driver/neuron_gem_host.o \
