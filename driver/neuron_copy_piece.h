@@ -11,7 +11,6 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_copy.h"
-#include "neuron_cursor.h"
 #include "neuron_device.h"
 #include "neuron_gem.h"
 

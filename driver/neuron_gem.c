@@ -1,25 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Buffers: what all kinds share. Ioctls, mmap, fdinfo.
+ * Buffers in HBM of this chip and in host memory, and what all kinds share: places in
+ * their extents, ioctls, mmap, fdinfo. Memory of the process: neuron_userptr.c; of
+ * another chip: neuron_prime.c.
  *
  * A buffer can outlive its device (a handle, a mapping, an exported file), its
  * host memory cannot: all of it is given back when the device is unplugged.
  */
 #include <linux/capability.h>
+#include <linux/dma-mapping.h>
 #include <linux/mm.h>
 #include <linux/nospec.h>
 #include <linux/overflow.h>
+#include <linux/slab.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_device.h"
 #include "neuron_gem.h"
+#include "neuron_hbm.h"
 #include "neuron_hw.h"
 #include "neuron_usage.h"
 
 /* Pages that one fault maps at most: a page table's worth. */
 #define NEURON_FAULT_AROUND	512
+
+void neuron_cursor_init(struct neuron_cursor *cursor,
+			const struct neuron_hw_extent *extents,
+			unsigned int nr, u64 offset)
+{
+	while (nr && offset >= le64_to_cpu(extents->length)) {
+		offset -= le64_to_cpu(extents->length);
+		extents++;
+		nr--;
+	}
+	cursor->extent = extents;
+	cursor->nr = nr;
+	cursor->offset = offset;
+}
+
+static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
+{
+	u64 start = 0;
+	unsigned int i;
+	u64 *starts;
+
+	starts = kvmalloc_array(bo->nr_extents, sizeof(*starts),
+				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	for (i = 0; starts && i < bo->nr_extents; i++) {
+		starts[i] = start;
+		start += le64_to_cpu(bo->extents[i].length);
+	}
+	return starts;
+}
+
+/* neuron_bo.starts of @bo, made by the first who asks. NULL: no memory. */
+static const u64 *neuron_bo_starts(struct neuron_bo *bo)
+{
+	u64 *starts = READ_ONCE(bo->starts);
+	u64 *other;
+
+	if (starts)
+		return starts;
+	starts = neuron_bo_starts_create(bo);
+	if (!starts)
+		return NULL;
+	other = cmpxchg(&bo->starts, NULL, starts);
+	if (!other)
+		return starts;
+	kvfree(starts);
+	return other;
+}
+
+/* The last extent that begins at @offset or before. */
+static unsigned int neuron_starts_find(const u64 *starts, unsigned int nr,
+				       u64 offset)
+{
+	unsigned int low = 0, mid;
+
+	while (nr > 1) {
+		mid = nr / 2;
+		if (starts[low + mid] <= offset) {
+			low += mid;
+			nr -= mid;
+		} else {
+			nr = mid;
+		}
+	}
+	return low;
+}
+
+int neuron_bo_cursor(struct neuron_bo *bo, u64 offset,
+		     struct neuron_cursor *cursor)
+{
+	const u64 *starts;
+	unsigned int i;
+
+	*cursor = (struct neuron_cursor){
+		.extent = bo->extents,
+		.nr = bo->nr_extents,
+		.offset = offset,
+	};
+	if (bo->nr_extents == 1)
+		return 0;
+	starts = neuron_bo_starts(bo);
+	if (!starts)
+		return -ENOMEM;
+	i = neuron_starts_find(starts, bo->nr_extents, offset);
+	cursor->extent += i;
+	cursor->nr -= i;
+	cursor->offset -= starts[i];
+	return 0;
+}
 
 struct neuron_bo *neuron_bo_lookup(struct drm_file *file, u32 handle)
 {
@@ -55,6 +149,207 @@ void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length)
 	extent->addr = cpu_to_le64(addr);
 	extent->length = cpu_to_le64(length);
 	bo->nr_extents++;
+}
+
+/* HBM, which the CPU sees through BAR4. */
+
+struct neuron_hbm_bo {
+	struct neuron_bo bo;
+	struct neuron_hbm_alloc *memory;
+};
+
+static struct neuron_hbm_bo *to_hbm_bo(struct neuron_bo *bo)
+{
+	return container_of(bo, struct neuron_hbm_bo, bo);
+}
+
+static unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
+					 unsigned long *pfn)
+{
+	struct neuron_device *ndev = to_neuron_device(bo->base.dev);
+	u64 offset = (u64)page << PAGE_SHIFT;
+	unsigned int i;
+
+	for (i = 0; i < bo->nr_extents; i++) {
+		u64 addr = le64_to_cpu(bo->extents[i].addr);
+		u64 length = le64_to_cpu(bo->extents[i].length);
+
+		if (offset < length) {
+			*pfn = PHYS_PFN(neuron_hbm_phys(ndev, bo->stack,
+							addr + offset));
+			return (length - offset) >> PAGE_SHIFT;
+		}
+		offset -= length;
+	}
+	return 0;
+}
+
+/*
+ * Host memory. The pages come from the DMA layer, in chunks as large as it can
+ * give, so that the device reaches them behind an IOMMU and with bounce buffers
+ * forced; a streaming mapping of other pages could not be shared with a mapping
+ * of the CPU for long.
+ */
+
+#define NEURON_HOST_MAX_ORDER	9
+
+struct neuron_host_chunk {
+	struct list_head link;
+	struct page *page;
+	dma_addr_t dma;
+	unsigned int order;
+};
+
+/**
+ * struct neuron_host_bo - buffer in host memory
+ * @bo: buffer
+ * @ndev: device that the memory was allocated for
+ * @chunks: its memory in order; empty after the device is gone. Changed under
+ *	neuron_device.host_lock, and read under it or inside drm_dev_enter()
+ * @nr_chunks: how many @chunks had when all were there
+ */
+struct neuron_host_bo {
+	struct neuron_bo bo;
+	struct neuron_device *ndev;
+	struct list_head chunks;
+	unsigned int nr_chunks;
+};
+
+static struct neuron_host_bo *to_host_bo(struct neuron_bo *bo)
+{
+	return container_of(bo, struct neuron_host_bo, bo);
+}
+
+/* The largest chunk that can be had, of at most @order. */
+static struct neuron_host_chunk *
+neuron_host_chunk_alloc(struct neuron_device *ndev, unsigned int order)
+{
+	struct neuron_host_chunk *chunk;
+
+	/* The limit of a memory cgroup is an error here, and no reason to kill. */
+	chunk = kzalloc(sizeof(*chunk), GFP_KERNEL_ACCOUNT |
+			__GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+	if (!chunk)
+		return NULL;
+
+	for (;; order--) {
+		gfp_t how = order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
+
+		chunk->page = dma_alloc_pages(&ndev->pdev->dev,
+					      PAGE_SIZE << order, &chunk->dma,
+					      DMA_BIDIRECTIONAL,
+					      GFP_KERNEL_ACCOUNT |
+					      __GFP_NOWARN | how);
+		if (chunk->page || !order)
+			break;
+	}
+	if (!chunk->page) {
+		kfree(chunk);
+		return NULL;
+	}
+	chunk->order = order;
+	return chunk;
+}
+
+/* Add a chunk of at most @order. Return: its order. */
+static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
+{
+	struct neuron_device *ndev = hbo->ndev;
+	struct neuron_host_chunk *chunk;
+	int idx, ret = -ENOMEM;
+
+	if (!drm_dev_enter(&ndev->drm, &idx))
+		return -ENODEV;
+	chunk = neuron_host_chunk_alloc(ndev, order);
+	if (chunk) {
+		mutex_lock(&ndev->host_lock);
+		list_add_tail(&chunk->link, &hbo->chunks);
+		hbo->nr_chunks++;
+		mutex_unlock(&ndev->host_lock);
+		ret = chunk->order;
+	}
+	drm_dev_exit(idx);
+	return ret;
+}
+
+/* Chunk by chunk: the removal of a device does not wait for a large buffer. */
+static int neuron_host_alloc(struct neuron_host_bo *hbo, size_t size)
+{
+	unsigned long left = size >> PAGE_SHIFT;
+	int order = NEURON_HOST_MAX_ORDER;
+
+	while (left) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		order = neuron_host_add_chunk(hbo, min_t(int, order, ilog2(left)));
+		if (order < 0)
+			return order;
+		left -= 1ul << order;
+		cond_resched();
+	}
+	return 0;
+}
+
+static void neuron_host_list_extents(struct neuron_host_bo *hbo)
+{
+	struct neuron_host_chunk *chunk;
+
+	list_for_each_entry(chunk, &hbo->chunks, link)
+		neuron_bo_add_extent(&hbo->bo,
+				     neuron_host_addr(hbo->ndev, chunk->dma),
+				     PAGE_SIZE << chunk->order);
+}
+
+static int neuron_host_fill_extents(struct neuron_host_bo *hbo)
+{
+	struct neuron_bo *bo = &hbo->bo;
+	int idx, ret = -ENOMEM;
+
+	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
+		return -ENODEV;
+	bo->extents = kvmalloc_array(hbo->nr_chunks, sizeof(*bo->extents),
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (bo->extents) {
+		neuron_host_list_extents(hbo);
+		ret = 0;
+	}
+	drm_dev_exit(idx);
+	return ret;
+}
+
+unsigned int neuron_host_bo_chunks(struct neuron_bo *bo)
+{
+	return to_host_bo(bo)->nr_chunks;
+}
+
+unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
+				   unsigned long *pfn)
+{
+	struct neuron_host_chunk *chunk;
+
+	list_for_each_entry(chunk, &to_host_bo(bo)->chunks, link) {
+		unsigned long nr = 1ul << chunk->order;
+
+		if (page < nr) {
+			*pfn = page_to_pfn(chunk->page) + page;
+			return nr - page;
+		}
+		page -= nr;
+	}
+	return 0;
+}
+
+static void neuron_host_bo_release(struct neuron_bo *bo)
+{
+	struct neuron_host_bo *hbo = to_host_bo(bo);
+	struct neuron_host_chunk *chunk, *next;
+
+	list_for_each_entry_safe(chunk, next, &hbo->chunks, link) {
+		dma_free_pages(&hbo->ndev->pdev->dev, PAGE_SIZE << chunk->order,
+			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
+		list_del(&chunk->link);
+		kfree(chunk);
+	}
 }
 
 void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo)
@@ -149,13 +444,13 @@ static vm_fault_t neuron_gem_fault(struct vm_fault *vmf)
 	return ret;
 }
 
-const struct vm_operations_struct neuron_gem_vm_ops = {
+static const struct vm_operations_struct neuron_gem_vm_ops = {
 	.fault = neuron_gem_fault,
 	.open = drm_gem_vm_open,
 	.close = drm_gem_vm_close,
 };
 
-int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+static int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
 	/* A private mapping would need pages to copy. */
 	if (neuron_vma_is_cow(vma))
@@ -171,6 +466,109 @@ int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 		vma->vm_page_prot =
 			pgprot_writecombine(vm_get_page_prot(vma->vm_flags));
 	return 0;
+}
+
+static void neuron_hbm_bo_free(struct drm_gem_object *obj)
+{
+	struct neuron_hbm_bo *hbo = to_hbm_bo(to_neuron_bo(obj));
+
+	neuron_bo_fini(&hbo->bo);
+	neuron_hbm_free(hbo->memory);
+	kfree(hbo);
+}
+
+static const struct drm_gem_object_funcs neuron_hbm_bo_funcs = {
+	.free = neuron_hbm_bo_free,
+	.export = neuron_gem_prime_export,
+	.mmap = neuron_gem_mmap,
+	.vm_ops = &neuron_gem_vm_ops,
+};
+
+/* A new buffer of @size bytes, whole pages; zero. Or an ERR_PTR. */
+static struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
+					      unsigned int stack, size_t size,
+					      u32 category)
+{
+	struct neuron_hbm_bo *hbo;
+	int ret;
+
+	hbo = kzalloc(sizeof(*hbo), GFP_KERNEL_ACCOUNT);
+	if (!hbo)
+		return ERR_PTR(-ENOMEM);
+
+	hbo->memory = neuron_hbm_alloc(ndev, stack, size);
+	if (IS_ERR(hbo->memory)) {
+		ret = PTR_ERR(hbo->memory);
+		drm_dbg(&ndev->drm, "no %zu bytes in HBM %u: %d\n", size, stack,
+			ret);
+		kfree(hbo);
+		if (ret == -ENOSPC)
+			neuron_usage_report_full(ndev, stack, size);
+		return ERR_PTR(ret);
+	}
+
+	hbo->bo.kind = NEURON_BO_HBM;
+	hbo->bo.stack = stack;
+	hbo->bo.category = category;
+	hbo->bo.extents = hbo->memory->extents;
+	hbo->bo.nr_extents = hbo->memory->nr_extents;
+	neuron_bo_init(ndev, &hbo->bo, &neuron_hbm_bo_funcs, size);
+	return &hbo->bo;
+}
+
+static void neuron_host_bo_destroy(struct neuron_host_bo *hbo)
+{
+	neuron_gem_host_remove(hbo->ndev, &hbo->bo);
+	kvfree(hbo->bo.extents);
+	kfree(hbo);
+}
+
+static void neuron_host_bo_free(struct drm_gem_object *obj)
+{
+	struct neuron_host_bo *hbo = to_host_bo(to_neuron_bo(obj));
+
+	neuron_bo_fini(&hbo->bo);
+	neuron_host_bo_destroy(hbo);
+}
+
+static const struct drm_gem_object_funcs neuron_host_bo_funcs = {
+	.free = neuron_host_bo_free,
+	.export = neuron_gem_prime_export,
+	.mmap = neuron_gem_mmap,
+	.vm_ops = &neuron_gem_vm_ops,
+};
+
+static struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_t size,
+					       u32 category)
+{
+	struct neuron_host_bo *hbo;
+	int ret;
+
+	if (size >> PAGE_SHIFT > totalram_pages())
+		return ERR_PTR(-ENOMEM);
+
+	hbo = kzalloc(sizeof(*hbo), GFP_KERNEL_ACCOUNT);
+	if (!hbo)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&hbo->chunks);
+	hbo->ndev = ndev;
+	hbo->bo.kind = NEURON_BO_HOST;
+	hbo->bo.category = category;
+	neuron_gem_host_add(ndev, &hbo->bo);
+
+	ret = neuron_host_alloc(hbo, size);
+	if (!ret)
+		ret = neuron_host_fill_extents(hbo);
+	if (ret)
+		goto err_destroy;
+
+	neuron_bo_init(ndev, &hbo->bo, &neuron_host_bo_funcs, size);
+	return &hbo->bo;
+
+err_destroy:
+	neuron_host_bo_destroy(hbo);
+	drm_dbg(&ndev->drm, "no %zu bytes of host memory: %d\n", size, ret);
+	return ERR_PTR(ret);
 }
 
 static struct neuron_bo *

@@ -6,6 +6,8 @@
 #ifndef _NEURON_GEM_H_
 #define _NEURON_GEM_H_
 
+#include <linux/types.h>
+#include <asm/byteorder.h>
 #include <drm/drm_gem.h>
 
 #include "drm/neuron_accel.h"
@@ -38,7 +40,7 @@ enum neuron_bo_kind {
  *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
  * @starts: the first byte in the buffer of each piece, or NULL while nobody has asked
- *	for it (neuron_cursor.c)
+ *	for it (neuron_gem.c)
  * @host_link: HOST and USER: neuron_device.host_bos
  */
 struct neuron_bo {
@@ -88,22 +90,14 @@ static inline void neuron_bo_put(struct neuron_bo *bo)
 }
 
 /*
- * The contiguous pages that hold page @page of a buffer: the first frame in
- * @pfn, how many follow (with it) returned; 0: no such page.
+ * The contiguous pages that hold page @page of a buffer in host memory: the first
+ * frame in @pfn, how many follow (with it) returned; 0: no such page.
  */
-unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
-				  unsigned long *pfn);
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				   unsigned long *pfn);
 /* So many steps neuron_host_bo_pages() takes at most; no more than the buffer has pages. */
 unsigned int neuron_host_bo_chunks(struct neuron_bo *bo);
 
-/* A new buffer of @size bytes, whole pages; zero. Or an ERR_PTR. */
-struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
-				       unsigned int stack, size_t size,
-				       u32 category);
-struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_t size,
-					u32 category);
 /* A buffer of the caller's memory, which is pinned. May sleep for long. */
 struct neuron_bo *neuron_user_bo_create(struct neuron_device *ndev,
 					const struct drm_neuron_bo_import *args);
@@ -117,8 +111,7 @@ void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
 void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
 /* The device goes away: give its host memory back. Nothing maps it any more. */
 void neuron_gem_host_release_all(struct neuron_device *ndev);
-/* Each for its kind, once or again, under neuron_device.host_lock. */
-void neuron_host_bo_release(struct neuron_bo *bo);
+/* Once or again, under neuron_device.host_lock. */
 void neuron_user_bo_release(struct neuron_bo *bo);
 
 /*
@@ -129,9 +122,53 @@ void neuron_bo_init(struct neuron_device *ndev, struct neuron_bo *bo,
 		    const struct drm_gem_object_funcs *funcs, size_t size);
 void neuron_bo_fini(struct neuron_bo *bo);
 
-/* For the object functions of HBM and host buffers. */
-extern const struct vm_operations_struct neuron_gem_vm_ops;
-int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma);
+/**
+ * struct neuron_cursor - a position in a list of extents
+ * @extent: current one
+ * @nr: extents from the current one on
+ * @offset: bytes of the current one that are behind
+ */
+struct neuron_cursor {
+	const struct neuron_hw_extent *extent;
+	unsigned int nr;
+	u64 offset;
+};
+
+/* At byte @offset of the list; positions in it stay valid as long as it does. */
+void neuron_cursor_init(struct neuron_cursor *cursor,
+			const struct neuron_hw_extent *extents,
+			unsigned int nr, u64 offset);
+/*
+ * At byte @offset of @bo, which has it. Found by bisection of an index of the extents,
+ * which a buffer gets when it is first asked for: -ENOMEM.
+ */
+int neuron_bo_cursor(struct neuron_bo *bo, u64 offset,
+		     struct neuron_cursor *cursor);
+
+/* Bytes up to the end of the extent; 0 at the end of the list. */
+static inline u64 neuron_cursor_room(const struct neuron_cursor *cursor)
+{
+	if (!cursor->nr)
+		return 0;
+	return le64_to_cpu(cursor->extent->length) - cursor->offset;
+}
+
+static inline u64 neuron_cursor_addr(const struct neuron_cursor *cursor)
+{
+	return le64_to_cpu(cursor->extent->addr) + cursor->offset;
+}
+
+/* By no more than the room. */
+static inline void neuron_cursor_advance(struct neuron_cursor *cursor,
+					 u64 bytes)
+{
+	cursor->offset += bytes;
+	if (neuron_cursor_room(cursor))
+		return;
+	cursor->extent++;
+	cursor->nr--;
+	cursor->offset = 0;
+}
 
 /* Memory of a file, by place. */
 void neuron_gem_fdinfo(struct drm_file *file, struct drm_printer *p);

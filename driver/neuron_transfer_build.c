@@ -8,7 +8,6 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_cursor.h"
 #include "neuron_gem.h"
 #include "neuron_hw.h"
 #include "neuron_transfer.h"

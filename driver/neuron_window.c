@@ -8,7 +8,6 @@
 #include "contract/window.h"
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
-#include "neuron_cursor.h"
 #include "neuron_gem.h"
 #include "neuron_grant.h"
 #include "neuron_table.h"

@@ -8,12 +8,9 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_irq.o \
 	driver/neuron_hbm.o \
 	driver/neuron_gem.o \
-	driver/neuron_gem_hbm.o \
-	driver/neuron_gem_host.o \
-	driver/neuron_gem_user.o \
+	driver/neuron_userptr.o \
 	driver/neuron_usage.o \
 	driver/neuron_prime.o \
-	driver/neuron_cursor.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_reset.o \
 	driver/neuron_copy_piece.o \
