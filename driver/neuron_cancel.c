@@ -10,11 +10,11 @@
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_fence.h"
 #include "neuron_gang.h"
-#include "neuron_gate.h"
 #include "neuron_job.h"
-#include "neuron_transfer.h"
 #include "neuron_result.h"
+#include "neuron_transfer.h"
 
 /* The first job with an id of at least *@id, referenced, or NULL. */
 static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc,

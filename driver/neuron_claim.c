@@ -17,9 +17,9 @@
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_fence.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
-#include "neuron_sched.h"
 #include "neuron_trace.h"
 #include "neuron_window.h"
 

@@ -15,8 +15,8 @@
 
 #include "neuron_core.h"
 #include "neuron_event.h"
+#include "neuron_fence.h"
 #include "neuron_hw.h"
-#include "neuron_sched.h"
 #include "neuron_trace.h"
 
 /* A job is first looked at in this part of its limit. */

@@ -9,12 +9,10 @@
 #include <drm/drm_file.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron_gate.h"
+#include "neuron_fence.h"
 #include "neuron_gem.h"
 #include "neuron_hw.h"
 #include "neuron_ioctl.h"
-#include "neuron_sched.h"
-#include "neuron_syncs.h"
 #include "neuron_transfer.h"
 
 static struct neuron_transfer *to_neuron_transfer(struct drm_sched_job *job)

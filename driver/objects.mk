@@ -48,12 +48,10 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_table.o \
 	driver/neuron_grant.o \
 	driver/neuron_job.o \
-	driver/neuron_sched.o \
+	driver/neuron_fence.o \
 	driver/neuron_watch.o \
 	driver/neuron_submit.o \
 	driver/neuron_job_block.o \
-	driver/neuron_syncs.o \
-	driver/neuron_gate.o \
 	driver/neuron_gang.o \
 	driver/neuron_cancel.o \
 	driver/neuron_result.o \

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Fences: of a job on the hardware, with the scheduler of a core or a copy queue; gates,
+ * which are what a job waits for; and the syncobjs of a submission.
+ */
+#include <linux/atomic.h>
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-fence.h>
+#include <linux/err.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
+#include <drm/drm_syncobj.h>
+
+#include "neuron_device.h"
+#include "neuron_fence.h"
+#include "neuron_ioctl.h"
+
+/* Schedulers and the fences of jobs on the hardware. */
+
+/**
+ * struct neuron_fence - signalled by the completion interrupt
+ * @base: fence
+ * @lock: its lock
+ * @sched: scheduler, counted
+ */
+struct neuron_fence {
+	struct dma_fence base;
+	spinlock_t lock; /* @base's */
+	struct neuron_sched *sched;
+};
+
+static void neuron_sched_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct neuron_sched, ref));
+}
+
+struct neuron_sched *
+neuron_sched_create(struct neuron_device *ndev,
+		    const struct drm_sched_backend_ops *ops,
+		    struct workqueue_struct *wq, u32 credits, const char *name)
+{
+	struct neuron_sched *sched;
+	int ret;
+
+	sched = kzalloc(sizeof(*sched), GFP_KERNEL);
+	if (!sched)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&sched->ref);
+	strscpy(sched->name, name, sizeof(sched->name));
+
+	/*
+	 * The scheduler's own timeout is off: it knows one limit for all jobs
+	 * and restarts it for its own reasons. Jobs here carry a limit and a
+	 * cap each, and neuron_watch.c keeps them; a copy queue has a watch of
+	 * its own.
+	 */
+	ret = neuron_drm_sched_init(&sched->base, ops, wq, credits,
+				    MAX_SCHEDULE_TIMEOUT, sched->name,
+				    ndev->drm.dev);
+	if (ret) {
+		kref_put(&sched->ref, neuron_sched_release);
+		return ERR_PTR(ret);
+	}
+	return sched;
+}
+
+void neuron_sched_destroy(struct neuron_sched *sched)
+{
+	drm_sched_fini(&sched->base);
+	kref_put(&sched->ref, neuron_sched_release);
+}
+
+static const char *neuron_fence_driver_name(struct dma_fence *fence)
+{
+	return "neuron";
+}
+
+static const char *neuron_fence_timeline_name(struct dma_fence *fence)
+{
+	return container_of(fence, struct neuron_fence, base)->sched->name;
+}
+
+static void neuron_fence_release(struct dma_fence *fence)
+{
+	struct neuron_fence *nfence;
+
+	nfence = container_of(fence, struct neuron_fence, base);
+	kref_put(&nfence->sched->ref, neuron_sched_release);
+	dma_fence_free(fence);
+	module_put(THIS_MODULE);
+}
+
+static const struct dma_fence_ops neuron_fence_ops = {
+	.get_driver_name = neuron_fence_driver_name,
+	.get_timeline_name = neuron_fence_timeline_name,
+	.release = neuron_fence_release,
+};
+
+struct dma_fence *neuron_fence_create(struct neuron_sched *sched)
+{
+	struct neuron_fence *nfence;
+
+	nfence = kzalloc(sizeof(*nfence), GFP_KERNEL);
+	if (!nfence)
+		return NULL;
+	__module_get(THIS_MODULE);
+	kref_get(&sched->ref);
+	nfence->sched = sched;
+	spin_lock_init(&nfence->lock);
+	dma_fence_init(&nfence->base, &neuron_fence_ops, &nfence->lock,
+		       dma_fence_context_alloc(1), 1);
+	return &nfence->base;
+}
+
+/* Gates: what a job waits for before its turn. */
+
+/**
+ * struct neuron_gate_wait - a fence that the gate waits for
+ * @cb: in its list
+ * @gate: gate
+ * @fence: fence, referenced
+ */
+struct neuron_gate_wait {
+	struct dma_fence_cb cb;
+	struct neuron_gate *gate;
+	struct dma_fence *fence;
+};
+
+/**
+ * struct neuron_gate - one fence for many
+ * @base: fence; its lock is taken with that of any other fence held
+ * @lock: its lock
+ * @ref: the jobs' and the submission's
+ * @left: fences that have not signalled, and one until the gate is armed
+ * @nr: entries of @wait
+ * @wait: fences that had not signalled when they were added
+ */
+struct neuron_gate {
+	struct dma_fence base;
+	spinlock_t lock; /* @base's */
+	struct kref ref;
+	atomic_t left;
+	u32 nr;
+	struct neuron_gate_wait *wait;
+};
+
+static const char *neuron_gate_driver_name(struct dma_fence *fence)
+{
+	return "neuron";
+}
+
+static const char *neuron_gate_timeline_name(struct dma_fence *fence)
+{
+	return "neuron-gate";
+}
+
+static const struct dma_fence_ops neuron_gate_ops = {
+	.get_driver_name = neuron_gate_driver_name,
+	.get_timeline_name = neuron_gate_timeline_name,
+};
+
+/* For @max fences, with a reference; ERR_PTR(-ENOMEM). */
+static struct neuron_gate *neuron_gate_create(u32 max)
+{
+	struct neuron_gate *gate;
+
+	gate = kzalloc(sizeof(*gate), GFP_KERNEL_ACCOUNT);
+	if (!gate)
+		return ERR_PTR(-ENOMEM);
+	gate->wait = kvcalloc(max, sizeof(*gate->wait), GFP_KERNEL_ACCOUNT);
+	if (!gate->wait) {
+		kfree(gate);
+		return ERR_PTR(-ENOMEM);
+	}
+	kref_init(&gate->ref);
+	atomic_set(&gate->left, 1);
+	spin_lock_init(&gate->lock);
+	dma_fence_init(&gate->base, &neuron_gate_ops, &gate->lock,
+		       dma_fence_context_alloc(1), 1);
+	return gate;
+}
+
+static void neuron_gate_less(struct neuron_gate *gate)
+{
+	if (atomic_dec_and_test(&gate->left))
+		neuron_gate_open(gate);
+}
+
+static void neuron_gate_signalled(struct dma_fence *fence,
+				  struct dma_fence_cb *cb)
+{
+	neuron_gate_less(container_of(cb, struct neuron_gate_wait, cb)->gate);
+}
+
+/* Wait for @fence, too; takes the reference. Before neuron_gate_arm() only. */
+static void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence)
+{
+	struct neuron_gate_wait *wait = &gate->wait[gate->nr];
+
+	wait->gate = gate;
+	atomic_inc(&gate->left);
+	if (dma_fence_add_callback(fence, &wait->cb, neuron_gate_signalled)) {
+		/* It has signalled: this is never the last one. */
+		atomic_dec(&gate->left);
+		dma_fence_put(fence);
+		return;
+	}
+	wait->fence = fence;
+	gate->nr++;
+}
+
+struct dma_fence *neuron_gate_arm(struct neuron_gate *gate)
+{
+	neuron_gate_less(gate);
+	return dma_fence_get(&gate->base);
+}
+
+void neuron_gate_open(struct neuron_gate *gate)
+{
+	if (gate)
+		dma_fence_signal(&gate->base);
+}
+
+struct neuron_gate *neuron_gate_get(struct neuron_gate *gate)
+{
+	kref_get(&gate->ref);
+	return gate;
+}
+
+static void neuron_gate_release(struct kref *ref)
+{
+	struct neuron_gate *gate = container_of(ref, struct neuron_gate, ref);
+	u32 i;
+
+	/* Waits for a callback that is under way. */
+	for (i = 0; i < gate->nr; i++) {
+		dma_fence_remove_callback(gate->wait[i].fence,
+					  &gate->wait[i].cb);
+		dma_fence_put(gate->wait[i].fence);
+	}
+	kvfree(gate->wait);
+	dma_fence_put(&gate->base);
+}
+
+void neuron_gate_put(struct neuron_gate *gate)
+{
+	kref_put(&gate->ref, neuron_gate_release);
+}
+
+/* Syncobjs of a submission. */
+
+/**
+ * struct neuron_out_sync - a syncobj that the job signals
+ * @syncobj: referenced
+ * @chain: for a timeline point, else NULL
+ * @point: timeline point
+ */
+struct neuron_out_sync {
+	struct drm_syncobj *syncobj;
+	struct dma_fence_chain *chain;
+	u64 point;
+};
+
+static int neuron_sync_check(struct drm_device *drm,
+			     const struct drm_neuron_sync *sync)
+{
+	if (!sync->pad)
+		return 0;
+	drm_dbg(drm, "submit: non-zero pad\n");
+	return -EINVAL;
+}
+
+static int neuron_in_syncs_add(struct neuron_gate *gate, struct drm_device *drm,
+			       struct drm_file *file,
+			       const struct neuron_array *syncs)
+{
+	const struct drm_neuron_sync *sync = syncs->element;
+	struct dma_fence *fence;
+	u32 i;
+	int ret;
+
+	for (i = 0; i < syncs->count; i++, sync++) {
+		ret = neuron_sync_check(drm, sync);
+		if (ret)
+			return ret;
+		ret = drm_syncobj_find_fence(file, sync->handle, sync->point, 0,
+					     &fence);
+		if (ret) {
+			drm_dbg(drm, "submit: in-syncobj %u point %llu has no fence\n",
+				sync->handle, sync->point);
+			return ret;
+		}
+		neuron_gate_add(gate, fence);
+	}
+	return 0;
+}
+
+struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
+					 struct drm_file *file,
+					 const struct neuron_array *syncs)
+{
+	struct neuron_gate *gate = neuron_gate_create(syncs->count);
+	int ret;
+
+	if (IS_ERR(gate))
+		return gate;
+	ret = neuron_in_syncs_add(gate, drm, file, syncs);
+	if (!ret)
+		return gate;
+	neuron_gate_put(gate);
+	return ERR_PTR(ret);
+}
+
+void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; outs && i < nr; i++) {
+		dma_fence_chain_free(outs[i].chain);
+		if (outs[i].syncobj)
+			drm_syncobj_put(outs[i].syncobj);
+	}
+	kvfree(outs);
+}
+
+static int neuron_out_sync_find(struct neuron_out_sync *out,
+				struct drm_device *drm, struct drm_file *file,
+				const struct drm_neuron_sync *sync)
+{
+	out->syncobj = drm_syncobj_find(file, sync->handle);
+	if (!out->syncobj) {
+		drm_dbg(drm, "submit: no out-syncobj %u\n", sync->handle);
+		return -ENOENT;
+	}
+	if (!sync->point)
+		return 0;
+	out->point = sync->point;
+	out->chain = dma_fence_chain_alloc();
+	return out->chain ? 0 : -ENOMEM;
+}
+
+struct neuron_out_sync *
+neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
+		      const struct neuron_array *syncs)
+{
+	const struct drm_neuron_sync *sync = syncs->element;
+	struct neuron_out_sync *outs;
+	u32 i;
+	int ret;
+
+	outs = kvcalloc(syncs->count, sizeof(*outs), GFP_KERNEL);
+	if (!outs)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < syncs->count; i++) {
+		ret = neuron_sync_check(drm, &sync[i]);
+		if (!ret)
+			ret = neuron_out_sync_find(&outs[i], drm, file,
+						   &sync[i]);
+		if (ret) {
+			neuron_out_syncs_free(outs, syncs->count);
+			return ERR_PTR(ret);
+		}
+	}
+	return outs;
+}
+
+void neuron_out_syncs_signal(struct neuron_out_sync *outs, u32 nr,
+			     struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		if (outs[i].chain)
+			drm_syncobj_add_point(outs[i].syncobj, outs[i].chain,
+					      fence, outs[i].point);
+		else
+			drm_syncobj_replace_fence(outs[i].syncobj, fence);
+		outs[i].chain = NULL;
+	}
+}

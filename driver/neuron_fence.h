@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Fences, gates and syncobjs.
+ */
+#ifndef _NEURON_FENCE_H_
+#define _NEURON_FENCE_H_
+
+#include <linux/kref.h>
+#include <linux/types.h>
+#include <drm/gpu_scheduler.h>
+
+#include "drm/neuron_accel.h"
+
+struct dma_fence;
+struct drm_device;
+struct drm_file;
+struct neuron_array;
+struct neuron_device;
+struct neuron_gate;
+struct neuron_out_sync;
+
+/*
+ * Fences outlive jobs, files and devices: a process may keep one in a sync
+ * file for ever, and then asks it for the name of its timeline. So schedulers
+ * are counted, and each fence holds its scheduler and the module. The finished
+ * fence of the DRM scheduler gets the same by holding the hardware fence as
+ * its parent (neuron_job_free_cb()).
+ */
+
+/**
+ * struct neuron_sched - scheduler of a core or a copy queue
+ * @base: DRM scheduler
+ * @ref: its owner's and the fences'
+ * @name: name of the timeline
+ */
+struct neuron_sched {
+	struct drm_gpu_scheduler base;
+	struct kref ref;
+	char name[16];
+};
+
+/* Jobs of @credits run at a time. @wq: runs it. */
+struct neuron_sched *
+neuron_sched_create(struct neuron_device *ndev,
+		    const struct drm_sched_backend_ops *ops,
+		    struct workqueue_struct *wq, u32 credits, const char *name);
+/* No entity and no job may be left. */
+void neuron_sched_destroy(struct neuron_sched *sched);
+
+/* A fence of a context of its own; NULL without memory. */
+struct dma_fence *neuron_fence_create(struct neuron_sched *sched);
+
+/*
+ * Gates: what a job waits for before its turn.
+ *
+ * The scheduler cannot take back a job whose dependencies do not signal, and the
+ * fences that a program names are the business of others: they may never do. So
+ * a job depends on one fence of our own, which signals when all of those have,
+ * or when the job is given up. The jobs of a gang have one gate: when one of them is given
+ * up, none will start.
+ */
+
+struct neuron_gate *neuron_gate_get(struct neuron_gate *gate);
+/* Process context. */
+void neuron_gate_put(struct neuron_gate *gate);
+
+/* All are added. Return: the gate's fence, referenced. */
+struct dma_fence *neuron_gate_arm(struct neuron_gate *gate);
+
+/* Wait no longer. NULL is an open gate. Any context. */
+void neuron_gate_open(struct neuron_gate *gate);
+
+/*
+ * Syncobjs of a submission: what the job waits for, what it signals.
+ */
+
+#define NEURON_MAX_SYNCS	1024
+
+/* An unarmed gate before the fences of the array @syncs, or an ERR_PTR. */
+struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
+					 struct drm_file *file,
+					 const struct neuron_array *syncs);
+
+/* What neuron_out_syncs_signal() needs, so that it cannot fail; or an ERR_PTR. */
+struct neuron_out_sync *
+neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
+		      const struct neuron_array *syncs);
+void neuron_out_syncs_signal(struct neuron_out_sync *outs, u32 nr,
+			     struct dma_fence *fence);
+void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr);
+
+#endif /* _NEURON_FENCE_H_ */
