@@ -13,7 +13,6 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_prime.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_reset.o \
-	driver/neuron_copy_piece.o \
 	driver/neuron_copy_ioctl.o \
 	driver/neuron_transfer.o \
 	driver/neuron_transfer_file.o \
