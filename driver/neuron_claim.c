@@ -20,8 +20,8 @@
 #include "neuron_fence.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
+#include "neuron_table.h"
 #include "neuron_trace.h"
-#include "neuron_window.h"
 
 /* What a release waits for its jobs and window tables to be freed. */
 #define NEURON_KILL_WAIT_MS	1000

@@ -14,7 +14,7 @@
 #include "neuron_coredump.h"
 #include "neuron_dump.h"
 #include "neuron_job.h"
-#include "neuron_window.h"
+#include "neuron_table.h"
 
 /* A device that publishes so many has no time for more. */
 #define NEURON_DUMPS_PENDING	8

@@ -14,8 +14,8 @@
 #include "neuron_gang.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
+#include "neuron_table.h"
 #include "neuron_trace.h"
-#include "neuron_window.h"
 
 /* Job blocks with this many queues come from the pool: 1 KiB. */
 #define NEURON_POOL_QUEUES	23

@@ -10,7 +10,7 @@
 
 #include "contract/record.h"
 #include "neuron_device.h"
-#include "neuron_window.h"
+#include "neuron_table.h"
 
 struct neuron_claim_core;
 struct neuron_gang;

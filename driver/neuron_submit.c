@@ -15,8 +15,8 @@
 #include "neuron_ioctl.h"
 #include "neuron_job.h"
 #include "neuron_job_block.h"
+#include "neuron_table.h"
 #include "neuron_trace.h"
-#include "neuron_window.h"
 #include "neuron_windows.h"
 
 /**

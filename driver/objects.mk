@@ -60,7 +60,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_coredump.o \
 	driver/neuron_dump_print.o \
 	driver/neuron_dump_stream.o \
-	driver/neuron_window_print.o
 
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
