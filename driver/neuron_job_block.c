@@ -9,7 +9,7 @@
 #include "neuron_gang.h"
 #include "neuron_job.h"
 #include "neuron_job_block.h"
-#include "neuron_windows.h"
+#include "neuron_window.h"
 
 static_assert(DRM_NEURON_ENGINE_SYNC == (int)NEURON_ENGINE_SYNC);
 static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES);

@@ -17,7 +17,7 @@
 #include "neuron_job_block.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"
-#include "neuron_windows.h"
+#include "neuron_window.h"
 
 /**
  * struct neuron_submit_job - a job of a submission

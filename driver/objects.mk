@@ -43,7 +43,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_claim.o \
 	driver/neuron_account.o \
 	driver/neuron_window.o \
-	driver/neuron_windows.o \
 	driver/neuron_table.o \
 	driver/neuron_grant.o \
 	driver/neuron_job.o \

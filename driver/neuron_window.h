@@ -2,8 +2,8 @@
 /*
  * Sets of windows: checked first, then written to a core's table at one go.
  */
-#ifndef _NEURON_WINDOWS_H_
-#define _NEURON_WINDOWS_H_
+#ifndef _NEURON_WINDOW_H_
+#define _NEURON_WINDOW_H_
 
 #include <linux/types.h>
 
@@ -67,20 +67,4 @@ struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 /* Without locks; once or again. */
 void neuron_windows_put(struct neuron_windows *windows);
 
-/* neuron_window.c: neuron_windows_use_cores() for one window. */
-int neuron_window_use_core(struct neuron_claim_core *cc,
-			   const struct drm_neuron_window *window);
-/*
- * neuron_window.c: the binding that @window asks for, NULL for an empty one, or
- * an ERR_PTR. Those that will be used need neuron_window_list(), too.
- */
-struct neuron_binding *
-neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
-		   const struct drm_neuron_window *window);
-int neuron_window_list(struct neuron_binding *binding);
-/* The same for all of a stream, which has at least @end bytes. */
-struct neuron_binding *
-neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
-			  u32 handle, u64 end);
-
-#endif /* _NEURON_WINDOWS_H_ */
+#endif /* _NEURON_WINDOW_H_ */
