@@ -11,7 +11,6 @@
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_fence.h"
-#include "neuron_gang.h"
 #include "neuron_job.h"
 #include "neuron_result.h"
 #include "neuron_transfer.h"

@@ -6,8 +6,11 @@
 #define _NEURON_JOB_H_
 
 #include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/types.h>
 #include <drm/gpu_scheduler.h>
 
+#include "contract/job.h"
 #include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_table.h"
@@ -74,6 +77,48 @@ struct neuron_job {
 	bool hang;
 };
 
+/*
+ * Gangs: jobs of several cores of a claim that start together.
+ *
+ * A member whose turn has come keeps its core and waits, not yet on the hardware, until
+ * the others have their turn, too. The last one to come rings all doorbells, one after
+ * the other. So a gang that cannot start has nothing to take back from the device. From
+ * the doorbells on the device keeps the members together.
+ *
+ * All cores get the gangs of a claim in the same order (neuron_submit.c), and jobs can
+ * only wait for fences of earlier submissions. So among the jobs that have not ended the
+ * oldest one can always go on: gangs do not wait for each other in a circle.
+ */
+
+/**
+ * struct neuron_gang - several jobs
+ * @ref: the jobs' and the submission's
+ * @id: number for the device
+ * @size: jobs
+ * @lock: what follows. The neuron_core.reset_lock of each job's core is taken under it,
+ *	all of them together, to start the jobs. It is also held while fences are
+ *	signalled, so nobody may wait for a fence or for memory under it
+ * @there: how many have had their turn
+ * @started: the doorbells have been rung
+ * @failed: none starts any more
+ * @culprit: index of the one that failed first, if one has
+ * @core: cores that are locked while the jobs are started, by index
+ * @member: jobs whose turn has come, by index. The scheduler keeps them as long as their
+ *	fences have not signalled; those that have ended are NULL again
+ */
+struct neuron_gang {
+	struct kref ref;
+	u64 id;
+	u32 size;
+	struct mutex lock; /* what follows */
+	u32 there;
+	bool started;
+	bool failed;
+	u32 culprit;
+	struct neuron_core *core[NEURON_JOB_MAX_GANG];
+	struct neuron_job *member[] __counted_by(size);
+};
+
 static inline struct neuron_job *to_neuron_job(struct drm_sched_job *job)
 {
 	return container_of(job, struct neuron_job, base);
@@ -107,18 +152,6 @@ struct neuron_job *neuron_job_active(struct neuron_core *core);
 /* Is @job on the hardware and has not failed? */
 bool neuron_job_runs(struct neuron_job *job);
 
-/* Under neuron_core.reset_lock: 0 or why it cannot start, which does not change. */
-int neuron_job_may_start(struct neuron_job *job);
-/*
- * Under neuron_core.reset_lock, and if it may: ring the doorbell. The job may end, and be
- * freed, at once.
- */
-void neuron_job_start(struct neuron_job *job);
-/* The result of a job that does not start, because member @culprit of its gang failed. */
-void neuron_job_blame(struct neuron_job *job, u32 culprit);
-/* Signal the fence of a job that was not started. */
-void neuron_job_end_waiting(struct neuron_job *job, int error);
-
 /* It has a window onto a chip that has left. */
 static inline bool neuron_job_is_stray(const struct neuron_job *job)
 {
@@ -129,6 +162,14 @@ static inline bool neuron_job_is_stray(const struct neuron_job *job)
 void neuron_job_stop_stray(struct neuron_core *core);
 /* End a job that faulted; under neuron_core.reset_lock. */
 void neuron_job_end_faulted(struct neuron_job *job);
+
+/* For @size jobs; ERR_PTR(-ENOMEM). */
+struct neuron_gang *neuron_gang_create(struct neuron_device *ndev, u32 size);
+struct neuron_gang *neuron_gang_get(struct neuron_gang *gang);
+void neuron_gang_put(struct neuron_gang *gang);
+
+/* @job was cancelled. Without a gang, or when that has started, nothing happens. */
+void neuron_gang_cancel(struct neuron_job *job);
 
 /* neuron_cancel.c: none of the jobs submitted so far waits for a fence. */
 void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);

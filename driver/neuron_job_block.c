@@ -6,7 +6,6 @@
 #include "contract/trace.h"
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
-#include "neuron_gang.h"
 #include "neuron_job.h"
 #include "neuron_job_block.h"
 #include "neuron_window.h"
