@@ -171,7 +171,7 @@ void neuron_gang_put(struct neuron_gang *gang);
 /* @job was cancelled. Without a gang, or when that has started, nothing happens. */
 void neuron_gang_cancel(struct neuron_job *job);
 
-/* neuron_cancel.c: none of the jobs submitted so far waits for a fence. */
+/* neuron_wait.c: none of the jobs submitted so far waits for a fence. */
 void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);
 
 #endif /* _NEURON_JOB_H_ */

@@ -50,7 +50,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_watch.o \
 	driver/neuron_submit.o \
 	driver/neuron_job_block.o \
-	driver/neuron_cancel.o \
 	driver/neuron_result.o \
 	driver/neuron_wait.o \
 	driver/neuron_status.o \
