@@ -49,7 +49,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_fence.o \
 	driver/neuron_watch.o \
 	driver/neuron_submit.o \
-	driver/neuron_job_block.o \
 	driver/neuron_result.o \
 	driver/neuron_wait.o \
 	driver/neuron_status.o \
