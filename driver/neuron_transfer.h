@@ -154,22 +154,7 @@ int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
 /* neuron_transfer.c, as what follows: what the schedulers of transfers do. */
 extern const struct drm_sched_backend_ops neuron_transfer_sched_ops;
 
-/*
- * A transfer of @nr moves in queue number @queue, without moves, buffers and pattern yet; or
- * ERR_PTR(-ENOMEM). Inside drm_dev_enter().
- */
-struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *of,
-					       u32 queue, unsigned int nr,
-					       size_t pattern_size);
 /* The last one gives everything back, later. */
 void neuron_transfer_put(struct neuron_transfer *transfer);
-
-/*
- * neuron_transfer_build.c: check @args, all but the syncobjs, and make the moves. drm_dbg()
- * says what was refused.
- */
-struct neuron_transfer *
-neuron_transfer_build(struct neuron_transfers *of, struct drm_file *file,
-		      const struct drm_neuron_transfer *args);
 
 #endif /* _NEURON_TRANSFER_H_ */

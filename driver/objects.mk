@@ -16,7 +16,6 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_copy_ioctl.o \
 	driver/neuron_transfer.o \
 	driver/neuron_transfer_file.o \
-	driver/neuron_transfer_build.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
 	driver/neuron_look.o \
