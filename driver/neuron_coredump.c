@@ -1,20 +1,443 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Core dumps: capturing, publishing, the DUMP ioctl.
+ * Core dumps of failed and hung jobs: captured where the job ends, printed and published
+ * by a thread of their own; the DUMP ioctl.
  */
+#include <linux/bitops.h>
 #include <linux/devcoredump.h>
 #include <linux/kernfs.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/types.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <drm/drm_print.h>
 
+#include "contract/record.h"
+#include "neuron/address.h"
 #include "neuron_claim.h"
 #include "neuron_core.h"
 #include "neuron_coredump.h"
-#include "neuron_dump.h"
+#include "neuron_gem.h"
+#include "neuron_grant.h"
 #include "neuron_job.h"
+#include "neuron_report.h"
 #include "neuron_table.h"
+
+#define NEURON_DUMP_QUEUES	64	/* of a job */
+#define NEURON_DUMP_WINDOWS	256	/* of its table, those that are not empty */
+#define NEURON_DUMP_BYTES	(256 * 1024)	/* of text, at most */
+#define NEURON_DUMP_NOTIFIES	16	/* last entries of the stream */
+#define NEURON_DUMP_REGS	(0x40 / 4)	/* first words of the core's block */
+
+/**
+ * struct neuron_dump_queue - a queue of the job
+ * @engine: DMA engine of the chip
+ * @queue: queue of the engine
+ * @m2s_head: position in the M2S ring
+ * @m2s_tail: descriptors given to it
+ * @s2m_head: position in the S2M ring
+ * @s2m_tail: descriptors given to it
+ */
+struct neuron_dump_queue {
+	u16 engine;
+	u16 queue;
+	u32 m2s_head;
+	u32 m2s_tail;
+	u32 s2m_head;
+	u32 s2m_tail;
+};
+
+/**
+ * struct neuron_dump_engine - an engine of the core
+ * @pc: instruction
+ * @state: enum neuron_engine_status
+ * @wait: semaphore or event (NEURON_CORE_WAIT_EVENT) that it waits for
+ * @poster: NEURON_CTL_SEM_POSTER of that semaphore
+ */
+struct neuron_dump_engine {
+	u32 pc;
+	u32 state;
+	u32 wait;
+	u32 poster;
+};
+
+/**
+ * struct neuron_dump - state of a core
+ * @work: publishes it
+ * @cc: core in its claim; the claim is referenced
+ * @table: window table of the job, referenced, or NULL
+ * @memory: what was in the core's memories, or NULL
+ * @job: job id
+ * @ran_ns: since the doorbell
+ * @faulted: @record is the device's; else the job was hung
+ * @broken: the device broke the contract
+ * @record: completion record
+ * @reg: start of the core's register block
+ * @engine: engines
+ * @sem: semaphores
+ * @event: bit i: event i is set
+ * @nr_notifies: of @notify
+ * @notify: last entries of the notification stream, the newest last
+ * @nr_queues: of the job; the first NEURON_DUMP_QUEUES are in @queue
+ * @queue: queues
+ */
+struct neuron_dump {
+	struct work_struct work;
+	struct neuron_claim_core *cc;
+	struct neuron_table *table;
+	struct neuron_core_memory *memory;
+	u64 job;
+	u64 ran_ns;
+	bool faulted;
+	bool broken;
+	struct neuron_record record;
+	u32 reg[NEURON_DUMP_REGS];
+	struct neuron_dump_engine engine[NEURON_NR_ENGINES];
+	s32 sem[NEURON_NR_SEMAPHORES];
+	u64 event[NEURON_NR_EVENTS / 64];
+	unsigned int nr_notifies;
+	struct neuron_hw_notify notify[NEURON_DUMP_NOTIFIES];
+	unsigned int nr_queues;
+	struct neuron_dump_queue queue[NEURON_DUMP_QUEUES];
+};
+
+/**
+ * struct neuron_dump_text - a dump that is kept for the owner of the core
+ * @kept: referenced by the claim and by each reader
+ * @job: id of the job that the dump is about
+ * @size: bytes of @text
+ * @text: the dump as text
+ * @memory: contents of the core's memories, printed when a reader asks for them; or NULL
+ */
+struct neuron_dump_text {
+	struct neuron_kept_dump kept;
+	u64 job;
+	size_t size;
+	char *text;
+	struct neuron_core_memory *memory;
+};
+
+/*
+ * The last notifications of a job, when it has a stream in memory of the kernel.
+ */
+
+/**
+ * struct neuron_dump_source - the part of the stream that the job writes
+ * @bo: stream
+ * @first: its first entry in the buffer
+ * @nr: entries
+ */
+struct neuron_dump_source {
+	struct neuron_bo *bo;
+	u64 first;
+	u32 nr;
+};
+
+/*
+ * A dump is on the way to the end of a fence, and each look at an entry goes through the
+ * chunks of the buffer. With chunks of the usual 2 MiB that is any stream.
+ */
+#define NEURON_DUMP_CHUNKS	4096
+
+#define NEURON_PAGE_NOTIFIES	(PAGE_SIZE / sizeof(struct neuron_hw_notify))
+
+static bool neuron_dump_source_find(struct neuron_dump_source *source,
+				    struct neuron_job *job)
+{
+	const struct neuron_binding *binding;
+	u64 offset, size;
+
+	if (!job->table || neuron_table_hw_entries(job->table) == job->table->nr)
+		return false;
+	binding = job->table->binding[job->table->nr];
+	/* The job block lies in memory that the device can write. */
+	offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET,
+			    le64_to_cpu(job->hw->notify_addr));
+	size = le32_to_cpu(job->hw->notify_size);
+	source->bo = binding->bo;
+	source->first = offset / sizeof(struct neuron_hw_notify);
+	source->nr = size / sizeof(struct neuron_hw_notify);
+	return source->nr &&
+	       neuron_host_bo_chunks(source->bo) <= NEURON_DUMP_CHUNKS &&
+	       offset <= source->bo->base.size &&
+	       size <= source->bo->base.size - offset;
+}
+
+static struct neuron_hw_notify
+neuron_dump_notify(const struct neuron_dump_source *source, u32 index)
+{
+	u64 entry = source->first + index;
+	const struct neuron_hw_notify *page;
+	unsigned long pfn;
+
+	if (!neuron_host_bo_pages(source->bo, entry / NEURON_PAGE_NOTIFIES,
+				  &pfn))
+		return (struct neuron_hw_notify){ };
+	page = pfn_to_kaddr(pfn);
+	return page[entry % NEURON_PAGE_NOTIFIES];
+}
+
+static bool neuron_dump_phase(const struct neuron_dump_source *source, u32 index)
+{
+	return le32_to_cpu(neuron_dump_notify(source, index).source) >> 31;
+}
+
+/*
+ * The entries of this lap have another phase than those after them. All of one
+ * phase: a lap has just ended, or none of it was written.
+ */
+static u32 neuron_dump_last(const struct neuron_dump_source *source)
+{
+	bool phase = neuron_dump_phase(source, 0);
+	u32 low = 0, high = source->nr;
+
+	while (high - low > 1) {
+		u32 middle = low + (high - low) / 2;
+
+		if (neuron_dump_phase(source, middle) == phase)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void neuron_dump_stream(struct neuron_dump *dump, struct neuron_job *job)
+{
+	struct neuron_dump_source source;
+	struct neuron_hw_notify entry;
+	u32 i, last;
+
+	if (!neuron_dump_source_find(&source, job))
+		return;
+	last = neuron_dump_last(&source);
+	for (i = min_t(u32, NEURON_DUMP_NOTIFIES, source.nr); i--;) {
+		entry = neuron_dump_notify(&source, (last + source.nr - i) %
+					   source.nr);
+		/* What was never written. */
+		if (!entry.source && !entry.tag && !entry.time_ns)
+			continue;
+		dump->notify[dump->nr_notifies++] = entry;
+	}
+}
+
+/*
+ * Dumps as text. Documentation/driver.rst has the format.
+ */
+
+static void neuron_dump_print_head(const struct neuron_dump *dump,
+				   struct drm_printer *p)
+{
+	const struct neuron_core *core = dump->cc->core;
+	struct neuron_device *ndev = core->ndev;
+	char text[NEURON_FAULT_TEXT];
+
+	drm_printf(p, "neuron core dump 2\n");
+	drm_printf(p, "device: %s %s\n", ndev->gen->name,
+		   dev_name(ndev->drm.dev));
+	drm_printf(p, "core: %u", core->index);
+	if (neuron_core_is_cc(core))
+		drm_printf(p, " (%s)", core->name);
+	drm_printf(p, "\njob: %llu\nran_ns: %llu\n", dump->job, dump->ran_ns);
+	neuron_fault_format(text, &dump->record);
+	if (dump->faulted)
+		drm_printf(p, "reason: %s\n", text);
+	else
+		drm_printf(p, "reason: %s\n",
+			   dump->broken ? "broken contract" : "hang");
+}
+
+static u64 neuron_dump_reg64(const struct neuron_dump *dump, u32 reg)
+{
+	return dump->reg[reg / 4] | (u64)dump->reg[reg / 4 + 1] << 32;
+}
+
+static void neuron_dump_print_regs(const struct neuron_dump *dump,
+				   struct drm_printer *p)
+{
+	drm_printf(p, "core_status: %u\n", dump->reg[NEURON_CORE_STATUS / 4]);
+	drm_printf(p, "progress: %llu\n",
+		   neuron_dump_reg64(dump, NEURON_CORE_PROGRESS));
+	drm_printf(p, "register cause: %#x\n",
+		   dump->reg[NEURON_CORE_CAUSE / 4]);
+	drm_printf(p, "register mask: %#x\n", dump->reg[NEURON_CORE_MASK / 4]);
+	drm_printf(p, "register vector: %u\n",
+		   dump->reg[NEURON_CORE_VECTOR / 4]);
+	drm_printf(p, "register generation: %u\n",
+		   dump->reg[NEURON_CORE_GENERATION / 4]);
+	drm_printf(p, "register busy_ns: %llu\n",
+		   neuron_dump_reg64(dump, NEURON_CORE_BUSY_NS));
+	drm_printf(p, "register stale_posts: %u\n",
+		   dump->reg[NEURON_CORE_STALE_POSTS / 4]);
+	drm_printf(p, "register violations: %u\n",
+		   dump->reg[NEURON_CORE_VIOLATIONS / 4]);
+	drm_printf(p, "register jobs: %u\n", dump->reg[NEURON_CORE_JOBS / 4]);
+}
+
+static void neuron_dump_print_poster(u32 poster, struct drm_printer *p)
+{
+	u32 who = NEURON_GET(NEURON_SEM_POSTER_WHO, poster);
+
+	switch (NEURON_GET(NEURON_SEM_POSTER_KIND, poster)) {
+	case NEURON_SEM_POSTER_NOBODY:
+		drm_printf(p, "nobody");
+		break;
+	case NEURON_SEM_POSTER_ENGINE:
+		drm_printf(p, "engine %s", neuron_engine_name(who));
+		break;
+	case NEURON_SEM_POSTER_DMA:
+		drm_printf(p, "dma %u.%u", who >> 4, who & 0xf);
+		break;
+	case NEURON_SEM_POSTER_PEER:
+		drm_printf(p, "chip %u", who);
+		break;
+	case NEURON_SEM_POSTER_HOST:
+		drm_printf(p, "host");
+		break;
+	case NEURON_SEM_POSTER_CC:
+		drm_printf(p, "CC-core %u", who);
+		break;
+	default:
+		drm_printf(p, "? %#x", poster);
+		break;
+	}
+}
+
+/* What the engine waits for, and who could end that. */
+static void neuron_dump_print_wait(const struct neuron_dump *dump,
+				   unsigned int engine, struct drm_printer *p)
+{
+	u32 wait = dump->engine[engine].wait;
+	u32 index = wait % NEURON_NR_SEMAPHORES;
+
+	if (dump->engine[engine].state != NEURON_ENGINE_WAITING)
+		return;
+	if (wait & NEURON_CORE_WAIT_EVENT) {
+		drm_printf(p, "wait %s: event %u value %u\n",
+			   neuron_engine_name(engine), index,
+			   !!(dump->event[index / 64] & BIT_ULL(index % 64)));
+		return;
+	}
+	drm_printf(p, "wait %s: semaphore %u value %d last changed by ",
+		   neuron_engine_name(engine), index, dump->sem[index]);
+	neuron_dump_print_poster(dump->engine[engine].poster, p);
+	drm_printf(p, "\n");
+	neuron_grant_print(dump->cc, index, p);
+}
+
+static void neuron_dump_print_engines(const struct neuron_dump *dump,
+				      struct drm_printer *p)
+{
+	static const char * const states[] = { "halted", "running", "waiting" };
+	const struct neuron_dump_engine *engine;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		engine = &dump->engine[i];
+		drm_printf(p, "engine %s: pc %u state %s", neuron_engine_name(i),
+			   engine->pc, engine->state < ARRAY_SIZE(states) ?
+			   states[engine->state] : "?");
+		if (engine->state == NEURON_ENGINE_WAITING)
+			drm_printf(p, " %s %u",
+				   engine->wait & NEURON_CORE_WAIT_EVENT ?
+				   "event" : "semaphore",
+				   engine->wait % NEURON_NR_SEMAPHORES);
+		drm_printf(p, "\n");
+	}
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		neuron_dump_print_wait(dump, i, p);
+}
+
+static bool neuron_dump_queue_busy(const struct neuron_dump_queue *queue)
+{
+	return queue->m2s_head != queue->m2s_tail ||
+	       queue->s2m_head != queue->s2m_tail;
+}
+
+/* After a fault the chip has stopped everything. */
+static void neuron_dump_print_unfinished(const struct neuron_dump *dump,
+					 struct drm_printer *p)
+{
+	unsigned int i;
+
+	if (dump->faulted)
+		return;
+	drm_printf(p, "unfinished:");
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		if (dump->engine[i].state != NEURON_ENGINE_HALTED)
+			drm_printf(p, " engine %s", neuron_engine_name(i));
+	for (i = 0; i < min(dump->nr_queues, NEURON_DUMP_QUEUES); i++)
+		if (neuron_dump_queue_busy(&dump->queue[i]))
+			drm_printf(p, " queue %u", i);
+	drm_printf(p, "\n");
+}
+
+static void neuron_dump_print_posts(const struct neuron_dump *dump,
+				    struct drm_printer *p)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
+		if (dump->sem[i])
+			drm_printf(p, "semaphore %u: %d\n", i, dump->sem[i]);
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		if (dump->event[i / 64] & BIT_ULL(i % 64))
+			drm_printf(p, "event %u: 1\n", i);
+}
+
+static void neuron_dump_print_queues(const struct neuron_dump *dump,
+				     struct drm_printer *p)
+{
+	const struct neuron_dump_queue *queue;
+	unsigned int i;
+
+	for (i = 0; i < min(dump->nr_queues, NEURON_DUMP_QUEUES); i++) {
+		queue = &dump->queue[i];
+		drm_printf(p, "queue %u: dma %u.%u m2s %u/%u s2m %u/%u\n", i,
+			   queue->engine, queue->queue, queue->m2s_head,
+			   queue->m2s_tail, queue->s2m_head, queue->s2m_tail);
+	}
+	if (dump->nr_queues > NEURON_DUMP_QUEUES)
+		drm_printf(p, "queues: %u more\n",
+			   dump->nr_queues - NEURON_DUMP_QUEUES);
+}
+
+static void neuron_dump_print_notifies(const struct neuron_dump *dump,
+				       struct drm_printer *p)
+{
+	const struct neuron_hw_notify *notify;
+	unsigned int i;
+	u32 source;
+
+	for (i = 0; i < dump->nr_notifies; i++) {
+		notify = &dump->notify[i];
+		source = le32_to_cpu(notify->source);
+		drm_printf(p, "notify: engine %s pc %u tag %#x time_ns %llu\n",
+			   neuron_engine_name(source >> 24 & 7),
+			   source & 0xffffff, le32_to_cpu(notify->tag),
+			   le64_to_cpu(notify->time_ns));
+	}
+}
+
+/* May sleep. */
+static void neuron_dump_print(const struct neuron_dump *dump, struct drm_printer *p)
+{
+	neuron_dump_print_head(dump, p);
+	neuron_dump_print_regs(dump, p);
+	neuron_dump_print_engines(dump, p);
+	neuron_dump_print_unfinished(dump, p);
+	neuron_dump_print_posts(dump, p);
+	neuron_dump_print_queues(dump, p);
+	neuron_dump_print_notifies(dump, p);
+	if (dump->table)
+		neuron_table_print(dump->table, NEURON_DUMP_WINDOWS, p);
+}
+
+/* Capturing, publishing, the ioctl. */
 
 /* A device that publishes so many has no time for more. */
 #define NEURON_DUMPS_PENDING	8

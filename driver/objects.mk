@@ -53,8 +53,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_status.o \
 	driver/neuron_report.o \
 	driver/neuron_coredump.o \
-	driver/neuron_dump_print.o \
-	driver/neuron_dump_stream.o \
 
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
