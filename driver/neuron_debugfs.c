@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * debugfs: the state of the allocators, the copy queues and the cores.
+ * debugfs: the state of the allocators, the copy queues and the cores, and what the hardware
+ * shows: queues, semaphores, the windows of jobs.
  */
 #include <linux/pid.h>
 #include <linux/sched.h>
@@ -14,10 +15,12 @@
 #include "neuron_debugfs.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
+#include "neuron_hw.h"
 #include "neuron_job.h"
+#include "neuron_table.h"
 #include "neuron_usage.h"
 
-struct neuron_device *neuron_debugfs_device(struct seq_file *m)
+static struct neuron_device *neuron_debugfs_device(struct seq_file *m)
 {
 	struct drm_debugfs_entry *entry = m->private;
 
@@ -164,9 +167,159 @@ static int neuron_debugfs_files(struct seq_file *m, void *data)
 	return 0;
 }
 
+/* The hardware. */
+
+/**
+ * struct neuron_queue_regs - one side of a queue
+ * @length: descriptors of the ring; 0: never set up, or reset
+ * @head: position
+ * @tail: descriptors given to it
+ * @status: NEURON_UDMA_Q_STATUS
+ */
+struct neuron_queue_regs {
+	u32 length;
+	u32 head;
+	u32 tail;
+	u32 status;
+};
+
+static void neuron_queue_read(void __iomem *q, struct neuron_queue_regs *regs)
+{
+	regs->length = readl(q + NEURON_UDMA_Q_LENGTH);
+	regs->head = readl(q + NEURON_UDMA_Q_HEAD) & NEURON_UDMA_Q_PTR;
+	regs->tail = readl(q + NEURON_UDMA_Q_TAIL) & NEURON_UDMA_Q_PTR;
+	regs->status = readl(q + NEURON_UDMA_Q_STATUS);
+}
+
+/* Rings that jobs may have; those of copies are the kernel's. */
+static void neuron_queue_owner(struct neuron_device *ndev, unsigned int engine,
+			       struct seq_file *m)
+{
+	struct neuron_core *core;
+
+	if (engine >= ndev->gen->nr_ring) {
+		seq_puts(m, "kernel");
+		return;
+	}
+	core = &ndev->core[engine / (ndev->gen->nr_ring / ndev->gen->nr_cores)];
+	mutex_lock(&ndev->claim_lock);
+	seq_printf(m, "core%u pid %d", core->index, pid_nr(core->owner_pid));
+	mutex_unlock(&ndev->claim_lock);
+}
+
+static void neuron_queue_show(struct neuron_device *ndev, unsigned int engine,
+			      unsigned int queue, struct seq_file *m)
+{
+	void __iomem *block = ndev->bar0 + neuron_dma_bar0(ndev->gen, engine);
+	struct neuron_queue_regs m2s, s2m;
+
+	neuron_queue_read(block + NEURON_UDMA_M2S_Q(queue), &m2s);
+	neuron_queue_read(block + NEURON_UDMA_S2M_Q(queue), &s2m);
+	if (!m2s.tail && !s2m.tail && !m2s.head && !s2m.head)
+		return;
+	seq_printf(m, "%u.%u m2s %u/%u of %u s2m %u/%u of %u %s ", engine,
+		   queue, m2s.head, m2s.tail, m2s.length, s2m.head, s2m.tail,
+		   s2m.length,
+		   (m2s.status | s2m.status) & NEURON_UDMA_Q_STATUS_BUSY ?
+		   "busy" : m2s.head != m2s.tail || s2m.head != s2m.tail ?
+		   "waiting" : "idle");
+	neuron_queue_owner(ndev, engine, m);
+	seq_putc(m, '\n');
+}
+
+/* A device that sleeps has nothing to show, and says so. */
+static int neuron_debugfs_regs_get(struct neuron_device *ndev, struct seq_file *m,
+				   int *idx)
+{
+	int ret = neuron_regs_get_awake(ndev, idx);
+
+	if (ret == -EAGAIN)
+		seq_puts(m, "the device sleeps\n");
+	return ret;
+}
+
+/* Those that have moved since they were last reset. */
+static int neuron_debugfs_queues(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	unsigned int i, queue;
+	int idx, ret;
+
+	ret = neuron_debugfs_regs_get(ndev, m, &idx);
+	if (ret)
+		return ret == -EAGAIN ? 0 : ret;
+	seq_puts(m, "engine.queue head/tail of length, state, owner\n");
+	for (i = 0; i < ndev->gen->nr_dma; i++)
+		for (queue = 0; queue < NEURON_UDMA_QUEUES; queue++)
+			neuron_queue_show(ndev, i, queue, m);
+	neuron_regs_put_awake(ndev, idx);
+	return 0;
+}
+
+static void neuron_semaphores_show(struct neuron_core *core, struct seq_file *m)
+{
+	void __iomem *sems = core->ndev->bar0 + core->sems_bar0;
+	unsigned int i;
+	s32 value;
+
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		value = readl(sems + NEURON_SEM_READ(i));
+		if (value)
+			seq_printf(m, "%s: semaphore %u: %d\n", core->name, i,
+				   value);
+	}
+	for (i = 0; i < NEURON_NR_EVENTS; i++)
+		if (readl(sems + NEURON_SEM_EVENT(i)))
+			seq_printf(m, "%s: event %u: 1\n", core->name, i);
+}
+
+static int neuron_debugfs_semaphores(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	unsigned int i;
+	int idx, ret;
+
+	ret = neuron_debugfs_regs_get(ndev, m, &idx);
+	if (ret)
+		return ret == -EAGAIN ? 0 : ret;
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		neuron_semaphores_show(neuron_unit(ndev, i), m);
+	neuron_regs_put_awake(ndev, idx);
+	return 0;
+}
+
+/* Nothing of the device is touched: the tables are the kernel's. */
+static int neuron_debugfs_windows(struct seq_file *m, void *data)
+{
+	struct neuron_device *ndev = neuron_debugfs_device(m);
+	struct drm_printer p = drm_seq_file_printer(m);
+	struct neuron_core *core;
+	struct neuron_job *job;
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
+		core = neuron_unit(ndev, i);
+		job = neuron_job_active(core);
+		if (!job)
+			continue;
+		seq_printf(m, "%s: job %llu\n", core->name, job->id);
+		if (job->table)
+			neuron_table_print(job->table, NEURON_MAX_WINDOWS, &p);
+		neuron_job_put(job);
+	}
+	return 0;
+}
+
+static const struct drm_debugfs_info neuron_debugfs_hw_files[] = {
+	{ "queues", neuron_debugfs_queues },
+	{ "semaphores", neuron_debugfs_semaphores },
+	{ "windows", neuron_debugfs_windows },
+};
+
 void neuron_debugfs_init(struct neuron_device *ndev)
 {
-	neuron_debugfs_hw_init(ndev);
+	drm_debugfs_add_files(&ndev->drm, neuron_debugfs_hw_files,
+			      ARRAY_SIZE(neuron_debugfs_hw_files));
 	drm_debugfs_add_file(&ndev->drm, "files", neuron_debugfs_files, NULL);
 	drm_debugfs_add_file(&ndev->drm, "hbm", neuron_debugfs_hbm, NULL);
 	drm_debugfs_add_file(&ndev->drm, "usage", neuron_debugfs_usage, NULL);

@@ -518,9 +518,6 @@ extern const struct attribute_group neuron_sysfs_counter_group;
 int neuron_sysfs_init(struct neuron_device *ndev);
 int neuron_sysfs_traffic_init(struct neuron_device *ndev);
 
-/* neuron_debugfs.c */
-void neuron_debugfs_init(struct neuron_device *ndev);
-
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
 NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
 NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */

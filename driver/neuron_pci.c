@@ -8,6 +8,7 @@
 
 #include "neuron_copy.h"
 #include "neuron_coredump.h"
+#include "neuron_debugfs.h"
 #include "neuron_event.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"

@@ -34,7 +34,6 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_event.o \
 	driver/neuron_listener.o \
 	driver/neuron_debugfs.o \
-	driver/neuron_debugfs_hw.o \
 	driver/neuron_trace.o
 
 # Cores, claims and jobs:
