@@ -175,6 +175,15 @@ static int neuron_claim_take(struct neuron_claim *claim,
 	return claim->mask ? 0 : -EBUSY;
 }
 
+/* The core has, or has lost, its owner. */
+static void neuron_claim_renew_status(struct neuron_status *status)
+{
+	unsigned int i;
+
+	for (i = 0; i < DRM_NEURON_NR_STATUS_COUNTERS; i++)
+		atomic64_set(&status->present[i], 0);
+}
+
 static void neuron_claim_give_back(struct neuron_claim *claim)
 {
 	struct neuron_device *ndev = claim->ndev;
@@ -184,7 +193,7 @@ static void neuron_claim_give_back(struct neuron_claim *claim)
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
 		if (ndev->core[i].claim != claim)
 			continue;
-		neuron_status_renew(&ndev->core[i].status);
+		neuron_claim_renew_status(&ndev->core[i].status);
 		ndev->core[i].claim = NULL;
 		put_pid(ndev->core[i].owner_pid);
 		ndev->core[i].owner_pid = NULL;
@@ -206,7 +215,7 @@ static int neuron_claim_equip_core(struct neuron_claim *claim,
 	if (IS_ERR(cc))
 		return PTR_ERR(cc);
 	cc->generation = core->generation;
-	neuron_status_renew(&core->status);
+	neuron_claim_renew_status(&core->status);
 	/* debugfs and other ioctls may look already. */
 	smp_store_release(&claim->core[core->index], cc);
 	return 0;

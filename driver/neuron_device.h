@@ -21,11 +21,11 @@
 #include <drm/drm_device.h>
 #include <drm/drm_print.h>
 
+#include "drm/neuron_accel.h"
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
 #include "neuron_ioctl.h"
-#include "neuron_status.h"
 
 struct dma_pool;
 struct drm_neuron_link_info;
@@ -74,6 +74,16 @@ struct neuron_core_stats {
 	u64 hangs;
 	u64 resets;
 	u64 reset_failures;
+};
+
+/**
+ * struct neuron_status - the counters of a core
+ * @total: all that was posted since the driver was loaded, or the last reset
+ * @present: of that, by the claim that has the core now
+ */
+struct neuron_status {
+	atomic64_t total[DRM_NEURON_NR_STATUS_COUNTERS];
+	atomic64_t present[DRM_NEURON_NR_STATUS_COUNTERS];
 };
 
 /**
@@ -272,7 +282,7 @@ struct neuron_counters {
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
- * @looks: what the device said last, for those who monitor it (neuron_look.c)
+ * @looks: what the device said last, for those who monitor it (neuron_monitor.c)
  */
 struct neuron_device {
 	struct drm_device drm;
@@ -532,7 +542,6 @@ NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
 NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
 NEURON_IOCTL_HANDLER(reset);		/* neuron_cancel.c */
 NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
-NEURON_IOCTL_HANDLER(post);		/* neuron_status.c */
 NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
 NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
 NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */

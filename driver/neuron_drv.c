@@ -15,6 +15,7 @@
 #include "neuron_gem.h"
 #include "neuron_hw.h"
 #include "neuron_listener.h"
+#include "neuron_monitor.h"
 #include "neuron_transfer.h"
 
 static int neuron_open(struct drm_device *drm, struct drm_file *file)

@@ -126,11 +126,4 @@ int neuron_reset_init(struct neuron_device *ndev);
 /* The reset work is not running, and never runs again, on return. */
 void neuron_reset_fini(struct neuron_device *ndev);
 
-/*
- * neuron_look.c. The device is about to be started: a reset or the loss of power has cleared
- * its counters, or an earlier driver has left them as they are. What they say now is not added
- * to the sums. Who calls holds hw_lock, or the device has no users yet.
- */
-void neuron_look_begin_anew(struct neuron_device *ndev);
-
 #endif /* _NEURON_HW_H_ */

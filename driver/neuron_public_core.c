@@ -6,7 +6,7 @@
 #include <linux/math64.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_public.h"
 
 static ssize_t core_arch_show(const struct neuron_node *node, unsigned long arg,

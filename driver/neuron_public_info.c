@@ -6,7 +6,7 @@
 #include <linux/err.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_public.h"
 
 /* Identity. */

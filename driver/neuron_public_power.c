@@ -7,7 +7,7 @@
 #include <linux/sysfs.h>
 #include <linux/timekeeping.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_public.h"
 
 #define NEURON_POWER_SAMPLE	(5 * HZ)

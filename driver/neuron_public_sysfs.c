@@ -15,7 +15,7 @@
 
 #include "neuron/address.h"
 #include "neuron_hw.h"
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_public.h"
 #include "neuron_public_sysfs.h"
 

@@ -18,9 +18,8 @@
 #include "neuron_hw.h"
 #include "neuron_ioctl.h"
 #include "neuron_listener.h"
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_result.h"
-#include "neuron_status.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
 

@@ -19,7 +19,7 @@
 #include "neuron_event.h"
 #include "neuron_hbm.h"
 #include "neuron_hw.h"
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 
 #define NEURON_RESET_RETRY_MS	100
 

@@ -8,7 +8,7 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron_hbm.h"
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 
 static ssize_t device_name_show(struct device *dev,
 				struct device_attribute *attr, char *buf)

@@ -8,7 +8,7 @@
 #include <linux/err.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_node.h"
 
 static ssize_t neuron_core_stat_show(const struct neuron_node *node,

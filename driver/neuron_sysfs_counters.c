@@ -8,7 +8,7 @@
 #include <linux/stddef.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 
 /**
  * struct neuron_counter_attr - a counter of the driver

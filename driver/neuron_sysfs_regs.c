@@ -9,7 +9,7 @@
 #include <linux/stddef.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 
 /**
  * struct neuron_reg_attr - a part of a register

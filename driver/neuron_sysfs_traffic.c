@@ -7,7 +7,7 @@
 #include <linux/err.h>
 #include <linux/sysfs.h>
 
-#include "neuron_look.h"
+#include "neuron_monitor.h"
 #include "neuron_node.h"
 
 /* What is a u32 of drm_neuron_link_info; @offset: in it. */

@@ -18,7 +18,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_transfer_file.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
-	driver/neuron_look.o \
+	driver/neuron_monitor.o \
 	driver/neuron_node.o \
 	driver/neuron_sysfs.o \
 	driver/neuron_sysfs_core.o \
@@ -49,7 +49,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_submit.o \
 	driver/neuron_result.o \
 	driver/neuron_wait.o \
-	driver/neuron_status.o \
 	driver/neuron_report.o \
 	driver/neuron_coredump.o \
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the device said last, for those who monitor it. They do not wake up a device that
- * sleeps: they get what its registers said when it was last awake.
+ * For those who monitor a device: what it said last, and what the owners of its cores post.
+ *
+ * Who monitors does not wake up a device that sleeps: he gets what its registers said when it
+ * was last awake.
  */
-#ifndef _NEURON_LOOK_H_
-#define _NEURON_LOOK_H_
+#ifndef _NEURON_MONITOR_H_
+#define _NEURON_MONITOR_H_
 
 #include "neuron_device.h"
+#include "neuron_ioctl.h"
 
 #define NEURON_MAX_DICE		2
+#define NEURON_MAX_POSTS	64	/* of a call */
 
 /* What is read together. */
 enum neuron_look_part {
@@ -109,4 +113,20 @@ void neuron_look_end(struct neuron_device *ndev);
 /* The device is about to sleep: keep all that it says now. */
 void neuron_look_keep(struct neuron_device *ndev);
 
-#endif /* _NEURON_LOOK_H_ */
+/*
+ * The device is about to be started: a reset or the loss of power has cleared
+ * its counters, or an earlier driver has left them as they are. What they say now is not added
+ * to the sums. Who calls holds hw_lock, or the device has no users yet.
+ */
+void neuron_look_begin_anew(struct neuron_device *ndev);
+
+/*
+ * Status counters: what the owner of a core tells those who monitor it. The driver makes no
+ * use of them. Both sums of @counter become zero:
+ */
+void neuron_status_clear(struct neuron_status *status, unsigned int counter);
+/* As in sysfs; NULL: no such counter. */
+const char *neuron_status_name(unsigned int counter);
+NEURON_IOCTL_HANDLER(post);
+
+#endif /* _NEURON_MONITOR_H_ */
