@@ -517,17 +517,6 @@ bool neuron_irq_poll(struct neuron_device *ndev);
 extern const struct drm_driver neuron_drm_driver;
 extern struct pci_driver neuron_pci_driver;
 
-/*
- * neuron_sysfs.c, neuron_sysfs_regs.c, neuron_sysfs_counters.c, neuron_sysfs_core.c,
- * neuron_sysfs_traffic.c
- */
-extern const struct attribute_group *neuron_sysfs_groups[];
-extern const struct attribute_group neuron_sysfs_reg_group;
-extern const struct attribute_group neuron_sysfs_ecc_group;
-extern const struct attribute_group neuron_sysfs_counter_group;
-int neuron_sysfs_init(struct neuron_device *ndev);
-int neuron_sysfs_traffic_init(struct neuron_device *ndev);
-
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
 NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
 NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */

@@ -16,6 +16,7 @@
 #include "neuron_job.h"
 #include "neuron_monitor.h"
 #include "neuron_public_sysfs.h"
+#include "neuron_sysfs.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
 #include "neuron_watch.h"

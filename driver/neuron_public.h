@@ -11,7 +11,7 @@
 #include <linux/workqueue.h>
 
 #include "neuron_device.h"
-#include "neuron_node.h"
+#include "neuron_sysfs.h"
 
 /**
  * struct neuron_public_power - the power of a chip over a while

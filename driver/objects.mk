@@ -19,12 +19,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_ioctl.o \
 	driver/neuron_query.o \
 	driver/neuron_monitor.o \
-	driver/neuron_node.o \
 	driver/neuron_sysfs.o \
-	driver/neuron_sysfs_core.o \
-	driver/neuron_sysfs_regs.o \
-	driver/neuron_sysfs_counters.o \
-	driver/neuron_sysfs_traffic.o \
 	driver/neuron_public_sysfs.o \
 	driver/neuron_public_class.o \
 	driver/neuron_public_info.o \

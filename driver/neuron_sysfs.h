@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Directories in sysfs with files that are numbers, described by tables.
+ * sysfs: the attributes of the PCI device, and directories with files that are numbers,
+ * described by tables.
  */
-#ifndef _NEURON_NODE_H_
-#define _NEURON_NODE_H_
+#ifndef _NEURON_SYSFS_H_
+#define _NEURON_SYSFS_H_
 
 #include <linux/kobject.h>
 #include <linux/list.h>
 #include <linux/sysfs.h>
 
+struct neuron_device;
 struct neuron_node_attr;
 
 /**
@@ -80,4 +82,8 @@ struct neuron_node *neuron_node_add(struct neuron_node *parent,
 /* With all that is in it; no file is being read any more. NULL is fine. */
 void neuron_node_remove(struct neuron_node *node);
 
-#endif /* _NEURON_NODE_H_ */
+/* Of the PCI device. */
+extern const struct attribute_group *neuron_sysfs_groups[];
+int neuron_sysfs_init(struct neuron_device *ndev);
+
+#endif /* _NEURON_SYSFS_H_ */
