@@ -15,7 +15,7 @@
 #include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_monitor.h"
-#include "neuron_public_sysfs.h"
+#include "neuron_public.h"
 #include "neuron_sysfs.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"

@@ -20,12 +20,7 @@ neuron-y := driver/neuron_drv.o \
 	driver/neuron_query.o \
 	driver/neuron_monitor.o \
 	driver/neuron_sysfs.o \
-	driver/neuron_public_sysfs.o \
-	driver/neuron_public_class.o \
-	driver/neuron_public_info.o \
-	driver/neuron_public_core.o \
-	driver/neuron_public_memory.o \
-	driver/neuron_public_power.o \
+	driver/neuron_public.o \
 	driver/neuron_event.o \
 	driver/neuron_listener.o \
 	driver/neuron_debugfs.o \
