@@ -16,7 +16,7 @@
 #include "contract/ring.h"
 #include "neuron_copy_queue.h"
 #include "neuron_hw.h"
-#include "neuron_report.h"
+#include "neuron_result.h"
 #include "neuron_trace.h"
 
 struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,

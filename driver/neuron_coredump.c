@@ -24,7 +24,7 @@
 #include "neuron_gem.h"
 #include "neuron_grant.h"
 #include "neuron_job.h"
-#include "neuron_report.h"
+#include "neuron_result.h"
 #include "neuron_table.h"
 
 #define NEURON_DUMP_QUEUES	64	/* of a job */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Results of jobs and transfers.
+ * How jobs, transfers and copies ended: results, and faults in words.
  */
 #ifndef _NEURON_RESULT_H_
 #define _NEURON_RESULT_H_
@@ -98,5 +98,15 @@ struct neuron_result *neuron_results_find(struct neuron_results *results,
 /* What WAIT says of @result; @job is zero from @status on. */
 void neuron_result_fetch(const struct neuron_result *result,
 			 struct drm_neuron_wait_job *job);
+
+#define NEURON_FAULT_TEXT	160	/* bytes, NUL included */
+
+const char *neuron_engine_name(unsigned int engine);
+/* @cause: enum neuron_cause, as the device gave it */
+const char *neuron_cause_name(unsigned int cause);
+
+/* "outside its window in vector at pc 7, address 0x8000..." */
+void neuron_fault_format(char text[NEURON_FAULT_TEXT],
+			 const struct neuron_record *record);
 
 #endif /* _NEURON_RESULT_H_ */

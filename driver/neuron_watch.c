@@ -19,7 +19,7 @@
 #include "neuron_event.h"
 #include "neuron_hw.h"
 #include "neuron_job.h"
-#include "neuron_report.h"
+#include "neuron_result.h"
 #include "neuron_trace.h"
 #include "neuron_watch.h"
 

@@ -39,7 +39,6 @@ neuron-y += driver/neuron_core.o \
 	driver/neuron_submit.o \
 	driver/neuron_result.o \
 	driver/neuron_wait.o \
-	driver/neuron_report.o \
 	driver/neuron_coredump.o \
 
 # The public interface includes "drm.h".
