@@ -513,10 +513,6 @@ void neuron_irq_stop(struct neuron_device *ndev);
  */
 bool neuron_irq_poll(struct neuron_device *ndev);
 
-/* neuron_drv.c, neuron_pci.c */
-extern const struct drm_driver neuron_drm_driver;
-extern struct pci_driver neuron_pci_driver;
-
 /* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
 NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
 NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */

@@ -130,7 +130,7 @@ struct neuron_transfer {
 
 /* neuron_transfer_file.c, up to neuron_transfer_cancel(). */
 
-/* neuron_pci.c: after the cores and the copy queues; after drm_dev_unplug() and the stop. */
+/* After the cores and the copy queues; after drm_dev_unplug() and the stop. */
 int neuron_transfers_init(struct neuron_device *ndev);
 void neuron_transfers_fini(struct neuron_device *ndev);
 

@@ -2,7 +2,6 @@
 #
 # What the module is made of. The device, its memory and its copies:
 neuron-y := driver/neuron_drv.o \
-	driver/neuron_pci.o \
 	driver/neuron_device.o \
 	driver/neuron_reset.o \
 	driver/neuron_irq.o \
