@@ -18,6 +18,9 @@
 #include "neuron_device.h"
 #include "neuron_hw.h"
 
+#define CREATE_TRACE_POINTS
+#include "neuron_trace.h"
+
 #define NEURON_BAR_REGISTERS	0
 #define NEURON_BAR_HBM		4
 #define NEURON_READY_POLL_US	10000

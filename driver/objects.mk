@@ -1,44 +1,55 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the module is made of. The device, its memory and its copies:
-neuron-y := driver/neuron_drv.o \
-	driver/neuron_device.o \
-	driver/neuron_reset.o \
+# What the module is made of, layer by layer (driver/layers): the base,
+neuron-y := driver/neuron_device.o \
 	driver/neuron_irq.o \
-	driver/neuron_hbm.o \
+	driver/neuron_ioctl.o \
+	driver/neuron_account.o \
+	driver/neuron_event.o \
+	driver/neuron_listener.o
+
+# memory,
+neuron-y += driver/neuron_hbm.o \
 	driver/neuron_gem.o \
 	driver/neuron_userptr.o \
-	driver/neuron_usage.o \
 	driver/neuron_prime.o \
+	driver/neuron_usage.o
+
+# engines,
+neuron-y += driver/neuron_result.o \
+	driver/neuron_fence.o \
 	driver/neuron_copy.o \
 	driver/neuron_copy_reset.o \
 	driver/neuron_copy_ioctl.o \
+	driver/neuron_core.o
+
+# contexts,
+neuron-y += driver/neuron_claim.o \
+	driver/neuron_grant.o \
+	driver/neuron_table.o \
+	driver/neuron_window.o
+
+# jobs,
+neuron-y += driver/neuron_job.o \
+	driver/neuron_submit.o \
 	driver/neuron_transfer.o \
 	driver/neuron_transfer_file.o \
-	driver/neuron_ioctl.o \
-	driver/neuron_query.o \
-	driver/neuron_monitor.o \
-	driver/neuron_sysfs.o \
-	driver/neuron_public.o \
-	driver/neuron_event.o \
-	driver/neuron_listener.o \
-	driver/neuron_debugfs.o \
-	driver/neuron_trace.o
+	driver/neuron_wait.o
 
-# Cores, claims and jobs:
-neuron-y += driver/neuron_core.o \
-	driver/neuron_claim.o \
-	driver/neuron_account.o \
-	driver/neuron_window.o \
-	driver/neuron_table.o \
-	driver/neuron_grant.o \
-	driver/neuron_job.o \
-	driver/neuron_fence.o \
-	driver/neuron_watch.o \
-	driver/neuron_submit.o \
-	driver/neuron_result.o \
-	driver/neuron_wait.o \
-	driver/neuron_coredump.o \
+# policy,
+neuron-y += driver/neuron_coredump.o \
+	driver/neuron_watch.o
+
+# views,
+neuron-y += driver/neuron_monitor.o \
+	driver/neuron_query.o \
+	driver/neuron_sysfs.o \
+	driver/neuron_debugfs.o \
+	driver/neuron_public.o
+
+# life.
+neuron-y += driver/neuron_reset.o \
+	driver/neuron_drv.o
 
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
