@@ -13,6 +13,7 @@
 
 #include "neuron_account.h"
 #include "neuron_device.h"
+#include "neuron_ioctl.h"
 #include "neuron_result.h"
 
 struct drm_file;
@@ -236,5 +237,21 @@ neuron_claim_core_use(struct neuron_claim *claim, u32 number);
  */
 struct neuron_claim_core *
 neuron_claim_core_used(struct neuron_claim *claim, u32 number);
+
+/*
+ * Before the cores; after drm_dev_unplug() and the stop: on return there is no
+ * claim, job or window table; then the rest.
+ */
+int neuron_claims_init(struct neuron_device *ndev);
+void neuron_claims_end(struct neuron_device *ndev);
+void neuron_claims_fini(struct neuron_device *ndev);
+
+/* A file was opened, is going away, is asked for fdinfo. */
+void neuron_claims_open(struct neuron_file *nfile);
+void neuron_claims_close(struct neuron_file *nfile);
+void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
+
+NEURON_IOCTL_HANDLER(claim);
+NEURON_IOCTL_HANDLER(release);
 
 #endif /* _NEURON_CLAIM_H_ */

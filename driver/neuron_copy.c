@@ -14,8 +14,9 @@
 #include <drm/drm_print.h>
 
 #include "contract/ring.h"
+#include "neuron_copy.h"
 #include "neuron_copy_queue.h"
-#include "neuron_hw.h"
+#include "neuron_device.h"
 #include "neuron_result.h"
 #include "neuron_trace.h"
 

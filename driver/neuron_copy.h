@@ -9,6 +9,9 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "neuron_ioctl.h"
+
+struct drm_printer;
 struct neuron_copy_queue;
 struct neuron_device;
 
@@ -126,5 +129,22 @@ int neuron_copy_wait(struct neuron_copy_queue *queue,
  * After drm_dev_unplug(), with the queues stopped.
  */
 void neuron_copy_unmap_all(struct neuron_device *ndev);
+
+/*
+ * The stop ends copies in flight with -ENODEV.
+ */
+int neuron_copy_init(struct neuron_device *ndev);
+int neuron_copy_start(struct neuron_device *ndev);
+void neuron_copy_stop(struct neuron_device *ndev);
+/*
+ * For a device reset (neuron_device.h): nothing is submitted any more; what is in
+ * flight ends with @error, when the hardware cannot touch its memory.
+ */
+void neuron_copy_freeze(struct neuron_device *ndev);
+void neuron_copy_end(struct neuron_device *ndev, int error);
+void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
+
+/* neuron_copy_ioctl.c */
+NEURON_IOCTL_HANDLER(copy);
 
 #endif /* _NEURON_COPY_H_ */

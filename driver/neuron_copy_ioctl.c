@@ -19,7 +19,7 @@
 #include "neuron_copy.h"
 #include "neuron_device.h"
 #include "neuron_gem.h"
-#include "neuron_hw.h"
+#include "neuron_ioctl.h"
 
 #define NEURON_PIECE_BYTES	SZ_2M
 /*

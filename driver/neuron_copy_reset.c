@@ -10,8 +10,9 @@
 #include <linux/iopoll.h>
 #include <drm/drm_print.h>
 
+#include "neuron_copy.h"
 #include "neuron_copy_queue.h"
-#include "neuron_hw.h"
+#include "neuron_device.h"
 
 #define NEURON_COPY_QUIET_US	1000000
 #define NEURON_COPY_POLL_US	100

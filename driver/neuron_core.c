@@ -14,9 +14,10 @@
 #include <drm/drm_managed.h>
 
 #include "neuron_core.h"
+#include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_fence.h"
-#include "neuron_hw.h"
+#include "neuron_irq.h"
 #include "neuron_trace.h"
 
 /* A job is first looked at in this part of its limit. */

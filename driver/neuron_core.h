@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reset of a core; see neuron_device.h for the rest.
+ * NeuronCores and CC-cores; the struct is in neuron_device.h.
  */
 #ifndef _NEURON_CORE_H_
 #define _NEURON_CORE_H_
@@ -86,5 +86,22 @@ void neuron_core_memory_capture(struct neuron_core_memory *memory,
 size_t neuron_core_memory_size(const struct neuron_core_memory *memory);
 void neuron_core_memory_print(const struct neuron_core_memory *memory,
 			      char *text);
+
+/*
+ * The place is all that needs no hardware, for the interrupt handler, which comes before the
+ * rest. The stop resets what still runs, with the interrupts there; the fini comes after
+ * drm_dev_unplug() and the stop.
+ */
+int neuron_cores_place(struct neuron_device *ndev);
+int neuron_cores_init(struct neuron_device *ndev);
+void neuron_cores_fini(struct neuron_device *ndev);
+int neuron_cores_start(struct neuron_device *ndev);
+void neuron_cores_stop(struct neuron_device *ndev);
+/* The same for jobs: they end with -EIO. */
+void neuron_cores_freeze(struct neuron_device *ndev);
+void neuron_cores_end(struct neuron_device *ndev);
+/* Any context. */
+void neuron_core_get_stats(struct neuron_core *core,
+			   struct neuron_core_stats *stats);
 
 #endif /* _NEURON_CORE_H_ */

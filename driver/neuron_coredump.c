@@ -23,6 +23,7 @@
 #include "neuron_coredump.h"
 #include "neuron_gem.h"
 #include "neuron_grant.h"
+#include "neuron_ioctl.h"
 #include "neuron_job.h"
 #include "neuron_result.h"
 #include "neuron_table.h"

@@ -6,6 +6,8 @@
 #ifndef _NEURON_COREDUMP_H_
 #define _NEURON_COREDUMP_H_
 
+#include "neuron_ioctl.h"
+
 struct neuron_device;
 struct neuron_dump;
 struct neuron_job;
@@ -27,5 +29,7 @@ struct neuron_dump *neuron_dump_capture(struct neuron_job *job);
  * NULL.
  */
 void neuron_dump_publish(struct neuron_dump *dump);
+
+NEURON_IOCTL_HANDLER(dump);
 
 #endif /* _NEURON_COREDUMP_H_ */

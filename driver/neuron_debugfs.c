@@ -12,10 +12,10 @@
 #include <drm/drm_print.h>
 
 #include "neuron_claim.h"
+#include "neuron_copy.h"
 #include "neuron_debugfs.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_table.h"
 #include "neuron_usage.h"

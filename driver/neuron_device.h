@@ -25,7 +25,6 @@
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
-#include "neuron_ioctl.h"
 
 struct dma_pool;
 struct drm_neuron_link_info;
@@ -42,6 +41,42 @@ struct neuron_transfers;
 struct neuron_listeners;
 struct neuron_looks;
 struct neuron_usage;
+
+/**
+ * DOC: The hardware comes and goes
+ *
+ * neuron_device.hw_state says whether the hardware can be used. It is UP while
+ * anybody holds the device awake (neuron_pm_get()) unless the device is being
+ * reset. A file holds it from its opening to its end, memory in HBM from its
+ * allocation until it is scrubbed, so only a reset comes between a user and the
+ * hardware:
+ *
+ * - neuron_reset_begin(): the state becomes DOWN, and with it the epoch goes on,
+ *   which makes all claims and all buffers in HBM *lost*; mappings of HBM go. Jobs
+ *   and copies in flight are left alone, since they use memory until the hardware
+ *   has been reset.
+ * - the reset;
+ * - neuron_reset_finish(): they end with an error, neuron_hw_start() runs, the
+ *   state is UP again, or FAILED until another reset succeeds.
+ *
+ * When the driver leaves the device, the state becomes LEAVING before anything
+ * else, and stays so: whoever waits for the hardware is woken and gives up.
+ *
+ * State and epoch change together, under neuron_device.epoch_lock held for
+ * writing: leaving UP is what ends an epoch. Claims and buffers in HBM get the
+ * epoch of a moment when the state was UP (neuron_hw_wait_epoch()), so none is
+ * made between the two halves, and what is made after a reset is not lost in it.
+ *
+ * Whoever rings a doorbell or resets a unit looks at the state under that unit's
+ * lock (neuron_core.reset_lock, the submit lock of a copy queue, discard_lock), and
+ * the beginning of a reset and the stop take each of these locks once: afterwards
+ * nobody touches the unit.
+ *
+ * So drm_dev_enter() is needed only where no such lock is held: to map memory for
+ * the device, to make what the device reads. All DRM devices have one SRCU for it.
+ * Nothing inside waits for the hardware, for memory to be scrubbed, for a reset, or
+ * for a lock that is held during one.
+ */
 
 /* All time limits of the driver, milliseconds. */
 #define NEURON_RESET_TIMEOUT_MS		10000
@@ -154,7 +189,7 @@ struct neuron_core {
 };
 
 /**
- * enum neuron_hw_state - whether the hardware may be used (neuron_hw.h)
+ * enum neuron_hw_state - whether the hardware may be used
  * @NEURON_HW_STARTING: neuron_hw_start() is starting the hardware
  * @NEURON_HW_UP: the hardware is in use
  * @NEURON_HW_DOWN: the hardware is stopped, asleep or being reset
@@ -276,7 +311,7 @@ struct neuron_counters {
  *	to belong together
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @reset_wanted: the reason for it is not gone; without it @reset_work does nothing
- * @pm_refs: what keeps the device awake (neuron_pm.c)
+ * @pm_refs: what keeps the device awake (neuron_pm_get())
  * @peer_lock: protects @peer_bos
  * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
  * @host_lock: protects @host_bos and the memory of its buffers
@@ -452,100 +487,76 @@ static inline u64 neuron_host_addr(struct neuron_device *ndev, dma_addr_t dma)
 	return ndev->gen->host_base | dma;
 }
 
-/*
- * neuron_hw.c: the part of bring-up that touches the hardware, as often as it
- * takes: probe, resume, after a reset. Nobody else uses the device meanwhile. The
- * start leaves HBM zero and cores without claims; the stop ends what still runs.
- */
-int neuron_hw_start(struct neuron_device *ndev);
-void neuron_hw_stop(struct neuron_device *ndev);
-
-/*
- * neuron_core.c: the place is all that needs no hardware, for the interrupt handler,
- * which comes before the rest. The stop resets what still runs,
- * with the interrupts there; the fini comes after drm_dev_unplug() and the stop.
- */
-int neuron_cores_place(struct neuron_device *ndev);
-int neuron_cores_init(struct neuron_device *ndev);
-void neuron_cores_fini(struct neuron_device *ndev);
-int neuron_cores_start(struct neuron_device *ndev);
-void neuron_cores_stop(struct neuron_device *ndev);
-/* The same for jobs: they end with -EIO. */
-void neuron_cores_freeze(struct neuron_device *ndev);
-void neuron_cores_end(struct neuron_device *ndev);
-/* Any context. */
-void neuron_core_get_stats(struct neuron_core *core,
-			   struct neuron_core_stats *stats);
-
-/*
- * neuron_copy.c, neuron_copy_reset.c: the stop ends copies in flight with -ENODEV.
- */
-int neuron_copy_init(struct neuron_device *ndev);
-int neuron_copy_start(struct neuron_device *ndev);
-void neuron_copy_stop(struct neuron_device *ndev);
-/*
- * For a device reset (neuron_hw.h): nothing is submitted any more; what is in
- * flight ends with @error, when the hardware cannot touch its memory.
- */
-void neuron_copy_freeze(struct neuron_device *ndev);
-void neuron_copy_end(struct neuron_device *ndev, int error);
-void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
-
-/* neuron_device.c: locks and lists, BARs, identity; no more than reads. */
+/* Locks and lists, BARs, identity; no more than reads. */
 int neuron_device_init(struct neuron_device *ndev);
 /* Is it, still, the chip of the probe, and does it speak our contract? */
 int neuron_device_identify_again(struct neuron_device *ndev);
 void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 			     struct drm_neuron_link_info *info);
 
-/*
- * neuron_irq.c: after the start all sources have their vector, and the causes of
- * cores and DMA engines are masked until their owners unmask them. After the stop
- * no handler runs.
- */
-int neuron_irq_init(struct neuron_device *ndev);
-void neuron_irq_start(struct neuron_device *ndev);
-void neuron_irq_stop(struct neuron_device *ndev);
-/*
- * Look at all causes as if each vector had been raised: for who waits too long, and
- * while the device is cut off from memory, since its messages are writes as well.
- * Return: something was found. The registers must be there.
- */
-bool neuron_irq_poll(struct neuron_device *ndev);
+/* Whether the hardware can be used now. */
+static inline bool neuron_hw_up(const struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->hw_state) == NEURON_HW_UP;
+}
 
-/* Ioctl handlers, neuron_ioctl_<name> in the file of their subject. */
-NEURON_IOCTL_HANDLER(query);		/* neuron_query.c */
-NEURON_IOCTL_HANDLER(bo_create);	/* neuron_gem.c */
-NEURON_IOCTL_HANDLER(bo_info);		/* neuron_gem.c */
-NEURON_IOCTL_HANDLER(bo_import);	/* neuron_gem.c */
-NEURON_IOCTL_HANDLER(copy);		/* neuron_copy_ioctl.c */
-NEURON_IOCTL_HANDLER(claim);		/* neuron_claim.c */
-NEURON_IOCTL_HANDLER(release);		/* neuron_claim.c */
-NEURON_IOCTL_HANDLER(windows);		/* neuron_windows.c */
-NEURON_IOCTL_HANDLER(grant);		/* neuron_grant.c */
-NEURON_IOCTL_HANDLER(submit);		/* neuron_submit.c */
-NEURON_IOCTL_HANDLER(wait);		/* neuron_wait.c */
-NEURON_IOCTL_HANDLER(reset);		/* neuron_cancel.c */
-NEURON_IOCTL_HANDLER(cancel);		/* neuron_cancel.c */
-NEURON_IOCTL_HANDLER(dump);		/* neuron_coredump.c */
-NEURON_IOCTL_HANDLER(grant_import);	/* neuron_grant.c */
-NEURON_IOCTL_HANDLER(grant_close);	/* neuron_grant.c */
-NEURON_IOCTL_HANDLER(transfer);		/* neuron_transfer.c */
+static inline bool neuron_hw_leaves(const struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->hw_state) == NEURON_HW_LEAVING;
+}
+
+/* Why it cannot be used, or what belongs to another epoch is lost. */
+static inline int neuron_hw_error(const struct neuron_device *ndev)
+{
+	return neuron_hw_leaves(ndev) ? -ENODEV : -EIO;
+}
+
+/* -EIO: it is being reset, or that failed; -ENODEV: the driver leaves. */
+static inline int neuron_hw_check(const struct neuron_device *ndev)
+{
+	return neuron_hw_up(ndev) ? 0 : neuron_hw_error(ndev);
+}
+
+/* Return: the state has changed. It does not when the driver leaves. */
+bool neuron_hw_set_state(struct neuron_device *ndev,
+			 enum neuron_hw_state state);
+/*
+ * While it is being reset: wait, outside of drm_dev_enter(). -EIO: that failed;
+ * -ENODEV; -EINTR: the process was killed. Another reset may begin at any time
+ * after. On success @epoch is that of a moment when it was UP.
+ */
+int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch);
+int neuron_hw_wait(struct neuron_device *ndev);
 
 /*
- * neuron_claim.c: before the cores; after drm_dev_unplug() and the stop: on return there is no
- * claim, job or window table; then the rest.
+ * Nothing else helps: reset the whole device, soon. Any context. The reset is a work that
+ * neuron_reset.c installs, so whoever asks knows nothing of it.
  */
-int neuron_claims_init(struct neuron_device *ndev);
-void neuron_claims_end(struct neuron_device *ndev);
-void neuron_claims_fini(struct neuron_device *ndev);
+void neuron_request_reset(struct neuron_device *ndev);
+/* The same in @ms milliseconds, in any state, for who has begun the reset already. */
+void neuron_want_reset(struct neuron_device *ndev, unsigned int ms);
 
-/* neuron_claim.c: a file was opened, is going away, is asked for fdinfo. */
-void neuron_claims_open(struct neuron_file *nfile);
-void neuron_claims_close(struct neuron_file *nfile);
-void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
-/* neuron_grant.c: a file was opened, is going away. */
-void neuron_grants_open(struct neuron_file *nfile);
-void neuron_grants_close(struct neuron_file *nfile);
+/*
+ * The device is awake from neuron_pm_get(), which resumes it, or
+ * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Waking up takes
+ * as long as the probe: not inside drm_dev_enter(). -ENODEV.
+ */
+int neuron_pm_get(struct neuron_device *ndev);
+void neuron_pm_hold(struct neuron_device *ndev);
+void neuron_pm_put(struct neuron_device *ndev);
+/*
+ * For who reads registers to tell somebody: until neuron_regs_put() no reset of the
+ * device begins, so they read as all ones only when the device is gone.
+ * Inside, claim_lock may be taken and no user memory touched. -ENODEV; -EIO: it is
+ * being reset, or has failed.
+ */
+int neuron_regs_get(struct neuron_device *ndev, int *idx);
+void neuron_regs_put(struct neuron_device *ndev, int idx);
+/*
+ * The same, but a device that sleeps goes on sleeping (-EAGAIN), and one that is
+ * awake sleeps no later for it.
+ */
+int neuron_regs_get_awake(struct neuron_device *ndev, int *idx);
+void neuron_regs_put_awake(struct neuron_device *ndev, int idx);
 
 #endif /* _NEURON_DEVICE_H_ */

@@ -12,21 +12,29 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_claim.h"
 #include "neuron_copy.h"
+#include "neuron_core.h"
 #include "neuron_coredump.h"
 #include "neuron_debugfs.h"
+#include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_gem.h"
+#include "neuron_grant.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
+#include "neuron_ioctl.h"
+#include "neuron_irq.h"
 #include "neuron_job.h"
 #include "neuron_listener.h"
 #include "neuron_monitor.h"
 #include "neuron_public.h"
+#include "neuron_query.h"
+#include "neuron_reset.h"
 #include "neuron_sysfs.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
 #include "neuron_watch.h"
+#include "neuron_window.h"
 
 static int neuron_open(struct drm_device *drm, struct drm_file *file)
 {

@@ -14,9 +14,10 @@
 #include <drm/drm_managed.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_device.h"
 #include "neuron_event.h"
-#include "neuron_hw.h"
 #include "neuron_listener.h"
+#include "neuron_reset.h"
 
 #define NEURON_EVENTS		32	/* waiting to be told, a power of two */
 #define NEURON_EVENT_INTERVAL	(5 * HZ)

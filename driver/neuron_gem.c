@@ -21,7 +21,7 @@
 #include "neuron_device.h"
 #include "neuron_gem.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
+#include "neuron_ioctl.h"
 #include "neuron_usage.h"
 
 /* Pages that one fault maps at most: a page table's worth. */

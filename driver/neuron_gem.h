@@ -12,6 +12,7 @@
 
 #include "drm/neuron_accel.h"
 #include "neuron/window.h"
+#include "neuron_ioctl.h"
 
 struct drm_neuron_bo_import;
 struct drm_printer;
@@ -191,5 +192,9 @@ bool neuron_bo_is_lost(const struct neuron_bo *bo);
 /* PRIME: our own dma-bufs of any chip on the same fabric; others -EOPNOTSUPP. */
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 					       struct dma_buf *dma_buf);
+
+NEURON_IOCTL_HANDLER(bo_create);
+NEURON_IOCTL_HANDLER(bo_info);
+NEURON_IOCTL_HANDLER(bo_import);
 
 #endif /* _NEURON_GEM_H_ */

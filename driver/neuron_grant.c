@@ -18,6 +18,7 @@
 #include "neuron/address.h"
 #include "neuron_claim.h"
 #include "neuron_grant.h"
+#include "neuron_ioctl.h"
 
 static_assert(DRM_NEURON_GRANT_SBUF_READ == DRM_NEURON_WINDOW_READ);
 static_assert(DRM_NEURON_GRANT_SBUF_WRITE == DRM_NEURON_WINDOW_WRITE);

@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "neuron_ioctl.h"
+
 #define NEURON_GRANT_HANDLES	65535	/* of a file */
 
 struct drm_file;
@@ -15,6 +17,7 @@ struct drm_neuron_window;
 struct drm_printer;
 struct neuron_claim_core;
 struct neuron_device;
+struct neuron_file;
 
 enum neuron_grant_kind {
 	NEURON_GRANT_SEM,
@@ -51,5 +54,13 @@ int neuron_grant_lookup(struct neuron_device *ndev, struct drm_file *file,
 /* The processes that may post semaphore @sem of the core, a line each. */
 void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
 			struct drm_printer *p);
+
+/* A file was opened, is going away. */
+void neuron_grants_open(struct neuron_file *nfile);
+void neuron_grants_close(struct neuron_file *nfile);
+
+NEURON_IOCTL_HANDLER(grant);
+NEURON_IOCTL_HANDLER(grant_import);
+NEURON_IOCTL_HANDLER(grant_close);
 
 #endif /* _NEURON_GRANT_H_ */

@@ -14,7 +14,7 @@
 
 #include "neuron_device.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
+#include "neuron_irq.h"
 #include "neuron_trace.h"
 
 /*

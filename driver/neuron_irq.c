@@ -19,6 +19,7 @@
 #include "contract/record.h"
 #include "neuron_device.h"
 #include "neuron_event.h"
+#include "neuron_irq.h"
 #include "neuron_trace.h"
 
 /*

@@ -11,8 +11,8 @@
 
 #include "neuron_claim.h"
 #include "neuron_core.h"
+#include "neuron_device.h"
 #include "neuron_fence.h"
-#include "neuron_hw.h"
 #include "neuron_job.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"

@@ -13,6 +13,7 @@
 #include "contract/job.h"
 #include "contract/record.h"
 #include "neuron_device.h"
+#include "neuron_ioctl.h"
 #include "neuron_table.h"
 
 struct neuron_claim_core;
@@ -173,5 +174,11 @@ void neuron_gang_cancel(struct neuron_job *job);
 
 /* neuron_wait.c: none of the jobs submitted so far waits for a fence. */
 void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);
+
+/* neuron_submit.c, neuron_wait.c */
+NEURON_IOCTL_HANDLER(submit);
+NEURON_IOCTL_HANDLER(wait);
+NEURON_IOCTL_HANDLER(cancel);
+NEURON_IOCTL_HANDLER(reset);
 
 #endif /* _NEURON_JOB_H_ */

@@ -9,7 +9,7 @@
 #include <drm/drm_print.h>
 
 #include "neuron_claim.h"
-#include "neuron_hw.h"
+#include "neuron_device.h"
 #include "neuron_ioctl.h"
 #include "neuron_monitor.h"
 

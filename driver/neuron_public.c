@@ -22,8 +22,8 @@
 #include <linux/workqueue.h>
 
 #include "neuron/address.h"
+#include "neuron_core.h"
 #include "neuron_device.h"
-#include "neuron_hw.h"
 #include "neuron_monitor.h"
 #include "neuron_public.h"
 #include "neuron_sysfs.h"

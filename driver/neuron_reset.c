@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hardware comes and goes (neuron_hw.h): starting and stopping it; resets of the whole
+ * The hardware comes and goes (neuron_device.h): starting and stopping it; resets of the whole
  * device, by the user (sysfs), after an error of the PCI link, or because nothing else helps;
  * sleep.
  *
@@ -16,10 +16,14 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "neuron_copy.h"
+#include "neuron_core.h"
+#include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_hbm.h"
-#include "neuron_hw.h"
+#include "neuron_irq.h"
 #include "neuron_monitor.h"
+#include "neuron_reset.h"
 
 #define NEURON_RESET_RETRY_MS	100
 

@@ -11,6 +11,7 @@
 #include <drm/drm_drv.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_core.h"
 #include "neuron_hbm.h"
 #include "neuron_monitor.h"
 #include "neuron_sysfs.h"

@@ -12,9 +12,9 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_device.h"
 #include "neuron_fence.h"
 #include "neuron_gem.h"
-#include "neuron_hw.h"
 #include "neuron_ioctl.h"
 #include "neuron_transfer.h"
 

@@ -33,6 +33,7 @@
 
 #include "neuron_account.h"
 #include "neuron_copy.h"
+#include "neuron_ioctl.h"
 #include "neuron_result.h"
 
 struct drm_file;
@@ -156,5 +157,7 @@ extern const struct drm_sched_backend_ops neuron_transfer_sched_ops;
 
 /* The last one gives everything back, later. */
 void neuron_transfer_put(struct neuron_transfer *transfer);
+
+NEURON_IOCTL_HANDLER(transfer);
 
 #endif /* _NEURON_TRANSFER_H_ */

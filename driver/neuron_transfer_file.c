@@ -8,8 +8,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 
+#include "neuron_device.h"
 #include "neuron_fence.h"
-#include "neuron_hw.h"
 #include "neuron_transfer.h"
 
 static void neuron_transfers_release(struct kref *ref)

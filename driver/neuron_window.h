@@ -7,6 +7,8 @@
 
 #include <linux/types.h>
 
+#include "neuron_ioctl.h"
+
 struct drm_file;
 struct drm_neuron_job;
 struct drm_neuron_window;
@@ -66,5 +68,7 @@ struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 					  const struct drm_neuron_job *args);
 /* Without locks; once or again. */
 void neuron_windows_put(struct neuron_windows *windows);
+
+NEURON_IOCTL_HANDLER(windows);
 
 #endif /* _NEURON_WINDOW_H_ */
