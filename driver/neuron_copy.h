@@ -125,7 +125,7 @@ int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req);
 
 /*
- * neuron_copy_piece.c: user memory is unmapped from a device that still exists.
+ * neuron_copy_ioctl.c: user memory is unmapped from a device that still exists.
  * After drm_dev_unplug(), with the queues stopped.
  */
 void neuron_copy_unmap_all(struct neuron_device *ndev);

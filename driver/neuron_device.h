@@ -132,7 +132,7 @@ struct neuron_status {
  *	semaphores last
  * @sems_bar0: offset of the core's semaphores and events in BAR0
  * @sems_addr: device address of the semaphores
- * @sched: scheduler, which gives the core one job at a time (neuron_sched.h)
+ * @sched: scheduler, which gives the core one job at a time (neuron_fence.h)
  * @wq: runs the scheduler; a CC-core uses that of its NeuronCore
  * @listens: the driver looks at the core's interrupts; not at those of an unused CC-core
  * @watch: looks for hangs and faults of the job on the hardware (neuron_watch.c)
@@ -265,7 +265,7 @@ struct neuron_counters {
  * @copy: kernel DMA queues, one for each core's copy ring (neuron_copy.c)
  * @copy_turn: spreads copies over the queues of a stack
  * @copy_lock: protects @copy_pieces
- * @copy_pieces: user memory mapped for copies (neuron_copy_piece.c)
+ * @copy_pieces: user memory mapped for copies (neuron_copy_ioctl.c)
  * @transfer_sched: scheduler of each of these queues (neuron_transfer_file.c)
  * @transfers_lock: protects @transfers; held while a file's transfers end
  * @transfers: those of open files

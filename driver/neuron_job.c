@@ -569,7 +569,7 @@ static void neuron_job_free_cb(struct drm_sched_job *base)
 
 	neuron_results_end(&job->cc->results, job->result);
 	xa_erase(&job->cc->pending, job->id);
-	/* Only jobs that ran have it; see neuron_sched.h for why all need it. */
+	/* Only jobs that ran have it; see neuron_fence.h for why all need it. */
 	if (!base->s_fence->parent)
 		base->s_fence->parent = dma_fence_get(job->fence);
 	drm_sched_job_cleanup(base);

@@ -130,7 +130,7 @@ static void neuron_transfer_free_cb(struct drm_sched_job *base)
 
 	neuron_results_end(&transfer->queue->results, transfer->result);
 	xa_erase(&transfer->of->pending, transfer->id);
-	/* See neuron_sched.h. */
+	/* See neuron_fence.h. */
 	if (!base->s_fence->parent)
 		base->s_fence->parent = dma_fence_get(transfer->fence);
 	drm_sched_job_cleanup(base);
