@@ -526,5 +526,5 @@ void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p)
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_copy.c"
+#include "tests/neuron_kunit_copy.c"
 #endif

@@ -673,5 +673,5 @@ int neuron_hbm_init(struct neuron_device *ndev)
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_hbm.c"
+#include "tests/neuron_kunit_hbm.c"
 #endif

@@ -568,5 +568,5 @@ err_destroy:
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_listener.c"
+#include "tests/neuron_kunit_listener.c"
 #endif

@@ -436,5 +436,5 @@ const struct dev_pm_ops neuron_pm_ops = {
 };
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_reset.c"
+#include "tests/neuron_kunit_reset.c"
 #endif

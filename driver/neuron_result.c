@@ -293,6 +293,5 @@ void neuron_result_fetch(const struct neuron_result *result,
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_report.c"
-#include "neuron_kunit_result.c"
+#include "tests/neuron_kunit_result.c"
 #endif

@@ -382,5 +382,5 @@ void neuron_table_print(const struct neuron_table *table, u32 max,
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_table.c"
+#include "tests/neuron_kunit_table.c"
 #endif

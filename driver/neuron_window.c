@@ -742,5 +742,5 @@ out_array:
 }
 
 #ifdef NEURON_KUNIT
-#include "neuron_kunit_window.c"
+#include "tests/neuron_kunit_window.c"
 #endif

@@ -54,7 +54,7 @@ neuron-y += driver/neuron_reset.o \
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
 
-# NEURON_KUNIT=1: with the unit tests neuron_kunit_*.c, which run when the module is
+# NEURON_KUNIT=1: with the unit tests in driver/tests, which run when the module is
 # loaded. NEURON_COVERAGE=1: count the lines that are run (CONFIG_GCOV_KERNEL).
 ifeq ($(NEURON_KUNIT),1)
 ccflags-y += -DNEURON_KUNIT
