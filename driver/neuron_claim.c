@@ -289,7 +289,8 @@ static void neuron_claim_kill_cores(struct neuron_claim *claim)
 			neuron_claim_kill_core(claim->core[i]);
 }
 
-void neuron_claim_kill(struct neuron_claim *claim)
+/* Take the cores back. Idempotent; done on return. */
+static void neuron_claim_kill(struct neuron_claim *claim)
 {
 	mutex_lock(&claim->lock);
 	if (!claim->dead) {

@@ -197,9 +197,6 @@ static inline void neuron_claim_uncharge(struct neuron_claim *claim,
 	neuron_budget_uncharge(&claim->budget, bytes);
 }
 
-/* Take the cores back. Idempotent; done on return. */
-void neuron_claim_kill(struct neuron_claim *claim);
-
 /* The device was reset since: nothing of it is left but results. */
 static inline bool neuron_claim_is_lost(const struct neuron_claim *claim)
 {

@@ -411,7 +411,8 @@ void neuron_copy_push(struct neuron_copy_queue *queue,
 	mutex_unlock(&queue->submit_lock);
 }
 
-void neuron_copy_push_work(struct work_struct *work)
+/* Work: submit what is in @waiting. */
+static void neuron_copy_push_work(struct work_struct *work)
 {
 	struct neuron_copy_queue *queue =
 		container_of(work, struct neuron_copy_queue, push);

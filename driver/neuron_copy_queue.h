@@ -103,9 +103,6 @@ neuron_copy_s2m_regs(struct neuron_copy_queue *queue)
 void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others);
 void neuron_copy_advance(struct neuron_copy_queue *queue);
 
-/* Work: submit what is in @waiting. */
-void neuron_copy_push_work(struct work_struct *work);
-
 /* neuron_copy_reset.c: reset the queue and give it its rings. Under @submit_lock. */
 int neuron_copy_queue_start(struct neuron_copy_queue *queue);
 /*
