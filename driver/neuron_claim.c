@@ -20,7 +20,6 @@
 #include "neuron_device.h"
 #include "neuron_fence.h"
 #include "neuron_ioctl.h"
-#include "neuron_job.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"
 

@@ -16,7 +16,6 @@
 #include "drm/neuron_accel.h"
 #include "neuron/address.h"
 #include "neuron_device.h"
-#include "neuron_reset.h"
 
 #define CREATE_TRACE_POINTS
 #include "neuron_trace.h"

@@ -17,7 +17,6 @@
 #include "neuron_device.h"
 #include "neuron_event.h"
 #include "neuron_listener.h"
-#include "neuron_reset.h"
 
 #define NEURON_EVENTS		32	/* waiting to be told, a power of two */
 #define NEURON_EVENT_INTERVAL	(5 * HZ)
