@@ -93,13 +93,14 @@ NRT_STATUS rig_read_text(const char *def_text, const char *descs_text, struct ne
 		{ descs_text ? "sg00/sync.json" : NULL, descs, strlen(descs) },
 		{ NULL, NULL, 0 },
 	};
+	/* Must stay as long as *@neff may be looked at: until the next call. */
+	static uint8_t *data;
 	NRT_STATUS status;
-	uint8_t *data;
 	size_t size;
 
+	free(data);
 	data = rig_pack(files, 0, NEFF_FEATURES_KNOWN, &size);
 	status = rig_read(data, size, neff, error);
-	free(data);
 	free(def);
 	free(descs);
 	return status;

@@ -46,7 +46,6 @@ static void builder_round_trip(void **state)
 	nb_free(nb);
 
 	assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
-	free(data);
 	assert_string_equal(neff->name, "round trip");
 	assert_int_equal(neff->nr_vars, 4);
 	assert_string_equal(neff->vars[0].name, "x");
@@ -69,7 +68,11 @@ static void builder_round_trip(void **state)
 	/* Trigger and two more for the other queues, twice, then halt. */
 	assert_int_equal(neff->image_count[NEURON_ENGINE_SYNC], 7);
 	assert_null(neff->image[NEURON_ENGINE_TENSOR]);
+	/* It is where the file has it. */
+	assert_true(neff->vars[3].data > (uint8_t *)data);
+	assert_true(neff->vars[3].data < (uint8_t *)data + size);
 	neff_drop_files(neff);
+	free(data);
 	assert_null(neff->vars[3].data);
 	neff_free(neff);
 }
