@@ -172,27 +172,27 @@ static void release_message(void *object)
 	nrt_message_release(object);
 }
 
-static nrt_release_fn *const *release_table(void)
+static const struct nrt_handle_ops *handle_ops(void)
 {
-	static nrt_release_fn *const release[NRT_NR_KINDS] = {
-		[NRT_KIND_MODEL] = release_model,
-		[NRT_KIND_TENSOR] = release_tensor,
-		[NRT_KIND_TENSOR_SET] = release_set,
-		[NRT_KIND_TRACKER] = release_tracker,
-		[NRT_KIND_TRACE_CONFIG] = free,
-		[NRT_KIND_FETCH_OPTIONS] = free,
-		[NRT_KIND_PROFILE_OPTIONS] = release_folder,
-		[NRT_KIND_INSPECT_CONFIG] = release_inspect,
-		[NRT_KIND_ENDPOINT] = release_endpoint,
-		[NRT_KIND_MESSAGE] = release_message,
+	static const struct nrt_handle_ops ops = {
+		.release[NRT_KIND_MODEL] = release_model,
+		.release[NRT_KIND_TENSOR] = release_tensor,
+		.release[NRT_KIND_TENSOR_SET] = release_set,
+		.release[NRT_KIND_TRACKER] = release_tracker,
+		.release[NRT_KIND_TRACE_CONFIG] = free,
+		.release[NRT_KIND_FETCH_OPTIONS] = free,
+		.release[NRT_KIND_PROFILE_OPTIONS] = release_folder,
+		.release[NRT_KIND_INSPECT_CONFIG] = release_inspect,
+		.release[NRT_KIND_ENDPOINT] = release_endpoint,
+		.release[NRT_KIND_MESSAGE] = release_message,
 	};
 
-	return release;
+	return &ops;
 }
 
 void nrt_release_object(enum nrt_kind kind, void *object)
 {
-	release_table()[kind](object);
+	handle_ops()->release[kind](object);
 }
 
 /* With the lock. The table lives as long as the process: tensors may outlive nrt_close(). */
@@ -204,7 +204,7 @@ static NRT_STATUS make_handles(struct nrt_state *state, struct nrt_error *error)
 		return NRT_SUCCESS;
 	if (pthread_atfork(NULL, NULL, forget_in_child))
 		return nrt_error_memory(error);
-	handles = nrt_handles_new(release_table(), state->forks);
+	handles = nrt_handles_new(handle_ops(), state->forks);
 	if (!handles)
 		return nrt_error_memory(error);
 	state->handles = handles;

@@ -53,7 +53,7 @@ struct nrt_state {
 	pthread_cond_t left;
 	_Atomic enum nrt_phase phase;
 	atomic_uint users;
-	_Atomic(struct nrt_handles *) handles;
+	struct nrt_handles *_Atomic handles;
 	unsigned int forks;
 	struct nrt_env env;
 	struct nrt_machine machine;

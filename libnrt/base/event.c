@@ -33,8 +33,8 @@ static const char *const names[NRT_NR_EVENTS] = {
  */
 struct listener {
 	atomic_uint types;
-	_Atomic(nrt_listener_fn *) fn;
-	_Atomic(void *) arg;
+	void (*_Atomic fn)(void *arg, const struct nrt_event *event);
+	void *_Atomic arg;
 };
 
 static struct listener *listener(void)

@@ -46,7 +46,7 @@ struct slot {
 
 /**
  * struct nrt_handles - the table
- * @release: by kind
+ * @ops: what is done with objects
  * @lock: protects what follows but the slots' states
  * @released: an object is gone
  * @waiters: threads that wait for @released
@@ -56,26 +56,23 @@ struct slot {
  * @chunks: slots, CHUNK_SLOTS together; they never move
  */
 struct nrt_handles {
-	nrt_release_fn *release[NRT_NR_KINDS];
+	const struct nrt_handle_ops *ops;
 	pthread_mutex_t lock;
 	pthread_cond_t released;
 	unsigned int waiters;
 	uint32_t first_free;
 	uint64_t first_state;
 	uint32_t nr_slots;
-	_Atomic(struct slot *) chunks[NR_CHUNKS];
+	struct slot *_Atomic chunks[NR_CHUNKS];
 };
 
-struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS],
-				    unsigned int series)
+struct nrt_handles *nrt_handles_new(const struct nrt_handle_ops *ops, unsigned int series)
 {
 	struct nrt_handles *handles = calloc(1, sizeof(*handles));
-	unsigned int i;
 
 	if (!handles)
 		return NULL;
-	for (i = 0; i < NRT_NR_KINDS; i++)
-		handles->release[i] = release[i];
+	handles->ops = ops;
 	pthread_mutex_init(&handles->lock, NULL);
 	pthread_cond_init(&handles->released, NULL);
 	handles->first_free = NO_SLOT;
@@ -170,7 +167,7 @@ void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *obje
 /* Its last reference is gone. */
 static void release(struct nrt_handles *handles, struct slot *slot, uint32_t index)
 {
-	handles->release[slot->kind](slot->object);
+	handles->ops->release[slot->kind](slot->object);
 	pthread_mutex_lock(&handles->lock);
 	slot->object = NULL;
 	slot->next_free = handles->first_free;

@@ -33,16 +33,20 @@ enum nrt_kind {
 
 struct nrt_handles;
 
-/* Called once, when a handle is closed and its last reference is gone. */
-typedef void nrt_release_fn(void *object);
+/**
+ * struct nrt_handle_ops - what is done with objects
+ * @release: by kind; called once, when a handle is closed and its last reference is gone
+ */
+struct nrt_handle_ops {
+	void (*release[NRT_NR_KINDS])(void *object);
+};
 
 /*
- * A table, with the function that ends the objects of each kind. Handles of tables with
+ * A table; @ops stays. Handles of tables with
  * different @series are different for a million generations of a slot. NULL: no
  * memory.
  */
-struct nrt_handles *nrt_handles_new(nrt_release_fn *const release[NRT_NR_KINDS],
-				    unsigned int series);
+struct nrt_handles *nrt_handles_new(const struct nrt_handle_ops *ops, unsigned int series);
 
 /* A handle for @object, or NULL: no memory, or millions of handles in use. */
 void *nrt_handle_new(struct nrt_handles *handles, enum nrt_kind kind, void *object);

@@ -103,13 +103,14 @@ static const struct neff_set *find_set(const struct nrt_model *model,
 static void add_source_line(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
+	const struct nrt_part *part = &model->part;
 	struct neuron_inst inst;
 	struct nrt_error ignored;
 	uint32_t line;
 
 	*text = '\0';
 	if (wait->pc >= model->neff->image_count[wait->source] ||
-	    nrt_bo_read(model->part.arena, model->part.code[wait->source] + wait->pc * sizeof(inst), &inst,
+	    nrt_bo_read(part->arena, part->code[wait->source] + wait->pc * sizeof(inst), &inst,
 			sizeof(inst), &ignored))
 		return;
 	line = le32toh(inst.debug);

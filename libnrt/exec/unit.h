@@ -35,6 +35,9 @@ struct nrt_request;
 struct nrt_unit;
 struct nrt_units;
 
+/* A step of a request. A failure is also in the request's error. */
+typedef NRT_STATUS nrt_step_fn(struct nrt_request *request);
+
 /**
  * struct nrt_request_ops - the steps of a request
  * @start: NULL: there is nothing to do. After a failure @finish is not called
@@ -42,8 +45,8 @@ struct nrt_units;
  * @done: everybody can know the status; may free the request. Only if nobody waits
  */
 struct nrt_request_ops {
-	NRT_STATUS (*start)(struct nrt_request *request);
-	NRT_STATUS (*finish)(struct nrt_request *request);
+	nrt_step_fn *start;
+	nrt_step_fn *finish;
 	void (*done)(struct nrt_request *request);
 };
 

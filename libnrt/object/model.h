@@ -74,6 +74,9 @@ struct nrt_part {
 	struct nrt_place *places;
 };
 
+typedef NRT_STATUS nrt_begin_fn(struct nrt_model *model, const struct nrt_binding *binding,
+				uint32_t timeout_ms, struct nrt_error *error);
+
 /**
  * struct nrt_group_ops - how a model works together with others
  * @begin: before an execution whose tensors are bound; waits at most @timeout_ms
@@ -81,8 +84,7 @@ struct nrt_part {
  * @leave: the model goes
  */
 struct nrt_group_ops {
-	NRT_STATUS (*begin)(struct nrt_model *model, const struct nrt_binding *binding,
-			    uint32_t timeout_ms, struct nrt_error *error);
+	nrt_begin_fn *begin;
 	void (*failed)(struct nrt_model *model);
 	void (*leave)(struct nrt_model *model);
 };

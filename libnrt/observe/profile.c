@@ -55,6 +55,14 @@ static void print_head(FILE *file, const struct nrt_model *model,
 	json_object_put(object);
 }
 
+static void print_transfer(FILE *file, const nrt_emu_event_t *event)
+{
+	fprintf(file, "{\"kind\":\"transfer\",\"dma_engine\":%u,\"queue\":%u,",
+		event->source >> 4, event->source & 15);
+	fprintf(file, "\"descriptors\":%u,\"first\":%u,\"bytes\":%" PRIu64 ",",
+		event->code, event->pc, event->bytes);
+}
+
 static void print_event(FILE *file, const nrt_emu_event_t *event)
 {
 	if (event->kind == NRT_EMU_INSTRUCTION)
@@ -62,10 +70,7 @@ static void print_event(FILE *file, const nrt_emu_event_t *event)
 			"{\"kind\":\"instruction\",\"engine\":\"%s\",\"opcode\":%u,\"pc\":%u,",
 			neff_engine_name(event->source), event->code, event->pc);
 	else
-		fprintf(file, "{\"kind\":\"transfer\",\"dma_engine\":%u,\"queue\":%u,"
-			"\"descriptors\":%u,\"first\":%u,\"bytes\":%" PRIu64 ",",
-			event->source >> 4, event->source & 15, event->code, event->pc,
-			event->bytes);
+		print_transfer(file, event);
 	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "%s}\n", event->begin_ns,
 		event->end_ns, event->flags & NRT_EMU_INEXACT ? ",\"inexact\":true" : "");
 }

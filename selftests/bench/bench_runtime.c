@@ -37,6 +37,17 @@ static void must(NRT_STATUS status, const char *what)
 	exit(1);
 }
 
+/* What most figures here are: less is better. */
+static struct figure cost(const char *name, const char *unit, double goal)
+{
+	return (struct figure){ .name = name, .unit = unit, .goal = goal, .lower_is_better = true };
+}
+
+static struct figure rate(const char *name)
+{
+	return (struct figure){ .name = name, .unit = "GB/s", .goal = 0.95 };
+}
+
 /* A model, with or without a constant of @bytes, that does nothing. */
 static void *make_neff(size_t bytes, size_t *size)
 {
@@ -91,10 +102,8 @@ static void measure_copies(struct figures *figures, unsigned int rounds)
 	figure_rates(write, rounds, COPY_BYTES / 1e9);
 	figure_rates(plain, rounds, COPY_BYTES / 1e9);
 	figure_rates(read, rounds, COPY_BYTES / 1e9);
-	figures_add(figures, (struct figure){ .name = "runtime_write_64mib", .unit = "GB/s",
-					      .goal = 0.95 }, write, plain, rounds);
-	figures_add(figures, (struct figure){ .name = "runtime_read_64mib", .unit = "GB/s",
-					      .goal = 0.95 }, read, plain, rounds);
+	figures_add(figures, rate("runtime_write_64mib"), write, plain, rounds);
+	figures_add(figures, rate("runtime_read_64mib"), read, plain, rounds);
 	nrt_tensor_free(&tensor);
 	free(from);
 	free(to);
@@ -211,15 +220,9 @@ static void measure_empty(struct figures *figures, unsigned int rounds)
 	scale(trips, rounds, US);
 	scale(schedule, rounds, US);
 	scale(each, rounds, US);
-	figures_add(figures, (struct figure){ .name = "runtime_empty_model", .unit = "us",
-					      .goal = 1, .lower_is_better = true },
-		    sync, trips, rounds);
-	figures_add(figures, (struct figure){ .name = "runtime_schedule", .unit = "us",
-					      .goal = 0.5, .lower_is_better = true },
-		    schedule, sync, rounds);
-	figures_add(figures, (struct figure){ .name = "runtime_pipeline", .unit = "us",
-					      .goal = 0.5, .lower_is_better = true },
-		    each, sync, rounds);
+	figures_add(figures, cost("runtime_empty_model", "us", 1), sync, trips, rounds);
+	figures_add(figures, cost("runtime_schedule", "us", 0.5), schedule, sync, rounds);
+	figures_add(figures, cost("runtime_pipeline", "us", 0.5), each, sync, rounds);
 	must(nrt_unload(model.model), "nrt_unload");
 	nrt_destroy_tensor_set(&model.inputs);
 	nrt_destroy_tensor_set(&model.outputs);
@@ -266,10 +269,8 @@ static void measure_load(struct figures *figures, unsigned int rounds)
 		plain[i] = (figure_now() - begin) * 1e3;
 		free(copy);
 	}
-	figures_add(figures, (struct figure){
-			.name = hashed ? "runtime_load_hashed" : "runtime_load", .unit = "ms",
-			.goal = hashed ? 1.2 : 2, .lower_is_better = true },
-		    load, plain, rounds);
+	figures_add(figures, hashed ? cost("runtime_load_hashed", "ms", 1.2) :
+				      cost("runtime_load", "ms", 2), load, plain, rounds);
 	free(neff);
 }
 
@@ -285,8 +286,7 @@ static void begin(struct figures *figures)
 	must(nrt_load(neff, size, 0, -1, &model.model), "nrt_load");
 	must(nrt_allocate_tensor_set(&model.inputs), "nrt_allocate_tensor_set");
 	must(nrt_execute(model.model, model.inputs, model.inputs), "nrt_execute");
-	figures_add_one(figures, (struct figure){ .name = "runtime_first_result", .unit = "ms",
-						  .goal = 50, .lower_is_better = true },
+	figures_add_one(figures, cost("runtime_first_result", "ms", 50),
 			(figure_now() - start) * 1e3);
 	must(nrt_unload(model.model), "nrt_unload");
 	nrt_destroy_tensor_set(&model.inputs);

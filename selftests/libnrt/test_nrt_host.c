@@ -336,12 +336,13 @@ TEST_F(pair, in_order)
 	int i;
 
 	for (i = 0; i < 4; i++)
-		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_recv_tensor(
-				self->to, (size_t)i * 100, 100, self->recv, &requests[i]));
+		ASSERT_EQ(NRT_SUCCESS,
+			  nrt_async_sendrecv_recv_tensor(self->to, (size_t)i * 100, 100,
+							 self->recv, &requests[i]));
 	for (i = 0; i < 4; i++)
-		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_send_tensor(
-				self->from, (size_t)(3 - i) * 100, 100, self->send,
-				&requests[4 + i]));
+		ASSERT_EQ(NRT_SUCCESS,
+			  nrt_async_sendrecv_send_tensor(self->from, (size_t)(3 - i) * 100, 100,
+							 self->send, &requests[4 + i]));
 	for (i = 0; i < 8; i++) {
 		ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(requests[i], &done,
 								       &size));

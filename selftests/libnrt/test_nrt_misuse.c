@@ -77,7 +77,7 @@ static unsigned int accept_tensor(struct rig *rig, void *bad)
 	for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
 		accepted += statuses[i] != NRT_INVALID_HANDLE;
 	accepted += nrt_tensor_get_size(bad) != 0;
-	accepted += nrt_tensor_get_va(bad) != NULL;
+	accepted += !!nrt_tensor_get_va(bad);
 	return accepted;
 }
 

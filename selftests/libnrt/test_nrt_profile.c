@@ -49,6 +49,16 @@ TEST(event_types)
 	EXPECT_EQ(NRT_INVALID, nrt_sys_trace_get_event_types(&list, NULL));
 }
 
+static NRT_STATUS trace_without(nrt_sys_trace_config_t *config, const char *type)
+{
+	return nrt_sys_trace_config_set_capture_enabled_for_event_type(config, type, false);
+}
+
+static NRT_STATUS inspect_without(nrt_inspect_config_t *config, const char *type)
+{
+	return nrt_inspect_config_set_capture_enabled_for_event_type_string(config, type, false);
+}
+
 TEST(trace_config)
 {
 	nrt_sys_trace_config_t *config;
@@ -58,12 +68,9 @@ TEST(trace_config)
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_get_event_types(&list, &all));
 	nrt_sys_trace_free_event_types(list, all);
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_config_allocate(&config));
-	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_config_set_capture_enabled_for_event_type(
-			config, "nrt_load", false));
-	EXPECT_EQ(NRT_INVALID, nrt_sys_trace_config_set_capture_enabled_for_event_type(
-			config, "nrt_lad", false));
-	EXPECT_EQ(NRT_INVALID, nrt_sys_trace_config_set_capture_enabled_for_event_type(
-			config, NULL, false));
+	EXPECT_EQ(NRT_SUCCESS, trace_without(config, "nrt_load"));
+	EXPECT_EQ(NRT_INVALID, trace_without(config, "nrt_lad"));
+	EXPECT_EQ(NRT_INVALID, trace_without(config, NULL));
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_config_get_enabled_event_types(config, &list,
 									    &count));
 	EXPECT_EQ(all - 1, count);
@@ -136,10 +143,8 @@ TEST(inspect_config)
 	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_sys_trace_max_events_per_nc(config, 100));
 	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_capture_enabled_for_nc(config, 1, false));
 	EXPECT_EQ(NRT_INVALID, nrt_inspect_config_set_capture_enabled_for_nc(config, 9999, false));
-	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_capture_enabled_for_event_type_string(
-			config, "nrt_execute", false));
-	EXPECT_EQ(NRT_INVALID, nrt_inspect_config_set_capture_enabled_for_event_type_string(
-			config, "", false));
+	EXPECT_EQ(NRT_SUCCESS, inspect_without(config, "nrt_execute"));
+	EXPECT_EQ(NRT_INVALID, inspect_without(config, ""));
 	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_enable_inspect(config, true));
 	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_enable_inspect_on_fail(config, true));
 	EXPECT_EQ(NRT_SUCCESS, nrt_inspect_config_set_defaults(config));

@@ -328,15 +328,18 @@ static void release_count(void *object)
 
 static struct nrt_handles *new_handles(unsigned int series)
 {
-	static nrt_release_fn *const release[NRT_NR_KINDS] = {
-		release_count, release_count, release_count, release_count,
+	static const struct nrt_handle_ops ops = {
+		.release = {
+			[NRT_KIND_MODEL] = release_count,
+			[NRT_KIND_TENSOR] = release_count,
+		},
 	};
 
 	/* Tables live as long as their process. */
 	static struct nrt_handles *made[4];
 	static unsigned int nr;
 
-	made[nr] = nrt_handles_new(release, series);
+	made[nr] = nrt_handles_new(&ops, series);
 	return made[nr++];
 }
 

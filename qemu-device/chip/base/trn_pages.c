@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
  * Looking at a page that has never been touched would give it a page table entry,
- * and there are a hundred GiB of them; of a file it would even make the page. So the kernel is
- * asked first which data a file has, or which pages are in memory or in swap: for ranges of them (PAGEMAP_SCAN, since Linux 6.7), which
- * takes as long as there are such pages, or for an entry of each page. Where it does not
- * tell, all pages are looked at.
+ * and there are a hundred GiB of them; of a file it would even make the page. So the
+ * kernel is asked first which data a file has, or which pages are in memory or in swap:
+ * for ranges of them (PAGEMAP_SCAN, since Linux 6.7), which takes as long as there are
+ * such pages, or for an entry of each page. Where it does not tell, all pages are looked at.
  *
  * The stream has runs of pages in ascending order, each with its offset and its
  * length, and ends with a run of length 0.
