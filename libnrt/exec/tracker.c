@@ -70,7 +70,8 @@ NRT_STATUS nrt_tracker_list(struct nrt_tracker *tracker, const nrta_error_t **li
 	pthread_mutex_lock(&tracker->lock);
 	shown = reallocarray(tracker->shown, tracker->count + 1, sizeof(*shown));
 	if (shown) {
-		memcpy(shown, tracker->errors, tracker->count * sizeof(*shown));
+		if (tracker->count)
+			memcpy(shown, tracker->errors, tracker->count * sizeof(*shown));
 		tracker->shown = shown;
 		*list = shown;
 		*count = tracker->count;
