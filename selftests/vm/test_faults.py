@@ -117,9 +117,22 @@ def test_transfer_host_write_fail(rig):
 
 @judged("impossible completion head")
 def test_transfer_dma_dup(rig):
-    answer = transfers(rig, "dma-dup,skip=30,count=1")
+    """The queue counts one packet more from then on.
+
+    The driver finds that out when the count goes beyond what is in the queue: at the end of the
+    first transfer, or, if the second one is in the queue by then, at the end of that.
+    """
+    rig.vm.fault("dma-dup,skip=30,count=1")
+    answer = rig.ask("transfer")
+    assert answer["ret"] == 0, f"the transfers: {answer}"
     assert answer["status"] != STATUS["OK"] or answer["right"] == PIECE * PIECES, \
         f"the transfer has succeeded, with wrong data: {answer}"
+    assert answer["next"] in (STATUS["OK"], STATUS["ABORTED"]), f"the second transfer: {answer}"
+    assert answer["next"] != STATUS["OK"] or answer["next_right"] == PIECE * PIECES, \
+        f"the second transfer has succeeded, with wrong data: {answer}"
+    assert answer["bytes"] <= answer["right"] and answer["next_bytes"] <= answer["next_right"], \
+        f"not so many bytes were moved: {answer}"
+    rig.struck()
 
 
 @pytest.mark.slow
