@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The embedded back end by its table of functions: results of jobs that are asked for late,
- * errors as the driver has them, limits, names, and a child process.
+ * gangs, errors as the driver has them, limits, names, and a child process.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -79,26 +79,40 @@ static int load_programs(struct nrt_chip *chip, uint32_t *handle)
 	return ret ? ret : BACKEND.copy(chip, &copy);
 }
 
-static int submit(struct _test_data_embedded *self, uint32_t core, enum program program,
-		  uint32_t timeout_ms, uint64_t *id)
+/* A job of @core that runs @program, where its window and start are. */
+struct parts {
+	struct drm_neuron_window window;
+	struct drm_neuron_start start;
+};
+
+static struct drm_neuron_job make_job(struct _test_data_embedded *self, uint32_t core,
+				      enum program program, uint32_t timeout_ms,
+				      struct parts *parts)
 {
-	const struct drm_neuron_window window = {
+	parts->window = (struct drm_neuron_window){
 		.kind = DRM_NEURON_WINDOW_BO,
 		.rights = DRM_NEURON_WINDOW_READ,
 		.handle = self->image,
 		.length = 2 * IMAGE,
 	};
-	const struct drm_neuron_start start = {
+	parts->start = (struct drm_neuron_start){
 		.addr = neuron_window_addr(0, program * IMAGE),
 		.count = 1,
 		.engine = NEURON_ENGINE_SYNC,
 	};
-	const struct drm_neuron_job job = {
+	return (struct drm_neuron_job){
 		.core = core,
-		.starts = ARRAY_OF(&start),
-		.windows = ARRAY_OF(&window),
+		.starts = ARRAY_OF(&parts->start),
+		.windows = ARRAY_OF(&parts->window),
 		.timeout_ms = timeout_ms,
 	};
+}
+
+static int submit(struct _test_data_embedded *self, uint32_t core, enum program program,
+		  uint32_t timeout_ms, uint64_t *id)
+{
+	struct parts parts;
+	const struct drm_neuron_job job = make_job(self, core, program, timeout_ms, &parts);
 	struct drm_neuron_submit call = { .claim = self->claim, .jobs = ARRAY_OF(&job) };
 	int ret = BACKEND.submit(self->chip, &call);
 
@@ -115,13 +129,32 @@ static int wait_for(struct _test_data_embedded *self, uint32_t core, uint64_t id
 	return BACKEND.wait(self->chip, &wait);
 }
 
+/* Have @jobs jobs of @core ended before long, although this thread does not look after the chip? */
+static bool ends_by_itself(struct _test_data_embedded *self, uint32_t core, uint64_t jobs)
+{
+	const struct timespec nap = { .tv_nsec = 50000000 };
+	struct drm_neuron_core_info info[8] = { 0 };
+	struct drm_neuron_query query = {
+		.type = DRM_NEURON_QUERY_CORES,
+		.answer = { .pointer = (uintptr_t)info, .count = 8, .stride = sizeof(info[0]) },
+	};
+	int64_t deadline = in_ms(LIMIT_S * 500);
+
+	while (in_ms(0) < deadline) {
+		if (!BACKEND.query(self->chip, &query) && info[core].jobs >= jobs)
+			return true;
+		nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
 FIXTURE_SETUP(embedded)
 {
 	struct nrt_error error = { 0 };
 
 	ASSERT_EQ(NRT_SUCCESS, BACKEND.open_all(&self->chips, &self->count, &error));
 	self->chip = self->chips[0];
-	ASSERT_EQ(0, claim_cores(self->chip, 1, &self->claim));
+	ASSERT_EQ(0, claim_cores(self->chip, 3, &self->claim));
 	ASSERT_EQ(0, load_programs(self->chip, &self->image));
 }
 
@@ -210,6 +243,140 @@ TEST_F_TIMEOUT(embedded, released, LIMIT_S)
 	EXPECT_EQ(-ENOENT, wait_for(self, 0, id, 0, &job));
 }
 
+/* --- gangs --- */
+
+/* One job on each of the cores 0 and 1, the second with @timeout_ms. */
+static int submit_pair(struct _test_data_embedded *self, enum program first, enum program second,
+		       uint32_t timeout_ms, uint64_t *id)
+{
+	struct parts parts[2];
+	const struct drm_neuron_job jobs[2] = {
+		make_job(self, 0, first, LIMIT_S * 1000, &parts[0]),
+		make_job(self, 1, second, timeout_ms, &parts[1]),
+	};
+	struct drm_neuron_submit call = {
+		.claim = self->claim,
+		.jobs = { sizeof(jobs[0]), 2, (uintptr_t)jobs },
+	};
+	int ret = BACKEND.submit(self->chip, &call);
+
+	*id = call.job;
+	return ret;
+}
+
+static void wait_pair(struct _test_data_embedded *self, uint64_t id,
+		      struct drm_neuron_wait_job result[2], struct __test_metadata *_metadata)
+{
+	ASSERT_EQ(0, wait_for(self, 0, id, in_ms(LIMIT_S * 1000), &result[0]));
+	ASSERT_EQ(0, wait_for(self, 1, id + 1, in_ms(LIMIT_S * 1000), &result[1]));
+}
+
+/* Core 1 is busy with its first job, so that the gang waits for it on core 0. */
+TEST_F_TIMEOUT(embedded, gang_starts_together, LIMIT_S)
+{
+	struct drm_neuron_wait_job result[2], spins;
+	uint64_t first, id, alone;
+
+	ASSERT_EQ(0, submit(self, 1, SPINS, 200, &first));
+	ASSERT_EQ(0, submit_pair(self, HALTS, HALTS, 0, &id));
+	EXPECT_EQ(first + 1, id);
+	EXPECT_EQ(-ETIMEDOUT, wait_for(self, 0, id, 0, &result[0]));
+	wait_pair(self, id, result, _metadata);
+	EXPECT_EQ(DRM_NEURON_JOB_OK, result[0].status);
+	EXPECT_EQ(DRM_NEURON_JOB_OK, result[1].status);
+	EXPECT_EQ(result[0].start_ns, result[1].start_ns);
+	ASSERT_EQ(0, wait_for(self, 1, first, 0, &spins));
+	EXPECT_TRUE(spins.hang);
+	ASSERT_EQ(0, submit(self, 0, HALTS, 0, &alone));
+	EXPECT_EQ(id + 2, alone);
+}
+
+/* Nobody waits when the job ends that keeps the gang waiting. */
+TEST_F_TIMEOUT(embedded, gang_is_started_by_the_keeper, LIMIT_S)
+{
+	struct drm_neuron_wait_job result[2];
+	uint64_t first, id;
+
+	ASSERT_EQ(0, submit(self, 1, SPINS, 100, &first));
+	ASSERT_EQ(0, submit_pair(self, HALTS, SPINS, 100, &id));
+	EXPECT_TRUE(ends_by_itself(self, 1, 2));
+	EXPECT_TRUE(ends_by_itself(self, 0, 1));
+	wait_pair(self, id, result, _metadata);
+	EXPECT_TRUE(result[1].hang);
+}
+
+TEST_F_TIMEOUT(embedded, gang_ends_with_a_hang, LIMIT_S)
+{
+	struct drm_neuron_wait_job result[2];
+	uint64_t id;
+
+	ASSERT_EQ(0, submit_pair(self, SPINS, SPINS, 200, &id));
+	wait_pair(self, id, result, _metadata);
+	EXPECT_EQ(DRM_NEURON_JOB_ERROR, result[0].status);
+	EXPECT_EQ(DRM_NEURON_CAUSE_GANG, result[0].cause);
+	EXPECT_EQ(1, result[0].pc);
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, result[1].status);
+	EXPECT_TRUE(result[1].hang);
+	ASSERT_EQ(0, submit_pair(self, HALTS, HALTS, 0, &id));
+	wait_pair(self, id, result, _metadata);
+	EXPECT_EQ(DRM_NEURON_JOB_OK, result[0].status);
+	EXPECT_EQ(DRM_NEURON_JOB_OK, result[1].status);
+}
+
+/* One job of two is wrong: nothing is queued, and the table of the other core stays. */
+TEST_F_TIMEOUT(embedded, gang_or_nothing, LIMIT_S)
+{
+	struct drm_neuron_wait_job result[2];
+	struct drm_neuron_submit call;
+	struct drm_neuron_job jobs[2];
+	struct parts parts[2];
+	uint64_t id, after;
+
+	ASSERT_EQ(0, submit_pair(self, HALTS, HALTS, 0, &id));
+	wait_pair(self, id, result, _metadata);
+	jobs[0] = make_job(self, 0, HALTS, 0, &parts[0]);
+	jobs[1] = make_job(self, 1, HALTS, 0, &parts[1]);
+	call = (struct drm_neuron_submit){
+		.claim = self->claim,
+		.jobs = { sizeof(jobs[0]), 2, (uintptr_t)jobs },
+	};
+	parts[0].window = (struct drm_neuron_window){ .kind = DRM_NEURON_WINDOW_EMPTY };
+	parts[1].window.handle = self->image + 1;
+	EXPECT_EQ(-ENOENT, BACKEND.submit(self->chip, &call));
+	parts[1].window.handle = self->image;
+	jobs[1].core = 0;
+	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
+	jobs[1].core = 2;
+	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
+	call.jobs.count = 33;
+	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
+	/* A job of core 0 that brings no window finds its program where it was. */
+	jobs[0].windows.count = 0;
+	call.jobs.count = 1;
+	ASSERT_EQ(0, BACKEND.submit(self->chip, &call));
+	after = call.job;
+	EXPECT_EQ(id + 2, after);
+	ASSERT_EQ(0, wait_for(self, 0, after, in_ms(60000), &result[0]));
+	EXPECT_EQ(DRM_NEURON_JOB_OK, result[0].status);
+}
+
+/* A gang that runs, and one behind it that waits, end with their claim. */
+TEST_F_TIMEOUT(embedded, gang_released, LIMIT_S)
+{
+	struct drm_neuron_release release = { .claim = self->claim };
+	struct waiter w;
+	uint64_t id, behind;
+
+	ASSERT_EQ(0, submit_pair(self, SPINS, SPINS, LIMIT_S * 1000, &id));
+	ASSERT_EQ(0, submit_pair(self, HALTS, HALTS, 0, &behind));
+	start_waiter(&w, self, behind);
+	ASSERT_EQ(0, BACKEND.release(self->chip, &release));
+	pthread_join(w.thread, NULL);
+	EXPECT_EQ(0, w.ret);
+	EXPECT_NE(DRM_NEURON_JOB_OK, w.result.status);
+	EXPECT_NE(DRM_NEURON_JOB_NONE, w.result.status);
+}
+
 /* --- limits --- */
 
 /* The second job has a shorter limit than the one that somebody waits for. */
@@ -218,36 +385,19 @@ TEST_F_TIMEOUT(embedded, shorter_limit, LIMIT_S)
 	struct drm_neuron_release release = { 0 };
 	struct _test_data_embedded second = *self;
 	struct drm_neuron_wait_job job;
-	struct drm_neuron_wait wait = { 0 };
 	uint64_t id, shorter;
 	struct waiter w;
 
-	ASSERT_EQ(0, claim_cores(self->chip, 2, &second.claim));
+	ASSERT_EQ(0, claim_cores(self->chip, 4, &second.claim));
 	ASSERT_EQ(0, submit(self, 0, SPINS, 600000, &id));
 	start_waiter(&w, self, id);
-	ASSERT_EQ(0, submit(&second, 1, SPINS, 200, &shorter));
-	/* This does not look after the chip: the other thread does. */
-	wait.deadline_ns = in_ms(40000);
-	do {
-		const struct timespec nap = { .tv_nsec = 100000000 };
-		struct drm_neuron_core_info info[8] = { 0 };
-		struct drm_neuron_query query = {
-			.type = DRM_NEURON_QUERY_CORES,
-			.answer = {
-				.pointer = (uintptr_t)info, .count = 8, .stride = sizeof(info[0]),
-			},
-		};
-
-		nanosleep(&nap, NULL);
-		ASSERT_EQ(0, BACKEND.query(self->chip, &query));
-		if (info[1].jobs)
-			break;
-	} while (in_ms(0) < wait.deadline_ns);
-	EXPECT_GT(wait.deadline_ns, in_ms(0));
+	ASSERT_EQ(0, submit(&second, 2, SPINS, 200, &shorter));
+	/* This thread does not look after the chip: the other one does. */
+	EXPECT_TRUE(ends_by_itself(self, 2, 1));
 	release.claim = self->claim;
 	ASSERT_EQ(0, BACKEND.release(self->chip, &release));
 	pthread_join(w.thread, NULL);
-	ASSERT_EQ(0, wait_for(&second, 1, shorter, 0, &job));
+	ASSERT_EQ(0, wait_for(&second, 2, shorter, 0, &job));
 	EXPECT_EQ(1, job.hang);
 }
 
@@ -255,7 +405,7 @@ TEST_F_TIMEOUT(embedded, shorter_limit, LIMIT_S)
 
 TEST_F_TIMEOUT(embedded, errors, LIMIT_S)
 {
-	struct drm_neuron_grant grant = { .claim = self->claim, .core = 1, .count = 1 };
+	struct drm_neuron_grant grant = { .claim = self->claim, .core = 2, .count = 1 };
 	struct _test_data_embedded nobody = *self;
 	struct drm_neuron_wait_job job;
 	uint64_t id;
@@ -263,8 +413,8 @@ TEST_F_TIMEOUT(embedded, errors, LIMIT_S)
 	nobody.claim = self->claim + 1;
 	EXPECT_EQ(-ENOENT, submit(&nobody, 0, HALTS, 0, &id));
 	EXPECT_EQ(-ENOENT, wait_for(&nobody, 0, 1, 0, &job));
-	EXPECT_EQ(-EINVAL, submit(self, 1, HALTS, 0, &id));
-	EXPECT_EQ(-EINVAL, wait_for(self, 1, 1, 0, &job));
+	EXPECT_EQ(-EINVAL, submit(self, 2, HALTS, 0, &id));
+	EXPECT_EQ(-EINVAL, wait_for(self, 2, 1, 0, &job));
 	EXPECT_EQ(-EINVAL, submit(self, 1000, HALTS, 0, &id));
 	EXPECT_EQ(-EINVAL, wait_for(self, 1000, 1, 0, &job));
 	EXPECT_EQ(-EINVAL, BACKEND.grant(self->chip, &grant));
@@ -315,7 +465,7 @@ TEST_F_TIMEOUT(embedded, post, LIMIT_S)
 	EXPECT_EQ(0, post(self, 0, DRM_NEURON_STATUS_SUCCESS, 0));
 	EXPECT_EQ(-EINVAL, post(self, 0, DRM_NEURON_NR_STATUS_COUNTERS, 0));
 	EXPECT_EQ(-EINVAL, post(self, 0, DRM_NEURON_STATUS_SUCCESS, 1));
-	EXPECT_EQ(-EINVAL, post(self, 1, DRM_NEURON_STATUS_SUCCESS, 0));
+	EXPECT_EQ(-EINVAL, post(self, 2, DRM_NEURON_STATUS_SUCCESS, 0));
 	EXPECT_EQ(-EINVAL, post(self, CC(0), DRM_NEURON_STATUS_SUCCESS, 0));
 	EXPECT_EQ(-EINVAL, BACKEND.post(self->chip, &many));
 	nobody.claim++;

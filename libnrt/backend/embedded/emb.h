@@ -8,7 +8,8 @@
  *	emb_memory.c	addresses for the device, HBM, buffers, copies, the discard unit
  *	emb_window.c	window tables, grants
  *	emb_core.c	claims, core resets
- *	emb_job.c	jobs, from the submission to the result
+ *	emb_job.c	jobs and gangs, from the queue of their core to the result
+ *	emb_submit.c	what is submitted: checked, built, queued
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
@@ -127,6 +128,20 @@ struct emb_table {
 };
 
 /**
+ * struct emb_change - entries that a window table gets
+ * @nr: how many
+ * @window: as they were given
+ * @hw: as the chip takes them
+ * @bo: the buffers of those that show one, with a reference; else NULL
+ */
+struct emb_change {
+	uint32_t nr;
+	const struct drm_neuron_window *window;
+	struct neuron_hw_window *hw;
+	struct emb_bo **bo;
+};
+
+/**
  * struct emb_result - what becomes of a job
  * @refs: the job, or when it has ended its core; each WAIT. Under nrt_chip.lock
  * @ended: @record has all but what names the job
@@ -139,7 +154,29 @@ struct emb_result {
 };
 
 /**
+ * struct emb_gang - jobs that start together; under nrt_chip.lock
+ * @refs: its jobs, and the submission
+ * @id: number for the chip, which no other of its gangs has
+ * @size: jobs
+ * @there: how many are the first ones of their cores
+ * @failed: a member ended before all were there; none starts any more
+ * @culprit: index of that member
+ * @core: by index, of those that are there
+ */
+struct emb_gang {
+	unsigned int refs;
+	uint64_t id;
+	uint32_t size;
+	uint32_t there;
+	bool failed;
+	uint32_t culprit;
+	struct emb_core *core[NEURON_JOB_MAX_GANG];
+};
+
+/**
  * struct emb_job - a job that has not ended
+ * @gang: with a reference, or NULL: it runs alone
+ * @gang_index: which member it is
  * @block: complete but for the addresses of its tables
  * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
  * @limit_ns: without progress
@@ -151,6 +188,8 @@ struct emb_job {
 	struct emb_job *next;
 	struct emb_result *result;
 	uint64_t id;
+	struct emb_gang *gang;
+	uint32_t gang_index;
 	struct neuron_hw_job block;
 	struct neuron_hw_job_queue *queues;
 	struct emb_table *table;
@@ -209,6 +248,8 @@ struct emb_claim {
  * @pokes: how often somebody left work to @keeper; under emb_machine.news_lock
  * @keeper: thread that ends jobs which nobody waits for, if @has_keeper
  * @waiters: threads that look after the chip while they wait
+ * @last_gang: number of the gang that was submitted last
+ * @gang_began: since emb_service() began to look at the cores
  * @bo: by handle - 1
  */
 struct nrt_chip {
@@ -228,6 +269,8 @@ struct nrt_chip {
 	_Atomic unsigned int waiters;
 	struct emb_stack stack[NEURON_MAX_HBM];
 	struct emb_core core[NEURON_MAX_UNITS];
+	uint64_t last_gang;
+	bool gang_began;
 	struct emb_claim claim[EMB_CLAIMS];
 	uint32_t last_claim;
 	struct emb_bo **bo;
@@ -338,8 +381,14 @@ void emb_names_destroy(struct emb_machine *machine);
 void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 		      const struct emb_core *core);
 
-/* With the chip's lock: change the table of a core that the claim has. */
-int emb_windows_change(struct emb_core *core, const struct drm_neuron_array *windows);
+/*
+ * With the chip's lock: check a change of the table of a core that the claim has, which can
+ * then be applied without an error, or dropped. Nothing else of the core may come between.
+ */
+int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *windows,
+		     struct emb_change *change);
+void emb_change_apply(struct emb_core *core, struct emb_change *change);
+void emb_change_drop(struct emb_change *change);
 /* With the chip's lock: @window of a buffer as the chip takes it; *@bo has a reference. */
 int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *window,
 		     struct neuron_hw_window *hw, struct emb_bo **bo);
@@ -387,7 +436,22 @@ void emb_results_forget(struct emb_core *core);
 void emb_jobs_abort(struct emb_core *core);
 /* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */
 uint64_t emb_service(struct nrt_chip *chip);
-int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+/* The same of a core; a gang may begin that the other cores must be looked at for. */
+uint64_t emb_service_core(struct emb_core *core);
+/* Around emb_service(): takes the chip's lock, and gives it back. @left: jobs run. */
+void emb_look_begin(struct nrt_chip *chip);
+void emb_look_end(struct nrt_chip *chip, bool left);
+/* With the chip's lock: jobs and gangs that are being made, and the queue of a core. */
+struct emb_job *emb_job_new(uint64_t id);
+void emb_job_free(struct nrt_chip *chip, struct emb_job *job);
+struct emb_gang *emb_gang_new(struct nrt_chip *chip, uint32_t size);
+void emb_gang_put(struct emb_gang *gang);
+void emb_job_join(struct emb_job *job, struct emb_gang *gang, uint32_t index);
+void emb_job_queue(struct emb_core *core, struct emb_job *job);
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+
+/* --- emb_submit.c --- */
+
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

@@ -121,7 +121,7 @@ static int query_limits(struct drm_neuron_query *query)
 {
 	const struct drm_neuron_limits_info info = {
 		.queued_jobs = EMB_QUEUE,
-		.gang_jobs = 1,
+		.gang_jobs = NEURON_JOB_MAX_GANG,
 		.job_queues = NEURON_JOB_MAX_QUEUES,
 		.windows = NEURON_MAX_WINDOWS,
 		.wait_jobs = EMB_WAIT_JOBS,

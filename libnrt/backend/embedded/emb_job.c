@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs, from the submission to the result.
+ * Jobs and gangs of jobs, from the queue of their core to the result.
  *
  * A thread that waits for a job looks after its chip itself: it takes what the interrupts
  * announce, and rings the doorbell of the next job. The chip's keeper does it for jobs that
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contract/trace.h"
 #include "backend/embedded/emb.h"
 #include "trn/pool.h"
 
@@ -51,12 +50,6 @@ SAME(SOURCE_JOB);
 SAME(ENGINE_SYNC);
 _Static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES, "a cause is missing");
 _Static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES, "an engine is missing");
-_Static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID, "flag");
-_Static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY, "flag");
-
-#define MS		1000000ull
-#define LIMIT_MS	30000
-#define LIMIT_MAX_MS	600000
 /* A job that makes progress may take so many limits. */
 #define LIMIT_CAP	16
 /* Progress is looked at so often in a limit. */
@@ -116,13 +109,74 @@ static struct emb_result *find_result(const struct emb_core *core, uint64_t id)
 	return NULL;
 }
 
-static void job_free(struct nrt_chip *chip, struct emb_job *job)
+/* --- jobs; with the chip's lock --- */
+
+struct emb_gang *emb_gang_new(struct nrt_chip *chip, uint32_t size)
 {
+	struct emb_gang *gang = calloc(1, sizeof(*gang));
+
+	if (!gang)
+		return NULL;
+	gang->refs = 1;
+	gang->id = ++chip->last_gang;
+	gang->size = size;
+	return gang;
+}
+
+void emb_gang_put(struct emb_gang *gang)
+{
+	if (gang && !--gang->refs)
+		free(gang);
+}
+
+void emb_job_join(struct emb_job *job, struct emb_gang *gang, uint32_t index)
+{
+	gang->refs++;
+	job->gang = gang;
+	job->gang_index = index;
+	neuron_hw_job_gang(&job->block, gang->id, (uint16_t)gang->size, (uint16_t)index);
+}
+
+struct emb_job *emb_job_new(uint64_t id)
+{
+	struct emb_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->id = id;
+	job->result = calloc(1, sizeof(*job->result));
+	if (!job->result) {
+		free(job);
+		return NULL;
+	}
+	job->result->refs = 1;
+	job->result->job = id;
+	return job;
+}
+
+void emb_job_free(struct nrt_chip *chip, struct emb_job *job)
+{
+	if (!job)
+		return;
 	emb_table_put(chip, job->table);
 	emb_bo_put(job->trace_bo);
+	emb_gang_put(job->gang);
 	result_put(job->result);
 	free(job->queues);
 	free(job);
+}
+
+void emb_job_queue(struct emb_core *core, struct emb_job *job)
+{
+	job->table = core->table;
+	if (job->table)
+		job->table->refs++;
+	if (core->last)
+		core->last->next = job;
+	else
+		core->first = job;
+	core->last = job;
+	core->nr_jobs++;
 }
 
 /* The first job of the core has ended, or never begins. */
@@ -159,14 +213,35 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 	core->first = job->next;
 	if (!core->first)
 		core->last = NULL;
-	job_free(core->chip, job);
+	emb_job_free(core->chip, job);
 }
 
+/* Of a job that has its doorbell the device tells the gang itself. */
 static void end_aborted(struct emb_core *core, bool hang)
 {
 	const struct neuron_record record = neuron_record_aborted(core->first->id);
+	const struct emb_job *job = core->first;
 
+	if (job->gang && !job->doorbell_ns && !job->gang->failed) {
+		job->gang->failed = true;
+		job->gang->culprit = job->gang_index;
+	}
 	end_job(core, &record, hang);
+}
+
+/* The first job of the core does not start: a member of its gang has failed. */
+static void end_gang_member(struct emb_core *core)
+{
+	const struct emb_job *job = core->first;
+	const struct neuron_record record = {
+		.job_id = job->id,
+		.status = NEURON_JOB_ERROR,
+		.cause = NEURON_CAUSE_GANG,
+		.source = NEURON_SOURCE_JOB,
+		.pc = job->gang->culprit,
+	};
+
+	end_job(core, &record, false);
 }
 
 void emb_jobs_abort(struct emb_core *core)
@@ -196,17 +271,13 @@ static void write_tables(const struct emb_core *core, const struct emb_job *job,
 	}
 }
 
-/* The first job of the core, if it does not run yet. */
-static void start_job(struct emb_core *core)
+/* The first job of the core gets its doorbell. */
+static void ring(struct emb_core *core)
 {
-	struct trn_pool *pool = core->chip->machine->pool;
 	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
 	struct emb_job *job = core->first;
 	struct neuron_hw_job *block = (void *)core->memory.ptr;
-	bool kept;
 
-	if (job->doorbell_ns)
-		return;
 	memset(core->memory.ptr + AT_COMPLETION, 0, sizeof(struct neuron_hw_completion));
 	*block = job->block;
 	block->completion = neuron_to_le64(base + AT_COMPLETION);
@@ -215,9 +286,47 @@ static void start_job(struct emb_core *core)
 	job->moved_ns = job->doorbell_ns;
 	job->looked_ns = job->doorbell_ns;
 	job->progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
-	kept = trn_pool_inline_begin(pool, INLINE_NS);
 	emb_core_write(core, NEURON_CORE_DOORBELL_LO, (uint32_t)base);
 	emb_core_write(core, NEURON_CORE_DOORBELL_HI, (uint32_t)(base >> 32));
+}
+
+/* All members are the first jobs of their cores: the device keeps them together from now on. */
+static void ring_gang(const struct emb_gang *gang)
+{
+	uint32_t i;
+
+	for (i = 0; i < gang->size; i++)
+		ring(gang->core[i]);
+}
+
+/* Has the first job of the core, which is in a gang, all others beside it? */
+static bool gang_is_there(struct emb_core *core)
+{
+	struct emb_job *job = core->first;
+
+	if (!job->gang->core[job->gang_index]) {
+		job->gang->core[job->gang_index] = core;
+		job->gang->there++;
+	}
+	return job->gang->there == job->gang->size;
+}
+
+/* The first job of the core, if it does not run yet and its gang does not wait for others. */
+static void start_job(struct emb_core *core)
+{
+	struct trn_pool *pool = core->chip->machine->pool;
+	struct emb_job *job = core->first;
+	bool kept;
+
+	if (job->doorbell_ns || (job->gang && !gang_is_there(core)))
+		return;
+	kept = trn_pool_inline_begin(pool, INLINE_NS);
+	if (job->gang) {
+		core->chip->gang_began = true;
+		ring_gang(job->gang);
+	} else {
+		ring(core);
+	}
 	if (kept)
 		trn_pool_inline_end(pool);
 }
@@ -277,15 +386,21 @@ static uint32_t take_cause(struct emb_core *core)
 	return cause;
 }
 
-/* When to look at the core again, or 0: it has no job. */
-static uint64_t service_core(struct emb_core *core)
+/* When to look at the core again, or 0: it has no job that runs. */
+uint64_t emb_service_core(struct emb_core *core)
 {
 	uint64_t next = 0;
 	uint32_t cause;
 	bool hang;
 
 	while (core->first) {
+		if (core->first->gang && core->first->gang->failed) {
+			end_gang_member(core);
+			continue;
+		}
 		start_job(core);
+		if (!core->first->doorbell_ns)
+			return 0;
 		/* First the limit, then the cause: what has ended in time is no hang. */
 		hang = hangs(core, &next);
 		cause = take_cause(core);
@@ -299,227 +414,47 @@ static uint64_t service_core(struct emb_core *core)
 	return 0;
 }
 
-uint64_t emb_service(struct nrt_chip *chip)
+static uint64_t service_cores(struct nrt_chip *chip)
 {
 	uint64_t next = 0, at;
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
-		at = service_core(&chip->core[neuron_unit_number(chip->gen, i)]);
+		at = emb_service_core(&chip->core[neuron_unit_number(chip->gen, i)]);
 		if (at && (!next || at < next))
 			next = at;
 	}
 	return next;
 }
 
-/* --- submission --- */
-
-/* Elements of @size bytes, at most @max of them, or NULL with *@ret. */
-static const void *elements(const struct drm_neuron_array *array, size_t size, uint32_t max,
-			    int *ret)
+uint64_t emb_service(struct nrt_chip *chip)
 {
-	if (array->count && (array->stride != size || array->count > max || !array->pointer))
-		*ret = -EINVAL;
-	return (const void *)(uintptr_t)array->pointer;
-}
+	uint64_t next;
 
-static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array *array)
-{
-	int ret = 0;
-	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
-							&ret);
-	uint32_t i, seen = 0;
-
-	for (i = 0; i < array->count && !ret; i++) {
-		if (start[i].engine >= NEURON_NR_ENGINES || seen >> start[i].engine & 1 ||
-		    neuron_hw_job_check_start(start[i].addr, start[i].count))
-			return -EINVAL;
-		seen |= 1u << start[i].engine;
-		neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
-	}
-	return ret;
-}
-
-static int add_queues(struct emb_core *core, struct emb_job *job,
-		      const struct drm_neuron_array *array)
-{
-	uint32_t first = neuron_core_dma(core->tpb), i;
-	int ret = 0;
-	const struct drm_neuron_queue *queue = elements(array, sizeof(*queue),
-							NEURON_JOB_MAX_QUEUES, &ret);
-	__u64 used[4] = { 0 };
-
-	if (ret || !array->count)
-		return ret;
-	job->queues = calloc(array->count, sizeof(*job->queues));
-	if (!job->queues)
-		return -ENOMEM;
-	for (i = 0; i < array->count; i++) {
-		if (queue[i].dma_engine >= NEURON_JOB_DMA_ENGINES)
-			return -EINVAL;
-		job->queues[i] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_to_le64(queue[i].m2s_ring),
-			.s2m_ring = neuron_to_le64(queue[i].s2m_ring),
-			.m2s_length = neuron_to_le32(queue[i].m2s_length),
-			.s2m_length = neuron_to_le32(queue[i].s2m_length),
-			.dma_engine = neuron_to_le16((uint16_t)(first + queue[i].dma_engine)),
-			.queue = neuron_to_le16(queue[i].queue),
-			.flags = neuron_to_le32(queue[i].flags),
-		};
-		if (neuron_hw_job_check_queue(&job->queues[i], first,
-					      core->chip->gen->nr_priorities, used))
-			return -EINVAL;
-	}
-	job->block.nr_queues = neuron_to_le32(array->count);
-	return 0;
-}
-
-static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_array *array)
-{
-	int ret = 0;
-	const uint64_t *word = elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
-	uint32_t i;
-
-	for (i = 0; i < array->count && !ret; i++)
-		block->sem_clear[i] = neuron_to_le64(word[i]);
-	return ret;
-}
-
-static int add_trace(struct emb_core *core, struct emb_job *job,
-		     const struct drm_neuron_job *args)
-{
-	const struct drm_neuron_window window = {
-		.kind = DRM_NEURON_WINDOW_BO,
-		.handle = args->trace,
-		.offset = args->trace_offset,
-		.length = args->trace_size,
-	};
-	int ret;
-
-	if (!args->trace)
-		return args->trace_offset || args->trace_size ? -EINVAL : 0;
-	if (args->trace_offset % NEURON_TRACE_ALIGN)
-		return -EINVAL;
-	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
-	if (ret)
-		return ret;
-	job->trace.flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
-	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
-		       -EINVAL : 0;
-}
-
-static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
-{
-	uint32_t all = (1u << NEURON_NR_ENGINES) - 1;
-	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : all;
-	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
-	int ret;
-
-	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
-	neuron_hw_job_begin(&job->block, job->id, 0);
-	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
-	job->block.rank = neuron_to_le32(args->rank);
-	ret = add_starts(&job->block, &args->starts);
-	if (!ret)
-		ret = add_queues(core, job, &args->queues);
-	if (!ret)
-		ret = add_sem_clear(&job->block, &args->sem_clear);
-	if (!ret)
-		ret = add_trace(core, job, args);
-	if (!ret && neuron_hw_job_check(&job->block, engines))
-		ret = -EINVAL;
-	return ret;
-}
-
-static struct emb_job *job_new(uint64_t id)
-{
-	struct emb_job *job = calloc(1, sizeof(*job));
-
-	if (!job)
-		return NULL;
-	job->id = id;
-	job->result = calloc(1, sizeof(*job->result));
-	if (!job->result) {
-		free(job);
-		return NULL;
-	}
-	job->result->refs = 1;
-	job->result->job = id;
-	return job;
-}
-
-/* *@next: when to look at the core again, or 0: it has no job. */
-static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
-			 const struct drm_neuron_job *args, uint64_t *next)
-{
-	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
-	struct emb_core *core;
-	struct emb_job *job;
-	int ret;
-
-	ret = emb_core_use(chip, submit->claim, args->core, &core);
-	if (ret)
-		return ret;
-	if (core->wedged)
-		return -EIO;
-	if (core->nr_jobs == EMB_QUEUE)
-		return -EBUSY;
-	job = job_new(claim->last_job + 1);
-	if (!job)
-		return -ENOMEM;
-	ret = build_job(core, job, args);
-	if (!ret)
-		ret = emb_windows_change(core, &args->windows);
-	if (ret) {
-		job_free(chip, job);
-		return ret;
-	}
-	job->table = core->table;
-	if (job->table)
-		job->table->refs++;
-	claim->last_job = job->id;
-	if (core->last)
-		core->last->next = job;
-	else
-		core->first = job;
-	core->last = job;
-	core->nr_jobs++;
-	submit->job = job->id;
-	/* A short job is over by now. */
-	*next = service_core(core);
-	return 0;
+	/* A gang that begins runs on cores that have been looked at before, too. */
+	do {
+		chip->gang_began = false;
+		next = service_cores(chip);
+	} while (chip->gang_began);
+	return next;
 }
 
 /*
  * This thread looks after the chip no more. @left: it has jobs. The keeper then looks when the
  * first of their limits may be over: others that wait may not look so soon, or leave as well.
  */
-static void leave(struct nrt_chip *chip, bool left)
+void emb_look_end(struct nrt_chip *chip, bool left)
 {
+	pthread_mutex_unlock(&chip->lock);
 	atomic_fetch_sub(&chip->waiters, 1);
 	if (left)
 		emb_keeper_wake(chip);
 }
 
-/* Gangs, fences and notification streams are the DRM driver's. */
-int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+void emb_look_begin(struct nrt_chip *chip)
 {
-	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
-	uint64_t next = 0;
-	int ret;
-
-	if (emb_forked(chip))
-		return -ENODEV;
-	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
-	    submit->jobs.count != 1 || submit->jobs.stride != sizeof(*args) || args->flags ||
-	    args->stream || args->stream_offset)
-		return -EINVAL;
 	atomic_fetch_add(&chip->waiters, 1);
 	pthread_mutex_lock(&chip->lock);
-	ret = submit_locked(chip, submit, args, &next);
-	pthread_mutex_unlock(&chip->lock);
-	leave(chip, next);
-	return ret;
 }
 
 /* --- waiting --- */
@@ -628,11 +563,9 @@ int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 	results = calloc(wait->jobs.count, sizeof(struct emb_result *));
 	if (!results)
 		return -ENOMEM;
-	atomic_fetch_add(&chip->waiters, 1);
-	pthread_mutex_lock(&chip->lock);
+	emb_look_begin(chip);
 	ret = wait_locked(chip, wait, jobs, results, &left);
-	pthread_mutex_unlock(&chip->lock);
-	leave(chip, left);
+	emb_look_end(chip, left);
 	free(results);
 	return ret;
 }

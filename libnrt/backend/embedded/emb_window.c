@@ -404,59 +404,81 @@ static struct emb_table *own_table(struct emb_core *core, uint32_t nr)
 	return table;
 }
 
-static void put_all(struct emb_bo **bo, uint32_t nr)
+void emb_change_drop(struct emb_change *change)
 {
 	uint32_t i;
 
-	for (i = 0; i < nr; i++)
-		emb_bo_put(bo[i]);
+	for (i = 0; i < change->nr; i++)
+		emb_bo_put(change->bo[i]);
+	free(change->hw);
+	free(change->bo);
+	*change = (struct emb_change){ 0 };
 }
 
-int emb_windows_change(struct emb_core *core, const struct drm_neuron_array *array)
+/* The entries of @change, and the size of a table that has them. */
+static int make_change(struct emb_core *core, uint32_t count, struct emb_change *change,
+		       uint32_t *room)
 {
-	const struct drm_neuron_window *window = (void *)(uintptr_t)array->pointer;
-	struct neuron_hw_window *hw, *entry;
-	uint32_t i, nr = 0, made = 0;
-	struct emb_table *table;
-	struct emb_bo **bo;
-	int ret = 0;
+	int ret;
 
+	change->hw = calloc(count, sizeof(*change->hw));
+	change->bo = calloc(count, sizeof(struct emb_bo *));
+	if (!change->hw || !change->bo)
+		return -ENOMEM;
+	for (; change->nr < count; change->nr++) {
+		const struct drm_neuron_window *window = &change->window[change->nr];
+
+		ret = make_window(core, window, &change->hw[change->nr], &change->bo[change->nr]);
+		if (ret)
+			return ret;
+		if (window->index >= *room)
+			*room = window->index + 1;
+	}
+	return 0;
+}
+
+int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array,
+		     struct emb_change *change)
+{
+	uint32_t room = 0;
+	int ret;
+
+	*change = (struct emb_change){ .window = (void *)(uintptr_t)array->pointer };
 	if (!array->count)
 		return 0;
-	if (array->stride != sizeof(*window) || array->count > NEURON_MAX_WINDOWS)
+	if (array->stride != sizeof(*change->window) || array->count > NEURON_MAX_WINDOWS)
 		return -EINVAL;
-	hw = calloc(array->count, sizeof(*hw));
-	bo = calloc(array->count, sizeof(struct emb_bo *));
-	if (!hw || !bo)
+	ret = make_change(core, array->count, change, &room);
+	if (!ret && !own_table(core, room))
 		ret = -ENOMEM;
-	for (; !ret && made < array->count; made++) {
-		ret = make_window(core, &window[made], &hw[made], &bo[made]);
-		if (ret)
-			break;
-		if (window[made].index >= nr)
-			nr = window[made].index + 1;
-	}
-	table = ret ? NULL : own_table(core, nr);
-	if (!ret && !table)
-		ret = -ENOMEM;
-	if (ret) {
-		put_all(bo, made);
-		goto out;
-	}
-	entry = (struct neuron_hw_window *)table->memory.ptr;
-	for (i = 0; i < array->count; i++) {
-		emb_bo_put(table->bo[window[i].index]);
-		table->bo[window[i].index] = bo[i];
-		entry[window[i].index] = hw[i];
-	}
-out:
-	free(hw);
-	free(bo);
+	if (ret)
+		emb_change_drop(change);
 	return ret;
+}
+
+void emb_change_apply(struct emb_core *core, struct emb_change *change)
+{
+	struct emb_table *table = core->table;
+	struct neuron_hw_window *entry;
+	uint32_t i;
+
+	if (change->nr) {
+		entry = (struct neuron_hw_window *)table->memory.ptr;
+		for (i = 0; i < change->nr; i++) {
+			uint32_t index = change->window[i].index;
+
+			emb_bo_put(table->bo[index]);
+			table->bo[index] = change->bo[i];
+			entry[index] = change->hw[i];
+		}
+		change->nr = 0;
+	}
+	emb_change_drop(change);
 }
 
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
 {
+	struct emb_change change;
 	struct emb_core *core;
 	int ret;
 
@@ -465,7 +487,9 @@ int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
 	pthread_mutex_lock(&chip->lock);
 	ret = emb_core_use(chip, windows->claim, windows->core, &core);
 	if (!ret)
-		ret = emb_windows_change(core, &windows->windows);
+		ret = emb_change_begin(core, &windows->windows, &change);
+	if (!ret)
+		emb_change_apply(core, &change);
 	pthread_mutex_unlock(&chip->lock);
 	return ret;
 }

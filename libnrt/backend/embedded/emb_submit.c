@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Submissions: a job, or a gang of jobs, is checked and built, and goes to the queues of its
+ * cores. All of it happens or nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract/trace.h"
+#include "backend/embedded/emb.h"
+
+_Static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID, "flag");
+_Static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY, "flag");
+
+#define MS		1000000ull
+#define LIMIT_MS	30000
+#define LIMIT_MAX_MS	600000
+
+/**
+ * struct member - a job of a submission
+ * @core: where it runs
+ * @job: the job; its queue has it when the submission has succeeded
+ * @change: of the window table of @core
+ */
+struct member {
+	struct emb_core *core;
+	struct emb_job *job;
+	struct emb_change change;
+};
+
+/* Elements of @size bytes, at most @max of them, or NULL with *@ret. */
+static const void *elements(const struct drm_neuron_array *array, size_t size, uint32_t max,
+			    int *ret)
+{
+	if (array->count && (array->stride != size || array->count > max || !array->pointer))
+		*ret = -EINVAL;
+	return (const void *)(uintptr_t)array->pointer;
+}
+
+static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
+							&ret);
+	uint32_t i, seen = 0;
+
+	for (i = 0; i < array->count && !ret; i++) {
+		if (start[i].engine >= NEURON_NR_ENGINES || seen >> start[i].engine & 1 ||
+		    neuron_hw_job_check_start(start[i].addr, start[i].count))
+			return -EINVAL;
+		seen |= 1u << start[i].engine;
+		neuron_hw_job_start(block, start[i].engine, start[i].addr, start[i].count);
+	}
+	return ret;
+}
+
+static int add_queues(struct emb_core *core, struct emb_job *job,
+		      const struct drm_neuron_array *array)
+{
+	uint32_t first = neuron_core_dma(core->tpb), i;
+	int ret = 0;
+	const struct drm_neuron_queue *queue = elements(array, sizeof(*queue),
+							NEURON_JOB_MAX_QUEUES, &ret);
+	__u64 used[4] = { 0 };
+
+	if (ret || !array->count)
+		return ret;
+	job->queues = calloc(array->count, sizeof(*job->queues));
+	if (!job->queues)
+		return -ENOMEM;
+	for (i = 0; i < array->count; i++) {
+		if (queue[i].dma_engine >= NEURON_JOB_DMA_ENGINES)
+			return -EINVAL;
+		job->queues[i] = (struct neuron_hw_job_queue){
+			.m2s_ring = neuron_to_le64(queue[i].m2s_ring),
+			.s2m_ring = neuron_to_le64(queue[i].s2m_ring),
+			.m2s_length = neuron_to_le32(queue[i].m2s_length),
+			.s2m_length = neuron_to_le32(queue[i].s2m_length),
+			.dma_engine = neuron_to_le16((uint16_t)(first + queue[i].dma_engine)),
+			.queue = neuron_to_le16(queue[i].queue),
+			.flags = neuron_to_le32(queue[i].flags),
+		};
+		if (neuron_hw_job_check_queue(&job->queues[i], first,
+					      core->chip->gen->nr_priorities, used))
+			return -EINVAL;
+	}
+	job->block.nr_queues = neuron_to_le32(array->count);
+	return 0;
+}
+
+static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_array *array)
+{
+	int ret = 0;
+	const uint64_t *word = elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
+	uint32_t i;
+
+	for (i = 0; i < array->count && !ret; i++)
+		block->sem_clear[i] = neuron_to_le64(word[i]);
+	return ret;
+}
+
+static int add_trace(struct emb_core *core, struct emb_job *job,
+		     const struct drm_neuron_job *args)
+{
+	const struct drm_neuron_window window = {
+		.kind = DRM_NEURON_WINDOW_BO,
+		.handle = args->trace,
+		.offset = args->trace_offset,
+		.length = args->trace_size,
+	};
+	int ret;
+
+	if (!args->trace)
+		return args->trace_offset || args->trace_size ? -EINVAL : 0;
+	if (args->trace_offset % NEURON_TRACE_ALIGN)
+		return -EINVAL;
+	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
+	if (ret)
+		return ret;
+	job->trace.flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
+		       -EINVAL : 0;
+}
+
+static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
+{
+	uint32_t all = (1u << NEURON_NR_ENGINES) - 1;
+	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : all;
+	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
+	int ret;
+
+	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
+	neuron_hw_job_begin(&job->block, job->id, 0);
+	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
+	job->block.rank = neuron_to_le32(args->rank);
+	ret = add_starts(&job->block, &args->starts);
+	if (!ret)
+		ret = add_queues(core, job, &args->queues);
+	if (!ret)
+		ret = add_sem_clear(&job->block, &args->sem_clear);
+	if (!ret)
+		ret = add_trace(core, job, args);
+	if (!ret && neuron_hw_job_check(&job->block, engines))
+		ret = -EINVAL;
+	return ret;
+}
+
+/* Is @core that of an earlier member? */
+static bool has_member(const struct member *members, uint32_t nr, const struct emb_core *core)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		if (members[i].core == core)
+			return true;
+	return false;
+}
+
+static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+		       struct member *members, uint32_t nr)
+{
+	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
+	struct member *member = &members[nr];
+	struct emb_core *core;
+	int ret;
+
+	args += nr;
+	ret = emb_core_use(chip, submit->claim, args->core, &core);
+	if (ret)
+		return ret;
+	if (core->wedged)
+		return -EIO;
+	if (core->nr_jobs == EMB_QUEUE)
+		return -EBUSY;
+	if (args->flags || args->stream || args->stream_offset || has_member(members, nr, core))
+		return -EINVAL;
+	member->core = core;
+	member->job = emb_job_new(submit->job + nr);
+	if (!member->job)
+		return -ENOMEM;
+	ret = build_job(core, member->job, args);
+	return ret ? ret : emb_change_begin(core, &args->windows, &member->change);
+}
+
+static void drop_members(struct nrt_chip *chip, struct member *members, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		emb_change_drop(&members[i].change);
+		emb_job_free(chip, members[i].job);
+	}
+}
+
+static void queue_members(struct member *members, uint32_t nr, struct emb_gang *gang)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		emb_change_apply(members[i].core, &members[i].change);
+		if (gang)
+			emb_job_join(members[i].job, gang, i);
+		emb_job_queue(members[i].core, members[i].job);
+	}
+}
+
+/* *@left: the chip has jobs that run. */
+static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit, bool *left)
+{
+	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
+	struct member members[NEURON_JOB_MAX_GANG] = { 0 };
+	uint32_t i, nr = submit->jobs.count;
+	struct emb_gang *gang = NULL;
+	int ret = 0;
+
+	submit->job = claim ? claim->last_job + 1 : 0;
+	for (i = 0; i < nr && !ret; i++)
+		ret = make_member(chip, submit, members, i);
+	if (!ret && nr > 1) {
+		gang = emb_gang_new(chip, nr);
+		ret = gang ? 0 : -ENOMEM;
+	}
+	if (ret) {
+		drop_members(chip, members, nr);
+		return ret;
+	}
+	claim->last_job += nr;
+	queue_members(members, nr, gang);
+	emb_gang_put(gang);
+	/* A short job is over by now. */
+	*left = nr > 1 ? emb_service(chip) : emb_service_core(members[0].core);
+	return 0;
+}
+
+/* Fences and notification streams are the DRM driver's. */
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+{
+	bool left = false;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
+	    !submit->jobs.count || submit->jobs.count > NEURON_JOB_MAX_GANG ||
+	    submit->jobs.stride != sizeof(struct drm_neuron_job))
+		return -EINVAL;
+	emb_look_begin(chip);
+	ret = submit_locked(chip, submit, &left);
+	emb_look_end(chip, left);
+	return ret;
+}
