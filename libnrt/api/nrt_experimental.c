@@ -20,16 +20,16 @@ static bool is_io(const struct neff_var *var)
 }
 
 /* One block: the array, then the shapes. */
-static nrt_tensor_info_array_t *allocate_infos(const struct neff *neff)
+static nrt_tensor_info_array_t *allocate_infos(const struct neff_graph *graph)
 {
 	size_t infos = 0, dims = 0, i;
 	nrt_tensor_info_array_t *array;
 
-	for (i = 0; i < neff->nr_vars; i++) {
-		if (!is_io(&neff->vars[i]))
+	for (i = 0; i < graph->nr_vars; i++) {
+		if (!is_io(&graph->vars[i]))
 			continue;
 		infos++;
-		dims += neff->vars[i].ndim;
+		dims += graph->vars[i].ndim;
 	}
 	array = calloc(1, sizeof(*array) + infos * sizeof(array->tensor_array[0]) +
 				  dims * sizeof(uint32_t));
@@ -41,8 +41,8 @@ static nrt_tensor_info_array_t *allocate_infos(const struct neff *neff)
 static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, void *out,
 			      struct nrt_error *error)
 {
-	const struct neff *neff = model->neff;
-	nrt_tensor_info_array_t *array = allocate_infos(neff);
+	const struct neff_graph *graph = model->part.graph;
+	nrt_tensor_info_array_t *array = allocate_infos(graph);
 	nrt_tensor_info_t *info;
 	uint32_t *shape;
 	size_t i;
@@ -52,8 +52,8 @@ static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, 
 		return nrt_error_memory(error);
 	info = array->tensor_array;
 	shape = (uint32_t *)&array->tensor_array[array->tensor_count];
-	for (i = 0; i < neff->nr_vars; i++) {
-		const struct neff_var *var = &neff->vars[i];
+	for (i = 0; i < graph->nr_vars; i++) {
+		const struct neff_var *var = &graph->vars[i];
 
 		if (!is_io(var))
 			continue;

@@ -139,8 +139,8 @@ static void leave(struct nrt_model *model)
 
 	pthread_mutex_lock(&groups->lock);
 	pthread_mutex_lock(&comm->lock);
-	drop_inputs(member, 0, model->neff->nr_vars);
-	drop_inputs(member, 1, model->neff->nr_vars);
+	drop_inputs(member, 0, model->part.graph->nr_vars);
+	drop_inputs(member, 1, model->part.graph->nr_vars);
 	member->model = NULL;
 	pthread_mutex_unlock(&comm->lock);
 	/* The group dies with its last member. */
@@ -213,11 +213,11 @@ static NRT_STATUS find_remote(const struct nrt_model *model, const struct neff_v
 			      const struct nrt_model *peer, size_t *index,
 			      struct nrt_error *error)
 {
-	const struct neff_var *ref = &model->neff->vars[var->ref];
+	const struct neff_var *ref = &model->part.graph->vars[var->ref];
 	size_t i;
 
-	for (i = 0; i < peer->neff->nr_vars; i++) {
-		const struct neff_var *remote = &peer->neff->vars[i];
+	for (i = 0; i < peer->part.graph->nr_vars; i++) {
+		const struct neff_var *remote = &peer->part.graph->vars[i];
 
 		if (remote->var_id != ref->var_id)
 			continue;
@@ -248,7 +248,7 @@ static NRT_STATUS import_place(struct nrt_model *model, size_t i, const struct n
 static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_model *peer,
 			    struct nrt_error *error)
 {
-	const struct neff_var *var = &model->neff->vars[i];
+	const struct neff_var *var = &model->part.graph->vars[i];
 	struct nrt_device *device = peer->part.core->device;
 	struct drm_neuron_grant grant = {
 		.claim = device->claim,
@@ -269,15 +269,15 @@ static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_
 	return NRT_SUCCESS;
 }
 
-static bool shows_input(const struct neff *neff, const struct neff_var *var)
+static bool shows_input(const struct neff_graph *graph, const struct neff_var *var)
 {
-	return var->type == NEFF_VAR_PEER && neff->vars[var->ref].type == NEFF_VAR_INPUT;
+	return var->type == NEFF_VAR_PEER && graph->vars[var->ref].type == NEFF_VAR_INPUT;
 }
 
 /* What does not change from one execution to the next. With the lock, all members there. */
 static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_error *error)
 {
-	const struct neff_var *var = &model->neff->vars[i];
+	const struct neff_var *var = &model->part.graph->vars[i];
 	const struct nrt_model *peer;
 	size_t remote;
 
@@ -291,7 +291,7 @@ static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_erro
 		return get_grant(model, i, peer, error);
 	if (find_remote(model, var, peer, &remote, error))
 		return error->status;
-	if (shows_input(model->neff, var))
+	if (shows_input(model->part.graph, var))
 		return NRT_SUCCESS;
 	return import_place(model, i, &peer->part.places[remote], error);
 }
@@ -309,13 +309,13 @@ static void keep_posted(struct nrt_model *model)
 	uint32_t r;
 	size_t i;
 
-	if (model->neff->has_sem_clear)
+	if (model->part.graph->has_sem_clear)
 		return;
 	for (r = 0; r < comm->count; r++) {
 		const struct nrt_model *from = comm->members[r].model;
 
-		for (i = 0; from && i < from->neff->nr_vars; i++) {
-			const struct neff_var *var = &from->neff->vars[i];
+		for (i = 0; from && i < from->part.graph->nr_vars; i++) {
+			const struct neff_var *var = &from->part.graph->vars[i];
 
 			if (!posts_to(from, var, model->rank))
 				continue;
@@ -329,7 +329,7 @@ static NRT_STATUS resolve(struct nrt_model *model, struct nrt_error *error)
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
 		if (resolve_var(model, i, error))
 			return error->status;
 	keep_posted(model);
@@ -367,8 +367,8 @@ static bool inputs_are_read(const struct nrt_comm *comm)
 	for (r = 0; r < comm->count; r++) {
 		const struct nrt_model *model = comm->members[r].model;
 
-		for (i = 0; model && i < model->neff->nr_vars; i++)
-			if (shows_input(model->neff, &model->neff->vars[i]))
+		for (i = 0; model && i < model->part.graph->nr_vars; i++)
+			if (shows_input(model->part.graph, &model->part.graph->vars[i]))
 				return true;
 	}
 	return false;
@@ -378,7 +378,7 @@ static NRT_STATUS publish_inputs(struct nrt_model *model, const struct nrt_bindi
 				 struct member *member, unsigned int slot,
 				 struct nrt_error *error)
 {
-	size_t nr = model->neff->nr_vars;
+	size_t nr = model->part.graph->nr_vars;
 	size_t i;
 
 	drop_inputs(member, slot, nr);
@@ -386,7 +386,7 @@ static NRT_STATUS publish_inputs(struct nrt_model *model, const struct nrt_bindi
 	if (!member->inputs[slot])
 		return nrt_error_memory(error);
 	for (i = 0; i < nr; i++) {
-		if (model->neff->vars[i].type != NEFF_VAR_INPUT)
+		if (model->part.graph->vars[i].type != NEFF_VAR_INPUT)
 			continue;
 		member->inputs[slot][i] = binding->places[i];
 		nrt_bo_get(binding->places[i].bo);
@@ -400,11 +400,11 @@ static NRT_STATUS import_inputs(struct nrt_model *model, unsigned int slot,
 	const struct nrt_comm *comm = model->comm;
 	size_t remote, i;
 
-	for (i = 0; i < model->neff->nr_vars; i++) {
-		const struct neff_var *var = &model->neff->vars[i];
+	for (i = 0; i < model->part.graph->nr_vars; i++) {
+		const struct neff_var *var = &model->part.graph->vars[i];
 		const struct member *member;
 
-		if (!shows_input(model->neff, var))
+		if (!shows_input(model->part.graph, var))
 			continue;
 		member = &comm->members[peer_rank(model, var)];
 		if (!member->model || !member->inputs[slot])

@@ -154,7 +154,7 @@ static NRT_STATUS submit(struct execution *execution)
 			.pointer = (uintptr_t)part->sem_clear,
 		},
 		.notify_addr = part->notify_addr,
-		.notify_size = model->neff->notify_bytes,
+		.notify_size = model->part.graph->notify_bytes,
 		.timeout_ms = execution->timeout_ms,
 		.rank = model->rank,
 	};
@@ -263,16 +263,16 @@ static NRT_STATUS end_job(struct execution *execution)
 /* The output of each pair goes where the next turn wants it, and its input comes from there. */
 static void take_turn(struct execution *execution)
 {
-	const struct neff *neff = execution->model->neff;
+	const struct neff_graph *graph = execution->model->part.graph;
 	struct nrt_binding *binding = execution->binding;
 	size_t in = 0, out;
 
-	for (out = 0; out < neff->nr_vars; out++) {
+	for (out = 0; out < graph->nr_vars; out++) {
 		struct nrt_place place = binding->places[out];
 
-		if (neff->vars[out].type != NEFF_VAR_OUTPUT)
+		if (graph->vars[out].type != NEFF_VAR_OUTPUT)
 			continue;
-		while (neff->vars[in].type != NEFF_VAR_INPUT)
+		while (graph->vars[in].type != NEFF_VAR_INPUT)
 			in++;
 		binding->places[out] = execution->turns[out];
 		execution->turns[out] = place;
@@ -379,20 +379,20 @@ static void free_turns(struct nrt_place *made, size_t nr)
 static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *made,
 			     struct nrt_error *error)
 {
-	const struct neff *neff = model->neff;
+	const struct neff_graph *graph = model->part.graph;
 	struct nrt_core *core = model->part.core;
 	size_t in = 0, out;
 
-	for (out = 0; out < neff->nr_vars; out++) {
-		if (neff->vars[out].type != NEFF_VAR_OUTPUT)
+	for (out = 0; out < graph->nr_vars; out++) {
+		if (graph->vars[out].type != NEFF_VAR_OUTPUT)
 			continue;
-		while (in < neff->nr_vars && neff->vars[in].type != NEFF_VAR_INPUT)
+		while (in < graph->nr_vars && graph->vars[in].type != NEFF_VAR_INPUT)
 			in++;
-		if (in == neff->nr_vars)
+		if (in == graph->nr_vars)
 			return refuse_repeat(model, "it has more outputs than inputs", error);
-		if (neff->vars[in++].size != neff->vars[out].size)
+		if (graph->vars[in++].size != graph->vars[out].size)
 			return refuse_repeat(model, "their sizes differ", error);
-		if (nrt_bo_create(core->device, neff->vars[out].size, DRM_NEURON_BO_HBM,
+		if (nrt_bo_create(core->device, graph->vars[out].size, DRM_NEURON_BO_HBM,
 				  core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &made[out].bo,
 				  error))
 			return error->status;
@@ -404,7 +404,7 @@ static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *ma
 static NRT_STATUS run_turns(struct nrt_unit *unit, struct execution *execution,
 			    unsigned int repeat, struct nrt_error *error)
 {
-	size_t nr = execution->model->neff->nr_vars;
+	size_t nr = execution->model->part.graph->nr_vars;
 	struct nrt_place *made = calloc(nr + 1, sizeof(*made));
 	struct nrt_place *places = execution->binding->places;
 	size_t i;

@@ -90,8 +90,8 @@ static const struct neff_set *find_set(const struct nrt_model *model,
 	unsigned int entry = wait->dma_engine % engines + queue * engines;
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_sets; i++) {
-		const struct neff_set *set = &model->neff->sets[i];
+	for (i = 0; i < model->part.graph->nr_sets; i++) {
+		const struct neff_set *set = &model->part.graph->sets[i];
 
 		if (entry >= set->index && entry < set->index + set->num)
 			return set;
@@ -109,7 +109,7 @@ static void add_source_line(const struct nrt_model *model, const struct drm_neur
 	uint32_t line;
 
 	*text = '\0';
-	if (wait->pc >= model->neff->image_count[wait->source] ||
+	if (wait->pc >= model->part.graph->image_count[wait->source] ||
 	    nrt_bo_read(part->arena, part->code[wait->source] + wait->pc * sizeof(inst), &inst,
 			sizeof(inst), &ignored))
 		return;
@@ -151,13 +151,13 @@ static void describe_address(const struct nrt_model *model, const struct drm_neu
 	snprintf(text, size, " (address 0x%llx)", (unsigned long long)wait->addr);
 	if (!(wait->addr & NEURON_ADDR_WINDOW))
 		return;
-	for (i = 0; i < model->neff->nr_vars; i++)
-		if (model->neff->vars[i].var_id == index)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
+		if (model->part.graph->vars[i].var_id == index)
 			break;
-	if (i < model->neff->nr_vars)
+	if (i < model->part.graph->nr_vars)
 		snprintf(text, size, " (\"%.64s\" + 0x%llx; it has 0x%llx bytes)",
-			 model->neff->vars[i].name, offset,
-			 (unsigned long long)model->neff->vars[i].size);
+			 model->part.graph->vars[i].name, offset,
+			 (unsigned long long)model->part.graph->vars[i].size);
 	else
 		snprintf(text, size, " (window %u + 0x%llx)", index, offset);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * The archive of a NEFF: files of the first subgraph, in memory.
+ * The archive of a NEFF: files of the subgraphs, in memory.
  */
 #include <archive.h>
 #include <archive_entry.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "neff/neff.h"
 
-#define SUBGRAPH	"sg00/"
 #define MAX_FILES	70000
 /* Memory grows with the bytes that are really there, never by what a header says. */
 #define GROW_BYTES	(64 * 1024)
@@ -21,15 +21,16 @@ struct span {
 	size_t size;
 };
 
-/* The name inside of the subgraph, or NULL for what we do not read. */
-static const char *subgraph_name(const char *path)
+/* The name inside of a subgraph, and its number; or NULL for what we do not read. */
+static const char *subgraph_name(const char *path, unsigned int *graph)
 {
 	while (!strncmp(path, "./", 2))
 		path += 2;
-	if (strncmp(path, SUBGRAPH, strlen(SUBGRAPH)))
+	if (path[0] != 's' || path[1] != 'g' || !isdigit((unsigned char)path[2]) ||
+	    !isdigit((unsigned char)path[3]) || path[4] != '/')
 		return NULL;
-	path += strlen(SUBGRAPH);
-	return *path ? path : NULL;
+	*graph = (unsigned int)((path[2] - '0') * 10 + path[3] - '0');
+	return path[5] ? path + 5 : NULL;
 }
 
 static NRT_STATUS grow_file(struct neff_file *file, size_t *room, size_t needed,
@@ -129,7 +130,8 @@ static NRT_STATUS read_contents(struct archive *archive, const struct span *from
 }
 
 /* A new empty file, or NULL. */
-static struct neff_file *add_file(struct neff *neff, const char *name, struct nrt_error *error)
+static struct neff_file *add_file(struct neff *neff, unsigned int graph, const char *name,
+				  struct nrt_error *error)
 {
 	struct neff_file *files;
 
@@ -150,6 +152,7 @@ static struct neff_file *add_file(struct neff *neff, const char *name, struct nr
 	}
 	files = &neff->files[neff->nr_files];
 	memset(files, 0, sizeof(*files));
+	files->graph = graph;
 	files->name = neff_copy_name(name, "archive", error);
 	if (!files->name)
 		return NULL;
@@ -163,16 +166,21 @@ static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
 {
 	const char *path = archive_entry_pathname(entry);
 	struct neff_file *file;
+	unsigned int graph;
 	const char *name;
 
 	if (!path || archive_entry_filetype(entry) != AE_IFREG)
 		return NRT_SUCCESS;
-	name = subgraph_name(path);
+	name = subgraph_name(path, &graph);
 	if (!name)
 		return NRT_SUCCESS;
 	if (archive_entry_hardlink(entry))
 		return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %.200s is a link", path);
-	file = add_file(neff, name, error);
+	if (graph >= neff->nr_graphs)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: archive: %.200s belongs to subgraph %u, but a model for LNC %u has %u",
+				     path, graph, neff->lnc, neff->nr_graphs);
+	file = add_file(neff, graph, name, error);
 	if (!file)
 		return error->status;
 	return read_contents(archive, from, file, left, error);
@@ -200,6 +208,8 @@ static int compare_files(const void *a, const void *b)
 	const struct neff_file *x = a;
 	const struct neff_file *y = b;
 
+	if (x->graph != y->graph)
+		return x->graph < y->graph ? -1 : 1;
 	return strcmp(x->name, y->name);
 }
 
@@ -211,8 +221,9 @@ static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
 		qsort(neff->files, neff->nr_files, sizeof(*neff->files), compare_files);
 	for (i = 1; i < neff->nr_files; i++)
 		if (!compare_files(&neff->files[i - 1], &neff->files[i]))
-			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s is there twice",
-					     neff->files[i].name);
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: archive: sg%02u/%s is there twice",
+					     neff->files[i].graph, neff->files[i].name);
 	return NRT_SUCCESS;
 }
 
@@ -236,9 +247,10 @@ NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 	return status ? status : sort_files(neff, error);
 }
 
-const struct neff_file *neff_find_file(const struct neff *neff, const char *name)
+const struct neff_file *neff_find_file(const struct neff_graph *graph, const char *name)
 {
-	struct neff_file key = { .name = (char *)name };
+	struct neff_file key = { .name = (char *)name, .graph = graph->index };
+	const struct neff *neff = graph->neff;
 
 	if (!neff->nr_files)
 		return NULL;

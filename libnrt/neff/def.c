@@ -18,23 +18,23 @@ static int find_engine(const char *name)
 	return -1;
 }
 
-static NRT_STATUS get_file(struct neff *neff, struct json_object *object, const char *where,
-			   const char *key, const struct neff_file **file,
+static NRT_STATUS get_file(struct neff_graph *graph, struct json_object *object,
+			   const char *where, const char *key, const struct neff_file **file,
 			   struct nrt_error *error)
 {
 	const char *name;
 
 	if (neff_json_string(object, where, key, &name, error))
 		return error->status;
-	*file = neff_find_file(neff, name);
+	*file = neff_find_file(graph, name);
 	if (!*file)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: file sg00/%.200s is missing",
-				     where, name);
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: file sg%02u/%.200s is missing",
+				     where, graph->index, name);
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_image(struct neff *neff, unsigned int e, const struct neff_file *file,
-			     struct nrt_error *error)
+static NRT_STATUS read_image(struct neff_graph *graph, unsigned int e,
+			     const struct neff_file *file, struct nrt_error *error)
 {
 	size_t count = file->size / NEURON_INST_SIZE;
 
@@ -42,13 +42,13 @@ static NRT_STATUS read_image(struct neff *neff, unsigned int e, const struct nef
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: %zu bytes are not a whole number of %d-byte instructions",
 				     file->name, file->size, NEURON_INST_SIZE);
-	neff->image[e] = (const struct neuron_inst *)file->data;
-	neff->image_count[e] = (uint32_t)count;
+	graph->image[e] = (const struct neuron_inst *)file->data;
+	graph->image_count[e] = (uint32_t)count;
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_engine(struct neff *neff, const char *name, struct json_object *object,
-			      struct nrt_error *error)
+static NRT_STATUS read_engine(struct neff_graph *graph, const char *name,
+			      struct json_object *object, struct nrt_error *error)
 {
 	static const char *const allowed[] = { "instructions", "descriptors", NULL };
 	const struct neff_file *file;
@@ -62,17 +62,17 @@ static NRT_STATUS read_engine(struct neff *neff, const char *name, struct json_o
 	if (!json_object_is_type(object, json_type_object))
 		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
 	if (neff_json_only(object, where, allowed, error) ||
-	    get_file(neff, object, where, "instructions", &file, error) ||
-	    read_image(neff, (unsigned int)e, file, error))
+	    get_file(graph, object, where, "instructions", &file, error) ||
+	    read_image(graph, (unsigned int)e, file, error))
 		return error->status;
 	if (!json_object_object_get_ex(object, "descriptors", NULL))
 		return NRT_SUCCESS;
-	if (get_file(neff, object, where, "descriptors", &file, error))
+	if (get_file(graph, object, where, "descriptors", &file, error))
 		return error->status;
-	return neff_read_descs(neff, (enum neuron_engine)e, file, error);
+	return neff_read_descs(graph, (enum neuron_engine)e, file, error);
 }
 
-static NRT_STATUS read_engines(struct neff *neff, struct json_object *root,
+static NRT_STATUS read_engines(struct neff_graph *graph, struct json_object *root,
 			       struct nrt_error *error)
 {
 	struct json_object *engines;
@@ -86,18 +86,18 @@ static NRT_STATUS read_engines(struct neff *neff, struct json_object *root,
 		struct json_object *object;
 
 		if (json_object_object_get_ex(engines, name, &object) &&
-		    read_engine(neff, name, object, error))
+		    read_engine(graph, name, object, error))
 			return error->status;
 	}
 	{
 		json_object_object_foreach(engines, name, object)
 			if (find_engine(name) < 0)
-				return read_engine(neff, name, object, error);
+				return read_engine(graph, name, object, error);
 	}
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_sem_clear(struct neff *neff, struct json_object *root,
+static NRT_STATUS read_sem_clear(struct neff_graph *graph, struct json_object *root,
 				 struct nrt_error *error)
 {
 	int64_t list[NEURON_NR_SEMAPHORES];
@@ -108,18 +108,18 @@ static NRT_STATUS read_sem_clear(struct neff *neff, struct json_object *root,
 		return error->status;
 	if (!array)
 		return NRT_SUCCESS;
-	neff->has_sem_clear = true;
+	graph->has_sem_clear = true;
 	if (!json_object_array_length(array))
 		return NRT_SUCCESS;
 	if (neff_json_ints(root, "def.json", "sem_clear", 0, NEURON_NR_SEMAPHORES - 1, list,
 			   NEURON_NR_SEMAPHORES, &count, error))
 		return error->status;
 	for (i = 0; i < count; i++)
-		neff->sem_clear[list[i] / 64] |= 1ull << (list[i] % 64);
+		graph->sem_clear[list[i] / 64] |= 1ull << (list[i] % 64);
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_notify(struct neff *neff, struct json_object *root,
+static NRT_STATUS read_notify(struct neff_graph *graph, struct json_object *root,
 			      struct nrt_error *error)
 {
 	int64_t bytes;
@@ -131,11 +131,11 @@ static NRT_STATUS read_notify(struct neff *neff, struct json_object *root,
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: def.json: notify_bytes %lld is not a power of two from 64",
 				     (long long)bytes);
-	neff->notify_bytes = (uint32_t)bytes;
+	graph->notify_bytes = (uint32_t)bytes;
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_root(struct neff *neff, struct json_object *root,
+static NRT_STATUS read_root(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error)
 {
 	static const char *const allowed[] = {
@@ -145,24 +145,24 @@ static NRT_STATUS read_root(struct neff *neff, struct json_object *root,
 
 	if (neff_json_only(root, "def.json", allowed, error) ||
 	    neff_json_int(root, "def.json", "version", 1, 1, &version, error) ||
-	    neff_read_vars(neff, root, error) || neff_read_queues(neff, root, error) ||
-	    read_engines(neff, root, error) || read_sem_clear(neff, root, error))
+	    neff_read_vars(graph, root, error) || neff_read_queues(graph, root, error) ||
+	    read_engines(graph, root, error) || read_sem_clear(graph, root, error))
 		return error->status;
-	return read_notify(neff, root, error);
+	return read_notify(graph, root, error);
 }
 
-NRT_STATUS neff_read_def(struct neff *neff, struct nrt_error *error)
+NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)
 {
-	const struct neff_file *file = neff_find_file(neff, "def.json");
+	const struct neff_file *file = neff_find_file(graph, "def.json");
 	struct json_object *root;
 	NRT_STATUS status;
 
 	if (!file)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: the archive has no sg00/def.json");
+				     "NEFF: the archive has no sg%02u/def.json", graph->index);
 	if (neff_json_parse(file, &root, error))
 		return error->status;
-	status = read_root(neff, root, error);
+	status = read_root(graph, root, error);
 	json_object_put(root);
 	return status;
 }

@@ -17,45 +17,6 @@ static const char *const desc_keys[] = {
 	"to_sizes", "from_dtype", "to_dtype", NULL,
 };
 
-/* The variable names, sorted: descriptors name their variables. */
-struct name_index {
-	const struct neff_var **by_name;
-	size_t count;
-};
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct neff_var *const *x = a;
-	const struct neff_var *const *y = b;
-
-	return strcmp((*x)->name, (*y)->name);
-}
-
-static NRT_STATUS make_index(const struct neff *neff, struct name_index *index,
-			     struct nrt_error *error)
-{
-	size_t i;
-
-	index->count = neff->nr_vars;
-	index->by_name = calloc(neff->nr_vars + 1, sizeof(*index->by_name));
-	if (!index->by_name)
-		return nrt_error_memory(error);
-	for (i = 0; i < neff->nr_vars; i++)
-		index->by_name[i] = &neff->vars[i];
-	qsort(index->by_name, index->count, sizeof(*index->by_name), compare_names);
-	return NRT_SUCCESS;
-}
-
-static const struct neff_var *find_var(const struct name_index *index, const char *name)
-{
-	struct neff_var key = { .name = (char *)name };
-	const struct neff_var *pointer = &key;
-	const struct neff_var **found;
-
-	found = bsearch(&pointer, index->by_name, index->count, sizeof(pointer), compare_names);
-	return found ? *found : NULL;
-}
-
 /* Product of the sizes in *@bytes, lowest and one past highest byte of the pattern. */
 static bool side_extent(const struct neff_side *side, uint64_t *bytes, int64_t *low,
 			int64_t *high)
@@ -80,10 +41,10 @@ static bool side_extent(const struct neff_side *side, uint64_t *bytes, int64_t *
 	return last < INT64_MAX;
 }
 
-static NRT_STATUS check_extent(const struct neff *neff, const struct neff_side *side,
+static NRT_STATUS check_extent(const struct neff_graph *graph, const struct neff_side *side,
 			       const char *where, uint64_t *bytes, struct nrt_error *error)
 {
-	const struct neff_var *var = &neff->vars[side->var];
+	const struct neff_var *var = &graph->vars[side->var];
 	int64_t low, high;
 
 	if (!side_extent(side, bytes, &low, &high) || *bytes > NEFF_MAX_VAR_SIZE)
@@ -97,8 +58,8 @@ static NRT_STATUS check_extent(const struct neff *neff, const struct neff_side *
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_side(const struct neff *neff, const struct name_index *index,
-			    struct json_object *object, const char *where, const char *prefix,
+static NRT_STATUS read_side(const struct neff_graph *graph, struct json_object *object,
+			    const char *where, const char *prefix,
 			    struct neff_side *side, uint64_t *bytes, struct nrt_error *error)
 {
 	char off_key[16], steps_key[16], sizes_key[16];
@@ -113,11 +74,11 @@ static NRT_STATUS read_side(const struct neff *neff, const struct name_index *in
 	snprintf(sizes_key, sizeof(sizes_key), "%s_sizes", prefix);
 	if (neff_json_string(object, where, prefix, &name, error))
 		return error->status;
-	var = find_var(index, name);
+	var = neff_find_var(graph, name);
 	if (!var)
 		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no variable \"%.200s\"", where,
 				     name);
-	side->var = (unsigned int)(var - neff->vars);
+	side->var = (unsigned int)(var - graph->vars);
 	if (neff_json_int(object, where, off_key, 0, NEFF_MAX_VAR_SIZE, &offset, error) ||
 	    neff_json_ints(object, where, steps_key, -(int64_t)NEFF_MAX_VAR_SIZE,
 			   NEFF_MAX_VAR_SIZE, side->step, NEFF_MAX_DESC_DIMS, &steps, error) ||
@@ -131,7 +92,7 @@ static NRT_STATUS read_side(const struct neff *neff, const struct name_index *in
 	side->offset = (uint64_t)offset;
 	for (i = 0; i < side->ndim; i++)
 		side->size[i] = (uint64_t)sizes[i];
-	return check_extent(neff, side, where, bytes, error);
+	return check_extent(graph, side, where, bytes, error);
 }
 
 static bool side_is_word(const struct neff_side *side)
@@ -140,13 +101,13 @@ static bool side_is_word(const struct neff_side *side)
 }
 
 /* Semaphores of a peer are posted by one whole 32-bit write each. */
-static NRT_STATUS check_peer_sem(const struct neff *neff, const struct neff_desc *desc,
+static NRT_STATUS check_peer_sem(const struct neff_graph *graph, const struct neff_desc *desc,
 				 const char *where, struct nrt_error *error)
 {
-	if (neff->vars[desc->from.var].type == NEFF_VAR_PEER_SEM)
+	if (graph->vars[desc->from.var].type == NEFF_VAR_PEER_SEM)
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: semaphores of a peer cannot be read", where);
-	if (neff->vars[desc->to.var].type != NEFF_VAR_PEER_SEM)
+	if (graph->vars[desc->to.var].type != NEFF_VAR_PEER_SEM)
 		return NRT_SUCCESS;
 	if (!side_is_word(&desc->to) || !side_is_word(&desc->from) || desc->to.offset % 4)
 		return nrt_error_set(error, NRT_INVALID,
@@ -177,37 +138,36 @@ static NRT_STATUS check_op(struct json_object *object, const char *where,
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_transfer(const struct neff *neff, const struct name_index *index,
-				struct json_object *object, const char *where,
-				struct neff_desc *desc, struct nrt_error *error)
+static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_object *object,
+				const char *where, struct neff_desc *desc, struct nrt_error *error)
 {
 	uint64_t to_bytes;
 
 	if (neff_json_only(object, where, desc_keys, error) || check_op(object, where, error) ||
-	    read_side(neff, index, object, where, "from", &desc->from, &desc->bytes, error) ||
-	    read_side(neff, index, object, where, "to", &desc->to, &to_bytes, error))
+	    read_side(graph, object, where, "from", &desc->from, &desc->bytes, error) ||
+	    read_side(graph, object, where, "to", &desc->to, &to_bytes, error))
 		return error->status;
 	if (desc->bytes != to_bytes)
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: the sides have %llu and %llu bytes", where,
 				     (unsigned long long)desc->bytes, (unsigned long long)to_bytes);
-	return check_peer_sem(neff, desc, where, error);
+	return check_peer_sem(graph, desc, where, error);
 }
 
 /* The first engine that fills a set owns it, unless the set names its owner. */
-static NRT_STATUS take_set(struct neff *neff, const char *name, const char *where,
+static NRT_STATUS take_set(struct neff_graph *graph, const char *name, const char *where,
 			   struct neff_desc *desc, struct nrt_error *error)
 {
 	struct neff_set *set;
 	size_t i;
 
-	for (i = 0; i < neff->nr_sets; i++)
-		if (!strcmp(neff->sets[i].name, name))
+	for (i = 0; i < graph->nr_sets; i++)
+		if (!strcmp(graph->sets[i].name, name))
 			break;
-	if (i == neff->nr_sets)
+	if (i == graph->nr_sets)
 		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no queue \"%.200s\"", where,
 				     name);
-	set = &neff->sets[i];
+	set = &graph->sets[i];
 	if (set->owner < 0)
 		set->owner = (int)desc->engine;
 	if (set->owner != (int)desc->engine)
@@ -218,9 +178,8 @@ static NRT_STATUS take_set(struct neff *neff, const char *name, const char *wher
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_item(struct neff *neff, const struct name_index *index,
-			    struct json_object *item, const char *where, struct neff_desc *desc,
-			    struct nrt_error *error)
+static NRT_STATUS read_item(struct neff_graph *graph, struct json_object *item, const char *where,
+			    struct neff_desc *desc, struct nrt_error *error)
 {
 	struct json_object *object;
 	int64_t id, semaphore;
@@ -234,50 +193,48 @@ static NRT_STATUS read_item(struct neff *neff, const struct name_index *index,
 	    neff_json_int_or(item, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1, -1,
 			     &semaphore, error) ||
 	    neff_json_get(item, where, "desc", json_type_object, true, &object, error) ||
-	    take_set(neff, queue, where, desc, error))
+	    take_set(graph, queue, where, desc, error))
 		return error->status;
 	desc->id = (uint32_t)id;
 	desc->semaphore = (int)semaphore;
-	return read_transfer(neff, index, object, where, desc, error);
+	return read_transfer(graph, object, where, desc, error);
 }
 
-static NRT_STATUS read_list(struct neff *neff, enum neuron_engine engine,
-			    const struct name_index *index, struct json_object *list,
-			    struct nrt_error *error)
+static NRT_STATUS read_list(struct neff_graph *graph, enum neuron_engine engine,
+			    struct json_object *list, struct nrt_error *error)
 {
 	size_t count = json_object_array_length(list);
 	struct neff_desc *descs;
 	size_t i;
 
-	if (count > MAX_DESCS - neff->nr_descs)
+	if (count > MAX_DESCS - graph->nr_descs)
 		return nrt_error_set(error, NRT_INVALID, "NEFF: more than %u descriptors",
 				     MAX_DESCS);
 	if (!count)
 		return NRT_SUCCESS;
-	descs = reallocarray(neff->descs, neff->nr_descs + count, sizeof(*descs));
+	descs = reallocarray(graph->descs, graph->nr_descs + count, sizeof(*descs));
 	if (!descs)
 		return nrt_error_memory(error);
-	neff->descs = descs;
+	graph->descs = descs;
 	for (i = 0; i < count; i++) {
-		struct neff_desc *desc = &descs[neff->nr_descs++];
+		struct neff_desc *desc = &descs[graph->nr_descs++];
 		char where[64];
 
 		memset(desc, 0, sizeof(*desc));
 		desc->engine = engine;
 		snprintf(where, sizeof(where), "%s engine: descriptor %zu",
 			 neff_engine_name(engine), i);
-		if (read_item(neff, index, json_object_array_get_idx(list, i), where, desc, error))
+		if (read_item(graph, json_object_array_get_idx(list, i), where, desc, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS neff_read_descs(struct neff *neff, enum neuron_engine engine,
+NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 			   const struct neff_file *file, struct nrt_error *error)
 {
 	static const char *const allowed[] = { "dma", NULL };
 	struct json_object *root, *list;
-	struct name_index index;
 	NRT_STATUS status;
 
 	if (neff_json_parse(file, &root, error))
@@ -286,13 +243,8 @@ NRT_STATUS neff_read_descs(struct neff *neff, enum neuron_engine engine,
 	if (!status)
 		status = neff_json_get(root, file->name, "dma", json_type_array, false, &list,
 				       error);
-	if (!status && list) {
-		status = make_index(neff, &index, error);
-		if (!status) {
-			status = read_list(neff, engine, &index, list, error);
-			free(index.by_name);
-		}
-	}
+	if (!status && list)
+		status = read_list(graph, engine, list, error);
 	json_object_put(root);
 	return status;
 }

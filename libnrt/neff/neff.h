@@ -18,6 +18,7 @@
 #include "neuron/regs.h"
 #include "base/error.h"
 
+#define NEFF_MAX_GRAPHS		2
 #define NEFF_MAX_VAR_ID		65000
 #define NEFF_MAX_VAR_NAME	255
 #define NEFF_MAX_QUEUES_OF_SET	16
@@ -27,13 +28,15 @@
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
 /**
- * struct neff_file - a file of sg00/
- * @name: unique
+ * struct neff_file - a file of a graph's folder
+ * @name: unique in its folder
+ * @graph: 0 for sg00/, 1 for sg01/
  * @data, @size: contents
  * @borrowed: @data is in the memory that the NEFF was read from
  */
 struct neff_file {
 	char *name;
+	unsigned int graph;
 	uint8_t *data;
 	size_t size;
 	bool borrowed;
@@ -135,14 +138,16 @@ struct neff_desc {
 	struct neff_side to;
 };
 
+struct neff;
+
 /**
- * struct neff - the whole
- * @name: of the model, printable
- * @features: NEFF_FEATURE_*
- * @files, @nr_files: archive
+ * struct neff_graph - a subgraph: what one physical core runs
+ * @neff: the whole
+ * @index: 0 for sg00/, 1 for sg01/; the number of the core in its logical core
  * @image: instructions of each engine, NULL: it stays halted
  * @image_count: instructions
  * @vars, @nr_vars: in ascending var_id
+ * @by_name: the same in the order of their names
  * @sets, @nr_sets: queue sets
  * @nr_queues: entries of the job's queue table
  * @descs, @nr_descs: transfers, by engine, each engine's in the order of its list
@@ -151,14 +156,13 @@ struct neff_desc {
  * @notify_bytes: notification stream, 0: none
  * @scratch_bytes: shared scratchpad that the VIRTUAL variables need
  */
-struct neff {
-	char name[NEFF_NAME_LEN];
-	uint64_t features;
-	struct neff_file *files;
-	size_t nr_files;
+struct neff_graph {
+	const struct neff *neff;
+	unsigned int index;
 	const struct neuron_inst *image[NEURON_NR_ENGINES];
 	uint32_t image_count[NEURON_NR_ENGINES];
 	struct neff_var *vars;
+	const struct neff_var **by_name;
 	size_t nr_vars;
 	struct neff_set *sets;
 	size_t nr_sets;
@@ -169,6 +173,26 @@ struct neff {
 	bool has_sem_clear;
 	uint32_t notify_bytes;
 	uint64_t scratch_bytes;
+};
+
+/**
+ * struct neff - the whole
+ * @name: of the model, printable
+ * @features: NEFF_FEATURE_*
+ * @lnc: physical cores of the logical core that it is made for
+ * @files, @nr_files: archive
+ * @graphs: one for each physical core. An input or an output that has the same name in both is
+ *	the same tensor, and has the same type, shape and size
+ * @nr_graphs: equals @lnc
+ */
+struct neff {
+	char name[NEFF_NAME_LEN];
+	uint64_t features;
+	unsigned int lnc;
+	struct neff_file *files;
+	size_t nr_files;
+	struct neff_graph graphs[NEFF_MAX_GRAPHS];
+	unsigned int nr_graphs;
 };
 
 /*
@@ -186,18 +210,21 @@ void neff_drop_files(struct neff *neff);
 /* Steps of neff_read(), in this order. */
 NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 			     const struct neff_limits *limits, struct nrt_error *error);
-NRT_STATUS neff_read_def(struct neff *neff, struct nrt_error *error);
+NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error);
 
 struct json_object;
-NRT_STATUS neff_read_queues(struct neff *neff, struct json_object *root,
+NRT_STATUS neff_read_queues(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error);
-NRT_STATUS neff_read_vars(struct neff *neff, struct json_object *root,
+NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
 			  struct nrt_error *error);
-NRT_STATUS neff_read_descs(struct neff *neff, enum neuron_engine engine,
+NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 			   const struct neff_file *file, struct nrt_error *error);
 
-/* A file of sg00/, or NULL. */
-const struct neff_file *neff_find_file(const struct neff *neff, const char *name);
+/* The variable called @name, or NULL. */
+const struct neff_var *neff_find_var(const struct neff_graph *graph, const char *name);
+
+/* A file of the graph's folder, or NULL. */
+const struct neff_file *neff_find_file(const struct neff_graph *graph, const char *name);
 
 /* The contents of @file: the payload of a .npy, else all of it. */
 NRT_STATUS neff_file_payload(const struct neff_file *file, const uint8_t **data, size_t *size,

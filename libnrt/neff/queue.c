@@ -81,7 +81,7 @@ static NRT_STATUS read_set(struct neff_set *set, const char *name, struct json_o
 }
 
 /* No entry of the queue table may belong to two sets. */
-static NRT_STATUS claim_entries(struct neff *neff, const struct neff_set *set,
+static NRT_STATUS claim_entries(struct neff_graph *graph, const struct neff_set *set,
 				const char *owner[], struct nrt_error *error)
 {
 	unsigned int i;
@@ -93,12 +93,12 @@ static NRT_STATUS claim_entries(struct neff *neff, const struct neff_set *set,
 					     owner[i], set->name, i);
 		owner[i] = set->name;
 	}
-	if (i > neff->nr_queues)
-		neff->nr_queues = i;
+	if (i > graph->nr_queues)
+		graph->nr_queues = i;
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS neff_read_queues(struct neff *neff, struct json_object *root,
+NRT_STATUS neff_read_queues(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error)
 {
 	const char *owner[NEURON_JOB_MAX_QUEUES] = { NULL };
@@ -113,13 +113,13 @@ NRT_STATUS neff_read_queues(struct neff *neff, struct json_object *root,
 	if (count > NEURON_JOB_MAX_QUEUES)
 		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: more than %d queue sets",
 				     NEURON_JOB_MAX_QUEUES);
-	neff->sets = calloc((size_t)count, sizeof(*neff->sets));
-	if (!neff->sets)
+	graph->sets = calloc((size_t)count, sizeof(*graph->sets));
+	if (!graph->sets)
 		return nrt_error_memory(error);
 	json_object_object_foreach(queues, name, object) {
-		struct neff_set *set = &neff->sets[neff->nr_sets++];
+		struct neff_set *set = &graph->sets[graph->nr_sets++];
 
-		if (read_set(set, name, object, error) || claim_entries(neff, set, owner, error))
+		if (read_set(set, name, object, error) || claim_entries(graph, set, owner, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;

@@ -65,6 +65,36 @@ static NRT_STATUS check_versions(const struct neff_header *header, struct nrt_er
 	return NRT_SUCCESS;
 }
 
+/* A model runs on one logical core; each subgraph on a physical one of it. */
+static NRT_STATUS check_cores(const struct neff_header *header, struct nrt_error *error)
+{
+	uint32_t lnc = le32toh(header->lnc_size);
+	uint32_t cores = le32toh(header->num_tpb);
+	uint32_t wanted = le32toh(header->requested_tpb);
+	uint32_t sum = 0;
+	size_t i;
+
+	if (!lnc || lnc > NEFF_MAX_GRAPHS)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: lnc_size is %u; a logical core has 1 or %d physical cores",
+				     lnc, NEFF_MAX_GRAPHS);
+	if (cores != lnc)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: num_tpb is %u, but lnc_size %u: a model runs on one logical core, so both must be equal",
+				     cores, lnc);
+	if (wanted && wanted != cores)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: requested_tpb_count is %u, but num_tpb %u", wanted,
+				     cores);
+	for (i = 0; i < NEFF_MAX_NODES; i++)
+		sum += header->tpb_per_node[i];
+	if (sum && sum != cores)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: tpb_per_node adds up to %u cores, but num_tpb is %u",
+				     sum, cores);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS check_header(const struct neff_header *header, size_t size,
 			       struct nrt_error *error)
 {
@@ -86,11 +116,7 @@ static NRT_STATUS check_header(const struct neff_header *header, size_t size,
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: truncated: %zu bytes after the header instead of %llu",
 				     size - sizeof(*header), (unsigned long long)data_size);
-	if (le32toh(header->num_tpb) != 1 || le32toh(header->lnc_size) != 1)
-		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: built for %u cores of logical size %u; only one core of size 1 is supported",
-				     le32toh(header->num_tpb), le32toh(header->lnc_size));
-	return NRT_SUCCESS;
+	return check_cores(header, error);
 }
 
 static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
@@ -112,19 +138,72 @@ static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
 	return NRT_SUCCESS;
 }
 
+/* With several subgraphs the line says which one it is about. */
+static NRT_STATUS name_graph(const struct neff_graph *graph, struct nrt_error *error)
+{
+	const size_t prefix = strlen("NEFF: ");
+	char text[sizeof(error->text)];
+
+	if (graph->neff->nr_graphs == 1 || strncmp(error->text, "NEFF: ", prefix))
+		return error->status;
+	memcpy(text, error->text, sizeof(text));
+	return nrt_error_set(error, error->status, "NEFF: sg%02u: %s", graph->index,
+			     text + prefix);
+}
+
+static bool is_io(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+}
+
+/* Inputs and outputs are bound by name, so one name is one tensor. */
+static NRT_STATUS check_shared(const struct neff *neff, struct nrt_error *error)
+{
+	const struct neff_graph *first = &neff->graphs[0];
+	size_t i;
+
+	for (i = 0; neff->nr_graphs == 2 && i < first->nr_vars; i++) {
+		const struct neff_var *var = &first->vars[i];
+		const struct neff_var *other;
+
+		if (!is_io(var))
+			continue;
+		other = neff_find_var(&neff->graphs[1], var->name);
+		if (!other || !is_io(other))
+			continue;
+		if (other->type != var->type || other->dtype != var->dtype ||
+		    other->ndim != var->ndim ||
+		    memcmp(other->shape, var->shape, sizeof(var->shape)))
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: variable \"%s\" of sg00 and of sg01 is one tensor, but they differ in type, dtype or shape",
+					     var->name);
+	}
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 			   const void *data, const struct neff_limits *limits,
 			   struct nrt_error *error)
 {
 	size_t data_size = le64toh(header->data_size);
+	unsigned int i;
 
 	copy_model_name(neff, header->name);
 	neff->features = le64toh(header->feature_bits);
+	neff->lnc = le32toh(header->lnc_size);
+	neff->nr_graphs = neff->lnc;
+	for (i = 0; i < neff->nr_graphs; i++) {
+		neff->graphs[i].neff = neff;
+		neff->graphs[i].index = i;
+	}
 	if (limits->validate_hash && check_hash(header, data, data_size, error))
 		return error->status;
 	if (neff_read_archive(neff, data, data_size, limits, error))
 		return error->status;
-	return neff_read_def(neff, error);
+	for (i = 0; i < neff->nr_graphs; i++)
+		if (neff_read_def(&neff->graphs[i], error))
+			return name_graph(&neff->graphs[i], error);
+	return check_shared(neff, error);
 }
 
 NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,
@@ -152,6 +231,16 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 	return NRT_SUCCESS;
 }
 
+static void drop_contents(struct neff_graph *graph)
+{
+	size_t i;
+
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		graph->image[i] = NULL;
+	for (i = 0; i < graph->nr_vars; i++)
+		graph->vars[i].data = NULL;
+}
+
 void neff_drop_files(struct neff *neff)
 {
 	size_t i;
@@ -164,10 +253,22 @@ void neff_drop_files(struct neff *neff)
 	free(neff->files);
 	neff->files = NULL;
 	neff->nr_files = 0;
-	for (i = 0; i < NEURON_NR_ENGINES; i++)
-		neff->image[i] = NULL;
-	for (i = 0; i < neff->nr_vars; i++)
-		neff->vars[i].data = NULL;
+	for (i = 0; i < neff->nr_graphs; i++)
+		drop_contents(&neff->graphs[i]);
+}
+
+static void free_graph(struct neff_graph *graph)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nr_vars; i++)
+		free(graph->vars[i].name);
+	for (i = 0; i < graph->nr_sets; i++)
+		free(graph->sets[i].name);
+	free(graph->vars);
+	free(graph->by_name);
+	free(graph->sets);
+	free(graph->descs);
 }
 
 void neff_free(struct neff *neff)
@@ -177,12 +278,7 @@ void neff_free(struct neff *neff)
 	if (!neff)
 		return;
 	neff_drop_files(neff);
-	for (i = 0; i < neff->nr_vars; i++)
-		free(neff->vars[i].name);
-	for (i = 0; i < neff->nr_sets; i++)
-		free(neff->sets[i].name);
-	free(neff->vars);
-	free(neff->sets);
-	free(neff->descs);
+	for (i = 0; i < neff->nr_graphs; i++)
+		free_graph(&neff->graphs[i]);
 	free(neff);
 }

@@ -14,7 +14,7 @@
 
 /* While the table is read; refs are var_ids until all variables are known. */
 struct var_reader {
-	struct neff *neff;
+	struct neff_graph *graph;
 	struct neff_var *var;
 	struct json_object *object;
 	struct nrt_error *error;
@@ -76,10 +76,11 @@ static NRT_STATUS read_file(struct var_reader *reader)
 
 	if (neff_json_string(reader->object, reader->where, "file_name", &name, reader->error))
 		return reader->error->status;
-	file = neff_find_file(reader->neff, name);
+	file = neff_find_file(reader->graph, name);
 	if (!file)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: file sg00/%.200s is missing", reader->where, name);
+				     "NEFF: %s: file sg%02u/%.200s is missing", reader->where,
+				     reader->graph->index, name);
 	if (neff_file_payload(file, &reader->var->data, &size, reader->error))
 		return reader->error->status;
 	if (size != reader->var->size)
@@ -108,8 +109,8 @@ static NRT_STATUS read_virtual(struct var_reader *reader)
 				     "NEFF: %s: backing_variable_off is not a multiple of 4",
 				     reader->where);
 	var->offset = (uint64_t)offset;
-	if (var->offset + var->size > reader->neff->scratch_bytes)
-		reader->neff->scratch_bytes = var->offset + var->size;
+	if (var->offset + var->size > reader->graph->scratch_bytes)
+		reader->graph->scratch_bytes = var->offset + var->size;
 	return NRT_SUCCESS;
 }
 
@@ -126,7 +127,7 @@ static NRT_STATUS read_peer_offset(struct var_reader *reader)
 {
 	int64_t offset;
 
-	if (!(reader->neff->features & NEFF_FEATURE_PEERS))
+	if (!(reader->graph->neff->features & NEFF_FEATURE_PEERS))
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: peer variables need feature bit 62 in the header",
 				     reader->where);
@@ -276,17 +277,34 @@ static int compare_vars(const void *a, const void *b)
 	return (x->var_id > y->var_id) - (x->var_id < y->var_id);
 }
 
-static struct neff_var *find_id(struct neff *neff, uint32_t id)
+static int compare_names(const void *a, const void *b)
+{
+	const struct neff_var *const *x = a;
+	const struct neff_var *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static void sort_names(struct neff_graph *graph)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nr_vars; i++)
+		graph->by_name[i] = &graph->vars[i];
+	qsort(graph->by_name, graph->nr_vars, sizeof(*graph->by_name), compare_names);
+}
+
+static struct neff_var *find_id(struct neff_graph *graph, uint32_t id)
 {
 	struct neff_var key = { .var_id = id };
 
-	return bsearch(&key, neff->vars, neff->nr_vars, sizeof(key), compare_vars);
+	return bsearch(&key, graph->vars, graph->nr_vars, sizeof(key), compare_vars);
 }
 
-static NRT_STATUS resolve_peer(struct neff *neff, struct neff_var *var,
+static NRT_STATUS resolve_peer(struct neff_graph *graph, struct neff_var *var,
 			       struct nrt_error *error)
 {
-	const struct neff_var *ref = find_id(neff, var->ref);
+	const struct neff_var *ref = find_id(graph, var->ref);
 
 	if (!ref || (ref->type != NEFF_VAR_TMP && ref->type != NEFF_VAR_INPUT))
 		return nrt_error_set(error, NRT_INVALID,
@@ -297,31 +315,45 @@ static NRT_STATUS resolve_peer(struct neff *neff, struct neff_var *var,
 				     "NEFF: def.json: variable \"%s\": size is %llu, but \"%s\" has %llu bytes",
 				     var->name, (unsigned long long)var->size, ref->name,
 				     (unsigned long long)ref->size);
-	var->ref = (unsigned int)(ref - neff->vars);
+	var->ref = (unsigned int)(ref - graph->vars);
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS finish_vars(struct neff *neff, struct nrt_error *error)
+static NRT_STATUS finish_vars(struct neff_graph *graph, struct nrt_error *error)
 {
 	size_t i;
 
-	qsort(neff->vars, neff->nr_vars, sizeof(*neff->vars), compare_vars);
-	for (i = 1; i < neff->nr_vars; i++)
-		if (neff->vars[i].var_id == neff->vars[i - 1].var_id)
+	qsort(graph->vars, graph->nr_vars, sizeof(*graph->vars), compare_vars);
+	for (i = 1; i < graph->nr_vars; i++)
+		if (graph->vars[i].var_id == graph->vars[i - 1].var_id)
 			return nrt_error_set(error, NRT_INVALID,
 					     "NEFF: def.json: variables \"%s\" and \"%s\" have the same var_id %u",
-					     neff->vars[i - 1].name, neff->vars[i].name,
-					     neff->vars[i].var_id);
-	for (i = 0; i < neff->nr_vars; i++)
-		if (neff->vars[i].type == NEFF_VAR_PEER &&
-		    resolve_peer(neff, &neff->vars[i], error))
+					     graph->vars[i - 1].name, graph->vars[i].name,
+					     graph->vars[i].var_id);
+	for (i = 0; i < graph->nr_vars; i++)
+		if (graph->vars[i].type == NEFF_VAR_PEER &&
+		    resolve_peer(graph, &graph->vars[i], error))
 			return error->status;
+	sort_names(graph);
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS neff_read_vars(struct neff *neff, struct json_object *root, struct nrt_error *error)
+const struct neff_var *neff_find_var(const struct neff_graph *graph, const char *name)
 {
-	struct var_reader reader = { .neff = neff, .error = error };
+	struct neff_var key = { .name = (char *)name };
+	const struct neff_var *pointer = &key;
+	const struct neff_var **found;
+
+	if (!graph->nr_vars)
+		return NULL;
+	found = bsearch(&pointer, graph->by_name, graph->nr_vars, sizeof(pointer), compare_names);
+	return found ? *found : NULL;
+}
+
+NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
+			  struct nrt_error *error)
+{
+	struct var_reader reader = { .graph = graph, .error = error };
 	struct json_object *vars;
 	int count;
 
@@ -333,14 +365,15 @@ NRT_STATUS neff_read_vars(struct neff *neff, struct json_object *root, struct nr
 	if (count > NEFF_MAX_VAR_ID)
 		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: more than %d variables",
 				     NEFF_MAX_VAR_ID);
-	neff->vars = calloc((size_t)count, sizeof(*neff->vars));
-	if (!neff->vars)
+	graph->vars = calloc((size_t)count, sizeof(*graph->vars));
+	graph->by_name = calloc((size_t)count, sizeof(*graph->by_name));
+	if (!graph->vars || !graph->by_name)
 		return nrt_error_memory(error);
 	json_object_object_foreach(vars, name, object) {
-		reader.var = &neff->vars[neff->nr_vars++];
+		reader.var = &graph->vars[graph->nr_vars++];
 		reader.object = object;
 		if (read_var(&reader, name))
 			return error->status;
 	}
-	return finish_vars(neff, error);
+	return finish_vars(graph, error);
 }

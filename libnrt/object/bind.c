@@ -64,7 +64,8 @@ static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *bindi
 	if (!nrt_span_memory(span) && span->storage->bo->device != core->device)
 		return nrt_error_set(error, NRT_INVALID,
 				     "tensor \"%s\" is in the memory of another chip (core %d); the model runs on core %u",
-				     model->neff->vars[i].name, span->storage->vnc, core->vnc);
+				     model->part.graph->vars[i].name, span->storage->vnc,
+				     core->vnc);
 	binding->copies = true;
 	if (!binding->staging[i] &&
 	    nrt_bo_create(core->device, span->size, DRM_NEURON_BO_HBM, core->stack,
@@ -80,7 +81,7 @@ static NRT_STATUS bind_var(struct nrt_model *model, struct nrt_handles *handles,
 {
 	struct nrt_span *span = &binding->spans[i];
 
-	if (find_span(&model->neff->vars[i], handles, set, span, error))
+	if (find_span(&model->part.graph->vars[i], handles, set, span, error))
 		return error->status;
 	if (!can_show(model, span))
 		return get_staging(model, binding, i, error);
@@ -110,7 +111,7 @@ static struct nrt_binding *oldest_binding(struct nrt_model *model)
 static struct nrt_binding *take_binding(struct nrt_model *model)
 {
 	struct nrt_binding *binding = oldest_binding(model);
-	size_t nr = model->neff->nr_vars + 1;
+	size_t nr = model->part.graph->nr_vars + 1;
 
 	if (binding)
 		return binding;
@@ -136,7 +137,7 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 
 	if (!binding)
 		return;
-	for (i = 0; i < model->neff->nr_vars; i++)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
 		nrt_span_put(&binding->spans[i]);
 	binding->copies = false;
 	pthread_mutex_lock(&model->lock);
@@ -156,8 +157,8 @@ NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,
 
 	if (!binding)
 		return nrt_error_memory(error);
-	for (i = 0; i < model->neff->nr_vars; i++) {
-		const struct neff_var *var = &model->neff->vars[i];
+	for (i = 0; i < model->part.graph->nr_vars; i++) {
+		const struct neff_var *var = &model->part.graph->vars[i];
 
 		if (!is_io(var) ||
 		    !bind_var(model, handles, var->type == NEFF_VAR_INPUT ? inputs : outputs,
@@ -174,7 +175,7 @@ void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding)
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
 		if (binding->spans[i].storage)
 			nrt_storage_busy(binding->spans[i].storage);
 }
@@ -183,7 +184,7 @@ void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding)
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
 		if (binding->spans[i].storage)
 			nrt_storage_idle(binding->spans[i].storage);
 }
@@ -198,11 +199,11 @@ NRT_STATUS nrt_bind_inputs(struct nrt_model *model, struct nrt_binding *binding,
 {
 	size_t i;
 
-	for (i = 0; binding->copies && i < model->neff->nr_vars; i++) {
+	for (i = 0; binding->copies && i < model->part.graph->nr_vars; i++) {
 		const struct nrt_span *span = &binding->spans[i];
 		const uint8_t *memory;
 
-		if (model->neff->vars[i].type != NEFF_VAR_INPUT || !is_staged(binding, i))
+		if (model->part.graph->vars[i].type != NEFF_VAR_INPUT || !is_staged(binding, i))
 			continue;
 		memory = nrt_span_memory(span);
 		if (memory ? nrt_bo_write(binding->staging[i], 0, memory, span->size, error) :
@@ -218,11 +219,11 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++) {
+	for (i = 0; i < model->part.graph->nr_vars; i++) {
 		const struct nrt_span *span = &binding->spans[i];
 		uint8_t *memory;
 
-		if (model->neff->vars[i].type != NEFF_VAR_OUTPUT)
+		if (model->part.graph->vars[i].type != NEFF_VAR_OUTPUT)
 			continue;
 		memory = nrt_span_memory(span);
 		if (is_staged(binding, i) &&
@@ -237,7 +238,7 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 
 static void view_sem(struct nrt_model *model, size_t i)
 {
-	const struct neff_var *var = &model->neff->vars[i];
+	const struct neff_var *var = &model->part.graph->vars[i];
 	struct drm_neuron_window entry = {
 		.index = var->var_id,
 		.kind = DRM_NEURON_WINDOW_SEM,
@@ -256,7 +257,7 @@ static void view_sem(struct nrt_model *model, size_t i)
 static void view_var(struct nrt_model *model, const struct nrt_binding *binding, size_t i)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
-	const struct neff_var *var = &model->neff->vars[i];
+	const struct neff_var *var = &model->part.graph->vars[i];
 	struct nrt_part *part = &model->part;
 	const struct nrt_place *place = &binding->places[i];
 	uint32_t rights = both;
@@ -272,7 +273,7 @@ static void view_var(struct nrt_model *model, const struct nrt_binding *binding,
 			      var->size);
 		return;
 	case NEFF_VAR_PEER:
-		if (model->neff->vars[var->ref].type == NEFF_VAR_INPUT)
+		if (model->part.graph->vars[var->ref].type == NEFF_VAR_INPUT)
 			rights = DRM_NEURON_WINDOW_READ;
 		place = &part->places[i];
 		break;
@@ -289,6 +290,6 @@ void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding)
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++)
+	for (i = 0; i < model->part.graph->nr_vars; i++)
 		view_var(model, binding, i);
 }

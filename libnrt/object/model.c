@@ -27,7 +27,7 @@ static void free_bindings(struct nrt_model *model)
 		struct nrt_binding *binding = model->bindings;
 
 		model->bindings = binding->next;
-		free_binding(binding, model->neff->nr_vars);
+		free_binding(binding, model->part.graph->nr_vars);
 	}
 }
 
@@ -35,7 +35,7 @@ static void drop_peers(struct nrt_model *model)
 {
 	size_t i;
 
-	for (i = 0; i < model->neff->nr_vars; i++) {
+	for (i = 0; i < model->part.graph->nr_vars; i++) {
 		if (model->imports)
 			nrt_bo_put(model->imports[i]);
 		if (model->grants && model->grants[i] >= 0)
@@ -64,7 +64,7 @@ void nrt_model_release(struct nrt_model *model)
 		nrt_core_drop(core, &model->part.view);
 		nrt_machine_leave_core(model->machine, core);
 	}
-	if (model->neff) {
+	if (model->part.graph) {
 		free_bindings(model);
 		drop_peers(model);
 	}
@@ -85,9 +85,18 @@ static NRT_STATUS check_peers(const struct neff *neff, bool peers, struct nrt_er
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS check_lnc(const struct neff *neff, struct nrt_error *error)
+{
+	if (neff->lnc != 1)
+		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
+				     "model \"%.64s\" is made for LNC %u; only models for LNC 1 can be loaded: build it for LNC 1",
+				     neff->name, neff->lnc);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS make_peer_tables(struct nrt_model *model, struct nrt_error *error)
 {
-	size_t vars = model->neff->nr_vars;
+	size_t vars = model->part.graph->nr_vars;
 	size_t i;
 
 	model->imports = calloc(vars + 1, sizeof(struct nrt_bo *));
@@ -108,9 +117,12 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 	};
 
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
-	    check_peers(model->neff, load->peers, error) || make_peer_tables(model, error) ||
-	    nrt_core_scratch(model->part.core, model->neff->scratch_bytes, error) ||
-	    nrt_part_build(&model->part, model->neff, error))
+	    check_peers(model->neff, load->peers, error) || check_lnc(model->neff, error))
+		return error->status;
+	model->part.graph = &model->neff->graphs[0];
+	if (make_peer_tables(model, error) ||
+	    nrt_core_scratch(model->part.core, model->part.graph->scratch_bytes, error) ||
+	    nrt_part_build(&model->part, error))
 		return error->status;
 	neff_drop_files(model->neff);
 	return NRT_SUCCESS;

@@ -47,6 +47,7 @@ struct nrt_binding {
 /**
  * struct nrt_part - what a model has on a physical core
  * @core: core
+ * @graph: what it runs there, of the model's NEFF
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
  * @start, @queues, @nr_queues, @notify_addr, @sem_clear: what a job says
@@ -56,6 +57,7 @@ struct nrt_binding {
  */
 struct nrt_part {
 	struct nrt_core *core;
+	const struct neff_graph *graph;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
 	struct drm_neuron_start start[NEURON_NR_ENGINES];
@@ -143,9 +145,8 @@ NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *lo
 			  struct nrt_model **model, struct nrt_error *error);
 void nrt_model_release(struct nrt_model *model);
 
-/* model_build.c: fill the part of @model from its neff. */
-NRT_STATUS nrt_part_build(struct nrt_part *part, const struct neff *neff,
-			  struct nrt_error *error);
+/* model_build.c: fill a part from its graph. */
+NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error);
 
 /*
  * bind.c: the tensors of an execution. They are checked and held, but no byte is copied

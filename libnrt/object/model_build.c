@@ -38,7 +38,7 @@ struct layout {
 
 struct build {
 	struct nrt_part *part;
-	const struct neff *neff;
+	const struct neff_graph *graph;
 	struct dma_program program;
 	struct layout layout;
 	struct nrt_error *error;
@@ -59,13 +59,13 @@ static uint64_t place(struct layout *layout, uint64_t bytes, uint64_t alignment)
 
 static void place_code(struct build *build)
 {
-	const struct neff *neff = build->neff;
+	const struct neff_graph *graph = build->graph;
 	struct layout *layout = &build->layout;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		build->part->code[e] = layout->code_bytes;
-		layout->code_bytes += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+		layout->code_bytes += (uint64_t)graph->image_count[e] * NEURON_INST_SIZE;
 	}
 	layout->code = place(layout, layout->code_bytes, MAX_ALIGN);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
@@ -88,8 +88,8 @@ static void place_vars(struct build *build)
 	struct nrt_part *part = build->part;
 	size_t i;
 
-	for (i = 0; i < build->neff->nr_vars; i++) {
-		const struct neff_var *var = &build->neff->vars[i];
+	for (i = 0; i < build->graph->nr_vars; i++) {
+		const struct neff_var *var = &build->graph->vars[i];
 
 		if (var->type != NEFF_VAR_FILE && var->type != NEFF_VAR_TMP)
 			continue;
@@ -105,7 +105,7 @@ static void place_all(struct build *build)
 	place_rings(build);
 	layout->constants = place(layout, DMA_CONSTANT_BYTES, WINDOW_ALIGN);
 	place_vars(build);
-	layout->notify = place(layout, build->neff->notify_bytes, WINDOW_ALIGN);
+	layout->notify = place(layout, build->graph->notify_bytes, WINDOW_ALIGN);
 }
 
 static NRT_STATUS upload_code(struct build *build)
@@ -114,7 +114,7 @@ static NRT_STATUS upload_code(struct build *build)
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		size_t bytes = (size_t)build->neff->image_count[e] * NEURON_INST_SIZE;
+		size_t bytes = (size_t)build->graph->image_count[e] * NEURON_INST_SIZE;
 		struct neuron_inst *image;
 		NRT_STATUS status;
 
@@ -123,8 +123,8 @@ static NRT_STATUS upload_code(struct build *build)
 		image = malloc(bytes);
 		if (!image)
 			return nrt_error_memory(build->error);
-		status = dma_patch_image(build->neff, &build->program, (enum neuron_engine)e, image,
-					 build->error);
+		status = dma_patch_image(build->graph, &build->program, (enum neuron_engine)e,
+					 image, build->error);
 		if (!status)
 			status = nrt_bo_write(part->arena, part->code[e], image, bytes,
 					      build->error);
@@ -168,13 +168,13 @@ static NRT_STATUS upload_rings(struct build *build)
 /* Priorities, which only the queues of NeuronCore-v4 have. */
 static NRT_STATUS rank_queues(struct build *build)
 {
-	const struct neff *neff = build->neff;
+	const struct neff_graph *graph = build->graph;
 	const unsigned int generation = build->part->core->device->info.generation;
 	size_t i;
 	unsigned int q;
 
-	for (i = 0; i < neff->nr_sets; i++) {
-		const struct neff_set *set = &neff->sets[i];
+	for (i = 0; i < graph->nr_sets; i++) {
+		const struct neff_set *set = &graph->sets[i];
 
 		if (set->priority && generation < 4)
 			return nrt_error_set(build->error, NRT_UNSUPPORTED_NEFF_VERSION,
@@ -196,8 +196,8 @@ static NRT_STATUS upload_data(struct build *build)
 	if (nrt_bo_write(part->arena, build->layout.constants + DMA_CONSTANT_ONE, &one,
 			 sizeof(one), build->error))
 		return build->error->status;
-	for (i = 0; i < build->neff->nr_vars; i++) {
-		const struct neff_var *var = &build->neff->vars[i];
+	for (i = 0; i < build->graph->nr_vars; i++) {
+		const struct neff_var *var = &build->graph->vars[i];
 
 		if (var->type == NEFF_VAR_FILE &&
 		    nrt_bo_write(part->arena, part->places[i].offset, var->data, var->size,
@@ -210,7 +210,7 @@ static NRT_STATUS upload_data(struct build *build)
 static void show_var(struct build *build, size_t i)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
-	const struct neff_var *var = &build->neff->vars[i];
+	const struct neff_var *var = &build->graph->vars[i];
 	struct nrt_part *part = build->part;
 	struct drm_neuron_window entry = {
 		.index = var->var_id,
@@ -241,7 +241,7 @@ static void show_own(struct build *build)
 	struct nrt_part *part = build->part;
 	const struct layout *layout = &build->layout;
 	struct nrt_view *view = &part->view;
-	size_t i = build->neff->nr_vars;
+	size_t i = build->graph->nr_vars;
 	struct drm_neuron_window entry = {
 		.index = part->window.semaphores,
 		.kind = DRM_NEURON_WINDOW_SEM,
@@ -257,27 +257,27 @@ static void show_own(struct build *build)
 		      layout->constants, DMA_CONSTANT_BYTES);
 	nrt_view_set(view, i++, &entry, NULL);
 	nrt_view_show(view, i++, part->window.notify, DRM_NEURON_WINDOW_WRITE, part->arena,
-		      layout->notify, build->neff->notify_bytes);
+		      layout->notify, build->graph->notify_bytes);
 }
 
 static void fill_job(struct build *build)
 {
-	const struct neff *neff = build->neff;
+	const struct neff_graph *graph = build->graph;
 	struct nrt_part *part = build->part;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		part->start[e].engine = e;
-		if (!neff->image_count[e])
+		if (!graph->image_count[e])
 			continue;
 		part->start[e].addr = neuron_window_addr(part->window.code,
 							 part->code[e] - build->layout.code);
-		part->start[e].count = neff->image_count[e];
+		part->start[e].count = graph->image_count[e];
 	}
-	if (neff->notify_bytes)
+	if (graph->notify_bytes)
 		part->notify_addr = neuron_window_addr(part->window.notify, 0);
-	if (neff->has_sem_clear)
-		memcpy(part->sem_clear, neff->sem_clear, sizeof(part->sem_clear));
+	if (graph->has_sem_clear)
+		memcpy(part->sem_clear, graph->sem_clear, sizeof(part->sem_clear));
 	else
 		memset(part->sem_clear, 0xff, sizeof(part->sem_clear));
 }
@@ -285,11 +285,11 @@ static void fill_job(struct build *build)
 static NRT_STATUS allocate_tables(struct build *build)
 {
 	struct nrt_part *part = build->part;
-	size_t vars = build->neff->nr_vars;
+	size_t vars = build->graph->nr_vars;
 
 	if (nrt_view_init(&part->view, vars + NR_OWN_WINDOWS, build->error))
 		return build->error->status;
-	part->nr_queues = build->neff->nr_queues;
+	part->nr_queues = build->graph->nr_queues;
 	part->queues = calloc(part->nr_queues + 1, sizeof(*part->queues));
 	part->places = calloc(vars + 1, sizeof(*part->places));
 	if (!part->queues || !part->places)
@@ -299,9 +299,9 @@ static NRT_STATUS allocate_tables(struct build *build)
 
 static void number_windows(struct build *build)
 {
-	const struct neff *neff = build->neff;
+	const struct neff_graph *graph = build->graph;
 	struct nrt_part *part = build->part;
-	uint32_t next = neff->nr_vars ? neff->vars[neff->nr_vars - 1].var_id + 1 : 1;
+	uint32_t next = graph->nr_vars ? graph->vars[graph->nr_vars - 1].var_id + 1 : 1;
 
 	part->window.code = next++;
 	part->window.rings = next++;
@@ -321,17 +321,16 @@ static NRT_STATUS build_device(struct build *build)
 			  DRM_NEURON_CATEGORY_CODE, &part->arena, build->error) ||
 	    upload_code(build) || upload_rings(build) || rank_queues(build) || upload_data(build))
 		return build->error->status;
-	for (i = 0; i < build->neff->nr_vars; i++)
+	for (i = 0; i < build->graph->nr_vars; i++)
 		show_var(build, i);
 	show_own(build);
 	fill_job(build);
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_part_build(struct nrt_part *part, const struct neff *neff,
-			  struct nrt_error *error)
+NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error)
 {
-	struct build build = { .part = part, .neff = neff, .error = error };
+	struct build build = { .part = part, .graph = part->graph, .error = error };
 	struct dma_windows windows;
 	NRT_STATUS status;
 
@@ -340,7 +339,7 @@ NRT_STATUS nrt_part_build(struct nrt_part *part, const struct neff *neff,
 	number_windows(&build);
 	windows.constants = part->window.constants;
 	windows.semaphores = part->window.semaphores;
-	if (dma_program_build(neff, &windows, MAX_RING_DESCS, &build.program, error))
+	if (dma_program_build(part->graph, &windows, MAX_RING_DESCS, &build.program, error))
 		return error->status;
 	status = build_device(&build);
 	dma_program_free(&build.program);

@@ -29,7 +29,7 @@ struct cursor {
 };
 
 struct builder {
-	const struct neff *neff;
+	const struct neff_graph *graph;
 	const struct dma_windows *windows;
 	struct dma_program *program;
 	struct nrt_error *error;
@@ -129,7 +129,7 @@ static struct dma_group *get_group(struct builder *builder, const struct neff_de
 			nrt_error_set(builder->error, NRT_INVALID,
 				      "NEFF: %s engine: the transfers with id %u of queue \"%s\" are not next to each other",
 				      neff_engine_name(desc->engine), desc->id,
-				      builder->neff->sets[desc->set].name);
+				      builder->graph->sets[desc->set].name);
 			return NULL;
 		}
 	}
@@ -154,7 +154,7 @@ static struct dma_group *get_group(struct builder *builder, const struct neff_de
 static uint64_t var_addr(const struct builder *builder, const struct neff_side *side,
 			 const struct cursor *cursor)
 {
-	return neuron_window_addr(builder->neff->vars[side->var].var_id, cursor->at);
+	return neuron_window_addr(builder->graph->vars[side->var].var_id, cursor->at);
 }
 
 static uint64_t min3(uint64_t a, uint64_t b, uint64_t c)
@@ -197,7 +197,7 @@ static NRT_STATUS add_post(struct builder *builder, struct dma_ring *ring,
 
 static NRT_STATUS add_transfer(struct builder *builder, const struct neff_desc *desc)
 {
-	const struct neff_set *set = &builder->neff->sets[desc->set];
+	const struct neff_set *set = &builder->graph->sets[desc->set];
 	struct dma_group *group = get_group(builder, desc);
 	struct cursor from, to;
 	uint64_t share, left;
@@ -251,8 +251,8 @@ static NRT_STATUS build_all(struct builder *builder)
 	program->sets = calloc(program->nr_sets + 1, sizeof(*program->sets));
 	if (!program->rings || !program->sets)
 		return nrt_error_memory(builder->error);
-	for (i = 0; i < builder->neff->nr_descs; i++)
-		if (add_transfer(builder, &builder->neff->descs[i]))
+	for (i = 0; i < builder->graph->nr_descs; i++)
+		if (add_transfer(builder, &builder->graph->descs[i]))
 			return builder->error->status;
 	for (i = 0; i < program->nr_rings; i++)
 		if (pad_ring(&program->rings[i], builder->error))
@@ -260,12 +260,12 @@ static NRT_STATUS build_all(struct builder *builder)
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS dma_program_build(const struct neff *neff, const struct dma_windows *windows,
+NRT_STATUS dma_program_build(const struct neff_graph *graph, const struct dma_windows *windows,
 			     uint64_t max_descs, struct dma_program *program,
 			     struct nrt_error *error)
 {
 	struct builder builder = {
-		.neff = neff,
+		.graph = graph,
 		.windows = windows,
 		.program = program,
 		.error = error,
@@ -274,8 +274,8 @@ NRT_STATUS dma_program_build(const struct neff *neff, const struct dma_windows *
 	NRT_STATUS status;
 
 	memset(program, 0, sizeof(*program));
-	program->nr_rings = neff->nr_queues;
-	program->nr_sets = neff->nr_sets;
+	program->nr_rings = graph->nr_queues;
+	program->nr_sets = graph->nr_sets;
 	status = build_all(&builder);
 	if (status)
 		dma_program_free(program);

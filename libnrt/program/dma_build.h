@@ -83,16 +83,16 @@ struct dma_program {
  * Build the rings, at most @max_descs descriptor pairs in all. On success
  * dma_program_free() frees what is in @program; on failure there is nothing to free.
  */
-NRT_STATUS dma_program_build(const struct neff *neff, const struct dma_windows *windows,
+NRT_STATUS dma_program_build(const struct neff_graph *graph, const struct dma_windows *windows,
 			     uint64_t max_descs, struct dma_program *program,
 			     struct nrt_error *error);
 void dma_program_free(struct dma_program *program);
 
 /*
  * Copy the instructions of @engine to @image, with real triggers. @image has room for
- * neff->image_count[engine] instructions.
+ * graph->image_count[engine] instructions.
  */
-NRT_STATUS dma_patch_image(const struct neff *neff, const struct dma_program *program,
+NRT_STATUS dma_patch_image(const struct neff_graph *graph, const struct dma_program *program,
 			   enum neuron_engine engine, struct neuron_inst *image,
 			   struct nrt_error *error);
 

@@ -8,7 +8,7 @@
 #include "program/dma_build.h"
 
 struct patcher {
-	const struct neff *neff;
+	const struct neff_graph *graph;
 	const struct dma_program *program;
 	enum neuron_engine engine;
 	struct neuron_inst *image;
@@ -37,13 +37,13 @@ static bool has_branches(const struct neuron_inst *image, uint32_t count)
 }
 
 /* The set whose first queue the trigger names, or nr_sets. */
-static size_t find_set(const struct neff *neff, const struct neuron_inst *inst)
+static size_t find_set(const struct neff_graph *graph, const struct neuron_inst *inst)
 {
 	unsigned int queue = inst->reg[0] | inst->reg[1] << 8;
 	size_t i;
 
-	for (i = 0; i < neff->nr_sets; i++)
-		if (neff->sets[i].index == queue)
+	for (i = 0; i < graph->nr_sets; i++)
+		if (graph->sets[i].index == queue)
 			break;
 	return i;
 }
@@ -97,17 +97,17 @@ static NRT_STATUS check_room(struct patcher *patcher, uint32_t pc, unsigned int 
 
 static NRT_STATUS patch_trigger(struct patcher *patcher, uint32_t pc)
 {
-	const struct neff *neff = patcher->neff;
+	const struct neff_graph *graph = patcher->graph;
 	struct neuron_inst pseudo = patcher->image[pc];
 	struct neuron_inst *inst = &patcher->image[pc];
-	size_t index = find_set(neff, &pseudo);
+	size_t index = find_set(graph, &pseudo);
 	const struct dma_group *group;
 	const struct neff_set *set;
 	unsigned int i;
 
-	if (index == neff->nr_sets)
+	if (index == graph->nr_sets)
 		return fail(patcher, pc, "no queue set begins at the queue it names");
-	set = &neff->sets[index];
+	set = &graph->sets[index];
 	if (set->owner != (int)patcher->engine)
 		return fail(patcher, pc, "the queue set belongs to another engine");
 	group = find_group(patcher, index, le64toh(pseudo.addr));
@@ -129,21 +129,21 @@ static NRT_STATUS patch_trigger(struct patcher *patcher, uint32_t pc)
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS dma_patch_image(const struct neff *neff, const struct dma_program *program,
+NRT_STATUS dma_patch_image(const struct neff_graph *graph, const struct dma_program *program,
 			   enum neuron_engine engine, struct neuron_inst *image,
 			   struct nrt_error *error)
 {
 	struct patcher patcher = {
-		.neff = neff,
+		.graph = graph,
 		.program = program,
 		.engine = engine,
 		.image = image,
-		.count = neff->image_count[engine],
+		.count = graph->image_count[engine],
 		.error = error,
 	};
 	uint32_t pc;
 
-	memcpy(image, neff->image[engine], (size_t)patcher.count * sizeof(*image));
+	memcpy(image, graph->image[engine], (size_t)patcher.count * sizeof(*image));
 	patcher.branches = has_branches(image, patcher.count);
 	for (pc = 0; pc < patcher.count; pc++)
 		if (image[pc].opcode == NEURON_OP_PSEUDO_DMA_TRIGGER &&

@@ -18,23 +18,23 @@
 #define PACKED_ROOM	(4 * MAX_PART + 64 * 1024)
 #define MAX_DESCS	4096
 
-static void use(const struct neff *neff)
+static void use(const struct neff_graph *graph)
 {
 	const struct dma_windows windows = { .constants = 65003, .semaphores = 65004 };
 	struct dma_program program;
 	struct nrt_error error;
 	unsigned int e;
 
-	if (dma_program_build(neff, &windows, MAX_DESCS, &program, &error))
+	if (dma_program_build(graph, &windows, MAX_DESCS, &program, &error))
 		return;
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		struct neuron_inst *image;
 
-		if (!neff->image_count[e])
+		if (!graph->image_count[e])
 			continue;
-		image = calloc(neff->image_count[e], sizeof(*image));
+		image = calloc(graph->image_count[e], sizeof(*image));
 		if (image)
-			dma_patch_image(neff, &program, (enum neuron_engine)e, image, &error);
+			dma_patch_image(graph, &program, (enum neuron_engine)e, image, &error);
 		free(image);
 	}
 	dma_program_free(&program);
@@ -45,10 +45,12 @@ static void read_neff(const uint8_t *data, size_t size)
 	struct neff_limits limits = { .unpacked_bytes = 1 << 22 };
 	struct nrt_error error;
 	struct neff *neff;
+	unsigned int i;
 
 	if (neff_read(data, size, &limits, &neff, &error))
 		return;
-	use(neff);
+	for (i = 0; i < neff->nr_graphs; i++)
+		use(&neff->graphs[i]);
 	neff_free(neff);
 }
 

@@ -156,7 +156,7 @@ FIXTURE_VARIANT_ADD(neff, two_cores) {
 	.offset = AT(num_tpb),
 	.value = 3,
 	.status = NRT_INVALID,
-	.words = "2 cores",
+	.words = "num_tpb is 2|lnc_size 1",
 };
 
 FIXTURE_SETUP(neff)

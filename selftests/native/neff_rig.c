@@ -39,20 +39,20 @@ enum {
 
 static uint32_t extra_window(const struct neff_rig *loaded, unsigned int extra)
 {
-	const struct neff *neff = loaded->neff;
+	const struct neff_graph *graph = loaded->graph;
 
-	return (neff->nr_vars ? neff->vars[neff->nr_vars - 1].var_id + 1 : 0) + extra;
+	return (graph->nr_vars ? graph->vars[graph->nr_vars - 1].var_id + 1 : 0) + extra;
 }
 
 static void place_vars(struct neff_rig *loaded)
 {
-	struct neff *neff = loaded->neff;
+	const struct neff_graph *graph = loaded->graph;
 	size_t i;
 
-	loaded->at = calloc(neff->nr_vars + 1, sizeof(*loaded->at));
+	loaded->at = calloc(graph->nr_vars + 1, sizeof(*loaded->at));
 	assert_non_null(loaded->at);
-	for (i = 0; i < neff->nr_vars; i++) {
-		const struct neff_var *var = &neff->vars[i];
+	for (i = 0; i < graph->nr_vars; i++) {
+		const struct neff_var *var = &graph->vars[i];
 
 		loaded->at[i] = take(loaded, var->size);
 		if (var->type == NEFF_VAR_FILE)
@@ -62,21 +62,21 @@ static void place_vars(struct neff_rig *loaded)
 
 static void place_images(struct neff_rig *loaded)
 {
-	struct neff *neff = loaded->neff;
+	const struct neff_graph *graph = loaded->graph;
 	uint64_t bytes = 0, at = 0;
 	struct nrt_error error;
 	unsigned int e;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		bytes += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+		bytes += (uint64_t)graph->image_count[e] * NEURON_INST_SIZE;
 	loaded->code = take(loaded, bytes);
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!neff->image_count[e])
+		if (!graph->image_count[e])
 			continue;
-		if (dma_patch_image(neff, &loaded->program, e,
+		if (dma_patch_image(graph, &loaded->program, e,
 				    (void *)(hbm(loaded) + loaded->code + at), &error))
 			fail_msg("%s", error.text);
-		at += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+		at += (uint64_t)graph->image_count[e] * NEURON_INST_SIZE;
 	}
 }
 
@@ -113,9 +113,10 @@ void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *byt
 	loaded->next = HBM_FIRST;
 	if (neff_read(bytes, size, &limits, &loaded->neff, &error))
 		fail_msg("%s", error.text);
+	loaded->graph = &loaded->neff->graphs[0];
 	windows.constants = extra_window(loaded, EXTRA_CONSTANTS);
 	windows.semaphores = extra_window(loaded, EXTRA_SEMS);
-	if (dma_program_build(loaded->neff, &windows, MAX_DESCS, &loaded->program, &error))
+	if (dma_program_build(loaded->graph, &windows, MAX_DESCS, &loaded->program, &error))
 		fail_msg("%s", error.text);
 	place_vars(loaded);
 	place_images(loaded);
@@ -135,8 +136,8 @@ void *neff_rig_var(struct neff_rig *loaded, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < loaded->neff->nr_vars; i++)
-		if (!strcmp(loaded->neff->vars[i].name, name))
+	for (i = 0; i < loaded->graph->nr_vars; i++)
+		if (!strcmp(loaded->graph->vars[i].name, name))
 			return hbm(loaded) + loaded->at[i];
 	fail_msg("no variable %s", name);
 	return NULL;
@@ -157,7 +158,7 @@ static struct neuron_hw_window hbm_window(struct neff_rig *loaded, uint64_t at, 
 
 static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 {
-	const struct neff_var *var = &loaded->neff->vars[i];
+	const struct neff_var *var = &loaded->graph->vars[i];
 
 	if (var->type == NEFF_VAR_STATE)
 		return (struct neuron_hw_window){
@@ -172,14 +173,14 @@ static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *table)
 {
 	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[0];
-	const struct neff *neff = loaded->neff;
+	const struct neff_graph *graph = loaded->graph;
 	uint32_t first = extra_window(loaded, 0);
 	size_t i;
 
 	assert_true((first + NR_EXTRA) * sizeof(*table) <= HOST_QUEUES - HOST_WINDOWS);
 	memset(table, 0, (first + NR_EXTRA) * sizeof(*table));
-	for (i = 0; i < neff->nr_vars; i++)
-		table[neff->vars[i].var_id] = var_window(loaded, i);
+	for (i = 0; i < graph->nr_vars; i++)
+		table[graph->vars[i].var_id] = var_window(loaded, i);
 	table[first + EXTRA_CODE] = hbm_window(loaded, loaded->code, loaded->rings - loaded->code,
 					       NEURON_WINDOW_READ);
 	table[first + EXTRA_RINGS] = hbm_window(loaded, loaded->rings,
@@ -219,7 +220,7 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 {
 	struct fake_port *port = &loaded->rig->port[0];
-	const struct neff *neff = loaded->neff;
+	const struct neff_graph *graph = loaded->graph;
 	uint64_t at = 0;
 	unsigned int e;
 
@@ -235,13 +236,13 @@ static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 	if (job->nr_queues)
 		job->queue_table = fake_host_addr(port, HOST_QUEUES);
 	memset(job->sem_own, 0xff, sizeof(job->sem_own));
-	memcpy(job->sem_clear, neff->sem_clear, sizeof(job->sem_clear));
+	memcpy(job->sem_clear, graph->sem_clear, sizeof(job->sem_clear));
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!neff->image_count[e])
+		if (!graph->image_count[e])
 			continue;
-		job->start[e].count = neff->image_count[e];
+		job->start[e].count = graph->image_count[e];
 		job->start[e].addr = neuron_window_addr(extra_window(loaded, EXTRA_CODE), at);
-		at += (uint64_t)neff->image_count[e] * NEURON_INST_SIZE;
+		at += (uint64_t)graph->image_count[e] * NEURON_INST_SIZE;
 	}
 }
 

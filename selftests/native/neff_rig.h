@@ -12,11 +12,13 @@
 
 /**
  * struct neff_rig - a loaded program on core 0 of chip 0
+ * @neff, @graph: what was read, and the only subgraph of it
  * @at: of each variable, by its index: bytes of its place in HBM
  */
 struct neff_rig {
 	struct seq_rig *rig;
 	struct neff *neff;
+	const struct neff_graph *graph;
 	struct dma_program program;
 	uint64_t *at;
 	uint64_t code;

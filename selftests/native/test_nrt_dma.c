@@ -105,7 +105,7 @@ static uint64_t byte_of(const struct neff_side *side, uint64_t n)
 
 /* A NEFF that was never a file. */
 struct plan {
-	struct neff neff;
+	struct neff_graph graph;
 	struct neff_var vars[2];
 	struct neff_set set;
 	struct neff_desc descs[4];
@@ -117,13 +117,13 @@ static void plan_init(struct plan *plan, unsigned int queues, unsigned int nr_de
 	plan->vars[0] = (struct neff_var){ .name = "from", .var_id = 1, .size = VAR_BYTES };
 	plan->vars[1] = (struct neff_var){ .name = "to", .var_id = 2, .size = VAR_BYTES };
 	plan->set = (struct neff_set){ .name = "q", .owner = NEURON_ENGINE_SYNC, .num = queues };
-	plan->neff.vars = plan->vars;
-	plan->neff.nr_vars = 2;
-	plan->neff.sets = &plan->set;
-	plan->neff.nr_sets = 1;
-	plan->neff.nr_queues = queues;
-	plan->neff.descs = plan->descs;
-	plan->neff.nr_descs = nr_descs;
+	plan->graph.vars = plan->vars;
+	plan->graph.nr_vars = 2;
+	plan->graph.sets = &plan->set;
+	plan->graph.nr_sets = 1;
+	plan->graph.nr_queues = queues;
+	plan->graph.descs = plan->descs;
+	plan->graph.nr_descs = nr_descs;
 }
 
 static void desc_init(struct neff_desc *desc, uint32_t id, int semaphore, struct neff_side from,
@@ -156,7 +156,7 @@ static void check_transfer(struct neff_side from, struct neff_side to, unsigned 
 	for (n = 0; n < plan.descs[0].bytes; n++)
 		expected->to[byte_of(&to, n)] = memory->from[byte_of(&from, n)];
 
-	assert_int_equal(dma_program_build(&plan.neff, &windows, MAX_DESCS, &program, &error), 0);
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error), 0);
 	assert_int_equal(program.sets[0].nr_groups, 1);
 	for (q = 0; q < queues; q++) {
 		const struct dma_ring *ring = &program.rings[q];
@@ -235,7 +235,7 @@ static void neighbours_merge(void **state)
 	(void)state;
 	plan_init(&plan, 1, 1);
 	desc_init(&plan.descs[0], 0, -1, rows, linear(0, 16384));
-	assert_int_equal(dma_program_build(&plan.neff, &windows, MAX_DESCS, &program, &error), 0);
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error), 0);
 	assert_int_equal(program.rings[0].used, 1);
 	dma_program_free(&program);
 }
@@ -252,9 +252,9 @@ static void limits(void **state)
 	(void)state;
 	plan_init(&plan, 1, 1);
 	desc_init(&plan.descs[0], 0, -1, bytes_apart, linear(0, 1000));
-	assert_int_equal(dma_program_build(&plan.neff, &windows, 999, &program, &error),
+	assert_int_equal(dma_program_build(&plan.graph, &windows, 999, &program, &error),
 			 NRT_RESOURCE);
-	assert_int_equal(dma_program_build(&plan.neff, &windows, 1000, &program, &error), 0);
+	assert_int_equal(dma_program_build(&plan.graph, &windows, 1000, &program, &error), 0);
 	dma_program_free(&program);
 }
 
@@ -271,7 +271,7 @@ static void ids_of_a_set(void **state)
 	plan_init(&plan, 2, 4);
 	for (i = 0; i < 4; i++)
 		desc_init(&plan.descs[i], good[i], 1, linear(i * 256, 256), linear(i * 256, 256));
-	assert_int_equal(dma_program_build(&plan.neff, &windows, MAX_DESCS, &program, &error), 0);
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error), 0);
 	assert_int_equal(program.sets[0].nr_groups, 3);
 	assert_int_equal(program.sets[0].groups[0].id, 5);
 	assert_int_equal(program.sets[0].groups[0].count[1], 4);
@@ -279,7 +279,7 @@ static void ids_of_a_set(void **state)
 	dma_program_free(&program);
 	for (i = 0; i < 4; i++)
 		plan.descs[i].id = bad[i];
-	assert_int_equal(dma_program_build(&plan.neff, &windows, MAX_DESCS, &program, &error),
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error),
 			 NRT_INVALID);
 	assert_non_null(strstr(error.text, "id 5"));
 }
@@ -299,10 +299,10 @@ static NRT_STATUS patch(struct plan *plan, const struct neuron_inst *image, uint
 	struct dma_program program;
 	NRT_STATUS status;
 
-	plan->neff.image[NEURON_ENGINE_SYNC] = image;
-	plan->neff.image_count[NEURON_ENGINE_SYNC] = count;
-	assert_int_equal(dma_program_build(&plan->neff, &windows, MAX_DESCS, &program, error), 0);
-	status = dma_patch_image(&plan->neff, &program, NEURON_ENGINE_SYNC, out, error);
+	plan->graph.image[NEURON_ENGINE_SYNC] = image;
+	plan->graph.image_count[NEURON_ENGINE_SYNC] = count;
+	assert_int_equal(dma_program_build(&plan->graph, &windows, MAX_DESCS, &program, error), 0);
+	status = dma_patch_image(&plan->graph, &program, NEURON_ENGINE_SYNC, out, error);
 	dma_program_free(&program);
 	return status;
 }
@@ -316,7 +316,7 @@ static void triggers(void **state)
 	(void)state;
 	plan_init(&plan, 2, 2);
 	plan.set.index = 300 - 256;
-	plan.neff.nr_queues = plan.set.index + 2;
+	plan.graph.nr_queues = plan.set.index + 2;
 	/* The second transfer is too small for the second queue, which has nothing to do. */
 	desc_init(&plan.descs[0], 3, 8, linear(0, 256), linear(0, 256));
 	desc_init(&plan.descs[1], 4, -1, linear(0, 64), linear(0, 64));

@@ -3,6 +3,7 @@
  * The NEFF reader: what the builder writes is read as it was meant, everything else is refused
  * with a line that names what is wrong.
  */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -47,33 +48,33 @@ static void builder_round_trip(void **state)
 
 	assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
 	assert_string_equal(neff->name, "round trip");
-	assert_int_equal(neff->nr_vars, 4);
-	assert_string_equal(neff->vars[0].name, "x");
-	assert_int_equal(neff->vars[0].type, NEFF_VAR_INPUT);
-	assert_int_equal(neff->vars[0].dtype, NEURON_DTYPE_BF16);
-	assert_int_equal(neff->vars[0].ndim, 2);
-	assert_int_equal(neff->vars[0].shape[1], 8);
-	assert_int_equal(neff->vars[2].size, 100);
-	assert_memory_equal(neff->vars[3].data, "0123456789", 10);
-	assert_int_equal(neff->nr_sets, 1);
-	assert_int_equal(neff->sets[0].num, 3);
-	assert_int_equal(neff->nr_queues, 3);
-	assert_int_equal(neff->nr_descs, 2);
-	assert_int_equal(neff->descs[0].semaphore, sem);
-	assert_int_equal(neff->descs[0].to.offset, 4);
-	assert_int_equal(neff->descs[0].bytes, 32);
-	assert_int_equal(neff->descs[1].semaphore, -1);
-	assert_int_equal(neff->notify_bytes, 4096);
-	assert_true(neff->has_sem_clear);
+	assert_int_equal(neff->graphs[0].nr_vars, 4);
+	assert_string_equal(neff->graphs[0].vars[0].name, "x");
+	assert_int_equal(neff->graphs[0].vars[0].type, NEFF_VAR_INPUT);
+	assert_int_equal(neff->graphs[0].vars[0].dtype, NEURON_DTYPE_BF16);
+	assert_int_equal(neff->graphs[0].vars[0].ndim, 2);
+	assert_int_equal(neff->graphs[0].vars[0].shape[1], 8);
+	assert_int_equal(neff->graphs[0].vars[2].size, 100);
+	assert_memory_equal(neff->graphs[0].vars[3].data, "0123456789", 10);
+	assert_int_equal(neff->graphs[0].nr_sets, 1);
+	assert_int_equal(neff->graphs[0].sets[0].num, 3);
+	assert_int_equal(neff->graphs[0].nr_queues, 3);
+	assert_int_equal(neff->graphs[0].nr_descs, 2);
+	assert_int_equal(neff->graphs[0].descs[0].semaphore, sem);
+	assert_int_equal(neff->graphs[0].descs[0].to.offset, 4);
+	assert_int_equal(neff->graphs[0].descs[0].bytes, 32);
+	assert_int_equal(neff->graphs[0].descs[1].semaphore, -1);
+	assert_int_equal(neff->graphs[0].notify_bytes, 4096);
+	assert_true(neff->graphs[0].has_sem_clear);
 	/* Trigger and two more for the other queues, twice, then halt. */
-	assert_int_equal(neff->image_count[NEURON_ENGINE_SYNC], 7);
-	assert_null(neff->image[NEURON_ENGINE_TENSOR]);
+	assert_int_equal(neff->graphs[0].image_count[NEURON_ENGINE_SYNC], 7);
+	assert_null(neff->graphs[0].image[NEURON_ENGINE_TENSOR]);
 	/* It is where the file has it. */
-	assert_true(neff->vars[3].data > (uint8_t *)data);
-	assert_true(neff->vars[3].data < (uint8_t *)data + size);
+	assert_true(neff->graphs[0].vars[3].data > (uint8_t *)data);
+	assert_true(neff->graphs[0].vars[3].data < (uint8_t *)data + size);
 	neff_drop_files(neff);
 	free(data);
-	assert_null(neff->vars[3].data);
+	assert_null(neff->graphs[0].vars[3].data);
 	neff_free(neff);
 }
 
@@ -100,9 +101,9 @@ static void archives(void **state)
 		data = rig_pack(files, gzip, NEFF_FEATURE_EMU_ISA, &size);
 		assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
 		/* Ascending var_id. */
-		assert_string_equal(neff->vars[0].name, "b");
-		assert_int_equal(neff->scratch_bytes, 72);
-		assert_memory_equal(neff->vars[1].data, "WXYZ", 4);
+		assert_string_equal(neff->graphs[0].vars[0].name, "b");
+		assert_int_equal(neff->graphs[0].scratch_bytes, 72);
+		assert_memory_equal(neff->graphs[0].vars[1].data, "WXYZ", 4);
 		neff_free(neff);
 		assert_int_equal(rig_read(data, size - 1, &neff, &error), NRT_INVALID);
 		assert_non_null(strstr(error.text, "truncated"));
@@ -305,6 +306,7 @@ static void bad_files(void **state)
 
 static void accepted(void **state)
 {
+	const struct neff_graph *graph;
 	struct nrt_error error;
 	struct neff *neff;
 
@@ -313,9 +315,10 @@ static void accepted(void **state)
 				     SIDE("from", "a", "60", "1, -4", "4, 16") ", "
 				     SIDE("to", "b", "0", "1", "64")), &neff, &error))
 		fail_msg("%s", error.text);
-	assert_int_equal(neff->descs[0].from.step[1], -4);
+	graph = &neff->graphs[0];
+	assert_int_equal(graph->descs[0].from.step[1], -4);
 	/* A set without an owner belongs to whoever fills it. */
-	assert_int_equal(neff->sets[neff->descs[0].set].owner, NEURON_ENGINE_SYNC);
+	assert_int_equal(graph->sets[graph->descs[0].set].owner, NEURON_ENGINE_SYNC);
 	neff_free(neff);
 }
 
@@ -359,6 +362,105 @@ static void damaged(void **state)
 	free(data);
 }
 
+#define SHARED(dtype, shape) \
+	DEF(", 'var': { 'x': { 'type': 'input', 'var_id': 1, 'size': 8, 'dtype': '" dtype \
+	    "', 'shape': [ " shape " ] } }")
+
+/* Two subgraphs, the second one with @def, in a file for LNC @lnc. */
+static uint8_t *pack_two(const char *def, uint32_t lnc, size_t *size)
+{
+	char *first = rig_json(SHARED("float32", "2")), *second = rig_json(def);
+	struct neuron_inst halt[] = {
+		{ .opcode = NEURON_OP_HALT }, { .opcode = NEURON_OP_HALT },
+	};
+	struct rig_file files[] = {
+		{ "sg00/def.json", first, strlen(first) },
+		{ "sg00/sync.bin", &halt, sizeof(halt[0]) },
+		{ "./sg01/def.json", second, strlen(second) },
+		{ "./sg01/sync.bin", &halt, sizeof(halt) },
+		{ NULL, NULL, 0 },
+	};
+	struct neff_header *header = (void *)rig_pack(files, 0, NEFF_FEATURE_EMU_ISA, size);
+
+	header->lnc_size = htole32(lnc);
+	header->num_tpb = htole32(lnc);
+	free(first);
+	free(second);
+	return (uint8_t *)header;
+}
+
+static void two_subgraphs(void **state)
+{
+	struct nrt_error error;
+	struct neff *neff;
+	uint8_t *data;
+	size_t size;
+
+	(void)state;
+	data = pack_two(SHARED("float32", "2"), 2, &size);
+	if (rig_read(data, size, &neff, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(neff->lnc, 2);
+	assert_int_equal(neff->nr_graphs, 2);
+	assert_int_equal(neff->graphs[0].image_count[NEURON_ENGINE_SYNC], 1);
+	assert_int_equal(neff->graphs[1].image_count[NEURON_ENGINE_SYNC], 2);
+	assert_int_equal(neff->graphs[1].index, 1);
+	assert_ptr_equal(neff_find_var(&neff->graphs[1], "x"), &neff->graphs[1].vars[0]);
+	assert_null(neff_find_var(&neff->graphs[1], "y"));
+	neff_drop_files(neff);
+	assert_null(neff->graphs[1].image[NEURON_ENGINE_SYNC]);
+	neff_free(neff);
+	free(data);
+}
+
+static void check_two(const char *def, uint32_t lnc, const char *word)
+{
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+	uint8_t *data = pack_two(def, lnc, &size);
+
+	assert_int_equal(rig_read(data, size, &neff, &error), NRT_INVALID);
+	if (!strstr(error.text, word))
+		fail_msg("\"%s\" is not in: %s", word, error.text);
+	free(data);
+}
+
+static void two_subgraphs_refused(void **state)
+{
+	(void)state;
+	check_two(SHARED("float32", "2"), 1,
+		  "sg01/def.json belongs to subgraph 1, but a model for LNC 1 has 1");
+	check_two(SHARED("float32", "2"), 0, "lnc_size is 0");
+	check_two(SHARED("float32", "2"), 3, "lnc_size is 3");
+	check_two(SHARED("bfloat16", "4"), 2, "variable \"x\" of sg00 and of sg01 is one tensor");
+	check_two("{}", 2, "NEFF: sg01: def.json: key \"version\" is missing");
+}
+
+static void check_cores(uint32_t cores, uint32_t wanted, uint8_t node, const char *word)
+{
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+	struct neff_header *header = (void *)pack_two(SHARED("float32", "2"), 2, &size);
+
+	header->num_tpb = htole32(cores);
+	header->requested_tpb = htole32(wanted);
+	header->tpb_per_node[0] = node;
+	assert_int_equal(rig_read(header, size, &neff, &error), NRT_INVALID);
+	if (!strstr(error.text, word))
+		fail_msg("\"%s\" is not in: %s", word, error.text);
+	free(header);
+}
+
+static void numbers_of_cores(void **state)
+{
+	(void)state;
+	check_cores(1, 0, 0, "num_tpb is 1, but lnc_size 2");
+	check_cores(2, 1, 0, "requested_tpb_count is 1, but num_tpb 2");
+	check_cores(2, 2, 1, "tpb_per_node adds up to 1 cores, but num_tpb is 2");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +470,9 @@ int main(void)
 		cmocka_unit_test(bad_files),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(two_subgraphs),
+		cmocka_unit_test(two_subgraphs_refused),
+		cmocka_unit_test(numbers_of_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,13 @@ char *as_disassemble(const void *neff, size_t size, char error[AS_ERROR_MAX])
 		snprintf(error, AS_ERROR_MAX, "%s", why.text);
 		return NULL;
 	}
+	if (read->nr_graphs != 1) {
+		snprintf(error, AS_ERROR_MAX, "the NEFF is made for LNC %u", read->lnc);
+		neff_free(read);
+		return NULL;
+	}
 	dis.neff = read;
+	dis.graph = &read->graphs[0];
 	dis.out = open_memstream(&text, &length);
 	good = dis.out && dis_head(&dis) && dis_streams(&dis);
 	if (!dis.out || ferror(dis.out))

@@ -16,6 +16,7 @@
  */
 struct dis {
 	const struct neff *neff;
+	const struct neff_graph *graph;
 	FILE *out;
 	uint32_t line;
 	uint32_t line_shift;

@@ -56,7 +56,7 @@ static void put_peer(struct dis *dis, const struct neff_var *var)
 		fputs(".peer ", dis->out);
 		dis_name(dis, var->name);
 		fprintf(dis->out, " %u ", var->peer_offset);
-		dis_name(dis, dis->neff->vars[var->ref].name);
+		dis_name(dis, dis->graph->vars[var->ref].name);
 	} else {
 		fputs(".peer_sem ", dis->out);
 		dis_name(dis, var->name);
@@ -101,17 +101,17 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 /* Windows are numbered by var_id, and the assembler counts from 1. */
 static bool put_vars(struct dis *dis)
 {
-	const struct neff *neff = dis->neff;
+	const struct neff_graph *graph = dis->graph;
 	size_t i;
 
-	for (i = 0; i < neff->nr_vars; i++) {
-		if (neff->vars[i].var_id != i + 1)
+	for (i = 0; i < graph->nr_vars; i++) {
+		if (graph->vars[i].var_id != i + 1)
 			return dis_fail(dis, "variable \"%s\" has var_id %u, not %zu",
-					neff->vars[i].name, neff->vars[i].var_id, i + 1);
-		if (neff->vars[i].alignment)
+					graph->vars[i].name, graph->vars[i].var_id, i + 1);
+		if (graph->vars[i].alignment)
 			return dis_fail(dis, "variable \"%s\": the assembler has no alignment",
-					neff->vars[i].name);
-		if (!put_var(dis, &neff->vars[i]))
+					graph->vars[i].name);
+		if (!put_var(dis, &graph->vars[i]))
 			return false;
 	}
 	return true;
@@ -140,18 +140,18 @@ static bool put_queue(struct dis *dis, const struct neff_set *set, struct json_o
 
 static bool put_queues(struct dis *dis, struct json_object *def)
 {
-	const struct neff *neff = dis->neff;
+	const struct neff_graph *graph = dis->graph;
 	unsigned int index = 0;
 	size_t i, done;
 
-	for (done = 0; done < neff->nr_sets; done++) {
-		for (i = 0; i < neff->nr_sets && neff->sets[i].index != index; i++)
+	for (done = 0; done < graph->nr_sets; done++) {
+		for (i = 0; i < graph->nr_sets && graph->sets[i].index != index; i++)
 			;
-		if (i == neff->nr_sets)
+		if (i == graph->nr_sets)
 			return dis_fail(dis, "no queue set begins at queue index %u", index);
-		if (!put_queue(dis, &neff->sets[i], def))
+		if (!put_queue(dis, &graph->sets[i], def))
 			return false;
-		index += neff->sets[i].num;
+		index += graph->sets[i].num;
 	}
 	return true;
 }
@@ -163,15 +163,15 @@ static void raise_to(unsigned int *count, unsigned int number)
 }
 
 /* Semaphores that the source will name, so that none is declared by its use. */
-static unsigned int count_sems(const struct neff *neff)
+static unsigned int count_sems(const struct neff_graph *graph)
 {
 	unsigned int count = 0;
 	unsigned int e;
 	size_t i;
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		for (i = 0; neff->image[e] && i < neff->image_count[e]; i++) {
-			const struct neuron_inst *inst = &neff->image[e][i];
+		for (i = 0; graph->image[e] && i < graph->image_count[e]; i++) {
+			const struct neuron_inst *inst = &graph->image[e][i];
 
 			if (NEURON_GET(NEURON_SYNC_WAIT, inst->sync))
 				raise_to(&count, le16toh(inst->wait_sem));
@@ -179,38 +179,38 @@ static unsigned int count_sems(const struct neff *neff)
 				raise_to(&count, le16toh(inst->post_sem));
 		}
 	}
-	for (i = 0; i < neff->nr_descs; i++)
-		if (neff->descs[i].semaphore >= 0)
-			raise_to(&count, (unsigned int)neff->descs[i].semaphore);
-	for (i = 0; i < neff->nr_vars; i++)
-		if (neff->vars[i].type == NEFF_VAR_PEER_SEM)
-			raise_to(&count, neff->vars[i].first);
+	for (i = 0; i < graph->nr_descs; i++)
+		if (graph->descs[i].semaphore >= 0)
+			raise_to(&count, (unsigned int)graph->descs[i].semaphore);
+	for (i = 0; i < graph->nr_vars; i++)
+		if (graph->vars[i].type == NEFF_VAR_PEER_SEM)
+			raise_to(&count, graph->vars[i].first);
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
-		if (neff->sem_clear[i / 64] >> (i % 64) & 1)
+		if (graph->sem_clear[i / 64] >> (i % 64) & 1)
 			raise_to(&count, (unsigned int)i);
 	return count;
 }
 
 static bool put_sems(struct dis *dis)
 {
-	const struct neff *neff = dis->neff;
-	unsigned int count = count_sems(neff);
+	const struct neff_graph *graph = dis->graph;
+	unsigned int count = count_sems(graph);
 	unsigned int i;
 
-	if (!neff->has_sem_clear && neff->features & NEFF_FEATURE_PEERS)
+	if (!graph->has_sem_clear && graph->neff->features & NEFF_FEATURE_PEERS)
 		return dis_fail(dis, "a program with peers needs a sem_clear list");
-	if (!neff->has_sem_clear)
+	if (!graph->has_sem_clear)
 		count = NEURON_NR_SEMAPHORES;
 	for (i = 0; i < count; i++)
 		dis_line(dis, ".sem sem%u%s", i,
-			 neff->has_sem_clear && !(neff->sem_clear[i / 64] >> (i % 64) & 1) ?
+			 graph->has_sem_clear && !(graph->sem_clear[i / 64] >> (i % 64) & 1) ?
 			 " keep" : "");
 	return true;
 }
 
-static struct json_object *parse_def(const struct neff *neff)
+static struct json_object *parse_def(const struct neff_graph *graph)
 {
-	const struct neff_file *file = neff_find_file(neff, "def.json");
+	const struct neff_file *file = neff_find_file(graph, "def.json");
 	struct json_tokener *tokener = json_tokener_new();
 	struct json_object *root = NULL;
 
@@ -223,7 +223,7 @@ static struct json_object *parse_def(const struct neff *neff)
 
 bool dis_head(struct dis *dis)
 {
-	struct json_object *def = parse_def(dis->neff);
+	struct json_object *def = parse_def(dis->graph);
 	bool good;
 
 	fputs(".program ", dis->out);
@@ -231,7 +231,7 @@ bool dis_head(struct dis *dis)
 	dis_newline(dis);
 	good = put_vars(dis) && put_queues(dis, def) && put_sems(dis);
 	json_object_put(def);
-	if (good && dis->neff->notify_bytes)
-		dis_line(dis, ".notify_bytes %u", dis->neff->notify_bytes);
+	if (good && dis->graph->notify_bytes)
+		dis_line(dis, ".notify_bytes %u", dis->graph->notify_bytes);
 	return good;
 }

@@ -76,7 +76,7 @@ static bool is_partitions(const struct neff_side *side)
 
 static void put_side(struct dis *dis, const struct neff_side *side)
 {
-	const struct neff_var *var = &dis->neff->vars[side->var];
+	const struct neff_var *var = &dis->graph->vars[side->var];
 	uint64_t first = side->offset / NEURON_TPB_SBUF_STRIDE;
 	unsigned int ndim = side->ndim;
 
@@ -125,7 +125,7 @@ static void put_sync(struct dis *dis, const struct neuron_inst *inst)
 /* Is @inst just what the builder makes of the next transfer, NOPs included? */
 static bool is_trigger(const struct stream *stream, const struct neuron_inst *inst)
 {
-	const struct neff_set *set = &stream->dis->neff->sets[stream->desc->set];
+	const struct neff_set *set = &stream->dis->graph->sets[stream->desc->set];
 	const struct neuron_inst filler = { .opcode = NEURON_OP_NOP };
 	struct neuron_inst plain = *inst, want = { 0 };
 	uint32_t i;
@@ -155,7 +155,7 @@ static bool is_trigger(const struct stream *stream, const struct neuron_inst *in
 static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 {
 	const struct neff_desc *desc = stream->desc;
-	const struct neff_set *set = &stream->dis->neff->sets[desc->set];
+	const struct neff_set *set = &stream->dis->graph->sets[desc->set];
 	struct dis *dis = stream->dis;
 
 	if (!side_fits(&desc->from) || !side_fits(&desc->to))
@@ -215,7 +215,7 @@ static bool put_stream(struct stream *stream)
 
 bool dis_streams(struct dis *dis)
 {
-	const struct neff *neff = dis->neff;
+	const struct neff_graph *graph = dis->graph;
 	size_t first = 0;
 	unsigned int e;
 
@@ -223,12 +223,12 @@ bool dis_streams(struct dis *dis)
 		struct stream stream = {
 			.dis = dis,
 			.engine = e,
-			.image = neff->image[e],
-			.count = neff->image_count[e],
-			.desc = neff->nr_descs ? &neff->descs[first] : NULL,
+			.image = graph->image[e],
+			.count = graph->image_count[e],
+			.desc = graph->nr_descs ? &graph->descs[first] : NULL,
 		};
 
-		while (first < neff->nr_descs && neff->descs[first].engine == e) {
+		while (first < graph->nr_descs && graph->descs[first].engine == e) {
 			stream.nr_descs++;
 			first++;
 		}
