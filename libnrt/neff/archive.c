@@ -21,8 +21,7 @@ struct span {
 	size_t size;
 };
 
-/* The name inside of a subgraph, and its number; or NULL for what we do not read. */
-static const char *subgraph_name(const char *path, unsigned int *graph)
+const char *neff_subgraph_path(const char *path, unsigned int *graph)
 {
 	while (!strncmp(path, "./", 2))
 		path += 2;
@@ -171,7 +170,7 @@ static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
 
 	if (!path || archive_entry_filetype(entry) != AE_IFREG)
 		return NRT_SUCCESS;
-	name = subgraph_name(path, &graph);
+	name = neff_subgraph_path(path, &graph);
 	if (!name)
 		return NRT_SUCCESS;
 	if (archive_entry_hardlink(entry))

@@ -135,16 +135,29 @@ static NRT_STATUS read_notify(struct neff_graph *graph, struct json_object *root
 	return NRT_SUCCESS;
 }
 
+/* The encoding of the instructions. */
+static NRT_STATUS check_isa(struct json_object *root, struct nrt_error *error)
+{
+	const char *isa = "nothing";
+
+	if (json_object_object_get_ex(root, "isa", NULL) &&
+	    neff_json_string(root, "def.json", "isa", &isa, error))
+		return error->status;
+	if (strcmp(isa, NEFF_ISA))
+		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
+				     "NEFF: def.json: \"isa\" says %.32s instead of %s, so the instructions are in another encoding; build the model with neuron-as or the builder library",
+				     isa, NEFF_ISA);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS read_root(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error)
 {
 	static const char *const allowed[] = {
-		"version", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", NULL,
+		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", NULL,
 	};
-	int64_t version;
-
 	if (neff_json_only(root, "def.json", allowed, error) ||
-	    neff_json_int(root, "def.json", "version", 1, 1, &version, error) ||
+	    check_isa(root, error) ||
 	    neff_read_vars(graph, root, error) || neff_read_queues(graph, root, error) ||
 	    read_engines(graph, root, error) || read_sem_clear(graph, root, error))
 		return error->status;

@@ -178,7 +178,7 @@ struct neff_graph {
 /**
  * struct neff - the whole
  * @name: of the model, printable
- * @features: NEFF_FEATURE_*
+ * @peers: some variable belongs to another rank
  * @lnc: physical cores of the logical core that it is made for
  * @files, @nr_files: archive
  * @graphs: one for each physical core. An input or an output that has the same name in both is
@@ -187,7 +187,7 @@ struct neff_graph {
  */
 struct neff {
 	char name[NEFF_NAME_LEN];
-	uint64_t features;
+	bool peers;
 	unsigned int lnc;
 	struct neff_file *files;
 	size_t nr_files;
@@ -222,6 +222,13 @@ NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 
 /* The variable called @name, or NULL. */
 const struct neff_var *neff_find_var(const struct neff_graph *graph, const char *name);
+
+/* The name inside of a subgraph's folder, whose number is in *@graph; NULL: it is in none. */
+const char *neff_subgraph_path(const char *path, unsigned int *graph);
+
+/* The refusal of a NEFF that was made for real hardware. */
+NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *data, size_t size,
+			       struct nrt_error *error);
 
 /* A file of the graph's folder, or NULL. */
 const struct neff_file *neff_find_file(const struct neff_graph *graph, const char *name);

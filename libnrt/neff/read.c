@@ -47,7 +47,6 @@ static NRT_STATUS check_versions(const struct neff_header *header, struct nrt_er
 {
 	uint64_t major = le64toh(header->version_major);
 	uint64_t features = le64toh(header->feature_bits);
-	uint64_t unknown = features & ~NEFF_FEATURES_KNOWN;
 
 	if (major != NEFF_VERSION_MAJOR)
 		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
@@ -55,13 +54,10 @@ static NRT_STATUS check_versions(const struct neff_header *header, struct nrt_er
 				     (unsigned long long)major,
 				     (unsigned long long)le64toh(header->version_minor),
 				     NEFF_VERSION_MAJOR);
-	if (unknown)
+	if (features)
 		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
 				     "NEFF: needs unknown features (bits 0x%llx)",
-				     (unsigned long long)unknown);
-	if (!(features & NEFF_FEATURE_EMU_ISA))
-		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
-				     "NEFF: made for real hardware (feature bit 63 is clear); build it with neuron-as or the builder library");
+				     (unsigned long long)features);
 	return NRT_SUCCESS;
 }
 
@@ -110,13 +106,11 @@ static NRT_STATUS check_header(const struct neff_header *header, size_t size,
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: package version %llu instead of 1 or 2: not a NEFF file",
 				     (unsigned long long)pkg);
-	if (check_versions(header, error))
-		return error->status;
 	if (data_size > size - sizeof(*header))
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: truncated: %zu bytes after the header instead of %llu",
 				     size - sizeof(*header), (unsigned long long)data_size);
-	return check_cores(header, error);
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
@@ -181,6 +175,35 @@ static NRT_STATUS check_shared(const struct neff *neff, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
+static bool is_ours(const struct neff_header *header)
+{
+	return !strncmp((const char *)header->build_version, NEFF_BUILD_MARK,
+			strlen(NEFF_BUILD_MARK));
+}
+
+static bool has_peers(const struct neff_graph *graph)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nr_vars; i++)
+		if (graph->vars[i].type == NEFF_VAR_PEER ||
+		    graph->vars[i].type == NEFF_VAR_PEER_SEM)
+			return true;
+	return false;
+}
+
+static NRT_STATUS read_graphs(struct neff *neff, struct nrt_error *error)
+{
+	unsigned int i;
+
+	for (i = 0; i < neff->nr_graphs; i++) {
+		if (neff_read_def(&neff->graphs[i], error))
+			return name_graph(&neff->graphs[i], error);
+		neff->peers = neff->peers || has_peers(&neff->graphs[i]);
+	}
+	return check_shared(neff, error);
+}
+
 static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 			   const void *data, const struct neff_limits *limits,
 			   struct nrt_error *error)
@@ -188,8 +211,11 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	size_t data_size = le64toh(header->data_size);
 	unsigned int i;
 
+	if (!is_ours(header))
+		return neff_refuse_foreign(header, data, data_size, error);
+	if (check_versions(header, error) || check_cores(header, error))
+		return error->status;
 	copy_model_name(neff, header->name);
-	neff->features = le64toh(header->feature_bits);
 	neff->lnc = le32toh(header->lnc_size);
 	neff->nr_graphs = neff->lnc;
 	for (i = 0; i < neff->nr_graphs; i++) {
@@ -200,10 +226,7 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 		return error->status;
 	if (neff_read_archive(neff, data, data_size, limits, error))
 		return error->status;
-	for (i = 0; i < neff->nr_graphs; i++)
-		if (neff_read_def(&neff->graphs[i], error))
-			return name_graph(&neff->graphs[i], error);
-	return check_shared(neff, error);
+	return read_graphs(neff, error);
 }
 
 NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,

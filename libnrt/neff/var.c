@@ -127,10 +127,6 @@ static NRT_STATUS read_peer_offset(struct var_reader *reader)
 {
 	int64_t offset;
 
-	if (!(reader->graph->neff->features & NEFF_FEATURE_PEERS))
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: peer variables need feature bit 62 in the header",
-				     reader->where);
 	if (neff_json_int(reader->object, reader->where, "peer_offset", 0, MAX_RANKS, &offset,
 			  reader->error))
 		return reader->error->status;

@@ -78,7 +78,7 @@ void nrt_model_release(struct nrt_model *model)
 
 static NRT_STATUS check_peers(const struct neff *neff, bool peers, struct nrt_error *error)
 {
-	if (neff->features & NEFF_FEATURE_PEERS && !peers)
+	if (neff->peers && !peers)
 		return nrt_error_set(error, NRT_INVALID,
 				     "model \"%.64s\" works with peers: load it with nrt_load_collectives()",
 				     neff->name);

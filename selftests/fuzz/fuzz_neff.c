@@ -104,7 +104,7 @@ static void read_parts(const uint8_t *data, size_t size)
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->num_tpb = htole32(1);
 	header->lnc_size = htole32(1);
-	header->feature_bits = htole64(NEFF_FEATURES_KNOWN);
+	strcpy((char *)header->build_version, NEFF_BUILD_MARK);
 	read_neff((const uint8_t *)header, sizeof(*header) + used);
 	free(header);
 }

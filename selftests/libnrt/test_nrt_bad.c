@@ -146,10 +146,10 @@ FIXTURE_VARIANT_ADD(neff, unknown_feature) {
 };
 
 FIXTURE_VARIANT_ADD(neff, real_hardware) {
-	.offset = AT(feature_bits) + 7,
-	.value = 0x80,
+	.offset = AT(build_version),
+	.value = 1,
 	.status = NRT_UNSUPPORTED_NEFF_VERSION,
-	.words = "real hardware",
+	.words = "made for real hardware|oeuron-emu builder|engines: vector, sync",
 };
 
 FIXTURE_VARIANT_ADD(neff, two_cores) {

@@ -31,7 +31,7 @@ static void add_file(struct archive *tar, const struct rig_file *file)
 	archive_entry_free(entry);
 }
 
-uint8_t *rig_pack(const struct rig_file *files, int gzip, uint64_t features, size_t *size)
+uint8_t *rig_pack(const struct rig_file *files, int gzip, size_t *size)
 {
 	struct neff_header *header = calloc(1, sizeof(*header) + ARCHIVE_ROOM);
 	struct archive *tar = archive_write_new();
@@ -56,7 +56,7 @@ uint8_t *rig_pack(const struct rig_file *files, int gzip, uint64_t features, siz
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->num_tpb = htole32(1);
 	header->lnc_size = htole32(1);
-	header->feature_bits = htole64(features);
+	strcpy((char *)header->build_version, NEFF_BUILD_MARK " rig");
 	strcpy(header->name, "rig");
 	if (!EVP_Digest(header + 1, used, header->hash, &length, EVP_sha256(), NULL))
 		die("SHA-256");
@@ -99,7 +99,7 @@ NRT_STATUS rig_read_text(const char *def_text, const char *descs_text, struct ne
 	size_t size;
 
 	free(data);
-	data = rig_pack(files, 0, NEFF_FEATURES_KNOWN, &size);
+	data = rig_pack(files, 0, &size);
 	status = rig_read(data, size, neff, error);
 	free(def);
 	free(descs);

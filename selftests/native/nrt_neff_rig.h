@@ -18,7 +18,7 @@ struct rig_file {
 };
 
 /* A NEFF for free(); @gzip: the archive is compressed. */
-uint8_t *rig_pack(const struct rig_file *files, int gzip, uint64_t features, size_t *size);
+uint8_t *rig_pack(const struct rig_file *files, int gzip, size_t *size);
 
 /* Read, with generous limits. */
 NRT_STATUS rig_read(const void *data, size_t size, struct neff **neff, struct nrt_error *error);

@@ -18,7 +18,7 @@
 #define ENGINES	"'engines': { 'sync': { 'instructions': 'sync.bin', " \
 		"'descriptors': 'sync.json' } }"
 #define PLAIN	"'engines': { 'sync': { 'instructions': 'sync.bin' } }"
-#define DEF(more)	"{ 'version': 1, " PLAIN more " }"
+#define DEF(more)	"{ 'isa': 'neuron-emu-1', " PLAIN more " }"
 #define NPY_VAR	"'a': { 'type': 'file', 'var_id': 7, 'size': 4, 'file_name': 'a.npy' }"
 #define VIRTUAL_VAR \
 	"'b': { 'type': 'virtual', 'var_id': 3, 'size': 8, 'backing_variable_off': 64, 'ops': [] }"
@@ -98,7 +98,7 @@ static void archives(void **state)
 
 	(void)state;
 	for (gzip = 0; gzip < 2; gzip++) {
-		data = rig_pack(files, gzip, NEFF_FEATURE_EMU_ISA, &size);
+		data = rig_pack(files, gzip, &size);
 		assert_int_equal(rig_read(data, size, &neff, &error), NRT_SUCCESS);
 		/* Ascending var_id. */
 		assert_string_equal(neff->graphs[0].vars[0].name, "b");
@@ -112,7 +112,7 @@ static void archives(void **state)
 		free(data);
 	}
 	files[1].path = "sg00/other.json";
-	data = rig_pack(files, 0, NEFF_FEATURE_EMU_ISA, &size);
+	data = rig_pack(files, 0, &size);
 	assert_int_equal(rig_read(data, size, &neff, &error), NRT_INVALID);
 	assert_non_null(strstr(error.text, "sg00/def.json"));
 	free(data);
@@ -133,7 +133,7 @@ static void unpacking_has_a_limit(void **state)
 	size_t size;
 
 	(void)state;
-	data = rig_pack(files, 1, NEFF_FEATURE_EMU_ISA, &size);
+	data = rig_pack(files, 1, &size);
 	assert_int_equal(neff_read(data, size, &limits, &neff, &error), NRT_RESOURCE);
 	assert_non_null(strstr(error.text, "big.bin"));
 	free(data);
@@ -160,8 +160,9 @@ struct refusal {
 			    "}, 'q': { 'type': 'in', 'num_queues': 2, 'queue_index': " b " } }")
 #define IO(text)	VAR("'type': 'input', 'var_id': 1, " text)
 #define QUEUE(text)	DEF(", 'dma_queue': { 'q': { " text " } }")
-#define FULL		"{ 'version': 1, " ENGINES ", 'dma_queue': { 'q': { 'type': 'data', " \
-			"'queue_index': 0 }, 'other': { 'type': 'in', 'owner': 'vector', " \
+#define FULL		"{ 'isa': 'neuron-emu-1', " ENGINES ", 'dma_queue': { " \
+			"'q': { 'type': 'data', 'queue_index': 0 }, " \
+			"'other': { 'type': 'in', 'owner': 'vector', " \
 			"'queue_index': 1 } }, 'var': { " \
 			"'a': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
 			"'b': { 'type': 'tmp-buf', 'var_id': 2, 'size': 64 }, " \
@@ -175,19 +176,18 @@ struct refusal {
 static const struct refusal refusals[] = {
 	{ "", NULL, "JSON" },
 	{ "[]", NULL, "not a JSON object" },
-	{ "{ 'version': 1", NULL, "ends too early" },
-	{ "{ 'version': 1, } x", NULL, "not JSON" },
+	{ "{ 'isa': 1", NULL, "ends too early" },
+	{ "{ 'isa': 1, } x", NULL, "not JSON" },
 	{ "[[[[[[[[[[[[[[[[[[[[[[[[[[", NULL, "not JSON" },
-	{ "{}", NULL, "'version' is missing" },
-	{ "{ 'version': 2 }", NULL, "'version' is 2" },
-	{ "{ 'version': '1' }", NULL, "'version' must be of type int" },
+	{ "{ 'isa': 1 }", NULL, "'isa' must be of type string" },
+	{ "{ 'isa': 'neuron-emu-1' }", NULL, "'engines' is missing" },
 	{ DEF(", 'extra': 1"), NULL, "key 'extra' is not supported" },
-	{ "{ 'version': 1, 'engines': { 'warp': {} } }", NULL, "no engine 'warp'" },
-	{ "{ 'version': 1, 'engines': { 'sync': { 'instructions': 'x' } } }", NULL,
+	{ "{ 'isa': 'neuron-emu-1', 'engines': { 'warp': {} } }", NULL, "no engine 'warp'" },
+	{ "{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'x' } } }", NULL,
 	  "sg00/x is missing" },
-	{ "{ 'version': 1, 'engines': { 'sync': { 'instructions': 'c.bin' } } }", NULL,
+	{ "{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'c.bin' } } }", NULL,
 	  "whole number" },
-	{ "{ 'version': 1, " ENGINES " }", NULL, "sg00/sync.json is missing" },
+	{ "{ 'isa': 'neuron-emu-1', " ENGINES " }", NULL, "sg00/sync.json is missing" },
 	{ DEF(", 'sem_clear': [ 256 ]"), NULL, "'sem_clear' is 256" },
 	{ DEF(", 'sem_clear': [ 1.5 ]"), NULL, "'sem_clear' must hold integers" },
 	{ DEF(", 'notify_bytes': 96"), NULL, "notify_bytes 96" },
@@ -380,7 +380,7 @@ static uint8_t *pack_two(const char *def, uint32_t lnc, size_t *size)
 		{ "./sg01/sync.bin", &halt, sizeof(halt) },
 		{ NULL, NULL, 0 },
 	};
-	struct neff_header *header = (void *)rig_pack(files, 0, NEFF_FEATURE_EMU_ISA, size);
+	struct neff_header *header = (void *)rig_pack(files, 0, size);
 
 	header->lnc_size = htole32(lnc);
 	header->num_tpb = htole32(lnc);
@@ -434,7 +434,69 @@ static void two_subgraphs_refused(void **state)
 	check_two(SHARED("float32", "2"), 0, "lnc_size is 0");
 	check_two(SHARED("float32", "2"), 3, "lnc_size is 3");
 	check_two(SHARED("bfloat16", "4"), 2, "variable \"x\" of sg00 and of sg01 is one tensor");
-	check_two("{}", 2, "NEFF: sg01: def.json: key \"version\" is missing");
+	check_two("{ 'isa': 'neuron-emu-1' }", 2,
+		  "NEFF: sg01: def.json: key \"engines\" is missing");
+}
+
+/* Everything of a public NEFF that the public description names. */
+static void real_neff(void **state)
+{
+	struct rig_file files[] = {
+		{ "kelf-a.json", "{}", 2 },
+		{ "neff.json", "{}", 2 },
+		{ "sg00/def.json", "{ \"dma_queue\": {}, \"var\": {} }", 32 },
+		{ "sg00/Activation.json", "{ \"dma\": [] }", 13 },
+		{ "sg00/Activation.bin", "x", 1 },
+		{ "sg00/DVE.json", "{ \"dve_tables\": [] }", 20 },
+		{ "sg00/default_opcode_table.bin", "x", 1 },
+		{ "sg01/def.json", "{}", 2 },
+		{ "sg01/Activation.json", "{}", 2 },
+		{ "sg01/SP.json", "{}", 2 },
+		{ NULL, NULL, 0 },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	int gzip;
+
+	(void)state;
+	for (gzip = 0; gzip < 2; gzip++) {
+		size_t size;
+		struct neff_header *header = (void *)rig_pack(files, gzip, &size);
+
+		strcpy((char *)header->build_version, "2.21.33363.0+82129205");
+		header->version_major = htole64(1);
+		header->version_minor = htole64(4);
+		header->lnc_size = htole32(2);
+		header->num_tpb = htole32(2);
+		header->feature_bits = htole64(1ull << 63 | 5);
+		assert_int_equal(rig_read(header, size, &neff, &error),
+				 NRT_UNSUPPORTED_NEFF_VERSION);
+		assert_string_equal(error.text,
+				    "NEFF: made for real hardware by compiler \"2.21.33363.0+82129205\" (format 1.4, LNC 2, feature bits: 0, 2, 63; subgraphs: 2; engines: Activation, DVE, SP), and the encoding of its instructions is not public; build the model with neuron-as or the builder library");
+		/* An archive that is none is no reason to say less. */
+		memset(header + 1, 0x55, size - sizeof(*header));
+		memset(header->build_version, 0, sizeof(header->build_version));
+		header->feature_bits = 0;
+		assert_int_equal(rig_read(header, size, &neff, &error),
+				 NRT_UNSUPPORTED_NEFF_VERSION);
+		assert_non_null(strstr(error.text, "\"unknown\" (format 1.4, LNC 2, "));
+		assert_non_null(strstr(error.text, "bits: none; subgraphs: 0; engines: none)"));
+		free(header);
+	}
+}
+
+/* Some other encoding behind a header of ours. */
+static void other_encoding(void **state)
+{
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	assert_int_equal(rig_read_text("{ 'isa': 'neuron-emu-2' }", NULL, &neff, &error),
+			 NRT_UNSUPPORTED_NEFF_VERSION);
+	assert_non_null(strstr(error.text, "says neuron-emu-2 instead of neuron-emu-1"));
+	assert_int_equal(rig_read_text("{}", NULL, &neff, &error), NRT_UNSUPPORTED_NEFF_VERSION);
+	assert_non_null(strstr(error.text, "says nothing instead of neuron-emu-1"));
 }
 
 static void check_cores(uint32_t cores, uint32_t wanted, uint8_t node, const char *word)
@@ -473,6 +535,8 @@ int main(void)
 		cmocka_unit_test(two_subgraphs),
 		cmocka_unit_test(two_subgraphs_refused),
 		cmocka_unit_test(numbers_of_cores),
+		cmocka_unit_test(real_neff),
+		cmocka_unit_test(other_encoding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

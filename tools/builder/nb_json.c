@@ -145,7 +145,7 @@ char *nb_def_json(const struct nb_program *nb)
 	json_object *vars = json_object_new_object();
 	size_t i;
 
-	nb_put_int(root, "version", 1);
+	nb_put_string(root, "isa", NEFF_ISA);
 	json_object_object_add(root, "engines", nb_engines_json(nb));
 	json_object_object_add(root, "dma_queue", nb_queues_json(nb));
 	for (i = 0; i < nb->nr_vars; i++)

@@ -118,18 +118,6 @@ static int nb_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
 	return ret;
 }
 
-static uint64_t nb_features(const struct nb_program *nb)
-{
-	uint64_t bits = NEFF_FEATURE_EMU_ISA;
-	size_t i;
-
-	for (i = 0; i < nb->nr_vars; i++)
-		if (nb->var[i].type == NB_VAR_PEER ||
-		    nb->var[i].type == NB_VAR_PEER_SEM)
-			bits |= NEFF_FEATURE_PEERS;
-	return bits;
-}
-
 static int nb_header(struct nb_program *nb, struct neff_header *header,
 		     size_t data_size)
 {
@@ -141,12 +129,11 @@ static int nb_header(struct nb_program *nb, struct neff_header *header,
 	header->data_size = htole64(data_size);
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->version_minor = htole64(NEFF_VERSION_MINOR);
-	strcpy((char *)header->build_version, "neuron-emu builder 1");
+	strcpy((char *)header->build_version, NEFF_BUILD_MARK " builder 1");
 	header->num_tpb = htole32(1);
 	header->requested_tpb = htole32(1);
 	header->tpb_per_node[0] = 1;
 	header->lnc_size = htole32(1);
-	header->feature_bits = htole64(nb_features(nb));
 	strncpy(header->name, nb->name, sizeof(header->name) - 1);
 	if (!EVP_Digest(header + 1, data_size, header->hash, &len, EVP_sha256(),
 			NULL))

@@ -197,7 +197,7 @@ static bool put_sems(struct dis *dis)
 	unsigned int count = count_sems(graph);
 	unsigned int i;
 
-	if (!graph->has_sem_clear && graph->neff->features & NEFF_FEATURE_PEERS)
+	if (!graph->has_sem_clear && graph->neff->peers)
 		return dis_fail(dis, "a program with peers needs a sem_clear list");
 	if (!graph->has_sem_clear)
 		count = NEURON_NR_SEMAPHORES;

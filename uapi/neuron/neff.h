@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * NEFF container: header, feature bits and type names, shared by what writes
+ * NEFF container: header and type names, shared by what writes
  * the files (builder) and what reads them (libnrt).
  *
- * Source: public NEFF description; feature bits 62 and 63, and the meaning of
- * pkg_version, are defined by this project (Documentation/libnrt/neff.rst).
+ * Source: public NEFF description; the marks of files for this project's chip, and the
+ * meaning of pkg_version, are defined by this project (Documentation/libnrt/neff.rst).
  */
 #ifndef NEURON_NEFF_H
 #define NEURON_NEFF_H
@@ -21,9 +21,9 @@
 #define NEFF_VERSION_MAJOR	2
 #define NEFF_VERSION_MINOR	0
 
-#define NEFF_FEATURE_EMU_ISA	(1ull << 63)
-#define NEFF_FEATURE_PEERS	(1ull << 62)
-#define NEFF_FEATURES_KNOWN	(NEFF_FEATURE_EMU_ISA | NEFF_FEATURE_PEERS)
+/* Files for this project's chip: what build_version begins with, and "isa" in def.json. */
+#define NEFF_BUILD_MARK		"neuron-emu"
+#define NEFF_ISA		"neuron-emu-1"
 
 /**
  * struct neff_header - first 1024 bytes of a NEFF
@@ -39,7 +39,7 @@
  * @name: model name, NUL padded
  * @requested_tpb: cores asked for at compile time
  * @tpb_per_node: cores of each graph node
- * @feature_bits: NEFF_FEATURE_*
+ * @feature_bits: what a reader must know; the public description gives no numbers
  * @lnc_size: logical core size
  * @pad: zero
  */

@@ -29,7 +29,7 @@ typedef enum {
 	NRT_QUEUE_FULL = 7,
 	/* The NEFF wants more cores than the process owns. */
 	NRT_LOAD_NOT_ENOUGH_NC = 9,
-	/* A NEFF of another format version, or with features unknown here. */
+	/* A NEFF of another format or encoding, of unknown features, or for real hardware. */
 	NRT_UNSUPPORTED_NEFF_VERSION = 10,
 	/* Kept for compatibility; never returned. */
 	NRT_FAIL_HOST_MEM_ALLOC = 11,
