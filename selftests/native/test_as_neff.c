@@ -3,11 +3,13 @@
  * Sources to NEFF files and back, and sources and files that are damaged. AS_SOURCES is the
  * folder of the examples.
  */
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "as_rig.h"
+#include "neff/neff.h"
 
 static const char *const examples[] = {
 	"vector_add.s", "matmul.s", "softmax.s", "spin.s", "faults/access.s", "faults/address.s",
@@ -57,6 +59,29 @@ static const char everything[] =
 	"notify 1 wait s9 >= 1\n"
 	"branch 0\n";
 
+/* Two programs that share a tensor; names of the first mean nothing in the second. */
+static const char both_cores[] =
+	".program both\n"
+	".set size, 64\n"
+	".input x fp32 16\n"
+	".tmp a size\n"
+	".sem done keep\n"
+	".queue q data sync\n"
+	".engine sync\n"
+	"loop:\n"
+	".dma q, a, x, done\n"
+	"branch loop\n"
+	".core 1\n"
+	".input x fp32 16\n"
+	".tmp a size * 2\n"
+	".sem other\n"
+	".sem done\n"
+	".notify_bytes 4096\n"
+	".engine gpsimd\n"
+	"nop wait done >= 1\n"
+	"loop:\n"
+	"branch loop\n";
+
 static void comes_back(const char *what, const char *source)
 {
 	char error[AS_ERROR_MAX];
@@ -87,6 +112,110 @@ static void neffs_come_back(void **state)
 		free(source);
 	}
 	comes_back("everything", everything);
+	comes_back("both cores", both_cores);
+}
+
+static struct neff *read_source(const char *source, unsigned int lnc, void **bytes)
+{
+	const struct neff_limits limits = { .unpacked_bytes = 1 << 24, .validate_hash = true };
+	const struct as_options options = { .file = "test.s", .lnc = lnc };
+	struct nb_program *nb = as_assemble(source, strlen(source), &options);
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+
+	assert_non_null(nb);
+	if (nb_pack(nb, bytes, &size))
+		fail_msg("%s", nb_error(nb));
+	nb_free(nb);
+	if (neff_read(*bytes, size, &limits, &neff, &error))
+		fail_msg("%s", error.text);
+	return neff;
+}
+
+static void programs_for_two_cores(void **state)
+{
+	const struct neff_graph *graph;
+	struct neff *neff;
+	void *bytes;
+
+	(void)state;
+	neff = read_source(both_cores, 0, &bytes);
+	assert_int_equal(neff->lnc, 2);
+	graph = &neff->graphs[0];
+	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 2);
+	assert_int_equal(graph->vars[1].size, 64);
+	assert_int_equal(graph->sem_clear[0], 0);
+	assert_int_equal(graph->notify_bytes, 0);
+	graph = &neff->graphs[1];
+	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 0);
+	assert_int_equal(graph->image_count[NEURON_ENGINE_GPSIMD], 2);
+	assert_int_equal(le16toh(graph->image[NEURON_ENGINE_GPSIMD][0].wait_sem), 1);
+	assert_int_equal(graph->vars[1].size, 128);
+	assert_int_equal(graph->sem_clear[0], 3);
+	assert_int_equal(graph->notify_bytes, 4096);
+	neff_free(neff);
+	free(bytes);
+}
+
+/* Nothing to do for the second core: it halts. */
+static void second_core_without_lines(void **state)
+{
+	static const char one[] = ".engine scalar\nhalt\n";
+	struct neff *neff;
+	void *bytes;
+
+	(void)state;
+	neff = read_source(one, 2, &bytes);
+	assert_int_equal(neff->lnc, 2);
+	assert_int_equal(neff->graphs[1].image_count[NEURON_ENGINE_SYNC], 1);
+	assert_int_equal(neff->graphs[1].image[NEURON_ENGINE_SYNC]->opcode, NEURON_OP_HALT);
+	neff_free(neff);
+	free(bytes);
+	neff = read_source(one, 1, &bytes);
+	assert_int_equal(neff->lnc, 1);
+	neff_free(neff);
+	free(bytes);
+}
+
+static void check_complaint(const char *source, unsigned int line, const char *text)
+{
+	struct as_log log;
+
+	assert_null(as_try(source, strlen(source), &log));
+	assert_int_equal(log.line, line);
+	if (!strstr(log.text, text))
+		fail_msg("\"%s\" is not in: %s", text, log.text);
+}
+
+static void cores_that_do_not_exist(void **state)
+{
+	struct nb_program *nb;
+	void *data;
+	size_t size;
+
+	(void)state;
+	check_complaint(".engine sync\nhalt\n.core 2\n", 3, "the core");
+	check_complaint(".engine sync\nhalt\n.core 1\n.engine sync\nhalt\n.core 0\n", 6,
+			"the lines for core 1 come last");
+	check_complaint(".engine sync\n.rept 2\nhalt\n.core 1\n.endr\n", 4, ".core in a .rept");
+	check_complaint(".sem a\n.engine sync\nhalt\n.core 1\n.engine sync\nnop wait a >= 1\n", 6,
+			"\"a\"");
+	/* Not the same tensor. */
+	nb = as_good(".input x fp32 2\n.engine sync\nhalt\n.core 1\n.input x fp32 3\n"
+		     ".engine sync\nhalt\n");
+	assert_int_equal(nb_pack(nb, &data, &size), -1);
+	assert_non_null(strstr(nb_error(nb), "\"x\" of both cores is one tensor"));
+	nb_free(nb);
+}
+
+static void core_of_another_lnc(void **state)
+{
+	static const char source[] = ".engine sync\nhalt\n.core 1\n";
+	const struct as_options options = { .file = "test.s", .lnc = 1 };
+
+	(void)state;
+	assert_null(as_assemble(source, strlen(source), &options));
 }
 
 /* Whatever the bytes: a program or a complaint, and nothing for the sanitizers. */
@@ -186,6 +315,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(neffs_come_back),
+		cmocka_unit_test(programs_for_two_cores),
+		cmocka_unit_test(second_core_without_lines),
+		cmocka_unit_test(cores_that_do_not_exist),
+		cmocka_unit_test(core_of_another_lnc),
 		cmocka_unit_test(truncated_sources_are_survived),
 		cmocka_unit_test(damaged_sources_are_survived),
 		cmocka_unit_test(damaged_neffs_are_refused),

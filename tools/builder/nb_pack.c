@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The container: tar archive, hash, header. */
+/* The container: tar archive, hash, header. In LNC 2 the archive has both programs. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <endian.h>
@@ -15,7 +15,13 @@
 
 #define NB_TAR_BLOCK	512
 
-static int nb_add_entry(struct nb_program *nb, struct archive *tar,
+/* An archive, and the number of the subgraph that is written to it. */
+struct nb_tar {
+	struct archive *archive;
+	unsigned int graph;
+};
+
+static int nb_add_entry(struct nb_program *nb, const struct nb_tar *tar,
 			const char *name, const void *data, size_t size)
 {
 	struct archive_entry *entry = archive_entry_new();
@@ -24,21 +30,22 @@ static int nb_add_entry(struct nb_program *nb, struct archive *tar,
 
 	if (!entry)
 		return nb_fail(nb, "out of memory");
-	snprintf(path, sizeof(path), "sg00/%s", name);
+	snprintf(path, sizeof(path), "sg%02u/%s", tar->graph, name);
 	archive_entry_set_pathname(entry, path);
 	archive_entry_set_size(entry, size);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, 0644);
 	/* A fixed time: equal programs give equal bytes. */
 	archive_entry_set_mtime(entry, 0, 0);
-	if (archive_write_header(tar, entry) != ARCHIVE_OK ||
-	    archive_write_data(tar, data, size) != (la_ssize_t)size)
-		ret = nb_fail(nb, "%s: %s", path, archive_error_string(tar));
+	if (archive_write_header(tar->archive, entry) != ARCHIVE_OK ||
+	    archive_write_data(tar->archive, data, size) != (la_ssize_t)size)
+		ret = nb_fail(nb, "%s: %s", path,
+			      archive_error_string(tar->archive));
 	archive_entry_free(entry);
 	return ret;
 }
 
-static int nb_add_text(struct nb_program *nb, struct archive *tar,
+static int nb_add_text(struct nb_program *nb, const struct nb_tar *tar,
 		       const char *name, char *text)
 {
 	int ret;
@@ -50,7 +57,7 @@ static int nb_add_text(struct nb_program *nb, struct archive *tar,
 	return ret;
 }
 
-static int nb_add_engine(struct nb_program *nb, struct archive *tar,
+static int nb_add_engine(struct nb_program *nb, const struct nb_tar *tar,
 			 enum neuron_engine e)
 {
 	const struct nb_stream *stream = &nb->stream[e];
@@ -66,7 +73,7 @@ static int nb_add_engine(struct nb_program *nb, struct archive *tar,
 			    stream->count * sizeof(*stream->inst));
 }
 
-static int nb_add_all(struct nb_program *nb, struct archive *tar)
+static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
 {
 	unsigned int e;
 	size_t i;
@@ -96,10 +103,20 @@ static size_t nb_tar_room(const struct nb_program *nb)
 			nb->stream[e].nr_dma * 2048;
 	for (i = 0; i < nb->nr_vars; i++)
 		room += 4096 + (nb->var[i].data ? nb->var[i].size : 0);
-	return room;
+	return nb->second ? room + nb_tar_room(nb->second) : room;
 }
 
-static int nb_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
+static int nb_add_graphs(struct nb_program *nb, struct archive *archive)
+{
+	struct nb_tar tar = { archive, 0 };
+
+	if (nb_add_all(nb, &tar))
+		return -1;
+	tar.graph = 1;
+	return nb->second ? nb_add_all(nb->second, &tar) : 0;
+}
+
+static int nb_write_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
 {
 	struct archive *tar = archive_write_new();
 	int ret = -1;
@@ -111,7 +128,7 @@ static int nb_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
 	if (archive_write_open_memory(tar, out, room, used) != ARCHIVE_OK)
 		nb_fail(nb, "archive: %s", archive_error_string(tar));
 	else
-		ret = nb_add_all(nb, tar);
+		ret = nb_add_graphs(nb, tar);
 	if (archive_write_close(tar) != ARCHIVE_OK && !ret)
 		ret = nb_fail(nb, "archive: %s", archive_error_string(tar));
 	archive_write_free(tar);
@@ -121,6 +138,7 @@ static int nb_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
 static int nb_header(struct nb_program *nb, struct neff_header *header,
 		     size_t data_size)
 {
+	uint32_t lnc = nb->second ? 2 : 1;
 	unsigned int len;
 
 	memset(header, 0, sizeof(*header));
@@ -130,10 +148,10 @@ static int nb_header(struct nb_program *nb, struct neff_header *header,
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->version_minor = htole64(NEFF_VERSION_MINOR);
 	strcpy((char *)header->build_version, NEFF_BUILD_MARK " builder 1");
-	header->num_tpb = htole32(1);
-	header->requested_tpb = htole32(1);
-	header->tpb_per_node[0] = 1;
-	header->lnc_size = htole32(1);
+	header->num_tpb = htole32(lnc);
+	header->requested_tpb = htole32(lnc);
+	header->tpb_per_node[0] = lnc;
+	header->lnc_size = htole32(lnc);
 	strncpy(header->name, nb->name, sizeof(header->name) - 1);
 	if (!EVP_Digest(header + 1, data_size, header->hash, &len, EVP_sha256(),
 			NULL))
@@ -143,18 +161,61 @@ static int nb_header(struct nb_program *nb, struct neff_header *header,
 	return 0;
 }
 
+static bool nb_is_io(const struct nb_var *var)
+{
+	return var->type == NB_VAR_INPUT || var->type == NB_VAR_OUTPUT;
+}
+
+/* An input or output of both programs is one tensor. */
+static int nb_check_shared(struct nb_program *nb)
+{
+	size_t i;
+
+	for (i = 0; i < nb->nr_vars; i++) {
+		const struct nb_var *var = &nb->var[i], *other;
+		int id = nb_find_var(nb->second, var->name);
+
+		if (!id || !nb_is_io(var))
+			continue;
+		other = &nb->second->var[id - 1];
+		if (nb_is_io(other) &&
+		    (other->type != var->type || other->dtype != var->dtype ||
+		     other->ndim != var->ndim ||
+		     memcmp(other->shape, var->shape, sizeof(var->shape))))
+			return nb_fail(nb,
+				       "\"%.64s\" of both cores is one tensor, but type, dtype or shape differ",
+				       var->name);
+	}
+	return 0;
+}
+
+static int nb_finish_second(struct nb_program *nb)
+{
+	unsigned int e, count = 0;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		count += nb->second->stream[e].count;
+	if (!count)
+		nb_halt(nb->second, NEURON_ENGINE_SYNC);
+	return nb_check_shared(nb);
+}
+
 int nb_pack(struct nb_program *nb, void **data, size_t *size)
 {
-	size_t room = nb_tar_room(nb);
 	struct neff_header *header;
 	size_t used = 0;
+	size_t room;
 
-	if (nb->error[0])
+	if (nb->second && nb_finish_second(nb))
 		return -1;
+	if (nb_error(nb))
+		return -1;
+	room = nb_tar_room(nb);
 	header = calloc(1, sizeof(*header) + room);
 	if (!header)
 		return nb_fail(nb, "out of memory");
-	if (nb_tar(nb, header + 1, room, &used) || nb_header(nb, header, used)) {
+	if (nb_write_tar(nb, header + 1, room, &used) ||
+	    nb_header(nb, header, used)) {
 		free(header);
 		return -1;
 	}

@@ -71,6 +71,7 @@ struct nb_program {
 	uint32_t notify_bytes;
 	int sbuf;
 	struct nb_stream stream[NEURON_NR_ENGINES];
+	struct nb_program *second;	/* of the other physical core; LNC 2 */
 	struct neuron_inst scratch;	/* what emitters return after an error */
 };
 

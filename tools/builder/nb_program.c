@@ -58,12 +58,22 @@ struct nb_program *nb_new(const char *name)
 	return nb;
 }
 
+struct nb_program *nb_second(struct nb_program *nb)
+{
+	if (!nb->second)
+		nb->second = nb_new(nb->name);
+	if (!nb->second)
+		nb_fail(nb, "out of memory");
+	return nb->second;
+}
+
 void nb_free(struct nb_program *nb)
 {
 	size_t i;
 
 	if (!nb)
 		return;
+	nb_free(nb->second);
 	for (i = 0; i < nb->nr_vars; i++) {
 		free(nb->var[i].name);
 		free(nb->var[i].data);
@@ -84,7 +94,9 @@ void nb_free(struct nb_program *nb)
 
 const char *nb_error(const struct nb_program *nb)
 {
-	return nb->error[0] ? nb->error : NULL;
+	if (nb->error[0])
+		return nb->error;
+	return nb->second ? nb_error(nb->second) : NULL;
 }
 
 int nb_find_var(const struct nb_program *nb, const char *name)

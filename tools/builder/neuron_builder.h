@@ -33,6 +33,14 @@ void nb_free(struct nb_program *nb);
 const char *nb_error(const struct nb_program *nb);
 
 /*
+ * The program of the second physical core. With it the NEFF is for LNC 2: the logical core
+ * has two physical ones, @nb runs on the first. Both share inputs and outputs by name;
+ * everything else belongs to one of them. All functions take either, but nb_pack(),
+ * nb_write() and nb_free() take @nb. A second program without instructions halts at once.
+ */
+struct nb_program *nb_second(struct nb_program *nb);
+
+/*
  * Variables; each returns the var_id, which is also the window index, or 0
  * after an error. Names are unique. Sizes in bytes.
  */

@@ -30,6 +30,7 @@ struct as_diag {
  * struct as_options - how to assemble
  * @file: the source's name, for messages and as the place where .file looks
  * @name: of the program when it has no .program
+ * @lnc: physical cores of the logical core, 1 or 2; 0: what the source says
  * @read_files: .file may read files of the host
  * @max_statements: executed lines, repetitions counted; 0: a generous default
  * @report: gets each complaint; may be NULL
@@ -38,6 +39,7 @@ struct as_diag {
 struct as_options {
 	const char *file;
 	const char *name;
+	unsigned int lnc;
 	bool read_files;
 	unsigned long max_statements;
 	void (*report)(void *context, const struct as_diag *diag);

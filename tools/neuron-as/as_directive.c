@@ -263,6 +263,24 @@ static bool do_line(struct as_unit *unit)
 	return true;
 }
 
+static bool do_core(struct as_unit *unit)
+{
+	const struct as_token *token = as_peek(unit);
+	uint64_t core;
+
+	if (!as_uint(unit, 1, "the core", &core))
+		return false;
+	if (!core && unit->nb == unit->program)
+		return true;
+	if (!core || unit->nb != unit->program)
+		return as_error(unit, token, "the lines for core 1 come last, behind one .core 1");
+	if (unit->options->lnc == 1)
+		return as_error(unit, token, "core 1 exists in LNC 2 only; --lnc says 1");
+	if (unit->nr_rept)
+		return as_error(unit, token, ".core in a .rept");
+	return as_second_core(unit);
+}
+
 static bool do_program(struct as_unit *unit)
 {
 	(void)unit;
@@ -291,6 +309,7 @@ static const struct {
 	{ "sem", do_sem, false },
 	{ "queue", do_queue, false },
 	{ "notify_bytes", do_notify_bytes, false },
+	{ "core", do_core, false },
 	{ "engine", do_engine, false },
 	{ "dma", as_dma, false },
 	{ "inst", as_inst_words, false },

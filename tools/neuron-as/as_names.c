@@ -15,6 +15,12 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Symbols outlive a core; everything else belongs to one. */
+static void **tree(struct as_unit *unit, int scope)
+{
+	return scope == AS_SCOPE_SYMBOL ? &unit->symbols : &unit->names;
+}
+
 static void free_entry(void *node)
 {
 	struct as_entry *entry = node;
@@ -30,7 +36,7 @@ struct as_entry *as_find(struct as_unit *unit, int scope, const char *name, size
 
 	if (!key.name)
 		return NULL;
-	found = tfind(&key, &unit->names, compare);
+	found = tfind(&key, tree(unit, scope), compare);
 	free(key.name);
 	return found ? *found : NULL;
 }
@@ -46,7 +52,7 @@ struct as_entry *as_define(struct as_unit *unit, int scope, const char *name, si
 	entry->name = strndup(name, len);
 	if (!entry->name)
 		goto err_free;
-	found = tsearch(entry, &unit->names, compare);
+	found = tsearch(entry, tree(unit, scope), compare);
 	if (!found)
 		goto err_free;
 	if (*found != entry)
@@ -60,8 +66,15 @@ err:
 	return NULL;
 }
 
-void as_free_names(struct as_unit *unit)
+void as_forget_names(struct as_unit *unit)
 {
 	tdestroy(unit->names, free_entry);
 	unit->names = NULL;
+}
+
+void as_free_names(struct as_unit *unit)
+{
+	as_forget_names(unit);
+	tdestroy(unit->symbols, free_entry);
+	unit->symbols = NULL;
 }

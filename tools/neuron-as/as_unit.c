@@ -149,7 +149,8 @@ static void make_program(struct as_unit *unit)
 			as_expected(unit, "the end of the line");
 		unit->next = unit->nr_tokens - 1;
 	}
-	unit->nb = nb_new(name ? name : fallback);
+	unit->program = nb_new(name ? name : fallback);
+	unit->nb = unit->program;
 	free(name);
 	if (!unit->nb)
 		as_memory(unit);
@@ -232,12 +233,9 @@ static void check_streams(struct as_unit *unit)
 		as_error_at(unit, unit->line, 1, "the program has no instructions");
 }
 
-static void finish(struct as_unit *unit)
+/* What can be said when all lines for a core are there. */
+static void finish_core(struct as_unit *unit)
 {
-	if (!unit->nb && !unit->errors)
-		as_error_at(unit, 1, 1, "the program has no instructions");
-	if (!unit->nb || unit->dead)
-		return;
 	as_close_file(unit);
 	if (unit->nr_rept && !unit->errors)
 		as_error_at(unit, unit->rept[unit->nr_rept - 1].line, 1, ".rept without .endr");
@@ -248,12 +246,46 @@ static void finish(struct as_unit *unit)
 		check_streams(unit);
 }
 
-static void release(struct as_unit *unit)
+static void forget_fixups(struct as_unit *unit)
 {
 	size_t i;
 
 	for (i = 0; i < unit->nr_fixups; i++)
 		free(unit->fixups[i].name);
+	unit->nr_fixups = 0;
+}
+
+bool as_second_core(struct as_unit *unit)
+{
+	finish_core(unit);
+	if (unit->dead)
+		return false;
+	forget_fixups(unit);
+	as_forget_names(unit);
+	unit->engine = -1;
+	unit->nr_sems = 0;
+	memset(unit->sem_used, 0, sizeof(unit->sem_used));
+	unit->nb = nb_second(unit->program);
+	return unit->nb || as_memory(unit);
+}
+
+static void finish(struct as_unit *unit)
+{
+	if (!unit->nb && !unit->errors)
+		as_error_at(unit, 1, 1, "the program has no instructions");
+	if (!unit->nb || unit->dead)
+		return;
+	finish_core(unit);
+	/* Without lines for it the second core has nothing to do. */
+	if (unit->options->lnc == 2 && !nb_second(unit->program))
+		as_memory(unit);
+}
+
+static void release(struct as_unit *unit)
+{
+	size_t i;
+
+	forget_fixups(unit);
 	for (i = 0; i < unit->nr_rept; i++)
 		free(unit->rept[i].symbol);
 	free(unit->fixups);
@@ -275,7 +307,7 @@ struct nb_program *as_assemble(const char *text, size_t size, const struct as_op
 
 	run_lines(&unit);
 	finish(&unit);
-	nb = unit.nb;
+	nb = unit.program;
 	if (unit.errors) {
 		nb_free(nb);
 		nb = NULL;

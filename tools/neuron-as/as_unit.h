@@ -89,11 +89,13 @@ struct as_data {
 
 /**
  * struct as_unit - one source
+ * @program: all of it
+ * @nb: what lines are added to: @program, or its part for the second core
  * @at, @end: what is left of it
  * @line: number of the line that is executed
  * @tokens, @nr_tokens, @token_room, @next: the line's words; the last is AS_END
  * @engine: stream that instructions go to; -1: none yet
- * @names: tsearch() tree of struct as_entry
+ * @symbols, @names: tsearch() trees of struct as_entry: symbols, and what belongs to a core
  * @sem_used: a semaphore is named by number
  * @line_shift: .line: added to a line number to make the debug field
  * @line_off: .line off: the debug field is 0
@@ -101,6 +103,7 @@ struct as_data {
  */
 struct as_unit {
 	const struct as_options *options;
+	struct nb_program *program;
 	struct nb_program *nb;
 	const char *at;
 	const char *end;
@@ -111,6 +114,7 @@ struct as_unit {
 	size_t token_room;
 	size_t next;
 	int engine;
+	void *symbols;
 	void *names;
 	struct as_fixup *fixups;
 	size_t nr_fixups;
@@ -153,9 +157,14 @@ char *as_take_name(struct as_unit *unit, const char *what);
 /* Take a name that stands for itself in expressions: no register and the like. */
 const struct as_token *as_take_own_name(struct as_unit *unit, const char *what);
 
+/* as_unit.c: the lines for the first core end, and those for the second begin. */
+bool as_second_core(struct as_unit *unit);
+
 /* as_names.c */
 struct as_entry *as_find(struct as_unit *unit, int scope, const char *name, size_t len);
 struct as_entry *as_define(struct as_unit *unit, int scope, const char *name, size_t len);
+/* Forget what belongs to a core: all but symbols. */
+void as_forget_names(struct as_unit *unit);
 void as_free_names(struct as_unit *unit);
 
 /* as_expr.c: constant expressions, checked against a range. */

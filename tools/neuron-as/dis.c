@@ -62,6 +62,22 @@ void dis_name(struct dis *dis, const char *name)
 	fputc('"', dis->out);
 }
 
+static bool put_graphs(struct dis *dis)
+{
+	unsigned int i;
+
+	for (i = 0; i < dis->neff->nr_graphs; i++) {
+		dis->graph = &dis->neff->graphs[i];
+		if (i) {
+			dis_newline(dis);
+			dis_line(dis, ".core %u", i);
+		}
+		if (!dis_head(dis) || !dis_streams(dis))
+			return false;
+	}
+	return true;
+}
+
 char *as_disassemble(const void *neff, size_t size, char error[AS_ERROR_MAX])
 {
 	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
@@ -76,15 +92,9 @@ char *as_disassemble(const void *neff, size_t size, char error[AS_ERROR_MAX])
 		snprintf(error, AS_ERROR_MAX, "%s", why.text);
 		return NULL;
 	}
-	if (read->nr_graphs != 1) {
-		snprintf(error, AS_ERROR_MAX, "the NEFF is made for LNC %u", read->lnc);
-		neff_free(read);
-		return NULL;
-	}
 	dis.neff = read;
-	dis.graph = &read->graphs[0];
 	dis.out = open_memstream(&text, &length);
-	good = dis.out && dis_head(&dis) && dis_streams(&dis);
+	good = dis.out && put_graphs(&dis);
 	if (!dis.out || ferror(dis.out))
 		good = dis_fail(&dis, "out of memory");
 	if (dis.out && fclose(dis.out))

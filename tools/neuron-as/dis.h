@@ -10,6 +10,7 @@
 
 /**
  * struct dis - a NEFF on its way to text
+ * @graph: the subgraph that is written
  * @line: number of the line that is written next
  * @line_shift, @line_off: what .line has said, as the assembler counts
  * @error: one line when something cannot be written

@@ -226,9 +226,11 @@ bool dis_head(struct dis *dis)
 	struct json_object *def = parse_def(dis->graph);
 	bool good;
 
-	fputs(".program ", dis->out);
-	dis_name(dis, dis->neff->name);
-	dis_newline(dis);
+	if (!dis->graph->index) {
+		fputs(".program ", dis->out);
+		dis_name(dis, dis->neff->name);
+		dis_newline(dis);
+	}
 	good = put_vars(dis) && put_queues(dis, def) && put_sems(dis);
 	json_object_put(def);
 	if (good && dis->graph->notify_bytes)

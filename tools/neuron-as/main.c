@@ -12,12 +12,16 @@
 struct arguments {
 	const char *input;
 	const char *output;
+	unsigned int lnc;
 	bool disassemble;
 	bool no_warnings;
 };
 
 static const struct argp_option options[] = {
 	{ "disassemble", 'd', NULL, 0, "write the source of a NEFF", 0 },
+	{ "lnc", 'l', "N", 0,
+	  "physical cores of the logical core; without it 2 if the source has .core 1, else 1",
+	  0 },
 	{ "output", 'o', "FILE", 0,
 	  "where to write; without it a.s becomes a.neff, and -d writes to standard output", 0 },
 	{ "no-warnings", 'w', NULL, 0, "do not warn", 0 },
@@ -43,6 +47,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'd':
 		arguments->disassemble = true;
+		return 0;
+	case 'l':
+		if (strcmp(arg, "1") && strcmp(arg, "2"))
+			argp_error(state, "--lnc is 1 or 2, not \"%s\"", arg);
+		arguments->lnc = (unsigned int)(*arg - '0');
 		return 0;
 	case 'w':
 		arguments->no_warnings = true;
@@ -129,6 +138,7 @@ static struct nb_program *assemble_text(struct arguments *arguments, const char 
 {
 	struct as_options how = {
 		.file = arguments->input,
+		.lnc = arguments->lnc,
 		.read_files = true,
 		.report = complain,
 		.context = arguments,
