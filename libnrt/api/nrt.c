@@ -48,7 +48,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 	machine = &state->machine;
 	tell_embedded(machine);
 	nrt_log(NRT_LOG_INFO, __func__, "version %s: owns %u cores from core %u on",
-		NRT_BUILD_VERSION, machine->nr_cores, machine->cores[0].number);
+		NRT_BUILD_VERSION, machine->nr_vcores, machine->vcores[0].number);
 	/* The program may have begun one itself. */
 	inspect = !atomic_load(&state->profiler.inspecting) &&
 		  (getenv("NEURON_RT_INSPECT_ENABLE") || getenv("NEURON_RT_INSPECT_ON_FAIL"));
@@ -79,11 +79,14 @@ static NRT_STATUS look(const char *call, look_fn *fn, void *out)
 	struct nrt_machine machine;
 	struct nrt_error error;
 	NRT_STATUS status;
+	uint32_t lnc;
 
 	if (nrt_is_ready(state)) {
 		status = fn(&state->machine, out, &error);
 	} else {
-		status = nrt_machine_open(&machine, &error);
+		status = nrt_env_read_lnc(&lnc, &error);
+		if (!status)
+			status = nrt_machine_open(&machine, lnc, &error);
 		if (!status) {
 			status = fn(&machine, out, &error);
 			nrt_machine_close(&machine);
@@ -107,8 +110,8 @@ static NRT_STATUS look_visible(const struct nrt_machine *machine, void *out,
 	struct nrt_env env;
 	unsigned int nr;
 
-	if (machine->nr_cores) {
-		*(uint32_t *)out = machine->nr_cores;
+	if (machine->nr_vcores) {
+		*(uint32_t *)out = machine->nr_vcores;
 		return NRT_SUCCESS;
 	}
 	if (nrt_env_read(&env, error) || nrt_machine_visible(machine, &env, &nr, error))
@@ -173,7 +176,7 @@ static NRT_STATUS memory_stats(struct nrt_state *state, uint32_t vnc,
 			       nrt_vnc_memory_stats_t *stats, struct nrt_error *error)
 {
 	struct drm_neuron_memory_info stacks[NEURON_MAX_HBM] = { 0 };
-	struct nrt_core *core = nrt_machine_core(&state->machine, vnc, error);
+	struct nrt_vcore *core = nrt_machine_vcore(&state->machine, vnc, error);
 
 	if (!core || nrt_device_memory(core->device, stacks, error))
 		return error->status;
@@ -220,7 +223,7 @@ static void describe_model(struct nrt_event *event, const struct nrt_model *mode
 {
 	if (!event->begin_ns)
 		return;
-	event->core = (int32_t)model->part.core->vnc;
+	event->core = (int32_t)model->vcore->vnc;
 	event->model = model->id;
 	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
 }
@@ -248,7 +251,7 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 		return nrt_error_memory(error);
 	}
 	nrt_log(NRT_LOG_INFO, "nrt_load", "model \"%.64s\" is on core %u", model->neff->name,
-		model->part.core->number);
+		model->vcore->number);
 	*out = handle;
 	return NRT_SUCCESS;
 }

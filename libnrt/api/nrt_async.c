@@ -358,7 +358,7 @@ NRT_STATUS nrta_error_tracker_create(uint32_t lnc_idx, nrta_error_tracker_t **er
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
-	if (nrt_machine_core(&state->machine, lnc_idx, &error)) {
+	if (nrt_machine_vcore(&state->machine, lnc_idx, &error)) {
 		nrt_error_memory(&error);
 		tracker = nrt_tracker_new();
 	}

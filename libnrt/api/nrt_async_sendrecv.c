@@ -23,8 +23,8 @@ NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num)
 
 static NRT_STATUS check_core(const struct nrt_machine *machine, int lnc, struct nrt_error *error)
 {
-	unsigned int first = machine->cores[0].number;
-	unsigned int last = first + machine->nr_cores - 1;
+	unsigned int first = machine->vcores[0].number;
+	unsigned int last = first + machine->nr_vcores - 1;
 
 	if (lnc >= 0 && (unsigned int)lnc >= first && (unsigned int)lnc <= last)
 		return NRT_SUCCESS;

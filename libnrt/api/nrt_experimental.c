@@ -14,35 +14,26 @@ _Static_assert(sizeof(nrt_model_info_t) == 4, "public layout");
 _Static_assert((int)NRT_DTYPE_FP8_E5 == (int)NEURON_DTYPE_FP8_E5, "one set of values");
 _Static_assert((int)NRT_DTYPE_FLOAT32 == (int)NEURON_DTYPE_FP32, "one set of values");
 
-static bool is_io(const struct neff_var *var)
-{
-	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
-}
-
 /* One block: the array, then the shapes. */
-static nrt_tensor_info_array_t *allocate_infos(const struct neff_graph *graph)
+static nrt_tensor_info_array_t *allocate_infos(const struct neff *neff)
 {
-	size_t infos = 0, dims = 0, i;
 	nrt_tensor_info_array_t *array;
+	size_t dims = 0, i;
 
-	for (i = 0; i < graph->nr_vars; i++) {
-		if (!is_io(&graph->vars[i]))
-			continue;
-		infos++;
-		dims += graph->vars[i].ndim;
-	}
-	array = calloc(1, sizeof(*array) + infos * sizeof(array->tensor_array[0]) +
+	for (i = 0; i < neff->nr_ios; i++)
+		dims += neff->ios[i]->ndim;
+	array = calloc(1, sizeof(*array) + neff->nr_ios * sizeof(array->tensor_array[0]) +
 				  dims * sizeof(uint32_t));
 	if (array)
-		array->tensor_count = infos;
+		array->tensor_count = neff->nr_ios;
 	return array;
 }
 
 static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, void *out,
 			      struct nrt_error *error)
 {
-	const struct neff_graph *graph = model->part.graph;
-	nrt_tensor_info_array_t *array = allocate_infos(graph);
+	const struct neff *neff = model->neff;
+	nrt_tensor_info_array_t *array = allocate_infos(neff);
 	nrt_tensor_info_t *info;
 	uint32_t *shape;
 	size_t i;
@@ -52,11 +43,9 @@ static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, 
 		return nrt_error_memory(error);
 	info = array->tensor_array;
 	shape = (uint32_t *)&array->tensor_array[array->tensor_count];
-	for (i = 0; i < graph->nr_vars; i++) {
-		const struct neff_var *var = &graph->vars[i];
+	for (i = 0; i < neff->nr_ios; i++) {
+		const struct neff_var *var = neff->ios[i];
 
-		if (!is_io(var))
-			continue;
 		snprintf(info->name, sizeof(info->name), "%s", var->name);
 		info->usage = var->type == NEFF_VAR_INPUT ? NRT_TENSOR_USAGE_INPUT :
 							    NRT_TENSOR_USAGE_OUTPUT;
@@ -107,7 +96,7 @@ static NRT_STATUS model_info(struct nrt_state *state, struct nrt_model *model, v
 {
 	(void)state;
 	(void)error;
-	((nrt_model_info_t *)out)->vnc = model->part.core->vnc;
+	((nrt_model_info_t *)out)->vnc = model->vcore->vnc;
 	return NRT_SUCCESS;
 }
 
@@ -154,7 +143,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
-	unit = nrt_machine_core(&state->machine, vnc, &error) ?
+	unit = nrt_machine_vcore(&state->machine, vnc, &error) ?
 		       nrt_units_find(state->units, (uint32_t)vnc, NRTA_XU_COMPUTE, 0, &error) :
 		       NULL;
 	if (unit) {
@@ -192,9 +181,9 @@ static void print_memory(FILE *file, struct nrt_machine *machine)
 	unsigned int i;
 
 	fprintf(file, ",\"memory\":[");
-	for (i = 0; i < machine->nr_cores; i++) {
+	for (i = 0; i < machine->nr_vcores; i++) {
 		struct drm_neuron_memory_info stacks[NEURON_MAX_HBM] = { 0 };
-		const struct nrt_core *core = &machine->cores[i];
+		const struct nrt_vcore *core = &machine->vcores[i];
 		struct nrt_error ignored;
 
 		if (nrt_device_memory(core->device, stacks, &ignored))

@@ -21,7 +21,7 @@ static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gathe
 		return status;
 	gather->what = call;
 	gather->timeout_ms = state->env.timeout_ms;
-	status = nrt_machine_core(&state->machine, vnc, &error) ?
+	status = nrt_machine_vcore(&state->machine, vnc, &error) ?
 			 nrt_gather(&state->meetings, gather, &error) : error.status;
 	nrt_leave(state);
 	return status ? nrt_fail(call, &error) : NRT_SUCCESS;

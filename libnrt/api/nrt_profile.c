@@ -130,7 +130,7 @@ NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *option
 static NRT_STATUS save(struct nrt_state *state, uint32_t vnc, const char *folder,
 		       struct nrt_error *error)
 {
-	if (!nrt_machine_core(&state->machine, vnc, error))
+	if (!nrt_machine_vcore(&state->machine, vnc, error))
 		return error->status;
 	return nrt_continuous_save(&state->profiler, state->handles, vnc, folder, error);
 }

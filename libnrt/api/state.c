@@ -231,15 +231,15 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	if (atomic_load(&state->phase) == NRT_PHASE_READY)
 		return nrt_error_set(error, NRT_INVALID, "already initialised");
 	if (make_handles(state, error) || nrt_env_read(&state->env, error) ||
-	    nrt_machine_open(machine, error))
+	    nrt_machine_open(machine, state->env.lnc, error))
 		return error->status;
 	if (nrt_machine_claim(machine, &state->env, error))
 		goto fail;
-	if (nrt_streams_init(&state->streams, machine->nr_cores, error))
+	if (nrt_streams_init(&state->streams, machine->nr_vcores, error))
 		goto fail;
 	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_machine_total(machine), error))
 		goto fail_streams;
-	state->units = nrt_units_new(machine->nr_cores);
+	state->units = nrt_units_new(machine->nr_vcores);
 	if (!state->units) {
 		nrt_error_memory(error);
 		goto fail_sendrecv;

@@ -95,23 +95,34 @@ static NRT_STATUS read_bool(const char *name, bool *value, struct nrt_error *err
 	return nrt_error_set(error, NRT_INVALID, "%s=\"%.64s\": use TRUE or FALSE", name, text);
 }
 
-/* Both names mean the number of physical cores in a logical one. */
-static NRT_STATUS check_logical_cores(struct nrt_error *error)
+/* 0: not set. */
+static NRT_STATUS read_size(const char *name, uint32_t *size, struct nrt_error *error)
 {
-	static const char *const names[] = {
-		"NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
-	};
-	unsigned long size;
-	unsigned int i;
+	const char *text = getenv(name);
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (read_number(names[i], 2, 1, &size, error))
-			return error->status;
-		if (size != 1)
-			return nrt_error_set(error, NRT_INVALID,
-					     "%s=%lu: only logical cores of size 1 are supported",
-					     names[i], size);
-	}
+	*size = 0;
+	if (!text || !*text)
+		return NRT_SUCCESS;
+	if ((*text != '1' && *text != '2') || text[1])
+		return nrt_error_set(error, NRT_INVALID, "%s=\"%.64s\": use 1 or 2", name, text);
+	*size = (uint32_t)(*text - '0');
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_env_read_lnc(uint32_t *lnc, struct nrt_error *error)
+{
+	uint32_t old;
+
+	/* Both mean the same. */
+	if (read_size("NEURON_LOGICAL_NC_CONFIG", lnc, error) ||
+	    read_size("NEURON_RT_VIRTUAL_CORE_SIZE", &old, error))
+		return error->status;
+	if (*lnc && old && *lnc != old)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEURON_LOGICAL_NC_CONFIG=%u and NEURON_RT_VIRTUAL_CORE_SIZE=%u: set one of them",
+				     *lnc, old);
+	if (!*lnc)
+		*lnc = old;
 	return NRT_SUCCESS;
 }
 
@@ -134,7 +145,7 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
 	unsigned long timeout;
 
-	if (read_cores(env, error) || check_logical_cores(error) ||
+	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
 	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))

@@ -12,6 +12,7 @@
 
 /**
  * struct nrt_env - the settings
+ * @lnc: NEURON_LOGICAL_NC_CONFIG: physical cores of a virtual one; 0: as is usual
  * @first_core: NEURON_RT_VISIBLE_CORES: first core of the machine
  * @nr_cores: how many; 0: all. Without @visible: any @nr_cores free ones
  * @visible: NEURON_RT_VISIBLE_CORES is set
@@ -19,6 +20,7 @@
  * @validate_hash: of NEFFs
  */
 struct nrt_env {
+	uint32_t lnc;
 	uint32_t first_core;
 	uint32_t nr_cores;
 	bool visible;
@@ -28,6 +30,9 @@ struct nrt_env {
 
 /* Read all; NRT_INVALID with @error naming the variable. */
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error);
+
+/* The size of virtual cores alone. */
+NRT_STATUS nrt_env_read_lnc(uint32_t *lnc, struct nrt_error *error);
 
 /* "3", "0-3", "0,1,2", "0-1,2": contiguous and increasing. Exposed for tests. */
 NRT_STATUS nrt_env_parse_cores(const char *text, uint32_t *first, uint32_t *count,

@@ -21,7 +21,7 @@
  * @here: waits in the current meeting
  * @epoch: of the group when the rank last began in step
  * @turn: executions since then
- * @inputs: where its input tensors are, by variable; for this execution and the last one,
+ * @inputs: where its tensors are, in the order of neff.ios; for this execution and the last one,
  *	which a peer may still be looking at; buffers are referenced
  */
 struct member {
@@ -120,11 +120,11 @@ void nrt_groups_cancel(struct nrt_groups *groups)
 	pthread_mutex_unlock(&groups->lock);
 }
 
-static void drop_inputs(struct member *member, unsigned int slot, size_t nr_vars)
+static void drop_inputs(struct member *member, unsigned int slot, size_t nr_ios)
 {
 	size_t i;
 
-	for (i = 0; member->inputs[slot] && i < nr_vars; i++)
+	for (i = 0; member->inputs[slot] && i < nr_ios; i++)
 		nrt_bo_put(member->inputs[slot][i].bo);
 	free(member->inputs[slot]);
 	member->inputs[slot] = NULL;
@@ -139,8 +139,8 @@ static void leave(struct nrt_model *model)
 
 	pthread_mutex_lock(&groups->lock);
 	pthread_mutex_lock(&comm->lock);
-	drop_inputs(member, 0, model->part.graph->nr_vars);
-	drop_inputs(member, 1, model->part.graph->nr_vars);
+	drop_inputs(member, 0, model->neff->nr_ios);
+	drop_inputs(member, 1, model->neff->nr_ios);
 	member->model = NULL;
 	pthread_mutex_unlock(&comm->lock);
 	/* The group dies with its last member. */
@@ -208,20 +208,19 @@ static uint32_t peer_rank(const struct nrt_model *model, const struct neff_var *
 	return (uint32_t)(((uint64_t)model->rank + var->peer_offset) % model->comm->count);
 }
 
-/* The variable of the peer that @var shows, in the peer's own program. */
-static NRT_STATUS find_remote(const struct nrt_model *model, const struct neff_var *var,
-			      const struct nrt_model *peer, size_t *index,
-			      struct nrt_error *error)
+/* The variable of the peer's part that @var of @part shows. */
+static NRT_STATUS find_remote(const struct nrt_model *model, const struct nrt_part *part,
+			      const struct neff_var *var, const struct nrt_model *peer,
+			      size_t *index, struct nrt_error *error)
 {
-	const struct neff_var *ref = &model->part.graph->vars[var->ref];
+	const struct neff_graph *remote = peer->parts[part - model->parts].graph;
+	const struct neff_var *ref = &part->graph->vars[var->ref];
 	size_t i;
 
-	for (i = 0; i < peer->part.graph->nr_vars; i++) {
-		const struct neff_var *remote = &peer->part.graph->vars[i];
-
-		if (remote->var_id != ref->var_id)
+	for (i = 0; i < remote->nr_vars; i++) {
+		if (remote->vars[i].var_id != ref->var_id)
 			continue;
-		if (remote->type != ref->type || remote->size != ref->size)
+		if (remote->vars[i].type != ref->type || remote->vars[i].size != ref->size)
 			break;
 		*index = i;
 		return NRT_SUCCESS;
@@ -232,40 +231,40 @@ static NRT_STATUS find_remote(const struct nrt_model *model, const struct neff_v
 			     (unsigned long long)ref->size);
 }
 
-static NRT_STATUS import_place(struct nrt_model *model, size_t i, const struct nrt_place *place,
+static NRT_STATUS import_place(struct nrt_part *part, size_t i, const struct nrt_place *place,
 			       struct nrt_error *error)
 {
 	struct nrt_bo *bo;
 
-	if (nrt_bo_import(model->part.core->device, place->bo, &bo, error))
+	if (nrt_bo_import(part->core->device, place->bo, &bo, error))
 		return error->status;
-	nrt_bo_put(model->imports[i]);
-	model->imports[i] = bo;
-	model->part.places[i] = (struct nrt_place){ bo, place->offset };
+	nrt_bo_put(part->imports[i]);
+	part->imports[i] = bo;
+	part->places[i] = (struct nrt_place){ bo, place->offset };
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS get_grant(struct nrt_model *model, size_t i, const struct nrt_model *peer,
-			    struct nrt_error *error)
+static NRT_STATUS get_grant(struct nrt_model *model, struct nrt_part *part, size_t i,
+			    const struct nrt_model *peer, struct nrt_error *error)
 {
-	const struct neff_var *var = &model->part.graph->vars[i];
-	struct nrt_device *device = peer->part.core->device;
+	const struct nrt_core *core = peer->parts[part - model->parts].core;
+	const struct neff_var *var = &part->graph->vars[i];
 	struct drm_neuron_grant grant = {
-		.claim = device->claim,
-		.core = peer->part.core->index,
+		.claim = core->device->claim,
+		.core = core->index,
 		.first = var->first,
 		.count = var->count,
 	};
 	int ret;
 
-	if (model->grants[i] >= 0)
+	if (part->grants[i] >= 0)
 		return NRT_SUCCESS;
-	ret = device->backend->grant(device->chip, &grant);
+	ret = core->device->backend->grant(core->device->chip, &grant);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "core %u: cannot grant semaphores to rank %u: %s",
-				     peer->part.core->number, model->rank, strerror(-ret));
-	model->grants[i] = grant.fd;
+				     peer->vcore->number, model->rank, strerror(-ret));
+	part->grants[i] = grant.fd;
 	return NRT_SUCCESS;
 }
 
@@ -275,9 +274,10 @@ static bool shows_input(const struct neff_graph *graph, const struct neff_var *v
 }
 
 /* What does not change from one execution to the next. With the lock, all members there. */
-static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_error *error)
+static NRT_STATUS resolve_var(struct nrt_model *model, struct nrt_part *part, size_t i,
+			      struct nrt_error *error)
 {
-	const struct neff_var *var = &model->part.graph->vars[i];
+	const struct neff_var *var = &part->graph->vars[i];
 	const struct nrt_model *peer;
 	size_t remote;
 
@@ -288,12 +288,12 @@ static NRT_STATUS resolve_var(struct nrt_model *model, size_t i, struct nrt_erro
 		return nrt_error_set(error, NRT_INVALID, "rank %u was unloaded",
 				     peer_rank(model, var));
 	if (var->type == NEFF_VAR_PEER_SEM)
-		return get_grant(model, i, peer, error);
-	if (find_remote(model, var, peer, &remote, error))
+		return get_grant(model, part, i, peer, error);
+	if (find_remote(model, part, var, peer, &remote, error))
 		return error->status;
-	if (shows_input(model->part.graph, var))
+	if (shows_input(part->graph, var))
 		return NRT_SUCCESS;
-	return import_place(model, i, &peer->part.places[remote], error);
+	return import_place(part, i, &peer->parts[part - model->parts].places[remote], error);
 }
 
 static bool posts_to(const struct nrt_model *from, const struct neff_var *var, uint32_t rank)
@@ -301,38 +301,41 @@ static bool posts_to(const struct nrt_model *from, const struct neff_var *var, u
 	return var->type == NEFF_VAR_PEER_SEM && peer_rank(from, var) == rank;
 }
 
-/* Without a list in the NEFF: all semaphores but those that peers post to. */
-static void keep_posted(struct nrt_model *model)
+/* Without a list in the NEFF: part @k clears all semaphores but those that peers post to. */
+static void keep_posted(struct nrt_model *model, unsigned int k)
 {
 	const struct nrt_comm *comm = model->comm;
 	unsigned int s;
 	uint32_t r;
 	size_t i;
 
-	if (model->part.graph->has_sem_clear)
+	if (model->parts[k].graph->has_sem_clear)
 		return;
 	for (r = 0; r < comm->count; r++) {
 		const struct nrt_model *from = comm->members[r].model;
 
-		for (i = 0; from && i < from->part.graph->nr_vars; i++) {
-			const struct neff_var *var = &from->part.graph->vars[i];
+		for (i = 0; from && i < from->parts[k].graph->nr_vars; i++) {
+			const struct neff_var *var = &from->parts[k].graph->vars[i];
 
 			if (!posts_to(from, var, model->rank))
 				continue;
 			for (s = var->first; s < var->first + var->count; s++)
-				model->part.sem_clear[s / 64] &= ~(1ull << (s % 64));
+				model->parts[k].sem_clear[s / 64] &= ~(1ull << (s % 64));
 		}
 	}
 }
 
 static NRT_STATUS resolve(struct nrt_model *model, struct nrt_error *error)
 {
+	unsigned int k;
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++)
-		if (resolve_var(model, i, error))
-			return error->status;
-	keep_posted(model);
+	for (k = 0; k < model->nr_parts; k++) {
+		for (i = 0; i < model->parts[k].graph->nr_vars; i++)
+			if (resolve_var(model, &model->parts[k], i, error))
+				return error->status;
+		keep_posted(model, k);
+	}
 	return NRT_SUCCESS;
 }
 
@@ -358,19 +361,29 @@ static NRT_STATUS begin_in_step(struct nrt_model *model, uint32_t timeout_ms,
 	return NRT_SUCCESS;
 }
 
+static bool reads_inputs(const struct nrt_model *model)
+{
+	unsigned int k;
+	size_t i;
+
+	for (k = 0; k < model->nr_parts; k++) {
+		const struct neff_graph *graph = model->parts[k].graph;
+
+		for (i = 0; i < graph->nr_vars; i++)
+			if (shows_input(graph, &graph->vars[i]))
+				return true;
+	}
+	return false;
+}
+
 /* Does some rank read the input tensors of another? With the lock, all members there. */
 static bool inputs_are_read(const struct nrt_comm *comm)
 {
 	uint32_t r;
-	size_t i;
 
-	for (r = 0; r < comm->count; r++) {
-		const struct nrt_model *model = comm->members[r].model;
-
-		for (i = 0; model && i < model->part.graph->nr_vars; i++)
-			if (shows_input(model->part.graph, &model->part.graph->vars[i]))
-				return true;
-	}
+	for (r = 0; r < comm->count; r++)
+		if (comm->members[r].model && reads_inputs(comm->members[r].model))
+			return true;
 	return false;
 }
 
@@ -378,15 +391,15 @@ static NRT_STATUS publish_inputs(struct nrt_model *model, const struct nrt_bindi
 				 struct member *member, unsigned int slot,
 				 struct nrt_error *error)
 {
-	size_t nr = model->part.graph->nr_vars;
+	size_t nr = model->neff->nr_ios;
 	size_t i;
 
 	drop_inputs(member, slot, nr);
-	member->inputs[slot] = calloc(nr, sizeof(struct nrt_place));
+	member->inputs[slot] = calloc(nr + 1, sizeof(struct nrt_place));
 	if (!member->inputs[slot])
 		return nrt_error_memory(error);
 	for (i = 0; i < nr; i++) {
-		if (model->part.graph->vars[i].type != NEFF_VAR_INPUT)
+		if (model->neff->ios[i]->type != NEFF_VAR_INPUT)
 			continue;
 		member->inputs[slot][i] = binding->places[i];
 		nrt_bo_get(binding->places[i].bo);
@@ -394,25 +407,36 @@ static NRT_STATUS publish_inputs(struct nrt_model *model, const struct nrt_bindi
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS import_input(struct nrt_model *model, struct nrt_part *part, size_t i,
+			       unsigned int slot, struct nrt_error *error)
+{
+	const struct neff_var *var = &part->graph->vars[i];
+	const struct member *member = &model->comm->members[peer_rank(model, var)];
+	const struct neff_graph *graph;
+	size_t remote;
+
+	if (!member->model || !member->inputs[slot])
+		return nrt_error_set(error, NRT_INVALID, "rank %u was unloaded",
+				     peer_rank(model, var));
+	if (find_remote(model, part, var, member->model, &remote, error))
+		return error->status;
+	graph = member->model->parts[part - model->parts].graph;
+	return import_place(part, i, &member->inputs[slot][graph->vars[remote].io], error);
+}
+
 static NRT_STATUS import_inputs(struct nrt_model *model, unsigned int slot,
 				struct nrt_error *error)
 {
-	const struct nrt_comm *comm = model->comm;
-	size_t remote, i;
+	unsigned int k;
+	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++) {
-		const struct neff_var *var = &model->part.graph->vars[i];
-		const struct member *member;
+	for (k = 0; k < model->nr_parts; k++) {
+		struct nrt_part *part = &model->parts[k];
 
-		if (!shows_input(model->part.graph, var))
-			continue;
-		member = &comm->members[peer_rank(model, var)];
-		if (!member->model || !member->inputs[slot])
-			return nrt_error_set(error, NRT_INVALID, "rank %u was unloaded",
-					     peer_rank(model, var));
-		if (find_remote(model, var, member->model, &remote, error) ||
-		    import_place(model, i, &member->inputs[slot][remote], error))
-			return error->status;
+		for (i = 0; i < part->graph->nr_vars; i++)
+			if (shows_input(part->graph, &part->graph->vars[i]) &&
+			    import_input(model, part, i, slot, error))
+				return error->status;
 	}
 	return NRT_SUCCESS;
 }
@@ -454,7 +478,7 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 
 	nrt_event_begin(&event, NRT_EVENT_CC_EXEC_BARRIER);
 	if (event.begin_ns) {
-		event.core = (int32_t)model->part.core->vnc;
+		event.core = (int32_t)model->vcore->vnc;
 		event.model = model->id;
 		snprintf(event.name, sizeof(event.name), "%.63s", model->neff->name);
 	}

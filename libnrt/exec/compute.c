@@ -15,7 +15,7 @@
  * @timeout_ms: of each job
  * @job: id of the job under way
  * @left: further jobs after it
- * @turns: by variable, when there is more than one job: outputs that become inputs go
+ * @turns: by tensor, when there is more than one job: outputs that become inputs go
  *	here and to their tensors in turn, so that the last ones are in the tensors
  * @traced: counted in the model
  * @whole: event of the execution
@@ -48,18 +48,19 @@ static void begin_event(const struct execution *execution, struct nrt_event *eve
 	nrt_event_begin(event, type);
 	if (!event->begin_ns)
 		return;
-	event->core = (int32_t)model->part.core->vnc;
+	event->core = (int32_t)model->vcore->vnc;
 	event->model = model->id;
 	event->exec = execution->job;
 	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
 }
 
-/* With the core's lock, before a submission. */
-static void tell_switch(const struct execution *execution, const struct nrt_core *core)
+/* With nrt_vcore_lock(), before a submission. */
+static void tell_switch(const struct execution *execution)
 {
+	const struct nrt_part *part = &execution->model->parts[0];
 	struct nrt_event event;
 
-	if (core->resident == &execution->model->part.view)
+	if (part->core->resident == &part->view)
 		return;
 	begin_event(execution, &event, NRT_EVENT_NRT_MODEL_SWITCH);
 	if (!event.begin_ns)
@@ -83,7 +84,7 @@ static void tell_device(const struct execution *execution,
 	begin_event(execution, &sync, NRT_EVENT_TIMESTAMP_SYNC_POINT);
 	begin_event(execution, &running, NRT_EVENT_NC_EXEC_RUNNING);
 	if ((!sync.begin_ns && !running.begin_ns) || !wait->end_ns ||
-	    nrt_device_query(execution->model->part.core->device, DRM_NEURON_QUERY_CLOCKS, &clock,
+	    nrt_device_query(execution->model->vcore->device, DRM_NEURON_QUERY_CLOCKS, &clock,
 			     sizeof(clock), 1, &ignored))
 		return;
 	if (sync.begin_ns) {
@@ -102,15 +103,18 @@ static void tell_device(const struct execution *execution,
 	}
 }
 
-/* The device may write the trace from now on, until trace_end(). */
+/* The device may write the traces from now on, until trace_end(). */
 static void trace_begin(struct execution *execution, struct drm_neuron_job *args)
 {
 	struct nrt_model *model = execution->model;
+	unsigned int i;
 
 	pthread_mutex_lock(&model->lock);
-	if (model->trace) {
-		args->trace = model->trace->handle;
-		args->trace_size = model->trace_bytes;
+	if (model->trace_bytes) {
+		for (i = 0; i < model->nr_parts; i++) {
+			args[i].trace = model->parts[i].trace->handle;
+			args[i].trace_size = model->trace_bytes;
+		}
 		if (!execution->traced)
 			model->traced++;
 		execution->traced = true;
@@ -131,13 +135,10 @@ static void trace_end(struct execution *execution)
 	execution->traced = false;
 }
 
-static NRT_STATUS submit(struct execution *execution)
+static struct drm_neuron_job part_job(const struct nrt_part *part, uint32_t rank,
+				      uint32_t timeout_ms)
 {
-	struct nrt_model *model = execution->model;
-	struct nrt_part *part = &model->part;
-	struct nrt_core *core = part->core;
-	struct drm_neuron_job args = {
-		.core = core->index,
+	return (struct drm_neuron_job){
 		.queues = {
 			.stride = sizeof(*part->queues),
 			.count = part->nr_queues,
@@ -154,20 +155,32 @@ static NRT_STATUS submit(struct execution *execution)
 			.pointer = (uintptr_t)part->sem_clear,
 		},
 		.notify_addr = part->notify_addr,
-		.notify_size = model->part.graph->notify_bytes,
-		.timeout_ms = execution->timeout_ms,
-		.rank = model->rank,
+		.notify_size = part->graph->notify_bytes,
+		.timeout_ms = timeout_ms,
+		.rank = rank,
 	};
-	NRT_STATUS status;
+}
 
-	trace_begin(execution, &args);
+static NRT_STATUS submit(struct execution *execution)
+{
+	struct nrt_model *model = execution->model;
+	struct drm_neuron_job args[NRT_MAX_LNC];
+	struct nrt_view *views[NRT_MAX_LNC];
+	NRT_STATUS status;
+	unsigned int i;
+
+	for (i = 0; i < model->nr_parts; i++) {
+		args[i] = part_job(&model->parts[i], model->rank, execution->timeout_ms);
+		views[i] = &model->parts[i].view;
+	}
+	trace_begin(execution, args);
 	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
-	pthread_mutex_lock(&core->lock);
-	tell_switch(execution, core);
+	nrt_vcore_lock(model->vcore);
+	tell_switch(execution);
 	nrt_bind_view(model, execution->binding);
-	status = nrt_core_submit(core, &part->view, &args, &execution->job,
-				 &execution->request.error);
-	pthread_mutex_unlock(&core->lock);
+	status = nrt_vcore_submit(model->vcore, views, args, &execution->job,
+				  &execution->request.error);
+	nrt_vcore_unlock(model->vcore);
 	if (status)
 		nrt_event_end(&execution->on_core, status);
 	return status;
@@ -175,27 +188,49 @@ static NRT_STATUS submit(struct execution *execution)
 
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error)
 {
-	struct nrt_core *core = model->part.core;
 	uint64_t all[NEURON_NR_SEMAPHORES / 64];
-	struct drm_neuron_job args = {
-		.core = core->index,
-		.sem_clear = {
-			.stride = sizeof(all[0]),
-			.count = NEURON_NR_SEMAPHORES / 64,
-			.pointer = (uintptr_t)all,
-		},
-	};
-	struct drm_neuron_wait_job wait;
+	struct drm_neuron_job args[NRT_MAX_LNC];
+	struct drm_neuron_wait_job wait[NRT_MAX_LNC];
 	NRT_STATUS status;
+	unsigned int i;
 	uint64_t job;
 
 	memset(all, 0xff, sizeof(all));
-	pthread_mutex_lock(&core->lock);
-	status = nrt_core_submit(core, NULL, &args, &job, error);
-	pthread_mutex_unlock(&core->lock);
-	if (status || nrt_core_wait(core, job, &wait, error))
+	for (i = 0; i < model->nr_parts; i++)
+		args[i] = (struct drm_neuron_job){
+			.sem_clear = {
+				.stride = sizeof(all[0]),
+				.count = NEURON_NR_SEMAPHORES / 64,
+				.pointer = (uintptr_t)all,
+			},
+		};
+	nrt_vcore_lock(model->vcore);
+	status = nrt_vcore_submit(model->vcore, NULL, args, &job, error);
+	nrt_vcore_unlock(model->vcore);
+	if (status || nrt_vcore_wait(model->vcore, job, wait, error))
 		return error->status;
-	return nrt_result(model, &wait, error);
+	return nrt_result(model, wait, error);
+}
+
+/* All parts together: from the first start to the last end. */
+static struct drm_neuron_wait_job sum(const struct nrt_model *model,
+				      const struct drm_neuron_wait_job *wait)
+{
+	struct drm_neuron_wait_job all = wait[0];
+	unsigned int i;
+
+	for (i = 1; i < model->nr_parts; i++) {
+		if (wait[i].start_ns < all.start_ns)
+			all.start_ns = wait[i].start_ns;
+		if (wait[i].end_ns > all.end_ns)
+			all.end_ns = wait[i].end_ns;
+		if (wait[i].wall_ns > all.wall_ns)
+			all.wall_ns = wait[i].wall_ns;
+		all.instructions += wait[i].instructions;
+		all.dma_bytes += wait[i].dma_bytes;
+		all.flags |= wait[i].flags;
+	}
+	return all;
 }
 
 static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wait)
@@ -242,18 +277,19 @@ static NRT_STATUS end_job(struct execution *execution)
 {
 	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
-	struct drm_neuron_wait_job wait;
+	struct drm_neuron_wait_job wait[NRT_MAX_LNC], all;
 	struct nrt_event waiting;
 	NRT_STATUS status;
 
 	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
-	status = nrt_core_wait(model->part.core, execution->job, &wait, error);
+	status = nrt_vcore_wait(model->vcore, execution->job, wait, error);
 	nrt_event_end(&waiting, status);
-	execution->request.fatal = status || nrt_result_is_fatal(&wait);
+	execution->request.fatal = status || nrt_result_is_fatal(model, wait);
 	if (!status) {
-		tell_device(execution, &wait);
-		record(model, &wait);
-		status = nrt_result(model, &wait, error);
+		all = sum(model, wait);
+		tell_device(execution, &all);
+		record(model, &all);
+		status = nrt_result(model, wait, error);
 	}
 	execution->on_core.exec = execution->job;
 	nrt_event_end(&execution->on_core, status);
@@ -263,16 +299,16 @@ static NRT_STATUS end_job(struct execution *execution)
 /* The output of each pair goes where the next turn wants it, and its input comes from there. */
 static void take_turn(struct execution *execution)
 {
-	const struct neff_graph *graph = execution->model->part.graph;
+	const struct neff *neff = execution->model->neff;
 	struct nrt_binding *binding = execution->binding;
 	size_t in = 0, out;
 
-	for (out = 0; out < graph->nr_vars; out++) {
+	for (out = 0; out < neff->nr_ios; out++) {
 		struct nrt_place place = binding->places[out];
 
-		if (graph->vars[out].type != NEFF_VAR_OUTPUT)
+		if (neff->ios[out]->type != NEFF_VAR_OUTPUT)
 			continue;
-		while (graph->vars[in].type != NEFF_VAR_INPUT)
+		while (neff->ios[in]->type != NEFF_VAR_INPUT)
 			in++;
 		binding->places[out] = execution->turns[out];
 		execution->turns[out] = place;
@@ -307,10 +343,10 @@ static void done(struct nrt_request *request)
 	struct nrt_ended *ended = execution->ended;
 
 	nrt_event_end(&execution->whole, request->error.status);
-	nrt_post_execution(model->part.core, request->error.status);
+	nrt_post_execution(model->vcore->core[0], request->error.status);
 	*ended = (struct nrt_ended){
 		.model = model->id,
-		.core = model->part.core->vnc,
+		.core = model->vcore->vnc,
 		.seq = request->seq,
 		.error = request->error,
 	};
@@ -379,20 +415,20 @@ static void free_turns(struct nrt_place *made, size_t nr)
 static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *made,
 			     struct nrt_error *error)
 {
-	const struct neff_graph *graph = model->part.graph;
-	struct nrt_core *core = model->part.core;
+	const struct neff *neff = model->neff;
+	struct nrt_vcore *core = model->vcore;
 	size_t in = 0, out;
 
-	for (out = 0; out < graph->nr_vars; out++) {
-		if (graph->vars[out].type != NEFF_VAR_OUTPUT)
+	for (out = 0; out < neff->nr_ios; out++) {
+		if (neff->ios[out]->type != NEFF_VAR_OUTPUT)
 			continue;
-		while (in < graph->nr_vars && graph->vars[in].type != NEFF_VAR_INPUT)
+		while (in < neff->nr_ios && neff->ios[in]->type != NEFF_VAR_INPUT)
 			in++;
-		if (in == graph->nr_vars)
+		if (in == neff->nr_ios)
 			return refuse_repeat(model, "it has more outputs than inputs", error);
-		if (graph->vars[in++].size != graph->vars[out].size)
+		if (neff->ios[in++]->size != neff->ios[out]->size)
 			return refuse_repeat(model, "their sizes differ", error);
-		if (nrt_bo_create(core->device, graph->vars[out].size, DRM_NEURON_BO_HBM,
+		if (nrt_bo_create(core->device, neff->ios[out]->size, DRM_NEURON_BO_HBM,
 				  core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &made[out].bo,
 				  error))
 			return error->status;
@@ -404,7 +440,7 @@ static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *ma
 static NRT_STATUS run_turns(struct nrt_unit *unit, struct execution *execution,
 			    unsigned int repeat, struct nrt_error *error)
 {
-	size_t nr = execution->model->part.graph->nr_vars;
+	size_t nr = execution->model->neff->nr_ios;
 	struct nrt_place *made = calloc(nr + 1, sizeof(*made));
 	struct nrt_place *places = execution->binding->places;
 	size_t i;
@@ -435,7 +471,7 @@ out:
 
 NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error *error)
 {
-	struct nrt_core *core = execute->model->part.core;
+	struct nrt_vcore *core = execute->model->vcore;
 	struct execution execution = { 0 };
 	struct nrt_unit *unit;
 	NRT_STATUS status;
@@ -452,7 +488,7 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
 	}
 	if (execution.binding)
 		nrt_unbind(execute->model, execution.binding);
-	nrt_post_execution(core, status);
+	nrt_post_execution(core->core[0], status);
 	nrt_event_end(&execution.whole, status);
 	return status;
 }
@@ -460,7 +496,7 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
 NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct nrt_async *async,
 				nrta_seq_t *seq, struct nrt_error *error)
 {
-	struct nrt_core *core = execute->model->part.core;
+	struct nrt_vcore *core = execute->model->vcore;
 	struct execution *execution;
 	struct nrt_unit *unit;
 

@@ -68,13 +68,13 @@ struct nrt_async {
 NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct nrt_async *async,
 				nrta_seq_t *seq, struct nrt_error *error);
 
-/* Run a job without instructions that clears all semaphores of the model's core. */
+/* Run a job without instructions that clears all semaphores of the model's cores. */
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
 
-/* result.c: a hang, or an error of the hardware. */
-bool nrt_result_is_fatal(const struct drm_neuron_wait_job *wait);
+/* result.c: a hang, or an error of the hardware. @wait: of each part of the model. */
+bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
-/* result.c: the status of a job, with @error set when it is not NRT_SUCCESS. */
+/* result.c: the status of an execution, with @error set when it is not NRT_SUCCESS. */
 NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      struct nrt_error *error);
 

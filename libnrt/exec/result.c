@@ -55,8 +55,29 @@ static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
 	return causes[wait->cause].status;
 }
 
-bool nrt_result_is_fatal(const struct drm_neuron_wait_job *wait)
+static bool is_well(const struct drm_neuron_wait_job *wait)
 {
+	return wait->status == NEURON_JOB_OK && !wait->hang;
+}
+
+/* The part that failed by itself: the others end with it. */
+static unsigned int culprit(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+{
+	unsigned int i, first = 0;
+
+	for (i = model->nr_parts; i--;) {
+		if (is_well(&wait[i]))
+			continue;
+		if (wait[i].hang || wait[i].cause != NEURON_CAUSE_GANG)
+			return i;
+		first = i;
+	}
+	return first;
+}
+
+bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+{
+	wait += culprit(model, wait);
 	switch (cause_status(wait)) {
 	case NRT_TIMEOUT:
 	case NRT_HW_ERROR:
@@ -64,7 +85,7 @@ bool nrt_result_is_fatal(const struct drm_neuron_wait_job *wait)
 	case NRT_EXEC_HW_ERR_HBM_UE:
 	case NRT_EXEC_HW_ERR_NC_UE:
 	case NRT_EXEC_HW_ERR_DMA_ABORT:
-		return wait->status != NEURON_JOB_OK || wait->hang;
+		return !is_well(wait);
 	default:
 		return false;
 	}
@@ -82,16 +103,16 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 }
 
 /* The set of an entry of the queue table, which is spread over the core's engines. */
-static const struct neff_set *find_set(const struct nrt_model *model,
+static const struct neff_set *find_set(const struct nrt_part *part,
 				       const struct drm_neuron_wait_job *wait)
 {
-	unsigned int engines = model->part.core->device->info.core_dma_engines;
+	unsigned int engines = part->core->device->info.core_dma_engines;
 	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
 	unsigned int entry = wait->dma_engine % engines + queue * engines;
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_sets; i++) {
-		const struct neff_set *set = &model->part.graph->sets[i];
+	for (i = 0; i < part->graph->nr_sets; i++) {
+		const struct neff_set *set = &part->graph->sets[i];
 
 		if (entry >= set->index && entry < set->index + set->num)
 			return set;
@@ -100,16 +121,15 @@ static const struct neff_set *find_set(const struct nrt_model *model,
 }
 
 /* The assembler's line of the instruction that failed, as far as it can be had. */
-static void add_source_line(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+static void add_source_line(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
-	const struct nrt_part *part = &model->part;
 	struct neuron_inst inst;
 	struct nrt_error ignored;
 	uint32_t line;
 
 	*text = '\0';
-	if (wait->pc >= model->part.graph->image_count[wait->source] ||
+	if (wait->pc >= part->graph->image_count[wait->source] ||
 	    nrt_bo_read(part->arena, part->code[wait->source] + wait->pc * sizeof(inst), &inst,
 			sizeof(inst), &ignored))
 		return;
@@ -118,18 +138,18 @@ static void add_source_line(const struct nrt_model *model, const struct drm_neur
 		snprintf(text, size, ", source line %u", line);
 }
 
-static void describe_source(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+static void describe_source(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
 	const struct neff_set *set;
 	char line[32];
 
 	if (wait->source < NEURON_NR_ENGINES) {
-		add_source_line(model, wait, line, sizeof(line));
+		add_source_line(part, wait, line, sizeof(line));
 		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {
-		set = find_set(model, wait);
+		set = find_set(part, wait);
 		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set->name : "?",
 			 wait->queue & DRM_NEURON_QUEUE_WRITES ? "destination" : "source",
 			 wait->pc);
@@ -138,7 +158,7 @@ static void describe_source(const struct nrt_model *model, const struct drm_neur
 	}
 }
 
-static void describe_address(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+static void describe_address(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			     char *text, size_t size)
 {
 	uint32_t index = (uint32_t)NEURON_GET(NEURON_ADDR_WINDOW_INDEX, wait->addr);
@@ -151,31 +171,43 @@ static void describe_address(const struct nrt_model *model, const struct drm_neu
 	snprintf(text, size, " (address 0x%llx)", (unsigned long long)wait->addr);
 	if (!(wait->addr & NEURON_ADDR_WINDOW))
 		return;
-	for (i = 0; i < model->part.graph->nr_vars; i++)
-		if (model->part.graph->vars[i].var_id == index)
+	for (i = 0; i < part->graph->nr_vars; i++)
+		if (part->graph->vars[i].var_id == index)
 			break;
-	if (i < model->part.graph->nr_vars)
+	if (i < part->graph->nr_vars)
 		snprintf(text, size, " (\"%.64s\" + 0x%llx; it has 0x%llx bytes)",
-			 model->part.graph->vars[i].name, offset,
-			 (unsigned long long)model->part.graph->vars[i].size);
+			 part->graph->vars[i].name, offset,
+			 (unsigned long long)part->graph->vars[i].size);
 	else
 		snprintf(text, size, " (window %u + 0x%llx)", index, offset);
+}
+
+static void describe_core(const struct nrt_model *model, const struct nrt_part *part, char *text,
+			  size_t size)
+{
+	if (model->nr_parts == 1)
+		snprintf(text, size, "core %u", model->vcore->number);
+	else
+		snprintf(text, size, "core %u (physical core %u, sg%02u)", model->vcore->number,
+			 part->core->number, part->graph->index);
 }
 
 NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      struct nrt_error *error)
 {
-	char source[160], address[160];
+	const struct nrt_part *part = &model->parts[culprit(model, wait)];
+	char core[64], source[160], address[160];
 
-	if (wait->status == NEURON_JOB_OK && !wait->hang)
+	wait += part - model->parts;
+	if (is_well(wait))
 		return NRT_SUCCESS;
 	*source = '\0';
 	*address = '\0';
+	describe_core(model, part, core, sizeof(core));
 	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
-		describe_source(model, wait, source, sizeof(source));
-		describe_address(model, wait, address, sizeof(address));
+		describe_source(part, wait, source, sizeof(source));
+		describe_address(part, wait, address, sizeof(address));
 	}
-	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on core %u: %s%s%s",
-			     model->neff->name, model->part.core->number, source, cause_text(wait),
-			     address);
+	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on %s: %s%s%s",
+			     model->neff->name, core, source, cause_text(wait), address);
 }

@@ -134,9 +134,8 @@ out:
 	return error->status;
 }
 
-/* The table shows @view once the submission has brought the changes in @args along. */
-static NRT_STATUS show(struct nrt_core *core, struct nrt_view *view, struct drm_neuron_job *args,
-		       struct nrt_error *error)
+NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
+			 struct drm_neuron_job *args, struct nrt_error *error)
 {
 	uint32_t nr = view->nr_changes;
 
@@ -148,52 +147,6 @@ static NRT_STATUS show(struct nrt_core *core, struct nrt_view *view, struct drm_
 		.count = nr,
 		.pointer = (uintptr_t)view->changes,
 	};
-	return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_core_submit(struct nrt_core *core, struct nrt_view *view,
-			   struct drm_neuron_job *args, uint64_t *job, struct nrt_error *error)
-{
-	struct nrt_device *device = core->device;
-	struct drm_neuron_submit submit = {
-		.claim = device->claim,
-		.jobs = { sizeof(*args), 1, (uintptr_t)args },
-	};
-	int ret;
-
-	if (view && show(core, view, args, error))
-		return error->status;
-	ret = device->backend->submit(device->chip, &submit);
-	if (ret) {
-		/* Next time all of the table is written. */
-		core->resident = NULL;
-		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
-				     core->number, strerror(-ret));
-	}
-	*job = submit.job;
-	return NRT_SUCCESS;
-}
-
-NRT_STATUS nrt_core_wait(struct nrt_core *core, uint64_t job, struct drm_neuron_wait_job *wait,
-			 struct nrt_error *error)
-{
-	struct drm_neuron_wait args = {
-		.deadline_ns = INT64_MAX,
-		.jobs = { sizeof(*wait), 1, (uintptr_t)wait },
-	};
-	struct nrt_device *device = core->device;
-	int ret;
-
-	*wait = (struct drm_neuron_wait_job){
-		.claim = device->claim,
-		.core = core->index,
-		.job = job,
-	};
-	ret = device->backend->wait(device->chip, &args);
-	if (ret)
-		return nrt_error_set(error, nrt_status_of_errno(ret),
-				     "core %u: cannot wait for job %llu: %s", core->number,
-				     (unsigned long long)job, strerror(-ret));
 	return NRT_SUCCESS;
 }
 
@@ -260,24 +213,4 @@ void nrt_bo_forget(struct nrt_bo *bo)
 			clear_table(core);
 		pthread_mutex_unlock(&core->lock);
 	}
-}
-
-NRT_STATUS nrt_core_scratch(struct nrt_core *core, uint64_t bytes, struct nrt_error *error)
-{
-	NRT_STATUS status = NRT_SUCCESS;
-	struct nrt_bo *bo;
-
-	if (!bytes)
-		return NRT_SUCCESS;
-	pthread_mutex_lock(&core->lock);
-	if (!core->scratch || core->scratch->size < bytes) {
-		status = nrt_bo_create(core->device, bytes, DRM_NEURON_BO_HBM, core->stack,
-				       DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &bo, error);
-		if (!status) {
-			nrt_bo_put(core->scratch);
-			core->scratch = bo;
-		}
-	}
-	pthread_mutex_unlock(&core->lock);
-	return status;
 }

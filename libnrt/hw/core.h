@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Physical cores: their window tables, and jobs.
+ * Physical cores and their window tables.
  *
  * The kernel keeps one window table for each core. Whoever runs programs has a view: the
  * contents that the table must have for them. Only what differs is written.
@@ -41,29 +41,23 @@ struct nrt_view {
  * struct nrt_core - a core that the process owns
  * @device: chip
  * @index: core of the chip
- * @vnc: number in the process
  * @number: number in the machine
  * @stack: nearest HBM stack
- * @models: loaded here; under nrt_machine.lock
  * @lock: protects what follows, and the order of table writes and submissions
  * @resident: view that the table shows, or NULL
  * @shown: indexes of the entries that are not empty, ascending
  * @nr_shown: how many
- * @scratch: shared scratchpad, or NULL
  * @posts: how executions ended, not told yet
  */
 struct nrt_core {
 	struct nrt_device *device;
 	unsigned int index;
-	unsigned int vnc;
 	unsigned int number;
 	unsigned int stack;
-	unsigned int models;
 	pthread_mutex_t lock;
 	struct nrt_view *resident;
 	uint32_t *shown;
 	size_t nr_shown;
-	struct nrt_bo *scratch;
 	struct nrt_posts posts;
 };
 
@@ -83,23 +77,16 @@ void nrt_view_show(struct nrt_view *view, size_t i, uint32_t index, uint32_t rig
 		   struct nrt_bo *bo, uint64_t offset, uint64_t length);
 
 /*
- * Submit @args with @view as the window table, or NULL for the table as it is. With the
- * core's lock: the table and the job that latches it belong together.
+ * With the core's lock, until the submission of @args: the window table shows @view when the
+ * job is latched.
  */
-NRT_STATUS nrt_core_submit(struct nrt_core *core, struct nrt_view *view,
-			   struct drm_neuron_job *args, uint64_t *job, struct nrt_error *error);
-
-/* Wait for a job. The driver ends every job, so there is no limit here. */
-NRT_STATUS nrt_core_wait(struct nrt_core *core, uint64_t job, struct drm_neuron_wait_job *wait,
-			 struct nrt_error *error);
+NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
+			 struct drm_neuron_job *args, struct nrt_error *error);
 
 /* The core shows nothing of @view any more. */
 void nrt_core_drop(struct nrt_core *core, struct nrt_view *view);
 
 /* No core of the process shows @bo any more. */
 void nrt_bo_forget(struct nrt_bo *bo);
-
-/* The shared scratchpad has at least @bytes. What is in it does not last. */
-NRT_STATUS nrt_core_scratch(struct nrt_core *core, uint64_t bytes, struct nrt_error *error);
 
 #endif /* LIBNRT_HW_CORE_H */

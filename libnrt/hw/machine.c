@@ -36,11 +36,37 @@ static NRT_STATUS open_devices(struct nrt_machine *machine, struct nrt_error *er
 			     "NEURON_RT_BACKEND=\"%.40s\": use drm, embedded or auto", text);
 }
 
-NRT_STATUS nrt_machine_open(struct nrt_machine *machine, struct nrt_error *error)
+/* Pairs of cores are usual where cores share an HBM stack in pairs: from NeuronCore-v3 on. */
+static NRT_STATUS set_lnc(struct nrt_machine *machine, unsigned int lnc, struct nrt_error *error)
+{
+	const struct nrt_device *device = machine->devices[0];
+	bool pairs = device->info.generation >= 3;
+	unsigned int i;
+
+	machine->lnc = lnc ? lnc : pairs ? 2 : 1;
+	if (machine->lnc == 2 && !pairs)
+		return nrt_error_set(error, NRT_INVALID,
+				     "logical cores of 2 physical ones (NEURON_LOGICAL_NC_CONFIG): %s has NeuronCore-v%u, whose cores make no pairs; use 1",
+				     nrt_device_path(device), device->info.generation);
+	for (i = 0; i < machine->nr_devices; i++)
+		if (machine->devices[i]->info.nr_cores % machine->lnc)
+			return nrt_error_set(error, NRT_FAILURE,
+					     "%s: the driver reports %u cores, which make no pairs",
+					     nrt_device_path(machine->devices[i]),
+					     machine->devices[i]->info.nr_cores);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_machine_open(struct nrt_machine *machine, unsigned int lnc,
+			    struct nrt_error *error)
 {
 	memset(machine, 0, sizeof(*machine));
 	if (open_devices(machine, error))
 		return error->status;
+	if (set_lnc(machine, lnc, error)) {
+		nrt_devices_close(machine->devices, machine->nr_devices);
+		return error->status;
+	}
 	pthread_mutex_init(&machine->lock, NULL);
 	return NRT_SUCCESS;
 }
@@ -54,7 +80,7 @@ unsigned int nrt_machine_total(const struct nrt_machine *machine)
 {
 	const struct nrt_device *last = machine->devices[machine->nr_devices - 1];
 
-	return last->first_core + last->info.nr_cores;
+	return (last->first_core + last->info.nr_cores) / machine->lnc;
 }
 
 static void process_name(uint32_t pid, char *name, size_t size)
@@ -73,8 +99,8 @@ static void process_name(uint32_t pid, char *name, size_t size)
 }
 
 /* A core of @mask on @device is taken; say which, and by whom. */
-static NRT_STATUS explain_busy(struct nrt_device *device, uint32_t mask,
-			       struct nrt_error *error)
+static NRT_STATUS explain_busy(const struct nrt_machine *machine, struct nrt_device *device,
+			       uint32_t mask, struct nrt_error *error)
 {
 	struct drm_neuron_core_info cores[NEURON_MAX_CORES] = { 0 };
 	char name[32];
@@ -87,8 +113,8 @@ static NRT_STATUS explain_busy(struct nrt_device *device, uint32_t mask,
 			continue;
 		process_name(cores[i].owner_pid, name, sizeof(name));
 		return nrt_error_set(error, NRT_EXEC_NC_BUSY,
-				     "core %u (core %u of %s) belongs to process %u (%s)",
-				     device->first_core + i, i,
+				     "core %u (physical core %u of %s) belongs to process %u (%s)",
+				     (device->first_core + i) / machine->lnc, i,
 				     nrt_device_path(device), cores[i].owner_pid, name);
 	}
 	return nrt_error_set(error, NRT_EXEC_NC_BUSY,
@@ -96,19 +122,22 @@ static NRT_STATUS explain_busy(struct nrt_device *device, uint32_t mask,
 			     nrt_device_path(device));
 }
 
+/* A virtual core is free when all its physical ones are. */
 static NRT_STATUS list_free(const struct nrt_machine *machine, bool *is_free,
 			    struct nrt_error *error)
 {
 	struct drm_neuron_core_info cores[NEURON_MAX_CORES] = { 0 };
 	unsigned int i, j;
 
+	memset(is_free, true, nrt_machine_total(machine) * sizeof(*is_free));
 	for (i = 0; i < machine->nr_devices; i++) {
 		struct nrt_device *device = machine->devices[i];
 
 		if (nrt_device_cores(device, cores, error))
 			return error->status;
 		for (j = 0; j < device->info.nr_cores; j++)
-			is_free[device->first_core + j] = !cores[j].owner_pid;
+			if (cores[j].owner_pid)
+				is_free[(device->first_core + j) / machine->lnc] = false;
 	}
 	return NRT_SUCCESS;
 }
@@ -170,7 +199,7 @@ NRT_STATUS nrt_machine_visible(const struct nrt_machine *machine, const struct n
 	return choose_cores(machine, env, false, &first, nr, error);
 }
 
-/* The cores from @first to @first + @nr - 1 that lie on @device. */
+/* The physical cores from @first to @first + @nr - 1 that lie on @device. */
 static uint32_t device_mask(const struct nrt_device *device, unsigned int first, unsigned int nr)
 {
 	uint32_t mask = 0;
@@ -193,14 +222,15 @@ void nrt_machine_release(struct nrt_machine *machine)
 		nrt_device_release(machine->devices[i]);
 }
 
-static NRT_STATUS claim_device(struct nrt_device *device, uint32_t mask, struct nrt_error *error)
+static NRT_STATUS claim_device(const struct nrt_machine *machine, struct nrt_device *device,
+			       uint32_t mask, struct nrt_error *error)
 {
 	struct drm_neuron_claim claim = { .cores = mask };
 	int ret;
 
 	ret = device->backend->claim(device->chip, &claim);
 	if (ret == -EBUSY)
-		return explain_busy(device, mask, error);
+		return explain_busy(machine, device, mask, error);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "%s: cannot claim cores 0x%x: %s",
@@ -210,15 +240,17 @@ static NRT_STATUS claim_device(struct nrt_device *device, uint32_t mask, struct 
 	return NRT_SUCCESS;
 }
 
+/* @nr virtual cores from @first on. */
 static NRT_STATUS claim_range(struct nrt_machine *machine, unsigned int first, unsigned int nr,
 			      struct nrt_error *error)
 {
 	unsigned int i;
 
 	for (i = 0; i < machine->nr_devices; i++) {
-		uint32_t mask = device_mask(machine->devices[i], first, nr);
+		uint32_t mask = device_mask(machine->devices[i], first * machine->lnc,
+					    nr * machine->lnc);
 
-		if (!mask || !claim_device(machine->devices[i], mask, error))
+		if (!mask || !claim_device(machine, machine->devices[i], mask, error))
 			continue;
 		nrt_machine_release(machine);
 		return error->status;
@@ -226,7 +258,10 @@ static NRT_STATUS claim_range(struct nrt_machine *machine, unsigned int first, u
 	return NRT_SUCCESS;
 }
 
-/* The cores of the process that lie on @device, which are neighbours in the list. */
+/*
+ * The physical cores of the process that lie on @device, which are neighbours in the list.
+ * @first: number in the machine of the first one of the process.
+ */
 static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *device,
 			     unsigned int first, struct nrt_error *error)
 {
@@ -236,8 +271,7 @@ static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *dev
 	if (nrt_device_cores(device, infos, error))
 		return error->status;
 	for (i = 0; i < device->info.nr_cores; i++) {
-		unsigned int vnc = device->first_core + i - first;
-		struct nrt_core *core = &machine->cores[vnc];
+		struct nrt_core *core = &machine->cores[device->first_core + i - first];
 
 		if (!(device->claimed & 1u << i))
 			continue;
@@ -247,25 +281,46 @@ static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *dev
 		core->number = device->first_core + i;
 		core->index = i;
 		core->stack = infos[i].hbm;
-		core->vnc = vnc;
 		pthread_mutex_init(&core->lock, NULL);
 	}
 	return NRT_SUCCESS;
 }
 
+static void pair_cores(struct nrt_machine *machine)
+{
+	unsigned int i;
+
+	for (i = 0; i < machine->nr_cores; i++) {
+		struct nrt_vcore *vcore = &machine->vcores[i / machine->lnc];
+		struct nrt_core *core = &machine->cores[i];
+
+		if (!vcore->nr) {
+			vcore->device = core->device;
+			vcore->vnc = i / machine->lnc;
+			vcore->number = core->number / machine->lnc;
+			vcore->stack = core->stack;
+		}
+		vcore->core[vcore->nr++] = core;
+	}
+}
+
+/* @nr virtual cores from @first on. */
 static NRT_STATUS make_cores(struct nrt_machine *machine, unsigned int first, unsigned int nr,
 			     struct nrt_error *error)
 {
 	unsigned int i;
 
-	machine->cores = calloc(nr, sizeof(*machine->cores));
-	if (!machine->cores)
+	machine->cores = calloc(nr * machine->lnc, sizeof(*machine->cores));
+	machine->vcores = calloc(nr, sizeof(*machine->vcores));
+	if (!machine->cores || !machine->vcores)
 		return nrt_error_memory(error);
-	machine->nr_cores = nr;
+	machine->nr_cores = nr * machine->lnc;
 	for (i = 0; i < machine->nr_devices; i++)
 		if (machine->devices[i]->claimed &&
-		    fill_cores(machine, machine->devices[i], first, error))
+		    fill_cores(machine, machine->devices[i], first * machine->lnc, error))
 			return error->status;
+	machine->nr_vcores = nr;
+	pair_cores(machine);
 	return NRT_SUCCESS;
 }
 
@@ -293,56 +348,58 @@ void nrt_machine_close(struct nrt_machine *machine)
 	for (i = 0; i < machine->nr_cores; i++) {
 		struct nrt_core *core = &machine->cores[i];
 
-		nrt_bo_put(core->scratch);
 		free(core->shown);
 		if (core->device)
 			pthread_mutex_destroy(&core->lock);
 	}
+	for (i = 0; i < machine->nr_vcores; i++)
+		nrt_bo_put(machine->vcores[i].scratch);
 	nrt_devices_close(machine->devices, machine->nr_devices);
+	free(machine->vcores);
 	free(machine->cores);
 	pthread_mutex_destroy(&machine->lock);
 	memset(machine, 0, sizeof(*machine));
 }
 
-struct nrt_core *nrt_machine_core(struct nrt_machine *machine, int64_t vnc,
-				  struct nrt_error *error)
+struct nrt_vcore *nrt_machine_vcore(struct nrt_machine *machine, int64_t vnc,
+				    struct nrt_error *error)
 {
-	if (vnc >= 0 && vnc < machine->nr_cores)
-		return &machine->cores[vnc];
+	if (vnc >= 0 && vnc < machine->nr_vcores)
+		return &machine->vcores[vnc];
 	nrt_error_set(error, NRT_INVALID, "core %lld: the process owns cores 0 to %u",
-		      (long long)vnc, machine->nr_cores - 1);
+		      (long long)vnc, machine->nr_vcores - 1);
 	return NULL;
 }
 
 /* With the machine's lock. */
-static struct nrt_core *least_loaded(struct nrt_machine *machine)
+static struct nrt_vcore *least_loaded(struct nrt_machine *machine)
 {
-	struct nrt_core *best = &machine->cores[0];
+	struct nrt_vcore *best = &machine->vcores[0];
 	unsigned int i;
 
-	for (i = 1; i < machine->nr_cores; i++)
-		if (machine->cores[i].models < best->models)
-			best = &machine->cores[i];
+	for (i = 1; i < machine->nr_vcores; i++)
+		if (machine->vcores[i].models < best->models)
+			best = &machine->vcores[i];
 	return best;
 }
 
-NRT_STATUS nrt_machine_take_core(struct nrt_machine *machine, int32_t vnc,
-				 struct nrt_core **core, struct nrt_error *error)
+NRT_STATUS nrt_machine_take_vcore(struct nrt_machine *machine, int32_t vnc,
+				  struct nrt_vcore **vcore, struct nrt_error *error)
 {
-	if (vnc < -1 || vnc >= (int64_t)machine->nr_cores)
+	if (vnc < -1 || vnc >= (int64_t)machine->nr_vcores)
 		return nrt_error_set(error, NRT_LOAD_NOT_ENOUGH_NC,
 				     "core %d: the process owns cores 0 to %u", vnc,
-				     machine->nr_cores - 1);
+				     machine->nr_vcores - 1);
 	pthread_mutex_lock(&machine->lock);
-	*core = vnc < 0 ? least_loaded(machine) : &machine->cores[vnc];
-	(*core)->models++;
+	*vcore = vnc < 0 ? least_loaded(machine) : &machine->vcores[vnc];
+	(*vcore)->models++;
 	pthread_mutex_unlock(&machine->lock);
 	return NRT_SUCCESS;
 }
 
-void nrt_machine_leave_core(struct nrt_machine *machine, struct nrt_core *core)
+void nrt_machine_leave_vcore(struct nrt_machine *machine, struct nrt_vcore *vcore)
 {
 	pthread_mutex_lock(&machine->lock);
-	core->models--;
+	vcore->models--;
 	pthread_mutex_unlock(&machine->lock);
 }

@@ -100,18 +100,23 @@ static bool side_is_word(const struct neff_side *side)
 	return side->ndim == 1 && side->size[0] == 4 && side->step[0] == 1;
 }
 
-/* Semaphores of a peer are posted by one whole 32-bit write each. */
-static NRT_STATUS check_peer_sem(const struct neff_graph *graph, const struct neff_desc *desc,
+static bool is_others_sem(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_PEER_SEM || var->type == NEFF_VAR_SIBLING_SEM;
+}
+
+/* Semaphores of another core are posted by one whole 32-bit write each. */
+static NRT_STATUS check_others_sem(const struct neff_graph *graph, const struct neff_desc *desc,
 				 const char *where, struct nrt_error *error)
 {
-	if (graph->vars[desc->from.var].type == NEFF_VAR_PEER_SEM)
+	if (is_others_sem(&graph->vars[desc->from.var]))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: semaphores of a peer cannot be read", where);
-	if (graph->vars[desc->to.var].type != NEFF_VAR_PEER_SEM)
+				     "NEFF: %s: semaphores of another core cannot be read", where);
+	if (!is_others_sem(&graph->vars[desc->to.var]))
 		return NRT_SUCCESS;
 	if (!side_is_word(&desc->to) || !side_is_word(&desc->from) || desc->to.offset % 4)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: a post to a peer's semaphore is one aligned copy of 4 contiguous bytes",
+				     "NEFF: %s: a post to another core's semaphore is one aligned copy of 4 contiguous bytes",
 				     where);
 	return NRT_SUCCESS;
 }
@@ -151,7 +156,7 @@ static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_obje
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: the sides have %llu and %llu bytes", where,
 				     (unsigned long long)desc->bytes, (unsigned long long)to_bytes);
-	return check_peer_sem(graph, desc, where, error);
+	return check_others_sem(graph, desc, where, error);
 }
 
 /* The first engine that fills a set owns it, unless the set names its owner. */

@@ -61,6 +61,8 @@ enum neff_var_type {
 	NEFF_VAR_STATE,
 	NEFF_VAR_PEER,
 	NEFF_VAR_PEER_SEM,
+	NEFF_VAR_SIBLING_STATE,
+	NEFF_VAR_SIBLING_SEM,
 };
 
 /**
@@ -71,11 +73,12 @@ enum neff_var_type {
  * @size: bytes
  * @alignment: bytes, a power of two; 0: no wish
  * @dtype, @ndim, @shape: INPUT, OUTPUT
+ * @io: INPUT, OUTPUT: which of neff.ios it is
  * @data: FILE: contents, points into a file of the NEFF
  * @offset: VIRTUAL: in the scratchpad
  * @ref: PEER: index of the variable of the other rank, in this NEFF's table
  * @peer_offset: PEER, PEER_SEM: how many ranks further on
- * @first, @count: PEER_SEM
+ * @first, @count: PEER_SEM, SIBLING_SEM
  */
 struct neff_var {
 	char *name;
@@ -86,6 +89,7 @@ struct neff_var {
 	enum neuron_dtype dtype;
 	unsigned int ndim;
 	uint32_t shape[NEFF_MAX_DIMS];
+	size_t io;
 	const uint8_t *data;
 	uint64_t offset;
 	unsigned int ref;
@@ -184,6 +188,8 @@ struct neff_graph {
  * @graphs: one for each physical core. An input or an output that has the same name in both is
  *	the same tensor, and has the same type, shape and size
  * @nr_graphs: equals @lnc
+ * @ios, @nr_ios: inputs and outputs, each name once: those of graph 0, then those that only
+ *	graph 1 has, in ascending var_id
  */
 struct neff {
 	char name[NEFF_NAME_LEN];
@@ -193,6 +199,8 @@ struct neff {
 	size_t nr_files;
 	struct neff_graph graphs[NEFF_MAX_GRAPHS];
 	unsigned int nr_graphs;
+	const struct neff_var **ios;
+	size_t nr_ios;
 };
 
 /*
@@ -219,6 +227,11 @@ NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
 			  struct nrt_error *error);
 NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 			   const struct neff_file *file, struct nrt_error *error);
+
+static inline bool neff_var_is_io(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+}
 
 /* The variable called @name, or NULL. */
 const struct neff_var *neff_find_var(const struct neff_graph *graph, const char *name);

@@ -145,32 +145,50 @@ static NRT_STATUS name_graph(const struct neff_graph *graph, struct nrt_error *e
 			     text + prefix);
 }
 
-static bool is_io(const struct neff_var *var)
+static bool is_same_tensor(const struct neff_var *a, const struct neff_var *b)
 {
-	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+	return a->type == b->type && a->dtype == b->dtype && a->ndim == b->ndim &&
+	       !memcmp(a->shape, b->shape, sizeof(a->shape));
 }
 
 /* Inputs and outputs are bound by name, so one name is one tensor. */
-static NRT_STATUS check_shared(const struct neff *neff, struct nrt_error *error)
+static NRT_STATUS number_io(struct neff *neff, struct neff_var *var, bool first,
+			    struct nrt_error *error)
 {
-	const struct neff_graph *first = &neff->graphs[0];
-	size_t i;
+	const struct neff_var *other = NULL;
 
-	for (i = 0; neff->nr_graphs == 2 && i < first->nr_vars; i++) {
-		const struct neff_var *var = &first->vars[i];
-		const struct neff_var *other;
+	if (!first)
+		other = neff_find_var(&neff->graphs[0], var->name);
+	if (!other || !neff_var_is_io(other)) {
+		var->io = neff->nr_ios;
+		neff->ios[neff->nr_ios++] = var;
+		return NRT_SUCCESS;
+	}
+	if (!is_same_tensor(var, other))
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: variable \"%s\" of sg00 and of sg01 is one tensor, but they differ in type, dtype or shape",
+				     var->name);
+	var->io = other->io;
+	return NRT_SUCCESS;
+}
 
-		if (!is_io(var))
-			continue;
-		other = neff_find_var(&neff->graphs[1], var->name);
-		if (!other || !is_io(other))
-			continue;
-		if (other->type != var->type || other->dtype != var->dtype ||
-		    other->ndim != var->ndim ||
-		    memcmp(other->shape, var->shape, sizeof(var->shape)))
-			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: variable \"%s\" of sg00 and of sg01 is one tensor, but they differ in type, dtype or shape",
-					     var->name);
+static NRT_STATUS number_ios(struct neff *neff, struct nrt_error *error)
+{
+	size_t i, all = 0;
+	unsigned int g;
+
+	for (g = 0; g < neff->nr_graphs; g++)
+		all += neff->graphs[g].nr_vars;
+	neff->ios = calloc(all + 1, sizeof(*neff->ios));
+	if (!neff->ios)
+		return nrt_error_memory(error);
+	for (g = 0; g < neff->nr_graphs; g++) {
+		struct neff_graph *graph = &neff->graphs[g];
+
+		for (i = 0; i < graph->nr_vars; i++)
+			if (neff_var_is_io(&graph->vars[i]) &&
+			    number_io(neff, &graph->vars[i], !g, error))
+				return error->status;
 	}
 	return NRT_SUCCESS;
 }
@@ -201,7 +219,7 @@ static NRT_STATUS read_graphs(struct neff *neff, struct nrt_error *error)
 			return name_graph(&neff->graphs[i], error);
 		neff->peers = neff->peers || has_peers(&neff->graphs[i]);
 	}
-	return check_shared(neff, error);
+	return number_ios(neff, error);
 }
 
 static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
@@ -303,5 +321,6 @@ void neff_free(struct neff *neff)
 	neff_drop_files(neff);
 	for (i = 0; i < neff->nr_graphs; i++)
 		free_graph(&neff->graphs[i]);
+	free(neff->ios);
 	free(neff);
 }

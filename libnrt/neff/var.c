@@ -146,13 +146,12 @@ static NRT_STATUS read_peer(struct var_reader *reader)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_peer_sem(struct var_reader *reader)
+static NRT_STATUS read_sems(struct var_reader *reader)
 {
 	struct neff_var *var = reader->var;
 	int64_t first, count;
 
-	if (read_peer_offset(reader) ||
-	    neff_json_int(reader->object, reader->where, "first", 0, NEURON_NR_SEMAPHORES - 1,
+	if (neff_json_int(reader->object, reader->where, "first", 0, NEURON_NR_SEMAPHORES - 1,
 			  &first, reader->error) ||
 	    neff_json_int(reader->object, reader->where, "count", 1,
 			  NEURON_NR_SEMAPHORES - first, &count, reader->error))
@@ -164,6 +163,30 @@ static NRT_STATUS read_peer_sem(struct var_reader *reader)
 				     "NEFF: %s: size is %llu, not 4 times count", reader->where,
 				     (unsigned long long)var->size);
 	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_peer_sem(struct var_reader *reader)
+{
+	return read_peer_offset(reader) ? reader->error->status : read_sems(reader);
+}
+
+static NRT_STATUS check_sibling(struct var_reader *reader)
+{
+	if (reader->graph->neff->lnc != 2)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: only a core of a pair has a sibling: lnc_size must be 2",
+				     reader->where);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_sibling_state(struct var_reader *reader)
+{
+	return check_sibling(reader) ? reader->error->status : read_state(reader);
+}
+
+static NRT_STATUS read_sibling_sem(struct var_reader *reader)
+{
+	return check_sibling(reader) ? reader->error->status : read_sems(reader);
 }
 
 #define COMMON_KEYS	"type", "var_id", "size", "alignment", "fabric_path", "ops"
@@ -183,6 +206,9 @@ static const struct {
 			    { COMMON_KEYS, "peer_offset", "referenced_var_id" } },
 	[NEFF_VAR_PEER_SEM] = { "peer-semaphore", read_peer_sem,
 				{ COMMON_KEYS, "peer_offset", "first", "count" } },
+	[NEFF_VAR_SIBLING_STATE] = { "sibling-state-buffer", read_sibling_state, { COMMON_KEYS } },
+	[NEFF_VAR_SIBLING_SEM] = { "sibling-semaphore", read_sibling_sem,
+				   { COMMON_KEYS, "first", "count" } },
 };
 
 #define NR_VAR_TYPES	(sizeof(var_types) / sizeof(var_types[0]))

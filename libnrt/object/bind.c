@@ -7,11 +7,6 @@
 
 #include "object/model.h"
 
-static bool is_io(const struct neff_var *var)
-{
-	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
-}
-
 static NRT_STATUS explain_missing(const struct neff_var *var, struct nrt_set *set,
 				  struct nrt_error *error)
 {
@@ -52,19 +47,19 @@ static bool can_show(const struct nrt_model *model, const struct nrt_span *span)
 {
 	const struct nrt_bo *bo = span->storage->bo;
 
-	return bo && bo->device == model->part.core->device && span->offset % 4 == 0;
+	return bo && bo->device == model->vcore->device && span->offset % 4 == 0;
 }
 
 static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *binding, size_t i,
 			      struct nrt_error *error)
 {
 	const struct nrt_span *span = &binding->spans[i];
-	struct nrt_core *core = model->part.core;
+	struct nrt_vcore *core = model->vcore;
 
 	if (!nrt_span_memory(span) && span->storage->bo->device != core->device)
 		return nrt_error_set(error, NRT_INVALID,
 				     "tensor \"%s\" is in the memory of another chip (core %d); the model runs on core %u",
-				     model->part.graph->vars[i].name, span->storage->vnc,
+				     model->neff->ios[i]->name, span->storage->vnc,
 				     core->vnc);
 	binding->copies = true;
 	if (!binding->staging[i] &&
@@ -75,13 +70,13 @@ static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *bindi
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS bind_var(struct nrt_model *model, struct nrt_handles *handles,
-			   struct nrt_set *set, struct nrt_binding *binding, size_t i,
-			   struct nrt_error *error)
+static NRT_STATUS bind_io(struct nrt_model *model, struct nrt_handles *handles,
+			  struct nrt_set *set, struct nrt_binding *binding, size_t i,
+			  struct nrt_error *error)
 {
 	struct nrt_span *span = &binding->spans[i];
 
-	if (find_span(&model->part.graph->vars[i], handles, set, span, error))
+	if (find_span(model->neff->ios[i], handles, set, span, error))
 		return error->status;
 	if (!can_show(model, span))
 		return get_staging(model, binding, i, error);
@@ -111,7 +106,7 @@ static struct nrt_binding *oldest_binding(struct nrt_model *model)
 static struct nrt_binding *take_binding(struct nrt_model *model)
 {
 	struct nrt_binding *binding = oldest_binding(model);
-	size_t nr = model->part.graph->nr_vars + 1;
+	size_t nr = model->neff->nr_ios + 1;
 
 	if (binding)
 		return binding;
@@ -137,7 +132,7 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 
 	if (!binding)
 		return;
-	for (i = 0; i < model->part.graph->nr_vars; i++)
+	for (i = 0; i < model->neff->nr_ios; i++)
 		nrt_span_put(&binding->spans[i]);
 	binding->copies = false;
 	pthread_mutex_lock(&model->lock);
@@ -157,12 +152,10 @@ NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,
 
 	if (!binding)
 		return nrt_error_memory(error);
-	for (i = 0; i < model->part.graph->nr_vars; i++) {
-		const struct neff_var *var = &model->part.graph->vars[i];
+	for (i = 0; i < model->neff->nr_ios; i++) {
+		bool in = model->neff->ios[i]->type == NEFF_VAR_INPUT;
 
-		if (!is_io(var) ||
-		    !bind_var(model, handles, var->type == NEFF_VAR_INPUT ? inputs : outputs,
-			      binding, i, error))
+		if (!bind_io(model, handles, in ? inputs : outputs, binding, i, error))
 			continue;
 		nrt_unbind(model, binding);
 		return error->status;
@@ -175,7 +168,7 @@ void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding)
 {
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++)
+	for (i = 0; i < model->neff->nr_ios; i++)
 		if (binding->spans[i].storage)
 			nrt_storage_busy(binding->spans[i].storage);
 }
@@ -184,7 +177,7 @@ void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding)
 {
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++)
+	for (i = 0; i < model->neff->nr_ios; i++)
 		if (binding->spans[i].storage)
 			nrt_storage_idle(binding->spans[i].storage);
 }
@@ -199,11 +192,11 @@ NRT_STATUS nrt_bind_inputs(struct nrt_model *model, struct nrt_binding *binding,
 {
 	size_t i;
 
-	for (i = 0; binding->copies && i < model->part.graph->nr_vars; i++) {
+	for (i = 0; binding->copies && i < model->neff->nr_ios; i++) {
 		const struct nrt_span *span = &binding->spans[i];
 		const uint8_t *memory;
 
-		if (model->part.graph->vars[i].type != NEFF_VAR_INPUT || !is_staged(binding, i))
+		if (model->neff->ios[i]->type != NEFF_VAR_INPUT || !is_staged(binding, i))
 			continue;
 		memory = nrt_span_memory(span);
 		if (memory ? nrt_bo_write(binding->staging[i], 0, memory, span->size, error) :
@@ -219,11 +212,11 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 {
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++) {
+	for (i = 0; i < model->neff->nr_ios; i++) {
 		const struct nrt_span *span = &binding->spans[i];
 		uint8_t *memory;
 
-		if (model->part.graph->vars[i].type != NEFF_VAR_OUTPUT)
+		if (model->neff->ios[i]->type != NEFF_VAR_OUTPUT)
 			continue;
 		memory = nrt_span_memory(span);
 		if (is_staged(binding, i) &&
@@ -236,9 +229,9 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 	return NRT_SUCCESS;
 }
 
-static void view_sem(struct nrt_model *model, size_t i)
+static void view_sem(struct nrt_part *part, size_t i)
 {
-	const struct neff_var *var = &model->part.graph->vars[i];
+	const struct neff_var *var = &part->graph->vars[i];
 	struct drm_neuron_window entry = {
 		.index = var->var_id,
 		.kind = DRM_NEURON_WINDOW_SEM,
@@ -246,39 +239,41 @@ static void view_sem(struct nrt_model *model, size_t i)
 		.length = var->size,
 	};
 
-	if (model->grants[i] >= 0) {
+	if (part->grants[i] >= 0) {
 		entry.from = DRM_NEURON_FROM_GRANT_FD;
-		entry.source = model->grants[i];
+		entry.source = part->grants[i];
 	}
-	nrt_view_set(&model->part.view, i, &entry, NULL);
+	nrt_view_set(&part->view, i, &entry, NULL);
 }
 
 /* Variables whose place may differ from one execution to the next. */
-static void view_var(struct nrt_model *model, const struct nrt_binding *binding, size_t i)
+static void view_var(const struct nrt_vcore *vcore, struct nrt_part *part,
+		     const struct nrt_binding *binding, size_t i)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
-	const struct neff_var *var = &model->part.graph->vars[i];
-	struct nrt_part *part = &model->part;
-	const struct nrt_place *place = &binding->places[i];
+	const struct neff_var *var = &part->graph->vars[i];
+	const struct nrt_place *place = NULL;
 	uint32_t rights = both;
 
 	switch (var->type) {
 	case NEFF_VAR_INPUT:
 		rights = DRM_NEURON_WINDOW_READ;
+		place = &binding->places[var->io];
 		break;
 	case NEFF_VAR_OUTPUT:
+		place = &binding->places[var->io];
 		break;
 	case NEFF_VAR_VIRTUAL:
-		nrt_view_show(&part->view, i, var->var_id, both, part->core->scratch, var->offset,
+		nrt_view_show(&part->view, i, var->var_id, both, vcore->scratch, var->offset,
 			      var->size);
 		return;
 	case NEFF_VAR_PEER:
-		if (model->part.graph->vars[var->ref].type == NEFF_VAR_INPUT)
+		if (part->graph->vars[var->ref].type == NEFF_VAR_INPUT)
 			rights = DRM_NEURON_WINDOW_READ;
 		place = &part->places[i];
 		break;
 	case NEFF_VAR_PEER_SEM:
-		view_sem(model, i);
+		view_sem(part, i);
 		return;
 	default:
 		return;
@@ -288,8 +283,10 @@ static void view_var(struct nrt_model *model, const struct nrt_binding *binding,
 
 void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding)
 {
+	unsigned int k;
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++)
-		view_var(model, binding, i);
+	for (k = 0; k < model->nr_parts; k++)
+		for (i = 0; i < model->parts[k].graph->nr_vars; i++)
+			view_var(model->vcore, &model->parts[k], binding, i);
 }

@@ -9,11 +9,11 @@
 /* Of the archive in a NEFF, unpacked. */
 #define MAX_UNPACKED_BYTES	(64ull << 30)
 
-static void free_binding(struct nrt_binding *binding, size_t nr_vars)
+static void free_binding(struct nrt_binding *binding, size_t nr_ios)
 {
 	size_t i;
 
-	for (i = 0; binding->staging && i < nr_vars; i++)
+	for (i = 0; binding->staging && i < nr_ios; i++)
 		nrt_bo_put(binding->staging[i]);
 	free(binding->staging);
 	free(binding->places);
@@ -27,26 +27,29 @@ static void free_bindings(struct nrt_model *model)
 		struct nrt_binding *binding = model->bindings;
 
 		model->bindings = binding->next;
-		free_binding(binding, model->part.graph->nr_vars);
+		free_binding(binding, model->neff->nr_ios);
 	}
 }
 
-static void drop_peers(struct nrt_model *model)
+static void drop_peers(struct nrt_part *part)
 {
 	size_t i;
 
-	for (i = 0; i < model->part.graph->nr_vars; i++) {
-		if (model->imports)
-			nrt_bo_put(model->imports[i]);
-		if (model->grants && model->grants[i] >= 0)
-			close(model->grants[i]);
+	for (i = 0; i < part->graph->nr_vars; i++) {
+		if (part->imports)
+			nrt_bo_put(part->imports[i]);
+		if (part->grants && part->grants[i] >= 0)
+			close(part->grants[i]);
 	}
-	free(model->imports);
-	free(model->grants);
+	free(part->imports);
+	free(part->grants);
 }
 
 static void free_part(struct nrt_part *part)
 {
+	nrt_core_drop(part->core, &part->view);
+	drop_peers(part);
+	nrt_bo_put(part->trace);
 	nrt_bo_put(part->arena);
 	nrt_view_fini(&part->view);
 	free(part->queues);
@@ -55,21 +58,18 @@ static void free_part(struct nrt_part *part)
 
 void nrt_model_release(struct nrt_model *model)
 {
-	struct nrt_core *core = model->part.core;
+	unsigned int i;
 
 	if (model->group)
 		model->group->leave(model);
-	if (core) {
-		nrt_post_flush(core);
-		nrt_core_drop(core, &model->part.view);
-		nrt_machine_leave_core(model->machine, core);
-	}
-	if (model->part.graph) {
+	if (model->vcore)
+		nrt_post_flush(model->vcore->core[0]);
+	for (i = 0; i < model->nr_parts; i++)
+		free_part(&model->parts[i]);
+	if (model->vcore)
+		nrt_machine_leave_vcore(model->machine, model->vcore);
+	if (model->neff)
 		free_bindings(model);
-		drop_peers(model);
-	}
-	nrt_bo_put(model->trace);
-	free_part(&model->part);
 	neff_free(model->neff);
 	pthread_cond_destroy(&model->untraced);
 	pthread_mutex_destroy(&model->lock);
@@ -85,26 +85,43 @@ static NRT_STATUS check_peers(const struct neff *neff, bool peers, struct nrt_er
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS check_lnc(const struct neff *neff, struct nrt_error *error)
+static NRT_STATUS check_lnc(const struct neff *neff, const struct nrt_machine *machine,
+			    struct nrt_error *error)
 {
-	if (neff->lnc != 1)
+	if (neff->lnc != machine->lnc)
 		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
-				     "model \"%.64s\" is made for LNC %u; only models for LNC 1 can be loaded: build it for LNC 1",
-				     neff->name, neff->lnc);
+				     "model \"%.64s\" is made for LNC %u, and the logical cores here have LNC %u: set NEURON_LOGICAL_NC_CONFIG=%u, or build it with --lnc %u",
+				     neff->name, neff->lnc, machine->lnc, neff->lnc,
+				     machine->lnc);
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS make_peer_tables(struct nrt_model *model, struct nrt_error *error)
+static NRT_STATUS make_peer_tables(struct nrt_part *part, struct nrt_error *error)
 {
-	size_t vars = model->part.graph->nr_vars;
+	size_t vars = part->graph->nr_vars;
 	size_t i;
 
-	model->imports = calloc(vars + 1, sizeof(struct nrt_bo *));
-	model->grants = calloc(vars + 1, sizeof(*model->grants));
-	if (!model->imports || !model->grants)
+	part->imports = calloc(vars + 1, sizeof(struct nrt_bo *));
+	part->grants = calloc(vars + 1, sizeof(*part->grants));
+	if (!part->imports || !part->grants)
 		return nrt_error_memory(error);
 	for (i = 0; i < vars; i++)
-		model->grants[i] = -1;
+		part->grants[i] = -1;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i, struct nrt_error *error)
+{
+	struct nrt_part *part = &model->parts[i];
+
+	part->core = model->vcore->core[i];
+	part->sibling = model->vcore->nr == 2 ? (int)model->vcore->core[!i]->index : -1;
+	part->graph = &model->neff->graphs[i];
+	model->nr_parts++;
+	if (make_peer_tables(part, error) ||
+	    nrt_vcore_scratch(model->vcore, part->graph->scratch_bytes, error) ||
+	    nrt_part_build(part, error))
+		return error->status;
 	return NRT_SUCCESS;
 }
 
@@ -115,15 +132,15 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		.unpacked_bytes = MAX_UNPACKED_BYTES,
 		.validate_hash = load->validate_hash,
 	};
+	unsigned int i;
 
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
-	    check_peers(model->neff, load->peers, error) || check_lnc(model->neff, error))
+	    check_peers(model->neff, load->peers, error) ||
+	    check_lnc(model->neff, model->machine, error))
 		return error->status;
-	model->part.graph = &model->neff->graphs[0];
-	if (make_peer_tables(model, error) ||
-	    nrt_core_scratch(model->part.core, model->part.graph->scratch_bytes, error) ||
-	    nrt_part_build(&model->part, error))
-		return error->status;
+	for (i = 0; i < model->vcore->nr; i++)
+		if (fill_part(model, i, error))
+			return error->status;
 	neff_drop_files(model->neff);
 	return NRT_SUCCESS;
 }
@@ -140,15 +157,15 @@ NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *lo
 	pthread_mutex_init(&model->lock, NULL);
 	pthread_cond_init(&model->untraced, NULL);
 	model->machine = machine;
-	if (nrt_machine_take_core(machine, load->vnc, &model->part.core, error) ||
+	if (nrt_machine_take_vcore(machine, load->vnc, &model->vcore, error) ||
 	    fill(model, load, error)) {
 		nrt_event_end(&event, error->status);
 		nrt_model_release(model);
 		return error->status;
 	}
-	nrt_post_load(model->part.core);
+	nrt_post_load(model->vcore->core[0]);
 	if (event.begin_ns) {
-		event.core = (int32_t)model->part.core->vnc;
+		event.core = (int32_t)model->vcore->vnc;
 		event.bytes = load->size;
 		nrt_event_end(&event, NRT_SUCCESS);
 	}

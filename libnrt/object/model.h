@@ -29,12 +29,12 @@ struct nrt_place {
 };
 
 /**
- * struct nrt_binding - the tensors of an execution, by variable
+ * struct nrt_binding - the tensors of an execution, in the order of neff.ios
  * @next: list of those that nobody uses
- * @spans: of inputs and outputs
+ * @spans: of the tensors
  * @places: where the device finds them: their storage, or @staging
  * @staging: copies on the device of what it cannot reach; kept for the next execution
- * @copies: some variable is staged
+ * @copies: some tensor is staged
  */
 struct nrt_binding {
 	struct nrt_binding *next;
@@ -47,6 +47,7 @@ struct nrt_binding {
 /**
  * struct nrt_part - what a model has on a physical core
  * @core: core
+ * @sibling: number on the chip of the other core of the pair, or -1
  * @graph: what it runs there, of the model's NEFF
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
@@ -54,9 +55,14 @@ struct nrt_binding {
  * @window: indexes of the loader's own windows, behind those of the variables
  * @view: contents of the window table: entry i is variable i, then the loader's
  * @places: by variable: where those lie that executions do not bring along
+ * @grants: by variable: rights to post semaphores of peers, or -1
+ * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
+ * @trace: buffer that the device writes the trace of an execution to, or NULL; under the
+ *	lock of the model
  */
 struct nrt_part {
 	struct nrt_core *core;
+	int sibling;
 	const struct neff_graph *graph;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
@@ -70,10 +76,14 @@ struct nrt_part {
 		uint32_t rings;
 		uint32_t constants;
 		uint32_t semaphores;
+		uint32_t sibling;
 		uint32_t notify;
 	} window;
 	struct nrt_view view;
 	struct nrt_place *places;
+	int *grants;
+	struct nrt_bo **imports;
+	struct nrt_bo *trace;
 };
 
 typedef NRT_STATUS nrt_begin_fn(struct nrt_model *model, const struct nrt_binding *binding,
@@ -94,38 +104,36 @@ struct nrt_group_ops {
 /**
  * struct nrt_model - a loaded model
  * @machine: whose core it is on
+ * @vcore: virtual core
  * @neff: tables; the archive is dropped after the load
- * @part: what it has on its core
+ * @parts, @nr_parts: what it has on each physical core of @vcore
  * @id: for those who watch: counts the models of the process
  * @group: NULL: it works alone; else @comm, @rank and what follows are its members
  * @comm: the group
  * @rank: in it
- * @grants: by variable: rights to post semaphores of peers, or -1
- * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
  * @last_ns: when it ended, CLOCK_MONOTONIC; 0: there was none
- * @trace, @trace_bytes: buffer that the device writes the trace of an execution to, or NULL
- * @traced: executions under way that may write to @trace
+ * @trace_bytes: of the traces of its parts, which all of them have or none
+ * @traced: executions under way that may write to the traces
  * @untraced: @traced became 0
  */
 struct nrt_model {
 	struct nrt_machine *machine;
+	struct nrt_vcore *vcore;
 	struct neff *neff;
-	struct nrt_part part;
+	struct nrt_part parts[NRT_MAX_LNC];
+	unsigned int nr_parts;
 	uint32_t id;
 	const struct nrt_group_ops *group;
 	struct nrt_comm *comm;
 	uint32_t rank;
-	int *grants;
-	struct nrt_bo **imports;
 	pthread_mutex_t lock;
 	struct nrt_binding *bindings;
 	bool has_last;
 	nrt_emu_execution_t last;
 	uint64_t last_ns;
-	struct nrt_bo *trace;
 	uint64_t trace_bytes;
 	unsigned int traced;
 	pthread_cond_t untraced;
@@ -166,7 +174,7 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding);
 void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding);
 void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding);
 
-/* The view of the part shows @binding. With the core's lock. */
+/* The views of the parts show @binding. With nrt_vcore_lock(). */
 void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding);
 
 #endif /* LIBNRT_OBJECT_MODEL_H */

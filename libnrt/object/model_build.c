@@ -18,7 +18,7 @@
 /* Windows begin at multiples of this, so that neighbours share no cache line. */
 #define WINDOW_ALIGN	64
 #define MAX_ALIGN	4096
-#define NR_OWN_WINDOWS	5
+#define NR_OWN_WINDOWS	6
 
 /**
  * struct layout - offsets in the arena
@@ -207,6 +207,23 @@ static NRT_STATUS upload_data(struct build *build)
 	return NRT_SUCCESS;
 }
 
+/* @count semaphores of the other core of the pair, from @first on, for posts. */
+static struct drm_neuron_window sibling_sems(const struct nrt_part *part, uint32_t index,
+					     uint32_t first, uint32_t count)
+{
+	if (part->sibling < 0)
+		return (struct drm_neuron_window){ .index = index };
+	return (struct drm_neuron_window){
+		.index = index,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.from = DRM_NEURON_FROM_CORE,
+		.source = part->sibling,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.offset = first,
+		.length = 4ull * count,
+	};
+}
+
 static void show_var(struct build *build, size_t i)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
@@ -227,6 +244,16 @@ static void show_var(struct build *build, size_t i)
 	case NEFF_VAR_STATE:
 		entry.kind = DRM_NEURON_WINDOW_SBUF;
 		entry.rights = both;
+		break;
+	case NEFF_VAR_SIBLING_STATE:
+		entry.kind = DRM_NEURON_WINDOW_GRANT;
+		entry.from = DRM_NEURON_FROM_CORE;
+		entry.source = part->sibling;
+		entry.rights = both;
+		entry.length = var->size;
+		break;
+	case NEFF_VAR_SIBLING_SEM:
+		entry = sibling_sems(part, var->var_id, var->first, var->count);
 		break;
 	default:
 		/* Bound by an execution. */
@@ -255,6 +282,8 @@ static void show_own(struct build *build)
 		      layout->rings, layout->ring_bytes);
 	nrt_view_show(view, i++, part->window.constants, DRM_NEURON_WINDOW_READ, part->arena,
 		      layout->constants, DMA_CONSTANT_BYTES);
+	nrt_view_set(view, i++, &entry, NULL);
+	entry = sibling_sems(part, part->window.sibling, 0, NEURON_NR_SEMAPHORES);
 	nrt_view_set(view, i++, &entry, NULL);
 	nrt_view_show(view, i++, part->window.notify, DRM_NEURON_WINDOW_WRITE, part->arena,
 		      layout->notify, build->graph->notify_bytes);
@@ -307,6 +336,7 @@ static void number_windows(struct build *build)
 	part->window.rings = next++;
 	part->window.constants = next++;
 	part->window.semaphores = next++;
+	part->window.sibling = next++;
 	part->window.notify = next;
 }
 
@@ -339,6 +369,7 @@ NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error)
 	number_windows(&build);
 	windows.constants = part->window.constants;
 	windows.semaphores = part->window.semaphores;
+	windows.sibling = part->window.sibling;
 	if (dma_program_build(part->graph, &windows, MAX_RING_DESCS, &build.program, error))
 		return error->status;
 	status = build_device(&build);

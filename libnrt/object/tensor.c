@@ -48,14 +48,14 @@ static NRT_STATUS fill_storage(struct nrt_machine *machine, struct nrt_storage *
 			       struct nrt_error *error)
 {
 	bool device = storage->placement == NRT_TENSOR_PLACEMENT_DEVICE;
-	struct nrt_core *core;
+	struct nrt_vcore *core;
 
 	if (storage->placement == NRT_TENSOR_PLACEMENT_VIRTUAL) {
 		storage->memory = calloc(1, storage->size);
 		storage->owned = true;
 		return storage->memory ? NRT_SUCCESS : nrt_error_memory(error);
 	}
-	core = nrt_machine_core(machine, storage->vnc < 0 && !device ? 0 : storage->vnc, error);
+	core = nrt_machine_vcore(machine, storage->vnc < 0 && !device ? 0 : storage->vnc, error);
 	if (!core)
 		return error->status;
 	return nrt_bo_create(core->device, storage->size,

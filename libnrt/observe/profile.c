@@ -32,7 +32,7 @@ static void print_head(FILE *file, const struct nrt_model *model,
 		       const nrt_emu_execution_t *execution, size_t events, uint64_t lost)
 {
 	struct json_object *object = json_object_new_object();
-	const struct nrt_core *core = model->part.core;
+	const struct nrt_vcore *core = model->vcore;
 
 	json_object_object_add(object, "format", json_object_new_string("neuron-emu-profile"));
 	add_int(object, "version", FORMAT_VERSION);
@@ -71,8 +71,10 @@ static void print_event(FILE *file, const nrt_emu_event_t *event)
 			neff_engine_name(event->source), event->code, event->pc);
 	else
 		print_transfer(file, event);
-	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64 "%s}\n", event->begin_ns,
-		event->end_ns, event->flags & NRT_EMU_INEXACT ? ",\"inexact\":true" : "");
+	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64, event->begin_ns, event->end_ns);
+	if (event->flags >> NRT_EMU_CORE_SHIFT)
+		fprintf(file, ",\"physical_core\":%u", event->flags >> NRT_EMU_CORE_SHIFT);
+	fprintf(file, "%s}\n", event->flags & NRT_EMU_INEXACT ? ",\"inexact\":true" : "");
 }
 
 /* The trace of the model, for free(). */
@@ -353,7 +355,7 @@ static void find_latest(void *object, void *arg)
 	struct latest *latest = arg;
 
 	pthread_mutex_lock(&model->lock);
-	if (model->part.core->vnc == latest->vnc && model->last_ns > latest->when) {
+	if (model->vcore->vnc == latest->vnc && model->last_ns > latest->when) {
 		latest->when = model->last_ns;
 		latest->id = model->id;
 	}
@@ -432,7 +434,7 @@ static NRT_STATUS write_model(struct nrt_profiler *profiler, struct nrt_model *m
 	if (make_folder(profiler, folder, sizeof(folder), error))
 		return error->status;
 	snprintf(path, sizeof(path), "%s/%s_nc_%u_session_%d_model_%u.jsonl", folder, kind,
-		 model->part.core->vnc, profiler->inspect.session, model->id);
+		 model->vcore->vnc, profiler->inspect.session, model->id);
 	return write_profile(model, path, error);
 }
 

@@ -16,21 +16,45 @@ static void wait_untraced(struct nrt_model *model)
 		pthread_cond_wait(&model->untraced, &model->lock);
 }
 
+static void put_traces(struct nrt_bo **traces, unsigned int nr)
+{
+	while (nr--)
+		nrt_bo_put(traces[nr]);
+}
+
+/* A buffer for each part. */
+static NRT_STATUS make_traces(const struct nrt_model *model, size_t events,
+			      struct nrt_bo **traces, struct nrt_error *error)
+{
+	unsigned int i;
+
+	for (i = 0; i < model->nr_parts; i++) {
+		if (!nrt_bo_create(model->vcore->device, trace_bytes(events), DRM_NEURON_BO_HOST, 0,
+				   DRM_NEURON_CATEGORY_NOTIFICATIONS, &traces[i], error))
+			continue;
+		put_traces(traces, i);
+		return error->status;
+	}
+	return NRT_SUCCESS;
+}
+
 NRT_STATUS nrt_trace_set(struct nrt_model *model, size_t events, struct nrt_error *error)
 {
-	struct nrt_bo *trace = NULL, *old;
+	struct nrt_bo *traces[NRT_MAX_LNC] = { NULL }, *old;
+	unsigned int i;
 
-	if (events && nrt_bo_create(model->part.core->device, trace_bytes(events),
-				    DRM_NEURON_BO_HOST, 0, DRM_NEURON_CATEGORY_NOTIFICATIONS,
-				    &trace, error))
+	if (events && make_traces(model, events, traces, error))
 		return error->status;
 	pthread_mutex_lock(&model->lock);
 	wait_untraced(model);
-	old = model->trace;
-	model->trace = trace;
-	model->trace_bytes = trace_bytes(events);
+	for (i = 0; i < model->nr_parts; i++) {
+		old = model->parts[i].trace;
+		model->parts[i].trace = traces[i];
+		traces[i] = old;
+	}
+	model->trace_bytes = events ? trace_bytes(events) : 0;
 	pthread_mutex_unlock(&model->lock);
-	nrt_bo_put(old);
+	put_traces(traces, model->nr_parts);
 	return NRT_SUCCESS;
 }
 
@@ -41,7 +65,7 @@ static NRT_STATUS bad_trace(const struct nrt_model *model, const char *why,
 			     model->neff->name, why);
 }
 
-static NRT_STATUS read_event(const struct nrt_model *model, const uint8_t *at,
+static NRT_STATUS read_event(const struct nrt_model *model, unsigned int part, const uint8_t *at,
 			     nrt_emu_event_t *out, struct nrt_error *error)
 {
 	struct neuron_hw_trace_record record;
@@ -60,27 +84,40 @@ static NRT_STATUS read_event(const struct nrt_model *model, const uint8_t *at,
 		.pc = event.pc,
 		.kind = event.kind,
 		.source = event.source,
-		.flags = event.flags & NEURON_TRACE_INEXACT ? NRT_EMU_INEXACT : 0,
+		.flags = (event.flags & NEURON_TRACE_INEXACT ? NRT_EMU_INEXACT : 0) |
+			 part << NRT_EMU_CORE_SHIFT,
 	};
 	return NRT_SUCCESS;
 }
+
+/**
+ * struct reader - the trace of a part
+ * @at: next record
+ * @step: bytes from one to the next
+ * @left: records
+ * @event: the record before @at, if @full
+ */
+struct reader {
+	const uint8_t *at;
+	size_t step;
+	uint64_t left;
+	bool full;
+	nrt_emu_event_t event;
+};
 
 /*
  * With the model's lock. The device writes this memory: what is checked is a copy. It is
  * zero until an execution begins.
  */
-static NRT_STATUS get_locked(struct nrt_model *model, nrt_emu_event_t *events, size_t *count,
+static NRT_STATUS open_trace(struct nrt_model *model, unsigned int part, struct reader *reader,
 			     uint64_t *lost, struct nrt_error *error)
 {
 	struct neuron_hw_trace trace = { 0 };
-	const size_t room = *count;
 	const uint8_t *map = NULL;
 	const char *why;
-	uint64_t records;
-	size_t i;
 
-	if (model->trace) {
-		map = model->trace->map;
+	if (model->parts[part].trace) {
+		map = model->parts[part].trace->map;
 		memcpy(&trace, map, sizeof(trace));
 	}
 	if (!trace.magic)
@@ -90,12 +127,57 @@ static NRT_STATUS get_locked(struct nrt_model *model, nrt_emu_event_t *events, s
 	why = neuron_trace_check(&trace, model->trace_bytes);
 	if (why)
 		return bad_trace(model, why, error);
-	records = neuron_from_le64(trace.records);
-	*count = records;
-	*lost = neuron_from_le64(trace.lost);
-	for (i = 0; i < records && i < room; i++)
-		if (read_event(model, map + sizeof(trace) +
-			       i * neuron_from_le16(trace.record_size), &events[i], error))
+	*lost += neuron_from_le64(trace.lost);
+	*reader = (struct reader){
+		.at = map + sizeof(trace),
+		.step = neuron_from_le16(trace.record_size),
+		.left = neuron_from_le64(trace.records),
+	};
+	return NRT_SUCCESS;
+}
+
+/* The event that ended first among the next ones of all parts. */
+static NRT_STATUS next_event(const struct nrt_model *model, struct reader *readers,
+			     nrt_emu_event_t *out, struct nrt_error *error)
+{
+	struct reader *first = NULL;
+	unsigned int i;
+
+	for (i = 0; i < model->nr_parts; i++) {
+		struct reader *reader = &readers[i];
+
+		if (!reader->full && reader->left) {
+			if (read_event(model, i, reader->at, &reader->event, error))
+				return error->status;
+			reader->at += reader->step;
+			reader->left--;
+			reader->full = true;
+		}
+		if (reader->full && (!first || reader->event.end_ns < first->event.end_ns))
+			first = reader;
+	}
+	*out = first->event;
+	first->full = false;
+	return NRT_SUCCESS;
+}
+
+/* With the model's lock. */
+static NRT_STATUS get_locked(struct nrt_model *model, nrt_emu_event_t *events, size_t *count,
+			     uint64_t *lost, struct nrt_error *error)
+{
+	struct reader readers[NRT_MAX_LNC];
+	const size_t room = *count;
+	size_t i;
+
+	*count = 0;
+	*lost = 0;
+	for (i = 0; i < model->nr_parts; i++) {
+		if (open_trace(model, (unsigned int)i, &readers[i], lost, error))
+			return error->status;
+		*count += readers[i].left;
+	}
+	for (i = 0; i < *count && i < room; i++)
+		if (next_event(model, readers, &events[i], error))
 			return error->status;
 	return NRT_SUCCESS;
 }

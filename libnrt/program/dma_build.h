@@ -26,10 +26,12 @@
  * struct dma_windows - windows that the loader adds to those of the variables
  * @constants: DMA_CONSTANT_BYTES of little-endian words
  * @semaphores: all semaphores of the own core
+ * @sibling: all semaphores of the other core of the pair, for writing; with LNC 2
  */
 struct dma_windows {
 	uint32_t constants;
 	uint32_t semaphores;
+	uint32_t sibling;
 };
 
 /**

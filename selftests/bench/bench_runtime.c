@@ -301,6 +301,7 @@ int main(int argc, char **argv)
 	setenv("NEURON_RT_BACKEND", "embedded", 1);
 	setenv("NEURON_RT_LOG_LEVEL", "QUIET", 0);
 	setenv("NEURON_EMU_INSTANCE", "trn2:1", 0);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
 	begin(&figures);
 	measure_copies(&figures, options.rounds);
 	measure_empty(&figures, options.rounds);

@@ -20,6 +20,8 @@
 
 #define SHOWN_BYTES	32
 #define PROFILE_EVENTS	65536
+/* Offset of the word in the header of a NEFF that says how many physical cores it needs. */
+#define NEFF_LNC_SIZE	552
 
 static bool ok(const char *what, NRT_STATUS status)
 {
@@ -282,6 +284,13 @@ static bool use_loaded(nrt_model_t *model, bool profile, char **args)
 	       use_model(model, args) && show_profile(model);
 }
 
+/* Unless the environment says something else, the logical cores are those that @neff needs. */
+static void name_lnc(const uint8_t *neff, size_t size)
+{
+	setenv("NEURON_LOGICAL_NC_CONFIG",
+	       size > NEFF_LNC_SIZE && neff[NEFF_LNC_SIZE] == 2 ? "2" : "1", 0);
+}
+
 int main(int argc, char **argv)
 {
 	const bool profile = argc > 1 && !strcmp(argv[1], "--profile");
@@ -300,6 +309,7 @@ int main(int argc, char **argv)
 	neff = read_file(argv[1], &size);
 	if (!neff)
 		return 1;
+	name_lnc(neff, size);
 	if (ok("nrt_init", nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""))) {
 		if (ok("nrt_load", nrt_load(neff, size, 0, -1, &model))) {
 			done = use_loaded(model, profile, argv + 2);

@@ -2,6 +2,7 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "neuron/address.h"
 #include "neuron_builder.h"
@@ -32,12 +33,11 @@ static void fail(const char *why)
 	exit(1);
 }
 
-static struct base begin(const char *name, unsigned int queues)
+/* @nb with x, y and their queue sets. */
+static struct base begin_in(struct nb_program *nb, unsigned int queues)
 {
-	struct base b = { .nb = nb_new(name) };
+	struct base b = { .nb = nb };
 
-	if (!b.nb)
-		fail("out of memory");
 	b.x = nb_input(b.nb, "x", NEURON_DTYPE_FP32, 2, shape);
 	b.y = nb_output(b.nb, "y", NEURON_DTYPE_FP32, 2, shape);
 	b.in = nb_queue(b.nb, "q_in", "in", NEURON_ENGINE_SYNC, queues);
@@ -47,10 +47,23 @@ static struct base begin(const char *name, unsigned int queues)
 	return b;
 }
 
+static struct base begin(const char *name, unsigned int queues)
+{
+	struct nb_program *nb = nb_new(name);
+
+	if (!nb)
+		fail("out of memory");
+	return begin_in(nb, queues);
+}
+
+/* The second core of a pair has nothing to do, unless the program says what. */
 static struct program finish(struct base *b)
 {
+	const char *lnc = getenv("NEURON_LOGICAL_NC_CONFIG");
 	struct program program;
 
+	if (lnc && !strcmp(lnc, "2"))
+		nb_second(b->nb);
 	if (nb_pack(b->nb, &program.data, &program.size))
 		fail(nb_error(b->nb));
 	nb_free(b->nb);
@@ -242,5 +255,67 @@ struct program program_rank(void)
 	nb_reg_rank(b.nb, NEURON_ENGINE_SYNC, 1);
 	nb_reg_store(b.nb, NEURON_ENGINE_SYNC, b.y, 0, 0, 1);
 	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+/*
+ * Core @k of a pair computes the half @k of 2 x + 1 and sends it to the SBUF of the other one,
+ * which stores it.
+ */
+static void half(struct nb_program *nb, unsigned int k)
+{
+	const unsigned int rows = PROGRAM_ROWS / 2;
+	const uint64_t bytes = (uint64_t)rows * ROW_BYTES;
+	struct base b = begin_in(nb, 1);
+	int sbuf = nb_sibling_sbuf(nb, "other_sbuf");
+	int arrived = nb_sem(nb, false);
+	/* Both programs number their semaphores alike. */
+	int other = nb_sibling_sem(nb, "other_arrived", (unsigned int)arrived, 1);
+	uint32_t one = htole32(1);
+	int constant = nb_file(nb, "one.bin", &one, sizeof(one));
+	struct nb_side there = nb_sbuf_tile(nb, 0, rows, C_BYTE, ROW_BYTES);
+	struct neuron_inst *inst;
+
+	there.var = sbuf;
+	nb_dma(nb, b.in, nb_sbuf_tile(nb, 0, rows, X_BYTE, ROW_BYTES),
+	       nb_linear(b.x, k * bytes, bytes), b.loaded);
+	inst = nb_tensor_scalar(nb, NEURON_ENGINE_VECTOR,
+				nb_tile(0, rows, Y_BYTE, NEURON_DTYPE_FP32, PROGRAM_COLUMNS),
+				nb_tile(0, rows, X_BYTE, NEURON_DTYPE_FP32, PROGRAM_COLUMNS),
+				NEURON_ALU_MULTIPLY, 2.0f, NEURON_ALU_ADD, 1.0f);
+	nb_post(nb_wait(inst, b.loaded, 1), b.computed, 1);
+	nb_halt(nb, NEURON_ENGINE_VECTOR);
+	nb_wait(nb_dma(nb, b.out, there, nb_sbuf_tile(nb, 0, rows, Y_BYTE, ROW_BYTES), -1),
+		b.computed, 1);
+	nb_dma(nb, b.out, nb_linear(other, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait(nb_dma(nb, b.out, nb_linear(b.y, !k * bytes, bytes),
+		       nb_sbuf_tile(nb, 0, rows, C_BYTE, ROW_BYTES), -1),
+		arrived, 1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+}
+
+struct program program_pair(void)
+{
+	struct base b = { .nb = nb_new("pair") };
+
+	if (!b.nb)
+		fail("out of memory");
+	half(b.nb, 0);
+	half(nb_second(b.nb), 1);
+	return finish(&b);
+}
+
+struct program program_second(enum program_end end)
+{
+	struct base b = begin("second", 1);
+	struct base second = begin_in(nb_second(b.nb), 1);
+
+	nb_wait(nb_halt(b.nb, NEURON_ENGINE_SYNC), b.loaded, 1);
+	if (end == PROGRAM_FAULTS)
+		nb_dma(second.nb, second.in, nb_linear(second.x, 0, PROGRAM_BYTES),
+		       nb_linear(second.y, 0, PROGRAM_BYTES), -1);
+	else
+		nb_wait(nb_halt(second.nb, NEURON_ENGINE_VECTOR), second.loaded, 1);
+	nb_halt(second.nb, NEURON_ENGINE_SYNC);
 	return finish(&b);
 }

@@ -57,4 +57,12 @@ struct program program_pull(void);
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 
+/* y = 2 x + 1, half of it by each core of a pair, and stored by the other one. LNC 2. */
+struct program program_pair(void);
+
+enum program_end { PROGRAM_FAULTS, PROGRAM_HANGS };
+
+/* The first core of a pair waits for ever; the second ends as @end says. LNC 2. */
+struct program program_second(enum program_end end);
+
 #endif /* SELFTESTS_LIBNRT_PROGRAMS_H */

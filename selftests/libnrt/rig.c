@@ -9,6 +9,12 @@
 
 #include "rig.h"
 
+/* The programs are made for logical cores of one physical core, unless a test says otherwise. */
+__attribute__((constructor)) static void set_lnc(void)
+{
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 0);
+}
+
 bool rig_embedded(void)
 {
 	const char *backend = getenv("NEURON_RT_BACKEND");

@@ -188,7 +188,7 @@ FIXTURE_VARIANT_ADD(environment, no_number) {
 
 FIXTURE_VARIANT_ADD(environment, logical_cores) {
 	.name = "NEURON_LOGICAL_NC_CONFIG",
-	.value = "2",
+	.value = "3",
 };
 
 FIXTURE_VARIANT_ADD(environment, no_truth) {

@@ -111,10 +111,30 @@ static void refusals(void **state)
 		setenv("NEURON_RT_EXEC_TIMEOUT", values[i], 1);
 		assert_int_equal(nrt_env_read(&env, &error), i ? NRT_INVALID : NRT_SUCCESS);
 	}
-	clear(NULL);
+}
+
+static void logical_cores(void **state)
+{
+	struct nrt_error error;
+	uint32_t lnc;
+
+	(void)state;
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), 0);
+	assert_int_equal(lnc, 0);
 	setenv("NEURON_RT_VIRTUAL_CORE_SIZE", "2", 1);
-	assert_int_equal(nrt_env_read(&env, &error), NRT_INVALID);
-	assert_non_null(strstr(error.text, "size 1"));
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), 0);
+	assert_int_equal(lnc, 2);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), NRT_INVALID);
+	assert_non_null(strstr(error.text, "set one of them"));
+	unsetenv("NEURON_RT_VIRTUAL_CORE_SIZE");
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), 0);
+	assert_int_equal(lnc, 1);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "3", 1);
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), NRT_INVALID);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "0", 1);
+	assert_int_equal(nrt_env_read_lnc(&lnc, &error), NRT_INVALID);
+	assert_non_null(strstr(error.text, "use 1 or 2"));
 }
 
 int main(void)
@@ -123,6 +143,7 @@ int main(void)
 		cmocka_unit_test(core_lists),
 		cmocka_unit_test_setup_teardown(defaults, clear, clear),
 		cmocka_unit_test_setup_teardown(settings, clear, clear),
+		cmocka_unit_test_setup_teardown(logical_cores, clear, clear),
 		cmocka_unit_test_setup_teardown(refusals, clear, clear),
 	};
 

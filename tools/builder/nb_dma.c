@@ -83,16 +83,22 @@ static bool nb_side_is_word(const struct nb_side *side)
 	return side->ndim == 1 && side->size[0] == 4;
 }
 
-/* A peer's semaphore is posted by one write of a whole word. */
-static int nb_check_peer_sem(struct nb_program *nb, const struct nb_side *to,
+static bool nb_is_others_sem(const struct nb_program *nb, int var)
+{
+	return nb->var[var - 1].type == NB_VAR_PEER_SEM ||
+	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
+}
+
+/* A semaphore of another core is posted by one write of a whole word. */
+static int nb_check_others_sem(struct nb_program *nb, const struct nb_side *to,
 			     const struct nb_side *from)
 {
-	if (nb->var[from->var - 1].type == NB_VAR_PEER_SEM)
-		return nb_fail(nb, "semaphores of a peer cannot be read");
-	if (nb->var[to->var - 1].type != NB_VAR_PEER_SEM)
+	if (nb_is_others_sem(nb, from->var))
+		return nb_fail(nb, "semaphores of another core cannot be read");
+	if (!nb_is_others_sem(nb, to->var))
 		return 0;
 	if (!nb_side_is_word(to) || !nb_side_is_word(from) || to->offset % 4)
-		return nb_fail(nb, "a post to a peer is one aligned copy of 4 contiguous bytes");
+		return nb_fail(nb, "a post to another core is one aligned copy of 4 contiguous bytes");
 	return 0;
 }
 
@@ -113,7 +119,7 @@ static int nb_check_transfer(struct nb_program *nb, int queue,
 			       nb->var[to->var - 1].name,
 			       (unsigned long long)nb_side_bytes(from),
 			       (unsigned long long)nb_side_bytes(to));
-	return nb_check_peer_sem(nb, to, from);
+	return nb_check_others_sem(nb, to, from);
 }
 
 struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,

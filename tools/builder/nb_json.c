@@ -27,6 +27,8 @@ static const char *nb_var_type_name(enum nb_var_type type)
 		[NB_VAR_SBUF] = "state-buffer",
 		[NB_VAR_PEER] = "peer",
 		[NB_VAR_PEER_SEM] = "peer-semaphore",
+		[NB_VAR_SIBLING_SBUF] = "sibling-state-buffer",
+		[NB_VAR_SIBLING_SEM] = "sibling-semaphore",
 	};
 
 	return name[type];
@@ -68,8 +70,13 @@ static json_object *nb_var_json(const struct nb_var *var, int id)
 		nb_put_int(object, "first", var->first);
 		nb_put_int(object, "count", var->count);
 		break;
+	case NB_VAR_SIBLING_SEM:
+		nb_put_int(object, "first", var->first);
+		nb_put_int(object, "count", var->count);
+		break;
 	case NB_VAR_TMP:
 	case NB_VAR_SBUF:
+	case NB_VAR_SIBLING_SBUF:
 		break;
 	}
 	return object;

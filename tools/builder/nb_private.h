@@ -15,6 +15,8 @@ enum nb_var_type {
 	NB_VAR_SBUF,
 	NB_VAR_PEER,
 	NB_VAR_PEER_SEM,
+	NB_VAR_SIBLING_SBUF,
+	NB_VAR_SIBLING_SEM,
 };
 
 struct nb_var {
@@ -27,7 +29,7 @@ struct nb_var {
 	void *data;		/* FILE */
 	int ref;		/* PEER */
 	unsigned int peer_offset;
-	unsigned int first;	/* PEER_SEM */
+	unsigned int first;	/* PEER_SEM, SIBLING_SEM */
 	unsigned int count;
 };
 

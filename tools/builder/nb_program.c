@@ -385,3 +385,25 @@ int nb_queue(struct nb_program *nb, const char *name, const char *type,
 		return nb_fail(nb, "out of memory");
 	return nb->nr_queues - 1;
 }
+
+int nb_sibling_sbuf(struct nb_program *nb, const char *name)
+{
+	return nb_add_var(nb, NB_VAR_SIBLING_SBUF, name, NEURON_TPB_SBUF_SIZE) ? nb->nr_vars : 0;
+}
+
+int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
+		   unsigned int count)
+{
+	struct nb_var *var;
+
+	if (!count || first >= NEURON_NR_SEMAPHORES || count > NEURON_NR_SEMAPHORES - first) {
+		nb_fail(nb, "sibling \"%.64s\": no such semaphores", name);
+		return 0;
+	}
+	var = nb_add_var(nb, NB_VAR_SIBLING_SEM, name, 4ull * count);
+	if (!var)
+		return 0;
+	var->first = first;
+	var->count = count;
+	return nb->nr_vars;
+}

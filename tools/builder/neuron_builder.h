@@ -62,6 +62,14 @@ int nb_peer(struct nb_program *nb, const char *name, unsigned int offset,
 int nb_peer_sem(struct nb_program *nb, const char *name, unsigned int offset,
 		unsigned int first, unsigned int count);
 
+/*
+ * SBUF of the other core of a pair, laid out as nb_sbuf(); and its semaphores [@first,
+ * @first + @count), which can be posted, not read. Only in a NEFF that has nb_second().
+ */
+int nb_sibling_sbuf(struct nb_program *nb, const char *name);
+int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
+		   unsigned int count);
+
 /* The variable called @name, or 0; its size in bytes, 0: no such variable. */
 int nb_find_var(const struct nb_program *nb, const char *name);
 uint64_t nb_var_size(const struct nb_program *nb, int var);

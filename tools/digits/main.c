@@ -320,6 +320,8 @@ static int digits_run_job(struct digits_job *job)
 	if (digits_read_all(job))
 		return 1;
 	digits_phase_end(&job->phases, "read files", NULL);
+	/* The programs are made for logical cores of one physical core. */
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 0);
 	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 	if (status != NRT_SUCCESS) {
 		fprintf(stderr, "neuron-digits: nrt_init: %s\n",

@@ -93,9 +93,11 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 		put_peer(dis, var);
 		return true;
 	case NEFF_VAR_VIRTUAL:
+	case NEFF_VAR_SIBLING_STATE:
+	case NEFF_VAR_SIBLING_SEM:
 		break;
 	}
-	return dis_fail(dis, "variable \"%s\": the assembler has no virtual variables", var->name);
+	return dis_fail(dis, "variable \"%s\": the assembler has no such variables", var->name);
 }
 
 /* Windows are numbered by var_id, and the assembler counts from 1. */

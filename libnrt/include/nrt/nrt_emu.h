@@ -39,6 +39,9 @@ typedef struct nrt_emu_execution {
 	uint32_t reserved;
 } nrt_emu_execution_t;
 
+/* In the flags of an event. */
+#define NRT_EMU_CORE_SHIFT	8
+
 /* What an event is of. */
 enum nrt_emu_event_kind {
 	NRT_EMU_INSTRUCTION = 1,
@@ -56,7 +59,8 @@ enum nrt_emu_event_kind {
  * @kind: enum nrt_emu_event_kind
  * @source: instruction: 0 tensor, 1 vector, 2 scalar, 3 gpsimd, 4 sync; transfer: DMA engine
  *	of the chip times 16 plus queue
- * @flags: NRT_EMU_INEXACT or 0
+ * @flags: NRT_EMU_INEXACT or 0; from bit NRT_EMU_CORE_SHIFT on: which of the physical cores of
+ *	its logical core it is, 0 or 1
  */
 typedef struct nrt_emu_event {
 	uint64_t begin_ns;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Virtual cores, the ones of the public interface: what a model is loaded on. Each is one
+ * physical core, or a pair of neighbours that share an HBM stack (LNC 1 or 2).
+ */
+#ifndef LIBNRT_HW_VCORE_H
+#define LIBNRT_HW_VCORE_H
+
+#include "hw/core.h"
+
+/* Physical cores of a virtual one. */
+#define NRT_MAX_LNC	2
+
+/**
+ * struct nrt_vcore - a virtual core that the process owns
+ * @device: chip
+ * @vnc: number in the process
+ * @number: number in the machine
+ * @stack: nearest HBM stack
+ * @nr: physical cores
+ * @core: the physical cores, in the order of their numbers
+ * @models: loaded here; under nrt_machine.lock
+ * @scratch: shared scratchpad of all models, or NULL; under nrt_vcore_lock()
+ */
+struct nrt_vcore {
+	struct nrt_device *device;
+	unsigned int vnc;
+	unsigned int number;
+	unsigned int stack;
+	unsigned int nr;
+	struct nrt_core *core[NRT_MAX_LNC];
+	unsigned int models;
+	struct nrt_bo *scratch;
+};
+
+/* Take the locks of the physical cores, in their order; give them back. */
+void nrt_vcore_lock(struct nrt_vcore *vcore);
+void nrt_vcore_unlock(struct nrt_vcore *vcore);
+
+/*
+ * Submit @args, a job for each physical core; they start and end together. @views: what the
+ * window tables must show, or NULL: they stay as they are. With nrt_vcore_lock(), because a
+ * table and the job that latches it belong together. *@job is the id of the first job, the
+ * others have the next numbers.
+ */
+NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_view *const *views,
+			    struct drm_neuron_job *args, uint64_t *job, struct nrt_error *error);
+
+/*
+ * Wait for all jobs of a submission; a result of each in @wait. The driver ends every job, so
+ * there is no limit here.
+ */
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neuron_wait_job *wait,
+			  struct nrt_error *error);
+
+/* The shared scratchpad has at least @bytes. What is in it does not last. */
+NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error);
+
+#endif /* LIBNRT_HW_VCORE_H */
