@@ -260,8 +260,6 @@ const struct trn_port neuron_port = {
     .hbm_discard = neuron_hbm_discard,
     .hbm_dirty = neuron_hbm_dirty,
     .timer = neuron_port_timer,
-    .worker_enter = neuron_worker_enter,
-    .worker_exit = neuron_worker_exit,
 };
 
 const struct trn_function_host neuron_host = {

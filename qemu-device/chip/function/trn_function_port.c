@@ -207,8 +207,6 @@ void trn_function_init_port(struct trn_function *fn)
 		.hbm_dirty = port->hbm_dirty ? pass_hbm_dirty : NULL,
 		.timer = port->timer ? pass_timer : NULL,
 		.now = port->now ? pass_now : NULL,
-		.worker_enter = port->worker_enter,
-		.worker_exit = port->worker_exit,
 	};
 	if (fn->config.host)
 		fn->host = *fn->config.host;

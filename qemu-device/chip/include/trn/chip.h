@@ -19,7 +19,7 @@
 #include "neuron/generation.h"
 #include "trn/port.h"
 
-#define TRN_API_VERSION	1
+#define TRN_API_VERSION	2
 
 struct trn_chip;
 struct trn_fabric;

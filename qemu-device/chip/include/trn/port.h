@@ -61,9 +61,6 @@ enum trn_log_level {
  * @now: nanoseconds of a clock of the host that never goes back; more than 0. It measures how
  *	long resets show as under way, how long cores are busy, samples of power and the pace of
  *	messages; what @timer is asked for counts by it. NULL: CLOCK_MONOTONIC
- * @worker_enter: called by each worker thread at its start
- *	(may be NULL)
- * @worker_exit: the same at its end
  */
 struct trn_port {
 	bool (*host_read)(void *opaque, uint64_t addr, void *buf, size_t len);
@@ -81,8 +78,6 @@ struct trn_port {
 			  uint64_t len);
 	void (*timer)(void *opaque, uint64_t delay_ns);
 	uint64_t (*now)(void *opaque);
-	void (*worker_enter)(void);
-	void (*worker_exit)(void);
 };
 
 /**
