@@ -236,14 +236,26 @@ static void save_alone(struct stream *stream, struct trn_chip *chip)
 		finding("a chip in its reset state cannot be saved");
 }
 
+static size_t first_difference(const struct stream *a, const struct stream *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->len && i < b->len && a->data[i] == b->data[i]; i++)
+		;
+	return i;
+}
+
 static void check_reset(struct target *target, unsigned int c)
 {
 	const struct stream *want = &target->reset[c];
 	struct stream *now = &target->again;
 
 	save_alone(now, target->rig->chip[c]);
-	if (now->len != want->len || memcmp(want->data, now->data, now->len))
-		finding("a refused stream leaves something in the chip");
+	if (now->len == want->len && !memcmp(want->data, now->data, now->len))
+		return;
+	fprintf(stderr, "fuzz-state: %zu bytes, not %zu, differ from byte %zu on\n", now->len,
+		want->len, first_difference(want, now));
+	finding("a refused stream leaves something in the chip");
 }
 
 static void check_bytes(int64_t bytes, int64_t most, const char *why)
