@@ -18,7 +18,7 @@ static void begin_job(struct check_test *t)
 void check_begin_gen(struct check_test *t, const struct neuron_gen *gen,
 		     unsigned int workers)
 {
-	seq_rig_init_check(&t->rig, gen, workers, 1, true);
+	seq_rig_init_check(&t->rig, gen, workers == 1 ? TRN_POOL_STEPPED : workers, 1, true);
 	begin_job(t);
 }
 

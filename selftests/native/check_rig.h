@@ -26,8 +26,8 @@ struct check_test {
 };
 
 /*
- * With one worker the engines run in their order, and a program with races does not
- * have them in the memory of the host.
+ * With one worker the engines run in their order, by turns that no clock ends, and a program
+ * with races does not have them in the memory of the host.
  */
 void check_begin(struct check_test *t, unsigned int workers);
 /* Of another generation than trn2. */

@@ -26,6 +26,7 @@ static void rig_init(struct seq_rig *rig, const struct neuron_gen *gen,
 
 	memset(rig, 0, sizeof(*rig));
 	rig->nr_chips = chips;
+	rig->stepped = workers == TRN_POOL_STEPPED;
 	rig->pool = trn_pool_new(workers, NULL, NULL);
 	assert_non_null(rig->pool);
 	rig->fabric = trn_fabric_new();
@@ -344,6 +345,8 @@ struct neuron_hw_completion seq_wait(struct seq_job *job)
 struct neuron_hw_completion seq_run(struct seq_job *job)
 {
 	seq_submit(job);
+	while (job->rig->stepped && trn_pool_step(job->rig->pool, 64))
+		;
 	return seq_wait(job);
 }
 

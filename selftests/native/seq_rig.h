@@ -35,6 +35,7 @@ enum {
 /**
  * struct seq_rig - chips on a fabric
  * @clean: there must be no report of the checks
+ * @stepped: there are no workers; seq_run() does what they would
  */
 struct seq_rig {
 	struct trn_pool *pool;
@@ -44,6 +45,7 @@ struct seq_rig {
 	unsigned int nr_chips;
 	unsigned int done[SEQ_MAX_CHIPS][NEURON_MAX_CORES];
 	bool clean;
+	bool stepped;
 };
 
 /*

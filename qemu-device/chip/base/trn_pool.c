@@ -95,6 +95,8 @@ static uint64_t budget_now(const struct trn_budget *budget)
 /* Time does not come back, so it is asked for once. */
 static bool time_is_up(struct trn_budget *budget)
 {
+	if (budget->most < budget->work)
+		budget->most = budget->work;
 	budget->work = 0;
 	budget->spent = budget->spent || budget_now(budget) >= budget->deadline_ns;
 	return budget->spent;
@@ -116,8 +118,6 @@ bool trn_budget_spent(struct trn_budget *budget)
 bool trn_budget_worked(struct trn_budget *budget, uint64_t elements,
 		       unsigned int weight)
 {
-	if (budget->most < elements)
-		budget->most = elements;
 	if (budget->max_calls)
 		return ++budget->calls >= budget->max_calls;
 	budget->work += elements * weight;

@@ -36,7 +36,7 @@ enum trn_run {
  * @max_calls: not 0: they are the budget, instead of the time
  * @bytes: work still allowed in a thread of the host
  * @work: done since the last look at the clock
- * @most: the most elements of one call of trn_budget_worked()
+ * @most: the most work that was done between two looks
  * @on_host: the thread is the host's, not a worker
  * @spent: the time has been used
  */
@@ -55,8 +55,8 @@ struct trn_budget {
 /* True once the run has used its time; looks at the clock now and then. */
 bool trn_budget_spent(struct trn_budget *budget);
 
-/* Work that takes the slowest host about 10 us. */
-#define TRN_BUDGET_WORK	16384
+/* Work that takes the slowest host about 5 us. */
+#define TRN_BUDGET_WORK	8192
 
 /*
  * The same after a piece of work on @elements elements, each of which takes as long as

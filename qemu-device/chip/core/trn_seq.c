@@ -38,7 +38,9 @@ static void seq_drop(struct trn_seq *seq)
 	seq->fetched = false;
 	seq->begun = false;
 	seq->triggered = 0;
-	trn_resume_clear(&seq->resume, seq->core, seq->engine);
+	trn_exec_leave(seq);
+	if (seq->untidy)
+		trn_exec_tidy(seq, NULL);
 }
 
 /* Halt; the job may be gone when this returns. */
@@ -293,6 +295,8 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
 	struct trn_exec exec;
 
+	if (seq->untidy && !trn_exec_tidy(seq, budget))
+		return STEP_LATER;
 	exec_begin(&exec, seq, budget);
 	if (seq_hangs(seq))
 		return STEP_PARKED;

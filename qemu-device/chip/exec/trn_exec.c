@@ -35,7 +35,7 @@ enum neuron_cause trn_exec_dispatch(struct trn_exec *exec)
 	enum neuron_cause cause = execute(exec);
 
 	if (!exec->more)
-		trn_resume_clear(&exec->seq->resume, exec->core, exec->seq->engine);
+		trn_exec_leave(exec->seq);
 	return cause;
 }
 

@@ -260,11 +260,19 @@ static inline bool trn_exec_pause(struct trn_exec *exec, uint64_t elements,
 /* Note where the instruction goes on. */
 void trn_exec_keep(struct trn_exec *exec, uint32_t p, uint32_t step, size_t first);
 
+/* The instruction of @seq is over, or was given up. */
+void trn_exec_leave(struct trn_seq *seq);
+/*
+ * Give back what instructions that are over have used of the desk, if it is much. False: the
+ * budget is spent before all of it. No budget: all.
+ */
+bool trn_exec_tidy(struct trn_seq *seq, struct trn_budget *budget);
+
 /* The engine's own room; the engine is one of lanes. */
 struct trn_lane_desk *trn_exec_desk(const struct trn_exec *exec);
 /*
  * Bytes of line 0, of line 1 and of the table that hold something at a cut. All of it is
- * given back when the instruction is done.
+ * given back before the next instruction, when it is much.
  */
 void trn_exec_desk_use(struct trn_exec *exec, size_t line0, size_t line1, size_t table);
 

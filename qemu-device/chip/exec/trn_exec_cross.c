@@ -75,7 +75,7 @@ static enum neuron_cause shuffle_walk(struct trn_exec *exec, struct cross *op)
 		.n = op->dst.n,
 		.src = { &op->src, &op->dst },
 		.heavy = true,
-		.limit = slow ? ROOM / 2 : ROOM,
+		.limit = slow ? ROOM / 4 : ROOM,
 		.depth = QUADRANT,
 		.piece = shuffle_quadrant,
 	};

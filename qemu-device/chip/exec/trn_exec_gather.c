@@ -250,6 +250,9 @@ static void local_gather(void *arg, unsigned int p, size_t first, size_t n,
 		op->cause = NEURON_CAUSE_ACCESS;
 }
 
+/* Indices whose look takes as long as an element. */
+#define LOOKS	8
+
 static void no_piece(void *arg, unsigned int p, size_t first, size_t n,
 		     const struct trn_lines *lines)
 {
@@ -268,7 +271,7 @@ static enum neuron_cause local_gather_walk(struct trn_exec *exec, struct gather 
 		.n = 1,
 		.src = { &op->index },
 		.heavy = true,
-		.depth = op->count,
+		.depth = (op->count + LOOKS - 1) / LOOKS,
 		.cause = &op->cause,
 		.begin = check_core,
 		.piece = no_piece,

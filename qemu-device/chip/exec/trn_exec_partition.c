@@ -80,7 +80,7 @@ static bool apart(const struct trn_tile *a, const struct trn_tile *b)
 
 /* Elements of all partitions together that are one piece, by their weight. */
 #define PIECE_PLAIN	65536
-#define PIECE_HEAVY	8192
+#define PIECE_HEAVY	4096
 #define PIECE_SLOW	4096
 
 /* What is calculated together, whether all of it is needed or not. */
@@ -91,7 +91,8 @@ static size_t together(const struct trn_tile *src)
 {
 	switch (trn_tile_weight(src, false)) {
 	case TRN_WEIGHT_PLAIN:
-		return PIECE_PLAIN;
+		/* Numbers of one byte take longer to convert. */
+		return src->size == 1 ? PIECE_PLAIN / 2 : PIECE_PLAIN;
 	case TRN_WEIGHT_HEAVY:
 		return PIECE_HEAVY;
 	default:

@@ -18,10 +18,14 @@
  * vector instructions help. Fewer where the elements of the result lie here and there, but
  * as many as a vector path does together.
  */
-#define ROWS		24
+#define ROWS		16
 #define ROWS_SLOW	8
-/* Columns of the moving operand at a time without vector instructions. */
+/* Columns of the moving operand at a time without vector instructions, */
 #define COLUMNS_SLOW	48
+/* of which so many are calculated together. */
+#define WIDTH_SLOW	16
+/* Rows of the stationary operand are copied, which takes as long as so many columns. */
+#define COLUMNS_COPY	48
 
 #define CACHE_LINE	64
 /* Partitions that a line is asked for before it is read. */
@@ -313,6 +317,18 @@ static bool bring_moving(struct trn_product *product, const struct block *block)
 	return false;
 }
 
+static uint32_t round_up(uint32_t n, uint32_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Columns that a row takes the time of, whether all of them are needed or not. */
+static uint32_t columns_done(uint32_t n, bool portable)
+{
+	return portable ? round_up(n, WIDTH_SLOW) :
+			  round_up(n, TRN_MOVING_WIDTH) + COLUMNS_COPY;
+}
+
 /* Rows of a piece: more where there are fewer columns. */
 static unsigned int rows_at_once(const struct trn_product *product,
 				 const struct block *block)
@@ -320,7 +336,8 @@ static unsigned int rows_at_once(const struct trn_product *product,
 	if (block->portable)
 		return 1;
 	if (sums_here(product, 0, 0))
-		return ROWS * (columns_room(product->part) / block->moving.n);
+		return ROWS * (columns_done(columns_room(product->part), false) /
+			       columns_done(block->moving.n, false));
 	return trn_tile_weight(&product->dst, true) == TRN_WEIGHT_SLOW ? ROWS_SLOW : ROWS;
 }
 
@@ -329,6 +346,7 @@ static bool do_block(struct trn_product *product, const struct block *block)
 {
 	unsigned int most = rows_at_once(product, block), rows, terms;
 	struct trn_resume *at = trn_exec_resume(product->exec);
+	const uint32_t columns = columns_done(block->moving.n, block->portable);
 
 	terms = product->part->k * trn_part_depth(product->part);
 	while (at->p < product->part->m) {
@@ -336,8 +354,8 @@ static bool do_block(struct trn_product *product, const struct block *block)
 		do_rows(product, block, at->p, rows);
 		at->p += rows;
 		/* A vector instruction does many terms in the time of an element. */
-		if (product_pause(product, rows * block->moving.n,
-				  block->portable ? 4 * terms : terms / 64 + 1))
+		if (product_pause(product, rows * columns,
+				  block->portable ? 2 * terms : terms / 64 + 1))
 			return true;
 	}
 	return false;

@@ -78,7 +78,10 @@ static void take_key(const struct topk *op, uint16_t bits, unsigned int i)
 		table_of(op, pass)[digit_of(key, pass)]++;
 }
 
-/* Numbers @first to @first + @n, both multiples of the lanes but for the end. */
+/*
+ * Numbers @first to @first + @n, both multiples of the lanes but for the end. The first pass
+ * moves keys to anywhere in the other line: its pages are fetched here, one after the other.
+ */
 static void load_keys(const struct topk *op, unsigned int p, size_t first, size_t n)
 {
 	size_t column = first / TRN_CORE_LANES, columns, i, k;
@@ -86,6 +89,7 @@ static void load_keys(const struct topk *op, unsigned int p, size_t first, size_
 	unsigned int lane;
 
 	columns = (first + n + TRN_CORE_LANES - 1) / TRN_CORE_LANES - column;
+	memset(keys_of(op, 1) + first, 0, n * sizeof(uint64_t));
 	for (lane = 0; lane < TRN_CORE_LANES; lane++) {
 		trn_tile_load_raw(&op->src, p + lane, column, columns, line);
 		for (i = 0; i < columns; i++) {

@@ -13,8 +13,10 @@
 #include "job/trn_job.h"
 #include "num/trn_num.h"
 
-/* More than this of a desk is given back to the host when an instruction is done. */
+/* More than this of a desk is given back to the host when an instruction is done, */
 #define DESK_KEPT	65536
+/* and so much at a time: as long as a piece of work. */
+#define DESK_GIVEN	65536
 
 /* Inner rows of a tile: shorter ones cost more than their elements. */
 #define ROW_SHORT	16
@@ -62,12 +64,28 @@ void trn_exec_desk_use(struct trn_exec *exec, size_t line0, size_t line1, size_t
 	at->desk[2] = (uint32_t)table;
 }
 
-void trn_resume_tidy(struct trn_resume *at, struct trn_core *core, unsigned int engine)
+void trn_exec_leave(struct trn_seq *seq)
 {
-	struct trn_lane_desk *desk = desk_of(core, engine);
+	const uint32_t *used = seq->resume.desk;
 
-	if (at->desk[0] + at->desk[1] + at->desk[2] > DESK_KEPT)
-		trn_backing_discard((void *)desk, sizeof(*desk));
+	if (used[0] + used[1] + used[2] > DESK_KEPT)
+		seq->untidy = sizeof(struct trn_lane_desk);
+	trn_resume_clear(&seq->resume);
+}
+
+bool trn_exec_tidy(struct trn_seq *seq, struct trn_budget *budget)
+{
+	uint8_t *desk = (uint8_t *)desk_of(seq->core, seq->engine);
+	uint32_t given;
+
+	while (seq->untidy) {
+		given = seq->untidy < DESK_GIVEN ? seq->untidy : DESK_GIVEN;
+		seq->untidy -= given;
+		trn_backing_discard(desk + seq->untidy, given);
+		if (budget && trn_budget_worked(budget, TRN_BUDGET_WORK, 1))
+			return false;
+	}
+	return true;
 }
 
 /* --- the walk --- */

@@ -128,17 +128,9 @@ struct trn_resume {
 	} carry;
 };
 
-struct trn_core;
-
-/* A part of trn_resume_clear(): what is much of the desk goes back to the host. */
-void trn_resume_tidy(struct trn_resume *at, struct trn_core *core, unsigned int engine);
-
 /* The instruction is over, or was given up: nothing is kept of it. */
-static inline void trn_resume_clear(struct trn_resume *at, struct trn_core *core,
-				    unsigned int engine)
+static inline void trn_resume_clear(struct trn_resume *at)
 {
-	if (at->desk[0] | at->desk[1] | at->desk[2])
-		trn_resume_tidy(at, core, engine);
 	memset(at, 0, offsetof(struct trn_resume, extent));
 }
 

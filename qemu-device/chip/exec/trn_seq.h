@@ -35,6 +35,8 @@ struct trn_job;
  *	goes on (trn_exec.more)
  * @triggered: queues that @inst, which triggers several, is done with
  * @resume: where it goes on
+ * @untidy: bytes of the engine's desk, from its beginning, that instructions before @inst
+ *	have left to be given back to the host; not saved
  * @hung: a fault on demand has stopped it
  * @hold: enum trn_hold, what the chip's observer says of @inst
  * @mode: how its instructions convert numbers; the key of one that rounds at random
@@ -64,6 +66,7 @@ struct trn_seq {
 	bool hung;
 	uint8_t triggered;
 	struct trn_resume resume;
+	uint32_t untidy;
 	struct trn_num_mode mode;
 	uint32_t sr_seed;
 	uint64_t retired;
