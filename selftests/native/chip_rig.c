@@ -73,11 +73,21 @@ int rig_setup_stepped(void **state)
 	return setup(state, fake_gen(), 0, TRN_POOL_STEPPED);
 }
 
-int rig_setup_large(void **state)
+static int setup_large(void **state, unsigned int workers)
 {
 	const struct neuron_gen *gen = fake_gen();
 
-	return setup_sized(state, gen, 0, RIG_LARGE / gen->nr_hbm, RIG_WORKERS);
+	return setup_sized(state, gen, 0, RIG_LARGE / gen->nr_hbm, workers);
+}
+
+int rig_setup_large(void **state)
+{
+	return setup_large(state, RIG_WORKERS);
+}
+
+int rig_setup_large_stepped(void **state)
+{
+	return setup_large(state, TRN_POOL_STEPPED);
 }
 
 void rig_step(struct rig *rig)

@@ -41,6 +41,7 @@ int rig_setup_trn1(void **state);
 int rig_setup_limited(void **state);
 /* fake_gen() with RIG_LARGE bytes of HBM on each chip. */
 int rig_setup_large(void **state);
+int rig_setup_large_stepped(void **state);
 /* fake_gen() with one worker. */
 int rig_setup_alone(void **state);
 /* fake_gen() without threads: tasks run in rig_step() only, until none has work. */

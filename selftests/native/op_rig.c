@@ -12,6 +12,15 @@ static bool stop(void *arg)
 	return t->stops >= 0 && !t->stops--;
 }
 
+static bool pause(void *arg, uint64_t work)
+{
+	struct op_test *t = arg;
+
+	(void)work;
+	t->pauses++;
+	return true;
+}
+
 int op_setup(void **state)
 {
 	struct op_test *t = calloc(1, sizeof(*t));
@@ -50,6 +59,7 @@ int op_teardown(void **state)
 
 enum neuron_cause op_do(struct op_test *t, const struct oracle_op *x)
 {
+	enum neuron_cause cause;
 	const char *why;
 
 	if (trn_udma_op_check(&x->op, &why))
@@ -62,7 +72,12 @@ enum neuron_cause op_do(struct op_test *t, const struct oracle_op *x)
 	};
 	memcpy(t->work.src, x->src, sizeof(x->src));
 	memcpy(t->work.dst, x->dst, sizeof(x->dst));
-	return trn_udma_op_do(&t->work);
+	if (t->ops++ & 1)
+		t->work.pause = pause;
+	do {
+		cause = trn_udma_op_do(&t->work);
+	} while (t->work.under_way);
+	return cause;
 }
 
 void op_check_memory(struct op_test *t, const char *what, unsigned int n)

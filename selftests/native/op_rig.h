@@ -20,6 +20,8 @@
  * struct op_test - windows, and what their memory has to be
  * @work: of the last operation
  * @stops: times that stop() says no before it says yes; -1: never
+ * @ops: operations so far; every second one pauses wherever it may
+ * @pauses: of all
  */
 struct op_test {
 	struct rig *rig;
@@ -30,6 +32,8 @@ struct op_test {
 	struct trn_udma_op_work work;
 	int stops;
 	unsigned int asked;
+	unsigned int ops;
+	unsigned int pauses;
 };
 
 /* cmocka set-up and tear-down; *@state is the test. */

@@ -75,6 +75,7 @@ struct trn_ring {
  * @running: a run is under way, with the state it copied at its start
  * @held: no run may start: the core is being reset
  * @delay: a run that a fault on demand keeps from its end, the task's own
+ * @kept: a run in the middle of a packet, which goes on in the task's next turn; its own
  * @lost: a fault on demand ate a completion: the job does not see the end
  * @failed: the job's queue has met an error, and moves nothing more
  * @priority: of the job's queue, 0 goes before the others of its engine
@@ -99,6 +100,7 @@ struct trn_queue {
 	uint64_t done;
 	struct trn_gen_fifo *gen;
 	struct trn_delay *delay;
+	struct trn_run_state *kept;
 	uint8_t ints[2];
 	bool busy;
 	bool running;

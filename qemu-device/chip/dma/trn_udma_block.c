@@ -102,21 +102,38 @@ static bool stop(void *arg)
 	return trn_run_stop_asked(arg);
 }
 
-/* Once, or twice when a fault on demand says so. @work has the addresses. */
-static enum trn_outcome carry_out(struct trn_run_state *run,
-				  struct trn_udma_op_work *work)
+static bool pause(void *arg, uint64_t work)
 {
+	return trn_run_pause(arg, work);
+}
+
+static void work_begin(struct trn_run_state *run, enum trn_packet_kind kind)
+{
+	struct trn_packet *at = &run->packet;
+
+	at->kind = kind;
+	at->pass = 0;
+	at->work = (struct trn_udma_op_work){ .stop = stop, .pause = pause };
+}
+
+/*
+ * The rest of it: once, or twice when a fault on demand says so. The work has the addresses;
+ * @op, like the run, may lie elsewhere than when it was paused.
+ */
+static enum trn_outcome carry_out(struct trn_run_state *run, const struct neuron_udma_op *op)
+{
+	struct trn_udma_op_work *work = &run->packet.work;
 	enum neuron_cause cause;
-	unsigned int pass;
 
 	work->access = &run->access;
-	work->stop = stop;
 	work->stop_arg = run;
-	for (pass = 0; pass <= run->strike.dup; pass++) {
-		work->bytes = 0;
-		work->hops = 0;
-		run->traffic.nr = 0;
+	work->op = op;
+	for (; run->packet.pass <= run->strike.dup; run->packet.pass++) {
+		if (!work->under_way)
+			run->traffic.nr = 0;
 		cause = trn_udma_op_do(work);
+		if (work->under_way)
+			return TRN_PAUSED;
 		run->bytes += work->bytes;
 		if (trn_run_stop_asked(run))
 			return TRN_STOPPED;
@@ -169,22 +186,40 @@ static void record(struct trn_run_state *run, const struct trn_udma_op_work *wor
 			     work->hops, i ? NULL : &run->traffic);
 }
 
+enum trn_outcome trn_run_block_on(struct trn_run_state *run)
+{
+	const struct trn_packet *at = &run->packet;
+	enum trn_outcome outcome;
+
+	outcome = carry_out(run, &at->op);
+	if (outcome == TRN_FAILED)
+		return blame(run, &at->work);
+	if (outcome == TRN_MOVED)
+		outcome = trn_run_arrive(run);
+	if (outcome != TRN_MOVED)
+		return outcome;
+	record(run, &at->work);
+	run->sized = false;
+	run->op_done = true;
+	return trn_run_retire(run, at->nr_m2s, at->op.nr_dst, at->work.bytes);
+}
+
 enum trn_outcome trn_run_block(struct trn_run_state *run)
 {
-	struct trn_udma_op_work work = { 0 };
-	struct neuron_udma_op op;
+	struct trn_packet *at = &run->packet;
+	const struct neuron_udma_op *op = &at->op;
 	enum trn_outcome outcome;
 	unsigned int nr_m2s = 0, i;
 
 	outcome = gather_sources(run, &nr_m2s);
 	if (outcome == TRN_MOVED)
-		outcome = read_block(run, &op);
+		outcome = read_block(run, &at->op);
 	if (outcome != TRN_MOVED)
 		return outcome;
-	if (op.nr_src != nr_m2s - 1)
+	if (op->nr_src != nr_m2s - 1)
 		return malformed(run, 0, 0,
 				 "an operation has another number of sources than its packet");
-	for (i = 0; i < op.nr_dst; i++) {
+	for (i = 0; i < op->nr_dst; i++) {
 		outcome = trn_run_next_desc(run, &run->s2m, i,
 					    NEURON_UDMA_PACKET_MAX_DESC);
 		if (outcome != TRN_MOVED)
@@ -196,23 +231,14 @@ enum trn_outcome trn_run_block(struct trn_run_state *run)
 	if (outcome != TRN_MOVED)
 		return outcome;
 
-	trn_run_check(run, run->m2s.ring.head, nr_m2s, op.nr_dst);
-	work.op = &op;
-	for (i = 0; i < op.nr_src; i++)
-		work.src[i] = run->m2s.desc[1 + i].addr;
-	for (i = 0; i < op.nr_dst; i++)
-		work.dst[i] = run->s2m.desc[i].addr;
-	outcome = carry_out(run, &work);
-	if (outcome == TRN_FAILED)
-		return blame(run, &work);
-	if (outcome == TRN_MOVED)
-		outcome = trn_run_arrive(run);
-	if (outcome != TRN_MOVED)
-		return outcome;
-	record(run, &work);
-	run->sized = false;
-	run->op_done = true;
-	return trn_run_retire(run, nr_m2s, op.nr_dst, work.bytes);
+	trn_run_check(run, run->m2s.ring.head, nr_m2s, op->nr_dst);
+	at->nr_m2s = nr_m2s;
+	work_begin(run, TRN_PACKET_BLOCK);
+	for (i = 0; i < op->nr_src; i++)
+		at->work.src[i] = run->m2s.desc[1 + i].addr;
+	for (i = 0; i < op->nr_dst; i++)
+		at->work.dst[i] = run->s2m.desc[i].addr;
+	return trn_run_block_on(run);
 }
 
 /* A packet that moves nothing: only the post behind it is made, and only in device time. */
@@ -225,29 +251,15 @@ static enum trn_outcome run_empty(struct trn_run_state *run, uint32_t pc)
 	return TRN_MOVED;
 }
 
-enum trn_outcome trn_run_generated(struct trn_run_state *run)
+enum trn_outcome trn_run_generated_on(struct trn_run_state *run)
 {
-	const struct neuron_udma_dge *dge = &run->gen.dge;
+	const struct trn_udma_op_work *work = &run->packet.work;
 	const uint32_t pc = trn_run_generated_pc(run);
-	struct trn_udma_op_work work = { .op = &dge->op };
 	enum trn_outcome outcome;
-	unsigned int i;
 
-	if (run->gen.empty)
-		return run_empty(run, pc);
-	if (!trn_budget_allows(run->budget, TRN_WORK_LONG))
-		return TRN_LATER;
-	for (i = 0; i < NEURON_UDMA_OP_MAX_SRC; i++)
-		work.src[i] = dge->src[i];
-	for (i = 0; i < NEURON_UDMA_OP_MAX_DST; i++)
-		work.dst[i] = dge->dst[i];
-	outcome = trn_run_strike(run);
-	if (outcome == TRN_MOVED) {
-		trn_run_check(run, pc, 1, 0);
-		outcome = carry_out(run, &work);
-		if (outcome == TRN_FAILED)
-			blame(run, &work);
-	}
+	outcome = carry_out(run, &run->gen.dge.op);
+	if (outcome == TRN_FAILED)
+		blame(run, work);
 	if (outcome == TRN_MOVED)
 		outcome = trn_run_arrive(run);
 	if (outcome == TRN_FAILED)
@@ -255,13 +267,38 @@ enum trn_outcome trn_run_generated(struct trn_run_state *run)
 	if (outcome != TRN_MOVED)
 		return outcome;
 	trn_time_dma(run->job->timeline, run->queue->actor,
-		     trn_cost_dma_op_ps(run->queue->chip->gen, work.op,
-					&work.dma),
-		     work.hops, &run->traffic);
-	trn_run_trace(run, 1, pc, work.bytes);
+		     trn_cost_dma_op_ps(run->queue->chip->gen, work->op, &work->dma),
+		     work->hops, &run->traffic);
+	trn_run_trace(run, 1, pc, work->bytes);
 	run->descriptors++;
 	run->lost |= run->strike.lost;
 	run->gen_done = true;
 	run->op_done = true;
 	return TRN_MOVED;
+}
+
+enum trn_outcome trn_run_generated(struct trn_run_state *run)
+{
+	const struct neuron_udma_dge *dge = &run->gen.dge;
+	const uint32_t pc = trn_run_generated_pc(run);
+	struct trn_udma_op_work *work = &run->packet.work;
+	enum trn_outcome outcome;
+	unsigned int i;
+
+	if (run->gen.empty)
+		return run_empty(run, pc);
+	if (!trn_budget_allows(run->budget, TRN_WORK_LONG))
+		return TRN_LATER;
+	work_begin(run, TRN_PACKET_GENERATED);
+	for (i = 0; i < NEURON_UDMA_OP_MAX_SRC; i++)
+		work->src[i] = dge->src[i];
+	for (i = 0; i < NEURON_UDMA_OP_MAX_DST; i++)
+		work->dst[i] = dge->dst[i];
+	outcome = trn_run_strike(run);
+	if (outcome != TRN_MOVED) {
+		run->fault.pc = pc;
+		return outcome;
+	}
+	trn_run_check(run, pc, 1, 0);
+	return trn_run_generated_on(run);
 }

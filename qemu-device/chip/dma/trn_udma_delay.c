@@ -29,11 +29,9 @@ bool trn_delay_keep(const struct trn_run_state *run)
 	if (!delay)
 		return false;
 	delay->run = *run;
-	/* The run on the caller's stack ends here. */
-	delay->run.access.posting_arg = &delay->run;
-	delay->run.access.transfer = &delay->run.transfer;
-	if (run->access.traffic)
-		delay->run.access.traffic = &delay->run.traffic;
+	/* The caller's run ends here. */
+	delay->run.kept = NULL;
+	trn_run_settle(&delay->run);
 	queue->delay = delay;
 	if (trn_timer_set(queue->chip, &delay->deadline, &queue->task,
 			  run->strike.late_ns))

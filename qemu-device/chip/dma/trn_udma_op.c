@@ -4,14 +4,18 @@
  */
 #include "dma/trn_udma_op_private.h"
 
+#include <stdlib.h>
+
 #include "mem/trn_access.h"
 #include "mem/trn_bus.h"
 #include "num/trn_num.h"
 
 #define INDEXED	(NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_DST_INDEXED)
 
-typedef enum neuron_cause (*range_fn)(struct trn_op *o, uint64_t first,
-				      uint64_t end);
+/* Elements from which on an operation may pause. */
+#define LARGE	2048
+
+typedef enum neuron_cause (*range_fn)(struct trn_op *o);
 
 enum neuron_cause trn_op_bad_end(struct trn_op *o, enum neuron_cause cause,
 				 bool dst, unsigned int i)
@@ -191,48 +195,83 @@ static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 	return NEURON_CAUSE_NONE;
 }
 
-/* Rows in a row that are not left out go together. */
-static enum neuron_cause do_rows(struct trn_op *o, const uint32_t *list)
+/* Rows in a row that are not left out go together. False: there are none any more. */
+static bool next_rows(struct trn_op *o)
 {
 	const struct neuron_udma_op *op = o->work->op;
-	enum neuron_cause cause = NEURON_CAUSE_NONE;
-	uint64_t row = o->total / op->nr_index;
-	range_fn range = range_of(op);
-	uint32_t i, first;
+	uint64_t row = o->list ? o->total / op->nr_index : 0;
 
-	for (i = 0; !cause && i < op->nr_index; i++) {
-		if (list[i] >= op->index_limit)
-			continue;
-		first = i;
-		while (i + 1 < op->nr_index && list[i + 1] < op->index_limit)
-			i++;
-		cause = range(o, first * row, (i + 1) * row);
-	}
-	return cause;
+	if (!o->list)
+		return false;
+	while (o->row < op->nr_index && o->list[o->row] >= op->index_limit)
+		o->row++;
+	o->first = o->row * row;
+	while (o->row < op->nr_index && o->list[o->row] < op->index_limit)
+		o->row++;
+	o->end = o->row * row;
+	return o->first < o->end;
 }
 
-/* Out of line: the list is large. */
-static enum neuron_cause __attribute__((noinline)) do_indexed(struct trn_op *o)
+static enum neuron_cause begin_indexed(struct trn_op *o)
 {
-	uint32_t list[NEURON_UDMA_OP_MAX_INDEX];
 	struct trn_index index;
 	enum neuron_cause cause;
 
-	cause = read_index(o, list, &index);
+	cause = read_index(o, o->list, &index);
 	/* No value: every index is beyond the limit, there is nothing to do. */
 	if (cause || !index.value)
 		return cause;
-	cause = prepare(o, &index);
-	return cause ? cause : do_rows(o, list);
+	return prepare(o, &index);
 }
 
-static enum neuron_cause do_plain(struct trn_op *o)
+static enum neuron_cause begin_plain(struct trn_op *o)
 {
 	static const struct trn_index none;
-	range_fn range = range_of(o->work->op);
 	enum neuron_cause cause = prepare(o, &none);
 
-	return cause ? cause : range(o, 0, o->total);
+	o->end = o->total;
+	return cause;
+}
+
+/* @list: room for the indices. */
+static enum neuron_cause begin(struct trn_op *o, struct trn_udma_op_work *work, uint32_t *list)
+{
+	*o = (struct trn_op){
+		.work = work,
+		.access = {
+			.chip = work->access->chip,
+			.domain = work->access->domain,
+			.memory_only = true,
+			.traffic = work->access->traffic,
+			.transfer = work->access->transfer,
+			.check = work->access->check,
+		},
+	};
+	work->bytes = 0;
+	work->dma = (struct trn_dma_work){ 0 };
+	work->hops = 0;
+	work->bad_dst = false;
+	work->bad_list = false;
+	work->bad_index = 0;
+	work->bad_addr = 0;
+	work->why = NULL;
+	if (!(work->op->flags & INDEXED))
+		return begin_plain(o);
+	o->list = list;
+	return begin_indexed(o);
+}
+
+/* All that is left, until the operation pauses or is told to stop. */
+static enum neuron_cause go_on(struct trn_op *o)
+{
+	range_fn range = range_of(o->work->op);
+	enum neuron_cause cause;
+
+	o->paused = false;
+	do {
+		cause = range(o);
+	} while (!cause && !o->paused && o->first >= o->end && next_rows(o));
+	return cause;
 }
 
 /* Runs of the elements that have been moved. */
@@ -249,34 +288,72 @@ static uint64_t pieces(const struct trn_op *o)
 	return src > dst ? src : dst;
 }
 
+static void finish(struct trn_op *o)
+{
+	struct trn_udma_op_work *work = o->work;
+
+	work->bytes = (work->dma.read + work->dma.written + 1) / 2;
+	work->dma.pieces = pieces(o);
+	work->dma.src_hbm = o->access.place_src == TRN_PLACE_HBM;
+	work->dma.dst_sbuf = o->access.place_dst == TRN_PLACE_SBUF;
+	work->hops = o->src.hops > o->dst.hops ? o->src.hops : o->dst.hops;
+}
+
+static enum neuron_cause do_with(struct trn_udma_op_work *work, uint32_t *list)
+{
+	enum neuron_cause cause;
+	struct trn_op o;
+
+	cause = begin(&o, work, list);
+	if (!cause)
+		cause = go_on(&o);
+	finish(&o);
+	return cause;
+}
+
+/* Out of line: the list is large. */
+static enum neuron_cause __attribute__((noinline)) do_indexed(struct trn_udma_op_work *work)
+{
+	uint32_t list[NEURON_UDMA_OP_MAX_INDEX];
+
+	return do_with(work, list);
+}
+
+static bool is_large(const struct neuron_udma_op *op)
+{
+	return (uint64_t)op->src.num[0] * op->src.num[1] * op->src.num[2] * op->src.num[3] *
+	       (op->nr_src + op->nr_dst) >= LARGE;
+}
+
+/* Room for an operation that may pause and its list, or NULL: it is done at once. */
+static struct trn_op *room(const struct trn_udma_op_work *work)
+{
+	if (!work->pause || !is_large(work->op))
+		return NULL;
+	return malloc(sizeof(struct trn_op) + work->op->nr_index * sizeof(uint32_t));
+}
+
 enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work)
 {
-	struct trn_op o = {
-		.work = work,
-		.access = {
-			.chip = work->access->chip,
-			.domain = work->access->domain,
-			.memory_only = true,
-			.traffic = work->access->traffic,
-			.transfer = work->access->transfer,
-			.check = work->access->check,
-		},
-	};
-	enum neuron_cause cause;
+	struct trn_op *o = work->under_way;
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
 
-	work->bytes = 0;
-	work->dma = (struct trn_dma_work){ 0 };
-	work->hops = 0;
-	work->bad_dst = false;
-	work->bad_list = false;
-	work->bad_index = 0;
-	work->bad_addr = 0;
-	work->why = NULL;
-	cause = work->op->flags & INDEXED ? do_indexed(&o) : do_plain(&o);
-	work->bytes = (work->dma.read + work->dma.written + 1) / 2;
-	work->dma.pieces = pieces(&o);
-	work->dma.src_hbm = o.access.place_src == TRN_PLACE_HBM;
-	work->dma.dst_sbuf = o.access.place_dst == TRN_PLACE_SBUF;
-	work->hops = o.src.hops > o.dst.hops ? o.src.hops : o.dst.hops;
+	if (!o) {
+		o = room(work);
+		if (!o)
+			return work->op->flags & INDEXED ? do_indexed(work) : do_with(work, NULL);
+		work->under_way = o;
+		cause = begin(o, work, (uint32_t *)(o + 1));
+	}
+	o->work = work;
+	o->access.traffic = work->access->traffic;
+	o->access.transfer = work->access->transfer;
+	if (!cause)
+		cause = go_on(o);
+	if (!cause && o->paused)
+		return NEURON_CAUSE_NONE;
+	finish(o);
+	work->under_way = NULL;
+	free(o);
 	return cause;
 }

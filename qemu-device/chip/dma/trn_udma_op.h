@@ -13,10 +13,16 @@
 #include "neuron/dma_op.h"
 #include "time/trn_cost.h"
 
+struct trn_op;
+
 /**
  * struct trn_udma_op_work - an operation to do, and what came of it
  * @access: the queue's; not changed but for its outputs
  * @stop, @stop_arg: asked now and then; true: give up
+ * @pause: asked after each piece, with the work that it was (trn_budget_worked()), and with
+ *	@stop_arg; true: the operation goes on later. NULL: it is done at once
+ * @under_way: it has been paused: trn_udma_op_do() is to be called again, whatever happens, and
+ *	nothing below counts yet. What the caller fills in may lie elsewhere by then
  * @op: block, copied from the ring's domain
  * @src, @dst: base addresses, op->nr_src and op->nr_dst of them
  * @bytes: out: moved, sources and destinations together halved up
@@ -30,6 +36,8 @@ struct trn_udma_op_work {
 	struct trn_access *access;
 	bool (*stop)(void *arg);
 	void *stop_arg;
+	bool (*pause)(void *arg, uint64_t work);
+	struct trn_op *under_way;
 	const struct neuron_udma_op *op;
 	uint64_t src[NEURON_UDMA_OP_MAX_SRC];
 	uint64_t dst[NEURON_UDMA_OP_MAX_DST];
@@ -50,7 +58,7 @@ enum neuron_cause trn_udma_op_check(const struct neuron_udma_op *op,
 /*
  * Do a checked operation. NEURON_CAUSE_NONE also when told to stop: the caller
  * asks @stop again. On an error a prefix may have been written. Uses up to
- * 300 KiB of the caller's stack.
+ * 300 KiB of the caller's stack. Large operations may pause: then @under_way is not NULL.
  */
 enum neuron_cause trn_udma_op_do(struct trn_udma_op_work *work);
 

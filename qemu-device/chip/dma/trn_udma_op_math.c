@@ -9,6 +9,12 @@
 #include "num/trn_num.h"
 
 #define BLOCK	1024
+/* Elements of all sources and destinations of a block without vector instructions. */
+#define BLOCK_SLOW	2048
+
+/* How long an element takes, beside the access, in elements of a copy. */
+#define COMPUTE		1
+#define COMPUTE_SLOW	8
 
 /**
  * struct block - elements that are worked on at a time
@@ -117,14 +123,27 @@ static enum neuron_cause compute_block(struct trn_op *o, uint64_t first,
 	return trn_op_write_all(o, first, n, b.raw);
 }
 
-enum neuron_cause trn_op_compute(struct trn_op *o, uint64_t first, uint64_t end)
+/* Without vector instructions elements take longer. */
+static uint32_t block_of(const struct trn_op *o)
 {
+	return trn_op_piece(o, trn_num_is_portable() ? BLOCK_SLOW / trn_op_ends(o) : BLOCK);
+}
+
+enum neuron_cause trn_op_compute(struct trn_op *o)
+{
+	const uint32_t ends = trn_op_ends(o), most = block_of(o);
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	uint64_t work;
 	uint32_t n;
 
-	for (; !cause && first < end && !trn_op_stopped(o); first += n) {
-		n = end - first < BLOCK ? (uint32_t)(end - first) : BLOCK;
-		cause = compute_block(o, first, n);
+	while (!cause && o->first < o->end && !trn_op_stopped(o)) {
+		n = o->end - o->first < most ? (uint32_t)(o->end - o->first) : most;
+		cause = compute_block(o, o->first, n);
+		o->first += n;
+		work = trn_op_accesses(o, n, n, n) * TRN_OP_ACCESS_WORK +
+		       (uint64_t)n * ends * (trn_num_is_portable() ? COMPUTE_SLOW : COMPUTE);
+		if (trn_op_pause(o, work))
+			break;
 	}
 	return cause;
 }

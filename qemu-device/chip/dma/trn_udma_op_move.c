@@ -16,6 +16,8 @@
 /* Elements of a tile, and the most of them in a line. */
 #define TILE_ELEMENTS	4096
 #define TILE_LINE	64
+/* Lines of tiles are longer than this. */
+#define TILE_LEAST	4
 
 static uint32_t least(uint64_t a, uint64_t b)
 {
@@ -56,23 +58,33 @@ static enum neuron_cause copy_block(struct trn_op *o, uint64_t first,
 	uint8_t bounce[BOUNCE_BYTES];
 	enum neuron_cause cause;
 
-	*n = least(end - first, BOUNCE_BYTES / o->src.size);
+	*n = least(end - first, trn_op_piece(o, BOUNCE_BYTES / o->src.size));
 	cause = trn_op_read(o, 0, first, *n, bounce);
 	return cause ? cause : trn_op_write_all(o, first, *n, bounce);
 }
 
-enum neuron_cause trn_op_copy(struct trn_op *o, uint64_t first, uint64_t end)
+/* The work of moving @n elements in lines of @src and @dst. */
+static uint64_t work_of(const struct trn_op *o, uint32_t n, uint32_t src, uint32_t dst)
+{
+	return trn_op_accesses(o, n, src, dst) * TRN_OP_ACCESS_WORK +
+	       (uint64_t)n * o->src.size * o->work->op->nr_dst / TRN_OP_COPY_BYTES;
+}
+
+enum neuron_cause trn_op_copy(struct trn_op *o)
 {
 	bool direct = o->work->op->nr_dst == 1;
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
 	uint32_t n;
 
-	for (; !cause && first < end && !trn_op_stopped(o); first += n) {
+	while (!cause && o->first < o->end && !trn_op_stopped(o)) {
 		n = 0;
 		if (direct)
-			cause = copy_direct(o, first, end, &n);
+			cause = copy_direct(o, o->first, o->end, &n);
 		if (!n)
-			cause = copy_block(o, first, end, &n);
+			cause = copy_block(o, o->first, o->end, &n);
+		o->first += n;
+		if (trn_op_pause(o, work_of(o, n, n, n)))
+			break;
 	}
 	return cause;
 }
@@ -151,42 +163,60 @@ static enum neuron_cause turn_tile(struct trn_op *o, const struct tile *t)
 	return tile_write(o, t, (uint8_t *)to);
 }
 
-static enum neuron_cause turn_plane(struct trn_op *o, uint64_t plane)
+/* As large as may be, and still few accesses. A narrow matrix has long tiles. */
+static void tile_size(const struct trn_op *o, const struct tile *t, uint32_t *w, uint32_t *h)
 {
-	struct tile t = {
-		.plane = plane,
+	uint32_t elements = TILE_ELEMENTS, line = TILE_LINE;
+
+	do {
+		*h = least(t->high, line);
+		*w = least(t->wide, elements / *h);
+		*h = least(t->high, elements / *w);
+		elements /= 4;
+		line /= 2;
+	} while (line > TILE_LEAST && trn_op_accesses(o, *w * *h, *w, *h) > 2 * TRN_OP_ACCESSES);
+}
+
+/* The next tile of the matrix that begins with element o->first. */
+static enum neuron_cause turn_next(struct trn_op *o, const struct tile *plane, uint32_t w,
+				   uint32_t h)
+{
+	struct tile t = *plane;
+
+	t.plane = o->first;
+	t.x = o->x;
+	t.y = o->y;
+	t.w = least(w, t.wide - t.x);
+	t.h = least(h, t.high - t.y);
+	o->x += t.w;
+	if (o->x == t.wide) {
+		o->x = 0;
+		o->y += t.h;
+	}
+	if (o->y == t.high) {
+		o->y = 0;
+		o->first += (uint64_t)t.wide * t.high;
+	}
+	return turn_tile(o, &t);
+}
+
+/* The elements are those of whole matrices: an index leaves out dimension 3 at a time. */
+enum neuron_cause trn_op_transpose(struct trn_op *o)
+{
+	const struct tile plane = {
 		.wide = o->work->op->src.num[0],
 		.high = o->work->op->src.num[1],
 	};
-	/* A narrow matrix has long tiles. */
-	uint32_t h = least(t.high, TILE_LINE);
-	uint32_t w = least(t.wide, TILE_ELEMENTS / h);
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	uint32_t w, h;
 
-	h = least(t.high, TILE_ELEMENTS / w);
-	for (t.y = 0; t.y < t.high; t.y += h) {
-		for (t.x = 0; t.x < t.wide; t.x += w) {
-			if (trn_op_stopped(o))
-				return NEURON_CAUSE_NONE;
-			t.w = least(w, t.wide - t.x);
-			t.h = least(h, t.high - t.y);
-			cause = turn_tile(o, &t);
-			if (cause)
-				return cause;
-		}
+	if (o->first >= o->end)
+		return NEURON_CAUSE_NONE;
+	tile_size(o, &plane, &w, &h);
+	while (!cause && o->first < o->end && !trn_op_stopped(o)) {
+		cause = turn_next(o, &plane, w, h);
+		if (trn_op_pause(o, work_of(o, w * h, w, h)))
+			break;
 	}
-	return NEURON_CAUSE_NONE;
-}
-
-/* The range is of whole matrices: an index leaves out dimension 3 at a time. */
-enum neuron_cause trn_op_transpose(struct trn_op *o, uint64_t first,
-				   uint64_t end)
-{
-	const struct neuron_udma_op *op = o->work->op;
-	uint32_t plane = op->src.num[0] * op->src.num[1];
-	enum neuron_cause cause = NEURON_CAUSE_NONE;
-
-	for (; !cause && first < end && !trn_op_stopped(o); first += plane)
-		cause = turn_plane(o, first);
 	return cause;
 }

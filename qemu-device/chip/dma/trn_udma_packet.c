@@ -5,6 +5,7 @@
  * Descriptors are fetched into a local buffer just before use and looked at
  * nowhere else, so a ring that changes meanwhile does no harm.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/trn_chip.h"
@@ -12,7 +13,6 @@
 #include "dma/trn_udma_run.h"
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
-#include "hook/trn_observe.h"
 #include "hook/trn_observe.h"
 #include "job/trn_job.h"
 #include "mem/trn_access.h"
@@ -238,16 +238,6 @@ static void write_barrier(void)
 #endif
 }
 
-/**
- * struct cursor - position of a packet on the S2M side
- * @n: descriptor
- * @done: its bytes that are filled
- */
-struct cursor {
-	unsigned int n;
-	uint32_t done;
-};
-
 /* The device-time record of the M2S descriptor being moved, once. */
 static void record_desc(struct trn_run_state *run)
 {
@@ -271,10 +261,8 @@ void trn_run_posting(struct trn_access *access, void *arg)
 		      access->post.delta);
 }
 
-/* As much of an M2S descriptor, from @done on, as one S2M descriptor takes. */
-static enum trn_outcome move_piece(struct trn_run_state *run, unsigned int m,
-				   uint32_t done, struct cursor *to,
-				   uint32_t *moved)
+/* As much of the M2S descriptor as the S2M descriptor takes; @*moved bytes. */
+static enum trn_outcome move_piece(struct trn_run_state *run, uint32_t *moved)
 {
 	static const struct trn_mishap mishap = {
 		.why = "an address cannot be accessed",
@@ -282,32 +270,42 @@ static enum trn_outcome move_piece(struct trn_run_state *run, unsigned int m,
 		.s2m = NEURON_IOFIC_S2M_DATA,
 		.access = TRN_ACCESS_DATA,
 	};
-	const struct neuron_udma_desc *src = &run->m2s.desc[m];
-	const struct neuron_udma_desc *dst = &run->s2m.desc[to->n];
-	uint32_t room = desc_bytes(dst) - to->done;
-	uint32_t n = desc_bytes(src) - done;
+	struct trn_packet *at = &run->packet;
+	const struct neuron_udma_desc *src = &run->m2s.desc[at->m];
+	const struct neuron_udma_desc *dst = &run->s2m.desc[at->s];
+	uint32_t room = desc_bytes(dst) - at->s_done;
+	uint32_t n = desc_bytes(src) - at->m_done;
 	enum neuron_cause cause;
 
 	if (n > room)
 		n = room;
-	cause = trn_access_copy(&run->access, dst->addr + to->done,
-				src->addr + done, n);
+	cause = trn_access_copy(&run->access, dst->addr + at->s_done,
+				src->addr + at->m_done, n);
 	if (cause)
 		return trn_run_fail(run,
 				    run->access.bad_dst ? &run->s2m : &run->m2s,
-				    run->access.bad_dst ? to->n : m, cause,
+				    run->access.bad_dst ? at->s : at->m, cause,
 				    run->access.bad_addr, &mishap);
 	write_barrier();
 	run->bytes += n;
 	if (run->hops < run->access.hops)
 		run->hops = run->access.hops;
-	to->done += n;
+	at->s_done += n;
 	if (n == room) {
-		to->n++;
-		to->done = 0;
+		at->s++;
+		at->s_done = 0;
 	}
 	*moved = n;
 	return TRN_MOVED;
+}
+
+bool trn_run_look(struct trn_run_state *run, uint64_t work)
+{
+	if (!trn_budget_worked(run->budget, work, 1))
+		return false;
+	if (!run->kept)
+		run->kept = malloc(sizeof(*run));
+	return run->kept;
 }
 
 void trn_run_check(struct trn_run_state *run, uint32_t pc, unsigned int m2s,
@@ -320,46 +318,85 @@ void trn_run_check(struct trn_run_state *run, uint32_t pc, unsigned int m2s,
 	trn_check_packet(run->access.check, m2s, s2m);
 }
 
-/* One M2S descriptor into as many S2M descriptors as it takes. */
-static enum trn_outcome move_desc(struct trn_run_state *run, unsigned int m,
-				  struct cursor *to, bool recorded)
-{
-	enum trn_outcome outcome;
-	uint32_t done, n = 0;
+/* Bytes that are copied in the time of a piece of work. */
+#define WORK_BYTES	16
 
-	run->desc_bytes = desc_bytes(&run->m2s.desc[m]);
-	run->hops = 0;
-	run->traffic.nr = 0;
-	run->recorded = recorded;
-	for (done = 0; done < run->desc_bytes; done += n) {
+/* One M2S descriptor into as many S2M descriptors as it takes. */
+static enum trn_outcome move_desc(struct trn_run_state *run)
+{
+	struct trn_packet *at = &run->packet;
+	enum trn_outcome outcome;
+	uint32_t n = 0;
+
+	if (!at->m_done) {
+		run->desc_bytes = desc_bytes(&run->m2s.desc[at->m]);
+		run->hops = 0;
+		run->traffic.nr = 0;
+		run->recorded = at->pass;
+	}
+	while (at->m_done < run->desc_bytes) {
 		if (trn_run_stop_asked(run))
 			return TRN_STOPPED;
-		outcome = move_piece(run, m, done, to, &n);
+		outcome = move_piece(run, &n);
 		if (outcome != TRN_MOVED)
 			return outcome;
+		at->m_done += n;
+		if (trn_run_pause(run, n / WORK_BYTES))
+			return TRN_PAUSED;
 	}
 	record_desc(run);
+	at->m_done = 0;
 	return TRN_MOVED;
 }
 
 /* The bytes of a packet; a second time when a fault on demand says so. */
-static enum trn_outcome move_bytes(struct trn_run_state *run,
-				   unsigned int nr_m2s)
+static enum trn_outcome move_bytes(struct trn_run_state *run)
 {
-	struct cursor to = { 0 };
-	unsigned int pass, m;
+	struct trn_packet *at = &run->packet;
 	enum trn_outcome outcome;
 
-	for (pass = 0; pass <= run->strike.dup; pass++) {
-		to = (struct cursor){ 0 };
-		for (m = 0; m < nr_m2s; m++) {
-			outcome = move_desc(run, m, &to, pass);
+	for (; at->pass <= run->strike.dup; at->pass++) {
+		for (; at->m < at->nr_m2s; at->m++) {
+			outcome = move_desc(run);
 			if (outcome != TRN_MOVED)
 				return outcome;
 		}
+		run->last_fill = at->s_done;
+		at->m = 0;
+		at->s = 0;
+		at->s_done = 0;
 	}
-	run->last_fill = to.done;
 	return TRN_MOVED;
+}
+
+/* What is left of a copy. */
+static enum trn_outcome copy_on(struct trn_run_state *run)
+{
+	const struct trn_packet *at = &run->packet;
+	enum trn_outcome outcome = move_bytes(run);
+
+	if (outcome == TRN_MOVED)
+		outcome = trn_run_arrive(run);
+	if (outcome != TRN_MOVED)
+		return outcome;
+	return trn_run_retire(run, at->nr_m2s, at->nr_s2m, at->bytes);
+}
+
+/* Field by field: the rest is a block's. */
+static void copy_begin(struct trn_run_state *run, unsigned int nr_m2s, unsigned int nr_s2m,
+		       uint64_t bytes)
+{
+	struct trn_packet *at = &run->packet;
+
+	at->kind = TRN_PACKET_COPY;
+	at->nr_m2s = nr_m2s;
+	at->nr_s2m = nr_s2m;
+	at->bytes = bytes;
+	at->pass = 0;
+	at->m = 0;
+	at->m_done = 0;
+	at->s = 0;
+	at->s_done = 0;
 }
 
 enum trn_outcome trn_run_strike(struct trn_run_state *run)
@@ -532,10 +569,18 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 		return outcome;
 	run->sized = true;
 	trn_run_check(run, run->m2s.ring.head, nr_m2s, nr_s2m);
-	outcome = move_bytes(run, nr_m2s);
-	if (outcome == TRN_MOVED)
-		outcome = trn_run_arrive(run);
-	if (outcome != TRN_MOVED)
-		return outcome;
-	return trn_run_retire(run, nr_m2s, nr_s2m, bytes);
+	copy_begin(run, nr_m2s, nr_s2m, bytes);
+	return copy_on(run);
+}
+
+enum trn_outcome trn_run_go_on(struct trn_run_state *run)
+{
+	switch (run->packet.kind) {
+	case TRN_PACKET_BLOCK:
+		return trn_run_block_on(run);
+	case TRN_PACKET_GENERATED:
+		return trn_run_generated_on(run);
+	default:
+		return copy_on(run);
+	}
 }

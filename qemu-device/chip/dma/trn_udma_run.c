@@ -131,6 +131,7 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 	run->traffic.nr = 0;
 	if (run->job && run->job->timeline)
 		run->access.traffic = &run->traffic;
+	run->kept = NULL;
 	run->budget = budget;
 	run->bytes = 0;
 	run->descriptors = 0;
@@ -433,13 +434,60 @@ static void give_way(struct trn_queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 }
 
+void trn_run_settle(struct trn_run_state *run)
+{
+	run->access.posting_arg = run;
+	run->access.transfer = &run->transfer;
+	if (run->access.traffic)
+		run->access.traffic = &run->traffic;
+}
+
+/*
+ * The packet goes on in the task's next turn, which comes: so nothing of this is ever saved,
+ * and a stopped chip is quiet when its packets are done.
+ */
+static void keep(struct trn_run_state *run)
+{
+	struct trn_run_state *kept = run->kept;
+
+	if (kept != run) {
+		*kept = *run;
+		trn_run_settle(kept);
+	}
+	kept->queue->kept = kept;
+}
+
+static enum trn_run run_end_of_turn(struct trn_run_state *run, enum trn_outcome outcome)
+{
+	enum trn_run again;
+
+	if (outcome == TRN_PAUSED) {
+		keep(run);
+		return TRN_RUN_AGAIN;
+	}
+	if (run->job)
+		trn_job_turn_ends(run->job);
+	if (outcome == TRN_MOVED && run->strike.late_ns && trn_delay_keep(run)) {
+		give_way(run->queue);
+		again = TRN_RUN_IDLE;
+	} else {
+		again = run_finish(run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
+	}
+	free(run->kept);
+	return again;
+}
+
 enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 {
 	struct trn_queue *queue = task_queue(task);
-	struct trn_run_state run, *late;
-	enum trn_outcome outcome;
+	struct trn_run_state run, *late, *kept = queue->kept;
 	bool waits;
 
+	if (kept) {
+		queue->kept = NULL;
+		kept->budget = budget;
+		return run_end_of_turn(kept, trn_run_go_on(kept));
+	}
 	late = trn_delay_take(queue, budget, &waits);
 	if (late) {
 		run_finish(late, late_outcome(late));
@@ -451,12 +499,5 @@ enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
 	if (waits || atomic_load(&queue->chip->stopping) ||
 	    !run_begin(&run, queue, budget))
 		return TRN_RUN_IDLE;
-	outcome = run_packets(&run);
-	if (run.job)
-		trn_job_turn_ends(run.job);
-	if (outcome == TRN_MOVED && run.strike.late_ns && trn_delay_keep(&run)) {
-		give_way(queue);
-		return TRN_RUN_IDLE;
-	}
-	return run_finish(&run, outcome) ? TRN_RUN_AGAIN : TRN_RUN_IDLE;
+	return run_end_of_turn(&run, run_packets(&run));
 }

@@ -13,6 +13,7 @@
 
 #include "base/trn_chip.h"
 #include "dma/trn_udma.h"
+#include "dma/trn_udma_op.h"
 #include "dma/trn_udma_queue.h"
 #include "job/trn_job.h"
 #include "mem/trn_access.h"
@@ -51,6 +52,37 @@ enum trn_outcome {
 	TRN_FAILED,	/* run.fault says why */
 	TRN_STOPPED,	/* told to stop; nothing more may be touched */
 	TRN_YIELDED,	/* a queue of higher priority goes first */
+	TRN_PAUSED,	/* the packet goes on in the task's next turn */
+};
+
+/* What the packet is. */
+enum trn_packet_kind {
+	TRN_PACKET_COPY,
+	TRN_PACKET_BLOCK,
+	TRN_PACKET_GENERATED,
+};
+
+/**
+ * struct trn_packet - a packet whose bytes are being moved
+ * @nr_m2s, @nr_s2m: its descriptors
+ * @bytes: of a copy, all
+ * @pass: 1: a fault on demand has it moved a second time
+ * @m, @m_done: of a copy: M2S descriptor, and its bytes that have been moved
+ * @s, @s_done: the same on the S2M side
+ * @op, @work: of a block, and of a generated packet @work
+ */
+struct trn_packet {
+	enum trn_packet_kind kind;
+	unsigned int nr_m2s;
+	unsigned int nr_s2m;
+	uint64_t bytes;
+	unsigned int pass;
+	unsigned int m;
+	uint32_t m_done;
+	unsigned int s;
+	uint32_t s_done;
+	struct neuron_udma_op op;
+	struct trn_udma_op_work work;
 };
 
 /* Faults on demand that strike the packet. */
@@ -75,6 +107,8 @@ struct trn_strike {
  * @bytes, @descriptors: moved, M2S descriptors
  * @desc_bytes, @hops, @recorded, @traffic: of the M2S descriptor or operation being
  *	moved; @traffic counts for jobs with device time
+ * @packet: the packet being moved
+ * @kept: where the run is while the queue's task does not run; NULL: it has not been paused
  * @transfer: the packet, on its way between chips
  * @last_fill: bytes in the packet's last S2M descriptor, 0: it is full
  * @sized: completions tell bytes
@@ -102,6 +136,8 @@ struct trn_run_state {
 	uint32_t desc_bytes;
 	unsigned int hops;
 	struct trn_traffic traffic;
+	struct trn_packet packet;
+	struct trn_run_state *kept;
 	struct trn_transfer transfer;
 	uint32_t last_fill;
 	bool sized;
@@ -154,6 +190,24 @@ static inline bool trn_run_stop_asked(const struct trn_run_state *run)
 
 /* The next packet of the rings, from its fetch to its completion. */
 enum trn_outcome trn_run_packet(struct trn_run_state *run);
+/* The same of one that was PAUSED. */
+enum trn_outcome trn_run_go_on(struct trn_run_state *run);
+/* trn_run_pause() when the time has come to look at the clock. */
+bool trn_run_look(struct trn_run_state *run, uint64_t work);
+
+/* A piece of the packet, so much work, has been done. True: it pauses here. */
+static inline bool trn_run_pause(struct trn_run_state *run, uint64_t work)
+{
+	struct trn_budget *budget = run->budget;
+
+	if (budget->max_calls || budget->work + work >= TRN_BUDGET_WORK)
+		return trn_run_look(run, work);
+	trn_budget_note(budget, work, 1);
+	return false;
+}
+
+/* The run has been copied to where it is now; what it points to in itself it finds again. */
+void trn_run_settle(struct trn_run_state *run);
 /*
  * The next descriptor of a packet that has @n so far, of at most @max. WAITING
  * when software has not yet provided it.
@@ -187,6 +241,9 @@ bool trn_run_is_block(const struct neuron_udma_desc *desc);
 enum trn_outcome trn_run_block(struct trn_run_state *run);
 /* run->gen, and what names it in a fault. */
 enum trn_outcome trn_run_generated(struct trn_run_state *run);
+/* The rest of such a packet that was PAUSED. */
+enum trn_outcome trn_run_block_on(struct trn_run_state *run);
+enum trn_outcome trn_run_generated_on(struct trn_run_state *run);
 static inline uint32_t trn_run_generated_pc(const struct trn_run_state *run)
 {
 	return NEURON_UDMA_PC_GENERATED | run->gen.number;
