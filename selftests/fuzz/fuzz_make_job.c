@@ -198,6 +198,14 @@ static void put_ring(struct fuzz *fuzz, struct maker *maker, uint32_t q,
 	put_hbm(fuzz, maker, RING_AT(q, side), desc, sizeof(desc));
 }
 
+/* Most jobs have none: before NeuronCore-v4 it is refused. */
+static uint32_t priority(struct fuzz *fuzz)
+{
+	if (!fuzz_once_in(fuzz, 4))
+		return 0;
+	return NEURON_PUT(NEURON_JOB_QUEUE_PRIORITY, fuzz_random(fuzz, NEURON_NR_PRIORITIES));
+}
+
 static void put_queues(struct fuzz *fuzz, struct maker *maker)
 {
 	uint32_t first = neuron_core_dma(maker->core), q;
@@ -212,7 +220,7 @@ static void put_queues(struct fuzz *fuzz, struct maker *maker)
 			.s2m_length = RING,
 			.dma_engine = (uint16_t)(first + fuzz_random(fuzz, 16)),
 			.queue = (uint16_t)(q * 4 + fuzz_random(fuzz, 4)),
-			.flags = fuzz_random(fuzz, 2),
+			.flags = fuzz_random(fuzz, 2) | priority(fuzz),
 		};
 		put_ring(fuzz, maker, q, 0);
 		put_ring(fuzz, maker, q, 1);
