@@ -382,8 +382,11 @@ static void tables_say_what_it_is(void **state)
 	assert_true(word_of(cap[1].value + 4) >> 28 & 1);
 	assert_int_equal(cap[2].id, 0x01);
 	assert_int_equal(word_of(cap[2].writable + 4), 3);
+	/* Of the extended ones only AER: no serial number, no resizable BAR. */
+	assert_int_equal(cap[3].id, 0x01);
 	assert_int_equal(cap[3].offset, 0x100);
 	assert_true(cap[3].extended);
+	assert_false(cap[0].extended || cap[1].extended || cap[2].extended);
 	bus_rebuild(bus, 0, false);
 	assert_int_equal(trn_function_capabilities(bus->fn[0], cap), 3);
 	assert_int_equal(cap[0].id, 0x10);

@@ -217,7 +217,9 @@ static void test_capabilities(void **state)
 	assert_int_equal(config(p, CHIP, p->pm) >> 16 & 7, 3);
 	assert_true(config(p, CHIP, p->pm + PM_CONTROL) & PM_NO_RESET);
 	assert_true(config(p, CHIP, p->express + EXP_DEVCAP) & DEVCAP_FLR);
+	/* It is the last extended one: there is no serial number and no resizable BAR. */
 	assert_int_equal(config(p, CHIP, AER) & 0xffff, AER_ID);
+	assert_int_equal(config(p, CHIP, AER) >> 20, 0);
 	assert_int_equal(capability(p, ECAM | 31 << 15, CAP_PM), 0);
 }
 
