@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <sanitizer/allocator_interface.h>
+#include <sanitizer/common_interface_defs.h>
 
 #include "fuzz_state.h"
 #include "state_rig.h"
@@ -245,6 +246,25 @@ static size_t first_difference(const struct stream *a, const struct stream *b)
 	return i;
 }
 
+/* Counts down to the byte of a stream that is looked for. */
+static bool pass_byte(void *opaque, void *buf, size_t len)
+{
+	size_t *left = opaque;
+
+	(void)buf;
+	if (*left < len)
+		__sanitizer_print_stack_trace();
+	*left = *left < len ? SIZE_MAX : *left - len;
+	return true;
+}
+
+static void show_writer(struct trn_chip *chip, size_t byte)
+{
+	struct trn_state st = { .transfer = pass_byte, .opaque = &byte };
+
+	trn_chip_save(chip, &st);
+}
+
 static void check_reset(struct target *target, unsigned int c)
 {
 	const struct stream *want = &target->reset[c];
@@ -253,8 +273,9 @@ static void check_reset(struct target *target, unsigned int c)
 	save_alone(now, target->rig->chip[c]);
 	if (now->len == want->len && !memcmp(want->data, now->data, now->len))
 		return;
-	fprintf(stderr, "fuzz-state: %zu bytes, not %zu, differ from byte %zu on\n", now->len,
-		want->len, first_difference(want, now));
+	fprintf(stderr, "fuzz-state: %zu bytes, not %zu, differ from byte %zu on, written by\n",
+		now->len, want->len, first_difference(want, now));
+	show_writer(target->rig->chip[c], first_difference(want, now));
 	finding("a refused stream leaves something in the chip");
 }
 

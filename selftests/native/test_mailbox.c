@@ -496,6 +496,34 @@ static void a_device_reset_forgets_a_request(void **state)
 	expect(&m, NEURON_MAILBOX_OK, 0);
 }
 
+static void save_firmware(struct mailbox *m, struct state_stream *stream)
+{
+	struct trn_state st = state_stream_save(stream);
+
+	trn_firmware_state(m->chip, &st);
+	assert_null(st.why);
+}
+
+/* What one guest has posted is in no saved state of the next one. */
+static void a_reset_leaves_nothing_of_a_post(void **state)
+{
+	struct state_stream fresh = { 0 }, after = { 0 };
+	struct mailbox m;
+
+	mailbox_make(&m, *state);
+	save_firmware(&m, &fresh);
+	set_own_addresses(&m);
+	prepare(&m, NEURON_MAILBOX_POST, "mine", 4);
+	trigger(&m);
+	expect(&m, NEURON_MAILBOX_OK, 0);
+	fake_chip_stop(m.chip);
+	trn_chip_reset(m.chip);
+	save_firmware(&m, &after);
+	assert_int_equal(after.len, fresh.len);
+	assert_memory_equal(after.data, fresh.data, fresh.len);
+	trn_chip_resume(m.chip);
+}
+
 static void a_pending_request_is_saved(void **state)
 {
 	struct state_stream stream = { 0 };
@@ -578,6 +606,7 @@ int main(void)
 		RIG(firmware_that_does_not_answer, rig_setup),
 		RIG(a_request_waits_for_the_chip, rig_setup),
 		RIG(a_device_reset_forgets_a_request, rig_setup),
+		RIG(a_reset_leaves_nothing_of_a_post, rig_setup),
 		RIG(a_pending_request_is_saved, rig_setup),
 		RIG(any_bytes_will_do, rig_setup),
 	};

@@ -2,6 +2,7 @@
 #include "soc/trn_firmware.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/trn_chip.h"
 #include "base/trn_state.h"
@@ -54,6 +55,16 @@ static void ram_clear(struct trn_firmware *fw, uint32_t first, uint32_t end)
 		atomic_store(&fw->ram[first / 4], 0);
 }
 
+/* No request waits. Under the mailbox's lock. */
+static void mailbox_forget(struct trn_mailbox *mailbox)
+{
+	mailbox->request = 0;
+	mailbox->response = 0;
+	mailbox->pending = false;
+	mailbox->fresh = false;
+	mailbox->seq = 0;
+}
+
 void trn_firmware_reset(struct trn_chip *chip)
 {
 	struct trn_firmware *fw = chip->firmware;
@@ -62,11 +73,10 @@ void trn_firmware_reset(struct trn_chip *chip)
 	ram_clear(fw, 0, NEURON_MISC_SIZE);
 	atomic_store(&fw->accepted, false);
 	pthread_mutex_lock(&mailbox->lock);
-	mailbox->pending = false;
-	mailbox->fresh = false;
-	mailbox->seq = 0;
+	mailbox_forget(mailbox);
 	mailbox->posts = 0;
 	mailbox->post_len = 0;
+	memset(mailbox->post, 0, sizeof(mailbox->post));
 	pthread_mutex_unlock(&mailbox->lock);
 	trn_ecc_reset(chip);
 	trn_pe_reset(chip);
@@ -80,9 +90,7 @@ void trn_firmware_device_reset(struct trn_chip *chip)
 	ram_clear(fw, NEURON_MISC_RESET_MAP_HI, NEURON_MISC_RESET_MAP + 4);
 	ram_clear(fw, NEURON_MISC_REQUEST_HI, NEURON_MISC_RESPONSE_LO + 4);
 	pthread_mutex_lock(&fw->mailbox.lock);
-	fw->mailbox.pending = false;
-	fw->mailbox.fresh = false;
-	fw->mailbox.seq = 0;
+	mailbox_forget(&fw->mailbox);
 	pthread_mutex_unlock(&fw->mailbox.lock);
 	trn_pe_reset(chip);
 	trn_power_rebase(chip);
