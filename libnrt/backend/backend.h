@@ -33,6 +33,7 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @open_all: open every chip
  * @close: close a chip; its claims and buffers are gone
  * @path: the chip's name for messages
+ * @runs_jobs: @submit may run the job, so it takes as long as that
  * @has_dmabuf: @bo_export gives a dma-buf of the kernel
  * @revision: write the chip's PCI revision, e.g. "0xff", into @size bytes
  * @instance: write the public name of the machine, or what it calls itself, into @size bytes
@@ -47,6 +48,7 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  */
 struct nrt_backend {
 	const char *name;
+	bool runs_jobs;
 	bool has_dmabuf;
 	nrt_open_all_fn *open_all;
 	void (*close)(struct nrt_chip *chip);

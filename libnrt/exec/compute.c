@@ -381,7 +381,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 		     &execution->binding, error))
 		return error->status;
 	execution->request.ops = &execution_ops;
-	execution->request.quick = !execution->binding->copies && !model->group;
+	execution->request.quick = !execution->binding->copies && !model->group &&
+				   !model->vcore->device->backend->runs_jobs;
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
 				   execute->repeat > 1;

@@ -2,15 +2,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "exec/unit.h"
+#include "exec/workers.h"
 
 /* Queues of each unit, and where they begin in the list of a core. */
 static const struct {
@@ -27,8 +26,6 @@ static const struct {
 
 #define UNITS_OF_CORE	8
 #define XU_SHIFT	48
-/* So long does a thread without work look again by itself: waking it is not cheap. */
-#define LINGER_NS	100000
 
 /* Somebody watches for a request; @fd is the library's own descriptor of the event. */
 struct watch {
@@ -45,10 +42,12 @@ struct list {
 
 /**
  * struct nrt_unit - a unit
+ * @work: base: a worker is to do steps
+ * @units: all of the process
  * @id: nrta_xu_id_t
  * @lock: protects the rest; never held during a step
  * @changed: a step is over, or the unit is drained; for those who wait
- * @work: there may be a step to do; for the unit's own thread
+ * @served: a worker does steps, or will: then nobody needs to tell one
  * @waiting: scheduled, not started
  * @running: started, not collected
  * @nr, @nr_unwaited: requests that are not collected; those that nobody waits for
@@ -63,14 +62,14 @@ struct list {
  * @broken: status that made the unit unrecoverable, or NRT_SUCCESS
  * @cancelled: nothing is started any more
  * @watches: descriptors to tell
- * @threaded, @thread: for requests that nobody waits for
- * @asleep: the thread waits for @work without a time limit
  */
 struct nrt_unit {
+	struct nrt_work work;
+	struct nrt_units *units;
 	nrta_xu_id_t id;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	pthread_cond_t work;
+	bool served;
 	struct list waiting;
 	struct list running;
 	unsigned int nr;
@@ -86,12 +85,15 @@ struct nrt_unit {
 	NRT_STATUS broken;
 	atomic_bool cancelled;
 	struct watch *watches;
-	bool threaded;
-	pthread_t thread;
-	bool asleep;
 };
 
+/**
+ * struct nrt_units - all units of the process
+ * @workers: do the steps of requests that nobody waits for
+ * @nr, @units: the units
+ */
 struct nrt_units {
+	struct nrt_workers *workers;
 	unsigned int nr;
 	struct nrt_unit units[];
 };
@@ -119,15 +121,7 @@ static struct nrt_request *list_take(struct list *list)
 	return request;
 }
 
-static void init_work(pthread_cond_t *work)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(work, &attr);
-	pthread_condattr_destroy(&attr);
-}
+static nrt_work_fn serve;
 
 struct nrt_units *nrt_units_new(unsigned int cores)
 {
@@ -137,52 +131,26 @@ struct nrt_units *nrt_units_new(unsigned int cores)
 
 	if (!units)
 		return NULL;
+	units->workers = nrt_workers_new(nr, serve);
+	if (!units->workers) {
+		free(units);
+		return NULL;
+	}
 	units->nr = nr;
 	for (i = 0; i < nr; i++) {
 		struct nrt_unit *unit = &units->units[i];
 
+		unit->units = units;
 		unit->id = (nrta_xu_id_t)i;
 		unit->last = (nrta_seq_t)i << XU_SHIFT;
 		atomic_init(&unit->completed, unit->last);
 		atomic_init(&unit->cancelled, false);
 		pthread_mutex_init(&unit->lock, NULL);
 		pthread_cond_init(&unit->changed, NULL);
-		init_work(&unit->work);
 		list_init(&unit->waiting);
 		list_init(&unit->running);
 	}
 	return units;
-}
-
-void nrt_units_cancel(struct nrt_units *units)
-{
-	unsigned int i;
-
-	for (i = 0; i < units->nr; i++) {
-		struct nrt_unit *unit = &units->units[i];
-
-		pthread_mutex_lock(&unit->lock);
-		atomic_store(&unit->cancelled, true);
-		pthread_cond_broadcast(&unit->changed);
-		pthread_cond_signal(&unit->work);
-		pthread_mutex_unlock(&unit->lock);
-	}
-}
-
-void nrt_units_free(struct nrt_units *units)
-{
-	unsigned int i;
-
-	for (i = 0; i < units->nr; i++) {
-		struct nrt_unit *unit = &units->units[i];
-
-		if (unit->threaded)
-			pthread_join(unit->thread, NULL);
-		pthread_cond_destroy(&unit->work);
-		pthread_cond_destroy(&unit->changed);
-		pthread_mutex_destroy(&unit->lock);
-	}
-	free(units);
 }
 
 struct nrt_unit *nrt_units_find(struct nrt_units *units, uint32_t core, nrta_xu_t xu, int queue,
@@ -239,14 +207,16 @@ static bool can_collect(const struct nrt_unit *unit)
 	return unit->running.head && !unit->collecting;
 }
 
-/* With the lock: what there is to do now is for the unit's thread, or for one who waits. */
+/* With the lock: what there is to do now is for a worker, or for one who waits. */
 static void wake(struct nrt_unit *unit)
 {
 	bool work = (can_start(unit) && !unit->waiting.head->waited) ||
 		    (can_collect(unit) && !unit->running.head->waited);
 
-	if (work && unit->asleep)
-		pthread_cond_signal(&unit->work);
+	if (work && !unit->served) {
+		unit->served = true;
+		nrt_workers_add(unit->units->workers, &unit->work);
+	}
 	if (unit->nr > unit->nr_unwaited)
 		pthread_cond_broadcast(&unit->changed);
 }
@@ -352,6 +322,7 @@ static void collect_first(struct nrt_unit *unit)
 		wake_drained(unit);
 		return;
 	}
+	/* There is one worker for the unit at a time. */
 	unit->ending = seq;
 	pthread_mutex_unlock(&unit->lock);
 	request->ops->done(request);
@@ -374,56 +345,49 @@ static bool step(struct nrt_unit *unit)
 	return false;
 }
 
-/* With the lock: a short time. Whoever adds work need not wake the thread meanwhile. */
-static void linger(struct nrt_unit *unit)
+static void serve(struct nrt_work *work)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LINGER_NS;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
-	pthread_cond_timedwait(&unit->work, &unit->lock, &until);
-}
-
-static void *unit_main(void *arg)
-{
-	struct nrt_unit *unit = arg;
+	struct nrt_unit *unit = (struct nrt_unit *)work;
 
 	pthread_mutex_lock(&unit->lock);
-	while (!atomic_load(&unit->cancelled) || unit->nr_unwaited) {
-		if (step(unit))
-			continue;
-		linger(unit);
-		if (step(unit) || atomic_load(&unit->cancelled))
-			continue;
-		unit->asleep = true;
-		pthread_cond_wait(&unit->work, &unit->lock);
-		unit->asleep = false;
-	}
+	while (step(unit))
+		;
+	unit->served = false;
 	pthread_mutex_unlock(&unit->lock);
-	return NULL;
 }
 
-/* With the lock. Signals are for the program's own threads. */
-static bool have_thread(struct nrt_unit *unit)
+void nrt_units_cancel(struct nrt_units *units)
 {
-	sigset_t all, old;
+	unsigned int i;
 
-	if (unit->threaded)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	unit->threaded = !pthread_create(&unit->thread, NULL, unit_main, unit);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return unit->threaded;
+	for (i = 0; i < units->nr; i++) {
+		struct nrt_unit *unit = &units->units[i];
+
+		pthread_mutex_lock(&unit->lock);
+		atomic_store(&unit->cancelled, true);
+		wake(unit);
+		pthread_mutex_unlock(&unit->lock);
+	}
+}
+
+void nrt_units_free(struct nrt_units *units)
+{
+	unsigned int i;
+
+	for (i = 0; i < units->nr; i++)
+		nrt_unit_drain(&units->units[i]);
+	nrt_workers_free(units->workers);
+	for (i = 0; i < units->nr; i++) {
+		pthread_cond_destroy(&units->units[i].changed);
+		pthread_mutex_destroy(&units->units[i].lock);
+	}
+	free(units);
 }
 
 /* With the lock. */
 static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
 {
+	request->collected = false;
 	unit->nr++;
 	if (!request->waited)
 		unit->nr_unwaited++;
@@ -443,9 +407,18 @@ static NRT_STATUS check_room(struct nrt_unit *unit, struct nrt_error *error)
 	if (unit->nr_unwaited >= NRT_UNIT_DEPTH)
 		return nrt_error_set(error, NRT_QUEUE_FULL, "%u requests are in the queue",
 				     unit->nr_unwaited);
-	if (!have_thread(unit))
+	if (!nrt_workers_ready(unit->units->workers))
 		return nrt_error_set(error, NRT_RESOURCE, "cannot create a thread");
 	return NRT_SUCCESS;
+}
+
+/* With the lock: it may start at once. */
+static void begin(struct nrt_unit *unit, struct nrt_request *request)
+{
+	if (request->quick && unit->waiting.head == request && can_start(unit))
+		start_first(unit);
+	else
+		wake(unit);
 }
 
 NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
@@ -453,17 +426,13 @@ NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
 {
 	NRT_STATUS status;
 
+	request->waited = false;
 	pthread_mutex_lock(&unit->lock);
 	status = check_room(unit, error);
 	if (!status) {
-		request->waited = false;
-		request->collected = false;
 		enqueue(unit, request);
 		*seq = request->seq;
-		if (request->quick && unit->waiting.head == request && can_start(unit))
-			start_first(unit);
-		else
-			wake(unit);
+		begin(unit, request);
 	}
 	pthread_mutex_unlock(&unit->lock);
 	return status;
@@ -472,7 +441,6 @@ NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
 NRT_STATUS nrt_unit_run(struct nrt_unit *unit, struct nrt_request *request)
 {
 	request->waited = true;
-	request->collected = false;
 	pthread_mutex_lock(&unit->lock);
 	enqueue(unit, request);
 	while (!request->collected) {

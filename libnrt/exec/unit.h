@@ -11,7 +11,7 @@
  * that is alone: nothing is started beside it.
  *
  * Whoever scheduled a request and waits for it starts and collects it in his own thread.
- * For the others a unit has a thread, which begins with the first of them.
+ * For the others the process has workers (exec/workers.h), which all units share.
  *
  * No lock is held during a step of a request.
  */
@@ -85,7 +85,7 @@ struct nrt_units *nrt_units_new(unsigned int cores);
 /* From now on nothing is started any more. Requests under way end as their device says. */
 void nrt_units_cancel(struct nrt_units *units);
 
-/* After nrt_units_cancel(), when the device has ended all: wait for the units' threads. */
+/* After nrt_units_cancel(), when the device has ended all: wait for the workers. */
 void nrt_units_free(struct nrt_units *units);
 
 /* The unit of a core; NULL and @error: there is no such unit or queue. */

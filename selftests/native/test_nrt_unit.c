@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -121,6 +122,17 @@ static int teardown(void **state)
 	sem_destroy(&rig->gate);
 	free(rig);
 	return 0;
+}
+
+static bool is_started(struct rig *rig, char name)
+{
+	char line[] = { 's', name, '\0' };
+	bool started;
+
+	pthread_mutex_lock(&rig->diary.lock);
+	started = strstr(rig->diary.text, line);
+	pthread_mutex_unlock(&rig->diary.lock);
+	return started;
 }
 
 static nrta_seq_t schedule(struct rig *rig, struct work *work)
@@ -321,6 +333,54 @@ static void test_threads(void **state)
 	assert_int_equal(NRTA_SEQ_GET_SEQ_NUM(nrt_unit_completed(rig->unit)), 800);
 }
 
+static unsigned int nr_threads(void)
+{
+	DIR *folder = opendir("/proc/self/task");
+	unsigned int nr = 0;
+
+	assert_non_null(folder);
+	while (readdir(folder))
+		nr++;
+	closedir(folder);
+	return nr;
+}
+
+/* Units that work at the same time have threads of their own; one after the other they share. */
+static void test_workers(void **state)
+{
+	struct rig *rig = *state;
+	unsigned int before, i;
+	struct work works[8];
+	struct nrt_error error;
+
+	before = nr_threads();
+	for (i = 0; i < 64; i++) {
+		rig->unit = nrt_units_find(rig->units, i / 8 % 2,
+					   (nrta_xu_t)(i % NRTA_XU_TYPE_NUM), 0, &error);
+		work_init(&works[0], &rig->diary, 'z', NULL);
+		schedule(rig, &works[0]);
+		nrt_unit_drain(rig->unit);
+		usleep(2000);
+	}
+	/* A thread that is not yet back from the unit before does not count as free. */
+	assert_in_range(nr_threads(), before + 1, before + 5);
+	for (i = 0; i < 8; i++) {
+		rig->unit = nrt_units_find(rig->units, i / 4, (nrta_xu_t)(i % 4), 0, &error);
+		work_init(&works[i], &rig->diary, (char)('a' + i), &rig->gate);
+		works[i].request.quick = false;
+		schedule(rig, &works[i]);
+	}
+	for (i = 0; i < 8; i++)
+		while (!is_started(rig, (char)('a' + i)))
+			usleep(100);
+	assert_true(nr_threads() >= before + 8);
+	for (i = 0; i < 8; i++)
+		sem_post(&rig->gate);
+	for (i = 0; i < 8; i++)
+		while (!atomic_load(&works[i].done))
+			usleep(100);
+}
+
 static void release_count(void *object)
 {
 	(*(int *)object)++;
@@ -398,6 +458,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_watch, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cancel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_workers, setup, teardown),
 		cmocka_unit_test(test_handle_bits),
 		cmocka_unit_test(test_handle_series),
 	};

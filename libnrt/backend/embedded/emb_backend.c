@@ -191,6 +191,7 @@ static int emb_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 
 const struct nrt_backend nrt_backend_embedded = {
 	.name = "embedded",
+	.runs_jobs = true,
 	.open_all = emb_open_all,
 	.close = emb_close,
 	.path = emb_path,
