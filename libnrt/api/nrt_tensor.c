@@ -221,7 +221,7 @@ enum access_kind {
  * @buffer: READ, WRITE
  * @value: FILL
  * @offset, @size: which bytes
- * @now: also while asynchronous requests use the tensor
+ * @now: whoever uses the tensor
  */
 struct access {
 	enum access_kind kind;
@@ -235,8 +235,6 @@ struct access {
 static NRT_STATUS do_access(const struct nrt_span *span, const struct access *access,
 			    struct nrt_error *error)
 {
-	if (!access->now)
-		nrt_storage_wait_idle(span->storage);
 	switch (access->kind) {
 	case ACCESS_READ:
 		return nrt_span_read(span, access->offset, access->buffer, access->size, error);
@@ -245,6 +243,22 @@ static NRT_STATUS do_access(const struct nrt_span *span, const struct access *ac
 	default:
 		return nrt_span_fill(span, access->offset, access->value, access->size, error);
 	}
+}
+
+/* The same when it is its turn among all that use the tensor. */
+static NRT_STATUS access_in_order(struct nrt_state *state, const struct nrt_span *span,
+				  const struct access *access, struct nrt_error *error)
+{
+	struct nrt_order *order = nrt_units_order(state->units);
+	struct nrt_use use;
+	struct nrt_ticket ticket = { .uses = &use };
+	NRT_STATUS status;
+
+	nrt_span_use(span, access->offset, access->size, access->kind != ACCESS_READ, &ticket);
+	nrt_order_enter(order, &ticket);
+	status = do_access(span, access, error);
+	nrt_order_leave(order, &ticket);
+	return status;
 }
 
 /* Whoever wants to know hears of reads and writes, as of the call that does them. */
@@ -270,7 +284,6 @@ static NRT_STATUS access_tensor(struct nrt_state *state, struct nrt_tensor *tens
 	struct nrt_span span;
 	NRT_STATUS status;
 
-	(void)state;
 	if (!access->buffer && access->size && access->kind != ACCESS_FILL)
 		return nrt_error_set(error, NRT_INVALID, "the buffer is NULL");
 	begin_access(&event, tensor, access);
@@ -279,7 +292,8 @@ static NRT_STATUS access_tensor(struct nrt_state *state, struct nrt_tensor *tens
 	if (event.begin_ns && span.storage)
 		event.core = span.storage->vnc;
 	if (!status)
-		status = do_access(&span, access, error);
+		status = access->now ? do_access(&span, access, error) :
+				       access_in_order(state, &span, access, error);
 	nrt_span_put(&span);
 	nrt_event_end(&event, status);
 	return status;
@@ -367,12 +381,21 @@ struct copy {
 	size_t size;
 };
 
-static NRT_STATUS copy_spans(const struct nrt_span *from, const struct nrt_span *to,
-			     const struct copy *copy, struct nrt_error *error)
+static NRT_STATUS copy_spans(struct nrt_state *state, const struct nrt_span *from,
+			     const struct nrt_span *to, const struct copy *copy,
+			     struct nrt_error *error)
 {
-	nrt_storage_wait_idle(from->storage);
-	nrt_storage_wait_idle(to->storage);
-	return nrt_span_copy(from, copy->src_offset, to, copy->dst_offset, copy->size, error);
+	struct nrt_order *order = nrt_units_order(state->units);
+	struct nrt_use uses[2];
+	struct nrt_ticket ticket = { .uses = uses };
+	NRT_STATUS status;
+
+	nrt_span_use(from, copy->src_offset, copy->size, false, &ticket);
+	nrt_span_use(to, copy->dst_offset, copy->size, true, &ticket);
+	nrt_order_enter(order, &ticket);
+	status = nrt_span_copy(from, copy->src_offset, to, copy->dst_offset, copy->size, error);
+	nrt_order_leave(order, &ticket);
+	return status;
 }
 
 static NRT_STATUS copy_tensor(struct nrt_state *state, struct nrt_tensor *src, void *arg,
@@ -393,7 +416,7 @@ static NRT_STATUS copy_tensor(struct nrt_state *state, struct nrt_tensor *src, v
 	if (!status)
 		status = nrt_span_check_copy(&from, &to, error);
 	if (!status)
-		status = copy_spans(&from, &to, copy, error);
+		status = copy_spans(state, &from, &to, copy, error);
 	nrt_span_put(&from);
 	nrt_span_put(&to);
 	nrt_handle_put(state->handles, copy->dst);

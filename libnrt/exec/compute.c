@@ -350,7 +350,6 @@ static void done(struct nrt_request *request)
 		.seq = request->seq,
 		.error = request->error,
 	};
-	nrt_binding_idle(model, execution->binding);
 	nrt_unbind(model, execution->binding);
 	if (async.tracker_handle)
 		nrt_handle_put(execution->handles, async.tracker_handle);
@@ -380,6 +379,7 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 	if (nrt_bind(model, execute->handles, execute->inputs, execute->outputs,
 		     &execution->binding, error))
 		return error->status;
+	nrt_binding_use(model, execution->binding, &execution->request.ticket);
 	execution->request.ops = &execution_ops;
 	execution->request.quick = !execution->binding->copies && !model->group &&
 				   !model->vcore->device->backend->runs_jobs;
@@ -516,10 +516,8 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 		goto fail;
 	execution->async = *async;
 	execution->request.tracker = async->tracker;
-	nrt_binding_busy(execute->model, execution->binding);
 	if (!nrt_unit_schedule(unit, &execution->request, seq, error))
 		return NRT_SUCCESS;
-	nrt_binding_idle(execute->model, execution->binding);
 	nrt_unbind(execute->model, execution->binding);
 fail:
 	free(execution->ended);

@@ -5,6 +5,7 @@
 
 struct request {
 	struct nrt_request request;
+	struct nrt_use uses[2];
 	struct nrt_transfer transfer;
 	struct nrt_async async;
 	struct nrt_ended *ended;
@@ -24,14 +25,6 @@ static NRT_STATUS finish(struct nrt_request *request)
 			     move->size, &request->error);
 }
 
-static void release_span(struct nrt_span *span)
-{
-	if (!span->storage)
-		return;
-	nrt_storage_idle(span->storage);
-	nrt_span_put(span);
-}
-
 static void done(struct nrt_request *base)
 {
 	struct request *request = (struct request *)base;
@@ -39,8 +32,8 @@ static void done(struct nrt_request *base)
 	struct nrt_ended *ended = request->ended;
 
 	*ended = (struct nrt_ended){ .seq = base->seq, .error = base->error };
-	release_span(&request->transfer.from);
-	release_span(&request->transfer.to);
+	nrt_span_put(&request->transfer.from);
+	nrt_span_put(&request->transfer.to);
 	if (async.tracker_handle)
 		nrt_handle_put(request->transfer.handles, async.tracker_handle);
 	free(request);
@@ -51,12 +44,6 @@ static const struct nrt_request_ops transfer_ops = {
 	.finish = finish,
 	.done = done,
 };
-
-static void count(const struct nrt_span *span, void (*fn)(struct nrt_storage *))
-{
-	if (span->storage)
-		fn(span->storage);
-}
 
 NRT_STATUS nrt_transfer_schedule(const struct nrt_transfer *transfer,
 				 const struct nrt_async *async, nrta_seq_t *seq,
@@ -76,12 +63,13 @@ NRT_STATUS nrt_transfer_schedule(const struct nrt_transfer *transfer,
 	request->request.tracker = async->tracker;
 	request->transfer = *transfer;
 	request->async = *async;
-	count(&transfer->from, nrt_storage_busy);
-	count(&transfer->to, nrt_storage_busy);
+	request->request.ticket.uses = request->uses;
+	nrt_span_use(&transfer->from, transfer->from_offset, transfer->size, false,
+		     &request->request.ticket);
+	nrt_span_use(&transfer->to, transfer->to_offset, transfer->size, true,
+		     &request->request.ticket);
 	if (!nrt_unit_schedule(transfer->unit, &request->request, seq, error))
 		return NRT_SUCCESS;
-	count(&transfer->from, nrt_storage_idle);
-	count(&transfer->to, nrt_storage_idle);
 	free(request->ended);
 	free(request);
 	return error->status;

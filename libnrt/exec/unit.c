@@ -46,7 +46,7 @@ struct list {
  * @units: all of the process
  * @id: nrta_xu_id_t
  * @lock: protects the rest; never held during a step
- * @changed: a step is over, or the unit is drained; for those who wait
+ * @changed: a step is over, a request has its turn, or the unit is drained; for those who wait
  * @served: a worker does steps, or will: then nobody needs to tell one
  * @waiting: scheduled, not started
  * @running: started, not collected
@@ -89,10 +89,12 @@ struct nrt_unit {
 
 /**
  * struct nrt_units - all units of the process
+ * @order: of the tensors that requests use. Its lock is taken before that of a unit
  * @workers: do the steps of requests that nobody waits for
  * @nr, @units: the units
  */
 struct nrt_units {
+	struct nrt_order order;
 	struct nrt_workers *workers;
 	unsigned int nr;
 	struct nrt_unit units[];
@@ -136,6 +138,7 @@ struct nrt_units *nrt_units_new(unsigned int cores)
 		free(units);
 		return NULL;
 	}
+	nrt_order_init(&units->order);
 	units->nr = nr;
 	for (i = 0; i < nr; i++) {
 		struct nrt_unit *unit = &units->units[i];
@@ -151,6 +154,11 @@ struct nrt_units *nrt_units_new(unsigned int cores)
 		list_init(&unit->running);
 	}
 	return units;
+}
+
+struct nrt_order *nrt_units_order(struct nrt_units *units)
+{
+	return &units->order;
 }
 
 struct nrt_unit *nrt_units_find(struct nrt_units *units, uint32_t core, nrta_xu_t xu, int queue,
@@ -192,12 +200,14 @@ struct nrt_unit *nrt_units_find_seq(struct nrt_units *units, nrta_seq_t seq,
 	return NULL;
 }
 
-/* With the lock. May the first waiting request start? */
+/* With the lock. May the first waiting request start? After a cancel it touches nothing. */
 static bool can_start(const struct nrt_unit *unit)
 {
-	const struct nrt_request *head = unit->waiting.head;
+	struct nrt_request *head = unit->waiting.head;
 
 	if (!head || unit->starting || unit->alone || unit->nr_started == NRT_UNIT_DEPTH)
+		return false;
+	if (!nrt_ticket_has_turn(&head->ticket) && !atomic_load(&unit->cancelled))
 		return false;
 	return !head->alone || !unit->nr_started;
 }
@@ -219,6 +229,16 @@ static void wake(struct nrt_unit *unit)
 	}
 	if (unit->nr > unit->nr_unwaited)
 		pthread_cond_broadcast(&unit->changed);
+}
+
+/* With the lock of the order. */
+static void turned(void *arg)
+{
+	struct nrt_unit *unit = arg;
+
+	pthread_mutex_lock(&unit->lock);
+	wake(unit);
+	pthread_mutex_unlock(&unit->lock);
 }
 
 static bool is_drained(const struct nrt_unit *unit, nrta_seq_t last)
@@ -318,16 +338,17 @@ static void collect_first(struct nrt_unit *unit)
 	pthread_mutex_lock(&unit->lock);
 	retire(unit, request);
 	wake(unit);
-	if (waited) {
-		wake_drained(unit);
-		return;
-	}
-	/* There is one worker for the unit at a time. */
-	unit->ending = seq;
+	/* That of a worker; there is one for the unit at a time. */
+	if (!waited)
+		unit->ending = seq;
 	pthread_mutex_unlock(&unit->lock);
-	request->ops->done(request);
+	/* Who has waited for its tensors finds it completed. */
+	nrt_order_leave(&unit->units->order, &request->ticket);
+	if (!waited)
+		request->ops->done(request);
 	pthread_mutex_lock(&unit->lock);
-	unit->ending = 0;
+	if (!waited)
+		unit->ending = 0;
 	wake_drained(unit);
 }
 
@@ -381,13 +402,32 @@ void nrt_units_free(struct nrt_units *units)
 		pthread_cond_destroy(&units->units[i].changed);
 		pthread_mutex_destroy(&units->units[i].lock);
 	}
+	nrt_order_fini(&units->order);
 	free(units);
 }
 
-/* With the lock. */
+/* The request gets its places in the unit and in the order of tensors at once. */
+static void lock_for(struct nrt_unit *unit, const struct nrt_request *request)
+{
+	if (request->ticket.nr)
+		pthread_mutex_lock(&unit->units->order.lock);
+	pthread_mutex_lock(&unit->lock);
+}
+
+static void unlock_order(struct nrt_unit *unit, const struct nrt_request *request)
+{
+	if (request->ticket.nr)
+		pthread_mutex_unlock(&unit->units->order.lock);
+}
+
+/* With both locks. */
 static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
 {
 	request->collected = false;
+	request->ticket.lane = unit;
+	request->ticket.turn = turned;
+	request->ticket.arg = unit;
+	nrt_order_add(&request->ticket);
 	unit->nr++;
 	if (!request->waited)
 		unit->nr_unwaited++;
@@ -427,10 +467,12 @@ NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
 	NRT_STATUS status;
 
 	request->waited = false;
-	pthread_mutex_lock(&unit->lock);
+	lock_for(unit, request);
 	status = check_room(unit, error);
-	if (!status) {
+	if (!status)
 		enqueue(unit, request);
+	unlock_order(unit, request);
+	if (!status) {
 		*seq = request->seq;
 		begin(unit, request);
 	}
@@ -441,8 +483,9 @@ NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,
 NRT_STATUS nrt_unit_run(struct nrt_unit *unit, struct nrt_request *request)
 {
 	request->waited = true;
-	pthread_mutex_lock(&unit->lock);
+	lock_for(unit, request);
 	enqueue(unit, request);
+	unlock_order(unit, request);
 	while (!request->collected) {
 		if (unit->waiting.head == request && can_start(unit))
 			start_first(unit);

@@ -13,6 +13,10 @@
  * Whoever scheduled a request and waits for it starts and collects it in his own thread.
  * For the others the process has workers (exec/workers.h), which all units share.
  *
+ * A request that uses tensors has a ticket (object/order.h). It is started when all earlier ones
+ * that touch the same bytes have been collected, but for those of its own unit, which are before
+ * it anyway. A request that waits for its turn holds up those behind it in its unit.
+ *
  * No lock is held during a step of a request.
  */
 #ifndef LIBNRT_EXEC_UNIT_H
@@ -24,6 +28,7 @@
 
 #include "base/error.h"
 #include "exec/tracker.h"
+#include "object/order.h"
 
 /*
  * Requests that nobody waits for and that are not collected yet; and how many of all are
@@ -62,9 +67,10 @@ struct nrt_request_ops {
  * @waited: its owner does the steps
  * @collected: all steps are done; under the lock of the unit
  * @tracker: who wants to know of a failure, or NULL
+ * @ticket: bytes of tensors that it uses, with nrt_ticket_use(); the rest is the unit's
  * @error: status, and why
  *
- * The caller sets what is not the unit's: @ops, @quick, @alone, @tracker.
+ * The caller sets what is not the unit's: @ops, @quick, @alone, @tracker, @ticket.
  */
 struct nrt_request {
 	struct nrt_request *next;
@@ -76,6 +82,7 @@ struct nrt_request {
 	bool waited;
 	bool collected;
 	struct nrt_tracker *tracker;
+	struct nrt_ticket ticket;
 	struct nrt_error error;
 };
 
@@ -84,6 +91,9 @@ struct nrt_units *nrt_units_new(unsigned int cores);
 
 /* From now on nothing is started any more. Requests under way end as their device says. */
 void nrt_units_cancel(struct nrt_units *units);
+
+/* The order of the tensors that requests use, for work on them that is no request. */
+struct nrt_order *nrt_units_order(struct nrt_units *units);
 
 /* After nrt_units_cancel(), when the device has ended all: wait for the workers. */
 void nrt_units_free(struct nrt_units *units);

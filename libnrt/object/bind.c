@@ -114,11 +114,13 @@ static struct nrt_binding *take_binding(struct nrt_model *model)
 	if (!binding)
 		return NULL;
 	binding->spans = calloc(nr, sizeof(*binding->spans));
+	binding->uses = calloc(nr, sizeof(*binding->uses));
 	binding->places = calloc(nr, sizeof(*binding->places));
 	binding->staging = calloc(nr, sizeof(struct nrt_bo *));
-	if (binding->spans && binding->places && binding->staging)
+	if (binding->spans && binding->uses && binding->places && binding->staging)
 		return binding;
 	free(binding->spans);
+	free(binding->uses);
 	free(binding->places);
 	free(binding->staging);
 	free(binding);
@@ -164,22 +166,15 @@ NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,
 	return NRT_SUCCESS;
 }
 
-void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding)
+void nrt_binding_use(const struct nrt_model *model, struct nrt_binding *binding,
+		     struct nrt_ticket *ticket)
 {
 	size_t i;
 
+	ticket->uses = binding->uses;
 	for (i = 0; i < model->neff->nr_ios; i++)
-		if (binding->spans[i].storage)
-			nrt_storage_busy(binding->spans[i].storage);
-}
-
-void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding)
-{
-	size_t i;
-
-	for (i = 0; i < model->neff->nr_ios; i++)
-		if (binding->spans[i].storage)
-			nrt_storage_idle(binding->spans[i].storage);
+		nrt_span_use(&binding->spans[i], 0, binding->spans[i].size,
+			     model->neff->ios[i]->type == NEFF_VAR_OUTPUT, ticket);
 }
 
 static bool is_staged(const struct nrt_binding *binding, size_t i)

@@ -17,6 +17,7 @@ static void free_binding(struct nrt_binding *binding, size_t nr_ios)
 		nrt_bo_put(binding->staging[i]);
 	free(binding->staging);
 	free(binding->places);
+	free(binding->uses);
 	free(binding->spans);
 	free(binding);
 }

@@ -32,6 +32,7 @@ struct nrt_place {
  * struct nrt_binding - the tensors of an execution, in the order of neff.ios
  * @next: list of those that nobody uses
  * @spans: of the tensors
+ * @uses: room for the ticket of the request
  * @places: where the device finds them: their storage, or @staging
  * @staging: copies on the device of what it cannot reach; kept for the next execution
  * @copies: some tensor is staged
@@ -39,6 +40,7 @@ struct nrt_place {
 struct nrt_binding {
 	struct nrt_binding *next;
 	struct nrt_span *spans;
+	struct nrt_use *uses;
 	struct nrt_place *places;
 	struct nrt_bo **staging;
 	bool copies;
@@ -170,9 +172,9 @@ NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding
 			    struct nrt_error *error);
 void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding);
 
-/* An asynchronous request begins to use the tensors; it does not use them any more. */
-void nrt_binding_busy(struct nrt_model *model, struct nrt_binding *binding);
-void nrt_binding_idle(struct nrt_model *model, struct nrt_binding *binding);
+/* The request with @ticket uses the tensors. */
+void nrt_binding_use(const struct nrt_model *model, struct nrt_binding *binding,
+		     struct nrt_ticket *ticket);
 
 /* The views of the parts show @binding. With nrt_vcore_lock(). */
 void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding);

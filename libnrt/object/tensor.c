@@ -322,27 +322,11 @@ NRT_STATUS nrt_span_fill(const struct nrt_span *span, size_t offset, int value, 
 	return status;
 }
 
-void nrt_storage_busy(struct nrt_storage *storage)
+void nrt_span_use(const struct nrt_span *span, size_t offset, size_t size, bool writes,
+		  struct nrt_ticket *ticket)
 {
-	pthread_mutex_lock(&storage->lock);
-	storage->busy++;
-	pthread_mutex_unlock(&storage->lock);
-}
-
-void nrt_storage_idle(struct nrt_storage *storage)
-{
-	pthread_mutex_lock(&storage->lock);
-	if (!--storage->busy)
-		pthread_cond_broadcast(&storage->changed);
-	pthread_mutex_unlock(&storage->lock);
-}
-
-void nrt_storage_wait_idle(struct nrt_storage *storage)
-{
-	pthread_mutex_lock(&storage->lock);
-	while (storage->busy)
-		pthread_cond_wait(&storage->changed, &storage->lock);
-	pthread_mutex_unlock(&storage->lock);
+	if (span->storage)
+		nrt_ticket_use(ticket, &span->storage->line, span->offset + offset, size, writes);
 }
 
 void nrt_storage_complete(struct nrt_storage *storage)

@@ -12,6 +12,7 @@
 #include <nrt/nrt.h>
 
 #include "hw/machine.h"
+#include "object/order.h"
 
 /**
  * struct nrt_storage - memory that tensors share
@@ -22,9 +23,9 @@
  * @memory: VIRTUAL: host memory
  * @owned: @memory is the library's
  * @size: bytes
+ * @line: who uses it or will, under the lock of the order
  * @lock: protects what follows
  * @changed: what follows changed; its clock is CLOCK_MONOTONIC
- * @busy: asynchronous requests that use it and have not ended
  * @completions: executions that wrote to it as an output and ended
  */
 struct nrt_storage {
@@ -35,9 +36,9 @@ struct nrt_storage {
 	uint8_t *memory;
 	bool owned;
 	size_t size;
+	struct nrt_line line;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned int busy;
 	uint64_t completions;
 };
 
@@ -105,10 +106,9 @@ NRT_STATUS nrt_span_fill(const struct nrt_span *span, size_t offset, int value, 
 NRT_STATUS nrt_span_check_copy(const struct nrt_span *from, const struct nrt_span *to,
 			       struct nrt_error *error);
 
-/* An asynchronous request uses it; it does not any more; wait until no one does. */
-void nrt_storage_busy(struct nrt_storage *storage);
-void nrt_storage_idle(struct nrt_storage *storage);
-void nrt_storage_wait_idle(struct nrt_storage *storage);
+/* @ticket uses those bytes of the span, too; a span without storage has none. */
+void nrt_span_use(const struct nrt_span *span, size_t offset, size_t size, bool writes,
+		  struct nrt_ticket *ticket);
 
 /* An execution that wrote to it ended. */
 void nrt_storage_complete(struct nrt_storage *storage);
