@@ -237,20 +237,21 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		goto fail;
 	if (nrt_streams_init(&state->streams, machine->nr_vcores, error))
 		goto fail;
-	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_machine_total(machine), error))
-		goto fail_streams;
 	state->units = nrt_units_new(machine->nr_vcores);
 	if (!state->units) {
 		nrt_error_memory(error);
-		goto fail_sendrecv;
+		goto fail_streams;
 	}
+	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_units_order(state->units),
+			      nrt_machine_total(machine), error))
+		goto fail_units;
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
 	nrt_meetings_init(&state->meetings);
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
-fail_sendrecv:
-	nrt_sendrecv_fini(&state->sendrecv);
+fail_units:
+	nrt_units_free(state->units);
 fail_streams:
 	nrt_streams_fini(&state->streams);
 fail:

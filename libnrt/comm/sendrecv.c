@@ -43,6 +43,7 @@ struct nrt_endpoint {
  * @handle: its own
  * @endpoint: where it is in a list; NULL: that was closed
  * @span, @offset, @length: bytes
+ * @matched: the other side has brought its request, too
  * @done: it has ended
  * @moved: bytes
  * @error: how
@@ -54,15 +55,31 @@ struct nrt_message {
 	struct nrt_span span;
 	size_t offset;
 	size_t length;
+	bool matched;
 	bool done;
 	size_t moved;
 	struct nrt_error error;
 };
 
+/**
+ * struct pair - requests of both sides that fit together
+ * @from, @to: with a reference of each; NULL: there is no pair
+ * @uses, @ticket, @turned: their place in the order of tensors
+ */
+struct pair {
+	struct nrt_message *from;
+	struct nrt_message *to;
+	struct nrt_use uses[2];
+	struct nrt_ticket ticket;
+	pthread_cond_t turned;
+};
+
 NRT_STATUS nrt_sendrecv_init(struct nrt_sendrecv *sendrecv, struct nrt_handles *handles,
-			     unsigned int nr_cores, struct nrt_error *error)
+			     struct nrt_order *order, unsigned int nr_cores,
+			     struct nrt_error *error)
 {
 	sendrecv->handles = handles;
+	sendrecv->order = order;
 	sendrecv->endpoints = NULL;
 	sendrecv->nr_cores = nr_cores;
 	sendrecv->cores = calloc(nr_cores, sizeof(*sendrecv->cores));
@@ -345,27 +362,52 @@ static struct nrt_message *first_waiting(const struct nrt_endpoint *endpoint)
 {
 	struct nrt_message *message = endpoint->messages;
 
-	while (message && message->done)
+	while (message && message->matched)
 		message = message->next;
 	return message;
 }
 
-/* Move what both sides have brought. */
-static void match(struct nrt_endpoint *endpoint)
+/*
+ * The oldest requests of both sides that have no partner get one. Their tensors get their places
+ * now, so that pairs are moved in their order whichever thread does it.
+ */
+static void match(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *endpoint, struct pair *pair)
 {
 	struct nrt_endpoint *sender = endpoint->sends ? endpoint : endpoint->mate;
-	struct nrt_endpoint *receiver = sender->mate;
 	struct nrt_message *from = first_waiting(sender);
-	struct nrt_message *to = first_waiting(receiver);
+	struct nrt_message *to = first_waiting(sender->mate);
 
 	if (!from || !to)
 		return;
-	from->error.status = move(from, to, &from->error);
-	to->error = from->error;
+	from->matched = true;
+	to->matched = true;
+	pair->from = nrt_handle_get(sendrecv->handles, NRT_KIND_MESSAGE, from->handle);
+	pair->to = nrt_handle_get(sendrecv->handles, NRT_KIND_MESSAGE, to->handle);
+	pair->ticket.uses = pair->uses;
+	nrt_span_use(&from->span, from->offset, from->length, false, &pair->ticket);
+	nrt_span_use(&to->span, to->offset, to->length, true, &pair->ticket);
+	nrt_order_join(sendrecv->order, &pair->ticket, &pair->turned);
+}
+
+/* Without the lock. */
+static void move_pair(struct nrt_sendrecv *sendrecv, struct pair *pair)
+{
+	struct nrt_message *from = pair->from, *to = pair->to;
+	struct nrt_error error;
+
+	nrt_order_wait(sendrecv->order, &pair->ticket);
+	error.status = move(from, to, &error);
+	nrt_order_leave(sendrecv->order, &pair->ticket);
+	pthread_mutex_lock(&sendrecv->lock);
+	from->error = error;
+	to->error = error;
 	from->moved = from->length;
 	to->moved = from->length;
 	from->done = true;
 	to->done = true;
+	pthread_mutex_unlock(&sendrecv->lock);
+	nrt_handle_put(sendrecv->handles, from->handle);
+	nrt_handle_put(sendrecv->handles, to->handle);
 }
 
 static NRT_STATUS check_endpoint(const struct nrt_endpoint *endpoint, bool sends,
@@ -382,8 +424,9 @@ static NRT_STATUS check_endpoint(const struct nrt_endpoint *endpoint, bool sends
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS add_message(struct nrt_endpoint *endpoint, bool sends,
-			      struct nrt_message *message, struct nrt_error *error)
+static NRT_STATUS add_message(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *endpoint,
+			      bool sends, struct nrt_message *message, struct pair *pair,
+			      struct nrt_error *error)
 {
 	struct nrt_message **link = &endpoint->messages;
 
@@ -394,7 +437,7 @@ static NRT_STATUS add_message(struct nrt_endpoint *endpoint, bool sends,
 	*link = message;
 	message->endpoint = endpoint;
 	endpoint->nr++;
-	match(endpoint);
+	match(sendrecv, endpoint, pair);
 	return NRT_SUCCESS;
 }
 
@@ -410,6 +453,7 @@ NRT_STATUS nrt_message_new(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *e
 			   void **handle, struct nrt_error *error)
 {
 	struct nrt_message *message = calloc(1, sizeof(*message));
+	struct pair pair = { .from = NULL };
 	void *made = NULL;
 	NRT_STATUS status;
 
@@ -425,12 +469,14 @@ NRT_STATUS nrt_message_new(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *e
 	message->offset = offset;
 	message->length = length;
 	pthread_mutex_lock(&sendrecv->lock);
-	status = add_message(endpoint, sends, message, error);
+	status = add_message(sendrecv, endpoint, sends, message, &pair, error);
 	pthread_mutex_unlock(&sendrecv->lock);
 	if (status)
 		nrt_handle_close(sendrecv->handles, NRT_KIND_MESSAGE, made, false);
 	else
 		*handle = made;
+	if (pair.from)
+		move_pair(sendrecv, &pair);
 	return status;
 }
 

@@ -3,7 +3,8 @@
  * Tensors that one core sends and another one receives; both are cores of this process.
  *
  * An endpoint is a side of a connection. Requests of both sides wait in their order, and the
- * thread that brings the second one of a pair moves the bytes.
+ * thread that brings the second one of a pair moves the bytes, when it is the turn of both
+ * tensors.
  */
 #ifndef LIBNRT_COMM_SENDRECV_H
 #define LIBNRT_COMM_SENDRECV_H
@@ -21,13 +22,15 @@ struct nrt_message;
 /**
  * struct nrt_sendrecv - what the cores of the process send and receive
  * @handles: of endpoints and requests
- * @lock: protects the rest, and all endpoints and requests; also held while bytes are moved
+ * @order: of tensors
+ * @lock: protects the rest, and all endpoints and requests; not held while bytes are moved
  * @cores: by number in the machine: enum core_state
  * @nr_cores: elements of @cores
  * @endpoints: list
  */
 struct nrt_sendrecv {
 	struct nrt_handles *handles;
+	struct nrt_order *order;
 	pthread_mutex_t lock;
 	uint8_t *cores;
 	unsigned int nr_cores;
@@ -36,7 +39,8 @@ struct nrt_sendrecv {
 
 /* For a machine with @nr_cores cores. */
 NRT_STATUS nrt_sendrecv_init(struct nrt_sendrecv *sendrecv, struct nrt_handles *handles,
-			     unsigned int nr_cores, struct nrt_error *error);
+			     struct nrt_order *order, unsigned int nr_cores,
+			     struct nrt_error *error);
 /* Nobody uses it any more: ends all. */
 void nrt_sendrecv_fini(struct nrt_sendrecv *sendrecv);
 

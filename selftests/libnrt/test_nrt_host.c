@@ -265,6 +265,7 @@ FIXTURE_SETUP(pair)
 
 	if (rig_chips() < 2)
 		SKIP(return, "needs two chips");
+	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
 	self->to_core = variant->other_chip ? (int)cores - 1 : 1;
@@ -351,6 +352,65 @@ TEST_F(pair, in_order)
 	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->to, self->back, 0, 400));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, memcmp(self->back + i * 100, self->data + (3 - i) * 100, 100));
+}
+
+/* A thread that sends what an execution still writes, and receives it itself. */
+struct sender {
+	nrt_async_sendrecv_comm_t *send;
+	nrt_async_sendrecv_comm_t *recv;
+	nrt_tensor_t *from;
+	nrt_tensor_t *to;
+	nrt_async_sendrecv_request_t *sent;
+	nrt_async_sendrecv_request_t *received;
+	atomic_bool begun;
+	bool good;
+};
+
+static void *send_to_itself(void *arg)
+{
+	struct sender *sender = arg;
+
+	sender->good = !nrt_async_sendrecv_send_tensor(sender->from, 0, PROGRAM_BYTES,
+						       sender->send, &sender->sent);
+	atomic_store(&sender->begun, true);
+	sender->good &= !nrt_async_sendrecv_recv_tensor(sender->to, 0, PROGRAM_BYTES,
+							sender->recv, &sender->received);
+	return NULL;
+}
+
+/* It waits for its turn, and holds up nobody meanwhile. */
+TEST_F(pair, send_what_is_being_written)
+{
+	struct sender sender = { .send = self->send, .recv = self->recv, .to = self->to };
+	bool done = false, completed = true;
+	struct rig stuck;
+	pthread_t thread;
+	nrta_seq_t seq;
+	size_t size;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&stuck, program_stuck(), 0, 0, 0));
+	sender.from = stuck.y;
+	rig_catch();
+	ASSERT_EQ(NRT_SUCCESS, nrta_execute_schedule(stuck.model, stuck.inputs,
+						     stuck.outputs, 0, NULL, &seq));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, send_to_itself, &sender));
+	while (!atomic_load(&sender.begun))
+		usleep(100);
+	usleep(50000);
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(sender.sent, &done, &size));
+	EXPECT_FALSE(done);
+	EXPECT_EQ(NRT_SUCCESS, nrta_is_completed(seq, &completed));
+	EXPECT_FALSE(completed);
+	pthread_join(thread, NULL);
+	EXPECT_EQ(NRT_SUCCESS, nrta_is_completed(seq, &completed));
+	EXPECT_TRUE(completed);
+	EXPECT_TRUE(sender.good);
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_test_request(sender.received, &done, &size));
+	EXPECT_TRUE(done);
+	EXPECT_EQ(PROGRAM_BYTES, size);
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_drain_queued_execs(0));
+	rig_caught();
+	rig_unload(&stuck);
 }
 
 TEST_F(pair, mistakes)
