@@ -12,8 +12,7 @@ _Static_assert(sizeof(nrt_tensor_device_allocation_info_t) == 24, "public layout
 _Static_assert(sizeof(nrt_tensor_batch_op_t) == 24, "public layout");
 _Static_assert(sizeof(nrt_tensor_batch_t) == 24, "public layout");
 
-/* Slices in which a wait for a count looks whether nrt_close() has begun. */
-#define WAIT_SLICE_US	50000
+/* A wait for a count that has no limit says after that time what it waits for. */
 #define WAIT_WARN_US	30000000
 
 /* A handle for a new tensor, which is released on failure. */
@@ -446,30 +445,24 @@ static NRT_STATUS explain_count(const struct completion *wait, uint64_t seen,
 			     (long long)wait->timeout_us);
 }
 
-/* In slices: nrt_close() must not wait for a count that never comes. */
 static NRT_STATUS wait_count(struct nrt_state *state, struct nrt_storage *storage,
 			     const struct completion *wait, struct nrt_error *error)
 {
-	int64_t waited = 0, slice;
-	uint64_t seen;
+	bool endless = wait->timeout_us < 0;
+	uint64_t seen = nrt_storage_wait(&state->count_waits, storage,
+					 endless ? WAIT_WARN_US : wait->timeout_us, wait->count);
 
-	for (;;) {
-		slice = WAIT_SLICE_US;
-		if (wait->timeout_us >= 0 && wait->timeout_us - waited < slice)
-			slice = wait->timeout_us - waited;
-		seen = nrt_storage_wait(storage, slice, wait->count);
-		if (seen >= wait->count)
-			return NRT_SUCCESS;
-		waited += slice;
-		if (!nrt_is_ready(state))
-			return nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait");
-		if (wait->timeout_us >= 0 && waited >= wait->timeout_us)
-			return explain_count(wait, seen, error);
-		if (wait->timeout_us < 0 && waited == WAIT_WARN_US)
-			nrt_log(NRT_LOG_WARNING, wait->call,
-				"%llu of %llu executions wrote the tensor within 30 s",
-				(unsigned long long)seen, (unsigned long long)wait->count);
+	if (endless && seen < wait->count && nrt_is_ready(state)) {
+		nrt_log(NRT_LOG_WARNING, wait->call,
+			"%llu of %llu executions wrote the tensor within 30 s",
+			(unsigned long long)seen, (unsigned long long)wait->count);
+		seen = nrt_storage_wait(&state->count_waits, storage, -1, wait->count);
 	}
+	if (seen >= wait->count)
+		return NRT_SUCCESS;
+	if (!nrt_is_ready(state))
+		return nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait");
+	return explain_count(wait, seen, error);
 }
 
 static NRT_STATUS check_completion(struct nrt_state *state, struct nrt_tensor *tensor, void *arg,

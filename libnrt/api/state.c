@@ -245,6 +245,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_units_order(state->units),
 			      nrt_machine_total(machine), error))
 		goto fail_units;
+	nrt_count_waits_init(&state->count_waits);
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
 	nrt_meetings_init(&state->meetings);
@@ -281,6 +282,7 @@ static void take_down(struct nrt_state *state)
 	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
 		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
 	nrt_groups_fini(&state->groups);
+	nrt_count_waits_fini(&state->count_waits);
 	nrt_meetings_fini(&state->meetings);
 	nrt_sendrecv_fini(&state->sendrecv);
 	nrt_streams_fini(&state->streams);
@@ -295,6 +297,7 @@ static void close_locked(struct nrt_state *state)
 {
 	atomic_store(&state->phase, NRT_PHASE_CLOSING);
 	nrt_units_cancel(state->units);
+	nrt_count_waits_end(&state->count_waits);
 	nrt_groups_cancel(&state->groups);
 	nrt_meetings_cancel(&state->meetings);
 	nrt_machine_release(&state->machine);

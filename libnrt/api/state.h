@@ -37,6 +37,7 @@ enum nrt_phase {
  * @env: the environment at nrt_init(); with what follows while @phase is READY
  * @machine: chips and cores
  * @units: execution units of the cores
+ * @count_waits: who waits for executions that write to a tensor
  * @groups: groups of ranks
  * @meetings: of ranks, for work of the host
  * @sendrecv: tensors that cores send
@@ -58,6 +59,7 @@ struct nrt_state {
 	struct nrt_env env;
 	struct nrt_machine machine;
 	struct nrt_units *units;
+	struct nrt_count_waits count_waits;
 	struct nrt_groups groups;
 	struct nrt_meetings meetings;
 	struct nrt_sendrecv sendrecv;

@@ -9,6 +9,8 @@
 
 /* Piece of a fill that goes to the device at once. */
 #define FILL_BYTES	(1024 * 1024)
+/* Longest wait: a hundred years. */
+#define MAX_WAIT_S	(100ll * 365 * 24 * 3600)
 
 static void storage_put(struct nrt_storage *storage)
 {
@@ -344,11 +346,71 @@ void nrt_storage_reset(struct nrt_storage *storage)
 	pthread_mutex_unlock(&storage->lock);
 }
 
+/* Somebody who waits; in the list from begin to end. */
+struct nrt_count_wait {
+	struct nrt_count_wait *next;
+	struct nrt_count_wait *prev;
+	struct nrt_storage *storage;
+};
+
+void nrt_count_waits_init(struct nrt_count_waits *waits)
+{
+	pthread_mutex_init(&waits->lock, NULL);
+	waits->first = NULL;
+	atomic_init(&waits->ended, false);
+}
+
+void nrt_count_waits_fini(struct nrt_count_waits *waits)
+{
+	pthread_mutex_destroy(&waits->lock);
+}
+
+void nrt_count_waits_end(struct nrt_count_waits *waits)
+{
+	struct nrt_count_wait *wait;
+
+	pthread_mutex_lock(&waits->lock);
+	atomic_store(&waits->ended, true);
+	for (wait = waits->first; wait; wait = wait->next) {
+		/* With its lock, or it could miss this between its look and its sleep. */
+		pthread_mutex_lock(&wait->storage->lock);
+		pthread_cond_broadcast(&wait->storage->changed);
+		pthread_mutex_unlock(&wait->storage->lock);
+	}
+	pthread_mutex_unlock(&waits->lock);
+}
+
+static void count_wait_begin(struct nrt_count_waits *waits, struct nrt_count_wait *wait)
+{
+	pthread_mutex_lock(&waits->lock);
+	wait->prev = NULL;
+	wait->next = waits->first;
+	if (wait->next)
+		wait->next->prev = wait;
+	waits->first = wait;
+	pthread_mutex_unlock(&waits->lock);
+}
+
+static void count_wait_end(struct nrt_count_waits *waits, struct nrt_count_wait *wait)
+{
+	pthread_mutex_lock(&waits->lock);
+	if (wait->next)
+		wait->next->prev = wait->prev;
+	if (wait->prev)
+		wait->prev->next = wait->next;
+	else
+		waits->first = wait->next;
+	pthread_mutex_unlock(&waits->lock);
+}
+
 static struct timespec time_in(int64_t us)
 {
 	struct timespec time;
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
+	/* A program may ask for more than a clock can say. */
+	if (us / 1000000 > MAX_WAIT_S)
+		us = MAX_WAIT_S * 1000000ll;
 	time.tv_sec += us / 1000000;
 	time.tv_nsec += us % 1000000 * 1000;
 	if (time.tv_nsec >= 1000000000) {
@@ -358,16 +420,20 @@ static struct timespec time_in(int64_t us)
 	return time;
 }
 
-uint64_t nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count)
+uint64_t nrt_storage_wait(struct nrt_count_waits *waits, struct nrt_storage *storage,
+			  int64_t timeout_us, uint64_t count)
 {
-	struct timespec until = time_in(timeout_us);
+	struct timespec until = time_in(timeout_us < 0 ? INT64_MAX : timeout_us);
+	struct nrt_count_wait wait = { .storage = storage };
 	uint64_t seen;
 	int ret = 0;
 
+	count_wait_begin(waits, &wait);
 	pthread_mutex_lock(&storage->lock);
-	while (storage->completions < count && ret != ETIMEDOUT)
+	while (storage->completions < count && !atomic_load(&waits->ended) && ret != ETIMEDOUT)
 		ret = pthread_cond_timedwait(&storage->changed, &storage->lock, &until);
 	seen = storage->completions;
 	pthread_mutex_unlock(&storage->lock);
+	count_wait_end(waits, &wait);
 	return seen;
 }

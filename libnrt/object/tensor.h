@@ -112,8 +112,33 @@ void nrt_span_use(const struct nrt_span *span, size_t offset, size_t size, bool 
 
 /* An execution that wrote to it ended. */
 void nrt_storage_complete(struct nrt_storage *storage);
-/* Wait until @count have, at most @timeout_us; how many have. */
-uint64_t nrt_storage_wait(struct nrt_storage *storage, int64_t timeout_us, uint64_t count);
 void nrt_storage_reset(struct nrt_storage *storage);
+
+struct nrt_count_wait;
+
+/**
+ * struct nrt_count_waits - who waits for a number of executions to have written to storage
+ * @lock: protects @first; taken before that of a storage
+ * @first: those who wait
+ * @ended: nobody is to wait any more
+ */
+struct nrt_count_waits {
+	pthread_mutex_t lock;
+	struct nrt_count_wait *first;
+	atomic_bool ended;
+};
+
+void nrt_count_waits_init(struct nrt_count_waits *waits);
+void nrt_count_waits_fini(struct nrt_count_waits *waits);
+
+/* From now on nrt_storage_wait() returns at once. */
+void nrt_count_waits_end(struct nrt_count_waits *waits);
+
+/*
+ * Wait until @count executions have written to it, at most @timeout_us (negative: for ever), or
+ * until the waits are ended; how many have.
+ */
+uint64_t nrt_storage_wait(struct nrt_count_waits *waits, struct nrt_storage *storage,
+			  int64_t timeout_us, uint64_t count);
 
 #endif /* LIBNRT_OBJECT_TENSOR_H */

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "rig.h"
@@ -567,6 +568,53 @@ TEST_F(async, output_completion)
 	EXPECT_EQ(NRT_INVALID, nrt_tensor_check_output_completion(NULL, 0, 1));
 	EXPECT_EQ(NRT_INVALID, nrt_tensor_reset_output_completion(NULL));
 	rig_caught();
+}
+
+/* A wait for a count sleeps until there is news. */
+TEST_F(async, output_completion_sleeps)
+{
+	struct rusage before, after;
+
+	rig_catch();
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &before));
+	EXPECT_EQ(NRT_TIMEOUT, nrt_tensor_check_output_completion(self->rig.y, 1000000, 1));
+	ASSERT_EQ(0, getrusage(RUSAGE_THREAD, &after));
+	rig_caught();
+	EXPECT_GT(10, after.ru_nvcsw - before.ru_nvcsw);
+}
+
+static void *wait_for_count(void *arg)
+{
+	NRT_STATUS *status = arg;
+	nrt_tensor_t *tensor;
+
+	*status = NRT_FAILURE;
+	if (!nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_VIRTUAL, -1, 64, "t", &tensor))
+		*status = nrt_tensor_check_output_completion(tensor, -1, 1);
+	nrt_tensor_free(&tensor);
+	return NULL;
+}
+
+/* nrt_close() ends waits that have no limit. */
+TEST_F(async, close_ends_counts)
+{
+	NRT_STATUS status[4];
+	pthread_t threads[4];
+	unsigned int i;
+
+	rig_unload(&self->rig);
+	nrta_error_tracker_destroy(self->tracker);
+	self->ready = false;
+	rig_catch();
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, wait_for_count, &status[i]));
+	usleep(100000);
+	nrt_close();
+	for (i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (i = 0; i < 4; i++)
+		EXPECT_TRUE(status[i] == NRT_CLOSED || status[i] == NRT_FAILURE);
+	EXPECT_TRUE(rig_has(rig_caught(), "nrt_close() ended the wait"));
 }
 
 /* A thread that executes a model of all, in both ways. */
