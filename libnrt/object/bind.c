@@ -7,6 +7,9 @@
 
 #include "object/model.h"
 
+/* Bindings with staging that a model keeps while nobody uses them. */
+#define KEEP_STAGED	4
+
 static NRT_STATUS explain_missing(const struct neff_var *var, struct nrt_set *set,
 				  struct nrt_error *error)
 {
@@ -66,6 +69,7 @@ static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *bindi
 	    nrt_bo_create(core->device, span->size, DRM_NEURON_BO_HBM, core->stack,
 			  DRM_NEURON_CATEGORY_DMA_BUFFERS, &binding->staging[i], error))
 		return error->status;
+	binding->staged = true;
 	binding->places[i] = (struct nrt_place){ binding->staging[i], 0 };
 	return NRT_SUCCESS;
 }
@@ -82,6 +86,24 @@ static NRT_STATUS bind_io(struct nrt_model *model, struct nrt_handles *handles,
 		return get_staging(model, binding, i, error);
 	binding->places[i] = (struct nrt_place){ span->storage->bo, span->offset };
 	return NRT_SUCCESS;
+}
+
+/* Its staging goes at once, also when a core still shows it. */
+static void binding_free(struct nrt_binding *binding, size_t nr_ios)
+{
+	size_t i;
+
+	for (i = 0; i < nr_ios; i++) {
+		if (!binding->staging[i])
+			continue;
+		nrt_bo_forget(binding->staging[i]);
+		nrt_bo_put(binding->staging[i]);
+	}
+	free(binding->staging);
+	free(binding->places);
+	free(binding->uses);
+	free(binding->spans);
+	free(binding);
 }
 
 /*
@@ -119,17 +141,33 @@ static struct nrt_binding *take_binding(struct nrt_model *model)
 	binding->staging = calloc(nr, sizeof(struct nrt_bo *));
 	if (binding->spans && binding->uses && binding->places && binding->staging)
 		return binding;
-	free(binding->spans);
-	free(binding->uses);
-	free(binding->places);
-	free(binding->staging);
-	free(binding);
+	binding_free(binding, 0);
 	return NULL;
+}
+
+/* With the lock of the model: the oldest one with staging, if there are more than are kept. */
+static struct nrt_binding *take_surplus(struct nrt_model *model)
+{
+	struct nrt_binding **link, *binding, **oldest = NULL;
+	unsigned int nr = 0;
+
+	for (link = &model->bindings; *link; link = &(*link)->next) {
+		if (!(*link)->staged)
+			continue;
+		nr++;
+		oldest = oldest ? oldest : link;
+	}
+	if (nr <= KEEP_STAGED)
+		return NULL;
+	binding = *oldest;
+	*oldest = binding->next;
+	return binding;
 }
 
 void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 {
 	struct nrt_binding **link = &model->bindings;
+	struct nrt_binding *surplus;
 	size_t i;
 
 	if (!binding)
@@ -142,7 +180,20 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 		link = &(*link)->next;
 	binding->next = NULL;
 	*link = binding;
+	surplus = take_surplus(model);
 	pthread_mutex_unlock(&model->lock);
+	if (surplus)
+		binding_free(surplus, model->neff->nr_ios);
+}
+
+void nrt_bindings_free(struct nrt_model *model)
+{
+	while (model->bindings) {
+		struct nrt_binding *binding = model->bindings;
+
+		model->bindings = binding->next;
+		binding_free(binding, model->neff->nr_ios);
+	}
 }
 
 NRT_STATUS nrt_bind(struct nrt_model *model, struct nrt_handles *handles,

@@ -9,29 +9,6 @@
 /* Of the archive in a NEFF, unpacked. */
 #define MAX_UNPACKED_BYTES	(64ull << 30)
 
-static void free_binding(struct nrt_binding *binding, size_t nr_ios)
-{
-	size_t i;
-
-	for (i = 0; binding->staging && i < nr_ios; i++)
-		nrt_bo_put(binding->staging[i]);
-	free(binding->staging);
-	free(binding->places);
-	free(binding->uses);
-	free(binding->spans);
-	free(binding);
-}
-
-static void free_bindings(struct nrt_model *model)
-{
-	while (model->bindings) {
-		struct nrt_binding *binding = model->bindings;
-
-		model->bindings = binding->next;
-		free_binding(binding, model->neff->nr_ios);
-	}
-}
-
 static void drop_peers(struct nrt_part *part)
 {
 	size_t i;
@@ -70,7 +47,7 @@ void nrt_model_release(struct nrt_model *model)
 	if (model->vcore)
 		nrt_machine_leave_vcore(model->machine, model->vcore);
 	if (model->neff)
-		free_bindings(model);
+		nrt_bindings_free(model);
 	neff_free(model->neff);
 	pthread_cond_destroy(&model->untraced);
 	pthread_mutex_destroy(&model->lock);

@@ -34,7 +34,9 @@ struct nrt_place {
  * @spans: of the tensors
  * @uses: room for the ticket of the request
  * @places: where the device finds them: their storage, or @staging
- * @staging: copies on the device of what it cannot reach; kept for the next execution
+ * @staging: copies on the device of what it cannot reach; a few bindings keep them for the next
+ *	execution
+ * @staged: it has some @staging
  * @copies: some tensor is staged
  */
 struct nrt_binding {
@@ -43,6 +45,7 @@ struct nrt_binding {
 	struct nrt_use *uses;
 	struct nrt_place *places;
 	struct nrt_bo **staging;
+	bool staged;
 	bool copies;
 };
 
@@ -171,6 +174,9 @@ NRT_STATUS nrt_bind_inputs(struct nrt_model *model, struct nrt_binding *binding,
 NRT_STATUS nrt_bind_outputs(struct nrt_model *model, struct nrt_binding *binding,
 			    struct nrt_error *error);
 void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding);
+
+/* The model goes, and nobody uses a binding: free them all. */
+void nrt_bindings_free(struct nrt_model *model);
 
 /* The request with @ticket uses the tensors. */
 void nrt_binding_use(const struct nrt_model *model, struct nrt_binding *binding,

@@ -186,6 +186,37 @@ TEST_F(async, host_tensors)
 	EXPECT_TRUE(becomes_completed(seq));
 }
 
+/* A model keeps little of what it needs to copy tensors, however many are under way. */
+TEST_F(async, copies_are_given_back)
+{
+	const size_t page = 4096;
+	struct pair pairs[NR_PAIRS];
+	struct rig stuck;
+	nrta_seq_t seq = 0;
+	unsigned int i;
+	size_t used;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&stuck, program_stuck(), 0, 0, 0));
+	for (i = 0; i < NR_PAIRS; i++)
+		ASSERT_EQ(NRT_SUCCESS, pair_make(&pairs[i], NRT_TENSOR_PLACEMENT_VIRTUAL, 0));
+	used = rig_memory(0);
+	rig_catch();
+	/* All of them wait behind it, with their copies. */
+	ASSERT_EQ(NRT_SUCCESS, nrta_execute_schedule(stuck.model, stuck.inputs, stuck.outputs, 0,
+						     NULL, &seq));
+	for (i = 0; i < NR_PAIRS; i++)
+		ASSERT_EQ(NRT_SUCCESS, schedule(self->rig.model, &pairs[i], self->tracker, &seq));
+	EXPECT_EQ(used + NR_PAIRS * 2 * page, rig_memory(0));
+	EXPECT_TRUE(becomes_completed(seq));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_drain_queued_execs(0));
+	rig_caught();
+	EXPECT_EQ(0, nr_errors(self->tracker));
+	EXPECT_TRUE(rig_memory_becomes(0, used + 4 * 2 * page));
+	for (i = 0; i < NR_PAIRS; i++)
+		pair_free(&pairs[i]);
+	rig_unload(&stuck);
+}
+
 /* The output of one request is the input of the next one, in memory that is copied. */
 TEST_F(async, chain_over_host_tensors)
 {
