@@ -34,6 +34,39 @@ static void forget_in_child(void)
 	state->forks = forks;
 }
 
+/*
+ * A thread that is cancelled in the middle of a call would leave a request behind that lies on its
+ * stack, or a lock. So it is cancelled after the call.
+ */
+struct cancelling {
+	unsigned int calls;
+	int before;
+};
+
+static struct cancelling *cancelling(void)
+{
+	static _Thread_local struct cancelling cancelling;
+
+	return &cancelling;
+}
+
+/* A call begins, perhaps within another one. */
+static void hold_cancel(void)
+{
+	struct cancelling *thread = cancelling();
+
+	if (!thread->calls++)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread->before);
+}
+
+static void release_cancel(void)
+{
+	struct cancelling *thread = cancelling();
+
+	if (!--thread->calls)
+		pthread_setcancelstate(thread->before, NULL);
+}
+
 /* With the lock when it returns. An nrt_close() under way is over then. */
 static void lock_settled(struct nrt_state *state)
 {
@@ -42,14 +75,32 @@ static void lock_settled(struct nrt_state *state)
 		pthread_cond_wait(&state->left, &state->lock);
 }
 
+static void drop_user(struct nrt_state *state)
+{
+	if (atomic_fetch_sub(&state->users, 1) != 1 ||
+	    atomic_load(&state->phase) != NRT_PHASE_CLOSING)
+		return;
+	/* nrt_close() waits; it gave up the lock for that. */
+	pthread_mutex_lock(&state->lock);
+	pthread_cond_broadcast(&state->left);
+	pthread_mutex_unlock(&state->lock);
+}
+
+void nrt_leave(struct nrt_state *state)
+{
+	drop_user(state);
+	release_cancel();
+}
+
 struct nrt_state *nrt_enter_any(void)
 {
 	struct nrt_state *state = state_object();
 
+	hold_cancel();
 	atomic_fetch_add(&state->users, 1);
 	/* nrt_close() waits for callbacks before it takes anything away. */
 	while (atomic_load(&state->phase) == NRT_PHASE_CLOSING && !nrt_in_callback()) {
-		nrt_leave(state);
+		drop_user(state);
 		lock_settled(state);
 		pthread_mutex_unlock(&state->lock);
 		atomic_fetch_add(&state->users, 1);
@@ -67,28 +118,19 @@ struct nrt_state *nrt_enter(const char *call, NRT_STATUS *status)
 	struct nrt_state *state = state_object();
 	enum nrt_phase phase;
 
+	hold_cancel();
 	atomic_fetch_add(&state->users, 1);
 	phase = atomic_load(&state->phase);
 	if (phase == NRT_PHASE_READY) {
 		*status = NRT_SUCCESS;
 		return state;
 	}
-	nrt_leave(state);
+	drop_user(state);
 	*status = phase == NRT_PHASE_NEW ? NRT_UNINITIALIZED : NRT_CLOSED;
 	nrt_log(NRT_LOG_ERROR, call, "called %s",
 		*status == NRT_CLOSED ? "after nrt_close()" : "before nrt_init()");
+	release_cancel();
 	return NULL;
-}
-
-void nrt_leave(struct nrt_state *state)
-{
-	if (atomic_fetch_sub(&state->users, 1) != 1 ||
-	    atomic_load(&state->phase) != NRT_PHASE_CLOSING)
-		return;
-	/* nrt_close() waits; it gave up the lock for that. */
-	pthread_mutex_lock(&state->lock);
-	pthread_cond_broadcast(&state->left);
-	pthread_mutex_unlock(&state->lock);
 }
 
 void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
@@ -265,9 +307,11 @@ NRT_STATUS nrt_state_init(struct nrt_error *error)
 	struct nrt_state *state = state_object();
 	NRT_STATUS status;
 
+	hold_cancel();
 	lock_settled(state);
 	status = init_locked(state, error);
 	pthread_mutex_unlock(&state->lock);
+	release_cancel();
 	return status;
 }
 
@@ -314,10 +358,12 @@ void nrt_state_close(void)
 {
 	struct nrt_state *state = state_object();
 
+	hold_cancel();
 	lock_settled(state);
 	if (atomic_load(&state->phase) == NRT_PHASE_READY)
 		close_locked(state);
 	pthread_mutex_unlock(&state->lock);
+	release_cancel();
 }
 
 NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *handle, nrt_model_fn *fn, void *arg)
