@@ -39,7 +39,7 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @instance: write the public name of the machine, or what it calls itself, into @size bytes
  * @hbm_map: where all of an HBM stack is mapped, which it stays; NULL: that is not possible
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
- *	@wait, @post: as in drm/neuron_accel.h
+ *	@wait, @post, @dump: as in drm/neuron_accel.h
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
  * @bo_unmap: remove a mapping that @bo_map has made
@@ -72,6 +72,7 @@ struct nrt_backend {
 	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
+	int (*dump)(struct nrt_chip *chip, struct drm_neuron_dump *dump);
 };
 
 /* The DRM accel driver. */

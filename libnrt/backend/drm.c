@@ -187,6 +187,11 @@ static int drm_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 	return call(chip, DRM_IOCTL_NEURON_POST, post);
 }
 
+static int drm_dump(struct nrt_chip *chip, struct drm_neuron_dump *dump)
+{
+	return call(chip, DRM_IOCTL_NEURON_DUMP, dump);
+}
+
 const struct nrt_backend nrt_backend_drm = {
 	.name = "drm",
 	.has_dmabuf = true,
@@ -211,4 +216,5 @@ const struct nrt_backend nrt_backend_drm = {
 	.submit = drm_submit,
 	.wait = drm_wait,
 	.post = drm_post,
+	.dump = drm_dump,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "exec/compute.h"
+#include "exec/hang.h"
 #include "neuron/address.h"
 
 /*
@@ -120,24 +121,6 @@ static const struct neff_set *find_set(const struct nrt_part *part,
 	return NULL;
 }
 
-/* The assembler's line of the instruction that failed, as far as it can be had. */
-static void add_source_line(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
-			    char *text, size_t size)
-{
-	struct neuron_inst inst;
-	struct nrt_error ignored;
-	uint32_t line;
-
-	*text = '\0';
-	if (wait->pc >= part->graph->image_count[wait->source] ||
-	    nrt_bo_read(part->arena, part->code[wait->source] + wait->pc * sizeof(inst), &inst,
-			sizeof(inst), &ignored))
-		return;
-	line = le32toh(inst.debug);
-	if (line)
-		snprintf(text, size, ", source line %u", line);
-}
-
 static void describe_source(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
@@ -145,7 +128,7 @@ static void describe_source(const struct nrt_part *part, const struct drm_neuron
 	char line[32];
 
 	if (wait->source < NEURON_NR_ENGINES) {
-		add_source_line(part, wait, line, sizeof(line));
+		nrt_source_line(part, wait->source, wait->pc, line, sizeof(line));
 		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {
@@ -196,18 +179,19 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 		      struct nrt_error *error)
 {
 	const struct nrt_part *part = &model->parts[culprit(model, wait)];
-	char core[64], source[160], address[160];
+	char core[64], source[160], address[160], hang[NRT_HANG_TEXT];
 
 	wait += part - model->parts;
 	if (is_well(wait))
 		return NRT_SUCCESS;
 	*source = '\0';
 	*address = '\0';
+	nrt_hang_explain(model, wait - (part - model->parts), hang);
 	describe_core(model, part, core, sizeof(core));
 	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
 		describe_source(part, wait, source, sizeof(source));
 		describe_address(part, wait, address, sizeof(address));
 	}
-	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on %s: %s%s%s",
-			     model->neff->name, core, source, cause_text(wait), address);
+	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on %s: %s%s%s%s",
+			     model->neff->name, core, source, cause_text(wait), address, hang);
 }

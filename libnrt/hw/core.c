@@ -150,6 +150,26 @@ NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
 	return NRT_SUCCESS;
 }
 
+char *nrt_core_dump(struct nrt_core *core, uint64_t job)
+{
+	struct nrt_device *device = core->device;
+	struct drm_neuron_dump dump = { .claim = device->claim, .core = core->index };
+	uint32_t room;
+	char *text;
+
+	if (device->backend->dump(device->chip, &dump))
+		return NULL;
+	room = dump.size;
+	text = calloc(1, (size_t)room + 1);
+	if (!text)
+		return NULL;
+	dump.pointer = (uintptr_t)text;
+	if (!device->backend->dump(device->chip, &dump) && dump.job == job)
+		return text;
+	free(text);
+	return NULL;
+}
+
 /* With the core's lock: the table becomes empty. */
 static void clear_table(struct nrt_core *core)
 {

@@ -83,6 +83,9 @@ void nrt_view_show(struct nrt_view *view, size_t i, uint32_t index, uint32_t rig
 NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
 			 struct drm_neuron_job *args, struct nrt_error *error);
 
+/* What the core did when @job hung, as text for free(); NULL: nobody knows. */
+char *nrt_core_dump(struct nrt_core *core, uint64_t job);
+
 /* The core shows nothing of @view any more. */
 void nrt_core_drop(struct nrt_core *core, struct nrt_view *view);
 

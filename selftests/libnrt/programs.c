@@ -215,6 +215,21 @@ struct program program_stuck(void)
 	return finish(&b);
 }
 
+struct program program_waits(void)
+{
+	struct base b = begin("waits", 1);
+	struct neuron_inst *inst;
+
+	load(&b, b.x, X_BYTE);
+	/* One load posts once. */
+	inst = nb_wait(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.loaded, 2);
+	inst->debug = htole32(7);
+	nb_post(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.computed, 1);
+	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
+	store(&b);
+	return finish(&b);
+}
+
 /* "box" of the next rank gets x, then its semaphore "arrived" one more. */
 struct program program_push(void)
 {

@@ -48,6 +48,9 @@ struct program program_spin(void);
 /* Waits for a semaphore that nobody posts. */
 struct program program_stuck(void);
 
+/* The vector engine waits for two loads, and there is one; the sync engine waits for it. */
+struct program program_waits(void);
+
 /* y = x of the rank before: each rank pushes its x to its neighbour. */
 struct program program_push(void);
 

@@ -403,6 +403,31 @@ TEST_F_TIMEOUT(embedded, shorter_limit, LIMIT_S)
 
 /* --- errors --- */
 
+/* What is kept of a job that hung, until the next one or the end of the claim. */
+TEST_F_TIMEOUT(embedded, dump, LIMIT_S)
+{
+	char text[1024] = "";
+	struct drm_neuron_dump dump = { .claim = self->claim };
+	struct drm_neuron_wait_job job;
+	uint64_t id;
+
+	EXPECT_EQ(-ENOENT, BACKEND.dump(self->chip, &dump));
+	ASSERT_EQ(0, submit(self, 0, SPINS, 100, &id));
+	ASSERT_EQ(0, wait_for(self, 0, id, INT64_MAX, &job));
+	EXPECT_EQ(1, job.hang);
+	ASSERT_EQ(0, BACKEND.dump(self->chip, &dump));
+	EXPECT_EQ(id, dump.job);
+	ASSERT_LT(dump.size, sizeof(text));
+	dump.pointer = (uintptr_t)text;
+	ASSERT_EQ(0, BACKEND.dump(self->chip, &dump));
+	EXPECT_TRUE(strstr(text, "\nengine sync: pc 0 state running\n")) TH_LOG("%s", text);
+	dump.flags = DRM_NEURON_DUMP_MEMORY;
+	EXPECT_EQ(-EINVAL, BACKEND.dump(self->chip, &dump));
+	dump.flags = 0;
+	dump.core = 99;
+	EXPECT_EQ(-EINVAL, BACKEND.dump(self->chip, &dump));
+}
+
 TEST_F_TIMEOUT(embedded, errors, LIMIT_S)
 {
 	struct drm_neuron_grant grant = { .claim = self->claim, .core = 2, .count = 1 };

@@ -321,7 +321,23 @@ TEST_F_TIMEOUT(bad, stuck, 60)
 {
 	rig_catch();
 	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_stuck(), self->x, self->y));
-	expect_line("\"stuck\"|no progress");
+	expect_line("\"stuck\"|sync engine, pc 0, waits for|it is 0, which nothing in the model posts");
+	EXPECT_TRUE(still_works(self->x));
+}
+
+/* Who waits for what, what it is, and who should have posted it. */
+TEST_F_TIMEOUT(bad, waits, 60)
+{
+	const char *line;
+
+	rig_catch();
+	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_waits(), self->x, self->y));
+	line = rig_caught();
+	EXPECT_TRUE(one_line_with(line, "vector engine, pc 0, source line 7, waits for semaphore"));
+	EXPECT_TRUE(one_line_with(line, "to be 2 or more; it is 1, posted by queue \"q_in\" (tran"));
+	EXPECT_TRUE(one_line_with(line, "triggered by the sync engine); sync engine, pc 1, waits"));
+	EXPECT_TRUE(one_line_with(line, "it is 0, posted by the vector engine at pc 1"))
+		TH_LOG("%s", line);
 	EXPECT_TRUE(still_works(self->x));
 }
 
@@ -329,7 +345,7 @@ TEST_F_TIMEOUT(bad, spin, 60)
 {
 	rig_catch();
 	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_spin(), self->x, self->y));
-	expect_line("\"spin\"|NEURON_RT_EXEC_TIMEOUT");
+	expect_line("\"spin\"|NEURON_RT_EXEC_TIMEOUT|sync engine, pc 0, runs");
 	EXPECT_TRUE(still_works(self->x));
 }
 

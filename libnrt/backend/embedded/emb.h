@@ -10,6 +10,7 @@
  *	emb_core.c	claims, core resets
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
  *	emb_submit.c	what is submitted: checked, built, queued
+ *	emb_dump.c	what a core did whose job made no progress
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
@@ -214,6 +215,8 @@ struct emb_job {
  * @results: EMB_RESULTS places for those of jobs that have ended, the newest one at
  *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
+ * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL
+ * @dump_job: which job that was
  */
 struct emb_core {
 	struct nrt_chip *chip;
@@ -233,6 +236,9 @@ struct emb_core {
 	bool wedged;
 	struct emb_result **results;
 	uint64_t nr_results;
+	char *dump;
+	size_t dump_size;
+	uint64_t dump_job;
 };
 
 /* A claim; its cores have its id. Id 0: the place is free. */
@@ -453,5 +459,13 @@ int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 /* --- emb_submit.c --- */
 
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+
+/* --- emb_dump.c --- */
+
+/* With the chip's lock: keep what the core does, whose first job is about to be ended. */
+void emb_dump_take(struct emb_core *core);
+/* With the chip's lock, or without threads. */
+void emb_dump_forget(struct emb_core *core);
+int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *dump);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

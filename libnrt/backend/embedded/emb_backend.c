@@ -214,4 +214,5 @@ const struct nrt_backend nrt_backend_embedded = {
 	.submit = emb_submit,
 	.wait = emb_wait,
 	.post = emb_post,
+	.dump = emb_dump,
 };

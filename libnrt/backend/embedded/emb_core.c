@@ -99,6 +99,7 @@ static void core_leave(struct emb_core *core)
 	core->table = NULL;
 	emb_shared_free(core->chip->machine, &core->memory);
 	emb_results_forget(core);
+	emb_dump_forget(core);
 	core->claim = 0;
 }
 
@@ -216,6 +217,7 @@ void emb_cores_destroy(struct nrt_chip *chip)
 		emb_table_put(chip, core->table);
 		emb_shared_free(chip->machine, &core->memory);
 		emb_results_forget(core);
+		emb_dump_forget(core);
 	}
 }
 

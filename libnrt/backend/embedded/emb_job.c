@@ -334,6 +334,8 @@ static void start_job(struct emb_core *core)
 /* The chip broke its contract, or the job makes no progress. */
 static void give_up(struct emb_core *core, bool hang)
 {
+	if (hang)
+		emb_dump_take(core);
 	/* A core that does not answer may still write what its job showed it. */
 	if (emb_core_reset(core)) {
 		core->first->table = NULL;
