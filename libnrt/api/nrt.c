@@ -9,6 +9,7 @@
 #include <nrt/nrt_profile.h>
 
 #include "api/state.h"
+#include "base/variables.h"
 #include "hw/instance.h"
 #include "nrt_build.h"
 
@@ -26,6 +27,12 @@ static void tell_embedded(const struct nrt_machine *machine)
 		machine->nr_devices == 1 ? "chip" : "chips");
 }
 
+static void warn(void *arg, const char *line)
+{
+	(void)arg;
+	nrt_warn("nrt_init", "%s", line);
+}
+
 NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 		    const char *fal_version)
 {
@@ -40,6 +47,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version,
 				     (int)framework);
 	if (!fw_version || !fal_version)
 		return nrt_fail_with(__func__, NRT_INVALID, "a version string is NULL; pass \"\"");
+	nrt_variables_check(warn, NULL);
 	if (nrt_state_init(&error))
 		return nrt_fail(__func__, &error);
 	state = nrt_enter(__func__, &status);

@@ -59,7 +59,8 @@ static struct log_config *log_object(void)
 static void read_env(void)
 {
 	struct log_config *config = log_object();
-	const char *level = getenv("NEURON_RT_LOG_LEVEL");
+	const char *own = getenv("NEURON_RT_LOG_LEVEL_NRT");
+	const char *level = own && *own ? own : getenv("NEURON_RT_LOG_LEVEL");
 	const char *location = getenv("NEURON_RT_LOG_LOCATION");
 	size_t i;
 
@@ -104,21 +105,40 @@ static void write_console(size_t index, const char *call, const char *text)
 		return;
 }
 
-void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
+__attribute__((format(printf, 3, 0)))
+static void write_line(enum nrt_log_level level, const char *call, const char *format,
+		       va_list args)
 {
 	size_t index = level_index(level);
 	char text[768];
+
+	vsnprintf(text, sizeof(text), format, args);
+	if (log_config()->to_syslog)
+		syslog(LOG_USER | levels[index].priority, "NRT:%s %s", call, text);
+	else
+		write_console(index, call, text);
+}
+
+void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
+{
 	va_list args;
 
 	if (!nrt_log_wants(level))
 		return;
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	write_line(level, call, format, args);
 	va_end(args);
-	if (log_config()->to_syslog)
-		syslog(LOG_USER | levels[index].priority, "NRT:%s %s", call, text);
-	else
-		write_console(index, call, text);
+}
+
+void nrt_warn(const char *call, const char *format, ...)
+{
+	va_list args;
+
+	if (!nrt_log_wants(NRT_LOG_ERROR))
+		return;
+	va_start(args, format);
+	write_line(NRT_LOG_WARNING, call, format, args);
+	va_end(args);
 }
 
 NRT_STATUS nrt_fail(const char *call, const struct nrt_error *error)

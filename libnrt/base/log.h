@@ -25,6 +25,9 @@ bool nrt_log_wants(enum nrt_log_level level);
 void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* A warning that everybody must see who sees errors. */
+void nrt_warn(const char *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Log why @call failed; returns the status. */
 NRT_STATUS nrt_fail(const char *call, const struct nrt_error *error);
 

@@ -220,6 +220,25 @@ TEST_F(environment, is_refused)
 	nrt_close();
 }
 
+/* A line for each variable that does nothing. */
+TEST_F(cores, variables_without_effect)
+{
+	const char *text;
+
+	setenv("NEURON_RT_NUM_CORE", "2", 1);
+	setenv("NEURON_RT_RESET_CORES", "0", 1);
+	setenv("NEURON_RT_LOG_LEVEL", "ERROR", 1);
+	rig_catch();
+	EXPECT_EQ(NRT_SUCCESS, init());
+	text = rig_caught();
+	unsetenv("NEURON_RT_NUM_CORE");
+	unsetenv("NEURON_RT_RESET_CORES");
+	EXPECT_TRUE(rig_has(text, "WARNING NRT:nrt_init NEURON_RT_NUM_CORE is set, but there is no"))
+		TH_LOG("%s", text);
+	EXPECT_TRUE(rig_has(text, "NRT:nrt_init NEURON_RT_RESET_CORES=0 has no effect: nrt_init() al"))
+		TH_LOG("%s", text);
+}
+
 /* The last test of the file: it takes the driver away for a moment. */
 TEST_F(cores, without_the_module)
 {

@@ -6,12 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/env.h"
+#include "base/variables.h"
 
 static const char *const names[] = {
 	"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES", "NEURON_RT_EXEC_TIMEOUT",
@@ -137,6 +139,54 @@ static void logical_cores(void **state)
 	assert_non_null(strstr(error.text, "use 1 or 2"));
 }
 
+/* The lines about variables that have no effect. */
+struct lines {
+	unsigned int nr;
+	char text[4][256];
+};
+
+static void keep(void *arg, const char *line)
+{
+	struct lines *lines = arg;
+
+	assert_true(lines->nr < 4);
+	snprintf(lines->text[lines->nr++], sizeof(lines->text[0]), "%s", line);
+}
+
+/* What is told when @name has @value: at most one line. */
+static const char *told(const char *name, const char *value)
+{
+	static struct lines lines;
+
+	lines = (struct lines){ .nr = 0 };
+	setenv(name, value, 1);
+	nrt_variables_check(keep, &lines);
+	unsetenv(name);
+	assert_true(lines.nr <= 1);
+	return lines.nr ? lines.text[0] : "";
+}
+
+static void without_effect(void **state)
+{
+	static const char *const silent[][2] = {
+		{ "NEURON_RT_NUM_CORES", "2" }, { "NEURON_RT_LOG_LEVEL", "INFO" },
+		{ "NEURON_RT_RESET_CORES", "1" }, { "NEURON_RT_UNHEARD_OF", "" },
+		{ "NEURON_CC_FLAGS", "-O1" }, { "PATH_OF_NEURON_RT_", "x" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
+		assert_string_equal(told(silent[i][0], silent[i][1]), "");
+	assert_non_null(strstr(told("NEURON_RT_RESET_CORES", "0"),
+			       "NEURON_RT_RESET_CORES=0 has no effect: nrt_init() always resets"));
+	assert_non_null(strstr(told("NEURON_RT_PROFILE_BUF_DMA_MB", "64"),
+			       "NEURON_RT_PROFILE_BUF_DMA_MB=64 has no effect: "));
+	assert_non_null(strstr(told("NEURON_RT_PROFILE_BUF", "64"), "no such variable"));
+	assert_non_null(strstr(told("NEURON_RT_NUM_CORE", "2"),
+			       "NEURON_RT_NUM_CORE is set, but there is no such variable"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(settings, clear, clear),
 		cmocka_unit_test_setup_teardown(logical_cores, clear, clear),
 		cmocka_unit_test_setup_teardown(refusals, clear, clear),
+		cmocka_unit_test_setup_teardown(without_effect, clear, clear),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/variables.h"
+
+#define PREFIX	"NEURON_RT_"
+
+/**
+ * struct variable - a variable of the environment
+ * @name: with a "*" at its end: all names that begin so
+ * @same: value that asks for what happens anyway, or NULL
+ * @instead: what happens instead; NULL: the library does what the variable says
+ */
+struct variable {
+	const char *name;
+	const char *same;
+	const char *instead;
+};
+
+/* Read by the library. */
+#define READ(name)	{ name, NULL, NULL }
+
+static const struct variable variables[] = {
+	READ("NEURON_EMU_INSTANCE"),
+	READ("NEURON_LOGICAL_NC_CONFIG"),
+	READ("NEURON_RT_BACKEND"),
+	READ("NEURON_RT_EXEC_TIMEOUT"),
+	READ("NEURON_RT_INSPECT_CPU_UTIL"),
+	READ("NEURON_RT_INSPECT_DEVICE_PROFILE"),
+	READ("NEURON_RT_INSPECT_ENABLE"),
+	READ("NEURON_RT_INSPECT_EVENT_FILTER_NC"),
+	READ("NEURON_RT_INSPECT_EVENT_FILTER_TYPE"),
+	READ("NEURON_RT_INSPECT_HOST_MEMORY"),
+	READ("NEURON_RT_INSPECT_ON_FAIL"),
+	READ("NEURON_RT_INSPECT_OUTPUT_DIR"),
+	READ("NEURON_RT_INSPECT_SYSTEM_PROFILE"),
+	READ("NEURON_RT_INSPECT_SYS_TRACE_MAX_EVENTS_PER_NC"),
+	READ("NEURON_RT_LOG_LEVEL"),
+	READ("NEURON_RT_LOG_LEVEL_NRT"),
+	READ("NEURON_RT_LOG_LOCATION"),
+	READ("NEURON_RT_NUM_CORES"),
+	READ("NEURON_RT_VALIDATE_HASH"),
+	READ("NEURON_RT_VIRTUAL_CORE_SIZE"),
+	READ("NEURON_RT_VISIBLE_CORES"),
+
+	{ "NEURONCORE_GROUP_SIZES", NULL, "use NEURON_RT_VISIBLE_CORES" },
+	{ "NEURON_FAIL_ON_NAN", "0", "numerical errors are not reported" },
+	{ "NEURON_PROCESS_TAG", NULL, "monitors show the name of the process" },
+	{ "NEURON_SCRATCHPAD_PAGE_SIZE", NULL, "the scratchpad is one piece of memory" },
+	{ "NEURON_RT_ALLOW_LEGACY_NEFF", NULL, "a NEFF names no architecture here" },
+	{ "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "0",
+	  "nrt_execute() always waits; use nrta_execute_schedule()" },
+	{ "NEURON_RT_ASYNC_SENDRECV_BOOTSTRAP_PORT", NULL,
+	  "tensors are sent inside of a process, which needs no port" },
+	{ "NEURON_RT_ASYNC_SENDRECV_EXPERIMENTAL_ENABLED", "1",
+	  "nrt_async_sendrecv_init() always works" },
+	{ "NEURON_RT_CONTIGUOUS_SCRATCHPAD", "1", "the scratchpad is one piece of memory" },
+	{ "NEURON_RT_DBG_CC_DMA_PACKET_SIZE", NULL, "copies have the size that the NEFF gives" },
+	{ "NEURON_RT_DBG_DMA_PACKETIZATION_SIZE", NULL,
+	  "descriptors move the longest run of bytes, at most 64 KiB" },
+	{ "NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", "0", "no inputs are written to files" },
+	{ "NEURON_RT_DBG_INTRA_RDH_CHANNEL_BUFFER_SIZE", NULL,
+	  "copies between ranks have no buffers" },
+	{ "NEURON_RT_DEBUG_MEMLOG_MAX_SIZE", NULL, "there is no log of allocations" },
+	{ "NEURON_RT_DEBUG_OUTPUT_DIR", NULL, "nothing is written there" },
+	{ "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", NULL, "debug streams have no events" },
+	{ "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", NULL,
+	  "what is in use is in the line of the error" },
+	{ "NEURON_RT_ENABLE_DGE_NOTIFICATIONS", "0",
+	  "profiles name the queue of a generated transfer, not its variable" },
+	{ "NEURON_RT_GPSIMD_STDOUT_QUEUE_SIZE_BYTES", "0", "GpSimd programs print nothing" },
+	{ "NEURON_RT_INSPECT_DURATION_NSEC", NULL,
+	  "an inspection ends with nrt_inspect_stop(), as in the public runtime" },
+	{ "NEURON_RT_INSPECT_PRECACHE_ENABLE", "0", "there is no cache of graphs" },
+	{ "NEURON_RT_INSPECT_START_OFFSET_NSEC", NULL,
+	  "an inspection begins with nrt_inspect_begin(), as in the public runtime" },
+	{ "NEURON_RT_LOCAL_CORE_DUMP_DIRECTORY", NULL,
+	  "core dumps are the driver's: /sys/class/devcoredump" },
+	{ "NEURON_RT_LOG_LEVEL_NMGR", NULL, "the library has one component, NRT" },
+	{ "NEURON_RT_LOG_LEVEL_TDRV", NULL, "the library has one component, NRT" },
+	{ "NEURON_RT_LOG_LOCATION_NMGR", NULL, "the library has one component, NRT" },
+	{ "NEURON_RT_LOG_LOCATION_NRT", NULL, "NEURON_RT_LOG_LOCATION decides" },
+	{ "NEURON_RT_LOG_LOCATION_TDRV", NULL, "the library has one component, NRT" },
+	{ "NEURON_RT_LOW_LATENCY_TASKS_CPU_AFFINITY", NULL, "there is no network proxy" },
+	{ "NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", "FALSE",
+	  "each loaded model has constants of its own" },
+	{ "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", "none", "numerical errors are not reported" },
+	{ "NEURON_RT_ONE_THREAD_PER_CORE", NULL, "there is no network proxy" },
+	{ "NEURON_RT_PROFILE_BUF_*", NULL, "the buffer of a profile is as large as it must be" },
+	{ "NEURON_RT_RANKS_PER_NETWORK_PROXY", NULL, "there is no network proxy" },
+	{ "NEURON_RT_RESET_CORES", "1", "nrt_init() always resets its cores" },
+	{ "NEURON_RT_ROOT_COMM_ID", NULL, "ranks are threads of one process and need no address" },
+	{ "NEURON_RT_S3_CORE_DUMP_PREFIX", NULL,
+	  "core dumps are the driver's: /sys/class/devcoredump" },
+	{ "NEURON_RT_STOCHASTIC_ROUNDING_EN", "0", "programs choose how they round" },
+	{ "NEURON_RT_STOCHASTIC_ROUNDING_SEED", NULL, "programs choose how they round" },
+	{ "NEURON_RT_ULTRASERVER_MODE", NULL, "chips tell their place themselves" },
+	{ "NEURON_RT_ULTRASERVER_NODE_ID", NULL, "chips tell their place themselves" },
+	{ "NEURON_RT_ULTRASERVER_SERVER_ID", NULL, "chips tell their place themselves" },
+};
+
+#define NR_VARIABLES	(sizeof(variables) / sizeof(variables[0]))
+
+/* Is the @length bytes of @text the name of @variable? */
+static bool is_named(const struct variable *variable, const char *text, size_t length)
+{
+	size_t known = strlen(variable->name);
+
+	if (variable->name[known - 1] == '*')
+		return length >= known && !strncmp(variable->name, text, known - 1);
+	return known == length && !strncmp(variable->name, text, length);
+}
+
+static const struct variable *find(const char *text, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < NR_VARIABLES; i++)
+		if (is_named(&variables[i], text, length))
+			return &variables[i];
+	return NULL;
+}
+
+/* @entry: NAME=VALUE. */
+static void check(const char *entry, nrt_variable_fn *fn, void *arg)
+{
+	const char *equals = strchr(entry, '=');
+	const struct variable *variable;
+	char line[256];
+
+	/* An empty variable is one that is not set. */
+	if (!equals || !equals[1])
+		return;
+	variable = find(entry, (size_t)(equals - entry));
+	if (!variable && strncmp(entry, PREFIX, strlen(PREFIX)))
+		return;
+	if (!variable) {
+		snprintf(line, sizeof(line),
+			 "%.*s is set, but there is no such variable: it has no effect",
+			 (int)(equals - entry < 80 ? equals - entry : 80), entry);
+		fn(arg, line);
+	} else if (variable->instead && !(variable->same && !strcmp(equals + 1, variable->same))) {
+		snprintf(line, sizeof(line), "%.120s has no effect: %s", entry, variable->instead);
+		fn(arg, line);
+	}
+}
+
+void nrt_variables_check(nrt_variable_fn *fn, void *arg)
+{
+	size_t i;
+
+	for (i = 0; environ && environ[i]; i++)
+		check(environ[i], fn, arg);
+}
