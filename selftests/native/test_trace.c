@@ -113,6 +113,51 @@ static void instructions_and_transfers(void **state)
 }
 
 /* The same records at each run, but for the time at which the job starts. */
+static struct neuron_ap sbuf_tile(uint32_t offset)
+{
+	return (struct neuron_ap){
+		.addr = offset,
+		.num = { 8, 1, 1, 1 },
+		.step = { 1 },
+		.partitions = 4,
+		.dtype = NEURON_DTYPE_FP32,
+	};
+}
+
+/* Only the instruction that multiplies 0 by infinity. */
+static void who_wrote_a_nan(void **state)
+{
+	enum { ZERO = 0, INFINITE = 0x100, PRODUCT = 0x200 };
+	const enum neuron_engine vector = NEURON_ENGINE_VECTOR;
+	const struct neuron_hw_trace *trace;
+	struct rig *rig = *state;
+	struct neuron_inst *inst;
+	struct job_rig job;
+	unsigned int i;
+
+	job_init(&job, rig, 0, 1);
+	inst = job_inst(&job, vector, NEURON_OP_MEMSET);
+	inst->dst = sbuf_tile(ZERO);
+	inst = job_inst(&job, vector, NEURON_OP_MEMSET);
+	inst->dst = sbuf_tile(INFINITE);
+	inst->imm0 = 0x7f800000;
+	inst = job_inst(&job, vector, NEURON_OP_TENSOR_TENSOR);
+	inst->op0 = NEURON_ALU_MULTIPLY;
+	inst->dst = sbuf_tile(PRODUCT);
+	inst->src0 = sbuf_tile(ZERO);
+	inst->src1 = sbuf_tile(INFINITE);
+	job_halt(&job, vector);
+	trace_to_host(&job, 8);
+	job_run(&job);
+	trace = trace_of(&job);
+	assert_trace(trace, &job, 4, 0);
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(record_at(trace, i).pc, i);
+		assert_int_equal(record_at(trace, i).flags, i == 2 ? NEURON_TRACE_NAN : 0);
+	}
+	assert_inst(record_at(trace, 2), vector, NEURON_OP_TENSOR_TENSOR, 2);
+}
+
 static void runs_are_alike(void **state)
 {
 	struct neuron_hw_trace_record first[5];
@@ -495,6 +540,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(instructions_and_transfers),
+		TEST(who_wrote_a_nan),
 		TEST(runs_are_alike),
 		TEST(a_full_trace_counts_what_is_lost),
 		TEST(a_trace_in_pieces),

@@ -53,6 +53,8 @@ NEURON_ASSERT_SIZE(struct neuron_hw_trace, 64);
 
 /* Flag: the times of the record, or of one before it, depend on the host (job.h). */
 #define NEURON_TRACE_INEXACT	NEURON_BIT(0)
+/* Flag: INSTRUCTION: there was a NaN in its destination tile when it had ended. */
+#define NEURON_TRACE_NAN	NEURON_BIT(1)
 
 /**
  * struct neuron_hw_trace_record - an instruction or a transfer (40 bytes)

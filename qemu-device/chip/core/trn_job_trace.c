@@ -99,13 +99,19 @@ static bool append_record(struct trn_job *job, const struct neuron_trace_event *
 	return !job->trace_broken;
 }
 
+/* Without what it says besides the opcode of an instruction. */
+static uint32_t code_of(const struct trn_time_trace *trace)
+{
+	return trace->actor < TRN_ACTOR_QUEUE ? trace->code & ~TRN_TIME_NAN : trace->code;
+}
+
 static void write_event(struct trn_job *job, const struct trn_time_trace *trace)
 {
 	struct neuron_trace_event event = {
 		.begin_ns = trace->begin_ns,
 		.end_ns = trace->end_ns,
 		.bytes = trace->bytes,
-		.code = trace->code,
+		.code = code_of(trace),
 		.pc = trace->pc,
 		.kind = NEURON_TRACE_INSTRUCTION,
 		.source = (uint16_t)trace->actor,
@@ -118,6 +124,8 @@ static void write_event(struct trn_job *job, const struct trn_time_trace *trace)
 		event.kind = NEURON_TRACE_TRANSFER;
 		event.source = (uint16_t)(queue->engine * NEURON_UDMA_QUEUES +
 					  queue->index);
+	} else if (trace->code & TRN_TIME_NAN) {
+		event.flags |= NEURON_TRACE_NAN;
 	}
 	if (!append_record(job, &event))
 		trn_job_trace_lose(job);
@@ -129,7 +137,7 @@ static void post_entries(struct trn_job *job, const struct trn_time_trace *trace
 	struct trn_nq_event event = {
 		.engine = trace->actor,
 		.type = NEURON_NQ_TYPE_TRACE,
-		.code = trace->code,
+		.code = code_of(trace),
 		.pc = trace->pc,
 		.begin = true,
 		.time_ns = trace->begin_ns,

@@ -203,13 +203,16 @@ static void seq_post(struct trn_seq *seq)
 }
 
 /* With its times when they are known; else an implicit notification at once. */
-static void seq_trace(struct trn_seq *seq)
+static void seq_trace(struct trn_seq *seq, const struct trn_exec *exec)
 {
 	const uint32_t pc = atomic_load(&seq->pc);
 	struct trn_core *core = seq->core;
+	uint32_t code = seq->inst.opcode;
 	struct trn_nq_event event;
 
-	if (trn_time_trace(seq->job->timeline, seq->engine, seq->inst.opcode, pc, 0))
+	if (seq->job->trace && trn_exec_wrote_nan(exec))
+		code |= TRN_TIME_NAN;
+	if (trn_time_trace(seq->job->timeline, seq->engine, code, pc, 0))
 		return;
 	trn_job_trace_lose(seq->job);
 	if (!trn_nq_traces(core, seq->engine))
@@ -235,7 +238,7 @@ static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
 	seq->retired++;
 	if (traced)
-		seq_trace(seq);
+		seq_trace(seq, exec);
 	seq_post(seq);
 }
 

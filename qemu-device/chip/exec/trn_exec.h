@@ -137,6 +137,12 @@ enum neuron_cause trn_exec_check_documented(const struct trn_exec *exec);
 enum neuron_cause trn_exec_check_generate(const struct trn_exec *exec,
 					  const struct neuron_udma_op *op);
 
+/*
+ * trn_exec_nan.c: the instruction has been carried out, and nobody has been told; is there a NaN
+ * in its destination, of a type that has them?
+ */
+bool trn_exec_wrote_nan(const struct trn_exec *exec);
+
 /* trn_exec_index.c: what goes for tiles with an index, in every instruction */
 enum neuron_cause trn_exec_check_index(struct trn_exec *exec);
 

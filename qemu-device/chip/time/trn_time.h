@@ -154,6 +154,9 @@ uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor);
 /* Ask for the time of this point; @cookie comes back in the callback. */
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie);
 
+/* In the code of an instruction, beside its opcode: it wrote a NaN. */
+#define TRN_TIME_NAN	NEURON_BIT(31)
+
 /**
  * struct trn_time_trace - an instruction or a packet, from its begin to its end
  * @code, @pc, @bytes: as recorded
