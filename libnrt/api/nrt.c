@@ -387,6 +387,7 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		.units = state->units,
 		.model = model,
 		.timeout_ms = state->env.timeout_ms,
+		.numbers = state->env.numbers,
 		.repeat = execution->repeat,
 	};
 	struct nrt_event event;

@@ -89,6 +89,7 @@ static NRT_STATUS schedule_model(struct nrt_state *state, struct nrt_model *mode
 		.units = state->units,
 		.model = model,
 		.timeout_ms = state->env.timeout_ms,
+		.numbers = state->env.numbers,
 		.repeat = 1,
 	};
 	NRT_STATUS status;

@@ -141,12 +141,30 @@ static NRT_STATUS read_cores(struct nrt_env *env, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
+/* Two public names for the same; "critical" is the only other level that is public. */
+static NRT_STATUS read_numbers(bool *numbers, struct nrt_error *error)
+{
+	const char *text = getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
+
+	if (read_bool("NEURON_FAIL_ON_NAN", numbers, error))
+		return error->status;
+	if (!text || !*text || !strcasecmp(text, "none"))
+		return NRT_SUCCESS;
+	*numbers = true;
+	if (!strcasecmp(text, "critical"))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY=\"%.64s\": use none or critical",
+			     text);
+}
+
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
 	unsigned long timeout;
 
 	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
 	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
+	    read_numbers(&env->numbers, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))
 		return error->status;

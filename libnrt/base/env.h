@@ -18,6 +18,7 @@
  * @visible: NEURON_RT_VISIBLE_CORES is set
  * @timeout_ms: of an execution; 0: the driver's default
  * @validate_hash: of NEFFs
+ * @numbers: numerical errors are looked for
  */
 struct nrt_env {
 	uint32_t lnc;
@@ -26,6 +27,7 @@ struct nrt_env {
 	bool visible;
 	uint32_t timeout_ms;
 	bool validate_hash;
+	bool numbers;
 };
 
 /* Read all; NRT_INVALID with @error naming the variable. */

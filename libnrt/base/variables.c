@@ -26,6 +26,7 @@ struct variable {
 
 static const struct variable variables[] = {
 	READ("NEURON_EMU_INSTANCE"),
+	READ("NEURON_FAIL_ON_NAN"),
 	READ("NEURON_LOGICAL_NC_CONFIG"),
 	READ("NEURON_RT_BACKEND"),
 	READ("NEURON_RT_EXEC_TIMEOUT"),
@@ -42,13 +43,13 @@ static const struct variable variables[] = {
 	READ("NEURON_RT_LOG_LEVEL"),
 	READ("NEURON_RT_LOG_LEVEL_NRT"),
 	READ("NEURON_RT_LOG_LOCATION"),
+	READ("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY"),
 	READ("NEURON_RT_NUM_CORES"),
 	READ("NEURON_RT_VALIDATE_HASH"),
 	READ("NEURON_RT_VIRTUAL_CORE_SIZE"),
 	READ("NEURON_RT_VISIBLE_CORES"),
 
 	{ "NEURONCORE_GROUP_SIZES", NULL, "use NEURON_RT_VISIBLE_CORES" },
-	{ "NEURON_FAIL_ON_NAN", "0", "numerical errors are not reported" },
 	{ "NEURON_PROCESS_TAG", NULL, "monitors show the name of the process" },
 	{ "NEURON_SCRATCHPAD_PAGE_SIZE", NULL, "the scratchpad is one piece of memory" },
 	{ "NEURON_RT_ALLOW_LEGACY_NEFF", NULL, "a NEFF names no architecture here" },
@@ -88,7 +89,6 @@ static const struct variable variables[] = {
 	{ "NEURON_RT_LOW_LATENCY_TASKS_CPU_AFFINITY", NULL, "there is no network proxy" },
 	{ "NEURON_RT_MULTI_INSTANCE_SHARED_WEIGHTS", "FALSE",
 	  "each loaded model has constants of its own" },
-	{ "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", "none", "numerical errors are not reported" },
 	{ "NEURON_RT_ONE_THREAD_PER_CORE", NULL, "there is no network proxy" },
 	{ "NEURON_RT_PROFILE_BUF_*", NULL, "the buffer of a profile is as large as it must be" },
 	{ "NEURON_RT_RANKS_PER_NETWORK_PROXY", NULL, "there is no network proxy" },

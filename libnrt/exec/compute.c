@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "exec/compute.h"
+#include "exec/numbers.h"
 
 /**
  * struct execution - a request of the compute unit
@@ -18,6 +19,8 @@
  * @turns: by tensor, when there is more than one job: outputs that become inputs go
  *	here and to their tensors in turn, so that the last ones are in the tensors
  * @traced: counted in the model
+ * @numbers: look for NaNs, in the trace of the job under way, @watched
+ * @numerical: the first that was found; status 0: none
  * @whole: event of the execution
  * @on_core: event of the job under way
  * @async: what was given along; zero if the caller waits
@@ -33,6 +36,9 @@ struct execution {
 	unsigned int left;
 	struct nrt_place *turns;
 	bool traced;
+	bool numbers;
+	struct nrt_watched watched;
+	struct nrt_error numerical;
 	struct nrt_event whole;
 	struct nrt_event on_core;
 	struct nrt_async async;
@@ -104,22 +110,31 @@ static void tell_device(const struct execution *execution,
 }
 
 /* The device may write the traces from now on, until trace_end(). */
-static void trace_begin(struct execution *execution, struct drm_neuron_job *args)
+static NRT_STATUS trace_begin(struct execution *execution, struct drm_neuron_job *args)
 {
+	struct nrt_watched *watched = &execution->watched;
 	struct nrt_model *model = execution->model;
 	unsigned int i;
 
+	watched->bytes = 0;
 	pthread_mutex_lock(&model->lock);
 	if (model->trace_bytes) {
-		for (i = 0; i < model->nr_parts; i++) {
-			args[i].trace = model->parts[i].trace->handle;
-			args[i].trace_size = model->trace_bytes;
-		}
+		watched->bytes = model->trace_bytes;
+		for (i = 0; i < model->nr_parts; i++)
+			watched->trace[i] = model->parts[i].trace;
 		if (!execution->traced)
 			model->traced++;
 		execution->traced = true;
 	}
 	pthread_mutex_unlock(&model->lock);
+	if (!watched->bytes && execution->numbers &&
+	    nrt_numbers_buffers(model, watched, &execution->request.error))
+		return execution->request.error.status;
+	for (i = 0; watched->bytes && i < model->nr_parts; i++) {
+		args[i].trace = watched->trace[i]->handle;
+		args[i].trace_size = watched->bytes;
+	}
+	return NRT_SUCCESS;
 }
 
 static void trace_end(struct execution *execution)
@@ -173,7 +188,9 @@ static NRT_STATUS submit(struct execution *execution)
 		args[i] = part_job(&model->parts[i], model->rank, execution->timeout_ms);
 		views[i] = &model->parts[i].view;
 	}
-	trace_begin(execution, args);
+	status = trace_begin(execution, args);
+	if (status)
+		return status;
 	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
 	nrt_vcore_lock(model->vcore);
 	tell_switch(execution);
@@ -249,6 +266,27 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 	pthread_mutex_unlock(&model->lock);
 }
 
+/* The job ended well. The first numerical error counts. */
+static void check_numbers(struct execution *execution)
+{
+	struct nrt_event event;
+
+	if (!execution->numbers || execution->numerical.status ||
+	    !nrt_numbers_check(execution->model, execution->binding, &execution->watched,
+			       &execution->numerical))
+		return;
+	begin_event(execution, &event, NRT_EVENT_NUMERICAL_ERR);
+	nrt_event_end(&event, execution->numerical.status);
+}
+
+/* What the execution returns when all of its jobs ended well. */
+static NRT_STATUS tell_numbers(struct execution *execution)
+{
+	if (execution->numerical.status)
+		execution->request.error = execution->numerical;
+	return execution->numerical.status;
+}
+
 static struct execution *execution_of(struct nrt_request *request)
 {
 	return (struct execution *)request;
@@ -291,6 +329,8 @@ static NRT_STATUS end_job(struct execution *execution)
 		record(model, &all);
 		status = nrt_result(model, wait, error);
 	}
+	if (!status)
+		check_numbers(execution);
 	execution->on_core.exec = execution->job;
 	nrt_event_end(&execution->on_core, status);
 	return status;
@@ -332,7 +372,9 @@ static NRT_STATUS finish(struct nrt_request *request)
 	trace_end(execution);
 	if (status && model->group)
 		model->group->failed(model);
-	return status ? status : nrt_bind_outputs(model, execution->binding, &request->error);
+	if (!status)
+		status = nrt_bind_outputs(model, execution->binding, &request->error);
+	return status ? status : tell_numbers(execution);
 }
 
 static void done(struct nrt_request *request)
@@ -385,7 +427,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 				   !model->vcore->device->backend->runs_jobs;
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
-				   execute->repeat > 1;
+				   execute->repeat > 1 || execute->numbers;
+	execution->numbers = execute->numbers;
 	execution->handles = execute->handles;
 	execution->timeout_ms = execute->timeout_ms;
 	return NRT_SUCCESS;

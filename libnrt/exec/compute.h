@@ -34,6 +34,7 @@ typedef void nrt_ended_fn(void *arg, struct nrt_ended *ended);
  * @inputs, @outputs: its tensors; needed until the call returns
  * @timeout_ms: of the job; 0: the driver's default
  * @repeat: executions in a row; the outputs of one are the inputs of the next one
+ * @numbers: look for NaNs
  */
 struct nrt_execute {
 	struct nrt_handles *handles;
@@ -43,6 +44,7 @@ struct nrt_execute {
 	struct nrt_set *outputs;
 	uint32_t timeout_ms;
 	unsigned int repeat;
+	bool numbers;
 };
 
 /* Execute, and wait for the end. */

@@ -28,6 +28,7 @@ static void free_part(struct nrt_part *part)
 	nrt_core_drop(part->core, &part->view);
 	drop_peers(part);
 	nrt_bo_put(part->trace);
+	nrt_bo_put(part->watch);
 	nrt_bo_put(part->arena);
 	nrt_view_fini(&part->view);
 	free(part->queues);

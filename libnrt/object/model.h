@@ -64,6 +64,7 @@ struct nrt_binding {
  * @imports: by variable: buffers of peers as ones of this device, referenced; or NULL
  * @trace: buffer that the device writes the trace of an execution to, or NULL; under the
  *	lock of the model
+ * @watch: buffer for traces in which NaNs are looked for, or NULL; of the execution under way
  */
 struct nrt_part {
 	struct nrt_core *core;
@@ -89,6 +90,7 @@ struct nrt_part {
 	int *grants;
 	struct nrt_bo **imports;
 	struct nrt_bo *trace;
+	struct nrt_bo *watch;
 };
 
 typedef NRT_STATUS nrt_begin_fn(struct nrt_model *model, const struct nrt_binding *binding,
@@ -123,6 +125,7 @@ struct nrt_group_ops {
  * @trace_bytes: of the traces of its parts, which all of them have or none
  * @traced: executions under way that may write to the traces
  * @untraced: @traced became 0
+ * @watch_events: records that the watches of its parts should have room for, when more than usual
  */
 struct nrt_model {
 	struct nrt_machine *machine;
@@ -142,6 +145,7 @@ struct nrt_model {
 	uint64_t trace_bytes;
 	unsigned int traced;
 	pthread_cond_t untraced;
+	uint64_t watch_events;
 };
 
 /* What a load may do. */

@@ -215,6 +215,22 @@ struct program program_stuck(void)
 	return finish(&b);
 }
 
+struct program program_nan(void)
+{
+	struct base b = begin("nan", 1);
+	struct neuron_inst *inst;
+
+	load(&b, b.x, X_BYTE);
+	nb_wait(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.loaded, 1);
+	inst = nb_tensor_scalar(b.nb, NEURON_ENGINE_VECTOR, tile(Y_BYTE), tile(X_BYTE),
+				NEURON_ALU_MULTIPLY, 0.0f, NEURON_ALU_ADD, 0.0f);
+	inst->debug = htole32(9);
+	nb_post(inst, b.computed, 1);
+	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
+	store(&b);
+	return finish(&b);
+}
+
 struct program program_waits(void)
 {
 	struct base b = begin("waits", 1);

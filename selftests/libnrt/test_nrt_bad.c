@@ -3,7 +3,11 @@
  * What goes wrong: each ends in one clear line and the right status, the next job runs, and
  * nothing leaks.
  */
+#include <math.h>
+
 #include "kselftest_harness.h"
+
+#include <nrt/nrt_async.h>
 
 #include "neuron/neff.h"
 #include "rig.h"
@@ -347,6 +351,103 @@ TEST_F_TIMEOUT(bad, spin, 60)
 	EXPECT_EQ(NRT_TIMEOUT, load_and_run(&self->rig, program_spin(), self->x, self->y));
 	expect_line("\"spin\"|NEURON_RT_EXEC_TIMEOUT|sync engine, pc 0, runs");
 	EXPECT_TRUE(still_works(self->x));
+}
+
+/* Numerical errors, when the environment asks for them. */
+FIXTURE(numbers)
+{
+	struct rig rig;
+	float x[RIG_VALUES];
+	float y[RIG_VALUES];
+};
+
+FIXTURE_VARIANT(numbers)
+{
+	const char *name;
+	const char *value;
+};
+
+FIXTURE_VARIANT_ADD(numbers, fail_on_nan) {
+	.name = "NEURON_FAIL_ON_NAN",
+	.value = "1",
+};
+
+FIXTURE_VARIANT_ADD(numbers, critical) {
+	.name = "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY",
+	.value = "critical",
+};
+
+FIXTURE_SETUP(numbers)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv(variant->name, variant->value, 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	rig_ramp(self->x, 1.0f);
+}
+
+FIXTURE_TEARDOWN(numbers)
+{
+	rig_unload(&self->rig);
+	nrt_close();
+}
+
+/* The output is there all the same, and the next execution is as good as its numbers. */
+TEST_F(numbers, who_made_it)
+{
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_nan(), 0, 0, 0));
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	self->x[17] = INFINITY;
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&self->rig, self->x, self->y));
+	expect_line("\"nan\"|pc 1, source line 9, made the first NaN; output \"y\" has one in element 17");
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->rig.y, self->y, 0, PROGRAM_BYTES));
+	EXPECT_TRUE(isnan(self->y[17]));
+	EXPECT_EQ(0.0f, self->y[16]);
+	self->x[17] = 0.0f;
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+}
+
+TEST_F(numbers, in_the_input)
+{
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_transpose(), 0, 0, 0));
+	self->x[0] = NAN;
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&self->rig, self->x, self->y));
+	expect_line("\"transpose\"|transfers brought it|output \"y\" has one in element 0");
+}
+
+TEST_F(numbers, asynchronously)
+{
+	nrta_error_tracker_t *tracker;
+	const nrta_error_t *list;
+	nrta_seq_t seq[2];
+	size_t count = 0;
+	bool over = false;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_nan(), 0, 0, 0));
+	self->x[3] = NAN;
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(self->rig.x, self->x, 0, PROGRAM_BYTES));
+	ASSERT_EQ(NRT_SUCCESS, nrta_error_tracker_create(0, &tracker));
+	ASSERT_EQ(NRT_SUCCESS, nrta_execute_schedule(self->rig.model, self->rig.inputs,
+						     self->rig.outputs, 0, tracker, &seq[0]));
+	ASSERT_EQ(NRT_SUCCESS, nrta_execute_schedule(self->rig.model, self->rig.inputs,
+						     self->rig.outputs, 0, tracker, &seq[1]));
+	while (!over)
+		ASSERT_EQ(NRT_SUCCESS, nrta_is_completed(seq[1], &over));
+	ASSERT_EQ(NRT_SUCCESS, nrta_error_tracker_get_list(tracker, &list, &count));
+	ASSERT_EQ(2, count);
+	EXPECT_EQ(seq[0], list[0].seq_id);
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, list[0].error_code);
+	nrta_error_tracker_destroy(tracker);
+}
+
+/* Nobody asked: nothing is looked at. */
+TEST_F(bad, numbers_that_nobody_looks_at)
+{
+	self->x[5] = NAN;
+	EXPECT_EQ(NRT_SUCCESS, load_and_run(&self->rig, program_nan(), self->x, self->y));
+	EXPECT_TRUE(isnan(self->y[5]));
 }
 
 TEST_HARNESS_MAIN
