@@ -81,6 +81,7 @@ static NRT_STATUS explain_create(struct nrt_device *device, uint64_t size, uint3
 				     (unsigned long long)size,
 				     placement == DRM_NEURON_BO_HBM ? "device" : "host",
 				     strerror(-ret));
+	nrt_usage_tell(device, stack, size, &stacks[stack]);
 	return nrt_error_set(error, NRT_RESOURCE,
 			     "%s: cannot allocate %llu bytes in HBM stack %u: %llu of %llu are in use",
 			     path, (unsigned long long)size, stack,
@@ -110,6 +111,7 @@ NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t plac
 	bo->size = create.size;
 	bo->placement = placement;
 	bo->stack = stack;
+	bo->category = category;
 	if (placement == DRM_NEURON_BO_HOST) {
 		ret = device->backend->bo_map(device->chip, create.mmap_offset, bo->size,
 					      &bo->map);
@@ -123,6 +125,14 @@ NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t plac
 	}
 	*out = bo;
 	return NRT_SUCCESS;
+}
+
+void nrt_bo_describe(struct nrt_bo *bo, struct nrt_usage *usage)
+{
+	pthread_mutex_lock(&bo->device->lock);
+	free(bo->usage);
+	bo->usage = usage;
+	pthread_mutex_unlock(&bo->device->lock);
 }
 
 struct nrt_bo *nrt_bo_get(struct nrt_bo *bo)
@@ -155,6 +165,7 @@ void nrt_bo_put(struct nrt_bo *bo)
 	pthread_mutex_unlock(&device->lock);
 	if (!last)
 		return;
+	free(bo->usage);
 	free(bo);
 	nrt_device_put(device);
 }

@@ -6,6 +6,7 @@
 #define LIBNRT_HW_BO_H
 
 #include "hw/device.h"
+#include "hw/usage.h"
 
 /**
  * struct nrt_bo - a buffer
@@ -18,6 +19,8 @@
  * @size: bytes
  * @placement: DRM_NEURON_BO_*
  * @stack: HBM stack
+ * @category: what it is for
+ * @usage: of a buffer that is for several things, else NULL; both under nrt_device.lock
  * @map: host address, or NULL
  * @shown: a window of a core showed it once
  */
@@ -32,6 +35,8 @@ struct nrt_bo {
 	uint64_t size;
 	uint32_t placement;
 	uint32_t stack;
+	enum drm_neuron_category category;
+	struct nrt_usage *usage;
 	void *map;
 	atomic_bool shown;
 };
@@ -42,6 +47,9 @@ NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t plac
 			 struct nrt_error *error);
 struct nrt_bo *nrt_bo_get(struct nrt_bo *bo);
 void nrt_bo_put(struct nrt_bo *bo);
+
+/* Say what is in it; @usage is from malloc() and goes with it. */
+void nrt_bo_describe(struct nrt_bo *bo, struct nrt_usage *usage);
 
 /* @bo as a buffer of @device: itself, or imported. A reference either way. */
 NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nrt_bo **out,

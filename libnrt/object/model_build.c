@@ -7,6 +7,7 @@
  * the variables, which keeps the table short: a job copies all of it.
  */
 #include <endian.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,6 +341,30 @@ static void number_windows(struct build *build)
 	part->window.notify = next;
 }
 
+/* For whoever asks later what holds the memory. */
+static NRT_STATUS describe_arena(struct build *build)
+{
+	struct nrt_usage *usage = calloc(1, sizeof(*usage));
+	const struct neff_graph *graph = build->graph;
+	size_t i;
+
+	if (!usage)
+		return nrt_error_memory(build->error);
+	snprintf(usage->name, sizeof(usage->name), "model \"%.64s\"", graph->neff->name);
+	usage->bytes[DRM_NEURON_CATEGORY_CODE] = build->layout.code_bytes;
+	usage->bytes[DRM_NEURON_CATEGORY_DMA_RINGS] = build->layout.ring_bytes;
+	usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] = DMA_CONSTANT_BYTES;
+	usage->bytes[DRM_NEURON_CATEGORY_NOTIFICATIONS] = graph->notify_bytes;
+	for (i = 0; i < graph->nr_vars; i++) {
+		if (graph->vars[i].type == NEFF_VAR_FILE)
+			usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] += graph->vars[i].size;
+		else if (graph->vars[i].type == NEFF_VAR_TMP)
+			usage->bytes[DRM_NEURON_CATEGORY_SCRATCHPAD] += graph->vars[i].size;
+	}
+	nrt_bo_describe(build->part->arena, usage);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS build_device(struct build *build)
 {
 	struct nrt_part *part = build->part;
@@ -349,7 +374,8 @@ static NRT_STATUS build_device(struct build *build)
 	place_all(build);
 	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
 			  DRM_NEURON_CATEGORY_CODE, &part->arena, build->error) ||
-	    upload_code(build) || upload_rings(build) || rank_queues(build) || upload_data(build))
+	    describe_arena(build) || upload_code(build) || upload_rings(build) ||
+	    rank_queues(build) || upload_data(build))
 		return build->error->status;
 	for (i = 0; i < build->graph->nr_vars; i++)
 		show_var(build, i);

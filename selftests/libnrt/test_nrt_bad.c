@@ -353,6 +353,53 @@ TEST_F_TIMEOUT(bad, spin, 60)
 	EXPECT_TRUE(still_works(self->x));
 }
 
+/* The line of @text that begins with @name, without its end; NULL: there is none. */
+static const char *row(const char *text, const char *name, char *line, size_t size)
+{
+	const char *at = strstr(text, name);
+	size_t length = at ? strcspn(at, "\n") : 0;
+
+	if (!at || (at != text && at[-1] != '\n') || length >= size)
+		return NULL;
+	memcpy(line, at, length);
+	line[length] = '\0';
+	return line;
+}
+
+/* What holds the memory, when there is too little of it. */
+TEST_F(bad, no_memory)
+{
+	static const char *const names[] = {
+		"holder ", "model \"constant\" ", "2 tensors and other buffers ", "total ",
+	};
+	char line[256], model[256] = "";
+	nrt_tensor_t *tensor;
+	const char *text;
+	size_t i, width = 0;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_constant(), 0, 0, 0));
+	rig_catch();
+	EXPECT_EQ(NRT_RESOURCE, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1ull << 44,
+						    "y", &tensor));
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "wanted:    16.0 TiB\n")) TH_LOG("%s", text);
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		ASSERT_NE(NULL, row(text, names[i], line, sizeof(line))) TH_LOG("%s", text);
+		width = width ?: strlen(line);
+		EXPECT_EQ(width, strlen(line)) TH_LOG("not aligned: %s", line);
+		if (i == 1)
+			strcpy(model, line);
+	}
+	/* Code and rings are there; constants: c and a word; nothing else. */
+	EXPECT_TRUE(rig_has(model, "1.0 KiB           -           -           -"))
+		TH_LOG("%s", text);
+	setenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "0", 1);
+	rig_catch();
+	EXPECT_EQ(NRT_RESOURCE, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1ull << 44,
+						    "y", &tensor));
+	expect_line("cannot allocate 17592186044416 bytes in HBM stack 0");
+}
+
 /* Numerical errors, when the environment asks for them. */
 FIXTURE(numbers)
 {
