@@ -25,7 +25,9 @@ struct variable {
 #define READ(name)	{ name, NULL, NULL }
 
 static const struct variable variables[] = {
+	READ("NEURON_EMU_FAULT"),
 	READ("NEURON_EMU_INSTANCE"),
+	READ("NEURON_EMU_LINK_FAULT"),
 	READ("NEURON_FAIL_ON_NAN"),
 	READ("NEURON_LOGICAL_NC_CONFIG"),
 	READ("NEURON_RT_BACKEND"),

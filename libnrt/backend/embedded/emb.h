@@ -11,6 +11,7 @@
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
  *	emb_submit.c	what is submitted: checked, built, queued
  *	emb_dump.c	what a core did whose job made no progress
+ *	emb_fault.c	faults on demand
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
@@ -467,5 +468,10 @@ void emb_dump_take(struct emb_core *core);
 /* With the chip's lock, or without threads. */
 void emb_dump_forget(struct emb_core *core);
 int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *dump);
+
+/* --- emb_fault.c --- */
+
+/* The faults that the environment asks for; when all chips are there. NRT_INVALID. */
+NRT_STATUS emb_faults_order(struct emb_machine *machine, struct nrt_error *error);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

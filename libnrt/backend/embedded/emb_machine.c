@@ -465,7 +465,8 @@ NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nr
 		free(*chips);
 		return nrt_error_memory(error);
 	}
-	if (open_chips(machine, instance.chips, *chips, error)) {
+	if (open_chips(machine, instance.chips, *chips, error) ||
+	    emb_faults_order(machine, error)) {
 		machine_free(machine);
 		free(*chips);
 		return error->status;
