@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
@@ -143,16 +145,44 @@ static unsigned int count_chips(void)
 	return count;
 }
 
+static void group_name(gid_t gid, char *name, size_t size)
+{
+	struct group group, *found = NULL;
+	char room[1024];
+
+	snprintf(name, size, "%u", gid);
+	if (!getgrgid_r(gid, &group, room, sizeof(room), &found) && found)
+		snprintf(name, size, "%s", found->gr_name);
+}
+
+/* Is there a group that the user could join, or has nobody given the node to one? */
+static NRT_STATUS explain_permission(const char *path, struct nrt_error *error)
+{
+	char group[64];
+	struct stat st;
+
+	if (stat(path, &st) || !st.st_gid || (st.st_mode & 0060) != 0060)
+		return nrt_error_set(error, NRT_FAILURE,
+				     "no permission to open %s, which only root has: a udev rule gives it to a group: SUBSYSTEM==\"accel\", GROUP=\"render\", MODE=\"0660\"",
+				     path);
+	group_name(st.st_gid, group, sizeof(group));
+	return nrt_error_set(error, NRT_FAILURE,
+			     "no permission to open %s, which belongs to group %s: run usermod -aG %s USER, and log in again",
+			     path, group, group);
+}
+
 static NRT_STATUS explain(const struct nodes *nodes, struct nrt_error *error)
 {
 	unsigned int chips = count_chips();
 
+	if (nodes->refused[0] && (nodes->error == EACCES || nodes->error == EPERM))
+		return explain_permission(nodes->refused, error);
 	if (nodes->refused[0])
 		return nrt_error_set(error, NRT_FAILURE, "no Neuron device: cannot open %s: %s",
 				     nodes->refused, strerror(nodes->error));
 	if (!chips)
 		return nrt_error_set(error, NRT_FAILURE,
-				     "no Neuron device: the machine has no Trainium chip (PCI vendor 0x%04x)",
+				     "no Neuron device: the machine has no Trainium chip (PCI vendor 0x%04x); NEURON_RT_BACKEND=embedded emulates chips in the process",
 				     NEURON_PCI_VENDOR);
 	if (access("/sys/module/" DRIVER_NAME, F_OK))
 		return nrt_error_set(error, NRT_FAILURE,

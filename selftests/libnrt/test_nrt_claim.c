@@ -2,6 +2,9 @@
 /*
  * Which cores a process gets, and what it is told when it gets none.
  */
+#include <glob.h>
+#include <grp.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "kselftest_harness.h"
@@ -13,8 +16,8 @@ static NRT_STATUS init(void)
 	return nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 }
 
-/* What init() gives in another process; its line goes to @line. */
-static NRT_STATUS init_elsewhere(char *line, size_t size)
+/* What init() gives in another process of @user; its line goes to @line. */
+static NRT_STATUS init_of_user(uid_t user, char *line, size_t size)
 {
 	int pipe_fds[2], status;
 	ssize_t length;
@@ -25,6 +28,8 @@ static NRT_STATUS init_elsewhere(char *line, size_t size)
 	pid = fork();
 	if (!pid) {
 		dup2(pipe_fds[1], STDERR_FILENO);
+		if (user != geteuid() && (setgroups(0, NULL) || setgid(user) || setuid(user)))
+			_exit(254);
 		/* A fresh image: the library's state does not survive a fork. */
 		execl("/proc/self/exe", "test_nrt_claim", "--init", NULL);
 		_exit(255);
@@ -36,6 +41,11 @@ static NRT_STATUS init_elsewhere(char *line, size_t size)
 	waitpid(pid, &status, 0);
 	/* An exit status has 8 bits; the codes in question differ in them. */
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static NRT_STATUS init_elsewhere(char *line, size_t size)
+{
+	return init_of_user(geteuid(), line, size);
 }
 
 #define low_bits(status)	((status) & 0xff)
@@ -122,6 +132,7 @@ TEST_F(cores, busy)
 	snprintf(pid, sizeof(pid), "%d", getpid());
 	EXPECT_TRUE(rig_has(self->line, "core 1 ")) TH_LOG("%s", self->line);
 	EXPECT_TRUE(rig_has(self->line, pid)) TH_LOG("%s", self->line);
+	EXPECT_TRUE(rig_has(self->line, "(test_nrt_claim)")) TH_LOG("%s", self->line);
 	/* Others are free. */
 	setenv("NEURON_RT_VISIBLE_CORES", "2-3", 1);
 	EXPECT_EQ(NRT_SUCCESS, init_elsewhere(self->line, sizeof(self->line)))
@@ -237,6 +248,56 @@ TEST_F(cores, variables_without_effect)
 		TH_LOG("%s", text);
 	EXPECT_TRUE(rig_has(text, "NRT:nrt_init NEURON_RT_RESET_CORES=0 has no effect: nrt_init() al"))
 		TH_LOG("%s", text);
+}
+
+/* The driver is asked for, and there are chips or none. */
+TEST(without_chips)
+{
+	bool embedded = rig_embedded();
+	const char *line;
+
+	setenv("NEURON_RT_BACKEND", "drm", 1);
+	rig_catch();
+	EXPECT_EQ(embedded && !rig_chips() ? NRT_FAILURE : NRT_SUCCESS, init());
+	line = rig_caught();
+	if (embedded && !rig_chips()) {
+		EXPECT_TRUE(rig_has(line, "no Neuron device: the machine has no Trainium chip"));
+		EXPECT_TRUE(rig_has(line, "NEURON_RT_BACKEND=embedded")) TH_LOG("%s", line);
+	}
+	nrt_close();
+}
+
+static void own_nodes(gid_t group, mode_t mode)
+{
+	glob_t nodes = { 0 };
+	size_t i;
+
+	if (glob("/dev/accel/accel*", 0, NULL, &nodes))
+		return;
+	for (i = 0; i < nodes.gl_pathc; i++)
+		if (chown(nodes.gl_pathv[i], 0, group) || chmod(nodes.gl_pathv[i], mode))
+			perror(nodes.gl_pathv[i]);
+	globfree(&nodes);
+}
+
+/* A user who may not open the nodes is told what to do. */
+TEST_F(cores, without_permission)
+{
+	const uid_t nobody = 65534;
+
+	if (rig_embedded())
+		SKIP(return, "nobody outside sees the chips of a process");
+	own_nodes(0, 0600);
+	EXPECT_EQ(NRT_FAILURE, init_of_user(nobody, self->line, sizeof(self->line)));
+	EXPECT_TRUE(rig_has(self->line, "no permission to open /dev/accel/accel"));
+	EXPECT_TRUE(rig_has(self->line, "a udev rule")) TH_LOG("%s", self->line);
+	own_nodes(4242, 0660);
+	EXPECT_EQ(NRT_FAILURE, init_of_user(nobody, self->line, sizeof(self->line)));
+	EXPECT_TRUE(rig_has(self->line, "which belongs to group 4242: run usermod -aG 4242 USER"))
+		TH_LOG("%s", self->line);
+	own_nodes(0, 0600);
+	EXPECT_EQ(NRT_SUCCESS, init_elsewhere(self->line, sizeof(self->line)))
+		TH_LOG("%s", self->line);
 }
 
 /* The last test of the file: it takes the driver away for a moment. */
