@@ -755,4 +755,44 @@ TEST_F(async, close_under_a_wait)
 	self->ready = false;
 }
 
+/* What a thread with a small stack does; its status. */
+static void *use_everything(void *arg)
+{
+	float x[RIG_VALUES], y[RIG_VALUES] = { 0 };
+	NRT_STATUS status;
+	bool over = false;
+	struct rig *rig = arg;
+	nrta_seq_t seq;
+
+	rig_ramp(x, 1.0f);
+	status = rig_load(rig, program_matmul(), 0, 0, 0);
+	if (!status)
+		status = rig_run(rig, x, y);
+	if (!status && memcmp(x, y, sizeof(x)))
+		status = NRT_EXEC_COMPLETED_WITH_ERR;
+	if (!status)
+		status = nrta_execute_schedule(rig->model, rig->inputs, rig->outputs, 0, NULL,
+					       &seq);
+	while (!status && !over)
+		status = nrta_is_completed(seq, &over);
+	rig_unload(rig);
+	return (void *)(uintptr_t)status;
+}
+
+/* Threads of other runtimes often have no more than this. */
+TEST_F(async, small_stack)
+{
+	struct rig rig = { 0 };
+	pthread_attr_t attr;
+	pthread_t thread;
+	void *status;
+
+	ASSERT_EQ(0, pthread_attr_init(&attr));
+	ASSERT_EQ(0, pthread_attr_setstacksize(&attr, 128 * 1024));
+	ASSERT_EQ(0, pthread_create(&thread, &attr, use_everything, &rig));
+	ASSERT_EQ(0, pthread_join(thread, &status));
+	EXPECT_EQ(NRT_SUCCESS, (uintptr_t)status);
+	pthread_attr_destroy(&attr);
+}
+
 TEST_HARNESS_MAIN
