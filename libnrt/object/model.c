@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/event.h"
+#include "base/log.h"
 #include "object/model.h"
 
 /* Of the archive in a NEFF, unpacked. */
@@ -89,7 +91,42 @@ static NRT_STATUS make_peer_tables(struct nrt_part *part, struct nrt_error *erro
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i, struct nrt_error *error)
+void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step)
+{
+	uint64_t now = nrt_event_now();
+
+	times->ns[step] += now - times->last_ns;
+	times->last_ns = now;
+}
+
+/* On request: NEURON_RT_LOG_LEVEL=DEBUG. */
+static void tell_times(const struct nrt_model *model, const struct nrt_load *load,
+		       const struct nrt_load_times *times)
+{
+	static const char *const names[NRT_NR_LOAD_STEPS] = {
+		[NRT_LOAD_NEFF] = "NEFF",
+		[NRT_LOAD_SCRATCH] = "scratchpad",
+		[NRT_LOAD_RINGS] = "rings",
+		[NRT_LOAD_MEMORY] = "memory",
+		[NRT_LOAD_CODE] = "code",
+		[NRT_LOAD_DATA] = "data",
+	};
+	uint64_t total = 0;
+	char text[256];
+	int length = 0;
+	unsigned int i;
+
+	for (i = 0; i < NRT_NR_LOAD_STEPS; i++) {
+		total += times->ns[i];
+		length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s %.3f",
+				   i ? ", " : "", names[i], (double)times->ns[i] / 1e6);
+	}
+	nrt_log(NRT_LOG_DEBUG, "nrt_load", "model \"%.64s\", %zu bytes, core %u: %.3f ms: %s",
+		model->neff->name, load->size, model->vcore->number, (double)total / 1e6, text);
+}
+
+static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i,
+			    struct nrt_load_times *times, struct nrt_error *error)
 {
 	struct nrt_part *part = &model->parts[i];
 
@@ -98,10 +135,10 @@ static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i, struct nrt_
 	part->graph = &model->neff->graphs[i];
 	model->nr_parts++;
 	if (make_peer_tables(part, error) ||
-	    nrt_vcore_scratch(model->vcore, part->graph->scratch_bytes, error) ||
-	    nrt_part_build(part, error))
+	    nrt_vcore_scratch(model->vcore, part->graph->scratch_bytes, error))
 		return error->status;
-	return NRT_SUCCESS;
+	nrt_load_step(times, NRT_LOAD_SCRATCH);
+	return nrt_part_build(part, times, error);
 }
 
 static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
@@ -111,15 +148,18 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		.unpacked_bytes = MAX_UNPACKED_BYTES,
 		.validate_hash = load->validate_hash,
 	};
+	struct nrt_load_times times = { .last_ns = nrt_event_now() };
 	unsigned int i;
 
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
 	    check_peers(model->neff, load->peers, error) ||
 	    check_lnc(model->neff, model->machine, error))
 		return error->status;
+	nrt_load_step(&times, NRT_LOAD_NEFF);
 	for (i = 0; i < model->vcore->nr; i++)
-		if (fill_part(model, i, error))
+		if (fill_part(model, i, &times, error))
 			return error->status;
+	tell_times(model, load, &times);
 	neff_drop_files(model->neff);
 	return NRT_SUCCESS;
 }

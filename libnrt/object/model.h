@@ -148,6 +148,30 @@ struct nrt_model {
 	uint64_t watch_events;
 };
 
+/* The steps of a load, in the order in which they come. */
+enum nrt_load_step {
+	NRT_LOAD_NEFF,		/* unpack and check */
+	NRT_LOAD_SCRATCH,	/* the shared scratchpad */
+	NRT_LOAD_RINGS,		/* build descriptors */
+	NRT_LOAD_MEMORY,	/* allocate */
+	NRT_LOAD_CODE,		/* write instructions and descriptors */
+	NRT_LOAD_DATA,		/* write constants */
+	NRT_NR_LOAD_STEPS,
+};
+
+/**
+ * struct nrt_load_times - how long a load took
+ * @last_ns: when the step before ended, CLOCK_MONOTONIC
+ * @ns: by step, of all parts together
+ */
+struct nrt_load_times {
+	uint64_t last_ns;
+	uint64_t ns[NRT_NR_LOAD_STEPS];
+};
+
+/* A step of a load has ended. */
+void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step);
+
 /* What a load may do. */
 struct nrt_load {
 	const void *bytes;
@@ -163,7 +187,8 @@ NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *lo
 void nrt_model_release(struct nrt_model *model);
 
 /* model_build.c: fill a part from its graph. */
-NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error);
+NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_load_times *times,
+			  struct nrt_error *error);
 
 /*
  * bind.c: the tensors of an execution. They are checked and held, but no byte is copied

@@ -42,6 +42,7 @@ struct build {
 	const struct neff_graph *graph;
 	struct dma_program program;
 	struct layout layout;
+	struct nrt_load_times *times;
 	struct nrt_error *error;
 };
 
@@ -374,9 +375,15 @@ static NRT_STATUS build_device(struct build *build)
 	place_all(build);
 	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
 			  DRM_NEURON_CATEGORY_CODE, &part->arena, build->error) ||
-	    describe_arena(build) || upload_code(build) || upload_rings(build) ||
-	    rank_queues(build) || upload_data(build))
+	    describe_arena(build))
 		return build->error->status;
+	nrt_load_step(build->times, NRT_LOAD_MEMORY);
+	if (upload_code(build) || upload_rings(build) || rank_queues(build))
+		return build->error->status;
+	nrt_load_step(build->times, NRT_LOAD_CODE);
+	if (upload_data(build))
+		return build->error->status;
+	nrt_load_step(build->times, NRT_LOAD_DATA);
 	for (i = 0; i < build->graph->nr_vars; i++)
 		show_var(build, i);
 	show_own(build);
@@ -384,9 +391,15 @@ static NRT_STATUS build_device(struct build *build)
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error)
+NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_load_times *times,
+			  struct nrt_error *error)
 {
-	struct build build = { .part = part, .graph = part->graph, .error = error };
+	struct build build = {
+		.part = part,
+		.graph = part->graph,
+		.times = times,
+		.error = error,
+	};
 	struct dma_windows windows;
 	NRT_STATUS status;
 
@@ -398,6 +411,7 @@ NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_error *error)
 	windows.sibling = part->window.sibling;
 	if (dma_program_build(part->graph, &windows, MAX_RING_DESCS, &build.program, error))
 		return error->status;
+	nrt_load_step(times, NRT_LOAD_RINGS);
 	status = build_device(&build);
 	dma_program_free(&build.program);
 	return status;

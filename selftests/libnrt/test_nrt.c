@@ -584,4 +584,28 @@ TEST_F(placement, tensor_info)
 	nrt_free_model_tensor_info(infos);
 }
 
+/* How long each step of a load took, on request. */
+TEST(load_times)
+{
+	static const char *const words[] = {
+		"DEBUG NRT:nrt_load model \"scale\", ", " bytes, core 0: ", " ms: NEFF ",
+		", scratchpad ", ", rings ", ", memory ", ", code ", ", data ",
+	};
+	struct rig rig;
+	const char *text;
+	size_t i;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_LOG_LEVEL", "DEBUG", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	rig_catch();
+	EXPECT_EQ(NRT_SUCCESS, rig_load(&rig, program_scale(1), 0, 0, 0));
+	text = rig_caught();
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		EXPECT_TRUE(rig_has(text, words[i])) TH_LOG("%s", text);
+	rig_unload(&rig);
+	nrt_close();
+}
+
 TEST_HARNESS_MAIN
