@@ -49,10 +49,8 @@ NRT_STATUS nrt_debug_client_read_one_event(int stream_fd, ndebug_stream_event_he
 	state = nrt_enter(__func__, &status);
 	if (!state)
 		return status;
-	status = nrt_stream_check(&state->streams, stream_fd, &error);
+	status = nrt_stream_read(&state->streams, stream_fd, header, payload, &error);
 	nrt_leave(state);
-	if (status)
-		return nrt_fail(__func__, &error);
-	/* Nothing sends events. Whoever polls is not told so in the log each time. */
-	return NRT_QUEUE_EMPTY;
+	/* Whoever polls is not told in the log each time that there is nothing. */
+	return status && status != NRT_QUEUE_EMPTY ? nrt_fail(__func__, &error) : status;
 }

@@ -388,6 +388,8 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		.model = model,
 		.timeout_ms = state->env.timeout_ms,
 		.numbers = state->env.numbers,
+		.print = nrt_streams_wanted(&state->streams) ? nrt_stream_print : NULL,
+		.print_arg = &state->streams,
 		.repeat = execution->repeat,
 	};
 	struct nrt_event event;

@@ -277,7 +277,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		return error->status;
 	if (nrt_machine_claim(machine, &state->env, error))
 		goto fail;
-	if (nrt_streams_init(&state->streams, machine->nr_vcores, error))
+	if (nrt_streams_init(&state->streams, machine->nr_vcores, state->env.stream_events, error))
 		goto fail;
 	state->units = nrt_units_new(machine->nr_vcores);
 	if (!state->units) {

@@ -10,6 +10,8 @@
 
 #define EXEC_TIMEOUT_DEFAULT_MS	30000
 #define MAX_CORE		65535
+#define STREAM_EVENTS		65536
+#define MAX_STREAM_EVENTS	(1 << 24)
 
 static NRT_STATUS bad_cores(const char *text, const char *why, struct nrt_error *error)
 {
@@ -165,6 +167,8 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
 	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
 	    read_numbers(&env->numbers, error) ||
+	    read_number("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", MAX_STREAM_EVENTS, STREAM_EVENTS,
+			&env->stream_events, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))
 		return error->status;

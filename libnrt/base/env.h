@@ -19,6 +19,7 @@
  * @timeout_ms: of an execution; 0: the driver's default
  * @validate_hash: of NEFFs
  * @numbers: numerical errors are looked for
+ * @stream_events: most events of a debug stream
  */
 struct nrt_env {
 	uint32_t lnc;
@@ -28,6 +29,7 @@ struct nrt_env {
 	uint32_t timeout_ms;
 	bool validate_hash;
 	bool numbers;
+	unsigned long stream_events;
 };
 
 /* Read all; NRT_INVALID with @error naming the variable. */

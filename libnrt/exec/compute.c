@@ -21,6 +21,7 @@
  * @traced: counted in the model
  * @numbers: look for NaNs, in the trace of the job under way, @watched
  * @numerical: the first that was found; status 0: none
+ * @print, @print_arg: as in struct nrt_execute
  * @whole: event of the execution
  * @on_core: event of the job under way
  * @async: what was given along; zero if the caller waits
@@ -39,6 +40,8 @@ struct execution {
 	bool numbers;
 	struct nrt_watched watched;
 	struct nrt_error numerical;
+	nrt_print_fn *print;
+	void *print_arg;
 	struct nrt_event whole;
 	struct nrt_event on_core;
 	struct nrt_async async;
@@ -279,6 +282,19 @@ static void check_numbers(struct execution *execution)
 	nrt_event_end(&event, execution->numerical.status);
 }
 
+static void print_all(const struct execution *execution)
+{
+	const struct nrt_model *model = execution->model;
+	const struct nrt_part *part;
+	size_t i;
+
+	for (part = model->parts; part < model->parts + model->nr_parts; part++)
+		for (i = 0; i < part->graph->nr_vars; i++)
+			if (part->graph->vars[i].print)
+				execution->print(execution->print_arg, model->vcore->vnc,
+						 &part->graph->vars[i], &part->places[i]);
+}
+
 /* What the execution returns when all of its jobs ended well. */
 static NRT_STATUS tell_numbers(struct execution *execution)
 {
@@ -331,6 +347,8 @@ static NRT_STATUS end_job(struct execution *execution)
 	}
 	if (!status)
 		check_numbers(execution);
+	if (!status && execution->print)
+		print_all(execution);
 	execution->on_core.exec = execution->job;
 	nrt_event_end(&execution->on_core, status);
 	return status;
@@ -427,7 +445,9 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 				   !model->vcore->device->backend->runs_jobs;
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
-				   execute->repeat > 1 || execute->numbers;
+				   execute->repeat > 1 || execute->numbers || execute->print;
+	execution->print = execute->print;
+	execution->print_arg = execute->print_arg;
 	execution->numbers = execute->numbers;
 	execution->handles = execute->handles;
 	execution->timeout_ms = execute->timeout_ms;

@@ -26,6 +26,10 @@ struct nrt_ended {
 /* A request ended; @ended is for free(). */
 typedef void nrt_ended_fn(void *arg, struct nrt_ended *ended);
 
+/* A model on @core, a virtual one, has printed @var, which lies at @place. */
+typedef void nrt_print_fn(void *arg, unsigned int core, const struct neff_var *var,
+			  const struct nrt_place *place);
+
 /**
  * struct nrt_execute - an execution that is asked for
  * @handles: of the tensors, and of what follows
@@ -35,6 +39,7 @@ typedef void nrt_ended_fn(void *arg, struct nrt_ended *ended);
  * @timeout_ms: of the job; 0: the driver's default
  * @repeat: executions in a row; the outputs of one are the inputs of the next one
  * @numbers: look for NaNs
+ * @print, @print_arg: who gets the tensors that the model prints, or NULL
  */
 struct nrt_execute {
 	struct nrt_handles *handles;
@@ -45,6 +50,8 @@ struct nrt_execute {
 	uint32_t timeout_ms;
 	unsigned int repeat;
 	bool numbers;
+	nrt_print_fn *print;
+	void *print_arg;
 };
 
 /* Execute, and wait for the end. */

@@ -21,6 +21,7 @@
 #define NEFF_MAX_GRAPHS		2
 #define NEFF_MAX_VAR_ID		65000
 #define NEFF_MAX_VAR_NAME	255
+#define NEFF_MAX_PREFIX		511
 #define NEFF_MAX_QUEUES_OF_SET	16
 #define NEFF_MAX_DIMS		8
 #define NEFF_MAX_DESC_DIMS	4
@@ -72,7 +73,8 @@ enum neff_var_type {
  * @var_id: window index, 1 to NEFF_MAX_VAR_ID
  * @size: bytes
  * @alignment: bytes, a power of two; 0: no wish
- * @dtype, @ndim, @shape: INPUT, OUTPUT
+ * @print: TMP: it is printed after each execution, with this prefix; or NULL
+ * @dtype, @ndim, @shape: INPUT, OUTPUT; what is printed
  * @io: INPUT, OUTPUT: which of neff.ios it is
  * @data: FILE: contents, points into a file of the NEFF
  * @offset: VIRTUAL: in the scratchpad
@@ -86,6 +88,7 @@ struct neff_var {
 	uint32_t var_id;
 	uint64_t size;
 	uint64_t alignment;
+	char *print;
 	enum neuron_dtype dtype;
 	unsigned int ndim;
 	uint32_t shape[NEFF_MAX_DIMS];

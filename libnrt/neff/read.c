@@ -302,8 +302,10 @@ static void free_graph(struct neff_graph *graph)
 {
 	size_t i;
 
-	for (i = 0; i < graph->nr_vars; i++)
+	for (i = 0; i < graph->nr_vars; i++) {
 		free(graph->vars[i].name);
+		free(graph->vars[i].print);
+	}
 	for (i = 0; i < graph->nr_sets; i++)
 		free(graph->sets[i].name);
 	free(graph->vars);

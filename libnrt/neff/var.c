@@ -90,10 +90,24 @@ static NRT_STATUS read_file(struct var_reader *reader)
 	return NRT_SUCCESS;
 }
 
+#define COMMON_KEYS	"type", "var_id", "size", "alignment", "fabric_path", "ops"
+
+/* One that is printed has a type and a shape as well; others have not. */
 static NRT_STATUS read_tmp(struct var_reader *reader)
 {
-	(void)reader;
-	return NRT_SUCCESS;
+	static const char *const unprinted[] = { COMMON_KEYS, NULL };
+	const char *prefix;
+
+	if (!json_object_object_get_ex(reader->object, "print", NULL))
+		return neff_json_only(reader->object, reader->where, unprinted, reader->error);
+	if (neff_json_string(reader->object, reader->where, "print", &prefix, reader->error))
+		return reader->error->status;
+	if (strlen(prefix) > NEFF_MAX_PREFIX)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"print\" has more than %u bytes", reader->where,
+				     NEFF_MAX_PREFIX);
+	reader->var->print = strdup(prefix);
+	return reader->var->print ? read_io(reader) : nrt_error_memory(reader->error);
 }
 
 static NRT_STATUS read_virtual(struct var_reader *reader)
@@ -189,8 +203,6 @@ static NRT_STATUS read_sibling_sem(struct var_reader *reader)
 	return check_sibling(reader) ? reader->error->status : read_sems(reader);
 }
 
-#define COMMON_KEYS	"type", "var_id", "size", "alignment", "fabric_path", "ops"
-
 static const struct {
 	const char *name;
 	read_fn *read;
@@ -199,7 +211,7 @@ static const struct {
 	[NEFF_VAR_INPUT] = { "input", read_io, { COMMON_KEYS, "dtype", "shape" } },
 	[NEFF_VAR_OUTPUT] = { "output", read_io, { COMMON_KEYS, "dtype", "shape" } },
 	[NEFF_VAR_FILE] = { "file", read_file, { COMMON_KEYS, "file_name" } },
-	[NEFF_VAR_TMP] = { "tmp-buf", read_tmp, { COMMON_KEYS } },
+	[NEFF_VAR_TMP] = { "tmp-buf", read_tmp, { COMMON_KEYS, "print", "dtype", "shape" } },
 	[NEFF_VAR_VIRTUAL] = { "virtual", read_virtual, { COMMON_KEYS, "backing_variable_off" } },
 	[NEFF_VAR_STATE] = { "state-buffer", read_state, { COMMON_KEYS } },
 	[NEFF_VAR_PEER] = { "peer", read_peer,

@@ -258,6 +258,19 @@ struct program program_nan(void)
 	return finish(&b);
 }
 
+struct program program_print(void)
+{
+	struct base b = begin("print", 1);
+	int printed = nb_print(b.nb, "printed", "x is ", NEURON_DTYPE_FP32, 2, shape);
+
+	nb_dma(b.nb, b.in, nb_linear(printed, 0, PROGRAM_BYTES),
+	       nb_linear(b.x, 0, PROGRAM_BYTES), -1);
+	nb_dma(b.nb, b.out, nb_linear(b.y, 0, PROGRAM_BYTES), nb_linear(b.x, 0, PROGRAM_BYTES),
+	       -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_waits(void)
 {
 	struct base b = begin("waits", 1);

@@ -54,6 +54,9 @@ struct program program_stuck(void);
 /* y = 0 * x, in the instruction at pc 1 of the vector engine, from source line 9. */
 struct program program_nan(void);
 
+/* y = x; x is printed, after "x is ". */
+struct program program_print(void);
+
 /* The vector engine waits for two loads, and there is one; the sync engine waits for it. */
 struct program program_waits(void);
 

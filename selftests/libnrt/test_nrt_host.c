@@ -464,4 +464,60 @@ TEST_F(pair, mistakes)
 	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(self->to_core));
 }
 
+static bool readable(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) == 1;
+}
+
+/* What a program prints comes in order; what does not fit, or comes before the client, is lost. */
+TEST(printed_tensors)
+{
+	ndebug_stream_payload_debug_tensor_read_t *payload = NULL;
+	ndebug_stream_event_header_t header;
+	float x[RIG_VALUES], y[RIG_VALUES];
+	struct rig rig;
+	int fd, i;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", "2", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_print(), 0, 0, 0));
+	rig_ramp(x, 0.0f);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_connect(0, &fd));
+	EXPECT_FALSE(readable(fd));
+	for (i = 1; i <= 3; i++) {
+		rig_ramp(x, (float)i);
+		EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	}
+	for (i = 1; i <= 2; i++) {
+		rig_ramp(x, (float)i);
+		EXPECT_TRUE(readable(fd));
+		ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_read_one_event(fd, &header,
+								       (void **)&payload));
+		EXPECT_EQ(NDEBUG_STREAM_EVENT_TYPE_DEBUG_TENSOR_READ, header.type);
+		EXPECT_EQ(sizeof(*payload) + PROGRAM_BYTES, header.data_size);
+		EXPECT_STREQ("x is ", payload->prefix);
+		EXPECT_STREQ("float32", payload->tensor_dtype);
+		EXPECT_EQ(0, payload->logical_nc_id);
+		EXPECT_EQ(PROGRAM_ROWS, payload->tensor_shape[0]);
+		EXPECT_EQ(PROGRAM_COLUMNS, payload->tensor_shape[1]);
+		EXPECT_EQ(0, payload->tensor_shape[2]);
+		ASSERT_EQ(PROGRAM_BYTES, payload->tensor_data_size);
+		EXPECT_EQ(0, memcmp(x, payload->tensor_data, PROGRAM_BYTES));
+		free(payload);
+	}
+	EXPECT_FALSE(readable(fd));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_debug_client_read_one_event(fd, &header,
+								   (void **)&payload));
+	/* One that nobody reads goes with the stream. */
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	nrt_debug_client_connect_close(fd);
+	rig_unload(&rig);
+	nrt_close();
+}
+
 TEST_HARNESS_MAIN

@@ -75,6 +75,12 @@ static json_object *nb_var_json(const struct nb_var *var, int id)
 		nb_put_int(object, "count", var->count);
 		break;
 	case NB_VAR_TMP:
+		if (!var->print)
+			break;
+		nb_put_string(object, "print", var->print);
+		nb_put_string(object, "dtype", neff_dtype_name(var->dtype));
+		json_object_object_add(object, "shape", nb_shape_json(var));
+		break;
 	case NB_VAR_SBUF:
 	case NB_VAR_SIBLING_SBUF:
 		break;

@@ -27,6 +27,7 @@ struct nb_var {
 	unsigned int ndim;
 	uint32_t shape[8];
 	void *data;		/* FILE */
+	char *print;		/* TMP: prefix of what is printed, or NULL */
 	int ref;		/* PEER */
 	unsigned int peer_offset;
 	unsigned int first;	/* PEER_SEM, SIBLING_SEM */

@@ -76,6 +76,7 @@ void nb_free(struct nb_program *nb)
 	nb_free(nb->second);
 	for (i = 0; i < nb->nr_vars; i++) {
 		free(nb->var[i].name);
+		free(nb->var[i].print);
 		free(nb->var[i].data);
 	}
 	for (i = 0; i < nb->nr_queues; i++) {
@@ -199,6 +200,19 @@ int nb_output(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
 int nb_tmp(struct nb_program *nb, const char *name, uint64_t size)
 {
 	return nb_add_var(nb, NB_VAR_TMP, name, size) ? (int)nb->nr_vars : 0;
+}
+
+int nb_print(struct nb_program *nb, const char *name, const char *prefix,
+	     enum neuron_dtype dtype, unsigned int ndim, const uint32_t *shape)
+{
+	int id = nb_tensor(nb, NB_VAR_TMP, name, dtype, ndim, shape);
+
+	if (!id)
+		return 0;
+	nb->var[id - 1].print = strdup(prefix);
+	if (!nb->var[id - 1].print)
+		nb_fail(nb, "out of memory");
+	return id;
 }
 
 /* The archive's own files, beside which the constants lie. */

@@ -50,6 +50,12 @@ int nb_output(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
 	      unsigned int ndim, const uint32_t *shape);
 /* HBM scratch, zero when the model is loaded. */
 int nb_tmp(struct nb_program *nb, const char *name, uint64_t size);
+/*
+ * The same of a tensor that goes to the debug stream of its core after each execution, with
+ * the text @prefix of at most 511 bytes (nrt/ndebug_stream.h).
+ */
+int nb_print(struct nb_program *nb, const char *name, const char *prefix,
+	     enum neuron_dtype dtype, unsigned int ndim, const uint32_t *shape);
 /* Constant; @data is copied. */
 int nb_file(struct nb_program *nb, const char *name, const void *data,
 	    size_t size);
