@@ -14,7 +14,7 @@ version = re.search(r"version: '([^']+)'", (HERE.parent / "meson.build").read_te
 release = version
 
 extensions = ["sources"]
-exclude_patterns = ["sphinx", "static", "drawings"]
+exclude_patterns = ["sphinx", "static", "drawings", "examples"]
 highlight_language = "none"
 smartquotes = False
 

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The programs of Documentation/examples: what they print, and what they say of mistakes.
+
+usage: test_examples.py FOLDER...
+
+One of the folders holds add.neff; neuron-as is on the path.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import tap
+
+FOLDERS = [pathlib.Path(folder).resolve() for folder in sys.argv[1:]]
+SOURCES = pathlib.Path(__file__).resolve().parents[2] / "Documentation" / "examples"
+LIMIT = 120
+
+
+def neff(name):
+    """The path of a NEFF."""
+    return next(folder / f"{name}.neff" for folder in FOLDERS
+                if (folder / f"{name}.neff").exists())
+
+
+class Examples(unittest.TestCase):
+    """Each program as a reader runs it, in a folder of its own."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def run_program(self, *words):
+        """Run a program in the folder."""
+        return subprocess.run(words, cwd=self.folder, capture_output=True, text=True,
+                              timeout=LIMIT, check=False)
+
+    def test_debug(self):
+        """The kernel fails as it should, and the mended one succeeds."""
+        done = self.run_program(SOURCES / "nrtpy_debug.py", SOURCES / "gather_rows.s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(), [
+            "Model inputs:",
+            "  src_tensor: shape=[128, 512], size=262144",
+            "Model outputs:",
+            "  output_0: shape=[128, 512], size=262144",
+            "Caught NrtError:",
+            "  NRT Error NRT_EXEC_OOB(1006): Failed to execute model",
+            "Execution succeeded. Output shape: (128, 512)",
+            "Output sample (first row): [1. 1. 1. 1. 1.]"])
+        # The line of libnrt that leads to the mistake: 99999 rows of 2048 bytes.
+        self.assertIn(f'"src_tensor" + {99999 * 2048:#x}', done.stderr)
+
+    def test_benchmark(self):
+        """All cases pass, both modes measure, and the files are there."""
+        done = self.run_program(SOURCES / "nrtpy_benchmark.py", neff("add"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Results: 5 passed, 0 failed\n", done.stdout)
+        self.assertEqual(re.findall("Benchmark, mode (.*):", done.stdout), ["device", "host"])
+        self.assertEqual(done.stdout.count("Iterations: 100\n"), 2)
+        self.assertIn("OK: 1.00x of the baseline\n", done.stdout)
+        self.assertTrue((self.folder / "baseline_perf.json").stat().st_size)
+        self.assertTrue((self.folder / "kernel_trace.ntff").stat().st_size)
+
+
+if __name__ == "__main__":
+    if not FOLDERS:
+        sys.exit(__doc__)
+    sys.exit(tap.run(sys.modules[__name__]))
