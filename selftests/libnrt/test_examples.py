@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The programs of Documentation/examples: what they print, and what they say of mistakes.
 
-usage: test_examples.py FOLDER...
+usage: test_examples.py PROGRAMS FOLDER...
 
-One of the folders holds add.neff; neuron-as is on the path.
+The first folder holds the programs in C and add.neff, another one scale.neff; neuron-as is on the
+path.
 """
 
 import pathlib
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import unittest
+
+import numpy as np
 
 import tap
 
@@ -66,6 +69,54 @@ class Examples(unittest.TestCase):
         self.assertIn("OK: 1.00x of the baseline\n", done.stdout)
         self.assertTrue((self.folder / "baseline_perf.json").stat().st_size)
         self.assertTrue((self.folder / "kernel_trace.ntff").stat().st_size)
+
+    def test_run_neff(self):
+        """Inputs come from files or are zero, outputs go to files."""
+        numbers = np.arange(12, dtype=np.float16)
+        numbers.tofile(self.folder / "a.bin")
+        done = self.run_program(FOLDERS[0] / "run_neff", neff("add"), "a_input", "a.bin")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("run_neff: input b_input is zero\n", done.stderr)
+        self.assertTrue((np.fromfile(self.folder / "output_0.out", np.float16) == numbers).all())
+        done = self.run_program(FOLDERS[0] / "run_neff", neff("add"), "b_input", "a.bin", "a_input",
+                                "a.bin")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((np.fromfile(self.folder / "output_0.out", np.float16) == 2 * numbers)
+                        .all())
+
+    def test_run_neff_mistakes(self):
+        """One line each, and a status that is not 0."""
+        (self.folder / "short.bin").write_bytes(b"1234")
+        program = FOLDERS[0] / "run_neff"
+        for words, line in (
+                ((), "usage: run_neff NEFF [INPUT FILE]..."),
+                ((neff("add"), "a_input"), "usage: run_neff NEFF [INPUT FILE]..."),
+                (("nonexistent",), "run_neff: nonexistent: No such file or directory"),
+                (("short.bin",), "run_neff: nrt_load: NRT_INVALID"),
+                ((neff("add"), "a_input", "nonexistent"),
+                 "run_neff: nonexistent: No such file or directory"),
+                ((neff("add"), "a_input", "short.bin"),
+                 "run_neff: short.bin: has 4 bytes, but input a_input has 24")):
+            done = self.run_program(program, *words)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stderr.splitlines()[-1], line)
+
+    def test_pipeline(self):
+        """Each item gives its own result, in order."""
+        for items in (1, 3, 25):
+            done = self.run_program(FOLDERS[0] / "pipeline", neff("scale"), str(items))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.splitlines(),
+                             [f"item {item}: {2 * item + 1}" for item in range(items)])
+
+    def test_pipeline_mistakes(self):
+        """A model that has other tensors, and no model at all."""
+        done = self.run_program(FOLDERS[0] / "pipeline", neff("add"))
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.splitlines()[-1],
+                         "pipeline: the model: must have an fp32 input and an output of the same "
+                         "size")
+        self.assertEqual(self.run_program(FOLDERS[0] / "pipeline").returncode, 2)
 
 
 if __name__ == "__main__":
