@@ -45,9 +45,10 @@ def man_page(path):
     """The entry of man_pages for one page: its second line has the form "name - summary"."""
     title = next(line for line in path.read_text().splitlines() if " - " in line)
     name, summary = title.split(" - ", 1)
-    return f"man/{path.stem}", name.strip(), summary.strip(), [], 1
+    section = 1 if path.stem.startswith("neuron-") else 3
+    return f"man/{path.stem}", name.strip(), summary.strip(), [], section
 
 
 # neuron-vm writes its man page itself.
-man_pages = [man_page(path) for path in sorted((HERE / "man").glob("neuron-*.rst"))
+man_pages = [man_page(path) for path in sorted((HERE / "man").glob("n*.rst"))
              if path.stem != "neuron-vm"]

@@ -11,6 +11,9 @@
     comment at the top of its file. The kernel's own script reads the comments; KERNEL_DOC
     in the environment names it. What it warns of is a warning of the build.
 
+    With ``:functions:`` or ``:types:`` and names, only the comments of these are shown, in the
+    order of the file and without a section. References lead to where all of the file is shown.
+
 ``program-output``
     The output of a program of the tree. It is parsed as part of the page, unless
     ``:literal:`` is given: then it is shown as it is::
@@ -45,6 +48,8 @@ TOP_COMMENT = re.compile(r"\A(?:/\*[^\n]*SPDX[^\n]*\*/|//[^\n]*)\n/\*\n(.*?)\n? 
 COMMENT_MARGIN = re.compile(r"^ \* ?", re.MULTILINE)
 # Where kernel-doc says which line of the source the following text comes from.
 LINE_NUMBER = re.compile(r"^\s*\.\. LINENO (\d+)$")
+# What the script makes of a documented function or type.
+DECLARATION = re.compile(r"^\.\. c:(?P<kind>\w+):: (?P<text>.*)$")
 WARNING = re.compile(r"^(?:Warning: )?(?P<file>[^:]+):(?P<line>\d+):? (?:warning: )?(?P<text>.*)$")
 
 
@@ -66,6 +71,12 @@ def comment_lines(comment):
     return lines
 
 
+def plain_declaration(match):
+    """A declaration that looks like one and declares nothing."""
+    kind = "struct " if match["kind"] == "struct" else ""
+    return f".. describe:: {kind}{match['text']}"
+
+
 class SourceDirective(SphinxDirective):
     """A directive whose text comes from elsewhere."""
 
@@ -81,14 +92,28 @@ class SourceDirective(SphinxDirective):
 class KernelDoc(SourceDirective):
     """The kernel-doc comments of files."""
 
-    option_spec = {"overview": directives.flag}
+    option_spec = {"overview": directives.flag, "functions": str.split, "types": str.split}
 
     def run(self):
-        """One section for each file that has something to say."""
+        """One section for each file that has something to say, or what is named."""
         paths = sorted(ROOT.glob(self.arguments[0]))
         if not paths:
             raise self.error(f"no file matches {self.arguments[0]}")
+        names = self.options.get("functions", []) + self.options.get("types", [])
+        if names:
+            return [node for path in paths for node in self.named(path, names)]
         return [section for section in map(self.section, paths) if section]
+
+    def named(self, path, names):
+        """The comments of some names of a file."""
+        lines = kernel_doc(path.relative_to(ROOT).as_posix(), names)
+        missing = [name for name in names if not re.search(rf"\b{name}\b", "\n".join(lines))]
+        if missing:
+            raise self.error(f"{path.name} has no comment of {', '.join(missing)}")
+        # They are declared where the file is shown as a whole; Sphinx allows that once.
+        for place, line in enumerate(lines):
+            lines[place] = DECLARATION.sub(plain_declaration, line)
+        return self.parse(lines, nodes.Element()).children
 
     def section(self, path):
         """The section of one file, or None."""
@@ -133,13 +158,16 @@ def run(command):
                           stdin=subprocess.DEVNULL, check=False)
 
 
-def kernel_doc(name):
-    """The comments of one file as reStructuredText, each line with where it comes from."""
+def kernel_doc(name, only=()):
+    """The comments of one file as reStructuredText, each line with where it comes from: all of
+    them, or only those of some names.
+    """
     script = os.environ.get("KERNEL_DOC")
     if not script:
         raise ExtensionError("KERNEL_DOC does not name the kernel's scripts/kernel-doc")
+    chosen = [word for function in only for word in ("-function", function)]
     done = run([script, "-Wshort-desc", "-Wcontents-before-sections", "-rst", "-enable-lineno",
-                "-sphinx-version", sphinx.__display_version__, name])
+                "-sphinx-version", sphinx.__display_version__, *chosen, name])
     complain(name, done)
     lines, number = StringList(), 0
     for line in done.stdout.splitlines():

@@ -80,3 +80,23 @@ def test_every_function_of_libnrt_is_in_the_manual():
     described = set(re.findall(r"^\.\. c:function:: .*?(\w+) \(", text, re.MULTILINE))
     assert exported
     assert exported - described == set()
+
+
+def test_every_function_of_libnrt_has_one_man_page():
+    """Each exported function is listed by one page, and the pages list nothing else."""
+    exported = re.findall(r"^\s*(nrt\w+);", (ROOT / "libnrt/libnrt.map").read_text(), re.MULTILINE)
+    listed = []
+    for page in MAN_PAGES.glob("nrt*.rst"):
+        for block in re.findall(r":functions:\n((?: +\w.*\n)+)", page.read_text()):
+            listed += block.split()
+    assert sorted(listed) == sorted(exported)
+
+
+def test_the_man_pages_of_libnrt_are_shown():
+    """A page has the text of the comments, and "man" finds it by each of its functions."""
+    pages = BUILD / "docs/man"
+    text = run("groff", "-man", "-Tascii", "-P-cbou", "-rLL=100n", "-ww", pages / "nrt_load.3")
+    assert "NRT_STATUS nrt_unload (nrt_model_t *model)" in text
+    assert (pages / "nrt_unload.3").read_text() == ".so man3/nrt_load.3\n"
+    for name in re.findall(r"^\.so man3/(.*)$", (pages / "nrta_tensor_read.3").read_text(), re.M):
+        assert (pages / name).exists()
