@@ -8,6 +8,7 @@ These are the steps of the public tutorial "Test and debug a NKI kernel end-to-e
 assembled by neuron-as, which must be on the path, because this project has no compiler for NKI.
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -62,6 +63,8 @@ def main(path):
 
 
 if __name__ == "__main__":
+    # The kernel is for one physical core. On Trainium2 and 3 a core is two unless this is said.
+    os.environ.setdefault("NEURON_LOGICAL_NC_CONFIG", "1")
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     main(sys.argv[1])

@@ -7,6 +7,7 @@
  *
  * The model has one input and one output of fp32 numbers of the same size, such as scale.neff. Each
  * number of item k is k. The first number of each output is printed, in the order of the items.
+ * scale.neff is for one physical core: it needs NEURON_LOGICAL_NC_CONFIG=1 on Trainium2 and 3.
  *
  * An item goes through three requests: write, execute, read. Requests of different queues have no
  * order, so each is scheduled when the one before it has ended. A slot has the tensors and the

@@ -5,7 +5,8 @@
  *
  *   run_neff NEFF [INPUT FILE]...
  *
- * An input that is not named is zero. Output y goes to y.out in the current folder.
+ * An input that is not named is zero. Output y goes to y.out in the current folder. A NEFF for one
+ * physical core, such as add.neff, needs NEURON_LOGICAL_NC_CONFIG=1 on Trainium2 and Trainium3.
  *
  *   cc run_neff.c -o run_neff $(pkg-config --cflags --libs libnrt)
  */

@@ -66,7 +66,8 @@ SUITES = [
           "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",)),
     # In the other lane, which is the shorter one.
     Suite("neuron-vm", "native", 80, 1200, "neuron-vm: streams, exit statuses, shared folders, "
-          "kept machines, mistakes", Pytest("selftests/vm", "not slow", ("test_neuron_vm",)),
+          "kept machines, mistakes; nrtpy on the driver",
+          Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy")),
           needs=("build",)),
     Suite("tutorials", "native", 150, 1800, "every command of the tutorials; tools/report-host",
           Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
