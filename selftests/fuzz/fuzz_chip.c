@@ -26,6 +26,7 @@
 #include <sanitizer/allocator_interface.h>
 
 #include "hook/trn_inject.h"
+#include "trn/fabric.h"
 
 #define MAX_STEPS	8192	/* of one input, so that none is slow */
 #define REST_SECONDS	60	/* in which threads come to rest; a fraction of one does */

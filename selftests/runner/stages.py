@@ -56,8 +56,8 @@ class Fuzzer:
     def run(self, job):
         """Build all fuzzers, run this one."""
         job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true",
-                  "-Db_lundef=false", SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link"],
-                 "build.log", env={"CC": "clang"})
+                  "-Db_lundef=false", SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link",
+                  "-Dwerror=true"], "build.log", env={"CC": "clang"})
         (FUZZ / f"corpus-{self.name}").mkdir(exist_ok=True)
         done, total = None, 0
         for number in range(self.rounds):
@@ -99,8 +99,8 @@ class FuzzThreads:
         """Names of inputs are hashes, so the first ones are any."""
         folder = BUILD / "fuzz-tsan"
         job.must([TOOLS / "userspace", folder, "-Dnative_only=true", "-Dfuzz=true",
-                  "-Db_lundef=false", "-Db_sanitize=thread"], "build-tsan.log",
-                 env={"CC": "clang"})
+                  "-Db_lundef=false", "-Db_sanitize=thread", "-Dwerror=true"],
+                 "build-tsan.log", env={"CC": "clang"})
         corpus = FUZZ / "corpus-chip"
         inputs = sorted(corpus.iterdir())[:self.INPUTS] if corpus.exists() else []
         if not inputs:
