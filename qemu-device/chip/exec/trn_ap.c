@@ -379,3 +379,18 @@ void trn_tile_constant(const struct trn_tile *tile, uint32_t bits, void *element
 	memcpy(&value, &bits, sizeof(value));
 	trn_from_fp32_mode(element, &value, tile->dtype, 1, &mode, 0);
 }
+
+/* Where the columns of @tile begin in its memory. */
+static int64_t first_column(const struct trn_tile *tile)
+{
+	if (tile->psum)
+		return (tile->base - tile->core->psum) % NEURON_TPB_PSUM_STRIDE;
+	return (tile->base - tile->core->sbuf) % NEURON_TPB_SBUF_STRIDE;
+}
+
+bool trn_tile_columns_apart(const struct trn_tile *a, const struct trn_tile *b)
+{
+	int64_t x = first_column(a), y = first_column(b);
+
+	return a->psum != b->psum || x + a->high <= y + b->low || y + b->high <= x + a->low;
+}

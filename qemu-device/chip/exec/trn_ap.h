@@ -184,4 +184,7 @@ static inline bool trn_tile_disjoint(const struct trn_tile *a, const struct trn_
 	       b->base + b->high <= a->base + a->low;
 }
 
+/* No column of the one is a column of the other, whatever their partitions. */
+bool trn_tile_columns_apart(const struct trn_tile *a, const struct trn_tile *b);
+
 #endif /* TRN_AP_H */

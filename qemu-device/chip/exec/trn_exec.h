@@ -225,6 +225,8 @@ void trn_exec_note(struct trn_exec *exec, const struct trn_tile *tile);
 /* Elements of a line that are worked on at a time, and of one that takes longer. */
 #define TRN_LINE_PIECE	1024
 #define TRN_SLOW_PIECE	256
+/* The most of a walk that says how many. */
+#define TRN_LINE_MOST	2048
 
 /* How long an element takes, in simple ones. */
 #define TRN_WEIGHT_PLAIN	1
@@ -287,7 +289,7 @@ unsigned int trn_tile_weight(const struct trn_tile *tile, bool heavy);
 
 /**
  * struct trn_lines - buffers for the lines of a partition
- * @a, @b: TRN_LINE_PIECE elements of 32 bits each, aligned for any type; @b follows @a,
+ * @a, @b: TRN_LINE_MOST elements of 32 bits each, aligned for any type; @b follows @a,
  *	so that an instruction that needs one has room for 64-bit elements
  */
 struct trn_lines {
@@ -303,7 +305,8 @@ struct trn_lines {
  * @src: what it reads, up to a NULL
  * @on_desk: @dst becomes that line in any case
  * @heavy: more than a simple operator
- * @limit: elements of a piece, 0: as many as usual
+ * @limit: elements of a piece, 0: as many as usual. More than usual only of one that takes few
+ *	steps for an element
  * @depth: of the tiles, that one of @n stands for; 0: 1
  * @cause: the walk ends when one of the functions has set it; may be NULL
  * @begin: before the first piece of partition @p, may be NULL

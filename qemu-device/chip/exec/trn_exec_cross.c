@@ -10,13 +10,16 @@
 #define QUADRANT	32
 #define MASK_KEEP	255	/* the partition is left as it is */
 
+/* @apart: the source's lines lie where they are read, and nothing that is written changes them */
 struct cross {
 	struct trn_tile dst, src;
+	bool apart;
 	uint8_t mask[NEURON_INST_MASK];
 };
 
-/* Elements of a line, of a quadrant's, that the buffers take. */
+/* Elements of a line, of a quadrant's, that the buffers take, and that go without buffers. */
 #define ROOM	(2 * TRN_LINE_PIECE / QUADRANT)
+#define LINE	256
 
 /* Types and numbers that both instructions need; raw bits move. */
 static enum neuron_cause cross_tiles(struct trn_exec *exec, struct cross *op)
@@ -41,6 +44,25 @@ static int shuffle_source(const struct cross *op, unsigned int p)
 	uint8_t from = op->mask[p % QUADRANT];
 
 	return from == MASK_KEEP ? -1 : (int)(p - p % QUADRANT + from);
+}
+
+static void shuffle_apart(void *arg, unsigned int start, size_t first, size_t n,
+			  const struct trn_lines *lines)
+{
+	const struct cross *op = arg;
+	unsigned int end = start + QUADRANT, p;
+	int from;
+
+	(void)lines;
+	if (end > op->dst.partitions)
+		end = op->dst.partitions;
+	for (p = start; p < end; p++) {
+		from = shuffle_source(op, p);
+		if (from >= 0)
+			trn_tile_store_raw(&op->dst, p, first, n,
+					   trn_tile_here(&op->src, op->src.dtype,
+							 (unsigned int)from, first));
+	}
 }
 
 /* Pieces of a quadrant's lines are all read before one of them is written. */
@@ -74,10 +96,10 @@ static enum neuron_cause shuffle_walk(struct trn_exec *exec, struct cross *op)
 		.stride = QUADRANT,
 		.n = op->dst.n,
 		.src = { &op->src, &op->dst },
-		.heavy = true,
-		.limit = slow ? ROOM / 4 : ROOM,
+		.heavy = !op->apart,
+		.limit = op->apart ? LINE : slow ? ROOM / 2 : ROOM,
 		.depth = QUADRANT,
-		.piece = shuffle_quadrant,
+		.piece = op->apart ? shuffle_apart : shuffle_quadrant,
 	};
 
 	return trn_exec_walk(exec, &walk, op);
@@ -123,6 +145,8 @@ enum neuron_cause trn_exec_stream_shuffle(struct trn_exec *exec)
 	if (op.dst.n != op.src.n || !starts_valid(exec, &op) || !mask_valid(&op) ||
 	    !trn_tile_piecewise(&op.dst, &op.src))
 		return NEURON_CAUSE_OPERAND;
+	op.apart = trn_tile_columns_apart(&op.dst, &op.src) &&
+		   trn_tile_here(&op.src, op.src.dtype, 0, 0);
 	cause = trn_tile_touch(&op.dst);
 	return cause ? cause : shuffle_walk(exec, &op);
 }

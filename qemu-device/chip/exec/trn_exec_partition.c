@@ -69,15 +69,6 @@ static void partition_reduce(void *arg, unsigned int p, size_t first, size_t n,
 		reduce(op, first, n, lines);
 }
 
-/* No column of the one is a column of the other; GpSimd has only SBUF. */
-static bool apart(const struct trn_tile *a, const struct trn_tile *b)
-{
-	int64_t x = (a->base - a->core->sbuf) % NEURON_TPB_SBUF_STRIDE;
-	int64_t y = (b->base - b->core->sbuf) % NEURON_TPB_SBUF_STRIDE;
-
-	return x + a->high <= y + b->low || y + b->high <= x + a->low;
-}
-
 /* Elements of all partitions together that are one piece, by their weight. */
 #define PIECE_PLAIN	65536
 #define PIECE_HEAVY	4096
@@ -105,6 +96,9 @@ static size_t piece_of(const struct trn_tile *src)
 {
 	size_t piece = together(src) / src->partitions;
 
+	/* Not worth two pieces. */
+	if (src->n <= piece + piece / 4)
+		return src->n;
 	if (piece >= BLOCK)
 		return piece / BLOCK * BLOCK;
 	return piece >= VECTOR ? piece / VECTOR * VECTOR : VECTOR;
@@ -148,6 +142,6 @@ enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec)
 	walk.depth = op.src.partitions;
 	walk.limit = op.src.n <= VECTOR ? VECTOR : piece_of(&op.src);
 	/* The destination may lie across any partition of the source. */
-	walk.on_desk = !apart(&op.dst, &op.src);
+	walk.on_desk = !trn_tile_columns_apart(&op.dst, &op.src);
 	return trn_exec_walk_tile(exec, &walk, &op);
 }

@@ -103,6 +103,6 @@ enum neuron_cause trn_exec_quantize_mx(struct trn_exec *exec)
 		return cause;
 	walk.partitions = op.src.partitions;
 	walk.n = op.dst.n;
-	walk.limit = trn_tile_weight(&op.src, true) == TRN_WEIGHT_SLOW ? PIECE / 4 : PIECE;
+	walk.limit = trn_tile_weight(&op.src, true) == TRN_WEIGHT_SLOW ? PIECE / 2 : PIECE;
 	return trn_exec_walk(exec, &walk, &op);
 }

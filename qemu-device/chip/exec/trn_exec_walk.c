@@ -135,6 +135,8 @@ static size_t piece_of(const struct trn_walk *walk, unsigned int weight)
 {
 	size_t piece = weight == TRN_WEIGHT_SLOW ? TRN_SLOW_PIECE : TRN_LINE_PIECE;
 
+	if (weight == TRN_WEIGHT_PLAIN && walk->limit > piece)
+		return walk->limit < TRN_LINE_MOST ? walk->limit : TRN_LINE_MOST;
 	return walk->limit && walk->limit < piece ? walk->limit : piece;
 }
 
@@ -432,8 +434,8 @@ walk_pieces(struct trn_exec *exec, const struct trn_walk *walk, void *op,
 enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *walk,
 				void *op)
 {
-	_Alignas(64) float buf[2 * TRN_LINE_PIECE];
-	const struct trn_lines lines = { buf, buf + TRN_LINE_PIECE };
+	_Alignas(64) float buf[2 * TRN_LINE_MOST];
+	const struct trn_lines lines = { buf, buf + TRN_LINE_MOST };
 	const size_t elements = elements_of(walk);
 	const unsigned int weight = weight_of(walk, elements);
 
