@@ -4,7 +4,7 @@
 
 usage: test_nrtpy.py FOLDER...
 
-The folders hold the NEFFs add and fault-access. The chips are those that NEURON_RT_BACKEND and
+The folders hold the NEFFs add and gather_rows. The chips are those that NEURON_RT_BACKEND and
 NEURON_EMU_INSTANCE name, with at least two cores.
 """
 
@@ -383,7 +383,7 @@ class TestModel(Case):
 
     def test_failing_program(self):
         """The status of a program that fails; the core works afterwards."""
-        model = NrtpyModel.load_from_neff(neff("fault-access"))
+        model = NrtpyModel.load_from_neff(neff("gather_rows"))
         inputs = {name: NrtpyTensor.allocate(info.shape, info.numpy_dtype())
                   for name, info in model.input_tensors_info.items()}
         for _ in range(3):
@@ -492,7 +492,7 @@ class TestBenchmark(Case):
 
     def test_failing_program(self):
         """An execution that fails ends the benchmark and its trace."""
-        model = NrtpyModel.load_from_neff(neff("fault-access"))
+        model = NrtpyModel.load_from_neff(neff("gather_rows"))
         inputs = {name: NrtpyTensor.allocate(info.shape, info.numpy_dtype())
                   for name, info in model.input_tensors_info.items()}
         with self.assertRaises(NrtError):
