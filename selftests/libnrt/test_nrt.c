@@ -2,6 +2,7 @@
 /*
  * Loading and executing.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
 #include <pthread.h>
@@ -61,6 +62,30 @@ TEST(instance)
 	EXPECT_LE(info.family, NRT_INSTANCE_TRN3PDS98);
 	EXPECT_EQ(0, strncmp(info.arch_name, "NCv", 3));
 	EXPECT_EQ(0, strncmp(info.device_revision, "0x", 2));
+}
+
+/* What programs that were linked with the public library ask for. */
+TEST(symbol_versions)
+{
+	static const struct {
+		const char *name;
+		const char *version;
+	} symbols[] = {
+		{ "nrt_init", "NRT_2.0.0" },
+		{ "nrt_async_sendrecv_init", "NRT_2.0.0" },
+		{ "nrta_tensor_read", "NRT_3.0.0" },
+		{ "nrta_execute_schedule", "NRT_3.0.0" },
+		{ "nrt_emu_set_trace", "NRT_EMU_1.0" },
+	};
+	void *library = dlopen("libnrt.so.1", RTLD_NOW | RTLD_NOLOAD);
+	unsigned int i;
+
+	ASSERT_TRUE(library);
+	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+		EXPECT_TRUE(dlvsym(library, symbols[i].name, symbols[i].version))
+			TH_LOG("%s", dlerror());
+	EXPECT_FALSE(dlvsym(library, "nrta_tensor_read", "NRT_2.0.0"));
+	dlclose(library);
 }
 
 TEST(names_of_statuses)
