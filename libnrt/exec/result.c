@@ -32,7 +32,7 @@ static const struct {
 	[NEURON_CAUSE_DESC] = { NRT_INVALID, "malformed DMA descriptor" },
 	[NEURON_CAUSE_RING_ID] = { NRT_INVALID, "more descriptors triggered than the ring has" },
 	[NEURON_CAUSE_HOST] = { NRT_EXEC_HW_ERR_DMA_ABORT, "host memory does not answer" },
-	[NEURON_CAUSE_FABRIC] = { NRT_EXEC_HW_ERR_COLLECTIVES, "a peer is not reachable" },
+	[NEURON_CAUSE_FABRIC] = { NRT_EXEC_HW_ERR_COLLECTIVES, "the fabric does not reach the chip of a peer" },
 	[NEURON_CAUSE_HOST_LIMIT] = { NRT_RESOURCE,
 				      "the memory limit of the emulated chip is reached" },
 	[NEURON_CAUSE_ECC] = { NRT_EXEC_HW_ERR_NC_UE, "uncorrectable memory error" },

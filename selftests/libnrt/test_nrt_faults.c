@@ -113,6 +113,7 @@ TEST(link_that_is_down)
 {
 	struct rig ranks[2];
 	pthread_t thread;
+	const char *text;
 	uint32_t cores;
 	void *other;
 
@@ -122,9 +123,13 @@ TEST(link_that_is_down)
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_total_vnc_count(&cores));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&ranks[0], program_pull(), 0, 0, 2));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&ranks[1], program_pull(), (int)(cores / 2), 1, 2));
+	rig_catch();
 	ASSERT_EQ(0, pthread_create(&thread, NULL, run, &ranks[1]));
 	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, (uintptr_t)run(&ranks[0]));
 	ASSERT_EQ(0, pthread_join(thread, &other));
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "core 0: the fabric does not reach the chip of a peer\n"))
+		TH_LOG("%s", text);
 	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, (uintptr_t)other);
 	rig_unload(&ranks[0]);
 	rig_unload(&ranks[1]);
