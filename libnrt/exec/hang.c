@@ -265,10 +265,13 @@ void nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wai
 		      char text[NRT_HANG_TEXT])
 {
 	struct answer answer = { .text = text };
+	bool hang = false;
 	unsigned int i;
 
 	*text = '\0';
 	for (i = 0; i < model->nr_parts; i++)
-		if (wait[i].hang)
-			add_part(model, &model->parts[i], wait[i].job, &answer);
+		hang |= wait[i].hang;
+	/* A part that was ended with another one has no dump with every back end. */
+	for (i = 0; hang && i < model->nr_parts; i++)
+		add_part(model, &model->parts[i], wait[i].job, &answer);
 }

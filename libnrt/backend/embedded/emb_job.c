@@ -331,11 +331,24 @@ static void start_job(struct emb_core *core)
 		trn_pool_inline_end(pool);
 }
 
+/* A job makes no progress: keep what its core does, and those that still run its gang. */
+static void take_dumps(struct emb_core *core)
+{
+	struct emb_gang *gang = core->first->gang;
+	uint32_t i;
+
+	if (!gang)
+		emb_dump_take(core);
+	for (i = 0; gang && i < gang->size; i++)
+		if (gang->core[i] && gang->core[i]->first && gang->core[i]->first->gang == gang)
+			emb_dump_take(gang->core[i]);
+}
+
 /* The chip broke its contract, or the job makes no progress. */
 static void give_up(struct emb_core *core, bool hang)
 {
 	if (hang)
-		emb_dump_take(core);
+		take_dumps(core);
 	/* A core that does not answer may still write what its job showed it. */
 	if (emb_core_reset(core)) {
 		core->first->table = NULL;
