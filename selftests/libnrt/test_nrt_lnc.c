@@ -3,6 +3,8 @@
  * Logical cores of two physical ones: which are there, programs for both, and what is told when
  * one of the two fails.
  */
+#include <math.h>
+
 #include "kselftest_harness.h"
 
 #include <nrt/nrt_emu.h>
@@ -270,6 +272,31 @@ TEST_F(lnc, hang)
 	EXPECT_TRUE(rig_has(line, "; sg01: vector engine, pc 0, waits for semaphore 0 to be 1") ||
 		    (!rig_embedded() && rig_has(line, "; sg00: ")))
 		TH_LOG("%s", line);
+	rig_unload(&rig);
+}
+
+/* The second core makes a NaN, and the first one stores it. */
+TEST_F(lnc, numbers)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	const char *line;
+	struct rig rig;
+
+	if (!self->pairs)
+		SKIP(return, "these chips have no pairs");
+	set_lnc("2");
+	setenv("NEURON_FAIL_ON_NAN", "1", 1);
+	ASSERT_EQ(NRT_SUCCESS, init());
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
+	rig_ramp(x, 1.0f);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	x[RIG_VALUES - 1] = NAN;
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&rig, x, y));
+	line = rig_caught();
+	EXPECT_TRUE(rig_has(line, ": sg01: vector engine, pc 0, made the first NaN; output \"y\""))
+		TH_LOG("%s", line);
+	EXPECT_TRUE(rig_has(line, "has one in element 255\n")) TH_LOG("%s", line);
 	rig_unload(&rig);
 }
 
