@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "contract/job.h"
+#include "contract/window.h"
 #include "neuron/dma_op.h"
 #include "neuron/job.h"
 #include "neuron/window.h"
@@ -17,7 +19,9 @@
 #define WINDOWS_AT		0x100
 #define QUEUES_AT		0x400
 #define EXTENTS_AT		0x800
+#define DIRECTORY_AT		0xc00
 #define COMPLETION_AT		0xf00
+#define LINKED_AT		0xfd0	/* two extents, and a link at the end of the page */
 #define DATA_AT			0x1000
 #define DATA_BYTES		0x1000
 
@@ -96,6 +100,33 @@ static void put_extents(struct fuzz *fuzz, struct maker *maker, uint32_t n)
 	put_host(fuzz, maker, EXTENTS_AT, extents, n * sizeof(extents[0]));
 }
 
+/* A list of four extents in two pages; the second page is that of the data. */
+static void put_linked(struct fuzz *fuzz, struct maker *maker)
+{
+	struct neuron_hw_extent extents[3];
+	uint32_t i;
+
+	for (i = 0; i < 2; i++)
+		extents[i] = (struct neuron_hw_extent){
+			.addr = host_addr(fuzz, maker, DATA_AT + 0x800),
+			.length = 0x100,
+		};
+	extents[2] = neuron_hw_extent_link(host_addr(fuzz, maker, DATA_AT));
+	put_host(fuzz, maker, LINKED_AT, extents, sizeof(extents));
+	for (i = 0; i < 2; i++)
+		extents[i].addr += 0x100;
+	put_host(fuzz, maker, DATA_AT, extents, 2 * sizeof(extents[0]));
+}
+
+static void put_pieces(struct fuzz *fuzz, struct maker *maker)
+{
+	uint64_t directory[2] = { maker->block.window_table, 0 };
+
+	put_host(fuzz, maker, DIRECTORY_AT, directory, sizeof(directory));
+	neuron_hw_job_pieces(&maker->block, host_addr(fuzz, maker, DIRECTORY_AT),
+			     fuzz_once_in(fuzz, 8) ? 2 * NEURON_TABLE_PIECE : NR_WINDOWS);
+}
+
 static uint32_t cc_number(const struct fuzz *fuzz, const struct maker *maker)
 {
 	return maker->core * neuron_cc_per_core(fuzz->gen) + maker->cc - 1;
@@ -151,9 +182,17 @@ static void put_windows(struct fuzz *fuzz, struct maker *maker)
 	};
 
 	put_extents(fuzz, maker, extents);
+	if (fuzz_once_in(fuzz, 4)) {
+		put_linked(fuzz, maker);
+		w[W_LIST].base = host_addr(fuzz, maker, LINKED_AT);
+		w[W_LIST].nr_extents = 4;
+		w[W_LIST].length = 4 * 0x100;
+	}
 	put_host(fuzz, maker, WINDOWS_AT, w, sizeof(w));
 	maker->block.window_table = host_addr(fuzz, maker, WINDOWS_AT);
 	maker->block.nr_windows = NR_WINDOWS;
+	if (fuzz_once_in(fuzz, 4))
+		put_pieces(fuzz, maker);
 }
 
 /* Now and then an address that no window has. */

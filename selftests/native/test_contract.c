@@ -246,7 +246,7 @@ static void job_rules(void **state)
 	job.version = neuron_to_le16(NEURON_JOB_VERSION + 1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown version");
 	job = good_job();
-	job.flags = neuron_to_le16(2);
+	job.flags = neuron_to_le16(4);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown flags");
 	job = good_job();
 	job.reserved1 = neuron_to_le32(1);
@@ -295,6 +295,42 @@ static void gang_rules(void **state)
 	assert_why(neuron_hw_job_check_gang(1, 1, 0), "a gang has 2 to 32 members");
 	assert_non_null(neuron_hw_job_check_gang(1, NEURON_JOB_MAX_GANG + 1, 0));
 	assert_why(neuron_hw_job_check_gang(1, 2, 2), "a gang has no such member");
+}
+
+static void tables_in_pieces(void **state)
+{
+	struct neuron_hw_job job = good_job();
+
+	(void)state;
+	neuron_hw_job_trace(&job, 0x3000);
+	neuron_hw_job_pieces(&job, 0x5000, NEURON_MAX_WINDOWS);
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_from_le16(job.flags), NEURON_JOB_TRACE | NEURON_JOB_PIECES);
+	assert_int_equal(neuron_from_le64(job.window_table), 0x5000);
+	assert_int_equal(NEURON_TABLE_PIECES(0), 0);
+	assert_int_equal(NEURON_TABLE_PIECES(NEURON_TABLE_PIECE), 1);
+	assert_int_equal(NEURON_TABLE_PIECES(NEURON_TABLE_PIECE + 1), 2);
+	assert_int_equal(NEURON_TABLE_PIECES(NEURON_MAX_WINDOWS), 512);
+}
+
+static void lists_in_pages(void **state)
+{
+	const uint64_t last = NEURON_LIST_PAGE - sizeof(struct neuron_hw_extent);
+	struct neuron_hw_extent link = neuron_hw_extent_link(0x7000);
+
+	(void)state;
+	assert_int_equal(neuron_hw_extent_slots(0x5000), 256);
+	assert_int_equal(neuron_hw_extent_slots(0x5010), 255);
+	assert_int_equal(neuron_hw_extent_slots(0x5000 + last), 1);
+	assert_int_equal(neuron_hw_extent_slots(0x5ff8), 1);
+	assert_true(neuron_hw_extent_is_link(0x5000 + last, &link));
+	assert_false(neuron_hw_extent_is_link(0x5000, &link));
+	assert_null(neuron_hw_extent_check_link(&link));
+	link.addr = neuron_to_le64(0x7010);
+	assert_why(neuron_hw_extent_check_link(&link),
+		   "a list goes on in the middle of a page");
+	link.length = neuron_to_le64(4);
+	assert_false(neuron_hw_extent_is_link(0x5000 + last, &link));
 }
 
 /* The window of the trace is behind the queues, also if there are none. */
@@ -527,6 +563,8 @@ int main(void)
 		cmocka_unit_test(job_well_written),
 		cmocka_unit_test(job_rules),
 		cmocka_unit_test(gang_rules),
+		cmocka_unit_test(tables_in_pieces),
+		cmocka_unit_test(lists_in_pages),
 		cmocka_unit_test(trace_of_a_job),
 		cmocka_unit_test(notify_rules),
 		cmocka_unit_test(queue_rules),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "contract/job.h"
 #include "fault/trn_inject_text.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
@@ -310,7 +311,7 @@ struct bad_field {
 static const struct bad_field bad_blocks[] = {
 	BLOCK("version", version, 2),
 	BLOCK("version", version, 0),
-	BLOCK("flags", flags, 2),
+	BLOCK("flags", flags, 4),
 	BLOCK("reserved1", reserved1, 1),
 	BLOCK("gang: without members", gang, 1),
 	BLOCK("gang: size without a gang", gang_size, 2),
@@ -418,6 +419,38 @@ static void a_malformed_window_table_has_a_record(void **state)
 	job.windows[JOB_W_SBUF].base = rig_sbuf_addr(job.rig, 1);
 	job.block->window_table = RIG_NOWHERE;
 	job_run_fault(&job, NEURON_CAUSE_ADDRESS);
+}
+
+/* The windows of the rig in one piece, behind it one without windows. */
+static void a_job_may_have_its_windows_in_pieces(void **state)
+{
+	const size_t bytes = NEURON_TABLE_PIECE * sizeof(struct neuron_hw_window);
+	uint64_t at, piece, *directory;
+	struct job_rig job;
+
+	job_init(&job, *state, 0, 1);
+	piece = rig_host(job.rig, 0, bytes);
+	memset(rig_host_ptr(job.rig, 0, piece), 0, bytes);
+	memcpy(rig_host_ptr(job.rig, 0, piece), job.windows,
+	       JOB_NR_WINDOWS * sizeof(struct neuron_hw_window));
+	at = rig_host(job.rig, 0, 4 * sizeof(*directory));
+	directory = rig_host_ptr(job.rig, 0, at);
+	directory[0] = rig_host_addr(job.rig, 0, piece);
+	directory[1] = 0;
+	neuron_hw_job_pieces(job.block, rig_host_addr(job.rig, 0, at), NEURON_TABLE_PIECE + 5);
+	memset(job.hbm + JOB_AT_DATA, 0x5a, 100);
+	job_copy(&job, 0, job_host_at(0), job_hbm_at(0), 100);
+	job_trigger(&job, SYNC, 0, 1, 1);
+	job_halt(&job, SYNC);
+	job_run(&job);
+	assert_memory_equal(rig_host_ptr(job.rig, 0, job.host_at), job.hbm + JOB_AT_DATA, 100);
+
+	directory[1] = RIG_NOWHERE;
+	job_run_fault(&job, NEURON_CAUSE_ADDRESS);
+	/* Without the flag the directory is no table. */
+	memset(directory, 0xff, 4 * sizeof(*directory));
+	job.block->flags = 0;
+	assert_malformed(&job, "a directory as a table");
 }
 
 static void lie(struct rig *rig, const char *text)
@@ -772,6 +805,7 @@ int main(void)
 		TEST(a_malformed_block_has_a_record),
 		TEST(a_malformed_queue_table_has_a_record),
 		TEST(a_malformed_window_table_has_a_record),
+		TEST(a_job_may_have_its_windows_in_pieces),
 		TEST(a_record_may_lie),
 		TEST(a_record_that_cannot_be_written_is_reported),
 		TEST(a_queue_s_fault_ends_the_job),

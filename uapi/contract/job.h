@@ -106,7 +106,7 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		return "no magic number";
 	if (neuron_from_le16(job->version) != NEURON_JOB_VERSION)
 		return "unknown version";
-	if (neuron_from_le16(job->flags) & ~NEURON_JOB_TRACE)
+	if (neuron_from_le16(job->flags) & ~(NEURON_JOB_TRACE | NEURON_JOB_PIECES))
 		return "unknown flags";
 	if (job->reserved1)
 		return "a reserved field is set";
@@ -166,6 +166,13 @@ static inline void neuron_hw_job_windows(struct neuron_hw_job *job, __u64 table,
 	job->nr_windows = neuron_to_le32(nr);
 }
 
+/* @nr windows in pieces, which the directory at plain address @directory names. */
+static inline void neuron_hw_job_pieces(struct neuron_hw_job *job, __u64 directory, __u32 nr)
+{
+	neuron_hw_job_windows(job, directory, nr);
+	job->flags |= neuron_to_le16(NEURON_JOB_PIECES);
+}
+
 /* @nr queues at plain address @table. */
 static inline void neuron_hw_job_queues(struct neuron_hw_job *job, __u64 table, __u32 nr)
 {
@@ -180,7 +187,7 @@ static inline void neuron_hw_job_queues(struct neuron_hw_job *job, __u64 table, 
 static inline void neuron_hw_job_trace(struct neuron_hw_job *job, __u64 table)
 {
 	job->queue_table = neuron_to_le64(table);
-	job->flags = neuron_to_le16(NEURON_JOB_TRACE);
+	job->flags |= neuron_to_le16(NEURON_JOB_TRACE);
 }
 
 /* Plain address of the window of the trace. */

@@ -65,6 +65,34 @@ neuron_hw_window_grant(__u32 rights, __u64 base, __u64 length, __u32 generation)
 	};
 }
 
+/* In the last slot of a page: the list goes on at plain address @page. */
+static inline struct neuron_hw_extent neuron_hw_extent_link(__u64 page)
+{
+	return (struct neuron_hw_extent){ .addr = neuron_to_le64(page) };
+}
+
+/* Slots from plain address @addr to the end of its page; of a list, at least one. */
+static inline __u32 neuron_hw_extent_slots(__u64 addr)
+{
+	__u32 slots = (NEURON_LIST_PAGE - addr % NEURON_LIST_PAGE) /
+		      sizeof(struct neuron_hw_extent);
+
+	return slots ? slots : 1;
+}
+
+/* Is @extent, at plain address @addr, a link? */
+static inline __u8 neuron_hw_extent_is_link(__u64 addr, const struct neuron_hw_extent *extent)
+{
+	return !extent->length &&
+	       addr % NEURON_LIST_PAGE == NEURON_LIST_PAGE - sizeof(*extent);
+}
+
+static inline const char *neuron_hw_extent_check_link(const struct neuron_hw_extent *link)
+{
+	return neuron_from_le64(link->addr) % NEURON_LIST_PAGE ?
+		       "a list goes on in the middle of a page" : NEURON_FINE;
+}
+
 static inline __u32 neuron_hw_window_kind(const struct neuron_hw_window *window)
 {
 	return neuron_from_le32(window->flags) & NEURON_WINDOW_KIND;

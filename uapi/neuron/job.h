@@ -41,6 +41,12 @@ enum neuron_engine {
  * this window.
  */
 #define NEURON_JOB_TRACE	NEURON_BIT(0)
+/*
+ * Flag: the window table is in pieces of NEURON_TABLE_PIECE entries, and @window_table is
+ * the plain address of their directory. Chips whose NEURON_CTL_FEATURES has
+ * NEURON_CTL_FEATURE_PIECES know it.
+ */
+#define NEURON_JOB_PIECES	NEURON_BIT(1)
 
 /**
  * struct neuron_hw_start - where an engine starts
@@ -59,9 +65,10 @@ struct neuron_hw_start {
  * struct neuron_hw_job - job block (256 bytes, 256-byte aligned)
  * @magic: NEURON_JOB_MAGIC
  * @version: NEURON_JOB_VERSION
- * @flags: NEURON_JOB_TRACE or zero
+ * @flags: NEURON_JOB_TRACE, NEURON_JOB_PIECES
  * @job_id: copied to the completion record
- * @window_table: plain address of @nr_windows struct neuron_hw_window
+ * @window_table: plain address of @nr_windows struct neuron_hw_window; with
+ *	NEURON_JOB_PIECES of the directory
  * @queue_table: plain address of @nr_queues struct neuron_hw_job_queue
  * @completion: plain address of a struct neuron_hw_completion
  * @nr_windows: at most NEURON_MAX_WINDOWS

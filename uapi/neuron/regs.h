@@ -211,6 +211,7 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_VERSION_VALUE	2
 #define NEURON_CTL_FEATURES		0x0008	/* R */
 #define NEURON_CTL_FEATURE_CLOCK	NEURON_BIT(0)	/* device time is on */
+#define NEURON_CTL_FEATURE_PIECES	NEURON_BIT(1)	/* NEURON_JOB_PIECES, links in lists */
 #define NEURON_CTL_GENERATION		0x000c	/* R: 2, 3 or 4 */
 #define NEURON_CTL_POSITION		0x0010	/* R: chip 7:0, server 15:8, rack 23:16 */
 #define NEURON_CTL_FABRIC_ID		0x0014	/* R: id in routed addresses */

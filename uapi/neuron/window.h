@@ -7,6 +7,11 @@
  * address of the job's engines and queues through the copy. An address outside
  * a window, or against its rights, ends the job with a window violation.
  *
+ * No table and no list needs more contiguous memory than a page of 4 KiB. A table may
+ * be in pieces, which a directory names: an array of plain addresses, one for each
+ * NEURON_TABLE_PIECE entries. Address 0 stands for entries that are all EMPTY. A list of
+ * extents may go on in another page, see struct neuron_hw_extent.
+ *
  * Defined by this project.
  */
 #ifndef NEURON_WINDOW_H
@@ -34,6 +39,13 @@ enum neuron_window_kind {
 #define NEURON_WINDOW_LIST	NEURON_BIT(8)
 #define NEURON_WINDOW_FLAGS	(NEURON_WINDOW_KIND | NEURON_WINDOW_READ | \
 				 NEURON_WINDOW_WRITE | NEURON_WINDOW_LIST)
+
+/* Entries of a piece of a table, which has 4 KiB; the last piece may be cut. */
+#define NEURON_TABLE_PIECE	128u
+#define NEURON_TABLE_PIECES(nr)	(((nr) + NEURON_TABLE_PIECE - 1) / NEURON_TABLE_PIECE)
+
+/* The pages of a list of extents. */
+#define NEURON_LIST_PAGE	4096u
 
 /* All extents of all windows of one table together. */
 #define NEURON_MAX_EXTENTS	(1u << 20)
@@ -76,6 +88,10 @@ NEURON_ASSERT_SIZE(struct neuron_hw_window, 32);
  * struct neuron_hw_extent - one contiguous piece of a window
  * @addr: plain or routed address of the kind the window names
  * @length: bytes, non-zero; the lengths add up to the window's length
+ *
+ * The last 16 bytes of a page of NEURON_LIST_PAGE bytes may be a link instead: its @length
+ * is zero, and @addr is the plain address of the page in which the list goes on. Links do
+ * not count as extents of the window.
  */
 struct neuron_hw_extent {
 	__le64 addr;

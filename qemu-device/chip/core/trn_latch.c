@@ -141,6 +141,17 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 	return NEURON_CAUSE_NONE;
 }
 
+static enum neuron_cause latch_windows(struct trn_job *job)
+{
+	const struct neuron_hw_job *block = &job->block;
+
+	if (block->flags & NEURON_JOB_PIECES)
+		return trn_domain_latch_pieces(job->core, block->window_table,
+					       block->nr_windows, &job->domain);
+	return trn_domain_latch(job->core, block->window_table, block->nr_windows,
+				&job->domain);
+}
+
 static enum neuron_cause latch_trace(struct trn_job *job)
 {
 	enum neuron_cause cause;
@@ -172,8 +183,7 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	if (!cause && !trn_latch_tasks(job))
 		cause = reject(core, "the host is out of memory");
 	if (!cause)
-		cause = trn_domain_latch(core, block->window_table,
-					 block->nr_windows, &job->domain);
+		cause = latch_windows(job);
 	if (!cause)
 		cause = latch_trace(job);
 	if (cause) {
@@ -203,7 +213,7 @@ uint64_t trn_latch_work(struct trn_core *core,
 	uint64_t entries = (uint64_t)block->nr_queues + block->nr_windows;
 	unsigned int i;
 
-	if (block->nr_windows > PEEK_WINDOWS)
+	if (block->nr_windows > PEEK_WINDOWS || block->flags & NEURON_JOB_PIECES)
 		return UINT64_MAX;
 	if (block->nr_windows &&
 	    trn_table_read(core->chip, block->window_table, table,

@@ -185,6 +185,16 @@ static enum neuron_cause make_room(const struct latch *latch, uint32_t more)
 	return NEURON_CAUSE_NONE;
 }
 
+/* Whether the extents of @window are as long as its entry says. */
+static enum neuron_cause check_length(const struct latch *latch,
+				      const struct trn_window *window,
+				      const struct neuron_hw_window *hw)
+{
+	return window->length == hw->length ?
+		       NEURON_CAUSE_NONE :
+		       reject(latch, "extents do not add up to its length");
+}
+
 /* All extents of @window; there is room. */
 static enum neuron_cause add_extents(const struct latch *latch,
 				     struct trn_window *window,
@@ -196,32 +206,55 @@ static enum neuron_cause add_extents(const struct latch *latch,
 
 	for (i = 0; !cause && i < hw->nr_extents; i++)
 		cause = add_extent(latch, window, list[i].addr, list[i].length);
-	if (!cause && window->length != hw->length)
-		cause = reject(latch, "extents do not add up to its length");
-	return cause;
+	return cause ? cause : check_length(latch, window, hw);
 }
 
+/*
+ * Add at most @left extents from @addr to the end of its page.
+ * *@addr: where the list goes on.
+ */
+static enum neuron_cause add_page(const struct latch *latch, struct trn_window *window,
+				  uint64_t *addr, uint32_t left)
+{
+	struct neuron_hw_extent list[NEURON_LIST_PAGE / sizeof(struct neuron_hw_extent)];
+	uint32_t slots = neuron_hw_extent_slots(*addr), i;
+	enum neuron_cause cause;
+	const char *why;
+
+	if (slots > left)
+		slots = left;
+	cause = trn_table_read(latch->chip, *addr, list, slots * sizeof(list[0]));
+	if (cause) {
+		reject(latch, "the extent list cannot be read");
+		return cause;
+	}
+	for (i = 0; i < slots; i++, *addr += sizeof(list[0])) {
+		if (neuron_hw_extent_is_link(*addr, &list[i])) {
+			why = neuron_hw_extent_check_link(&list[i]);
+			*addr = list[i].addr;
+			return why ? reject(latch, why) : NEURON_CAUSE_NONE;
+		}
+		cause = add_extent(latch, window, list[i].addr, list[i].length);
+		if (cause)
+			return cause;
+	}
+	return NEURON_CAUSE_NONE;
+}
+
+/*
+ * A link leads to the beginning of a page, so all extents of that page come before the
+ * next link. However the pages are linked, the loop ends.
+ */
 static enum neuron_cause add_list(const struct latch *latch,
 				  struct trn_window *window,
 				  const struct neuron_hw_window *hw)
 {
-	struct neuron_hw_extent *list;
-	enum neuron_cause cause;
+	enum neuron_cause cause = make_room(latch, hw->nr_extents);
+	uint64_t addr = hw->base;
 
-	cause = make_room(latch, hw->nr_extents);
-	if (cause)
-		return cause;
-	list = malloc(hw->nr_extents * sizeof(*list));
-	if (!list)
-		return reject(latch, "the host is out of memory");
-	cause = trn_table_read(latch->chip, hw->base, list,
-			       hw->nr_extents * sizeof(*list));
-	if (cause)
-		reject(latch, "the extent list cannot be read");
-	else
-		cause = add_extents(latch, window, hw, list);
-	free(list);
-	return cause;
+	while (!cause && window->nr_extents < hw->nr_extents)
+		cause = add_page(latch, window, &addr, hw->nr_extents - window->nr_extents);
+	return cause ? cause : check_length(latch, window, hw);
 }
 
 static bool window_empty(const struct neuron_hw_window *hw)
@@ -263,26 +296,64 @@ static enum neuron_cause latch_window(const struct latch *latch,
 	return cause ? cause : add_extent(latch, window, hw->base, hw->length);
 }
 
-static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
+/* Of the table, its directory or a piece. */
+static enum neuron_cause latch_read(const struct latch *latch, uint64_t addr, void *buf,
+				    size_t len)
 {
-	struct trn_domain *domain = latch->domain;
-	struct neuron_hw_window *hw;
-	enum neuron_cause cause;
-	unsigned int i;
+	enum neuron_cause cause = trn_table_read(latch->chip, addr, buf, len);
 
-	hw = malloc(domain->nr * sizeof(*hw));
-	if (!hw)
-		return reject(latch, "the host is out of memory");
-	cause = trn_table_read(latch->chip, table, hw, domain->nr * sizeof(*hw));
 	if (cause)
 		trn_log(latch->chip, TRN_LOG_GUEST_ERROR,
 			"%s: no window table at %#" PRIx64 " (%s)",
-			latch->core->name, table, trn_cause_name(cause));
-	for (i = 0; !cause && i < domain->nr; i++) {
-		latch->index = i;
-		cause = latch_window(latch, &domain->windows[i], &hw[i]);
+			latch->core->name, addr, trn_cause_name(cause));
+	return cause;
+}
+
+/* @nr entries at @addr, from entry @first of the domain. */
+static enum neuron_cause latch_entries(struct latch *latch, uint64_t addr, unsigned int first,
+				       unsigned int nr)
+{
+	struct neuron_hw_window hw[NEURON_TABLE_PIECE];
+	enum neuron_cause cause = latch_read(latch, addr, hw, nr * sizeof(hw[0]));
+	unsigned int i;
+
+	for (i = 0; !cause && i < nr; i++) {
+		latch->index = first + i;
+		cause = latch_window(latch, &latch->domain->windows[first + i], &hw[i]);
 	}
-	free(hw);
+	return cause;
+}
+
+static unsigned int piece_entries(const struct trn_domain *domain, unsigned int first)
+{
+	unsigned int left = domain->nr - first;
+
+	return left < NEURON_TABLE_PIECE ? left : NEURON_TABLE_PIECE;
+}
+
+static enum neuron_cause latch_table(struct latch *latch, uint64_t table)
+{
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
+	unsigned int first;
+
+	for (first = 0; !cause && first < latch->domain->nr; first += NEURON_TABLE_PIECE)
+		cause = latch_entries(latch, table + first * sizeof(struct neuron_hw_window),
+				      first, piece_entries(latch->domain, first));
+	return cause;
+}
+
+static enum neuron_cause latch_pieces(struct latch *latch, uint64_t directory)
+{
+	uint64_t piece[NEURON_TABLE_PIECES(NEURON_MAX_WINDOWS)];
+	unsigned int nr = NEURON_TABLE_PIECES(latch->domain->nr), i;
+	enum neuron_cause cause;
+
+	cause = latch_read(latch, directory, piece, nr * sizeof(piece[0]));
+	for (i = 0; !cause && i < nr; i++)
+		if (piece[i])
+			cause = latch_entries(latch, piece[i], i * NEURON_TABLE_PIECE,
+					      piece_entries(latch->domain,
+							    i * NEURON_TABLE_PIECE));
 	return cause;
 }
 
@@ -331,21 +402,34 @@ enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
 	return cause ? cause : add_extents(&latch, window, hw, list);
 }
 
-enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
-				   unsigned int nr, struct trn_domain **domain)
+static enum neuron_cause domain_latch(struct trn_core *core, uint64_t table, unsigned int nr,
+				      bool pieces, struct trn_domain **domain)
 {
 	struct latch latch = { .core = core, .chip = core->chip };
-	enum neuron_cause cause;
+	enum neuron_cause cause = NEURON_CAUSE_NONE;
 
 	latch.domain = trn_domain_new(core, nr);
 	if (!latch.domain)
 		return NEURON_CAUSE_JOB;
-	cause = nr ? latch_table(&latch, table) : NEURON_CAUSE_NONE;
+	if (nr)
+		cause = pieces ? latch_pieces(&latch, table) : latch_table(&latch, table);
 	if (cause)
 		trn_domain_free(latch.domain);
 	else
 		*domain = latch.domain;
 	return cause;
+}
+
+enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
+				   unsigned int nr, struct trn_domain **domain)
+{
+	return domain_latch(core, table, nr, false, domain);
+}
+
+enum neuron_cause trn_domain_latch_pieces(struct trn_core *core, uint64_t directory,
+					  unsigned int nr, struct trn_domain **domain)
+{
+	return domain_latch(core, directory, nr, true, domain);
 }
 
 void trn_domain_free(struct trn_domain *domain)

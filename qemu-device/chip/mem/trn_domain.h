@@ -22,6 +22,9 @@ struct trn_state;
  */
 enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
 				   unsigned int nr, struct trn_domain **domain);
+/* The same of a table in pieces, with its directory at plain address @directory. */
+enum neuron_cause trn_domain_latch_pieces(struct trn_core *core, uint64_t directory,
+					  unsigned int nr, struct trn_domain **domain);
 void trn_domain_free(struct trn_domain *domain);
 
 void trn_domain_state(struct trn_core *core, struct trn_domain **domain,

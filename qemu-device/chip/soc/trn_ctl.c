@@ -267,7 +267,8 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 	case NEURON_CTL_VERSION:
 		return NEURON_CTL_VERSION_VALUE;
 	case NEURON_CTL_FEATURES:
-		return chip->config.clock ? NEURON_CTL_FEATURE_CLOCK : 0;
+		return NEURON_CTL_FEATURE_PIECES |
+		       (chip->config.clock ? NEURON_CTL_FEATURE_CLOCK : 0);
 	case NEURON_CTL_GENERATION:
 		return chip->gen->generation;
 	case NEURON_CTL_POSITION:
