@@ -152,9 +152,9 @@ static bool neuron_dump_source_find(struct neuron_dump_source *source,
 	const struct neuron_binding *binding;
 	u64 offset, size;
 
-	if (!job->table || neuron_table_hw_entries(job->table) == job->table->nr)
+	binding = neuron_table_stream(job->table);
+	if (!binding)
 		return false;
-	binding = job->table->binding[job->table->nr];
 	/* The job block lies in memory that the device can write. */
 	offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET,
 			    le64_to_cpu(job->hw->notify_addr));

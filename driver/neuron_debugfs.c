@@ -82,8 +82,9 @@ static void neuron_debugfs_claim_core(struct neuron_claim_core *cc,
 
 	drm_printf(p, "%s: pid %d claim %u generation %u ", core->name,
 		   pid_nr(core->tpb->owner_pid), cc->claim->id, cc->generation);
-	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu\n",
-		   active, jobs, faults, hangs, busy_ns);
+	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu memory %lld\n",
+		   active, jobs, faults, hangs, busy_ns,
+		   (long long)atomic64_read(&cc->claim->budget.memory));
 }
 
 static void neuron_debugfs_core(struct neuron_core *core, struct drm_printer *p)

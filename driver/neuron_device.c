@@ -101,6 +101,9 @@ static int neuron_device_identify(struct neuron_device *ndev)
 		return dev_err_probe(dev, -ENODEV,
 				     "device contract version %u, driver has %u: use matching versions\n",
 				     version, NEURON_CTL_VERSION_VALUE);
+	if (!(neuron_ctl_read(ndev, NEURON_CTL_FEATURES) & NEURON_CTL_FEATURE_PIECES))
+		return dev_err_probe(dev, -ENODEV,
+				     "device cannot read window tables in pieces: use a newer device\n");
 	if (generation != ndev->gen->generation)
 		return dev_err_probe(dev, -ENODEV,
 				     "device says generation %u, its PCI id %u\n",

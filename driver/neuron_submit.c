@@ -249,7 +249,7 @@ static int neuron_job_block_trace(struct neuron_job *job, struct drm_file *file,
 	if (IS_ERR(trace))
 		return PTR_ERR(trace);
 	job->trace = trace;
-	*neuron_job_trace_window(job) = trace->hw[0];
+	*neuron_job_trace_window(job) = neuron_table_binding(trace, 0)->hw;
 	neuron_hw_job_trace(job->hw, neuron_host_addr(core->ndev, job->dma) +
 				     sizeof(*job->hw));
 	return 0;
@@ -281,9 +281,7 @@ static void neuron_job_block_table(struct neuron_job *job, const struct neuron_j
 	if (!cc->table)
 		return;
 	job->table = neuron_table_get(cc->table);
-	neuron_hw_job_windows(hw, neuron_host_addr(cc->core->ndev,
-						   cc->table->dma),
-			      neuron_table_hw_entries(cc->table));
+	neuron_table_describe(cc->table, hw);
 	if (args->stream)
 		hw->notify_addr = cpu_to_le64(neuron_window_addr(cc->table->nr,
 								 args->stream_offset));

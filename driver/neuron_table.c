@@ -1,92 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Window tables: bindings and versions, and what they show as text.
+ * Window tables: bindings, pieces and versions, and what they show as text.
  */
+#include <linux/dma-mapping.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include <drm/drm_print.h>
 
+#include "contract/job.h"
 #include "drm/neuron_accel.h"
 #include "neuron_claim.h"
 #include "neuron_gem.h"
+#include "neuron_list.h"
 #include "neuron_table.h"
 #include "neuron_usage.h"
 
 #define NEURON_TABLE_MIN	16	/* entries */
 
-struct neuron_binding *neuron_binding_create(struct neuron_claim *claim)
-{
-	struct neuron_binding *binding;
-
-	binding = kzalloc(sizeof(*binding), GFP_KERNEL_ACCOUNT);
-	if (!binding)
-		return NULL;
-	kref_init(&binding->ref);
-	binding->claim = claim;
-	return binding;
-}
-
-static size_t neuron_binding_bytes(const struct neuron_binding *binding)
-{
-	return (size_t)binding->nr_extents * sizeof(*binding->extents);
-}
-
-static size_t neuron_binding_charge(const struct neuron_binding *binding)
-{
-	return neuron_coherent_bytes(neuron_binding_bytes(binding));
-}
-
-int neuron_binding_alloc_extents(struct neuron_binding *binding, u32 nr)
-{
-	struct neuron_claim *claim = binding->claim;
-	int ret;
-
-	binding->nr_extents = nr;
-	ret = neuron_claim_charge(claim, neuron_binding_charge(binding));
-	if (ret)
-		return ret;
-	binding->extents = dma_alloc_coherent(claim->ndev->drm.dev,
-					      neuron_binding_bytes(binding),
-					      &binding->extents_dma,
-					      GFP_KERNEL_ACCOUNT |
-					      __GFP_NOWARN);
-	if (binding->extents)
-		return 0;
-	neuron_claim_uncharge(claim, neuron_binding_charge(binding));
-	return -ENOMEM;
-}
-
-static void neuron_binding_release(struct kref *ref)
-{
-	struct neuron_binding *binding = container_of(ref, struct neuron_binding,
-						      ref);
-
-	if (binding->extents) {
-		dma_free_coherent(binding->claim->ndev->drm.dev,
-				  neuron_binding_bytes(binding),
-				  binding->extents, binding->extents_dma);
-		neuron_claim_uncharge(binding->claim,
-				      neuron_binding_charge(binding));
-	}
-	if (binding->bo)
-		neuron_bo_put(binding->bo);
-	kfree(binding);
-}
-
 void neuron_binding_put(struct neuron_binding *binding)
 {
-	if (binding)
-		kref_put(&binding->ref, neuron_binding_release);
+	neuron_list_put(binding->list);
+	if (binding->bo)
+		neuron_bo_put(binding->bo);
+	*binding = (struct neuron_binding){ };
+}
+
+static void neuron_binding_share(struct neuron_binding *to,
+				 const struct neuron_binding *from)
+{
+	*to = *from;
+	if (to->list)
+		refcount_inc(&to->list->ref);
+	if (to->bo)
+		drm_gem_object_get(&to->bo->base);
 }
 
 bool neuron_binding_same(const struct neuron_binding *bound,
 			 const struct neuron_binding *fresh)
 {
-	bool list;
+	bool list = le32_to_cpu(bound->hw.flags) & NEURON_WINDOW_LIST;
 
-	if (!bound || !fresh)
-		return bound == fresh;
-	list = le32_to_cpu(bound->hw.flags) & NEURON_WINDOW_LIST;
 	return bound->bo == fresh->bo && bound->offset == fresh->offset &&
 	       bound->hw.length == fresh->hw.length &&
 	       bound->hw.flags == fresh->hw.flags &&
@@ -95,16 +48,124 @@ bool neuron_binding_same(const struct neuron_binding *bound,
 	       (list || bound->hw.base == fresh->hw.base);
 }
 
-/* With the stream's. */
-static size_t neuron_table_hw_bytes(u32 nr)
+/* As the chip counts them: memory in one piece is an extent, too. */
+static u32 neuron_binding_extents(const struct neuron_binding *binding)
 {
-	return (nr + 1) * sizeof(struct neuron_hw_window);
+	return le32_to_cpu(binding->hw.nr_extents) ?: !neuron_binding_is_empty(binding);
 }
 
+static bool neuron_binding_is_peer(const struct neuron_binding *binding)
+{
+	return binding->bo && binding->bo->kind == NEURON_BO_PEER;
+}
+
+/* Pieces. */
+
+static size_t neuron_piece_hw_bytes(u32 nr)
+{
+	return nr * sizeof(struct neuron_hw_window);
+}
+
+static size_t neuron_piece_bytes(u32 nr)
+{
+	return neuron_coherent_bytes(neuron_piece_hw_bytes(nr)) +
+	       struct_size_t(struct neuron_piece, binding, nr);
+}
+
+/* @nr entries that are empty. */
+static struct neuron_piece *neuron_piece_create(struct neuron_claim *claim, u32 nr)
+{
+	struct neuron_piece *piece;
+
+	if (neuron_claim_charge(claim, neuron_piece_bytes(nr)))
+		return NULL;
+	piece = kvzalloc(struct_size(piece, binding, nr), GFP_KERNEL_ACCOUNT);
+	if (!piece)
+		goto err_uncharge;
+	piece->hw = dma_alloc_coherent(claim->ndev->drm.dev,
+				       neuron_piece_hw_bytes(nr), &piece->dma,
+				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!piece->hw)
+		goto err_free;
+	kref_init(&piece->ref);
+	piece->claim = claim;
+	piece->nr = nr;
+	return piece;
+
+err_free:
+	kvfree(piece);
+err_uncharge:
+	neuron_claim_uncharge(claim, neuron_piece_bytes(nr));
+	return NULL;
+}
+
+static void neuron_piece_release(struct kref *ref)
+{
+	struct neuron_piece *piece = container_of(ref, struct neuron_piece, ref);
+	struct neuron_claim *claim = piece->claim;
+	u32 i;
+
+	for (i = 0; i < piece->nr; i++)
+		neuron_binding_put(&piece->binding[i]);
+	dma_free_coherent(claim->ndev->drm.dev, neuron_piece_hw_bytes(piece->nr),
+			  piece->hw, piece->dma);
+	neuron_claim_uncharge(claim, neuron_piece_bytes(piece->nr));
+	kvfree(piece);
+}
+
+static void neuron_piece_put(struct neuron_piece *piece)
+{
+	if (piece)
+		kref_put(&piece->ref, neuron_piece_release);
+}
+
+/* Entry @i, which is empty, shows what @binding shows. */
+static void neuron_piece_share_one(struct neuron_piece *piece, u32 i,
+				   const struct neuron_binding *binding)
+{
+	neuron_binding_share(&piece->binding[i], binding);
+	piece->hw[i] = binding->hw;
+	piece->used += !neuron_binding_is_empty(binding);
+}
+
+/* The first @count entries of @from are those of @piece, too. */
+static void neuron_piece_share(struct neuron_piece *piece,
+			       const struct neuron_piece *from, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		neuron_piece_share_one(piece, i, &from->binding[i]);
+}
+
+/* Versions. */
+
+/* With the stream's entry. */
+static u32 neuron_table_pieces(u32 nr)
+{
+	return NEURON_TABLE_PIECES(nr + 1);
+}
+
+/* Entries of piece @i of a table of @nr entries and the stream's. */
+static u32 neuron_table_piece_nr(u32 nr, u32 i)
+{
+	return min(NEURON_TABLE_PIECE, nr + 1 - i * NEURON_TABLE_PIECE);
+}
+
+static size_t neuron_table_directory_bytes(u32 nr)
+{
+	return neuron_table_pieces(nr) * sizeof(__le64);
+}
+
+/* Without its pieces. */
 static size_t neuron_table_bytes(u32 nr)
 {
-	return neuron_coherent_bytes(neuron_table_hw_bytes(nr)) +
-	       (nr + 1) * sizeof(struct neuron_binding *);
+	u32 pieces = neuron_table_pieces(nr);
+	size_t bytes = pieces * sizeof(struct neuron_piece *);
+
+	if (pieces > 1)
+		bytes += neuron_coherent_bytes(neuron_table_directory_bytes(nr));
+	return bytes;
 }
 
 static u32 neuron_table_slot(const struct neuron_table *table, u32 index)
@@ -112,28 +173,60 @@ static u32 neuron_table_slot(const struct neuron_table *table, u32 index)
 	return index == NEURON_TABLE_STREAM ? table->nr : index;
 }
 
-struct neuron_binding *neuron_table_binding(struct neuron_table *table,
-					    u32 index)
+const struct neuron_binding *neuron_table_binding(const struct neuron_table *table,
+						  u32 index)
 {
+	const struct neuron_piece *piece;
+	u32 slot;
+
 	if (!table || (index >= table->nr && index != NEURON_TABLE_STREAM))
 		return NULL;
-	return table->binding[neuron_table_slot(table, index)];
+	slot = neuron_table_slot(table, index);
+	piece = table->piece[slot / NEURON_TABLE_PIECE];
+	return piece ? &piece->binding[slot % NEURON_TABLE_PIECE] : NULL;
+}
+
+const struct neuron_binding *neuron_table_stream(const struct neuron_table *table)
+{
+	const struct neuron_binding *stream;
+
+	stream = neuron_table_binding(table, NEURON_TABLE_STREAM);
+	return stream && !neuron_binding_is_empty(stream) ? stream : NULL;
+}
+
+/* Entries for the device: those of the program, and of a stream if there is one. */
+static u32 neuron_table_hw_entries(const struct neuron_table *table)
+{
+	return table->nr + !!neuron_table_stream(table);
+}
+
+void neuron_table_describe(const struct neuron_table *table, struct neuron_hw_job *job)
+{
+	struct neuron_device *ndev = table->claim->ndev;
+	u32 entries = neuron_table_hw_entries(table);
+
+	if (table->directory)
+		neuron_hw_job_pieces(job, neuron_host_addr(ndev, table->dma),
+				     entries);
+	else
+		neuron_hw_job_windows(job, neuron_host_addr(ndev, table->piece[0]->dma),
+				      entries);
 }
 
 static void neuron_table_free(struct neuron_table *table)
 {
 	struct neuron_claim *claim = table->claim;
-	u32 i;
+	u32 i, pieces = neuron_table_pieces(table->nr);
 
-	for (i = 0; table->binding && i <= table->nr; i++) {
-		neuron_binding_put(table->binding[i]);
+	for (i = 0; table->piece && i < pieces; i++) {
+		neuron_piece_put(table->piece[i]);
 		cond_resched();
 	}
-	kvfree(table->binding);
-	if (table->hw)
+	kvfree(table->piece);
+	if (table->directory)
 		dma_free_coherent(claim->ndev->drm.dev,
-				  neuron_table_hw_bytes(table->nr), table->hw,
-				  table->dma);
+				  neuron_table_directory_bytes(table->nr),
+				  table->directory, table->dma);
 	neuron_claim_uncharge(claim, neuron_table_bytes(table->nr));
 	kfree(table);
 	neuron_claim_live_put(claim);
@@ -168,6 +261,19 @@ void neuron_table_put_later(struct neuron_table *table)
 	kref_put(&table->ref, neuron_table_release_later);
 }
 
+/* A directory for several pieces. */
+static int neuron_table_alloc_directory(struct neuron_table *table)
+{
+	if (neuron_table_pieces(table->nr) == 1)
+		return 0;
+	table->directory = dma_alloc_coherent(table->claim->ndev->drm.dev,
+					      neuron_table_directory_bytes(table->nr),
+					      &table->dma,
+					      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return table->directory ? 0 : -ENOMEM;
+}
+
+/* Without pieces. */
 static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 						u32 nr)
 {
@@ -184,79 +290,182 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 	table->claim = claim;
 	table->nr = nr;
 	neuron_claim_live_get(claim);
-	table->binding = kvcalloc(nr + 1, sizeof(*table->binding),
-				  GFP_KERNEL_ACCOUNT);
-	table->hw = dma_alloc_coherent(claim->ndev->drm.dev,
-				       neuron_table_hw_bytes(nr), &table->dma,
-				       GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!table->binding || !table->hw) {
+	table->piece = kvcalloc(neuron_table_pieces(nr), sizeof(*table->piece),
+				GFP_KERNEL_ACCOUNT);
+	if (!table->piece || neuron_table_alloc_directory(table)) {
 		neuron_table_put(table);
 		return NULL;
 	}
 	return table;
 }
 
-static void neuron_table_share(struct neuron_table *table, u32 slot,
-			       struct neuron_binding *binding)
+/* Piece @i, whose reference the table takes, or NULL. */
+static void neuron_table_set(struct neuron_table *table, u32 i,
+			     struct neuron_piece *piece)
 {
-	table->binding[slot] = binding;
-	if (binding)
-		kref_get(&binding->ref);
+	u64 addr = piece ? neuron_host_addr(table->claim->ndev, piece->dma) : 0;
+
+	table->piece[i] = piece;
+	if (table->directory)
+		table->directory[i] = cpu_to_le64(addr);
 }
 
-static void neuron_table_copy(struct neuron_table *table,
-			      const struct neuron_table *from)
+/*
+ * Make piece @i one that no other version has, with the same entries. -ENOMEM.
+ *
+ * The buffers that the old piece shows are those of the new one, so that none is freed here.
+ */
+static int neuron_table_own(struct neuron_table *table, u32 i)
+{
+	struct neuron_piece *shared = table->piece[i], *piece;
+
+	if (shared && kref_read(&shared->ref) == 1)
+		return 0;
+	piece = neuron_piece_create(table->claim,
+				    neuron_table_piece_nr(table->nr, i));
+	if (!piece)
+		return -ENOMEM;
+	if (shared)
+		neuron_piece_share(piece, shared, shared->nr);
+	neuron_table_set(table, i, piece);
+	neuron_piece_put(shared);
+	return 0;
+}
+
+/* Piece @i of @table is that of @from, too. */
+static void neuron_table_share(struct neuron_table *table,
+			       const struct neuron_table *from, u32 i)
+{
+	if (!from->piece[i])
+		return;
+	kref_get(&from->piece[i]->ref);
+	neuron_table_set(table, i, from->piece[i]);
+}
+
+/*
+ * The entries of @from, which is smaller. Its only piece is smaller, too, or all pieces but
+ * that of the stream are full and can be shared. The stream moves behind the last entry.
+ */
+static int neuron_table_grow(struct neuron_table *table, const struct neuron_table *from)
+{
+	const struct neuron_binding *stream = neuron_table_stream(from);
+	u32 i;
+	int ret;
+
+	for (i = 0; i < from->nr / NEURON_TABLE_PIECE; i++)
+		neuron_table_share(table, from, i);
+	if (from->nr < NEURON_TABLE_PIECE) {
+		ret = neuron_table_own(table, 0);
+		if (ret)
+			return ret;
+		neuron_piece_share(table->piece[0], from->piece[0], from->nr);
+	}
+	if (!stream)
+		return 0;
+	i = table->nr / NEURON_TABLE_PIECE;
+	ret = neuron_table_own(table, i);
+	if (!ret)
+		neuron_piece_share_one(table->piece[i], table->nr % NEURON_TABLE_PIECE, stream);
+	return ret;
+}
+
+/* The entries of @from, which is as large or smaller. */
+static int neuron_table_copy(struct neuron_table *table, const struct neuron_table *from)
 {
 	u32 i;
 
-	memcpy(table->hw, from->hw, from->nr * sizeof(*from->hw));
-	table->hw[table->nr] = from->hw[from->nr];
 	table->nr_extents = from->nr_extents;
 	table->nr_peers = from->nr_peers;
-	for (i = 0; i < from->nr; i++)
-		neuron_table_share(table, i, from->binding[i]);
-	neuron_table_share(table, table->nr, from->binding[from->nr]);
+	if (table->nr > from->nr)
+		return neuron_table_grow(table, from);
+	for (i = 0; i < neuron_table_pieces(table->nr); i++)
+		neuron_table_share(table, from, i);
+	return 0;
 }
 
-static bool neuron_binding_is_peer(const struct neuron_binding *binding)
+/* A version of @nr entries with those of @from, which may be NULL. NULL: no memory. */
+static struct neuron_table *neuron_table_version(struct neuron_claim *claim,
+						 const struct neuron_table *from,
+						 u32 nr)
 {
-	return binding->bo && binding->bo->kind == NEURON_BO_PEER;
+	struct neuron_table *table = neuron_table_create(claim, nr);
+	int ret = 0;
+
+	if (!table)
+		return NULL;
+	if (from)
+		ret = neuron_table_copy(table, from);
+	/* Without a directory the device reads a piece in any case. */
+	if (!ret && !table->directory)
+		ret = neuron_table_own(table, 0);
+	if (!ret)
+		return table;
+	neuron_table_put_later(table);
+	return NULL;
 }
 
 bool neuron_table_is_stray(const struct neuron_table *table)
 {
+	const struct neuron_binding *binding;
 	u32 i;
 
 	if (!table->nr_peers)
 		return false;
-	for (i = 0; i < table->nr; i++)
-		if (table->binding[i] && table->binding[i]->bo &&
-		    neuron_bo_is_gone(table->binding[i]->bo))
+	for (i = 0; i < table->nr; i++) {
+		binding = neuron_table_binding(table, i);
+		if (binding && binding->bo && neuron_bo_is_gone(binding->bo))
 			return true;
+	}
 	return false;
 }
 
-/* Exchanges the bindings of the entry and of @change. */
+/* Exchanges the bindings of the entry, in a piece of the table's own, and of @change. */
 static void neuron_table_apply(struct neuron_table *table,
 			       struct neuron_change *change)
 {
 	u32 slot = neuron_table_slot(table, change->index);
-	struct neuron_binding *old = table->binding[slot];
-	struct neuron_binding *new = change->binding;
+	struct neuron_piece *piece = table->piece[slot / NEURON_TABLE_PIECE];
+	struct neuron_binding *binding = &piece->binding[slot % NEURON_TABLE_PIECE];
 
-	if (old) {
-		table->nr_extents -= old->nr_extents;
-		table->nr_peers -= neuron_binding_is_peer(old);
+	table->nr_extents -= neuron_binding_extents(binding);
+	table->nr_peers -= neuron_binding_is_peer(binding);
+	piece->used -= !neuron_binding_is_empty(binding);
+	swap(*binding, change->binding);
+	piece->used += !neuron_binding_is_empty(binding);
+	table->nr_extents += neuron_binding_extents(binding);
+	table->nr_peers += neuron_binding_is_peer(binding);
+	piece->hw[slot % NEURON_TABLE_PIECE] = binding->hw;
+}
+
+/* Pieces for all of @changes, so that nothing can fail while they are made. */
+static int neuron_table_own_changed(struct neuron_table *table,
+				    const struct neuron_change *changes, u32 nr)
+{
+	u32 i, slot;
+	int ret = 0;
+
+	for (i = 0; i < nr && !ret; i++) {
+		slot = neuron_table_slot(table, changes[i].index);
+		ret = neuron_table_own(table, slot / NEURON_TABLE_PIECE);
 	}
-	if (new) {
-		table->nr_extents += new->nr_extents;
-		table->nr_peers += neuron_binding_is_peer(new);
-		table->hw[slot] = new->hw;
-	} else {
-		memset(&table->hw[slot], 0, sizeof(*table->hw));
+	return ret;
+}
+
+/* Give back the pieces in which @changes, which are made, have left nothing. */
+static void neuron_table_trim(struct neuron_table *table,
+			      const struct neuron_change *changes, u32 nr)
+{
+	struct neuron_piece *piece;
+	u32 i, index;
+
+	for (i = 0; table->directory && i < nr; i++) {
+		index = neuron_table_slot(table, changes[i].index) / NEURON_TABLE_PIECE;
+		piece = table->piece[index];
+		if (!piece || piece->used)
+			continue;
+		neuron_table_set(table, index, NULL);
+		neuron_piece_put(piece);
 	}
-	table->binding[slot] = new;
-	change->binding = old;
 }
 
 /* Few sizes, so that growth is rare. */
@@ -280,25 +489,30 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 	u32 nr = neuron_table_entries(table, changes, nr_changes);
 	struct neuron_table *version = table;
 	u32 i;
+	int ret;
 
-	if (!table || table->nr < nr || kref_read(&table->ref) > 1) {
-		version = neuron_table_create(claim, nr);
-		if (!version)
-			return ERR_PTR(-ENOMEM);
-		if (table)
-			neuron_table_copy(version, table);
-	}
+	if (!table || table->nr < nr || kref_read(&table->ref) > 1)
+		version = neuron_table_version(claim, table, nr);
+	if (!version)
+		return ERR_PTR(-ENOMEM);
+	ret = neuron_table_own_changed(version, changes, nr_changes);
+	if (ret)
+		goto err_version;
 	for (i = 0; i < nr_changes; i++)
 		neuron_table_apply(version, &changes[i]);
-	if (version->nr_extents <= NEURON_MAX_EXTENTS)
+	if (version->nr_extents <= NEURON_MAX_EXTENTS) {
+		neuron_table_trim(version, changes, nr_changes);
 		return version;
+	}
 
 	/* Backwards: an entry may have been changed twice. */
 	while (nr_changes--)
 		neuron_table_apply(version, &changes[nr_changes]);
+	ret = -EINVAL;
+err_version:
 	if (version != table)
 		neuron_table_put_later(version);
-	return ERR_PTR(-EINVAL);
+	return ERR_PTR(ret);
 }
 
 /*
@@ -333,8 +547,8 @@ static void neuron_binding_print_bo(const struct neuron_binding *binding,
 	if (bo->kind == NEURON_BO_HBM || bo->kind == NEURON_BO_PEER)
 		drm_printf(p, " stack %u", bo->stack);
 	drm_printf(p, " category %s", neuron_category_name(bo->category));
-	if (binding->nr_extents)
-		drm_printf(p, " pieces %u", binding->nr_extents);
+	if (binding->list)
+		drm_printf(p, " pieces %u", neuron_binding_extents(binding));
 }
 
 static void neuron_binding_print(const struct neuron_binding *binding,
@@ -365,16 +579,18 @@ static void neuron_binding_print(const struct neuron_binding *binding,
 void neuron_table_print(const struct neuron_table *table, u32 max,
 			struct drm_printer *p)
 {
+	const struct neuron_binding *binding;
 	u32 i, printed = 0, more = 0;
 
 	for (i = 0; i < table->nr; i++) {
-		if (!table->binding[i])
+		binding = neuron_table_binding(table, i);
+		if (!binding || neuron_binding_is_empty(binding))
 			continue;
 		if (printed == max) {
 			more++;
 			continue;
 		}
-		neuron_binding_print(table->binding[i], i, p);
+		neuron_binding_print(binding, i, p);
 		printed++;
 	}
 	if (more)

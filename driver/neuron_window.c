@@ -137,10 +137,22 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 				   window->offset, window->length);
 }
 
-static int neuron_window_list(struct neuron_binding *binding)
+/*
+ * drm_dev_unplug() waits for those who are inside drm_dev_enter(), so they stop when the
+ * device leaves.
+ */
+static int neuron_window_pause(const struct neuron_device *ndev)
+{
+	return neuron_hw_leaves(ndev) ? -ENODEV : neuron_pause();
+}
+
+/* Write the list of extents of @binding, if it needs one. */
+static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_room *room,
+			      struct neuron_binding *binding)
 {
 	u64 left = le64_to_cpu(binding->hw.length);
 	struct neuron_bo *bo = binding->bo;
+	struct neuron_list_slot at;
 	struct neuron_span span;
 	unsigned int i;
 	u64 addr, length;
@@ -148,28 +160,29 @@ static int neuron_window_list(struct neuron_binding *binding)
 
 	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
 		return 0;
-	ret = neuron_bo_span(bo, binding->offset, left, &span);
+	ret = neuron_window_pause(claim->ndev);
+	if (!ret)
+		ret = neuron_bo_span(bo, binding->offset, left, &span);
 	if (ret)
 		return ret;
 	if (span.count > NEURON_MAX_EXTENTS)
 		return -EINVAL;
-	ret = neuron_binding_alloc_extents(binding, span.count);
+	ret = neuron_list_create(claim, room, span.count, &at);
 	if (ret)
 		return ret;
+	binding->list = at.page;
+	binding->hw.base = cpu_to_le64(neuron_list_addr(&at));
+	binding->hw.nr_extents = cpu_to_le32(span.count);
 
 	for (i = 0; i < span.count; i++) {
 		addr = le64_to_cpu(bo->extents[span.first + i].addr) + span.skip;
 		length = le64_to_cpu(bo->extents[span.first + i].length) -
 			 span.skip;
 		length = min(length, left);
-		binding->extents[i].addr = cpu_to_le64(addr);
-		binding->extents[i].length = cpu_to_le64(length);
+		neuron_list_add(&at, addr, length);
 		left -= length;
 		span.skip = 0;
 	}
-	binding->hw.base = cpu_to_le64(neuron_host_addr(binding->claim->ndev,
-							binding->extents_dma));
-	binding->hw.nr_extents = cpu_to_le32(span.count);
 	return 0;
 }
 
@@ -373,27 +386,23 @@ static int neuron_window_use_core(struct neuron_claim_core *cc,
 }
 
 /*
- * The binding that @window asks for, NULL for an empty one, or an ERR_PTR. Those that will be
- * used need neuron_window_list(), too.
+ * Fill in @binding, which is empty, as @window asks for. One that will be used needs
+ * neuron_window_list(), too. It is to be put, also after an error.
  */
-static struct neuron_binding *
-neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
-		   const struct drm_neuron_window *window)
+static int neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
+			      const struct drm_neuron_window *window,
+			      struct neuron_binding *binding)
 {
 	struct neuron_device *ndev = cc->core->ndev;
-	struct neuron_binding *binding;
 	int ret;
 
 	ret = neuron_window_check(ndev, window);
 	if (ret)
-		return ERR_PTR(ret);
-	if (window->kind == DRM_NEURON_WINDOW_EMPTY)
-		return NULL;
-	binding = neuron_binding_create(cc->claim);
-	if (!binding)
-		return ERR_PTR(-ENOMEM);
+		return ret;
 
 	switch (window->kind) {
+	case DRM_NEURON_WINDOW_EMPTY:
+		return 0;
 	case DRM_NEURON_WINDOW_BO:
 		ret = neuron_window_bo(cc, file, window, binding);
 		break;
@@ -412,60 +421,42 @@ neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 					    -EINVAL);
 		break;
 	}
-	if (ret) {
-		neuron_binding_put(binding);
-		return ERR_PTR(ret);
-	}
+	if (ret)
+		return ret;
 	if (window->rights & DRM_NEURON_WINDOW_READ)
 		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_READ);
 	if (window->rights & DRM_NEURON_WINDOW_WRITE)
 		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_WRITE);
-	return binding;
+	return 0;
 }
 
 /* The same for all of a stream, which has at least @end bytes. */
-static struct neuron_binding *
-neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
-			  u32 handle, u64 end)
+static int neuron_window_bind_stream(struct neuron_claim_core *cc, struct drm_file *file,
+				     u32 handle, u64 end, struct neuron_binding *binding)
 {
 	struct drm_device *drm = &cc->core->ndev->drm;
-	struct neuron_binding *binding;
 	struct neuron_bo *bo;
-	int ret;
 
 	bo = neuron_bo_lookup(file, handle);
 	if (IS_ERR(bo))
-		return ERR_CAST(bo);
+		return PTR_ERR(bo);
+	binding->bo = bo;
 	if (!neuron_bo_is_stream(bo) || end > bo->base.size) {
 		drm_dbg(drm, "buffer %u is no stream, or too short\n", handle);
-		neuron_bo_put(bo);
-		return ERR_PTR(-EINVAL);
+		return -EINVAL;
 	}
-	binding = neuron_binding_create(cc->claim);
-	if (!binding) {
-		neuron_bo_put(bo);
-		return ERR_PTR(-ENOMEM);
-	}
-	binding->bo = bo;
-	ret = neuron_binding_show(binding, bo, NEURON_WINDOW_STREAM, 0,
-				  bo->base.size);
-	if (!ret)
-		return binding;
-	neuron_binding_put(binding);
-	return ERR_PTR(ret);
+	return neuron_binding_show(binding, bo, NEURON_WINDOW_STREAM, 0,
+				   bo->base.size);
 }
 
 /*
  * Sets of windows, and the WINDOWS ioctl.
  */
 
-/*
- * Between two of many windows. drm_dev_unplug() waits for those who are inside
- * drm_dev_enter(), so they stop when the device leaves.
- */
-static int neuron_windows_pause(const struct neuron_device *ndev)
+/* Before window @i of many. */
+static int neuron_windows_pause(const struct neuron_device *ndev, u32 i)
 {
-	return neuron_hw_leaves(ndev) ? -ENODEV : neuron_pause();
+	return i % NEURON_PAUSE_ELEMENTS ? 0 : neuron_window_pause(ndev);
 }
 
 int neuron_windows_use_cores(struct neuron_claim_core *cc,
@@ -476,7 +467,7 @@ int neuron_windows_use_cores(struct neuron_claim_core *cc,
 	u32 i;
 
 	for (i = 0; i < array->count && !ret; i++) {
-		ret = neuron_windows_pause(cc->core->ndev);
+		ret = neuron_windows_pause(cc->core->ndev, i);
 		if (!ret)
 			ret = neuron_window_use_core(cc, &window[i]);
 	}
@@ -489,21 +480,17 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 			       const struct neuron_array *array)
 {
 	const struct drm_neuron_window *window = array->element;
-	struct neuron_binding *binding;
-	int ret;
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < array->count; i++, window++) {
-		ret = neuron_windows_pause(cc->core->ndev);
+	for (i = 0; i < array->count && !ret; i++, window++) {
+		ret = neuron_windows_pause(cc->core->ndev, i);
 		if (ret)
 			return ret;
-		binding = neuron_window_bind(cc, file, window);
-		if (IS_ERR(binding))
-			return PTR_ERR(binding);
 		windows->change[i].index = window->index;
-		windows->change[i].binding = binding;
+		ret = neuron_window_bind(cc, file, window, &windows->change[i].binding);
 	}
-	return 0;
+	return ret;
 }
 
 int neuron_windows_get(struct neuron_windows *windows,
@@ -511,8 +498,8 @@ int neuron_windows_get(struct neuron_windows *windows,
 		       const struct neuron_array *array, u32 stream,
 		       u64 end)
 {
-	struct neuron_binding *binding;
 	u32 nr = array->count + !!stream;
+	struct neuron_change *last;
 	int ret;
 
 	if (!nr)
@@ -526,13 +513,10 @@ int neuron_windows_get(struct neuron_windows *windows,
 	if (ret || !stream)
 		return ret;
 
-	binding = neuron_window_bind_stream(cc, file, stream, end);
-	if (IS_ERR(binding))
-		return PTR_ERR(binding);
-	windows->change[array->count].index = NEURON_TABLE_STREAM;
-	windows->change[array->count].binding = binding;
+	last = &windows->change[array->count];
+	last->index = NEURON_TABLE_STREAM;
 	windows->stream = true;
-	return 0;
+	return neuron_window_bind_stream(cc, file, stream, end, &last->binding);
 }
 
 /* As a program's window of the buffer would be, but no program has it. */
@@ -548,60 +532,69 @@ struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 		.length = args->trace_size,
 	};
 	struct drm_device *drm = &cc->core->ndev->drm;
+	struct neuron_list_room room = { };
 	struct neuron_change change = { };
-	struct neuron_table *table;
+	struct neuron_table *table = NULL;
 	const char *why;
 	int ret;
 
-	change.binding = neuron_window_bind(cc, file, &window);
-	if (IS_ERR(change.binding))
-		return ERR_CAST(change.binding);
-	why = neuron_trace_check_window(le32_to_cpu(change.binding->hw.flags),
+	ret = neuron_window_bind(cc, file, &window, &change.binding);
+	if (ret)
+		goto out_binding;
+	why = neuron_trace_check_window(le32_to_cpu(change.binding.hw.flags),
 					args->trace_size);
 	if (why) {
 		drm_dbg(drm, "%s\n", why);
-		table = ERR_PTR(-EINVAL);
+		ret = -EINVAL;
 		goto out_binding;
 	}
-	ret = neuron_window_list(change.binding);
-	table = ret ? ERR_PTR(ret) :
-		      neuron_table_change(cc->claim, NULL, &change, 1);
+	ret = neuron_window_list(cc->claim, &room, &change.binding);
+	if (!ret)
+		table = neuron_table_change(cc->claim, NULL, &change, 1);
+	neuron_list_room_put(&room);
 out_binding:
 	/* Once the table has it, there is none here. */
-	neuron_binding_put(change.binding);
-	return table;
+	neuron_binding_put(&change.binding);
+	return ret ? ERR_PTR(ret) : table;
+}
+
+/* Does the entry that @change names show the same already? */
+static bool neuron_window_is_bound(const struct neuron_table *table,
+				   const struct neuron_change *change)
+{
+	const struct neuron_binding *bound = neuron_table_binding(table, change->index);
+
+	return bound ? neuron_binding_same(bound, &change->binding) :
+		       neuron_binding_is_empty(&change->binding);
 }
 
 /*
  * Keep the changes that change something, in order; complete their bindings.
  * Return: how many, or an error.
  */
-static int neuron_windows_reduce(struct neuron_device *ndev,
-				 struct neuron_table *table,
-				 struct neuron_change *changes, u32 nr)
+static int neuron_windows_reduce(struct neuron_windows *windows,
+				 struct neuron_claim_core *cc)
 {
-	struct neuron_binding *bound, *fresh;
+	struct neuron_change *changes = windows->change;
 	u32 i, first_new = 0, kept = 0;
 	int ret;
 
-	for (i = 0; i < nr; i++) {
-		ret = neuron_windows_pause(ndev);
+	for (i = 0; i < windows->nr; i++) {
+		ret = neuron_windows_pause(cc->core->ndev, i);
 		if (ret)
 			return ret;
-		fresh = changes[i].binding;
-		bound = neuron_table_binding(table, changes[i].index);
 		/* An index named before may have another binding by now. */
 		if (changes[i].index >= first_new) {
 			first_new = changes[i].index + 1;
-			if (neuron_binding_same(bound, fresh))
+			if (neuron_window_is_bound(cc->table, &changes[i]))
 				continue;
 		}
-		if (fresh) {
-			ret = neuron_window_list(fresh);
-			if (ret)
-				return ret;
-		}
-		swap(changes[kept], changes[i]);
+		ret = neuron_window_list(cc->claim, &windows->room,
+					 &changes[i].binding);
+		if (ret)
+			return ret;
+		if (kept != i)
+			swap(changes[kept], changes[i]);
 		kept++;
 	}
 	return kept;
@@ -636,8 +629,7 @@ int neuron_windows_apply(struct neuron_windows *windows,
 		drm_dbg(&cc->core->ndev->drm, "no window is left for the stream\n");
 		return -EINVAL;
 	}
-	nr = neuron_windows_reduce(cc->core->ndev, cc->table, windows->change,
-				   windows->nr);
+	nr = neuron_windows_reduce(windows, cc);
 	if (nr <= 0)
 		return nr;
 	version = neuron_windows_version(windows, cc, nr, undoable);
@@ -665,10 +657,11 @@ void neuron_windows_put(struct neuron_windows *windows)
 	u32 i;
 
 	for (i = 0; i < windows->nr; i++) {
-		neuron_binding_put(windows->change[i].binding);
+		neuron_binding_put(&windows->change[i].binding);
 		cond_resched();
 	}
 	kvfree(windows->change);
+	neuron_list_room_put(&windows->room);
 	if (windows->old)
 		neuron_table_put(windows->old);
 	*windows = (struct neuron_windows){ };

@@ -8,12 +8,12 @@
 #include <linux/types.h>
 
 #include "neuron_ioctl.h"
+#include "neuron_list.h"
 
 struct drm_file;
 struct drm_neuron_job;
 struct drm_neuron_window;
 struct neuron_array;
-struct neuron_binding;
 struct neuron_change;
 struct neuron_claim_core;
 struct neuron_table;
@@ -23,6 +23,7 @@ struct neuron_table;
  * @change: changes of the table, one for each window
  * @nr: number of windows
  * @stream: the last window is that of a stream
+ * @room: for their short lists of extents
  * @old: table that the set has replaced, or NULL
  * @exchanged: it has replaced one, or is in the core's first one
  */
@@ -30,6 +31,7 @@ struct neuron_windows {
 	struct neuron_change *change;
 	u32 nr;
 	bool stream;
+	struct neuron_list_room room;
 	struct neuron_table *old;
 	bool exchanged;
 };

@@ -26,6 +26,7 @@ neuron-y += driver/neuron_result.o \
 # contexts,
 neuron-y += driver/neuron_claim.o \
 	driver/neuron_grant.o \
+	driver/neuron_list.o \
 	driver/neuron_table.o \
 	driver/neuron_window.o
 

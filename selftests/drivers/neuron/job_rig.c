@@ -48,6 +48,24 @@ int rig_windows(struct rig *rig, const struct drm_neuron_window *windows,
 	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_WINDOWS, &args);
 }
 
+#define PIECES	NEURON_TABLE_PIECES(NEURON_MAX_WINDOWS)
+
+int rig_change_table(struct rig *rig, unsigned int turn)
+{
+	struct drm_neuron_window windows[PIECES];
+	unsigned int i;
+
+	for (i = 0; i < PIECES; i++)
+		windows[i] = (struct drm_neuron_window){
+			/* Not the last one of the last piece: there is no such window. */
+			.index = (i + 1) * NEURON_TABLE_PIECE - 2,
+			.kind = DRM_NEURON_WINDOW_SBUF,
+			.rights = turn % 2 ? DRM_NEURON_WINDOW_READ :
+					     DRM_NEURON_WINDOW_WRITE,
+		};
+	return rig_windows(rig, windows, PIECES);
+}
+
 int rig_syncobj_create(int fd, uint32_t *handle)
 {
 	struct drm_syncobj_create args = { 0 };

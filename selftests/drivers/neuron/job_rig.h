@@ -16,6 +16,7 @@
 #include "neuron/job.h"
 #include "neuron/regs.h"
 #include "neuron/udma.h"
+#include "neuron/window.h"
 
 /* Windows that rig_open() binds. */
 enum rig_window {
@@ -87,6 +88,11 @@ int rig_release(int fd, uint32_t claim);
 int rig_bind(struct rig *rig);
 int rig_windows(struct rig *rig, const struct drm_neuron_window *windows,
 		uint32_t count);
+/*
+ * Change a window in every piece of the largest table, so that all of it is copied when a job
+ * has it. The windows of an even @turn are others than those of an odd one.
+ */
+int rig_change_table(struct rig *rig, unsigned int turn);
 
 int rig_syncobj_create(int fd, uint32_t *handle);
 void rig_syncobj_destroy(int fd, uint32_t handle);

@@ -12,18 +12,6 @@
 #define LIMIT	60000	/* ms */
 #define NOBODY	65534	/* a user who has nothing yet */
 
-static int change(struct rig *rig, unsigned int turn)
-{
-	struct drm_neuron_window window = {
-		.index = 65534,		/* a table of 2 MiB */
-		.kind = DRM_NEURON_WINDOW_SBUF,
-		.rights = turn % 2 ? DRM_NEURON_WINDOW_READ :
-				     DRM_NEURON_WINDOW_WRITE,
-	};
-
-	return rig_windows(rig, &window, 1);
-}
-
 /*
  * Queue jobs, each with a table of its own, behind one that does not end. Returns how
  * many, with the error that stopped it.
@@ -37,7 +25,7 @@ static unsigned int fill(struct rig *rig, unsigned int most, int *error)
 	*error = 0;
 	for (i = 0; i < most; i++) {
 		job = rig_start(rig, 600000);
-		*error = job < 0 ? (int)job : change(rig, i);
+		*error = job < 0 ? (int)job : rig_change_table(rig, i);
 		if (*error)
 			break;
 	}
@@ -56,7 +44,7 @@ static int works(int fd)
 		return ret;
 	rig.claim = claim.claim;
 	rig.core = (uint32_t)__builtin_ctzll(claim.granted);
-	ret = change(&rig, 0);
+	ret = rig_change_table(&rig, 0);
 	rig_prepare(&rig, &submit, &queue);
 	if (!ret)
 		ret = rig_submit(&rig, &submit);
@@ -103,7 +91,7 @@ FIXTURE_TEARDOWN(bounds)
 	rig_close(&self->b);
 }
 
-/* A hundred and fifty large tables take a slow host a while. */
+/* Some sixty large tables take a slow host a while. */
 TEST_F_TIMEOUT(bounds, user, 280)
 {
 	unsigned int first, second;
@@ -129,7 +117,7 @@ TEST_F_TIMEOUT(bounds, user, 280)
 
 	/* What a claim had is free again when it is given back. */
 	ASSERT_EQ(0, rig_release(self->a.fd, self->a.claim));
-	EXPECT_EQ(0, change(&self->b, second + 1));
+	EXPECT_EQ(0, rig_change_table(&self->b, second + 1));
 	EXPECT_EQ(0, works(self->b.fd));
 }
 

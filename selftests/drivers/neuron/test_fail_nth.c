@@ -313,6 +313,73 @@ static int windows(const char *node)
 	return with_rig(node, bind_large);
 }
 
+#define PIECES	300	/* more than a page of extents has */
+
+/* A window on user memory in so many pieces, and one on the first two of them. */
+static int bind_pieces(struct rig *rig, uint8_t *memory)
+{
+	struct drm_neuron_bo_import import = {
+		.user = (uintptr_t)memory,
+		.size = PIECES * 4 * KIB,
+	};
+	struct drm_neuron_window window[2] = {
+		{ .index = 200, .length = PIECES * 4 * KIB },
+		{ .index = 5, .length = 8 * KIB },
+	};
+	int i, ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_BO_IMPORT, &import);
+
+	for (i = 0; i < 2; i++) {
+		window[i].kind = DRM_NEURON_WINDOW_BO;
+		window[i].rights = DRM_NEURON_WINDOW_READ;
+		window[i].handle = import.handle;
+	}
+	return ret ? ret : rig_windows(rig, window, 2);
+}
+
+/* The page of a small file again and again: no page is its own neighbour. */
+static uint8_t *map_pieces(void)
+{
+	int fd = memfd_create("pieces", MFD_CLOEXEC);
+	uint8_t *memory = MAP_FAILED;
+	unsigned int i;
+
+	if (fd >= 0 && !ftruncate(fd, 4 * KIB))
+		memory = mmap(NULL, PIECES * 4 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
+	for (i = 0; memory != MAP_FAILED && i < PIECES; i++)
+		if (mmap(memory + i * 4 * KIB, 4 * KIB, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+			memory = MAP_FAILED;
+	if (fd >= 0)
+		close(fd);
+	return memory;
+}
+
+/* While a job has the table, and so nothing of it is changed in place. */
+static int bind_while_held(struct rig *rig)
+{
+	uint8_t *memory = map_pieces();
+	int64_t job;
+	int ret;
+
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
+	job = rig_start(rig, 600000);
+	ret = job < 0 ? (int)job : bind_pieces(rig, memory);
+	if (!ret)
+		ret = rig_cancel(rig, (uint64_t)job);
+	if (!ret)
+		ret = rig_wait(rig, (uint64_t)job, 60000, NULL);
+	munmap(memory, PIECES * 4 * KIB);
+	return ret;
+}
+
+static int lists(const char *node)
+{
+	return with_rig(node, bind_while_held);
+}
+
 static int grants(const char *node)
 {
 	return with_rig(node, bind_grant);
@@ -453,6 +520,7 @@ FAIL_NTH(queries);
 FAIL_NTH(share_same_chip);
 FAIL_NTH(share_other_chip);
 FAIL_NTH(windows);
+FAIL_NTH(lists);
 FAIL_NTH(grants);
 FAIL_NTH(jobs);
 FAIL_NTH(gangs);

@@ -483,17 +483,15 @@ TEST_F_TIMEOUT(job, queue_has_its_depth, 120)
 	EXPECT_EQ(0, rig_run(&self->rig, LIMIT, NULL));
 }
 
-/* Queued jobs hold old tables; a program cannot eat the kernel's memory so. */
-/* A hundred large tables take a slow host a while. */
+/*
+ * Queued jobs hold old tables; a program cannot eat the kernel's memory so. Some forty large
+ * tables take a slow host a while.
+ */
 TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 {
 	struct drm_neuron_reset reset = {
 		.claim = self->rig.claim,
 		.core = self->rig.core,
-	};
-	struct drm_neuron_window window = {
-		.index = 65534,		/* a table of 2 MiB */
-		.kind = DRM_NEURON_WINDOW_SBUF,
 	};
 	struct drm_neuron_wait_job result;
 	unsigned int i;
@@ -502,9 +500,7 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 	rig_loop(&self->rig, NEURON_ENGINE_SYNC, 0);
 	for (i = 0; !ret && i < 1000; i++) {
 		ASSERT_GT(rig_start(&self->rig, 60000), 0);
-		window.rights = i % 2 ? DRM_NEURON_WINDOW_READ :
-					DRM_NEURON_WINDOW_WRITE;
-		ret = rig_windows(&self->rig, &window, 1);
+		ret = rig_change_table(&self->rig, i);
 	}
 	EXPECT_EQ(-ENOMEM, ret);
 	EXPECT_GT(i, 16);
@@ -513,7 +509,7 @@ TEST_F_TIMEOUT(job, versions_are_bounded, 240)
 	rig_halt(&self->rig, NEURON_ENGINE_SYNC);
 	ASSERT_EQ(0, rig_run(&self->rig, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
-	EXPECT_EQ(0, rig_windows(&self->rig, &window, 1));
+	EXPECT_EQ(0, rig_change_table(&self->rig, i));
 }
 
 #define expect_submit(error, ...) do { \

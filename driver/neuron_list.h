@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lists of extents that the device reads, in pages of their own or shared ones.
+ */
+#ifndef _NEURON_LIST_H_
+#define _NEURON_LIST_H_
+
+#include <linux/refcount.h>
+#include <linux/types.h>
+
+#include "neuron/window.h"
+
+struct neuron_claim;
+
+/* Extents in a page; in a page that another one follows, the last slot is the link. */
+#define NEURON_LIST_SLOTS	(NEURON_LIST_PAGE / sizeof(struct neuron_hw_extent))
+
+/**
+ * struct neuron_list_page - a page of extents
+ * @ref: references: one for each list that begins in the page, one of the page before it, one
+ *	of a struct neuron_list_room
+ * @claim: claim that the lists belong to; whoever has the page holds the claim
+ * @next: where the list goes on, with a reference; only of a list that has its pages for itself
+ * @extent: the page, coherent memory
+ * @dma: bus address of @extent
+ */
+struct neuron_list_page {
+	refcount_t ref;
+	struct neuron_claim *claim;
+	struct neuron_list_page *next;
+	struct neuron_hw_extent *extent;
+	dma_addr_t dma;
+};
+
+/**
+ * struct neuron_list_room - where the next short list goes
+ * @page: page with a reference, or NULL
+ * @used: slots of it that have extents
+ *
+ * Lists that are made in the same call share pages. A page goes with its last list.
+ */
+struct neuron_list_room {
+	struct neuron_list_page *page;
+	unsigned int used;
+};
+
+/**
+ * struct neuron_list_slot - a position in a list
+ * @page: the page; the list has the reference
+ * @slot: in @page
+ */
+struct neuron_list_slot {
+	struct neuron_list_page *page;
+	unsigned int slot;
+};
+
+/*
+ * Memory for a list of @nr extents, from @room if they fit there. @first has a reference,
+ * which the caller puts. -ENOMEM.
+ */
+int neuron_list_create(struct neuron_claim *claim, struct neuron_list_room *room,
+		       u32 nr, struct neuron_list_slot *first);
+/* Write the extent at @at, of those that the list was made for, and go to the next one. */
+void neuron_list_add(struct neuron_list_slot *at, u64 addr, u64 length);
+/* The plain address of @first, for the device. */
+u64 neuron_list_addr(const struct neuron_list_slot *first);
+
+void neuron_list_put(struct neuron_list_page *page);
+void neuron_list_room_put(struct neuron_list_room *room);
+
+#endif /* _NEURON_LIST_H_ */
