@@ -212,6 +212,8 @@ MARKS = (
     ("guest_insns_copy_4KiB", "MARK_COPY_4K", "MARK_COPY_4K_END"),
     ("guest_insns_write_4KiB", "MARK_WRITE_4K", "MARK_WRITE_4K_END"),
     ("guest_insns_copy_64MiB", "MARK_COPY_64M", "MARK_COPY_64M_END"),
+    ("guest_insns_bind_65531_windows", "MARK_BIND", "MARK_BIND_END"),
+    ("guest_insns_change_10000_windows", "MARK_CHANGE", "MARK_CHANGE_END"),
 )
 
 

@@ -63,5 +63,7 @@ extern const struct bench_part bench_submit;
 extern const struct bench_part bench_throughput;
 /* 64 MiB between buffers, and between user memory and a buffer. */
 extern const struct bench_part bench_copy;
+/* All windows of a table in one call, and changes of it. */
+extern const struct bench_part bench_windows;
 
 #endif /* GUEST_BENCH_H */

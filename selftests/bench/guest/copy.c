@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * The device's copies: HBM to HBM, a host buffer to HBM, user memory to HBM and
- * back. One ioctl for each copy; page-aligned user memory, pinning included.
+ * back. One ioctl for each copy; page-aligned user memory, pinning included. The user memory
+ * consists of pages of 4 KiB, or of huge pages.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,10 +14,13 @@
 
 #define SIZE	((size_t)64 << 20)
 #define WARM_UP	3
-#define KINDS	4
+#define KINDS	6
+#define HUGE	((size_t)2 << 20)
 
 /**
  * struct copies - buffers and what was reached
+ * @map: user memory of both kinds, and what aligns them
+ * @small, @huge: user memory in pages of 4 KiB, and in huge pages
  * @memcpy: the host's, GB/s of each round
  * @gbps: each kind of copy
  */
@@ -25,7 +29,9 @@ struct copies {
 	struct drm_neuron_bo_create a;
 	struct drm_neuron_bo_create b;
 	struct drm_neuron_bo_create host;
-	char *user;
+	char *map;
+	char *small;
+	char *huge;
 	double memcpy[FIGURE_MAX_ROUNDS];
 	double gbps[KINDS][FIGURE_MAX_ROUNDS];
 };
@@ -42,12 +48,22 @@ static int copy_host(const struct copies *c)
 
 static int copy_in(const struct copies *c)
 {
-	return neuron_write(c->fd, c->a.handle, 0, c->user, SIZE);
+	return neuron_write(c->fd, c->a.handle, 0, c->small, SIZE);
 }
 
 static int copy_out(const struct copies *c)
 {
-	return neuron_read(c->fd, c->a.handle, 0, c->user, SIZE);
+	return neuron_read(c->fd, c->a.handle, 0, c->small, SIZE);
+}
+
+static int copy_huge_in(const struct copies *c)
+{
+	return neuron_write(c->fd, c->a.handle, 0, c->huge, SIZE);
+}
+
+static int copy_huge_out(const struct copies *c)
+{
+	return neuron_read(c->fd, c->a.handle, 0, c->huge, SIZE);
 }
 
 static const struct {
@@ -57,8 +73,10 @@ static const struct {
 } kinds[KINDS] = {
 	{ "dma_copy_hbm_to_hbm_64MiB", copy_hbm, 0.8 },
 	{ "dma_copy_host_to_hbm_64MiB", copy_host, 0.8 },
-	{ "dma_copy_user_to_hbm_64MiB", copy_in, 0.5 },
-	{ "dma_copy_hbm_to_user_64MiB", copy_out, 0.5 },
+	{ "dma_copy_user_to_hbm_64MiB", copy_in, 0.85 },
+	{ "dma_copy_hbm_to_user_64MiB", copy_out, 0.85 },
+	{ "dma_copy_huge_user_to_hbm_64MiB", copy_huge_in, 0.95 },
+	{ "dma_copy_hbm_to_huge_user_64MiB", copy_huge_out, 0.95 },
 };
 
 static int copy_one(struct copies *c, int kind, double *gbps)
@@ -94,8 +112,8 @@ static void copy_close(void *state)
 {
 	struct copies *c = state;
 
-	if (c->user != MAP_FAILED)
-		munmap(c->user, SIZE);
+	if (c->map != MAP_FAILED)
+		munmap(c->map, 2 * SIZE + HUGE);
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c);
@@ -107,7 +125,8 @@ static int warm_up(struct copies *c)
 	double unused;
 	int i, kind;
 
-	memset(c->user, 0x5a, SIZE);
+	memset(c->small, 0x5a, SIZE);
+	memset(c->huge, 0xa5, SIZE);
 	if (copy_in(c) || neuron_bo_copy(c->fd, c->b.handle, 0, c->a.handle, 0, SIZE) ||
 	    neuron_bo_copy(c->fd, c->host.handle, 0, c->a.handle, 0, SIZE)) {
 		fprintf(stderr, "bench: a copy failed\n");
@@ -120,6 +139,19 @@ static int warm_up(struct copies *c)
 	return 0;
 }
 
+/* Not touched yet: then the kernel finds the pages that are asked for. */
+static int map_user(struct copies *c)
+{
+	c->map = mmap(NULL, 2 * SIZE + HUGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (c->map == MAP_FAILED)
+		return -1;
+	c->huge = (char *)(((uintptr_t)c->map + HUGE - 1) / HUGE * HUGE);
+	c->small = c->huge + SIZE;
+	return madvise(c->huge, SIZE, MADV_HUGEPAGE) ||
+	       madvise(c->small, SIZE, MADV_NOHUGEPAGE);
+}
+
 static void *copy_open(struct bench *bench)
 {
 	struct copies *c = calloc(1, sizeof(*c));
@@ -127,10 +159,9 @@ static void *copy_open(struct bench *bench)
 	(void)bench;
 	if (!c)
 		return NULL;
+	c->map = MAP_FAILED;
 	c->fd = neuron_open(0);
-	c->user = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	if (c->fd < 0 || c->user == MAP_FAILED ||
+	if (c->fd < 0 || map_user(c) ||
 	    neuron_bo_create(c->fd, DRM_NEURON_BO_HBM, 0, SIZE, &c->a) ||
 	    neuron_bo_create(c->fd, DRM_NEURON_BO_HBM, 0, SIZE, &c->b) ||
 	    neuron_bo_create(c->fd, DRM_NEURON_BO_HOST, 0, SIZE, &c->host)) {

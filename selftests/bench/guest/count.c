@@ -18,6 +18,9 @@
 
 #define ROUNDS		200
 #define LARGE_ROUNDS	20
+#define WINDOW_ROUNDS	5
+#define WINDOWS		(NEURON_MAX_WINDOWS - RIG_WINDOW_FREE)
+#define CHANGED		10000
 #define BLOCK		((size_t)4096)
 #define LARGE		((size_t)64 << 20)
 
@@ -77,6 +80,59 @@ static int count_copies(int fd, uint32_t dst, uint32_t src)
 	return ret ? failed("a copy", ret) : 0;
 }
 
+/* Each shows another page of buffer @handle, or nothing. */
+static void make_windows(struct drm_neuron_window *windows, uint32_t handle, uint32_t shift)
+{
+	uint32_t i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		windows[i] = (struct drm_neuron_window){ .index = RIG_WINDOW_FREE + i };
+		if (!handle)
+			continue;
+		windows[i].kind = DRM_NEURON_WINDOW_BO;
+		windows[i].rights = DRM_NEURON_WINDOW_READ;
+		windows[i].handle = handle;
+		windows[i].offset = (i + shift) * (uint64_t)BLOCK;
+		windows[i].length = BLOCK;
+	}
+}
+
+static int count_rig_windows(struct rig *rig)
+{
+	static struct drm_neuron_window windows[WINDOWS];
+	struct drm_neuron_bo_create bo;
+	int i, ret;
+
+	ret = neuron_bo_create(rig->fd, DRM_NEURON_BO_HBM, 0, (WINDOWS + 1) * BLOCK, &bo);
+	for (i = 0; !ret && i < WINDOW_ROUNDS; i++) {
+		make_windows(windows, bo.handle, 0);
+		MARK(MARK_BIND);
+		ret = rig_windows(rig, windows, WINDOWS);
+		MARK(MARK_BIND_END);
+		make_windows(windows, bo.handle, 1);
+		MARK(MARK_CHANGE);
+		if (!ret)
+			ret = rig_windows(rig, windows, CHANGED);
+		MARK(MARK_CHANGE_END);
+		make_windows(windows, 0, 0);
+		if (!ret)
+			ret = rig_windows(rig, windows, WINDOWS);
+	}
+	return ret;
+}
+
+static int count_windows(void)
+{
+	struct rig rig;
+	int ret = rig_open(&rig, 0, RIG_ANY_CORE);
+
+	if (ret)
+		return failed("cannot claim a core", ret);
+	ret = count_rig_windows(&rig);
+	rig_close(&rig);
+	return ret ? failed("windows", ret) : 0;
+}
+
 static int count_opens(void)
 {
 	int i, fd;
@@ -108,6 +164,8 @@ static int work(void)
 	close(fd);
 	if (!ret)
 		ret = count_opens();
+	if (!ret)
+		ret = count_windows();
 	return ret ? ret : count_jobs();
 }
 

@@ -10,6 +10,7 @@
 /* In this order: the NVMe reads are the baselines of others. */
 static const struct bench_part *const parts[] = {
 	&bench_nvme, &bench_stream, &bench_latency, &bench_submit, &bench_throughput, &bench_copy,
+	&bench_windows,
 };
 
 #define PARTS	(sizeof(parts) / sizeof(parts[0]))
