@@ -238,24 +238,15 @@ static int neuron_claim_equip(struct neuron_claim *claim)
 }
 
 /*
- * Not drm_sched_entity_destroy(): it waits for the queue to drain. The scheduler
- * stands still meanwhile: while it takes a job from an entity it may put the
- * entity back among the others although that is being removed, and then has a
- * freed entity in its tree (seen with 6.12). The fences of the jobs wait for it;
- * its work, which is waited for first, tells lockdep so by itself.
+ * No job of the core starts any more, and the one on the hardware was aborted. The queue
+ * drains: the turn of each job comes, and the job ends with -ESRCH.
  */
-static void neuron_claim_kill_entity(struct neuron_claim_core *cc)
+static void neuron_claim_drain(struct neuron_claim_core *cc)
 {
-	struct drm_gpu_scheduler *sched = &cc->core->sched->base;
-	bool cookie;
-
-	drm_sched_wqueue_stop(sched);
-	cookie = dma_fence_begin_signalling();
-	/* The removal waits for what the jobs depend on, even for ever. */
+	/* Otherwise a job waits for what it depends on, even for ever. */
 	cc->claim->ndev->job_ops->release(cc, U64_MAX);
-	drm_sched_entity_fini(&cc->entity);
-	dma_fence_end_signalling(cookie);
-	drm_sched_wqueue_start(sched);
+	wait_event(cc->claim->ndev->live_wait, xa_empty(&cc->pending));
+	drm_sched_entity_destroy(&cc->entity);
 }
 
 static void neuron_claim_kill_core(struct neuron_claim_core *cc)
@@ -268,8 +259,8 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 	cc->table = NULL;
 	mutex_unlock(&cc->lock);
 
-	neuron_claim_kill_entity(cc);
 	neuron_core_renew(cc->core);
+	neuron_claim_drain(cc);
 	if (neuron_core_is_cc(cc->core))
 		WRITE_ONCE(cc->core->listens, false);
 	neuron_claim_forget_dump(cc);

@@ -26,10 +26,18 @@ struct neuron_table;
  * A claim lives in the xarray of its file and is counted: jobs, window tables
  * and grants hold it too, so that its memory outlives the file. What it *owns*,
  * the cores, it owns until neuron_claim_kill(): by the RELEASE ioctl, by the
- * end of the file, or by the end of the device. Killing stops submission, takes
- * the queued jobs away, whatever they wait for, aborts the running one by a core
- * reset (which also scrubs the core) and moves the core on to the next generation, so that posts
- * of peers who still hold a grant are dropped.
+ * end of the file, or by the end of the device. Killing stops submission and the
+ * start of jobs, aborts the running one by a core reset (which also scrubs the core)
+ * and moves the core on to the next generation, so that posts of peers who still hold
+ * a grant are dropped. Then it waits until the queue has drained: no queued job waits
+ * for a fence any more, the turn of each comes, and it ends at once.
+ *
+ * The driver waits for that by itself. drm_sched_entity_destroy() waits as well, but not
+ * when the process was killed, and then drm_sched_entity_fini() takes the jobs away. That
+ * is not safe in 6.12: when the scheduler has just taken a job of an entity that has more
+ * of them, it puts the entity back among the others, even if that has been removed
+ * meanwhile, and later finds a freed entity there. An empty queue is safe. Earlier versions
+ * stopped the scheduler meanwhile, which other claims of the scheduler need not suffer.
  *
  * Locks, outer ones first:
  *

@@ -373,9 +373,9 @@ neuron_copy_next(struct neuron_copy_queue *queue)
 /* What has begun is never left half done but for the want of its memory. */
 static int neuron_copy_may_start(const struct neuron_copy_request *req)
 {
-	if (!req->begun && req->ops->given_up(req))
-		return -ECANCELED;
-	return req->ops->lost(req);
+	int ret = req->begun ? 0 : req->ops->given_up(req);
+
+	return ret ?: req->ops->lost(req);
 }
 
 /* Under @submit_lock: whatever is in @waiting is submitted, or ends. */

@@ -40,14 +40,14 @@ struct neuron_copy_request;
 
 /**
  * struct neuron_copy_ops - of a queued request, which nobody waits for
- * @given_up: nobody wants it any more. It does not start then, but goes on if it has begun.
- *	Any context
+ * @given_up: why nobody wants it any more, or 0. It does not start then, but goes on if it
+ *	has begun. Any context
  * @lost: why its memory must not be accessed any more, or 0. Any context
  * @end: it is complete, its memory no longer accessed: @error. Under the queue's lock,
  *	in hard interrupt context too; the request is not touched afterwards
  */
 struct neuron_copy_ops {
-	bool (*given_up)(const struct neuron_copy_request *req);
+	int (*given_up)(const struct neuron_copy_request *req);
 	int (*lost)(const struct neuron_copy_request *req);
 	void (*end)(struct neuron_copy_request *req, int error);
 };

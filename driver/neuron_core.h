@@ -23,7 +23,8 @@ struct neuron_core_memory;
  *	result. Under neuron_core.reset_lock
  * @end_aborted: after the reset, or without hardware: that job ends. Under
  *	neuron_core.reset_lock, or when nobody else can reach the core
- * @release: no job of @cc with an id up to @last waits for a fence any more
+ * @release: no job of @cc with an id up to @last waits for a fence any more, nor for the
+ *	other jobs of its gang
  *
  * neuron_job.c sets them before the cores are set up.
  */

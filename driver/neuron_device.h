@@ -267,7 +267,7 @@ struct neuron_counters {
  * @copy_lock: protects @copy_pieces
  * @copy_pieces: user memory mapped for copies (neuron_copy_ioctl.c)
  * @transfer_sched: scheduler of each of these queues (neuron_transfer_file.c)
- * @transfers_lock: protects @transfers; held while a file's transfers end
+ * @transfers_lock: protects @transfers; held while those of all files end
  * @transfers: those of open files
  * @transfers_turn: spreads files over the queues
  * @nr_transfers: number of transfers that exist; see @live_wait

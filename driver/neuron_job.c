@@ -351,6 +351,9 @@ static int neuron_job_may_start(struct neuron_job *job)
 	int ret;
 
 	lockdep_assert_held(&core->reset_lock);
+	/* The claim ends (neuron_claim.h). */
+	if (READ_ONCE(job->cc->dead))
+		return -ESRCH;
 	ret = neuron_hw_check(core->ndev);
 	if (ret)
 		return ret;
@@ -506,7 +509,7 @@ static int neuron_gang_run(struct neuron_job *job, int error)
 		error = neuron_gang_join(gang, job, error);
 	else if (!error)
 		error = -ECANCELED;
-	if (gang->failed && gang->culprit != index) {
+	if (gang->failed && gang->culprit != index && error != -ESRCH) {
 		neuron_job_blame(job, gang->culprit);
 		error = -ECANCELED;
 	}

@@ -93,10 +93,10 @@ static void neuron_transfer_end(struct neuron_copy_request *req, int error)
 	dma_fence_put(fence);
 }
 
-static bool neuron_transfer_given_up_cb(const struct neuron_copy_request *req)
+static int neuron_transfer_given_up_cb(const struct neuron_copy_request *req)
 {
 	return READ_ONCE(container_of_const(req, struct neuron_transfer,
-					    req)->cancelled);
+					    req)->given_up);
 }
 
 static int neuron_transfer_lost_cb(const struct neuron_copy_request *req)
@@ -118,6 +118,8 @@ static struct dma_fence *neuron_transfer_run_cb(struct drm_sched_job *base)
 	struct dma_fence *fence = dma_fence_get(transfer->fence);
 	bool cookie = dma_fence_begin_signalling();
 
+	if (atomic_dec_and_test(&transfer->of->nr_queued))
+		wake_up_all(&transfer->of->ndev->live_wait);
 	transfer->started_ns = ktime_get_ns();
 	neuron_copy_push(transfer->queue->ring, &transfer->req);
 	dma_fence_end_signalling(cookie);
@@ -642,6 +644,7 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
 	xa_store(&of->pending, transfer->id, transfer, GFP_KERNEL);
 	neuron_results_add(&transfer->queue->results, transfer->result,
 			   transfer->id, fence);
+	atomic_inc(&of->nr_queued);
 	drm_sched_entity_push_job(&transfer->base);
 	mutex_unlock(&of->lock);
 	return fence;

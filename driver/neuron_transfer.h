@@ -11,10 +11,10 @@
  * Locks, outer ones first:
  *
  * ================================= ===============================================
- * neuron_device.transfers_lock      the list of files; a file's transfers end, and its
- *                                   schedulers stand still meanwhile
- * neuron_transfers.lock             @dead, order of ids and of submission. No user
- *                                   memory is touched under it
+ * neuron_device.transfers_lock      the list of files; held while those of all files end
+ * neuron_transfers.lock             @dead, order of ids and of submission; held while the
+ *                                   transfers of the file end. No user memory is touched
+ *                                   under it
  * submit_lock of the queue          the ring; taken on the way to signal a fence:
  *                                   allocate nothing under it
  * lock of the queue                 what is in flight, results; taken in the hard
@@ -72,6 +72,7 @@ struct neuron_transfer_queue {
  * @lock: see above
  * @dead: no more transfers
  * @pending: ids to transfers, until they are freed
+ * @nr_queued: transfers whose turn has not come yet
  */
 struct neuron_transfers {
 	struct kref ref;
@@ -82,6 +83,7 @@ struct neuron_transfers {
 	struct mutex lock; /* @dead, order of submission */
 	bool dead;
 	struct xarray pending;
+	atomic_t nr_queued;
 };
 
 /**
@@ -96,7 +98,7 @@ struct neuron_transfers {
  * @dst: buffer that is written, referenced
  * @src: buffer that is read, referenced; NULL: it fills
  * @gate: the fences of others that it waits for, or NULL
- * @cancelled: it does not begin any more; if it has begun it goes on
+ * @given_up: why it does not begin any more, or 0; if it has begun it goes on
  * @fence: signalled when the queue is done with it
  * @result: how it ended, referenced
  * @desc: moves
@@ -117,7 +119,7 @@ struct neuron_transfer {
 	struct neuron_bo *dst;
 	struct neuron_bo *src;
 	struct neuron_gate *gate;
-	bool cancelled;
+	int given_up;
 	struct dma_fence *fence;
 	struct neuron_result *result;
 	struct neuron_copy_desc *desc;

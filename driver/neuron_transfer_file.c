@@ -33,10 +33,13 @@ void neuron_transfers_put(struct neuron_transfers *of)
 	kref_put(&of->ref, neuron_transfers_release);
 }
 
-/* If it has not begun it never does, and it no longer waits for fences of others. */
-static void neuron_transfer_give_up(struct neuron_transfer *transfer)
+/*
+ * If it has not begun it never does but ends with @error, and it no longer waits for fences
+ * of others.
+ */
+static void neuron_transfer_give_up(struct neuron_transfer *transfer, int error)
 {
-	WRITE_ONCE(transfer->cancelled, true);
+	WRITE_ONCE(transfer->given_up, error);
 	neuron_gate_open(transfer->gate);
 }
 
@@ -93,7 +96,7 @@ int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id)
 	if (!transfer)
 		return 0;
 	if (transfer->id == id)
-		neuron_transfer_give_up(transfer);
+		neuron_transfer_give_up(transfer, -ECANCELED);
 	neuron_transfer_put(transfer);
 	return 0;
 }
@@ -109,65 +112,44 @@ struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
 	return ERR_PTR(-EINVAL);
 }
 
-static void neuron_transfers_entities_fini(struct neuron_transfers *of,
-					   unsigned int nr)
+static void neuron_transfers_entities_destroy(struct neuron_transfers *of,
+					      unsigned int nr)
 {
 	while (nr--)
-		drm_sched_entity_fini(&of->queue[nr].entity);
+		drm_sched_entity_destroy(&of->queue[nr].entity);
 }
 
 /*
- * Under transfers_lock, when the file takes no transfer any more. Several queues may have
- * one scheduler, which does no harm when it is stopped or started twice. A queue that was
- * never given a transfer is unknown to its scheduler, which goes on for other files.
+ * Under neuron_transfers.lock: none is submitted any more. What has begun goes on: it ends by
+ * itself, and holds all that it needs. The queues drain (neuron_claim.h says why): the turn of
+ * each transfer comes, and those that have not begun end with -ESRCH. That waits for transfers
+ * of other files only as long as these need all the room of a copy queue.
  */
-static void neuron_transfers_hold(struct neuron_transfers *of)
-{
-	unsigned int i;
-
-	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
-		if (of->queue[i].last)
-			drm_sched_wqueue_stop(&of->queue[i].sched->base);
-}
-
-static void neuron_transfers_let_go(struct neuron_transfers *of)
-{
-	unsigned int i;
-
-	for (i = 0; i < NEURON_TRANSFER_QUEUES; i++)
-		if (of->queue[i].last)
-			drm_sched_wqueue_start(&of->queue[i].sched->base);
-}
-
-/*
- * Under transfers_lock. What has begun goes on: it ends by itself, and holds all that it
- * needs. The schedulers are stopped meanwhile; neuron_claim.c says why. Fences of other files
- * wait for these schedulers, so lockdep is told that this is on the way to signal a fence.
- */
-static void neuron_transfers_kill(struct neuron_transfers *of)
+static void neuron_transfers_drain(struct neuron_transfers *of)
 {
 	struct neuron_transfer *transfer;
 	unsigned long id = 0;
-	bool dead, cookie;
 
-	mutex_lock(&of->lock);
-	dead = of->dead;
-	of->dead = true;
-	mutex_unlock(&of->lock);
-	if (dead)
-		return;
-
-	neuron_transfers_hold(of);
-	cookie = dma_fence_begin_signalling();
+	lockdep_assert_held(&of->lock);
 	while ((transfer = neuron_transfers_next(of, &id))) {
-		neuron_transfer_give_up(transfer);
+		neuron_transfer_give_up(transfer, -ESRCH);
 		neuron_transfer_put(transfer);
 		id++;
 		cond_resched();
 	}
-	neuron_transfers_entities_fini(of, NEURON_TRANSFER_QUEUES);
-	dma_fence_end_signalling(cookie);
-	neuron_transfers_let_go(of);
+	wait_event(of->ndev->live_wait, !atomic_read(&of->nr_queued));
+	neuron_transfers_entities_destroy(of, NEURON_TRANSFER_QUEUES);
+}
+
+/* Idempotent; done on return. */
+static void neuron_transfers_kill(struct neuron_transfers *of)
+{
+	mutex_lock(&of->lock);
+	if (!of->dead) {
+		of->dead = true;
+		neuron_transfers_drain(of);
+	}
+	mutex_unlock(&of->lock);
 }
 
 static int neuron_transfer_queue_init(struct neuron_transfer_queue *queue,
@@ -198,7 +180,7 @@ static int neuron_transfers_place(struct neuron_transfers *of)
 		ret = neuron_transfer_queue_init(&of->queue[i], ndev,
 						 (turn + i) % ndev->gen->nr_cores);
 		if (ret) {
-			neuron_transfers_entities_fini(of, i);
+			neuron_transfers_entities_destroy(of, i);
 			return ret;
 		}
 	}
@@ -259,8 +241,8 @@ void neuron_transfers_close(struct neuron_file *nfile)
 	struct neuron_transfers *of = nfile->transfers;
 	struct neuron_device *ndev = nfile->ndev;
 
-	mutex_lock(&ndev->transfers_lock);
 	neuron_transfers_kill(of);
+	mutex_lock(&ndev->transfers_lock);
 	list_del(&of->link);
 	mutex_unlock(&ndev->transfers_lock);
 	neuron_transfers_put(of);

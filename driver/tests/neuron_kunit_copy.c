@@ -86,7 +86,7 @@ static void neuron_kunit_fill_length(struct kunit *test)
 
 struct neuron_kunit_queued {
 	struct neuron_copy_request req;
-	bool given_up;
+	int given_up;
 	int lost;
 	int order;
 	int error;
@@ -94,7 +94,7 @@ struct neuron_kunit_queued {
 
 static int neuron_kunit_ended;
 
-static bool neuron_kunit_given_up(const struct neuron_copy_request *req)
+static int neuron_kunit_given_up(const struct neuron_copy_request *req)
 {
 	return container_of_const(req, struct neuron_kunit_queued, req)->given_up;
 }
@@ -185,7 +185,7 @@ static void neuron_kunit_given_up_begun(struct kunit *test)
 	struct neuron_kunit_queued queued = { .req.ops = &neuron_kunit_ops };
 
 	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), 0);
-	queued.given_up = true;
+	queued.given_up = -ECANCELED;
 	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), -ECANCELED);
 	queued.req.begun = true;
 	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), 0);
