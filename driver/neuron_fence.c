@@ -25,9 +25,9 @@
 
 /**
  * struct neuron_fence - signalled by the completion interrupt
- * @base: fence
+ * @base: fence; zero until it begins
  * @lock: its lock
- * @sched: scheduler, counted
+ * @sched: scheduler, counted when it has begun
  */
 struct neuron_fence {
 	struct dma_fence base;
@@ -53,6 +53,7 @@ neuron_sched_create(struct neuron_device *ndev,
 		return ERR_PTR(-ENOMEM);
 	kref_init(&sched->ref);
 	strscpy(sched->name, name, sizeof(sched->name));
+	sched->context = dma_fence_context_alloc(1);
 
 	/*
 	 * The scheduler's own timeout is off: it knows one limit for all jobs
@@ -81,17 +82,19 @@ static const char *neuron_fence_driver_name(struct dma_fence *fence)
 	return "neuron";
 }
 
+static struct neuron_fence *to_neuron_fence(struct dma_fence *fence)
+{
+	return container_of(fence, struct neuron_fence, base);
+}
+
 static const char *neuron_fence_timeline_name(struct dma_fence *fence)
 {
-	return container_of(fence, struct neuron_fence, base)->sched->name;
+	return to_neuron_fence(fence)->sched->name;
 }
 
 static void neuron_fence_release(struct dma_fence *fence)
 {
-	struct neuron_fence *nfence;
-
-	nfence = container_of(fence, struct neuron_fence, base);
-	kref_put(&nfence->sched->ref, neuron_sched_release);
+	kref_put(&to_neuron_fence(fence)->sched->ref, neuron_sched_release);
 	dma_fence_free(fence);
 	module_put(THIS_MODULE);
 }
@@ -109,13 +112,31 @@ struct dma_fence *neuron_fence_create(struct neuron_sched *sched)
 	nfence = kzalloc(sizeof(*nfence), GFP_KERNEL);
 	if (!nfence)
 		return NULL;
-	__module_get(THIS_MODULE);
-	kref_get(&sched->ref);
 	nfence->sched = sched;
 	spin_lock_init(&nfence->lock);
-	dma_fence_init(&nfence->base, &neuron_fence_ops, &nfence->lock,
-		       dma_fence_context_alloc(1), 1);
 	return &nfence->base;
+}
+
+void neuron_fence_begin(struct dma_fence *fence)
+{
+	struct neuron_fence *nfence = to_neuron_fence(fence);
+	struct neuron_sched *sched = nfence->sched;
+
+	__module_get(THIS_MODULE);
+	kref_get(&sched->ref);
+	dma_fence_init(fence, &neuron_fence_ops, &nfence->lock, sched->context,
+		       ++sched->seqno);
+}
+
+void neuron_fence_drop(struct dma_fence *fence)
+{
+	if (!fence)
+		return;
+	/* It has no reference before it begins. */
+	if (kref_read(&fence->refcount))
+		dma_fence_put(fence);
+	else
+		kfree(to_neuron_fence(fence));
 }
 
 /* Gates: what a job waits for before its turn. */

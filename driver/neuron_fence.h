@@ -19,12 +19,25 @@ struct neuron_device;
 struct neuron_gate;
 struct neuron_out_sync;
 
-/*
- * Fences outlive jobs, files and devices: a process may keep one in a sync
- * file for ever, and then asks it for the name of its timeline. So schedulers
- * are counted, and each fence holds its scheduler and the module. The finished
- * fence of the DRM scheduler gets the same by holding the hardware fence as
- * its parent (neuron_job_free_cb()).
+/**
+ * DOC: Fences of jobs
+ *
+ * A job or a transfer has two fences: the *hardware fence*, which the driver signals when the
+ * hardware is done with it, and the *finished fence* of the DRM scheduler, which follows the
+ * hardware fence and is the one that syncobjs get.
+ *
+ * Each core and each copy queue has a scheduler, and each scheduler has one fence context. A
+ * hardware fence is allocated when its job is submitted, because nothing may be allocated on
+ * the way to the end of a fence. It gets its number in that context when the turn of the job
+ * has come (neuron_fence_begin()), because only then the order is known: other jobs may have
+ * been submitted in between, or this one may never have been.
+ *
+ * Fences outlive jobs, files and devices: a process may keep one in a sync file for ever, and
+ * then asks it for the name of its timeline. That name is part of the scheduler. So schedulers
+ * are counted, and each hardware fence holds its scheduler and the module. A finished fence
+ * holds the hardware fence, which is its parent. The scheduler makes it so when
+ * &drm_sched_backend_ops.run_job returns the hardware fence. So run_job returns that fence in
+ * any case: when a job cannot start, the fence has signalled already and has the error.
  */
 
 /**
@@ -32,11 +45,15 @@ struct neuron_out_sync;
  * @base: DRM scheduler
  * @ref: its owner's and the fences'
  * @name: name of the timeline
+ * @context: fence context of its hardware fences
+ * @seqno: number of the last one that began; only run_job uses it, of which one runs at a time
  */
 struct neuron_sched {
 	struct drm_gpu_scheduler base;
 	struct kref ref;
 	char name[16];
+	u64 context;
+	u64 seqno;
 };
 
 /* Jobs of @credits run at a time. @wq: runs it. */
@@ -47,8 +64,15 @@ neuron_sched_create(struct neuron_device *ndev,
 /* No entity and no job may be left. */
 void neuron_sched_destroy(struct neuron_sched *sched);
 
-/* A fence of a context of its own; NULL without memory. */
+/*
+ * A hardware fence without a number, for neuron_fence_begin() and neuron_fence_drop() alone;
+ * NULL without memory.
+ */
 struct dma_fence *neuron_fence_create(struct neuron_sched *sched);
+/* Called by run_job: from here on it is a fence as others are. Allocates nothing. */
+void neuron_fence_begin(struct dma_fence *fence);
+/* The reference of neuron_fence_create(), whether it has begun or not. NULL is fine. */
+void neuron_fence_drop(struct dma_fence *fence);
 
 /*
  * Gates: what a job waits for before its turn.

@@ -107,7 +107,7 @@ static void neuron_job_release(struct kref *ref)
 		neuron_gate_put(job->gate);
 	if (job->gang)
 		neuron_gang_put(job->gang);
-	dma_fence_put(job->fence);
+	neuron_fence_drop(job->fence);
 	if (job->result)
 		neuron_result_put(job->result);
 	kfree(job);
@@ -550,20 +550,22 @@ static int neuron_job_run(struct neuron_job *job)
 	return alone ? ret : neuron_gang_run(job, ret);
 }
 
+/* Return: the hardware fence, in any case (neuron_fence.h). */
 static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 {
-	struct neuron_job *job = to_neuron_job(base);
-	/* The job may end, and be freed, as soon as the doorbell rings. */
-	struct dma_fence *fence = dma_fence_get(job->fence);
 	bool cookie = dma_fence_begin_signalling();
+	struct neuron_job *job = to_neuron_job(base);
+	struct dma_fence *fence = job->fence;
 	int ret;
 
+	neuron_fence_begin(fence);
+	/* The job may end, and be freed, as soon as the doorbell rings. */
+	dma_fence_get(fence);
 	ret = neuron_job_run(job);
+	if (ret)
+		neuron_job_signal(dma_fence_get(fence), ret);
 	dma_fence_end_signalling(cookie);
-	if (!ret)
-		return fence;
-	dma_fence_put(fence);
-	return ERR_PTR(ret);
+	return fence;
 }
 
 static void neuron_job_free_cb(struct drm_sched_job *base)
@@ -572,9 +574,6 @@ static void neuron_job_free_cb(struct drm_sched_job *base)
 
 	neuron_results_end(&job->cc->results, job->result);
 	xa_erase(&job->cc->pending, job->id);
-	/* Only jobs that ran have it; see neuron_fence.h for why all need it. */
-	if (!base->s_fence->parent)
-		base->s_fence->parent = dma_fence_get(job->fence);
 	drm_sched_job_cleanup(base);
 	neuron_job_put(job);
 }

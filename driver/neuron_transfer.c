@@ -112,12 +112,16 @@ static const struct neuron_copy_ops neuron_transfer_copy_ops = {
 	.end = neuron_transfer_end,
 };
 
+/* Return: the hardware fence, in any case (neuron_fence.h). */
 static struct dma_fence *neuron_transfer_run_cb(struct drm_sched_job *base)
 {
 	struct neuron_transfer *transfer = to_neuron_transfer(base);
-	struct dma_fence *fence = dma_fence_get(transfer->fence);
 	bool cookie = dma_fence_begin_signalling();
+	struct dma_fence *fence = transfer->fence;
 
+	neuron_fence_begin(fence);
+	/* The transfer may end, and be freed, as soon as it is in the ring. */
+	dma_fence_get(fence);
 	if (atomic_dec_and_test(&transfer->of->nr_queued))
 		wake_up_all(&transfer->of->ndev->live_wait);
 	transfer->started_ns = ktime_get_ns();
@@ -132,9 +136,6 @@ static void neuron_transfer_free_cb(struct drm_sched_job *base)
 
 	neuron_results_end(&transfer->queue->results, transfer->result);
 	xa_erase(&transfer->of->pending, transfer->id);
-	/* See neuron_fence.h. */
-	if (!base->s_fence->parent)
-		base->s_fence->parent = dma_fence_get(transfer->fence);
 	drm_sched_job_cleanup(base);
 	neuron_transfer_put(transfer);
 }
@@ -158,7 +159,7 @@ static void neuron_transfer_free(struct neuron_transfer *transfer)
 				  transfer->pattern, transfer->pattern_dma);
 	if (transfer->gate)
 		neuron_gate_put(transfer->gate);
-	dma_fence_put(transfer->fence);
+	neuron_fence_drop(transfer->fence);
 	if (transfer->result)
 		neuron_result_put(transfer->result);
 	kvfree(transfer->desc);
