@@ -56,10 +56,8 @@ neuron_sched_create(struct neuron_device *ndev,
 	sched->context = dma_fence_context_alloc(1);
 
 	/*
-	 * The scheduler's own timeout is off: it knows one limit for all jobs
-	 * and restarts it for its own reasons. Jobs here carry a limit and a
-	 * cap each, and neuron_watch.c keeps them; a copy queue has a watch of
-	 * its own.
+	 * The scheduler's own timeout is off: neuron_watch.c has a watch for each job, and says
+	 * why. A copy queue has a watch of its own.
 	 */
 	ret = neuron_drm_sched_init(&sched->base, ops, wq, credits,
 				    MAX_SCHEDULE_TIMEOUT, sched->name,

@@ -74,14 +74,27 @@ void neuron_fence_begin(struct dma_fence *fence);
 /* The reference of neuron_fence_create(), whether it has begun or not. NULL is fine. */
 void neuron_fence_drop(struct dma_fence *fence);
 
-/*
- * Gates: what a job waits for before its turn.
+/**
+ * DOC: Gates
  *
- * The scheduler cannot take back a job whose dependencies do not signal, and the
- * fences that a program names are the business of others: they may never do. So
- * a job depends on one fence of our own, which signals when all of those have,
- * or when the job is given up. The jobs of a gang have one gate: when one of them is given
- * up, none will start.
+ * A job may name fences that it waits for. Other processes signal them, and may never do so. The
+ * job can be cancelled, and its claim or file can end meanwhile, and neither may wait for those
+ * fences.
+ *
+ * So the fences are not given to the scheduler one by one. A *gate* is a fence that signals when
+ * all fences that were added to it have signalled, or when it is opened, and a job has its gate as
+ * its only dependency (drm_sched_job_add_dependency()). Who gives up a job opens its gate, and
+ * its turn comes. The jobs of a gang have one gate: when one of them is given up, none will start.
+ *
+ * What else there is does not do:
+ *
+ * - The scheduler has no way to take back a dependency. With the fences as dependencies of the job
+ *   (drm_sched_job_add_syncobj_dependency()) a cancelled job, and all jobs of its claim behind it,
+ *   stay in their queue until the last of the fences has signalled. When a queue is removed,
+ *   drm_sched_entity_fini() leaves its jobs to a work that waits for their dependencies.
+ * - A dma_fence_array of the fences in another one that signals with the first of its two, the
+ *   other being a fence to open, was possible until the choice of "any" was removed from
+ *   dma_fence_array_init() (neuron_compat.h).
  */
 
 struct neuron_gate *neuron_gate_get(struct neuron_gate *gate);

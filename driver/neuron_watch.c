@@ -2,12 +2,30 @@
 /*
  * Looks after the job on the hardware, in a process: ends jobs that faulted,
  * resets cores whose job hangs or whose device breaks the contract.
+ */
+
+/**
+ * DOC: Time limits of jobs
  *
- * A job hangs when the core's progress counter has not moved for the job's
- * limit, or when it has run for NEURON_JOB_TIMEOUT_CAP times the limit. A job that
- * is over soon costs nothing: the counter is first read at an eighth of the limit,
- * by a timer that stays when the job ends and serves the next one
- * (neuron_core_watch_job()).
+ * A job hangs when the core's progress counter has not moved for the job's limit, or when it has
+ * run for NEURON_JOB_TIMEOUT_CAP times the limit. A job that is over soon costs nothing: the
+ * counter is first read at an eighth of the limit, by a timer that stays when the job ends and
+ * serves the next one (neuron_core_watch_job()).
+ *
+ * The timeout of the scheduler (&drm_sched_backend_ops.timedout_job) is off, for three reasons:
+ *
+ * - It is one limit for all jobs of a scheduler, fixed when the scheduler is made. Here each job
+ *   brings its own.
+ * - The scheduler takes the job off its list before it calls timedout_job. A driver that finds the
+ *   job alive has to put it back. Newer kernels have DRM_GPU_SCHED_STAT_NO_HANG for that, but in
+ *   6.12 the driver has to write into the scheduler's list by itself. drm_sched_stop() and
+ *   drm_sched_start() put it back as well, but end it: the first one drops the hardware fence, and
+ *   the second one ends jobs that have none.
+ * - The scheduler sets its timer when a job starts and cancels it when the job ends. An empty job
+ *   is short enough for that to count.
+ *
+ * A fault or a broken contract is handed to the same work, for the same reasons not by
+ * drm_sched_fault().
  */
 #include <linux/dma-fence.h>
 #include <linux/jiffies.h>
