@@ -1,56 +1,59 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What the module is made of, layer by layer (driver/layers): the base,
-neuron-y := driver/neuron_device.o \
-	driver/neuron_irq.o \
-	driver/neuron_ioctl.o \
-	driver/neuron_account.o \
-	driver/neuron_event.o \
-	driver/neuron_listener.o
+# What the module is made of, layer by layer (driver/layers). Who includes this says in
+# neuron-dir where the files are: empty, or a folder with a slash at its end. The base,
+neuron-objects := neuron_device.o \
+	neuron_irq.o \
+	neuron_ioctl.o \
+	neuron_account.o \
+	neuron_event.o \
+	neuron_listener.o
 
 # memory,
-neuron-y += driver/neuron_hbm.o \
-	driver/neuron_gem.o \
-	driver/neuron_userptr.o \
-	driver/neuron_prime.o \
-	driver/neuron_usage.o
+neuron-objects += neuron_hbm.o \
+	neuron_gem.o \
+	neuron_userptr.o \
+	neuron_prime.o \
+	neuron_usage.o
 
 # engines,
-neuron-y += driver/neuron_result.o \
-	driver/neuron_fence.o \
-	driver/neuron_copy.o \
-	driver/neuron_copy_reset.o \
-	driver/neuron_copy_ioctl.o \
-	driver/neuron_core.o
+neuron-objects += neuron_result.o \
+	neuron_fence.o \
+	neuron_copy.o \
+	neuron_copy_reset.o \
+	neuron_copy_ioctl.o \
+	neuron_core.o
 
 # contexts,
-neuron-y += driver/neuron_claim.o \
-	driver/neuron_grant.o \
-	driver/neuron_list.o \
-	driver/neuron_table.o \
-	driver/neuron_window.o
+neuron-objects += neuron_claim.o \
+	neuron_grant.o \
+	neuron_list.o \
+	neuron_table.o \
+	neuron_window.o
 
 # jobs,
-neuron-y += driver/neuron_job.o \
-	driver/neuron_submit.o \
-	driver/neuron_transfer.o \
-	driver/neuron_transfer_file.o \
-	driver/neuron_wait.o
+neuron-objects += neuron_job.o \
+	neuron_submit.o \
+	neuron_transfer.o \
+	neuron_transfer_file.o \
+	neuron_wait.o
 
 # policy,
-neuron-y += driver/neuron_coredump.o \
-	driver/neuron_watch.o
+neuron-objects += neuron_coredump.o \
+	neuron_watch.o
 
 # views,
-neuron-y += driver/neuron_monitor.o \
-	driver/neuron_query.o \
-	driver/neuron_sysfs.o \
-	driver/neuron_debugfs.o \
-	driver/neuron_public.o
+neuron-objects += neuron_monitor.o \
+	neuron_query.o \
+	neuron_sysfs.o \
+	neuron_debugfs.o \
+	neuron_public.o
 
 # life.
-neuron-y += driver/neuron_reset.o \
-	driver/neuron_drv.o
+neuron-objects += neuron_reset.o \
+	neuron_drv.o
+
+neuron-y := $(addprefix $(neuron-dir),$(neuron-objects))
 
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
@@ -71,4 +74,4 @@ ifeq ($(NEURON_KCOV),1)
 KCOV_INSTRUMENT := y
 endif
 
-include $(src)/driver/probes.mk
+include $(src)/$(neuron-dir)probes.mk

@@ -276,6 +276,8 @@ LONG = [
                                        QTEST_QEMU=QTEST["QTEST_QEMU"] + ".asan")))),
     Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
           Script("check-kernels", "tools/build/check-kernels")),
+    Suite("in-tree", "native", 4 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
+          "as a module and built in", Script("check-in-tree", "tools/build/check-in-tree")),
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
           Script("check-dkms", "tools/build/check-dkms")),
     Suite("abi-grown", "vm", 2 * MINUTE, 1300, "a program of version 2.0 beside a later driver",

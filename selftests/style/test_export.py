@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """tools/build/export-kernel, into a folder with what it changes of a kernel's tree.
 
-Run it with pytest or with python3 -m unittest. That the result can be built is the stage
-"kernels" of make check-long.
+Run it with pytest or with python3 -m unittest. That the result can be built are the stages
+"kernels" and "in-tree" of make check-long.
 """
 import pathlib
 import subprocess
@@ -40,17 +40,21 @@ class ExportTest(unittest.TestCase):
                               timeout=300)
 
     def test_exports_the_driver_and_what_it_includes(self):
-        """Source only, the interface where programs look for it, and one line in each file."""
+        """Source only and unchanged, the interface where programs look for it, and one line in
+        each file.
+        """
         self.make_tree()
         done = self.export()
         self.assertEqual(done.returncode, 0, done.stderr)
         here = self.accel / "neuron"
-        for name in ("Makefile", "Kconfig", "driver/neuron_drv.c", "driver/objects.mk",
-                     "uapi/contract/job.h"):
-            self.assertTrue((here / name).is_file(), name)
+        for folder, name in (("driver", "Makefile"), ("driver", "Kconfig"),
+                             ("driver", "neuron_drv.c"), ("driver", "objects.mk"),
+                             ("driver", "tests/neuron_kunit_hbm.c"),
+                             ("uapi", "contract/job.h"), ("uapi", "neuron/regs.h")):
+            self.assertEqual((here / name).read_bytes(), (ROOT / folder / name).read_bytes(), name)
         suffixes = {file.suffix for file in here.rglob("*") if file.is_file()}
         self.assertEqual(suffixes, {"", ".c", ".h", ".mk"})
-        self.assertFalse((here / "uapi" / "drm").exists())
+        self.assertFalse((here / "drm").exists())
         self.assertTrue((self.linux / "include/uapi/drm/neuron_accel.h").is_file())
         kconfig = (self.accel / "Kconfig").read_text()
         self.assertLess(kconfig.index("if DRM_ACCEL\n"), kconfig.index(SOURCE))
@@ -60,9 +64,9 @@ class ExportTest(unittest.TestCase):
         """A file that has gone does not stay, and the lines are there once."""
         self.make_tree()
         self.export()
-        (self.accel / "neuron" / "driver" / "old.c").write_text("")
+        (self.accel / "neuron" / "old.c").write_text("")
         self.assertEqual(self.export().returncode, 0)
-        self.assertFalse((self.accel / "neuron" / "driver" / "old.c").exists())
+        self.assertFalse((self.accel / "neuron" / "old.c").exists())
         self.assertEqual((self.accel / "Kconfig").read_text().count(SOURCE), 1)
         self.assertEqual((self.accel / "Makefile").read_text(), "obj-y\t+= other/\n" + LINE)
 
