@@ -31,7 +31,7 @@ static bool fake_host_write(void *opaque, uint64_t addr, const void *buf,
 
 	if (!host_ok(port, addr, len))
 		return false;
-	memcpy(port->host + addr, buf, len);
+	memmove(port->host + addr, buf, len);
 	return true;
 }
 

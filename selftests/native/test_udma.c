@@ -251,6 +251,25 @@ static void random_packets_are_byte_exact(void **state)
 	free(model);
 }
 
+/* What overlaps has any value; what is beside it keeps its own. */
+static void a_copy_of_host_memory_may_overlap(void **state)
+{
+	struct rig *rig = *state;
+	const uint64_t at = rig_host(rig, 0, 512);
+	uint8_t *host = rig_host_ptr(rig, 0, at), before[512];
+	struct ring_pair ring;
+
+	ring_alloc(&ring, rig, 0, 0, 0, 64);
+	ring_program(&ring);
+	rig_fill(rig, host, sizeof(before));
+	memcpy(before, host, sizeof(before));
+	ring_copy(&ring, rig_host_addr(rig, 0, at + 140), rig_host_addr(rig, 0, at + 100), 192);
+	ring_copy(&ring, rig_host_addr(rig, 0, at + 100), rig_host_addr(rig, 0, at + 120), 192);
+	ring_run(&ring, 2, 2);
+	assert_memory_equal(host, before, 100);
+	assert_memory_equal(host + 332, before + 332, sizeof(before) - 332);
+}
+
 static void both_sides_need_entries(void **state)
 {
 	struct rig *rig = *state;
@@ -682,6 +701,7 @@ int main(void)
 		TEST(copies_go_both_ways),
 		TEST(length_0_is_64_kib),
 		TEST(random_packets_are_byte_exact),
+		TEST(a_copy_of_host_memory_may_overlap),
 		TEST(both_sides_need_entries),
 		TEST(a_packet_waits_for_its_last),
 		TEST(a_queue_completes_in_order),

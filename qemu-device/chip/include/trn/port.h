@@ -32,7 +32,8 @@ enum trn_log_level {
  * struct trn_port - callbacks; @opaque is trn_chip_config.opaque
  * @host_read: copy @len bytes from bus address @addr; false when any byte is
  *	not ordinary memory or bus mastering is off
- * @host_write: the same towards memory
+ * @host_write: the same towards memory. @buf may lie in a map of the same memory and overlap
+ *	what is written, as for memmove()
  * @host_map: where the @*len bytes at bus address @addr can be reached by a pointer,
  *	to be written (@write) or read; @*len is cut to those that are there in one
  *	piece. NULL: there is no such pointer; @host_read or @host_write then tells
