@@ -313,7 +313,7 @@ static void another_queue_is_served(void **state)
 	ring_doorbell(&other, 1, 1);
 	for (i = 0; i < SOON; i++)
 		step(rig);
-	assert_string_equal(hbm(rig) + SHORT_AT + 64, "short");
+	assert_memory_equal(hbm(rig) + SHORT_AT + 64, "short", 6);
 	assert_non_null(queue_of(&ring)->kept);
 	rig_step(rig);
 	ring_wait(&ring);
@@ -338,7 +338,7 @@ static void a_reset_of_the_queue_is_served(void **state)
 	ring_copy(&ring, SHORT_AT + 64, SHORT_AT, 6);
 	ring_doorbell(&ring, 1, 1);
 	rig_step(rig);
-	assert_string_equal(hbm(rig) + SHORT_AT + 64, "again");
+	assert_memory_equal(hbm(rig) + SHORT_AT + 64, "again", 6);
 }
 
 /* What is under way ends first, so that a saved chip has no half packet. */
