@@ -388,6 +388,7 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		.model = model,
 		.timeout_ms = state->env.timeout_ms,
 		.numbers = state->env.numbers,
+		.dump_on = state->env.dump_on,
 		.print = nrt_streams_wanted(&state->streams) ? nrt_stream_print : NULL,
 		.print_arg = &state->streams,
 		.repeat = execution->repeat,

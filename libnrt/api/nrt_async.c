@@ -90,6 +90,7 @@ static NRT_STATUS schedule_model(struct nrt_state *state, struct nrt_model *mode
 		.model = model,
 		.timeout_ms = state->env.timeout_ms,
 		.numbers = state->env.numbers,
+		.dump_on = state->env.dump_on,
 		.print = nrt_streams_wanted(&state->streams) ? nrt_stream_print : NULL,
 		.print_arg = &state->streams,
 		.repeat = 1,

@@ -10,6 +10,7 @@
 
 #define EXEC_TIMEOUT_DEFAULT_MS	30000
 #define MAX_CORE		65535
+#define MAX_STATUS		65535
 #define STREAM_EVENTS		65536
 #define MAX_STREAM_EVENTS	(1 << 24)
 
@@ -162,16 +163,19 @@ static NRT_STATUS read_numbers(bool *numbers, struct nrt_error *error)
 
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
-	unsigned long timeout;
+	unsigned long timeout, dump_on;
 
 	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
 	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
 	    read_numbers(&env->numbers, error) ||
+	    read_number("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", MAX_STATUS, NRT_SUCCESS, &dump_on,
+			error) ||
 	    read_number("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", MAX_STREAM_EVENTS, STREAM_EVENTS,
 			&env->stream_events, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))
 		return error->status;
+	env->dump_on = (NRT_STATUS)dump_on;
 	env->timeout_ms = timeout > UINT32_MAX / 1000 ? UINT32_MAX : (uint32_t)timeout * 1000;
 	return NRT_SUCCESS;
 }

@@ -19,6 +19,7 @@
  * @timeout_ms: of an execution; 0: the driver's default
  * @validate_hash: of NEFFs
  * @numbers: numerical errors are looked for
+ * @dump_on: status of executions whose inputs are written to files
  * @stream_events: most events of a debug stream
  */
 struct nrt_env {
@@ -29,6 +30,7 @@ struct nrt_env {
 	uint32_t timeout_ms;
 	bool validate_hash;
 	bool numbers;
+	NRT_STATUS dump_on;
 	unsigned long stream_events;
 };
 

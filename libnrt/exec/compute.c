@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "exec/compute.h"
+#include "exec/inputs.h"
 #include "exec/numbers.h"
 
 /**
@@ -21,7 +22,7 @@
  * @traced: counted in the model
  * @numbers: look for NaNs, in the trace of the job under way, @watched
  * @numerical: the first that was found; status 0: none
- * @print, @print_arg: as in struct nrt_execute
+ * @dump_on, @print, @print_arg: as in struct nrt_execute
  * @whole: event of the execution
  * @on_core: event of the job under way
  * @async: what was given along; zero if the caller waits
@@ -40,6 +41,7 @@ struct execution {
 	bool numbers;
 	struct nrt_watched watched;
 	struct nrt_error numerical;
+	NRT_STATUS dump_on;
 	nrt_print_fn *print;
 	void *print_arg;
 	struct nrt_event whole;
@@ -392,7 +394,11 @@ static NRT_STATUS finish(struct nrt_request *request)
 		model->group->failed(model);
 	if (!status)
 		status = nrt_bind_outputs(model, execution->binding, &request->error);
-	return status ? status : tell_numbers(execution);
+	if (!status)
+		status = tell_numbers(execution);
+	if (status && status == execution->dump_on)
+		nrt_inputs_dump(model, execution->binding, execution->job);
+	return status;
 }
 
 static void done(struct nrt_request *request)
@@ -446,6 +452,7 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
 				   execute->repeat > 1 || execute->numbers || execute->print;
+	execution->dump_on = execute->dump_on;
 	execution->print = execute->print;
 	execution->print_arg = execute->print_arg;
 	execution->numbers = execute->numbers;

@@ -39,6 +39,7 @@ typedef void nrt_print_fn(void *arg, unsigned int core, const struct neff_var *v
  * @timeout_ms: of the job; 0: the driver's default
  * @repeat: executions in a row; the outputs of one are the inputs of the next one
  * @numbers: look for NaNs
+ * @dump_on: status with which the inputs are written to files, or NRT_SUCCESS
  * @print, @print_arg: who gets the tensors that the model prints, or NULL
  */
 struct nrt_execute {
@@ -50,6 +51,7 @@ struct nrt_execute {
 	uint32_t timeout_ms;
 	unsigned int repeat;
 	bool numbers;
+	NRT_STATUS dump_on;
 	nrt_print_fn *print;
 	void *print_arg;
 };

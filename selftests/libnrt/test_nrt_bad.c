@@ -3,6 +3,7 @@
  * What goes wrong: each ends in one clear line and the right status, the next job runs, and
  * nothing leaks.
  */
+#include <glob.h>
 #include <math.h>
 
 #include "kselftest_harness.h"
@@ -398,6 +399,47 @@ TEST_F(bad, no_memory)
 	EXPECT_EQ(NRT_RESOURCE, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1ull << 44,
 						    "y", &tensor));
 	expect_line("cannot allocate 17592186044416 bytes in HBM stack 0");
+}
+
+/* The inputs of an execution that failed so, as files. */
+TEST(inputs_as_files)
+{
+	char folder[] = "/tmp/nrt-inputs-XXXXXX", name[64] = "";
+	float x[RIG_VALUES], y[RIG_VALUES];
+	glob_t found = { 0 };
+	struct rig rig;
+	FILE *file;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_NE(NULL, mkdtemp(folder));
+	ASSERT_EQ(0, chdir(folder));
+	setenv("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", "1006", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	rig_ramp(x, 1.0f);
+	EXPECT_EQ(NRT_INVALID, load_and_run(&rig, program_no_halt(), x, y));
+	rig_unload(&rig);
+	EXPECT_EQ(GLOB_NOMATCH, glob("input_dump_*", 0, NULL, &found));
+	EXPECT_EQ(NRT_EXEC_OOB, load_and_run(&rig, program_out_of_bounds(), x, y));
+	rig_unload(&rig);
+	nrt_close();
+	ASSERT_EQ(0, glob("input_dump_*_h_nn_*", 0, NULL, &found));
+	ASSERT_EQ(1, found.gl_pathc);
+	ASSERT_EQ(0, chdir(found.gl_pathv[0]));
+	file = fopen("model_name.txt", "r");
+	ASSERT_NE(NULL, file);
+	EXPECT_NE(NULL, fgets(name, sizeof(name), file));
+	fclose(file);
+	EXPECT_STREQ("out of bounds", name);
+	file = fopen("x.bin", "r");
+	ASSERT_NE(NULL, file);
+	EXPECT_EQ(RIG_VALUES, fread(y, sizeof(y[0]), RIG_VALUES, file));
+	EXPECT_EQ(EOF, fgetc(file));
+	fclose(file);
+	EXPECT_EQ(0, memcmp(x, y, sizeof(x)));
+	EXPECT_EQ(0, unlink("x.bin") | unlink("model_name.txt"));
+	EXPECT_EQ(0, chdir("..") | rmdir(found.gl_pathv[0]) | rmdir(folder));
+	globfree(&found);
 }
 
 /* Numerical errors, when the environment asks for them. */
