@@ -441,7 +441,10 @@ static inline void emb_core_write(const struct emb_core *core, uint32_t reg, uin
 void emb_results_forget(struct emb_core *core);
 /* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
 void emb_jobs_abort(struct emb_core *core);
-/* With the chip's lock: take what interrupts announce; returns when to look again, or 0. */
+/*
+ * With the chip's lock, which is given up while this thread runs a short job: take what interrupts
+ * announce; returns when to look again, or 0.
+ */
 uint64_t emb_service(struct nrt_chip *chip);
 /* The same of a core; a gang may begin that the other cores must be looked at for. */
 uint64_t emb_service_core(struct emb_core *core);

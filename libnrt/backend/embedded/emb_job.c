@@ -311,15 +311,20 @@ static bool gang_is_there(struct emb_core *core)
 	return job->gang->there == job->gang->size;
 }
 
-/* The first job of the core, if it does not run yet and its gang does not wait for others. */
-static void start_job(struct emb_core *core)
+/*
+ * The first job of the core, if it does not run yet and its gang does not wait for others. True:
+ * this thread has run it, or a part of it, and gave up the lock meanwhile: other cores of the chip
+ * need not wait for that.
+ */
+static bool start_job(struct emb_core *core)
 {
 	struct trn_pool *pool = core->chip->machine->pool;
+	struct nrt_chip *chip = core->chip;
 	struct emb_job *job = core->first;
 	bool kept;
 
 	if (job->doorbell_ns || (job->gang && !gang_is_there(core)))
-		return;
+		return false;
 	kept = trn_pool_inline_begin(pool, INLINE_NS);
 	if (job->gang) {
 		core->chip->gang_began = true;
@@ -327,8 +332,12 @@ static void start_job(struct emb_core *core)
 	} else {
 		ring(core);
 	}
-	if (kept)
-		trn_pool_inline_end(pool);
+	if (!kept)
+		return false;
+	pthread_mutex_unlock(&chip->lock);
+	trn_pool_inline_end(pool);
+	pthread_mutex_lock(&chip->lock);
+	return true;
 }
 
 /* A job makes no progress: keep what its core does, and those that still run its gang. */
@@ -401,7 +410,7 @@ static uint32_t take_cause(struct emb_core *core)
 	return cause;
 }
 
-/* When to look at the core again, or 0: it has no job that runs. */
+/* When to look at the core again, or 0: it has no job that runs. Gives up the lock meanwhile. */
 uint64_t emb_service_core(struct emb_core *core)
 {
 	uint64_t next = 0;
@@ -413,7 +422,8 @@ uint64_t emb_service_core(struct emb_core *core)
 			end_gang_member(core);
 			continue;
 		}
-		start_job(core);
+		if (start_job(core))
+			continue;
 		if (!core->first->doorbell_ns)
 			return 0;
 		/* First the limit, then the cause: what has ended in time is no hang. */
