@@ -260,8 +260,9 @@ NRT_STATUS nrt_span_write(const struct nrt_span *span, size_t offset, const void
 
 	if (!memory)
 		return copy_in(span, offset, data, size, error);
+	/* The program may write a part of the buffer that it has attached. */
 	if (size)
-		memcpy(memory + offset, data, size);
+		memmove(memory + offset, data, size);
 	return NRT_SUCCESS;
 }
 

@@ -270,6 +270,9 @@ LONG = [
           "then with threads under ThreadSanitizer",
           Several(Fuzzer("chip", 60, "-len_control=0", "-entropic=0", operations=1000000,
                          rounds=6), FuzzThreads())),
+    Suite("fuzz-api", "native", 3 * MINUTE, 1800, "calls of libnrt by chance, with good, stale and "
+          "forged handles, under AddressSanitizer and UBSan",
+          asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
     Suite("qtest-asan", "native", 4 * MINUTE, HOUR, "the device in a QEMU that checks itself",
           Several(Command("qemu-asan", "tools/build/qemu", env={"SANITIZE": "1"}),
                   asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",
