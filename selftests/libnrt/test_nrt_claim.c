@@ -244,9 +244,9 @@ TEST_F(cores, variables_without_effect)
 	text = rig_caught();
 	unsetenv("NEURON_RT_NUM_CORE");
 	unsetenv("NEURON_RT_RESET_CORES");
-	EXPECT_TRUE(rig_has(text, "WARNING NRT:nrt_init NEURON_RT_NUM_CORE is set, but there is no"))
+	EXPECT_TRUE(rig_has(text, "WARNING NRT:nrt_init NEURON_RT_NUM_CORE is set, but"))
 		TH_LOG("%s", text);
-	EXPECT_TRUE(rig_has(text, "NRT:nrt_init NEURON_RT_RESET_CORES=0 has no effect: nrt_init() al"))
+	EXPECT_TRUE(rig_has(text, "NRT:nrt_init NEURON_RT_RESET_CORES=0 has no effect: "))
 		TH_LOG("%s", text);
 }
 
