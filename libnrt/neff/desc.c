@@ -107,7 +107,7 @@ static bool is_others_sem(const struct neff_var *var)
 
 /* Semaphores of another core are posted by one whole 32-bit write each. */
 static NRT_STATUS check_others_sem(const struct neff_graph *graph, const struct neff_desc *desc,
-				 const char *where, struct nrt_error *error)
+				   const char *where, struct nrt_error *error)
 {
 	if (is_others_sem(&graph->vars[desc->from.var]))
 		return nrt_error_set(error, NRT_INVALID,

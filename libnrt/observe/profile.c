@@ -71,7 +71,8 @@ static void print_event(FILE *file, const nrt_emu_event_t *event)
 			neff_engine_name(event->source), event->code, event->pc);
 	else
 		print_transfer(file, event);
-	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64, event->begin_ns, event->end_ns);
+	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64, event->begin_ns,
+		event->end_ns);
 	if (event->flags >> NRT_EMU_CORE_SHIFT)
 		fprintf(file, ",\"physical_core\":%u", event->flags >> NRT_EMU_CORE_SHIFT);
 	fprintf(file, "%s}\n", event->flags & NRT_EMU_INEXACT ? ",\"inexact\":true" : "");

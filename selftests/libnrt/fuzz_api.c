@@ -484,9 +484,9 @@ static void *fuzz(void *arg)
 {
 	static void (*const calls[])(struct fuzzer *fuzzer) = {
 		do_allocate, do_derive, do_attach, do_free, do_bytes, do_bytes, do_batch,
-		do_transfer, do_transfer, do_set, do_prepare, do_prepare, do_load, do_execute, do_execute,
-		do_execute, do_model, do_completion, do_tracker, do_sendrecv, do_sendrecv,
-		do_question, do_restart,
+		do_transfer, do_transfer, do_set, do_prepare, do_prepare, do_load, do_execute,
+		do_execute, do_execute, do_model, do_completion, do_tracker, do_sendrecv,
+		do_sendrecv, do_question, do_restart,
 	};
 	struct fuzzer *fuzzer = arg;
 

@@ -91,14 +91,14 @@ static bool nb_is_others_sem(const struct nb_program *nb, int var)
 
 /* A semaphore of another core is posted by one write of a whole word. */
 static int nb_check_others_sem(struct nb_program *nb, const struct nb_side *to,
-			     const struct nb_side *from)
+			       const struct nb_side *from)
 {
 	if (nb_is_others_sem(nb, from->var))
 		return nb_fail(nb, "semaphores of another core cannot be read");
 	if (!nb_is_others_sem(nb, to->var))
 		return 0;
 	if (!nb_side_is_word(to) || !nb_side_is_word(from) || to->offset % 4)
-		return nb_fail(nb, "a post to another core is one aligned copy of 4 contiguous bytes");
+		return nb_fail(nb, "a post to a core is one aligned copy of 4 contiguous bytes");
 	return 0;
 }
 
