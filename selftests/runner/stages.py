@@ -28,6 +28,8 @@ MINUTE = 60
 # The kernel's own checkers; a machine of a debug kernel needs more memory for them.
 DEBUG_OPTIONS = ("--memory", "3G", "--append",
                  "kasan_multi_shot kunit.enable=1 no_console_suspend")
+# The harness ends a child by its status, which an error changes.
+MEMCHECK = "valgrind --quiet --error-exitcode=99"
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Variables that change what a stage does.
 OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
@@ -273,6 +275,9 @@ LONG = [
     Suite("fuzz-api", "native", 3 * MINUTE, 1800, "calls of libnrt by chance, with good, stale and "
           "forged handles, under AddressSanitizer and UBSan",
           asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
+    Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
+          "writes only what it has, and uses only what has a value, by valgrind",
+          Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),
     Suite("qtest-asan", "native", 4 * MINUTE, HOUR, "the device in a QEMU that checks itself",
           Several(Command("qemu-asan", "tools/build/qemu", env={"SANITIZE": "1"}),
                   asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",
