@@ -42,7 +42,7 @@ struct neuron_array {
 	u32 count;
 };
 
-#define NEURON_PAUSE_ELEMENTS	256	/* copied between two pauses */
+#define NEURON_PAUSE_ELEMENTS	256u	/* copied between two pauses */
 
 /* In a long loop over what a user asked for: a process that is killed does no more of it. */
 static inline int neuron_pause(void)
@@ -53,6 +53,25 @@ static inline int neuron_pause(void)
 	return 0;
 }
 
+/* @nr elements from element @i on; one by one if the caller's have another size. */
+static inline int neuron_array_copy_some(struct neuron_array *to, size_t size,
+					 const struct drm_neuron_array *from,
+					 u32 i, u32 nr)
+{
+	void __user *user = u64_to_user_ptr(from->pointer + (u64)i * from->stride);
+	void *element = to->element + i * size;
+	int ret = 0;
+
+	if (from->stride == size)
+		return copy_from_user(element, user, nr * size) ? -EFAULT : 0;
+	while (nr-- && !ret) {
+		ret = copy_struct_from_user(element, size, user, from->stride);
+		user += from->stride;
+		element += size;
+	}
+	return ret;
+}
+
 /*
  * @size: bytes of an element as the kernel knows it. What an older caller does not
  * have reads as zero, what a newer one adds must be zero.
@@ -61,16 +80,13 @@ static inline int neuron_array_copy(struct neuron_array *to, size_t size,
 				    const struct drm_neuron_array *from)
 {
 	int ret = 0;
-	u32 i;
+	u32 i, nr;
 
-	for (i = 0; i < from->count && !ret; i++) {
-		if (i % NEURON_PAUSE_ELEMENTS == 0)
-			ret = neuron_pause();
+	for (i = 0; i < from->count && !ret; i += nr) {
+		nr = min(from->count - i, NEURON_PAUSE_ELEMENTS);
+		ret = neuron_pause();
 		if (!ret)
-			ret = copy_struct_from_user(to->element + i * size, size,
-						    u64_to_user_ptr(from->pointer +
-								    (u64)i * from->stride),
-						    from->stride);
+			ret = neuron_array_copy_some(to, size, from, i, nr);
 	}
 	return ret == -E2BIG ? -EINVAL : ret;
 }

@@ -168,24 +168,6 @@ static size_t neuron_table_bytes(u32 nr)
 	return bytes;
 }
 
-static u32 neuron_table_slot(const struct neuron_table *table, u32 index)
-{
-	return index == NEURON_TABLE_STREAM ? table->nr : index;
-}
-
-const struct neuron_binding *neuron_table_binding(const struct neuron_table *table,
-						  u32 index)
-{
-	const struct neuron_piece *piece;
-	u32 slot;
-
-	if (!table || (index >= table->nr && index != NEURON_TABLE_STREAM))
-		return NULL;
-	slot = neuron_table_slot(table, index);
-	piece = table->piece[slot / NEURON_TABLE_PIECE];
-	return piece ? &piece->binding[slot % NEURON_TABLE_PIECE] : NULL;
-}
-
 const struct neuron_binding *neuron_table_stream(const struct neuron_table *table)
 {
 	const struct neuron_binding *stream;
@@ -419,34 +401,66 @@ bool neuron_table_is_stray(const struct neuron_table *table)
 	return false;
 }
 
-/* Exchanges the bindings of the entry, in a piece of the table's own, and of @change. */
-static void neuron_table_apply(struct neuron_table *table,
+/* A window more, or one less, if @binding is one. */
+static void neuron_table_count(struct neuron_table *table, struct neuron_piece *piece,
+			       const struct neuron_binding *binding, int sign)
+{
+	if (neuron_binding_is_empty(binding))
+		return;
+	piece->used += sign;
+	table->nr_extents += sign * neuron_binding_extents(binding);
+	if (neuron_binding_is_peer(binding))
+		table->nr_peers += sign;
+}
+
+/*
+ * Exchanges the bindings of the entry, in a piece of the table's own, and of @change.
+ * Return: the piece has nothing any more.
+ */
+static bool neuron_table_apply(struct neuron_table *table,
 			       struct neuron_change *change)
 {
 	u32 slot = neuron_table_slot(table, change->index);
 	struct neuron_piece *piece = table->piece[slot / NEURON_TABLE_PIECE];
 	struct neuron_binding *binding = &piece->binding[slot % NEURON_TABLE_PIECE];
 
-	table->nr_extents -= neuron_binding_extents(binding);
-	table->nr_peers -= neuron_binding_is_peer(binding);
-	piece->used -= !neuron_binding_is_empty(binding);
+	neuron_table_count(table, piece, binding, -1);
 	swap(*binding, change->binding);
-	piece->used += !neuron_binding_is_empty(binding);
-	table->nr_extents += neuron_binding_extents(binding);
-	table->nr_peers += neuron_binding_is_peer(binding);
+	neuron_table_count(table, piece, binding, 1);
 	piece->hw[slot % NEURON_TABLE_PIECE] = binding->hw;
+	return !piece->used;
+}
+
+/* All of @changes; @backwards: undo them, because an entry may have been changed twice. */
+static bool neuron_table_apply_all(struct neuron_table *table, struct neuron_change *changes,
+				   u32 nr, bool backwards)
+{
+	bool unused = false;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		unused |= neuron_table_apply(table, &changes[backwards ? nr - 1 - i : i]);
+	return unused;
+}
+
+static u32 neuron_table_piece_of(const struct neuron_table *table,
+				 const struct neuron_change *change)
+{
+	return neuron_table_slot(table, change->index) / NEURON_TABLE_PIECE;
 }
 
 /* Pieces for all of @changes, so that nothing can fail while they are made. */
 static int neuron_table_own_changed(struct neuron_table *table,
 				    const struct neuron_change *changes, u32 nr)
 {
-	u32 i, slot;
+	u32 i, piece, last = U32_MAX;
 	int ret = 0;
 
 	for (i = 0; i < nr && !ret; i++) {
-		slot = neuron_table_slot(table, changes[i].index);
-		ret = neuron_table_own(table, slot / NEURON_TABLE_PIECE);
+		piece = neuron_table_piece_of(table, &changes[i]);
+		if (piece != last)
+			ret = neuron_table_own(table, piece);
+		last = piece;
 	}
 	return ret;
 }
@@ -459,7 +473,7 @@ static void neuron_table_trim(struct neuron_table *table,
 	u32 i, index;
 
 	for (i = 0; table->directory && i < nr; i++) {
-		index = neuron_table_slot(table, changes[i].index) / NEURON_TABLE_PIECE;
+		index = neuron_table_piece_of(table, &changes[i]);
 		piece = table->piece[index];
 		if (!piece || piece->used)
 			continue;
@@ -488,7 +502,7 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 {
 	u32 nr = neuron_table_entries(table, changes, nr_changes);
 	struct neuron_table *version = table;
-	u32 i;
+	bool unused;
 	int ret;
 
 	if (!table || table->nr < nr || kref_read(&table->ref) > 1)
@@ -498,16 +512,14 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 	ret = neuron_table_own_changed(version, changes, nr_changes);
 	if (ret)
 		goto err_version;
-	for (i = 0; i < nr_changes; i++)
-		neuron_table_apply(version, &changes[i]);
+	unused = neuron_table_apply_all(version, changes, nr_changes, false);
 	if (version->nr_extents <= NEURON_MAX_EXTENTS) {
-		neuron_table_trim(version, changes, nr_changes);
+		if (unused)
+			neuron_table_trim(version, changes, nr_changes);
 		return version;
 	}
 
-	/* Backwards: an entry may have been changed twice. */
-	while (nr_changes--)
-		neuron_table_apply(version, &changes[nr_changes]);
+	neuron_table_apply_all(version, changes, nr_changes, true);
 	ret = -EINVAL;
 err_version:
 	if (version != table)

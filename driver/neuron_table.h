@@ -56,6 +56,12 @@ static inline bool neuron_binding_is_empty(const struct neuron_binding *binding)
 	return !(binding->hw.flags & cpu_to_le32(NEURON_WINDOW_KIND));
 }
 
+/* It holds nothing: neuron_binding_put() would do nothing. */
+static inline bool neuron_binding_is_unused(const struct neuron_binding *binding)
+{
+	return !binding->bo && !binding->list;
+}
+
 /* Give back what it shows, and make it empty. May free buffers, and so take long. */
 void neuron_binding_put(struct neuron_binding *binding);
 
@@ -138,12 +144,27 @@ struct neuron_change {
 	struct neuron_binding binding;
 };
 
+static inline u32 neuron_table_slot(const struct neuron_table *table, u32 index)
+{
+	return index == NEURON_TABLE_STREAM ? table->nr : index;
+}
+
 /*
  * Entry @index; NULL: there is no such entry, or its piece has none that shows anything.
  * NULL @table: empty.
  */
-const struct neuron_binding *neuron_table_binding(const struct neuron_table *table,
-						  u32 index);
+static inline const struct neuron_binding *
+neuron_table_binding(const struct neuron_table *table, u32 index)
+{
+	const struct neuron_piece *piece;
+	u32 slot;
+
+	if (!table || (index >= table->nr && index != NEURON_TABLE_STREAM))
+		return NULL;
+	slot = neuron_table_slot(table, index);
+	piece = table->piece[slot / NEURON_TABLE_PIECE];
+	return piece ? &piece->binding[slot % NEURON_TABLE_PIECE] : NULL;
+}
 
 /* The window of the stream; NULL: there is none. */
 const struct neuron_binding *neuron_table_stream(const struct neuron_table *table);

@@ -78,17 +78,17 @@ static int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length,
 	return 0;
 }
 
-/* The range is inside the buffer, whose reference the binding takes. */
-static int neuron_binding_show(struct neuron_binding *binding,
-			       struct neuron_bo *bo, u32 kind, u64 offset,
-			       u64 length)
+/* Of a buffer that is in several pieces. */
+static int neuron_binding_show_pieces(struct neuron_binding *binding,
+				      struct neuron_bo *bo, u32 kind, u64 offset,
+				      u64 length)
 {
 	struct neuron_span span;
-	int ret = neuron_bo_span(bo, offset, length, &span);
+	int ret;
 
+	ret = neuron_bo_span(bo, offset, length, &span);
 	if (ret)
 		return ret;
-	binding->offset = offset;
 	if (span.count > 1)	/* neuron_window_list() */
 		binding->hw = neuron_hw_window_list(kind, 0, 0, 0, length);
 	else
@@ -98,19 +98,23 @@ static int neuron_binding_show(struct neuron_binding *binding,
 	return 0;
 }
 
-static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
-			    const struct drm_neuron_window *window,
-			    struct neuron_binding *binding)
-{
-	struct neuron_device *ndev = cc->core->ndev;
+/**
+ * struct neuron_window_last - the buffer of the window before
+ * @handle: of the buffer
+ * @bo: the buffer, or NULL; that window has the reference
+ *
+ * Many windows of a call show the same buffer, which is looked up and checked once.
+ */
+struct neuron_window_last {
+	u32 handle;
 	struct neuron_bo *bo;
-	u64 size;
+};
 
-	bo = neuron_bo_lookup(file, window->handle);
-	if (IS_ERR(bo))
-		return neuron_window_invalid(ndev, window, "no such buffer",
-					     PTR_ERR(bo));
-	binding->bo = bo;
+/* Whether any window may show @bo. */
+static int neuron_window_check_bo(struct neuron_device *ndev,
+				  const struct drm_neuron_window *window,
+				  const struct neuron_bo *bo)
+{
 	if (neuron_bo_is_gone(bo))
 		return neuron_window_invalid(ndev, window,
 					     "the chip of the buffer is gone",
@@ -122,6 +126,62 @@ static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
 		return neuron_window_invalid(ndev, window,
 					     "windows do not reach streams",
 					     -EPERM);
+	return 0;
+}
+
+/* Give @binding the buffer that @window names. */
+static int neuron_window_lookup(struct neuron_device *ndev, struct drm_file *file,
+				const struct drm_neuron_window *window,
+				struct neuron_window_last *last,
+				struct neuron_binding *binding)
+{
+	struct neuron_bo *bo;
+	int ret;
+
+	if (last->bo && last->handle == window->handle) {
+		drm_gem_object_get(&last->bo->base);
+		binding->bo = last->bo;
+		return 0;
+	}
+	bo = neuron_bo_lookup(file, window->handle);
+	if (IS_ERR(bo))
+		return neuron_window_invalid(ndev, window, "no such buffer",
+					     PTR_ERR(bo));
+	binding->bo = bo;
+	ret = neuron_window_check_bo(ndev, window, bo);
+	if (!ret)
+		*last = (struct neuron_window_last){ window->handle, bo };
+	return ret;
+}
+
+/* The range is inside the buffer, whose reference the binding takes. */
+static int neuron_binding_show(struct neuron_binding *binding,
+			       struct neuron_bo *bo, u32 kind, u64 offset,
+			       u64 length)
+{
+	binding->offset = offset;
+	if (bo->nr_extents > 1)
+		return neuron_binding_show_pieces(binding, bo, kind, offset, length);
+	binding->hw = neuron_hw_window_memory(kind, 0,
+					      le64_to_cpu(bo->extents[0].addr) + offset,
+					      length);
+	return 0;
+}
+
+static int neuron_window_bo(struct neuron_claim_core *cc, struct drm_file *file,
+			    const struct drm_neuron_window *window,
+			    struct neuron_window_last *last,
+			    struct neuron_binding *binding)
+{
+	struct neuron_device *ndev = cc->core->ndev;
+	struct neuron_bo *bo;
+	u64 size;
+	int ret;
+
+	ret = neuron_window_lookup(ndev, file, window, last, binding);
+	if (ret)
+		return ret;
+	bo = binding->bo;
 	if (neuron_bo_is_read_only(bo) &&
 	    window->rights & DRM_NEURON_WINDOW_WRITE)
 		return neuron_window_invalid(ndev, window,
@@ -146,9 +206,10 @@ static int neuron_window_pause(const struct neuron_device *ndev)
 	return neuron_hw_leaves(ndev) ? -ENODEV : neuron_pause();
 }
 
-/* Write the list of extents of @binding, if it needs one. */
-static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_room *room,
-			      struct neuron_binding *binding)
+/* Write the list of extents of @binding. */
+static int neuron_window_write_list(struct neuron_claim *claim,
+				    struct neuron_list_room *room,
+				    struct neuron_binding *binding)
 {
 	u64 left = le64_to_cpu(binding->hw.length);
 	struct neuron_bo *bo = binding->bo;
@@ -158,8 +219,6 @@ static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_roo
 	u64 addr, length;
 	int ret;
 
-	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
-		return 0;
 	ret = neuron_window_pause(claim->ndev);
 	if (!ret)
 		ret = neuron_bo_span(bo, binding->offset, left, &span);
@@ -184,6 +243,15 @@ static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_roo
 		span.skip = 0;
 	}
 	return 0;
+}
+
+/* The same, if it needs one. */
+static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_room *room,
+			      struct neuron_binding *binding)
+{
+	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
+		return 0;
+	return neuron_window_write_list(claim, room, binding);
 }
 
 /* The core's memories: their place is the kernel's business. */
@@ -268,10 +336,10 @@ static int neuron_window_sem_target(struct neuron_claim_core *cc,
 	return neuron_window_others(cc, file, window, NEURON_GRANT_SEM, target);
 }
 
-static int neuron_window_sem(struct neuron_claim_core *cc,
-			     struct drm_file *file,
-			     const struct drm_neuron_window *window,
-			     struct neuron_binding *binding)
+static noinline_for_stack int
+neuron_window_sem(struct neuron_claim_core *cc, struct drm_file *file,
+		  const struct drm_neuron_window *window,
+		  struct neuron_binding *binding)
 {
 	struct neuron_grant_target target;
 	u64 count = window->length / 4;
@@ -292,10 +360,10 @@ static int neuron_window_sem(struct neuron_claim_core *cc,
 	return 0;
 }
 
-static int neuron_window_granted(struct neuron_claim_core *cc,
-				 struct drm_file *file,
-				 const struct drm_neuron_window *window,
-				 struct neuron_binding *binding)
+static noinline_for_stack int
+neuron_window_granted(struct neuron_claim_core *cc, struct drm_file *file,
+		      const struct drm_neuron_window *window,
+		      struct neuron_binding *binding)
 {
 	struct neuron_device *ndev = cc->core->ndev;
 	struct neuron_grant_target target;
@@ -391,6 +459,7 @@ static int neuron_window_use_core(struct neuron_claim_core *cc,
  */
 static int neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *file,
 			      const struct drm_neuron_window *window,
+			      struct neuron_window_last *last,
 			      struct neuron_binding *binding)
 {
 	struct neuron_device *ndev = cc->core->ndev;
@@ -404,7 +473,7 @@ static int neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *fil
 	case DRM_NEURON_WINDOW_EMPTY:
 		return 0;
 	case DRM_NEURON_WINDOW_BO:
-		ret = neuron_window_bo(cc, file, window, binding);
+		ret = neuron_window_bo(cc, file, window, last, binding);
 		break;
 	case DRM_NEURON_WINDOW_SBUF:
 	case DRM_NEURON_WINDOW_PSUM:
@@ -480,6 +549,7 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 			       const struct neuron_array *array)
 {
 	const struct drm_neuron_window *window = array->element;
+	struct neuron_window_last last = { };
 	int ret = 0;
 	u32 i;
 
@@ -488,7 +558,8 @@ static int neuron_windows_bind(struct neuron_windows *windows,
 		if (ret)
 			return ret;
 		windows->change[i].index = window->index;
-		ret = neuron_window_bind(cc, file, window, &windows->change[i].binding);
+		ret = neuron_window_bind(cc, file, window, &last,
+					 &windows->change[i].binding);
 	}
 	return ret;
 }
@@ -532,13 +603,14 @@ struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 		.length = args->trace_size,
 	};
 	struct drm_device *drm = &cc->core->ndev->drm;
+	struct neuron_window_last last = { };
 	struct neuron_list_room room = { };
 	struct neuron_change change = { };
 	struct neuron_table *table = NULL;
 	const char *why;
 	int ret;
 
-	ret = neuron_window_bind(cc, file, &window, &change.binding);
+	ret = neuron_window_bind(cc, file, &window, &last, &change.binding);
 	if (ret)
 		goto out_binding;
 	why = neuron_trace_check_window(le32_to_cpu(change.binding.hw.flags),
@@ -657,6 +729,8 @@ void neuron_windows_put(struct neuron_windows *windows)
 	u32 i;
 
 	for (i = 0; i < windows->nr; i++) {
+		if (neuron_binding_is_unused(&windows->change[i].binding))
+			continue;
 		neuron_binding_put(&windows->change[i].binding);
 		cond_resched();
 	}
