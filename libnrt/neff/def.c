@@ -135,6 +135,18 @@ static NRT_STATUS read_notify(struct neff_graph *graph, struct json_object *root
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS read_debug(struct neff_graph *graph, struct json_object *root,
+			     struct nrt_error *error)
+{
+	const struct neff_file *file;
+
+	if (!json_object_object_get_ex(root, "debug", NULL))
+		return NRT_SUCCESS;
+	if (get_file(graph, root, "def.json", "debug", &file, error))
+		return error->status;
+	return neff_read_debug(graph, file, error);
+}
+
 /* The encoding of the instructions. */
 static NRT_STATUS check_isa(struct json_object *root, struct nrt_error *error)
 {
@@ -154,14 +166,15 @@ static NRT_STATUS read_root(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error)
 {
 	static const char *const allowed[] = {
-		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", NULL,
+		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", "debug",
+		NULL,
 	};
 	if (neff_json_only(root, "def.json", allowed, error) ||
 	    check_isa(root, error) ||
 	    neff_read_vars(graph, root, error) || neff_read_queues(graph, root, error) ||
 	    read_engines(graph, root, error) || read_sem_clear(graph, root, error))
 		return error->status;
-	return read_notify(graph, root, error);
+	return read_notify(graph, root, error) ? error->status : read_debug(graph, root, error);
 }
 
 NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)

@@ -145,6 +145,18 @@ struct neff_desc {
 	struct neff_side to;
 };
 
+/**
+ * struct neff_line - where an instruction and those behind it are from
+ * @pc: index of the first one
+ * @source: index of the file; -1: not known
+ * @line: in the file
+ */
+struct neff_line {
+	uint32_t pc;
+	int32_t source;
+	uint32_t line;
+};
+
 struct neff;
 
 /**
@@ -162,6 +174,8 @@ struct neff;
  * @has_sem_clear: the NEFF says so itself
  * @notify_bytes: notification stream, 0: none
  * @scratch_bytes: shared scratchpad that the VIRTUAL variables need
+ * @sources, @nr_sources: names of source files
+ * @lines, @nr_lines: of each engine, in ascending order; see neff_debug_line()
  */
 struct neff_graph {
 	const struct neff *neff;
@@ -180,6 +194,10 @@ struct neff_graph {
 	bool has_sem_clear;
 	uint32_t notify_bytes;
 	uint64_t scratch_bytes;
+	char **sources;
+	size_t nr_sources;
+	struct neff_line *lines[NEURON_NR_ENGINES];
+	size_t nr_lines[NEURON_NR_ENGINES];
 };
 
 /**
@@ -230,6 +248,17 @@ NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
 			  struct nrt_error *error);
 NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 			   const struct neff_file *file, struct nrt_error *error);
+
+NRT_STATUS neff_read_debug(struct neff_graph *graph, const struct neff_file *file,
+			   struct nrt_error *error);
+void neff_free_debug(struct neff_graph *graph);
+
+/*
+ * The source file of instruction @pc of @engine, and the line in it; NULL: the NEFF does not
+ * say. Works without the archive; the string stays as long as the NEFF.
+ */
+const char *neff_debug_line(const struct neff_graph *graph, enum neuron_engine engine,
+			    uint32_t pc, uint32_t *line);
 
 static inline bool neff_var_is_io(const struct neff_var *var)
 {

@@ -84,12 +84,20 @@ char *rig_json(const char *text)
 NRT_STATUS rig_read_text(const char *def_text, const char *descs_text, struct neff **neff,
 			 struct nrt_error *error)
 {
+	return rig_read_debug(def_text, descs_text, NULL, neff, error);
+}
+
+NRT_STATUS rig_read_debug(const char *def_text, const char *descs_text, const char *debug_text,
+			  struct neff **neff, struct nrt_error *error)
+{
 	char *def = rig_json(def_text), *descs = rig_json(descs_text);
+	char *debug = rig_json(debug_text);
 	struct neuron_inst halt = { .opcode = NEURON_OP_HALT };
 	struct rig_file files[] = {
 		{ "sg00/def.json", def, strlen(def) },
 		{ "sg00/sync.bin", &halt, sizeof(halt) },
 		{ "sg00/c.bin", "abcdefgh", 8 },
+		{ "sg00/d.json", debug, strlen(debug) },
 		{ descs_text ? "sg00/sync.json" : NULL, descs, strlen(descs) },
 		{ NULL, NULL, 0 },
 	};
@@ -103,5 +111,6 @@ NRT_STATUS rig_read_text(const char *def_text, const char *descs_text, struct ne
 	status = rig_read(data, size, neff, error);
 	free(def);
 	free(descs);
+	free(debug);
 	return status;
 }

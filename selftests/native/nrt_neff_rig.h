@@ -33,4 +33,8 @@ char *rig_json(const char *text);
 NRT_STATUS rig_read_text(const char *def, const char *descs, struct neff **neff,
 			 struct nrt_error *error);
 
+/* The same with a file d.json, which is @debug. */
+NRT_STATUS rig_read_debug(const char *def, const char *descs, const char *debug,
+			  struct neff **neff, struct nrt_error *error);
+
 #endif /* SELFTESTS_NRT_NEFF_RIG_H */

@@ -47,9 +47,13 @@ static const char everything[] =
 	".dma wide, scratch[0 : 64@256*4@16*8], sbuf[0x40000 : 2048] wait a >= 1 post c = 3\n"
 	"nop\n"
 	".line 1000\n"
+	".source \"off\"\n"
 	".dma wide, next[64 : 16@-1*1], x[0 : 16], c\n"
 	"halt\n"
 	".engine sync\n"
+	".source off\n"
+	"nop\n"
+	".source \"other \\\"file\\\".s\"\n"
 	".line off\n"
 	"reg_store late:0, r1\n"
 	".dma \"sbuf\", next_sems[4 : 4], late\n"
@@ -156,6 +160,62 @@ static void programs_for_two_cores(void **state)
 	assert_int_equal(graph->notify_bytes, 4096);
 	neff_free(neff);
 	free(bytes);
+}
+
+static void check_line(const struct neff_graph *graph, enum neuron_engine e, uint32_t pc,
+		       const char *file, uint32_t line)
+{
+	uint32_t found = 0;
+	const char *name = neff_debug_line(graph, e, pc, &found);
+
+	if (!file) {
+		assert_null(name);
+		return;
+	}
+	assert_non_null(name);
+	assert_string_equal(name, file);
+	assert_int_equal(found, line);
+}
+
+static void lines_are_found(void **state)
+{
+	static const char source[] =
+		".queue q data sync 3\n"
+		".tmp a 64\n"
+		".engine sync\n"
+		"nop\n"
+		".dma q, a[0 : 4], a[4 : 4]\n"
+		".rept 2\n"
+		"nop\n"
+		".endr\n"
+		".line off\n"
+		"nop\n"
+		".line 77\n"
+		".source \"other.s\"\n"
+		"halt\n"
+		".core 1\n"
+		".engine vector\n"
+		"halt\n";
+	struct neff *neff;
+	void *bytes;
+
+	(void)state;
+	neff = read_source(source, 0, &bytes);
+	/* Without the archive. */
+	neff_drop_files(neff);
+	free(bytes);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 0, "test.s", 4);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 1, "test.s", 5);
+	/* The other triggers of the set. */
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 3, "test.s", 5);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 4, "test.s", 7);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 5, "test.s", 7);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 6, NULL, 0);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 7, "other.s", 78);
+	check_line(&neff->graphs[0], NEURON_ENGINE_SYNC, 8, NULL, 0);
+	check_line(&neff->graphs[0], NEURON_ENGINE_VECTOR, 0, NULL, 0);
+	check_line(&neff->graphs[1], NEURON_ENGINE_VECTOR, 0, "other.s", 81);
+	neff_free(neff);
 }
 
 /* Nothing to do for the second core: it halts. */
@@ -316,6 +376,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(neffs_come_back),
 		cmocka_unit_test(programs_for_two_cores),
+		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(second_core_without_lines),
 		cmocka_unit_test(cores_that_do_not_exist),
 		cmocka_unit_test(core_of_another_lnc),

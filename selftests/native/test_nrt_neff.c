@@ -192,6 +192,7 @@ static const struct refusal refusals[] = {
 	{ DEF(", 'sem_clear': [ 1.5 ]"), NULL, "'sem_clear' must hold integers" },
 	{ DEF(", 'notify_bytes': 96"), NULL, "notify_bytes 96" },
 	{ DEF(", 'notify_bytes': 32"), NULL, "notify_bytes 32" },
+	{ DEF(", 'debug': 'no.json'"), NULL, "sg00/no.json is missing" },
 
 	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8"), NULL, "'pointer' is not" },
 	{ VAR("'type': 'tmp-buf', 'size': 8"), NULL, "'var_id' is missing" },
@@ -300,6 +301,47 @@ static void bad_files(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
 		check_refusal(i);
+}
+
+static void bad_debug_files(void **state)
+{
+	static const struct { const char *text, *word; } cases[] = {
+		{ "{ 'files': [ 'a' ] }", "'lines' is missing" },
+		{ "{ 'files': [ 7 ], 'lines': {} }", "'files' must hold strings" },
+		{ "{ 'files': [ '' ], 'lines': {} }", "1 to 255" },
+		{ "{ 'files': [], 'lines': { 'warp': [] } }", "key 'warp' is not supported" },
+		{ "{ 'files': [], 'lines': { 'sync': [ 0 ] } }", "must be [instruction, file" },
+		{ "{ 'files': [], 'lines': { 'sync': [ [ 0, 1 ] ] } }", "must be [instruction" },
+		{ "{ 'files': [], 'lines': { 'sync': [ [ 0, 0, 1 ] ] } }",
+		  "number 1 of an entry must be an integer from -1 to -1" },
+		{ "{ 'files': [], 'lines': { 'sync': [ [ 1, -1, 1 ] ] } }",
+		  "number 0 of an entry must be an integer from 0 to 0" },
+		{ "{ 'files': [], 'lines': { 'sync': [ [ 0, -1, 1.5 ] ] } }", "number 2" },
+		{ "{ 'files': [], 'lines': { 'sync': [ [ 0, -1, 1 ], [ 0, -1, 1 ] ] } }",
+		  "more entries than the 1 instructions" },
+		{ "{ 'files': [], 'lines': { 'vector': [ [ 0, -1, 1 ] ] } }",
+		  "more entries than the 0 instructions" },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *word = rig_json(cases[i].word);
+
+		if (rig_read_debug(DEF(", 'debug': 'd.json'"), NULL, cases[i].text, &neff,
+				   &error) != NRT_INVALID)
+			fail_msg("case %zu is accepted", i);
+		if (!strstr(error.text, word))
+			fail_msg("case %zu: \"%s\" is not in: %s", i, word, error.text);
+		free(word);
+	}
+	if (rig_read_debug(DEF(", 'debug': 'd.json'"), NULL,
+			   "{ 'files': [ 'a' ], 'lines': { 'sync': [ [ 0, 0, 5 ] ] } }", &neff,
+			   &error))
+		fail_msg("%s", error.text);
+	neff_free(neff);
 }
 
 #define FLOAT_COPY	"'op': 'copy', 'from_dtype': 'float32', 'to_dtype': 'float32'"
@@ -530,6 +572,7 @@ int main(void)
 		cmocka_unit_test(archives),
 		cmocka_unit_test(unpacking_has_a_limit),
 		cmocka_unit_test(bad_files),
+		cmocka_unit_test(bad_debug_files),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(two_subgraphs),

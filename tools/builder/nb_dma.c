@@ -150,7 +150,7 @@ struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,
 	inst->reg[1] = set->index >> 8;
 	/* The loader makes them the triggers of the set's other queues. */
 	for (i = 1; i < set->num_queues; i++)
-		nb_emit(nb, set->owner, NEURON_OP_NOP);
+		nb_emit(nb, set->owner, NEURON_OP_NOP)->debug = 0;
 	if (nb->error[0])
 		return &nb->scratch;
 	return &stream->inst[stream->count - set->num_queues];

@@ -22,8 +22,9 @@ struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 		       sizeof(*inst));
 	if (!inst)
 		return &nb->scratch;
-	stream->count++;
+	nb_add_line(nb, stream, stream->count++);
 	inst->opcode = opcode;
+	inst->debug = htole32(nb->source_line);
 	return inst;
 }
 
@@ -212,6 +213,8 @@ struct neuron_inst *nb_raw(struct nb_program *nb, enum neuron_engine e,
 	struct neuron_inst *copy = nb_emit(nb, e, inst->opcode);
 
 	*copy = *inst;
+	if (!inst->debug)
+		copy->debug = htole32(nb->source_line);
 	return copy;
 }
 

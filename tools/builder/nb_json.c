@@ -168,6 +168,8 @@ char *nb_def_json(const struct nb_program *nb)
 	json_object_object_add(root, "sem_clear", nb_sem_clear_json(nb));
 	if (nb->notify_bytes)
 		nb_put_int(root, "notify_bytes", nb->notify_bytes);
+	if (nb_has_lines(nb))
+		nb_put_string(root, "debug", NB_DEBUG_FILE);
 	return nb_finish_json(root);
 }
 

@@ -83,6 +83,9 @@ static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		if (nb_add_engine(nb, tar, e))
 			return -1;
+	if (nb_has_lines(nb) &&
+	    nb_add_text(nb, tar, NB_DEBUG_FILE, nb_debug_json(nb)))
+		return -1;
 	for (i = 0; i < nb->nr_vars; i++)
 		if (nb->var[i].type == NB_VAR_FILE &&
 		    nb_add_entry(nb, tar, nb->var[i].name, nb->var[i].data,
@@ -100,7 +103,10 @@ static size_t nb_tar_room(const struct nb_program *nb)
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		room += nb->stream[e].count * sizeof(struct neuron_inst) +
-			nb->stream[e].nr_dma * 2048;
+			nb->stream[e].nr_dma * 2048 +
+			nb->stream[e].nr_lines * 64;
+	/* Each character of a name may need an escape. */
+	room += nb->nr_files * 8 * NEFF_NAME_LEN;
 	for (i = 0; i < nb->nr_vars; i++)
 		room += 4096 + (nb->var[i].data ? nb->var[i].size : 0);
 	return nb->second ? room + nb_tar_room(nb->second) : room;

@@ -50,6 +50,13 @@ struct nb_dma_block {
 	int sem;
 };
 
+/* Instruction @pc and those behind it are from a line; @file: -1: from none. */
+struct nb_line {
+	uint32_t pc;
+	int file;
+	uint32_t line;
+};
+
 struct nb_stream {
 	struct neuron_inst *inst;
 	size_t count;
@@ -57,6 +64,9 @@ struct nb_stream {
 	struct nb_dma_block *dma;
 	size_t nr_dma;
 	size_t dma_room;
+	struct nb_line *line;
+	size_t nr_lines;
+	size_t line_room;
 };
 
 struct nb_program {
@@ -74,6 +84,11 @@ struct nb_program {
 	uint32_t notify_bytes;
 	int sbuf;
 	struct nb_stream stream[NEURON_NR_ENGINES];
+	char **file;		/* sources */
+	size_t nr_files;
+	size_t file_room;
+	int source;		/* of the next instruction; -1: none */
+	uint32_t source_line;
 	struct nb_program *second;	/* of the other physical core; LNC 2 */
 	struct neuron_inst scratch;	/* what emitters return after an error */
 };
@@ -96,8 +111,18 @@ void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 			    enum neuron_opcode opcode);
 
+#define NB_DEBUG_FILE	"debug.json"
+
 /* The archive's JSON files; the caller frees the string. NULL: no memory. */
 char *nb_def_json(const struct nb_program *nb);
 char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e);
+char *nb_debug_json(const struct nb_program *nb);
+/* Instruction @pc of @stream is from where nb_source() says. */
+void nb_add_line(struct nb_program *nb, struct nb_stream *stream, uint32_t pc);
+/* Some instruction has a source. */
+bool nb_has_lines(const struct nb_program *nb);
+
+/* 1 to 255 printable characters: names become JSON keys and parts of log lines. */
+bool nb_name_ok(const char *name);
 
 #endif /* NB_PRIVATE_H */

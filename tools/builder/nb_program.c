@@ -47,6 +47,7 @@ struct nb_program *nb_new(const char *name)
 
 	if (!nb)
 		return NULL;
+	nb->source = -1;
 	nb->name = strdup(name);
 	if (!nb->name) {
 		free(nb);
@@ -86,7 +87,11 @@ void nb_free(struct nb_program *nb)
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
 		free(nb->stream[i].inst);
 		free(nb->stream[i].dma);
+		free(nb->stream[i].line);
 	}
+	for (i = 0; i < nb->nr_files; i++)
+		free(nb->file[i]);
+	free(nb->file);
 	free(nb->var);
 	free(nb->queue);
 	free(nb->name);
@@ -115,8 +120,7 @@ uint64_t nb_var_size(const struct nb_program *nb, int var)
 	return var < 1 || var > (int)nb->nr_vars ? 0 : nb->var[var - 1].size;
 }
 
-/* 1 to 255 printable characters: names become JSON keys and parts of log lines. */
-static bool nb_name_ok(const char *name)
+bool nb_name_ok(const char *name)
 {
 	const char *c;
 

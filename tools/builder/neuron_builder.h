@@ -185,6 +185,13 @@ struct neuron_inst *nb_reg_load(struct nb_program *nb, enum neuron_engine e,
 struct neuron_inst *nb_reg_store(struct nb_program *nb, enum neuron_engine e,
 				 int var, uint64_t offset, unsigned int index,
 				 unsigned int reg);
+/*
+ * The instructions that follow, of all engines, are from line @line of @file: the NEFF says so,
+ * and libnrt names the line of an instruction that fails. NULL: from nowhere. @file has 1 to
+ * 255 printable characters.
+ */
+void nb_source(struct nb_program *nb, const char *file, uint32_t line);
+
 /* Index of the next instruction of @e: a branch target. */
 uint32_t nb_here(const struct nb_program *nb, enum neuron_engine e);
 /* An instruction made by hand. */

@@ -263,6 +263,22 @@ static bool do_line(struct as_unit *unit)
 	return true;
 }
 
+static bool do_source(struct as_unit *unit)
+{
+	char *name = NULL;
+
+	if (as_peek(unit)->kind == AS_NAME && as_token_is(as_peek(unit), "off")) {
+		as_take(unit);
+	} else {
+		name = as_take_name(unit, "a name or off");
+		if (!name)
+			return false;
+	}
+	free(unit->source);
+	unit->source = name;
+	return true;
+}
+
 static bool do_core(struct as_unit *unit)
 {
 	const struct as_token *token = as_peek(unit);
@@ -317,6 +333,7 @@ static const struct {
 	{ "rept", as_rept, true },
 	{ "endr", as_endr, true },
 	{ "line", do_line, true },
+	{ "source", do_source, true },
 };
 
 bool as_directive(struct as_unit *unit)

@@ -159,6 +159,7 @@ bool as_dma(struct as_unit *unit)
 	}
 	if (!as_sync(unit, &sync, NULL))
 		return false;
+	as_set_source(unit, true);
 	inst = nb_dma(unit->nb, queue, to, from, sem);
 	inst->sync = sync.sync;
 	inst->wait_sem = sync.wait_sem;

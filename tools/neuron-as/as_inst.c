@@ -429,6 +429,13 @@ bool as_need_engine(struct as_unit *unit, const struct as_token *token)
 	       as_error(unit, token, "no engine yet: .engine NAME must come first");
 }
 
+void as_set_source(struct as_unit *unit, bool known)
+{
+	uint32_t line = unit->line_off ? 0 : unit->line + unit->line_shift;
+
+	nb_source(unit->nb, known && line ? unit->source : NULL, line);
+}
+
 void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst)
 {
 	inst->debug = htole32(unit->line_off ? 0 : unit->line + unit->line_shift);
@@ -458,6 +465,7 @@ bool as_instruction(struct as_unit *unit)
 	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)
 		return as_error(unit, token, "%s: these operands make no instruction", isa->name);
 	as_set_debug(unit, &inst);
+	as_set_source(unit, true);
 	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &inst);
 	return true;
 }
@@ -483,6 +491,8 @@ bool as_inst_words(struct as_unit *unit)
 	}
 	if (as_peek(unit)->kind != AS_END)
 		return as_expected(unit, "the end of the line");
+	/* Exactly these bytes. */
+	as_set_source(unit, false);
 	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &raw.inst);
 	return true;
 }

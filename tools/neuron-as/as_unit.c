@@ -8,6 +8,7 @@
 
 #include "as_unit.h"
 #include "chip/isa/trn_isa.h"
+#include "neuron/neff.h"
 
 #define DEFAULT_STATEMENTS	4000000ul
 
@@ -288,11 +289,27 @@ static void release(struct as_unit *unit)
 	forget_fixups(unit);
 	for (i = 0; i < unit->nr_rept; i++)
 		free(unit->rept[i].symbol);
+	free(unit->source);
 	free(unit->fixups);
 	free(unit->tokens);
 	free(unit->data.name);
 	free(unit->data.bytes);
 	as_free_names(unit);
+}
+
+/* The last part of a path; the debug file takes only names that can stand in a line. */
+static char *source_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *name = slash ? slash + 1 : path;
+	const char *c;
+
+	if (!name || !*name || strlen(name) >= NEFF_NAME_LEN)
+		return NULL;
+	for (c = name; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return NULL;
+	return strdup(name);
 }
 
 struct nb_program *as_assemble(const char *text, size_t size, const struct as_options *options)
@@ -305,6 +322,7 @@ struct nb_program *as_assemble(const char *text, size_t size, const struct as_op
 	};
 	struct nb_program *nb;
 
+	unit.source = source_name(options->file);
 	run_lines(&unit);
 	finish(&unit);
 	nb = unit.program;

@@ -97,6 +97,7 @@ struct as_data {
  * @engine: stream that instructions go to; -1: none yet
  * @symbols, @names: tsearch() trees of struct as_entry: symbols, and what belongs to a core
  * @sem_used: a semaphore is named by number
+ * @source: name of the source in the debug file; NULL: there is none
  * @line_shift: .line: added to a line number to make the debug field
  * @line_off: .line off: the debug field is 0
  * @dead: no use going on
@@ -124,6 +125,7 @@ struct as_unit {
 	struct as_data data;
 	unsigned int nr_sems;
 	bool sem_used[256];
+	char *source;
 	uint32_t line_shift;
 	bool line_off;
 	unsigned int errors;
@@ -217,6 +219,8 @@ bool as_floats(struct as_unit *unit);
 bool as_close_file(struct as_unit *unit);
 /* The stream must have been chosen. */
 bool as_need_engine(struct as_unit *unit, const struct as_token *token);
+/* What is emitted now is from the current line; with @known false from none. */
+void as_set_source(struct as_unit *unit, bool known);
 void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst);
 
 /* as_rept.c */

@@ -49,10 +49,14 @@ static bool is_plain(const char *name)
 
 void dis_name(struct dis *dis, const char *name)
 {
-	if (is_plain(name)) {
+	if (is_plain(name))
 		fputs(name, dis->out);
-		return;
-	}
+	else
+		dis_string(dis, name);
+}
+
+void dis_string(struct dis *dis, const char *name)
+{
 	fputc('"', dis->out);
 	for (; *name; name++) {
 		if (*name == '"' || *name == '\\')

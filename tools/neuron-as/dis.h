@@ -13,6 +13,8 @@
  * @graph: the subgraph that is written
  * @line: number of the line that is written next
  * @line_shift, @line_off: what .line has said, as the assembler counts
+ * @source: what .source has said; NULL: off
+ * @source_said: it has
  * @error: one line when something cannot be written
  */
 struct dis {
@@ -22,6 +24,8 @@ struct dis {
 	uint32_t line;
 	uint32_t line_shift;
 	bool line_off;
+	const char *source;
+	bool source_said;
 	char *error;
 };
 
@@ -31,6 +35,8 @@ void dis_line(struct dis *dis, const char *format, ...) __attribute__((format(pr
 void dis_newline(struct dis *dis);
 /* A name as the assembler reads it, quoted where it must be. */
 void dis_name(struct dis *dis, const char *name);
+/* The same, always quoted. */
+void dis_string(struct dis *dis, const char *name);
 
 /* dis_head.c: everything but the streams. */
 bool dis_head(struct dis *dis);

@@ -19,6 +19,23 @@ struct stream {
 	size_t done;
 };
 
+/* Make the assembler say that the next line is from this file. */
+static void put_source(struct dis *dis, const char *source)
+{
+	bool same = source && dis->source ? !strcmp(source, dis->source) : source == dis->source;
+
+	if (dis->source_said && same)
+		return;
+	fputs(".source ", dis->out);
+	if (source)
+		dis_string(dis, source);
+	else
+		fputs("off", dis->out);
+	dis_newline(dis);
+	dis->source = source;
+	dis->source_said = true;
+}
+
 /* Make the assembler give the next line this debug field. */
 static void put_line(struct dis *dis, uint32_t debug)
 {
@@ -33,6 +50,17 @@ static void put_line(struct dis *dis, uint32_t debug)
 	dis_line(dis, ".line %" PRIu32, debug);
 	dis->line_off = false;
 	dis->line_shift = debug - dis->line;
+}
+
+/* Where the instruction at the stream's pc is from. With debug 0 no file matters. */
+static void put_place(const struct stream *stream, const struct neuron_inst *inst)
+{
+	uint32_t debug = le32toh(inst->debug), line;
+	struct dis *dis = stream->dis;
+
+	if (debug)
+		put_source(dis, neff_debug_line(dis->graph, stream->engine, stream->pc, &line));
+	put_line(dis, debug);
 }
 
 /* Exactly these bytes: what no instruction of this engine is. */
@@ -161,7 +189,7 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	if (!side_fits(&desc->from) || !side_fits(&desc->to))
 		return dis_fail(dis, "%s engine: transfer %u is not contiguous or too large",
 				neff_engine_name(stream->engine), desc->id);
-	put_line(dis, le32toh(inst->debug));
+	put_place(stream, inst);
 	fputs("\t.dma ", dis->out);
 	dis_name(dis, set->name);
 	fputs(", ", dis->out);
@@ -187,14 +215,15 @@ static bool put_inst(struct stream *stream)
 	if (stream->done < stream->nr_descs && stream->desc->id == stream->done &&
 	    is_trigger(stream, inst))
 		return put_dma(stream, inst);
-	stream->pc++;
 	if (trn_isa_check(inst, stream->engine) != NEURON_CAUSE_NONE) {
+		stream->pc++;
 		put_words(dis, inst);
 		return true;
 	}
-	put_line(dis, le32toh(inst->debug));
+	put_place(stream, inst);
 	trn_isa_format(text, sizeof(text), inst);
 	dis_line(dis, "\t%s", text);
+	stream->pc++;
 	return true;
 }
 
