@@ -11,10 +11,13 @@
 
 #define MAX_DESCS	(1u << 22)
 
-static const char *const item_keys[] = { "id", "queue", "semaphore", "desc", NULL };
+static const char *const item_keys[] = {
+	"id", "queue", "instance_name", "semaphore", "remote_semaphores", "section_start_desc",
+	"function_start", "desc", NULL,
+};
 static const char *const desc_keys[] = {
-	"op", "from", "to", "from_off", "to_off", "from_steps", "to_steps", "from_sizes",
-	"to_sizes", "from_dtype", "to_dtype", NULL,
+	"op", "num_tiling_dimensions", "from", "to", "from_off", "to_off", "from_steps",
+	"to_steps", "from_sizes", "to_sizes", "from_dtype", "to_dtype", NULL,
 };
 
 /* Product of the sizes in *@bytes, lowest and one past highest byte of the pattern. */
@@ -148,7 +151,12 @@ static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_obje
 {
 	uint64_t to_bytes;
 
+	int64_t tiling;
+
 	if (neff_json_only(object, where, desc_keys, error) || check_op(object, where, error) ||
+	    /* A hint for the shape of descriptors: it changes no result. */
+	    neff_json_int_or(object, where, "num_tiling_dimensions", 0, NEFF_MAX_DESC_DIMS, 0,
+			     &tiling, error) ||
 	    read_side(graph, object, where, "from", &desc->from, &desc->bytes, error) ||
 	    read_side(graph, object, where, "to", &desc->to, &to_bytes, error))
 		return error->status;
@@ -159,20 +167,40 @@ static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_obje
 	return check_others_sem(graph, desc, where, error);
 }
 
+/* The set or the instance that @item names; an instance takes precedence. */
+static NRT_STATUS find_set(const struct neff_graph *graph, struct json_object *item,
+			   const char *where, size_t *found, struct nrt_error *error)
+{
+	bool instance = json_object_object_get_ex(item, "instance_name", NULL);
+	const char *name;
+	size_t i;
+
+	if (neff_json_string(item, where, instance ? "instance_name" : "queue", &name, error))
+		return error->status;
+	for (i = 0; i < graph->nr_sets; i++)
+		if (graph->sets[i].instance == instance && !strcmp(graph->sets[i].name, name))
+			break;
+	*found = i;
+	if (i == graph->nr_sets)
+		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no queue%s \"%.200s\"", where,
+				     instance ? " instance" : "", name);
+	return NRT_SUCCESS;
+}
+
 /* The first engine that fills a set owns it, unless the set names its owner. */
-static NRT_STATUS take_set(struct neff_graph *graph, const char *name, const char *where,
+static NRT_STATUS take_set(struct neff_graph *graph, struct json_object *item, const char *where,
 			   struct neff_desc *desc, struct nrt_error *error)
 {
 	struct neff_set *set;
-	size_t i;
+	size_t i = 0;
 
-	for (i = 0; i < graph->nr_sets; i++)
-		if (!strcmp(graph->sets[i].name, name))
-			break;
-	if (i == graph->nr_sets)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no queue \"%.200s\"", where,
-				     name);
+	if (find_set(graph, item, where, &i, error))
+		return error->status;
 	set = &graph->sets[i];
+	if (set->dynamic)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: queue \"%s\" is dynamic: it takes generated descriptors only",
+				     where, set->name);
 	if (set->owner < 0)
 		set->owner = (int)desc->engine;
 	if (set->owner != (int)desc->engine)
@@ -183,22 +211,64 @@ static NRT_STATUS take_set(struct neff_graph *graph, const char *name, const cha
 	return NRT_SUCCESS;
 }
 
+/* Semaphores of the other physical core of a logical core. */
+static NRT_STATUS read_remotes(const struct neff_graph *graph, struct json_object *item,
+			       const char *where, struct neff_desc *desc, struct nrt_error *error)
+{
+	int64_t list[NEFF_MAX_REMOTES];
+	unsigned int count, i;
+
+	if (!json_object_object_get_ex(item, "remote_semaphores", NULL))
+		return NRT_SUCCESS;
+	if (graph->neff->nr_graphs == 1)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: remote_semaphores are those of the second core, and the model is made for LNC 1",
+				     where);
+	if (neff_json_ints(item, where, "remote_semaphores", 0, NEURON_NR_SEMAPHORES - 1, list,
+			   NEFF_MAX_REMOTES, &count, error))
+		return error->status;
+	for (i = 0; i < count; i++)
+		desc->remote[i] = (uint8_t)list[i];
+	desc->nr_remotes = (uint8_t)count;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_sections(struct json_object *item, const char *where,
+				struct neff_desc *desc, struct nrt_error *error)
+{
+	struct json_object *first;
+	const char *function = "";
+
+	if (neff_json_get(item, where, "section_start_desc", json_type_boolean, false, &first,
+			  error))
+		return error->status;
+	desc->first_queue = first && json_object_get_boolean(first);
+	if (json_object_object_get_ex(item, "function_start", NULL) &&
+	    neff_json_string(item, where, "function_start", &function, error))
+		return error->status;
+	if (*function)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: function_start names \"%.64s\", but this project's engine programs have no functions",
+				     where, function);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS read_item(struct neff_graph *graph, struct json_object *item, const char *where,
 			    struct neff_desc *desc, struct nrt_error *error)
 {
 	struct json_object *object;
 	int64_t id, semaphore;
-	const char *queue;
 
 	if (!json_object_is_type(item, json_type_object))
 		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
 	if (neff_json_only(item, where, item_keys, error) ||
 	    neff_json_int(item, where, "id", 0, UINT32_MAX, &id, error) ||
-	    neff_json_string(item, where, "queue", &queue, error) ||
-	    neff_json_int_or(item, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1, -1,
-			     &semaphore, error) ||
-	    neff_json_get(item, where, "desc", json_type_object, true, &object, error) ||
-	    take_set(graph, queue, where, desc, error))
+	    take_set(graph, item, where, desc, error) ||
+	    neff_json_int_or(item, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1,
+			     graph->sets[desc->set].semaphore, &semaphore, error) ||
+	    read_remotes(graph, item, where, desc, error) ||
+	    read_sections(item, where, desc, error) ||
+	    neff_json_get(item, where, "desc", json_type_object, true, &object, error))
 		return error->status;
 	desc->id = (uint32_t)id;
 	desc->semaphore = (int)semaphore;

@@ -23,6 +23,7 @@
 #define NEFF_MAX_VAR_NAME	255
 #define NEFF_MAX_PREFIX		511
 #define NEFF_MAX_QUEUES_OF_SET	16
+#define NEFF_MAX_REMOTES	8
 #define NEFF_MAX_DIMS		8
 #define NEFF_MAX_DESC_DIMS	4
 #define NEFF_MAX_VAR_SIZE	(1ull << 46)
@@ -46,10 +47,13 @@ struct neff_file {
 /**
  * struct neff_limits - what a reader is willing to spend
  * @unpacked_bytes: of all files of the archive together
+ * @scratch_page: bytes of a page of the shared scratchpad, whose pages lie apart; 0: all of it
+ *	is contiguous
  * @validate_hash: compute the hash
  */
 struct neff_limits {
 	uint64_t unpacked_bytes;
+	uint64_t scratch_page;
 	bool validate_hash;
 };
 
@@ -60,6 +64,8 @@ enum neff_var_type {
 	NEFF_VAR_TMP,
 	NEFF_VAR_VIRTUAL,
 	NEFF_VAR_STATE,
+	NEFF_VAR_POINTER,
+	NEFF_VAR_DGE_TABLE,
 	NEFF_VAR_PEER,
 	NEFF_VAR_PEER_SEM,
 	NEFF_VAR_SIBLING_STATE,
@@ -76,7 +82,9 @@ enum neff_var_type {
  * @print: TMP: it is printed after each execution, with this prefix; or NULL
  * @dtype, @ndim, @shape: INPUT, OUTPUT; what is printed
  * @io: INPUT, OUTPUT: which of neff.ios it is
- * @data: FILE: contents, points into a file of the NEFF
+ * @data: FILE: contents, points into a file of the NEFF; POINTER, DGE_TABLE: @table
+ * @table: POINTER, DGE_TABLE: addresses of variables, little endian
+ * @refs, @nr_refs: POINTER, DGE_TABLE: indexes of those variables, in this NEFF's table
  * @offset: VIRTUAL: in the scratchpad
  * @ref: PEER: index of the variable of the other rank, in this NEFF's table
  * @peer_offset: PEER, PEER_SEM: how many ranks further on
@@ -94,6 +102,9 @@ struct neff_var {
 	uint32_t shape[NEFF_MAX_DIMS];
 	size_t io;
 	const uint8_t *data;
+	uint64_t *table;
+	uint32_t *refs;
+	uint32_t nr_refs;
 	uint64_t offset;
 	unsigned int ref;
 	unsigned int peer_offset;
@@ -101,9 +112,19 @@ struct neff_var {
 	unsigned int count;
 };
 
+/* The loader writes the contents of the variable to HBM; programs only read them. */
+static inline bool neff_var_has_contents(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_FILE || var->type == NEFF_VAR_POINTER ||
+	       var->type == NEFF_VAR_DGE_TABLE;
+}
+
 /**
- * struct neff_set - a DMA queue set
+ * struct neff_set - a DMA queue set, or an instance of one: rings of its own
  * @name: name
+ * @instance: it is an instance
+ * @dynamic: for generated descriptors only
+ * @semaphore: of transfers that name none; -1: none
  * @owner: engine whose descriptors fill it; -1: not said and not used
  * @index: first entry in the job's queue table
  * @num: entries
@@ -111,6 +132,9 @@ struct neff_var {
  */
 struct neff_set {
 	char *name;
+	bool instance;
+	bool dynamic;
+	int semaphore;
 	int owner;
 	unsigned int index;
 	unsigned int num;
@@ -132,6 +156,8 @@ struct neff_side {
  * @set: index of the queue set
  * @engine: whose descriptor it is
  * @semaphore: incremented when the bytes have landed; -1: none
+ * @first_queue: all of it goes through the first queue of the set
+ * @nr_remotes, @remote: semaphores of the other core that are incremented as well
  * @bytes: of each side
  * @from, @to: the ends
  */
@@ -140,6 +166,9 @@ struct neff_desc {
 	unsigned int set;
 	enum neuron_engine engine;
 	int semaphore;
+	bool first_queue;
+	uint8_t nr_remotes;
+	uint8_t remote[NEFF_MAX_REMOTES];
 	uint64_t bytes;
 	struct neff_side from;
 	struct neff_side to;
@@ -162,6 +191,7 @@ struct neff;
 /**
  * struct neff_graph - a subgraph: what one physical core runs
  * @neff: the whole
+ * @scratch_page: see struct neff_limits
  * @index: 0 for sg00/, 1 for sg01/; the number of the core in its logical core
  * @image: instructions of each engine, NULL: it stays halted
  * @image_count: instructions
@@ -179,6 +209,7 @@ struct neff;
  */
 struct neff_graph {
 	const struct neff *neff;
+	uint64_t scratch_page;
 	unsigned int index;
 	const struct neuron_inst *image[NEURON_NR_ENGINES];
 	uint32_t image_count[NEURON_NR_ENGINES];

@@ -9,17 +9,19 @@
 #include "neff/json.h"
 
 static const char *const queue_keys[] = {
-	"type", "num_queues", "owner", "queue_index", "fabric_path", "priority", NULL,
+	"type", "num_queues", "owner", "queue_index", "fabric_path", "priority",
+	"queue_instances", "semaphore", "pinned", NULL,
 };
 
-static NRT_STATUS check_type(struct json_object *object, const char *where,
-			     struct nrt_error *error)
+static NRT_STATUS read_kind(struct neff_set *set, struct json_object *object, const char *where,
+			    struct nrt_error *error)
 {
 	const char *text;
 
 	if (neff_json_string(object, where, "type", &text, error))
 		return error->status;
-	if (strcmp(text, "in") && strcmp(text, "out") && strcmp(text, "data"))
+	set->dynamic = !strcmp(text, "dynamic");
+	if (!set->dynamic && strcmp(text, "in") && strcmp(text, "out") && strcmp(text, "data"))
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: type \"%.32s\" is not supported", where, text);
 	if (!json_object_object_get_ex(object, "fabric_path", NULL))
@@ -53,29 +55,43 @@ static NRT_STATUS read_owner(struct neff_set *set, struct json_object *object,
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_set(struct neff_set *set, const char *name, struct json_object *object,
+/* Of Inf1: nothing else may write what the queue loads. */
+static NRT_STATUS check_pinned(struct json_object *object, const char *where,
+			       struct nrt_error *error)
+{
+	struct json_object *pinned;
+
+	if (neff_json_get(object, where, "pinned", json_type_boolean, false, &pinned, error))
+		return error->status;
+	if (pinned && json_object_get_boolean(pinned))
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: only Inf1 has pinned queues", where);
+	return NRT_SUCCESS;
+}
+
+/* All but the name. */
+static NRT_STATUS read_set(struct neff_set *set, struct json_object *object, const char *where,
 			   struct nrt_error *error)
 {
-	int64_t index, num, priority;
-	char where[320];
+	int64_t index, num, priority, semaphore;
 
-	set->name = neff_copy_name(name, "def.json: queue", error);
-	if (!set->name)
-		return error->status;
-	snprintf(where, sizeof(where), "def.json: queue \"%s\"", name);
 	if (!json_object_is_type(object, json_type_object))
 		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
 	if (neff_json_only(object, where, queue_keys, error) ||
-	    check_type(object, where, error) || read_owner(set, object, where, error) ||
+	    read_kind(set, object, where, error) || check_pinned(object, where, error) ||
+	    read_owner(set, object, where, error) ||
 	    neff_json_int_or(object, where, "num_queues", 1, NEFF_MAX_QUEUES_OF_SET, 1, &num,
 			     error) ||
 	    neff_json_int(object, where, "queue_index", 0, NEURON_JOB_MAX_QUEUES - num, &index,
 			  error) ||
+	    neff_json_int_or(object, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1, -1,
+			     &semaphore, error) ||
 	    neff_json_int_or(object, where, "priority", 0, NEURON_NR_PRIORITIES - 1, 0, &priority,
 			     error))
 		return error->status;
 	set->index = (unsigned int)index;
 	set->num = (unsigned int)num;
+	set->semaphore = (int)semaphore;
 	set->priority = (unsigned int)priority;
 	return NRT_SUCCESS;
 }
@@ -98,29 +114,94 @@ static NRT_STATUS claim_entries(struct neff_graph *graph, const struct neff_set 
 	return NRT_SUCCESS;
 }
 
+/* What reading the queues needs. */
+struct queue_reader {
+	struct neff_graph *graph;
+	const char *owner[NEURON_JOB_MAX_QUEUES];
+	struct nrt_error *error;
+};
+
+/* A set with the properties of @like under the name @name. */
+static NRT_STATUS add_set(struct queue_reader *reader, const struct neff_set *like,
+			  const char *name, const char *where)
+{
+	struct neff_graph *graph = reader->graph;
+	struct neff_set *set;
+
+	if (graph->nr_sets == NEURON_JOB_MAX_QUEUES ||
+	    like->index + like->num > NEURON_JOB_MAX_QUEUES)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: more than %d queues", where,
+				     NEURON_JOB_MAX_QUEUES);
+	set = &graph->sets[graph->nr_sets];
+	*set = *like;
+	set->name = neff_copy_name(name, where, reader->error);
+	if (!set->name)
+		return reader->error->status;
+	graph->nr_sets++;
+	return claim_entries(graph, set, reader->owner, reader->error);
+}
+
+/* Each instance has rings, and so entries of the queue table, of its own. */
+static NRT_STATUS add_instances(struct queue_reader *reader, struct neff_set *like,
+				struct json_object *list, const char *where)
+{
+	size_t count = json_object_array_length(list);
+	size_t i, j;
+
+	like->instance = true;
+	for (i = 0; i < count; i++, like->index += like->num) {
+		struct json_object *name = json_object_array_get_idx(list, i);
+		const char *text = json_object_get_string(name);
+
+		if (!json_object_is_type(name, json_type_string))
+			return nrt_error_set(reader->error, NRT_INVALID,
+					     "NEFF: %s: \"queue_instances\" must hold strings",
+					     where);
+		for (j = 0; j < reader->graph->nr_sets; j++)
+			if (reader->graph->sets[j].instance &&
+			    !strcmp(reader->graph->sets[j].name, text))
+				return nrt_error_set(reader->error, NRT_INVALID,
+						     "NEFF: %s: instance \"%.64s\" is there twice",
+						     where, text);
+		if (add_set(reader, like, text, where))
+			return reader->error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_queue(struct queue_reader *reader, const char *name,
+			     struct json_object *object)
+{
+	struct neff_set set = { 0 };
+	struct json_object *list;
+	char where[320];
+
+	snprintf(where, sizeof(where), "def.json: queue \"%.255s\"", name);
+	if (read_set(&set, object, where, reader->error) ||
+	    neff_json_get(object, where, "queue_instances", json_type_array, false, &list,
+			  reader->error))
+		return reader->error->status;
+	if (list && json_object_array_length(list))
+		return add_instances(reader, &set, list, where);
+	return add_set(reader, &set, name, where);
+}
+
 NRT_STATUS neff_read_queues(struct neff_graph *graph, struct json_object *root,
 			    struct nrt_error *error)
 {
-	const char *owner[NEURON_JOB_MAX_QUEUES] = { NULL };
+	struct queue_reader reader = { .graph = graph, .error = error };
 	struct json_object *queues;
-	int count;
 
 	if (neff_json_get(root, "def.json", "dma_queue", json_type_object, false, &queues, error))
 		return error->status;
-	count = queues ? json_object_object_length(queues) : 0;
-	if (!count)
+	if (!queues || !json_object_object_length(queues))
 		return NRT_SUCCESS;
-	if (count > NEURON_JOB_MAX_QUEUES)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: more than %d queue sets",
-				     NEURON_JOB_MAX_QUEUES);
-	graph->sets = calloc((size_t)count, sizeof(*graph->sets));
+	graph->sets = calloc(NEURON_JOB_MAX_QUEUES, sizeof(*graph->sets));
 	if (!graph->sets)
 		return nrt_error_memory(error);
-	json_object_object_foreach(queues, name, object) {
-		struct neff_set *set = &graph->sets[graph->nr_sets++];
-
-		if (read_set(set, name, object, error) || claim_entries(graph, set, owner, error))
+	json_object_object_foreach(queues, name, object)
+		if (read_queue(&reader, name, object))
 			return error->status;
-	}
 	return NRT_SUCCESS;
 }

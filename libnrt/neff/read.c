@@ -239,6 +239,7 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	for (i = 0; i < neff->nr_graphs; i++) {
 		neff->graphs[i].neff = neff;
 		neff->graphs[i].index = i;
+		neff->graphs[i].scratch_page = limits->scratch_page;
 	}
 	if (limits->validate_hash && check_hash(header, data, data_size, error))
 		return error->status;
@@ -278,8 +279,11 @@ static void drop_contents(struct neff_graph *graph)
 
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		graph->image[i] = NULL;
-	for (i = 0; i < graph->nr_vars; i++)
+	for (i = 0; i < graph->nr_vars; i++) {
+		free(graph->vars[i].table);
+		graph->vars[i].table = NULL;
 		graph->vars[i].data = NULL;
+	}
 }
 
 void neff_drop_files(struct neff *neff)
@@ -303,6 +307,7 @@ static void free_graph(struct neff_graph *graph)
 	size_t i;
 
 	for (i = 0; i < graph->nr_vars; i++) {
+		free(graph->vars[i].refs);
 		free(graph->vars[i].name);
 		free(graph->vars[i].print);
 	}

@@ -2,12 +2,14 @@
 /*
  * def.json: variables.
  */
+#include <endian.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "neff/json.h"
+#include "neuron/address.h"
 
 #define MAX_RANKS	65536
 #define MAX_ALIGNMENT	(1 << 30)
@@ -110,6 +112,12 @@ static NRT_STATUS read_tmp(struct var_reader *reader)
 	return reader->var->print ? read_io(reader) : nrt_error_memory(reader->error);
 }
 
+/* A variable of the shared scratchpad that fits no page of it is a private one. */
+static bool leaves_page(const struct neff_var *var, uint64_t page)
+{
+	return page && var->offset % page + var->size > page;
+}
+
 static NRT_STATUS read_virtual(struct var_reader *reader)
 {
 	struct neff_var *var = reader->var;
@@ -123,6 +131,10 @@ static NRT_STATUS read_virtual(struct var_reader *reader)
 				     "NEFF: %s: backing_variable_off is not a multiple of 4",
 				     reader->where);
 	var->offset = (uint64_t)offset;
+	if (leaves_page(var, reader->graph->scratch_page)) {
+		var->type = NEFF_VAR_TMP;
+		return NRT_SUCCESS;
+	}
 	if (var->offset + var->size > reader->graph->scratch_bytes)
 		reader->graph->scratch_bytes = var->offset + var->size;
 	return NRT_SUCCESS;
@@ -134,6 +146,62 @@ static NRT_STATUS read_state(struct var_reader *reader)
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: a state-buffer has at most %u bytes", reader->where,
 				     NEURON_TPB_SBUF_SIZE);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS allocate_refs(struct var_reader *reader, size_t count)
+{
+	struct neff_var *var = reader->var;
+
+	if (var->size != count * sizeof(*var->table))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: size is %llu, but %zu addresses have %zu bytes",
+				     reader->where, (unsigned long long)var->size, count,
+				     count * sizeof(*var->table));
+	var->refs = calloc(count, sizeof(*var->refs));
+	var->table = calloc(count, sizeof(*var->table));
+	if (!var->refs || !var->table)
+		return nrt_error_memory(reader->error);
+	var->nr_refs = (uint32_t)count;
+	var->data = (const uint8_t *)var->table;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_pointer(struct var_reader *reader)
+{
+	int64_t id;
+
+	if (neff_json_int(reader->object, reader->where, "referenced_var_id", 1, NEFF_MAX_VAR_ID,
+			  &id, reader->error) ||
+	    allocate_refs(reader, 1))
+		return reader->error->status;
+	reader->var->refs[0] = (uint32_t)id;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_table(struct var_reader *reader)
+{
+	struct json_object *list;
+	size_t count, i;
+
+	if (neff_json_get(reader->object, reader->where, "list", json_type_array, true, &list,
+			  reader->error))
+		return reader->error->status;
+	count = json_object_array_length(list);
+	if (!count || count > NEFF_MAX_VAR_ID)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"list\" has %zu elements instead of 1 to %d",
+				     reader->where, count, NEFF_MAX_VAR_ID);
+	if (allocate_refs(reader, count))
+		return reader->error->status;
+	for (i = 0; i < count; i++) {
+		struct json_object *id = json_object_array_get_idx(list, i);
+
+		/* 0 is no variable: it is refused when the table is resolved. */
+		if (json_object_is_type(id, json_type_int) &&
+		    json_object_get_uint64(id) <= NEFF_MAX_VAR_ID)
+			reader->var->refs[i] = (uint32_t)json_object_get_uint64(id);
+	}
 	return NRT_SUCCESS;
 }
 
@@ -214,6 +282,8 @@ static const struct {
 	[NEFF_VAR_TMP] = { "tmp-buf", read_tmp, { COMMON_KEYS, "print", "dtype", "shape" } },
 	[NEFF_VAR_VIRTUAL] = { "virtual", read_virtual, { COMMON_KEYS, "backing_variable_off" } },
 	[NEFF_VAR_STATE] = { "state-buffer", read_state, { COMMON_KEYS } },
+	[NEFF_VAR_POINTER] = { "pointer", read_pointer, { COMMON_KEYS, "referenced_var_id" } },
+	[NEFF_VAR_DGE_TABLE] = { "dge-table", read_table, { COMMON_KEYS, "list" } },
 	[NEFF_VAR_PEER] = { "peer", read_peer,
 			    { COMMON_KEYS, "peer_offset", "referenced_var_id" } },
 	[NEFF_VAR_PEER_SEM] = { "peer-semaphore", read_peer_sem,
@@ -353,6 +423,26 @@ static NRT_STATUS resolve_peer(struct neff_graph *graph, struct neff_var *var,
 	return NRT_SUCCESS;
 }
 
+/* The addresses are known when all variables are. */
+static NRT_STATUS resolve_refs(struct neff_graph *graph, struct neff_var *var,
+			       struct nrt_error *error)
+{
+	uint32_t i;
+
+	for (i = 0; i < var->nr_refs; i++) {
+		const struct neff_var *ref = find_id(graph, var->refs[i]);
+
+		if (!ref || ref->type == NEFF_VAR_PEER_SEM ||
+		    ref->type == NEFF_VAR_SIBLING_SEM)
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: def.json: variable \"%s\": address %u would be that of var_id %u, which is no variable in memory",
+					     var->name, i, var->refs[i]);
+		var->table[i] = htole64(neuron_window_addr(ref->var_id, 0));
+		var->refs[i] = (uint32_t)(ref - graph->vars);
+	}
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS finish_vars(struct neff_graph *graph, struct nrt_error *error)
 {
 	size_t i;
@@ -365,8 +455,9 @@ static NRT_STATUS finish_vars(struct neff_graph *graph, struct nrt_error *error)
 					     graph->vars[i - 1].name, graph->vars[i].name,
 					     graph->vars[i].var_id);
 	for (i = 0; i < graph->nr_vars; i++)
-		if (graph->vars[i].type == NEFF_VAR_PEER &&
-		    resolve_peer(graph, &graph->vars[i], error))
+		if ((graph->vars[i].type == NEFF_VAR_PEER &&
+		     resolve_peer(graph, &graph->vars[i], error)) ||
+		    resolve_refs(graph, &graph->vars[i], error))
 			return error->status;
 	sort_names(graph);
 	return NRT_SUCCESS;

@@ -93,7 +93,7 @@ static void place_vars(struct build *build)
 	for (i = 0; i < build->graph->nr_vars; i++) {
 		const struct neff_var *var = &build->graph->vars[i];
 
-		if (var->type != NEFF_VAR_FILE && var->type != NEFF_VAR_TMP)
+		if (!neff_var_has_contents(var) && var->type != NEFF_VAR_TMP)
 			continue;
 		part->places[i].offset = place(&build->layout, var->size, var->alignment);
 	}
@@ -201,7 +201,7 @@ static NRT_STATUS upload_data(struct build *build)
 	for (i = 0; i < build->graph->nr_vars; i++) {
 		const struct neff_var *var = &build->graph->vars[i];
 
-		if (var->type == NEFF_VAR_FILE &&
+		if (neff_var_has_contents(var) &&
 		    nrt_bo_write(part->arena, part->places[i].offset, var->data, var->size,
 				 build->error))
 			return build->error->status;
@@ -237,10 +237,12 @@ static void show_var(struct build *build, size_t i)
 
 	switch (var->type) {
 	case NEFF_VAR_FILE:
+	case NEFF_VAR_POINTER:
+	case NEFF_VAR_DGE_TABLE:
 	case NEFF_VAR_TMP:
 		part->places[i].bo = part->arena;
 		nrt_view_show(&part->view, i, var->var_id,
-			      var->type == NEFF_VAR_FILE ? DRM_NEURON_WINDOW_READ : both,
+			      var->type == NEFF_VAR_TMP ? both : DRM_NEURON_WINDOW_READ,
 			      part->arena, part->places[i].offset, var->size);
 		return;
 	case NEFF_VAR_STATE:

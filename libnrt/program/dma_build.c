@@ -187,12 +187,36 @@ static NRT_STATUS add_share(struct builder *builder, const struct neff_desc *des
 
 /* The barrier keeps the post behind the bytes that it announces. */
 static NRT_STATUS add_post(struct builder *builder, struct dma_ring *ring,
-			   unsigned int semaphore)
+			   uint32_t window, unsigned int semaphore)
 {
 	return ring_add(builder, ring,
 			neuron_window_addr(builder->windows->constants, DMA_CONSTANT_ONE),
-			neuron_window_addr(builder->windows->semaphores, 4ull * semaphore), 4,
+			neuron_window_addr(window, 4ull * semaphore), 4,
 			NEURON_UDMA_META_DEFAULT | NEURON_UDMA_META_WRITE_BARRIER);
+}
+
+static NRT_STATUS add_posts(struct builder *builder, const struct neff_desc *desc,
+			    struct dma_ring *ring)
+{
+	unsigned int i;
+
+	if (desc->semaphore >= 0 &&
+	    add_post(builder, ring, builder->windows->semaphores, (unsigned int)desc->semaphore))
+		return builder->error->status;
+	for (i = 0; i < desc->nr_remotes; i++)
+		if (add_post(builder, ring, builder->windows->sibling, desc->remote[i]))
+			return builder->error->status;
+	return NRT_SUCCESS;
+}
+
+/* Bytes for each queue of the set, but the last ones may get less. */
+static uint64_t share_of(const struct neff_desc *desc, const struct neff_set *set)
+{
+	uint64_t share = (desc->bytes + set->num - 1) / set->num;
+
+	if (desc->first_queue)
+		return desc->bytes;
+	return (share + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
 }
 
 static NRT_STATUS add_transfer(struct builder *builder, const struct neff_desc *desc)
@@ -208,16 +232,14 @@ static NRT_STATUS add_transfer(struct builder *builder, const struct neff_desc *
 	cursor_init(&from, &desc->from);
 	cursor_init(&to, &desc->to);
 	left = desc->bytes;
-	share = (left + set->num - 1) / set->num;
-	share = (share + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
+	share = share_of(desc, set);
 	for (i = 0; i < set->num; i++) {
 		struct dma_ring *ring = &builder->program->rings[set->index + i];
 		uint64_t bytes = left < share ? left : share;
 		uint32_t before = ring->used;
 
 		if (add_share(builder, desc, ring, bytes, &from, &to) ||
-		    (desc->semaphore >= 0 &&
-		     add_post(builder, ring, (unsigned int)desc->semaphore)))
+		    add_posts(builder, desc, ring))
 			return builder->error->status;
 		group->count[i] += ring->used - before;
 		left -= bytes;

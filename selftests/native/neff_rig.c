@@ -55,7 +55,7 @@ static void place_vars(struct neff_rig *loaded)
 		const struct neff_var *var = &graph->vars[i];
 
 		loaded->at[i] = take(loaded, var->size);
-		if (var->type == NEFF_VAR_FILE)
+		if (neff_var_has_contents(var))
 			memcpy(hbm(loaded) + loaded->at[i], var->data, var->size);
 	}
 }

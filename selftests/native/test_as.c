@@ -623,7 +623,7 @@ static const struct {
 	{ ".file w\n.engine sync\n", 1, 1, "the file has no contents" },
 	{ ".bytes 1\n", 1, 8, "no .file is open" },
 	{ ".file w\n.bytes 256\n", 2, 8, "a byte must be -128 to 255" },
-	{ ".queue q sideways sync\n", 1, 1, "type must be in, out or data" },
+	{ ".queue q sideways sync\n", 1, 1, "type must be in, out, data or dynamic" },
 	{ ".queue q in sync 17\n", 1, 18, "the count must be 0 to 16" },
 	{ ".queue q in sync priority 4\n", 1, 27, "the priority must be 0 to 3" },
 	{ ".queue q in sync 2 priority\n", 1, 28, "expected a number, but the line ends" },

@@ -36,6 +36,10 @@ static const char everything[] =
 	".rept 5, i\n"
 	".bytes i\n"
 	".endr\n"
+	".pointer where x\n"
+	".sbuf\n"
+	".dge_table places where sbuf consts x\n"
+	".queue made dynamic sync\n"
 	".peer next 1 scratch\n"
 	".peer_sem next_sems 1 b 2\n"
 	".queue \"sbuf\" in sync\n"
@@ -73,7 +77,8 @@ static const char both_cores[] =
 	".queue q data sync\n"
 	".engine sync\n"
 	"loop:\n"
-	".dma q, a, x, done\n"
+	".dma q, a, x, done, remote s7, remote s8\n"
+	".dma q, a, x, remote done\n"
 	"branch loop\n"
 	".core 1\n"
 	".input x fp32 16\n"
@@ -147,7 +152,11 @@ static void programs_for_two_cores(void **state)
 	neff = read_source(both_cores, 0, &bytes);
 	assert_int_equal(neff->lnc, 2);
 	graph = &neff->graphs[0];
-	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 2);
+	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 3);
+	assert_int_equal(graph->descs[0].nr_remotes, 2);
+	assert_int_equal(graph->descs[0].remote[1], 8);
+	assert_int_equal(graph->descs[1].remote[0], 0);
+	assert_int_equal(graph->descs[1].semaphore, -1);
 	assert_int_equal(graph->vars[1].size, 64);
 	assert_int_equal(graph->sem_clear[0], 0);
 	assert_int_equal(graph->notify_bytes, 0);

@@ -19,11 +19,13 @@
 #define VAR_BYTES	(1u << 20)
 #define CONSTANTS	3
 #define SEMAPHORES	4
+#define REMOTES		5
 #define MAX_DESCS	(1u << 20)
 
 static const struct dma_windows windows = {
 	.constants = CONSTANTS,
 	.semaphores = SEMAPHORES,
+	.sibling = REMOTES,
 };
 
 /* Window 1 is read, window 2 written; the others are the loader's. */
@@ -31,6 +33,7 @@ struct memory {
 	uint8_t from[VAR_BYTES];
 	uint8_t to[VAR_BYTES];
 	uint32_t posts[NEURON_NR_SEMAPHORES];
+	uint32_t remote_posts[NEURON_NR_SEMAPHORES];
 };
 
 static uint8_t *locate(struct memory *memory, uint64_t addr, uint32_t bytes, uint32_t window)
@@ -75,6 +78,11 @@ static uint64_t run(struct memory *memory, const struct dma_ring *ring, uint32_t
 		check_control(s2m, 0);
 		assert_int_equal(desc_bytes(s2m), bytes);
 		assert_int_equal(s2m->meta_ctrl, 0);
+		if (NEURON_GET(NEURON_ADDR_WINDOW_INDEX, to) == REMOTES) {
+			assert_true(le32toh(m2s->meta_ctrl) & NEURON_UDMA_META_WRITE_BARRIER);
+			memory->remote_posts[NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, to) / 4]++;
+			continue;
+		}
 		if (NEURON_GET(NEURON_ADDR_WINDOW_INDEX, to) == SEMAPHORES) {
 			assert_int_equal(bytes, 4);
 			assert_int_equal(le64toh(m2s->addr), neuron_window_addr(CONSTANTS, 0));
@@ -220,6 +228,52 @@ static void strided_transfers(void **state)
 		for (j = 0; j < 5; j++)
 			for (queues = 1; queues <= 16; queues *= 4)
 				check_transfer(*sides[i], *sides[j], queues, 200);
+}
+
+/* Semaphores of the other core are incremented as the own one is. */
+static void remote_semaphores(void **state)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+	struct dma_program program;
+	struct nrt_error error;
+	struct plan plan;
+	unsigned int q;
+
+	(void)state;
+	plan_init(&plan, 3, 1);
+	desc_init(&plan.descs[0], 9, 17, linear(0, 4096), linear(0, 4096));
+	plan.descs[0].nr_remotes = 2;
+	plan.descs[0].remote[0] = 17;
+	plan.descs[0].remote[1] = 200;
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error), 0);
+	for (q = 0; q < 3; q++)
+		run(memory, &program.rings[q], 0, program.rings[q].used);
+	assert_int_equal(memory->posts[17], 3);
+	assert_int_equal(memory->remote_posts[17], 3);
+	assert_int_equal(memory->remote_posts[200], 3);
+	assert_int_equal(memory->posts[200], 0);
+	dma_program_free(&program);
+	free(memory);
+}
+
+/* The first queue moves everything; all of them post. */
+static void first_queue_only(void **state)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+	struct dma_program program;
+	struct nrt_error error;
+	struct plan plan;
+
+	(void)state;
+	plan_init(&plan, 2, 1);
+	desc_init(&plan.descs[0], 9, 17, linear(0, 4096), linear(0, 4096));
+	plan.descs[0].first_queue = true;
+	assert_int_equal(dma_program_build(&plan.graph, &windows, MAX_DESCS, &program, &error), 0);
+	assert_int_equal(run(memory, &program.rings[0], 0, program.rings[0].used), 4096);
+	assert_int_equal(run(memory, &program.rings[1], 0, program.rings[1].used), 0);
+	assert_int_equal(memory->posts[17], 2);
+	dma_program_free(&program);
+	free(memory);
 }
 
 /* Rows that lie next to each other are one piece. */
@@ -405,6 +459,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(linear_transfers),
 		cmocka_unit_test(strided_transfers),
+		cmocka_unit_test(remote_semaphores),
+		cmocka_unit_test(first_queue_only),
 		cmocka_unit_test(neighbours_merge),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(ids_of_a_set),

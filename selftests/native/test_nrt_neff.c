@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "neuron/address.h"
 #include "neuron_builder.h"
 #include "nrt_neff_rig.h"
 
@@ -162,6 +163,7 @@ struct refusal {
 #define QUEUE(text)	DEF(", 'dma_queue': { 'q': { " text " } }")
 #define FULL		"{ 'isa': 'neuron-emu-1', " ENGINES ", 'dma_queue': { " \
 			"'q': { 'type': 'data', 'queue_index': 0 }, " \
+			"'d': { 'type': 'dynamic', 'queue_index': 2 }, " \
 			"'other': { 'type': 'in', 'owner': 'vector', " \
 			"'queue_index': 1 } }, 'var': { " \
 			"'a': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
@@ -194,7 +196,22 @@ static const struct refusal refusals[] = {
 	{ DEF(", 'notify_bytes': 32"), NULL, "notify_bytes 32" },
 	{ DEF(", 'debug': 'no.json'"), NULL, "sg00/no.json is missing" },
 
-	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8"), NULL, "'pointer' is not" },
+	{ VAR("'type': 'indirect', 'var_id': 1, 'size': 8"), NULL, "'indirect' is not" },
+	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8"), NULL,
+	  "'referenced_var_id' is missing" },
+	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 4, 'referenced_var_id': 1"), NULL,
+	  "size is 4, but 1 addresses have 8 bytes" },
+	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8, 'referenced_var_id': 2"), NULL,
+	  "address 0 would be that of var_id 2" },
+	{ VAR("'type': 'pointer', 'var_id': 1, 'size': 8, 'referenced_var_id': 1, 'list': []"),
+	  NULL, "key 'list'" },
+	{ VAR("'type': 'dge-table', 'var_id': 1, 'size': 8"), NULL, "'list' is missing" },
+	{ VAR("'type': 'dge-table', 'var_id': 1, 'size': 8, 'list': []"), NULL,
+	  "'list' has 0 elements" },
+	{ VAR("'type': 'dge-table', 'var_id': 1, 'size': 16, 'list': [ 1, 4294967297 ]"), NULL,
+	  "address 1 would be that of var_id 0" },
+	{ VAR("'type': 'dge-table', 'var_id': 1, 'size': 16, 'list': [ 1, 'x' ]"), NULL,
+	  "address 1 would be that of var_id 0" },
 	{ VAR("'type': 'tmp-buf', 'size': 8"), NULL, "'var_id' is missing" },
 	{ VAR("'type': 'tmp-buf', 'var_id': 0, 'size': 8"), NULL, "'var_id' is 0" },
 	{ VAR("'type': 'tmp-buf', 'var_id': 65001, 'size': 8"), NULL, "65001" },
@@ -227,7 +244,15 @@ static const struct refusal refusals[] = {
 	{ DEF(", 'var': { 'a\\nb': { } }"), NULL, "control character" },
 	{ DEF(", 'var': { '': { } }"), NULL, "1 to 255" },
 
-	{ QUEUE("'type': 'dynamic', 'queue_index': 0"), NULL, "'dynamic' is not" },
+	{ QUEUE("'type': 'embedding_update', 'queue_index': 0"), NULL,
+	  "'embedding_update' is not" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'pinned': true"), NULL, "only Inf1 has pinned" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'queue_instances': [ 7 ]"), NULL,
+	  "'queue_instances' must hold strings" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'queue_instances': [ 'a', 'a' ]"), NULL,
+	  "instance 'a' is there twice" },
+	{ QUEUE("'type': 'in', 'queue_index': 253, 'queue_instances': [ 'a', 'b', 'c', 'd' ]"),
+	  NULL, "more than 256 queues" },
 	{ QUEUE("'type': 'in'"), NULL, "'queue_index' is missing" },
 	{ QUEUE("'type': 'in', 'queue_index': 256"), NULL, "'queue_index' is 256" },
 	{ QUEUE("'type': 'in', 'queue_index': 255, 'num_queues': 2"), NULL,
@@ -236,8 +261,10 @@ static const struct refusal refusals[] = {
 	  "'num_queues' is 17" },
 	{ QUEUE("'type': 'in', 'queue_index': 0, 'priority': 4"), NULL, "'priority' is 4" },
 	{ QUEUE("'type': 'in', 'queue_index': 0, 'priority': -1"), NULL, "'priority' is -1" },
-	{ QUEUE("'type': 'in', 'queue_index': 0, 'semaphore': 1"), NULL,
-	  "key 'semaphore'" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'semaphore': 256"), NULL,
+	  "'semaphore' is 256" },
+	{ QUEUE("'type': 'in', 'queue_index': 0, 'semaphore_set': [ 1 ]"), NULL,
+	  "key 'semaphore_set'" },
 	{ SETS("1", "0"), NULL, "share queue index 1" },
 
 	{ FULL, "{ 'dma': 3 }", "'dma' must be of type array" },
@@ -274,6 +301,14 @@ static const struct refusal refusals[] = {
 	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'none', 'desc': { } } ] }",
 	  "no queue 'none'" },
 	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'event': 1 } ] }", "key 'event'" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'instance_name': 'q' } ] }", "no queue instance 'q'" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'd' } ] }", "queue 'd' is dynamic" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'remote_semaphores': [ 1 ] } ] }",
+	  "the model is made for LNC 1" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'section_start_desc': 1 } ] }",
+	  "'section_start_desc' must be of type boolean" },
+	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'function_start': 'f' } ] }",
+	  "function_start names 'f'" },
 	{ FULL, "{ 'dma': [ { 'id': 0, 'queue': 'q', 'semaphore': 256 } ] }",
 	  "'semaphore' is 256" },
 };
@@ -342,6 +377,107 @@ static void bad_debug_files(void **state)
 			   &error))
 		fail_msg("%s", error.text);
 	neff_free(neff);
+}
+
+#define POINTER_VAR \
+	"'p': { 'type': 'pointer', 'var_id': 9, 'size': 8, 'referenced_var_id': 30 }"
+#define TABLE_VAR	"'t': { 'type': 'dge-table', 'var_id': 4, 'size': 24, 'list': [ 30, 9, 30 ] }"
+#define TMP_VAR		"'a': { 'type': 'tmp-buf', 'var_id': 30, 'size': 8 }"
+
+static void tables_of_addresses(void **state)
+{
+	const struct neff_graph *graph;
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (rig_read_text(DEF(", 'var': { " POINTER_VAR ", " TABLE_VAR ", " TMP_VAR " }"), NULL,
+			  &neff, &error))
+		fail_msg("%s", error.text);
+	graph = &neff->graphs[0];
+	assert_int_equal(graph->vars[0].type, NEFF_VAR_DGE_TABLE);
+	assert_int_equal(graph->vars[0].nr_refs, 3);
+	assert_int_equal(graph->vars[0].refs[1], 1);
+	assert_ptr_equal(graph->vars[0].data, graph->vars[0].table);
+	assert_int_equal(le64toh(graph->vars[0].table[1]), neuron_window_addr(9, 0));
+	assert_int_equal(le64toh(graph->vars[0].table[2]), neuron_window_addr(30, 0));
+	assert_int_equal(le64toh(graph->vars[1].table[0]), neuron_window_addr(30, 0));
+	neff_drop_files(neff);
+	assert_null(graph->vars[1].data);
+	assert_int_equal(graph->vars[1].refs[0], 2);
+	neff_free(neff);
+}
+
+#define INSTANCES \
+	"{ 'isa': 'neuron-emu-1', " ENGINES ", 'dma_queue': { " \
+	"'s': { 'type': 'data', 'queue_index': 1, 'num_queues': 2, 'semaphore': 7, " \
+	"'queue_instances': [ 's', 'other' ] } }, 'var': { " \
+	"'a': { 'type': 'tmp-buf', 'var_id': 1, 'size': 256 } } }"
+#define INSTANCE(name, more) \
+	"{ 'id': 0, 'queue': 'none', 'instance_name': '" name "', " more " 'desc': { " \
+	SIDE("from", "a", "0", "1", "128") ", " SIDE("to", "a", "128", "1", "128") \
+	", 'num_tiling_dimensions': 2 } }"
+
+static void queue_instances(void **state)
+{
+	const struct neff_graph *graph;
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (rig_read_text(INSTANCES, "{ 'dma': [ " INSTANCE("other", "") ", "
+			  INSTANCE("s", "'semaphore': 9, 'section_start_desc': true,") " ] }",
+			  &neff, &error))
+		fail_msg("%s", error.text);
+	graph = &neff->graphs[0];
+	assert_int_equal(graph->nr_sets, 2);
+	assert_int_equal(graph->nr_queues, 5);
+	assert_true(graph->sets[1].instance);
+	assert_int_equal(graph->sets[1].index, 3);
+	assert_int_equal(graph->descs[0].set, 1);
+	assert_int_equal(graph->descs[0].semaphore, 7);
+	assert_false(graph->descs[0].first_queue);
+	assert_int_equal(graph->descs[1].set, 0);
+	assert_int_equal(graph->descs[1].semaphore, 9);
+	assert_true(graph->descs[1].first_queue);
+	neff_free(neff);
+}
+
+#define ON_A_PAGE \
+	"'a': { 'type': 'virtual', 'var_id': 1, 'size': 512, 'backing_variable_off': 512 }"
+#define ON_TWO_PAGES \
+	"'b': { 'type': 'virtual', 'var_id': 2, 'size': 1024, 'backing_variable_off': 1536 }"
+
+/* A variable that lies on two pages of the scratchpad gets memory of its own. */
+static void scratchpad_pages(void **state)
+{
+	char *def = rig_json(DEF(", 'var': { " ON_A_PAGE ", " ON_TWO_PAGES " }"));
+	struct neff_limits limits = { .unpacked_bytes = 1 << 20 };
+	struct neuron_inst halt = { .opcode = NEURON_OP_HALT };
+	struct rig_file files[] = {
+		{ "sg00/def.json", def, strlen(def) },
+		{ "sg00/sync.bin", &halt, sizeof(halt) },
+		{ NULL, NULL, 0 },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+	uint8_t *data;
+
+	(void)state;
+	data = rig_pack(files, 0, &size);
+	assert_int_equal(neff_read(data, size, &limits, &neff, &error), NRT_SUCCESS);
+	assert_int_equal(neff->graphs[0].vars[1].type, NEFF_VAR_VIRTUAL);
+	assert_int_equal(neff->graphs[0].scratch_bytes, 2560);
+	neff_free(neff);
+	limits.scratch_page = 1024;
+	assert_int_equal(neff_read(data, size, &limits, &neff, &error), NRT_SUCCESS);
+	assert_int_equal(neff->graphs[0].vars[0].type, NEFF_VAR_VIRTUAL);
+	assert_int_equal(neff->graphs[0].vars[1].type, NEFF_VAR_TMP);
+	assert_int_equal(neff->graphs[0].scratch_bytes, 1024);
+	neff_free(neff);
+	free(data);
+	free(def);
 }
 
 #define FLOAT_COPY	"'op': 'copy', 'from_dtype': 'float32', 'to_dtype': 'float32'"
@@ -572,6 +708,9 @@ int main(void)
 		cmocka_unit_test(archives),
 		cmocka_unit_test(unpacking_has_a_limit),
 		cmocka_unit_test(bad_files),
+		cmocka_unit_test(tables_of_addresses),
+		cmocka_unit_test(queue_instances),
+		cmocka_unit_test(scratchpad_pages),
 		cmocka_unit_test(bad_debug_files),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(damaged),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Transfers: descriptors of the public form and their trigger. */
 #include <endian.h>
+#include <string.h>
 
 #include "nb_private.h"
 
@@ -108,6 +109,9 @@ static int nb_check_transfer(struct nb_program *nb, int queue,
 {
 	if (queue < 0 || queue >= (int)nb->nr_queues)
 		return nb_fail(nb, "a transfer names no queue");
+	if (!strcmp(nb->queue[queue].type, "dynamic"))
+		return nb_fail(nb, "queue \"%.64s\" takes generated descriptors only",
+			       nb->queue[queue].name);
 	if (sem >= NEURON_NR_SEMAPHORES)
 		return nb_fail(nb, "a transfer posts no semaphore of ours: %d",
 			       sem);
@@ -120,6 +124,33 @@ static int nb_check_transfer(struct nb_program *nb, int queue,
 			       (unsigned long long)nb_side_bytes(from),
 			       (unsigned long long)nb_side_bytes(to));
 	return nb_check_others_sem(nb, to, from);
+}
+
+static struct nb_dma_block *nb_last_block(struct nb_program *nb, int queue)
+{
+	struct nb_stream *stream;
+
+	if (queue < 0 || queue >= (int)nb->nr_queues)
+		return NULL;
+	stream = &nb->stream[nb->queue[queue].owner];
+	if (!stream->nr_dma || stream->dma[stream->nr_dma - 1].queue != queue)
+		return NULL;
+	return &stream->dma[stream->nr_dma - 1];
+}
+
+void nb_dma_remote(struct nb_program *nb, int queue, int sem)
+{
+	struct nb_dma_block *block = nb_last_block(nb, queue);
+
+	if (!block)
+		nb_fail(nb, "a remote semaphore needs a transfer before it");
+	else if (sem < 0 || sem >= NEURON_NR_SEMAPHORES)
+		nb_fail(nb, "the other core has no semaphore %d", sem);
+	else if (block->nr_remotes == NB_MAX_REMOTES)
+		nb_fail(nb, "a transfer increments at most %d remote semaphores",
+			NB_MAX_REMOTES);
+	else
+		block->remote[block->nr_remotes++] = sem;
 }
 
 struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,

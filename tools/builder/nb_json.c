@@ -25,6 +25,8 @@ static const char *nb_var_type_name(enum nb_var_type type)
 		[NB_VAR_TMP] = "tmp-buf",
 		[NB_VAR_FILE] = "file",
 		[NB_VAR_SBUF] = "state-buffer",
+		[NB_VAR_POINTER] = "pointer",
+		[NB_VAR_DGE_TABLE] = "dge-table",
 		[NB_VAR_PEER] = "peer",
 		[NB_VAR_PEER_SEM] = "peer-semaphore",
 		[NB_VAR_SIBLING_SBUF] = "sibling-state-buffer",
@@ -45,6 +47,16 @@ static json_object *nb_shape_json(const struct nb_var *var)
 	return shape;
 }
 
+static json_object *nb_ints_json(const int *ints, unsigned int count)
+{
+	json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		json_object_array_add(list, json_object_new_int(ints[i]));
+	return list;
+}
+
 static json_object *nb_var_json(const struct nb_var *var, int id)
 {
 	json_object *object = json_object_new_object();
@@ -60,6 +72,12 @@ static json_object *nb_var_json(const struct nb_var *var, int id)
 		break;
 	case NB_VAR_FILE:
 		nb_put_string(object, "file_name", var->name);
+		break;
+	case NB_VAR_POINTER:
+		nb_put_int(object, "referenced_var_id", var->ref);
+		break;
+	case NB_VAR_DGE_TABLE:
+		json_object_object_add(object, "list", nb_ints_json(var->refs, var->count));
 		break;
 	case NB_VAR_PEER:
 		nb_put_int(object, "peer_offset", var->peer_offset);
@@ -212,6 +230,9 @@ char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e)
 		nb_put_string(item, "queue", nb->queue[block->queue].name);
 		if (block->sem >= 0)
 			nb_put_int(item, "semaphore", block->sem);
+		if (block->nr_remotes)
+			json_object_object_add(item, "remote_semaphores",
+					       nb_ints_json(block->remote, block->nr_remotes));
 		nb_put_string(desc, "op", "copy");
 		nb_put_side(nb, desc, "from", &block->from);
 		nb_put_side(nb, desc, "to", &block->to);

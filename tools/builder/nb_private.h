@@ -7,12 +7,21 @@
 #include "neuron/neff.h"
 #include "neuron/regs.h"
 
+/* What readers of a NEFF accept; Documentation/libnrt/neff.rst. */
+#define NB_MAX_VARS	65000
+#define NB_MAX_SIZE	(1ull << 46)
+#define NB_MAX_NOTIFY	(1u << 30)
+#define NB_MAX_RANKS	65536
+#define NB_MAX_REMOTES	8
+
 enum nb_var_type {
 	NB_VAR_INPUT,
 	NB_VAR_OUTPUT,
 	NB_VAR_TMP,
 	NB_VAR_FILE,
 	NB_VAR_SBUF,
+	NB_VAR_POINTER,
+	NB_VAR_DGE_TABLE,
 	NB_VAR_PEER,
 	NB_VAR_PEER_SEM,
 	NB_VAR_SIBLING_SBUF,
@@ -28,10 +37,11 @@ struct nb_var {
 	uint32_t shape[8];
 	void *data;		/* FILE */
 	char *print;		/* TMP: prefix of what is printed, or NULL */
-	int ref;		/* PEER */
+	int ref;		/* PEER, POINTER */
+	int *refs;		/* DGE_TABLE */
 	unsigned int peer_offset;
 	unsigned int first;	/* PEER_SEM, SIBLING_SEM */
-	unsigned int count;
+	unsigned int count;	/* and DGE_TABLE */
 };
 
 struct nb_queue_set {
@@ -48,6 +58,8 @@ struct nb_dma_block {
 	struct nb_side to;
 	struct nb_side from;
 	int sem;
+	unsigned int nr_remotes;
+	int remote[NB_MAX_REMOTES];
 };
 
 /* Instruction @pc and those behind it are from a line; @file: -1: from none. */
@@ -96,12 +108,6 @@ struct nb_program {
 /* Keep the first error; always returns -1. */
 int nb_fail(struct nb_program *nb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* What readers of a NEFF accept; Documentation/libnrt/neff.rst. */
-#define NB_MAX_VARS	65000
-#define NB_MAX_SIZE	(1ull << 46)
-#define NB_MAX_NOTIFY	(1u << 30)
-#define NB_MAX_RANKS	65536
 
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,

@@ -79,6 +79,7 @@ void nb_free(struct nb_program *nb)
 		free(nb->var[i].name);
 		free(nb->var[i].print);
 		free(nb->var[i].data);
+		free(nb->var[i].refs);
 	}
 	for (i = 0; i < nb->nr_queues; i++) {
 		free(nb->queue[i].name);
@@ -273,6 +274,55 @@ uint64_t nb_sbuf_offset(unsigned int partition, uint64_t byte)
 	return (uint64_t)partition * NEURON_TPB_SBUF_STRIDE + byte;
 }
 
+/* A variable that has an address that programs may know. */
+static bool nb_has_address(const struct nb_program *nb, int ref)
+{
+	return ref >= 1 && ref <= (int)nb->nr_vars &&
+	       nb->var[ref - 1].type != NB_VAR_PEER_SEM &&
+	       nb->var[ref - 1].type != NB_VAR_SIBLING_SEM;
+}
+
+int nb_pointer(struct nb_program *nb, const char *name, int ref)
+{
+	struct nb_var *var;
+
+	if (!nb_has_address(nb, ref)) {
+		nb_fail(nb, "pointer \"%.64s\" refers to no variable in memory",
+			name);
+		return 0;
+	}
+	var = nb_add_var(nb, NB_VAR_POINTER, name, 8);
+	if (!var)
+		return 0;
+	var->ref = ref;
+	return nb->nr_vars;
+}
+
+int nb_dge_table(struct nb_program *nb, const char *name, unsigned int count,
+		 const int *refs)
+{
+	struct nb_var *var;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (!nb_has_address(nb, refs[i])) {
+			nb_fail(nb, "table \"%.64s\": entry %u refers to no variable in memory",
+				name, i);
+			return 0;
+		}
+	var = nb_add_var(nb, NB_VAR_DGE_TABLE, name, 8ull * count);
+	if (!var)
+		return 0;
+	var->refs = calloc(count, sizeof(*refs));
+	if (!var->refs) {
+		nb_fail(nb, "out of memory");
+		return 0;
+	}
+	memcpy(var->refs, refs, count * sizeof(*refs));
+	var->count = count;
+	return nb->nr_vars;
+}
+
 int nb_peer(struct nb_program *nb, const char *name, unsigned int offset,
 	    int ref)
 {
@@ -379,8 +429,9 @@ int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0)
 		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one",
 			       name);
-	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data"))
-		return nb_fail(nb, "queue \"%.64s\": the type must be in, out or data",
+	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data") &&
+	    strcmp(type, "dynamic"))
+		return nb_fail(nb, "queue \"%.64s\": the type must be in, out, data or dynamic",
 			       name);
 	if (!num_queues || num_queues > 16 || owner >= NEURON_NR_ENGINES)
 		return nb_fail(nb, "queue \"%.64s\": 1 to 16 queues and an engine are needed",

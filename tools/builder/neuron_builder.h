@@ -59,6 +59,11 @@ int nb_print(struct nb_program *nb, const char *name, const char *prefix,
 /* Constant; @data is copied. */
 int nb_file(struct nb_program *nb, const char *name, const void *data,
 	    size_t size);
+/* 8 bytes that hold the address of variable @ref. */
+int nb_pointer(struct nb_program *nb, const char *name, int ref);
+/* The addresses of @count variables, 8 bytes each, for generated descriptors. */
+int nb_dge_table(struct nb_program *nb, const char *name, unsigned int count,
+		 const int *refs);
 /* SBUF as a variable for DMA; made on first use. See nb_sbuf_offset(). */
 int nb_sbuf(struct nb_program *nb);
 /* Variable @ref of the rank @offset further on; nrt_load_collectives(). */
@@ -94,7 +99,8 @@ void nb_notify_bytes(struct nb_program *nb, uint32_t bytes);
 
 /*
  * A DMA queue set of @num_queues queues (1 to 16), triggered by @owner. @type:
- * "in", "out" or "data". Returns its handle, -1 after an error.
+ * "in", "out", "data", or "dynamic" for generated descriptors only. Returns its
+ * handle, -1 after an error.
  */
 int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	     enum neuron_engine owner, unsigned int num_queues);
@@ -140,6 +146,9 @@ struct nb_side nb_sbuf_tile(struct nb_program *nb, unsigned int partition,
  */
 struct neuron_inst *nb_dma(struct nb_program *nb, int queue,
 			   struct nb_side to, struct nb_side from, int sem);
+
+/* The last transfer on @queue also increments semaphore @sem of the other core; LNC 2. */
+void nb_dma_remote(struct nb_program *nb, int queue, int sem);
 
 /* Tiles: @partitions x @n elements at byte @offset of each partition. */
 struct neuron_ap nb_tile(unsigned int partition, unsigned int partitions,

@@ -72,23 +72,64 @@ static bool do_sbuf(struct as_unit *unit)
 	return true;
 }
 
-static bool parse_peer(struct as_unit *unit, const char *name)
+/* A variable that is there already. */
+static bool known_variable(struct as_unit *unit, int *var)
 {
-	const struct as_token *token;
-	uint64_t offset;
-	char *ref;
+	const struct as_token *token = as_peek(unit);
+	char *name;
+
+	if (as_token_is(token, "sbuf")) {
+		as_take(unit);
+		*var = nb_sbuf(unit->nb);
+		return *var;
+	}
+	name = as_take_name(unit, "a variable");
+	if (!name)
+		return false;
+	*var = nb_find_var(unit->nb, name);
+	free(name);
+	return *var || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
+				token->text);
+}
+
+static bool do_pointer(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good;
 	int var;
 
-	if (!as_uint(unit, UINT16_MAX, "the rank offset", &offset))
+	good = name && known_variable(unit, &var);
+	if (good)
+		nb_pointer(unit->nb, name, var);
+	free(name);
+	return good;
+}
+
+static bool do_dge_table(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	int *refs = calloc(unit->nr_tokens, sizeof(*refs));
+	unsigned int count = 0;
+	bool good;
+
+	good = name && (refs || as_memory(unit));
+	while (good && (!count || as_peek(unit)->kind != AS_END))
+		good = known_variable(unit, &refs[count++]);
+	if (good)
+		nb_dge_table(unit->nb, name, count, refs);
+	free(refs);
+	free(name);
+	return good;
+}
+
+static bool parse_peer(struct as_unit *unit, const char *name)
+{
+	uint64_t offset;
+	int var;
+
+	if (!as_uint(unit, UINT16_MAX, "the rank offset", &offset) ||
+	    !known_variable(unit, &var))
 		return false;
-	token = as_peek(unit);
-	ref = as_take_name(unit, "a variable");
-	if (!ref)
-		return false;
-	var = nb_find_var(unit->nb, ref);
-	free(ref);
-	if (!var)
-		return as_error(unit, token, "no variable \"%.*s\"", (int)token->len, token->text);
 	nb_peer(unit->nb, name, (unsigned int)offset, var);
 	return true;
 }
@@ -175,7 +216,7 @@ static bool parse_queue(struct as_unit *unit, const char *name)
 	int queue;
 
 	if (token->kind != AS_NAME)
-		return as_expected(unit, "in, out or data");
+		return as_expected(unit, "in, out, data or dynamic");
 	type = as_token_copy(as_take(unit));
 	if (!type)
 		return as_memory(unit);
@@ -320,6 +361,8 @@ static const struct {
 	{ "words", as_words, true },
 	{ "addresses", as_addresses, true },
 	{ "floats", as_floats, true },
+	{ "pointer", do_pointer, false },
+	{ "dge_table", do_dge_table, false },
 	{ "peer", do_peer, false },
 	{ "peer_sem", do_peer_sem, false },
 	{ "sem", do_sem, false },

@@ -9,6 +9,7 @@
 #include "neuron/regs.h"
 
 #define MAX_DIMS	4
+#define MAX_REMOTES	8
 
 /*
  * The dimensions of a shape, in bytes; @below: dimensions that the caller adds
@@ -139,33 +140,83 @@ static bool parse_queue(struct as_unit *unit, int *queue)
 	return true;
 }
 
+/**
+ * struct posts - what is incremented when the bytes have landed
+ * @sem: of the own core, or -1
+ * @remote, @nr_remotes: of the other core
+ */
+struct posts {
+	int sem;
+	int remote[MAX_REMOTES];
+	unsigned int nr_remotes;
+};
+
+/* A number of the other core says nothing of the semaphores of this one. */
+static bool remote_sem(struct as_unit *unit, struct posts *posts)
+{
+	const struct as_token *token = as_peek(unit);
+	bool used[sizeof(unit->sem_used)];
+	uint16_t number;
+	bool good;
+
+	memcpy(used, unit->sem_used, sizeof(used));
+	good = as_sem(unit, &number);
+	memcpy(unit->sem_used, used, sizeof(used));
+	if (!good)
+		return false;
+	if (posts->nr_remotes == MAX_REMOTES)
+		return as_error(unit, token, "more than %d remote semaphores", MAX_REMOTES);
+	posts->remote[posts->nr_remotes++] = number;
+	return true;
+}
+
+static bool parse_posts(struct as_unit *unit, struct posts *posts)
+{
+	const struct as_token *token;
+	uint16_t number;
+
+	while (as_accept(unit, ',')) {
+		token = as_peek(unit);
+		if (as_token_is(token, "remote") && token[1].kind == AS_NAME) {
+			as_take(unit);
+			if (!remote_sem(unit, posts))
+				return false;
+			continue;
+		}
+		if (posts->sem >= 0 || posts->nr_remotes)
+			return as_error(unit, token, "one semaphore, then remote ones");
+		if (!as_sem(unit, &number))
+			return false;
+		posts->sem = number;
+	}
+	return true;
+}
+
 bool as_dma(struct as_unit *unit)
 {
 	struct neuron_inst sync = { 0 };
 	struct neuron_inst *inst;
 	struct nb_side to, from;
-	uint16_t number;
-	int queue, sem = -1;
+	struct posts posts = { .sem = -1 };
+	unsigned int i;
+	int queue;
 
 	if (!as_need_engine(unit, as_peek(unit)) || !parse_queue(unit, &queue) ||
 	    !as_expect(unit, ',', "\",\" and where the bytes go") || !parse_side(unit, &to) ||
 	    !as_expect(unit, ',', "\",\" and where the bytes come from") ||
-	    !parse_side(unit, &from))
+	    !parse_side(unit, &from) || !parse_posts(unit, &posts))
 		return false;
-	if (as_accept(unit, ',')) {
-		if (!as_sem(unit, &number))
-			return false;
-		sem = number;
-	}
 	if (!as_sync(unit, &sync, NULL))
 		return false;
 	as_set_source(unit, true);
-	inst = nb_dma(unit->nb, queue, to, from, sem);
+	inst = nb_dma(unit->nb, queue, to, from, posts.sem);
 	inst->sync = sync.sync;
 	inst->wait_sem = sync.wait_sem;
 	inst->wait_value = sync.wait_value;
 	inst->post_sem = sync.post_sem;
 	inst->post_value = sync.post_value;
 	as_set_debug(unit, inst);
+	for (i = 0; i < posts.nr_remotes; i++)
+		nb_dma_remote(unit->nb, queue, posts.remote[i]);
 	return true;
 }

@@ -65,6 +65,31 @@ static void put_peer(struct dis *dis, const struct neff_var *var)
 	dis_newline(dis);
 }
 
+/* A pointer is a table of one. The assembler knows only variables that come before. */
+static bool put_table(struct dis *dis, const struct neff_var *var)
+{
+	const struct neff_var *vars = dis->graph->vars;
+	uint32_t i;
+
+	fputs(var->type == NEFF_VAR_POINTER ? ".pointer " : ".dge_table ", dis->out);
+	dis_name(dis, var->name);
+	for (i = 0; i < var->nr_refs; i++) {
+		const struct neff_var *ref = &vars[var->refs[i]];
+
+		if (ref >= var)
+			return dis_fail(dis,
+					"variable \"%s\" has the address of \"%s\", which comes later",
+					var->name, ref->name);
+		fputc(' ', dis->out);
+		if (ref->type == NEFF_VAR_STATE)
+			fputs("sbuf", dis->out);
+		else
+			dis_name(dis, ref->name);
+	}
+	dis_newline(dis);
+	return true;
+}
+
 static bool put_var(struct dis *dis, const struct neff_var *var)
 {
 	switch (var->type) {
@@ -88,6 +113,9 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 			return dis_fail(dis, "variable \"%s\" is only a part of SBUF", var->name);
 		dis_line(dis, ".sbuf");
 		return true;
+	case NEFF_VAR_POINTER:
+	case NEFF_VAR_DGE_TABLE:
+		return put_table(dis, var);
 	case NEFF_VAR_PEER:
 	case NEFF_VAR_PEER_SEM:
 		put_peer(dis, var);
@@ -124,6 +152,9 @@ static bool put_queue(struct dis *dis, const struct neff_set *set, struct json_o
 {
 	struct json_object *queues, *queue, *type;
 
+	if (set->instance)
+		return dis_fail(dis, "queue instance \"%s\": the assembler has no instances",
+				set->name);
 	if (set->owner < 0)
 		return dis_fail(dis, "queue \"%s\" has no owner", set->name);
 	if (!json_object_object_get_ex(def, "dma_queue", &queues) ||

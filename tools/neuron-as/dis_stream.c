@@ -185,7 +185,11 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	const struct neff_desc *desc = stream->desc;
 	const struct neff_set *set = &stream->dis->graph->sets[desc->set];
 	struct dis *dis = stream->dis;
+	unsigned int i;
 
+	if (desc->first_queue)
+		return dis_fail(dis, "%s engine: transfer %u has section_start_desc",
+				neff_engine_name(stream->engine), desc->id);
 	if (!side_fits(&desc->from) || !side_fits(&desc->to))
 		return dis_fail(dis, "%s engine: transfer %u is not contiguous or too large",
 				neff_engine_name(stream->engine), desc->id);
@@ -198,6 +202,8 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	put_side(dis, &desc->from);
 	if (desc->semaphore >= 0)
 		fprintf(dis->out, ", s%d", desc->semaphore);
+	for (i = 0; i < desc->nr_remotes; i++)
+		fprintf(dis->out, ", remote s%u", desc->remote[i]);
 	put_sync(dis, inst);
 	dis_newline(dis);
 	stream->pc += set->num;
