@@ -15,7 +15,7 @@ static const char *const item_keys[] = {
 	"id", "queue", "instance_name", "semaphore", "remote_semaphores", "section_start_desc",
 	"function_start", "desc", NULL,
 };
-static const char *const desc_keys[] = {
+static const char *const copy_keys[] = {
 	"op", "num_tiling_dimensions", "from", "to", "from_off", "to_off", "from_steps",
 	"to_steps", "from_sizes", "to_sizes", "from_dtype", "to_dtype", NULL,
 };
@@ -61,9 +61,9 @@ static NRT_STATUS check_extent(const struct neff_graph *graph, const struct neff
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_side(const struct neff_graph *graph, struct json_object *object,
-			    const char *where, const char *prefix,
-			    struct neff_side *side, uint64_t *bytes, struct nrt_error *error)
+NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *object,
+			  const char *where, const char *prefix, struct neff_side *side,
+			  uint64_t *bytes, struct nrt_error *error)
 {
 	char off_key[16], steps_key[16], sizes_key[16];
 	int64_t sizes[NEFF_MAX_DESC_DIMS];
@@ -124,47 +124,55 @@ static NRT_STATUS check_others_sem(const struct neff_graph *graph, const struct 
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS check_op(struct json_object *object, const char *where,
-			   struct nrt_error *error)
+/* Both sides of a copy have the same type, whatever it is. */
+static NRT_STATUS check_dtypes(struct json_object *object, const char *where,
+			       struct nrt_error *error)
 {
-	const char *op = "copy", *from = "uint8", *to = "uint8";
+	enum neuron_dtype from, to;
 
-	if ((json_object_object_get_ex(object, "op", NULL) &&
-	     neff_json_string(object, where, "op", &op, error)) ||
-	    (json_object_object_get_ex(object, "from_dtype", NULL) &&
-	     neff_json_string(object, where, "from_dtype", &from, error)) ||
-	    (json_object_object_get_ex(object, "to_dtype", NULL) &&
-	     neff_json_string(object, where, "to_dtype", &to, error)))
+	if (neff_read_dtype(object, where, "from_dtype", &from, error) ||
+	    neff_read_dtype(object, where, "to_dtype", &to, error))
 		return error->status;
-	if (strcmp(op, "copy"))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: op \"%.32s\" is not supported",
-				     where, op);
-	if (strcmp(from, to))
+	if (from != to)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: a copy from %.32s to %.32s is not supported", where,
-				     from, to);
+				     "NEFF: %s: op \"copy\" from %s to %s: use \"cast\"", where,
+				     neff_dtype_name(from), neff_dtype_name(to));
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_object *object,
-				const char *where, struct neff_desc *desc, struct nrt_error *error)
+static NRT_STATUS read_copy(const struct neff_graph *graph, struct json_object *object,
+			    const char *where, struct neff_desc *desc, struct nrt_error *error)
 {
 	uint64_t to_bytes;
 
-	int64_t tiling;
-
-	if (neff_json_only(object, where, desc_keys, error) || check_op(object, where, error) ||
-	    /* A hint for the shape of descriptors: it changes no result. */
-	    neff_json_int_or(object, where, "num_tiling_dimensions", 0, NEFF_MAX_DESC_DIMS, 0,
-			     &tiling, error) ||
-	    read_side(graph, object, where, "from", &desc->from, &desc->bytes, error) ||
-	    read_side(graph, object, where, "to", &desc->to, &to_bytes, error))
+	if (neff_json_only(object, where, copy_keys, error) ||
+	    check_dtypes(object, where, error) ||
+	    neff_read_side(graph, object, where, "from", &desc->from, &desc->bytes, error) ||
+	    neff_read_side(graph, object, where, "to", &desc->to, &to_bytes, error))
 		return error->status;
 	if (desc->bytes != to_bytes)
 		return nrt_error_set(error, NRT_INVALID,
 				     "NEFF: %s: the sides have %llu and %llu bytes", where,
 				     (unsigned long long)desc->bytes, (unsigned long long)to_bytes);
 	return check_others_sem(graph, desc, where, error);
+}
+
+static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_object *object,
+				const char *where, struct neff_desc *desc,
+				struct nrt_error *error)
+{
+	const char *op = "copy";
+	int64_t tiling;
+
+	if ((json_object_object_get_ex(object, "op", NULL) &&
+	     neff_json_string(object, where, "op", &op, error)) ||
+	    /* A hint for the shape of descriptors: it changes no result. */
+	    neff_json_int_or(object, where, "num_tiling_dimensions", 0, NEFF_MAX_DESC_DIMS, 0,
+			     &tiling, error))
+		return error->status;
+	if (strcmp(op, "copy"))
+		return neff_read_op(graph, object, op, where, desc, error);
+	return read_copy(graph, object, where, desc, error);
 }
 
 /* The set or the instance that @item names; an instance takes precedence. */

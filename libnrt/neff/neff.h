@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neuron/dma_op.h"
 #include "neuron/job.h"
 #include "neuron/neff.h"
 #include "neuron/regs.h"
@@ -151,6 +152,29 @@ struct neff_side {
 };
 
 /**
+ * struct neff_op - what a transfer does instead of copying bytes
+ * @opcode: enum neuron_udma_opcode; COPY: a cast
+ * @from_dtype: of all sources
+ * @to_dtype: of the destination; TRANSPOSE: only the size of both matters
+ * @nr_sources, @sources: variable and offset; fp32 bits of the scale for FMA. All have the
+ *	pattern of the transfer's @from
+ * @has_constant, @constant: MIN, MAX: fp32 bits of the first operand
+ */
+struct neff_op {
+	enum neuron_udma_opcode opcode;
+	enum neuron_dtype from_dtype;
+	enum neuron_dtype to_dtype;
+	unsigned int nr_sources;
+	struct {
+		unsigned int var;
+		uint64_t offset;
+		uint32_t scale;
+	} sources[NEURON_UDMA_OP_MAX_SRC];
+	bool has_constant;
+	uint32_t constant;
+};
+
+/**
  * struct neff_desc - a transfer
  * @id: what a PSEUDO_DMA_TRIGGER names
  * @set: index of the queue set
@@ -158,8 +182,9 @@ struct neff_side {
  * @semaphore: incremented when the bytes have landed; -1: none
  * @first_queue: all of it goes through the first queue of the set
  * @nr_remotes, @remote: semaphores of the other core that are incremented as well
- * @bytes: of each side
+ * @bytes: of each side; with @op of each source
  * @from, @to: the ends
+ * @op: what is computed on the way; NULL: the bytes are copied
  */
 struct neff_desc {
 	uint32_t id;
@@ -172,6 +197,7 @@ struct neff_desc {
 	uint64_t bytes;
 	struct neff_side from;
 	struct neff_side to;
+	struct neff_op *op;
 };
 
 /**
@@ -290,6 +316,19 @@ void neff_free_debug(struct neff_graph *graph);
  */
 const char *neff_debug_line(const struct neff_graph *graph, enum neuron_engine engine,
 			    uint32_t pc, uint32_t *line);
+
+/*
+ * Parts of neff_read_descs(): the @prefix ("from" or "to") keys of a descriptor, a dtype (uint8
+ * if @key is absent), and all of a descriptor whose op is @name.
+ */
+NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *object,
+			  const char *where, const char *prefix, struct neff_side *side,
+			  uint64_t *bytes, struct nrt_error *error);
+NRT_STATUS neff_read_dtype(struct json_object *object, const char *where, const char *key,
+			   enum neuron_dtype *dtype, struct nrt_error *error);
+NRT_STATUS neff_read_op(const struct neff_graph *graph, struct json_object *object,
+			const char *name, const char *where, struct neff_desc *desc,
+			struct nrt_error *error);
 
 static inline bool neff_var_is_io(const struct neff_var *var)
 {

@@ -317,6 +317,8 @@ static void free_graph(struct neff_graph *graph)
 	free(graph->vars);
 	free(graph->by_name);
 	free(graph->sets);
+	for (i = 0; i < graph->nr_descs; i++)
+		free(graph->descs[i].op);
 	free(graph->descs);
 }
 

@@ -105,7 +105,7 @@ static void place_all(struct build *build)
 
 	place_code(build);
 	place_rings(build);
-	layout->constants = place(layout, DMA_CONSTANT_BYTES, WINDOW_ALIGN);
+	layout->constants = place(layout, build->program.constant_bytes, WINDOW_ALIGN);
 	place_vars(build);
 	layout->notify = place(layout, build->graph->notify_bytes, WINDOW_ALIGN);
 }
@@ -192,11 +192,10 @@ static NRT_STATUS rank_queues(struct build *build)
 static NRT_STATUS upload_data(struct build *build)
 {
 	struct nrt_part *part = build->part;
-	uint32_t one = htole32(1);
 	size_t i;
 
-	if (nrt_bo_write(part->arena, build->layout.constants + DMA_CONSTANT_ONE, &one,
-			 sizeof(one), build->error))
+	if (nrt_bo_write(part->arena, build->layout.constants, build->program.constants,
+			 build->program.constant_bytes, build->error))
 		return build->error->status;
 	for (i = 0; i < build->graph->nr_vars; i++) {
 		const struct neff_var *var = &build->graph->vars[i];
@@ -285,7 +284,7 @@ static void show_own(struct build *build)
 	nrt_view_show(view, i++, part->window.rings, DRM_NEURON_WINDOW_READ, part->arena,
 		      layout->rings, layout->ring_bytes);
 	nrt_view_show(view, i++, part->window.constants, DRM_NEURON_WINDOW_READ, part->arena,
-		      layout->constants, DMA_CONSTANT_BYTES);
+		      layout->constants, build->program.constant_bytes);
 	nrt_view_set(view, i++, &entry, NULL);
 	entry = sibling_sems(part, part->window.sibling, 0, NEURON_NR_SEMAPHORES);
 	nrt_view_set(view, i++, &entry, NULL);
@@ -356,10 +355,10 @@ static NRT_STATUS describe_arena(struct build *build)
 	snprintf(usage->name, sizeof(usage->name), "model \"%.64s\"", graph->neff->name);
 	usage->bytes[DRM_NEURON_CATEGORY_CODE] = build->layout.code_bytes;
 	usage->bytes[DRM_NEURON_CATEGORY_DMA_RINGS] = build->layout.ring_bytes;
-	usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] = DMA_CONSTANT_BYTES;
+	usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] = build->program.constant_bytes;
 	usage->bytes[DRM_NEURON_CATEGORY_NOTIFICATIONS] = graph->notify_bytes;
 	for (i = 0; i < graph->nr_vars; i++) {
-		if (graph->vars[i].type == NEFF_VAR_FILE)
+		if (neff_var_has_contents(&graph->vars[i]))
 			usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] += graph->vars[i].size;
 		else if (graph->vars[i].type == NEFF_VAR_TMP)
 			usage->bytes[DRM_NEURON_CATEGORY_SCRATCHPAD] += graph->vars[i].size;

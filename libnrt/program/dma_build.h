@@ -3,9 +3,10 @@
  * From the transfers of a NEFF to UDMA rings, and from the pseudo triggers of its
  * instruction streams to real ones. Works on plain memory, like neff.h.
  *
- * A transfer becomes pairs of descriptors: piece by piece, the longest run of bytes
+ * A copy becomes pairs of descriptors: piece by piece, the longest run of bytes
  * that is contiguous on both sides, at most 64 KiB. Each piece is a packet of its
- * own. A semaphore is posted by one more packet: 4 bytes, the value, from a constant
+ * own. A transfer that computes becomes operations (dma_op.h), each a packet too.
+ * A semaphore is posted by one more packet: 4 bytes, the value, from a constant
  * into a semaphore window. A set of several queues splits the bytes of a transfer
  * evenly; each queue posts for its share.
  *
@@ -18,13 +19,9 @@
 #include "neff/neff.h"
 #include "neuron/udma.h"
 
-/* The value that a post adds, in the window of constants. */
-#define DMA_CONSTANT_ONE	0
-#define DMA_CONSTANT_BYTES	4
-
 /**
  * struct dma_windows - windows that the loader adds to those of the variables
- * @constants: DMA_CONSTANT_BYTES of little-endian words
+ * @constants: the constants of struct dma_program
  * @semaphores: all semaphores of the own core
  * @sibling: all semaphores of the other core of the pair, for writing; with LNC 2
  */
@@ -37,7 +34,7 @@ struct dma_windows {
 /**
  * struct dma_ring - both rings of a queue
  * @m2s, @s2m: descriptors, @length of them
- * @used: real ones; the rest is padding that no queue accepts (ring id 0)
+ * @used, @s2m_used: real ones; the rest is padding that no queue accepts (ring id 0)
  * @length: a multiple of NEURON_UDMA_RING_MULTIPLE from NEURON_UDMA_RING_MIN
  * @room: allocated, while building
  */
@@ -45,6 +42,7 @@ struct dma_ring {
 	struct neuron_udma_desc *m2s;
 	struct neuron_udma_desc *s2m;
 	uint32_t used;
+	uint32_t s2m_used;
 	uint32_t length;
 	uint32_t room;
 };
@@ -52,11 +50,12 @@ struct dma_ring {
 /**
  * struct dma_group - what one trigger runs
  * @id: id of the transfers
- * @count: descriptors for each queue of the set
+ * @count, @s2m_count: descriptors for each queue of the set
  */
 struct dma_group {
 	uint32_t id;
 	uint32_t count[NEFF_MAX_QUEUES_OF_SET];
+	uint32_t s2m_count[NEFF_MAX_QUEUES_OF_SET];
 };
 
 /* The groups of a queue set, in the order in which they must be triggered. */
@@ -73,12 +72,18 @@ struct dma_set {
  * @nr_rings: entries
  * @sets: by index of the NEFF's queue sets
  * @nr_sets: sets
+ * @constants, @constant_bytes: what the rings read besides variables: the value that posts add,
+ *	and the blocks of operations. The window of constants begins at a multiple of 64
+ * @constant_room: allocated, while building
  */
 struct dma_program {
 	struct dma_ring *rings;
 	unsigned int nr_rings;
 	struct dma_set *sets;
 	size_t nr_sets;
+	uint8_t *constants;
+	size_t constant_bytes;
+	size_t constant_room;
 };
 
 /*

@@ -68,7 +68,7 @@ static const struct dma_group *find_group(struct patcher *patcher, size_t index,
 }
 
 static void put_trigger(struct neuron_inst *inst, const struct neuron_inst *pseudo,
-			unsigned int queue, uint32_t count)
+			unsigned int queue, uint32_t count, uint32_t s2m_count)
 {
 	memset(inst, 0, sizeof(*inst));
 	inst->debug = pseudo->debug;
@@ -79,7 +79,7 @@ static void put_trigger(struct neuron_inst *inst, const struct neuron_inst *pseu
 	inst->reg[0] = queue & 0xff;
 	inst->reg[1] = queue >> 8;
 	inst->imm0 = htole32(count);
-	inst->imm1 = htole32(count);
+	inst->imm1 = htole32(s2m_count);
 }
 
 static NRT_STATUS check_room(struct patcher *patcher, uint32_t pc, unsigned int num)
@@ -117,7 +117,8 @@ static NRT_STATUS patch_trigger(struct patcher *patcher, uint32_t pc)
 	if (check_room(patcher, pc, set->num))
 		return patcher->error->status;
 	for (i = 0; i < set->num; i++)
-		put_trigger(&inst[i], &pseudo, set->index + i, group->count[i]);
+		put_trigger(&inst[i], &pseudo, set->index + i, group->count[i],
+			    group->s2m_count[i]);
 	/* Wait before the first, post after the last. */
 	inst->sync = pseudo.sync & (NEURON_SYNC_WAIT | NEURON_SYNC_TAKE);
 	inst->wait_sem = pseudo.wait_sem;

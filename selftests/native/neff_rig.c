@@ -121,8 +121,9 @@ void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *byt
 	place_vars(loaded);
 	place_images(loaded);
 	place_rings(loaded);
-	loaded->constants = take(loaded, DMA_CONSTANT_BYTES);
-	memcpy(hbm(loaded) + loaded->constants, (uint8_t[]){ 1, 0, 0, 0 }, DMA_CONSTANT_BYTES);
+	loaded->constants = take(loaded, loaded->program.constant_bytes);
+	memcpy(hbm(loaded) + loaded->constants, loaded->program.constants,
+	       loaded->program.constant_bytes);
 }
 
 void neff_rig_free(struct neff_rig *loaded)
@@ -186,7 +187,8 @@ static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *
 	table[first + EXTRA_RINGS] = hbm_window(loaded, loaded->rings,
 						loaded->constants - loaded->rings,
 						NEURON_WINDOW_READ);
-	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants, DMA_CONSTANT_BYTES,
+	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants,
+						    loaded->program.constant_bytes,
 						    NEURON_WINDOW_READ);
 	table[first + EXTRA_SEMS] = (struct neuron_hw_window){
 		.base = tpb + NEURON_TPB_SEM,

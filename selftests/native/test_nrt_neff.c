@@ -285,9 +285,9 @@ static const struct refusal refusals[] = {
 	{ FULL, DESC(SIDE("from", "a", "0", "1, 0, 0, 0, 0", "4, 1, 1, 1, 1") ", "
 		     SIDE("to", "b", "0", "1", "4")), "5 elements" },
 	{ FULL, DESC("'op': 'transpose', " SIDE("from", "a", "0", "1", "4") ", "
-		     SIDE("to", "b", "0", "1", "4")), "'transpose' is not" },
+		     SIDE("to", "b", "0", "1", "4")), "elements of 1 bytes" },
 	{ FULL, DESC("'from_dtype': 'float32', " SIDE("from", "a", "0", "1", "4") ", "
-		     SIDE("to", "b", "0", "1", "4")), "from float32 to uint8" },
+		     SIDE("to", "b", "0", "1", "4")), "from float32 to uint8: use 'cast'" },
 	{ FULL, DESC("'scale': 1.0, " SIDE("from", "a", "0", "1", "4") ", "
 		     SIDE("to", "b", "0", "1", "4")), "key 'scale'" },
 	{ FULL, DESC(SIDE("from", "s", "0", "1", "4") ", " SIDE("to", "b", "0", "1", "4")),

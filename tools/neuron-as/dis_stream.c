@@ -187,6 +187,10 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	struct dis *dis = stream->dis;
 	unsigned int i;
 
+	if (desc->op)
+		return dis_fail(dis,
+				"%s engine: transfer %u computes: the assembler has copies only",
+				neff_engine_name(stream->engine), desc->id);
 	if (desc->first_queue)
 		return dis_fail(dis, "%s engine: transfer %u has section_start_desc",
 				neff_engine_name(stream->engine), desc->id);
