@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One device: registers, memory, copy queues, cores. What the files of the
- * driver share; each file's own types stay in the file.
+ * One device: its registers, memory, copy queues and cores. This is what the files of the driver
+ * share; types that one file uses are in that file.
  */
 #ifndef _NEURON_DEVICE_H_
 #define _NEURON_DEVICE_H_
@@ -43,39 +43,69 @@ struct neuron_looks;
 struct neuron_usage;
 
 /**
- * DOC: The hardware comes and goes
+ * DOC: Base layer
  *
- * neuron_device.hw_state says whether the hardware can be used. It is UP while
- * anybody holds the device awake (neuron_pm_get()) unless the device is being
- * reset. A file holds it from its opening to its end, memory in HBM from its
- * allocation until it is scrubbed, so only a reset comes between a user and the
- * hardware:
+ * The base is one chip: &struct neuron_device, its registers and its interrupts. It also has what
+ * all ioctls share (neuron_ioctl.h), the events that user space is told of (neuron_event.h,
+ * neuron_listener.h), and the accounts of users (neuron_account.h). It knows nothing of buffers,
+ * claims or jobs.
  *
- * - neuron_reset_begin(): the state becomes DOWN, and with it the epoch goes on,
- *   which makes all claims and all buffers in HBM *lost*; mappings of HBM go. Jobs
- *   and copies in flight are left alone, since they use memory until the hardware
- *   has been reset.
- * - the reset;
- * - neuron_reset_finish(): they end with an error, neuron_hw_start() runs, the
- *   state is UP again, or FAILED until another reset succeeds.
+ * The probe allocates the device with devm_drm_dev_alloc(). The driver core holds one reference
+ * of it until the driver is unbound. Open files, claims, transfers, event files and buffers hold
+ * further ones, so the struct lives longer than the hardware. Memory that belongs to the struct
+ * is freed with its last reference (drmm). BARs, interrupts and sysfs files go when the driver is
+ * unbound (devm).
  *
- * When the driver leaves the device, the state becomes LEAVING before anything
- * else, and stays so: whoever waits for the hardware is woken and gives up.
+ * Registers read as all ones after a surprise removal. So a loop that polls a register also ends
+ * when pci_device_is_present() says that the device is gone, and interrupt handlers ignore a
+ * cause of all ones.
  *
- * State and epoch change together, under neuron_device.epoch_lock held for
- * writing: leaving UP is what ends an epoch. Claims and buffers in HBM get the
- * epoch of a moment when the state was UP (neuron_hw_wait_epoch()), so none is
- * made between the two halves, and what is made after a reset is not lost in it.
+ * The base may not include a header of a higher layer. It reaches the higher layers in three
+ * ways, and the probe sets up each of them before the hardware is started:
  *
- * Whoever rings a doorbell or resets a unit looks at the state under that unit's
- * lock (neuron_core.reset_lock, the submit lock of a copy queue, discard_lock), and
- * the beginning of a reset and the stop take each of these locks once: afterwards
- * nobody touches the unit.
+ * - &struct neuron_irq_handlers: the file that owns a source of interrupts handles them;
+ * - &struct neuron_job_ops: what cores and claims need to know of jobs;
+ * - works: neuron_device.reset_work resets the device, neuron_core.watch looks after a job.
  *
- * So drm_dev_enter() is needed only where no such lock is held: to map memory for
- * the device, to make what the device reads. All DRM devices have one SRCU for it.
- * Nothing inside waits for the hardware, for memory to be scrubbed, for a reset, or
- * for a lock that is held during one.
+ * Of the locks of the base, hw_lock is the outer one. Under it come neuron_looks.lock (a view),
+ * epoch_lock, and the locks of the units. bus_lock and accounts_lock are innermost. The comment
+ * at each lock names what it protects.
+ */
+
+/**
+ * DOC: State of the hardware
+ *
+ * neuron_device.hw_state says whether the hardware can be used. It is UP as long as somebody
+ * holds the device awake (neuron_pm_get()) and the device is not being reset. An open file holds
+ * the device awake. So does memory in HBM, from its allocation until it is scrubbed. So only a
+ * reset, a removal or an error of the PCI link comes between a user and the hardware.
+ *
+ * A reset of the device has three steps:
+ *
+ * 1. neuron_reset_begin() sets the state to DOWN and begins a new *epoch*. All claims and all
+ *    buffers in HBM of the old epoch are *lost*. Mappings of HBM are removed. Jobs and copies in
+ *    flight are left alone, because they use memory until the hardware has been reset.
+ * 2. The PCI core resets the hardware.
+ * 3. neuron_reset_finish() ends those jobs and copies with an error. Then neuron_hw_start() starts
+ *    the hardware, and the state is UP again. If that fails, the state is FAILED until another
+ *    reset succeeds.
+ *
+ * When the driver leaves the device, the state becomes LEAVING first, and never changes again.
+ * Whoever waits for the hardware is woken and gives up.
+ *
+ * State and epoch change together, under neuron_device.epoch_lock held for writing: an epoch ends
+ * when the state leaves UP. Claims and buffers in HBM get the epoch of a moment when the state was
+ * UP (neuron_hw_wait_epoch()). So nothing new is lost in the reset that came before it.
+ *
+ * Whoever rings a doorbell or resets a unit looks at the state under the lock of that unit:
+ * neuron_core.reset_lock, the submit lock of a copy queue, or discard_lock. The beginning of a
+ * reset, and the stop, take each of these locks once after they have changed the state. From then
+ * on nobody touches the unit.
+ *
+ * So drm_dev_enter() is needed only where no such lock is held: to map memory for the device, and
+ * to make what the device reads. All DRM devices of the machine share one SRCU for it, and
+ * drm_dev_unplug() of any of them waits for all who are inside. So nothing inside waits for the
+ * hardware, for memory to be scrubbed, for a reset, or for a lock that is held during one.
  */
 
 /* All time limits of the driver, milliseconds. */
@@ -466,11 +496,21 @@ static inline void neuron_core_write(struct neuron_core *core, u32 reg,
 	neuron_ctl_write(core->ndev, core->regs + reg, value);
 }
 
-/*
- * A unit of the chip would not stop, so the device loses its way to host memory
- * before that memory is given back; restored when each such unit has stopped.
+/**
+ * neuron_bus_cut() - a unit of the chip does not stop: switch bus mastering off
+ * @ndev: device
+ *
+ * The unit may still write to host memory that is about to be given back. Bus mastering stays
+ * off until neuron_bus_restore() was called for each such unit. Takes neuron_device.bus_lock.
  */
 void neuron_bus_cut(struct neuron_device *ndev);
+
+/**
+ * neuron_bus_restore() - a unit that did not stop has stopped
+ * @ndev: device
+ *
+ * Takes neuron_device.bus_lock.
+ */
 void neuron_bus_restore(struct neuron_device *ndev);
 
 /* Do routed addresses of one chip reach the other? */
@@ -487,10 +527,31 @@ static inline u64 neuron_host_addr(struct neuron_device *ndev, dma_addr_t dma)
 	return ndev->gen->host_base | dma;
 }
 
-/* Locks and lists, BARs, identity; no more than reads. */
+/**
+ * neuron_device_init() - map the BARs, identify the chip
+ * @ndev: device
+ *
+ * Registers are read, and none is written.
+ *
+ * Return: 0 or a negative errno, which is logged.
+ */
 int neuron_device_init(struct neuron_device *ndev);
-/* Is it, still, the chip of the probe, and does it speak our contract? */
+
+/**
+ * neuron_device_identify_again() - check that this is still the chip of the probe
+ * @ndev: device, after a reset or sleep
+ *
+ * Return: 0; -ENODEV when it does not speak our contract, does not become ready, or has another
+ * number of links.
+ */
 int neuron_device_identify_again(struct neuron_device *ndev);
+
+/**
+ * neuron_device_read_link() - read the registers of a fabric link
+ * @ndev: device; its registers can be read
+ * @link: number of the link, less than neuron_device.nr_links
+ * @info: what they say
+ */
 void neuron_device_read_link(struct neuron_device *ndev, unsigned int link,
 			     struct drm_neuron_link_info *info);
 
@@ -517,46 +578,120 @@ static inline int neuron_hw_check(const struct neuron_device *ndev)
 	return neuron_hw_up(ndev) ? 0 : neuron_hw_error(ndev);
 }
 
-/* Return: the state has changed. It does not when the driver leaves. */
+/**
+ * neuron_hw_set_state() - change the state of the hardware
+ * @ndev: device
+ * @state: new state
+ *
+ * An epoch ends here when the state was UP. Wakes whoever waits for the hardware, and whoever
+ * polls a grant. Takes neuron_device.epoch_lock for writing.
+ *
+ * Return: false when the state was @state already, or is LEAVING, which never changes.
+ */
 bool neuron_hw_set_state(struct neuron_device *ndev,
 			 enum neuron_hw_state state);
-/*
- * While it is being reset: wait, outside of drm_dev_enter(). -EIO: that failed;
- * -ENODEV; -EINTR: the process was killed. Another reset may begin at any time
- * after. On success @epoch is that of a moment when it was UP.
+
+/**
+ * neuron_hw_wait_epoch() - wait for the end of a reset
+ * @ndev: device
+ * @epoch: set to the epoch of a moment when the hardware was UP
+ *
+ * Another reset may begin at any time after this has returned.
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0; -EIO when the hardware could not be started; -ENODEV when the driver leaves; -EINTR
+ * when the process was killed.
  */
 int neuron_hw_wait_epoch(struct neuron_device *ndev, u32 *epoch);
+
+/**
+ * neuron_hw_wait() - wait for the end of a reset
+ * @ndev: device
+ *
+ * Return: as neuron_hw_wait_epoch().
+ */
 int neuron_hw_wait(struct neuron_device *ndev);
 
-/*
- * Nothing else helps: reset the whole device, soon. Any context. The reset is a work that
- * neuron_reset.c installs, so whoever asks knows nothing of it.
+/**
+ * neuron_request_reset() - have the whole device reset soon, because nothing else helps
+ * @ndev: device; nothing happens unless its hardware is UP
+ *
+ * The reset is a work that neuron_reset.c installs.
+ *
+ * Context: any.
  */
 void neuron_request_reset(struct neuron_device *ndev);
-/* The same in @ms milliseconds, in any state, for who has begun the reset already. */
+
+/**
+ * neuron_want_reset() - have the device reset in some time, whatever its state is
+ * @ndev: device
+ * @ms: milliseconds
+ *
+ * For a caller that has begun the reset already, and expects the PCI core to go on with it.
+ *
+ * Context: any.
+ */
 void neuron_want_reset(struct neuron_device *ndev, unsigned int ms);
 
-/*
- * The device is awake from neuron_pm_get(), which resumes it, or
- * neuron_pm_hold(), when it is awake already, to neuron_pm_put(). Waking up takes
- * as long as the probe: not inside drm_dev_enter(). -ENODEV.
+/**
+ * neuron_pm_get() - wake the device up and keep it awake until neuron_pm_put()
+ * @ndev: device
+ *
+ * Waking up takes as long as the probe.
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0; -ENODEV when the driver leaves; another errno when it cannot be resumed.
  */
 int neuron_pm_get(struct neuron_device *ndev);
+
+/**
+ * neuron_pm_hold() - keep a device awake that is awake already
+ * @ndev: device
+ */
 void neuron_pm_hold(struct neuron_device *ndev);
+
+/**
+ * neuron_pm_put() - the end of neuron_pm_get() or neuron_pm_hold()
+ * @ndev: device; the driver may have left it meanwhile
+ */
 void neuron_pm_put(struct neuron_device *ndev);
-/*
- * For who reads registers to tell somebody: until neuron_regs_put() no reset of the
- * device begins, so they read as all ones only when the device is gone.
- * Inside, claim_lock may be taken and no user memory touched. -ENODEV; -EIO: it is
- * being reset, or has failed.
+
+/**
+ * neuron_regs_get() - begin to read registers for somebody who asks
+ * @ndev: device
+ * @idx: for neuron_regs_put()
+ *
+ * Wakes the device up. Until neuron_regs_put() no reset begins, so the registers read as all ones
+ * only when the device is gone. Holds neuron_device.epoch_lock for reading. Inside, claim_lock
+ * may be taken, and no user memory may be touched.
+ *
+ * Return: 0; -ENODEV; -EIO when the device is being reset or has failed.
  */
 int neuron_regs_get(struct neuron_device *ndev, int *idx);
+
+/**
+ * neuron_regs_put() - the end of neuron_regs_get()
+ * @ndev: device
+ * @idx: as it set it
+ */
 void neuron_regs_put(struct neuron_device *ndev, int idx);
-/*
- * The same, but a device that sleeps goes on sleeping (-EAGAIN), and one that is
- * awake sleeps no later for it.
+
+/**
+ * neuron_regs_get_awake() - the same for a monitor, which must not wake the device up
+ * @ndev: device
+ * @idx: for neuron_regs_put_awake()
+ *
+ * It does not delay the sleep of the device either.
+ *
+ * Return: as neuron_regs_get(), and -EAGAIN when the device sleeps.
  */
 int neuron_regs_get_awake(struct neuron_device *ndev, int *idx);
+
+/**
+ * neuron_regs_put_awake() - the end of neuron_regs_get_awake()
+ * @ndev: device
+ * @idx: as it set it
+ */
 void neuron_regs_put_awake(struct neuron_device *ndev, int idx);
 
 #endif /* _NEURON_DEVICE_H_ */

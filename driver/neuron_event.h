@@ -10,15 +10,27 @@
 
 struct neuron_device;
 
+/**
+ * enum neuron_event_type - what happened
+ * @NEURON_EVENT_FAULT: a job faulted
+ * @NEURON_EVENT_HANG: a job made no progress
+ * @NEURON_EVENT_RESET: a core was reset to end a job
+ * @NEURON_EVENT_RESET_FAILED: a core does not answer its reset
+ * @NEURON_EVENT_ECC: an uncorrectable memory error
+ * @NEURON_EVENT_LINK: links went up or down; it has no details, because all links are read
+ * @NEURON_EVENT_DEVICE_RESET: the device was reset; its claims and its HBM are lost
+ * @NEURON_EVENT_DEVICE_FAILED: the device could not be started after a reset
+ * @NEURON_NR_EVENT_TYPES: number of the types
+ */
 enum neuron_event_type {
-	NEURON_EVENT_FAULT,		/* core, job */
-	NEURON_EVENT_HANG,		/* core, job */
-	NEURON_EVENT_RESET,		/* core, job that was aborted */
-	NEURON_EVENT_RESET_FAILED,	/* core */
-	NEURON_EVENT_ECC,		/* address; uncorrectable ones */
-	NEURON_EVENT_LINK,		/* no details: all links are looked at */
-	NEURON_EVENT_DEVICE_RESET,	/* claims and HBM are lost */
-	NEURON_EVENT_DEVICE_FAILED,	/* out of service */
+	NEURON_EVENT_FAULT,
+	NEURON_EVENT_HANG,
+	NEURON_EVENT_RESET,
+	NEURON_EVENT_RESET_FAILED,
+	NEURON_EVENT_ECC,
+	NEURON_EVENT_LINK,
+	NEURON_EVENT_DEVICE_RESET,
+	NEURON_EVENT_DEVICE_FAILED,
 	NEURON_NR_EVENT_TYPES
 };
 
@@ -48,16 +60,40 @@ struct neuron_event {
 
 #define NEURON_EVENT_DEVICE	(~0u)
 
-/* Before the interrupts are set up. */
+/**
+ * neuron_event_init() - set up the events of a device
+ * @ndev: device; its interrupts are not set up yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int neuron_event_init(struct neuron_device *ndev);
-/* From here on changes of links are told. Called before the hardware is started. */
+
+/**
+ * neuron_event_begin() - note which links are up
+ * @ndev: device, before its hardware is started
+ *
+ * Changes of links are told from here on.
+ */
 void neuron_event_begin(struct neuron_device *ndev);
-/* The hardware is up: links may have changed while nobody could hear of it. */
+
+/**
+ * neuron_event_look() - look for links that have changed
+ * @ndev: device, just started
+ *
+ * A device that was asleep or being reset could not tell of changes.
+ */
 void neuron_event_look(struct neuron_device *ndev);
-/*
- * Any context, allocates nothing. Listeners are told as neuron_listeners_tell() says, but of
- * links by the work that also raises the uevents. Of uevents that come too fast some are not
- * raised; the counters have all of them.
+
+/**
+ * neuron_event_raise() - tell user space that something happened
+ * @ndev: device
+ * @event: what happened
+ *
+ * Event files get a record of it, see neuron_listeners_tell(). A work raises the uevent; it also
+ * writes the records about links. Uevents of one type are limited to ten in five seconds; event
+ * files and counters have all events.
+ *
+ * Context: any, hard interrupts included. It allocates nothing.
  */
 void neuron_event_raise(struct neuron_device *ndev,
 			const struct neuron_event *event);

@@ -172,9 +172,29 @@ struct drm_device;
 struct drm_file;
 struct file;
 
-/* The file operations; they refuse what the kernel does not know. */
+/**
+ * neuron_ioctl() - file operation unlocked_ioctl
+ * @filp: open device node
+ * @cmd: command, which includes the size of the caller's struct
+ * @arg: address of the caller's struct
+ *
+ * Checks the size before drm_ioctl() copies the struct: a struct smaller than that of version
+ * 2.0 is refused, and so is one that has something in fields that this kernel does not know.
+ *
+ * Return: 0 or a negative errno.
+ */
 long neuron_ioctl(struct file *filp, unsigned int cmd, unsigned long arg);
 #ifdef CONFIG_COMPAT
+/**
+ * neuron_compat_ioctl() - file operation compat_ioctl: neuron_ioctl() for 32-bit programs
+ * @filp: open device node
+ * @cmd: command
+ * @arg: address of the caller's struct
+ *
+ * All structs have the same layout for 32-bit and 64-bit programs.
+ *
+ * Return: 0 or a negative errno.
+ */
 long neuron_compat_ioctl(struct file *filp, unsigned int cmd,
 			 unsigned long arg);
 #else

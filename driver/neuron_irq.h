@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The interrupts of a device. Who has a source sets neuron_device.on_irq.
+ * The interrupts of a device. The file that owns a source of interrupts sets its handler in
+ * neuron_device.on_irq.
  */
 #ifndef _NEURON_IRQ_H_
 #define _NEURON_IRQ_H_
@@ -9,18 +10,41 @@
 
 struct neuron_device;
 
-/*
- * After the start all sources have their vector, and the causes of
- * cores and DMA engines are masked until their owners unmask them. After the stop
- * no handler runs.
+/**
+ * neuron_irq_init() - allocate the vectors and request their interrupts
+ * @ndev: device
+ *
+ * The interrupts stay disabled until neuron_irq_start().
+ *
+ * Return: 0 or a negative errno, which is logged.
  */
 int neuron_irq_init(struct neuron_device *ndev);
+
+/**
+ * neuron_irq_start() - give each source its vector and enable the interrupts
+ * @ndev: device
+ *
+ * The management causes are unmasked here. Those of cores and copy engines stay masked until
+ * neuron_cores_start() and neuron_copy_start().
+ */
 void neuron_irq_start(struct neuron_device *ndev);
+
+/**
+ * neuron_irq_stop() - mask all causes and disable the interrupts
+ * @ndev: device
+ *
+ * No handler runs when it returns. Sleeps.
+ */
 void neuron_irq_stop(struct neuron_device *ndev);
-/*
- * Look at all causes as if each vector had been raised: for who waits too long, and
- * while the device is cut off from memory, since its messages are writes as well.
- * Return: something was found. The registers must be there.
+
+/**
+ * neuron_irq_poll() - look at all causes as if each vector had been raised
+ * @ndev: device; its registers can be read
+ *
+ * Whoever waits for an interrupt calls this before it gives up, because the interrupt may be
+ * lost. It certainly is while bus mastering is off: an MSI-X message is a write to memory.
+ *
+ * Return: a cause was found and handled.
  */
 bool neuron_irq_poll(struct neuron_device *ndev);
 
