@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Buffers in HBM of this chip and in host memory, and what all kinds share: places in
- * their extents, ioctls, mmap, fdinfo. Memory of the process: neuron_userptr.c; of
- * another chip: neuron_prime.c.
- *
- * A buffer can outlive its device (a handle, a mapping, an exported file), its
- * host memory cannot: all of it is given back when the device is unplugged.
+ * Buffers in HBM of this chip and in host memory, and what all kinds of buffers share: places in
+ * their extents, ioctls, mmap, fdinfo. neuron_userptr.c has the buffers of user memory, and
+ * neuron_prime.c those of another chip.
  */
 #include <linux/capability.h>
 #include <linux/dma-mapping.h>
@@ -153,6 +150,11 @@ void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length)
 
 /* HBM, which the CPU sees through BAR4. */
 
+/**
+ * struct neuron_hbm_bo - buffer in HBM of this chip
+ * @bo: buffer
+ * @memory: its memory, which has the list of extents
+ */
 struct neuron_hbm_bo {
 	struct neuron_bo bo;
 	struct neuron_hbm_alloc *memory;
@@ -193,6 +195,13 @@ static unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
 
 #define NEURON_HOST_MAX_ORDER	9
 
+/**
+ * struct neuron_host_chunk - contiguous pages of a buffer in host memory
+ * @link: in neuron_host_bo.chunks
+ * @page: first page
+ * @dma: bus address of it
+ * @order: the chunk has 2 to the power of this pages
+ */
 struct neuron_host_chunk {
 	struct list_head link;
 	struct page *page;

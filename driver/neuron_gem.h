@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buffers: HBM of this chip, host memory, HBM of a peer (imported), or memory of
- * the process (imported).
+ * Buffers.
  */
 #ifndef _NEURON_GEM_H_
 #define _NEURON_GEM_H_
@@ -18,10 +17,59 @@ struct drm_neuron_bo_import;
 struct drm_printer;
 struct neuron_device;
 
+/**
+ * DOC: Memory layer
+ *
+ * A buffer is a GEM object, &struct neuron_bo. There are four kinds of them:
+ *
+ * - HBM of this chip, from the buddy allocator of one stack (neuron_hbm.c). The CPU sees it
+ *   through BAR4.
+ * - Host memory from the DMA layer, in chunks as large as it can give (neuron_gem.c).
+ * - Memory of the process itself, pinned (neuron_userptr.c).
+ * - HBM of another chip on the fabric, imported as a dma-buf (neuron_prime.c).
+ *
+ * Every kind is a list of extents: pieces that are contiguous for the device. The list is made
+ * with the buffer and never changes. So windows and copies read it without a lock. A buffer with
+ * many extents gets an index of their offsets when somebody first asks for a place in it
+ * (neuron_bo_cursor()).
+ *
+ * HBM is zero when it is free. A block is allocated at once, because it is zero already. When a
+ * buffer ends, its blocks go on the list of the scrub work, which has the chip's discard engine
+ * zero them. Only then are they free again. An allocation waits for the work only when the stack
+ * is full. What the chip fails to scrub is *lost*: nobody gets it until a later attempt, or a
+ * reset of the device, succeeds.
+ *
+ * A buffer may outlive the device: a handle, a mapping or an exported file keeps it. Its host
+ * memory does not. All of it is on neuron_device.host_bos, and neuron_gem_host_release_all() gives
+ * it back when the device is unplugged. Its HBM is lost in a reset: neuron_bo.epoch tells
+ * (neuron_bo_is_lost()).
+ *
+ * ============================== ==============================================================
+ * neuron_device.host_lock        list of the buffers in host memory, and their memory
+ * neuron_device.peer_lock        list of this chip's buffers that other chips have imported
+ * neuron_hbm.lock                buddy allocator of a stack
+ * neuron_hbm.dirty_lock          what is to be scrubbed, and what is lost; a spinlock, because a
+ *                                buffer may be freed in any context
+ * neuron_device.discard_lock     the discard engine, for as long as it works
+ * neuron_device.epoch_lock       held for reading while a page fault maps HBM
+ * ============================== ==============================================================
+ *
+ * Page faults of a process may take for ever, because a file system or a handler in user space
+ * answers them. So user pages are pinned outside of drm_dev_enter() and without any of these
+ * locks.
+ */
+
 /* What BO_CREATE knows. */
 #define NEURON_BO_CREATE_FLAGS	DRM_NEURON_BO_STREAM
 #define NEURON_BO_IMPORT_FLAGS	DRM_NEURON_IMPORT_READ_ONLY
 
+/**
+ * enum neuron_bo_kind - where a buffer lies
+ * @NEURON_BO_HBM: HBM of this chip
+ * @NEURON_BO_HOST: host memory that the driver has allocated
+ * @NEURON_BO_PEER: HBM of another chip of the fabric
+ * @NEURON_BO_USER: memory of the process that has imported it
+ */
 enum neuron_bo_kind {
 	NEURON_BO_HBM,
 	NEURON_BO_HOST,
@@ -40,8 +88,8 @@ enum neuron_bo_kind {
  * @extents: pieces, plain addresses with the host bit for HOST and USER, routed
  *	ones for PEER: what a window shows; fixed for the life of the buffer
  * @nr_extents: pieces
- * @starts: the first byte in the buffer of each piece, or NULL while nobody has asked
- *	for it (neuron_gem.c)
+ * @starts: offset of each piece in the buffer, or NULL while nobody has asked for it; made
+ *	by neuron_bo_cursor()
  * @host_link: HOST and USER: neuron_device.host_bos
  */
 struct neuron_bo {
@@ -62,9 +110,13 @@ static inline struct neuron_bo *to_neuron_bo(struct drm_gem_object *obj)
 	return container_of(obj, struct neuron_bo, base);
 }
 
-/*
- * Add a piece of host memory behind those that @bo has, joined with the last one
- * where they touch. There is room for it in @bo->extents.
+/**
+ * neuron_bo_add_extent() - add a piece of memory to a buffer that is being made
+ * @bo: buffer; neuron_bo.extents has room for one more
+ * @addr: address of the piece, as the device wants it
+ * @length: bytes
+ *
+ * The piece is joined with the last one when both touch.
  */
 void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length);
 
@@ -81,7 +133,13 @@ static inline bool neuron_bo_is_read_only(const struct neuron_bo *bo)
 	       bo->flags & DRM_NEURON_IMPORT_READ_ONLY;
 }
 
-/* The buffer behind @handle with a reference, or ERR_PTR(-ENOENT). */
+/**
+ * neuron_bo_lookup() - find a buffer
+ * @file: file that the handle is of
+ * @handle: GEM handle
+ *
+ * Return: the buffer with a reference, or ERR_PTR(-ENOENT).
+ */
 struct neuron_bo *neuron_bo_lookup(struct drm_file *file, u32 handle);
 
 /* May sleep. */
@@ -90,37 +148,87 @@ static inline void neuron_bo_put(struct neuron_bo *bo)
 	drm_gem_object_put(&bo->base);
 }
 
-/*
- * The contiguous pages that hold page @page of a buffer in host memory: the first
- * frame in @pfn, how many follow (with it) returned; 0: no such page.
+/**
+ * neuron_host_bo_pages() - find a page of a buffer in host memory
+ * @bo: buffer of the kind HOST
+ * @page: number of the page in the buffer
+ * @pfn: page frame of it
+ *
+ * Context: under neuron_device.host_lock or inside drm_dev_enter().
+ * Return: how many pages from this one on are contiguous; 0: there is no such page.
  */
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				   unsigned long *pfn);
-/* So many steps neuron_host_bo_pages() takes at most; no more than the buffer has pages. */
+
+/**
+ * neuron_host_bo_chunks() - how many steps neuron_host_bo_pages() takes at most
+ * @bo: buffer of the kind HOST
+ *
+ * Return: the number of its chunks; a chunk has one page or more.
+ */
 unsigned int neuron_host_bo_chunks(struct neuron_bo *bo);
 
-/* A buffer of the caller's memory, which is pinned. May sleep for long. */
+/**
+ * neuron_user_bo_create() - pin memory of the caller and make a buffer of it
+ * @ndev: device
+ * @args: what BO_IMPORT asks for, checked
+ *
+ * Context: sleeps, perhaps for long; outside of drm_dev_enter().
+ * Return: the buffer with a reference, or an ERR_PTR.
+ */
 struct neuron_bo *neuron_user_bo_create(struct neuron_device *ndev,
 					const struct drm_neuron_bo_import *args);
 
-/*
- * The host memory of @bo, which the device reaches, is given back at the end of the
- * buffer or of the device from here on. More of it is added inside drm_dev_enter().
+/**
+ * neuron_gem_host_add() - have the host memory of a buffer given back in time
+ * @ndev: device
+ * @bo: buffer of the kind HOST or USER
+ *
+ * From here on its host memory is given back when the buffer ends or the device does, whichever
+ * comes first. Chunks that are added later are added inside drm_dev_enter(). Takes
+ * neuron_device.host_lock.
  */
 void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
-/* The end of the buffer: its host memory is given back. */
+
+/**
+ * neuron_gem_host_remove() - the buffer ends: give its host memory back
+ * @ndev: device
+ * @bo: buffer that neuron_gem_host_add() was called for
+ *
+ * Takes neuron_device.host_lock.
+ */
 void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
-/* The device goes away: give its host memory back. Nothing maps it any more. */
+
+/**
+ * neuron_gem_host_release_all() - the device goes away: give the host memory of all buffers back
+ * @ndev: device, unplugged and stopped: neither it nor a process reaches the memory any more
+ *
+ * Takes neuron_device.host_lock.
+ */
 void neuron_gem_host_release_all(struct neuron_device *ndev);
-/* Once or again, under neuron_device.host_lock. */
+
+/**
+ * neuron_user_bo_release() - unmap and unpin the pages of a buffer
+ * @bo: buffer of the kind USER; it may have been released already
+ *
+ * Context: under neuron_device.host_lock.
+ */
 void neuron_user_bo_release(struct neuron_bo *bo);
 
-/*
- * The last step of creating a buffer, with its kind, stack and category set, and
- * the first of freeing it: GEM and the accounts.
+/**
+ * neuron_bo_init() - the last step of making a buffer: GEM, and the counts of neuron_usage.c
+ * @ndev: device
+ * @bo: buffer; its kind, stack and category are set
+ * @funcs: GEM functions of its kind
+ * @size: bytes, whole pages
  */
 void neuron_bo_init(struct neuron_device *ndev, struct neuron_bo *bo,
 		    const struct drm_gem_object_funcs *funcs, size_t size);
+
+/**
+ * neuron_bo_fini() - the first step of freeing a buffer
+ * @bo: buffer that neuron_bo_init() was called for
+ */
 void neuron_bo_fini(struct neuron_bo *bo);
 
 /**
@@ -135,13 +243,26 @@ struct neuron_cursor {
 	u64 offset;
 };
 
-/* At byte @offset of the list; positions in it stay valid as long as it does. */
+/**
+ * neuron_cursor_init() - find a byte in a list of extents, going through the list
+ * @cursor: set to the position; it is valid as long as the list is
+ * @extents: list
+ * @nr: extents in the list
+ * @offset: byte
+ */
 void neuron_cursor_init(struct neuron_cursor *cursor,
 			const struct neuron_hw_extent *extents,
 			unsigned int nr, u64 offset);
-/*
- * At byte @offset of @bo, which has it. Found by bisection of an index of the extents,
- * which a buffer gets when it is first asked for: -ENOMEM.
+
+/**
+ * neuron_bo_cursor() - find a byte in a buffer, by bisection
+ * @bo: buffer
+ * @offset: byte, less than the size of the buffer
+ * @cursor: set to the position
+ *
+ * The first call makes an index of the extents, which the buffer keeps.
+ *
+ * Return: 0 or -ENOMEM.
  */
 int neuron_bo_cursor(struct neuron_bo *bo, u64 offset,
 		     struct neuron_cursor *cursor);
@@ -171,25 +292,59 @@ static inline void neuron_cursor_advance(struct neuron_cursor *cursor,
 	cursor->offset = 0;
 }
 
-/* Memory of a file, by place. */
+/**
+ * neuron_gem_fdinfo() - print the memory of a file, by place and by category
+ * @file: open file
+ * @p: where to
+ */
 void neuron_gem_fdinfo(struct drm_file *file, struct drm_printer *p);
 
+/**
+ * neuron_gem_prime_export() - make a dma-buf of a buffer
+ * @obj: buffer
+ * @flags: of the file descriptor
+ *
+ * Only chips of the same fabric can import it. No device can attach to it.
+ *
+ * Return: the dma-buf; ERR_PTR(-EPERM) for a stream, whose importer could write to it.
+ */
 struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags);
 
-/* A peer's buffer whose chip has left its driver: its address means nothing. */
+/**
+ * neuron_bo_is_gone() - does a buffer lie on a chip that its driver has left?
+ * @bo: buffer
+ *
+ * Context: any.
+ * Return: true for an imported buffer whose chip is unplugged. Its routed addresses may mean the
+ * memory of another chip by now.
+ */
 bool neuron_bo_is_gone(const struct neuron_bo *bo);
 
-/*
- * Of each chip that has a buffer of @ndev, once or more, under peer_lock. After
- * drm_dev_unplug() there are no new ones.
+/**
+ * neuron_peers_each() - call a function for each chip that has imported buffers of a chip
+ * @ndev: chip that holds the buffers; after drm_dev_unplug() nobody imports another one
+ * @call: is called once or more for each importer, under neuron_device.peer_lock of @ndev
  */
 void neuron_peers_each(struct neuron_device *ndev,
 		       void (*call)(struct neuron_device *peer));
 
-/* HBM whose contents ended with a reset of the chip that holds it. */
+/**
+ * neuron_bo_is_lost() - have the contents of a buffer ended with a reset of its chip?
+ * @bo: buffer
+ *
+ * Context: any.
+ * Return: true for a buffer in HBM, an imported one too, that was made in another epoch.
+ */
 bool neuron_bo_is_lost(const struct neuron_bo *bo);
 
-/* PRIME: our own dma-bufs of any chip on the same fabric; others -EOPNOTSUPP. */
+/**
+ * neuron_gem_prime_import() - make a buffer of a dma-buf
+ * @drm: device that imports it
+ * @dma_buf: dma-buf
+ *
+ * Return: the buffer; ERR_PTR(-EOPNOTSUPP) unless it is a buffer of this driver, and HBM of a
+ * chip on the same fabric if it is of another chip.
+ */
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 					       struct dma_buf *dma_buf);
 

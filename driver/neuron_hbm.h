@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * HBM: a buddy allocator for each stack. Memory that was in use is discarded by
- * the chip, which makes it zero, before it can be allocated again.
+ * HBM: a buddy allocator for each stack, and the discard engine of the chip, which zeroes memory
+ * before somebody else gets it.
  */
 #ifndef _NEURON_HBM_H_
 #define _NEURON_HBM_H_
@@ -51,34 +51,92 @@ struct neuron_hbm_stats {
 	u64 lost;
 };
 
-/* The state of the hardware has changed: who waits for the chip looks at it. */
+/**
+ * neuron_discard_wake() - the state of the hardware has changed
+ * @ndev: device
+ *
+ * Whoever waits for the discard engine wakes up and looks at the state.
+ */
 void neuron_discard_wake(struct neuron_device *ndev);
-/* After a change to a state without discards: nobody uses the engine on return. */
+
+/**
+ * neuron_discard_stop() - wait until nobody uses the discard engine
+ * @ndev: device, in a state in which nobody may begin to use the engine
+ *
+ * Takes neuron_device.discard_lock once.
+ */
 void neuron_discard_stop(struct neuron_device *ndev);
 
+/**
+ * neuron_hbm_init() - set up the allocators of all stacks
+ * @ndev: device
+ *
+ * The layout that the device reports is checked first.
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_hbm_init(struct neuron_device *ndev);
-/* Interrupts work: the usable range of every stack is discarded. */
+
+/**
+ * neuron_hbm_start() - have the chip zero all memory that buffers may use
+ * @ndev: device; its interrupts work
+ *
+ * Memory that could not be scrubbed before is free again afterwards.
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_hbm_start(struct neuron_device *ndev);
 
-/*
- * @size bytes, a multiple of the page size, that read as zero. May sleep until
- * freed memory is scrubbed: outside of drm_dev_enter(). ERR_PTR: -ENOSPC when the
- * stack is full, -EINTR when the process was killed, -EIO, -ENODEV, -ENOMEM.
+/**
+ * neuron_hbm_alloc() - allocate memory that reads as zero
+ * @ndev: device
+ * @stack: HBM stack
+ * @size: bytes, a multiple of the page size
+ *
+ * Waits for freed memory to be scrubbed when the stack is full. The memory keeps the device awake
+ * until it is free again.
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: the memory, or an ERR_PTR: -ENOSPC when the stack is full, -EINTR when the process was
+ * killed, -EIO, -ENODEV, -ENOMEM.
  */
 struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
 					  unsigned int stack, u64 size);
-/* Any context that may take a spinlock. */
+
+/**
+ * neuron_hbm_free() - give memory back, to be scrubbed
+ * @alloc: memory
+ *
+ * Context: any that may take a spinlock.
+ */
 void neuron_hbm_free(struct neuron_hbm_alloc *alloc);
 
-/*
- * Wait until all memory freed before is scrubbed, or lost: outside of
- * drm_dev_enter(). -EINTR when the process was killed.
+/**
+ * neuron_hbm_flush() - wait until all memory that was freed before is scrubbed, or lost
+ * @ndev: device
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0, or -EINTR when the process was killed.
  */
 int neuron_hbm_flush(struct neuron_device *ndev);
+
+/**
+ * neuron_hbm_get_stats() - state of a stack
+ * @ndev: device
+ * @stack: HBM stack
+ * @stats: its state
+ */
 void neuron_hbm_get_stats(struct neuron_device *ndev, unsigned int stack,
 			  struct neuron_hbm_stats *stats);
 
-/* Where the CPU sees device address @addr of stack @stack (BAR4). */
+/**
+ * neuron_hbm_phys() - where the CPU sees some HBM
+ * @ndev: device
+ * @stack: HBM stack
+ * @addr: device address in the usable part of the stack
+ *
+ * Return: physical address in BAR4.
+ */
 phys_addr_t neuron_hbm_phys(struct neuron_device *ndev, unsigned int stack,
 			    u64 addr);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Accounts of memory by category and place: who asks for the table finds what
- * the memory of the device is in use for.
+ * Memory by category and place: what the memory of a device is used for.
  */
 #ifndef _NEURON_USAGE_H_
 #define _NEURON_USAGE_H_
@@ -53,28 +52,66 @@ struct neuron_usage {
 	struct ratelimit_state full;
 };
 
+/**
+ * neuron_usage_init() - set up the counts of a device
+ * @ndev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int neuron_usage_init(struct neuron_device *ndev);
 
-/* A buffer begins, or ends. Buffers of peers are counted where they lie. */
+/**
+ * neuron_usage_add() - count a new buffer
+ * @bo: buffer; its kind, stack, category and size are set
+ *
+ * An imported buffer of another chip is not counted: that chip counts it.
+ */
 void neuron_usage_add(struct neuron_bo *bo);
+
+/**
+ * neuron_usage_sub() - a buffer that was counted is gone
+ * @bo: buffer
+ */
 void neuron_usage_sub(struct neuron_bo *bo);
 
-/* The answer to DRM_NEURON_QUERY_USAGE; zero at first. */
+/**
+ * neuron_usage_query() - answer DRM_NEURON_QUERY_USAGE
+ * @ndev: device
+ * @info: an element for each category, zeroed
+ */
 void neuron_usage_query(struct neuron_device *ndev,
 			struct drm_neuron_usage_info *info);
-/* The answer to DRM_NEURON_QUERY_STACK_USAGE. */
+
+/**
+ * neuron_usage_query_stacks() - answer DRM_NEURON_QUERY_STACK_USAGE
+ * @ndev: device
+ * @info: an element for each category in each stack
+ */
 void neuron_usage_query_stacks(struct neuron_device *ndev,
 			       struct drm_neuron_stack_usage_info *info);
 
-/* All categories that were ever in use, a line each. */
+/**
+ * neuron_usage_print() - print a line for each category that was ever in use
+ * @ndev: device
+ * @p: where to
+ */
 void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p);
 
-/* For fdinfo keys and tables. */
+/**
+ * neuron_category_name() - name of a category in fdinfo keys and tables
+ * @category: enum drm_neuron_category
+ *
+ * Return: the name.
+ */
 const char *neuron_category_name(u32 category);
 
-/*
- * @size bytes could not be had: what is in the stack, and who has most of it,
- * goes to the log, but not often. May sleep.
+/**
+ * neuron_usage_report_full() - log what is in a stack that is full, and who has most of it
+ * @ndev: device
+ * @stack: HBM stack
+ * @size: bytes that could not be had
+ *
+ * At most one table in ten seconds. Sleeps.
  */
 void neuron_usage_report_full(struct neuron_device *ndev, unsigned int stack,
 			      u64 size);
