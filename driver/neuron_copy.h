@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Copies by the kernel's own DMA queues, one for each core, on the copy engines.
+ * Copies by the kernel's own DMA queues on the copy engines: one queue for each core.
  */
 #ifndef _NEURON_COPY_H_
 #define _NEURON_COPY_H_
@@ -91,57 +91,130 @@ struct neuron_copy_request {
 	int error;
 };
 
-/* A queue near HBM stack @stack; successive calls take turns. */
+/**
+ * neuron_copy_pick() - choose a queue for a copy
+ * @ndev: device
+ * @stack: HBM stack that the copy reads or writes
+ *
+ * Return: a queue near the stack; successive calls take turns.
+ */
 struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
 					   unsigned int stack);
 
-/*
- * Start @req. -ENOSPC: no room in the ring, wait with neuron_copy_wait_room();
- * -EAGAIN: the queue was stopped meanwhile, submit again; -EIO: the queue is dead,
- * or the device was reset since the request's epoch; -ENODEV. Sleeps while the queue
- * is reset, so neither this nor a wait happens inside drm_dev_enter().
+/**
+ * neuron_copy_submit() - start a request that somebody waits for
+ * @queue: queue
+ * @req: request; its descriptors, bytes and epoch are set
+ *
+ * Context: outside of drm_dev_enter(), because it sleeps while the queue is reset.
+ * Return: 0; -ENOSPC when the ring has no room, see neuron_copy_wait_room(); -EAGAIN when the
+ * queue was stopped meanwhile: submit it again; -EIO when the queue is dead, or the device was
+ * reset since the epoch of the request; -ENODEV.
  */
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);
+
+/**
+ * neuron_copy_wait_room() - wait until a request fits in the ring
+ * @queue: queue
+ * @nr: descriptors of the request
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0, -EINTR or -ETIMEDOUT.
+ */
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
 
-/*
- * Start the queued request @req, behind those that were given before, which end in the
- * same order. What fails because of others is started again, from the first move that
- * was not done. Allocates nothing, waits for nothing but the reset of a queue.
+/**
+ * neuron_copy_push() - start a queued request
+ * @queue: queue
+ * @req: request, with its functions (neuron_copy_request.ops)
+ *
+ * It begins behind the queued requests that were given before, and ends after them. If it fails
+ * because of others it is started again, from the first descriptor that was not done. The function
+ * allocates nothing and waits for nothing but the reset of a queue: it is on the way to signal
+ * a fence.
  */
 void neuron_copy_push(struct neuron_copy_queue *queue,
 		      struct neuron_copy_request *req);
-/* The works of queues that were stopped for good; no queued request is left. */
+
+/**
+ * neuron_copy_cancel_work() - end the works of the queues
+ * @ndev: device, stopped for good; no queued request is left
+ */
 void neuron_copy_cancel_work(struct neuron_device *ndev);
-/* A chip has left: no queued request that it concerns is in flight on return. */
+
+/**
+ * neuron_copy_stop_stray() - another chip has left
+ * @ndev: device
+ *
+ * When it returns, no queued request that reaches memory of that chip is in flight.
+ */
 void neuron_copy_stop_stray(struct neuron_device *ndev);
 
-/*
- * Wait until @req is complete and its memory is no longer accessed. -EAGAIN: another
- * request failed and took this one with it, submit it again; -EIO, -ETIMEDOUT, -ENODEV.
+/**
+ * neuron_copy_wait() - wait until a request is complete
+ * @queue: queue that it was submitted to
+ * @req: request; its memory is no longer accessed when this returns
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0; -EAGAIN when another request failed and took this one with it: submit it again;
+ * -EIO, -ETIMEDOUT, -ENODEV.
  */
 int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req);
 
-/*
- * neuron_copy_ioctl.c: user memory is unmapped from a device that still exists.
- * After drm_dev_unplug(), with the queues stopped.
+/**
+ * neuron_copy_unmap_all() - unmap the user memory of all copies from the device
+ * @ndev: device, unplugged; its queues are stopped
+ *
+ * A copy may wait for a page fault that nobody answers, and hold a mapping meanwhile. The mapping
+ * cannot stay when the device is gone. Takes neuron_device.copy_lock.
  */
 void neuron_copy_unmap_all(struct neuron_device *ndev);
 
-/*
- * The stop ends copies in flight with -ENODEV.
+/**
+ * neuron_copy_init() - allocate the queues
+ * @ndev: device
+ *
+ * Return: 0 or -ENOMEM.
  */
 int neuron_copy_init(struct neuron_device *ndev);
+
+/**
+ * neuron_copy_start() - reset the queues and give them their rings
+ * @ndev: device; its interrupts work
+ *
+ * Return: 0 or -EIO.
+ */
 int neuron_copy_start(struct neuron_device *ndev);
+
+/**
+ * neuron_copy_stop() - stop the queues, and end all requests with -ENODEV
+ * @ndev: device in the state DOWN or LEAVING
+ */
 void neuron_copy_stop(struct neuron_device *ndev);
-/*
- * For a device reset (neuron_device.h): nothing is submitted any more; what is in
- * flight ends with @error, when the hardware cannot touch its memory.
+
+/**
+ * neuron_copy_freeze() - a reset of the device begins
+ * @ndev: device in the state DOWN
+ *
+ * Nothing is submitted when it returns. What is in flight stays: the hardware may still use its
+ * memory.
  */
 void neuron_copy_freeze(struct neuron_device *ndev);
+
+/**
+ * neuron_copy_end() - the hardware cannot touch memory any more: all requests end
+ * @ndev: device, whose queues are frozen
+ * @error: their error
+ */
 void neuron_copy_end(struct neuron_device *ndev, int error);
+
+/**
+ * neuron_copy_debugfs() - print the state of each queue
+ * @ndev: device
+ * @p: where to
+ */
 void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p);
 
 /* neuron_copy_ioctl.c */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A copy queue, for the two files that know what is in it: neuron_copy.c and
- * neuron_copy_reset.c.
+ * A copy queue, for the two files that know its fields: neuron_copy.c and neuron_copy_reset.c.
  */
 #ifndef _NEURON_COPY_QUEUE_H_
 #define _NEURON_COPY_QUEUE_H_
@@ -95,25 +94,54 @@ neuron_copy_s2m_regs(struct neuron_copy_queue *queue)
 	       NEURON_UDMA_S2M_Q(queue->index);
 }
 
-/*
- * neuron_copy.c, both under the queue's lock: all requests end, the first one with
- * @error, the others with @others; read how far the device is and complete what is
- * behind it.
+/**
+ * neuron_copy_fail() - all requests in flight end
+ * @queue: queue, which needs a reset from here on
+ * @error: error of the first request; -EAGAIN: the stop is blamed on no request
+ * @others: error of the others; with -EAGAIN queued requests are started again
+ *
+ * Context: under neuron_copy_queue.lock.
  */
 void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others);
+
+/**
+ * neuron_copy_advance() - read how far the device is, and complete what is behind that
+ * @queue: queue
+ *
+ * Context: under neuron_copy_queue.lock.
+ */
 void neuron_copy_advance(struct neuron_copy_queue *queue);
 
-/* neuron_copy_reset.c: reset the queue and give it its rings. Under @submit_lock. */
+/**
+ * neuron_copy_queue_start() - reset a queue and give it its rings
+ * @queue: queue
+ *
+ * Context: under neuron_copy_queue.submit_lock.
+ * Return: 0, or -EIO when the queue does not stop or is dead.
+ */
 int neuron_copy_queue_start(struct neuron_copy_queue *queue);
-/*
- * @req, or (NULL) whatever is in flight, has made no progress for too long: it ends,
- * unless only the interrupt was lost.
+
+/**
+ * neuron_copy_timeout() - requests have made no progress for too long
+ * @queue: queue
+ * @req: request that somebody waits for; NULL: whatever is in flight
+ *
+ * They end, unless the queue has moved after all and only the interrupt was lost. Takes
+ * neuron_copy_queue.submit_lock.
  */
 void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req);
-/* Work of a queue whose device said what cannot be. */
+
+/**
+ * neuron_copy_distrust() - the device has reported an impossible position: stop the queue
+ * @work: neuron_copy_queue.distrust
+ */
 void neuron_copy_distrust(struct work_struct *work);
-/* Work: what nobody waits for is looked after. */
+
+/**
+ * neuron_copy_watch() - look after the requests that nobody waits for
+ * @work: neuron_copy_queue.watch
+ */
 void neuron_copy_watch(struct work_struct *work);
 
 #endif /* _NEURON_COPY_QUEUE_H_ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * NeuronCores and CC-cores; the struct is in neuron_device.h.
+ * NeuronCores and CC-cores. struct neuron_core is in neuron_device.h.
  */
 #ifndef _NEURON_CORE_H_
 #define _NEURON_CORE_H_
@@ -15,7 +15,54 @@ struct neuron_claim_core;
 struct neuron_core_memory;
 
 /**
- * struct neuron_job_ops - what cores and claims want of the jobs, which they know nothing of
+ * DOC: Engines layer
+ *
+ * Two things of the chip do work: cores run the jobs of processes, and copy queues move bytes for
+ * the kernel. This layer starts, stops and resets both. It knows nothing of claims, and of a job
+ * only what &struct neuron_job_ops tells.
+ *
+ * Cores. A NeuronCore or a CC-core is a &struct neuron_core. It runs one job at a time, which a
+ * scheduler of its own gives it (neuron_fence.h). The job begins with a doorbell. It ends when
+ * the chip has written the completion record and raised the interrupt, and the hard interrupt
+ * handler signals the fence. neuron_core_reset_locked() ends a job that does not end by itself.
+ * The chip then stops the engines and queues of this core, and zeroes its memories; other cores
+ * do not notice. A core that does not answer its reset is *wedged*. Bus mastering is switched off
+ * at once (neuron_bus_cut()), so that nothing of it writes to freed memory, and the whole device
+ * is reset.
+ *
+ * Copy queues. Each core has one DMA queue of the kernel on one of the copy engines, a &struct
+ * neuron_copy_queue. A COPY or a transfer becomes a request: a run of descriptors. COPY waits for
+ * its requests. Transfers are queued requests, which nobody waits for. Half of each ring is for
+ * COPY, and half for transfers. An error stops a queue. The request at its head gets the error.
+ * The others are submitted again: a bad copy hurts its owner only (neuron_copy_reset.c).
+ *
+ * Fences. A fence of a job outlives the job, the file and the device, because a sync file may hold
+ * it for ever. So the scheduler is counted, and each fence holds it. What a job waits for is a
+ * *gate*: one fence of the driver that signals when all fences of others have, or when the job is
+ * given up (neuron_fence.c). The scheduler cannot take back a job that waits for a fence, but a
+ * gate can be opened at any time.
+ *
+ * Timeouts. The driver does not use the timeout of drm_sched. It knows one limit for all jobs of
+ * a scheduler, and counts from the moment that the job is given to the hardware. Here each job has
+ * a limit of its own, which counts only while the chip makes no progress, and a cap. See
+ * neuron_watch.c, and neuron_copy_watch() for the queues.
+ *
+ * ============================== ==============================================================
+ * neuron_core.reset_lock         doorbell and reset of a core, its generation, whether it is
+ *                                wedged. It is held for a whole reset. Fences are signalled under
+ *                                it, so nothing is allocated under it
+ * neuron_core.lock               the job on the hardware, its record, and the statistics; taken
+ *                                in the hard interrupt handler. Fences of jobs are signalled
+ *                                without it
+ * neuron_copy_queue.submit_lock  the ring and the registers of a copy queue
+ * neuron_copy_queue.lock         the requests of a copy queue; taken in the hard interrupt
+ *                                handler, under submit_lock. Fences of transfers are signalled
+ *                                under it, which keeps their order
+ * ============================== ==============================================================
+ */
+
+/**
+ * struct neuron_job_ops - what cores and claims need of jobs, which are in a higher layer
  * @sched: starts and frees jobs
  * @done: the record of the job on the hardware was written; hard interrupt context
  * @refused: the device did not take the job; hard interrupt context
@@ -56,52 +103,142 @@ static inline void neuron_core_unlock(struct neuron_core *core, bool cookie)
 	dma_fence_end_signalling(cookie);
 }
 
-/*
- * Under neuron_core.reset_lock: reset the core. The job it aborts ends with @error,
- * and with @hang in its result. -EIO when the core does not answer; the job has
- * ended all the same. -EIO or -ENODEV when the hardware is not up: who took it down
- * ends the job.
+/**
+ * neuron_core_reset_locked() - reset a core
+ * @core: core
+ * @error: error of the fence of the job that the reset aborts
+ * @hang: the job is aborted because it hangs; its result says so
+ *
+ * Context: under neuron_core.reset_lock.
+ * Return: 0; -EIO when the core does not answer, and its job has ended all the same; -EIO or
+ * -ENODEV when the hardware is not UP, and then whoever took it down ends the job.
  */
 int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang);
 
-/*
- * The core changes hands: abort with -ECANCELED, scrub, next generation, so that
- * posts meant for the last owner are dropped. -EIO, -ENODEV.
+/**
+ * neuron_core_renew() - a core changes its owner
+ * @core: core
+ *
+ * Aborts its job with -ECANCELED, scrubs the core and begins its next generation, so that the
+ * chip drops posts which are meant for the last owner. Takes neuron_core.reset_lock.
+ *
+ * Return: as neuron_core_reset_locked().
  */
 int neuron_core_renew(struct neuron_core *core);
 
-/*
- * neuron_core.watch, which neuron_watch.c installs, runs in @delay jiffies. Under
- * neuron_core.reset_lock.
+/**
+ * neuron_core_watch() - look after the job of a core in some time
+ * @core: core
+ * @delay: jiffies until its watch runs, whenever it was to run before
+ *
+ * Context: under neuron_core.reset_lock.
  */
 void neuron_core_watch(struct neuron_core *core, unsigned long delay);
-/* The same for a job that starts and has @timeout_ms for its progress. */
+
+/**
+ * neuron_core_watch_job() - look after a job that starts
+ * @core: core
+ * @timeout_ms: how long the job may make no progress
+ *
+ * Context: under neuron_core.reset_lock.
+ */
 void neuron_core_watch_job(struct neuron_core *core, u32 timeout_ms);
 
-/* Room for what is in SBUF and PSUM, to be given back with vfree(); or NULL. */
+/**
+ * neuron_core_memory_create() - allocate room for the contents of SBUF and PSUM
+ * @gfp: flags
+ *
+ * Return: the room, to be freed with vfree(), or NULL.
+ */
 struct neuron_core_memory *neuron_core_memory_create(gfp_t gfp);
-/* With the registers there; some seconds at most. */
+
+/**
+ * neuron_core_memory_capture() - copy what is not zero in SBUF and PSUM
+ * @memory: room for it
+ * @core: core; its registers can be read
+ *
+ * It ends when the room is full, or after five seconds.
+ */
 void neuron_core_memory_capture(struct neuron_core_memory *memory,
 				struct neuron_core *core);
-/* Bytes of its text, and the text. */
+
+/**
+ * neuron_core_memory_size() - length of neuron_core_memory_print()
+ * @memory: captured memory
+ *
+ * Return: bytes of the text, without a NUL.
+ */
 size_t neuron_core_memory_size(const struct neuron_core_memory *memory);
+
+/**
+ * neuron_core_memory_print() - print captured memory
+ * @memory: captured memory
+ * @text: room for neuron_core_memory_size() bytes and one more
+ */
 void neuron_core_memory_print(const struct neuron_core_memory *memory,
 			      char *text);
 
-/*
- * The place is all that needs no hardware, for the interrupt handler, which comes before the
- * rest. The stop resets what still runs, with the interrupts there; the fini comes after
- * drm_dev_unplug() and the stop.
+/**
+ * neuron_cores_place() - set up what of the cores needs no hardware
+ * @ndev: device
+ *
+ * Called before the interrupts are set up, whose handler looks at the cores.
+ *
+ * Return: 0 or -ENOMEM.
  */
 int neuron_cores_place(struct neuron_device *ndev);
+
+/**
+ * neuron_cores_init() - make the schedulers and completion records of the cores
+ * @ndev: device; neuron_device.job_ops is set
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_cores_init(struct neuron_device *ndev);
+
+/**
+ * neuron_cores_fini() - free what neuron_cores_init() has made
+ * @ndev: device, unplugged and stopped, without claims
+ */
 void neuron_cores_fini(struct neuron_device *ndev);
+
+/**
+ * neuron_cores_start() - begin a new generation of each core, and reset those that run
+ * @ndev: device; its interrupts work
+ *
+ * An earlier kernel may have left a core running.
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_cores_start(struct neuron_device *ndev);
+
+/**
+ * neuron_cores_stop() - reset the cores that still run, and end their jobs with -ENODEV
+ * @ndev: device in the state DOWN or LEAVING; its interrupts still work
+ */
 void neuron_cores_stop(struct neuron_device *ndev);
-/* The same for jobs: they end with -EIO. */
+
+/**
+ * neuron_cores_freeze() - a reset of the device begins
+ * @ndev: device in the state DOWN
+ *
+ * No core is touched when it returns. The jobs on the cores will end with -EIO.
+ */
 void neuron_cores_freeze(struct neuron_device *ndev);
+
+/**
+ * neuron_cores_end() - the device was reset: the jobs that were on the cores end
+ * @ndev: device
+ */
 void neuron_cores_end(struct neuron_device *ndev);
-/* Any context. */
+
+/**
+ * neuron_core_get_stats() - what a core did since the driver was loaded
+ * @core: core
+ * @stats: copy of its statistics, with the time of the running job
+ *
+ * Context: any.
+ */
 void neuron_core_get_stats(struct neuron_core *core,
 			   struct neuron_core_stats *stats);
 

@@ -56,22 +56,49 @@ struct neuron_sched {
 	u64 seqno;
 };
 
-/* Jobs of @credits run at a time. @wq: runs it. */
+/**
+ * neuron_sched_create() - make a scheduler
+ * @ndev: device
+ * @ops: starts and frees its jobs
+ * @wq: runs it
+ * @credits: jobs with this many credits in all run at a time
+ * @name: name of its timeline
+ *
+ * Return: the scheduler or an ERR_PTR.
+ */
 struct neuron_sched *
 neuron_sched_create(struct neuron_device *ndev,
 		    const struct drm_sched_backend_ops *ops,
 		    struct workqueue_struct *wq, u32 credits, const char *name);
-/* No entity and no job may be left. */
+
+/**
+ * neuron_sched_destroy() - end a scheduler
+ * @sched: scheduler, without entities and jobs; its fences keep the memory
+ */
 void neuron_sched_destroy(struct neuron_sched *sched);
 
-/*
- * A hardware fence without a number, for neuron_fence_begin() and neuron_fence_drop() alone;
- * NULL without memory.
+/**
+ * neuron_fence_create() - allocate the hardware fence of a job
+ * @sched: scheduler of the job
+ *
+ * It has no number yet, and is good for neuron_fence_begin() and neuron_fence_drop() alone.
+ *
+ * Return: the fence with a reference, or NULL without memory.
  */
 struct dma_fence *neuron_fence_create(struct neuron_sched *sched);
-/* Called by run_job: from here on it is a fence as others are. Allocates nothing. */
+
+/**
+ * neuron_fence_begin() - give a hardware fence its number, when the turn of its job has come
+ * @fence: fence; from here on it is a fence as others are
+ *
+ * Called by run_job. It allocates nothing.
+ */
 void neuron_fence_begin(struct dma_fence *fence);
-/* The reference of neuron_fence_create(), whether it has begun or not. NULL is fine. */
+
+/**
+ * neuron_fence_drop() - drop the reference of neuron_fence_create()
+ * @fence: fence, whether it has begun or not; or NULL
+ */
 void neuron_fence_drop(struct dma_fence *fence);
 
 /**
@@ -97,33 +124,84 @@ void neuron_fence_drop(struct dma_fence *fence);
  *   dma_fence_array_init() (neuron_compat.h).
  */
 
+/**
+ * neuron_gate_get() - take a reference of a gate
+ * @gate: gate
+ *
+ * Return: the gate.
+ */
 struct neuron_gate *neuron_gate_get(struct neuron_gate *gate);
-/* Process context. */
+
+/**
+ * neuron_gate_put() - drop a reference of a gate
+ * @gate: gate
+ *
+ * Context: process.
+ */
 void neuron_gate_put(struct neuron_gate *gate);
 
-/* All are added. Return: the gate's fence, referenced. */
+/**
+ * neuron_gate_arm() - let a gate signal when all that was added has signalled
+ * @gate: gate; nothing is added from here on
+ *
+ * Return: the fence of the gate, with a reference.
+ */
 struct dma_fence *neuron_gate_arm(struct neuron_gate *gate);
 
-/* Wait no longer. NULL is an open gate. Any context. */
+/**
+ * neuron_gate_open() - wait no longer
+ * @gate: gate, or NULL
+ *
+ * Context: any.
+ */
 void neuron_gate_open(struct neuron_gate *gate);
 
 /*
- * Syncobjs of a submission: what the job waits for, what it signals.
+ * Syncobjs of a submission: what its jobs wait for, and what they signal.
  */
 
 #define NEURON_MAX_SYNCS	1024
 
-/* An unarmed gate before the fences of the array @syncs, or an ERR_PTR. */
+/**
+ * neuron_in_syncs_find() - make a gate of the syncobjs that a submission waits for
+ * @drm: device
+ * @file: file that the handles are of
+ * @syncs: drm_neuron_sync elements
+ *
+ * Return: the gate, to be armed, or an ERR_PTR.
+ */
 struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
 					 struct drm_file *file,
 					 const struct neuron_array *syncs);
 
-/* What neuron_out_syncs_signal() needs, so that it cannot fail; or an ERR_PTR. */
+/**
+ * neuron_out_syncs_find() - look up the syncobjs that a submission signals
+ * @drm: device
+ * @file: file that the handles are of
+ * @syncs: drm_neuron_sync elements
+ *
+ * All memory is allocated here, so that neuron_out_syncs_signal() cannot fail.
+ *
+ * Return: an array with an element for each of @syncs, or an ERR_PTR.
+ */
 struct neuron_out_sync *
 neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
 		      const struct neuron_array *syncs);
+
+/**
+ * neuron_out_syncs_signal() - have syncobjs signal with a fence
+ * @outs: from neuron_out_syncs_find()
+ * @nr: how many
+ * @fence: fence of the submission
+ */
 void neuron_out_syncs_signal(struct neuron_out_sync *outs, u32 nr,
 			     struct dma_fence *fence);
+
+/**
+ * neuron_out_syncs_free() - free what neuron_out_syncs_find() has made
+ * @outs: array, or NULL
+ * @nr: its elements
+ */
 void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr);
 
 #endif /* _NEURON_FENCE_H_ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How jobs, transfers and copies ended: results, and faults in words.
+ * How jobs, transfers and copies ended: the results, and the text of faults.
  */
 #ifndef _NEURON_RESULT_H_
 #define _NEURON_RESULT_H_
@@ -66,46 +66,110 @@ struct neuron_results {
 	unsigned int nr_ended;
 };
 
-/* The result of a job that has not run, charged to @budget; or NULL. */
+/**
+ * neuron_result_create() - make the result of a job that has not run
+ * @budget: what its memory is charged to
+ *
+ * Return: the result with a reference, or NULL.
+ */
 struct neuron_result *neuron_result_create(struct neuron_budget *budget);
+
+/**
+ * neuron_result_put() - drop a reference of a result
+ * @result: result
+ */
 void neuron_result_put(struct neuron_result *result);
 
+/**
+ * neuron_results_init() - begin a set of results
+ * @results: set
+ */
 void neuron_results_init(struct neuron_results *results);
-/* Nobody has a job or waits for one. */
+
+/**
+ * neuron_results_fini() - end a set of results
+ * @results: set; its jobs have been freed, and nobody waits for one
+ */
 void neuron_results_fini(struct neuron_results *results);
 
-/*
- * A place for job @job and its result, so that neuron_results_add() cannot fail. -EBUSY:
- * there are NEURON_MAX_QUEUED_JOBS already; -ENOMEM.
+/**
+ * neuron_results_reserve() - make a place for a job, so that neuron_results_add() cannot fail
+ * @results: set
+ * @job: id of the job
+ *
+ * Return: 0; -EBUSY when NEURON_MAX_QUEUED_JOBS have not ended; -ENOMEM.
  */
 int neuron_results_reserve(struct neuron_results *results, u64 job);
+
+/**
+ * neuron_results_release() - give back a place that was reserved and is not needed
+ * @results: set
+ * @job: id of the job
+ */
 void neuron_results_release(struct neuron_results *results, u64 job);
-/* From here on @job can be waited for: its finished fence is @fence. */
+
+/**
+ * neuron_results_add() - let others wait for a job
+ * @results: set, with a place for the job
+ * @result: its result; the set takes a reference
+ * @job: id of the job
+ * @fence: its finished fence; the result takes a reference
+ */
 void neuron_results_add(struct neuron_results *results,
 			struct neuron_result *result, u64 job,
 			struct dma_fence *fence);
-/* The job of @result has ended and is being freed. */
+
+/**
+ * neuron_results_end() - a job has ended and is being freed
+ * @results: set
+ * @result: its result, which is kept until NEURON_KEPT_RESULTS later ones have ended
+ */
 void neuron_results_end(struct neuron_results *results,
 			struct neuron_result *result);
-/*
- * The result of job @job, referenced, or NULL: there was no such job, or it is
- * forgotten. *@fence: to wait for before the result is looked at, referenced; NULL
- * when the job ended a while ago.
+
+/**
+ * neuron_results_find() - find the result of a job
+ * @results: set
+ * @job: id of the job
+ * @fence: fence to wait for before the result is read, with a reference; NULL when the job has
+ *	been freed
+ *
+ * Return: the result with a reference; NULL when there was no such job, or it is forgotten.
  */
 struct neuron_result *neuron_results_find(struct neuron_results *results,
 					  u64 job, struct dma_fence **fence);
 
-/* What WAIT says of @result; @job is zero from @status on. */
+/**
+ * neuron_result_fetch() - write a result for WAIT
+ * @result: result of a job that has ended
+ * @job: struct of user space, zero from @status on
+ */
 void neuron_result_fetch(const struct neuron_result *result,
 			 struct drm_neuron_wait_job *job);
 
 #define NEURON_FAULT_TEXT	160	/* bytes, NUL included */
 
+/**
+ * neuron_engine_name() - name of an engine of a core
+ * @engine: enum neuron_engine, or any number
+ *
+ * Return: the name, or "?".
+ */
 const char *neuron_engine_name(unsigned int engine);
-/* @cause: enum neuron_cause, as the device gave it */
+
+/**
+ * neuron_cause_name() - name of a cause
+ * @cause: enum neuron_cause as the device gave it, or any number
+ *
+ * Return: the name, or "?".
+ */
 const char *neuron_cause_name(unsigned int cause);
 
-/* "outside its window in vector at pc 7, address 0x8000..." */
+/**
+ * neuron_fault_format() - describe why a job failed, for the log and core dumps
+ * @text: room for the text: cause, engine and pc or queue and descriptor, address
+ * @record: completion record
+ */
 void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 			 const struct neuron_record *record);
 
