@@ -21,23 +21,44 @@ struct neuron_core_memory;
 struct neuron_table;
 
 /**
- * DOC: Life and locks of claims
+ * DOC: Contexts layer
  *
- * A claim lives in the xarray of its file and is counted: jobs, window tables
- * and grants hold it too, so that its memory outlives the file. What it *owns*,
- * the cores, it owns until neuron_claim_kill(): by the RELEASE ioctl, by the
- * end of the file, or by the end of the device. Killing stops submission and the
- * start of jobs, aborts the running one by a core reset (which also scrubs the core)
- * and moves the core on to the next generation, so that posts of peers who still hold
- * a grant are dropped. Then it waits until the queue has drained: no queued job waits
- * for a fence any more, the turn of each comes, and it ends at once.
+ * A context is what a process has of the chip: a *claim* of some cores, and for each of these
+ * cores a *table* of windows, which says what its programs reach. A *grant* lets the owner of
+ * another claim post semaphores of a core, or reach a part of its SBUF.
  *
- * The driver waits for that by itself. drm_sched_entity_destroy() waits as well, but not
- * when the process was killed, and then drm_sched_entity_fini() takes the jobs away. That
- * is not safe in 6.12: when the scheduler has just taken a job of an entity that has more
- * of them, it puts the entity back among the others, even if that has been removed
- * meanwhile, and later finds a freed entity there. An empty queue is safe. Earlier versions
- * stopped the scheduler meanwhile, which other claims of the scheduler need not suffer.
+ * Claims (neuron_claim.c). CLAIM takes all the cores that it asks for, or none. Each of them is
+ * reset, which scrubs it, before the claim can use it. CC-cores come with their core, and are
+ * scrubbed when the claim uses them first. The claim is in the xarray of its file. Jobs, window
+ * tables and grants hold it too, so its memory may outlive the file. It owns its cores until
+ * neuron_claim_kill(), which is called for RELEASE, at the end of the file, and at the end of the
+ * device. neuron_claim_kill()
+ *
+ * 1. stops submissions and the start of jobs;
+ * 2. resets each core, which aborts the running job and scrubs the core, and begins the next
+ *    *generation* of the core. From then on the chip drops posts of those who still hold a grant;
+ * 3. waits until the queue has drained: no queued job waits for a fence any more, the turn of each
+ *    comes, and it ends at once;
+ * 4. gives the cores back.
+ *
+ * The driver waits for the queue by itself. drm_sched_entity_destroy() waits as well, but not when
+ * the process was killed, and then drm_sched_entity_fini() takes the jobs away. That is not safe in
+ * 6.12: when the scheduler has just taken a job of an entity that has more of them, it puts the
+ * entity back among the others, even if that has been removed meanwhile, and later finds a freed
+ * entity there. An empty queue is safe. Earlier versions stopped the scheduler meanwhile, which
+ * other claims of the scheduler need not suffer.
+ *
+ * Tables (neuron_table.c). A job holds the version of the table that it was submitted with. Such a
+ * version never changes. So WINDOWS makes a new version unless no job holds the current one. Both
+ * versions share the pieces in which nothing has changed. A *binding* is what a window shows, and
+ * holds its buffer. All bindings of a call are made before the table is touched (neuron_window.c).
+ *
+ * Grants (neuron_grant.c). A window of a grant holds neither the claim nor the core that it
+ * reaches. It has the generation of that core, and the chip compares it at each access. So nobody
+ * has to be told when a claim ends.
+ *
+ * A claim is lost when the device is reset: neuron_claim.epoch differs from the epoch of the
+ * device. Then only its results and core dumps can be read, and it can be released.
  *
  * Locks, outer ones first:
  *
@@ -186,14 +207,29 @@ static inline void neuron_kept_dump_put(struct neuron_kept_dump *dump)
 		kref_put(&dump->ref, dump->release);
 }
 
-/* Process context. */
+/**
+ * neuron_claim_put() - drop a reference of a claim
+ * @claim: claim; it is freed with its last reference, and may hold the last one of the device
+ *
+ * Context: process.
+ */
 void neuron_claim_put(struct neuron_claim *claim);
 
-/* A job or a window table is born, with a reference to the claim; or freed. */
+/**
+ * neuron_claim_live_get() - a job or a window table of a claim is made
+ * @claim: claim; the job or table holds a reference of it
+ */
 void neuron_claim_live_get(struct neuron_claim *claim);
+
+/**
+ * neuron_claim_live_put() - a job or a window table of a claim is freed
+ * @claim: claim
+ *
+ * Wakes whoever waits on neuron_device.live_wait.
+ */
 void neuron_claim_live_put(struct neuron_claim *claim);
 
-/* For its jobs and window tables; see neuron_budget_charge(). */
+/* For the jobs and window tables of a claim; see neuron_budget_charge(). */
 static inline int neuron_claim_charge(struct neuron_claim *claim, size_t bytes)
 {
 	return neuron_budget_charge(&claim->budget, bytes);
@@ -219,41 +255,94 @@ neuron_claim_core_get(struct neuron_claim *claim, struct neuron_core *core)
 	return smp_load_acquire(&claim->core[core->index]);
 }
 
-/*
- * The core @core of claim @claim of @file. The caller drops the claim's
- * reference. ERR_PTR(-ENOENT): no such claim, or a CC-core that was not used yet;
- * -EINVAL: the core is not in it.
+/**
+ * neuron_claim_core_find_any() - find a core of a claim, even of a lost one
+ * @file: file that the claim is of
+ * @claim: id of the claim
+ * @core: number of the core or CC-core
+ *
+ * Return: the core, with a reference of the claim that the caller drops; ERR_PTR(-ENOENT) when
+ * there is no such claim, or for a CC-core that was not used yet; ERR_PTR(-EINVAL) when the core
+ * is not in the claim.
  */
 struct neuron_claim_core *
 neuron_claim_core_find_any(struct drm_file *file, u32 claim, u32 core);
-/*
- * The same; -EIO or -ENODEV when the claim is lost. A CC-core of one of its cores is scrubbed
- * and gets its queue when it is asked for first: most claims use none. -EIO, -ENODEV,
- * -ENOMEM.
+
+/**
+ * neuron_claim_core_find() - find a core of a claim to use it
+ * @file: file that the claim is of
+ * @claim: id of the claim
+ * @core: number of the core or CC-core
+ *
+ * A CC-core is scrubbed and gets its queue when this is first called for it, because most claims
+ * use none.
+ *
+ * Context: outside of drm_dev_enter(), because it may reset a CC-core.
+ * Return: as neuron_claim_core_find_any(); also ERR_PTR(-EIO) or ERR_PTR(-ENODEV) when the claim
+ * is lost or the CC-core cannot be reset, and ERR_PTR(-ENOMEM).
  */
 struct neuron_claim_core *
 neuron_claim_core_find(struct drm_file *file, u32 claim, u32 core);
-/* The same of a claim that the caller holds; it takes no reference. */
+
+/**
+ * neuron_claim_core_use() - neuron_claim_core_find() for a claim that the caller holds
+ * @claim: claim
+ * @number: number of the core or CC-core
+ *
+ * Return: the core, without a further reference, or an ERR_PTR.
+ */
 struct neuron_claim_core *
 neuron_claim_core_use(struct neuron_claim *claim, u32 number);
-/*
- * The core @number of a claim that the caller holds, without touching it. NULL: the core is
- * not in it, or is a CC-core that was not used yet.
+
+/**
+ * neuron_claim_core_used() - find a core of a claim without touching it
+ * @claim: claim that the caller holds
+ * @number: number of the core or CC-core
+ *
+ * Return: the core; NULL when it is not in the claim, or is a CC-core that was not used yet.
  */
 struct neuron_claim_core *
 neuron_claim_core_used(struct neuron_claim *claim, u32 number);
 
-/*
- * Before the cores; after drm_dev_unplug() and the stop: on return there is no
- * claim, job or window table; then the rest.
+/**
+ * neuron_claims_init() - set up claims
+ * @ndev: device; its cores are not set up yet
+ *
+ * Return: 0 or -ENOMEM.
  */
 int neuron_claims_init(struct neuron_device *ndev);
+
+/**
+ * neuron_claims_end() - kill all claims
+ * @ndev: device, unplugged and stopped
+ *
+ * There is no claim, job or window table when it returns.
+ */
 void neuron_claims_end(struct neuron_device *ndev);
+
+/**
+ * neuron_claims_fini() - free what neuron_claims_init() has made
+ * @ndev: device
+ */
 void neuron_claims_fini(struct neuron_device *ndev);
 
-/* A file was opened, is going away, is asked for fdinfo. */
+/**
+ * neuron_claims_open() - a file was opened
+ * @nfile: file
+ */
 void neuron_claims_open(struct neuron_file *nfile);
+
+/**
+ * neuron_claims_close() - a file is going away: kill its claims
+ * @nfile: file
+ */
 void neuron_claims_close(struct neuron_file *nfile);
+
+/**
+ * neuron_claims_fdinfo() - print how long the jobs of a file kept each core busy
+ * @nfile: file
+ * @p: where to
+ */
 void neuron_claims_fdinfo(struct neuron_file *nfile, struct drm_printer *p);
 
 NEURON_IOCTL_HANDLER(claim);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Grants: the right to post some semaphores of a claimed core, or to reach a part
- * of its SBUF.
+ * A grant is the right to post some semaphores of a claimed core, or to reach a part of its SBUF.
  */
 #ifndef _NEURON_GRANT_H_
 #define _NEURON_GRANT_H_
@@ -19,6 +18,11 @@ struct neuron_claim_core;
 struct neuron_device;
 struct neuron_file;
 
+/**
+ * enum neuron_grant_kind - what a grant gives
+ * @NEURON_GRANT_SEM: semaphores, to post
+ * @NEURON_GRANT_SBUF: a part of SBUF
+ */
 enum neuron_grant_kind {
 	NEURON_GRANT_SEM,
 	NEURON_GRANT_SBUF,
@@ -41,22 +45,41 @@ struct neuron_grant_target {
 	u32 rights;
 };
 
-/*
- * What the grant that @window names, by file descriptor or by handle in @file, gives to a
- * core on @ndev. -EBADF: no grant of that kind, or it is void; -EOPNOTSUPP: its chip is
- * not on the fabric of @ndev.
+/**
+ * neuron_grant_lookup() - find what a grant gives
+ * @ndev: device of the core that the window is for
+ * @file: file of the caller
+ * @window: names the grant, by file descriptor or by handle in @file
+ * @kind: what the grant must give
+ * @target: what it gives
+ *
+ * Return: 0; -EBADF when there is no grant of that kind, or it is void; -EOPNOTSUPP when its chip
+ * is not on the fabric of @ndev.
  */
 int neuron_grant_lookup(struct neuron_device *ndev, struct drm_file *file,
 			const struct drm_neuron_window *window,
 			enum neuron_grant_kind kind,
 			struct neuron_grant_target *target);
 
-/* The processes that may post semaphore @sem of the core, a line each. */
+/**
+ * neuron_grant_print() - print a line for each process that may post a semaphore
+ * @cc: core in its claim
+ * @sem: semaphore of the core
+ * @p: where to
+ */
 void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
 			struct drm_printer *p);
 
-/* A file was opened, is going away. */
+/**
+ * neuron_grants_open() - a file was opened
+ * @nfile: file
+ */
 void neuron_grants_open(struct neuron_file *nfile);
+
+/**
+ * neuron_grants_close() - a file is going away: drop the grants that it has imported
+ * @nfile: file
+ */
 void neuron_grants_close(struct neuron_file *nfile);
 
 NEURON_IOCTL_HANDLER(grant);

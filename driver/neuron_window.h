@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets of windows: checked first, then written to a core's table at one go.
+ * Sets of windows. A set is checked first, and then written to the table of a core at one go.
  */
 #ifndef _NEURON_WINDOW_H_
 #define _NEURON_WINDOW_H_
@@ -36,39 +36,81 @@ struct neuron_windows {
 	bool exchanged;
 };
 
-/*
- * Other cores of the claim that @array names are ready to be looked up. A CC-core that was
- * not used yet is reset first: outside of drm_dev_enter().
+/**
+ * neuron_windows_use_cores() - have the other cores that some windows name ready
+ * @cc: core that the windows are for
+ * @array: drm_neuron_window elements
+ *
+ * A CC-core of the claim that was not used yet is reset here.
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: 0 or a negative errno.
  */
 int neuron_windows_use_cores(struct neuron_claim_core *cc,
 			     const struct neuron_array *array);
-/*
- * Check and look up what @array asks for and, unless it is 0, the stream with the
- * handle @stream, of at least @end bytes. @windows is to be put in any case. A long list
- * takes its time, so this is outside of drm_dev_enter(): it makes nothing that the device
- * reads.
+
+/**
+ * neuron_windows_get() - check a set of windows, and look up what they show
+ * @windows: set, zeroed; to be put in any case
+ * @cc: core that the windows are for
+ * @file: file that the handles are of
+ * @array: drm_neuron_window elements
+ * @stream: handle of a stream, which becomes one more window; or 0
+ * @end: bytes that the stream has at least
+ *
+ * It makes nothing that the device reads, so it happens outside of drm_dev_enter(): a long list
+ * takes its time.
+ *
+ * Return: 0 or a negative errno.
  */
 int neuron_windows_get(struct neuron_windows *windows,
 		       struct neuron_claim_core *cc, struct drm_file *file,
 		       const struct neuron_array *array, u32 stream,
 		       u64 end);
-/*
- * Write them, under neuron_claim_core.lock and with the core not dead. On an
- * error nothing has changed. With @undoable it can be undone under the same lock.
- * Inside drm_dev_enter(), and what is put after it, too.
+
+/**
+ * neuron_windows_apply() - write a set of windows to the table of its core
+ * @windows: set
+ * @cc: core, not dead
+ * @undoable: neuron_windows_undo() may follow under the same lock
+ *
+ * Context: under neuron_claim_core.lock and inside drm_dev_enter(). The set is put inside
+ * drm_dev_enter(), too.
+ * Return: 0 or a negative errno, and then nothing has changed.
  */
 int neuron_windows_apply(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc, bool undoable);
+
+/**
+ * neuron_windows_undo() - take back neuron_windows_apply()
+ * @windows: set
+ * @cc: core
+ *
+ * Context: under neuron_claim_core.lock, not released since.
+ */
 void neuron_windows_undo(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc);
-/*
- * A table of one window, for the trace that @args asks for, which has been checked; not
- * the core's. ERR_PTR: those of neuron_window_bind(), -EINVAL, -ENOMEM.
+
+/**
+ * neuron_windows_trace() - make the table of one window that the trace of a job is written to
+ * @cc: core of the job
+ * @file: file that the handles are of
+ * @args: job; the fields of the trace have been checked
+ *
+ * The table is not the core's: no program reaches it.
+ *
+ * Return: the table with a reference, or an ERR_PTR.
  */
 struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 					  struct drm_file *file,
 					  const struct drm_neuron_job *args);
-/* Without locks; once or again. */
+
+/**
+ * neuron_windows_put() - free a set of windows
+ * @windows: set; it may have been put already
+ *
+ * Context: without locks.
+ */
 void neuron_windows_put(struct neuron_windows *windows);
 
 NEURON_IOCTL_HANDLER(windows);
