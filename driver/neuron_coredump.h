@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Core dumps of failed and hung jobs: captured where the job ends, printed and
- * published by a thread of their own.
+ * Core dumps of jobs that failed or hang. They are captured where the job ends. A work prints and
+ * publishes them later.
  */
 #ifndef _NEURON_COREDUMP_H_
 #define _NEURON_COREDUMP_H_
@@ -12,21 +12,37 @@ struct neuron_device;
 struct neuron_dump;
 struct neuron_job;
 
+/**
+ * neuron_dump_init() - set up core dumps
+ * @ndev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int neuron_dump_init(struct neuron_device *ndev);
-/* After it no dump of the device is being published. No core may run a job. */
+
+/**
+ * neuron_dump_fini() - wait until all captured dumps are published
+ * @ndev: device; none of its cores runs a job
+ */
 void neuron_dump_fini(struct neuron_device *ndev);
 
-/*
- * Capture the state that the core is in now. The caller is about to signal a fence, so the
- * function does not wait for memory: it returns NULL when there is none at once, or when too
- * many dumps are not published yet.
+/**
+ * neuron_dump_capture() - note the state that a core is in now
+ * @job: job that has failed or hangs
+ *
+ * The caller is about to signal a fence, so this does not wait for memory.
+ *
+ * Context: under neuron_core.reset_lock.
+ * Return: the dump; NULL when there is no memory at once, or eight dumps are not published yet.
  */
 struct neuron_dump *neuron_dump_capture(struct neuron_job *job);
 
-/*
- * Have the dump written as text and given to user space later: to the machine's collector
- * of core dumps (devcoredump) and to the owner of the core (the DUMP ioctl). @dump may be
- * NULL.
+/**
+ * neuron_dump_publish() - have a dump printed and given to user space later
+ * @dump: dump, which is freed then; or NULL
+ *
+ * The owner of the core gets it with DUMP, and the machine's collector of core dumps gets it as a
+ * devcoredump.
  */
 void neuron_dump_publish(struct neuron_dump *dump);
 

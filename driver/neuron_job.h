@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Jobs: from the submission to the completion record.
+ * Jobs of cores, and gangs of them.
  */
 #ifndef _NEURON_JOB_H_
 #define _NEURON_JOB_H_
@@ -19,6 +19,46 @@
 struct neuron_claim_core;
 struct neuron_gang;
 struct neuron_gate;
+
+/**
+ * DOC: Jobs layer
+ *
+ * A job is one run of one core (neuron_job.c). A transfer is one copy between buffers that nobody
+ * waits for (neuron_transfer.c). Both are jobs of a DRM scheduler: a job goes to the scheduler of
+ * its core, a transfer to that of its copy queue.
+ *
+ * The life of a job:
+ *
+ * 1. SUBMIT checks and fetches everything that the caller names, and allocates all that the job
+ *    needs: its block, its result, its fences. Nothing has changed so far (neuron_submit.c).
+ * 2. Under the lock of its core in the claim, the job gets a number, the windows that came with it
+ *    are written, it takes a reference of the window table, and it enters the queue of the
+ *    scheduler. Nothing can fail once it is in the queue.
+ * 3. The job waits for its gate (neuron_fence.h), and for the jobs before it.
+ * 4. When its turn comes, the work of the scheduler rings the doorbell, under
+ *    neuron_core.reset_lock. The job starts only if the hardware is UP, the claim is not lost, the
+ *    job was not cancelled and none of its windows shows a chip that has left. Otherwise it ends
+ *    here, with an error.
+ * 5. The chip writes the completion record. The hard interrupt handler copies it once, checks the
+ *    copy and, when the job succeeded, signals its fence. Any other end is left to the watch of
+ *    the core (neuron_watch.c).
+ * 6. The scheduler signals the finished fence, which user space sees, and frees the job. The
+ *    result stays for WAIT.
+ *
+ * A gang is several jobs of one claim that start together. Each member goes through the scheduler
+ * of its own core, and keeps that core when its turn has come. The last one to come rings all
+ * doorbells, with the locks of all cores held. See &struct neuron_gang.
+ *
+ * The life of a transfer is the same, with these differences: its queue belongs to the file and
+ * not to a claim; step 4 writes its descriptors into the ring of the copy queue; and other
+ * transfers may be in the ring with it. See &struct neuron_transfers.
+ *
+ * CANCEL and RESET do not take a job out of its queue, which the scheduler cannot do. They mark
+ * the job and open its gate. Then its turn comes soon, and it does not start.
+ *
+ * The locks of jobs are in the table of the contexts layer, and those of transfers at &struct
+ * neuron_transfers.
+ */
 
 /**
  * struct neuron_job - one run of one core
@@ -78,21 +118,8 @@ struct neuron_job {
 	bool hang;
 };
 
-/*
- * Gangs: jobs of several cores of a claim that start together.
- *
- * A member whose turn has come keeps its core and waits, not yet on the hardware, until
- * the others have their turn, too. The last one to come rings all doorbells, one after
- * the other. So a gang that cannot start has nothing to take back from the device. From
- * the doorbells on the device keeps the members together.
- *
- * All cores get the gangs of a claim in the same order (neuron_submit.c), and jobs can
- * only wait for fences of earlier submissions. So among the jobs that have not ended the
- * oldest one can always go on: gangs do not wait for each other in a circle.
- */
-
 /**
- * struct neuron_gang - several jobs
+ * struct neuron_gang - jobs of several cores of a claim that start together
  * @ref: the jobs' and the submission's
  * @id: number for the device
  * @size: jobs
@@ -106,6 +133,15 @@ struct neuron_job {
  * @core: cores that are locked while the jobs are started, by index
  * @member: jobs whose turn has come, by index. The scheduler keeps them as long as their
  *	fences have not signalled; those that have ended are NULL again
+ *
+ * A member whose turn has come keeps its core and waits, not yet on the hardware, until the
+ * others have their turn, too. The last one to come rings all doorbells, one after the other. So a
+ * gang that cannot start has nothing to take back from the device. From the doorbells on the
+ * device keeps the members together.
+ *
+ * All cores get the gangs of a claim in the same order (neuron_submit.c), and jobs can only wait
+ * for fences of earlier submissions. So among the jobs that have not ended the oldest one can
+ * always go on: gangs do not wait for each other in a circle.
  */
 struct neuron_gang {
 	struct kref ref;
@@ -139,18 +175,55 @@ neuron_job_trace_window(struct neuron_job *job)
 					   job->nr_queues);
 }
 
-/* Before the cores are set up, and after they have gone. */
+/**
+ * neuron_jobs_init() - set up jobs, and tell the cores of them
+ * @ndev: device; its cores are not set up yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int neuron_jobs_init(struct neuron_device *ndev);
+
+/**
+ * neuron_jobs_fini() - free what neuron_jobs_init() has made
+ * @ndev: device; its cores are gone
+ */
 void neuron_jobs_fini(struct neuron_device *ndev);
 
-/* A job with a zeroed job block, or ERR_PTR(-ENOMEM). Not yet scheduled. */
+/**
+ * neuron_job_create() - allocate a job
+ * @cc: core in the claim
+ * @nr_queues: DMA queues that the job will list
+ *
+ * The job block is zero, and the job is not known to the scheduler yet.
+ *
+ * Return: the job with a reference, or ERR_PTR(-ENOMEM).
+ */
 struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
 				     unsigned int nr_queues);
+
+/**
+ * neuron_job_put() - drop a reference of a job
+ * @job: job
+ *
+ * Context: process.
+ */
 void neuron_job_put(struct neuron_job *job);
 
-/* The job on the hardware, referenced, or NULL. */
+/**
+ * neuron_job_active() - the job on the hardware
+ * @core: core
+ *
+ * Return: the job with a reference, or NULL.
+ */
 struct neuron_job *neuron_job_active(struct neuron_core *core);
-/* Is @job on the hardware and has not failed? */
+
+/**
+ * neuron_job_runs() - is a job on the hardware, and has it not failed?
+ * @job: job
+ *
+ * Return: true if so. The answer holds as long as neuron_core.reset_lock is held, unless the job
+ * ends by itself.
+ */
 bool neuron_job_runs(struct neuron_job *job);
 
 /* It has a window onto a chip that has left. */
@@ -159,20 +232,58 @@ static inline bool neuron_job_is_stray(const struct neuron_job *job)
 	return job->table && neuron_table_is_stray(job->table);
 }
 
-/* End a job that has a window onto a chip which has left. */
+/**
+ * neuron_job_stop_stray() - end the job of a core if it has a window onto a chip that has left
+ * @core: core; it is reset for that
+ *
+ * Takes neuron_core.reset_lock.
+ */
 void neuron_job_stop_stray(struct neuron_core *core);
-/* End a job that faulted; under neuron_core.reset_lock. */
+
+/**
+ * neuron_job_end_faulted() - end a job that has faulted
+ * @job: job, whose record has been looked at
+ *
+ * Context: under neuron_core.reset_lock.
+ */
 void neuron_job_end_faulted(struct neuron_job *job);
 
-/* For @size jobs; ERR_PTR(-ENOMEM). */
+/**
+ * neuron_gang_create() - make a gang
+ * @ndev: device
+ * @size: how many jobs it will have
+ *
+ * Return: the gang with a reference, or ERR_PTR(-ENOMEM).
+ */
 struct neuron_gang *neuron_gang_create(struct neuron_device *ndev, u32 size);
+
+/**
+ * neuron_gang_get() - take a reference of a gang
+ * @gang: gang
+ *
+ * Return: the gang.
+ */
 struct neuron_gang *neuron_gang_get(struct neuron_gang *gang);
+
+/**
+ * neuron_gang_put() - drop a reference of a gang
+ * @gang: gang
+ */
 void neuron_gang_put(struct neuron_gang *gang);
 
-/* @job was cancelled. Without a gang, or when that has started, nothing happens. */
+/**
+ * neuron_gang_cancel() - a job was cancelled: those of its gang that wait for it end
+ * @job: job; nothing happens if it has no gang, or the gang has started
+ *
+ * Takes neuron_gang.lock.
+ */
 void neuron_gang_cancel(struct neuron_job *job);
 
-/* neuron_wait.c: none of the jobs submitted so far waits for a fence. */
+/**
+ * neuron_jobs_release() - let queued jobs wait for fences no longer
+ * @cc: core in its claim
+ * @last: id of the last job that is meant
+ */
 void neuron_jobs_release(struct neuron_claim_core *cc, u64 last);
 
 /* neuron_submit.c, neuron_wait.c */

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Transfers: copies between buffers that nobody waits for.
- *
- * A file has several queues for them, each of which belongs to one copy queue of the device:
- * so the transfers of a queue keep their order, and those of different queues do not stand in
- * each other's way. Everything is made when a transfer is submitted: the list of moves, the
- * references of its buffers, the place of its result. When its turn comes the moves are
- * written into the ring and nothing is allocated.
- *
- * Locks, outer ones first:
- *
- * ================================= ===============================================
  * neuron_device.transfers_lock      the list of files; held while those of all files end
  * neuron_transfers.lock             @dead, order of ids and of submission; held while the
  *                                   transfers of the file end. No user memory is touched
@@ -21,6 +11,7 @@
  *                                   interrupt handler. Fences are signalled under it,
  *                                   so that those of a ring end in their order
  * ================================= ===============================================
+=======
  */
 #ifndef _NEURON_TRANSFER_H_
 #define _NEURON_TRANSFER_H_
@@ -73,6 +64,26 @@ struct neuron_transfer_queue {
  * @dead: no more transfers
  * @pending: ids to transfers, until they are freed
  * @nr_queued: transfers whose turn has not come yet
+ *
+ * A file has several queues for its transfers, and each of them belongs to one copy queue of the
+ * device. So the transfers of a queue keep their order, and those of different queues do not
+ * delay each other. Everything is made when a transfer is submitted: the list of moves, the
+ * references of its buffers, the place of its result. When its turn comes, the moves are written
+ * into the ring, and nothing is allocated.
+ *
+ * Locks, outer ones first:
+ *
+ * ================================= ===============================================
+ * neuron_device.transfers_lock      the list of files; held while those of all files end
+ * neuron_transfers.lock             @dead, order of ids and of submission; held while the
+ *                                   transfers of the file end. No user memory is touched
+ *                                   under it
+ * neuron_copy_queue.submit_lock     the ring; taken on the way to signal a fence:
+ *                                   allocate nothing under it
+ * neuron_copy_queue.lock            what is in flight, results; taken in the hard
+ *                                   interrupt handler. Fences are signalled under it,
+ *                                   so that those of a ring end in their order
+ * ================================= ===============================================
  */
 struct neuron_transfers {
 	struct kref ref;
@@ -131,33 +142,70 @@ struct neuron_transfer {
 	struct work_struct free_work;
 };
 
-/* neuron_transfer_file.c, up to neuron_transfer_cancel(). */
-
-/* After the cores and the copy queues; after drm_dev_unplug() and the stop. */
+/**
+ * neuron_transfers_init() - make the schedulers of the copy queues
+ * @ndev: device; its cores and copy queues are set up
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_transfers_init(struct neuron_device *ndev);
+
+/**
+ * neuron_transfers_fini() - end all transfers, and free what neuron_transfers_init() has made
+ * @ndev: device, unplugged and stopped
+ */
 void neuron_transfers_fini(struct neuron_device *ndev);
 
-/* When a file is closed, transfers that have not begun end, and those that have go on. */
+/**
+ * neuron_transfers_open() - a file was opened: give it its queues
+ * @nfile: file
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_transfers_open(struct neuron_file *nfile);
+
+/**
+ * neuron_transfers_close() - a file is going away
+ * @nfile: file
+ *
+ * Its transfers that have not begun end. Those that have begun go on.
+ */
 void neuron_transfers_close(struct neuron_file *nfile);
 
-/* The last one frees them; the device may go with them. */
+/**
+ * neuron_transfers_put() - drop a reference of the transfers of a file
+ * @of: transfers; they are freed with the last reference, and may hold the last one of the device
+ */
 void neuron_transfers_put(struct neuron_transfers *of);
 
-/*
- * The results of the queue of @file that has transfer @id; ERR_PTR(-EINVAL) unless @core,
- * which transfers do not have, is 0.
+/**
+ * neuron_transfers_results() - where the result of a transfer is
+ * @file: file
+ * @core: what the caller says of a core; a transfer has none, so it must be 0
+ * @id: id of the transfer
+ *
+ * Return: the results of the queue of the transfer, or ERR_PTR(-EINVAL).
  */
 struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
 						u64 id);
 
-/* For CANCEL; @core, of which transfers have none, must be 0. */
+/**
+ * neuron_transfer_cancel() - CANCEL a transfer
+ * @file: file
+ * @core: what the caller says of a core; a transfer has none, so it must be 0
+ * @id: id of the transfer; nothing happens if it has begun
+ *
+ * Return: 0, -EINVAL or -ENOENT.
+ */
 int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
 
-/* neuron_transfer.c, as what follows: what the schedulers of transfers do. */
+/* What the schedulers of transfers do (neuron_transfer.c). */
 extern const struct drm_sched_backend_ops neuron_transfer_sched_ops;
 
-/* The last one gives everything back, later. */
+/**
+ * neuron_transfer_put() - drop a reference of a transfer
+ * @transfer: transfer; with the last reference a work gives back what it holds
+ */
 void neuron_transfer_put(struct neuron_transfer *transfer);
 
 NEURON_IOCTL_HANDLER(transfer);

@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Looks after the job on the hardware, in a process: ends jobs that faulted,
- * resets cores whose job hangs or whose device breaks the contract.
+ * Looks after the job on the hardware, in a process.
  */
+#include <linux/dma-fence.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+
+#include "neuron_claim.h"
+#include "neuron_core.h"
+#include "neuron_coredump.h"
+#include "neuron_device.h"
+#include "neuron_event.h"
+#include "neuron_irq.h"
+#include "neuron_job.h"
+#include "neuron_result.h"
+#include "neuron_trace.h"
+#include "neuron_watch.h"
 
 /**
  * DOC: Time limits of jobs
@@ -27,21 +40,43 @@
  * A fault or a broken contract is handed to the same work, for the same reasons not by
  * drm_sched_fault().
  */
-#include <linux/dma-fence.h>
-#include <linux/jiffies.h>
-#include <linux/ktime.h>
 
-#include "neuron_claim.h"
-#include "neuron_core.h"
-#include "neuron_coredump.h"
-#include "neuron_device.h"
-#include "neuron_event.h"
-#include "neuron_irq.h"
-#include "neuron_job.h"
-#include "neuron_result.h"
-#include "neuron_trace.h"
-#include "neuron_watch.h"
+/**
+ * DOC: Policy layer
+ *
+ * The interrupt handler ends a job that succeeds. The *watch* of the core, a delayed work, decides
+ * what becomes of any other job:
+ *
+ * - The job faulted: the chip has stopped it and has written why. The watch ends the job with
+ *   -EIO. The core is not reset, so the next job finds its memories as they were.
+ * - The job hangs: the progress counter of the core has not moved for as long as the job's limit,
+ *   or the job has run for NEURON_JOB_TIMEOUT_CAP times its limit. The watch resets the core, and
+ *   the job ends with -ETIMEDOUT.
+ * - The device broke its contract: it refused the doorbell or wrote an impossible record. The
+ *   watch resets the core, and the job ends with -EIO.
+ *
+ * In each case there is a line in the log, an event and a core dump (neuron_coredump.c) before the
+ * fence is signalled. So whoever waits for the job finds the dump. A dump is captured in the
+ * watch, with memory that is there at once or not at all, because nothing may be allocated on the
+ * way to signal a fence. A work prints and publishes it later.
+ *
+ * A job that ends soon costs nothing: the counter is first read at an eighth of the limit. The
+ * timer for that stays when the job ends, and serves the next job (neuron_core_watch_job()).
+ * Before a job is said to hang, the causes of all interrupts are read, because an interrupt may be
+ * lost.
+ *
+ * The watch holds neuron_core.reset_lock all the time, so neither a doorbell nor another reset of
+ * the core comes in between. It takes neuron_core.lock to look at the job. While the hardware is
+ * not UP it does nothing: a reset of the device, or its stop, ends the job.
+ */
 
+/**
+ * enum neuron_verdict - what the watch thinks of a job
+ * @NEURON_VERDICT_FINE: it goes on, or has ended
+ * @NEURON_VERDICT_FAULT: it faulted
+ * @NEURON_VERDICT_BROKEN: the device broke its contract
+ * @NEURON_VERDICT_HANG: it hangs
+ */
 enum neuron_verdict {
 	NEURON_VERDICT_FINE,
 	NEURON_VERDICT_FAULT,
