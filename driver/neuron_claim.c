@@ -343,6 +343,14 @@ static int neuron_claim_args_check(struct neuron_device *ndev,
 	return 0;
 }
 
+/**
+ * neuron_ioctl_claim() - CLAIM: take cores, all or none
+ * @drm: device
+ * @data: &struct drm_neuron_claim
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_claim(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {
@@ -424,6 +432,14 @@ static struct neuron_claim *neuron_claim_withdraw(struct neuron_file *nfile,
 	return claim;
 }
 
+/**
+ * neuron_ioctl_release() - RELEASE: give a claim back
+ * @drm: device
+ * @data: &struct drm_neuron_release
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_release(struct drm_device *drm, void *data,
 			 struct drm_file *file)
 {

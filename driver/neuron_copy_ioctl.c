@@ -540,6 +540,14 @@ static int neuron_copy_with(struct neuron_device *ndev, u32 epoch,
 	return ret;
 }
 
+/**
+ * neuron_ioctl_copy() - COPY: move bytes by DMA, and wait for the end
+ * @drm: device
+ * @data: &struct drm_neuron_copy
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_copy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct neuron_device *ndev = to_neuron_device(drm);

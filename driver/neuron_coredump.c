@@ -733,6 +733,14 @@ static int neuron_dump_copy(const struct neuron_dump_text *text,
 				       args->size - text->size);
 }
 
+/**
+ * neuron_ioctl_dump() - DUMP: fetch the last core dump of a core
+ * @drm: device
+ * @data: &struct drm_neuron_dump
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_dump(struct drm_device *drm, void *data,
 		      struct drm_file *file)
 {

@@ -7,6 +7,10 @@
 
 struct neuron_device;
 
+/**
+ * neuron_debugfs_init() - name the files of a device in debugfs
+ * @ndev: device, not registered yet; DRM makes the files when it is
+ */
 void neuron_debugfs_init(struct neuron_device *ndev);
 
 #endif /* _NEURON_DEBUGFS_H_ */

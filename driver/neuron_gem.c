@@ -602,6 +602,14 @@ neuron_bo_create(struct neuron_device *ndev,
 	return ERR_PTR(-EINVAL);
 }
 
+/**
+ * neuron_ioctl_bo_create() - BO_CREATE: a buffer in HBM or in host memory
+ * @drm: device
+ * @data: &struct drm_neuron_bo_create
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 			   struct drm_file *file)
 {
@@ -663,6 +671,14 @@ static int neuron_bo_import_check(struct drm_device *drm,
 	return 0;
 }
 
+/**
+ * neuron_ioctl_bo_import() - BO_IMPORT: a buffer of the caller's own memory
+ * @drm: device
+ * @data: &struct drm_neuron_bo_import
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_bo_import(struct drm_device *drm, void *data,
 			   struct drm_file *file)
 {
@@ -693,6 +709,14 @@ static u32 neuron_bo_placement(const struct neuron_bo *bo)
 	}
 }
 
+/**
+ * neuron_ioctl_bo_info() - BO_INFO: look at a buffer
+ * @drm: device
+ * @data: &struct drm_neuron_bo_info
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 			 struct drm_file *file)
 {

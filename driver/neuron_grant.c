@@ -282,6 +282,14 @@ void neuron_grants_close(struct neuron_file *nfile)
 	xa_destroy(&nfile->grants);
 }
 
+/**
+ * neuron_ioctl_grant_import() - GRANT_IMPORT: give a grant a handle in the file
+ * @drm: device
+ * @data: &struct drm_neuron_grant_import
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_grant_import(struct drm_device *drm, void *data,
 			      struct drm_file *file)
 {
@@ -313,6 +321,14 @@ err_put:
 	return ret;
 }
 
+/**
+ * neuron_ioctl_grant_close() - GRANT_CLOSE: give up an imported grant
+ * @drm: device
+ * @data: &struct drm_neuron_grant_close
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_grant_close(struct drm_device *drm, void *data,
 			     struct drm_file *file)
 {
@@ -367,6 +383,14 @@ static struct neuron_grant *neuron_grant_create(struct neuron_claim_core *cc,
 	return grant;
 }
 
+/**
+ * neuron_ioctl_grant() - GRANT: let others post semaphores of a core, or reach its SBUF
+ * @drm: device
+ * @data: &struct drm_neuron_grant
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_grant(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {

@@ -523,6 +523,14 @@ neuron_listener_create(struct neuron_device *ndev, u64 client,
 	return listener;
 }
 
+/**
+ * neuron_ioctl_events() - EVENTS: open an event file
+ * @drm: device
+ * @data: &struct drm_neuron_events
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_events(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {

@@ -387,6 +387,14 @@ static int neuron_post_add(struct neuron_claim_core *cc, const u64 *sum)
 	return ret;
 }
 
+/**
+ * neuron_ioctl_post() - POST: add to the status counters of a core
+ * @drm: device
+ * @data: &struct drm_neuron_post
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_post(struct drm_device *drm, void *data,
 		      struct drm_file *file)
 {

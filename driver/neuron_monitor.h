@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For those who monitor a device: what it said last, and what the owners of its cores post.
- *
- * Who monitors does not wake up a device that sleeps: he gets what its registers said when it
- * was last awake.
+ * What the registers of a device said last, and what the owners of its cores post.
  */
 #ifndef _NEURON_MONITOR_H_
 #define _NEURON_MONITOR_H_
@@ -14,35 +11,89 @@
 #define NEURON_MAX_DICE		2
 #define NEURON_MAX_POSTS	64	/* of a call */
 
-/* What is read together. */
+/**
+ * DOC: Views layer
+ *
+ * The views show a device to user space, and change nothing of what it does:
+ *
+ * - QUERY, for programs that have the device open (neuron_query.c);
+ * - attributes of the PCI device, for monitors (neuron_sysfs.c);
+ * - the class and the tree of the public driver, if the module parameter public_sysfs is set
+ *   (neuron_public.c);
+ * - files in debugfs, for people (neuron_debugfs.c).
+ *
+ * The driver registers no hwmon device. hwmon wants watts, volts or degrees. The chip has no
+ * thermometer, and tells its power as a part of its greatest one, which it does not tell.
+ *
+ * A monitor must not wake up a device that sleeps, and must not keep it awake. So all views that
+ * monitors use read registers through a *look* (&struct neuron_look). It reads the registers when
+ * the device is awake. Otherwise it returns what they said when the device went to sleep. The
+ * chip clears its counters of traffic and refused accesses in a reset. The look adds them up, so
+ * the sums that user space sees never go down.
+ *
+ * neuron_looks.lock protects the look, from neuron_look_begin() to neuron_look_end(). It is taken
+ * under neuron_device.hw_lock and before drm_dev_enter() and neuron_device.epoch_lock.
+ *
+ * Attributes of the PCI device are groups, which the driver core makes when the probe has
+ * succeeded. Directories whose number depends on the chip (cores, links, DMA engines) are made by
+ * the probe from tables (&struct neuron_node_attr), and removed with devm. Everything that a file
+ * shows exists until the file is removed.
+ */
+
+/**
+ * enum neuron_look_part - registers that are read together
+ * @NEURON_LOOK_REGS: the members of &struct neuron_look up to @hbm_ecc
+ * @NEURON_LOOK_UNITS: @violations and @stale_posts
+ * @NEURON_LOOK_LINKS: @link and @link_sum
+ * @NEURON_LOOK_PE: @pe_raw and @pe_sum
+ * @NEURON_LOOK_PARTS: number of the parts
+ */
 enum neuron_look_part {
-	NEURON_LOOK_REGS,	/* members up to @hbm_ecc */
-	NEURON_LOOK_UNITS,	/* @violations, @stale_posts */
-	NEURON_LOOK_LINKS,	/* @link, @link_sum */
-	NEURON_LOOK_PE,		/* @pe_raw, @pe_sum */
+	NEURON_LOOK_REGS,
+	NEURON_LOOK_UNITS,
+	NEURON_LOOK_LINKS,
+	NEURON_LOOK_PE,
 	NEURON_LOOK_PARTS
 };
 
-/* What a core or CC-core has refused. */
+/**
+ * struct neuron_look_unit - what a core or CC-core has refused
+ * @violations: accesses outside of windows
+ * @stale_posts: posts by grants that are void
+ */
 struct neuron_look_unit {
 	u64 violations;
 	u64 stale_posts;
 };
 
-/* What a link has carried. */
+/**
+ * struct neuron_look_link - what a fabric link has carried
+ * @sent: bytes
+ * @received: bytes
+ * @errors: accesses that found no way
+ */
 struct neuron_look_link {
 	u64 sent;
 	u64 received;
 	u64 errors;
 };
 
-/* What a DMA queue has moved. */
+/**
+ * struct neuron_look_queue - what a DMA queue has moved
+ * @descriptors: how many
+ * @bytes: of what they describe
+ */
 struct neuron_look_queue {
 	u64 descriptors;
 	u64 bytes;
 };
 
-/* Cycles of the rows of a PE array. */
+/**
+ * struct neuron_look_pe - cycles of a row group of a PE array
+ * @matmul: it multiplied
+ * @weights: it was loaded
+ * @idle: neither
+ */
 struct neuron_look_pe {
 	u64 matmul;
 	u64 weights;
@@ -94,38 +145,75 @@ struct neuron_look {
 	struct neuron_look_queue *queue_sum[NEURON_MAX_DMA_ENGINES];
 };
 
+/**
+ * neuron_look_init() - allocate the look of a device
+ * @ndev: device
+ *
+ * Return: 0 or -ENOMEM.
+ */
 int neuron_look_init(struct neuron_device *ndev);
 
-/*
- * @part as the device says now, or said last. Nobody else gets it until
- * neuron_look_end(). ERR_PTR(-ENODEV): the device is gone; -EIO: it is being reset.
+/**
+ * neuron_look_begin() - what the device says now, or said last
+ * @ndev: device
+ * @part: which registers
+ *
+ * Takes neuron_looks.lock; neuron_look_end() releases it.
+ *
+ * Return: the look; ERR_PTR(-ENODEV) when the device is gone, ERR_PTR(-EIO) when it is being
+ * reset, and then the lock is not held.
  */
 const struct neuron_look *neuron_look_begin(struct neuron_device *ndev,
 					    enum neuron_look_part part);
-/*
- * The same for @queue_raw and @queue_sum of one DMA engine. They are no part: a chip has some
- * 2,000 queues, too many to read them all at once.
+
+/**
+ * neuron_look_begin_queues() - the same for the queues of one DMA engine
+ * @ndev: device
+ * @engine: DMA engine of the chip
+ *
+ * A chip has some 2,000 queues, too many to read them all at once.
+ *
+ * Return: as neuron_look_begin().
  */
 const struct neuron_look *neuron_look_begin_queues(struct neuron_device *ndev,
 						   unsigned int engine);
+
+/**
+ * neuron_look_end() - the end of neuron_look_begin()
+ * @ndev: device
+ */
 void neuron_look_end(struct neuron_device *ndev);
 
-/* The device is about to sleep: keep all that it says now. */
+/**
+ * neuron_look_keep() - the device is about to sleep: note all that it says now
+ * @ndev: device
+ */
 void neuron_look_keep(struct neuron_device *ndev);
 
-/*
- * The device is about to be started: a reset or the loss of power has cleared
- * its counters, or an earlier driver has left them as they are. What they say now is not added
- * to the sums. Who calls holds hw_lock, or the device has no users yet.
+/**
+ * neuron_look_begin_anew() - the device is about to be started: note where its counters are
+ * @ndev: device
+ *
+ * A reset or the loss of power has cleared the counters, or an earlier driver has left them as
+ * they are. What they say now is not added to the sums.
+ *
+ * Context: under neuron_device.hw_lock, or the device has no users yet.
  */
 void neuron_look_begin_anew(struct neuron_device *ndev);
 
-/*
- * Status counters: what the owner of a core tells those who monitor it. The driver makes no
- * use of them. Both sums of @counter become zero:
+/**
+ * neuron_status_clear() - set a status counter to zero, of the present owner as well
+ * @status: counters of a core
+ * @counter: enum drm_neuron_status_counter
  */
 void neuron_status_clear(struct neuron_status *status, unsigned int counter);
-/* As in sysfs; NULL: no such counter. */
+
+/**
+ * neuron_status_name() - name of a status counter in sysfs
+ * @counter: enum drm_neuron_status_counter, or any number
+ *
+ * Return: the name, or NULL.
+ */
 const char *neuron_status_name(unsigned int counter);
 NEURON_IOCTL_HANDLER(post);
 

@@ -7,7 +7,14 @@
 
 struct neuron_device;
 
-/* Nothing when the module parameter public_sysfs is off. */
+/**
+ * neuron_public_sysfs_init() - make the public driver's tree of a device
+ * @ndev: device; devm removes the tree
+ *
+ * Nothing happens unless the module parameter public_sysfs is set.
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_public_sysfs_init(struct neuron_device *ndev);
 
 #endif /* _NEURON_PUBLIC_H_ */

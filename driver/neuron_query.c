@@ -576,6 +576,14 @@ static int neuron_query_check(struct drm_device *drm,
 	return 0;
 }
 
+/**
+ * neuron_ioctl_query() - QUERY: what the device is, has and does
+ * @drm: device
+ * @data: &struct drm_neuron_query
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_query(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {

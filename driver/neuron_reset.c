@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The hardware comes and goes (neuron_device.h): starting and stopping it; resets of the whole
- * device, by the user (sysfs), after an error of the PCI link, or because nothing else helps;
- * sleep.
- *
- * Asleep the device forgets nothing as long as it has power, but nobody relies on that: it
- * sleeps only when nothing would be lost, and wakes up by the start that the probe uses.
+ * Starting and stopping the hardware, resets of the whole device, sleep.
  */
 #include <linux/dma-fence.h>
 #include <linux/mm.h>
@@ -24,6 +19,41 @@
 #include "neuron_irq.h"
 #include "neuron_monitor.h"
 #include "neuron_reset.h"
+
+/**
+ * DOC: Life layer
+ *
+ * This layer starts and stops the hardware, and is the only one that changes its state (see "State
+ * of the hardware" in the base layer). neuron_drv.c has the module, the probe and the removal;
+ * neuron_reset.c has the rest.
+ *
+ * The probe makes all software first, layer by layer, and only reads registers. Then
+ * neuron_hw_start() starts the hardware. The same function starts it after a reset and after
+ * sleep: the chip is identified again, interrupts and copy queues are programmed, each core gets
+ * a new generation, and HBM is zeroed. So nothing depends on what the chip has kept. At last the
+ * probe makes the files of sysfs and registers the DRM device: a user never sees a device that
+ * is not ready.
+ *
+ * The removal goes the other way. neuron_hw_leave() sets the state to LEAVING and wakes all
+ * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). neuron_hw_stop()
+ * resets the cores that still run and stops the copy queues. Other chips that have windows onto
+ * this one end the jobs that use them. Then claims, jobs and host memory are taken back. What open
+ * files still hold is freed with them.
+ *
+ * A reset of the device is asked for by the user (file reset of the PCI device), by the PCI core
+ * after an error of the link, or by neuron_request_reset(), when a core or a copy queue does not
+ * answer its own reset. All of them go through the PCI core, which saves and restores the
+ * configuration and calls neuron_reset_prepare() and neuron_reset_done(), or the error handlers.
+ *
+ * The device sleeps only when nothing would be lost: no file is open, no transfer is under way,
+ * and no HBM is in use. When the machine goes to sleep, open files do not matter, but claims,
+ * transfers and HBM in use do: they would be lost with the power, so the driver refuses.
+ *
+ * neuron_device.hw_lock is held while a reset begins, while it ends, and while the device goes to
+ * sleep or wakes up. It is not held while the PCI core resets the hardware. The lock of the PCI
+ * device, which the PCI core holds then, keeps removal and reset apart. So the reset work only
+ * tries that lock: a removal holds it, and waits for the work.
+ */
 
 #define NEURON_RESET_RETRY_MS	100
 

@@ -761,6 +761,14 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 	neuron_array_put(&sub->out_syncs);
 }
 
+/**
+ * neuron_ioctl_submit() - SUBMIT: queue a job, or a gang of jobs
+ * @drm: device
+ * @data: &struct drm_neuron_submit
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_submit(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {

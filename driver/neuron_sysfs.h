@@ -67,23 +67,50 @@ struct neuron_node_attr {
 	{ .attr = { .name = _name, .mode = 0644 }, .show = _show, \
 	  .reset = _reset, .arg = _arg }
 
-/*
- * A directory in @parent whose files show @data, which must exist until
- * neuron_node_remove(). ERR_PTR on failure.
+/**
+ * neuron_node_create() - make a directory with files
+ * @parent: where
+ * @data: what the files show; it exists until neuron_node_remove()
+ * @attrs: the files
+ * @nr: how many
+ * @name: name of the directory
+ *
+ * Return: the directory or an ERR_PTR.
  */
 struct neuron_node *neuron_node_create(struct kobject *parent, void *data,
 				       const struct neuron_node_attr *attrs,
 				       size_t nr, const char *name);
-/* The same in another node, with its data; removed with it. */
+/**
+ * neuron_node_add() - make a directory in another one, with the same data
+ * @parent: directory; the new one is removed with it
+ * @attrs: the files
+ * @nr: how many
+ * @name: name of the directory
+ * @index: which part of the data the files show
+ *
+ * Return: the directory or an ERR_PTR.
+ */
 struct neuron_node *neuron_node_add(struct neuron_node *parent,
 				    const struct neuron_node_attr *attrs,
 				    size_t nr, const char *name,
 				    unsigned long index);
-/* With all that is in it; no file is being read any more. NULL is fine. */
+/**
+ * neuron_node_remove() - remove a directory with all that is in it
+ * @node: directory, or NULL
+ *
+ * It waits until nobody reads or writes a file of the directory.
+ */
 void neuron_node_remove(struct neuron_node *node);
 
-/* Of the PCI device. */
+/* Attributes of the PCI device. */
 extern const struct attribute_group *neuron_sysfs_groups[];
+
+/**
+ * neuron_sysfs_init() - make the directories of cores, links and DMA engines
+ * @ndev: device; devm removes them
+ *
+ * Return: 0 or a negative errno.
+ */
 int neuron_sysfs_init(struct neuron_device *ndev);
 
 #endif /* _NEURON_SYSFS_H_ */

@@ -713,6 +713,14 @@ static int neuron_transfer_enter(struct neuron_transfers *of,
 	return ret;
 }
 
+/**
+ * neuron_ioctl_transfer() - TRANSFER: queue a copy between buffers
+ * @drm: device
+ * @data: &struct drm_neuron_transfer
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_transfer(struct drm_device *drm, void *data,
 			  struct drm_file *file)
 {

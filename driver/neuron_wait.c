@@ -221,6 +221,14 @@ static int neuron_wait_check(struct drm_device *drm,
 	return 0;
 }
 
+/**
+ * neuron_ioctl_wait() - WAIT: wait for jobs and transfers, and fetch their results
+ * @drm: device
+ * @data: &struct drm_neuron_wait
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_wait(struct drm_device *drm, void *data,
 		      struct drm_file *file)
 {
@@ -328,6 +336,14 @@ static int neuron_cancel_id(struct neuron_claim_core *cc, u64 id)
 	return ret;
 }
 
+/**
+ * neuron_ioctl_cancel() - CANCEL: end one job, or a transfer that has not begun
+ * @drm: device
+ * @data: &struct drm_neuron_cancel
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_cancel(struct drm_device *drm, void *data,
 			struct drm_file *file)
 {
@@ -361,6 +377,14 @@ static u64 neuron_core_cancel_all(struct neuron_claim_core *cc)
 	return last;
 }
 
+/**
+ * neuron_ioctl_reset() - RESET: abort what runs on a claimed core, and scrub it
+ * @drm: device
+ * @data: &struct drm_neuron_reset
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_reset(struct drm_device *drm, void *data,
 		       struct drm_file *file)
 {

@@ -774,6 +774,14 @@ static int neuron_windows_write(struct neuron_claim_core *cc,
 	return ret;
 }
 
+/**
+ * neuron_ioctl_windows() - WINDOWS: write entries of a core's window table
+ * @drm: device
+ * @data: &struct drm_neuron_windows
+ * @file: file of the caller
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
 int neuron_ioctl_windows(struct drm_device *drm, void *data,
 			 struct drm_file *file)
 {
