@@ -567,8 +567,12 @@ static struct attribute *neuron_public_attrs[] = {
 };
 ATTRIBUTE_GROUPS(neuron_public);
 
-/* Directories; after an error the rest is left out, and NULL stands for them. */
-
+/**
+ * struct neuron_public_builder - a tree that is being made
+ * @tree: tree
+ * @error: the first error, or 0. After an error no more directories are made, and NULL stands
+ *	for them
+ */
 struct neuron_public_builder {
 	struct neuron_public *tree;
 	int error;

@@ -84,6 +84,14 @@ static void neuron_kunit_fill_length(struct kunit *test)
 			NEURON_UDMA_RING_ID_FIRST);
 }
 
+/**
+ * struct neuron_kunit_queued - a queued request, and what became of it
+ * @req: request
+ * @given_up: what it answers when it is asked whether it is given up
+ * @lost: what it answers when it is asked whether its memory is lost
+ * @order: its place among the requests that ended, from 1 on; 0: it has not ended
+ * @error: how it ended
+ */
 struct neuron_kunit_queued {
 	struct neuron_copy_request req;
 	int given_up;
