@@ -57,6 +57,7 @@ enum {
  * struct neuron_public - the tree of a device
  * @ndev: device
  * @dev: of the class
+ * @complete: all files are there
  * @node: directories at its top
  * @nr_nodes: how many
  * @sample: reads the power
@@ -68,6 +69,7 @@ enum {
 struct neuron_public {
 	struct neuron_device *ndev;
 	struct device *dev;
+	bool complete;
 	struct neuron_node *node[2 + NEURON_MAX_CORES];
 	unsigned int nr_nodes;
 	struct delayed_work sample;
@@ -135,10 +137,23 @@ static struct attribute *neuron_public_class_attrs[] = {
 };
 ATTRIBUTE_GROUPS(neuron_public_class);
 
+/*
+ * Whoever hears of a device looks for its files. Most of them are in directories, which are made
+ * after the device. So the uevent that the driver core sends for the device is dropped, and
+ * neuron_public_tell() sends it when all files are there.
+ */
+static int neuron_public_uevent(const struct device *dev, struct kobj_uevent_env *env)
+{
+	const struct neuron_public *tree = dev_get_drvdata(dev);
+
+	return READ_ONCE(tree->complete) ? 0 : -EAGAIN;
+}
+
 /* It exists while a device is in it. */
 static const struct class neuron_public_class = {
 	.name = "neuron_device",
 	.class_groups = neuron_public_class_groups,
+	.dev_uevent = neuron_public_uevent,
 };
 
 /* The device: what it is. */
@@ -766,6 +781,12 @@ static void neuron_public_remove(void *data)
 	neuron_public_put_class();
 }
 
+static void neuron_public_tell(struct neuron_public *tree)
+{
+	WRITE_ONCE(tree->complete, true);
+	kobject_uevent(&tree->dev->kobj, KOBJ_ADD);
+}
+
 int neuron_public_sysfs_init(struct neuron_device *ndev)
 {
 	struct neuron_public *tree;
@@ -788,6 +809,7 @@ int neuron_public_sysfs_init(struct neuron_device *ndev)
 	ret = neuron_public_build(tree);
 	if (ret)
 		return ret;
+	neuron_public_tell(tree);
 	schedule_delayed_work(&tree->sample, 0);
 	return 0;
 }

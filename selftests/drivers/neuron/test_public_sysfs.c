@@ -4,10 +4,12 @@
  */
 #include <ftw.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "job_rig.h"
 #include "kselftest_harness.h"
 #include "neuron_test.h"
+#include "uevents.h"
 
 #define TREE	"/sys/devices/virtual/neuron_device/"
 
@@ -124,6 +126,58 @@ TEST_F(tree, everything)
 		EXPECT_EQ(0, strncmp("xrow_grp,mm_active,wl_active,idle\n0,",
 				     text(&self->info, want), 36));
 	}
+}
+
+/* The last file that is made. */
+#define LAST_FILE	"stats/memory_usage/device_mem/application_memory/peak"
+
+/*
+ * In a process of its own, which hears the uevents from now on: wait for the one that adds the
+ * first device's directory. Its exit status is 0 if all files are there by then.
+ */
+static pid_t expect_complete_tree(const struct drm_neuron_device_info *info)
+{
+	char name[64], file[256];
+	const char * const variables[] = { "ACTION=add", "SUBSYSTEM=neuron_device", name, NULL };
+	int fd = uevents_open();
+	pid_t pid;
+
+	snprintf(name, sizeof(name), "DEVPATH=/devices/virtual/neuron_device/neuron%u",
+		 info->fabric_id);
+	snprintf(file, sizeof(file), TREE "neuron%u/neuron_core%u/" LAST_FILE, info->fabric_id,
+		 info->nr_cores - 1);
+	pid = fork();
+	if (!pid) {
+		if (!uevents_wait(fd, variables, 60000))
+			_exit(2);
+		_exit(access(file, F_OK) ? 1 : 0);
+	}
+	close(fd);
+	return pid;
+}
+
+#define TURNS	3
+
+/* Whoever hears of the device finds all of its files, and hears once of its end. */
+TEST_F_TIMEOUT(tree, uevent_comes_last, 180)
+{
+	const char * const removed[] = { "ACTION=remove", "SUBSYSTEM=neuron_device", NULL };
+	int i, status, fd;
+	pid_t pid;
+
+	rig_close(&self->rig);
+	for (i = 0; i < TURNS; i++) {
+		pid = expect_complete_tree(&self->info);
+		ASSERT_LT(0, pid);
+		fd = uevents_open();
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, reload("public_sysfs=1"));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_EQ(0, status) TH_LOG("1: files were missing, 2: no uevent (in the upper byte)");
+		EXPECT_TRUE(uevents_wait(fd, removed, 10000));
+		close(fd);
+	}
+	ASSERT_EQ(0, rig_open(&self->rig, 0, 0));
 }
 
 /* A server by itself. */
