@@ -77,7 +77,7 @@ static void neuron_postclose(struct drm_device *drm, struct drm_file *file)
 
 static void neuron_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
-	neuron_gem_fdinfo(file, p);
+	neuron_usage_fdinfo(file, p);
 	neuron_claims_fdinfo(file->driver_priv, p);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Buffers in HBM of this chip and in host memory, and what all kinds of buffers share: places in
- * their extents, ioctls, mmap, fdinfo. neuron_userptr.c has the buffers of user memory, and
+ * their extents, ioctls, mmap. neuron_userptr.c has the buffers of user memory, and
  * neuron_prime.c those of another chip.
  */
 #include <linux/capability.h>
@@ -756,63 +756,4 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 
 	neuron_bo_put(bo);
 	return 0;
-}
-
-/* Places that a file's memory is counted in: the stacks, host, peers, user. */
-enum {
-	NEURON_PLACE_HOST = NEURON_MAX_HBM,
-	NEURON_PLACE_PEER,
-	NEURON_PLACE_USER,
-	NEURON_NR_PLACES,
-};
-
-static unsigned int neuron_bo_place(const struct neuron_bo *bo)
-{
-	switch (bo->kind) {
-	case NEURON_BO_HBM:
-		return bo->stack;
-	case NEURON_BO_HOST:
-		return NEURON_PLACE_HOST;
-	case NEURON_BO_USER:
-		return NEURON_PLACE_USER;
-	default:
-		return NEURON_PLACE_PEER;
-	}
-}
-
-void neuron_gem_fdinfo(struct drm_file *file, struct drm_printer *p)
-{
-	static const char * const names[NEURON_NR_PLACES] = {
-		"hbm0", "hbm1", "hbm2", "hbm3", "host", "peer", "user",
-	};
-	struct neuron_file *nfile = file->driver_priv;
-	struct drm_memory_stats stats[NEURON_NR_PLACES] = { };
-	u64 category[DRM_NEURON_NR_CATEGORIES] = { };
-	struct drm_gem_object *obj;
-	unsigned int i;
-	int id;
-
-	spin_lock(&file->table_lock);
-	idr_for_each_entry(&file->object_idr, obj, id) {
-		struct neuron_bo *bo = to_neuron_bo(obj);
-		struct drm_memory_stats *s = &stats[neuron_bo_place(bo)];
-
-		if (drm_gem_object_is_shared_for_memory_stats(obj))
-			s->shared += obj->size;
-		else
-			s->private += obj->size;
-		s->resident += obj->size;
-		category[bo->category] += obj->size;
-	}
-	spin_unlock(&file->table_lock);
-
-	for (i = 0; i < NEURON_NR_PLACES; i++)
-		if (i < nfile->ndev->gen->nr_hbm || i >= NEURON_PLACE_HOST)
-			drm_print_memory_stats(p, &stats[i],
-					       DRM_GEM_OBJECT_RESIDENT,
-					       names[i]);
-	for (i = 0; i < DRM_NEURON_NR_CATEGORIES; i++)
-		if (category[i])
-			drm_printf(p, "neuron-category-%s:\t%llu\n",
-				   neuron_category_name(i), category[i]);
 }

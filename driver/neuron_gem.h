@@ -14,7 +14,6 @@
 #include "neuron_ioctl.h"
 
 struct drm_neuron_bo_import;
-struct drm_printer;
 struct neuron_device;
 
 /**
@@ -291,13 +290,6 @@ static inline void neuron_cursor_advance(struct neuron_cursor *cursor,
 	cursor->nr--;
 	cursor->offset = 0;
 }
-
-/**
- * neuron_gem_fdinfo() - print the memory of a file, by place and by category
- * @file: open file
- * @p: where to
- */
-void neuron_gem_fdinfo(struct drm_file *file, struct drm_printer *p);
 
 /**
  * neuron_gem_prime_export() - make a dma-buf of a buffer

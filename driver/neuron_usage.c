@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Accounts of memory by category: counting, the table, what is said of a full
- * stack.
+ * Memory by category and place: counting, the table, what is said of a full stack, and fdinfo.
  */
 #include <linux/pid.h>
 #include <linux/ratelimit.h>
@@ -247,4 +246,63 @@ void neuron_usage_report_full(struct neuron_device *ndev, unsigned int stack,
 	for (i = 0; i < NEURON_USAGE_LARGEST && users[i].bytes; i++)
 		dev_notice(dev, "  %llu bytes: process %s (pid %d)\n",
 			   users[i].bytes, users[i].comm, users[i].pid);
+}
+
+/* Places that a file's memory is counted in: the stacks, host, peers, user. */
+enum {
+	NEURON_PLACE_HOST = NEURON_MAX_HBM,
+	NEURON_PLACE_PEER,
+	NEURON_PLACE_USER,
+	NEURON_NR_PLACES,
+};
+
+static unsigned int neuron_bo_place(const struct neuron_bo *bo)
+{
+	switch (bo->kind) {
+	case NEURON_BO_HBM:
+		return bo->stack;
+	case NEURON_BO_HOST:
+		return NEURON_PLACE_HOST;
+	case NEURON_BO_USER:
+		return NEURON_PLACE_USER;
+	default:
+		return NEURON_PLACE_PEER;
+	}
+}
+
+void neuron_usage_fdinfo(struct drm_file *file, struct drm_printer *p)
+{
+	static const char * const names[NEURON_NR_PLACES] = {
+		"hbm0", "hbm1", "hbm2", "hbm3", "host", "peer", "user",
+	};
+	struct neuron_file *nfile = file->driver_priv;
+	struct drm_memory_stats stats[NEURON_NR_PLACES] = { };
+	u64 category[DRM_NEURON_NR_CATEGORIES] = { };
+	struct drm_gem_object *obj;
+	unsigned int i;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id) {
+		struct neuron_bo *bo = to_neuron_bo(obj);
+		struct drm_memory_stats *s = &stats[neuron_bo_place(bo)];
+
+		if (drm_gem_object_is_shared_for_memory_stats(obj))
+			s->shared += obj->size;
+		else
+			s->private += obj->size;
+		s->resident += obj->size;
+		category[bo->category] += obj->size;
+	}
+	spin_unlock(&file->table_lock);
+
+	for (i = 0; i < NEURON_NR_PLACES; i++)
+		if (i < nfile->ndev->gen->nr_hbm || i >= NEURON_PLACE_HOST)
+			drm_print_memory_stats(p, &stats[i],
+					       DRM_GEM_OBJECT_RESIDENT,
+					       names[i]);
+	for (i = 0; i < DRM_NEURON_NR_CATEGORIES; i++)
+		if (category[i])
+			drm_printf(p, "neuron-category-%s:\t%llu\n",
+				   neuron_category_name(i), category[i]);
 }

@@ -11,6 +11,7 @@
 #include "drm/neuron_accel.h"
 #include "neuron/generation.h"
 
+struct drm_file;
 struct drm_neuron_stack_usage_info;
 struct drm_neuron_usage_info;
 struct drm_printer;
@@ -96,6 +97,13 @@ void neuron_usage_query_stacks(struct neuron_device *ndev,
  * @p: where to
  */
 void neuron_usage_print(struct neuron_device *ndev, struct drm_printer *p);
+
+/**
+ * neuron_usage_fdinfo() - print the memory of a file, by place and by category
+ * @file: open file
+ * @p: where to
+ */
+void neuron_usage_fdinfo(struct drm_file *file, struct drm_printer *p);
 
 /**
  * neuron_category_name() - name of a category in fdinfo keys and tables
