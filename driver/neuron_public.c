@@ -158,8 +158,7 @@ static const struct class neuron_public_class = {
 
 /* The device: what it is. */
 
-static ssize_t serial_show(const struct neuron_node *node, unsigned long arg,
-			   char *buf)
+static ssize_t serial_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	struct neuron_public *tree = node->data;
 
@@ -167,8 +166,7 @@ static ssize_t serial_show(const struct neuron_node *node, unsigned long arg,
 }
 
 /* Nobody is notified of anything. */
-static ssize_t notify_delay_show(const struct neuron_node *node,
-				 unsigned long arg, char *buf)
+static ssize_t notify_delay_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	return sysfs_emit(buf, "-1\n");
 }
@@ -179,8 +177,7 @@ static const struct neuron_node_attr neuron_public_info[] = {
 };
 
 /* The device of Inferentia2 is v3 there, although its cores are v2. */
-static ssize_t device_arch_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
+static ssize_t device_arch_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	const struct neuron_public *tree = node->data;
 	const struct neuron_gen *gen = tree->ndev->gen;
@@ -190,16 +187,14 @@ static ssize_t device_arch_show(const struct neuron_node *node,
 			  gen->generation);
 }
 
-static ssize_t device_name_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
+static ssize_t device_name_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	const struct neuron_public *tree = node->data;
 
 	return sysfs_emit(buf, "%s\n", tree->ndev->gen->device_name);
 }
 
-static ssize_t instance_type_show(const struct neuron_node *node,
-				  unsigned long arg, char *buf)
+static ssize_t instance_type_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	const struct neuron_public *tree = node->data;
 	const char *name = tree->ndev->gen->name;
@@ -237,8 +232,7 @@ static u32 neuron_public_ecc(const struct neuron_look *look, unsigned int nr_hbm
 	return sum;
 }
 
-static ssize_t ecc_show(const struct neuron_node *node, unsigned long which,
-			char *buf)
+static ssize_t ecc_show(const struct neuron_node *node, unsigned long which, char *buf)
 {
 	struct neuron_public *tree = node->data;
 	const struct neuron_look *look;
@@ -259,8 +253,7 @@ static const struct neuron_node_attr neuron_public_hardware[] = {
 		       NEURON_PUBLIC_REPAIRABLE),
 };
 
-static ssize_t core_arch_show(const struct neuron_node *node, unsigned long arg,
-			      char *buf)
+static ssize_t core_arch_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	const struct neuron_public *tree = node->data;
 
@@ -273,8 +266,7 @@ static const struct neuron_node_attr neuron_public_core_arch[] = {
 
 /* What owners of a core post; @arg: of the present owner only. */
 
-static ssize_t status_show(const struct neuron_node *node, unsigned long present,
-			   char *buf)
+static ssize_t status_show(const struct neuron_node *node, unsigned long present, char *buf)
 {
 	struct neuron_status *status = &neuron_public_core(node)->status;
 	unsigned int i = node->index % DRM_NEURON_NR_STATUS_COUNTERS;
@@ -320,8 +312,7 @@ static u64 *neuron_public_cleared(const struct neuron_node *node)
 			     [node->index % DRM_NEURON_NR_STATUS_COUNTERS];
 }
 
-static ssize_t count_show(const struct neuron_node *node, unsigned long arg,
-			  char *buf)
+static ssize_t count_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	return sysfs_emit(buf, "%llu\n", neuron_public_count(node) -
 			  READ_ONCE(*neuron_public_cleared(node)));
@@ -339,8 +330,7 @@ static const struct neuron_node_attr neuron_public_counts[] = {
 
 /* Cycles of the PE array. */
 
-static ssize_t pe_counters_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
+static ssize_t pe_counters_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	struct neuron_core *core = neuron_public_core(node);
 	const struct neuron_look_pe *row;
@@ -410,8 +400,7 @@ static struct neuron_amount *memory_amount(const struct neuron_node *node)
 	return &tree->ndev->usage->amount[category][place];
 }
 
-static ssize_t memory_show(const struct neuron_node *node, unsigned long peak,
-			   char *buf)
+static ssize_t memory_show(const struct neuron_node *node, unsigned long peak, char *buf)
 {
 	struct neuron_amount *amount = memory_amount(node);
 	s64 bytes = 0;
@@ -490,8 +479,7 @@ static void neuron_public_sample(struct work_struct *work)
 	schedule_delayed_work(&tree->sample, NEURON_POWER_SAMPLE);
 }
 
-static ssize_t utilization_show(const struct neuron_node *node,
-				unsigned long arg, char *buf)
+static ssize_t utilization_show(const struct neuron_node *node, unsigned long arg, char *buf)
 {
 	struct neuron_public *tree = node->data;
 	struct neuron_public_power last;
@@ -531,8 +519,7 @@ static unsigned int neuron_public_users;
 
 /* The directory of the device itself. */
 
-static ssize_t core_count_show(struct device *dev, struct device_attribute *attr,
-			       char *buf)
+static ssize_t core_count_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_public *tree = dev_get_drvdata(dev);
 
@@ -540,8 +527,7 @@ static ssize_t core_count_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(core_count);
 
-static ssize_t connected_devices_show(struct device *dev,
-				      struct device_attribute *attr, char *buf)
+static ssize_t connected_devices_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct neuron_public *tree = dev_get_drvdata(dev);
 	const struct drm_neuron_link_info *link;
@@ -651,8 +637,7 @@ static void neuron_public_add_memory(struct neuron_public_builder *b,
 }
 
 /* Where the memory is that is shown at a core. */
-static unsigned int neuron_public_core_place(const struct neuron_gen *gen,
-					     unsigned int core)
+static unsigned int neuron_public_core_place(const struct neuron_gen *gen, unsigned int core)
 {
 	unsigned int stack = neuron_core_stack(gen, core);
 
@@ -667,8 +652,7 @@ static bool neuron_public_is_other(unsigned int counter)
 	return counter >= DRM_NEURON_STATUS_MODEL_LOAD_COUNT;
 }
 
-static void neuron_public_add_core(struct neuron_public_builder *b,
-				   unsigned int core)
+static void neuron_public_add_core(struct neuron_public_builder *b, unsigned int core)
 {
 	struct neuron_node *top, *stats, *status, *other, *info;
 	char name[24];
