@@ -13,7 +13,7 @@ author = "the neuron-emu project"
 version = re.search(r"version: '([^']+)'", (HERE.parent / "meson.build").read_text())[1]
 release = version
 
-extensions = ["sources"]
+extensions = ["sources", "sequence"]
 exclude_patterns = ["sphinx", "static", "drawings", "examples"]
 highlight_language = "none"
 smartquotes = False
