@@ -14,6 +14,11 @@
     With ``:functions:`` or ``:types:`` and names, only the comments of these are shown, in the
     order of the file and without a section. References lead to where all of the file is shown.
 
+    With ``:doc:`` only the DOC comment of that title is shown, without a section of its own::
+
+        .. kernel-doc:: driver/neuron_job.h
+           :doc: Jobs layer
+
 ``program-output``
     The output of a program of the tree. It is parsed as part of the page, unless
     ``:literal:`` is given: then it is shown as it is::
@@ -92,17 +97,27 @@ class SourceDirective(SphinxDirective):
 class KernelDoc(SourceDirective):
     """The kernel-doc comments of files."""
 
-    option_spec = {"overview": directives.flag, "functions": str.split, "types": str.split}
+    option_spec = {"overview": directives.flag, "functions": str.split, "types": str.split,
+                   "doc": directives.unchanged_required}
 
     def run(self):
         """One section for each file that has something to say, or what is named."""
         paths = sorted(ROOT.glob(self.arguments[0]))
         if not paths:
             raise self.error(f"no file matches {self.arguments[0]}")
+        if "doc" in self.options:
+            return [node for path in paths for node in self.overview(path)]
         names = self.options.get("functions", []) + self.options.get("types", [])
         if names:
             return [node for path in paths for node in self.named(path, names)]
         return [section for section in map(self.section, paths) if section]
+
+    def overview(self, path):
+        """The text of one DOC comment of a file."""
+        lines = kernel_doc(path.relative_to(ROOT).as_posix(), [self.options["doc"]])
+        if not lines:
+            raise self.error(f"{path.name} has no comment 'DOC: {self.options['doc']}'")
+        return self.parse(lines, nodes.Element()).children
 
     def named(self, path, names):
         """The comments of some names of a file."""
