@@ -157,7 +157,7 @@ void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length)
  */
 struct neuron_hbm_bo {
 	struct neuron_bo bo;
-	struct neuron_hbm_alloc *memory;
+	struct neuron_hbm_memory *memory;
 };
 
 static struct neuron_hbm_bo *to_hbm_bo(struct neuron_bo *bo)

@@ -218,7 +218,7 @@ static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
 	return ret;
 }
 
-static int neuron_hbm_scrub_alloc(struct neuron_hbm_alloc *alloc)
+static int neuron_hbm_scrub_alloc(struct neuron_hbm_memory *alloc)
 {
 	struct neuron_device *ndev = alloc->hbm->ndev;
 	unsigned int i;
@@ -229,7 +229,7 @@ static int neuron_hbm_scrub_alloc(struct neuron_hbm_alloc *alloc)
 	return ret;
 }
 
-static void neuron_hbm_release(struct neuron_hbm_alloc *alloc)
+static void neuron_hbm_release(struct neuron_hbm_memory *alloc)
 {
 	struct neuron_hbm *hbm = alloc->hbm;
 
@@ -241,14 +241,14 @@ static void neuron_hbm_release(struct neuron_hbm_alloc *alloc)
 	neuron_pm_put(hbm->ndev);
 }
 
-static struct neuron_hbm_alloc *neuron_hbm_pop(struct neuron_hbm *hbm,
-					       struct list_head *list)
+static struct neuron_hbm_memory *neuron_hbm_pop(struct neuron_hbm *hbm,
+						struct list_head *list)
 {
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 	unsigned long flags;
 
 	spin_lock_irqsave(&hbm->dirty_lock, flags);
-	alloc = list_first_entry_or_null(list, struct neuron_hbm_alloc, link);
+	alloc = list_first_entry_or_null(list, struct neuron_hbm_memory, link);
 	if (alloc)
 		list_del(&alloc->link);
 	spin_unlock_irqrestore(&hbm->dirty_lock, flags);
@@ -257,7 +257,7 @@ static struct neuron_hbm_alloc *neuron_hbm_pop(struct neuron_hbm *hbm,
 
 /* Return: the chip did it. */
 static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
-				 struct neuron_hbm_alloc *alloc)
+				 struct neuron_hbm_memory *alloc)
 {
 	if (neuron_hbm_scrub_alloc(alloc)) {
 		atomic64_add(alloc->size, &hbm->lost);
@@ -274,7 +274,7 @@ static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
 /* One failure is enough: a chip that is out of order costs time. */
 static void neuron_hbm_retry_lost(struct neuron_hbm *hbm)
 {
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list))) {
 		atomic64_sub(alloc->size, &hbm->lost);
@@ -295,7 +295,7 @@ static void neuron_hbm_scrub_work(struct work_struct *work)
 {
 	struct neuron_hbm *hbm = container_of(to_delayed_work(work),
 					      struct neuron_hbm, scrub);
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 	u64 size;
 
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->dirty))) {
@@ -315,7 +315,7 @@ static void neuron_hbm_scrub_work(struct work_struct *work)
 			   hbm->index);
 }
 
-void neuron_hbm_free(struct neuron_hbm_alloc *alloc)
+void neuron_hbm_free(struct neuron_hbm_memory *alloc)
 {
 	struct neuron_hbm *hbm = alloc->hbm;
 	unsigned long flags;
@@ -439,7 +439,7 @@ static unsigned int neuron_extents_merge(struct neuron_hw_extent *e,
 	return last + 1;
 }
 
-static int neuron_hbm_fill_extents(struct neuron_hbm_alloc *alloc)
+static int neuron_hbm_fill_extents(struct neuron_hbm_memory *alloc)
 {
 	struct neuron_hbm *hbm = alloc->hbm;
 	struct neuron_buddy_block *block;
@@ -466,11 +466,11 @@ static int neuron_hbm_fill_extents(struct neuron_hbm_alloc *alloc)
 	return 0;
 }
 
-struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
-					  unsigned int stack, u64 size)
+struct neuron_hbm_memory *neuron_hbm_alloc(struct neuron_device *ndev,
+					   unsigned int stack, u64 size)
 {
 	struct neuron_hbm *hbm = ndev->hbm[stack];
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 	int ret;
 
 	if (size > hbm->usable)
@@ -534,7 +534,7 @@ phys_addr_t neuron_hbm_phys(struct neuron_device *ndev, unsigned int stack,
 static void neuron_hbm_fini(struct drm_device *drm, void *data)
 {
 	struct neuron_hbm *hbm = data;
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 
 	/* Nobody allocates any more: it need not be zero. */
 	cancel_delayed_work_sync(&hbm->scrub);
@@ -619,7 +619,7 @@ static int neuron_hbm_init_stack(struct neuron_device *ndev, unsigned int index)
 /* All of the stack is zero: that includes what could not be scrubbed. */
 static void neuron_hbm_recover(struct neuron_hbm *hbm)
 {
-	struct neuron_hbm_alloc *alloc;
+	struct neuron_hbm_memory *alloc;
 
 	while ((alloc = neuron_hbm_pop(hbm, &hbm->lost_list))) {
 		atomic64_sub(alloc->size, &hbm->lost);

@@ -18,7 +18,7 @@ struct neuron_hbm;
 #define NEURON_HBM_CARVE_OUT	NEURON_MIB(16)
 
 /**
- * struct neuron_hbm_alloc - some memory of one stack
+ * struct neuron_hbm_memory - some memory of one stack
  * @hbm: allocator that the memory comes from
  * @blocks: buddy blocks of the memory
  * @link: entry of the list of memory to scrub
@@ -26,7 +26,7 @@ struct neuron_hbm;
  * @extents: pieces in ascending device address
  * @nr_extents: number of @extents
  */
-struct neuron_hbm_alloc {
+struct neuron_hbm_memory {
 	struct neuron_hbm *hbm;
 	struct list_head blocks;
 	struct list_head link;
@@ -100,8 +100,8 @@ int neuron_hbm_start(struct neuron_device *ndev);
  * Return: the memory, or an ERR_PTR: -ENOSPC when the stack is full, -EINTR when the process was
  * killed, -EIO, -ENODEV, -ENOMEM.
  */
-struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
-					  unsigned int stack, u64 size);
+struct neuron_hbm_memory *neuron_hbm_alloc(struct neuron_device *ndev,
+					   unsigned int stack, u64 size);
 
 /**
  * neuron_hbm_free() - give memory back, to be scrubbed
@@ -109,7 +109,7 @@ struct neuron_hbm_alloc *neuron_hbm_alloc(struct neuron_device *ndev,
  *
  * Context: any that may take a spinlock.
  */
-void neuron_hbm_free(struct neuron_hbm_alloc *alloc);
+void neuron_hbm_free(struct neuron_hbm_memory *alloc);
 
 /**
  * neuron_hbm_flush() - wait until all memory that was freed before is scrubbed, or lost
