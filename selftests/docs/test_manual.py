@@ -100,3 +100,18 @@ def test_the_man_pages_of_libnrt_are_shown():
     assert (pages / "nrt_unload.3").read_text() == ".so man3/nrt_load.3\n"
     for name in re.findall(r"^\.so man3/(.*)$", (pages / "nrta_tensor_read.3").read_text(), re.M):
         assert (pages / name).exists()
+
+
+def test_every_lock_of_the_driver_is_in_the_manual():
+    """The table of locks names each lock of a struct of the driver, and no other."""
+    found = {"neuron_public_lock"}
+    for path in sorted((ROOT / "driver").glob("*.[ch]")):
+        for struct in re.finditer(r"^struct (\w+) \{$(.*?)^\}", path.read_text(),
+                                  re.MULTILINE | re.DOTALL):
+            locks = re.findall(r"^\t(?:struct (?:mutex|rw_semaphore)|spinlock_t) (\w+);", struct[2],
+                               re.MULTILINE)
+            found |= {f"{struct[1]}.{lock}" for lock in locks}
+    text = (ROOT / "Documentation/driver-internals.rst").read_text()
+    section = text[text.index("\nLocks\n====="):text.index("\nWho holds whom\n")]
+    assert len(found) > 20
+    assert set(re.findall(r"^``([\w.]+)``", section, re.MULTILINE)) == found
