@@ -115,3 +115,18 @@ def test_every_lock_of_the_driver_is_in_the_manual():
     section = text[text.index("\nLocks\n====="):text.index("\nWho holds whom\n")]
     assert len(found) > 20
     assert set(re.findall(r"^``([\w.]+)``", section, re.MULTILINE)) == found
+
+
+def test_every_call_of_the_driver_is_in_the_manual():
+    """Documentation/uapi.rst names each ioctl and each struct, and has the limits of a call."""
+    header = (ROOT / "uapi/drm/neuron_accel.h").read_text()
+    text = (ROOT / "Documentation/uapi.rst").read_text()
+    calls = re.findall(r"^#define DRM_IOCTL_NEURON_(\w+)", header, re.MULTILINE)
+    structs = re.findall(r"^struct (drm_neuron_\w+) \{", header, re.MULTILINE)
+    limits = re.search(r"^struct drm_neuron_limits_info \{(.*?)^\}", header,
+                       re.MULTILINE | re.DOTALL)
+    assert len(calls) > 15 and len(structs) > 30
+    assert [name for name in calls if not re.search(rf"^{name} ", text, re.MULTILINE)] == []
+    assert [name for name in structs if not re.search(rf"\b{name}\b", text)] == []
+    names = re.findall(r"__u32 (\w+);", limits[1])
+    assert re.findall(r"^``(\w+)`` +[\d,]+ ", text, re.MULTILINE) == names

@@ -24,7 +24,7 @@ REFUSALS = (errno.ENODEV, errno.EIO, errno.EBUSY, errno.ETIMEDOUT)
 LOST = ("claims and HBM of before are lost", "out of service: it could not be started")
 
 # The errors that a call may have, by command of fault_job, beside 0 (drm/neuron_accel.h and
-# "Rules" in Documentation/uapi.rst). EIO is the device's error or a device that was reset,
+# "Errors" in Documentation/uapi.rst). EIO is the device's error or a device that was reset,
 # ENODEV one that has left. Nothing else may become of a command that is right in itself: no
 # EINVAL or EFAULT, as if the program were wrong, and no ETIMEDOUT of a job, whose limit is
 # the driver's to enforce.
