@@ -173,7 +173,7 @@ TEST_F_TIMEOUT(tree, uevent_comes_last, 180)
 		ASSERT_LE(0, fd);
 		ASSERT_EQ(0, reload("public_sysfs=1"));
 		ASSERT_EQ(pid, waitpid(pid, &status, 0));
-		EXPECT_EQ(0, status) TH_LOG("1: files were missing, 2: no uevent (in the upper byte)");
+		EXPECT_EQ(0, status) TH_LOG("0x100: files were missing, 0x200: no uevent");
 		EXPECT_TRUE(uevents_wait(fd, removed, 10000));
 		close(fd);
 	}
