@@ -54,18 +54,44 @@ struct neuron_list_slot {
 	unsigned int slot;
 };
 
-/*
- * Memory for a list of @nr extents, from @room if they fit there. @first has a reference,
- * which the caller puts. -ENOMEM.
+/**
+ * neuron_list_create() - allocate a list of extents
+ * @claim: claim that it belongs to
+ * @room: where a short list goes, if it fits
+ * @nr: number of extents
+ * @first: set to the first of them, with a reference of its page that the caller puts
+ *
+ * Return: 0 or -ENOMEM.
  */
 int neuron_list_create(struct neuron_claim *claim, struct neuron_list_room *room,
 		       u32 nr, struct neuron_list_slot *first);
-/* Write the extent at @at, of those that the list was made for, and go to the next one. */
+
+/**
+ * neuron_list_add() - write an extent, and go to the next one
+ * @at: position, one of those that the list was made for
+ * @addr: address of the extent, as the device wants it
+ * @length: bytes
+ */
 void neuron_list_add(struct neuron_list_slot *at, u64 addr, u64 length);
-/* The plain address of @first, for the device. */
+
+/**
+ * neuron_list_addr() - where a list is, for the device
+ * @first: first position of the list
+ *
+ * Return: its plain address.
+ */
 u64 neuron_list_addr(const struct neuron_list_slot *first);
 
+/**
+ * neuron_list_put() - drop a reference of a list
+ * @page: its first page
+ */
 void neuron_list_put(struct neuron_list_page *page);
+
+/**
+ * neuron_list_room_put() - no further list of the call goes there
+ * @room: room
+ */
 void neuron_list_room_put(struct neuron_list_room *room);
 
 #endif /* _NEURON_LIST_H_ */

@@ -56,16 +56,30 @@ static inline bool neuron_binding_is_empty(const struct neuron_binding *binding)
 	return !(binding->hw.flags & cpu_to_le32(NEURON_WINDOW_KIND));
 }
 
-/* It holds nothing: neuron_binding_put() would do nothing. */
+/**
+ * neuron_binding_is_unused() - would neuron_binding_put() do nothing?
+ * @binding: binding
+ *
+ * Return: true if it holds nothing.
+ */
 static inline bool neuron_binding_is_unused(const struct neuron_binding *binding)
 {
 	return !binding->bo && !binding->list;
 }
 
-/* Give back what it shows, and make it empty. May free buffers, and so take long. */
+/**
+ * neuron_binding_put() - give back what a binding shows, and make it empty
+ * @binding: binding; buffers may be freed, which takes long
+ */
 void neuron_binding_put(struct neuron_binding *binding);
 
-/* Do both show the same? @fresh need not have its extents yet. */
+/**
+ * neuron_binding_same() - do two bindings show the same?
+ * @bound: binding in a table
+ * @fresh: new binding, whose extents need not be there yet
+ *
+ * Return: true if they do.
+ */
 bool neuron_binding_same(const struct neuron_binding *bound,
 			 const struct neuron_binding *fresh);
 
@@ -123,12 +137,29 @@ static inline struct neuron_table *neuron_table_get(struct neuron_table *table)
 	return table;
 }
 
-/* One of its windows shows a buffer of a chip that has left. Allocates nothing. */
+/**
+ * neuron_table_is_stray() - does a window show a buffer of a chip that has left?
+ * @table: table
+ *
+ * It allocates nothing, because it is asked on the way to signal a fence.
+ *
+ * Return: true if one of its windows does.
+ */
 bool neuron_table_is_stray(const struct neuron_table *table);
 
-/* May free buffers, and so take long. */
+/**
+ * neuron_table_put() - drop a reference of a table
+ * @table: table; with its last reference buffers may be freed, which takes long
+ *
+ * Context: process. Tables are memory of the device, so neuron_claims_end() waits until all of
+ * them are freed.
+ */
 void neuron_table_put(struct neuron_table *table);
-/* The same, freed by another thread. */
+
+/**
+ * neuron_table_put_later() - drop a reference of a table, and leave the freeing to a work
+ * @table: table
+ */
 void neuron_table_put_later(struct neuron_table *table);
 
 /* As an index: the entry of the stream, behind those of the program. */
@@ -149,9 +180,12 @@ static inline u32 neuron_table_slot(const struct neuron_table *table, u32 index)
 	return index == NEURON_TABLE_STREAM ? table->nr : index;
 }
 
-/*
- * Entry @index; NULL: there is no such entry, or its piece has none that shows anything.
- * NULL @table: empty.
+/**
+ * neuron_table_binding() - what an entry of a table shows
+ * @table: table, or NULL for an empty one
+ * @index: number of the entry, or NEURON_TABLE_STREAM
+ *
+ * Return: the binding; NULL when there is no such entry, or its piece has none that shows anything.
  */
 static inline const struct neuron_binding *
 neuron_table_binding(const struct neuron_table *table, u32 index)
@@ -166,31 +200,54 @@ neuron_table_binding(const struct neuron_table *table, u32 index)
 	return piece ? &piece->binding[slot % NEURON_TABLE_PIECE] : NULL;
 }
 
-/* The window of the stream; NULL: there is none. */
+/**
+ * neuron_table_stream() - the window of the stream
+ * @table: table
+ *
+ * Return: its binding, or NULL when there is none.
+ */
 const struct neuron_binding *neuron_table_stream(const struct neuron_table *table);
 
-/* Write to a job block where the table is. */
+/**
+ * neuron_table_describe() - write to a job block where a table is
+ * @table: table
+ * @job: job block
+ */
 void neuron_table_describe(const struct neuron_table *table, struct neuron_hw_job *job);
 
-/* The entries that the table will have, with @changes made. */
+/**
+ * neuron_table_entries() - how many entries a table will have
+ * @table: table, or NULL for an empty one
+ * @changes: what will be changed
+ * @nr: number of changes
+ *
+ * Return: the number of entries for programs.
+ */
 u32 neuron_table_entries(const struct neuron_table *table,
 			 const struct neuron_change *changes, u32 nr);
 
-/*
- * The version of the claim's table with @changes applied: @table itself when no
- * job has it, else a new version, with which the caller replaces @table. NULL
- * @table: empty. @changes are left with the bindings they replaced, to be put
- * without locks. ERR_PTR(-ENOMEM), ERR_PTR(-EINVAL) when there are too many
- * extents, and no entry has changed.
+/**
+ * neuron_table_change() - make the version of a table that has some changes
+ * @claim: claim that the table is of
+ * @table: current version, or NULL for an empty one
+ * @changes: changes in their order; afterwards they have the bindings that were replaced, which
+ *	the caller puts without locks
+ * @nr_changes: how many
+ *
+ * Context: under neuron_claim_core.lock, unless the caller alone has the table.
+ * Return: @table itself when no job holds it; else a new version, with which the caller replaces
+ * @table; ERR_PTR(-ENOMEM), or ERR_PTR(-EINVAL) for too many extents, and no entry has changed.
  */
 struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 					 struct neuron_table *table,
 					 struct neuron_change *changes,
 					 u32 nr_changes);
 
-/*
- * The windows that are not empty, at most @max of them. The
- * table does not change meanwhile.
+/**
+ * neuron_table_print() - print the windows that are not empty
+ * @table: table, which does not change meanwhile
+ * @max: how many of them at most
+ * @p: where to
  */
 void neuron_table_print(const struct neuron_table *table, u32 max,
 			struct drm_printer *p);
