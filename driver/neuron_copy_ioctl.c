@@ -30,7 +30,7 @@
 #define NEURON_NR_PIECES	4
 
 /**
- * struct neuron_piece - a part of a copy
+ * struct neuron_copy_piece - a part of a copy
  * @req: what the queue sees
  * @queue: the queue it is on
  * @retries: how often it was submitted again, except when @req was innocent
@@ -43,7 +43,7 @@
  * @link: in neuron_device.copy_pieces while @sgt is mapped
  * @extents: the mapping as the device sees it
  */
-struct neuron_piece {
+struct neuron_copy_piece {
 	struct neuron_copy_request req;
 	struct neuron_copy_queue *queue;
 	unsigned int retries;
@@ -80,7 +80,7 @@ struct neuron_copy {
 	u64 user;
 	u64 left;
 	unsigned int nr_pieces;
-	struct neuron_piece piece[NEURON_NR_PIECES];
+	struct neuron_copy_piece piece[NEURON_NR_PIECES];
 };
 
 static bool neuron_copy_has_user(const struct neuron_copy *copy)
@@ -109,7 +109,7 @@ static enum dma_data_direction neuron_copy_dir(const struct neuron_copy *copy)
 }
 
 /* Cut @bytes into moves; fewer are covered when @max_desc is reached. */
-static u64 neuron_piece_build(struct neuron_piece *piece,
+static u64 neuron_piece_build(struct neuron_copy_piece *piece,
 			      struct neuron_cursor *dst,
 			      struct neuron_cursor *src, u64 bytes)
 {
@@ -139,7 +139,7 @@ static u64 neuron_piece_build(struct neuron_piece *piece,
 }
 
 static int neuron_piece_pin(struct neuron_copy *copy,
-			    struct neuron_piece *piece, u64 bytes)
+			    struct neuron_copy_piece *piece, u64 bytes)
 {
 	unsigned int want = DIV_ROUND_UP(offset_in_page(copy->user) + bytes,
 					 PAGE_SIZE);
@@ -155,7 +155,7 @@ static int neuron_piece_pin(struct neuron_copy *copy,
 }
 
 static void neuron_piece_unpin(struct neuron_copy *copy,
-			       struct neuron_piece *piece)
+			       struct neuron_copy_piece *piece)
 {
 	unpin_user_pages_dirty_lock(piece->pages, piece->nr_pages,
 				    neuron_copy_dir(copy) == DMA_FROM_DEVICE);
@@ -171,7 +171,7 @@ static unsigned int neuron_copy_max_segment(struct device *dev)
 }
 
 static int neuron_piece_map(struct neuron_copy *copy,
-			    struct neuron_piece *piece, u64 bytes)
+			    struct neuron_copy_piece *piece, u64 bytes)
 {
 	struct device *dev = &copy->ndev->pdev->dev;
 	struct scatterlist *sg;
@@ -216,7 +216,7 @@ err_free:
 
 /* Under neuron_device.copy_lock. */
 static void neuron_piece_unmap_locked(struct neuron_device *ndev,
-				      struct neuron_piece *piece)
+				      struct neuron_copy_piece *piece)
 {
 	struct device *dev = &ndev->pdev->dev;
 
@@ -227,7 +227,7 @@ static void neuron_piece_unmap_locked(struct neuron_device *ndev,
 
 /* The end of the device may have been first. */
 static void neuron_piece_unmap(struct neuron_copy *copy,
-			       struct neuron_piece *piece)
+			       struct neuron_copy_piece *piece)
 {
 	struct neuron_device *ndev = copy->ndev;
 
@@ -244,7 +244,7 @@ static void neuron_piece_unmap(struct neuron_copy *copy,
  */
 void neuron_copy_unmap_all(struct neuron_device *ndev)
 {
-	struct neuron_piece *piece, *next;
+	struct neuron_copy_piece *piece, *next;
 
 	mutex_lock(&ndev->copy_lock);
 	list_for_each_entry_safe(piece, next, &ndev->copy_pieces, link)
@@ -253,7 +253,7 @@ void neuron_copy_unmap_all(struct neuron_device *ndev)
 }
 
 static void neuron_piece_release(struct neuron_copy *copy,
-				 struct neuron_piece *piece)
+				 struct neuron_copy_piece *piece)
 {
 	if (!neuron_copy_has_user(copy))
 		return;
@@ -263,7 +263,7 @@ static void neuron_piece_release(struct neuron_copy *copy,
 
 /* May the piece, which failed by no fault of its own, be submitted again? */
 static int neuron_piece_retry(struct neuron_copy *copy,
-			      struct neuron_piece *piece)
+			      struct neuron_copy_piece *piece)
 {
 	if (fatal_signal_pending(current))
 		return -EINTR;
@@ -276,7 +276,7 @@ static int neuron_piece_retry(struct neuron_copy *copy,
 }
 
 static int neuron_piece_submit(struct neuron_copy *copy,
-			       struct neuron_piece *piece)
+			       struct neuron_copy_piece *piece)
 {
 	int ret;
 
@@ -295,7 +295,7 @@ static int neuron_piece_submit(struct neuron_copy *copy,
 
 /* The next piece with user memory: pinned, mapped, cut into moves. */
 static int neuron_piece_prepare_user(struct neuron_copy *copy,
-				     struct neuron_piece *piece)
+				     struct neuron_copy_piece *piece)
 {
 	u64 bytes = min(copy->left,
 			NEURON_PIECE_BYTES - offset_in_page(copy->user));
@@ -319,7 +319,7 @@ static int neuron_piece_prepare_user(struct neuron_copy *copy,
 }
 
 /* The next part of @copy becomes @piece and is given to a queue. */
-static int neuron_piece_start(struct neuron_copy *copy, struct neuron_piece *piece)
+static int neuron_piece_start(struct neuron_copy *copy, struct neuron_copy_piece *piece)
 {
 	u64 bytes;
 	int ret;
@@ -351,7 +351,7 @@ err_release:
 }
 
 /* After a start that succeeded: nothing of it is in use on return. */
-static int neuron_piece_finish(struct neuron_copy *copy, struct neuron_piece *piece)
+static int neuron_piece_finish(struct neuron_copy *copy, struct neuron_copy_piece *piece)
 {
 	int ret;
 
@@ -371,7 +371,7 @@ static int neuron_piece_finish(struct neuron_copy *copy, struct neuron_piece *pi
 }
 
 /* To be freed in any case. */
-static int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_piece *piece)
+static int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_copy_piece *piece)
 {
 	u64 bytes = min(copy->left, NEURON_PIECE_BYTES);
 	unsigned int nr_pages = bytes / PAGE_SIZE + 2;
@@ -396,7 +396,7 @@ static int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_piece *pie
 	return piece->pages && piece->extents ? 0 : -ENOMEM;
 }
 
-static void neuron_piece_free(struct neuron_piece *piece)
+static void neuron_piece_free(struct neuron_copy_piece *piece)
 {
 	kvfree(piece->desc);
 	kvfree(piece->pages);
