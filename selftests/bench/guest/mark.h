@@ -12,7 +12,10 @@
 #define MARK(number) \
 	__asm__ volatile("nopl %c0(%%rax)" : : "i"(NEURON_MARK_MAGIC | (number)) : "memory")
 
-/* Numbers of marks; a piece of work is between MARK_x and MARK_x_END. */
+/*
+ * Numbers of marks; a piece of work is between MARK_x and MARK_x_END. The plugin itself makes
+ * the last two.
+ */
 enum mark {
 	MARK_BOOTED = 1,
 	MARK_LOADED = 2,
@@ -30,6 +33,8 @@ enum mark {
 	MARK_BIND_END,
 	MARK_CHANGE,
 	MARK_CHANGE_END,
+	MARK_JOB_DOORBELL = 1000,
+	MARK_JOB_INTERRUPT,
 };
 
 #endif /* GUEST_MARK_H */
