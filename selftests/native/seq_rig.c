@@ -342,11 +342,16 @@ struct neuron_hw_completion seq_wait(struct seq_job *job)
 	return record;
 }
 
+void seq_step(struct seq_rig *rig)
+{
+	while (rig->stepped && trn_pool_step(rig->pool, 64))
+		;
+}
+
 struct neuron_hw_completion seq_run(struct seq_job *job)
 {
 	seq_submit(job);
-	while (job->rig->stepped && trn_pool_step(job->rig->pool, 64))
-		;
+	seq_step(job->rig);
 	return seq_wait(job);
 }
 

@@ -113,6 +113,8 @@ struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q);
 uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 			unsigned int core, unsigned int sem);
 void seq_submit(struct seq_job *job);
+/* What workers would do, where there are none. */
+void seq_step(struct seq_rig *rig);
 struct neuron_hw_completion seq_wait(struct seq_job *job);
 struct neuron_hw_completion seq_run(struct seq_job *job);
 /* Run; fail unless it ends with @cause in @engine at @pc. */

@@ -381,6 +381,8 @@ static void save_and_load(struct check_test *t)
 	struct stream stream = { 0 };
 	const char *why = NULL;
 
+	trn_chip_stop(chip);
+	seq_step(&t->rig);
 	fake_chip_stop(chip);
 	stream_put_chip(&stream, chip);
 	if (!stream_get_chip(&stream, chip, &why))
@@ -409,6 +411,7 @@ static void test_load(void **state)
 	check_add(&t, SCALAR, wait_ge(copy(0, 0x100, 16), 5, 1), 1);
 	check_add(&t, SCALAR, OP(HALT), 2);
 	seq_submit(&t.job);
+	seq_step(&t.rig);
 	for (i = 0; i < 2; i++)
 		assert_true(fake_wait_reg(chip, neuron_ctl_bar0(chip->gen) +
 					  NEURON_CTL_CORE(CORE) +
@@ -416,6 +419,7 @@ static void test_load(void **state)
 					  UINT32_MAX, NEURON_ENGINE_WAITING));
 	save_and_load(&t);
 	trn_chip_mmio_write(chip, sems + NEURON_SEM_INC(5), 1, 4);
+	seq_step(&t.rig);
 	assert_int_equal(seq_wait(&t.job).status, NEURON_JOB_OK);
 	check_expect_none(&t);
 	check_next_job(&t);
