@@ -32,14 +32,20 @@ static inline int neuron_array_check(const struct drm_neuron_array *array,
 	return 0;
 }
 
+/* Bytes of an array that need no allocation: what a job of one core brings with it. */
+#define NEURON_ARRAY_SMALL	128
+
 /**
  * struct neuron_array - the elements in kernel memory
- * @element: elements as the kernel knows them
+ * @element: elements as the kernel knows them; in @small if they have room there, so the struct
+ *	stays where it is
  * @count: elements
+ * @small: room for a few
  */
 struct neuron_array {
 	void *element;
 	u32 count;
+	u64 small[NEURON_ARRAY_SMALL / sizeof(u64)];
 };
 
 #define NEURON_PAUSE_ELEMENTS	256u	/* copied between two pauses */
@@ -91,6 +97,19 @@ static inline int neuron_array_copy(struct neuron_array *to, size_t size,
 	return ret == -E2BIG ? -EINVAL : ret;
 }
 
+static inline void *neuron_array_alloc(struct neuron_array *array, u32 count, size_t size)
+{
+	if (count <= sizeof(array->small) / size)
+		return array->small;
+	return kvmalloc_array(count, size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+static inline void neuron_array_put(struct neuron_array *array)
+{
+	if (array->element != array->small)
+		kvfree(array->element);
+}
+
 /*
  * Fetch a checked array; neuron_array_put() it. Outside of drm_dev_enter(), and
  * with nothing held that others wait for: user memory may take for ever.
@@ -100,17 +119,17 @@ static inline int neuron_array_get(struct neuron_array *to, size_t size,
 {
 	int ret;
 
-	*to = (struct neuron_array){ .count = from->count };
+	to->element = NULL;
+	to->count = from->count;
 	if (!from->count)
 		return 0;
-	to->element = kvmalloc_array(from->count, size,
-				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	to->element = neuron_array_alloc(to, from->count, size);
 	if (!to->element)
 		return -ENOMEM;
 	ret = neuron_array_copy(to, size, from);
 	if (!ret)
 		return 0;
-	kvfree(to->element);
+	neuron_array_put(to);
 	to->element = NULL;
 	return ret;
 }
@@ -161,11 +180,6 @@ static inline int neuron_array_answer(const struct drm_neuron_array *to,
 					 to->stride, from->element + i * size,
 					 size);
 	return ret;
-}
-
-static inline void neuron_array_put(struct neuron_array *array)
-{
-	kvfree(array->element);
 }
 
 struct drm_device;

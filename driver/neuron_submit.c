@@ -581,6 +581,8 @@ static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 	neuron_submit_unlock(sub);
 	if (ret)
 		return ret;
+	/* The work that starts the jobs goes first: the rest of the call can wait. */
+	cond_resched();
 	*id = first;
 	neuron_out_syncs_signal(sub->outs, sub->out_syncs.count, fence);
 	dma_fence_put(fence);
