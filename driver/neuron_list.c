@@ -9,7 +9,24 @@
 
 #include "contract/window.h"
 #include "neuron_claim.h"
+#include "neuron_gem.h"
 #include "neuron_list.h"
+
+int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length, struct neuron_span *span)
+{
+	struct neuron_cursor first, last;
+	int ret;
+
+	ret = neuron_bo_cursor(bo, offset, &first);
+	if (!ret)
+		ret = neuron_bo_cursor(bo, offset + length - 1, &last);
+	if (ret)
+		return ret;
+	span->first = first.extent - bo->extents;
+	span->skip = first.offset;
+	span->count = last.extent - first.extent + 1;
+	return 0;
+}
 
 static size_t neuron_list_page_bytes(void)
 {

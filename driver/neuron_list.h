@@ -10,6 +10,7 @@
 
 #include "neuron/window.h"
 
+struct neuron_bo;
 struct neuron_claim;
 
 /* Extents in a page; in a page that another one follows, the last slot is the link. */
@@ -93,5 +94,31 @@ void neuron_list_put(struct neuron_list_page *page);
  * @room: room
  */
 void neuron_list_room_put(struct neuron_list_room *room);
+
+/**
+ * struct neuron_span - the extents of a buffer that a window touches
+ * @first: first of them
+ * @skip: bytes of it before the window
+ * @count: extents
+ */
+struct neuron_span {
+	unsigned int first;
+	unsigned int count;
+	u64 skip;
+};
+
+/**
+ * neuron_bo_span() - find the extents of a range of a buffer
+ * @bo: buffer
+ * @offset: first byte of the range, which is inside the buffer
+ * @length: bytes, not 0
+ * @span: filled
+ *
+ * A table has many windows, and user memory as many extents as pages: nothing here goes through
+ * all of them.
+ *
+ * Return: 0 or a negative errno.
+ */
+int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length, struct neuron_span *span);
 
 #endif /* _NEURON_LIST_H_ */

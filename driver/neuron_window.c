@@ -18,10 +18,6 @@
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
-/*
- * Windows: what a program on a core can reach, as user space asks for it.
- */
-
 /* The interface promises the values of the hardware contract. */
 static_assert(DRM_NEURON_WINDOW_EMPTY == (int)NEURON_WINDOW_EMPTY);
 static_assert(DRM_NEURON_WINDOW_SBUF == (int)NEURON_WINDOW_SBUF);
@@ -43,39 +39,6 @@ static int neuron_window_invalid(struct neuron_device *ndev,
 	drm_dbg(&ndev->drm, "window %u (kind %u): %s\n", window->index,
 		window->kind, why);
 	return error;
-}
-
-/**
- * struct neuron_span - the extents of a buffer that a window touches
- * @first: first of them
- * @skip: bytes of it before the window
- * @count: extents
- */
-struct neuron_span {
-	unsigned int first;
-	unsigned int count;
-	u64 skip;
-};
-
-/*
- * The range is inside the buffer and not empty. A table has many windows, and user
- * memory as many extents as pages: nothing here goes through all of them.
- */
-static int neuron_bo_span(struct neuron_bo *bo, u64 offset, u64 length,
-			  struct neuron_span *span)
-{
-	struct neuron_cursor first, last;
-	int ret;
-
-	ret = neuron_bo_cursor(bo, offset, &first);
-	if (!ret)
-		ret = neuron_bo_cursor(bo, offset + length - 1, &last);
-	if (ret)
-		return ret;
-	span->first = first.extent - bo->extents;
-	span->skip = first.offset;
-	span->count = last.extent - first.extent + 1;
-	return 0;
 }
 
 /* Of a buffer that is in several pieces. */
