@@ -80,11 +80,11 @@ TEST(symbol_versions)
 	void *library = dlopen("libnrt.so.1", RTLD_NOW | RTLD_NOLOAD);
 	unsigned int i;
 
-	ASSERT_TRUE(library);
+	ASSERT_NE(NULL, library);
 	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
-		EXPECT_TRUE(dlvsym(library, symbols[i].name, symbols[i].version))
+		EXPECT_NE(NULL, dlvsym(library, symbols[i].name, symbols[i].version))
 			TH_LOG("%s", dlerror());
-	EXPECT_FALSE(dlvsym(library, "nrta_tensor_read", "NRT_2.0.0"));
+	EXPECT_EQ(NULL, dlvsym(library, "nrta_tensor_read", "NRT_2.0.0"));
 	dlclose(library);
 }
 

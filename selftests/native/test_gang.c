@@ -432,7 +432,7 @@ static void failed_gangs_are_remembered_for_a_while(void **state)
 	submit_and_see(&waiting[0]);
 	for (n = 0; n < 200; n++) {
 		member_init(&job[0], rig, 0, 1000 + n, 2, 0);
-		job[0].block->flags = 2;
+		job[0].block->flags = 0x8000;
 		job_run_fault(&job[0], NEURON_CAUSE_JOB);
 		rig->host_next[0] = waiting[1].host_at + JOB_HOST_BYTES;
 	}

@@ -158,7 +158,7 @@ static void a_failed_gang_is_saved(void **state)
 
 	chip = alone(rig, &port);
 	for (i = 0; i < 3; i++)
-		put_block(&port, i, i == 1 ? 2 : 0);
+		put_block(&port, i, i == 1 ? 0x8000 : 0);
 	ring(chip, 1, fake_host_addr(&port, BLOCK_AT(1)));
 	wait_idle(chip, 1);
 	moved = move(chip, &port, &port2, rig);

@@ -622,7 +622,7 @@ static void real_neff(void **state)
 	struct rig_file files[] = {
 		{ "kelf-a.json", "{}", 2 },
 		{ "neff.json", "{}", 2 },
-		{ "sg00/def.json", "{ \"dma_queue\": {}, \"var\": {} }", 32 },
+		{ "sg00/def.json", "{ \"dma_queue\": {}, \"var\": {} }", 30 },
 		{ "sg00/Activation.json", "{ \"dma\": [] }", 13 },
 		{ "sg00/Activation.bin", "x", 1 },
 		{ "sg00/DVE.json", "{ \"dve_tables\": [] }", 20 },
