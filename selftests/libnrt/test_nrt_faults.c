@@ -128,7 +128,8 @@ TEST(link_that_is_down)
 	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, (uintptr_t)run(&ranks[0]));
 	ASSERT_EQ(0, pthread_join(thread, &other));
 	text = rig_caught();
-	EXPECT_TRUE(rig_has(text, "core 0: the fabric does not reach the chip of a peer\n"))
+	EXPECT_TRUE(rig_has(text, "failed on core 0") &&
+		    rig_has(text, ": the fabric does not reach the chip of a peer\n"))
 		TH_LOG("%s", text);
 	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, (uintptr_t)other);
 	rig_unload(&ranks[0]);
