@@ -294,6 +294,9 @@ struct program program_push(void)
 	int next = nb_peer(b.nb, "next_box", 1, box);
 	int arrived = nb_sem(b.nb, true);
 	int next_arrived = nb_peer_sem(b.nb, "next_arrived", 1, (unsigned int)arrived, 1);
+	int taken = nb_sem(b.nb, true);
+	/* Of two or four ranks, the third one further on is the one before. */
+	int before_taken = nb_peer_sem(b.nb, "before_taken", 3, (unsigned int)taken, 1);
 	uint32_t one = htole32(1);
 	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
 	struct neuron_inst *inst;
@@ -304,6 +307,9 @@ struct program program_push(void)
 	inst = nb_dma(b.nb, b.out, nb_linear(b.y, 0, PROGRAM_BYTES),
 		      nb_linear(box, 0, PROGRAM_BYTES), -1);
 	nb_wait_take(inst, arrived, 1);
+	nb_dma(b.nb, b.out, nb_linear(before_taken, 0, 4), nb_linear(constant, 0, 4), -1);
+	/* The neighbour has what was pushed, so the next execution may push again. */
+	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), taken, 1);
 	nb_halt(b.nb, NEURON_ENGINE_SYNC);
 	return finish(&b);
 }

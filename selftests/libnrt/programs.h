@@ -60,7 +60,7 @@ struct program program_print(void);
 /* The vector engine waits for two loads, and there is one; the sync engine waits for it. */
 struct program program_waits(void);
 
-/* y = x of the rank before: each rank pushes its x to its neighbour. */
+/* y = x of the rank before: each of 2 or 4 ranks pushes its x to its neighbour. */
 struct program program_push(void);
 
 /* y = x of the rank behind, read from there. */
