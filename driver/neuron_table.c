@@ -524,6 +524,9 @@ struct neuron_table *neuron_table_change(struct neuron_claim *claim,
 err_version:
 	if (version != table)
 		neuron_table_put_later(version);
+	else
+		/* Pieces that were made for the changes show nothing. */
+		neuron_table_trim(table, changes, nr_changes);
 	return ERR_PTR(ret);
 }
 

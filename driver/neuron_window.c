@@ -658,7 +658,8 @@ int neuron_windows_apply(struct neuron_windows *windows,
 	int nr;
 
 	lockdep_assert_held(&cc->lock);
-	if (windows->stream &&
+	/* The stream of an earlier job is in the table, too, and stays. */
+	if ((windows->stream || neuron_table_stream(cc->table)) &&
 	    neuron_table_entries(cc->table, windows->change,
 				 windows->nr) == NEURON_MAX_WINDOWS) {
 		drm_dbg(&cc->core->ndev->drm, "no window is left for the stream\n");

@@ -451,7 +451,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 				   !model->vcore->device->backend->runs_jobs;
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group ||
-				   execute->repeat > 1 || execute->numbers || execute->print;
+				   execute->repeat > 1 || execute->numbers || execute->print ||
+				   execute->dump_on;
 	execution->dump_on = execute->dump_on;
 	execution->print = execute->print;
 	execution->print_arg = execute->print_arg;

@@ -228,8 +228,11 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 	claim->last_job += nr;
 	queue_members(members, nr, gang);
 	emb_gang_put(gang);
-	/* A short job is over by now. */
-	*left = nr > 1 ? emb_service(chip) : emb_service_core(members[0].core);
+	/* A short job is over by now. A gang may have waited for its core. */
+	chip->gang_began = false;
+	*left = nr == 1 && emb_service_core(members[0].core);
+	if (nr > 1 || chip->gang_began)
+		*left = emb_service(chip);
 	return 0;
 }
 

@@ -248,7 +248,11 @@ TEST_F(stream, with_a_growing_table)
 		sizeof(window), 1, (uintptr_t)&window,
 	};
 	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
-	submit.job.windows.count = 0;
+	/* It stays in the table, so a job without a stream cannot make that so large either. */
+	submit.job.stream = 0;
+	submit.job.notify_size = 0;
+	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
+	prepare(&self->rig, &submit, self->bo.handle, 0, 64);
 	expect_run(&self->rig, &submit, NEURON_CAUSE_NONE);
 }
 
