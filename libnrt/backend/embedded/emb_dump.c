@@ -67,6 +67,9 @@ void emb_dump_take(struct emb_core *core)
 	unsigned int i;
 	FILE *out;
 
+	/* It was taken with the gang, before any core of that was reset. */
+	if (core->dump && core->dump_job == core->first->id)
+		return;
 	emb_dump_forget(core);
 	out = open_memstream(&core->dump, &core->dump_size);
 	if (!out)
