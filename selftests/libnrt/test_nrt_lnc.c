@@ -24,6 +24,14 @@ static void set_lnc(const char *lnc)
 	setenv("NEURON_LOGICAL_NC_CONFIG", lnc, 1);
 }
 
+/* Trainium1 and Inferentia2 have none. */
+static bool have_pairs(void)
+{
+	nrt_instance_info_t info = { 0 };
+
+	return !nrt_get_instance_info(&info, sizeof(info)) && !strstr(info.arch_name, "v2");
+}
+
 FIXTURE(lnc)
 {
 	uint32_t physical;
@@ -32,17 +40,35 @@ FIXTURE(lnc)
 
 FIXTURE_SETUP(lnc)
 {
-	nrt_instance_info_t info;
-
 	if (!rig_chips())
 		SKIP(return, "no neuron device");
 	set_lnc("1");
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_total_vnc_count(&self->physical));
-	ASSERT_EQ(NRT_SUCCESS, nrt_get_instance_info(&info, sizeof(info)));
-	self->pairs = !strstr(info.arch_name, "v2");
+	self->pairs = have_pairs();
 }
 
 FIXTURE_TEARDOWN(lnc)
+{
+	nrt_close();
+}
+
+/* Chips with pairs, which are what is asked for. */
+FIXTURE(pair)
+{
+	int unused;
+};
+
+FIXTURE_SETUP(pair)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	set_lnc("1");
+	if (!have_pairs())
+		SKIP(return, "these chips have no pairs");
+	set_lnc("2");
+}
+
+FIXTURE_TEARDOWN(pair)
 {
 	nrt_close();
 }
@@ -74,15 +100,12 @@ TEST_F(lnc, no_pairs)
 }
 
 /* Numbers are those of logical cores: core 1 is the second pair. */
-TEST_F(lnc, visible)
+TEST_F(pair, visible)
 {
 	float x[RIG_VALUES], y[RIG_VALUES];
 	uint32_t count;
 	struct rig rig;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	setenv("NEURON_RT_VISIBLE_CORES", "1-2", 1);
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&count));
@@ -131,14 +154,11 @@ static void run_pair(struct rig *rig, unsigned int turns, struct __test_metadata
 }
 
 /* Each core computes a half, and the other one stores it: SBUF and semaphores are shared. */
-TEST_F(lnc, both_compute)
+TEST_F(pair, both_compute)
 {
 	nrt_emu_execution_t execution;
 	struct rig rig;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
 	run_pair(&rig, 20, _metadata);
@@ -151,16 +171,13 @@ TEST_F(lnc, both_compute)
 }
 
 /* Tensors that are not on the device are copied once for both. */
-TEST_F(lnc, host_tensors)
+TEST_F(pair, host_tensors)
 {
 	float x[RIG_VALUES], y[RIG_VALUES];
 	nrt_tensor_t *host_x, *host_y;
 	struct rig rig;
 	unsigned int i;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_empty("x", &host_x));
@@ -179,14 +196,11 @@ TEST_F(lnc, host_tensors)
 }
 
 /* Inputs and outputs have one entry each, although both programs have them. */
-TEST_F(lnc, tensor_info)
+TEST_F(pair, tensor_info)
 {
 	nrt_tensor_info_array_t *info;
 	struct rig rig;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_model_tensor_info(rig.model, &info));
@@ -198,16 +212,13 @@ TEST_F(lnc, tensor_info)
 }
 
 /* The trace has events of both, in the order of their ends. */
-TEST_F(lnc, trace)
+TEST_F(pair, trace)
 {
 	static nrt_emu_event_t events[EVENTS];
 	size_t count = EVENTS, of[2] = { 0 }, i;
 	struct rig rig;
 	uint64_t lost;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, nrt_emu_set_trace(rig.model, EVENTS));
@@ -228,14 +239,11 @@ TEST_F(lnc, trace)
 }
 
 /* The second core fails, the first one waits for ever: the line names the second. */
-TEST_F(lnc, fault)
+TEST_F(pair, fault)
 {
 	struct rig rig, good;
 	const char *line;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_second(PROGRAM_FAULTS), 1, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&good, program_pair(), 1, 0, 0));
@@ -250,14 +258,11 @@ TEST_F(lnc, fault)
 	rig_unload(&rig);
 }
 
-TEST_F(lnc, hang)
+TEST_F(pair, hang)
 {
 	const char *line;
 	struct rig rig;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_second(PROGRAM_HANGS), 0, 0, 0));
@@ -276,15 +281,12 @@ TEST_F(lnc, hang)
 }
 
 /* The second core makes a NaN, and the first one stores it. */
-TEST_F(lnc, numbers)
+TEST_F(pair, numbers)
 {
 	float x[RIG_VALUES], y[RIG_VALUES];
 	const char *line;
 	struct rig rig;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	setenv("NEURON_FAIL_ON_NAN", "1", 1);
 	ASSERT_EQ(NRT_SUCCESS, init());
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_pair(), 0, 0, 0));
@@ -301,15 +303,12 @@ TEST_F(lnc, numbers)
 }
 
 /* All memory of both parts comes back. */
-TEST_F(lnc, memory)
+TEST_F(pair, memory)
 {
 	struct rig rig;
 	unsigned int i;
 	size_t used;
 
-	if (!self->pairs)
-		SKIP(return, "these chips have no pairs");
-	set_lnc("2");
 	ASSERT_EQ(NRT_SUCCESS, init());
 	used = rig_memory(0);
 	for (i = 0; i < 20; i++) {
