@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,9 @@ void rig_catch(void)
 	fflush(stderr);
 	caught.memory = memfd_create("log", 0);
 	caught.stderr_copy = dup(STDERR_FILENO);
+	/* Linux locks the position of no memfd: without O_APPEND two threads write over each other. */
 	if (caught.memory < 0 || caught.stderr_copy < 0 ||
+	    fcntl(caught.memory, F_SETFL, O_APPEND) ||
 	    dup2(caught.memory, STDERR_FILENO) < 0) {
 		perror("rig_catch");
 		abort();
