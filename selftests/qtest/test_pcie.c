@@ -335,59 +335,84 @@ static void test_d3hot(void **state)
 }
 
 /*
- * Many copies from HBM to one place of guest memory, whose first word they count up.
- * All of them mostly take longer than a command to QEMU does.
+ * Copies from HBM to one place of guest memory, whose first word each queue counts up. All
+ * queues of an engine together mostly take far longer than a command to QEMU does.
  */
 #define COPIES		2000
 #define COPY_BYTES	0x8000
+#define COPY_RING	2048
 #define TRIES		20	/* on a busy machine */
-static void start_copies(struct pcie *p, struct queue *q)
+static void fill_ring(struct machine *m, struct queue *q)
 {
-	struct machine *m = &p->m;
 	uint32_t i;
 
-	queue_init_engine(m, m->gen->nr_ring);
-	queue_init(q, m, m->gen->nr_ring, 0, 2048);
 	for (i = 0; i < COPIES; i++)
 		qtest_write(&m->qt, m->bar4 + 0x100000 + i * 64ull, i + 1, 4);
 	for (i = 0; i < COPIES; i++)
 		queue_copy(q, machine_host(m, RAM_DATA),
 			   machine_hbm(m, 0, 0x100000 + i * 64ull), COPY_BYTES,
 			   0);
-	queue_ring(q, COPIES);
+}
+
+static void start_copies(struct pcie *p, struct queue *q, unsigned int queues)
+{
+	static uint8_t ring[2 * COPY_RING * sizeof(struct neuron_udma_desc)];
+	struct machine *m = &p->m;
+	unsigned int i;
+
+	qtest_write(&m->qt, RAM_DATA, 0, 4);
+	queue_init_engine(m, m->gen->nr_ring);
+	for (i = 0; i < queues; i++)
+		queue_init(&q[i], m, m->gen->nr_ring, i, COPY_RING);
+	fill_ring(m, q);
+	qtest_memread(&m->qt, q->ram, ring, sizeof(ring));
+	for (i = 1; i < queues; i++) {
+		qtest_memwrite(&m->qt, q[i].ram, ring, sizeof(ring));
+		q[i].tail = q->tail;
+	}
+	for (i = 0; i < queues; i++)
+		queue_ring(&q[i], COPIES);
+}
+
+static void finish_copies(struct pcie *p, struct queue *q)
+{
+	unsigned int i;
+
+	set_power(p, 0);
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
+		queue_wait(&q[i]);
 }
 
 /* Into D3hot in the middle of the copies: what the last one before that was. */
 static uint64_t sleep_in_copies(struct pcie *p, struct queue *q)
 {
-	uint64_t seen = COPIES;
+	uint64_t seen;
 	unsigned int i;
 
-	for (i = 0; seen == COPIES && i < TRIES; i++) {
-		set_power(p, 0);
-		start_copies(p, q);
+	for (i = 0; i < TRIES; i++) {
+		start_copies(p, q, NEURON_UDMA_QUEUES);
 		set_power(p, D3HOT);
 		seen = qtest_read(&p->m.qt, RAM_DATA, 4);
-		if (seen == COPIES)
-			qtest_write(&p->m.qt, RAM_DATA, 0, 4);
+		if (seen < COPIES)
+			return seen;
+		finish_copies(p, q);
 	}
-	return seen;
+	return COPIES;
 }
 
 /* DMA stops where it is, and goes on from there. */
 static void test_d3hot_stops_dma(void **state)
 {
+	struct queue q[NEURON_UDMA_QUEUES];
 	struct pcie *p = *state;
 	struct machine *m = &p->m;
 	uint64_t seen;
-	struct queue q;
 
-	seen = sleep_in_copies(p, &q);
+	seen = sleep_in_copies(p, q);
 	assert_in_range(seen, 0, COPIES - 1);
 	nap_ms(20);
 	assert_int_equal(qtest_read(&m->qt, RAM_DATA, 4), seen);
-	set_power(p, 0);
-	queue_wait(&q);
+	finish_copies(p, q);
 	assert_int_equal(qtest_read(&m->qt, RAM_DATA, 4), COPIES);
 }
 
@@ -438,7 +463,7 @@ static void test_refused_by_iommu(void **state)
 	qtest_write(&m->qt, IOMMU + IOMMU_ROOT, RAM_DATA + 0x10000, 8);
 	qtest_write(&m->qt, IOMMU + IOMMU_COMMAND, IOMMU_SET_ROOT, 4);
 	qtest_write(&m->qt, IOMMU + IOMMU_COMMAND, IOMMU_ENABLE, 4);
-	start_copies(p, &q);
+	start_copies(p, &q, 1);
 	machine_wait(m, neuron_ctl_bar0(m->gen) + NEURON_CTL_DMA(engine) +
 		     NEURON_DMA_ERROR(0), 0xff, NEURON_CAUSE_HOST);
 	assert_true(qtest_read(&m->qt, IOMMU + IOMMU_FAULTS, 4) &
@@ -467,7 +492,7 @@ static void test_surprise_removal(void **state)
 	char answer[1024];
 	struct queue q;
 
-	start_copies(p, &q);
+	start_copies(p, &q, 1);
 	assert_true(qtest_read(&m->qt, PORT + slot, 2) & SLTSTA_PRESENT);
 	qmp_monitor(&p->qmp, "qom-set /machine/peripheral/chip surprise-removal true",
 		    answer, sizeof(answer));
