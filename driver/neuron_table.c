@@ -285,11 +285,13 @@ static struct neuron_table *neuron_table_create(struct neuron_claim *claim,
 static void neuron_table_set(struct neuron_table *table, u32 i,
 			     struct neuron_piece *piece)
 {
-	u64 addr = piece ? neuron_host_addr(table->claim->ndev, piece->dma) : 0;
+	u64 addr;
 
 	table->piece[i] = piece;
-	if (table->directory)
-		table->directory[i] = cpu_to_le64(addr);
+	if (!table->directory)
+		return;
+	addr = piece ? neuron_host_addr(table->claim->ndev, piece->dma) : 0;
+	table->directory[i] = cpu_to_le64(addr);
 }
 
 /*
