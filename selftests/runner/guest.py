@@ -149,7 +149,7 @@ class Kselftests:
     def programs(self, _job):
         """The programs by the names of their sources."""
         files = list(DRIVER_TESTS.glob("test_*.c")) + list(NRT_TESTS.glob("test_nrt*"))
-        return sorted({path.stem for path in files})
+        return sorted({path.stem for path in files if path.suffix != ".py"})
 
     def run(self, job):
         """All of them, or one of them or of its cases."""
