@@ -22,9 +22,9 @@ VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_migr
 SANITIZE = "-Db_sanitize=address,undefined"
 
 
-def asan(suite, **env):
-    """Tests under AddressSanitizer and UBSan; asan and qtest share the build."""
-    return Native("native-asan", suite, SANITIZE, env={**ASAN, **env})
+def asan(suite, sleepy=False, **env):
+    """Tests under AddressSanitizer and UBSan; asan, embedded and qtest share the build."""
+    return Native("native-asan", suite, SANITIZE, env={**ASAN, **env}, sleepy=sleepy)
 
 
 # name, lane, budget and limit in seconds, what it proves, how it is run, what must be there
@@ -47,7 +47,7 @@ SUITES = [
           asan("qtest", **QTEST), needs=("build",)),
     Suite("embedded", "native", 60, 900,
           "the tests of libnrt on chips in the process, three generations, under "
-          "AddressSanitizer and UBSan", asan("embedded"), needs=("build",)),
+          "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",)),
     Suite("style", "native", 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
     Suite("docs", "native", 60, 900,

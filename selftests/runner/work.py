@@ -7,6 +7,7 @@ may have. A program may have cases; what they are called the program knows.
 
 import ast
 import json
+import os
 import pathlib
 import re
 
@@ -189,8 +190,10 @@ class Pytest:
 class Native:
     """Tests of one suite of meson, in a build folder of their own."""
 
-    def __init__(self, folder, suite, *options, compiler="", env=None, wrapper=""):
+    def __init__(self, folder, suite, *options, compiler="", env=None, wrapper="", sleepy=False):
+        """sleepy: its tests mostly wait for time limits, so more of them run at once."""
         self.dir = BUILD / folder
+        self.sleepy = sleepy
         self.suite = suite
         self.options = ["-Dnative_only=true", "-Db_lundef=false", *options]
         self.compiler = compiler
@@ -264,6 +267,8 @@ class MesonLog:
         native, choice = self.native, self.job.choice
         argv = [*NICE, "meson", "test", "-C", native.dir, "--no-rebuild", "--logbase", "runner",
                 "--suite", native.suite, "--timeout-multiplier", "5"]
+        if native.sleepy:
+            argv += ["--num-processes", str(2 * os.cpu_count())]
         if native.wrapper:
             argv += ["--wrapper", native.wrapper]
         env = dict(native.env, CMOCKA_MESSAGE_OUTPUT="TAP")
