@@ -65,8 +65,7 @@ SUITES = [
           Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
     Suite("vm", "vm", 80, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
           "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",)),
-    # In the other lane, which is the shorter one.
-    Suite("neuron-vm", "native", 150, 1500, "neuron-vm: streams, exit statuses, shared folders, "
+    Suite("neuron-vm", "vm", 150, 1500, "neuron-vm: streams, exit statuses, shared folders, "
           "kept machines, mistakes; nrtpy on the driver",
           Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy")),
           needs=("build",)),
