@@ -446,6 +446,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 		     &execution->binding, error))
 		return error->status;
 	nrt_binding_use(model, execution->binding, &execution->request.ticket);
+	/* Ranks run side by side and wait for each other: none may wait for the end of another. */
+	execution->request.ticket.lane = model->comm;
 	execution->request.ops = &execution_ops;
 	execution->request.quick = !execution->binding->copies && !model->group &&
 				   !model->vcore->device->backend->runs_jobs;

@@ -424,7 +424,8 @@ static void unlock_order(struct nrt_unit *unit, const struct nrt_request *reques
 static void enqueue(struct nrt_unit *unit, struct nrt_request *request)
 {
 	request->collected = false;
-	request->ticket.lane = unit;
+	if (!request->ticket.lane)
+		request->ticket.lane = unit;
 	request->ticket.turn = turned;
 	request->ticket.arg = unit;
 	nrt_order_add(&request->ticket);

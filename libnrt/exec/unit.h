@@ -67,7 +67,8 @@ struct nrt_request_ops {
  * @waited: its owner does the steps
  * @collected: all steps are done; under the lock of the unit
  * @tracker: who wants to know of a failure, or NULL
- * @ticket: bytes of tensors that it uses, with nrt_ticket_use(); the rest is the unit's
+ * @ticket: bytes of tensors that it uses, with nrt_ticket_use(), and its lane, if it has another
+ *	one than the unit, which only requests that are @alone may have; the rest is the unit's
  * @error: status, and why
  *
  * The caller sets what is not the unit's: @ops, @quick, @alone, @tracker, @ticket.

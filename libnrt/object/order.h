@@ -51,7 +51,7 @@ typedef void nrt_turn_fn(void *arg);
 /**
  * struct nrt_ticket - a piece of work on bytes of storage
  * @uses, @nr: which bytes; the caller's memory
- * @lane: tickets of one lane keep their order by themselves; NULL: none
+ * @lane: tickets of one lane keep their order by themselves, or need none; NULL: no lane
  * @turn, @arg: who is told that it is its turn, when it was not at once
  * @ahead: uses of others that must end first; 0: it is its turn
  */

@@ -197,6 +197,31 @@ TEST_F_TIMEOUT(group, recovers, 120)
 	EXPECT_EQ(NRT_SUCCESS, run_all(self->ranks, variant->ranks));
 }
 
+/* Ranks that write to the same bytes do not wait for each other's end. */
+TEST_F_TIMEOUT(group, one_output_for_all, 60)
+{
+	nrt_tensor_t *y;
+	unsigned int i;
+
+	/* The tensor is on one chip. */
+	if (variant->spread)
+		SKIP(return, "the ranks are on several chips");
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, PROGRAM_BYTES,
+						   "y", &y));
+	for (i = 0; i < variant->ranks; i++) {
+		ASSERT_EQ(NRT_SUCCESS, load_rank(&self->ranks[i], i, variant->pull, i,
+						 variant->ranks));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(self->ranks[i].rig.outputs,
+								    "y", y));
+	}
+	EXPECT_EQ(NRT_SUCCESS, run_all(self->ranks, variant->ranks));
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(y, self->ranks[0].y, 0, PROGRAM_BYTES));
+	/* Of one of the two, whichever was last. */
+	EXPECT_TRUE(self->ranks[0].y[10] == ROUNDS - 1 + 10.5f ||
+		    self->ranks[0].y[10] == 1000.0f + ROUNDS - 1 + 10.5f);
+	nrt_tensor_free(&y);
+}
+
 TEST_F_TIMEOUT(group, missing_rank, 60)
 {
 	ASSERT_EQ(NRT_SUCCESS, load_rank(&self->ranks[0], 0, variant->pull, 0, variant->ranks));
