@@ -8,6 +8,9 @@
 
 #include "comm/stream.h"
 
+/* Of the events of a stream, together. */
+#define MAX_BYTES	((size_t)64 << 20)
+
 typedef ndebug_stream_payload_debug_tensor_read_t payload_t;
 
 /* @payload is for the client, who frees it. */
@@ -44,6 +47,7 @@ static struct nrt_stream_event *take_event(struct nrt_stream *stream)
 		return NULL;
 	stream->first = event->next;
 	stream->nr--;
+	stream->bytes -= event->header.data_size;
 	/* It counts the events, so this does not block. */
 	while (read(stream->fd, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
@@ -181,13 +185,22 @@ static struct nrt_stream_event *event_new(unsigned int core, const struct neff_v
 	return event;
 }
 
+/* With the lock. A tensor that is larger than all room may be alone. */
+static bool has_room(const struct nrt_streams *streams, const struct nrt_stream *stream,
+		     const struct nrt_stream_event *event)
+{
+	if (!stream->nr)
+		return streams->most;
+	return stream->nr < streams->most && stream->bytes + event->header.data_size <= MAX_BYTES;
+}
+
 /* With the lock: false: nobody wants it, or it does not fit. */
 static bool add_event(struct nrt_streams *streams, struct nrt_stream *stream,
 		      struct nrt_stream_event *event)
 {
 	const uint64_t one = 1;
 
-	if (stream->fd < 0 || stream->nr >= streams->most ||
+	if (stream->fd < 0 || !has_room(streams, stream, event) ||
 	    write(stream->fd, &one, sizeof(one)) < 0)
 		return false;
 	if (stream->first)
@@ -196,6 +209,7 @@ static bool add_event(struct nrt_streams *streams, struct nrt_stream *stream,
 		stream->first = event;
 	stream->last = event;
 	stream->nr++;
+	stream->bytes += event->header.data_size;
 	return true;
 }
 

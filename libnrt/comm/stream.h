@@ -19,19 +19,21 @@ struct nrt_stream_event;
  * struct nrt_stream - the stream of a core
  * @fd: of its client, readable while there are events; -1: there is no client
  * @first, @last, @nr: events
+ * @bytes: of all of them
  */
 struct nrt_stream {
 	int fd;
 	struct nrt_stream_event *first;
 	struct nrt_stream_event *last;
 	unsigned long nr;
+	size_t bytes;
 };
 
 /**
  * struct nrt_streams - streams of the cores of the process
  * @lock: protects the rest but @clients
  * @stream, @nr: by core
- * @most: events of a stream; others are dropped
+ * @most: events of a stream; others are dropped, as are those for which there is no room
  * @clients: streams that are connected
  */
 struct nrt_streams {

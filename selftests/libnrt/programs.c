@@ -271,6 +271,16 @@ struct program program_print(void)
 	return finish(&b);
 }
 
+struct program program_print_much(void)
+{
+	static const uint32_t much[] = { PROGRAM_MUCH / 4096, 1024 };
+	struct base b = begin("print much", 1);
+
+	nb_print(b.nb, "printed", "", NEURON_DTYPE_FP32, 2, much);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_waits(void)
 {
 	struct base b = begin("waits", 1);

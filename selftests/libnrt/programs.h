@@ -57,6 +57,10 @@ struct program program_nan(void);
 /* y = x; x is printed, after "x is ". */
 struct program program_print(void);
 
+/* A tensor of PROGRAM_MUCH bytes is printed. */
+#define PROGRAM_MUCH	(16u << 20)
+struct program program_print_much(void);
+
 /* The vector engine waits for two loads, and there is one; the sync engine waits for it. */
 struct program program_waits(void);
 

@@ -520,4 +520,42 @@ TEST(printed_tensors)
 	nrt_close();
 }
 
+static unsigned int read_events(int fd)
+{
+	ndebug_stream_event_header_t header;
+	unsigned int count = 0;
+	void *payload;
+
+	while (!nrt_debug_client_read_one_event(fd, &header, &payload)) {
+		free(payload);
+		count++;
+	}
+	return count;
+}
+
+/* A stream that nobody reads has room for 64 MiB: three tensors, and what tells of them. */
+TEST(printed_bytes)
+{
+	float x[RIG_VALUES] = { 0 }, y[RIG_VALUES];
+	struct rig rig;
+	int fd, i;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_print_much(), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_debug_client_connect(0, &fd));
+	for (i = 0; i < 6; i++)
+		EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	rig_catch();
+	EXPECT_EQ((64u << 20) / PROGRAM_MUCH - 1, read_events(fd));
+	/* What has been read makes room. */
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	EXPECT_EQ(1, read_events(fd));
+	rig_caught();
+	nrt_debug_client_connect_close(fd);
+	rig_unload(&rig);
+	nrt_close();
+}
+
 TEST_HARNESS_MAIN
