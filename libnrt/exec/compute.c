@@ -310,22 +310,38 @@ static struct execution *execution_of(struct nrt_request *request)
 	return (struct execution *)request;
 }
 
-static NRT_STATUS start(struct nrt_request *request)
+static NRT_STATUS begin_job(struct execution *execution)
 {
-	struct execution *execution = execution_of(request);
+	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
 
-	if (nrt_bind_inputs(model, execution->binding, &request->error))
-		return request->error.status;
+	if (nrt_bind_inputs(model, execution->binding, error))
+		return error->status;
 	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
-						&request->error))
-		return request->error.status;
+						error))
+		return error->status;
 	if (!submit(execution))
 		return NRT_SUCCESS;
 	trace_end(execution);
 	if (model->group)
 		model->group->failed(model);
-	return request->error.status;
+	return error->status;
+}
+
+/* It failed with @status, or not. */
+static void dump_inputs(const struct execution *execution, NRT_STATUS status)
+{
+	if (status && status == execution->dump_on)
+		nrt_inputs_dump(execution->model, execution->binding, execution->job);
+}
+
+static NRT_STATUS start(struct nrt_request *request)
+{
+	struct execution *execution = execution_of(request);
+	NRT_STATUS status = begin_job(execution);
+
+	dump_inputs(execution, status);
+	return status;
 }
 
 /* Wait for the job under way. */
@@ -396,8 +412,7 @@ static NRT_STATUS finish(struct nrt_request *request)
 		status = nrt_bind_outputs(model, execution->binding, &request->error);
 	if (!status)
 		status = tell_numbers(execution);
-	if (status && status == execution->dump_on)
-		nrt_inputs_dump(model, execution->binding, execution->job);
+	dump_inputs(execution, status);
 	return status;
 }
 

@@ -442,6 +442,36 @@ TEST(inputs_as_files)
 	globfree(&found);
 }
 
+/* Also of an execution that failed before it got to the device. */
+TEST(inputs_before_the_start)
+{
+	char folder[] = "/tmp/nrt-inputs-XXXXXX";
+	float x[RIG_VALUES], y[RIG_VALUES];
+	glob_t found = { 0 };
+	struct rig rig;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_NE(NULL, mkdtemp(folder));
+	ASSERT_EQ(0, chdir(folder));
+	setenv("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", "5", 1);
+	setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_push(), 0, 0, 2));
+	rig_ramp(x, 1.0f);
+	rig_catch();
+	EXPECT_EQ(NRT_TIMEOUT, rig_run(&rig, x, y));
+	EXPECT_TRUE(rig_has(rig_caught(), "rank 1, which is not loaded"));
+	rig_unload(&rig);
+	nrt_close();
+	ASSERT_EQ(0, glob("input_dump_*_h_nn_0", 0, NULL, &found));
+	ASSERT_EQ(1, found.gl_pathc);
+	ASSERT_EQ(0, chdir(found.gl_pathv[0]));
+	EXPECT_EQ(0, unlink("x.bin") | unlink("model_name.txt"));
+	EXPECT_EQ(0, chdir("..") | rmdir(found.gl_pathv[0]) | rmdir(folder));
+	globfree(&found);
+}
+
 /* Numerical errors, when the environment asks for them. */
 FIXTURE(numbers)
 {
