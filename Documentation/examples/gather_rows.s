@@ -5,7 +5,8 @@
 # mistake which nrtpy_debug.py finds and mends: it sets ROW to 0.
 #
 # The length of the table, in the block below, is a number that no row reaches. With the
-# right one the DMA engine would refuse the index itself, as a malformed descriptor.
+# right one the DMA engine would refuse the index itself. That is NRT_EXEC_OOB, too, but the log then
+# names the place of the index in the list, not the row.
 
 .program gather_rows
 .set ROW, 99999

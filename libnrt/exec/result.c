@@ -101,6 +101,8 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 		return causes[NEURON_CAUSE_RESET].text;
 	if (wait->cause >= NEURON_NR_CAUSES)
 		return "unknown cause";
+	if (wait->cause == NEURON_CAUSE_WINDOW && wait->source == NEURON_SOURCE_DMA)
+		return "access outside of a variable, or an index that is not below its limit";
 	return causes[wait->cause].text;
 }
 

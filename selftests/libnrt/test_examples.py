@@ -59,6 +59,18 @@ class Examples(unittest.TestCase):
         # The line of libnrt that leads to the mistake: 99999 rows of 2048 bytes.
         self.assertIn(f'"src_tensor" + {99999 * 2048:#x}', done.stderr)
 
+    def test_debug_limit(self):
+        """With the true length of the table the index is refused: still an access out of bounds."""
+        source = (SOURCES / "gather_rows.s").read_text(encoding="utf-8")
+        self.assertIn("0x7fffffff", source)
+        path = self.folder / "limit.s"
+        path.write_text(source.replace("0x7fffffff", "ROWS"), encoding="utf-8")
+        done = self.run_program(SOURCES / "nrtpy_debug.py", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("NRT Error NRT_EXEC_OOB(1006)", done.stdout)
+        self.assertIn("Execution succeeded.", done.stdout)
+        self.assertIn('an index that is not below its limit ("indices" + 0x0;', done.stderr)
+
     def test_benchmark(self):
         """All cases pass, both modes measure, and the files are there."""
         done = self.run_program(SOURCES / "nrtpy_benchmark.py", neff("add"))

@@ -274,7 +274,7 @@ static void test_index_errors(void **state)
 	x.op.index = at(W_HBM, 0);
 	x.src[0] = at(W_SBUF, 0);
 	x.dst[0] = at(W_PSUM, 0);
-	fails(t, &x, NEURON_CAUSE_DESC, false, 0, x.op.index + 4);
+	fails(t, &x, NEURON_CAUSE_WINDOW, false, 0, x.op.index + 4);
 	assert_true(t->work.bad_list);
 	x.op.index_limit = 4;
 	x.op.index = at(W_WRITE, 0);
@@ -293,7 +293,8 @@ static void test_index_errors(void **state)
 	op_put(t, W_HBM, far, sizeof(far));
 	x.op.index = at(W_HBM, 0);
 	x.op.index_limit = UINT32_MAX;
-	fails(t, &x, NEURON_CAUSE_DESC, false, 0, x.op.index + 8);
+	fails(t, &x, NEURON_CAUSE_WINDOW, false, 0, x.op.index + 8);
+	assert_true(t->work.bad_list);
 	memcpy(t->oracle.area[0].shadow + 8, "\xfe\xff\xff\xff", 4);
 	op_put(t, W_HBM, t->oracle.area[0].shadow, 16);
 	fails(t, &x, NEURON_CAUSE_WINDOW, false, 0, at(W_SBUF, 100ull * 0xfffffffe));

@@ -67,7 +67,7 @@ NEURON_ASSERT_SIZE(struct neuron_udma_pattern, 48);
  */
 #define NEURON_UDMA_OP_SRC_INDEXED	NEURON_BIT(0)
 #define NEURON_UDMA_OP_DST_INDEXED	NEURON_BIT(1)
-/* An index of @index_limit or more leaves out its part instead of a DESC error. */
+/* An index of @index_limit or more leaves out its part instead of a WINDOW error. */
 #define NEURON_UDMA_OP_OOB_SKIP		NEURON_BIT(2)
 /* The destination's old value is the first operand (ADD, FMA, MAX, MIN); one @nr_dst. */
 #define NEURON_UDMA_OP_ACCUMULATE	NEURON_BIT(3)

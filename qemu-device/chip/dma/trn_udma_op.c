@@ -171,6 +171,7 @@ static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 {
 	const struct neuron_udma_op *op = o->work->op;
 	enum neuron_cause cause;
+	uint64_t at;
 	uint32_t i;
 
 	cause = read_list(o, list);
@@ -182,8 +183,8 @@ static enum neuron_cause read_index(struct trn_op *o, uint32_t *list,
 		if (list[i] >= op->index_limit) {
 			if (op->flags & NEURON_UDMA_OP_OOB_SKIP)
 				continue;
-			return bad_list(o, NEURON_CAUSE_DESC,
-					op->index + (uint64_t)i * index_step(op),
+			at = op->index + (uint64_t)i * index_step(op);
+			return bad_list(o, trn_access_outside(&o->access, at), at,
 					"an index is not below the limit");
 		}
 		index->value = list;
