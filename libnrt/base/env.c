@@ -13,6 +13,9 @@
 #define MAX_STATUS		65535
 #define STREAM_EVENTS		65536
 #define MAX_STREAM_EVENTS	(1 << 24)
+/* MiB of a page of the scratchpad: the default, of which others are multiples, and the largest. */
+#define SCRATCH_PAGE		512
+#define MAX_SCRATCH_PAGE	3584
 
 static NRT_STATUS bad_cores(const char *text, const char *why, struct nrt_error *error)
 {
@@ -85,12 +88,15 @@ static NRT_STATUS read_number(const char *name, unsigned long max, unsigned long
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_bool(const char *name, bool *value, struct nrt_error *error)
+static NRT_STATUS read_bool(const char *name, bool fallback, bool *value, struct nrt_error *error)
 {
 	const char *text = getenv(name);
 
+	*value = fallback;
+	if (!text || !*text)
+		return NRT_SUCCESS;
 	*value = false;
-	if (!text || !*text || !strcasecmp(text, "false") || !strcmp(text, "0"))
+	if (!strcasecmp(text, "false") || !strcmp(text, "0"))
 		return NRT_SUCCESS;
 	*value = true;
 	if (!strcasecmp(text, "true") || !strcmp(text, "1"))
@@ -149,7 +155,7 @@ static NRT_STATUS read_numbers(bool *numbers, struct nrt_error *error)
 {
 	const char *text = getenv("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY");
 
-	if (read_bool("NEURON_FAIL_ON_NAN", numbers, error))
+	if (read_bool("NEURON_FAIL_ON_NAN", false, numbers, error))
 		return error->status;
 	if (!text || !*text || !strcasecmp(text, "none"))
 		return NRT_SUCCESS;
@@ -161,13 +167,35 @@ static NRT_STATUS read_numbers(bool *numbers, struct nrt_error *error)
 			     text);
 }
 
+/* The size of a page means nothing while there are none. */
+static NRT_STATUS read_scratch(uint64_t *page, struct nrt_error *error)
+{
+	static const char name[] = "NEURON_SCRATCHPAD_PAGE_SIZE";
+	unsigned long size;
+	bool contiguous;
+
+	*page = 0;
+	if (read_bool("NEURON_RT_CONTIGUOUS_SCRATCHPAD", true, &contiguous, error))
+		return error->status;
+	if (contiguous)
+		return NRT_SUCCESS;
+	if (read_number(name, MAX_SCRATCH_PAGE, SCRATCH_PAGE, &size, error))
+		return error->status;
+	if (!size || size % SCRATCH_PAGE)
+		return nrt_error_set(error, NRT_INVALID,
+				     "%s=%lu: use a multiple of %u (MiB) up to %u", name, size,
+				     SCRATCH_PAGE, MAX_SCRATCH_PAGE);
+	*page = (uint64_t)size << 20;
+	return NRT_SUCCESS;
+}
+
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
 	unsigned long timeout, dump_on;
 
 	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
-	    read_bool("NEURON_RT_VALIDATE_HASH", &env->validate_hash, error) ||
-	    read_numbers(&env->numbers, error) ||
+	    read_bool("NEURON_RT_VALIDATE_HASH", false, &env->validate_hash, error) ||
+	    read_numbers(&env->numbers, error) || read_scratch(&env->scratch_page, error) ||
 	    read_number("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", MAX_STATUS, NRT_SUCCESS, &dump_on,
 			error) ||
 	    read_number("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", MAX_STREAM_EVENTS, STREAM_EVENTS,

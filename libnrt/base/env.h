@@ -21,6 +21,7 @@
  * @numbers: numerical errors are looked for
  * @dump_on: status of executions whose inputs are written to files
  * @stream_events: most events of a debug stream
+ * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
  */
 struct nrt_env {
 	uint32_t lnc;
@@ -32,6 +33,7 @@ struct nrt_env {
 	bool numbers;
 	NRT_STATUS dump_on;
 	unsigned long stream_events;
+	uint64_t scratch_page;
 };
 
 /* Read all; NRT_INVALID with @error naming the variable. */

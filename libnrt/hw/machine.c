@@ -299,6 +299,7 @@ static void pair_cores(struct nrt_machine *machine)
 			vcore->vnc = i / machine->lnc;
 			vcore->number = core->number / machine->lnc;
 			vcore->stack = core->stack;
+			vcore->scratch_page = machine->scratch_page;
 		}
 		vcore->core[vcore->nr++] = core;
 	}
@@ -330,6 +331,7 @@ NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *
 	unsigned int first, nr, attempt;
 	bool any = !env->visible && env->nr_cores;
 
+	machine->scratch_page = env->scratch_page;
 	for (attempt = 1;; attempt++) {
 		if (choose_cores(machine, env, true, &first, &nr, error))
 			return error->status;
@@ -353,7 +355,7 @@ void nrt_machine_close(struct nrt_machine *machine)
 			pthread_mutex_destroy(&core->lock);
 	}
 	for (i = 0; i < machine->nr_vcores; i++)
-		nrt_bo_put(machine->vcores[i].scratch);
+		nrt_vcore_fini(&machine->vcores[i]);
 	nrt_devices_close(machine->devices, machine->nr_devices);
 	free(machine->vcores);
 	free(machine->cores);

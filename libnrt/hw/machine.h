@@ -12,6 +12,7 @@
  * struct nrt_machine - chips, and what the process took of them
  * @devices, @nr_devices: all chips
  * @lnc: physical cores of a virtual one
+ * @scratch_page: bytes of a page of their scratchpads; 0: each is one piece of memory
  * @cores, @nr_cores: physical cores of the process; none before nrt_machine_claim()
  * @vcores, @nr_vcores: virtual cores of the process, by vnc; likewise
  * @lock: protects the virtual cores' counts of models
@@ -20,6 +21,7 @@ struct nrt_machine {
 	struct nrt_device **devices;
 	unsigned int nr_devices;
 	unsigned int lnc;
+	uint64_t scratch_page;
 	struct nrt_core *cores;
 	unsigned int nr_cores;
 	struct nrt_vcore *vcores;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
 #include <string.h>
 
 #include "hw/vcore.h"
@@ -84,22 +85,73 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neur
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
+{
+	struct nrt_bo **scratch = reallocarray(vcore->scratch, vcore->nr_scratch + 1,
+					       sizeof(*scratch));
+
+	if (!scratch)
+		return nrt_error_memory(error);
+	vcore->scratch = scratch;
+	if (nrt_bo_create(vcore->device, bytes, DRM_NEURON_BO_HBM, vcore->stack,
+			  DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &scratch[vcore->nr_scratch],
+			  error))
+		return error->status;
+	vcore->nr_scratch++;
+	return NRT_SUCCESS;
+}
+
+/* In one piece: a larger one takes the place of the old one. */
+static NRT_STATUS grow_piece(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
+{
+	if (vcore->nr_scratch && vcore->scratch[0]->size >= bytes)
+		return NRT_SUCCESS;
+	if (add_scratch(vcore, bytes, error))
+		return error->status;
+	if (vcore->nr_scratch == 1)
+		return NRT_SUCCESS;
+	nrt_bo_put(vcore->scratch[0]);
+	vcore->scratch[0] = vcore->scratch[1];
+	vcore->nr_scratch = 1;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS grow_pages(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
+{
+	unsigned int old = vcore->nr_scratch;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	while (!status && bytes > vcore->nr_scratch * vcore->scratch_page)
+		status = add_scratch(vcore, vcore->scratch_page, error);
+	while (status && vcore->nr_scratch > old)
+		nrt_bo_put(vcore->scratch[--vcore->nr_scratch]);
+	return status;
+}
+
 NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
 {
-	NRT_STATUS status = NRT_SUCCESS;
-	struct nrt_bo *bo;
+	NRT_STATUS status;
 
 	if (!bytes)
 		return NRT_SUCCESS;
 	nrt_vcore_lock(vcore);
-	if (!vcore->scratch || vcore->scratch->size < bytes) {
-		status = nrt_bo_create(vcore->device, bytes, DRM_NEURON_BO_HBM, vcore->stack,
-				       DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &bo, error);
-		if (!status) {
-			nrt_bo_put(vcore->scratch);
-			vcore->scratch = bo;
-		}
-	}
+	status = vcore->scratch_page ? grow_pages(vcore, bytes, error) :
+				       grow_piece(vcore, bytes, error);
 	nrt_vcore_unlock(vcore);
 	return status;
+}
+
+struct nrt_bo *nrt_vcore_scratch_at(const struct nrt_vcore *vcore, uint64_t *offset)
+{
+	uint64_t page = vcore->scratch_page ? *offset / vcore->scratch_page : 0;
+
+	*offset -= page * vcore->scratch_page;
+	return vcore->scratch[page];
+}
+
+void nrt_vcore_fini(struct nrt_vcore *vcore)
+{
+	while (vcore->nr_scratch)
+		nrt_bo_put(vcore->scratch[--vcore->nr_scratch]);
+	free(vcore->scratch);
 }

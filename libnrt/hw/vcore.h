@@ -20,7 +20,9 @@
  * @nr: physical cores
  * @core: the physical cores, in the order of their numbers
  * @models: loaded here; under nrt_machine.lock
- * @scratch: shared scratchpad of all models, or NULL; under nrt_vcore_lock()
+ * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
+ * @scratch, @nr_scratch: shared scratchpad of all models: its pages, or the piece of memory;
+ *	under nrt_vcore_lock()
  */
 struct nrt_vcore {
 	struct nrt_device *device;
@@ -30,7 +32,9 @@ struct nrt_vcore {
 	unsigned int nr;
 	struct nrt_core *core[NRT_MAX_LNC];
 	unsigned int models;
-	struct nrt_bo *scratch;
+	uint64_t scratch_page;
+	struct nrt_bo **scratch;
+	unsigned int nr_scratch;
 };
 
 /* Take the locks of the physical cores, in their order; give them back. */
@@ -55,5 +59,11 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neur
 
 /* The shared scratchpad has at least @bytes. What is in it does not last. */
 NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error);
+
+/* The buffer that has byte *@offset of the scratchpad; *@offset becomes that in the buffer. */
+struct nrt_bo *nrt_vcore_scratch_at(const struct nrt_vcore *vcore, uint64_t *offset);
+
+/* Give the scratchpad back. */
+void nrt_vcore_fini(struct nrt_vcore *vcore);
 
 #endif /* LIBNRT_HW_VCORE_H */

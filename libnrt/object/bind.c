@@ -299,6 +299,8 @@ static void view_var(const struct nrt_vcore *vcore, struct nrt_part *part,
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
 	const struct neff_var *var = &part->graph->vars[i];
 	const struct nrt_place *place = NULL;
+	uint64_t offset = var->offset;
+	struct nrt_bo *scratch;
 	uint32_t rights = both;
 
 	switch (var->type) {
@@ -310,8 +312,8 @@ static void view_var(const struct nrt_vcore *vcore, struct nrt_part *part,
 		place = &binding->places[var->io];
 		break;
 	case NEFF_VAR_VIRTUAL:
-		nrt_view_show(&part->view, i, var->var_id, both, vcore->scratch, var->offset,
-			      var->size);
+		scratch = nrt_vcore_scratch_at(vcore, &offset);
+		nrt_view_show(&part->view, i, var->var_id, both, scratch, offset, var->size);
 		return;
 	case NEFF_VAR_PEER:
 		if (part->graph->vars[var->ref].type == NEFF_VAR_INPUT)

@@ -146,6 +146,7 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 {
 	const struct neff_limits limits = {
 		.unpacked_bytes = MAX_UNPACKED_BYTES,
+		.scratch_page = model->machine->scratch_page,
 		.validate_hash = load->validate_hash,
 	};
 	struct nrt_load_times times = { .last_ns = nrt_event_now() };

@@ -345,6 +345,57 @@ struct program program_rank(void)
 	return finish(&b);
 }
 
+struct program program_scratch(void)
+{
+	struct base b = begin("scratch", 1);
+	struct nb_side x = nb_linear(b.x, 0, PROGRAM_BYTES), y = nb_linear(b.y, 0, PROGRAM_BYTES);
+	const uint64_t offsets[] = {
+		0, PROGRAM_PAGE - PROGRAM_BYTES / 2, PROGRAM_PAGE + PROGRAM_BYTES / 2,
+	};
+	char name[] = "scratch 0";
+	struct nb_side to;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		name[sizeof(name) - 2] = (char)('0' + i);
+		to = nb_linear(nb_virtual(b.nb, name, PROGRAM_BYTES, offsets[i]), 0,
+			       PROGRAM_BYTES);
+		nb_dma(b.nb, b.in, to, x, -1);
+		x = to;
+	}
+	nb_dma(b.nb, b.in, y, x, -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+/* Core @k of a pair, which passes half @k on. */
+static void pass_half(struct nb_program *nb, unsigned int k)
+{
+	const uint32_t bytes = PROGRAM_BYTES / 2;
+	struct base b = begin_in(nb, 1);
+	int mine = nb_virtual(nb, "mine", bytes, k * bytes);
+	int other = nb_virtual(nb, "other", bytes, !k * bytes);
+	/* Both programs number their semaphores alike. */
+	int arrived = nb_sem(nb, false);
+
+	nb_dma(nb, b.in, nb_linear(mine, 0, bytes), nb_linear(b.x, k * bytes, bytes), -1);
+	nb_dma_remote(nb, b.in, arrived);
+	nb_wait(nb_dma(nb, b.out, nb_linear(b.y, !k * bytes, bytes), nb_linear(other, 0, bytes),
+		       -1), arrived, 1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+}
+
+struct program program_exchange(void)
+{
+	struct base b = { .nb = nb_new("exchange") };
+
+	if (!b.nb)
+		fail("out of memory");
+	pass_half(b.nb, 0);
+	pass_half(nb_second(b.nb), 1);
+	return finish(&b);
+}
+
 /*
  * Core @k of a pair computes the half @k of 2 x + 1 and sends it to the SBUF of the other one,
  * which stores it.

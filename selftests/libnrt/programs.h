@@ -73,6 +73,19 @@ struct program program_pull(void);
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 
+/*
+ * y = x, by way of three variables of the scratchpad: at its begin, over the byte PROGRAM_PAGE, and
+ * behind that one.
+ */
+#define PROGRAM_PAGE	(512ull << 20)
+struct program program_scratch(void);
+
+/*
+ * y = x: each core of a pair puts half of x into the scratchpad of the pair, and tells the other
+ * one, by a transfer that increments its semaphore, to store it. LNC 2.
+ */
+struct program program_exchange(void);
+
 /* y = 2 x + 1, half of it by each core of a pair, and stored by the other one. LNC 2. */
 struct program program_pair(void);
 

@@ -609,6 +609,80 @@ TEST_F(placement, tensor_info)
 	nrt_free_model_tensor_info(infos);
 }
 
+/* The shared scratchpad, as one piece of memory and as pages. */
+FIXTURE(scratchpad)
+{
+	struct rig rig;
+};
+
+FIXTURE_VARIANT(scratchpad)
+{
+	const char *contiguous;
+	const char *page;	/* MiB */
+	size_t least, most;	/* bytes that the first model takes */
+};
+
+FIXTURE_VARIANT_ADD(scratchpad, piece) {
+	.contiguous = "",
+	.page = "1024",
+	.least = PROGRAM_PAGE,
+	.most = PROGRAM_PAGE * 3 / 2,
+};
+
+/* Two of the variables lie on the first page and on the second one. */
+FIXTURE_VARIANT_ADD(scratchpad, pages) {
+	.contiguous = "0",
+	.page = "",
+	.least = 2 * PROGRAM_PAGE,
+	.most = 5 * PROGRAM_PAGE / 2,
+};
+
+FIXTURE_VARIANT_ADD(scratchpad, large_page) {
+	.contiguous = "false",
+	.page = "1536",
+	.least = 3 * PROGRAM_PAGE,
+	.most = 7 * PROGRAM_PAGE / 2,
+};
+
+FIXTURE_SETUP(scratchpad)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_CONTIGUOUS_SCRATCHPAD", variant->contiguous, 1);
+	setenv("NEURON_SCRATCHPAD_PAGE_SIZE", variant->page, 1);
+	rig_catch();
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	/* They have an effect, so no line says otherwise. */
+	EXPECT_FALSE(rig_has(rig_caught(), "SCRATCHPAD"));
+}
+
+FIXTURE_TEARDOWN(scratchpad)
+{
+	rig_unload(&self->rig);
+	nrt_close();
+}
+
+TEST_F(scratchpad, memory)
+{
+	float x[RIG_VALUES], y[RIG_VALUES] = { 0 };
+	size_t used = rig_memory(0);
+	struct rig second;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_scratch(), 0, 0, 0));
+	EXPECT_LE(used + variant->least, rig_memory(0));
+	EXPECT_GE(used + variant->most, rig_memory(0));
+	/* Another model has the same scratchpad. */
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&second, program_scratch(), 0, 0, 0));
+	EXPECT_GE(used + variant->most, rig_memory(0));
+	rig_ramp(x, 1.0f);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, x, y));
+	EXPECT_EQ(0, memcmp(x, y, sizeof(x)));
+	rig_ramp(x, 2.0f);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&second, x, y));
+	EXPECT_EQ(0, memcmp(x, y, sizeof(x)));
+	rig_unload(&second);
+}
+
 /* How long each step of a load took, on request. */
 TEST(load_times)
 {

@@ -18,6 +18,7 @@
 static const char *const names[] = {
 	"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES", "NEURON_RT_EXEC_TIMEOUT",
 	"NEURON_RT_VALIDATE_HASH", "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
+	"NEURON_RT_CONTIGUOUS_SCRATCHPAD", "NEURON_SCRATCHPAD_PAGE_SIZE",
 };
 
 static int clear(void **state)
@@ -71,6 +72,7 @@ static void defaults(void **state)
 	assert_int_equal(env.nr_cores, 0);
 	assert_int_equal(env.timeout_ms, 30000);
 	assert_false(env.validate_hash);
+	assert_int_equal(env.scratch_page, 0);
 }
 
 static void settings(void **state)
@@ -113,6 +115,34 @@ static void refusals(void **state)
 		setenv("NEURON_RT_EXEC_TIMEOUT", values[i], 1);
 		assert_int_equal(nrt_env_read(&env, &error), i ? NRT_INVALID : NRT_SUCCESS);
 	}
+}
+
+static void scratchpad(void **state)
+{
+	static const char *const bad[] = { "0", "64", "513", "4096", "-512", "1G" };
+	struct nrt_error error;
+	struct nrt_env env;
+	size_t i;
+
+	(void)state;
+	/* Without meaning while the scratchpad is one piece. */
+	setenv("NEURON_SCRATCHPAD_PAGE_SIZE", "64", 1);
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_int_equal(env.scratch_page, 0);
+	setenv("NEURON_RT_CONTIGUOUS_SCRATCHPAD", "0", 1);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		setenv("NEURON_SCRATCHPAD_PAGE_SIZE", bad[i], 1);
+		assert_int_equal(nrt_env_read(&env, &error), NRT_INVALID);
+		assert_non_null(strstr(error.text, "NEURON_SCRATCHPAD_PAGE_SIZE="));
+	}
+	setenv("NEURON_SCRATCHPAD_PAGE_SIZE", "3584", 1);
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_int_equal(env.scratch_page, 3584ull << 20);
+	unsetenv("NEURON_SCRATCHPAD_PAGE_SIZE");
+	assert_int_equal(nrt_env_read(&env, &error), 0);
+	assert_int_equal(env.scratch_page, 512ull << 20);
+	setenv("NEURON_RT_CONTIGUOUS_SCRATCHPAD", "2", 1);
+	assert_int_equal(nrt_env_read(&env, &error), NRT_INVALID);
 }
 
 static void logical_cores(void **state)
@@ -193,6 +223,7 @@ int main(void)
 		cmocka_unit_test(core_lists),
 		cmocka_unit_test_setup_teardown(defaults, clear, clear),
 		cmocka_unit_test_setup_teardown(settings, clear, clear),
+		cmocka_unit_test_setup_teardown(scratchpad, clear, clear),
 		cmocka_unit_test_setup_teardown(logical_cores, clear, clear),
 		cmocka_unit_test_setup_teardown(refusals, clear, clear),
 		cmocka_unit_test_setup_teardown(without_effect, clear, clear),

@@ -23,6 +23,7 @@ static const char *nb_var_type_name(enum nb_var_type type)
 		[NB_VAR_INPUT] = "input",
 		[NB_VAR_OUTPUT] = "output",
 		[NB_VAR_TMP] = "tmp-buf",
+		[NB_VAR_VIRTUAL] = "virtual",
 		[NB_VAR_FILE] = "file",
 		[NB_VAR_SBUF] = "state-buffer",
 		[NB_VAR_POINTER] = "pointer",
@@ -72,6 +73,9 @@ static json_object *nb_var_json(const struct nb_var *var, int id)
 		break;
 	case NB_VAR_FILE:
 		nb_put_string(object, "file_name", var->name);
+		break;
+	case NB_VAR_VIRTUAL:
+		nb_put_int(object, "backing_variable_off", var->offset);
 		break;
 	case NB_VAR_POINTER:
 		nb_put_int(object, "referenced_var_id", var->ref);

@@ -18,6 +18,7 @@ enum nb_var_type {
 	NB_VAR_INPUT,
 	NB_VAR_OUTPUT,
 	NB_VAR_TMP,
+	NB_VAR_VIRTUAL,
 	NB_VAR_FILE,
 	NB_VAR_SBUF,
 	NB_VAR_POINTER,
@@ -39,6 +40,7 @@ struct nb_var {
 	char *print;		/* TMP: prefix of what is printed, or NULL */
 	int ref;		/* PEER, POINTER */
 	int *refs;		/* DGE_TABLE */
+	uint64_t offset;	/* VIRTUAL */
 	unsigned int peer_offset;
 	unsigned int first;	/* PEER_SEM, SIBLING_SEM */
 	unsigned int count;	/* and DGE_TABLE */

@@ -207,6 +207,16 @@ int nb_tmp(struct nb_program *nb, const char *name, uint64_t size)
 	return nb_add_var(nb, NB_VAR_TMP, name, size) ? (int)nb->nr_vars : 0;
 }
 
+int nb_virtual(struct nb_program *nb, const char *name, uint64_t size, uint64_t offset)
+{
+	struct nb_var *var = nb_add_var(nb, NB_VAR_VIRTUAL, name, size);
+
+	if (!var)
+		return 0;
+	var->offset = offset;
+	return (int)nb->nr_vars;
+}
+
 int nb_print(struct nb_program *nb, const char *name, const char *prefix,
 	     enum neuron_dtype dtype, unsigned int ndim, const uint32_t *shape)
 {

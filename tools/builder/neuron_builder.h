@@ -51,8 +51,13 @@ int nb_output(struct nb_program *nb, const char *name, enum neuron_dtype dtype,
 /* HBM scratch, zero when the model is loaded. */
 int nb_tmp(struct nb_program *nb, const char *name, uint64_t size);
 /*
- * The same of a tensor that goes to the debug stream of its core after each execution, with
- * the text @prefix of at most 511 bytes (nrt/ndebug_stream.h).
+ * Bytes from @offset on, a multiple of 4, of the scratchpad that all models of a core share. What
+ * an execution writes there lasts until it ends; both cores of a pair see the same bytes.
+ */
+int nb_virtual(struct nb_program *nb, const char *name, uint64_t size, uint64_t offset);
+/*
+ * The same as nb_tmp() of a tensor that goes to the debug stream of its core after each execution,
+ * with the text @prefix of at most 511 bytes (nrt/ndebug_stream.h).
  */
 int nb_print(struct nb_program *nb, const char *name, const char *prefix,
 	     enum neuron_dtype dtype, unsigned int ndim, const uint32_t *shape);
