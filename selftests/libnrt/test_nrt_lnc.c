@@ -170,6 +170,23 @@ TEST_F(pair, both_compute)
 	rig_unload(&rig);
 }
 
+/* Both see one scratchpad, and a transfer of one core increments a semaphore of the other one. */
+TEST_F(pair, scratchpad)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	struct rig rig;
+	unsigned int turn;
+
+	ASSERT_EQ(NRT_SUCCESS, init());
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_exchange(), 0, 0, 0));
+	for (turn = 0; turn < 20; turn++) {
+		rig_ramp(x, (float)turn);
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+		ASSERT_EQ(0, memcmp(x, y, sizeof(x)));
+	}
+	rig_unload(&rig);
+}
+
 /* Tensors that are not on the device are copied once for both. */
 TEST_F(pair, host_tensors)
 {

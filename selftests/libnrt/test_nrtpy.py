@@ -65,6 +65,29 @@ def add_model(**how):
     return NrtpyModel.load_from_neff(neff("add"), **how)
 
 
+# The kernel add for a pair of cores: each of them adds two of the four rows.
+HALF = """
+.input a_input fp16 4*3
+.input b_input fp16 4*3
+.output output_0 fp16 4*3
+.sbuf
+.queue q_in in sync
+.queue q_out out sync
+.sem loaded
+.sem added
+.engine sync
+        .dma q_in, sbuf[0:2, 0 : 3 fp16], a_input[12 * HALF : 2*3 fp16], loaded
+        .dma q_in, sbuf[0:2, 8 : 3 fp16], b_input[12 * HALF : 2*3 fp16], loaded
+        .dma q_out, output_0[12 * HALF : 2*3 fp16], sbuf[0:2, 16 : 3 fp16] wait added >= 1
+        halt
+.engine vector
+        tensor_tensor.add sbuf[0:2, 16 : 3 fp16], sbuf[0:2, 0 : 3 fp16], sbuf[0:2, 8 : 3 fp16] \
+                wait loaded >= 2 post added += 1
+        halt
+"""
+PAIR = ".program pair\n.set HALF, 0\n" + HALF + ".core 1\n.set HALF, 1\n" + HALF
+
+
 def result(outputs):
     """The only output as an array."""
     return next(iter(outputs.values())).numpy()
@@ -461,6 +484,21 @@ class TestBenchmark(Case):
         self.assertEqual((stats.min_ms, stats.max_ms),
                          (min(stats.durations_ms), max(stats.durations_ms)))
         self.assertTrue((result(outputs) == 3).all())
+
+    def test_pair(self):
+        """A core of two: an execution counts once, and its time is that of both."""
+        path = self.folder / "pair.neff"
+        subprocess.run(["neuron-as", "-", "-o", path], input=PAIR, text=True, check=True)
+        with mock.patch.dict(os.environ, NEURON_LOGICAL_NC_CONFIG="2"):
+            model = NrtpyModel.load_from_neff(path)
+            self.assertTrue((result(model(add_inputs(2.0, 3.0))) == 5).all())
+            stats = model.benchmark(add_inputs(), warmup_iter=2, benchmark_iter=7)
+            self.assertEqual((stats.iterations, stats.warmup_iterations), (7, 2))
+            self.assertEqual(len(stats.durations_ms), 7)
+            self.assertGreater(stats.min_ms, 0)
+            self.assertEqual(stats.min_ms, stats.max_ms)
+            self.assertEqual(model.benchmark(add_inputs(), mode="host").iterations, 5)
+            nrtpy.reset()
 
     def test_many_fetches(self):
         """Events that are fetched in several parts are all there."""
