@@ -520,30 +520,63 @@ static struct nrt_comm *find_place(struct nrt_groups *groups, uint32_t rank, uin
 	return *link;
 }
 
+/* Ranks wait for each other, and a core runs one after the other. */
+static NRT_STATUS check_cores(struct nrt_comm *comm, const struct nrt_model *model, uint32_t rank,
+			      struct nrt_error *error)
+{
+	const struct nrt_model *other;
+	uint32_t i;
+
+	for (i = 0; i < comm->count; i++) {
+		other = comm->members[i].model;
+		if (other && other->vcore == model->vcore)
+			return nrt_error_set(error, NRT_INVALID,
+					     "rank %u of %u: rank %u is on core %u, too; each rank needs a core of its own",
+					     rank, comm->count, i, model->vcore->vnc);
+	}
+	return NRT_SUCCESS;
+}
+
+/* With the lock of @groups. */
+static NRT_STATUS take_place(struct nrt_groups *groups, struct nrt_comm *comm,
+			     struct nrt_model *model, uint32_t rank, struct nrt_error *error)
+{
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&comm->lock);
+	comm->closing = groups->closing;
+	status = check_cores(comm, model, rank, error);
+	if (!status) {
+		comm->members[rank].taken = true;
+		comm->members[rank].model = model;
+	}
+	pthread_mutex_unlock(&comm->lock);
+	if (status)
+		return status;
+	comm->nr_members++;
+	model->comm = comm;
+	model->rank = rank;
+	model->group = &group_ops;
+	return NRT_SUCCESS;
+}
+
 NRT_STATUS nrt_groups_join(struct nrt_groups *groups, struct nrt_model *model, uint32_t rank,
 			   uint32_t count, struct nrt_error *error)
 {
-	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int cores = model->machine->nr_vcores;
 	struct nrt_comm *comm;
+	NRT_STATUS status;
 
 	if (count > MAX_RANKS)
 		return nrt_error_set(error, NRT_INVALID, "%u ranks; at most %u are supported",
 				     count, MAX_RANKS);
+	if (count > cores)
+		return nrt_error_set(error, NRT_LOAD_NOT_ENOUGH_NC,
+				     "rank %u of %u: the process owns %u core%s; the ranks of a group are in one process, and each needs a core of its own",
+				     rank, count, cores, cores == 1 ? "" : "s");
 	pthread_mutex_lock(&groups->lock);
 	comm = find_place(groups, rank, count);
-	if (comm) {
-		pthread_mutex_lock(&comm->lock);
-		comm->closing = groups->closing;
-		comm->members[rank].taken = true;
-		comm->members[rank].model = model;
-		pthread_mutex_unlock(&comm->lock);
-		comm->nr_members++;
-		model->comm = comm;
-		model->rank = rank;
-		model->group = &group_ops;
-	} else {
-		status = nrt_error_memory(error);
-	}
+	status = comm ? take_place(groups, comm, model, rank, error) : nrt_error_memory(error);
 	pthread_mutex_unlock(&groups->lock);
 	return status;
 }

@@ -34,7 +34,8 @@ void nrt_groups_fini(struct nrt_groups *groups);
 
 /*
  * Make @model rank @rank of the oldest group of @count ranks where that place was never
- * taken, or of a new one. It leaves when it is released.
+ * taken, or of a new one. It leaves when it is released. NRT_LOAD_NOT_ENOUGH_NC: the process has
+ * fewer cores than the group has ranks; NRT_INVALID: another rank has the model's core.
  */
 NRT_STATUS nrt_groups_join(struct nrt_groups *groups, struct nrt_model *model, uint32_t rank,
 			   uint32_t count, struct nrt_error *error);

@@ -442,6 +442,32 @@ TEST(inputs_as_files)
 	globfree(&found);
 }
 
+/* Groups that could only wait for ever are refused, and say why. */
+TEST_F(bad, ranks_and_cores)
+{
+	struct program program = program_push();
+	nrt_model_t *first, *second;
+	uint32_t cores;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&cores));
+	rig_catch();
+	EXPECT_EQ(NRT_LOAD_NOT_ENOUGH_NC, nrt_load_collectives(program.data, program.size, 0, -1,
+							       0, cores + 1, &first));
+	expect_line("the ranks of a group are in one process, and each needs a core of its own");
+	ASSERT_EQ(NRT_SUCCESS, nrt_load_collectives(program.data, program.size, 0, -1, 0, 2,
+						    &first));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, nrt_load_collectives(program.data, program.size, 0, -1, 1, 2,
+						    &second));
+	expect_line("rank 1 of 2: rank 0 is on core 0, too; each rank needs a core of its own");
+	/* The place is still free. */
+	ASSERT_EQ(NRT_SUCCESS, nrt_load_collectives(program.data, program.size, 1, -1, 1, 2,
+						    &second));
+	EXPECT_EQ(NRT_SUCCESS, nrt_unload(first));
+	EXPECT_EQ(NRT_SUCCESS, nrt_unload(second));
+	free(program.data);
+}
+
 /* Also of an execution that failed before it got to the device. */
 TEST(inputs_before_the_start)
 {
