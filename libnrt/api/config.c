@@ -35,8 +35,7 @@ NRT_STATUS nrt_config_call(const char *call, enum nrt_kind kind, const void *han
 		pthread_mutex_unlock(&state->config_lock);
 		nrt_handle_put(state->handles, handle);
 	}
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_config_free(const char *call, enum nrt_kind kind, const void *handle)

@@ -18,8 +18,7 @@ NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd)
 	if (!state)
 		return status;
 	status = nrt_stream_connect(&state->streams, logical_nc_idx, stream_fd, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 void nrt_debug_client_connect_close(int stream_fd)

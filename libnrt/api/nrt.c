@@ -100,8 +100,7 @@ static NRT_STATUS look(const char *call, look_fn *fn, void *out)
 			nrt_machine_close(&machine);
 		}
 	}
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 static NRT_STATUS look_total(const struct nrt_machine *machine, void *out,
@@ -310,8 +309,7 @@ static NRT_STATUS load_call(const char *call, const void *bytes, size_t size, in
 	if (!status)
 		tell_loaded(state, *model);
 	nrt_event_end(&event, status);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,

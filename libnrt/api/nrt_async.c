@@ -306,8 +306,7 @@ NRT_STATUS nrta_is_completed(nrta_seq_t seq, bool *is_completed)
 	unit = nrt_units_find_seq(state->units, seq, &error);
 	if (unit)
 		*is_completed = nrt_unit_completed(unit) >= seq;
-	nrt_leave(state);
-	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
+	return nrt_end(state, __func__, unit ? NRT_SUCCESS : error.status, &error);
 }
 
 NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq)
@@ -325,8 +324,7 @@ NRT_STATUS nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *
 	unit = nrt_units_find(state->units, lnc, xu, queue, &error);
 	if (unit)
 		*seq = nrt_unit_completed(unit);
-	nrt_leave(state);
-	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
+	return nrt_end(state, __func__, unit ? NRT_SUCCESS : error.status, &error);
 }
 
 NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd)
@@ -343,8 +341,7 @@ NRT_STATUS nrta_get_completion_handle(nrta_seq_t seq, int *fd)
 		return status;
 	unit = nrt_units_find_seq(state->units, seq, &error);
 	status = unit ? nrt_unit_watch(unit, seq, fd, &error) : error.status;
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Error trackers --- */
@@ -403,6 +400,5 @@ NRT_STATUS nrta_error_tracker_get_list(nrta_error_tracker_t *error_tracker,
 	status = tracker ? nrt_tracker_list(tracker, list, error_count, &error) : error.status;
 	if (tracker)
 		nrt_handle_put(state->handles, error_tracker);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }

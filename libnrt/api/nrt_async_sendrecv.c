@@ -48,8 +48,7 @@ static NRT_STATUS core_call(const char *call, int lnc, core_fn *fn)
 	status = check_core(&state->machine, lnc, &error);
 	if (!status)
 		status = fn(&state->sendrecv, (uint32_t)lnc, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_async_sendrecv_init(int lnc)
@@ -87,8 +86,7 @@ static NRT_STATUS make_endpoint(const char *call, const char *peer_ip, int peer_
 		status = check_core(&state->machine, peer_lnc, &error);
 	if (!status)
 		status = nrt_endpoint_new(&state->sendrecv, &what, out, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_async_sendrecv_connect(const char *peer_ip, int peer_lnc, int lnc,
@@ -120,8 +118,7 @@ NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *d
 		*done = nrt_endpoint_connected(&state->sendrecv, endpoint);
 		nrt_handle_put(state->handles, comm);
 	}
-	nrt_leave(state);
-	return endpoint ? NRT_SUCCESS : nrt_fail(__func__, &error);
+	return nrt_end(state, __func__, endpoint ? NRT_SUCCESS : error.status, &error);
 }
 
 /* --- Requests --- */
@@ -196,6 +193,5 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
 			   error.status;
 	if (message)
 		nrt_handle_put(state->handles, request);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }

@@ -21,8 +21,7 @@ static NRT_STATUS machine_call(const char *call, machine_fn *fn, void *arg)
 	if (!state)
 		return status;
 	status = fn(&state->machine, arg, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 /* A chip by its number, or NULL and @error. */

@@ -150,8 +150,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 		nrt_unit_drain(unit);
 		nrt_callbacks_drain(&state->callbacks);
 	}
-	nrt_leave(state);
-	return unit ? NRT_SUCCESS : nrt_fail(__func__, &error);
+	return nrt_end(state, __func__, unit ? NRT_SUCCESS : error.status, &error);
 }
 
 /* --- Traces --- */
@@ -170,8 +169,7 @@ NRT_STATUS nrt_trace_start(bool trace_mem)
 	status = nrt_recorder_start(&state->recorder, NRT_TRACE_TRACE, &capture, &error);
 	if (!status)
 		atomic_store(&state->trace_memory, trace_mem);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* An element for each core whose chip answers. */
@@ -241,6 +239,5 @@ NRT_STATUS nrt_trace_stop(const char *filename)
 	if (!state)
 		return status;
 	status = stop_trace(state, filename, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }

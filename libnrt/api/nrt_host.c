@@ -23,8 +23,7 @@ static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gathe
 	gather->timeout_ms = state->env.timeout_ms;
 	status = nrt_machine_vcore(&state->machine, vnc, &error) ?
 			 nrt_gather(&state->meetings, gather, &error) : error.status;
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)

@@ -42,8 +42,7 @@ NRT_STATUS nrt_profile_stop(const char *filename)
 	if (!state)
 		return status;
 	status = nrt_profile_end(&state->profiler, state->handles, filename, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Continuous --- */
@@ -166,8 +165,7 @@ NRT_STATUS nrt_profile_continuous_stop(void)
 	if (!state)
 		return status;
 	status = nrt_continuous_stop(&state->profiler, state->handles, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Inspection --- */
@@ -184,8 +182,7 @@ static NRT_STATUS begin(const char *call, const struct nrt_inspect *inspect)
 		status = nrt_inspection_begin(&state->profiler, &state->recorder,
 					      nrt_is_ready(state) ? state->handles : NULL,
 					      inspect, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_inspect_begin(void)
@@ -230,8 +227,7 @@ NRT_STATUS nrt_inspect_stop(void)
 	NRT_STATUS status;
 
 	status = nrt_inspection_stop(&state->profiler, &state->recorder, state->handles, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Configuration of an inspection --- */

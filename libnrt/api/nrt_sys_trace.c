@@ -159,8 +159,7 @@ static NRT_STATUS start(const char *call, enum nrt_trace_user user,
 	status = nrt_handles_ready(state, &error);
 	if (!status)
 		status = nrt_recorder_start(&state->recorder, user, capture, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_sys_trace_start(nrt_sys_trace_config_t *options)
@@ -185,8 +184,7 @@ NRT_STATUS nrt_sys_trace_stop(void)
 	NRT_STATUS status;
 
 	status = nrt_recorder_stop(&state->recorder, NRT_TRACE_SYS_TRACE, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Fetching --- */
@@ -280,8 +278,7 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
 	state = nrt_enter_any();
 	status = nrt_recorder_take(&state->recorder, NRT_TRACE_SYS_TRACE, &fetch, buffer,
 				   written_size, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 void nrt_sys_trace_buffer_free(char *buffer)

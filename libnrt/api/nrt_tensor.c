@@ -49,8 +49,7 @@ NRT_STATUS nrt_tensor_allocate(nrt_tensor_placement_t tensor_placement, int vnc,
 				&error);
 	if (!status)
 		status = publish_tensor(state, made, tensor, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
@@ -68,8 +67,7 @@ NRT_STATUS nrt_tensor_allocate_empty(const char *name, nrt_tensor_t **tensor)
 	status = nrt_tensor_new_empty(name, &made, &error);
 	if (!status)
 		status = publish_tensor(state, made, tensor, &error);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 void nrt_tensor_free(nrt_tensor_t **tensor)
@@ -572,8 +570,7 @@ NRT_STATUS nrt_add_tensor_to_tensor_set(nrt_tensor_set_t *tensor_set, const char
 	}
 	if (set)
 		nrt_handle_put(state->handles, tensor_set);
-	nrt_leave(state);
-	return status ? nrt_fail(__func__, &error) : NRT_SUCCESS;
+	return nrt_end(state, __func__, status, &error);
 }
 
 NRT_STATUS nrt_get_tensor_from_tensor_set(nrt_tensor_set_t *tensor_set,

@@ -92,6 +92,13 @@ void nrt_leave(struct nrt_state *state)
 	release_cancel();
 }
 
+NRT_STATUS nrt_end(struct nrt_state *state, const char *call, NRT_STATUS status,
+		   const struct nrt_error *error)
+{
+	nrt_leave(state);
+	return status ? nrt_fail(call, error) : NRT_SUCCESS;
+}
+
 struct nrt_state *nrt_enter_any(void)
 {
 	struct nrt_state *state = state_object();
@@ -380,8 +387,7 @@ NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *handle, nrt_model
 	status = model ? fn(state, model, arg, &error) : error.status;
 	if (model)
 		nrt_handle_put(state->handles, handle);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }
 
 NRT_STATUS nrt_tensor_call(const char *call, const nrt_tensor_t *handle, nrt_tensor_fn *fn,
@@ -399,6 +405,5 @@ NRT_STATUS nrt_tensor_call(const char *call, const nrt_tensor_t *handle, nrt_ten
 	status = tensor ? fn(state, tensor, arg, &error) : error.status;
 	if (tensor)
 		nrt_handle_put(state->handles, handle);
-	nrt_leave(state);
-	return status ? nrt_fail(call, &error) : NRT_SUCCESS;
+	return nrt_end(state, call, status, &error);
 }

@@ -74,10 +74,14 @@ struct nrt_state {
 
 /*
  * Begin a call that needs an initialised library: NULL with *@status set, and a log line,
- * when it is not. Every successful call ends with nrt_leave().
+ * when it is not. Every successful call ends with nrt_leave() or nrt_end().
  */
 struct nrt_state *nrt_enter(const char *call, NRT_STATUS *status);
 void nrt_leave(struct nrt_state *state);
+
+/* Leave, and log why @call failed, if @status says so; returns it. */
+NRT_STATUS nrt_end(struct nrt_state *state, const char *call, NRT_STATUS status,
+		   const struct nrt_error *error);
 
 /*
  * Begin a call that is allowed at any time: it never fails. What exists only while the
