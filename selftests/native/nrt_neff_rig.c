@@ -3,9 +3,15 @@
 #include <archive_entry.h>
 #include <endian.h>
 #include <openssl/evp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "nrt_neff_rig.h"
 
@@ -113,4 +119,17 @@ NRT_STATUS rig_read_debug(const char *def_text, const char *descs_text, const ch
 	free(descs);
 	free(debug);
 	return status;
+}
+
+void rig_refused(size_t i, NRT_STATUS status, const struct nrt_error *error, const char *word)
+{
+	char *text = rig_json(word);
+
+	if (status != NRT_INVALID)
+		fail_msg("case %zu: status %d", i, status);
+	if (!strstr(error->text, text))
+		fail_msg("case %zu: \"%s\" is not in: %s", i, text, error->text);
+	if (strchr(error->text, '\n'))
+		fail_msg("case %zu: more than a line", i);
+	free(text);
 }

@@ -37,4 +37,10 @@ NRT_STATUS rig_read_text(const char *def, const char *descs, struct neff **neff,
 NRT_STATUS rig_read_debug(const char *def, const char *descs, const char *debug,
 			  struct neff **neff, struct nrt_error *error);
 
+/*
+ * Case @i of a table was read with @status: it was refused with one line, which has @word, with '
+ * for ".
+ */
+void rig_refused(size_t i, NRT_STATUS status, const struct nrt_error *error, const char *word);
+
 #endif /* SELFTESTS_NRT_NEFF_RIG_H */

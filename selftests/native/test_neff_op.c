@@ -341,15 +341,10 @@ static void refused(void **state)
 	(void)state;
 	for (i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		uint8_t *data = pack(refusals[i].desc, &size);
-		char *word = rig_json(refusals[i].word);
 		struct nrt_error error;
 		struct neff *neff;
 
-		if (rig_read(data, size, &neff, &error) != NRT_INVALID)
-			fail_msg("case %zu is accepted", i);
-		if (!strstr(error.text, word))
-			fail_msg("case %zu: \"%s\" is not in: %s", i, word, error.text);
-		free(word);
+		rig_refused(i, rig_read(data, size, &neff, &error), &error, refusals[i].word);
 		free(data);
 	}
 }
