@@ -158,7 +158,9 @@ static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
 {
 	ct->value[sem] = value;
 	ct->changed_ps[sem] = 0;
-	trn_causal_set(ct, sem, value);
+	/* Each job sets all of them, and most have no history. */
+	if (value || ct->history[sem])
+		trn_causal_set(ct, sem, value);
 }
 
 /*

@@ -66,10 +66,8 @@ static uint64_t history_time(const struct trn_history *h, uint64_t total)
 
 void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value)
 {
-	struct trn_history *h = ct->history[sem];
+	struct trn_history *h = history_of(ct, sem);
 
-	if (!h && value)
-		h = history_of(ct, sem);
 	if (h)
 		history_restart(h, value, 0);
 }
