@@ -15,7 +15,7 @@ from conftest import ROOT
 
 VM = str(ROOT / "tools/neuron-vm")
 LIMIT = 400         # s; 144 chips take the firmware a while
-CORES = {"trn1": 2, "inf2": 2, "trn2": 8, "trn3": 8}
+CORES = {"trn1": 2, "inf2": 2, "trn2": 4, "trn3": 4}    # logical ones
 
 # Name: generation, servers, chips of each, topology, property of the fabric.
 SHAPES = {

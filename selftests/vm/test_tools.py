@@ -12,7 +12,7 @@ from fault_job import JOB, Chip
 
 CORES = 8                   # of a Trainium2
 MEMORY = 96 << 30
-LOGICAL = 1                 # NeuronCores of a logical one
+LOGICAL = 2                 # NeuronCores of a logical one, unless the environment says otherwise
 USAGE = 64                  # exit status of a wrong command line, as sysexits.h has it
 WIDTHS = (80, 200)
 ROWS = 40                   # enough for two chips
@@ -71,8 +71,9 @@ def test_ls_table(rig):
     assert head == TABLE
     expected = []
     for chip, address in enumerate(places(rig)):
-        first = chip * CORES
-        expected.append([str(chip), str(CORES), f"{first}-{first + CORES - 1}", "96 GB",
+        count = CORES // LOGICAL
+        first = chip * count
+        expected.append([str(chip), str(count), f"{first}-{first + count - 1}", "96 GB",
                          str(1 - chip), address, sysfs(rig.vm, address, "local_cpulist"),
                          sysfs(rig.vm, address, "numa_node")])
     assert rows == expected
@@ -92,10 +93,26 @@ def test_ls_json(rig):
             "nc_count": CORES // LOGICAL,
             "logical_neuroncore_config": LOGICAL,
             "memory_size": MEMORY,
-            "neuroncore_ids": list(range(chip * CORES, (chip + 1) * CORES)),
+            "neuroncore_ids": list(range(chip * CORES // LOGICAL, (chip + 1) * CORES // LOGICAL)),
             "neuron_processes": [],
         }
         assert set(seen) == JSON_KEYS
+
+
+@pytest.mark.parametrize("name", ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE"))
+def test_ls_logical_cores(rig, name):
+    """The variables of libnrt count here, too."""
+    text = rig.vm.output(f"{name}=1 neuron-ls")
+    assert "logical-neuroncore-config: 1\n" in text
+    _, rows = parse_table(text)
+    assert [row[1:3] for row in rows] == [[str(CORES), f"0-{CORES - 1}"],
+                                          [str(CORES), f"{CORES}-{2 * CORES - 1}"]]
+    chip = json.loads(rig.vm.output(f"{name}=1 neuron-ls -j"))[1]
+    assert (chip["nc_count"], chip["logical_neuroncore_config"]) == (CORES, 1)
+    assert chip["neuroncore_ids"] == list(range(CORES, 2 * CORES))
+    done = rig.vm.run(["env", f"{name}=3", "neuron-ls"], timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f'neuron-ls: {name}="3": use 1 or 2\n'
 
 
 def test_ls_processes(rig):
@@ -135,7 +152,7 @@ def test_ls_topology(rig):
         text = neuron_ls(rig.vm, option)
         head, rows = parse_table(text)
         assert head == TOPOLOGY
-        assert rows == [[str(chip), str(CORES), "96 GB", str(1 - chip),
+        assert rows == [[str(chip), str(CORES // LOGICAL), "96 GB", str(1 - chip),
                          address.removeprefix("0000:")]
                         for chip, address in enumerate(places(rig))]
     drawn = text[text.index("Neuron Device Topology"):].splitlines()[1:]

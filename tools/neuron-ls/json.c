@@ -47,7 +47,7 @@ static json_object *ls_json_connected(const struct chips *chips,
 	return list;
 }
 
-static json_object *ls_json_chip(const struct chips *chips, unsigned int device)
+static json_object *ls_json_chip(const struct chips *chips, unsigned int lnc, unsigned int device)
 {
 	const struct chip *chip = &chips->chip[device];
 	json_object *object = json_object_new_object();
@@ -55,8 +55,8 @@ static json_object *ls_json_chip(const struct chips *chips, unsigned int device)
 	char text[128];
 	unsigned int i;
 
-	for (i = 0; i < chip->info.nr_cores; i++) {
-		json_object *core = json_object_new_int(chip->first_core + i);
+	for (i = 0; i < chip->info.nr_cores / lnc; i++) {
+		json_object *core = json_object_new_int(chip->first_core / lnc + i);
 
 		json_object_array_add(cores, core);
 	}
@@ -73,9 +73,9 @@ static json_object *ls_json_chip(const struct chips *chips, unsigned int device)
 	json_object_object_add(object, "connected_to",
 			       ls_json_connected(chips, chip));
 	json_object_object_add(object, "nc_count",
-			       json_object_new_int(chip->info.nr_cores));
+			       json_object_new_int(chip->info.nr_cores / lnc));
 	json_object_object_add(object, "logical_neuroncore_config",
-			       json_object_new_int(LS_LNC));
+			       json_object_new_int(lnc));
 	json_object_object_add(object, "memory_size",
 			       json_object_new_int64(chip_memory(chip)));
 	json_object_object_add(object, "neuroncore_ids", cores);
@@ -84,14 +84,14 @@ static json_object *ls_json_chip(const struct chips *chips, unsigned int device)
 	return object;
 }
 
-int ls_json(const struct chips *chips)
+int ls_json(const struct chips *chips, unsigned int lnc)
 {
 	json_object *list = json_object_new_array();
 	const char *text;
 	unsigned int i;
 
 	for (i = 0; i < chips->count; i++)
-		json_object_array_add(list, ls_json_chip(chips, i));
+		json_object_array_add(list, ls_json_chip(chips, lnc, i));
 	text = json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY |
 					      JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)

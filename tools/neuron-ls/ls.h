@@ -5,16 +5,15 @@
 
 #include "chips.h"
 
-/* One core is one logical core; pairs come with a later driver. */
-#define LS_LNC	1
+/* What follows counts logical cores, of @lnc NeuronCores each. */
 
 /* Default table, with a row for each chip. */
-int ls_table(const struct chips *chips);
+int ls_table(const struct chips *chips, unsigned int lnc);
 /* A row for each process that owns cores. */
-int ls_wide(const struct chips *chips);
+int ls_wide(const struct chips *chips, unsigned int lnc);
 /* Short table and the links as a grid. */
-int ls_topology(const struct chips *chips);
-int ls_json(const struct chips *chips);
+int ls_topology(const struct chips *chips, unsigned int lnc);
+int ls_json(const struct chips *chips, unsigned int lnc);
 
 /* Devices at the other ends of links that are up, in port order; their number. */
 unsigned int ls_linked(const struct chips *chips, const struct chip *chip,

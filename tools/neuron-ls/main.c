@@ -2,6 +2,8 @@
 /* neuron-ls: lists the chips of this machine. */
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ls.h"
 #include "process.h"
@@ -44,7 +46,34 @@ static error_t ls_parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void ls_header(void)
+/* Pairs are usual, and possible at all, from NeuronCore-v3 on. */
+static bool ls_pairs(const struct chips *chips)
+{
+	return chips->count && chips->chip[0].info.generation >= 3;
+}
+
+/* The variables with which libnrt is told; "" is not set. 0: the value is none. */
+static unsigned int ls_lnc(const struct chips *chips, const char **name)
+{
+	static const char *const names[] = {
+		"NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
+	};
+	unsigned int usual = ls_pairs(chips) ? 2 : 1, i;
+	const char *text;
+
+	for (i = 0; i < 2; i++) {
+		*name = names[i];
+		text = getenv(names[i]);
+		if (!text || !*text)
+			continue;
+		if (!strcmp(text, "1"))
+			return 1;
+		return strcmp(text, "2") ? 0 : usual;
+	}
+	return usual;
+}
+
+static void ls_header(const struct chips *chips, unsigned int lnc)
 {
 	char text[128];
 
@@ -54,23 +83,24 @@ static void ls_header(void)
 	read_line("/sys/class/dmi/id/board_asset_tag", "unknown", text,
 		  sizeof(text));
 	printf("instance-id: %s\n", text);
-	printf("logical-neuroncore-config: %d\n", LS_LNC);
+	if (ls_pairs(chips))
+		printf("logical-neuroncore-config: %u\n", lnc);
 }
 
-static int ls_print(const struct chips *chips, enum ls_mode mode)
+static int ls_print(const struct chips *chips, unsigned int lnc, enum ls_mode mode)
 {
 	switch (mode) {
 	case LS_JSON:
-		return ls_json(chips);
+		return ls_json(chips, lnc);
 	case LS_WIDE:
-		ls_header();
-		return ls_wide(chips);
+		ls_header(chips, lnc);
+		return ls_wide(chips, lnc);
 	case LS_TOPOLOGY:
-		ls_header();
-		return ls_topology(chips);
+		ls_header(chips, lnc);
+		return ls_topology(chips, lnc);
 	default:
-		ls_header();
-		return ls_table(chips);
+		ls_header(chips, lnc);
+		return ls_table(chips, lnc);
 	}
 }
 
@@ -82,6 +112,8 @@ int main(int argc, char **argv)
 	};
 	enum ls_mode mode = LS_TABLE;
 	struct chips chips;
+	unsigned int lnc;
+	const char *name;
 	char why[256];
 	int ret;
 
@@ -91,9 +123,12 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	chips_warn(&chips, "neuron-ls", why);
-	ret = ls_print(&chips, mode);
+	lnc = ls_lnc(&chips, &name);
+	ret = lnc ? ls_print(&chips, lnc, mode) : -1;
 	chips_close(&chips);
-	if (ret)
+	if (!lnc)
+		fprintf(stderr, "neuron-ls: %s=\"%.64s\": use 1 or 2\n", name, getenv(name));
+	else if (ret)
 		fprintf(stderr, "neuron-ls: out of memory\n");
 	return ret ? 1 : 0;
 }

@@ -25,11 +25,11 @@ void ls_numa(const struct chip *chip, char *out, size_t size)
 }
 
 /* Cells that every table starts with. */
-static void ls_first_cells(const struct chip *chip, unsigned int device,
+static void ls_first_cells(const struct chip *chip, unsigned int lnc, unsigned int device,
 			   struct table *table)
 {
 	table_cell(table, "%u", device);
-	table_cell(table, "%u", chip->info.nr_cores / LS_LNC);
+	table_cell(table, "%u", chip->info.nr_cores / lnc);
 }
 
 static void ls_memory_cell(const struct chip *chip, struct table *table)
@@ -49,7 +49,7 @@ static void ls_connected_cell(const struct chips *chips,
 	table_cell(table, "%s", connected);
 }
 
-int ls_table(const struct chips *chips)
+int ls_table(const struct chips *chips, unsigned int lnc)
 {
 	static const char *const head[] = {
 		"NEURON\nDEVICE", "NEURON\nCORES", "NEURON\nCORE IDS",
@@ -65,9 +65,9 @@ int ls_table(const struct chips *chips)
 	for (i = 0; i < chips->count; i++) {
 		const struct chip *chip = &chips->chip[i];
 
-		ls_first_cells(chip, i, table);
-		table_cell(table, "%u-%u", chip->first_core,
-			   chip->first_core + chip->info.nr_cores - 1);
+		ls_first_cells(chip, lnc, i, table);
+		table_cell(table, "%u-%u", chip->first_core / lnc,
+			   (chip->first_core + chip->info.nr_cores) / lnc - 1);
 		ls_memory_cell(chip, table);
 		ls_connected_cell(chips, chip, table);
 		chip_bdf(chip, text);
@@ -83,13 +83,13 @@ int ls_table(const struct chips *chips)
 }
 
 /* The columns before the process; the BDF without its domain. */
-static void ls_wide_chip(const struct chips *chips, unsigned int device,
+static void ls_wide_chip(const struct chips *chips, unsigned int lnc, unsigned int device,
 			 struct table *table)
 {
 	const struct chip *chip = &chips->chip[device];
 	char bdf[16];
 
-	ls_first_cells(chip, device, table);
+	ls_first_cells(chip, lnc, device, table);
 	ls_memory_cell(chip, table);
 	ls_connected_cell(chips, chip, table);
 	chip_bdf(chip, bdf);
@@ -118,7 +118,7 @@ static bool ls_seen(const struct chip *chip, unsigned int core)
 	return false;
 }
 
-int ls_wide(const struct chips *chips)
+int ls_wide(const struct chips *chips, unsigned int lnc)
 {
 	static const char *const head[] = {
 		"NEURON\nDEVICE", "NEURON\nCORES", "NEURON\nMEMORY",
@@ -136,13 +136,13 @@ int ls_wide(const struct chips *chips)
 		for (core = 0, rows = 0; core < chip->info.nr_cores; core++) {
 			if (!chip->core[core].owner_pid || ls_seen(chip, core))
 				continue;
-			ls_wide_chip(chips, i, table);
+			ls_wide_chip(chips, lnc, i, table);
 			ls_wide_process(chip->core[core].owner_pid, table);
 			rows++;
 		}
 		if (rows)
 			continue;
-		ls_wide_chip(chips, i, table);
+		ls_wide_chip(chips, lnc, i, table);
 		for (core = 0; core < 3; core++)
 			table_cell(table, "%s", "");
 	}
@@ -151,7 +151,7 @@ int ls_wide(const struct chips *chips)
 	return 0;
 }
 
-int ls_topology(const struct chips *chips)
+int ls_topology(const struct chips *chips, unsigned int lnc)
 {
 	static const char *const head[] = {
 		"NEURON\nDEVICE", "NEURON\nCORES", "NEURON\nMEMORY",
@@ -163,7 +163,7 @@ int ls_topology(const struct chips *chips)
 	if (!table)
 		return -1;
 	for (i = 0; i < chips->count; i++)
-		ls_wide_chip(chips, i, table);
+		ls_wide_chip(chips, lnc, i, table);
 	table_print(table, stdout);
 	table_free(table);
 	ls_draw(chips);
