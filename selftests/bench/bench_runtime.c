@@ -6,8 +6,7 @@
  */
 #include <errno.h>
 #include <linux/futex.h>
-#include <nrt/nrt_async.h>
-#include <nrt/nrt_experimental.h>
+#include <nrt/nrt.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -19,14 +18,13 @@
 
 #include <openssl/sha.h>
 
+#include "empty_model.h"
 #include "figure.h"
-#include "neuron_builder.h"
 
 #define MIB		((size_t)1 << 20)
 #define COPY_BYTES	(64 * MIB)
 #define FILE_BYTES	(256 * MIB)
 #define RUNS		200	/* in a sample */
-#define DEPTH		63
 #define US		1e6
 
 static void must(NRT_STATUS status, const char *what)
@@ -48,26 +46,12 @@ static struct figure rate(const char *name)
 	return (struct figure){ .name = name, .unit = "GB/s", .goal = 0.95 };
 }
 
-/* A model, with or without a constant of @bytes, that does nothing. */
 static void *make_neff(size_t bytes, size_t *size)
 {
-	struct nb_program *nb = nb_new("nothing");
-	void *constant = calloc(1, bytes + 1);
-	void *neff = NULL;
+	void *neff = empty_model_neff(bytes, size);
 
-	if (!nb || !constant) {
-		fprintf(stderr, "bench-runtime: out of memory\n");
+	if (!neff)
 		exit(1);
-	}
-	if (bytes)
-		nb_file(nb, "constant.bin", constant, bytes);
-	nb_halt(nb, NEURON_ENGINE_SYNC);
-	if (nb_pack(nb, &neff, size)) {
-		fprintf(stderr, "bench-runtime: %s\n", nb_error(nb));
-		exit(1);
-	}
-	nb_free(nb);
-	free(constant);
 	return neff;
 }
 
@@ -152,35 +136,19 @@ static double time_rings(struct ring *ring)
 	return (figure_now() - begin) / RUNS;
 }
 
-struct model {
-	nrt_model_t *model;
-	nrt_tensor_set_t *inputs;
-	nrt_tensor_set_t *outputs;
-};
-
-static double time_runs(const struct model *model)
+static double time_runs(const struct empty_model *model)
 {
 	double begin = figure_now();
 	unsigned int i;
 
 	for (i = 0; i < RUNS; i++)
-		must(nrt_execute(model->model, model->inputs, model->outputs), "nrt_execute");
+		must(empty_model_run(model), "nrt_execute");
 	return (figure_now() - begin) / RUNS;
 }
 
-/* As many as the queue takes: the time to schedule one, and from one end to the next. */
-static void time_pipeline(const struct model *model, double *schedule, double *each)
+static void time_pipeline(const struct empty_model *model, double *schedule, double *each)
 {
-	double begin = figure_now();
-	nrta_seq_t seq;
-	unsigned int i;
-
-	for (i = 0; i < DEPTH; i++)
-		must(nrta_execute_schedule(model->model, model->inputs, model->outputs, 0, NULL,
-					   &seq), "nrta_execute_schedule");
-	*schedule = (figure_now() - begin) / DEPTH;
-	must(nrt_async_drain_queued_execs(0), "nrt_async_drain_queued_execs");
-	*each = (figure_now() - begin) / DEPTH;
+	must(empty_model_pipeline(model, schedule, each), "nrta_execute_schedule");
 }
 
 static void scale(double *values, unsigned int rounds, double factor)
@@ -196,15 +164,11 @@ static void measure_empty(struct figures *figures, unsigned int rounds)
 	double sync[FIGURE_MAX_ROUNDS], trips[FIGURE_MAX_ROUNDS], schedule[FIGURE_MAX_ROUNDS];
 	double each[FIGURE_MAX_ROUNDS];
 	struct ring ring = { 0 };
-	struct model model;
+	struct empty_model model;
 	pthread_t thread;
-	size_t size;
-	void *neff = make_neff(0, &size);
 	unsigned int i;
 
-	must(nrt_load(neff, size, 0, -1, &model.model), "nrt_load");
-	must(nrt_allocate_tensor_set(&model.inputs), "nrt_allocate_tensor_set");
-	must(nrt_allocate_tensor_set(&model.outputs), "nrt_allocate_tensor_set");
+	must(empty_model_load(&model), "nrt_load");
 	if (pthread_create(&thread, NULL, answer, &ring))
 		must(NRT_RESOURCE, "pthread_create");
 	time_runs(&model);
@@ -223,10 +187,7 @@ static void measure_empty(struct figures *figures, unsigned int rounds)
 	figures_add(figures, cost("runtime_empty_model", "us", 1), sync, trips, rounds);
 	figures_add(figures, cost("runtime_schedule", "us", 0.5), schedule, sync, rounds);
 	figures_add(figures, cost("runtime_pipeline", "us", 0.5), each, sync, rounds);
-	must(nrt_unload(model.model), "nrt_unload");
-	nrt_destroy_tensor_set(&model.inputs);
-	nrt_destroy_tensor_set(&model.outputs);
-	free(neff);
+	empty_model_unload(&model);
 }
 
 /* --- Loading --- */
@@ -278,19 +239,14 @@ static void measure_load(struct figures *figures, unsigned int rounds)
 static void begin(struct figures *figures)
 {
 	double start = figure_now();
-	struct model model;
-	size_t size;
-	void *neff = make_neff(0, &size);
+	struct empty_model model;
 
 	must(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
-	must(nrt_load(neff, size, 0, -1, &model.model), "nrt_load");
-	must(nrt_allocate_tensor_set(&model.inputs), "nrt_allocate_tensor_set");
-	must(nrt_execute(model.model, model.inputs, model.inputs), "nrt_execute");
+	must(empty_model_load(&model), "nrt_load");
+	must(empty_model_run(&model), "nrt_execute");
 	figures_add_one(figures, cost("runtime_first_result", "ms", 50),
 			(figure_now() - start) * 1e3);
-	must(nrt_unload(model.model), "nrt_unload");
-	nrt_destroy_tensor_set(&model.inputs);
-	free(neff);
+	empty_model_unload(&model);
 }
 
 int main(int argc, char **argv)

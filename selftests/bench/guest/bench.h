@@ -13,9 +13,10 @@
  * @figures: the list
  * @rounds: how many there are
  * @ask: somebody answers what bench_ask() asks
- * @have_nvme, @have_stream: those parts run, so that their samples are baselines
+ * @have_nvme, @have_stream, @have_submit: those parts run, so that their samples are baselines
  * @nvme_us: median of NVMe reads of 4 KiB
  * @nvme_gbps: rate of NVMe reads of 1 MiB
+ * @submit_us: median of empty jobs of the driver
  */
 struct bench {
 	struct figures figures;
@@ -23,8 +24,10 @@ struct bench {
 	bool ask;
 	bool have_nvme;
 	bool have_stream;
+	bool have_submit;
 	double nvme_us[FIGURE_MAX_ROUNDS];
 	double nvme_gbps[FIGURE_MAX_ROUNDS];
+	double submit_us[FIGURE_MAX_ROUNDS];
 };
 
 /**
@@ -59,6 +62,8 @@ extern const struct bench_part bench_stream;
 extern const struct bench_part bench_latency;
 /* An empty job: the way there and back, hop by hop. */
 extern const struct bench_part bench_submit;
+/* An empty model of libnrt. */
+extern const struct bench_part bench_runtime;
 /* Many empty jobs in a row. */
 extern const struct bench_part bench_throughput;
 /* 64 MiB between buffers, and between user memory and a buffer. */
