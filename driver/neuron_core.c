@@ -342,6 +342,7 @@ static int neuron_core_start(struct neuron_core *core)
 	mutex_lock(&core->reset_lock);
 	core->wedged = false;
 	core->generation++;
+	WRITE_ONCE(core->armed, true);
 	neuron_core_write(core, NEURON_CORE_MASK, 0);
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	if (neuron_core_read(core, NEURON_CORE_STATUS) != NEURON_CORE_IDLE)

@@ -177,6 +177,8 @@ struct neuron_status {
  *	handler takes it
  * @active: job on the hardware, or NULL
  * @active_cc: whose job it is
+ * @armed: the device interrupts when a job is done (neuron_job.c). It is changed under
+ *	@reset_lock; the interrupt handler reads it without
  * @started_ns: ktime of its doorbell
  * @completion: record that the device writes when a job ends, coherent memory
  * @completion_dma: bus address of @completion
@@ -208,6 +210,7 @@ struct neuron_core {
 	spinlock_t lock; /* the job on the hardware, @completion and @stats */
 	struct neuron_job *active;
 	struct neuron_claim_core *active_cc;
+	bool armed;
 	u64 started_ns;
 	struct neuron_hw_completion *completion;
 	dma_addr_t completion_dma;

@@ -166,6 +166,14 @@ struct neuron_vector {
 	spinlock_t lock;	/* causes of the sources */
 };
 
+/* What a core announces. DONE is no news while it is masked (neuron_job.c), and stays set. */
+static u32 neuron_irq_core_cause(struct neuron_core *core)
+{
+	u32 cause = neuron_cause_pending(neuron_core_read(core, NEURON_CORE_CAUSE));
+
+	return READ_ONCE(core->armed) ? cause : cause & ~NEURON_CORE_CAUSE_DONE;
+}
+
 static bool neuron_irq_cores(struct neuron_vector *vec)
 {
 	bool handled = false;
@@ -177,8 +185,7 @@ static bool neuron_irq_cores(struct neuron_vector *vec)
 
 		if (!READ_ONCE(core->listens))
 			continue;
-		cause = neuron_cause_pending(neuron_core_read(core,
-							      NEURON_CORE_CAUSE));
+		cause = neuron_irq_core_cause(core);
 		if (!cause)
 			continue;
 		neuron_core_write(core, NEURON_CORE_CAUSE, cause);

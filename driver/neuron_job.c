@@ -237,16 +237,100 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 	}
 }
 
+/**
+ * DOC: Jobs that are over soon
+ *
+ * A short job is often over when the write to the doorbell returns: an emulated device may do all
+ * of it meanwhile. So the driver looks for the completion record right after the doorbell. If it
+ * is there, the driver ends the job and masks the interrupt of the core: it will find the records
+ * of the jobs that follow in the same way. If it is not there, the driver unmasks the interrupt.
+ * So a core with short jobs stays masked, one with long jobs stays unmasked, and neither costs
+ * more accesses to registers than the doorbell.
+ *
+ * The cause DONE of a job that was found stays set. While the interrupt is masked, nobody heeds
+ * it (neuron_irq.c). When the interrupt is unmasked for a later job, it comes at once, and it is
+ * not the later job that has ended. An interrupt that was on its way when its job was found may
+ * come at any time, even before the doorbell of the next job. So the handler ends a job only if
+ * its record is there. If it is not, but the device knows the job and does not run it any more,
+ * the device lies.
+ */
+
+/* Under the core's lock: shall the device interrupt when a job is done? */
+static void neuron_job_arm(struct neuron_core *core, bool armed)
+{
+	lockdep_assert_held(&core->lock);
+	if (core->armed == armed)
+		return;
+	WRITE_ONCE(core->armed, armed);
+	neuron_core_write(core, NEURON_CORE_MASK, armed ? 0 : NEURON_CORE_CAUSE_DONE);
+}
+
+/* The device writes the status last: who finds one finds the whole record. */
+static bool neuron_job_has_record(const struct neuron_core *core)
+{
+	return READ_ONCE(core->completion->status) != cpu_to_le16(NEURON_JOB_NONE);
+}
+
+/*
+ * Under the core's lock: the device has said that a job is done, and the cause was cleared. Is
+ * it this one? The read flushes the write that cleared the cause. So if the job ends after the
+ * second look at the record, the device interrupts again.
+ */
+static bool neuron_job_has_ended(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	bool runs;
+
+	if (neuron_job_has_record(core))
+		return true;
+	runs = neuron_core_read(core, NEURON_CORE_STATUS) == NEURON_CORE_RUNNING;
+	return neuron_job_has_record(core) || (job->rung && !runs);
+}
+
+/* Under the core's lock: the job whose end is still to come, or NULL. */
+static struct neuron_job *neuron_job_waited_for(struct neuron_core *core)
+{
+	struct neuron_job *job = core->active;
+
+	lockdep_assert_held(&core->lock);
+	return job && !job->faulted && !job->broken ? job : NULL;
+}
+
 static void neuron_job_done_interrupt(struct neuron_core *core)
 {
 	struct dma_fence *fence = NULL;
+	struct neuron_job *job;
 	unsigned long flags;
 	int error = 0;
 
 	spin_lock_irqsave(&core->lock, flags);
-	if (core->active && !core->active->faulted && !core->active->broken)
-		fence = neuron_job_take_record(core->active, &error);
+	job = neuron_job_waited_for(core);
+	if (job && neuron_job_has_ended(job))
+		fence = neuron_job_take_record(job, &error);
 	spin_unlock_irqrestore(&core->lock, flags);
+	if (fence)
+		neuron_job_signal(fence, error);
+}
+
+/*
+ * The doorbell has been rung. Under neuron_core.reset_lock, so no other job has started; but
+ * this one may have ended, and may have been freed.
+ */
+static void neuron_job_look(struct neuron_core *core)
+{
+	struct dma_fence *fence = NULL;
+	struct neuron_job *job;
+	int error = 0;
+
+	lockdep_assert_held(&core->reset_lock);
+	spin_lock_irq(&core->lock);
+	job = neuron_job_waited_for(core);
+	if (job)
+		job->rung = true;
+	if (job && neuron_job_has_record(core))
+		fence = neuron_job_take_record(job, &error);
+	neuron_job_arm(core, job && !fence);
+	spin_unlock_irq(&core->lock);
 	if (fence)
 		neuron_job_signal(fence, error);
 }
@@ -385,6 +469,7 @@ static void neuron_job_start(struct neuron_job *job)
 	trace_neuron_job_doorbell(core, job->cc->claim->id, job->id);
 	neuron_ctl_write64(core->ndev, core->regs + NEURON_CORE_DOORBELL_LO,
 			   block);
+	neuron_job_look(core);
 }
 
 /* Gangs: jobs of several cores of a claim that start together. */

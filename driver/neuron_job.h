@@ -39,9 +39,9 @@ struct neuron_gate;
  *    neuron_core.reset_lock. The job starts only if the hardware is UP, the claim is not lost, the
  *    job was not cancelled and none of its windows shows a chip that has left. Otherwise it ends
  *    here, with an error.
- * 5. The chip writes the completion record. The hard interrupt handler copies it once, checks the
- *    copy and, when the job succeeded, signals its fence. Any other end is left to the watch of
- *    the core (neuron_watch.c).
+ * 5. The chip writes the completion record. Whoever finds it, the work that has rung the doorbell
+ *    or the hard interrupt handler, copies it once, checks the copy and, when the job succeeded,
+ *    signals its fence. Any other end is left to the watch of the core (neuron_watch.c).
  * 6. The scheduler signals the finished fence, which user space sees, and frees the job. The
  *    result stays for WAIT.
  *
@@ -85,6 +85,7 @@ struct neuron_gate;
  * @looked_ns: ktime when @progress was last seen to change; 0: it was not read yet.
  *	neuron_core.lock protects this and what follows
  * @progress: the core's progress counter at @looked_ns
+ * @rung: the doorbell has been rung, so the device knows the job
  * @faulted: the job failed as @record says; neuron_watch.c ends it
  * @broken: the device broke its contract with the driver; neuron_watch.c resets the core
  * @record: completion record of the device, after it was checked
@@ -111,6 +112,7 @@ struct neuron_job {
 	u32 timeout_ms;
 	u64 looked_ns;
 	u64 progress;
+	bool rung;
 	bool faulted;
 	bool broken;
 	struct neuron_record record;

@@ -119,6 +119,12 @@ class Rig:
             (0, STATUS["OK"], "ok"), f"a job of core {core} that nothing is wrong with: {answer}"
         return answer
 
+    def slow_job_ok(self, core):
+        """A job that needs its interrupt, and ends well whatever becomes of that."""
+        answer = self.ask(f"slow {core} {LIMIT}")
+        assert (answer["ret"], answer.get("status")) == (0, STATUS["OK"]), \
+            f"a slow job of core {core} did not end well: {answer}"
+
     def copy_ok(self):
         """A copy that nothing is wrong with."""
         answer = self.ask("copy")

@@ -31,7 +31,7 @@ def lie(rig, *rules):
 def test_storm_for_nothing(rig):
     """The kernel itself would disable the vector for good, with a warning."""
     rig.vm.fault("irq-storm,vector=0,times=4000000,count=1")
-    Judge(rig).ask(f"job 0 {LIMIT}")
+    rig.slow_job_ok(0)
     rig.struck()
     end = time.monotonic() + STORM_S
     while time.monotonic() < end:
@@ -63,7 +63,7 @@ def test_storm_of_all_vectors(rig):
 
 @judged("bad completion")
 def test_cause_that_stays(rig):
-    """A core claims that a job is done, again and again.
+    """A core claims that a job is done, again and again, and that it runs none.
 
     A false interrupt must come while a job runs. On a busy host a whole storm can miss that.
     """
@@ -71,6 +71,7 @@ def test_cause_that_stays(rig):
     judge = Judge(rig)
     for _ in range(STORMS):
         lie(rig, f"reg-stuck,offset={chip.core(0, 'CAUSE'):#x},value=1",
+            f"reg-stuck,offset={chip.core(0, 'STATUS'):#x},value=0",
             "irq-storm,vector=0,times=200000,count=1")
         for _ in range(8):
             judge.ask(f"job 0 {LIMIT}")
@@ -80,6 +81,15 @@ def test_cause_that_stays(rig):
             break
     judge.ask("close 0")
     rig.open_core(0)
+
+
+@judged()
+def test_cause_that_comes_early(rig):
+    """A core claims that a job is done while it says that it runs it. The record tells."""
+    lie(rig, f"reg-stuck,offset={Chip(rig).core(0, 'CAUSE'):#x},value=1",
+        "irq-storm,vector=0,times=200000,count=1")
+    for _ in range(8):
+        rig.job_ok(0, POLLED_MS)
 
 
 @pytest.mark.slow

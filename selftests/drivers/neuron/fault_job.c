@@ -9,6 +9,8 @@
  *	close CORE
  *	job CORE LIMIT-MS	copy 4 KiB by DMA, count on another engine; ns= is its
  *				device time
+ *	slow CORE LIMIT-MS	a job that is not over when the doorbell returns, so the
+ *				driver waits for its interrupt
  *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
  *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
@@ -55,6 +57,7 @@
 #define TO	0x10000
 #define TRANSFER	0x40000
 #define ENDLESS	600000	/* ms */
+#define SLOW_US	50000
 #define PEER_LIMIT	30000	/* ms */
 #define TRANSFER_LIMIT	90000	/* ms */
 
@@ -114,6 +117,23 @@ static void answer_job(struct fault_job *f, unsigned int core, uint32_t limit)
 	ret = rig_run(rig, limit, &result);
 	print_job(ret, &result, neuron_differs(rig->data + TO, BYTES, f->seed) ==
 			       BYTES, begin);
+}
+
+static void answer_slow(struct fault_job *f, unsigned int core, uint32_t limit)
+{
+	struct rig *rig = &f->rig[core];
+	struct drm_neuron_wait_job result = { 0 };
+	int64_t begin = rig_now_ms();
+	int64_t job;
+	int ret;
+
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	job = rig_start(rig, limit);
+	usleep(SLOW_US);
+	rig->map[RIG_IMAGE(NEURON_ENGINE_VECTOR)] = NEURON_OP_HALT;
+	ret = job < 0 ? (int)job : rig_wait(rig, (uint64_t)job, ENDLESS, &result);
+	print_job(ret, &result, true, begin);
 }
 
 /* HBM of another device, which lives as long as its import. */
@@ -528,6 +548,9 @@ static void answer(struct fault_job *f, char *line)
 	} else if (sscanf(line, "job %u %u", &core, &limit) == 2 &&
 		   core < CORES && f->open[core]) {
 		answer_job(f, core, limit);
+	} else if (sscanf(line, "slow %u %u", &core, &limit) == 2 &&
+		   core < CORES && f->open[core]) {
+		answer_slow(f, core, limit);
 	} else if (sscanf(line, "peer %u", &core) == 1 && core < CORES &&
 		   f->open[core]) {
 		answer_peer(f, core);

@@ -296,6 +296,42 @@ TEST_F(hang, slow_is_not_hung)
 	EXPECT_EQ(0, result.hang);
 }
 
+/* How many interrupts the driver believes to have been lost. */
+static int64_t lost_interrupts(int fd)
+{
+	struct drm_neuron_counter_info info;
+	int ret = neuron_query(fd, DRM_NEURON_QUERY_COUNTERS, &info, sizeof(info));
+
+	return ret ? ret : (int64_t)info.lost_interrupts;
+}
+
+/*
+ * Before a job is said to hang, the causes of all cores are read. The cause of a short job, which
+ * the driver has found without its interrupt, is none that was lost.
+ */
+TEST_F(hang, loses_no_interrupt)
+{
+	struct drm_neuron_wait_job result;
+	struct rig other;
+	int64_t lost;
+	int i;
+
+	ASSERT_EQ(0, rig_open(&other, 0, 1));
+	rig_halt(&other, NEURON_ENGINE_SYNC);
+	emit_wait_for_ever(&self->rig);
+	lost = lost_interrupts(self->fd);
+	ASSERT_GE(lost, 0);
+	/* Whether a job is found depends on the host. */
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, rig_run(&other, LIMIT, &result));
+		EXPECT_EQ(NEURON_JOB_OK, result.status);
+		ASSERT_EQ(0, rig_run(&self->rig, 50, &result));
+		EXPECT_EQ(1, result.hang);
+	}
+	EXPECT_EQ(lost, lost_interrupts(self->fd));
+	rig_close(&other);
+}
+
 /* The neighbour does not notice. */
 TEST_F(hang, spares_other_cores)
 {
