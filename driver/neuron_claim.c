@@ -49,7 +49,6 @@ static void neuron_claim_release(struct kref *ref)
 	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		if (!claim->core[i])
 			continue;
-		xa_destroy(&claim->core[i]->pending);
 		neuron_results_fini(&claim->core[i]->results);
 		neuron_claim_forget_dump(claim->core[i]);
 		mutex_destroy(&claim->core[i]->lock);
@@ -121,7 +120,6 @@ neuron_claim_core_create(struct neuron_claim *claim, struct neuron_core *core)
 	cc->core = core;
 	mutex_init(&cc->lock);
 	spin_lock_init(&cc->note_lock);
-	xa_init(&cc->pending);
 	neuron_results_init(&cc->results);
 	return cc;
 
@@ -245,7 +243,7 @@ static void neuron_claim_drain(struct neuron_claim_core *cc)
 {
 	/* Otherwise a job waits for what it depends on, even for ever. */
 	cc->claim->ndev->job_ops->release(cc, U64_MAX);
-	wait_event(cc->claim->ndev->live_wait, xa_empty(&cc->pending));
+	wait_event(cc->claim->ndev->live_wait, neuron_results_all_ended(&cc->results));
 	drm_sched_entity_destroy(&cc->entity);
 }
 

@@ -117,10 +117,9 @@ struct neuron_kept_dump {
  * @lock: see above
  * @dead: no more jobs
  * @table: current window table, changed in place only while no job has it
- * @pending: job ids to jobs, until they are freed
  * @cancelled: jobs up to this id do not start; changed under @lock, read when a job starts
  * @generation: claim generation of the core, fixed
- * @results: how the jobs ended, with a lock of their own
+ * @results: the jobs until they are freed, and how they ended, with a lock of their own
  * @busy_ns: doorbell to interrupt, all finished jobs; under neuron_core.lock like the
  *	next three
  * @jobs: finished jobs
@@ -141,7 +140,6 @@ struct neuron_claim_core {
 	struct mutex lock; /* @dead, @table, order of submission */
 	bool dead;
 	struct neuron_table *table;
-	struct xarray pending;
 	u64 cancelled;
 	u32 generation;
 	struct neuron_results results;

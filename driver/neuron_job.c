@@ -656,9 +656,12 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 static void neuron_job_free_cb(struct drm_sched_job *base)
 {
 	struct neuron_job *job = to_neuron_job(base);
+	struct neuron_device *ndev = job->cc->core->ndev;
 
 	neuron_results_end(&job->cc->results, job->result);
-	xa_erase(&job->cc->pending, job->id);
+	/* Somebody may hold the job for longer than the end of its claim waits for. */
+	if (wq_has_sleeper(&ndev->live_wait))
+		wake_up_all(&ndev->live_wait);
 	drm_sched_job_cleanup(base);
 	neuron_job_put(job);
 }

@@ -236,7 +236,8 @@ void neuron_results_end(struct neuron_results *results,
 	xa_lock(&results->jobs);
 	fence = result->fence;
 	result->fence = NULL;
-	results->nr_unended--;
+	result->owner = NULL;
+	WRITE_ONCE(results->nr_unended, results->nr_unended - 1);
 	list_add_tail(&result->link, &results->ended);
 	if (++results->nr_ended > NEURON_KEPT_RESULTS) {
 		forgotten = list_first_entry(&results->ended,

@@ -15,6 +15,7 @@
 struct dma_fence;
 struct drm_neuron_wait_job;
 struct neuron_budget;
+struct neuron_job;
 
 #define NEURON_MAX_WAIT_JOBS	1024	/* of a call */
 /*
@@ -30,8 +31,9 @@ struct neuron_budget;
  *	the claim, too
  * @budget: what this memory is charged to
  * @job: job id
- * @fence: the job's finished fence, referenced; NULL once the job has been freed. This and
- *	@link are protected by the set
+ * @fence: the job's finished fence, referenced; NULL once the job has been freed. The lock of
+ *	the set protects this, @owner and @link
+ * @owner: the job, until it is being freed; NULL for a transfer
  * @link: in neuron_results.ended once the job has been freed
  * @record: completion record, from the device and checked. Until the device has written
  *	one, and for a job that it never ended: aborted. This and what follows
@@ -45,6 +47,7 @@ struct neuron_result {
 	struct neuron_budget *budget;
 	u64 job;
 	struct dma_fence *fence;
+	struct neuron_job *owner;
 	struct list_head link;
 	struct neuron_record record;
 	bool hang;
@@ -126,6 +129,17 @@ void neuron_results_add(struct neuron_results *results,
  */
 void neuron_results_end(struct neuron_results *results,
 			struct neuron_result *result);
+
+/**
+ * neuron_results_all_ended() - have all jobs been freed, or are being freed?
+ * @results: set
+ *
+ * Return: true if so. It stays so as long as no place is reserved.
+ */
+static inline bool neuron_results_all_ended(const struct neuron_results *results)
+{
+	return !READ_ONCE(results->nr_unended);
+}
 
 /**
  * neuron_results_find() - find the result of a job

@@ -465,24 +465,16 @@ static void neuron_submit_unlock(struct neuron_submission *sub)
 static int neuron_submit_number(struct neuron_job *job, u64 id)
 {
 	struct neuron_claim_core *cc = job->cc;
-	int ret;
 
 	job->id = id;
 	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
 	job->hw->job_id = cpu_to_le64(job->hw_id);
-	ret = xa_reserve(&cc->pending, job->id, GFP_KERNEL);
-	if (ret)
-		return ret;
-	ret = neuron_results_reserve(&cc->results, job->id);
-	if (ret)
-		xa_release(&cc->pending, job->id);
-	return ret;
+	return neuron_results_reserve(&cc->results, job->id);
 }
 
 static void neuron_submit_unnumber(struct neuron_job *job)
 {
 	neuron_results_release(&job->cc->results, job->id);
-	xa_release(&job->cc->pending, job->id);
 }
 
 /* All that can fail of one job. */
@@ -532,7 +524,7 @@ static struct dma_fence *neuron_submit_push(struct neuron_submit_job *sj)
 	neuron_job_block_table(job, &sj->args);
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
-	xa_store(&cc->pending, job->id, job, GFP_KERNEL);
+	job->result->owner = job;
 	neuron_results_add(&cc->results, job->result, job->id, fence);
 	trace_neuron_job_submit(cc->core, cc->claim->id, job->id,
 				job->nr_queues, job->timeout_ms);

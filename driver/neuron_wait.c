@@ -252,17 +252,22 @@ int neuron_ioctl_wait(struct drm_device *drm, void *data,
 
 /* CANCEL and RESET */
 
-/* The first job with an id of at least *@id, referenced, or NULL. */
-static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc,
-					   unsigned long *id)
+/* The first job with an id from *@id to @last that is not being freed, referenced, or NULL. */
+static struct neuron_job *neuron_jobs_next(struct neuron_claim_core *cc, unsigned long *id,
+					   unsigned long last)
 {
+	struct xarray *jobs = &cc->results.jobs;
+	struct neuron_result *result;
 	struct neuron_job *job;
 
-	xa_lock(&cc->pending);
-	job = xa_find(&cc->pending, id, ULONG_MAX, XA_PRESENT);
+	xa_lock(jobs);
+	result = xa_find(jobs, id, last, XA_PRESENT);
+	while (result && !result->owner)
+		result = xa_find_after(jobs, id, last, XA_PRESENT);
+	job = result ? result->owner : NULL;
 	if (job)
 		kref_get(&job->ref);
-	xa_unlock(&cc->pending);
+	xa_unlock(jobs);
 	return job;
 }
 
@@ -271,11 +276,9 @@ void neuron_jobs_release(struct neuron_claim_core *cc, u64 last)
 	struct neuron_job *job;
 	unsigned long id = 0;
 
-	while (id <= last && (job = neuron_jobs_next(cc, &id))) {
-		if (job->id <= last) {
-			neuron_gang_cancel(job);
-			neuron_gate_open(job->gate);
-		}
+	while (id <= last && (job = neuron_jobs_next(cc, &id, last))) {
+		neuron_gang_cancel(job);
+		neuron_gate_open(job->gate);
 		neuron_job_put(job);
 		id++;
 		cond_resched();
@@ -320,10 +323,10 @@ static bool neuron_cancel_too_late(struct neuron_claim_core *cc, u64 id)
 static int neuron_cancel_id(struct neuron_claim_core *cc, u64 id)
 {
 	unsigned long found = id;
-	struct neuron_job *job = neuron_jobs_next(cc, &found);
+	struct neuron_job *job = neuron_jobs_next(cc, &found, id);
 	int ret = -ENOENT;
 
-	if (job && job->id == id)
+	if (job)
 		ret = neuron_cancel(job);
 	else if (neuron_cancel_too_late(cc, id))
 		ret = 0;
