@@ -373,6 +373,8 @@ neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
 	u32 i;
 	int ret;
 
+	if (!syncs->count)
+		return NULL;
 	outs = kvcalloc(syncs->count, sizeof(*outs), GFP_KERNEL);
 	if (!outs)
 		return ERR_PTR(-ENOMEM);

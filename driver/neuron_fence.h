@@ -182,7 +182,7 @@ struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
  *
  * All memory is allocated here, so that neuron_out_syncs_signal() cannot fail.
  *
- * Return: an array with an element for each of @syncs, or an ERR_PTR.
+ * Return: an array with an element for each of @syncs, NULL if there is none, or an ERR_PTR.
  */
 struct neuron_out_sync *
 neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,

@@ -106,7 +106,7 @@ static inline void *neuron_array_alloc(struct neuron_array *array, u32 count, si
 
 static inline void neuron_array_put(struct neuron_array *array)
 {
-	if (array->element != array->small)
+	if (array->element && array->element != array->small)
 		kvfree(array->element);
 }
 

@@ -26,12 +26,17 @@
  * @cc: the core of each, with a reference of its claim; NULL for a transfer
  * @result: of each, referenced
  * @fence: to wait for, of each, referenced; NULL: it ended a while ago
+ * @room: where the three arrays are
+ * @one: room for one job, so that to wait for it needs no allocation; the struct stays where
+ *	it is
  */
 struct neuron_wait {
 	u32 count;
 	struct neuron_claim_core **cc;
 	struct neuron_result **result;
 	struct dma_fence **fence;
+	void **room;
+	void *one[3];
 };
 
 static void neuron_wait_put_owner(struct neuron_claim_core *cc)
@@ -49,18 +54,20 @@ static void neuron_wait_put(struct neuron_wait *wait)
 		neuron_result_put(wait->result[i]);
 		neuron_wait_put_owner(wait->cc[i]);
 	}
-	kvfree(wait->cc);
-	kvfree(wait->result);
-	kvfree(wait->fence);
+	if (wait->room != wait->one)
+		kvfree(wait->room);
 }
 
 static int neuron_wait_alloc(struct neuron_wait *wait, u32 count)
 {
-	wait->cc = kvcalloc(count, sizeof(*wait->cc), GFP_KERNEL_ACCOUNT);
-	wait->result = kvcalloc(count, sizeof(*wait->result),
-				GFP_KERNEL_ACCOUNT);
-	wait->fence = kvcalloc(count, sizeof(*wait->fence), GFP_KERNEL_ACCOUNT);
-	return wait->cc && wait->result && wait->fence ? 0 : -ENOMEM;
+	wait->room = count == 1 ? wait->one :
+		     kvcalloc(count, sizeof(wait->one), GFP_KERNEL_ACCOUNT);
+	if (!wait->room)
+		return -ENOMEM;
+	wait->cc = (struct neuron_claim_core **)wait->room;
+	wait->result = (struct neuron_result **)(wait->room + count);
+	wait->fence = (struct dma_fence **)(wait->room + 2 * count);
+	return 0;
 }
 
 /* Where the result of @job is. The file, which is open, keeps those of its transfers. */

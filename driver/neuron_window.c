@@ -692,6 +692,9 @@ void neuron_windows_put(struct neuron_windows *windows)
 {
 	u32 i;
 
+	/* Most jobs bring none. */
+	if (!windows->nr)
+		return;
 	for (i = 0; i < windows->nr; i++) {
 		if (neuron_binding_is_unused(&windows->change[i].binding))
 			continue;
