@@ -56,6 +56,9 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(suffixes, {"", ".c", ".h", ".mk"})
         self.assertFalse((here / "drm").exists())
         self.assertTrue((self.linux / "include/uapi/drm/neuron_accel.h").is_file())
+        abi = "Documentation/ABI/testing"
+        self.assertEqual(sorted(file.name for file in (self.linux / abi).iterdir()),
+                         sorted(file.name for file in (ROOT / abi).iterdir()))
         kconfig = (self.accel / "Kconfig").read_text()
         self.assertLess(kconfig.index("if DRM_ACCEL\n"), kconfig.index(SOURCE))
         self.assertLess(kconfig.index(SOURCE), kconfig.index("endif"))
