@@ -125,6 +125,9 @@ static const struct file_operations neuron_fops = {
  *  1.0: first
  *  1.1: CANCEL, windows and streams of SUBMIT, streams, grants of SBUF, POST,
  *       DUMP
+ *  1.2: CC-cores
+ *  2.0: WAIT for any or all of several jobs until a deadline, so not compatible with 1.x;
+ *       GRANT_IMPORT, GRANT_CLOSE, EVENTS, TRANSFER
  */
 static const struct drm_driver neuron_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |
