@@ -81,7 +81,7 @@ static void neuron_debugfs_claim_core(struct neuron_claim_core *cc,
 	spin_unlock_irq(&core->lock);
 
 	drm_printf(p, "%s: pid %d claim %u generation %u ", core->name,
-		   pid_nr(core->tpb->owner_pid), cc->claim->id, cc->generation);
+		   pid_vnr(core->tpb->owner_pid), cc->claim->id, cc->generation);
 	drm_printf(p, "active %llu jobs %llu faults %u hangs %u busy_ns %llu memory %lld\n",
 		   active, jobs, faults, hangs, busy_ns,
 		   (long long)atomic64_read(&cc->claim->budget.memory));
@@ -150,7 +150,7 @@ static void neuron_file_show(struct drm_file *file, struct seq_file *m)
 	pid = rcu_dereference(file->pid);
 	task = pid_task(pid, PIDTYPE_TGID);
 	seq_printf(m, "pid %d comm %s cores %#x buffers %u bytes %llu\n",
-		   pid_nr(pid), task ? task->comm : "-",
+		   pid_vnr(pid), task ? task->comm : "-",
 		   neuron_file_cores(file->driver_priv), buffers, bytes);
 	rcu_read_unlock();
 }
@@ -204,7 +204,7 @@ static void neuron_queue_owner(struct neuron_device *ndev, unsigned int engine,
 	}
 	core = &ndev->core[engine / (ndev->gen->nr_ring / ndev->gen->nr_cores)];
 	mutex_lock(&ndev->claim_lock);
-	seq_printf(m, "core%u pid %d", core->index, pid_nr(core->owner_pid));
+	seq_printf(m, "core%u pid %d", core->index, pid_vnr(core->owner_pid));
 	mutex_unlock(&ndev->claim_lock);
 }
 
