@@ -337,9 +337,9 @@ void neuron_core_get_stats(struct neuron_core *core,
 /* Grants of earlier owners are void; what an earlier kernel left running ends. */
 static int neuron_core_start(struct neuron_core *core)
 {
+	bool cookie = neuron_core_lock(core);
 	int ret = 0;
 
-	mutex_lock(&core->reset_lock);
 	core->wedged = false;
 	core->generation++;
 	WRITE_ONCE(core->armed, true);
@@ -347,7 +347,7 @@ static int neuron_core_start(struct neuron_core *core)
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	if (neuron_core_read(core, NEURON_CORE_STATUS) != NEURON_CORE_IDLE)
 		ret = neuron_core_reset_hw(core);
-	mutex_unlock(&core->reset_lock);
+	neuron_core_unlock(core, cookie);
 	return ret;
 }
 
@@ -387,11 +387,11 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		struct neuron_core *core = neuron_unit(ndev, i);
-
 		/* Who has the lock has not seen that the device is down. */
-		mutex_lock(&core->reset_lock);
+		bool cookie = neuron_core_lock(core);
+
 		ndev->job_ops->doom(core, -EIO, false);
-		mutex_unlock(&core->reset_lock);
+		neuron_core_unlock(core, cookie);
 	}
 }
 
