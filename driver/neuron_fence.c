@@ -35,9 +35,12 @@ struct neuron_fence {
 	struct neuron_sched *sched;
 };
 
+/* Who asks a fence for the name of its timeline may hold nothing but rcu_read_lock(). */
 static void neuron_sched_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct neuron_sched, ref));
+	struct neuron_sched *sched = container_of(ref, struct neuron_sched, ref);
+
+	kfree_rcu(sched, rcu);
 }
 
 struct neuron_sched *
@@ -90,6 +93,12 @@ static const char *neuron_fence_timeline_name(struct dma_fence *fence)
 	return to_neuron_fence(fence)->sched->name;
 }
 
+/*
+ * A fence has no owner field, and may be put after the device is gone: from a sync file, or by
+ * another driver's reservation object. So it holds the module itself. The last instructions of
+ * this function run without that reference. The module is unloaded no earlier than an RCU grace
+ * period after its exit function, which comes after that.
+ */
 static void neuron_fence_release(struct dma_fence *fence)
 {
 	kref_put(&to_neuron_fence(fence)->sched->ref, neuron_sched_release);

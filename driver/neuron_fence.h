@@ -6,6 +6,7 @@
 #define _NEURON_FENCE_H_
 
 #include <linux/kref.h>
+#include <linux/rcupdate.h>
 #include <linux/types.h>
 #include <drm/gpu_scheduler.h>
 
@@ -34,10 +35,10 @@ struct neuron_out_sync;
  *
  * Fences outlive jobs, files and devices: a process may keep one in a sync file for ever, and
  * then asks it for the name of its timeline. That name is part of the scheduler. So schedulers
- * are counted, and each hardware fence holds its scheduler and the module. A finished fence
- * holds the hardware fence, which is its parent. The scheduler makes it so when
- * &drm_sched_backend_ops.run_job returns the hardware fence. So run_job returns that fence in
- * any case: when a job cannot start, the fence has signalled already and has the error.
+ * are counted and freed by RCU, and each hardware fence holds its scheduler and the module. A
+ * finished fence holds the hardware fence, which is its parent. The scheduler makes it so when
+ * &drm_sched_backend_ops.run_job returns the hardware fence. So run_job returns that fence in any
+ * case: when a job cannot start, the fence has signalled already and has the error.
  */
 
 /**
@@ -47,6 +48,7 @@ struct neuron_out_sync;
  * @name: name of the timeline
  * @context: fence context of its hardware fences
  * @seqno: number of the last one that began; only run_job uses it, of which one runs at a time
+ * @rcu: frees it
  */
 struct neuron_sched {
 	struct drm_gpu_scheduler base;
@@ -54,6 +56,7 @@ struct neuron_sched {
 	char name[16];
 	u64 context;
 	u64 seqno;
+	struct rcu_head rcu;
 };
 
 /**
