@@ -31,8 +31,10 @@
  * neuron_hw_start() starts the hardware. The same function starts it after a reset and after
  * sleep: the chip is identified again, interrupts and copy queues are programmed, each core gets
  * a new generation, and HBM is zeroed. So nothing depends on what the chip has kept. At last the
- * probe makes the files of sysfs and registers the DRM device: a user never sees a device that
- * is not ready.
+ * probe makes the folders in sysfs and registers the DRM device: a user never sees a device that
+ * is not ready. The attributes of the PCI device itself (dev_groups) are made by the driver core
+ * after the probe, and removed before the removal. Who waits for the device with udev finds them
+ * when the event "bind" of the PCI device comes, not yet with "add" of the DRM device.
  *
  * The removal goes the other way. neuron_hw_leave() sets the state to LEAVING and wakes all
  * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). neuron_hw_stop()
