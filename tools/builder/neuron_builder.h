@@ -23,6 +23,13 @@
 #include "neuron/isa.h"
 #include "neuron/job.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All that is declared here, and nothing else, can be called in the shared library. */
+#pragma GCC visibility push(default)
+
 struct nb_program;
 
 /* A program; @name is the model name in the NEFF. NULL: out of memory. */
@@ -264,5 +271,11 @@ struct neuron_inst *nb_post(struct neuron_inst *inst, int sem, int32_t value);
 int nb_pack(struct nb_program *nb, void **data, size_t *size);
 /* The same into a file, replaced as a whole. */
 int nb_write(struct nb_program *nb, const char *path);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* NEURON_BUILDER_H */
