@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Checks: what an instruction reads and writes, from its row of the instruction
- * table. Where that depends on data, less is said to be read than was.
+ * Checks: what an instruction has read and written (isa/trn_isa_access.h). Where that
+ * depends on data, less is said to be read than was.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,138 +10,22 @@
 #include "check/trn_check_private.h"
 #include "exec/trn_exec.h"
 #include "exec/trn_seq.h"
+#include "isa/trn_isa_access.h"
 #include "mem/trn_bus.h"
 
 #define BANK_BYTES	(NEURON_TPB_PSUM_STRIDE / NEURON_PSUM_BANKS)
 
-enum role { ROLE_DST, ROLE_SRC0, ROLE_SRC1, ROLE_COL0, ROLE_COL1 };
-
-static const unsigned int field_of[] = {
-	[ROLE_DST] = TRN_FIELD_DST,
-	[ROLE_SRC0] = TRN_FIELD_SRC0,
-	[ROLE_SRC1] = TRN_FIELD_SRC1,
-	[ROLE_COL0] = TRN_FIELD_COL0,
-	[ROLE_COL1] = TRN_FIELD_COL1,
-};
-
 /**
  * struct operand - a tile of an instruction
- * @partly: read, but maybe not all of it
+ * @access: what the instruction does with it
+ * @tile: where it is
  */
 struct operand {
-	const struct trn_exec *exec;
-	enum role role;
-	bool write;
-	bool partly;
+	const struct neuron_inst *inst;
+	enum trn_isa_role role;
+	struct trn_isa_access access;
 	struct trn_tile tile;
 };
-
-/* Only some partitions of these are touched. */
-static bool uses_partition(const struct operand *o, unsigned int p)
-{
-	const struct neuron_inst *inst = o->exec->inst;
-	uint8_t mask[NEURON_INST_MASK];
-	unsigned int i;
-
-	switch (inst->opcode) {
-	case NEURON_OP_NONZERO_WITH_COUNT:
-		return p % TRN_CORE_LANES == 0;
-	case NEURON_OP_LOAD_MX:
-	case NEURON_OP_MATMUL_MX:
-		return o->role != ROLE_SRC1 || (p % 32 >= inst->imm1 &&
-						p % 32 < inst->imm1 + 4);
-	case NEURON_OP_QUANTIZE_MX:
-		return o->role != ROLE_SRC1 || (p % 32 >= inst->imm0 &&
-						p % 32 < inst->imm0 + 4);
-	case NEURON_OP_STREAM_SHUFFLE:
-		trn_isa_mask(inst, mask);
-		if (o->role == ROLE_DST)
-			return mask[p % 32] < 32;
-		for (i = 0; i < sizeof(mask); i++)
-			if (mask[i] == p % 32)
-				return true;
-		return false;
-	default:
-		return true;
-	}
-}
-
-/* What is read depends on other operands. */
-static bool reads_partly(const struct trn_exec *exec, enum role role)
-{
-	switch (exec->inst->opcode) {
-	case NEURON_OP_COPY_PREDICATED:
-	case NEURON_OP_SELECT_REDUCE:
-	case NEURON_OP_RANGE_SELECT:
-	case NEURON_OP_AFFINE_SELECT:
-	case NEURON_OP_MATMUL_SPARSE:
-	case NEURON_OP_STREAM_SHUFFLE:
-	case NEURON_OP_TOPK:
-		return role == ROLE_SRC0;
-	case NEURON_OP_LOCAL_GATHER:
-		return role == ROLE_SRC1 && exec->inst->imm1;
-	default:
-		return false;
-	}
-}
-
-/* Nobody knows beforehand which elements. */
-static bool is_table(const struct trn_exec *exec, enum role role)
-{
-	return role == ROLE_SRC0 && (exec->inst->opcode == NEURON_OP_GATHER ||
-				     exec->inst->opcode == NEURON_OP_LOCAL_GATHER);
-}
-
-static bool is_written(const struct trn_exec *exec, enum role role)
-{
-	switch (exec->inst->opcode) {
-	case NEURON_OP_TOPK:
-	case NEURON_OP_QUANTIZE_MX:
-		return role == ROLE_DST || role == ROLE_SRC1;
-	case NEURON_OP_MATCH_REPLACE8:
-		return role == ROLE_DST || role == ROLE_COL1;
-	default:
-		return role == ROLE_DST;
-	}
-}
-
-static bool is_product(const struct trn_exec *exec)
-{
-	return exec->inst->opcode == NEURON_OP_MATMUL ||
-	       exec->inst->opcode == NEURON_OP_MATMUL_SPARSE ||
-	       exec->inst->opcode == NEURON_OP_MATMUL_MX;
-}
-
-/* --- Tiles --- */
-
-static struct neuron_ap column_ap(const struct trn_exec *exec, enum role role)
-{
-	const struct neuron_inst *inst = exec->inst;
-	bool indices = inst->opcode == NEURON_OP_MATCH_REPLACE8;
-	unsigned int i = role == ROLE_COL1;
-
-	return (struct neuron_ap){
-		.addr = i ? inst->col1 : inst->col0,
-		.num = { indices ? 8 : 1, 1, 1, 1 },
-		.step = { 1 },
-		.partitions = inst->dst.partitions,
-		.dtype = (uint8_t)trn_isa_column_dtype(inst, i),
-	};
-}
-
-static struct neuron_ap ap_of(const struct trn_exec *exec, enum role role)
-{
-	switch (role) {
-	case ROLE_DST:
-		return exec->inst->dst;
-	case ROLE_SRC0:
-		return exec->inst->src0;
-	case ROLE_SRC1:
-		return exec->inst->src1;
-	default:
-		return column_ap(exec, role);
-	}
-}
 
 static struct trn_check_place place_of(const struct trn_tile *tile)
 {
@@ -202,10 +86,10 @@ static void visit(struct trn_check_actor *actor, const struct operand *o, bool w
 	struct trn_visit v;
 	unsigned int p;
 
-	if (!trn_visit_begin(&v, actor, &place, write, o->partly))
+	if (!trn_visit_begin(&v, actor, &place, write, o->access.partly))
 		return;
 	for (p = 0; p < o->tile.partitions; p++)
-		if (uses_partition(o, p))
+		if (trn_isa_access_partition(o->inst, o->role, p))
 			visit_line(&v, &o->tile, p, place.offset + p * o->tile.stride);
 	trn_visit_end(&v);
 }
@@ -233,27 +117,13 @@ static void visit_index(struct trn_check_actor *actor, const struct trn_tile *ti
 }
 
 /* False: no such tile in this instruction, or not one that can be told. */
-static bool operand_get(const struct trn_exec *exec, unsigned int fields,
-			enum role role, struct operand *o)
+static bool operand_get(const struct trn_exec *exec, enum trn_isa_role role,
+			struct operand *o)
 {
-	const struct neuron_ap ap = ap_of(exec, role);
-
-	if (!(fields & field_of[role]) || is_table(exec, role))
-		return false;
-	o->exec = exec;
+	o->inst = exec->inst;
 	o->role = role;
-	o->write = is_written(exec, role);
-	o->partly = reads_partly(exec, role);
-	return !trn_exec_tile_raw(exec, &ap, &o->tile);
-}
-
-static unsigned int fields_of(const struct trn_exec *exec)
-{
-	unsigned int fields = 0, i;
-
-	for (i = 0; i < TRN_ISA_OPERANDS; i++)
-		fields |= trn_isa_operand_fields(exec->isa->operand[i], exec->inst);
-	return fields;
+	return trn_isa_access(exec->inst, role, &o->access) && !o->access.table &&
+	       !trn_exec_tile_raw(exec, &o->access.ap, &o->tile);
 }
 
 /* A result that is larger than a bank has no choice (NeuronCore-v4). */
@@ -275,27 +145,24 @@ static void check_bank(struct trn_check_actor *actor, const struct trn_tile *dst
 
 static void check_tiles(struct trn_check_actor *actor, const struct trn_exec *exec)
 {
-	unsigned int fields = fields_of(exec);
+	enum trn_isa_role role;
 	struct operand o;
-	enum role role;
 
-	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
-		if (!operand_get(exec, fields, role, &o))
+	for (role = 0; role < TRN_ISA_ROLES; role++) {
+		if (!operand_get(exec, role, &o))
 			continue;
 		if (o.tile.index)
 			visit_index(actor, &o.tile);
-		if (!o.write)
+		if (!o.access.write)
 			visit(actor, &o, false);
 	}
-	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
-		if (!operand_get(exec, fields, role, &o) || !o.write)
+	for (role = 0; role < TRN_ISA_ROLES; role++) {
+		if (!operand_get(exec, role, &o) || !o.access.write)
 			continue;
-		if (role == ROLE_DST && is_product(exec)) {
+		if (role == TRN_ISA_DST && trn_isa_is_product(exec->inst))
 			check_bank(actor, &o.tile);
-			if (trn_isa_flags(exec->inst) &
-			    (NEURON_INST_ACCUMULATE | NEURON_INST_WRITTEN))
-				visit(actor, &o, false);
-		}
+		if (o.access.read)
+			visit(actor, &o, false);
 		visit(actor, &o, true);
 	}
 }
@@ -308,24 +175,22 @@ static void check_range(struct trn_check_actor *actor, const struct trn_exec *ex
 		.place = TRN_PLACE_SBUF,
 		.index = exec->core->index,
 	};
-	unsigned int fields = fields_of(exec);
-	struct neuron_ap ap;
-	struct trn_tile tile;
 	char what[80] = "has an index beyond its tile in";
-	enum role role;
+	struct trn_isa_access access;
+	enum trn_isa_role role;
+	struct trn_tile tile;
 	int64_t at;
 
-	for (role = ROLE_DST; role <= ROLE_COL1; role++) {
-		ap = ap_of(exec, role);
-		if (!(fields & field_of[role]) ||
-		    trn_exec_tile_raw(exec, &ap, &tile) != NEURON_CAUSE_ACCESS)
+	for (role = 0; role < TRN_ISA_ROLES; role++) {
+		if (!trn_isa_access(exec->inst, role, &access) ||
+		    trn_exec_tile_raw(exec, &access.ap, &tile) != NEURON_CAUSE_ACCESS)
 			continue;
-		at = (int64_t)NEURON_GET(NEURON_AP_OFFSET, ap.addr) +
-		     (int32_t)exec->seq->regs[ap.offset_reg];
+		at = (int64_t)NEURON_GET(NEURON_AP_OFFSET, access.ap.addr) +
+		     (int32_t)exec->seq->regs[access.ap.offset_reg];
 		snprintf(what, sizeof(what), "reaches bytes %" PRId64 " to %" PRId64 " of",
 			 at + tile.low, at + tile.high - 1);
 		place.place = tile.psum ? TRN_PLACE_PSUM : TRN_PLACE_SBUF;
-		place.offset = NEURON_GET(NEURON_AP_PARTITION, ap.addr) *
+		place.offset = NEURON_GET(NEURON_AP_PARTITION, access.ap.addr) *
 			       (uint64_t)(tile.psum ? NEURON_TPB_PSUM_STRIDE :
 						      NEURON_TPB_SBUF_STRIDE);
 		break;
