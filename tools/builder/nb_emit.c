@@ -22,6 +22,7 @@ struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 		       sizeof(*inst));
 	if (!inst)
 		return &nb->scratch;
+	nb_record_inst(nb, e);
 	nb_add_line(nb, stream, stream->count++);
 	inst->opcode = opcode;
 	inst->debug = htole32(nb->source_line);

@@ -212,9 +212,9 @@ int nb_pack(struct nb_program *nb, void **data, size_t *size)
 	size_t used = 0;
 	size_t room;
 
-	if (nb->second && nb_finish_second(nb))
+	if (nb->second && (nb_sync(nb->second) || nb_finish_second(nb)))
 		return -1;
-	if (nb_error(nb))
+	if (nb_sync(nb) || nb_error(nb))
 		return -1;
 	room = nb_tar_room(nb);
 	header = calloc(1, sizeof(*header) + room);

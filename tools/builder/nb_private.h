@@ -83,6 +83,17 @@ struct nb_stream {
 	size_t line_room;
 };
 
+struct nb_record;
+struct nb_reason;
+struct nb_tiles;
+
+/* The waits that nb_sync() has made. */
+struct nb_made {
+	struct nb_reason *reason;
+	size_t count;
+	size_t room;
+};
+
 struct nb_program {
 	char *name;
 	char error[256];
@@ -103,6 +114,9 @@ struct nb_program {
 	size_t file_room;
 	int source;		/* of the next instruction; -1: none */
 	uint32_t source_line;
+	struct nb_record *record;	/* nb_auto(): until nb_sync() */
+	struct nb_made made;
+	struct nb_tiles *tiles;
 	struct nb_program *second;	/* of the other physical core; LNC 2 */
 	struct neuron_inst scratch;	/* what emitters return after an error */
 };
@@ -118,6 +132,11 @@ void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 /* Append an all-zero instruction with @opcode to the stream of @e. */
 struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 			    enum neuron_opcode opcode);
+
+/* Note the instruction that nb_emit() adds for @e, in a program with nb_auto(). */
+void nb_record_inst(struct nb_program *nb, enum neuron_engine e);
+void nb_record_free(struct nb_record *record);
+void nb_tiles_free(struct nb_tiles *tiles);
 
 #define NB_DEBUG_FILE	"debug.json"
 

@@ -92,6 +92,9 @@ void nb_free(struct nb_program *nb)
 	}
 	for (i = 0; i < nb->nr_files; i++)
 		free(nb->file[i]);
+	nb_record_free(nb->record);
+	nb_tiles_free(nb->tiles);
+	free(nb->made.reason);
 	free(nb->file);
 	free(nb->var);
 	free(nb->queue);

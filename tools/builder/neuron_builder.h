@@ -265,6 +265,67 @@ struct neuron_inst *nb_wait_take(struct neuron_inst *inst, int sem,
 struct neuron_inst *nb_post(struct neuron_inst *inst, int sem, int32_t value);
 
 /*
+ * --- Synchronisation by the builder ---
+ *
+ * After nb_auto() the calls that emit instructions, of all engines, are one program in their
+ * order, and the builder adds waits and posts so that each instruction and transfer finds the
+ * bytes as if all before it were over. It looks at the encoded instructions: emitters, nb_raw()
+ * and changes of an instruction until nb_sync() are all seen. Transfers are given no semaphore
+ * (-1). A wait by hand is one that everything after it waits for, and a post by hand one that
+ * waits for everything before it. nb_halt() is not needed, and nb_here() of no use.
+ */
+void nb_auto(struct nb_program *nb);
+
+/*
+ * What follows, up to nb_end_loop(), is executed @count times by each engine that has something
+ * in it; the same register @reg of each counts down from @count to 1. Transfers in a loop have
+ * generated descriptors. All engines meet before the loop, after each round and behind it.
+ */
+void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count);
+void nb_end_loop(struct nb_program *nb);
+
+/*
+ * Add the waits and posts now: to look at them, or to change instructions by hand. nb_pack()
+ * does it otherwise. What is emitted afterwards is not synchronised. 0, or -1 with nb_error().
+ */
+int nb_sync(struct nb_program *nb);
+
+/* The waits that nb_sync() has made: how many, and where wait @i is. False: no such wait. */
+size_t nb_waits(const struct nb_program *nb);
+bool nb_wait_at(const struct nb_program *nb, size_t i, enum neuron_engine *engine,
+		uint32_t *pc);
+/* What wait @i is for, as a line of text; returns its length, as snprintf() does. */
+size_t nb_why(const struct nb_program *nb, size_t i, char *text, size_t size);
+
+/* --- Tiles with lifetimes --- */
+
+enum nb_memory {
+	NB_SBUF,
+	NB_PSUM,
+};
+
+/* How large SBUF is: 2 for trn1, which is the default, 3 for trn2, 4 for trn3. */
+void nb_generation(struct nb_program *nb, unsigned int generation);
+/*
+ * A tile of @partitions x @n elements that is alive until nb_tile_end(). Its place is the next
+ * that is free. Returns its handle, -1 after an error: it does not fit.
+ */
+int nb_tile_new(struct nb_program *nb, enum nb_memory memory, unsigned int partitions,
+		enum neuron_dtype dtype, unsigned int n);
+/* The same at a place that is told. It must be free. */
+int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partition,
+	       unsigned int partitions, uint32_t offset, enum neuron_dtype dtype,
+	       unsigned int n);
+/* From here on other tiles may have its place. */
+void nb_tile_end(struct nb_program *nb, int tile);
+/*
+ * All of the tile, for instructions; of SBUF, for transfers. An offset register that is added to
+ * it (nb_at_reg()) must not lead out of the tile: the builder relies on it.
+ */
+struct neuron_ap nb_tile_ap(struct nb_program *nb, int tile);
+struct nb_side nb_tile_side(struct nb_program *nb, int tile);
+
+/*
  * The NEFF in memory; the caller frees *@data. 0, or -1 with nb_error().
  * Equal programs give equal bytes.
  */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs by chance: instructions of all engines and transfers of several queues on a few small
+ * tiles, so that they get in each other's way, and loops around them. A program is emitted for
+ * the builder to synchronise, or one instruction after the other.
+ */
+#ifndef SYNC_PROGRAM_H
+#define SYNC_PROGRAM_H
+
+#include "neuron_builder.h"
+
+#define SYNC_OPS	160
+#define SYNC_ROWS	128
+#define SYNC_BYTES	512	/* of a row of a matrix in HBM, and of a tile */
+#define SYNC_TILES	4	/* beside each other in SBUF, in PSUM */
+#define SYNC_WIDE	(SYNC_BYTES * SYNC_TILES)
+#define SYNC_BLOCKS	16	/* of generated descriptors */
+#define SYNC_MAX_INDEX	8
+
+/* What programs are made of; counted over all programs. */
+enum sync_kind {
+	SYNC_MATMUL,
+	SYNC_VECTOR,
+	SYNC_SCALAR,
+	SYNC_GPSIMD,
+	SYNC_GATHER,		/* indices in SBUF */
+	SYNC_INDEX,		/* a tile with an index (trn3) */
+	SYNC_REGISTER,		/* an offset from a register */
+	SYNC_WORD,		/* register load or store */
+	SYNC_LOAD,		/* by a queue of one, to SBUF */
+	SYNC_STORE,
+	SYNC_MOVE,		/* from HBM to HBM */
+	SYNC_SPREAD,		/* by a set of several queues */
+	SYNC_GENERATED,		/* descriptors made by an instruction */
+	SYNC_INDEXED,		/* the same with a list of indices */
+	SYNC_LOOP,
+	SYNC_NESTED,		/* a loop in a loop */
+	SYNC_KINDS
+};
+
+extern const char *const sync_kind_name[SYNC_KINDS];
+
+enum sync_op_kind { SYNC_OP_INST, SYNC_OP_DMA, SYNC_OP_BEGIN, SYNC_OP_END };
+
+struct sync_op {
+	enum sync_op_kind kind;
+	enum neuron_engine engine;
+	struct neuron_inst inst;
+	int queue;
+	struct nb_side to;
+	struct nb_side from;
+	unsigned int reg;
+	uint32_t count;
+};
+
+struct sync_program {
+	uint64_t random;
+	unsigned int generation;
+	struct sync_op op[SYNC_OPS];
+	unsigned int nr_ops;
+	unsigned int depth;
+	unsigned int nr_blocks;
+	uint64_t block[SYNC_BLOCKS][64];	/* struct neuron_udma_dge */
+	unsigned int kinds[SYNC_KINDS];
+};
+
+/* The same program for the same @seed and @generation, 2 to 4. */
+void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation);
+/* For the builder to synchronise; NULL: no memory. */
+struct nb_program *sync_program_auto(const struct sync_program *program);
+/* Loops unrolled, each instruction and transfer after the one before it. */
+struct nb_program *sync_program_serial(const struct sync_program *program);
+
+#endif /* SYNC_PROGRAM_H */

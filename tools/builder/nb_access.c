@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What an instruction, or the transfer that it starts, reads and writes: told from the encoded
+ * instruction, so that every emitter and nb_raw() are treated alike. Tiles of computing
+ * instructions are those of the chip's own table (isa/trn_isa_access.h).
+ */
+#include <endian.h>
+#include <string.h>
+
+#include "nb_sync.h"
+#include "isa/trn_isa_access.h"
+#include "neuron/address.h"
+
+/* Partitions that share an index. */
+#define NB_INDEX_GROUP		16
+#define NB_INDEX_GROUP_TENSOR	32
+
+static void nb_touches(struct nb_step *step, struct nb_area area, bool write)
+{
+	if (step->nr_touches == NB_MAX_ACCESSES)
+		step->all = true;
+	else if (area.width)
+		step->touch[step->nr_touches++] = (struct nb_touch){ .area = area,
+								      .write = write };
+}
+
+/* --- Computing instructions --- */
+
+/* Where an offset register may lead: to all of the tile that nb_tile_new() gave, if it was that. */
+static struct nb_area nb_reach_of_reg(struct nb_order *order, struct nb_area area)
+{
+	const struct nb_area *tile = nb_live_tile(order, &area);
+
+	if (tile)
+		return *tile;
+	area.low -= area.low % area.pitch;
+	area.width = area.pitch;
+	return area;
+}
+
+static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_isa_role role)
+{
+	unsigned int group = step->engine == NEURON_ENGINE_TENSOR ? NB_INDEX_GROUP_TENSOR :
+								     NB_INDEX_GROUP;
+	struct trn_isa_access access;
+	struct nb_area area;
+
+	if (!trn_isa_access(step->inst, role, &access))
+		return;
+	area = nb_area_of_tile(&access.ap);
+	if (access.ap.offset_reg)
+		area = nb_reach_of_reg(order, area);
+	if (access.ap.index)
+		nb_touches(step, nb_area_of_index(&access.ap, group), false);
+	nb_touches(step, area, access.write);
+}
+
+/* --- Words --- */
+
+static bool nb_is_sem_var(const struct nb_program *nb, int var)
+{
+	return nb->var[var - 1].type == NB_VAR_PEER_SEM ||
+	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
+}
+
+static int nb_step_word(struct nb_order *order, struct nb_step *step)
+{
+	uint64_t addr = le64toh(step->inst->addr);
+	uint64_t var = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
+	bool write = step->inst->opcode == NEURON_OP_REG_STORE;
+	const struct nb_side word = nb_linear(var, NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr), 4);
+
+	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars) {
+		step->all = true;
+		return 0;
+	}
+	if (nb_is_sem_var(order->nb, var)) {
+		step->release = write;
+		step->acquire = !write;
+		return 0;
+	}
+	if (step->inst->reg[1])
+		nb_touches(step, nb_area_of_var(order->nb, var), write);
+	else
+		nb_touches(step, nb_area_of_side(order->nb, &word), write);
+	return 0;
+}
+
+/* --- Transfers --- */
+
+static unsigned int nb_queue_of(const struct neuron_inst *inst)
+{
+	return inst->reg[0] | inst->reg[1] << 8;
+}
+
+/* The set that queue @index of the job belongs to, or -1. */
+static int nb_set_of(const struct nb_program *nb, unsigned int index)
+{
+	size_t i;
+
+	for (i = 0; i < nb->nr_queues; i++)
+		if (index - nb->queue[i].index < nb->queue[i].num_queues)
+			return i;
+	return -1;
+}
+
+static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
+{
+	struct nb_program *nb = order->nb;
+	const struct nb_stream *stream = &nb->stream[step->engine];
+	uint64_t id = le64toh(step->inst->addr);
+	const struct nb_dma_block *block;
+
+	if (id >= stream->nr_dma)
+		return nb_fail(nb, "a trigger names no transfer of its engine");
+	block = &stream->dma[id];
+	if (order->depth)
+		return nb_fail(nb, "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+	step->transfer = true;
+	step->queue = block->queue;
+	step->posts = nb->queue[block->queue].num_queues;
+	step->room = step->posts;
+	step->release = nb_is_sem_var(nb, block->to.var);
+	nb_touches(step, nb_area_of_side(nb, &block->from), false);
+	nb_touches(step, nb_area_of_side(nb, &block->to), true);
+	return 0;
+}
+
+/* The bytes of a constant at window address @addr, or NULL. */
+static const void *nb_constant_at(const struct nb_program *nb, uint64_t addr, size_t size)
+{
+	uint64_t var = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
+	uint64_t offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr);
+
+	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > nb->nr_vars)
+		return NULL;
+	if (nb->var[var - 1].type != NB_VAR_FILE || offset % NEURON_UDMA_OP_ALIGN ||
+	    offset > nb->var[var - 1].size || size > nb->var[var - 1].size - offset)
+		return NULL;
+	return (const char *)nb->var[var - 1].data + offset;
+}
+
+/* One source or destination; @reg: a register, or a length from one, moves it. */
+static void nb_step_pattern(struct nb_order *order, struct nb_step *step,
+			    const struct neuron_udma_op *op, uint64_t base, bool write, bool reg)
+{
+	const struct neuron_udma_pattern *pattern = write ? &op->dst : &op->src;
+	bool indexed = op->flags & (write ? NEURON_UDMA_OP_DST_INDEXED :
+					    NEURON_UDMA_OP_SRC_INDEXED);
+	uint64_t var = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, base);
+	struct nb_area area;
+
+	if (!nb_area_of_pattern(order->nb, pattern, write ? op->dst_dtype : op->src_dtype, base,
+				indexed ? le32toh(op->index_limit) : 0, &area)) {
+		if (!(base & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars) {
+			step->all = true;
+			return;
+		}
+		area = nb_area_of_var(order->nb, var);
+	}
+	if (reg)
+		area = nb_area_of_var(order->nb, var);
+	nb_touches(step, area, write);
+	if (write && (op->flags & NEURON_UDMA_OP_ACCUMULATE))
+		nb_touches(step, area, false);
+}
+
+static void nb_step_index_list(struct nb_order *order, struct nb_step *step,
+			       const struct neuron_udma_op *op)
+{
+	uint32_t step_bytes = le32toh(op->index_step);
+	struct neuron_udma_pattern list = {
+		.num = { htole32(1), htole32(1), htole32(1), op->nr_index },
+		.step = { 0, 0, 0, htole64(step_bytes ? step_bytes : 4) },
+	};
+	struct nb_area area;
+
+	if (!op->nr_index)
+		return;
+	if (nb_area_of_pattern(order->nb, &list, NEURON_DTYPE_UINT32, le64toh(op->index), 0,
+			       &area))
+		nb_touches(step, area, false);
+	else
+		step->all = true;
+}
+
+static void nb_step_generated(struct nb_order *order, struct nb_step *step,
+			      const struct neuron_udma_dge *dge)
+{
+	bool length = step->inst->mode & htole16(NEURON_INST_LENGTH >> 8);
+	unsigned int i;
+
+	for (i = 0; i < dge->op.nr_src && i < NEURON_UDMA_OP_MAX_SRC; i++)
+		nb_step_pattern(order, step, &dge->op, le64toh(dge->src[i]), false,
+				length || step->inst->reg[2]);
+	for (i = 0; i < dge->op.nr_dst && i < NEURON_UDMA_OP_MAX_DST; i++)
+		nb_step_pattern(order, step, &dge->op, le64toh(dge->dst[i]), true,
+				length || step->inst->reg[3]);
+	nb_step_index_list(order, step, &dge->op);
+}
+
+static int nb_step_generate(struct nb_order *order, struct nb_step *step)
+{
+	const struct neuron_udma_dge *dge;
+	struct nb_program *nb = order->nb;
+	int queue = nb_set_of(nb, nb_queue_of(step->inst));
+
+	if (queue < 0)
+		return nb_fail(nb, "dma_generate names queue %u, which no set has",
+			       nb_queue_of(step->inst));
+	if (NEURON_GET(NEURON_SYNC_POST, step->inst->sync))
+		return nb_fail(nb, "dma_generate on \"%.64s\" has a post of its own, but nb_auto() makes it",
+			       nb->queue[queue].name);
+	step->transfer = true;
+	step->landed = true;
+	step->queue = queue;
+	step->posts = 1;
+	dge = nb_constant_at(nb, le64toh(step->inst->addr), sizeof(*dge));
+	if (dge)
+		nb_step_generated(order, step, dge);
+	else
+		step->all = true;
+	return 0;
+}
+
+/* --- All --- */
+
+static int nb_step_sequencer(struct nb_order *order, struct nb_step *step)
+{
+	switch (step->inst->opcode) {
+	case NEURON_OP_PSEUDO_DMA_TRIGGER:
+		return nb_step_trigger(order, step);
+	case NEURON_OP_DMA_GENERATE:
+		return nb_step_generate(order, step);
+	case NEURON_OP_DMA_TRIGGER:
+		return nb_fail(order->nb, "dma_trigger in a program with nb_auto(): use nb_dma()");
+	case NEURON_OP_BRANCH:
+	case NEURON_OP_LOOP:
+		return nb_fail(order->nb, "a branch in a program with nb_auto(): use nb_begin_loop()");
+	case NEURON_OP_REG_LOAD:
+	case NEURON_OP_REG_STORE:
+		return nb_step_word(order, step);
+	case NEURON_OP_EVENT_SET:
+	case NEURON_OP_EVENT_CLEAR:
+		step->release = true;
+		return 0;
+	case NEURON_OP_EVENT_WAIT:
+		step->acquire = true;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_step *step)
+{
+	const struct nb_stream *stream = &order->nb->stream[engine];
+	const struct trn_isa *isa;
+	enum trn_isa_role role;
+
+	step->engine = engine;
+	step->pc = order->pc[engine];
+	step->inst = &stream->inst[step->pc];
+	step->actor = engine;
+	step->room = 1;
+	step->posts = 1;
+	step->queue = -1;
+	step->transfer = false;
+	step->landed = false;
+	step->release = NEURON_GET(NEURON_SYNC_POST, step->inst->sync);
+	step->acquire = NEURON_GET(NEURON_SYNC_WAIT, step->inst->sync);
+	step->all = false;
+	step->nr_touches = 0;
+	isa = trn_isa_lookup(step->inst->opcode);
+	if (!isa && step->inst->opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
+		return nb_fail(order->nb, "instruction %u of the %s engine has no known opcode: 0x%x",
+			       step->pc, neff_engine_name(engine), step->inst->opcode);
+	if (!isa || isa->unit == TRN_ISA_SEQUENCER)
+		return nb_step_sequencer(order, step);
+	for (role = 0; role < TRN_ISA_ROLES; role++)
+		nb_step_tile(order, step, role);
+	return 0;
+}

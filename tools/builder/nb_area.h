@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Areas: the bytes that an instruction or a transfer reads or writes. An area may hold more
+ * bytes than are touched, never fewer.
+ */
+#ifndef NB_AREA_H
+#define NB_AREA_H
+
+#include "nb_private.h"
+#include "neuron/dma_op.h"
+
+/* Spaces: memories that share no byte. Variables follow, each a space of its own. */
+#define NB_SPACE_SBUF	0
+#define NB_SPACE_PSUM	1
+#define NB_SPACE_VAR	2
+
+/**
+ * struct nb_area - rows of bytes
+ * @low: first byte; in SBUF and PSUM partition * stride + byte
+ * @width: bytes of a row
+ * @pitch: bytes from a row to the next; with one row of a variable 0
+ * @rows: at least 1. With a @pitch, no row goes beyond a multiple of it
+ * @space: NB_SPACE_*, NB_SPACE_VAR + index of a variable
+ */
+struct nb_area {
+	uint64_t low;
+	uint64_t width;
+	uint64_t pitch;
+	uint32_t rows;
+	uint32_t space;
+};
+
+/* Bytes from one partition to the next; 0: of a variable. */
+uint64_t nb_space_stride(uint32_t space);
+/* Bytes of the space. */
+uint64_t nb_space_size(const struct nb_program *nb, uint32_t space);
+
+/* First byte behind the area. */
+uint64_t nb_area_end(const struct nb_area *area);
+bool nb_area_overlaps(const struct nb_area *a, const struct nb_area *b);
+/* All of @b is in @a. */
+bool nb_area_covers(const struct nb_area *a, const struct nb_area *b);
+/* Grow @a until it holds @b, of the same space. */
+void nb_area_join(struct nb_area *a, const struct nb_area *b);
+
+/* All of variable @var. */
+struct nb_area nb_area_of_var(const struct nb_program *nb, int var);
+/* An end of a transfer that nb_dma() has accepted. */
+struct nb_area nb_area_of_side(const struct nb_program *nb, const struct nb_side *side);
+/*
+ * A source or destination of an operation block. @indices: numbers below it take the place of
+ * those of dimension 3; 0: there is no list. False: @base is no address of a variable, or the
+ * pattern leaves it.
+ */
+bool nb_area_of_pattern(const struct nb_program *nb, const struct neuron_udma_pattern *pattern,
+			unsigned int dtype, uint64_t base, uint32_t indices,
+			struct nb_area *area);
+/* A tile without its offset register. Of a tile with an index all that it can name. */
+struct nb_area nb_area_of_tile(const struct neuron_ap *ap);
+/* The index of a tile that has one; @group partitions share a list. */
+struct nb_area nb_area_of_index(const struct neuron_ap *ap, unsigned int group);
+
+/* "sbuf partitions 0 to 127, bytes 0x100 to 0x1ff". */
+void nb_area_text(const struct nb_program *nb, const struct nb_area *area, char *text,
+		  size_t size);
+
+#endif /* NB_AREA_H */

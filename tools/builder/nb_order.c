@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Dependencies: the program is gone through in the order of its calls. Each access must come
+ * after the earlier ones with which it shares a byte, if one of the two writes. Vector clocks
+ * tell which of these an engine already knows to be over, by the waits before; the others
+ * become waits, as few as there can be.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nb_sync.h"
+
+/* The clocks that all engines have in common are looked up anew after so many instructions. */
+#define NB_OVER_EVERY	64
+
+int nb_edit_add(struct nb_order *order, enum neuron_engine engine, struct nb_edit edit)
+{
+	struct nb_edits *edits = &order->edits[engine];
+	struct nb_edit *new;
+
+	new = nb_grow(order->nb, (void **)&edits->edit, edits->count, &edits->room,
+		      sizeof(*new));
+	if (!new)
+		return -1;
+	*new = edit;
+	new->pc = order->pc[engine];
+	edits->count++;
+	return 0;
+}
+
+int64_t nb_reason_add(struct nb_order *order, const struct nb_reason *reason)
+{
+	struct nb_made *made = &order->nb->made;
+	struct nb_reason *new;
+
+	new = nb_grow(order->nb, (void **)&made->reason, made->count, &made->room,
+		      sizeof(*new));
+	if (!new)
+		return -1;
+	*new = *reason;
+	return made->count++;
+}
+
+void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq)
+{
+	if (actor < NEURON_NR_ENGINES)
+		order->actor[actor].waited[(seq - 1) / 64] |= 1ull << (seq - 1) % 64;
+	else
+		order->actor[actor].event[seq - 1].waited = true;
+}
+
+/* --- Clocks --- */
+
+/* The clock of engine @e becomes the newest one from its event @seq on. */
+static int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq)
+{
+	struct nb_actor *actor = &order->actor[e];
+	size_t words = order->nr_actors;
+	struct nb_past *past;
+	uint32_t *snap;
+
+	snap = nb_grow(order->nb, (void **)&order->snap, order->nr_snaps, &order->snap_room,
+		       words * sizeof(*snap));
+	past = nb_grow(order->nb, (void **)&actor->past, actor->nr_past, &actor->past_room,
+		       sizeof(*past));
+	if (!snap || !past)
+		return -1;
+	memcpy(snap, order->clock[e], words * sizeof(*snap));
+	order->now[e] = order->nr_snaps++;
+	past->seq = seq;
+	past->snap = order->now[e];
+	actor->nr_past++;
+	return 0;
+}
+
+/* What an engine knew at its event @seq. */
+static uint32_t nb_past_snap(const struct nb_actor *actor, uint32_t seq)
+{
+	size_t low = 0, high = actor->nr_past;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (actor->past[middle].seq <= seq)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? actor->past[low - 1].snap : 0;
+}
+
+/**
+ * struct nb_knowledge - of an event: whoever waits for it knows all this
+ * @snap: a clock
+ * @engine, @pc: instructions of that engine before @pc are over, too
+ * @actor, @seq: the event itself
+ */
+struct nb_knowledge {
+	const uint32_t *snap;
+	unsigned int engine;
+	uint32_t pc;
+	unsigned int actor;
+	uint32_t seq;
+};
+
+static struct nb_knowledge nb_know(const struct nb_order *order, unsigned int a, uint32_t seq)
+{
+	const struct nb_actor *actor = &order->actor[a];
+	struct nb_knowledge know = { .engine = a, .pc = seq, .actor = a, .seq = seq };
+	uint32_t snap;
+
+	if (a < NEURON_NR_ENGINES) {
+		snap = nb_past_snap(actor, seq);
+	} else {
+		snap = actor->event[seq - 1].snap;
+		know.engine = actor->event[seq - 1].engine;
+		know.pc = actor->event[seq - 1].pc;
+	}
+	know.snap = &order->snap[(size_t)snap * order->nr_actors];
+	return know;
+}
+
+static uint32_t nb_known(const struct nb_knowledge *know, unsigned int a)
+{
+	if (a == know->actor)
+		return know->seq;
+	return a == know->engine && know->pc > know->snap[a] ? know->pc : know->snap[a];
+}
+
+static void nb_learn(struct nb_order *order, enum neuron_engine e,
+		     const struct nb_knowledge *know)
+{
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		uint32_t seq = nb_known(know, a);
+
+		if (order->clock[e][a] < seq)
+			order->clock[e][a] = seq;
+	}
+}
+
+/* Every now and then: what all engines that are used know. */
+static void nb_look_over(struct nb_order *order)
+{
+	unsigned int a, e;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		uint32_t over = UINT32_MAX;
+
+		for (e = 0; e < NEURON_NR_ENGINES; e++)
+			if ((order->engines & NEURON_BIT(e)) && order->clock[e][a] < over)
+				over = order->clock[e][a];
+		order->over[a] = over;
+	}
+}
+
+/* --- What an instruction needs --- */
+
+static void nb_need(struct nb_order *order, const struct nb_step *step, unsigned int actor,
+		    uint32_t seq, enum nb_cause cause, const struct nb_area *area)
+{
+	struct nb_need *need = &order->need[actor];
+
+	/* An engine, and a queue, do one after the other. */
+	if (actor == step->engine || (step->transfer && actor == step->actor))
+		return;
+	if (seq <= need->seq || seq <= order->clock[step->engine][actor])
+		return;
+	need->seq = seq;
+	need->cause = cause;
+	if (area)
+		need->area = *area;
+	else
+		need->area.width = 0;
+}
+
+struct nb_asking {
+	struct nb_order *order;
+	const struct nb_step *step;
+};
+
+static void nb_need_touch(void *context, const struct nb_touch *before,
+			  const struct nb_touch *now)
+{
+	const struct nb_asking *asking = context;
+	enum nb_cause cause = !now->write ? NB_CAUSE_READ :
+			      before->write ? NB_CAUSE_WRITE : NB_CAUSE_REUSE;
+
+	nb_need(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
+}
+
+static int nb_ask(struct nb_order *order, struct nb_step *step)
+{
+	struct nb_asking asking = { order, step };
+	unsigned int a, i;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		nb_need(order, step, a, order->acquired[a], NB_CAUSE_HAND, NULL);
+		if (step->release || step->all)
+			nb_need(order, step, a, order->actor[a].seq, NB_CAUSE_HAND, NULL);
+	}
+	for (i = 0; i < step->nr_touches; i++)
+		if (nb_touched_ask(&order->touched, &step->touch[i], order->over,
+				   nb_need_touch, &asking))
+			return -1;
+	return 0;
+}
+
+/* Whoever waits for another event that is needed has waited for this one. */
+static bool nb_is_implied(const struct nb_order *order, unsigned int actor)
+{
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		struct nb_knowledge know;
+
+		if (a == actor || !order->need[a].seq)
+			continue;
+		know = nb_know(order, a, order->need[a].seq);
+		if (nb_known(&know, actor) >= order->need[actor].seq)
+			return true;
+	}
+	return false;
+}
+
+static int nb_make_wait(struct nb_order *order, const struct nb_step *step, unsigned int actor)
+{
+	const struct nb_need *need = &order->need[actor];
+	struct nb_reason reason = { .area = need->area, .pc = step->pc,
+				    .engine = step->engine, .actor = actor,
+				    .cause = need->cause, .seq = need->seq };
+	int64_t why = nb_reason_add(order, &reason);
+
+	if (why < 0)
+		return -1;
+	nb_order_wait_for(order, actor, need->seq);
+	return nb_edit_add(order, step->engine,
+			   (struct nb_edit){ .kind = NB_EDIT_WAIT, .actor = actor, .why = why,
+					     .base = order->actor[actor].start,
+					     .seq = need->seq });
+}
+
+static int nb_make_waits(struct nb_order *order, const struct nb_step *step)
+{
+	struct nb_knowledge know[NB_MAX_ACTORS];
+	unsigned int a, nr = 0;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		if (!order->need[a].seq || nb_is_implied(order, a))
+			continue;
+		if (nb_make_wait(order, step, a))
+			return -1;
+		know[nr++] = nb_know(order, a, order->need[a].seq);
+	}
+	for (a = 0; a < nr; a++)
+		nb_learn(order, step->engine, &know[a]);
+	for (a = 0; a < order->nr_actors; a++)
+		order->need[a].seq = 0;
+	return nr ? nb_clock_keep(order, step->engine, step->pc + 1) : 0;
+}
+
+/* --- Transfers --- */
+
+/* The actor of a set of one queue; -1: the transfer takes a slot. */
+static int nb_queue_actor(const struct nb_order *order, int queue)
+{
+	unsigned int a;
+
+	for (a = NEURON_NR_ENGINES; a < order->first_slot; a++)
+		if (order->actor[a].queue == queue)
+			return a;
+	return -1;
+}
+
+/* A slot whose transfer is known to be over, or else the one that has waited longest. */
+static unsigned int nb_pick_slot(struct nb_order *order, enum neuron_engine e)
+{
+	unsigned int i, a;
+
+	for (i = 0; i < NB_SLOTS; i++) {
+		a = order->first_slot + (order->next_slot + i) % NB_SLOTS;
+		if (order->clock[e][a] >= order->actor[a].seq)
+			break;
+	}
+	if (i == NB_SLOTS)
+		i = 0;
+	order->next_slot = (order->next_slot + i + 1) % NB_SLOTS;
+	return order->first_slot + (order->next_slot + NB_SLOTS - 1) % NB_SLOTS;
+}
+
+static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
+{
+	const struct nb_actor *actor;
+	int own = nb_queue_actor(order, step->queue);
+	uint32_t last;
+
+	step->actor = own >= 0 ? (unsigned int)own : nb_pick_slot(order, step->engine);
+	actor = &order->actor[step->actor];
+	last = actor->seq;
+	if (last == actor->start)
+		return;
+	/* A slot counts one transfer after the other; a queue does so for one engine. */
+	if (own >= 0 && actor->event[last - 1].engine == step->engine)
+		return;
+	if (order->clock[step->engine][step->actor] >= last)
+		return;
+	order->need[step->actor] = (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT };
+}
+
+static int nb_add_event(struct nb_order *order, const struct nb_step *step)
+{
+	struct nb_actor *actor = &order->actor[step->actor];
+	struct nb_event *event;
+
+	event = nb_grow(order->nb, (void **)&actor->event, actor->seq, &actor->event_room,
+			sizeof(*event));
+	if (!event)
+		return -1;
+	event->pc = step->pc;
+	event->engine = step->engine;
+	event->snap = order->now[step->engine];
+	event->posts = step->posts;
+	event->landed = step->landed;
+	actor->seq++;
+	return 0;
+}
+
+/* --- The program --- */
+
+static int nb_step_done(struct nb_order *order, struct nb_step *step)
+{
+	unsigned int i;
+
+	if (step->transfer && nb_add_event(order, step))
+		return -1;
+	order->pc[step->engine] += step->room;
+	order->actor[step->engine].seq = order->pc[step->engine];
+	order->clock[step->engine][step->engine] = order->pc[step->engine];
+	if (step->acquire || step->all)
+		order->acquired[step->actor] = order->actor[step->actor].seq;
+	for (i = 0; i < step->nr_touches; i++)
+		if (nb_touched_add(&order->touched, &step->touch[i]))
+			return -1;
+	order->met = false;
+	return 0;
+}
+
+static int nb_order_step(struct nb_order *order, enum neuron_engine engine, size_t *used)
+{
+	struct nb_step step;
+	unsigned int i;
+
+	if (nb_step_get(order, engine, &step))
+		return -1;
+	if (step.transfer)
+		nb_pick_actor(order, &step);
+	for (i = 0; i < step.nr_touches; i++) {
+		step.touch[i].actor = step.actor;
+		step.touch[i].seq = step.transfer ? order->actor[step.actor].seq + 1 :
+						    step.pc + 1;
+	}
+	*used = step.room;
+	if (nb_ask(order, &step) || nb_make_waits(order, &step))
+		return -1;
+	return nb_step_done(order, &step);
+}
+
+static unsigned int nb_loop_engines(const struct nb_order *order, const struct nb_turn *turn)
+{
+	const struct nb_turn *around = turn;
+	unsigned int ended = 0;
+
+	while (around-- > order->record->turn) {
+		if (!around->begin)
+			ended++;
+		else if (!ended)
+			return around->engines;
+		else
+			ended--;
+	}
+	return order->engines;
+}
+
+static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
+{
+	const struct nb_turn *begin = turn;
+	unsigned int open = 1;
+
+	if (turn->begin) {
+		order->depth++;
+		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
+	}
+	order->depth--;
+	while (open) {
+		begin--;
+		open += begin->begin ? -1 : 1;
+	}
+	return nb_loop_end(order, turn, nb_loop_engines(order, begin));
+}
+
+static int nb_order_all(struct nb_order *order)
+{
+	const struct nb_record *record = order->record;
+	size_t turn = 0, used;
+
+	for (order->at = 0; order->at < record->count; order->at += used) {
+		for (; turn < record->nr_turns && record->turn[turn].at <= order->at; turn++)
+			if (nb_order_turn(order, &record->turn[turn]))
+				return -1;
+		if (order->at % NB_OVER_EVERY == 0)
+			nb_look_over(order);
+		if (nb_order_step(order, record->engine[order->at], &used))
+			return -1;
+	}
+	for (; turn < record->nr_turns; turn++)
+		if (nb_order_turn(order, &record->turn[turn]))
+			return -1;
+	return 0;
+}
+
+/* --- Setting up --- */
+
+static void nb_add_queues(struct nb_order *order)
+{
+	size_t i;
+
+	for (i = 0; i < order->nb->nr_queues; i++)
+		if (order->nb->queue[i].num_queues == 1 &&
+		    order->nr_actors < NEURON_NR_ENGINES + NB_OWN_QUEUES)
+			order->actor[order->nr_actors++].queue = i;
+}
+
+static int nb_order_init(struct nb_order *order, struct nb_program *nb)
+{
+	unsigned int a;
+
+	order->nb = nb;
+	order->record = nb->record;
+	order->nr_actors = NEURON_NR_ENGINES;
+	nb_add_queues(order);
+	order->first_slot = order->nr_actors;
+	order->nr_actors += NB_SLOTS;
+	order->nr_snaps = 1;
+	order->snap_room = 16;
+	order->snap = calloc(order->snap_room, order->nr_actors * sizeof(*order->snap));
+	if (!order->snap)
+		return nb_fail(nb, "out of memory");
+	for (a = 0; a < order->nr_actors; a++)
+		order->actor[a].sem = -1;
+	for (a = 0; a < NEURON_NR_ENGINES; a++) {
+		if (nb->stream[a].count)
+			order->engines |= NEURON_BIT(a);
+		order->actor[a].waited = calloc(nb->stream[a].count / 64 + 1,
+						sizeof(*order->actor[a].waited));
+		if (!order->actor[a].waited)
+			return nb_fail(nb, "out of memory");
+	}
+	order->met = true;
+	return nb_touched_init(&order->touched, nb);
+}
+
+static void nb_order_free(struct nb_order *order)
+{
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		free(order->actor[a].event);
+		free(order->actor[a].past);
+		free(order->actor[a].waited);
+		free(order->actor[a].rank);
+	}
+	for (a = 0; a < NEURON_NR_ENGINES; a++)
+		free(order->edits[a].edit);
+	free(order->snap);
+	if (order->touched.space)
+		nb_touched_free(&order->touched);
+}
+
+int nb_sync(struct nb_program *nb)
+{
+	struct nb_order *order;
+	int ret = -1;
+
+	if (nb_error(nb))
+		return -1;
+	if (!nb->record)
+		return 0;
+	if (nb->record->depth)
+		return nb_fail(nb, "a loop that nb_begin_loop() has begun does not end");
+	order = calloc(1, sizeof(*order));
+	if (!order)
+		return nb_fail(nb, "out of memory");
+	if (!nb_order_init(order, nb) && !nb_order_all(order))
+		ret = nb_weave(order);
+	nb_order_free(order);
+	free(order);
+	nb_record_free(nb->record);
+	nb->record = NULL;
+	return ret;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+/* Programs that are synchronised by the builder: the order of the calls, and loops. */
+#include <stdlib.h>
+
+#include "nb_sync.h"
+
+void nb_auto(struct nb_program *nb)
+{
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (nb->stream[e].count) {
+			nb_fail(nb, "nb_auto() comes before the first instruction");
+			return;
+		}
+	if (nb->record)
+		return;
+	nb->record = calloc(1, sizeof(*nb->record));
+	if (!nb->record)
+		nb_fail(nb, "out of memory");
+}
+
+void nb_record_inst(struct nb_program *nb, enum neuron_engine e)
+{
+	struct nb_record *record = nb->record;
+	uint8_t *engine;
+
+	if (!record)
+		return;
+	engine = nb_grow(nb, (void **)&record->engine, record->count, &record->room,
+			 sizeof(*engine));
+	if (!engine)
+		return;
+	*engine = e;
+	record->count++;
+}
+
+void nb_record_free(struct nb_record *record)
+{
+	if (!record)
+		return;
+	free(record->engine);
+	free(record->turn);
+	free(record);
+}
+
+static struct nb_turn *nb_turn_add(struct nb_program *nb)
+{
+	struct nb_record *record = nb->record;
+	struct nb_turn *turn;
+
+	turn = nb_grow(nb, (void **)&record->turn, record->nr_turns, &record->turn_room,
+		       sizeof(*turn));
+	if (!turn)
+		return NULL;
+	turn->at = record->count;
+	record->nr_turns++;
+	return turn;
+}
+
+/* The beginning of the innermost loop that has not ended. */
+static struct nb_turn *nb_open_loop(struct nb_record *record)
+{
+	unsigned int ended = 0;
+	size_t i;
+
+	for (i = record->nr_turns; i-- > 0;) {
+		if (!record->turn[i].begin)
+			ended++;
+		else if (!ended--)
+			return &record->turn[i];
+	}
+	return NULL;
+}
+
+static bool nb_reg_counts(const struct nb_record *record, unsigned int reg)
+{
+	unsigned int ended = 0;
+	size_t i;
+
+	for (i = record->nr_turns; i-- > 0;) {
+		if (!record->turn[i].begin)
+			ended++;
+		else if (ended)
+			ended--;
+		else if (record->turn[i].reg == reg)
+			return true;
+	}
+	return false;
+}
+
+void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
+{
+	struct nb_turn *turn;
+
+	if (!nb->record) {
+		nb_fail(nb, "nb_begin_loop() is for programs that begin with nb_auto()");
+		return;
+	}
+	if (!reg || reg >= NEURON_NR_REGS || nb_reg_counts(nb->record, reg)) {
+		nb_fail(nb, "a loop needs a register from 1 to %d that counts no loop around it",
+			NEURON_NR_REGS - 1);
+		return;
+	}
+	if (!count) {
+		nb_fail(nb, "a loop is executed at least once");
+		return;
+	}
+	turn = nb_turn_add(nb);
+	if (!turn)
+		return;
+	turn->begin = true;
+	turn->reg = reg;
+	turn->count = count;
+	nb->record->depth++;
+}
+
+void nb_end_loop(struct nb_program *nb)
+{
+	struct nb_turn *begin, *end;
+	size_t i, at;
+
+	begin = nb->record ? nb_open_loop(nb->record) : NULL;
+	if (!begin) {
+		nb_fail(nb, "nb_end_loop() without a loop that has begun");
+		return;
+	}
+	for (i = begin->at; i < nb->record->count; i++)
+		begin->engines |= NEURON_BIT(nb->record->engine[i]);
+	at = begin - nb->record->turn;
+	end = nb_turn_add(nb);
+	if (!end)
+		return;
+	begin = &nb->record->turn[at];
+	end->reg = begin->reg;
+	end->engines = begin->engines;
+	nb->record->depth--;
+}

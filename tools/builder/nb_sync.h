@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Synchronisation made from data dependencies: what its steps hand on.
+ *
+ *	nb_record.c	the order of the calls, loops
+ *	nb_access.c	what an instruction reads and writes
+ *	nb_order.c	from these: what must wait for what, and what is implied
+ *	nb_barrier.c	all engines together, around and in loops
+ *	nb_weave.c	waits and posts put into the streams
+ *	nb_why.c	what each wait is for
+ *
+ * An actor is an engine, a DMA queue that is a set of its own, or a slot: one of a pool for the
+ * transfers of larger sets, whose queues run ahead of each other. Each actor has events, counted
+ * from 1, and each comes after those before it. The event of an engine is an instruction (its
+ * number is that of the pc, plus 1), that of a queue or slot the end of a transfer. An actor has
+ * one semaphore, which counts those events that somebody waits for.
+ */
+#ifndef NB_SYNC_H
+#define NB_SYNC_H
+
+#include "nb_touch.h"
+
+#define NB_MAX_ACTORS	(NEURON_NR_ENGINES + NB_OWN_QUEUES + NB_SLOTS)
+/* Sets of one queue that have an actor of their own. */
+#define NB_OWN_QUEUES	24
+#define NB_SLOTS	16
+
+/* The places in the order of calls where a loop begins or ends. */
+struct nb_turn {
+	size_t at;
+	bool begin;
+	uint8_t reg;
+	uint8_t engines;	/* of the body, NEURON_BIT() */
+	uint32_t count;
+};
+
+/**
+ * struct nb_record - the program in the order of the calls
+ * @engine: of each instruction
+ * @loop: loops that have begun and not ended
+ */
+struct nb_record {
+	uint8_t *engine;
+	size_t count;
+	size_t room;
+	struct nb_turn *turn;
+	size_t nr_turns;
+	size_t turn_room;
+	unsigned int depth;
+};
+
+enum nb_edit_kind {
+	NB_EDIT_WAIT,		/* until @actor has posted the event @seq */
+	NB_EDIT_ARRIVE,		/* post of an engine that has nothing else to post */
+	NB_EDIT_RESET,		/* take back what @actor has posted, from @base to @seq */
+	NB_EDIT_GO,		/* let engine @actor go on */
+	NB_EDIT_GO_TAKE,	/* wait for that */
+	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg */
+	NB_EDIT_LOOP_END,
+};
+
+/**
+ * struct nb_edit - something to be put before instruction @pc
+ * @base: events up to this one are no longer in the semaphore
+ * @extra: posts besides those of events
+ * @why: index of the reason
+ */
+struct nb_edit {
+	uint32_t pc;
+	uint8_t kind;
+	uint8_t actor;
+	uint8_t reg;
+	uint8_t extra;
+	uint32_t base;
+	uint32_t seq;
+	uint32_t why;
+};
+
+struct nb_edits {
+	struct nb_edit *edit;
+	size_t count;
+	size_t room;
+};
+
+/**
+ * struct nb_event - the end of a transfer, and what its trigger knew
+ * @snap: index of a clock
+ * @total: what the semaphore has been given with this event, counted from the first
+ */
+struct nb_event {
+	uint32_t pc;
+	uint32_t snap;
+	uint32_t total;
+	uint8_t engine;
+	uint8_t posts;		/* of its queues, if anybody waits */
+	bool waited;
+	bool landed;		/* DMA_GENERATE: by the instruction's own post */
+};
+
+/* From event @seq on the engine knew what clock @snap says. */
+struct nb_past {
+	uint32_t seq;
+	uint32_t snap;
+};
+
+/**
+ * struct nb_actor - an engine, queue or slot
+ * @seq: its newest event
+ * @start: its newest event when all engines met
+ * @event: of a queue or slot: all events
+ * @past: of an engine, since all engines met
+ * @waited: of an engine: a bit for each event that somebody waits for
+ * @rank: bits in the words of @waited before each
+ * @queue: of a queue: the set
+ */
+struct nb_actor {
+	uint32_t seq;
+	uint32_t start;
+	struct nb_event *event;
+	size_t event_room;
+	struct nb_past *past;
+	size_t nr_past;
+	size_t past_room;
+	uint64_t *waited;
+	uint32_t *rank;
+	int queue;
+	int sem;
+};
+
+/* Why an access must come after an earlier one; NONE: it need not. */
+enum nb_cause {
+	NB_CAUSE_NONE,
+	NB_CAUSE_READ,		/* it reads what is written */
+	NB_CAUSE_WRITE,		/* it writes what is written */
+	NB_CAUSE_REUSE,		/* it writes what is read */
+	NB_CAUSE_SLOT,		/* the semaphore of a transfer */
+	NB_CAUSE_HAND,		/* a wait or post by hand */
+	NB_CAUSE_LOOP,		/* all engines meet */
+};
+
+/**
+ * struct nb_reason - of a wait
+ * @area: what the access that waits touches
+ * @pc: the instruction that waits; in the end its place in the stream that was made
+ * @seq: event of @actor; in the end the place of its instruction
+ * @by: engine of that instruction
+ * @transfer: it starts a transfer, whose end is waited for
+ */
+struct nb_reason {
+	struct nb_area area;
+	uint32_t pc;
+	uint32_t seq;
+	uint8_t engine;
+	uint8_t actor;
+	uint8_t cause;
+	uint8_t by;
+	bool transfer;
+};
+
+struct nb_need {
+	uint32_t seq;
+	uint8_t cause;
+	struct nb_area area;
+};
+
+#define NB_MAX_ACCESSES	40
+
+/**
+ * struct nb_step - an instruction and what it touches
+ * @actor: whose event the end of the accesses is
+ * @room: instructions in the stream that belong to it
+ * @posts: of a transfer: how many queues post
+ * @release: all before it must be over, because it tells somebody else
+ * @acquire: all after it must wait for it, because it waits for somebody else
+ */
+struct nb_step {
+	const struct neuron_inst *inst;
+	enum neuron_engine engine;
+	uint32_t pc;
+	unsigned int actor;
+	unsigned int room;
+	unsigned int posts;
+	int queue;
+	bool transfer;
+	bool landed;
+	bool release;
+	bool acquire;
+	bool all;		/* nobody knows what it touches */
+	unsigned int nr_touches;
+	struct nb_touch touch[NB_MAX_ACCESSES];
+};
+
+/**
+ * struct nb_order - dependencies under construction
+ * @pc: next instruction of each engine
+ * @clock: [e][a]: events of actor a that engine e knows to be over
+ * @snap: clocks as they were, nr_actors words each; number 0 has seen nothing
+ * @now: number of the newest clock of each engine
+ * @over: events of each actor that all engines know to be over
+ * @acquired: of each actor: its newest event that all others must wait for
+ * @need: of the instruction under work: events of each actor
+ * @at: place in the order of the calls
+ * @first_tile: tiles before this one are not alive any more
+ * @depth: loops around this place
+ * @met: nothing has been executed since all engines met
+ */
+struct nb_order {
+	struct nb_program *nb;
+	struct nb_record *record;
+	struct nb_touched touched;
+	struct nb_actor actor[NB_MAX_ACTORS];
+	unsigned int nr_actors;
+	unsigned int first_slot;
+	unsigned int next_slot;
+	uint32_t pc[NEURON_NR_ENGINES];
+	unsigned int engines;
+	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t *snap;
+	size_t nr_snaps;
+	size_t snap_room;
+	uint32_t now[NEURON_NR_ENGINES];
+	uint32_t over[NB_MAX_ACTORS];
+	uint32_t acquired[NB_MAX_ACTORS];
+	struct nb_need need[NB_MAX_ACTORS];
+	struct nb_edits edits[NEURON_NR_ENGINES];
+	size_t at;
+	size_t first_tile;
+	unsigned int depth;
+	bool met;
+};
+
+/* The accesses of the next instruction of @engine. 0 or -1. */
+int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_step *step);
+
+/* The tile of nb_tile_new() that is alive here and holds the first byte of @area, or NULL. */
+const struct nb_area *nb_live_tile(struct nb_order *order, const struct nb_area *area);
+
+/* Put @edit before the next instruction of @engine. 0 or -1. */
+int nb_edit_add(struct nb_order *order, enum neuron_engine engine, struct nb_edit edit);
+/* Index of the new reason, in edits; -1: no memory. */
+int64_t nb_reason_add(struct nb_order *order, const struct nb_reason *reason);
+/* Somebody waits for event @seq. */
+void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq);
+
+/*
+ * All engines of the part of the program around a loop, @outside, a mask, meet before and behind
+ * it, those in the loop after each round. 0 or -1.
+ */
+int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
+int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
+
+/* Put all edits into the streams. 0 or -1. */
+int nb_weave(struct nb_order *order);
+
+#endif /* NB_SYNC_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who has touched which bytes: the accesses to SBUF, PSUM and variables that a later one may
+ * have to wait for, in bins, so that an access is compared with its neighbours only.
+ */
+#ifndef NB_TOUCH_H
+#define NB_TOUCH_H
+
+#include "nb_area.h"
+
+/**
+ * struct nb_touch - an access
+ * @seq: number of its event among those of @actor, from 1
+ * @actor: who made it: a later event of an actor comes after its earlier ones
+ */
+struct nb_touch {
+	struct nb_area area;
+	uint32_t seq;
+	uint8_t actor;
+	bool write;
+};
+
+struct nb_bin {
+	struct nb_touch *touch;
+	unsigned int nr;
+	unsigned int room;
+};
+
+/* A space in bins of equal size. */
+struct nb_binned {
+	struct nb_bin *bin;
+	unsigned int nr;
+	uint64_t bytes;
+};
+
+struct nb_touched {
+	struct nb_program *nb;
+	struct nb_binned *space;
+	uint32_t nr_spaces;
+	uint32_t *used;		/* spaces that have bins */
+	uint32_t nr_used;
+};
+
+int nb_touched_init(struct nb_touched *touched, struct nb_program *nb);
+void nb_touched_free(struct nb_touched *touched);
+/* All accesses are over, and everybody knows. */
+void nb_touched_forget(struct nb_touched *touched);
+
+typedef void nb_touch_fn(void *context, const struct nb_touch *before,
+			 const struct nb_touch *now);
+
+/*
+ * Call @fn for what @now must come after: the same one may be named several times. @over[a]:
+ * events of actor a that everybody knows to be over; they are not named and forgotten.
+ */
+int nb_touched_ask(struct nb_touched *touched, const struct nb_touch *now,
+		   const uint32_t *over, nb_touch_fn *fn, void *context);
+/* Remember @now, which comes after all that nb_touched_ask() has named for it. 0 or -1. */
+int nb_touched_add(struct nb_touched *touched, const struct nb_touch *now);
+
+#endif /* NB_TOUCH_H */
