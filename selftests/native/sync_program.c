@@ -449,18 +449,21 @@ static void add_some(struct sync_program *program, unsigned int count)
 	while (count-- > 0) {
 		if (program->nr_ops > SYNC_OPS - 40)
 			return;
-		if (program->depth < 2 && chance(program, program->depth ? 8 : 3))
+		if (program->loops && program->depth < 2 &&
+		    chance(program, program->depth ? 8 : 3))
 			add_loop(program);
 		else
 			add_one(program);
 	}
 }
 
-void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation)
+void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation,
+		       bool loops)
 {
 	memset(program, 0, sizeof(*program));
 	program->random = seed;
 	program->generation = generation;
+	program->loops = loops;
 	add_beginning(program);
 	add_some(program, 10 + below(program, 50));
 	add_end(program);

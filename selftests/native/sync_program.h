@@ -56,6 +56,7 @@ struct sync_op {
 struct sync_program {
 	uint64_t random;
 	unsigned int generation;
+	bool loops;
 	struct sync_op op[SYNC_OPS];
 	unsigned int nr_ops;
 	unsigned int depth;
@@ -64,8 +65,9 @@ struct sync_program {
 	unsigned int kinds[SYNC_KINDS];
 };
 
-/* The same program for the same @seed and @generation, 2 to 4. */
-void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation);
+/* The same program for the same @seed and @generation, 2 to 4; with loops, or without. */
+void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation,
+		       bool loops);
 /* For the builder to synchronise; NULL: no memory. */
 struct nb_program *sync_program_auto(const struct sync_program *program);
 /* Loops unrolled, each instruction and transfer after the one before it. */

@@ -24,18 +24,93 @@ static void nb_touches(struct nb_step *step, struct nb_area area, bool write)
 								      .write = write };
 }
 
+/* --- Registers --- */
+
+void nb_regs_forget(struct nb_order *order)
+{
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		order->reg_known[e] = 1;	/* r0 reads as 0 */
+}
+
+static bool nb_reg_known(const struct nb_order *order, enum neuron_engine e, unsigned int reg)
+{
+	return reg < NEURON_NR_REGS && order->reg_known[e] >> reg & 1;
+}
+
+static void nb_reg_is(struct nb_order *order, enum neuron_engine e, unsigned int reg,
+		      bool known, uint32_t value)
+{
+	if (!reg || reg >= NEURON_NR_REGS)
+		return;
+	order->reg_known[e] &= ~NEURON_BIT64(reg);
+	if (known)
+		order->reg_known[e] |= NEURON_BIT64(reg);
+	order->reg[e][reg] = value;
+}
+
+/* What addresses are usually worked out with. False: another operator. */
+static bool nb_alu(unsigned int op, uint32_t a, uint32_t b, uint32_t *value)
+{
+	switch (op) {
+	case NEURON_ALU_ADD:
+		*value = a + b;
+		return true;
+	case NEURON_ALU_SUBTRACT:
+		*value = a - b;
+		return true;
+	case NEURON_ALU_MULTIPLY:
+		*value = a * b;
+		return true;
+	case NEURON_ALU_BITWISE_AND:
+		*value = a & b;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void nb_reg_alu_done(struct nb_order *order, const struct nb_step *step)
+{
+	const struct neuron_inst *inst = step->inst;
+	enum neuron_engine e = step->engine;
+	bool imm = inst->flags & NEURON_INST_IMM, known;
+	uint32_t value = 0;
+
+	known = nb_reg_known(order, e, inst->reg[1]) &&
+		(imm || nb_reg_known(order, e, inst->reg[2])) &&
+		nb_alu(inst->op0, order->reg[e][inst->reg[1]],
+		       imm ? le32toh(inst->imm0) : order->reg[e][inst->reg[2]], &value);
+	nb_reg_is(order, e, inst->reg[0], known, value);
+}
+
 /* --- Computing instructions --- */
 
-/* Where an offset register may lead: to all of the tile that nb_tile_new() gave, if it was that. */
-static struct nb_area nb_reach_of_reg(struct nb_order *order, struct nb_area area)
+/*
+ * Where an offset register or an index may lead: to all of the tile that nb_tile_new() gave, if
+ * it was that. An index leads no further back than the tile begins.
+ */
+static struct nb_area nb_reach(struct nb_order *order, struct nb_area area, bool reg)
 {
 	const struct nb_area *tile = nb_live_tile(order, &area);
 
 	if (tile)
 		return *tile;
+	if (!reg)
+		return area;
 	area.low -= area.low % area.pitch;
 	area.width = area.pitch;
 	return area;
+}
+
+/* Within the partition; what leaves it ends in an error of the device. */
+static void nb_move(struct nb_area *area, int64_t bytes)
+{
+	int64_t at = (int64_t)(area->low % area->pitch) + bytes;
+
+	if (at >= 0 && at + area->width <= area->pitch)
+		area->low += bytes;
 }
 
 static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_isa_role role)
@@ -48,8 +123,12 @@ static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_
 	if (!trn_isa_access(step->inst, role, &access))
 		return;
 	area = nb_area_of_tile(&access.ap);
-	if (access.ap.offset_reg)
-		area = nb_reach_of_reg(order, area);
+	if (nb_reg_known(order, step->engine, access.ap.offset_reg))
+		nb_move(&area, (int32_t)order->reg[step->engine][access.ap.offset_reg]);
+	else
+		area = nb_reach(order, area, true);
+	if (access.ap.index)
+		area = nb_reach(order, area, false);
 	if (access.ap.index)
 		nb_touches(step, nb_area_of_index(&access.ap, group), false);
 	nb_touches(step, area, access.write);
@@ -70,6 +149,8 @@ static int nb_step_word(struct nb_order *order, struct nb_step *step)
 	bool write = step->inst->opcode == NEURON_OP_REG_STORE;
 	const struct nb_side word = nb_linear(var, NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr), 4);
 
+	if (!write)
+		nb_reg_is(order, step->engine, step->inst->reg[0], false, 0);
 	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars) {
 		step->all = true;
 		return 0;
@@ -246,6 +327,16 @@ static int nb_step_sequencer(struct nb_order *order, struct nb_step *step)
 		return 0;
 	case NEURON_OP_EVENT_WAIT:
 		step->acquire = true;
+		return 0;
+	case NEURON_OP_REG_SET:
+		nb_reg_is(order, step->engine, step->inst->reg[0], true,
+			  le32toh(step->inst->imm0));
+		return 0;
+	case NEURON_OP_REG_ALU:
+		nb_reg_alu_done(order, step);
+		return 0;
+	case NEURON_OP_REG_RANK:
+		nb_reg_is(order, step->engine, step->inst->reg[0], false, 0);
 		return 0;
 	default:
 		return 0;

@@ -149,6 +149,7 @@ static int nb_edit_all(struct nb_order *order, unsigned int engines, struct nb_e
 
 int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
+	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;
 	if (!order->met && nb_barrier(order, outside, outside))
@@ -160,6 +161,7 @@ int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned i
 
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
+	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;
 	if (!order->met && nb_barrier(order, turn->engines, turn->engines))

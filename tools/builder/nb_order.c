@@ -308,18 +308,43 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 	order->need[step->actor] = (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT };
 }
 
+/*
+ * Each queue of a set does one transfer after the other. So when all of them have posted for a
+ * transfer, those before it are over as well.
+ */
+static int nb_snap_of_set(struct nb_order *order, const struct nb_step *step)
+{
+	uint32_t *queued = &order->queued[(size_t)step->queue * NB_SLOTS];
+	unsigned int i, slot = step->actor - order->first_slot;
+	size_t words = order->nr_actors;
+	uint32_t *snap;
+
+	snap = nb_grow(order->nb, (void **)&order->snap, order->nr_snaps, &order->snap_room,
+		       words * sizeof(*snap));
+	if (!snap)
+		return -1;
+	memcpy(snap, order->clock[step->engine], words * sizeof(*snap));
+	for (i = 0; i < NB_SLOTS; i++)
+		if (snap[order->first_slot + i] < queued[i])
+			snap[order->first_slot + i] = queued[i];
+	queued[slot] = order->actor[step->actor].seq + 1;
+	return order->nr_snaps++;
+}
+
 static int nb_add_event(struct nb_order *order, const struct nb_step *step)
 {
 	struct nb_actor *actor = &order->actor[step->actor];
+	bool set = step->actor >= order->first_slot && !step->landed;
+	int snap = set ? nb_snap_of_set(order, step) : (int)order->now[step->engine];
 	struct nb_event *event;
 
 	event = nb_grow(order->nb, (void **)&actor->event, actor->seq, &actor->event_room,
 			sizeof(*event));
-	if (!event)
+	if (!event || snap < 0)
 		return -1;
 	event->pc = step->pc;
 	event->engine = step->engine;
-	event->snap = order->now[step->engine];
+	event->snap = snap;
 	event->posts = step->posts;
 	event->landed = step->landed;
 	actor->seq++;
@@ -456,7 +481,11 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 		if (!order->actor[a].waited)
 			return nb_fail(nb, "out of memory");
 	}
+	order->queued = calloc(nb->nr_queues + 1, NB_SLOTS * sizeof(*order->queued));
+	if (!order->queued)
+		return nb_fail(nb, "out of memory");
 	order->met = true;
+	nb_regs_forget(order);
 	return nb_touched_init(&order->touched, nb);
 }
 
@@ -473,6 +502,7 @@ static void nb_order_free(struct nb_order *order)
 	for (a = 0; a < NEURON_NR_ENGINES; a++)
 		free(order->edits[a].edit);
 	free(order->snap);
+	free(order->queued);
 	if (order->touched.space)
 		nb_touched_free(&order->touched);
 }

@@ -192,7 +192,9 @@ struct nb_step {
 
 /**
  * struct nb_order - dependencies under construction
+ * @queued: [set * NB_SLOTS + slot]: newest transfer of that set which has that slot
  * @pc: next instruction of each engine
+ * @reg_known: registers of each engine whose value is known here: a mask; @reg: their values
  * @clock: [e][a]: events of actor a that engine e knows to be over
  * @snap: clocks as they were, nr_actors words each; number 0 has seen nothing
  * @now: number of the newest clock of each engine
@@ -212,8 +214,11 @@ struct nb_order {
 	unsigned int nr_actors;
 	unsigned int first_slot;
 	unsigned int next_slot;
+	uint32_t *queued;
 	uint32_t pc[NEURON_NR_ENGINES];
 	unsigned int engines;
+	uint64_t reg_known[NEURON_NR_ENGINES];
+	uint32_t reg[NEURON_NR_ENGINES][NEURON_NR_REGS];
 	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
 	uint32_t *snap;
 	size_t nr_snaps;
@@ -231,6 +236,9 @@ struct nb_order {
 
 /* The accesses of the next instruction of @engine. 0 or -1. */
 int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_step *step);
+
+/* Nothing is known of registers any more. */
+void nb_regs_forget(struct nb_order *order);
 
 /* The tile of nb_tile_new() that is alive here and holds the first byte of @area, or NULL. */
 const struct nb_area *nb_live_tile(struct nb_order *order, const struct nb_area *area);

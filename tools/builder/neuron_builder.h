@@ -320,7 +320,8 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 void nb_tile_end(struct nb_program *nb, int tile);
 /*
  * All of the tile, for instructions; of SBUF, for transfers. An offset register that is added to
- * it (nb_at_reg()) must not lead out of the tile: the builder relies on it.
+ * it (nb_at_reg()), and an index (nb_index()), must not lead out of the tile: the builder relies
+ * on it.
  */
 struct neuron_ap nb_tile_ap(struct nb_program *nb, int tile);
 struct nb_side nb_tile_side(struct nb_program *nb, int tile);
