@@ -32,7 +32,7 @@ DEBUG_OPTIONS = ("--memory", "3G", "--append",
 MEMCHECK = "valgrind --quiet --error-exitcode=99"
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Variables that change what a stage does.
-OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS")
+OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS", "NB_SYNC_SEED")
 # Reports of the unit tests inside the module are cut out of the kernel log.
 PLANLESS = ("kunit",)
 
@@ -275,6 +275,8 @@ LONG = [
     Suite("fuzz-api", "native", 3 * MINUTE, 1800, "calls of libnrt by chance, with good, stale and "
           "forged handles, under AddressSanitizer and UBSan",
           asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
+    Suite("builder", "native", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
+          Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000"})),
     Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
           "writes only what it has, and uses only what has a value, by valgrind",
           Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),
