@@ -81,7 +81,7 @@ void nb_generation(struct nb_program *nb, unsigned int generation)
 			tiles->sbuf_bytes = gens[i]->sbuf_partition;
 			return;
 		}
-	nb_fail(nb, "there is no generation %u of NeuronCores: 2 to 4", generation);
+	nb_fail_here(nb, "there is no generation %u of NeuronCores: 2 to 4", generation);
 }
 
 /* The size of a partition. */
@@ -206,12 +206,12 @@ static uint64_t nb_tile_bytes(struct nb_program *nb, enum nb_memory memory,
 	if (!tiles)
 		return 0;
 	if (!bytes || !partitions || partitions > NB_QUADRANTS * NB_QUADRANT || n > UINT16_MAX) {
-		nb_fail(nb, "a tile of %u partitions with %u elements: 1 to 128 and 1 to 65535 of a known type",
+		nb_fail_here(nb, "a tile of %u partitions with %u elements: 1 to 128 and 1 to 65535 of a known type",
 			partitions, n);
 		return 0;
 	}
 	if (bytes > nb_partition_bytes(tiles, memory)) {
-		nb_fail(nb, "a tile of %llu bytes in each partition does not fit in %s, which has %u",
+		nb_fail_here(nb, "a tile of %llu bytes in each partition does not fit in %s, which has %u",
 			(unsigned long long)bytes, nb_memory_name(memory),
 			nb_partition_bytes(tiles, memory));
 		return 0;
@@ -238,7 +238,7 @@ int nb_tile_new(struct nb_program *nb, enum nb_memory memory, unsigned int parti
 		return -1;
 	unit = nb_find_unit(nb->tiles, memory, units, partitions, &first);
 	if (unit < 0)
-		return nb_fail(nb, "%s has no room for a tile of %u partitions with %llu bytes each: the tiles that are alive leave none",
+		return nb_fail_here(nb, "%s has no room for a tile of %u partitions with %llu bytes each: the tiles that are alive leave none",
 			       nb_memory_name(memory), partitions, (unsigned long long)bytes);
 	nb->tiles->next[memory] = unit + units;
 	return nb_tile_add(nb, nb_place(memory, first, partitions, unit * NB_UNIT, dtype, n));
@@ -255,11 +255,11 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 		return -1;
 	if (!quadrants || offset % trn_dtype_size(dtype) ||
 	    offset + bytes > nb_partition_bytes(nb->tiles, memory))
-		return nb_fail(nb, "a tile of %u partitions cannot lie at partition %u, byte %u of %s",
+		return nb_fail_here(nb, "a tile of %u partitions cannot lie at partition %u, byte %u of %s",
 			       partitions, partition, offset, nb_memory_name(memory));
 	if (!nb_is_free(&nb->tiles->used[memory][unit],
 			(offset + bytes + NB_UNIT - 1) / NB_UNIT - unit, quadrants))
-		return nb_fail(nb, "partition %u, byte %u of %s is in a tile that is alive",
+		return nb_fail_here(nb, "partition %u, byte %u of %s is in a tile that is alive",
 			       partition, offset, nb_memory_name(memory));
 	return nb_tile_add(nb, nb_place(memory, partition, partitions, offset, dtype, n));
 }
@@ -271,7 +271,7 @@ static struct nb_alloc_tile *nb_tile_get(struct nb_program *nb, int tile)
 	if (tiles && tile >= 0 && (size_t)tile < tiles->count &&
 	    tiles->tile[tile].died == SIZE_MAX)
 		return &tiles->tile[tile];
-	nb_fail(nb, "there is no tile %d that is alive", tile);
+	nb_fail_here(nb, "there is no tile %d that is alive", tile);
 	return NULL;
 }
 
@@ -299,7 +299,7 @@ struct nb_side nb_tile_side(struct nb_program *nb, int tile)
 	if (!found)
 		return nb_linear(nb_sbuf(nb), 0, 1);
 	if (found->area.space == NB_SPACE_PSUM)
-		nb_fail(nb, "transfers do not reach PSUM: copy tile %d to SBUF", tile);
+		nb_fail_here(nb, "transfers do not reach PSUM: copy tile %d to SBUF", tile);
 	return nb_rows(nb_sbuf(nb), found->area.low, found->area.width, found->area.rows,
 		       NEURON_TPB_SBUF_STRIDE);
 }

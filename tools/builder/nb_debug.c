@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Which line of which source an instruction is from. */
 #include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,53 @@ void nb_add_line(struct nb_program *nb, struct nb_stream *stream, uint32_t pc)
 	line->file = nb->source;
 	line->line = nb->source_line;
 	stream->nr_lines++;
+}
+
+const struct nb_line *nb_line_of(const struct nb_stream *stream, uint32_t pc)
+{
+	size_t low = 0, high = stream->nr_lines;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (stream->line[middle].pc <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && stream->line[low - 1].file >= 0 ? &stream->line[low - 1] : NULL;
+}
+
+static int nb_fail_from(struct nb_program *nb, int file, uint32_t line, const char *format,
+			va_list args)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), format, args);
+	if (file < 0)
+		return nb_fail(nb, "%s", text);
+	return nb_fail(nb, "%s:%u: %s", nb->file[file], line, text);
+}
+
+int nb_fail_here(struct nb_program *nb, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	nb_fail_from(nb, nb->source, nb->source_line, format, args);
+	va_end(args);
+	return -1;
+}
+
+int nb_fail_at(struct nb_program *nb, enum neuron_engine e, uint32_t pc, const char *format, ...)
+{
+	const struct nb_line *line = nb_line_of(&nb->stream[e], pc);
+	va_list args;
+
+	va_start(args, format);
+	nb_fail_from(nb, line ? line->file : -1, line ? line->line : 0, format, args);
+	va_end(args);
+	return -1;
 }
 
 bool nb_has_lines(const struct nb_program *nb)

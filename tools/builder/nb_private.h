@@ -125,6 +125,13 @@ struct nb_program {
 int nb_fail(struct nb_program *nb, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The same, with where the next instruction is from before it. */
+int nb_fail_here(struct nb_program *nb, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same, of instruction @pc of @e. */
+int nb_fail_at(struct nb_program *nb, enum neuron_engine e, uint32_t pc, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size);
@@ -146,6 +153,8 @@ char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e);
 char *nb_debug_json(const struct nb_program *nb);
 /* Instruction @pc of @stream is from where nb_source() says. */
 void nb_add_line(struct nb_program *nb, struct nb_stream *stream, uint32_t pc);
+/* The line that instruction @pc comes from; NULL: it has none. */
+const struct nb_line *nb_line_of(const struct nb_stream *stream, uint32_t pc);
 /* Some instruction has a source. */
 bool nb_has_lines(const struct nb_program *nb);
 

@@ -94,16 +94,16 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 	struct nb_turn *turn;
 
 	if (!nb->record) {
-		nb_fail(nb, "nb_begin_loop() is for programs that begin with nb_auto()");
+		nb_fail_here(nb, "nb_begin_loop() is for programs that begin with nb_auto()");
 		return;
 	}
 	if (!reg || reg >= NEURON_NR_REGS || nb_reg_counts(nb->record, reg)) {
-		nb_fail(nb, "a loop needs a register from 1 to %d that counts no loop around it",
+		nb_fail_here(nb, "a loop needs a register from 1 to %d that counts no loop around it",
 			NEURON_NR_REGS - 1);
 		return;
 	}
 	if (!count) {
-		nb_fail(nb, "a loop is executed at least once");
+		nb_fail_here(nb, "a loop is executed at least once");
 		return;
 	}
 	turn = nb_turn_add(nb);
@@ -122,7 +122,7 @@ void nb_end_loop(struct nb_program *nb)
 
 	begin = nb->record ? nb_open_loop(nb->record) : NULL;
 	if (!begin) {
-		nb_fail(nb, "nb_end_loop() without a loop that has begun");
+		nb_fail_here(nb, "nb_end_loop() without a loop that has begun");
 		return;
 	}
 	for (i = begin->at; i < nb->record->count; i++)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Why does this wait? */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "nb_sync.h"
 
@@ -17,22 +16,6 @@ bool nb_wait_at(const struct nb_program *nb, size_t i, enum neuron_engine *engin
 	*engine = nb->made.reason[i].engine;
 	*pc = nb->made.reason[i].pc;
 	return true;
-}
-
-/* The line that instruction @pc comes from; NULL: it has none. */
-static const struct nb_line *nb_line_of(const struct nb_stream *stream, uint32_t pc)
-{
-	size_t low = 0, high = stream->nr_lines;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (stream->line[middle].pc <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && stream->line[low - 1].file >= 0 ? &stream->line[low - 1] : NULL;
 }
 
 static void nb_place_text(const struct nb_program *nb, enum neuron_engine engine, uint32_t pc,

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The builder's tiles and the waits that it makes: where tiles lie, what does not fit, which
+ * waits there are and what they are for, and what programs with nb_auto() must not have.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "neuron_builder.h"
+#include "neuron/regs.h"
+
+#define F32	NEURON_DTYPE_FP32
+#define VECTOR	NEURON_ENGINE_VECTOR
+#define SCALAR	NEURON_ENGINE_SCALAR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
+#define SYNC	NEURON_ENGINE_SYNC
+
+static struct nb_program *begin(void)
+{
+	struct nb_program *nb = nb_new("test");
+
+	assert_non_null(nb);
+	nb_auto(nb);
+	return nb;
+}
+
+static void expect_error(struct nb_program *nb, const char *text)
+{
+	const char *error;
+
+	nb_sync(nb);
+	error = nb_error(nb);
+	if (!error || strcmp(error, text))
+		fail_msg("'%s', not '%s'", error ? error : "no error", text);
+	nb_free(nb);
+}
+
+static unsigned int partition_of(struct neuron_ap ap)
+{
+	return NEURON_GET(NEURON_AP_PARTITION, ap.addr);
+}
+
+static unsigned int offset_of(struct neuron_ap ap)
+{
+	return NEURON_GET(NEURON_AP_OFFSET, ap.addr);
+}
+
+/* --- Tiles --- */
+
+/* One behind the other, and the first place again when the end is reached. */
+static void places_go_round(void **state)
+{
+	struct nb_program *nb = begin();
+	const unsigned int bytes = 64 * 1024;
+	unsigned int i;
+	int tile;
+
+	(void)state;
+	for (i = 0; i < 7; i++) {
+		tile = nb_tile_new(nb, NB_SBUF, 128, F32, bytes / 4);
+		assert_int_equal(offset_of(nb_tile_ap(nb, tile)), i % 3 * bytes);
+		nb_tile_end(nb, tile);
+	}
+	assert_null(nb_error(nb));
+	nb_free(nb);
+}
+
+/* Narrow tiles lie beside each other in the partitions that the instruction set allows. */
+static void quadrants_are_shared(void **state)
+{
+	const struct { unsigned int partitions, first, offset; } want[] = {
+		{ 32, 0, 0 }, { 64, 0, 64 }, { 33, 64, 64 }, { 1, 0, 128 }, { 96, 0, 192 },
+	};
+	struct nb_program *nb = begin();
+	struct neuron_ap ap;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		ap = nb_tile_ap(nb, nb_tile_at(nb, NB_SBUF, want[i].first, want[i].partitions,
+					       want[i].offset, F32, 16));
+		assert_int_equal(partition_of(ap), want[i].first);
+	}
+	ap = nb_tile_ap(nb, nb_tile_new(nb, NB_SBUF, 32, F32, 16));
+	assert_int_equal(partition_of(ap), 32);
+	assert_int_equal(offset_of(ap), 0);
+	assert_null(nb_error(nb));
+	nb_free(nb);
+}
+
+static void psum_tiles_stay_in_a_bank(void **state)
+{
+	struct nb_program *nb = begin();
+	unsigned int at;
+
+	(void)state;
+	nb_tile_new(nb, NB_PSUM, 128, F32, 400);
+	at = offset_of(nb_tile_ap(nb, nb_tile_new(nb, NB_PSUM, 128, F32, 400)));
+	assert_int_equal(at, NEURON_TPB_PSUM_STRIDE / NEURON_PSUM_BANKS);
+	assert_null(nb_error(nb));
+	nb_free(nb);
+}
+
+static void sizes_depend_on_the_generation(void **state)
+{
+	static const unsigned int kib[] = { 192, 224, 256 };
+	struct nb_program *nb;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		nb = begin();
+		nb_generation(nb, 2 + i);
+		nb_tile_new(nb, NB_SBUF, 128, NEURON_DTYPE_UINT64, kib[i] * 128 - 1);
+		assert_null(nb_error(nb));
+		nb_tile_new(nb, NB_SBUF, 1, NEURON_DTYPE_UINT64, 9);
+		expect_error(nb, "SBUF has no room for a tile of 1 partitions with 72 bytes each: the tiles that are alive leave none");
+	}
+}
+
+static void what_does_not_fit_is_an_error(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_source(nb, "k.c", 7);
+	assert_int_equal(nb_tile_new(nb, NB_PSUM, 128, F32, 4097), -1);
+	expect_error(nb, "k.c:7: a tile of 16388 bytes in each partition does not fit in PSUM, which has 16384");
+	nb = begin();
+	nb_tile_at(nb, NB_SBUF, 0, 64, 0x100, F32, 16);
+	nb_tile_at(nb, NB_SBUF, 32, 32, 0x13c, F32, 16);
+	expect_error(nb, "partition 32, byte 316 of SBUF is in a tile that is alive");
+	nb = begin();
+	nb_tile_at(nb, NB_SBUF, 32, 64, 0, F32, 16);
+	expect_error(nb, "a tile of 64 partitions cannot lie at partition 32, byte 0 of SBUF");
+	nb = begin();
+	nb_tile_end(nb, nb_tile_new(nb, NB_SBUF, 1, F32, 1));
+	nb_tile_ap(nb, 0);
+	expect_error(nb, "there is no tile 0 that is alive");
+}
+
+/* --- Waits --- */
+
+static void expect_waits(struct nb_program *nb, size_t count, const char *first)
+{
+	char text[512];
+
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	assert_int_equal(nb_waits(nb), count);
+	if (!first)
+		return;
+	nb_why(nb, 0, text, sizeof(text));
+	assert_string_equal(text, first);
+}
+
+static struct neuron_ap tile(unsigned int offset, unsigned int n)
+{
+	return nb_tile(0, 128, offset, F32, n);
+}
+
+static void accesses_that_meet_are_put_in_order(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_source(nb, "k.c", 1);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_source(nb, "k.c", 2);
+	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0x3c, 4));
+	expect_waits(nb, 1,
+		     "scalar instruction 0 (k.c:2) waits for vector instruction 0 (k.c:1): reads what it writes, sbuf partitions 0 to 127, bytes 0x3c to 0x4b");
+	assert_true(nb_inst(nb, SCALAR, 0)->sync & NEURON_SYNC_WAIT);
+	assert_true(nb_inst(nb, VECTOR, 0)->sync & NEURON_SYNC_POST);
+	nb_free(nb);
+}
+
+static void neighbours_do_not_wait(void **state)
+{
+	const uint32_t shape[] = { 128, 64 };
+	struct nb_program *nb = begin();
+	int x = nb_input(nb, "x", F32, 2, shape), y = nb_output(nb, "y", F32, 2, shape);
+	int a = nb_queue(nb, "a", "data", SYNC, 1), b = nb_queue(nb, "b", "data", SCALAR, 1);
+
+	(void)state;
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_memset(nb, GPSIMD, tile(0x40, 16), 1);
+	/* Other partitions, other memory, and two readers. */
+	nb_memset(nb, GPSIMD, nb_tile(0, 32, 0x1000, F32, 16), 1);
+	nb_memset(nb, VECTOR, nb_tile(32, 32, 0x1000, F32, 16), 1);
+	nb_memset(nb, VECTOR, nb_psum_tile(0, 128, 0x40, F32, 16), 1);
+	/* Columns of one matrix. */
+	nb_dma(nb, a, nb_rows(y, 0, 128, 128, 256), nb_rows(x, 0, 128, 128, 256), -1);
+	nb_dma(nb, b, nb_rows(y, 128, 128, 128, 256), nb_rows(x, 0, 128, 128, 256), -1);
+	expect_waits(nb, 0, NULL);
+	nb_free(nb);
+}
+
+/* What is known already is not waited for again, also by way of a third engine. */
+static void implied_waits_are_left_out(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0, 16));
+	nb_copy(nb, GPSIMD, tile(0x200, 16), tile(0x100, 16));
+	nb_copy(nb, GPSIMD, tile(0x300, 16), tile(0, 16));
+	nb_copy(nb, GPSIMD, tile(0x400, 16), tile(0x100, 16));
+	expect_waits(nb, 2, NULL);
+	nb_free(nb);
+}
+
+/* Who takes the place of a tile waits for the transfer that still reads it. */
+static void a_place_is_used_again_after_its_last_use(void **state)
+{
+	const uint32_t shape[] = { 128, 16 };
+	struct nb_program *nb = begin();
+	int y = nb_output(nb, "y", F32, 2, shape);
+	int out = nb_queue(nb, "out", "out", SYNC, 4), first;
+
+	(void)state;
+	first = nb_tile_at(nb, NB_SBUF, 0, 128, 0, F32, 16);
+	nb_memset(nb, VECTOR, nb_tile_ap(nb, first), 1);
+	nb_dma(nb, out, nb_linear(y, 0, 128 * 64), nb_tile_side(nb, first), -1);
+	nb_tile_end(nb, first);
+	nb_memset(nb, VECTOR, nb_tile_ap(nb, nb_tile_at(nb, NB_SBUF, 0, 128, 0, F32, 16)), 2);
+	expect_waits(nb, 2, NULL);
+	/* All four queues have moved their share. */
+	assert_int_equal(nb_inst(nb, VECTOR, 1)->wait_value, 4);
+	nb_free(nb);
+}
+
+/* A wait by hand goes on to all that follows, a post by hand tells of all before it. */
+static void waits_by_hand_stay(void **state)
+{
+	struct nb_program *nb = begin();
+	int sem = nb_sem(nb, true);
+
+	(void)state;
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_post(nb_nop(nb, SCALAR), sem, 1);
+	nb_wait(nb_nop(nb, SYNC), sem, 2);
+	nb_memset(nb, GPSIMD, tile(0x1000, 16), 1);
+	expect_waits(nb, 2,
+		     "scalar instruction 0 waits for vector instruction 0: synchronisation by hand, or nobody knows what is touched");
+	nb_free(nb);
+}
+
+/* --- Mistakes --- */
+
+static void branches_by_hand_are_refused(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_source(nb, "k.c", 3);
+	nb_branch(nb, VECTOR, 0);
+	expect_error(nb, "k.c:3: a branch in a program with nb_auto(): use nb_begin_loop()");
+}
+
+static void loops_must_be_nested(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_begin_loop(nb, 1, 3);
+	nb_begin_loop(nb, 1, 3);
+	expect_error(nb, "a loop needs a register from 1 to 63 that counts no loop around it");
+	nb = begin();
+	nb_begin_loop(nb, 1, 3);
+	expect_error(nb, "a loop that nb_begin_loop() has begun does not end");
+	nb = begin();
+	nb_end_loop(nb);
+	expect_error(nb, "nb_end_loop() without a loop that has begun");
+	nb = begin();
+	nb_begin_loop(nb, 1, 0);
+	expect_error(nb, "a loop is executed at least once");
+}
+
+static void transfers_in_loops_are_generated(void **state)
+{
+	struct nb_program *nb = begin();
+	int y = nb_tmp(nb, "y", 64), queue = nb_queue(nb, "q", "data", SYNC, 1);
+
+	(void)state;
+	nb_begin_loop(nb, 1, 2);
+	nb_dma(nb, queue, nb_linear(y, 0, 32), nb_linear(y, 32, 32), -1);
+	nb_end_loop(nb);
+	expect_error(nb, "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+}
+
+static void a_transfer_has_one_semaphore(void **state)
+{
+	struct nb_program *nb = begin();
+	int y = nb_tmp(nb, "y", 64), queue = nb_queue(nb, "q", "data", SYNC, 1);
+
+	(void)state;
+	nb_dma(nb, queue, nb_sbuf_tile(nb, 0, 1, 0, 32), nb_linear(y, 32, 32), nb_sem(nb, false));
+	nb_copy(nb, VECTOR, tile(0x100, 8), tile(0, 8));
+	expect_error(nb, "a transfer on \"q\" posts semaphore 0, but nb_auto() needs it to post another: pass -1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places_go_round),
+		cmocka_unit_test(quadrants_are_shared),
+		cmocka_unit_test(psum_tiles_stay_in_a_bank),
+		cmocka_unit_test(sizes_depend_on_the_generation),
+		cmocka_unit_test(what_does_not_fit_is_an_error),
+		cmocka_unit_test(accesses_that_meet_are_put_in_order),
+		cmocka_unit_test(neighbours_do_not_wait),
+		cmocka_unit_test(implied_waits_are_left_out),
+		cmocka_unit_test(a_place_is_used_again_after_its_last_use),
+		cmocka_unit_test(waits_by_hand_stay),
+		cmocka_unit_test(branches_by_hand_are_refused),
+		cmocka_unit_test(loops_must_be_nested),
+		cmocka_unit_test(transfers_in_loops_are_generated),
+		cmocka_unit_test(a_transfer_has_one_semaphore),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
