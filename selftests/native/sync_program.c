@@ -334,6 +334,7 @@ static void add_generated(struct sync_program *program)
 	struct nb_side part = any_part(program, 32, bytes);
 	uint64_t hbm = neuron_window_addr(block.var, block.offset);
 	uint64_t sbuf = neuron_window_addr(VAR_SBUF, part.offset);
+	uint64_t list;
 
 	if (program->nr_blocks == SYNC_BLOCKS)
 		return;
@@ -342,9 +343,9 @@ static void add_generated(struct sync_program *program)
 	dge.src[0] = load ? hbm : sbuf;
 	dge.dst[0] = load ? sbuf : hbm;
 	if (indexed) {
+		list = nb_sbuf_offset(below(program, 4) * 32, INDEX_AT + 64);
 		dge.op.flags = NEURON_UDMA_OP_SRC_INDEXED;
-		dge.op.index = neuron_window_addr(VAR_SBUF, nb_sbuf_offset(below(program, 4) * 32,
-									 INDEX_AT + 64));
+		dge.op.index = neuron_window_addr(VAR_SBUF, list);
 		dge.op.index_step = NEURON_TPB_SBUF_STRIDE;
 		dge.op.nr_index = rows;
 		dge.op.index_limit = SYNC_MAX_INDEX;

@@ -119,7 +119,8 @@ static void sizes_depend_on_the_generation(void **state)
 		nb_tile_new(nb, NB_SBUF, 128, NEURON_DTYPE_UINT64, kib[i] * 128 - 1);
 		assert_null(nb_error(nb));
 		nb_tile_new(nb, NB_SBUF, 1, NEURON_DTYPE_UINT64, 9);
-		expect_error(nb, "SBUF has no room for a tile of 1 partitions with 72 bytes each: the tiles that are alive leave none");
+		expect_error(nb,
+			     "SBUF has no room for a tile of 1 partitions with 72 bytes each: the tiles that are alive leave none");
 	}
 }
 
@@ -130,7 +131,8 @@ static void what_does_not_fit_is_an_error(void **state)
 	(void)state;
 	nb_source(nb, "k.c", 7);
 	assert_int_equal(nb_tile_new(nb, NB_PSUM, 128, F32, 4097), -1);
-	expect_error(nb, "k.c:7: a tile of 16388 bytes in each partition does not fit in PSUM, which has 16384");
+	expect_error(nb,
+		     "k.c:7: a tile of 16388 bytes in each partition does not fit in PSUM, which has 16384");
 	nb = begin();
 	nb_tile_at(nb, NB_SBUF, 0, 64, 0x100, F32, 16);
 	nb_tile_at(nb, NB_SBUF, 32, 32, 0x13c, F32, 16);
@@ -292,7 +294,8 @@ static void transfers_in_loops_are_generated(void **state)
 	nb_begin_loop(nb, 1, 2);
 	nb_dma(nb, queue, nb_linear(y, 0, 32), nb_linear(y, 32, 32), -1);
 	nb_end_loop(nb);
-	expect_error(nb, "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+	expect_error(nb,
+		     "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
 }
 
 static void a_transfer_has_one_semaphore(void **state)
@@ -303,7 +306,8 @@ static void a_transfer_has_one_semaphore(void **state)
 	(void)state;
 	nb_dma(nb, queue, nb_sbuf_tile(nb, 0, 1, 0, 32), nb_linear(y, 32, 32), nb_sem(nb, false));
 	nb_copy(nb, VECTOR, tile(0x100, 8), tile(0, 8));
-	expect_error(nb, "a transfer on \"q\" posts semaphore 0, but nb_auto() needs it to post another: pass -1");
+	expect_error(nb,
+		     "a transfer on \"q\" posts semaphore 0, but nb_auto() needs it to post another: pass -1");
 }
 
 int main(void)

@@ -193,10 +193,12 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	const struct nb_dma_block *block;
 
 	if (id >= stream->nr_dma)
-		return nb_fail_at(nb, step->engine, step->pc, "a trigger names no transfer of its engine");
+		return nb_fail_at(nb, step->engine, step->pc,
+				  "a trigger names no transfer of its engine");
 	block = &stream->dma[id];
 	if (order->depth)
-		return nb_fail_at(nb, step->engine, step->pc, "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+		return nb_fail_at(nb, step->engine, step->pc,
+				  "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
 	step->transfer = true;
 	step->queue = block->queue;
 	step->posts = nb->queue[block->queue].num_queues;
@@ -287,11 +289,13 @@ static int nb_step_generate(struct nb_order *order, struct nb_step *step)
 	int queue = nb_set_of(nb, nb_queue_of(step->inst));
 
 	if (queue < 0)
-		return nb_fail_at(nb, step->engine, step->pc, "dma_generate names queue %u, which no set has",
-			       nb_queue_of(step->inst));
+		return nb_fail_at(nb, step->engine, step->pc,
+				  "dma_generate names queue %u, which no set has",
+				  nb_queue_of(step->inst));
 	if (NEURON_GET(NEURON_SYNC_POST, step->inst->sync))
-		return nb_fail_at(nb, step->engine, step->pc, "dma_generate on \"%.64s\" has a post of its own, but nb_auto() makes it",
-			       nb->queue[queue].name);
+		return nb_fail_at(nb, step->engine, step->pc,
+				  "dma_generate on \"%.64s\" has a post of its own, but nb_auto() makes it",
+				  nb->queue[queue].name);
 	step->transfer = true;
 	step->landed = true;
 	step->queue = queue;
@@ -314,10 +318,12 @@ static int nb_step_sequencer(struct nb_order *order, struct nb_step *step)
 	case NEURON_OP_DMA_GENERATE:
 		return nb_step_generate(order, step);
 	case NEURON_OP_DMA_TRIGGER:
-		return nb_fail_at(order->nb, step->engine, step->pc, "dma_trigger in a program with nb_auto(): use nb_dma()");
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "dma_trigger in a program with nb_auto(): use nb_dma()");
 	case NEURON_OP_BRANCH:
 	case NEURON_OP_LOOP:
-		return nb_fail_at(order->nb, step->engine, step->pc, "a branch in a program with nb_auto(): use nb_begin_loop()");
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "a branch in a program with nb_auto(): use nb_begin_loop()");
 	case NEURON_OP_REG_LOAD:
 	case NEURON_OP_REG_STORE:
 		return nb_step_word(order, step);
@@ -364,8 +370,9 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 	step->nr_touches = 0;
 	isa = trn_isa_lookup(step->inst->opcode);
 	if (!isa && step->inst->opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
-		return nb_fail_at(order->nb, step->engine, step->pc, "instruction %u of the %s engine has no known opcode: 0x%x",
-			       step->pc, neff_engine_name(engine), step->inst->opcode);
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "instruction %u of the %s engine has no known opcode: 0x%x",
+				  step->pc, neff_engine_name(engine), step->inst->opcode);
 	if (!isa || isa->unit == TRN_ISA_SEQUENCER)
 		return nb_step_sequencer(order, step);
 	for (role = 0; role < TRN_ISA_ROLES; role++)

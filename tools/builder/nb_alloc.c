@@ -206,14 +206,16 @@ static uint64_t nb_tile_bytes(struct nb_program *nb, enum nb_memory memory,
 	if (!tiles)
 		return 0;
 	if (!bytes || !partitions || partitions > NB_QUADRANTS * NB_QUADRANT || n > UINT16_MAX) {
-		nb_fail_here(nb, "a tile of %u partitions with %u elements: 1 to 128 and 1 to 65535 of a known type",
-			partitions, n);
+		nb_fail_here(nb,
+			     "a tile of %u partitions with %u elements: 1 to 128 and 1 to 65535 of a known type",
+			     partitions, n);
 		return 0;
 	}
 	if (bytes > nb_partition_bytes(tiles, memory)) {
-		nb_fail_here(nb, "a tile of %llu bytes in each partition does not fit in %s, which has %u",
-			(unsigned long long)bytes, nb_memory_name(memory),
-			nb_partition_bytes(tiles, memory));
+		nb_fail_here(nb,
+			     "a tile of %llu bytes in each partition does not fit in %s, which has %u",
+			     (unsigned long long)bytes, nb_memory_name(memory),
+			     nb_partition_bytes(tiles, memory));
 		return 0;
 	}
 	return bytes;
@@ -238,8 +240,9 @@ int nb_tile_new(struct nb_program *nb, enum nb_memory memory, unsigned int parti
 		return -1;
 	unit = nb_find_unit(nb->tiles, memory, units, partitions, &first);
 	if (unit < 0)
-		return nb_fail_here(nb, "%s has no room for a tile of %u partitions with %llu bytes each: the tiles that are alive leave none",
-			       nb_memory_name(memory), partitions, (unsigned long long)bytes);
+		return nb_fail_here(nb,
+				    "%s has no room for a tile of %u partitions with %llu bytes each: the tiles that are alive leave none",
+				    nb_memory_name(memory), partitions, (unsigned long long)bytes);
 	nb->tiles->next[memory] = unit + units;
 	return nb_tile_add(nb, nb_place(memory, first, partitions, unit * NB_UNIT, dtype, n));
 }
@@ -255,8 +258,9 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 		return -1;
 	if (!quadrants || offset % trn_dtype_size(dtype) ||
 	    offset + bytes > nb_partition_bytes(nb->tiles, memory))
-		return nb_fail_here(nb, "a tile of %u partitions cannot lie at partition %u, byte %u of %s",
-			       partitions, partition, offset, nb_memory_name(memory));
+		return nb_fail_here(nb,
+				    "a tile of %u partitions cannot lie at partition %u, byte %u of %s",
+				    partitions, partition, offset, nb_memory_name(memory));
 	if (!nb_is_free(&nb->tiles->used[memory][unit],
 			(offset + bytes + NB_UNIT - 1) / NB_UNIT - unit, quadrants))
 		return nb_fail_here(nb, "partition %u, byte %u of %s is in a tile that is alive",

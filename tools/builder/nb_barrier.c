@@ -87,6 +87,7 @@ static int nb_release(struct nb_order *order, enum neuron_engine leader, unsigne
 {
 	struct nb_reason reason = { .actor = leader, .cause = NB_CAUSE_LOOP,
 				    .seq = order->actor[leader].seq };
+	struct nb_edit go = { 0 };
 	unsigned int e;
 	int64_t why;
 
@@ -96,12 +97,15 @@ static int nb_release(struct nb_order *order, enum neuron_engine leader, unsigne
 		reason.engine = e;
 		reason.pc = order->pc[e];
 		why = nb_reason_add(order, &reason);
-		if (why < 0 ||
-		    nb_edit_add(order, leader,
-				(struct nb_edit){ .kind = NB_EDIT_GO, .actor = e }) ||
-		    nb_edit_add(order, e,
-				(struct nb_edit){ .kind = NB_EDIT_GO_TAKE, .actor = e,
-						  .why = why }))
+		if (why < 0)
+			return -1;
+		go.kind = NB_EDIT_GO;
+		go.actor = e;
+		if (nb_edit_add(order, leader, go))
+			return -1;
+		go.kind = NB_EDIT_GO_TAKE;
+		go.why = why;
+		if (nb_edit_add(order, e, go))
 			return -1;
 	}
 	return 0;
@@ -161,13 +165,14 @@ int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned i
 
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
+	const struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
+
 	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;
 	if (!order->met && nb_barrier(order, turn->engines, turn->engines))
 		return -1;
-	if (nb_edit_all(order, turn->engines,
-			(struct nb_edit){ .kind = NB_EDIT_LOOP_END, .reg = turn->reg }))
+	if (nb_edit_all(order, turn->engines, end))
 		return -1;
 	/* Those that are not in the loop have not waited for it. */
 	return outside & ~turn->engines ? nb_barrier(order, outside, turn->engines) : 0;

@@ -397,12 +397,9 @@ static unsigned int nb_loop_engines(const struct nb_order *order, const struct n
 	unsigned int ended = 0;
 
 	while (around-- > order->record->turn) {
-		if (!around->begin)
-			ended++;
-		else if (!ended)
+		if (around->begin && !ended)
 			return around->engines;
-		else
-			ended--;
+		ended += around->begin ? -1 : 1;
 	}
 	return order->engines;
 }

@@ -98,8 +98,9 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 		return;
 	}
 	if (!reg || reg >= NEURON_NR_REGS || nb_reg_counts(nb->record, reg)) {
-		nb_fail_here(nb, "a loop needs a register from 1 to %d that counts no loop around it",
-			NEURON_NR_REGS - 1);
+		nb_fail_here(nb,
+			     "a loop needs a register from 1 to %d that counts no loop around it",
+			     NEURON_NR_REGS - 1);
 		return;
 	}
 	if (!count) {

@@ -104,7 +104,8 @@ static int nb_post_event(struct nb_order *order, unsigned int a, const struct nb
 	}
 	block = &stream->dma[le64toh(inst->addr)];
 	if (block->sem >= 0)
-		return nb_fail(order->nb, "a transfer on \"%.64s\" posts semaphore %d, but nb_auto() needs it to post another: pass -1",
+		return nb_fail(order->nb,
+			       "a transfer on \"%.64s\" posts semaphore %d, but nb_auto() needs it to post another: pass -1",
 			       order->nb->queue[block->queue].name, block->sem);
 	block->sem = sem;
 	return 0;
