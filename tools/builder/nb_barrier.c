@@ -15,7 +15,7 @@
 #include "nb_sync.h"
 
 /* The sync engine has least to do, as a rule. */
-static enum neuron_engine nb_leader(unsigned int engines)
+enum neuron_engine nb_leader(unsigned int engines)
 {
 	if (engines & NEURON_BIT(NEURON_ENGINE_SYNC))
 		return NEURON_ENGINE_SYNC;
@@ -111,8 +111,7 @@ static int nb_release(struct nb_order *order, enum neuron_engine leader, unsigne
 	return 0;
 }
 
-/* Everybody knows everything. */
-static void nb_all_met(struct nb_order *order)
+void nb_all_met(struct nb_order *order)
 {
 	unsigned int a, e;
 
@@ -130,8 +129,7 @@ static void nb_all_met(struct nb_order *order)
 	nb_touched_forget(&order->touched);
 }
 
-/* @engines meet; the leader is one of @leaders. */
-static int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders)
+int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders)
 {
 	enum neuron_engine leader = nb_leader(leaders);
 

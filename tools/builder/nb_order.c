@@ -13,7 +13,8 @@
 /* The clocks that all engines have in common are looked up anew after so many instructions. */
 #define NB_OVER_EVERY	64
 
-int nb_edit_add(struct nb_order *order, enum neuron_engine engine, struct nb_edit edit)
+int nb_edit_at(struct nb_order *order, enum neuron_engine engine, uint32_t pc,
+	       struct nb_edit edit)
 {
 	struct nb_edits *edits = &order->edits[engine];
 	struct nb_edit *new;
@@ -23,9 +24,14 @@ int nb_edit_add(struct nb_order *order, enum neuron_engine engine, struct nb_edi
 	if (!new)
 		return -1;
 	*new = edit;
-	new->pc = order->pc[engine];
+	new->pc = pc;
 	edits->count++;
 	return 0;
+}
+
+int nb_edit_add(struct nb_order *order, enum neuron_engine engine, struct nb_edit edit)
+{
+	return nb_edit_at(order, engine, order->pc[engine], edit);
 }
 
 int64_t nb_reason_add(struct nb_order *order, const struct nb_reason *reason)
@@ -114,7 +120,7 @@ static struct nb_knowledge nb_know(const struct nb_order *order, unsigned int a,
 	} else {
 		snap = actor->event[seq - 1].snap;
 		know.engine = actor->event[seq - 1].engine;
-		know.pc = actor->event[seq - 1].pc;
+		know.pc = actor->event[seq - 1].before;
 	}
 	know.snap = &order->snap[(size_t)snap * order->nr_actors];
 	return know;
@@ -157,11 +163,36 @@ static void nb_look_over(struct nb_order *order)
 
 /* --- What an instruction needs --- */
 
+/* Number of the event of the instruction. */
+static uint32_t nb_step_seq(const struct nb_order *order, const struct nb_step *step)
+{
+	return step->pc + order->shift[step->engine] + 1;
+}
+
+/* In a loop a transfer tells one engine of its end, and others wait for that one. */
+static void nb_ask_taker(const struct nb_order *order, unsigned int *actor, uint32_t *seq)
+{
+	const struct nb_event *event;
+
+	if (!order->loop || *actor < NEURON_NR_ENGINES || !*seq)
+		return;
+	event = &order->actor[*actor].event[*seq - 1];
+	if (!event->taken)
+		return;
+	*actor = event->taker;
+	*seq = event->taken;
+}
+
 static void nb_need(struct nb_order *order, const struct nb_step *step, unsigned int actor,
 		    uint32_t seq, enum nb_cause cause, const struct nb_area *area)
 {
-	struct nb_need *need = &order->need[actor];
+	struct nb_need *need;
 
+	if (seq <= order->clock[step->engine][actor])
+		return;
+	if (!step->transfer || actor != step->actor)
+		nb_ask_taker(order, &actor, &seq);
+	need = &order->need[actor];
 	/* An engine, and a queue, do one after the other. */
 	if (actor == step->engine || (step->transfer && actor == step->actor))
 		return;
@@ -230,8 +261,11 @@ static int nb_make_wait(struct nb_order *order, const struct nb_step *step, unsi
 	struct nb_reason reason = { .area = need->area, .pc = step->pc,
 				    .engine = step->engine, .actor = actor,
 				    .cause = need->cause, .seq = need->seq };
-	int64_t why = nb_reason_add(order, &reason);
+	int64_t why;
 
+	if (order->loop)
+		return nb_loop_wait(order, step, actor);
+	why = nb_reason_add(order, &reason);
 	if (why < 0)
 		return -1;
 	nb_order_wait_for(order, actor, need->seq);
@@ -257,7 +291,7 @@ static int nb_make_waits(struct nb_order *order, const struct nb_step *step)
 		nb_learn(order, step->engine, &know[a]);
 	for (a = 0; a < order->nr_actors; a++)
 		order->need[a].seq = 0;
-	return nr ? nb_clock_keep(order, step->engine, step->pc + 1) : 0;
+	return nr ? nb_clock_keep(order, step->engine, nb_step_seq(order, step)) : 0;
 }
 
 /* --- Transfers --- */
@@ -295,6 +329,8 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 	int own = nb_queue_actor(order, step->queue);
 	uint32_t last;
 
+	if (own < 0)
+		nb_loop_refuse(order);
 	step->actor = own >= 0 ? (unsigned int)own : nb_pick_slot(order, step->engine);
 	actor = &order->actor[step->actor];
 	last = actor->seq;
@@ -343,6 +379,7 @@ static int nb_add_event(struct nb_order *order, const struct nb_step *step)
 	if (!event || snap < 0)
 		return -1;
 	event->pc = step->pc;
+	event->before = step->pc + order->shift[step->engine];
 	event->engine = step->engine;
 	event->snap = snap;
 	event->posts = step->posts;
@@ -356,12 +393,14 @@ static int nb_add_event(struct nb_order *order, const struct nb_step *step)
 static int nb_step_done(struct nb_order *order, struct nb_step *step)
 {
 	unsigned int i;
+	uint32_t seq;
 
 	if (step->transfer && nb_add_event(order, step))
 		return -1;
 	order->pc[step->engine] += step->room;
-	order->actor[step->engine].seq = order->pc[step->engine];
-	order->clock[step->engine][step->engine] = order->pc[step->engine];
+	seq = order->pc[step->engine] + order->shift[step->engine];
+	order->actor[step->engine].seq = seq;
+	order->clock[step->engine][step->engine] = seq;
 	if (step->acquire || step->all)
 		order->acquired[step->actor] = order->actor[step->actor].seq;
 	for (i = 0; i < step->nr_touches; i++)
@@ -383,7 +422,7 @@ static int nb_order_step(struct nb_order *order, enum neuron_engine engine, size
 	for (i = 0; i < step.nr_touches; i++) {
 		step.touch[i].actor = step.actor;
 		step.touch[i].seq = step.transfer ? order->actor[step.actor].seq + 1 :
-						    step.pc + 1;
+						    nb_step_seq(order, &step);
 	}
 	*used = step.room;
 	if (nb_ask(order, &step) || nb_make_waits(order, &step))
@@ -421,24 +460,51 @@ static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 	return nb_loop_end(order, turn, nb_loop_engines(order, begin));
 }
 
+int nb_order_range(struct nb_order *order, size_t begin, size_t end)
+{
+	size_t used;
+
+	for (order->at = begin; order->at < end; order->at += used) {
+		if (order->at % NB_OVER_EVERY == 0)
+			nb_look_over(order);
+		if (nb_order_step(order, order->record->engine[order->at], &used))
+			return -1;
+	}
+	return 0;
+}
+
+/* A loop without another one in it. 1: done; 0: it must be gone through as others are. */
+static int nb_order_inner(struct nb_order *order, const struct nb_turn *turn)
+{
+	int ret;
+
+	if (!turn->begin || turn[1].begin || !turn->engines)
+		return 0;
+	order->depth++;
+	ret = nb_loop_overlap(order, turn, nb_loop_engines(order, turn));
+	order->depth--;
+	return ret;
+}
+
 static int nb_order_all(struct nb_order *order)
 {
 	const struct nb_record *record = order->record;
-	size_t turn = 0, used;
+	size_t turn, at = 0;
+	int inner;
 
-	for (order->at = 0; order->at < record->count; order->at += used) {
-		for (; turn < record->nr_turns && record->turn[turn].at <= order->at; turn++)
-			if (nb_order_turn(order, &record->turn[turn]))
-				return -1;
-		if (order->at % NB_OVER_EVERY == 0)
-			nb_look_over(order);
-		if (nb_order_step(order, record->engine[order->at], &used))
+	for (turn = 0; turn < record->nr_turns; turn++) {
+		if (nb_order_range(order, at, record->turn[turn].at))
+			return -1;
+		at = record->turn[turn].at;
+		inner = nb_order_inner(order, &record->turn[turn]);
+		if (inner < 0)
+			return -1;
+		if (inner)
+			at = record->turn[++turn].at;
+		else if (nb_order_turn(order, &record->turn[turn]))
 			return -1;
 	}
-	for (; turn < record->nr_turns; turn++)
-		if (nb_order_turn(order, &record->turn[turn]))
-			return -1;
-	return 0;
+	return nb_order_range(order, at, record->count);
 }
 
 /* --- Setting up --- */
@@ -470,6 +536,7 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 		return nb_fail(nb, "out of memory");
 	for (a = 0; a < order->nr_actors; a++)
 		order->actor[a].sem = -1;
+	memset(order->channel, -1, sizeof(order->channel));
 	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		if (nb->stream[a].count)
 			order->engines |= NEURON_BIT(a);
@@ -496,8 +563,10 @@ static void nb_order_free(struct nb_order *order)
 		free(order->actor[a].waited);
 		free(order->actor[a].rank);
 	}
-	for (a = 0; a < NEURON_NR_ENGINES; a++)
+	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		free(order->edits[a].edit);
+		free(order->links[a].link);
+	}
 	free(order->snap);
 	free(order->queued);
 	if (order->touched.space)

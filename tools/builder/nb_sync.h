@@ -5,7 +5,8 @@
  *	nb_record.c	the order of the calls, loops
  *	nb_access.c	what an instruction reads and writes
  *	nb_order.c	from these: what must wait for what, and what is implied
- *	nb_barrier.c	all engines together, around and in loops
+ *	nb_barrier.c	all engines together, around loops and in those that hold loops
+ *	nb_loop.c	loops whose rounds overlap
  *	nb_weave.c	waits and posts put into the streams
  *	nb_why.c	what each wait is for
  *
@@ -53,6 +54,8 @@ enum nb_edit_kind {
 	NB_EDIT_WAIT,		/* until @actor has posted the event @seq */
 	NB_EDIT_ARRIVE,		/* post of an engine that has nothing else to post */
 	NB_EDIT_RESET,		/* take back what @actor has posted, from @base to @seq */
+	NB_EDIT_POST,		/* add @seq to semaphore @actor */
+	NB_EDIT_TAKE,		/* wait until semaphore @actor is @seq, and take it */
 	NB_EDIT_GO,		/* let engine @actor go on */
 	NB_EDIT_GO_TAKE,	/* wait for that */
 	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg */
@@ -82,16 +85,33 @@ struct nb_edits {
 	size_t room;
 };
 
+/* A post after instruction @pc, in a loop. */
+struct nb_link {
+	uint32_t pc;
+	uint32_t sem;
+};
+
+struct nb_links {
+	struct nb_link *link;
+	size_t count;
+	size_t room;
+};
+
 /**
  * struct nb_event - the end of a transfer, and what its trigger knew
  * @snap: index of a clock
+ * @before: events of @engine before the trigger
+ * @taken: in a loop: event of @taker which has waited for this one; 0: none
  * @total: what the semaphore has been given with this event, counted from the first
  */
 struct nb_event {
 	uint32_t pc;
 	uint32_t snap;
+	uint32_t before;
+	uint32_t taken;
 	uint32_t total;
 	uint8_t engine;
+	uint8_t taker;
 	uint8_t posts;		/* of its queues, if anybody waits */
 	bool waited;
 	bool landed;		/* DMA_GENERATE: by the instruction's own post */
@@ -205,6 +225,10 @@ struct nb_step {
  * @first_tile: tiles before this one are not alive any more
  * @depth: loops around this place
  * @met: nothing has been executed since all engines met
+ * @loop: whose rounds are being looked at, or NULL
+ * @shift: events of each engine in the rounds before this one
+ * @channel: [a][e]: semaphore by which actor a tells engine e in loops; -1: none yet
+ * @links: of each engine: its posts in loops
  */
 struct nb_order {
 	struct nb_program *nb;
@@ -232,6 +256,10 @@ struct nb_order {
 	size_t first_tile;
 	unsigned int depth;
 	bool met;
+	struct nb_loop *loop;
+	uint32_t shift[NEURON_NR_ENGINES];
+	int channel[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	struct nb_links links[NEURON_NR_ENGINES];
 };
 
 /* The accesses of the next instruction of @engine. 0 or -1. */
@@ -256,6 +284,29 @@ void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq)
  */
 int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
+
+/* Put @edit before instruction @pc of @engine. 0 or -1. */
+int nb_edit_at(struct nb_order *order, enum neuron_engine engine, uint32_t pc,
+	       struct nb_edit edit);
+
+/* The instructions of the record from @begin on, before @end. 0 or -1. */
+int nb_order_range(struct nb_order *order, size_t begin, size_t end);
+
+/*
+ * The loop from @turn to the next turn, which ends it: its rounds overlap. 1: done; 0: that is
+ * not possible; -1: an error.
+ */
+int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
+/* The instruction of @step, in a loop, must wait for event @seq of @actor. 0 or -1. */
+int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned int actor);
+/* Rounds of the loop cannot overlap. */
+void nb_loop_refuse(struct nb_order *order);
+
+/* Everybody knows everything. */
+void nb_all_met(struct nb_order *order);
+/* @engines meet; the leader is one of @leaders. 0 or -1. */
+int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders);
+enum neuron_engine nb_leader(unsigned int engines);
 
 /* Put all edits into the streams. 0 or -1. */
 int nb_weave(struct nb_order *order);

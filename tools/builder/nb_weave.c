@@ -15,6 +15,7 @@
  * @old: what was there
  * @inst, @count, @room: what is made
  * @edit: those that are left
+ * @link: the same of posts in loops
  * @line: next of the old lines
  * @nops: old instructions to come that belong to the transfer before them
  * @debug: of what is made
@@ -30,6 +31,8 @@ struct nb_weaver {
 	size_t room;
 	const struct nb_edit *edit;
 	const struct nb_edit *end;
+	const struct nb_link *link;
+	const struct nb_link *last_link;
 	size_t line;
 	unsigned int nops;
 	uint32_t debug;
@@ -148,13 +151,18 @@ static int nb_weave_wait(struct nb_weaver *weaver, const struct nb_edit *edit,
 			 struct neuron_inst *inst)
 {
 	struct nb_order *order = weaver->order;
-	int sem = nb_actor_sem(order, edit->actor);
+	int sem;
 
+	order->nb->made.reason[edit->why].pc = inst - weaver->inst;
+	if (edit->kind == NB_EDIT_TAKE) {
+		nb_wait_take(inst, edit->actor, edit->seq);
+		return 0;
+	}
+	sem = nb_actor_sem(order, edit->actor);
 	if (sem < 0)
 		return -1;
 	nb_wait(inst, sem, nb_total(order, edit->actor, edit->seq) -
 			   nb_total(order, edit->actor, edit->base) + edit->extra);
-	order->nb->made.reason[edit->why].pc = inst - weaver->inst;
 	return 0;
 }
 
@@ -228,8 +236,12 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 	inst = nb_weave_inst(weaver, NEURON_OP_NOP);
 	if (!inst)
 		return -1;
-	if (edit->kind == NB_EDIT_WAIT)
+	if (edit->kind == NB_EDIT_WAIT || edit->kind == NB_EDIT_TAKE)
 		return nb_weave_wait(weaver, edit, inst);
+	if (edit->kind == NB_EDIT_POST) {
+		nb_post(inst, edit->actor, edit->seq);
+		return 0;
+	}
 	if (edit->kind == NB_EDIT_GO || edit->kind == NB_EDIT_GO_TAKE)
 		return nb_weave_gate(weaver, gates, edit, inst);
 	sem = nb_actor_sem(weaver->order, weaver->engine);
@@ -239,23 +251,33 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 	return 0;
 }
 
-/* Somebody waits for the instruction at @pc, the last that was made. @nop: of a transfer. */
-static int nb_weave_post(struct nb_weaver *weaver, uint32_t pc, bool nop)
+/* The last instruction that was made posts. @nop: it is one of a transfer. */
+static int nb_weave_post(struct nb_weaver *weaver, int sem, bool nop)
 {
 	struct neuron_inst *inst = &weaver->inst[weaver->count - 1];
-	int sem;
 
-	if (!nb_is_waited(&weaver->order->actor[weaver->engine], pc))
-		return 0;
-	sem = nb_actor_sem(weaver->order, weaver->engine);
-	if (sem < 0)
-		return -1;
 	/* The nops of a transfer must stay as they are. */
 	if (nop || NEURON_GET(NEURON_SYNC_POST, inst->sync))
 		inst = nb_weave_inst(weaver, NEURON_OP_NOP);
 	if (!inst)
 		return -1;
 	nb_post(inst, sem, 1);
+	return 0;
+}
+
+/* Those who wait for the old instruction at @pc are told. */
+static int nb_weave_posts(struct nb_weaver *weaver, uint32_t pc, bool nop)
+{
+	int sem;
+
+	if (nb_is_waited(&weaver->order->actor[weaver->engine], pc)) {
+		sem = nb_actor_sem(weaver->order, weaver->engine);
+		if (sem < 0 || nb_weave_post(weaver, sem, nop))
+			return -1;
+	}
+	for (; weaver->link < weaver->last_link && weaver->link->pc == pc; weaver->link++)
+		if (nb_weave_post(weaver, weaver->link->sem, nop))
+			return -1;
 	return 0;
 }
 
@@ -287,7 +309,7 @@ static int nb_weave_old(struct nb_weaver *weaver, uint32_t pc)
 	    nb_weave_wait(weaver, weaver->edit++, inst))
 		return -1;
 	weaver->nops = nop ? weaver->nops - 1 : nb_nops_of(weaver, inst);
-	return nb_weave_post(weaver, pc, nop);
+	return nb_weave_posts(weaver, pc, nop);
 }
 
 /* Edits before @pc but for a last wait that the instruction itself can have. */
@@ -303,8 +325,8 @@ static int nb_weave_edits(struct nb_weaver *weaver, struct nb_gates *gates, uint
 	}
 	for (; weaver->edit < weaver->end && weaver->edit->pc == pc; weaver->edit++) {
 		last = weaver->edit + 1 == weaver->end || weaver->edit[1].pc != pc;
-		if (last && weaver->edit->kind == NB_EDIT_WAIT && inst &&
-		    !NEURON_GET(NEURON_SYNC_WAIT, inst->sync))
+		if (last && inst && !NEURON_GET(NEURON_SYNC_WAIT, inst->sync) &&
+		    (weaver->edit->kind == NB_EDIT_WAIT || weaver->edit->kind == NB_EDIT_TAKE))
 			return 0;
 		if (nb_weave_edit(weaver, gates, weaver->edit))
 			return -1;
@@ -338,6 +360,8 @@ static int nb_weave_engine(struct nb_order *order, struct nb_gates *gates,
 		.old = stream,
 		.edit = order->edits[e].edit,
 		.end = order->edits[e].edit + order->edits[e].count,
+		.link = order->links[e].link,
+		.last_link = order->links[e].link + order->links[e].count,
 		.place = place,
 	};
 
