@@ -31,6 +31,8 @@ struct machine {
 static const char *const result_name[] = { "t", "y", "s", "p" };
 
 #define RESULTS		4
+/* What they are filled with: to the checks a page of zeros is one that nobody has written. */
+#define FILL		0x3f
 
 /**
  * struct run - what came of a program
@@ -107,7 +109,7 @@ static void execute(struct machine *machine, struct nb_program *nb, uint64_t see
 	free(neff);
 	for (i = 0; i < RESULTS; i++) {
 		run->size[i] = nb_var_size(nb, nb_find_var(nb, result_name[i]));
-		memset(neff_rig_var(&loaded, result_name[i]), 0, run->size[i]);
+		memset(neff_rig_var(&loaded, result_name[i]), FILL, run->size[i]);
 	}
 	fill_inputs(&loaded, seed);
 	run->races = trn_check_count(chip, TRN_CHECK_RACE);
@@ -308,7 +310,7 @@ static void print_deleted(const char *what, uint64_t missed, uint64_t deleted)
 		      deleted);
 }
 
-/* In programs without loops: engines meet in loops, whether or not the data ask for it. */
+/* Without loops: engines meet in those that hold loops, whether or not the data ask for it. */
 static void each_wait_is_needed(void **state)
 {
 	uint64_t missed, deleted = delete_waits(false, &missed);
@@ -324,7 +326,7 @@ static void most_waits_of_loops_are_needed(void **state)
 
 	(void)state;
 	print_deleted("with loops", missed, deleted);
-	assert_true(missed * 100 >= deleted * 60);
+	assert_true(missed * 100 >= deleted * 80);
 }
 
 int main(void)

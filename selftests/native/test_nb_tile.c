@@ -254,6 +254,37 @@ static void waits_by_hand_stay(void **state)
 	nb_free(nb);
 }
 
+/*
+ * In a loop: the reader waits for the writer of its round, the writer for the reader of the round
+ * before; each takes what the other posts. The first round finds a post that was made before.
+ */
+static void rounds_overlap(void **state)
+{
+	struct nb_program *nb = begin();
+	const struct neuron_inst *inst;
+
+	(void)state;
+	nb_begin_loop(nb, 1, 10);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0, 16));
+	nb_end_loop(nb);
+	assert_int_equal(nb_sync(nb), 0);
+	/* post, reg_set, memset, loop, what is left, halt */
+	assert_int_equal(nb_here(nb, VECTOR), 6);
+	inst = nb_inst(nb, VECTOR, 0);
+	assert_int_equal(inst->opcode, NEURON_OP_NOP);
+	assert_int_equal(NEURON_GET(NEURON_SYNC_POST, inst->sync), NEURON_SYNC_POST_ADD);
+	assert_int_equal(inst->post_sem, nb_inst(nb, VECTOR, 2)->wait_sem);
+	assert_true(nb_inst(nb, VECTOR, 2)->sync & NEURON_SYNC_TAKE);
+	assert_int_equal(nb_inst(nb, VECTOR, 2)->post_sem, nb_inst(nb, SCALAR, 1)->wait_sem);
+	assert_int_equal(nb_inst(nb, SCALAR, 1)->post_sem, inst->post_sem);
+	assert_int_equal(nb_inst(nb, VECTOR, 4)->wait_sem, inst->post_sem);
+	/* reg_set, copy, loop, halt */
+	assert_int_equal(nb_here(nb, SCALAR), 4);
+	assert_int_equal(nb_waits(nb), 3);
+	nb_free(nb);
+}
+
 /* --- Mistakes --- */
 
 static void branches_by_hand_are_refused(void **state)
@@ -323,6 +354,7 @@ int main(void)
 		cmocka_unit_test(implied_waits_are_left_out),
 		cmocka_unit_test(a_place_is_used_again_after_its_last_use),
 		cmocka_unit_test(waits_by_hand_stay),
+		cmocka_unit_test(rounds_overlap),
 		cmocka_unit_test(branches_by_hand_are_refused),
 		cmocka_unit_test(loops_must_be_nested),
 		cmocka_unit_test(transfers_in_loops_are_generated),

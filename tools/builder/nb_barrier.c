@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Barriers: where all engines of a part of the program meet. Before a loop, at the end of each
- * round and behind the loop they wait for each other and for all transfers, and all semaphores
- * begin at zero again. So what is in a loop can be looked at as if it were executed once, and
- * counts need not survive rounds.
+ * Barriers: where all engines of a part of the program meet. Before a loop that holds loops, at
+ * the end of each of its rounds and behind it they wait for each other and for all transfers, and
+ * all semaphores begin at zero again. So what is in such a loop can be looked at as if it were
+ * executed once, and counts need not survive rounds.
  *
  * One of the engines, the leader, waits for all others, and for the transfers. Then it lets them
- * go on, each by a semaphore of its own: an engine that is not in a loop waits
- * behind it while those in the loop meet in each round. For the same reason the leader behind a
- * loop is one that was in it: any other would take posts that are meant for the rounds.
+ * go on, each by a semaphore of its own: an engine that is not in a loop waits behind it while
+ * those in the loop meet in each round. For the same reason the leader behind a loop is one that
+ * was in it: any other would take posts that are meant for the rounds.
  */
 #include <string.h>
 
 #include "nb_sync.h"
 
-/* The sync engine has least to do, as a rule. */
 enum neuron_engine nb_leader(unsigned int engines)
 {
 	if (engines & NEURON_BIT(NEURON_ENGINE_SYNC))
@@ -33,6 +32,9 @@ static int nb_wait_all(struct nb_order *order, enum neuron_engine leader, unsign
 	int64_t why;
 
 	if (!extra && order->clock[leader][actor] >= from->seq)
+		return 0;
+	/* An engine that takes part has waited for it. */
+	if (actor >= NEURON_NR_ENGINES && from->event[from->seq - 1].taken)
 		return 0;
 	why = nb_reason_add(order, &reason);
 	if (why < 0)
@@ -111,7 +113,8 @@ static int nb_release(struct nb_order *order, enum neuron_engine leader, unsigne
 	return 0;
 }
 
-void nb_all_met(struct nb_order *order)
+/* Everybody knows everything. */
+static void nb_all_met(struct nb_order *order)
 {
 	unsigned int a, e;
 
@@ -129,7 +132,8 @@ void nb_all_met(struct nb_order *order)
 	nb_touched_forget(&order->touched);
 }
 
-int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders)
+/* @engines meet; the leader is one of @leaders. */
+static int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders)
 {
 	enum neuron_engine leader = nb_leader(leaders);
 

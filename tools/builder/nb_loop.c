@@ -9,6 +9,9 @@
  * loop each pair of an actor and an engine that waits for it has a semaphore, a channel: one post
  * for each wait, which takes it. A wait on the round before finds a post in the first round that
  * was made before the loop, and behind the loop such a post is left and taken.
+ *
+ * What the body needs of the program before the loop, an engine waits for before its first round.
+ * Who needs something of the loop later waits until that engine has ended its last round.
  */
 #include <endian.h>
 #include <stdlib.h>
@@ -43,8 +46,9 @@ struct nb_loop_waits {
 
 /**
  * struct nb_loop - that is gone through
- * @pc, @seq: at its begin
+ * @pc, @seq, @clock, @acquired, @nr_past, @met: at its begin
  * @events: of each actor, in a round
+ * @before: what each engine needs of the program before the loop
  * @made: by the round under way, and by the one before it
  * @refused: the rounds cannot overlap
  */
@@ -52,7 +56,12 @@ struct nb_loop {
 	const struct nb_turn *turn;
 	uint32_t pc[NEURON_NR_ENGINES];
 	uint32_t seq[NB_MAX_ACTORS];
+	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t acquired[NB_MAX_ACTORS];
+	size_t nr_past[NEURON_NR_ENGINES];
+	bool met;
 	uint32_t events[NB_MAX_ACTORS];
+	struct nb_need before[NEURON_NR_ENGINES][NB_MAX_ACTORS];
 	size_t first_tile;
 	unsigned int round;
 	struct nb_loop_waits made[2];
@@ -71,9 +80,15 @@ int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned in
 	struct nb_loop *loop = order->loop;
 	struct nb_loop_waits *made = &loop->made[loop->round % 2];
 	uint32_t number = need->seq - loop->seq[actor] - 1, round = 0;
+	struct nb_need *before = &loop->before[step->engine][actor];
 	struct nb_loop_wait *wait;
 	struct nb_event *event;
 
+	if (need->seq <= loop->seq[actor]) {
+		if (before->seq < need->seq)
+			*before = *need;
+		return 0;
+	}
 	if (loop->round) {
 		round = number / loop->events[actor];
 		number %= loop->events[actor];
@@ -138,21 +153,57 @@ static int nb_loop_round(struct nb_order *order, struct nb_loop *loop)
 	return 0;
 }
 
-/* The loop counts as one round, and everybody knows of it. */
-static void nb_loop_settle(struct nb_order *order, struct nb_loop *loop, bool done)
+/* Everything is as it was before the loop; accesses of the loop are those of its end. */
+static void nb_loop_rewind(struct nb_order *order, const struct nb_loop *loop,
+			   const uint32_t *end)
 {
 	unsigned int a;
 
 	order->loop = NULL;
+	nb_touched_renumber(&order->touched, loop->seq, end);
 	memset(order->shift, 0, sizeof(order->shift));
-	for (a = 0; a < order->nr_actors; a++) {
-		order->actor[a].seq = loop->seq[a] + (done ? loop->events[a] : 0);
-		if (a < NEURON_NR_ENGINES)
-			order->pc[a] = order->actor[a].seq;
+	memcpy(order->clock, loop->clock, sizeof(order->clock));
+	for (a = 0; a < NEURON_NR_ENGINES; a++) {
+		order->actor[a].nr_past = loop->nr_past[a];
+		order->now[a] = 0;
+		if (loop->nr_past[a])
+			order->now[a] = order->actor[a].past[loop->nr_past[a] - 1].snap;
 	}
 	order->first_tile = loop->first_tile;
-	nb_all_met(order);
 	nb_regs_forget(order);
+}
+
+/* The rounds do not overlap: the loop is to be gone through as others are. */
+static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
+{
+	unsigned int a;
+
+	nb_loop_rewind(order, loop, loop->seq);
+	memcpy(order->pc, loop->pc, sizeof(order->pc));
+	memcpy(order->acquired, loop->acquired, sizeof(order->acquired));
+	memset(order->need, 0, sizeof(order->need));
+	for (a = 0; a < order->nr_actors; a++)
+		order->actor[a].seq = loop->seq[a];
+	order->met = loop->met;
+	/* Then everything that was before is over. */
+	if (order->met)
+		nb_touched_forget(&order->touched);
+	nb_look_over(order);
+}
+
+/* Engines wait for what the body needs of the program before it. */
+static int nb_loop_before(struct nb_order *order, const struct nb_loop *loop)
+{
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		struct nb_step step = { .engine = e, .pc = loop->pc[e], .actor = e };
+
+		memcpy(order->need, loop->before[e], sizeof(order->need));
+		if (nb_make_waits(order, &step))
+			return -1;
+	}
+	return 0;
 }
 
 /* 1: the waits of all rounds are known; 0: they are not; -1: an error. */
@@ -285,7 +336,7 @@ static int nb_loop_head(struct nb_order *order, const struct nb_loop *loop,
 			const struct nb_channels *channels)
 {
 	struct nb_edit begin = { .kind = NB_EDIT_LOOP_BEGIN, .reg = loop->turn->reg,
-				 .seq = loop->turn->count };
+				 .seq = loop->turn->count, .extra = 1 };
 	struct nb_edit post = { .kind = NB_EDIT_POST };
 	unsigned int a, e;
 	int sem;
@@ -337,40 +388,94 @@ static int nb_loop_tail(struct nb_order *order, const struct nb_loop *loop,
 	return 0;
 }
 
-static bool nb_loop_waits_for(const struct nb_loop_waits *made, unsigned int actor, uint32_t at)
+/* The engine that knows at the end that the last transfer of @actor is over; -1: none. */
+static int nb_loop_taker(const struct nb_loop *loop, const struct nb_loop_waits *made,
+			 unsigned int actor)
 {
 	size_t i;
 
 	for (i = 0; i < made->count; i++)
-		if (made->wait[i].actor == actor && made->wait[i].at == at)
-			return true;
-	return false;
+		if (made->wait[i].actor == actor &&
+		    made->wait[i].at == loop->events[actor] - 1)
+			return made->wait[i].engine;
+	return -1;
 }
 
-/* Behind the loop the transfers of all rounds are over: those that nobody waits for are counted. */
-static int nb_loop_drain(struct nb_order *order, const struct nb_loop *loop,
-			 const struct nb_loop_waits *made)
+/* Transfers that nobody waits for in the loop are counted, and waited for behind it. */
+static int nb_loop_count(struct nb_order *order, const struct nb_loop *loop, unsigned int actor,
+			 enum neuron_engine e)
 {
-	struct nb_reason reason = { .engine = nb_leader(loop->turn->engines),
-				    .cause = NB_CAUSE_LOOP };
-	unsigned int a;
+	struct nb_reason reason = { .engine = e, .actor = actor, .cause = NB_CAUSE_LOOP,
+				    .pc = loop->pc[e] + loop->events[e],
+				    .seq = loop->seq[actor] + loop->events[actor] };
+	int *sem = &order->drain[actor];
 
-	reason.pc = loop->pc[reason.engine] + loop->events[reason.engine];
-	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++) {
-		struct nb_actor *actor = &order->actor[a];
+	if (*sem < 0)
+		*sem = nb_sem(order->nb, false);
+	if (*sem < 0)
+		return -1;
+	nb_loop_landed(order, actor, reason.seq, *sem);
+	return nb_loop_take(order, reason, *sem, loop->turn->count);
+}
 
-		if (!loop->events[a] || nb_loop_waits_for(made, a, loop->events[a] - 1))
-			continue;
-		if (actor->sem < 0)
-			actor->sem = nb_sem(order->nb, false);
-		reason.actor = a;
-		reason.seq = loop->seq[a] + loop->events[a];
-		if (actor->sem < 0)
-			return -1;
-		nb_loop_landed(order, a, reason.seq, actor->sem);
-		if (nb_loop_take(order, reason, actor->sem, loop->turn->count))
+/* Behind the loop one engine knows that the transfers of @actor are over; others ask it. */
+static int nb_loop_drain(struct nb_order *order, const struct nb_loop *loop,
+			 const struct nb_loop_waits *made, unsigned int actor)
+{
+	int taker = nb_loop_taker(loop, made, actor);
+	struct nb_event *event;
+	uint32_t i;
+
+	if (taker < 0) {
+		taker = nb_leader(loop->turn->engines);
+		if (nb_loop_count(order, loop, actor, taker))
 			return -1;
 	}
+	for (i = 0; i < loop->events[actor]; i++) {
+		event = &order->actor[actor].event[loop->seq[actor] + i];
+		event->taker = taker;
+		event->taken = loop->seq[taker] + loop->events[taker];
+	}
+	order->clock[taker][actor] = loop->seq[actor] + loop->events[actor];
+	return 0;
+}
+
+static int nb_loop_drain_all(struct nb_order *order, const struct nb_loop *loop,
+			     const struct nb_loop_waits *made)
+{
+	unsigned int a;
+
+	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
+		if (loop->events[a] && nb_loop_drain(order, loop, made, a))
+			return -1;
+	return 0;
+}
+
+/*
+ * Behind the loop. That an engine has seen the last instruction of another one does not count as
+ * knowledge: the event that stands for all of the loop comes later.
+ */
+static int nb_loop_settle(struct nb_order *order, const struct nb_loop *loop)
+{
+	const struct nb_edit done = { .kind = NB_EDIT_LOOP_DONE };
+	unsigned int a, e;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		order->actor[a].seq = loop->seq[a] + loop->events[a];
+		if (order->acquired[a] > loop->seq[a])
+			order->acquired[a] = order->actor[a].seq;
+	}
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		if (!(loop->turn->engines & NEURON_BIT(e)))
+			continue;
+		order->pc[e] = order->actor[e].seq;
+		order->clock[e][e] = order->actor[e].seq;
+		if (nb_clock_keep(order, e, order->actor[e].seq) ||
+		    nb_edit_add(order, e, done))
+			return -1;
+	}
+	order->met = false;
+	nb_look_over(order);
 	return 0;
 }
 
@@ -390,8 +495,9 @@ static int nb_loop_write(struct nb_order *order, const struct nb_loop *loop,
 
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		first[e] = order->links[e].count;
-	if (nb_loop_head(order, loop, channels) || nb_loop_body(order, loop, made) ||
-	    nb_loop_tail(order, loop, channels) || nb_loop_drain(order, loop, made))
+	if (nb_loop_before(order, loop) || nb_loop_head(order, loop, channels) ||
+	    nb_loop_body(order, loop, made) || nb_loop_tail(order, loop, channels) ||
+	    nb_loop_drain_all(order, loop, made) || nb_loop_settle(order, loop))
 		return -1;
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		if (order->links[e].count > first[e])
@@ -408,35 +514,40 @@ static int nb_loop_try(struct nb_order *order, struct nb_loop *loop)
 	const struct nb_loop_waits *made;
 	struct nb_channels channels;
 	int known = nb_loop_rounds(order, loop);
+	uint32_t end[NB_MAX_ACTORS];
+	unsigned int a;
 
 	if (known < 0)
 		return -1;
 	made = &loop->made[(loop->round + 1) % 2];
 	if (!known || loop->refused || !nb_channels_fit(&channels, made)) {
-		nb_loop_settle(order, loop, false);
+		nb_loop_undo(order, loop);
 		return 0;
 	}
-	nb_loop_settle(order, loop, true);
+	for (a = 0; a < order->nr_actors; a++)
+		end[a] = loop->seq[a] + loop->events[a];
+	nb_loop_rewind(order, loop, end);
 	return nb_loop_write(order, loop, &channels, made) ? -1 : 1;
 }
 
-int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
+int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn)
 {
-	struct nb_loop loop = { .turn = turn, .first_tile = order->first_tile };
+	struct nb_loop loop = { .turn = turn, .first_tile = order->first_tile,
+				.met = order->met };
 	unsigned int a;
 	int ret;
 
-	if (!order->met && nb_barrier(order, outside, outside))
-		return -1;
 	for (a = 0; a < order->nr_actors; a++)
 		loop.seq[a] = order->actor[a].seq;
+	for (a = 0; a < NEURON_NR_ENGINES; a++)
+		loop.nr_past[a] = order->actor[a].nr_past;
 	memcpy(loop.pc, order->pc, sizeof(loop.pc));
+	memcpy(loop.clock, order->clock, sizeof(loop.clock));
+	memcpy(loop.acquired, order->acquired, sizeof(loop.acquired));
 	order->loop = &loop;
 	ret = nb_loop_try(order, &loop);
 	order->loop = NULL;
 	free(loop.made[0].wait);
 	free(loop.made[1].wait);
-	if (ret <= 0)
-		return ret;
-	return nb_barrier(order, outside, turn->engines) ? -1 : 1;
+	return ret;
 }

@@ -57,8 +57,7 @@ void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq)
 
 /* --- Clocks --- */
 
-/* The clock of engine @e becomes the newest one from its event @seq on. */
-static int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq)
+int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq)
 {
 	struct nb_actor *actor = &order->actor[e];
 	size_t words = order->nr_actors;
@@ -146,8 +145,7 @@ static void nb_learn(struct nb_order *order, enum neuron_engine e,
 	}
 }
 
-/* Every now and then: what all engines that are used know. */
-static void nb_look_over(struct nb_order *order)
+void nb_look_over(struct nb_order *order)
 {
 	unsigned int a, e;
 
@@ -169,12 +167,12 @@ static uint32_t nb_step_seq(const struct nb_order *order, const struct nb_step *
 	return step->pc + order->shift[step->engine] + 1;
 }
 
-/* In a loop a transfer tells one engine of its end, and others wait for that one. */
+/* A transfer of a loop tells one engine of its end, and others wait for that one. */
 static void nb_ask_taker(const struct nb_order *order, unsigned int *actor, uint32_t *seq)
 {
 	const struct nb_event *event;
 
-	if (!order->loop || *actor < NEURON_NR_ENGINES || !*seq)
+	if (*actor < NEURON_NR_ENGINES || !*seq)
 		return;
 	event = &order->actor[*actor].event[*seq - 1];
 	if (!event->taken)
@@ -275,7 +273,7 @@ static int nb_make_wait(struct nb_order *order, const struct nb_step *step, unsi
 					     .seq = need->seq });
 }
 
-static int nb_make_waits(struct nb_order *order, const struct nb_step *step)
+int nb_make_waits(struct nb_order *order, const struct nb_step *step)
 {
 	struct nb_knowledge know[NB_MAX_ACTORS];
 	unsigned int a, nr = 0;
@@ -481,7 +479,7 @@ static int nb_order_inner(struct nb_order *order, const struct nb_turn *turn)
 	if (!turn->begin || turn[1].begin || !turn->engines)
 		return 0;
 	order->depth++;
-	ret = nb_loop_overlap(order, turn, nb_loop_engines(order, turn));
+	ret = nb_loop_overlap(order, turn);
 	order->depth--;
 	return ret;
 }
@@ -537,6 +535,7 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 	for (a = 0; a < order->nr_actors; a++)
 		order->actor[a].sem = -1;
 	memset(order->channel, -1, sizeof(order->channel));
+	memset(order->drain, -1, sizeof(order->drain));
 	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		if (nb->stream[a].count)
 			order->engines |= NEURON_BIT(a);

@@ -58,8 +58,9 @@ enum nb_edit_kind {
 	NB_EDIT_TAKE,		/* wait until semaphore @actor is @seq, and take it */
 	NB_EDIT_GO,		/* let engine @actor go on */
 	NB_EDIT_GO_TAKE,	/* wait for that */
-	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg */
+	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg; @extra: rounds overlap */
 	NB_EDIT_LOOP_END,
+	NB_EDIT_LOOP_DONE,	/* all rounds of a loop that overlap are over */
 };
 
 /**
@@ -101,7 +102,7 @@ struct nb_links {
  * struct nb_event - the end of a transfer, and what its trigger knew
  * @snap: index of a clock
  * @before: events of @engine before the trigger
- * @taken: in a loop: event of @taker which has waited for this one; 0: none
+ * @taken: in a loop: event of @taker which has waited for this one, as others must; 0: none
  * @total: what the semaphore has been given with this event, counted from the first
  */
 struct nb_event {
@@ -228,6 +229,7 @@ struct nb_step {
  * @loop: whose rounds are being looked at, or NULL
  * @shift: events of each engine in the rounds before this one
  * @channel: [a][e]: semaphore by which actor a tells engine e in loops; -1: none yet
+ * @drain: semaphore that counts transfers of loops that nobody waits for; -1: none yet
  * @links: of each engine: its posts in loops
  */
 struct nb_order {
@@ -259,6 +261,7 @@ struct nb_order {
 	struct nb_loop *loop;
 	uint32_t shift[NEURON_NR_ENGINES];
 	int channel[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	int drain[NB_MAX_ACTORS];
 	struct nb_links links[NEURON_NR_ENGINES];
 };
 
@@ -289,6 +292,13 @@ int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int
 int nb_edit_at(struct nb_order *order, enum neuron_engine engine, uint32_t pc,
 	       struct nb_edit edit);
 
+/* The waits that order->need asks for, before instruction @step->pc. 0 or -1. */
+int nb_make_waits(struct nb_order *order, const struct nb_step *step);
+/* What engine @e knows now it has known from its event @seq on. 0 or -1. */
+int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq);
+/* Find out anew what all engines know. */
+void nb_look_over(struct nb_order *order);
+
 /* The instructions of the record from @begin on, before @end. 0 or -1. */
 int nb_order_range(struct nb_order *order, size_t begin, size_t end);
 
@@ -296,16 +306,13 @@ int nb_order_range(struct nb_order *order, size_t begin, size_t end);
  * The loop from @turn to the next turn, which ends it: its rounds overlap. 1: done; 0: that is
  * not possible; -1: an error.
  */
-int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
+int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn);
 /* The instruction of @step, in a loop, must wait for event @seq of @actor. 0 or -1. */
 int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned int actor);
 /* Rounds of the loop cannot overlap. */
 void nb_loop_refuse(struct nb_order *order);
 
-/* Everybody knows everything. */
-void nb_all_met(struct nb_order *order);
-/* @engines meet; the leader is one of @leaders. 0 or -1. */
-int nb_barrier(struct nb_order *order, unsigned int engines, unsigned int leaders);
+/* The one of @engines, a mask, that has least to do, as a rule. */
 enum neuron_engine nb_leader(unsigned int engines);
 
 /* Put all edits into the streams. 0 or -1. */

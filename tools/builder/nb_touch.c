@@ -11,7 +11,7 @@
  * Accesses in a bin; before there are more, those of an actor become one that holds them all,
  * as late as the last. So the time for an access is bounded, and a wait may be needless.
  */
-#define NB_BIN_TOUCHES	48
+#define NB_BIN_TOUCHES	192
 
 int nb_touched_init(struct nb_touched *touched, struct nb_program *nb)
 {
@@ -49,6 +49,31 @@ void nb_touched_forget(struct nb_touched *touched)
 		space = &touched->space[touched->used[i]];
 		for (b = 0; b < space->nr; b++)
 			space->bin[b].nr = 0;
+	}
+}
+
+static void nb_bin_renumber(struct nb_bin *bin, const uint32_t *begin, const uint32_t *end)
+{
+	unsigned int i;
+
+	for (i = 0; i < bin->nr; i++) {
+		struct nb_touch *touch = &bin->touch[i];
+
+		if (touch->seq > begin[touch->actor])
+			touch->seq = end[touch->actor];
+	}
+}
+
+void nb_touched_renumber(struct nb_touched *touched, const uint32_t *begin,
+			 const uint32_t *end)
+{
+	struct nb_binned *space;
+	unsigned int i, b;
+
+	for (i = 0; i < touched->nr_used; i++) {
+		space = &touched->space[touched->used[i]];
+		for (b = 0; b < space->nr; b++)
+			nb_bin_renumber(&space->bin[b], begin, end);
 	}
 }
 

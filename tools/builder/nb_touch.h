@@ -46,6 +46,10 @@ void nb_touched_free(struct nb_touched *touched);
 /* All accesses are over, and everybody knows. */
 void nb_touched_forget(struct nb_touched *touched);
 
+/* Events of actor a after @begin[a] become event @end[a]. */
+void nb_touched_renumber(struct nb_touched *touched, const uint32_t *begin,
+			 const uint32_t *end);
+
 typedef void nb_touch_fn(void *context, const struct nb_touch *before,
 			 const struct nb_touch *now);
 

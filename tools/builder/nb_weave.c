@@ -20,6 +20,8 @@
  * @nops: old instructions to come that belong to the transfer before them
  * @debug: of what is made
  * @top: first instruction of each loop that is open
+ * @overlap: in a loop whose rounds overlap
+ * @owed: somebody waits for the end of that loop
  * @place: of each old instruction in what is made
  */
 struct nb_weaver {
@@ -38,6 +40,8 @@ struct nb_weaver {
 	uint32_t debug;
 	uint32_t top[NEURON_NR_REGS];
 	unsigned int depth;
+	bool overlap;
+	bool owed;
 	uint32_t *place;
 };
 
@@ -212,6 +216,7 @@ static int nb_weave_loop(struct nb_weaver *weaver, const struct nb_edit *edit)
 			return -1;
 		inst->imm0 = htole32(edit->seq);
 		weaver->top[weaver->depth++] = weaver->count;
+		weaver->overlap = edit->extra;
 	} else {
 		inst = nb_weave_inst(weaver, NEURON_OP_LOOP);
 		if (!inst)
@@ -233,6 +238,10 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 		return nb_weave_loop(weaver, edit);
 	if (edit->kind == NB_EDIT_RESET)
 		return nb_weave_reset(weaver, edit);
+	if (edit->kind == NB_EDIT_LOOP_DONE && !weaver->owed) {
+		weaver->overlap = false;
+		return 0;
+	}
 	inst = nb_weave_inst(weaver, NEURON_OP_NOP);
 	if (!inst)
 		return -1;
@@ -244,6 +253,8 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 	}
 	if (edit->kind == NB_EDIT_GO || edit->kind == NB_EDIT_GO_TAKE)
 		return nb_weave_gate(weaver, gates, edit, inst);
+	weaver->overlap = false;
+	weaver->owed = false;
 	sem = nb_actor_sem(weaver->order, weaver->engine);
 	if (sem < 0)
 		return -1;
@@ -270,7 +281,9 @@ static int nb_weave_posts(struct nb_weaver *weaver, uint32_t pc, bool nop)
 {
 	int sem;
 
-	if (nb_is_waited(&weaver->order->actor[weaver->engine], pc)) {
+	if (nb_is_waited(&weaver->order->actor[weaver->engine], pc) && weaver->overlap) {
+		weaver->owed = true;
+	} else if (nb_is_waited(&weaver->order->actor[weaver->engine], pc)) {
 		sem = nb_actor_sem(weaver->order, weaver->engine);
 		if (sem < 0 || nb_weave_post(weaver, sem, nop))
 			return -1;
@@ -359,12 +372,17 @@ static int nb_weave_engine(struct nb_order *order, struct nb_gates *gates,
 		.engine = e,
 		.old = stream,
 		.edit = order->edits[e].edit,
-		.end = order->edits[e].edit + order->edits[e].count,
+		.end = order->edits[e].edit,
 		.link = order->links[e].link,
-		.last_link = order->links[e].link + order->links[e].count,
+		.last_link = order->links[e].link,
 		.place = place,
 	};
 
+	/* Nothing may be added to NULL, not even 0. */
+	if (order->edits[e].count)
+		weaver.end += order->edits[e].count;
+	if (order->links[e].count)
+		weaver.last_link += order->links[e].count;
 	weaver.room = stream->count + order->edits[e].count + 2;
 	weaver.inst = malloc(weaver.room * sizeof(*weaver.inst));
 	if (!weaver.inst)
