@@ -127,43 +127,132 @@ bool nb_has_lines(const struct nb_program *nb)
 	return false;
 }
 
-static json_object *nb_lines_json(const struct nb_stream *stream)
+/* A text that grows. An entry for each instruction is too much for objects in memory. */
+struct nb_text {
+	char *text;
+	size_t size;
+	size_t room;
+	bool failed;
+};
+
+/* Room for @size more bytes, or NULL. */
+static char *nb_text_room(struct nb_text *out, size_t size)
 {
-	json_object *list = json_object_new_array();
+	size_t room = out->room ? out->room : 4096;
+	char *grown;
+
+	while (room < out->size + size)
+		room *= 2;
+	if (room != out->room) {
+		grown = realloc(out->text, room);
+		if (!grown) {
+			out->failed = true;
+			return NULL;
+		}
+		out->text = grown;
+		out->room = room;
+	}
+	return out->text + out->size;
+}
+
+static void nb_put_text(struct nb_text *out, const char *text)
+{
+	size_t size = strlen(text);
+	char *at = nb_text_room(out, size);
+
+	if (!at)
+		return;
+	memcpy(at, text, size);
+	out->size += size;
+}
+
+static char *nb_put_digits(char *at, uint32_t value)
+{
+	char digits[10];
+	unsigned int n = 0;
+
+	do
+		digits[n++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (n)
+		*at++ = digits[--n];
+	return at;
+}
+
+#define NB_LINE_ROOM	40
+
+static void nb_put_line(struct nb_text *out, const struct nb_line *line, bool first)
+{
+	char *at = nb_text_room(out, NB_LINE_ROOM), *begin = at;
+
+	if (!at)
+		return;
+	if (!first)
+		*at++ = ',';
+	*at++ = '[';
+	at = nb_put_digits(at, line->pc);
+	*at++ = ',';
+	if (line->file < 0)
+		*at++ = '-';
+	at = nb_put_digits(at, (uint32_t)(line->file < 0 ? -line->file : line->file));
+	*at++ = ',';
+	at = nb_put_digits(at, line->line);
+	*at++ = ']';
+	out->size += (size_t)(at - begin);
+}
+
+static void nb_put_lines(struct nb_text *out, const struct nb_stream *stream)
+{
 	size_t i;
 
-	for (i = 0; i < stream->nr_lines; i++) {
-		const struct nb_line *line = &stream->line[i];
-		json_object *entry = json_object_new_array();
+	nb_put_text(out, "[");
+	for (i = 0; i < stream->nr_lines; i++)
+		nb_put_line(out, &stream->line[i], !i);
+	nb_put_text(out, "]");
+}
 
-		json_object_array_add(entry, json_object_new_int64(line->pc));
-		json_object_array_add(entry, json_object_new_int64(line->file));
-		json_object_array_add(entry, json_object_new_int64(line->line));
-		json_object_array_add(list, entry);
-	}
-	return list;
+/* A string with quotes and what must be escaped. */
+static void nb_put_name(struct nb_text *out, const char *name)
+{
+	json_object *string = json_object_new_string(name);
+	const char *text;
+
+	text = string ? json_object_to_json_string_ext(string, JSON_C_TO_STRING_PLAIN |
+						       JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+	if (text)
+		nb_put_text(out, text);
+	else
+		out->failed = true;
+	json_object_put(string);
 }
 
 char *nb_debug_json(const struct nb_program *nb)
 {
-	json_object *root = json_object_new_object();
-	json_object *files = json_object_new_array();
-	json_object *lines = json_object_new_object();
-	const char *text;
-	char *copy;
+	struct nb_text out = { 0 };
+	bool first = true;
 	size_t i;
 
-	for (i = 0; i < nb->nr_files; i++)
-		json_object_array_add(files, json_object_new_string(nb->file[i]));
-	for (i = 0; i < NEURON_NR_ENGINES; i++)
-		if (nb->stream[i].nr_lines)
-			json_object_object_add(lines, neff_engine_name(i),
-					       nb_lines_json(&nb->stream[i]));
-	json_object_object_add(root, "files", files);
-	json_object_object_add(root, "lines", lines);
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN |
-					      JSON_C_TO_STRING_NOSLASHESCAPE);
-	copy = text ? strdup(text) : NULL;
-	json_object_put(root);
-	return copy;
+	nb_put_text(&out, "{\"files\":[");
+	for (i = 0; i < nb->nr_files; i++) {
+		nb_put_text(&out, i ? "," : "");
+		nb_put_name(&out, nb->file[i]);
+	}
+	nb_put_text(&out, "],\"lines\":{");
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		if (!nb->stream[i].nr_lines)
+			continue;
+		nb_put_text(&out, first ? "" : ",");
+		nb_put_name(&out, neff_engine_name(i));
+		nb_put_text(&out, ":");
+		nb_put_lines(&out, &nb->stream[i]);
+		first = false;
+	}
+	nb_put_text(&out, "}}");
+	/* The zero behind it. */
+	if (nb_text_room(&out, 1))
+		out.text[out.size] = '\0';
+	if (!out.failed)
+		return out.text;
+	free(out.text);
+	return NULL;
 }

@@ -94,22 +94,58 @@ static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
 	return 0;
 }
 
-/* An upper bound of the archive's size. */
-static size_t nb_tar_room(const struct nb_program *nb)
-{
-	size_t room = 1 << 20;
-	unsigned int e;
-	size_t i;
+/**
+ * struct nb_sink - where the archive goes
+ * @file: a file; NULL: memory
+ * @data, @room: that memory, behind room for the header
+ * @size: bytes of the archive
+ * @hash: of them
+ */
+struct nb_sink {
+	FILE *file;
+	uint8_t *data;
+	size_t room;
+	size_t size;
+	EVP_MD_CTX *hash;
+};
 
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		room += nb->stream[e].count * sizeof(struct neuron_inst) +
-			nb->stream[e].nr_dma * 2048 +
-			nb->stream[e].nr_lines * 64;
-	/* Each character of a name may need an escape. */
-	room += nb->nr_files * 8 * NEFF_NAME_LEN;
-	for (i = 0; i < nb->nr_vars; i++)
-		room += 4096 + (nb->var[i].data ? nb->var[i].size : 0);
-	return nb->second ? room + nb_tar_room(nb->second) : room;
+static int nb_sink_room(struct nb_sink *sink, size_t size)
+{
+	size_t want = sizeof(struct neff_header) + sink->size + size;
+	size_t room = sink->room ? sink->room : 65536;
+	void *data;
+
+	while (room < want)
+		room *= 2;
+	if (room == sink->room)
+		return 0;
+	data = realloc(sink->data, room);
+	if (!data)
+		return -1;
+	sink->data = data;
+	sink->room = room;
+	return 0;
+}
+
+static la_ssize_t nb_sink_write(struct archive *archive, void *context,
+				const void *bytes, size_t size)
+{
+	struct nb_sink *sink = context;
+
+	if (sink->file ? fwrite(bytes, 1, size, sink->file) != size :
+			 nb_sink_room(sink, size)) {
+		archive_set_error(archive, errno ? errno : ENOMEM, "%s",
+				  strerror(errno ? errno : ENOMEM));
+		return -1;
+	}
+	if (!sink->file)
+		memcpy(sink->data + sizeof(struct neff_header) + sink->size, bytes, size);
+	sink->size += size;
+	if (!EVP_DigestUpdate(sink->hash, bytes, size)) {
+		archive_set_error(archive, EIO, "SHA-256 failed");
+		return -1;
+	}
+	return (la_ssize_t)size;
 }
 
 static int nb_add_graphs(struct nb_program *nb, struct archive *archive)
@@ -122,7 +158,7 @@ static int nb_add_graphs(struct nb_program *nb, struct archive *archive)
 	return nb->second ? nb_add_all(nb->second, &tar) : 0;
 }
 
-static int nb_write_tar(struct nb_program *nb, void *out, size_t room, size_t *used)
+static int nb_write_tar(struct nb_program *nb, struct nb_sink *sink)
 {
 	struct archive *tar = archive_write_new();
 	int ret = -1;
@@ -130,8 +166,10 @@ static int nb_write_tar(struct nb_program *nb, void *out, size_t room, size_t *u
 	if (!tar)
 		return nb_fail(nb, "out of memory");
 	archive_write_set_format_ustar(tar);
+	/* Nothing is gathered: instructions go straight to where they belong. */
+	archive_write_set_bytes_per_block(tar, 0);
 	archive_write_set_bytes_in_last_block(tar, NB_TAR_BLOCK);
-	if (archive_write_open_memory(tar, out, room, used) != ARCHIVE_OK)
+	if (archive_write_open(tar, sink, NULL, nb_sink_write, NULL) != ARCHIVE_OK)
 		nb_fail(nb, "archive: %s", archive_error_string(tar));
 	else
 		ret = nb_add_graphs(nb, tar);
@@ -142,7 +180,7 @@ static int nb_write_tar(struct nb_program *nb, void *out, size_t room, size_t *u
 }
 
 static int nb_header(struct nb_program *nb, struct neff_header *header,
-		     size_t data_size)
+		     const struct nb_sink *sink)
 {
 	uint32_t lnc = nb->second ? 2 : 1;
 	unsigned int len;
@@ -150,7 +188,7 @@ static int nb_header(struct nb_program *nb, struct neff_header *header,
 	memset(header, 0, sizeof(*header));
 	header->pkg_version = htole64(NEFF_PKG_SHA256);
 	header->header_size = htole64(sizeof(*header));
-	header->data_size = htole64(data_size);
+	header->data_size = htole64(sink->size);
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->version_minor = htole64(NEFF_VERSION_MINOR);
 	strcpy((char *)header->build_version, NEFF_BUILD_MARK " builder 1");
@@ -159,8 +197,7 @@ static int nb_header(struct nb_program *nb, struct neff_header *header,
 	header->tpb_per_node[0] = lnc;
 	header->lnc_size = htole32(lnc);
 	strncpy(header->name, nb->name, sizeof(header->name) - 1);
-	if (!EVP_Digest(header + 1, data_size, header->hash, &len, EVP_sha256(),
-			NULL))
+	if (!EVP_DigestFinal_ex(sink->hash, header->hash, &len))
 		return nb_fail(nb, "SHA-256 failed");
 	/* Unique as far as the contents are. */
 	memcpy(header->uuid, header->hash, sizeof(header->uuid));
@@ -206,27 +243,36 @@ static int nb_finish_second(struct nb_program *nb)
 	return nb_check_shared(nb);
 }
 
-int nb_pack(struct nb_program *nb, void **data, size_t *size)
+/* The archive into the sink, and its header. */
+static int nb_fill(struct nb_program *nb, struct nb_sink *sink, struct neff_header *header)
 {
-	struct neff_header *header;
-	size_t used = 0;
-	size_t room;
+	int ret = -1;
 
 	if (nb->second && (nb_sync(nb->second) || nb_finish_second(nb)))
 		return -1;
 	if (nb_sync(nb) || nb_error(nb))
 		return -1;
-	room = nb_tar_room(nb);
-	header = calloc(1, sizeof(*header) + room);
-	if (!header)
-		return nb_fail(nb, "out of memory");
-	if (nb_write_tar(nb, header + 1, room, &used) ||
-	    nb_header(nb, header, used)) {
-		free(header);
+	sink->hash = EVP_MD_CTX_new();
+	if (!sink->hash || !EVP_DigestInit_ex(sink->hash, EVP_sha256(), NULL))
+		nb_fail(nb, "SHA-256 failed");
+	else if (!nb_write_tar(nb, sink))
+		ret = nb_header(nb, header, sink);
+	EVP_MD_CTX_free(sink->hash);
+	return ret;
+}
+
+int nb_pack(struct nb_program *nb, void **data, size_t *size)
+{
+	struct nb_sink sink = { 0 };
+	struct neff_header header;
+
+	if (nb_fill(nb, &sink, &header)) {
+		free(sink.data);
 		return -1;
 	}
-	*data = header;
-	*size = sizeof(*header) + used;
+	memcpy(sink.data, &header, sizeof(header));
+	*data = sink.data;
+	*size = sizeof(header) + sink.size;
 	return 0;
 }
 
@@ -240,31 +286,40 @@ static int nb_check_target(struct nb_program *nb, const char *path)
 	return 0;
 }
 
+/* The header comes last: it has the hash of what is behind it. */
+static int nb_write_file(struct nb_program *nb, FILE *file, const char *path)
+{
+	struct nb_sink sink = { .file = file };
+	struct neff_header header = { 0 };
+
+	if (fwrite(&header, 1, sizeof(header), file) != sizeof(header))
+		return nb_fail(nb, "%s: %s", path, strerror(errno));
+	if (nb_fill(nb, &sink, &header))
+		return -1;
+	if (fseek(file, 0, SEEK_SET) ||
+	    fwrite(&header, 1, sizeof(header), file) != sizeof(header))
+		return nb_fail(nb, "%s: %s", path, strerror(errno));
+	return 0;
+}
+
 int nb_write(struct nb_program *nb, const char *path)
 {
 	char temp[4096];
-	void *data;
-	size_t size;
 	FILE *file;
-	int ret = 0;
+	int ret;
 
-	if (nb_check_target(nb, path) || nb_pack(nb, &data, &size))
+	if (nb_check_target(nb, path))
 		return -1;
 	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
 	file = fopen(temp, "wb");
-	if (!file) {
-		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
-		goto out_free;
-	}
-	if (fwrite(data, 1, size, file) != size)
-		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
+	if (!file)
+		return nb_fail(nb, "%s: %s", temp, strerror(errno));
+	ret = nb_write_file(nb, file, temp);
 	if (fclose(file) && !ret)
 		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
 	if (!ret && rename(temp, path))
 		ret = nb_fail(nb, "%s: %s", path, strerror(errno));
 	if (ret)
 		unlink(temp);
-out_free:
-	free(data);
 	return ret;
 }
