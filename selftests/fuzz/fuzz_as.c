@@ -22,7 +22,7 @@ static struct nb_program *assemble(const char *text, size_t size, unsigned long 
 static void come_back(const void *neff, size_t size)
 {
 	char error[AS_ERROR_MAX];
-	char *text = as_disassemble(neff, size, error);
+	char *text = as_disassemble(neff, size, NULL, error);
 	struct nb_program *nb;
 	size_t again_size;
 	void *again;

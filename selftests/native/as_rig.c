@@ -7,19 +7,34 @@
 
 #define MAX_STATEMENTS	100000
 
-static void keep(void *context, const struct as_diag *diag)
+/* Of the first error. */
+static void note(struct as_log *log, const struct as_diag *diag)
+{
+	size_t used = strlen(log->notes);
+
+	if (log->errors == 1)
+		snprintf(log->notes + used, sizeof(log->notes) - used, "%s:%u: %s\n", diag->file,
+			 diag->line, diag->text);
+}
+
+void as_keep(void *context, const struct as_diag *diag)
 {
 	struct as_log *log = context;
 
-	assert_string_equal(diag->file, "test.s");
+	assert_non_null(diag->file);
 	assert_null(strchr(diag->text, '\n'));
 	assert_true(diag->line >= 1 && diag->column >= 1 && *diag->text);
+	if (diag->note) {
+		note(log, diag);
+		return;
+	}
 	if (diag->warning) {
 		log->warnings++;
 		return;
 	}
 	if (log->errors++)
 		return;
+	snprintf(log->file, sizeof(log->file), "%s", diag->file);
 	log->line = diag->line;
 	log->column = diag->column;
 	snprintf(log->text, sizeof(log->text), "%s", diag->text);
@@ -31,7 +46,7 @@ struct nb_program *as_try(const char *text, size_t size, struct as_log *log)
 		.file = "test.s",
 		.name = "test",
 		.max_statements = MAX_STATEMENTS,
-		.report = keep,
+		.report = as_keep,
 		.context = log,
 	};
 

@@ -18,9 +18,13 @@ struct as_log {
 	unsigned int warnings;
 	unsigned int line;
 	unsigned int column;
+	char file[64];
 	char text[512];
+	char notes[2048];	/* FILE:LINE: TEXT, a line for each */
 };
 
+/* For struct as_options; @context: struct as_log. */
+void as_keep(void *context, const struct as_diag *diag);
 /* Assemble without looking at files; the result may be NULL. */
 struct nb_program *as_try(const char *text, size_t size, struct as_log *log);
 /* The same, which must succeed without a warning. */

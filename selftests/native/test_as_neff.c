@@ -23,6 +23,15 @@ static const char *const examples[] = {
 /* Everything that a NEFF can hold. */
 static const char everything[] =
 	".program \"all \\\"of\\\" it\"\n"
+	".macro number what, times=2\n"
+	".local here\n"
+	".if \\times >= 2\n"
+	"\\here: notify \\what\n"
+	"branch \\here\n"
+	".else\n"
+	"number \\what\n"
+	".endif\n"
+	".endm\n"
 	".input x bf16 2*3*4\n"
 	".output \"w1\" fp8_e4 7\n"
 	".tmp scratch 65536\n"
@@ -46,6 +55,7 @@ static const char everything[] =
 	".queue wide data scalar 4\n"
 	".queue slow data scalar 2 priority 3\n"
 	".tmp late 4\n"
+	".print shown fp16 2*3 \"shown \\\"is\\\" \"\n"
 	".notify_bytes 4096\n"
 	".engine scalar\n"
 	".dma wide, scratch[0 : 64@256*4@16*8], sbuf[0x40000 : 2048] wait a >= 1 post c = 3\n"
@@ -65,6 +75,7 @@ static const char everything[] =
 	".inst 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n"
 	".inst 0x11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0\n"
 	"notify 1 wait s9 >= 1\n"
+	"number 3, times=1\n"
 	"branch 0\n";
 
 /* Two programs that share a tensor; names of the first mean nothing in the second. */
@@ -96,7 +107,7 @@ static void comes_back(const char *what, const char *source)
 	char error[AS_ERROR_MAX];
 	size_t size, again_size;
 	void *neff = as_pack(source, &size);
-	char *text = as_disassemble(neff, size, error);
+	char *text = as_disassemble(neff, size, NULL, error);
 	void *again;
 
 	if (!text)
@@ -347,7 +358,7 @@ static void damaged_sources_are_survived(void **state)
 static void refused(const void *neff, size_t size)
 {
 	char error[AS_ERROR_MAX] = "";
-	char *text = as_disassemble(neff, size, error);
+	char *text = as_disassemble(neff, size, NULL, error);
 
 	assert_null(text);
 	assert_true(*error);

@@ -32,20 +32,6 @@ static bool append(struct as_unit *unit, const void *bytes, size_t size)
 	return true;
 }
 
-/* The path as the source means it: beside the source, unless absolute. */
-static char *host_path(const struct as_unit *unit, const char *name)
-{
-	const char *slash = strrchr(unit->options->file, '/');
-	char *path;
-
-	if (*name == '/' || !slash)
-		return strdup(name);
-	if (asprintf(&path, "%.*s/%s", (int)(slash - unit->options->file), unit->options->file,
-		     name) < 0)
-		return NULL;
-	return path;
-}
-
 static bool append_stream(struct as_unit *unit, FILE *file, const struct as_token *token)
 {
 	char buf[65536];
@@ -72,7 +58,7 @@ static bool read_file(struct as_unit *unit)
 	name = as_take_name(unit, "a path");
 	if (!name)
 		return false;
-	path = host_path(unit, name);
+	path = as_host_path(unit, name);
 	free(name);
 	if (!path)
 		return as_memory(unit);
@@ -91,7 +77,7 @@ bool as_file(struct as_unit *unit)
 	unit->data.name = as_take_name(unit, "a name");
 	if (!unit->data.name)
 		return false;
-	unit->data.line = unit->line;
+	unit->data.place = as_here(unit, 1);
 	if (as_peek(unit)->kind != AS_STRING)
 		return true;
 	if (!read_file(unit))
@@ -105,15 +91,17 @@ bool as_close_file(struct as_unit *unit)
 {
 	struct as_data *data = &unit->data;
 	bool empty = data->name && !data->size;
-	unsigned int line = data->line;
 
+	if (empty)
+		as_error_place(unit, &data->place,
+			       "the file has no contents: a path or .bytes, .halves, .words, .floats or .addresses must follow");
 	if (data->name && data->size)
 		nb_file(unit->nb, data->name, data->bytes, data->size);
 	free(data->name);
 	free(data->bytes);
+	as_release_origin(data->place.origin);
 	memset(data, 0, sizeof(*data));
-	return !empty || as_error_at(unit, line, 1,
-				     "the file has no contents: a path or .bytes, .halves, .words, .floats or .addresses must follow");
+	return !empty;
 }
 
 static bool integers(struct as_unit *unit, unsigned int bytes, const char *what)

@@ -7,48 +7,85 @@
 #include "chip/isa/trn_isa.h"
 
 #define MAX_TENSOR_DIMS	8
+#define MAX_PREFIX	511
 
-static bool parse_tensor(struct as_unit *unit, bool output)
-{
-	uint32_t shape[MAX_TENSOR_DIMS];
+/* NAME TYPE SHAPE */
+struct tensor {
+	char *name;
 	enum neuron_dtype dtype;
-	unsigned int n = 0;
+	unsigned int ndim;
+	uint32_t shape[MAX_TENSOR_DIMS];
+};
+
+static bool parse_shape(struct as_unit *unit, struct tensor *tensor)
+{
 	__int128 size;
-	char *name = as_take_name(unit, "a name");
 
-	if (!name)
-		return false;
-	if (!as_dtype(unit, &dtype))
-		goto err;
 	do {
-		if (n == MAX_TENSOR_DIMS) {
-			as_error(unit, as_peek(unit), "more than %d dimensions", MAX_TENSOR_DIMS);
-			goto err;
-		}
+		if (tensor->ndim == MAX_TENSOR_DIMS)
+			return as_error(unit, as_peek(unit), "more than %d dimensions",
+					MAX_TENSOR_DIMS);
 		if (!as_primary(unit, 1, UINT32_MAX, "a dimension", &size))
-			goto err;
-		shape[n++] = (uint32_t)size;
+			return false;
+		tensor->shape[tensor->ndim++] = (uint32_t)size;
 	} while (as_accept(unit, '*'));
-	if (output)
-		nb_output(unit->nb, name, dtype, n, shape);
-	else
-		nb_input(unit->nb, name, dtype, n, shape);
-	free(name);
 	return true;
+}
 
-err:
-	free(name);
-	return false;
+/* The name is to be freed in any case. */
+static bool parse_tensor(struct as_unit *unit, struct tensor *tensor)
+{
+	tensor->name = as_take_name(unit, "a name");
+	tensor->ndim = 0;
+	return tensor->name && as_dtype(unit, &tensor->dtype) && parse_shape(unit, tensor);
 }
 
 static bool do_input(struct as_unit *unit)
 {
-	return parse_tensor(unit, false);
+	struct tensor tensor;
+	bool good = parse_tensor(unit, &tensor);
+
+	if (good)
+		nb_input(unit->nb, tensor.name, tensor.dtype, tensor.ndim, tensor.shape);
+	free(tensor.name);
+	return good;
 }
 
 static bool do_output(struct as_unit *unit)
 {
-	return parse_tensor(unit, true);
+	struct tensor tensor;
+	bool good = parse_tensor(unit, &tensor);
+
+	if (good)
+		nb_output(unit->nb, tensor.name, tensor.dtype, tensor.ndim, tensor.shape);
+	free(tensor.name);
+	return good;
+}
+
+static bool print_tensor(struct as_unit *unit, const struct tensor *tensor)
+{
+	const struct as_token *token = as_peek(unit);
+	char *prefix;
+
+	if (token->kind != AS_STRING)
+		return as_expected(unit, "the text before it, in quotes");
+	if (token->len > MAX_PREFIX)
+		return as_error(unit, token, "the text has more than %d bytes", MAX_PREFIX);
+	prefix = as_token_copy(as_take(unit));
+	if (!prefix)
+		return as_memory(unit);
+	nb_print(unit->nb, tensor->name, prefix, tensor->dtype, tensor->ndim, tensor->shape);
+	free(prefix);
+	return true;
+}
+
+static bool do_print(struct as_unit *unit)
+{
+	struct tensor tensor;
+	bool good = parse_tensor(unit, &tensor) && print_tensor(unit, &tensor);
+
+	free(tensor.name);
+	return good;
 }
 
 static bool do_tmp(struct as_unit *unit)
@@ -300,7 +337,10 @@ static bool do_line(struct as_unit *unit)
 	}
 	if (!as_uint(unit, UINT32_MAX, "the line", &line))
 		return false;
-	unit->line_shift = (uint32_t)line - (unit->line + 1);
+	/* What a macro becomes has the line of its use, others are followed by the next one. */
+	unit->line_shift = 0;
+	unit->line_shift = (uint32_t)line - as_debug_line(unit) -
+			   (unit->origin && unit->origin->macro ? 0 : 1);
 	return true;
 }
 
@@ -354,6 +394,7 @@ static const struct {
 	{ "input", do_input, false },
 	{ "output", do_output, false },
 	{ "tmp", do_tmp, false },
+	{ "print", do_print, false },
 	{ "sbuf", do_sbuf, false },
 	{ "file", as_file, false },
 	{ "bytes", as_bytes, true },
@@ -375,6 +416,15 @@ static const struct {
 	{ "set", do_set, true },
 	{ "rept", as_rept, true },
 	{ "endr", as_endr, true },
+	{ "if", as_if, true },
+	{ "ifdef", as_ifdef, true },
+	{ "ifndef", as_ifndef, true },
+	{ "else", as_else, true },
+	{ "endif", as_endif, true },
+	{ "macro", as_macro, true },
+	{ "endm", as_endm, true },
+	{ "local", as_local, true },
+	{ "include", as_include, true },
 	{ "line", do_line, true },
 	{ "source", do_source, true },
 };

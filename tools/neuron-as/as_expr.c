@@ -192,13 +192,20 @@ static uint32_t float_bits(float value)
 static bool float_literal(struct as_unit *unit, bool negative, uint32_t *bits)
 {
 	const struct as_token *token = as_take(unit);
-	char *text = as_token_copy(token);
+	char copy[64], *text = copy;
 	float value;
 
+	if (token->len < sizeof(copy)) {
+		memcpy(copy, token->text, token->len);
+		copy[token->len] = '\0';
+	} else {
+		text = as_token_copy(token);
+	}
 	if (!text)
 		return as_memory(unit);
 	value = strtof(text, NULL);
-	free(text);
+	if (text != copy)
+		free(text);
 	if (isinf(value))
 		return as_error(unit, token, "the number is too large for fp32");
 	*bits = float_bits(negative ? -value : value);

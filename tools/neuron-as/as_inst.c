@@ -431,20 +431,19 @@ bool as_need_engine(struct as_unit *unit, const struct as_token *token)
 
 void as_set_source(struct as_unit *unit, bool known)
 {
-	uint32_t line = unit->line_off ? 0 : unit->line + unit->line_shift;
+	uint32_t line = as_debug_line(unit);
 
 	nb_source(unit->nb, known && line ? unit->source : NULL, line);
 }
 
 void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst)
 {
-	inst->debug = htole32(unit->line_off ? 0 : unit->line + unit->line_shift);
+	inst->debug = htole32(as_debug_line(unit));
 }
 
-bool as_instruction(struct as_unit *unit)
+bool as_instruction(struct as_unit *unit, const struct trn_isa *isa)
 {
 	const struct as_token *token = as_take(unit);
-	const struct trn_isa *isa = trn_isa_find(token->text, token->len);
 	struct neuron_inst inst = { 0 };
 
 	if (!isa)
@@ -491,8 +490,11 @@ bool as_inst_words(struct as_unit *unit)
 	}
 	if (as_peek(unit)->kind != AS_END)
 		return as_expected(unit, "the end of the line");
-	/* Exactly these bytes. */
-	as_set_source(unit, false);
+	/* Exactly these bytes, and the line that they name. */
+	if (raw.inst.debug)
+		nb_source(unit->nb, unit->source, le32toh(raw.inst.debug));
+	else
+		as_set_source(unit, false);
 	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &raw.inst);
 	return true;
 }

@@ -48,11 +48,12 @@ static struct as_token *add_token(struct as_unit *unit, const char *start, const
 		unit->token_room = room;
 	}
 	token = &unit->tokens[unit->nr_tokens++];
-	memset(token, 0, sizeof(*token));
-	token->kind = kind;
-	token->text = text;
-	token->len = 1;
-	token->column = (unsigned int)(text - start) + 1;
+	*token = (struct as_token){
+		.kind = kind,
+		.column = (unsigned int)(text - start) + 1,
+		.text = text,
+		.len = 1,
+	};
 	return token;
 }
 
@@ -168,6 +169,28 @@ static int pair_kind(char first)
 	}
 }
 
+static bool is_mark(char c)
+{
+	switch (c) {
+	case '.':
+	case ',':
+	case ':':
+	case '[':
+	case ']':
+	case '(':
+	case ')':
+	case '+':
+	case '-':
+	case '*':
+	case '/':
+	case '@':
+	case '=':
+		return true;
+	default:
+		return false;
+	}
+}
+
 static bool lex_mark(struct as_unit *unit, struct as_token *token, const char **at,
 		     const char *end)
 {
@@ -179,7 +202,7 @@ static bool lex_mark(struct as_unit *unit, struct as_token *token, const char **
 		*at = p + 2;
 		return true;
 	}
-	if (!*p || !strchr(".,:[]()+-*/@=", *p)) {
+	if (!is_mark(*p)) {
 		if (*p > ' ' && *p < 0x7f)
 			return as_error(unit, token, "unexpected \"%c\"", *p);
 		return as_error(unit, token, "unexpected byte 0x%02x", (unsigned char)*p);
@@ -234,37 +257,9 @@ bool as_lex_line(struct as_unit *unit)
 	return add_token(unit, start, p, AS_END);
 }
 
-const struct as_token *as_peek(const struct as_unit *unit)
-{
-	return &unit->tokens[unit->next];
-}
-
-const struct as_token *as_take(struct as_unit *unit)
-{
-	const struct as_token *token = as_peek(unit);
-
-	if (token->kind != AS_END)
-		unit->next++;
-	return token;
-}
-
-bool as_accept(struct as_unit *unit, int kind)
-{
-	if (as_peek(unit)->kind != kind)
-		return false;
-	as_take(unit);
-	return true;
-}
-
 bool as_expect(struct as_unit *unit, int kind, const char *what)
 {
 	return as_accept(unit, kind) || as_expected(unit, what);
-}
-
-bool as_token_is(const struct as_token *token, const char *word)
-{
-	return token->kind == AS_NAME && strlen(word) == token->len &&
-	       !memcmp(token->text, word, token->len);
 }
 
 bool as_numbered(const struct as_token *token, char letter, uint32_t *number)

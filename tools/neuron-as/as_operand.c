@@ -278,7 +278,8 @@ bool as_memory_operand(struct as_unit *unit, struct neuron_inst *inst)
 	       (!as_accept(unit, '+') || as_register(unit, &inst->reg[1]));
 }
 
-static bool label_target(struct as_unit *unit, const struct as_token *token)
+/* A label that comes later. */
+static bool later_target(struct as_unit *unit, const struct as_token *token)
 {
 	struct as_fixup *fixup;
 
@@ -294,12 +295,23 @@ static bool label_target(struct as_unit *unit, const struct as_token *token)
 	fixup = &unit->fixups[unit->nr_fixups];
 	fixup->engine = (enum neuron_engine)unit->engine;
 	fixup->index = nb_here(unit->nb, fixup->engine);
-	fixup->line = unit->line;
-	fixup->column = token->column;
 	fixup->name = as_token_copy(token);
 	if (!fixup->name)
 		return as_memory(unit);
+	fixup->place = as_here(unit, token->column);
 	unit->nr_fixups++;
+	return true;
+}
+
+static bool label_target(struct as_unit *unit, const struct as_token *token,
+			 struct neuron_inst *inst)
+{
+	const struct as_entry *entry = as_find(unit, AS_SCOPE_LABEL + unit->engine, token->text,
+					       token->len);
+
+	if (!entry)
+		return later_target(unit, token);
+	inst->addr = htole64((uint64_t)entry->value);
 	return true;
 }
 
@@ -310,7 +322,7 @@ bool as_target(struct as_unit *unit, struct neuron_inst *inst)
 
 	if (token->kind == AS_NAME &&
 	    !as_find(unit, AS_SCOPE_SYMBOL, token->text, token->len))
-		return label_target(unit, as_take(unit));
+		return label_target(unit, as_take(unit), inst);
 	if (!as_uint(unit, UINT64_MAX, "the target", &target))
 		return false;
 	inst->addr = htole64(target);

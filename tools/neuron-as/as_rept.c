@@ -5,6 +5,8 @@
 
 #include "as_unit.h"
 
+static const struct as_block rept_block = { .open = { "rept" }, .close = "endr" };
+
 static bool set_counter(struct as_unit *unit, const struct as_rept *rept)
 {
 	struct as_entry *entry;
@@ -23,20 +25,10 @@ static bool set_counter(struct as_unit *unit, const struct as_rept *rept)
 static bool skip_body(struct as_unit *unit)
 {
 	unsigned int line = unit->line;
-	unsigned int depth = 1;
+	const char *closing;
 
-	while (depth && unit->at < unit->end) {
-		if (!as_lex_line(unit))
-			return false;
-		if (unit->tokens[0].kind != '.')
-			continue;
-		if (as_token_is(&unit->tokens[1], "rept"))
-			depth++;
-		else if (as_token_is(&unit->tokens[1], "endr"))
-			depth--;
-	}
-	unit->next = unit->nr_tokens - 1;
-	return !depth || as_error_at(unit, line, 1, ".rept without .endr");
+	return as_skip_block(unit, &rept_block, false, &closing) == AS_FOUND_CLOSE ||
+	       as_error_at(unit, line, 1, ".rept without .endr");
 }
 
 bool as_rept(struct as_unit *unit)
@@ -64,6 +56,7 @@ bool as_rept(struct as_unit *unit)
 	rept->body_line = unit->line;
 	rept->line = unit->line;
 	rept->count = count;
+	rept->nr_conds = unit->nr_conds;
 	if (symbol) {
 		rept->symbol = as_token_copy(symbol);
 		if (!rept->symbol)
@@ -77,11 +70,13 @@ bool as_endr(struct as_unit *unit)
 {
 	struct as_rept *rept;
 
-	if (!unit->nr_rept)
+	if (unit->nr_rept == unit->frame[unit->nr_frames - 1].nr_rept)
 		return as_error(unit, &unit->tokens[0], ".endr without .rept");
 	if (as_peek(unit)->kind != AS_END)
 		return as_expected(unit, "the end of the line");
 	rept = &unit->rept[unit->nr_rept - 1];
+	if (unit->nr_conds > rept->nr_conds && !unit->errors)
+		as_error_at(unit, unit->cond[unit->nr_conds - 1].line, 1, ".if without .endif");
 	/* One complaint about a line is enough. */
 	if (++rept->done == rept->count || unit->errors) {
 		free(rept->symbol);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One source from the first line to the last, and its complaints. */
+/* A program from the first line to the last, and its complaints. */
 #include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,17 +8,45 @@
 
 #include "as_unit.h"
 #include "chip/isa/trn_isa.h"
-#include "neuron/neff.h"
 
-#define DEFAULT_STATEMENTS	4000000ul
+#define DEFAULT_STATEMENTS	16000000ul
+#define MAX_NOTES		8
 
-static void report(struct as_unit *unit, unsigned int line, unsigned int column, bool warning,
+/* How the line has come into the program, from the inside out. */
+static void note_origins(struct as_unit *unit, const struct as_origin *origin)
+{
+	struct as_diag diag = { .column = 1, .note = true };
+	unsigned int i, more = 0;
+	char text[128];
+
+	for (i = 0; origin; origin = origin->outer, i++) {
+		/* The outermost one is always said. */
+		if (i >= MAX_NOTES && origin->outer) {
+			more++;
+			continue;
+		}
+		diag.file = origin->file;
+		diag.line = origin->line;
+		diag.text = text;
+		if (origin->macro)
+			snprintf(text, sizeof(text), "in macro \"%.64s\", used here",
+				 origin->macro->name);
+		else
+			snprintf(text, sizeof(text), "included here");
+		if (more)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text),
+				 " (%u in between)", more);
+		unit->options->report(unit->options->context, &diag);
+	}
+}
+
+static void report(struct as_unit *unit, const struct as_place *place, bool warning,
 		   const char *format, va_list args)
 {
 	struct as_diag diag = {
-		.file = unit->options->file,
-		.line = line,
-		.column = column,
+		.file = place->file,
+		.line = place->line,
+		.column = place->column,
 		.warning = warning,
 	};
 	char text[512];
@@ -32,37 +60,58 @@ static void report(struct as_unit *unit, unsigned int line, unsigned int column,
 	diag.text = text;
 	if (!warning && ++unit->errors == AS_MAX_ERRORS)
 		unit->dead = true;
-	if (unit->options->report)
-		unit->options->report(unit->options->context, &diag);
+	if (!unit->options->report)
+		return;
+	unit->options->report(unit->options->context, &diag);
+	note_origins(unit, place->origin);
+}
+
+static struct as_place place_of(const struct as_unit *unit, unsigned int line,
+				unsigned int column)
+{
+	return (struct as_place){ unit->file, line, column, unit->origin };
 }
 
 bool as_error_at(struct as_unit *unit, unsigned int line, unsigned int column,
 		 const char *format, ...)
 {
+	const struct as_place place = place_of(unit, line, column);
 	va_list args;
 
 	va_start(args, format);
-	report(unit, line, column, false, format, args);
+	report(unit, &place, false, format, args);
+	va_end(args);
+	return false;
+}
+
+bool as_error_place(struct as_unit *unit, const struct as_place *place, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	report(unit, place, false, format, args);
 	va_end(args);
 	return false;
 }
 
 bool as_error(struct as_unit *unit, const struct as_token *token, const char *format, ...)
 {
+	const struct as_place place = place_of(unit, unit->line, token->column);
 	va_list args;
 
 	va_start(args, format);
-	report(unit, unit->line, token->column, false, format, args);
+	report(unit, &place, false, format, args);
 	va_end(args);
 	return false;
 }
 
 void as_warning(struct as_unit *unit, unsigned int line, const char *format, ...)
 {
+	const struct as_place place = place_of(unit, line, 1);
 	va_list args;
 
 	va_start(args, format);
-	report(unit, line, 1, true, format, args);
+	report(unit, &place, true, format, args);
 	va_end(args);
 }
 
@@ -105,6 +154,16 @@ static bool define_label(struct as_unit *unit)
 	return true;
 }
 
+static bool run_name(struct as_unit *unit, const struct as_token *token)
+{
+	const struct trn_isa *isa = as_find_isa(unit, token);
+	const struct as_macro *macro = isa ? NULL : as_find_macro(unit, token);
+
+	if (macro)
+		return as_use_macro(unit, macro);
+	return as_close_file(unit) && as_instruction(unit, isa);
+}
+
 static bool statement(struct as_unit *unit)
 {
 	const struct as_token *token = as_peek(unit);
@@ -120,7 +179,7 @@ static bool statement(struct as_unit *unit)
 		return as_directive(unit);
 	if (token->kind != AS_NAME)
 		return as_expected(unit, "an instruction or a directive");
-	return as_close_file(unit) && as_instruction(unit);
+	return run_name(unit, token);
 }
 
 /* The builder's errors stick: they are the last thing that is said. */
@@ -157,12 +216,8 @@ static void make_program(struct as_unit *unit)
 		as_memory(unit);
 }
 
-static void run_lines(struct as_unit *unit)
+static void run_text(struct as_unit *unit)
 {
-	unsigned long max = unit->options->max_statements;
-
-	if (!max)
-		max = DEFAULT_STATEMENTS;
 	while (unit->at < unit->end && !unit->dead) {
 		if (!as_lex_line(unit) || unit->tokens[0].kind == AS_END)
 			continue;
@@ -170,14 +225,23 @@ static void run_lines(struct as_unit *unit)
 			make_program(unit);
 		if (unit->dead || as_peek(unit)->kind == AS_END)
 			continue;
-		if (++unit->statements > max) {
+		if (++unit->statements > unit->max_statements) {
 			as_error_at(unit, unit->line, 1,
-				    "more than %lu statements, repetitions counted", max);
+				    "more than %lu statements, repetitions and macros counted",
+				    unit->max_statements);
+			unit->dead = true;
 			return;
 		}
 		statement(unit);
 		check_builder(unit);
 	}
+}
+
+static void run_texts(struct as_unit *unit)
+{
+	do
+		run_text(unit);
+	while (!unit->dead && as_next_text(unit));
 }
 
 static void resolve_labels(struct as_unit *unit)
@@ -193,9 +257,9 @@ static void resolve_labels(struct as_unit *unit)
 				strlen(fixup->name));
 		inst = nb_inst(unit->nb, fixup->engine, fixup->index);
 		if (!entry)
-			as_error_at(unit, fixup->line, fixup->column,
-				    "no label \"%.64s\" in the %s stream", fixup->name,
-				    trn_isa_engine_name(fixup->engine));
+			as_error_place(unit, &fixup->place,
+				       "no label \"%.64s\" in the %s stream", fixup->name,
+				       trn_isa_engine_name(fixup->engine));
 		else if (inst)
 			inst->addr = htole64((uint64_t)entry->value);
 	}
@@ -238,8 +302,6 @@ static void check_streams(struct as_unit *unit)
 static void finish_core(struct as_unit *unit)
 {
 	as_close_file(unit);
-	if (unit->nr_rept && !unit->errors)
-		as_error_at(unit, unit->rept[unit->nr_rept - 1].line, 1, ".rept without .endr");
 	resolve_labels(unit);
 	declare_sems(unit);
 	check_builder(unit);
@@ -251,8 +313,10 @@ static void forget_fixups(struct as_unit *unit)
 {
 	size_t i;
 
-	for (i = 0; i < unit->nr_fixups; i++)
+	for (i = 0; i < unit->nr_fixups; i++) {
+		as_release_origin(unit->fixups[i].place.origin);
 		free(unit->fixups[i].name);
+	}
 	unit->nr_fixups = 0;
 }
 
@@ -284,12 +348,9 @@ static void finish(struct as_unit *unit)
 
 static void release(struct as_unit *unit)
 {
-	size_t i;
-
 	forget_fixups(unit);
-	for (i = 0; i < unit->nr_rept; i++)
-		free(unit->rept[i].symbol);
-	free(unit->source);
+	as_release_origin(unit->data.place.origin);
+	as_free_texts(unit);
 	free(unit->fixups);
 	free(unit->tokens);
 	free(unit->data.name);
@@ -297,33 +358,21 @@ static void release(struct as_unit *unit)
 	as_free_names(unit);
 }
 
-/* The last part of a path; the debug file takes only names that can stand in a line. */
-static char *source_name(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	const char *name = slash ? slash + 1 : path;
-	const char *c;
-
-	if (!name || !*name || strlen(name) >= NEFF_NAME_LEN)
-		return NULL;
-	for (c = name; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			return NULL;
-	return strdup(name);
-}
-
-struct nb_program *as_assemble(const char *text, size_t size, const struct as_options *options)
+struct nb_program *as_assemble_sources(const struct as_source *sources, size_t count,
+				       const struct as_options *options)
 {
 	struct as_unit unit = {
 		.options = options,
-		.at = text,
-		.end = text + size,
+		.sources = sources,
+		.nr_sources = count,
+		.file = options->file,
+		.max_statements = options->max_statements ?: DEFAULT_STATEMENTS,
 		.engine = -1,
 	};
 	struct nb_program *nb;
 
-	unit.source = source_name(options->file);
-	run_lines(&unit);
+	as_index_isa(&unit);
+	run_texts(&unit);
 	finish(&unit);
 	nb = unit.program;
 	if (unit.errors) {
@@ -332,4 +381,11 @@ struct nb_program *as_assemble(const char *text, size_t size, const struct as_op
 	}
 	release(&unit);
 	return nb;
+}
+
+struct nb_program *as_assemble(const char *text, size_t size, const struct as_options *options)
+{
+	const struct as_source source = { options->file, text, size };
+
+	return as_assemble_sources(&source, 1, options);
 }

@@ -66,12 +66,28 @@ void dis_string(struct dis *dis, const char *name)
 	fputc('"', dis->out);
 }
 
+const char *as_section_name(enum as_section section)
+{
+	static const char *const name[] = {
+		[AS_SECTION_VARIABLES] = "variables",
+		[AS_SECTION_QUEUES] = "queues",
+		[AS_SECTION_SEMAPHORES] = "semaphores",
+	};
+
+	return section < AS_SECTION_ENGINE ? name[section] :
+					     neff_engine_name(section - AS_SECTION_ENGINE);
+}
+
 static bool put_graphs(struct dis *dis)
 {
 	unsigned int i;
 
 	for (i = 0; i < dis->neff->nr_graphs; i++) {
 		dis->graph = &dis->neff->graphs[i];
+		dis->place = NULL;
+		dis->place_line = 0;
+		if (dis->how->cores && !(dis->how->cores & NEURON_BIT(i)))
+			continue;
 		if (i) {
 			dis_newline(dis);
 			dis_line(dis, ".core %u", i);
@@ -82,10 +98,12 @@ static bool put_graphs(struct dis *dis)
 	return true;
 }
 
-char *as_disassemble(const void *neff, size_t size, char error[AS_ERROR_MAX])
+char *as_disassemble(const void *neff, size_t size, const struct as_dump *dump,
+		     char error[AS_ERROR_MAX])
 {
+	static const struct as_dump everything;
 	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
-	struct dis dis = { .line = 1, .error = error };
+	struct dis dis = { .line = 1, .how = dump ?: &everything, .error = error };
 	struct nrt_error why = { 0 };
 	struct neff *read;
 	char *text = NULL;

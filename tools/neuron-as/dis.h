@@ -15,6 +15,8 @@
  * @line_shift, @line_off: what .line has said, as the assembler counts
  * @source: what .source has said; NULL: off
  * @source_said: it has
+ * @how: what is wanted
+ * @place, @place_line: what the last comment about a place has said
  * @error: one line when something cannot be written
  */
 struct dis {
@@ -26,8 +28,17 @@ struct dis {
 	bool line_off;
 	const char *source;
 	bool source_said;
+	const struct as_dump *how;
+	const char *place;
+	uint32_t place_line;
 	char *error;
 };
+
+/* This part is written. */
+static inline bool dis_wants(const struct dis *dis, unsigned int section)
+{
+	return !dis->how->sections || dis->how->sections & NEURON_BIT(section);
+}
 
 bool dis_fail(struct dis *dis, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A whole line; @format has no newline. */

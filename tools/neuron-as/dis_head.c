@@ -10,7 +10,7 @@
 
 #define WORDS_PER_LINE	8
 
-static void put_io(struct dis *dis, const struct neff_var *var, const char *directive)
+static void put_tensor(struct dis *dis, const struct neff_var *var, const char *directive)
 {
 	unsigned int i;
 
@@ -19,6 +19,11 @@ static void put_io(struct dis *dis, const struct neff_var *var, const char *dire
 	fprintf(dis->out, " %s ", trn_isa_dtype_name(var->dtype));
 	for (i = 0; i < var->ndim; i++)
 		fprintf(dis->out, "%s%u", i ? "*" : "", var->shape[i]);
+}
+
+static void put_io(struct dis *dis, const struct neff_var *var, const char *directive)
+{
+	put_tensor(dis, var, directive);
 	dis_newline(dis);
 }
 
@@ -90,6 +95,23 @@ static bool put_table(struct dis *dis, const struct neff_var *var)
 	return true;
 }
 
+/* Strings of the assembler hold no control characters. */
+static bool put_printed(struct dis *dis, const struct neff_var *var)
+{
+	const char *c;
+
+	for (c = var->print; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return dis_fail(dis,
+					"variable \"%s\": what is printed before it has a control character",
+					var->name);
+	put_tensor(dis, var, ".print");
+	fputc(' ', dis->out);
+	dis_string(dis, var->print);
+	dis_newline(dis);
+	return true;
+}
+
 static bool put_var(struct dis *dis, const struct neff_var *var)
 {
 	switch (var->type) {
@@ -100,6 +122,8 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 		put_io(dis, var, ".output");
 		return true;
 	case NEFF_VAR_TMP:
+		if (var->print)
+			return put_printed(dis, var);
 		fputs(".tmp ", dis->out);
 		dis_name(dis, var->name);
 		fprintf(dis->out, " %" PRIu64, var->size);
@@ -259,14 +283,16 @@ bool dis_head(struct dis *dis)
 	struct json_object *def = parse_def(dis->graph);
 	bool good;
 
-	if (!dis->graph->index) {
+	if (!dis->graph->index && !dis->how->sections) {
 		fputs(".program ", dis->out);
 		dis_name(dis, dis->neff->name);
 		dis_newline(dis);
 	}
-	good = put_vars(dis) && put_queues(dis, def) && put_sems(dis);
+	good = (!dis_wants(dis, AS_SECTION_VARIABLES) || put_vars(dis)) &&
+	       (!dis_wants(dis, AS_SECTION_QUEUES) || put_queues(dis, def)) &&
+	       (!dis_wants(dis, AS_SECTION_SEMAPHORES) || put_sems(dis));
 	json_object_put(def);
-	if (good && dis->graph->notify_bytes)
+	if (good && dis->graph->notify_bytes && !dis->how->sections)
 		dis_line(dis, ".notify_bytes %u", dis->graph->notify_bytes);
 	return good;
 }

@@ -63,13 +63,17 @@ static void put_place(const struct stream *stream, const struct neuron_inst *ins
 	put_line(dis, debug);
 }
 
-/* Exactly these bytes: what no instruction of this engine is. */
-static void put_words(struct dis *dis, const struct neuron_inst *inst)
+/* Exactly these bytes: what no instruction of this engine is. Their line is among them. */
+static void put_words(const struct stream *stream, const struct neuron_inst *inst)
 {
 	const uint8_t *bytes = (const uint8_t *)inst;
+	struct dis *dis = stream->dis;
 	uint64_t word;
 	unsigned int i;
+	uint32_t line;
 
+	if (inst->debug)
+		put_source(dis, neff_debug_line(dis->graph, stream->engine, stream->pc, &line));
 	fputs("\t.inst", dis->out);
 	for (i = 0; i < NEURON_INST_SIZE; i += 8) {
 		memcpy(&word, bytes + i, 8);
@@ -216,18 +220,69 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	return true;
 }
 
+/* The line of a source, once for all instructions behind each other that are from it. */
+static void note_place(const struct stream *stream)
+{
+	const struct as_dump *how = stream->dis->how;
+	struct dis *dis = stream->dis;
+	uint32_t line = 0;
+	const char *source = neff_debug_line(dis->graph, stream->engine, stream->pc, &line);
+	const char *text = NULL;
+	size_t length = 0;
+
+	if (!source || (dis->place == source && dis->place_line == line))
+		return;
+	dis->place = source;
+	dis->place_line = line;
+	if (how->line)
+		text = how->line(how->context, source, line, &length);
+	if (text)
+		dis_line(dis, "# %s:%" PRIu32 ": %.*s", source, line, (int)length, text);
+	else
+		dis_line(dis, "# %s:%" PRIu32, source, line);
+}
+
+static void note_bytes(struct dis *dis, const struct neuron_inst *inst)
+{
+	const uint8_t *bytes = (const uint8_t *)inst;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_INST_SIZE; i++) {
+		if (i % 32 == 0)
+			fprintf(dis->out, "#  %02x:", i);
+		fprintf(dis->out, "%s%02x", i % 8 ? "" : " ", bytes[i]);
+		if (i % 32 == 31)
+			dis_newline(dis);
+	}
+}
+
+/* Comments stand before the line, so that its number is known when it is written. */
+static void put_notes(const struct stream *stream, const struct neuron_inst *inst)
+{
+	const struct as_dump *how = stream->dis->how;
+
+	if (how->places)
+		note_place(stream);
+	if (how->indexes || how->bytes)
+		dis_line(stream->dis, "# %s %" PRIu32, neff_engine_name(stream->engine),
+			 stream->pc);
+	if (how->bytes)
+		note_bytes(stream->dis, inst);
+}
+
 static bool put_inst(struct stream *stream)
 {
 	const struct neuron_inst *inst = &stream->image[stream->pc];
 	struct dis *dis = stream->dis;
 	char text[TRN_ISA_TEXT_MAX];
 
+	put_notes(stream, inst);
 	if (stream->done < stream->nr_descs && stream->desc->id == stream->done &&
 	    is_trigger(stream, inst))
 		return put_dma(stream, inst);
 	if (trn_isa_check(inst, stream->engine) != NEURON_CAUSE_NONE) {
+		put_words(stream, inst);
 		stream->pc++;
-		put_words(dis, inst);
 		return true;
 	}
 	put_place(stream, inst);
@@ -271,7 +326,8 @@ bool dis_streams(struct dis *dis)
 			stream.nr_descs++;
 			first++;
 		}
-		if (stream.count && !put_stream(&stream))
+		if (stream.count && dis_wants(dis, AS_SECTION_ENGINE + e) &&
+		    !put_stream(&stream))
 			return false;
 	}
 	return true;

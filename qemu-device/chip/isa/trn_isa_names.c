@@ -148,7 +148,7 @@ static const struct isa_name reduce_names[] = {
 
 static bool name_is(const char *name, const char *text, size_t len)
 {
-	return strlen(name) == len && !memcmp(name, text, len);
+	return *name == *text && !strncmp(name, text, len) && !name[len];
 }
 
 static const struct isa_name *by_value(const struct isa_name *table,

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Every NEFF that the build makes, and every program of the runtime's tests, comes back from its
+ * text as the same bytes. AS_FILES has the paths, with a colon between two. What cannot be
+ * written as text is in a list, and must still be refused.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../libnrt/programs.h"
+#include "as_rig.h"
+
+/* Least number of NEFFs that the build makes: a list that is cut short would test nothing. */
+#define MIN_FILES	20
+
+/* What the disassembler refuses, and with which words. */
+static const struct {
+	const char *name;
+	const char *reason;
+} refused[] = {
+	{ "pair", "the assembler has no such variables" },
+};
+
+static const char *reason_of(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (!strcmp(refused[i].name, name))
+			return refused[i].reason;
+	return NULL;
+}
+
+static void complain(void *context, const struct as_diag *diag)
+{
+	const char *name = context;
+
+	if (!diag->warning)
+		print_error("%s:%u: %s\n", name, diag->line, diag->text);
+}
+
+static void comes_back(const char *name, const void *neff, size_t size)
+{
+	const struct as_options options = {
+		.file = name, .report = complain, .context = (char *)name,
+	};
+	const char *reason = reason_of(name);
+	char error[AS_ERROR_MAX];
+	char *text = as_disassemble(neff, size, NULL, error);
+	struct nb_program *nb;
+	size_t again_size = 0;
+	void *again = NULL;
+
+	if (reason) {
+		if (text || !strstr(error, reason))
+			fail_msg("%s: not refused with \"%s\"", name, reason);
+		return;
+	}
+	if (!text)
+		fail_msg("%s: %s", name, error);
+	nb = as_assemble(text, strlen(text), &options);
+	if (!nb || nb_pack(nb, &again, &again_size))
+		fail_msg("%s: does not assemble again:\n%s", name, text);
+	nb_free(nb);
+	if (size != again_size || memcmp(neff, again, size))
+		fail_msg("%s: other bytes come back from\n%s", name, text);
+	free(again);
+	free(text);
+}
+
+static void files_come_back(void **state)
+{
+	const char *files = getenv("AS_FILES");
+	unsigned int count = 0;
+	char *list, *path, *rest;
+	size_t size;
+	char *neff;
+
+	(void)state;
+	if (!files)
+		fail_msg("set AS_FILES to the NEFFs, with a colon between two");
+	list = strdup(files);
+	assert_non_null(list);
+	setenv("AS_FILE_ROOT", "/", 1);
+	for (path = strtok_r(list, ":", &rest); path; path = strtok_r(NULL, ":", &rest)) {
+		neff = as_read_file("AS_FILE_ROOT", path, &size);
+		comes_back(path, neff, size);
+		free(neff);
+		count++;
+	}
+	free(list);
+	assert_in_range(count, MIN_FILES, 1000);
+}
+
+static void program_comes_back(const char *name, struct program program)
+{
+	comes_back(name, program.data, program.size);
+	free(program.data);
+}
+
+static void programs_come_back(void **state)
+{
+	(void)state;
+	program_comes_back("scale", program_scale(1));
+	program_comes_back("scale 16", program_scale(16));
+	program_comes_back("priorities", program_priorities());
+	program_comes_back("transpose", program_transpose());
+	program_comes_back("constant", program_constant());
+	program_comes_back("matmul", program_matmul());
+	program_comes_back("bad opcode", program_bad_opcode());
+	program_comes_back("out of bounds", program_out_of_bounds());
+	program_comes_back("read only", program_read_only());
+	program_comes_back("no halt", program_no_halt());
+	program_comes_back("spin", program_spin());
+	program_comes_back("stuck", program_stuck());
+	program_comes_back("nan", program_nan());
+	program_comes_back("print", program_print());
+	program_comes_back("waits", program_waits());
+	program_comes_back("push", program_push());
+	program_comes_back("pull", program_pull());
+	program_comes_back("rank", program_rank());
+	program_comes_back("pair", program_pair());
+	program_comes_back("second faults", program_second(PROGRAM_FAULTS));
+	program_comes_back("second hangs", program_second(PROGRAM_HANGS));
+}
+
+static void programs_for_pairs_come_back(void **state)
+{
+	setenv("NEURON_LOGICAL_NC_CONFIG", "2", 1);
+	programs_come_back(state);
+	unsetenv("NEURON_LOGICAL_NC_CONFIG");
+}
+
+/* A part is a part of the whole, and comments change nothing. */
+static void parts_and_comments(void **state)
+{
+	struct program program = program_scale(2);
+	const struct as_dump notes = { .indexes = true, .bytes = true, .places = true };
+	const struct as_dump part = {
+		.cores = 1, .sections = NEURON_BIT(AS_SECTION_ENGINE + NEURON_ENGINE_VECTOR),
+	};
+	const struct as_dump none = { .cores = 2 };
+	const struct as_options options = { .file = "notes", .report = complain };
+	char error[AS_ERROR_MAX];
+	struct nb_program *nb;
+	char *whole, *text;
+	size_t size;
+	void *again;
+
+	(void)state;
+	whole = as_disassemble(program.data, program.size, NULL, error);
+	assert_non_null(whole);
+	text = as_disassemble(program.data, program.size, &part, error);
+	assert_non_null(text);
+	assert_int_equal(strncmp(text, "\n.engine vector\n", 16), 0);
+	assert_null(strstr(text + 16, ".engine"));
+	assert_non_null(strstr(whole, strchr(text + 16, '\t')));
+	free(text);
+	text = as_disassemble(program.data, program.size, &none, error);
+	assert_non_null(text);
+	assert_string_equal(text, "");
+	free(text);
+	text = as_disassemble(program.data, program.size, &notes, error);
+	assert_non_null(text);
+	assert_non_null(strstr(text, "# vector 0\n#  00: "));
+	nb = as_assemble(text, strlen(text), &options);
+	assert_non_null(nb);
+	assert_int_equal(nb_pack(nb, &again, &size), 0);
+	assert_int_equal(size, program.size);
+	assert_memory_equal(again, program.data, size);
+	nb_free(nb);
+	free(again);
+	free(text);
+	free(whole);
+	free(program.data);
+}
+
+/* A command of the shell in a folder of its own, and its exit status. */
+static int run(const char *folder, const char *command)
+{
+	char line[1024];
+	int status;
+
+	snprintf(line, sizeof(line), "cd %s && %s", folder, command);
+	status = system(line);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* The programs; NEURON_AS and OBJDUMP are their paths. */
+static void command_lines(void **state)
+{
+	char folder[] = "/tmp/as-files-XXXXXX";
+
+	(void)state;
+	assert_non_null(getenv("NEURON_AS"));
+	assert_non_null(getenv("OBJDUMP"));
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(run(folder, "printf '.engine sync\\nbranch end\\n' >a.s"), 0);
+	assert_int_equal(run(folder, "printf 'nop\\nend: halt\\n' >b.s"), 0);
+	assert_int_equal(run(folder, "$NEURON_AS a.s b.s 2>e"), 2);
+	assert_int_equal(run(folder, "$NEURON_AS 2>e"), 2);
+	assert_int_equal(run(folder, "$NEURON_AS a.s 2>e"), 1);
+	assert_int_equal(run(folder, "grep -q '^a.s:2:8: error: no label \"end\"' e"), 0);
+	assert_int_equal(run(folder, "$NEURON_AS none.s 2>e"), 1);
+	assert_int_equal(run(folder, "$NEURON_AS a.s b.s -o c.neff"), 0);
+	assert_int_equal(run(folder, "$OBJDUMP c.neff -o c.s && $NEURON_AS c.s -o d.neff"), 0);
+	assert_int_equal(run(folder, "cmp c.neff d.neff"), 0);
+	assert_int_equal(run(folder, "$OBJDUMP -S <c.neff - -I . | grep -q '^# b.s:2: end: halt'"),
+			 0);
+	assert_int_equal(run(folder, "$OBJDUMP -h c.neff | grep -q 'sync  *3 instructions  *384'"),
+			 0);
+	assert_int_equal(run(folder, "$OBJDUMP a.s 2>e"), 1);
+	assert_int_equal(run(folder, "$OBJDUMP -j none c.neff 2>e"), 2);
+	assert_int_equal(run(folder, "$OBJDUMP -c 2 c.neff 2>e"), 2);
+	assert_int_equal(run(folder, "rm *.s *.neff e"), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files_come_back),
+		cmocka_unit_test(programs_come_back),
+		cmocka_unit_test(programs_for_pairs_come_back),
+		cmocka_unit_test(parts_and_comments),
+		cmocka_unit_test(command_lines),
+	};
+
+	return cmocka_run_group_tests_name("as_files", tests, NULL, NULL);
+}
