@@ -13,6 +13,8 @@
 
 /* Subgraphs beyond these are counted, but not told apart. */
 #define MAX_SUBGRAPHS	100
+/* Files that are looked at. */
+#define MAX_FILES	70000
 
 /* A line that grows; what does not fit is left out. */
 struct line {
@@ -77,10 +79,21 @@ static void look_at(struct contents *contents, const char *path)
 		add_word(&contents->engines, name, length);
 }
 
-static void read_names(const void *data, size_t size, struct contents *contents)
+/* To come to the next name the contents of this file are unpacked: not beyond the limit. */
+static bool may_go_on(struct archive *archive, struct archive_entry *entry, uint64_t limit)
+{
+	la_int64_t unpacked = archive_filter_bytes(archive, 0);
+	la_int64_t size = archive_entry_size(entry);
+
+	return unpacked >= 0 && size >= 0 && (uint64_t)unpacked <= limit &&
+	       (uint64_t)size <= limit - (uint64_t)unpacked;
+}
+
+static void read_names(const void *data, size_t size, uint64_t limit, struct contents *contents)
 {
 	struct archive *archive = archive_read_new();
 	struct archive_entry *entry;
+	unsigned int count = 0;
 
 	if (!archive)
 		return;
@@ -92,6 +105,8 @@ static void read_names(const void *data, size_t size, struct contents *contents)
 
 			if (path)
 				look_at(contents, path);
+			if (++count == MAX_FILES || !may_go_on(archive, entry, limit))
+				break;
 		}
 	}
 	archive_read_free(archive);
@@ -114,7 +129,7 @@ static void copy_text(const uint8_t *from, size_t room, struct line *line)
 }
 
 NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *data, size_t size,
-			       struct nrt_error *error)
+			       const struct neff_limits *limits, struct nrt_error *error)
 {
 	struct line compiler = { "", 0 }, features = { "", 0 };
 	struct contents contents = { 0 };
@@ -122,7 +137,7 @@ NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *dat
 
 	copy_text(header->build_version, sizeof(header->build_version), &compiler);
 	name_features(le64toh(header->feature_bits), &features);
-	read_names(data, size, &contents);
+	read_names(data, size, limits->unpacked_bytes, &contents);
 	for (i = 0; i < MAX_SUBGRAPHS; i++)
 		graphs += contents.subgraph[i];
 	return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,

@@ -341,9 +341,9 @@ const struct neff_var *neff_find_var(const struct neff_graph *graph, const char 
 /* The name inside of a subgraph's folder, whose number is in *@graph; NULL: it is in none. */
 const char *neff_subgraph_path(const char *path, unsigned int *graph);
 
-/* The refusal of a NEFF that was made for real hardware. */
+/* The refusal of a NEFF that was made for real hardware. No more than the limit is unpacked. */
 NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *data, size_t size,
-			       struct nrt_error *error);
+			       const struct neff_limits *limits, struct nrt_error *error);
 
 /* A file of the graph's folder, or NULL. */
 const struct neff_file *neff_find_file(const struct neff_graph *graph, const char *name);

@@ -230,7 +230,7 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	unsigned int i;
 
 	if (!is_ours(header))
-		return neff_refuse_foreign(header, data, data_size, error);
+		return neff_refuse_foreign(header, data, data_size, limits, error);
 	if (check_versions(header, error) || check_cores(header, error))
 		return error->status;
 	copy_model_name(neff, header->name);

@@ -688,6 +688,38 @@ static void numbers_of_cores(void **state)
 	check_cores(2, 2, 1, "tpb_per_node adds up to 1 cores, but num_tpb is 2");
 }
 
+/* What lies behind more bytes than the limit is not unpacked, only to find a name. */
+static void real_neff_that_is_too_large(void **state)
+{
+	const size_t large = 8 << 20;
+	uint8_t *zeros = calloc(1, large);
+	const struct rig_file files[] = {
+		{ "sg00/Activation.json", "{}", 2 },
+		{ "sg00/weights.bin", zeros, large },
+		{ "sg00/SP.json", "{}", 2 },
+		{ NULL, NULL, 0 },
+	};
+	struct neff_limits limits = { .unpacked_bytes = large + (1 << 20) };
+	struct neff_header *header;
+	struct nrt_error error;
+	struct neff *neff;
+	size_t size;
+
+	(void)state;
+	assert_non_null(zeros);
+	header = (void *)rig_pack(files, 1, &size);
+	strcpy((char *)header->build_version, "2.21");
+	assert_int_equal(neff_read(header, size, &limits, &neff, &error),
+			 NRT_UNSUPPORTED_NEFF_VERSION);
+	assert_non_null(strstr(error.text, "engines: Activation, SP)"));
+	limits.unpacked_bytes = large - 1;
+	assert_int_equal(neff_read(header, size, &limits, &neff, &error),
+			 NRT_UNSUPPORTED_NEFF_VERSION);
+	assert_non_null(strstr(error.text, "engines: Activation)"));
+	free(header);
+	free(zeros);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -705,6 +737,7 @@ int main(void)
 		cmocka_unit_test(two_subgraphs_refused),
 		cmocka_unit_test(numbers_of_cores),
 		cmocka_unit_test(real_neff),
+		cmocka_unit_test(real_neff_that_is_too_large),
 		cmocka_unit_test(other_encoding),
 	};
 
