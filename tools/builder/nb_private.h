@@ -100,6 +100,8 @@ struct nb_program {
 	struct nb_var *var;	/* var_id is the index + 1 */
 	size_t nr_vars;
 	size_t var_room;
+	int *name_id;		/* var_ids by a hash of their names; 0: free */
+	size_t name_room;
 	struct nb_queue_set *queue;
 	size_t nr_queues;
 	size_t queue_room;

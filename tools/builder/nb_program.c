@@ -97,6 +97,7 @@ void nb_free(struct nb_program *nb)
 	free(nb->made.reason);
 	free(nb->file);
 	free(nb->var);
+	free(nb->name_id);
 	free(nb->queue);
 	free(nb->name);
 	free(nb);
@@ -109,14 +110,43 @@ const char *nb_error(const struct nb_program *nb)
 	return nb->second ? nb_error(nb->second) : NULL;
 }
 
+/* Where the id of @name is in the table of names, or a free place for it. */
+static size_t nb_name_slot(const struct nb_program *nb, const char *name)
+{
+	uint32_t hash = 2166136261u;
+	const char *c;
+	size_t slot;
+
+	for (c = name; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619u;
+	slot = (hash ^ hash >> 15) & (nb->name_room - 1);
+	while (nb->name_id[slot] && strcmp(nb->var[nb->name_id[slot] - 1].name, name))
+		slot = (slot + 1) & (nb->name_room - 1);
+	return slot;
+}
+
+/* Twice as many places as names at least, so that a search is short. */
+static int nb_grow_names(struct nb_program *nb)
+{
+	size_t room = nb->name_room ? nb->name_room * 2 : 64, i;
+	int *ids;
+
+	if (nb->nr_vars * 2 < nb->name_room)
+		return 0;
+	ids = calloc(room, sizeof(*ids));
+	if (!ids)
+		return nb_fail(nb, "out of memory");
+	free(nb->name_id);
+	nb->name_id = ids;
+	nb->name_room = room;
+	for (i = 0; i < nb->nr_vars; i++)
+		ids[nb_name_slot(nb, nb->var[i].name)] = (int)i + 1;
+	return 0;
+}
+
 int nb_find_var(const struct nb_program *nb, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < nb->nr_vars; i++)
-		if (!strcmp(nb->var[i].name, name))
-			return i + 1;
-	return 0;
+	return nb->nr_vars ? nb->name_id[nb_name_slot(nb, name)] : 0;
 }
 
 uint64_t nb_var_size(const struct nb_program *nb, int var)
@@ -153,6 +183,8 @@ static struct nb_var *nb_add_var(struct nb_program *nb, enum nb_var_type type,
 		nb_fail(nb, "more than %d variables", NB_MAX_VARS);
 		return NULL;
 	}
+	if (nb_grow_names(nb))
+		return NULL;
 	var = nb_grow(nb, (void **)&nb->var, nb->nr_vars, &nb->var_room,
 		      sizeof(*var));
 	if (!var)
@@ -165,6 +197,7 @@ static struct nb_var *nb_add_var(struct nb_program *nb, enum nb_var_type type,
 		return NULL;
 	}
 	nb->nr_vars++;
+	nb->name_id[nb_name_slot(nb, name)] = (int)nb->nr_vars;
 	return var;
 }
 
