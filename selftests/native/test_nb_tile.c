@@ -174,7 +174,7 @@ static void accesses_that_meet_are_put_in_order(void **state)
 	nb_source(nb, "k.c", 1);
 	nb_memset(nb, VECTOR, tile(0, 16), 1);
 	nb_source(nb, "k.c", 2);
-	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0x3c, 4));
+	nb_copy(nb, SCALAR, tile(0x100, 4), tile(0x3c, 4));
 	expect_waits(nb, 1,
 		     "scalar instruction 0 (k.c:2) waits for vector instruction 0 (k.c:1): reads what it writes, sbuf partitions 0 to 127, bytes 0x3c to 0x4b");
 	assert_true(nb_inst(nb, SCALAR, 0)->sync & NEURON_SYNC_WAIT);

@@ -56,32 +56,25 @@ void nb_tiles_free(struct nb_tiles *tiles)
 	free(tiles);
 }
 
-static struct nb_tiles *nb_tiles_of(struct nb_program *nb)
-{
-	if (nb->tiles)
-		return nb->tiles;
-	nb->tiles = calloc(1, sizeof(*nb->tiles));
-	if (!nb->tiles)
-		nb_fail(nb, "out of memory");
-	else
-		nb->tiles->sbuf_bytes = neuron_gen_trn1.sbuf_partition;
-	return nb->tiles;
-}
-
-void nb_generation(struct nb_program *nb, unsigned int generation)
+/* Of the oldest NeuronCore, unless the program is for another one. */
+static uint32_t nb_sbuf_bytes(const struct nb_program *nb)
 {
 	static const struct neuron_gen *const gens[] = {
 		&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
 	};
-	struct nb_tiles *tiles = nb_tiles_of(nb);
-	unsigned int i;
 
-	for (i = 0; tiles && i < 3; i++)
-		if (gens[i]->generation == generation) {
-			tiles->sbuf_bytes = gens[i]->sbuf_partition;
-			return;
-		}
-	nb_fail_here(nb, "there is no generation %u of NeuronCores: 2 to 4", generation);
+	return gens[nb->generation ? nb->generation - 2 : 0]->sbuf_partition;
+}
+
+static struct nb_tiles *nb_tiles_of(struct nb_program *nb)
+{
+	if (!nb->tiles)
+		nb->tiles = calloc(1, sizeof(*nb->tiles));
+	if (!nb->tiles)
+		nb_fail(nb, "out of memory");
+	else
+		nb->tiles->sbuf_bytes = nb_sbuf_bytes(nb);
+	return nb->tiles;
 }
 
 /* The size of a partition. */

@@ -81,6 +81,7 @@ struct nb_stream {
 	struct nb_line *line;
 	size_t nr_lines;
 	size_t line_room;
+	unsigned int nr_regs;	/* that nb_register_alloc() has returned */
 };
 
 struct nb_record;
@@ -109,6 +110,7 @@ struct nb_program {
 	unsigned int nr_sems;
 	bool sem_keep[NEURON_NR_SEMAPHORES];
 	uint32_t notify_bytes;
+	unsigned int generation;	/* of the NeuronCore; 0: the newest */
 	int sbuf;
 	struct nb_stream stream[NEURON_NR_ENGINES];
 	char **file;		/* sources */

@@ -61,10 +61,13 @@ struct nb_program *nb_new(const char *name)
 
 struct nb_program *nb_second(struct nb_program *nb)
 {
-	if (!nb->second)
+	if (!nb->second) {
 		nb->second = nb_new(nb->name);
-	if (!nb->second)
-		nb_fail(nb, "out of memory");
+		if (nb->second)
+			nb->second->generation = nb->generation;
+		else
+			nb_fail(nb, "out of memory");
+	}
 	return nb->second;
 }
 

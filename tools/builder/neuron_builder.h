@@ -178,34 +178,6 @@ struct neuron_ap nb_at_reg(struct neuron_ap ap, unsigned int reg);
 /* @ap, of one dimension, with an index at byte @offset from SBUF partition @partition on. */
 struct neuron_ap nb_index(struct neuron_ap ap, unsigned int partition, uint32_t offset);
 
-/* Sequencer. */
-struct neuron_inst *nb_halt(struct nb_program *nb, enum neuron_engine e);
-struct neuron_inst *nb_nop(struct nb_program *nb, enum neuron_engine e);
-struct neuron_inst *nb_notify(struct nb_program *nb, enum neuron_engine e,
-			      uint32_t tag);
-struct neuron_inst *nb_reg_set(struct nb_program *nb, enum neuron_engine e,
-			       unsigned int reg, uint32_t value);
-/* @reg = the number among the ranks that were loaded together. */
-struct neuron_inst *nb_reg_rank(struct nb_program *nb, enum neuron_engine e,
-				unsigned int reg);
-struct neuron_inst *nb_loop(struct nb_program *nb, enum neuron_engine e,
-			    unsigned int reg, uint32_t target);
-struct neuron_inst *nb_branch(struct nb_program *nb, enum neuron_engine e,
-			      uint32_t target);
-/* @reg = @a op @value; branch to @target if @reg op @value. */
-struct neuron_inst *nb_reg_alu(struct nb_program *nb, enum neuron_engine e,
-			       enum neuron_alu op, unsigned int reg,
-			       unsigned int a, int32_t value);
-struct neuron_inst *nb_branch_if(struct nb_program *nb, enum neuron_engine e,
-				 enum neuron_alu op, unsigned int reg,
-				 int32_t value, uint32_t target);
-/* 32 bits of variable @var at @offset + register @index (0: none). */
-struct neuron_inst *nb_reg_load(struct nb_program *nb, enum neuron_engine e,
-				unsigned int reg, int var, uint64_t offset,
-				unsigned int index);
-struct neuron_inst *nb_reg_store(struct nb_program *nb, enum neuron_engine e,
-				 int var, uint64_t offset, unsigned int index,
-				 unsigned int reg);
 /*
  * The instructions that follow, of all engines, are from line @line of @file: the NEFF says so,
  * and libnrt names the line of an instruction that fails. NULL: from nowhere. @file has 1 to
@@ -222,40 +194,11 @@ struct neuron_inst *nb_raw(struct nb_program *nb, enum neuron_engine e,
 struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
 			    uint32_t index);
 
-/* Tensor engine. */
-struct neuron_inst *nb_load_stationary(struct nb_program *nb,
-				       struct neuron_ap src);
-struct neuron_inst *nb_matmul(struct nb_program *nb, struct neuron_ap dst,
-			      struct neuron_ap src, bool accumulate);
-
-/* Vector, GpSimd; the scalar engine where the ISA manual allows it. */
-struct neuron_inst *nb_tensor_tensor(struct nb_program *nb,
-				     enum neuron_engine e, enum neuron_alu op,
-				     struct neuron_ap dst, struct neuron_ap a,
-				     struct neuron_ap b);
-/* dst = src op column, a [P,1] fp32 tile. */
-struct neuron_inst *nb_tensor_column(struct nb_program *nb,
-				     enum neuron_engine e, enum neuron_alu op,
-				     struct neuron_ap dst, struct neuron_ap src,
-				     struct neuron_ap column);
-/* dst = (src op0 s0) op1 s1. */
-struct neuron_inst *nb_tensor_scalar(struct nb_program *nb,
-				     enum neuron_engine e, struct neuron_ap dst,
-				     struct neuron_ap src, enum neuron_alu op0,
-				     float s0, enum neuron_alu op1, float s1);
-/* Reduction of the innermost dimension. */
-struct neuron_inst *nb_reduce(struct nb_program *nb, enum neuron_engine e,
-			      enum neuron_alu op, struct neuron_ap dst,
-			      struct neuron_ap src);
-struct neuron_inst *nb_copy(struct nb_program *nb, enum neuron_engine e,
-			    struct neuron_ap dst, struct neuron_ap src);
-struct neuron_inst *nb_memset(struct nb_program *nb, enum neuron_engine e,
-			      struct neuron_ap dst, float value);
-
-/* Scalar engine: dst = func(src * scale + bias column [P,1] fp32). */
-struct neuron_inst *nb_activate(struct nb_program *nb, enum neuron_act func,
-				struct neuron_ap dst, struct neuron_ap src,
-				float scale, struct neuron_ap bias);
+/* The instructions, one function for each. */
+#include "nb_gpsimd.h"
+#include "nb_sequencer.h"
+#include "nb_tensor.h"
+#include "nb_vector.h"
 
 /* Wait until @sem >= @value before the instruction; _take also subtracts. */
 struct neuron_inst *nb_wait(struct neuron_inst *inst, int sem, int32_t value);
@@ -305,8 +248,6 @@ enum nb_memory {
 	NB_PSUM,
 };
 
-/* How large SBUF is: 2 for trn1, which is the default, 3 for trn2, 4 for trn3. */
-void nb_generation(struct nb_program *nb, unsigned int generation);
 /*
  * A tile of @partitions x @n elements that is alive until nb_tile_end(). Its place is the next
  * that is free. Returns its handle, -1 after an error: it does not fit.
