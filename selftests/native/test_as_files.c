@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Every NEFF that the build makes, and every program of the runtime's tests, comes back from its
- * text as the same bytes. AS_FILES has the paths, with a colon between two. What cannot be
- * written as text is in a list, and must still be refused.
+ * text as the same bytes. AS_FILES has the paths, with a colon between two.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,24 +16,6 @@
 /* Least number of NEFFs that the build makes: a list that is cut short would test nothing. */
 #define MIN_FILES	20
 
-/* What the disassembler refuses, and with which words. */
-static const struct {
-	const char *name;
-	const char *reason;
-} refused[] = {
-	{ "pair", "the assembler has no such variables" },
-};
-
-static const char *reason_of(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		if (!strcmp(refused[i].name, name))
-			return refused[i].reason;
-	return NULL;
-}
-
 static void complain(void *context, const struct as_diag *diag)
 {
 	const char *name = context;
@@ -48,18 +29,12 @@ static void comes_back(const char *name, const void *neff, size_t size)
 	const struct as_options options = {
 		.file = name, .report = complain, .context = (char *)name,
 	};
-	const char *reason = reason_of(name);
 	char error[AS_ERROR_MAX];
 	char *text = as_disassemble(neff, size, NULL, error);
 	struct nb_program *nb;
 	size_t again_size = 0;
 	void *again = NULL;
 
-	if (reason) {
-		if (text || !strstr(error, reason))
-			fail_msg("%s: not refused with \"%s\"", name, reason);
-		return;
-	}
 	if (!text)
 		fail_msg("%s: %s", name, error);
 	nb = as_assemble(text, strlen(text), &options);

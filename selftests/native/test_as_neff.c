@@ -54,6 +54,7 @@ static const char everything[] =
 	".queue \"sbuf\" in sync\n"
 	".queue wide data scalar 4\n"
 	".queue slow data scalar 2 priority 3\n"
+	".queue swap data scalar 2 priority 1 instances even \"odd one\"\n"
 	".tmp late 4\n"
 	".print shown fp16 2*3 \"shown \\\"is\\\" \"\n"
 	".notify_bytes 4096\n"
@@ -63,6 +64,14 @@ static const char everything[] =
 	".line 1000\n"
 	".source \"off\"\n"
 	".dma wide, next[64 : 16@-1*1], x[0 : 16], c\n"
+	".dma even, scratch[0 : 16], x[0 : 16], a post b += 1\n"
+	".dma.cast.fp32.bf16 \"odd one\", scratch[0 : 24 fp32], x, c\n"
+	".dma.cast.int8 even, scratch[0 : 16], scratch[64 : 4@32*4]\n"
+	".dma.transpose.bf16 wide, scratch[0 : 3*4*2 bf16], scratch[0x800 : 3@16*2*4 bf16] wait c == 2\n"
+	".dma.add.fp32 even, scratch[0 : 24], scratch[64 : 24] + scratch[128 : 24] + next[0 : 24], a\n"
+	".dma.fma.bf16.fp32 even, late, scratch[0 : 8] scale -0.3 + scratch[32 : 8], a\n"
+	".dma.max.int16 even, sbuf[0:2, 0 : 6 int16], scratch[0 : 2*6 int16] const -2.5e-3\n"
+	".dma.min.fp8_e5.uint8 even, scratch[0 : 6], x[0 : 6]\n"
 	"halt\n"
 	".engine sync\n"
 	".source off\n"
@@ -84,12 +93,16 @@ static const char both_cores[] =
 	".set size, 64\n"
 	".input x fp32 16\n"
 	".tmp a size\n"
+	".sibling_sbuf there\n"
+	".sibling_sem theirs s200 2\n"
 	".sem done keep\n"
 	".queue q data sync\n"
 	".engine sync\n"
 	"loop:\n"
 	".dma q, a, x, done, remote s7, remote s8\n"
 	".dma q, a, x, remote done\n"
+	".dma q, there[0x40000 : 64], x, remote done\n"
+	".dma q, theirs[4 : 4], x[0 : 4]\n"
 	"branch loop\n"
 	".core 1\n"
 	".input x fp32 16\n"
@@ -163,7 +176,7 @@ static void programs_for_two_cores(void **state)
 	neff = read_source(both_cores, 0, &bytes);
 	assert_int_equal(neff->lnc, 2);
 	graph = &neff->graphs[0];
-	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 3);
+	assert_int_equal(graph->image_count[NEURON_ENGINE_SYNC], 5);
 	assert_int_equal(graph->descs[0].nr_remotes, 2);
 	assert_int_equal(graph->descs[0].remote[1], 8);
 	assert_int_equal(graph->descs[1].remote[0], 0);
@@ -266,6 +279,52 @@ static void check_complaint(const char *source, unsigned int line, const char *t
 	assert_int_equal(log.line, line);
 	if (!strstr(log.text, text))
 		fail_msg("\"%s\" is not in: %s", text, log.text);
+}
+
+/* One line for each rule of a transfer that computes. */
+static void moves_that_are_refused(void **state)
+{
+	static const char head[] =
+		".tmp a 4096\n.tmp b 4096\n.queue q data sync\n.queue d dynamic sync\n"
+		".sibling_sem s s1\n.engine sync\n";
+	static const struct {
+		const char *line;
+		const char *text;
+	} bad[] = {
+		{ ".dma.sum.fp32 q, a, b", "expected cast, transpose, add, fma, max or min" },
+		{ ".dma.cast q, a, b", "expected \".\" and the type" },
+		{ ".dma.cast.fp32.int64 q, a[0 : 4], b[0 : 8]", "cast of int64" },
+		{ ".dma.cast.tf32.fp32 q, a, b", "a NEFF has no name for fp32 or tf32" },
+		{ ".dma.cast.bf16.fp32 q, a[0 : 8], b[0 : 8]", "the sides have 2 and 4 elements" },
+		{ ".dma.cast.bf16.fp32 q, a[0 : 7], b[0 : 8]", "runs of 7 bytes of \"a\"" },
+		{ ".dma.cast.bf16.fp32 q, a[0 : 2 bf16], b + a", "cast of 2 sources; 1 is" },
+		{ ".dma.transpose.uint8 q, a, b", "transpose of uint8" },
+		{ ".dma.transpose.bf16.fp16 q, a, b", "it does not cast" },
+		{ ".dma.transpose.bf16 q, a[0 : 2*3 bf16], b[0 : 2*3 bf16]",
+		  "with dimensions 0 and 1 exchanged" },
+		{ ".dma.add.fp32 q, a[0 : 8], b[0 : 8] + b[0 : 2@4*4]",
+		  "source 1 has other sizes" },
+		{ ".dma.add.fp32 q, a[0 : 4], b[0 : 4] scale 2", "only fma has a scale" },
+		{ ".dma.add.fp32 q, a[0 : 4], b[0 : 4] const 2", "goes with max and min" },
+		{ ".dma.max.fp32 q, a[0 : 4], a[8 : 4] const 2",
+		  "cannot be source and destination" },
+		{ ".dma.max.fp32 q, a[0 : 4], b[8 : 4] const 0x7fc00000", "is a number" },
+		{ ".dma.fma.fp32 q, a[0 : 4], b[8 : 4] scale 0x7f800000", "no number" },
+		{ ".dma.add.uint32 q, s, b[0 : 4]", "are semaphores; only a copy can post them" },
+		{ ".dma.add.fp32 q, a[0 : 4], b[4096 : 4]", "leaves \"b\"" },
+		{ ".dma.add.fp32 d, a[0 : 4], b[0 : 4]", "generated descriptors only" },
+		{ ".queue a2 data sync 2 instances", "expected an instance" },
+		{ ".queue a2 data sync 2 instances q", "the name is taken" },
+		{ ".queue a2 data sync 2 instances x y x", "the name is taken" },
+	};
+	char source[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(source, sizeof(source), "%s%s\nhalt\n", head, bad[i].line);
+		check_complaint(source, 7, bad[i].text);
+	}
 }
 
 static void cores_that_do_not_exist(void **state)
@@ -398,6 +457,7 @@ int main(void)
 		cmocka_unit_test(programs_for_two_cores),
 		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(second_core_without_lines),
+		cmocka_unit_test(moves_that_are_refused),
 		cmocka_unit_test(cores_that_do_not_exist),
 		cmocka_unit_test(core_of_another_lnc),
 		cmocka_unit_test(truncated_sources_are_survived),

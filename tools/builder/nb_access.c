@@ -191,6 +191,7 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	const struct nb_stream *stream = &nb->stream[step->engine];
 	uint64_t id = le64toh(step->inst->addr);
 	const struct nb_dma_block *block;
+	unsigned int i;
 
 	if (id >= stream->nr_dma)
 		return nb_fail_at(nb, step->engine, step->pc,
@@ -205,6 +206,8 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	step->room = step->posts;
 	step->release = nb_is_sem_var(nb, block->to.var);
 	nb_touches(step, nb_area_of_side(nb, &block->from), false);
+	for (i = 1; block->move && i < block->move->nr_from; i++)
+		nb_touches(step, nb_area_of_side(nb, &block->move->from[i]), false);
 	nb_touches(step, nb_area_of_side(nb, &block->to), true);
 	return 0;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* Transfers: descriptors of the public form and their trigger. */
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "nb_private.h"
+#include "nb_inst.h"
 
 struct nb_side nb_linear(int var, uint64_t offset, uint32_t bytes)
 {
@@ -58,23 +59,23 @@ static bool nb_side_extent(const struct nb_side *side, int64_t *low,
 	return true;
 }
 
-static int nb_check_side(struct nb_program *nb, const struct nb_side *side)
+int nb_check_side(struct nb_program *nb, const struct nb_side *side)
 {
 	const struct nb_var *var;
 	int64_t low, high;
 
 	if (!nb_var_size(nb, side->var))
-		return nb_fail(nb, "a transfer names no variable");
+		return nb_fail_here(nb, "a transfer names no variable");
 	var = &nb->var[side->var - 1];
 	if (!side->ndim || side->ndim > 4 || side->step[0] != 1)
-		return nb_fail(nb, "a transfer of \"%.64s\" is not contiguous",
+		return nb_fail_here(nb, "a transfer of \"%.64s\" is not contiguous",
 			       var->name);
 	if (!nb_side_bytes(side))
-		return nb_fail(nb, "a transfer of \"%.64s\" moves no bytes",
+		return nb_fail_here(nb, "a transfer of \"%.64s\" moves no bytes",
 			       var->name);
 	if (!nb_side_extent(side, &low, &high) || low < 0 ||
 	    (uint64_t)high > var->size)
-		return nb_fail(nb, "a transfer leaves \"%.64s\", which has %llu bytes",
+		return nb_fail_here(nb, "a transfer leaves \"%.64s\", which has %llu bytes",
 			       var->name, (unsigned long long)var->size);
 	return 0;
 }
@@ -84,7 +85,7 @@ static bool nb_side_is_word(const struct nb_side *side)
 	return side->ndim == 1 && side->size[0] == 4;
 }
 
-static bool nb_is_others_sem(const struct nb_program *nb, int var)
+bool nb_is_others_sem(const struct nb_program *nb, int var)
 {
 	return nb->var[var - 1].type == NB_VAR_PEER_SEM ||
 	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
@@ -95,11 +96,24 @@ static int nb_check_others_sem(struct nb_program *nb, const struct nb_side *to,
 			       const struct nb_side *from)
 {
 	if (nb_is_others_sem(nb, from->var))
-		return nb_fail(nb, "semaphores of another core cannot be read");
+		return nb_fail_here(nb, "semaphores of another core cannot be read");
 	if (!nb_is_others_sem(nb, to->var))
 		return 0;
 	if (!nb_side_is_word(to) || !nb_side_is_word(from) || to->offset % 4)
-		return nb_fail(nb, "a post to a core is one aligned copy of 4 contiguous bytes");
+		return nb_fail_here(nb,
+				    "a post to a core is one aligned copy of 4 contiguous bytes");
+	return 0;
+}
+
+int nb_check_queue(struct nb_program *nb, int queue, int sem)
+{
+	if (queue < 0 || queue >= (int)nb->nr_queues)
+		return nb_fail_here(nb, "a transfer names no queue");
+	if (!strcmp(nb->queue[queue].type, "dynamic"))
+		return nb_fail_here(nb, "queue \"%.64s\" takes generated descriptors only",
+				   nb->queue[queue].name);
+	if (sem >= NEURON_NR_SEMAPHORES)
+		return nb_fail_here(nb, "a transfer posts no semaphore of ours: %d", sem);
 	return 0;
 }
 
@@ -107,22 +121,14 @@ static int nb_check_transfer(struct nb_program *nb, int queue,
 			     const struct nb_side *to,
 			     const struct nb_side *from, int sem)
 {
-	if (queue < 0 || queue >= (int)nb->nr_queues)
-		return nb_fail(nb, "a transfer names no queue");
-	if (!strcmp(nb->queue[queue].type, "dynamic"))
-		return nb_fail(nb, "queue \"%.64s\" takes generated descriptors only",
-			       nb->queue[queue].name);
-	if (sem >= NEURON_NR_SEMAPHORES)
-		return nb_fail(nb, "a transfer posts no semaphore of ours: %d",
-			       sem);
-	if (nb_check_side(nb, to) || nb_check_side(nb, from))
+	if (nb_check_queue(nb, queue, sem) || nb_check_side(nb, to) || nb_check_side(nb, from))
 		return -1;
 	if (nb_side_bytes(to) != nb_side_bytes(from))
-		return nb_fail(nb, "from \"%.64s\" to \"%.64s\": sides of %llu and %llu bytes",
-			       nb->var[from->var - 1].name,
-			       nb->var[to->var - 1].name,
-			       (unsigned long long)nb_side_bytes(from),
-			       (unsigned long long)nb_side_bytes(to));
+		return nb_fail_here(nb, "from \"%.64s\" to \"%.64s\": sides of %llu and %llu bytes",
+				   nb->var[from->var - 1].name,
+				   nb->var[to->var - 1].name,
+				   (unsigned long long)nb_side_bytes(from),
+				   (unsigned long long)nb_side_bytes(to));
 	return nb_check_others_sem(nb, to, from);
 }
 
@@ -153,8 +159,8 @@ void nb_dma_remote(struct nb_program *nb, int queue, int sem)
 		block->remote[block->nr_remotes++] = sem;
 }
 
-struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,
-			   struct nb_side from, int sem)
+struct neuron_inst *nb_dma_add(struct nb_program *nb, int queue, const struct nb_side *to,
+			       const struct nb_side *from, int sem, struct nb_move *move)
 {
 	struct nb_dma_block *block;
 	struct nb_queue_set *set;
@@ -162,18 +168,19 @@ struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,
 	struct neuron_inst *inst;
 	unsigned int i;
 
-	if (nb_check_transfer(nb, queue, &to, &from, sem))
-		return &nb->scratch;
 	set = &nb->queue[queue];
 	stream = &nb->stream[set->owner];
 	block = nb_grow(nb, (void **)&stream->dma, stream->nr_dma,
 			&stream->dma_room, sizeof(*block));
-	if (!block)
+	if (!block) {
+		free(move);
 		return &nb->scratch;
+	}
 	block->queue = queue;
-	block->to = to;
-	block->from = from;
+	block->to = *to;
+	block->from = *from;
 	block->sem = sem;
+	block->move = move;
 
 	inst = nb_emit(nb, set->owner, NEURON_OP_PSEUDO_DMA_TRIGGER);
 	inst->addr = htole64(stream->nr_dma++);
@@ -185,4 +192,12 @@ struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,
 	if (nb->error[0])
 		return &nb->scratch;
 	return &stream->inst[stream->count - set->num_queues];
+}
+
+struct neuron_inst *nb_dma(struct nb_program *nb, int queue, struct nb_side to,
+			   struct nb_side from, int sem)
+{
+	if (nb_check_transfer(nb, queue, &to, &from, sem))
+		return &nb->scratch;
+	return nb_dma_add(nb, queue, &to, &from, sem, NULL);
 }

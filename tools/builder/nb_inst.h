@@ -26,4 +26,16 @@ void nb_set_src1(struct neuron_inst *inst, const struct nb_operand *operand, __l
 /* One element, without a register or an index. */
 bool nb_is_column(const struct neuron_ap *ap);
 
+/* nb_dma.c: what goes for every transfer. */
+int nb_check_queue(struct nb_program *nb, int queue, int sem);
+int nb_check_side(struct nb_program *nb, const struct nb_side *side);
+/* The variable is semaphores of another core. */
+bool nb_is_others_sem(const struct nb_program *nb, int var);
+/* Append a transfer that is good, which then owns @move. */
+struct neuron_inst *nb_dma_add(struct nb_program *nb, int queue, const struct nb_side *to,
+			       const struct nb_side *from, int sem, struct nb_move *move);
+
+/* nb_move.c: the "op" of the NEFF, NULL: there is no such operation. */
+const char *nb_move_name(const struct nb_move *move);
+
 #endif /* NB_INST_H */

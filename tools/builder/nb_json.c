@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nb_private.h"
+#include "nb_inst.h"
 
 static void nb_put_string(json_object *object, const char *key,
 			  const char *value)
@@ -131,6 +131,18 @@ static json_object *nb_engines_json(const struct nb_program *nb)
 	return engines;
 }
 
+/* To the set whose rings it has a copy of. */
+static void nb_add_instance(json_object *queue, const struct nb_queue_set *set)
+{
+	json_object *list;
+
+	if (!json_object_object_get_ex(queue, "queue_instances", &list)) {
+		list = json_object_new_array();
+		json_object_object_add(queue, "queue_instances", list);
+	}
+	json_object_array_add(list, json_object_new_string(set->name));
+}
+
 static json_object *nb_queues_json(const struct nb_program *nb)
 {
 	json_object *queues = json_object_new_object();
@@ -138,7 +150,13 @@ static json_object *nb_queues_json(const struct nb_program *nb)
 
 	for (i = 0; i < nb->nr_queues; i++) {
 		const struct nb_queue_set *set = &nb->queue[i];
-		json_object *queue = json_object_new_object();
+		json_object *queue;
+
+		if (set->set && json_object_object_get_ex(queues, set->set, &queue)) {
+			nb_add_instance(queue, set);
+			continue;
+		}
+		queue = json_object_new_object();
 
 		nb_put_string(queue, "type", set->type);
 		nb_put_string(queue, "owner", neff_engine_name(set->owner));
@@ -146,7 +164,9 @@ static json_object *nb_queues_json(const struct nb_program *nb)
 		nb_put_int(queue, "queue_index", set->index);
 		if (set->priority)
 			nb_put_int(queue, "priority", set->priority);
-		json_object_object_add(queues, set->name, queue);
+		if (set->set)
+			nb_add_instance(queue, set);
+		json_object_object_add(queues, set->set ? set->set : set->name, queue);
 	}
 	return queues;
 }
@@ -218,6 +238,78 @@ static void nb_put_side(const struct nb_program *nb, json_object *desc,
 	json_object_object_add(desc, key, sizes);
 }
 
+static void nb_put_dtype(json_object *desc, const char *key, enum neuron_dtype dtype)
+{
+	nb_put_string(desc, key, neff_dtype_name(dtype));
+}
+
+static json_object *nb_sources_json(const struct nb_program *nb, const struct nb_move *move)
+{
+	json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < move->nr_from; i++) {
+		json_object *source = json_object_new_object();
+
+		nb_put_side(nb, source, "from", &move->from[i]);
+		nb_put_dtype(source, "from_dtype", move->from_dtype);
+		if (move->op == NEURON_UDMA_OP_FMA)
+			json_object_object_add(source, "scale",
+					       json_object_new_double((double)move->scale[i]));
+		json_object_array_add(list, source);
+	}
+	return list;
+}
+
+static json_object *nb_move_json(const struct nb_program *nb, const struct nb_move *move)
+{
+	json_object *desc = json_object_new_object();
+
+	nb_put_string(desc, "op", nb_move_name(move));
+	if (move->op == NEURON_UDMA_OP_COPY || move->op == NEURON_UDMA_OP_TRANSPOSE) {
+		nb_put_side(nb, desc, "from", &move->from[0]);
+		nb_put_dtype(desc, "from_dtype", move->from_dtype);
+	} else {
+		json_object_object_add(desc, "from_arr", nb_sources_json(nb, move));
+	}
+	nb_put_side(nb, desc, "to", &move->to);
+	nb_put_dtype(desc, "to_dtype", move->to_dtype);
+	if (move->has_constant) {
+		nb_put_string(desc, "constant_dtype", "float32");
+		json_object_object_add(desc, "constant",
+				       json_object_new_double((double)move->constant));
+	}
+	return desc;
+}
+
+static json_object *nb_copy_json(const struct nb_program *nb, const struct nb_dma_block *block)
+{
+	json_object *desc = json_object_new_object();
+
+	nb_put_string(desc, "op", "copy");
+	nb_put_side(nb, desc, "from", &block->from);
+	nb_put_side(nb, desc, "to", &block->to);
+	return desc;
+}
+
+static json_object *nb_block_json(const struct nb_program *nb, const struct nb_dma_block *block,
+				  size_t id)
+{
+	const struct nb_queue_set *set = &nb->queue[block->queue];
+	json_object *item = json_object_new_object();
+
+	nb_put_int(item, "id", (int64_t)id);
+	nb_put_string(item, set->set ? "instance_name" : "queue", set->name);
+	if (block->sem >= 0)
+		nb_put_int(item, "semaphore", block->sem);
+	if (block->nr_remotes)
+		json_object_object_add(item, "remote_semaphores",
+				       nb_ints_json(block->remote, block->nr_remotes));
+	json_object_object_add(item, "desc", block->move ? nb_move_json(nb, block->move) :
+							   nb_copy_json(nb, block));
+	return item;
+}
+
 char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e)
 {
 	const struct nb_stream *stream = &nb->stream[e];
@@ -225,24 +317,8 @@ char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e)
 	json_object *list = json_object_new_array();
 	size_t i;
 
-	for (i = 0; i < stream->nr_dma; i++) {
-		const struct nb_dma_block *block = &stream->dma[i];
-		json_object *item = json_object_new_object();
-		json_object *desc = json_object_new_object();
-
-		nb_put_int(item, "id", i);
-		nb_put_string(item, "queue", nb->queue[block->queue].name);
-		if (block->sem >= 0)
-			nb_put_int(item, "semaphore", block->sem);
-		if (block->nr_remotes)
-			json_object_object_add(item, "remote_semaphores",
-					       nb_ints_json(block->remote, block->nr_remotes));
-		nb_put_string(desc, "op", "copy");
-		nb_put_side(nb, desc, "from", &block->from);
-		nb_put_side(nb, desc, "to", &block->to);
-		json_object_object_add(item, "desc", desc);
-		json_object_array_add(list, item);
-	}
+	for (i = 0; i < stream->nr_dma; i++)
+		json_object_array_add(list, nb_block_json(nb, &stream->dma[i], i));
 	json_object_object_add(root, "dma", list);
 	return nb_finish_json(root);
 }

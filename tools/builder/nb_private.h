@@ -53,6 +53,7 @@ struct nb_queue_set {
 	unsigned int num_queues;
 	unsigned int index;	/* first entry in the job's queue table */
 	unsigned int priority;
+	char *set;		/* of which it is an instance, or NULL */
 };
 
 struct nb_dma_block {
@@ -62,6 +63,7 @@ struct nb_dma_block {
 	int sem;
 	unsigned int nr_remotes;
 	int remote[NB_MAX_REMOTES];
+	struct nb_move *move;	/* what else than copying; @from is its first source */
 };
 
 /* Instruction @pc and those behind it are from a line; @file: -1: from none. */

@@ -73,7 +73,7 @@ struct nb_program *nb_second(struct nb_program *nb)
 
 void nb_free(struct nb_program *nb)
 {
-	size_t i;
+	size_t i, j;
 
 	if (!nb)
 		return;
@@ -87,8 +87,11 @@ void nb_free(struct nb_program *nb)
 	for (i = 0; i < nb->nr_queues; i++) {
 		free(nb->queue[i].name);
 		free(nb->queue[i].type);
+		free(nb->queue[i].set);
 	}
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		for (j = 0; j < nb->stream[i].nr_dma; j++)
+			free(nb->stream[i].dma[j].move);
 		free(nb->stream[i].inst);
 		free(nb->stream[i].dma);
 		free(nb->stream[i].line);
@@ -459,15 +462,36 @@ unsigned int nb_queue_count(const struct nb_program *nb, int queue)
 	return nb->queue[queue].num_queues;
 }
 
+static bool nb_same_set(const struct nb_queue_set *a, const struct nb_queue_set *b)
+{
+	return a->set && b->set && !strcmp(a->set, b->set);
+}
+
 void nb_queue_priority(struct nb_program *nb, int queue, unsigned int priority)
 {
+	size_t i;
+
 	if (queue < 0)
 		return;
 	if (priority >= NEURON_NR_PRIORITIES)
 		nb_fail(nb, "queue \"%.64s\": the priority must be 0 to %u",
 			nb->queue[queue].name, NEURON_NR_PRIORITIES - 1);
 	else
-		nb->queue[queue].priority = priority;
+		/* The instances of a set have one. */
+		for (i = 0; i < nb->nr_queues; i++)
+			if (i == (size_t)queue || nb_same_set(&nb->queue[i], &nb->queue[queue]))
+				nb->queue[i].priority = priority;
+}
+
+/* The name of a set that has instances. */
+static bool nb_is_queue_set(const struct nb_program *nb, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < nb->nr_queues; i++)
+		if (nb->queue[i].set && !strcmp(nb->queue[i].set, name))
+			return true;
+	return false;
 }
 
 int nb_queue(struct nb_program *nb, const char *name, const char *type,
@@ -475,7 +499,7 @@ int nb_queue(struct nb_program *nb, const char *name, const char *type,
 {
 	struct nb_queue_set *set;
 
-	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0)
+	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0 || nb_is_queue_set(nb, name))
 		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one",
 			       name);
 	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data") &&
@@ -524,4 +548,24 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
 	var->first = first;
 	var->count = count;
 	return nb->nr_vars;
+}
+
+int nb_queue_instances(struct nb_program *nb, const char *name, const char *type,
+		       enum neuron_engine owner, unsigned int num_queues, unsigned int count,
+		       const char *const *instances)
+{
+	size_t first = nb->nr_queues, i;
+
+	if (!count)
+		return nb_fail(nb, "queue \"%.64s\": at least one instance is needed", name);
+	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0 || nb_is_queue_set(nb, name))
+		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one", name);
+	for (i = 0; i < count; i++) {
+		if (nb_queue(nb, instances[i], type, owner, num_queues) < 0)
+			return -1;
+		nb->queue[nb->nr_queues - 1].set = strdup(name);
+		if (!nb->queue[nb->nr_queues - 1].set)
+			return nb_fail(nb, "out of memory");
+	}
+	return (int)first;
 }

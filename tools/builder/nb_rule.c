@@ -505,14 +505,6 @@ static bool check_form(struct nb_rules *rules)
 	}
 }
 
-/* "FILE:LINE: ", as nb_source() said. */
-static void put_place(const struct nb_program *nb, char *text, size_t size)
-{
-	text[0] = '\0';
-	if (nb->source >= 0)
-		snprintf(text, size, "%s:%u: ", nb->file[nb->source], nb->source_line);
-}
-
 bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_inst *inst)
 {
 	struct nb_rules rules = {
@@ -521,23 +513,18 @@ bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_i
 		.engine = e,
 		.generation = nb->generation ? nb->generation : NEWEST,
 	};
-	char place[80];
 
 	if (e >= NEURON_NR_ENGINES || !rules.isa)
-		return !nb_fail(nb, "no engine %d, or no such instruction", e);
+		return !nb_fail_here(nb, "no engine %d, or no such instruction", e);
 	rules.fields = fields_of(rules.isa, inst);
 	if (nb_rule_engine(&rules) && check_form(&rules) && check_tiles(&rules) &&
 	    check_columns(&rules) && nb_rule_operators(&rules))
 		return true;
-	put_place(nb, place, sizeof(place));
-	return !nb_fail(nb, "%s%s on the %s engine: %s", place, rules.isa->name,
-			trn_isa_engine_name(e), rules.text);
+	return !nb_fail_here(nb, "%s on the %s engine: %s", rules.isa->name,
+			     trn_isa_engine_name(e), rules.text);
 }
 
 void nb_refuse(struct nb_program *nb, unsigned int opcode, const char *rule)
 {
-	char place[80];
-
-	put_place(nb, place, sizeof(place));
-	nb_fail(nb, "%s%s: %s", place, trn_isa_lookup(opcode)->name, rule);
+	nb_fail_here(nb, "%s: %s", trn_isa_lookup(opcode)->name, rule);
 }

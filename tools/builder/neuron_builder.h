@@ -198,6 +198,7 @@ struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
 #include "nb_gpsimd.h"
 #include "nb_sequencer.h"
 #include "nb_tensor.h"
+#include "nb_transfer.h"
 #include "nb_vector.h"
 
 /* Wait until @sem >= @value before the instruction; _take also subtracts. */

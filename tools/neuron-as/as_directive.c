@@ -202,6 +202,43 @@ static bool do_peer_sem(struct as_unit *unit)
 	return good;
 }
 
+static bool do_sibling_sbuf(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+
+	if (!name)
+		return false;
+	nb_sibling_sbuf(unit->nb, name);
+	free(name);
+	return true;
+}
+
+/* A number of the other core says nothing of the semaphores of this one. */
+static bool parse_sibling_sem(struct as_unit *unit, const char *name)
+{
+	bool used[sizeof(unit->sem_used)];
+	uint64_t count = 1;
+	uint16_t first;
+	bool good;
+
+	memcpy(used, unit->sem_used, sizeof(used));
+	good = as_sem(unit, &first);
+	memcpy(unit->sem_used, used, sizeof(used));
+	if (!good || (as_peek(unit)->kind != AS_END && !as_uint(unit, 256, "the count", &count)))
+		return false;
+	nb_sibling_sem(unit->nb, name, first, (unsigned int)count);
+	return true;
+}
+
+static bool do_sibling_sem(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good = name && parse_sibling_sem(unit, name);
+
+	free(name);
+	return good;
+}
+
 static bool do_sem(struct as_unit *unit)
 {
 	const struct as_token *token = as_take_own_name(unit, "a name");
@@ -233,7 +270,7 @@ static bool queue_count(struct as_unit *unit, uint64_t *count)
 	const struct as_token *token = as_peek(unit);
 
 	return token->kind == AS_END || as_token_is(token, "priority") ||
-	       as_uint(unit, 16, "the count", count);
+	       as_token_is(token, "instances") || as_uint(unit, 16, "the count", count);
 }
 
 static bool queue_priority(struct as_unit *unit, uint64_t *priority)
@@ -244,35 +281,73 @@ static bool queue_priority(struct as_unit *unit, uint64_t *priority)
 	return as_uint(unit, NEURON_NR_PRIORITIES - 1, "the priority", priority);
 }
 
-static bool parse_queue(struct as_unit *unit, const char *name)
+/* What a queue set is besides its name. */
+struct queue_set {
+	char *type;
+	enum neuron_engine engine;
+	uint64_t count;
+	uint64_t priority;
+	char **instances;
+	unsigned int nr_instances;
+};
+
+/* Up to the end of the line. */
+static bool queue_instances(struct as_unit *unit, struct queue_set *set)
+{
+	if (!as_token_is(as_peek(unit), "instances"))
+		return true;
+	as_take(unit);
+	set->instances = calloc(unit->nr_tokens, sizeof(*set->instances));
+	if (!set->instances)
+		return as_memory(unit);
+	do {
+		set->instances[set->nr_instances] = as_take_name(unit, "an instance");
+		if (!set->instances[set->nr_instances])
+			return false;
+		set->nr_instances++;
+	} while (as_peek(unit)->kind != AS_END);
+	return true;
+}
+
+static bool parse_queue(struct as_unit *unit, struct queue_set *set)
 {
 	const struct as_token *token = as_peek(unit);
-	enum neuron_engine engine;
-	uint64_t count = 1, priority = 0;
-	char *type;
-	int queue;
 
 	if (token->kind != AS_NAME)
 		return as_expected(unit, "in, out, data or dynamic");
-	type = as_token_copy(as_take(unit));
-	if (!type)
+	set->type = as_token_copy(as_take(unit));
+	if (!set->type)
 		return as_memory(unit);
-	if (!as_engine(unit, &engine) || !queue_count(unit, &count) ||
-	    !queue_priority(unit, &priority)) {
-		free(type);
-		return false;
-	}
-	queue = nb_queue(unit->nb, name, type, engine, (unsigned int)count);
-	nb_queue_priority(unit->nb, queue, (unsigned int)priority);
-	free(type);
-	return true;
+	return as_engine(unit, &set->engine) && queue_count(unit, &set->count) &&
+	       queue_priority(unit, &set->priority) && queue_instances(unit, set);
+}
+
+static void add_queue(struct as_unit *unit, const char *name, const struct queue_set *set)
+{
+	int queue;
+
+	if (set->nr_instances)
+		queue = nb_queue_instances(unit->nb, name, set->type, set->engine,
+					   (unsigned int)set->count, set->nr_instances,
+					   (const char *const *)set->instances);
+	else
+		queue = nb_queue(unit->nb, name, set->type, set->engine,
+				 (unsigned int)set->count);
+	nb_queue_priority(unit->nb, queue, (unsigned int)set->priority);
 }
 
 static bool do_queue(struct as_unit *unit)
 {
 	char *name = as_take_name(unit, "a name");
-	bool good = name && parse_queue(unit, name);
+	struct queue_set set = { .count = 1 };
+	bool good = name && parse_queue(unit, &set);
 
+	if (good)
+		add_queue(unit, name, &set);
+	while (set.nr_instances)
+		free(set.instances[--set.nr_instances]);
+	free(set.instances);
+	free(set.type);
 	free(name);
 	return good;
 }
@@ -406,6 +481,8 @@ static const struct {
 	{ "dge_table", do_dge_table, false },
 	{ "peer", do_peer, false },
 	{ "peer_sem", do_peer_sem, false },
+	{ "sibling_sbuf", do_sibling_sbuf, false },
+	{ "sibling_sem", do_sibling_sem, false },
 	{ "sem", do_sem, false },
 	{ "queue", do_queue, false },
 	{ "notify_bytes", do_notify_bytes, false },

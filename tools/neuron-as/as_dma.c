@@ -192,31 +192,140 @@ static bool parse_posts(struct as_unit *unit, struct posts *posts)
 	return true;
 }
 
+/* --- what else than copying --- */
+
+static const struct {
+	const char *name;
+	enum neuron_udma_opcode op;
+} ops[] = {
+	{ "cast", NEURON_UDMA_OP_COPY },
+	{ "transpose", NEURON_UDMA_OP_TRANSPOSE },
+	{ "add", NEURON_UDMA_OP_ADD },
+	{ "fma", NEURON_UDMA_OP_FMA },
+	{ "max", NEURON_UDMA_OP_MAX },
+	{ "min", NEURON_UDMA_OP_MIN },
+};
+
+static bool parse_op_name(struct as_unit *unit, struct nb_move *move)
+{
+	const struct as_token *token = as_peek(unit);
+	size_t i;
+
+	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (as_token_is(token, ops[i].name))
+			break;
+	if (i == sizeof(ops) / sizeof(ops[0]))
+		return as_expected(unit, "cast, transpose, add, fma, max or min");
+	as_take(unit);
+	move->op = ops[i].op;
+	return true;
+}
+
+/* The type of the destination, and that of the sources if it is another one. */
+static bool parse_op(struct as_unit *unit, struct nb_move *move)
+{
+	if (!parse_op_name(unit, move) ||
+	    !as_expect(unit, '.', "\".\" and the type of the destination") ||
+	    !as_dtype(unit, &move->to_dtype))
+		return false;
+	move->from_dtype = move->to_dtype;
+	return !as_accept(unit, '.') || as_dtype(unit, &move->from_dtype);
+}
+
+static bool float_value(struct as_unit *unit, float *value)
+{
+	uint32_t bits;
+
+	if (!as_float(unit, &bits))
+		return false;
+	memcpy(value, &bits, sizeof(bits));
+	return true;
+}
+
+/* One source, with a scale for fma. */
+static bool parse_source(struct as_unit *unit, struct nb_move *move)
+{
+	const struct as_token *token = as_peek(unit);
+	unsigned int i = move->nr_from;
+
+	if (i == NEURON_UDMA_OP_MAX_SRC)
+		return as_error(unit, token, "more than %d sources", NEURON_UDMA_OP_MAX_SRC);
+	if (!parse_side(unit, &move->from[i]))
+		return false;
+	move->nr_from++;
+	move->scale[i] = 1.0f;
+	token = as_peek(unit);
+	if (!as_token_is(token, "scale"))
+		return true;
+	if (move->op != NEURON_UDMA_OP_FMA)
+		return as_error(unit, token, "only fma has a scale");
+	as_take(unit);
+	return float_value(unit, &move->scale[i]);
+}
+
+static bool parse_sources(struct as_unit *unit, struct nb_move *move)
+{
+	do {
+		if (!parse_source(unit, move))
+			return false;
+	} while (as_accept(unit, '+'));
+	if (!as_token_is(as_peek(unit), "const"))
+		return true;
+	as_take(unit);
+	move->has_constant = true;
+	return float_value(unit, &move->constant);
+}
+
+/**
+ * struct transfer - a line
+ * @computes: @move says what; else bytes go from @move.from[0] to @move.to
+ */
+struct transfer {
+	bool computes;
+	int queue;
+	struct nb_move move;
+	struct posts posts;
+};
+
+static bool parse_transfer(struct as_unit *unit, struct transfer *transfer)
+{
+	struct nb_move *move = &transfer->move;
+
+	transfer->computes = as_accept(unit, '.');
+	if (transfer->computes && !parse_op(unit, move))
+		return false;
+	if (!as_need_engine(unit, as_peek(unit)) || !parse_queue(unit, &transfer->queue) ||
+	    !as_expect(unit, ',', "\",\" and where the bytes go") ||
+	    !parse_side(unit, &move->to) ||
+	    !as_expect(unit, ',', "\",\" and where the bytes come from"))
+		return false;
+	if (!(transfer->computes ? parse_sources(unit, move) : parse_side(unit, &move->from[0])))
+		return false;
+	return parse_posts(unit, &transfer->posts);
+}
+
 bool as_dma(struct as_unit *unit)
 {
+	struct transfer transfer = { .posts.sem = -1 };
+	struct posts *posts = &transfer.posts;
+	struct nb_move *move = &transfer.move;
 	struct neuron_inst sync = { 0 };
 	struct neuron_inst *inst;
-	struct nb_side to, from;
-	struct posts posts = { .sem = -1 };
 	unsigned int i;
-	int queue;
 
-	if (!as_need_engine(unit, as_peek(unit)) || !parse_queue(unit, &queue) ||
-	    !as_expect(unit, ',', "\",\" and where the bytes go") || !parse_side(unit, &to) ||
-	    !as_expect(unit, ',', "\",\" and where the bytes come from") ||
-	    !parse_side(unit, &from) || !parse_posts(unit, &posts))
-		return false;
-	if (!as_sync(unit, &sync, NULL))
+	if (!parse_transfer(unit, &transfer) || !as_sync(unit, &sync, NULL))
 		return false;
 	as_set_source(unit, true);
-	inst = nb_dma(unit->nb, queue, to, from, posts.sem);
+	inst = transfer.computes ?
+	       nb_dma_move(unit->nb, transfer.queue, move, posts->sem) :
+	       nb_dma(unit->nb, transfer.queue, move->to, move->from[0], posts->sem);
 	inst->sync = sync.sync;
 	inst->wait_sem = sync.wait_sem;
 	inst->wait_value = sync.wait_value;
 	inst->post_sem = sync.post_sem;
 	inst->post_value = sync.post_value;
 	as_set_debug(unit, inst);
-	for (i = 0; i < posts.nr_remotes; i++)
-		nb_dma_remote(unit->nb, queue, posts.remote[i]);
+	for (i = 0; i < posts->nr_remotes; i++)
+		nb_dma_remote(unit->nb, transfer.queue, posts->remote[i]);
 	return true;
 }

@@ -182,12 +182,20 @@ static bool statement(struct as_unit *unit)
 	return run_name(unit, token);
 }
 
-/* The builder's errors stick: they are the last thing that is said. */
+/* The builder's errors stick: they are the last thing that is said. The place is said already. */
 static void check_builder(struct as_unit *unit)
 {
+	char place[AS_ERROR_MAX];
+	const char *text;
+
 	if (!unit->nb || !nb_error(unit->nb) || unit->dead)
 		return;
-	as_error_at(unit, unit->line, 1, "%s", nb_error(unit->nb));
+	text = nb_error(unit->nb);
+	snprintf(place, sizeof(place), "%.64s:%u: ", unit->source ? unit->source : "",
+		 unit->line + unit->line_shift);
+	if (!strncmp(text, place, strlen(place)))
+		text += strlen(place);
+	as_error_at(unit, unit->line, 1, "%s", text);
 	unit->dead = true;
 }
 

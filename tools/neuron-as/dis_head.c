@@ -144,9 +144,18 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 	case NEFF_VAR_PEER_SEM:
 		put_peer(dis, var);
 		return true;
-	case NEFF_VAR_VIRTUAL:
 	case NEFF_VAR_SIBLING_STATE:
+		fputs(".sibling_sbuf ", dis->out);
+		dis_name(dis, var->name);
+		dis_newline(dis);
+		return true;
 	case NEFF_VAR_SIBLING_SEM:
+		fputs(".sibling_sem ", dis->out);
+		dis_name(dis, var->name);
+		fprintf(dis->out, " s%u %u", var->first, var->count);
+		dis_newline(dis);
+		return true;
+	case NEFF_VAR_VIRTUAL:
 		break;
 	}
 	return dis_fail(dis, "variable \"%s\": the assembler has no such variables", var->name);
@@ -171,26 +180,82 @@ static bool put_vars(struct dis *dis)
 	return true;
 }
 
-/* The reader drops the type of a queue set; it checked that there is one. */
+/* The instances of @queue, or NULL. */
+static struct json_object *instances_of(struct json_object *queue)
+{
+	struct json_object *list = NULL;
+
+	json_object_object_get_ex(queue, "queue_instances", &list);
+	return list && json_object_array_length(list) ? list : NULL;
+}
+
+static const char *instance(struct json_object *list, size_t i)
+{
+	return json_object_get_string(json_object_array_get_idx(list, i));
+}
+
+/*
+ * The reader drops what an instance is one of, and the type of a set. *@name: of the set in
+ * def.json; *@nth: the number of the instance.
+ */
+static struct json_object *find_queue(const struct neff_set *set, struct json_object *queues,
+				      const char **name, size_t *nth)
+{
+	struct json_object *queue, *list;
+
+	*name = set->name;
+	*nth = 0;
+	if (!set->instance)
+		return json_object_object_get_ex(queues, set->name, &queue) ? queue : NULL;
+	json_object_object_foreach(queues, key, object) {
+		list = instances_of(object);
+		for (*nth = 0; list && *nth < json_object_array_length(list); ++*nth) {
+			if (strcmp(instance(list, *nth), set->name))
+				continue;
+			*name = key;
+			return object;
+		}
+	}
+	return NULL;
+}
+
+static void put_instances(struct dis *dis, struct json_object *queue)
+{
+	struct json_object *list = instances_of(queue);
+	size_t i;
+
+	if (!list)
+		return;
+	fputs(" instances", dis->out);
+	for (i = 0; i < json_object_array_length(list); i++) {
+		fputc(' ', dis->out);
+		dis_name(dis, instance(list, i));
+	}
+}
+
+/* The first instance stands for all. */
 static bool put_queue(struct dis *dis, const struct neff_set *set, struct json_object *def)
 {
 	struct json_object *queues, *queue, *type;
+	const char *name;
+	size_t nth;
 
-	if (set->instance)
-		return dis_fail(dis, "queue instance \"%s\": the assembler has no instances",
-				set->name);
+	if (!json_object_object_get_ex(def, "dma_queue", &queues))
+		return dis_fail(dis, "queue \"%s\" has no type", set->name);
+	queue = find_queue(set, queues, &name, &nth);
+	if (!queue || !json_object_object_get_ex(queue, "type", &type))
+		return dis_fail(dis, "queue \"%s\" has no type", set->name);
+	if (nth)
+		return true;
 	if (set->owner < 0)
 		return dis_fail(dis, "queue \"%s\" has no owner", set->name);
-	if (!json_object_object_get_ex(def, "dma_queue", &queues) ||
-	    !json_object_object_get_ex(queues, set->name, &queue) ||
-	    !json_object_object_get_ex(queue, "type", &type))
-		return dis_fail(dis, "queue \"%s\" has no type", set->name);
 	fputs(".queue ", dis->out);
-	dis_name(dis, set->name);
+	dis_name(dis, name);
 	fprintf(dis->out, " %s %s %u", json_object_get_string(type),
 		neff_engine_name((unsigned int)set->owner), set->num);
 	if (set->priority)
 		fprintf(dis->out, " priority %u", set->priority);
+	put_instances(dis, queue);
 	dis_newline(dis);
 	return true;
 }

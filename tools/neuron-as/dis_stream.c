@@ -184,6 +184,43 @@ static bool is_trigger(const struct stream *stream, const struct neuron_inst *in
 	return trn_isa_check(&plain, NEURON_NR_ENGINES) == NEURON_CAUSE_NONE;
 }
 
+/* The operation with the type of the destination, then that of the sources. */
+static void put_op(struct dis *dis, const struct neff_op *op)
+{
+	static const char *const names[NEURON_UDMA_NR_OPS] = {
+		[NEURON_UDMA_OP_COPY] = "cast",
+		[NEURON_UDMA_OP_ADD] = "add",
+		[NEURON_UDMA_OP_FMA] = "fma",
+		[NEURON_UDMA_OP_MAX] = "max",
+		[NEURON_UDMA_OP_MIN] = "min",
+		[NEURON_UDMA_OP_TRANSPOSE] = "transpose",
+	};
+
+	fprintf(dis->out, ".%s.%s", names[op->opcode], trn_isa_dtype_name(op->to_dtype));
+	if (op->from_dtype != op->to_dtype)
+		fprintf(dis->out, ".%s", trn_isa_dtype_name(op->from_dtype));
+}
+
+/* All have one pattern. */
+static void put_sources(struct dis *dis, const struct neff_desc *desc)
+{
+	const struct neff_op *op = desc->op;
+	struct neff_side side = desc->from;
+	unsigned int i;
+
+	for (i = 0; i < op->nr_sources; i++) {
+		side.var = op->sources[i].var;
+		side.offset = op->sources[i].offset;
+		if (i)
+			fputs(" + ", dis->out);
+		put_side(dis, &side);
+		if (op->opcode == NEURON_UDMA_OP_FMA)
+			fprintf(dis->out, " scale 0x%" PRIx32, op->sources[i].scale);
+	}
+	if (op->has_constant)
+		fprintf(dis->out, " const 0x%" PRIx32, op->constant);
+}
+
 static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 {
 	const struct neff_desc *desc = stream->desc;
@@ -191,10 +228,6 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	struct dis *dis = stream->dis;
 	unsigned int i;
 
-	if (desc->op)
-		return dis_fail(dis,
-				"%s engine: transfer %u computes: the assembler has copies only",
-				neff_engine_name(stream->engine), desc->id);
 	if (desc->first_queue)
 		return dis_fail(dis, "%s engine: transfer %u has section_start_desc",
 				neff_engine_name(stream->engine), desc->id);
@@ -202,12 +235,18 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 		return dis_fail(dis, "%s engine: transfer %u is not contiguous or too large",
 				neff_engine_name(stream->engine), desc->id);
 	put_place(stream, inst);
-	fputs("\t.dma ", dis->out);
+	fputs("\t.dma", dis->out);
+	if (desc->op)
+		put_op(dis, desc->op);
+	fputc(' ', dis->out);
 	dis_name(dis, set->name);
 	fputs(", ", dis->out);
 	put_side(dis, &desc->to);
 	fputs(", ", dis->out);
-	put_side(dis, &desc->from);
+	if (desc->op)
+		put_sources(dis, desc);
+	else
+		put_side(dis, &desc->from);
 	if (desc->semaphore >= 0)
 		fprintf(dis->out, ", s%d", desc->semaphore);
 	for (i = 0; i < desc->nr_remotes; i++)
