@@ -49,6 +49,15 @@ static const char everything[] =
 	".sbuf\n"
 	".dge_table places where sbuf consts x\n"
 	".queue made dynamic sync\n"
+	".dge.cast.fp32 rows, sbuf[0:4, 0 : 16 fp32], scratch[0 : 4@64*16 fp32] gather skip index consts 4 8 limit 100\n"
+	".dge.add.bf16.fp32 sum, scratch[0x100 : 2*3@16*4@2*1 bf16], scratch[0 : 24 fp32] + scratch[96 : 24 fp32] acc random 7 0x100000000\n"
+	".dge.fma.fp32 back, scratch[0x800 : 4@-64*16 fp32], sbuf[0x100 : 64 fp32] scale 0.1 scatter index sbuf 0x40000 0x40000 limit 9\n"
+	".dge.transpose.int16 turn, scratch[0x100 : 5*4*3 int16], sbuf[0 : 5@100*3*4 int16]\n"
+	".dge.max.fp8_e4fn late_types, scratch[1 : 7], scratch[100 : 7]\n"
+	".file no_block\n"
+	".rept 128\n"
+	".words 5\n"
+	".endr\n"
 	".peer next 1 scratch\n"
 	".peer_sem next_sems 1 b 2\n"
 	".queue \"sbuf\" in sync\n"
@@ -146,6 +155,30 @@ static void neffs_come_back(void **state)
 	}
 	comes_back("everything", everything);
 	comes_back("both cores", both_cores);
+}
+
+/* What the text says is said as it was, where there are words for it. */
+static void words_come_back(void **state)
+{
+	static const char *const words[] = {
+		".dge.cast.fp32 rows, ", ".dge.add.bf16.fp32 sum, ", ".dge.fma.fp32 back, ",
+		".dge.transpose.int16 turn, ", ".dge.max.fp8_e4fn late_types, ",
+		".file no_block\n", " instances even \"odd one\"\n",
+		".dma.cast.fp32.bf16 \"odd one\", ",
+		".dma.transpose.uint16 wide, ", " const 0x", " scale 0x",
+	};
+	char error[AS_ERROR_MAX];
+	size_t size, i;
+	void *neff = as_pack(everything, &size);
+	char *text = as_disassemble(neff, size, NULL, error);
+
+	(void)state;
+	assert_non_null(text);
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strstr(text, words[i]))
+			fail_msg("\"%s\" is not in\n%s", words[i], text);
+	free(text);
+	free(neff);
 }
 
 static struct neff *read_source(const char *source, unsigned int lnc, void **bytes)
@@ -313,6 +346,19 @@ static void moves_that_are_refused(void **state)
 		{ ".dma.add.uint32 q, s, b[0 : 4]", "are semaphores; only a copy can post them" },
 		{ ".dma.add.fp32 q, a[0 : 4], b[4096 : 4]", "leaves \"b\"" },
 		{ ".dma.add.fp32 d, a[0 : 4], b[0 : 4]", "generated descriptors only" },
+		{ ".dge.cast.fp32 k, a[0 : 4], b[0 : 4] gather", "2 to 4 dimensions" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 2*4] gather limit 2",
+		  "the list of indices is no variable" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 2*4] gather index a 4092 limit 2",
+		  "2 indices are not aligned to 4 bytes or leave \"a\"" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 2*4] gather index a 0 limit 1025",
+		  "a transfer leaves \"b\"" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 8] acc", "cast does not accumulate" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 8] skip", "skip needs a list" },
+		{ ".dge.cast.fp32 k, a[0 : 8], b[0 : 8] random 1 2", "rounded at random" },
+		{ ".dge.add.fp32 k, a[0 : 8], b[0 : 8] twice", "expected acc, gather" },
+		{ ".dge.max.fp32 k, a[0 : 8], b[0 : 8] const 1", "have no constant" },
+		{ ".dge cast, a, b", "expected \".\" and an operation" },
 		{ ".queue a2 data sync 2 instances", "expected an instance" },
 		{ ".queue a2 data sync 2 instances q", "the name is taken" },
 		{ ".queue a2 data sync 2 instances x y x", "the name is taken" },
@@ -454,6 +500,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(neffs_come_back),
+		cmocka_unit_test(words_come_back),
 		cmocka_unit_test(programs_for_two_cores),
 		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(second_core_without_lines),

@@ -109,33 +109,13 @@ static bool do_sbuf(struct as_unit *unit)
 	return true;
 }
 
-/* A variable that is there already. */
-static bool known_variable(struct as_unit *unit, int *var)
-{
-	const struct as_token *token = as_peek(unit);
-	char *name;
-
-	if (as_token_is(token, "sbuf")) {
-		as_take(unit);
-		*var = nb_sbuf(unit->nb);
-		return *var;
-	}
-	name = as_take_name(unit, "a variable");
-	if (!name)
-		return false;
-	*var = nb_find_var(unit->nb, name);
-	free(name);
-	return *var || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
-				token->text);
-}
-
 static bool do_pointer(struct as_unit *unit)
 {
 	char *name = as_take_name(unit, "a name");
 	bool good;
 	int var;
 
-	good = name && known_variable(unit, &var);
+	good = name && as_dma_variable(unit, &var);
 	if (good)
 		nb_pointer(unit->nb, name, var);
 	free(name);
@@ -151,7 +131,7 @@ static bool do_dge_table(struct as_unit *unit)
 
 	good = name && (refs || as_memory(unit));
 	while (good && (!count || as_peek(unit)->kind != AS_END))
-		good = known_variable(unit, &refs[count++]);
+		good = as_dma_variable(unit, &refs[count++]);
 	if (good)
 		nb_dge_table(unit->nb, name, count, refs);
 	free(refs);
@@ -165,7 +145,7 @@ static bool parse_peer(struct as_unit *unit, const char *name)
 	int var;
 
 	if (!as_uint(unit, UINT16_MAX, "the rank offset", &offset) ||
-	    !known_variable(unit, &var))
+	    !as_dma_variable(unit, &var))
 		return false;
 	nb_peer(unit->nb, name, (unsigned int)offset, var);
 	return true;
@@ -478,6 +458,7 @@ static const struct {
 	{ "addresses", as_addresses, true },
 	{ "floats", as_floats, true },
 	{ "pointer", do_pointer, false },
+	{ "dge", as_dge, false },
 	{ "dge_table", do_dge_table, false },
 	{ "peer", do_peer, false },
 	{ "peer_sem", do_peer_sem, false },

@@ -79,33 +79,33 @@ static bool is_sbuf_tile(const struct as_unit *unit)
 	return token->kind == ',';
 }
 
-static bool side_variable(struct as_unit *unit, struct nb_side *side)
+bool as_dma_variable(struct as_unit *unit, int *var)
 {
 	const struct as_token *token = as_peek(unit);
 	char *name;
 
 	if (as_token_is(token, "sbuf")) {
 		as_take(unit);
-		side->var = nb_sbuf(unit->nb);
-		return side->var;
+		*var = nb_sbuf(unit->nb);
+		return *var;
 	}
 	name = as_take_name(unit, "a variable");
 	if (!name)
 		return false;
-	side->var = nb_find_var(unit->nb, name);
+	*var = nb_find_var(unit->nb, name);
 	free(name);
-	return side->var || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
-				     token->text);
+	return *var || as_error(unit, token, "no variable \"%.*s\"", (int)token->len,
+				token->text);
 }
 
-static bool parse_side(struct as_unit *unit, struct nb_side *side)
+bool as_dma_side(struct as_unit *unit, struct nb_side *side)
 {
 	const struct as_token *token = as_peek(unit);
 	bool sbuf = as_token_is(token, "sbuf");
 	uint64_t size;
 
 	memset(side, 0, sizeof(*side));
-	if (!side_variable(unit, side))
+	if (!as_dma_variable(unit, &side->var))
 		return false;
 	if (!as_accept(unit, '[')) {
 		size = nb_var_size(unit->nb, side->var);
@@ -222,7 +222,7 @@ static bool parse_op_name(struct as_unit *unit, struct nb_move *move)
 }
 
 /* The type of the destination, and that of the sources if it is another one. */
-static bool parse_op(struct as_unit *unit, struct nb_move *move)
+bool as_dma_op(struct as_unit *unit, struct nb_move *move)
 {
 	if (!parse_op_name(unit, move) ||
 	    !as_expect(unit, '.', "\".\" and the type of the destination") ||
@@ -250,7 +250,7 @@ static bool parse_source(struct as_unit *unit, struct nb_move *move)
 
 	if (i == NEURON_UDMA_OP_MAX_SRC)
 		return as_error(unit, token, "more than %d sources", NEURON_UDMA_OP_MAX_SRC);
-	if (!parse_side(unit, &move->from[i]))
+	if (!as_dma_side(unit, &move->from[i]))
 		return false;
 	move->nr_from++;
 	move->scale[i] = 1.0f;
@@ -263,7 +263,7 @@ static bool parse_source(struct as_unit *unit, struct nb_move *move)
 	return float_value(unit, &move->scale[i]);
 }
 
-static bool parse_sources(struct as_unit *unit, struct nb_move *move)
+bool as_dma_sources(struct as_unit *unit, struct nb_move *move)
 {
 	do {
 		if (!parse_source(unit, move))
@@ -292,14 +292,14 @@ static bool parse_transfer(struct as_unit *unit, struct transfer *transfer)
 	struct nb_move *move = &transfer->move;
 
 	transfer->computes = as_accept(unit, '.');
-	if (transfer->computes && !parse_op(unit, move))
+	if (transfer->computes && !as_dma_op(unit, move))
 		return false;
 	if (!as_need_engine(unit, as_peek(unit)) || !parse_queue(unit, &transfer->queue) ||
 	    !as_expect(unit, ',', "\",\" and where the bytes go") ||
-	    !parse_side(unit, &move->to) ||
+	    !as_dma_side(unit, &move->to) ||
 	    !as_expect(unit, ',', "\",\" and where the bytes come from"))
 		return false;
-	if (!(transfer->computes ? parse_sources(unit, move) : parse_side(unit, &move->from[0])))
+	if (!(transfer->computes ? as_dma_sources(unit, move) : as_dma_side(unit, &move->from[0])))
 		return false;
 	return parse_posts(unit, &transfer->posts);
 }

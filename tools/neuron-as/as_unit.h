@@ -406,6 +406,7 @@ bool as_sync(struct as_unit *unit, struct neuron_inst *inst, const struct trn_is
 bool as_instruction(struct as_unit *unit, const struct trn_isa *isa);
 bool as_directive(struct as_unit *unit);
 bool as_dma(struct as_unit *unit);
+bool as_dge(struct as_unit *unit);
 bool as_inst_words(struct as_unit *unit);
 bool as_file(struct as_unit *unit);
 bool as_bytes(struct as_unit *unit);
@@ -424,5 +425,12 @@ void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst);
 /* as_rept.c */
 bool as_rept(struct as_unit *unit);
 bool as_endr(struct as_unit *unit);
+
+/* as_dma.c: parts of a transfer. A variable that is there already; one side; the operation. */
+bool as_dma_variable(struct as_unit *unit, int *var);
+bool as_dma_side(struct as_unit *unit, struct nb_side *side);
+bool as_dma_op(struct as_unit *unit, struct nb_move *move);
+/* Sources with what belongs to them. */
+bool as_dma_sources(struct as_unit *unit, struct nb_move *move);
 
 #endif /* AS_UNIT_H */

@@ -84,6 +84,7 @@ static bool put_graphs(struct dis *dis)
 
 	for (i = 0; i < dis->neff->nr_graphs; i++) {
 		dis->graph = &dis->neff->graphs[i];
+		dis_forget_vars(dis);
 		dis->place = NULL;
 		dis->place_line = 0;
 		if (dis->how->cores && !(dis->how->cores & NEURON_BIT(i)))
@@ -121,6 +122,7 @@ char *as_disassemble(const void *neff, size_t size, const struct as_dump *dump,
 		good = dis_fail(&dis, "out of memory");
 	if (dis.out && fclose(dis.out))
 		good = dis_fail(&dis, "out of memory");
+	dis_forget_vars(&dis);
 	neff_free(read);
 	if (good)
 		return text;

@@ -17,6 +17,7 @@
  * @source_said: it has
  * @how: what is wanted
  * @place, @place_line: what the last comment about a place has said
+ * @known, @nr_known: the builder's own variables, for dis_dge.c; NULL: none yet
  * @error: one line when something cannot be written
  */
 struct dis {
@@ -31,6 +32,8 @@ struct dis {
 	const struct as_dump *how;
 	const char *place;
 	uint32_t place_line;
+	struct nb_program *known;
+	size_t nr_known;
 	char *error;
 };
 
@@ -53,5 +56,13 @@ void dis_string(struct dis *dis, const char *name);
 bool dis_head(struct dis *dis);
 /* dis_stream.c */
 bool dis_streams(struct dis *dis);
+/* One end of a transfer; what is computed, as the end of .dma or .dge. */
+void dis_side(struct dis *dis, const struct neff_side *side);
+void dis_op(struct dis *dis, enum neuron_udma_opcode op, enum neuron_dtype to,
+	    enum neuron_dtype from);
+/* dis_dge.c: write a .dge line, if there is one that makes just these bytes. */
+bool dis_dge(struct dis *dis, const struct neff_var *var);
+/* The variables of this subgraph are done with. */
+void dis_forget_vars(struct dis *dis);
 
 #endif /* AS_DIS_H */

@@ -48,6 +48,8 @@ static void put_file(struct dis *dis, const struct neff_var *var)
 {
 	size_t whole = var->size & ~(uint64_t)3;
 
+	if (dis_dge(dis, var))
+		return;
 	fputs(".file ", dis->out);
 	dis_name(dis, var->name);
 	dis_newline(dis);

@@ -106,7 +106,7 @@ static bool is_partitions(const struct neff_side *side)
 	       side->offset / NEURON_TPB_SBUF_STRIDE + side->size[last] <= 128;
 }
 
-static void put_side(struct dis *dis, const struct neff_side *side)
+void dis_side(struct dis *dis, const struct neff_side *side)
 {
 	const struct neff_var *var = &dis->graph->vars[side->var];
 	uint64_t first = side->offset / NEURON_TPB_SBUF_STRIDE;
@@ -184,8 +184,9 @@ static bool is_trigger(const struct stream *stream, const struct neuron_inst *in
 	return trn_isa_check(&plain, NEURON_NR_ENGINES) == NEURON_CAUSE_NONE;
 }
 
-/* The operation with the type of the destination, then that of the sources. */
-static void put_op(struct dis *dis, const struct neff_op *op)
+/* The type of the destination comes first, then that of the sources. */
+void dis_op(struct dis *dis, enum neuron_udma_opcode op, enum neuron_dtype to,
+	    enum neuron_dtype from)
 {
 	static const char *const names[NEURON_UDMA_NR_OPS] = {
 		[NEURON_UDMA_OP_COPY] = "cast",
@@ -196,9 +197,9 @@ static void put_op(struct dis *dis, const struct neff_op *op)
 		[NEURON_UDMA_OP_TRANSPOSE] = "transpose",
 	};
 
-	fprintf(dis->out, ".%s.%s", names[op->opcode], trn_isa_dtype_name(op->to_dtype));
-	if (op->from_dtype != op->to_dtype)
-		fprintf(dis->out, ".%s", trn_isa_dtype_name(op->from_dtype));
+	fprintf(dis->out, ".%s.%s", names[op], trn_isa_dtype_name(to));
+	if (from != to)
+		fprintf(dis->out, ".%s", trn_isa_dtype_name(from));
 }
 
 /* All have one pattern. */
@@ -213,7 +214,7 @@ static void put_sources(struct dis *dis, const struct neff_desc *desc)
 		side.offset = op->sources[i].offset;
 		if (i)
 			fputs(" + ", dis->out);
-		put_side(dis, &side);
+		dis_side(dis, &side);
 		if (op->opcode == NEURON_UDMA_OP_FMA)
 			fprintf(dis->out, " scale 0x%" PRIx32, op->sources[i].scale);
 	}
@@ -237,16 +238,16 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	put_place(stream, inst);
 	fputs("\t.dma", dis->out);
 	if (desc->op)
-		put_op(dis, desc->op);
+		dis_op(dis, desc->op->opcode, desc->op->to_dtype, desc->op->from_dtype);
 	fputc(' ', dis->out);
 	dis_name(dis, set->name);
 	fputs(", ", dis->out);
-	put_side(dis, &desc->to);
+	dis_side(dis, &desc->to);
 	fputs(", ", dis->out);
 	if (desc->op)
 		put_sources(dis, desc);
 	else
-		put_side(dis, &desc->from);
+		dis_side(dis, &desc->from);
 	if (desc->semaphore >= 0)
 		fprintf(dis->out, ", s%d", desc->semaphore);
 	for (i = 0; i < desc->nr_remotes; i++)
