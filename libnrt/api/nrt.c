@@ -20,7 +20,10 @@ _Static_assert(sizeof(nrt_vnc_memory_stats_t) == 16, "public layout");
 /* Nobody may take results of chips that are none for those of the machine's. */
 static void tell_embedded(const struct nrt_machine *machine)
 {
-	if (!nrt_machine_embedded(machine) || !nrt_log_wants(NRT_LOG_ERROR))
+	const char *quiet = getenv("NEURON_EMU_QUIET");
+
+	if (!nrt_machine_embedded(machine) || !nrt_log_wants(NRT_LOG_ERROR) ||
+	    (quiet && !strcmp(quiet, "1")))
 		return;
 	fprintf(stderr, "NRT: NEURON_RT_BACKEND=embedded: %u emulated %s %s in this process\n",
 		machine->nr_devices, machine->devices[0]->info.name,
