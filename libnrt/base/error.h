@@ -10,7 +10,7 @@
 
 struct nrt_error {
 	NRT_STATUS status;
-	char text[640];
+	char text[768];
 };
 
 /* Set @error; returns @status, so that a caller can return it directly. */

@@ -85,7 +85,7 @@ bool nrt_log_wants(enum nrt_log_level level)
 /* One write() a line, so that lines of several threads do not mix. */
 static void write_console(size_t index, const char *call, const char *text)
 {
-	char line[1024], date[32];
+	char line[1152], date[32];
 	struct timespec now;
 	struct tm tm;
 	int length;
@@ -110,7 +110,7 @@ static void write_line(enum nrt_log_level level, const char *call, const char *f
 		       va_list args)
 {
 	size_t index = level_index(level);
-	char text[768];
+	char text[896];
 
 	vsnprintf(text, sizeof(text), format, args);
 	if (log_config()->to_syslog)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "exec/hang.h"
+#include "exec/source.h"
 #include "neuron/isa.h"
 
 /* Posts that are named; the others are counted. */
@@ -40,26 +41,6 @@ static void add(struct answer *answer, const char *format, ...)
 	va_end(args);
 	if (n > 0)
 		answer->length += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-static bool read_inst(const struct nrt_part *part, unsigned int engine, uint32_t pc,
-		      struct neuron_inst *inst)
-{
-	struct nrt_error ignored;
-
-	return pc < part->graph->image_count[engine] &&
-	       !nrt_bo_read(part->arena, part->code[engine] + pc * sizeof(*inst), inst,
-			    sizeof(*inst), &ignored);
-}
-
-void nrt_source_line(const struct nrt_part *part, unsigned int engine, uint32_t pc, char *text,
-		     size_t size)
-{
-	struct neuron_inst inst;
-
-	*text = '\0';
-	if (read_inst(part, engine, pc, &inst) && inst.debug)
-		snprintf(text, size, ", source line %u", le32toh(inst.debug));
 }
 
 /**
@@ -97,14 +78,15 @@ static bool posts(const struct search *search, const struct neuron_inst *inst)
 static void search_piece(struct search *search, unsigned int engine, uint32_t first,
 			 const struct neuron_inst *image, uint32_t count)
 {
+	char line[NRT_SOURCE_TEXT];
 	uint32_t i;
 
 	for (i = 0; i < count; i++) {
 		if (!posts(search, &image[i]) || !found_one(search))
 			continue;
-		add(search->answer, "the %s engine at pc %u", neff_engine_name(engine), first + i);
-		if (image[i].debug)
-			add(search->answer, " (source line %u)", le32toh(image[i].debug));
+		nrt_source_text(search->part, engine, first + i, " (", ")", line);
+		add(search->answer, "the %s engine at pc %u%s", neff_engine_name(engine),
+		    first + i, line);
 	}
 }
 
@@ -222,7 +204,7 @@ static void add_engine(const struct nrt_model *model, const struct nrt_part *par
 {
 	struct search search = { .model = model, .part = part, .answer = answer };
 	const char *name = neff_engine_name(engine), *at;
-	char key[40], line[32], state[16], what[16] = "";
+	char key[40], line[NRT_SOURCE_TEXT], state[16], what[16] = "";
 	struct neuron_inst inst;
 	uint32_t pc;
 	int value;
@@ -232,7 +214,7 @@ static void add_engine(const struct nrt_model *model, const struct nrt_part *par
 	if (!at || sscanf(at + strlen(key), "pc %u state %15s %15s %u", &pc, state, what,
 			  &search.index) < 2 || !strcmp(state, "halted"))
 		return;
-	nrt_source_line(part, engine, pc, line, sizeof(line));
+	nrt_source_text(part, engine, pc, ", ", "", line);
 	add(answer, "; ");
 	if (model->nr_parts > 1)
 		add(answer, "sg%02u: ", part->graph->index);
@@ -243,7 +225,7 @@ static void add_engine(const struct nrt_model *model, const struct nrt_part *par
 	}
 	search.event = !strcmp(what, "event");
 	add(answer, "waits for %s %u", search.event ? "event" : "semaphore", search.index);
-	if (!search.event && read_inst(part, engine, pc, &inst))
+	if (!search.event && nrt_source_inst(part, engine, pc, &inst))
 		add_wanted(answer, &inst);
 	if (!search.event && find_value(dump, name, &value))
 		add(answer, "; it is %d", value);

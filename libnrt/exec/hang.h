@@ -8,7 +8,7 @@
 #include "object/model.h"
 
 /* Bytes of the answer, with its NUL. */
-#define NRT_HANG_TEXT	448
+#define NRT_HANG_TEXT	576
 
 /*
  * What the engines of @model's cores did whose jobs were ended for making no progress, from the
@@ -17,9 +17,5 @@
  */
 void nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      char text[NRT_HANG_TEXT]);
-
-/* ", source line 7" of the instruction of @part at @pc, or nothing. */
-void nrt_source_line(const struct nrt_part *part, unsigned int engine, uint32_t pc, char *text,
-		     size_t size);
 
 #endif /* LIBNRT_EXEC_HANG_H */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "contract/trace.h"
-#include "exec/hang.h"
 #include "exec/numbers.h"
+#include "exec/source.h"
 #include "neuron/isa.h"
 
 /* Instructions and transfers of an execution that are kept; the most for one that has more. */
@@ -205,11 +205,10 @@ static void look_at_part(const struct nrt_part *part, const uint8_t *at, uint64_
 static void describe_first(const struct nrt_model *model, const struct first *first, char *text,
 			   size_t size)
 {
-	char line[32], graph[16] = "";
+	char line[NRT_SOURCE_TEXT], graph[16] = "";
 
 	if (first->part) {
-		nrt_source_line(first->part, first->event.source, first->event.pc, line,
-				sizeof(line));
+		nrt_source_text(first->part, first->event.source, first->event.pc, ", ", "", line);
 		if (model->nr_parts > 1)
 			snprintf(graph, sizeof(graph), "sg%02u: ", first->part->graph->index);
 		snprintf(text, size, "%s%s engine, pc %u%s, made the first NaN", graph,
@@ -227,7 +226,7 @@ NRT_STATUS nrt_numbers_check(struct nrt_model *model, const struct nrt_binding *
 			     const struct nrt_watched *watched, struct nrt_error *error)
 {
 	struct first first = { .part = NULL };
-	char who[192], outputs[160];
+	char who[256], outputs[160];
 	unsigned int i;
 	bool bad;
 

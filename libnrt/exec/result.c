@@ -8,6 +8,7 @@
 
 #include "exec/compute.h"
 #include "exec/hang.h"
+#include "exec/source.h"
 #include "neuron/address.h"
 
 /*
@@ -128,10 +129,10 @@ static void describe_source(const struct nrt_part *part, const struct drm_neuron
 			    char *text, size_t size)
 {
 	const struct neff_set *set;
-	char line[32];
+	char line[NRT_SOURCE_TEXT];
 
 	if (wait->source < NEURON_NR_ENGINES) {
-		nrt_source_line(part, wait->source, wait->pc, line, sizeof(line));
+		nrt_source_text(part, wait->source, wait->pc, ", ", "", line);
 		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {

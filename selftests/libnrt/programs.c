@@ -242,6 +242,9 @@ struct program program_stuck(void)
 	return finish(&b);
 }
 
+/* A long name, of which an error shows the end. */
+#define NAN_SOURCE	"a/folder/whose/name/is/too/long/for/a/line/of/the/log/sources/of/kernels/nan.c"
+
 struct program program_nan(void)
 {
 	struct base b = begin("nan", 1);
@@ -249,9 +252,9 @@ struct program program_nan(void)
 
 	load(&b, b.x, X_BYTE);
 	nb_wait(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.loaded, 1);
+	nb_source(b.nb, NAN_SOURCE, 9);
 	inst = nb_tensor_scalar(b.nb, NEURON_ENGINE_VECTOR, tile(Y_BYTE), tile(X_BYTE),
 				NEURON_ALU_MULTIPLY, 0.0f, NEURON_ALU_ADD, 0.0f);
-	inst->debug = htole32(9);
 	nb_post(inst, b.computed, 1);
 	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
 	store(&b);
@@ -284,12 +287,12 @@ struct program program_print_much(void)
 struct program program_waits(void)
 {
 	struct base b = begin("waits", 1);
-	struct neuron_inst *inst;
 
 	load(&b, b.x, X_BYTE);
 	/* One load posts once. */
-	inst = nb_wait(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.loaded, 2);
-	inst->debug = htole32(7);
+	nb_source(b.nb, "waits.c", 7);
+	nb_wait(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.loaded, 2);
+	nb_source(b.nb, "waits.c", 8);
 	nb_post(nb_nop(b.nb, NEURON_ENGINE_VECTOR), b.computed, 1);
 	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
 	store(&b);

@@ -51,7 +51,7 @@ struct program program_spin(void);
 /* Waits for a semaphore that nobody posts. */
 struct program program_stuck(void);
 
-/* y = 0 * x, in the instruction at pc 1 of the vector engine, from source line 9. */
+/* y = 0 * x, in the instruction at pc 1 of the vector engine, from line 9 of a file nan.c. */
 struct program program_nan(void);
 
 /* y = x; x is printed, after "x is ". */
@@ -61,7 +61,10 @@ struct program program_print(void);
 #define PROGRAM_MUCH	(16u << 20)
 struct program program_print_much(void);
 
-/* The vector engine waits for two loads, and there is one; the sync engine waits for it. */
+/*
+ * The vector engine waits for two loads, and there is one; the sync engine waits for it. From
+ * lines 7 and 8 of waits.c.
+ */
 struct program program_waits(void);
 
 /* y = x of the rank before: each of 2 or 4 ranks pushes its x to its neighbour. */

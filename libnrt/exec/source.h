@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where an instruction comes from: the file and the line of its source. The debug file of the
+ * NEFF says both; without one the instruction itself may have the number of a line.
+ */
+#ifndef LIBNRT_EXEC_SOURCE_H
+#define LIBNRT_EXEC_SOURCE_H
+
+#include "neuron/isa.h"
+#include "object/model.h"
+
+/* Bytes of a place as text. */
+#define NRT_SOURCE_TEXT	96
+
+/**
+ * struct nrt_source - a line of a source
+ * @file: its name, which stays as long as the model; NULL: not known
+ * @line: in it
+ */
+struct nrt_source {
+	const char *file;
+	uint32_t line;
+};
+
+/* The instruction of @part at @pc, from the device. False: there is none. */
+bool nrt_source_inst(const struct nrt_part *part, unsigned int engine, uint32_t pc,
+		     struct neuron_inst *inst);
+
+/* Where the instruction of @part at @pc comes from. False: nobody knows. */
+bool nrt_source_find(const struct nrt_part *part, unsigned int engine, uint32_t pc,
+		     struct nrt_source *source);
+
+/* @before and "add.s:7", or "source line 7", and @after; nothing when nobody knows. */
+void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t pc,
+		     const char *before, const char *after, char text[NRT_SOURCE_TEXT]);
+
+#endif /* LIBNRT_EXEC_SOURCE_H */
