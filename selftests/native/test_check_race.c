@@ -5,6 +5,8 @@
  */
 #include "check_rig.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,41 @@ static void test_engines(void **state)
 	check_expect_line(&t, TRN_CHECK_RACE,
 			  "scalar engine at instruction 2 (line 22) writes, in no order with the write of vector engine at instruction 2",
 			  "SBUF of core 1 partition 0 offset 0x300");
+	check_end(&t);
+}
+
+static void note_report(void *opaque, const struct trn_report *report)
+{
+	struct fake_port *port = opaque;
+	char line[256];
+
+	assert_non_null(report->other);
+	snprintf(line, sizeof(line), "unit %u job %" PRIu64 " %s: %u at %u %s %u at %u: %s",
+		 report->unit, report->job_id, report->kind, report->actor.source,
+		 report->actor.pc, report->what, report->other->source, report->other->pc,
+		 report->where);
+	port->ops.log(opaque, TRN_LOG_INFO, line);
+}
+
+/* A host that takes reports gets their parts, and no line of the log. */
+static void test_host_takes_reports(void **state)
+{
+	struct check_test t;
+	char line[256];
+
+	(void)state;
+	check_begin(&t, 1);
+	t.rig.port[0].ops.report = note_report;
+	check_add(&t, VECTOR, fill(0x100, 16), 10);
+	check_add(&t, SCALAR, wait_ge(OP(NOP), 1, 0), 20);
+	check_add(&t, SCALAR, copy(0x400, 0x120, 4), 21);
+	check_run(&t);
+	check_expect(&t, TRN_CHECK_RACE, 1);
+	snprintf(line, sizeof(line),
+		 "unit %d job 4660 race: %d at 1 reads, in no order with the write of %d at 0: SBUF of core 1 partition 0 offset 0x120",
+		 CORE, SCALAR, VECTOR);
+	assert_true(fake_logged(&t.rig.port[0], line));
+	assert_int_equal(fake_log_count(&t.rig.port[0], TRN_LOG_WARN), 0);
 	check_end(&t);
 }
 
@@ -273,6 +310,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_engines),
+		cmocka_unit_test(test_host_takes_reports),
 		cmocka_unit_test(test_write_after_read),
 		cmocka_unit_test(test_disjoint),
 		cmocka_unit_test(test_two_posters),

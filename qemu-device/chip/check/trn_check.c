@@ -253,38 +253,80 @@ static void place_text(char *text, size_t size, const struct trn_check_actor *ac
 			 place->offset % stride);
 }
 
-void trn_check_name(char *text, size_t size, const struct trn_check_job *cj,
-		    unsigned int actor, uint32_t pc)
+static struct trn_report_actor describe(const struct trn_check_job *cj, unsigned int actor,
+					uint32_t pc)
 {
 	const struct trn_queue *queue;
 
-	if (actor < TRN_ACTOR_QUEUE) {
-		snprintf(text, size, "%s engine at instruction %u",
-			 trn_isa_engine_name(actor), pc);
-		return;
-	}
+	if (actor < TRN_ACTOR_QUEUE)
+		return (struct trn_report_actor){ .source = (uint16_t)actor, .pc = pc };
 	queue = cj->job->queues[actor - TRN_ACTOR_QUEUE];
-	snprintf(text, size, "DMA engine %u queue %u at %s %u", queue->engine,
-		 queue->index,
-		 pc & NEURON_UDMA_PC_GENERATED ? "generated packet" : "descriptor",
-		 pc & ~NEURON_UDMA_PC_GENERATED);
+	return (struct trn_report_actor){
+		.source = NEURON_SOURCE_DMA,
+		.dma_engine = (uint16_t)queue->engine,
+		.queue = (uint16_t)queue->index,
+		.pc = pc,
+	};
+}
+
+static void actor_text(char *text, size_t size, const struct trn_report_actor *actor)
+{
+	if (actor->source == NEURON_SOURCE_DMA)
+		snprintf(text, size, "DMA engine %u queue %u at %s %u", actor->dma_engine,
+			 actor->queue,
+			 actor->pc & NEURON_UDMA_PC_GENERATED ? "generated packet" :
+								"descriptor",
+			 actor->pc & ~NEURON_UDMA_PC_GENERATED);
+	else
+		snprintf(text, size, "%s engine at instruction %u",
+			 trn_isa_engine_name(actor->source), actor->pc);
+}
+
+static void log_report(const struct trn_check_job *cj, const struct trn_report *report,
+		       uint32_t debug)
+{
+	char who[NAME_MAX_BYTES], other[NAME_MAX_BYTES + 1] = "", line[24] = "";
+
+	actor_text(who, sizeof(who), &report->actor);
+	if (debug)
+		snprintf(line, sizeof(line), " (line %u)", debug);
+	if (report->other) {
+		other[0] = ' ';
+		actor_text(other + 1, sizeof(other) - 1, report->other);
+	}
+	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: %s %s%s %s%s: %s", report->kind,
+		cj->job->core->name, who, line, report->what, other, report->where);
 }
 
 void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
-		      const struct trn_check_place *place, const char *what)
+		      const struct trn_check_place *place, const char *what,
+		      const struct trn_race *race)
 {
 	struct trn_check_job *cj = actor->job;
+	struct trn_chip *chip = cj->check->chip;
 	uint64_t key = (uint64_t)kind << 48 | (uint64_t)actor->index << 32 |
 		       actor->pc;
-	char where[NAME_MAX_BYTES], who[NAME_MAX_BYTES], line[24] = "";
+	struct trn_report_actor other;
+	char where[NAME_MAX_BYTES];
+	struct trn_report report = {
+		.unit = cj->job->core->index,
+		.job_id = cj->job->block.job_id,
+		.kind = kind_names[kind],
+		.actor = describe(cj, actor->index, actor->pc),
+		.what = what,
+		.where = where,
+	};
 
 	if (!first_time(cj, key))
 		return;
 	atomic_fetch_add(&cj->check->reports[kind], 1);
 	place_text(where, sizeof(where), actor, place);
-	trn_check_name(who, sizeof(who), cj, actor->index, actor->pc);
-	if (actor->debug)
-		snprintf(line, sizeof(line), " (line %u)", actor->debug);
-	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: %s %s%s %s: %s",
-		kind_names[kind], cj->job->core->name, who, line, what, where);
+	if (race) {
+		other = describe(cj, trn_race_actor(race), trn_race_pc(race));
+		report.other = &other;
+	}
+	if (chip->port->report)
+		chip->port->report(chip->opaque, &report);
+	else
+		log_report(cj, &report, actor->debug);
 }

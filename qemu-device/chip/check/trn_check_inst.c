@@ -140,7 +140,7 @@ static void check_bank(struct trn_check_actor *actor, const struct trn_tile *dst
 	    (first + dst->high - 1) / BANK_BYTES == bank)
 		return;
 	trn_check_report(actor, TRN_CHECK_BANK, &place,
-			 "writes a product across a PSUM bank from");
+			 "writes a product across a PSUM bank from", NULL);
 }
 
 static void check_tiles(struct trn_check_actor *actor, const struct trn_exec *exec)
@@ -195,7 +195,7 @@ static void check_range(struct trn_check_actor *actor, const struct trn_exec *ex
 						      NEURON_TPB_SBUF_STRIDE);
 		break;
 	}
-	trn_check_report(actor, TRN_CHECK_RANGE, &place, what);
+	trn_check_report(actor, TRN_CHECK_RANGE, &place, what, NULL);
 }
 
 enum neuron_cause trn_check_exec(struct trn_exec *exec)

@@ -347,15 +347,13 @@ void trn_visit_bytes(struct trn_visit *visit, uint64_t offset, uint64_t len)
 static void report_race(struct trn_visit *visit)
 {
 	const struct trn_race *other = &visit->other;
-	char what[120], who[64];
+	char what[64];
 
-	trn_check_name(who, sizeof(who), visit->actor->job, trn_race_actor(other),
-		       trn_race_pc(other));
-	snprintf(what, sizeof(what), "%s, in no order with the %s of %s",
+	snprintf(what, sizeof(what), "%s, in no order with the %s of",
 		 visit->write ? "writes" : "reads",
-		 trn_race_is_write(other) ? "write" : "read", who);
+		 trn_race_is_write(other) ? "write" : "read");
 	visit->place.offset = visit->raced;
-	trn_check_report(visit->actor, TRN_CHECK_RACE, &visit->place, what);
+	trn_check_report(visit->actor, TRN_CHECK_RACE, &visit->place, what, other);
 }
 
 void trn_visit_end(struct trn_visit *visit)
@@ -365,7 +363,7 @@ void trn_visit_end(struct trn_visit *visit)
 	if (visit->unwritten != TRN_SHADOW_NONE) {
 		visit->place.offset = visit->unwritten;
 		trn_check_report(visit->actor, TRN_CHECK_UNWRITTEN, &visit->place,
-				 "reads what nobody has written");
+				 "reads what nobody has written", NULL);
 	}
 	if (visit->raced != TRN_SHADOW_NONE)
 		report_race(visit);

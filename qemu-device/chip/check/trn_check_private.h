@@ -124,12 +124,13 @@ struct trn_check_place {
 	uint64_t offset;
 };
 
-/* "the vector engine at instruction 3", as an actor of @cj is called. */
-void trn_check_name(char *text, size_t size, const struct trn_check_job *cj,
-		    unsigned int actor, uint32_t pc);
-/* The line, unless this actor has made the same report here before. */
+/*
+ * The report, unless this actor has made the same one here before. @other: of a race, with whom
+ * @what ends; else NULL.
+ */
 void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
-		      const struct trn_check_place *place, const char *what);
+		      const struct trn_check_place *place, const char *what,
+		      const struct trn_race *other);
 
 /* NULL: the memory has no shadow. */
 struct trn_shadow *trn_shadow_find(const struct trn_chip *chip,

@@ -179,6 +179,11 @@ static void pass_hbm_dirty(void *opaque, unsigned int stack, uint64_t offset, ui
 	outer(opaque)->hbm_dirty(opaque_of(opaque), stack, offset, len);
 }
 
+static void pass_report(void *opaque, const struct trn_report *report)
+{
+	outer(opaque)->report(opaque_of(opaque), report);
+}
+
 static void pass_timer(void *opaque, uint64_t delay_ns)
 {
 	outer(opaque)->timer(opaque_of(opaque), delay_ns);
@@ -205,6 +210,7 @@ void trn_function_init_port(struct trn_function *fn)
 		.hbm_alloc = port->hbm_alloc ? pass_hbm_alloc : NULL,
 		.hbm_discard = pass_hbm_discard,
 		.hbm_dirty = port->hbm_dirty ? pass_hbm_dirty : NULL,
+		.report = port->report ? pass_report : NULL,
 		.timer = port->timer ? pass_timer : NULL,
 		.now = port->now ? pass_now : NULL,
 	};

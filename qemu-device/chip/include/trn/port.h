@@ -29,6 +29,41 @@ enum trn_log_level {
 };
 
 /**
+ * struct trn_report_actor - who made an access
+ * @source: enum neuron_engine, or NEURON_SOURCE_DMA
+ * @dma_engine: of a DMA queue
+ * @queue: of a DMA queue
+ * @pc: place of the instruction in the engine's program, or of the descriptor in the M2S ring;
+ *	NEURON_UDMA_PC_GENERATED | number of the packet, when an instruction generated it
+ */
+struct trn_report_actor {
+	uint16_t source;
+	uint16_t dma_engine;
+	uint16_t queue;
+	uint32_t pc;
+};
+
+/**
+ * struct trn_report - an error in a program that the checks on request have found
+ * @unit: NeuronCore or CC-core whose job it is
+ * @job_id: of the job block
+ * @kind: "unwritten", "bank", "range" or "race"
+ * @actor: who
+ * @what: did what: "reads what nobody has written", "writes, in no order with the read of"
+ * @other: of a race: the other one, with whom @what ends; else NULL
+ * @where: the first byte of it: "SBUF of core 0 partition 3 offset 0x40"
+ */
+struct trn_report {
+	unsigned int unit;
+	uint64_t job_id;
+	const char *kind;
+	struct trn_report_actor actor;
+	const char *what;
+	const struct trn_report_actor *other;
+	const char *where;
+};
+
+/**
  * struct trn_port - callbacks; @opaque is trn_chip_config.opaque
  * @host_read: copy @len bytes from bus address @addr; false when any byte is
  *	not ordinary memory or bus mastering is off
@@ -56,6 +91,8 @@ enum trn_log_level {
  *	of the stack. It comes behind the change, so a host that clears a mark and
  *	then reads the bytes misses none; at the latest when the chip and its peers
  *	are quiet. NULL: nobody wants to know
+ * @report: an error that the checks on request have found (trn_chip_config.check_memory); all of it
+ *	is valid during the call. NULL: it becomes a line of @log
  * @timer: have trn_chip_expire() called in @delay_ns; of several requests that
  *	wait the earliest counts. NULL: nothing is late, and a storm
  *	of interrupts is one burst
@@ -77,6 +114,7 @@ struct trn_port {
 			    uint64_t len);
 	void (*hbm_dirty)(void *opaque, unsigned int stack, uint64_t offset,
 			  uint64_t len);
+	void (*report)(void *opaque, const struct trn_report *report);
 	void (*timer)(void *opaque, uint64_t delay_ns);
 	uint64_t (*now)(void *opaque);
 };
