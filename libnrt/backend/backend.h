@@ -20,12 +20,51 @@
 /* An open chip; each back end has its own. */
 struct nrt_chip;
 
+/**
+ * struct nrt_report_actor - who made an access
+ * @source: enum neuron_engine, or NEURON_SOURCE_DMA
+ * @dma_engine: of a DMA queue
+ * @queue: of a DMA queue
+ * @pc: instruction, or descriptor; NEURON_UDMA_PC_GENERATED | number of a packet
+ */
+struct nrt_report_actor {
+	uint16_t source;
+	uint16_t dma_engine;
+	uint16_t queue;
+	uint32_t pc;
+};
+
+/**
+ * struct nrt_report - an error that the chip has found in the program of a job
+ * @kind: what kind of error
+ * @actor: who
+ * @what: did what
+ * @has_other: @what ends with @other
+ * @other: of a race: the other one
+ * @where: a byte of memory
+ */
+struct nrt_report {
+	char kind[16];
+	struct nrt_report_actor actor;
+	char what[80];
+	bool has_other;
+	struct nrt_report_actor other;
+	char where[80];
+};
+
 /*
  * Open every chip of the machine, in any order; the caller frees the array. Fails with @error
  * set when there is none.
  */
 typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count,
 				   struct nrt_error *error);
+
+/*
+ * Take up to @room errors that the chip has found in the program of a job of a core, in the order
+ * in which they came. Returns their number; with @room 0 how many there are, and takes none.
+ */
+typedef uint32_t nrt_reports_fn(struct nrt_chip *chip, uint32_t core, uint64_t job,
+				struct nrt_report *reports, uint32_t room);
 
 /**
  * struct nrt_backend - a back end
@@ -40,6 +79,7 @@ typedef NRT_STATUS nrt_open_all_fn(struct nrt_chip ***chips, unsigned int *count
  * @hbm_map: where all of an HBM stack is mapped, which it stays; NULL: that is not possible
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
  *	@wait, @post, @dump: as in drm/neuron_accel.h
+ * @reports: errors in programs; NULL: it does not look for any
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
  * @bo_unmap: remove a mapping that @bo_map has made
@@ -73,6 +113,7 @@ struct nrt_backend {
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
 	int (*dump)(struct nrt_chip *chip, struct drm_neuron_dump *dump);
+	nrt_reports_fn *reports;
 };
 
 /* The DRM accel driver. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/event.h"
+#include "exec/checks.h"
 #include "exec/compute.h"
 #include "exec/inputs.h"
 #include "exec/numbers.h"
@@ -255,7 +256,8 @@ static struct drm_neuron_wait_job sum(const struct nrt_model *model,
 	return all;
 }
 
-static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+		   uint32_t reports)
 {
 	pthread_mutex_lock(&model->lock);
 	model->last = (nrt_emu_execution_t){
@@ -265,6 +267,7 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 		.instructions = wait->instructions,
 		.dma_bytes = wait->dma_bytes,
 		.flags = wait->flags & DRM_NEURON_JOB_INEXACT ? NRT_EMU_INEXACT : 0,
+		.reports = reports,
 	};
 	model->has_last = true;
 	model->last_ns = nrt_event_now();
@@ -360,7 +363,7 @@ static NRT_STATUS end_job(struct execution *execution)
 	if (!status) {
 		all = sum(model, wait);
 		tell_device(execution, &all);
-		record(model, &all);
+		record(model, &all, nrt_checks_tell(model, wait));
 		status = nrt_result(model, wait, error);
 	}
 	if (!status)

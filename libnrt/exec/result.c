@@ -107,37 +107,20 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 	return causes[wait->cause].text;
 }
 
-/* The set of an entry of the queue table, which is spread over the core's engines. */
-static const struct neff_set *find_set(const struct nrt_part *part,
-				       const struct drm_neuron_wait_job *wait)
-{
-	unsigned int engines = part->core->device->info.core_dma_engines;
-	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
-	unsigned int entry = wait->dma_engine % engines + queue * engines;
-	size_t i;
-
-	for (i = 0; i < part->graph->nr_sets; i++) {
-		const struct neff_set *set = &part->graph->sets[i];
-
-		if (entry >= set->index && entry < set->index + set->num)
-			return set;
-	}
-	return NULL;
-}
-
 static void describe_source(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
-	const struct neff_set *set;
+	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
 	char line[NRT_SOURCE_TEXT];
+	const char *set;
 
 	if (wait->source < NEURON_NR_ENGINES) {
 		nrt_source_text(part, wait->source, wait->pc, ", ", "", line);
 		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {
-		set = find_set(part, wait);
-		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set->name : "?",
+		set = nrt_source_set(part, wait->dma_engine, queue);
+		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set : "?",
 			 wait->queue & DRM_NEURON_QUEUE_WRITES ? "destination" : "source",
 			 wait->pc);
 	} else {

@@ -51,3 +51,20 @@ void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t 
 	snprintf(text, NRT_SOURCE_TEXT, "%s%s%s:%u%s", before, length > SHOWN ? "..." : "",
 		 length > SHOWN ? source.file + length - SHOWN : source.file, source.line, after);
 }
+
+/* The queue table is spread over the core's engines. */
+const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,
+			   unsigned int queue)
+{
+	unsigned int engines = part->core->device->info.core_dma_engines;
+	unsigned int entry = dma_engine % engines + queue * engines;
+	size_t i;
+
+	for (i = 0; i < part->graph->nr_sets; i++) {
+		const struct neff_set *set = &part->graph->sets[i];
+
+		if (entry >= set->index && entry < set->index + set->num)
+			return set->name;
+	}
+	return NULL;
+}

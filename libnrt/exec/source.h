@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where an instruction comes from: the file and the line of its source. The debug file of the
+ * What a program calls its parts. Where an instruction comes from: the file and the line of its
+ * source, and of a DMA queue the name. The debug file of the
  * NEFF says both; without one the instruction itself may have the number of a line.
  */
 #ifndef LIBNRT_EXEC_SOURCE_H
@@ -33,5 +34,9 @@ bool nrt_source_find(const struct nrt_part *part, unsigned int engine, uint32_t 
 /* @before and "add.s:7", or "source line 7", and @after; nothing when nobody knows. */
 void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t pc,
 		     const char *before, const char *after, char text[NRT_SOURCE_TEXT]);
+
+/* The name of the queue set of @part that has a queue of a DMA engine; NULL: none has it. */
+const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,
+			   unsigned int queue);
 
 #endif /* LIBNRT_EXEC_SOURCE_H */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nrt/nrt_emu.h>
+
 #include "neuron/neff.h"
 
 NRT_STATUS session_fail(struct session *session, NRT_STATUS status, const char *format, ...)
@@ -260,6 +262,18 @@ static NRT_STATUS execute_ranks(struct session *session, struct run *runs)
 	return status;
 }
 
+static void count_reports(struct session *session)
+{
+	unsigned int i;
+
+	for (i = 0; i < session->nr_ranks; i++) {
+		nrt_emu_execution_t last = { 0 };
+
+		if (!nrt_emu_get_last_execution(session->rank[i].model, &last, sizeof(last)))
+			session->reports += last.reports;
+	}
+}
+
 NRT_STATUS session_execute(struct session *session)
 {
 	struct run one = { .rank = session->rank }, *runs;
@@ -268,6 +282,7 @@ NRT_STATUS session_execute(struct session *session)
 	*session->why = '\0';
 	if (session->nr_ranks == 1) {
 		execute(&one);
+		count_reports(session);
 		return one.status;
 	}
 	runs = calloc(session->nr_ranks, sizeof(*runs));
@@ -275,5 +290,11 @@ NRT_STATUS session_execute(struct session *session)
 		return session_fail(session, NRT_RESOURCE, "no memory");
 	status = execute_ranks(session, runs);
 	free(runs);
+	count_reports(session);
 	return status;
+}
+
+uint64_t session_reports(const struct session *session)
+{
+	return session->reports;
 }

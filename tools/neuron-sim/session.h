@@ -51,6 +51,7 @@ struct session_rank {
  * @infos: inputs and outputs of the NEFF, the same for all ranks
  * @nr_ranks: elements of @rank; at least 1
  * @rank: the models
+ * @reports: see session_reports()
  * @why: after a failure one line, without the name of a tool; empty: libnrt has written a line
  *	to its log, on standard error
  */
@@ -59,6 +60,7 @@ struct session {
 	nrt_tensor_info_array_t *infos;
 	unsigned int nr_ranks;
 	struct session_rank *rank;
+	uint64_t reports;
 	char why[SESSION_WHY];
 };
 
@@ -71,6 +73,12 @@ void session_close(struct session *session);
 
 /* Run all ranks once. Of several that fail the status is that of one that failed by itself. */
 NRT_STATUS session_execute(struct session *session);
+
+/*
+ * Errors that the chips have found in the program in the runs so far, of all ranks; libnrt has
+ * written a line to its log for each.
+ */
+uint64_t session_reports(const struct session *session);
 
 /* Note why a call failed; returns @status. */
 NRT_STATUS session_fail(struct session *session, NRT_STATUS status, const char *format, ...)

@@ -12,6 +12,7 @@
  *	emb_submit.c	what is submitted: checked, built, queued
  *	emb_dump.c	what a core did whose job made no progress
  *	emb_fault.c	faults on demand
+ *	emb_check.c	errors that checks on request have found
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
@@ -20,6 +21,7 @@
  *	emb_machine.lock	names of shared buffers and grants, reference counts of buffers
  *	emb_iova.lock		addresses for the device; workers of the chips read it
  *	emb_machine.news_lock	waits for interrupts; workers take it
+ *	nrt_chip.report_lock	errors of programs; workers take it
  */
 #ifndef LIBNRT_BACKEND_EMB_H
 #define LIBNRT_BACKEND_EMB_H
@@ -39,6 +41,7 @@
 #include "trn/chip.h"
 
 struct emb_machine;
+struct emb_report;
 struct nrt_chip;
 
 #define EMB_PAGE	4096u
@@ -258,6 +261,8 @@ struct emb_claim {
  * @last_gang: number of the gang that was submitted last
  * @gang_began: since emb_service() began to look at the cores
  * @bo: by handle - 1
+ * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
+ *	@report_lock
  */
 struct nrt_chip {
 	struct emb_machine *machine;
@@ -282,6 +287,9 @@ struct nrt_chip {
 	uint32_t last_claim;
 	struct emb_bo **bo;
 	uint32_t nr_bos;
+	pthread_mutex_t report_lock;
+	struct emb_report *report;
+	uint32_t nr_reports;
 };
 
 /**
@@ -307,6 +315,7 @@ struct emb_name {
  * @news: an interrupt has come
  * @pid: the process that has the threads; a child has only copies of the memory
  * @leaving: the chips are being closed; under @news_lock
+ * @check: the chips look for errors of programs
  */
 struct emb_machine {
 	const struct neuron_gen *gen;
@@ -323,6 +332,7 @@ struct emb_machine {
 	pthread_cond_t news;
 	pid_t pid;
 	bool leaving;
+	bool check;
 };
 
 /* Is this a child of the process that has opened the chip? Nothing of it works there. */
@@ -476,5 +486,14 @@ int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *dump);
 
 /* The faults that the environment asks for; when all chips are there. NRT_INVALID. */
 NRT_STATUS emb_faults_order(struct emb_machine *machine, struct nrt_error *error);
+
+/* --- emb_check.c --- */
+
+/* Does the environment ask for checks? NRT_INVALID: for some that do not exist. */
+NRT_STATUS emb_check_wanted(bool *wanted, struct nrt_error *error);
+/* Keep a report. Any thread. */
+void emb_check_report(struct nrt_chip *chip, const struct trn_report *report);
+nrt_reports_fn emb_reports;
+void emb_check_destroy(struct nrt_chip *chip);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

@@ -215,4 +215,5 @@ const struct nrt_backend nrt_backend_embedded = {
 	.wait = emb_wait,
 	.post = emb_post,
 	.dump = emb_dump,
+	.reports = emb_reports,
 };

@@ -122,11 +122,17 @@ static void port_hbm_discard(void *opaque, unsigned int stack, uint64_t offset, 
 		memset(first, 0, len);
 }
 
+static void port_report(void *opaque, const struct trn_report *report)
+{
+	emb_check_report(opaque, report);
+}
+
 static const struct trn_port emb_port = {
 	.host_read = port_read,
 	.host_write = port_write,
 	.irq = port_irq,
 	.log = port_log,
+	.report = port_report,
 	.hbm_alloc = port_hbm_alloc,
 	.hbm_discard = port_hbm_discard,
 };
@@ -342,6 +348,8 @@ static void machine_free(struct emb_machine *machine)
 		for (s = 0; s < NEURON_MAX_HBM; s++)
 			if (chip->stack[s].hbm)
 				munmap(chip->stack[s].hbm, chip->stack[s].size);
+		emb_check_destroy(chip);
+		pthread_mutex_destroy(&chip->report_lock);
 		pthread_cond_destroy(&chip->work);
 		pthread_mutex_destroy(&chip->memory_lock);
 		pthread_mutex_destroy(&chip->lock);
@@ -370,7 +378,7 @@ static void cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-static struct emb_machine *machine_new(const struct instance *instance)
+static struct emb_machine *machine_new(const struct instance *instance, bool check)
 {
 	struct emb_machine *machine = calloc(1, sizeof(*machine));
 
@@ -382,6 +390,7 @@ static struct emb_machine *machine_new(const struct instance *instance)
 		return NULL;
 	}
 	machine->gen = instance->gen;
+	machine->check = check;
 	machine->pid = getpid();
 	emb_iova_init(&machine->iova);
 	pthread_mutex_init(&machine->lock, NULL);
@@ -414,6 +423,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 		.serial = index + 1,
 		.bar4_stride = gen->hbm_active,
 		.clock = true,
+		.check_memory = machine->check,
 	};
 
 	chip->machine = machine;
@@ -423,6 +433,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 	snprintf(chip->name, sizeof(chip->name), "embedded chip %u", index);
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->memory_lock, NULL);
+	pthread_mutex_init(&chip->report_lock, NULL);
 	cond_init(&chip->work);
 	machine->nr_chips++;
 	chip->chip = trn_chip_new(&config, why);
@@ -456,11 +467,12 @@ NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nr
 {
 	struct emb_machine *machine;
 	struct instance instance = { .chips = 0 };
+	bool check;
 
-	if (choose_instance(&instance, error))
+	if (choose_instance(&instance, error) || emb_check_wanted(&check, error))
 		return error->status;
 	*chips = calloc(instance.chips, sizeof(**chips));
-	machine = *chips ? machine_new(&instance) : NULL;
+	machine = *chips ? machine_new(&instance, check) : NULL;
 	if (!machine) {
 		free(*chips);
 		return nrt_error_memory(error);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "backend/embedded/emb.h"
+#include "trn/inspect.h"
 
 /* Bus address 0 means nothing. */
 #define FIRST_ADDR	0x100000ull
@@ -575,6 +576,17 @@ static bool in_buffer(const struct emb_bo *bo, uint64_t offset, uint64_t size)
 	return offset <= bo->size && size <= bo->size - offset;
 }
 
+/* What is written past a chip it does not know, and zeros would count as never written. */
+static void copy_in(struct emb_bo *bo, uint64_t offset, const void *from, uint64_t size)
+{
+	struct nrt_chip *chip = bo->chip;
+
+	if (!chip->machine->check || bo->placement != DRM_NEURON_BO_HBM ||
+	    trn_inspect_write(chip->chip, chip->gen->hbm_addr[bo->stack] + bo->offset + offset,
+			      from, size))
+		trn_bulk_move(bo->ptr + offset, from, size);
+}
+
 static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 {
 	void *user = (void *)(uintptr_t)copy->user;
@@ -582,7 +594,7 @@ static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 	if (copy->src_handle || copy->src_offset || !in_buffer(bo, copy->offset, copy->size))
 		return -EINVAL;
 	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
-		trn_bulk_move(bo->ptr + copy->offset, user, copy->size);
+		copy_in(bo, copy->offset, user, copy->size);
 	else
 		trn_bulk_move(user, bo->ptr + copy->offset, copy->size);
 	return 0;
@@ -598,7 +610,7 @@ static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
 		return -ENOENT;
 	if (!copy->user && src->chip == chip && in_buffer(bo, copy->offset, copy->size) &&
 	    in_buffer(src, copy->src_offset, copy->size)) {
-		trn_bulk_move(bo->ptr + copy->offset, src->ptr + copy->src_offset, copy->size);
+		copy_in(bo, copy->offset, src->ptr + copy->src_offset, copy->size);
 		ret = 0;
 	}
 	emb_bo_put(src);

@@ -27,7 +27,8 @@ extern "C" {
  * @instructions: retired by all engines
  * @dma_bytes: moved by the queues of the program
  * @flags: NRT_EMU_INEXACT or 0
- * @reserved: zero
+ * @reports: errors that the chip has found in the program; each is a line in the log. 0 unless
+ *	NEURON_EMU_CHECK has it look for them
  */
 typedef struct nrt_emu_execution {
 	uint64_t start_ns;
@@ -36,7 +37,7 @@ typedef struct nrt_emu_execution {
 	uint64_t instructions;
 	uint64_t dma_bytes;
 	uint32_t flags;
-	uint32_t reserved;
+	uint32_t reports;
 } nrt_emu_execution_t;
 
 /* In the flags of an event. */

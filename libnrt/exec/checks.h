@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Errors that the chip has found in a program because it was asked to look for them
+ * (NEURON_EMU_CHECK).
+ */
+#ifndef LIBNRT_EXEC_CHECKS_H
+#define LIBNRT_EXEC_CHECKS_H
+
+#include "object/model.h"
+
+/* A line in the log for each error of the jobs of @wait, one for each part. Their number. */
+uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
+
+#endif /* LIBNRT_EXEC_CHECKS_H */
