@@ -1,0 +1,324 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""neuron-sim: what it runs, what it prints, and what it says of mistakes.
+
+neuron-as and neuron-sim are on the path.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import tap
+
+LIMIT = 120
+
+# y = x of type TYPE, through SBUF.
+COPY = """\
+.input x TYPE 128*4
+.output y TYPE 128*4
+.queue q_in in sync
+.queue q_out out sync
+.sem loaded
+.engine sync
+        .dma q_in, sbuf[0:128, 0 : 4 TYPE], x, loaded
+        .dma q_out, y, sbuf[0:128, 0 : 4 TYPE] wait loaded >= 1
+        halt
+"""
+
+# A tile beyond the end of its partitions, in the second line.
+OUTSIDE = """\
+.engine vector
+        memset sbuf[0:128, 0x3f000 : 16 fp32], 0.0
+        halt
+"""
+
+# The scalar engine reads in line 8 what the vector engine writes in line 5, in no order.
+RACE = """\
+.output y fp32 128*4
+.queue q_out out sync
+.sem done
+.engine vector
+        memset sbuf[0:128, 0 : 4 fp32], 3.0
+        halt
+.engine scalar
+        copy sbuf[0:128, 16 : 4 fp32], sbuf[0:128, 0 : 4 fp32] post done += 1
+        halt
+.engine sync
+        .dma q_out, y, sbuf[0:128, 16 : 4 fp32] wait done >= 1
+        halt
+"""
+
+# y = 0 * x, in line 10.
+NAN = """\
+.input x fp32 128*4
+.output y fp32 128*4
+.queue q_in in sync
+.queue q_out out sync
+.sem loaded
+.sem done
+.engine vector
+        nop wait loaded >= 1
+
+        tensor_scalar.multiply.add TILE, TILE, 0.0, 0.0 post done += 1
+        halt
+.engine sync
+        .dma q_in, sbuf[0:128, 0 : 4 fp32], x, loaded
+        .dma q_out, y, sbuf[0:128, 0 : 4 fp32] wait done >= 1
+        halt
+""".replace("TILE", "sbuf[0:128, 0 : 4 fp32]")
+
+# The types of a NEFF, by the assembler's names, and how NumPy has them.
+TYPES = {
+    "uint8": "|u1", "int8": "|i1", "uint16": "<u2", "int16": "<i2", "uint32": "<u4",
+    "int32": "<i4", "uint64": "<u8", "int64": "<i8", "fp32": "<f4", "fp32r": "<f4",
+    "fp16": "<f2", "bf16": "|V2", "fp8_e3": "|V1", "fp8_e4": "|V1", "fp8_e5": "|V1",
+}
+
+
+class Simulator(unittest.TestCase):
+    """neuron-sim, in a folder of its own."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def run_program(self, *words):
+        """Run a program in the folder."""
+        return subprocess.run([str(word) for word in words], cwd=self.folder, timeout=LIMIT,
+                              capture_output=True, text=True, check=False)
+
+    def assemble(self, name, text):
+        """Make a NEFF of a source."""
+        (self.folder / f"{name}.s").write_text(text)
+        done = self.run_program("neuron-as", "-w", f"{name}.s")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def simulate(self, *words, status=0):
+        """Run neuron-sim, whose exit status must be `status`."""
+        done = self.run_program("neuron-sim", *words)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def refused(self, *words, status=1):
+        """What neuron-sim says of a mistake: one line."""
+        done = self.simulate(*words, status=status)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        return done.stderr.rstrip("\n")
+
+    def save(self, name, array):
+        """Write a .npy file."""
+        np.save(self.folder / name, array)
+
+    def load(self, name):
+        """Read a .npy file."""
+        return np.load(self.folder / name)
+
+    def test_types(self):
+        """What goes in comes out, in every type."""
+        for name, descr in TYPES.items():
+            with self.subTest(name):
+                self.assemble("copy", COPY.replace("TYPE", name))
+                size = np.dtype(descr).itemsize
+                data = np.random.default_rng(1).bytes(128 * 4 * size)
+                x = np.frombuffer(data, dtype=descr).reshape(128, 4)
+                self.save("x.npy", x)
+                done = self.simulate("copy.neff", "--input", "x=x.npy", "-o", "out")
+                self.assertEqual(done.stderr, "")
+                y = self.load("out/y.npy")
+                self.assertEqual(y.tobytes(), data)
+                self.assertEqual((y.shape, y.dtype), ((128, 4), np.dtype(descr)))
+
+    def test_times(self):
+        """The device time is the same each time, and the tables count what ran."""
+        self.assemble("copy", COPY.replace("TYPE", "fp32"))
+        first = self.simulate("copy.neff", "--zeros").stdout
+        self.assertRegex(first, r"^device time [1-9]\d* ns, 3 instructions, \d+ bytes by DMA\n$")
+        again = self.simulate("copy.neff", "--random", "5", "--repeat", "3").stdout
+        self.assertEqual(first, again)
+        done = self.simulate("copy.neff", "--zeros", "--profile", "p.jsonl", "--trace", "t.json")
+        self.assertTrue(done.stdout.startswith(first))
+        self.assertRegex(done.stdout, r"\| 0 +\| sync +\| 3 +\|")
+        self.assertRegex(done.stdout, r"\| 0 +\| DMA  +\|")
+        lines = [json.loads(line) for line in (self.folder / "p.jsonl").open()]
+        self.assertEqual(lines[0]["format"], "neuron-emu-profile")
+        self.assertEqual(lines[0]["events"], len(lines) - 1)
+        trace = json.loads((self.folder / "t.json").read_text())
+        self.assertIn("nrt_execute", {event["name"] for event in trace["trace_events"]})
+
+    def test_list(self):
+        """The tensors are shown, and nothing runs."""
+        self.assemble("copy", COPY.replace("TYPE", "bf16"))
+        done = self.simulate("copy.neff", "--list")
+        self.assertRegex(done.stdout, r"\| x +\| input +\| bfloat16 \| \|V2 \(128, 4\) \| 1024 +\|")
+        self.assertRegex(done.stdout, r"\| y +\| output \| bfloat16 \| \|V2 \(128, 4\) \| 1024 +\|")
+        self.assertNotIn("device time", done.stdout)
+
+    def test_random(self):
+        """A seed gives the same numbers, each rank others, and all of them are of use."""
+        self.assemble("copy", COPY.replace("TYPE", "fp16"))
+        self.simulate("copy.neff", "--random", "7", "-o", "a")
+        self.simulate("copy.neff", "--random", "7", "-o", "b", "--ranks", "2")
+        self.simulate("copy.neff", "--random", "8", "-o", "c")
+        a, b, other, c = (self.load(name) for name in ("a/y.npy", "b/y@0.npy", "b/y@1.npy",
+                                                       "c/y.npy"))
+        self.assertTrue((a == b).all())
+        self.assertFalse((a == other).all() or (a == c).all())
+        self.assertTrue((np.abs(a) >= 1 / 16).all() and (np.abs(a) < 1).all())
+        self.assertTrue((a < 0).any() and (a > 0).any())
+
+    def test_ranks(self):
+        """A file for one rank counts more than that for all."""
+        self.assemble("copy", COPY.replace("TYPE", "int32"))
+        for number in range(2):
+            self.save(f"x{number}.npy", np.full((128, 4), number, dtype=np.int32))
+        done = self.simulate("copy.neff", "--ranks", "3", "-i", "x@1=x1.npy", "-i", "x=x0.npy",
+                             "-o", "out", "--profile", "p.jsonl")
+        self.assertEqual(re.findall(r"^rank (\d): device time", done.stdout, re.MULTILINE),
+                         ["0", "1", "2"])
+        for rank, number in enumerate([0, 1, 0]):
+            self.assertTrue((self.load(f"out/y@{rank}.npy") == number).all())
+            self.assertTrue((self.folder / f"p@{rank}.jsonl").stat().st_size)
+
+    def test_instances(self):
+        """The chips are those that are asked for."""
+        self.assemble("copy", COPY.replace("TYPE", "int32"))
+        for name in ("trn1", "inf2", "trn2:2", "trn3"):
+            self.simulate("copy.neff", "--zeros", "--instance", name)
+        self.assertIn('NEURON_EMU_INSTANCE="trn9"',
+                      self.refused("copy.neff", "--zeros", "--instance", "trn9"))
+        self.assertIn("3 ranks need as many logical cores, and there are 2",
+                      self.refused("copy.neff", "--zeros", "--ranks", "3", "--instance", "trn1"))
+
+    def test_names(self):
+        """Files for what is no input of the NEFF, or is one already."""
+        self.assemble("copy", COPY.replace("TYPE", "int32"))
+        self.save("x.npy", np.zeros((128, 4), dtype=np.int32))
+        self.assertIn('no input is called "z"', self.refused("copy.neff", "-i", "z=x.npy"))
+        self.assertIn('"y" is an output', self.refused("copy.neff", "-i", "y=x.npy"))
+        self.assertIn("there is no rank 1", self.refused("copy.neff", "-i", "x@1=x.npy"))
+        self.assertIn('"x=x.npy" and "x=b.npy" are for the same input',
+                      self.refused("copy.neff", "-i", "x=x.npy", "-i", "x=b.npy"))
+
+    def test_bad_arrays(self):
+        """A line names the tensor, what was wanted, and what was there."""
+        self.assemble("copy", COPY.replace("TYPE", "bf16"))
+        cases = [
+            (np.zeros((4, 128), dtype="|V2"), "wanted |V2 (128, 4) (bfloat16), got |V2 (4, 128)"),
+            (np.zeros((128, 4), dtype="<f2"), "wanted |V2 (128, 4) (bfloat16), got <f2 (128, 4)"),
+            (np.zeros((512,), dtype="|V2"), "got |V2 (512,) in x.npy"),
+            (np.zeros((128, 4), dtype=">f4"), "big endian"),
+            (np.asfortranarray(np.zeros((128, 4))), "Fortran order"),
+        ]
+        for array, words in cases:
+            self.save("x.npy", array)
+            line = self.refused("copy.neff", "--input", "x=x.npy")
+            self.assertTrue(line.startswith('neuron-sim: input "x": '), line)
+            self.assertIn(words, line)
+        self.assertIn('input "x": none.npy: No such file',
+                      self.refused("copy.neff", "--input", "x=none.npy"))
+        self.assertEqual(self.refused("copy.neff"),
+                         'neuron-sim: input "x" has no file: use --input x=FILE, --zeros or '
+                         "--random")
+
+    def test_bad_files(self):
+        """NEFFs that are none, and outputs that cannot be written."""
+        (self.folder / "short.neff").write_bytes(b"x" * 100)
+        (self.folder / "noise.neff").write_bytes(bytes(range(256)) * 16)
+        self.assertIn("short.neff: too short for a NEFF: 100 bytes", self.refused("short.neff"))
+        self.assertIn("NRT:nrt_load NEFF", self.refused("noise.neff"))
+        self.assertIn("none.neff: No such file", self.refused("none.neff"))
+        self.assertIn(".: no regular file", self.refused("."))
+        self.assemble("copy", COPY.replace("TYPE", "bf16"))
+        done = self.simulate("copy.neff", "--zeros", "-o", "none/out", status=1)
+        self.assertIn("neuron-sim: none/out: No such file or directory\n", done.stderr)
+        self.assertIn("none/p.jsonl",
+                      self.refused("copy.neff", "--zeros", "--profile", "none/p.jsonl"))
+
+    def test_bad_options(self):
+        """The command line."""
+        for words in (["a.neff", "b.neff"], [], ["a.neff", "--ranks", "0"], ["a", "-i", "x"],
+                      ["a.neff", "--repeat", "-1"], ["a.neff", "--zeros", "--random", "1"],
+                      ["a.neff", "--timeout", "1s"], ["a.neff", "--random", "x"]):
+            done = self.simulate(*words, status=2)
+            self.assertTrue(done.stderr.startswith("neuron-sim: "), done.stderr)
+
+    def complete(self, word, before=""):
+        """What bash makes of a word behind another one."""
+        script = self.simulate("--completion").stdout
+        done = self.run_program("bash", "-c", script + '_neuron_sim neuron-sim "$0" "$1"\n'
+                                'echo "${COMPREPLY[@]}"', word, before)
+        self.assertEqual(done.stderr, "")
+        return sorted(done.stdout.split())
+
+    def test_completion(self):
+        """bash completes options, files and folders."""
+        (self.folder / "out").mkdir()
+        (self.folder / "other.neff").touch()
+        self.assertEqual(self.complete("--r"), ["--random", "--ranks", "--repeat"])
+        self.assertEqual(self.complete("o"), ["other.neff", "out"])
+        self.assertEqual(self.complete("o", "--output-dir"), ["out"])
+        self.assertEqual(self.complete("o", "-o"), ["out"])
+        self.assertEqual(self.complete("o", "--profile"), ["other.neff", "out"])
+        self.assertEqual(self.complete("", "--repeat"), [])
+        shown = re.findall(r"--[a-z-]+", self.simulate("--help").stdout.split("Example:")[0])
+        self.assertEqual(set(self.complete("--")) - set(shown), set())
+
+    def test_failure(self):
+        """A program that fails, and one that waits for ever."""
+        self.assemble("bad", COPY.replace("TYPE", "fp32") + OUTSIDE)
+        line = self.refused("bad.neff", "--zeros", status=3)
+        self.assertIn('model "bad" failed on core 0: vector engine, pc 0, bad.s:11: access '
+                      "outside of SBUF or PSUM", line)
+        self.assemble("wait", COPY.replace("TYPE", "fp32").replace(">= 1", ">= 2"))
+        line = self.refused("wait.neff", "--zeros", "--timeout", "1", status=4)
+        self.assertIn("sync engine, pc 1, wait.s:8, waits for semaphore", line)
+
+    def test_check(self):
+        """A race is found at the lines of the source, whether it did harm or not."""
+        self.assemble("race", RACE)
+        self.simulate("race.neff")
+        done = self.simulate("race.neff", "--check", status=5)
+        races = [line for line in done.stderr.splitlines() if "check race" in line]
+        self.assertEqual(len(races), 1, done.stderr)
+        self.assertRegex(races[0], "(scalar engine, pc 0, race.s:8, reads, in no order with the "
+                                   "write of the vector engine, pc 0, race.s:5|vector engine, "
+                                   "pc 0, race.s:5, writes, in no order with the read of the "
+                                   "scalar engine, pc 0, race.s:8): SBUF of core 0 partition 0")
+        self.assemble("copy", COPY.replace("TYPE", "bf16"))
+        # Zeros that were written are no memory that nobody has written.
+        done = self.simulate("copy.neff", "--check", "--zeros", "--repeat", "2")
+        self.assertEqual(done.stderr, "")
+        self.assemble("early", COPY.replace("TYPE", "bf16").replace(" wait loaded >= 1", ""))
+        done = self.simulate("early.neff", "--check", "--zeros", "--ranks", "2", status=5)
+        self.assertIn('queue "q_', done.stderr)
+        # Each of 128 descriptors has the same mistake.
+        self.assertLess(done.stderr.count("\n"), 20)
+
+    def test_nan(self):
+        """The first NaN: engine, pc, line and output."""
+        self.assemble("nan", NAN)
+        x = np.ones((128, 4), dtype=np.float32)
+        self.save("x.npy", x)
+        self.simulate("nan.neff", "-i", "x=x.npy", "--break-on-nan")
+        x[3, 2] = np.inf
+        self.save("x.npy", x)
+        self.simulate("nan.neff", "-i", "x=x.npy")
+        done = self.simulate("nan.neff", "-i", "x=x.npy", "--break-on-nan", "--repeat", "5", "-o",
+                             "out", status=6)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("vector engine, pc 1, nan.s:10, made the first NaN; output \"y\" has one in "
+                      "element 14", done.stderr)
+        self.assertEqual(np.argwhere(np.isnan(self.load("out/y.npy"))).tolist(), [[3, 2]])
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(sys.modules[__name__]))
