@@ -134,6 +134,57 @@ static void test_paths(void **state)
 }
 
 /* fp32 in place. */
+/* A NaN of each sign at each place, at any address; infinities and what follows are none. */
+static void check_nans(unsigned int dtype, unsigned int shift)
+{
+	const uint32_t infinity = dtype == NEURON_DTYPE_FP16 ? 0xfc00 :
+				  dtype == NEURON_DTYPE_BF16 ? 0xff80 : 0xff800000;
+	const size_t size = dtype == NEURON_DTYPE_FP32 ? 4 : 2;
+	uint8_t data[LENGTH * 4 + 8];
+	uint32_t value;
+	size_t i, n;
+
+	for (n = 0; n < LENGTH; n++) {
+		memset(data, 0xff, sizeof(data));
+		for (i = 0; i < n; i++)
+			memcpy(data + shift + i * size, &infinity, size);
+		assert_false(trn_has_nan(dtype, data + shift, n));
+		for (i = 0; i < n; i++) {
+			value = infinity + 1;
+			if (i % 2)
+				value ^= 1u << (8 * size - 1);
+			memcpy(data + shift + i * size, &value, size);
+			assert_true(trn_has_nan(dtype, data + shift, n));
+			memcpy(data + shift + i * size, &infinity, size);
+		}
+	}
+}
+
+static void find_nans(const char *path)
+{
+	unsigned int dtype;
+
+	if (!trn_num_force_path(path))
+		return;
+	for (dtype = 0; dtype < NEURON_NR_DTYPES; dtype++) {
+		if (!trn_bits_tell_nan(dtype))
+			continue;
+		check_nans(dtype, 0);
+		check_nans(dtype, 1);
+	}
+}
+
+static void test_nans(void **state)
+{
+	size_t i;
+
+	(void)state;
+	find_nans("scalar");
+	for (i = 0; i < num_nr_paths; i++)
+		find_nans(num_paths[i]);
+	assert_true(trn_num_force_path(NULL));
+}
+
 static void test_in_place(void **state)
 {
 	float want[LENGTH], got[LENGTH];
@@ -160,6 +211,7 @@ int main(void)
 		  .initial_state = (void *)"avx2" },
 		{ .name = "test_paths avx512", .test_func = test_paths,
 		  .initial_state = (void *)"avx512" },
+		cmocka_unit_test(test_nans),
 		cmocka_unit_test(test_in_place),
 	};
 

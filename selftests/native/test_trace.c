@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "contract/trace.h"
+#include "neuron/neff.h"
 #include "job_rig.h"
 #include "nq_rig.h"
 #include "state_rig.h"
@@ -156,6 +157,76 @@ static void who_wrote_a_nan(void **state)
 		assert_int_equal(record_at(trace, i).flags, i == 2 ? NEURON_TRACE_NAN : 0);
 	}
 	assert_inst(record_at(trace, 2), vector, NEURON_OP_TENSOR_TENSOR, 2);
+}
+
+/* An instruction of @dst, and for a copy of @src. */
+static void put_tiles(struct job_rig *job, uint8_t opcode, struct neuron_ap dst,
+		      struct neuron_ap src, uint32_t value)
+{
+	struct neuron_inst *inst = job_inst(job, NEURON_ENGINE_VECTOR, opcode);
+
+	inst->dst = dst;
+	inst->src0 = src;
+	inst->imm0 = value;
+}
+
+/* @n elements of each of 40 partitions are infinite; then one of them is a NaN. */
+static void put_nan(struct job_rig *job, uint8_t dtype, uint16_t n, int16_t step, uint16_t place)
+{
+	const uint32_t infinity = 0xff800000, nan = 0xffc00000;
+	struct neuron_ap tile = sbuf_tile(0x100), one, copy, none = { 0 };
+
+	tile.dtype = dtype;
+	tile.num[0] = n;
+	tile.step[0] = step;
+	tile.partitions = 40;
+	copy = tile;
+	copy.addr = 0x4000;
+	one = tile;
+	one.num[0] = 1;
+	one.partitions = 1;
+	one.addr += NEURON_PUT(NEURON_AP_PARTITION, 32) +
+		    (uint32_t)(place * step) * neuron_dtype_bytes(dtype);
+	put_tiles(job, NEURON_OP_MEMSET, tile, none, infinity);
+	put_tiles(job, NEURON_OP_COPY, copy, tile, 0);
+	put_tiles(job, NEURON_OP_MEMSET, one, none, nan);
+	put_tiles(job, NEURON_OP_COPY, copy, tile, 0);
+}
+
+/* In the first, the middle and the last one of @n elements. */
+static void find_nans(struct rig *rig, uint8_t dtype, int16_t step, uint16_t n)
+{
+	const unsigned int nr = 3;
+	const struct neuron_hw_trace *trace;
+	struct job_rig job;
+	unsigned int i;
+
+	job_init(&job, rig, 0, 1);
+	for (i = 0; i < nr; i++)
+		put_nan(&job, dtype, n, step, (uint16_t)((n - 1) * i / 2));
+	job_halt(&job, NEURON_ENGINE_VECTOR);
+	trace_to_host(&job, 4 * nr + 1);
+	job_run(&job);
+	trace = trace_of(&job);
+	assert_trace(trace, &job, 4 * nr + 1, 0);
+	for (i = 0; i < 4 * nr; i++)
+		if (record_at(trace, i).flags != (i % 4 < 2 ? 0 : NEURON_TRACE_NAN))
+			fail_msg("type %u, step %d, %u elements: record %u", dtype, step, n, i);
+}
+
+/* Of every type and in every place, and infinity is none. */
+static void each_place_of_a_nan(void **state)
+{
+	static const uint8_t dtypes[] = {
+		NEURON_DTYPE_FP32, NEURON_DTYPE_BF16, NEURON_DTYPE_FP16, NEURON_DTYPE_FP8_E5,
+	};
+	static const uint16_t sizes[] = { 1, 7, 33, 600 };
+	unsigned int i;
+
+	for (i = 0; i < 2 * sizeof(dtypes); i++) {
+		find_nans(*state, dtypes[i / 2], i % 2 + 1, sizes[i % 4]);
+		find_nans(*state, dtypes[i / 2], i % 2 + 1, sizes[(i / 2 + 3) % 4]);
+	}
 }
 
 static void runs_are_alike(void **state)
@@ -541,6 +612,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(instructions_and_transfers),
 		TEST(who_wrote_a_nan),
+		TEST(each_place_of_a_nan),
 		TEST(runs_are_alike),
 		TEST(a_full_trace_counts_what_is_lost),
 		TEST(a_trace_in_pieces),

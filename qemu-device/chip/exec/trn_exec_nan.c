@@ -15,6 +15,23 @@ static bool has_dst(const struct trn_exec *exec)
 	return false;
 }
 
+/* Of types whose bits tell it: where they lie, if that is possible. */
+static bool bits_have_nan(const struct trn_tile *tile, unsigned int p)
+{
+	uint32_t bits[TRN_LINE_PIECE];
+	size_t first, n;
+
+	if (tile->contiguous)
+		return trn_has_nan(tile->dtype, tile->base + p * tile->stride, tile->n);
+	for (first = 0; first < tile->n; first += n) {
+		n = trn_piece(tile->n, first, TRN_LINE_PIECE);
+		trn_tile_load_raw(tile, p, first, n, bits);
+		if (trn_has_nan(tile->dtype, bits, n))
+			return true;
+	}
+	return false;
+}
+
 static bool line_has_nan(const struct trn_tile *tile, unsigned int p)
 {
 	float line[TRN_LINE_PIECE];
@@ -34,12 +51,14 @@ bool trn_exec_wrote_nan(const struct trn_exec *exec)
 {
 	struct trn_tile tile;
 	unsigned int p;
+	bool bits;
 
 	if (!has_dst(exec) || !trn_dtype_is_float(exec->inst->dst.dtype) ||
 	    trn_exec_tile(exec, &exec->inst->dst, &tile))
 		return false;
+	bits = trn_bits_tell_nan(tile.dtype);
 	for (p = 0; p < tile.partitions; p++)
-		if (line_has_nan(&tile, p))
+		if (bits ? bits_have_nan(&tile, p) : line_has_nan(&tile, p))
 			return true;
 	return false;
 }

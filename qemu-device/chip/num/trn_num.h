@@ -267,6 +267,11 @@ void trn_matmul(float *dst, size_t dst_stride, const float *stationary,
 		size_t moving_stride, unsigned int k, unsigned int m,
 		unsigned int n, bool accumulate);
 
+/* Is the type one whose bits alone tell a NaN? */
+bool trn_bits_tell_nan(unsigned int dtype);
+/* Is one of @n elements of such a type a NaN? @src at any address. */
+bool trn_has_nan(unsigned int dtype, const void *src, size_t n);
+
 /*
  * Rounding to nearest and IEEE denormals for the calling thread. Each thread
  * that computes calls it once: a host program (one linked with -ffast-math, for

@@ -184,6 +184,8 @@ typedef void (*trn_pair_fn)(bool narrow, unsigned int op0, unsigned int op1,
 typedef void (*trn_mx_widen_fn)(float *dst, size_t stride, const void *src,
 				unsigned int dtype, const uint8_t *scale, size_t n);
 
+typedef bool (*trn_has_nan_fn)(unsigned int dtype, const void *src, size_t n);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
@@ -199,6 +201,7 @@ struct trn_num_path {
 	trn_mix_fn mix;
 	trn_pair_fn pair;
 	trn_mx_widen_fn mx_widen;
+	trn_has_nan_fn has_nan;
 };
 
 /* The path in use. */
@@ -239,6 +242,13 @@ void trn_pair_##path(bool narrow, unsigned int op0, unsigned int op1,	\
 TRN_DECLARE_PAIR(scalar);
 TRN_DECLARE_PAIR(avx2);
 TRN_DECLARE_PAIR(avx512);
+
+#define TRN_DECLARE_NAN(path)						\
+bool trn_has_nan_##path(unsigned int dtype, const void *src, size_t n)
+
+TRN_DECLARE_NAN(scalar);
+TRN_DECLARE_NAN(avx2);
+TRN_DECLARE_NAN(avx512);
 
 TRN_DECLARE_CONV(scalar);
 TRN_DECLARE_CONV(avx2);
