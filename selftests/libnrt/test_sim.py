@@ -74,6 +74,24 @@ NAN = """\
         halt
 """.replace("TILE", "sbuf[0:128, 0 : 4 fp32]")
 
+# y = x of the rank behind, read from there.
+PULL = """\
+.input x int32 128*4
+.output y int32 128*4
+.peer next 1 x
+.queue q data sync
+.engine sync
+        .dma q, y, next
+        halt
+"""
+
+# A program that makes its NaN behind what a trace of NaNs keeps as a rule: 70,000 instructions.
+LATE = NAN.replace("        nop wait loaded >= 1\n", """\
+        nop wait loaded >= 1
+        reg_set r1, 70000
+again:  loop r1, again
+""")
+
 # The types of a NEFF, by the assembler's names, and how NumPy has them.
 TYPES = {
     "uint8": "|u1", "int8": "|i1", "uint16": "<u2", "int16": "<i2", "uint32": "<u4",
@@ -187,6 +205,26 @@ class Simulator(unittest.TestCase):
         for rank, number in enumerate([0, 1, 0]):
             self.assertTrue((self.load(f"out/y@{rank}.npy") == number).all())
             self.assertTrue((self.folder / f"p@{rank}.jsonl").stat().st_size)
+
+    def test_peers(self):
+        """Ranks read from each other, and need to be loaded as such."""
+        self.assemble("pull", PULL)
+        for number in range(2):
+            self.save(f"x{number}.npy", np.full((128, 4), number + 5, dtype=np.int32))
+        words = ("pull.neff", "-i", "x@0=x0.npy", "-i", "x@1=x1.npy", "-o", "out")
+        self.simulate(*words, "--ranks", "2", "--instance", "trn2:2")
+        self.assertTrue((self.load("out/y@0.npy") == 6).all())
+        self.assertTrue((self.load("out/y@1.npy") == 5).all())
+        self.assertIn("works with peers", self.refused("pull.neff", "--zeros"))
+
+    def test_pairs(self):
+        """A program for a logical core of two physical ones gets such cores."""
+        self.assemble("pair", COPY.replace("TYPE", "int32") + ".core 1\n.engine sync\n        nop\n"
+                                                              "        halt\n")
+        done = self.simulate("pair.neff", "--zeros", "--ranks", "2", "--profile", "p.jsonl")
+        self.assertEqual(len(re.findall(r"^\| 1 +\| sync", done.stdout, re.MULTILINE)), 2)
+        self.assertIn("make no pairs",
+                      self.refused("pair.neff", "--zeros", "--instance", "trn1"))
 
     def test_instances(self):
         """The chips are those that are asked for."""
@@ -317,6 +355,9 @@ class Simulator(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("vector engine, pc 1, nan.s:10, made the first NaN; output \"y\" has one in "
                       "element 14", done.stderr)
+        self.assemble("late", LATE)
+        done = self.simulate("late.neff", "-i", "x=x.npy", "--break-on-nan", status=6)
+        self.assertIn("vector engine, pc 3, late.s:12, made the first NaN", done.stderr)
         self.assertEqual(np.argwhere(np.isnan(self.load("out/y.npy"))).tolist(), [[3, 2]])
 
 

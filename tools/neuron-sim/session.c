@@ -13,6 +13,9 @@
 
 #include "neuron/neff.h"
 
+/* Instructions and transfers of an execution among which the first NaN is looked for. */
+#define NAN_EVENTS	(1u << 20)
+
 NRT_STATUS session_fail(struct session *session, NRT_STATUS status, const char *format, ...)
 {
 	va_list args;
@@ -156,6 +159,8 @@ static NRT_STATUS load(struct session *session, const struct session_options *op
 		else
 			status = nrt_load(neff, size, 0, -1, model);
 	}
+	for (i = 0; !status && options->break_on_nan && i < session->nr_ranks; i++)
+		status = nrt_emu_set_trace(session->rank[i].model, NAN_EVENTS);
 	if (!status)
 		status = nrt_get_model_tensor_info(session->rank[0].model, &session->infos);
 	for (i = 0; !status && i < session->nr_ranks; i++)
