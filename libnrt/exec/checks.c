@@ -10,14 +10,47 @@
 /* Bytes of an actor as text. */
 #define ACTOR	256
 
-static void describe(const struct nrt_part *part, const struct nrt_report_actor *actor,
-		     char text[ACTOR])
-{
-	const char *what = "descriptor", *set;
-	char source[NRT_SOURCE_TEXT];
+/**
+ * struct finding - a report, and where its accesses come from
+ * @actor, @other: of the report's actors; false: nobody knows
+ * @told: it is in the log, perhaps in the line of another one
+ */
+struct finding {
+	struct nrt_report report;
+	struct origin {
+		bool known;
+		unsigned int engine;
+		uint32_t pc;
+	} actor, other;
+	bool told;
+};
 
+/* The instruction, or of a descriptor the one that triggers it. */
+static struct origin find_origin(const struct nrt_part *part,
+				 const struct nrt_report_actor *actor)
+{
+	struct origin origin = { true, actor->source, actor->pc };
+	const struct nrt_descriptor descriptor = {
+		.dma_engine = actor->dma_engine,
+		.queue = actor->queue,
+		.index = actor->pc,
+	};
+
+	if (actor->source >= NEURON_NR_ENGINES)
+		origin.known = !(actor->pc & NEURON_UDMA_PC_GENERATED) &&
+			       nrt_source_trigger(part, &descriptor, &origin.engine, &origin.pc);
+	return origin;
+}
+
+static void describe(const struct nrt_part *part, const struct nrt_report_actor *actor,
+		     const struct origin *origin, char text[ACTOR])
+{
+	char source[NRT_SOURCE_TEXT] = "";
+	const char *what = "descriptor", *set;
+
+	if (origin->known)
+		nrt_source_text(part, origin->engine, origin->pc, ", ", "", source);
 	if (actor->source < NEURON_NR_ENGINES) {
-		nrt_source_text(part, actor->source, actor->pc, ", ", "", source);
 		snprintf(text, ACTOR, "%s engine, pc %u%s", neff_engine_name(actor->source),
 			 actor->pc, source);
 		return;
@@ -25,41 +58,42 @@ static void describe(const struct nrt_part *part, const struct nrt_report_actor 
 	if (actor->pc & NEURON_UDMA_PC_GENERATED)
 		what = "generated packet";
 	set = nrt_source_set(part, actor->dma_engine, actor->queue);
-	snprintf(text, ACTOR, "queue \"%.64s\", %s %u", set ? set : "?", what,
-		 actor->pc & ~NEURON_UDMA_PC_GENERATED);
+	snprintf(text, ACTOR, "queue \"%.64s\", %s %u%s", set ? set : "?", what,
+		 actor->pc & ~NEURON_UDMA_PC_GENERATED, source);
 }
 
-/*
- * Does @b say of other descriptors what @a says? A transfer has many, and one mistake in the order
- * of transfers is a mistake of all of them.
- */
-static bool repeats(const struct nrt_report *a, const struct nrt_report *b)
+/* The same instruction, or descriptors of a queue that come from the same place. */
+static bool same_actor(const struct nrt_report_actor *a, const struct origin *from_a,
+		       const struct nrt_report_actor *b, const struct origin *from_b)
 {
-	const struct nrt_report_actor *x = &a->actor, *y = &b->actor;
-	bool dma = x->source == NEURON_SOURCE_DMA;
+	if (a->source != b->source)
+		return false;
+	if (a->source < NEURON_NR_ENGINES)
+		return a->pc == b->pc;
+	return a->dma_engine == b->dma_engine && a->queue == b->queue &&
+	       from_a->known == from_b->known && (!from_a->known || from_a->pc == from_b->pc);
+}
 
-	if (strcmp(a->kind, b->kind) || strcmp(a->what, b->what) || x->source != y->source ||
-	    a->has_other != b->has_other || (!dma && a->other.source != NEURON_SOURCE_DMA))
-		return false;
-	if (dma ? x->dma_engine != y->dma_engine || x->queue != y->queue : x->pc != y->pc)
-		return false;
-	x = &a->other;
-	y = &b->other;
-	if (x->source != y->source)
-		return false;
-	if (x->source == NEURON_SOURCE_DMA)
-		return x->dma_engine == y->dma_engine && x->queue == y->queue;
-	return x->pc == y->pc;
+/* A transfer has many descriptors, and one mistake in its order is a mistake of all of them. */
+static bool same(const struct finding *a, const struct finding *b)
+{
+	return !strcmp(a->report.kind, b->report.kind) &&
+	       !strcmp(a->report.what, b->report.what) &&
+	       a->report.has_other == b->report.has_other &&
+	       same_actor(&a->report.actor, &a->actor, &b->report.actor, &b->actor) &&
+	       (!a->report.has_other ||
+		same_actor(&a->report.other, &a->other, &b->report.other, &b->other));
 }
 
 static void tell(const struct nrt_model *model, const struct nrt_part *part,
-		 const struct nrt_report *report, uint32_t more)
+		 const struct finding *finding, uint32_t more)
 {
+	const struct nrt_report *report = &finding->report;
 	char who[ACTOR], other[ACTOR] = "", graph[16] = "", rest[48] = "";
 
-	describe(part, &report->actor, who);
+	describe(part, &report->actor, &finding->actor, who);
 	if (report->has_other)
-		describe(part, &report->other, other);
+		describe(part, &report->other, &finding->other, other);
 	if (model->nr_parts > 1)
 		snprintf(graph, sizeof(graph), "sg%02u: ", part->graph->index);
 	if (more)
@@ -69,23 +103,28 @@ static void tell(const struct nrt_model *model, const struct nrt_part *part,
 		 *other ? " the " : "", other, report->where, rest);
 }
 
-/* Each once; what repeats it is counted, and marked by having no kind any more. */
+/* Each once. */
 static void tell_all(const struct nrt_model *model, const struct nrt_part *part,
-		     struct nrt_report *reports, uint32_t count)
+		     const struct nrt_report *reports, uint32_t count, struct finding *findings)
 {
 	uint32_t i, k, more;
 
 	for (i = 0; i < count; i++) {
-		if (!*reports[i].kind)
+		findings[i].report = reports[i];
+		findings[i].actor = find_origin(part, &reports[i].actor);
+		if (reports[i].has_other)
+			findings[i].other = find_origin(part, &reports[i].other);
+	}
+	for (i = 0; i < count; i++) {
+		if (findings[i].told)
 			continue;
-		more = 0;
-		for (k = i + 1; k < count; k++) {
-			if (!repeats(&reports[i], &reports[k]))
+		for (k = i + 1, more = 0; k < count; k++) {
+			if (!same(&findings[i], &findings[k]))
 				continue;
-			*reports[k].kind = '\0';
+			findings[k].told = true;
 			more++;
 		}
-		tell(model, part, &reports[i], more);
+		tell(model, part, &findings[i], more);
 	}
 }
 
@@ -95,12 +134,18 @@ static uint32_t tell_part(const struct nrt_model *model, const struct nrt_part *
 	const struct nrt_device *device = part->core->device;
 	nrt_reports_fn *take = device->backend->reports;
 	uint32_t count = take(device->chip, part->core->index, job, NULL, 0);
-	struct nrt_report *reports = count ? calloc(count, sizeof(*reports)) : NULL;
+	struct nrt_report *reports;
+	struct finding *findings;
 
-	if (!reports)
-		return count;
-	count = take(device->chip, part->core->index, job, reports, count);
-	tell_all(model, part, reports, count);
+	if (!count)
+		return 0;
+	reports = calloc(count, sizeof(*reports));
+	findings = calloc(count, sizeof(*findings));
+	if (reports && findings) {
+		count = take(device->chip, part->core->index, job, reports, count);
+		tell_all(model, part, reports, count, findings);
+	}
+	free(findings);
 	free(reports);
 	return count;
 }

@@ -110,19 +110,27 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 static void describe_source(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,
 			    char *text, size_t size)
 {
-	unsigned int queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES;
-	char line[NRT_SOURCE_TEXT];
+	const struct nrt_descriptor descriptor = {
+		.dma_engine = wait->dma_engine,
+		.queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES,
+		.s2m = wait->queue & DRM_NEURON_QUEUE_WRITES,
+		.index = wait->pc,
+	};
+	char line[NRT_SOURCE_TEXT] = "";
+	unsigned int engine;
 	const char *set;
+	uint32_t pc;
 
 	if (wait->source < NEURON_NR_ENGINES) {
 		nrt_source_text(part, wait->source, wait->pc, ", ", "", line);
 		snprintf(text, size, "%s engine, pc %u%s: ", neff_engine_name(wait->source),
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {
-		set = nrt_source_set(part, wait->dma_engine, queue);
-		snprintf(text, size, "queue \"%.64s\", %s descriptor %u: ", set ? set : "?",
-			 wait->queue & DRM_NEURON_QUEUE_WRITES ? "destination" : "source",
-			 wait->pc);
+		set = nrt_source_set(part, wait->dma_engine, descriptor.queue);
+		if (nrt_source_trigger(part, &descriptor, &engine, &pc))
+			nrt_source_text(part, engine, pc, ", ", "", line);
+		snprintf(text, size, "queue \"%.64s\", %s descriptor %u%s: ", set ? set : "?",
+			 descriptor.s2m ? "destination" : "source", wait->pc, line);
 	} else {
 		*text = '\0';
 	}
@@ -166,7 +174,7 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 		      struct nrt_error *error)
 {
 	const struct nrt_part *part = &model->parts[culprit(model, wait)];
-	char core[64], source[160], address[160], hang[NRT_HANG_TEXT];
+	char core[64], source[256], address[160], hang[NRT_HANG_TEXT];
 
 	wait += part - model->parts;
 	if (is_well(wait))

@@ -52,19 +52,72 @@ void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t 
 		 length > SHOWN ? source.file + length - SHOWN : source.file, source.line, after);
 }
 
+/* --- Queues --- */
+
 /* The queue table is spread over the core's engines. */
-const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,
-			   unsigned int queue)
+static unsigned int entry_of(const struct nrt_part *part, unsigned int dma_engine,
+			     unsigned int queue)
 {
 	unsigned int engines = part->core->device->info.core_dma_engines;
-	unsigned int entry = dma_engine % engines + queue * engines;
+
+	return dma_engine % engines + queue * engines;
+}
+
+static const struct neff_set *find_set(const struct nrt_part *part, unsigned int entry)
+{
 	size_t i;
 
 	for (i = 0; i < part->graph->nr_sets; i++) {
 		const struct neff_set *set = &part->graph->sets[i];
 
 		if (entry >= set->index && entry < set->index + set->num)
-			return set->name;
+			return set;
 	}
 	return NULL;
+}
+
+const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,
+			   unsigned int queue)
+{
+	const struct neff_set *set = find_set(part, entry_of(part, dma_engine, queue));
+
+	return set ? set->name : NULL;
+}
+
+/* How many descriptors of the queue @inst triggers. */
+static uint32_t triggered(const struct neuron_inst *inst, unsigned int entry, bool s2m)
+{
+	unsigned int first = inst->reg[0] | inst->reg[1] << 8, nr = 1;
+
+	if (inst->opcode != NEURON_OP_DMA_TRIGGER)
+		return 0;
+	if ((inst->flags | (uint32_t)inst->mode << 8) & NEURON_INST_QUEUES)
+		nr = inst->reg[2];
+	if (entry < first || entry - first >= nr)
+		return 0;
+	return le32toh(s2m ? inst->imm1 : inst->imm0);
+}
+
+bool nrt_source_trigger(const struct nrt_part *part, const struct nrt_descriptor *descriptor,
+			unsigned int *engine, uint32_t *pc)
+{
+	unsigned int entry = entry_of(part, descriptor->dma_engine, descriptor->queue);
+	const struct neff_set *set = find_set(part, entry);
+	uint32_t found = UINT32_MAX, at = 0;
+	struct neuron_inst inst;
+	uint64_t before = 0;
+
+	if (!set || set->owner < 0)
+		return false;
+	*engine = (unsigned int)set->owner;
+	/* All of it is looked at: a branch may be the last one. */
+	for (; nrt_source_inst(part, *engine, at, &inst); at++) {
+		if (inst.opcode == NEURON_OP_BRANCH || inst.opcode == NEURON_OP_LOOP)
+			return false;
+		before += triggered(&inst, entry, descriptor->s2m);
+		if (before > descriptor->index && found == UINT32_MAX)
+			found = at;
+	}
+	*pc = found;
+	return found != UINT32_MAX;
 }

@@ -35,6 +35,27 @@ bool nrt_source_find(const struct nrt_part *part, unsigned int engine, uint32_t 
 void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t pc,
 		     const char *before, const char *after, char text[NRT_SOURCE_TEXT]);
 
+/**
+ * struct nrt_descriptor - a descriptor of a job's queue
+ * @dma_engine: which queue
+ * @queue: see @dma_engine
+ * @s2m: of the ring that says where bytes go, else of the one that says what is read
+ * @index: in that ring
+ */
+struct nrt_descriptor {
+	unsigned int dma_engine;
+	unsigned int queue;
+	bool s2m;
+	uint32_t index;
+};
+
+/*
+ * The instruction that triggers a descriptor: *@pc of *@engine. False: nobody knows, because
+ * the engine's program has branches, or nothing triggers it.
+ */
+bool nrt_source_trigger(const struct nrt_part *part, const struct nrt_descriptor *descriptor,
+			unsigned int *engine, uint32_t *pc);
+
 /* The name of the queue set of @part that has a queue of a DMA engine; NULL: none has it. */
 const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,
 			   unsigned int queue);
