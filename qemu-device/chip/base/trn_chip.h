@@ -173,6 +173,7 @@ struct trn_chip {
 	_Atomic uint32_t inject_armed;	/* bit for each point that has a rule */
 	struct trn_check *check;	/* checks on request, NULL: none */
 	const struct trn_observer *_Atomic observer;	/* NULL: none */
+	struct trn_watches *_Atomic watches;	/* bytes that are watched, NULL: none */
 	/* What goes on when something may have changed that held it up: trn_reset_kick() */
 	void (*kick)(struct trn_chip *chip);
 	/* Of the fabric, with its lock held: chips or links are others than before */

@@ -78,6 +78,13 @@ struct trn_pool {
 	struct trn_worker workers[];
 };
 
+static _Thread_local const struct trn_task *running_task;
+
+const struct trn_task *trn_task_running(void)
+{
+	return running_task;
+}
+
 /* The pool whose tasks this thread, one of the host's, keeps for itself. */
 static _Thread_local struct trn_pool *keeping;
 
@@ -293,7 +300,9 @@ static void worker_run(struct trn_worker *worker, struct trn_task *task,
 
 	atomic_store(&worker->epoch, atomic_load(&pool->epoch));
 	atomic_store(&task->state, TASK_RUNNING);
+	running_task = task;
 	result = task->run(task, budget);
+	running_task = NULL;
 	level = task->watching;
 	again = result == TRN_RUN_AGAIN ||
 		!atomic_compare_exchange_strong(&task->state, &running,

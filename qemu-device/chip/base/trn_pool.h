@@ -106,6 +106,9 @@ bool trn_pool_step_with(struct trn_pool *pool, struct trn_budget *budget);
 /* Make @task run (again). Any thread, never blocks for long, cheap. */
 void trn_task_kick(struct trn_task *task);
 
+/* The task whose run this thread is in, or NULL. */
+const struct trn_task *trn_task_running(void);
+
 /* True while @task is neither queued nor running. */
 bool trn_task_quiet(const struct trn_task *task);
 

@@ -6,6 +6,7 @@
 #include "dma/trn_udma.h"
 #include "exec/trn_seq.h"
 #include "hook/trn_observe.h"
+#include "hook/trn_watch.h"
 #include "job/trn_job.h"
 #include "time/trn_time.h"
 
@@ -65,10 +66,13 @@ void trn_observe_retired(struct trn_seq *seq)
 	struct trn_observe_inst at;
 
 	atomic_store(&seq->hold, TRN_HOLD_NONE);
-	if (!observer || !observer->after)
+	if (!observer || (!observer->after && !trn_watched(seq->core->chip)))
 		return;
 	at = where(seq);
-	observer->after(observer->opaque, &at);
+	if (trn_watched(seq->core->chip))
+		trn_watch_tell(seq->core->chip, &at, NULL);
+	if (observer->after)
+		observer->after(observer->opaque, &at);
 }
 
 void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
@@ -77,7 +81,7 @@ void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
 	const struct trn_observer *observer = trn_observer(queue->chip);
 	struct trn_observe_copy copy;
 
-	if (!observer || !observer->moved)
+	if (!observer || (!observer->moved && !trn_watched(queue->chip)))
 		return;
 	copy = (struct trn_observe_copy){
 		.dma_engine = queue->engine,
@@ -87,7 +91,10 @@ void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
 		.descriptors = descriptors,
 		.bytes = bytes,
 	};
-	observer->moved(observer->opaque, &copy);
+	if (trn_watched(queue->chip))
+		trn_watch_tell(queue->chip, NULL, &copy);
+	if (observer->moved)
+		observer->moved(observer->opaque, &copy);
 }
 
 void trn_observe_failed(const struct trn_job *job, const struct trn_fault *fault)

@@ -20,6 +20,7 @@
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
 #include "hook/trn_observe.h"
+#include "hook/trn_watch.h"
 #include "job/trn_job.h"
 #include "mem/trn_access.h"
 #include "notify/trn_nq.h"
@@ -344,6 +345,8 @@ static enum seq_step seq_step(struct trn_seq *seq, struct trn_access *fetch,
 	return STEP_NEXT;
 
 fault:
+	if (trn_watched(seq->core->chip))
+		trn_watch_give_up(seq->core->chip);
 	seq_fault(seq, cause, exec.bad_addr);
 	return STEP_DONE;
 }

@@ -3,6 +3,7 @@
 
 #include "base/trn_chip.h"
 #include "exec/trn_ap.h"
+#include "hook/trn_watch.h"
 #include "mem/trn_bus.h"
 #include "mem/trn_touched.h"
 #include "num/trn_num.h"
@@ -137,6 +138,19 @@ enum neuron_cause trn_ap_resolve(const struct trn_ap_user *user,
 	return trn_ap_resolve_raw(user, ap, tile);
 }
 
+/* Partition by partition: what lies between the rows of a tile is not written. */
+static void watch_rows(const struct trn_tile *tile, const struct trn_loc *first)
+{
+	struct trn_loc loc = *first;
+	unsigned int p;
+
+	for (p = 0; p < tile->partitions; p++) {
+		trn_watch_touch(&loc, (uint64_t)(tile->high - tile->low));
+		loc.offset += tile->stride;
+		loc.ptr += tile->stride;
+	}
+}
+
 enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
 {
 	const struct trn_core *core = tile->core;
@@ -151,6 +165,8 @@ enum neuron_cause trn_tile_touch(const struct trn_tile *tile)
 
 	loc.offset = (uint64_t)(loc.ptr - memory);
 	loc.len = size - loc.offset;
+	if (trn_watched(core->chip))
+		watch_rows(tile, &loc);
 	return trn_touched_mark(&loc, (tile->partitions - 1) * tile->stride +
 				   (size_t)(tile->high - tile->low));
 }

@@ -9,6 +9,7 @@
 #include "base/trn_pages.h"
 #include "base/trn_state.h"
 #include "hook/trn_check.h"
+#include "hook/trn_watch.h"
 #include "mem/trn_bus.h"
 
 #define SBUF_EXTENTS	(NEURON_TPB_SBUF_SIZE >> TRN_EXTENT_SHIFT)
@@ -119,6 +120,8 @@ enum neuron_cause trn_bus_touch(const struct trn_loc *loc, size_t len)
 {
 	if (loc->ptr && loc->chip->check)
 		trn_check_written(loc, len);
+	if (loc->ptr && trn_watched(loc->chip))
+		trn_watch_touch(loc, len);
 	return trn_touched_mark(loc, len);
 }
 

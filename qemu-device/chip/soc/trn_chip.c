@@ -23,6 +23,7 @@
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
+#include "trn/observe.h"
 
 #define HBM_ALIGN	4096
 
@@ -219,6 +220,7 @@ void trn_chip_free(struct trn_chip *chip)
 	/* A peer may be about to leave this chip's memory: some 50 us. */
 	while (!trn_chip_quiet(chip))
 		sched_yield();
+	trn_chip_watch(chip, NULL, 0);
 	cores_destroy(chip, neuron_nr_units(chip->gen));
 	trn_top_sp_destroy(chip);
 	trn_nq_destroy(chip);

@@ -12,6 +12,7 @@
 #include "exec/trn_seq.h"
 #include "fabric/trn_link_count.h"
 #include "hook/trn_inject.h"
+#include "hook/trn_watch.h"
 #include "mem/trn_bus.h"
 #include "mem/trn_discard.h"
 #include "mem/trn_hbm.h"
@@ -146,6 +147,7 @@ void trn_reset_but_hbm(struct trn_chip *chip)
 	atomic_store(&chip->controller->stuck, false);
 	for (i = 0; i < chip->gen->nr_hbm; i++)
 		trn_touched_forget(chip, TRN_PLACE_HBM, i, 0, chip->hbm_size);
+	trn_watch_begin(chip);
 }
 
 void trn_chip_reset(struct trn_chip *chip)

@@ -13,6 +13,7 @@
 #include "fabric/trn_link_count.h"
 #include "hook/trn_check.h"
 #include "hook/trn_inject.h"
+#include "hook/trn_watch.h"
 #include "mem/trn_discard.h"
 #include "mem/trn_hbm.h"
 #include "mem/trn_touched.h"
@@ -106,6 +107,7 @@ bool trn_chip_save_hbm(struct trn_chip *chip, struct trn_state *st)
 /* A refused stream leaves nothing of what a reset does not touch either. */
 static bool loaded(struct trn_chip *chip, struct trn_state *st)
 {
+	trn_watch_begin(chip);
 	if (!trn_state_failed(st))
 		return true;
 	trn_chip_reset(chip);

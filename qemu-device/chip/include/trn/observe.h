@@ -4,8 +4,10 @@
  * instruction, and may hold an engine before any of them.
  *
  * A chip has one observer or none. Its functions are called by workers, several at a time.
- * They must not wait, and of the library they may call trn_observe_release() only. Results and
- * device times of a program are the same with and without an observer.
+ * They must not wait, and of the library they may call trn_observe_release() and trn_chip_stop()
+ * only. A chip that one of them stops carries out no further instruction and moves no further
+ * packet, but for those that other workers are in the middle of; a pool that is stepped has no
+ * others. Results and device times of a program are the same with and without an observer.
  */
 #ifndef TRN_API_OBSERVE_H
 #define TRN_API_OBSERVE_H
@@ -61,6 +63,22 @@ struct trn_observe_copy {
 };
 
 /**
+ * struct trn_observe_write - watched bytes that have another value than before
+ * @watch: which of the watches, from 0 on
+ * @old: its bytes before; valid during the call
+ * @now: its bytes; valid during the call
+ * @inst: the instruction that has changed them, or NULL
+ * @copy: the packet that has changed them, or NULL
+ */
+struct trn_observe_write {
+	unsigned int watch;
+	const uint8_t *old;
+	const uint8_t *now;
+	const struct trn_observe_inst *inst;
+	const struct trn_observe_copy *copy;
+};
+
+/**
  * struct trn_observe_sem - a semaphore or an event that has changed
  * @unit: whose it is; TRN_UNIT_NONE: of a TOP_SP that is no CC-core
  * @index: its number
@@ -112,8 +130,10 @@ enum trn_observe_answer {
  *	for each time that it is carried out
  * @after: it has been carried out; its post, if it has one, has been made
  * @moved: called before what waits for the packet is told of it
+ * @wrote: called before @after or @moved of the instruction or packet that has changed bytes
+ *	which are watched (trn_chip_watch())
  * @semaphore: called with the lock of the unit's semaphores, so that the calls for a unit come
- *	in the order of the changes. Nothing of the library may be called
+ *	in the order of the changes. trn_observe_release() must not be called
  * @fault: called once for a job
  */
 struct trn_observer {
@@ -121,6 +141,7 @@ struct trn_observer {
 	enum trn_observe_answer (*before)(void *opaque, const struct trn_observe_inst *at);
 	void (*after)(void *opaque, const struct trn_observe_inst *at);
 	void (*moved)(void *opaque, const struct trn_observe_copy *copy);
+	void (*wrote)(void *opaque, const struct trn_observe_write *write);
 	void (*semaphore)(void *opaque, const struct trn_observe_sem *sem);
 	void (*fault)(void *opaque, const struct trn_observe_fault *fault);
 };
@@ -147,5 +168,38 @@ void trn_chip_observe(struct trn_chip *chip, const struct trn_observer *observer
  * Return: false: there is no such engine, or it is not parked.
  */
 bool trn_observe_release(struct trn_chip *chip, unsigned int unit, enum neuron_engine engine);
+
+/* The most bytes of a watch, and the most watches of a chip. */
+#define TRN_WATCHPOINT_BYTES	64
+#define TRN_WATCHPOINTS	32
+
+/**
+ * struct trn_watchpoint - bytes whose changes the observer is told of
+ * @addr: plain address in HBM, SBUF or PSUM of the chip
+ * @len: bytes, 1 to TRN_WATCHPOINT_BYTES, all in one memory
+ */
+struct trn_watchpoint {
+	uint64_t addr;
+	uint32_t len;
+};
+
+/**
+ * trn_chip_watch() - tell the observer of changes of bytes
+ * @chip: stopped and quiet
+ * @watch: all watches, which replace those before; copied
+ * @count: 0: none
+ *
+ * What instructions and queues of the chip change is told, when the instruction or the packet is
+ * done. What other chips, host software and trn_inspect_write() change is not; nor is a write
+ * that leaves the bytes as they are. Of two actors that write to the same partition at once,
+ * which a program without races does with different bytes only, either may be told as the one
+ * that has changed the bytes.
+ *
+ * Watches are the debugger's, not a part of the chip's state: they stay over a reset and over
+ * trn_chip_load(), and are not saved. Without watches a write costs one load more.
+ *
+ * Return: false: too many, or one that is no memory of the chip; those before stay.
+ */
+bool trn_chip_watch(struct trn_chip *chip, const struct trn_watchpoint *watch, unsigned int count);
 
 #endif /* TRN_API_OBSERVE_H */
