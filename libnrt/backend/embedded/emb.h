@@ -11,11 +11,13 @@
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
  *	emb_submit.c	what is submitted: checked, built, queued
  *	emb_dump.c	what a core did whose job made no progress
+ *	emb_debug.c	chips that a debugger runs step by step
  *	emb_fault.c	faults on demand
  *	emb_check.c	errors that checks on request have found
  *	emb_backend.c	the table of the back end, questions
  *
  * Locks, in this order:
+ *	emb_machine.step_lock	who runs the chips of a debugger; with no other lock
  *	nrt_chip.lock		all of a chip but what has another lock; of one chip at a time
  *	nrt_chip.memory_lock	its stacks of HBM and its discard unit
  *	emb_machine.lock	names of shared buffers and grants, reference counts of buffers
@@ -40,6 +42,7 @@
 #include "neuron/window.h"
 #include "trn/chip.h"
 
+struct emb_debugger;
 struct emb_machine;
 struct emb_report;
 struct nrt_chip;
@@ -316,6 +319,7 @@ struct emb_name {
  * @pid: the process that has the threads; a child has only copies of the memory
  * @leaving: the chips are being closed; under @news_lock
  * @check: the chips look for errors of programs
+ * @debugger: who runs the chips, which have no threads then; or NULL
  */
 struct emb_machine {
 	const struct neuron_gen *gen;
@@ -333,6 +337,8 @@ struct emb_machine {
 	pid_t pid;
 	bool leaving;
 	bool check;
+	const struct emb_debugger *debugger;
+	pthread_mutex_t step_lock;
 };
 
 /* Is this a child of the process that has opened the chip? Nothing of it works there. */
@@ -481,6 +487,14 @@ void emb_dump_take(struct emb_core *core);
 /* With the chip's lock, or without threads. */
 void emb_dump_forget(struct emb_core *core);
 int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *dump);
+
+/* --- emb_debug.c; but for the first one with a debugger only --- */
+
+const struct emb_debugger *emb_debugger(void);
+/* Run the chips until the chip has had more than @seen interrupts, or nothing goes on. */
+void emb_step(struct nrt_chip *chip, uint64_t seen);
+/* The same for who waits for a job: the debugger is asked. False: the job is to be ended. */
+bool emb_step_job(struct nrt_chip *chip, uint64_t seen);
 
 /* --- emb_fault.c --- */
 

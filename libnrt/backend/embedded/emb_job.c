@@ -325,7 +325,7 @@ static bool start_job(struct emb_core *core)
 
 	if (job->doorbell_ns || (job->gang && !gang_is_there(core)))
 		return false;
-	kept = trn_pool_inline_begin(pool, INLINE_NS);
+	kept = !chip->machine->debugger && trn_pool_inline_begin(pool, INLINE_NS);
 	if (job->gang) {
 		core->chip->gang_began = true;
 		ring_gang(job->gang);
@@ -397,6 +397,9 @@ static bool hangs(struct emb_core *core, uint64_t *next)
 	}
 	job->looked_ns = now;
 	*next = now + job->limit_ns / LIMIT_LOOKS;
+	/* It stands still as long as somebody looks at it. */
+	if (core->chip->machine->debugger)
+		return false;
 	return now - job->moved_ns >= job->limit_ns ||
 	       now - job->doorbell_ns >= job->limit_ns * LIMIT_CAP;
 }
@@ -522,6 +525,31 @@ static bool wait_is_over(const struct drm_neuron_wait *wait, struct emb_result *
 	return find_first(wait, results, true) < wait->jobs.count;
 }
 
+/* With the chip's lock: a debugger wants no job any more. */
+static void abort_jobs(struct nrt_chip *chip)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
+		struct emb_core *core = &chip->core[neuron_unit_number(chip->gen, i)];
+
+		if (core->first && core->first->doorbell_ns)
+			give_up(core, false);
+	}
+}
+
+/* The same for a chip that a debugger runs. */
+static void step_or_abort(struct nrt_chip *chip, uint64_t seen)
+{
+	bool go;
+
+	pthread_mutex_unlock(&chip->lock);
+	go = emb_step_job(chip, seen);
+	pthread_mutex_lock(&chip->lock);
+	if (!go)
+		abort_jobs(chip);
+}
+
 /* With the chip's lock, and again when it returns. */
 static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 		     struct emb_result **results, bool *left)
@@ -537,6 +565,10 @@ static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 			return 0;
 		if (emb_now_ns() >= deadline)
 			return -ETIMEDOUT;
+		if (chip->machine->debugger) {
+			step_or_abort(chip, seen);
+			continue;
+		}
 		pthread_mutex_unlock(&chip->lock);
 		emb_wait_irq(chip, seen, next && next < deadline ? next : deadline);
 		pthread_mutex_lock(&chip->lock);

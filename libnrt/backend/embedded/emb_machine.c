@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "backend/embedded/emb.h"
+#include "backend/embedded/emb_debug.h"
 #include "trn/fabric.h"
 #include "trn/pool.h"
 
@@ -146,6 +147,8 @@ void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
 	};
 	int late = 0;
 
+	if (machine->debugger)
+		emb_step(chip, seen);
 	pthread_mutex_lock(&machine->news_lock);
 	while (!late && atomic_load(&chip->irqs) == seen)
 		late = pthread_cond_timedwait(&machine->news, &machine->news_lock, &until);
@@ -259,14 +262,14 @@ static void stop_keepers(struct emb_machine *machine)
 			pthread_join(machine->chip[i].keeper, NULL);
 }
 
-static struct trn_pool *start_pool(void)
+static struct trn_pool *start_pool(bool stepped)
 {
 	struct trn_pool *pool;
 	sigset_t all, old;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pool = trn_pool_new(0, NULL, NULL);
+	pool = trn_pool_new(stepped ? TRN_POOL_STEPPED : 0, NULL, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return pool;
 }
@@ -317,26 +320,37 @@ static NRT_STATUS choose_instance(struct instance *found, struct nrt_error *erro
 			     text, MAX_CHIPS);
 }
 
+static void wait_quiet(struct emb_machine *machine, struct trn_chip *chip)
+{
+	while (!trn_chip_quiet(chip)) {
+		if (machine->debugger)
+			emb_debug_settle(machine);
+		else
+			sched_yield();
+	}
+}
+
 static void machine_free(struct emb_machine *machine)
 {
 	unsigned int i, s;
 
 	stop_keepers(machine);
+	if (machine->debugger)
+		machine->debugger->closing(machine->debugger->opaque);
 	for (i = 0; i < machine->nr_chips; i++) {
 		struct nrt_chip *chip = &machine->chip[i];
 
 		if (chip->chip) {
 			trn_chip_stop(chip->chip);
-			while (!trn_chip_quiet(chip->chip))
-				sched_yield();
+			wait_quiet(machine, chip->chip);
 			trn_chip_detach(chip->chip);
 		}
 	}
 	for (i = 0; i < machine->nr_chips; i++) {
 		struct nrt_chip *chip = &machine->chip[i];
 
-		while (chip->chip && !trn_chip_quiet(chip->chip))
-			sched_yield();
+		if (chip->chip)
+			wait_quiet(machine, chip->chip);
 		trn_chip_free(chip->chip);
 		/* Its tables may be the last to have a buffer of another chip. */
 		emb_cores_destroy(chip);
@@ -360,6 +374,7 @@ static void machine_free(struct emb_machine *machine)
 		trn_pool_free(machine->pool);
 	emb_iova_destroy(&machine->iova);
 	pthread_cond_destroy(&machine->news);
+	pthread_mutex_destroy(&machine->step_lock);
 	pthread_mutex_destroy(&machine->news_lock);
 	pthread_mutex_destroy(&machine->lock);
 	emb_names_destroy(machine);
@@ -392,11 +407,13 @@ static struct emb_machine *machine_new(const struct instance *instance, bool che
 	machine->gen = instance->gen;
 	machine->check = check;
 	machine->pid = getpid();
+	machine->debugger = emb_debugger();
 	emb_iova_init(&machine->iova);
 	pthread_mutex_init(&machine->lock, NULL);
 	pthread_mutex_init(&machine->news_lock, NULL);
+	pthread_mutex_init(&machine->step_lock, NULL);
 	cond_init(&machine->news);
-	machine->pool = start_pool();
+	machine->pool = start_pool(machine->debugger);
 	machine->fabric = trn_fabric_new();
 	if (!machine->pool || !machine->fabric ||
 	    trn_fabric_configure(machine->fabric, TRN_TOPOLOGY_AUTO, instance->link_mbps)) {
@@ -484,6 +501,8 @@ NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nr
 		return error->status;
 	}
 	*count = instance.chips;
+	if (machine->debugger)
+		machine->debugger->opened(machine->debugger->opaque, machine);
 	return NRT_SUCCESS;
 }
 
