@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 STAGE = BUILD / "stage/usr"
 MAN_PAGES = ROOT / "Documentation/man"
-TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-digits", "neuron-objdump",
+TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
          "neuron-packager", "neuron-sim")
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z?])(?![\w-])")
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_UNPACKED	(1ull << 32)
+
+static enum program_end refuse(struct program *program, const char *path, const char *why)
+{
+	snprintf(program->why, sizeof(program->why), "%s: %s", path, why);
+	return PROGRAM_REFUSED;
+}
+
+/* All of a file, malloc()ed, or NULL with errno. */
+static uint8_t *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rbe");
+	uint8_t *bytes = NULL, *grown;
+	size_t room = 0, n = 1;
+
+	*size = 0;
+	while (file && n) {
+		if (room == *size) {
+			room = room ? 2 * room : 1 << 20;
+			grown = realloc(bytes, room);
+			if (!grown)
+				break;
+			bytes = grown;
+		}
+		n = fread(bytes + *size, 1, room - *size, file);
+		*size += n;
+	}
+	if (file && !n && !ferror(file)) {
+		fclose(file);
+		return bytes;
+	}
+	if (file)
+		fclose(file);
+	free(bytes);
+	return NULL;
+}
+
+/* For names and lines; libnrt reads the file again. */
+static enum program_end read_neff(struct program *program, const char *path)
+{
+	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED };
+	struct nrt_error error = { 0 };
+	size_t size;
+
+	program->bytes = read_file(path, &size);
+	if (!program->bytes)
+		return refuse(program, path, strerror(errno));
+	if (neff_read(program->bytes, size, &limits, &program->neff, &error))
+		return refuse(program, path, error.text);
+	return PROGRAM_ENDED;
+}
+
+enum program_end program_open(struct program *program, const struct program_options *options,
+			      target_prompt_fn prompt, void *opaque)
+{
+	enum program_end end;
+
+	*program = (struct program){ .options = options, .opaque = opaque };
+	end = read_neff(program, options->session.neff);
+	if (end)
+		return end;
+	target_init(&program->target, program->neff, prompt, program);
+	target_attach(&program->target);
+	if (session_open(&program->session, &options->session) ||
+	    tensors_load(&program->session, &options->inputs)) {
+		snprintf(program->why, sizeof(program->why), "%s", program->session.why);
+		return PROGRAM_REFUSED;
+	}
+	return PROGRAM_ENDED;
+}
+
+enum program_end program_run(struct program *program)
+{
+	NRT_STATUS status;
+
+	target_arm(&program->target);
+	status = session_execute(&program->session);
+	if (program->target.mode == GO_KILL)
+		return PROGRAM_KILLED;
+	snprintf(program->why, sizeof(program->why), "%s", program->session.why);
+	if (status)
+		return PROGRAM_FAILED;
+	if (program->options->output_dir &&
+	    tensors_save(&program->session, program->options->output_dir)) {
+		snprintf(program->why, sizeof(program->why), "%s", program->session.why);
+		return PROGRAM_REFUSED;
+	}
+	return PROGRAM_ENDED;
+}
+
+void program_close(struct program *program)
+{
+	session_close(&program->session);
+	if (program->neff) {
+		target_destroy(&program->target);
+		neff_free(program->neff);
+	}
+	free(program->bytes);
+}
