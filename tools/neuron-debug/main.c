@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dap.h"
 #include "program.h"
 #include "script.h"
 
@@ -19,7 +20,8 @@ enum {
 };
 
 enum {
-	OPTION_EX = 256,
+	OPTION_DAP = 256,
+	OPTION_EX,
 	OPTION_INSTANCE,
 	OPTION_ZEROS,
 };
@@ -28,14 +30,19 @@ enum {
  * struct arguments - the command line
  * @program: what is run; the inputs' array is freed at the end
  * @script: where commands come from
+ * @dap: an editor gives them
  */
 struct arguments {
 	struct program_options program;
 	struct script script;
+	bool dap;
 };
 
 static const struct argp_option options[] = {
 	{ "command", 'x', "FILE", 0, "read commands from this file, not from standard input", 0 },
+	{ "dap", OPTION_DAP, NULL, 0,
+	  "speak the Debug Adapter Protocol on standard input and output; the editor names the program",
+	  0 },
 	{ "ex", OPTION_EX, "COMMAND", 0, "carry out this command first; may be given again", 0 },
 	{ "input", 'i', "NAME=FILE", 0,
 	  "the .npy file of an input; give it once for each input", 0 },
@@ -83,6 +90,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'x':
 		arguments->script.path = arg;
 		return 0;
+	case OPTION_DAP:
+		arguments->dap = true;
+		return 0;
 	case OPTION_EX:
 		append(&arguments->script.ex, &arguments->script.nr_ex, arg, state);
 		return 0;
@@ -106,8 +116,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		program->session.neff = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!program->session.neff)
+		if (!program->session.neff && !arguments->dap)
 			argp_error(state, "which program?");
+		if (program->session.neff && arguments->dap)
+			argp_error(state, "with --dap the editor names the program");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -174,7 +186,7 @@ int main(int argc, char **argv)
 
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	status = debug(&arguments);
+	status = arguments.dap ? dap_main() : debug(&arguments);
 	script_close(&arguments.script);
 	free(arguments.program.inputs.arg);
 	return status;

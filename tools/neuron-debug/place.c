@@ -139,7 +139,8 @@ static bool next_of_file(const struct target *target, const char *file, struct s
 				struct code at = { code->where, code->pc - 1 };
 
 				source = target_line(target, at, &seen->line);
-				if (!source || !is_file(source, file))
+				/* An editor has the whole path, the NEFF perhaps not. */
+				if (!source || !(is_file(source, file) || is_file(file, source)))
 					continue;
 				*known = true;
 				at.pc--;

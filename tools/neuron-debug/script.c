@@ -74,6 +74,7 @@ void script_prompt(struct script *script, struct target *target)
 
 	if (target->stop.reason == STOP_NONE)
 		return;
+	target->pause = 0;
 	show_stop(target, stdout);
 	while (result == COMMAND_STAY) {
 		bool ex = script->next_ex < script->nr_ex;

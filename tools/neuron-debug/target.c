@@ -437,7 +437,6 @@ static void tell(struct target *target)
 	struct breakpoint *breakpoint = find_breakpoint(target, target->stop.breakpoint);
 	char why[TARGET_WHY];
 
-	target->pause = 0;
 	target_sync(target);
 	if (breakpoint && target->stop.reason != STOP_STEP)
 		breakpoint->hits++;
