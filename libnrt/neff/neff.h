@@ -261,6 +261,7 @@ struct neff_graph {
  * struct neff - the whole
  * @name: of the model, printable
  * @peers: some variable belongs to another rank
+ * @hash: of the archive, as the header has it: SHA-256, or MD5 in the first 16 bytes
  * @lnc: physical cores of the logical core that it is made for
  * @files, @nr_files: archive
  * @graphs: one for each physical core. An input or an output that has the same name in both is
@@ -271,6 +272,7 @@ struct neff_graph {
  */
 struct neff {
 	char name[NEFF_NAME_LEN];
+	uint8_t hash[NEFF_HASH_LEN];
 	bool peers;
 	unsigned int lnc;
 	struct neff_file *files;
@@ -289,6 +291,9 @@ struct neff {
 NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,
 		     struct neff **out, struct nrt_error *error);
 void neff_free(struct neff *neff);
+
+/* The hash as hexadecimal text. */
+void neff_hash_text(const struct neff *neff, char text[2 * NEFF_HASH_LEN + 1]);
 
 /* Drop the archive; images and file contents are gone, the tables stay. */
 void neff_drop_files(struct neff *neff);

@@ -4,6 +4,7 @@
  */
 #include <endian.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	if (check_versions(header, error) || check_cores(header, error))
 		return error->status;
 	copy_model_name(neff, header->name);
+	memcpy(neff->hash, header->hash, sizeof(neff->hash));
 	neff->lnc = le32toh(header->lnc_size);
 	neff->nr_graphs = neff->lnc;
 	for (i = 0; i < neff->nr_graphs; i++) {
@@ -271,6 +273,14 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 	}
 	*out = neff;
 	return NRT_SUCCESS;
+}
+
+void neff_hash_text(const struct neff *neff, char text[2 * NEFF_HASH_LEN + 1])
+{
+	size_t i;
+
+	for (i = 0; i < NEFF_HASH_LEN; i++)
+		snprintf(text + 2 * i, 3, "%02x", neff->hash[i]);
 }
 
 static void drop_contents(struct neff_graph *graph)

@@ -33,10 +33,13 @@ static void print_head(FILE *file, const struct nrt_model *model,
 {
 	struct json_object *object = json_object_new_object();
 	const struct nrt_vcore *core = model->vcore;
+	char hash[2 * NEFF_HASH_LEN + 1];
 
+	neff_hash_text(model->neff, hash);
 	json_object_object_add(object, "format", json_object_new_string("neuron-emu-profile"));
 	add_int(object, "version", FORMAT_VERSION);
 	json_object_object_add(object, "model_name", json_object_new_string(model->neff->name));
+	json_object_object_add(object, "neff_hash", json_object_new_string(hash));
 	add_int(object, "model_id", model->id);
 	add_int(object, "lnc_idx", core->vnc);
 	add_int(object, "core", core->number);

@@ -556,6 +556,7 @@ static void expect_profile(struct __test_metadata *_metadata, const char *path)
 	ASSERT_TRUE(read_profile(path, &summary));
 	EXPECT_STREQ("neuron-emu-profile", text_of(summary.head, "format"));
 	EXPECT_EQ(1, int_of(summary.head, "version"));
+	EXPECT_EQ(64, strlen(text_of(summary.head, "neff_hash")));
 	EXPECT_EQ(0, int_of(summary.head, "lost"));
 	EXPECT_GT(summary.instructions, 0);
 	EXPECT_EQ(int_of(summary.head, "instructions"), summary.instructions);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+/* neuron-profile: what an execution did on the device, and what it waited for. */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "view.h"
+
+#define MAX_INPUTS	2
+
+struct arguments {
+	const char *command;
+	const char *profile[MAX_INPUTS];
+	const char *neff[MAX_INPUTS];
+	unsigned int nr_profiles;
+	unsigned int nr_neffs;
+	const char *output;
+	struct view_options view;
+};
+
+static const struct argp_option options[] = {
+	{ "neff", 'n', "FILE", 0,
+	  "the NEFF that ran; without it p.jsonl was p.neff; of diff once, or once for each profile",
+	  0 },
+	{ "format", 'f', "FORMAT", 0, "of view and diff: table, json or csv", 0 },
+	{ "by", 'b', "GROUP", 0,
+	  "of view and diff: only the rows by engine, queue, line or instruction", 0 },
+	{ "top", 't', "N", 0, "rows of a long table; default 20, 0: all of them", 0 },
+	{ "output", 'o', "FILE", 0, "where to write; without it standard output", 0 },
+	{ 0 }
+};
+
+static const char doc[] =
+	"Shows what an execution did on the device, and what it waited for."
+	"\vCOMMAND is\n"
+	"  view   tables: busy times, bytes, FLOPs, roofline, waits, critical path\n"
+	"  trace  a trace that Perfetto shows\n"
+	"  diff   what changed from one profile to another\n\n"
+	"PROFILE is a device profile that libnrt wrote, from an inspection, nrt_profile_stop() or "
+	"neuron-sim --profile.\n\n"
+	"Example:\n"
+	"  neuron-profile view profile.jsonl --neff softmax.neff\n\n"
+	"The exit status is 0, 1 if something cannot be read or written, 2 for a mistake on the "
+	"command line.\n"
+	"Documentation/tools/neuron-profile.rst says what each number means.";
+
+static enum view_format format_of(const char *name, struct argp_state *state)
+{
+	static const char *const names[] = { "table", "json", "csv" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return (enum view_format)i;
+	argp_error(state, "--format is table, json or csv, not \"%s\"", name);
+	return VIEW_TABLE;
+}
+
+static enum sum_by by_of(const char *name, struct argp_state *state)
+{
+	enum sum_by by;
+
+	for (by = 0; by < SUM_NR_BYS; by++)
+		if (!strcmp(name, view_by_name(by)))
+			return by;
+	argp_error(state, "--by is engine, queue, line or instruction, not \"%s\"", name);
+	return SUM_NR_BYS;
+}
+
+static unsigned int top_of(const char *text, struct argp_state *state)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || *text < '0' || *text > '9' || value > INT_MAX)
+		argp_error(state, "--top is a number of rows, not \"%s\"", text);
+	return (unsigned int)value;
+}
+
+static void check_arguments(struct arguments *arguments, struct argp_state *state)
+{
+	unsigned int wanted = 1;
+
+	if (!arguments->command)
+		argp_error(state, "which command? view, trace or diff");
+	if (!strcmp(arguments->command, "diff"))
+		wanted = 2;
+	else if (strcmp(arguments->command, "view") && strcmp(arguments->command, "trace"))
+		argp_error(state, "\"%s\" is no command; there are view, trace and diff",
+			   arguments->command);
+	if (arguments->nr_profiles != wanted)
+		argp_error(state, "%s takes %u profile%s, not %u", arguments->command, wanted,
+			   wanted == 1 ? "" : "s", arguments->nr_profiles);
+	if (arguments->nr_neffs > wanted)
+		argp_error(state, "--neff is given more often than there are profiles");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'n':
+		if (arguments->nr_neffs == MAX_INPUTS)
+			argp_error(state, "--neff is given more often than there are profiles");
+		arguments->neff[arguments->nr_neffs++] = arg;
+		return 0;
+	case 'f':
+		arguments->view.format = format_of(arg, state);
+		return 0;
+	case 'b':
+		arguments->view.by = by_of(arg, state);
+		return 0;
+	case 't':
+		arguments->view.top = top_of(arg, state);
+		return 0;
+	case 'o':
+		arguments->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!arguments->command)
+			arguments->command = arg;
+		else if (arguments->nr_profiles == MAX_INPUTS)
+			argp_error(state, "too many profiles: \"%s\"", arg);
+		else
+			arguments->profile[arguments->nr_profiles++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		check_arguments(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* The NEFF beside the profile: the same name with another suffix. To be freed. */
+static char *neff_beside(const char *profile)
+{
+	const char *dot = strrchr(profile, '.');
+	char *path;
+
+	if (!dot || strchr(dot, '/'))
+		dot = profile + strlen(profile);
+	if (asprintf(&path, "%.*s.neff", (int)(dot - profile), profile) < 0)
+		return NULL;
+	return path;
+}
+
+static struct profile *open_profile(const struct arguments *arguments, unsigned int i,
+				    struct nrt_error *error)
+{
+	const char *neff = arguments->neff[i < arguments->nr_neffs ? i : 0];
+	char *beside = neff ? NULL : neff_beside(arguments->profile[i]);
+	struct profile *profile = NULL;
+
+	if (neff || (beside && !access(beside, R_OK)))
+		profile = profile_open(arguments->profile[i], neff ? neff : beside, error);
+	else
+		nrt_error_set(error, NRT_INVALID, "%s: which NEFF ran? Give it with --neff",
+			      arguments->profile[i]);
+	free(beside);
+	return profile;
+}
+
+static NRT_STATUS show(const struct arguments *arguments, struct profile *const *profile,
+		       FILE *out, struct nrt_error *error)
+{
+	switch (*arguments->command) {
+	case 'v':
+		return view_print(profile[0], &arguments->view, out, error);
+	case 't':
+		return view_trace(profile[0], out, error);
+	default:
+		return view_diff(profile[0], profile[1], &arguments->view, out, error);
+	}
+}
+
+static NRT_STATUS write_out(const struct arguments *arguments, struct profile *const *profile,
+			    struct nrt_error *error)
+{
+	const char *name = arguments->output ? arguments->output : "standard output";
+	FILE *out = arguments->output ? fopen(arguments->output, "we") : stdout;
+	bool bad;
+
+	if (!out)
+		return nrt_error_set(error, NRT_FAILURE, "%s: %s", name, strerror(errno));
+	if (show(arguments, profile, out, error)) {
+		if (arguments->output)
+			fclose(out);
+		return error->status;
+	}
+	bad = ferror(out);
+	bad |= arguments->output ? fclose(out) : fflush(out);
+	if (bad)
+		return nrt_error_set(error, NRT_FAILURE, "%s: cannot be written: %s", name,
+				     strerror(errno));
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS run(const struct arguments *arguments, struct nrt_error *error)
+{
+	struct profile *profile[MAX_INPUTS] = { NULL };
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int i;
+
+	for (i = 0; i < arguments->nr_profiles && !status; i++) {
+		profile[i] = open_profile(arguments, i, error);
+		if (!profile[i])
+			status = error->status;
+	}
+	if (!status)
+		status = write_out(arguments, profile, error);
+	for (i = 0; i < MAX_INPUTS; i++)
+		profile_free(profile[i]);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.args_doc = "COMMAND PROFILE [PROFILE]",
+		.doc = doc,
+	};
+	struct arguments arguments = { .view = { .by = SUM_NR_BYS, .top = 20 } };
+	struct nrt_error error = { .status = NRT_SUCCESS };
+
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	if (!run(&arguments, &error))
+		return 0;
+	fprintf(stderr, "neuron-profile: %s\n", error.text);
+	return 1;
+}
