@@ -18,6 +18,7 @@ struct arguments {
 	unsigned int nr_profiles;
 	unsigned int nr_neffs;
 	const char *output;
+	const char *source;
 	struct view_options view;
 };
 
@@ -29,22 +30,21 @@ static const struct argp_option options[] = {
 	{ "by", 'b', "GROUP", 0,
 	  "of view and diff: only the rows by engine, queue, line or instruction", 0 },
 	{ "top", 't', "N", 0, "rows of a long table; default 20, 0: all of them", 0 },
+	{ "source", 's', "FOLDER", 0, "of html: where the source files are", 0 },
 	{ "output", 'o', "FILE", 0, "where to write; without it standard output", 0 },
 	{ 0 }
 };
 
 static const char doc[] =
-	"Shows what an execution did on the device, and what it waited for."
-	"\vCOMMAND is\n"
+	"Shows what an execution did on the device, and what it waited for.\vCOMMAND is\n"
 	"  view   tables: busy times, bytes, FLOPs, roofline, waits, critical path\n"
 	"  trace  a trace that Perfetto shows\n"
+	"  html   a page with a timeline; it needs nothing else\n"
 	"  diff   what changed from one profile to another\n\n"
-	"PROFILE is a device profile that libnrt wrote, from an inspection, nrt_profile_stop() or "
-	"neuron-sim --profile.\n\n"
+	"PROFILE is a device profile that libnrt wrote: in an inspection, or by nrt_profile_stop().\n\n"
 	"Example:\n"
 	"  neuron-profile view profile.jsonl --neff softmax.neff\n\n"
-	"The exit status is 0, 1 if something cannot be read or written, 2 for a mistake on the "
-	"command line.\n"
+	"The exit status is 0, 1 if something cannot be read or written, 2 for a wrong command.\n"
 	"Documentation/tools/neuron-profile.rst says what each number means.";
 
 static enum view_format format_of(const char *name, struct argp_state *state)
@@ -87,11 +87,12 @@ static void check_arguments(struct arguments *arguments, struct argp_state *stat
 	unsigned int wanted = 1;
 
 	if (!arguments->command)
-		argp_error(state, "which command? view, trace or diff");
+		argp_error(state, "which command? view, trace, html or diff");
 	if (!strcmp(arguments->command, "diff"))
 		wanted = 2;
-	else if (strcmp(arguments->command, "view") && strcmp(arguments->command, "trace"))
-		argp_error(state, "\"%s\" is no command; there are view, trace and diff",
+	else if (strcmp(arguments->command, "view") && strcmp(arguments->command, "trace") &&
+		 strcmp(arguments->command, "html"))
+		argp_error(state, "\"%s\" is no command; there are view, trace, html and diff",
 			   arguments->command);
 	if (arguments->nr_profiles != wanted)
 		argp_error(state, "%s takes %u profile%s, not %u", arguments->command, wanted,
@@ -118,6 +119,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 't':
 		arguments->view.top = top_of(arg, state);
+		return 0;
+	case 's':
+		arguments->source = arg;
 		return 0;
 	case 'o':
 		arguments->output = arg;
@@ -175,6 +179,8 @@ static NRT_STATUS show(const struct arguments *arguments, struct profile *const 
 		return view_print(profile[0], &arguments->view, out, error);
 	case 't':
 		return view_trace(profile[0], out, error);
+	case 'h':
+		return view_html(profile[0], arguments->source, out, error);
 	default:
 		return view_diff(profile[0], profile[1], &arguments->view, out, error);
 	}

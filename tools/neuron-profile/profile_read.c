@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <json-c/json.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,17 +214,34 @@ static NRT_STATUS read_chip(struct line *line)
 	return NRT_SUCCESS;
 }
 
+/* The text of a field, for free(), without its escapes; NULL: it is damaged, or no memory. */
+static char *unescape(const struct field *field)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object = NULL;
+	char *text = NULL;
+
+	/* With its quotes, which are there. */
+	if (tokener)
+		object = json_tokener_parse_ex(tokener, field->text - 1, (int)field->len + 2);
+	if (json_object_is_type(object, json_type_string))
+		text = strdup(json_object_get_string(object));
+	json_object_put(object);
+	if (tokener)
+		json_tokener_free(tokener);
+	return text;
+}
+
 static NRT_STATUS read_texts(struct line *line)
 {
 	const struct field *name = find(line, "model_name");
 	const struct field *hash = find(line, "neff_hash");
 	struct profile *profile = line->profile;
 
-	if (!name || !name->string)
-		return bad_key(line, "model_name", "is missing or no text");
-	profile->model = strndup(name->text, name->len);
+	if (name && name->string && name->len < INT_MAX - 2)
+		profile->model = unescape(name);
 	if (!profile->model)
-		return nrt_error_memory(line->error);
+		return bad_key(line, "model_name", "is missing or no text");
 	if (!hash)
 		return NRT_SUCCESS;
 	if (!hash->string || hash->len >= sizeof(profile->neff_hash))
@@ -249,7 +268,7 @@ static NRT_STATUS read_head(struct line *line)
 	if (end_ns < profile->start_ns)
 		return bad(line, "the execution ends before it begins");
 	if (!profile->nr_events)
-		return bad(line, "there are no events: the device has no time (clock off), or nothing ran");
+		return bad(line, "there are no events; is the property clock of the device off?");
 	profile->length_ns = end_ns - profile->start_ns;
 	profile->inexact = is_true(line, "inexact");
 	return NRT_SUCCESS;

@@ -154,7 +154,7 @@ static size_t count_groups(const struct member *member, size_t nr)
 
 static NRT_STATUS make_rows(const struct profile *profile, enum sum_by by,
 			    const struct member *member, size_t nr, struct sum_rows *rows,
-			    struct nrt_error *error)
+			    uint32_t *group, struct nrt_error *error)
 {
 	struct sum_row *row = NULL;
 	size_t i;
@@ -169,14 +169,14 @@ static NRT_STATUS make_rows(const struct profile *profile, enum sum_by by,
 			name_row(profile, by, row);
 		}
 		add_event(profile, &profile->event[member[i].event], row);
+		if (group)
+			group[member[i].event] = (uint32_t)(rows->nr - 1);
 	}
-	if (by == SUM_BY_LINE || by == SUM_BY_INSTRUCTION)
-		qsort(rows->row, rows->nr, sizeof(*rows->row), compare_rows);
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS sum_rows(const struct profile *profile, enum sum_by by, struct sum_rows *rows,
-		    struct nrt_error *error)
+static NRT_STATUS group_rows(const struct profile *profile, enum sum_by by, struct sum_rows *rows,
+			     uint32_t *group, struct nrt_error *error)
 {
 	struct member *member = calloc(profile->nr_events, sizeof(*member));
 	NRT_STATUS status;
@@ -190,9 +190,25 @@ NRT_STATUS sum_rows(const struct profile *profile, enum sum_by by, struct sum_ro
 		if (by != SUM_BY_QUEUE || profile_is_queue(profile->event[i].actor))
 			member[nr++] = (struct member){ key_of(profile, by, i), i };
 	qsort(member, nr, sizeof(*member), compare_members);
-	status = make_rows(profile, by, member, nr, rows, error);
+	status = make_rows(profile, by, member, nr, rows, group, error);
 	free(member);
 	return status;
+}
+
+NRT_STATUS sum_rows(const struct profile *profile, enum sum_by by, struct sum_rows *rows,
+		    struct nrt_error *error)
+{
+	if (group_rows(profile, by, rows, NULL, error))
+		return error->status;
+	if (by == SUM_BY_LINE || by == SUM_BY_INSTRUCTION)
+		qsort(rows->row, rows->nr, sizeof(*rows->row), compare_rows);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS sum_lines(const struct profile *profile, struct sum_rows *rows, uint32_t *group,
+		     struct nrt_error *error)
+{
+	return group_rows(profile, SUM_BY_LINE, rows, group, error);
 }
 
 /* --- Waits --- */

@@ -113,6 +113,9 @@ struct sum_total {
 /* The rows that took most come first; engines and queues in their own order. */
 NRT_STATUS sum_rows(const struct profile *profile, enum sum_by by, struct sum_rows *rows,
 		    struct nrt_error *error);
+/* By line, in the order of the source; *@group of each event is the number of its row. */
+NRT_STATUS sum_lines(const struct profile *profile, struct sum_rows *rows, uint32_t *group,
+		     struct nrt_error *error);
 /* The longest first. */
 NRT_STATUS sum_waits(const struct profile *profile, struct sum_waits *waits,
 		     struct nrt_error *error);

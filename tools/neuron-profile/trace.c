@@ -30,16 +30,24 @@ static void put_us(FILE *out, const char *key, uint64_t ns)
 	fprintf(out, "\"%s\":%" PRIu64 ".%03" PRIu64, key, ns / 1000, ns % 1000);
 }
 
+/* Something about a track; the caller goes on with its "args". */
+static void put_meta(FILE *out, const char *what, uint32_t actor)
+{
+	fprintf(out, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u", what,
+		profile_core_of(actor), profile_unit_of(actor));
+}
+
 static void put_track(const struct profile *profile, FILE *out, uint32_t actor)
 {
 	char name[PROFILE_TEXT];
 
 	profile_actor_name(profile, actor, name);
-	fprintf(out, ",\n{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":",
-		profile_core_of(actor), profile_unit_of(actor));
+	put_meta(out, "thread_name", actor);
+	fprintf(out, ",\"args\":{\"name\":");
 	view_json_text(out, name);
-	fprintf(out, "}},\n{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,\"args\":{\"sort_index\":%u}}",
-		profile_core_of(actor), profile_unit_of(actor), profile_unit_of(actor));
+	fprintf(out, "}}");
+	put_meta(out, "thread_sort_index", actor);
+	fprintf(out, ",\"args\":{\"sort_index\":%u}}", profile_unit_of(actor));
 }
 
 static void put_tracks(const struct profile *profile, FILE *out)
@@ -48,8 +56,8 @@ static void put_tracks(const struct profile *profile, FILE *out)
 	uint32_t actor;
 
 	for (core = 0; core < profile->nr_cores; core++)
-		fprintf(out, "%s\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"physical core %u\"}}",
-			core ? "," : "", core, core);
+		fprintf(out, "%s\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,%s%u\"}}",
+			core ? "," : "", core, "\"args\":{\"name\":\"physical core ", core);
 	for (actor = 0; actor < PROFILE_MAX_CORES * PROFILE_ACTORS; actor++)
 		if (profile->actor[actor].count)
 			put_track(profile, out, actor);

@@ -245,7 +245,7 @@ static void print_reloads(const struct sum_total *total, FILE *out)
 		return;
 	view_bytes((double)total->loaded, loaded);
 	view_bytes((double)total->distinct, distinct);
-	fprintf(out, "Loaded again and again: %s of HBM, which are %s different bytes, %.1f times each\n",
+	fprintf(out, "Loaded again and again: %s of HBM are %s different bytes, %.1f times each\n",
 		loaded, distinct, (double)total->loaded / (double)total->distinct);
 }
 
@@ -273,11 +273,9 @@ static void print_roof(const struct sum_total *total, FILE *out)
 	fprintf(out, "of which %.2f %% are reached\n", 100 * total->attained / total->roof);
 }
 
-static NRT_STATUS print_all(const struct profile *profile, const struct view_options *options,
-			    FILE *out, struct nrt_error *error)
+NRT_STATUS view_summary(const struct profile *profile, FILE *out, struct nrt_error *error)
 {
 	struct sum_total total;
-	enum sum_by by;
 
 	if (sum_total(profile, &total, error))
 		return error->status;
@@ -285,6 +283,16 @@ static NRT_STATUS print_all(const struct profile *profile, const struct view_opt
 	print_roof(&total, out);
 	print_moved(&total, out);
 	print_reloads(&total, out);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS print_all(const struct profile *profile, const struct view_options *options,
+			    FILE *out, struct nrt_error *error)
+{
+	enum sum_by by;
+
+	if (view_summary(profile, out, error))
+		return error->status;
 	for (by = SUM_BY_ENGINE; by < SUM_BY_INSTRUCTION; by++)
 		if (print_rows(profile, by, options, out, error))
 			return error->status;

@@ -28,12 +28,19 @@ struct view_options {
 NRT_STATUS view_print(const struct profile *profile, const struct view_options *options, FILE *out,
 		      struct nrt_error *error);
 
+/* What is above the tables. */
+NRT_STATUS view_summary(const struct profile *profile, FILE *out, struct nrt_error *error);
+
 /* What both versions of a program did, and the difference. */
 NRT_STATUS view_diff(const struct profile *a, const struct profile *b,
 		     const struct view_options *options, FILE *out, struct nrt_error *error);
 
 /* Chrome's JSON trace event format, which Perfetto reads. */
 NRT_STATUS view_trace(const struct profile *profile, FILE *out, struct nrt_error *error);
+
+/* A page that needs nothing else. @folder: where the sources are; NULL: where the NEFF says. */
+NRT_STATUS view_html(const struct profile *profile, const char *folder, FILE *out,
+		     struct nrt_error *error);
 
 /* A text inside of quotes: of JSON, which may be part of a page. */
 void view_json_text(FILE *out, const char *text);
