@@ -474,7 +474,7 @@ static void compare_page(const struct profile *profile, const char *page, struct
 	uint32_t *length = read_column(page, "length", profile->nr_events);
 	uint32_t *cause = read_column(page, "cause", profile->nr_events);
 	uint32_t *name = read_column(page, "name", profile->nr_events);
-	struct json_object *names = member(root, "names");
+	struct json_object *names = member(root, "names"), *shown;
 	char text[PROFILE_TEXT];
 	uint32_t i;
 
@@ -488,8 +488,8 @@ static void compare_page(const struct profile *profile, const char *page, struct
 		if (event->cause != PROFILE_NONE)
 			assert_int_equal(profile->order[cause[i]], event->cause);
 		profile_event_name(profile, index, text);
-		assert_string_equal(json_object_get_string(
-			json_object_array_get_idx(names, name[i])), text);
+		shown = json_object_array_get_idx(names, name[i]);
+		assert_string_equal(json_object_get_string(shown), text);
 	}
 	free(begin);
 	free(length);

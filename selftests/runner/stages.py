@@ -261,6 +261,8 @@ LONG = [
     Suite("fuzz-neff", "native", 2 * MINUTE, 1800, "the reader of NEFF files",
           Fuzzer("neff", 60)),
     Suite("fuzz-as", "native", 2 * MINUTE, 1800, "the assembler", Fuzzer("as", 60)),
+    Suite("fuzz-profile", "native", 2 * MINUTE, 1800, "the reader of device profiles",
+          Fuzzer("profile", 60)),
     Suite("fuzz-contract", "native", 2 * MINUTE, 1800, "what kernel, chip and runtime believe of "
           "each other", Fuzzer("contract", 60)),
     # An input is at most 16 edits; libFuzzer would take an hour to try that many.
@@ -284,6 +286,9 @@ LONG = [
           Several(Command("qemu-asan", "tools/build/qemu", env={"SANITIZE": "1"}),
                   asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",
                                        QTEST_QEMU=QTEST["QTEST_QEMU"] + ".asan")))),
+    Suite("timeline", "native", 5 * MINUTE, HOUR, "the page of neuron-profile in a browser, with a "
+          "million events", Several(Command("chromium", "tools/build/deps", "browser"),
+                                    Script("timeline", "selftests/long/timeline.py"))),
     Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
           Script("check-kernels", "tools/build/check-kernels")),
     Suite("in-tree", "native", 4 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "

@@ -274,8 +274,8 @@ static void put_lines(struct page *page)
 }
 
 /*
- * Where a source is; NULL: nowhere. A page may be given away, and the name comes from a NEFF: it must
- * not lead to just any file of the machine.
+ * Where a source is; NULL: nowhere. A page may be given away, and the name comes from a NEFF:
+ * it must not lead to just any file of the machine.
  */
 static char *source_path(const char *folder, const char *name)
 {
