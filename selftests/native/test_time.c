@@ -364,11 +364,11 @@ static size_t post_often(struct hand *h, unsigned int nr)
 	return most;
 }
 
-static void hand_trace(void *arg, const struct trn_time_trace *trace)
+static void hand_trace(void *arg, const struct trn_time_trace *traces, unsigned int nr)
 {
 	bool *exact = arg;
 
-	*exact = trace->exact;
+	*exact = traces[nr - 1].exact;
 }
 
 /* Actor 1 has begun to wait, which bounds the replay until too much has piled up. */
@@ -455,13 +455,17 @@ struct told {
 	uint64_t end_ns;
 };
 
-static void hand_told(void *arg, const struct trn_time_trace *trace)
+static void hand_told(void *arg, const struct trn_time_trace *traces, unsigned int nr)
 {
 	struct told *told = arg;
+	unsigned int i;
 
-	assert_int_equal(trace->pc, told->nr++);
-	assert_true(trace->end_ns >= told->end_ns);
-	told->end_ns = trace->end_ns;
+	assert_in_range(nr, 1, TRN_TIME_TELL);
+	for (i = 0; i < nr; i++) {
+		assert_int_equal(traces[i].pc, told->nr++);
+		assert_true(traces[i].end_ns >= told->end_ns);
+		told->end_ns = traces[i].end_ns;
+	}
 }
 
 static void hand_lost(void *arg)

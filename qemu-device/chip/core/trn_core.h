@@ -74,7 +74,7 @@ void trn_job_fault_tell(struct trn_job *job);
  * trn_job_trace.c: post what was traced, and write it to the job's trace (trn_trace_fn);
  * @arg: the job.
  */
-void trn_job_trace(void *arg, const struct trn_time_trace *trace);
+void trn_job_trace(void *arg, const struct trn_time_trace *traces, unsigned int nr);
 /* Whether the window of a trace that was latched, or loaded, takes one. Logs why not. */
 enum neuron_cause trn_job_trace_check(const struct trn_job *job);
 /* A job that is traced has begun, or ended: write the header of its trace. */

@@ -76,27 +76,49 @@ void trn_job_trace_lost(void *arg)
 }
 
 /*
- * The record first, then the number of records: who finds it counted finds it whole.
- * False: there is no room for it.
+ * The records first, then how many there are: who finds one counted finds it whole. Returns how
+ * many there was room for.
  */
-static bool append_record(struct trn_job *job, const struct neuron_trace_event *event)
+static unsigned int append_records(struct trn_job *job,
+				   const struct neuron_hw_trace_record *records, unsigned int nr)
 {
-	const struct neuron_hw_trace_record record = neuron_trace_encode(event);
-	const uint64_t records = job->trace_records + 1;
-	const __le64 counted = neuron_to_le64(records);
+	const uint64_t room = neuron_trace_room(job->trace->windows[0].length);
+	__le64 counted;
 
-	if (records > neuron_trace_room(job->trace->windows[0].length))
-		return false;
+	if (nr > room - job->trace_records)
+		nr = (unsigned int)(room - job->trace_records);
+	if (!nr)
+		return 0;
+	counted = neuron_to_le64(job->trace_records + nr);
 	write_trace(job, sizeof(struct neuron_hw_trace) +
-			 job->trace_records * sizeof(record), &record, sizeof(record));
+			 job->trace_records * sizeof(*records), records, nr * sizeof(*records));
 #ifndef __SANITIZE_THREAD__	/* which cannot follow fences */
 	atomic_thread_fence(memory_order_release);
 #endif
 	write_trace(job, offsetof(struct neuron_hw_trace, records), &counted,
 		    sizeof(counted));
+	if (job->trace_broken)
+		return 0;
+	job->trace_records += nr;
+	return nr;
+}
+
+/* Where memory ends, those that it still takes come one after the other. */
+static unsigned int append_all(struct trn_job *job, const struct neuron_hw_trace_record *records,
+			       unsigned int nr)
+{
+	unsigned int done;
+
+	if (job->trace_broken)
+		return 0;
+	done = append_records(job, records, nr);
 	if (!job->trace_broken)
-		job->trace_records = records;
-	return !job->trace_broken;
+		return done;
+	job->trace_broken = false;
+	for (done = 0; done < nr; done++)
+		if (!append_records(job, &records[done], 1))
+			break;
+	return done;
 }
 
 /* Without what it says besides the opcode of an instruction. */
@@ -105,7 +127,8 @@ static uint32_t code_of(const struct trn_time_trace *trace)
 	return trace->actor < TRN_ACTOR_QUEUE ? trace->code & ~TRN_TIME_NAN : trace->code;
 }
 
-static void write_event(struct trn_job *job, const struct trn_time_trace *trace)
+static struct neuron_hw_trace_record record_of(const struct trn_job *job,
+					       const struct trn_time_trace *trace)
 {
 	struct neuron_trace_event event = {
 		.begin_ns = trace->begin_ns,
@@ -127,7 +150,19 @@ static void write_event(struct trn_job *job, const struct trn_time_trace *trace)
 	} else if (trace->code & TRN_TIME_NAN) {
 		event.flags |= NEURON_TRACE_NAN;
 	}
-	if (!append_record(job, &event))
+	return neuron_trace_encode(&event);
+}
+
+static void write_events(struct trn_job *job, const struct trn_time_trace *traces, unsigned int nr)
+{
+	struct neuron_hw_trace_record records[TRN_TIME_TELL];
+	unsigned int i;
+
+	if (!nr)
+		return;
+	for (i = 0; i < nr; i++)
+		records[i] = record_of(job, &traces[i]);
+	for (i = append_all(job, records, nr); i < nr; i++)
 		trn_job_trace_lose(job);
 }
 
@@ -162,11 +197,13 @@ static void post_entries(struct trn_job *job, const struct trn_time_trace *trace
 	trn_nq_post(job->core->chip, &event);
 }
 
-void trn_job_trace(void *arg, const struct trn_time_trace *trace)
+void trn_job_trace(void *arg, const struct trn_time_trace *traces, unsigned int nr)
 {
 	struct trn_job *job = arg;
+	unsigned int i;
 
-	post_entries(job, trace);
+	for (i = 0; i < nr; i++)
+		post_entries(job, &traces[i]);
 	if (job->trace)
-		write_event(job, trace);
+		write_events(job, traces, nr);
 }

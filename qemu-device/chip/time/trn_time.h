@@ -172,7 +172,11 @@ struct trn_time_trace {
 	bool exact;
 };
 
-typedef void (*trn_trace_fn)(void *arg, const struct trn_time_trace *trace);
+/* Traces that are told in one go: a worker is not held up for longer. */
+#define TRN_TIME_TELL	64
+
+/* @nr traces, 1 to TRN_TIME_TELL of them. */
+typedef void (*trn_trace_fn)(void *arg, const struct trn_time_trace *traces, unsigned int nr);
 /* One was lost, for want of memory. Any thread, with a lock held. */
 typedef void (*trn_trace_lost_fn)(void *arg);
 

@@ -10,9 +10,6 @@
 #include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
-/* Traces that are told in one go: a worker is not held up for longer. */
-#define TELL	64
-
 void trn_time_trace_to(struct trn_timeline *tl, trn_trace_fn fn, trn_trace_lost_fn lost,
 		       void *arg)
 {
@@ -69,21 +66,29 @@ void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 	actor->begun = false;
 }
 
+/* As many as lie side by side. */
+static size_t next_traces(const struct trn_timeline *tl)
+{
+	size_t nr = TRN_TIME_TRACES - tl->first_trace;
+
+	nr = nr < tl->nr_traces ? nr : tl->nr_traces;
+	return nr < TRN_TIME_TELL ? nr : TRN_TIME_TELL;
+}
+
 /* Who tells has the places of what he tells to himself until he is done. */
 unsigned int trn_trace_tell(struct trn_timeline *tl)
 {
-	size_t first, nr = 0, i;
+	size_t first, nr = 0;
 
 	pthread_mutex_lock(&tl->ct->lock);
 	first = tl->first_trace;
 	if (!tl->telling)
-		nr = tl->nr_traces < TELL ? tl->nr_traces : TELL;
+		nr = next_traces(tl);
 	tl->telling |= nr;
 	pthread_mutex_unlock(&tl->ct->lock);
 	if (!nr)
 		return 0;
-	for (i = 0; i < nr; i++)
-		tl->trace(tl->trace_arg, &tl->traces[(first + i) % TRN_TIME_TRACES]);
+	tl->trace(tl->trace_arg, &tl->traces[first], (unsigned int)nr);
 	pthread_mutex_lock(&tl->ct->lock);
 	tl->first_trace = (first + nr) % TRN_TIME_TRACES;
 	tl->nr_traces -= nr;
