@@ -22,18 +22,29 @@ const char *profile_rig_folder(void)
 	return rig_folder;
 }
 
-/* The library reads the environment once, at nrt_init(). */
-int profile_rig_begin(void **state)
+/* The library reads the environment at nrt_init(). */
+static int begin(const char *lnc)
 {
-	(void)state;
 	setenv("NEURON_RT_BACKEND", "embedded", 1);
-	setenv("NEURON_EMU_INSTANCE", "trn2:1", 0);
-	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 0);
+	setenv("NEURON_EMU_INSTANCE", "trn2:1", 1);
+	setenv("NEURON_LOGICAL_NC_CONFIG", lnc, 1);
 	snprintf(rig_folder, sizeof(rig_folder), "/tmp/neuron-profile-XXXXXX");
 	if (!mkdtemp(rig_folder))
 		return -1;
 	strcat(rig_folder, "/");
 	return nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS;
+}
+
+int profile_rig_begin(void **state)
+{
+	(void)state;
+	return begin("1");
+}
+
+int profile_rig_begin_pair(void **state)
+{
+	(void)state;
+	return begin("2");
 }
 
 int profile_rig_end(void **state)

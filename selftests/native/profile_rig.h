@@ -10,6 +10,8 @@
 /* The folder that a test's files are in, with a slash; it is removed at the end. */
 const char *profile_rig_folder(void);
 int profile_rig_begin(void **state);
+/* The same with logical cores of two physical ones. */
+int profile_rig_begin_pair(void **state);
 int profile_rig_end(void **state);
 
 /*

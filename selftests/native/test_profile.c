@@ -3,8 +3,6 @@
  * neuron-profile: programs whose costs can be worked out by hand from the tables of
  * Documentation/hardware/device-time.rst run on a Trainium2, and the tool must say so.
  */
-#include <json-c/json.h>
-#include <openssl/evp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,11 +11,13 @@
 
 #include <cmocka.h>
 
+#include "nrt_neff_rig.h"
 #include "profile_rig.h"
 
 #define TENSOR	NEURON_ENGINE_TENSOR
 #define VECTOR	NEURON_ENGINE_VECTOR
 #define SCALAR	NEURON_ENGINE_SCALAR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
 #define SYNC	NEURON_ENGINE_SYNC
 
 /* 1,300 ns from a trigger to the first byte, of which the trigger takes 16 cycles of 1.2 GHz. */
@@ -200,6 +200,79 @@ static void loads_again_and_again(void **state)
 	profile_free(profile);
 }
 
+#define CAST_DEF \
+	"{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'sync.bin', " \
+	"'descriptors': 'sync.json' } }, 'dma_queue': { 'q': { 'type': 'data', " \
+	"'owner': 'sync', 'num_queues': 1, 'queue_index': 0 } }, 'var': { " \
+	"'a': { 'type': 'tmp-buf', 'var_id': 1, 'size': 4096 }, " \
+	"'b': { 'type': 'tmp-buf', 'var_id': 2, 'size': 4096 } } }"
+#define CAST_DESCS \
+	"{ 'dma': [ { 'queue': 'q', 'id': 0, 'desc': { 'op': 'cast', " \
+	"'from': 'a', 'from_off': 0, 'from_steps': [ 1 ], 'from_sizes': [ 1024 ], " \
+	"'from_dtype': 'float32', 'to': 'b', 'to_off': 0, 'to_steps': [ 1 ], " \
+	"'to_sizes': [ 512 ], 'to_dtype': 'bfloat16' } } ] }"
+
+/* A transfer that computes reads and writes different numbers of bytes, in one packet. */
+static void bytes_of_an_operation(void **state)
+{
+	char *def = rig_json(CAST_DEF), *descs = rig_json(CAST_DESCS);
+	struct neuron_inst image[] = {
+		{ .opcode = NEURON_OP_PSEUDO_DMA_TRIGGER },
+		{ .opcode = NEURON_OP_HALT },
+	};
+	struct rig_file files[] = {
+		{ "sg00/def.json", def, strlen(def) },
+		{ "sg00/sync.json", descs, strlen(descs) },
+		{ "sg00/sync.bin", image, sizeof(image) },
+		{ NULL, NULL, 0 },
+	};
+	struct sum_total total;
+	struct profile *profile;
+	uint8_t *neff;
+	size_t size;
+
+	(void)state;
+	neff = rig_pack(files, 0, &size);
+	profile_rig_write("cast", ".neff", (char *)neff, size);
+	profile = profile_rig_profile(NULL, "cast");
+	total = total_of(profile);
+	assert_int_equal(profile->actor[NEURON_NR_ENGINES].count, 1);
+	assert_int_equal(total.hbm_read, 1024);
+	assert_int_equal(total.hbm_written, 512);
+	profile_free(profile);
+	free(neff);
+	free(descs);
+	free(def);
+}
+
+/* The example gather: 128 rows of 96 bf16 in one generated packet, and then back to HBM. */
+static void bytes_that_an_instruction_generates(void **state)
+{
+	const struct profile_event *packet;
+	char path[400], *copy;
+	struct profile *profile;
+	struct sum_total total;
+	struct nrt_error error;
+	size_t size;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/gather.neff", getenv("AS_NEFFS"));
+	copy = profile_load(path, &size, &error);
+	assert_non_null(copy);
+	profile_rig_write("gather", ".neff", copy, size);
+	free(copy);
+	profile = profile_rig_profile(NULL, "gather");
+	packet = event_of(profile, NEURON_NR_ENGINES, 0);
+	assert_int_equal(packet->step, profile_generated(profile));
+	assert_int_equal(profile->event[packet->owner].code, NEURON_OP_DMA_GENERATE);
+	assert_int_equal(packet->why, PROFILE_WHY_TRIGGER);
+	total = total_of(profile);
+	assert_int_equal(total.moved[PROFILE_MEMORY_HBM][PROFILE_MEMORY_SBUF], 128 * 96 * 2);
+	assert_int_equal(total.hbm_read, 128 * 96 * 2);
+	assert_int_equal(total.hbm_written, 128 * 96 * 2);
+	profile_free(profile);
+}
+
 /* --- Waits --- */
 
 /*
@@ -348,242 +421,39 @@ static void waits_for_what_landed(void **state)
 	profile_free(profile);
 }
 
-/* --- What is written --- */
-
-/* A program with a trigger, packets, a wait and a name that needs care. */
-static struct nb_program *shown_program(void)
+/* A pair of cores: the transfer of the first one posts to the second. */
+static void a_core_waits_for_the_other(void **state)
 {
-	const uint32_t shape[] = { 16, 2048 };
-	struct nb_program *nb = nb_new("shown </script>");
-	int x = nb_input(nb, "x", NEURON_DTYPE_UINT8, 2, shape);
-	int q = nb_queue(nb, "q", "in", SYNC, 1), sem = nb_sem(nb, false);
-	struct neuron_ap tile = nb_tile(0, 16, 0, NEURON_DTYPE_FP32, 64);
+	const uint32_t shape[] = { 4096 }, queue = NEURON_NR_ENGINES;
+	struct nb_program *nb = nb_new("pair"), *second = nb_second(nb);
+	int x = nb_input(nb, "x", NEURON_DTYPE_UINT8, 1, shape);
+	int q = nb_queue(nb, "q", "data", SYNC, 1), t = nb_tmp(nb, "t", 4096);
+	const struct profile_event *event;
+	struct profile *profile;
+	struct sum_rows rows;
+	int sem;
 
-	nb_source(nb, "shown.c", 3);
-	nb_dma(nb, q, nb_sbuf_tile(nb, 0, 16, 0, 2048), nb_linear(x, 0, 16 * 2048), sem);
+	(void)state;
+	nb_sem(second, false);
+	sem = nb_sem(second, false);
+	nb_dma(nb, q, nb_linear(t, 0, 4096), nb_linear(x, 0, 4096), -1);
+	nb_dma_remote(nb, q, sem);
 	nb_halt(nb, SYNC);
-	nb_source(nb, "shown.c", 5);
-	nb_wait(nb_tensor_tensor(nb, VECTOR, NEURON_ALU_ADD, tile, tile, tile), sem, 1);
-	nb_source(nb, NULL, 0);
-	nb_halt(nb, VECTOR);
-	return nb;
-}
-
-static struct json_object *member(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (!json_object_object_get_ex(object, key, &value))
-		fail_msg("there is no \"%s\"", key);
-	return value;
-}
-
-static int64_t int_of(struct json_object *object, const char *key)
-{
-	return json_object_get_int64(member(object, key));
-}
-
-/* Slices have the times of the events; each arrow has two ends. */
-static void a_trace(void **state)
-{
-	struct profile *profile = profile_rig_profile(shown_program(), "shown");
-	unsigned int slices = 0, begins = 0, ends = 0, causes = 0;
-	struct json_object *root, *events;
-	struct nrt_error error;
-	char *text = NULL;
-	size_t size, i;
-	FILE *out;
-
-	(void)state;
-	out = open_memstream(&text, &size);
-	assert_int_equal(view_trace(profile, out, &error), NRT_SUCCESS);
-	fclose(out);
-	root = json_tokener_parse(text);
-	assert_non_null(root);
-	events = member(root, "traceEvents");
-	for (i = 0; i < json_object_array_length(events); i++) {
-		struct json_object *event = json_object_array_get_idx(events, i);
-		const char *phase = json_object_get_string(member(event, "ph"));
-
-		begins += *phase == 's';
-		ends += *phase == 'f';
-		if (*phase != 'X')
-			continue;
-		assert_true(json_object_get_double(member(event, "ts")) * 1000 ==
-			    (double)profile->event[slices].begin_ns);
-		slices++;
-	}
-	for (i = 0; i < profile->nr_events; i++)
-		causes += profile->event[i].cause != PROFILE_NONE;
-	assert_int_equal(slices, profile->nr_events);
-	/* The queue's start, and the vector engine's wait. */
-	assert_int_equal(causes, 2);
-	assert_int_equal(begins, causes);
-	assert_int_equal(ends, causes);
-	json_object_put(root);
-	free(text);
+	nb_wait(nb_nop(second, GPSIMD), sem, 1);
+	nb_halt(second, GPSIMD);
+	profile = profile_rig_profile(nb, "pair");
+	assert_int_equal(profile->nr_cores, 2);
+	event = event_of(profile, PROFILE_ACTORS + GPSIMD, 0);
+	assert_int_equal(event->why, PROFILE_WHY_SEMAPHORE);
+	assert_int_equal(event->sem, sem);
+	/* Behind the packet of the bytes. */
+	assert_ptr_equal(&profile->event[event->cause], event_of(profile, queue, 1));
+	assert_int_equal(event->begin_ns, profile->event[event->cause].end_ns);
+	rows = rows_of(profile, SUM_BY_ENGINE);
+	assert_int_equal(find_row(&rows, "0:DMA 0")->bytes, 4096);
+	assert_int_equal(find_row(&rows, "1:gpsimd")->wait_ns, event->wait_ns);
+	free(rows.row);
 	profile_free(profile);
-}
-
-/* What is between the tag that begins with @tag and the end of the script. */
-static char *script(const char *page, const char *tag)
-{
-	const char *at = strstr(page, tag);
-
-	if (!at)
-		fail_msg("the page has no %s", tag);
-	at = strchr(at, '>') + 1;
-	return strndup(at, (size_t)(strstr(at, "</script>") - at));
-}
-
-static uint32_t *read_column(const char *page, const char *id, uint32_t events)
-{
-	uint32_t *numbers;
-	char tag[64], *text;
-	int size;
-
-	snprintf(tag, sizeof(tag), "id=\"column-%s\"", id);
-	text = script(page, tag);
-	numbers = malloc(strlen(text) + 4);
-	assert_non_null(numbers);
-	size = EVP_DecodeBlock((unsigned char *)numbers, (const unsigned char *)text,
-			       (int)strlen(text));
-	/* Without the bytes of the padding. */
-	assert_true(size >= 4 * (int)events && size < 4 * (int)events + 3);
-	free(text);
-	return numbers;
-}
-
-static char *page_of(const struct profile *profile, const char *folder)
-{
-	struct nrt_error error;
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	out = open_memstream(&text, &size);
-	assert_int_equal(view_html(profile, folder, out, &error), NRT_SUCCESS);
-	fclose(out);
-	return text;
-}
-
-/* The events of the page, lane by lane, are those of the profile. */
-static void compare_page(const struct profile *profile, const char *page, struct json_object *root)
-{
-	uint32_t *begin = read_column(page, "begin", profile->nr_events);
-	uint32_t *length = read_column(page, "length", profile->nr_events);
-	uint32_t *cause = read_column(page, "cause", profile->nr_events);
-	uint32_t *name = read_column(page, "name", profile->nr_events);
-	struct json_object *names = member(root, "names"), *shown;
-	char text[PROFILE_TEXT];
-	uint32_t i;
-
-	for (i = 0; i < profile->nr_events; i++) {
-		const uint32_t index = profile->order[i];
-		const struct profile_event *event = &profile->event[index];
-
-		assert_int_equal(begin[i], event->begin_ns);
-		assert_int_equal(length[i], event->end_ns - event->begin_ns);
-		assert_int_equal(cause[i] == PROFILE_NONE, event->cause == PROFILE_NONE);
-		if (event->cause != PROFILE_NONE)
-			assert_int_equal(profile->order[cause[i]], event->cause);
-		profile_event_name(profile, index, text);
-		shown = json_object_array_get_idx(names, name[i]);
-		assert_string_equal(json_object_get_string(shown), text);
-	}
-	free(begin);
-	free(length);
-	free(cause);
-	free(name);
-}
-
-/* One file that needs nothing else; what a program is called does not end a script. */
-static void a_page(void **state)
-{
-	struct profile *profile = profile_rig_profile(shown_program(), "shown");
-	char *page = page_of(profile, NULL), *text;
-	struct json_object *root;
-
-	(void)state;
-	assert_null(strstr(page, "http:"));
-	assert_null(strstr(page, "https:"));
-	assert_null(strstr(page, " src="));
-	text = script(page, "id=\"profile\"");
-	root = json_tokener_parse(text);
-	assert_non_null(root);
-	assert_string_equal(json_object_get_string(member(root, "model")), "shown </script>");
-	assert_int_equal(int_of(root, "events"), profile->nr_events);
-	assert_int_equal(int_of(root, "device_ns"), profile->length_ns);
-	/* vector, sync, and the queue. */
-	assert_int_equal(json_object_array_length(member(root, "lanes")), 3);
-	assert_null(member(member(root, "files"), "shown.c"));
-	compare_page(profile, page, root);
-	json_object_put(root);
-	free(text);
-	free(page);
-	profile_free(profile);
-}
-
-/* The source is beside it, if it is where the user says. */
-static void a_page_with_source(void **state)
-{
-	const char *source = "one\n<two> \"\\\n";
-	struct profile *profile = profile_rig_profile(shown_program(), "shown");
-	struct json_object *root;
-	char *page, *text;
-
-	(void)state;
-	profile_rig_write("shown", ".c", source, strlen(source));
-	page = page_of(profile, profile_rig_folder());
-	text = script(page, "id=\"profile\"");
-	root = json_tokener_parse(text);
-	assert_non_null(root);
-	assert_string_equal(json_object_get_string(member(member(root, "files"), "shown.c")),
-			    source);
-	json_object_put(root);
-	free(text);
-	free(page);
-	profile_free(profile);
-}
-
-/* JSON of a view, and the difference of two profiles. */
-static void json_of_views(void **state)
-{
-	const struct view_options options = { .format = VIEW_JSON, .by = SUM_NR_BYS };
-	struct profile *one = profile_rig_profile(shown_program(), "shown"), *two;
-	struct json_object *root, *lines, *row;
-	struct nrt_error error;
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	(void)state;
-	out = open_memstream(&text, &size);
-	assert_int_equal(view_print(one, &options, out, &error), NRT_SUCCESS);
-	fclose(out);
-	root = json_tokener_parse(text);
-	assert_int_equal(int_of(root, "device_ns"), one->length_ns);
-	assert_int_equal(int_of(root, "hbm_read"), 32768);
-	assert_int_equal(int_of(root, "other_flops"), 16 * 64);
-	assert_int_equal(json_object_array_length(member(root, "waits")), 2);
-	json_object_put(root);
-	free(text);
-
-	profile_rig_run(NULL, "shown");
-	two = profile_rig_open("shown");
-	out = open_memstream(&text, &size);
-	assert_int_equal(view_diff(one, two, &options, out, &error), NRT_SUCCESS);
-	fclose(out);
-	root = json_tokener_parse(text);
-	lines = member(root, "line");
-	assert_int_equal(json_object_array_length(lines), 3);
-	row = member(json_object_array_get_idx(lines, 0), "flops");
-	assert_int_equal(json_object_get_int64(json_object_array_get_idx(row, 0)),
-			 json_object_get_int64(json_object_array_get_idx(row, 1)));
-	json_object_put(root);
-	free(text);
-	profile_free(two);
-	profile_free(one);
 }
 
 /* --- Bad input --- */
@@ -690,15 +560,15 @@ int main(void)
 		FRESH(bytes_of_a_transfer),
 		FRESH(flops_of_a_product),
 		FRESH(flops_of_lanes),
+		FRESH(bytes_of_an_operation),
+		FRESH(bytes_that_an_instruction_generates),
 		FRESH(loads_again_and_again),
 		FRESH(one_engine_waits),
 		FRESH(a_queue_waits_for_its_engine),
 		FRESH(waits_for_an_event),
 		FRESH(waits_for_what_landed),
-		FRESH(a_trace),
-		FRESH(a_page),
-		FRESH(a_page_with_source),
-		FRESH(json_of_views),
+		cmocka_unit_test_setup_teardown(a_core_waits_for_the_other,
+						profile_rig_begin_pair, profile_rig_end),
 		FRESH(bad_profiles),
 		FRESH(another_neff),
 	};
