@@ -518,6 +518,8 @@ static void bad_profiles(void **state)
 	profile_free(profile_rig_open("good"));
 	refuse("nowhere", "good", "No such file");
 	refuse("good", "nowhere", "No such file");
+	profile_rig_write("junk", ".neff", "junk", 4);
+	refuse("good", "junk", "junk.neff: truncated");
 	refuse_changed("\"version\":1", "\"version\":2", "version 2; this neuron-profile knows up");
 	refuse_changed("neuron-emu-profile", "neuron-emu-events", "not a device profile");
 	refuse_changed("{\"format\"", "ELF", "bad.jsonl:1: not an object");

@@ -162,8 +162,9 @@ static struct profile *open_profile(const struct arguments *arguments, unsigned 
 	char *beside = neff ? NULL : neff_beside(arguments->profile[i]);
 	struct profile *profile = NULL;
 
-	if (neff || (beside && !access(beside, R_OK)))
-		profile = profile_open(arguments->profile[i], neff ? neff : beside, error);
+	/* A profile that is not there is the first thing to say. */
+	if (neff || access(arguments->profile[i], R_OK) || (beside && !access(beside, R_OK)))
+		profile = profile_open(arguments->profile[i], neff ? neff : beside ? beside : "", error);
 	else
 		nrt_error_set(error, NRT_INVALID, "%s: which NEFF ran? Give it with --neff",
 			      arguments->profile[i]);

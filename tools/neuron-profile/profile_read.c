@@ -423,6 +423,23 @@ void *profile_load(const char *path, size_t *size, struct nrt_error *error)
 	return NULL;
 }
 
+/* What the reader of NEFFs says does not name the file. */
+static NRT_STATUS open_neff(struct profile *profile, const char *path, struct nrt_error *error)
+{
+	char text[sizeof(error->text)];
+	size_t size;
+
+	profile->neff_bytes = profile_load(path, &size, error);
+	if (!profile->neff_bytes)
+		return error->status;
+	if (!profile_read_neff(profile, profile->neff_bytes, size, error))
+		return NRT_SUCCESS;
+	if (strncmp(error->text, "NEFF: ", strlen("NEFF: ")))
+		return error->status;
+	memcpy(text, error->text, sizeof(text));
+	return nrt_error_set(error, error->status, "%s: %s", path, text + strlen("NEFF: "));
+}
+
 static NRT_STATUS open_both(struct profile *profile, const char *neff, struct nrt_error *error)
 {
 	size_t size;
@@ -433,13 +450,7 @@ static NRT_STATUS open_both(struct profile *profile, const char *neff, struct nr
 		return error->status;
 	status = profile_read(profile, text, size, error);
 	free(text);
-	if (status)
-		return status;
-	profile->neff_bytes = profile_load(neff, &size, error);
-	if (!profile->neff_bytes)
-		return error->status;
-	if (profile_read_neff(profile, profile->neff_bytes, size, error) ||
-	    profile_link(profile, error))
+	if (status || open_neff(profile, neff, error) || profile_link(profile, error))
 		return error->status;
 	if (profile_wait(profile, error))
 		return error->status;
