@@ -298,6 +298,7 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
 	nrt_meetings_init(&state->meetings);
+	state->profiler.events = state->env.profile_events;
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
 fail_units:

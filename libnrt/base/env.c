@@ -16,6 +16,8 @@
 /* MiB of a page of the scratchpad: the default, of which others are multiples, and the largest. */
 #define SCRATCH_PAGE		512
 #define MAX_SCRATCH_PAGE	3584
+#define PROFILE_EVENTS		(1 << 18)
+#define MAX_PROFILE_EVENTS	(1 << 24)
 
 static NRT_STATUS bad_cores(const char *text, const char *why, struct nrt_error *error)
 {
@@ -200,6 +202,8 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 			error) ||
 	    read_number("NEURON_RT_DEBUG_STREAM_BUFFER_SIZE", MAX_STREAM_EVENTS, STREAM_EVENTS,
 			&env->stream_events, error) ||
+	    read_number("NEURON_EMU_PROFILE_EVENTS", MAX_PROFILE_EVENTS, PROFILE_EVENTS,
+			&env->profile_events, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))
 		return error->status;

@@ -22,6 +22,7 @@
  * @dump_on: status of executions whose inputs are written to files
  * @stream_events: most events of a debug stream
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
+ * @profile_events: most instructions and transfers of a device profile
  */
 struct nrt_env {
 	uint32_t lnc;
@@ -34,6 +35,7 @@ struct nrt_env {
 	NRT_STATUS dump_on;
 	unsigned long stream_events;
 	uint64_t scratch_page;
+	unsigned long profile_events;
 };
 
 /* Read all; NRT_INVALID with @error naming the variable. */

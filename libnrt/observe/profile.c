@@ -179,7 +179,7 @@ static NRT_STATUS start_all(struct nrt_profiler *profiler, struct nrt_handles *h
 
 	if (take_mode(profiler, mode, error))
 		return error->status;
-	if (!trace_all(handles, NRT_PROFILE_EVENTS, error))
+	if (!trace_all(handles, profiler->events, error))
 		return NRT_SUCCESS;
 	profiler->mode = NRT_PROFILE_OFF;
 	trace_all(handles, 0, &ignored);
@@ -200,7 +200,7 @@ void nrt_profiler_loaded(struct nrt_profiler *profiler, struct nrt_model *model)
 
 	if (profiler->mode != NRT_PROFILE_CONTINUOUS && profiler->mode != NRT_PROFILE_INSPECT)
 		return;
-	if (nrt_trace_set(model, NRT_PROFILE_EVENTS, &error))
+	if (nrt_trace_set(model, profiler->events, &error))
 		nrt_log(NRT_LOG_WARNING, "nrt_load", "no device profile: %s", error.text);
 }
 
@@ -253,7 +253,7 @@ static NRT_STATUS begin_locked(struct nrt_profiler *profiler, struct nrt_model *
 				     "model \"%.64s\" or the file \"%.200s\" has a profile under way",
 				     model->neff->name, path);
 	if (nrt_file_open(path, &file, error) || nrt_file_close(file, path, error) ||
-	    nrt_trace_set(model, NRT_PROFILE_EVENTS, error))
+	    nrt_trace_set(model, profiler->events, error))
 		return error->status;
 	return add_profile(profiler, handle, path, error);
 }

@@ -13,9 +13,6 @@
 #include "observe/recorder.h"
 #include "observe/trace.h"
 
-/* Instructions and transfers of an execution that are kept. */
-#define NRT_PROFILE_EVENTS	262144
-
 struct nrt_profile;
 
 /* How profiles are asked for. */
@@ -30,6 +27,7 @@ enum nrt_profile_mode {
  * struct nrt_profiler - the profiler
  * @lock: protects the rest; taken before that of a model
  * @mode: how it is in use; may be read without the lock
+ * @events: most instructions and transfers of a profile; set by nrt_init()
  * @profiles: SINGLE: models and their files
  * @files: how many continuous profiling has written, for their names
  * @inspecting: what follows is in use; may be read without the lock
@@ -39,6 +37,7 @@ enum nrt_profile_mode {
 struct nrt_profiler {
 	pthread_mutex_t lock;
 	_Atomic enum nrt_profile_mode mode;
+	size_t events;
 	struct nrt_profile *profiles;
 	unsigned int files;
 	atomic_bool inspecting;

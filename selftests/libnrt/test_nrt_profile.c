@@ -592,6 +592,37 @@ TEST_F(profile, of_a_model)
 	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_profile_stop(self->path));
 }
 
+/* What there is no room for is counted. */
+TEST(profile_of_a_few_events)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	char path[] = "/tmp/nrt-profile-XXXXXX";
+	struct summary summary;
+	struct rig rig;
+	int fd;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	fd = mkstemp(path);
+	ASSERT_GE(fd, 0);
+	close(fd);
+	setenv("NEURON_EMU_PROFILE_EVENTS", "3", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_scale(1), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_profile_start(rig.model, path));
+	rig_ramp(x, 1);
+	ASSERT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	ASSERT_EQ(NRT_SUCCESS, nrt_profile_stop(path));
+	rig_unload(&rig);
+	nrt_close();
+	ASSERT_TRUE(read_profile(path, &summary));
+	EXPECT_EQ(3, int_of(summary.head, "events"));
+	EXPECT_EQ(3, summary.instructions + summary.transfers);
+	EXPECT_GT(int_of(summary.head, "lost"), 0);
+	json_object_put(summary.head);
+	unlink(path);
+}
+
 TEST_F(profile, continuous)
 {
 	nrt_profile_continuous_options_t *options;

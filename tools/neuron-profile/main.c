@@ -158,13 +158,15 @@ static char *neff_beside(const char *profile)
 static struct profile *open_profile(const struct arguments *arguments, unsigned int i,
 				    struct nrt_error *error)
 {
-	const char *neff = arguments->neff[i < arguments->nr_neffs ? i : 0];
-	char *beside = neff ? NULL : neff_beside(arguments->profile[i]);
+	char *beside = neff_beside(arguments->profile[i]);
+	const char *neff = beside ? beside : "";
 	struct profile *profile = NULL;
 
+	if (arguments->nr_neffs)
+		neff = arguments->neff[i < arguments->nr_neffs ? i : 0];
 	/* A profile that is not there is the first thing to say. */
-	if (neff || access(arguments->profile[i], R_OK) || (beside && !access(beside, R_OK)))
-		profile = profile_open(arguments->profile[i], neff ? neff : beside ? beside : "", error);
+	if (arguments->nr_neffs || access(arguments->profile[i], R_OK) || !access(neff, R_OK))
+		profile = profile_open(arguments->profile[i], neff, error);
 	else
 		nrt_error_set(error, NRT_INVALID, "%s: which NEFF ran? Give it with --neff",
 			      arguments->profile[i]);
