@@ -123,7 +123,7 @@ void rig_catch(void)
 	fflush(stderr);
 	caught.memory = memfd_create("log", 0);
 	caught.stderr_copy = dup(STDERR_FILENO);
-	/* The position of a memfd has no lock: without O_APPEND two threads overwrite each other. */
+	/* The position of a memfd has no lock: without O_APPEND threads overwrite each other. */
 	if (caught.memory < 0 || caught.stderr_copy < 0 ||
 	    fcntl(caught.memory, F_SETFL, O_APPEND) ||
 	    dup2(caught.memory, STDERR_FILENO) < 0) {
