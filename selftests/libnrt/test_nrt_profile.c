@@ -607,6 +607,8 @@ TEST(profile_of_a_few_events)
 	ASSERT_GE(fd, 0);
 	close(fd);
 	setenv("NEURON_EMU_PROFILE_EVENTS", "3", 1);
+	/* Each core of a pair would keep so many. */
+	setenv("NEURON_LOGICAL_NC_CONFIG", "1", 1);
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_scale(1), 0, 0, 0));
 	ASSERT_EQ(NRT_SUCCESS, nrt_profile_start(rig.model, path));
