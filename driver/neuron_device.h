@@ -179,6 +179,8 @@ struct neuron_status {
  * @active_cc: whose job it is
  * @armed: the device interrupts when a job is done (neuron_job.c). It is changed under
  *	@reset_lock; the interrupt handler reads it without
+ * @stale: a job was found to have ended before the device could say so, which it may still
+ *	do; under @lock
  * @started_ns: ktime of its doorbell
  * @completion: record that the device writes when a job ends, coherent memory
  * @completion_dma: bus address of @completion
@@ -211,6 +213,7 @@ struct neuron_core {
 	struct neuron_job *active;
 	struct neuron_claim_core *active_cc;
 	bool armed;
+	bool stale;
 	u64 started_ns;
 	struct neuron_hw_completion *completion;
 	dma_addr_t completion_dma;

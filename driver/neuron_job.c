@@ -275,16 +275,21 @@ static bool neuron_job_has_record(const struct neuron_core *core)
  * Under the core's lock: the device has said that a job is done, and the cause was cleared. Is
  * it this one? The read flushes the write that cleared the cause. So if the job ends after the
  * second look at the record, the device interrupts again.
+ *
+ * An idle core without a record has broken the contract, unless the cause was @stale, of a job
+ * before: then the doorbell of this one may have been lost. A job whose doorbell has not been
+ * rung is still used by who rings it; neuron_job_look() finds its record.
  */
-static bool neuron_job_has_ended(struct neuron_job *job)
+static bool neuron_job_has_ended(struct neuron_job *job, bool stale)
 {
 	struct neuron_core *core = job->cc->core;
-	bool runs;
+	bool idle, ended = neuron_job_has_record(core);
 
-	if (neuron_job_has_record(core))
-		return true;
-	runs = neuron_core_read(core, NEURON_CORE_STATUS) == NEURON_CORE_RUNNING;
-	return neuron_job_has_record(core) || (job->rung && !runs);
+	if (!ended) {
+		idle = neuron_core_read(core, NEURON_CORE_STATUS) == NEURON_CORE_IDLE;
+		ended = neuron_job_has_record(core) || (idle && !stale);
+	}
+	return ended && job->rung;
 }
 
 /* Under the core's lock: the job whose end is still to come, or NULL. */
@@ -301,11 +306,14 @@ static void neuron_job_done_interrupt(struct neuron_core *core)
 	struct dma_fence *fence = NULL;
 	struct neuron_job *job;
 	unsigned long flags;
+	bool stale;
 	int error = 0;
 
 	spin_lock_irqsave(&core->lock, flags);
+	stale = core->stale;
+	core->stale = false;
 	job = neuron_job_waited_for(core);
-	if (job && neuron_job_has_ended(job))
+	if (job && neuron_job_has_ended(job, stale))
 		fence = neuron_job_take_record(job, &error);
 	spin_unlock_irqrestore(&core->lock, flags);
 	if (fence)
@@ -329,6 +337,8 @@ static void neuron_job_look(struct neuron_core *core)
 		job->rung = true;
 	if (job && neuron_job_has_record(core))
 		fence = neuron_job_take_record(job, &error);
+	if (fence)
+		core->stale = true;
 	neuron_job_arm(core, job && !fence);
 	spin_unlock_irq(&core->lock);
 	if (fence)
