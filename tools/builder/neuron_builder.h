@@ -277,6 +277,9 @@ int nb_pack(struct nb_program *nb, void **data, size_t *size);
 /* The same into a file, replaced as a whole. */
 int nb_write(struct nb_program *nb, const char *path);
 
+/* Programs as records, for callers that are no C. */
+#include "nb_flat.h"
+
 #pragma GCC visibility pop
 
 #ifdef __cplusplus

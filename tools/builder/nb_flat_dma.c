@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+/* Records of transfers, registers and loops. */
+#include <endian.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "isa/trn_isa.h"
+#include "nb_flat_private.h"
+
+#define QUEUES	16
+
+static const char *const engine_letters = "tvsgy";
+
+static int queue_of(struct flat *f, enum neuron_engine e, unsigned int priority, bool generate)
+{
+	int *queue;
+	char name[32];
+
+	if (e >= NEURON_NR_ENGINES || priority >= FLAT_PRIORITIES)
+		return nb_fail_here(f->nb, "there is no engine %d, or no priority %u", e, priority);
+	queue = &f->queue[e][priority][generate];
+	if (*queue >= 0)
+		return *queue;
+	snprintf(name, sizeof(name), "q%c%u%s", engine_letters[e], priority, generate ? "d" : "");
+	*queue = nb_find_queue(f->nb, name);
+	if (*queue >= 0)
+		return *queue;
+	*queue = nb_queue(f->nb, name, generate ? "dynamic" : "data", e, generate ? 1 : QUEUES);
+	if (*queue >= 0 && priority)
+		nb_queue_priority(f->nb, *queue, priority - 1);
+	return *queue;
+}
+
+static const struct nb_flat_side *sides_of(const struct flat *f)
+{
+	return (const struct nb_flat_side *)(f->call + 1);
+}
+
+static uint64_t sbuf_byte(const struct neuron_ap *ap, unsigned int partition, uint64_t byte)
+{
+	uint32_t addr = le32toh(ap->addr);
+
+	return nb_sbuf_offset(NEURON_GET(NEURON_AP_PARTITION, addr) + partition,
+			      NEURON_GET(NEURON_AP_OFFSET, addr) + byte);
+}
+
+static struct nb_side side_of(struct flat *f, const struct nb_flat_side *from)
+{
+	struct nb_side side = { .var = from->var, .offset = from->offset, .ndim = from->ndim };
+
+	memcpy(side.size, from->size, sizeof(side.size));
+	memcpy(side.step, from->step, sizeof(side.step));
+	if (from->tile == NB_FLAT_NONE)
+		return side;
+	if (!flat_tile_slot(f, from->tile))
+		return side;
+	side.var = nb_sbuf(f->nb);
+	side.offset = sbuf_byte(&f->tile[from->tile].ap, from->partition, from->offset);
+	return side;
+}
+
+/*
+ * arg 0: priority + 1, or 0; 1: rows that there are, for an index; 2, 3: registers with bytes for
+ * the sources, the destination. The last operand is the index if there is one.
+ */
+void flat_dma(struct flat *f)
+{
+	const struct nb_flat *call = f->call;
+	const struct nb_flat_side *side = sides_of(f);
+	bool indexed = call->flags & (NB_FLAT_GATHER | NB_FLAT_SCATTER);
+	bool generate = call->flags & NB_FLAT_GENERATE;
+	struct nb_move move = {
+		.op = call->op0,
+		.to_dtype = call->dtype,
+		.from_dtype = call->op1,
+		.accumulate = call->flags & NB_FLAT_ACCUMULATE,
+		.gather = call->flags & NB_FLAT_GATHER,
+		.scatter = call->flags & NB_FLAT_SCATTER,
+		.skip = call->flags & NB_FLAT_SKIP,
+	};
+	struct nb_run_time run = { .from_reg = call->arg[2], .to_reg = call->arg[3],
+				   .sem = -1 };
+	int queue = queue_of(f, call->engine, call->arg[0], generate);
+	unsigned int i, count = call->count - indexed;
+	char name[32];
+	int block;
+
+	if (count < 2 || count - 1 > NEURON_UDMA_OP_MAX_SRC || queue < 0) {
+		nb_fail_here(f->nb, "a transfer has a destination and 1 to 16 sources");
+		return;
+	}
+	move.to = side_of(f, &side[0]);
+	move.nr_from = count - 1;
+	for (i = 0; i + 1 < count; i++) {
+		move.from[i] = side_of(f, &side[i + 1]);
+		move.scale[i] = 1;
+	}
+	if (indexed) {
+		struct nb_side index = side_of(f, &side[count]);
+
+		move.index = index.var;
+		move.index_offset = index.offset;
+		move.index_step = index.step[1];
+		move.limit = call->arg[1];
+	}
+	if (!generate) {
+		if (move.op == NEURON_UDMA_OP_COPY && move.to_dtype == move.from_dtype)
+			nb_dma(f->nb, queue, move.to, move.from[0], -1);
+		else
+			nb_dma_move(f->nb, queue, &move, -1);
+		return;
+	}
+	snprintf(name, sizeof(name), "dge%u", f->blocks++);
+	block = nb_dge(f->nb, name, &move);
+	if (block)
+		nb_dma_generate(f->nb, queue, block, 0, &run);
+}
+
+/* Each engine of the record's mask has the register. */
+#define FOR_EACH_ENGINE(e, f) \
+	for ((e) = 0; (e) < NEURON_NR_ENGINES; (e)++) \
+		if ((f)->call->engine & 1u << (e))
+
+/* arg 0: register; 1: value */
+void flat_reg_set(struct flat *f)
+{
+	unsigned int e;
+
+	FOR_EACH_ENGINE(e, f)
+		nb_reg_set(f->nb, e, f->call->arg[0], f->call->arg[1]);
+}
+
+/* arg 0: register; 1: register; 2: register, or if it is 0 the number in 3 */
+void flat_reg_alu(struct flat *f)
+{
+	const int32_t *arg = f->call->arg;
+	unsigned int e;
+
+	FOR_EACH_ENGINE(e, f) {
+		if (arg[2])
+			nb_reg_alu_reg(f->nb, e, f->call->op0, arg[0], arg[1], arg[2]);
+		else
+			nb_reg_alu(f->nb, e, f->call->op0, arg[0], arg[1], arg[3]);
+	}
+}
+
+/* arg 0: register; 1: register that is added to the place */
+void flat_reg_load(struct flat *f)
+{
+	struct nb_side side = side_of(f, sides_of(f));
+	unsigned int e;
+
+	FOR_EACH_ENGINE(e, f)
+		nb_reg_load(f->nb, e, f->call->arg[0], side.var, side.offset, f->call->arg[1]);
+}
+
+void flat_reg_store(struct flat *f)
+{
+	struct nb_side side = side_of(f, sides_of(f));
+	unsigned int e;
+
+	FOR_EACH_ENGINE(e, f)
+		nb_reg_store(f->nb, e, side.var, side.offset, f->call->arg[1], f->call->arg[0]);
+}
+
+/* arg 0: register */
+void flat_reg_rank(struct flat *f)
+{
+	unsigned int e;
+
+	FOR_EACH_ENGINE(e, f)
+		nb_reg_rank(f->nb, e, f->call->arg[0]);
+}
+
+/* arg 0: register; 1: how often */
+void flat_begin_loop(struct flat *f)
+{
+	nb_begin_loop(f->nb, f->call->arg[0], f->call->arg[1]);
+}
+
+void flat_end_loop(struct flat *f)
+{
+	nb_end_loop(f->nb);
+}
