@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The front end of this tree, with the libraries of build/user."""
+
+import ctypes
+import os
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("NKI_BUILD", ROOT / "build/user"))
+
+# What is loaded already is what the loader finds under that name.
+ctypes.CDLL(str(BUILD / "libnrt/libnrt.so.1"), ctypes.RTLD_GLOBAL)
+os.environ["NEURON_EMU_BUILDER"] = str(BUILD / "tools/builder/libneuron-builder.so.0")
+for _name in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NEURON_EMU_INSTANCE", "NEURON_EMU_CHECK",
+              "NKI_SIMULATOR", "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE"):
+    os.environ.pop(_name, None)
+os.environ["NEURON_RT_BACKEND"] = "embedded"
+for _folder in ("libnrt/python", "tools/nki"):
+    sys.path.insert(0, str(ROOT / _folder))
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    """A cache of the test run, so that it builds what it runs."""
+    folder = tmp_path_factory.getbasetemp() / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder

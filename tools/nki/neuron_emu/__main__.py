@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""python3 -m neuron_emu SCRIPT [ARGUMENT...]: run a script whose `import nki` finds these packages."""
+
+import argparse
+import os
+import runpy
+import sys
+
+
+def main():
+    """Parse the options, then be the script."""
+    parser = argparse.ArgumentParser(prog="python3 -m neuron_emu", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="look for races and other errors")
+    parser.add_argument("--target", help="trn1, trn2 or trn3")
+    parser.add_argument("script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if options.check:
+        os.environ["NEURON_EMU_CHECK"] = "memory"
+    if options.target:
+        os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = options.target
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    sys.argv = [options.script] + options.arguments
+    runpy.run_path(options.script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""libneuron-builder.so as ctypes sees it: numbers by name, and programs from records."""
+
+import ctypes
+import functools
+import os
+import pathlib
+
+from .errors import NkiError
+
+__neuron_emu__ = True
+
+SONAME = "libneuron-builder.so.0"
+# From PREFIX/lib/neuron-emu/python/neuron_emu/builder.py.
+INSTALLED = pathlib.Path(__file__).resolve().parents[3] / SONAME
+
+PROGRAM = ctypes.c_void_p
+TEXT = ctypes.c_char_p
+UINT = ctypes.c_uint
+SHAPE = ctypes.POINTER(ctypes.c_uint32)
+
+FUNCTIONS = {
+    "nb_new": (PROGRAM, [TEXT]),
+    "nb_free": (None, [PROGRAM]),
+    "nb_error": (TEXT, [PROGRAM]),
+    "nb_second": (PROGRAM, [PROGRAM]),
+    "nb_auto": (None, [PROGRAM]),
+    "nb_generation": (None, [PROGRAM, UINT]),
+    "nb_input": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_int, UINT, SHAPE]),
+    "nb_output": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_int, UINT, SHAPE]),
+    "nb_tmp": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_uint64]),
+    "nb_virtual": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_uint64, ctypes.c_uint64]),
+    "nb_print": (ctypes.c_int, [PROGRAM, TEXT, TEXT, ctypes.c_int, UINT, SHAPE]),
+    "nb_file": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_void_p, ctypes.c_size_t]),
+    "nb_sbuf_offset": (ctypes.c_uint64, [UINT, ctypes.c_uint64]),
+    "nb_pack": (ctypes.c_int, [PROGRAM, ctypes.POINTER(ctypes.c_void_p),
+                               ctypes.POINTER(ctypes.c_size_t)]),
+    "nb_flat_value": (ctypes.c_int, [TEXT, TEXT]),
+    "nb_flat_run": (ctypes.c_size_t, [PROGRAM, ctypes.c_void_p, ctypes.c_size_t, UINT,
+                                      ctypes.POINTER(TEXT), UINT]),
+}
+
+
+def find():
+    """The library: that of NEURON_EMU_BUILDER, what the loader finds, or what is installed here."""
+    told = os.environ.get("NEURON_EMU_BUILDER")
+    try:
+        return ctypes.CDLL(told or SONAME)
+    except OSError as error:
+        if told or not INSTALLED.exists():
+            raise ImportError(f"{error}; set LD_LIBRARY_PATH to the folder that holds "
+                              f"{SONAME}") from error
+    return ctypes.CDLL(str(INSTALLED))
+
+
+def load():
+    """The library with the types of its functions."""
+    library = find()
+    for name, (result, parameters) in FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = parameters
+    return library
+
+
+LIBRARY = load()
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+_free.restype = None
+
+
+@functools.lru_cache(maxsize=None)
+def value(kind, name):
+    """The number of a function, an operator, a type, an engine, a flag."""
+    number = LIBRARY.nb_flat_value(kind.encode(), name.encode())
+    if number < 0:
+        raise NkiError(f"the builder library has no {kind} {name!r}: it is older than this package")
+    return number
+
+
+# Bytes from a partition of SBUF to the next one, as transfers see it.
+PARTITION = LIBRARY.nb_sbuf_offset(1, 0)
+
+
+class BuildError(NkiError):
+    """The builder has refused a record. `done`: bytes of the records before it."""
+
+    def __init__(self, text, done=0, second=False):
+        super().__init__(text)
+        self.done = done
+        self.second = second
+
+
+class Program:
+    """A program of the builder, freed with the object."""
+
+    def __init__(self, name, generation):
+        self.pointer = LIBRARY.nb_new(name.encode())
+        if not self.pointer:
+            raise MemoryError("no memory for a program")
+        self.second = None
+        LIBRARY.nb_auto(self.pointer)
+        LIBRARY.nb_generation(self.pointer, generation)
+
+    def __del__(self):
+        if getattr(self, "pointer", None):
+            LIBRARY.nb_free(self.pointer)
+
+    def of_core(self, core):
+        """The program of a physical core."""
+        if core == 0:
+            return self.pointer
+        if self.second is None:
+            self.second = LIBRARY.nb_second(self.pointer)
+            LIBRARY.nb_auto(self.second)
+        return self.second
+
+    def check(self, done=0):
+        """Raise the builder's error if there is one."""
+        error = LIBRARY.nb_error(self.pointer)
+        second = False
+        if not error and self.second:
+            error = LIBRARY.nb_error(self.second)
+            second = True
+        if error:
+            raise BuildError(error.decode(errors="replace"), done, second)
+
+    def shaped(self, function, core, name, dtype, shape, *extra):
+        """nb_input() and its kind: shapes of more than 8 dimensions lose the outer ones."""
+        if len(shape) > 8:
+            rest = 1
+            for n in shape[7:]:
+                rest *= n
+            shape = tuple(shape[:7]) + (rest,)
+        array = (ctypes.c_uint32 * len(shape))(*shape)
+        return getattr(LIBRARY, function)(self.of_core(core), name.encode(), *extra, dtype,
+                                          len(shape), array)
+
+    def run(self, core, records, tiles, files):
+        """Carry out records."""
+        names = (TEXT * len(files))(*(name.encode() for name in files))
+        # A zero-terminated copy would cost as much as the records: the bytes object is its buffer.
+        done = LIBRARY.nb_flat_run(self.of_core(core), records, len(records), tiles, names,
+                                   len(files))
+        self.check(done)
+
+    def pack(self):
+        """The NEFF."""
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        if LIBRARY.nb_pack(self.pointer, ctypes.byref(data), ctypes.byref(size)):
+            self.check()
+        try:
+            return ctypes.string_at(data, size.value)
+        finally:
+            _free(data)

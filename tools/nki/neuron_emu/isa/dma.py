@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Functions of nki.isa that move data by DMA."""
+
+from ..builder import value
+from ..errors import refuse
+from ..ops import operator
+from ..tensor import MemoryRegion, NkiTensor, chip_type
+from ..trace import SCALAR, SYNC, current
+from . import transfer
+from .common import needs
+from .enums import dge_mode as modes
+from .enums import engine as engines
+from .enums import oob_mode as bounds
+from .registers import as_register, scaled
+
+__neuron_emu__ = True
+
+_GENERATE = value("flag", "generate")
+
+
+def _engine(trace, engine, dge_mode, function):
+    """The engine that starts the transfer, or None."""
+    if dge_mode is modes.hwdge:
+        needs(trace, 3, f"{function} with dge_mode.hwdge")
+    if engine is engines.unknown or engine is None:
+        return None
+    if engine not in (engines.sync, engines.scalar) or dge_mode is not modes.hwdge:
+        refuse(function, "engine is sync or scalar, and goes with dge_mode.hwdge",
+               f"{engine.name} with {dge_mode.name}")
+    return SYNC if engine is engines.sync else SCALAR
+
+
+def _priority(trace, priority, function):
+    if priority is None:
+        return None
+    needs(trace, 4, f"{function} with a priority")
+    if priority not in (0, 1, 2, 3):
+        refuse(function, "priority is 0 to 3", priority)
+    return priority
+
+
+def _tensors(dst, src, function):
+    for what, tensor in (("dst", dst), ("src", src)):
+        if not isinstance(tensor, NkiTensor):
+            refuse(function, f"{what} is a tensor", type(tensor).__name__)
+    if dst.size != src.size:
+        refuse(function, "dst and src have as many elements",
+               f"{dst.size} and {src.size} (shapes {dst.shape} and {src.shape})")
+
+
+def _is_vector(tensor):
+    return tensor.dynamic is not None and tensor.dynamic.vector is not None
+
+
+def _register(tensor, engine, function):
+    """The register with the bytes that the run adds to a side, or 0."""
+    if tensor.dynamic is None:
+        return None
+    register = as_register(tensor.dynamic.scalar, function)
+    step = tensor.dynamic.stride * tensor.itemsize
+    return scaled(register, step, engine)
+
+
+def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unknown,
+             engine=engines.unknown, name=None):
+    """dst = src, between HBM and SBUF, with a cast where their types differ."""
+    trace = current()
+    function = "dma_copy"
+    if dst.__class__ is not NkiTensor or src.__class__ is not NkiTensor or dst.size != src.size:
+        _tensors(dst, src, function)
+    asked = _engine(trace, engine, dge_mode, function) if (
+        engine is not engines.unknown or dge_mode is not modes.unknown) else None
+    urgent = _priority(trace, priority, function)
+    if dst.storage.slot is not None:
+        trace.written(dst.storage)
+    if dst.dynamic is None and src.dynamic is None:
+        return transfer.copy(trace, dst, src, asked, urgent)
+    if _is_vector(dst) or _is_vector(src):
+        if _is_vector(dst) and _is_vector(src):
+            refuse(function, "one side is addressed by a vector, not both")
+        return transfer.indexed(trace, dst, src, _is_vector(dst), oob_mode is bounds.skip)
+    number = transfer.owner_of(dst) if asked is None else asked
+    if oob_mode is bounds.skip:
+        refuse(function, "oob_mode.skip goes with vector_offset here", "scalar_offset")
+    return _dynamic(trace, dst, src, number, urgent, function)
+
+
+def _dynamic(trace, dst, src, number, urgent, function):
+    """Registers say where the sides lie."""
+    held = (_register(src, number, function), _register(dst, number, function))
+    return transfer.copy(trace, dst, src, number, urgent, 0,
+                         tuple(0 if r is None else r.number for r in held))
+
+
+def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
+                  oob_mode=bounds.error, name=None):
+    """dst = src with its dimensions reversed, or in the order `axes`."""
+    trace = current()
+    function = "dma_transpose"
+    _tensors(dst, src, function)
+    shape = src.shape
+    if axes is None:
+        axes = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(len(shape))
+    axes = None if axes is None else tuple(axes)
+    if axes not in ((1, 0), (2, 1, 0), (3, 1, 2, 0)) or len(axes) != len(shape):
+        refuse(function, "axes is (1, 0), (2, 1, 0) or (3, 1, 2, 0), one for each dimension",
+               f"{axes} for shape {shape}")
+    if src.itemsize not in (2, 4) or dst.dtype != src.dtype:
+        refuse(function, "dst and src have one type of 2 or 4 bytes",
+               f"{dst.dtype} and {src.dtype}")
+    wanted = tuple(shape[a] for a in axes)
+    if dst.shape != wanted and dst.size == src.size:
+        dst = dst.reshape(wanted) if wanted[0] == dst.shape[0] or not dst.on_chip else dst
+    if dst.shape != wanted:
+        refuse(function, f"dst has the shape {wanted}", dst.shape)
+    if dst.storage.slot is not None:
+        trace.written(dst.storage)
+    if dst.dynamic is not None or src.dynamic is not None:
+        if not _is_vector(src):
+            number = SYNC
+            held = (_register(src, number, function), _register(dst, number, function))
+            registers = tuple(0 if r is None else r.number for r in held)
+            return _transposed(trace, dst, src, axes, _priority(trace, priority, function),
+                               registers, number)
+        return _gathered_transpose(trace, dst, src, axes, oob_mode)
+    return _transposed(trace, dst, src, axes, _priority(trace, priority, function), (0, 0), None)
+
+
+def _transposed(trace, dst, src, axes, priority, registers, number):
+    """Views whose dimensions are in dst's order, moved in pieces that a descriptor transposes."""
+    turned = NkiTensor(tuple(src.shape[a] for a in axes), src.dtype, src.storage,
+                       strides=tuple(src.strides[a] for a in axes), offset=src.offset)
+    flags, most = 0, None
+    if trace.loops or registers != (0, 0):
+        flags, most = _GENERATE, transfer.MAX_ELEMENTS
+    ends = [transfer.end_of(dst, "dst", "dma_transpose", merge=False),
+            transfer.end_of(turned, "src", "dma_transpose", merge=False)]
+    item = src.itemsize
+    number = transfer.owner_of(dst) if number is None else number
+    return _transpose_parts(trace, ends, item, chip_type(dst.dtype), number, priority, flags,
+                            registers, most)
+
+
+def _transpose_parts(trace, ends, item, dtype, number, priority, flags, registers, most):
+    """The first and the last dimension change about; those between are outer ones."""
+    (first, to_first), (last, to_last) = ends[0].dims[0], ends[0].dims[-1]
+    from_first, from_last = ends[1].dims[0][1], ends[1].dims[-1][1]
+    middle = [(n, a, b) for (n, a), (_, b) in zip(ends[0].dims[1:-1], ends[1].dims[1:-1])
+              if n != 1]
+    if to_last != item or from_first != item:
+        # No runs of whole rows: elements one by one.
+        handle = None
+        for part in transfer.pieces(ends, "dma_transpose", most):
+            handle = transfer.emit(trace, part, (dtype, dtype), number, transfer.COPY, priority,
+                                   flags, registers)
+        return handle
+    to = transfer.End(ends[0].tile, ends[0].var, ends[0].offset, ends[0].partition, [], item)
+    come = transfer.End(ends[1].tile, ends[1].var, ends[1].offset, ends[1].partition, [], item)
+    to_runs = [(last * item, 1), (first, to_first)] + [(n, a) for n, a, _ in middle[::-1]]
+    from_runs = [(first * item, 1), (last, from_last)] + [(n, b) for n, _, b in middle[::-1]]
+    operands = (to.pack(to_runs), come.pack(from_runs))
+    return trace.add(value("function", "dma"), number, operands, transfer.TRANSPOSE, dtype,
+                     flags=flags, args=(0 if priority is None else priority + 1, 0, *registers,
+                                        0, 0, 0, 0), dtype=dtype)
+
+
+def _gathered_transpose(trace, dst, src, axes, oob_mode):
+    """Rows that a list names: gathered into a tile first, and transposed from there."""
+    trace_tile = trace.hbm_tensor(src.shape, src.dtype, MemoryRegion.private_hbm, "")
+    index = src.dynamic.vector
+    rows = src.shape[0]
+    if index.size != rows:
+        refuse("dma_transpose", f"vector_offset has one index for each of the {rows} rows",
+               f"shape {index.shape}")
+    columns = index.size // index.shape[0]
+    for column in range(columns):
+        count = index.shape[0]
+        part = NkiTensor((count,) + src.shape[1:], src.dtype, src.storage, strides=src.strides,
+                         offset=src.offset, dynamic=type(src.dynamic)(
+                             src.dynamic.stride, src.dynamic.limit, src.dynamic.dim,
+                             vector=index[:, column:column + 1]))
+        transfer.indexed(trace, trace_tile[column * count:(column + 1) * count], part, False,
+                         oob_mode is bounds.skip)
+    return _transposed(trace, dst, trace_tile, axes, None, (0, 0), None)
+
+
+def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode=bounds.error,
+                name=None):
+    """dst = the sum of up to 16 sources."""
+    trace = current()
+    function = "dma_compute"
+    srcs = list(srcs)
+    if operator(reduce_op, function).name != "add":
+        refuse(function, "reduce_op is nl.add", reduce_op)
+    if scales is not None and any(float(s) != 1.0 for s in scales):
+        refuse(function, "scales are 1.0", scales)
+    if not 1 <= len(srcs) <= 16:
+        refuse(function, "there are 1 to 16 sources", len(srcs))
+    for src in srcs:
+        _tensors(dst, src, function)
+    if dst.storage.slot is not None:
+        trace.written(dst.storage)
+    moved = [t for t in [dst] + srcs if t.dynamic is not None]
+    if not moved:
+        return transfer.compute(trace, dst, srcs)
+    if len(srcs) != 2:
+        refuse(function, "with a vector_offset there are exactly 2 sources", len(srcs))
+    if not unique_indices:
+        refuse(function, "unique_indices is True with a vector_offset", False)
+    skip = oob_mode is bounds.skip
+    if _is_vector(dst):
+        # A read-modify-write of the rows: the source that is the destination is its old value.
+        other = [src for src in srcs if not _is_vector(src)]
+        if len(other) != 1:
+            refuse(function, "one of the sources is the destination itself")
+        return transfer.indexed(trace, dst, other[0], True, skip, transfer.ADD, True)
+    gathered, plain = (srcs[0], srcs[1]) if _is_vector(srcs[0]) else (srcs[1], srcs[0])
+    scratch = trace.hbm_tensor(dst.shape, gathered.dtype, MemoryRegion.private_hbm, "")
+    transfer.indexed(trace, scratch, gathered, False, skip)
+    return transfer.compute(trace, dst, [scratch, plain])

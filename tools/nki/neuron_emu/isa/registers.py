@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Registers of the engines. A VirtualRegister has the same number on every engine that uses it."""
+
+from ..builder import value
+from ..errors import refuse
+from ..tensor import SIDE, NONE, MemoryRegion, NkiTensor, VirtualRegister
+from ..trace import current
+
+__neuron_emu__ = True
+
+_SET, _ALU, _LOAD, _STORE, _RANK = (value("function", name) for name in (
+    "reg_set", "reg_alu", "reg_load", "reg_store", "reg_rank"))
+_MULTIPLY, _ADD, _AND, _LEFT, _RIGHT, _XOR, _SUBTRACT = (value("alu", name) for name in (
+    "multiply", "add", "bitwise_and", "shift_left", "shift_right", "bitwise_xor", "subtract"))
+_NOTHING = (0, 0, 0, 0)
+
+
+def element_side(tensor, function):
+    """A transfer's side of one element."""
+    if not isinstance(tensor, NkiTensor) or tensor.size != 1:
+        refuse(function, "the tensor has one element",
+               f"shape {tensor.shape}" if isinstance(tensor, NkiTensor) else repr(tensor))
+    if tensor.buffer is MemoryRegion.psum:
+        refuse(function, "the element lies in SBUF or HBM", "psum", "copy it to SBUF first")
+    storage = tensor.storage
+    if storage.memory is MemoryRegion.sbuf:
+        partition, byte = tensor.place()
+        return SIDE.pack(storage.tile, 0, byte, 1, partition, 4, 1, 1, 1, 0, 1, 0, 0, 0)
+    return SIDE.pack(NONE, storage.slot + 1, tensor.offset * tensor.itemsize, 1, 0, 4, 1, 1, 1, 0,
+                     1, 0, 0, 0)
+
+
+def _record(trace, function, register, operands=(), op0=0, args=(0, 0, 0, 0)):
+    """A record that every engine gets which uses `register`."""
+    index = len(trace.records)
+    handle = trace.add(function, 0, operands, op0, args=(*args, *_NOTHING))
+    trace.mask(index, register)
+    return handle
+
+
+def register_alloc(x=None):
+    """A new register, holding the number x."""
+    trace = current()
+    register = trace.register()
+    if isinstance(x, NkiTensor):
+        register_load(register, x)
+    elif x is not None:
+        register_move(register, x)
+    return register
+
+
+def _is_register(register, what, function):
+    if not isinstance(register, VirtualRegister):
+        refuse(function, f"{what} is what nisa.register_alloc() returns", repr(register))
+
+
+def register_move(dst, src):
+    """dst = src, a number or a register."""
+    trace = current()
+    _is_register(dst, "dst", "register_move")
+    if isinstance(src, VirtualRegister):
+        dst.sources.append(src)
+        return _record(trace, _ALU, dst, (), _ADD, (dst.number, src.number, 0, 0))
+    number = int(src)
+    if not -2**31 <= number < 2**32:
+        refuse("register_move", "src has 32 bits", src)
+    number = number - 2**32 if number >= 2**31 else number
+    return _record(trace, _SET, dst, args=(dst.number, number, 0, 0))
+
+
+def register_load(dst, src):
+    """dst = an element of SBUF or HBM."""
+    trace = current()
+    _is_register(dst, "dst", "register_load")
+    bits = src.itemsize * 8 if isinstance(src, NkiTensor) else 32
+    handle = _record(trace, _LOAD, dst, (element_side(src, "register_load"),),
+                     args=(dst.number, 0, 0, 0))
+    if bits < 32:
+        handle = _record(trace, _ALU, dst, (), _AND, (dst.number, dst.number, 0, (1 << bits) - 1))
+        if src.dtype in ("int8", "int16"):
+            sign = 1 << bits - 1
+            _record(trace, _ALU, dst, (), _XOR, (dst.number, dst.number, 0, sign))
+            handle = _record(trace, _ALU, dst, (), _SUBTRACT, (dst.number, dst.number, 0, sign))
+    return handle
+
+
+def register_store(dst, src):
+    """An element of SBUF or HBM = src."""
+    trace = current()
+    if not isinstance(src, VirtualRegister):
+        register = trace.register()
+        register_move(register, src)
+        src = register
+    if isinstance(dst, NkiTensor) and dst.itemsize != 4:
+        refuse("register_store", "dst has 32 bits", dst.dtype)
+    side = element_side(dst, "register_store")
+    if not dst.on_chip:
+        trace.written(dst.storage)
+    src.engines |= 1 << SYNC_ENGINE
+    return trace.add(_STORE, 1 << SYNC_ENGINE, (side,), args=(src.number, 0, 0, 0, *_NOTHING))
+
+
+SYNC_ENGINE = value("engine", "sync")
+
+
+def rank_register():
+    """A register with the number of this rank among those that run together."""
+    trace = current()
+    register = trace.register()
+    _record(trace, _RANK, register, args=(register.number, 0, 0, 0))
+    return register
+
+
+def scaled(register, factor, engine, addend=0):
+    """A new register: register * factor + addend, for one engine."""
+    trace = current()
+    result = trace.register()
+    result.engines |= 1 << engine
+    result.sources.append(register)
+    _record(trace, _ALU, result, (), _MULTIPLY, (result.number, register.number, 0, factor))
+    if addend:
+        _record(trace, _ALU, result, (), _ADD, (result.number, result.number, 0, addend))
+    return result
+
+
+def as_register(scalar, function):
+    """The register that `scalar` is, or that its one element is loaded into."""
+    if isinstance(scalar, VirtualRegister):
+        return scalar
+    if isinstance(scalar, NkiTensor):
+        register = current().register()
+        register_load(register, scalar)
+        return register
+    refuse(function, "scalar_offset is a register or a tile of one element", repr(scalar))
+
+
+def offset_register(tensor, engine, what, function):
+    """A register with the bytes that the run adds to the place of a view."""
+    if tensor.dynamic.vector is not None:
+        refuse(function, f"{what} is not addressed by a vector", fix="only transfers are: use "
+               "nisa.dma_copy, or .indirect() on NeuronCore-v4")
+    register = as_register(tensor.dynamic.scalar, function)
+    return scaled(register, tensor.dynamic.stride * tensor.itemsize, engine)

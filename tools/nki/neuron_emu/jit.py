@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: MIT
+"""nki.jit and nki.simulate: kernels that are called with arrays."""
+
+import functools
+import inspect
+import os
+import pathlib
+import shutil
+import types
+
+import numpy as np
+
+from . import dtypes, lower, run, target
+from .errors import NkiCheckError, NkiError
+from .tensor import MemoryRegion, NkiTensor
+from .trace import Trace, enter
+
+__neuron_emu__ = True
+
+SIMPLE = (int, float, complex, str, bytes, bool, type(None))
+
+
+def _is_torch(value):
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def _is_jax(value):
+    return type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def is_array(value):
+    """Something that becomes a tensor in HBM."""
+    return isinstance(value, np.ndarray) or _is_torch(value) or _is_jax(value)
+
+
+def dtype_of(array):
+    """NKI's name for the element type."""
+    if isinstance(array, np.ndarray):
+        if array.dtype.kind == "V" and array.dtype.names is None and \
+                array.dtype.name not in dtypes.TYPES and array.dtype.itemsize == 2:
+            return "bfloat16"
+        return dtypes.canonical(array.dtype)
+    return dtypes.canonical(array.dtype)
+
+
+def to_numpy(value, dtype):
+    """Its bytes as an array of NumPy."""
+    if _is_torch(value):
+        import torch
+        value = value.detach().contiguous()
+        if dtypes.numpy_dtype(dtype).kind == "V" or dtype in dtypes.FORMATS:
+            same = {1: torch.uint8, 2: torch.int16}[dtypes.SIZE[dtype]]
+            value = value.view(same)
+        return value.cpu().numpy()
+    return np.ascontiguousarray(np.asarray(value)).reshape(value.shape)
+
+
+def from_numpy(array, like, dtype):
+    """The result in the framework of the arguments."""
+    if like != "torch":
+        return array
+    import torch
+    if dtype in dtypes.FORMATS:
+        same = {1: np.uint8, 2: np.int16}[dtypes.SIZE[dtype]]
+        name = {"float8_e4m3": "float8_e4m3fn"}.get(dtype, dtype)
+        return torch.from_numpy(array.view(same)).view(getattr(torch, name))
+    return torch.from_numpy(array)
+
+
+class Arguments:
+    """The arrays among the arguments of a call, by name, and what else there is."""
+
+    def __init__(self, function, args, kwargs):
+        self.arrays = {}
+        self.framework = None
+        self.statics = []
+        bound = _signature(function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        self.bound = bound
+        self.template = {}
+        for name, value in bound.arguments.items():
+            self.template[name] = self._collect(name, value)
+
+    def _collect(self, name, value):
+        """The value with Placeholders for arrays."""
+        if is_array(value):
+            if _is_torch(value):
+                self.framework = "torch"
+            placeholder = Placeholder(name, tuple(value.shape), dtype_of(value))
+            self.arrays[name] = value
+            self.statics.append((name, placeholder.shape, placeholder.dtype))
+            return placeholder
+        if type(value) in (list, tuple):
+            return type(value)(self._collect(f"{name}_{i}", v) for i, v in enumerate(value))
+        if type(value) is dict:
+            return {k: self._collect(f"{name}_{k}", v) for k, v in value.items()}
+        self.statics.append((name, type(value), _static(value)))
+        return value
+
+
+class Placeholder:
+    """Where an array was."""
+
+    __slots__ = ("name", "shape", "dtype")
+
+    def __init__(self, name, shape, dtype):
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+
+
+def _static(value):
+    """A key for an argument that is no array: equal keys make equal programs."""
+    if isinstance(value, SIMPLE):
+        return value
+    try:
+        hash(value)
+    except TypeError:
+        return (id(value), repr(value))
+    return value
+
+
+@functools.lru_cache(maxsize=None)
+def _signature(function):
+    return inspect.signature(function)
+
+
+def _names_of(code):
+    """Global names that a function and those in it use."""
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names += _names_of(constant)
+    return tuple(dict.fromkeys(names))
+
+
+class Compiled:
+    """A kernel for certain shapes: its NEFF, its tensors, and what it returns."""
+
+    def __init__(self, key, path, tensors, result, generation, lnc):
+        self.key = key
+        self.path = path
+        self.tensors = tensors
+        self.result = result
+        self.generation = generation
+        self.lnc = lnc
+
+    def run(self, arguments, check):
+        """Execute it with arrays; returns what the kernel returns, and the execution."""
+        program = run.loaded(self.key, self.path, self.tensors, self.generation, self.lnc, check)
+        with program.lock:
+            for name, _, dtype, role in self.tensors:
+                if role in ("input", "inout"):
+                    program.write(name, to_numpy(arguments.arrays[name], dtype))
+            execution = program.execute()
+            results = {name: program.read(name, dtype) for name, _, dtype, role in self.tensors
+                       if role in ("output", "inout")}
+        for name, _, dtype, role in self.tensors:
+            if role == "inout":
+                _write_back(arguments.arrays[name], results[name], dtype)
+        return _unwrap(self.result, results, arguments.framework), execution
+
+
+def _write_back(array, result, dtype):
+    """An argument that the kernel has written."""
+    if isinstance(array, np.ndarray):
+        array[...] = result.view(array.dtype)
+    elif _is_torch(array):
+        array.copy_(from_numpy(result, "torch", dtype))
+
+
+class Returned:
+    """A view of an output."""
+
+    __slots__ = ("name", "shape", "strides", "offset", "dtype")
+
+    def __init__(self, tensor):
+        self.name = tensor.storage.name
+        self.shape = tensor.shape
+        self.strides = tensor.strides
+        self.offset = tensor.offset
+        self.dtype = tensor.dtype
+
+
+def _unwrap(result, arrays, framework):
+    if isinstance(result, Returned):
+        array = arrays[result.name]
+        if result.shape != array.shape or result.offset or not _packed(result):
+            flat = array.reshape(-1).view(dtypes.numpy_dtype(result.dtype))
+            item = flat.dtype.itemsize
+            array = np.lib.stride_tricks.as_strided(
+                flat[result.offset:], result.shape, [s * item for s in result.strides]).copy()
+        return from_numpy(array, framework, result.dtype)
+    if isinstance(result, (list, tuple)):
+        return type(result)(_unwrap(r, arrays, framework) for r in result)
+    if isinstance(result, dict):
+        return {k: _unwrap(r, arrays, framework) for k, r in result.items()}
+    return result
+
+
+def _packed(result):
+    step = 1
+    for n, s in zip(reversed(result.shape), reversed(result.strides)):
+        if n != 1 and s != step:
+            return False
+        step *= n
+    return True
+
+
+class Tracer:
+    """Runs the Python of a kernel, once for each program of its grid."""
+
+    def __init__(self, function, arguments, generation, grid):
+        self.function = function
+        self.arguments = arguments
+        self.generation = generation
+        self.grid = grid
+        count = 1
+        for n in grid:
+            count *= n
+        # Two programs are the two physical cores of a pair; more, and those of trn1, run one
+        # after the other.
+        self.lnc = 2 if count == 2 and generation > 2 else 1
+        self.programs = count
+
+    def trace(self):
+        """The traces, of which the first one knows what the kernel returns."""
+        old = target.set_generation(self.generation)
+        try:
+            if self.lnc == 2:
+                traces = [Trace(self.generation, core, 2, self.grid) for core in (0, 1)]
+                results = [self._program(trace, i) for i, trace in enumerate(traces)]
+            else:
+                traces = [Trace(self.generation, 0, 1, self.grid)]
+                results = [self._program(traces[0], i) for i in range(self.programs)]
+            result = self._outputs(traces, results)
+            for trace in traces:
+                self._name(trace)
+                trace.bytes = trace.finish()
+        finally:
+            target.set_generation(old)
+        return traces, result
+
+    def _program(self, trace, index):
+        """The kernel as program `index`."""
+        trace.begin_program(np.unravel_index(index, self.grid) if self.grid else (0,))
+        before = enter(trace)
+        try:
+            values = {name: self._argument(trace, value)
+                      for name, value in self.arguments.template.items()}
+            bound = self.arguments.bound
+            call = inspect.BoundArguments(bound.signature, values)
+            return self.function(*call.args, **call.kwargs)
+        finally:
+            enter(before)
+
+    def _argument(self, trace, value):
+        if isinstance(value, Placeholder):
+            found = trace.inputs.get(value.name)
+            if found is None:
+                found = trace.inputs[value.name] = trace.hbm_tensor(
+                    value.shape, value.dtype, MemoryRegion.shared_hbm, value.name, role="input")
+            return NkiTensor(found.shape, found.dtype, found.storage)
+        if type(value) in (list, tuple):
+            return type(value)(self._argument(trace, v) for v in value)
+        if type(value) is dict:
+            return {k: self._argument(trace, v) for k, v in value.items()}
+        return value
+
+    def _outputs(self, traces, results):
+        """Mark what is returned as outputs, with the same names on both cores."""
+        descriptions = []
+        for trace, result in zip(traces, results[-len(traces):]):
+            counter = [0]
+            descriptions.append(self._mark(result, counter))
+        if len(traces) == 2:
+            self._unite(*traces)
+        return descriptions[0]
+
+    def _mark(self, result, counter):
+        if isinstance(result, NkiTensor):
+            storage = result.storage
+            if storage.slot is None:
+                raise NkiError(f"{self.function.__name__} returns a tensor in "
+                               f"{storage.memory.name}: return one in nl.shared_hbm")
+            if storage.role in ("tmp", "constant"):
+                storage.role = "output"
+                storage.name = f"output_{counter[0]}"
+                counter[0] += 1
+            elif storage.role == "input":
+                storage.role = "inout"
+            return Returned(result)
+        if isinstance(result, (list, tuple)):
+            return type(result)(self._mark(r, counter) for r in result)
+        if isinstance(result, dict):
+            return {k: self._mark(r, counter) for k, r in result.items()}
+        return result
+
+    @staticmethod
+    def _unite(first, second):
+        """An input that one core writes is an output of both."""
+        roles = {}
+        for trace in (first, second):
+            for storage in trace.hbm:
+                if storage.role in ("input", "inout"):
+                    if roles.get(storage.name) != "inout":
+                        roles[storage.name] = storage.role
+        for trace in (first, second):
+            for storage in trace.hbm:
+                storage.role = roles.get(storage.name, storage.role)
+
+    @staticmethod
+    def _name(trace):
+        """Variables have names of their own."""
+        taken = set()
+        for storage in trace.hbm:
+            name = storage.name if storage.role in ("input", "inout", "output") else ""
+            storage.name = name or f"{storage.role}_{storage.slot}"
+            taken.add(storage.name)
+
+
+class Kernel:
+    """A function that runs on the chip when it is called with arrays."""
+
+    def __init__(self, function, grid=(), simulated=False, check=None, **options):
+        functools.update_wrapper(self, function)
+        self.func = function
+        self.grid = grid
+        self.simulated = simulated
+        self.check = check
+        self.options = options
+        self.execution = None
+        self._compiled = {}
+        self._globals = _names_of(function.__code__) if hasattr(function, "__code__") else ()
+
+    def __getitem__(self, grid):
+        grid = grid if isinstance(grid, tuple) else (grid,)
+        result = Kernel(self.func, tuple(int(n) for n in grid), self.simulated, self.check,
+                        **self.options)
+        result._compiled = self._compiled
+        return result
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        return functools.partial(self, instance)
+
+    @property
+    def device_ns(self):
+        """Device time of the last call in ns."""
+        return self.execution.device_ns if self.execution else None
+
+    def _world(self):
+        """Simple globals that the kernel uses."""
+        space = getattr(self.func, "__globals__", {})
+        found = tuple((name, space[name]) for name in self._globals
+                      if name in space and isinstance(space[name], SIMPLE))
+        cells = getattr(self.func, "__closure__", None) or ()
+        return found + tuple(_cell(cell) for cell in cells)
+
+    def compile(self, *args, **kwargs):
+        """(Compiled, Arguments) for these arguments."""
+        arguments = Arguments(self.func, args, kwargs)
+        simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
+        generation = target.choose(4 if simulated else 3)
+        key = (generation, self.grid, tuple(arguments.statics), self._world())
+        try:
+            found = self._compiled.get(key)
+        except TypeError:
+            key, found = None, None
+        if found is None:
+            found = self._trace(arguments, generation)
+            if key is not None:
+                if len(self._compiled) >= 256:
+                    self._compiled.clear()
+                self._compiled[key] = found
+        return found, arguments
+
+    def _trace(self, arguments, generation):
+        tracer = Tracer(self.func, arguments, generation, self.grid)
+        traces, result = tracer.trace()
+        name = self.func.__name__
+        key, path = lower.neff(name, traces)
+        tensors = [(s.name, s.host[0], s.host[1], s.role) for s in traces[0].hbm
+                   if s.role in ("input", "output", "inout")]
+        folder = os.environ.get("NKI_ARTIFACTS_DIR")
+        if folder:
+            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, pathlib.Path(folder) / "kernel.neff")
+        return Compiled(key, path, tensors, result, generation, tracer.lnc)
+
+    def __call__(self, *args, **kwargs):
+        from .trace import is_tracing
+        if is_tracing():
+            # A kernel that another one calls is a part of it.
+            return self.func(*args, **kwargs)
+        compiled, arguments = self.compile(*args, **kwargs)
+        simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
+        check = simulated if self.check is None else self.check
+        check = check or os.environ.get("NEURON_EMU_CHECK") == "memory"
+        result, self.execution = compiled.run(arguments, check)
+        if check and self.execution.reports:
+            raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
+                                f"{self.execution.reports} errors; the log names each with its "
+                                "line")
+        return result
+
+
+def _cell(cell):
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        return None
+    return value if isinstance(value, SIMPLE) else id(value)
+
+
+def jit(func=None, **kwargs):
+    """Make a kernel of a function."""
+    if func is None:
+        return lambda function: jit(function, **kwargs)
+    if isinstance(func, Kernel):
+        return func
+    known = {name: kwargs[name] for name in ("check",) if name in kwargs}
+    return Kernel(func, **known)
+
+
+def simulate(kernel):
+    """The kernel with the check of the chip, for trn3 where nothing else is said."""
+    if not isinstance(kernel, Kernel):
+        kernel = Kernel(kernel)
+    result = Kernel(kernel.func, kernel.grid, True, kernel.check, **kernel.options)
+    return result
+
+

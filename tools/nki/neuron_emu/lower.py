@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""From traces to a NEFF."""
+
+import struct
+
+from . import builder, cache
+from .builder import value
+from .errors import NkiCapacityError, NkiValidationError
+from .tensor import AP, SIDE, MemoryRegion, chip_type
+from .trace import MEMORY, PSUM_BYTES, RECORD, TILE_NEW
+from . import target
+
+__neuron_emu__ = True
+
+_SIDES = frozenset(value("function", name) for name in ("dma", "reg_load", "reg_store"))
+_HEAD = struct.Struct("<HBBIHH")
+
+
+def describe(traces):
+    """What the NEFF is made of, as bytes."""
+    parts = [f"{traces[0].generation} {len(traces)}".encode()]
+    for trace in traces:
+        parts.append("\0".join(trace.files).encode())
+        for storage in trace.hbm:
+            parts.append(repr((storage.role, storage.name, storage.host, storage.slot,
+                               storage.memory.name)).encode())
+            parts.append(storage.constant or b"")
+        parts.append(trace.bytes)
+    return parts
+
+
+def variables(program, core, trace, shared):
+    """Its tensors in HBM, in the order of their slots."""
+    for storage in trace.hbm:
+        shape, dtype = storage.host
+        name = storage.name
+        if storage.role == "input":
+            number = program.shaped("nb_input", core, name, chip_type(dtype), shape)
+        elif storage.role in ("output", "inout"):
+            number = program.shaped("nb_output", core, name, chip_type(dtype), shape)
+        elif storage.role == "constant":
+            number = builder.LIBRARY.nb_file(program.of_core(core), name.encode(),
+                                             storage.constant, len(storage.constant))
+        elif trace.cores > 1 and storage.memory is MemoryRegion.shared_hbm:
+            number = builder.LIBRARY.nb_virtual(program.of_core(core), name.encode(),
+                                                (storage.bytes + 3) & ~3, shared)
+            shared += (storage.bytes + 63) & ~63
+        else:
+            number = builder.LIBRARY.nb_tmp(program.of_core(core), name.encode(), storage.bytes)
+        program.check()
+        if number != storage.slot + 1:
+            raise NkiValidationError(f"{name}: variable {number} in place of {storage.slot + 1}")
+
+
+def build(name, traces):
+    """The NEFF."""
+    program = builder.Program(name, traces[0].generation)
+    for trace in traces:
+        try:
+            variables(program, trace.core, trace, 0)
+            program.run(trace.core, trace.bytes, trace.tiles, list(trace.files))
+        except builder.BuildError as error:
+            raise explained(trace, error) from None
+    try:
+        return program.pack()
+    except builder.BuildError as error:
+        raise NkiValidationError(str(error)) from None
+
+
+def neff(name, traces):
+    """(key, path) of the NEFF, from the cache if it is there."""
+    key = cache.key_of([name.encode()] + describe(traces))
+    path = cache.find(key)
+    if path is None:
+        path = cache.add(key, build(name, traces))
+    return key, path
+
+
+def explained(trace, error):
+    """The exception for what the builder refuses."""
+    text = str(error)
+    if "no room for a tile" not in text:
+        return NkiValidationError(text)
+    return NkiCapacityError(f"{text}; {capacity(trace, error.done)}")
+
+
+def records(data):
+    """(offset, function, arguments) of each record."""
+    at = 0
+    while at < len(data):
+        function, _, count, *_ = _HEAD.unpack_from(data, at)
+        yield at, function, RECORD.unpack_from(data, at)
+        at += RECORD.size + count * (SIDE.size if function in _SIDES else AP.size)
+
+
+def _named(data, at, function, count):
+    """The tiles that a record names."""
+    size, places = (SIDE.size, (0,)) if function in _SIDES else (AP.size, (0, 28))
+    for i in range(count):
+        for place in places:
+            yield int.from_bytes(data[at + RECORD.size + i * size + place:][:4], "little")
+
+
+def capacity(trace, done):
+    """Which tiles are alive at a record that asks for one more."""
+    made, last, asked = {}, {}, None
+    for at, function, fields in records(trace.bytes):
+        if function == TILE_NEW:
+            tile, memory, partitions, row = fields[17:21]
+            if at == done:
+                asked = (memory, row)
+            elif at < done:
+                made[tile] = (row, partitions, memory, fields[3])
+        for tile in _named(trace.bytes, at, function, fields[2]):
+            last[tile] = at
+    if asked is None:
+        return "the tiles that are alive leave no room"
+    memory, row = asked
+    mine = sorted((entry for tile, entry in made.items()
+                   if entry[2] == memory and last.get(tile, 0) >= done), reverse=True)
+    name = next(region.name for region, number in MEMORY.items() if number == memory)
+    limit = target.tile_size.sbuf_fmax_bytes if name == "sbuf" else PSUM_BYTES
+    needed = sum(entry[0] for entry in mine) + row
+    largest = ", ".join(f"{size / 1024:g} KiB from line {line}" for size, _, _, line in mine[:3])
+    return (f"{name} needs {needed / 1024:g} KiB of {limit / 1024:g} KiB in each partition: "
+            f"largest tiles are {largest or 'none'}")

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Programs on the chip: libnrt, by default with chips in this process."""
+
+import atexit
+import collections
+import contextlib
+import ctypes
+import os
+import pathlib
+import sys
+import threading
+
+import numpy as np
+
+from . import dtypes
+from .errors import NkiError
+from .target import INSTANCES
+
+__neuron_emu__ = True
+
+# In the source tree nrtpy is a folder of libnrt; installed, it is beside this package.
+_TREE = pathlib.Path(__file__).resolve().parents[3] / "libnrt/python"
+KEEP = 32
+DEVICE_NODE = "/dev/accel"
+LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
+_lock = threading.RLock()
+_loaded = collections.OrderedDict()
+_mode = None
+
+
+class Execution(ctypes.Structure):
+    """nrt_emu_execution_t"""
+    _fields_ = [("start_ns", ctypes.c_uint64), ("end_ns", ctypes.c_uint64),
+                ("wall_ns", ctypes.c_uint64), ("instructions", ctypes.c_uint64),
+                ("dma_bytes", ctypes.c_uint64), ("flags", ctypes.c_uint32),
+                ("reports", ctypes.c_uint32)]
+
+    @property
+    def device_ns(self):
+        """Device time from start to end."""
+        return self.end_ns - self.start_ns
+
+
+def nrtpy():
+    """The module, wherever it is."""
+    try:
+        import nrtpy as module
+    except ImportError:
+        if not (_TREE / "nrtpy").is_dir():
+            raise
+        sys.path.append(str(_TREE))
+        import nrtpy as module
+    return module
+
+
+def lnc_of_environment():
+    """What the variables of libnrt say, or None."""
+    for name in LNC:
+        if os.environ.get(name):
+            return int(os.environ[name])
+    return None
+
+
+@contextlib.contextmanager
+def _environment(changes):
+    """Variables for the time of nrt_init(): it reads them, and nobody else should see them."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _backend():
+    """drm where a device is, else embedded; unless the user has chosen."""
+    told = os.environ.get("NEURON_RT_BACKEND")
+    if told:
+        return told
+    return "drm" if os.path.isdir(DEVICE_NODE) else "embedded"
+
+
+def runtime(generation, lnc, check):
+    """The runtime for a kernel; one with another mode is closed first."""
+    global _mode
+    module = nrtpy()
+    told = lnc_of_environment()
+    if told is not None and told != lnc:
+        raise NkiError(f"the kernel is launched with LNC {lnc}, but {' or '.join(LNC)} is {told}: "
+                       f"launch it as kernel[{told}](...), or unset the variable")
+    backend = _backend()
+    mode = (os.getpid(), backend, generation, lnc, check)
+    if _mode != mode:
+        close()
+        changes = {"NEURON_RT_BACKEND": backend, LNC[0]: str(lnc), "NEURON_EMU_QUIET": "1"}
+        if backend == "embedded":
+            instance = os.environ.get("NEURON_EMU_INSTANCE", "")
+            if not instance.startswith(INSTANCES[generation]):
+                changes["NEURON_EMU_INSTANCE"] = INSTANCES[generation]
+        if check:
+            changes["NEURON_EMU_CHECK"] = "memory"
+        with _environment(changes):
+            module.get_nrtpy_singleton()
+        _mode = mode
+    return module.get_nrtpy_singleton()
+
+
+def close():
+    """Unload everything and close the runtime."""
+    global _mode
+    with _lock:
+        _loaded.clear()
+        if _mode is not None:
+            nrtpy().reset()
+        _mode = None
+
+
+atexit.register(close)
+
+
+class Loaded:
+    """A NEFF on a core, with tensors for its inputs and outputs."""
+
+    def __init__(self, neff, tensors, generation, lnc, check, core=0):
+        module = nrtpy()
+        self.runtime = runtime(generation, lnc, check)
+        self.lock = threading.Lock()
+        self.model = self.runtime.load_model(neff, core, None)
+        self.tensors = {}
+        for name, shape, dtype, _ in tensors:
+            self.tensors[name] = module.NrtpyTensor.allocate(shape, f"V{dtypes.SIZE[dtype]}", name,
+                                                             core)
+        roles = {name: role for name, _, _, role in tensors}
+        self.inputs = self.runtime.tensor_set(
+            {n: t.tensor_ref for n, t in self.tensors.items() if roles[n] == "input"})
+        self.outputs = self.runtime.tensor_set(
+            {n: t.tensor_ref for n, t in self.tensors.items() if roles[n] != "input"})
+
+    def write(self, name, array):
+        """The contents of an input."""
+        tensor = self.tensors[name]
+        array = np.ascontiguousarray(array)
+        self.runtime.write_memory(tensor.tensor_ref, array.ctypes.data, array.nbytes)
+
+    def read(self, name, dtype):
+        """The contents of an output."""
+        tensor = self.tensors[name]
+        array = np.empty(tensor.shape, dtypes.numpy_dtype(dtype))
+        self.runtime.read_memory(tensor.tensor_ref, array.ctypes.data, array.nbytes)
+        return array
+
+    def execute(self):
+        """Run it; returns an Execution."""
+        self.runtime.execute(self.model, self.inputs, self.outputs)
+        return self.last()
+
+    def last(self):
+        """What the device tells of the last execution."""
+        library = sys.modules["nrtpy.libnrt"].LIBNRT
+        execution = Execution()
+        library.nrt_emu_get_last_execution(self.model.pointer(), ctypes.byref(execution),
+                                           ctypes.c_size_t(ctypes.sizeof(execution)))
+        return execution
+
+
+def loaded(key, neff, tensors, generation, lnc, check):
+    """A program on the chip: the last ones that were used stay there.
+
+    With the check the chip is a new one: what an earlier program has written there is not written
+    for this one.
+    """
+    with _lock:
+        if check:
+            close()
+        mode = (key, generation, lnc, check, os.getpid())
+        runtime(generation, lnc, check)
+        found = _loaded.pop(mode, None)
+        if found is None:
+            found = Loaded(neff, tensors, generation, lnc, check)
+        _loaded[mode] = found
+        while len(_loaded) > KEEP:
+            _loaded.popitem(last=False)
+        return found

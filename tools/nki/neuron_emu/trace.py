@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""What a kernel does, as records of the builder's nb_flat_run().
+
+A Trace belongs to one physical core. Each call of nki.isa adds a record. A tile lives from the
+record that makes it to the last one that names it.
+"""
+
+import struct
+import sys
+import threading
+
+from . import builder, dtypes, target
+from .builder import value
+from .errors import NkiError, refuse
+from .tensor import (AP, MemoryRegion, NkiTensor, SIDE, Storage, VirtualRegister, as_shape,
+                     region)
+
+__neuron_emu__ = True
+
+# As struct nb_flat says.
+RECORD = struct.Struct("<HBBIHH4B4B3I8i")
+ENGINE_BYTE = 2
+PACK = RECORD.pack
+NO_ARGS = (0, 0, 0, 0, 0, 0, 0, 0)
+
+for _name, _size in (("record", RECORD.size), ("ap", AP.size), ("side", SIDE.size)):
+    if value("sizeof", _name) != _size:
+        raise ImportError(f"{builder.SONAME} is not of the same version as this package: its "
+                          f"{_name} has {value('sizeof', _name)} bytes, not {_size}")
+
+TENSOR, VECTOR, SCALAR, GPSIMD, SYNC = (value("engine", _name) for _name in (
+    "tensor", "vector", "scalar", "gpsimd", "sync"))
+EVERY_ENGINE = 31
+NR_REGISTERS = 64
+
+TILE_NEW = value("function", "tile_new")
+TILE_AT = value("function", "tile_at")
+RESERVE = value("function", "reserve")
+MEMORY = {MemoryRegion.sbuf: value("memory", "sbuf"), MemoryRegion.psum: value("memory", "psum")}
+PSUM_BYTES = 16 * 1024
+
+_state = threading.local()
+
+
+def current():
+    """The trace of the kernel that runs in this thread."""
+    try:
+        trace = _state.trace
+    except AttributeError:
+        trace = None
+    if trace is None:
+        raise NkiError("this is only possible in a kernel: call it through @nki.jit or "
+                       "nki.simulate()")
+    return trace
+
+
+def is_tracing():
+    """Does a kernel run in this thread?"""
+    return getattr(_state, "trace", None) is not None
+
+
+def enter(trace):
+    """Make `trace` that of this thread; returns the one before."""
+    before = getattr(_state, "trace", None)
+    _state.trace = trace
+    return before
+
+
+class NkiInstruction:
+    """What functions of nki.isa return."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def depends_on(self, *producers):
+        """The instruction runs after these.
+
+        A kernel is carried out as if in its own order, so what it reads and writes depends on no
+        such edge; a producer that comes later is refused.
+        """
+        for producer in producers:
+            if not isinstance(producer, NkiInstruction):
+                refuse("depends_on", "producers are what functions of nki.isa have returned",
+                       repr(producer))
+            if producer.handle >= self.handle:
+                refuse("depends_on", "a producer comes before its consumer")
+        return self
+
+
+class Trace:
+    """The records of a kernel on one physical core."""
+
+    def __init__(self, generation, core=0, cores=1, grid=()):
+        self.generation = generation
+        self.core = core
+        self.cores = cores
+        self.grid = grid
+        self.program_id = (core,)
+        self.inputs = {}
+        self.shared = []
+        self.shared_next = 0
+        self.bytes = b""
+        self.prologue = []
+        self.records = []
+        self.patches = []
+        self.tiles = 0
+        self.files = {}
+        self.hbm = []
+        self.told = []
+        self.constants = {}
+        self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
+        self.loops = 0
+        self.copies = 0
+        self.done = False
+        self.prints = []
+        self.show = None
+
+    def begin_program(self, program_id):
+        """The kernel begins as one of the programs of its grid."""
+        self.program_id = tuple(int(n) for n in program_id)
+        self.shared_next = 0
+
+    # --- places in the kernel ---
+
+    def where(self):
+        """(file, line) of the kernel, as a record has it."""
+        frame = sys._getframe(2)
+        while "__neuron_emu__" in frame.f_globals:
+            frame = frame.f_back
+        name = frame.f_code.co_filename
+        number = self.files.get(name)
+        if number is None:
+            number = self.files[name] = len(self.files) + 1
+        return number, frame.f_lineno
+
+    # --- records ---
+
+    def add(self, function, engine, operands, op0=0, op1=0, op2=0, reduce=0, flags=0,
+            kinds=(0, 0, 0), numbers=(0, 0, 0), args=NO_ARGS, dtype=0):
+        """Append a record; `operands` are packed."""
+        # where(), written out: this is the path of every instruction.
+        frame = sys._getframe(2)
+        while "__neuron_emu__" in frame.f_globals:
+            frame = frame.f_back
+        name = frame.f_code.co_filename
+        number = self.files.get(name)
+        if number is None:
+            number = self.files[name] = len(self.files) + 1
+        records = self.records
+        records.append(PACK(function, engine, len(operands), frame.f_lineno, number, flags, op0,
+                            op1, op2, reduce, *kinds, dtype, *numbers, *args))
+        records.extend(operands)
+        return NkiInstruction(len(records))
+
+    def mask(self, record, register):
+        """The engines of a register record are those that use the register, in the end."""
+        self.patches.append((record, register))
+
+    # --- tensors ---
+
+    def ndarray(self, shape, dtype, buffer=MemoryRegion.sbuf, name="", address=None):
+        """A new tensor."""
+        shape = as_shape(shape, "nl.ndarray")
+        dtype = dtypes.canonical(dtype)
+        memory = region(buffer)
+        if memory is MemoryRegion.shared_hbm:
+            return self.shared_tensor(shape, dtype, name)
+        if memory not in MEMORY:
+            return self.hbm_tensor(shape, dtype, memory, name)
+        if self.generation < 4 and (dtype in dtypes.PACKED or dtype == "float8_e4m3fn"):
+            refuse("nl.ndarray", f"{dtype} needs NeuronCore-v4",
+                   f"NeuronCore-v{self.generation}")
+        if len(shape) == 1:
+            shape = shape + (1,)
+        if shape[0] > 128:
+            refuse("nl.ndarray", "a tile has at most 128 partitions (dimension 0)", shape[0],
+                   "split the tensor, or reshape it so that dimension 0 is at most 128")
+        row = dtypes.SIZE[dtype]
+        for n in shape[1:]:
+            row *= n
+        limit = target.tile_size.sbuf_fmax_bytes if memory is MemoryRegion.sbuf else PSUM_BYTES
+        if row > limit:
+            refuse("nl.ndarray", f"a partition of {memory.name} holds {limit // 1024} KiB",
+                   f"{row / 1024:g} KiB for shape {shape} of {dtype}", "use smaller tiles")
+        storage = Storage(memory, self, name)
+        storage.partitions = shape[0]
+        storage.row = row
+        storage.tile = self.tiles
+        self.tiles += 1
+        if address is None:
+            number, line = self.where()
+            self.records.append(PACK(TILE_NEW, 0, 0, line, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                     0, storage.tile, MEMORY[memory], shape[0], row, 0, 0, 0, 0))
+        else:
+            self.place(storage, address, limit)
+        return NkiTensor(shape, dtype, storage)
+
+    def place(self, storage, address, limit):
+        """A tile whose place the kernel tells."""
+        try:
+            partition, byte = (int(n) for n in address)
+        except (TypeError, ValueError):
+            refuse("nl.ndarray", "address is (partition, byte in the partition)", repr(address))
+        if partition < 0 or partition + storage.partitions > 128 or byte < 0 or \
+                byte + storage.row > limit:
+            refuse("nl.ndarray", f"{storage.memory.name} has 128 partitions of {limit} bytes",
+                   f"address {address} for {storage.partitions} partitions of {storage.row} bytes")
+        storage.address = (partition, byte)
+        self.told.append((storage.memory, partition, storage.partitions, byte, storage.row))
+        number, line = self.where()
+        self.records.append(PACK(TILE_AT, 0, 0, line, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                 storage.tile, MEMORY[storage.memory], storage.partitions,
+                                 storage.row, partition, byte, 0, 0))
+
+    def hbm_tensor(self, shape, dtype, memory, name, constant=None, role="tmp"):
+        """A tensor in HBM, which lives as long as the program."""
+        storage = Storage(memory, self, name)
+        storage.slot = len(self.hbm)
+        storage.constant = constant
+        storage.role = role
+        storage.bytes = dtypes.SIZE[dtype]
+        for n in shape:
+            storage.bytes *= n
+        storage.host = (shape, dtype)
+        self.hbm.append(storage)
+        return NkiTensor(shape, dtype, storage)
+
+    def shared_tensor(self, shape, dtype, name):
+        """The programs that run one after the other share the tensors that they all make."""
+        number = self.shared_next
+        self.shared_next += 1
+        if number == len(self.shared):
+            self.shared.append(self.hbm_tensor(shape, dtype, MemoryRegion.shared_hbm, name))
+        found = self.shared[number]
+        if found.shape != shape or found.dtype != dtype:
+            refuse("nl.ndarray", "all programs of a grid make the same tensors in shared_hbm",
+                   f"shape {shape} and {found.shape}")
+        return found
+
+    def written(self, storage):
+        """An instruction writes a tensor in HBM: an input becomes an output, too."""
+        if storage.role == "input":
+            storage.role = "inout"
+        elif storage.role == "constant":
+            refuse("dma_copy", "a constant cannot be written")
+
+    # --- registers ---
+
+    def register(self):
+        """A register that nothing uses."""
+        if not self.free_registers:
+            refuse("register_alloc", f"an engine has {NR_REGISTERS - 1} registers, and all of them "
+                   "are in use", fix="let go of registers that are not needed any more")
+        return Register(self, self.free_registers.pop())
+
+    # --- the end ---
+
+    def finish(self):
+        """The records as bytes."""
+        self.done = True
+        for storage in self.hbm:
+            storage.trace = None
+        changed = True
+        while changed:
+            changed = False
+            for _, register in self.patches:
+                for source in register.sources:
+                    if register.engines & ~source.engines:
+                        source.engines |= register.engines
+                        changed = True
+        for record, register in self.patches:
+            old = self.records[record]
+            self.records[record] = (old[:ENGINE_BYTE] + bytes((register.engines,)) +
+                                    old[ENGINE_BYTE + 1:])
+        return b"".join(self.reservations() + self.prologue + self.records)
+
+    def reservations(self):
+        """The places that kernels have told, which other tiles keep out of."""
+        records = []
+        for memory in MEMORY:
+            boxes = sorted((byte, byte + row) for where, _, _, byte, row in self.told
+                           if where is memory)
+            merged = []
+            for low, high in boxes:
+                # The builder gives out places in units; neighbours must not share one.
+                low, high = low & ~63, (high + 63) & ~63
+                if merged and low <= merged[-1][1]:
+                    merged[-1][1] = max(high, merged[-1][1])
+                else:
+                    merged.append([low, high])
+            limit = target.tile_size.sbuf_fmax_bytes if memory is MemoryRegion.sbuf else PSUM_BYTES
+            for low, high in merged:
+                records.append(PACK(RESERVE, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                                    MEMORY[memory], 128, min(high, limit) - low, 0, low, 0, 0))
+        return records
+
+
+class Register(VirtualRegister):
+    """A register of the trace: the same number on every engine that uses it."""
+
+    def __init__(self, trace, number):
+        super().__init__()
+        self.trace = trace
+        self.number = number
+        self.engines = 0
+        self.sources = []
+
+    def __repr__(self):
+        show = self.trace.show
+        return show(self) if show else f"VirtualRegister({self.number})"
+
+    def __del__(self):
+        if not self.trace.done:
+            self.trace.free_registers.append(self.number)

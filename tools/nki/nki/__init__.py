@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""NKI: kernels for (virtual) NeuronCores."""
+
+from neuron_emu import (Kernel, NkiCapacityError, NkiCheckError, NkiError, NkiValidationError,
+                        __version__, jit, simulate)
+from . import dtype, isa, language
+
+__neuron_emu__ = True
+__all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiValidationError",
+           "__version__", "dtype", "isa", "jit", "language", "simulate"]

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+"""nki.compiler"""
+
+__neuron_emu__ = True
