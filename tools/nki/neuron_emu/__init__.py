@@ -3,7 +3,7 @@
 
 from .dtypes import from_float32, to_float32
 from .errors import NkiCapacityError, NkiCheckError, NkiError, NkiValidationError
-from .jit import Kernel, jit, simulate
+from .kernel import Kernel, jit, simulate
 
 __neuron_emu__ = True
 __version__ = "0.6.0"

@@ -274,8 +274,15 @@ class NkiTensor(NKIObject):
             n = shape[dim]
             stride = strides[dim]
             if k.__class__ is slice:
-                if k.start is None and k.stop is None and k.step is None:
+                start, stop, step = k.start, k.stop, k.step
+                if start is None and stop is None and step is None:
                     new_shape.append(n)
+                    new_strides.append(stride)
+                    continue
+                if step is None and start.__class__ is int and stop.__class__ is int and \
+                        0 <= start < stop <= n:
+                    offset += start * stride
+                    new_shape.append(stop - start)
                     new_strides.append(stride)
                     continue
                 start, count, step = self._bounds(k, n, dim)

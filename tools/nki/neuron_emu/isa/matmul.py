@@ -25,11 +25,16 @@ _WIDE = ("float32", "tfloat32")
 
 
 class Written:
-    """Which elements of a tile in PSUM products have written."""
+    """Which elements of a tile in PSUM products have written.
+
+    Mostly all products of a tile have one pattern; only when a second one comes is it looked at
+    which elements they have.
+    """
 
     def __init__(self, storage):
-        self.whole = set()
-        self.map = np.zeros((storage.partitions, storage.row // 2), bool)
+        self.patterns = {}
+        self.map = None
+        self.shape = (storage.partitions, storage.row // 2)
 
     def elements(self, dst):
         """Those that a product writes, as an index into the map."""
@@ -40,14 +45,25 @@ class Written:
             columns = (columns[None, :] + (np.arange(n) * step * half)[:, None]).ravel()
         return slice(partition, partition + dst.shape[0]), columns
 
-    def look(self, dst, pattern):
-        """(flags, arguments) of a product whose accumulate is None; notes it."""
-        if pattern in self.whole:
-            return _ACCUMULATE, (0, 0, 0, 0)
-        self.whole.add(pattern)
+    def note(self, dst):
+        """What was written of the part that a product writes; it is now."""
         rows, columns = self.elements(dst)
         old = self.map[rows][:, columns]
         self.map[rows, columns] = True
+        return old
+
+    def look(self, dst, pattern):
+        """(flags, arguments) of a product whose accumulate is None; notes it."""
+        if pattern in self.patterns:
+            return _ACCUMULATE, (0, 0, 0, 0)
+        self.patterns[pattern] = dst
+        if len(self.patterns) == 1:
+            return 0, (0, 0, 0, 0)
+        if self.map is None:
+            self.map = np.zeros(self.shape, bool)
+            for earlier in list(self.patterns.values())[:-1]:
+                self.note(earlier)
+        old = self.note(dst)
         if not old.any():
             return 0, (0, 0, 0, 0)
         if old.all():

@@ -22,9 +22,10 @@ MAX_SIZE = 0xffffffff
 class End:
     """One end of a transfer: dimensions (count, bytes), the outermost first, of `item` bytes."""
 
-    __slots__ = ("tile", "var", "offset", "partition", "dims", "item")
+    __slots__ = ("tile", "var", "offset", "partition", "dims", "item", "found")
 
     def __init__(self, tile, var, offset, partition, dims, item):
+        self.found = None
         self.tile = tile
         self.var = var
         self.offset = offset
@@ -34,6 +35,8 @@ class End:
 
     def runs(self):
         """[(size, step), ...] for a descriptor: the first one is the run of bytes."""
+        if self.found is not None:
+            return self.found
         dims = self.dims
         if dims and dims[-1][1] == self.item:
             result = [(dims[-1][0] * self.item, 1)]
@@ -41,6 +44,7 @@ class End:
         else:
             result = [(self.item, 1)]
         result += dims[::-1]
+        self.found = result
         return result
 
     def pack(self, runs=None):
@@ -118,6 +122,8 @@ def _divisor(n, most):
 
 def pieces(ends, function, most=None):
     """Ends as lists of ends that each fit a descriptor."""
+    if most is None and all(len(end.runs()) <= MAX_DIMS for end in ends):
+        return [ends]
     deepest = max(ends, key=lambda end: len(end.runs()))
     if len(deepest.runs()) > MAX_DIMS:
         count = deepest.dims[0][0]
