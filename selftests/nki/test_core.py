@@ -345,3 +345,39 @@ def test_programs_of_a_grid_run_one_after_the_other():
     a = numbers(16, 8)
     want = a + np.repeat(np.arange(4), 4)[:, None].astype(np.float32)
     np.testing.assert_array_equal(kernel[4](a), want)
+
+
+@pytest.mark.parametrize("target", ["trn2", "trn3"])
+def test_two_cores_exchange(target, monkeypatch):
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        me = nl.program_id(0)
+        assert nl.num_programs(0) == 2
+        x = nl.load(a[me * 8:(me + 1) * 8])
+        y = nl.ndarray(x.shape, x.dtype)
+        nisa.sendrecv(src=x, dst=y, send_to_rank=1 - me, recv_from_rank=1 - me, pipe_id=0)
+        nl.store(out[me * 8:(me + 1) * 8], y)
+        return out
+
+    a = numbers(16, 8)
+    np.testing.assert_array_equal(kernel[2](a), np.concatenate([a[8:], a[:8]]))
+
+
+def test_two_cores_share_a_tensor():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((2, 16, 8), a.dtype, buffer=nl.shared_hbm)
+        shared = nl.ndarray((16, 8), a.dtype, buffer=nl.shared_hbm)
+        me = nl.program_id(0)
+        x = nl.load(a[me * 8:(me + 1) * 8])
+        nl.store(shared[me * 8:(me + 1) * 8], x)
+        nisa.core_barrier(shared, (0, 1))
+        whole = nl.load(shared)
+        nl.store(out[me], whole)
+        return out
+
+    a = numbers(16, 8)
+    np.testing.assert_array_equal(nki.simulate(kernel[2])(a), np.stack([a, a]))

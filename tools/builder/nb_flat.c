@@ -422,6 +422,8 @@ static const struct flat_function functions[] = {
 	{ "reg_load", 0, flat_reg_load },
 	{ "reg_store", 0, flat_reg_store },
 	{ "reg_rank", 0, flat_reg_rank },
+	{ "pair", 0, flat_pair },
+	{ "core_barrier", 0, flat_core_barrier },
 	{ "begin_loop", 0, flat_begin_loop },
 	{ "end_loop", 0, flat_end_loop },
 };

@@ -172,6 +172,30 @@ void flat_reg_rank(struct flat *f)
 		nb_reg_rank(f->nb, e, f->call->arg[0]);
 }
 
+/* Of each engine a semaphore for barriers: both cores say this first, so the numbers are equal. */
+void flat_pair(struct flat *f)
+{
+	char name[32];
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		f->ready[e] = nb_sem(f->nb, false);
+		snprintf(name, sizeof(name), "ready_%c", engine_letters[e]);
+		f->other[e] = nb_sibling_sem(f->nb, name, f->ready[e], 1);
+	}
+}
+
+/* arg 0: register */
+void flat_core_barrier(struct flat *f)
+{
+	enum neuron_engine e = f->call->engine;
+
+	if (e >= NEURON_NR_ENGINES || f->other[e] <= 0)
+		nb_fail_here(f->nb, "a barrier needs a pair of cores");
+	else
+		nb_core_barrier(f->nb, e, f->other[e], f->ready[e], f->call->arg[0]);
+}
+
 /* arg 0: register; 1: how often */
 void flat_begin_loop(struct flat *f)
 {

@@ -29,6 +29,8 @@ struct flat {
 	int queue[NEURON_NR_ENGINES][FLAT_PRIORITIES][2];
 	unsigned int blocks;	/* of generated descriptors */
 	unsigned int loops;	/* that are open */
+	int ready[NEURON_NR_ENGINES];	/* semaphores of the barriers of a pair of cores */
+	int other[NEURON_NR_ENGINES];	/* those of the other core, as variables */
 	uint32_t file;
 	uint32_t line;
 };
@@ -49,6 +51,8 @@ void flat_reg_alu(struct flat *f);
 void flat_reg_load(struct flat *f);
 void flat_reg_store(struct flat *f);
 void flat_reg_rank(struct flat *f);
+void flat_pair(struct flat *f);
+void flat_core_barrier(struct flat *f);
 void flat_begin_loop(struct flat *f);
 void flat_end_loop(struct flat *f);
 

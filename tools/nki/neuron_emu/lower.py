@@ -29,6 +29,24 @@ def describe(traces):
     return parts
 
 
+def shared_parts(traces):
+    """The tensors that both cores see but nobody outside: {(core, slot): offset}."""
+    lists = [[s for s in trace.hbm if s.role == "tmp" and s.memory is MemoryRegion.shared_hbm]
+             for trace in traces]
+    offsets, offset = {}, 0
+    if len(traces) == 1:
+        return offsets
+    if [s.host for s in lists[0]] != [s.host for s in lists[1]]:
+        raise NkiValidationError(
+            "both cores make the same tensors in shared_hbm, in the same order: core 0 makes "
+            f"{[s.host for s in lists[0]]}, core 1 {[s.host for s in lists[1]]}")
+    for pair in zip(*lists):
+        for core, storage in enumerate(pair):
+            offsets[core, storage.slot] = offset
+        offset += (pair[0].bytes + 63) & ~63
+    return offsets
+
+
 def variables(program, core, trace, shared):
     """Its tensors in HBM, in the order of their slots."""
     for storage in trace.hbm:
@@ -41,10 +59,10 @@ def variables(program, core, trace, shared):
         elif storage.role == "constant":
             number = builder.LIBRARY.nb_file(program.of_core(core), name.encode(),
                                              storage.constant, len(storage.constant))
-        elif trace.cores > 1 and storage.memory is MemoryRegion.shared_hbm:
+        elif (core, storage.slot) in shared:
             number = builder.LIBRARY.nb_virtual(program.of_core(core), name.encode(),
-                                                (storage.bytes + 3) & ~3, shared)
-            shared += (storage.bytes + 63) & ~63
+                                                (storage.bytes + 3) & ~3,
+                                                shared[core, storage.slot])
         else:
             number = builder.LIBRARY.nb_tmp(program.of_core(core), name.encode(), storage.bytes)
         program.check()
@@ -55,9 +73,11 @@ def variables(program, core, trace, shared):
 def build(name, traces):
     """The NEFF."""
     program = builder.Program(name, traces[0].generation)
+    shared = shared_parts(traces)
+    program.of_core(len(traces) - 1)
     for trace in traces:
         try:
-            variables(program, trace.core, trace, 0)
+            variables(program, trace.core, trace, shared)
             program.run(trace.core, trace.bytes, trace.tiles, list(trace.files))
         except builder.BuildError as error:
             raise explained(trace, error) from None

@@ -36,6 +36,7 @@ NR_REGISTERS = 64
 TILE_NEW = value("function", "tile_new")
 TILE_AT = value("function", "tile_at")
 RESERVE = value("function", "reserve")
+PAIR = value("function", "pair")
 MEMORY = {MemoryRegion.sbuf: value("memory", "sbuf"), MemoryRegion.psum: value("memory", "psum")}
 PSUM_BYTES = 16 * 1024
 
@@ -239,6 +240,10 @@ class Trace:
                    f"shape {shape} and {found.shape}")
         return found
 
+    def shared_scratch(self, shape, dtype):
+        """Bytes that both cores of a pair see, under the same number on both."""
+        return self.hbm_tensor(shape, dtype, MemoryRegion.shared_hbm, "")
+
     def written(self, storage):
         """An instruction writes a tensor in HBM: an input becomes an output, too."""
         if storage.role == "input":
@@ -274,7 +279,10 @@ class Trace:
             old = self.records[record]
             self.records[record] = (old[:ENGINE_BYTE] + bytes((register.engines,)) +
                                     old[ENGINE_BYTE + 1:])
-        return b"".join(self.reservations() + self.prologue + self.records)
+        pair = []
+        if self.cores > 1:
+            pair = [PACK(PAIR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, *NO_ARGS)]
+        return b"".join(pair + self.reservations() + self.prologue + self.records)
 
     def reservations(self):
         """The places that kernels have told, which other tiles keep out of."""
