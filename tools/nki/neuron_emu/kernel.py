@@ -430,5 +430,3 @@ def simulate(kernel):
         kernel = Kernel(kernel)
     result = Kernel(kernel.func, kernel.grid, True, kernel.check, **kernel.options)
     return result
-
-

@@ -52,11 +52,8 @@ def sbuf_constant(array, dtype):
 
 
 
-
 def identity(n, dtype):
     """The identity matrix in SBUF; one of 128 serves all smaller ones."""
     whole = dtypes.from_float32(np.eye(128, dtype=np.float32), dtype)
     tile = sbuf_constant(whole, dtype)
     return tile if n == 128 else tile[0:n, 0:n]
-
-
