@@ -105,7 +105,7 @@ static void place_all(struct build *build)
 
 	place_code(build);
 	place_rings(build);
-	layout->constants = place(layout, build->program.constant_bytes, WINDOW_ALIGN);
+	layout->constants = place(layout, build->program.constants.bytes, WINDOW_ALIGN);
 	place_vars(build);
 	layout->notify = place(layout, build->graph->notify_bytes, WINDOW_ALIGN);
 }
@@ -194,8 +194,8 @@ static NRT_STATUS upload_data(struct build *build)
 	struct nrt_part *part = build->part;
 	size_t i;
 
-	if (nrt_bo_write(part->arena, build->layout.constants, build->program.constants,
-			 build->program.constant_bytes, build->error))
+	if (nrt_bo_write(part->arena, build->layout.constants, build->program.constants.data,
+			 build->program.constants.bytes, build->error))
 		return build->error->status;
 	for (i = 0; i < build->graph->nr_vars; i++) {
 		const struct neff_var *var = &build->graph->vars[i];
@@ -284,7 +284,7 @@ static void show_own(struct build *build)
 	nrt_view_show(view, i++, part->window.rings, DRM_NEURON_WINDOW_READ, part->arena,
 		      layout->rings, layout->ring_bytes);
 	nrt_view_show(view, i++, part->window.constants, DRM_NEURON_WINDOW_READ, part->arena,
-		      layout->constants, build->program.constant_bytes);
+		      layout->constants, build->program.constants.bytes);
 	nrt_view_set(view, i++, &entry, NULL);
 	entry = sibling_sems(part, part->window.sibling, 0, NEURON_NR_SEMAPHORES);
 	nrt_view_set(view, i++, &entry, NULL);
@@ -355,7 +355,7 @@ static NRT_STATUS describe_arena(struct build *build)
 	snprintf(usage->name, sizeof(usage->name), "model \"%.64s\"", graph->neff->name);
 	usage->bytes[DRM_NEURON_CATEGORY_CODE] = build->layout.code_bytes;
 	usage->bytes[DRM_NEURON_CATEGORY_DMA_RINGS] = build->layout.ring_bytes;
-	usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] = build->program.constant_bytes;
+	usage->bytes[DRM_NEURON_CATEGORY_CONSTANTS] = build->program.constants.bytes;
 	usage->bytes[DRM_NEURON_CATEGORY_NOTIFICATIONS] = graph->notify_bytes;
 	for (i = 0; i < graph->nr_vars; i++) {
 		if (neff_var_has_contents(&graph->vars[i]))

@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contract/ring.h"
 #include "program/dma_build.h"
 #include "program/dma_op.h"
 
-/* The value that a post adds, in the window of constants. */
-#define CONSTANT_ONE	0
-#define CONSTANT_ALIGN	NEURON_UDMA_OP_ALIGN
 /* A share of a split transfer begins at a multiple of this. */
 #define SHARE_ALIGN	64
 /* The pattern of bytes may add one dimension: single bytes a step apart. */
@@ -37,8 +33,8 @@ struct builder {
 	const struct neff_graph *graph;
 	const struct dma_windows *windows;
 	struct dma_program *program;
+	struct dma_writer writer;
 	struct nrt_error *error;
-	uint64_t left;
 };
 
 static void cursor_init(struct cursor *cursor, const struct neff_side *side)
@@ -81,48 +77,6 @@ static void cursor_advance(struct cursor *cursor, uint64_t bytes)
 		cursor->at -= (uint64_t)cursor->step[i] * cursor->size[i];
 		cursor->index[i] = 0;
 	}
-}
-
-static NRT_STATUS ring_grow(struct dma_ring *ring, struct nrt_error *error)
-{
-	uint32_t room = ring->room ? ring->room * 2 : NEURON_UDMA_RING_MIN;
-	struct neuron_udma_desc *descs;
-
-	descs = reallocarray(ring->m2s, room, sizeof(*descs));
-	if (!descs)
-		return nrt_error_memory(error);
-	ring->m2s = descs;
-	descs = reallocarray(ring->s2m, room, sizeof(*descs));
-	if (!descs)
-		return nrt_error_memory(error);
-	ring->s2m = descs;
-	ring->room = room;
-	return NRT_SUCCESS;
-}
-
-/* Room for a packet of @sources M2S descriptors and one of S2M. */
-static NRT_STATUS ring_reserve(struct builder *builder, struct dma_ring *ring, uint32_t sources)
-{
-	if (builder->left < sources || ring->used + sources > NEURON_UDMA_RING_MAX)
-		return nrt_error_set(builder->error, NRT_RESOURCE,
-				     "NEFF: the transfers need too many DMA descriptors; use longer contiguous runs");
-	builder->left -= sources;
-	while (ring->used + sources > ring->room || ring->s2m_used == ring->room)
-		if (ring_grow(ring, builder->error))
-			return builder->error->status;
-	return NRT_SUCCESS;
-}
-
-static NRT_STATUS ring_add(struct builder *builder, struct dma_ring *ring, uint64_t from,
-			   uint64_t to, uint64_t bytes, uint32_t meta)
-{
-	if (ring_reserve(builder, ring, 1))
-		return builder->error->status;
-	ring->m2s[ring->used++] = neuron_copy_source(from, (uint32_t)bytes,
-						     NEURON_UDMA_RING_ID_FIRST, meta);
-	ring->s2m[ring->s2m_used++] = neuron_copy_target(to, (uint32_t)bytes,
-							 NEURON_UDMA_RING_ID_FIRST, 0);
-	return NRT_SUCCESS;
 }
 
 /* The group that the next trigger of @desc's set runs; a new one for a new id. */
@@ -187,9 +141,9 @@ static NRT_STATUS add_share(struct builder *builder, const struct neff_desc *des
 
 		if (piece > NEURON_UDMA_DESC_MAX_BYTES)
 			piece = NEURON_UDMA_DESC_MAX_BYTES;
-		if (ring_add(builder, ring, var_addr(builder, &desc->from, from),
-			     var_addr(builder, &desc->to, to), piece,
-			     NEURON_UDMA_META_DEFAULT))
+		if (dma_ring_copy(&builder->writer, ring, var_addr(builder, &desc->from, from),
+				  var_addr(builder, &desc->to, to), piece,
+				  NEURON_UDMA_META_DEFAULT))
 			return builder->error->status;
 		cursor_advance(from, piece);
 		cursor_advance(to, piece);
@@ -198,26 +152,18 @@ static NRT_STATUS add_share(struct builder *builder, const struct neff_desc *des
 	return NRT_SUCCESS;
 }
 
-/* The barrier keeps the post behind the bytes that it announces. */
-static NRT_STATUS add_post(struct builder *builder, struct dma_ring *ring,
-			   uint32_t window, unsigned int semaphore)
-{
-	return ring_add(builder, ring,
-			neuron_window_addr(builder->windows->constants, CONSTANT_ONE),
-			neuron_window_addr(window, 4ull * semaphore), 4,
-			NEURON_UDMA_META_DEFAULT | NEURON_UDMA_META_WRITE_BARRIER);
-}
-
 static NRT_STATUS add_posts(struct builder *builder, const struct neff_desc *desc,
 			    struct dma_ring *ring)
 {
 	unsigned int i;
 
 	if (desc->semaphore >= 0 &&
-	    add_post(builder, ring, builder->windows->semaphores, (unsigned int)desc->semaphore))
+	    dma_ring_post(&builder->writer, ring, builder->windows->semaphores,
+			  (unsigned int)desc->semaphore, 1))
 		return builder->error->status;
 	for (i = 0; i < desc->nr_remotes; i++)
-		if (add_post(builder, ring, builder->windows->sibling, desc->remote[i]))
+		if (dma_ring_post(&builder->writer, ring, builder->windows->sibling,
+				  desc->remote[i], 1))
 			return builder->error->status;
 	return NRT_SUCCESS;
 }
@@ -254,69 +200,6 @@ static NRT_STATUS add_copy(struct builder *builder, const struct neff_desc *desc
 	return NRT_SUCCESS;
 }
 
-/* Put @bytes into the constants, or find them where the last ones are; *@addr: window address. */
-static NRT_STATUS add_constant(struct builder *builder, const void *data, size_t bytes,
-			       uint64_t *addr)
-{
-	struct dma_program *program = builder->program;
-	size_t at = (program->constant_bytes + CONSTANT_ALIGN - 1) & ~(size_t)(CONSTANT_ALIGN - 1);
-	size_t room = program->constant_room ? program->constant_room : 4096;
-	uint8_t *grown;
-
-	if (program->constant_bytes >= bytes &&
-	    !memcmp(program->constants + program->constant_bytes - bytes, data, bytes)) {
-		*addr = neuron_window_addr(builder->windows->constants,
-					   program->constant_bytes - bytes);
-		return NRT_SUCCESS;
-	}
-	while (room < at + bytes)
-		room *= 2;
-	if (room != program->constant_room) {
-		grown = realloc(program->constants, room);
-		if (!grown)
-			return nrt_error_memory(builder->error);
-		program->constants = grown;
-		program->constant_room = room;
-	}
-	memset(program->constants + program->constant_bytes, 0, at - program->constant_bytes);
-	memcpy(program->constants + at, data, bytes);
-	program->constant_bytes = at + bytes;
-	*addr = neuron_window_addr(builder->windows->constants, at);
-	return NRT_SUCCESS;
-}
-
-static struct neuron_udma_desc op_desc(uint64_t addr, uint32_t bytes, uint32_t flags,
-				       uint32_t meta)
-{
-	return (struct neuron_udma_desc){
-		.len_ctrl = htole32(neuron_desc_control(NEURON_UDMA_RING_ID_FIRST, bytes, flags)),
-		.meta_ctrl = htole32(meta),
-		.addr = htole64(addr),
-	};
-}
-
-/* The packet of an operation: its block, its sources, its destination. */
-static NRT_STATUS add_packet(struct builder *builder, struct dma_ring *ring,
-			     const struct neuron_udma_op *block, const uint64_t *sources,
-			     uint64_t target)
-{
-	uint64_t addr;
-	unsigned int i;
-
-	if (add_constant(builder, block, sizeof(*block), &addr) ||
-	    ring_reserve(builder, ring, 1u + block->nr_src))
-		return builder->error->status;
-	ring->m2s[ring->used++] = op_desc(addr, sizeof(*block), NEURON_UDMA_DESC_FIRST,
-					  NEURON_UDMA_META_OP);
-	for (i = 0; i < block->nr_src; i++)
-		ring->m2s[ring->used++] = op_desc(sources[i], 1,
-						  i + 1u == block->nr_src ?
-						  NEURON_UDMA_DESC_LAST : 0,
-						  NEURON_UDMA_META_DEFAULT);
-	ring->s2m[ring->s2m_used++] = op_desc(target, 1, 0, 0);
-	return NRT_SUCCESS;
-}
-
 /* The destination of a piece becomes the constant, which the operation then accumulates to. */
 static NRT_STATUS add_fill(struct builder *builder, struct dma_ring *ring,
 			   const struct neff_op *op, const struct dma_op_piece *piece,
@@ -335,9 +218,9 @@ static NRT_STATUS add_fill(struct builder *builder, struct dma_ring *ring,
 
 	/* One element again and again. */
 	memcpy(block.src.num, piece->dst.num, sizeof(block.src.num));
-	if (add_constant(builder, &value, sizeof(value), &source))
+	if (dma_constant(&builder->writer, &value, sizeof(value), &source))
 		return builder->error->status;
-	return add_packet(builder, ring, &block, &source, target);
+	return dma_ring_op(&builder->writer, ring, &block, &source, &target);
 }
 
 static uint64_t piece_addr(const struct builder *builder, unsigned int var, uint64_t offset,
@@ -372,7 +255,7 @@ static NRT_STATUS add_piece(struct builder *builder, const struct neff_desc *des
 		if (op->opcode == NEURON_UDMA_OP_FMA)
 			block.scale[i] = htole32(op->sources[i].scale);
 	}
-	return add_packet(builder, ring, &block, sources, target);
+	return dma_ring_op(&builder->writer, ring, &block, sources, &target);
 }
 
 static NRT_STATUS add_op(struct builder *builder, const struct neff_desc *desc)
@@ -417,41 +300,20 @@ static NRT_STATUS add_transfer(struct builder *builder, const struct neff_desc *
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS pad_ring(struct dma_ring *ring, struct nrt_error *error)
-{
-	uint32_t length = ring->used;
-
-	if (length < NEURON_UDMA_RING_MIN)
-		length = NEURON_UDMA_RING_MIN;
-	length = (length + NEURON_UDMA_RING_MULTIPLE - 1) / NEURON_UDMA_RING_MULTIPLE *
-		 NEURON_UDMA_RING_MULTIPLE;
-	while (ring->room < length)
-		if (ring_grow(ring, error))
-			return error->status;
-	memset(&ring->m2s[ring->used], 0, (length - ring->used) * sizeof(*ring->m2s));
-	memset(&ring->s2m[ring->s2m_used], 0, (length - ring->s2m_used) * sizeof(*ring->s2m));
-	ring->length = length;
-	return NRT_SUCCESS;
-}
-
 static NRT_STATUS build_all(struct builder *builder)
 {
 	struct dma_program *program = builder->program;
-	uint32_t one = htole32(1);
-	uint64_t addr;
 	size_t i;
 
 	program->rings = calloc(program->nr_rings + 1, sizeof(*program->rings));
 	program->sets = calloc(program->nr_sets + 1, sizeof(*program->sets));
 	if (!program->rings || !program->sets)
 		return nrt_error_memory(builder->error);
-	if (add_constant(builder, &one, sizeof(one), &addr))
-		return builder->error->status;
 	for (i = 0; i < builder->graph->nr_descs; i++)
 		if (add_transfer(builder, &builder->graph->descs[i]))
 			return builder->error->status;
 	for (i = 0; i < program->nr_rings; i++)
-		if (pad_ring(&program->rings[i], builder->error))
+		if (dma_ring_pad(&builder->writer, &program->rings[i]))
 			return builder->error->status;
 	return NRT_SUCCESS;
 }
@@ -465,14 +327,16 @@ NRT_STATUS dma_program_build(const struct neff_graph *graph, const struct dma_wi
 		.windows = windows,
 		.program = program,
 		.error = error,
-		.left = max_descs,
 	};
 	NRT_STATUS status;
 
 	memset(program, 0, sizeof(*program));
 	program->nr_rings = graph->nr_queues;
 	program->nr_sets = graph->nr_sets;
-	status = build_all(&builder);
+	status = dma_writer_init(&builder.writer, windows->constants, max_descs, "NEFF", error);
+	if (!status)
+		status = build_all(&builder);
+	program->constants = builder.writer.constants;
 	if (status)
 		dma_program_free(program);
 	return status;
@@ -482,14 +346,12 @@ void dma_program_free(struct dma_program *program)
 {
 	size_t i;
 
-	for (i = 0; program->rings && i < program->nr_rings; i++) {
-		free(program->rings[i].m2s);
-		free(program->rings[i].s2m);
-	}
+	for (i = 0; program->rings && i < program->nr_rings; i++)
+		dma_ring_free(&program->rings[i]);
 	for (i = 0; program->sets && i < program->nr_sets; i++)
 		free(program->sets[i].groups);
 	free(program->rings);
 	free(program->sets);
-	free(program->constants);
+	dma_constants_free(&program->constants);
 	memset(program, 0, sizeof(*program));
 }

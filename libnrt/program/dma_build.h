@@ -17,7 +17,7 @@
 #define LIBNRT_PROGRAM_DMA_BUILD_H
 
 #include "neff/neff.h"
-#include "neuron/udma.h"
+#include "program/dma_ring.h"
 
 /**
  * struct dma_windows - windows that the loader adds to those of the variables
@@ -29,22 +29,6 @@ struct dma_windows {
 	uint32_t constants;
 	uint32_t semaphores;
 	uint32_t sibling;
-};
-
-/**
- * struct dma_ring - both rings of a queue
- * @m2s, @s2m: descriptors, @length of them
- * @used, @s2m_used: real ones; the rest is padding that no queue accepts (ring id 0)
- * @length: a multiple of NEURON_UDMA_RING_MULTIPLE from NEURON_UDMA_RING_MIN
- * @room: allocated, while building
- */
-struct dma_ring {
-	struct neuron_udma_desc *m2s;
-	struct neuron_udma_desc *s2m;
-	uint32_t used;
-	uint32_t s2m_used;
-	uint32_t length;
-	uint32_t room;
 };
 
 /**
@@ -72,18 +56,14 @@ struct dma_set {
  * @nr_rings: entries
  * @sets: by index of the NEFF's queue sets
  * @nr_sets: sets
- * @constants, @constant_bytes: what the rings read besides variables: the value that posts add,
- *	and the blocks of operations. The window of constants begins at a multiple of 64
- * @constant_room: allocated, while building
+ * @constants: what the rings read besides variables
  */
 struct dma_program {
 	struct dma_ring *rings;
 	unsigned int nr_rings;
 	struct dma_set *sets;
 	size_t nr_sets;
-	uint8_t *constants;
-	size_t constant_bytes;
-	size_t constant_room;
+	struct dma_constants constants;
 };
 
 /*

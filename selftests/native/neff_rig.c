@@ -121,9 +121,9 @@ void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *byt
 	place_vars(loaded);
 	place_images(loaded);
 	place_rings(loaded);
-	loaded->constants = take(loaded, loaded->program.constant_bytes);
-	memcpy(hbm(loaded) + loaded->constants, loaded->program.constants,
-	       loaded->program.constant_bytes);
+	loaded->constants = take(loaded, loaded->program.constants.bytes);
+	memcpy(hbm(loaded) + loaded->constants, loaded->program.constants.data,
+	       loaded->program.constants.bytes);
 }
 
 void neff_rig_free(struct neff_rig *loaded)
@@ -188,7 +188,7 @@ static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *
 						loaded->constants - loaded->rings,
 						NEURON_WINDOW_READ);
 	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants,
-						    loaded->program.constant_bytes,
+						    loaded->program.constants.bytes,
 						    NEURON_WINDOW_READ);
 	table[first + EXTRA_SEMS] = (struct neuron_hw_window){
 		.base = tpb + NEURON_TPB_SEM,

@@ -330,7 +330,7 @@ static uint32_t set_packet(const struct profile_core *core, const struct dma_rin
 		return 1;
 	}
 	block = place_of(core, le64toh(first->addr));
-	memcpy(&op, core->program.constants + block.offset, sizeof(op));
+	memcpy(&op, core->program.constants.data + block.offset, sizeof(op));
 	set_operation(core, &op, first + 1, &ring->s2m[s2m], step);
 	return 1u + op.nr_src;
 }
