@@ -78,7 +78,7 @@ typedef uint32_t nrt_reports_fn(struct nrt_chip *chip, uint32_t core, uint64_t j
  * @instance: write the public name of the machine, or what it calls itself, into @size bytes
  * @hbm_map: where all of an HBM stack is mapped, which it stays; NULL: that is not possible
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
- *	@wait, @post, @dump: as in drm/neuron_accel.h
+ *	@wait, @cancel, @post, @dump: as in drm/neuron_accel.h
  * @reports: errors in programs; NULL: it does not look for any
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
@@ -111,6 +111,7 @@ struct nrt_backend {
 	int (*grant)(struct nrt_chip *chip, struct drm_neuron_grant *grant);
 	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+	int (*cancel)(struct nrt_chip *chip, struct drm_neuron_cancel *cancel);
 	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
 	int (*dump)(struct nrt_chip *chip, struct drm_neuron_dump *dump);
 	nrt_reports_fn *reports;

@@ -182,6 +182,11 @@ static int drm_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 	return call(chip, DRM_IOCTL_NEURON_WAIT, wait);
 }
 
+static int drm_cancel(struct nrt_chip *chip, struct drm_neuron_cancel *cancel)
+{
+	return call(chip, DRM_IOCTL_NEURON_CANCEL, cancel);
+}
+
 static int drm_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 {
 	return call(chip, DRM_IOCTL_NEURON_POST, post);
@@ -215,6 +220,7 @@ const struct nrt_backend nrt_backend_drm = {
 	.grant = drm_grant,
 	.submit = drm_submit,
 	.wait = drm_wait,
+	.cancel = drm_cancel,
 	.post = drm_post,
 	.dump = drm_dump,
 };

@@ -234,6 +234,69 @@ NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nr
 			     nrt_device_path(bo->device), strerror(-ret));
 }
 
+NRT_STATUS nrt_bo_export_fd(struct nrt_bo *bo, int *fd, struct nrt_error *error)
+{
+	int ret = bo->device->backend->bo_export(bo->device->chip, bo->handle, fd);
+
+	if (!ret)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot export a buffer: %s",
+			     nrt_device_path(bo->device), strerror(-ret));
+}
+
+/* With the device's lock: the buffer that has @handle already, with a reference. */
+static struct nrt_bo *find_handle(struct nrt_device *device, uint32_t handle)
+{
+	struct nrt_bo *bo;
+
+	for (bo = device->bos; bo; bo = bo->next) {
+		if (bo->handle != handle)
+			continue;
+		bo->refs++;
+		return bo;
+	}
+	return NULL;
+}
+
+/* With the device's lock. The kernel gives a buffer that it knows the handle that it has. */
+static int import_fd_locked(struct nrt_device *device, int fd, struct nrt_bo **out)
+{
+	struct drm_neuron_bo_info info = { 0 };
+	int ret;
+
+	ret = device->backend->bo_import(device->chip, fd, &info.handle);
+	if (ret)
+		return ret;
+	*out = find_handle(device, info.handle);
+	if (*out)
+		return 0;
+	ret = device->backend->bo_info(device->chip, &info);
+	*out = ret ? NULL : bo_add(device, info.handle);
+	if (!*out) {
+		device->backend->bo_close(device->chip, info.handle);
+		return ret ? ret : -ENOMEM;
+	}
+	(*out)->size = info.size;
+	(*out)->placement = info.placement;
+	(*out)->stack = info.stack;
+	return 0;
+}
+
+NRT_STATUS nrt_bo_import_fd(struct nrt_device *device, int fd, struct nrt_bo **bo,
+			    struct nrt_error *error)
+{
+	int ret;
+
+	pthread_mutex_lock(&device->lock);
+	ret = import_fd_locked(device, fd, bo);
+	pthread_mutex_unlock(&device->lock);
+	if (!ret)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, nrt_status_of_errno(ret),
+			     "%s: cannot import a buffer of a peer: %s", nrt_device_path(device),
+			     strerror(-ret));
+}
+
 NRT_STATUS nrt_bo_info(struct nrt_bo *bo, struct drm_neuron_bo_info *info,
 		       struct nrt_error *error)
 {

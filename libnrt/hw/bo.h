@@ -55,6 +55,13 @@ void nrt_bo_describe(struct nrt_bo *bo, struct nrt_usage *usage);
 NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nrt_bo **out,
 			 struct nrt_error *error);
 
+/* A file descriptor of @bo for another process or chip of the same back end, for close(). */
+NRT_STATUS nrt_bo_export_fd(struct nrt_bo *bo, int *fd, struct nrt_error *error);
+
+/* The buffer that such a descriptor names, on @device, with a reference. */
+NRT_STATUS nrt_bo_import_fd(struct nrt_device *device, int fd, struct nrt_bo **bo,
+			    struct nrt_error *error);
+
 /* Where it is: NRT_INVALID once the device is shut down. */
 NRT_STATUS nrt_bo_info(struct nrt_bo *bo, struct drm_neuron_bo_info *info,
 		       struct nrt_error *error);

@@ -215,15 +215,12 @@ static void forget_on_core(struct nrt_core *core, const struct nrt_bo *bo)
 	}
 }
 
-void nrt_bo_forget(struct nrt_bo *bo)
+static void forget_on_cores(struct nrt_core *cores, unsigned int nr, const struct nrt_bo *bo)
 {
-	struct nrt_device *device = bo->device;
 	unsigned int i;
 
-	if (!atomic_load(&bo->shown))
-		return;
-	for (i = 0; i < device->nr_cores; i++) {
-		struct nrt_core *core = &device->cores[i];
+	for (i = 0; i < nr; i++) {
+		struct nrt_core *core = &cores[i];
 
 		pthread_mutex_lock(&core->lock);
 		if (core->resident)
@@ -233,4 +230,14 @@ void nrt_bo_forget(struct nrt_bo *bo)
 			clear_table(core);
 		pthread_mutex_unlock(&core->lock);
 	}
+}
+
+void nrt_bo_forget(struct nrt_bo *bo)
+{
+	struct nrt_device *device = bo->device;
+
+	if (!atomic_load(&bo->shown))
+		return;
+	forget_on_cores(device->cores, device->nr_cores, bo);
+	forget_on_cores(device->cc_cores, device->nr_cc_cores, bo);
 }

@@ -175,6 +175,8 @@ static void device_close(struct nrt_device *device)
 	pthread_mutex_lock(&device->lock);
 	device->cores = NULL;
 	device->nr_cores = 0;
+	device->cc_cores = NULL;
+	device->nr_cc_cores = 0;
 	nrt_bo_close_all(device);
 	pthread_mutex_unlock(&device->lock);
 	device->backend->close(device->chip);

@@ -25,6 +25,7 @@ struct nrt_core;
  * @claimed: mask of the cores that it owns
  * @lock: protects what follows, and the buffers' refs, handles and maps
  * @cores, @nr_cores: the cores that the process owns; none once the device is shut down
+ * @cc_cores, @nr_cc_cores: the CC-cores that came with them; likewise
  * @last_id: of a buffer
  * @bos: buffers
  */
@@ -39,6 +40,8 @@ struct nrt_device {
 	pthread_mutex_t lock;
 	struct nrt_core *cores;
 	unsigned int nr_cores;
+	struct nrt_core *cc_cores;
+	unsigned int nr_cc_cores;
 	uint64_t last_id;
 	struct nrt_bo *bos;
 };

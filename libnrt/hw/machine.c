@@ -286,6 +286,47 @@ static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *dev
 	return NRT_SUCCESS;
 }
 
+/* CC-cores of a core: the cores of a chip have equal parts of them. */
+static unsigned int cc_per_core(const struct nrt_device *device)
+{
+	return device->info.nr_cc_cores / device->info.nr_cores;
+}
+
+/* CC-core @i of the process, of those of its core the one with number @i % @per. */
+static void fill_cc_core(struct nrt_machine *machine, unsigned int i, unsigned int per)
+{
+	const struct nrt_core *core = &machine->cores[i / per];
+	struct nrt_core *cc = &machine->cc_cores[i];
+
+	if (!core->device->nr_cc_cores++)
+		core->device->cc_cores = cc;
+	cc->device = core->device;
+	cc->number = core->number;
+	cc->index = core->device->info.first_cc_core + core->index * per + i % per;
+	cc->stack = core->stack;
+	pthread_mutex_init(&cc->lock, NULL);
+}
+
+static NRT_STATUS make_cc_cores(struct nrt_machine *machine, struct nrt_error *error)
+{
+	unsigned int per = cc_per_core(machine->devices[0]);
+	unsigned int i;
+
+	if (!per)
+		return NRT_SUCCESS;
+	machine->cc_cores = calloc((size_t)machine->nr_cores * per, sizeof(*machine->cc_cores));
+	if (!machine->cc_cores)
+		return nrt_error_memory(error);
+	machine->nr_cc_cores = machine->nr_cores * per;
+	for (i = 0; i < machine->nr_cc_cores; i++)
+		fill_cc_core(machine, i, per);
+	for (i = 0; i < machine->nr_vcores; i++) {
+		machine->vcores[i].cc = &machine->cc_cores[i * machine->lnc * per];
+		machine->vcores[i].nr_cc = per;
+	}
+	return NRT_SUCCESS;
+}
+
 static void pair_cores(struct nrt_machine *machine)
 {
 	unsigned int i;
@@ -322,7 +363,7 @@ static NRT_STATUS make_cores(struct nrt_machine *machine, unsigned int first, un
 			return error->status;
 	machine->nr_vcores = nr;
 	pair_cores(machine);
-	return NRT_SUCCESS;
+	return make_cc_cores(machine, error);
 }
 
 NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *env,
@@ -343,22 +384,28 @@ NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *
 	}
 }
 
+static void fini_cores(struct nrt_core *cores, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		free(cores[i].shown);
+		if (cores[i].device)
+			pthread_mutex_destroy(&cores[i].lock);
+	}
+	free(cores);
+}
+
 void nrt_machine_close(struct nrt_machine *machine)
 {
 	unsigned int i;
 
-	for (i = 0; i < machine->nr_cores; i++) {
-		struct nrt_core *core = &machine->cores[i];
-
-		free(core->shown);
-		if (core->device)
-			pthread_mutex_destroy(&core->lock);
-	}
+	fini_cores(machine->cores, machine->nr_cores);
+	fini_cores(machine->cc_cores, machine->nr_cc_cores);
 	for (i = 0; i < machine->nr_vcores; i++)
 		nrt_vcore_fini(&machine->vcores[i]);
 	nrt_devices_close(machine->devices, machine->nr_devices);
 	free(machine->vcores);
-	free(machine->cores);
 	pthread_mutex_destroy(&machine->lock);
 	memset(machine, 0, sizeof(*machine));
 }

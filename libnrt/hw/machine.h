@@ -14,6 +14,7 @@
  * @lnc: physical cores of a virtual one
  * @scratch_page: bytes of a page of their scratchpads; 0: each is one piece of memory
  * @cores, @nr_cores: physical cores of the process; none before nrt_machine_claim()
+ * @cc_cores, @nr_cc_cores: their CC-cores, which come in equal numbers; likewise
  * @vcores, @nr_vcores: virtual cores of the process, by vnc; likewise
  * @lock: protects the virtual cores' counts of models
  */
@@ -24,6 +25,8 @@ struct nrt_machine {
 	uint64_t scratch_page;
 	struct nrt_core *cores;
 	unsigned int nr_cores;
+	struct nrt_core *cc_cores;
+	unsigned int nr_cc_cores;
 	struct nrt_vcore *vcores;
 	unsigned int nr_vcores;
 	pthread_mutex_t lock;

@@ -19,6 +19,7 @@
  * @stack: nearest HBM stack
  * @nr: physical cores
  * @core: the physical cores, in the order of their numbers
+ * @cc, @nr_cc: CC-cores of the first physical core
  * @models: loaded here; under nrt_machine.lock
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
  * @scratch, @nr_scratch: shared scratchpad of all models: its pages, or the piece of memory;
@@ -31,6 +32,8 @@ struct nrt_vcore {
 	unsigned int stack;
 	unsigned int nr;
 	struct nrt_core *core[NRT_MAX_LNC];
+	struct nrt_core *cc;
+	unsigned int nr_cc;
 	unsigned int models;
 	uint64_t scratch_page;
 	struct nrt_bo **scratch;

@@ -243,6 +243,36 @@ TEST_F_TIMEOUT(embedded, released, LIMIT_S)
 	EXPECT_EQ(-ENOENT, wait_for(self, 0, id, 0, &job));
 }
 
+static int cancel(struct _test_data_embedded *self, uint32_t core, uint64_t id)
+{
+	struct drm_neuron_cancel cancel = { .claim = self->claim, .core = core, .job = id };
+
+	return BACKEND.cancel(self->chip, &cancel);
+}
+
+/* One that is queued, then the one that runs; the others run as if nothing had happened. */
+TEST_F_TIMEOUT(embedded, cancelled, LIMIT_S)
+{
+	struct drm_neuron_wait_job job;
+	uint64_t spins, queued, last;
+
+	ASSERT_EQ(0, submit(self, 0, SPINS, LIMIT_S * 1000, &spins));
+	ASSERT_EQ(0, submit(self, 0, HALTS, 0, &queued));
+	ASSERT_EQ(0, submit(self, 0, HALTS, 0, &last));
+	ASSERT_EQ(0, cancel(self, 0, queued));
+	ASSERT_EQ(0, wait_for(self, 0, queued, 0, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(-ETIMEDOUT, wait_for(self, 0, spins, 0, &job));
+	ASSERT_EQ(0, cancel(self, 0, spins));
+	ASSERT_EQ(0, wait_for(self, 0, spins, 0, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(0, job.hang);
+	ASSERT_EQ(0, wait_for(self, 0, last, in_ms(60000), &job));
+	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);
+	EXPECT_EQ(0, cancel(self, 0, last));
+	EXPECT_EQ(-ENOENT, cancel(self, 0, last + 1));
+}
+
 /* --- gangs --- */
 
 /* One job on each of the cores 0 and 1, the second with @timeout_ms. */

@@ -475,6 +475,7 @@ void emb_gang_put(struct emb_gang *gang);
 void emb_job_join(struct emb_job *job, struct emb_gang *gang, uint32_t index);
 void emb_job_queue(struct emb_core *core, struct emb_job *job);
 int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait);
+int emb_cancel(struct nrt_chip *chip, struct drm_neuron_cancel *cancel);
 
 /* --- emb_submit.c --- */
 

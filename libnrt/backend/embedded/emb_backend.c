@@ -213,6 +213,7 @@ const struct nrt_backend nrt_backend_embedded = {
 	.grant = emb_grant,
 	.submit = emb_submit,
 	.wait = emb_wait,
+	.cancel = emb_cancel,
 	.post = emb_post,
 	.dump = emb_dump,
 	.reports = emb_reports,

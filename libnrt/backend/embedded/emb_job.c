@@ -626,3 +626,58 @@ int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 	free(results);
 	return ret;
 }
+
+/* --- cancelling --- */
+
+/* With the chip's lock: job @id, which does not run, leaves the queue of its core. */
+static void drop_queued(struct emb_core *core, uint64_t id)
+{
+	struct emb_job *first = core->first, *before = first;
+
+	while (before->next->id != id)
+		before = before->next;
+	/* It becomes the first one, ends, and the others are as they were. */
+	core->first = before->next;
+	before->next = core->first->next;
+	core->first->next = first;
+	if (core->last == core->first)
+		core->last = before;
+	end_aborted(core, false);
+}
+
+/* With the chip's lock. */
+static int cancel_locked(struct nrt_chip *chip, const struct drm_neuron_cancel *cancel, bool *left)
+{
+	struct emb_result *result;
+	struct emb_core *core;
+	int ret;
+
+	ret = emb_core_used(chip, cancel->claim, cancel->core, &core);
+	if (ret)
+		return ret;
+	emb_service(chip);
+	result = find_result(core, cancel->job);
+	if (!result)
+		return -ENOENT;
+	if (!result->ended && core->first->id == cancel->job)
+		give_up(core, false);
+	else if (!result->ended)
+		drop_queued(core, cancel->job);
+	result_put(result);
+	*left = emb_service(chip);
+	emb_tell(chip);
+	return core->wedged ? -EIO : 0;
+}
+
+int emb_cancel(struct nrt_chip *chip, struct drm_neuron_cancel *cancel)
+{
+	bool left = false;
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	emb_look_begin(chip);
+	ret = cancel_locked(chip, cancel, &left);
+	emb_look_end(chip, left);
+	return ret;
+}
