@@ -5,7 +5,6 @@
  */
 #include <stdio.h>
 
-#include <nrt/nrt_async.h>
 #include <nrt/nrt_experimental.h>
 
 #include "api/state.h"
@@ -13,7 +12,6 @@
 _Static_assert(sizeof(nrt_ucode_info) == 32, "public layout");
 
 #define NO_NETWORK	"there is no network adapter in this model"
-#define NO_CC		"collectives outside of programs are not implemented; use nrt_load_collectives()"
 
 /* The first time of a function, whose @said is false before. */
 static void say_once(atomic_bool *said, const char *call, const char *why)
@@ -58,34 +56,4 @@ NRT_STATUS nrt_set_pool_eng_ucode(const nrt_ucode_info *ucode_info)
 		return nrt_fail_with(__func__, NRT_INVALID, "called after nrt_init()");
 	say_once(&said, __func__, "the engines of this model have no microcode");
 	return NRT_FAILURE;
-}
-
-NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
-			   nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
-			   nrt_cc_op_type_t cc_op, nrt_cc_context_t **cc_ctx)
-{
-	static atomic_bool said;
-
-	(void)comm;
-	(void)input;
-	(void)output;
-	(void)dtype;
-	(void)op;
-	(void)cc_op;
-	(void)cc_ctx;
-	say_once(&said, __func__, NO_CC);
-	return NRT_FAILURE;
-}
-
-NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
-			    nrta_seq_t *req_sequence)
-{
-	static atomic_bool said;
-
-	(void)cc_ctx;
-	(void)queue;
-	(void)err;
-	(void)req_sequence;
-	say_once(&said, __func__, NO_CC);
-	return NRT_INVALID_HANDLE;
 }

@@ -6,9 +6,6 @@
 
 #include "api/state.h"
 
-_Static_assert(sizeof(nrt_cc_comm_t) == 32, "public layout");
-_Static_assert(sizeof(nrt_tensor_list_t) == 16, "public layout");
-
 /* @call names the gathering, too. */
 static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gather)
 {
@@ -24,20 +21,6 @@ static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gathe
 	status = nrt_machine_vcore(&state->machine, vnc, &error) ?
 			 nrt_gather(&state->meetings, gather, &error) : error.status;
 	return nrt_end(state, call, status, &error);
-}
-
-NRT_STATUS nrt_build_global_comm(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
-{
-	struct nrt_gather nothing = { .rank = g_device_id, .count = g_device_count };
-
-	return gather(__func__, vnc, &nothing);
-}
-
-NRT_STATUS nrt_cc_global_comm_init(uint32_t vnc, uint32_t g_device_id, uint32_t g_device_count)
-{
-	struct nrt_gather nothing = { .rank = g_device_id, .count = g_device_count };
-
-	return gather(__func__, vnc, &nothing);
 }
 
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count)

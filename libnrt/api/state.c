@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/state.h"
+#include "comm/collective.h"
 
 #define STATE_INITIALIZER { \
 	.lock = PTHREAD_MUTEX_INITIALIZER, \
@@ -154,6 +155,7 @@ void *nrt_get(struct nrt_state *state, enum nrt_kind kind, const void *handle,
 		[NRT_KIND_INSPECT_CONFIG] = "configuration of an inspection",
 		[NRT_KIND_ENDPOINT] = "communicator",
 		[NRT_KIND_MESSAGE] = "request",
+		[NRT_KIND_COLLECTIVE] = "prepared collective",
 	};
 	void *object = state->handles ? nrt_handle_get(state->handles, kind, handle) : NULL;
 
@@ -221,6 +223,11 @@ static void release_message(void *object)
 	nrt_message_release(object);
 }
 
+static void release_collective(void *object)
+{
+	nrt_collective_free(object);
+}
+
 static const struct nrt_handle_ops *handle_ops(void)
 {
 	static const struct nrt_handle_ops ops = {
@@ -234,6 +241,7 @@ static const struct nrt_handle_ops *handle_ops(void)
 		.release[NRT_KIND_INSPECT_CONFIG] = release_inspect,
 		.release[NRT_KIND_ENDPOINT] = release_endpoint,
 		.release[NRT_KIND_MESSAGE] = release_message,
+		.release[NRT_KIND_COLLECTIVE] = release_collective,
 	};
 
 	return &ops;
@@ -294,6 +302,9 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_units_order(state->units),
 			      nrt_machine_total(machine), error))
 		goto fail_units;
+	if (nrt_worlds_init(&state->worlds, machine->nr_vcores, &state->meetings,
+			    &state->env, error))
+		goto fail_sendrecv;
 	nrt_count_waits_init(&state->count_waits);
 	nrt_groups_init(&state->groups);
 	nrt_callbacks_init(&state->callbacks);
@@ -301,6 +312,8 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 	state->profiler.events = state->env.profile_events;
 	atomic_store(&state->phase, NRT_PHASE_READY);
 	return NRT_SUCCESS;
+fail_sendrecv:
+	nrt_sendrecv_fini(&state->sendrecv);
 fail_units:
 	nrt_units_free(state->units);
 fail_streams:
@@ -326,13 +339,16 @@ NRT_STATUS nrt_state_init(struct nrt_error *error)
 /* Nobody enters any more, and nobody is inside. */
 static void take_down(struct nrt_state *state)
 {
-	void *model;
+	void *model, *collective;
 
 	nrt_units_free(state->units);
 	nrt_callbacks_stop(&state->callbacks);
 	nrt_profiler_reset(&state->profiler);
 	while ((model = nrt_handle_any(state->handles, NRT_KIND_MODEL)))
 		nrt_handle_close(state->handles, NRT_KIND_MODEL, model, true);
+	while ((collective = nrt_handle_any(state->handles, NRT_KIND_COLLECTIVE)))
+		nrt_handle_close(state->handles, NRT_KIND_COLLECTIVE, collective, true);
+	nrt_worlds_fini(&state->worlds);
 	nrt_groups_fini(&state->groups);
 	nrt_count_waits_fini(&state->count_waits);
 	nrt_meetings_fini(&state->meetings);
@@ -351,6 +367,7 @@ static void close_locked(struct nrt_state *state)
 	nrt_units_cancel(state->units);
 	nrt_count_waits_end(&state->count_waits);
 	nrt_groups_cancel(&state->groups);
+	nrt_worlds_cancel(&state->worlds);
 	nrt_meetings_cancel(&state->meetings);
 	nrt_machine_release(&state->machine);
 	while (atomic_load(&state->users))

@@ -15,6 +15,7 @@
 #include "comm/host.h"
 #include "comm/sendrecv.h"
 #include "comm/stream.h"
+#include "comm/world.h"
 #include "exec/compute.h"
 #include "hw/machine.h"
 #include "observe/profile.h"
@@ -40,6 +41,7 @@ enum nrt_phase {
  * @count_waits: who waits for executions that write to a tensor
  * @groups: groups of ranks
  * @meetings: of ranks, for work of the host
+ * @worlds: of ranks, for collectives
  * @sendrecv: tensors that cores send
  * @streams: debug streams of cores
  * @next_model: id of the next model
@@ -62,6 +64,7 @@ struct nrt_state {
 	struct nrt_count_waits count_waits;
 	struct nrt_groups groups;
 	struct nrt_meetings meetings;
+	struct nrt_worlds worlds;
 	struct nrt_sendrecv sendrecv;
 	struct nrt_streams streams;
 	atomic_uint next_model;

@@ -191,6 +191,13 @@ static NRT_STATUS read_scratch(uint64_t *page, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
+static const char *text_or_null(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? text : NULL;
+}
+
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
 	unsigned long timeout, dump_on;
@@ -207,6 +214,8 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
 			&timeout, error))
 		return error->status;
+	env->root_comm = text_or_null("NEURON_RT_ROOT_COMM_ID");
+	env->cc_algorithm = text_or_null("NEURON_EMU_CC_ALGORITHM");
 	env->dump_on = (NRT_STATUS)dump_on;
 	env->timeout_ms = timeout > UINT32_MAX / 1000 ? UINT32_MAX : (uint32_t)timeout * 1000;
 	return NRT_SUCCESS;

@@ -22,6 +22,8 @@
  * @dump_on: status of executions whose inputs are written to files
  * @stream_events: most events of a debug stream
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
+ * @root_comm: NEURON_RT_ROOT_COMM_ID, or NULL; of the environment
+ * @cc_algorithm: NEURON_EMU_CC_ALGORITHM, or NULL: as the plan chooses; likewise
  * @profile_events: most instructions and transfers of a device profile
  */
 struct nrt_env {
@@ -35,6 +37,8 @@ struct nrt_env {
 	NRT_STATUS dump_on;
 	unsigned long stream_events;
 	uint64_t scratch_page;
+	const char *root_comm;
+	const char *cc_algorithm;
 	unsigned long profile_events;
 };
 

@@ -25,6 +25,7 @@ struct variable {
 #define READ(name)	{ name, NULL, NULL }
 
 static const struct variable variables[] = {
+	READ("NEURON_EMU_CC_ALGORITHM"),
 	READ("NEURON_EMU_CHECK"),
 	READ("NEURON_EMU_FAULT"),
 	READ("NEURON_EMU_INSTANCE"),

@@ -13,7 +13,7 @@
 /**
  * struct nrt_gathering - a gathering under way
  * @next: list
- * @what, @count, @size: as its first rank said
+ * @world, @what, @count, @size: as its first rank said
  * @here: by rank: it has come
  * @arrived: how many have
  * @inside: threads that use this
@@ -23,6 +23,7 @@
  */
 struct nrt_gathering {
 	struct nrt_gathering *next;
+	uint64_t world;
 	const char *what;
 	uint32_t count;
 	size_t size;
@@ -61,6 +62,18 @@ void nrt_meetings_cancel(struct nrt_meetings *meetings)
 	pthread_mutex_unlock(&meetings->lock);
 }
 
+void nrt_meetings_fail(struct nrt_meetings *meetings, uint64_t world)
+{
+	struct nrt_gathering *gathering;
+
+	pthread_mutex_lock(&meetings->lock);
+	for (gathering = meetings->first; gathering; gathering = gathering->next)
+		if (gathering->world == world && !gathering->over)
+			gathering->failed = true;
+	pthread_cond_broadcast(&meetings->changed);
+	pthread_mutex_unlock(&meetings->lock);
+}
+
 /* --- With the lock of the meetings --- */
 
 /* The gathering that @gather can join, or NULL. */
@@ -70,6 +83,7 @@ static struct nrt_gathering *find(const struct nrt_meetings *meetings,
 	struct nrt_gathering *gathering = meetings->first;
 
 	while (gathering && (gathering->over || gathering->failed ||
+			     gathering->world != gather->world ||
 			     gathering->count != gather->count ||
 			     strcmp(gathering->what, gather->what)))
 		gathering = gathering->next;
@@ -95,6 +109,7 @@ static struct nrt_gathering *add(struct nrt_meetings *meetings, const struct nrt
 		free_gathering(gathering);
 		return NULL;
 	}
+	gathering->world = gather->world;
 	gathering->what = gather->what;
 	gathering->count = gather->count;
 	gathering->size = gather->size;

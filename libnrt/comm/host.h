@@ -35,8 +35,12 @@ void nrt_meetings_fini(struct nrt_meetings *meetings);
 /* Whoever waits gets NRT_CLOSED. */
 void nrt_meetings_cancel(struct nrt_meetings *meetings);
 
+/* Whoever waits for ranks of that world gets NRT_FAILURE. */
+void nrt_meetings_fail(struct nrt_meetings *meetings, uint64_t world);
+
 /**
  * struct nrt_gather - what a rank brings to a gathering
+ * @world: number of the world whose ranks meet (comm/world.h); 0: none
  * @what: name of the gathering: ranks that say the same name meet
  * @rank, @count: this one, and how many there are
  * @size: bytes of each rank; the same for all
@@ -45,6 +49,7 @@ void nrt_meetings_cancel(struct nrt_meetings *meetings);
  * @timeout_ms: how long to wait for the others
  */
 struct nrt_gather {
+	uint64_t world;
 	const char *what;
 	uint32_t rank;
 	uint32_t count;

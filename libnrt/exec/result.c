@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exec/cause.h"
 #include "exec/compute.h"
 #include "exec/hang.h"
 #include "exec/source.h"
@@ -105,6 +106,14 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 	if (wait->cause == NEURON_CAUSE_WINDOW && wait->source == NEURON_SOURCE_DMA)
 		return "access outside of a variable, or an index that is not below its limit";
 	return causes[wait->cause].text;
+}
+
+NRT_STATUS nrt_cause(const struct drm_neuron_wait_job *result, const char **text)
+{
+	if (is_well(result))
+		return NRT_SUCCESS;
+	*text = cause_text(result);
+	return cause_status(result);
 }
 
 static void describe_source(const struct nrt_part *part, const struct drm_neuron_wait_job *wait,

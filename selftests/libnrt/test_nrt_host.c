@@ -23,10 +23,8 @@
 
 TEST(impossible)
 {
-	nrt_cc_context_t *context = (void *)1;
 	nrt_ucode_info ucode = { 0 };
 	char text[64] = "";
-	nrta_seq_t seq = 7;
 	int err = 0;
 
 	rig_catch();
@@ -43,13 +41,6 @@ TEST(impossible)
 	rig_catch();
 	EXPECT_EQ(NRT_FAILURE, nrt_set_pool_eng_ucode(&ucode));
 	EXPECT_TRUE(rig_has(rig_caught(), "microcode"));
-	rig_catch();
-	EXPECT_EQ(NRT_FAILURE, nrta_cc_prepare(NULL, NULL, NULL, NRT_DTYPE_FLOAT32, NRT_OP_ADD,
-					       NRT_CC_ALLREDUCE, &context));
-	EXPECT_TRUE(rig_has(rig_caught(), "nrt_load_collectives"));
-	EXPECT_EQ((void *)1, context);
-	EXPECT_EQ(NRT_INVALID_HANDLE, nrta_cc_schedule(&context, 0, NULL, &seq));
-	EXPECT_EQ(7, seq);
 }
 
 TEST(before_init)

@@ -125,16 +125,21 @@ NRT_STATUS nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *inp
 
 /**
  * nrta_cc_prepare() - prepare a collective
- * @comm: who takes part
- * @input: its tensors
- * @output: where the result goes
+ * @comm: who takes part: a group of the ranks that have met in nrt_cc_global_comm_init(), and this
+ *	one's place among them
+ * @input: its tensors, 1 to 64. All-gather, all-reduce: a block; reduce-scatter: one of each rank
+ * @output: as many tensors for the results. All-reduce, reduce-scatter: a block; all-gather: one of
+ *	each rank. May be the same memory: of all-reduce all of it, else the rank's block
  * @dtype: type of the elements
- * @op: how they are reduced
+ * @op: how they are reduced: NRT_OP_ADD, _MAX or _MIN; all-gather does not look at it
  * @cc_op: which collective
- * @cc_ctx: not written
+ * @cc_ctx: out: the collective, for one nrta_cc_schedule()
  *
- * Collectives outside of programs are not implemented.
- * Return: NRT_FAILURE.
+ * Tensors are in memory of the chip of the core, and begin at a multiple of 4 bytes of their
+ * storage. They may be freed as soon as this returns. The other ranks are not asked yet.
+ *
+ * Return: NRT_SUCCESS, NRT_INVALID, NRT_INVALID_HANDLE, NRT_RESOURCE; the status with which an
+ * earlier collective of the ranks failed: then they must meet again.
  */
 NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 			   nrt_tensor_list_t *output, nrt_dtype_t dtype, nrt_op_type_t op,
@@ -142,12 +147,18 @@ NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 
 /**
  * nrta_cc_schedule() - schedule a collective that is prepared
- * @cc_ctx: from nrta_cc_prepare(), which gives none yet
- * @queue: of unit COLLECTIVES
- * @err: hears of a failure
- * @req_sequence: not written
+ * @cc_ctx: from nrta_cc_prepare(); it is gone when this succeeds
+ * @queue: of unit COLLECTIVES of the core: 0
+ * @err: hears of a failure; may be NULL
+ * @req_sequence: out: the request
  *
- * Return: NRT_INVALID_HANDLE.
+ * All ranks of a group schedule the same collectives in the same order. Those of one core run one
+ * after the other. When its turn has come a rank waits for the others, as long as
+ * NEURON_RT_EXEC_TIMEOUT says. If the ranks do not agree on what they are about to do, the request
+ * fails on all of them (NRT_INVALID), and the next one can do better. Any other failure of a rank
+ * is one of all ranks that have met: requests that are under way and later ones fail with the
+ * status and the reason of the first, until the ranks that are left meet again
+ * (nrt_cc_global_comm_init()).
  */
 NRT_STATUS nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, nrta_error_tracker_t *err,
 			    nrta_seq_t *req_sequence);

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/cc_group.h"
+#include "comm/world.h"
+
+#define MAX_RANKS	NRT_PLAN_MAX_RANKS
+
+/* What ranks tell each other first. */
+struct hello {
+	uint64_t id;
+	struct nrt_plan_place place;
+	uint16_t pad;
+};
+
+/* --- The worlds of the process --- */
+
+NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
+			   struct nrt_meetings *meetings, const struct nrt_env *env,
+			   struct nrt_error *error)
+{
+	*worlds = (struct nrt_worlds){
+		.meetings = meetings,
+		.root = env->root_comm,
+		.algorithm = env->cc_algorithm,
+		.timeout_ms = env->timeout_ms,
+		.nr = nr,
+		.world = calloc(nr, sizeof(struct nrt_world *)),
+		.sems = calloc(nr, sizeof(*worlds->sems)),
+		.next_sem = calloc(nr, sizeof(*worlds->next_sem)),
+	};
+	pthread_mutex_init(&worlds->lock, NULL);
+	if (worlds->world && worlds->sems && worlds->next_sem)
+		return NRT_SUCCESS;
+	nrt_worlds_fini(worlds);
+	return nrt_error_memory(error);
+}
+
+struct nrt_world *nrt_world_get(struct nrt_worlds *worlds, unsigned int vnc)
+{
+	struct nrt_world *world;
+
+	pthread_mutex_lock(&worlds->lock);
+	world = vnc < worlds->nr ? worlds->world[vnc] : NULL;
+	if (world)
+		atomic_fetch_add(&world->refs, 1);
+	pthread_mutex_unlock(&worlds->lock);
+	return world;
+}
+
+/* The table shows @world for its core from now on, or NULL; the old one. */
+static struct nrt_world *exchange(struct nrt_worlds *worlds, unsigned int vnc,
+				  struct nrt_world *world)
+{
+	struct nrt_world *old;
+
+	pthread_mutex_lock(&worlds->lock);
+	old = worlds->world[vnc];
+	worlds->world[vnc] = world;
+	pthread_mutex_unlock(&worlds->lock);
+	return old;
+}
+
+void nrt_worlds_cancel(struct nrt_worlds *worlds)
+{
+	struct nrt_error why = { 0 };
+	struct nrt_world *world;
+	unsigned int i;
+
+	nrt_error_set(&why, NRT_CLOSED, "nrt_close() ended it");
+	for (i = 0; i < worlds->nr; i++) {
+		world = nrt_world_get(worlds, i);
+		if (!world)
+			continue;
+		nrt_world_fail(world, &why);
+		nrt_world_put(world);
+	}
+}
+
+void nrt_worlds_fini(struct nrt_worlds *worlds)
+{
+	unsigned int i;
+
+	for (i = 0; worlds->world && i < worlds->nr; i++)
+		nrt_world_put(worlds->world[i]);
+	free(worlds->world);
+	free(worlds->sems);
+	free(worlds->next_sem);
+	pthread_mutex_destroy(&worlds->lock);
+}
+
+/* --- Semaphores --- */
+
+static bool are_free(const uint64_t *sems, unsigned int first, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = first; i < first + count; i++)
+		if (i >= NEURON_NR_SEMAPHORES || sems[i / 64] >> (i % 64) & 1)
+			return false;
+	return true;
+}
+
+NRT_STATUS nrt_world_take_sems(struct nrt_world *world, unsigned int count, unsigned int *first,
+			       struct nrt_error *error)
+{
+	struct nrt_worlds *worlds = world->worlds;
+	unsigned int vnc = world->vcore->vnc, i, at = 0;
+	uint64_t *sems = worlds->sems[vnc];
+
+	pthread_mutex_lock(&worlds->lock);
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
+		at = (worlds->next_sem[vnc] + i) % NEURON_NR_SEMAPHORES;
+		if (are_free(sems, at, count))
+			break;
+	}
+	if (i < NEURON_NR_SEMAPHORES) {
+		for (*first = at, i = at; i < at + count; i++)
+			sems[i / 64] |= 1ull << (i % 64);
+		worlds->next_sem[vnc] = i;
+		i = 0;
+	}
+	pthread_mutex_unlock(&worlds->lock);
+	if (i < NEURON_NR_SEMAPHORES)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_RESOURCE,
+			     "core %u: the CC-core has no %u semaphores in a row left for another group",
+			     world->vcore->number, count);
+}
+
+void nrt_world_give_sems(struct nrt_world *world, unsigned int first, unsigned int count)
+{
+	struct nrt_worlds *worlds = world->worlds;
+	uint64_t *sems = worlds->sems[world->vcore->vnc];
+	unsigned int i;
+
+	pthread_mutex_lock(&worlds->lock);
+	for (i = first; i < first + count; i++)
+		sems[i / 64] &= ~(1ull << (i % 64));
+	pthread_mutex_unlock(&worlds->lock);
+}
+
+/* --- Failure --- */
+
+NRT_STATUS nrt_world_check(struct nrt_world *world, struct nrt_error *error)
+{
+	NRT_STATUS status;
+
+	pthread_mutex_lock(&world->lock);
+	status = world->failed.status;
+	if (status)
+		*error = world->failed;
+	pthread_mutex_unlock(&world->lock);
+	return status;
+}
+
+/* With the lock: nobody who waits for a job of the list leaves meanwhile. */
+static void cancel_running(struct nrt_world *world)
+{
+	struct nrt_running *running;
+
+	while ((running = world->running)) {
+		world->running = running->next;
+		nrt_cc_cancel(running->cc, running->job);
+	}
+}
+
+void nrt_world_fail_here(struct nrt_world *world, const struct nrt_error *why)
+{
+	pthread_mutex_lock(&world->lock);
+	if (!world->failed.status) {
+		world->failed = *why;
+		cancel_running(world);
+	}
+	pthread_mutex_unlock(&world->lock);
+}
+
+void nrt_world_fail(struct nrt_world *world, const struct nrt_error *why)
+{
+	struct nrt_error ignored;
+
+	if (nrt_world_check(world, &ignored))
+		return;
+	nrt_world_fail_here(world, why);
+	world->transport->ops->abort(world->transport, why);
+}
+
+void nrt_world_begin(struct nrt_world *world, struct nrt_running *running)
+{
+	bool failed;
+
+	pthread_mutex_lock(&world->lock);
+	failed = world->failed.status;
+	if (!failed) {
+		running->next = world->running;
+		world->running = running;
+	}
+	pthread_mutex_unlock(&world->lock);
+	if (failed)
+		nrt_cc_cancel(running->cc, running->job);
+}
+
+void nrt_world_end(struct nrt_world *world, struct nrt_running *running)
+{
+	struct nrt_running **link;
+
+	pthread_mutex_lock(&world->lock);
+	for (link = &world->running; *link; link = &(*link)->next) {
+		if (*link != running)
+			continue;
+		*link = running->next;
+		break;
+	}
+	pthread_mutex_unlock(&world->lock);
+}
+
+/* --- What ranks say to each other --- */
+
+/* A failure of the world explains all others. */
+static NRT_STATUS explain(struct nrt_world *world, NRT_STATUS status, struct nrt_error *error)
+{
+	struct nrt_error why;
+
+	if (status && nrt_world_check(world, &why))
+		*error = why;
+	return status ? error->status : NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_world_gather(struct nrt_world *world, struct nrt_gather *gather,
+			    struct nrt_error *error)
+{
+	if (nrt_world_check(world, error))
+		return error->status;
+	gather->world = world->id;
+	gather->timeout_ms = world->timeout_ms;
+	return explain(world, world->transport->ops->gather(world->transport, gather, error),
+		       error);
+}
+
+NRT_STATUS nrt_world_share(struct nrt_world *world, struct nrt_share *share,
+			   struct nrt_error *error)
+{
+	if (nrt_world_check(world, error))
+		return error->status;
+	share->gather.world = world->id;
+	share->gather.timeout_ms = world->timeout_ms;
+	return explain(world, world->transport->ops->share(world->transport, share, error),
+		       error);
+}
+
+/* --- Joining --- */
+
+void nrt_world_put(struct nrt_world *world)
+{
+	if (!world || atomic_fetch_sub(&world->refs, 1) > 1)
+		return;
+	nrt_cc_groups_free(world);
+	if (world->transport)
+		world->transport->ops->close(world->transport);
+	pthread_mutex_destroy(&world->lock);
+	free(world->places);
+	free(world);
+}
+
+static struct nrt_world *world_new(struct nrt_worlds *worlds, struct nrt_vcore *vcore,
+				   uint32_t rank, uint32_t count)
+{
+	struct nrt_world *world = calloc(1, sizeof(*world));
+
+	if (!world)
+		return NULL;
+	world->worlds = worlds;
+	atomic_init(&world->refs, 1);
+	world->vcore = vcore;
+	world->rank = rank;
+	world->count = count;
+	world->timeout_ms = worlds->timeout_ms;
+	pthread_mutex_init(&world->lock, NULL);
+	world->places = calloc(count, sizeof(*world->places));
+	if (world->places)
+		return world;
+	nrt_world_put(world);
+	return NULL;
+}
+
+static struct nrt_plan_place place_of(const struct nrt_vcore *vcore)
+{
+	const struct drm_neuron_device_info *info = &vcore->device->info;
+
+	return (struct nrt_plan_place){
+		.server = (uint16_t)info->server,
+		.chip = (uint16_t)info->chip,
+		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
+	};
+}
+
+static NRT_STATUS meet(struct nrt_world *world, const char *what, struct nrt_error *error)
+{
+	struct hello *all = calloc(world->count, sizeof(*all));
+	struct hello mine = { .place = place_of(world->vcore) };
+	struct nrt_gather gather = {
+		.what = what,
+		.rank = world->rank,
+		.count = world->count,
+		.size = sizeof(mine),
+		.input = &mine,
+		.output = all,
+		.timeout_ms = world->timeout_ms,
+	};
+	struct nrt_worlds *worlds = world->worlds;
+	NRT_STATUS status;
+	uint32_t i;
+
+	if (!all)
+		return nrt_error_memory(error);
+	pthread_mutex_lock(&worlds->lock);
+	mine.id = ++worlds->last;
+	pthread_mutex_unlock(&worlds->lock);
+	status = world->transport->ops->gather(world->transport, &gather, error);
+	world->id = all[0].id;
+	for (i = 0; i < world->count; i++)
+		world->places[i] = all[i].place;
+	free(all);
+	return status;
+}
+
+/* The old world of the core ends; nothing of it runs any more. */
+static void leave_old(struct nrt_worlds *worlds, struct nrt_vcore *vcore)
+{
+	struct nrt_world *old = exchange(worlds, vcore->vnc, NULL);
+	struct nrt_error why = { 0 };
+
+	if (!old)
+		return;
+	nrt_error_set(&why, NRT_FAILURE, "rank %u of %u has joined another world", old->rank,
+		      old->count);
+	nrt_world_fail(old, &why);
+	nrt_world_put(old);
+}
+
+NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nrt_vcore *vcore,
+			  uint32_t rank, uint32_t count, struct nrt_error *error)
+{
+	struct nrt_world *world;
+
+	if (rank >= count || count > MAX_RANKS)
+		return nrt_error_set(error, NRT_INVALID, "rank %u of %u; there are at most %u",
+				     rank, count, MAX_RANKS);
+	leave_old(worlds, vcore);
+	world = world_new(worlds, vcore, rank, count);
+	if (!world)
+		return nrt_error_memory(error);
+	world->transport = nrt_threads_open(world);
+	if (!world->transport)
+		nrt_error_memory(error);
+	if (!world->transport || meet(world, what, error)) {
+		nrt_world_put(world);
+		return error->status;
+	}
+	nrt_world_put(exchange(worlds, vcore->vnc, world));
+	return NRT_SUCCESS;
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neuron/isa.h"
+#include "neuron/neff.h"
+#include "program/cc_build.h"
+
+/* No collective needs more; it bounds the memory of one. */
+#define MAX_DESCS	(1u << 22)
+
+struct builder {
+	const struct nrt_plan *plan;
+	const struct nrt_plan_program *part;
+	const struct cc_windows *windows;
+	struct cc_program *program;
+	struct dma_writer writer;
+	struct nrt_error *error;
+};
+
+/* --- Instructions --- */
+
+static struct neuron_inst *emit(struct builder *builder, enum neuron_opcode opcode)
+{
+	struct cc_program *program = builder->program;
+	struct neuron_inst *inst;
+
+	if (program->count == program->room) {
+		uint32_t room = program->room ? program->room * 2 : 64;
+
+		inst = reallocarray(program->image, room, sizeof(*inst));
+		if (!inst) {
+			nrt_error_memory(builder->error);
+			return NULL;
+		}
+		program->image = inst;
+		program->room = room;
+	}
+	inst = &program->image[program->count++];
+	memset(inst, 0, sizeof(*inst));
+	inst->opcode = (uint8_t)opcode;
+	return inst;
+}
+
+static void take(const struct builder *builder, struct neuron_inst *inst,
+		 const struct nrt_plan_sync *wait)
+{
+	inst->sync = NEURON_PUT(NEURON_SYNC_WAIT, NEURON_SYNC_WAIT_GE) | NEURON_SYNC_TAKE;
+	inst->wait_sem = htole16((uint16_t)(builder->windows->semaphore + wait->sem));
+	inst->wait_value = htole32(wait->value);
+}
+
+/* --- Packets --- */
+
+/* Windows of the rank itself come first. */
+static unsigned int slot_of(const struct builder *builder, unsigned int rank)
+{
+	const struct nrt_plan_program *part = builder->part;
+	unsigned int i;
+
+	if (rank == part->rank)
+		return 0;
+	for (i = 0; i < part->nr_peers && part->peers[i].rank != rank; i++)
+		;
+	return 1 + i;
+}
+
+static uint64_t address(const struct builder *builder, const struct nrt_plan_end *end)
+{
+	return neuron_window_addr(cc_window(builder->windows, slot_of(builder, end->rank),
+					    (enum cc_shown)end->space), end->offset);
+}
+
+static NRT_STATUS add_copy(struct builder *builder, const struct nrt_plan_step *step,
+			   struct dma_ring *ring)
+{
+	uint64_t from = address(builder, nrt_plan_src(builder->part, step));
+	uint64_t to = address(builder, nrt_plan_dst(builder->part, step));
+	uint64_t done, bytes;
+
+	for (done = 0; done < step->bytes; done += bytes) {
+		bytes = step->bytes - done;
+		if (bytes > NEURON_UDMA_DESC_MAX_BYTES)
+			bytes = NEURON_UDMA_DESC_MAX_BYTES;
+		if (dma_ring_copy(&builder->writer, ring, from + done, to + done, bytes,
+				  NEURON_UDMA_META_DEFAULT))
+			return builder->error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+/* Bits are copied in the largest elements that there are. */
+static enum neuron_dtype widest(uint64_t bytes)
+{
+	if (bytes % 8 == 0)
+		return NEURON_DTYPE_UINT64;
+	if (bytes % 4 == 0)
+		return NEURON_DTYPE_UINT32;
+	return bytes % 2 ? NEURON_DTYPE_UINT8 : NEURON_DTYPE_UINT16;
+}
+
+static enum neuron_udma_opcode opcode_of(enum nrt_plan_reduce reduce)
+{
+	switch (reduce) {
+	case NRT_PLAN_MIN:
+		return NEURON_UDMA_OP_MIN;
+	case NRT_PLAN_MAX:
+		return NEURON_UDMA_OP_MAX;
+	default:
+		return NEURON_UDMA_OP_ADD;
+	}
+}
+
+static void line(struct neuron_udma_pattern *pattern, uint64_t count, unsigned int element)
+{
+	unsigned int i;
+
+	memset(pattern, 0, sizeof(*pattern));
+	pattern->num[0] = htole32((uint32_t)count);
+	pattern->step[0] = htole64(element);
+	for (i = 1; i < 4; i++)
+		pattern->num[i] = htole32(1);
+}
+
+/* The block of a move, but for its patterns. */
+static struct neuron_udma_op block_of(const struct builder *builder,
+				      const struct nrt_plan_step *step)
+{
+	bool copies = step->move == NRT_PLAN_COPY;
+	uint8_t dtype = copies ? (uint8_t)widest(step->bytes) : builder->plan->dtype;
+
+	return (struct neuron_udma_op){
+		.op = (uint8_t)(copies ? NEURON_UDMA_OP_COPY : opcode_of(builder->plan->reduce)),
+		.nr_src = step->nr_src,
+		.nr_dst = step->nr_dst,
+		.src_dtype = dtype,
+		.dst_dtype = dtype,
+	};
+}
+
+static NRT_STATUS add_operations(struct builder *builder, const struct nrt_plan_step *step,
+				 struct dma_ring *ring)
+{
+	uint64_t sources[NRT_PLAN_MAX_SRC], targets[NRT_PLAN_MAX_DST], done, count, most;
+	struct neuron_udma_op block = block_of(builder, step);
+	unsigned int element = neuron_dtype_bytes(block.src_dtype), i;
+
+	most = NEURON_UDMA_OP_MAX_ELEMENTS / (step->nr_src + step->nr_dst);
+	for (done = 0; done < step->bytes; done += count * element) {
+		count = (step->bytes - done) / element;
+		if (count > most)
+			count = most;
+		line(&block.src, count, element);
+		line(&block.dst, count, element);
+		for (i = 0; i < step->nr_src; i++)
+			sources[i] = address(builder, nrt_plan_src(builder->part, step) + i) + done;
+		for (i = 0; i < step->nr_dst; i++)
+			targets[i] = address(builder, nrt_plan_dst(builder->part, step) + i) + done;
+		if (dma_ring_op(&builder->writer, ring, &block, sources, targets))
+			return builder->error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS add_move(struct builder *builder, const struct nrt_plan_step *step,
+			   struct dma_ring *ring)
+{
+	if (step->move == NRT_PLAN_NO_MOVE || !step->bytes)
+		return NRT_SUCCESS;
+	if (step->move == NRT_PLAN_COPY && step->nr_dst == 1)
+		return add_copy(builder, step, ring);
+	return add_operations(builder, step, ring);
+}
+
+static NRT_STATUS add_posts(struct builder *builder, const struct nrt_plan_step *step,
+			    struct dma_ring *ring)
+{
+	const struct nrt_plan_sync *post = nrt_plan_posts(builder->part, step);
+	unsigned int i;
+
+	for (i = 0; i < step->nr_post; i++)
+		if (dma_ring_post(&builder->writer, ring,
+				  cc_window(builder->windows, slot_of(builder, post[i].rank),
+					    CC_SHOWN_SEMAPHORES), post[i].sem, post[i].value))
+			return builder->error->status;
+	return NRT_SUCCESS;
+}
+
+/* --- Steps --- */
+
+/* The packets of the step, and the instruction that triggers them, if there are any. */
+static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_step *step,
+			      struct cc_place *place, const struct nrt_plan_sync *wait)
+{
+	struct dma_ring *ring = &builder->program->rings[step->queue];
+	uint32_t m2s = ring->used, s2m = ring->s2m_used;
+	struct neuron_inst *inst;
+
+	if (add_move(builder, step, ring) || add_posts(builder, step, ring))
+		return builder->error->status;
+	place->m2s = ring->used;
+	place->s2m = ring->s2m_used;
+	if (!wait && ring->used == m2s)
+		return NRT_SUCCESS;
+	inst = emit(builder, ring->used == m2s ? NEURON_OP_NOP : NEURON_OP_DMA_TRIGGER);
+	if (!inst)
+		return builder->error->status;
+	if (wait)
+		take(builder, inst, wait);
+	if (ring->used == m2s)
+		return NRT_SUCCESS;
+	inst->reg[0] = step->queue;
+	inst->imm0 = htole32(ring->used - m2s);
+	inst->imm1 = htole32(ring->s2m_used - s2m);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS add_step(struct builder *builder, const struct nrt_plan_step *step,
+			   struct cc_place *place)
+{
+	const struct nrt_plan_sync *waits = nrt_plan_waits(builder->part, step);
+	struct neuron_inst *inst;
+	unsigned int i;
+
+	for (i = 0; i + 1u < step->nr_wait; i++) {
+		inst = emit(builder, NEURON_OP_NOP);
+		if (!inst)
+			return builder->error->status;
+		take(builder, inst, &waits[i]);
+	}
+	/* The trigger itself waits for the last one. */
+	if (add_trigger(builder, step, place, step->nr_wait ? &waits[i] : NULL))
+		return builder->error->status;
+	place->pc = builder->program->count;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS build_all(struct builder *builder)
+{
+	const struct nrt_plan_program *part = builder->part;
+	struct cc_program *program = builder->program;
+	unsigned int q;
+	size_t i;
+
+	program->rings = calloc(part->nr_queues + 1, sizeof(*program->rings));
+	program->places = calloc(part->nr_steps + 1, sizeof(*program->places));
+	if (!program->rings || !program->places)
+		return nrt_error_memory(builder->error);
+	program->nr_rings = part->nr_queues;
+	program->nr_places = part->nr_steps;
+	for (i = 0; i < part->nr_steps; i++)
+		if (add_step(builder, &part->steps[i], &program->places[i]))
+			return builder->error->status;
+	if (!emit(builder, NEURON_OP_HALT))
+		return builder->error->status;
+	for (q = 0; q < program->nr_rings; q++)
+		if (dma_ring_pad(&builder->writer, &program->rings[q]))
+			return builder->error->status;
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS cc_program_build(const struct nrt_plan *plan, const struct nrt_plan_program *part,
+			    const struct cc_windows *windows, struct cc_program *program,
+			    struct nrt_error *error)
+{
+	struct builder builder = {
+		.plan = plan,
+		.part = part,
+		.windows = windows,
+		.program = program,
+		.error = error,
+	};
+	NRT_STATUS status;
+
+	memset(program, 0, sizeof(*program));
+	if (part->nr_values)
+		return nrt_error_set(error, NRT_INVALID,
+				     "%s: counts that are known only at run time are not implemented",
+				     nrt_plan_op_name(plan->op));
+	status = dma_writer_init(&builder.writer, windows->constants, MAX_DESCS,
+				 nrt_plan_op_name(plan->op), error);
+	if (!status)
+		status = build_all(&builder);
+	program->constants = builder.writer.constants;
+	if (status)
+		cc_program_free(program);
+	return status;
+}
+
+void cc_program_free(struct cc_program *program)
+{
+	unsigned int q;
+
+	for (q = 0; q < program->nr_rings; q++)
+		dma_ring_free(&program->rings[q]);
+	free(program->rings);
+	free(program->places);
+	free(program->image);
+	dma_constants_free(&program->constants);
+	memset(program, 0, sizeof(*program));
+}
+
+/* --- Where a program is --- */
+
+size_t cc_step_of_pc(const struct cc_program *program, uint32_t pc)
+{
+	size_t i;
+
+	for (i = 0; i < program->nr_places && program->places[i].pc <= pc; i++)
+		;
+	return i;
+}
+
+size_t cc_step_of_descriptor(const struct nrt_plan_program *part,
+			     const struct cc_program *program, unsigned int queue, bool s2m,
+			     uint32_t index)
+{
+	const struct cc_place *place;
+	size_t i;
+
+	for (i = 0; i < program->nr_places; i++) {
+		place = &program->places[i];
+		if (part->steps[i].queue == queue && index < (s2m ? place->s2m : place->m2s))
+			break;
+	}
+	return i;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a rank's part of a collective's plan (plan/plan.h) to a program of a CC-core: one stream
+ * of instructions, and the rings that it triggers. Works on plain memory.
+ *
+ * The CC-core goes through the steps in order. It takes the semaphores that a step waits for, and
+ * triggers the packets of the step: its move, and behind it in the same queue the posts. A copy to
+ * one place is pieces of 64 KiB; everything else is operations of the DMA engine (dma_op.h).
+ */
+#ifndef LIBNRT_PROGRAM_CC_BUILD_H
+#define LIBNRT_PROGRAM_CC_BUILD_H
+
+#include "plan/plan.h"
+#include "program/dma_ring.h"
+
+/* What a rank has in the window table, in this order from its first window on. */
+enum cc_shown {
+	CC_SHOWN_INPUT = NRT_PLAN_INPUT,
+	CC_SHOWN_OUTPUT = NRT_PLAN_OUTPUT,
+	CC_SHOWN_SCRATCH = NRT_PLAN_SCRATCH,
+	CC_SHOWN_SEMAPHORES,
+	CC_NR_SHOWN
+};
+
+/**
+ * struct cc_windows - windows of a program
+ * @constants: the constants of struct cc_program
+ * @first: windows of the rank itself, then of each peer, in the order of the plan's program:
+ *	CC_NR_SHOWN of each
+ * @semaphore: number of the rank's semaphore 0 on its CC-core
+ */
+struct cc_windows {
+	uint32_t constants;
+	uint32_t first;
+	unsigned int semaphore;
+};
+
+/* The window of @what of the rank itself, @peer 0, or of peer @peer - 1. */
+static inline uint32_t cc_window(const struct cc_windows *windows, unsigned int peer,
+				 enum cc_shown what)
+{
+	return windows->first + peer * CC_NR_SHOWN + what;
+}
+
+/**
+ * struct cc_place - where a step ends in the program
+ * @pc: instruction behind it
+ * @m2s, @s2m: descriptors behind it, in the rings of its queue
+ */
+struct cc_place {
+	uint32_t pc;
+	uint32_t m2s;
+	uint32_t s2m;
+};
+
+/**
+ * struct cc_program - a program of a CC-core
+ * @image, @count: instructions; @room are allocated
+ * @rings, @nr_rings: by queue of the plan's program
+ * @constants: what the rings read besides buffers
+ * @places, @nr_places: by step
+ */
+struct cc_program {
+	struct neuron_inst *image;
+	uint32_t count;
+	uint32_t room;
+	struct dma_ring *rings;
+	unsigned int nr_rings;
+	struct dma_constants constants;
+	struct cc_place *places;
+	size_t nr_places;
+};
+
+/*
+ * Build the program of @part, which is of @plan. On success cc_program_free() frees what is in
+ * @program; on failure there is nothing to free. NRT_INVALID: the plan has numbers that are known
+ * only at run time; NRT_RESOURCE.
+ */
+NRT_STATUS cc_program_build(const struct nrt_plan *plan, const struct nrt_plan_program *part,
+			    const struct cc_windows *windows, struct cc_program *program,
+			    struct nrt_error *error);
+void cc_program_free(struct cc_program *program);
+
+/* The step that instruction @pc belongs to; the number of steps: it is the end. */
+size_t cc_step_of_pc(const struct cc_program *program, uint32_t pc);
+
+/* The step that a descriptor of queue @queue belongs to. */
+size_t cc_step_of_descriptor(const struct nrt_plan_program *part,
+			     const struct cc_program *program, unsigned int queue, bool s2m,
+			     uint32_t index);
+
+#endif /* LIBNRT_PROGRAM_CC_BUILD_H */

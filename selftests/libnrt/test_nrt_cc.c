@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives that a program schedules itself: ranks are threads, on one chip and on several. The
+ * CC-cores of the chips move and reduce all bytes.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <nrt/nrt_async.h>
+
+#include "kselftest_harness.h"
+
+#include "rig.h"
+
+#define MAX_RANKS	16
+#define LIMIT_S		300
+#define MAX_BYTES	(1u << 20)
+
+/**
+ * struct task - what all ranks do
+ * @ranks: how many
+ * @spread: cores from one rank to the next
+ * @cc_op, @op, @dtype: as for nrta_cc_prepare()
+ * @count: elements of a block
+ * @rounds: how often, with the same tensors
+ * @joined: all ranks have met already
+ */
+struct task {
+	unsigned int ranks;
+	unsigned int spread;
+	nrt_cc_op_type_t cc_op;
+	nrt_op_type_t op;
+	nrt_dtype_t dtype;
+	size_t count;
+	unsigned int rounds;
+	bool joined;
+};
+
+struct rank {
+	const struct task *task;
+	pthread_t thread;
+	unsigned int number;
+	nrt_tensor_t *in;
+	nrt_tensor_t *out;
+	NRT_STATUS status;
+	unsigned int wrong;
+};
+
+static size_t bytes_of(nrt_dtype_t dtype)
+{
+	switch (dtype) {
+	case NRT_DTYPE_FLOAT32:
+	case NRT_DTYPE_INT32:
+		return 4;
+	case NRT_DTYPE_BFLOAT16:
+		return 2;
+	default:
+		return 1;
+	}
+}
+
+static size_t in_count(const struct task *task)
+{
+	return task->cc_op == NRT_CC_REDUCESCATTER ? task->count * task->ranks : task->count;
+}
+
+static size_t out_count(const struct task *task)
+{
+	return task->cc_op == NRT_CC_ALLGATHER ? task->count * task->ranks : task->count;
+}
+
+/* Small whole numbers: their sums are exact in any order. */
+static int value(unsigned int rank, size_t i, unsigned int round)
+{
+	return (int)((rank * 7 + i * 3 + round) % 13) - 3;
+}
+
+static void put(nrt_dtype_t dtype, uint8_t *at, size_t i, int number)
+{
+	float real = (float)number;
+	uint32_t bits;
+
+	memcpy(&bits, &real, sizeof(bits));
+	switch (dtype) {
+	case NRT_DTYPE_FLOAT32:
+		memcpy(at + 4 * i, &real, 4);
+		break;
+	case NRT_DTYPE_INT32:
+		memcpy(at + 4 * i, &number, 4);
+		break;
+	case NRT_DTYPE_BFLOAT16:
+		bits >>= 16;
+		memcpy(at + 2 * i, &bits, 2);
+		break;
+	default:
+		at[i] = (uint8_t)number;
+	}
+}
+
+static int combine(nrt_op_type_t op, int a, int b)
+{
+	if (op == NRT_OP_ADD)
+		return a + b;
+	return (op == NRT_OP_MAX) == (a > b) ? a : b;
+}
+
+/* Element @i of the output of rank @rank. */
+static int expected(const struct task *task, unsigned int rank, size_t i, unsigned int round)
+{
+	unsigned int r;
+	int sum;
+
+	if (task->cc_op == NRT_CC_ALLGATHER)
+		return value((unsigned int)(i / task->count), i % task->count, round);
+	if (task->cc_op == NRT_CC_REDUCESCATTER)
+		i += rank * task->count;
+	sum = value(0, i, round);
+	for (r = 1; r < task->ranks; r++)
+		sum = combine(task->op, sum, value(r, i, round));
+	return sum;
+}
+
+/* Schedule it, and wait for its end. */
+static NRT_STATUS run_once(const struct task *task, unsigned int number, nrt_tensor_t *in,
+			   nrt_tensor_t *out)
+{
+	uint32_t group[MAX_RANKS];
+	nrt_cc_comm_t comm = {
+		.replica_group = group,
+		.rank = number,
+		.rank_n = task->ranks,
+		.ctx_device_id = number,
+		.ctx_device_count = task->ranks,
+		.vnc = number * task->spread,
+	};
+	nrt_tensor_list_t input = { &in, 1 }, output = { &out, 1 };
+	nrta_error_tracker_t *tracker;
+	const nrta_error_t *list;
+	struct pollfd poller = { .events = POLLIN };
+	nrt_cc_context_t *context;
+	NRT_STATUS status;
+	nrta_seq_t seq;
+	size_t errors;
+	unsigned int i;
+
+	for (i = 0; i < task->ranks; i++)
+		group[i] = i;
+	status = nrta_cc_prepare(&comm, &input, &output, task->dtype, task->op, task->cc_op,
+				 &context);
+	if (status)
+		return status;
+	status = nrta_error_tracker_create(comm.vnc, &tracker);
+	if (status)
+		return status;
+	status = nrta_cc_schedule(&context, 0, tracker, &seq);
+	if (!status)
+		status = nrta_get_completion_handle(seq, &poller.fd);
+	if (!status) {
+		poll(&poller, 1, -1);
+		close(poller.fd);
+		status = nrta_error_tracker_get_list(tracker, &list, &errors);
+	}
+	if (!status && errors)
+		status = (NRT_STATUS)list[0].error_code;
+	nrta_error_tracker_destroy(tracker);
+	return status;
+}
+
+static NRT_STATUS run_round(struct rank *rank, uint8_t *bytes, unsigned int round)
+{
+	const struct task *task = rank->task;
+	size_t i, size = bytes_of(task->dtype);
+	uint8_t want[4];
+	NRT_STATUS status;
+
+	for (i = 0; i < in_count(task); i++)
+		put(task->dtype, bytes, i, value(rank->number, i, round));
+	status = nrt_tensor_write(rank->in, bytes, 0, in_count(task) * size);
+	if (!status)
+		status = run_once(task, rank->number, rank->in, rank->out);
+	if (!status)
+		status = nrt_tensor_read(rank->out, bytes, 0, out_count(task) * size);
+	for (i = 0; !status && i < out_count(task); i++) {
+		put(task->dtype, want, 0, expected(task, rank->number, i, round));
+		rank->wrong += memcmp(want, bytes + i * size, size) != 0;
+	}
+	return status;
+}
+
+static void *run_rank(void *arg)
+{
+	struct rank *rank = arg;
+	const struct task *task = rank->task;
+	uint32_t vnc = rank->number * task->spread;
+	size_t size = bytes_of(task->dtype);
+	uint8_t *bytes = malloc(MAX_BYTES);
+	unsigned int i;
+
+	if (!task->joined)
+		rank->status = nrt_cc_global_comm_init(vnc, rank->number, task->ranks);
+	rank->status = rank->status ?:
+		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)vnc, in_count(task) * size,
+				    "in", &rank->in) ?:
+		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)vnc, out_count(task) * size,
+				    "out", &rank->out);
+	for (i = 0; i < task->rounds && !rank->status; i++)
+		rank->status = run_round(rank, bytes, i);
+	nrt_tensor_free(&rank->in);
+	nrt_tensor_free(&rank->out);
+	free(bytes);
+	return NULL;
+}
+
+/* The first @count ranks do what @tasks say, each its own. */
+static void run_ranks(struct rank ranks[MAX_RANKS], const struct task *tasks, unsigned int step,
+		      unsigned int count)
+{
+	unsigned int i;
+
+	memset(ranks, 0, MAX_RANKS * sizeof(*ranks));
+	for (i = 0; i < count; i++) {
+		ranks[i].task = &tasks[i * step];
+		ranks[i].number = i;
+		pthread_create(&ranks[i].thread, NULL, run_rank, &ranks[i]);
+	}
+	for (i = 0; i < count; i++)
+		pthread_join(ranks[i].thread, NULL);
+}
+
+/* Returns how many elements were wrong. */
+static unsigned int run_all(const struct task *task, struct __test_metadata *_metadata)
+{
+	struct rank ranks[MAX_RANKS];
+	unsigned int i, wrong = 0;
+
+	run_ranks(ranks, task, 0, task->ranks);
+	for (i = 0; i < task->ranks; i++) {
+		EXPECT_EQ(NRT_SUCCESS, ranks[i].status) TH_LOG("rank %u", i);
+		wrong += ranks[i].wrong;
+	}
+	return wrong;
+}
+
+FIXTURE(cc)
+{
+	uint32_t cores;
+};
+
+FIXTURE_SETUP(cc)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	/* As long as a rank that does not come is waited for. */
+	setenv("NEURON_RT_EXEC_TIMEOUT", "20", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->cores));
+}
+
+FIXTURE_TEARDOWN(cc)
+{
+	nrt_close();
+}
+
+/* @ranks on all chips alike, or as many as there are. */
+static struct task task_of(unsigned int ranks, uint32_t cores)
+{
+	if (ranks > cores)
+		ranks = cores;
+	return (struct task){
+		.ranks = ranks,
+		.spread = cores / ranks,
+		.cc_op = NRT_CC_ALLREDUCE,
+		.op = NRT_OP_ADD,
+		.dtype = NRT_DTYPE_FLOAT32,
+		.count = 1000,
+		.rounds = 3,
+	};
+}
+
+TEST_F_TIMEOUT(cc, all_reduce, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 1, 2, 3, 4, 8, 16 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		struct task task = task_of(ranks[i], self->cores);
+
+		EXPECT_EQ(0, run_all(&task, _metadata)) TH_LOG("%u ranks", ranks[i]);
+	}
+}
+
+/* Ranks on neighbouring cores; sizes that nothing divides. */
+TEST_F_TIMEOUT(cc, sizes, LIMIT_S)
+{
+	static const size_t counts[] = { 1, 2, 7, 63, 4097, 20011 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		struct task task = task_of(4, self->cores);
+
+		task.spread = 1;
+		task.count = counts[i];
+		EXPECT_EQ(0, run_all(&task, _metadata)) TH_LOG("%zu elements", counts[i]);
+	}
+}
+
+TEST_F_TIMEOUT(cc, operations, LIMIT_S)
+{
+	static const nrt_cc_op_type_t ccs[] = {
+		NRT_CC_ALLGATHER, NRT_CC_ALLREDUCE, NRT_CC_REDUCESCATTER,
+	};
+	static const nrt_op_type_t ops[] = { NRT_OP_ADD, NRT_OP_MAX, NRT_OP_MIN };
+	static const nrt_dtype_t dtypes[] = {
+		NRT_DTYPE_FLOAT32, NRT_DTYPE_BFLOAT16, NRT_DTYPE_INT32, NRT_DTYPE_INT8,
+	};
+	unsigned int c, o, d;
+
+	for (c = 0; c < 3; c++) {
+		for (o = 0; o < 3; o++) {
+			for (d = 0; d < 4; d++) {
+				struct task task = task_of(4, self->cores);
+
+				task.cc_op = ccs[c];
+				task.op = ops[o];
+				task.dtype = dtypes[d];
+				task.count = 301;
+				EXPECT_EQ(0, run_all(&task, _metadata))
+					TH_LOG("collective %u, operation %u, type %u", c, o, d);
+			}
+		}
+	}
+}
+
+/* --- Failures --- */
+
+/* They ask for different things: all are told, and nothing else happens. */
+TEST_F_TIMEOUT(cc, disagreement, LIMIT_S)
+{
+	struct task task = task_of(4, self->cores), tasks[4];
+	struct rank ranks[MAX_RANKS];
+	unsigned int i;
+
+	EXPECT_EQ(0, run_all(&task, _metadata));
+	task.joined = true;
+	for (i = 0; i < 4; i++)
+		tasks[i] = task;
+	tasks[2].count--;
+	rig_catch();
+	run_ranks(ranks, tasks, 1, 4);
+	EXPECT_TRUE(rig_has(rig_caught(), "the ranks do not agree"));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_INVALID, ranks[i].status);
+	tasks[2] = task;
+	tasks[1].op = NRT_OP_MAX;
+	run_ranks(ranks, tasks, 1, 4);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_INVALID, ranks[i].status);
+	EXPECT_EQ(0, run_all(&task, _metadata));
+}
+
+/* A rank does not come. The others are told which one, and go on without it. */
+TEST_F_TIMEOUT(cc, missing_rank, LIMIT_S)
+{
+	struct task task = task_of(4, self->cores), fewer;
+	struct rank ranks[MAX_RANKS];
+	unsigned int i;
+
+	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
+	nrt_close();
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	EXPECT_EQ(0, run_all(&task, _metadata));
+	task.joined = true;
+	rig_catch();
+	run_ranks(ranks, &task, 0, 3);
+	EXPECT_TRUE(rig_has(rig_caught(), "for rank 3"));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(NRT_TIMEOUT, ranks[i].status);
+	/* The world is no more, for all of them. */
+	run_ranks(ranks, &task, 0, 4);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_TIMEOUT, ranks[i].status);
+	fewer = task;
+	fewer.ranks = 3;
+	fewer.joined = false;
+	EXPECT_EQ(0, run_all(&fewer, _metadata));
+}
+
+TEST_F_TIMEOUT(cc, what_makes_no_sense, LIMIT_S)
+{
+	uint32_t group[2] = { 0, 0 };
+	nrt_cc_comm_t comm = { .replica_group = group, .rank_n = 1, .ctx_device_count = 1 };
+	nrt_cc_context_t *context = (void *)1;
+	nrt_tensor_list_t list, none = { 0 };
+	nrt_tensor_t *tensor = NULL;
+	nrta_seq_t seq = 7;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 64, "x",
+						   &tensor));
+	list = (nrt_tensor_list_t){ &tensor, 1 };
+#define PREPARE(comm, in, out, dtype, op, cc) \
+	nrta_cc_prepare(comm, in, out, NRT_DTYPE_##dtype, NRT_OP_##op, NRT_CC_##cc, &context)
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	ASSERT_EQ(NRT_SUCCESS, nrt_cc_global_comm_init(0, 0, 1));
+	EXPECT_EQ(NRT_INVALID, PREPARE(NULL, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &none, &list, FLOAT32, ADD, ALLREDUCE));
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &list, &list, INVALID, ADD, ALLREDUCE));
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &list, &list, FLOAT32, FMA, ALLREDUCE));
+	comm.rank_n = 2;
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	comm.rank_n = 1;
+	comm.ctx_device_count = 2;
+	EXPECT_EQ(NRT_INVALID, PREPARE(&comm, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	comm.ctx_device_count = 1;
+	EXPECT_EQ((void *)1, context);
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrta_cc_schedule(&context, 0, NULL, &seq));
+	EXPECT_EQ(NRT_SUCCESS, PREPARE(&comm, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	EXPECT_EQ(NRT_INVALID, nrta_cc_schedule(&context, 1, NULL, &seq));
+	EXPECT_EQ(7, seq);
+	EXPECT_EQ(NRT_SUCCESS, nrta_cc_schedule(&context, 0, NULL, &seq));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrta_cc_schedule(&context, 0, NULL, &seq));
+	/* One that nobody schedules goes with nrt_close(). */
+	EXPECT_EQ(NRT_SUCCESS, PREPARE(&comm, &list, &list, FLOAT32, ADD, ALLREDUCE));
+	nrt_tensor_free(&tensor);
+}
+
+TEST_HARNESS_MAIN
