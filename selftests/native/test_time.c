@@ -562,11 +562,11 @@ static void core_without_a_job_keeps_little_mail(void **state)
 	}
 	hand_end(&a);
 	ct = idle->time_private;
-	assert_true(ct->nr_mail > 0 && ct->nr_mail <= 4096);
-	assert_int_equal(ct->value[5] + (int)ct->nr_mail, 3 * TRN_TIME_LIMIT);
+	assert_true(ct->box.nr > 0 && ct->box.nr <= 4096);
+	assert_int_equal(ct->sems.value[5] + (int)ct->box.nr, 3 * TRN_TIME_LIMIT);
 	trn_time_core_reset(idle);
-	assert_int_equal(ct->nr_mail, 0);
-	assert_int_equal(ct->value[5], 0);
+	assert_int_equal(ct->box.nr, 0);
+	assert_int_equal(ct->sems.value[5], 0);
 }
 
 /* --- costs of instructions --- */

@@ -51,12 +51,15 @@ static void clock_start(struct trn_clock *clock, uint64_t start_ps)
 	clock->time_ps = start_ps;
 }
 
-static void actor_init(struct trn_actor *actor, unsigned int index,
-		       uint64_t start_ps)
+static void actor_init(struct trn_timeline *tl, unsigned int index)
 {
-	actor->rank = (uint16_t)index;
-	clock_start(&actor->causal, start_ps);
-	clock_start(&actor->replay, start_ps);
+	struct trn_actor *actor = &tl->actor[index];
+
+	actor->part = &tl->part;
+	actor->queue = index >= TRN_ACTOR_QUEUE;
+	actor->rank = index;
+	clock_start(&actor->causal, tl->start_ps);
+	clock_start(&actor->replay, tl->start_ps);
 	actor->causal.last = &actor->causal.first;
 	actor->replay.last = &actor->replay.first;
 }
@@ -75,17 +78,22 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	tl->core = core;
 	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
 	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
-	tl->heap = calloc(tl->nr_actors + TRN_DMA_ENGINES, sizeof(*tl->heap));
+	tl->nr_engines = TRN_DMA_ENGINES;
+	tl->engine_rank = TRN_RANK_ENGINE;
+	tl->engines = calloc(tl->nr_engines, sizeof(*tl->engines));
+	tl->heap = calloc(tl->nr_actors + tl->nr_engines, sizeof(*tl->heap));
 	tl->ct = trn_core_time(core);
-	if (!tl->actor || !tl->heap || !tl->ct)
+	if (!tl->actor || !tl->engines || !tl->heap || !tl->ct)
 		goto free_timeline;
+	tl->part.sems = &tl->ct->sems;
+	tl->part.first = tl->actor;
 	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
 	atomic_init(&tl->next_drain, TRN_TIME_LIMIT);
 	for (i = 0; i < tl->nr_actors; i++)
-		actor_init(&tl->actor[i], i, tl->start_ps);
+		actor_init(tl, i);
 	for (i = TRN_ACTOR_QUEUE; i < tl->nr_actors; i++)
 		trn_time_queue(tl, i, i - TRN_ACTOR_QUEUE, 0, 0);
-	for (i = 0; i < TRN_DMA_ENGINES; i++)
+	for (i = 0; i < tl->nr_engines; i++)
 		tl->engines[i].first = TRN_NO_ACTOR;
 	read_semaphores(core->sems, tl->real);
 
@@ -96,6 +104,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 
 free_timeline:
 	free(tl->heap);
+	free(tl->engines);
 	free(tl->actor);
 	free(tl);
 	return NULL;
@@ -107,10 +116,10 @@ void trn_time_queue(struct trn_timeline *tl, unsigned int actor, unsigned int en
 	if (!tl)
 		return;
 	engine %= TRN_DMA_ENGINES;
-	tl->actor[actor].engine = (uint8_t)engine;
+	tl->actor[actor].engine = (uint16_t)engine;
 	tl->actor[actor].priority = (uint8_t)priority;
-	tl->actor[actor].rank = (uint16_t)(TRN_ACTOR_QUEUE + priority * NEURON_JOB_MAX_QUEUES +
-					   engine * NEURON_UDMA_QUEUES + queue);
+	tl->actor[actor].rank = TRN_ACTOR_QUEUE + priority * NEURON_JOB_MAX_QUEUES +
+				engine * NEURON_UDMA_QUEUES + queue;
 }
 
 void trn_time_start_at(struct trn_timeline *tl, uint64_t start_ns)
@@ -156,8 +165,8 @@ void trn_timeline_free(struct trn_timeline *tl)
 static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
 			  int32_t value)
 {
-	ct->value[sem] = value;
-	ct->changed_ps[sem] = 0;
+	ct->sems.value[sem] = value;
+	ct->sems.changed_ps[sem] = 0;
 	/* Each job sets all of them, and most have no history. */
 	if (value || ct->history[sem])
 		trn_causal_set(ct, sem, value);
@@ -181,7 +190,7 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 		if (i < NEURON_NR_SEMAPHORES && clear[i / 64] >> (i % 64) & 1) {
 			set_semaphore(ct, i, 0);
 			if (ct->foreign[i])
-				trn_replay_drop_mail(ct, (int)i);
+				trn_replay_drop_mail(&ct->box, (int)i);
 		} else if (!ct->foreign[i]) {
 			set_semaphore(ct, i, tl->real[i]);
 		}
@@ -279,14 +288,13 @@ void trn_time_core_reset(struct trn_core *core)
 	if (!ct)
 		return;
 	pthread_mutex_lock(&ct->lock);
-	memset(ct->value, 0, sizeof(ct->value));
-	memset(ct->changed_ps, 0, sizeof(ct->changed_ps));
+	memset(&ct->sems, 0, sizeof(ct->sems));
 	memset(ct->foreign, 0, sizeof(ct->foreign));
 	for (i = 0; i < TRN_TIME_SEMS; i++) {
 		free(ct->history[i]);
 		ct->history[i] = NULL;
 	}
-	trn_replay_drop_mail(ct, -1);
+	trn_replay_drop_mail(&ct->box, -1);
 	pthread_mutex_unlock(&ct->lock);
 }
 
@@ -300,7 +308,7 @@ size_t trn_time_core_bytes(struct trn_core *core)
 	if (!ct)
 		return 0;
 	pthread_mutex_lock(&ct->lock);
-	bytes = sizeof(*ct) + ct->nr_mail * sizeof(*ct->inbox);
+	bytes = sizeof(*ct) + ct->box.nr * sizeof(*ct->box.first);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		if (ct->history[i])
 			bytes += sizeof(*ct->history[i]);
@@ -316,7 +324,7 @@ void trn_time_core_destroy(struct trn_core *core)
 	if (!ct)
 		return;
 	core->time_private = NULL;
-	trn_replay_drop_mail(ct, -1);
+	trn_replay_drop_mail(&ct->box, -1);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		free(ct->history[i]);
 	pthread_mutex_destroy(&ct->lock);

@@ -65,15 +65,16 @@ void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
 		.cost_ps = record->cost_ps,
 	};
 	uint64_t begin = trn_clock_begin(&actor->replay, &work), end;
+	uint64_t *port_ps = actor->part->port_ps;
 	unsigned int i;
 
 	for (i = 0; i < TRN_PORTS; i++)
-		if (work.ports & NEURON_BIT(i) && begin < tl->port_ps[i])
-			begin = tl->port_ps[i];
+		if (work.ports & NEURON_BIT(i) && begin < port_ps[i])
+			begin = port_ps[i];
 	end = trn_clock_exec(&actor->replay, &work, begin);
 	for (i = 0; i < TRN_PORTS; i++)
 		if (work.ports & NEURON_BIT(i))
-			tl->port_ps[i] = end;
+			port_ps[i] = end;
 	trn_trace_span(tl, actor, begin, end);
 }
 
@@ -102,10 +103,14 @@ static uint64_t pass(struct trn_timeline *tl, const struct trn_actor *actor, uns
 		     uint64_t bytes, uint64_t time_ps)
 {
 	uint64_t end = time_ps, through;
+	const struct trn_path *way;
 	unsigned int i;
 
-	for (i = 0; path && i < tl->paths[path - 1].nr; i++) {
-		const struct trn_use *use = &tl->paths[path - 1].use[i];
+	if (!path)
+		return end;
+	way = &tl->paths[actor->part->first_path + path - 1];
+	for (i = 0; i < way->nr; i++) {
+		const struct trn_use *use = &way->use[i];
 
 		through = serve(&tl->resources[use->resource], actor->priority,
 				bytes * 1000000 / use->bytes_per_us, time_ps);
@@ -141,20 +146,20 @@ void trn_engine_ready(struct trn_timeline *tl, unsigned int engine)
 {
 	trn_heap_put(tl, (struct trn_ready){
 		.time_ps = tl->engines[engine].free_ps,
-		.rank = (uint16_t)(TRN_RANK_ENGINE + engine),
-		.index = (uint16_t)(tl->nr_actors + engine),
+		.rank = tl->engine_rank + engine,
+		.index = tl->nr_actors + engine,
 	});
 }
 
 void trn_engine_line(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	uint16_t *at = &tl->engines[actor->engine].first;
+	uint32_t *at = &tl->engines[actor->engine].first;
 
 	while (*at != TRN_NO_ACTOR && tl->actor[*at].priority <= actor->priority)
 		at = &tl->actor[*at].next;
 	actor->queued = true;
 	actor->next = *at;
-	*at = (uint16_t)(actor - tl->actor);
+	*at = (uint32_t)(actor - tl->actor);
 }
 
 /*

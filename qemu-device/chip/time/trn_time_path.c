@@ -314,7 +314,8 @@ static void engine_state(struct trn_timeline *tl, unsigned int engine,
 			 struct trn_state *st)
 {
 	struct trn_dma_engine *e = &tl->engines[engine];
-	uint16_t index = st->loading ? TRN_NO_ACTOR : e->first;
+	uint32_t index = st->loading ? TRN_NO_ACTOR : e->first;
+	uint16_t number;
 	uint32_t nr = 0;
 
 	trn_state_u64(st, &e->free_ps);
@@ -325,14 +326,16 @@ static void engine_state(struct trn_timeline *tl, unsigned int engine,
 		load_line(tl, engine, nr, st);
 		return;
 	}
-	for (index = e->first; index != TRN_NO_ACTOR; index = tl->actor[index].next)
-		trn_state_u16(st, &index);
+	for (index = e->first; index != TRN_NO_ACTOR; index = tl->actor[index].next) {
+		number = (uint16_t)index;
+		trn_state_u16(st, &number);
+	}
 }
 
 void trn_engines_state(struct trn_timeline *tl, struct trn_state *st)
 {
 	unsigned int i;
 
-	for (i = 0; i < TRN_DMA_ENGINES && !trn_state_failed(st); i++)
+	for (i = 0; i < tl->nr_engines && !trn_state_failed(st); i++)
 		engine_state(tl, i, st);
 }

@@ -67,12 +67,11 @@ struct trn_record {
 
 /*
  * One producer, the actor's task, and one consumer, the replay: no lock.
- * @tail counts the records that are complete, @head those consumed.
+ * @tail counts the records that are complete.
  */
 struct trn_chunk {
 	struct trn_chunk *_Atomic next;
 	_Atomic uint32_t tail;
-	uint32_t head;
 	struct trn_record record[TRN_CHUNK_RECORDS];
 };
 
@@ -165,18 +164,35 @@ struct trn_load {
 };
 
 /**
+ * struct trn_replay_part - a core in a replay
+ * @sems: its semaphores, as far as the replay has come
+ * @first: its first actor
+ * @first_path: records name the paths from here on
+ * @port_ps: when each of TRN_PORT_* is free
+ */
+struct trn_replay_part {
+	struct trn_sem_times *sems;
+	struct trn_actor *first;
+	unsigned int first_path;
+	uint64_t port_ps[TRN_PORTS];
+};
+
+/**
  * struct trn_actor - an engine or a queue of a timeline
+ * @part: core whose it is
  * @pending_ps: time since the actor's last record; used by the actor's task, then by the
  *	last replay
  * @last: chunk that is filled; used by the actor's task
  * @first: chunk that is consumed; NULL until the first record
+ * @head: records of it that have been consumed
  * @causal: causal clock; time_ps belongs to the task
  * @path_key, @path: the path that the actor used last; used by the actor's task
  * @running: the actor may still record something
  * @waiting: the actor's last record is a wait that is not over
  * @replay: device time up to which the actor's records were replayed
  * @rank: order of those that act at the same time
- * @engine: queue: number of its DMA engine among the core's
+ * @queue: it is a queue
+ * @engine: queue: number of its DMA engine among those of the timeline
  * @priority: queue: 0 goes before the others
  * @parked: the actor's next record waits for a semaphore or a trigger
  * @queued: the actor is in line for its DMA engine
@@ -187,22 +203,25 @@ struct trn_load {
  * @end_ps: end of what it did last
  */
 struct trn_actor {
+	struct trn_replay_part *part;
 	uint64_t pending_ps;
 	struct trn_chunk *last;
 	struct trn_chunk *_Atomic first;
+	uint32_t head;
 	struct trn_clock causal;
 	struct trn_path_key path_key;
 	unsigned int path;
 	_Atomic bool running;
 	_Atomic bool waiting;
 	struct trn_clock replay;
-	uint16_t rank;
-	uint8_t engine;
+	uint32_t rank;
+	uint32_t next;
+	uint16_t engine;
 	uint8_t priority;
+	bool queue;
 	bool parked;
 	bool queued;
 	bool ready;
-	uint16_t next;
 	bool begun;
 	uint64_t begin_ps;
 	uint64_t end_ps;
@@ -210,19 +229,19 @@ struct trn_actor {
 	struct trn_load load[TRN_STREAMS];
 };
 
-#define TRN_NO_ACTOR	UINT16_MAX
+#define TRN_NO_ACTOR	UINT32_MAX
 /* After every actor. */
 #define TRN_RANK_ENGINE	(TRN_ACTOR_QUEUE + NEURON_NR_PRIORITIES * NEURON_JOB_MAX_QUEUES)
 
 /**
- * struct trn_dma_engine - one of the core's sixteen
+ * struct trn_dma_engine - a DMA engine; a core has sixteen
  * @free_ps: the descriptor that it has been given is done
  * @first: queues that want it: by priority, of one priority in the order in which they
  *	came
  */
 struct trn_dma_engine {
 	uint64_t free_ps;
-	uint16_t first;
+	uint32_t first;
 };
 
 #define TRN_DMA_ENGINES	16	/* of a core */
@@ -230,8 +249,8 @@ struct trn_dma_engine {
 /* Something that can go on: an actor, or (after them) a DMA engine. */
 struct trn_ready {
 	uint64_t time_ps;
-	uint16_t rank;
-	uint16_t index;
+	uint32_t rank;
+	uint32_t index;
 };
 
 /* When a semaphore had been raised by @total in all. */
@@ -272,26 +291,39 @@ struct trn_mail {
 	uint8_t op;
 };
 
+/* Posts, the earliest first. */
+struct trn_mailbox {
+	struct trn_mail *first;
+	struct trn_mail *last;
+	unsigned int nr;
+};
+
+/**
+ * struct trn_sem_times - semaphores of a core, as far as a replay has come
+ * @value: of each
+ * @changed_ps: when it changed last
+ */
+struct trn_sem_times {
+	int32_t value[TRN_TIME_SEMS];
+	uint64_t changed_ps[TRN_TIME_SEMS];
+};
+
 /**
  * struct trn_core_time - what a core's time keeps, also between jobs
  * @lock: everything below and what the replay has of @tl; a leaf
  * @tl: timeline of its job
- * @value: the semaphores, as far as the replay has come
- * @changed_ps: when each changed last, in the replay
+ * @sems: the semaphores in the replay
  * @foreign: other cores' jobs have posted to it since the core was reset
  * @history: by semaphore, made when first needed
- * @inbox, @last_mail, @nr_mail: posts of other cores' jobs
+ * @box: posts of other cores' jobs
  */
 struct trn_core_time {
 	pthread_mutex_t lock;
 	struct trn_timeline *tl;
-	int32_t value[TRN_TIME_SEMS];
-	uint64_t changed_ps[TRN_TIME_SEMS];
+	struct trn_sem_times sems;
 	bool foreign[TRN_TIME_SEMS];
 	struct trn_history *history[TRN_TIME_SEMS];
-	struct trn_mail *inbox;
-	struct trn_mail *last_mail;
-	unsigned int nr_mail;
+	struct trn_mailbox box;
 };
 
 struct trn_stamp {
@@ -323,8 +355,8 @@ enum trn_replay_mode {
  * @real: the semaphores when the job was about to start
  * @paths, @nr_paths: from 1 on; 0 is no path
  * @resources, @nr_resources: that they lead through
- * @engines: DMA engines
- * @port_ps: when each of TRN_PORT_* is free
+ * @engines, @nr_engines, @engine_rank: DMA engines, and the rank of the first one
+ * @part: the core
  * @heap, @nr_ready: actors and engines that can go on, the earliest first
  * @mode: what the replay that goes on passes over
  * @bound_ps: nothing that is not known yet happens before; UINT64_MAX: all is known
@@ -352,8 +384,10 @@ struct trn_timeline {
 	unsigned int nr_paths;
 	struct trn_resource *resources;
 	unsigned int nr_resources;
-	struct trn_dma_engine engines[TRN_DMA_ENGINES];
-	uint64_t port_ps[TRN_PORTS];
+	struct trn_dma_engine *engines;
+	unsigned int nr_engines;
+	uint32_t engine_rank;
+	struct trn_replay_part part;
 	struct trn_ready *heap;
 	unsigned int nr_ready;
 	enum trn_replay_mode mode;
@@ -455,8 +489,10 @@ struct trn_state;
 void trn_paths_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_engines_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
-/* Drop a core's mail, for one semaphore or (negative) all. */
-void trn_replay_drop_mail(struct trn_core_time *ct, int sem);
+/* A copy at its place; false: no memory. */
+bool trn_mailbox_put(struct trn_mailbox *box, const struct trn_mail *mail);
+/* Drop mail, for one semaphore or (negative) all. */
+void trn_replay_drop_mail(struct trn_mailbox *box, int sem);
 /* Free what is held for the actors of @tl. */
 void trn_replay_free(struct trn_timeline *tl);
 

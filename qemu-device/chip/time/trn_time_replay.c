@@ -35,34 +35,30 @@ struct trn_record *trn_replay_peek(struct trn_actor *actor)
 	chunk = atomic_load_explicit(&actor->first, memory_order_acquire);
 	if (!chunk)
 		return NULL;
-	if (chunk->head == TRN_CHUNK_RECORDS) {
+	if (actor->head == TRN_CHUNK_RECORDS) {
 		next = atomic_load_explicit(&chunk->next, memory_order_acquire);
 		if (!next)
 			return NULL;
 		atomic_store_explicit(&actor->first, next, memory_order_relaxed);
+		actor->head = 0;
 		free(chunk);
 		chunk = next;
 	}
-	if (chunk->head == atomic_load_explicit(&chunk->tail,
-						memory_order_acquire))
+	if (actor->head == atomic_load_explicit(&chunk->tail, memory_order_acquire))
 		return NULL;
-	return &chunk->record[chunk->head];
+	return &chunk->record[actor->head];
 }
 
 void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	struct trn_chunk *chunk = atomic_load_explicit(&actor->first,
-						       memory_order_relaxed);
-
-	chunk->head++;
+	actor->head++;
 	actor->parked = false;
 	atomic_fetch_sub_explicit(&tl->nr_records, 1, memory_order_relaxed);
 }
 
-static bool satisfied(const struct trn_core_time *ct,
-		      const struct trn_record *wait)
+static bool satisfied(const struct trn_actor *actor, const struct trn_record *wait)
 {
-	int32_t value = ct->value[wait->index];
+	int32_t value = actor->part->sems->value[wait->index];
 
 	if (NEURON_GET(NEURON_SYNC_WAIT, wait->op) == NEURON_SYNC_WAIT_EQ)
 		return value == wait->value;
@@ -116,7 +112,7 @@ static bool still_waits(struct trn_actor *actor)
 	const struct trn_chunk *chunk = atomic_load(&actor->first);
 
 	return atomic_load(&actor->waiting) &&
-	       chunk->head + 1 == atomic_load(&chunk->tail) &&
+	       actor->head + 1 == atomic_load(&chunk->tail) &&
 	       !atomic_load(&chunk->next);
 }
 
@@ -124,7 +120,7 @@ static bool still_waits(struct trn_actor *actor)
 static bool ended_outside(struct trn_actor *actor)
 {
 	const struct trn_chunk *chunk = atomic_load(&actor->first);
-	uint32_t at = chunk->head + 1;
+	uint32_t at = actor->head + 1;
 
 	if (at == TRN_CHUNK_RECORDS) {
 		chunk = atomic_load_explicit(&chunk->next, memory_order_acquire);
@@ -152,7 +148,7 @@ static void bound_by_wait(struct trn_timeline *tl, struct trn_actor *actor)
  */
 static bool stays_parked(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	if (actor - tl->actor >= TRN_ACTOR_QUEUE)
+	if (actor->queue)
 		return true;
 	bound_by_wait(tl, actor);
 	return !ended_outside(actor);
@@ -160,13 +156,12 @@ static bool stays_parked(struct trn_timeline *tl, struct trn_actor *actor)
 
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	bool queue = actor - tl->actor >= TRN_ACTOR_QUEUE;
 	const struct trn_record *record;
 	uint64_t time;
 
 	if (actor->ready || actor->queued || (actor->parked && stays_parked(tl, actor)))
 		return;
-	time = queue ? queue_earliest(actor) : earliest(actor);
+	time = actor->queue ? queue_earliest(actor) : earliest(actor);
 	record = trn_replay_peek(actor);
 	if (!record) {
 		bound(tl, time, TRN_REPLAY_PAST_ALL);
@@ -179,7 +174,7 @@ void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 	trn_heap_put(tl, (struct trn_ready){
 		.time_ps = ready_time(actor, record),
 		.rank = actor->rank,
-		.index = (uint16_t)(actor - tl->actor),
+		.index = (uint32_t)(actor - tl->actor),
 	});
 }
 
@@ -187,29 +182,29 @@ void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		     const struct trn_record *wait, uint64_t time)
 {
-	struct trn_core_time *ct = tl->ct;
-	uint32_t value = (uint32_t)ct->value[wait->index];
+	struct trn_sem_times *sems = actor->part->sems;
+	uint32_t value = (uint32_t)sems->value[wait->index];
 
 	trn_clock_pass(&actor->replay, wait->pre_ps);
 	trn_clock_wait(&actor->replay, time);
 	if (wait->op & NEURON_SYNC_TAKE) {
-		ct->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
-		if (ct->changed_ps[wait->index] < actor->replay.time_ps)
-			ct->changed_ps[wait->index] = actor->replay.time_ps;
+		sems->value[wait->index] = (int32_t)(value - (uint32_t)wait->value);
+		if (sems->changed_ps[wait->index] < actor->replay.time_ps)
+			sems->changed_ps[wait->index] = actor->replay.time_ps;
 	}
 	trn_replay_consume(tl, actor);
 	trn_replay_ready(tl, actor);
 }
 
 /* The parked waiter of @sem whose turn it is: the first that came. */
-static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
+static struct trn_actor *next_waiter(const struct trn_replay_part *part, unsigned int sem)
 {
 	struct trn_actor *best = NULL;
 	uint64_t best_time = 0;
 	unsigned int i;
 
 	for (i = 0; i < TRN_ACTOR_QUEUE; i++) {
-		struct trn_actor *actor = &tl->actor[i];
+		struct trn_actor *actor = &part->first[i];
 		const struct trn_record *record;
 		uint64_t time;
 
@@ -217,7 +212,7 @@ static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
 			continue;
 		record = trn_replay_peek(actor);
 		if (record->kind != TRN_RECORD_WAIT || record->index != sem ||
-		    !satisfied(tl->ct, record))
+		    !satisfied(actor, record))
 			continue;
 		time = actor->replay.time_ps + record->pre_ps;
 		if (!best || time < best_time) {
@@ -229,59 +224,74 @@ static struct trn_actor *next_waiter(struct trn_timeline *tl, unsigned int sem)
 }
 
 /* A take may satisfy others that wait for equality, so all are asked again. */
-static void wake_waiters(struct trn_core_time *ct, unsigned int sem,
-			 uint64_t time)
+static void wake_waiters(struct trn_timeline *tl, const struct trn_replay_part *part,
+			 unsigned int sem, uint64_t time)
 {
 	struct trn_actor *actor;
 
-	while (ct->tl && (actor = next_waiter(ct->tl, sem)))
-		end_wait(ct->tl, actor, trn_replay_peek(actor), time);
+	while ((actor = next_waiter(part, sem)))
+		end_wait(tl, actor, trn_replay_peek(actor), time);
 }
 
-static void change_semaphore(struct trn_core_time *ct, unsigned int sem,
-			     unsigned int op, int32_t value, uint64_t time)
+static void change_value(struct trn_sem_times *sems, unsigned int sem, unsigned int op,
+			 int32_t value, uint64_t time)
 {
-	uint32_t old = (uint32_t)ct->value[sem];
+	uint32_t old = (uint32_t)sems->value[sem];
 
 	if (op == NEURON_SYNC_POST_ADD)
-		ct->value[sem] = (int32_t)(old + (uint32_t)value);
+		sems->value[sem] = (int32_t)(old + (uint32_t)value);
 	else if (op == NEURON_SYNC_POST_SUB)
-		ct->value[sem] = (int32_t)(old - (uint32_t)value);
+		sems->value[sem] = (int32_t)(old - (uint32_t)value);
 	else
-		ct->value[sem] = value;
-	if (ct->changed_ps[sem] < time)
-		ct->changed_ps[sem] = time;
-	wake_waiters(ct, sem, time);
+		sems->value[sem] = value;
+	if (sems->changed_ps[sem] < time)
+		sems->changed_ps[sem] = time;
+}
+
+static void change_semaphore(struct trn_timeline *tl, struct trn_replay_part *part, unsigned int sem,
+			     unsigned int op, int32_t value, uint64_t time)
+{
+	change_value(part->sems, sem, op, value, time);
+	wake_waiters(tl, part, sem, time);
 }
 
 /* --- mail from other cores --- */
 
+static void deliver(struct trn_core_time *ct, const struct trn_mail *mail)
+{
+	if (ct->tl)
+		change_semaphore(ct->tl, &ct->tl->part, mail->sem, mail->op, mail->value,
+				 mail->time_ps);
+	else
+		change_value(&ct->sems, mail->sem, mail->op, mail->value, mail->time_ps);
+}
+
 static void take_mail(struct trn_core_time *ct)
 {
-	struct trn_mail *mail = ct->inbox;
+	struct trn_mail *mail = ct->box.first;
 
-	ct->inbox = mail->next;
-	if (!ct->inbox)
-		ct->last_mail = NULL;
-	ct->nr_mail--;
-	change_semaphore(ct, mail->sem, mail->op, mail->value, mail->time_ps);
+	ct->box.first = mail->next;
+	if (!ct->box.first)
+		ct->box.last = NULL;
+	ct->box.nr--;
+	deliver(ct, mail);
 	free(mail);
 }
 
-void trn_replay_drop_mail(struct trn_core_time *ct, int sem)
+void trn_replay_drop_mail(struct trn_mailbox *box, int sem)
 {
-	struct trn_mail **at = &ct->inbox;
+	struct trn_mail **at = &box->first;
 	struct trn_mail *mail;
 
-	ct->last_mail = NULL;
+	box->last = NULL;
 	while ((mail = *at)) {
 		if (sem >= 0 && mail->sem != sem) {
-			ct->last_mail = mail;
+			box->last = mail;
 			at = &mail->next;
 			continue;
 		}
 		*at = mail->next;
-		ct->nr_mail--;
+		box->nr--;
 		free(mail);
 	}
 }
@@ -292,26 +302,33 @@ static bool mail_before(const struct trn_mail *a, const struct trn_mail *b)
 	       (a->time_ps == b->time_ps && a->sender <= b->sender);
 }
 
-void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
+bool trn_mailbox_put(struct trn_mailbox *box, const struct trn_mail *mail)
 {
 	struct trn_mail *copy = malloc(sizeof(*copy));
-	struct trn_mail **at = &ct->inbox;
+	struct trn_mail **at = &box->first;
 
-	if (!copy) {
-		change_semaphore(ct, mail->sem, mail->op, mail->value,
-				 mail->time_ps);
-		return;
-	}
+	if (!copy)
+		return false;
 	*copy = *mail;
-	if (ct->last_mail && mail_before(ct->last_mail, copy))
-		at = &ct->last_mail->next;
+	if (box->last && mail_before(box->last, copy))
+		at = &box->last->next;
 	while (*at && mail_before(*at, copy))
 		at = &(*at)->next;
 	copy->next = *at;
 	*at = copy;
 	if (!copy->next)
-		ct->last_mail = copy;
-	if (++ct->nr_mail <= (ct->tl ? MAIL_LIMIT_JOB : MAIL_LIMIT))
+		box->last = copy;
+	box->nr++;
+	return true;
+}
+
+void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
+{
+	if (!trn_mailbox_put(&ct->box, mail)) {
+		deliver(ct, mail);
+		return;
+	}
+	if (ct->box.nr <= (ct->tl ? MAIL_LIMIT_JOB : MAIL_LIMIT))
 		return;
 	if (ct->tl)
 		atomic_store(&ct->tl->inexact, true);
@@ -339,10 +356,10 @@ static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
 	tl->nr_stamps++;
 }
 
-static void event_trigger(struct trn_timeline *tl, uint64_t time,
+static void event_trigger(struct trn_timeline *tl, const struct trn_replay_part *part, uint64_t time,
 			  const struct trn_record *record)
 {
-	struct trn_actor *queue = &tl->actor[record->index];
+	struct trn_actor *queue = &part->first[record->index];
 	bool idle = !queue->replay.first;
 
 	if (!trn_clock_trigger(&queue->replay, time, (uint32_t)record->value))
@@ -364,18 +381,19 @@ static void event_load(struct trn_actor *actor, const struct trn_record *record)
 static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		       const struct trn_record *next)
 {
+	struct trn_sem_times *sems = actor->part->sems;
 	const struct trn_record record = *next;
-	bool over = satisfied(tl->ct, next);
+	bool over = satisfied(actor, next);
 
 	if (!over && stays_parked(tl, actor)) {
 		actor->parked = true;
 		return;
 	}
 	if (!over)
-		tl->ct->value[record.index] = record.value;
-	end_wait(tl, actor, next, over ? tl->ct->changed_ps[record.index] : 0);
+		sems->value[record.index] = record.value;
+	end_wait(tl, actor, next, over ? sems->changed_ps[record.index] : 0);
 	if (record.op & NEURON_SYNC_TAKE)
-		wake_waiters(tl->ct, record.index, actor->replay.time_ps);
+		wake_waiters(tl, actor->part, record.index, actor->replay.time_ps);
 }
 
 static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
@@ -392,11 +410,11 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 	trn_replay_consume(tl, actor);
 	switch ((enum trn_record_kind)record.kind) {
 	case TRN_RECORD_POST:
-		change_semaphore(tl->ct, record.index, record.op, record.value,
+		change_semaphore(tl, actor->part, record.index, record.op, record.value,
 				 clock->time_ps);
 		break;
 	case TRN_RECORD_TRIGGER:
-		event_trigger(tl, clock->time_ps, &record);
+		event_trigger(tl, actor->part, clock->time_ps, &record);
 		break;
 	case TRN_RECORD_EXEC:
 		trn_replay_exec(tl, actor, &record);
@@ -467,7 +485,7 @@ static void run_ready(struct trn_timeline *tl)
 static bool step(struct trn_timeline *tl)
 {
 	const struct trn_ready *best = trn_heap_first(tl);
-	const struct trn_mail *mail = tl->ct->inbox;
+	const struct trn_mail *mail = tl->ct->box.first;
 	uint64_t time;
 
 	if (mail && best && mail->time_ps > best->time_ps)
@@ -521,7 +539,7 @@ static bool force(struct trn_timeline *tl)
 	force_at(tl, best);
 	record = trn_replay_peek(first);
 	if (record->kind == TRN_RECORD_WAIT) {
-		tl->ct->value[record->index] = record->value;
+		first->part->sems->value[record->index] = record->value;
 		end_wait(tl, first, record, 0);
 		return true;
 	}
@@ -577,6 +595,7 @@ void trn_replay_free(struct trn_timeline *tl)
 		trn_clock_free(&actor->replay);
 	}
 	trn_path_free(tl);
+	free(tl->engines);
 	free(tl->traces);
 	free(tl->heap);
 }

@@ -84,25 +84,15 @@ static void one_mail_state(struct trn_mail *mail, struct trn_state *st)
 	trn_state_u8(st, &mail->op);
 }
 
-static void load_mail(struct trn_core_time *ct, struct trn_state *st)
+static void load_mail(struct trn_mailbox *box, struct trn_state *st)
 {
-	struct trn_mail mail = { 0 }, *copy;
+	struct trn_mail mail = { 0 };
 
 	one_mail_state(&mail, st);
 	if (trn_state_failed(st))
 		return;
-	copy = malloc(sizeof(*copy));
-	if (!copy) {
+	if (!trn_mailbox_put(box, &mail))
 		trn_state_fail(st, "out of memory");
-		return;
-	}
-	*copy = mail;
-	if (ct->last_mail)
-		ct->last_mail->next = copy;
-	else
-		ct->inbox = copy;
-	ct->last_mail = copy;
-	ct->nr_mail++;
 }
 
 static void clock_state(struct trn_core_time *ct, uint16_t sem,
@@ -111,21 +101,21 @@ static void clock_state(struct trn_core_time *ct, uint16_t sem,
 	sem_state(st, &sem);
 	if (trn_state_failed(st))
 		return;
-	i32_state(st, &ct->value[sem]);
-	trn_state_u64(st, &ct->changed_ps[sem]);
+	i32_state(st, &ct->sems.value[sem]);
+	trn_state_u64(st, &ct->sems.changed_ps[sem]);
 	trn_state_bool(st, &ct->foreign[sem]);
 	history_state(ct, sem, st);
 }
 
 static bool clock_used(const struct trn_core_time *ct, unsigned int sem)
 {
-	return ct && (ct->value[sem] || ct->changed_ps[sem] || ct->foreign[sem] ||
+	return ct && (ct->sems.value[sem] || ct->sems.changed_ps[sem] || ct->foreign[sem] ||
 		      history_used(ct->history[sem]));
 }
 
 static void save_clocks(struct trn_core_time *ct, struct trn_state *st)
 {
-	const struct trn_mail *mail = ct ? ct->inbox : NULL;
+	const struct trn_mail *mail = ct ? ct->box.first : NULL;
 	unsigned int i;
 
 	for (i = 0; i < TRN_TIME_SEMS; i++)
@@ -144,13 +134,13 @@ static void load_clocks(struct trn_core_time *ct, uint32_t clocks, uint32_t mail
 	while (clocks-- && !trn_state_failed(st))
 		clock_state(ct, 0, st);
 	while (mail-- && !trn_state_failed(st))
-		load_mail(ct, st);
+		load_mail(&ct->box, st);
 }
 
 void trn_time_core_state(struct trn_core *core, struct trn_state *st)
 {
 	struct trn_core_time *ct = core->time_private;
-	uint32_t clocks = 0, mail = ct ? ct->nr_mail : 0;
+	uint32_t clocks = 0, mail = ct ? ct->box.nr : 0;
 	unsigned int i;
 
 	for (i = 0; i < TRN_TIME_SEMS; i++)
@@ -217,18 +207,18 @@ static uint32_t count_records(struct trn_actor *actor)
 
 	for (chunk = atomic_load(&actor->first); chunk;
 	     chunk = atomic_load(&chunk->next))
-		nr += atomic_load(&chunk->tail) - chunk->head;
-	return nr;
+		nr += atomic_load(&chunk->tail);
+	return nr - actor->head;
 }
 
 static void save_records(struct trn_actor *actor, struct trn_state *st)
 {
 	struct trn_chunk *chunk;
-	uint32_t i;
+	uint32_t i = actor->head;
 
 	for (chunk = atomic_load(&actor->first); chunk;
-	     chunk = atomic_load(&chunk->next))
-		for (i = chunk->head; i < atomic_load(&chunk->tail); i++)
+	     chunk = atomic_load(&chunk->next), i = 0)
+		for (; i < atomic_load(&chunk->tail); i++)
 			trn_state_bytes(st, &chunk->record[i],
 					sizeof(chunk->record[i]));
 }
@@ -418,7 +408,7 @@ void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *
 		i32_state(st, &tl->real[i]);
 	trn_paths_state(tl, st);
 	for (i = 0; i < TRN_PORTS; i++)
-		trn_state_u64(st, &tl->port_ps[i]);
+		trn_state_u64(st, &tl->part.port_ps[i]);
 	for (i = 0; i < tl->nr_actors && !trn_state_failed(st); i++)
 		actor_state(tl, i, stamps, st);
 	trn_engines_state(tl, st);
