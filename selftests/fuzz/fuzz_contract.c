@@ -78,6 +78,19 @@ static void judge_queues(const struct neuron_hw_job_queue *entries, size_t nr)
 	assert(!taken);
 }
 
+static void judge_settled(const struct neuron_hw_settle *hw)
+{
+	struct neuron_hw_settle again;
+	struct neuron_settled settled;
+
+	if (neuron_settled_decode(hw, neuron_from_le64(hw->job_id), neuron_from_le64(hw->group),
+				  &settled))
+		return;
+	assert(settled.status != NEURON_SETTLE_NONE && settled.cause < NEURON_NR_SETTLE_CAUSES);
+	again = neuron_settled_encode(&settled);
+	assert(!memcmp(hw, &again, offsetof(struct neuron_hw_settle, reserved)));
+}
+
 static void judge_record(const struct neuron_hw_completion *hw)
 {
 	struct neuron_record record;
@@ -138,6 +151,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct neuron_hw_job job;
 		struct neuron_hw_job_queue queues[NR_ENTRIES];
 		struct neuron_hw_completion record;
+		struct neuron_hw_settle settle;
 		uint32_t heads[NR_ENTRIES * 8];
 		uint8_t bytes[256];
 	} input;
@@ -146,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	memcpy(&input, data + 1, size - 1 < sizeof(input) ? size - 1 : sizeof(input));
-	switch (data[0] % 6) {
+	switch (data[0] % 7) {
 	case 0:
 		judge_window(&input.window);
 		break;
@@ -161,6 +175,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 3:
 		judge_record(&input.record);
+		break;
+	case 5:
+		judge_settled(&input.settle);
 		break;
 	case 4:
 		judge_trace(input.bytes, sizeof(input.bytes));

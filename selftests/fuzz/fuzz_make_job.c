@@ -21,6 +21,7 @@
 #define EXTENTS_AT		0x800
 #define DIRECTORY_AT		0xc00
 #define COMPLETION_AT		0xf00
+#define SETTLE_AT		0xf40
 #define LINKED_AT		0xfd0	/* two extents, and a link at the end of the page */
 #define DATA_AT			0x1000
 #define DATA_BYTES		0x1000
@@ -625,6 +626,26 @@ static void join_gang(struct fuzz *fuzz, struct maker *maker)
 	maker->block.gang_index = (uint16_t)fuzz_random(fuzz, 3);
 }
 
+/* One of few, of jobs on both chips; and the end of one, which may be another. */
+static void join_time_group(struct fuzz *fuzz, struct maker *maker)
+{
+	struct neuron_hw_time_group group = {
+		.group = 1 + fuzz_random(fuzz, 8),
+		.settle = host_addr(fuzz, maker, SETTLE_AT),
+		.size = 1 + fuzz_random(fuzz, 3),
+		.index = fuzz_random(fuzz, 3),
+	};
+
+	neuron_hw_job_group(&maker->block, host_addr(fuzz, maker, QUEUES_AT));
+	put_host(fuzz, maker,
+		 (uint32_t)(neuron_hw_job_group_at(&maker->block) - host_addr(fuzz, maker, 0)),
+		 &group, sizeof(group));
+	if (fuzz_once_in(fuzz, 4))
+		fuzz_write(fuzz, maker->c,
+			   neuron_ctl_bar0(fuzz->gen) + NEURON_CTL_GROUP_END_LO,
+			   1 + fuzz_random(fuzz, 8), 8);
+}
+
 void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 {
 	struct maker maker = {
@@ -659,6 +680,8 @@ void fuzz_make_job(struct fuzz *fuzz, unsigned int c)
 	}
 	if (fuzz_once_in(fuzz, 3))
 		put_trace(fuzz, &maker);
+	if (fuzz_once_in(fuzz, 3))
+		join_time_group(fuzz, &maker);
 	put_host(fuzz, &maker, 0, &maker.block, sizeof(maker.block));
 	ring(fuzz, &maker);
 }

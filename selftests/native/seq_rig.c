@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/job.h"
 #include "hook/trn_check.h"
 
 /* Of each core: host memory, and HBM of stack 0. */
 #define HOST_STRIDE	0x10000
 #define HOST_COMPLETION	0x400
+#define HOST_SETTLE	0x440
 #define HOST_WINDOWS	0x800
 #define HOST_QUEUES	0x2000
 #define HBM_STRIDE	NEURON_MIB(4)
@@ -314,6 +316,14 @@ void seq_submit(struct seq_job *job)
 		       &job->trace, sizeof(job->trace));
 	}
 	memset(host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	if (block->flags & NEURON_JOB_GROUP) {
+		block->queue_table = fake_host_addr(port, base + HOST_QUEUES);
+		job->group.settle = fake_host_addr(port, base + HOST_SETTLE);
+		memset(host + HOST_SETTLE, 0, sizeof(struct neuron_hw_settle));
+		trn_chip_mmio_write(chip, doorbell + NEURON_CORE_CAUSE, 0xffffffff, 4);
+		memcpy(host + neuron_hw_job_group_at(block) - fake_host_addr(port, base),
+		       &job->group, sizeof(job->group));
+	}
 	memcpy(host, block, sizeof(*block));
 
 	at = fake_host_addr(port, base);
@@ -340,6 +350,57 @@ struct neuron_hw_completion seq_wait(struct seq_job *job)
 	if (!job->inexact)
 		assert_int_equal(record.flags & NEURON_COMPLETION_INEXACT, 0);
 	return record;
+}
+
+static uint8_t *host_of(const struct seq_job *job)
+{
+	return job->rig->port[job->chip].host + job->core * HOST_STRIDE;
+}
+
+static uint64_t cause_reg(const struct seq_job *job)
+{
+	return neuron_ctl_bar0(job->rig->chip[job->chip]->gen) + NEURON_CTL_CORE(job->core) +
+	       NEURON_CORE_CAUSE;
+}
+
+static bool has_cause(const struct seq_job *job, uint32_t cause)
+{
+	return trn_chip_mmio_read(job->rig->chip[job->chip], cause_reg(job), 4) & cause;
+}
+
+static bool has_ended(void *job)
+{
+	return has_cause(job, NEURON_CORE_CAUSE_DONE);
+}
+
+bool seq_has_settled(void *job)
+{
+	return has_cause(job, NEURON_CORE_CAUSE_SETTLED);
+}
+
+struct neuron_hw_completion seq_record(struct seq_job *job)
+{
+	struct neuron_hw_completion record;
+
+	if (!fake_wait(has_ended, job))
+		fail_msg("the job of chip %u core %u does not end", job->chip, job->core);
+	memcpy(&record, host_of(job) + HOST_COMPLETION, sizeof(record));
+	return record;
+}
+
+struct neuron_hw_settle seq_settled(struct seq_job *job)
+{
+	if (!fake_wait(seq_has_settled, job))
+		fail_msg("the job of chip %u core %u does not settle", job->chip, job->core);
+	return seq_settle_record(job);
+}
+
+struct neuron_hw_settle seq_settle_record(struct seq_job *job)
+{
+	struct neuron_hw_settle settle;
+
+	memcpy(&settle, host_of(job) + HOST_SETTLE, sizeof(settle));
+	return settle;
 }
 
 void seq_step(struct seq_rig *rig)

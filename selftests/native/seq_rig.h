@@ -78,6 +78,7 @@ uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core
  * @queue_flags: NEURON_JOB_QUEUE_* of each queue
  * @block: start, queue and window fields are filled in by seq_submit()
  * @trace: with the flag NEURON_JOB_TRACE: the window of the job's trace
+ * @group: with the flag NEURON_JOB_GROUP: its time group, but for @settle
  * @inexact: its times may depend on the host; else seq_wait() fails when they do
  */
 struct seq_job {
@@ -95,6 +96,7 @@ struct seq_job {
 	unsigned int s2m[SEQ_QUEUES];
 	struct neuron_hw_job block;
 	struct neuron_hw_window trace;
+	struct neuron_hw_time_group group;
 	bool inexact;
 };
 
@@ -117,6 +119,14 @@ void seq_submit(struct seq_job *job);
 void seq_step(struct seq_rig *rig);
 struct neuron_hw_completion seq_wait(struct seq_job *job);
 struct neuron_hw_completion seq_run(struct seq_job *job);
+/*
+ * Instead of seq_wait(), for a job in a time group: wait for the causes of its records, which
+ * stay until the next seq_submit(). Has the settle record come? As it is in memory now.
+ */
+struct neuron_hw_completion seq_record(struct seq_job *job);
+struct neuron_hw_settle seq_settled(struct seq_job *job);
+bool seq_has_settled(void *job);
+struct neuron_hw_settle seq_settle_record(struct seq_job *job);
 /* Run; fail unless it ends with @cause in @engine at @pc. */
 void seq_expect_fault(struct seq_job *job, enum neuron_cause cause,
 		      enum neuron_engine engine, uint32_t pc);

@@ -246,7 +246,7 @@ static void job_rules(void **state)
 	job.version = neuron_to_le16(NEURON_JOB_VERSION + 1);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown version");
 	job = good_job();
-	job.flags = neuron_to_le16(4);
+	job.flags = neuron_to_le16(8);
 	assert_why(neuron_hw_job_check(&job, ALL_ENGINES), "unknown flags");
 	job = good_job();
 	job.reserved1 = neuron_to_le32(1);
@@ -295,6 +295,55 @@ static void gang_rules(void **state)
 	assert_why(neuron_hw_job_check_gang(1, 1, 0), "a gang has 2 to 32 members");
 	assert_non_null(neuron_hw_job_check_gang(1, NEURON_JOB_MAX_GANG + 1, 0));
 	assert_why(neuron_hw_job_check_gang(1, 2, 2), "a gang has no such member");
+}
+
+static void time_group_rules(void **state)
+{
+	struct neuron_hw_job job = good_job();
+	struct neuron_hw_time_group group = {
+		.group = neuron_to_le64(1ull << 40),
+		.size = neuron_to_le32(NEURON_JOB_MAX_GROUP),
+		.index = neuron_to_le32(NEURON_JOB_MAX_GROUP - 1),
+	};
+
+	(void)state;
+	neuron_hw_job_queues(&job, 0x1000, 2);
+	neuron_hw_job_group(&job, 0x1000);
+	assert_null(neuron_hw_job_check(&job, ALL_ENGINES));
+	assert_int_equal(neuron_hw_job_group_at(&job), 0x1040);
+	neuron_hw_job_trace(&job, 0x1000);
+	assert_int_equal(neuron_hw_job_group_at(&job), 0x1060);
+	assert_null(neuron_hw_job_check_group(&group));
+	group.size = neuron_to_le32(2);
+	assert_why(neuron_hw_job_check_group(&group), "a time group has no such member");
+	group.size = neuron_to_le32(NEURON_JOB_MAX_GROUP + 1);
+	assert_why(neuron_hw_job_check_group(&group), "a time group has 1 to 4096 members");
+	group.size = 0;
+	assert_non_null(neuron_hw_job_check_group(&group));
+	group.reserved = neuron_to_le64(1);
+	assert_why(neuron_hw_job_check_group(&group), "a reserved field of a time group is set");
+	group.group = 0;
+	assert_why(neuron_hw_job_check_group(&group), "a time group has no number");
+}
+
+static void settle_records(void **state)
+{
+	const struct neuron_settled settled = {
+		.job_id = 5, .group = 6, .start_ns = 7, .end_ns = 8,
+		.status = NEURON_SETTLE_INEXACT, .cause = NEURON_SETTLE_MEMBER,
+	};
+	struct neuron_hw_settle hw = neuron_settled_encode(&settled);
+	struct neuron_settled back;
+
+	(void)state;
+	assert_null(neuron_settled_decode(&hw, 5, 6, &back));
+	assert_memory_equal(&back, &settled, offsetof(struct neuron_settled, cause) + 2);
+	assert_why(neuron_settled_decode(&hw, 4, 6, &back), "a settle record of another job");
+	assert_why(neuron_settled_decode(&hw, 5, 7, &back), "a settle record of another job");
+	hw.cause = neuron_to_le16(NEURON_NR_SETTLE_CAUSES);
+	assert_why(neuron_settled_decode(&hw, 5, 6, &back), "unknown cause of a settle record");
+	hw.status = 0;
+	assert_why(neuron_settled_decode(&hw, 5, 6, &back), "unknown status of a settle record");
 }
 
 static void tables_in_pieces(void **state)
@@ -563,6 +612,8 @@ int main(void)
 		cmocka_unit_test(job_well_written),
 		cmocka_unit_test(job_rules),
 		cmocka_unit_test(gang_rules),
+		cmocka_unit_test(time_group_rules),
+		cmocka_unit_test(settle_records),
 		cmocka_unit_test(tables_in_pieces),
 		cmocka_unit_test(lists_in_pages),
 		cmocka_unit_test(trace_of_a_job),

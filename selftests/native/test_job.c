@@ -311,7 +311,7 @@ struct bad_field {
 static const struct bad_field bad_blocks[] = {
 	BLOCK("version", version, 2),
 	BLOCK("version", version, 0),
-	BLOCK("flags", flags, 4),
+	BLOCK("flags", flags, 8),
 	BLOCK("reserved1", reserved1, 1),
 	BLOCK("gang: without members", gang, 1),
 	BLOCK("gang: size without a gang", gang_size, 2),

@@ -11,6 +11,7 @@
 #include "ring.h"
 #include "neuron/job.h"
 #include "neuron/regs.h"
+#include "neuron/window.h"
 
 /* Bytes of the smallest notification stream: four notifications. */
 #define NEURON_JOB_NOTIFY_MIN	64
@@ -49,6 +50,22 @@ static inline const char *neuron_hw_job_check_gang(__u64 gang, __u32 size, __u32
 	if (size < 2 || size > NEURON_JOB_MAX_GANG)
 		return "a gang has 2 to 32 members";
 	return index < size ? NEURON_FINE : "a gang has no such member";
+}
+
+/* The time group of a job, but not where its settle record lies. */
+static inline const char *neuron_hw_job_check_group(const struct neuron_hw_time_group *group)
+{
+	__u32 size = neuron_from_le32(group->size);
+
+	if (!group->group)
+		return "a time group has no number";
+	if (group->reserved)
+		return "a reserved field of a time group is set";
+	if (!size || size > NEURON_JOB_MAX_GROUP)
+		return "a time group has 1 to 4096 members";
+	if (neuron_from_le32(group->index) >= size)
+		return "a time group has no such member";
+	return NEURON_FINE;
 }
 
 /**
@@ -106,7 +123,8 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 		return "no magic number";
 	if (neuron_from_le16(job->version) != NEURON_JOB_VERSION)
 		return "unknown version";
-	if (neuron_from_le16(job->flags) & ~(NEURON_JOB_TRACE | NEURON_JOB_PIECES))
+	if (neuron_from_le16(job->flags) &
+	    ~(NEURON_JOB_TRACE | NEURON_JOB_PIECES | NEURON_JOB_GROUP))
 		return "unknown flags";
 	if (job->reserved1)
 		return "a reserved field is set";
@@ -195,6 +213,25 @@ static inline __u64 neuron_hw_job_trace_window(const struct neuron_hw_job *job)
 {
 	return neuron_from_le64(job->queue_table) + (__u64)neuron_from_le32(job->nr_queues) *
 						    sizeof(struct neuron_hw_job_queue);
+}
+
+/*
+ * The job is a member of the time group behind the entries of the queue table at plain
+ * address @table, and behind the window of its trace. To be called after
+ * neuron_hw_job_queues() and neuron_hw_job_trace().
+ */
+static inline void neuron_hw_job_group(struct neuron_hw_job *job, __u64 table)
+{
+	job->queue_table = neuron_to_le64(table);
+	job->flags |= neuron_to_le16(NEURON_JOB_GROUP);
+}
+
+/* Plain address of what says which time group. */
+static inline __u64 neuron_hw_job_group_at(const struct neuron_hw_job *job)
+{
+	return neuron_hw_job_trace_window(job) +
+	       (neuron_from_le16(job->flags) & NEURON_JOB_TRACE ?
+			sizeof(struct neuron_hw_window) : 0);
 }
 
 static inline void neuron_hw_job_start(struct neuron_hw_job *job, enum neuron_engine engine,

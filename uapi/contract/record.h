@@ -111,6 +111,63 @@ static inline struct neuron_record neuron_record_aborted(__u64 job_id)
 }
 
 /**
+ * struct neuron_settled - a settle record, in the byte order of the processor
+ * @job_id, @group: of the job
+ * @start_ns, @end_ns: device time
+ * @status: enum neuron_settle_status, not NONE
+ * @cause: enum neuron_settle_cause
+ */
+struct neuron_settled {
+	__u64 job_id;
+	__u64 group;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u16 status;
+	__u16 cause;
+};
+
+/**
+ * neuron_settled_decode - read and judge a settle record
+ * @hw: copy that the device cannot change
+ * @job_id: id of the job
+ * @group: its time group
+ * @settled: out: written in any case
+ *
+ * Return: NULL or what is wrong: the device breaks its contract.
+ */
+static inline const char *neuron_settled_decode(const struct neuron_hw_settle *hw, __u64 job_id,
+						__u64 group, struct neuron_settled *settled)
+{
+	*settled = (struct neuron_settled){
+		.job_id = neuron_from_le64(hw->job_id),
+		.group = neuron_from_le64(hw->group),
+		.start_ns = neuron_from_le64(hw->start_ns),
+		.end_ns = neuron_from_le64(hw->end_ns),
+		.status = neuron_from_le16(hw->status),
+		.cause = neuron_from_le16(hw->cause),
+	};
+	if (settled->job_id != job_id || settled->group != group)
+		return "a settle record of another job";
+	if (settled->status < NEURON_SETTLE_OK || settled->status > NEURON_SETTLE_INEXACT)
+		return "unknown status of a settle record";
+	if (settled->cause >= NEURON_NR_SETTLE_CAUSES)
+		return "unknown cause of a settle record";
+	return NEURON_FINE;
+}
+
+static inline struct neuron_hw_settle neuron_settled_encode(const struct neuron_settled *settled)
+{
+	return (struct neuron_hw_settle){
+		.job_id = neuron_to_le64(settled->job_id),
+		.group = neuron_to_le64(settled->group),
+		.start_ns = neuron_to_le64(settled->start_ns),
+		.end_ns = neuron_to_le64(settled->end_ns),
+		.status = neuron_to_le16(settled->status),
+		.cause = neuron_to_le16(settled->cause),
+	};
+}
+
+/**
  * neuron_cause_pending - what a cause register announces
  * @value: as it was read
  *

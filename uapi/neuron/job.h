@@ -47,6 +47,13 @@ enum neuron_engine {
  * NEURON_CTL_FEATURE_PIECES know it.
  */
 #define NEURON_JOB_PIECES	NEURON_BIT(1)
+/*
+ * Flag: the job is a member of a time group. Behind the entries of the queue table, and
+ * behind the window of a trace, is a struct neuron_hw_time_group. Chips whose
+ * NEURON_CTL_FEATURES has NEURON_CTL_FEATURE_GROUPS know it.
+ */
+#define NEURON_JOB_GROUP	NEURON_BIT(2)
+#define NEURON_JOB_MAX_GROUP	4096
 
 /**
  * struct neuron_hw_start - where an engine starts
@@ -65,7 +72,7 @@ struct neuron_hw_start {
  * struct neuron_hw_job - job block (256 bytes, 256-byte aligned)
  * @magic: NEURON_JOB_MAGIC
  * @version: NEURON_JOB_VERSION
- * @flags: NEURON_JOB_TRACE, NEURON_JOB_PIECES
+ * @flags: NEURON_JOB_TRACE, NEURON_JOB_PIECES, NEURON_JOB_GROUP
  * @job_id: copied to the completion record
  * @window_table: plain address of @nr_windows struct neuron_hw_window; with
  *	NEURON_JOB_PIECES of the directory
@@ -146,6 +153,29 @@ struct neuron_hw_job_queue {
 
 NEURON_ASSERT_SIZE(struct neuron_hw_job_queue, 32);
 
+/**
+ * struct neuron_hw_time_group - the time group of a job (32 bytes)
+ * @group: number of the group, not 0. Each set of @size jobs has another one, which nobody
+ *	else on the fabric has or can guess: it is all that a job needs to be a member
+ * @settle: plain address of a struct neuron_hw_settle in host memory, 64-byte aligned
+ * @size: members of the group, 1 to NEURON_JOB_MAX_GROUP
+ * @index: which of them the job is, from 0
+ * @reserved: zero
+ *
+ * The device times of the members are worked out together: their transfers share DMA
+ * engines, stacks and links, and a post of one to another comes when the sender makes it.
+ * No member waits for another one to complete. Its times follow, in the settle record.
+ */
+struct neuron_hw_time_group {
+	__le64 group;
+	__le64 settle;
+	__le32 size;
+	__le32 index;
+	__le64 reserved;
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_time_group, 32);
+
 /* neuron_hw_completion.status */
 enum neuron_job_status {
 	NEURON_JOB_NONE		= 0,	/* nothing written yet */
@@ -188,6 +218,11 @@ enum neuron_cause {
  * Its times depend on how fast the host ran it. This is not an error.
  */
 #define NEURON_COMPLETION_INEXACT	NEURON_BIT(0)
+/*
+ * Flag: the job is a member of a time group. Its times are those that it would have if it
+ * never had to share anything; the settle record has others.
+ */
+#define NEURON_COMPLETION_UNSETTLED	NEURON_BIT(1)
 
 /**
  * struct neuron_hw_completion - how a job ended (64 bytes, 64-byte aligned)
@@ -222,6 +257,50 @@ struct neuron_hw_completion {
 };
 
 NEURON_ASSERT_SIZE(struct neuron_hw_completion, 64);
+
+/* neuron_hw_settle.status */
+enum neuron_settle_status {
+	NEURON_SETTLE_NONE	= 0,	/* nothing written yet */
+	NEURON_SETTLE_OK	= 1,	/* all members ended, and share their times */
+	NEURON_SETTLE_INEXACT	= 2,	/* times as of a job without a group; cause says why */
+};
+
+/* Why times are inexact. */
+enum neuron_settle_cause {
+	NEURON_SETTLE_FINE	= 0,
+	NEURON_SETTLE_MEMBER	= 1,	/* a member failed, was aborted, or its chip left */
+	NEURON_SETTLE_ENDED	= 2,	/* software ended the group */
+	NEURON_SETTLE_OVERFLOW	= 3,	/* no room for records, posts or groups */
+	NEURON_SETTLE_ORDER	= 4,	/* behind another group that is inexact or comes too late */
+	NEURON_NR_SETTLE_CAUSES
+};
+
+/**
+ * struct neuron_hw_settle - the times of a member of a time group (64 bytes, 64-byte aligned)
+ * @job_id: from the job block
+ * @group: from the struct neuron_hw_time_group
+ * @start_ns: modelled device time at which the job started
+ * @end_ns: modelled device time of its end; both 0 with the clock off
+ * @status: enum neuron_settle_status, written last
+ * @cause: enum neuron_settle_cause
+ * @reserved: zero
+ *
+ * It comes once for each member that has a completion record, behind that, and with cause
+ * NEURON_CORE_CAUSE_SETTLED. The chip is done with the memory of the job's trace then. A
+ * reset of the device that its software asks for writes those that are missing as INEXACT;
+ * any other one means that none follows.
+ */
+struct neuron_hw_settle {
+	__le64 job_id;
+	__le64 group;
+	__le64 start_ns;
+	__le64 end_ns;
+	__le16 status;
+	__le16 cause;
+	__le32 reserved[7];
+};
+
+NEURON_ASSERT_SIZE(struct neuron_hw_settle, 64);
 
 /**
  * struct neuron_hw_notify - entry of a notification stream (16 bytes)

@@ -212,6 +212,7 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_FEATURES		0x0008	/* R */
 #define NEURON_CTL_FEATURE_CLOCK	NEURON_BIT(0)	/* device time is on */
 #define NEURON_CTL_FEATURE_PIECES	NEURON_BIT(1)	/* NEURON_JOB_PIECES, links in lists */
+#define NEURON_CTL_FEATURE_GROUPS	NEURON_BIT(2)	/* NEURON_JOB_GROUP */
 #define NEURON_CTL_GENERATION		0x000c	/* R: 2, 3 or 4 */
 #define NEURON_CTL_POSITION		0x0010	/* R: chip 7:0, server 15:8, rack 23:16 */
 #define NEURON_CTL_FABRIC_ID		0x0014	/* R: id in routed addresses */
@@ -256,6 +257,12 @@ enum neuron_mailbox_error {
 #define NEURON_CTL_POSTS		0x00c4	/* R: mailbox posts taken */
 /* R: why they are slower: enum neuron_throttle. */
 #define NEURON_CTL_THROTTLE_REASON	0x00c8
+/*
+ * W: end a time group of the fabric by its number; the second write does it. Members that
+ * have come settle as INEXACT, now or when they end. A number that no group has is ignored.
+ */
+#define NEURON_CTL_GROUP_END_LO		0x00d0	/* W: low word */
+#define NEURON_CTL_GROUP_END_HI		0x00d4	/* W: high word; ends it */
 /* Links of the chip, R, in port order. */
 #define NEURON_CTL_NR_LINKS		0x00a0
 #define NEURON_CTL_LINK(l)		(0x0100 + (l) * 0x10)
@@ -308,6 +315,7 @@ enum neuron_throttle {
 #define NEURON_CORE_CAUSE_DONE		NEURON_BIT(0)	/* completion record written */
 #define NEURON_CORE_CAUSE_RESET		NEURON_BIT(1)	/* core reset finished */
 #define NEURON_CORE_CAUSE_REFUSED	NEURON_BIT(2)	/* no job, no record */
+#define NEURON_CORE_CAUSE_SETTLED	NEURON_BIT(3)	/* settle record written */
 
 enum neuron_core_status {
 	NEURON_CORE_IDLE	= 0,

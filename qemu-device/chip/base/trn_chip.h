@@ -28,6 +28,7 @@ struct trn_ecc;
 struct trn_fabric;
 struct trn_firmware;
 struct trn_gangs;
+struct trn_groups;
 struct trn_inject;
 struct trn_irq_state;
 struct trn_job;
@@ -86,6 +87,7 @@ struct trn_core {
 	bool reset_queues;
 	bool reset_stuck;
 	struct trn_job *job;
+	struct trn_job *pending;	/* have ended, not settled; the oldest first */
 	uint32_t status;		/* enum neuron_core_status */
 	struct trn_sems *sems;
 	struct trn_seq *seq;		/* NEURON_NR_ENGINES */
@@ -153,6 +155,8 @@ struct trn_chip {
 	void *touched;			/* host-memory accounting, trn_touched.c */
 	struct trn_core core[NEURON_MAX_UNITS];	/* CC-cores from NEURON_MAX_CORES on */
 	struct trn_gangs *gangs;
+	struct trn_groups *groups;	/* of its fabric, trn_group.c */
+	_Atomic uint32_t group_end_lo;	/* NEURON_CTL_GROUP_END_LO */
 	struct trn_sems *top_sp;	/* of those that are no CC-cores, trn_top_sp.c */
 	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
 	struct trn_udma_engine *udma;	/* nr_dma */

@@ -14,6 +14,7 @@
 #include "mem/trn_touched.h"
 #include "notify/trn_nq.h"
 #include "sync/trn_sem.h"
+#include "time/trn_group.h"
 #include "time/trn_time.h"
 
 static int alloc_memories(struct trn_core *core)
@@ -185,6 +186,7 @@ void trn_core_reset_state(struct trn_core *core)
 	bool resetting;
 
 	trn_job_drop(core);
+	trn_group_core_reset(core);
 	/* Before the scrub: what peers were granted is over. */
 	atomic_store(&core->generation, 0);
 	trn_core_scrub(core);

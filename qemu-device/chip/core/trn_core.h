@@ -51,13 +51,24 @@ void trn_core_reset_queues(struct trn_core *core);
 /* The controller's task function. */
 enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget);
 
+/*
+ * Write a record, with its 16-bit status at @at last: a reader that finds a status finds the
+ * rest as well. @record: the status is gone afterwards. False: the address is not memory
+ * (any more).
+ */
+bool trn_core_write_record(struct trn_core *core, uint64_t addr, void *record, size_t len,
+			   size_t at);
+
 /* Control-block writes: the job block's address, a core reset. */
 void trn_core_doorbell(struct trn_core *core, uint64_t job_block);
 void trn_core_reset(struct trn_core *core);
 /* The DMA engines of the core alone; a job of the core ends, memories stay. */
 void trn_core_reset_engines(struct trn_core *core);
 
-/* Forget the core's job without a record; the chip is stopped and quiet. */
+/*
+ * Forget the core's job, and those that have not settled, without a record; the chip is
+ * stopped and quiet.
+ */
 void trn_job_drop(struct trn_core *core);
 /*
  * The same for a reset of the chip that its software asked for: the record says
@@ -91,5 +102,7 @@ void trn_cores_state(struct trn_chip *chip, struct trn_state *st);
  * to it.
  */
 void trn_job_state(struct trn_core *core, struct trn_state *st);
+/* Those that have ended and not settled; before the job. */
+void trn_jobs_pending_state(struct trn_core *core, struct trn_state *st);
 
 #endif /* TRN_CORE_H */

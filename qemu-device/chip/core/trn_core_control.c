@@ -14,6 +14,7 @@
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "core/trn_latch.h"
+#include "core/trn_settle.h"
 #include "dma/trn_udma.h"
 #include "exec/trn_seq.h"
 #include "hook/trn_check.h"
@@ -24,6 +25,7 @@
 #include "notify/trn_nq.h"
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
+#include "time/trn_group.h"
 #include "time/trn_time.h"
 
 void trn_core_doorbell(struct trn_core *core, uint64_t job_block)
@@ -107,22 +109,16 @@ static void falsify_record(struct trn_core *core,
 	}
 }
 
-/*
- * Write the record, its status last: a reader that finds a status finds the
- * rest as well. False: the address is not memory (any more).
- */
-static bool write_record(struct trn_core *core, uint64_t addr,
-			 const struct neuron_hw_completion *record)
+bool trn_core_write_record(struct trn_core *core, uint64_t addr, void *record, size_t len,
+			   size_t at)
 {
-	const size_t at = offsetof(struct neuron_hw_completion, status);
-	struct neuron_hw_completion body = *record;
+	const uint16_t none = 0;
 	enum neuron_cause cause;
 	uint16_t status;
 
-	falsify_record(core, &body);
-	status = body.status;
-	body.status = NEURON_JOB_NONE;
-	cause = trn_bus_write(core->chip, addr, &body, sizeof(body));
+	memcpy(&status, (uint8_t *)record + at, sizeof(status));
+	memcpy((uint8_t *)record + at, &none, sizeof(none));
+	cause = trn_bus_write(core->chip, addr, record, len);
 #ifndef __SANITIZE_THREAD__	/* which cannot follow fences */
 	atomic_thread_fence(memory_order_release);
 #endif
@@ -131,9 +127,19 @@ static bool write_record(struct trn_core *core, uint64_t addr,
 				      sizeof(status));
 	if (cause)
 		trn_log(core->chip, TRN_LOG_GUEST_ERROR,
-			"%s: no completion record at %#" PRIx64 " (%s)",
+			"%s: no record at %#" PRIx64 " (%s)",
 			core->name, addr, trn_cause_name(cause));
 	return !cause;
+}
+
+static bool write_record(struct trn_core *core, uint64_t addr,
+			 const struct neuron_hw_completion *record)
+{
+	struct neuron_hw_completion body = *record;
+
+	falsify_record(core, &body);
+	return trn_core_write_record(core, addr, &body, sizeof(body),
+				     offsetof(struct neuron_hw_completion, status));
 }
 
 /* The end of a job, or of a block that never became one. */
@@ -177,8 +183,13 @@ static void fill_record(struct trn_job *job,
 
 	if (atomic_load(&job->faulted) && fault->timed)
 		trn_time_end_at(job->timeline, fault->time_ps);
-	trn_time_replay(job->timeline, &start, &end, trn_job_notify_stamp, job);
-	trn_job_trace_end(job);
+	if (trn_group_kept(job->timeline)) {
+		trn_group_provisional(job->timeline, &start, &end);
+		trn_time_stamps(job->timeline, trn_job_notify_stamp, job);
+	} else {
+		trn_time_replay(job->timeline, &start, &end, trn_job_notify_stamp, job);
+		trn_job_trace_end(job);
+	}
 	*record = (struct neuron_hw_completion){
 		.job_id = job->block.job_id,
 		.status = NEURON_JOB_OK,
@@ -193,6 +204,8 @@ static void fill_record(struct trn_job *job,
 			"%s: the device times of job %#" PRIx64 " are not exact",
 			job->core->name, (uint64_t)job->block.job_id);
 	}
+	if (job->settles)
+		record->flags |= NEURON_COMPLETION_UNSETTLED;
 	if (!atomic_load(&job->faulted))
 		return;
 	record->status = fault->cause == NEURON_CAUSE_RESET ?
@@ -238,12 +251,23 @@ static void job_complete(struct trn_core *core, struct trn_job *job)
 	pthread_mutex_lock(&core->lock);
 	core->job = NULL;
 	pthread_mutex_unlock(&core->lock);
-	trn_job_free(job);
+	if (!job->settles) {
+		trn_job_free(job);
+		post_record(core, addr, &record);
+		return;
+	}
+	trn_settle_add(core, job);
 	post_record(core, addr, &record);
+	trn_settle_begin(job, &record);
 }
 
 static const struct trn_fault reset_fault = {
 	.cause = NEURON_CAUSE_RESET,
+	.source = NEURON_SOURCE_JOB,
+};
+
+static const struct trn_fault misfit_fault = {
+	.cause = NEURON_CAUSE_JOB,
 	.source = NEURON_SOURCE_JOB,
 };
 
@@ -301,6 +325,7 @@ static bool bind_queues(struct trn_job *job)
  */
 static void job_start(struct trn_core *core, struct trn_job *job)
 {
+	enum neuron_cause misfit;
 	uint64_t clear[4];
 	bool bound, reset;
 	unsigned int i;
@@ -314,6 +339,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
 			       job->queues[i]->index,
 			       trn_queue_priority(&job->queue_table[i]));
+	misfit = trn_settle_join(core, job);
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);
 	trn_job_trace_begin(job);
@@ -326,6 +352,8 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	pthread_mutex_unlock(&core->lock);
 	if (reset)
 		trn_job_fail(job, &reset_fault);
+	else if (misfit)
+		trn_job_fail(job, &misfit_fault);
 	else if (bound && job->block.gang)
 		trn_gang_join(core);
 	else if (bound)
@@ -476,6 +504,8 @@ enum trn_run trn_core_run(struct trn_task *task, struct trn_budget *budget)
 			return TRN_RUN_AGAIN;
 		job_complete(core, core->job);
 	}
+	if (core->pending && !trn_settle_step(core, budget))
+		return TRN_RUN_AGAIN;
 	if (!step_doorbell(core, budget) || !step_reset(core, budget))
 		return TRN_RUN_AGAIN;
 	step_gang(core);
@@ -487,6 +517,7 @@ void trn_job_drop(struct trn_core *core)
 {
 	struct trn_job *job = core->job;
 
+	trn_settle_drop(core);
 	if (!job)
 		return;
 	if (core->chip->queues)
@@ -522,6 +553,7 @@ void trn_job_abort(struct trn_core *core)
 	struct trn_job *job = core->job;
 	struct neuron_hw_job block;
 
+	trn_settle_abort(core);
 	if (job) {
 		/* Nothing runs, so nobody has to be told to stop. */
 		if (!atomic_exchange(&job->faulted, true))
@@ -534,5 +566,7 @@ void trn_job_abort(struct trn_core *core)
 		return;
 	}
 	write_record(core, block.completion, &record);
+	if (job && job->settles)
+		trn_settle_abort_one(core, job, &record);
 	trn_job_drop(core);
 }

@@ -277,11 +277,12 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 12);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 13);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);
 	trn_time_core_state(core, st);
+	trn_jobs_pending_state(core, st);
 	trn_job_state(core, st);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		seq_state(&core->seq[e], st);

@@ -10,10 +10,12 @@
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "core/trn_latch.h"
+#include "core/trn_settle.h"
 #include "dma/trn_udma.h"
 #include "job/trn_job.h"
 #include "mem/trn_domain.h"
 #include "mem/trn_window.h"
+#include "time/trn_group.h"
 #include "time/trn_time.h"
 
 static void load_queue(struct trn_job *job, __u64 used[4],
@@ -124,11 +126,33 @@ static bool timeline_there(struct trn_job *job, struct trn_state *st)
 	return job->timeline;
 }
 
-static void timeline_state(struct trn_job *job, struct trn_state *st)
+static void group_state(struct trn_job *job, struct trn_state *st)
+{
+	if (!(job->block.flags & NEURON_JOB_GROUP))
+		return;
+	trn_state_bytes(st, &job->group, sizeof(job->group));
+	trn_state_bool(st, &job->settles);
+	if (st->loading && !trn_state_failed(st) && trn_latch_check_group(job))
+		trn_state_fail(st, "the time group of a job is not valid");
+}
+
+/* One without device time, or that its group has refused, is no member. */
+static void member_join(struct trn_job *job, struct trn_state *st)
+{
+	const struct trn_group_key key = trn_settle_key(job);
+
+	if (st->loading && job->settles)
+		job->member = trn_group_load(job->core, job->timeline, &key, st);
+}
+
+static void timeline_state(struct trn_job *job, bool done, struct trn_state *st)
 {
 	unsigned int i;
 
 	if (!timeline_there(job, st))
+		return;
+	member_join(job, st);
+	if (trn_state_failed(st))
 		return;
 	for (i = 0; st->loading && i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
@@ -136,6 +160,8 @@ static void timeline_state(struct trn_job *job, struct trn_state *st)
 	if (st->loading)
 		trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	trn_timeline_state(job->timeline, job->block.notify_size, st);
+	if (job->member && !trn_state_failed(st))
+		trn_group_member_state(job->member, done, st);
 }
 
 void trn_job_state(struct trn_core *core, struct trn_state *st)
@@ -165,7 +191,54 @@ void trn_job_state(struct trn_core *core, struct trn_state *st)
 		trn_state_fail(st, "out of memory");
 	trn_domain_state(core, &job->domain, st);
 	trace_state(job, st);
+	group_state(job, st);
 	progress_state(job, st);
 	trn_gang_member_state(core, st);
-	timeline_state(job, st);
+	timeline_state(job, false, st);
+}
+
+static void pending_state(struct trn_job *job, struct trn_state *st)
+{
+	uint64_t told = job->told;
+
+	block_state(job, st);
+	if (trn_state_failed(st))
+		return;
+	job_queues_state(job, st);
+	if (st->loading && !trn_state_failed(st) && !trn_latch_tasks(job))
+		trn_state_fail(st, "out of memory");
+	trace_state(job, st);
+	group_state(job, st);
+	if (!job->settles)
+		trn_state_fail(st, "a job waits for its times and will have none");
+	trn_state_u64(st, &job->start_ns);
+	trn_state_u64(st, &job->end_ns);
+	trn_state_u64(st, &told);
+	job->told = (size_t)told;
+	if (!trn_state_failed(st))
+		timeline_state(job, true, st);
+}
+
+/* More may wait than count as exact. */
+#define MAX_PENDING	(1u << 16)
+
+void trn_jobs_pending_state(struct trn_core *core, struct trn_state *st)
+{
+	struct trn_job **at = &core->pending, *job;
+	uint32_t nr = 0;
+
+	for (job = core->pending; job; job = job->next)
+		nr++;
+	nr = trn_state_count(st, nr, MAX_PENDING);
+	for (; nr && !trn_state_failed(st); nr--, at = &job->next) {
+		if (st->loading)
+			*at = calloc(1, sizeof(*job));
+		job = *at;
+		if (!job) {
+			trn_state_fail(st, "out of memory");
+			return;
+		}
+		job->core = core;
+		pending_state(job, st);
+	}
 }

@@ -19,6 +19,7 @@
 #include "mem/trn_bus.h"
 #include "mem/trn_domain.h"
 #include "mem/trn_window.h"
+#include "time/trn_group.h"
 #include "time/trn_time.h"
 
 /* Tables up to this size are looked into to see what they name. */
@@ -163,6 +164,30 @@ static enum neuron_cause latch_trace(struct trn_job *job)
 	return cause ? cause : trn_job_trace_check(job);
 }
 
+enum neuron_cause trn_latch_check_group(const struct trn_job *job)
+{
+	const char *why = neuron_hw_job_check_group(&job->group);
+
+	if (!why && !trn_latch_completion_ok(job->core->chip, job->group.settle))
+		why = "has a settle record that is not in host memory or not 64-byte aligned";
+	return why ? reject(job->core, why) : NEURON_CAUSE_NONE;
+}
+
+static enum neuron_cause latch_group(struct trn_job *job)
+{
+	enum neuron_cause cause;
+
+	if (!(job->block.flags & NEURON_JOB_GROUP))
+		return NEURON_CAUSE_NONE;
+	cause = trn_table_read(job->core->chip, neuron_hw_job_group_at(&job->block), &job->group,
+			       sizeof(job->group));
+	if (cause) {
+		reject(job->core, "the time group cannot be read");
+		return cause;
+	}
+	return trn_latch_check_group(job);
+}
+
 enum neuron_cause trn_latch_job(struct trn_core *core,
 				const struct neuron_hw_job *block,
 				struct trn_job **result)
@@ -186,6 +211,8 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 		cause = latch_windows(job);
 	if (!cause)
 		cause = latch_trace(job);
+	if (!cause)
+		cause = latch_group(job);
 	if (cause) {
 		trn_job_free(job);
 		return cause;
@@ -231,7 +258,10 @@ void trn_job_free(struct trn_job *job)
 	if (!job)
 		return;
 	trn_check_job_end(job);
-	trn_timeline_free(job->timeline);
+	if (job->member)
+		trn_group_leave(job->member);
+	else
+		trn_timeline_free(job->timeline);
 	trn_domain_free(job->domain);
 	trn_domain_free(job->trace);
 	free(job->queue_table);

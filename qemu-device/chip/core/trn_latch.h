@@ -40,6 +40,8 @@ bool trn_latch_completion_ok(struct trn_chip *chip, uint64_t addr);
 /* Of the rest of the block, and of an entry of its queue table. */
 enum neuron_cause trn_latch_check_block(const struct trn_core *core,
 					const struct neuron_hw_job *block);
+/* Of the time group of a job that has one. */
+enum neuron_cause trn_latch_check_group(const struct trn_job *job);
 /* @used: bit for each queue of the core that an earlier entry names. */
 enum neuron_cause trn_latch_check_queue(const struct trn_core *core,
 					const struct neuron_hw_job_queue *entry,

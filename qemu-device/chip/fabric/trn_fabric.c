@@ -39,8 +39,23 @@ void trn_fabric_unref(struct trn_fabric *fabric)
 	pthread_mutex_unlock(&fabric->lock);
 	if (!last)
 		return;
+	if (fabric->kept)
+		fabric->drop(fabric->kept);
 	pthread_mutex_destroy(&fabric->lock);
 	free(fabric);
+}
+
+void *trn_fabric_kept(struct trn_fabric *fabric, void *(*make)(void), void (*drop)(void *kept))
+{
+	void *kept;
+
+	pthread_mutex_lock(&fabric->lock);
+	if (!fabric->kept)
+		fabric->kept = make();
+	fabric->drop = drop;
+	kept = fabric->kept;
+	pthread_mutex_unlock(&fabric->lock);
+	return kept;
 }
 
 int trn_fabric_configure(struct trn_fabric *fabric, enum trn_topology kind,

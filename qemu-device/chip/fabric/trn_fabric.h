@@ -87,6 +87,12 @@ bool trn_fabric_lost(struct trn_fabric *fabric, uint32_t from, uint32_t to, uint
  */
 void trn_fabric_failed(struct trn_fabric *fabric, const struct trn_seat *from, uint32_t to);
 
+/*
+ * What a layer above keeps for all chips of the fabric: the first who asks makes it, and
+ * the fabric drops it at its end. There is one such thing. NULL: no memory. Any thread.
+ */
+void *trn_fabric_kept(struct trn_fabric *fabric, void *(*make)(void), void (*drop)(void *kept));
+
 /* Changes with every change of chips or links. */
 uint32_t trn_fabric_turn(const struct trn_fabric *fabric);
 

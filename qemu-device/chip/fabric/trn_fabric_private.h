@@ -61,6 +61,7 @@ struct trn_cut {
  * @next: room to see what they are going to be
  * @routes: the ways over @map
  * @cut: from one chip to another: by slots, at from * TRN_FABRIC_CHIPS + to
+ * @kept, @drop: of a layer above
  * @turn: table[@turn % 2] is valid. The other one is filled with @lock held, then
  *	@turn goes on. So a reader has what belongs together when @turn is the same
  *	after reading as before.
@@ -78,6 +79,8 @@ struct trn_fabric {
 	struct trn_map next;
 	struct trn_routes routes;
 	struct trn_cut cut[TRN_FABRIC_CHIPS * TRN_FABRIC_CHIPS];
+	void *kept;
+	void (*drop)(void *kept);
 	_Atomic uint32_t turn;
 	struct trn_table table[2];
 	struct trn_pod *_Atomic pod;

@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "neuron/job.h"
@@ -20,6 +21,7 @@
 struct trn_check_job;
 struct trn_core;
 struct trn_domain;
+struct trn_member;
 struct trn_queue;
 struct trn_task;
 struct trn_timeline;
@@ -52,6 +54,13 @@ struct trn_job {
 	unsigned int nr_queues;
 	struct trn_timeline *timeline;
 	struct trn_check_job *check;	/* NULL: it is not checked */
+	struct neuron_hw_time_group group;	/* as latched, with NEURON_JOB_GROUP */
+	bool settles;			/* a settle record follows its completion record */
+	struct trn_member *member;	/* of the group; NULL: without device time */
+	struct trn_job *next;		/* trn_core.pending */
+	uint64_t start_ns;		/* of its completion record, and end_ns; pending */
+	uint64_t end_ns;
+	size_t told;			/* traces, when it settles */
 	bool waits;			/* for its gang, with a reference; the controller's */
 	_Atomic uint32_t refs;
 	_Atomic bool stop;		/* actors halt at their next boundary */

@@ -23,6 +23,7 @@
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
+#include "time/trn_group.h"
 #include "trn/observe.h"
 
 #define HBM_ALIGN	4096
@@ -175,8 +176,10 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 		goto free_udma;
 	if (trn_top_sp_init(chip))
 		goto free_nq;
-	if (cores_init(chip))
+	if (trn_groups_init(chip))
 		goto free_top_sp;
+	if (cores_init(chip))
+		goto free_groups;
 	/* Last: from here on peers find the chip. */
 	if (chip->fabric && trn_fabric_attach(chip->fabric, &chip->seat, 1, why))
 		goto free_cores;
@@ -184,6 +187,8 @@ struct trn_chip *trn_chip_new(const struct trn_chip_config *config,
 
 free_cores:
 	cores_destroy(chip, neuron_nr_units(chip->gen));
+free_groups:
+	trn_groups_destroy(chip);
 free_top_sp:
 	trn_top_sp_destroy(chip);
 free_nq:
@@ -203,8 +208,13 @@ free_hbm:
 	return NULL;
 }
 
+/* Jobs that are in time groups tell other cores that they leave: these are quiet later. */
 void trn_chip_detach(struct trn_chip *chip)
 {
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(chip->gen); i++)
+		trn_job_drop(trn_unit(chip, i));
 	if (!chip->fabric)
 		return;
 	trn_fabric_detach(chip->fabric, &chip->seat, 1);
@@ -222,6 +232,7 @@ void trn_chip_free(struct trn_chip *chip)
 		sched_yield();
 	trn_chip_watch(chip, NULL, 0);
 	cores_destroy(chip, neuron_nr_units(chip->gen));
+	trn_groups_destroy(chip);
 	trn_top_sp_destroy(chip);
 	trn_nq_destroy(chip);
 	trn_udma_destroy(chip);

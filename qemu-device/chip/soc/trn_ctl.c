@@ -14,6 +14,7 @@
 #include "soc/trn_reset.h"
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
+#include "time/trn_group.h"
 #include "time/trn_power.h"
 #include "time/trn_time.h"
 
@@ -267,7 +268,7 @@ static uint32_t chip_read(struct trn_chip *chip, uint32_t offset)
 	case NEURON_CTL_VERSION:
 		return NEURON_CTL_VERSION_VALUE;
 	case NEURON_CTL_FEATURES:
-		return NEURON_CTL_FEATURE_PIECES |
+		return NEURON_CTL_FEATURE_PIECES | NEURON_CTL_FEATURE_GROUPS |
 		       (chip->config.clock ? NEURON_CTL_FEATURE_CLOCK : 0);
 	case NEURON_CTL_GENERATION:
 		return chip->gen->generation;
@@ -446,6 +447,12 @@ static void chip_write(struct trn_chip *chip, uint32_t offset, uint32_t value)
 		return;
 	case NEURON_CTL_ECC_INFO:
 		trn_ecc_ctl_clear(chip, value);
+		return;
+	case NEURON_CTL_GROUP_END_LO:
+		atomic_store(&chip->group_end_lo, value);
+		return;
+	case NEURON_CTL_GROUP_END_HI:
+		trn_group_end(chip, (uint64_t)value << 32 | atomic_load(&chip->group_end_lo));
 		return;
 	default:
 		read_only(chip, offset);

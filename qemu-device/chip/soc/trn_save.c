@@ -23,6 +23,7 @@
 #include "sync/trn_irq.h"
 #include "sync/trn_sem.h"
 #include "sync/trn_top_sp.h"
+#include "time/trn_group.h"
 #include "time/trn_power.h"
 
 /* What cannot be changed after a chip has been built must be the same. */
@@ -53,7 +54,7 @@ static void identity_state(struct trn_chip *chip, struct trn_state *st)
 		       "one of the two chips is on a fabric, the other is not");
 }
 
-/* DMA queues and gangs come before the cores: a job takes its queues and finds its gang. */
+/* DMA queues, gangs and time groups come before the cores, whose jobs look for theirs. */
 static void chip_state(struct trn_chip *chip, struct trn_state *st)
 {
 	identity_state(chip, st);
@@ -68,6 +69,7 @@ static void chip_state(struct trn_chip *chip, struct trn_state *st)
 	trn_top_sp_state(chip, st);
 	trn_udma_state(chip, st);
 	trn_gangs_state(chip, st);
+	trn_groups_state(chip, st);
 	trn_cores_state(chip, st);
 	trn_touched_state(chip, st);
 	trn_inject_state(chip, st);

@@ -25,6 +25,7 @@ struct trn_core_time *trn_core_time(struct trn_core *core)
 	if (!made)
 		return NULL;
 	pthread_mutex_init(&made->lock, NULL);
+	atomic_init(&made->stale, true);
 	if (__atomic_compare_exchange_n(&core->time_private, &expected,
 					(void *)made, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
@@ -76,6 +77,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 	if (!tl)
 		return NULL;
 	tl->core = core;
+	tl->groups = core->chip->groups;
 	tl->nr_actors = TRN_ACTOR_QUEUE + nr_queues;
 	tl->actor = calloc(tl->nr_actors, sizeof(*tl->actor));
 	tl->nr_engines = TRN_DMA_ENGINES;
@@ -87,6 +89,7 @@ struct trn_timeline *trn_timeline_new(struct trn_core *core,
 		goto free_timeline;
 	tl->part.sems = &tl->ct->sems;
 	tl->part.first = tl->actor;
+	tl->mail = &tl->ct->box;
 	tl->start_ps = atomic_load(&core->virtual_ns) * 1000;
 	atomic_init(&tl->next_drain, TRN_TIME_LIMIT);
 	for (i = 0; i < tl->nr_actors; i++)
@@ -149,13 +152,25 @@ void trn_time_stop(struct trn_timeline *tl, unsigned int actor)
 		atomic_store(&tl->actor[actor].running, false);
 }
 
+void trn_timeline_detach(struct trn_timeline *tl)
+{
+	if (!tl->ct)
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	if (tl->ct->tl == tl)
+		tl->ct->tl = NULL;
+	pthread_mutex_unlock(&tl->ct->lock);
+	tl->ct = NULL;
+}
+
 void trn_timeline_free(struct trn_timeline *tl)
 {
 	if (!tl)
 		return;
-	pthread_mutex_lock(&tl->ct->lock);
-	tl->ct->tl = NULL;
-	pthread_mutex_unlock(&tl->ct->lock);
+	trn_timeline_detach(tl);
+	trn_group_uncharge(tl);
+	trn_replay_drop_mail(&tl->box, -1);
+	free(tl->seed);
 	trn_replay_free(tl);
 	free(tl->stamps);
 	free(tl->actor);
@@ -172,22 +187,23 @@ static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
 		trn_causal_set(ct, sem, value);
 }
 
+static bool cleared(const uint64_t clear[4], unsigned int sem)
+{
+	return sem < NEURON_NR_SEMAPHORES && clear[sem / 64] >> (sem % 64) & 1;
+}
+
 /*
  * A semaphore that only this core's jobs post to has its real value, also when
  * something outside the model changed it. Of the others the modelled value goes
  * on: a post may be recorded and on its way.
  */
-void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
+static void begin_alone(struct trn_timeline *tl, const uint64_t clear[4])
 {
-	struct trn_core_time *ct;
+	struct trn_core_time *ct = tl->ct;
 	unsigned int i;
 
-	if (!tl)
-		return;
-	ct = tl->ct;
-	pthread_mutex_lock(&ct->lock);
 	for (i = 0; i < TRN_TIME_SEMS; i++) {
-		if (i < NEURON_NR_SEMAPHORES && clear[i / 64] >> (i % 64) & 1) {
+		if (cleared(clear, i)) {
 			set_semaphore(ct, i, 0);
 			if (ct->foreign[i])
 				trn_replay_drop_mail(&ct->box, (int)i);
@@ -195,7 +211,64 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 			set_semaphore(ct, i, tl->real[i]);
 		}
 	}
-	pthread_mutex_unlock(&ct->lock);
+}
+
+/* The modelled values have not followed the jobs in groups: the real ones count. */
+static void leave_groups(struct trn_timeline *tl)
+{
+	struct trn_core_time *ct = tl->ct;
+	const struct trn_mail *mail;
+
+	for (mail = ct->box.first; mail; mail = mail->next)
+		if (mail->group)
+			atomic_store(&ct->mixed, true);
+	trn_replay_drop_mail(&ct->box, -1);
+	trn_replay_drop_mail(&tl->box, -1);
+	memset(ct->foreign, 0, sizeof(ct->foreign));
+	ct->grouped = false;
+}
+
+/* The same for a job in a group: it keeps the values for its replay. */
+static void begin_grouped(struct trn_timeline *tl, const uint64_t clear[4])
+{
+	struct trn_core_time *ct = tl->ct;
+	struct trn_sem_seed *seed = tl->seed;
+	unsigned int i;
+
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		seed->known[i] = true;
+		if (cleared(clear, i)) {
+			set_semaphore(ct, i, 0);
+		} else if (!ct->foreign[i] || (tl->fresh && ct->grouped)) {
+			set_semaphore(ct, i, tl->real[i]);
+			seed->value[i] = tl->real[i];
+		} else if (tl->fresh) {
+			seed->value[i] = ct->sems.value[i];
+		} else {
+			seed->known[i] = false;
+		}
+	}
+	trn_group_fetch_mail(tl);
+	/* The real values may hold what others of the group have posted already. */
+	if (tl->fresh && ct->grouped && tl->box.first)
+		atomic_store(&tl->inexact, true);
+	ct->grouped = true;
+}
+
+void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
+{
+	if (!tl)
+		return;
+	pthread_mutex_lock(&tl->ct->lock);
+	if (tl->group) {
+		begin_grouped(tl, clear);
+	} else {
+		if (tl->ct->grouped)
+			leave_groups(tl);
+		atomic_store(&tl->ct->stale, true);
+		begin_alone(tl, clear);
+	}
+	pthread_mutex_unlock(&tl->ct->lock);
 }
 
 void trn_time_end_at(struct trn_timeline *tl, uint64_t time_ps)
@@ -230,7 +303,7 @@ static bool finish_some(struct trn_timeline *tl)
 
 bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget)
 {
-	if (!tl)
+	if (!tl || atomic_load(&tl->kept))
 		return true;
 	while (finish_some(tl))
 		if (trn_budget_spent(budget))
@@ -241,8 +314,6 @@ bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget)
 void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg)
 {
-	size_t i, first;
-
 	if (!tl)
 		return;
 	while (finish_some(tl))
@@ -250,6 +321,12 @@ void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 	*start_ns = tl->start_ps / 1000;
 	*end_ns = (last_time(tl) + 999) / 1000;
 	atomic_store(&tl->core->virtual_ns, *end_ns);
+	trn_time_stamps(tl, stamp, arg);
+}
+
+void trn_time_stamps(struct trn_timeline *tl, trn_stamp_fn stamp, void *arg)
+{
+	size_t i, first;
 
 	first = tl->nr_stamps > TRN_TIME_STAMPS ?
 		tl->nr_stamps - TRN_TIME_STAMPS : 0;
@@ -295,6 +372,9 @@ void trn_time_core_reset(struct trn_core *core)
 		ct->history[i] = NULL;
 	}
 	trn_replay_drop_mail(&ct->box, -1);
+	ct->grouped = false;
+	atomic_store(&ct->stale, true);
+	atomic_store(&ct->mixed, false);
 	pthread_mutex_unlock(&ct->lock);
 }
 
@@ -309,6 +389,8 @@ size_t trn_time_core_bytes(struct trn_core *core)
 		return 0;
 	pthread_mutex_lock(&ct->lock);
 	bytes = sizeof(*ct) + ct->box.nr * sizeof(*ct->box.first);
+	if (ct->settled)
+		bytes += sizeof(*ct->settled);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		if (ct->history[i])
 			bytes += sizeof(*ct->history[i]);
@@ -328,5 +410,6 @@ void trn_time_core_destroy(struct trn_core *core)
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		free(ct->history[i]);
 	pthread_mutex_destroy(&ct->lock);
+	free(ct->settled);
 	free(ct);
 }

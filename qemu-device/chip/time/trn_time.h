@@ -198,6 +198,8 @@ typedef void (*trn_stamp_fn)(void *arg, uint64_t cookie, uint64_t time_ns);
  * more.
  */
 bool trn_time_finish(struct trn_timeline *tl, struct trn_budget *budget);
+/* Tell of the stamps that are known. */
+void trn_time_stamps(struct trn_timeline *tl, trn_stamp_fn stamp, void *arg);
 /* Replay to the end; returns the job's start and end. Updates the core's time. */
 void trn_time_replay(struct trn_timeline *tl, uint64_t *start_ns,
 		     uint64_t *end_ns, trn_stamp_fn stamp, void *arg);

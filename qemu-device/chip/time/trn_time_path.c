@@ -103,7 +103,7 @@ struct trn_path *trn_path_add(struct trn_timeline *tl, struct trn_path_key key,
 {
 	struct trn_path *grown;
 
-	if (tl->nr_paths == TRN_PATHS)
+	if (tl->nr_paths == TRN_PATHS && !tl->joint)
 		return NULL;
 	grown = realloc(tl->paths, (tl->nr_paths + 1) * sizeof(*grown));
 	if (!grown)

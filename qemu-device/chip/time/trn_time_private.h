@@ -26,6 +26,8 @@
 #include "time/trn_time.h"
 
 struct trn_core;
+struct trn_groups;
+struct trn_member;
 
 enum trn_record_kind {
 	TRN_RECORD_WAIT,
@@ -37,18 +39,19 @@ enum trn_record_kind {
 	TRN_RECORD_STAMP,
 	TRN_RECORD_TRACE,
 	TRN_RECORD_OUTSIDE,	/* nothing in the model ended the wait before it */
+	TRN_RECORD_AWAY,	/* a post to another core, of a job in a time group */
 };
 
 /**
  * struct trn_record - something an actor did
  * @pre_ps: execution time of the actor since its record before this one, picoseconds
- * @cookie: STAMP; TRACE: pc 63:32, code 31:0
+ * @cookie: STAMP; TRACE: pc 63:32, code 31:0; AWAY: trn_replay_core_id() of the target
  * @cost_ps: EXEC, DMA: in its own engine
- * @value: WAIT, POST: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
+ * @value: WAIT, POST, AWAY: operand; TRIGGER: descriptors; LOAD, DMA: bytes; EXEC: parts of
  *	the array; TRACE: bytes, unsigned
- * @index: WAIT, POST: semaphore of the own core; TRIGGER: actor of the queue;
+ * @index: WAIT, POST, AWAY: semaphore, but for AWAY of the own core; TRIGGER: actor of the queue;
  *	EXEC: TRN_PORT_*; LOAD, DMA: path of the bytes
- * @op: WAIT: NEURON_SYNC_* bits; POST: NEURON_SYNC_POST_*; EXEC: enum
+ * @op: WAIT: NEURON_SYNC_* bits; POST, AWAY: NEURON_SYNC_POST_*; EXEC: enum
  *	trn_time_class; DMA: links crossed
  */
 struct trn_record {
@@ -169,17 +172,30 @@ struct trn_load {
  * @first: its first actor
  * @first_path: records name the paths from here on
  * @port_ps: when each of TRN_PORT_* is free
+ * @id: trn_replay_core_id()
+ * @nr_actors: from @first on
+ * @start_ps: of its job, in a joint replay
+ * @traces, @nr_traces, @room_traces: of a joint replay, kept until it has ended
+ * @lost_traces: for want of memory
  */
 struct trn_replay_part {
 	struct trn_sem_times *sems;
 	struct trn_actor *first;
 	unsigned int first_path;
 	uint64_t port_ps[TRN_PORTS];
+	uint64_t id;
+	uint64_t start_ps;
+	unsigned int nr_actors;
+	struct trn_time_trace *traces;
+	size_t nr_traces;
+	size_t room_traces;
+	size_t lost_traces;
 };
 
 /**
  * struct trn_actor - an engine or a queue of a timeline
  * @part: core whose it is
+ * @shared: the chunks are another timeline's
  * @pending_ps: time since the actor's last record; used by the actor's task, then by the
  *	last replay
  * @last: chunk that is filled; used by the actor's task
@@ -219,6 +235,7 @@ struct trn_actor {
 	uint16_t engine;
 	uint8_t priority;
 	bool queue;
+	bool shared;
 	bool parked;
 	bool queued;
 	bool ready;
@@ -281,11 +298,17 @@ struct trn_history {
 	struct trn_raise ring[TRN_RAISES];
 };
 
-/* A post of another core's job, in time order; ties by sender. */
+/**
+ * struct trn_mail - a post of another core's job; in time order, ties by sender
+ * @part: of a joint replay: where it goes
+ * @group: time group of the sender's job, 0: none
+ */
 struct trn_mail {
 	struct trn_mail *next;
+	struct trn_replay_part *part;
 	uint64_t time_ps;
 	uint64_t sender;
+	uint64_t group;
 	int32_t value;
 	uint16_t sem;
 	uint8_t op;
@@ -315,7 +338,15 @@ struct trn_sem_times {
  * @sems: the semaphores in the replay
  * @foreign: other cores' jobs have posted to it since the core was reset
  * @history: by semaphore, made when first needed
- * @box: posts of other cores' jobs
+ * @box: posts of other cores' jobs. When the last job was in a time group: of jobs in other
+ *	groups, and without a job of those in none
+ * @grouped: the last job was in a time group: @sems has not followed it
+ * @stale: the next job in a group says what all its semaphores are
+ * @mixed: a post of a group has been counted for a job outside, so @sems holds what the
+ *	replay of the group may count again
+ * @settled, @settled_ps: semaphores in joint replays, and the end of the last job that has
+ *	settled; the lock of the time groups
+ * @newest: last job that has not settled; the same lock
  */
 struct trn_core_time {
 	pthread_mutex_t lock;
@@ -324,6 +355,22 @@ struct trn_core_time {
 	bool foreign[TRN_TIME_SEMS];
 	struct trn_history *history[TRN_TIME_SEMS];
 	struct trn_mailbox box;
+	bool grouped;
+	_Atomic bool stale;
+	_Atomic bool mixed;
+	struct trn_sem_times *settled;
+	uint64_t settled_ps;
+	struct trn_member *newest;
+};
+
+/**
+ * struct trn_sem_seed - semaphores at the start of a job in a time group
+ * @known: the job says so; of the others the last job's go on
+ * @value: their values
+ */
+struct trn_sem_seed {
+	bool known[TRN_TIME_SEMS];
+	int32_t value[TRN_TIME_SEMS];
 };
 
 struct trn_stamp {
@@ -368,6 +415,16 @@ enum trn_replay_mode {
  * @tracing: somebody traces: times are worked out soon
  * @traces, @first_trace, @nr_traces: not told yet, a ring; NULL before the first one
  * @telling: somebody does
+ * @mail: posts of other cores' jobs that the replay takes
+ * @group: number of the job's time group, 0: none. All that follows is for it
+ * @groups: of the fabric
+ * @fresh: no semaphore goes on where the last job in a group ended
+ * @seed: its semaphores
+ * @box: posts to it; in no order while @kept
+ * @kept: records are kept for the joint replay
+ * @overflow: there is no room to keep them
+ * @charged: records of its chunks that count for all groups of the fabric
+ * @joint: this is a joint replay, with its parts in the order of their ids, @nr_parts
  */
 struct trn_timeline {
 	struct trn_core *core;
@@ -405,16 +462,31 @@ struct trn_timeline {
 	size_t first_trace;
 	size_t nr_traces;
 	bool telling;
+	struct trn_mailbox *mail;
+	uint64_t group;
+	struct trn_groups *groups;
+	bool fresh;
+	struct trn_sem_seed *seed;
+	struct trn_mailbox box;
+	_Atomic bool kept;
+	_Atomic bool overflow;
+	_Atomic size_t charged;
+	struct trn_replay_part *joint;
+	unsigned int nr_parts;
 };
 
 /* The core's time, made when it is missing; NULL: no memory. */
 struct trn_core_time *trn_core_time(struct trn_core *core);
+/* The core has this timeline no longer; what is left of it is memory alone. */
+void trn_timeline_detach(struct trn_timeline *tl);
 /* Append to an actor's list; its own task. False: no memory, @lost is set. */
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
 			 const struct trn_record *record);
 
 /* Replay some events, and return how many; 0: nothing can go on. Without the lock. */
 unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode);
+/* The same for a joint replay, which nobody else knows: no lock. Until the end of all. */
+unsigned int trn_replay_joint(struct trn_timeline *tl, unsigned int most);
 /* Tell of some traces that the replay has come to; returns how many. Without the lock. */
 unsigned int trn_trace_tell(struct trn_timeline *tl);
 /*
@@ -488,13 +560,38 @@ void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 struct trn_state;
 void trn_paths_state(struct trn_timeline *tl, struct trn_state *st);
 void trn_engines_state(struct trn_timeline *tl, struct trn_state *st);
+void trn_mail_state(struct trn_mail *mail, struct trn_state *st);
+/* And what a core and a timeline have for time groups. */
+void trn_group_core_state(struct trn_core *core, struct trn_state *st);
+void trn_group_timeline_state(struct trn_timeline *tl, struct trn_state *st);
+
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail);
+/* In order of time. */
+void trn_mailbox_sort(struct trn_mailbox *box);
+/* A copy at the end; false: no memory. */
+bool trn_mailbox_append(struct trn_mailbox *box, const struct trn_mail *mail);
 /* A copy at its place; false: no memory. */
 bool trn_mailbox_put(struct trn_mailbox *box, const struct trn_mail *mail);
 /* Drop mail, for one semaphore or (negative) all. */
 void trn_replay_drop_mail(struct trn_mailbox *box, int sem);
 /* Free what is held for the actors of @tl. */
 void trn_replay_free(struct trn_timeline *tl);
+
+/* The time of stamp @cookie is known. */
+void trn_replay_stamp(struct trn_timeline *tl, uint64_t time_ps, uint64_t cookie);
+/* Names a core of a fabric. */
+uint64_t trn_replay_core_id(const struct trn_core *core);
+
+/*
+ * trn_group.c: @more records are kept of the job in a group; false: there is no room. The
+ * actor's task, no lock.
+ */
+bool trn_group_charge(struct trn_timeline *tl, size_t more);
+void trn_group_uncharge(struct trn_timeline *tl);
+/* There was not: the job goes on as one without a group. */
+void trn_group_give_up(struct trn_timeline *tl);
+/* Posts to the job that have come before it; those of other groups stay. The core's lock. */
+void trn_group_fetch_mail(struct trn_timeline *tl);
 
 /* Order of actors that act at the same time. */
 uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor);

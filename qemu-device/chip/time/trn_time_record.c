@@ -20,12 +20,14 @@ static bool timeline_usable(const struct trn_timeline *tl)
 	return tl && !atomic_load_explicit(&tl->lost, memory_order_relaxed);
 }
 
-static struct trn_chunk *next_chunk(struct trn_actor *actor)
+static struct trn_chunk *next_chunk(struct trn_timeline *tl, struct trn_actor *actor)
 {
 	struct trn_chunk *chunk = calloc(1, sizeof(*chunk));
 
 	if (!chunk)
 		return NULL;
+	if (tl->group && !trn_group_charge(tl, TRN_CHUNK_RECORDS))
+		atomic_store(&tl->overflow, true);
 	if (actor->last)
 		atomic_store_explicit(&actor->last->next, chunk,
 				      memory_order_release);
@@ -83,7 +85,7 @@ bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
 
 	if (!chunk || atomic_load_explicit(&chunk->tail, memory_order_relaxed) ==
 		      TRN_CHUNK_RECORDS)
-		chunk = next_chunk(actor);
+		chunk = next_chunk(tl, actor);
 	if (!chunk) {
 		atomic_store(&tl->lost, true);
 		return false;
@@ -105,6 +107,8 @@ static bool append(struct trn_timeline *tl, unsigned int index,
 	if (!trn_timeline_record(tl, index, record))
 		return false;
 	actor->pending_ps = 0;
+	if (tl->group && atomic_load(&tl->overflow) && atomic_load(&tl->kept))
+		trn_group_give_up(tl);
 	if (atomic_load_explicit(&tl->nr_records, memory_order_relaxed) >=
 	    atomic_load_explicit(&tl->next_drain, memory_order_relaxed))
 		drain(tl);
@@ -197,6 +201,7 @@ static void post_away(struct trn_timeline *tl, struct trn_core_time *ct,
 	const struct trn_mail mail = {
 		.time_ps = tl->actor[actor].causal.time_ps,
 		.sender = trn_replay_rank(tl, actor),
+		.group = tl->group,
 		.sem = (uint16_t)sem,
 		.op = (uint8_t)op,
 		.value = value,
@@ -227,6 +232,11 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 		ct = trn_core_time(target);
 		if (ct)
 			post_away(tl, ct, actor, sem, op, value);
+		if (tl->group) {
+			record.kind = TRN_RECORD_AWAY;
+			record.cookie = trn_replay_core_id(target);
+			append(tl, actor, &record);
+		}
 		return;
 	}
 	pthread_mutex_lock(&tl->ct->lock);
@@ -352,8 +362,15 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 		.cookie = cookie,
 	};
 
-	if (timeline_usable(tl))
+	if (!timeline_usable(tl))
+		return;
+	if (!atomic_load(&tl->kept)) {
 		append(tl, actor, &record);
+		return;
+	}
+	pthread_mutex_lock(&tl->ct->lock);
+	trn_replay_stamp(tl, tl->actor[actor].causal.time_ps, cookie);
+	pthread_mutex_unlock(&tl->ct->lock);
 }
 
 bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
@@ -367,7 +384,7 @@ bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
 
 	if (!timeline_usable(tl) || !tl->trace)
 		return false;
-	if (!atomic_exchange(&tl->tracing, true))
+	if (!atomic_exchange(&tl->tracing, true) && !atomic_load(&tl->kept))
 		atomic_store(&tl->next_drain, 0);
 	return append(tl, actor, &record);
 }

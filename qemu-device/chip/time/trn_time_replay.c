@@ -23,9 +23,14 @@
 
 uint64_t trn_replay_rank(const struct trn_timeline *tl, unsigned int actor)
 {
-	uint64_t chip = tl->core->chip->config.fabric_id;
+	return trn_replay_core_id(tl->core) | actor;
+}
 
-	return chip << 32 | (uint64_t)tl->core->index << 16 | actor;
+uint64_t trn_replay_core_id(const struct trn_core *core)
+{
+	uint64_t chip = core->chip->config.fabric_id;
+
+	return chip << 32 | (uint64_t)core->index << 16;
 }
 
 struct trn_record *trn_replay_peek(struct trn_actor *actor)
@@ -41,7 +46,8 @@ struct trn_record *trn_replay_peek(struct trn_actor *actor)
 			return NULL;
 		atomic_store_explicit(&actor->first, next, memory_order_relaxed);
 		actor->head = 0;
-		free(chunk);
+		if (!actor->shared)
+			free(chunk);
 		chunk = next;
 	}
 	if (actor->head == atomic_load_explicit(&chunk->tail, memory_order_acquire))
@@ -248,8 +254,8 @@ static void change_value(struct trn_sem_times *sems, unsigned int sem, unsigned 
 		sems->changed_ps[sem] = time;
 }
 
-static void change_semaphore(struct trn_timeline *tl, struct trn_replay_part *part, unsigned int sem,
-			     unsigned int op, int32_t value, uint64_t time)
+static void change_semaphore(struct trn_timeline *tl, struct trn_replay_part *part,
+			     unsigned int sem, unsigned int op, int32_t value, uint64_t time)
 {
 	change_value(part->sems, sem, op, value, time);
 	wake_waiters(tl, part, sem, time);
@@ -257,8 +263,22 @@ static void change_semaphore(struct trn_timeline *tl, struct trn_replay_part *pa
 
 /* --- mail from other cores --- */
 
+static struct trn_mail *mailbox_take(struct trn_mailbox *box)
+{
+	struct trn_mail *mail = box->first;
+
+	box->first = mail->next;
+	if (!box->first)
+		box->last = NULL;
+	box->nr--;
+	return mail;
+}
+
+/* To a job in no group, or to none. */
 static void deliver(struct trn_core_time *ct, const struct trn_mail *mail)
 {
+	if (mail->group)
+		atomic_store(&ct->mixed, true);
 	if (ct->tl)
 		change_semaphore(ct->tl, &ct->tl->part, mail->sem, mail->op, mail->value,
 				 mail->time_ps);
@@ -266,15 +286,22 @@ static void deliver(struct trn_core_time *ct, const struct trn_mail *mail)
 		change_value(&ct->sems, mail->sem, mail->op, mail->value, mail->time_ps);
 }
 
-static void take_mail(struct trn_core_time *ct)
+static void fold_mail(struct trn_core_time *ct)
 {
-	struct trn_mail *mail = ct->box.first;
+	struct trn_mail *mail = mailbox_take(&ct->box);
 
-	ct->box.first = mail->next;
-	if (!ct->box.first)
-		ct->box.last = NULL;
-	ct->box.nr--;
 	deliver(ct, mail);
+	free(mail);
+}
+
+static void take_mail(struct trn_timeline *tl)
+{
+	struct trn_mail *mail = mailbox_take(tl->mail);
+	struct trn_replay_part *part = mail->part ? mail->part : &tl->part;
+
+	if (mail->group && !tl->group && tl->ct)
+		atomic_store(&tl->ct->mixed, true);
+	change_semaphore(tl, part, mail->sem, mail->op, mail->value, mail->time_ps);
 	free(mail);
 }
 
@@ -302,6 +329,61 @@ static bool mail_before(const struct trn_mail *a, const struct trn_mail *b)
 	       (a->time_ps == b->time_ps && a->sender <= b->sender);
 }
 
+bool trn_mailbox_append(struct trn_mailbox *box, const struct trn_mail *mail)
+{
+	struct trn_mail *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return false;
+	*copy = *mail;
+	copy->next = NULL;
+	if (box->last)
+		box->last->next = copy;
+	else
+		box->first = copy;
+	box->last = copy;
+	box->nr++;
+	return true;
+}
+
+/* Two lists in order become one. */
+static struct trn_mail *merge(struct trn_mail *a, struct trn_mail *b)
+{
+	struct trn_mail *first = NULL, **at = &first;
+
+	while (a && b) {
+		struct trn_mail **from = mail_before(a, b) ? &a : &b;
+
+		*at = *from;
+		at = &(*at)->next;
+		*from = (*from)->next;
+	}
+	*at = a ? a : b;
+	return first;
+}
+
+static struct trn_mail *sort(struct trn_mail *mail, unsigned int nr)
+{
+	struct trn_mail *rest = mail, *end = NULL;
+	unsigned int i;
+
+	if (nr < 2)
+		return mail;
+	for (i = 0; i < nr / 2; i++) {
+		end = rest;
+		rest = rest->next;
+	}
+	end->next = NULL;
+	return merge(sort(mail, nr / 2), sort(rest, nr - nr / 2));
+}
+
+void trn_mailbox_sort(struct trn_mailbox *box)
+{
+	box->first = sort(box->first, box->nr);
+	for (box->last = box->first; box->last && box->last->next; box->last = box->last->next)
+		;
+}
+
 bool trn_mailbox_put(struct trn_mailbox *box, const struct trn_mail *mail)
 {
 	struct trn_mail *copy = malloc(sizeof(*copy));
@@ -322,8 +404,38 @@ bool trn_mailbox_put(struct trn_mailbox *box, const struct trn_mail *mail)
 	return true;
 }
 
+/*
+ * To a core whose last job is in a time group. The job gets what comes from outside, and,
+ * to be settled alone, from its own group; what comes from others waits for the job that
+ * will be in theirs.
+ */
+static void mail_grouped(struct trn_core_time *ct, const struct trn_mail *mail)
+{
+	struct trn_timeline *tl = ct->tl;
+	bool own = tl && (!mail->group || mail->group == tl->group);
+	struct trn_mailbox *box = own ? &tl->box : &ct->box;
+	bool put;
+
+	put = own && !atomic_load(&tl->kept) ? trn_mailbox_put(box, mail) :
+					       trn_mailbox_append(box, mail);
+	if (put && box->nr <= (own ? MAIL_LIMIT_JOB : MAIL_LIMIT))
+		return;
+	if (own) {
+		atomic_store(&tl->overflow, true);
+		atomic_store(&tl->inexact, true);
+	} else {
+		atomic_store(&ct->mixed, true);
+	}
+	if (put)
+		free(mailbox_take(box));
+}
+
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
 {
+	if (ct->grouped) {
+		mail_grouped(ct, mail);
+		return;
+	}
 	if (!trn_mailbox_put(&ct->box, mail)) {
 		deliver(ct, mail);
 		return;
@@ -332,12 +444,12 @@ void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
 		return;
 	if (ct->tl)
 		atomic_store(&ct->tl->inexact, true);
-	take_mail(ct);
+	fold_mail(ct);
 }
 
 /* --- events --- */
 
-static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
+void trn_replay_stamp(struct trn_timeline *tl, uint64_t time_ps, uint64_t cookie)
 {
 	size_t at = tl->nr_stamps % TRN_TIME_STAMPS;
 
@@ -352,12 +464,12 @@ static void event_stamp(struct trn_timeline *tl, uint64_t time, uint64_t cookie)
 		tl->room_stamps = room;
 	}
 	tl->stamps[at].cookie = cookie;
-	tl->stamps[at].time_ns = time / 1000;
+	tl->stamps[at].time_ns = time_ps / 1000;
 	tl->nr_stamps++;
 }
 
-static void event_trigger(struct trn_timeline *tl, const struct trn_replay_part *part, uint64_t time,
-			  const struct trn_record *record)
+static void event_trigger(struct trn_timeline *tl, const struct trn_replay_part *part,
+			  uint64_t time, const struct trn_record *record)
 {
 	struct trn_actor *queue = &part->first[record->index];
 	bool idle = !queue->replay.first;
@@ -396,6 +508,33 @@ static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
 		wake_waiters(tl, actor->part, record.index, actor->replay.time_ps);
 }
 
+/* The part with @id of a joint replay, or NULL. */
+static struct trn_replay_part *find_part(const struct trn_timeline *tl, uint64_t id)
+{
+	unsigned int lo = 0, hi = tl->nr_parts;
+
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
+
+		if (tl->joint[mid].id == id)
+			return &tl->joint[mid];
+		if (tl->joint[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* Who is in no group, or in another one, has got the post by mail. */
+static void event_away(struct trn_timeline *tl, const struct trn_record *record, uint64_t time)
+{
+	struct trn_replay_part *part = find_part(tl, record->cookie);
+
+	if (part)
+		change_semaphore(tl, part, record->index, record->op, record->value, time);
+}
+
 static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 {
 	const struct trn_record *next = trn_replay_peek(actor);
@@ -423,10 +562,13 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 		event_load(actor, &record);
 		break;
 	case TRN_RECORD_STAMP:
-		event_stamp(tl, clock->time_ps, record.cookie);
+		trn_replay_stamp(tl, clock->time_ps, record.cookie);
 		break;
 	case TRN_RECORD_TRACE:
 		trn_trace_record(tl, actor, &record);
+		break;
+	case TRN_RECORD_AWAY:
+		event_away(tl, &record, clock->time_ps);
 		break;
 	case TRN_RECORD_WAIT:
 	case TRN_RECORD_DMA:
@@ -485,7 +627,7 @@ static void run_ready(struct trn_timeline *tl)
 static bool step(struct trn_timeline *tl)
 {
 	const struct trn_ready *best = trn_heap_first(tl);
-	const struct trn_mail *mail = tl->ct->box.first;
+	const struct trn_mail *mail = tl->mail->first;
 	uint64_t time;
 
 	if (mail && best && mail->time_ps > best->time_ps)
@@ -496,7 +638,7 @@ static bool step(struct trn_timeline *tl)
 	if (time >= tl->bound_ps && tl->bound_ps != UINT64_MAX)
 		return false;
 	if (mail)
-		take_mail(tl->ct);
+		take_mail(tl);
 	else
 		run_ready(tl);
 	return true;
@@ -539,6 +681,8 @@ static bool force(struct trn_timeline *tl)
 	force_at(tl, best);
 	record = trn_replay_peek(first);
 	if (record->kind == TRN_RECORD_WAIT) {
+		if (tl->joint && NEURON_GET(NEURON_SYNC_WAIT, record->op) != NEURON_SYNC_WAIT_EQ)
+			atomic_store(&tl->inexact, true);
 		first->part->sems->value[record->index] = record->value;
 		end_wait(tl, first, record, 0);
 		return true;
@@ -577,6 +721,16 @@ unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode)
 	return done;
 }
 
+unsigned int trn_replay_joint(struct trn_timeline *tl, unsigned int most)
+{
+	unsigned int done = 0;
+
+	begin(tl, TRN_REPLAY_END);
+	while (done < most && step(tl))
+		done++;
+	return done || !force(tl) ? done : 1;
+}
+
 void trn_replay_free(struct trn_timeline *tl)
 {
 	unsigned int i;
@@ -585,7 +739,7 @@ void trn_replay_free(struct trn_timeline *tl)
 		struct trn_actor *actor = &tl->actor[i];
 		struct trn_chunk *chunk = atomic_load(&actor->first);
 
-		while (chunk) {
+		while (chunk && !actor->shared) {
 			struct trn_chunk *next = atomic_load(&chunk->next);
 
 			free(chunk);

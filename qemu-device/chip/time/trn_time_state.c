@@ -9,6 +9,7 @@
 #include "base/trn_state.h"
 #include "isa/trn_pe_array.h"
 #include "mem/trn_access.h"
+#include "time/trn_group.h"
 #include "time/trn_time.h"
 #include "time/trn_time_private.h"
 
@@ -75,10 +76,11 @@ static void history_state(struct trn_core_time *ct, unsigned int sem,
 	}
 }
 
-static void one_mail_state(struct trn_mail *mail, struct trn_state *st)
+void trn_mail_state(struct trn_mail *mail, struct trn_state *st)
 {
 	trn_state_u64(st, &mail->time_ps);
 	trn_state_u64(st, &mail->sender);
+	trn_state_u64(st, &mail->group);
 	i32_state(st, &mail->value);
 	sem_state(st, &mail->sem);
 	trn_state_u8(st, &mail->op);
@@ -88,7 +90,7 @@ static void load_mail(struct trn_mailbox *box, struct trn_state *st)
 {
 	struct trn_mail mail = { 0 };
 
-	one_mail_state(&mail, st);
+	trn_mail_state(&mail, st);
 	if (trn_state_failed(st))
 		return;
 	if (!trn_mailbox_put(box, &mail))
@@ -124,7 +126,7 @@ static void save_clocks(struct trn_core_time *ct, struct trn_state *st)
 	for (; mail; mail = mail->next) {
 		struct trn_mail copy = *mail;
 
-		one_mail_state(&copy, st);
+		trn_mail_state(&copy, st);
 	}
 }
 
@@ -137,7 +139,7 @@ static void load_clocks(struct trn_core_time *ct, uint32_t clocks, uint32_t mail
 		load_mail(&ct->box, st);
 }
 
-void trn_time_core_state(struct trn_core *core, struct trn_state *st)
+static void semaphores_state(struct trn_core *core, struct trn_state *st)
 {
 	struct trn_core_time *ct = core->time_private;
 	uint32_t clocks = 0, mail = ct ? ct->box.nr : 0;
@@ -158,6 +160,12 @@ void trn_time_core_state(struct trn_core *core, struct trn_state *st)
 		load_clocks(ct, clocks, mail, st);
 	else
 		trn_state_fail(st, "out of memory");
+}
+
+void trn_time_core_state(struct trn_core *core, struct trn_state *st)
+{
+	semaphores_state(core, st);
+	trn_group_core_state(core, st);
 }
 
 /* --- timelines --- */
@@ -241,6 +249,8 @@ static bool record_valid(const struct trn_timeline *tl, unsigned int actor,
 		return !queue && record->index < TRN_TIME_SEMS;
 	case TRN_RECORD_POST:
 		return record->index < TRN_TIME_SEMS;
+	case TRN_RECORD_AWAY:
+		return record->index < TRN_TIME_SEMS && tl->group;
 	case TRN_RECORD_TRIGGER:
 		return record->index >= TRN_ACTOR_QUEUE && record->value &&
 		       record->index < tl->nr_actors;
@@ -319,7 +329,8 @@ static void actor_state(struct trn_timeline *tl, unsigned int index, bool stamps
 	trn_state_bool(st, &actor->begun);
 	trn_state_u64(st, &actor->begin_ps);
 	trn_state_u64(st, &actor->end_ps);
-	nr = trn_state_count(st, count_records(actor), MAX_RECORDS);
+	nr = trn_state_count(st, count_records(actor),
+			     tl->group ? TRN_GROUP_RECORDS : MAX_RECORDS);
 	if (!st->loading)
 		save_records(actor, st);
 	for (i = 0; st->loading && i < nr && !trn_state_failed(st); i++)
@@ -417,4 +428,5 @@ void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *
 	atomic_store(&tl->next_drain, (size_t)drain);
 	stamps_state(tl, stamps, st);
 	traces_state(tl, st);
+	trn_group_timeline_state(tl, st);
 }

@@ -47,12 +47,30 @@ bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace)
 	return true;
 }
 
+/* Of a joint replay: until the core of the part asks. */
+static void keep_trace(struct trn_replay_part *part, const struct trn_time_trace *trace)
+{
+	size_t room = part->room_traces ? 2 * part->room_traces : TRN_TIME_TELL;
+	struct trn_time_trace *grown;
+
+	if (part->nr_traces == part->room_traces) {
+		grown = realloc(part->traces, room * sizeof(*grown));
+		if (!grown) {
+			part->lost_traces++;
+			return;
+		}
+		part->traces = grown;
+		part->room_traces = room;
+	}
+	part->traces[part->nr_traces++] = *trace;
+}
+
 void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 		      const struct trn_record *record)
 {
 	const uint64_t now = actor->replay.time_ps;
 	const struct trn_time_trace trace = {
-		.actor = (unsigned int)(actor - tl->actor),
+		.actor = (unsigned int)(actor - actor->part->first),
 		.code = (uint32_t)record->cookie,
 		.pc = (uint32_t)(record->cookie >> 32),
 		.bytes = (uint32_t)record->value,
@@ -61,7 +79,9 @@ void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
 		.exact = !atomic_load(&tl->inexact),
 	};
 
-	if (tl->trace)
+	if (tl->joint)
+		keep_trace(actor->part, &trace);
+	else if (tl->trace)
 		trn_trace_put(tl, &trace);
 	actor->begun = false;
 }
