@@ -241,7 +241,8 @@ static void test_identity(void **state)
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_GENERATION),
 			 f->gen->generation);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FEATURES),
-			 NEURON_CTL_FEATURE_CLOCK | NEURON_CTL_FEATURE_PIECES);
+			 NEURON_CTL_FEATURE_CLOCK | NEURON_CTL_FEATURE_PIECES |
+			 NEURON_CTL_FEATURE_GROUPS);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_POSITION), 5);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FABRIC_ID), 5);
 	assert_int_equal(rd(f, f->ctl + NEURON_CTL_FABRIC_CHIPS), 1);

@@ -112,8 +112,10 @@ static inline struct neuron_record neuron_record_aborted(__u64 job_id)
 
 /**
  * struct neuron_settled - a settle record, in the byte order of the processor
- * @job_id, @group: of the job
- * @start_ns, @end_ns: device time
+ * @job_id: id of the job block
+ * @group: number of its time group
+ * @start_ns: device time of the start
+ * @end_ns: device time of the end
  * @status: enum neuron_settle_status, not NONE
  * @cause: enum neuron_settle_cause
  */
