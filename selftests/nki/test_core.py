@@ -381,3 +381,30 @@ def test_two_cores_share_a_tensor():
 
     a = numbers(16, 8)
     np.testing.assert_array_equal(nki.simulate(kernel[2])(a), np.stack([a, a]))
+
+
+def test_values_are_read_in_the_simulator(capsys):
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        x = nl.load(a)
+        count = 0
+        while float(x[0, 0]) < 100:
+            nisa.tensor_scalar(x, x, nl.multiply, 4.0)
+            count += 1
+        print(x[0:1, 0:2])
+        total = nl.ndarray((1, 2), nl.float32, buffer=nl.psum)
+        nisa.tensor_copy(total, x[0:1, 0:2])
+        np.testing.assert_array_equal(total, x[0:1, 0:2].numpy())
+        register = nisa.register_alloc(7)
+        assert int(register) == 7
+        nl.store(out, x)
+        return out, count
+
+    a = np.full((4, 8), 3, np.float32)
+    result, count = nki.simulate(kernel)(a)
+    assert count == 3
+    np.testing.assert_array_equal(result, a * 64)
+    assert "192. 192." in capsys.readouterr().out
+    with pytest.raises(TypeError, match="not known while"):
+        kernel(a)

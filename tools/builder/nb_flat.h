@@ -20,20 +20,20 @@
 #define NB_FLAT_NONE	0xffffffffu
 
 /* nb_flat.flags */
-#define NB_FLAT_REVERSE0		(1u << 0)
-#define NB_FLAT_REVERSE1		(1u << 1)
-#define NB_FLAT_NEGATE			(1u << 2)
-#define NB_FLAT_ACCUMULATE		(1u << 3)
-#define NB_FLAT_TRANSPOSE		(1u << 4)
-#define NB_FLAT_ONE_ZERO		(1u << 5)	/* the moving operand */
-#define NB_FLAT_STATIONARY_ONE_ZERO	(1u << 6)
-#define NB_FLAT_DOUBLE_ROW		(1u << 7)
-#define NB_FLAT_PART			(1u << 8)	/* arg 0 to 3: row, rows, col, cols */
-#define NB_FLAT_PARTLY			(1u << 9)	/* arg 4 to 7: struct neuron_written */
-#define NB_FLAT_GATHER			(1u << 10)
-#define NB_FLAT_SCATTER			(1u << 11)
-#define NB_FLAT_SKIP			(1u << 12)
-#define NB_FLAT_GENERATE		(1u << 13)	/* descriptors are made at run time */
+#define NB_FLAT_REVERSE0		NEURON_BIT(0)
+#define NB_FLAT_REVERSE1		NEURON_BIT(1)
+#define NB_FLAT_NEGATE			NEURON_BIT(2)
+#define NB_FLAT_ACCUMULATE		NEURON_BIT(3)
+#define NB_FLAT_TRANSPOSE		NEURON_BIT(4)
+#define NB_FLAT_ONE_ZERO		NEURON_BIT(5)	/* the moving operand */
+#define NB_FLAT_STATIONARY_ONE_ZERO	NEURON_BIT(6)
+#define NB_FLAT_DOUBLE_ROW		NEURON_BIT(7)
+#define NB_FLAT_PART			NEURON_BIT(8)	/* arg 0 to 3: row, rows, col, cols */
+#define NB_FLAT_PARTLY			NEURON_BIT(9)	/* arg 4 to 7: struct neuron_written */
+#define NB_FLAT_GATHER			NEURON_BIT(10)
+#define NB_FLAT_SCATTER			NEURON_BIT(11)
+#define NB_FLAT_SKIP			NEURON_BIT(12)
+#define NB_FLAT_GENERATE		NEURON_BIT(13)	/* descriptors are made at run time */
 
 /**
  * struct nb_flat - a record (64 bytes)

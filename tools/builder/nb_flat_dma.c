@@ -116,17 +116,20 @@ void flat_dma(struct flat *f)
 		nb_dma_generate(f->nb, queue, block, 0, &run);
 }
 
-/* Each engine of the record's mask has the register. */
-#define FOR_EACH_ENGINE(e, f) \
-	for ((e) = 0; (e) < NEURON_NR_ENGINES; (e)++) \
-		if ((f)->call->engine & 1u << (e))
+/* The next engine of the record's mask from @e on. */
+static unsigned int next_engine(const struct flat *f, unsigned int e)
+{
+	while (e < NEURON_NR_ENGINES && !(f->call->engine & NEURON_BIT(e)))
+		e++;
+	return e;
+}
 
 /* arg 0: register; 1: value */
 void flat_reg_set(struct flat *f)
 {
 	unsigned int e;
 
-	FOR_EACH_ENGINE(e, f)
+	for (e = next_engine(f, 0); e < NEURON_NR_ENGINES; e = next_engine(f, e + 1))
 		nb_reg_set(f->nb, e, f->call->arg[0], f->call->arg[1]);
 }
 
@@ -136,7 +139,7 @@ void flat_reg_alu(struct flat *f)
 	const int32_t *arg = f->call->arg;
 	unsigned int e;
 
-	FOR_EACH_ENGINE(e, f) {
+	for (e = next_engine(f, 0); e < NEURON_NR_ENGINES; e = next_engine(f, e + 1)) {
 		if (arg[2])
 			nb_reg_alu_reg(f->nb, e, f->call->op0, arg[0], arg[1], arg[2]);
 		else
@@ -150,7 +153,7 @@ void flat_reg_load(struct flat *f)
 	struct nb_side side = side_of(f, sides_of(f));
 	unsigned int e;
 
-	FOR_EACH_ENGINE(e, f)
+	for (e = next_engine(f, 0); e < NEURON_NR_ENGINES; e = next_engine(f, e + 1))
 		nb_reg_load(f->nb, e, f->call->arg[0], side.var, side.offset, f->call->arg[1]);
 }
 
@@ -159,7 +162,7 @@ void flat_reg_store(struct flat *f)
 	struct nb_side side = side_of(f, sides_of(f));
 	unsigned int e;
 
-	FOR_EACH_ENGINE(e, f)
+	for (e = next_engine(f, 0); e < NEURON_NR_ENGINES; e = next_engine(f, e + 1))
 		nb_reg_store(f->nb, e, side.var, side.offset, f->call->arg[1], f->call->arg[0]);
 }
 
@@ -168,7 +171,7 @@ void flat_reg_rank(struct flat *f)
 {
 	unsigned int e;
 
-	FOR_EACH_ENGINE(e, f)
+	for (e = next_engine(f, 0); e < NEURON_NR_ENGINES; e = next_engine(f, e + 1))
 		nb_reg_rank(f->nb, e, f->call->arg[0]);
 }
 

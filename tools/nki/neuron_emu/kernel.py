@@ -11,6 +11,7 @@ import types
 import numpy as np
 
 from . import dtypes, lower, run, target
+from .eager import Eager
 from .errors import NkiCheckError, NkiError
 from .tensor import MemoryRegion, NkiTensor
 from .trace import Trace, enter
@@ -74,6 +75,7 @@ class Arguments:
         self.arrays = {}
         self.framework = None
         self.statics = []
+        self.places = []
         bound = _signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
         self.bound = bound
@@ -88,6 +90,7 @@ class Arguments:
                 self.framework = "torch"
             placeholder = Placeholder(name, tuple(value.shape), dtype_of(value))
             self.arrays[name] = value
+            self.places.append(placeholder)
             self.statics.append((name, placeholder.shape, placeholder.dtype))
             return placeholder
         if type(value) in (list, tuple):
@@ -210,7 +213,8 @@ def _packed(result):
 class Tracer:
     """Runs the Python of a kernel, once for each program of its grid."""
 
-    def __init__(self, function, arguments, generation, grid):
+    def __init__(self, function, arguments, generation, grid, simulated=False):
+        self.simulated = simulated
         self.function = function
         self.arguments = arguments
         self.generation = generation
@@ -236,7 +240,7 @@ class Tracer:
             result = self._outputs(traces, results)
             for trace in traces:
                 self._name(trace)
-                trace.bytes = trace.finish()
+                trace.finish()
         finally:
             target.set_generation(old)
         return traces, result
@@ -244,6 +248,9 @@ class Tracer:
     def _program(self, trace, index):
         """The kernel as program `index`."""
         trace.begin_program(np.unravel_index(index, self.grid) if self.grid else (0,))
+        if self.simulated:
+            trace.eager = Eager(trace, {p.name: to_numpy(self.arguments.arrays[p.name], p.dtype)
+                                        for p in self.arguments.places})
         before = enter(trace)
         try:
             values = {name: self._argument(trace, value)
@@ -365,19 +372,19 @@ class Kernel:
         generation = target.choose(4 if simulated else 3)
         key = (generation, self.grid, tuple(arguments.statics), self._world())
         try:
-            found = self._compiled.get(key)
+            found = None if simulated else self._compiled.get(key)
         except TypeError:
             key, found = None, None
         if found is None:
-            found = self._trace(arguments, generation)
+            found = self._trace(arguments, generation, simulated)
             if key is not None:
                 if len(self._compiled) >= 256:
                     self._compiled.clear()
                 self._compiled[key] = found
         return found, arguments
 
-    def _trace(self, arguments, generation):
-        tracer = Tracer(self.func, arguments, generation, self.grid)
+    def _trace(self, arguments, generation, simulated):
+        tracer = Tracer(self.func, arguments, generation, self.grid, simulated)
         traces, result = tracer.trace()
         name = self.func.__name__
         key, path = lower.neff(name, traces)

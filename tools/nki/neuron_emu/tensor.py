@@ -213,8 +213,29 @@ class NkiTensor(NKIObject):
 
     def __repr__(self):
         text = f"NkiTensor(shape={self.shape}, dtype={self.dtype}, buffer={self.buffer.name})"
-        show = getattr(self.storage.trace, "show", None)
-        return show(self) if show else text
+        eager = getattr(self.storage.trace, "eager", None)
+        return eager.show(self) if eager else text
+
+    def numpy(self):
+        """Its values, in nki.simulate()."""
+        from . import eager
+        return eager.array(self)
+
+    def __array__(self, dtype=None):
+        values = self.numpy()
+        return values if dtype is None else values.astype(dtype)
+
+    def __bool__(self):
+        from . import eager
+        return bool(eager.number(self))
+
+    def __int__(self):
+        from . import eager
+        return int(eager.number(self))
+
+    def __float__(self):
+        from . import eager
+        return float(eager.number(self))
 
     def __len__(self):
         return self.shape[0]

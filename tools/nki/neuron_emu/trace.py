@@ -116,7 +116,8 @@ class Trace:
         self.copies = 0
         self.done = False
         self.prints = []
-        self.show = None
+        self.eager = None
+        self.barriers = 0
 
     def begin_program(self, program_id):
         """The kernel begins as one of the programs of its grid."""
@@ -263,10 +264,13 @@ class Trace:
     # --- the end ---
 
     def finish(self):
-        """The records as bytes."""
+        """The kernel is over."""
         self.done = True
-        for storage in self.hbm:
-            storage.trace = None
+        self.eager = None
+        self.bytes = self.packed()
+
+    def packed(self, pair=True):
+        """The records as bytes."""
         changed = True
         while changed:
             changed = False
@@ -275,14 +279,15 @@ class Trace:
                     if register.engines & ~source.engines:
                         source.engines |= register.engines
                         changed = True
+        records = list(self.records)
         for record, register in self.patches:
-            old = self.records[record]
-            self.records[record] = (old[:ENGINE_BYTE] + bytes((register.engines,)) +
-                                    old[ENGINE_BYTE + 1:])
-        pair = []
-        if self.cores > 1:
-            pair = [PACK(PAIR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, *NO_ARGS)]
-        return b"".join(pair + self.reservations() + self.prologue + self.records)
+            old = records[record]
+            records[record] = (old[:ENGINE_BYTE] + bytes((register.engines,)) +
+                               old[ENGINE_BYTE + 1:])
+        head = []
+        if self.cores > 1 and pair:
+            head = [PACK(PAIR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, *NO_ARGS)]
+        return b"".join(head + self.reservations() + self.prologue + records)
 
     def reservations(self):
         """The places that kernels have told, which other tiles keep out of."""
@@ -305,6 +310,12 @@ class Trace:
         return records
 
 
+def eager_number(what):
+    """Its value, in nki.simulate()."""
+    from . import eager
+    return eager.number(what)
+
+
 class Register(VirtualRegister):
     """A register of the trace: the same number on every engine that uses it."""
 
@@ -316,8 +327,16 @@ class Register(VirtualRegister):
         self.sources = []
 
     def __repr__(self):
-        show = self.trace.show
-        return show(self) if show else f"VirtualRegister({self.number})"
+        eager = self.trace.eager
+        return eager.show(self) if eager else f"VirtualRegister({self.number})"
+
+    def __bool__(self):
+        return bool(eager_number(self))
+
+    def __int__(self):
+        return int(eager_number(self))
+
+    __index__ = __int__
 
     def __del__(self):
         if not self.trace.done:

@@ -38,6 +38,7 @@ def core_barrier(data, cores, engine=engines.gpsimd, name=None):
 
 def _barrier(trace, engine):
     register = trace.register()
+    trace.barriers += 1
     return trace.add(_BARRIER, engine, (), args=(register.number, 0, 0, 0, 0, 0, 0, 0))
 
 
