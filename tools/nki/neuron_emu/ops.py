@@ -70,7 +70,8 @@ for _name, _alu, _act in (
         ("arctan", None, "arctan"), ("ceil", None, None), ("floor", None, None),
         ("trunc", None, None), ("negative", None, None), ("sign", None, "sign"),
         ("prelu", None, "prelu"), ("bypass", "bypass", None), ("average", "average", None),
-        ("max", "max", None), ("min", "min", None), ("sum", "add", None), ("prod", "multiply", None)):
+        ("max", "max", None), ("min", "min", None), ("sum", "add", None),
+        ("prod", "multiply", None)):
     Op(_name, UNARY, _alu, _act)
 
 # What older kernels pass: functions of NumPy and of Python.

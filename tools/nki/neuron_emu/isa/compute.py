@@ -392,7 +392,8 @@ def max8(dst, src, name=None):
 def nc_find_index8(dst, data, vals, name=None):
     """dst [P, 8] = where the 8 values are."""
     return current().add(_F["nc_find_index8"], VECTOR, (
-        packed(dst, "dst", "nc_find_index8", VECTOR), packed(data, "data", "nc_find_index8", VECTOR),
+        packed(dst, "dst", "nc_find_index8", VECTOR),
+        packed(data, "data", "nc_find_index8", VECTOR),
         packed(vals, "vals", "nc_find_index8", VECTOR)))
 
 
