@@ -45,8 +45,15 @@ void nrt_build_begin(struct nrt_build *build, const struct nrt_plan *plan, unsig
 	build->error = error;
 }
 
+static void count_numbers(struct nrt_build *build, unsigned int nr)
+{
+	if (build->nr_steps < nr)
+		build->nr_steps = nr;
+}
+
 void nrt_build_channel(struct nrt_build *build, unsigned int channel)
 {
+	count_numbers(build, build->number);
 	build->channel = channel;
 	build->first_queue += build->nr_queues;
 	build->nr_queues = 0;
@@ -120,8 +127,7 @@ void nrt_build_step(struct nrt_build *build, unsigned int queue)
 		return;
 	if (build->nr_queues <= queue)
 		build->nr_queues = queue + 1;
-	if (build->nr_steps <= build->number)
-		build->nr_steps = build->number + 1;
+	count_numbers(build, build->number + 1);
 	*step = (struct nrt_plan_step){
 		.first_end = (uint32_t)program->nr_ends,
 		.first_sync = (uint32_t)program->nr_syncs,
@@ -397,6 +403,7 @@ static void find_peers(struct nrt_build *build)
 
 NRT_STATUS nrt_build_end(struct nrt_build *build)
 {
+	count_numbers(build, build->number);
 	if (!build->status)
 		sort_steps(build);
 	if (!build->status)

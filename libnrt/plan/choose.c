@@ -299,7 +299,7 @@ static NRT_STATUS choose_named(struct nrt_plan *plan, const char *name, struct n
 }
 
 /* As many as have links of their own, if the blocks are large enough. */
-static void choose_channels(struct nrt_plan *plan, unsigned int most)
+static void choose_channels(struct nrt_plan *plan)
 {
 	uint16_t rank[NRT_PLAN_MAX_RANKS];
 	uint64_t block = plan->block;
@@ -323,8 +323,6 @@ static void choose_channels(struct nrt_plan *plan, unsigned int most)
 		block /= plan->nr_ranks;
 	if (nr > block / CHANNEL_BYTES)
 		nr = (unsigned int)(block / CHANNEL_BYTES);
-	if (most && nr > most)
-		nr = most;
 	plan->nr_channels = nr ? nr : 1;
 }
 
@@ -338,8 +336,10 @@ NRT_STATUS nrt_plan_choose(struct nrt_plan *plan, const struct nrt_plan_ask *ask
 		status = choose_named(plan, ask->algorithm, error);
 	else
 		choose_from_table(plan);
-	choose_channels(plan, ask->nr_channels);
-	if (plan->op == NRT_PLAN_PERMUTE_RING)
-		plan->nr_channels = ask->nr_channels ? ask->nr_channels : 1;
+	choose_channels(plan);
+	if (ask->nr_channels)
+		plan->nr_channels = ask->nr_channels;
+	if (plan->op == NRT_PLAN_BARRIER || plan->op >= NRT_PLAN_ALL_GATHER_V)
+		plan->nr_channels = 1;
 	return status;
 }

@@ -8,26 +8,15 @@
 
 #define MAX	NRT_PLAN_MAX_RANKS
 
-uint64_t nrt_stage_block(const struct nrt_stage *stage)
-{
-	uint64_t most = 0;
-	unsigned int i;
-
-	for (i = 0; i < stage->n; i++)
-		if (nrt_zone_bytes(&stage->from[i]) > most)
-			most = nrt_zone_bytes(&stage->from[i]);
-	return most;
-}
-
-uint64_t nrt_stage_slice(const struct nrt_build *build, uint64_t bytes, unsigned int slices,
+uint64_t nrt_stage_slice(const struct nrt_plan *plan, uint64_t bytes, unsigned int slices,
 			 unsigned int k)
 {
-	uint64_t unit = build->plan->element, cut;
+	uint64_t unit = plan->element, cut;
 
 	if (k == slices)
 		return bytes;
-	if (bytes / slices >= build->plan->align)
-		unit = build->plan->align;
+	if (bytes / slices >= plan->align)
+		unit = plan->align;
 	cut = (bytes + slices * unit - 1) / (slices * unit) * unit;
 	return k * cut < bytes ? k * cut : bytes;
 }
@@ -51,23 +40,23 @@ struct work {
 
 static unsigned int slices_of(const struct work *work)
 {
-	uint64_t block = nrt_stage_block(&work->stage), slice = work->plan->slice;
+	uint64_t block = work->stage.most, slice = work->plan->slice;
 
 	if (block < 2 * work->plan->align)
 		return 1;
 	return block <= 2 * slice ? 2 : (unsigned int)((block + slice - 1) / slice);
 }
 
-/* Members in @work->rank, zones in @work->from and @work->to. */
+/* Members in @work->rank, zones in @work->from and @work->to, which have at most @most bytes. */
 static void run_stage(struct work *work, enum nrt_plan_algorithm algorithm, enum nrt_plan_op op,
-		      unsigned int n)
+		      unsigned int n, uint64_t most)
 {
 	struct nrt_stage *stage = &work->stage;
 	struct nrt_build *build = work->build;
 
 	*stage = (struct nrt_stage){
 		.n = n, .rank = work->rank, .ring = work->ring, .from = work->from,
-		.to = work->to, .queues = nrt_plan_queues(work->plan),
+		.to = work->to, .most = most, .queues = nrt_plan_queues(work->plan),
 		.alias = work->plan->in_place || work->from[0].space == work->to[0].space,
 	};
 	for (stage->me = 0; stage->rank[stage->me] != build->program->rank;)
@@ -102,9 +91,9 @@ static void cut(const struct work *work, struct nrt_zone zone, unsigned int n,
 	uint64_t at;
 
 	for (i = 0; i < n; i++) {
-		at = nrt_stage_slice(work->build, zone.run, n, i);
+		at = nrt_stage_slice(work->plan, zone.run, n, i);
 		blocks[i] = nrt_zone(zone.space, zone.offset + at,
-				     nrt_stage_slice(work->build, zone.run, n, i + 1) - at);
+				     nrt_stage_slice(work->plan, zone.run, n, i + 1) - at);
 	}
 }
 
@@ -141,7 +130,7 @@ static void flat(struct work *work)
 		cut(work, block_zone(work, NRT_PLAN_INPUT, 0), n, work->from);
 		cut(work, block_zone(work, NRT_PLAN_OUTPUT, 0), n, work->to);
 	}
-	run_stage(work, plan->choice.algorithm, plan->op, n);
+	run_stage(work, plan->choice.algorithm, plan->op, n, nrt_zone_bytes(&work->from[0]));
 }
 
 /* All that the channel has moved so far has landed. */
@@ -181,22 +170,27 @@ static void hier_all_reduce(struct work *work, const struct nrt_plan_groups *gro
 	struct nrt_zone in = block_zone(work, NRT_PLAN_INPUT, 0);
 	struct nrt_zone out = block_zone(work, NRT_PLAN_OUTPUT, 0);
 	struct nrt_zone own;
+	uint64_t most;
 
 	take_members(work, groups, true);
 	cut(work, in, groups->size, work->from);
 	cut(work, out, groups->size, work->to);
-	run_stage(work, choice->intra, NRT_PLAN_REDUCE_SCATTER, groups->size);
+	run_stage(work, choice->intra, NRT_PLAN_REDUCE_SCATTER, groups->size,
+		  nrt_zone_bytes(&work->from[0]));
 	settle(work);
 	own = work->to[work->stage.me];
+	/* The first blocks are the largest ones. */
+	most = nrt_stage_slice(work->plan, work->to[0].run, groups->nr, 1);
 	take_members(work, groups, false);
 	cut(work, own, groups->nr, work->from);
 	cut(work, own, groups->nr, work->to);
-	run_stage(work, choice->inter, NRT_PLAN_ALL_REDUCE, groups->nr);
+	run_stage(work, choice->inter, NRT_PLAN_ALL_REDUCE, groups->nr, most);
 	settle(work);
 	take_members(work, groups, true);
 	cut(work, out, groups->size, work->from);
 	cut(work, out, groups->size, work->to);
-	run_stage(work, choice->intra, NRT_PLAN_ALL_GATHER, groups->size);
+	run_stage(work, choice->intra, NRT_PLAN_ALL_GATHER, groups->size,
+		  nrt_zone_bytes(&work->from[0]));
 }
 
 /* Inside first: the parts of all groups for the ranks with the own index. Then between. */
@@ -213,14 +207,15 @@ static void hier_reduce_scatter(struct work *work, const struct nrt_plan_groups 
 		work->from[i] = local_zone(work, groups, NRT_PLAN_INPUT, i);
 		work->to[i] = own;
 	}
-	run_stage(work, choice->intra, NRT_PLAN_REDUCE_SCATTER, groups->size);
+	run_stage(work, choice->intra, NRT_PLAN_REDUCE_SCATTER, groups->size,
+		  nrt_zone_bytes(&work->from[0]));
 	settle(work);
 	take_members(work, groups, false);
 	for (i = 0; i < groups->nr; i++) {
 		work->from[i] = nrt_zone(NRT_PLAN_SCRATCH, own.offset + i * bytes, bytes);
 		work->to[i] = block_zone(work, NRT_PLAN_OUTPUT, 0);
 	}
-	run_stage(work, choice->inter, NRT_PLAN_REDUCE_SCATTER, groups->nr);
+	run_stage(work, choice->inter, NRT_PLAN_REDUCE_SCATTER, groups->nr, bytes);
 }
 
 /* Between first, then all that is there inside. */
@@ -234,14 +229,16 @@ static void hier_all_gather(struct work *work, const struct nrt_plan_groups *gro
 		work->from[i] = block_zone(work, NRT_PLAN_INPUT, 0);
 		work->to[i] = block_zone(work, NRT_PLAN_OUTPUT, work->rank[i]);
 	}
-	run_stage(work, choice->inter, NRT_PLAN_ALL_GATHER, groups->nr);
+	run_stage(work, choice->inter, NRT_PLAN_ALL_GATHER, groups->nr,
+		  nrt_zone_bytes(&work->from[0]));
 	settle(work);
 	take_members(work, groups, true);
 	for (i = 0; i < groups->size; i++) {
 		work->to[i] = local_zone(work, groups, NRT_PLAN_OUTPUT, i);
 		work->from[i] = work->to[i];
 	}
-	run_stage(work, choice->intra, NRT_PLAN_ALL_GATHER, groups->size);
+	run_stage(work, choice->intra, NRT_PLAN_ALL_GATHER, groups->size,
+		  nrt_zone_bytes(&work->from[0]));
 }
 
 static void hier(struct work *work)
@@ -263,8 +260,8 @@ static void run_channel(struct work *work, unsigned int channel)
 	struct nrt_build *build = work->build;
 
 	work->channel = channel;
-	work->lo = nrt_stage_slice(build, plan->block, plan->nr_channels, channel);
-	work->hi = nrt_stage_slice(build, plan->block, plan->nr_channels, channel + 1);
+	work->lo = nrt_stage_slice(build->plan, plan->block, plan->nr_channels, channel);
+	work->hi = nrt_stage_slice(build->plan, plan->block, plan->nr_channels, channel + 1);
 	nrt_build_channel(build, channel);
 	if (plan->op == NRT_PLAN_BARRIER)
 		nrt_barrier_stage(build);

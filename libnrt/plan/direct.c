@@ -115,7 +115,6 @@ static void unpack(struct direct *direct, const struct nrt_zone *place, unsigned
 		nrt_build_step(build, i % direct->queues);
 		nrt_build_copy(build, from, &to, 1, place[i].run);
 	}
-	build->number++;
 }
 
 static void run(struct direct *direct, const struct nrt_zone *place, unsigned int landed)
@@ -137,6 +136,7 @@ static void run(struct direct *direct, const struct nrt_zone *place, unsigned in
 	build->number++;
 	if (direct->spare)
 		unpack(direct, place, landed);
+	build->number++;
 }
 
 static struct nrt_zone part(const struct nrt_build *build, enum nrt_plan_space space,
@@ -281,8 +281,8 @@ struct chain {
 static void chain_slice(const struct chain *chain, const struct nrt_zone *from,
 			const struct nrt_zone *to, unsigned int k, unsigned int slices)
 {
-	uint64_t at = nrt_stage_slice(chain->build, to->run, slices, k);
-	uint64_t next = nrt_stage_slice(chain->build, to->run, slices, k + 1);
+	uint64_t at = nrt_stage_slice(chain->build->plan, to->run, slices, k);
+	uint64_t next = nrt_stage_slice(chain->build->plan, to->run, slices, k + 1);
 	struct nrt_side source = { chain->me, from, at };
 	struct nrt_side sides[2] = { { chain->next, to, at }, { chain->me, to, at } };
 	bool own = !chain->at && !chain->build->plan->in_place;

@@ -76,7 +76,7 @@ static void take_scratch(struct kanga *kanga)
 
 	kanga->total = (uint64_t)(kanga->pairs - 1) * 2 * stage->slices;
 	kanga->slots = (unsigned int)(kanga->total < room ? kanga->total : room);
-	kanga->slot = nrt_stage_slice(kanga->build, nrt_stage_block(stage), stage->slices, 1);
+	kanga->slot = nrt_stage_slice(kanga->build->plan, stage->most, stage->slices, 1);
 	kanga->scratch = nrt_zone(NRT_PLAN_SCRATCH, 0, kanga->slots * kanga->slot);
 	kanga->scratch.offset = nrt_build_scratch(kanga->build, kanga->scratch.run);
 }
@@ -137,8 +137,8 @@ static struct piece piece_of(const struct kanga *kanga, unsigned int place, unsi
 	struct piece piece = { .block = member(kanga, place, k / stage->slices) };
 	uint64_t bytes = nrt_zone_bytes(&stage->from[piece.block]);
 
-	piece.at = nrt_stage_slice(kanga->build, bytes, stage->slices, slice);
-	piece.bytes = nrt_stage_slice(kanga->build, bytes, stage->slices, slice + 1) - piece.at;
+	piece.at = nrt_stage_slice(kanga->build->plan, bytes, stage->slices, slice);
+	piece.bytes = nrt_stage_slice(kanga->build->plan, bytes, stage->slices, slice + 1) - piece.at;
 	return piece;
 }
 

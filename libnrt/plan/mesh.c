@@ -159,8 +159,8 @@ static unsigned int reduce(const struct mesh *mesh, const struct nrt_zone *from,
 	unsigned int parts = (unsigned int)MIN(bytes / PART_BYTES + 1, mesh->queues), k;
 
 	for (k = 0; k < parts; k++) {
-		at = nrt_stage_slice(mesh->build, bytes, parts, k);
-		next = nrt_stage_slice(mesh->build, bytes, parts, k + 1);
+		at = nrt_stage_slice(mesh->build->plan, bytes, parts, k);
+		next = nrt_stage_slice(mesh->build->plan, bytes, parts, k + 1);
 		nrt_build_step(mesh->build, k);
 		if (!k)
 			wait_for_all(mesh);
@@ -214,7 +214,7 @@ void nrt_mesh_stage(struct nrt_build *build, const struct nrt_stage *stage, enum
 		gather(&mesh, &stage->from[stage->me], true);
 		return;
 	}
-	begin(&mesh, nrt_stage_block(stage));
+	begin(&mesh, stage->most);
 	scatter(&mesh, false);
 	parts = reduce(&mesh, &stage->from[stage->me], to);
 	if (op == NRT_PLAN_ALL_REDUCE) {
@@ -230,7 +230,7 @@ void nrt_mesh_one_stage(struct nrt_build *build, const struct nrt_stage *stage)
 {
 	struct mesh mesh = { .build = build, .stage = stage };
 
-	begin(&mesh, nrt_zone_bytes(&stage->from[0]));
+	begin(&mesh, stage->most);
 	scatter(&mesh, true);
 	if (stage->alias)
 		nrt_build_fence(build, mesh.landed, mesh.queues);

@@ -181,7 +181,7 @@ struct nrt_plan_pair {
  * @in_place: INPUT and OUTPUT are the same memory
  * @recv_counts_known, @has_rdispls: of *_V, see enum nrt_plan_row
  * @priority: of the queues, 0 (the highest) to 3
- * @nr_channels: of PERMUTE_RING: its channels; else at most so many, 0: as the plan likes
+ * @nr_channels: of PERMUTE_RING: its channels; else how many share the blocks, 0: as the plan likes
  * @align: bytes at multiples of which blocks are cut, if they are large enough; 0: 64. For
  *	tensors in SBUF: the bytes of a row
  * @slice: bytes of a slice of a pipeline at most; 0: as the plan likes

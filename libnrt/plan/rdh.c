@@ -65,7 +65,7 @@ static void begin(struct rdh *rdh, bool reduces, bool gathers)
 		rdh->levels++;
 	rdh->me = stage->rank[stage->me];
 	rdh->sem = nrt_build_sems(build, rdh->levels);
-	rdh->slot = (nrt_stage_block(stage) + 63) / 64 * 64;
+	rdh->slot = (stage->most + 63) / 64 * 64;
 	if (reduces) {
 		rdh->came = nrt_zone(NRT_PLAN_SCRATCH, 0, rdh->slot * (stage->n - 1));
 		rdh->came.offset = nrt_build_scratch(build, rdh->came.run);

@@ -65,7 +65,7 @@ static void begin(struct ring *ring, bool reduces)
 		ring->total = (uint64_t)(stage->n - 1) * stage->slices;
 		room = (uint64_t)SLOTS * stage->slices;
 		ring->slots = (unsigned int)(ring->total < room ? ring->total : room);
-		ring->slot = nrt_stage_slice(build, nrt_stage_block(stage), stage->slices, 1);
+		ring->slot = nrt_stage_slice(build->plan, stage->most, stage->slices, 1);
 		ring->scratch = nrt_zone(NRT_PLAN_SCRATCH, 0, ring->slots * ring->slot);
 		ring->scratch.offset = nrt_build_scratch(build, ring->scratch.run);
 		nrt_build_allow(build, ring->prev, NRT_PLAN_WRITES(NRT_PLAN_SCRATCH));
@@ -92,7 +92,7 @@ static void reduce_slice(struct ring *ring, unsigned int s, unsigned int k, unsi
 
 	from[0] = slot_side(ring, me, came);
 	from[1] = (struct nrt_side){ me, &stage->from[block], 0 };
-	from[1].at = nrt_stage_slice(ring->build, nrt_zone_bytes(&stage->from[block]),
+	from[1].at = nrt_stage_slice(ring->build->plan, nrt_zone_bytes(&stage->from[block]),
 				     stage->slices, k);
 	nrt_build_wait(ring->build, ring->prev, ring->sem, 1);
 	nrt_build_combine(ring->build, from, 2, to, nr_to, bytes);
@@ -106,8 +106,8 @@ static uint64_t slice_bytes(const struct ring *ring, unsigned int block, unsigne
 	uint64_t bytes = nrt_zone_bytes(&ring->stage->from[block]);
 	unsigned int slices = ring->stage->slices;
 
-	*at = nrt_stage_slice(ring->build, bytes, slices, k);
-	return nrt_stage_slice(ring->build, bytes, slices, k + 1) - *at;
+	*at = nrt_stage_slice(ring->build->plan, bytes, slices, k);
+	return nrt_stage_slice(ring->build->plan, bytes, slices, k + 1) - *at;
 }
 
 /* Step @s: a slice of the block that is complete @s + 1 places from here the other way round. */

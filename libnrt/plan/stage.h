@@ -5,7 +5,7 @@
  *
  * A generator makes the steps of this rank. Those of the other members fit because all members
  * count in the same way: numbers of steps, semaphores and bytes of scratch depend on the team's
- * size and on the sizes of zones, not on who asks.
+ * size and on @most, not on who asks.
  */
 #ifndef LIBNRT_PLAN_STAGE_H
 #define LIBNRT_PLAN_STAGE_H
@@ -22,6 +22,8 @@
  *	member gives every block; ALL_GATHER: member i gives block i
  * @to: for each block, its zone in the memory of a member that gets it. REDUCE_SCATTER: member i
  *	gets block i; ALL_GATHER: every member gets all
+ * @most: bytes of a block at most, of this team and of those that do the same elsewhere: what is
+ *	allocated goes by it, so that all ranks allocate the same
  * @placed: ALL_GATHER: a member's own block is at its @to already
  * @queues: that it may use
  * @slices: pieces of a block that follow each other through the ring
@@ -36,6 +38,7 @@ struct nrt_stage {
 	const uint16_t *ring;
 	const struct nrt_zone *from;
 	const struct nrt_zone *to;
+	uint64_t most;
 	bool placed;
 	bool alias;
 	unsigned int queues;
@@ -52,11 +55,8 @@ void nrt_rdh_stage(struct nrt_build *build, const struct nrt_stage *stage, enum 
 /* ALL_REDUCE in one step: all blocks are one, @from[0] to @to[0]. */
 void nrt_mesh_one_stage(struct nrt_build *build, const struct nrt_stage *stage);
 
-/* Bytes of the largest block. */
-uint64_t nrt_stage_block(const struct nrt_stage *stage);
-
 /* Slice @k of @bytes that are cut in @slices: its first byte; slice @slices begins at the end. */
-uint64_t nrt_stage_slice(const struct nrt_build *build, uint64_t bytes, unsigned int slices,
+uint64_t nrt_stage_slice(const struct nrt_plan *plan, uint64_t bytes, unsigned int slices,
 			 unsigned int k);
 
 #endif /* LIBNRT_PLAN_STAGE_H */

@@ -2,7 +2,8 @@
 /*
  * Every rank writes to every other one, as in a mesh: the semaphores are those of mesh.c. The
  * sender knows how much it sends and where it lies. Where it goes to is known by the receiver,
- * which, with receive displacements, writes them into the senders' scratch before it is READY.
+ * which, with receive displacements, writes them into the scratch of senders that are READY, and
+ * is READY a second time.
  */
 #include "plan/choose.h"
 #include "plan/vary.h"
@@ -80,17 +81,32 @@ static void begin(struct vary *vary)
 	vary->mail.offset = nrt_build_scratch(build, vary->mail.run);
 	build->phase = NRT_PLAN_BEGIN;
 	for (i = 0; i < vary->n; i++) {
+		if (i == vary->me)
+			continue;
+		nrt_build_sem(build, vary->sem + i, i, NRT_PLAN_BOTH);
+		nrt_build_allow(build, i, rights);
+		nrt_build_step(build, queue_to(vary, i));
+		nrt_build_post(build, i, vary->sem + vary->me, 1);
+	}
+	build->number++;
+}
+
+/* Tell each sender, who has begun, where its block goes to. */
+static void send_mail(const struct vary *vary)
+{
+	struct nrt_build *build = vary->build;
+	unsigned int i;
+
+	for (i = 0; i < vary->n; i++) {
 		struct nrt_side from = { vary->me, &vary->meta,
 					 cell(vary, NRT_PLAN_RECV_DISPLS, i) };
 		struct nrt_side to = { i, &vary->mail, vary->me * WORD };
 
 		if (i == vary->me)
 			continue;
-		nrt_build_sem(build, vary->sem + i, i, NRT_PLAN_BOTH);
-		nrt_build_allow(build, i, rights);
 		nrt_build_step(build, queue_to(vary, i));
-		if (plan->has_rdispls && plan->op != NRT_PLAN_REDUCE_SCATTER_V)
-			nrt_build_copy(build, from, &to, 1, WORD);
+		nrt_build_wait(build, i, vary->sem + i, 1);
+		nrt_build_copy(build, from, &to, 1, WORD);
 		nrt_build_post(build, i, vary->sem + vary->me, 1);
 	}
 	build->number++;
@@ -199,6 +215,8 @@ void nrt_vary_stage(struct nrt_build *build)
 
 	vary.queues = vary.n > 1 ? MIN(nrt_plan_queues(plan), vary.n - 1) : 1;
 	begin(&vary);
+	if (plan->has_rdispls && plan->op != NRT_PLAN_REDUCE_SCATTER_V)
+		send_mail(&vary);
 	send(&vary);
 	build->phase = NRT_PLAN_END;
 	nrt_build_step(build, 0);
