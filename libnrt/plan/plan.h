@@ -12,7 +12,7 @@
  * -----
  * A step names bytes by a space, a rank and an offset. The bytes of INPUT and OUTPUT are numbered
  * in the order of the collective: block after block, and in a block tensor after tensor of a
- * coalesced list. How they lie in tensors is not part of the plan (view.h says where).
+ * coalesced list. How they lie in tensors is not part of the plan.
  *
  *	operation		blocks of INPUT		blocks of OUTPUT	a block has
  *	ALL_REDUCE		1			1			@count elements

@@ -16,7 +16,7 @@ BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 STAGE = BUILD / "stage/usr"
 MAN_PAGES = ROOT / "Documentation/man"
 TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
-         "neuron-packager", "neuron-sim", "neuron-profile")
+         "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile")
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z?])(?![\w-])")
 
 
