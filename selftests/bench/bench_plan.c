@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How long the plans of collectives take: all programs of 64 ranks, by each algorithm.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "figure.h"
+#include "neuron/isa.h"
+#include "plan/plan.h"
+
+#define RANKS	64
+
+static const char * const algorithms[] = {
+	"ring", "mesh", "mesh1", "kangaring", "rdh", "chip:mesh+rdh",
+};
+
+#define NR_ALGORITHMS	(sizeof(algorithms) / sizeof(algorithms[0]))
+
+/* An all-reduce of 1 MiB, 16 chips of 4 ranks. Return: the steps of all ranks, 0 after a message. */
+static size_t make(const char *algorithm, const struct nrt_plan_place *places)
+{
+	const struct nrt_plan_ask ask = {
+		.op = NRT_PLAN_ALL_REDUCE, .reduce = NRT_PLAN_ADD, .dtype = NEURON_DTYPE_FP32,
+		.count = 1 << 18, .nr_ranks = RANKS, .places = places,
+		.topology = NRT_PLAN_TORUS2D, .algorithm = algorithm,
+	};
+	struct nrt_plan_program program;
+	struct nrt_error error;
+	struct nrt_plan *plan;
+	size_t steps = 0;
+	unsigned int r;
+
+	if (nrt_plan_make(&ask, &plan, &error)) {
+		fprintf(stderr, "%s: %s\n", algorithm, error.text);
+		return 0;
+	}
+	for (r = 0; r < RANKS; r++) {
+		if (nrt_plan_program(plan, r, &program, &error)) {
+			fprintf(stderr, "%s: %s\n", algorithm, error.text);
+			steps = 0;
+			break;
+		}
+		steps += program.nr_steps;
+		nrt_plan_program_fini(&program);
+	}
+	nrt_plan_free(plan);
+	return steps;
+}
+
+int main(int argc, char **argv)
+{
+	const struct figure_options options = figure_options(argc, argv);
+	struct figures figures = { .count = 0 };
+	struct nrt_plan_place places[RANKS];
+	double ms[FIGURE_MAX_ROUNDS], start;
+	unsigned int i, a;
+
+	for (i = 0; i < RANKS; i++)
+		places[i] = (struct nrt_plan_place){
+			.chip = (uint16_t)(i / 4), .core = (uint16_t)(i % 4),
+		};
+	for (i = 0; i < options.rounds; i++) {
+		start = figure_thread_now();
+		for (a = 0; a < NR_ALGORITHMS; a++)
+			if (!make(algorithms[a], places))
+				return EXIT_FAILURE;
+		ms[i] = (figure_thread_now() - start) * 1000;
+	}
+	figures_add(&figures, (struct figure){
+		.name = "collective_plans_64_ranks", .unit = "ms", .goal = 100,
+		.lower_is_better = true,
+	}, ms, NULL, options.rounds);
+	return figures_report(&figures, options.json) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
