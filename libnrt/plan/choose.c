@@ -97,7 +97,7 @@ static bool is_regular(const struct nrt_plan_groups *groups)
 bool nrt_plan_find_groups(const struct nrt_plan *plan, bool by_chip,
 			  struct nrt_plan_groups *groups)
 {
-	unsigned int key[NRT_PLAN_MAX_RANKS], count[NRT_PLAN_MAX_RANKS], i, g;
+	unsigned int key[NRT_PLAN_MAX_RANKS], count[NRT_PLAN_MAX_RANKS] = { 0 }, i, g;
 
 	groups->nr = 0;
 	for (i = 0; i < plan->nr_ranks; i++) {
