@@ -23,6 +23,7 @@
 #include "soc/trn_firmware.h"
 #include "sync/trn_irq.h"
 #include "sync/trn_top_sp.h"
+#include "time/trn_group.h"
 
 static unsigned int nr_queues(const struct trn_chip *chip)
 {
@@ -133,6 +134,7 @@ void trn_reset_but_hbm(struct trn_chip *chip)
 	unsigned int i;
 
 	reset_cores(chip);
+	trn_groups_reset(chip);
 	trn_top_sp_reset(chip);
 	trn_nq_reset(chip);
 	trn_udma_reset(chip);

@@ -660,6 +660,20 @@ void trn_group_core_reset(struct trn_core *core)
 	pthread_mutex_unlock(&core->chip->groups->lock);
 }
 
+void trn_groups_reset(struct trn_chip *chip)
+{
+	struct trn_groups *groups = chip->groups;
+	struct trn_group *group, *next;
+
+	pthread_mutex_lock(&groups->lock);
+	for (group = groups->first; group; group = next) {
+		next = group->next;
+		if (!group->members && !group->busy)
+			trn_group_forget(groups, group);
+	}
+	pthread_mutex_unlock(&groups->lock);
+}
+
 void trn_group_end(struct trn_chip *chip, uint64_t id)
 {
 	struct trn_group *group;

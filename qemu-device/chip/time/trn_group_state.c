@@ -82,18 +82,6 @@ static void load_inexact(struct trn_groups *groups, struct trn_state *st)
 	came_state(group, st);
 }
 
-/* What was there before the chips of the fabric were reset. */
-static void forget_absent(struct trn_groups *groups)
-{
-	struct trn_group *group, *next;
-
-	for (group = groups->first; group; group = next) {
-		next = group->next;
-		if (!group->members && !group->busy)
-			trn_group_forget(groups, group);
-	}
-}
-
 void trn_groups_state(struct trn_chip *chip, struct trn_state *st)
 {
 	struct trn_groups *groups = chip->groups;
@@ -106,8 +94,6 @@ void trn_groups_state(struct trn_chip *chip, struct trn_state *st)
 	for (group = groups->first; group; group = group->next)
 		nr += !!group->cause;
 	nr = trn_state_count(st, nr, 1u << 16);
-	if (st->loading)
-		forget_absent(groups);
 	while (st->loading && nr-- && !trn_state_failed(st))
 		load_inexact(groups, st);
 	for (group = groups->first; !st->loading && group; group = group->next)
