@@ -229,13 +229,16 @@ static void device_resets_end_groups(void **state)
 	assert_inexact(&both->job[1], NEURON_SETTLE_MEMBER);
 
 	prepare(both, 11);
+	both->job[0].group.size = 3;
+	both->job[1].group.size = 3;
 	seq_submit(&both->job[0]);
+	seq_submit(&both->job[1]);
 	seq_record(&both->job[0]);
+	seq_record(&both->job[1]);
 	fake_chip_stop(both->rig.chip[0]);
 	trn_chip_reset(both->rig.chip[0]);
 	trn_chip_resume(both->rig.chip[0]);
 	assert_false(seq_has_settled(&both->job[0]));
-	seq_submit(&both->job[1]);
 	assert_inexact(&both->job[1], NEURON_SETTLE_MEMBER);
 	both_free(both);
 	(void)state;
