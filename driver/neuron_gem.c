@@ -358,6 +358,7 @@ static void neuron_host_bo_release(struct neuron_bo *bo)
 			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
 		list_del(&chunk->link);
 		kfree(chunk);
+		cond_resched();
 	}
 }
 
