@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "output.h"
 #include "reference.h"
 #include "report.h"
 
@@ -360,6 +361,7 @@ int main(int argc, char **argv)
 	};
 	int ret;
 
+	output_check_at_exit();
 	argp_parse(&argp, argc, argv, 0, NULL, &job.options);
 	ret = digits_run_job(&job);
 	digits_set_free(&job.set);

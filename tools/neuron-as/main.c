@@ -8,6 +8,7 @@
 
 #include "as.h"
 #include "input.h"
+#include "output.h"
 
 #define MAX_SOURCE	((size_t)4 << 30)
 
@@ -204,6 +205,7 @@ int main(int argc, char **argv)
 	char *path;
 	int ret = 2;
 
+	output_check_at_exit();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	path = output_path(&arguments);

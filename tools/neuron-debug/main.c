@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "dap.h"
+#include "output.h"
 #include "program.h"
 #include "script.h"
 
@@ -184,6 +185,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .script = { .asks = false } };
 	int status;
 
+	output_check_at_exit();
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	status = arguments.dap ? dap_main() : debug(&arguments);

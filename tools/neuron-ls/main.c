@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ls.h"
+#include "output.h"
 #include "process.h"
 
 enum ls_mode {
@@ -117,6 +118,7 @@ int main(int argc, char **argv)
 	char why[256];
 	int ret;
 
+	output_check_at_exit();
 	argp_parse(&argp, argc, argv, 0, NULL, &mode);
 	if (chips_open(&chips, why, sizeof(why))) {
 		fprintf(stderr, "neuron-ls: %s\n", why);

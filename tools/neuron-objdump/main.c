@@ -8,6 +8,7 @@
 
 #include "input.h"
 #include "objdump.h"
+#include "output.h"
 
 #define MAX_NEFF	((size_t)4 << 30)
 
@@ -229,6 +230,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .lines = lines_new() };
 	int ret;
 
+	output_check_at_exit();
 	if (!arguments.lines) {
 		fprintf(stderr, "neuron-objdump: out of memory\n");
 		return 1;

@@ -342,8 +342,7 @@ static void put_text(FILE *out, const struct package *package, struct json_objec
 	}
 }
 
-int info_print(const struct package *package, const struct info_options *options, FILE *out,
-	       struct nrt_error *error)
+void info_print(const struct package *package, const struct info_options *options, FILE *out)
 {
 	struct json_object *root = json_object_new_object();
 
@@ -360,8 +359,4 @@ int info_print(const struct package *package, const struct info_options *options
 	else
 		put_text(out, package, root);
 	json_object_put(root);
-	if (!fflush(out))
-		return 0;
-	nrt_error_set(error, NRT_FAILURE, "the output cannot be written");
-	return -1;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "input.h"
+#include "output.h"
 #include "packager.h"
 
 #define MAX_NEFF	((size_t)16 << 30)
@@ -144,14 +145,12 @@ static int read_package(const struct arguments *arguments, struct package *packa
 static int run_info(struct arguments *arguments)
 {
 	struct package package;
-	struct nrt_error error;
-	int ret;
 
 	if (read_package(arguments, &package))
 		return 1;
-	ret = info_print(&package, &arguments->info, stdout, &error);
+	info_print(&package, &arguments->info, stdout);
 	package_free(&package);
-	return ret ? complain(arguments->file[0], &error) : 0;
+	return 0;
 }
 
 static int run_unpack(struct arguments *arguments)
@@ -556,6 +555,7 @@ int main(int argc, char **argv)
 	};
 	struct arguments arguments = { .spare = DEFAULT_SPARE };
 
+	output_check_at_exit();
 	argp_err_exit_status = 2;
 	/* In the order of the command line: the command says which options there are. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);

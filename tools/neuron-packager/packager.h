@@ -99,8 +99,7 @@ struct info_options {
 	bool json;
 };
 
-int info_print(const struct package *package, const struct info_options *options, FILE *out,
-	       struct nrt_error *error);
+void info_print(const struct package *package, const struct info_options *options, FILE *out);
 
 /* lint.c: complaints to @out, a line each; the number of errors among them. */
 unsigned int lint(const char *path, const void *bytes, size_t size, uint64_t spare, FILE *out);

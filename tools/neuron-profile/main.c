@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "view.h"
 
 #define MAX_INPUTS	2
@@ -206,8 +207,7 @@ static NRT_STATUS write_out(const struct arguments *arguments, struct profile *c
 	bad = ferror(out);
 	bad |= arguments->output ? fclose(out) : fflush(out);
 	if (bad)
-		return nrt_error_set(error, NRT_FAILURE, "%s: cannot be written: %s", name,
-				     strerror(errno));
+		return nrt_error_set(error, NRT_FAILURE, "%s: %s", name, strerror(errno));
 	return NRT_SUCCESS;
 }
 
@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = { .view = { .by = SUM_NR_BYS, .top = 20 } };
 	struct nrt_error error = { .status = NRT_SUCCESS };
 
+	output_check_at_exit();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	if (!run(&arguments, &error))

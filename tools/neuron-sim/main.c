@@ -9,6 +9,7 @@
 #include <nrt/nrt_profile.h>
 
 #include "completion.h"
+#include "output.h"
 #include "report.h"
 #include "session.h"
 #include "tensors.h"
@@ -358,6 +359,7 @@ int main(int argc, char **argv)
 	struct session session;
 	int ret;
 
+	output_check_at_exit();
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	/* Also in a pipe: in order with what goes to standard error. */

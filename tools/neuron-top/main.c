@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "top.h"
 
 struct top_options {
@@ -62,6 +63,7 @@ int main(int argc, char **argv)
 	char why[256];
 	int ret;
 
+	output_check_at_exit();
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.batch && !isatty(STDOUT_FILENO)) {
 		fprintf(stderr, "neuron-top: the output is not a terminal; use --batch\n");

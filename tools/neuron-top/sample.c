@@ -80,7 +80,9 @@ int top_batch(struct top *top, double delay, unsigned long looks)
 			return -1;
 		for (i = 0; i < top->chips.count; i++)
 			top_print_chip(top, i);
-		fflush(stdout);
+		/* main() says that there is no room, if this is why. */
+		if (fflush(stdout))
+			return 0;
 	}
 	return 0;
 }
