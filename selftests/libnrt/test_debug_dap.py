@@ -49,13 +49,20 @@ class Client:
             message = json.loads(out.read(length))
             (self.events if message["type"] == "event" else self.answers).put(message)
 
-    def send(self, command, **arguments):
-        """Send a request; its number."""
+    def _message(self, command, arguments):
         self.sequence += 1
         text = json.dumps({"seq": self.sequence, "type": "request", "command": command,
                            "arguments": arguments}).encode()
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(text), text))
+        return b"Content-Length: %d\r\n\r\n%s" % (len(text), text)
+
+    def send_all(self, *requests):
+        """Send requests, each a command and its arguments, in one piece."""
+        self.process.stdin.write(b"".join(self._message(*request) for request in requests))
         self.process.stdin.flush()
+
+    def send(self, command, **arguments):
+        """Send a request; its number."""
+        self.send_all((command, arguments))
         return self.sequence
 
     def answer(self, command, **arguments):
@@ -86,10 +93,13 @@ class Client:
 
     def end(self):
         """The exit status, and what was written on standard error."""
+        late = threading.Timer(LIMIT, self.process.kill)
+        late.start()
         self.process.stdin.close()
         errors = self.process.stderr.read().decode()
         status = self.process.wait(timeout=LIMIT)
         self.process.stderr.close()
+        late.cancel()
         return status, errors
 
 
@@ -248,6 +258,58 @@ class Dap(unittest.TestCase):
             self.assertEqual(client.event("stopped")["reason"], "pause")
             self.frame(thread)
             client.ask("continue", threadId=thread)
+        self.disconnect()
+
+    def test_pause_before_the_beginning(self):
+        """A pause that comes before the first instruction stops the program there."""
+        client = self.client
+        client.ask("initialize")
+        client.ask("launch", program=str(NEFFS / "spin.neff"))
+        client.ask("pause", threadId=SYNC)
+        client.ask("configurationDone")
+        self.assertEqual(client.event("stopped")["reason"], "pause")
+        self.assertEqual(self.variables(SYNC, "Registers")["pc"], "0")
+        self.disconnect()
+
+    def test_pause_behind_continue(self):
+        """Each pause that comes right behind a continue stops the program again."""
+        client = self.client
+        client.ask("initialize")
+        client.ask("launch", program=str(NEFFS / "spin.neff"), stopOnEntry=True)
+        client.ask("configurationDone")
+        client.event("stopped")
+        for _ in range(20):
+            client.send_all(*[("threads", {})] * 20, ("continue", {"threadId": SYNC}),
+                            ("pause", {"threadId": SYNC}))
+            for _ in range(22):
+                self.assertTrue(client.answers.get(timeout=LIMIT)["success"])
+            self.assertEqual(client.event("stopped")["reason"], "pause")
+        self.disconnect()
+
+    def test_gone_behind_continue(self):
+        """A program that never ends is ended when its editor says go on and is gone."""
+        client = self.client
+        client.ask("initialize")
+        client.ask("launch", program=str(NEFFS / "spin.neff"), stopOnEntry=True)
+        client.ask("configurationDone")
+        client.event("stopped")
+        client.send_all(*[("threads", {})] * 20, ("continue", {"threadId": SYNC}))
+        self.assertEqual(client.end()[0], 0)
+
+    def test_a_type_without_a_layout(self):
+        """A variable of type float32r is shown as fp32."""
+        (self.folder / "round.s").write_text(".program round\n.input x fp32r 4\n"
+                                             ".engine vector\n        halt\n")
+        subprocess.run([AS, "round.s"], cwd=self.folder, check=True, timeout=LIMIT)
+        client = self.client
+        self.launch("round.neff", stopOnEntry=True, zeros=True)
+        client.event("stopped")
+        self.assertEqual(self.variables(VECTOR, "Variables")["x"], "0           0           0"
+                                                                   "           0")
+        self.assertEqual(client.ask("evaluate", expression="x 2")["result"].split()[1:],
+                         ["0", "0"])
+        client.ask("evaluate", expression="set x 1.5", context="repl")
+        self.assertEqual(client.ask("evaluate", expression="x 1")["result"].split()[1:], ["1.5"])
         self.disconnect()
 
     def test_mistakes(self):

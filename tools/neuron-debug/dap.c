@@ -417,10 +417,11 @@ static struct json_object *reverse_continue(struct dap *dap)
 	return went_back(dap, target_reverse_continue(&dap->program.target, dap->why));
 }
 
-/* The reader has told the target already. */
+/* Of what stands there is nothing to do. */
 static struct json_object *pause_request(struct dap *dap)
 {
-	(void)dap;
+	if (!dap->standing)
+		dap->program.target.pause = 1;
 	return nothing();
 }
 
@@ -598,6 +599,11 @@ static void interlude(struct dap *dap)
 	atomic_store(&dap->program.target.attention, false);
 	while ((request = dap_io_take(&dap->io, false)))
 		handle(dap, request);
+	if (!dap_io_is_over(&dap->io))
+		return;
+	/* The editor is gone. */
+	dap->over = true;
+	target_go(&dap->program.target, GO_KILL, 0);
 }
 
 /* The program has stopped. */
@@ -631,8 +637,6 @@ static void prompt(void *opaque)
 		}
 		handle(dap, request);
 	}
-	/* A pause of what stands is over with that. */
-	target->pause = 0;
 	dap->standing = false;
 }
 

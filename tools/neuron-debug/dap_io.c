@@ -89,13 +89,10 @@ static struct json_object *read_message(bool *broken)
 }
 
 /* With the lock. */
-static void tell_target(struct dap_io *io, struct json_object *json)
+static void tell_target(struct dap_io *io)
 {
-	if (!io->target)
-		return;
-	if (!json || !strcmp(dap_string(json, "command"), "pause"))
-		io->target->pause = 1;
-	atomic_store(&io->target->attention, true);
+	if (io->target)
+		atomic_store(&io->target->attention, true);
 }
 
 static void *read_all(void *arg)
@@ -120,7 +117,7 @@ static void *read_all(void *arg)
 			io->closed = true;
 			io->broken = broken;
 		}
-		tell_target(io, message ? json : NULL);
+		tell_target(io);
 		pthread_cond_broadcast(&io->news);
 		pthread_mutex_unlock(&io->lock);
 	} while (message);
@@ -201,6 +198,16 @@ struct json_object *dap_io_take(struct dap_io *io, bool wait)
 	pthread_mutex_unlock(&io->lock);
 	free(message);
 	return json;
+}
+
+bool dap_io_is_over(struct dap_io *io)
+{
+	bool over;
+
+	pthread_mutex_lock(&io->lock);
+	over = io->closed && !io->first;
+	pthread_mutex_unlock(&io->lock);
+	return over;
 }
 
 static void send_message(struct dap_io *io, struct json_object *json)

@@ -45,10 +45,12 @@ struct dap_io {
 int dap_io_open(struct dap_io *io);
 /* 0, or -1: what the editor sent was no message. */
 int dap_io_close(struct dap_io *io);
-/* From here on a message makes the target ask for the prompt, and a pause stops it. */
+/* From here on a message, or the end of all, makes the target ask for the prompt. */
 void dap_io_tell(struct dap_io *io, struct target *target);
 /* The next message, which the caller puts; NULL: none, or with @wait there will be none. */
 struct json_object *dap_io_take(struct dap_io *io, bool wait);
+/* All have been taken, and there will be no more. */
+bool dap_io_is_over(struct dap_io *io);
 
 /* @body is put, and may be NULL. */
 void dap_io_event(struct dap_io *io, const char *event, struct json_object *body);

@@ -305,7 +305,8 @@ static int variable(const struct target *target, const char *name, const char *i
 	memory->left = var->size - (uint64_t)offset;
 	if (home && home[var - graph->vars])
 		memory->home = home[var - graph->vars] + (uint64_t)offset;
-	if (var->dtype != NEURON_DTYPE_INVALID)
+	/* The layout of float32r is not public: it is shown as fp32, whose size it has. */
+	if (trn_inspect_size(var->dtype))
 		memory->dtype = var->dtype;
 	return 0;
 }

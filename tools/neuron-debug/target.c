@@ -443,11 +443,11 @@ static void tell(struct target *target)
 	if (target->stop.where.engine < NEURON_NR_ENGINES &&
 	    target_has_engine(target, target->stop.where))
 		target->selected = target->stop.where;
-	if (!target->begun) {
+	if (!target->begun && target->chip) {
 		find_homes(target);
 		target_checkpoint(target, &(unsigned int){ 0 }, why);
+		target->begun = true;
 	}
-	target->begun = true;
 	target_go(target, GO_CONTINUE, 0);
 	target->prompt(target->opaque);
 	target->stop = (struct stop){ .reason = STOP_NONE, .where = nowhere };
@@ -462,7 +462,9 @@ static enum stop_reason why_idle(const struct target *target)
 /* What happened while a task ran, or that nothing goes on. */
 static void look(struct target *target, enum emb_turn turn)
 {
-	if (target->pause && target->stop.reason == STOP_NONE)
+	/* Whoever wants a pause is not told of the entry, where others do not want to stop. */
+	if (target->pause &&
+	    (target->stop.reason == STOP_NONE || target->stop.reason == STOP_ENTRY))
 		target->stop.reason = STOP_PAUSE;
 	if (turn == EMB_TURN_IDLE && target->stop.reason == STOP_NONE)
 		target->stop.reason = why_idle(target);
@@ -480,24 +482,31 @@ static void look(struct target *target, enum emb_turn turn)
 	}
 }
 
+/*
+ * Is there nothing to stop for? Before the first instruction nobody knows which chip it will be
+ * on: a pause waits for it.
+ */
+static bool runs_on(const struct target *target, enum emb_turn turn)
+{
+	if (!target->chip)
+		return turn != EMB_TURN_IDLE;
+	return turn == EMB_TURN_BUSY && target->stop.reason == STOP_NONE && !target->pause;
+}
+
 static bool turn(void *opaque, enum emb_turn turn)
 {
 	struct target *target = opaque;
 
 	if (!target->armed || target->ended)
 		return true;
-	/* Nobody has asked for anything yet: its job is about to begin. */
-	if (!target->chip && turn == EMB_TURN_IRQ)
+	if (runs_on(target, turn) && !atomic_load(&target->attention))
 		return true;
-	if (turn == EMB_TURN_BUSY && target->stop.reason == STOP_NONE && !target->pause &&
-	    !atomic_load(&target->attention))
-		return true;
-	if (turn == EMB_TURN_BUSY && target->stop.reason == STOP_NONE && !target->pause) {
+	if (runs_on(target, turn)) {
 		quieten(target);
 		target->prompt(target->opaque);
-	} else {
-		look(target, turn);
 	}
+	if (!runs_on(target, turn))
+		look(target, turn);
 	if (target->mode == GO_KILL) {
 		disarm(target);
 		return false;

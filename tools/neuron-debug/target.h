@@ -161,7 +161,8 @@ struct target_eye {
  *	piece, or not known. A program that has ended has no windows any more
  * @armed: from here on instructions are those of the program
  * @begun: it has stopped before the first of them
- * @pause: somebody wants it to stop; the prompt clears it when it does
+ * @pause: somebody wants it to stop, at its first instruction at the earliest; the prompt clears
+ *	it when it does
  * @attention: somebody wants the prompt, with the chips quiet, and then to go on as before
  * @ended: the job has
  * @stop: why it stands, while the prompt runs
