@@ -83,7 +83,7 @@ static void show(const struct profile *profile, FILE *out)
 	options.format = VIEW_JSON;
 	view_diff(profile, profile, &options, out, &error);
 	view_trace(profile, out, &error);
-	view_html(profile, NULL, out, &error);
+	view_html(profile, &(struct source_folders){ 0 }, out, &error);
 }
 
 static void try_profile(const char *text, size_t size, FILE *out)

@@ -121,13 +121,14 @@ static uint32_t *read_column(const char *page, const char *id, uint32_t events)
 
 static char *page_of(const struct profile *profile, const char *folder)
 {
+	struct source_folders folders = { &folder, folder ? 1 : 0 };
 	struct nrt_error error;
 	char *text = NULL;
 	size_t size;
 	FILE *out;
 
 	out = open_memstream(&text, &size);
-	assert_int_equal(view_html(profile, folder, out, &error), NRT_SUCCESS);
+	assert_int_equal(view_html(profile, &folders, out, &error), NRT_SUCCESS);
 	fclose(out);
 	return text;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "program.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,35 +13,6 @@ static enum program_end refuse(struct program *program, const char *path, const 
 	return PROGRAM_REFUSED;
 }
 
-/* All of a file, malloc()ed, or NULL with errno. */
-static uint8_t *read_file(const char *path, size_t *size)
-{
-	FILE *file = fopen(path, "rbe");
-	uint8_t *bytes = NULL, *grown;
-	size_t room = 0, n = 1;
-
-	*size = 0;
-	while (file && n) {
-		if (room == *size) {
-			room = room ? 2 * room : 1 << 20;
-			grown = realloc(bytes, room);
-			if (!grown)
-				break;
-			bytes = grown;
-		}
-		n = fread(bytes + *size, 1, room - *size, file);
-		*size += n;
-	}
-	if (file && !n && !ferror(file)) {
-		fclose(file);
-		return bytes;
-	}
-	if (file)
-		fclose(file);
-	free(bytes);
-	return NULL;
-}
-
 /* For names and lines; libnrt reads the file again. */
 static enum program_end read_neff(struct program *program, const char *path)
 {
@@ -50,9 +20,10 @@ static enum program_end read_neff(struct program *program, const char *path)
 	struct nrt_error error = { 0 };
 	size_t size;
 
-	program->bytes = read_file(path, &size);
-	if (!program->bytes)
-		return refuse(program, path, strerror(errno));
+	if (session_read(&program->session, path, &program->bytes, &size)) {
+		snprintf(program->why, sizeof(program->why), "%s", program->session.why);
+		return PROGRAM_REFUSED;
+	}
 	if (neff_read(program->bytes, size, &limits, &program->neff, &error))
 		return refuse(program, path, error.text);
 	return PROGRAM_ENDED;

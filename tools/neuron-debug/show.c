@@ -8,11 +8,11 @@
 #include "chip/base/trn_chip.h"
 #include "chip/isa/trn_isa.h"
 #include "neuron/address.h"
+#include "source.h"
 
 #define PER_LINE	8
 #define MOST_POSTERS	4
 #define SOURCE_AROUND	5
-#define SOURCE_LINE	512
 
 const char *show_engine_name(const struct target *target, struct where where, char name[16])
 {
@@ -409,10 +409,10 @@ void show_code(const struct target *target, unsigned int count, FILE *out)
 void show_source(const struct target *target, FILE *out)
 {
 	struct trn_inspect_engine_state state = { .pc = 0 };
-	char text[SOURCE_LINE];
+	uint32_t line, n = 1;
 	const char *source;
-	uint32_t line, n = 0;
-	FILE *file;
+	char *text, *at;
+	size_t size;
 
 	target_engine(target, target->selected, &state);
 	source = target_line(target, (struct code){ target->selected, state.pc }, &line);
@@ -420,16 +420,19 @@ void show_source(const struct target *target, FILE *out)
 		fputs("The NEFF does not say from which source this instruction is.\n", out);
 		return;
 	}
-	file = fopen(source, "re");
-	if (!file) {
+	text = source_read_file(source, &size);
+	if (!text) {
 		fprintf(out, "%s:%u: the file cannot be read\n", source, line);
 		return;
 	}
-	while (fgets(text, sizeof(text), file) && ++n <= line + SOURCE_AROUND)
+	for (at = text; *at && n <= line + SOURCE_AROUND; n++) {
+		size_t length = strcspn(at, "\n");
+
 		if (n + SOURCE_AROUND >= line)
-			fprintf(out, "%s%5u  %.*s\n", n == line ? "=>" : "  ", n,
-				(int)strcspn(text, "\n"), text);
-	fclose(file);
+			fprintf(out, "%s%5u  %.*s\n", n == line ? "=>" : "  ", n, (int)length, at);
+		at += length + !!at[length];
+	}
+	free(text);
 }
 
 /* --- Memory --- */

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input.h"
 #include "objdump.h"
-
-#define MAX_SOURCE	((size_t)256 << 20)
+#include "source.h"
 
 /* A source; without @text there is none of that name. */
 struct source {
@@ -17,8 +15,7 @@ struct source {
 };
 
 struct lines {
-	const char **folder;
-	size_t nr_folders;
+	struct source_folders folders;
 	struct source *source;
 	size_t nr_sources;
 };
@@ -30,13 +27,7 @@ struct lines *lines_new(void)
 
 int lines_add_folder(struct lines *lines, const char *folder)
 {
-	const char **grown = reallocarray(lines->folder, lines->nr_folders + 1, sizeof(*grown));
-
-	if (!grown)
-		return -1;
-	lines->folder = grown;
-	grown[lines->nr_folders++] = folder;
-	return 0;
+	return source_add_folder(&lines->folders, folder);
 }
 
 static size_t count_lines(const char *text, size_t size)
@@ -71,24 +62,10 @@ static void find_lines(struct source *source, size_t size)
 	source->count = count;
 }
 
-static void read_source(const struct lines *lines, struct source *source)
-{
-	size_t i, size;
-	char *path;
-
-	for (i = 0; i < lines->nr_folders && !source->text; i++) {
-		if (asprintf(&path, "%s/%s", lines->folder[i], source->name) < 0)
-			return;
-		if (!input_read(path, MAX_SOURCE, &source->text, &size))
-			find_lines(source, size);
-		free(path);
-	}
-}
-
 static struct source *find_source(struct lines *lines, const char *name)
 {
 	struct source *source;
-	size_t i;
+	size_t i, size;
 
 	for (i = 0; i < lines->nr_sources; i++)
 		if (!strcmp(lines->source[i].name, name))
@@ -102,9 +79,9 @@ static struct source *find_source(struct lines *lines, const char *name)
 	if (!source->name)
 		return NULL;
 	lines->nr_sources++;
-	/* A name with folders in it could lead anywhere. */
-	if (!strchr(name, '/'))
-		read_source(lines, source);
+	source->text = source_read(&lines->folders, name, &size);
+	if (source->text)
+		find_lines(source, size);
 	return source;
 }
 
@@ -136,7 +113,7 @@ void lines_free(struct lines *lines)
 	}
 	if (lines) {
 		free(lines->source);
-		free(lines->folder);
+		source_free_folders(&lines->folders);
 	}
 	free(lines);
 }

@@ -273,40 +273,17 @@ static void put_lines(struct page *page)
 	fprintf(page->out, "],\n");
 }
 
-/*
- * Where a source is; NULL: nowhere. A page may be given away, and the name comes from a NEFF:
- * it must not lead to just any file of the machine.
- */
-static char *source_path(const char *folder, const char *name)
-{
-	const char *base = strrchr(name, '/');
-	char *path;
-
-	base = base ? base + 1 : name;
-	if (!folder && (*name == '/' || strstr(name, "..")))
-		return NULL;
-	if (!folder)
-		return strdup(name);
-	return strcmp(base, "..") && asprintf(&path, "%s/%s", folder, base) >= 0 ? path : NULL;
-}
-
 /* The text of a source, or null: the page shows lines without their text then. */
-static void put_source(struct page *page, const char *folder, const char *name)
+static void put_source(struct page *page, const struct source_folders *folders, const char *name)
 {
-	char *path = source_path(folder, name), *data, *text = NULL;
-	struct nrt_error ignored;
 	size_t size;
+	char *text = source_read(folders, name, &size);
 
-	data = path ? profile_load(path, &size, &ignored) : NULL;
-	if (data)
-		text = strndup(data, size);
 	if (text)
 		view_json_text(page->out, text);
 	else
 		fputs("null", page->out);
 	free(text);
-	free(data);
-	free(path);
 }
 
 static bool is_known(const struct page *page, size_t row, const char *source)
@@ -324,7 +301,7 @@ static bool is_known(const struct page *page, size_t row, const char *source)
 }
 
 /* Rows are sorted by file, so the one before tells mostly. */
-static void put_files(struct page *page, const char *folder)
+static void put_files(struct page *page, const struct source_folders *folders)
 {
 	const char *last = "", *source;
 	bool first = true;
@@ -339,7 +316,7 @@ static void put_files(struct page *page, const char *folder)
 		fputs(first ? "\n" : ",\n", page->out);
 		view_json_text(page->out, source);
 		fputc(':', page->out);
-		put_source(page, folder, source);
+		put_source(page, folders, source);
 		first = false;
 		last = source;
 	}
@@ -376,7 +353,7 @@ static NRT_STATUS put_summary(struct page *page)
 	return status;
 }
 
-static NRT_STATUS put_json(struct page *page, const char *folder)
+static NRT_STATUS put_json(struct page *page, const struct source_folders *folders)
 {
 	const struct profile *profile = page->profile;
 	unsigned int why;
@@ -392,7 +369,7 @@ static NRT_STATUS put_json(struct page *page, const char *folder)
 		return page->error->status;
 	put_lanes(page);
 	put_lines(page);
-	put_files(page, folder);
+	put_files(page, folders);
 	put_names(page);
 	fprintf(page->out, "\"why\":[");
 	for (why = 0; why < PROFILE_NR_WHYS; why++) {
@@ -423,12 +400,12 @@ static NRT_STATUS prepare(struct page *page)
 	return name_events(page);
 }
 
-static NRT_STATUS put_page(struct page *page, const char *folder)
+static NRT_STATUS put_page(struct page *page, const struct source_folders *folders)
 {
 	if (prepare(page))
 		return page->error->status;
 	fwrite(page_html, 1, sizeof(page_html), page->out);
-	if (put_json(page, folder))
+	if (put_json(page, folders))
 		return page->error->status;
 	put_columns(page);
 	fprintf(page->out, "<script>\n");
@@ -437,11 +414,11 @@ static NRT_STATUS put_page(struct page *page, const char *folder)
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS view_html(const struct profile *profile, const char *folder, FILE *out,
-		     struct nrt_error *error)
+NRT_STATUS view_html(const struct profile *profile, const struct source_folders *folders,
+		     FILE *out, struct nrt_error *error)
 {
 	struct page page = { .profile = profile, .out = out, .error = error };
-	NRT_STATUS status = put_page(&page, folder);
+	NRT_STATUS status = put_page(&page, folders);
 
 	tdestroy(page.tree, free_name);
 	free(page.names);

@@ -19,7 +19,7 @@ struct arguments {
 	unsigned int nr_profiles;
 	unsigned int nr_neffs;
 	const char *output;
-	const char *source;
+	struct source_folders sources;
 	struct view_options view;
 };
 
@@ -31,7 +31,8 @@ static const struct argp_option options[] = {
 	{ "by", 'b', "GROUP", 0,
 	  "of view and diff: only the rows by engine, queue, line or instruction", 0 },
 	{ "top", 't', "N", 0, "rows of a long table; default 20, 0: all of them", 0 },
-	{ "source", 's', "FOLDER", 0, "of html: where the source files are", 0 },
+	{ "source", 's', "FOLDER", 0,
+	  "of html: where source files are; may be repeated; without it the current folder", 0 },
 	{ "output", 'o', "FILE", 0, "where to write; without it standard output", 0 },
 	{ 0 }
 };
@@ -122,7 +123,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		arguments->view.top = top_of(arg, state);
 		return 0;
 	case 's':
-		arguments->source = arg;
+		if (source_add_folder(&arguments->sources, arg))
+			argp_failure(state, 1, ENOMEM, "%s", arg);
 		return 0;
 	case 'o':
 		arguments->output = arg;
@@ -184,7 +186,7 @@ static NRT_STATUS show(const struct arguments *arguments, struct profile *const 
 	case 't':
 		return view_trace(profile[0], out, error);
 	case 'h':
-		return view_html(profile[0], arguments->source, out, error);
+		return view_html(profile[0], &arguments->sources, out, error);
 	default:
 		return view_diff(profile[0], profile[1], &arguments->view, out, error);
 	}
@@ -243,7 +245,9 @@ int main(int argc, char **argv)
 	output_check_at_exit();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	if (!run(&arguments, &error))
+	run(&arguments, &error);
+	source_free_folders(&arguments.sources);
+	if (!error.status)
 		return 0;
 	fprintf(stderr, "neuron-profile: %s\n", error.text);
 	return 1;

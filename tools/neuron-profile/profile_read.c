@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "chip/isa/trn_isa.h"
+#include "input.h"
 #include "profile.h"
 
+#define MAX_FILE	((size_t)16 << 30)
 #define MAX_FIELDS	32
 
 /* A member of an object. */
@@ -394,32 +396,11 @@ NRT_STATUS profile_read(struct profile *profile, const char *text, size_t size,
 
 void *profile_load(const char *path, size_t *size, struct nrt_error *error)
 {
-	FILE *file = fopen(path, "re");
-	char *data = NULL;
-	size_t room = 0, n;
+	char *data;
 
-	*size = 0;
-	while (file && (room == *size || !feof(file))) {
-		if (room == *size) {
-			char *grown = realloc(data, room = room ? 2 * room : 1 << 20);
-
-			if (!grown)
-				break;
-			data = grown;
-		}
-		n = fread(data + *size, 1, room - *size, file);
-		*size += n;
-		if (!n)
-			break;
-	}
-	if (file && feof(file) && !ferror(file)) {
-		fclose(file);
+	if (!input_read(path, MAX_FILE, &data, size))
 		return data;
-	}
-	nrt_error_set(error, NRT_INVALID, "%s: %s", path, strerror(errno ? errno : EIO));
-	if (file)
-		fclose(file);
-	free(data);
+	nrt_error_set(error, NRT_INVALID, "%s: %s", path, strerror(errno));
 	return NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "source.h"
 #include "sum.h"
 
 enum view_format {
@@ -38,9 +39,9 @@ NRT_STATUS view_diff(const struct profile *a, const struct profile *b,
 /* Chrome's JSON trace event format, which Perfetto reads. */
 NRT_STATUS view_trace(const struct profile *profile, FILE *out, struct nrt_error *error);
 
-/* A page that needs nothing else. @folder: where the sources are; NULL: where the NEFF says. */
-NRT_STATUS view_html(const struct profile *profile, const char *folder, FILE *out,
-		     struct nrt_error *error);
+/* A page that needs nothing else, with the sources that are in @folders. */
+NRT_STATUS view_html(const struct profile *profile, const struct source_folders *folders,
+		     FILE *out, struct nrt_error *error);
 
 /* A text inside of quotes: of JSON, which may be part of a page. */
 void view_json_text(FILE *out, const char *text);

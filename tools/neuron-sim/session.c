@@ -48,11 +48,11 @@ static NRT_STATUS read_open_file(struct session *session, const char *path, FILE
 	if (fread(*data, 1, *size, file) == *size)
 		return NRT_SUCCESS;
 	free(*data);
+	*data = NULL;
 	return session_fail(session, NRT_FAILURE, "%s: cannot be read", path);
 }
 
-static NRT_STATUS read_neff(struct session *session, const char *path, uint8_t **data,
-			    size_t *size)
+NRT_STATUS session_read(struct session *session, const char *path, uint8_t **data, size_t *size)
 {
 	FILE *file = fopen(path, "rbe");
 	NRT_STATUS status;
@@ -176,7 +176,7 @@ NRT_STATUS session_open(struct session *session, const struct session_options *o
 	size_t size = 0;
 
 	*session = (struct session){ .ready = false };
-	status = read_neff(session, options->neff, &neff, &size);
+	status = session_read(session, options->neff, &neff, &size);
 	if (status)
 		return status;
 	session->rank = calloc(ranks, sizeof(*session->rank));

@@ -64,6 +64,9 @@ struct session {
 	char why[SESSION_WHY];
 };
 
+/* The bytes of a NEFF, to be freed. It is a regular file, and has a whole header. */
+NRT_STATUS session_read(struct session *session, const char *path, uint8_t **data, size_t *size);
+
 /*
  * Load the NEFF. It sets the variables of the environment that decide for libnrt, so it is
  * called before there are threads. session_close() frees what there is after a failure, too.
