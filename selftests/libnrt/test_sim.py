@@ -192,6 +192,13 @@ class Simulator(unittest.TestCase):
         self.assertFalse((a == other).all() or (a == c).all())
         self.assertTrue((np.abs(a) >= 1 / 16).all() and (np.abs(a) < 1).all())
         self.assertTrue((a < 0).any() and (a > 0).any())
+        # Each type has normal numbers below 1; float8e3 has them from 1/4 on.
+        for name, least, one in (("fp8_e3", 0x10, 0x30), ("fp8_e4", 0x18, 0x38),
+                                 ("fp8_e5", 0x2c, 0x3c)):
+            self.assemble(name, COPY.replace("TYPE", name))
+            self.simulate(f"{name}.neff", "--random", "7", "-o", name)
+            bits = self.load(f"{name}/y.npy").view(np.uint8) & 0x7f
+            self.assertTrue((bits >= least).all() and (bits < one).all())
 
     def test_ranks(self):
         """A file for one rank counts more than that for all."""

@@ -12,7 +12,7 @@
 
 /* Of a rank: the file is for all that have none of their own. */
 #define ALL_RANKS	UINT_MAX
-/* Binades of random numbers. */
+/* Binades of random numbers, below 1; fewer where there are no more normal numbers. */
 #define BINADES		4
 
 /**
@@ -245,13 +245,16 @@ static void fill_random(const nrt_tensor_info_t *info, uint64_t state, uint8_t *
 {
 	const struct type *type = type_of(info->dtype);
 	size_t size = neuron_dtype_bytes(info->dtype), at;
+	uint32_t binades = type->one ? (type->one >> type->fraction) - 1 : 0;
 	uint64_t value;
 
+	if (binades > BINADES)
+		binades = BINADES;
 	for (at = 0; size && at + size <= info->size; at += size) {
 		value = next_random(&state);
 		if (type->one)
 			value = (type->one - 1 - (uint32_t)(value >> 32) %
-				 (BINADES << type->fraction)) | (value & 1) << (8 * size - 1);
+				 (binades << type->fraction)) | (value & 1) << (8 * size - 1);
 		else
 			value %= 16;
 		value = htole64(value);
