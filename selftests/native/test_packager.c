@@ -7,6 +7,7 @@
 #include <archive_entry.h>
 #include <endian.h>
 #include <ftw.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static void the_same_bytes_come_back(void **state)
 	assert_int_equal(folder_unpack(&package, place->path, &error), 0);
 	is_written(place, "out/sg00/c", "\1\0\0\0\2\0\0\0", 8);
 	package_free(&package);
-	if (folder_read(place->path, &again, &error))
+	if (folder_read(place->path, "another", &again, &error))
 		fail_msg("%s", error.text);
 	snprintf(path, sizeof(path), "%s/again.neff", place->folder);
 	if (package_write(&again, path, &error))
@@ -292,6 +293,9 @@ static void wrong_changes_are_refused(void **state)
 	refuses(place, edit_set, "sg00/def.json:/var/q/r/s=1", "nothing can be set");
 	refuses(place, edit_set, "header:colour=1", "no number \"colour\"");
 	refuses(place, edit_set, "header:lnc_size=99999999999", "does not fit");
+	refuses(place, edit_set, "header:lnc_size=2x", "no number \"lnc_size\"");
+	refuses(place, edit_set, "header:lnc_size=[2] 1", "no number \"lnc_size\"");
+	refuses(place, edit_set, "header:lnc_size=-1", "does not fit");
 	refuses(place, edit_set, "header:name=1", "must be a string");
 	refuses(place, edit_set, "header:tpb_per_node=[1,256]", "numbers up to 255");
 	refuses(place, edit_replace, "x", "PATH=FILE");
@@ -301,6 +305,79 @@ static void wrong_changes_are_refused(void **state)
 	refuses(place, edit_rename, "sg00/c=sg00/def.json", "there already");
 	refuses(place, edit_rename, "sg00/c=/c", "not a path inside");
 	refuses(place, edit_remove, "none", "there is no file none");
+}
+
+/* Text that only begins like JSON is a string as a whole. */
+static void values_are_json_or_strings(void **state)
+{
+	static const struct {
+		const char *value;
+		const char *json;
+	} cases[] = {
+		{ "1", "1" }, { "1 ", "1" }, { "1x", "\"1x\"" }, { "1 2", "\"1 2\"" },
+		{ "[1]]", "\"[1]]\"" }, { "{\"a\":1}", "{\"a\":1}" }, { "null", "null" },
+		{ "nullx", "\"nullx\"" }, { "\"a\"", "\"a\"" }, { "\"a\"b", "\"\\\"a\\\"b\"" },
+		{ "[1", "\"[1\"" },
+	};
+	struct place *place = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct package package = good_package(place->neff, place->size);
+		struct json_object *root, *value = NULL;
+		struct nrt_error error;
+		char text[64];
+
+		snprintf(text, sizeof(text), "sg00/def.json:/new=%s", cases[i].value);
+		assert_int_equal(edit_set(&package, text, &error), 0);
+		root = package_json(package_find(&package, "sg00/def.json"), &error);
+		assert_true(json_object_object_get_ex(root, "new", &value));
+		assert_string_equal(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN),
+				    cases[i].json);
+		json_object_put(root);
+		package_free(&package);
+	}
+}
+
+/* All are found and none is lost, whatever was removed and renamed before. */
+static void many_files(void **state)
+{
+	const unsigned int count = PACKAGE_MAX_MEMBERS;
+	struct package package = { 0 };
+	struct package_member *member;
+	struct nrt_error error;
+	char path[32], text[64];
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "./f%u", i);
+		assert_int_equal(package_add(&package, path, NULL, i, &error), 0);
+		assert_int_equal(package_add(&package, path, NULL, i, &error), -1);
+	}
+	assert_int_equal(package_add(&package, "one more", NULL, 0, &error), -1);
+	assert_non_null(strstr(error.text, "more than"));
+	for (i = 0; i < count; i += 7000) {
+		snprintf(text, sizeof(text), "f%u=f%u", i, i + 1);
+		assert_int_equal(edit_rename(&package, text, &error), -1);
+		snprintf(text, sizeof(text), "f%u=g%u", i, i);
+		assert_int_equal(edit_rename(&package, text, &error), 0);
+		snprintf(path, sizeof(path), "f%u", i + 1);
+		assert_int_equal(edit_remove(&package, path, &error), 0);
+		assert_null(package_find(&package, path));
+	}
+	assert_int_equal(package.nr_members, count - count / 7000);
+	for (i = 0; i < count; i++) {
+		snprintf(path, sizeof(path), "%c%u", i % 7000 ? 'f' : 'g', i);
+		member = package_find(&package, path);
+		if (i % 7000 == 1)
+			assert_null(member);
+		else
+			assert_int_equal(member->size, i);
+	}
+	assert_string_equal(package.member[0]->path, "g0");
+	assert_string_equal(package.member[1]->path, "f2");
+	package_free(&package);
 }
 
 static void optimize_keeps_the_program(void **state)
@@ -400,7 +477,7 @@ static void hostile_archives_are_refused(void **state)
 	bytes = one_entry("a", AE_IFIFO, NULL, &size);
 	no_package(bytes, size, "\"a\" is not a regular file");
 	bytes = rig_pack(twice, 0, &size);
-	no_package(bytes, size, "sg00/a is there twice");
+	no_package(bytes, size, "sg00/a is there already");
 	{
 		uint8_t *zeros = calloc(1, large);
 		const struct rig_file bomb[] = { { "a", zeros, large }, { NULL, NULL, 0 } };
@@ -568,6 +645,42 @@ static void the_command_line(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(run(place, "create -i p"), 0);
 	assert_int_equal(run(place, "lint p.neff"), 0);
+	/* Only what is the suffix of a NEFF or an archive is cut off. */
+	assert_int_equal(run(place, "edit -o q.1.neff --set header:name=q p.neff"), 0);
+	assert_int_equal(run(place, "unpack q.1.neff && cd q.1 && cd .. && rm q.1.neff"), 0);
+	assert_int_equal(run(place, "create q.1/ && mv q.1.neff e.neff"), 0);
+}
+
+/* What is for real hardware keeps its header, and does not get the mark of this project. */
+static void foreign_folders_stay_foreign(void **state)
+{
+	static const char def[] = "{\"var\":{}}";
+	const struct rig_file files[] = {
+		{ "info.json", "{}", 2 }, { "sg00/def.json", def, strlen(def) }, { NULL, NULL, 0 },
+	};
+	struct place *place = *state;
+	struct package package, again = { 0 };
+	struct neff_header *header;
+	struct nrt_error error;
+	char path[128];
+	size_t size;
+
+	header = (void *)rig_pack(files, 0, &size);
+	strcpy((char *)header->build_version, "2.21");
+	header->lnc_size = 0;
+	package = good_package(header, size);
+	assert_int_equal(folder_unpack(&package, place->path, &error), 0);
+	assert_int_equal(folder_read(place->path, "out", &again, &error), 0);
+	assert_int_equal(again.header.lnc_size, 0);
+	assert_string_equal((char *)again.header.build_version, "2.21");
+	package_free(&again);
+	snprintf(path, sizeof(path), "%s/" FOLDER_HEADER, place->path);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(folder_read(place->path, "out", &again, &error), 0);
+	assert_false(package_is_ours(&again));
+	package_free(&again);
+	package_free(&package);
+	free(header);
 }
 
 #define TEST(name)	cmocka_unit_test_setup_teardown(name, make_place, remove_place)
@@ -582,11 +695,14 @@ int main(void)
 		TEST(rules_of_the_header),
 		TEST(rules_of_the_contents),
 		TEST(wrong_changes_are_refused),
+		TEST(values_are_json_or_strings),
+		TEST(many_files),
 		TEST(optimize_keeps_the_program),
 		TEST(hostile_archives_are_refused),
 		TEST(truncated_files_are_refused),
 		TEST(damaged_files_are_survived),
 		TEST(foreign_files_are_shown),
+		TEST(foreign_folders_stay_foreign),
 		TEST(the_command_line),
 	};
 

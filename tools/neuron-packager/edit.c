@@ -42,13 +42,24 @@ static struct package_member *must_find(const struct package *package, const cha
 	return member;
 }
 
-/* JSON, or if it is none, a string. */
+/* JSON, or if any of it is none, a string. */
 static struct json_object *value_of(const char *text)
 {
-	enum json_tokener_error code;
-	struct json_object *value = json_tokener_parse_verbose(text, &code);
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *value = NULL;
+	size_t used = 0;
 
-	return code == json_tokener_success ? value : json_object_new_string(text);
+	/* With the zero byte, without which a number could go on. */
+	if (tokener) {
+		value = json_tokener_parse_ex(tokener, text, (int)strlen(text) + 1);
+		if (json_tokener_get_error(tokener) == json_tokener_success)
+			used = json_tokener_get_parse_end(tokener);
+		json_tokener_free(tokener);
+	}
+	if (used && !text[used + strspn(text + used, " \t\n")])
+		return value;
+	json_object_put(value);
+	return json_object_new_string(text);
 }
 
 static int set_in_member(struct package_member *member, const char *pointer,
@@ -151,20 +162,8 @@ static int rename_member(struct package *package, const char *from, const char *
 			 struct nrt_error *error)
 {
 	struct package_member *member = must_find(package, from, error);
-	struct package_member moved;
-	size_t index;
 
-	if (!member)
-		return -1;
-	/* Added under the new name, which is checked, and then put in the old one's place. */
-	index = (size_t)(member - package->member);
-	moved = *member;
-	if (package_add(package, to, moved.data, moved.size, error))
-		return -1;
-	member = &package->member[index];
-	member->path = package->member[--package->nr_members].path;
-	free(moved.path);
-	return 0;
+	return member ? package_rename(package, member, to, error) : -1;
 }
 
 int edit_rename(struct package *package, const char *text, struct nrt_error *error)
@@ -279,7 +278,7 @@ int edit_optimize(struct package *package, bool keep_debug, struct nrt_error *er
 		if (drop_debug(package, graph, error))
 			return -1;
 	for (i = 0; i < package->nr_members; i++)
-		if (is_own_json(package->member[i].path) && shorten(&package->member[i], error))
+		if (is_own_json(package->member[i]->path) && shorten(package->member[i], error))
 			return -1;
 	return 0;
 }

@@ -100,7 +100,7 @@ static struct json_object *folder_json(const struct package *package)
 	json_object_object_add(root, "header", header_json(&package->header));
 	json_object_object_add(root, "gzip", json_object_new_boolean(package->gzip));
 	for (i = 0; i < package->nr_members; i++)
-		json_object_array_add(files, json_object_new_string(package->member[i].path));
+		json_object_array_add(files, json_object_new_string(package->member[i]->path));
 	json_object_object_add(root, "files", files);
 	return root;
 }
@@ -125,8 +125,8 @@ int folder_unpack(const struct package *package, const char *folder, struct nrt_
 	ret = write_member(fd, FOLDER_HEADER, text, strlen(text), error);
 	json_object_put(root);
 	for (i = 0; i < package->nr_members && !ret; i++)
-		ret = write_member(fd, package->member[i].path, package->member[i].data,
-				   package->member[i].size, error);
+		ret = write_member(fd, package->member[i]->path, package->member[i]->data,
+				   package->member[i]->size, error);
 	close(fd);
 	return ret;
 }
@@ -253,7 +253,8 @@ static int read_header(struct package *package, struct json_object *root, struct
 	return 0;
 }
 
-int folder_read(const char *folder, struct package *package, struct nrt_error *error)
+int folder_read(const char *folder, const char *name, struct package *package,
+		struct nrt_error *error)
 {
 	struct package_member description = { .path = FOLDER_HEADER };
 	struct json_object *root = NULL, *files;
@@ -266,14 +267,15 @@ int folder_read(const char *folder, struct package *package, struct nrt_error *e
 		root = package_json(&description, error);
 		if (!root)
 			ret = -1;
-		if (!ret)
-			ret = read_header(package, root, error);
 		if (!ret && json_object_object_get_ex(root, "files", &files) &&
 		    json_object_is_type(files, json_type_array))
 			ret = read_listed(package, folder, files, error);
 	}
 	if (!ret)
 		ret = read_folder(package, folder, "", 0, error);
+	package_default_header(package, name);
+	if (!ret && root)
+		ret = read_header(package, root, error);
 	json_object_put(root);
 	free(description.data);
 	return ret;

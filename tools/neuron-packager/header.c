@@ -162,7 +162,7 @@ int header_set(struct neff_header *header, const char *key, struct json_object *
 	if (!strcmp(key, "hash") || !strcmp(key, "uuid") || !strcmp(key, "header_size") ||
 	    !strcmp(key, "data_size"))
 		return 0;
-	if (!json_object_is_type(value, json_type_int) ||
+	if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 0 ||
 	    set_number(header, key, json_object_get_uint64(value))) {
 		nrt_error_set(error, NRT_INVALID,
 			      "header: there is no number \"%.64s\" that can be set, or the value does not fit",

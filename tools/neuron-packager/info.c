@@ -129,7 +129,7 @@ static struct json_object *engines_json(const struct package *package, unsigned 
 	size_t i;
 
 	for (i = 0; i < package->nr_members; i++) {
-		const char *inside = neff_subgraph_path(package->member[i].path, &of);
+		const char *inside = neff_subgraph_path(package->member[i]->path, &of);
 
 		if (inside && of == graph && engine_name(inside, name, sizeof(name)))
 			json_object_array_add(list, engine_json(package, graph, name));
@@ -171,7 +171,7 @@ static struct json_object *graphs_json(const struct package *package,
 	size_t i;
 
 	for (i = 0; i < package->nr_members; i++)
-		if (neff_subgraph_path(package->member[i].path, &graph))
+		if (neff_subgraph_path(package->member[i]->path, &graph))
 			has[graph] = true;
 	for (graph = 0; graph < MAX_SUBGRAPHS; graph++)
 		if (has[graph])
@@ -204,9 +204,9 @@ static struct json_object *files_json(const struct package *package)
 		struct json_object *file = json_object_new_object();
 
 		json_object_object_add(file, "path",
-				       json_object_new_string(package->member[i].path));
+				       json_object_new_string(package->member[i]->path));
 		json_object_object_add(file, "size",
-				       json_object_new_uint64(package->member[i].size));
+				       json_object_new_uint64(package->member[i]->size));
 		json_object_array_add(list, file);
 	}
 	return list;

@@ -8,16 +8,12 @@
 
 #include "packager.h"
 
-/**
- * struct lint - one NEFF
- * @used: by member: something names it
- */
+/* One NEFF. */
 struct lint {
 	const char *path;
 	FILE *out;
 	unsigned int errors;
 	const struct package *package;
-	bool *used;
 };
 
 static void put(struct lint *lint, const char *kind, const char *rule, const char *place,
@@ -138,7 +134,7 @@ static void lint_header(struct lint *lint, const struct neff_header *header, con
 static const struct package_member *need_file(struct lint *lint, unsigned int graph,
 					      const char *place, struct json_object *name)
 {
-	const struct package_member *member;
+	struct package_member *member;
 	char path[300];
 
 	if (!json_object_is_type(name, json_type_string)) {
@@ -148,7 +144,7 @@ static const struct package_member *need_file(struct lint *lint, unsigned int gr
 	snprintf(path, sizeof(path), "sg%02u/%.255s", graph, json_object_get_string(name));
 	member = package_find(lint->package, path);
 	if (member)
-		lint->used[member - lint->package->member] = true;
+		member->used = true;
 	else
 		wrong(lint, "missing-file", place, "the archive has no %s", path);
 	return member;
@@ -319,7 +315,7 @@ static void lint_table(struct lint *lint, unsigned int graph, struct json_object
 	}
 }
 
-static void lint_def(struct lint *lint, unsigned int graph, const struct package_member *member)
+static void lint_def(struct lint *lint, unsigned int graph, struct package_member *member)
 {
 	static const char *const known[] = {
 		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", "debug", NULL,
@@ -327,7 +323,7 @@ static void lint_def(struct lint *lint, unsigned int graph, const struct package
 	struct nrt_error error;
 	struct json_object *def;
 
-	lint->used[member - lint->package->member] = true;
+	member->used = true;
 	def = package_json(member, &error);
 	if (!def) {
 		wrong(lint, "json", member->path, "%s", error.text);
@@ -344,7 +340,7 @@ static void lint_def(struct lint *lint, unsigned int graph, const struct package
 
 static void lint_graphs(struct lint *lint, unsigned int lnc)
 {
-	const struct package_member *member;
+	struct package_member *member;
 	unsigned int graph;
 	char path[32];
 
@@ -365,12 +361,12 @@ static void lint_unused(struct lint *lint, unsigned int lnc)
 	size_t i;
 
 	for (i = 0; i < package->nr_members; i++) {
-		const char *path = package->member[i].path;
+		const char *path = package->member[i]->path;
 
 		if (neff_subgraph_path(path, &graph) && graph >= lnc)
 			wrong(lint, "extra-graph", path,
 			      "it belongs to subgraph %u, but lnc_size is %u", graph, lnc);
-		else if (!lint->used[i])
+		else if (!package->member[i]->used)
 			strange(lint, "unused-file", path, "nothing names it");
 	}
 }
@@ -406,15 +402,11 @@ unsigned int lint(const char *path, const void *bytes, size_t size, uint64_t spa
 		return lint.errors;
 	}
 	lint.package = &package;
-	lint.used = calloc(package.nr_members + 1, sizeof(*lint.used));
-	if (!lint.used) {
-		wrong(&lint, "memory", "archive", "out of memory");
-	} else if (package_is_ours(&package)) {
+	if (package_is_ours(&package)) {
 		lint_graphs(&lint, le32toh(header.lnc_size));
 		lint_unused(&lint, le32toh(header.lnc_size));
 	}
 	lint_reader(&lint, bytes, size, spare);
-	free(lint.used);
 	package_free(&package);
 	return lint.errors;
 }

@@ -153,10 +153,37 @@ static int run_info(struct arguments *arguments)
 	return 0;
 }
 
+static const char *const neff_suffixes[] = { ".neff", NULL };
+static const char *const archive_suffixes[] = { ".tar", ".tgz", ".tar.gz", NULL };
+static const char *const folder_suffixes[] = { NULL };
+
+/* The last part of a path without one of these suffixes, to be freed; NULL: out of memory. */
+static char *base_without(const char *path, const char *const *suffixes)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t length = strlen(base);
+
+	for (; *suffixes; suffixes++) {
+		size_t cut = strlen(*suffixes);
+
+		if (length > cut && !strcmp(base + length - cut, *suffixes))
+			return strndup(base, length - cut);
+	}
+	return strdup(base);
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 static int run_unpack(struct arguments *arguments)
 {
 	char *folder = arguments->output ? strdup(arguments->output) :
-					   input_base_name(arguments->file[0]);
+					   base_without(arguments->file[0], neff_suffixes);
 	struct nrt_error error;
 	struct package package;
 	int ret = 1;
@@ -249,25 +276,22 @@ static int run_optimize(struct arguments *arguments)
 	return ret;
 }
 
-static int read_input(const struct arguments *arguments, const char *path,
+static int read_input(const struct arguments *arguments, const char *path, const char *name,
 		      struct package *package, struct nrt_error *error)
 {
-	struct package archive = { 0 };
-	struct stat st;
 	char *data;
 	size_t size;
 	int ret;
 
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		return folder_read(path, package, error);
+	if (is_folder(path))
+		return folder_read(path, name, package, error);
 	if (input_read(path, MAX_NEFF, &data, &size)) {
 		nrt_error_set(error, NRT_FAILURE, "%s", strerror(errno));
 		return -1;
 	}
-	ret = package_read_archive(data, size, arguments->spare, &archive, error);
+	ret = package_read_archive(data, size, arguments->spare, package, error);
 	free(data);
-	archive.header = package->header;
-	*package = archive;
+	package_default_header(package, name);
 	return ret;
 }
 
@@ -309,12 +333,6 @@ static int set_header(const struct arguments *arguments, struct package *package
 	return 0;
 }
 
-/* sg01/ is there: for a pair of cores. */
-static unsigned int count_cores(const struct package *package)
-{
-	return package_find(package, "sg01/def.json") ? 2 : 1;
-}
-
 static int create(const struct arguments *arguments, const char *path, const char *name,
 		  const char *output)
 {
@@ -322,12 +340,8 @@ static int create(const struct arguments *arguments, const char *path, const cha
 	struct nrt_error error;
 	int ret = 1;
 
-	/* Without a description in the folder this is the header. */
-	package_default_header(&package, name, 0);
-	if (read_input(arguments, path, &package, &error))
+	if (read_input(arguments, path, name, &package, &error))
 		goto out;
-	if (!package.header.lnc_size)
-		package_default_header(&package, name, count_cores(&package));
 	if (set_header(arguments, &package, &error) || package_write(&package, output, &error))
 		goto out;
 	printf("Made \"%s\".\n", output);
@@ -348,7 +362,8 @@ static int run_create(struct arguments *arguments)
 	/* A folder may end in a slash. */
 	while (path && strlen(path) > 1 && path[strlen(path) - 1] == '/')
 		path[strlen(path) - 1] = '\0';
-	base = path ? input_base_name(path) : NULL;
+	base = path ? base_without(path, is_folder(path) ? folder_suffixes :
+						 archive_suffixes) : NULL;
 	if (base && (arguments->output ? asprintf(&output, "%s", arguments->output) :
 					 asprintf(&output, "%s.neff", base)) >= 0)
 		ret = create(arguments, path, base, output);

@@ -5,6 +5,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <openssl/evp.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,21 +52,26 @@ static bool path_is_good(const char *path)
 	}
 }
 
+static int compare_paths(const void *a, const void *b)
+{
+	const struct package_member *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
 struct package_member *package_find(const struct package *package, const char *path)
 {
-	size_t i;
+	const struct package_member key = { .path = (char *)path };
+	struct package_member **found = tfind(&key, &package->by_path, compare_paths);
 
-	for (i = 0; i < package->nr_members; i++)
-		if (!strcmp(package->member[i].path, path))
-			return &package->member[i];
-	return NULL;
+	return found ? *found : NULL;
 }
 
 /* Room for one more, in powers of two. */
 static int grow(struct package *package, struct nrt_error *error)
 {
 	size_t count = package->nr_members;
-	struct package_member *member;
+	struct package_member **member;
 
 	if (count & (count - 1))
 		return 0;
@@ -76,18 +82,42 @@ static int grow(struct package *package, struct nrt_error *error)
 	return 0;
 }
 
-static int add(struct package *package, const char *path, uint8_t *data, size_t size,
-	       struct nrt_error *error)
+static int check_path(const struct package *package, const char *path, struct nrt_error *error)
 {
 	char text[80];
 
-	path = skip_dots(path);
 	printable(text, sizeof(text), path);
-	if (!path_is_good(path)) {
+	if (!path_is_good(path))
 		nrt_error_set(error, NRT_INVALID,
 			      "archive: \"%s\" is not a path inside of the archive", text);
+	else if (package_find(package, path))
+		nrt_error_set(error, NRT_INVALID, "archive: %.200s is there already", path);
+	else
+		return 0;
+	return -1;
+}
+
+static struct package_member *new_member(const char *path, uint8_t *data, size_t size)
+{
+	struct package_member *member = calloc(1, sizeof(*member));
+
+	if (!member)
+		return NULL;
+	*member = (struct package_member){ .path = strdup(path), .data = data, .size = size };
+	if (member->path)
+		return member;
+	free(member);
+	return NULL;
+}
+
+int package_add(struct package *package, const char *path, uint8_t *data, size_t size,
+		struct nrt_error *error)
+{
+	struct package_member *member;
+
+	path = skip_dots(path);
+	if (check_path(package, path, error))
 		return -1;
-	}
 	if (package->nr_members == PACKAGE_MAX_MEMBERS) {
 		nrt_error_set(error, NRT_INVALID, "archive: more than %d files",
 			      PACKAGE_MAX_MEMBERS);
@@ -95,74 +125,70 @@ static int add(struct package *package, const char *path, uint8_t *data, size_t 
 	}
 	if (grow(package, error))
 		return -1;
-	package->member[package->nr_members] = (struct package_member){ strdup(path), data, size };
-	if (!package->member[package->nr_members].path)
-		return fail_memory(error);
-	package->nr_members++;
-	return 0;
+	member = new_member(path, data, size);
+	if (member && tsearch(member, &package->by_path, compare_paths)) {
+		package->member[package->nr_members++] = member;
+		return 0;
+	}
+	if (member)
+		free(member->path);
+	free(member);
+	return fail_memory(error);
 }
 
-int package_add(struct package *package, const char *path, uint8_t *data, size_t size,
-		struct nrt_error *error)
+static void free_member(struct package_member *member)
 {
-	if (package_find(package, skip_dots(path))) {
-		nrt_error_set(error, NRT_INVALID, "archive: %.200s is there already", path);
-		return -1;
-	}
-	return add(package, path, data, size, error);
+	free(member->path);
+	free(member->data);
+	free(member);
 }
 
 void package_remove(struct package *package, struct package_member *member)
 {
-	size_t index = (size_t)(member - package->member);
+	size_t i = 0;
 
-	free(member->path);
-	free(member->data);
+	while (package->member[i] != member)
+		i++;
+	tdelete(member, &package->by_path, compare_paths);
+	free_member(member);
 	package->nr_members--;
-	memmove(member, member + 1, (package->nr_members - index) * sizeof(*member));
+	memmove(&package->member[i], &package->member[i + 1],
+		(package->nr_members - i) * sizeof(*package->member));
+}
+
+int package_rename(struct package *package, struct package_member *member, const char *path,
+		   struct nrt_error *error)
+{
+	char *copy;
+
+	path = skip_dots(path);
+	if (check_path(package, path, error))
+		return -1;
+	copy = strdup(path);
+	if (!copy)
+		return fail_memory(error);
+	tdelete(member, &package->by_path, compare_paths);
+	free(member->path);
+	member->path = copy;
+	/* In the memory that tdelete() has just given back. */
+	return tsearch(member, &package->by_path, compare_paths) ? 0 : fail_memory(error);
+}
+
+/* The members are freed one by one. */
+static void keep_member(void *member)
+{
+	(void)member;
 }
 
 void package_free(struct package *package)
 {
 	size_t i;
 
-	for (i = 0; i < package->nr_members; i++) {
-		free(package->member[i].path);
-		free(package->member[i].data);
-	}
+	tdestroy(package->by_path, keep_member);
+	for (i = 0; i < package->nr_members; i++)
+		free_member(package->member[i]);
 	free(package->member);
 	memset(package, 0, sizeof(*package));
-}
-
-static int compare_paths(const void *a, const void *b)
-{
-	const struct package_member *const *x = a, *const *y = b;
-
-	return strcmp((*x)->path, (*y)->path);
-}
-
-/* Each addition by itself would take as long as there are files. */
-static int check_twice(const struct package *package, struct nrt_error *error)
-{
-	const struct package_member **sorted;
-	size_t i;
-	int ret = 0;
-
-	sorted = calloc(package->nr_members + 1, sizeof(*sorted));
-	if (!sorted)
-		return fail_memory(error);
-	for (i = 0; i < package->nr_members; i++)
-		sorted[i] = &package->member[i];
-	qsort(sorted, package->nr_members, sizeof(*sorted), compare_paths);
-	for (i = 1; i < package->nr_members && !ret; i++) {
-		if (strcmp(sorted[i - 1]->path, sorted[i]->path))
-			continue;
-		nrt_error_set(error, NRT_INVALID, "archive: %.200s is there twice",
-			      sorted[i]->path);
-		ret = -1;
-	}
-	free(sorted);
-	return ret;
 }
 
 /* Memory grows with the bytes that are really there, never by what a header says. */
@@ -216,7 +242,7 @@ static int read_entry(struct archive *archive, struct archive_entry *entry, uint
 		return -1;
 	}
 	if (read_data(archive, text, left, &data, &size, error) ||
-	    add(package, path, data, size, error)) {
+	    package_add(package, path, data, size, error)) {
 		free(data);
 		return -1;
 	}
@@ -232,7 +258,7 @@ static int read_entries(struct archive *archive, uint64_t left, struct package *
 	for (;;) {
 		ret = archive_read_next_header(archive, &entry);
 		if (ret == ARCHIVE_EOF)
-			return check_twice(package, error);
+			return 0;
 		if (ret != ARCHIVE_OK) {
 			nrt_error_set(error, NRT_INVALID, "archive: %s",
 				      archive_error_string(archive) ?: "damaged");
@@ -326,8 +352,27 @@ bool package_is_ours(const struct package *package)
 			strlen(NEFF_BUILD_MARK));
 }
 
-void package_default_header(struct package *package, const char *name, unsigned int lnc)
+/* The encoding of the instructions is named. */
+static bool is_for_our_chip(const struct package *package)
 {
+	const struct package_member *def = package_find(package, "sg00/def.json");
+	struct json_object *root, *isa;
+	struct nrt_error ignored;
+	bool ours;
+
+	root = def ? package_json(def, &ignored) : NULL;
+	ours = json_object_is_type(root, json_type_object) &&
+	       json_object_object_get_ex(root, "isa", &isa) &&
+	       json_object_is_type(isa, json_type_string) &&
+	       !strcmp(json_object_get_string(isa), NEFF_ISA);
+	json_object_put(root);
+	return ours;
+}
+
+void package_default_header(struct package *package, const char *name)
+{
+	/* sg01/ is there: for a pair of cores. */
+	const unsigned int lnc = package_find(package, "sg01/def.json") ? 2 : 1;
 	struct neff_header *header = &package->header;
 
 	memset(header, 0, sizeof(*header));
@@ -335,7 +380,8 @@ void package_default_header(struct package *package, const char *name, unsigned 
 	header->header_size = htole64(sizeof(*header));
 	header->version_major = htole64(NEFF_VERSION_MAJOR);
 	header->version_minor = htole64(NEFF_VERSION_MINOR);
-	strcpy((char *)header->build_version, NEFF_BUILD_MARK " builder 1");
+	if (is_for_our_chip(package))
+		strcpy((char *)header->build_version, NEFF_BUILD_MARK " builder 1");
 	header->num_tpb = htole32(lnc);
 	header->requested_tpb = htole32(lnc);
 	header->tpb_per_node[0] = (uint8_t)lnc;
@@ -403,7 +449,7 @@ static int write_archive(const struct package *package, struct output *out,
 	if (archive_write_open(tar, out, NULL, write_bytes, NULL) != ARCHIVE_OK)
 		ret = -1;
 	for (i = 0; i < package->nr_members && !ret; i++)
-		ret = write_member(tar, &package->member[i]);
+		ret = write_member(tar, package->member[i]);
 	if (archive_write_close(tar) != ARCHIVE_OK)
 		ret = -1;
 	if (ret)

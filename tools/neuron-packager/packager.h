@@ -14,11 +14,16 @@
 #define PACKAGE_MAX_MEMBERS	70000
 #define PACKAGE_MAX_PATH	1000
 
-/* struct package_member - a file of the archive; @path has no "./", no ".." and no double "/" */
+/**
+ * struct package_member - a file of the archive
+ * @path: without "./", ".." and double "/"
+ * @used: for who goes through a package: something names it
+ */
 struct package_member {
 	char *path;
 	uint8_t *data;
 	size_t size;
+	bool used;
 };
 
 /**
@@ -27,13 +32,15 @@ struct package_member {
  * @gzip: the archive is compressed
  * @hash_matches: the header has the hash of the archive; of one that was read
  * @member, @nr_members: in the order of the archive
+ * @by_path: the same, for tfind()
  */
 struct package {
 	struct neff_header header;
 	bool gzip;
 	bool hash_matches;
-	struct package_member *member;
+	struct package_member **member;
 	size_t nr_members;
+	void *by_path;
 };
 
 /**
@@ -62,9 +69,15 @@ struct package_member *package_find(const struct package *package, const char *p
 int package_add(struct package *package, const char *path, uint8_t *data, size_t size,
 		struct nrt_error *error);
 void package_remove(struct package *package, struct package_member *member);
+/* It keeps its place in the order. -1: the path is no good one or there already. */
+int package_rename(struct package *package, struct package_member *member, const char *path,
+		   struct nrt_error *error);
 
-/* A header for @lnc cores, all but what package_write() sets. */
-void package_default_header(struct package *package, const char *name, unsigned int lnc);
+/*
+ * The header that follows from the files, all but what package_write() sets. It has this project's
+ * mark only if they are a program for this project's chip.
+ */
+void package_default_header(struct package *package, const char *name);
 
 /*
  * The NEFF, with size, hash and uuid of its archive, to the file @path, which is replaced as a
@@ -82,8 +95,12 @@ int package_set_text(struct package_member *member, const char *text, struct nrt
 
 /* Write all files to @folder, which is made or empty, and what create needs beside them. */
 int folder_unpack(const struct package *package, const char *folder, struct nrt_error *error);
-/* The files of a folder that was unpacked, and then perhaps changed. */
-int folder_read(const char *folder, struct package *package, struct nrt_error *error);
+/*
+ * The files of a folder that was unpacked, and then perhaps changed. @name is that of the model, if
+ * there is no description that says another one.
+ */
+int folder_read(const char *folder, const char *name, struct package *package,
+		struct nrt_error *error);
 
 /* header.c: the header as JSON, and back. A key that is not there changes nothing. */
 struct json_object *header_json(const struct neff_header *header);
