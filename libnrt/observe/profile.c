@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <inttypes.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -58,27 +57,72 @@ static void print_head(FILE *file, const struct nrt_model *model,
 	json_object_put(object);
 }
 
-static void print_transfer(FILE *file, const nrt_emu_event_t *event)
+/*
+ * A line on its way. There are as many as instructions were executed, so printf() would take most
+ * of the time of a run with a profile.
+ */
+struct text {
+	size_t length;
+	char bytes[512];
+};
+
+static void put(struct text *text, const char *word)
 {
-	fprintf(file, "{\"kind\":\"transfer\",\"dma_engine\":%u,\"queue\":%u,",
-		event->source >> 4, event->source & 15);
-	fprintf(file, "\"descriptors\":%u,\"first\":%u,\"bytes\":%" PRIu64 ",",
-		event->code, event->pc, event->bytes);
+	size_t length = strlen(word);
+
+	memcpy(text->bytes + text->length, word, length);
+	text->length += length;
 }
 
+static void put_number(struct text *text, const char *key, uint64_t number)
+{
+	char digits[20];
+	unsigned int at = sizeof(digits);
+
+	put(text, key);
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	memcpy(text->bytes + text->length, digits + at, sizeof(digits) - at);
+	text->length += sizeof(digits) - at;
+}
+
+static void put_instruction(struct text *text, const nrt_emu_event_t *event)
+{
+	put(text, "{\"kind\":\"instruction\",\"engine\":\"");
+	put(text, neff_engine_name(event->source));
+	put_number(text, "\",\"opcode\":", event->code);
+	put_number(text, ",\"pc\":", event->pc);
+}
+
+static void put_transfer(struct text *text, const nrt_emu_event_t *event)
+{
+	put_number(text, "{\"kind\":\"transfer\",\"dma_engine\":", event->source >> 4);
+	put_number(text, ",\"queue\":", event->source & 15);
+	put_number(text, ",\"descriptors\":", event->code);
+	put_number(text, ",\"first\":", event->pc);
+	put_number(text, ",\"bytes\":", event->bytes);
+}
+
+/* Keys and numbers have less than half of the room of a line. */
 static void print_event(FILE *file, const nrt_emu_event_t *event)
 {
+	struct text text;
+
+	text.length = 0;
 	if (event->kind == NRT_EMU_INSTRUCTION)
-		fprintf(file,
-			"{\"kind\":\"instruction\",\"engine\":\"%s\",\"opcode\":%u,\"pc\":%u,",
-			neff_engine_name(event->source), event->code, event->pc);
+		put_instruction(&text, event);
 	else
-		print_transfer(file, event);
-	fprintf(file, "\"begin_ns\":%" PRIu64 ",\"end_ns\":%" PRIu64, event->begin_ns,
-		event->end_ns);
+		put_transfer(&text, event);
+	put_number(&text, ",\"begin_ns\":", event->begin_ns);
+	put_number(&text, ",\"end_ns\":", event->end_ns);
 	if (event->flags >> NRT_EMU_CORE_SHIFT)
-		fprintf(file, ",\"physical_core\":%u", event->flags >> NRT_EMU_CORE_SHIFT);
-	fprintf(file, "%s}\n", event->flags & NRT_EMU_INEXACT ? ",\"inexact\":true" : "");
+		put_number(&text, ",\"physical_core\":", event->flags >> NRT_EMU_CORE_SHIFT);
+	if (event->flags & NRT_EMU_INEXACT)
+		put(&text, ",\"inexact\":true");
+	put(&text, "}\n");
+	fwrite_unlocked(text.bytes, 1, text.length, file);
 }
 
 /* The trace of the model, for free(). */
@@ -97,7 +141,7 @@ static NRT_STATUS get_trace(struct nrt_model *model, nrt_emu_event_t **events, s
 		/* Another execution may end meanwhile. */
 		room = *count;
 		free(*events);
-		*events = calloc(room, sizeof(**events));
+		*events = reallocarray(NULL, room, sizeof(**events));
 		if (!*events)
 			return nrt_error_memory(error);
 	}

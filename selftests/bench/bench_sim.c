@@ -133,6 +133,8 @@ int main(int argc, char **argv)
 	measure_profile(&figures, "sim_profile_tile_512", neff, profile, 2000, 512,
 			options.rounds);
 	measure_profile(&figures, "sim_profile_tile_16", neff, profile, 2000, 16, options.rounds);
+	/* Instructions than which none are shorter. */
+	measure_profile(&figures, "sim_profile_tile_1", neff, profile, 100000, 1, options.rounds);
 	unlink(neff);
 	unlink(profile);
 	rmdir(folder);

@@ -2,6 +2,8 @@
 /* neuron-sim: runs a NEFF on emulated chips of its own process. */
 #include <argp.h>
 #include <errno.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,6 +349,16 @@ static int use_session(struct session *session, const struct arguments *argument
 	return report_tensors(session) ? EXIT_BAD_INPUT : EXIT_WELL;
 }
 
+/*
+ * The events of a profile are many megabytes, several times one after the other. Pages that are new
+ * each time cost more than what is done with them, so freed memory stays for the next.
+ */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -360,6 +372,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	output_check_at_exit();
+	keep_memory();
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	/* Also in a pipe: in order with what goes to standard error. */

@@ -2,8 +2,10 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <nrt/nrt_emu.h>
 
@@ -50,11 +52,12 @@ int report_tensors(const struct session *session)
  * struct busy - of an engine, or of all queues together
  * @events: instructions, or transfers
  * @ns: in which there was at least one
- * @end_ns: of the last one so far
+ * @begin_ns, @end_ns: of the last one so far
  */
 struct busy {
 	uint64_t events;
 	uint64_t ns;
+	uint64_t begin_ns;
 	uint64_t end_ns;
 };
 
@@ -65,30 +68,44 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
 }
 
-/* Events come in the order of their begins: what overlaps counts once. */
-static void add_event(struct busy *busy, const nrt_emu_event_t *event)
+/* What overlaps counts once. False: an event that began later came before. */
+static bool add_event(struct busy *busy, const nrt_emu_event_t *event)
 {
 	uint64_t begin = event->begin_ns > busy->end_ns ? event->begin_ns : busy->end_ns;
 
+	if (event->begin_ns < busy->begin_ns)
+		return false;
 	busy->events++;
+	busy->begin_ns = event->begin_ns;
 	if (event->end_ns <= begin)
-		return;
+		return true;
 	busy->ns += event->end_ns - begin;
 	busy->end_ns = event->end_ns;
+	return true;
 }
 
-static void add_events(nrt_emu_event_t *events, size_t count, struct busy busy[CORES][DMA + 1])
+static bool add_all(const nrt_emu_event_t *events, size_t count, struct busy busy[CORES][DMA + 1])
 {
 	size_t i;
 
-	qsort(events, count, sizeof(*events), by_begin);
+	memset(busy, 0, CORES * sizeof(busy[0]));
 	for (i = 0; i < count; i++) {
 		unsigned int core = events[i].flags >> NRT_EMU_CORE_SHIFT & (CORES - 1);
 		unsigned int unit = events[i].kind == NRT_EMU_TRANSFER ? DMA : events[i].source;
 
-		if (unit <= DMA)
-			add_event(&busy[core][unit], &events[i]);
+		if (unit <= DMA && !add_event(&busy[core][unit], &events[i]))
+			return false;
 	}
+	return true;
+}
+
+/* They come in the order of their ends, which for an engine is that of their begins, mostly. */
+static void add_events(nrt_emu_event_t *events, size_t count, struct busy busy[CORES][DMA + 1])
+{
+	if (add_all(events, count, busy))
+		return;
+	qsort(events, count, sizeof(*events), by_begin);
+	add_all(events, count, busy);
 }
 
 static NRT_STATUS print_busy(struct busy busy[CORES][DMA + 1], uint64_t total_ns)
@@ -120,7 +137,7 @@ static NRT_STATUS print_busy(struct busy busy[CORES][DMA + 1], uint64_t total_ns
 static NRT_STATUS report_busy(struct session *session, const nrt_model_t *model,
 			      uint64_t total_ns)
 {
-	struct busy busy[CORES][DMA + 1] = { 0 };
+	struct busy busy[CORES][DMA + 1];
 	nrt_emu_event_t *events;
 	size_t count = 0, room;
 	uint64_t lost;
@@ -129,7 +146,7 @@ static NRT_STATUS report_busy(struct session *session, const nrt_model_t *model,
 	if (status)
 		return status;
 	room = count;
-	events = calloc(room + 1, sizeof(*events));
+	events = reallocarray(NULL, room + 1, sizeof(*events));
 	if (!events)
 		return session_fail(session, NRT_RESOURCE, "no memory for %zu events", count);
 	status = nrt_emu_get_trace(model, events, &count, &lost);
