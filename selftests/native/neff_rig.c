@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/job.h"
+
 #define HBM_FIRST	NEURON_MIB(16)	/* so that offset 0 is never right by chance */
 #define HBM_ALIGN	NEURON_KIB(64)
 #define MAX_DESCS	(1u << 20)
@@ -213,7 +215,8 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 			.s2m_ring = neuron_window_addr(window, at + size),
 			.m2s_length = length,
 			.s2m_length = length,
-			.dma_engine = (uint16_t)(neuron_core_dma(0) + i),
+			.dma_engine = (uint16_t)(neuron_core_dma(0) + i % NEURON_JOB_DMA_ENGINES),
+			.queue = (uint16_t)(i / NEURON_JOB_DMA_ENGINES),
 		};
 		at += 2 * size;
 	}

@@ -9,167 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "neff_rig.h"
-#include "sync_program.h"
-#include "hook/trn_check.h"
-#include "isa/trn_isa.h"
+#include "sync_run.h"
 
 #define PROGRAMS	150
 /* Waits that are deleted from a program, each in a run of its own. */
 #define DELETED		2
-
-static const struct neuron_gen *const gens[] = {
-	&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
-};
-
-/* One chip for many programs. */
-struct machine {
-	const struct neuron_gen *gen;
-	struct seq_rig rig;
-};
-
-static const char *const result_name[] = { "t", "y", "s", "p" };
-
-#define RESULTS		4
-/* What they are filled with: to the checks a page of zeros is one that nobody has written. */
-#define FILL		0x3f
-
-/**
- * struct run - what came of a program
- * @ended: it did not wait for ever
- */
-struct run {
-	void *bytes[RESULTS];
-	size_t size[RESULTS];
-	uint64_t races;
-	bool ended;
-};
-
-static uint64_t from_environment(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
-static void machine_begin(struct machine *machine, const struct neuron_gen *gen,
-			  unsigned int workers)
-{
-	machine->gen = gen;
-	seq_rig_init_check(&machine->rig, gen, workers, 1, false);
-	/* Also what the public documents do not say of hardware. */
-	seq_more_operators(&machine->rig, true);
-}
-
-static void fill_inputs(struct neff_rig *loaded, uint64_t seed)
-{
-	float *x = neff_rig_var(loaded, "x");
-	uint32_t *indices = neff_rig_var(loaded, "indices");
-	uint16_t *half = (uint16_t *)indices;
-	unsigned int i, row;
-
-	for (i = 0; i < SYNC_ROWS * SYNC_BYTES / 4; i++)
-		x[i] = (float)((int)((i + seed) * 7 % 61) - 30) * 0.25f;
-	for (row = 0; row < SYNC_ROWS; row++) {
-		for (i = 0; i < SYNC_BYTES / 4; i++)
-			indices[row * SYNC_BYTES / 2 + i] = (row * 3 + i + seed) % SYNC_MAX_INDEX;
-		for (i = SYNC_BYTES / 2; i < SYNC_BYTES; i++)
-			half[row * SYNC_BYTES + i] = (row + i) % SYNC_MAX_INDEX;
-	}
-}
-
-static void check_ended(const struct run *run, struct neff_rig *loaded, struct nb_program *nb)
-{
-	struct neuron_hw_completion record = neff_rig_record(loaded);
-	const struct neuron_inst *inst;
-	char text[TRN_ISA_TEXT_MAX] = "";
-
-	if (!run->ended || record.status == NEURON_JOB_OK)
-		return;
-	inst = record.source < NEURON_NR_ENGINES ?
-	       nb_inst(nb, record.source, record.pc) : NULL;
-	if (inst)
-		trn_isa_format(text, sizeof(text), inst);
-	fail_msg("status %u, cause %u, source %#x, pc %u: %s", record.status, record.cause,
-		 record.source, record.pc, text);
-}
-
-static void execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		    struct run *run)
-{
-	struct trn_chip *chip = machine->rig.chip[0];
-	struct neff_rig loaded;
-	unsigned int i;
-	size_t size;
-	void *neff;
-
-	if (nb_pack(nb, &neff, &size))
-		fail_msg("%s", nb_error(nb));
-	neff_rig_load(&loaded, &machine->rig, neff, size);
-	free(neff);
-	for (i = 0; i < RESULTS; i++) {
-		run->size[i] = nb_var_size(nb, nb_find_var(nb, result_name[i]));
-		memset(neff_rig_var(&loaded, result_name[i]), FILL, run->size[i]);
-	}
-	fill_inputs(&loaded, seed);
-	run->races = trn_check_count(chip, TRN_CHECK_RACE);
-	neff_rig_submit(&loaded);
-	seq_step(&machine->rig);
-	run->ended = !machine->rig.stepped || neff_rig_record(&loaded).status;
-	if (run->ended)
-		neff_rig_wait(&loaded);
-	check_ended(run, &loaded, nb);
-	run->races = trn_check_count(chip, TRN_CHECK_RACE) - run->races;
-	for (i = 0; i < RESULTS; i++) {
-		run->bytes[i] = malloc(run->size[i]);
-		assert_non_null(run->bytes[i]);
-		memcpy(run->bytes[i], neff_rig_var(&loaded, result_name[i]), run->size[i]);
-	}
-	neff_rig_free(&loaded);
-}
-
-static void run_free(struct run *run)
-{
-	unsigned int i;
-
-	for (i = 0; i < RESULTS; i++)
-		free(run->bytes[i]);
-}
-
-static void print_log(struct machine *machine)
-{
-	struct fake_port *port = &machine->rig.port[0];
-	unsigned int i;
-
-	for (i = 0; i < FAKE_LOG_LINES; i++)
-		if (strstr(port->log[i], "check race"))
-			print_error("%s\n", port->log[i]);
-}
-
-static void print_waits(const struct nb_program *nb)
-{
-	char text[1024];
-	size_t i;
-
-	for (i = 0; i < nb_waits(nb); i++) {
-		nb_why(nb, i, text, sizeof(text));
-		print_error("%s\n", text);
-	}
-}
-
-static void expect_same(const struct run *a, const struct run *b, uint64_t seed)
-{
-	unsigned int i;
-	size_t at;
-
-	for (i = 0; i < RESULTS; i++) {
-		if (!memcmp(a->bytes[i], b->bytes[i], a->size[i]))
-			continue;
-		for (at = 0; ((char *)a->bytes[i])[at] == ((char *)b->bytes[i])[at]; at++)
-			;
-		fail_msg("seed %" PRIu64 ": byte %zu of %s differs", seed, at, result_name[i]);
-	}
-}
 
 /* As the builder synchronises it, and in turns. */
 static void try_program(struct machine *machine, const struct sync_program *program,
@@ -181,17 +25,12 @@ static void try_program(struct machine *machine, const struct sync_program *prog
 
 	assert_non_null(by_itself);
 	assert_non_null(in_turns);
-	execute(machine, by_itself, seed, &a);
+	sync_execute(machine, by_itself, seed, &a);
 	*waits += nb_waits(by_itself);
-	if (a.races || !a.ended) {
-		print_log(machine);
-		print_waits(by_itself);
-		fail_msg("seed %" PRIu64 ": %" PRIu64 " races%s", seed, a.races,
-			 a.ended ? "" : ", does not end");
-	}
-	execute(machine, in_turns, seed, &b);
+	sync_expect_clean(machine, by_itself, &a, seed);
+	sync_execute(machine, in_turns, seed, &b);
 	assert_int_equal(b.races, 0);
-	expect_same(&a, &b, seed);
+	sync_expect_same(&a, &b, seed);
 	run_free(&a);
 	run_free(&b);
 	nb_free(by_itself);
@@ -203,7 +42,7 @@ static void print_coverage(const unsigned int *kinds, uint64_t programs, uint64_
 	unsigned int i;
 
 	print_message("# %" PRIu64 " programs from seed %" PRIu64 " on, %" PRIu64 " waits:",
-		      programs, from_environment("NB_SYNC_SEED", 1), waits);
+		      programs, sync_setting("NB_SYNC_SEED", 1), waits);
 	for (i = 0; i < SYNC_KINDS; i++)
 		print_message(" %s %u", sync_kind_name[i], kinds[i]);
 	print_message("\n");
@@ -212,15 +51,15 @@ static void print_coverage(const unsigned int *kinds, uint64_t programs, uint64_
 /* With one worker, which does one engine after the other, and with two. */
 static void programs_run_as_in_order(void **state)
 {
-	uint64_t programs = from_environment("NB_SYNC_PROGRAMS", PROGRAMS), i, waits = 0;
-	uint64_t first = from_environment("NB_SYNC_SEED", 1);
+	uint64_t programs = sync_setting("NB_SYNC_PROGRAMS", PROGRAMS), i, waits = 0;
+	uint64_t first = sync_setting("NB_SYNC_SEED", 1);
 	unsigned int kinds[SYNC_KINDS] = { 0 }, k, m;
 	struct sync_program program;
 	struct machine machine[6];
 
 	(void)state;
 	for (m = 0; m < 6; m++)
-		machine_begin(&machine[m], gens[m % 3], m < 3 ? TRN_POOL_STEPPED : 2);
+		machine_begin(&machine[m], sync_gens[m % 3], m < 3 ? TRN_POOL_STEPPED : 2);
 	for (i = 0; i < programs; i++) {
 		m = i % 6;
 		sync_program_make(&program, first + i, machine[m].gen->generation, true);
@@ -266,7 +105,7 @@ static bool is_missed(struct machine *machine, const struct sync_program *progra
 		fail_msg("%s", nb_error(nb));
 	i = chance % nb_waits(nb);
 	delete_wait(nb, i, seed);
-	execute(machine, nb, seed, &run);
+	sync_execute(machine, nb, seed, &run);
 	if (verbose && !run.races) {
 		nb_why(nb, i, text, sizeof(text));
 		print_message("# seed %" PRIu64 ", not missed: %s\n", seed, text);
@@ -283,15 +122,15 @@ static bool is_missed(struct machine *machine, const struct sync_program *progra
 /* Returns how many waits were deleted; *@missed: how many of them were missed. */
 static uint64_t delete_waits(bool loops, uint64_t *missed)
 {
-	uint64_t programs = from_environment("NB_SYNC_PROGRAMS", PROGRAMS), i;
-	uint64_t first = from_environment("NB_SYNC_SEED", 1);
+	uint64_t programs = sync_setting("NB_SYNC_PROGRAMS", PROGRAMS), i;
+	uint64_t first = sync_setting("NB_SYNC_SEED", 1);
 	struct sync_program program;
 	struct machine machine[3];
 	unsigned int m, d;
 
 	*missed = 0;
 	for (m = 0; m < 3; m++)
-		machine_begin(&machine[m], gens[m], TRN_POOL_STEPPED);
+		machine_begin(&machine[m], sync_gens[m], TRN_POOL_STEPPED);
 	for (i = 0; i < programs; i++) {
 		m = i % 3;
 		sync_program_make(&program, first + i, machine[m].gen->generation, loops);

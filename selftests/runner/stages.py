@@ -278,7 +278,8 @@ LONG = [
           "forged handles, under AddressSanitizer and UBSan",
           asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
     Suite("builder", "native", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
-          Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000"})),
+          Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
+                                                    "NB_SCHEDULE_PROGRAMS": "3000"})),
     Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
           "writes only what it has, and uses only what has a value, by valgrind",
           Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),

@@ -8,46 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nb_alloc.h"
 #include "nb_sync.h"
 #include "neuron/generation.h"
 #include "num/trn_num.h"
-
-/* Places are given out in units. */
-#define NB_UNIT		64u
-#define NB_QUADRANT	32u
-#define NB_QUADRANTS	4u
-#define NB_BANK		(NEURON_TPB_PSUM_STRIDE / NEURON_PSUM_BANKS)
-#define NB_MAX_PARTITION	NEURON_TPB_SBUF_STRIDE
-
-#define NB_MEMORIES	2
-
-/**
- * struct nb_alloc_tile - a tile
- * @born, @died: places in the order of the calls
- * @quadrants: that it lies in, a mask
- */
-struct nb_alloc_tile {
-	struct nb_area area;
-	struct neuron_ap ap;
-	size_t born;
-	size_t died;
-	uint8_t quadrants;
-};
-
-/**
- * struct nb_tiles - of a program
- * @used: of each memory and unit of a partition: quadrants that tiles lie in
- * @next: of each memory: where to look first
- * @sbuf_bytes: of a partition
- */
-struct nb_tiles {
-	struct nb_alloc_tile *tile;
-	size_t count;
-	size_t room;
-	uint8_t used[NB_MEMORIES][NB_MAX_PARTITION / NB_UNIT];
-	unsigned int next[NB_MEMORIES];
-	uint32_t sbuf_bytes;
-};
 
 void nb_tiles_free(struct nb_tiles *tiles)
 {
@@ -77,8 +41,7 @@ static struct nb_tiles *nb_tiles_of(struct nb_program *nb)
 	return nb->tiles;
 }
 
-/* The size of a partition. */
-static uint32_t nb_partition_bytes(const struct nb_tiles *tiles, enum nb_memory memory)
+uint32_t nb_partition_bytes(const struct nb_tiles *tiles, enum nb_memory memory)
 {
 	return memory == NB_PSUM ? NEURON_TPB_PSUM_STRIDE : tiles->sbuf_bytes;
 }
@@ -111,8 +74,7 @@ static bool nb_is_free(const uint8_t *used, unsigned int units, uint8_t quadrant
 	return true;
 }
 
-/* A product must not leave its bank, and other tiles of PSUM have no reason to. */
-static bool nb_leaves_bank(enum nb_memory memory, unsigned int unit, unsigned int units)
+bool nb_leaves_bank(enum nb_memory memory, unsigned int unit, unsigned int units)
 {
 	const unsigned int bank = NB_BANK / NB_UNIT;
 
@@ -246,6 +208,7 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 	uint64_t bytes = nb_tile_bytes(nb, memory, partitions, dtype, n);
 	uint8_t quadrants = nb_quadrants(partition, partitions);
 	unsigned int unit = offset / NB_UNIT;
+	int tile;
 
 	if (!bytes)
 		return -1;
@@ -258,7 +221,10 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 			(offset + bytes + NB_UNIT - 1) / NB_UNIT - unit, quadrants))
 		return nb_fail_here(nb, "partition %u, byte %u of %s is in a tile that is alive",
 			       partition, offset, nb_memory_name(memory));
-	return nb_tile_add(nb, nb_place(memory, partition, partitions, offset, dtype, n));
+	tile = nb_tile_add(nb, nb_place(memory, partition, partitions, offset, dtype, n));
+	if (tile >= 0)
+		nb->tiles->tile[tile].told = true;
+	return tile;
 }
 
 static struct nb_alloc_tile *nb_tile_get(struct nb_program *nb, int tile)

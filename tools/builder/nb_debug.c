@@ -106,6 +106,11 @@ int nb_fail_here(struct nb_program *nb, const char *format, ...)
 	return -1;
 }
 
+int nb_set_error(struct nb_program *nb, const char *text)
+{
+	return nb_fail_here(nb, "%s", text);
+}
+
 int nb_fail_at(struct nb_program *nb, enum neuron_engine e, uint32_t pc, const char *format, ...)
 {
 	const struct nb_line *line = nb_line_of(&nb->stream[e], pc);

@@ -7,6 +7,9 @@
 
 /* nb_rule.c: would the chip carry @inst out? If not, the program has an error. */
 bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_inst *inst);
+/* The same without an error: may @inst go to this engine in place of another? */
+bool nb_accepts(const struct nb_program *nb, enum neuron_engine e,
+		const struct neuron_inst *inst);
 /* The program's error: an emitter cannot write what it is told. */
 void nb_refuse(struct nb_program *nb, unsigned int opcode, const char *rule);
 

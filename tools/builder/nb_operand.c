@@ -39,12 +39,29 @@ void nb_generation(struct nb_program *nb, unsigned int generation)
 		nb->second->generation = generation;
 }
 
+/* NB_ANY_ENGINE: the first that has the instruction. */
+static enum neuron_engine nb_first_engine(struct nb_program *nb, enum neuron_engine e,
+					  const struct neuron_inst *inst)
+{
+	static const enum neuron_engine engines[] = {
+		NEURON_ENGINE_VECTOR, NEURON_ENGINE_SCALAR, NEURON_ENGINE_GPSIMD,
+	};
+	unsigned int i;
+
+	for (i = 0; e == NB_ANY_ENGINE && i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (nb_accepts(nb, engines[i], inst))
+			return engines[i];
+	return e == NB_ANY_ENGINE ? NEURON_ENGINE_VECTOR : e;
+}
+
 struct neuron_inst *nb_put(struct nb_program *nb, enum neuron_engine e,
 			   const struct neuron_inst *inst)
 {
+	bool any = e == NB_ANY_ENGINE;
 	struct neuron_inst *copy;
 	__le32 debug;
 
+	e = nb_first_engine(nb, e, inst);
 	if (!nb_check(nb, e, inst)) {
 		nb->scratch = (struct neuron_inst){ 0 };
 		return &nb->scratch;
@@ -53,6 +70,8 @@ struct neuron_inst *nb_put(struct nb_program *nb, enum neuron_engine e,
 	debug = copy->debug;
 	*copy = *inst;
 	copy->debug = debug;
+	if (any)
+		nb_record_any(nb);
 	return copy;
 }
 

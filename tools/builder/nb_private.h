@@ -121,6 +121,7 @@ struct nb_program {
 	int source;		/* of the next instruction; -1: none */
 	uint32_t source_line;
 	struct nb_record *record;	/* nb_auto(): until nb_sync() */
+	uint64_t scheduled_ns;
 	struct nb_made made;
 	struct nb_tiles *tiles;
 	struct nb_program *second;	/* of the other physical core; LNC 2 */
@@ -148,6 +149,8 @@ struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 
 /* Note the instruction that nb_emit() adds for @e, in a program with nb_auto(). */
 void nb_record_inst(struct nb_program *nb, enum neuron_engine e);
+/* The instruction noted last may go to another engine. */
+void nb_record_any(struct nb_program *nb);
 void nb_record_free(struct nb_record *record);
 void nb_tiles_free(struct nb_tiles *tiles);
 

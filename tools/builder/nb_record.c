@@ -35,11 +35,27 @@ void nb_record_inst(struct nb_program *nb, enum neuron_engine e)
 	record->count++;
 }
 
+void nb_record_any(struct nb_program *nb)
+{
+	struct nb_record *record = nb->record;
+	size_t *any;
+
+	if (!record || !record->count)
+		return;
+	any = nb_grow(nb, (void **)&record->any, record->nr_any, &record->any_room,
+		      sizeof(*any));
+	if (!any)
+		return;
+	*any = record->count - 1;
+	record->nr_any++;
+}
+
 void nb_record_free(struct nb_record *record)
 {
 	if (!record)
 		return;
 	free(record->engine);
+	free(record->any);
 	free(record->turn);
 	free(record);
 }

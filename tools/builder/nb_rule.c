@@ -505,23 +505,49 @@ static bool check_form(struct nb_rules *rules)
 	}
 }
 
-bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_inst *inst)
+static struct nb_rules rules_of(const struct nb_program *nb, enum neuron_engine e,
+				const struct neuron_inst *inst)
 {
-	struct nb_rules rules = {
+	return (struct nb_rules){
 		.inst = inst,
 		.isa = trn_isa_lookup(inst->opcode),
 		.engine = e,
 		.generation = nb->generation ? nb->generation : NEWEST,
 	};
+}
+
+static bool check_all(struct nb_rules *rules)
+{
+	rules->fields = fields_of(rules->isa, rules->inst);
+	return nb_rule_engine(rules) && check_form(rules) && check_tiles(rules) &&
+	       check_columns(rules) && nb_rule_operators(rules);
+}
+
+bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_inst *inst)
+{
+	struct nb_rules rules = rules_of(nb, e, inst);
 
 	if (e >= NEURON_NR_ENGINES || !rules.isa)
 		return !nb_fail_here(nb, "no engine %d, or no such instruction", e);
-	rules.fields = fields_of(rules.isa, inst);
-	if (nb_rule_engine(&rules) && check_form(&rules) && check_tiles(&rules) &&
-	    check_columns(&rules) && nb_rule_operators(&rules))
+	if (check_all(&rules))
 		return true;
 	return !nb_fail_here(nb, "%s on the %s engine: %s", rules.isa->name,
 			     trn_isa_engine_name(e), rules.text);
+}
+
+/* The scalar engine of NeuronCore-v2 copies by way of fp32, also from a type to the same one. */
+static bool changes_bits(const struct nb_rules *rules)
+{
+	return rules->inst->opcode == NEURON_OP_COPY && rules->engine == NEURON_ENGINE_SCALAR &&
+	       rules->inst->dst.dtype == rules->inst->src0.dtype && rules->generation < 3;
+}
+
+bool nb_accepts(const struct nb_program *nb, enum neuron_engine e,
+		const struct neuron_inst *inst)
+{
+	struct nb_rules rules = rules_of(nb, e, inst);
+
+	return e < NEURON_NR_ENGINES && rules.isa && !changes_bits(&rules) && check_all(&rules);
 }
 
 void nb_refuse(struct nb_program *nb, unsigned int opcode, const char *rule)

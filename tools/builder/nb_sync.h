@@ -38,12 +38,16 @@ struct nb_turn {
 /**
  * struct nb_record - the program in the order of the calls
  * @engine: of each instruction
- * @loop: loops that have begun and not ended
+ * @any: places of those that were given to NB_ANY_ENGINE
+ * @depth: loops that have begun and not ended
  */
 struct nb_record {
 	uint8_t *engine;
 	size_t count;
 	size_t room;
+	size_t *any;
+	size_t nr_any;
+	size_t any_room;
 	struct nb_turn *turn;
 	size_t nr_turns;
 	size_t turn_room;

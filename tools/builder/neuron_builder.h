@@ -38,6 +38,8 @@ void nb_free(struct nb_program *nb);
 
 /* The first error, or NULL. Valid until nb_free(). */
 const char *nb_error(const struct nb_program *nb);
+/* For libraries on the builder: the error is @text, with where nb_source() says. Always -1. */
+int nb_set_error(struct nb_program *nb, const char *text);
 
 /*
  * The program of the second physical core. With it the NEFF is for LNC 2: the logical core
@@ -196,6 +198,7 @@ struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
 
 /* The instructions, one function for each. */
 #include "nb_gpsimd.h"
+#include "nb_schedule.h"
 #include "nb_sequencer.h"
 #include "nb_tensor.h"
 #include "nb_transfer.h"

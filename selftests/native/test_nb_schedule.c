@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Scheduling changes no bit: programs by chance, scheduled, against the same ones with each
+ * instruction after the one before it; no race on chips that check. NB_SCHEDULE_PROGRAMS in the
+ * environment is the number of programs, NB_SCHEDULE_SEED the first.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sync_run.h"
+#include "tile_program.h"
+
+#define PROGRAMS	120
+
+/* What may change, in turns. */
+static const struct nb_schedule_options choices[] = {
+	{ 0 },
+	{ .queues = 1 },
+	{ .keep_queues = true },
+	{ .keep_tiles = true, .queues = 4 },
+	{ .keep_engines = true },
+	{ .keep_order = true },
+};
+
+#define CHOICES	(sizeof(choices) / sizeof(choices[0]))
+
+/**
+ * struct tally - over all programs
+ * @moved: programs in which an instruction is at another place than before
+ */
+struct tally {
+	unsigned int programs;
+	unsigned int moved;
+};
+
+/* The streams differ in more than waits: the order of opcodes is another one. */
+static bool is_moved(struct nb_program *before, struct nb_program *after)
+{
+	unsigned int e;
+	uint32_t i;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		if (nb_here(before, e) != nb_here(after, e))
+			return true;
+		for (i = 0; i < nb_here(before, e); i++)
+			if (memcmp(&nb_inst(before, e, i)->dst, &nb_inst(after, e, i)->dst,
+				   sizeof(struct neuron_ap)))
+				return true;
+	}
+	return false;
+}
+
+static void expect_equal_bytes(struct nb_program *a, struct nb_program *b, uint64_t seed)
+{
+	void *x, *y;
+	size_t n, m;
+
+	if (nb_pack(a, &x, &n) || nb_pack(b, &y, &m))
+		fail_msg("seed %" PRIu64 ": %s", seed, nb_error(nb_error(a) ? a : b));
+	if (n != m || memcmp(x, y, n))
+		fail_msg("seed %" PRIu64 ": scheduled twice, it is not the same", seed);
+	free(x);
+	free(y);
+}
+
+/* The program of a seed, for the builder to synchronise, and what it is compared with. */
+typedef struct nb_program *make_fn(uint64_t seed, unsigned int generation);
+
+static struct nb_program *instructions(uint64_t seed, unsigned int generation)
+{
+	struct sync_program program;
+
+	sync_program_make(&program, seed, generation, seed % 2);
+	return sync_program_auto(&program);
+}
+
+static struct nb_program *instructions_in_turns(uint64_t seed, unsigned int generation)
+{
+	struct sync_program program;
+
+	sync_program_make(&program, seed, generation, seed % 2);
+	return sync_program_serial(&program);
+}
+
+static struct nb_program *made(make_fn *make, uint64_t seed, unsigned int generation)
+{
+	struct nb_program *nb = make(seed, generation);
+
+	assert_non_null(nb);
+	if (nb_error(nb))
+		fail_msg("seed %" PRIu64 ": %s", seed, nb_error(nb));
+	return nb;
+}
+
+static struct nb_program *scheduled(make_fn *make, uint64_t seed, unsigned int generation)
+{
+	struct nb_program *nb = made(make, seed, generation);
+
+	if (nb_schedule(nb, &choices[seed % CHOICES]))
+		fail_msg("seed %" PRIu64 ": %s", seed, nb_error(nb));
+	return nb;
+}
+
+static void try_program(struct machine *machine, make_fn *make, make_fn *other, uint64_t seed,
+			struct tally *tally)
+{
+	unsigned int generation = machine->gen->generation;
+	struct nb_program *nb = scheduled(make, seed, generation);
+	struct nb_program *again = scheduled(make, seed, generation);
+	struct nb_program *plain = made(make, seed, generation);
+	struct nb_program *wanted = made(other, seed, generation);
+	struct run a, b;
+
+	tally->programs++;
+	tally->moved += is_moved(plain, nb);
+	sync_execute(machine, nb, seed, &a);
+	sync_expect_clean(machine, nb, &a, seed);
+	sync_execute(machine, wanted, seed, &b);
+	sync_expect_same(&a, &b, seed);
+	expect_equal_bytes(nb, again, seed);
+	run_free(&a);
+	run_free(&b);
+	nb_free(nb);
+	nb_free(again);
+	nb_free(plain);
+	nb_free(wanted);
+}
+
+static void try_programs(make_fn *make, make_fn *other)
+{
+	uint64_t programs = sync_setting("NB_SCHEDULE_PROGRAMS", PROGRAMS), i;
+	uint64_t first = sync_setting("NB_SCHEDULE_SEED", 1);
+	struct tally tally = { 0 };
+	struct machine machine[6];
+	unsigned int m;
+
+	for (m = 0; m < 6; m++)
+		machine_begin(&machine[m], sync_gens[m % 3], m < 3 ? TRN_POOL_STEPPED : 2);
+	for (i = first; i < first + programs; i++)
+		try_program(&machine[i / CHOICES % 6], make, other, i, &tally);
+	for (m = 0; m < 6; m++)
+		seq_rig_destroy(&machine[m].rig);
+	print_message("# %u of %u programs were changed\n", tally.moved, tally.programs);
+	assert_true(tally.moved * 2 > tally.programs);
+}
+
+/* Instructions of all kinds at told places, loops, registers, generated descriptors. */
+static void programs_keep_their_bits(void **state)
+{
+	(void)state;
+	try_programs(instructions, instructions_in_turns);
+}
+
+/* Tiles with lifetimes. */
+static void tiles_keep_their_bits(void **state)
+{
+	(void)state;
+	try_programs(tile_program, tile_program);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(programs_keep_their_bits),
+		cmocka_unit_test(tiles_keep_their_bits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Queues of transfers. What goes to SBUF is started by one engine and what comes from there by
+ * another, so that a result that is not there yet holds back no load. Large transfers are split
+ * over a set of queues, small ones take turns on queues of their own: a set costs its engine an
+ * instruction for each queue.
+ */
+#include <stdio.h>
+
+#include "nb_plan.h"
+#include "time/trn_cost.h"
+
+/* A transfer that takes longer than this on one queue is split. */
+#define NB_SPLIT_PS	2000000ull
+
+static bool nb_is_in(const struct nb_plan *plan, const struct nb_node *node)
+{
+	const struct nb_dma_block *block = nb_node_block(plan, node);
+
+	return plan->nb->var[block->to.var - 1].type == NB_VAR_SBUF;
+}
+
+enum neuron_engine nb_spread_engine(const struct nb_plan *plan, const struct nb_node *node)
+{
+	return nb_is_in(plan, node) ? plan->in.owner : plan->out.owner;
+}
+
+static int nb_make_queue(struct nb_plan *plan, const struct nb_spread *spread, int single)
+{
+	bool in = spread == &plan->in;
+	unsigned int queues = plan->options.queues ? plan->options.queues : NB_DMA_ENGINES;
+	char name[32];
+
+	if (single < 0)
+		snprintf(name, sizeof(name), "scheduled_%s", in ? "in" : "out");
+	else
+		snprintf(name, sizeof(name), "scheduled_%s_%d", in ? "in" : "out", single);
+	return nb_queue(plan->nb, name, "data", spread->owner, single < 0 ? queues : 1);
+}
+
+static unsigned int nb_server_of(const struct nb_plan *plan, int queue)
+{
+	return plan->nb->queue[queue].index % NB_DMA_ENGINES;
+}
+
+/* Of the queues of one the one that is free first. */
+static int nb_pick_single(struct nb_plan *plan, struct nb_spread *spread, const uint64_t *server)
+{
+	unsigned int i, best = 0;
+
+	for (i = 0; i < NB_PLAN_SINGLES; i++) {
+		if (spread->single[i] < 0)
+			spread->single[i] = nb_make_queue(plan, spread, i);
+		if (spread->single[i] < 0)
+			return -1;
+		if (server[nb_server_of(plan, spread->single[i])] <
+		    server[nb_server_of(plan, spread->single[best])])
+			best = i;
+	}
+	return spread->single[best];
+}
+
+static int nb_pick_queue(struct nb_plan *plan, struct nb_node *node, const uint64_t *server)
+{
+	struct nb_spread *spread = nb_is_in(plan, node) ? &plan->in : &plan->out;
+
+	if (node->move_ps <= NB_SPLIT_PS || plan->options.queues == 1)
+		return nb_pick_single(plan, spread, server);
+	if (spread->split < 0)
+		spread->split = nb_make_queue(plan, spread, -1);
+	return spread->split;
+}
+
+uint64_t nb_spread_node(struct nb_plan *plan, struct nb_node *node, uint64_t begin,
+			uint64_t *server)
+{
+	unsigned int queues, i, s;
+	uint64_t end = 0;
+	int queue;
+
+	if (!plan->options.keep_queues && !node->fixed) {
+		queue = nb_pick_queue(plan, node, server);
+		if (queue < 0)
+			return 0;
+		node->new_queue = queue;
+	}
+	queues = plan->nb->queue[node->new_queue].num_queues;
+	node->issue_ps = nb_cost_inst(plan, node->engine, nb_node_inst(plan, node)) * queues;
+	for (i = 0; i < queues; i++) {
+		s = (nb_server_of(plan, node->new_queue) + i) % NB_DMA_ENGINES;
+		if (server[s] < begin + node->issue_ps + TRN_COST_DMA_START_PS)
+			server[s] = begin + node->issue_ps + TRN_COST_DMA_START_PS;
+		server[s] += node->move_ps / queues;
+		if (end < server[s])
+			end = server[s];
+	}
+	return end;
+}
+
