@@ -53,7 +53,7 @@ def embedding_grad(ids, dy, rows):
 
 @nki.jit
 def cross_entropy(logits, labels):
-    """[n] of FP32: log(sum(exp(logits))) - logits[label] of each row. The classes fit a partition."""
+    """[n] of FP32: log(sum(exp(logits))) - logits[label] of each row, which fits a partition."""
     n, classes = logits.shape
     out = nl.ndarray((n,), nl.float32, buffer=nl.shared_hbm)
     for first, count in blocks(n, 128):
