@@ -1,10 +1,26 @@
 // SPDX-License-Identifier: MIT
 /*
- * nrt.h and nrt_experimental.h: work of the host for ranks that are threads of the process.
+ * nrt_experimental.h: work of the host for ranks.
  */
 #include <nrt/nrt_experimental.h>
 
 #include "api/state.h"
+
+/* Ranks that are processes meet as they did before. */
+static NRT_STATUS gather_world(struct nrt_state *state, unsigned int vnc,
+			       struct nrt_gather *gather, struct nrt_error *error)
+{
+	struct nrt_world *world = nrt_world_get(&state->worlds, vnc);
+
+	if (!world || world->rank != gather->rank || world->count != gather->count)
+		nrt_error_set(error, NRT_INVALID,
+			      "core %u is not rank %u of %u; with NEURON_RT_ROOT_COMM_ID call nrt_build_global_comm() first",
+			      vnc, gather->rank, gather->count);
+	else if (!nrt_world_gather(world, gather, error))
+		error->status = NRT_SUCCESS;
+	nrt_world_put(world);
+	return error->status;
+}
 
 /* @call names the gathering, too. */
 static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gather)
@@ -18,8 +34,12 @@ static NRT_STATUS gather(const char *call, int64_t vnc, struct nrt_gather *gathe
 		return status;
 	gather->what = call;
 	gather->timeout_ms = state->env.timeout_ms;
-	status = nrt_machine_vcore(&state->machine, vnc, &error) ?
-			 nrt_gather(&state->meetings, gather, &error) : error.status;
+	if (!nrt_machine_vcore(&state->machine, vnc, &error))
+		status = error.status;
+	else if (state->worlds.root)
+		status = gather_world(state, (unsigned int)vnc, gather, &error);
+	else
+		status = nrt_gather(&state->meetings, gather, &error);
 	return nrt_end(state, call, status, &error);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work of the host for ranks of one process: they meet and exchange bytes, or send tensors to
- * each other. No program runs on a core for it.
+ * Work of the host for ranks of one process: they meet and exchange bytes. No program runs on a
+ * core for it.
  */
 #ifndef LIBNRT_COMM_HOST_H
 #define LIBNRT_COMM_HOST_H

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "comm/cc_group.h"
+#include "comm/sockets.h"
 #include "comm/world.h"
 
 #define MAX_RANKS	NRT_PLAN_MAX_RANKS
@@ -68,11 +69,12 @@ void nrt_worlds_cancel(struct nrt_worlds *worlds)
 	struct nrt_world *world;
 	unsigned int i;
 
-	nrt_error_set(&why, NRT_CLOSED, "nrt_close() ended it");
 	for (i = 0; i < worlds->nr; i++) {
 		world = nrt_world_get(worlds, i);
 		if (!world)
 			continue;
+		nrt_error_set(&why, NRT_CLOSED, "rank %u of %u called nrt_close()", world->rank,
+			      world->count);
 		nrt_world_fail(world, &why);
 		nrt_world_put(world);
 	}
@@ -339,6 +341,31 @@ static void leave_old(struct nrt_worlds *worlds, struct nrt_vcore *vcore)
 	nrt_world_put(old);
 }
 
+/* Another process says so. */
+static void failed_elsewhere(void *arg, const struct nrt_error *why)
+{
+	nrt_world_fail_here(arg, why);
+}
+
+static NRT_STATUS open_transport(struct nrt_world *world, struct nrt_error *error)
+{
+	const struct nrt_sockets_of what = {
+		.address = world->worlds->root,
+		.rank = world->rank,
+		.count = world->count,
+		.timeout_ms = world->timeout_ms,
+		.failed = failed_elsewhere,
+		.arg = world,
+	};
+
+	if (what.address) {
+		world->transport = nrt_sockets_open(&what, error);
+		return world->transport ? NRT_SUCCESS : error->status;
+	}
+	world->transport = nrt_threads_open(world);
+	return world->transport ? NRT_SUCCESS : nrt_error_memory(error);
+}
+
 NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nrt_vcore *vcore,
 			  uint32_t rank, uint32_t count, struct nrt_error *error)
 {
@@ -351,10 +378,7 @@ NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nr
 	world = world_new(worlds, vcore, rank, count);
 	if (!world)
 		return nrt_error_memory(error);
-	world->transport = nrt_threads_open(world);
-	if (!world->transport)
-		nrt_error_memory(error);
-	if (!world->transport || meet(world, what, error)) {
+	if (open_transport(world, error) || meet(world, what, error)) {
 		nrt_world_put(world);
 		return error->status;
 	}

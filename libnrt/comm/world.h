@@ -53,7 +53,8 @@ struct nrt_world {
 /**
  * struct nrt_worlds - the worlds of the cores of the process
  * @meetings: where ranks that are threads meet
- * @root: NEURON_RT_ROOT_COMM_ID, or NULL: ranks are threads
+ * @root: NEURON_RT_ROOT_COMM_ID: ranks meet there, whatever process they are of; NULL: they are
+ *	threads
  * @algorithm: NEURON_EMU_CC_ALGORITHM, or NULL: as the plan chooses
  * @timeout_ms: see struct nrt_world
  * @lock: protects the rest

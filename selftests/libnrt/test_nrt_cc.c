@@ -3,8 +3,10 @@
  * Collectives that a program schedules itself: ranks are threads, on one chip and on several. The
  * CC-cores of the chips move and reduce all bytes.
  */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <nrt/nrt_async.h>
@@ -330,6 +332,30 @@ TEST_F_TIMEOUT(cc, operations, LIMIT_S)
 			}
 		}
 	}
+}
+
+/* The ranks meet as processes do, by sockets, and exchange what gives access by one. */
+TEST_F_TIMEOUT(cc, by_sockets, LIMIT_S)
+{
+	struct task task = task_of(4, self->cores);
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	socklen_t length = sizeof(any);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char address[32];
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ASSERT_EQ(0, bind(fd, (struct sockaddr *)&any, sizeof(any)));
+	ASSERT_EQ(0, getsockname(fd, (struct sockaddr *)&any, &length));
+	close(fd);
+	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(any.sin_port));
+	setenv("NEURON_RT_ROOT_COMM_ID", address, 1);
+	nrt_close();
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	unsetenv("NEURON_RT_ROOT_COMM_ID");
+	EXPECT_EQ(0, run_all(&task, _metadata));
+	task.ranks = 3;
+	task.cc_op = NRT_CC_ALLGATHER;
+	EXPECT_EQ(0, run_all(&task, _metadata));
 }
 
 /* --- Failures --- */

@@ -592,8 +592,9 @@ typedef struct nrt_tensor_list {
  * @g_device_id: rank
  * @g_device_count: ranks
  *
- * The ranks are threads of this process. Each waits for the others, at most as long as an
- * execution may take. Models need no such call: see nrt_load_collectives().
+ * The ranks are threads of this process or, with NEURON_RT_ROOT_COMM_ID, processes of this machine.
+ * Each waits for the others, at most as long as an execution may take. Models need no such call:
+ * see nrt_load_collectives(). What the core was a rank of before ends.
  *
  * Return: NRT_SUCCESS; NRT_INVALID: no such core or rank, or it came twice; NRT_TIMEOUT: a rank
  * did not come; NRT_FAILURE: another rank gave up; NRT_RESOURCE.

@@ -146,7 +146,8 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc);
  * @g_device_id: rank
  * @g_device_count: ranks
  *
- * The ranks are threads of this process, and meet on the host; no program runs for it.
+ * The ranks are threads of this process, and meet on the host; no program runs for it. With
+ * NEURON_RT_ROOT_COMM_ID they are those that have met in nrt_build_global_comm().
  * Return: as for nrt_build_global_comm().
  */
 NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count);
@@ -160,7 +161,8 @@ NRT_STATUS nrt_barrier(int32_t vnc, uint32_t g_device_id, uint32_t g_device_coun
  * @input: bytes of this rank
  * @output: @g_device_count times @rank_input_size bytes, by rank
  *
- * The ranks are threads of this process, and meet on the host; no program runs for it.
+ * The ranks are threads of this process, and meet on the host; no program runs for it. With
+ * NEURON_RT_ROOT_COMM_ID they are those that have met in nrt_build_global_comm().
  * Return: as for nrt_build_global_comm(); NRT_INVALID also when their sizes differ.
  */
 NRT_STATUS nrt_all_gather(int32_t vnc, uint32_t g_device_id, uint32_t g_device_count,

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "comm/wire.h"
+
+/* Room for the control message of the descriptors. */
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(NRT_SHARE_MAX * sizeof(int))];
+};
+
+static bool send_all(int fd, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	ssize_t n;
+
+	while (size) {
+		n = send(fd, at, size, MSG_NOSIGNAL);
+		if (n <= 0)
+			return false;
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static bool receive_all(int fd, void *bytes, size_t size)
+{
+	uint8_t *at = bytes;
+	ssize_t n;
+
+	while (size) {
+		n = recv(fd, at, size, 0);
+		if (n <= 0)
+			return false;
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* Descriptors go with the first byte of the head. */
+static bool send_head(int fd, struct nrt_wire_head *head, const int *fds)
+{
+	struct iovec part = { head, sizeof(*head) };
+	union control control = { 0 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t n;
+
+	if (head->nr_fds) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(head->nr_fds * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(head->nr_fds * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, head->nr_fds * sizeof(int));
+	}
+	n = sendmsg(fd, &message, MSG_NOSIGNAL);
+	return n > 0 && send_all(fd, (uint8_t *)head + n, sizeof(*head) - (size_t)n);
+}
+
+bool nrt_wire_send(int fd, struct nrt_wire_head *head, const void *bytes, const int *fds)
+{
+	head->magic = NRT_WIRE_MAGIC;
+	if (head->size > NRT_WIRE_MAX_BYTES || head->nr_fds > NRT_SHARE_MAX)
+		return false;
+	return send_head(fd, head, fds) && send_all(fd, bytes, head->size);
+}
+
+bool nrt_wire_refuse(int fd, const struct nrt_error *why)
+{
+	struct nrt_wire_head head = {
+		.type = NRT_WIRE_REFUSED,
+		.status = why->status,
+		.size = (uint32_t)strlen(why->text),
+	};
+
+	return nrt_wire_send(fd, &head, why->text, NULL);
+}
+
+/* Descriptors of a control message; those for which there is no room are closed. */
+static void take_fds(struct msghdr *message, int *fds, uint32_t *nr)
+{
+	struct cmsghdr *control;
+	size_t i, there;
+	int fd;
+
+	for (control = CMSG_FIRSTHDR(message); control; control = CMSG_NXTHDR(message, control)) {
+		if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS)
+			continue;
+		there = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (i = 0; i < there; i++) {
+			memcpy(&fd, CMSG_DATA(control) + i * sizeof(int), sizeof(fd));
+			if (*nr < NRT_SHARE_MAX)
+				fds[(*nr)++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+static void close_fds(const int *fds, uint32_t nr)
+{
+	while (nr)
+		close(fds[--nr]);
+}
+
+static bool is_sane(const struct nrt_wire_head *head, uint32_t nr_fds)
+{
+	return head->magic == NRT_WIRE_MAGIC && head->size <= NRT_WIRE_MAX_BYTES &&
+	       head->nr_fds == nr_fds && memchr(head->name, 0, sizeof(head->name));
+}
+
+static bool receive_head(int fd, struct nrt_wire_head *head, int *fds)
+{
+	struct iovec part = { head, sizeof(*head) };
+	union control control;
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	uint32_t nr = 0;
+	ssize_t n;
+
+	n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	if (n > 0)
+		take_fds(&message, fds, &nr);
+	if (n > 0 && receive_all(fd, (uint8_t *)head + n, sizeof(*head) - (size_t)n) &&
+	    is_sane(head, nr))
+		return true;
+	close_fds(fds, nr);
+	return false;
+}
+
+bool nrt_wire_receive(int fd, struct nrt_wire_head *head, void **bytes, int *fds)
+{
+	uint8_t *data;
+
+	if (!receive_head(fd, head, fds))
+		return false;
+	data = malloc((size_t)head->size + 1);
+	if (data && receive_all(fd, data, head->size)) {
+		data[head->size] = 0;
+		*bytes = data;
+		return true;
+	}
+	free(data);
+	close_fds(fds, head->nr_fds);
+	return false;
+}
+
+static void set_limit(int fd, int option, uint32_t timeout_ms)
+{
+	const struct timeval limit = {
+		.tv_sec = timeout_ms / 1000,
+		.tv_usec = timeout_ms % 1000 * 1000,
+	};
+
+	setsockopt(fd, SOL_SOCKET, option, &limit, sizeof(limit));
+}
+
+void nrt_wire_limit_reads(int fd, uint32_t timeout_ms)
+{
+	set_limit(fd, SO_RCVTIMEO, timeout_ms);
+}
+
+void nrt_wire_limit(int fd, uint32_t timeout_ms)
+{
+	set_limit(fd, SO_RCVTIMEO, timeout_ms);
+	set_limit(fd, SO_SNDTIMEO, timeout_ms);
+}
+
+bool nrt_wire_same_user(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) && peer.uid == geteuid();
+}

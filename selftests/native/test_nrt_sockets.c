@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Ranks that are processes: they meet at the root by TCP, and exchange descriptors by a local
+ * socket. One that dies, talks nonsense or floods the port harms nobody for longer than that.
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "comm/sockets.h"
+
+#define RANKS		4
+#define WAIT_MS		20000
+
+/* A rank in a process of its own. */
+struct rank {
+	char address[64];
+	uint32_t number;
+	struct nrt_transport *transport;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct nrt_error why;
+};
+
+typedef int rank_fn(struct rank *rank);
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void failed(void *arg, const struct nrt_error *why)
+{
+	struct rank *rank = arg;
+
+	pthread_mutex_lock(&rank->lock);
+	rank->why = *why;
+	pthread_cond_broadcast(&rank->changed);
+	pthread_mutex_unlock(&rank->lock);
+}
+
+/* Wait until the transport says that the world has failed. */
+static void await_failure(struct rank *rank)
+{
+	pthread_mutex_lock(&rank->lock);
+	while (!rank->why.status)
+		pthread_cond_wait(&rank->changed, &rank->lock);
+	pthread_mutex_unlock(&rank->lock);
+}
+
+static bool open_rank(struct rank *rank)
+{
+	const struct nrt_sockets_of what = {
+		.address = rank->address,
+		.rank = rank->number,
+		.count = RANKS,
+		.timeout_ms = WAIT_MS,
+		.failed = failed,
+		.arg = rank,
+	};
+	struct nrt_error error = { 0 };
+
+	pthread_mutex_init(&rank->lock, NULL);
+	pthread_cond_init(&rank->changed, NULL);
+	rank->transport = nrt_sockets_open(&what, &error);
+	if (!rank->transport)
+		fprintf(stderr, "# rank %u: %s\n", rank->number, error.text);
+	return rank->transport;
+}
+
+/* A port that nobody uses. */
+static void free_port(char *address, size_t size)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	socklen_t length = sizeof(any);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(0, bind(fd, (struct sockaddr *)&any, sizeof(any)));
+	assert_int_equal(0, getsockname(fd, (struct sockaddr *)&any, &length));
+	snprintf(address, size, "127.0.0.1:%u", ntohs(any.sin_port));
+	close(fd);
+}
+
+static void begin_ranks(char *address, pid_t pids[RANKS], rank_fn *fn)
+{
+	struct rank rank = { 0 };
+	uint32_t i;
+
+	free_port(rank.address, sizeof(rank.address));
+	strcpy(address, rank.address);
+	for (i = 0; i < RANKS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		rank.number = i;
+		alarm(60);
+		_exit(open_rank(&rank) ? fn(&rank) : 100);
+	}
+}
+
+static void end_ranks(const pid_t pids[RANKS])
+{
+	unsigned int i;
+	int status;
+
+	for (i = 0; i < RANKS; i++) {
+		assert_int_equal(pids[i], waitpid(pids[i], &status, 0));
+		assert_int_equal(0, status);
+	}
+}
+
+static NRT_STATUS gather(struct rank *rank, const char *what, uint64_t mine, uint64_t *all,
+			 uint32_t timeout_ms, struct nrt_error *error)
+{
+	const struct nrt_gather of = {
+		.what = what,
+		.rank = rank->number,
+		.count = RANKS,
+		.size = sizeof(mine),
+		.input = &mine,
+		.output = all,
+		.timeout_ms = timeout_ms,
+	};
+
+	return rank->transport->ops->gather(rank->transport, &of, error);
+}
+
+static int meets(struct rank *rank)
+{
+	uint64_t all[RANKS], i, round;
+	struct nrt_error error;
+	int wrong = 0;
+
+	for (round = 0; round < 50; round++) {
+		wrong += gather(rank, "meeting", 100 * round + rank->number, all, WAIT_MS,
+				&error) != NRT_SUCCESS;
+		for (i = 0; i < RANKS; i++)
+			wrong += all[i] != 100 * round + i;
+	}
+	return wrong;
+}
+
+/* All ranks close at the end; nobody must see the others go before. */
+static int leaves(struct rank *rank, int wrong)
+{
+	uint64_t all[RANKS];
+	struct nrt_error error;
+
+	gather(rank, "end", 0, all, WAIT_MS, &error);
+	rank->transport->ops->close(rank->transport);
+	return wrong;
+}
+
+static int meets_and_leaves(struct rank *rank)
+{
+	return leaves(rank, meets(rank));
+}
+
+static void ranks_meet(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, meets_and_leaves);
+	end_ranks(pids);
+}
+
+static NRT_STATUS use(void *arg, const int *all, struct nrt_error *error)
+{
+	struct rank *rank = arg;
+	uint32_t i, content;
+
+	(void)rank;
+	for (i = 0; i < RANKS; i++)
+		if (pread(all[2 * i], &content, 4, 0) != 4 || content != 1000 + i ||
+		    pread(all[2 * i + 1], &content, 4, 0) != 4 || content != 2000 + i)
+			return nrt_error_set(error, NRT_FAILURE, "wrong descriptors");
+	return NRT_SUCCESS;
+}
+
+static int memory(uint32_t content)
+{
+	int fd = memfd_create("rank", MFD_CLOEXEC);
+
+	if (pwrite(fd, &content, sizeof(content), 0) != sizeof(content))
+		_exit(101);
+	return fd;
+}
+
+static int shares(struct rank *rank)
+{
+	int mine[2] = { memory(1000 + rank->number), memory(2000 + rank->number) };
+	const struct nrt_share share = {
+		.gather = {
+			.what = "exchange",
+			.rank = rank->number,
+			.count = RANKS,
+			.timeout_ms = WAIT_MS,
+		},
+		.mine = mine,
+		.nr = 2,
+		.use = use,
+		.arg = rank,
+	};
+	struct nrt_error error;
+	int i, wrong = 0;
+
+	for (i = 0; i < 10; i++)
+		wrong += rank->transport->ops->share(rank->transport, &share, &error) !=
+			 NRT_SUCCESS;
+	return leaves(rank, wrong);
+}
+
+static void ranks_exchange_descriptors(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, shares);
+	end_ranks(pids);
+}
+
+/* Rank 2 does not come: the others are told which one, in time, and can go on. */
+static int one_does_not_come(struct rank *rank)
+{
+	struct nrt_error error = { 0 };
+	uint64_t all[RANKS];
+	int wrong = 0;
+
+	if (rank->number != 2) {
+		wrong += gather(rank, "meeting", 0, all, 1000, &error) != NRT_TIMEOUT;
+		wrong += !strstr(error.text, "number 2 did not come");
+	}
+	return leaves(rank, wrong);
+}
+
+static void a_rank_is_missed(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, one_does_not_come);
+	end_ranks(pids);
+}
+
+/* Rank 3 dies while others wait for it, and one does not. */
+static int one_dies(struct rank *rank)
+{
+	uint64_t all[RANKS], begin;
+	struct nrt_error error = { 0 };
+	int wrong = meets(rank);
+
+	begin = now_ms();
+	if (rank->number == 3)
+		_exit(0);
+	if (rank->number == 1)
+		await_failure(rank);
+	else
+		wrong += gather(rank, "meeting", 0, all, WAIT_MS, &error) != NRT_FAILURE;
+	if (rank->number != 1)
+		wrong += !strstr(error.text, "rank 3 of 4 has gone");
+	else
+		wrong += !strstr(rank->why.text, "rank 3 of 4 has gone");
+	/* At once, not when the time is over. */
+	wrong += now_ms() - begin > WAIT_MS / 2;
+	/* Rank 0 has the root: it goes last. */
+	if (!rank->number)
+		sleep(1);
+	rank->transport->ops->close(rank->transport);
+	return wrong;
+}
+
+static void a_dead_rank_is_told_at_once(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, one_dies);
+	end_ranks(pids);
+}
+
+/* A rank ends the world with a reason. */
+static int one_aborts(struct rank *rank)
+{
+	struct nrt_error why = { 0 };
+	int wrong = meets(rank);
+
+	nrt_error_set(&why, NRT_HW_ERROR, "the chip of rank 1 is broken");
+	if (rank->number == 1) {
+		rank->transport->ops->abort(rank->transport, &why);
+	} else {
+		await_failure(rank);
+		wrong += rank->why.status != NRT_HW_ERROR;
+		wrong += strcmp(rank->why.text, why.text) != 0;
+	}
+	sleep(1);
+	rank->transport->ops->close(rank->transport);
+	return wrong;
+}
+
+static void a_reason_reaches_all(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, one_aborts);
+	end_ranks(pids);
+}
+
+/* --- Others at the port --- */
+
+static int stranger(const char *address)
+{
+	struct sockaddr_storage to = { 0 };
+	struct nrt_error error;
+	socklen_t length;
+	int fd, tries;
+
+	assert_int_equal(NRT_SUCCESS, nrt_sockets_parse(address, &to, &length, &error));
+	for (tries = 0; tries < 1000; tries++) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (!connect(fd, (struct sockaddr *)&to, length))
+			return fd;
+		close(fd);
+		usleep(10000);
+	}
+	return -1;
+}
+
+/* Connections that say nothing, and ones that say nonsense. */
+static void flood(const char *address, int fds[200])
+{
+	struct nrt_wire_head head = { .magic = NRT_WIRE_MAGIC, .type = NRT_WIRE_HELLO };
+	uint8_t noise[4096];
+	ssize_t ignored;
+	int i;
+
+	memset(noise, 0xa5, sizeof(noise));
+	for (i = 0; i < 200; i++) {
+		fds[i] = stranger(address);
+		ignored = 0;
+		if (i % 4 == 1)
+			ignored = send(fds[i], noise, sizeof(noise), MSG_NOSIGNAL);
+		head.size = i % 4 == 2 ? 0xffffffff : 0;
+		head.count = RANKS;
+		head.rank = 0xfffffff0;
+		if (i % 4 > 1)
+			ignored = send(fds[i], &head, sizeof(head), MSG_NOSIGNAL);
+		(void)ignored;
+	}
+}
+
+static int meets_late(struct rank *rank)
+{
+	sleep(2);
+	return meets_and_leaves(rank);
+}
+
+static void strangers_harm_nobody(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+	int fds[200], i;
+
+	(void)state;
+	begin_ranks(address, pids, meets_late);
+	flood(address, fds);
+	end_ranks(pids);
+	for (i = 0; i < 200; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static void addresses(void **state)
+{
+	static const char *const bad[] = {
+		"", ":", "1.2.3.4", "1.2.3.4:", "host:1", "::1:7", "[::1]", "1.2.3.4:x",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1",
+	};
+	struct sockaddr_storage address = { 0 };
+	struct nrt_error error;
+	socklen_t length;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(NRT_INVALID,
+				 nrt_sockets_parse(bad[i], &address, &length, &error));
+	assert_int_equal(NRT_SUCCESS, nrt_sockets_parse("10.1.2.3:45000", &address, &length,
+							&error));
+	assert_int_equal(AF_INET, address.ss_family);
+	assert_int_equal(NRT_SUCCESS, nrt_sockets_parse("[fe80::1]:45000", &address, &length,
+							&error));
+	assert_int_equal(AF_INET6, address.ss_family);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses),
+		cmocka_unit_test(ranks_meet),
+		cmocka_unit_test(ranks_exchange_descriptors),
+		cmocka_unit_test(a_rank_is_missed),
+		cmocka_unit_test(a_dead_rank_is_told_at_once),
+		cmocka_unit_test(a_reason_reaches_all),
+		cmocka_unit_test(strangers_harm_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
