@@ -19,6 +19,7 @@
  * @inside: threads that use this
  * @over: all have come; nobody else may join
  * @failed: somebody gave up; nobody else may join
+ * @why: the reason, for ranks of a world; status 0: there is none
  * @bytes: of all ranks
  */
 struct nrt_gathering {
@@ -32,6 +33,7 @@ struct nrt_gathering {
 	unsigned int inside;
 	bool over;
 	bool failed;
+	struct nrt_error why;
 	uint8_t *bytes;
 };
 
@@ -171,9 +173,12 @@ static NRT_STATUS explain_absence(struct nrt_meetings *meetings,
 	while (gathering->here[absent])
 		absent++;
 	fail(meetings, gathering);
-	return nrt_error_set(error, NRT_TIMEOUT,
-			     "rank %u of %u waited %u s for rank %u; all ranks must be threads of this process",
-			     gather->rank, gather->count, timeout_ms / 1000, absent);
+	nrt_error_set(error, NRT_TIMEOUT,
+		      "rank %u of %u waited %u s for rank %u; all ranks must be threads of this process",
+		      gather->rank, gather->count, timeout_ms / 1000, absent);
+	if (gather->world)
+		gathering->why = *error;
+	return error->status;
 }
 
 /* The lock is given up meanwhile. */
@@ -192,6 +197,10 @@ static NRT_STATUS wait_for_all(struct nrt_meetings *meetings, struct nrt_gatheri
 		return NRT_SUCCESS;
 	if (meetings->closing)
 		return nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait");
+	if (gathering->failed && gathering->why.status) {
+		*error = gathering->why;
+		return error->status;
+	}
 	if (gathering->failed)
 		return nrt_error_set(error, NRT_FAILURE, "rank %u of %u: another rank gave up",
 				     gather->rank, gather->count);

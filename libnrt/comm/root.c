@@ -3,7 +3,7 @@
  * The root: where the ranks of a world meet that are processes.
  *
  * A thread accepts connections, each of which has a thread of its own. Nobody can make it wait or
- * grow: connections that have not said who they are are few and have little time, messages are
+ * grow: strangers, who have not said who they are, are few and have little time, messages are
  * small, a rank is in one meeting at a time, and who does not read is dropped. The end of a rank's
  * connection is the end of the world, which all others are told.
  */
@@ -218,7 +218,8 @@ static NRT_STATUS arrive(struct nrt_root *root, uint32_t rank, const struct nrt_
 		return nrt_error_memory(error);
 	if (meeting->head.size != head->size || meeting->head.nr_fds != head->nr_fds ||
 	    meeting->who[head->rank] >= 0) {
-		nrt_error_set(error, NRT_INVALID, "rank %u came twice to \"%s\", or with %u bytes where others have %u",
+		nrt_error_set(error, NRT_INVALID,
+			      "rank %u came twice to \"%s\", or with %u bytes where others have %u",
 			      rank, head->name, head->size, meeting->head.size);
 		refuse_all(root, meeting, error);
 		return error->status;
@@ -242,7 +243,7 @@ static void expire(struct nrt_root *root)
 {
 	struct meeting *meeting, *next;
 	struct nrt_error why = { 0 };
-	uint32_t absent;
+	uint32_t absent, wait;
 
 	pthread_mutex_lock(&root->lock);
 	for (meeting = root->first; meeting; meeting = next) {
@@ -251,9 +252,10 @@ static void expire(struct nrt_root *root)
 			continue;
 		for (absent = 0; meeting->who[absent] >= 0; absent++)
 			;
-		nrt_error_set(&why, NRT_TIMEOUT, "%u of %u ranks waited %u s in \"%s\"; number %u did not come",
-			      meeting->arrived, meeting->head.count,
-			      (meeting->head.timeout_ms ? meeting->head.timeout_ms : WAIT_MS) / 1000,
+		wait = meeting->head.timeout_ms ? meeting->head.timeout_ms : WAIT_MS;
+		nrt_error_set(&why, NRT_TIMEOUT,
+			      "%u of %u ranks waited %u s in \"%s\"; number %u did not come",
+			      meeting->arrived, meeting->head.count, wait / 1000,
 			      meeting->head.name, absent);
 		refuse_all(root, meeting, &why);
 	}

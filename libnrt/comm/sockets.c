@@ -65,7 +65,8 @@ static struct sockets *sockets_of(struct nrt_transport *transport)
 static NRT_STATUS bad_address(const char *text, struct nrt_error *error)
 {
 	return nrt_error_set(error, NRT_INVALID,
-			     "NEURON_RT_ROOT_COMM_ID=\"%.80s\": use IPV4:PORT or [IPV6]:PORT", text);
+			     "NEURON_RT_ROOT_COMM_ID=\"%.80s\": use IPV4:PORT or [IPV6]:PORT",
+			     text);
 }
 
 NRT_STATUS nrt_sockets_parse(const char *text, struct sockaddr_storage *address,
@@ -269,11 +270,12 @@ static void close_all(const int *fds, size_t nr)
 static NRT_STATUS receive_fds(struct sockets *sockets, const struct nrt_share *share, int *all,
 			      size_t *nr, struct nrt_error *error)
 {
+	size_t wanted = (size_t)share->gather.count * share->nr;
 	struct nrt_wire_head head;
 	NRT_STATUS status = NRT_SUCCESS;
 	void *bytes;
 
-	for (*nr = 0; !status && *nr < (size_t)share->gather.count * share->nr; *nr += head.nr_fds) {
+	for (*nr = 0; !status && *nr < wanted; *nr += head.nr_fds) {
 		if (!nrt_wire_receive(sockets->local, &head, &bytes, &all[*nr]))
 			return nrt_error_set(error, NRT_FAILURE,
 					     "rank %u of %u: the root sends no descriptors",
