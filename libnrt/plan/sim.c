@@ -62,12 +62,14 @@ struct actor {
  * @bytes, @size: all spaces
  * @base: of each space
  * @cells: of granules
+ * @rounds: that the rank has still to begin
  */
 struct memory {
 	uint8_t *bytes;
 	uint64_t size;
 	uint64_t base[NRT_PLAN_NR_SPACES];
 	struct race_cell *cells;
+	unsigned int rounds;
 };
 
 /**
@@ -77,6 +79,7 @@ struct memory {
  * @first_actor: of each rank: its CC-cores, then its queues
  * @ready, @nr_ready: actors that may go on
  * @sems: NRT_PLAN_MAX_SEMS for each rank
+ * @nothing: a clock before everything
  * @random: state
  */
 struct nrt_sim {
@@ -92,6 +95,7 @@ struct nrt_sim {
 	unsigned int *ready;
 	unsigned int nr_ready;
 	struct sem *sems;
+	uint32_t *nothing;
 	uint64_t random;
 	struct nrt_error *error;
 };
@@ -187,6 +191,8 @@ static void free_actors(struct nrt_sim *sim)
 	free(sim->first_actor);
 	free(sim->ready);
 	free(sim->sems);
+	free(sim->nothing);
+	sim->nothing = NULL;
 	sim->actors = NULL;
 	sim->first_actor = NULL;
 	sim->ready = NULL;
@@ -229,7 +235,8 @@ static NRT_STATUS new_actors(struct nrt_sim *sim)
 	}
 	sim->actors = calloc(sim->nr_actors, sizeof(*sim->actors));
 	sim->ready = calloc(sim->nr_actors, sizeof(*sim->ready));
-	if (!sim->actors || !sim->ready)
+	sim->nothing = calloc(sim->nr_actors, sizeof(*sim->nothing));
+	if (!sim->actors || !sim->ready || !sim->nothing)
 		return nrt_error_memory(sim->error);
 	for (i = 0; i < n; i++) {
 		for (j = 0; j < sim->cc_cores + sim->programs[i].nr_queues; j++) {
@@ -255,31 +262,40 @@ static void may_go_on(struct nrt_sim *sim, unsigned int actor)
 	sim->ready[sim->nr_ready++] = actor;
 }
 
-/* All CC-cores of a rank begin at one moment. Until then its memory is its owner's alone. */
-static void begin(struct nrt_sim *sim)
+static void know(struct nrt_sim *sim, unsigned int rank, enum nrt_plan_space space)
 {
-	unsigned int i, j, first;
-	uint64_t g, known;
+	struct memory *memory = &sim->memory[rank];
+	uint64_t first = memory->base[space] / sim->granule, g;
 
-	sim->nr_ready = 0;
-	for (i = 0; i < sim->plan->nr_ranks; i++) {
-		struct memory *memory = &sim->memory[i];
+	for (g = 0; g < sim->plan->bytes[space] / sim->granule; g++)
+		memory->cells[first + g].known = true;
+}
 
-		first = sim->first_actor[i];
-		for (j = 0; j < sim->cc_cores; j++) {
-			sim->actors[first + j].clock[first] = 1;
-			sim->actors[first + j].clock[first + j] = 1;
-			may_go_on(sim, first + j);
-		}
-		for (g = 0; g <= memory->size / sim->granule; g++)
-			race_begin(&memory->cells[g], (struct race_epoch){ first, 1 });
-		known = memory->base[NRT_PLAN_INPUT] / sim->granule;
-		for (g = 0; g < sim->plan->bytes[NRT_PLAN_INPUT] / sim->granule; g++)
-			memory->cells[known + g].known = true;
-		known = memory->base[NRT_PLAN_META] / sim->granule;
-		for (g = 0; g < sim->plan->bytes[NRT_PLAN_META] / sim->granule; g++)
-			memory->cells[known + g].known = true;
+/*
+ * All CC-cores of a rank begin at one moment, behind @clock. Until then its memory is its owner's
+ * alone.
+ */
+static void begin_rank(struct nrt_sim *sim, unsigned int rank, const uint32_t *clock)
+{
+	unsigned int first = sim->first_actor[rank], j;
+	struct memory *memory = &sim->memory[rank];
+	struct race_epoch now = { first, clock[first] + 1 };
+	uint64_t g;
+
+	memory->rounds--;
+	for (j = 0; j < sim->cc_cores; j++) {
+		struct actor *actor = &sim->actors[first + j];
+
+		race_join(actor->clock, clock, sim->nr_actors);
+		actor->clock[first] = now.tick;
+		actor->clock[first + j]++;
+		actor->next = 0;
+		may_go_on(sim, first + j);
 	}
+	for (g = 0; g <= memory->size / sim->granule; g++)
+		race_begin(&memory->cells[g], now);
+	know(sim, rank, NRT_PLAN_INPUT);
+	know(sim, rank, NRT_PLAN_META);
 }
 
 static uint64_t next_random(struct nrt_sim *sim)
@@ -407,6 +423,74 @@ static NRT_STATUS do_post(struct nrt_sim *sim, const struct actor *actor,
 	return NRT_SUCCESS;
 }
 
+/* The CC-core's next step, or NULL. */
+static const struct nrt_plan_step *step_of(const struct nrt_sim *sim, struct actor *actor)
+{
+	const struct nrt_plan_program *program = &sim->programs[actor->rank];
+
+	for (; actor->next < program->nr_steps; actor->next++)
+		if (program->steps[actor->next].channel % sim->cc_cores == actor->index)
+			return &program->steps[actor->next];
+	return NULL;
+}
+
+/* All that @rank did is done. */
+static bool has_ended(struct nrt_sim *sim, unsigned int rank)
+{
+	struct actor *actor = &sim->actors[sim->first_actor[rank]];
+	unsigned int i;
+
+	for (i = 0; i < sim->cc_cores + sim->programs[rank].nr_queues; i++)
+		if (actor[i].kind == QUEUE ? actor[i].nr : !!step_of(sim, &actor[i]))
+			return false;
+	return true;
+}
+
+/* Whoever touches the memory of @rank from now on is not ordered behind @clock. */
+static void close_memory(struct nrt_sim *sim, unsigned int rank, const uint32_t *clock)
+{
+	unsigned int first = sim->first_actor[rank];
+	struct memory *memory = &sim->memory[rank];
+	uint64_t g;
+
+	for (g = 0; g <= memory->size / sim->granule; g++) {
+		race_begin(&memory->cells[g], (struct race_epoch){ first, clock[first] + 1 });
+		memory->cells[g].known = true;
+	}
+}
+
+/* A rank may have come to its end: nobody touches it any more, and its next round begins. */
+static NRT_STATUS look_for_end(struct nrt_sim *sim, unsigned int rank)
+{
+	struct memory *memory = &sim->memory[rank];
+	struct race_epoch other = { 0 };
+	uint32_t *clock;
+	unsigned int i;
+	bool settled;
+	uint64_t g;
+
+	if (!has_ended(sim, rank))
+		return NRT_SUCCESS;
+	clock = calloc(sim->nr_actors, sizeof(*clock));
+	if (!clock)
+		return nrt_error_memory(sim->error);
+	for (i = 0; i < sim->cc_cores + sim->programs[rank].nr_queues; i++)
+		race_join(clock, sim->actors[sim->first_actor[rank] + i].clock, sim->nr_actors);
+	settled = true;
+	for (g = 0; settled && g < memory->size / sim->granule; g++)
+		settled = race_settled(&memory->cells[g], clock, &other);
+	if (settled && memory->rounds)
+		begin_rank(sim, rank, clock);
+	else if (settled)
+		close_memory(sim, rank, clock);
+	free(clock);
+	if (settled)
+		return NRT_SUCCESS;
+	return nrt_error_set(sim->error, NRT_FAILURE,
+			     "rank %u may have ended when rank %u touches its memory", rank,
+			     sim->actors[other.actor].rank);
+}
+
 /* A queue does its next step. */
 static NRT_STATUS run_queue(struct nrt_sim *sim, struct actor *actor)
 {
@@ -427,7 +511,7 @@ static NRT_STATUS run_queue(struct nrt_sim *sim, struct actor *actor)
 		may_go_on(sim, cc_of(sim, actor->rank, step->channel));
 	if (actor->nr)
 		may_go_on(sim, self);
-	return NRT_SUCCESS;
+	return actor->nr ? NRT_SUCCESS : look_for_end(sim, actor->rank);
 }
 
 /* Take what a wait takes, and learn what was before it. */
@@ -511,17 +595,6 @@ static const struct nrt_plan_sync *lacks(const struct nrt_sim *sim, const struct
 	return NULL;
 }
 
-/* The CC-core's next step, or NULL. */
-static const struct nrt_plan_step *step_of(const struct nrt_sim *sim, struct actor *actor)
-{
-	const struct nrt_plan_program *program = &sim->programs[actor->rank];
-
-	for (; actor->next < program->nr_steps; actor->next++)
-		if (program->steps[actor->next].channel % sim->cc_cores == actor->index)
-			return &program->steps[actor->next];
-	return NULL;
-}
-
 /* A CC-core goes through its next step, if it can. */
 static NRT_STATUS run_cc(struct nrt_sim *sim, struct actor *actor)
 {
@@ -550,7 +623,7 @@ static NRT_STATUS run_cc(struct nrt_sim *sim, struct actor *actor)
 	}
 	actor->next++;
 	may_go_on(sim, self);
-	return NRT_SUCCESS;
+	return queue ? NRT_SUCCESS : look_for_end(sim, actor->rank);
 }
 
 /* Everyone stands: has everyone come to the end? */
@@ -579,44 +652,18 @@ static NRT_STATUS stands(struct nrt_sim *sim)
 	return NRT_SUCCESS;
 }
 
-/* Semaphores are as they were, and nobody touches a rank after its end. */
-static NRT_STATUS finish_rank(struct nrt_sim *sim, unsigned int rank, uint32_t *clock)
-{
-	const struct nrt_plan_program *program = &sim->programs[rank];
-	struct memory *memory = &sim->memory[rank];
-	struct race_epoch other;
-	unsigned int i;
-	uint64_t g;
-
-	for (i = 0; i < NRT_PLAN_MAX_SEMS; i++)
-		if (sim->sems[rank * NRT_PLAN_MAX_SEMS + i].value)
-			return nrt_error_set(sim->error, NRT_FAILURE,
-					     "rank %u leaves semaphore %u with %llu", rank, i,
-					     (unsigned long long)sim->sems[rank *
-					     NRT_PLAN_MAX_SEMS + i].value);
-	memset(clock, 0, sim->nr_actors * sizeof(*clock));
-	for (i = 0; i < sim->cc_cores + program->nr_queues; i++)
-		race_join(clock, sim->actors[sim->first_actor[rank] + i].clock, sim->nr_actors);
-	for (g = 0; g < memory->size / sim->granule; g++)
-		if (!race_settled(&memory->cells[g], clock, &other))
-			return nrt_error_set(sim->error, NRT_FAILURE,
-					     "rank %u may have ended when rank %u touches its memory",
-					     rank, sim->actors[other.actor].rank);
-	return NRT_SUCCESS;
-}
-
+/* Semaphores are as they were. */
 static NRT_STATUS finish(struct nrt_sim *sim)
 {
-	uint32_t *clock = malloc((sim->nr_actors + 1) * sizeof(*clock));
-	NRT_STATUS status = NRT_SUCCESS;
-	unsigned int i;
+	unsigned int i, sems = sim->plan->nr_ranks * NRT_PLAN_MAX_SEMS;
 
-	if (!clock)
-		return nrt_error_memory(sim->error);
-	for (i = 0; !status && i < sim->plan->nr_ranks; i++)
-		status = finish_rank(sim, i, clock);
-	free(clock);
-	return status;
+	for (i = 0; i < sems; i++)
+		if (sim->sems[i].value)
+			return nrt_error_set(sim->error, NRT_FAILURE,
+					     "rank %u leaves semaphore %u with %llu",
+					     i / NRT_PLAN_MAX_SEMS, i % NRT_PLAN_MAX_SEMS,
+					     (unsigned long long)sim->sems[i].value);
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS go(struct nrt_sim *sim)
@@ -624,6 +671,11 @@ static NRT_STATUS go(struct nrt_sim *sim)
 	NRT_STATUS status;
 	unsigned int i, at;
 
+	sim->nr_ready = 0;
+	for (i = 0; i < sim->plan->nr_ranks; i++) {
+		sim->memory[i].rounds = sim->how.rounds ? sim->how.rounds : 1;
+		begin_rank(sim, i, sim->nothing);
+	}
 	while (sim->nr_ready) {
 		i = (unsigned int)(next_random(sim) % sim->nr_ready);
 		at = sim->ready[i];
@@ -648,10 +700,8 @@ NRT_STATUS nrt_sim_run(struct nrt_sim *sim, const struct nrt_sim_how *how,
 	sim->random = how->seed;
 	sim->cc_cores = how->cc_cores ? how->cc_cores : 1;
 	status = new_actors(sim);
-	if (!status) {
-		begin(sim);
+	if (!status)
 		status = go(sim);
-	}
 	free_actors(sim);
 	return status;
 }

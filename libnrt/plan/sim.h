@@ -23,11 +23,14 @@ typedef void nrt_plan_combine(void *arg, enum nrt_plan_reduce reduce, void *dst,
  * struct nrt_sim_how - how to execute
  * @seed: of the order in which actors have their turns
  * @cc_cores: of a rank, which share its channels; 0: one
+ * @rounds: times that each rank runs its program, as soon as it has ended and without waiting for
+ *	others; 0: once. In place, the input of a round is the output of the one before
  * @combine, @arg: arithmetic; NULL: plans that do not reduce
  */
 struct nrt_sim_how {
 	uint64_t seed;
 	unsigned int cc_cores;
+	unsigned int rounds;
 	nrt_plan_combine *combine;
 	void *arg;
 };
@@ -45,7 +48,7 @@ void nrt_sim_free(struct nrt_sim *sim);
 /* A rank's memory: nrt_plan's @bytes of a space; with in_place INPUT and OUTPUT share it. */
 uint8_t *nrt_sim_space(struct nrt_sim *sim, unsigned int rank, enum nrt_plan_space space);
 
-/* Execute once. NRT_FAILURE: @error says which rank did what wrong, at which step. */
+/* Execute. NRT_FAILURE: @error says which rank did what wrong, at which step. */
 NRT_STATUS nrt_sim_run(struct nrt_sim *sim, const struct nrt_sim_how *how,
 		       struct nrt_error *error);
 
