@@ -313,7 +313,8 @@ unsigned int nrt_build_value(struct nrt_build *build, enum nrt_plan_space space,
 	if (!value)
 		return 0;
 	*value = (struct nrt_plan_value){ .offset = offset, .space = (uint8_t)space };
-	return (unsigned int)++program->nr_values;
+	program->nr_values++;
+	return (unsigned int)program->nr_values;
 }
 
 void nrt_build_vary_of(struct nrt_build *build, unsigned int length, unsigned int index,

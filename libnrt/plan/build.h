@@ -118,7 +118,10 @@ void nrt_build_copy(struct nrt_build *build, struct nrt_side from, const struct 
 void nrt_build_combine(struct nrt_build *build, const struct nrt_side *from, unsigned int nr_from,
 		       const struct nrt_side *to, unsigned int nr_to, uint64_t bytes);
 
-/* The CC-core waits until the first @nr queues of the channel have moved all; one semaphore each. */
+/*
+ * The CC-core waits until the first @nr queues of the channel have moved all. Each has a semaphore,
+ * from @sems on.
+ */
 void nrt_build_fence(struct nrt_build *build, unsigned int sems, unsigned int nr);
 
 /* 1 + the index of the value at @offset of @space. */

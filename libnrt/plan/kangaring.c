@@ -138,7 +138,8 @@ static struct piece piece_of(const struct kanga *kanga, unsigned int place, unsi
 	uint64_t bytes = nrt_zone_bytes(&stage->from[piece.block]);
 
 	piece.at = nrt_stage_slice(kanga->build->plan, bytes, stage->slices, slice);
-	piece.bytes = nrt_stage_slice(kanga->build->plan, bytes, stage->slices, slice + 1) - piece.at;
+	piece.bytes = nrt_stage_slice(kanga->build->plan, bytes, stage->slices, slice + 1) -
+		      piece.at;
 	return piece;
 }
 
@@ -284,11 +285,10 @@ void nrt_kangaring_stage(struct nrt_build *build, const struct nrt_stage *stage,
 	struct kanga kanga = { .build = build, .stage = stage };
 
 	begin(&kanga, op != NRT_PLAN_ALL_GATHER);
-	if (op != NRT_PLAN_ALL_GATHER) {
+	if (op != NRT_PLAN_ALL_GATHER)
 		scatter(&kanga, op == NRT_PLAN_ALL_REDUCE);
-	} else if (!kanga.role) {
+	else if (!kanga.role)
 		place_pair(&kanga);
-	}
 	if (op != NRT_PLAN_REDUCE_SCATTER)
 		gather(&kanga, op == NRT_PLAN_ALL_GATHER);
 	finish(&kanga);

@@ -96,8 +96,7 @@ static NRT_STATUS check_reduce(const struct nrt_plan_ask *ask, struct nrt_error 
 	if (ask->reduce >= NRT_PLAN_NR_REDUCES)
 		return nrt_error_set(error, NRT_INVALID, "%s: reduction %u is unknown", op,
 				     ask->reduce);
-	if (reduces(ask) != (ask->reduce != NRT_PLAN_REDUCE_NONE) &&
-	    ask->op != NRT_PLAN_PERMUTE_RING)
+	if (reduces(ask) != !!ask->reduce && ask->op != NRT_PLAN_PERMUTE_RING)
 		return nrt_error_set(error, NRT_INVALID, "%s %s a reduction", op,
 				     reduces(ask) ? "needs" : "has not");
 	if (ask->reduce && !nrt_plan_type_reduces(ask->dtype))

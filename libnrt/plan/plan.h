@@ -266,7 +266,7 @@ struct nrt_plan {
 enum nrt_plan_move {
 	NRT_PLAN_NO_MOVE,
 	NRT_PLAN_COPY,		/* the bits of the only source go to all destinations */
-	NRT_PLAN_COMBINE,	/* as ADD, MIN or MAX of dma-operations.rst, by the plan's @reduce */
+	NRT_PLAN_COMBINE,	/* ADD, MIN or MAX of dma-operations.rst: the plan's @reduce */
 };
 
 /* What a step is for; with its number it says where a rank is. */

@@ -32,9 +32,11 @@ void nrt_plan_print(FILE *file, const struct nrt_plan *plan)
 		plan->count, nrt_plan_type_name(plan->dtype),
 		nrt_plan_choice_name(&plan->choice, name), nrt_plan_topology_name(plan->topology));
 	fprintf(file,
-		"%u channels, %u steps; input %" PRIu64 " B, output %" PRIu64 " B, scratch %" PRIu64 " B a rank%s\n",
-		plan->nr_channels, plan->nr_steps, plan->bytes[NRT_PLAN_INPUT],
-		plan->bytes[NRT_PLAN_OUTPUT], plan->bytes[NRT_PLAN_SCRATCH],
+		"%u channels, %u steps; input %llu B, output %llu B, scratch %llu B a rank%s\n",
+		plan->nr_channels, plan->nr_steps,
+		(unsigned long long)plan->bytes[NRT_PLAN_INPUT],
+		(unsigned long long)plan->bytes[NRT_PLAN_OUTPUT],
+		(unsigned long long)plan->bytes[NRT_PLAN_SCRATCH],
 		plan->in_place ? ", in place" : "");
 }
 

@@ -17,7 +17,7 @@ static const char * const algorithms[] = {
 
 #define NR_ALGORITHMS	(sizeof(algorithms) / sizeof(algorithms[0]))
 
-/* An all-reduce of 1 MiB, 16 chips of 4 ranks. Return: the steps of all ranks, 0 after a message. */
+/* An all-reduce of 1 MiB, 16 chips of 4 ranks. Return: steps of all ranks, 0 after a message. */
 static size_t make(const char *algorithm, const struct nrt_plan_place *places)
 {
 	const struct nrt_plan_ask ask = {

@@ -34,7 +34,8 @@ static void check_balance(const struct nrt_plan *plan)
 				left[rank][nrt_plan_waits(&program, step)[i].sem] -=
 					nrt_plan_waits(&program, step)[i].value;
 			for (i = 0; i < step->nr_post; i++) {
-				const struct nrt_plan_sync *post = &nrt_plan_posts(&program, step)[i];
+				const struct nrt_plan_sync *post =
+					&nrt_plan_posts(&program, step)[i];
 
 				left[post->rank][post->sem] += post->value;
 			}

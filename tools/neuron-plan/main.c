@@ -67,7 +67,8 @@ static const struct argp_option options[] = {
 	{ "rdispls", OPTION_RDISPLS, NULL, 0, "alltoallv: with receive displacements", 0 },
 	{ "reduce", OPTION_REDUCE, "OP", 0, "add, min or max; without it add", 0 },
 	{ "root", OPTION_ROOT, "RANK", 0, "broadcast: the source; without it 0", 0 },
-	{ "shape", OPTION_SHAPE, "SxCxN", 0, "ranks: servers, chips of each, ranks of each chip", 0 },
+	{ "shape", OPTION_SHAPE, "SxCxN", 0, "ranks: servers, chips of each, ranks of each chip",
+	  0 },
 	{ "simulate", OPTION_SIMULATE, "SEED", OPTION_ARG_OPTIONAL,
 	  "check the plan, run all ranks in host memory, and compare the results", 0 },
 	{ "topology", OPTION_TOPOLOGY, "NAME", 0,
@@ -75,13 +76,17 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+#define SUMMARY	"Shows the plan of a collective: which steps each rank makes."
+
 static const char doc[] =
-	"Shows the plan of a collective: which steps each rank makes.\v"
-	"OPERATION is all_reduce, reduce_scatter, all_gather, alltoall, permute, permute_implicit, broadcast, barrier, all_gatherv, reduce_scatterv or alltoallv.\n\n"
+	SUMMARY
+	"\vOPERATION is all_reduce, reduce_scatter, all_gather, alltoall, permute, permute_implicit, broadcast, barrier, all_gatherv, reduce_scatterv or alltoallv.\n\n"
 	"Example:\n"
 	"  neuron-plan all_reduce --shape 1x16x4 --topology torus2d --print-plan=0\n"
 	"  neuron-plan all_gather -r 8 --algorithm ring --simulate\n\n"
-	"Exit status: 1, the plan is wrong; 2, there is no such plan, or a mistake on the command line.";
+	"Exit status:\n"
+	"  1  the plan is wrong\n"
+	"  2  there is no such plan, or a mistake on the command line";
 
 static uint64_t parse_number(const char *text, uint64_t least, uint64_t most, const char *what,
 			     struct argp_state *state)
@@ -133,7 +138,7 @@ static void parse_shape(struct arguments *arguments, const char *text, struct ar
 	    !shape[1] || !shape[2] || shape[0] > NRT_PLAN_MAX_RANKS ||
 	    shape[1] > NRT_PLAN_MAX_RANKS || shape[2] > NRT_PLAN_MAX_RANKS ||
 	    shape[0] * shape[1] * shape[2] > NRT_PLAN_MAX_RANKS)
-		argp_error(state, "--shape is SERVERSxCHIPSxRANKS with at most %d ranks, not \"%s\"",
+		argp_error(state, "--shape is SERVERSxCHIPSxRANKS, at most %d ranks, not \"%s\"",
 			   NRT_PLAN_MAX_RANKS, text);
 }
 
