@@ -409,3 +409,16 @@ def test_values_are_read_in_the_simulator(capsys):
     assert "192. 192." in capsys.readouterr().out
     with pytest.raises(TypeError, match="not known while"):
         kernel(a)
+
+
+def test_arguments_lie_in_hbm():
+    seen = []
+
+    @nki.jit
+    def kernel(a):
+        seen.append(a.buffer)
+        return a
+
+    kernel(numbers(4, 4))
+    kernel[2](numbers(4, 4))
+    assert seen == [nl.hbm, nl.shared_hbm, nl.shared_hbm]

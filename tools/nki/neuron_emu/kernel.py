@@ -265,8 +265,9 @@ class Tracer:
         if isinstance(value, Placeholder):
             found = trace.inputs.get(value.name)
             if found is None:
+                memory = MemoryRegion.shared_hbm if self.lnc == 2 else MemoryRegion.private_hbm
                 found = trace.inputs[value.name] = trace.hbm_tensor(
-                    value.shape, value.dtype, MemoryRegion.shared_hbm, value.name, role="input")
+                    value.shape, value.dtype, memory, value.name, role="input")
             return NkiTensor(found.shape, found.dtype, found.storage)
         if type(value) in (list, tuple):
             return type(value)(self._argument(trace, v) for v in value)
