@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python3 -m neuron_emu SCRIPT [ARGUMENT...]: run a script; its `import nki` finds these packages."""
+"""python3 -m neuron_emu SCRIPT [ARGUMENT...]: a script whose `import nki` finds these packages."""
 
 import argparse
 import os
