@@ -148,6 +148,7 @@ NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigne
 	}
 	atomic_init(&code->refs, 1);
 	code->cc = cc;
+	code->first_sem = first_sem;
 	code->plan = plan;
 	if (build(code, rank, first_sem, error) || upload(code, cc_of_core, cc_per_core, error)) {
 		nrt_cc_code_put(code);
@@ -291,7 +292,7 @@ static const char *meaning_of(const struct nrt_cc_code *code, unsigned int sem)
 
 /* From the dump of a job that hung. */
 static void describe_hang(struct nrt_cc_code *code, uint64_t job, const uint32_t *ranks,
-			  unsigned int first_sem, char *text, size_t size)
+			  char *text, size_t size)
 {
 	char *dump = nrt_core_dump(code->cc, job), where[96];
 	const char *engine = dump ? strstr(dump, "\nengine sync: ") : NULL;
@@ -307,8 +308,8 @@ static void describe_hang(struct nrt_cc_code *code, uint64_t job, const uint32_t
 	}
 	if (*text && wait &&
 	    sscanf(wait, "\nwait sync: semaphore %u value %d", &sem, &value) == 2) {
-		sync = sem < first_sem ? NULL :
-		       find_wait(code, cc_step_of_pc(&code->program, pc), sem - first_sem);
+		sync = sem < code->first_sem ? NULL :
+		       find_wait(code, cc_step_of_pc(&code->program, pc), sem - code->first_sem);
 		if (sync)
 			snprintf(text, size,
 				 ", %s: waits for rank %u %s (semaphore %u is %d, not %u)", where,
@@ -372,7 +373,7 @@ static void describe_fault(const struct nrt_cc_code *code,
 }
 
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
-			  const uint32_t *ranks, unsigned int first_sem, struct nrt_error *error)
+			  const uint32_t *ranks, struct nrt_error *error)
 {
 	char where[256];
 	const char *what;
@@ -381,7 +382,7 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	if (!status)
 		return NRT_SUCCESS;
 	if (result->hang)
-		describe_hang(code, result->job, ranks, first_sem, where, sizeof(where));
+		describe_hang(code, result->job, ranks, where, sizeof(where));
 	else
 		describe_fault(code, result, ranks, where, sizeof(where));
 	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s", ranks[code->part.rank],

@@ -667,7 +667,7 @@ NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 	status = nrt_cc_wait(group->cc, job->running.job, &result, error);
 	nrt_world_end(group->world, &job->running);
 	if (!status)
-		status = nrt_cc_explain(job->code, &result, group->ranks, group->first_sem, error);
+		status = nrt_cc_explain(job->code, &result, group->ranks, error);
 	/* What was cancelled has the reason of whoever failed first. */
 	if (status && nrt_world_check(group->world, &first))
 		*error = first;

@@ -97,6 +97,7 @@ struct nrt_cc_peer {
  * @cc: CC-core
  * @plan, @part: what it does
  * @program: what it is; without image and rings, which the device has
+ * @first_sem: number of the rank's semaphore 0 on @cc
  * @arena: its memory
  * @queues, @nr_queues: of its job
  * @start: of its job
@@ -110,6 +111,7 @@ struct nrt_cc_code {
 	struct nrt_plan *plan;
 	struct nrt_plan_program part;
 	struct cc_program program;
+	unsigned int first_sem;
 	struct nrt_bo *arena;
 	struct drm_neuron_queue *queues;
 	uint32_t nr_queues;
@@ -134,6 +136,6 @@ void nrt_cc_code_show(struct nrt_cc_code *code, const struct nrt_cc_bytes own[CC
 
 /* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
-			  const uint32_t *ranks, unsigned int first_sem, struct nrt_error *error);
+			  const uint32_t *ranks, struct nrt_error *error);
 
 #endif /* LIBNRT_COMM_CC_GROUP_H */
