@@ -150,8 +150,8 @@ void nk_rig_run(struct nk_rig *rig, const struct nb_schedule_options *options)
 {
 	struct neff_rig loaded;
 	unsigned int i;
-	size_t size;
-	void *neff;
+	size_t size = 0;
+	void *neff = NULL;
 
 	if ((options && nb_schedule(rig->nb, options)) || nb_pack(rig->nb, &neff, &size))
 		fail_msg("%s", nb_error(rig->nb));

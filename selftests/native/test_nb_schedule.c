@@ -54,8 +54,8 @@ static bool is_moved(struct nb_program *before, struct nb_program *after)
 
 static void expect_equal_bytes(struct nb_program *a, struct nb_program *b, uint64_t seed)
 {
-	void *x, *y;
-	size_t n, m;
+	void *x = NULL, *y = NULL;
+	size_t n = 0, m = 0;
 
 	if (nb_pack(a, &x, &n) || nb_pack(b, &y, &m))
 		fail_msg("seed %" PRIu64 ": %s", seed, nb_error(nb_error(a) ? a : b));
