@@ -44,6 +44,10 @@ static void nb_reg_is(struct nb_order *order, enum neuron_engine e, unsigned int
 {
 	if (!reg || reg >= NEURON_NR_REGS)
 		return;
+	if (order->counting & NEURON_BIT64(reg))
+		nb_fail_at(order->nb, e, order->pc[e],
+			   "register %u is changed, which counts the rounds of a loop around",
+			   reg);
 	order->reg_known[e] &= ~NEURON_BIT64(reg);
 	if (known)
 		order->reg_known[e] |= NEURON_BIT64(reg);
@@ -88,29 +92,22 @@ static void nb_reg_alu_done(struct nb_order *order, const struct nb_step *step)
 /* --- Computing instructions --- */
 
 /*
- * Where an offset register or an index may lead: to all of the tile that nb_tile_new() gave, if
- * it was that. An index leads no further back than the tile begins.
+ * Where a register that nobody knows, or an index, may lead: to all of the tile that nb_tile_new()
+ * gave, if it was that. An index leads no further back than the tile begins.
  */
-static struct nb_area nb_reach(struct nb_order *order, struct nb_area area, bool reg)
+static struct nb_area nb_reach(struct nb_order *order, const struct neuron_ap *ap, int64_t offset,
+			       bool known)
 {
-	const struct nb_area *tile = nb_live_tile(order, &area);
+	struct nb_area area = nb_area_of_begin(ap, offset);
+	const struct nb_area *tile = area.width ? nb_live_tile(order, &area) : NULL;
 
 	if (tile)
 		return *tile;
-	if (!reg)
-		return area;
+	if (known)
+		return nb_area_of_tile(ap, offset);
 	area.low -= area.low % area.pitch;
 	area.width = area.pitch;
 	return area;
-}
-
-/* Within the partition; what leaves it ends in an error of the device. */
-static void nb_move(struct nb_area *area, int64_t bytes)
-{
-	int64_t at = (int64_t)(area->low % area->pitch) + bytes;
-
-	if (at >= 0 && at + area->width <= area->pitch)
-		area->low += bytes;
 }
 
 static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_isa_role role)
@@ -119,16 +116,18 @@ static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_
 								     NB_INDEX_GROUP;
 	struct trn_isa_access access;
 	struct nb_area area;
+	int64_t offset = 0;
+	bool known;
 
 	if (!trn_isa_access(step->inst, role, &access))
 		return;
-	area = nb_area_of_tile(&access.ap);
-	if (nb_reg_known(order, step->engine, access.ap.offset_reg))
-		nb_move(&area, (int32_t)order->reg[step->engine][access.ap.offset_reg]);
+	known = nb_reg_known(order, step->engine, access.ap.offset_reg);
+	if (known)
+		offset = (int32_t)order->reg[step->engine][access.ap.offset_reg];
+	if (known && !access.ap.index)
+		area = nb_area_of_tile(&access.ap, offset);
 	else
-		area = nb_reach(order, area, true);
-	if (access.ap.index)
-		area = nb_reach(order, area, false);
+		area = nb_reach(order, &access.ap, offset, known);
 	if (access.ap.index)
 		nb_touches(step, nb_area_of_index(&access.ap, group), false);
 	nb_touches(step, area, access.write);
@@ -142,25 +141,32 @@ static bool nb_is_sem_var(const struct nb_program *nb, int var)
 	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
 }
 
+/* Semaphores of others: a write tells them something, a read is told something. */
+static void nb_step_sem(struct nb_step *step, bool write)
+{
+	if (write)
+		step->release = true;
+	else
+		step->acquire = true;
+}
+
 static int nb_step_word(struct nb_order *order, struct nb_step *step)
 {
 	uint64_t addr = le64toh(step->inst->addr);
 	uint64_t var = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
 	bool write = step->inst->opcode == NEURON_OP_REG_STORE;
-	const struct nb_side word = nb_linear(var, NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr), 4);
+	struct nb_side word = nb_linear(var, NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr), 4);
+	bool known = nb_reg_known(order, step->engine, step->inst->reg[1]);
 
+	if (known && step->inst->reg[1])
+		word.offset += order->reg[step->engine][step->inst->reg[1]];
 	if (!write)
 		nb_reg_is(order, step->engine, step->inst->reg[0], false, 0);
-	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars) {
+	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars)
 		step->all = true;
-		return 0;
-	}
-	if (nb_is_sem_var(order->nb, var)) {
-		step->release = write;
-		step->acquire = !write;
-		return 0;
-	}
-	if (step->inst->reg[1])
+	else if (nb_is_sem_var(order->nb, var))
+		nb_step_sem(step, write);
+	else if (!known || word.offset + 4 > nb_var_size(order->nb, var))
 		nb_touches(step, nb_area_of_var(order->nb, var), write);
 	else
 		nb_touches(step, nb_area_of_side(order->nb, &word), write);
@@ -204,7 +210,8 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	step->queue = block->queue;
 	step->posts = nb->queue[block->queue].num_queues;
 	step->room = step->posts;
-	step->release = nb_is_sem_var(nb, block->to.var);
+	if (nb_is_sem_var(nb, block->to.var) || block->nr_remotes || block->sem >= 0)
+		step->release = true;
 	nb_touches(step, nb_area_of_side(nb, &block->from), false);
 	for (i = 1; block->move && i < block->move->nr_from; i++)
 		nb_touches(step, nb_area_of_side(nb, &block->move->from[i]), false);
@@ -213,8 +220,9 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 }
 
 /* The bytes of a constant at window address @addr, or NULL. */
-static const void *nb_constant_at(const struct nb_program *nb, uint64_t addr, size_t size)
+static const void *nb_constant_at(struct nb_order *order, uint64_t addr, size_t size)
 {
+	const struct nb_program *nb = order->nb;
 	uint64_t var = NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr);
 	uint64_t offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr);
 
@@ -223,6 +231,9 @@ static const void *nb_constant_at(const struct nb_program *nb, uint64_t addr, si
 	if (nb->var[var - 1].type != NB_VAR_FILE || offset % NEURON_UDMA_OP_ALIGN ||
 	    offset > nb->var[var - 1].size || size > nb->var[var - 1].size - offset)
 		return NULL;
+	if (order->constant[var - 1] & NB_CONSTANT_WRITTEN)
+		return NULL;
+	order->constant[var - 1] |= NB_CONSTANT_BLOCKS;
 	return (const char *)nb->var[var - 1].data + offset;
 }
 
@@ -243,6 +254,10 @@ static void nb_step_pattern(struct nb_order *order, struct nb_step *step,
 			return;
 		}
 		area = nb_area_of_var(order->nb, var);
+	}
+	if (nb_is_sem_var(order->nb, var)) {
+		nb_step_sem(step, write);
+		return;
 	}
 	if (reg)
 		area = nb_area_of_var(order->nb, var);
@@ -270,18 +285,28 @@ static void nb_step_index_list(struct nb_order *order, struct nb_step *step,
 		step->all = true;
 }
 
+/* What register @reg adds to addresses; *@known: whether that is known. */
+static uint64_t nb_added(const struct nb_order *order, const struct nb_step *step,
+			 unsigned int reg, bool *known)
+{
+	*known = nb_reg_known(order, step->engine, reg);
+	return *known && reg ? order->reg[step->engine][reg] : 0;
+}
+
 static void nb_step_generated(struct nb_order *order, struct nb_step *step,
 			      const struct neuron_udma_dge *dge)
 {
-	bool length = step->inst->mode & htole16(NEURON_INST_LENGTH >> 8);
+	bool length = step->inst->mode & htole16(NEURON_INST_LENGTH >> 8), known;
+	uint64_t added = nb_added(order, step, step->inst->reg[2], &known);
 	unsigned int i;
 
 	for (i = 0; i < dge->op.nr_src && i < NEURON_UDMA_OP_MAX_SRC; i++)
-		nb_step_pattern(order, step, &dge->op, le64toh(dge->src[i]), false,
-				length || step->inst->reg[2]);
+		nb_step_pattern(order, step, &dge->op, le64toh(dge->src[i]) + added, false,
+				length || !known);
+	added = nb_added(order, step, step->inst->reg[3], &known);
 	for (i = 0; i < dge->op.nr_dst && i < NEURON_UDMA_OP_MAX_DST; i++)
-		nb_step_pattern(order, step, &dge->op, le64toh(dge->dst[i]), true,
-				length || step->inst->reg[3]);
+		nb_step_pattern(order, step, &dge->op, le64toh(dge->dst[i]) + added, true,
+				length || !known);
 	nb_step_index_list(order, step, &dge->op);
 }
 
@@ -303,7 +328,7 @@ static int nb_step_generate(struct nb_order *order, struct nb_step *step)
 	step->landed = true;
 	step->queue = queue;
 	step->posts = 1;
-	dge = nb_constant_at(nb, le64toh(step->inst->addr), sizeof(*dge));
+	dge = nb_constant_at(order, le64toh(step->inst->addr), sizeof(*dge));
 	if (dge)
 		nb_step_generated(order, step, dge);
 	else
@@ -312,6 +337,57 @@ static int nb_step_generate(struct nb_order *order, struct nb_step *step)
 }
 
 /* --- All --- */
+
+static int nb_step_clear(struct nb_order *order, struct nb_step *step)
+{
+	uint32_t first = le32toh(step->inst->imm0), last = le32toh(step->inst->imm1);
+
+	if (last >= order->nr_sems)
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "sem_range_clear of semaphores %u to %u, but nb_sem() has given those below %u: the others are for nb_auto()",
+				  first, last, order->nr_sems);
+	step->release = true;
+	step->acquire = true;
+	return 0;
+}
+
+/* Semaphores of the builder are for the builder. */
+static int nb_step_by_hand(struct nb_order *order, struct nb_step *step)
+{
+	const struct neuron_inst *inst = step->inst;
+	unsigned int sem;
+
+	step->release = NEURON_GET(NEURON_SYNC_POST, inst->sync);
+	step->acquire = NEURON_GET(NEURON_SYNC_WAIT, inst->sync);
+	sem = le16toh(step->release ? inst->post_sem : inst->wait_sem);
+	if (step->release && step->acquire && le16toh(inst->wait_sem) > sem)
+		sem = le16toh(inst->wait_sem);
+	if ((step->release || step->acquire) && sem >= order->nr_sems)
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "a %s semaphore %u, but nb_sem() has given those below %u: the others are for nb_auto()",
+				  step->release && sem == le16toh(inst->post_sem) ?
+				  "post to" : "wait for", sem, order->nr_sems);
+	return 0;
+}
+
+/* Writes to constants: what has been read there must not change any more. */
+static int nb_step_constants(struct nb_order *order, const struct nb_step *step)
+{
+	const struct nb_program *nb = order->nb;
+	unsigned int i, var;
+
+	for (i = 0; i < step->nr_touches; i++) {
+		if (!step->touch[i].write || step->touch[i].area.space < NB_SPACE_VAR)
+			continue;
+		var = step->touch[i].area.space - NB_SPACE_VAR;
+		if (order->constant[var] & NB_CONSTANT_BLOCKS)
+			return nb_fail_at(order->nb, step->engine, step->pc,
+					  "a write to \"%.64s\", in which a transfer before has found its descriptors",
+					  nb->var[var].name);
+		order->constant[var] |= NB_CONSTANT_WRITTEN;
+	}
+	return 0;
+}
 
 static int nb_step_sequencer(struct nb_order *order, struct nb_step *step)
 {
@@ -337,6 +413,8 @@ static int nb_step_sequencer(struct nb_order *order, struct nb_step *step)
 	case NEURON_OP_EVENT_WAIT:
 		step->acquire = true;
 		return 0;
+	case NEURON_OP_SEM_RANGE_CLEAR:
+		return nb_step_clear(order, step);
 	case NEURON_OP_REG_SET:
 		nb_reg_is(order, step->engine, step->inst->reg[0], true,
 			  le32toh(step->inst->imm0));
@@ -367,17 +445,18 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 	step->queue = -1;
 	step->transfer = false;
 	step->landed = false;
-	step->release = NEURON_GET(NEURON_SYNC_POST, step->inst->sync);
-	step->acquire = NEURON_GET(NEURON_SYNC_WAIT, step->inst->sync);
 	step->all = false;
 	step->nr_touches = 0;
+	if (nb_step_by_hand(order, step))
+		return -1;
 	isa = trn_isa_lookup(step->inst->opcode);
 	if (!isa && step->inst->opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 		return nb_fail_at(order->nb, step->engine, step->pc,
 				  "instruction %u of the %s engine has no known opcode: 0x%x",
 				  step->pc, neff_engine_name(engine), step->inst->opcode);
 	if (!isa || isa->unit == TRN_ISA_SEQUENCER)
-		return nb_step_sequencer(order, step);
+		return nb_step_sequencer(order, step) || nb_step_constants(order, step) ||
+		       nb_error(order->nb) ? -1 : 0;
 	for (role = 0; role < TRN_ISA_ROLES; role++)
 		nb_step_tile(order, step, role);
 	return 0;

@@ -142,9 +142,10 @@ static int nb_tile_add(struct nb_program *nb, struct neuron_ap ap)
 	if (!tile)
 		return -1;
 	tile->ap = ap;
-	tile->area = nb_area_of_tile(&ap);
+	tile->area = nb_area_of_tile(&ap, 0);
 	tile->born = nb_here_in_order(nb);
 	tile->died = SIZE_MAX;
+	tile->turn = nb->record ? nb->record->nr_turns : 0;
 	tile->quadrants = nb_quadrants(NEURON_GET(NEURON_AP_PARTITION, le32toh(ap.addr)),
 				       ap.partitions);
 	nb_mark(tiles, tile, true);
@@ -244,6 +245,12 @@ void nb_tile_end(struct nb_program *nb, int tile)
 
 	if (!dead)
 		return;
+	if (nb_loop_since(nb, dead->turn)) {
+		nb_fail_here(nb,
+			     "tile %d ends in a loop that began after it: the next round still uses it",
+			     tile);
+		return;
+	}
 	nb_mark(nb->tiles, dead, false);
 	dead->died = nb_here_in_order(nb);
 }

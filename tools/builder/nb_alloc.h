@@ -17,6 +17,7 @@
 /**
  * struct nb_alloc_tile - a tile
  * @born, @died: places in the order of the calls
+ * @turn: loops that had begun or ended before it
  * @quadrants: that it lies in, a mask
  * @told: by nb_tile_at(): it stays where it is
  */
@@ -25,6 +26,7 @@ struct nb_alloc_tile {
 	struct neuron_ap ap;
 	size_t born;
 	size_t died;
+	size_t turn;
 	uint8_t quadrants;
 	bool told;
 };

@@ -12,18 +12,35 @@
 
 uint64_t nb_space_stride(uint32_t space)
 {
-	if (space == NB_SPACE_SBUF)
+	if (space == NB_SPACE_SBUF || space == NB_SPACE_SIBLING)
 		return NEURON_TPB_SBUF_STRIDE;
 	return space == NB_SPACE_PSUM ? NEURON_TPB_PSUM_STRIDE : 0;
 }
 
+static uint64_t nb_virtual_size(const struct nb_program *nb)
+{
+	uint64_t size = 0;
+	size_t i;
+
+	for (i = 0; i < nb->nr_vars; i++)
+		if (nb->var[i].type == NB_VAR_VIRTUAL && nb->var[i].offset + nb->var[i].size > size)
+			size = nb->var[i].offset + nb->var[i].size;
+	return size;
+}
+
 uint64_t nb_space_size(const struct nb_program *nb, uint32_t space)
 {
-	if (space == NB_SPACE_SBUF)
+	switch (space) {
+	case NB_SPACE_SBUF:
+	case NB_SPACE_SIBLING:
 		return NEURON_TPB_SBUF_SIZE;
-	if (space == NB_SPACE_PSUM)
+	case NB_SPACE_PSUM:
 		return NEURON_TPB_PSUM_SIZE;
-	return nb->var[space - NB_SPACE_VAR].size;
+	case NB_SPACE_VIRTUAL:
+		return nb_virtual_size(nb);
+	default:
+		return nb->var[space - NB_SPACE_VAR].size;
+	}
 }
 
 uint64_t nb_area_end(const struct nb_area *area)
@@ -109,9 +126,25 @@ void nb_area_join(struct nb_area *a, const struct nb_area *b)
 	a->rows = 1;
 }
 
-static uint32_t nb_space_of_var(const struct nb_program *nb, int var)
+uint32_t nb_space_of_var(const struct nb_program *nb, int var)
 {
-	return nb->var[var - 1].type == NB_VAR_SBUF ? NB_SPACE_SBUF : NB_SPACE_VAR + var - 1;
+	switch (nb->var[var - 1].type) {
+	case NB_VAR_SBUF:
+		return NB_SPACE_SBUF;
+	case NB_VAR_SIBLING_SBUF:
+		return NB_SPACE_SIBLING;
+	case NB_VAR_VIRTUAL:
+		return NB_SPACE_VIRTUAL;
+	case NB_VAR_PEER:
+		return nb_space_of_var(nb, nb->var[var - 1].ref);
+	default:
+		return NB_SPACE_VAR + var - 1;
+	}
+}
+
+uint64_t nb_begin_of_var(const struct nb_program *nb, int var)
+{
+	return nb->var[var - 1].type == NB_VAR_VIRTUAL ? nb->var[var - 1].offset : 0;
 }
 
 /* A run of bytes in SBUF becomes whole partitions where it does not stay in one. */
@@ -131,9 +164,9 @@ static struct nb_area nb_run(uint32_t space, uint64_t low, uint64_t end)
 
 struct nb_area nb_area_of_var(const struct nb_program *nb, int var)
 {
-	uint32_t space = nb_space_of_var(nb, var);
+	uint64_t begin = nb_begin_of_var(nb, var);
 
-	return nb_run(space, 0, nb_space_size(nb, space));
+	return nb_run(nb_space_of_var(nb, var), begin, begin + nb->var[var - 1].size);
 }
 
 /**
@@ -164,8 +197,8 @@ static uint64_t nb_pitch_of(const struct nb_program *nb, const struct nb_walk *w
 
 	if (pitch)
 		return pitch;
-	var = &nb->var[walk->space - NB_SPACE_VAR];
-	if (var->ndim > 1)
+	var = walk->space < NB_SPACE_VAR ? NULL : &nb->var[walk->space - NB_SPACE_VAR];
+	if (var && var->ndim > 1)
 		return (uint64_t)var->shape[var->ndim - 1] * neuron_dtype_bytes(var->dtype);
 	for (i = 0; i < walk->ndim; i++)
 		if (walk->count[i] > 1 && (!pitch ||
@@ -210,7 +243,7 @@ struct nb_area nb_area_of_side(const struct nb_program *nb, const struct nb_side
 {
 	struct nb_walk walk = {
 		.space = nb_space_of_var(nb, side->var),
-		.offset = side->offset,
+		.offset = nb_begin_of_var(nb, side->var) + side->offset,
 		.bytes = side->size[0],
 		.ndim = side->ndim - 1,
 	};
@@ -234,7 +267,7 @@ bool nb_area_of_pattern(const struct nb_program *nb, const struct neuron_udma_pa
 	if (!(base & NEURON_ADDR_WINDOW) || !var || var > nb->nr_vars)
 		return false;
 	walk.space = nb_space_of_var(nb, var);
-	walk.offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, base);
+	walk.offset = nb_begin_of_var(nb, var) + NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, base);
 	for (i = 0; i < 4; i++) {
 		walk.count[i] = le32toh(pattern->num[i]);
 		walk.step[i] = le64toh(pattern->step[i]);
@@ -246,16 +279,44 @@ bool nb_area_of_pattern(const struct nb_program *nb, const struct neuron_udma_pa
 		    walk.count[i] > 1u << 17)
 			return false;
 	*area = nb_area_of_walk(nb, &walk);
-	return nb_area_end(area) <= nb_space_size(nb, walk.space);
+	return area->low >= nb_begin_of_var(nb, var) &&
+	       nb_area_end(area) <= nb_begin_of_var(nb, var) + nb->var[var - 1].size;
 }
 
-struct nb_area nb_area_of_tile(const struct neuron_ap *ap)
+/* Bytes from @low to @high of each partition of a tile. */
+static struct nb_area nb_partitions(const struct neuron_ap *ap, int64_t low, int64_t high)
 {
 	uint32_t addr = le32toh(ap->addr);
 	uint32_t space = addr & NEURON_AP_PSUM ? NB_SPACE_PSUM : NB_SPACE_SBUF;
 	uint64_t stride = nb_space_stride(space);
+
+	/* What leaves its partition ends in an error of the device. */
+	if (low < 0)
+		low = 0;
+	if (high > (int64_t)stride)
+		high = stride;
+	return (struct nb_area){
+		.low = NEURON_GET(NEURON_AP_PARTITION, addr) * stride +
+		       (low < high ? low : 0),
+		.width = high > low ? high - low : 0,
+		.pitch = stride,
+		.rows = ap->partitions ? ap->partitions : 1,
+		.space = space,
+	};
+}
+
+struct nb_area nb_area_of_begin(const struct neuron_ap *ap, int64_t offset)
+{
+	int64_t low = NEURON_GET(NEURON_AP_OFFSET, le32toh(ap->addr)) + offset;
+
+	return nb_partitions(ap, low, low + trn_dtype_size(ap->dtype));
+}
+
+struct nb_area nb_area_of_tile(const struct neuron_ap *ap, int64_t offset)
+{
 	int64_t size = trn_dtype_size(ap->dtype);
-	int64_t low = NEURON_GET(NEURON_AP_OFFSET, addr), high = low + size;
+	int64_t low = NEURON_GET(NEURON_AP_OFFSET, le32toh(ap->addr)) + offset;
+	int64_t high = low + size;
 	unsigned int i;
 
 	for (i = 0; i < 4 && !ap->index; i++) {
@@ -269,18 +330,7 @@ struct nb_area nb_area_of_tile(const struct neuron_ap *ap)
 	}
 	if (ap->index)
 		high += NB_MAX_INDEX * size;
-	/* What leaves its partition ends in an error of the device. */
-	if (low < 0)
-		low = 0;
-	if (high > (int64_t)stride)
-		high = stride;
-	return (struct nb_area){
-		.low = NEURON_GET(NEURON_AP_PARTITION, addr) * stride + low,
-		.width = high > low ? high - low : 0,
-		.pitch = stride,
-		.rows = ap->partitions ? ap->partitions : 1,
-		.space = space,
-	};
+	return nb_partitions(ap, low, high);
 }
 
 struct nb_area nb_area_of_index(const struct neuron_ap *ap, unsigned int group)
@@ -298,26 +348,41 @@ struct nb_area nb_area_of_index(const struct neuron_ap *ap, unsigned int group)
 	};
 }
 
+static void nb_space_text(const struct nb_program *nb, uint32_t space, char *text, size_t size)
+{
+	static const char *const names[NB_SPACE_VAR] = {
+		[NB_SPACE_SBUF] = "sbuf",
+		[NB_SPACE_PSUM] = "psum",
+		[NB_SPACE_SIBLING] = "sbuf of the other core",
+		[NB_SPACE_VIRTUAL] = "shared scratchpad",
+	};
+
+	if (space < NB_SPACE_VAR)
+		snprintf(text, size, "%s", names[space]);
+	else
+		snprintf(text, size, "\"%.64s\"", nb->var[space - NB_SPACE_VAR].name);
+}
+
 void nb_area_text(const struct nb_program *nb, const struct nb_area *area, char *text,
 		  size_t size)
 {
 	uint64_t stride = nb_space_stride(area->space);
 	uint64_t at = stride ? area->low % stride : area->low;
+	char name[80];
 
+	nb_space_text(nb, area->space, name, sizeof(name));
 	if (stride)
-		snprintf(text, size, "%s partitions %llu to %llu, bytes 0x%llx to 0x%llx",
-			 area->space == NB_SPACE_PSUM ? "psum" : "sbuf",
+		snprintf(text, size, "%s partitions %llu to %llu, bytes 0x%llx to 0x%llx", name,
 			 (unsigned long long)(area->low / stride),
 			 (unsigned long long)(area->low / stride + area->rows - 1),
 			 (unsigned long long)at,
 			 (unsigned long long)(at + area->width - 1));
 	else if (area->rows == 1)
-		snprintf(text, size, "\"%.64s\" bytes 0x%llx to 0x%llx",
-			 nb->var[area->space - NB_SPACE_VAR].name, (unsigned long long)at,
+		snprintf(text, size, "%s bytes 0x%llx to 0x%llx", name, (unsigned long long)at,
 			 (unsigned long long)(at + area->width - 1));
 	else
-		snprintf(text, size, "\"%.64s\" %u rows of %llu bytes from 0x%llx on, 0x%llx apart",
-			 nb->var[area->space - NB_SPACE_VAR].name, area->rows,
+		snprintf(text, size, "%s %u rows of %llu bytes from 0x%llx on, 0x%llx apart", name,
+			 area->rows,
 			 (unsigned long long)area->width, (unsigned long long)at,
 			 (unsigned long long)area->pitch);
 }

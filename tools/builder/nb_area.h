@@ -9,10 +9,17 @@
 #include "nb_private.h"
 #include "neuron/dma_op.h"
 
-/* Spaces: memories that share no byte. Variables follow, each a space of its own. */
+/*
+ * Spaces: memories that share no byte. Variables follow, each a space of its own, but those that
+ * are parts or other names of something: all parts of the scratchpad are in one space, so are all
+ * names of the other core's SBUF. A variable of a peer is in the space of the variable that it
+ * names, because only the loader knows which ranks are the same.
+ */
 #define NB_SPACE_SBUF	0
 #define NB_SPACE_PSUM	1
-#define NB_SPACE_VAR	2
+#define NB_SPACE_SIBLING	2	/* SBUF of the other core */
+#define NB_SPACE_VIRTUAL	3	/* the shared scratchpad */
+#define NB_SPACE_VAR	4
 
 /**
  * struct nb_area - rows of bytes
@@ -43,6 +50,10 @@ bool nb_area_covers(const struct nb_area *a, const struct nb_area *b);
 /* Grow @a until it holds @b, of the same space. */
 void nb_area_join(struct nb_area *a, const struct nb_area *b);
 
+/* The space of variable @var, and the byte there with which it begins. */
+uint32_t nb_space_of_var(const struct nb_program *nb, int var);
+uint64_t nb_begin_of_var(const struct nb_program *nb, int var);
+
 /* All of variable @var. */
 struct nb_area nb_area_of_var(const struct nb_program *nb, int var);
 /* An end of a transfer that nb_dma() has accepted. */
@@ -55,8 +66,13 @@ struct nb_area nb_area_of_side(const struct nb_program *nb, const struct nb_side
 bool nb_area_of_pattern(const struct nb_program *nb, const struct neuron_udma_pattern *pattern,
 			unsigned int dtype, uint64_t base, uint32_t indices,
 			struct nb_area *area);
-/* A tile without its offset register. Of a tile with an index all that it can name. */
-struct nb_area nb_area_of_tile(const struct neuron_ap *ap);
+/*
+ * A tile, @offset bytes further on: what its register holds. Of a tile with an index all that it
+ * can name.
+ */
+struct nb_area nb_area_of_tile(const struct neuron_ap *ap, int64_t offset);
+/* Its element 0, which may be the last in memory. */
+struct nb_area nb_area_of_begin(const struct neuron_ap *ap, int64_t offset);
 /* The index of a tile that has one; @group partitions share a list. */
 struct nb_area nb_area_of_index(const struct neuron_ap *ap, unsigned int group);
 

@@ -42,7 +42,7 @@ static bool nb_is_half(const struct neuron_ap *ap)
 
 static uint8_t nb_banks_of(const struct neuron_ap *ap)
 {
-	const struct nb_area area = nb_area_of_tile(ap);
+	const struct nb_area area = nb_area_of_tile(ap, 0);
 	uint64_t at = area.low % area.pitch;
 
 	if (area.space != NB_SPACE_PSUM || !area.width)

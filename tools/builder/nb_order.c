@@ -325,6 +325,7 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 {
 	const struct nb_actor *actor;
 	int own = nb_queue_actor(order, step->queue);
+	unsigned int a;
 	uint32_t last;
 
 	if (own < 0)
@@ -339,7 +340,10 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 		return;
 	if (order->clock[step->engine][step->actor] >= last)
 		return;
-	order->need[step->actor] = (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT };
+	a = step->actor;
+	nb_ask_taker(order, &a, &last);
+	if (a != step->engine)
+		order->need[a] = (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT };
 }
 
 /*
@@ -399,7 +403,9 @@ static int nb_step_done(struct nb_order *order, struct nb_step *step)
 	seq = order->pc[step->engine] + order->shift[step->engine];
 	order->actor[step->engine].seq = seq;
 	order->clock[step->engine][step->engine] = seq;
-	if (step->acquire || step->all)
+	if (step->acquire)
+		order->acquired[step->engine] = seq;
+	if (step->all)
 		order->acquired[step->actor] = order->actor[step->actor].seq;
 	for (i = 0; i < step->nr_touches; i++)
 		if (nb_touched_add(&order->touched, &step->touch[i]))
@@ -448,9 +454,11 @@ static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 
 	if (turn->begin) {
 		order->depth++;
+		order->counting |= NEURON_BIT64(turn->reg);
 		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	}
 	order->depth--;
+	order->counting &= ~NEURON_BIT64(turn->reg);
 	while (open) {
 		begin--;
 		open += begin->begin ? -1 : 1;
@@ -479,7 +487,9 @@ static int nb_order_inner(struct nb_order *order, const struct nb_turn *turn)
 	if (!turn->begin || turn[1].begin || !turn->engines)
 		return 0;
 	order->depth++;
+	order->counting |= NEURON_BIT64(turn->reg);
 	ret = nb_loop_overlap(order, turn);
+	order->counting &= ~NEURON_BIT64(turn->reg);
 	order->depth--;
 	return ret;
 }
@@ -547,6 +557,10 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 	order->queued = calloc(nb->nr_queues + 1, NB_SLOTS * sizeof(*order->queued));
 	if (!order->queued)
 		return nb_fail(nb, "out of memory");
+	order->constant = calloc(nb->nr_vars + 1, sizeof(*order->constant));
+	if (!order->constant)
+		return nb_fail(nb, "out of memory");
+	order->nr_sems = nb->nr_sems;
 	order->met = true;
 	nb_regs_forget(order);
 	return nb_touched_init(&order->touched, nb);
@@ -568,6 +582,7 @@ static void nb_order_free(struct nb_order *order)
 	}
 	free(order->snap);
 	free(order->queued);
+	free(order->constant);
 	if (order->touched.space)
 		nb_touched_free(&order->touched);
 }

@@ -276,7 +276,7 @@ static int nb_compute_uses(struct nb_reader *reader, struct nb_node *node,
 	for (role = 0; role < TRN_ISA_ROLES; role++) {
 		if (!trn_isa_access(inst, role, &access))
 			continue;
-		area = nb_area_of_tile(&access.ap);
+		area = nb_area_of_tile(&access.ap, 0);
 		if (nb_add_use(reader, node, &area, access.read, access.write,
 			       access.write && nb_writes_all(inst) &&
 			       nb_is_exact(&access.ap, &area), true))
@@ -556,6 +556,8 @@ static void nb_reader_free(struct nb_reader *reader)
 	free(reader->boxes);
 	free(reader->death);
 	free(reader->owner);
+	if (reader->order)
+		free(reader->order->constant);
 	free(reader->order);
 }
 
@@ -581,6 +583,12 @@ int nb_plan_read(struct nb_plan *plan)
 		plan->tile[i].movable = true;
 	reader.order->nb = plan->nb;
 	reader.order->record = plan->nb->record;
+	reader.order->nr_sems = plan->nb->nr_sems;
+	reader.order->constant = calloc(plan->nb->nr_vars + 1, sizeof(*reader.order->constant));
+	if (!reader.order->constant) {
+		nb_fail(plan->nb, "out of memory");
+		goto out;
+	}
 	nb_regs_forget(reader.order);
 	if (nb_sort_deaths(&reader) || nb_read_all(&reader))
 		goto out;

@@ -74,34 +74,20 @@ static struct nb_turn *nb_turn_add(struct nb_program *nb)
 	return turn;
 }
 
-/* The beginning of the innermost loop that has not ended. */
-static struct nb_turn *nb_open_loop(struct nb_record *record)
+bool nb_loop_since(const struct nb_program *nb, size_t turn)
 {
-	unsigned int ended = 0;
-	size_t i;
+	const struct nb_record *record = nb->record;
 
-	for (i = record->nr_turns; i-- > 0;) {
-		if (!record->turn[i].begin)
-			ended++;
-		else if (!ended--)
-			return &record->turn[i];
-	}
-	return NULL;
+	return record && record->depth && record->open[record->depth - 1] >= turn;
 }
 
 static bool nb_reg_counts(const struct nb_record *record, unsigned int reg)
 {
-	unsigned int ended = 0;
-	size_t i;
+	unsigned int i;
 
-	for (i = record->nr_turns; i-- > 0;) {
-		if (!record->turn[i].begin)
-			ended++;
-		else if (ended)
-			ended--;
-		else if (record->turn[i].reg == reg)
+	for (i = 0; i < record->depth; i++)
+		if (record->turn[record->open[i]].reg == reg)
 			return true;
-	}
 	return false;
 }
 
@@ -129,7 +115,7 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 	turn->begin = true;
 	turn->reg = reg;
 	turn->count = count;
-	nb->record->depth++;
+	nb->record->open[nb->record->depth++] = turn - nb->record->turn;
 }
 
 void nb_end_loop(struct nb_program *nb)
@@ -137,14 +123,14 @@ void nb_end_loop(struct nb_program *nb)
 	struct nb_turn *begin, *end;
 	size_t i, at;
 
-	begin = nb->record ? nb_open_loop(nb->record) : NULL;
-	if (!begin) {
+	if (!nb->record || !nb->record->depth) {
 		nb_fail_here(nb, "nb_end_loop() without a loop that has begun");
 		return;
 	}
+	at = nb->record->open[nb->record->depth - 1];
+	begin = &nb->record->turn[at];
 	for (i = begin->at; i < nb->record->count; i++)
 		begin->engines |= NEURON_BIT(nb->record->engine[i]);
-	at = begin - nb->record->turn;
 	end = nb_turn_add(nb);
 	if (!end)
 		return;

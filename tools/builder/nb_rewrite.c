@@ -69,7 +69,7 @@ static void nb_shift_inst(const struct nb_plan *plan, struct neuron_inst *inst,
 	for (role = 0; role < TRN_ISA_ROLES; role++) {
 		if (!trn_isa_access(&was, role, &access))
 			continue;
-		if (nb_area_of_tile(&access.ap).width)
+		if (nb_area_of_tile(&access.ap, 0).width)
 			nb_shift_role(inst, role, nb_shift_of(plan, (*use)++));
 	}
 }

@@ -39,7 +39,7 @@ struct nb_turn {
  * struct nb_record - the program in the order of the calls
  * @engine: of each instruction
  * @any: places of those that were given to NB_ANY_ENGINE
- * @depth: loops that have begun and not ended
+ * @open: turns of the @depth loops that have begun and not ended
  */
 struct nb_record {
 	uint8_t *engine;
@@ -51,6 +51,7 @@ struct nb_record {
 	struct nb_turn *turn;
 	size_t nr_turns;
 	size_t turn_room;
+	size_t open[NEURON_NR_REGS];
 	unsigned int depth;
 };
 
@@ -190,6 +191,10 @@ struct nb_need {
 
 #define NB_MAX_ACCESSES	40
 
+/* A constant has been written; transfers have found their descriptors in it. */
+#define NB_CONSTANT_WRITTEN	NEURON_BIT(0)
+#define NB_CONSTANT_BLOCKS	NEURON_BIT(1)
+
 /**
  * struct nb_step - an instruction and what it touches
  * @actor: whose event the end of the accesses is
@@ -221,6 +226,9 @@ struct nb_step {
  * @pc: next instruction of each engine
  * @reg_known: registers of each engine whose value is known here: a mask; @reg: their values
  * @clock: [e][a]: events of actor a that engine e knows to be over
+ * @constant: of each variable: NB_CONSTANT_*
+ * @nr_sems: semaphores that nb_sem() had given
+ * @counting: registers that count the loops around this place: a mask
  * @snap: clocks as they were, nr_actors words each; number 0 has seen nothing
  * @now: number of the newest clock of each engine
  * @over: events of each actor that all engines know to be over
@@ -249,6 +257,9 @@ struct nb_order {
 	unsigned int engines;
 	uint64_t reg_known[NEURON_NR_ENGINES];
 	uint32_t reg[NEURON_NR_ENGINES][NEURON_NR_REGS];
+	uint8_t *constant;
+	unsigned int nr_sems;
+	uint64_t counting;
 	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
 	uint32_t *snap;
 	size_t nr_snaps;
@@ -271,6 +282,9 @@ struct nb_order {
 
 /* The accesses of the next instruction of @engine. 0 or -1. */
 int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_step *step);
+
+/* A loop that has not ended has begun after the first @turn turns. */
+bool nb_loop_since(const struct nb_program *nb, size_t turn);
 
 /* Nothing is known of registers any more. */
 void nb_regs_forget(struct nb_order *order);

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What programs with nb_auto() touch: variables that share bytes, tiles that a register moves,
+ * posts to others; and what such a program must not do.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "neuron_builder.h"
+#include "neuron/address.h"
+#include "neuron/dma_op.h"
+#include "neuron/regs.h"
+
+#define F32	NEURON_DTYPE_FP32
+#define VECTOR	NEURON_ENGINE_VECTOR
+#define SCALAR	NEURON_ENGINE_SCALAR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
+#define SYNC	NEURON_ENGINE_SYNC
+
+static struct nb_program *begin(void)
+{
+	struct nb_program *nb = nb_new("test");
+
+	assert_non_null(nb);
+	nb_auto(nb);
+	return nb;
+}
+
+static void expect_error(struct nb_program *nb, const char *text)
+{
+	const char *error;
+
+	nb_sync(nb);
+	error = nb_error(nb);
+	if (!error || strcmp(error, text))
+		fail_msg("'%s', not '%s'", error ? error : "no error", text);
+	nb_free(nb);
+}
+
+/* As many waits, and the first of them is for what @area says. */
+static void expect_waits(struct nb_program *nb, size_t count, const char *area)
+{
+	char text[512] = "";
+
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	if (count)
+		nb_why(nb, 0, text, sizeof(text));
+	if (nb_waits(nb) != count)
+		fail_msg("%zu waits, not %zu: %s", nb_waits(nb), count, text);
+	if (area && !strstr(text, area))
+		fail_msg("'%s' does not say '%s'", text, area);
+	nb_free(nb);
+}
+
+static struct neuron_ap tile(unsigned int offset, unsigned int n)
+{
+	return nb_tile(0, 128, offset, F32, n);
+}
+
+static void store(struct nb_program *nb, enum neuron_engine engine, int var, uint64_t offset)
+{
+	nb_reg_store(nb, engine, var, offset, 0, 5);
+}
+
+/* --- Variables that share bytes --- */
+
+static void parts_of_the_scratchpad_overlap(void **state)
+{
+	struct nb_program *nb = begin();
+	int a = nb_virtual(nb, "a", 256, 64), b = nb_virtual(nb, "b", 256, 192);
+
+	(void)state;
+	store(nb, VECTOR, a, 128);
+	store(nb, SCALAR, b, 4);
+	/* Byte 192 of the scratchpad. */
+	nb_reg_load(nb, GPSIMD, 6, b, 0, 0);
+	expect_waits(nb, 1,
+		     "gpsimd instruction 0 waits for vector instruction 0: reads what it writes, shared scratchpad bytes 0xc0 to 0xc3");
+}
+
+static void all_names_of_the_other_sbuf_are_one(void **state)
+{
+	struct nb_program *nb = begin();
+	int a = nb_sibling_sbuf(nb, "a"), b = nb_sibling_sbuf(nb, "b");
+
+	(void)state;
+	nb_second(nb);
+	store(nb, VECTOR, a, nb_sbuf_offset(3, 64));
+	store(nb, SCALAR, nb_sbuf(nb), nb_sbuf_offset(3, 64));
+	store(nb, SCALAR, b, nb_sbuf_offset(4, 64));
+	store(nb, GPSIMD, b, nb_sbuf_offset(3, 64));
+	expect_waits(nb, 1,
+		     "gpsimd instruction 0 waits for vector instruction 0: writes over what it writes, sbuf of the other core partitions 3 to 3, bytes 0x40 to 0x43");
+}
+
+/* How many ranks there are, and so which of them are the same, only the loader knows. */
+static void a_peer_is_what_it_names(void **state)
+{
+	struct nb_program *nb = begin();
+	int own = nb_tmp(nb, "own", 256), next = nb_peer(nb, "next", 1, own);
+	int after = nb_peer(nb, "after", 3, own);
+
+	(void)state;
+	store(nb, VECTOR, next, 128);
+	store(nb, SCALAR, after, 64);
+	nb_reg_load(nb, GPSIMD, 6, after, 128, 0);
+	nb_reg_load(nb, SYNC, 6, own, 64, 0);
+	expect_waits(nb, 2,
+		     "gpsimd instruction 0 waits for vector instruction 0: reads what it writes, \"own\" bytes 0x80 to 0x83");
+}
+
+/* --- Registers --- */
+
+/* The 16 elements end at byte 0x23c, whose place is known with the register only. */
+static void a_register_moves_a_tile_that_goes_backwards(void **state)
+{
+	struct nb_program *nb = begin();
+	struct neuron_ap back = nb_dim(nb_at_reg(tile(0x3c, 16), 9), 0, 16, -1);
+
+	(void)state;
+	back.addr = 0;
+	nb_memset(nb, VECTOR, tile(0x200, 1), 1);
+	nb_reg_set(nb, SCALAR, 9, 0x23c);
+	nb_copy(nb, SCALAR, tile(0x1000, 16), back);
+	nb_memset(nb, GPSIMD, tile(0x23c, 1), 2);
+	expect_waits(nb, 2, "reads what it writes, sbuf partitions 0 to 127, bytes 0x200 to 0x23f");
+}
+
+static void an_unknown_register_leads_through_the_tile(void **state)
+{
+	struct nb_program *nb = begin();
+	int word = nb_tmp(nb, "word", 64);
+	struct neuron_ap back;
+
+	(void)state;
+	nb_tile_at(nb, NB_SBUF, 0, 128, 0x1000, F32, 64);
+	nb_tile_at(nb, NB_SBUF, 0, 128, 0x1100, F32, 64);
+	/* Begins in the second tile; without the register it would go back into the first one. */
+	back = nb_dim(nb_at_reg(tile(0x1100, 16), 9), 0, 16, -1);
+	nb_reg_load(nb, SCALAR, 9, word, 0, 0);
+	nb_copy(nb, SCALAR, tile(0x3000, 16), back);
+	nb_memset(nb, VECTOR, tile(0x1000, 64), 1);
+	nb_memset(nb, GPSIMD, tile(0x11fc, 1), 1);
+	expect_waits(nb, 1,
+		     "writes over what it reads, sbuf partitions 0 to 127, bytes 0x11fc to 0x11ff");
+}
+
+static void a_known_register_names_a_word(void **state)
+{
+	struct nb_program *nb = begin();
+	int var = nb_tmp(nb, "words", 256);
+
+	(void)state;
+	nb_reg_set(nb, VECTOR, 7, 64);
+	nb_reg_store(nb, VECTOR, var, 8, 7, 5);
+	store(nb, SCALAR, var, 8);
+	nb_reg_load(nb, GPSIMD, 6, var, 72, 0);
+	expect_waits(nb, 1, "reads what it writes, \"words\" bytes 0x48 to 0x4b");
+}
+
+/* --- By hand --- */
+
+/* A store to a semaphore of the other core, with a wait of its own. */
+static void a_store_may_wait_by_hand(void **state)
+{
+	struct nb_program *nb = begin();
+	int sem = nb_sem(nb, true), sibling = nb_sibling_sem(nb, "their", sem, 1);
+
+	(void)state;
+	nb_second(nb);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_wait(nb_reg_store(nb, SYNC, sibling, 0, 0, 5), sem, 2);
+	nb_memset(nb, GPSIMD, tile(0x1000, 16), 1);
+	/* sync waits for vector, gpsimd for sync */
+	expect_waits(nb, 2,
+		     "sync instruction 0 waits for vector instruction 0: synchronisation by hand");
+}
+
+/* A transfer that posts to somebody else tells of everything before it. */
+static void posts_of_transfers_to_others_are_releases(void **state)
+{
+	struct neuron_udma_dge post = {
+		.op = { .op = NEURON_UDMA_OP_COPY, .nr_src = 1, .nr_dst = 1,
+			.src_dtype = NEURON_DTYPE_UINT32, .dst_dtype = NEURON_DTYPE_UINT32,
+			.src.num = { 1, 1, 1, 1 }, .dst.num = { 1, 1, 1, 1 } },
+	};
+	const uint32_t one = 1;
+	struct nb_program *nb = begin();
+	int in = nb_tmp(nb, "in", 64), out = nb_tmp(nb, "out", 64);
+	int queue = nb_queue(nb, "q", "data", SYNC, 1), sem = nb_sem(nb, true);
+
+	(void)state;
+	nb_second(nb);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_dma(nb, queue, nb_linear(out, 0, 64), nb_linear(in, 0, 64), -1);
+	nb_dma_remote(nb, queue, sem);
+	expect_waits(nb, 1, "synchronisation by hand");
+
+	nb = begin();
+	post.src[0] = neuron_window_addr(nb_file(nb, "one", &one, sizeof(one)), 0);
+	post.dst[0] = neuron_window_addr(nb_peer_sem(nb, "theirs", 1, nb_sem(nb, true), 1), 0);
+	queue = nb_queue(nb, "q", "dynamic", SYNC, 1);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_dma_generate(nb, queue, nb_file(nb, "post", &post, sizeof(post)), 0,
+			&(struct nb_run_time){ .sem = -1 });
+	expect_waits(nb, 1, "synchronisation by hand");
+}
+
+static void semaphores_of_the_builder_are_not_touched(void **state)
+{
+	struct nb_program *nb = begin();
+	int first = nb_sem(nb, false), last = nb_sem(nb, false);
+
+	(void)state;
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_sem_range_clear(nb, SCALAR, first, last);
+	nb_memset(nb, GPSIMD, tile(0x1000, 16), 1);
+	expect_waits(nb, 2,
+		     "scalar instruction 0 waits for vector instruction 0: synchronisation by hand");
+
+	nb = begin();
+	nb_sem(nb, false);
+	nb_source(nb, "k.c", 5);
+	nb_sem_range_clear(nb, SCALAR, 0, 9);
+	expect_error(nb,
+		     "k.c:5: sem_range_clear of semaphores 0 to 9, but nb_sem() has given those below 1: the others are for nb_auto()");
+
+	nb = begin();
+	nb_source(nb, "k.c", 6);
+	nb_post(nb_nop(nb, SCALAR), 3, 1);
+	expect_error(nb,
+		     "k.c:6: a post to semaphore 3, but nb_sem() has given those below 0: the others are for nb_auto()");
+}
+
+/* --- Constants that say what a transfer does --- */
+
+static int block(struct nb_program *nb, int y)
+{
+	return nb_dge(nb, "rows", &(struct nb_move){
+		.op = NEURON_UDMA_OP_COPY, .to_dtype = F32, .from_dtype = F32,
+		.to = nb_linear(y, 0, 64), .nr_from = 1, .from = { nb_linear(y, 64, 64) } });
+}
+
+static void blocks_of_descriptors_stay_as_they_are(void **state)
+{
+	struct nb_program *nb = begin();
+	int y = nb_tmp(nb, "y", 128), queue = nb_queue(nb, "q", "dynamic", SYNC, 1);
+	int rows = block(nb, y);
+
+	(void)state;
+	nb_dma_generate(nb, queue, rows, 0, &(struct nb_run_time){ .sem = -1 });
+	nb_source(nb, "k.c", 8);
+	store(nb, VECTOR, nb_find_var(nb, "rows"), 0);
+	expect_error(nb,
+		     "k.c:8: a write to \"rows\", in which a transfer before has found its descriptors");
+
+	/* The other way round nobody knows what is touched. */
+	nb = begin();
+	y = nb_tmp(nb, "y", 128);
+	queue = nb_queue(nb, "q", "dynamic", SYNC, 1);
+	rows = block(nb, y);
+	store(nb, VECTOR, nb_find_var(nb, "rows"), 0);
+	nb_dma_generate(nb, queue, rows, 0, &(struct nb_run_time){ .sem = -1 });
+	nb_memset(nb, GPSIMD, tile(0, 16), 1);
+	expect_waits(nb, 2, "synchronisation by hand, or nobody knows what is touched");
+}
+
+/* --- Loops --- */
+
+static void the_register_of_a_loop_stays(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_begin_loop(nb, 4, 3);
+	nb_begin_loop(nb, 5, 3);
+	nb_source(nb, "k.c", 9);
+	nb_reg_alu(nb, VECTOR, NEURON_ALU_ADD, 4, 4, 1);
+	nb_end_loop(nb);
+	nb_end_loop(nb);
+	expect_error(nb, "k.c:9: register 4 is changed, which counts the rounds of a loop around");
+}
+
+static void a_tile_does_not_end_in_a_later_loop(void **state)
+{
+	struct nb_program *nb = begin();
+	int old, young;
+
+	(void)state;
+	old = nb_tile_new(nb, NB_SBUF, 128, F32, 16);
+	nb_begin_loop(nb, 1, 3);
+	young = nb_tile_new(nb, NB_SBUF, 128, F32, 16);
+	nb_tile_end(nb, young);
+	assert_null(nb_error(nb));
+	nb_source(nb, "k.c", 3);
+	nb_tile_end(nb, old);
+	expect_error(nb,
+		     "k.c:3: tile 0 ends in a loop that began after it: the next round still uses it");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(parts_of_the_scratchpad_overlap),
+		cmocka_unit_test(all_names_of_the_other_sbuf_are_one),
+		cmocka_unit_test(a_peer_is_what_it_names),
+		cmocka_unit_test(a_register_moves_a_tile_that_goes_backwards),
+		cmocka_unit_test(an_unknown_register_leads_through_the_tile),
+		cmocka_unit_test(a_known_register_names_a_word),
+		cmocka_unit_test(a_store_may_wait_by_hand),
+		cmocka_unit_test(posts_of_transfers_to_others_are_releases),
+		cmocka_unit_test(semaphores_of_the_builder_are_not_touched),
+		cmocka_unit_test(blocks_of_descriptors_stay_as_they_are),
+		cmocka_unit_test(the_register_of_a_loop_stays),
+		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
