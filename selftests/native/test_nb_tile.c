@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "neuron_builder.h"
+#include "neuron/dma_op.h"
 #include "neuron/regs.h"
 
 #define F32	NEURON_DTYPE_FP32
@@ -285,6 +286,109 @@ static void rounds_overlap(void **state)
 	nb_free(nb);
 }
 
+static unsigned int count_opcode(struct nb_program *nb, enum neuron_engine engine,
+				 enum neuron_opcode opcode)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < nb_here(nb, engine); i++)
+		count += nb_inst(nb, engine, i)->opcode == opcode;
+	return count;
+}
+
+/*
+ * A loop in a loop: nobody else than those who share the tile waits, by a semaphore for each
+ * pair of the inner loop, and by another one around it.
+ */
+static void rounds_of_loops_in_loops_overlap(void **state)
+{
+	struct nb_program *nb = begin();
+	char text[512];
+	size_t i;
+
+	(void)state;
+	nb_begin_loop(nb, 1, 10);
+	nb_memset(nb, GPSIMD, tile(0x200, 16), 1);
+	nb_begin_loop(nb, 2, 10);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0, 16));
+	nb_end_loop(nb);
+	nb_copy(nb, GPSIMD, tile(0x200, 16), tile(0x100, 16));
+	nb_end_loop(nb);
+	assert_int_equal(nb_sync(nb), 0);
+	for (i = 0; i < nb_waits(nb); i++) {
+		nb_why(nb, i, text, sizeof(text));
+		assert_null(strstr(text, "all engines meet"));
+	}
+	/* posts for a first round, and what is left */
+	assert_int_equal(count_opcode(nb, VECTOR, NEURON_OP_LOOP), 2);
+	assert_int_equal(nb_inst(nb, GPSIMD, nb_here(nb, GPSIMD) - 3)->opcode, NEURON_OP_COPY);
+	/* gpsimd waits for the last round of scalar, scalar for gpsimd's round before. */
+	assert_true(nb_inst(nb, GPSIMD, nb_here(nb, GPSIMD) - 3)->sync & NEURON_SYNC_TAKE);
+	nb_free(nb);
+}
+
+static void load(struct nb_program *nb, int queue, const char *name, int from, unsigned int at)
+{
+	const struct nb_move move = {
+		.op = NEURON_UDMA_OP_COPY, .to_dtype = F32, .from_dtype = F32,
+		.to = nb_sbuf_tile(nb, 0, 128, at, 64), .nr_from = 1,
+		.from = { nb_linear(from, 0, 128 * 64) },
+	};
+
+	nb_dma_generate(nb, queue, nb_dge(nb, name, &move), 0,
+			&(struct nb_run_time){ .sem = -1 });
+}
+
+/*
+ * Transfers of the inner loop are counted by another semaphore than those of the outer one, which
+ * wait until the end of all rounds.
+ */
+static void transfers_of_each_depth_are_counted(void **state)
+{
+	struct nb_program *nb = begin();
+	int x = nb_tmp(nb, "x", 128 * 64), queue = nb_queue(nb, "q", "dynamic", SYNC, 1);
+	const struct neuron_inst *inst;
+	unsigned int i, nr = 0, sem[2];
+
+	(void)state;
+	nb_begin_loop(nb, 1, 10);
+	nb_begin_loop(nb, 2, 10);
+	load(nb, queue, "inner", x, 0);
+	nb_end_loop(nb);
+	nb_copy(nb, VECTOR, tile(0x1000, 16), tile(0, 16));
+	load(nb, queue, "outer", x, 0x400);
+	nb_end_loop(nb);
+	nb_copy(nb, VECTOR, tile(0x1400, 16), tile(0x400, 16));
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	for (i = 0; i < nb_here(nb, SYNC); i++) {
+		inst = nb_inst(nb, SYNC, i);
+		if (inst->opcode != NEURON_OP_DMA_GENERATE)
+			continue;
+		assert_in_range(nr, 0, 1);
+		assert_true(NEURON_GET(NEURON_SYNC_POST, inst->sync));
+		sem[nr++] = inst->post_sem;
+	}
+	assert_int_equal(nr, 2);
+	assert_int_not_equal(sem[0], sem[1]);
+	nb_free(nb);
+}
+
+/* What is executed once has no round before that anybody could wait for. */
+static void a_loop_of_one_round_is_no_loop(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_begin_loop(nb, 1, 1);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0, 16));
+	nb_end_loop(nb);
+	expect_waits(nb, 1, NULL);
+	nb_free(nb);
+}
+
 /* --- Mistakes --- */
 
 static void branches_by_hand_are_refused(void **state)
@@ -355,6 +459,9 @@ int main(void)
 		cmocka_unit_test(a_place_is_used_again_after_its_last_use),
 		cmocka_unit_test(waits_by_hand_stay),
 		cmocka_unit_test(rounds_overlap),
+		cmocka_unit_test(rounds_of_loops_in_loops_overlap),
+		cmocka_unit_test(transfers_of_each_depth_are_counted),
+		cmocka_unit_test(a_loop_of_one_round_is_no_loop),
 		cmocka_unit_test(branches_by_hand_are_refused),
 		cmocka_unit_test(loops_must_be_nested),
 		cmocka_unit_test(transfers_in_loops_are_generated),

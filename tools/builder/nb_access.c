@@ -446,6 +446,7 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 	step->transfer = false;
 	step->landed = false;
 	step->all = false;
+	step->entry = 0;
 	step->nr_touches = 0;
 	if (nb_step_by_hand(order, step))
 		return -1;

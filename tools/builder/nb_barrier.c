@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Barriers: where all engines of a part of the program meet. Before a loop that holds loops, at
- * the end of each of its rounds and behind it they wait for each other and for all transfers, and
+ * Barriers: where all engines of a part of the program meet. Before a loop whose rounds cannot
+ * overlap, at the end of each of its rounds and behind it they wait for each other and for all transfers, and
  * all semaphores begin at zero again. So what is in such a loop can be looked at as if it were
  * executed once, and counts need not survive rounds.
  *
@@ -34,8 +34,10 @@ static int nb_wait_all(struct nb_order *order, enum neuron_engine leader, unsign
 	if (!extra && order->clock[leader][actor] >= from->seq)
 		return 0;
 	/* An engine that takes part has waited for it. */
-	if (actor >= NEURON_NR_ENGINES && from->event[from->seq - 1].taken)
+	if (actor >= NEURON_NR_ENGINES && from->event[from->seq - 1].taken) {
+		nb_event_ask(order, &from->event[from->seq - 1]);
 		return 0;
+	}
 	why = nb_reason_add(order, &reason);
 	if (why < 0)
 		return -1;

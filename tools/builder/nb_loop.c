@@ -1,77 +1,39 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops whose rounds overlap: those without another loop in them. The body is gone through again
- * and again, as if it had been unrolled, until a round needs the same waits as the one before it,
- * on instructions of its own round or of the round before. These waits are then right in every
- * round, and those on the round before carry dependencies around the back edge.
+ * Loops whose rounds overlap. The body is gone through again and again, as if it had been
+ * unrolled, until a round needs the same waits as the one before it, on instructions of its own
+ * round or of the round before. These waits are then right in every round, and those on the round
+ * before carry dependencies around the back edge.
  *
- * Counts that only grow would have to be compared with another number in each round. So in a
- * loop each pair of an actor and an engine that waits for it has a semaphore, a channel: one post
- * for each wait, which takes it. A wait on the round before finds a post in the first round that
- * was made before the loop, and behind the loop such a post is left and taken.
- *
- * What the body needs of the program before the loop, an engine waits for before its first round.
+ * What the body needs of what was before the loop, an engine waits for before its first round.
  * Who needs something of the loop later waits until that engine has ended its last round.
+ *
+ * An inner loop is gone through in each round of the one around it: the first time until its own
+ * waits are known, later once, for what it needs of the round that it is in.
  */
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nb_sync.h"
+#include "nb_loop.h"
 
 /* The rounds after which it is given up; two are enough as a rule. */
 #define NB_MAX_ROUNDS	8
-
-/**
- * struct nb_loop_wait - a wait in a round
- * @pc: of the instruction that waits
- * @at: event of @actor, counted in its round
- * @back: of the round before
- */
-struct nb_loop_wait {
-	struct nb_area area;
-	uint32_t pc;
-	uint32_t at;
-	uint8_t engine;
-	uint8_t actor;
-	uint8_t cause;
-	bool back;
-};
-
-struct nb_loop_waits {
-	struct nb_loop_wait *wait;
-	size_t count;
-	size_t room;
-};
-
-/**
- * struct nb_loop - that is gone through
- * @pc, @seq, @clock, @acquired, @nr_past, @met: at its begin
- * @events: of each actor, in a round
- * @before: what each engine needs of the program before the loop
- * @made: by the round under way, and by the one before it
- * @refused: the rounds cannot overlap
- */
-struct nb_loop {
-	const struct nb_turn *turn;
-	uint32_t pc[NEURON_NR_ENGINES];
-	uint32_t seq[NB_MAX_ACTORS];
-	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
-	uint32_t acquired[NB_MAX_ACTORS];
-	size_t nr_past[NEURON_NR_ENGINES];
-	bool met;
-	uint32_t events[NB_MAX_ACTORS];
-	struct nb_need before[NEURON_NR_ENGINES][NB_MAX_ACTORS];
-	size_t first_tile;
-	unsigned int round;
-	struct nb_loop_waits made[2];
-	bool refused;
-};
 
 void nb_loop_refuse(struct nb_order *order)
 {
 	if (order->loop)
 		order->loop->refused = true;
+}
+
+/* From which event of its engine on @step has waited: behind an inner loop that it stands for. */
+static uint32_t nb_taken_at(const struct nb_order *order, const struct nb_step *step)
+{
+	const struct nb_loop *child;
+
+	if (!step->entry)
+		return step->pc + order->shift[step->engine] + 1;
+	child = order->loop->child[step->entry - 1];
+	return child->seq[step->engine] + child->events[step->engine];
 }
 
 int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned int actor)
@@ -89,6 +51,13 @@ int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned in
 			*before = *need;
 		return 0;
 	}
+	if (actor >= NEURON_NR_ENGINES) {
+		event = &order->actor[actor].event[need->seq - 1];
+		event->taker = step->engine;
+		event->taken = nb_taken_at(order, step);
+	}
+	if (loop->known)
+		return 0;
 	if (loop->round) {
 		round = number / loop->events[actor];
 		number %= loop->events[actor];
@@ -100,21 +69,17 @@ int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned in
 	if (!wait)
 		return -1;
 	made->count++;
-	*wait = (struct nb_loop_wait){ .area = need->area, .pc = step->pc, .at = number,
+	*wait = (struct nb_loop_wait){ .area = need->area, .where = order->at, .pc = step->pc,
+				       .at = number, .entry = step->entry,
 				       .engine = step->engine, .actor = actor,
 				       .cause = need->cause, .back = loop->round != round };
-	if (actor < NEURON_NR_ENGINES)
-		return 0;
-	event = &order->actor[actor].event[need->seq - 1];
-	event->taker = step->engine;
-	event->taken = step->pc + order->shift[step->engine] + 1;
 	return 0;
 }
 
 static bool nb_same_wait(const struct nb_loop_wait *a, const struct nb_loop_wait *b)
 {
 	return a->pc == b->pc && a->at == b->at && a->engine == b->engine &&
-	       a->actor == b->actor && a->back == b->back;
+	       a->actor == b->actor && a->back == b->back && a->entry == b->entry;
 }
 
 static bool nb_same_waits(const struct nb_loop *loop)
@@ -132,15 +97,82 @@ static bool nb_same_waits(const struct nb_loop *loop)
 
 /* --- Rounds --- */
 
+static void nb_loop_free(struct nb_loop *loop)
+{
+	size_t i;
+
+	for (i = 0; i < loop->nr_children; i++)
+		nb_loop_free(loop->child[i]);
+	free(loop->child);
+	free(loop->made[0].wait);
+	free(loop->made[1].wait);
+	free(loop);
+}
+
+/* The next loop in this round of @loop; NULL: no memory. */
+static struct nb_loop *nb_loop_child(struct nb_order *order, struct nb_loop *loop,
+				     const struct nb_turn *turn)
+{
+	struct nb_loop **place, *child;
+
+	if (loop->next < loop->nr_children)
+		return loop->child[loop->next++];
+	place = nb_grow(order->nb, (void **)&loop->child, loop->nr_children, &loop->child_room,
+			sizeof(*place));
+	child = place ? calloc(1, sizeof(*child)) : NULL;
+	if (!child) {
+		nb_fail(order->nb, "out of memory");
+		return NULL;
+	}
+	child->turn = turn;
+	child->around = loop;
+	child->depth = loop->depth + 1;
+	*place = child;
+	loop->nr_children++;
+	loop->next++;
+	return child;
+}
+
+static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop);
+
+/* 1: gone through once; 0: a loop in it cannot overlap; -1: an error. */
+static int nb_loop_body(struct nb_order *order, struct nb_loop *loop)
+{
+	const struct nb_turn *turns = order->record->turn, *turn = loop->turn + 1;
+	size_t at = loop->turn->at;
+	struct nb_loop *child;
+	int ret;
+
+	loop->next = 0;
+	for (;; turn = &turns[turn->match] + 1) {
+		if (nb_order_range(order, at, turn->at))
+			return -1;
+		if (!turn->begin)
+			return 1;
+		at = turns[turn->match].at;
+		if (!turn->engines)
+			continue;
+		child = nb_loop_child(order, loop, turn);
+		if (!child)
+			return -1;
+		ret = nb_loop_pass(order, child);
+		if (ret <= 0)
+			return ret;
+	}
+}
+
 static int nb_loop_round(struct nb_order *order, struct nb_loop *loop)
 {
 	unsigned int a;
+	int ret;
 
-	loop->made[loop->round % 2].count = 0;
+	if (!loop->known)
+		loop->made[loop->round % 2].count = 0;
 	order->first_tile = loop->first_tile;
 	nb_regs_forget(order);
-	if (nb_order_range(order, loop->turn[0].at, loop->turn[1].at))
-		return -1;
+	ret = nb_loop_body(order, loop);
+	if (ret <= 0)
+		return ret;
 	for (a = 0; a < order->nr_actors; a++) {
 		if (!loop->round)
 			loop->events[a] = order->actor[a].seq - loop->seq[a];
@@ -150,7 +182,7 @@ static int nb_loop_round(struct nb_order *order, struct nb_loop *loop)
 		order->shift[a] += loop->events[a];
 	}
 	loop->round++;
-	return 0;
+	return 1;
 }
 
 /* Everything is as it was before the loop; accesses of the loop are those of its end. */
@@ -159,9 +191,9 @@ static void nb_loop_rewind(struct nb_order *order, const struct nb_loop *loop,
 {
 	unsigned int a;
 
-	order->loop = NULL;
+	order->loop = loop->around;
 	nb_touched_renumber(&order->touched, loop->seq, end);
-	memset(order->shift, 0, sizeof(order->shift));
+	memcpy(order->shift, loop->shift, sizeof(order->shift));
 	memcpy(order->clock, loop->clock, sizeof(order->clock));
 	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		order->actor[a].nr_past = loop->nr_past[a];
@@ -191,15 +223,38 @@ static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
 	nb_look_over(order);
 }
 
-/* Engines wait for what the body needs of the program before it. */
+/* What @engine needs before its first round. */
+static void nb_loop_needs(struct nb_order *order, const struct nb_loop *loop,
+			  enum neuron_engine engine)
+{
+	unsigned int i, a;
+
+	for (i = 0; i < order->nr_actors; i++) {
+		struct nb_need need = loop->before[engine][i];
+
+		a = i;
+		nb_ask_taker(order, &a, &need.seq);
+		if (a == engine || need.seq <= order->clock[engine][a])
+			continue;
+		/* Two engines of the loop wait for a transfer, which can tell one only. */
+		if (need.seq > loop->seq[a])
+			nb_loop_refuse(order);
+		else if (order->need[a].seq < need.seq)
+			order->need[a] = need;
+	}
+}
+
+/* Engines wait for what the body needs of what was before the loop. */
 static int nb_loop_before(struct nb_order *order, const struct nb_loop *loop)
 {
 	unsigned int e;
 
+	order->at = loop->turn->at;
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		struct nb_step step = { .engine = e, .pc = loop->pc[e], .actor = e };
+		struct nb_step step = { .engine = e, .pc = loop->pc[e], .actor = e,
+					.entry = loop->around ? loop->around->next : 0 };
 
-		memcpy(order->need, loop->before[e], sizeof(order->need));
+		nb_loop_needs(order, loop, e);
 		if (nb_make_waits(order, &step))
 			return -1;
 	}
@@ -209,245 +264,85 @@ static int nb_loop_before(struct nb_order *order, const struct nb_loop *loop)
 /* 1: the waits of all rounds are known; 0: they are not; -1: an error. */
 static int nb_loop_rounds(struct nb_order *order, struct nb_loop *loop)
 {
+	int ret;
+
 	while (loop->round < NB_MAX_ROUNDS && !loop->refused) {
-		if (nb_loop_round(order, loop))
-			return -1;
+		ret = nb_loop_round(order, loop);
+		if (ret <= 0)
+			return ret;
+		/* What is executed once has no round before. */
+		if (loop->known || loop->turn->count == 1)
+			return !loop->refused;
 		if (loop->round > 2 && !loop->refused && nb_same_waits(loop))
 			return 1;
 	}
 	return 0;
 }
 
-/* --- Channels --- */
-
-/**
- * struct nb_channels - of a loop
- * @left: posts that go around the back edge
- * @next: waits must be on this event or a later one
- * @first_back: and if they are of the same round, on one before this
- */
-struct nb_channels {
-	uint32_t left[NB_MAX_ACTORS][NEURON_NR_ENGINES];
-	uint32_t next[NB_MAX_ACTORS][NEURON_NR_ENGINES];
-	uint32_t first_back[NB_MAX_ACTORS][NEURON_NR_ENGINES];
-	bool same[NB_MAX_ACTORS][NEURON_NR_ENGINES];
-};
-
-/* Posts are taken in the order in which they are made. */
-static bool nb_channels_fit(struct nb_channels *channels, const struct nb_loop_waits *made)
-{
-	size_t i;
-
-	memset(channels, 0, sizeof(*channels));
-	memset(channels->first_back, 0xff, sizeof(channels->first_back));
-	for (i = 0; i < made->count; i++) {
-		const struct nb_loop_wait *wait = &made->wait[i];
-		unsigned int a = wait->actor, e = wait->engine;
-
-		if (wait->back && channels->same[a][e])
-			return false;
-		if (!wait->back && !channels->same[a][e]) {
-			channels->same[a][e] = true;
-			channels->next[a][e] = 0;
-		}
-		if (wait->at < channels->next[a][e] ||
-		    (!wait->back && wait->at >= channels->first_back[a][e]))
-			return false;
-		if (wait->back && !channels->left[a][e]++)
-			channels->first_back[a][e] = wait->at;
-		channels->next[a][e] = wait->at + 1;
-	}
-	return true;
-}
-
-static int nb_channel(struct nb_order *order, unsigned int actor, enum neuron_engine e)
-{
-	int *sem = &order->channel[actor][e];
-
-	if (*sem < 0)
-		*sem = nb_sem(order->nb, false);
-	return *sem;
-}
-
-/* The end of transfer @event of @actor posts @sem. */
-static void nb_loop_landed(struct nb_order *order, unsigned int actor, uint32_t seq, int sem)
-{
-	const struct nb_event *event = &order->actor[actor].event[seq - 1];
-	struct neuron_inst *inst = &order->nb->stream[event->engine].inst[event->pc];
-
-	inst->mode |= htole16(NEURON_INST_LANDED >> 8);
-	nb_post(inst, sem, 1);
-}
-
-/* Whoever @wait is for posts. */
-static int nb_loop_post(struct nb_order *order, const struct nb_loop *loop,
-			const struct nb_loop_wait *wait, int sem)
-{
-	struct nb_links *links;
-	struct nb_link *link;
-
-	if (wait->actor >= NEURON_NR_ENGINES) {
-		nb_loop_landed(order, wait->actor, loop->seq[wait->actor] + wait->at + 1, sem);
-		return 0;
-	}
-	links = &order->links[wait->actor];
-	link = nb_grow(order->nb, (void **)&links->link, links->count, &links->room,
-		       sizeof(*link));
-	if (!link)
-		return -1;
-	link->pc = loop->pc[wait->actor] + wait->at;
-	link->sem = sem;
-	links->count++;
-	return 0;
-}
-
-static int nb_loop_take(struct nb_order *order, struct nb_reason reason, int sem, uint32_t value)
-{
-	int64_t why = nb_reason_add(order, &reason);
-
-	if (why < 0)
-		return -1;
-	return nb_edit_at(order, reason.engine, reason.pc,
-			  (struct nb_edit){ .kind = NB_EDIT_TAKE, .actor = sem, .seq = value,
-					    .why = why });
-}
-
-static int nb_loop_body(struct nb_order *order, const struct nb_loop *loop,
-			const struct nb_loop_waits *made)
-{
-	size_t i;
-
-	for (i = 0; i < made->count; i++) {
-		const struct nb_loop_wait *wait = &made->wait[i];
-		struct nb_reason reason = { .area = wait->area, .pc = wait->pc,
-					    .engine = wait->engine, .actor = wait->actor,
-					    .cause = wait->cause,
-					    .seq = loop->seq[wait->actor] + wait->at + 1 };
-		int sem = nb_channel(order, wait->actor, wait->engine);
-
-		if (sem < 0 || nb_loop_post(order, loop, wait, sem) ||
-		    nb_loop_take(order, reason, sem, 1))
-			return -1;
-	}
-	return 0;
-}
-
-static int nb_loop_head(struct nb_order *order, const struct nb_loop *loop,
-			const struct nb_channels *channels)
-{
-	struct nb_edit begin = { .kind = NB_EDIT_LOOP_BEGIN, .reg = loop->turn->reg,
-				 .seq = loop->turn->count, .extra = 1 };
-	struct nb_edit post = { .kind = NB_EDIT_POST };
-	unsigned int a, e;
-	int sem;
-
-	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!(loop->turn->engines & NEURON_BIT(e)))
-			continue;
-		for (a = 0; a < order->nr_actors; a++) {
-			if (!channels->left[a][e])
-				continue;
-			sem = nb_channel(order, a, e);
-			if (sem < 0)
-				return -1;
-			post.actor = sem;
-			post.seq = channels->left[a][e];
-			if (nb_edit_at(order, e, loop->pc[e], post))
-				return -1;
-		}
-		if (nb_edit_at(order, e, loop->pc[e], begin))
-			return -1;
-	}
-	return 0;
-}
-
-/* What is left in the channels is taken. */
-static int nb_loop_tail(struct nb_order *order, const struct nb_loop *loop,
-			const struct nb_channels *channels)
-{
-	struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = loop->turn->reg };
-	struct nb_reason reason = { .cause = NB_CAUSE_LOOP };
-	unsigned int a, e;
-
-	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!(loop->turn->engines & NEURON_BIT(e)))
-			continue;
-		reason.engine = e;
-		reason.pc = loop->pc[e] + loop->events[e];
-		if (nb_edit_at(order, e, reason.pc, end))
-			return -1;
-		for (a = 0; a < order->nr_actors; a++) {
-			reason.actor = a;
-			reason.seq = loop->seq[a] + loop->events[a];
-			if (channels->left[a][e] &&
-			    nb_loop_take(order, reason, order->channel[a][e],
-					 channels->left[a][e]))
-				return -1;
-		}
-	}
-	return 0;
-}
+/* --- What is known behind the loop --- */
 
 /* The engine that knows at the end that the last transfer of @actor is over; -1: none. */
-static int nb_loop_taker(const struct nb_loop *loop, const struct nb_loop_waits *made,
-			 unsigned int actor)
+static int nb_loop_taker(const struct nb_loop *loop, unsigned int actor)
 {
+	const struct nb_loop_waits *waits = loop->waits;
 	size_t i;
 
-	for (i = 0; i < made->count; i++)
-		if (made->wait[i].actor == actor &&
-		    made->wait[i].at == loop->events[actor] - 1)
-			return made->wait[i].engine;
+	for (i = 0; i < waits->count; i++)
+		if (waits->wait[i].actor == actor &&
+		    waits->wait[i].at == loop->events[actor] - 1)
+			return waits->wait[i].engine;
 	return -1;
 }
 
-/* Transfers that nobody waits for in the loop are counted, and waited for behind it. */
-static int nb_loop_count(struct nb_order *order, const struct nb_loop *loop, unsigned int actor,
-			 enum neuron_engine e)
+/*
+ * Transfers that nobody waits for in the loop are counted, and waited for behind it by the engine
+ * that starts them: but only if somebody asks for them.
+ */
+static int nb_drain_add(struct nb_order *order, struct nb_loop *loop, unsigned int actor)
 {
-	struct nb_reason reason = { .engine = e, .actor = actor, .cause = NB_CAUSE_LOOP,
-				    .pc = loop->pc[e] + loop->events[e],
-				    .seq = loop->seq[actor] + loop->events[actor] };
-	int *sem = &order->drain[actor];
+	uint32_t last = loop->seq[actor] + loop->events[actor];
+	struct nb_drain *drain;
 
-	if (*sem < 0)
-		*sem = nb_sem(order->nb, false);
-	if (*sem < 0)
+	if (loop->drain[actor])
+		return 0;
+	drain = nb_grow(order->nb, (void **)&order->drain, order->nr_drains, &order->drain_room,
+			sizeof(*drain));
+	if (!drain)
 		return -1;
-	nb_loop_landed(order, actor, reason.seq, *sem);
-	return nb_loop_take(order, reason, *sem, loop->turn->count);
-}
-
-/* Behind the loop one engine knows that the transfers of @actor are over; others ask it. */
-static int nb_loop_drain(struct nb_order *order, const struct nb_loop *loop,
-			 const struct nb_loop_waits *made, unsigned int actor)
-{
-	int taker = nb_loop_taker(loop, made, actor);
-	struct nb_event *event;
-	uint32_t i;
-
-	if (taker < 0) {
-		taker = nb_leader(loop->turn->engines);
-		if (nb_loop_count(order, loop, actor, taker))
-			return -1;
-	}
-	for (i = 0; i < loop->events[actor]; i++) {
-		event = &order->actor[actor].event[loop->seq[actor] + i];
-		event->taker = taker;
-		event->taken = loop->seq[taker] + loop->events[taker];
-	}
-	order->clock[taker][actor] = loop->seq[actor] + loop->events[actor];
+	*drain = (struct nb_drain){ .event = last, .count = loop->turn->count, .actor = actor,
+				    .depth = loop->depth,
+				    .taker = order->actor[actor].event[last - 1].engine };
+	loop->drain[actor] = ++order->nr_drains;
 	return 0;
 }
 
-static int nb_loop_drain_all(struct nb_order *order, const struct nb_loop *loop,
-			     const struct nb_loop_waits *made)
+/*
+ * Behind the loop one engine knows that the transfers of @actor are over; others ask it. If the
+ * last one is in an inner loop, it is the one that knows behind that.
+ */
+static int nb_loop_settle_queue(struct nb_order *order, struct nb_loop *loop, unsigned int actor)
 {
-	unsigned int a;
+	uint32_t last = loop->seq[actor] + loop->events[actor], drain = 0, i;
+	struct nb_event *event = &order->actor[actor].event[last - 1];
+	int taker = nb_loop_taker(loop, actor);
 
-	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
-		if (loop->events[a] && nb_loop_drain(order, loop, made, a))
+	if (taker < 0 && event->taken && !loop->drain[actor]) {
+		taker = event->taker;
+		drain = event->drain;
+	} else if (taker < 0) {
+		if (nb_drain_add(order, loop, actor))
 			return -1;
+		drain = loop->drain[actor];
+		taker = order->drain[drain - 1].taker;
+	}
+	if (!drain)
+		order->clock[taker][actor] = last;
+	for (i = loop->seq[actor]; i < last; i++) {
+		event = &order->actor[actor].event[i];
+		event->taker = taker;
+		event->taken = loop->seq[taker] + loop->events[taker];
+		event->drain = drain;
+	}
 	return 0;
 }
 
@@ -455,11 +350,13 @@ static int nb_loop_drain_all(struct nb_order *order, const struct nb_loop *loop,
  * Behind the loop. That an engine has seen the last instruction of another one does not count as
  * knowledge: the event that stands for all of the loop comes later.
  */
-static int nb_loop_settle(struct nb_order *order, const struct nb_loop *loop)
+static int nb_loop_settle(struct nb_order *order, struct nb_loop *loop)
 {
-	const struct nb_edit done = { .kind = NB_EDIT_LOOP_DONE };
 	unsigned int a, e;
 
+	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
+		if (loop->events[a] && nb_loop_settle_queue(order, loop, a))
+			return -1;
 	for (a = 0; a < order->nr_actors; a++) {
 		order->actor[a].seq = loop->seq[a] + loop->events[a];
 		if (order->acquired[a] > loop->seq[a])
@@ -468,10 +365,9 @@ static int nb_loop_settle(struct nb_order *order, const struct nb_loop *loop)
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		if (!(loop->turn->engines & NEURON_BIT(e)))
 			continue;
-		order->pc[e] = order->actor[e].seq;
+		order->pc[e] = loop->pc[e] + loop->events[e];
 		order->clock[e][e] = order->actor[e].seq;
-		if (nb_clock_keep(order, e, order->actor[e].seq) ||
-		    nb_edit_add(order, e, done))
+		if (nb_clock_keep(order, e, order->actor[e].seq))
 			return -1;
 	}
 	order->met = false;
@@ -479,75 +375,86 @@ static int nb_loop_settle(struct nb_order *order, const struct nb_loop *loop)
 	return 0;
 }
 
-static int nb_by_pc(const void *a, const void *b)
-{
-	const struct nb_link *x = a, *y = b;
-
-	return x->pc != y->pc ? (x->pc > y->pc) - (x->pc < y->pc) :
-				(x->sem > y->sem) - (x->sem < y->sem);
-}
-
-static int nb_loop_write(struct nb_order *order, const struct nb_loop *loop,
-			 const struct nb_channels *channels, const struct nb_loop_waits *made)
-{
-	size_t first[NEURON_NR_ENGINES];
-	unsigned int e;
-
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		first[e] = order->links[e].count;
-	if (nb_loop_before(order, loop) || nb_loop_head(order, loop, channels) ||
-	    nb_loop_body(order, loop, made) || nb_loop_tail(order, loop, channels) ||
-	    nb_loop_drain_all(order, loop, made) || nb_loop_settle(order, loop))
-		return -1;
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (order->links[e].count > first[e])
-			qsort(order->links[e].link + first[e],
-			      order->links[e].count - first[e], sizeof(struct nb_link),
-			      nb_by_pc);
-	return 0;
-}
-
 /* --- All --- */
 
-static int nb_loop_try(struct nb_order *order, struct nb_loop *loop)
+static void nb_loop_enter(struct nb_order *order, struct nb_loop *loop)
 {
-	const struct nb_loop_waits *made;
-	struct nb_channels channels;
-	int known = nb_loop_rounds(order, loop);
-	uint32_t end[NB_MAX_ACTORS];
 	unsigned int a;
 
-	if (known < 0)
-		return -1;
-	made = &loop->made[(loop->round + 1) % 2];
-	if (!known || loop->refused || !nb_channels_fit(&channels, made)) {
-		nb_loop_undo(order, loop);
+	for (a = 0; a < order->nr_actors; a++)
+		loop->seq[a] = order->actor[a].seq;
+	for (a = 0; a < NEURON_NR_ENGINES; a++)
+		loop->nr_past[a] = order->actor[a].nr_past;
+	memcpy(loop->pc, order->pc, sizeof(loop->pc));
+	memcpy(loop->shift, order->shift, sizeof(loop->shift));
+	memcpy(loop->clock, order->clock, sizeof(loop->clock));
+	memcpy(loop->acquired, order->acquired, sizeof(loop->acquired));
+	memset(loop->before, 0, sizeof(loop->before));
+	loop->first_tile = order->first_tile;
+	loop->met = order->met;
+	loop->round = 0;
+	order->loop = loop;
+	order->depth++;
+	order->counting |= NEURON_BIT64(loop->turn->reg);
+}
+
+static void nb_loop_leave(struct nb_order *order, const struct nb_loop *loop)
+{
+	order->loop = loop->around;
+	order->depth--;
+	order->counting &= ~NEURON_BIT64(loop->turn->reg);
+}
+
+/* The waits of its rounds, from which those of all rounds follow. False: they do not. */
+static bool nb_loop_learn(struct nb_loop *loop)
+{
+	if (loop->known)
+		return true;
+	loop->waits = &loop->made[(loop->round + 1) % 2];
+	memcpy(loop->first_seq, loop->seq, sizeof(loop->seq));
+	loop->known = nb_channels_fit(&loop->channels, loop->waits);
+	return loop->known;
+}
+
+/* Once through a loop, with all of its rounds. 1: done; 0: they cannot overlap; -1: an error. */
+static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop)
+{
+	uint32_t end[NB_MAX_ACTORS];
+	unsigned int a;
+	int ret;
+
+	if (loop->depth >= NB_LOOP_DEPTH)
 		return 0;
-	}
+	nb_loop_enter(order, loop);
+	ret = nb_loop_rounds(order, loop);
+	nb_loop_leave(order, loop);
+	if (ret <= 0 || !nb_loop_learn(loop))
+		return ret < 0 ? -1 : 0;
 	for (a = 0; a < order->nr_actors; a++)
 		end[a] = loop->seq[a] + loop->events[a];
 	nb_loop_rewind(order, loop, end);
-	return nb_loop_write(order, loop, &channels, made) ? -1 : 1;
+	if (nb_loop_before(order, loop) || nb_loop_settle(order, loop))
+		return -1;
+	return 1;
 }
 
 int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn)
 {
-	struct nb_loop loop = { .turn = turn, .first_tile = order->first_tile,
-				.met = order->met };
-	unsigned int a;
+	struct nb_loop *loop;
 	int ret;
 
-	for (a = 0; a < order->nr_actors; a++)
-		loop.seq[a] = order->actor[a].seq;
-	for (a = 0; a < NEURON_NR_ENGINES; a++)
-		loop.nr_past[a] = order->actor[a].nr_past;
-	memcpy(loop.pc, order->pc, sizeof(loop.pc));
-	memcpy(loop.clock, order->clock, sizeof(loop.clock));
-	memcpy(loop.acquired, order->acquired, sizeof(loop.acquired));
-	order->loop = &loop;
-	ret = nb_loop_try(order, &loop);
-	order->loop = NULL;
-	free(loop.made[0].wait);
-	free(loop.made[1].wait);
+	if (order->depth >= NB_LOOP_DEPTH)
+		return 0;
+	loop = calloc(1, sizeof(*loop));
+	if (!loop)
+		return nb_fail(order->nb, "out of memory");
+	loop->turn = turn;
+	loop->depth = order->depth;
+	ret = nb_loop_pass(order, loop);
+	if (ret > 0 && nb_loop_write(order, loop))
+		ret = -1;
+	if (!ret)
+		nb_loop_undo(order, loop);
+	nb_loop_free(loop);
 	return ret;
 }

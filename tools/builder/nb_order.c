@@ -167,8 +167,13 @@ static uint32_t nb_step_seq(const struct nb_order *order, const struct nb_step *
 	return step->pc + order->shift[step->engine] + 1;
 }
 
-/* A transfer of a loop tells one engine of its end, and others wait for that one. */
-static void nb_ask_taker(const struct nb_order *order, unsigned int *actor, uint32_t *seq)
+void nb_event_ask(struct nb_order *order, const struct nb_event *event)
+{
+	if (event->drain)
+		order->drain[event->drain - 1].asked = true;
+}
+
+void nb_ask_taker(struct nb_order *order, unsigned int *actor, uint32_t *seq)
 {
 	const struct nb_event *event;
 
@@ -177,6 +182,7 @@ static void nb_ask_taker(const struct nb_order *order, unsigned int *actor, uint
 	event = &order->actor[*actor].event[*seq - 1];
 	if (!event->taken)
 		return;
+	nb_event_ask(order, event);
 	*actor = event->taker;
 	*seq = event->taken;
 }
@@ -436,22 +442,13 @@ static int nb_order_step(struct nb_order *order, enum neuron_engine engine, size
 
 static unsigned int nb_loop_engines(const struct nb_order *order, const struct nb_turn *turn)
 {
-	const struct nb_turn *around = turn;
-	unsigned int ended = 0;
-
-	while (around-- > order->record->turn) {
-		if (around->begin && !ended)
-			return around->engines;
-		ended += around->begin ? -1 : 1;
-	}
-	return order->engines;
+	return turn->around == SIZE_MAX ? order->engines :
+					  order->record->turn[turn->around].engines;
 }
 
+/* A loop whose rounds do not overlap begins or ends. */
 static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 {
-	const struct nb_turn *begin = turn;
-	unsigned int open = 1;
-
 	if (turn->begin) {
 		order->depth++;
 		order->counting |= NEURON_BIT64(turn->reg);
@@ -459,11 +456,7 @@ static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 	}
 	order->depth--;
 	order->counting &= ~NEURON_BIT64(turn->reg);
-	while (open) {
-		begin--;
-		open += begin->begin ? -1 : 1;
-	}
-	return nb_loop_end(order, turn, nb_loop_engines(order, begin));
+	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
 }
 
 int nb_order_range(struct nb_order *order, size_t begin, size_t end)
@@ -479,38 +472,27 @@ int nb_order_range(struct nb_order *order, size_t begin, size_t end)
 	return 0;
 }
 
-/* A loop without another one in it. 1: done; 0: it must be gone through as others are. */
-static int nb_order_inner(struct nb_order *order, const struct nb_turn *turn)
-{
-	int ret;
-
-	if (!turn->begin || turn[1].begin || !turn->engines)
-		return 0;
-	order->depth++;
-	order->counting |= NEURON_BIT64(turn->reg);
-	ret = nb_loop_overlap(order, turn);
-	order->counting &= ~NEURON_BIT64(turn->reg);
-	order->depth--;
-	return ret;
-}
-
 static int nb_order_all(struct nb_order *order)
 {
 	const struct nb_record *record = order->record;
 	size_t turn, at = 0;
-	int inner;
+	int overlap;
 
 	for (turn = 0; turn < record->nr_turns; turn++) {
 		if (nb_order_range(order, at, record->turn[turn].at))
 			return -1;
 		at = record->turn[turn].at;
-		inner = nb_order_inner(order, &record->turn[turn]);
-		if (inner < 0)
+		overlap = 0;
+		if (record->turn[turn].begin && record->turn[turn].engines)
+			overlap = nb_loop_overlap(order, &record->turn[turn]);
+		if (overlap < 0)
 			return -1;
-		if (inner)
-			at = record->turn[++turn].at;
-		else if (nb_order_turn(order, &record->turn[turn]))
+		if (overlap) {
+			turn = record->turn[turn].match;
+			at = record->turn[turn].at;
+		} else if (nb_order_turn(order, &record->turn[turn])) {
 			return -1;
+		}
 	}
 	return nb_order_range(order, at, record->count);
 }
@@ -545,7 +527,7 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 	for (a = 0; a < order->nr_actors; a++)
 		order->actor[a].sem = -1;
 	memset(order->channel, -1, sizeof(order->channel));
-	memset(order->drain, -1, sizeof(order->drain));
+	memset(order->drained, -1, sizeof(order->drained));
 	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		if (nb->stream[a].count)
 			order->engines |= NEURON_BIT(a);
@@ -583,6 +565,7 @@ static void nb_order_free(struct nb_order *order)
 	free(order->snap);
 	free(order->queued);
 	free(order->constant);
+	free(order->drain);
 	if (order->touched.space)
 		nb_touched_free(&order->touched);
 }
@@ -601,7 +584,7 @@ int nb_sync(struct nb_program *nb)
 	order = calloc(1, sizeof(*order));
 	if (!order)
 		return nb_fail(nb, "out of memory");
-	if (!nb_order_init(order, nb) && !nb_order_all(order))
+	if (!nb_order_init(order, nb) && !nb_order_all(order) && !nb_drains_write(order))
 		ret = nb_weave(order);
 	nb_order_free(order);
 	free(order);

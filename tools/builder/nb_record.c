@@ -113,6 +113,7 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 	if (!turn)
 		return;
 	turn->begin = true;
+	turn->around = nb->record->depth ? nb->record->open[nb->record->depth - 1] : SIZE_MAX;
 	turn->reg = reg;
 	turn->count = count;
 	nb->record->open[nb->record->depth++] = turn - nb->record->turn;
@@ -135,6 +136,9 @@ void nb_end_loop(struct nb_program *nb)
 	if (!end)
 		return;
 	begin = &nb->record->turn[at];
+	begin->match = end - nb->record->turn;
+	end->match = at;
+	end->around = begin->around;
 	end->reg = begin->reg;
 	end->engines = begin->engines;
 	nb->record->depth--;

@@ -5,8 +5,9 @@
  *	nb_record.c	the order of the calls, loops
  *	nb_access.c	what an instruction reads and writes
  *	nb_order.c	from these: what must wait for what, and what is implied
- *	nb_barrier.c	all engines together, around loops and in those that hold loops
- *	nb_loop.c	loops whose rounds overlap
+ *	nb_loop.c	loops whose rounds overlap: what they wait for
+ *	nb_channel.c	the waits and posts of such loops
+ *	nb_barrier.c	all engines together, in and around loops whose rounds do not overlap
  *	nb_weave.c	waits and posts put into the streams
  *	nb_why.c	what each wait is for
  *
@@ -25,10 +26,18 @@
 /* Sets of one queue that have an actor of their own. */
 #define NB_OWN_QUEUES	24
 #define NB_SLOTS	16
+/* Loops in each other whose rounds overlap. */
+#define NB_LOOP_DEPTH	4
 
-/* The places in the order of calls where a loop begins or ends. */
+/**
+ * struct nb_turn - a place in the order of the calls where a loop begins or ends
+ * @match: the turn at its other end
+ * @around: the turn that begins the loop around it; SIZE_MAX: none
+ */
 struct nb_turn {
 	size_t at;
+	size_t match;
+	size_t around;
 	bool begin;
 	uint8_t reg;
 	uint8_t engines;	/* of the body, NEURON_BIT() */
@@ -66,6 +75,7 @@ enum nb_edit_kind {
 	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg; @extra: rounds overlap */
 	NB_EDIT_LOOP_END,
 	NB_EDIT_LOOP_DONE,	/* all rounds of a loop that overlap are over */
+	NB_EDIT_DRAIN,		/* take what drain @seq counts, if anybody has asked for it */
 };
 
 /**
@@ -108,6 +118,7 @@ struct nb_links {
  * @snap: index of a clock
  * @before: events of @engine before the trigger
  * @taken: in a loop: event of @taker which has waited for this one, as others must; 0: none
+ * @drain: the drain by which it waits, counted from 1; 0: it waits in any case
  * @total: what the semaphore has been given with this event, counted from the first
  */
 struct nb_event {
@@ -115,12 +126,29 @@ struct nb_event {
 	uint32_t snap;
 	uint32_t before;
 	uint32_t taken;
+	uint32_t drain;
 	uint32_t total;
 	uint8_t engine;
 	uint8_t taker;
 	uint8_t posts;		/* of its queues, if anybody waits */
 	bool waited;
 	bool landed;		/* DMA_GENERATE: by the instruction's own post */
+};
+
+/**
+ * struct nb_drain - how the transfers of a loop that nobody waits for in it are waited for
+ * @event: the last one in a round, of @actor, which posts in each of @count rounds
+ * @taker: the engine that waits behind the loop for all of them
+ * @depth: of the loop
+ * @asked: somebody needs to know that they are over
+ */
+struct nb_drain {
+	uint32_t event;
+	uint32_t count;
+	uint8_t actor;
+	uint8_t taker;
+	uint8_t depth;
+	bool asked;
 };
 
 /* From event @seq on the engine knew what clock @snap says. */
@@ -162,6 +190,8 @@ enum nb_cause {
 	NB_CAUSE_SLOT,		/* the semaphore of a transfer */
 	NB_CAUSE_HAND,		/* a wait or post by hand */
 	NB_CAUSE_LOOP,		/* all engines meet */
+	NB_CAUSE_LEFT,		/* posts that the last round of a loop has left */
+	NB_CAUSE_DRAIN,		/* transfers of a loop */
 };
 
 /**
@@ -202,6 +232,7 @@ struct nb_need {
  * @posts: of a transfer: how many queues post
  * @release: all before it must be over, because it tells somebody else
  * @acquire: all after it must wait for it, because it waits for somebody else
+ * @entry: it stands for the whole inner loop of this number, counted from 1; 0: for itself
  */
 struct nb_step {
 	const struct neuron_inst *inst;
@@ -216,6 +247,7 @@ struct nb_step {
 	bool release;
 	bool acquire;
 	bool all;		/* nobody knows what it touches */
+	unsigned int entry;
 	unsigned int nr_touches;
 	struct nb_touch touch[NB_MAX_ACCESSES];
 };
@@ -240,8 +272,9 @@ struct nb_step {
  * @met: nothing has been executed since all engines met
  * @loop: whose rounds are being looked at, or NULL
  * @shift: events of each engine in the rounds before this one
- * @channel: [a][e]: semaphore by which actor a tells engine e in loops; -1: none yet
- * @drain: semaphore that counts transfers of loops that nobody waits for; -1: none yet
+ * @channel: [d][a][e]: semaphore by which actor a tells engine e in loops of depth d; -1: none
+ * @drain: of transfers of loops that nobody waits for there
+ * @drained: [d][a][e]: semaphore that counts those of actor a for engine e; -1: none
  * @links: of each engine: its posts in loops
  */
 struct nb_order {
@@ -275,8 +308,11 @@ struct nb_order {
 	bool met;
 	struct nb_loop *loop;
 	uint32_t shift[NEURON_NR_ENGINES];
-	int channel[NB_MAX_ACTORS][NEURON_NR_ENGINES];
-	int drain[NB_MAX_ACTORS];
+	int channel[NB_LOOP_DEPTH][NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	struct nb_drain *drain;
+	size_t nr_drains;
+	size_t drain_room;
+	int drained[NB_LOOP_DEPTH][NB_MAX_ACTORS][NEURON_NR_ENGINES];
 	struct nb_links links[NEURON_NR_ENGINES];
 };
 
@@ -320,9 +356,16 @@ void nb_look_over(struct nb_order *order);
 /* The instructions of the record from @begin on, before @end. 0 or -1. */
 int nb_order_range(struct nb_order *order, size_t begin, size_t end);
 
+/* Who needs @event asks the engine that waits for it. */
+void nb_event_ask(struct nb_order *order, const struct nb_event *event);
+/* A transfer of a loop tells one engine of its end: others wait for that one's event. */
+void nb_ask_taker(struct nb_order *order, unsigned int *actor, uint32_t *seq);
+/* The waits of those drains that somebody has asked for. 0 or -1. */
+int nb_drains_write(struct nb_order *order);
+
 /*
- * The loop from @turn to the next turn, which ends it: its rounds overlap. 1: done; 0: that is
- * not possible; -1: an error.
+ * The loop that @turn begins, with those in it: its rounds overlap. 1: done; 0: that is not
+ * possible; -1: an error.
  */
 int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn);
 /* The instruction of @step, in a loop, must wait for event @seq of @actor. 0 or -1. */

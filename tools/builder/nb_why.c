@@ -43,6 +43,10 @@ static const char *nb_cause_text(const struct nb_reason *reason)
 		return "takes over its semaphore";
 	case NB_CAUSE_HAND:
 		return "synchronisation by hand, or nobody knows what is touched";
+	case NB_CAUSE_LEFT:
+		return "takes the posts that the last round of a loop has left";
+	case NB_CAUSE_DRAIN:
+		return "somebody behind a loop needs that its transfers are over";
 	default:
 		return "all engines meet before and after each round of a loop";
 	}

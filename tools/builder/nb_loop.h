@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loops whose rounds overlap, between the file that finds out what they wait for and the one that
+ * writes it down.
+ */
+#ifndef NB_LOOP_H
+#define NB_LOOP_H
+
+#include "nb_sync.h"
+
+/**
+ * struct nb_loop_wait - a wait in a round
+ * @where: place in the order of the calls
+ * @pc: of the instruction that waits
+ * @at: event of @actor, counted in its round
+ * @entry: it comes before the first round of this inner loop, counted from 1; 0: it does not
+ * @back: of the round before
+ */
+struct nb_loop_wait {
+	struct nb_area area;
+	size_t where;
+	uint32_t pc;
+	uint32_t at;
+	uint32_t entry;
+	uint8_t engine;
+	uint8_t actor;
+	uint8_t cause;
+	bool back;
+};
+
+struct nb_loop_waits {
+	struct nb_loop_wait *wait;
+	size_t count;
+	size_t room;
+};
+
+/**
+ * struct nb_channels - of a loop
+ * @left: posts that go around the back edge
+ * @next: waits must be on this event or a later one
+ * @first_back: and if they are of the same round, on one before this
+ */
+struct nb_channels {
+	uint32_t left[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	uint32_t next[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	uint32_t first_back[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+	bool same[NB_MAX_ACTORS][NEURON_NR_ENGINES];
+};
+
+/**
+ * struct nb_loop - that is gone through
+ * @around: the loop around it, if that is gone through, too
+ * @child: loops in it, of which @next is the next one in this round
+ * @depth: loops around it, of any kind
+ * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile: at its begin
+ * @first_seq: @seq when it was gone through for the first time
+ * @events: of each actor, in a round
+ * @before: what each engine needs of what was before the loop
+ * @made: by the round under way, and by the one before it
+ * @waits: those of each round, when they are @known
+ * @drain: of each actor: the drain of its transfers, counted from 1; 0: none
+ * @refused: the rounds cannot overlap
+ */
+struct nb_loop {
+	const struct nb_turn *turn;
+	struct nb_loop *around;
+	struct nb_loop **child;
+	size_t nr_children;
+	size_t child_room;
+	size_t next;
+	unsigned int depth;
+	uint32_t pc[NEURON_NR_ENGINES];
+	uint32_t seq[NB_MAX_ACTORS];
+	uint32_t first_seq[NB_MAX_ACTORS];
+	uint32_t shift[NEURON_NR_ENGINES];
+	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t acquired[NB_MAX_ACTORS];
+	size_t nr_past[NEURON_NR_ENGINES];
+	size_t first_tile;
+	bool met;
+	uint32_t events[NB_MAX_ACTORS];
+	struct nb_need before[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	unsigned int round;
+	struct nb_loop_waits made[2];
+	const struct nb_loop_waits *waits;
+	struct nb_channels channels;
+	uint32_t drain[NB_MAX_ACTORS];
+	bool known;
+	bool refused;
+};
+
+/* Posts can be taken in the order in which they are made; @channels says how. */
+bool nb_channels_fit(struct nb_channels *channels, const struct nb_loop_waits *waits);
+/* The waits and posts of @loop, which no other one is around, and of those in it. 0 or -1. */
+int nb_loop_write(struct nb_order *order, const struct nb_loop *loop);
+
+#endif /* NB_LOOP_H */
