@@ -422,3 +422,26 @@ def test_arguments_lie_in_hbm():
     kernel(numbers(4, 4))
     kernel[2](numbers(4, 4))
     assert seen == [nl.hbm, nl.shared_hbm, nl.shared_hbm]
+
+
+def test_a_changed_helper_is_traced_again():
+    def called(x):
+        return helper(x)
+
+    def helper(x):
+        return nl.add(x, 1.0)
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, called(nl.load(a)))
+        return out
+
+    a = numbers(8, 8)
+    np.testing.assert_array_equal(kernel(a), a + np.float32(1))
+
+    def another(x):
+        return nl.add(x, 2.0)
+
+    helper = another
+    np.testing.assert_array_equal(kernel(a), a + np.float32(2))

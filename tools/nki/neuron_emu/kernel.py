@@ -128,6 +128,7 @@ def _signature(function):
     return inspect.signature(function)
 
 
+@functools.lru_cache(maxsize=None)
 def _names_of(code):
     """Global names that a function and those in it use."""
     names = list(code.co_names)
@@ -339,7 +340,6 @@ class Kernel:
         self.options = options
         self.execution = None
         self._compiled = {}
-        self._globals = _names_of(function.__code__) if hasattr(function, "__code__") else ()
 
     def __getitem__(self, grid):
         grid = grid if isinstance(grid, tuple) else (grid,)
@@ -359,12 +359,29 @@ class Kernel:
         return self.execution.device_ns if self.execution else None
 
     def _world(self):
-        """Simple globals that the kernel uses."""
-        space = getattr(self.func, "__globals__", {})
-        found = tuple((name, space[name]) for name in self._globals
-                      if name in space and isinstance(space[name], SIMPLE))
-        cells = getattr(self.func, "__closure__", None) or ()
-        return found + tuple(_cell(cell) for cell in cells)
+        """What the kernel is besides its arguments: its code and that of the functions that it
+        calls, and the simple globals and cells that these use."""
+        found, seen, waiting = [], set(), [self.func]
+        while waiting:
+            function = waiting.pop()
+            code = getattr(function, "__code__", None)
+            if code is None or id(function) in seen or "__neuron_emu__" in function.__globals__:
+                continue
+            seen.add(id(function))
+            found += [code, function.__defaults__ and tuple(map(_static, function.__defaults__))]
+            values = [(name, function.__globals__[name]) for name in _names_of(code)
+                      if name in function.__globals__]
+            values += [("cell", _cell(cell)) for cell in function.__closure__ or ()]
+            for name, value in values:
+                if isinstance(value, Kernel):
+                    value = value.func
+                if isinstance(value, types.FunctionType):
+                    waiting.append(value)
+                elif isinstance(value, SIMPLE):
+                    found += [name, type(value), value]
+                elif name == "cell":
+                    found += [name, id(value)]
+        return tuple(found)
 
     def compile(self, *args, **kwargs):
         """(Compiled, Arguments) for these arguments."""
@@ -415,11 +432,11 @@ class Kernel:
 
 
 def _cell(cell):
+    """What a function has of the one around it."""
     try:
-        value = cell.cell_contents
+        return cell.cell_contents
     except ValueError:
         return None
-    return value if isinstance(value, SIMPLE) else id(value)
 
 
 def jit(func=None, **kwargs):
