@@ -425,11 +425,16 @@ def test_arguments_lie_in_hbm():
 
 
 def test_a_changed_helper_is_traced_again():
+    def one(x):
+        return nl.add(x, 1.0)
+
+    def two(x):
+        return nl.add(x, 2.0)
+
+    helper = one
+
     def called(x):
         return helper(x)
-
-    def helper(x):
-        return nl.add(x, 1.0)
 
     @nki.jit
     def kernel(a):
@@ -440,8 +445,5 @@ def test_a_changed_helper_is_traced_again():
     a = numbers(8, 8)
     np.testing.assert_array_equal(kernel(a), a + np.float32(1))
 
-    def another(x):
-        return nl.add(x, 2.0)
-
-    helper = another
+    helper = two
     np.testing.assert_array_equal(kernel(a), a + np.float32(2))

@@ -2,7 +2,7 @@
 """Kernels for common layers, written in NKI.
 
 They are ordinary kernels: they run wherever NKI runs, and are meant to be read. Each takes arrays
-of any size that its description does not limit, and computes in FP32 whatever the types of its
+of any size that its description does not limit, and sums in FP32 whatever the types of its
 arguments are. The page of the kernels in the manual says how far each is from double precision.
 """
 

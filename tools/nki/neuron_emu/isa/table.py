@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The table of nki.isa for the manual: python3 -m neuron_emu.isa.table [FILE OF THE TESTS]
 
-Functions and options are those of the code. A function's tests are those that call it.
+Functions and options are those of the code. A function's tests are those that call it. From when on
+there is a function, and what is missing of it, is written down here.
 """
 
 import ast
@@ -19,7 +20,10 @@ FROM = {"activate2": 4, "exponential": 4, "rand2": 4, "quantize_mx": 4, "nc_matm
 # What is missing of a function; the others are whole.
 MISSING = {
     "dma_copy": "oob_mode.skip with scalar_offset",
+    "dma_compute": "scales are 1.0; with lists of indices 2 sources, unique_indices=True",
+    "dma_transpose": "dge_mode has no effect",
     "sendrecv": "goes by way of HBM; pipe_id has no effect",
+    "tensor_scalar_reduce": "reverse0 is refused, as the public pages say",
 }
 NO_OPTIONS = ("name",)
 

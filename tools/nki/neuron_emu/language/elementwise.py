@@ -192,7 +192,7 @@ def _rounded(x):
     return exact, copy(copy(exact, "int32"), "float32")
 
 
-def _unless_whole(function, x, rounded, dtype):
+def _unless_whole(x, rounded, dtype):
     """`rounded` where x may have a fraction, else x itself, so infinities and NaN too."""
     small = new(x.shape, "uint32")
     size = act(ALL["abs"], x, "float32")
@@ -209,7 +209,7 @@ def _nudged(function, x, dtype, compare, change):
     wrong = new(x.shape, "float32")
     isa.tensor_tensor(wrong, near, exact, ALL[compare])
     isa.tensor_tensor(near, near, wrong, ALL[change])
-    return _unless_whole(function, exact, near, dtype or x.dtype)
+    return _unless_whole(exact, near, dtype or x.dtype)
 
 
 def floor(x, dtype=None):
