@@ -124,6 +124,7 @@ class Storage:
         self.role = None
         self.address = None
         self.host = None
+        self.loop = 0
 
 
 def row_major(shape):
@@ -148,11 +149,15 @@ def as_shape(shape, function):
 
 
 class Dynamic:
-    """An offset that the run decides: `scalar` or `vector` times `stride` elements."""
+    """An offset that the run decides: `scalar` or `vector` times `stride` elements.
 
-    __slots__ = ("scalar", "vector", "stride", "limit", "dim")
+    `others` are those of more dimensions, which have registers, too; the offsets are added.
+    """
+
+    __slots__ = ("scalar", "vector", "stride", "limit", "dim", "others")
 
     def __init__(self, stride, limit, dim, scalar=None, vector=None):
+        self.others = ()
         self.stride = stride
         self.limit = limit
         self.dim = dim
@@ -260,6 +265,10 @@ class NkiTensor(NKIObject):
     # --- views ---
 
     def _view(self, shape, strides, offset=None, dynamic=None):
+        if self.index is not None and (dynamic is not None or shape != self.shape or
+                                       offset not in (None, self.offset)):
+            refuse("tensor", "a view that .indirect() has made is used whole", f"shape {shape}",
+                   "take a part of its index, then call .indirect()")
         return NkiTensor(shape, self.dtype, self.storage, strides=strides,
                          offset=self.offset if offset is None else offset,
                          dynamic=self.dynamic if dynamic is None else dynamic, index=self.index)
@@ -276,7 +285,8 @@ class NkiTensor(NKIObject):
                    "it is", fix="use another dimension")
 
     def _not_dynamic(self, dim, function):
-        if self.dynamic is not None and dim == self.dynamic.dim:
+        if self.dynamic is not None and any(
+                dim == d.dim for d in (self.dynamic, *self.dynamic.others)):
             refuse(function, f"dimension {dim} is addressed indirectly and cannot be selected "
                    "from again")
 
@@ -290,7 +300,7 @@ class NkiTensor(NKIObject):
             return self._with_new_axes(key)
         offset = self.offset
         new_shape, new_strides = [], []
-        dynamic = None
+        dynamic = []
         for dim, k in enumerate(key):
             n = shape[dim]
             stride = strides[dim]
@@ -312,14 +322,14 @@ class NkiTensor(NKIObject):
                 new_strides.append(stride * step)
             elif isinstance(k, DynamicSlice):
                 if isinstance(k.start, (VirtualRegister, NkiTensor)):
-                    dynamic = self._dynamic(k.start, dim, stride, n, len(new_shape))
+                    dynamic.append(self._dynamic(k.start, dim, stride, n, len(new_shape)))
                 else:
                     self._inside(k.start, k.start + k.size, n, dim)
                     offset += k.start * stride
                 new_shape.append(k.size)
                 new_strides.append(stride)
             elif isinstance(k, (VirtualRegister, NkiTensor)):
-                dynamic = self._dynamic(k, dim, stride, n, -1)
+                dynamic.append(self._dynamic(k, dim, stride, n, -1))
                 if dim == 0 and self.storage.memory in ON_CHIP:
                     new_shape.append(1)
                     new_strides.append(stride)
@@ -338,7 +348,10 @@ class NkiTensor(NKIObject):
         while len(new_shape) < (2 if on_chip else 1):
             new_shape.append(1)
             new_strides.append(1)
-        return self._view(tuple(new_shape), tuple(new_strides), offset, dynamic)
+        if not dynamic:
+            return self._view(tuple(new_shape), tuple(new_strides), offset)
+        dynamic[0].others = tuple(dynamic[1:])
+        return self._view(tuple(new_shape), tuple(new_strides), offset, dynamic[0])
 
     @staticmethod
     def _integer(k):
@@ -604,6 +617,8 @@ class NkiTensor(NKIObject):
     def ap(self, pattern, offset=None, scalar_offset=None, vector_offset=None, indirect_dim=0,
            dtype=None):
         """Shape and strides told by hand: [[stride, count], ...]."""
+        if self.is_indirect():
+            refuse("ap", "an indirect view has its pattern", fix="call .ap() on the tensor itself")
         base = self if dtype is None else self._scaled(dtypes.canonical(dtype))
         shape = tuple(int(n) for _, n in pattern)
         strides = tuple(int(s) for s, _ in pattern)
@@ -613,9 +628,10 @@ class NkiTensor(NKIObject):
             refuse("ap", "scalar_offset and vector_offset exclude each other")
         dynamic = None
         if scalar_offset is not None or vector_offset is not None:
-            if self.is_indirect():
-                refuse("ap", "an indirect view cannot become indirect again")
             dim = self._dim(indirect_dim, "ap")
+            if self.strides[dim] * self.itemsize % base.itemsize:
+                refuse("ap", f"the indirect dimension steps by whole elements of {base.dtype}",
+                       f"{self.strides[dim]} of {self.dtype}")
             dynamic = Dynamic(base.strides[dim], self.shape[dim], 0, scalar=scalar_offset,
                               vector=vector_offset)
             if vector_offset is not None and self.on_chip:
@@ -628,7 +644,10 @@ class NkiTensor(NKIObject):
         old, new = self.itemsize, dtypes.SIZE[dtype]
         if old == new:
             return NkiTensor(self.shape, dtype, self.storage, strides=self.strides,
-                             offset=self.offset, dynamic=self.dynamic)
+                             offset=self.offset, dynamic=self.dynamic, index=self.index)
+        if self.offset * old % new:
+            refuse("ap", f"the view begins at a whole element of {dtype}",
+                   f"{self.offset * old} bytes on")
         strides = tuple(s * old // new for s in self.strides)
         return NkiTensor(self.shape, dtype, self.storage, strides=strides,
                          offset=self.offset * old // new, dynamic=self.dynamic)
@@ -659,6 +678,9 @@ class NkiTensor(NKIObject):
         if index.buffer is not MemoryRegion.sbuf or index.dtype != "uint16":
             refuse("indirect", "the index is a tile of uint16 in SBUF",
                    f"{index.dtype} in {index.buffer.name}")
+        if self.is_indirect() or index.is_indirect():
+            refuse("indirect", "the tile and its index lie at known places", "a view by a register",
+                   "copy it with nisa.tensor_copy first")
         count = index.size if num_elem is None else num_elem
         return NkiTensor((self.shape[0], count), self.dtype, self.storage,
                          strides=(self.strides[0], 1), offset=self.offset, index=index)

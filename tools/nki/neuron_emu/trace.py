@@ -113,6 +113,8 @@ class Trace:
         self.constants = {}
         self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
         self.loops = 0
+        self.late = []
+        self.held = []
         self.copies = 0
         self.done = False
         self.prints = []
@@ -154,11 +156,13 @@ class Trace:
         records.append(PACK(function, engine, len(operands), frame.f_lineno, number, flags, op0,
                             op1, op2, reduce, *kinds, dtype, *numbers, *args))
         records.extend(operands)
+        if self.held:
+            self.held.clear()
         return NkiInstruction(len(records))
 
     def mask(self, record, register):
         """The engines of a register record are those that use the register, in the end."""
-        self.patches.append((record, register))
+        self.patches.append((record, register.use))
 
     # --- tensors ---
 
@@ -190,6 +194,7 @@ class Trace:
         storage.partitions = shape[0]
         storage.row = row
         storage.tile = self.tiles
+        storage.loop = self.loops
         self.tiles += 1
         if address is None:
             number, line = self.where()
@@ -261,6 +266,22 @@ class Trace:
                    "are in use", fix="let go of registers that are not needed any more")
         return Register(self, self.free_registers.pop())
 
+    def release(self, register):
+        """The kernel has let go of a register.
+
+        A loop on the device may need it in its next turn, if it was there before the loop.
+        """
+        if register.depth < self.loops:
+            self.late.append((register.depth, register.number))
+        else:
+            self.free_registers.append(register.number)
+
+    def leave_loop(self):
+        """A loop on the device ends."""
+        self.loops -= 1
+        self.free_registers += [number for depth, number in self.late if depth >= self.loops]
+        self.late = [entry for entry in self.late if entry[0] < self.loops]
+
     # --- the end ---
 
     def finish(self):
@@ -274,15 +295,15 @@ class Trace:
         changed = True
         while changed:
             changed = False
-            for _, register in self.patches:
-                for source in register.sources:
-                    if register.engines & ~source.engines:
-                        source.engines |= register.engines
+            for _, use in self.patches:
+                for source in use.sources:
+                    if use.engines & ~source.engines:
+                        source.engines |= use.engines
                         changed = True
         records = list(self.records)
-        for record, register in self.patches:
+        for record, use in self.patches:
             old = records[record]
-            records[record] = (old[:ENGINE_BYTE] + bytes((register.engines,)) +
+            records[record] = (old[:ENGINE_BYTE] + bytes((use.engines,)) +
                                old[ENGINE_BYTE + 1:])
         head = []
         if self.cores > 1 and pair:
@@ -316,6 +337,16 @@ def eager_number(what):
     return eager.number(what)
 
 
+class Use:
+    """The engines that use a register, and the uses of those that it is made of."""
+
+    __slots__ = ("engines", "sources")
+
+    def __init__(self):
+        self.engines = 0
+        self.sources = []
+
+
 class Register(VirtualRegister):
     """A register of the trace: the same number on every engine that uses it."""
 
@@ -323,8 +354,8 @@ class Register(VirtualRegister):
         super().__init__()
         self.trace = trace
         self.number = number
-        self.engines = 0
-        self.sources = []
+        self.depth = trace.loops
+        self.use = Use()
 
     def __repr__(self):
         eager = self.trace.eager
@@ -340,4 +371,4 @@ class Register(VirtualRegister):
 
     def __del__(self):
         if not self.trace.done:
-            self.trace.free_registers.append(self.number)
+            self.trace.release(self)

@@ -11,7 +11,7 @@ from .common import needs
 from .enums import dge_mode as modes
 from .enums import engine as engines
 from .enums import oob_mode as bounds
-from .registers import as_register, scaled
+from .registers import known_place, offset_register
 
 __neuron_emu__ = True
 
@@ -56,9 +56,7 @@ def _register(tensor, engine, function):
     """The register with the bytes that the run adds to a side, or 0."""
     if tensor.dynamic is None:
         return None
-    register = as_register(tensor.dynamic.scalar, function)
-    step = tensor.dynamic.stride * tensor.itemsize
-    return scaled(register, step, engine)
+    return offset_register(tensor, engine, "a side", function)
 
 
 def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unknown,
@@ -128,12 +126,14 @@ def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
 
 def _transposed(trace, dst, src, axes, priority, registers, number):
     """Views whose dimensions are in dst's order, moved in pieces that a descriptor transposes."""
+    if src.index is not None:
+        known_place(src, "src", "dma_transpose")
     turned = NkiTensor(tuple(src.shape[a] for a in axes), src.dtype, src.storage,
                        strides=tuple(src.strides[a] for a in axes), offset=src.offset)
     flags, most = 0, None
     if trace.loops or registers != (0, 0):
         flags, most = _GENERATE, transfer.MAX_ELEMENTS
-    ends = [transfer.end_of(dst, "dst", "dma_transpose", merge=False),
+    ends = [transfer.end_of(dst, "dst", "dma_transpose", False, bool(registers[1])),
             transfer.end_of(turned, "src", "dma_transpose", merge=False)]
     item = src.itemsize
     number = transfer.owner_of(dst) if number is None else number
@@ -200,8 +200,7 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
         _tensors(dst, src, function)
     if dst.storage.slot is not None:
         trace.written(dst.storage)
-    moved = [t for t in [dst] + srcs if t.dynamic is not None]
-    if not moved:
+    if not any(_is_vector(t) for t in [dst] + srcs):
         return transfer.compute(trace, dst, srcs)
     if len(srcs) != 2:
         refuse(function, "with a vector_offset there are exactly 2 sources", len(srcs))
@@ -210,11 +209,30 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
     skip = oob_mode is bounds.skip
     if _is_vector(dst):
         # A read-modify-write of the rows: the source that is the destination is its old value.
-        other = [src for src in srcs if not _is_vector(src)]
-        if len(other) != 1:
-            refuse(function, "one of the sources is the destination itself")
-        return transfer.indexed(trace, dst, other[0], True, skip, transfer.ADD, True)
-    gathered, plain = (srcs[0], srcs[1]) if _is_vector(srcs[0]) else (srcs[1], srcs[0])
-    scratch = trace.hbm_tensor(dst.shape, gathered.dtype, MemoryRegion.private_hbm, "")
-    transfer.indexed(trace, scratch, gathered, False, skip)
-    return transfer.compute(trace, dst, [scratch, plain])
+        itself = [src for src in srcs if _same_rows(src, dst)]
+        if len(itself) != 1:
+            refuse(function, "exactly one of the sources is the destination itself, with the same "
+                   "vector_offset", f"{len(itself)} of them")
+        other = srcs[1] if srcs[0] is itself[0] else srcs[0]
+        if _is_vector(other):
+            other = _gathered(trace, dst, other, skip)
+        return transfer.indexed(trace, dst, other, True, skip, transfer.ADD, True)
+    return transfer.compute(trace, dst, [
+        _gathered(trace, dst, src, skip) if _is_vector(src) else src for src in srcs])
+
+
+def _same_rows(a, b):
+    """Are they the same rows, of the same list?"""
+    if not _is_vector(a) or not _is_vector(b):
+        return False
+    pairs = [(a, b), (a.dynamic.vector, b.dynamic.vector)]
+    return a.dynamic.stride == b.dynamic.stride and all(
+        x.storage is y.storage and x.offset == y.offset and x.shape == y.shape and
+        x.strides == y.strides and x.dtype == y.dtype for x, y in pairs)
+
+
+def _gathered(trace, dst, src, skip):
+    """The rows that a list names, in a tensor of their own."""
+    scratch = trace.hbm_tensor(dst.shape, src.dtype, MemoryRegion.private_hbm, "")
+    transfer.indexed(trace, scratch, src, False, skip)
+    return scratch

@@ -15,6 +15,14 @@ _MULTIPLY, _ADD, _AND, _LEFT, _RIGHT, _XOR, _SUBTRACT = (value("alu", name) for 
 _NOTHING = (0, 0, 0, 0)
 
 
+def known_place(tensor, what, function):
+    """Refuse a view whose place only the run knows."""
+    if tensor.dynamic is not None or tensor.index is not None:
+        refuse(function, f"{what} lies at a place that is known while the kernel is traced",
+               "a view by a register or an index", "copy it to a tile of its own first, with "
+               "nisa.dma_copy from HBM or nisa.tensor_copy from SBUF")
+
+
 def element_side(tensor, function):
     """A transfer's side of one element."""
     if not isinstance(tensor, NkiTensor) or tensor.size != 1:
@@ -22,6 +30,7 @@ def element_side(tensor, function):
                f"shape {tensor.shape}" if isinstance(tensor, NkiTensor) else repr(tensor))
     if tensor.buffer is MemoryRegion.psum:
         refuse(function, "the element lies in SBUF or HBM", "psum", "copy it to SBUF first")
+    known_place(tensor, "the element", function)
     storage = tensor.storage
     if storage.memory is MemoryRegion.sbuf:
         partition, byte = tensor.place()
@@ -33,7 +42,10 @@ def element_side(tensor, function):
 def _record(trace, function, register, operands=(), op0=0, args=(0, 0, 0, 0)):
     """A record that every engine gets which uses `register`."""
     index = len(trace.records)
+    # The instruction that these registers are for comes later.
+    held, trace.held = trace.held, []
     handle = trace.add(function, 0, operands, op0, args=(*args, *_NOTHING))
+    trace.held = held
     trace.mask(index, register)
     return handle
 
@@ -59,7 +71,7 @@ def register_move(dst, src):
     trace = current()
     _is_register(dst, "dst", "register_move")
     if isinstance(src, VirtualRegister):
-        dst.sources.append(src)
+        dst.use.sources.append(src.use)
         return _record(trace, _ALU, dst, (), _ADD, (dst.number, src.number, 0, 0))
     number = int(src)
     if not -2**31 <= number < 2**32:
@@ -96,7 +108,7 @@ def register_store(dst, src):
     side = element_side(dst, "register_store")
     if not dst.on_chip:
         trace.written(dst.storage)
-    src.engines |= 1 << SYNC_ENGINE
+    src.use.engines |= 1 << SYNC_ENGINE
     return trace.add(_STORE, 1 << SYNC_ENGINE, (side,), args=(src.number, 0, 0, 0, *_NOTHING))
 
 
@@ -115,8 +127,8 @@ def scaled(register, factor, engine, addend=0):
     """A new register: register * factor + addend, for one engine."""
     trace = current()
     result = trace.register()
-    result.engines |= 1 << engine
-    result.sources.append(register)
+    result.use.engines |= 1 << engine
+    result.use.sources.append(register.use)
     _record(trace, _ALU, result, (), _MULTIPLY, (result.number, register.number, 0, factor))
     if addend:
         _record(trace, _ALU, result, (), _ADD, (result.number, result.number, 0, addend))
@@ -139,5 +151,15 @@ def offset_register(tensor, engine, what, function):
     if tensor.dynamic.vector is not None:
         refuse(function, f"{what} is not addressed by a vector", fix="only transfers are: use "
                "nisa.dma_copy, or .indirect() on NeuronCore-v4")
-    register = as_register(tensor.dynamic.scalar, function)
-    return scaled(register, tensor.dynamic.stride * tensor.itemsize, engine)
+    trace = current()
+    total = None
+    for part in (tensor.dynamic, *tensor.dynamic.others):
+        register = scaled(as_register(part.scalar, function), part.stride * tensor.itemsize,
+                          engine)
+        # Its number is free again when nothing holds it: not before the instruction is recorded.
+        trace.held.append(register)
+        if total is None:
+            total = register
+        else:
+            _record(trace, _ALU, total, (), _ADD, (total.number, total.number, register.number, 0))
+    return total

@@ -6,6 +6,7 @@ from ..builder import value
 from ..errors import refuse
 from ..tensor import NONE, SIDE, MemoryRegion, chip_type
 from ..trace import GPSIMD, SYNC
+from .registers import known_place
 
 __neuron_emu__ = True
 
@@ -74,8 +75,10 @@ def merged(dims):
     return result or [(1, 0)]
 
 
-def end_of(tensor, what, function, merge=True):
-    """The end of a transfer that a view is."""
+def end_of(tensor, what, function, merge=True, moved=False):
+    """The end of a transfer that a view is; `moved`: the caller adds what the run decides."""
+    if not moved or tensor.index is not None:
+        known_place(tensor, what, function)
     storage = tensor.storage
     item = dtypes.SIZE[tensor.dtype]
     if storage.memory is MemoryRegion.psum:
@@ -167,7 +170,8 @@ def emit(trace, ends, types, engine, op=COPY, priority=None, flags=0, registers=
 
 def copy(trace, dst, src, engine=None, priority=None, flags=0, registers=(0, 0)):
     """dst = src, with a cast where their types differ."""
-    ends = [end_of(dst, "dst", "dma_copy"), end_of(src, "src", "dma_copy")]
+    ends = [end_of(dst, "dst", "dma_copy", moved=bool(registers[1])),
+            end_of(src, "src", "dma_copy", moved=bool(registers[0]))]
     types = (chip_type(dst.dtype), chip_type(src.dtype))
     engine = owner_of(dst) if engine is None else engine
     most = None
@@ -207,10 +211,10 @@ def indexed(trace, dst, src, scatter, skip, op=COPY, accumulate=False, engine=GP
         refuse(function, f"vector_offset has one index for each of the {rows} rows",
                f"shape {index.shape}")
     item = listed.itemsize
-    row = end_of(listed, "src", function, merge=False)
+    row = end_of(listed, "dst" if scatter else "src", function, merge=False, moved=True)
     inner = merged(row.dims[1:])
     step = dynamic.stride * item
-    into = end_of(other, "dst", function, merge=False)
+    into = end_of(other, "src" if scatter else "dst", function, merge=False)
     at = end_of(index, "vector_offset", function, merge=False)
     flags = _GENERATE | (_SCATTER if scatter else _GATHER) | (_SKIP if skip else 0)
     flags |= _ACCUMULATE if accumulate else 0

@@ -188,7 +188,7 @@ class _Loop:
         trace.loops += 1
         # The counter goes from count to 1.
         index = trace.register()
-        counter.engines = EVERY_ENGINE
+        counter.use.engines = EVERY_ENGINE
         first = self.lower + self.count * self.step
         for op, source, number in ((_MULTIPLY, counter, -self.step), (_ADD, index, first)):
             record = len(trace.records)
@@ -200,8 +200,8 @@ class _Loop:
 
     def end(self, trace):
         """The end of it."""
-        trace.loops -= 1
         trace.add(_END, 0, ())
+        trace.leave_loop()
         self.counter = None
 
 

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Views whose place the run decides: what is done with them, and what is refused."""
+
+import numpy as np
+import pytest
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+from neuron_emu.errors import NkiValidationError
+
+
+def numbers(*shape, seed=0):
+    """Random FP32 numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def like(a):
+    """A result of the shape of `a`."""
+    return nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+
+
+def refused(body, *args, match):
+    """`body` as a kernel is refused by a line that has `match`."""
+    with pytest.raises(NkiValidationError, match=match):
+        nki.jit(body)(*args)
+
+
+A = numbers(16, 32)
+ROWS = np.random.default_rng(2).permutation(16).astype(np.uint32).reshape(16, 1)
+
+
+def test_two_registers_in_one_index():
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+
+        def row(i):
+            def column(j):
+                x = nl.load(a[nl.ds(i, 4), nl.ds(j, 8)])
+                nisa.tensor_scalar(x, x, nl.multiply, 2.0)
+                nl.store(out[nl.ds(i, 4), nl.ds(j, 8)], x)
+
+            nl.fori_loop(0, 32, column, step=8)
+
+        nl.fori_loop(0, 16, row, step=4)
+        return out
+
+    np.testing.assert_array_equal(kernel(A), A * 2)
+
+
+def test_two_registers_in_the_index_of_a_tile():
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        x, y = nl.load(a).reshape((16, 4, 8)), nl.ndarray((16, 4, 8), a.dtype)
+
+        def outer(i):
+            nl.fori_loop(0, 8, lambda j: nisa.tensor_copy(y[:, nl.ds(i, 2), nl.ds(j, 4)],
+                                                          x[:, nl.ds(i, 2), nl.ds(j, 4)]), step=4)
+
+        nl.fori_loop(0, 4, outer, step=2)
+        nl.store(out, y.reshape((16, 32)))
+        return out
+
+    np.testing.assert_array_equal(kernel(A), A)
+
+
+def test_register_load_by_a_register():
+    def kernel(a):
+        register = nisa.register_alloc(3)
+        nisa.register_load(nisa.register_alloc(), a[nl.ds(register, 1), 0:1])
+        return a
+
+    refused(kernel, A.astype(np.int32), match="register_load: the element lies at a place")
+
+
+def test_a_list_by_a_register():
+    def kernel(a, rows):
+        out = like(a)
+        index = nl.load(rows)
+        register = nisa.register_alloc(1)
+        x = nl.ndarray(a.shape, a.dtype)
+        nisa.dma_copy(x, a.vector_select(0, index[:, nl.ds(register, 1)]))
+        return out
+
+    refused(kernel, A, np.hstack([ROWS, ROWS]), match="vector_offset lies at a place")
+
+
+def test_a_gather_to_a_place_by_a_register():
+    def kernel(a, rows):
+        index = nl.load(rows)
+        register = nisa.register_alloc(32)
+        x = nl.ndarray((16, 64), a.dtype)
+        nisa.dma_copy(x[:, nl.ds(register, 32)], a.vector_select(0, index))
+        return a
+
+    refused(kernel, A, ROWS, match="dma_copy: dst lies at a place")
+
+
+def test_dma_copy_of_an_indirect_tile():
+    def kernel(a, index):
+        out = like(a)
+        x, places = nl.load(a), nl.load(index)
+        nisa.dma_copy(out, x.indirect(places, 32))
+        return out
+
+    refused(kernel, A, np.zeros((16, 32), np.uint16), match="dma_copy: src lies at a place")
+
+
+def test_dma_compute_gathers_both_sources():
+    @nki.jit
+    def kernel(a, rows, other):
+        out = like(a)
+        first, second = nl.load(rows), nl.load(other)
+        nisa.dma_compute(out, [a.vector_select(0, first), a.vector_select(0, second)], nl.add)
+        return out
+
+    other = ROWS[::-1].copy()
+    np.testing.assert_array_equal(kernel(A, ROWS, other), A[ROWS[:, 0]] + A[other[:, 0]])
+
+
+def test_dma_compute_scatters_onto_the_destination_only():
+    def kernel(a, table, rows, other):
+        first, second = nl.load(rows), nl.load(other)
+        nisa.dma_compute(table.vector_select(0, first), [a, table.vector_select(0, second)],
+                         nl.add)
+        return table
+
+    refused(kernel, A, A.copy(), ROWS, ROWS[::-1].copy(), match="the destination itself")
+
+
+def test_dma_compute_by_a_register():
+    def kernel(a):
+        out = like(a)
+        register = nisa.register_alloc(8)
+        nisa.dma_compute(out[0:8], [a[nl.ds(register, 8)], a[0:8]], nl.add)
+        return out
+
+    refused(kernel, A, match="dma_compute: src lies at a place")
+
+
+VIEWS = {
+    "ap of a view by a register": lambda x, r, ix: x[:, nl.ds(r, 4)].ap([[32, 16], [1, 4]]),
+    "part of an indirect view": lambda x, r, ix: x.indirect(ix, 32)[:, 0:4],
+    "indirect of a view by a register": lambda x, r, ix: x[:, nl.ds(r, 4)].indirect(ix),
+    "ap that begins within an element": lambda x, r, ix: x.view(nl.uint8)[:, 2:6].ap(
+        [[32, 16], [1, 1]], dtype=nl.float32),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_that_are_refused(name):
+    def kernel(a, index):
+        VIEWS[name](nl.load(a), nisa.register_alloc(4), nl.load(index))
+        return a
+
+    refused(kernel, A, np.zeros((16, 32), np.uint16), match="indirect|whole element|register")
+
+
+def test_a_view_of_another_type_keeps_its_index():
+    def kernel(a, index):
+        x, places = nl.load(a), nl.load(index)
+        assert x.indirect(places, 32).view(nl.int32).index is places
+        return a
+
+    nki.jit(kernel)(A, np.zeros((16, 32), np.uint16))
+
+
+def test_a_loop_with_more_views_than_registers():
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        x, y = nl.load(a), nl.ndarray(a.shape, a.dtype)
+
+        def column(i):
+            for _ in range(50):
+                nisa.tensor_tensor(y[:, nl.ds(i, 1)], x[:, nl.ds(i, 1)], x[:, nl.ds(i, 1)], nl.add)
+            nl.store(out[:, nl.ds(i, 1)], y[:, nl.ds(i, 1)])
+
+        nl.fori_loop(0, 32, column)
+        return out
+
+    np.testing.assert_array_equal(kernel(A), A * 2)
+
+
+def test_a_register_outlives_the_loop_that_lets_go_of_it():
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        held = [nisa.register_alloc(1)]
+        x = nl.load(a)
+        for i in nl.dynamic_range(4):
+            # Traced once, run in each turn.
+            nl.store(out[nl.ds(held[0], 1)], x[0:1])
+            held.clear()
+            nl.store(out[nl.ds(i, 1)], x[0:1])
+            nisa.register_alloc(9)
+        nl.store(out[4:16], x[4:16])
+        return out
+
+    want = A.copy()
+    want[:4] = A[0]
+    np.testing.assert_array_equal(kernel(A), want)
