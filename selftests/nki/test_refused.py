@@ -140,6 +140,23 @@ def test_dma_compute_by_a_register():
     refused(kernel, A, match="dma_compute: src lies at a place")
 
 
+def test_bias_by_a_register():
+    @nki.jit
+    def kernel(a, bias):
+        out = like(a)
+        x, c = nl.load(a), nl.load(bias)
+
+        def column(i):
+            nisa.activation(x[:, nl.ds(i, 1)], nl.copy, x[:, nl.ds(i, 1)], bias=c[:, nl.ds(i, 1)])
+
+        nl.fori_loop(0, 32, column)
+        nl.store(out, x)
+        return out
+
+    bias = numbers(16, 32, seed=1)
+    np.testing.assert_array_equal(kernel(A, bias), A + bias)
+
+
 VIEWS = {
     "ap of a view by a register": lambda x, r, ix: x[:, nl.ds(r, 4)].ap([[32, 16], [1, 4]]),
     "part of an indirect view": lambda x, r, ix: x.indirect(ix, 32)[:, 0:4],

@@ -133,8 +133,8 @@ def float_bits(number):
         return 0x7f800000 if number > 0 else 0xff800000
 
 
-def scalar(operand, what, function, bitwise=False):
-    """(kind, bits, packed columns) of a scalar operand."""
+def scalar(operand, what, function, engine_number, bitwise=False):
+    """(kind, bits, packed columns) of a scalar operand of an engine's instruction."""
     if operand is None:
         return NO_OPERAND, 0, ()
     if isinstance(operand, NkiTensor):
@@ -142,7 +142,7 @@ def scalar(operand, what, function, bitwise=False):
         if operand.size != operand.shape[0]:
             refuse(function, f"{what} is a number or one element for each partition",
                    f"a tile of shape {operand.shape}")
-        return COLUMN, 0, (packed(column, what, function, VECTOR),)
+        return COLUMN, 0, (packed(column, what, function, engine_number),)
     if isinstance(operand, VirtualRegister):
         refuse(function, f"{what} is a number or a tile", "a register",
                "store it in a tile with nisa.register_store")

@@ -76,9 +76,9 @@ def tensor_scalar(dst, data, op0, operand0, reverse0=False, op1=None, operand1=N
     # Only unary operators of GpSimd: rsqrt.
     number = chosen(engine, VECTOR, function, _ALL_THREE)
     k0, n0, column0 = (NO_OPERAND, 0, ()) if is_unary(op0) else scalar(operand0, "operand0",
-                                                                      function, bitwise)
+                                                                      function, number, bitwise)
     k1, n1, column1 = (NO_OPERAND, 0, ()) if op1 is None or is_unary(op1) else scalar(
-        operand1, "operand1", function, bitwise)
+        operand1, "operand1", function, number, bitwise)
     flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
     return trace.add(_F["tensor_scalar"], number, (
         packed(dst, "dst", function, number), packed(data, "data", function, number)) +
@@ -93,7 +93,7 @@ def scalar_tensor_tensor(dst, data, op0, operand0, op1, operand1, reverse0=False
     same(dst, data, "dst", "data", function)
     same(dst, operand1, "dst", "operand1", function)
     k0, n0, column = (NO_OPERAND, 0, ()) if is_unary(op0) else scalar(operand0, "operand0",
-                                                                     function)
+                                                                     function, VECTOR)
     flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
     return trace.add(_F[function], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(data, "data", function, VECTOR),
@@ -111,9 +111,9 @@ def tensor_scalar_reduce(dst, data, op0, operand0, reduce_op, reduce_res=None, r
     same(dst, data, "dst", "data", function)
     if reverse0:
         refuse(function, "reverse0 is not supported", True)
-    k0, n0, column = (NO_OPERAND, 0, ()) if is_unary(op0) else scalar(operand0, "operand0",
-                                                                     function)
     command, start = _command(trace, reduce_cmd, reduce_init, VECTOR, function)
+    k0, n0, column = (NO_OPERAND, 0, ()) if is_unary(op0) else scalar(operand0, "operand0",
+                                                                     function, VECTOR)
     result = trace.add(_F["tensor_scalar"], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(data, "data", function, VECTOR)) + column,
         alu(op0, function), BYPASS, alu(reduce_op, function), command, kinds=(k0, 0, 0),
@@ -141,8 +141,8 @@ def tensor_scalar_cumulative(dst, src, op0, op1, imm0, imm1=None,
     trace = current()
     function = "tensor_scalar_cumulative"
     same(dst, src, "dst", "src", function)
-    k0, n0, column = scalar(imm0, "imm0", function)
     command, start = _command(trace, reduce_cmd, imm1, VECTOR, function)
+    k0, n0, column = scalar(imm0, "imm0", function, VECTOR)
     return trace.add(_F[function], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(src, "src", function, VECTOR)) + column,
         alu(op0, function), 0, alu(op1, function), command, kinds=(k0, 0, 0),
@@ -156,7 +156,7 @@ def tensor_tensor_scan(dst, data0, data1, initial, op0, op1, reverse0=False, rev
     function = "tensor_tensor_scan"
     same(dst, data0, "dst", "data0", function)
     same(dst, data1, "dst", "data1", function)
-    k0, n0, column = scalar(initial, "initial", function)
+    k0, n0, column = scalar(initial, "initial", function, VECTOR)
     flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
     return trace.add(_F[function], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(data0, "data0", function, VECTOR),
@@ -260,8 +260,8 @@ def reciprocal(dst, data, name=None):
 def _activation(dst, op, data, bias, scale, reduce_op, reduce_res, command, function):
     trace = current()
     same(dst, data, "dst", "data", function)
-    k0, n0, column0 = scalar(scale, "scale", function)
-    k1, n1, column1 = scalar(0.0 if bias is None else bias, "bias", function)
+    k0, n0, column0 = scalar(scale, "scale", function, SCALAR)
+    k1, n1, column1 = scalar(0.0 if bias is None else bias, "bias", function, SCALAR)
     if reduce_op is None and command is not commands.idle:
         refuse(function, "reduce_cmd needs a reduce_op", command.name)
     reduce = BYPASS if reduce_op is None or command is commands.idle else alu(reduce_op, function)
@@ -295,9 +295,11 @@ def activate2(dst, op, data, imm0, imm1, op0, op1, relu_param=0.0, reverse0=Fals
     same(dst, data, "dst", "data", function)
     code0 = BYPASS if op0 is None else alu(op0, function)
     code1 = BYPASS if op1 is None else alu(op1, function)
-    k0, n0, column0 = (NO_OPERAND, 0, ()) if code0 == BYPASS else scalar(imm0, "imm0", function)
-    k1, n1, column1 = (NO_OPERAND, 0, ()) if code1 == BYPASS else scalar(imm1, "imm1", function)
-    k2, n2, column2 = scalar(relu_param, "relu_param", function)
+    k0, n0, column0 = (NO_OPERAND, 0, ()) if code0 == BYPASS else scalar(
+        imm0, "imm0", function, SCALAR)
+    k1, n1, column1 = (NO_OPERAND, 0, ()) if code1 == BYPASS else scalar(
+        imm1, "imm1", function, SCALAR)
+    k2, n2, column2 = scalar(relu_param, "relu_param", function, SCALAR)
     flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
     reduce = BYPASS if reduce_op is None or reduce_cmd is commands.idle else alu(reduce_op,
                                                                                 function)
@@ -317,8 +319,8 @@ def exponential(dst, src, max_value=0.0, reduce_res=None, reduce_cmd=commands.id
     function = "exponential"
     needs(trace, 4, function)
     same(dst, src, "dst", "src", function)
-    k0, n0, column = scalar(max_value, "max_value", function)
     command, start = _command(trace, reduce_cmd, reduce_init, VECTOR, function)
+    k0, n0, column = scalar(max_value, "max_value", function, VECTOR)
     reduce = BYPASS if reduce_cmd is commands.idle else value("alu", "add")
     result = trace.add(_F[function], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(src, "src", function, VECTOR)) + column,
@@ -350,8 +352,8 @@ def range_select(dst, on_true_tile, comp_op0, comp_op1, bound0, bound1,
     same(dst, on_true_tile, "dst", "on_true_tile", function)
     if on_false_value is not None and not float(on_false_value) <= -3.4e38:
         refuse(function, "on_false_value is the least FP32 number", on_false_value)
-    k0, n0, column0 = scalar(bound0, "bound0", function)
-    k1, n1, column1 = scalar(bound1, "bound1", function)
+    k0, n0, column0 = scalar(bound0, "bound0", function, VECTOR)
+    k1, n1, column1 = scalar(bound1, "bound1", function, VECTOR)
     command = REDUCE[reduce_cmd]
     reduce = BYPASS if reduce_cmd is commands.idle else alu(reduce_op, function)
     result = trace.add(_F[function], VECTOR, (
@@ -371,7 +373,7 @@ def select_reduce(dst, predicate, on_true, on_false, reduce_res=None, reduce_cmd
     function = "select_reduce"
     same(dst, predicate, "dst", "predicate", function)
     same(dst, on_true, "dst", "on_true", function)
-    k0, n0, column = scalar(on_false, "on_false", function)
+    k0, n0, column = scalar(on_false, "on_false", function, VECTOR)
     reduce = BYPASS if reduce_cmd is commands.idle else alu(reduce_op, function)
     result = trace.add(_F[function], VECTOR, (
         packed(dst, "dst", function, VECTOR), packed(on_true, "on_true", function, VECTOR),

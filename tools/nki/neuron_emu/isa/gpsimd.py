@@ -115,8 +115,8 @@ def rand2(dst, min, max, name=None):
     """dst = random numbers from min to max."""
     trace = current()
     needs(trace, 4, "rand2")
-    k0, n0, column0 = scalar(min, "min", "rand2")
-    k1, n1, column1 = scalar(max, "max", "rand2")
+    k0, n0, column0 = scalar(min, "min", "rand2", VECTOR)
+    k1, n1, column1 = scalar(max, "max", "rand2", VECTOR)
     return trace.add(_F["rand2"], VECTOR, (packed(dst, "dst", "rand2", VECTOR),) + column0 +
                      column1, kinds=(k0, k1, 0), numbers=(n0, n1, 0))
 
@@ -124,7 +124,7 @@ def rand2(dst, min, max, name=None):
 def dropout(dst, data, prob, name=None):
     """dst = data, but 0 with probability prob."""
     same(dst, data, "dst", "data", "dropout")
-    k0, n0, column = scalar(prob, "prob", "dropout")
+    k0, n0, column = scalar(prob, "prob", "dropout", VECTOR)
     return current().add(_F["dropout"], VECTOR, (
         packed(dst, "dst", "dropout", VECTOR), packed(data, "data", "dropout", VECTOR)) + column,
         kinds=(k0, 0, 0), numbers=(n0, 0, 0))
