@@ -157,6 +157,34 @@ def test_bias_by_a_register():
     np.testing.assert_array_equal(kernel(A, bias), A + bias)
 
 
+@pytest.mark.parametrize("accumulate", [None, True])
+def test_products_in_a_loop_on_a_tile_made_outside(accumulate):
+    def kernel(a):
+        out = nl.ndarray((32, 32), nl.float32, buffer=nl.shared_hbm)
+        total = nl.zeros((32, 32), nl.float32, buffer=nl.psum)
+        x = nl.load(a)
+        nl.fori_loop(0, 4, lambda i: nisa.nc_matmul(total, x, x, accumulate=accumulate))
+        nl.store(out, total)
+        return out
+
+    ones = np.ones((16, 32), np.float32)
+    if accumulate is None:
+        refused(kernel, ones, match="accumulate=True or False")
+    else:
+        np.testing.assert_array_equal(nki.jit(kernel)(ones), np.full((32, 32), 64))
+
+
+def test_a_product_to_a_place_by_a_register():
+    def kernel(a):
+        total = nl.ndarray((32, 64), nl.float32, buffer=nl.psum)
+        x, register = nl.load(a), nisa.register_alloc(32)
+        nisa.nc_matmul(total[:, nl.ds(register, 32)], x, x, accumulate=False)
+        nisa.nc_matmul(total[:, 0:32], x, x)
+        return a
+
+    refused(kernel, A, match="accumulate=True or False")
+
+
 VIEWS = {
     "ap of a view by a register": lambda x, r, ix: x[:, nl.ds(r, 4)].ap([[32, 16], [1, 4]]),
     "part of an indirect view": lambda x, r, ix: x.indirect(ix, 32)[:, 0:4],

@@ -34,6 +34,7 @@ class Written:
     def __init__(self, storage):
         self.patterns = {}
         self.map = None
+        self.moved = False
         self.shape = (storage.partitions, storage.row // 2)
 
     def elements(self, dst):
@@ -81,7 +82,19 @@ def _accumulate(dst, pattern, accumulate):
     if storage.written is None:
         storage.written = Written(storage)
     if accumulate is None:
-        return storage.written.look(dst, pattern)
+        if dst.dynamic is not None or storage.written.moved:
+            refuse("nc_matmul", "a dst of which a register chooses a part needs to be told whether "
+                   "it accumulates", None, "say accumulate=True or False")
+        found = storage.written.look(dst, pattern)
+        if found[0] != _ACCUMULATE and dst.storage.trace.loops > storage.loop:
+            # The record is the same in each turn, and would overwrite what the one before wrote.
+            refuse("nc_matmul", "in a loop on the device, a dst made outside of it needs to be "
+                   "told whether it accumulates", None, "say accumulate=True or False, or make "
+                   "dst in the loop")
+        return found
+    if dst.dynamic is not None:
+        storage.written.moved = True
+        return _ACCUMULATE if accumulate else 0, (0, 0, 0, 0)
     storage.written.look(dst, pattern)
     return _ACCUMULATE if accumulate else 0, (0, 0, 0, 0)
 
