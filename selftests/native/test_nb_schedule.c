@@ -12,7 +12,7 @@
 #include "sync_run.h"
 #include "tile_program.h"
 
-#define PROGRAMS	120
+#define PROGRAMS	36
 
 /* What may change, in turns. */
 static const struct nb_schedule_options choices[] = {

@@ -34,7 +34,7 @@ SUITES = [
           "that of make bench computes figures rightly",
           Several(Pytest("selftests/runner/tests"), Pytest("selftests/bench/tests"),
                   Pytest("selftests/long/tests"))),
-    Suite("asan", "native", 150, 1200,
+    Suite("asan", "native", 150, 1800,
           "native tests of the chip, number formats, NEFF reader, assembler and digits under "
           "AddressSanitizer and UBSan", asan("native")),
     # A fixed address layout: with a random one some kernels leave TSan no room.
