@@ -90,6 +90,11 @@ def numpy_dtype(name):
     return np.dtype(f"V{SIZE[name]}")
 
 
+def native(array):
+    """The array in the byte order of this machine, which is that of the chip."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def bits_dtype(name):
     """The unsigned integer of the same size."""
     return np.dtype(f"u{SIZE[name]}")

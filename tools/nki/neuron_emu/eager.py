@@ -23,6 +23,7 @@ class Eager:
     def __init__(self, trace, arrays):
         self.trace = trace
         self.arrays = arrays
+        self.name = lower.free_name(_NAME, arrays)
 
     def _ready(self):
         trace = self.trace
@@ -37,10 +38,11 @@ class Eager:
         """Records that bring the value to a tensor in HBM."""
         trace = self.trace
         if isinstance(what, VirtualRegister):
-            result = trace.hbm_tensor((1,), "int32", MemoryRegion.private_hbm, _NAME, role="output")
+            result = trace.hbm_tensor((1,), "int32", MemoryRegion.private_hbm, self.name,
+                                      role="output")
             isa.register_store(result, what)
             return result
-        result = trace.hbm_tensor(what.shape, what.dtype, MemoryRegion.private_hbm, _NAME,
+        result = trace.hbm_tensor(what.shape, what.dtype, MemoryRegion.private_hbm, self.name,
                                   role="output")
         if what.buffer is MemoryRegion.psum:
             copy = trace.ndarray(what.shape, what.dtype)
@@ -61,7 +63,8 @@ class Eager:
             names = [storage.name for storage in trace.hbm]
             for storage in trace.hbm:
                 named = storage.role in ("input", "inout") or storage is result.storage
-                storage.name = storage.name if named else f"{storage.role}_{storage.slot}"
+                storage.name = storage.name if named else lower.free_name(
+                    f"{storage.role}_{storage.slot}", self.arrays)
             trace.bytes = trace.packed(pair=False)
             return self._run(result)
         finally:
@@ -87,7 +90,7 @@ class Eager:
             if role in ("input", "inout"):
                 program.write(name, self.arrays[name])
         program.execute()
-        return program.read(_NAME, result.dtype)
+        return program.read(self.name, result.dtype)
 
     def show(self, what):
         """The value as text."""

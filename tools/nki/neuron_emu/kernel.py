@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
 """nki.jit and nki.simulate: kernels that are called with arrays."""
 
+import collections
 import functools
 import inspect
 import os
 import pathlib
 import shutil
-import types
 
 import numpy as np
 
-from . import dtypes, lower, run, target
+from . import dtypes, lower, memo, run, target
 from .eager import Eager
-from .errors import NkiCheckError, NkiError
+from .errors import NkiCheckError, NkiError, NkiValidationError
 from .tensor import MemoryRegion, NkiTensor
 from .trace import Trace, enter
 
 __neuron_emu__ = True
 
-SIMPLE = (int, float, complex, str, bytes, bool, type(None))
+MODES = ("auto", "baremetal", "jax", "torchxla", "simulation")
 
 
 def _is_torch(value):
@@ -53,7 +53,7 @@ def to_numpy(value, dtype):
             same = {1: torch.uint8, 2: torch.int16}[dtypes.SIZE[dtype]]
             value = value.view(same)
         return value.cpu().numpy()
-    return np.ascontiguousarray(np.asarray(value)).reshape(value.shape)
+    return np.ascontiguousarray(dtypes.native(np.asarray(value))).reshape(value.shape)
 
 
 def from_numpy(array, like, dtype):
@@ -63,8 +63,7 @@ def from_numpy(array, like, dtype):
     import torch
     if dtype in dtypes.FORMATS:
         same = {1: np.uint8, 2: np.int16}[dtypes.SIZE[dtype]]
-        name = {"float8_e4m3": "float8_e4m3fn"}.get(dtype, dtype)
-        return torch.from_numpy(array.view(same)).view(getattr(torch, name))
+        return torch.from_numpy(array.view(same)).view(getattr(torch, dtype))
     return torch.from_numpy(array)
 
 
@@ -74,14 +73,17 @@ class Arguments:
     def __init__(self, function, args, kwargs):
         self.arrays = {}
         self.framework = None
+        # What there is besides the contents of arrays: a key of the program is made of it.
         self.statics = []
         self.places = []
+        self.names = _signature(function).parameters
         bound = _signature(function).bind(*args, **kwargs)
         bound.apply_defaults()
         self.bound = bound
         self.template = {}
         for name, value in bound.arguments.items():
             self.template[name] = self._collect(name, value)
+        self.statics.append(self.framework)
 
     def _collect(self, name, value):
         """The value with Placeholders for arrays."""
@@ -94,11 +96,18 @@ class Arguments:
             self.statics.append((name, placeholder.shape, placeholder.dtype))
             return placeholder
         if type(value) in (list, tuple):
-            return type(value)(self._collect(f"{name}_{i}", v) for i, v in enumerate(value))
+            self.statics.append((name, type(value), len(value)))
+            return type(value)(self._part(name, i, v) for i, v in enumerate(value))
         if type(value) is dict:
-            return {k: self._collect(f"{name}_{k}", v) for k, v in value.items()}
-        self.statics.append((name, type(value), _static(value)))
+            self.statics.append((name, dict, tuple(value)))
+            return {k: self._part(name, k, v) for k, v in value.items()}
+        self.statics.append((name, value))
         return value
+
+    def _part(self, name, which, value):
+        """A part of an argument: its name is that of no other argument."""
+        taken = self.names.keys() | self.arrays.keys()
+        return self._collect(lower.free_name(f"{name}_{which}", taken), value)
 
 
 class Placeholder:
@@ -112,30 +121,9 @@ class Placeholder:
         self.dtype = dtype
 
 
-def _static(value):
-    """A key for an argument that is no array: equal keys make equal programs."""
-    if isinstance(value, SIMPLE):
-        return value
-    try:
-        hash(value)
-    except TypeError:
-        return (id(value), repr(value))
-    return value
-
-
 @functools.lru_cache(maxsize=None)
 def _signature(function):
     return inspect.signature(function)
-
-
-@functools.lru_cache(maxsize=None)
-def _names_of(code):
-    """Global names that a function and those in it use."""
-    names = list(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names += _names_of(constant)
-    return tuple(dict.fromkeys(names))
 
 
 class Compiled:
@@ -168,7 +156,8 @@ class Compiled:
 def _write_back(array, result, dtype):
     """An argument that the kernel has written."""
     if isinstance(array, np.ndarray):
-        array[...] = result.view(array.dtype)
+        native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+        array[...] = result.view(native)
     elif _is_torch(array):
         array.copy_(from_numpy(result, "torch", dtype))
 
@@ -189,8 +178,10 @@ class Returned:
 def _unwrap(result, arrays, framework):
     if isinstance(result, Returned):
         array = arrays[result.name]
-        if result.shape != array.shape or result.offset or not _packed(result):
-            flat = array.reshape(-1).view(dtypes.numpy_dtype(result.dtype))
+        dtype = dtypes.numpy_dtype(result.dtype)
+        if (dtype != array.dtype or result.shape != array.shape or result.offset or
+                not _packed(result)):
+            flat = array.reshape(-1).view(dtype)
             item = flat.dtype.itemsize
             array = np.lib.stride_tricks.as_strided(
                 flat[result.offset:], result.shape, [s * item for s in result.strides]).copy()
@@ -258,7 +249,12 @@ class Tracer:
                       for name, value in self.arguments.template.items()}
             bound = self.arguments.bound
             call = inspect.BoundArguments(bound.signature, values)
-            return self.function(*call.args, **call.kwargs)
+            result = self.function(*call.args, **call.kwargs)
+            if trace.loops:
+                raise NkiValidationError(
+                    f"{self.function.__name__}: a loop of nl.dynamic_range() runs to its end on "
+                    "the device and cannot be left by break or return; unroll it with range()")
+            return result
         finally:
             enter(before)
 
@@ -294,10 +290,14 @@ class Tracer:
                                f"{storage.memory.name}: return one in nl.shared_hbm")
             if storage.role in ("tmp", "constant"):
                 storage.role = "output"
-                storage.name = f"output_{counter[0]}"
+                storage.name = lower.free_name(f"output_{counter[0]}", self.arguments.arrays)
                 counter[0] += 1
             elif storage.role == "input":
                 storage.role = "inout"
+            if result.dtype == "float8_e4m3" and self.arguments.framework == "torch":
+                raise NkiError(f"{self.function.__name__} returns float8_e4m3, which torch does "
+                               "not have (the bits of its float8_e4m3fn mean other numbers): "
+                               "return .view(nl.uint8), or float8_e5m2")
             return Returned(result)
         if isinstance(result, (list, tuple)):
             return type(result)(self._mark(r, counter) for r in result)
@@ -318,34 +318,34 @@ class Tracer:
             for storage in trace.hbm:
                 storage.role = roles.get(storage.name, storage.role)
 
-    @staticmethod
-    def _name(trace):
+    def _name(self, trace):
         """Variables have names of their own."""
-        taken = set()
         for storage in trace.hbm:
-            name = storage.name if storage.role in ("input", "inout", "output") else ""
-            storage.name = name or f"{storage.role}_{storage.slot}"
-            taken.add(storage.name)
+            if storage.role not in ("input", "inout", "output"):
+                storage.name = lower.free_name(f"{storage.role}_{storage.slot}",
+                                               self.arguments.arrays)
 
 
 class Kernel:
     """A function that runs on the chip when it is called with arrays."""
 
-    def __init__(self, function, grid=(), simulated=False, check=None, **options):
+    def __init__(self, function, grid=(), simulated=False, check=None, platform_target=None):
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
         self.simulated = simulated
         self.check = check
-        self.options = options
-        self.execution = None
+        self.platform_target = platform_target
+        self._executions = collections.deque(maxlen=1)
         self._compiled = {}
 
     def __getitem__(self, grid):
         grid = grid if isinstance(grid, tuple) else (grid,)
         result = Kernel(self.func, tuple(int(n) for n in grid), self.simulated, self.check,
-                        **self.options)
+                        self.platform_target)
+        # kernel[4](...) is a call of the kernel: it knows the program and the time.
         result._compiled = self._compiled
+        result._executions = self._executions
         return result
 
     def __get__(self, instance, owner=None):
@@ -354,51 +354,39 @@ class Kernel:
         return functools.partial(self, instance)
 
     @property
+    def execution(self):
+        """What the device tells of the last call, or None."""
+        return self._executions[-1] if self._executions else None
+
+    @property
     def device_ns(self):
         """Device time of the last call in ns."""
         return self.execution.device_ns if self.execution else None
 
-    def _world(self):
-        """What the kernel is besides its arguments: its code and that of the functions that it
-        calls, and the simple globals and cells that these use."""
-        found, seen, waiting = [], set(), [self.func]
-        while waiting:
-            function = waiting.pop()
-            code = getattr(function, "__code__", None)
-            if code is None or id(function) in seen or "__neuron_emu__" in function.__globals__:
-                continue
-            seen.add(id(function))
-            found += [code, function.__defaults__ and tuple(map(_static, function.__defaults__))]
-            values = [(name, function.__globals__[name]) for name in _names_of(code)
-                      if name in function.__globals__]
-            values += [("cell", _cell(cell)) for cell in function.__closure__ or ()]
-            for name, value in values:
-                if isinstance(value, Kernel):
-                    value = value.func
-                if isinstance(value, types.FunctionType):
-                    waiting.append(value)
-                elif isinstance(value, SIMPLE):
-                    found += [name, type(value), value]
-                elif name == "cell":
-                    found += [name, id(value)]
-        return tuple(found)
+    def _key(self, arguments, generation):
+        """What makes the program, or None where that cannot be told."""
+        try:
+            return generation, self.grid, memo.Key().of([arguments.statics, self.func])
+        except memo.Unknown:
+            return None
 
     def compile(self, *args, **kwargs):
         """(Compiled, Arguments) for these arguments."""
         arguments = Arguments(self.func, args, kwargs)
         simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
-        generation = target.choose(4 if simulated else 3)
-        key = (generation, self.grid, tuple(arguments.statics), self._world())
-        try:
-            found = None if simulated else self._compiled.get(key)
-        except TypeError:
-            key, found = None, None
-        if found is None:
+        generation = target.choose(4 if simulated else 3, self.platform_target)
+        key = None if simulated else self._key(arguments, generation)
+        found = None if key is None else self._compiled.get(key)
+        if found is None or not os.path.exists(found.path):
             found = self._trace(arguments, generation, simulated)
             if key is not None:
                 if len(self._compiled) >= 256:
                     self._compiled.clear()
                 self._compiled[key] = found
+        folder = os.environ.get("NKI_ARTIFACTS_DIR")
+        if folder:
+            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(found.path, pathlib.Path(folder) / "kernel.neff")
         return found, arguments
 
     def _trace(self, arguments, generation, simulated):
@@ -408,10 +396,6 @@ class Kernel:
         key, path = lower.neff(name, traces)
         tensors = [(s.name, s.host[0], s.host[1], s.role) for s in traces[0].hbm
                    if s.role in ("input", "output", "inout")]
-        folder = os.environ.get("NKI_ARTIFACTS_DIR")
-        if folder:
-            pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, pathlib.Path(folder) / "kernel.neff")
         return Compiled(key, path, tensors, result, generation, tracer.lnc)
 
     def __call__(self, *args, **kwargs):
@@ -423,35 +407,36 @@ class Kernel:
         simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
         check = simulated if self.check is None else self.check
         check = check or os.environ.get("NEURON_EMU_CHECK") == "memory"
-        result, self.execution = compiled.run(arguments, check)
-        if check and self.execution.reports:
+        result, execution = compiled.run(arguments, check)
+        self._executions.append(execution)
+        if check and execution.reports:
             raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
-                                f"{self.execution.reports} errors; the log names each with its "
+                                f"{execution.reports} errors; the log names each with its "
                                 "line")
         return result
 
 
-def _cell(cell):
-    """What a function has of the one around it."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
+def jit(func=None, *, check=None, platform_target=None, mode="auto"):
+    """Make a kernel of a function.
 
-
-def jit(func=None, **kwargs):
-    """Make a kernel of a function."""
+    `check` lets the chip look for races and for bytes that nobody wrote. `platform_target` is the
+    NeuronCore where NEURON_PLATFORM_TARGET_OVERRIDE names none. `mode` is accepted for kernels of
+    the Neuron SDK: the arrays say which framework calls, and "simulation" is nki.simulate().
+    """
+    if mode not in MODES:
+        raise NkiError(f"nki.jit: mode is one of {', '.join(MODES)}, not {mode!r}")
+    if platform_target is not None:
+        target.generation_of(platform_target, "platform_target")
     if func is None:
-        return lambda function: jit(function, **kwargs)
-    if isinstance(func, Kernel):
-        return func
-    known = {name: kwargs[name] for name in ("check",) if name in kwargs}
-    return Kernel(func, **known)
+        return functools.partial(jit, check=check, platform_target=platform_target, mode=mode)
+    if not isinstance(func, Kernel):
+        return Kernel(func, (), mode == "simulation", check, platform_target)
+    return Kernel(func.func, func.grid, func.simulated or mode == "simulation",
+                  func.check if check is None else check, platform_target or func.platform_target)
 
 
 def simulate(kernel):
     """The kernel with the check of the chip, for trn3 where nothing else is said."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
-    result = Kernel(kernel.func, kernel.grid, True, kernel.check, **kernel.options)
-    return result
+    return Kernel(kernel.func, kernel.grid, True, kernel.check, kernel.platform_target)

@@ -16,6 +16,13 @@ _SIDES = frozenset(value("function", name) for name in ("dma", "reg_load", "reg_
 _HEAD = struct.Struct("<HBBIHH")
 
 
+def free_name(name, taken):
+    """The name, or a longer one that nobody has."""
+    while name in taken:
+        name += "_"
+    return name
+
+
 def describe(traces):
     """What the NEFF is made of, as bytes."""
     parts = [f"{traces[0].generation} {len(traces)}".encode()]

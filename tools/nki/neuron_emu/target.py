@@ -35,20 +35,22 @@ class nc_version(enum.Enum):
         return self.value >= other.value
 
 
-def generation_of(name):
+def generation_of(name, said_by=VARIABLE):
     """2, 3 or 4 from a name such as trn2."""
     key = str(name).lower().partition(".")[0].partition(":")[0]
     if key not in NAMES:
-        raise NkiError(f"{VARIABLE}={name}: there is no such target; "
+        raise NkiError(f"{said_by}={name}: there is no such target; "
                        f"{', '.join(sorted(NAMES))}")
     return NAMES[key]
 
 
-def choose(default):
-    """The generation for a kernel that is called now."""
+def choose(default, told=None):
+    """The generation for a kernel that is called now; `told` is what the kernel says."""
     name = os.environ.get(VARIABLE)
     if name:
         return generation_of(name)
+    if told is not None:
+        return generation_of(told, "platform_target")
     instance = os.environ.get("NEURON_EMU_INSTANCE")
     return generation_of(instance) if instance else default
 

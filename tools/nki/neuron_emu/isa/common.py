@@ -57,12 +57,19 @@ def act(op, function):
 
 def is_bitwise(op):
     """Does it take integers as bits?"""
-    return getattr(op, "name", getattr(op, "__name__", None)) in BITWISE
+    return operator(op, "op").name in BITWISE
 
 
 def is_unary(op):
     """Does it take the element alone?"""
-    return getattr(op, "name", getattr(op, "__name__", None)) in UNARY
+    return operator(op, "op").name in UNARY
+
+
+def member(option, kind, what, function):
+    """An option must be a member of its enumeration."""
+    if option.__class__ is not kind:
+        refuse(function, f"{what} is one of " + ", ".join(
+            f"nisa.{kind.__name__}.{m.name}" for m in kind), repr(option))
 
 
 def chosen(asked, default, function, allowed):

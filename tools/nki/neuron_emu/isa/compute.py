@@ -8,7 +8,7 @@ from ..tensor import NkiTensor, merge_dims
 from ..trace import GPSIMD, NO_ARGS, SCALAR, VECTOR, current
 from . import common
 from .common import (BYPASS, NEGATE, NO_OPERAND, NUMBER, PSUM, REDUCE, REVERSE0, REVERSE1, act, alu,
-                     chosen, float_bits, is_bitwise, is_unary, needs, packed, same, scalar)
+                     chosen, float_bits, is_bitwise, is_unary, member, needs, packed, same, scalar)
 from .enums import engine as engines
 from .enums import reduce_cmd as commands
 from .wide import wide_args
@@ -27,6 +27,7 @@ _INT32 = ("int32", "uint32")
 _ONLY_VECTOR = (VECTOR,)
 _VECTOR_GPSIMD = (VECTOR, GPSIMD)
 _ALL_THREE = (VECTOR, SCALAR, GPSIMD)
+_POWER = value("alu", "power")
 _maximum = find("maximum")
 _equal = find("equal")
 
@@ -49,7 +50,7 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
     default = VECTOR
     if engine is engines.unknown:
         in_psum = (dst.buffer is PSUM or data1.buffer is PSUM or data2.buffer is PSUM)
-        if getattr(op, "name", None) == "power":
+        if code == _POWER:
             default = GPSIMD
         elif dst.dtype in _INT32 and data1.dtype == dst.dtype == data2.dtype and not in_psum \
                 and not is_bitwise(op):
@@ -125,6 +126,7 @@ def tensor_scalar_reduce(dst, data, op0, operand0, reduce_op, reduce_res=None, r
 
 def _command(trace, command, start, engine, function):
     """(how the accumulators begin, bits of a number that they begin with)."""
+    member(command, commands, "reduce_cmd", function)
     if command is not commands.load_reduce:
         return REDUCE[command], 0
     if isinstance(start, NkiTensor):
@@ -259,6 +261,7 @@ def reciprocal(dst, data, name=None):
 
 def _activation(dst, op, data, bias, scale, reduce_op, reduce_res, command, function):
     trace = current()
+    member(command, commands, "reduce_cmd", function)
     same(dst, data, "dst", "data", function)
     k0, n0, column0 = scalar(scale, "scale", function, SCALAR)
     k1, n1, column1 = scalar(0.0 if bias is None else bias, "bias", function, SCALAR)

@@ -7,7 +7,7 @@ from ..ops import operator
 from ..tensor import MemoryRegion, NkiTensor, chip_type
 from ..trace import SCALAR, SYNC, current
 from . import transfer
-from .common import needs
+from .common import member, needs
 from .enums import dge_mode as modes
 from .enums import engine as engines
 from .enums import oob_mode as bounds
@@ -20,6 +20,9 @@ _GENERATE = value("flag", "generate")
 
 def _engine(trace, engine, dge_mode, function):
     """The engine that starts the transfer, or None."""
+    member(dge_mode, modes, "dge_mode", function)
+    if engine is not None:
+        member(engine, engines, "engine", function)
     if dge_mode is modes.hwdge:
         needs(trace, 3, f"{function} with dge_mode.hwdge")
     if engine is engines.unknown or engine is None:
@@ -69,6 +72,8 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
     asked = _engine(trace, engine, dge_mode, function) if (
         engine is not engines.unknown or dge_mode is not modes.unknown) else None
     urgent = _priority(trace, priority, function)
+    if oob_mode is not bounds.error:
+        member(oob_mode, bounds, "oob_mode", function)
     if dst.storage.slot is not None:
         trace.written(dst.storage)
     if dst.dynamic is None and src.dynamic is None:
@@ -76,6 +81,9 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
     if _is_vector(dst) or _is_vector(src):
         if _is_vector(dst) and _is_vector(src):
             refuse(function, "one side is addressed by a vector, not both")
+        if asked is not None or urgent is not None or dge_mode in (modes.hwdge, modes.none):
+            refuse(function, "GpSimd makes the descriptors of a vector_offset",
+                   "engine, priority or dge_mode", "leave these options out")
         return transfer.indexed(trace, dst, src, _is_vector(dst), oob_mode is bounds.skip)
     number = transfer.owner_of(dst) if asked is None else asked
     if oob_mode is bounds.skip:
@@ -96,6 +104,11 @@ def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
     trace = current()
     function = "dma_transpose"
     _tensors(dst, src, function)
+    _engine(trace, engines.unknown, dge_mode, function)
+    member(oob_mode, bounds, "oob_mode", function)
+    if _is_vector(src) and (priority is not None or dge_mode in (modes.hwdge, modes.none)):
+        refuse(function, "GpSimd makes the descriptors of a vector_offset",
+               "priority or dge_mode", "leave these options out")
     shape = src.shape
     if axes is None:
         axes = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(len(shape))

@@ -147,7 +147,7 @@ def shared_constant(constant):
     """A tensor in HBM with the contents of an array, or of an .npy file."""
     if isinstance(constant, (str, os.PathLike)):
         constant = np.load(constant)
-    array = np.asarray(constant)
+    array = dtypes.native(np.asarray(constant))
     return hbm_constant(array, dtypes.canonical(array.dtype))
 
 
@@ -225,6 +225,7 @@ def dynamic_range(start, stop=None, step=1):
         return
     index = loop.begin(trace)
     yield index
+    # After a break this is never reached: the kernel is refused when it has been traced.
     loop.end(trace)
 
 

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""Calls of kernels: names of arguments, options, what is remembered, where they run."""
+
+import numpy as np
+import pytest
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def numbers(*shape, seed=0):
+    """Random FP32 numbers."""
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def like(a):
+    """A tensor for the result."""
+    return nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+
+
+@nki.jit
+def double(a):
+    """2 a."""
+    out = like(a)
+    nl.store(out, nl.multiply(nl.load(a), 2.0))
+    return out
+
+
+def test_parts_of_arguments_have_names_of_their_own():
+    @nki.jit
+    def kernel(a, a_0, output_0, tmp_1):
+        out = like(a_0)
+        x = nl.subtract(nl.load(a[0]), nl.load(a_0))
+        nl.store(out, nl.add(x, nl.multiply(nl.load(output_0), nl.load(tmp_1))))
+        return out
+
+    a, b, c, d = (numbers(4, 8, seed=i) for i in range(4))
+    np.testing.assert_allclose(kernel([a], b, c, d), a - b + c * d, rtol=1e-5, atol=1e-6)
+
+
+def test_an_argument_called_value():
+    @nki.jit
+    def kernel(value):
+        out = like(value)
+        x = nl.load(value)
+        assert float(x[0, 0]) == 3.0
+        nl.store(out, x)
+        return out
+
+    a = np.full((4, 8), 3, np.float32)
+    np.testing.assert_array_equal(nki.simulate(kernel)(a), a)
+
+
+def test_a_result_of_another_type():
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        nl.store(out, nl.load(a))
+        return out.view(nl.int32)
+
+    a = numbers(4, 8)
+    np.testing.assert_array_equal(kernel(a), a.view(np.int32))
+
+
+@pytest.mark.parametrize("kind", [">f4", ">i4"])
+def test_big_endian_arrays(kind):
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        x = nl.load(a)
+        nl.store(out, x)
+        nl.store(a, nl.add(x, x))
+        return out
+
+    a = np.arange(32).reshape(4, 8).astype(kind)
+    before = a.copy()
+    np.testing.assert_array_equal(kernel(a), before)
+    np.testing.assert_array_equal(a, before * 2)
+
+
+class _Torch:
+    """As much of an array of torch as tracing looks at."""
+
+    shape = (4, 8)
+
+    class dtype:
+        """torch.float32"""
+
+        def __str__(self):
+            return "torch.float32"
+
+    dtype = dtype()
+
+    def detach(self):
+        """The array."""
+        return self
+
+
+_Torch.__module__ = "torch"
+
+
+def test_float8_e4m3_is_not_handed_to_torch():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, nl.float8_e4m3, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(a))
+        return out
+
+    with pytest.raises(nki.NkiError, match=r"float8_e4m3.*torch.*uint8"):
+        kernel(_Torch())
+
+
+class Factor:
+    """A kernel that is a method."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    @nki.jit
+    def scale(self, a):
+        """a * factor."""
+        out = like(a)
+        nl.store(out, nl.multiply(nl.load(a), self.factor))
+        return out
+
+
+FACTORS = [2.0]
+ARRAY = np.array([2.0])
+
+
+def test_changed_values_are_traced_again():
+    cell = {"factor": 2.0}
+
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        factor = FACTORS[0] * cell["factor"] * float(ARRAY[0])
+        nl.store(out, nl.multiply(nl.load(a), factor))
+        return out
+
+    a = numbers(4, 8)
+    for container, key in ((FACTORS, 0), (cell, "factor"), (ARRAY, 0)):
+        np.testing.assert_array_equal(kernel(a), a * 8)
+        container[key] = 4.0
+        np.testing.assert_array_equal(kernel(a), a * 16)
+        container[key] = 2.0
+    # What was traced before is remembered.
+    assert len(kernel._compiled) == 4
+
+
+def test_changed_attributes_of_self():
+    a, factor = numbers(4, 8), Factor(2.0)
+    np.testing.assert_array_equal(factor.scale(a), a * 2)
+    factor.factor = 4.0
+    np.testing.assert_array_equal(factor.scale(a), a * 4)
+
+
+def test_what_equal_values_tell_apart():
+    @nki.jit
+    def kernel(a, number, parts=()):
+        out = like(a)
+        nl.store(out, nl.multiply(nl.load(a), number))
+        return out, str(number), parts
+
+    a = np.ones((4, 8), np.float32)
+    assert not np.signbit(kernel(a, 0.0)[0]).any()
+    assert np.signbit(kernel(a, -0.0)[0]).all()
+    assert [kernel(a, 1.0, parts)[2] for parts in ((), [], {}, (1,), (True,), [[]])] == [
+        (), [], {}, (1,), (True,), [[]]]
+    assert kernel(a, 1.0, (True,))[2][0] is True
+
+
+def test_options_of_jit():
+    with pytest.raises(TypeError, match="chek"):
+        nki.jit(chek=True)
+    with pytest.raises(nki.NkiError, match="platform_target=trn9"):
+        nki.jit(double.func, platform_target="trn9")
+    with pytest.raises(nki.NkiError, match="mode is one of"):
+        nki.jit(double.func, mode="fast")
+    seen = []
+
+    @nki.jit(platform_target="trn3", mode="torchxla")
+    def kernel(a):
+        seen.append(nisa.get_nc_version())
+        return a
+
+    kernel(numbers(4, 8))
+    kernel[1](numbers(4, 8))
+    assert seen == [nisa.nc_version.gen4] * 2
+
+
+REFUSED = {
+    "engine of a gather": lambda x, a, r: nisa.dma_copy(
+        x, a.ap([[8, 4], [1, 8]], vector_offset=r, indirect_dim=0), engine=nisa.engine.sync,
+        dge_mode=nisa.dge_mode.hwdge),
+    "no such dge_mode": lambda x, a, r: nisa.dma_copy(x, a, dge_mode="nonsense"),
+    "no such oob_mode": lambda x, a, r: nisa.dma_copy(x, a, oob_mode="nonsense"),
+    "no such dge_mode of a transposition": lambda x, a, r: nisa.dma_transpose(
+        nl.ndarray((8, 4), a.dtype), a, dge_mode="nonsense"),
+    "no such reduce_cmd": lambda x, a, r: nisa.activation(x, nl.exp, x, reduce_cmd="nonsense"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    @nki.jit
+    def kernel(a, rows):
+        REFUSED[name](nl.ndarray(a.shape, a.dtype), a, nl.load(rows))
+
+    with pytest.raises(nki.NkiValidationError, match=r"test_calls.py:\d+: "):
+        kernel(numbers(4, 8), np.zeros((4, 1), np.uint32))
+
+
+@pytest.mark.parametrize("op", ["bitwise_and", np.bitwise_and, nl.bitwise_and])
+def test_operators_by_name(op):
+    @nki.jit
+    def kernel(a):
+        out = like(a)
+        x = nl.load(a)
+        nisa.tensor_scalar(x, x, op, 5)
+        nl.store(out, x)
+        return out
+
+    a = np.arange(32, dtype=np.int32).reshape(4, 8)
+    np.testing.assert_array_equal(kernel(a), a & 5)
+
+
+def test_the_neff_and_the_time_of_each_call(tmp_path, monkeypatch):
+    a = numbers(4, 8)
+    double(a)
+    monkeypatch.setenv("NKI_ARTIFACTS_DIR", str(tmp_path))
+    double(a)
+    assert (tmp_path / "kernel.neff").stat().st_size > 0
+    kernel = nki.jit(double.func)
+    kernel[1](a)
+    assert kernel.device_ns > 0
+
+
+def test_break_in_a_loop_on_the_device():
+    @nki.jit
+    def kernel(a):
+        for _ in nl.dynamic_range(4):
+            break
+
+    with pytest.raises(nki.NkiValidationError, match="kernel: .*break"):
+        kernel(numbers(4, 8))
