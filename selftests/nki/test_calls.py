@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Calls of kernels: names of arguments, options, what is remembered, where they run."""
 
+import concurrent.futures
+
 import numpy as np
 import pytest
 
 import nki
 import nki.isa as nisa
 import nki.language as nl
+from neuron_emu import cache, run
+from neuron_kernels import flash_attention
 
 
 def numbers(*shape, seed=0):
@@ -245,3 +249,57 @@ def test_break_in_a_loop_on_the_device():
 
     with pytest.raises(nki.NkiValidationError, match="kernel: .*break"):
         kernel(numbers(4, 8))
+
+
+def test_where_kernels_run(monkeypatch):
+    monkeypatch.delenv("NEURON_RT_BACKEND")
+    assert (run._backend(True), run._backend(False)) == ("embedded", "auto")
+    monkeypatch.setenv("NEURON_RT_BACKEND", "drm")
+    assert run._backend(False) == "drm"
+    with pytest.raises(nki.NkiError, match="check.*NEURON_RT_BACKEND=drm"):
+        nki.simulate(double)(numbers(4, 8))
+
+
+def test_numbers_of_attention():
+    q, k = numbers(4, 16, 8), numbers(4, 8, 8)
+    with pytest.raises(nki.NkiError, match="16 causal queries.*8"):
+        flash_attention(q, k, k)
+    with pytest.raises(nki.NkiError, match="4 heads.*3"):
+        flash_attention(q, q[:3], q[:3])
+
+
+def test_the_cache_spares_files_of_other_processes(own_cache, monkeypatch):
+    cache.add("first", b"x")
+    part = own_cache / "neuron-emu/nki/other.part"
+    part.write_bytes(b"x" * 100)
+    monkeypatch.setattr(cache, "MAX_BYTES", 1)
+    cache.add("second", b"x")
+    assert part.exists()
+    part.unlink()
+
+
+def test_a_neff_that_the_cache_has_deleted():
+    a, kernel = numbers(4, 8), nki.jit(double.func)
+    kernel(a)
+    for path in cache.folder().glob("*.neff"):
+        path.unlink()
+    run.close()
+    np.testing.assert_array_equal(kernel(a), a * 2)
+
+
+def test_threads_whose_kernels_need_other_runtimes():
+    a = numbers(64, 256)
+
+    @nki.jit
+    def shared(a):
+        out = like(a)
+        nl.store(out, nl.load(a))
+        return out
+
+    def calls(kernel):
+        return [kernel(a) for _ in range(5)]
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(calls, (shared[1], shared[2])))
+    for result in results[0] + results[1]:
+        np.testing.assert_array_equal(result, a)

@@ -85,7 +85,8 @@ def add(key, data):
 def trim(place, newest):
     """Delete what was used least lately, until the rest is small enough."""
     files = []
-    for path in place.iterdir():
+    # Others are still being written by this process or another one.
+    for path in place.glob("*.neff"):
         with contextlib.suppress(OSError):
             status = path.stat()
             files.append((status.st_mtime_ns, status.st_size, path))

@@ -85,12 +85,13 @@ class Eager:
             trace.core, trace.cores = core, cores
         tensors = [(s.name, s.host[0], s.host[1], s.role) for s in trace.hbm
                    if s.role in ("input", "output", "inout")]
-        program = run.loaded(key, path, tensors, trace.generation, 1, False)
-        for name, _, _, role in tensors:
-            if role in ("input", "inout"):
-                program.write(name, self.arrays[name])
-        program.execute()
-        return program.read(self.name, result.dtype)
+        with run.lock:
+            program = run.loaded(key, path, tensors, trace.generation, 1, False)
+            for name, _, _, role in tensors:
+                if role in ("input", "inout"):
+                    program.write(name, self.arrays[name])
+            program.execute()
+            return program.read(self.name, result.dtype)
 
     def show(self, what):
         """The value as text."""

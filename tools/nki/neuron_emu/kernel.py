@@ -139,8 +139,9 @@ class Compiled:
 
     def run(self, arguments, check):
         """Execute it with arrays; returns what the kernel returns, and the execution."""
-        program = run.loaded(self.key, self.path, self.tensors, self.generation, self.lnc, check)
-        with program.lock:
+        with run.lock:
+            program = run.loaded(self.key, self.path, self.tensors, self.generation, self.lnc,
+                                 check)
             for name, _, dtype, role in self.tensors:
                 if role in ("input", "inout"):
                     program.write(name, to_numpy(arguments.arrays[name], dtype))

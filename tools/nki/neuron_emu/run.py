@@ -21,9 +21,9 @@ __neuron_emu__ = True
 # In the source tree nrtpy is a folder of libnrt; installed, it is beside this package.
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "libnrt/python"
 KEEP = 32
-DEVICE_NODE = "/dev/accel"
 LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
-_lock = threading.RLock()
+# Who uses a program holds it: another mode closes the runtime under all programs.
+lock = threading.RLock()
 _loaded = collections.OrderedDict()
 _mode = None
 
@@ -76,12 +76,15 @@ def _environment(changes):
                 os.environ[name] = value
 
 
-def _backend():
-    """drm where a device is, else embedded; unless the user has chosen."""
-    told = os.environ.get("NEURON_RT_BACKEND")
-    if told:
+def _backend(check):
+    """What the user has chosen, else a device where there is one; with the check it is embedded."""
+    told = os.environ.get("NEURON_RT_BACKEND") or "auto"
+    if not check:
         return told
-    return "drm" if os.path.isdir(DEVICE_NODE) else "embedded"
+    if told == "drm":
+        raise NkiError("the check of the chip needs chips in this process: unset "
+                       "NEURON_RT_BACKEND=drm, or run without the check")
+    return "embedded"
 
 
 def runtime(generation, lnc, check):
@@ -92,12 +95,12 @@ def runtime(generation, lnc, check):
     if told is not None and told != lnc:
         raise NkiError(f"the kernel is launched with LNC {lnc}, but {' or '.join(LNC)} is {told}: "
                        f"launch it as kernel[{told}](...), or unset the variable")
-    backend = _backend()
+    backend = _backend(check)
     mode = (os.getpid(), backend, generation, lnc, check)
     if _mode != mode:
         close()
         changes = {"NEURON_RT_BACKEND": backend, LNC[0]: str(lnc), "NEURON_EMU_QUIET": "1"}
-        if backend == "embedded":
+        if backend != "drm":
             instance = os.environ.get("NEURON_EMU_INSTANCE", "")
             if not instance.startswith(INSTANCES[generation]):
                 changes["NEURON_EMU_INSTANCE"] = INSTANCES[generation]
@@ -112,7 +115,7 @@ def runtime(generation, lnc, check):
 def close():
     """Unload everything and close the runtime."""
     global _mode
-    with _lock:
+    with lock:
         _loaded.clear()
         if _mode is not None:
             nrtpy().reset()
@@ -128,7 +131,6 @@ class Loaded:
     def __init__(self, neff, tensors, generation, lnc, check, core=0):
         module = nrtpy()
         self.runtime = runtime(generation, lnc, check)
-        self.lock = threading.Lock()
         self.model = self.runtime.load_model(neff, core, None)
         self.tensors = {}
         for name, shape, dtype, _ in tensors:
@@ -170,10 +172,10 @@ class Loaded:
 def loaded(key, neff, tensors, generation, lnc, check):
     """A program on the chip: the last ones that were used stay there.
 
-    With the check the chip is a new one: what an earlier program has written there is not written
-    for this one.
+    The caller holds `lock` until it has read the results. With the check the chip is a new one:
+    what an earlier program has written there is not written for this one.
     """
-    with _lock:
+    with lock:
         if check:
             close()
         mode = (key, generation, lnc, check, os.getpid())

@@ -64,6 +64,12 @@ def flash_attention(q, k, v, scale=None, causal=True):
     """
     heads, queries, width = q.shape
     key_heads, keys, _ = k.shape
+    if heads % key_heads:
+        raise nki.NkiError(f"flash_attention: {heads} heads are no multiple of {key_heads} "
+                           "key heads")
+    if causal and keys < queries:
+        raise nki.NkiError(f"flash_attention: {queries} causal queries need as many keys, not "
+                           f"{keys}")
     scale = float(scale if scale is not None else width ** -0.5)
     out = nl.ndarray(q.shape, q.dtype, buffer=nl.shared_hbm)
     for head in range(heads):
