@@ -75,7 +75,7 @@ static unsigned int key_of(const struct nrt_plan *plan, unsigned int rank, bool 
 {
 	const struct nrt_plan_place *place = &plan->places[rank];
 
-	return by_chip ? place->server << 16 | place->chip : place->server;
+	return by_chip ? (uint32_t)place->server << 16 | place->chip : place->server;
 }
 
 /* Ranks with one index are equally far apart, the same distance for each index. */
