@@ -91,6 +91,17 @@ static void name_group(struct nrt_cc_group *group)
 		 (unsigned long long)hash);
 }
 
+static void give_sems(struct nrt_cc_group *group)
+{
+	if (group->grant >= 0)
+		close(group->grant);
+	group->grant = -1;
+	group->granted = false;
+	if (group->nr_sems)
+		nrt_world_give_sems(group->world, group->first_sem, group->nr_sems);
+	group->nr_sems = 0;
+}
+
 static void group_free(struct nrt_cc_group *group)
 {
 	struct nrt_cc_code *code;
@@ -106,11 +117,8 @@ static void group_free(struct nrt_cc_group *group)
 		if (group->peers[i].grant >= 0)
 			close(group->peers[i].grant);
 	}
-	if (group->grant >= 0)
-		close(group->grant);
+	give_sems(group);
 	nrt_bo_put(group->scratch);
-	if (group->nr_sems)
-		nrt_world_give_sems(group->world, group->first_sem, group->nr_sems);
 	free(group->peers);
 	free(group->ranks);
 	free(group);
@@ -249,7 +257,6 @@ static NRT_STATUS make_plan(const struct nrt_cc_group *group, const struct nrt_c
  */
 static NRT_STATUS need_sems(struct nrt_cc_group *group, unsigned int nr, struct nrt_error *error)
 {
-	struct nrt_world *world = group->world;
 	struct nrt_cc_code *code;
 
 	if (nr <= group->nr_sems)
@@ -259,19 +266,16 @@ static NRT_STATUS need_sems(struct nrt_cc_group *group, unsigned int nr, struct 
 		group->codes = code->next;
 		nrt_cc_code_put(code);
 	}
-	if (group->grant >= 0)
-		close(group->grant);
-	group->grant = -1;
-	group->granted = false;
-	if (group->nr_sems)
-		nrt_world_give_sems(world, group->first_sem, group->nr_sems);
-	group->nr_sems = 0;
-	if (nrt_world_take_sems(world, nr, &group->first_sem, error))
+	give_sems(group);
+	if (nrt_world_take_sems(group->world, nr, &group->first_sem, error))
 		return error->status;
 	group->nr_sems = nr;
-	if (nrt_cc_clear(group->cc, group->first_sem, nr, error))
-		return error->status;
-	return nrt_cc_grant(group->cc, group->first_sem, nr, &group->grant, error);
+	if (!nrt_cc_clear(group->cc, group->first_sem, nr, error) &&
+	    !nrt_cc_grant(group->cc, group->first_sem, nr, &group->grant, error))
+		return NRT_SUCCESS;
+	/* The next run must not find semaphores that are not clear, or not granted. */
+	give_sems(group);
+	return error->status;
 }
 
 static NRT_STATUS need_scratch(struct nrt_cc_group *group, uint64_t bytes,
@@ -474,15 +478,13 @@ static NRT_STATUS talk(struct nrt_cc_group *group, const struct agreement *mine,
 	return error->status;
 }
 
-static void say_no(struct nrt_cc_group *group, const struct nrt_error *why)
+static void say_no(struct nrt_cc_group *group, const struct nrt_error *why,
+		   struct agreement *all)
 {
 	struct agreement no = { .status = (int32_t)why->status };
-	struct agreement *all = calloc(group->nr, sizeof(*all));
 	struct nrt_error ignored;
 
-	if (all)
-		talk(group, &no, all, &ignored);
-	free(all);
+	talk(group, &no, all, &ignored);
 }
 
 /* --- Exchange of buffers --- */
@@ -640,13 +642,19 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	NRT_STATUS status;
 	bool fresh;
 
-	if (prepare(group, run, &shown, error)) {
-		say_no(group, error);
+	all = calloc(group->nr, sizeof(*all));
+	if (!all) {
+		/* Without it this rank cannot even say no. */
+		nrt_error_memory(error);
+		nrt_world_fail(group->world, error);
 		return error->status;
 	}
-	all = calloc(group->nr, sizeof(*all));
-	if (!all)
-		return nrt_error_memory(error);
+	status = prepare(group, run, &shown, error);
+	if (status) {
+		say_no(group, error, all);
+		free(all);
+		return status;
+	}
 	mine = say(group, run, &shown);
 	status = talk(group, &mine, all, error);
 	if (!status)
