@@ -4,8 +4,10 @@
  *
  * A thread accepts connections, each of which has a thread of its own. Nobody can make it wait or
  * grow: strangers, who have not said who they are, are few and have little time, messages are
- * small, a rank is in one meeting at a time, and who does not read is dropped. The end of a rank's
- * connection is the end of the world, which all others are told.
+ * small, a rank is in one meeting of a kind at a time, and who does not read is dropped. Whoever
+ * reaches the port can say that he is a rank. He counts as one when he has made the local
+ * connection too, for which he must be a process of the same user; else his seat is free again
+ * soon. The end of a rank's connection is the end of the world, which all others are told.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +25,7 @@
 
 /* Connections besides those of the ranks. */
 #define MAX_STRANGERS	64
-/* For a stranger to say who he is, and for anybody to read. */
+/* For a stranger to say who he is, for a rank to come by both ways, and for anybody to read. */
 #define PATIENCE_MS	5000
 #define WAIT_MS		30000
 #define LOOK_MS		100
@@ -31,10 +33,25 @@
 /**
  * struct member - a rank
  * @tcp, @local: its connections, or -1
+ * @genuine: it has had both: without it the world has failed
  */
 struct member {
 	int tcp;
 	int local;
+	bool genuine;
+};
+
+/**
+ * struct connection - a connection; its thread frees it
+ * @next: list of the root
+ * @fd: socket
+ * @local: it is local
+ */
+struct connection {
+	struct connection *next;
+	struct nrt_root *root;
+	int fd;
+	bool local;
 };
 
 /**
@@ -65,7 +82,8 @@ struct meeting {
  * @stop: to end @thread: a pipe
  * @welcome: how ranks get to the local socket
  * @lock: protects the rest
- * @idle: a connection has ended; @connections are left
+ * @idle: a connection has ended
+ * @connections: those that have not
  * @strangers: connections that have not said who they are
  * @closing: nobody is welcome
  * @failed: why the world has failed; status 0: it has not
@@ -81,7 +99,7 @@ struct nrt_root {
 	struct nrt_wire_welcome welcome;
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
-	unsigned int connections;
+	struct connection *connections;
 	unsigned int strangers;
 	bool closing;
 	struct nrt_error failed;
@@ -89,19 +107,11 @@ struct nrt_root {
 	struct meeting *first;
 };
 
-/* A connection, for its thread. */
-struct connection {
-	struct nrt_root *root;
-	int fd;
-	bool local;
-};
-
-static uint64_t now_ms(void)
+/* With the lock. Who does not take what he is told is dropped. */
+static void tell(int fd, const struct nrt_error *why)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (!nrt_wire_refuse(fd, why))
+		shutdown(fd, SHUT_RDWR);
 }
 
 /* --- Meetings; with the lock --- */
@@ -140,7 +150,7 @@ static struct meeting *meeting_new(struct nrt_root *root, const struct nrt_wire_
 		return NULL;
 	meeting->head = *head;
 	meeting->shares = shares;
-	meeting->deadline_ms = now_ms() + wait;
+	meeting->deadline_ms = nrt_wire_now_ms() + wait;
 	meeting->who = calloc(head->count, sizeof(int));
 	meeting->bytes = calloc(head->count, (size_t)head->size + 1);
 	meeting->fds = calloc((size_t)head->count * head->nr_fds + 1, sizeof(int));
@@ -169,11 +179,22 @@ static struct meeting *find(struct nrt_root *root, const struct nrt_wire_head *h
 	return meeting;
 }
 
-static int fd_of(const struct nrt_root *root, const struct meeting *meeting, uint32_t place)
+/* The meeting of that kind where rank @rank is, or NULL. */
+static struct meeting *where(struct nrt_root *root, uint32_t rank, bool shares)
 {
-	const struct member *member = &root->members[meeting->who[place]];
+	struct meeting *meeting;
+	uint32_t i;
 
-	return meeting->shares ? member->local : member->tcp;
+	for (meeting = root->first; meeting; meeting = meeting->next)
+		for (i = 0; meeting->shares == shares && i < meeting->head.count; i++)
+			if (meeting->who[i] == (int)rank)
+				return meeting;
+	return NULL;
+}
+
+static int fd_of(const struct nrt_root *root, uint32_t rank, bool local)
+{
+	return local ? root->members[rank].local : root->members[rank].tcp;
 }
 
 static void refuse_all(struct nrt_root *root, struct meeting *meeting, const struct nrt_error *why)
@@ -182,7 +203,7 @@ static void refuse_all(struct nrt_root *root, struct meeting *meeting, const str
 
 	for (i = 0; i < meeting->head.count; i++)
 		if (meeting->who[i] >= 0)
-			nrt_wire_refuse(fd_of(root, meeting, i), why);
+			tell(fd_of(root, (uint32_t)meeting->who[i], meeting->shares), why);
 	meeting_drop(root, meeting);
 }
 
@@ -190,28 +211,34 @@ static void refuse_all(struct nrt_root *root, struct meeting *meeting, const str
 static void answer(const struct nrt_root *root, const struct meeting *meeting, uint32_t place)
 {
 	struct nrt_wire_head head = { .type = NRT_WIRE_RESULT };
-	int fd = fd_of(root, meeting, place);
+	int fd = fd_of(root, (uint32_t)meeting->who[place], meeting->shares);
+	bool sent = true;
 	uint32_t i;
 
 	if (!meeting->shares) {
 		head.size = meeting->head.size * meeting->head.count;
-		nrt_wire_send(fd, &head, meeting->bytes, NULL);
-		return;
+		sent = nrt_wire_send(fd, &head, meeting->bytes, NULL);
 	}
-	for (i = 0; i < meeting->head.count; i++) {
+	for (i = 0; sent && meeting->shares && i < meeting->head.count; i++) {
 		head.nr_fds = meeting->head.nr_fds;
-		if (!nrt_wire_send(fd, &head, NULL, &meeting->fds[i * head.nr_fds]))
-			return;
+		sent = nrt_wire_send(fd, &head, NULL, &meeting->fds[i * head.nr_fds]);
 	}
+	if (!sent)
+		shutdown(fd, SHUT_RDWR);
 }
 
-/* Descriptors that are taken over are -1 afterwards. */
+/* Descriptors that are taken over are -1 afterwards. Who is refused has not been told yet. */
 static NRT_STATUS arrive(struct nrt_root *root, uint32_t rank, const struct nrt_wire_head *head,
 			 const void *bytes, int *fds, bool shares, struct nrt_error *error)
 {
-	struct meeting *meeting = find(root, head, shares);
+	struct meeting *meeting = where(root, rank, shares);
 	uint32_t i;
 
+	if (meeting)
+		return nrt_error_set(error, NRT_INVALID,
+				     "rank %u came to \"%s\" while it waits in \"%s\"", rank,
+				     head->name, meeting->head.name);
+	meeting = find(root, head, shares);
 	if (!meeting)
 		meeting = meeting_new(root, head, shares);
 	if (!meeting)
@@ -219,7 +246,7 @@ static NRT_STATUS arrive(struct nrt_root *root, uint32_t rank, const struct nrt_
 	if (meeting->head.size != head->size || meeting->head.nr_fds != head->nr_fds ||
 	    meeting->who[head->rank] >= 0) {
 		nrt_error_set(error, NRT_INVALID,
-			      "rank %u came twice to \"%s\", or with %u bytes where others have %u",
+			      "rank %u came to \"%s\" in the place of another, or with %u bytes where others have %u",
 			      rank, head->name, head->size, meeting->head.size);
 		refuse_all(root, meeting, error);
 		return error->status;
@@ -248,7 +275,7 @@ static void expire(struct nrt_root *root)
 	pthread_mutex_lock(&root->lock);
 	for (meeting = root->first; meeting; meeting = next) {
 		next = meeting->next;
-		if (now_ms() < meeting->deadline_ms)
+		if (nrt_wire_now_ms() < meeting->deadline_ms)
 			continue;
 		for (absent = 0; meeting->who[absent] >= 0; absent++)
 			;
@@ -276,9 +303,9 @@ static void fail(struct nrt_root *root, const struct nrt_error *why)
 		meeting_drop(root, root->first);
 	for (i = 0; i < root->count; i++) {
 		if (root->members[i].tcp >= 0)
-			nrt_wire_refuse(root->members[i].tcp, why);
+			tell(root->members[i].tcp, why);
 		if (root->members[i].local >= 0)
-			nrt_wire_refuse(root->members[i].local, why);
+			tell(root->members[i].local, why);
 	}
 }
 
@@ -302,15 +329,39 @@ static bool hear(struct nrt_root *root, uint32_t rank, const struct nrt_wire_hea
 		fail(root, &why);
 	} else if (is_meeting(root, head, local)) {
 		if (root->failed.status)
-			nrt_wire_refuse(local ? root->members[rank].local :
-						root->members[rank].tcp, &root->failed);
-		else
-			arrive(root, rank, head, bytes, fds, local, &why);
+			tell(fd_of(root, rank, local), &root->failed);
+		else if (arrive(root, rank, head, bytes, fds, local, &why))
+			tell(fd_of(root, rank, local), &why);
 	} else {
 		sane = false;
 	}
 	pthread_mutex_unlock(&root->lock);
 	return sane;
+}
+
+static bool is_genuine(struct nrt_root *root, uint32_t rank)
+{
+	bool genuine;
+
+	pthread_mutex_lock(&root->lock);
+	genuine = root->members[rank].genuine;
+	pthread_mutex_unlock(&root->lock);
+	return genuine;
+}
+
+/* A rank says nothing by TCP before it has both connections. False: it is none. */
+static bool await_local(struct nrt_root *root, uint32_t rank, int fd)
+{
+	uint64_t until = nrt_wire_now_ms() + PATIENCE_MS;
+	struct pollfd at = { .fd = fd, .events = POLLIN };
+	int n;
+
+	do {
+		n = poll(&at, 1, LOOK_MS);
+		if (is_genuine(root, rank))
+			return true;
+	} while (n <= 0 && nrt_wire_now_ms() < until);
+	return false;
 }
 
 static void listen_to(struct nrt_root *root, uint32_t rank, int fd, bool local)
@@ -321,7 +372,7 @@ static void listen_to(struct nrt_root *root, uint32_t rank, int fd, bool local)
 	void *bytes;
 	uint32_t i;
 
-	while (sane && nrt_wire_receive(fd, &head, &bytes, fds)) {
+	while (sane && nrt_wire_receive(fd, NRT_WIRE_MAX_BYTES, &head, &bytes, fds)) {
 		sane = hear(root, rank, &head, bytes, fds, local);
 		for (i = 0; i < head.nr_fds; i++)
 			if (fds[i] >= 0)
@@ -344,7 +395,7 @@ static bool is_expected(const struct nrt_root *root, const struct nrt_wire_head 
 	member = &root->members[head->rank];
 	if (!local)
 		return member->tcp < 0 && !head->size;
-	return member->tcp >= 0 && member->local < 0 && head->size == NRT_WIRE_TOKEN &&
+	return member->tcp >= 0 && !member->genuine && head->size == NRT_WIRE_TOKEN &&
 	       !memcmp(bytes, root->welcome.token, NRT_WIRE_TOKEN);
 }
 
@@ -356,37 +407,45 @@ static bool welcome(struct nrt_root *root, int fd, const struct nrt_wire_head *h
 		.size = local ? 0 : sizeof(root->welcome),
 	};
 	struct nrt_error why = { 0 };
-	bool expected;
+	bool expected, sent;
 
 	nrt_error_set(&why, NRT_FAILURE, "the root does not expect rank %u of %u", hello->rank,
 		      hello->count);
 	pthread_mutex_lock(&root->lock);
 	expected = is_expected(root, hello, bytes, local);
-	if (expected && local)
+	sent = expected ? nrt_wire_send(fd, &head, &root->welcome, NULL) :
+			  nrt_wire_refuse(fd, &why);
+	if (expected && sent && local) {
 		root->members[hello->rank].local = fd;
-	else if (expected)
+		root->members[hello->rank].genuine = true;
+	} else if (expected && sent) {
 		root->members[hello->rank].tcp = fd;
-	if (expected)
-		nrt_wire_send(fd, &head, &root->welcome, NULL);
-	else
-		nrt_wire_refuse(fd, &why);
+	}
 	pthread_mutex_unlock(&root->lock);
-	return expected;
+	return expected && sent;
 }
 
-/* The connection of rank @rank has ended. */
+/*
+ * The connection of rank @rank has ended. When it is the local one, TCP may still bring the reason:
+ * what is on its way is read, then it ends too.
+ */
 static void forget(struct nrt_root *root, uint32_t rank, bool local)
 {
+	struct member *member = &root->members[rank];
 	struct nrt_error why = { 0 };
 
 	nrt_error_set(&why, NRT_FAILURE, "rank %u of %u has gone, or talks nonsense", rank,
 		      root->count);
 	pthread_mutex_lock(&root->lock);
-	if (local)
-		root->members[rank].local = -1;
-	else
-		root->members[rank].tcp = -1;
-	fail(root, &why);
+	if (local) {
+		member->local = -1;
+		if (member->tcp >= 0)
+			shutdown(member->tcp, SHUT_RD);
+	} else {
+		member->tcp = -1;
+		if (member->genuine)
+			fail(root, &why);
+	}
 	pthread_mutex_unlock(&root->lock);
 }
 
@@ -400,7 +459,7 @@ static void serve(struct nrt_root *root, int fd, bool local)
 	nrt_wire_limit(fd, PATIENCE_MS);
 	if (local && !nrt_wire_same_user(fd))
 		return;
-	if (nrt_wire_receive(fd, &head, &bytes, fds)) {
+	if (nrt_wire_receive(fd, NRT_WIRE_TOKEN, &head, &bytes, fds)) {
 		known = welcome(root, fd, &head, bytes, local);
 		while (head.nr_fds)
 			close(fds[--head.nr_fds]);
@@ -412,26 +471,38 @@ static void serve(struct nrt_root *root, int fd, bool local)
 	if (!known)
 		return;
 	nrt_wire_limit_reads(fd, 0);
-	listen_to(root, head.rank, fd, local);
+	if (local || await_local(root, head.rank, fd))
+		listen_to(root, head.rank, fd, local);
 	forget(root, head.rank, local);
+}
+
+/* With the lock. */
+static void drop(struct connection *connection)
+{
+	struct nrt_root *root = connection->root;
+	struct connection **link = &root->connections;
+
+	while (*link != connection)
+		link = &(*link)->next;
+	*link = connection->next;
+	close(connection->fd);
+	free(connection);
+	pthread_cond_broadcast(&root->idle);
 }
 
 static void *connection_thread(void *arg)
 {
-	struct connection connection = *(struct connection *)arg;
-	struct nrt_root *root = connection.root;
+	struct connection *connection = arg;
+	struct nrt_root *root = connection->root;
 
-	free(arg);
-	serve(root, connection.fd, connection.local);
+	serve(root, connection->fd, connection->local);
 	pthread_mutex_lock(&root->lock);
-	close(connection.fd);
-	root->connections--;
-	pthread_cond_broadcast(&root->idle);
+	drop(connection);
 	pthread_mutex_unlock(&root->lock);
 	return NULL;
 }
 
-static bool may_connect(struct nrt_root *root)
+static bool may_connect(struct nrt_root *root, struct connection *connection)
 {
 	bool may;
 
@@ -439,7 +510,8 @@ static bool may_connect(struct nrt_root *root)
 	may = root->strangers < MAX_STRANGERS && !root->closing;
 	if (may) {
 		root->strangers++;
-		root->connections++;
+		connection->next = root->connections;
+		root->connections = connection;
 	}
 	pthread_mutex_unlock(&root->lock);
 	return may;
@@ -447,28 +519,37 @@ static bool may_connect(struct nrt_root *root)
 
 static void take(struct nrt_root *root, int listener, bool local)
 {
+	const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000 };
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	struct connection *connection;
 	pthread_t thread;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* No descriptors, or no memory: it stays ready, so do not spin. */
+		if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN)
+			nanosleep(&nap, NULL);
 		return;
-	connection = malloc(sizeof(*connection));
-	if (!connection || !may_connect(root)) {
+	}
+	connection = calloc(1, sizeof(*connection));
+	if (!connection) {
+		close(fd);
+		return;
+	}
+	connection->root = root;
+	connection->fd = fd;
+	connection->local = local;
+	if (!may_connect(root, connection)) {
 		free(connection);
 		close(fd);
 		return;
 	}
-	*connection = (struct connection){ root, fd, local };
 	if (!pthread_create(&thread, NULL, connection_thread, connection)) {
 		pthread_detach(thread);
 		return;
 	}
-	free(connection);
-	close(fd);
 	pthread_mutex_lock(&root->lock);
 	root->strangers--;
-	root->connections--;
+	drop(connection);
 	pthread_mutex_unlock(&root->lock);
 }
 
@@ -482,7 +563,8 @@ static void *root_thread(void *arg)
 	};
 
 	for (;;) {
-		poll(fds, 3, LOOK_MS);
+		if (poll(fds, 3, LOOK_MS) < 0)
+			continue;
 		if (fds[0].revents)
 			return NULL;
 		if (fds[1].revents)
@@ -506,7 +588,7 @@ static NRT_STATUS open_listen(struct nrt_root *root, const struct sockaddr_stora
 {
 	const int on = 1;
 
-	root->listen = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	root->listen = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (root->listen < 0)
 		return explain("make a socket", error);
 	setsockopt(root->listen, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -530,7 +612,7 @@ static NRT_STATUS open_local(struct nrt_root *root, struct nrt_error *error)
 	memcpy(address.sun_path + 1, root->welcome.path, strlen(root->welcome.path));
 	length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			     strlen(root->welcome.path));
-	root->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	root->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (root->local < 0 || bind(root->local, (struct sockaddr *)&address, length) ||
 	    listen(root->local, SOMAXCONN))
 		return explain("make a local socket", error);
@@ -562,7 +644,7 @@ static NRT_STATUS begin(struct nrt_root *root, const struct sockaddr_storage *ad
 	if (!root->members)
 		return nrt_error_memory(error);
 	for (i = 0; i < root->count; i++)
-		root->members[i] = (struct member){ -1, -1 };
+		root->members[i] = (struct member){ .tcp = -1, .local = -1 };
 	if (open_listen(root, address, length, error) || open_local(root, error))
 		return error->status;
 	if (pipe2(root->stop, O_CLOEXEC) ||
@@ -595,7 +677,7 @@ struct nrt_root *nrt_root_open(const struct sockaddr_storage *address, socklen_t
 
 void nrt_root_close(struct nrt_root *root)
 {
-	uint32_t i;
+	struct connection *connection;
 
 	if (!root)
 		return;
@@ -603,13 +685,8 @@ void nrt_root_close(struct nrt_root *root)
 		pthread_join(root->thread, NULL);
 	pthread_mutex_lock(&root->lock);
 	root->closing = true;
-	for (i = 0; i < root->count; i++) {
-		if (root->members[i].tcp >= 0)
-			shutdown(root->members[i].tcp, SHUT_RDWR);
-		if (root->members[i].local >= 0)
-			shutdown(root->members[i].local, SHUT_RDWR);
-	}
-	/* Strangers go when their time is over. */
+	for (connection = root->connections; connection; connection = connection->next)
+		shutdown(connection->fd, SHUT_RDWR);
 	while (root->connections)
 		pthread_cond_wait(&root->idle, &root->lock);
 	pthread_mutex_unlock(&root->lock);

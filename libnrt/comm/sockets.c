@@ -144,7 +144,7 @@ static void *reader_thread(void *arg)
 	struct nrt_wire_head head;
 	void *bytes;
 
-	while (nrt_wire_receive(sockets->tcp, &head, &bytes, fds)) {
+	while (nrt_wire_receive(sockets->tcp, NRT_WIRE_MAX_BYTES, &head, &bytes, fds)) {
 		while (head.nr_fds)
 			close(fds[--head.nr_fds]);
 		if (deliver(sockets, &head, bytes))
@@ -165,7 +165,7 @@ static void *reader_thread(void *arg)
 /* With the lock: wait for the answer. */
 static NRT_STATUS await(struct sockets *sockets, uint32_t timeout_ms, struct nrt_error *error)
 {
-	uint64_t wait = (timeout_ms ? timeout_ms : WAIT_MS) + GRACE_MS;
+	uint64_t wait = (uint64_t)(timeout_ms ? timeout_ms : WAIT_MS) + GRACE_MS;
 	struct timespec until;
 	int ret = 0;
 
@@ -276,7 +276,8 @@ static NRT_STATUS receive_fds(struct sockets *sockets, const struct nrt_share *s
 	void *bytes;
 
 	for (*nr = 0; !status && *nr < wanted; *nr += head.nr_fds) {
-		if (!nrt_wire_receive(sockets->local, &head, &bytes, &all[*nr]))
+		if (!nrt_wire_receive(sockets->local, NRT_WIRE_MAX_BYTES, &head, &bytes,
+				      &all[*nr]))
 			return nrt_error_set(error, NRT_FAILURE,
 					     "rank %u of %u: the root sends no descriptors",
 					     sockets->rank, sockets->count);
@@ -293,13 +294,14 @@ static NRT_STATUS receive_fds(struct sockets *sockets, const struct nrt_share *s
 static NRT_STATUS exchange(struct sockets *sockets, const struct nrt_share *share, int *all,
 			   size_t *nr, struct nrt_error *error)
 {
-	uint32_t wait = share->gather.timeout_ms ? share->gather.timeout_ms : WAIT_MS;
+	uint64_t wait = share->gather.timeout_ms ? share->gather.timeout_ms : WAIT_MS;
 	struct nrt_wire_head head = meeting(&share->gather);
 
 	*nr = 0;
 	head.size = 0;
 	head.nr_fds = share->nr;
-	nrt_wire_limit(sockets->local, wait + GRACE_MS);
+	nrt_wire_limit(sockets->local,
+		       wait + GRACE_MS < UINT32_MAX ? (uint32_t)wait + GRACE_MS : UINT32_MAX);
 	if (!nrt_wire_send(sockets->local, &head, NULL, share->mine))
 		return nrt_error_set(error, NRT_FAILURE, "rank %u of %u: the root is gone",
 				     sockets->rank, sockets->count);
@@ -412,7 +414,8 @@ static bool greet(struct sockets *sockets, int fd, const void *token, uint32_t t
 	bool welcome;
 	void *bytes;
 
-	if (!nrt_wire_send(fd, &head, token, NULL) || !nrt_wire_receive(fd, &head, &bytes, fds))
+	if (!nrt_wire_send(fd, &head, token, NULL) ||
+	    !nrt_wire_receive(fd, NRT_WIRE_MAX_BYTES, &head, &bytes, fds))
 		return false;
 	welcome = head.type == NRT_WIRE_WELCOME && head.size == room && !head.nr_fds;
 	if (welcome && room)
@@ -473,14 +476,14 @@ static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of
 			    struct nrt_error *error)
 {
 	const struct timespec nap = { .tv_nsec = RETRY_MS * 1000000 };
-	uint32_t wait = what->timeout_ms ? what->timeout_ms : WAIT_MS, waited;
+	uint64_t until = nrt_wire_now_ms() + (what->timeout_ms ? what->timeout_ms : WAIT_MS);
 	struct nrt_wire_welcome welcome;
 
-	for (waited = 0; waited < wait; waited += RETRY_MS) {
+	do {
 		if (connect_tcp(sockets, address, length, &welcome))
 			return connect_local(sockets, &welcome, error);
 		nanosleep(&nap, NULL);
-	}
+	} while (nrt_wire_now_ms() < until);
 	return nrt_error_set(error, NRT_TIMEOUT,
 			     "rank %u of %u: nobody at %.80s expects it; is rank 0 there, and does it expect %u ranks?",
 			     sockets->rank, sockets->count, what->address, sockets->count);

@@ -60,6 +60,9 @@ struct nrt_wire_welcome {
 	uint8_t token[NRT_WIRE_TOKEN];
 };
 
+/* Milliseconds of CLOCK_MONOTONIC. */
+uint64_t nrt_wire_now_ms(void);
+
 /* Send all of it. False: the other end is gone, or does not read. */
 bool nrt_wire_send(int fd, struct nrt_wire_head *head, const void *bytes, const int *fds);
 
@@ -67,13 +70,13 @@ bool nrt_wire_send(int fd, struct nrt_wire_head *head, const void *bytes, const 
 bool nrt_wire_refuse(int fd, const struct nrt_error *why);
 
 /*
- * Receive a message. *@bytes is for free(), with a NUL behind them; @fds has room for
- * NRT_SHARE_MAX descriptors, for close(). False: the end, or no message; then there is nothing to
- * free.
+ * Receive a message of at most @max bytes besides its head. *@bytes is for free(), with a NUL
+ * behind them; @fds has room for NRT_SHARE_MAX descriptors, for close(). False: the end, or no
+ * message; then there is nothing to free.
  */
-bool nrt_wire_receive(int fd, struct nrt_wire_head *head, void **bytes, int *fds);
+bool nrt_wire_receive(int fd, uint32_t max, struct nrt_wire_head *head, void **bytes, int *fds);
 
-/* Reads and writes fail after that time; 0: never. */
+/* A message must be sent, or received, as a whole within that time; 0: there is no limit. */
 void nrt_wire_limit(int fd, uint32_t timeout_ms);
 
 /* The same of reads alone. */

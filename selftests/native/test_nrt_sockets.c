@@ -8,10 +8,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,21 +98,24 @@ static void free_port(char *address, size_t size)
 	close(fd);
 }
 
+static void begin_some(struct rank *rank, pid_t *pids, uint32_t from, uint32_t to, rank_fn *fn)
+{
+	for (rank->number = from; rank->number < to; rank->number++) {
+		pids[rank->number] = fork();
+		if (pids[rank->number])
+			continue;
+		alarm(60);
+		_exit(open_rank(rank) ? fn(rank) : 100);
+	}
+}
+
 static void begin_ranks(char *address, pid_t pids[RANKS], rank_fn *fn)
 {
 	struct rank rank = { 0 };
-	uint32_t i;
 
 	free_port(rank.address, sizeof(rank.address));
 	strcpy(address, rank.address);
-	for (i = 0; i < RANKS; i++) {
-		pids[i] = fork();
-		if (pids[i])
-			continue;
-		rank.number = i;
-		alarm(60);
-		_exit(open_rank(&rank) ? fn(&rank) : 100);
-	}
+	begin_some(&rank, pids, 0, RANKS, fn);
 }
 
 static void end_ranks(const pid_t pids[RANKS])
@@ -306,13 +311,15 @@ static int one_aborts(struct rank *rank)
 
 	nrt_error_set(&why, NRT_HW_ERROR, "the chip of rank 1 is broken");
 	if (rank->number == 1) {
+		/* It goes at once: its reason counts, not that it has gone. */
 		rank->transport->ops->abort(rank->transport, &why);
 	} else {
 		await_failure(rank);
 		wrong += rank->why.status != NRT_HW_ERROR;
 		wrong += strcmp(rank->why.text, why.text) != 0;
+		/* Rank 0 has the root: it goes last. */
+		sleep(1);
 	}
-	sleep(1);
 	rank->transport->ops->close(rank->transport);
 	return wrong;
 }
@@ -324,6 +331,34 @@ static void a_reason_reaches_all(void **state)
 
 	(void)state;
 	begin_ranks(address, pids, one_aborts);
+	end_ranks(pids);
+}
+
+/* Ranks 1 and 2 both say that they are number 1: both are told, and those who wait with them. */
+static int two_claim_a_place(struct rank *rank)
+{
+	struct nrt_error error = { 0 };
+	uint32_t number = rank->number;
+	uint64_t all[RANKS], begin = now_ms();
+	int wrong = 0;
+
+	if (number == 1 || number == 2) {
+		rank->number = 1;
+		wrong += gather(rank, "meeting", 0, all, WAIT_MS, &error) != NRT_INVALID;
+		wrong += !strstr(error.text, "in the place of another");
+		wrong += now_ms() - begin > WAIT_MS / 2;
+		rank->number = number;
+	}
+	return leaves(rank, wrong);
+}
+
+static void a_place_is_claimed_twice(void **state)
+{
+	pid_t pids[RANKS];
+	char address[64];
+
+	(void)state;
+	begin_ranks(address, pids, two_claim_a_place);
 	end_ranks(pids);
 }
 
@@ -391,6 +426,124 @@ static void strangers_harm_nobody(void **state)
 			close(fds[i]);
 }
 
+static bool say(int fd, uint32_t type, uint32_t rank, uint32_t size, const void *bytes)
+{
+	struct nrt_wire_head head = {
+		.type = type,
+		.rank = rank,
+		.count = RANKS,
+		.size = size,
+	};
+
+	return nrt_wire_send(fd, &head, bytes, NULL);
+}
+
+/* The type of the next message; @size bytes of it are kept. 0: the end. */
+static uint32_t hear(int fd, void *kept, size_t size)
+{
+	int fds[NRT_SHARE_MAX];
+	struct nrt_wire_head head;
+	void *bytes;
+
+	if (!nrt_wire_receive(fd, NRT_WIRE_MAX_BYTES, &head, &bytes, fds))
+		return 0;
+	if (head.size >= size && size)
+		memcpy(kept, bytes, size);
+	free(bytes);
+	return head.type;
+}
+
+/* Take the seat of the last rank, as one who has not made the local connection. */
+static int take_seat(const char *address, struct nrt_wire_welcome *welcome)
+{
+	int fd = stranger(address);
+
+	assert_true(say(fd, NRT_WIRE_HELLO, RANKS - 1, 0, NULL));
+	assert_int_equal(NRT_WIRE_WELCOME, hear(fd, welcome, sizeof(*welcome)));
+	return fd;
+}
+
+/* One goes, one wants to end the world, one is silent: the rank gets its seat all the same. */
+static void a_seat_is_taken(void **state)
+{
+	const struct nrt_error no = { NRT_HW_ERROR, "no" };
+	struct nrt_wire_welcome welcome;
+	struct rank rank = { 0 };
+	pid_t pids[RANKS];
+	uint64_t begin;
+	int fd;
+
+	(void)state;
+	free_port(rank.address, sizeof(rank.address));
+	begin_some(&rank, pids, 0, RANKS - 1, meets_and_leaves);
+	close(take_seat(rank.address, &welcome));
+	/* The root frees the seat when it sees that. */
+	usleep(500000);
+	fd = take_seat(rank.address, &welcome);
+	assert_true(nrt_wire_refuse(fd, &no));
+	assert_int_equal(0, hear(fd, NULL, 0));
+	close(fd);
+	usleep(500000);
+	fd = take_seat(rank.address, &welcome);
+	begin = now_ms();
+	begin_some(&rank, pids, RANKS - 1, RANKS, meets_and_leaves);
+	assert_int_equal(0, hear(fd, NULL, 0));
+	assert_true(now_ms() - begin < WAIT_MS);
+	end_ranks(pids);
+	close(fd);
+}
+
+static int local_to(const struct nrt_wire_welcome *welcome)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	size_t size = strlen(welcome->path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	memcpy(to.sun_path + 1, welcome->path, size);
+	assert_int_equal(0, connect(fd, (struct sockaddr *)&to, (socklen_t)
+				    (offsetof(struct sockaddr_un, sun_path) + 1 + size)));
+	return fd;
+}
+
+static int waits_for_the_end(struct rank *rank)
+{
+	await_failure(rank);
+	rank->transport->ops->close(rank->transport);
+	return 0;
+}
+
+/* A rank that opens one meeting after the other is in the first one only. */
+static void meetings_do_not_pile_up(void **state)
+{
+	struct nrt_wire_head head = { .type = NRT_WIRE_GATHER, .rank = RANKS - 1, .count = RANKS };
+	struct nrt_wire_welcome welcome;
+	struct rank rank = { 0 };
+	pid_t pids[RANKS];
+	int tcp, local, i;
+
+	(void)state;
+	free_port(rank.address, sizeof(rank.address));
+	begin_some(&rank, pids, 0, RANKS - 1, waits_for_the_end);
+	pids[RANKS - 1] = fork();
+	if (!pids[RANKS - 1]) {
+		alarm(60);
+		tcp = take_seat(rank.address, &welcome);
+		local = local_to(&welcome);
+		assert_true(say(local, NRT_WIRE_HELLO, RANKS - 1, NRT_WIRE_TOKEN, welcome.token));
+		assert_int_equal(NRT_WIRE_WELCOME, hear(local, NULL, 0));
+		for (i = 0; i < 10; i++) {
+			snprintf(head.name, sizeof(head.name), "meeting %d", i);
+			assert_true(nrt_wire_send(tcp, &head, NULL, NULL));
+			if (i)
+				assert_int_equal(NRT_WIRE_REFUSED, hear(tcp, NULL, 0));
+		}
+		/* The others must be there before the world ends. */
+		sleep(2);
+		_exit(0);
+	}
+	end_ranks(pids);
+}
+
 static void addresses(void **state)
 {
 	static const char *const bad[] = {
@@ -423,7 +576,10 @@ int main(void)
 		cmocka_unit_test(a_rank_is_missed),
 		cmocka_unit_test(a_dead_rank_is_told_at_once),
 		cmocka_unit_test(a_reason_reaches_all),
+		cmocka_unit_test(a_place_is_claimed_twice),
 		cmocka_unit_test(strangers_harm_nobody),
+		cmocka_unit_test(a_seat_is_taken),
+		cmocka_unit_test(meetings_do_not_pile_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
