@@ -367,6 +367,47 @@ static void inexact_groups_are_saved(void **state)
 	(void)state;
 }
 
+static bool is_of_24(void *job)
+{
+	return seq_has_settled(job) && seq_settle_record(job).group == 24;
+}
+
+/*
+ * All members have ended, and the core that is to replay them has stopped: that of chip 0, since
+ * the one of chip 1 came to its turn only when the job before it settled.
+ */
+static void ready_groups_are_saved(void **state)
+{
+	struct both *both = both_new(2, true);
+	struct seq_job *before = calloc(2, sizeof(*before));
+	unsigned int c;
+
+	assert_non_null(before);
+	for (c = 0; c < 2; c++) {
+		seq_job_init(&before[c], &both->rig, 1, c);
+		in_group(&before[c], 23, 2, c);
+		seq_add(&before[c], SYNC, OP(HALT, 0));
+	}
+	seq_submit(&before[0]);
+	seq_record(&before[0]);
+	prepare(both, 24);
+	seq_submit(&both->job[0]);
+	seq_record(&both->job[0]);
+	fake_chip_stop(both->rig.chip[0]);
+	seq_submit(&both->job[1]);
+	seq_record(&both->job[1]);
+	seq_submit(&before[1]);
+	took(&before[1]);
+	both = move(both, 2);
+	for (c = 0; c < 2; c++) {
+		assert_true(fake_wait(is_of_24, &both->job[c]));
+		took(&both->job[c]);
+	}
+	both_free(both);
+	free(before);
+	(void)state;
+}
+
 /* --- what software does wrong --- */
 
 static void malformed_groups_are_refused(void **state)
@@ -436,6 +477,7 @@ int main(void)
 		cmocka_unit_test(without_the_clock_all_is_settled),
 		cmocka_unit_test(groups_are_saved),
 		cmocka_unit_test(inexact_groups_are_saved),
+		cmocka_unit_test(ready_groups_are_saved),
 		cmocka_unit_test(malformed_groups_are_refused),
 		cmocka_unit_test(foreign_members_are_refused),
 	};

@@ -142,7 +142,7 @@ static bool ready(const struct trn_group *group)
 }
 
 /* A member that is at hand replays it, or else the one of the lowest index. */
-static void review(struct trn_group *group, struct trn_core *at_hand)
+void trn_group_review(struct trn_group *group, struct trn_core *at_hand)
 {
 	const struct trn_member *member, *home = NULL;
 
@@ -174,7 +174,7 @@ void trn_group_unchain(struct trn_member *member)
 	member->before = NULL;
 	member->after = NULL;
 	if (after)
-		review(after->group, NULL);
+		trn_group_review(after->group, NULL);
 }
 
 static void free_member(struct trn_member *member)
@@ -488,7 +488,7 @@ void trn_group_done(struct trn_member *member, bool ok, uint64_t end_ns)
 	member->group->nr_done++;
 	if (cause)
 		trn_group_fail(member->group, cause);
-	review(member->group, member->core);
+	trn_group_review(member->group, member->core);
 	trn_task_kick(&member->core->controller);
 	pthread_mutex_unlock(&groups->lock);
 }

@@ -98,6 +98,8 @@ const char *trn_group_misfit(const struct trn_group *group, const struct trn_gro
  * what it leaves.
  */
 void trn_group_fail(struct trn_group *group, enum neuron_settle_cause cause);
+/* If it has become ready, one of the members' cores replays it: @at_hand if it is one of them. */
+void trn_group_review(struct trn_group *group, struct trn_core *at_hand);
 /* The member becomes the last one of its core; and it has settled, or leaves. */
 void trn_group_chain(struct trn_member *member);
 void trn_group_unchain(struct trn_member *member);

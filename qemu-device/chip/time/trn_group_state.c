@@ -299,6 +299,8 @@ void trn_group_member_state(struct trn_member *member, bool done, struct trn_sta
 			member->group->settled |= !cause;
 			trn_group_unchain(member);
 		}
+		/* Who was to replay it is not saved. */
+		trn_group_review(member->group, member->core);
 	}
 	pthread_mutex_unlock(&groups->lock);
 }
