@@ -51,7 +51,10 @@ static struct nb_operand scalar(struct flat *f, unsigned int i)
 	case NB_NUMBER:
 		return nb_integer(f->call->number[i]);
 	case NB_COLUMN:
-		return nb_column(f->ap[f->next < NB_FLAT_MAX ? f->next++ : 0]);
+		if (f->next < f->call->count)
+			return nb_column(f->ap[f->next++]);
+		nb_fail_here(f->nb, "a record has fewer operands than columns");
+		return nb_none();
 	default:
 		return nb_none();
 	}
@@ -68,38 +71,6 @@ static struct nb_affine affine(const struct flat *f)
 #define AP	(f->ap)
 #define CALL	(f->call)
 #define E	(f->call->engine)
-
-static void do_tile_new(struct flat *f)
-{
-	const int32_t *arg = CALL->arg;
-
-	if (flat_tile_slot(f, arg[0]))
-		f->tile[arg[0]].handle = nb_tile_new(f->nb, arg[1], arg[2], NEURON_DTYPE_FP32,
-						     (arg[3] + 3) / 4);
-	if (!nb_error(f->nb))
-		f->tile[arg[0]].ap = nb_tile_ap(f->nb, f->tile[arg[0]].handle);
-}
-
-/* The caller has seen to it that nothing else lies there. */
-static void do_tile_at(struct flat *f)
-{
-	const int32_t *arg = CALL->arg;
-
-	if (!flat_tile_slot(f, arg[0]))
-		return;
-	f->tile[arg[0]].ap = arg[1] == NB_PSUM ?
-		nb_psum_tile(arg[4], arg[2], arg[5], NEURON_DTYPE_UINT8, arg[3]) :
-		nb_tile(arg[4], arg[2], arg[5], NEURON_DTYPE_UINT8, arg[3]);
-	f->tile[arg[0]].handle = -1;
-}
-
-/* A place that no tile of tile_new is given. */
-static void do_reserve(struct flat *f)
-{
-	const int32_t *arg = CALL->arg;
-
-	nb_tile_at(f->nb, arg[1], arg[4], arg[2], arg[5], NEURON_DTYPE_FP32, (arg[3] + 3) / 4);
-}
 
 static void do_nc_matmul(struct flat *f)
 {
@@ -119,7 +90,10 @@ static void do_nc_matmul_mx(struct flat *f)
 
 static void do_nc_transpose(struct flat *f)
 {
-	nb_nc_transpose(f->nb, E, AP[0], AP[1], AP[2]);
+	if (CALL->engine == NEURON_ENGINE_TENSOR && CALL->count < 3)
+		nb_fail_here(f->nb, "nc_transpose on the tensor engine needs an identity");
+	else
+		nb_nc_transpose(f->nb, E, AP[0], AP[1], AP[2]);
 }
 
 static void do_activation(struct flat *f)
@@ -371,61 +345,61 @@ static void do_sequence_bounds(struct flat *f)
 }
 
 static const struct flat_function functions[] = {
-	{ "tile_new", 0, do_tile_new },
-	{ "tile_at", 0, do_tile_at },
-	{ "reserve", 0, do_reserve },
-	{ "nc_matmul", 3, do_nc_matmul },
-	{ "nc_matmul_mx", 5, do_nc_matmul_mx },
-	{ "nc_transpose", 2, do_nc_transpose },
-	{ "activation", 2, do_activation },
-	{ "activate2", 2, do_activate2 },
-	{ "acc_read", 1, do_acc_read },
-	{ "acc_load", 1, do_acc_load },
-	{ "tensor_tensor", 3, do_tensor_tensor },
-	{ "tensor_scalar", 2, do_tensor_scalar },
-	{ "tensor_scalar_cumulative", 2, do_tensor_scalar_cumulative },
-	{ "scalar_tensor_tensor", 3, do_scalar_tensor_tensor },
-	{ "tensor_tensor_scan", 3, do_tensor_tensor_scan },
-	{ "tensor_reduce", 2, do_tensor_reduce },
-	{ "tensor_copy", 2, do_tensor_copy },
-	{ "tensor_copy_predicated", 3, do_tensor_copy_predicated },
-	{ "fill_predicated", 2, do_fill_predicated },
-	{ "memset", 1, do_memset },
-	{ "reciprocal", 2, do_reciprocal },
-	{ "exponential", 2, do_exponential },
-	{ "bn_stats", 2, do_bn_stats },
-	{ "bn_aggr", 2, do_bn_aggr },
-	{ "range_select", 2, do_range_select },
-	{ "select_reduce", 3, do_select_reduce },
-	{ "max8", 2, do_max8 },
-	{ "nc_find_index8", 3, do_nc_find_index8 },
-	{ "nc_match_replace8", 3, do_nc_match_replace8 },
-	{ "nc_stream_shuffle", 2, do_nc_stream_shuffle },
-	{ "quantize_mx", 3, do_quantize_mx },
-	{ "rng", 1, do_rng },
-	{ "rand2", 1, do_rand2 },
-	{ "dropout", 2, do_dropout },
-	{ "set_rng_seed", 1, do_set_rng_seed },
-	{ "rand_set_state", 1, do_rand_set_state },
-	{ "rand_get_state", 1, do_rand_get_state },
-	{ "iota", 1, do_iota },
-	{ "affine_select", 2, do_affine_select },
-	{ "tensor_partition_reduce", 2, do_tensor_partition_reduce },
-	{ "local_gather", 3, do_local_gather },
-	{ "nc_n_gather", 3, do_nc_n_gather },
-	{ "nonzero_with_count", 2, do_nonzero_with_count },
-	{ "topk", 3, do_topk },
-	{ "sequence_bounds", 2, do_sequence_bounds },
-	{ "dma", 0, flat_dma },
-	{ "reg_set", 0, flat_reg_set },
-	{ "reg_alu", 0, flat_reg_alu },
-	{ "reg_load", 0, flat_reg_load },
-	{ "reg_store", 0, flat_reg_store },
-	{ "reg_rank", 0, flat_reg_rank },
-	{ "pair", 0, flat_pair },
-	{ "core_barrier", 0, flat_core_barrier },
-	{ "begin_loop", 0, flat_begin_loop },
-	{ "end_loop", 0, flat_end_loop },
+	{ "tile_new", 0, 0, flat_tile_new },
+	{ "tile_at", 0, 0, flat_tile_at },
+	{ "reserve", 0, 0, flat_reserve },
+	{ "nc_matmul", 3, 3, do_nc_matmul },
+	{ "nc_matmul_mx", 5, 5, do_nc_matmul_mx },
+	{ "nc_transpose", 2, 3, do_nc_transpose },
+	{ "activation", 2, 4, do_activation },
+	{ "activate2", 2, 5, do_activate2 },
+	{ "acc_read", 1, 1, do_acc_read },
+	{ "acc_load", 1, 1, do_acc_load },
+	{ "tensor_tensor", 3, 3, do_tensor_tensor },
+	{ "tensor_scalar", 2, 4, do_tensor_scalar },
+	{ "tensor_scalar_cumulative", 2, 3, do_tensor_scalar_cumulative },
+	{ "scalar_tensor_tensor", 3, 4, do_scalar_tensor_tensor },
+	{ "tensor_tensor_scan", 3, 4, do_tensor_tensor_scan },
+	{ "tensor_reduce", 2, 2, do_tensor_reduce },
+	{ "tensor_copy", 2, 2, do_tensor_copy },
+	{ "tensor_copy_predicated", 3, 3, do_tensor_copy_predicated },
+	{ "fill_predicated", 2, 2, do_fill_predicated },
+	{ "memset", 1, 1, do_memset },
+	{ "reciprocal", 2, 2, do_reciprocal },
+	{ "exponential", 2, 3, do_exponential },
+	{ "bn_stats", 2, 2, do_bn_stats },
+	{ "bn_aggr", 2, 2, do_bn_aggr },
+	{ "range_select", 2, 4, do_range_select },
+	{ "select_reduce", 3, 4, do_select_reduce },
+	{ "max8", 2, 2, do_max8 },
+	{ "nc_find_index8", 3, 3, do_nc_find_index8 },
+	{ "nc_match_replace8", 3, 4, do_nc_match_replace8 },
+	{ "nc_stream_shuffle", 2, 2, do_nc_stream_shuffle },
+	{ "quantize_mx", 3, 3, do_quantize_mx },
+	{ "rng", 1, 1, do_rng },
+	{ "rand2", 1, 3, do_rand2 },
+	{ "dropout", 2, 3, do_dropout },
+	{ "set_rng_seed", 1, 1, do_set_rng_seed },
+	{ "rand_set_state", 1, 1, do_rand_set_state },
+	{ "rand_get_state", 1, 1, do_rand_get_state },
+	{ "iota", 1, 1, do_iota },
+	{ "affine_select", 2, 2, do_affine_select },
+	{ "tensor_partition_reduce", 2, 2, do_tensor_partition_reduce },
+	{ "local_gather", 3, 3, do_local_gather },
+	{ "nc_n_gather", 3, 3, do_nc_n_gather },
+	{ "nonzero_with_count", 2, 2, do_nonzero_with_count },
+	{ "topk", 3, 3, do_topk },
+	{ "sequence_bounds", 2, 2, do_sequence_bounds },
+	{ "dma", 2, 2 + NEURON_UDMA_OP_MAX_SRC, flat_dma },
+	{ "reg_set", 0, 0, flat_reg_set },
+	{ "reg_alu", 0, 0, flat_reg_alu },
+	{ "reg_load", 1, 1, flat_reg_load },
+	{ "reg_store", 1, 1, flat_reg_store },
+	{ "reg_rank", 0, 0, flat_reg_rank },
+	{ "pair", 0, 0, flat_pair },
+	{ "core_barrier", 0, 0, flat_core_barrier },
+	{ "begin_loop", 0, 0, flat_begin_loop },
+	{ "end_loop", 0, 0, flat_end_loop },
 };
 
 struct flat_name {
@@ -537,25 +511,40 @@ static void set_ap(struct flat *f, struct neuron_ap *ap, const struct nb_flat_ap
 		set_index(f, ap, from);
 }
 
+/* Its operands are struct nb_flat_side, otherwise struct nb_flat_ap. */
+static bool has_sides(const struct nb_flat *call)
+{
+	const struct flat_function *function = &functions[call->function];
+
+	return function->run == flat_dma || function->run == flat_reg_load ||
+	       function->run == flat_reg_store;
+}
+
 static size_t operand_bytes(const struct nb_flat *call)
 {
-	bool sides = functions[call->function].run == flat_dma ||
-		     functions[call->function].run == flat_reg_load ||
-		     functions[call->function].run == flat_reg_store;
-
-	return call->count * (sides ? sizeof(struct nb_flat_side) : sizeof(struct nb_flat_ap));
+	return call->count *
+	       (has_sides(call) ? sizeof(struct nb_flat_side) : sizeof(struct nb_flat_ap));
 }
 
 /* The record at @at, whole and known; NULL: it is not. */
 static const struct nb_flat *record_at(struct flat *f, const uint8_t *at, size_t left)
 {
 	const struct nb_flat *call = (const struct nb_flat *)at;
+	const struct flat_function *function;
 
 	if (left < sizeof(*call) ||
-	    call->function >= sizeof(functions) / sizeof(functions[0]) ||
-	    call->count > NB_FLAT_MAX || call->count < functions[call->function].tiles ||
-	    left - sizeof(*call) < operand_bytes(call)) {
-		nb_fail_here(f->nb, "a record is not whole");
+	    call->function >= sizeof(functions) / sizeof(functions[0])) {
+		nb_fail_here(f->nb, "a record is not whole, or its function is not known");
+		return NULL;
+	}
+	function = &functions[call->function];
+	if (call->count < function->least || call->count > function->most) {
+		nb_fail_here(f->nb, "a record of %s has %u operands, not %u to %u",
+			     function->name, call->count, function->least, function->most);
+		return NULL;
+	}
+	if (left - sizeof(*call) < operand_bytes(call)) {
+		nb_fail_here(f->nb, "a record of %s is not whole", function->name);
 		return NULL;
 	}
 	return call;
@@ -570,7 +559,7 @@ static void each_tile(struct flat *f, size_t at,
 	unsigned int i;
 
 	for (i = 0; i < f->call->count; i++) {
-		if (!functions[f->call->function].tiles) {
+		if (has_sides(f->call)) {
 			if (side[i].tile < f->nr_tiles)
 				visit(f, side[i].tile, at);
 			continue;
@@ -614,7 +603,7 @@ static void look_ahead(struct flat *f, const uint8_t *at, size_t size)
 		f->call = record_at(f, at + done, size - done);
 		if (!f->call)
 			return;
-		if (functions[f->call->function].run == do_tile_new &&
+		if (functions[f->call->function].run == flat_tile_new &&
 		    flat_tile_slot(f, f->call->arg[0])) {
 			f->tile[f->call->arg[0]].loops = f->loops;
 			f->tile[f->call->arg[0]].last = done;
@@ -636,7 +625,7 @@ static void end_tiles(struct flat *f, size_t at)
 {
 	unsigned int i;
 
-	if (functions[f->call->function].run == do_tile_new)
+	if (functions[f->call->function].run == flat_tile_new)
 		end_tile(f, f->call->arg[0], at);
 	each_tile(f, at, end_tile);
 	if (functions[f->call->function].run != flat_end_loop)
@@ -657,8 +646,10 @@ static void run_record(struct flat *f, const char *const *files, unsigned int nr
 		nb_source(f->nb, f->file && f->file <= nr_files ? files[f->file - 1] : NULL,
 			  f->line);
 	}
-	f->next = function->tiles;
-	for (i = 0; function->tiles && i < f->call->count; i++)
+	f->next = function->least;
+	/* What is not there is nothing, and not that of an earlier record. */
+	memset(f->ap, 0, sizeof(f->ap));
+	for (i = 0; !has_sides(f->call) && i < f->call->count; i++)
 		set_ap(f, &f->ap[i], &ap[i]);
 	if (!nb_error(f->nb))
 		function->run(f);

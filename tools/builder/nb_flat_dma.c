@@ -1,15 +1,68 @@
 // SPDX-License-Identifier: MIT
-/* Records of transfers, registers and loops. */
+/* Records of tiles, transfers, registers and loops. */
 #include <endian.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "isa/trn_isa.h"
+#include "nb_alloc.h"
 #include "nb_flat_private.h"
 
 #define QUEUES	16
 
 static const char *const engine_letters = "tvsgy";
+
+static bool memory_is_known(struct flat *f)
+{
+	uint32_t memory = f->call->arg[1];
+
+	if (memory < NB_MEMORIES)
+		return true;
+	nb_fail_here(f->nb, "a record names memory %u of %u", memory, NB_MEMORIES);
+	return false;
+}
+
+static unsigned int words(int32_t bytes)
+{
+	return ((uint32_t)bytes + 3) / 4;
+}
+
+/* arg 0: tile; 1: memory; 2: partitions; 3: bytes in each of them */
+void flat_tile_new(struct flat *f)
+{
+	const int32_t *arg = f->call->arg;
+	struct flat_tile *tile;
+
+	if (!flat_tile_slot(f, arg[0]) || !memory_is_known(f))
+		return;
+	tile = &f->tile[arg[0]];
+	tile->handle = nb_tile_new(f->nb, arg[1], arg[2], NEURON_DTYPE_FP32, words(arg[3]));
+	if (tile->handle >= 0)
+		tile->ap = nb_tile_ap(f->nb, tile->handle);
+}
+
+/* The same, and arg 4: first partition; 5: offset. The caller has seen to it that it is free. */
+void flat_tile_at(struct flat *f)
+{
+	const int32_t *arg = f->call->arg;
+
+	if (!flat_tile_slot(f, arg[0]) || !memory_is_known(f))
+		return;
+	f->tile[arg[0]].ap = arg[1] == NB_PSUM ?
+		nb_psum_tile(arg[4], arg[2], arg[5], NEURON_DTYPE_UINT8, arg[3]) :
+		nb_tile(arg[4], arg[2], arg[5], NEURON_DTYPE_UINT8, arg[3]);
+	f->tile[arg[0]].handle = -1;
+}
+
+/* A place that no tile of tile_new is given; the args of tile_at. */
+void flat_reserve(struct flat *f)
+{
+	const int32_t *arg = f->call->arg;
+
+	if (memory_is_known(f))
+		nb_tile_at(f->nb, arg[1], arg[4], arg[2], arg[5], NEURON_DTYPE_FP32,
+			   words(arg[3]));
+}
 
 static int queue_of(struct flat *f, enum neuron_engine e, unsigned int priority, bool generate)
 {
@@ -54,6 +107,11 @@ static struct nb_side side_of(struct flat *f, const struct nb_flat_side *from)
 		return side;
 	if (!flat_tile_slot(f, from->tile))
 		return side;
+	if (le32toh(f->tile[from->tile].ap.addr) & NEURON_AP_PSUM) {
+		nb_fail_here(f->nb, "a transfer or register names tile %u, which lies in PSUM",
+			     from->tile);
+		return side;
+	}
 	side.var = nb_sbuf(f->nb);
 	side.offset = sbuf_byte(&f->tile[from->tile].ap, from->partition, from->offset);
 	return side;

@@ -35,16 +35,20 @@ struct flat {
 	uint32_t line;
 };
 
-/* @tiles: operands that every call has */
+/* @least, @most: operands; what is beyond @least are columns, or is optional */
 struct flat_function {
 	const char *name;
-	unsigned int tiles;
+	unsigned int least;
+	unsigned int most;
 	void (*run)(struct flat *f);
 };
 
 bool flat_tile_slot(struct flat *f, uint32_t tile);
 
 /* nb_flat_dma.c */
+void flat_tile_new(struct flat *f);
+void flat_tile_at(struct flat *f);
+void flat_reserve(struct flat *f);
 void flat_dma(struct flat *f);
 void flat_reg_set(struct flat *f);
 void flat_reg_alu(struct flat *f);
