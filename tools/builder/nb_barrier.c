@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * Barriers: where all engines of a part of the program meet. Before a loop whose rounds cannot
- * overlap, at the end of each of its rounds and behind it they wait for each other and for all transfers, and
- * all semaphores begin at zero again. So what is in such a loop can be looked at as if it were
- * executed once, and counts need not survive rounds.
+ * overlap, at the end of each of its rounds and behind it they wait for each other and for all
+ * transfers, and all semaphores begin at zero again. So what is in such a loop can be looked at as
+ * if it were executed once, and counts need not survive rounds.
  *
  * One of the engines, the leader, waits for all others, and for the transfers. Then it lets them
  * go on, each by a semaphore of its own: an engine that is not in a loop waits behind it while
