@@ -462,6 +462,9 @@ static const struct vm_operations_struct neuron_gem_vm_ops = {
 
 static int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
+	/* The core refuses after the unplug, of which users may know already. */
+	if (neuron_hw_leaves(to_neuron_device(obj->dev)))
+		return -ENODEV;
 	/* A private mapping would need pages to copy. */
 	if (neuron_vma_is_cow(vma))
 		return -EINVAL;
