@@ -71,7 +71,8 @@ static void put_copies(struct seq_job *job)
 	unsigned int i;
 
 	for (i = 0; i < COPIES; i++)
-		seq_copy(job, i, job->chip ? here : there, job->chip ? there : here, BYTES);
+		seq_copy(job, i, (job->chip ? here : there) + i * BYTES,
+			 job->chip ? there : here, BYTES);
 	for (i = 0; i < COPIES; i++)
 		seq_add(job, SYNC, OP(DMA_TRIGGER, .reg = { (uint8_t)i }, .imm0 = 1, .imm1 = 1));
 	seq_add(job, SYNC, OP(HALT, 0));
