@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "base/trn_chip.h"
+#include "core/trn_gang.h"
 #include "job_rig.h"
 #include "seq_rig.h"
 
@@ -12,9 +14,6 @@
 #define SIZE	4
 /* Of the jobs, in host memory. */
 #define HOST_AT	4096
-
-/* A semaphore that a member's job clears when it is latched. */
-#define LATCHED	7
 
 /* Member @index of @size of gang @gang, on unit @core of chip 0. */
 static void member_init(struct job_rig *job, struct rig *rig, unsigned int core,
@@ -26,7 +25,6 @@ static void member_init(struct job_rig *job, struct rig *rig, unsigned int core,
 	job->block->gang_size = size;
 	job->block->gang_index = index;
 	job->block->nr_queues = 0;
-	job->block->sem_clear[0] = 1 << LATCHED;
 }
 
 /* Cores 0 to 2, and the first CC-core of core 2. */
@@ -46,19 +44,27 @@ static void gang_init(struct job_rig job[SIZE], struct rig *rig, uint64_t gang)
 		member_init(&job[i], rig, unit(rig, i), gang, SIZE, i);
 }
 
-static bool latched(void *arg)
+/* Whether the job's core is counted among the members of the job's gang. */
+static bool is_member(void *arg)
 {
 	struct job_rig *job = arg;
+	struct trn_gangs *gangs = job->core->chip->gangs;
+	bool found = false;
+	unsigned int i;
 
-	return !trn_sem_value(job->core->sems, LATCHED);
+	pthread_mutex_lock(&gangs->lock);
+	for (i = 0; i < gangs->nr && !found; i++)
+		found = gangs->gang[i].id == job->block->gang &&
+			(gangs->gang[i].units & NEURON_BIT(job->core->index));
+	pthread_mutex_unlock(&gangs->lock);
+	return found;
 }
 
-/* Ring and see that the chip has the job. */
+/* Ring and see that the job waits for the rest of its gang. */
 static void submit_and_see(struct job_rig *job)
 {
-	job_post(job, LATCHED, 1);
 	job_submit(job);
-	assert_true(fake_wait(latched, job));
+	assert_true(fake_wait(is_member, job));
 }
 
 static void expect_waiting(struct job_rig *job)
