@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "contract/record.h"
 #include "core/trn_core.h"
 #include "core/trn_gang.h"
 #include "core/trn_latch.h"
@@ -133,9 +134,9 @@ bool trn_core_write_record(struct trn_core *core, uint64_t addr, void *record, s
 }
 
 static bool write_record(struct trn_core *core, uint64_t addr,
-			 const struct neuron_hw_completion *record)
+			 const struct neuron_record *record)
 {
-	struct neuron_hw_completion body = *record;
+	struct neuron_hw_completion body = neuron_record_encode(record);
 
 	falsify_record(core, &body);
 	return trn_core_write_record(core, addr, &body, sizeof(body),
@@ -144,7 +145,7 @@ static bool write_record(struct trn_core *core, uint64_t addr,
 
 /* The end of a job, or of a block that never became one. */
 static void post_record(struct trn_core *core, uint64_t addr,
-			const struct neuron_hw_completion *record)
+			const struct neuron_record *record)
 {
 	uint32_t cause = NEURON_CORE_CAUSE_DONE;
 	struct trn_irq_edge edge;
@@ -176,7 +177,7 @@ static void check_drained(struct trn_job *job)
 }
 
 static void fill_record(struct trn_job *job,
-			struct neuron_hw_completion *record)
+			struct neuron_record *record)
 {
 	const struct trn_fault *fault = &job->fault;
 	uint64_t start = 0, end = 0;
@@ -190,7 +191,7 @@ static void fill_record(struct trn_job *job,
 		trn_time_replay(job->timeline, &start, &end, trn_job_notify_stamp, job);
 		trn_job_trace_end(job);
 	}
-	*record = (struct neuron_hw_completion){
+	*record = (struct neuron_record){
 		.job_id = job->block.job_id,
 		.status = NEURON_JOB_OK,
 		.start_ns = start,
@@ -238,7 +239,7 @@ static void account_busy(struct trn_core *core)
 static void job_complete(struct trn_core *core, struct trn_job *job)
 {
 	uint64_t addr = job->block.completion;
-	struct neuron_hw_completion record;
+	struct neuron_record record;
 
 	check_drained(job);
 	trn_job_fault_tell(job);
@@ -396,7 +397,10 @@ static void doorbell_refused(struct trn_core *core,
 /* False: there is more to do than @budget allows; nothing has been done. */
 static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 {
-	struct neuron_hw_completion record = { .status = NEURON_JOB_ERROR };
+	struct neuron_record record = {
+		.status = NEURON_JOB_ERROR,
+		.source = NEURON_SOURCE_JOB,
+	};
 	struct neuron_hw_job block;
 	enum neuron_cause cause;
 	struct trn_job *job;
@@ -424,7 +428,6 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 	}
 	record.job_id = block.job_id;
 	record.cause = (uint16_t)cause;
-	record.source = NEURON_SOURCE_JOB;
 	if (block.gang)
 		trn_gang_fail(core->chip, &block);
 	pthread_mutex_lock(&core->lock);
@@ -545,12 +548,8 @@ static bool unseen_doorbell(struct trn_core *core, struct neuron_hw_job *block)
 
 void trn_job_abort(struct trn_core *core)
 {
-	struct neuron_hw_completion record = {
-		.status = NEURON_JOB_ABORTED,
-		.cause = NEURON_CAUSE_RESET,
-		.source = NEURON_SOURCE_JOB,
-	};
 	struct trn_job *job = core->job;
+	struct neuron_record record;
 	struct neuron_hw_job block;
 
 	trn_settle_abort(core);
@@ -561,7 +560,7 @@ void trn_job_abort(struct trn_core *core)
 		fill_record(job, &record);
 		block = job->block;
 	} else if (unseen_doorbell(core, &block)) {
-		record.job_id = block.job_id;
+		record = neuron_record_aborted(block.job_id);
 	} else {
 		return;
 	}

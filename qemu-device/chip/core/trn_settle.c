@@ -56,7 +56,7 @@ void trn_settle_add(struct trn_core *core, struct trn_job *job)
 	*at = job;
 }
 
-void trn_settle_begin(struct trn_job *job, const struct neuron_hw_completion *record)
+void trn_settle_begin(struct trn_job *job, const struct neuron_record *record)
 {
 	job->start_ns = record->start_ns;
 	job->end_ns = record->end_ns;
@@ -153,7 +153,7 @@ bool trn_settle_step(struct trn_core *core, struct trn_budget *budget)
 }
 
 void trn_settle_abort_one(struct trn_core *core, const struct trn_job *job,
-			  const struct neuron_hw_completion *record)
+			  const struct neuron_record *record)
 {
 	write_settle(core, job, record->start_ns, record->end_ns, NEURON_SETTLE_MEMBER);
 }

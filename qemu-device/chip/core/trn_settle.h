@@ -11,6 +11,7 @@
 #include "neuron/job.h"
 #include "time/trn_group.h"
 
+struct neuron_record;
 struct trn_budget;
 struct trn_core;
 struct trn_job;
@@ -26,13 +27,13 @@ enum neuron_cause trn_settle_join(struct trn_core *core, struct trn_job *job);
 /* It has ended: the last one of those that wait. */
 void trn_settle_add(struct trn_core *core, struct trn_job *job);
 /* And has the completion @record, which software may have read. */
-void trn_settle_begin(struct trn_job *job, const struct neuron_hw_completion *record);
+void trn_settle_begin(struct trn_job *job, const struct neuron_record *record);
 /* Settle whom it is time for. False: not within @budget. */
 bool trn_settle_step(struct trn_core *core, struct trn_budget *budget);
 /* Records for those that wait, when the device is reset; and for one that ends so. */
 void trn_settle_abort(struct trn_core *core);
 void trn_settle_abort_one(struct trn_core *core, const struct trn_job *job,
-			  const struct neuron_hw_completion *record);
+			  const struct neuron_record *record);
 /* Forget those that wait. */
 void trn_settle_drop(struct trn_core *core);
 
