@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* Which line of which source an instruction is from. */
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nb_private.h"
+#include "nb_text.h"
 
 /* Mostly the file of the line before. */
 static int nb_find_file(const struct nb_program *nb, const char *name)
@@ -132,103 +132,25 @@ bool nb_has_lines(const struct nb_program *nb)
 	return false;
 }
 
-/* A text that grows. An entry for each instruction is too much for objects in memory. */
-struct nb_text {
-	char *text;
-	size_t size;
-	size_t room;
-	bool failed;
-};
-
-/* Room for @size more bytes, or NULL. */
-static char *nb_text_room(struct nb_text *out, size_t size)
-{
-	size_t room = out->room ? out->room : 4096;
-	char *grown;
-
-	while (room < out->size + size)
-		room *= 2;
-	if (room != out->room) {
-		grown = realloc(out->text, room);
-		if (!grown) {
-			out->failed = true;
-			return NULL;
-		}
-		out->text = grown;
-		out->room = room;
-	}
-	return out->text + out->size;
-}
-
-static void nb_put_text(struct nb_text *out, const char *text)
-{
-	size_t size = strlen(text);
-	char *at = nb_text_room(out, size);
-
-	if (!at)
-		return;
-	memcpy(at, text, size);
-	out->size += size;
-}
-
-static char *nb_put_digits(char *at, uint32_t value)
-{
-	char digits[10];
-	unsigned int n = 0;
-
-	do
-		digits[n++] = (char)('0' + value % 10);
-	while (value /= 10);
-	while (n)
-		*at++ = digits[--n];
-	return at;
-}
-
-#define NB_LINE_ROOM	40
-
 static void nb_put_line(struct nb_text *out, const struct nb_line *line, bool first)
 {
-	char *at = nb_text_room(out, NB_LINE_ROOM), *begin = at;
-
-	if (!at)
-		return;
-	if (!first)
-		*at++ = ',';
-	*at++ = '[';
-	at = nb_put_digits(at, line->pc);
-	*at++ = ',';
-	if (line->file < 0)
-		*at++ = '-';
-	at = nb_put_digits(at, (uint32_t)(line->file < 0 ? -line->file : line->file));
-	*at++ = ',';
-	at = nb_put_digits(at, line->line);
-	*at++ = ']';
-	out->size += (size_t)(at - begin);
+	nb_text_add(out, first ? "[" : ",[");
+	nb_text_number(out, line->pc);
+	nb_text_add(out, ",");
+	nb_text_number(out, line->file);
+	nb_text_add(out, ",");
+	nb_text_number(out, line->line);
+	nb_text_add(out, "]");
 }
 
 static void nb_put_lines(struct nb_text *out, const struct nb_stream *stream)
 {
 	size_t i;
 
-	nb_put_text(out, "[");
+	nb_text_add(out, "[");
 	for (i = 0; i < stream->nr_lines; i++)
 		nb_put_line(out, &stream->line[i], !i);
-	nb_put_text(out, "]");
-}
-
-/* A string with quotes and what must be escaped. */
-static void nb_put_name(struct nb_text *out, const char *name)
-{
-	json_object *string = json_object_new_string(name);
-	const char *text;
-
-	text = string ? json_object_to_json_string_ext(string, JSON_C_TO_STRING_PLAIN |
-						       JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
-	if (text)
-		nb_put_text(out, text);
-	else
-		out->failed = true;
-	json_object_put(string);
+	nb_text_add(out, "]");
 }
 
 char *nb_debug_json(const struct nb_program *nb)
@@ -237,27 +159,21 @@ char *nb_debug_json(const struct nb_program *nb)
 	bool first = true;
 	size_t i;
 
-	nb_put_text(&out, "{\"files\":[");
+	nb_text_add(&out, "{\"files\":[");
 	for (i = 0; i < nb->nr_files; i++) {
-		nb_put_text(&out, i ? "," : "");
-		nb_put_name(&out, nb->file[i]);
+		nb_text_add(&out, i ? "," : "");
+		nb_text_name(&out, nb->file[i]);
 	}
-	nb_put_text(&out, "],\"lines\":{");
+	nb_text_add(&out, "],\"lines\":{");
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
 		if (!nb->stream[i].nr_lines)
 			continue;
-		nb_put_text(&out, first ? "" : ",");
-		nb_put_name(&out, neff_engine_name(i));
-		nb_put_text(&out, ":");
+		nb_text_add(&out, first ? "" : ",");
+		nb_text_name(&out, neff_engine_name(i));
+		nb_text_add(&out, ":");
 		nb_put_lines(&out, &nb->stream[i]);
 		first = false;
 	}
-	nb_put_text(&out, "}}");
-	/* The zero behind it. */
-	if (nb_text_room(&out, 1))
-		out.text[out.size] = '\0';
-	if (!out.failed)
-		return out.text;
-	free(out.text);
-	return NULL;
+	nb_text_add(&out, "}}");
+	return nb_text_end(&out);
 }

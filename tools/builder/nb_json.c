@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nb_inst.h"
+#include "nb_text.h"
 
 static void nb_put_string(json_object *object, const char *key,
 			  const char *value)
@@ -215,110 +216,142 @@ char *nb_def_json(const struct nb_program *nb)
 	return nb_finish_json(root);
 }
 
-static void nb_put_side(const struct nb_program *nb, json_object *desc,
-			const char *prefix, const struct nb_side *side)
+/* --- Transfers: so many that they are written as they come --- */
+
+static void nb_text_int(struct nb_text *out, const char *key, int64_t value)
 {
-	json_object *steps = json_object_new_array();
-	json_object *sizes = json_object_new_array();
-	char key[16];
+	nb_text_key(out, key, "");
+	nb_text_number(out, value);
+}
+
+static void nb_text_string(struct nb_text *out, const char *key, const char *value)
+{
+	nb_text_key(out, key, "");
+	nb_text_name(out, value);
+}
+
+static void nb_put_side(struct nb_text *out, const struct nb_program *nb, const char *prefix,
+			const struct nb_side *side)
+{
 	unsigned int i;
 
+	nb_text_string(out, prefix, nb->var[side->var - 1].name);
+	nb_text_key(out, prefix, "_off");
+	nb_text_number(out, (int64_t)side->offset);
+	nb_text_key(out, prefix, "_steps");
+	nb_text_add(out, "[");
 	for (i = 0; i < side->ndim; i++) {
-		json_object_array_add(steps,
-				      json_object_new_int64(side->step[i]));
-		json_object_array_add(sizes,
-				      json_object_new_int64(side->size[i]));
+		nb_text_next(out);
+		nb_text_number(out, side->step[i]);
 	}
-	nb_put_string(desc, prefix, nb->var[side->var - 1].name);
-	snprintf(key, sizeof(key), "%s_off", prefix);
-	nb_put_int(desc, key, side->offset);
-	snprintf(key, sizeof(key), "%s_steps", prefix);
-	json_object_object_add(desc, key, steps);
-	snprintf(key, sizeof(key), "%s_sizes", prefix);
-	json_object_object_add(desc, key, sizes);
+	nb_text_add(out, "]");
+	nb_text_key(out, prefix, "_sizes");
+	nb_text_add(out, "[");
+	for (i = 0; i < side->ndim; i++) {
+		nb_text_next(out);
+		nb_text_number(out, (int64_t)side->size[i]);
+	}
+	nb_text_add(out, "]");
 }
 
-static void nb_put_dtype(json_object *desc, const char *key, enum neuron_dtype dtype)
+static void nb_put_dtype(struct nb_text *out, const char *key, enum neuron_dtype dtype)
 {
-	nb_put_string(desc, key, neff_dtype_name(dtype));
+	nb_text_string(out, key, neff_dtype_name(dtype));
 }
 
-static json_object *nb_sources_json(const struct nb_program *nb, const struct nb_move *move)
+static void nb_put_sources(struct nb_text *out, const struct nb_program *nb,
+			   const struct nb_move *move)
 {
-	json_object *list = json_object_new_array();
 	unsigned int i;
 
+	nb_text_key(out, "from_arr", "");
+	nb_text_add(out, "[");
 	for (i = 0; i < move->nr_from; i++) {
-		json_object *source = json_object_new_object();
-
-		nb_put_side(nb, source, "from", &move->from[i]);
-		nb_put_dtype(source, "from_dtype", move->from_dtype);
-		if (move->op == NEURON_UDMA_OP_FMA)
-			json_object_object_add(source, "scale",
-					       json_object_new_double((double)move->scale[i]));
-		json_object_array_add(list, source);
+		nb_text_next(out);
+		nb_text_add(out, "{");
+		nb_put_side(out, nb, "from", &move->from[i]);
+		nb_put_dtype(out, "from_dtype", move->from_dtype);
+		if (move->op == NEURON_UDMA_OP_FMA) {
+			nb_text_key(out, "scale", "");
+			nb_text_double(out, (double)move->scale[i]);
+		}
+		nb_text_add(out, "}");
 	}
-	return list;
+	nb_text_add(out, "]");
 }
 
-static json_object *nb_move_json(const struct nb_program *nb, const struct nb_move *move)
+static void nb_put_move(struct nb_text *out, const struct nb_program *nb,
+			const struct nb_move *move)
 {
-	json_object *desc = json_object_new_object();
-
-	nb_put_string(desc, "op", nb_move_name(move));
+	nb_text_string(out, "op", nb_move_name(move));
 	if (move->op == NEURON_UDMA_OP_COPY || move->op == NEURON_UDMA_OP_TRANSPOSE) {
-		nb_put_side(nb, desc, "from", &move->from[0]);
-		nb_put_dtype(desc, "from_dtype", move->from_dtype);
+		nb_put_side(out, nb, "from", &move->from[0]);
+		nb_put_dtype(out, "from_dtype", move->from_dtype);
 	} else {
-		json_object_object_add(desc, "from_arr", nb_sources_json(nb, move));
+		nb_put_sources(out, nb, move);
 	}
-	nb_put_side(nb, desc, "to", &move->to);
-	nb_put_dtype(desc, "to_dtype", move->to_dtype);
+	nb_put_side(out, nb, "to", &move->to);
+	nb_put_dtype(out, "to_dtype", move->to_dtype);
 	if (move->has_constant) {
-		nb_put_string(desc, "constant_dtype", "float32");
-		json_object_object_add(desc, "constant",
-				       json_object_new_double((double)move->constant));
+		nb_text_string(out, "constant_dtype", "float32");
+		nb_text_key(out, "constant", "");
+		nb_text_double(out, (double)move->constant);
 	}
-	return desc;
 }
 
-static json_object *nb_copy_json(const struct nb_program *nb, const struct nb_dma_block *block)
+static void nb_put_copy(struct nb_text *out, const struct nb_program *nb,
+			const struct nb_dma_block *block)
 {
-	json_object *desc = json_object_new_object();
-
-	nb_put_string(desc, "op", "copy");
-	nb_put_side(nb, desc, "from", &block->from);
-	nb_put_side(nb, desc, "to", &block->to);
-	return desc;
+	nb_text_string(out, "op", "copy");
+	nb_put_side(out, nb, "from", &block->from);
+	nb_put_side(out, nb, "to", &block->to);
 }
 
-static json_object *nb_block_json(const struct nb_program *nb, const struct nb_dma_block *block,
-				  size_t id)
+static void nb_put_remotes(struct nb_text *out, const struct nb_dma_block *block)
+{
+	unsigned int i;
+
+	nb_text_key(out, "remote_semaphores", "");
+	nb_text_add(out, "[");
+	for (i = 0; i < block->nr_remotes; i++) {
+		nb_text_next(out);
+		nb_text_number(out, block->remote[i]);
+	}
+	nb_text_add(out, "]");
+}
+
+static void nb_put_block(struct nb_text *out, const struct nb_program *nb,
+			 const struct nb_dma_block *block, size_t id)
 {
 	const struct nb_queue_set *set = &nb->queue[block->queue];
-	json_object *item = json_object_new_object();
 
-	nb_put_int(item, "id", (int64_t)id);
-	nb_put_string(item, set->set ? "instance_name" : "queue", set->name);
+	nb_text_add(out, "\n{");
+	nb_text_int(out, "id", (int64_t)id);
+	nb_text_string(out, set->set ? "instance_name" : "queue", set->name);
 	if (block->sem >= 0)
-		nb_put_int(item, "semaphore", block->sem);
+		nb_text_int(out, "semaphore", block->sem);
 	if (block->nr_remotes)
-		json_object_object_add(item, "remote_semaphores",
-				       nb_ints_json(block->remote, block->nr_remotes));
-	json_object_object_add(item, "desc", block->move ? nb_move_json(nb, block->move) :
-							   nb_copy_json(nb, block));
-	return item;
+		nb_put_remotes(out, block);
+	nb_text_key(out, "desc", "");
+	nb_text_add(out, "{");
+	if (block->move)
+		nb_put_move(out, nb, block->move);
+	else
+		nb_put_copy(out, nb, block);
+	nb_text_add(out, "}}");
 }
 
 char *nb_engine_json(const struct nb_program *nb, enum neuron_engine e)
 {
 	const struct nb_stream *stream = &nb->stream[e];
-	json_object *root = json_object_new_object();
-	json_object *list = json_object_new_array();
+	struct nb_text out = { 0 };
 	size_t i;
 
-	for (i = 0; i < stream->nr_dma; i++)
-		json_object_array_add(list, nb_block_json(nb, &stream->dma[i], i));
-	json_object_object_add(root, "dma", list);
-	return nb_finish_json(root);
+	nb_text_add(&out, "{\"dma\":[");
+	for (i = 0; i < stream->nr_dma; i++) {
+		nb_text_next(&out);
+		nb_put_block(&out, nb, &stream->dma[i], i);
+	}
+	nb_text_add(&out, "\n]}");
+	return nb_text_end(&out);
 }
