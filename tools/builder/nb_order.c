@@ -499,14 +499,21 @@ static int nb_order_all(struct nb_order *order)
 
 /* --- Setting up --- */
 
+/* Slots only if a set needs them: a clock has a word for each actor. */
 static void nb_add_queues(struct nb_order *order)
 {
+	bool slots = false;
 	size_t i;
 
 	for (i = 0; i < order->nb->nr_queues; i++)
 		if (order->nb->queue[i].num_queues == 1 &&
 		    order->nr_actors < NEURON_NR_ENGINES + NB_OWN_QUEUES)
 			order->actor[order->nr_actors++].queue = i;
+		else
+			slots = true;
+	order->first_slot = order->nr_actors;
+	if (slots)
+		order->nr_actors += NB_SLOTS;
 }
 
 static int nb_order_init(struct nb_order *order, struct nb_program *nb)
@@ -517,8 +524,6 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 	order->record = nb->record;
 	order->nr_actors = NEURON_NR_ENGINES;
 	nb_add_queues(order);
-	order->first_slot = order->nr_actors;
-	order->nr_actors += NB_SLOTS;
 	order->nr_snaps = 1;
 	order->snap_room = 16;
 	order->snap = calloc(order->snap_room, order->nr_actors * sizeof(*order->snap));

@@ -14,6 +14,8 @@
 #include "nb_private.h"
 
 #define NB_TAR_BLOCK	512
+/* What a plain copy takes in the archive. */
+#define NB_TRANSFER_TEXT	256
 
 /* An archive, and the number of the subgraph that is written to it. */
 struct nb_tar {
@@ -98,6 +100,7 @@ static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
  * struct nb_sink - where the archive goes
  * @file: a file; NULL: memory
  * @data, @room: that memory, behind room for the header
+ * @expected: how much it will be, about
  * @size: bytes of the archive
  * @hash: of them
  */
@@ -105,6 +108,7 @@ struct nb_sink {
 	FILE *file;
 	uint8_t *data;
 	size_t room;
+	size_t expected;
 	size_t size;
 	EVP_MD_CTX *hash;
 };
@@ -112,7 +116,7 @@ struct nb_sink {
 static int nb_sink_room(struct nb_sink *sink, size_t size)
 {
 	size_t want = sizeof(struct neff_header) + sink->size + size;
-	size_t room = sink->room ? sink->room : 65536;
+	size_t room = sink->room ? sink->room : sink->expected;
 	void *data;
 
 	while (room < want)
@@ -261,9 +265,23 @@ static int nb_fill(struct nb_program *nb, struct nb_sink *sink, struct neff_head
 	return ret;
 }
 
+/* Bytes of the archive, or somewhat less: so that it grows at most once or twice. */
+static size_t nb_expected_size(const struct nb_program *nb)
+{
+	size_t size = 65536, i;
+
+	for (i = 0; i < NEURON_NR_ENGINES; i++)
+		size += nb->stream[i].count * sizeof(struct neuron_inst) +
+			nb->stream[i].nr_dma * NB_TRANSFER_TEXT;
+	for (i = 0; i < nb->nr_vars; i++)
+		if (nb->var[i].type == NB_VAR_FILE)
+			size += nb->var[i].size;
+	return nb->second ? size + nb_expected_size(nb->second) : size;
+}
+
 int nb_pack(struct nb_program *nb, void **data, size_t *size)
 {
-	struct nb_sink sink = { 0 };
+	struct nb_sink sink = { .expected = nb_expected_size(nb) };
 	struct neff_header header;
 
 	if (nb_fill(nb, &sink, &header)) {

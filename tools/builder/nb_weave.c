@@ -13,6 +13,7 @@
 /**
  * struct nb_weaver - a stream under construction
  * @old: what was there
+ * @left: of @old, behind what is made: those from the next one on have not been taken yet
  * @inst, @count, @room: what is made
  * @edit: those that are left
  * @link: the same of posts in loops
@@ -28,6 +29,7 @@ struct nb_weaver {
 	struct nb_order *order;
 	enum neuron_engine engine;
 	struct nb_stream *old;
+	const struct neuron_inst *left;
 	struct neuron_inst *inst;
 	size_t count;
 	size_t room;
@@ -140,11 +142,12 @@ static struct neuron_inst *nb_weave_inst(struct nb_weaver *weaver, enum neuron_o
 {
 	struct neuron_inst *inst;
 
-	inst = nb_grow(weaver->order->nb, (void **)&weaver->inst, weaver->count, &weaver->room,
-		       sizeof(*inst));
-	if (!inst)
+	if (weaver->count == weaver->room) {
+		nb_fail(weaver->order->nb, "a stream has more waits and posts than expected");
 		return NULL;
-	weaver->count++;
+	}
+	inst = &weaver->inst[weaver->count++];
+	memset(inst, 0, sizeof(*inst));
 	inst->opcode = opcode;
 	inst->debug = weaver->debug;
 	return inst;
@@ -314,7 +317,7 @@ static int nb_weave_old(struct nb_weaver *weaver, uint32_t pc)
 	inst = nb_weave_inst(weaver, NEURON_OP_NOP);
 	if (!inst)
 		return -1;
-	*inst = weaver->old->inst[pc];
+	*inst = weaver->left[pc];
 	/* The end is behind everything that is still to come. */
 	if (inst->opcode == NEURON_OP_HALT)
 		inst->opcode = NEURON_OP_NOP;
@@ -325,21 +328,28 @@ static int nb_weave_old(struct nb_weaver *weaver, uint32_t pc)
 	return nb_weave_posts(weaver, pc, nop);
 }
 
-/* Edits before @pc but for a last wait that the instruction itself can have. */
+/* The last edit before an instruction is a wait that the instruction itself can have. */
+static bool nb_is_carried(const struct nb_edit *edit, const struct nb_edit *end,
+			  const struct neuron_inst *inst)
+{
+	bool last = edit + 1 == end || edit[1].pc != edit->pc;
+
+	return last && inst && !NEURON_GET(NEURON_SYNC_WAIT, inst->sync) &&
+	       (edit->kind == NB_EDIT_WAIT || edit->kind == NB_EDIT_TAKE);
+}
+
+/* Edits before @pc but for one that the instruction carries. */
 static int nb_weave_edits(struct nb_weaver *weaver, struct nb_gates *gates, uint32_t pc)
 {
 	const struct neuron_inst *inst = NULL;
-	bool last;
 
 	weaver->debug = 0;
 	if (pc < weaver->old->count) {
-		inst = &weaver->old->inst[pc];
+		inst = &weaver->left[pc];
 		weaver->debug = inst->debug;
 	}
 	for (; weaver->edit < weaver->end && weaver->edit->pc == pc; weaver->edit++) {
-		last = weaver->edit + 1 == weaver->end || weaver->edit[1].pc != pc;
-		if (last && inst && !NEURON_GET(NEURON_SYNC_WAIT, inst->sync) &&
-		    (weaver->edit->kind == NB_EDIT_WAIT || weaver->edit->kind == NB_EDIT_TAKE))
+		if (nb_is_carried(weaver->edit, weaver->end, inst))
 			return 0;
 		if (nb_weave_edit(weaver, gates, weaver->edit))
 			return -1;
@@ -363,6 +373,59 @@ static int nb_weave_stream(struct nb_weaver *weaver, struct nb_gates *gates)
 	return nb_weave_inst(weaver, NEURON_OP_HALT) ? 0 : -1;
 }
 
+/* Nops that stand behind an instruction at most, because it posts already. */
+static size_t nb_count_posts(const struct nb_order *order, enum neuron_engine e)
+{
+	const struct nb_stream *stream = &order->nb->stream[e];
+	size_t posts = order->links[e].count;
+	uint32_t pc;
+
+	for (pc = 0; pc < stream->count; pc++)
+		if (nb_is_waited(&order->actor[e], pc) &&
+		    (stream->inst[pc].opcode == NEURON_OP_NOP ||
+		     NEURON_GET(NEURON_SYNC_POST, stream->inst[pc].sync)))
+			posts++;
+	return posts;
+}
+
+/* Edits that become instructions at most. */
+static size_t nb_count_edits(const struct nb_weaver *weaver)
+{
+	const struct nb_stream *stream = weaver->old;
+	const struct nb_edit *edit;
+	size_t count = 0;
+
+	for (edit = weaver->edit; edit < weaver->end; edit++)
+		if (!nb_is_carried(edit, weaver->end, edit->pc < stream->count ?
+				   &stream->inst[edit->pc] : NULL))
+			count++;
+	return count;
+}
+
+/*
+ * What is made takes the place of what was there, which moves to the end before. No second copy
+ * of the stream is needed, and what is made never reaches what is left: each instruction that is
+ * added has its room between them.
+ */
+static int nb_weave_room(struct nb_weaver *weaver)
+{
+	struct nb_order *order = weaver->order;
+	struct nb_stream *stream = weaver->old;
+	size_t added = nb_count_edits(weaver) + nb_count_posts(order, weaver->engine) + 1;
+	struct neuron_inst *inst;
+
+	weaver->room = stream->count + added;
+	inst = realloc(stream->inst, weaver->room * sizeof(*inst));
+	if (!inst)
+		return nb_fail(order->nb, "out of memory");
+	memmove(inst + added, inst, stream->count * sizeof(*inst));
+	stream->inst = inst;
+	stream->room = weaver->room;
+	weaver->inst = inst;
+	weaver->left = inst + added;
+	return 0;
+}
+
 static int nb_weave_engine(struct nb_order *order, struct nb_gates *gates,
 			   enum neuron_engine e, uint32_t *place)
 {
@@ -383,18 +446,9 @@ static int nb_weave_engine(struct nb_order *order, struct nb_gates *gates,
 		weaver.end += order->edits[e].count;
 	if (order->links[e].count)
 		weaver.last_link += order->links[e].count;
-	weaver.room = stream->count + order->edits[e].count + 2;
-	weaver.inst = malloc(weaver.room * sizeof(*weaver.inst));
-	if (!weaver.inst)
-		return nb_fail(order->nb, "out of memory");
-	if (nb_weave_stream(&weaver, gates)) {
-		free(weaver.inst);
+	if (nb_weave_room(&weaver) || nb_weave_stream(&weaver, gates))
 		return -1;
-	}
-	free(stream->inst);
-	stream->inst = weaver.inst;
 	stream->count = weaver.count;
-	stream->room = weaver.room;
 	return 0;
 }
 
