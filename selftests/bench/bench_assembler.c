@@ -2,7 +2,8 @@
 /*
  * Assembler, builder library and disassembler: instructions in a second of processor time up to
  * the packed NEFF, the same of a program of a tenth, the host's pace at cutting such a text into
- * words, and the memory that each instruction takes.
+ * words, and the memory that each instruction takes. The builder is measured with waits written
+ * by hand, and with those that it makes itself (auto).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,6 +133,93 @@ static double time_builder(unsigned int count)
 	return end - begin;
 }
 
+/*
+ * A layer, tile by tile: rows are loaded, scaled, multiplied with weights, and stored. About a
+ * sixth of the instructions are transfers.
+ */
+#define LAYER_TILE	128
+#define LAYER_ROUND	13	/* instructions of a tile */
+
+struct layer {
+	struct nb_program *nb;
+	int x, y, in, out;
+	int weights;
+};
+
+static struct nb_side in_hbm(int var, unsigned int t)
+{
+	const uint64_t row = LAYER_TILE * sizeof(float);
+
+	return nb_rows(var, (t % 64) * LAYER_TILE * row, row, LAYER_TILE, row);
+}
+
+static struct layer layer_begin(void)
+{
+	const uint32_t shape[] = { 64 * LAYER_TILE, LAYER_TILE };
+	struct layer layer = { .nb = nb_new("bench") };
+	struct nb_program *nb = layer.nb;
+
+	if (!nb)
+		fail("out of memory");
+	nb_auto(nb);
+	layer.x = nb_input(nb, "x", NEURON_DTYPE_FP32, 2, shape);
+	layer.y = nb_output(nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	layer.in = nb_queue(nb, "in", "in", NEURON_ENGINE_SYNC, 1);
+	layer.out = nb_queue(nb, "out", "out", NEURON_ENGINE_SYNC, 1);
+	layer.weights = nb_tile_new(nb, NB_SBUF, LAYER_TILE, NEURON_DTYPE_FP32, LAYER_TILE);
+	nb_dma(nb, layer.in, nb_tile_side(nb, layer.weights), in_hbm(layer.x, 0), -1);
+	return layer;
+}
+
+static void layer_tile(const struct layer *layer, unsigned int t)
+{
+	struct nb_program *nb = layer->nb;
+	int row = nb_tile_new(nb, NB_SBUF, LAYER_TILE, NEURON_DTYPE_FP32, LAYER_TILE);
+	int sum = nb_tile_new(nb, NB_PSUM, LAYER_TILE, NEURON_DTYPE_FP32, LAYER_TILE);
+	struct neuron_ap x = nb_tile_ap(nb, row), s = nb_tile_ap(nb, sum);
+	struct neuron_ap w = nb_tile_ap(nb, layer->weights);
+	unsigned int i;
+
+	nb_source(nb, "bench.c", t + 1);
+	nb_dma(nb, layer->in, nb_tile_side(nb, row), in_hbm(layer->x, t), -1);
+	for (i = 0; i < 3; i++) {
+		nb_tensor_scalar(nb, NEURON_ENGINE_VECTOR, x, x, NEURON_ALU_MULTIPLY, 2.0f,
+				 NEURON_ALU_ADD, 1.0f);
+		nb_copy(nb, NEURON_ENGINE_SCALAR, x, x);
+	}
+	nb_load_stationary(nb, w);
+	nb_matmul(nb, s, x, false);
+	nb_copy(nb, NEURON_ENGINE_VECTOR, x, s);
+	nb_tensor_tensor(nb, NEURON_ENGINE_GPSIMD, NEURON_ALU_ADD, x, x, w);
+	nb_copy(nb, NEURON_ENGINE_SCALAR, x, x);
+	nb_dma(nb, layer->out, in_hbm(layer->y, t), nb_tile_side(nb, row), -1);
+	nb_tile_end(nb, sum);
+	nb_tile_end(nb, row);
+}
+
+static struct nb_program *build_auto(unsigned int count)
+{
+	const struct layer layer = layer_begin();
+	unsigned int t;
+
+	for (t = 0; t < count / LAYER_ROUND; t++)
+		layer_tile(&layer, t);
+	return layer.nb;
+}
+
+static double time_auto(unsigned int count)
+{
+	double begin = figure_thread_now(), end;
+	struct nb_program *nb = build_auto(count);
+	void *neff;
+
+	pack(nb, &neff);
+	end = figure_thread_now();
+	nb_free(nb);
+	free(neff);
+	return end - begin;
+}
+
 static double time_disassembler(const void *neff, size_t size)
 {
 	char error[AS_ERROR_MAX];
@@ -163,6 +251,7 @@ static void measure_rates(struct figures *figures, unsigned int rounds)
 {
 	double as[FIGURE_MAX_ROUNDS], small[FIGURE_MAX_ROUNDS], words[FIGURE_MAX_ROUNDS];
 	double nb[FIGURE_MAX_ROUNDS], dis[FIGURE_MAX_ROUNDS];
+	double made[FIGURE_MAX_ROUNDS], made_small[FIGURE_MAX_ROUNDS];
 	const struct text text = make_text(LARGE), little = make_text(SMALL);
 	struct nb_program *program = make_program(&text);
 	size_t size;
@@ -176,12 +265,16 @@ static void measure_rates(struct figures *figures, unsigned int rounds)
 		small[i] = time_assembler(&little);
 		words[i] = time_words(&text);
 		nb[i] = time_builder(LARGE);
+		made[i] = time_auto(LARGE);
+		made_small[i] = time_auto(SMALL);
 		dis[i] = time_disassembler(neff, size);
 	}
 	figure_rates(as, rounds, LARGE * 1e-6);
 	figure_rates(small, rounds, SMALL * 1e-6);
 	figure_rates(words, rounds, LARGE * 1e-6);
 	figure_rates(nb, rounds, LARGE * 1e-6);
+	figure_rates(made, rounds, LARGE * 1e-6);
+	figure_rates(made_small, rounds, SMALL * 1e-6);
 	figure_rates(dis, rounds, LARGE * 1e-6);
 	figures_add(figures, (struct figure){
 		.name = "assembler", .unit = "Minst/s", .goal = GOAL_RATE,
@@ -196,11 +289,27 @@ static void measure_rates(struct figures *figures, unsigned int rounds)
 		.name = "builder", .unit = "Minst/s", .goal = GOAL_RATE,
 	}, nb, NULL, rounds);
 	figures_add(figures, (struct figure){
+		.name = "builder_auto", .unit = "Minst/s", .goal = GOAL_RATE,
+	}, made, NULL, rounds);
+	figures_add(figures, (struct figure){
+		.name = "builder_auto_beside_by_hand", .unit = "Minst/s", .goal = FIGURE_NONE,
+	}, made, nb, rounds);
+	figures_add(figures, (struct figure){
+		.name = "builder_auto_beside_a_tenth", .unit = "Minst/s", .goal = GOAL_LINEAR,
+	}, made, made_small, rounds);
+	figures_add(figures, (struct figure){
 		.name = "disassembler", .unit = "Minst/s", .goal = FIGURE_NONE,
 	}, dis, NULL, rounds);
 	free(neff);
 	free(text.text);
 	free(little.text);
+}
+
+static int write_file(struct nb_program *nb, const char *path)
+{
+	if (nb_write(nb, path))
+		fail(nb_error(nb));
+	return 0;
 }
 
 /* From the text in memory to the file, as neuron-as does it. */
@@ -209,11 +318,18 @@ static int assemble_to_file(unsigned int count, const char *path)
 	const struct text text = make_text(count);
 	struct nb_program *nb = make_program(&text);
 
-	return nb_write(nb, path) ? 1 : 0;
+	return write_file(nb, path);
 }
 
+static int build_to_file(unsigned int count, const char *path)
+{
+	return write_file(build_auto(count), path);
+}
+
+typedef int to_file_fn(unsigned int count, const char *path);
+
 /* The most memory that a process of its own has had, in bytes. */
-static double peak(unsigned int count, const char *path)
+static double peak(to_file_fn *to_file, unsigned int count, const char *path)
 {
 	struct rusage usage;
 	int status;
@@ -223,13 +339,13 @@ static double peak(unsigned int count, const char *path)
 	if (pid < 0)
 		fail("cannot fork");
 	if (!pid)
-		_exit(assemble_to_file(count, path));
+		_exit(to_file(count, path));
 	if (wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status))
 		fail("the program cannot be written");
 	return usage.ru_maxrss * 1024.0;
 }
 
-static void measure_memory(struct figures *figures)
+static void measure_memory(struct figures *figures, const char *name, to_file_fn *to_file)
 {
 	char path[] = "/tmp/bench-assembler-XXXXXX";
 	int fd = mkstemp(path);
@@ -238,12 +354,11 @@ static void measure_memory(struct figures *figures)
 	if (fd < 0)
 		fail("no temporary file");
 	close(fd);
-	bytes = (peak(MEMORY_LARGE, path) - peak(MEMORY_SMALL, path)) /
+	bytes = (peak(to_file, MEMORY_LARGE, path) - peak(to_file, MEMORY_SMALL, path)) /
 		(MEMORY_LARGE - MEMORY_SMALL);
 	unlink(path);
 	figures_add_one(figures, (struct figure){
-		.name = "assembler_memory", .unit = "B/inst", .goal = GOAL_BYTES,
-		.lower_is_better = true,
+		.name = name, .unit = "B/inst", .goal = GOAL_BYTES, .lower_is_better = true,
 	}, bytes);
 }
 
@@ -253,7 +368,8 @@ int main(int argc, char **argv)
 	static struct figures figures;
 
 	/* First, while this process has little memory itself. */
-	measure_memory(&figures);
+	measure_memory(&figures, "assembler_memory", assemble_to_file);
+	measure_memory(&figures, "builder_auto_memory", build_to_file);
 	measure_rates(&figures, options.rounds);
 	return figures_report(&figures, options.json) ? 1 : 0;
 }
