@@ -45,7 +45,7 @@ def man_page(path):
     """The entry of man_pages for one page: its second line has the form "name - summary"."""
     title = next(line for line in path.read_text().splitlines() if " - " in line)
     name, summary = title.split(" - ", 1)
-    section = 1 if path.stem.startswith("neuron-") else 3
+    section = 1 if path.stem.startswith(("neuron-", "nccom-")) else 3
     return f"man/{path.stem}", name.strip(), summary.strip(), [], section
 
 

@@ -16,8 +16,8 @@ BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 STAGE = BUILD / "stage/usr"
 MAN_PAGES = ROOT / "Documentation/man"
 TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
-         "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile")
-OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z?])(?![\w-])")
+         "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile", "nccom-test")
+OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z_-]*|-[a-zA-Z?])(?![\w-])")
 
 
 def run(*command, **more):
@@ -51,10 +51,11 @@ def test_the_man_page_has_the_options_of_the_tool(tool):
 
 
 def test_every_tool_that_is_installed_has_a_man_page():
-    """A new neuron-* command needs a page."""
-    installed = {path.name for path in (STAGE / "bin").glob("neuron-*")}
+    """A new command needs a page."""
+    installed = {path.name for pattern in ("neuron-*", "nccom-*")
+                 for path in (STAGE / "bin").glob(pattern)}
     assert installed == set(TOOLS)
-    assert installed <= {path.stem for path in MAN_PAGES.glob("neuron-*.rst")}
+    assert installed <= {path.stem for path in MAN_PAGES.glob("*.rst")}
 
 
 def test_the_manual_lists_the_tests_with_more_operators():

@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""nccom-test on chips in its own process: what it runs, prints and refuses.
+
+usage: test_nccom.py NCCOM-TEST
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import tap
+
+TOOL = pathlib.Path(sys.argv[1]).resolve()
+LIMIT = 200
+# Four ranks on each chip.
+CHIPS = {"NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": "trn2:4", "NEURON_EMU_QUIET": "1"}
+TYPES = ("uint8", "int8", "fp8", "uint16", "int16", "fp16", "bf16", "uint32", "int32", "fp32")
+
+
+def environment(**more):
+    """That of a run: four chips in the process."""
+    return {**os.environ, **CHIPS, **more}
+
+
+class Nccom(unittest.TestCase):
+    """Each test runs the tool as a user does."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+
+    def start(self, *arguments, env=None, **more):
+        """A run that goes on."""
+        child = subprocess.Popen([TOOL, *arguments], env=env or environment(), cwd=self.folder,
+                                 text=True, **more)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        return child
+
+    def run_tool(self, *arguments, status=0, **variables):
+        """The run, which must have that exit status."""
+        done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=LIMIT,
+                              check=False, cwd=self.folder, env=environment(**variables))
+        self.assertEqual(done.returncode, status, f"{arguments}: {done.stdout}{done.stderr}")
+        return done
+
+    def rows(self, *arguments, **variables):
+        """The lines of the table of a run that succeeds, as lists of words."""
+        done = self.run_tool(*arguments, **variables)
+        self.assertEqual(done.stderr, "")
+        *table, last = done.stdout.splitlines()
+        self.assertRegex(last, r"\AAvg bus bandwidth:\t\d+\.\d{4}GB/s\Z")
+        return [line.split() for line in table]
+
+    def refused(self, message, *arguments, status=2, **variables):
+        """One line says why, and perhaps another one where help is. Nothing else is printed."""
+        done = self.run_tool(*arguments, status=status, **variables)
+        self.assertEqual(done.stdout, "")
+        first, *others = done.stderr.splitlines()
+        self.assertEqual(first, f"nccom-test: {message}")
+        self.assertIn(others, ([], ["Try `nccom-test --help' or `nccom-test --usage' for more "
+                                    "information."]))
+
+    def write(self, name, content):
+        """A JSON file for the tool."""
+        (self.folder / name).write_text(json.dumps(content))
+
+    # What it prints.
+
+    def test_table(self):
+        """The columns of the public tool, in its units."""
+        head, *rows = self.rows("-r", "2", "--minbytes", "1kb", "--maxbytes", "64kb",
+                                "--stepfactor", "8", "--datatype", "fp32", "allr")
+        self.assertEqual(head, ["size(B)", "count(elems)", "type", "time:avg(us)", "algbw(GB/s)",
+                                "busbw(GB/s)"])
+        self.assertEqual([row[:3] for row in rows],
+                         [["1024", "256", "fp32"], ["8192", "2048", "fp32"],
+                          ["65536", "16384", "fp32"]])
+        for size, _, _, microseconds, algorithm, bus in rows:
+            expected = int(size) / 2**30 / (float(microseconds) / 1e6)
+            self.assertAlmostEqual(float(algorithm), expected, delta=0.006)
+            # 2 (r - 1) / r is 1.
+            self.assertEqual(algorithm, bus)
+
+    def test_lines_are_aligned(self):
+        """All columns end where their names end."""
+        done = self.run_tool("-r", "2", "-b", "8", "-e", "8192", "-f", "32", "-n", "2", "--stats",
+                             "avg", "p50", "--show-input-output-size", "allg")
+        *lines, _ = done.stdout.splitlines()
+        ends = [[match.end() for match in re.finditer(r"\S+", line)] for line in lines]
+        self.assertGreater(len(ends), 2)
+        for line in ends[1:]:
+            self.assertEqual(line, ends[0])
+
+    def test_public_examples(self):
+        """Lines of the public guide, on fewer ranks and sizes where it has more."""
+        head, row = self.rows("-r", "4", "--minbytes", "1kb", "--maxbytes", "1kb", "--stepfactor",
+                              "8", "--datatype", "fp32", "--check", "allg",
+                              "--show-input-output-size")
+        self.assertEqual(head[:5], ["size(B)", "count(elems)", "total_input_size(B)",
+                                    "total_output_size(B)", "type"])
+        self.assertEqual(row[:5], ["1024", "256", "256", "1024", "fp32"])
+        head, *rows = self.rows("-r", "8", "--minbytes", "1kb", "--maxbytes", "8kb", "--stepfactor",
+                                "8", "--datatype", "fp32", "--stats", "avg", "p25", "p50", "p90",
+                                "p99", "--iters", "30", "allg")
+        self.assertEqual(head[3:8], [f"time:{stat}(us)" for stat in
+                                     ("avg", "p25", "p50", "p90", "p99")])
+        for row in rows:
+            times = [float(word) for word in row[4:8]]
+            self.assertEqual(times, sorted(times))
+
+    def test_json(self):
+        """The public keys, and numbers that agree with the table."""
+        head, *rows = self.rows("-r", "4", "-b", "4kb", "-e", "32kb", "-f", "8", "-d", "bf16",
+                                "redsct", "--stats", "avg", "p50", "--report-to-json-file",
+                                "results.json", "--show-input-output-size")
+        results = json.loads((self.folder / "results.json").read_text())["results"]
+        self.assertEqual(len(results), len(rows))
+        for result, row in zip(results, rows):
+            self.assertEqual(set(result), set(head))
+            for key, word in zip(head, row):
+                if key == "type":
+                    self.assertEqual(result[key], word)
+                else:
+                    self.assertAlmostEqual(result[key], float(word), delta=0.0051)
+
+    def test_json_replaces_an_old_file(self):
+        """However long it was."""
+        (self.folder / "results.json").write_text("x" * 10000)
+        self.rows("-r", "2", "-b", "8", "-e", "8", "-n", "1", "allr", "--report-to-json-file",
+                  "results.json")
+        results = json.loads((self.folder / "results.json").read_text())["results"]
+        self.assertEqual([result["size(B)"] for result in results], [8])
+
+    def test_steps(self):
+        """Sizes by addition, and a tenth of the range if nothing is said."""
+        for arguments, sizes in ((("-b", "8", "-e", "16", "-i", "4"), [8, 12, 16]),
+                                 (("-b", "8", "-e", "32", "-f", "2"), [8, 16, 32]),
+                                 (("-b", "100", "-e", "200"), list(range(100, 201, 10))),
+                                 (("-b", "8", "-e", "10"), [8, 9, 10])):
+            with self.subTest(arguments=arguments):
+                _, *rows = self.rows("-r", "2", "-n", "1", "-w", "0", *arguments, "allr")
+                self.assertEqual([int(row[0]) for row in rows], sizes)
+
+    def test_sizes_that_ranks_cannot_share(self):
+        """They are rounded up, and the table has what was done."""
+        _, row = self.rows("-r", "3", "-b", "1kb", "-e", "1kb", "-d", "fp32", "allg")
+        self.assertEqual(row[:2], ["1032", "258"])
+        _, row = self.rows("-r", "3", "-b", "1", "-e", "1", "-d", "fp16", "allr")
+        self.assertEqual(row[:2], ["2", "1"])
+
+    def test_repeated_runs(self):
+        """-I and -W: operations are repeated in groups."""
+        self.rows("-r", "2", "-b", "64", "-e", "64", "-n", "3", "-w", "2", "-I", "4", "-W", "1",
+                  "allr")
+
+    # What it does.
+
+    def test_types_and_reductions(self):
+        """Each type with each reduction, on sizes that nothing divides."""
+        for turn, ranks in enumerate((2, 3, 4, 16)):
+            for number, kind in enumerate(TYPES):
+                reduction = ("add", "min", "max")[(number + turn) % 3]
+                operation = ("allr", "redsct")[(number + turn // 3) % 2]
+                with self.subTest(ranks=ranks, type=kind, reduction=reduction):
+                    self.rows("-r", str(ranks), "-d", kind, "-o", reduction, operation, "-b",
+                              "1001", "-e", "70021", "-i", "34510", "-n", "2", "-w", "1")
+            self.rows("-r", str(ranks), "-d", "fp8e4", "allg", "-b", "70001", "-e", "70001", "-n",
+                      "2", "-w", "1")
+
+    def test_many_ranks_of_a_small_type(self):
+        """The sum of 32 ranks stays exact in fp8, because not all of them add something."""
+        self.rows("-r", "32", "-d", "fp8", "allr", "-b", "5000", "-e", "5000", "-n", "2", "-c",
+                  NEURON_EMU_INSTANCE="trn2:8")
+
+    def test_all_ones(self):
+        """Each input is full of ones."""
+        for kind in ("fp8", "fp32", "uint8"):
+            self.rows("-r", "16", "-d", kind, "allr", "-b", "5000", "-e", "5000", "-n", "1",
+                      "--check", "all_ones")
+        self.refused("--check=all_ones: fp8 cannot count 32 ranks exactly", "-r", "32", "-d", "fp8",
+                     "allr", "--check=all_ones")
+
+    def test_groups(self):
+        """Several groups side by side; a rank may be in none."""
+        self.write("groups.json", {"replica_groups": [[[0, 2, 1], [7, 4, 5]]]})
+        for operation in ("allr", "allg", "redsct"):
+            _, row = self.rows("-r", "8", "--custom-replica-groups", "groups.json", "-d", "fp32",
+                               operation, "-b", "999", "-e", "999")
+            self.assertEqual(row[0], "1000" if operation == "allr" else "1008")
+        _, row = self.rows("-r", "8", "--data-parallel-dimension", "2", "-d", "fp32", "allg", "-b",
+                           "1kb", "-e", "1kb", "--show-input-output-size")
+        self.assertEqual(row[2:4], ["512", "1024"])
+
+    def test_wrong_results(self):
+        """A chip that moves packets twice adds them twice, and the tool sees it."""
+        done = self.run_tool("-r", "32", "-b", "100kb", "-e", "200kb", "-f", "2", "-n", "3", "-d",
+                             "fp32", "allr", "--report-to-json-file", "results.json", status=1,
+                             NEURON_EMU_INSTANCE="trn2:8", NEURON_EMU_CC_ALGORITHM="mesh",
+                             NEURON_EMU_FAULT="0:dma-dup")
+        _, *rows, last = done.stdout.splitlines()
+        self.assertEqual([row.split(None, 1) for row in rows],
+                         [["102400", "wrong result"], ["204800", "wrong result"]])
+        self.assertEqual(last, "2 errors found - test failed")
+        number = r"-?[\d.e+-]+ \(0x[0-9a-f]{8}\)"
+        for line in done.stderr.splitlines():
+            self.assertRegex(line, rf"\Anccom-test: rank \d+: element \d+ is {number}, expected "
+                                   rf"{number}; \d+ of \d+ elements are wrong\Z")
+        self.assertEqual(json.loads((self.folder / "results.json").read_text()), {"results": []})
+
+    def test_failing_chip(self):
+        """An operation that fails ends the test."""
+        done = self.run_tool("-r", "4", "-b", "1kb", "-e", "2kb", "-f", "2", "allr", status=1,
+                             NEURON_EMU_FAULT="0:dma-abort", NEURON_RT_EXEC_TIMEOUT="5")
+        self.assertEqual([line.split() for line in done.stdout.splitlines()[1:]],
+                         [["1024", "failure"], "1 errors found - test failed".split()])
+        self.assertRegex(done.stderr, r"(?m)^nccom-test: rank \d: all_reduce: NRT_")
+
+    def test_interrupt(self):
+        """Ctrl-C ends it soon, as a signal, and a file of results is not left."""
+        child = self.start("-r", "4", "-b", "64MB", "-e", "64MB", "-n", "100000", "-d", "fp32",
+                           "allr", "--report-to-json-file", "results.json",
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # The head comes when all ranks have met.
+        self.assertTrue(child.stdout.readline().lstrip().startswith("size(B)"))
+        time.sleep(1)
+        begin = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        self.assertLess(time.monotonic() - begin, 30)
+        self.assertEqual((child.returncode, out, err), (-signal.SIGINT, "", ""))
+        self.assertFalse((self.folder / "results.json").exists())
+
+    def test_progress(self):
+        """On a terminal it says how far it is, and wipes that."""
+        for more, shows in (((), True), (("--non-interactive",), False)):
+            master, terminal = pty.openpty()
+            child = self.start("-r", "2", "-b", "1MB", "-e", "1MB", "-n", "50", "allr", *more,
+                               stdout=subprocess.DEVNULL, stderr=terminal)
+            os.close(terminal)
+            said = b""
+            # The end of a terminal that nobody has any more is an error.
+            with contextlib.suppress(OSError):
+                while chunk := os.read(master, 4096):
+                    said += chunk
+            os.close(master)
+            self.assertEqual(child.wait(), 0)
+            if shows:
+                self.assertRegex(said, rb"\r\x1b\[K1048576 bytes: \d+ of 55 operations")
+                self.assertTrue(said.endswith(b"\r\x1b[K"))
+            else:
+                self.assertEqual(said, b"")
+
+    # What it refuses.
+
+    def test_mistakes(self):
+        """Each has one line."""
+        self.refused("--nworkers is missing", "allr")
+        self.refused("an operation is missing, for instance all_reduce", "-r", "2")
+        self.refused("there is no operation \"allreduce\"", "-r", "2", "allreduce")
+        self.refused("\"allg\": there is an operation already, all_reduce", "-r", "2", "allr",
+                     "allg")
+        self.refused("there is no data type \"fp64\"", "-r", "2", "-d", "fp64", "allr")
+        self.refused("--op is add, min or max, not \"mul\"", "-r", "2", "-o", "mul", "allr")
+        self.refused("--nworkers is a number from 1 to 256, not \"0\"", "-r", "0", "allr")
+        for size in ("0", "-1", "x", "1q", "1kbx", "2000GB"):
+            self.refused("--minbytes is a size such as 8, 1kb, 32M or 1GB, at most 1024GB, not "
+                         f"\"{size}\"", "-r", "2", f"--minbytes={size}", "allr")
+        self.refused("--minbytes is 64, more than --maxbytes, which is 32", "-r", "2", "-b", "64",
+                     "-e", "32", "allr")
+        self.refused("--stepbytes and --stepfactor exclude each other", "-r", "2", "-i", "8", "-f",
+                     "2", "allr")
+        self.refused("--stats is avg, or p0 to p100, not \"p101\"", "-r", "2", "--stats", "p101",
+                     "allr")
+        self.refused("--check is random or all_ones, not \"ones\"", "-r", "2", "--check=ones",
+                     "allr")
+
+    def test_not_possible(self):
+        """Operations and options of the public tool that cannot be done are refused by name."""
+        for name, alias in (("all_gatherv", "allgv"), ("sendrecv", "sendrecv"),
+                            ("alltoall", "alltoall"), ("alltoallv", "alltoallv"),
+                            ("permute", "permute")):
+            for word in (name, alias):
+                self.refused(f"{name}: not possible yet: the host interface of libnrt has "
+                             "all_reduce, all_gather and reduce_scatter only", "-r", "2", word)
+        self.refused("--hosts: not possible: all ranks are on one server", "-r", "2", "allr",
+                     "--hosts", "127.0.0.1", "10.1.4.138")
+        self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",
+                     "2")
+        self.refused("--sb2sb: not possible yet: collectives run without a NEFF", "-r", "2", "allr",
+                     "--sb2sb")
+        self.refused("--modelled: not possible yet: libnrt does not tell device times of "
+                     "collectives", "-r", "2", "allr", "--modelled")
+
+    def test_every_option_of_the_public_guide_is_known(self):
+        """It is done or refused by name, never ignored."""
+        text = self.run_tool("--help").stdout
+        for option in """
+                nworkers nnodes minbytes maxbytes stepbytes stepfactor iters warmup_iters neff_iters
+                neff_warmup_iters datatype check seed unique-buff coalesced-cc-size-ratio
+                shared-output-buff variable-size-op-metadata hosts hosts-file mpi-log-dir slurm-mode
+                slurm-vcpus-per-node slurm-setup-script slurm-job-id
+                slurm-use-head-node-neuron-bench non-interactive report-to-json-file stats
+                show-algorithm show-input-output-size debug sb2sb input-shape output-shape cc-dim
+                data-parallel-dimension custom-replica-groups custom-src-target-pairs streams-json
+                vcpu-pin-mode data-collector-port data-collector-host""".split():
+            self.assertRegex(text, rf"--{option}\b")
+
+    def test_ranks_and_memory(self):
+        """More than there is, of one and of the other."""
+        self.refused("--nworkers: 17 ranks need as many cores, and there are 16", "-r", "17",
+                     "allr", status=1)
+        done = self.run_tool("-r", "2", "-b", "1kb", "-e", "256GB", "-f", "268435456", "-n", "1",
+                             "allr", status=1)
+        _, small, large, bandwidth, last = done.stdout.splitlines()
+        self.assertEqual(small.split()[0], "1024")
+        self.assertRegex(large, r"\A274877906944    rank 0 needs 768\.00 GiB of its chip's memory, "
+                                r"and there are [\d.]+ GiB\Z")
+        self.assertIn("Avg bus bandwidth", bandwidth)
+        self.assertEqual(last, "1 errors found - test failed")
+
+    def test_no_device(self):
+        """libnrt says why, in one line."""
+        done = self.run_tool("-r", "2", "allr", status=1, NEURON_RT_BACKEND="drm")
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\A\S+ \S+ +\S+ +ERROR NRT:nrt_get_visible_vnc_count no "
+                                      r"Neuron device: .*\n\Z")
+
+    def test_files(self):
+        """Those that cannot be written or read, or make no sense."""
+        self.refused("no/x.json: No such file or directory", "-r", "2", "allr",
+                     "--report-to-json-file", "no/x.json")
+        for name, content, message in (
+                ("a", {}, "\"replica_groups\" is not there, or no list of lists of groups"),
+                ("b", {"replica_groups": [[[0, 1], [2]]]},
+                 "group 1 has 1 ranks and group 0 has 2; all must have as many"),
+                ("c", {"replica_groups": [[[0, 1], [1, 2]]]}, "rank 1 is there twice"),
+                ("d", {"replica_groups": [[[0, 4]]]},
+                 "group 0: 4 is no rank; there are ranks 0 to 3"),
+                ("e", {"replica_groups": [[["x"]]]},
+                 "group 0: \"x\" is no rank; there are ranks 0 to 3"),
+                ("f", {"replica_groups": [[[0]], [[1]]]},
+                 "\"replica_groups\" has 2 lists of groups, and there is one operation"),
+                ("g", {"replica_groups": [[[0, 1, 2], [3, 0, 1]]]},
+                 "the groups have 6 ranks together, and --nworkers is 4"),
+                ("h", {"replica_groups": [[7]]}, "group 0 is no list of ranks")):
+            self.write(name, content)
+            self.refused(f"{name}: {message}", "-r", "4", "allr", "--custom-replica-groups", name)
+        (self.folder / "i").write_text("{")
+        self.refused("i: this is no JSON: unexpected end of data", "-r", "4", "allr",
+                     "--custom-replica-groups", "i")
+        self.refused("j: No such file or directory", "-r", "4", "allr", "--custom-replica-groups",
+                     "j")
+        self.refused("--data-parallel-dimension: 4 ranks are no groups of 3", "-r", "4", "allr",
+                     "--data-parallel-dimension", "3")
+
+
+if __name__ == "__main__":
+    sys.exit(tap.run(sys.modules[__name__]))

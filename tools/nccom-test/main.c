@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+/* nccom-test: runs collectives on the chips, compares their results, and measures. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "groups.h"
+#include "options.h"
+#include "output.h"
+#include "ranks.h"
+#include "report.h"
+
+/* Set by a signal: everything ends. */
+static atomic_int interrupted;
+
+/**
+ * struct test - all that is done
+ * @options: the command line
+ * @groups: of the ranks
+ * @ranks: which work
+ * @report: what is printed
+ * @size: the size under way
+ * @times: room for its times
+ * @failed: sizes without a result
+ */
+struct test {
+	struct options options;
+	struct groups groups;
+	struct ranks *ranks;
+	struct report *report;
+	struct ranks_size size;
+	uint64_t *times;
+	unsigned int failed;
+};
+
+static void on_signal(int number)
+{
+	atomic_store(&interrupted, number);
+}
+
+static void catch_signals(void)
+{
+	/* The second one ends the process at once. */
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+/* An empty message: libnrt has said it already. */
+static int complain(const char *why)
+{
+	fflush(stdout);
+	if (*why)
+		fprintf(stderr, "nccom-test: %s\n", why);
+	return EXIT_TEST_FAILED;
+}
+
+/* --- Sizes --- */
+
+static unsigned int operations_of(const struct ranks_size *size)
+{
+	return size->warmup + size->runs * (size->run_warmup + size->run_iters);
+}
+
+static void show_progress(void *arg, unsigned int done)
+{
+	const struct test *test = arg;
+
+	if (test->times)
+		report_progress(test->report, &test->size.shape, done,
+				operations_of(&test->size));
+}
+
+/* Operations of each size. With --neff_iters -n and -w are those of one run. */
+static void count_operations(struct test *test)
+{
+	const struct options *options = &test->options;
+	unsigned int run = options->iters + options->warmup;
+
+	test->size.run_iters = options->iters;
+	test->size.runs = options->runs ?: 1;
+	test->size.run_warmup = options->runs ? options->warmup : 0;
+	test->size.warmup = options->runs ? options->warmup_runs * run : options->warmup;
+}
+
+/* Returns false when no other size can follow. */
+static bool test_size(struct test *test, uint64_t size)
+{
+	const struct options *options = &test->options;
+	const struct ranks_size *now = &test->size;
+	const struct shape *shape = &now->shape;
+	char why[RANKS_WHY] = "";
+	enum ranks_end end;
+
+	test->size.shape = shape_of(options->operation, options->type, test->groups.size, size);
+	if (ranks_fit(test->ranks, shape, why)) {
+		report_failure(test->report, shape, why);
+		test->failed++;
+		return true;
+	}
+	end = ranks_run(test->ranks, now, test->times, why);
+	report_progress(test->report, shape, 0, 0);
+	if (end == RANKS_OK) {
+		if (!report_row(test->report, shape, test->times,
+				(size_t)now->runs * now->run_iters))
+			return true;
+		complain("out of memory");
+		test->failed++;
+		return false;
+	}
+	if (end == RANKS_INTERRUPTED)
+		return false;
+	report_failure(test->report, shape, end == RANKS_WRONG ? "wrong result" : "failure");
+	complain(why);
+	test->failed++;
+	return end == RANKS_WRONG;
+}
+
+static int test_sizes(struct test *test)
+{
+	const struct options *options = &test->options;
+	uint64_t size = options->min;
+	char why[512];
+
+	count_operations(test);
+	test->times = calloc((size_t)test->size.runs * test->size.run_iters,
+			     sizeof(*test->times));
+	if (!test->times)
+		return complain("out of memory");
+	report_head(test->report);
+	while (size && test_size(test, size))
+		size = options_next_size(options, size);
+	if (interrupted)
+		return EXIT_TEST_FAILED;
+	if (report_end(test->report, test->failed, why, sizeof(why)))
+		return complain(why);
+	return test->failed ? EXIT_TEST_FAILED : EXIT_SUCCESS;
+}
+
+/* --- All of it --- */
+
+static int make_groups(struct test *test, char why[GROUPS_WHY])
+{
+	const struct options *options = &test->options;
+
+	if (options->groups_file)
+		return groups_read(&test->groups, options->ranks, options->groups_file, why);
+	if (options->parallel)
+		return groups_parallel(&test->groups, options->ranks, options->parallel, why);
+	return groups_all(&test->groups, options->ranks, why);
+}
+
+static int prepare(struct test *test, char *why, size_t size)
+{
+	const struct options *options = &test->options;
+	char text[GROUPS_WHY];
+
+	if (make_groups(test, text)) {
+		snprintf(why, size, "%s", text);
+		return -1;
+	}
+	if (options->kind == VALUES_ONES &&
+	    !values_ones_fit(options->operation, options->reduction, options->type,
+			     test->groups.size)) {
+		snprintf(why, size, "--check=all_ones: %s cannot count %u ranks exactly",
+			 options->type->name, test->groups.size);
+		return -1;
+	}
+	test->report = report_new(options, test->groups.size, why, size);
+	return test->report ? 0 : -1;
+}
+
+static int run(struct test *test)
+{
+	const struct options *options = &test->options;
+	const struct ranks_of of = {
+		.operation = options->operation,
+		.reduction = options->reduction,
+		.type = options->type,
+		.nr = options->ranks,
+		.groups = &test->groups,
+		.kind = options->kind,
+		.seed = options->seed,
+		.interrupted = &interrupted,
+		.progress = show_progress,
+		.arg = test,
+	};
+	char why[RANKS_WHY];
+	enum ranks_end end;
+	int status;
+
+	end = ranks_new(&of, &test->ranks, why);
+	if (end)
+		return end == RANKS_FAILED ? complain(why) : EXIT_TEST_FAILED;
+	status = test_sizes(test);
+	ranks_free(test->ranks);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static struct test test;
+	char why[512];
+	int status;
+
+	output_check_at_exit();
+	options_parse(&test.options, argc, argv);
+	if (test.options.debug)
+		setenv("NEURON_RT_LOG_LEVEL", "DEBUG", 1);
+	catch_signals();
+	if (prepare(&test, why, sizeof(why))) {
+		complain(why);
+		status = EXIT_BAD_OPTION;
+	} else {
+		status = run(&test);
+	}
+	report_free(test.report);
+	groups_fini(&test.groups);
+	free(test.times);
+	if (interrupted) {
+		signal(interrupted, SIG_DFL);
+		raise(interrupted);
+	}
+	return status;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include <stddef.h>
+#include <string.h>
+
+#include "operation.h"
+
+#define ONLY_IN_NEFFS \
+	"the host interface of libnrt has all_reduce, all_gather and reduce_scatter only"
+
+static const struct operation operations[] = {
+	{ "all_reduce", "allr", NULL, NRT_CC_ALLREDUCE, true, 1, 1, 2 },
+	{ "all_gather", "allg", NULL, NRT_CC_ALLGATHER, false, 1, 0, 1 },
+	{ "reduce_scatter", "redsct", NULL, NRT_CC_REDUCESCATTER, true, 0, 1, 1 },
+	{ "all_gatherv", "allgv", ONLY_IN_NEFFS, 0, false, 1, 0, 1 },
+	{ "sendrecv", NULL, ONLY_IN_NEFFS, 0, false, 1, 1, 1 },
+	{ "alltoall", NULL, ONLY_IN_NEFFS, 0, false, 0, 0, 1 },
+	{ "alltoallv", NULL, ONLY_IN_NEFFS, 0, false, 0, 0, 1 },
+	{ "permute", NULL, ONLY_IN_NEFFS, 0, false, 1, 1, 1 },
+};
+
+static const struct reduction reductions[] = {
+	{ "add", NRT_OP_ADD },
+	{ "min", NRT_OP_MIN },
+	{ "max", NRT_OP_MAX },
+};
+
+static const struct type types[] = {
+	{ "uint8", NRT_DTYPE_UINT8, 1, 255, false, 0, 0 },
+	{ "int8", NRT_DTYPE_INT8, 1, 127, true, 0, 0 },
+	{ "fp8", NRT_DTYPE_FP8_E4, 1, 16, true, 4, 3 },
+	{ "uint16", NRT_DTYPE_UINT16, 2, 65535, false, 0, 0 },
+	{ "int16", NRT_DTYPE_INT16, 2, 32767, true, 0, 0 },
+	{ "fp16", NRT_DTYPE_FLOAT16, 2, 1 << 11, true, 5, 10 },
+	{ "bf16", NRT_DTYPE_BFLOAT16, 2, 1 << 8, true, 8, 7 },
+	{ "uint32", NRT_DTYPE_UINT32, 4, 1 << 24, false, 0, 0 },
+	{ "int32", NRT_DTYPE_INT32, 4, 1 << 24, true, 0, 0 },
+	{ "fp32", NRT_DTYPE_FLOAT32, 4, 1 << 24, true, 8, 23 },
+};
+
+#define COUNT(table)	(sizeof(table) / sizeof((table)[0]))
+
+const struct operation *operation_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(operations); i++)
+		if (!strcmp(name, operations[i].name) ||
+		    (operations[i].alias && !strcmp(name, operations[i].alias)))
+			return &operations[i];
+	return NULL;
+}
+
+const struct reduction *reduction_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(reductions); i++)
+		if (!strcmp(name, reductions[i].name))
+			return &reductions[i];
+	return NULL;
+}
+
+const struct type *type_find(const char *name)
+{
+	size_t i;
+
+	if (!strcmp(name, "fp8e4"))
+		name = "fp8";
+	for (i = 0; i < COUNT(types); i++)
+		if (!strcmp(name, types[i].name))
+			return &types[i];
+	return NULL;
+}
+
+struct shape shape_of(const struct operation *operation, const struct type *type,
+		      unsigned int ranks, uint64_t size)
+{
+	uint64_t in = operation->in_blocks ?: ranks, out = operation->out_blocks ?: ranks;
+	uint64_t step = (in > out ? in : out) * type->size;
+	struct shape shape = { .block = (size + step - 1) / step };
+
+	shape.size = shape.block * step;
+	shape.input = shape.block * in * type->size;
+	shape.output = shape.block * out * type->size;
+	return shape;
+}
+
+double bus_factor(const struct operation *operation, unsigned int ranks)
+{
+	return operation->bus_factor * (ranks - 1) / ranks;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operations and types of nccom-test, and what a size means for each.
+ */
+#ifndef NCCOM_OPERATION_H
+#define NCCOM_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <nrt/nrt_async.h>
+
+/**
+ * struct operation - an operation of the command line
+ * @name, @alias: as people write it; @alias may be NULL
+ * @refused: why it cannot run yet, or NULL
+ * @cc_op: of nrta_cc_prepare()
+ * @reduces: it has a reduction
+ * @in_blocks, @out_blocks: input and output of a rank are so many blocks; 0: as many as there are
+ *	ranks in the group
+ * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r
+ */
+struct operation {
+	const char *name;
+	const char *alias;
+	const char *refused;
+	nrt_cc_op_type_t cc_op;
+	bool reduces;
+	unsigned int in_blocks;
+	unsigned int out_blocks;
+	double bus_factor;
+};
+
+/**
+ * struct reduction - what a reducing operation does with the numbers
+ * @name: as people write it
+ * @op: of nrta_cc_prepare()
+ */
+struct reduction {
+	const char *name;
+	nrt_op_type_t op;
+};
+
+/**
+ * struct type - a type of elements
+ * @name: as people write it
+ * @dtype: of nrta_cc_prepare()
+ * @size: bytes of an element
+ * @exact: all whole numbers up to this one are exact, also in fp32, where the chip adds
+ * @is_signed: there are negative numbers
+ * @exponent, @mantissa: bits of a floating-point number; 0: it is an integer
+ */
+struct type {
+	const char *name;
+	nrt_dtype_t dtype;
+	unsigned int size;
+	uint32_t exact;
+	bool is_signed;
+	unsigned int exponent;
+	unsigned int mantissa;
+};
+
+/* By name, or NULL. Operations also by their aliases, fp8 also as fp8e4. */
+const struct operation *operation_find(const char *name);
+const struct reduction *reduction_find(const char *name);
+const struct type *type_find(const char *name);
+
+/**
+ * struct shape - a size of an operation, on a group
+ * @size: bytes, as the table shows them: of the larger one of input and output
+ * @block: elements of a block
+ * @input, @output: bytes of a rank
+ */
+struct shape {
+	uint64_t size;
+	uint64_t block;
+	uint64_t input;
+	uint64_t output;
+};
+
+/* @size is rounded up to what @ranks ranks can share evenly. */
+struct shape shape_of(const struct operation *operation, const struct type *type,
+		      unsigned int ranks, uint64_t size);
+
+/* Bus bandwidth in units of the algorithm bandwidth. */
+double bus_factor(const struct operation *operation, unsigned int ranks);
+
+#endif /* NCCOM_OPERATION_H */

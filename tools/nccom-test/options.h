@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of nccom-test.
+ */
+#ifndef NCCOM_OPTIONS_H
+#define NCCOM_OPTIONS_H
+
+#include "operation.h"
+#include "values.h"
+
+#define MAX_RANKS	256
+#define MAX_STATS	16
+
+/* Exit statuses. */
+enum {
+	EXIT_TEST_FAILED = 1,
+	EXIT_BAD_OPTION = 2,
+};
+
+/**
+ * struct statistic - a statistic of times
+ * @name: "avg", "p50"
+ * @percent: percentile; -1: the mean
+ */
+struct statistic {
+	char name[8];
+	int percent;
+};
+
+/**
+ * struct options - the command line
+ * @operation, @type, @reduction: what is done
+ * @ranks: how many
+ * @min, @max: bytes of the first size, and of the last one at most
+ * @step, @factor: from one size to the next; one of them is 0
+ * @iters, @warmup: operations of a run that are measured, and not measured before them
+ * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
+ * @kind, @seed: of the numbers
+ * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
+ * @json: file for the results, or NULL
+ * @quiet: no progress
+ * @debug: libnrt says what it does
+ * @show_sizes: columns of input and output
+ * @stat, @nr_stats: columns of times
+ */
+struct options {
+	const struct operation *operation;
+	const struct type *type;
+	const struct reduction *reduction;
+	unsigned int ranks;
+	uint64_t min;
+	uint64_t max;
+	uint64_t step;
+	unsigned int factor;
+	unsigned int iters;
+	unsigned int warmup;
+	unsigned int runs;
+	unsigned int warmup_runs;
+	enum values_kind kind;
+	uint64_t seed;
+	const char *groups_file;
+	unsigned int parallel;
+	const char *json;
+	bool quiet;
+	bool debug;
+	bool show_sizes;
+	struct statistic stat[MAX_STATS];
+	unsigned int nr_stats;
+};
+
+/* Ends the process after --help, and with one line and EXIT_BAD_OPTION after a mistake. */
+void options_parse(struct options *options, int argc, char **argv);
+
+/* The size after @size, or 0. */
+uint64_t options_next_size(const struct options *options, uint64_t size);
+
+#endif /* NCCOM_OPTIONS_H */

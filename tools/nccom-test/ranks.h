@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ranks: threads that do the same operation at the same time, each on a core of its own.
+ */
+#ifndef NCCOM_RANKS_H
+#define NCCOM_RANKS_H
+
+#include <stdatomic.h>
+
+#include "groups.h"
+#include "values.h"
+
+/* Bytes of a message: one line without a newline. */
+#define RANKS_WHY	320
+
+struct ranks;
+
+enum ranks_end {
+	RANKS_OK,
+	RANKS_INTERRUPTED,
+	RANKS_WRONG,	/* a result is wrong, there is a message */
+	RANKS_FAILED,	/* nothing more can be done, there is a message; "": libnrt has logged it */
+};
+
+/**
+ * struct ranks_of - what the ranks do
+ * @operation, @reduction, @type: which collective
+ * @nr: ranks, on the first @nr cores
+ * @groups: of them
+ * @kind, @seed: of the numbers that they begin with
+ * @interrupted: somebody wants them to end
+ * @progress: called by the caller's thread while ranks work, with the operations that have ended;
+ *	NULL: nobody wants to know
+ * @arg: of @progress
+ */
+struct ranks_of {
+	const struct operation *operation;
+	const struct reduction *reduction;
+	const struct type *type;
+	unsigned int nr;
+	const struct groups *groups;
+	enum values_kind kind;
+	uint64_t seed;
+	const atomic_int *interrupted;
+	void (*progress)(void *arg, unsigned int done);
+	void *arg;
+};
+
+/**
+ * struct ranks_size - a size
+ * @shape: what it means
+ * @warmup: operations before those that are measured
+ * @runs, @run_warmup, @run_iters: then so often: some that are not measured, and some that are
+ */
+struct ranks_size {
+	struct shape shape;
+	unsigned int warmup;
+	unsigned int runs;
+	unsigned int run_warmup;
+	unsigned int run_iters;
+};
+
+/*
+ * Initialise libnrt and let the ranks meet. What @of points to stays with the caller, as long as
+ * the ranks. On RANKS_OK *@ranks is for ranks_free(), which leaves nothing behind, whatever runs.
+ */
+enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **ranks, char why[RANKS_WHY]);
+void ranks_free(struct ranks *ranks);
+
+/* Is there memory for @shape? 0, or -1 with @why. */
+int ranks_fit(const struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY]);
+
+/*
+ * Do all operations of @size. After the warm-up, and after the last operation, each element of each
+ * output is compared with what it must be.
+ *
+ * @times: filled with the time of each measured operation in ns, in order: from the end of the one
+ * before, on the last rank, to its own end there.
+ */
+enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uint64_t *times,
+			 char why[RANKS_WHY]);
+
+#endif /* NCCOM_RANKS_H */

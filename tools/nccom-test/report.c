@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "report.h"
+
+#define GIB		(1024.0 * 1024 * 1024)
+/* Between two columns. */
+#define GAP		4
+#define MAX_COLUMNS	(MAX_STATS + 8)
+
+/**
+ * struct column - a column of the table
+ * @head: its name
+ * @width: characters
+ */
+struct column {
+	char head[32];
+	int width;
+};
+
+/**
+ * struct report - what is printed
+ * @options: of the command line
+ * @ranks: of a group
+ * @column, @nr_columns: of the table
+ * @results: the JSON array
+ * @file, @created: the JSON file, or -1; it was not there before
+ * @bus, @rows: sum of the bus bandwidths of so many rows
+ */
+struct report {
+	const struct options *options;
+	unsigned int ranks;
+	struct column column[MAX_COLUMNS];
+	unsigned int nr_columns;
+	struct json_object *results;
+	int file;
+	bool created;
+	double bus;
+	unsigned int rows;
+};
+
+/* --- The table --- */
+
+static void add_column(struct report *report, const char *head, int least)
+{
+	struct column *column = &report->column[report->nr_columns++];
+
+	snprintf(column->head, sizeof(column->head), "%s", head);
+	column->width = (int)strlen(head);
+	if (column->width < least)
+		column->width = least;
+}
+
+static int digits_of(uint64_t number)
+{
+	return snprintf(NULL, 0, "%llu", (unsigned long long)number);
+}
+
+static void add_columns(struct report *report)
+{
+	const struct options *options = report->options;
+	int digits = digits_of(shape_of(options->operation, options->type, report->ranks,
+					options->max).size);
+	char head[32];
+	unsigned int i;
+
+	add_column(report, "size(B)", digits);
+	add_column(report, "count(elems)", 0);
+	if (options->show_sizes) {
+		add_column(report, "total_input_size(B)", 0);
+		add_column(report, "total_output_size(B)", 0);
+	}
+	add_column(report, "type", 6);
+	for (i = 0; i < options->nr_stats; i++) {
+		snprintf(head, sizeof(head), "time:%s(us)", options->stat[i].name);
+		add_column(report, head, 0);
+	}
+	add_column(report, "algbw(GB/s)", 0);
+	add_column(report, "busbw(GB/s)", 0);
+}
+
+void report_head(const struct report *report)
+{
+	unsigned int i;
+
+	for (i = 0; i < report->nr_columns; i++)
+		printf("%*s", report->column[i].width + (i ? GAP : 0), report->column[i].head);
+	putchar('\n');
+	fflush(stdout);
+}
+
+__attribute__((format(printf, 3, 4)))
+static void print_cell(const struct report *report, unsigned int *at, const char *format, ...)
+{
+	char text[64];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	printf("%*s", report->column[*at].width + (*at ? GAP : 0), text);
+	++*at;
+}
+
+/* --- Times --- */
+
+static int compare_times(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double mean(const uint64_t *times, size_t nr)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		sum += (double)times[i];
+	return sum / (double)nr;
+}
+
+/* The smallest time that so many percent of all do not exceed. */
+static double percentile(const uint64_t *times, size_t nr, int percent)
+{
+	size_t rank = (nr * (unsigned int)percent + 99) / 100;
+
+	return (double)times[rank ? rank - 1 : 0];
+}
+
+static double stat_of(const struct statistic *stat, const uint64_t *times, size_t nr)
+{
+	return stat->percent < 0 ? mean(times, nr) : percentile(times, nr, stat->percent);
+}
+
+/* --- A row --- */
+
+/**
+ * struct row - a result
+ * @shape: size
+ * @us: each statistic, in microseconds
+ * @algorithm, @bus: bandwidths
+ */
+struct row {
+	const struct shape *shape;
+	double us[MAX_STATS];
+	double algorithm;
+	double bus;
+};
+
+static void print_row(const struct report *report, const struct row *row)
+{
+	const struct options *options = report->options;
+	unsigned int at = 0, i;
+
+	print_cell(report, &at, "%llu", (unsigned long long)row->shape->size);
+	print_cell(report, &at, "%llu",
+		   (unsigned long long)(row->shape->size / options->type->size));
+	if (options->show_sizes) {
+		print_cell(report, &at, "%llu", (unsigned long long)row->shape->input);
+		print_cell(report, &at, "%llu", (unsigned long long)row->shape->output);
+	}
+	print_cell(report, &at, "%s", options->type->name);
+	for (i = 0; i < options->nr_stats; i++)
+		print_cell(report, &at, "%.2f", row->us[i]);
+	print_cell(report, &at, "%.2f", row->algorithm);
+	print_cell(report, &at, "%.2f", row->bus);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void add_number(struct json_object *result, const char *key, uint64_t number)
+{
+	json_object_object_add(result, key, json_object_new_int64((int64_t)number));
+}
+
+static int add_result(struct report *report, const struct row *row)
+{
+	const struct options *options = report->options;
+	struct json_object *result = json_object_new_object();
+	char key[32];
+	unsigned int i;
+
+	if (!result || json_object_array_add(report->results, result)) {
+		json_object_put(result);
+		return -1;
+	}
+	add_number(result, "size(B)", row->shape->size);
+	add_number(result, "count(elems)", row->shape->size / options->type->size);
+	if (options->show_sizes) {
+		add_number(result, "total_input_size(B)", row->shape->input);
+		add_number(result, "total_output_size(B)", row->shape->output);
+	}
+	json_object_object_add(result, "type", json_object_new_string(options->type->name));
+	json_object_object_add(result, "algbw(GB/s)", json_object_new_double(row->algorithm));
+	json_object_object_add(result, "busbw(GB/s)", json_object_new_double(row->bus));
+	for (i = 0; i < options->nr_stats; i++) {
+		snprintf(key, sizeof(key), "time:%s(us)", options->stat[i].name);
+		json_object_object_add(result, key, json_object_new_double(row->us[i]));
+	}
+	return 0;
+}
+
+int report_row(struct report *report, const struct shape *shape, uint64_t *times, size_t nr)
+{
+	const struct options *options = report->options;
+	struct row row = { .shape = shape };
+	unsigned int i;
+
+	qsort(times, nr, sizeof(*times), compare_times);
+	for (i = 0; i < options->nr_stats; i++)
+		row.us[i] = stat_of(&options->stat[i], times, nr) / 1000;
+	/* A clock that stands still measures nothing. */
+	row.algorithm = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
+	row.bus = row.algorithm * bus_factor(options->operation, report->ranks);
+	report->bus += row.bus;
+	report->rows++;
+	print_row(report, &row);
+	return add_result(report, &row);
+}
+
+void report_failure(const struct report *report, const struct shape *shape, const char *why)
+{
+	unsigned int at = 0;
+
+	print_cell(report, &at, "%llu", (unsigned long long)shape->size);
+	printf("    %s\n", why);
+	fflush(stdout);
+}
+
+void report_progress(const struct report *report, const struct shape *shape, unsigned int done,
+		     unsigned int all)
+{
+	if (report->options->quiet || !isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	if (all)
+		fprintf(stderr, "%llu bytes: %u of %u operations",
+			(unsigned long long)shape->size, done, all);
+}
+
+/* --- Begin and end --- */
+
+static int open_file(struct report *report, char *why, size_t size)
+{
+	const char *path = report->options->json;
+
+	report->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	report->created = report->file >= 0;
+	if (report->file < 0 && errno == EEXIST)
+		report->file = open(path, O_WRONLY | O_CLOEXEC);
+	if (report->file >= 0)
+		return 0;
+	snprintf(why, size, "%s: %s", path, strerror(errno));
+	return -1;
+}
+
+struct report *report_new(const struct options *options, unsigned int ranks, char *why,
+			  size_t size)
+{
+	struct report *report = calloc(1, sizeof(*report));
+
+	snprintf(why, size, "out of memory");
+	if (!report)
+		return NULL;
+	report->options = options;
+	report->ranks = ranks;
+	report->file = -1;
+	report->results = json_object_new_array();
+	if (!report->results || (options->json && open_file(report, why, size))) {
+		report_free(report);
+		return NULL;
+	}
+	add_columns(report);
+	return report;
+}
+
+static int write_all(int file, const char *text, size_t size)
+{
+	ssize_t done;
+
+	while (size) {
+		done = write(file, text, size);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		text += done;
+		size -= (size_t)done;
+	}
+	return 0;
+}
+
+static int write_file(struct report *report)
+{
+	struct json_object *all = json_object_new_object();
+	const char *text;
+	int ret = -1;
+
+	errno = ENOMEM;
+	if (!all)
+		return -1;
+	json_object_object_add(all, "results", json_object_get(report->results));
+	text = json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	/* What is no regular file has no length. */
+	if (text && (!ftruncate(report->file, 0) || errno == EINVAL))
+		ret = write_all(report->file, text, strlen(text)) ?:
+		      write_all(report->file, "\n", 1);
+	json_object_put(all);
+	return ret;
+}
+
+int report_end(struct report *report, unsigned int failed, char *why, size_t size)
+{
+	int ret = 0;
+
+	if (report->rows)
+		printf("Avg bus bandwidth:\t%.4fGB/s\n", report->bus / report->rows);
+	if (failed)
+		printf("%u errors found - test failed\n", failed);
+	if (report->file < 0)
+		return 0;
+	if (write_file(report)) {
+		snprintf(why, size, "%s: %s", report->options->json, strerror(errno));
+		ret = -1;
+	}
+	close(report->file);
+	report->file = -1;
+	return ret;
+}
+
+void report_free(struct report *report)
+{
+	if (!report)
+		return;
+	if (report->file >= 0) {
+		close(report->file);
+		if (report->created)
+			unlink(report->options->json);
+	}
+	json_object_put(report->results);
+	free(report);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What nccom-test prints: the public table, and the public keys in JSON.
+ */
+#ifndef NCCOM_REPORT_H
+#define NCCOM_REPORT_H
+
+#include "options.h"
+
+struct report;
+
+/*
+ * @ranks: of a group. Opens the JSON file, if there is one. NULL: out of memory, or @why says what
+ * is wrong with the file.
+ */
+struct report *report_new(const struct options *options, unsigned int ranks, char *why,
+			  size_t size);
+
+/* The names of the columns, as wide as results up to the largest size need. */
+void report_head(const struct report *report);
+
+/* A size with the times of its @nr operations, which are sorted here. 0, or -1: out of memory. */
+int report_row(struct report *report, const struct shape *shape, uint64_t *times, size_t nr);
+
+/* A size that has no result. */
+void report_failure(const struct report *report, const struct shape *shape, const char *why);
+
+/* How far it is, on a terminal. @done of @all operations; @all 0: wipe the line. */
+void report_progress(const struct report *report, const struct shape *shape, unsigned int done,
+		     unsigned int all);
+
+/* The last lines, with the number of sizes that @failed, and the file. 0, or -1 with @why. */
+int report_end(struct report *report, unsigned int failed, char *why, size_t size);
+
+/* Without report_end() there is no new file, and an old one is what it was. */
+void report_free(struct report *report);
+
+#endif /* NCCOM_REPORT_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the ranks of a group begin with, and what they must end with.
+ *
+ * The numbers are whole numbers, of floating-point types halved a few times, so small that each sum
+ * of them is exact: the order of additions does not matter. They repeat after a prime number of
+ * elements. So no block of a collective has the values of another one, and what is to come out of
+ * any size is known after one period.
+ */
+#ifndef NCCOM_VALUES_H
+#define NCCOM_VALUES_H
+
+#include "operation.h"
+
+enum values_kind {
+	VALUES_RANDOM,
+	VALUES_ONES,
+};
+
+struct values;
+
+/* NULL: out of memory. */
+struct values *values_new(const struct operation *operation, const struct reduction *reduction,
+			  const struct type *type, unsigned int ranks, enum values_kind kind,
+			  uint64_t seed);
+void values_free(struct values *values);
+
+/*
+ * The bytes of the input of the rank at place @me of the group, from element @at on. *@nr: in: how
+ * many elements are wanted; out: how many of them there are, at least one.
+ */
+const uint8_t *values_input(const struct values *values, unsigned int me, uint64_t at,
+			    uint64_t *nr);
+
+/* The same of the output that it must have. @block: elements of a block. */
+const uint8_t *values_output(const struct values *values, unsigned int me, uint64_t block,
+			     uint64_t at, uint64_t *nr);
+
+/* No more bytes than this at once. */
+size_t values_chunk(const struct values *values);
+
+/* Can the sum of @ranks ones be told? 16 is the largest exact number of fp8, for instance. */
+bool values_ones_fit(const struct operation *operation, const struct reduction *reduction,
+		     const struct type *type, unsigned int ranks);
+
+/* An element as people read it, with its bits: "-3.5 (0xc060)". */
+void values_describe(const struct type *type, const void *element, char *text, size_t size);
+
+#endif /* NCCOM_VALUES_H */
