@@ -203,10 +203,20 @@ static void show_sems(struct nrt_cc_code *code, unsigned int slot, int grant, un
 	nrt_view_set(&code->view, i, &entry, NULL);
 }
 
-static uint32_t rights_of(const struct nrt_plan_peer *peer, enum cc_shown what)
+uint32_t nrt_cc_rights(const struct nrt_plan *plan, uint8_t access, enum cc_shown what)
 {
-	return (peer->theirs & NRT_PLAN_READS(what) ? DRM_NEURON_WINDOW_READ : 0) |
-	       (peer->theirs & NRT_PLAN_WRITES(what) ? DRM_NEURON_WINDOW_WRITE : 0);
+	uint32_t rights = 0;
+	unsigned int space;
+
+	for (space = 0; space < CC_SHOWN_SEMAPHORES; space++) {
+		if (cc_shown_of(plan, space) != what)
+			continue;
+		if (access & NRT_PLAN_READS(space))
+			rights |= DRM_NEURON_WINDOW_READ;
+		if (access & NRT_PLAN_WRITES(space))
+			rights |= DRM_NEURON_WINDOW_WRITE;
+	}
+	return rights;
 }
 
 static void show_peer(struct nrt_cc_code *code, unsigned int slot,
@@ -221,7 +231,7 @@ static void show_peer(struct nrt_cc_code *code, unsigned int slot,
 			.length = has->length[what],
 		};
 
-		show_bytes(code, slot, what, rights_of(peer, what), &bytes);
+		show_bytes(code, slot, what, nrt_cc_rights(code->plan, peer->theirs, what), &bytes);
 	}
 	show_sems(code, slot, has->grant, 0, peer->posts ? has->nr_sems : 0);
 }
@@ -230,13 +240,13 @@ void nrt_cc_code_show(struct nrt_cc_code *code, const struct nrt_cc_bytes own[CC
 		      const struct nrt_cc_peer *peers, unsigned int first_sem,
 		      unsigned int nr_sems, uint64_t epoch)
 {
-	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	const uint8_t all = NRT_PLAN_READS(NRT_PLAN_INPUT) | NRT_PLAN_READS(NRT_PLAN_OUTPUT) |
+			    NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
+			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
 	unsigned int i;
 
-	show_bytes(code, 0, CC_SHOWN_INPUT,
-		   code->plan->in_place ? both : DRM_NEURON_WINDOW_READ, &own[CC_SHOWN_INPUT]);
-	show_bytes(code, 0, CC_SHOWN_OUTPUT, both, &own[CC_SHOWN_OUTPUT]);
-	show_bytes(code, 0, CC_SHOWN_SCRATCH, both, &own[CC_SHOWN_SCRATCH]);
+	for (i = 0; i < CC_SHOWN_SEMAPHORES; i++)
+		show_bytes(code, 0, i, nrt_cc_rights(code->plan, all, i), &own[i]);
 	show_sems(code, 0, -1, first_sem, nr_sems);
 	for (i = 0; i < code->part.nr_peers; i++)
 		show_peer(code, 1 + i, &code->part.peers[i], &peers[code->part.peers[i].rank]);

@@ -20,7 +20,9 @@ _Static_assert(NR_SPACES + 1 <= NRT_SHARE_MAX, "all are exchanged at once");
 /**
  * struct agreement - what a rank is about to do, as it tells the others
  * @status: it cannot; what follows is zero then
- * @op, @reduce, @dtype, @in_place, @algorithm, @count: of the run; the same for all
+ * @op, @reduce, @dtype, @in_place, @algorithm, @count, @root, @nr_channels, @priority: of the run;
+ *	the same for all
+ * @pairs: hash of them
  * @fresh: it has another buffer, or other semaphores, than the last time
  * @nr_sems: semaphores that it grants
  * @offset, @length: of the bytes in its buffers
@@ -34,6 +36,10 @@ struct agreement {
 	uint32_t algorithm;
 	uint32_t fresh;
 	uint64_t count;
+	uint64_t pairs;
+	uint32_t root;
+	uint16_t nr_channels;
+	uint16_t priority;
 	uint32_t nr_sems;
 	uint32_t pad;
 	uint64_t offset[NR_SPACES];
@@ -80,15 +86,21 @@ struct nrt_cc_group {
 
 /* --- Groups --- */
 
+static uint64_t hash(const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	uint64_t value = 0xcbf29ce484222325u;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		value = (value ^ at[i]) * 0x100000001b3u;
+	return value;
+}
+
 static void name_group(struct nrt_cc_group *group)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-	uint32_t i;
-
-	for (i = 0; i < group->nr; i++)
-		hash = (hash ^ group->ranks[i]) * 0x100000001b3u;
 	snprintf(group->name, sizeof(group->name), "collective %016llx",
-		 (unsigned long long)hash);
+		 (unsigned long long)hash(group->ranks, group->nr * sizeof(*group->ranks)));
 }
 
 static void give_sems(struct nrt_cc_group *group)
@@ -193,7 +205,11 @@ static bool does(const struct nrt_cc_code *code, const struct nrt_cc_run *run)
 	const struct nrt_plan *plan = code->plan;
 
 	return plan->op == run->op && plan->reduce == run->reduce && plan->dtype == run->dtype &&
-	       plan->count == run->count && plan->in_place == run->in_place;
+	       plan->count == run->count && plan->in_place == run->in_place &&
+	       plan->root == run->root && plan->priority == run->priority &&
+	       code->nr_channels == run->nr_channels && plan->nr_pairs == run->nr_pairs &&
+	       (!run->nr_pairs || !memcmp(plan->pairs, run->pairs,
+					  run->nr_pairs * sizeof(*run->pairs)));
 }
 
 /* The last one that ran goes to the front. */
@@ -235,6 +251,11 @@ static NRT_STATUS make_plan(const struct nrt_cc_group *group, const struct nrt_c
 		.dtype = run->dtype,
 		.count = run->count,
 		.in_place = run->in_place,
+		.pairs = run->pairs,
+		.nr_pairs = run->nr_pairs,
+		.root = run->root,
+		.nr_channels = run->nr_channels,
+		.priority = run->priority,
 		.nr_ranks = group->nr,
 		.places = places,
 		.algorithm = group->world->worlds->algorithm,
@@ -324,6 +345,7 @@ static NRT_STATUS new_code(struct nrt_cc_group *group, const struct nrt_cc_run *
 	if (nrt_cc_code_new(group->cc, 0, group->world->vcore->nr_cc, plan, group->me,
 			    group->first_sem, out, error))
 		return error->status;
+	(*out)->nr_channels = run->nr_channels;
 	(*out)->next = group->codes;
 	group->codes = *out;
 	drop_oldest(group);
@@ -353,7 +375,7 @@ static NRT_STATUS prepare(struct nrt_cc_group *group, const struct nrt_cc_run *r
 	shown->code = find_code(group, run);
 	if (!shown->code && new_code(group, run, &shown->code, error))
 		return error->status;
-	scratch = shown->code->plan->bytes[NRT_PLAN_SCRATCH];
+	scratch = shown->code->part.scratch;
 	if (need_scratch(group, scratch, error))
 		return error->status;
 	shown->own[CC_SHOWN_INPUT] = run->input;
@@ -370,7 +392,7 @@ static bool is_exposed(const struct nrt_cc_code *code, unsigned int what)
 	unsigned int i;
 
 	for (i = 0; i < code->part.nr_peers; i++)
-		if (code->part.peers[i].ours & (NRT_PLAN_READS(what) | NRT_PLAN_WRITES(what)))
+		if (nrt_cc_rights(code->plan, code->part.peers[i].ours, what))
 			return true;
 	return false;
 }
@@ -385,6 +407,10 @@ static struct agreement say(const struct nrt_cc_group *group, const struct nrt_c
 		.in_place = run->in_place,
 		.algorithm = shown->code->plan->choice.algorithm,
 		.count = run->count,
+		.pairs = hash(run->pairs, run->nr_pairs * sizeof(*run->pairs)),
+		.root = run->root,
+		.nr_channels = (uint16_t)run->nr_channels,
+		.priority = run->priority,
 		.fresh = !group->granted,
 		.nr_sems = group->nr_sems,
 	};
@@ -415,7 +441,9 @@ static void describe(const struct agreement *what, char *text, size_t size)
 static bool is_same(const struct agreement *a, const struct agreement *b)
 {
 	return a->op == b->op && a->reduce == b->reduce && a->dtype == b->dtype &&
-	       a->in_place == b->in_place && a->algorithm == b->algorithm && a->count == b->count;
+	       a->in_place == b->in_place && a->algorithm == b->algorithm && a->count == b->count &&
+	       a->pairs == b->pairs && a->root == b->root && a->nr_channels == b->nr_channels &&
+	       a->priority == b->priority;
 }
 
 /* A rank that is not of this library could say anything. */
@@ -444,6 +472,9 @@ static NRT_STATUS compare(const struct nrt_cc_group *group, const struct agreeme
 		if (!is_same(mine, &all[i])) {
 			describe(mine, ours, sizeof(ours));
 			describe(&all[i], theirs, sizeof(theirs));
+			if (!strcmp(ours, theirs))
+				snprintf(theirs, sizeof(theirs),
+					 "the same with another root, priority, or other pairs or channels");
 			return nrt_error_set(error, NRT_INVALID,
 					     "the ranks do not agree: rank %u asks for %s, rank %u for %s",
 					     group->ranks[group->me], ours, group->ranks[i],

@@ -32,9 +32,10 @@ struct nrt_cc_bytes {
 
 /**
  * struct nrt_cc_run - a collective that a rank takes part in
- * @op, @reduce, @dtype, @count: as in struct nrt_plan_ask
- * @in_place: likewise
- * @input, @output: where they are
+ * @op, @reduce, @dtype, @count, @in_place: as in struct nrt_plan_ask
+ * @pairs, @nr_pairs, @root, @nr_channels, @priority: likewise; the pairs are the caller's
+ * @input, @output: where they are, from multiples of 4 bytes on. In place only the larger one is
+ *	used, or the output if they are equal
  */
 struct nrt_cc_run {
 	enum nrt_plan_op op;
@@ -42,6 +43,11 @@ struct nrt_cc_run {
 	uint8_t dtype;
 	uint64_t count;
 	bool in_place;
+	const struct nrt_plan_pair *pairs;
+	unsigned int nr_pairs;
+	unsigned int root;
+	unsigned int nr_channels;
+	uint8_t priority;
 	struct nrt_cc_bytes input;
 	struct nrt_cc_bytes output;
 };
@@ -103,6 +109,7 @@ struct nrt_cc_peer {
  * @start: of its job
  * @view: windows
  * @epoch: of the group when @view was last filled
+ * @nr_channels: as they were asked for; those of @plan may be more
  */
 struct nrt_cc_code {
 	struct nrt_cc_code *next;
@@ -118,6 +125,7 @@ struct nrt_cc_code {
 	struct drm_neuron_start start;
 	struct nrt_view view;
 	uint64_t epoch;
+	unsigned int nr_channels;
 };
 
 /* Make the part of rank @rank of @plan, which goes with it, also after a failure. */
@@ -133,6 +141,9 @@ void nrt_cc_code_put(struct nrt_cc_code *code);
 void nrt_cc_code_show(struct nrt_cc_code *code, const struct nrt_cc_bytes own[CC_SHOWN_SEMAPHORES],
 		      const struct nrt_cc_peer *peers, unsigned int first_sem,
 		      unsigned int nr_sems, uint64_t epoch);
+
+/* Of the window @what: DRM_NEURON_WINDOW_READ and _WRITE for @access (struct nrt_plan_peer). */
+uint32_t nrt_cc_rights(const struct nrt_plan *plan, uint8_t access, enum cc_shown what);
 
 /* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,

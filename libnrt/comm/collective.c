@@ -5,6 +5,7 @@
 
 #include "base/event.h"
 #include "comm/collective.h"
+#include "plan/type.h"
 
 /**
  * struct nrt_collective - a collective: prepared, then perhaps a request
@@ -118,10 +119,6 @@ static NRT_STATUS check_span(const struct nrt_world *world, const struct nrt_spa
 		return nrt_error_set(error, NRT_INVALID,
 				     "a tensor is not in memory of the chip of core %u; use NRT_TENSOR_PLACEMENT_DEVICE",
 				     world->vcore->number);
-	if (span->offset % 4)
-		return nrt_error_set(error, NRT_INVALID,
-				     "a tensor begins at byte %zu of its storage, which is no multiple of 4",
-				     span->offset);
 	*bytes = (struct nrt_cc_bytes){ storage->bo, span->offset, span->size };
 	return NRT_SUCCESS;
 }
@@ -146,10 +143,26 @@ static NRT_STATUS check_overlap(const struct nrt_collective *collective, struct 
 			     collective->me);
 }
 
+/* A window begins at a multiple of 4. In place there is one, of the larger tensor. */
+static NRT_STATUS check_alignment(const struct nrt_cc_run *run, struct nrt_error *error)
+{
+	bool needs_in = !run->in_place || run->op == NRT_PLAN_REDUCE_SCATTER;
+	bool needs_out = !run->in_place || run->op != NRT_PLAN_REDUCE_SCATTER;
+	uint64_t in = needs_in ? run->input.offset : 0;
+	uint64_t out = needs_out ? run->output.offset : 0;
+
+	if (in % 4 == 0 && out % 4 == 0)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "an %s begins at byte %llu of its storage, which is no multiple of 4",
+			     in % 4 ? "input" : "output",
+			     (unsigned long long)(in % 4 ? in : out));
+}
+
 static NRT_STATUS check_sizes(const struct nrt_collective *collective, struct nrt_cc_run *run,
 			      struct nrt_error *error)
 {
-	unsigned int element = neuron_dtype_bytes(run->dtype);
+	unsigned int element = nrt_plan_type_size(run->dtype);
 	uint64_t in = 1, out = 1, block;
 
 	if (run->op == NRT_PLAN_ALL_GATHER)
@@ -165,7 +178,9 @@ static NRT_STATUS check_sizes(const struct nrt_collective *collective, struct nr
 				     (unsigned long long)run->input.length,
 				     (unsigned long long)run->output.length, element);
 	run->count = block / element;
-	return check_overlap(collective, run, block, error);
+	if (check_overlap(collective, run, block, error))
+		return error->status;
+	return check_alignment(run, error);
 }
 
 static NRT_STATUS check_tensors(struct nrt_collective *collective, const struct nrt_cc_run *common,

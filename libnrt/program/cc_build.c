@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "neuron/isa.h"
-#include "neuron/neff.h"
+#include "plan/type.h"
 #include "program/cc_build.h"
 
 /* No collective needs more; it bounds the memory of one. */
@@ -68,8 +68,15 @@ static unsigned int slot_of(const struct builder *builder, unsigned int rank)
 
 static uint64_t address(const struct builder *builder, const struct nrt_plan_end *end)
 {
-	return neuron_window_addr(cc_window(builder->windows, slot_of(builder, end->rank),
-					    (enum cc_shown)end->space), end->offset);
+	const struct nrt_plan *plan = builder->plan;
+	enum cc_shown shown = cc_shown_of(plan, end->space);
+	uint64_t offset = end->offset;
+
+	/* The smaller one is the rank's block of the larger one. */
+	if ((unsigned int)shown != end->space && plan->bytes[end->space] < plan->bytes[shown])
+		offset += end->rank * plan->block;
+	return neuron_window_addr(cc_window(builder->windows, slot_of(builder, end->rank), shown),
+				  offset);
 }
 
 static NRT_STATUS add_copy(struct builder *builder, const struct nrt_plan_step *step,
@@ -144,7 +151,7 @@ static NRT_STATUS add_operations(struct builder *builder, const struct nrt_plan_
 {
 	uint64_t sources[NRT_PLAN_MAX_SRC], targets[NRT_PLAN_MAX_DST], done, count, most;
 	struct neuron_udma_op block = block_of(builder, step);
-	unsigned int element = neuron_dtype_bytes(block.src_dtype), i;
+	unsigned int element = nrt_plan_type_size(block.src_dtype), i;
 
 	most = NEURON_UDMA_OP_MAX_ELEMENTS / (step->nr_src + step->nr_dst);
 	for (done = 0; done < step->bytes; done += count * element) {

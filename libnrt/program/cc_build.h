@@ -22,6 +22,14 @@ enum cc_shown {
 	CC_NR_SHOWN
 };
 
+/* In place there is one window for both INPUT and OUTPUT: that of the larger one. */
+static inline enum cc_shown cc_shown_of(const struct nrt_plan *plan, unsigned int space)
+{
+	if (!plan->in_place || space > NRT_PLAN_OUTPUT)
+		return (enum cc_shown)space;
+	return plan->op == NRT_PLAN_REDUCE_SCATTER ? CC_SHOWN_INPUT : CC_SHOWN_OUTPUT;
+}
+
 /**
  * struct cc_windows - windows of a program
  * @constants: the constants of struct cc_program

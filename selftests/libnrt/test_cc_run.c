@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: MIT
+/*
+ * All operations of the plan on chips in the process, by the interface that every user of
+ * collectives in libnrt has (comm/cc_group.h). What comes out must have the bits that the plan's
+ * host reference has, with the arithmetic of the chip.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "kselftest_harness.h"
+
+#include "api/state.h"
+#include "comm/cc_group.h"
+#include "num/trn_num.h"
+#include "plan/reference.h"
+#include "plan/type.h"
+
+#define MAX_RANKS	16
+#define MAX_TASKS	160
+#define ROOM		(1u << 20)
+#define LIMIT_S		300
+#define UNTOUCHED	0xa5
+
+/**
+ * struct task - a collective of all ranks of a group
+ * @ask: what the plan is made of
+ * @pairs: of it
+ * @plan: or NULL: it cannot be done so, nobody does it
+ */
+struct task {
+	struct nrt_plan_ask ask;
+	struct nrt_plan_pair pairs[MAX_RANKS];
+	struct nrt_plan *plan;
+};
+
+/**
+ * struct job - what all ranks do, task after task
+ * @ranks: of a group
+ * @groups: that do the same side by side
+ * @spread: cores from one rank to the next
+ * @task, @nr: tasks
+ */
+struct job {
+	unsigned int ranks;
+	unsigned int groups;
+	unsigned int spread;
+	struct task task[MAX_TASKS];
+	unsigned int nr;
+};
+
+struct rank {
+	struct job *job;
+	pthread_t thread;
+	unsigned int number;
+	struct nrt_bo *bo[2];
+	struct nrt_world *world;
+	struct nrt_cc_group *group;
+	struct nrt_error error;
+	NRT_STATUS status;
+	const struct task *wrong;
+};
+
+/* --- What must come out --- */
+
+/* Any bits: numbers of all kinds, and what is no number. */
+static void fill(uint8_t *bytes, uint64_t size, unsigned int rank, uint64_t seed)
+{
+	uint64_t i, state = (seed + 1) * 0x9e3779b97f4a7c15u + rank;
+
+	for (i = 0; i < size; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		bytes[i] = (uint8_t)(state >> 56);
+	}
+}
+
+static void combine(void *arg, enum nrt_plan_reduce reduce, void *dst, const void *const *src,
+		    unsigned int nr_src, size_t n)
+{
+	static const unsigned int alu[] = {
+		[NRT_PLAN_ADD] = NEURON_ALU_ADD,
+		[NRT_PLAN_MIN] = NEURON_ALU_MIN,
+		[NRT_PLAN_MAX] = NEURON_ALU_MAX,
+	};
+	const struct nrt_plan *plan = arg;
+	float *sum = malloc(n * sizeof(*sum)), *next = malloc(n * sizeof(*next));
+	unsigned int i;
+
+	trn_to_fp32(sum, src[0], plan->dtype, n);
+	for (i = 1; i < nr_src; i++) {
+		trn_to_fp32(next, src[i], plan->dtype, n);
+		trn_alu_vv(alu[reduce], sum, sum, next, n);
+	}
+	trn_from_fp32(dst, sum, plan->dtype, n);
+	free(sum);
+	free(next);
+}
+
+/* The input of place @rank of group @group. */
+static uint64_t seed_of(const struct task *task, unsigned int group, unsigned int round)
+{
+	return task->plan->count + 100 * group + 1000 * round + 7 * task->plan->op;
+}
+
+static bool is_right(const struct task *task, unsigned int rank, unsigned int group,
+		     unsigned int round, const uint8_t *got)
+{
+	const struct nrt_plan *plan = task->plan;
+	uint64_t in = plan->bytes[NRT_PLAN_INPUT], out = plan->bytes[NRT_PLAN_OUTPUT];
+	const uint8_t *input[MAX_RANKS];
+	struct nrt_reference reference = {
+		.plan = plan, .input = input, .combine = combine, .arg = (void *)plan,
+	};
+	uint8_t *all = malloc(plan->nr_ranks * in + 1), *want = malloc(out + 1);
+	struct nrt_error error;
+	unsigned int i;
+	bool right;
+
+	for (i = 0; i < plan->nr_ranks; i++) {
+		input[i] = all + i * in;
+		fill(all + i * in, in, i, seed_of(task, group, round));
+	}
+	memset(want, UNTOUCHED, out);
+	if (plan->in_place && plan->op == NRT_PLAN_PERMUTE)
+		memcpy(want, input[rank], out);
+	right = !nrt_plan_reference(&reference, rank, want, &error) && !memcmp(want, got, out);
+	free(all);
+	free(want);
+	return right;
+}
+
+/* --- A rank --- */
+
+static NRT_STATUS join_all(struct rank *rank, struct nrt_state *state)
+{
+	const struct job *job = rank->job;
+	unsigned int vnc = rank->number * job->spread, i;
+	struct nrt_vcore *vcore = nrt_machine_vcore(&state->machine, vnc, &rank->error);
+	uint32_t ranks[MAX_RANKS];
+
+	if (!vcore || nrt_world_join(&state->worlds, "test", vcore, rank->number,
+				     job->ranks * job->groups, &rank->error))
+		return rank->error.status;
+	rank->world = nrt_world_get(&state->worlds, vnc);
+	/* Ordered ranks: the last one comes first. */
+	for (i = 0; i < job->ranks; i++)
+		ranks[job->ranks - 1 - i] = i * job->groups + rank->number % job->groups;
+	rank->group = nrt_cc_group_find(rank->world, ranks, job->ranks,
+					job->ranks - 1 - rank->number / job->groups, &rank->error);
+	for (i = 0; rank->group && i < 2; i++)
+		if (nrt_bo_create(vcore->device, ROOM, DRM_NEURON_BO_HBM, vcore->stack,
+				  DRM_NEURON_CATEGORY_TENSORS, &rank->bo[i], &rank->error))
+			return rank->error.status;
+	return rank->group ? NRT_SUCCESS : rank->error.status;
+}
+
+/* Where input and output are; in place, one is in the other. */
+static struct nrt_cc_run run_of(const struct rank *rank, const struct task *task, unsigned int me)
+{
+	const struct nrt_plan *plan = task->plan;
+	uint64_t at = 4 * (plan->count % 50), mine = me * plan->block;
+	struct nrt_cc_run run = {
+		.op = task->ask.op, .reduce = task->ask.reduce, .dtype = task->ask.dtype,
+		.count = task->ask.count, .in_place = task->ask.in_place, .pairs = task->ask.pairs,
+		.nr_pairs = task->ask.nr_pairs, .root = task->ask.root,
+		.nr_channels = task->ask.nr_channels, .priority = task->ask.priority,
+		.input = { rank->bo[0], at, plan->bytes[NRT_PLAN_INPUT] },
+		.output = { rank->bo[1], at + 4, plan->bytes[NRT_PLAN_OUTPUT] },
+	};
+
+	if (!run.in_place)
+		return run;
+	run.output.bo = rank->bo[0];
+	run.output.offset = at + (run.op == NRT_PLAN_REDUCE_SCATTER ? mine : 0);
+	run.input.offset = at + (run.op == NRT_PLAN_ALL_GATHER ? mine : 0);
+	return run;
+}
+
+static NRT_STATUS put(struct nrt_cc_bytes to, const uint8_t *bytes, struct nrt_error *error)
+{
+	return to.length ? nrt_bo_write(to.bo, to.offset, bytes, to.length, error) : NRT_SUCCESS;
+}
+
+static NRT_STATUS run_task(struct rank *rank, const struct task *task, unsigned int round,
+			   uint8_t *bytes)
+{
+	const struct job *job = rank->job;
+	unsigned int me = job->ranks - 1 - rank->number / job->groups;
+	unsigned int group = rank->number % job->groups;
+	struct nrt_cc_run run = run_of(rank, task, me);
+	struct nrt_error *error = &rank->error;
+	struct nrt_cc_job begun;
+
+	memset(bytes, UNTOUCHED, ROOM);
+	if (put(run.output, bytes, error))
+		return error->status;
+	fill(bytes, run.input.length, me, seed_of(task, group, round));
+	if (put(run.input, bytes, error) || nrt_cc_begin(rank->group, &run, &begun, error) ||
+	    nrt_cc_end(rank->group, &begun, error) ||
+	    (run.output.length &&
+	     nrt_bo_read(run.output.bo, run.output.offset, bytes, run.output.length, error)))
+		return error->status;
+	if (!is_right(task, me, group, round, bytes))
+		rank->wrong = task;
+	return NRT_SUCCESS;
+}
+
+static void *run_rank(void *arg)
+{
+	struct rank *rank = arg;
+	struct nrt_state *state = nrt_enter("test", &rank->status);
+	uint8_t *bytes = malloc(ROOM);
+	unsigned int i, round;
+
+	rank->status = join_all(rank, state);
+	for (i = 0; i < rank->job->nr; i++)
+		for (round = 0; round < 2 && !rank->status && !rank->wrong; round++)
+			if (rank->job->task[i].plan)
+				rank->status = run_task(rank, &rank->job->task[i], round, bytes);
+	nrt_bo_put(rank->bo[0]);
+	nrt_bo_put(rank->bo[1]);
+	nrt_world_put(rank->world);
+	nrt_leave(state);
+	free(bytes);
+	return NULL;
+}
+
+/* --- Jobs --- */
+
+FIXTURE(cc_run)
+{
+	struct nrt_state *state;
+	uint32_t cores;
+	struct job *job;
+	unsigned int done;
+};
+
+FIXTURE_SETUP(cc_run)
+{
+	NRT_STATUS status;
+
+	setenv("NEURON_RT_EXEC_TIMEOUT", "60", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->cores));
+	self->state = nrt_enter("test", &status);
+	ASSERT_NE(NULL, self->state);
+	nrt_leave(self->state);
+	self->job = calloc(1, sizeof(*self->job));
+}
+
+FIXTURE_TEARDOWN(cc_run)
+{
+	free(self->job);
+	nrt_close();
+}
+
+static struct nrt_plan_place place_of(struct nrt_state *state, unsigned int vnc)
+{
+	struct nrt_error error;
+	struct nrt_vcore *vcore = nrt_machine_vcore(&state->machine, vnc, &error);
+
+	return (struct nrt_plan_place){
+		.server = (uint16_t)vcore->device->info.server,
+		.chip = (uint16_t)vcore->device->info.chip,
+		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
+	};
+}
+
+/* The plans that the ranks make too. Places of group 0; the others' lie likewise. */
+static void make_plans(struct nrt_state *state, struct job *job)
+{
+	struct nrt_plan_place places[MAX_RANKS];
+	struct nrt_error error;
+	unsigned int i;
+
+	for (i = 0; i < job->ranks; i++)
+		places[job->ranks - 1 - i] = place_of(state, i * job->groups * job->spread);
+	for (i = 0; i < job->nr; i++) {
+		struct task *task = &job->task[i];
+
+		task->ask.nr_ranks = job->ranks;
+		task->ask.places = places;
+		task->ask.algorithm = state->worlds.algorithm;
+		task->ask.pairs = task->ask.nr_pairs ? task->pairs : NULL;
+		if (nrt_plan_make(&task->ask, &task->plan, &error))
+			task->plan = NULL;
+	}
+}
+
+static void describe(struct __test_metadata *_metadata, const struct rank *rank)
+{
+	const struct nrt_plan *plan = rank->wrong ? rank->wrong->plan : NULL;
+
+	if (rank->status)
+		TH_LOG("rank %u of %u: %s", rank->number, rank->job->ranks, rank->error.text);
+	if (plan)
+		TH_LOG("rank %u of %u: wrong: %s %s of %llu %s by %s%s", rank->number,
+		       rank->job->ranks, nrt_plan_op_name(plan->op),
+		       nrt_plan_reduce_name(plan->reduce), (unsigned long long)plan->count,
+		       nrt_plan_type_name(plan->dtype),
+		       nrt_plan_algorithm_name(plan->choice.algorithm),
+		       plan->in_place ? " in place" : "");
+}
+
+/* Do @self->job by @ranks, at most as many as there are cores; count what was done. */
+static void run_job(struct __test_metadata *_metadata, struct _test_data_cc_run *self,
+		    const char *algorithm)
+{
+	struct job *job = self->job;
+	unsigned int i, nr = job->ranks * job->groups;
+	struct rank ranks[MAX_RANKS] = { 0 };
+
+	ASSERT_GE(self->cores, nr);
+	self->state->worlds.algorithm = algorithm;
+	make_plans(self->state, job);
+	for (i = 0; i < nr; i++) {
+		ranks[i].job = job;
+		ranks[i].number = i;
+		pthread_create(&ranks[i].thread, NULL, run_rank, &ranks[i]);
+	}
+	for (i = 0; i < nr; i++) {
+		pthread_join(ranks[i].thread, NULL);
+		EXPECT_EQ(NRT_SUCCESS, ranks[i].status);
+		EXPECT_EQ(NULL, ranks[i].wrong);
+		describe(_metadata, &ranks[i]);
+	}
+	for (i = 0; i < job->nr; i++) {
+		self->done += !!job->task[i].plan;
+		nrt_plan_free(job->task[i].plan);
+	}
+	memset(job, 0, sizeof(*job));
+}
+
+/* @ranks of each of @groups; they lie on as many chips as possible, or side by side. */
+static void begin_job(struct _test_data_cc_run *self, unsigned int ranks, unsigned int groups,
+		      bool side_by_side)
+{
+	self->job->ranks = ranks;
+	self->job->groups = groups;
+	self->job->spread = side_by_side ? 1 : self->cores / (ranks * groups);
+}
+
+/* Pairs as they come in programs: a send, a swap, a shift, and one that a rank has with itself. */
+static void add_pairs(struct task *task, unsigned int ranks, unsigned int kind)
+{
+	unsigned int i, nr = kind == 0 ? 1 : ranks;
+
+	for (i = 0; i < nr; i++) {
+		unsigned int target = kind == 0 ? ranks - 1 : kind == 1 ? ranks - 1 - i :
+				      (i + 1) % ranks;
+
+		task->pairs[i] = (struct nrt_plan_pair){ (uint16_t)i, (uint16_t)target };
+	}
+	task->ask.nr_pairs = nr;
+}
+
+static struct task *add(struct _test_data_cc_run *self, enum nrt_plan_op op, unsigned int dtype,
+			uint64_t count, bool in_place)
+{
+	struct task *task = &self->job->task[self->job->nr++];
+
+	task->ask = (struct nrt_plan_ask){
+		.op = op, .dtype = (uint8_t)dtype, .count = count, .in_place = in_place,
+	};
+	if (op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER)
+		task->ask.reduce = NRT_PLAN_ADD;
+	return task;
+}
+
+/* Every operation, with sizes that nothing divides, in place and not. */
+static void add_operations(struct _test_data_cc_run *self, unsigned int ranks, uint64_t count,
+			   bool in_place)
+{
+	static const unsigned int dtypes[] = {
+		NEURON_DTYPE_FP32, NEURON_DTYPE_BF16, NEURON_DTYPE_INT8, NEURON_DTYPE_UINT16,
+	};
+	unsigned int dtype = dtypes[(count + in_place) % 4], i;
+	struct task *task;
+
+	add(self, NRT_PLAN_ALL_REDUCE, dtype, count, in_place);
+	add(self, NRT_PLAN_REDUCE_SCATTER, dtype, count, in_place);
+	add(self, NRT_PLAN_ALL_GATHER, dtype, count, in_place);
+	add(self, NRT_PLAN_ALL_TO_ALL, dtype, count, in_place);
+	for (i = 0; i < 3; i++)
+		add_pairs(add(self, NRT_PLAN_PERMUTE, dtype, count, in_place), ranks, i);
+	task = add(self, NRT_PLAN_BROADCAST, dtype, count, in_place);
+	task->ask.root = (unsigned int)(count % ranks);
+	add(self, NRT_PLAN_BARRIER, 0, 0, false);
+	for (i = 1; i <= 2; i++) {
+		task = add(self, NRT_PLAN_PERMUTE_RING, dtype, count, in_place);
+		task->ask.nr_channels = i;
+		task->ask.reduce = i == 2 && !in_place ? NRT_PLAN_ADD : NRT_PLAN_REDUCE_NONE;
+	}
+}
+
+TEST_F_TIMEOUT(cc_run, operations, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 1, 2, 3, 4, 5, 8, 16 };
+	static const uint64_t counts[] = { 7, 1013, 1, 5002 };
+	unsigned int r, c;
+
+	for (r = 0; r < sizeof(ranks) / sizeof(ranks[0]); r++) {
+		if (ranks[r] > self->cores)
+			continue;
+		begin_job(self, ranks[r], 1, r % 2);
+		for (c = 0; c < (ranks[r] < 5 ? 4 : 2); c++) {
+			add_operations(self, ranks[r], counts[c], false);
+			add_operations(self, ranks[r], counts[c], true);
+		}
+		run_job(_metadata, self, NULL);
+	}
+	/* Permutations around a ring of one rank make no sense, and nothing else is left out. */
+	EXPECT_LE(400, self->done);
+}
+
+/* Each algorithm where it can do the operation; what it can do must not become less. */
+TEST_F_TIMEOUT(cc_run, algorithms, LIMIT_S)
+{
+	static const char * const names[] = {
+		"ring", "mesh", "mesh1", "kangaring", "rdh", "chip:mesh+mesh", "chip:mesh+ring",
+		"chip:ring+rdh",
+	};
+	static const unsigned int ranks[] = { 2, 3, 8, 16 };
+	unsigned int a, r, i;
+
+	for (a = 0; a < sizeof(names) / sizeof(names[0]); a++) {
+		for (r = 0; r < sizeof(ranks) / sizeof(ranks[0]); r++) {
+			if (ranks[r] > self->cores)
+				continue;
+			begin_job(self, ranks[r], 1, ranks[r] >= 8);
+			for (i = 0; i < 2; i++) {
+				unsigned int dtype = i % 2 ? NEURON_DTYPE_FP16 : NEURON_DTYPE_FP32;
+				uint64_t count = ranks[r] < 16 ? 2013 : 307;
+
+				add(self, NRT_PLAN_ALL_REDUCE, dtype, count, i % 2);
+				add(self, NRT_PLAN_REDUCE_SCATTER, dtype, count, i % 2);
+				add(self, NRT_PLAN_ALL_GATHER, dtype, count, i % 2);
+				add(self, NRT_PLAN_BROADCAST, dtype, count, i % 2);
+			}
+			run_job(_metadata, self, names[a]);
+		}
+	}
+	EXPECT_LE(100, self->done);
+}
+
+TEST_F_TIMEOUT(cc_run, types, LIMIT_S)
+{
+	unsigned int dtype, reduce;
+
+	begin_job(self, 4, 1, false);
+	for (dtype = 0; dtype < NEURON_NR_DTYPES; dtype++) {
+		if (nrt_plan_type_size(dtype))
+			add(self, NRT_PLAN_ALL_TO_ALL, dtype, 77, false);
+		for (reduce = NRT_PLAN_ADD; reduce <= NRT_PLAN_MAX; reduce++)
+			if (nrt_plan_type_reduces(dtype))
+				add(self, NRT_PLAN_ALL_REDUCE, dtype, 515, false)->ask.reduce =
+					(enum nrt_plan_reduce)reduce;
+	}
+	run_job(_metadata, self, NULL);
+	EXPECT_LE(60, self->done);
+}
+
+/* Two groups of one world do the same side by side. */
+TEST_F_TIMEOUT(cc_run, groups, LIMIT_S)
+{
+	begin_job(self, 3, 2, false);
+	add_operations(self, 3, 1001, false);
+	add_operations(self, 3, 1001, true);
+	run_job(_metadata, self, NULL);
+	begin_job(self, 4, 2, true);
+	add_operations(self, 4, 33, false);
+	run_job(_metadata, self, NULL);
+	EXPECT_LE(30, self->done);
+}
+
+/* --- What ranks must agree in --- */
+
+struct odd {
+	struct rank rank;
+	struct nrt_state *state;
+	struct task task;
+};
+
+static void *run_odd(void *arg)
+{
+	struct odd *odd = arg;
+	struct nrt_cc_run run;
+	struct nrt_cc_job job;
+
+	odd->rank.status = join_all(&odd->rank, odd->state);
+	run = run_of(&odd->rank, &odd->task, odd->rank.job->ranks - 1 - odd->rank.number);
+	if (!odd->rank.status)
+		odd->rank.status = nrt_cc_begin(odd->rank.group, &run, &job, &odd->rank.error);
+	if (!odd->rank.status)
+		odd->rank.status = nrt_cc_end(odd->rank.group, &job, &odd->rank.error);
+	nrt_bo_put(odd->rank.bo[0]);
+	nrt_bo_put(odd->rank.bo[1]);
+	nrt_world_put(odd->rank.world);
+	return NULL;
+}
+
+/* Rank 1 differs from the others in one thing: all are told, none hangs. */
+TEST_F_TIMEOUT(cc_run, disagreement, LIMIT_S)
+{
+	struct odd odd[4];
+	unsigned int kind, i;
+
+	for (kind = 0; kind < 4; kind++) {
+		for (i = 0; i < 4; i++) {
+			struct task *task;
+
+			begin_job(self, 4, 1, false);
+			task = add(self, kind < 1 ? NRT_PLAN_BROADCAST : NRT_PLAN_PERMUTE,
+				   NEURON_DTYPE_FP32, 100, kind == 2 && i == 1);
+			add_pairs(task, 4, kind == 1 && i == 1 ? 2 : 1);
+			if (!kind)
+				task->ask.nr_pairs = 0;
+			task->ask.root = i == 1;
+			task->ask.priority = kind == 3 && i == 1;
+			task->ask.root = kind == 0 && i == 1;
+			make_plans(self->state, self->job);
+			odd[i] = (struct odd){
+				.rank = { .job = self->job, .number = i },
+				.state = self->state, .task = *task,
+			};
+			odd[i].task.ask.pairs = odd[i].task.pairs;
+			self->job->nr = 0;
+		}
+		for (i = 0; i < 4; i++)
+			pthread_create(&odd[i].rank.thread, NULL, run_odd, &odd[i]);
+		for (i = 0; i < 4; i++) {
+			pthread_join(odd[i].rank.thread, NULL);
+			EXPECT_EQ(NRT_INVALID, odd[i].rank.status);
+			EXPECT_NE(NULL, strstr(odd[i].rank.error.text, "do not agree"))
+				TH_LOG("%u: %s", kind, odd[i].rank.error.text);
+			nrt_plan_free(odd[i].task.plan);
+		}
+	}
+}
+
+TEST_HARNESS_MAIN
