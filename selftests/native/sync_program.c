@@ -10,7 +10,7 @@
 
 const char *const sync_kind_name[SYNC_KINDS] = {
 	"matmul", "vector", "scalar", "gpsimd", "gather", "index", "register", "word", "load",
-	"store", "move", "spread", "generated", "indexed", "loop", "nested",
+	"store", "move", "spread", "generated", "indexed", "loop", "nested", "while",
 };
 
 #define INST(name, ...)	((struct neuron_inst){ .opcode = NEURON_OP_##name, __VA_ARGS__ })
@@ -437,8 +437,9 @@ static void add_loop(struct sync_program *program)
 	unsigned int reg = 1 + program->depth;
 
 	op->reg = reg;
-	op->count = 1 + below(program, 3);
-	program->kinds[program->depth ? SYNC_NESTED : SYNC_LOOP]++;
+	op->test = chance(program, 25);
+	op->count = op->test ? below(program, 4) : 1 + below(program, 3);
+	program->kinds[op->test ? SYNC_WHILE : program->depth ? SYNC_NESTED : SYNC_LOOP]++;
 	program->depth++;
 	add_some(program, 3 + below(program, 6));
 	program->depth--;
@@ -504,6 +505,49 @@ static struct neuron_inst with_queue(const struct nb_program *nb, struct neuron_
 	return inst;
 }
 
+/* The end of the loop that begins at @first; *@engines: those that have something in it. */
+static unsigned int end_of(const struct sync_program *program, unsigned int first,
+			   unsigned int *engines)
+{
+	unsigned int i, depth = 0;
+
+	*engines = 0;
+	for (i = first; i < program->nr_ops; i++) {
+		const struct sync_op *op = &program->op[i];
+
+		if (op->kind == SYNC_OP_DMA)
+			*engines |= NEURON_BIT(queue_of[op->queue].owner);
+		else if (op->kind == SYNC_OP_INST)
+			*engines |= NEURON_BIT(op->engine);
+		else if (op->kind == SYNC_OP_BEGIN)
+			depth++;
+		else if (!--depth)
+			break;
+	}
+	return i;
+}
+
+static void begin_loop(struct nb_program *nb, const struct sync_program *program,
+		       unsigned int first)
+{
+	const struct sync_op *op = &program->op[first];
+	unsigned int engines, e;
+
+	if (!op->test) {
+		nb_begin_loop(nb, op->reg, op->count);
+		return;
+	}
+	end_of(program, first, &engines);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (engines & NEURON_BIT(e))
+			nb_reg_set(nb, e, op->reg, op->count);
+	nb_begin_while(nb, NEURON_ALU_IS_GT, op->reg, 0, 0);
+	/* At its begin, so that the test is not the next instruction. */
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (engines & NEURON_BIT(e))
+			nb_reg_alu(nb, e, NEURON_ALU_SUBTRACT, op->reg, op->reg, 1);
+}
+
 struct nb_program *sync_program_auto(const struct sync_program *program)
 {
 	struct nb_program *nb = begin(program);
@@ -522,7 +566,7 @@ struct nb_program *sync_program_auto(const struct sync_program *program)
 		if (op->kind == SYNC_OP_DMA) {
 			nb_dma(nb, op->queue, op->to, op->from, -1);
 		} else if (op->kind == SYNC_OP_BEGIN) {
-			nb_begin_loop(nb, op->reg, op->count);
+			begin_loop(nb, program, i);
 		} else if (op->kind == SYNC_OP_END) {
 			nb_end_loop(nb);
 		} else {
@@ -561,7 +605,7 @@ static void serial_op(struct turn *turn, const struct sync_op *op)
 static unsigned int serial_ops(struct turn *turn, const struct sync_program *program,
 			       unsigned int first)
 {
-	unsigned int i, round, end = 0;
+	unsigned int i, round, end, engines;
 
 	for (i = first; i < program->nr_ops; i++) {
 		const struct sync_op *op = &program->op[i];
@@ -572,8 +616,9 @@ static unsigned int serial_ops(struct turn *turn, const struct sync_program *pro
 			serial_op(turn, op);
 			continue;
 		}
+		end = end_of(program, i, &engines);
 		for (round = 0; round < op->count; round++)
-			end = serial_ops(turn, program, i + 1);
+			serial_ops(turn, program, i + 1);
 		i = end;
 	}
 	return i;

@@ -35,6 +35,7 @@ enum sync_kind {
 	SYNC_INDEXED,		/* the same with a list of indices */
 	SYNC_LOOP,
 	SYNC_NESTED,		/* a loop in a loop */
+	SYNC_WHILE,		/* one that ends when registers say so */
 	SYNC_KINDS
 };
 
@@ -51,6 +52,7 @@ struct sync_op {
 	struct nb_side from;
 	unsigned int reg;
 	uint32_t count;
+	bool test;
 };
 
 struct sync_program {

@@ -418,6 +418,15 @@ static void loops_must_be_nested(void **state)
 	nb = begin();
 	nb_begin_loop(nb, 1, 0);
 	expect_error(nb, "a loop is executed at least once");
+	nb = begin();
+	nb_begin_while(nb, NEURON_ALU_ADD, 1, 0, 0);
+	expect_error(nb, "a loop ends by a comparison, not by operator 1");
+	nb = begin();
+	nb_begin_while(nb, NEURON_ALU_IS_NE, NEURON_NR_REGS, 0, 0);
+	expect_error(nb, "a loop compares registers from 0 to 63, and is in at most 63 others");
+	nb = begin();
+	nb_begin_while(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	expect_error(nb, "a loop that nb_begin_loop() has begun does not end");
 }
 
 static void transfers_in_loops_are_generated(void **state)

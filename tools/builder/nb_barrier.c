@@ -163,14 +163,19 @@ int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned i
 	if (!order->met && nb_barrier(order, outside, outside))
 		return -1;
 	return nb_edit_all(order, turn->engines,
-			   (struct nb_edit){ .kind = NB_EDIT_LOOP_BEGIN, .reg = turn->reg,
-					     .seq = turn->count });
+			   (struct nb_edit){ .kind = turn->test ? NB_EDIT_WHILE_BEGIN :
+								  NB_EDIT_LOOP_BEGIN,
+					     .reg = turn->reg, .seq = turn->count });
 }
 
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
-	const struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
+	struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
 
+	if (turn->test)
+		end = (struct nb_edit){ .kind = NB_EDIT_WHILE_END, .reg = turn->reg,
+					.extra = turn->op, .actor = turn->with,
+					.base = (uint32_t)turn->value };
 	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;

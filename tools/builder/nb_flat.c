@@ -399,6 +399,7 @@ static const struct flat_function functions[] = {
 	{ "pair", 0, 0, flat_pair },
 	{ "core_barrier", 0, 0, flat_core_barrier },
 	{ "begin_loop", 0, 0, flat_begin_loop },
+	{ "begin_while", 0, 0, flat_begin_while },
 	{ "end_loop", 0, 0, flat_end_loop },
 };
 
@@ -609,7 +610,8 @@ static void look_ahead(struct flat *f, const uint8_t *at, size_t size)
 			f->tile[f->call->arg[0]].last = done;
 		}
 		each_tile(f, done, note_use);
-		if (functions[f->call->function].run == flat_begin_loop)
+		if (functions[f->call->function].run == flat_begin_loop ||
+		    functions[f->call->function].run == flat_begin_while)
 			f->loops++;
 		if (functions[f->call->function].run == flat_end_loop && f->loops) {
 			f->loops--;

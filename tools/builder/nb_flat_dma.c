@@ -263,6 +263,14 @@ void flat_begin_loop(struct flat *f)
 	nb_begin_loop(f->nb, f->call->arg[0], f->call->arg[1]);
 }
 
+/* op0: comparison; arg 0: register; 1: register, or if it is 0 the number in 2 */
+void flat_begin_while(struct flat *f)
+{
+	const int32_t *arg = f->call->arg;
+
+	nb_begin_while(f->nb, f->call->op0, arg[0], arg[1], arg[2]);
+}
+
 void flat_end_loop(struct flat *f)
 {
 	nb_end_loop(f->nb);

@@ -423,7 +423,7 @@ static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop)
 	unsigned int a;
 	int ret;
 
-	if (loop->depth >= NB_LOOP_DEPTH)
+	if (loop->depth >= NB_LOOP_DEPTH || loop->turn->test)
 		return 0;
 	nb_loop_enter(order, loop);
 	ret = nb_loop_rounds(order, loop);
@@ -443,7 +443,8 @@ int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn)
 	struct nb_loop *loop;
 	int ret;
 
-	if (order->depth >= NB_LOOP_DEPTH)
+	/* How many rounds a while has is not known: what they leave cannot be counted. */
+	if (order->depth >= NB_LOOP_DEPTH || turn->test)
 		return 0;
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)

@@ -449,13 +449,15 @@ static unsigned int nb_loop_engines(const struct nb_order *order, const struct n
 /* A loop whose rounds do not overlap begins or ends. */
 static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 {
+	uint64_t counts = turn->test ? 0 : NEURON_BIT64(turn->reg);
+
 	if (turn->begin) {
 		order->depth++;
-		order->counting |= NEURON_BIT64(turn->reg);
+		order->counting |= counts;
 		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	}
 	order->depth--;
-	order->counting &= ~NEURON_BIT64(turn->reg);
+	order->counting &= ~counts;
 	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
 }
 

@@ -86,9 +86,25 @@ static bool nb_reg_counts(const struct nb_record *record, unsigned int reg)
 	unsigned int i;
 
 	for (i = 0; i < record->depth; i++)
-		if (record->turn[record->open[i]].reg == reg)
+		if (!record->turn[record->open[i]].test &&
+		    record->turn[record->open[i]].reg == reg)
 			return true;
 	return false;
+}
+
+/* A loop begins here; NULL: no memory. */
+static struct nb_turn *nb_turn_begin(struct nb_program *nb, unsigned int reg)
+{
+	struct nb_record *record = nb->record;
+	struct nb_turn *turn = nb_turn_add(nb);
+
+	if (!turn)
+		return NULL;
+	turn->begin = true;
+	turn->around = record->depth ? record->open[record->depth - 1] : SIZE_MAX;
+	turn->reg = reg;
+	record->open[record->depth++] = turn - record->turn;
+	return turn;
 }
 
 void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
@@ -109,14 +125,37 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 		nb_fail_here(nb, "a loop is executed at least once");
 		return;
 	}
-	turn = nb_turn_add(nb);
+	turn = nb_turn_begin(nb, reg);
+	if (turn)
+		turn->count = count;
+}
+
+void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
+		    unsigned int with, int32_t value)
+{
+	struct nb_turn *turn;
+
+	if (!nb->record) {
+		nb_fail_here(nb, "nb_begin_while() is for programs that begin with nb_auto()");
+		return;
+	}
+	if (op < NEURON_ALU_IS_EQ || op > NEURON_ALU_IS_LT) {
+		nb_fail_here(nb, "a loop ends by a comparison, not by operator %d", op);
+		return;
+	}
+	if (reg >= NEURON_NR_REGS || with >= NEURON_NR_REGS ||
+	    nb->record->depth == NEURON_NR_REGS) {
+		nb_fail_here(nb, "a loop compares registers from 0 to %d, and is in at most %d others",
+			     NEURON_NR_REGS - 1, NEURON_NR_REGS - 1);
+		return;
+	}
+	turn = nb_turn_begin(nb, reg);
 	if (!turn)
 		return;
-	turn->begin = true;
-	turn->around = nb->record->depth ? nb->record->open[nb->record->depth - 1] : SIZE_MAX;
-	turn->reg = reg;
-	turn->count = count;
-	nb->record->open[nb->record->depth++] = turn - nb->record->turn;
+	turn->test = true;
+	turn->op = op;
+	turn->with = with;
+	turn->value = value;
 }
 
 void nb_end_loop(struct nb_program *nb)
@@ -139,6 +178,10 @@ void nb_end_loop(struct nb_program *nb)
 	begin->match = end - nb->record->turn;
 	end->match = at;
 	end->around = begin->around;
+	end->test = begin->test;
+	end->op = begin->op;
+	end->with = begin->with;
+	end->value = begin->value;
 	end->reg = begin->reg;
 	end->engines = begin->engines;
 	nb->record->depth--;

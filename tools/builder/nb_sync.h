@@ -33,12 +33,18 @@
  * struct nb_turn - a place in the order of the calls where a loop begins or ends
  * @match: the turn at its other end
  * @around: the turn that begins the loop around it; SIZE_MAX: none
+ * @reg: counts the rounds, of which there are @count
+ * @test: instead a round is executed while @reg @op register @with, or @value if that is 0
  */
 struct nb_turn {
 	size_t at;
 	size_t match;
 	size_t around;
 	bool begin;
+	bool test;
+	uint8_t op;
+	uint8_t with;
+	int32_t value;
 	uint8_t reg;
 	uint8_t engines;	/* of the body, NEURON_BIT() */
 	uint32_t count;
@@ -74,6 +80,8 @@ enum nb_edit_kind {
 	NB_EDIT_GO_TAKE,	/* wait for that */
 	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg; @extra: rounds overlap */
 	NB_EDIT_LOOP_END,
+	NB_EDIT_WHILE_BEGIN,	/* go on at the test */
+	NB_EDIT_WHILE_END,	/* again while @reg op @extra register @actor, or the value @base */
 	NB_EDIT_LOOP_DONE,	/* all rounds of a loop that overlap are over */
 	NB_EDIT_DRAIN,		/* take what drain @seq counts, if anybody has asked for it */
 };

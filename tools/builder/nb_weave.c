@@ -230,6 +230,32 @@ static int nb_weave_loop(struct nb_weaver *weaver, const struct nb_edit *edit)
 	return 0;
 }
 
+/* The test is behind the body: the first round begins by going there. */
+static int nb_weave_while(struct nb_weaver *weaver, const struct nb_edit *edit)
+{
+	struct neuron_inst *inst = nb_weave_inst(weaver, NEURON_OP_BRANCH);
+	uint32_t top;
+
+	if (!inst)
+		return -1;
+	if (edit->kind == NB_EDIT_WHILE_BEGIN) {
+		weaver->top[weaver->depth++] = weaver->count;
+		weaver->overlap = false;
+		return 0;
+	}
+	top = weaver->top[--weaver->depth];
+	weaver->inst[top - 1].addr = htole64(weaver->count - 1);
+	inst->op0 = edit->extra;
+	inst->reg[0] = edit->reg;
+	inst->reg[1] = edit->actor;
+	if (!edit->actor) {
+		inst->flags = NEURON_INST_IMM;
+		inst->imm0 = htole32(edit->base);
+	}
+	inst->addr = htole64(top);
+	return 0;
+}
+
 /* An edit that stands by itself. */
 static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 			 const struct nb_edit *edit)
@@ -239,6 +265,8 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 
 	if (edit->kind == NB_EDIT_LOOP_BEGIN || edit->kind == NB_EDIT_LOOP_END)
 		return nb_weave_loop(weaver, edit);
+	if (edit->kind == NB_EDIT_WHILE_BEGIN || edit->kind == NB_EDIT_WHILE_END)
+		return nb_weave_while(weaver, edit);
 	if (edit->kind == NB_EDIT_RESET)
 		return nb_weave_reset(weaver, edit);
 	if (edit->kind == NB_EDIT_LOOP_DONE && !weaver->owed) {

@@ -233,6 +233,15 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count);
 void nb_end_loop(struct nb_program *nb);
 
 /*
+ * The same while @reg @op register @with (0: @value), a signed comparison that is made before
+ * each round, the first one included. Each engine that has something in the loop makes it with
+ * registers of its own, which must hold the same numbers. All engines meet before the loop, after
+ * each round and behind it. nb_end_loop() ends it.
+ */
+void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
+		    unsigned int with, int32_t value);
+
+/*
  * Add the waits and posts now: to look at them, or to change instructions by hand. nb_pack()
  * does it otherwise. What is emitted afterwards is not synchronised. 0, or -1 with nb_error().
  */

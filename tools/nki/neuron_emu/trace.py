@@ -113,11 +113,11 @@ class Trace:
         self.constants = {}
         self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
         self.loops = 0
+        self.in_order = 0
         self.late = []
         self.held = []
         self.copies = 0
         self.done = False
-        self.prints = []
         self.eager = None
         self.barriers = 0
 

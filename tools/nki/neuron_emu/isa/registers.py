@@ -61,15 +61,18 @@ def register_alloc(x=None):
     return register
 
 
-def _is_register(register, what, function):
+def _destination(register, function):
     if not isinstance(register, VirtualRegister):
-        refuse(function, f"{what} is what nisa.register_alloc() returns", repr(register))
+        refuse(function, "dst is what nisa.register_alloc() returns", repr(register))
+    if register.frozen:
+        refuse(function, "the index of nl.dynamic_range() is only read", fix="move it to a "
+               "register of its own first")
 
 
 def register_move(dst, src):
     """dst = src, a number or a register."""
     trace = current()
-    _is_register(dst, "dst", "register_move")
+    _destination(dst, "register_move")
     if isinstance(src, VirtualRegister):
         dst.use.sources.append(src.use)
         return _record(trace, _ALU, dst, (), _ADD, (dst.number, src.number, 0, 0))
@@ -83,7 +86,7 @@ def register_move(dst, src):
 def register_load(dst, src):
     """dst = an element of SBUF or HBM."""
     trace = current()
-    _is_register(dst, "dst", "register_load")
+    _destination(dst, "register_load")
     bits = src.itemsize * 8 if isinstance(src, NkiTensor) else 32
     handle = _record(trace, _LOAD, dst, (element_side(src, "register_load"),),
                      args=(dst.number, 0, 0, 0))

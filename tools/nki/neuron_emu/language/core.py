@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Functions of nki.language that make tensors, move them, loop, and ask for the grid."""
 
+import operator
 import os
 
 import numpy as np
@@ -21,8 +22,10 @@ __all__ = [
     "while_loop", "zeros", "zeros_like"
 ]
 
-_BEGIN, _END = value("function", "begin_loop"), value("function", "end_loop")
-_ADD, _MULTIPLY = value("alu", "add"), value("alu", "multiply")
+_BEGIN, _WHILE, _END, _ALU = (value("function", name) for name in (
+    "begin_loop", "begin_while", "end_loop", "reg_alu"))
+_ADD, _MULTIPLY, _IS_LT, _IS_NE = (value("alu", name) for name in (
+    "add", "multiply", "is_lt", "is_ne"))
 
 sbuf, psum = MemoryRegion.sbuf, MemoryRegion.psum
 hbm = private_hbm = MemoryRegion.private_hbm
@@ -91,7 +94,7 @@ def zeros_like(x, dtype=None, buffer=None, name=""):
 def load(src, dtype=None):
     """A new tile in SBUF with the contents of a tensor in HBM."""
     tile = ndarray(src.shape, dtype or src.dtype, sbuf)
-    isa.dma_copy(tile if tile.shape == src.shape else tile.reshape(tile.shape), src)
+    isa.dma_copy(tile, src)
     return tile
 
 
@@ -171,77 +174,156 @@ sequential_range = static_range = affine_range
 class _Loop:
     """A loop on the device."""
 
+    def __init__(self, function):
+        self.trace = current()
+        self.function = function
+        if self.trace.in_order:
+            refuse(function, "a loop on the device is not in a block of nl.no_reorder()",
+                   fix="put the block into the loop")
+
+    def copy(self, source):
+        """A register with the same number, which stays as it is when the other one changes."""
+        result = self.trace.register()
+        isa.register_move(result, source)
+        return result
+
+    def everywhere(self, source):
+        """The same on every engine: each of them decides by itself whether there is a round."""
+        result = self.copy(source)
+        result.use.engines = EVERY_ENGINE
+        return result
+
+    def alu(self, op, result, source, number):
+        """result = source op number"""
+        trace = self.trace
+        result.use.sources.append(source.use)
+        record = len(trace.records)
+        trace.add(_ALU, 0, (), op, args=(result.number, source.number, 0, number, 0, 0, 0, 0))
+        trace.mask(record, result)
+
+    def begin_while(self, op, register, other=None, number=0):
+        """What follows is done while the comparison of registers of every engine holds."""
+        self.trace.add(_WHILE, 0, (), op, args=(
+            register.number, 0 if other is None else other.number, number, 0, 0, 0, 0, 0))
+        self.trace.loops += 1
+
+    def end(self):
+        """The end of it."""
+        self.trace.add(_END, 0, ())
+        self.trace.leave_loop()
+
+
+class _Count(_Loop):
+    """A loop whose index goes through a range."""
+
     def __init__(self, lower, upper, step, function):
+        super().__init__(function)
         if isinstance(step, VirtualRegister) or not isinstance(step, (int, np.integer)) or step < 1:
             refuse(function, "step is a positive integer", repr(step))
-        for bound in (lower, upper):
-            if isinstance(bound, (VirtualRegister, NkiTensor)):
-                refuse(function, "the bounds of a loop are integers so far", "a register",
-                       "unroll the loop with range()")
-        self.lower, self.step = int(lower), int(step)
-        self.count = max(0, -(-(int(upper) - self.lower) // self.step))
+        self.lower, self.upper = self.bound(lower), self.bound(upper)
+        self.step = int(step)
+        self.known = not isinstance(self.lower, VirtualRegister) and not isinstance(
+            self.upper, VirtualRegister)
+        self.count = max(0, -(-(self.upper - self.lower) // self.step)) if self.known else None
 
-    def begin(self, trace):
+    def bound(self, bound):
+        """A number or a register."""
+        if isinstance(bound, VirtualRegister):
+            return bound
+        if isinstance(bound, NkiTensor):
+            refuse(self.function, "a bound is an integer or a register", "a tile",
+                   "load it with nisa.register_load")
+        try:
+            number = operator.index(bound)
+        except TypeError:
+            refuse(self.function, "a bound is an integer or a register", repr(bound))
+        if not -2**31 <= number < 2**31:
+            refuse(self.function, "a bound has 32 bits", number)
+        return number
+
+    def begin(self):
         """The head of the loop, and the register of its index."""
-        counter = trace.register()
-        trace.add(_BEGIN, 0, (), args=(counter.number, self.count, 0, 0, 0, 0, 0, 0))
+        return self._begin_known() if self.known else self._begin_unknown()
+
+    def _begin_known(self):
+        """The counter goes from count to 1."""
+        trace = self.trace
+        self.place = trace.register()
+        self.place.use.engines = EVERY_ENGINE
+        trace.add(_BEGIN, 0, (), args=(self.place.number, self.count, 0, 0, 0, 0, 0, 0))
         trace.loops += 1
-        # The counter goes from count to 1.
         index = trace.register()
-        counter.use.engines = EVERY_ENGINE
-        first = self.lower + self.count * self.step
-        for op, source, number in ((_MULTIPLY, counter, -self.step), (_ADD, index, first)):
-            record = len(trace.records)
-            trace.add(value("function", "reg_alu"), 0, (), op,
-                      args=(index.number, source.number, 0, number, 0, 0, 0, 0))
-            trace.mask(record, index)
-        self.counter = counter
+        self.alu(_MULTIPLY, index, self.place, -self.step)
+        self.alu(_ADD, index, index, self.lower + self.count * self.step)
         return index
 
-    def end(self, trace):
-        """The end of it."""
-        trace.add(_END, 0, ())
-        trace.leave_loop()
-        self.counter = None
+    def _begin_unknown(self):
+        """A register goes through the range; what the body sees is a copy."""
+        self.place = self.everywhere(self.lower)
+        self.stop = None
+        if isinstance(self.upper, VirtualRegister):
+            self.stop = self.everywhere(self.upper)
+            self.begin_while(_IS_LT, self.place, self.stop)
+        else:
+            self.begin_while(_IS_LT, self.place, None, self.upper)
+        return self.copy(self.place)
+
+    def end(self):
+        """The end of a round."""
+        if not self.known:
+            self.alu(_ADD, self.place, self.place, self.step)
+        super().end()
+        self.place = self.stop = None
 
 
 def fori_loop(lower, upper, body_fun, step=1):
     """body_fun(i) for i from lower to upper - 1, on the device."""
-    trace = current()
-    loop = _Loop(lower, upper, step, "nl.fori_loop")
-    if not loop.count:
+    loop = _Count(lower, upper, step, "nl.fori_loop")
+    if loop.count == 0:
         return
-    index = loop.begin(trace)
+    index = loop.begin()
     body_fun(index)
-    loop.end(trace)
+    loop.end()
 
 
 def dynamic_range(start, stop=None, step=1):
     """The same for a `for` statement: its body is traced once."""
-    trace = current()
     lower, upper = (0, start) if stop is None else (start, stop)
-    loop = _Loop(lower, upper, step, "nl.dynamic_range")
-    if not loop.count:
+    loop = _Count(lower, upper, step, "nl.dynamic_range")
+    if loop.count == 0:
         return
-    index = loop.begin(trace)
+    index = loop.begin()
+    index.frozen = True
     yield index
     # After a break this is never reached: the kernel is refused when it has been traced.
-    loop.end(trace)
+    loop.end()
 
 
 def while_loop(init, body_fun):
-    """body_fun(r) while the register is not 0."""
-    refuse("nl.while_loop", "loops whose end the run decides are not possible yet",
-           fix="use nl.fori_loop with constant bounds")
+    """r = body_fun(r) while the register r is not 0, on the device; the first r is init."""
+    function = "nl.while_loop"
+    if not isinstance(init, VirtualRegister):
+        refuse(function, "init is a register", repr(init), "make one with nisa.register_alloc")
+    loop = _Loop(function)
+    condition = loop.everywhere(init)
+    loop.begin_while(_IS_NE, condition)
+    following = body_fun(loop.copy(condition))
+    if not isinstance(following, VirtualRegister):
+        refuse(function, "body_fun returns the register that decides on the next round",
+               repr(following))
+    isa.register_move(condition, following)
+    loop.end()
 
 
 class no_reorder:
     """Instructions in it keep their order, which all instructions of an engine do here."""
 
     def __enter__(self):
+        current().in_order += 1
         return self
 
     def __exit__(self, *_):
+        current().in_order -= 1
         return False
 
 
