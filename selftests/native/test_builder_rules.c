@@ -12,12 +12,14 @@
 #include "exec_rig.h"
 #include "isa/trn_isa.h"
 #include "nb_inst.h"
+#include "rounds.h"
 
 #define LENGTH(a)	(sizeof(a) / sizeof((a)[0]))
 /* Between the parts of a long line. */
 #define AND		", "
 #define THEN		" "
-#define ROUNDS		400	/* of each instruction */
+#define FEW_ROUNDS	60	/* of each instruction */
+#define MANY_ROUNDS	400
 
 /* Each lane and tensor instruction in several forms. */
 static const char *const lines[] = {
@@ -404,14 +406,14 @@ static void same_verdicts(void **state, unsigned int generation)
 	unsigned int counts[3] = { 0 };
 	struct nb_program *nb = nb_new("rules");
 	struct subject first, subject;
-	unsigned int i, round;
+	unsigned int i, round, nr = rounds(FEW_ROUNDS, MANY_ROUNDS);
 
 	nb_generation(nb, generation);
 	for (i = 0; i < LENGTH(lines); i++) {
 		first = assemble(lines[i]);
 		subject = first;
 		compare(*state, nb, &subject, counts);
-		for (round = 0; round < ROUNDS; round++) {
+		for (round = 0; round < nr; round++) {
 			if (!rnd(3))
 				subject = first;
 			change(&subject);
@@ -422,8 +424,8 @@ static void same_verdicts(void **state, unsigned int generation)
 	print_message("# NeuronCore-v%u: %u carried out, %u refused, %u that numbers decide\n",
 		      generation, counts[TAKES], counts[REFUSES], counts[CANNOT_SAY]);
 	/* Neither side may be a rarity. */
-	assert_true(counts[TAKES] > LENGTH(lines) * ROUNDS / 10);
-	assert_true(counts[REFUSES] > LENGTH(lines) * ROUNDS / 10);
+	assert_true(counts[TAKES] > LENGTH(lines) * nr / 10);
+	assert_true(counts[REFUSES] > LENGTH(lines) * nr / 10);
 }
 
 static void as_the_chip_v2(void **state)

@@ -21,6 +21,7 @@
 #include "plan/reference.h"
 #include "plan/topology.h"
 #include "plan/type.h"
+#include "rounds.h"
 
 #define MAX	NRT_PLAN_MAX_RANKS
 
@@ -334,18 +335,18 @@ static const char * const algorithms[] = {
 
 #define NR_ALGORITHMS	(sizeof(algorithms) / sizeof(algorithms[0]))
 
-/* @NRT_PLAN_SEED begins elsewhere, @NRT_PLAN_ROUNDS says how many. */
+/* @NRT_PLAN_SEED begins elsewhere. */
 static void test_random(void **state)
 {
-	const char *seed = getenv("NRT_PLAN_SEED"), *rounds = getenv("NRT_PLAN_ROUNDS");
+	const char *seed = getenv("NRT_PLAN_SEED");
 	uint64_t first = seed ? strtoull(seed, NULL, 0) : 1, i;
-	unsigned int done[NR_ALGORITHMS] = { 0 }, a;
+	unsigned int done[NR_ALGORITHMS] = { 0 }, a, nr = rounds(100, 1000);
 	struct nrt_plan_place places[MAX];
 	struct nrt_plan_pair pairs[MAX];
 	struct nrt_plan_ask ask;
 
 	(void)state;
-	for (i = 0; i < (rounds ? strtoull(rounds, NULL, 0) : 200); i++) {
+	for (i = 0; i < nr; i++) {
 		struct random random = { (first + i) * 1000003 };
 
 		draw_ask(&random, &ask, &fabrics[draw(&random, NR_FABRICS)], places, pairs);
@@ -355,7 +356,7 @@ static void test_random(void **state)
 		ask.algorithm = algorithms[a];
 		done[a] += try_plan(&ask, first + i);
 	}
-	for (a = 0; !seed && !rounds && a < NR_ALGORITHMS; a++)
+	for (a = 0; !seed && a < NR_ALGORITHMS; a++)
 		if (!done[a])
 			fail_msg("%s was never tried", algorithms[a]);
 }

@@ -4,6 +4,7 @@
  * the same results and the same device time; a stream may say anything.
  */
 #include "state_rig.h"
+#include "rounds.h"
 #include "fabric/trn_fabric.h"
 #include "core/trn_pe_counter.h"
 
@@ -12,7 +13,10 @@
 #include <string.h>
 #include <time.h>
 
-#define POINTS		12
+#define FEW_POINTS	6
+#define MANY_POINTS	12
+#define FEW_MOVES	12
+#define MANY_MOVES	25
 #define FLIPS		60
 
 static uint64_t seed = 0x9e3779b97f4a7c15ull;
@@ -97,12 +101,13 @@ static uint32_t reference(struct work_result *result)
 static void work_can_be_moved_at_any_point(void **state)
 {
 	struct work_result first, moved;
+	unsigned int points = times(rounds(FEW_POINTS, MANY_POINTS));
 	uint32_t us = reference(&first);
 	struct work *work;
 	unsigned int i;
 
 	(void)state;
-	for (i = 0; i < times(POINTS); i++) {
+	for (i = 0; i < points; i++) {
 		work = work_new(i % 3 + 1);
 		if (i)
 			nap_us(below(us));
@@ -117,20 +122,20 @@ static void work_can_be_moved_at_any_point(void **state)
 static void work_can_be_moved_many_times(void **state)
 {
 	struct work_result first, moved;
-	unsigned int round, i, half = 0;
+	unsigned int round, i, half = 0, moves = rounds(FEW_MOVES, MANY_MOVES);
 	struct work *work;
 
 	(void)state;
 	reference(&first);
 	for (round = 0; round < 3; round++) {
 		work = work_new(TRN_POOL_STEPPED);
-		for (i = 0; i < 25 && work_step(work, 1 + below(4 << 3 * round)); i++)
+		for (i = 0; i < moves && work_step(work, 1 + below(4 << 3 * round)); i++)
 			half += work_move(work, TRN_POOL_STEPPED);
 		work_finish(work, &moved);
 		work_free(work);
 		expect_same(&first, &moved, "moved many times");
 	}
-	assert_true(half > 20);
+	assert_true(half > moves * 4 / 5);
 }
 
 /* --- streams that say anything --- */

@@ -280,6 +280,9 @@ LONG = [
     Suite("builder", "native", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
           Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),
+    Suite("thorough", "native", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
+          "draw by chance",
+          Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
     Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
           "writes only what it has, and uses only what has a value, by valgrind",
           Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How often tests repeat what they draw by chance. With NEURON_TEST_THOROUGH in the
+ * environment they take the time that "make check" has not; "make check-long" sets it.
+ */
+#ifndef NEURON_TEST_ROUNDS_H
+#define NEURON_TEST_ROUNDS_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static inline bool rounds_thorough(void)
+{
+	return getenv("NEURON_TEST_THOROUGH");
+}
+
+static inline unsigned int rounds(unsigned int few, unsigned int many)
+{
+	return rounds_thorough() ? many : few;
+}
+
+#endif /* NEURON_TEST_ROUNDS_H */
