@@ -65,6 +65,19 @@ static void page_drop(struct trn_shadow *shadow, uint64_t i)
 	shadow->page[i] = NULL;
 }
 
+static void page_set(struct trn_shadow *shadow, uint64_t i, struct trn_shadow_page *page)
+{
+	shadow->page[i] = page;
+	if (shadow->first == shadow->end) {
+		shadow->first = i;
+		shadow->end = i + 1;
+	}
+	if (i < shadow->first)
+		shadow->first = i;
+	if (i >= shadow->end)
+		shadow->end = i + 1;
+}
+
 /* What is known of accesses stays. */
 static void page_fill(struct trn_shadow *shadow, uint64_t i)
 {
@@ -75,16 +88,21 @@ static void page_fill(struct trn_shadow *shadow, uint64_t i)
 		return;
 	}
 	page_drop(shadow, i);
-	shadow->page[i] = &all_written;
+	page_set(shadow, i, &all_written);
 }
 
+/* The table of an HBM stack has millions of pages, of which most chips use few. */
 static void drop_all(struct trn_shadow *shadow)
 {
 	uint64_t i;
 
-	for (i = 0; i < nr_pages(shadow); i++)
+	if (shadow->first == shadow->end)
+		return;
+	for (i = shadow->first; i < shadow->end; i++)
 		if (shadow->page[i])
 			page_drop(shadow, i);
+	shadow->first = 0;
+	shadow->end = 0;
 	trn_backing_discard((uint8_t *)shadow->page,
 			    nr_pages(shadow) * sizeof(shadow->page[0]));
 }
@@ -112,7 +130,7 @@ void trn_shadow_forget(struct trn_shadow *shadow, uint64_t offset, uint64_t len)
 	for (i = offset / TRN_SHADOW_PAGE; i < end; i++) {
 		page_drop(shadow, i);
 		if (shadow->trusted)
-			shadow->page[i] = &all_unwritten;
+			page_set(shadow, i, &all_unwritten);
 	}
 unlock:
 	pthread_mutex_unlock(&shadow->lock);
@@ -143,7 +161,7 @@ static struct trn_shadow_page *page_get(struct trn_shadow *shadow, uint64_t i)
 	page = calloc(1, sizeof(*page));
 	if (page && written)
 		memset(page->written, 0xff, sizeof(page->written));
-	shadow->page[i] = page ? page : &all_written;
+	page_set(shadow, i, page ? page : &all_written);
 	return page;
 }
 

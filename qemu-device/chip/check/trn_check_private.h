@@ -24,6 +24,7 @@ struct trn_shadow_page;
  * struct trn_shadow - of one memory
  * @lock: all fields
  * @page: a sparse table; NULL: the whole page is as @trusted says
+ * @first, @end: outside of these all of the table is NULL
  * @size: bytes of the memory, and of it in the table
  * @memory: may be written by the host without the chip's knowledge, else NULL
  * @trusted: what is not in the table counts as written
@@ -31,6 +32,8 @@ struct trn_shadow_page;
 struct trn_shadow {
 	pthread_mutex_t lock;
 	struct trn_shadow_page **page;
+	uint64_t first;
+	uint64_t end;
 	uint64_t size;
 	const uint8_t *memory;
 	bool trusted;
