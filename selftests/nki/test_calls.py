@@ -2,6 +2,7 @@
 """Calls of kernels: names of arguments, options, what is remembered, where they run."""
 
 import concurrent.futures
+import os
 
 import numpy as np
 import pytest
@@ -203,6 +204,11 @@ REFUSED = {
     "no such dge_mode of a transposition": lambda x, a, r: nisa.dma_transpose(
         nl.ndarray((8, 4), a.dtype), a, dge_mode="nonsense"),
     "no such reduce_cmd": lambda x, a, r: nisa.activation(x, nl.exp, x, reduce_cmd="nonsense"),
+    "no such perf_mode": lambda x, a, r: nisa.nc_matmul(
+        nl.ndarray((8, 8), nl.float32, buffer=nl.psum), nl.load(a), nl.load(a),
+        perf_mode="nonsense"),
+    "no such oob_mode of a sum": lambda x, a, r: nisa.dma_compute(x, [a, a], nl.add,
+                                                                  oob_mode="nonsense"),
 }
 
 
@@ -214,6 +220,18 @@ def test_refused(name):
 
     with pytest.raises(nki.NkiValidationError, match=r"test_calls.py:\d+: "):
         kernel(numbers(4, 8), np.zeros((4, 1), np.uint32))
+
+
+def test_no_such_engine_of_an_exchange():
+    @nki.jit
+    def kernel(a):
+        x = nl.load(a)
+        nisa.sendrecv(x, nl.ndarray(a.shape, a.dtype), 1 - nl.program_id(0),
+                      1 - nl.program_id(0), 0, dma_engine="nonsense")
+        return a
+
+    with pytest.raises(nki.NkiValidationError, match="dma_engine is one of"):
+        kernel[2](numbers(4, 8))
 
 
 @pytest.mark.parametrize("op", ["bitwise_and", np.bitwise_and, nl.bitwise_and])
@@ -275,7 +293,10 @@ def test_the_cache_spares_files_of_other_processes(own_cache, monkeypatch):
     monkeypatch.setattr(cache, "MAX_BYTES", 1)
     cache.add("second", b"x")
     assert part.exists()
-    part.unlink()
+    # Its process has died.
+    os.utime(part, (0, 0))
+    cache.add("third", b"x")
+    assert not part.exists()
 
 
 def test_a_neff_that_the_cache_has_deleted():

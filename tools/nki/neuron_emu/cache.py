@@ -10,6 +10,7 @@ import hashlib
 import os
 import pathlib
 import tempfile
+import time
 
 from . import builder
 
@@ -18,6 +19,8 @@ __neuron_emu__ = True
 FOLDER = "neuron-emu/nki"
 MAX_BYTES = int(os.environ.get("NEURON_EMU_NKI_CACHE_BYTES", 512 << 20))
 VERSION = b"1"
+# Writing a file takes less than this.
+ABANDONED_S = 3600
 
 
 def folder():
@@ -82,8 +85,17 @@ def add(key, data):
     return path
 
 
+def sweep(place):
+    """Delete what processes have begun to write and did not live to rename."""
+    for path in place.glob("*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > ABANDONED_S:
+                path.unlink()
+
+
 def trim(place, newest):
     """Delete what was used least lately, until the rest is small enough."""
+    sweep(place)
     files = []
     # Others are still being written by this process or another one.
     for path in place.glob("*.neff"):

@@ -203,6 +203,7 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
     trace = current()
     function = "dma_compute"
     srcs = list(srcs)
+    member(oob_mode, bounds, "oob_mode", function)
     if operator(reduce_op, function).name != "add":
         refuse(function, "reduce_op is nl.add", reduce_op)
     if scales is not None and any(float(s) != 1.0 for s in scales):

@@ -8,7 +8,7 @@ from ..builder import value
 from ..errors import refuse
 from ..tensor import merge_dims
 from ..trace import TENSOR, VECTOR, current
-from .common import PSUM, SBUF, chosen, needs, packed, same
+from .common import PSUM, SBUF, chosen, member, needs, packed
 from .constants import identity
 from .enums import engine as engines
 from .enums import matmul_perf_mode
@@ -147,8 +147,10 @@ def nc_matmul(dst, stationary, moving, is_stationary_onezero=False, is_moving_on
     """dst (+)= stationary^T @ moving."""
     trace = current()
     function = "nc_matmul"
-    double_row = perf_mode is matmul_perf_mode.double_row or getattr(
-        perf_mode, "value", perf_mode) == "double_row"
+    double_row = False
+    if perf_mode is not matmul_perf_mode.none:
+        member(perf_mode, matmul_perf_mode, "perf_mode", function)
+        double_row = perf_mode is matmul_perf_mode.double_row
     _shapes(dst, stationary, moving, double_row)
     if not is_transpose and (stationary.dtype in _WIDE) != (moving.dtype in _WIDE):
         refuse(function, "float32 and tfloat32 operands go together only",
@@ -247,4 +249,3 @@ def same_type(dst, data, function):
     """Bits are moved."""
     if dst.dtype != data.dtype:
         refuse(function, "dst and data have the same type", f"{dst.dtype} and {data.dtype}")
-    same(dst, dst, "dst", "dst", function)
