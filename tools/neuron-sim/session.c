@@ -187,8 +187,12 @@ NRT_STATUS session_open(struct session *session, const struct session_options *o
 	} else {
 		status = session_fail(session, NRT_RESOURCE, "no memory for %u ranks", ranks);
 	}
-	if (!status)
+	if (!status) {
 		status = load(session, options, neff, size);
+		/* libnrt has said why, but it does not know the file. */
+		if (status && !*session->why)
+			session_fail(session, status, "%s: cannot be loaded", options->neff);
+	}
 	free(neff);
 	return status;
 }
