@@ -142,6 +142,11 @@ static void what_does_not_fit_is_an_error(void **state)
 	nb_tile_at(nb, NB_SBUF, 32, 64, 0, F32, 16);
 	expect_error(nb, "a tile of 64 partitions cannot lie at partition 32, byte 0 of SBUF");
 	nb = begin();
+	nb_source(nb, "k.c", 9);
+	nb_tile_at(nb, NB_PSUM, 0, 128, 1536, F32, 256);
+	expect_error(nb,
+		     "k.c:9: a tile of 1024 bytes at byte 1536 of PSUM leaves its bank, which has 2048: a product stays in one bank");
+	nb = begin();
 	nb_tile_end(nb, nb_tile_new(nb, NB_SBUF, 1, F32, 1));
 	nb_tile_ap(nb, 0);
 	expect_error(nb, "there is no tile 0 that is alive");

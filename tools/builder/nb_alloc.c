@@ -218,6 +218,10 @@ int nb_tile_at(struct nb_program *nb, enum nb_memory memory, unsigned int partit
 		return nb_fail_here(nb,
 				    "a tile of %u partitions cannot lie at partition %u, byte %u of %s",
 				    partitions, partition, offset, nb_memory_name(memory));
+	if (nb_leaves_bank(memory, unit, (offset + bytes + NB_UNIT - 1) / NB_UNIT - unit))
+		return nb_fail_here(nb,
+				    "a tile of %llu bytes at byte %u of PSUM leaves its bank, which has %u: a product stays in one bank",
+				    (unsigned long long)bytes, offset, NB_BANK);
 	if (!nb_is_free(&nb->tiles->used[memory][unit],
 			(offset + bytes + NB_UNIT - 1) / NB_UNIT - unit, quadrants))
 		return nb_fail_here(nb, "partition %u, byte %u of %s is in a tile that is alive",
