@@ -103,7 +103,7 @@ static const struct {
 	{ NEURON_ENGINE_VECTOR,
 	  "tensor_tensor.subtract " T8 ", sbuf[32:64, 0x20+r7 : 8 fp16], " P8 },
 	{ NEURON_ENGINE_VECTOR,
-	  "tensor_scalar.multiply " T8 ", sbuf[0:1, 0x0 : 2*2*2@-3 fp32], 0.5" },
+	  "tensor_scalar.multiply " T8 ", sbuf[0:1, 0x40 : 2*2*2@-3 fp32], 0.5" },
 	{ NEURON_ENGINE_VECTOR,
 	  "tensor_scalar.subtract.max " T8 ", " T8 ", 1.0, 0.0 rev0 rev1" },
 	{ NEURON_ENGINE_VECTOR,
@@ -362,6 +362,30 @@ static void random_sync(struct neuron_inst *inst, uint32_t *seed)
 	}
 }
 
+/* A tile whose place only the run decides, as neuron-as refuses one that does not fit. */
+static void make_fit(struct neuron_ap *ap, uint32_t *seed)
+{
+	unsigned int first = NEURON_GET(NEURON_AP_PARTITION, le32toh(ap->addr));
+
+	ap->offset_reg = (uint8_t)(1 + random_next(seed) % (NEURON_NR_REGS - 1));
+	if (first + ap->partitions > 128)
+		ap->partitions = (uint8_t)(128 - first);
+}
+
+static void make_fitting(struct neuron_inst *inst, unsigned int fields, uint32_t *seed)
+{
+	char rule[NB_RULE_MAX];
+
+	if (nb_fits(0, NEURON_ENGINE_SYNC, inst, rule, sizeof(rule)))
+		return;
+	if (fields & TRN_FIELD_DST)
+		make_fit(&inst->dst, seed);
+	if (fields & TRN_FIELD_SRC0)
+		make_fit(&inst->src0, seed);
+	if (fields & TRN_FIELD_SRC1)
+		make_fit(&inst->src1, seed);
+}
+
 /* A well-formed instruction of a row, by trial. */
 static struct neuron_inst random_inst(const struct trn_isa *isa, uint32_t *seed)
 {
@@ -380,6 +404,7 @@ static struct neuron_inst random_inst(const struct trn_isa *isa, uint32_t *seed)
 		for (i = 0; i < TRN_ISA_OPERANDS; i++)
 			fields |= trn_isa_operand_fields(isa->operand[i], &inst);
 		random_fields(&inst, fields, seed);
+		make_fitting(&inst, fields, seed);
 		random_clauses(&inst, isa, seed);
 		random_sync(&inst, seed);
 	} while (trn_isa_check(&inst, NEURON_NR_ENGINES) != NEURON_CAUSE_NONE);
@@ -467,8 +492,8 @@ static void spellings_are_equal(void **state)
 	same(NEURON_ENGINE_SYNC, "reg_set r1, - - 5", "reg_set r1, 5");
 	same(NEURON_ENGINE_VECTOR, "memset sbuf[0:1, 4 * 2 + r1 : (2 * 2)*3@(1 + 1) int8], 1",
 	     "memset sbuf[0:1, 0x8+r1:4*3@2 int8], 1");
-	same(NEURON_ENGINE_VECTOR, "memset sbuf [ 0 : 1 , 0 : 2 * 3 @ - 1 int8 ] , 1",
-	     "memset sbuf[0:1,0:2*3@-1 int8],1");
+	same(NEURON_ENGINE_VECTOR, "memset sbuf [ 0 : 1 , 2 : 2 * 3 @ - 1 int8 ] , 1",
+	     "memset sbuf[0:1,2:2*3@-1 int8],1");
 	same(NEURON_ENGINE_SYNC, "here: branch here", "branch 0");
 #undef ACT
 #undef SET
@@ -595,6 +620,12 @@ static const struct {
 	  "no operator \"abs\"" },
 	{ ".engine scalar\nactivate2 " T8 ", " T8 "\n", 2, 11, "activate2 needs \".\"" },
 	{ ".engine gpsimd\naffine_select.add " T8 "\n", 2, 15, "no operator \"add\"" },
+	{ ".engine vector\nmemset sbuf[0:128, 0x40000 : 1 fp32], 0\n", 2, 1,
+	  "memset: dst has bytes 262144 to 262147 of a partition, which has 262144" },
+	{ ".engine vector\ncopy sbuf[0:64, 0 : 8 fp32], psum[0:64, 0x3ff0 : 8 fp32]\n", 2, 1,
+	  "copy: src has bytes 16368 to 16399 of a partition, which has 16384" },
+	{ ".engine vector\nmemset sbuf[96:160, 0 : 1 fp32], 0\n", 2, 1,
+	  "memset: dst has partitions 96 to 159 of 128" },
 	{ ".engine sync\nsem_range_clear s1, s256\n", 2, 21, "s0 to s255" },
 	{ ".engine sync\nsem_range_clear s2, s1\n", 2, 1, "these operands make no instruction" },
 	{ ".engine sync\nnop wait s256 >= 1\n", 2, 10, "s0 to s255" },

@@ -542,6 +542,51 @@ static bool changes_bits(const struct nb_rules *rules)
 	       rules->inst->dst.dtype == rules->inst->src0.dtype && rules->generation < 3;
 }
 
+/* --- places only, for those who check nothing else --- */
+
+static bool check_fit(struct nb_rules *rules, unsigned int field, const struct neuron_ap *ap,
+		      const char *name)
+{
+	uint32_t addr = le32toh(ap->addr);
+	struct nb_ap tile = {
+		.name = name,
+		.ap = ap,
+		.psum = addr & NEURON_AP_PSUM,
+		.first = NEURON_GET(NEURON_AP_PARTITION, addr),
+		.partitions = ap->partitions,
+		.size = trn_dtype_size(ap->dtype),
+	};
+
+	if (!(rules->fields & field) || !tile.size)
+		return true;
+	if (tile.first + tile.partitions > NEURON_PARTITIONS)
+		return nb_broken(rules, "%s has partitions %u to %u of %u", name, tile.first,
+				 tile.first + tile.partitions - 1, NEURON_PARTITIONS);
+	find_extent(&tile);
+	return !tile.n || check_place(rules, &tile);
+}
+
+bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
+	     char *rule, size_t size)
+{
+	struct nb_rules rules = {
+		.inst = inst,
+		.isa = trn_isa_lookup(inst->opcode),
+		.engine = e,
+		.generation = generation ? generation : NEWEST,
+	};
+
+	if (!rules.isa)
+		return true;
+	rules.fields = fields_of(rules.isa, inst);
+	if (check_fit(&rules, TRN_FIELD_DST, &inst->dst, "dst") &&
+	    check_fit(&rules, TRN_FIELD_SRC0, &inst->src0, "src") &&
+	    check_fit(&rules, TRN_FIELD_SRC1, &inst->src1, "src1"))
+		return true;
+	snprintf(rule, size, "%s", rules.text);
+	return false;
+}
+
 bool nb_accepts(const struct nb_program *nb, enum neuron_engine e,
 		const struct neuron_inst *inst)
 {

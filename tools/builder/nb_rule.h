@@ -6,7 +6,7 @@
 #include "isa/trn_isa.h"
 #include "nb_private.h"
 
-#define NB_RULE_TEXT	160
+#define NB_RULE_TEXT	NB_RULE_MAX
 
 /**
  * struct nb_ap - a tile, worked out

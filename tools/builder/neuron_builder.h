@@ -192,6 +192,14 @@ uint32_t nb_here(const struct nb_program *nb, enum neuron_engine e);
 /* An instruction made by hand. */
 struct neuron_inst *nb_raw(struct nb_program *nb, enum neuron_engine e,
 			   const struct neuron_inst *inst);
+/*
+ * Whether the tiles of @inst lie in the memories that they name: of NeuronCore @generation, 2 to 4,
+ * or 0: of the newest. If not, the rule is in @rule, which has @size bytes. Tiles that a register
+ * moves always fit. It may be called at any time, by several threads.
+ */
+#define NB_RULE_MAX	160	/* bytes that a rule takes at most */
+bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
+	     char *rule, size_t size);
 /* Instruction @index of @e, to change it later; NULL: there is none. */
 struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
 			    uint32_t index);

@@ -445,6 +445,7 @@ bool as_instruction(struct as_unit *unit, const struct trn_isa *isa)
 {
 	const struct as_token *token = as_take(unit);
 	struct neuron_inst inst = { 0 };
+	char rule[NB_RULE_MAX];
 
 	if (!isa)
 		return as_error(unit, token, "no instruction \"%.*s\"", (int)token->len,
@@ -463,6 +464,8 @@ bool as_instruction(struct as_unit *unit, const struct trn_isa *isa)
 		return as_error(unit, token, "rev1 needs a second operator of two operands");
 	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)
 		return as_error(unit, token, "%s: these operands make no instruction", isa->name);
+	if (!nb_fits(0, (enum neuron_engine)unit->engine, &inst, rule, sizeof(rule)))
+		return as_error(unit, token, "%s: %s", isa->name, rule);
 	as_set_debug(unit, &inst);
 	as_set_source(unit, true);
 	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &inst);

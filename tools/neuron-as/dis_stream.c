@@ -310,6 +310,15 @@ static void put_notes(const struct stream *stream, const struct neuron_inst *ins
 		note_bytes(stream->dis, inst);
 }
 
+/* neuron-as makes it of its text. */
+static bool has_text(const struct stream *stream, const struct neuron_inst *inst)
+{
+	char rule[NB_RULE_MAX];
+
+	return trn_isa_check(inst, stream->engine) == NEURON_CAUSE_NONE &&
+	       nb_fits(0, stream->engine, inst, rule, sizeof(rule));
+}
+
 static bool put_inst(struct stream *stream)
 {
 	const struct neuron_inst *inst = &stream->image[stream->pc];
@@ -320,7 +329,7 @@ static bool put_inst(struct stream *stream)
 	if (stream->done < stream->nr_descs && stream->desc->id == stream->done &&
 	    is_trigger(stream, inst))
 		return put_dma(stream, inst);
-	if (trn_isa_check(inst, stream->engine) != NEURON_CAUSE_NONE) {
+	if (!has_text(stream, inst)) {
 		put_words(stream, inst);
 		stream->pc++;
 		return true;
