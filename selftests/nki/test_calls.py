@@ -3,6 +3,9 @@
 
 import concurrent.futures
 import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -324,3 +327,43 @@ def test_threads_whose_kernels_need_other_runtimes():
         results = list(pool.map(calls, (shared[1], shared[2])))
     for result in results[0] + results[1]:
         np.testing.assert_array_equal(result, a)
+
+
+def test_a_profile_has_the_lines_of_the_kernel(tmp_path):
+    kernel = nki.profile(double, tmp_path)
+    a = numbers(128, 512)
+    np.testing.assert_array_equal(kernel(a), a * 2)
+    found = kernel.profile
+    assert found.device_ns == kernel.device_ns
+    assert 0 < found.busy["vector"] < 1 and 0 < found.utilisation < 1
+    assert found.figures["hbm_read"] == found.figures["hbm_written"] == a.nbytes
+    line = double.func.__code__.co_firstlineno + 4
+    assert f"test_calls.py:{line}" in found.report
+    page = found.page.read_text()
+    assert "nl.store(out, nl.multiply(nl.load(a), 2.0))" in page
+    assert (tmp_path / "double.txt").read_text() == found.report == repr(found)
+    assert double.profile is None and kernel[1].profile is found
+
+
+def test_a_profile_needs_the_program(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(nki.NkiError, match="neuron-profile is not in PATH"):
+        nki.profile(double, tmp_path / "new")(numbers(4, 8))
+
+
+def test_profiles_of_a_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import numpy as np, nki, nki.language as nl\n"
+                      "@nki.jit\n"
+                      "def twice(a):\n"
+                      "    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)\n"
+                      "    nl.store(out, nl.add(nl.load(a), nl.load(a)))\n"
+                      "    return out\n"
+                      "twice(np.ones((4, 8), np.float32))\n")
+    root = pathlib.Path(__file__).resolve().parents[2]
+    path = f"{root / 'tools/nki'}:{root / 'libnrt/python'}"
+    library = pathlib.Path(os.environ["NEURON_EMU_BUILDER"]).parents[2] / "libnrt"
+    subprocess.run([sys.executable, "-m", "neuron_emu", "--profile", tmp_path / "out", script],
+                   check=True, timeout=120,
+                   env=os.environ | {"PYTHONPATH": path, "LD_LIBRARY_PATH": str(library)})
+    assert (tmp_path / "out/twice.html").stat().st_size > 10000

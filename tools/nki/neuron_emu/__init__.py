@@ -3,9 +3,9 @@
 
 from .dtypes import from_float32, to_float32
 from .errors import NkiCapacityError, NkiCheckError, NkiError, NkiValidationError
-from .kernel import Kernel, jit, simulate
+from .kernel import Kernel, jit, profiled, simulate
 
 __neuron_emu__ = True
 __version__ = "0.6.0"
 __all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiValidationError",
-           "from_float32", "jit", "simulate", "to_float32"]
+           "from_float32", "jit", "profiled", "simulate", "to_float32"]

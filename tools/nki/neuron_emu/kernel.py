@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 
-from . import dtypes, lower, memo, run, target
+from . import dtypes, lower, memo, profile, run, target
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError
 from .tensor import MemoryRegion, NkiTensor
@@ -137,7 +137,7 @@ class Compiled:
         self.generation = generation
         self.lnc = lnc
 
-    def run(self, arguments, check):
+    def run(self, arguments, check, trace=None):
         """Execute it with arrays; returns what the kernel returns, and the execution."""
         with run.lock:
             program = run.loaded(self.key, self.path, self.tensors, self.generation, self.lnc,
@@ -145,7 +145,7 @@ class Compiled:
             for name, _, dtype, role in self.tensors:
                 if role in ("input", "inout"):
                     program.write(name, to_numpy(arguments.arrays[name], dtype))
-            execution = program.execute()
+            execution = program.execute(trace)
             results = {name: program.read(name, dtype) for name, _, dtype, role in self.tensors
                        if role in ("output", "inout")}
         for name, _, dtype, role in self.tensors:
@@ -330,23 +330,27 @@ class Tracer:
 class Kernel:
     """A function that runs on the chip when it is called with arrays."""
 
-    def __init__(self, function, grid=(), simulated=False, check=None, platform_target=None):
+    def __init__(self, function, grid=(), simulated=False, check=None, platform_target=None,
+                 folder=None):
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
         self.simulated = simulated
         self.check = check
         self.platform_target = platform_target
+        self.folder = folder
         self._executions = collections.deque(maxlen=1)
+        self._profiles = collections.deque(maxlen=1)
         self._compiled = {}
 
     def __getitem__(self, grid):
         grid = grid if isinstance(grid, tuple) else (grid,)
         result = Kernel(self.func, tuple(int(n) for n in grid), self.simulated, self.check,
-                        self.platform_target)
+                        self.platform_target, self.folder)
         # kernel[4](...) is a call of the kernel: it knows the program and the time.
         result._compiled = self._compiled
         result._executions = self._executions
+        result._profiles = self._profiles
         return result
 
     def __get__(self, instance, owner=None):
@@ -363,6 +367,22 @@ class Kernel:
     def device_ns(self):
         """Device time of the last call in ns."""
         return self.execution.device_ns if self.execution else None
+
+    @property
+    def profile(self):
+        """The Profile of the last call that had one, or None."""
+        return self._profiles[-1] if self._profiles else None
+
+    def _run(self, compiled, arguments, check):
+        """Execute it, with a profile where one is asked for."""
+        folder = profile.folder_of(self.folder)
+        if folder is None:
+            return compiled.run(arguments, check)
+        files = profile.Files(folder, self.func)
+        files.begin(compiled.path)
+        done = compiled.run(arguments, check, files.trace)
+        self._profiles.append(files.end())
+        return done
 
     def _key(self, arguments, generation):
         """What makes the program, or None where that cannot be told."""
@@ -408,7 +428,7 @@ class Kernel:
         simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
         check = simulated if self.check is None else self.check
         check = check or os.environ.get("NEURON_EMU_CHECK") == "memory"
-        result, execution = compiled.run(arguments, check)
+        result, execution = self._run(compiled, arguments, check)
         self._executions.append(execution)
         if check and execution.reports:
             raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
@@ -433,11 +453,24 @@ def jit(func=None, *, check=None, platform_target=None, mode="auto"):
     if not isinstance(func, Kernel):
         return Kernel(func, (), mode == "simulation", check, platform_target)
     return Kernel(func.func, func.grid, func.simulated or mode == "simulation",
-                  func.check if check is None else check, platform_target or func.platform_target)
+                  func.check if check is None else check, platform_target or func.platform_target,
+                  func.folder)
+
+
+def profiled(kernel, folder):
+    """The kernel, whose calls leave a report and a timeline in `folder`.
+
+    Its attribute `profile` is the Profile of the last call.
+    """
+    if not isinstance(kernel, Kernel):
+        kernel = Kernel(kernel)
+    return Kernel(kernel.func, kernel.grid, kernel.simulated, kernel.check,
+                  kernel.platform_target, folder)
 
 
 def simulate(kernel):
     """The kernel with the check of the chip, for trn3 where nothing else is said."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
-    return Kernel(kernel.func, kernel.grid, True, kernel.check, kernel.platform_target)
+    return Kernel(kernel.func, kernel.grid, True, kernel.check, kernel.platform_target,
+                  kernel.folder)

@@ -155,9 +155,13 @@ class Loaded:
         self.runtime.read_memory(tensor.tensor_ref, array.ctypes.data, array.nbytes)
         return array
 
-    def execute(self):
-        """Run it; returns an Execution."""
-        self.runtime.execute(self.model, self.inputs, self.outputs)
+    def execute(self, trace=None):
+        """Run it, and write what it does to the file `trace`; returns an Execution."""
+        saved = contextlib.nullcontext()
+        if trace is not None:
+            saved = sys.modules["nrtpy.model"].saved_trace(self.model, trace)
+        with saved:
+            self.runtime.execute(self.model, self.inputs, self.outputs)
         return self.last()
 
     def last(self):

@@ -3,8 +3,9 @@
 
 from neuron_emu import (Kernel, NkiCapacityError, NkiCheckError, NkiError, NkiValidationError,
                         __version__, jit, simulate)
+from neuron_emu import profiled as profile
 from . import dtype, isa, language
 
 __neuron_emu__ = True
 __all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiValidationError",
-           "__version__", "dtype", "isa", "jit", "language", "simulate"]
+           "__version__", "dtype", "isa", "jit", "language", "profile", "simulate"]
