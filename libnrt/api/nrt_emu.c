@@ -7,6 +7,7 @@
 #include "observe/trace.h"
 
 _Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
+_Static_assert(sizeof(nrt_emu_place_t) == 16, "public layout");
 
 static NRT_STATUS last_execution(struct nrt_state *state, struct nrt_model *model, void *out,
 				 struct nrt_error *error)
@@ -76,4 +77,40 @@ NRT_STATUS nrt_emu_get_trace(const nrt_model_t *model, nrt_emu_event_t *events, 
 	if (!count || !lost || (*count && !events))
 		return nrt_fail_with(__func__, NRT_INVALID, "events, count or lost is NULL");
 	return nrt_model_call(__func__, model, get_trace, &out);
+}
+
+static NRT_STATUS core_place(struct nrt_state *state, uint32_t vnc, nrt_emu_place_t *full,
+			     struct nrt_error *error)
+{
+	struct nrt_vcore *vcore = nrt_machine_vcore(&state->machine, vnc, error);
+	struct nrt_plan_place place;
+
+	if (!vcore)
+		return error->status;
+	place = nrt_vcore_place(vcore);
+	*full = (nrt_emu_place_t){
+		.server = place.server,
+		.chip = place.chip,
+		.core = place.core,
+		.stack = vcore->stack,
+	};
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t size)
+{
+	struct nrt_state *state;
+	struct nrt_error error;
+	nrt_emu_place_t full;
+	NRT_STATUS status;
+
+	if (!place || !size)
+		return nrt_fail_with(__func__, NRT_INVALID, "place is NULL or has no bytes");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	status = core_place(state, vnc, &full, &error);
+	if (!status)
+		memcpy(place, &full, size < sizeof(full) ? size : sizeof(full));
+	return nrt_end(state, __func__, status, &error);
 }

@@ -286,21 +286,10 @@ static struct nrt_world *world_new(struct nrt_worlds *worlds, struct nrt_vcore *
 	return NULL;
 }
 
-static struct nrt_plan_place place_of(const struct nrt_vcore *vcore)
-{
-	const struct drm_neuron_device_info *info = &vcore->device->info;
-
-	return (struct nrt_plan_place){
-		.server = (uint16_t)info->server,
-		.chip = (uint16_t)info->chip,
-		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
-	};
-}
-
 static NRT_STATUS meet(struct nrt_world *world, const char *what, struct nrt_error *error)
 {
 	struct hello *all = calloc(world->count, sizeof(*all));
-	struct hello mine = { .place = place_of(world->vcore) };
+	struct hello mine = { .place = nrt_vcore_place(world->vcore) };
 	struct nrt_gather gather = {
 		.what = what,
 		.rank = world->rank,

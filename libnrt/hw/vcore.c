@@ -4,6 +4,17 @@
 
 #include "hw/vcore.h"
 
+struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore)
+{
+	const struct drm_neuron_device_info *info = &vcore->device->info;
+
+	return (struct nrt_plan_place){
+		.server = (uint16_t)info->server,
+		.chip = (uint16_t)info->chip,
+		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
+	};
+}
+
 void nrt_vcore_lock(struct nrt_vcore *vcore)
 {
 	unsigned int i;

@@ -7,6 +7,7 @@
 #define LIBNRT_HW_VCORE_H
 
 #include "hw/core.h"
+#include "plan/plan.h"
 
 /* Physical cores of a virtual one. */
 #define NRT_MAX_LNC	2
@@ -39,6 +40,9 @@ struct nrt_vcore {
 	struct nrt_bo **scratch;
 	unsigned int nr_scratch;
 };
+
+/* Where it is, as plans of collectives want to know. */
+struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore);
 
 /* Take the locks of the physical cores, in their order; give them back. */
 void nrt_vcore_lock(struct nrt_vcore *vcore);

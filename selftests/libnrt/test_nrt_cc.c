@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <nrt/nrt_async.h>
+#include <nrt/nrt_emu.h>
 
 #include "kselftest_harness.h"
 
@@ -356,6 +357,28 @@ TEST_F_TIMEOUT(cc, by_sockets, LIMIT_S)
 	task.ranks = 3;
 	task.cc_op = NRT_CC_ALLGATHER;
 	EXPECT_EQ(0, run_all(&task, _metadata));
+}
+
+/* No two cores are at the same place. */
+TEST_F_TIMEOUT(cc, places, LIMIT_S)
+{
+	nrt_emu_place_t place, other;
+	uint32_t i, k;
+
+	for (i = 0; i < self->cores; i++) {
+		ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_core_place(i, &place, sizeof(place)));
+		for (k = 0; k < i; k++) {
+			nrt_emu_get_core_place(k, &other, sizeof(other));
+			EXPECT_FALSE(other.server == place.server && other.chip == place.chip &&
+				     other.core == place.core) TH_LOG("cores %u and %u", k, i);
+		}
+	}
+	other.core = 77;
+	EXPECT_EQ(NRT_SUCCESS, nrt_emu_get_core_place(0, &other, 8));
+	EXPECT_EQ(77, other.core);
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(0, NULL, sizeof(place)));
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(0, &place, 0));
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(self->cores, &place, sizeof(place)));
 }
 
 /* --- Failures --- */

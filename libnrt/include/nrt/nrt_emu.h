@@ -74,6 +74,20 @@ typedef struct nrt_emu_event {
 	uint32_t flags;
 } nrt_emu_event_t;
 
+/**
+ * struct nrt_emu_place - where a virtual core is (16 bytes, append-only)
+ * @server: its server, on the whole fabric
+ * @chip: its chip in the server
+ * @core: its number among the virtual cores of the chip
+ * @stack: its HBM stack of the chip
+ */
+typedef struct nrt_emu_place {
+	uint32_t server;
+	uint32_t chip;
+	uint32_t core;
+	uint32_t stack;
+} nrt_emu_place_t;
+
 #pragma GCC visibility push(default)
 
 /**
@@ -110,6 +124,18 @@ NRT_STATUS nrt_emu_set_trace(nrt_model_t *model, size_t events);
  */
 NRT_STATUS nrt_emu_get_trace(const nrt_model_t *model, nrt_emu_event_t *events, size_t *count,
 			     uint64_t *lost);
+
+/**
+ * nrt_emu_get_core_place() - where a core is
+ * @vnc: core
+ * @place: filled
+ * @size: sizeof(nrt_emu_place_t) of the caller; no more bytes are written
+ *
+ * The algorithm of a collective depends on where its ranks are.
+ *
+ * Return: NRT_INVALID for a core that the process does not own.
+ */
+NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t size);
 
 #pragma GCC visibility pop
 
