@@ -32,7 +32,7 @@ def environment(**more):
     return {**os.environ, **CHIPS, **more}
 
 
-class Nccom(unittest.TestCase):
+class Tool(unittest.TestCase):
     """Each test runs the tool as a user does."""
 
     def setUp(self):
@@ -76,7 +76,9 @@ class Nccom(unittest.TestCase):
         """A JSON file for the tool."""
         (self.folder / name).write_text(json.dumps(content))
 
-    # What it prints.
+
+class Output(Tool):
+    """What it prints."""
 
     def test_table(self):
         """The columns of the public tool, in its units."""
@@ -165,7 +167,29 @@ class Nccom(unittest.TestCase):
         self.rows("-r", "2", "-b", "64", "-e", "64", "-n", "3", "-w", "2", "-I", "4", "-W", "1",
                   "allr")
 
-    # What it does.
+    def test_progress(self):
+        """On a terminal it says how far it is, and wipes that."""
+        for more, shows in (((), True), (("--non-interactive",), False)):
+            master, terminal = pty.openpty()
+            child = self.start("-r", "2", "-b", "1MB", "-e", "1MB", "-n", "50", "allr", *more,
+                               stdout=subprocess.DEVNULL, stderr=terminal)
+            os.close(terminal)
+            said = b""
+            # The end of a terminal that nobody has any more is an error.
+            with contextlib.suppress(OSError):
+                while chunk := os.read(master, 4096):
+                    said += chunk
+            os.close(master)
+            self.assertEqual(child.wait(), 0)
+            if shows:
+                self.assertRegex(said, rb"\r\x1b\[K1048576 bytes: \d+ of 55 operations")
+                self.assertTrue(said.endswith(b"\r\x1b[K"))
+            else:
+                self.assertEqual(said, b"")
+
+
+class Results(Tool):
+    """What it does, and whether it sees that it went wrong."""
 
     def test_types_and_reductions(self):
         """Each type with each reduction, on sizes that nothing divides."""
@@ -179,6 +203,26 @@ class Nccom(unittest.TestCase):
             self.rows("-r", str(ranks), "-d", "fp8e4", "allg", "-b", "70001", "-e", "70001", "-n",
                       "2", "-w", "1")
 
+    def test_rounded_sums(self):
+        """With --check the bits of rounded sums are those of the plan's order."""
+        for number, algorithm in enumerate(("ring", "mesh", "kangaring", "rdh", "")):
+            for kind in ("fp8", "fp16", "bf16", "fp32")[number % 2::2]:
+                for operation in ("allr", "redsct"):
+                    with self.subTest(algorithm=algorithm, type=kind, operation=operation):
+                        head, *rows = self.rows("-r", "16", "-d", kind, operation, "-b", "999",
+                                                "-e", "200999", "-i", "200000", "-n", "1", "-w",
+                                                "0", "--check", "--show-algorithm",
+                                                NEURON_EMU_CC_ALGORITHM=algorithm)
+                        self.assertEqual(head[-1], "algorithm")
+                        for row in rows:
+                            self.assertEqual(row[-1], algorithm or row[-1])
+        # Of one rank.
+        self.rows("-r", "1", "-d", "fp16", "allr", "-b", "5000", "-e", "5000", "-n", "1", "-c")
+        # No rank has another algorithm than the plan.
+        done = self.run_tool("-r", "3", "allr", "-b", "64", "-e", "64", status=1,
+                             NEURON_EMU_CC_ALGORITHM="rdh")
+        self.assertRegex(done.stdout, r"(?m)^ +64    .*rdh")
+
     def test_many_ranks_of_a_small_type(self):
         """The sum of 32 ranks stays exact in fp8, because not all of them add something."""
         self.rows("-r", "32", "-d", "fp8", "allr", "-b", "5000", "-e", "5000", "-n", "2", "-c",
@@ -191,17 +235,6 @@ class Nccom(unittest.TestCase):
                       "--check", "all_ones")
         self.refused("--check=all_ones: fp8 cannot count 32 ranks exactly", "-r", "32", "-d", "fp8",
                      "allr", "--check=all_ones")
-
-    def test_groups(self):
-        """Several groups side by side; a rank may be in none."""
-        self.write("groups.json", {"replica_groups": [[[0, 2, 1], [7, 4, 5]]]})
-        for operation in ("allr", "allg", "redsct"):
-            _, row = self.rows("-r", "8", "--custom-replica-groups", "groups.json", "-d", "fp32",
-                               operation, "-b", "999", "-e", "999")
-            self.assertEqual(row[0], "1000" if operation == "allr" else "1008")
-        _, row = self.rows("-r", "8", "--data-parallel-dimension", "2", "-d", "fp32", "allg", "-b",
-                           "1kb", "-e", "1kb", "--show-input-output-size")
-        self.assertEqual(row[2:4], ["512", "1024"])
 
     def test_wrong_results(self):
         """A chip that moves packets twice adds them twice, and the tool sees it."""
@@ -218,6 +251,24 @@ class Nccom(unittest.TestCase):
             self.assertRegex(line, rf"\Anccom-test: rank \d+: element \d+ is {number}, expected "
                                    rf"{number}; \d+ of \d+ elements are wrong\Z")
         self.assertEqual(json.loads((self.folder / "results.json").read_text()), {"results": []})
+
+
+class Threads(Tool):
+    """What also runs under ThreadSanitizer."""
+
+    def test_groups(self):
+        """Several groups side by side; a rank may be in none."""
+        self.write("groups.json", {"replica_groups": [[[0, 2, 1], [7, 4, 5]]]})
+        for operation in ("allr", "allg", "redsct"):
+            _, row = self.rows("-r", "8", "--custom-replica-groups", "groups.json", "-d", "fp32",
+                               operation, "-b", "999", "-e", "999")
+            self.assertEqual(row[0], "1000" if operation == "allr" else "1008")
+        _, row = self.rows("-r", "8", "--data-parallel-dimension", "2", "-d", "fp32", "allg", "-b",
+                           "1kb", "-e", "1kb", "--show-input-output-size")
+        self.assertEqual(row[2:4], ["512", "1024"])
+        # Sums that are rounded, of each group by itself.
+        self.rows("-r", "6", "--data-parallel-dimension", "3", "-d", "fp16", "allr", "-b", "5000",
+                  "-e", "5000", "-n", "1", "-c")
 
     def test_failing_chip(self):
         """An operation that fails ends the test."""
@@ -242,27 +293,9 @@ class Nccom(unittest.TestCase):
         self.assertEqual((child.returncode, out, err), (-signal.SIGINT, "", ""))
         self.assertFalse((self.folder / "results.json").exists())
 
-    def test_progress(self):
-        """On a terminal it says how far it is, and wipes that."""
-        for more, shows in (((), True), (("--non-interactive",), False)):
-            master, terminal = pty.openpty()
-            child = self.start("-r", "2", "-b", "1MB", "-e", "1MB", "-n", "50", "allr", *more,
-                               stdout=subprocess.DEVNULL, stderr=terminal)
-            os.close(terminal)
-            said = b""
-            # The end of a terminal that nobody has any more is an error.
-            with contextlib.suppress(OSError):
-                while chunk := os.read(master, 4096):
-                    said += chunk
-            os.close(master)
-            self.assertEqual(child.wait(), 0)
-            if shows:
-                self.assertRegex(said, rb"\r\x1b\[K1048576 bytes: \d+ of 55 operations")
-                self.assertTrue(said.endswith(b"\r\x1b[K"))
-            else:
-                self.assertEqual(said, b"")
 
-    # What it refuses.
+class Refusals(Tool):
+    """What it refuses, in one line each."""
 
     def test_mistakes(self):
         """Each has one line."""
@@ -321,14 +354,20 @@ class Nccom(unittest.TestCase):
         """More than there is, of one and of the other."""
         self.refused("--nworkers: 17 ranks need as many cores, and there are 16", "-r", "17",
                      "allr", status=1)
-        done = self.run_tool("-r", "2", "-b", "1kb", "-e", "256GB", "-f", "268435456", "-n", "1",
-                             "allr", status=1)
+        done = self.run_tool("-r", "16", "-b", "1kb", "-e", "32GB", "-i", "30GB", "-n", "1", "-d",
+                             "fp32", "allg", status=1)
         _, small, large, bandwidth, last = done.stdout.splitlines()
         self.assertEqual(small.split()[0], "1024")
-        self.assertRegex(large, r"\A274877906944    rank 0 needs 768\.00 GiB of its chip's memory, "
+        self.assertRegex(large, r"\A32212255744    rank 0 needs [\d.]+ GiB of its chip's memory, "
                                 r"and there are [\d.]+ GiB\Z")
         self.assertIn("Avg bus bandwidth", bandwidth)
         self.assertEqual(last, "1 errors found - test failed")
+
+    def test_too_large(self):
+        """A size of which there is no plan is refused before it starts, and has no tensors."""
+        done = self.run_tool("-r", "2", "-b", "8GB", "-e", "8GB", "allr", status=1)
+        self.assertIn("8589934592    all_reduce: 8589934592 elements, and a block has at most "
+                      "536870912\n", done.stdout)
 
     def test_no_device(self):
         """libnrt says why, in one line."""

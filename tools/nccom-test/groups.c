@@ -67,7 +67,8 @@ static struct json_object *list_of(struct json_object *file, const char *path,
 		return NULL;
 	}
 	if (json_object_array_length(lists) > 1) {
-		fail(why, "%s: \"replica_groups\" has %zu lists of groups, and there is one operation",
+		fail(why,
+		     "%s: \"replica_groups\" has %zu lists of groups, and there is one operation",
 		     path, json_object_array_length(lists));
 		return NULL;
 	}
@@ -93,7 +94,8 @@ static int check_lengths(struct json_object *list, const char *path, unsigned in
 		if (!g)
 			size = length;
 		if (!length || length != size)
-			return fail(why, "%s: group %zu has %zu ranks and group 0 has %zu; all must have as many",
+			return fail(why,
+				    "%s: group %zu has %zu ranks and group 0 has %zu; all must have as many",
 				    path, g, length, size);
 	}
 	if (nr * size > ranks)
@@ -116,7 +118,8 @@ static int take_ranks(struct groups *groups, struct json_object *list, const cha
 			item = json_object_array_get_idx(json_object_array_get_idx(list, g), i);
 			rank = json_object_get_int64(item);
 			if (!json_object_is_type(item, json_type_int) || rank < 0 || rank >= ranks)
-				return fail(why, "%s: group %u: %s is no rank; there are ranks 0 to %u",
+				return fail(why,
+					    "%s: group %u: %s is no rank; there are ranks 0 to %u",
 					    path, g, json_object_to_json_string(item), ranks - 1);
 			for (k = 0; k < nr; k++)
 				if (groups->rank[k] == rank)

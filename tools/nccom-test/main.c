@@ -97,7 +97,7 @@ static bool test_size(struct test *test, uint64_t size)
 	enum ranks_end end;
 
 	test->size.shape = shape_of(options->operation, options->type, test->groups.size, size);
-	if (ranks_fit(test->ranks, shape, why)) {
+	if (ranks_plan(test->ranks, shape, why)) {
 		report_failure(test->report, shape, why);
 		test->failed++;
 		return true;
@@ -105,7 +105,7 @@ static bool test_size(struct test *test, uint64_t size)
 	end = ranks_run(test->ranks, now, test->times, why);
 	report_progress(test->report, shape, 0, 0);
 	if (end == RANKS_OK) {
-		if (!report_row(test->report, shape, test->times,
+		if (!report_row(test->report, shape, ranks_algorithm(test->ranks), test->times,
 				(size_t)now->runs * now->run_iters))
 			return true;
 		complain("out of memory");

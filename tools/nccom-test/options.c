@@ -70,6 +70,7 @@ static const struct argp_option table[] = {
 	{ "op", 'o', "OP", 0, "reduction: add (without it), min or max; of this project", RUNS },
 	{ "report-to-json-file", OPTION_JSON, "FILE", 0, "write the results as JSON", RUNS },
 	{ "seed", OPTION_SEED, "N", 0, "of the random numbers of the inputs", RUNS },
+	{ "show-algorithm", OPTION_SHOW_ALGORITHM, NULL, 0, "a column with the algorithm", RUNS },
 	{ "show-input-output-size", OPTION_SHOW_SIZES, NULL, 0,
 	  "columns with bytes of a rank's input and output", RUNS },
 	{ "stats", 't', "STAT...", 0, "columns of times: avg (without it), p50 and so on", RUNS },
@@ -93,8 +94,6 @@ static const struct argp_option table[] = {
 	{ "sb2sb", OPTION_SBUF, NULL, 0, NO_NEFF, REFUSED },
 	{ "shared-output-buff", OPTION_SHARED_OUTPUT, NULL, 0,
 	  "not possible yet: each rank has an output of its own", REFUSED },
-	{ "show-algorithm", OPTION_SHOW_ALGORITHM, NULL, 0,
-	  "not possible yet: libnrt does not tell which algorithm ran", REFUSED },
 	{ "slurm-job-id", OPTION_SLURM_JOB, "ID", 0, ONE_SERVER, REFUSED },
 	{ "slurm-mode", 'S', NULL, 0, ONE_SERVER, REFUSED },
 	{ "slurm-setup-script", OPTION_SLURM_SETUP, "FILE", 0, ONE_SERVER, REFUSED },
@@ -337,6 +336,7 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 			argp_error(state, "--nnodes: %s", ONE_SERVER);
 		return 0;
 	case 'c':
+		options->kind = VALUES_RANDOM;
 		if (arg && !take_kind(parsing, arg))
 			argp_error(state, "--check is random or all_ones, not \"%s\"", arg);
 		parsing->list = arg ? 0 : 'c';
@@ -372,6 +372,9 @@ static error_t parse_option(struct parsing *parsing, int key, char *arg, struct 
 		return 0;
 	case OPTION_NON_INTERACTIVE:
 		options->quiet = true;
+		return 0;
+	case OPTION_SHOW_ALGORITHM:
+		options->show_algorithm = true;
 		return 0;
 	case OPTION_SHOW_SIZES:
 		options->show_sizes = true;
@@ -420,7 +423,7 @@ void options_parse(struct options *options, int argc, char **argv)
 
 	*options = (struct options){
 		.type = type_find("uint8"), .reduction = reduction_find("add"),
-		.min = 32u << 20, .max = 32u << 20, .iters = 20, .warmup = 5,
+		.kind = VALUES_EXACT, .min = 32u << 20, .max = 32u << 20, .iters = 20, .warmup = 5,
 	};
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_program_version = "nccom-test " NCCOM_VERSION;

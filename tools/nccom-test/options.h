@@ -40,6 +40,7 @@ struct statistic {
  * @json: file for the results, or NULL
  * @quiet: no progress
  * @debug: libnrt says what it does
+ * @show_algorithm: a column of it
  * @show_sizes: columns of input and output
  * @stat, @nr_stats: columns of times
  */
@@ -63,6 +64,7 @@ struct options {
 	const char *json;
 	bool quiet;
 	bool debug;
+	bool show_algorithm;
 	bool show_sizes;
 	struct statistic stat[MAX_STATS];
 	unsigned int nr_stats;

@@ -19,7 +19,8 @@ enum ranks_end {
 	RANKS_OK,
 	RANKS_INTERRUPTED,
 	RANKS_WRONG,	/* a result is wrong, there is a message */
-	RANKS_FAILED,	/* nothing more can be done, there is a message; "": libnrt has logged it */
+	/* Nothing more can be done, there is a message; "": libnrt has logged it. */
+	RANKS_FAILED,
 };
 
 /**
@@ -67,11 +68,14 @@ struct ranks_size {
 enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **ranks, char why[RANKS_WHY]);
 void ranks_free(struct ranks *ranks);
 
-/* Is there memory for @shape? 0, or -1 with @why. */
-int ranks_fit(const struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY]);
+/* Is there a plan for @shape, and memory? 0, or -1 with @why. */
+int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY]);
+
+/* The algorithm of the last ranks_plan(). */
+const char *ranks_algorithm(const struct ranks *ranks);
 
 /*
- * Do all operations of @size. After the warm-up, and after the last operation, each element of each
+ * Do all operations of @size, whose shape is that of the last ranks_plan(). After the warm-up, and after the last operation, each element of each
  * output is compared with what it must be.
  *
  * @times: filled with the time of each measured operation in ns, in order: from the end of the one

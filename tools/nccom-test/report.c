@@ -85,6 +85,8 @@ static void add_columns(struct report *report)
 	}
 	add_column(report, "algbw(GB/s)", 0);
 	add_column(report, "busbw(GB/s)", 0);
+	if (options->show_algorithm)
+		add_column(report, "algorithm", 0);
 }
 
 void report_head(const struct report *report)
@@ -147,14 +149,16 @@ static double stat_of(const struct statistic *stat, const uint64_t *times, size_
 /**
  * struct row - a result
  * @shape: size
+ * @algorithm: name
  * @us: each statistic, in microseconds
- * @algorithm, @bus: bandwidths
+ * @algbw, @busbw: bandwidths
  */
 struct row {
 	const struct shape *shape;
+	const char *algorithm;
 	double us[MAX_STATS];
-	double algorithm;
-	double bus;
+	double algbw;
+	double busbw;
 };
 
 static void print_row(const struct report *report, const struct row *row)
@@ -172,8 +176,10 @@ static void print_row(const struct report *report, const struct row *row)
 	print_cell(report, &at, "%s", options->type->name);
 	for (i = 0; i < options->nr_stats; i++)
 		print_cell(report, &at, "%.2f", row->us[i]);
-	print_cell(report, &at, "%.2f", row->algorithm);
-	print_cell(report, &at, "%.2f", row->bus);
+	print_cell(report, &at, "%.2f", row->algbw);
+	print_cell(report, &at, "%.2f", row->busbw);
+	if (options->show_algorithm)
+		print_cell(report, &at, "%s", row->algorithm);
 	putchar('\n');
 	fflush(stdout);
 }
@@ -201,28 +207,32 @@ static int add_result(struct report *report, const struct row *row)
 		add_number(result, "total_output_size(B)", row->shape->output);
 	}
 	json_object_object_add(result, "type", json_object_new_string(options->type->name));
-	json_object_object_add(result, "algbw(GB/s)", json_object_new_double(row->algorithm));
-	json_object_object_add(result, "busbw(GB/s)", json_object_new_double(row->bus));
+	json_object_object_add(result, "algbw(GB/s)", json_object_new_double(row->algbw));
+	json_object_object_add(result, "busbw(GB/s)", json_object_new_double(row->busbw));
 	for (i = 0; i < options->nr_stats; i++) {
 		snprintf(key, sizeof(key), "time:%s(us)", options->stat[i].name);
 		json_object_object_add(result, key, json_object_new_double(row->us[i]));
 	}
+	if (options->show_algorithm)
+		json_object_object_add(result, "algorithm",
+				       json_object_new_string(row->algorithm));
 	return 0;
 }
 
-int report_row(struct report *report, const struct shape *shape, uint64_t *times, size_t nr)
+int report_row(struct report *report, const struct shape *shape, const char *algorithm,
+	       uint64_t *times, size_t nr)
 {
 	const struct options *options = report->options;
-	struct row row = { .shape = shape };
+	struct row row = { .shape = shape, .algorithm = algorithm };
 	unsigned int i;
 
 	qsort(times, nr, sizeof(*times), compare_times);
 	for (i = 0; i < options->nr_stats; i++)
 		row.us[i] = stat_of(&options->stat[i], times, nr) / 1000;
 	/* A clock that stands still measures nothing. */
-	row.algorithm = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
-	row.bus = row.algorithm * bus_factor(options->operation, report->ranks);
-	report->bus += row.bus;
+	row.algbw = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
+	row.busbw = row.algbw * bus_factor(options->operation, report->ranks);
+	report->bus += row.busbw;
 	report->rows++;
 	print_row(report, &row);
 	return add_result(report, &row);
@@ -303,6 +313,8 @@ static int write_all(int file, const char *text, size_t size)
 static int write_file(struct report *report)
 {
 	struct json_object *all = json_object_new_object();
+	const int flags = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
+			  JSON_C_TO_STRING_NOSLASHESCAPE;
 	const char *text;
 	int ret = -1;
 
@@ -310,8 +322,7 @@ static int write_file(struct report *report)
 	if (!all)
 		return -1;
 	json_object_object_add(all, "results", json_object_get(report->results));
-	text = json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-					      JSON_C_TO_STRING_NOSLASHESCAPE);
+	text = json_object_to_json_string_ext(all, flags);
 	/* What is no regular file has no length. */
 	if (text && (!ftruncate(report->file, 0) || errno == EINVAL))
 		ret = write_all(report->file, text, strlen(text)) ?:

@@ -19,8 +19,12 @@ struct report *report_new(const struct options *options, unsigned int ranks, cha
 /* The names of the columns, as wide as results up to the largest size need. */
 void report_head(const struct report *report);
 
-/* A size with the times of its @nr operations, which are sorted here. 0, or -1: out of memory. */
-int report_row(struct report *report, const struct shape *shape, uint64_t *times, size_t nr);
+/*
+ * A size with the algorithm and the times of its @nr operations, which are sorted here. 0, or -1:
+ * out of memory.
+ */
+int report_row(struct report *report, const struct shape *shape, const char *algorithm,
+	       uint64_t *times, size_t nr);
 
 /* A size that has no result. */
 void report_failure(const struct report *report, const struct shape *shape, const char *why);

@@ -15,7 +15,7 @@
  * struct values - inputs and results of a group
  * @operation, @type, @ranks: of the group
  * @inputs: a period of each rank
- * @result: a period of the reduction of all; NULL: nothing is reduced
+ * @result: a period of the reduction of all; NULL: nothing is reduced, or sums are rounded
  */
 struct values {
 	const struct operation *operation;
@@ -46,7 +46,7 @@ static void put(const struct type *type, uint8_t *element, int64_t number)
 	memcpy(element, &word, type->size);
 }
 
-static double number_of(const struct type *type, uint32_t word)
+double values_number(const struct type *type, uint32_t word)
 {
 	const unsigned int bits = type->mantissa;
 	int exponent = (int)(word >> bits & ((1u << type->exponent) - 1));
@@ -69,7 +69,7 @@ void values_describe(const struct type *type, const void *element, char *text, s
 
 	memcpy(&word, element, type->size);
 	if (type->exponent) {
-		snprintf(text, size, "%.9g (0x%0*x)", number_of(type, word), digits, word);
+		snprintf(text, size, "%.9g (0x%0*x)", values_number(type, word), digits, word);
 		return;
 	}
 	number = word;
@@ -149,6 +149,31 @@ static void fill_reduced(struct values *values, const struct reduction *reductio
 	}
 }
 
+/* Between 1/16 and 1, with any fraction and sign. */
+static uint32_t fraction_of(const struct type *type, uint64_t word)
+{
+	uint32_t bias = (1u << (type->exponent - 1)) - 1;
+	uint32_t fraction = (uint32_t)(word >> 8) & ((1u << type->mantissa) - 1);
+	uint32_t sign = (uint32_t)(word & 1) << (type->mantissa + type->exponent);
+
+	return sign | (bias - 1 - (uint32_t)(word >> 1 & 3)) << type->mantissa | fraction;
+}
+
+static void fill_rounded(struct values *values, uint64_t seed)
+{
+	const struct type *type = values->type;
+	unsigned int me;
+	uint32_t word;
+	uint64_t i;
+
+	for (me = 0; me < values->ranks; me++) {
+		for (i = 0; i < PERIOD; i++) {
+			word = fraction_of(type, mix(seed + ((uint64_t)me << 32) + i));
+			memcpy(element_of(values, me, i), &word, type->size);
+		}
+	}
+}
+
 /* Bits are moved, whatever they mean. */
 static void fill_moved(struct values *values, enum values_kind kind, uint64_t seed)
 {
@@ -173,6 +198,8 @@ struct values *values_new(const struct operation *operation, const struct reduct
 			  uint64_t seed)
 {
 	struct values *values = calloc(1, sizeof(*values));
+	bool rounded = kind == VALUES_RANDOM && operation->reduces && type->exponent &&
+		       reduction->op == NRT_OP_ADD && ranks > 1;
 
 	if (!values)
 		return NULL;
@@ -180,13 +207,15 @@ struct values *values_new(const struct operation *operation, const struct reduct
 	values->type = type;
 	values->ranks = ranks;
 	values->inputs = malloc((size_t)ranks * PERIOD * type->size);
-	if (operation->reduces)
+	if (operation->reduces && !rounded)
 		values->result = malloc((size_t)PERIOD * type->size);
-	if (!values->inputs || (operation->reduces && !values->result)) {
+	if (!values->inputs || (operation->reduces && !rounded && !values->result)) {
 		values_free(values);
 		return NULL;
 	}
-	if (operation->reduces)
+	if (rounded)
+		fill_rounded(values, mix(seed));
+	else if (operation->reduces)
 		fill_reduced(values, reduction, kind, mix(seed));
 	else
 		fill_moved(values, kind, mix(seed));
@@ -225,6 +254,11 @@ const uint8_t *values_input(const struct values *values, unsigned int me, uint64
 {
 	*nr = least(*nr, PERIOD - at % PERIOD);
 	return element_of(values, me, at % PERIOD);
+}
+
+bool values_round(const struct values *values)
+{
+	return values->operation->reduces && !values->result;
 }
 
 const uint8_t *values_output(const struct values *values, unsigned int me, uint64_t block,

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+/* Of each byte of an output before an operation. */
+#define UNWRITTEN	0xa5
+
+__attribute__((format(printf, 3, 4)))
+static void rank_fail(struct rank *rank, enum ranks_end end, const char *format, ...)
+{
+	va_list arguments;
+
+	if (rank->end)
+		return;
+	rank->end = end;
+	rank->order = atomic_fetch_add(&rank->ranks->messages, 1);
+	/* The others would wait for this one. */
+	if (end == RANKS_FAILED)
+		atomic_store(&rank->ranks->stop, true);
+	va_start(arguments, format);
+	vsnprintf(rank->why, sizeof(rank->why), format, arguments);
+	va_end(arguments);
+}
+
+/* @what failed with @status, if that is a failure. */
+static void rank_check(struct rank *rank, const char *what, NRT_STATUS status)
+{
+	if (status)
+		rank_fail(rank, RANKS_FAILED, "rank %u: %s: %s", rank->number, what,
+			  nrt_get_status_as_str(status));
+}
+
+static bool rank_goes_on(struct rank *rank)
+{
+	if (!rank->end && atomic_load(&rank->ranks->stop))
+		rank->end = RANKS_INTERRUPTED;
+	return !rank->end;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* --- The work of a rank --- */
+
+void rank_join(struct rank *rank)
+{
+	rank_check(rank, "meeting the others",
+		   nrt_cc_global_comm_init(rank->number, rank->number, rank->ranks->of.nr));
+	if (rank_goes_on(rank))
+		rank_check(rank, "making an error tracker",
+			   nrta_error_tracker_create(rank->number, &rank->tracker));
+}
+
+void rank_give_tensors(struct rank *rank)
+{
+	if (rank->input)
+		nrt_tensor_free(&rank->input);
+	if (rank->output)
+		nrt_tensor_free(&rank->output);
+}
+
+void rank_take_tensors(struct rank *rank)
+{
+	const struct shape *shape = &rank->ranks->size.shape;
+	const struct type *type = rank->ranks->of.type;
+	const struct values *values;
+	const uint8_t *bytes;
+	uint64_t at, nr, all = shape->input / type->size;
+
+	if (rank->group < 0)
+		return;
+	rank_check(rank, "memory for its input",
+		   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number, shape->input,
+				       "input", &rank->input));
+	if (!rank->end)
+		rank_check(rank, "memory for its output",
+			   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number,
+					       shape->output, "output", &rank->output));
+	values = rank->ranks->values[rank->group];
+	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
+		nr = all - at;
+		bytes = values_input(values, rank->me, at, &nr);
+		rank_check(rank, "writing its input",
+			   nrt_tensor_write(rank->input, bytes, at * type->size, nr * type->size));
+	}
+}
+
+void rank_spoil_output(struct rank *rank)
+{
+	if (rank->group >= 0)
+		rank_check(rank, "writing its output",
+			   nrt_tensor_memset(rank->output, 0, UNWRITTEN,
+					     rank->ranks->size.shape.output));
+}
+
+/* The request has ended, or all are to end. */
+static void wait_for(struct rank *rank, nrta_seq_t seq)
+{
+	struct pollfd end = { .events = POLLIN };
+
+	rank_check(rank, "waiting", nrta_get_completion_handle(seq, &end.fd));
+	if (rank->end)
+		return;
+	while (rank_goes_on(rank) && poll(&end, 1, LOOK_MS) <= 0)
+		;
+	close(end.fd);
+}
+
+static void check_tracker(struct rank *rank)
+{
+	const char *name = rank->ranks->of.operation->name;
+	const nrta_error_t *list;
+	size_t nr = 0;
+
+	rank_check(rank, name, nrta_error_tracker_get_list(rank->tracker, &list, &nr));
+	if (nr)
+		rank_check(rank, name, (NRT_STATUS)list[0].error_code);
+}
+
+static void operate(struct rank *rank, nrt_cc_comm_t *comm)
+{
+	const struct ranks_of *of = &rank->ranks->of;
+	nrt_tensor_list_t input = { &rank->input, 1 }, output = { &rank->output, 1 };
+	nrt_cc_context_t *context;
+	nrta_seq_t seq;
+
+	rank_check(rank, of->operation->name,
+		   nrta_cc_prepare(comm, &input, &output, of->type->dtype, of->reduction->op,
+				   of->operation->cc_op, &context));
+	if (!rank->end)
+		rank_check(rank, of->operation->name,
+			   nrta_cc_schedule(&context, 0, rank->tracker, &seq));
+	if (!rank->end)
+		wait_for(rank, seq);
+	if (!rank->end)
+		check_tracker(rank);
+}
+
+void rank_operate(struct rank *rank)
+{
+	struct ranks *ranks = rank->ranks;
+	const struct groups *groups = ranks->of.groups;
+	nrt_cc_comm_t comm = {
+		.rank = rank->me,
+		.rank_n = groups->size,
+		.ctx_device_id = rank->number,
+		.ctx_device_count = ranks->of.nr,
+		.vnc = rank->number,
+	};
+	unsigned int i;
+
+	if (rank->group < 0)
+		return;
+	comm.replica_group = &groups->rank[(unsigned int)rank->group * groups->size];
+	rank->begin = now_ns();
+	for (i = 0; i < ranks->count && rank_goes_on(rank); i++) {
+		operate(rank, &comm);
+		rank->ends[i] = now_ns();
+		if (!rank->me && !rank->group)
+			atomic_fetch_add(&ranks->done, 1);
+	}
+}
+
+/* --- Comparing --- */
+
+/* How many of @nr elements are not what they must be; *@first: the first one. */
+static uint64_t count_wrong(const uint8_t *got, const uint8_t *wanted, uint64_t nr,
+			    unsigned int size, uint64_t *first)
+{
+	uint64_t i, wrong = 0;
+
+	if (!memcmp(got, wanted, nr * size))
+		return 0;
+	for (i = nr; i--; ) {
+		if (memcmp(got + i * size, wanted + i * size, size)) {
+			*first = i;
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
+/**
+ * struct verdict - what a comparison has found
+ * @wrong: how many elements
+ * @first: the first one
+ * @got, @wanted: what it is, and what it must be
+ */
+struct verdict {
+	uint64_t wrong;
+	uint64_t first;
+	char got[64];
+	char wanted[64];
+};
+
+/* What the output must be from element @at on; *@nr as of values_output(). */
+static const uint8_t *wanted_at(const struct rank *rank, uint64_t at, uint64_t *nr)
+{
+	const struct ranks *ranks = rank->ranks;
+	const struct values *values = ranks->values[rank->group];
+	uint64_t most = values_chunk(values) / ranks->of.type->size;
+	const uint8_t *golden;
+
+	if (!values_round(values))
+		return values_output(values, rank->me, ranks->size.shape.block, at, nr);
+	golden = golden_output(ranks->golden[rank->group], rank->me);
+	if (*nr > most)
+		*nr = most;
+	return golden + at * ranks->of.type->size;
+}
+
+static void compare_chunk(struct rank *rank, uint8_t *buffer, uint64_t at, uint64_t *nr,
+			  struct verdict *verdict)
+{
+	const struct ranks *ranks = rank->ranks;
+	const struct type *type = ranks->of.type;
+	uint64_t first = 0, wrong;
+	const uint8_t *wanted;
+
+	wanted = wanted_at(rank, at, nr);
+	rank_check(rank, "reading its output",
+		   nrt_tensor_read(rank->output, buffer, at * type->size, *nr * type->size));
+	if (rank->end)
+		return;
+	wrong = count_wrong(buffer, wanted, *nr, type->size, &first);
+	if (wrong && !verdict->wrong) {
+		verdict->first = at + first;
+		values_describe(type, buffer + first * type->size, verdict->got,
+				sizeof(verdict->got));
+		values_describe(type, wanted + first * type->size, verdict->wanted,
+				sizeof(verdict->wanted));
+	}
+	verdict->wrong += wrong;
+}
+
+void rank_compare(struct rank *rank)
+{
+	const struct ranks *ranks = rank->ranks;
+	uint64_t all = ranks->size.shape.output / ranks->of.type->size, at, nr;
+	struct verdict verdict = { 0 };
+	uint8_t *buffer;
+
+	if (rank->group < 0)
+		return;
+	/* A chunk is never longer than a period. */
+	buffer = malloc(values_chunk(ranks->values[rank->group]));
+	if (!buffer)
+		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
+		nr = all - at;
+		compare_chunk(rank, buffer, at, &nr, &verdict);
+	}
+	free(buffer);
+	if (verdict.wrong)
+		rank_fail(rank, RANKS_WRONG,
+			  "rank %u: element %llu is %s, expected %s; %llu of %llu elements are wrong",
+			  rank->number, (unsigned long long)verdict.first, verdict.got,
+			  verdict.wanted, (unsigned long long)verdict.wrong,
+			  (unsigned long long)all);
+}
+
+/* --- Results that the plan decides --- */
+
+/* All bytes of the inputs of a group, @input of each rank. */
+static void fill_inputs(const struct ranks *ranks, const struct values *values, uint8_t **input)
+{
+	uint64_t all = ranks->size.shape.input / ranks->of.type->size, at, nr;
+	unsigned int size = ranks->of.type->size, me;
+	const uint8_t *bytes;
+
+	for (me = 0; me < ranks->of.groups->size; me++) {
+		for (at = 0; at < all; at += nr) {
+			nr = all - at;
+			bytes = values_input(values, me, at, &nr);
+			memcpy(input[me] + at * size, bytes, nr * size);
+		}
+	}
+}
+
+static int reduce_group(struct ranks *ranks, unsigned int group, struct nrt_error *error)
+{
+	unsigned int n = ranks->of.groups->size, me;
+	uint8_t **input = calloc(n, sizeof(*input));
+	uint8_t *room = malloc(n * ranks->size.shape.input);
+	int ret = -1;
+
+	nrt_error_memory(error);
+	if (input && room) {
+		for (me = 0; me < n; me++)
+			input[me] = room + me * ranks->size.shape.input;
+		fill_inputs(ranks, ranks->values[group], input);
+		ret = golden_reduce(ranks->golden[group], (const uint8_t *const *)input,
+				    &ranks->stop, error);
+	}
+	free(room);
+	free(input);
+	return ret;
+}
+
+void rank_reduce(struct rank *rank)
+{
+	struct nrt_error error;
+
+	/* The first rank of each group does it for all. */
+	if (rank->group < 0 || rank->me || !values_round(rank->ranks->values[rank->group]))
+		return;
+	if (reduce_group(rank->ranks, (unsigned int)rank->group, &error))
+		rank_fail(rank, RANKS_FAILED, "rank %u: the expected results: %s", rank->number,
+			  error.text);
+}
