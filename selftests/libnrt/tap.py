@@ -15,16 +15,36 @@ class TapResult(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+        self.part_failed = False
 
     def _say(self, word, test, after=""):
         self.number += 1
         name = ".".join(test.id().split(".")[-2:])
         print(f"{word} {self.number} - {name}{after}", flush=True)
 
-    def _fail(self, test, error):
+    @staticmethod
+    def _explain(error):
         for line in "".join(traceback.format_exception(*error)).splitlines():
             print("#", line)
+
+    def _fail(self, test, error):
+        self._explain(error)
         self._say("not ok", test)
+        self.part_failed = False
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            print("#", subtest)
+            self._explain(err)
+            self.part_failed = True
+
+    def stopTest(self, test):
+        """Nothing else is said of a test with parts that failed."""
+        if self.part_failed:
+            self._say("not ok", test)
+            self.part_failed = False
+        super().stopTest(test)
 
     def addSuccess(self, test):
         super().addSuccess(test)
