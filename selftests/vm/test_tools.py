@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What neuron-ls and neuron-top show, against what the machine was built with."""
+"""What neuron-ls and neuron-top show, against what the machine was built with; nccom-test."""
 
 import json
 import re
@@ -228,6 +228,17 @@ def test_failed_chip(rig, words):
     assert done.stderr == (f"{words[0]}: /dev/accel/{node}: Input/output error; "
                            "that chip is left out\n")
     assert done.stdout.count("Trainium2" if words[0] == "neuron-top" else "neuron_device") == 1
+
+
+# --- nccom-test ---
+
+@pytest.mark.parametrize("operation", ("all_reduce", "all_gather", "reduce_scatter"))
+def test_collectives(rig, operation):
+    """Ranks on both chips; nccom-test compares all results, also how sums are rounded."""
+    done = rig.vm.run(["nccom-test", "-r", "8", "-b", "1kb", "-e", "100kb", "-f", "97", "-d",
+                       "bf16", "-n", "2", "-w", "1", "--check", operation], timeout=120)
+    assert (done.returncode, done.stderr) == (0, ""), f"{operation}: {done}"
+    assert re.findall(r"^ *(\d+) +\d+ +bf16 ", done.stdout, re.MULTILINE) == ["1024", "99328"]
 
 
 # --- neuron-top ---
