@@ -75,8 +75,8 @@ int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WH
 const char *ranks_algorithm(const struct ranks *ranks);
 
 /*
- * Do all operations of @size, whose shape is that of the last ranks_plan(). After the warm-up, and after the last operation, each element of each
- * output is compared with what it must be.
+ * Do all operations of @size, whose shape is that of the last ranks_plan(). After the warm-up, and
+ * after the last operation, each element of each output is compared with what it must be.
  *
  * @times: filled with the time of each measured operation in ns, in order: from the end of the one
  * before, on the last rank, to its own end there.
