@@ -152,6 +152,63 @@ static void what_does_not_fit_is_an_error(void **state)
 	expect_error(nb, "there is no tile 0 that is alive");
 }
 
+static void expect_pack(struct nb_program *nb, const char *error)
+{
+	void *neff = NULL;
+	size_t size;
+	int ret = nb_pack(nb, &neff, &size);
+
+	free(neff);
+	if (!error && ret)
+		fail_msg("%s", nb_error(nb));
+	if (error && (!ret || strcmp(nb_error(nb), error)))
+		fail_msg("'%s', not '%s'", ret ? nb_error(nb) : "no error", error);
+	nb_free(nb);
+}
+
+/* Two engines that wait for each other, one before the other has posted. */
+static struct nb_program *two_that_wait(unsigned int posted, int32_t value)
+{
+	struct nb_program *nb = nb_new("test");
+	int a = nb_sem(nb, false), b = nb_sem(nb, false);
+
+	nb_source(nb, "k.c", 3);
+	nb_wait(nb_nop(nb, VECTOR), a, value);
+	nb_source(nb, "k.c", 4);
+	nb_post(nb_nop(nb, VECTOR), b, 1);
+	if (posted)
+		nb_post(nb_nop(nb, SCALAR), a, posted);
+	nb_source(nb, "k.c", 6);
+	nb_wait(nb_nop(nb, SCALAR), b, 1);
+	nb_source(nb, "k.c", 7);
+	nb_post(nb_nop(nb, SCALAR), a, 1);
+	return nb;
+}
+
+static void a_cycle_of_waits_is_an_error(void **state)
+{
+	struct nb_program *nb;
+
+	(void)state;
+	expect_pack(two_that_wait(0, 1),
+		    "k.c:3: a cycle: vector instruction 0 waits for scalar instruction 1 (line 7), which comes behind a wait for vector instruction 1 (line 4), which comes behind it");
+	expect_pack(two_that_wait(1, 1), NULL);
+	expect_pack(two_that_wait(1, 2),
+		    "k.c:3: a cycle: vector instruction 0 waits for scalar instruction 2 (line 7), which comes behind a wait for vector instruction 1 (line 4), which comes behind it");
+	/* Nobody in the program posts so much: somebody outside may. */
+	expect_pack(two_that_wait(1, 3), NULL);
+	nb = nb_new("test");
+	nb_wait(nb_nop(nb, SYNC), nb_sem(nb, false), 1);
+	nb_post(nb_nop(nb, SYNC), 0, 1);
+	expect_pack(nb,
+		    "a cycle: sync instruction 0 waits for sync instruction 1, which comes behind it");
+	/* A peer may post what is kept from one execution to the next. */
+	nb = nb_new("test");
+	nb_wait(nb_nop(nb, SYNC), nb_sem(nb, true), 1);
+	nb_post(nb_nop(nb, SYNC), 0, 1);
+	expect_pack(nb, NULL);
+}
+
 /* --- Waits --- */
 
 static void expect_waits(struct nb_program *nb, size_t count, const char *first)
@@ -467,6 +524,7 @@ int main(void)
 		cmocka_unit_test(psum_tiles_stay_in_a_bank),
 		cmocka_unit_test(sizes_depend_on_the_generation),
 		cmocka_unit_test(what_does_not_fit_is_an_error),
+		cmocka_unit_test(a_cycle_of_waits_is_an_error),
 		cmocka_unit_test(accesses_that_meet_are_put_in_order),
 		cmocka_unit_test(neighbours_do_not_wait),
 		cmocka_unit_test(implied_waits_are_left_out),

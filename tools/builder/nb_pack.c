@@ -256,6 +256,9 @@ static int nb_fill(struct nb_program *nb, struct nb_sink *sink, struct neff_head
 		return -1;
 	if (nb_sync(nb) || nb_error(nb))
 		return -1;
+	/* In LNC 2 the cores may post to each other. */
+	if (!nb->second && nb_check_cycle(nb))
+		return -1;
 	sink->hash = EVP_MD_CTX_new();
 	if (!sink->hash || !EVP_DigestInit_ex(sink->hash, EVP_sha256(), NULL))
 		nb_fail(nb, "SHA-256 failed");

@@ -143,6 +143,9 @@ int nb_fail_at(struct nb_program *nb, enum neuron_engine e, uint32_t pc, const c
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size);
 
+/* Engines whose waits never end, because they wait for each other: -1, an error. */
+int nb_check_cycle(struct nb_program *nb);
+
 /* Append an all-zero instruction with @opcode to the stream of @e. */
 struct neuron_inst *nb_emit(struct nb_program *nb, enum neuron_engine e,
 			    enum neuron_opcode opcode);
