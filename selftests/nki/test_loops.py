@@ -266,3 +266,19 @@ def test_refused(rule):
 
     with pytest.raises(nki.NkiValidationError, match=rule):
         nki.jit(kernel)()
+
+
+@pytest.mark.parametrize("lower,upper,step", [
+    (0, 4, 2**40),              # more than a register has
+    (-2**31, 2**31 - 1, 1),     # 4294967295 rounds
+    (0, 2**31 - 1, 2**30),      # the index after the last round
+    ("r", 2**31 - 1, 2),        # the same, from wherever it begins
+    (0, "r", 2**31),
+])
+def test_index_has_32_bits(lower, upper, step):
+    def kernel():
+        bound = {"r": nisa.register_alloc(2)}
+        nl.fori_loop(bound.get(lower, lower), bound.get(upper, upper), lambda i: None, step=step)
+
+    with pytest.raises(nki.NkiValidationError, match="the index has 32 bits"):
+        nki.jit(kernel)()

@@ -225,6 +225,19 @@ class _Count(_Loop):
         self.known = not isinstance(self.lower, VirtualRegister) and not isinstance(
             self.upper, VirtualRegister)
         self.count = max(0, -(-(self.upper - self.lower) // self.step)) if self.known else None
+        self._check_range()
+
+    def _check_range(self):
+        """The index is in a register of 32 bits, also after the last round."""
+        if isinstance(self.upper, VirtualRegister):
+            last = self.step
+        elif self.known:
+            last = max(self.count, self.lower + self.count * self.step)
+        else:
+            last = self.upper - 1 + self.step
+        if last >= 2**31:
+            refuse(self.function, "the index has 32 bits, also after the last round", last,
+                   "take a smaller step or a smaller range")
 
     def bound(self, bound):
         """A number or a register."""
