@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often tests repeat what they draw by chance. With NEURON_TEST_THOROUGH in the
+ * How often tests repeat what they draw by chance. With NEURON_TEST_THOROUGH=1 in the
  * environment they take the time that "make check" has not; "make check-long" sets it.
  */
 #ifndef NEURON_TEST_ROUNDS_H
@@ -8,10 +8,13 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline bool rounds_thorough(void)
 {
-	return getenv("NEURON_TEST_THOROUGH");
+	const char *text = getenv("NEURON_TEST_THOROUGH");
+
+	return text && !strcmp(text, "1");
 }
 
 static inline unsigned int rounds(unsigned int few, unsigned int many)

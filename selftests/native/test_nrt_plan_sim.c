@@ -335,12 +335,13 @@ static const char * const algorithms[] = {
 
 #define NR_ALGORITHMS	(sizeof(algorithms) / sizeof(algorithms[0]))
 
-/* @NRT_PLAN_SEED begins elsewhere. */
+/* @NRT_PLAN_SEED begins elsewhere, @NRT_PLAN_ROUNDS says how many: one runs a seed alone. */
 static void test_random(void **state)
 {
-	const char *seed = getenv("NRT_PLAN_SEED");
+	const char *seed = getenv("NRT_PLAN_SEED"), *told = getenv("NRT_PLAN_ROUNDS");
 	uint64_t first = seed ? strtoull(seed, NULL, 0) : 1, i;
-	unsigned int done[NR_ALGORITHMS] = { 0 }, a, nr = rounds(100, 1000);
+	uint64_t nr = told ? strtoull(told, NULL, 0) : rounds(100, 1000);
+	unsigned int done[NR_ALGORITHMS] = { 0 }, a;
 	struct nrt_plan_place places[MAX];
 	struct nrt_plan_pair pairs[MAX];
 	struct nrt_plan_ask ask;
@@ -356,7 +357,7 @@ static void test_random(void **state)
 		ask.algorithm = algorithms[a];
 		done[a] += try_plan(&ask, first + i);
 	}
-	for (a = 0; !seed && a < NR_ALGORITHMS; a++)
+	for (a = 0; !seed && !told && a < NR_ALGORITHMS; a++)
 		if (!done[a])
 			fail_msg("%s was never tried", algorithms[a]);
 }
