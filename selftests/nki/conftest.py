@@ -30,3 +30,8 @@ def own_cache(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / "cache"
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
+
+
+def pytest_configure(config):
+    """The marker of what check-long runs."""
+    config.addinivalue_line("markers", "slow: for make check-long")

@@ -280,6 +280,8 @@ LONG = [
     Suite("builder", "native", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
           Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),
+    Suite("nki-random", "native", 3 * MINUTE, 1800, "1,000 kernels in Python by chance, against "
+          "NumPy", Pytest("selftests/nki", "slow", ("test_random",))),
     Suite("thorough", "native", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
           "draw by chance",
           Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),

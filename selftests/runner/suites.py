@@ -49,7 +49,7 @@ SUITES = [
           "the tests of libnrt on chips in the process, three generations, under "
           "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",)),
     Suite("nki", "native", 60, 900, "kernels in Python: traced, built, run on chips in the process",
-          Pytest("selftests/nki"), needs=("build",)),
+          Pytest("selftests/nki", "not slow"), needs=("build",)),
     Suite("style", "native", 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
     Suite("docs", "native", 60, 900,

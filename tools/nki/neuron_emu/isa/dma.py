@@ -85,7 +85,7 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
             refuse(function, "GpSimd makes the descriptors of a vector_offset",
                    "engine, priority or dge_mode", "leave these options out")
         return transfer.indexed(trace, dst, src, _is_vector(dst), oob_mode is bounds.skip)
-    number = transfer.owner_of(dst) if asked is None else asked
+    number = transfer.owner_of(trace, dst, True) if asked is None else asked
     if oob_mode is bounds.skip:
         refuse(function, "oob_mode.skip goes with vector_offset here", "scalar_offset")
     return _dynamic(trace, dst, src, number, urgent, function)
@@ -128,7 +128,7 @@ def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
         trace.written(dst.storage)
     if dst.dynamic is not None or src.dynamic is not None:
         if not _is_vector(src):
-            number = SYNC
+            number = transfer.owner_of(trace, dst, True)
             held = (_register(src, number, function), _register(dst, number, function))
             registers = tuple(0 if r is None else r.number for r in held)
             return _transposed(trace, dst, src, axes, _priority(trace, priority, function),
@@ -149,7 +149,7 @@ def _transposed(trace, dst, src, axes, priority, registers, number):
     ends = [transfer.end_of(dst, "dst", "dma_transpose", False, bool(registers[1])),
             transfer.end_of(turned, "src", "dma_transpose", merge=False)]
     item = src.itemsize
-    number = transfer.owner_of(dst) if number is None else number
+    number = transfer.owner_of(trace, dst, most is not None) if number is None else number
     return _transpose_parts(trace, ends, item, chip_type(dst.dtype), number, priority, flags,
                             registers, most)
 

@@ -151,10 +151,12 @@ def pieces(ends, function, most=None):
     return result
 
 
-def owner_of(dst):
+def owner_of(trace, dst, generated=False):
     """Loads are started by one engine, stores by another: a store that waits must not hold back
-    the loads behind it."""
-    return GPSIMD if dst.storage.slot is not None else SYNC
+    the loads behind it. On NeuronCore-v2 only GpSimd makes descriptors at run time."""
+    if dst.storage.slot is not None or (generated and trace.generation < 3):
+        return GPSIMD
+    return SYNC
 
 
 def emit(trace, ends, types, engine, op=COPY, priority=None, flags=0, registers=(0, 0), index=None,
@@ -173,11 +175,11 @@ def copy(trace, dst, src, engine=None, priority=None, flags=0, registers=(0, 0))
     ends = [end_of(dst, "dst", "dma_copy", moved=bool(registers[1])),
             end_of(src, "src", "dma_copy", moved=bool(registers[0]))]
     types = (chip_type(dst.dtype), chip_type(src.dtype))
-    engine = owner_of(dst) if engine is None else engine
     most = None
     if trace.loops or registers != (0, 0):
         flags |= _GENERATE
         most = MAX_ELEMENTS
+    engine = owner_of(trace, dst, most is not None) if engine is None else engine
     handle = None
     for part in pieces(ends, "dma_copy", most):
         handle = emit(trace, part, types, engine, COPY, priority, flags, registers)
@@ -189,7 +191,7 @@ def compute(trace, dst, sources, engine=None):
     ends = [end_of(dst, "dst", "dma_compute")]
     ends += [end_of(src, "src", "dma_compute") for src in sources]
     types = (chip_type(dst.dtype), chip_type(sources[0].dtype))
-    engine = owner_of(dst) if engine is None else engine
+    engine = owner_of(trace, dst, bool(trace.loops)) if engine is None else engine
     handle = None
     flags, most = (_GENERATE, MAX_ELEMENTS) if trace.loops else (0, None)
     for part in pieces(ends, "dma_compute", most):
