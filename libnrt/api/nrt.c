@@ -9,6 +9,7 @@
 #include <nrt/nrt_profile.h>
 
 #include "api/state.h"
+#include "comm/cc_model.h"
 #include "base/variables.h"
 #include "hw/instance.h"
 #include "nrt_build.h"
@@ -238,6 +239,22 @@ static void describe_model(struct nrt_event *event, const struct nrt_model *mode
 	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
 }
 
+/* Ranks whose only tie is collectives may be in several processes, so they are no group. */
+static NRT_STATUS join(struct nrt_state *state, struct nrt_model *model,
+		       const struct ranks *ranks, struct nrt_error *error)
+{
+	bool collectives = model->neff->graphs[0].nr_collectives;
+
+	if (!ranks->ranks)
+		return NRT_SUCCESS;
+	if (collectives && nrt_cc_model_join(&state->worlds, model, ranks->rank, ranks->ranks,
+					     error))
+		return error->status;
+	if (collectives && !model->neff->peers)
+		return NRT_SUCCESS;
+	return nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks, error);
+}
+
 static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const struct ranks *ranks,
 		       struct nrt_event *event, nrt_model_t **out, struct nrt_error *error)
 {
@@ -249,8 +266,7 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 	if (nrt_model_load(&state->machine, load, &model, error))
 		return error->status;
 	model->id = atomic_fetch_add(&state->next_model, 1) + 1;
-	if (ranks->ranks && nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks,
-					    error)) {
+	if (join(state, model, ranks, error)) {
 		nrt_model_release(model);
 		return error->status;
 	}

@@ -15,7 +15,7 @@
 #define ENGINES		NEURON_JOB_DMA_ENGINES
 
 /* Windows of a program; those of ranks follow. */
-enum window { W_CODE = 1, W_RINGS, W_CONSTANTS, W_RANKS };
+enum window { W_CODE = 1, W_RINGS, W_CONSTANTS, W_DONE, W_RANKS };
 
 /* Offsets in the arena. */
 struct layout {
@@ -78,6 +78,21 @@ static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *la
 	return NRT_SUCCESS;
 }
 
+static void show_done(struct nrt_cc_code *code)
+{
+	struct drm_neuron_window entry = { .index = W_DONE };
+
+	if (code->signal.used) {
+		entry.kind = DRM_NEURON_WINDOW_SEM;
+		entry.from = DRM_NEURON_FROM_CORE;
+		entry.source = code->signal.core;
+		entry.rights = DRM_NEURON_WINDOW_WRITE;
+		entry.offset = code->signal.done;
+		entry.length = 4;
+	}
+	nrt_view_set(&code->view, W_DONE - 1, &entry, NULL);
+}
+
 static NRT_STATUS upload(struct nrt_cc_code *code, unsigned int cc_of_core,
 			 unsigned int cc_per_core, struct nrt_error *error)
 {
@@ -97,6 +112,7 @@ static NRT_STATUS upload(struct nrt_cc_code *code, unsigned int cc_of_core,
 		      layout.ring_bytes);
 	nrt_view_show(&code->view, 2, W_CONSTANTS, DRM_NEURON_WINDOW_READ, code->arena,
 		      layout.constants, program->constants.bytes);
+	show_done(code);
 	code->start = (struct drm_neuron_start){
 		.addr = neuron_window_addr(W_CODE, 0),
 		.count = program->count,
@@ -124,6 +140,9 @@ static NRT_STATUS build(struct nrt_cc_code *code, unsigned int rank, unsigned in
 		.constants = W_CONSTANTS,
 		.first = W_RANKS,
 		.semaphore = first_sem,
+		.signals = code->signal.used,
+		.start = code->signal.start,
+		.done = W_DONE,
 	};
 
 	if (nrt_plan_program(code->plan, rank, &code->part, error) ||
@@ -131,14 +150,15 @@ static NRT_STATUS build(struct nrt_cc_code *code, unsigned int rank, unsigned in
 	    nrt_view_init(&code->view, W_RANKS - 1 + CC_NR_SHOWN * (1 + code->part.nr_peers),
 			  error))
 		return error->status;
-	code->nr_queues = code->part.nr_queues;
+	code->nr_queues = code->program.nr_rings;
 	code->queues = calloc(code->nr_queues + 1, sizeof(*code->queues));
 	return code->queues ? NRT_SUCCESS : nrt_error_memory(error);
 }
 
 NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigned int cc_per_core,
 			   struct nrt_plan *plan, unsigned int rank, unsigned int first_sem,
-			   struct nrt_cc_code **out, struct nrt_error *error)
+			   const struct nrt_cc_signal *signal, struct nrt_cc_code **out,
+			   struct nrt_error *error)
 {
 	struct nrt_cc_code *code = calloc(1, sizeof(*code));
 
@@ -150,6 +170,7 @@ NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigne
 	code->cc = cc;
 	code->first_sem = first_sem;
 	code->plan = plan;
+	code->signal = *signal;
 	if (build(code, rank, first_sem, error) || upload(code, cc_of_core, cc_per_core, error)) {
 		nrt_cc_code_put(code);
 		return error->status;
@@ -318,6 +339,8 @@ static void describe_hang(struct nrt_cc_code *code, uint64_t job, const uint32_t
 	}
 	if (*text && wait &&
 	    sscanf(wait, "\nwait sync: semaphore %u value %d", &sem, &value) == 2) {
+		if (sem >= NRT_PLAN_MAX_SEMS)
+			snprintf(text, size, ", before step 0: the model has not started it");
 		sync = sem < code->first_sem ? NULL :
 		       find_wait(code, cc_step_of_pc(&code->program, pc), sem - code->first_sem);
 		if (sync)

@@ -50,7 +50,7 @@ struct agreement {
  * struct nrt_cc_group - a group
  * @next: list of @world
  * @world: it lives as long as that
- * @cc: CC-core
+ * @cc: CC-core, and its number among those of the core in @cc_of_core
  * @ranks, @nr: in their order, by number in the world
  * @me: place of this rank
  * @name: of the group, for meetings
@@ -68,6 +68,7 @@ struct nrt_cc_group {
 	struct nrt_cc_group *next;
 	struct nrt_world *world;
 	struct nrt_core *cc;
+	unsigned int cc_of_core;
 	uint32_t *ranks;
 	uint32_t nr;
 	uint32_t me;
@@ -97,9 +98,10 @@ static uint64_t hash(const void *bytes, size_t size)
 	return value;
 }
 
-static void name_group(struct nrt_cc_group *group)
+static void name_group(struct nrt_cc_group *group, enum nrt_cc_user user)
 {
-	snprintf(group->name, sizeof(group->name), "collective %016llx",
+	snprintf(group->name, sizeof(group->name), "%scollective %016llx",
+		 user == NRT_CC_MODEL ? "model " : "",
 		 (unsigned long long)hash(group->ranks, group->nr * sizeof(*group->ranks)));
 }
 
@@ -139,15 +141,18 @@ static void group_free(struct nrt_cc_group *group)
 void nrt_cc_groups_free(struct nrt_world *world)
 {
 	struct nrt_cc_group *group;
+	unsigned int user;
 
-	while ((group = world->groups)) {
-		world->groups = group->next;
-		group_free(group);
+	for (user = 0; user < NRT_CC_NR_USERS; user++) {
+		while ((group = world->groups[user])) {
+			world->groups[user] = group->next;
+			group_free(group);
+		}
 	}
 }
 
-static struct nrt_cc_group *group_new(struct nrt_world *world, const uint32_t *ranks, uint32_t nr,
-				      uint32_t me)
+static struct nrt_cc_group *group_new(struct nrt_world *world, enum nrt_cc_user user,
+				      const uint32_t *ranks, uint32_t nr, uint32_t me)
 {
 	struct nrt_cc_group *group = calloc(1, sizeof(*group));
 	uint32_t i;
@@ -155,7 +160,8 @@ static struct nrt_cc_group *group_new(struct nrt_world *world, const uint32_t *r
 	if (!group)
 		return NULL;
 	group->world = world;
-	group->cc = &world->vcore->cc[0];
+	group->cc = user == NRT_CC_MODEL ? nrt_vcore_model_cc(world->vcore) : world->vcore->cc;
+	group->cc_of_core = (unsigned int)(group->cc - world->vcore->cc);
 	group->nr = nr;
 	group->me = me;
 	group->grant = -1;
@@ -171,16 +177,17 @@ static struct nrt_cc_group *group_new(struct nrt_world *world, const uint32_t *r
 		group->ranks[i] = ranks[i];
 		group->peers[i].grant = -1;
 	}
-	name_group(group);
+	name_group(group, user);
 	return group;
 }
 
-struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, const uint32_t *ranks,
-				       uint32_t nr, uint32_t me, struct nrt_error *error)
+struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, enum nrt_cc_user user,
+				       const uint32_t *ranks, uint32_t nr, uint32_t me,
+				       struct nrt_error *error)
 {
 	struct nrt_cc_group *group;
 
-	for (group = world->groups; group; group = group->next)
+	for (group = world->groups[user]; group; group = group->next)
 		if (group->nr == nr && !memcmp(group->ranks, ranks, nr * sizeof(*ranks)))
 			return group;
 	if (!world->vcore->nr_cc) {
@@ -188,17 +195,23 @@ struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, const uint32_t *
 			      nrt_device_path(world->vcore->device));
 		return NULL;
 	}
-	group = group_new(world, ranks, nr, me);
+	group = group_new(world, user, ranks, nr, me);
 	if (!group) {
 		nrt_error_memory(error);
 		return NULL;
 	}
-	group->next = world->groups;
-	world->groups = group;
+	group->next = world->groups[user];
+	world->groups[user] = group;
 	return group;
 }
 
 /* --- What a run needs of this rank --- */
+
+static bool is_same_signal(const struct nrt_cc_signal *a, const struct nrt_cc_signal *b)
+{
+	return a->used == b->used && a->start == b->start && a->core == b->core &&
+	       a->done == b->done;
+}
 
 static bool does(const struct nrt_cc_code *code, const struct nrt_cc_run *run)
 {
@@ -207,6 +220,7 @@ static bool does(const struct nrt_cc_code *code, const struct nrt_cc_run *run)
 	return plan->op == run->op && plan->reduce == run->reduce && plan->dtype == run->dtype &&
 	       plan->count == run->count && plan->in_place == run->in_place &&
 	       plan->root == run->root && plan->priority == run->priority &&
+	       is_same_signal(&code->signal, &run->signal) &&
 	       code->nr_channels == run->nr_channels && plan->nr_pairs == run->nr_pairs &&
 	       (!run->nr_pairs || !memcmp(plan->pairs, run->pairs,
 					  run->nr_pairs * sizeof(*run->pairs)));
@@ -338,12 +352,13 @@ static NRT_STATUS new_code(struct nrt_cc_group *group, const struct nrt_cc_run *
 
 	if (make_plan(group, run, &plan, error))
 		return error->status;
-	if (count_sems(plan, group->me, &sems, error) || need_sems(group, sems, error)) {
+	if (count_sems(plan, group->me, &sems, error) ||
+	    need_sems(group, sems + run->signal.used, error)) {
 		nrt_plan_free(plan);
 		return error->status;
 	}
-	if (nrt_cc_code_new(group->cc, 0, group->world->vcore->nr_cc, plan, group->me,
-			    group->first_sem, out, error))
+	if (nrt_cc_code_new(group->cc, group->cc_of_core, group->world->vcore->nr_cc, plan,
+			    group->me, group->first_sem, &run->signal, out, error))
 		return error->status;
 	(*out)->nr_channels = run->nr_channels;
 	(*out)->next = group->codes;

@@ -12,7 +12,8 @@
  * program that follows another one is submitted when all ranks have seen the end of that, because
  * both use the same semaphores.
  *
- * Only the steps of collective requests of one core use a group, one after the other.
+ * Only the steps of collective requests of one core use a group of the host, one after the other,
+ * and those of executions a group of models.
  */
 #ifndef LIBNRT_COMM_CC_GROUP_H
 #define LIBNRT_COMM_CC_GROUP_H
@@ -30,12 +31,33 @@ struct nrt_cc_bytes {
 	uint64_t length;
 };
 
+/* Who uses a group: each has groups, and if there are two a CC-core, of its own. */
+enum nrt_cc_user {
+	NRT_CC_HOST,
+	NRT_CC_MODEL,
+	NRT_CC_NR_USERS
+};
+
+/**
+ * struct nrt_cc_signal - how a program of a core starts a collective, and learns its end
+ * @used: false: it starts at once, and nobody is told
+ * @start: semaphore of the CC-core, from which 1 is taken at the start
+ * @core, @done: core of the chip, and its semaphore to which 1 is added at the end
+ */
+struct nrt_cc_signal {
+	bool used;
+	unsigned int start;
+	unsigned int core;
+	unsigned int done;
+};
+
 /**
  * struct nrt_cc_run - a collective that a rank takes part in
  * @op, @reduce, @dtype, @count, @in_place: as in struct nrt_plan_ask
  * @pairs, @nr_pairs, @root, @nr_channels, @priority: likewise; the pairs are the caller's
  * @input, @output: where they are, from multiples of 4 bytes on. In place only the larger one is
  *	used, or the output if they are equal
+ * @signal: of this rank alone
  */
 struct nrt_cc_run {
 	enum nrt_plan_op op;
@@ -50,6 +72,7 @@ struct nrt_cc_run {
 	uint8_t priority;
 	struct nrt_cc_bytes input;
 	struct nrt_cc_bytes output;
+	struct nrt_cc_signal signal;
 };
 
 /**
@@ -63,8 +86,9 @@ struct nrt_cc_job {
 };
 
 /* The group of ranks @ranks, @nr of them, of which place @me is this one. NULL and @error. */
-struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, const uint32_t *ranks,
-				       uint32_t nr, uint32_t me, struct nrt_error *error);
+struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, enum nrt_cc_user user,
+				       const uint32_t *ranks, uint32_t nr, uint32_t me,
+				       struct nrt_error *error);
 
 /*
  * Agree with the others, and begin @run. Whoever fails tells them. On success nrt_cc_end() must
@@ -110,6 +134,7 @@ struct nrt_cc_peer {
  * @view: windows
  * @epoch: of the group when @view was last filled
  * @nr_channels: as they were asked for; those of @plan may be more
+ * @signal: likewise
  */
 struct nrt_cc_code {
 	struct nrt_cc_code *next;
@@ -126,12 +151,14 @@ struct nrt_cc_code {
 	struct nrt_view view;
 	uint64_t epoch;
 	unsigned int nr_channels;
+	struct nrt_cc_signal signal;
 };
 
 /* Make the part of rank @rank of @plan, which goes with it, also after a failure. */
 NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigned int cc_per_core,
 			   struct nrt_plan *plan, unsigned int rank, unsigned int first_sem,
-			   struct nrt_cc_code **code, struct nrt_error *error);
+			   const struct nrt_cc_signal *signal, struct nrt_cc_code **code,
+			   struct nrt_error *error);
 void nrt_cc_code_put(struct nrt_cc_code *code);
 
 /*

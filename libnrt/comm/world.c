@@ -94,12 +94,13 @@ void nrt_worlds_fini(struct nrt_worlds *worlds)
 
 /* --- Semaphores --- */
 
+/* Those behind NRT_PLAN_MAX_SEMS start the collectives of models. */
 static bool are_free(const uint64_t *sems, unsigned int first, unsigned int count)
 {
 	unsigned int i;
 
 	for (i = first; i < first + count; i++)
-		if (i >= NEURON_NR_SEMAPHORES || sems[i / 64] >> (i % 64) & 1)
+		if (i >= NRT_PLAN_MAX_SEMS || sems[i / 64] >> (i % 64) & 1)
 			return false;
 	return true;
 }

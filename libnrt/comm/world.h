@@ -31,8 +31,7 @@ struct nrt_worlds;
  * @lock: protects what follows
  * @failed: why it has failed; status 0: it has not
  * @running: jobs that end when it fails
- * @groups: see comm/cc_group.h; used by the steps of collective requests of @vcore alone, which
- *	come one after the other
+ * @groups: see comm/cc_group.h, by user
  */
 struct nrt_world {
 	struct nrt_worlds *worlds;
@@ -47,7 +46,7 @@ struct nrt_world {
 	pthread_mutex_t lock;
 	struct nrt_error failed;
 	struct nrt_running *running;
-	struct nrt_cc_group *groups;
+	struct nrt_cc_group *groups[2];
 };
 
 /**

@@ -323,6 +323,8 @@ static NRT_STATUS begin_job(struct execution *execution)
 	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
 						error))
 		return error->status;
+	if (model->cc && model->cc_ops->begin(model, error))
+		return error->status;
 	if (!submit(execution))
 		return NRT_SUCCESS;
 	trace_end(execution);
@@ -375,6 +377,27 @@ static NRT_STATUS end_job(struct execution *execution)
 	return status;
 }
 
+/*
+ * The collectives are done while the job runs. When one fails the job would wait for its end for
+ * ever; then the collective says why.
+ */
+static NRT_STATUS end_with_collectives(struct execution *execution)
+{
+	struct nrt_model *model = execution->model;
+	struct nrt_error why;
+	NRT_STATUS status;
+
+	if (!model->cc)
+		return end_job(execution);
+	status = model->cc_ops->run(model, execution->binding, &why);
+	if (!status)
+		return end_job(execution);
+	nrt_vcore_cancel(model->vcore, execution->job);
+	end_job(execution);
+	execution->request.error = why;
+	return status;
+}
+
 /* The output of each pair goes where the next turn wants it, and its input comes from there. */
 static void take_turn(struct execution *execution)
 {
@@ -399,7 +422,7 @@ static NRT_STATUS finish(struct nrt_request *request)
 {
 	struct execution *execution = execution_of(request);
 	struct nrt_model *model = execution->model;
-	NRT_STATUS status = end_job(execution);
+	NRT_STATUS status = end_with_collectives(execution);
 
 	while (!status && execution->left) {
 		execution->left--;
@@ -454,7 +477,7 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 {
 	struct nrt_model *model = execute->model;
 
-	if (model->group && execute->repeat > 1)
+	if ((model->group || model->cc) && execute->repeat > 1)
 		return nrt_error_set(error, NRT_INVALID,
 				     "model \"%.64s\" works with peers and cannot be repeated",
 				     model->neff->name);
@@ -468,9 +491,10 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 	execution->request.ticket.lane = model->comm;
 	execution->request.ops = &execution_ops;
 	execution->request.quick = !execution->binding->copies && !model->group &&
+				   !model->cc &&
 				   !model->vcore->device->backend->runs_jobs;
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
-	execution->request.alone = execution->binding->copies || model->group ||
+	execution->request.alone = execution->binding->copies || model->group || model->cc ||
 				   execute->repeat > 1 || execute->numbers || execute->print ||
 				   execute->dump_on;
 	execution->dump_on = execute->dump_on;

@@ -96,6 +96,18 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neur
 	return NRT_SUCCESS;
 }
 
+void nrt_vcore_cancel(struct nrt_vcore *vcore, uint64_t job)
+{
+	struct drm_neuron_cancel cancel = {
+		.claim = vcore->device->claim,
+		.core = vcore->core[0]->index,
+		.job = job,
+	};
+
+	/* They are a gang: with one of them all end. */
+	vcore->device->backend->cancel(vcore->device->chip, &cancel);
+}
+
 static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
 {
 	struct nrt_bo **scratch = reallocarray(vcore->scratch, vcore->nr_scratch + 1,

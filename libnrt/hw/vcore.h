@@ -44,6 +44,15 @@ struct nrt_vcore {
 /* Where it is, as plans of collectives want to know. */
 struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore);
 
+/* The CC-core for the collectives of models, or NULL; of the host they are on the first one. */
+static inline struct nrt_core *nrt_vcore_model_cc(const struct nrt_vcore *vcore)
+{
+	return vcore->nr_cc ? &vcore->cc[vcore->nr_cc > 1] : NULL;
+}
+
+/* The jobs of a submission end now, if they have not ended. */
+void nrt_vcore_cancel(struct nrt_vcore *vcore, uint64_t job);
+
 /* Take the locks of the physical cores, in their order; give them back. */
 void nrt_vcore_lock(struct nrt_vcore *vcore);
 void nrt_vcore_unlock(struct nrt_vcore *vcore);

@@ -167,14 +167,16 @@ static NRT_STATUS read_root(struct neff_graph *graph, struct json_object *root,
 {
 	static const char *const allowed[] = {
 		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", "debug",
-		NULL,
+		"collectives", NULL,
 	};
 	if (neff_json_only(root, "def.json", allowed, error) ||
 	    check_isa(root, error) ||
 	    neff_read_vars(graph, root, error) || neff_read_queues(graph, root, error) ||
 	    read_engines(graph, root, error) || read_sem_clear(graph, root, error))
 		return error->status;
-	return read_notify(graph, root, error) ? error->status : read_debug(graph, root, error);
+	if (read_notify(graph, root, error) || neff_read_collectives(graph, root, error))
+		return error->status;
+	return read_debug(graph, root, error);
 }
 
 NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)

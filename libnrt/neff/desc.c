@@ -105,7 +105,7 @@ static bool side_is_word(const struct neff_side *side)
 
 static bool is_others_sem(const struct neff_var *var)
 {
-	return var->type == NEFF_VAR_PEER_SEM || var->type == NEFF_VAR_SIBLING_SEM;
+	return neff_var_is_others_sem(var);
 }
 
 /* Semaphores of another core are posted by one whole 32-bit write each. */

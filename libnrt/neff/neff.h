@@ -18,6 +18,7 @@
 #include "neuron/neff.h"
 #include "neuron/regs.h"
 #include "base/error.h"
+#include "plan/plan.h"
 
 #define NEFF_MAX_GRAPHS		2
 #define NEFF_MAX_VAR_ID		65000
@@ -28,6 +29,9 @@
 #define NEFF_MAX_DIMS		8
 #define NEFF_MAX_DESC_DIMS	4
 #define NEFF_MAX_VAR_SIZE	(1ull << 46)
+/* Each has a semaphore of the CC-core, behind those of plans. */
+#define NEFF_MAX_COLLECTIVES	(NEURON_NR_SEMAPHORES - NRT_PLAN_MAX_SEMS)
+#define NEFF_MAX_REPLICA_GROUPS	16
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
 /**
@@ -71,6 +75,7 @@ enum neff_var_type {
 	NEFF_VAR_PEER_SEM,
 	NEFF_VAR_SIBLING_STATE,
 	NEFF_VAR_SIBLING_SEM,
+	NEFF_VAR_CC_SEM,
 };
 
 /**
@@ -89,7 +94,7 @@ enum neff_var_type {
  * @offset: VIRTUAL: in the scratchpad
  * @ref: PEER: index of the variable of the other rank, in this NEFF's table
  * @peer_offset: PEER, PEER_SEM: how many ranks further on
- * @first, @count: PEER_SEM, SIBLING_SEM
+ * @first, @count: PEER_SEM, SIBLING_SEM; CC_SEM: collectives that they start
  */
 struct neff_var {
 	char *name;
@@ -201,6 +206,32 @@ struct neff_desc {
 };
 
 /**
+ * struct neff_collective - a collective that the graph starts
+ * @op, @reduce, @dtype, @count, @pairs, @nr_pairs, @root, @priority: as of struct nrt_plan_ask
+ * @in_place: @input is @output
+ * @input, @output: indexes of variables; of no meaning for a barrier
+ * @groups, @nr_groups: replica groups of @group_size ranks each, one behind the other in @ranks
+ * @semaphore: incremented when it is complete
+ */
+struct neff_collective {
+	enum nrt_plan_op op;
+	enum nrt_plan_reduce reduce;
+	enum neuron_dtype dtype;
+	uint64_t count;
+	struct nrt_plan_pair *pairs;
+	unsigned int nr_pairs;
+	unsigned int root;
+	uint8_t priority;
+	bool in_place;
+	unsigned int input;
+	unsigned int output;
+	uint32_t *ranks;
+	unsigned int group_size;
+	unsigned int nr_groups;
+	unsigned int semaphore;
+};
+
+/**
  * struct neff_line - where an instruction and those behind it are from
  * @pc: index of the first one
  * @source: index of the file; -1: not known
@@ -226,6 +257,7 @@ struct neff;
  * @sets, @nr_sets: queue sets
  * @nr_queues: entries of the job's queue table
  * @descs, @nr_descs: transfers, by engine, each engine's in the order of its list
+ * @collectives, @nr_collectives: in the order in which they are started
  * @sem_clear: semaphores that an execution clears
  * @has_sem_clear: the NEFF says so itself
  * @notify_bytes: notification stream, 0: none
@@ -247,6 +279,8 @@ struct neff_graph {
 	unsigned int nr_queues;
 	struct neff_desc *descs;
 	size_t nr_descs;
+	struct neff_collective *collectives;
+	unsigned int nr_collectives;
 	uint64_t sem_clear[4];
 	bool has_sem_clear;
 	uint32_t notify_bytes;
@@ -311,6 +345,11 @@ NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
 NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 			   const struct neff_file *file, struct nrt_error *error);
 
+/* After neff_read_vars(). */
+NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *root,
+				 struct nrt_error *error);
+void neff_free_collectives(struct neff_graph *graph);
+
 NRT_STATUS neff_read_debug(struct neff_graph *graph, const struct neff_file *file,
 			   struct nrt_error *error);
 void neff_free_debug(struct neff_graph *graph);
@@ -338,6 +377,13 @@ NRT_STATUS neff_read_op(const struct neff_graph *graph, struct json_object *obje
 static inline bool neff_var_is_io(const struct neff_var *var)
 {
 	return var->type == NEFF_VAR_INPUT || var->type == NEFF_VAR_OUTPUT;
+}
+
+/* Semaphores of another core: only posts go there. */
+static inline bool neff_var_is_others_sem(const struct neff_var *var)
+{
+	return var->type == NEFF_VAR_PEER_SEM || var->type == NEFF_VAR_SIBLING_SEM ||
+	       var->type == NEFF_VAR_CC_SEM;
 }
 
 /* The variable called @name, or NULL. */

@@ -83,7 +83,7 @@ static NRT_STATUS check_memory(struct op_reader *reader, unsigned int index)
 {
 	const struct neff_var *var = &reader->graph->vars[index];
 
-	if (var->type == NEFF_VAR_PEER_SEM || var->type == NEFF_VAR_SIBLING_SEM)
+	if (neff_var_is_others_sem(var))
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: \"%s\" are semaphores; only op \"copy\" can post them",
 				     reader->where, var->name);

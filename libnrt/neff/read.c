@@ -324,6 +324,7 @@ static void free_graph(struct neff_graph *graph)
 	for (i = 0; i < graph->nr_sets; i++)
 		free(graph->sets[i].name);
 	neff_free_debug(graph);
+	neff_free_collectives(graph);
 	free(graph->vars);
 	free(graph->by_name);
 	free(graph->sets);

@@ -271,6 +271,19 @@ static NRT_STATUS read_sibling_sem(struct var_reader *reader)
 	return check_sibling(reader) ? reader->error->status : read_sems(reader);
 }
 
+static NRT_STATUS read_cc_sem(struct var_reader *reader)
+{
+	const struct neff_var *var = reader->var;
+
+	if (read_sems(reader))
+		return reader->error->status;
+	if (var->first + var->count > NEFF_MAX_COLLECTIVES)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: there are at most %u collectives", reader->where,
+				     NEFF_MAX_COLLECTIVES);
+	return NRT_SUCCESS;
+}
+
 static const struct {
 	const char *name;
 	read_fn *read;
@@ -291,6 +304,8 @@ static const struct {
 	[NEFF_VAR_SIBLING_STATE] = { "sibling-state-buffer", read_sibling_state, { COMMON_KEYS } },
 	[NEFF_VAR_SIBLING_SEM] = { "sibling-semaphore", read_sibling_sem,
 				   { COMMON_KEYS, "first", "count" } },
+	[NEFF_VAR_CC_SEM] = { "collective-semaphore", read_cc_sem,
+			      { COMMON_KEYS, "first", "count" } },
 };
 
 #define NR_VAR_TYPES	(sizeof(var_types) / sizeof(var_types[0]))
@@ -432,8 +447,7 @@ static NRT_STATUS resolve_refs(struct neff_graph *graph, struct neff_var *var,
 	for (i = 0; i < var->nr_refs; i++) {
 		const struct neff_var *ref = find_id(graph, var->refs[i]);
 
-		if (!ref || ref->type == NEFF_VAR_PEER_SEM ||
-		    ref->type == NEFF_VAR_SIBLING_SEM)
+		if (!ref || neff_var_is_others_sem(ref))
 			return nrt_error_set(error, NRT_INVALID,
 					     "NEFF: def.json: variable \"%s\": address %u would be that of var_id %u, which is no variable in memory",
 					     var->name, i, var->refs[i]);

@@ -43,6 +43,8 @@ void nrt_model_release(struct nrt_model *model)
 
 	if (model->group)
 		model->group->leave(model);
+	if (model->cc)
+		model->cc_ops->leave(model);
 	if (model->vcore)
 		nrt_post_flush(model->vcore->core[0]);
 	for (i = 0; i < model->nr_parts; i++)
@@ -59,7 +61,7 @@ void nrt_model_release(struct nrt_model *model)
 
 static NRT_STATUS check_peers(const struct neff *neff, bool peers, struct nrt_error *error)
 {
-	if (neff->peers && !peers)
+	if ((neff->peers || neff->graphs[0].nr_collectives) && !peers)
 		return nrt_error_set(error, NRT_INVALID,
 				     "model \"%.64s\" works with peers: load it with nrt_load_collectives()",
 				     neff->name);
@@ -132,6 +134,7 @@ static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i,
 
 	part->core = model->vcore->core[i];
 	part->sibling = model->vcore->nr == 2 ? (int)model->vcore->core[!i]->index : -1;
+	part->cc = model->vcore->nr_cc ? (int)nrt_vcore_model_cc(model->vcore)->index : -1;
 	part->graph = &model->neff->graphs[i];
 	model->nr_parts++;
 	if (make_peer_tables(part, error) ||

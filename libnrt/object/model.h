@@ -15,6 +15,7 @@
 #include "object/tensor.h"
 #include "program/dma_build.h"
 
+struct nrt_cc_model;
 struct nrt_comm;
 struct nrt_model;
 
@@ -53,6 +54,7 @@ struct nrt_binding {
  * struct nrt_part - what a model has on a physical core
  * @core: core
  * @sibling: number on the chip of the other core of the pair, or -1
+ * @cc: of the CC-core that does the collectives of models, or -1
  * @graph: what it runs there, of the model's NEFF
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
@@ -69,6 +71,7 @@ struct nrt_binding {
 struct nrt_part {
 	struct nrt_core *core;
 	int sibling;
+	int cc;
 	const struct neff_graph *graph;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
@@ -108,6 +111,22 @@ struct nrt_group_ops {
 	void (*leave)(struct nrt_model *model);
 };
 
+typedef NRT_STATUS nrt_cc_begin_fn(struct nrt_model *model, struct nrt_error *error);
+typedef NRT_STATUS nrt_cc_run_fn(struct nrt_model *model, const struct nrt_binding *binding,
+				 struct nrt_error *error);
+
+/**
+ * struct nrt_cc_ops - how a model does its collectives
+ * @begin: before the job is submitted
+ * @run: while it runs: all collectives, to their end; also when it has failed already
+ * @leave: the model goes
+ */
+struct nrt_cc_ops {
+	nrt_cc_begin_fn *begin;
+	nrt_cc_run_fn *run;
+	void (*leave)(struct nrt_model *model);
+};
+
 /**
  * struct nrt_model - a loaded model
  * @machine: whose core it is on
@@ -118,6 +137,7 @@ struct nrt_group_ops {
  * @group: NULL: it works alone; else @comm, @rank and what follows are its members
  * @comm: the group
  * @rank: in it
+ * @cc, @cc_ops: NULL: it has no collectives; else they are of rank @rank
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
@@ -137,6 +157,8 @@ struct nrt_model {
 	const struct nrt_group_ops *group;
 	struct nrt_comm *comm;
 	uint32_t rank;
+	struct nrt_cc_model *cc;
+	const struct nrt_cc_ops *cc_ops;
 	pthread_mutex_t lock;
 	struct nrt_binding *bindings;
 	bool has_last;

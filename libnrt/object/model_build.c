@@ -208,17 +208,16 @@ static NRT_STATUS upload_data(struct build *build)
 	return NRT_SUCCESS;
 }
 
-/* @count semaphores of the other core of the pair, from @first on, for posts. */
-static struct drm_neuron_window sibling_sems(const struct nrt_part *part, uint32_t index,
-					     uint32_t first, uint32_t count)
+/* @count semaphores of core @core of the claim, from @first on, for posts. */
+static struct drm_neuron_window sems_of(int core, uint32_t index, uint32_t first, uint32_t count)
 {
-	if (part->sibling < 0)
+	if (core < 0)
 		return (struct drm_neuron_window){ .index = index };
 	return (struct drm_neuron_window){
 		.index = index,
 		.kind = DRM_NEURON_WINDOW_SEM,
 		.from = DRM_NEURON_FROM_CORE,
-		.source = part->sibling,
+		.source = (uint64_t)core,
 		.rights = DRM_NEURON_WINDOW_WRITE,
 		.offset = first,
 		.length = 4ull * count,
@@ -256,7 +255,11 @@ static void show_var(struct build *build, size_t i)
 		entry.length = var->size;
 		break;
 	case NEFF_VAR_SIBLING_SEM:
-		entry = sibling_sems(part, var->var_id, var->first, var->count);
+		entry = sems_of(part->sibling, var->var_id, var->first, var->count);
+		break;
+	case NEFF_VAR_CC_SEM:
+		entry = sems_of(part->cc, var->var_id, NRT_PLAN_MAX_SEMS + var->first,
+				var->count);
 		break;
 	default:
 		/* Bound by an execution. */
@@ -286,7 +289,7 @@ static void show_own(struct build *build)
 	nrt_view_show(view, i++, part->window.constants, DRM_NEURON_WINDOW_READ, part->arena,
 		      layout->constants, build->program.constants.bytes);
 	nrt_view_set(view, i++, &entry, NULL);
-	entry = sibling_sems(part, part->window.sibling, 0, NEURON_NR_SEMAPHORES);
+	entry = sems_of(part->sibling, part->window.sibling, 0, NEURON_NR_SEMAPHORES);
 	nrt_view_set(view, i++, &entry, NULL);
 	nrt_view_show(view, i++, part->window.notify, DRM_NEURON_WINDOW_WRITE, part->arena,
 		      layout->notify, build->graph->notify_bytes);

@@ -243,6 +243,56 @@ static NRT_STATUS add_step(struct builder *builder, const struct nrt_plan_step *
 	return NRT_SUCCESS;
 }
 
+/* Semaphore @sem of the CC-core, from which @value is taken. */
+static NRT_STATUS add_wait(struct builder *builder, unsigned int sem, uint32_t value)
+{
+	const struct nrt_plan_sync wait = {
+		.sem = (uint16_t)(sem - builder->windows->semaphore),
+		.value = value,
+	};
+	struct neuron_inst *inst = emit(builder, NEURON_OP_NOP);
+
+	if (!inst)
+		return builder->error->status;
+	take(builder, inst, &wait);
+	return NRT_SUCCESS;
+}
+
+/* Queue @queue posts semaphore @sem of @window behind all that it was given. */
+static NRT_STATUS add_signal(struct builder *builder, unsigned int queue, uint32_t window,
+			     unsigned int sem)
+{
+	struct dma_ring *ring = &builder->program->rings[queue];
+	uint32_t m2s = ring->used, s2m = ring->s2m_used;
+	struct neuron_inst *inst;
+
+	if (dma_ring_post(&builder->writer, ring, window, sem, 1))
+		return builder->error->status;
+	inst = emit(builder, NEURON_OP_DMA_TRIGGER);
+	if (!inst)
+		return builder->error->status;
+	inst->reg[0] = (uint8_t)queue;
+	inst->imm0 = htole32(ring->used - m2s);
+	inst->imm1 = htole32(ring->s2m_used - s2m);
+	return NRT_SUCCESS;
+}
+
+/* All queues have moved what they were given; then the core is told. */
+static NRT_STATUS add_end(struct builder *builder)
+{
+	const struct cc_windows *windows = builder->windows;
+	unsigned int landed = builder->part->nr_sems, q;
+
+	if (!windows->signals)
+		return NRT_SUCCESS;
+	for (q = 0; q < builder->program->nr_rings; q++)
+		if (add_signal(builder, q, cc_window(windows, 0, CC_SHOWN_SEMAPHORES), landed))
+			return builder->error->status;
+	if (add_wait(builder, windows->semaphore + landed, q))
+		return builder->error->status;
+	return add_signal(builder, 0, windows->done, 0);
+}
+
 static NRT_STATUS build_all(struct builder *builder)
 {
 	const struct nrt_plan_program *part = builder->part;
@@ -255,11 +305,15 @@ static NRT_STATUS build_all(struct builder *builder)
 	if (!program->rings || !program->places)
 		return nrt_error_memory(builder->error);
 	program->nr_rings = part->nr_queues;
+	if (builder->windows->signals && !program->nr_rings)
+		program->nr_rings = 1;
 	program->nr_places = part->nr_steps;
+	if (builder->windows->signals && add_wait(builder, builder->windows->start, 1))
+		return builder->error->status;
 	for (i = 0; i < part->nr_steps; i++)
 		if (add_step(builder, &part->steps[i], &program->places[i]))
 			return builder->error->status;
-	if (!emit(builder, NEURON_OP_HALT))
+	if (add_end(builder) || !emit(builder, NEURON_OP_HALT))
 		return builder->error->status;
 	for (q = 0; q < program->nr_rings; q++)
 		if (dma_ring_pad(&builder->writer, &program->rings[q]))

@@ -36,11 +36,17 @@ static inline enum cc_shown cc_shown_of(const struct nrt_plan *plan, unsigned in
  * @first: windows of the rank itself, then of each peer, in the order of the plan's program:
  *	CC_NR_SHOWN of each
  * @semaphore: number of the rank's semaphore 0 on its CC-core
+ * @signals: the program begins when it takes 1 from semaphore @start of its CC-core. When all is
+ *	complete it adds 1 to the first semaphore of the window @done. It uses one more semaphore
+ *	of the rank, behind those of the plan's program
  */
 struct cc_windows {
 	uint32_t constants;
 	uint32_t first;
 	unsigned int semaphore;
+	bool signals;
+	unsigned int start;
+	uint32_t done;
 };
 
 /* The window of @what of the rank itself, @peer 0, or of peer @peer - 1. */

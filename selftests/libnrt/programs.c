@@ -327,6 +327,37 @@ struct program program_push(void)
 	return finish(&b);
 }
 
+/* y = the transpose of the sum of all x, by two collectives of @ranks ranks. */
+struct program program_collectives(unsigned int ranks)
+{
+	struct base b = begin("collectives", 1);
+	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES);
+	uint32_t one = htole32(1), group[16];
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one)), start;
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .input = b.x,
+		.output = sum, .ranks = group, .group_size = ranks, .nr_groups = 1,
+		.semaphore = b.loaded,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		group[i] = i;
+	start = nb_collective(b.nb, "start_sum", &what);
+	nb_dma(b.nb, b.in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.loaded, 1);
+	what.op = "alltoall";
+	what.reduce = NULL;
+	what.input = sum;
+	what.output = b.y;
+	what.semaphore = b.computed;
+	start = nb_collective(b.nb, "start_transpose", &what);
+	nb_dma(b.nb, b.in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.computed, 1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_pull(void)
 {
 	struct base b = begin("pull", 1);

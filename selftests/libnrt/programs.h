@@ -73,6 +73,12 @@ struct program program_push(void);
 /* y = x of the rank behind, read from there. */
 struct program program_pull(void);
 
+/*
+ * y = the transpose of the sum of the x of @ranks ranks: block b of y on rank r is block r of that
+ * sum. An all-reduce, and behind it an all-to-all, on the CC-cores.
+ */
+struct program program_collectives(unsigned int ranks);
+
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 

@@ -14,6 +14,7 @@
 
 #include "kselftest_harness.h"
 
+#include "programs.h"
 #include "rig.h"
 
 #define MAX_RANKS	16
@@ -379,6 +380,144 @@ TEST_F_TIMEOUT(cc, places, LIMIT_S)
 	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(0, NULL, sizeof(place)));
 	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(0, &place, 0));
 	EXPECT_EQ(NRT_INVALID, nrt_emu_get_core_place(self->cores, &place, sizeof(place)));
+}
+
+/* --- Collectives of models --- */
+
+/**
+ * struct model_rank - a rank that executes a model
+ * @ranks, @spread: as of struct task
+ * @executions: how often
+ */
+struct model_rank {
+	struct rig rig;
+	pthread_t thread;
+	unsigned int number;
+	unsigned int ranks;
+	unsigned int spread;
+	unsigned int executions;
+	NRT_STATUS status;
+	unsigned int wrong;
+};
+
+static float model_value(unsigned int rank, size_t i, unsigned int round)
+{
+	return (float)value(rank, i, round);
+}
+
+static void *execute_rank(void *arg)
+{
+	struct model_rank *rank = arg;
+	size_t block = RIG_VALUES / rank->ranks, i;
+	float x[RIG_VALUES], y[RIG_VALUES], sum;
+	unsigned int round, r;
+
+	for (round = 0; round < rank->executions && !rank->status; round++) {
+		for (i = 0; i < RIG_VALUES; i++)
+			x[i] = model_value(rank->number, i, round);
+		rank->status = rig_run(&rank->rig, x, y);
+		for (i = 0; i < RIG_VALUES && !rank->status; i++) {
+			size_t from = rank->number * block + i % block;
+
+			for (sum = 0, r = 0; r < rank->ranks; r++)
+				sum += model_value(r, from, round);
+			rank->wrong += y[i] != sum;
+		}
+	}
+	return NULL;
+}
+
+/* Models of @ranks ranks, loaded one after the other. */
+static NRT_STATUS load_models(struct model_rank models[MAX_RANKS], unsigned int ranks,
+			      uint32_t cores)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int i;
+
+	memset(models, 0, MAX_RANKS * sizeof(*models));
+	for (i = 0; i < ranks && !status; i++) {
+		models[i].number = i;
+		models[i].ranks = ranks;
+		models[i].spread = cores / ranks;
+		models[i].executions = 3;
+		status = rig_load(&models[i].rig, program_collectives(ranks),
+				  (int)(i * models[i].spread), i, ranks);
+	}
+	return status;
+}
+
+static void execute_models(struct model_rank models[MAX_RANKS], unsigned int ranks)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		pthread_create(&models[i].thread, NULL, execute_rank, &models[i]);
+	for (i = 0; i < ranks; i++)
+		pthread_join(models[i].thread, NULL);
+}
+
+static void unload_models(struct model_rank models[MAX_RANKS])
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_RANKS; i++)
+		rig_unload(&models[i].rig);
+}
+
+TEST_F_TIMEOUT(cc, in_a_model, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 1, 2, 4, 8 };
+	struct model_rank models[MAX_RANKS];
+	unsigned int i, r;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(models, ranks[i], self->cores));
+		execute_models(models, ranks[i]);
+		for (r = 0; r < ranks[i]; r++) {
+			EXPECT_EQ(NRT_SUCCESS, models[r].status) TH_LOG("rank %u", r);
+			EXPECT_EQ(0, models[r].wrong) TH_LOG("rank %u of %u", r, ranks[i]);
+		}
+		unload_models(models);
+	}
+}
+
+/* A rank does not execute: the others end with an error, and all can go on later. */
+TEST_F_TIMEOUT(cc, missing_model, LIMIT_S)
+{
+	struct model_rank models[MAX_RANKS];
+	unsigned int i;
+
+	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
+	nrt_close();
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, load_models(models, 4, self->cores));
+	execute_models(models, 4);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_SUCCESS, models[i].status);
+	execute_models(models, 3);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(NRT_TIMEOUT, models[i].status);
+		models[i].status = NRT_SUCCESS;
+	}
+	execute_models(models, 4);
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(NRT_SUCCESS, models[i].status);
+		EXPECT_EQ(0, models[i].wrong);
+	}
+	unload_models(models);
+}
+
+TEST_F_TIMEOUT(cc, models_that_are_refused, LIMIT_S)
+{
+	struct rig rig;
+
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(2), 0, 0, 0));
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(2), 0, 2, 4));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(4), 0, 0, 2));
+	EXPECT_TRUE(rig_has(rig_caught(), "has rank 2, and there are 2 ranks"));
 }
 
 /* --- Failures --- */

@@ -138,7 +138,8 @@ static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_
 static bool nb_is_sem_var(const struct nb_program *nb, int var)
 {
 	return nb->var[var - 1].type == NB_VAR_PEER_SEM ||
-	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
+	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM ||
+	       nb->var[var - 1].type == NB_VAR_CC_SEM;
 }
 
 /* Semaphores of others: a write tells them something, a read is told something. */

@@ -88,7 +88,8 @@ static bool nb_side_is_word(const struct nb_side *side)
 bool nb_is_others_sem(const struct nb_program *nb, int var)
 {
 	return nb->var[var - 1].type == NB_VAR_PEER_SEM ||
-	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM;
+	       nb->var[var - 1].type == NB_VAR_SIBLING_SEM ||
+	       nb->var[var - 1].type == NB_VAR_CC_SEM;
 }
 
 /* A semaphore of another core is posted by one write of a whole word. */

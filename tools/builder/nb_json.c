@@ -7,13 +7,12 @@
 #include "nb_inst.h"
 #include "nb_text.h"
 
-static void nb_put_string(json_object *object, const char *key,
-			  const char *value)
+void nb_put_string(json_object *object, const char *key, const char *value)
 {
 	json_object_object_add(object, key, json_object_new_string(value));
 }
 
-static void nb_put_int(json_object *object, const char *key, int64_t value)
+void nb_put_int(json_object *object, const char *key, int64_t value)
 {
 	json_object_object_add(object, key, json_object_new_int64(value));
 }
@@ -33,6 +32,7 @@ static const char *nb_var_type_name(enum nb_var_type type)
 		[NB_VAR_PEER_SEM] = "peer-semaphore",
 		[NB_VAR_SIBLING_SBUF] = "sibling-state-buffer",
 		[NB_VAR_SIBLING_SEM] = "sibling-semaphore",
+		[NB_VAR_CC_SEM] = "collective-semaphore",
 	};
 
 	return name[type];
@@ -94,6 +94,7 @@ static json_object *nb_var_json(const struct nb_var *var, int id)
 		nb_put_int(object, "count", var->count);
 		break;
 	case NB_VAR_SIBLING_SEM:
+	case NB_VAR_CC_SEM:
 		nb_put_int(object, "first", var->first);
 		nb_put_int(object, "count", var->count);
 		break;
@@ -209,6 +210,8 @@ char *nb_def_json(const struct nb_program *nb)
 				       nb_var_json(&nb->var[i], i + 1));
 	json_object_object_add(root, "var", vars);
 	json_object_object_add(root, "sem_clear", nb_sem_clear_json(nb));
+	if (nb->nr_collectives)
+		json_object_object_add(root, "collectives", nb_collectives_json(nb));
 	if (nb->notify_bytes)
 		nb_put_int(root, "notify_bytes", nb->notify_bytes);
 	if (nb_has_lines(nb))

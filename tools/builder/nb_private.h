@@ -27,6 +27,7 @@ enum nb_var_type {
 	NB_VAR_PEER_SEM,
 	NB_VAR_SIBLING_SBUF,
 	NB_VAR_SIBLING_SEM,
+	NB_VAR_CC_SEM,
 };
 
 struct nb_var {
@@ -42,7 +43,7 @@ struct nb_var {
 	int *refs;		/* DGE_TABLE */
 	uint64_t offset;	/* VIRTUAL */
 	unsigned int peer_offset;
-	unsigned int first;	/* PEER_SEM, SIBLING_SEM */
+	unsigned int first;	/* PEER_SEM, SIBLING_SEM, CC_SEM */
 	unsigned int count;	/* and DGE_TABLE */
 };
 
@@ -112,6 +113,8 @@ struct nb_program {
 	unsigned int nr_sems;
 	bool sem_keep[NEURON_NR_SEMAPHORES];
 	uint32_t notify_bytes;
+	struct nb_collective_entry *collective;
+	unsigned int nr_collectives;
 	unsigned int generation;	/* of the NeuronCore; 0: the newest */
 	int sbuf;
 	struct nb_stream stream[NEURON_NR_ENGINES];
@@ -138,6 +141,17 @@ int nb_fail_here(struct nb_program *nb, const char *format, ...)
 /* The same, of instruction @pc of @e. */
 int nb_fail_at(struct nb_program *nb, enum neuron_engine e, uint32_t pc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* --- Collectives --- */
+
+struct json_object;
+void nb_put_string(struct json_object *object, const char *key, const char *value);
+void nb_put_int(struct json_object *object, const char *key, int64_t value);
+
+/* The variable that starts collective @index. */
+int nb_cc_sem(struct nb_program *nb, const char *name, unsigned int index);
+struct json_object *nb_collectives_json(const struct nb_program *nb);
+void nb_collectives_free(struct nb_program *nb);
 
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,

@@ -98,6 +98,7 @@ void nb_free(struct nb_program *nb)
 	}
 	for (i = 0; i < nb->nr_files; i++)
 		free(nb->file[i]);
+	nb_collectives_free(nb);
 	nb_record_free(nb->record);
 	nb_tiles_free(nb->tiles);
 	free(nb->made.reason);
@@ -331,7 +332,8 @@ static bool nb_has_address(const struct nb_program *nb, int ref)
 {
 	return ref >= 1 && ref <= (int)nb->nr_vars &&
 	       nb->var[ref - 1].type != NB_VAR_PEER_SEM &&
-	       nb->var[ref - 1].type != NB_VAR_SIBLING_SEM;
+	       nb->var[ref - 1].type != NB_VAR_SIBLING_SEM &&
+	       nb->var[ref - 1].type != NB_VAR_CC_SEM;
 }
 
 int nb_pointer(struct nb_program *nb, const char *name, int ref)
@@ -547,6 +549,17 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
 		return 0;
 	var->first = first;
 	var->count = count;
+	return nb->nr_vars;
+}
+
+int nb_cc_sem(struct nb_program *nb, const char *name, unsigned int index)
+{
+	struct nb_var *var = nb_add_var(nb, NB_VAR_CC_SEM, name, 4);
+
+	if (!var)
+		return 0;
+	var->first = index;
+	var->count = 1;
 	return nb->nr_vars;
 }
 

@@ -95,6 +95,44 @@ int nb_sibling_sbuf(struct nb_program *nb, const char *name);
 int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
 		   unsigned int count);
 
+/**
+ * struct nb_collective - a collective of all ranks that nrt_load_collectives() names
+ * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast" or
+ *	"barrier"
+ * @reduce: "add", "min" or "max", of the first two; else NULL
+ * @dtype: of the elements
+ * @input, @output: variables in HBM: an nb_input() (only to read), nb_output(), nb_tmp() or
+ *	nb_virtual(); not used by a barrier
+ * @ranks: @nr_groups replica groups of @group_size ranks each, in their order
+ * @pairs, @nr_pairs: of a permute: from which place of the group to which
+ * @root: of a broadcast, a place of the group
+ * @priority: of its queues, 0 (the highest) to 3
+ * @semaphore: nb_sem() that is incremented when the rank's part is complete
+ *
+ * The lists are copied.
+ */
+struct nb_collective {
+	const char *op;
+	const char *reduce;
+	enum neuron_dtype dtype;
+	int input;
+	int output;
+	const uint32_t *ranks;
+	unsigned int group_size;
+	unsigned int nr_groups;
+	const uint32_t (*pairs)[2];
+	unsigned int nr_pairs;
+	unsigned int root;
+	unsigned int priority;
+	int semaphore;
+};
+
+/*
+ * Add a collective. Returns a variable of one word: a DMA of the word 1 to it starts the collective
+ * when all before it are complete. Each execution starts all, once each, in the order of the calls.
+ */
+int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what);
+
 /* The variable called @name, or 0; its size in bytes, 0: no such variable. */
 int nb_find_var(const struct nb_program *nb, const char *name);
 uint64_t nb_var_size(const struct nb_program *nb, int var);

@@ -157,6 +157,10 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 		fprintf(dis->out, " s%u %u", var->first, var->count);
 		dis_newline(dis);
 		return true;
+	case NEFF_VAR_CC_SEM:
+		return dis_fail(dis,
+				"variable \"%s\" starts a collective, which the assembler cannot write",
+				var->name);
 	case NEFF_VAR_VIRTUAL:
 		break;
 	}

@@ -143,6 +143,7 @@ static enum profile_memory memory_of(const struct neff_var *var)
 		return PROFILE_MEMORY_PEER;
 	case NEFF_VAR_PEER_SEM:
 	case NEFF_VAR_SIBLING_SEM:
+	case NEFF_VAR_CC_SEM:
 		return PROFILE_MEMORY_SEM;
 	default:
 		return PROFILE_MEMORY_HBM;

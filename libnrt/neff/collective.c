@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/*
+ * def.json: collectives, which are an addition of this project.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff/json.h"
+#include "plan/type.h"
+
+#define MAX_PAIRS	NRT_PLAN_MAX_RANKS
+
+struct reader {
+	struct neff_graph *graph;
+	struct neff_collective *to;
+	struct json_object *object;
+	struct nrt_error *error;
+	char where[64];
+};
+
+static NRT_STATUS refuse(struct reader *reader, const char *what)
+{
+	return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: %s", reader->where, what);
+}
+
+/* --- What it does --- */
+
+static NRT_STATUS read_op(struct reader *reader)
+{
+	unsigned int op = 0, reduce = 0;
+	const char *name;
+
+	if (neff_json_string(reader->object, reader->where, "op", &name, reader->error))
+		return reader->error->status;
+	/* Sizes that are known only at run time, and rings without a list, are not there yet. */
+	while (op < NRT_PLAN_ALL_GATHER_V &&
+	       (op == NRT_PLAN_PERMUTE_RING || strcmp(nrt_plan_op_name(op), name)))
+		op++;
+	if (op == NRT_PLAN_ALL_GATHER_V)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: op \"%.32s\" is not supported", reader->where,
+				     name);
+	reader->to->op = (enum nrt_plan_op)op;
+	if (!json_object_object_get_ex(reader->object, "reduce", NULL))
+		return NRT_SUCCESS;
+	if (neff_json_string(reader->object, reader->where, "reduce", &name, reader->error))
+		return reader->error->status;
+	while (reduce < NRT_PLAN_NR_REDUCES && strcmp(nrt_plan_reduce_name(reduce), name))
+		reduce++;
+	if (reduce == NRT_PLAN_NR_REDUCES)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: reduce \"%.32s\" is not add, min or max",
+				     reader->where, name);
+	reader->to->reduce = (enum nrt_plan_reduce)reduce;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_numbers(struct reader *reader)
+{
+	int64_t semaphore, root, priority;
+
+	if (neff_json_int(reader->object, reader->where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1,
+			  &semaphore, reader->error) ||
+	    neff_json_int_or(reader->object, reader->where, "root", 0, NRT_PLAN_MAX_RANKS - 1, 0,
+			     &root, reader->error) ||
+	    neff_json_int_or(reader->object, reader->where, "priority", 0,
+			     NRT_PLAN_PRIORITIES - 1, 0, &priority, reader->error))
+		return reader->error->status;
+	reader->to->semaphore = (unsigned int)semaphore;
+	reader->to->root = (unsigned int)root;
+	reader->to->priority = (uint8_t)priority;
+	return NRT_SUCCESS;
+}
+
+/* --- Who takes part --- */
+
+/* @count integers below the number of ranks. */
+static NRT_STATUS read_ranks(struct reader *reader, struct json_object *list, const char *key,
+			     size_t count, uint32_t *out)
+{
+	struct json_object *value;
+	size_t i;
+
+	if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) != count)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: each element of \"%s\" is a list of %zu ranks",
+				     reader->where, key, count);
+	for (i = 0; i < count; i++) {
+		value = json_object_array_get_idx(list, i);
+		if (!json_object_is_type(value, json_type_int) ||
+		    json_object_get_int64(value) < 0 ||
+		    json_object_get_int64(value) >= NRT_PLAN_MAX_RANKS)
+			return nrt_error_set(reader->error, NRT_INVALID,
+					     "NEFF: %s: \"%s\" has what is no rank from 0 to %d",
+					     reader->where, key, NRT_PLAN_MAX_RANKS - 1);
+		out[i] = (uint32_t)json_object_get_int64(value);
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS check_disjoint(struct reader *reader)
+{
+	const struct neff_collective *to = reader->to;
+	bool seen[NRT_PLAN_MAX_RANKS] = { false };
+	unsigned int i;
+
+	for (i = 0; i < to->nr_groups * to->group_size; i++) {
+		if (seen[to->ranks[i]])
+			return nrt_error_set(reader->error, NRT_INVALID,
+					     "NEFF: %s: rank %u is twice in the replica groups",
+					     reader->where, to->ranks[i]);
+		seen[to->ranks[i]] = true;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_groups(struct reader *reader)
+{
+	struct neff_collective *to = reader->to;
+	struct json_object *list, *first;
+	unsigned int i;
+
+	if (neff_json_get(reader->object, reader->where, "replica_groups", json_type_array, true,
+			  &list, reader->error))
+		return reader->error->status;
+	to->nr_groups = (unsigned int)json_object_array_length(list);
+	first = to->nr_groups ? json_object_array_get_idx(list, 0) : NULL;
+	if (to->nr_groups > NEFF_MAX_REPLICA_GROUPS || !json_object_is_type(first, json_type_array))
+		return refuse(reader, "\"replica_groups\" has 1 to 16 lists of ranks");
+	to->group_size = (unsigned int)json_object_array_length(first);
+	if (!to->group_size || to->group_size > NRT_PLAN_MAX_RANKS)
+		return refuse(reader, "a replica group has 1 to 256 ranks");
+	to->ranks = calloc((size_t)to->nr_groups * to->group_size, sizeof(*to->ranks));
+	if (!to->ranks)
+		return nrt_error_memory(reader->error);
+	for (i = 0; i < to->nr_groups; i++)
+		if (read_ranks(reader, json_object_array_get_idx(list, i), "replica_groups",
+			       to->group_size, to->ranks + i * to->group_size))
+			return reader->error->status;
+	return check_disjoint(reader);
+}
+
+static NRT_STATUS read_pairs(struct reader *reader)
+{
+	struct neff_collective *to = reader->to;
+	struct json_object *list;
+	uint32_t pair[2];
+	size_t nr;
+
+	if (neff_json_get(reader->object, reader->where, "pairs", json_type_array,
+			  to->op == NRT_PLAN_PERMUTE, &list, reader->error))
+		return reader->error->status;
+	nr = list ? json_object_array_length(list) : 0;
+	if (nr > MAX_PAIRS || (list && to->op != NRT_PLAN_PERMUTE))
+		return refuse(reader, "\"pairs\" are those of a permute, 256 at most");
+	to->pairs = calloc(nr + 1, sizeof(*to->pairs));
+	if (!to->pairs)
+		return nrt_error_memory(reader->error);
+	for (; to->nr_pairs < nr; to->nr_pairs++) {
+		if (read_ranks(reader, json_object_array_get_idx(list, to->nr_pairs), "pairs", 2,
+			       pair))
+			return reader->error->status;
+		to->pairs[to->nr_pairs] = (struct nrt_plan_pair){
+			.source = (uint16_t)pair[0],
+			.target = (uint16_t)pair[1],
+		};
+	}
+	return NRT_SUCCESS;
+}
+
+/* --- What it works on --- */
+
+static NRT_STATUS find_tensor(struct reader *reader, const char *key, bool written,
+			      unsigned int *index)
+{
+	const struct neff_var *var;
+	const char *name;
+
+	if (neff_json_string(reader->object, reader->where, key, &name, reader->error))
+		return reader->error->status;
+	var = neff_find_var(reader->graph, name);
+	if (!var)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: %s \"%.64s\" is no variable", reader->where, key,
+				     name);
+	*index = (unsigned int)(var - reader->graph->vars);
+	if (var->type == NEFF_VAR_OUTPUT || var->type == NEFF_VAR_TMP ||
+	    var->type == NEFF_VAR_VIRTUAL || (!written && var->type == NEFF_VAR_INPUT))
+		return NRT_SUCCESS;
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: %s \"%.64s\" must be an output, a tmp-buf or a virtual variable%s",
+			     reader->where, key, var->name, written ? "" : ", or an input");
+}
+
+static NRT_STATUS read_dtype(struct reader *reader)
+{
+	const char *name, *known;
+	unsigned int i;
+
+	if (neff_json_string(reader->object, reader->where, "dtype", &name, reader->error))
+		return reader->error->status;
+	for (i = 0; i < NEURON_NR_DTYPES; i++) {
+		known = neff_dtype_name(i);
+		if (known && !strcmp(known, name))
+			break;
+	}
+	if (i == NEURON_NR_DTYPES)
+		return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: no dtype \"%.32s\"",
+				     reader->where, name);
+	reader->to->dtype = (enum neuron_dtype)i;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS check_sizes(struct reader *reader)
+{
+	struct neff_collective *to = reader->to;
+	const struct neff_var *input = &reader->graph->vars[to->input];
+	const struct neff_var *output = &reader->graph->vars[to->output];
+	bool scatters = to->op == NRT_PLAN_REDUCE_SCATTER || to->op == NRT_PLAN_ALL_TO_ALL;
+	bool gathers = to->op == NRT_PLAN_ALL_GATHER || to->op == NRT_PLAN_ALL_TO_ALL;
+	uint64_t in = scatters ? to->group_size : 1, out = gathers ? to->group_size : 1;
+	unsigned int element = nrt_plan_type_size(to->dtype);
+
+	to->count = element ? input->size / in / element : 0;
+	if (to->count && to->count * element * in == input->size &&
+	    to->count * element * out == output->size)
+		return NRT_SUCCESS;
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: %s of %u ranks: \"%.64s\" of %llu bytes and \"%.64s\" of %llu bytes do not fit together, or not elements of %u bytes",
+			     reader->where, nrt_plan_op_name(to->op), to->group_size, input->name,
+			     (unsigned long long)input->size, output->name,
+			     (unsigned long long)output->size, element);
+}
+
+static NRT_STATUS read_tensors(struct reader *reader)
+{
+	struct neff_collective *to = reader->to;
+
+	if (to->op == NRT_PLAN_BARRIER)
+		return NRT_SUCCESS;
+	if (read_dtype(reader) || find_tensor(reader, "input", false, &to->input) ||
+	    find_tensor(reader, "output", true, &to->output))
+		return reader->error->status;
+	to->in_place = to->input == to->output;
+	return check_sizes(reader);
+}
+
+/* The rest is what a plan must be; the ranks are those of any group. */
+static NRT_STATUS try_plan(struct reader *reader)
+{
+	const struct neff_collective *to = reader->to;
+	const struct nrt_plan_ask ask = {
+		.op = to->op, .reduce = to->reduce, .dtype = (uint8_t)to->dtype,
+		.count = to->count, .nr_ranks = to->group_size, .pairs = to->pairs,
+		.nr_pairs = to->nr_pairs, .root = to->root, .in_place = to->in_place,
+		.priority = to->priority,
+	};
+	struct nrt_plan *plan;
+	struct nrt_error why;
+
+	if (nrt_plan_make(&ask, &plan, &why))
+		return nrt_error_set(reader->error, why.status, "NEFF: %s: %s", reader->where,
+				     why.text);
+	nrt_plan_free(plan);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_one(struct reader *reader)
+{
+	static const char *const allowed[] = {
+		"op", "reduce", "dtype", "input", "output", "replica_groups", "pairs", "root",
+		"priority", "semaphore", NULL,
+	};
+
+	if (!json_object_is_type(reader->object, json_type_object))
+		return refuse(reader, "not an object");
+	if (neff_json_only(reader->object, reader->where, allowed, reader->error) ||
+	    read_op(reader) || read_numbers(reader) || read_groups(reader) ||
+	    read_pairs(reader) || read_tensors(reader))
+		return reader->error->status;
+	return try_plan(reader);
+}
+
+static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error *error)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nr_vars; i++) {
+		const struct neff_var *var = &graph->vars[i];
+
+		if (var->type == NEFF_VAR_CC_SEM &&
+		    var->first + var->count > graph->nr_collectives)
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: def.json: variable \"%s\": starts collective %u, and there are %u",
+					     var->name, var->first + var->count - 1,
+					     graph->nr_collectives);
+	}
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *root,
+				 struct nrt_error *error)
+{
+	struct reader reader = { .graph = graph, .error = error };
+	struct json_object *list;
+	size_t nr;
+
+	if (neff_json_get(root, "def.json", "collectives", json_type_array, false, &list, error))
+		return error->status;
+	nr = list ? json_object_array_length(list) : 0;
+	if (nr > NEFF_MAX_COLLECTIVES)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: def.json: %zu collectives, and %u are the most", nr,
+				     NEFF_MAX_COLLECTIVES);
+	if (nr && graph->index)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: sg01/def.json: only the first core of a pair starts collectives");
+	graph->collectives = calloc(nr + 1, sizeof(*graph->collectives));
+	if (!graph->collectives)
+		return nrt_error_memory(error);
+	while (graph->nr_collectives < nr) {
+		snprintf(reader.where, sizeof(reader.where), "def.json: collective %u",
+			 graph->nr_collectives);
+		reader.object = json_object_array_get_idx(list, graph->nr_collectives);
+		reader.to = &graph->collectives[graph->nr_collectives++];
+		if (read_one(&reader))
+			return error->status;
+	}
+	return check_starts(graph, error);
+}
+
+void neff_free_collectives(struct neff_graph *graph)
+{
+	unsigned int i;
+
+	for (i = 0; i < graph->nr_collectives; i++) {
+		free(graph->collectives[i].ranks);
+		free(graph->collectives[i].pairs);
+	}
+	free(graph->collectives);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives that a program starts, as def.json names them.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nb_private.h"
+
+/* A copy of a collective; its lists are @what's. */
+struct nb_collective_entry {
+	struct nb_collective what;
+	char *op;
+	char *reduce;
+	uint32_t *ranks;
+	uint32_t *pairs;
+};
+
+static void *nb_duplicate(const void *bytes, size_t size)
+{
+	void *copy = malloc(size + 1);
+
+	if (copy && size)
+		memcpy(copy, bytes, size);
+	return copy;
+}
+
+static void nb_entry_free(struct nb_collective_entry *entry)
+{
+	free(entry->op);
+	free(entry->reduce);
+	free(entry->ranks);
+	free(entry->pairs);
+}
+
+void nb_collectives_free(struct nb_program *nb)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb->nr_collectives; i++)
+		nb_entry_free(&nb->collective[i]);
+	free(nb->collective);
+}
+
+static int nb_check_tensor(struct nb_program *nb, const char *name, int var)
+{
+	if (var >= 1 && var <= (int)nb->nr_vars)
+		return 0;
+	return nb_fail(nb, "collective \"%.64s\": input or output is no variable", name);
+}
+
+int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
+{
+	bool barrier = what->op && !strcmp(what->op, "barrier");
+	struct nb_collective_entry entry = { .what = *what }, *list;
+
+	if (!what->op || !what->ranks || !what->nr_groups || !what->group_size) {
+		nb_fail(nb, "collective \"%.64s\": an operation and groups are needed", name);
+		return 0;
+	}
+	if (!barrier && (nb_check_tensor(nb, name, what->input) ||
+			 nb_check_tensor(nb, name, what->output)))
+		return 0;
+	list = reallocarray(nb->collective, nb->nr_collectives + 1, sizeof(*list));
+	if (!list) {
+		nb_fail(nb, "out of memory");
+		return 0;
+	}
+	nb->collective = list;
+	entry.op = nb_duplicate(what->op, strlen(what->op) + 1);
+	entry.reduce = what->reduce ? nb_duplicate(what->reduce, strlen(what->reduce) + 1) : NULL;
+	entry.ranks = nb_duplicate(what->ranks, (size_t)what->nr_groups * what->group_size *
+						sizeof(*what->ranks));
+	entry.pairs = nb_duplicate(what->pairs, 2ull * what->nr_pairs * sizeof(*what->pairs));
+	if (!entry.op || !entry.ranks || !entry.pairs || (what->reduce && !entry.reduce)) {
+		nb_entry_free(&entry);
+		nb_fail(nb, "out of memory");
+		return 0;
+	}
+	list[nb->nr_collectives++] = entry;
+	return nb_cc_sem(nb, name, nb->nr_collectives - 1);
+}
+
+/* --- def.json --- */
+
+/* Lists of @size numbers each. */
+static json_object *nb_lists_json(const uint32_t *values, unsigned int size, unsigned int nr)
+{
+	json_object *lists = json_object_new_array(), *list;
+	unsigned int i, j;
+
+	for (i = 0; i < nr; i++) {
+		list = json_object_new_array();
+		for (j = 0; j < size; j++)
+			json_object_array_add(list, json_object_new_int64(values[i * size + j]));
+		json_object_array_add(lists, list);
+	}
+	return lists;
+}
+
+static json_object *nb_entry_json(const struct nb_program *nb,
+				  const struct nb_collective_entry *entry)
+{
+	const struct nb_collective *what = &entry->what;
+	json_object *object = json_object_new_object();
+
+	nb_put_string(object, "op", entry->op);
+	if (entry->reduce)
+		nb_put_string(object, "reduce", entry->reduce);
+	if (strcmp(entry->op, "barrier")) {
+		nb_put_string(object, "dtype", neff_dtype_name(what->dtype));
+		nb_put_string(object, "input", nb->var[what->input - 1].name);
+		nb_put_string(object, "output", nb->var[what->output - 1].name);
+	}
+	json_object_object_add(object, "replica_groups",
+			       nb_lists_json(entry->ranks, what->group_size, what->nr_groups));
+	if (what->nr_pairs)
+		json_object_object_add(object, "pairs",
+				       nb_lists_json(entry->pairs, 2, what->nr_pairs));
+	if (what->root)
+		nb_put_int(object, "root", what->root);
+	if (what->priority)
+		nb_put_int(object, "priority", what->priority);
+	nb_put_int(object, "semaphore", (uint64_t)what->semaphore);
+	return object;
+}
+
+json_object *nb_collectives_json(const struct nb_program *nb)
+{
+	json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < nb->nr_collectives; i++)
+		json_object_array_add(list, nb_entry_json(nb, &nb->collective[i]));
+	return list;
+}
