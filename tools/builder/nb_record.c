@@ -145,7 +145,8 @@ void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 	}
 	if (reg >= NEURON_NR_REGS || with >= NEURON_NR_REGS ||
 	    nb->record->depth == NEURON_NR_REGS) {
-		nb_fail_here(nb, "a loop compares registers from 0 to %d, and is in at most %d others",
+		nb_fail_here(nb,
+			     "a loop compares registers from 0 to %d, and is in at most %d others",
 			     NEURON_NR_REGS - 1, NEURON_NR_REGS - 1);
 		return;
 	}
