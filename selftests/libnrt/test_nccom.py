@@ -308,11 +308,15 @@ class Refusals(Tool):
         self.refused("there is no data type \"fp64\"", "-r", "2", "-d", "fp64", "allr")
         self.refused("--op is add, min or max, not \"mul\"", "-r", "2", "-o", "mul", "allr")
         self.refused("--nworkers is a number from 1 to 256, not \"0\"", "-r", "0", "allr")
-        for size in ("0", "-1", "x", "1q", "1kbx", "2000GB"):
+        for size in ("0", "-1", "x", "1q", "1kbx", "2000GB", "17179869185G",
+                     "16777217T"):
             self.refused("--minbytes is a size such as 8, 1kb, 32M or 1GB, at most 1024GB, not "
                          f"\"{size}\"", "-r", "2", f"--minbytes={size}", "allr")
         self.refused("--minbytes is 64, more than --maxbytes, which is 32", "-r", "2", "-b", "64",
                      "-e", "32", "allr")
+        for words in (("-n", "1000000"), ("-I", "1000", "-n", "1000"), ("-W", "1000", "-w", "999")):
+            self.refused("at most 1000000 operations of a size, with those of --warmup_iters",
+                         "-r", "2", "allr", *words)
         self.refused("--stepbytes and --stepfactor exclude each other", "-r", "2", "-i", "8", "-f",
                      "2", "allr")
         self.refused("--stats is avg, or p0 to p100, not \"p101\"", "-r", "2", "--stats", "p101",
@@ -332,7 +336,7 @@ class Refusals(Tool):
                      "--hosts", "127.0.0.1", "10.1.4.138")
         self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",
                      "2")
-        self.refused("--sb2sb: not possible yet: collectives run without a NEFF", "-r", "2", "allr",
+        self.refused("--sb2sb: not possible yet: needs a NEFF with collectives", "-r", "2", "allr",
                      "--sb2sb")
         self.refused("--modelled: not possible yet: libnrt does not tell device times of "
                      "collectives", "-r", "2", "allr", "--modelled")
@@ -397,6 +401,9 @@ class Refusals(Tool):
                 ("h", {"replica_groups": [[7]]}, "group 0 is no list of ranks")):
             self.write(name, content)
             self.refused(f"{name}: {message}", "-r", "4", "allr", "--custom-replica-groups", name)
+        (self.folder / "k").write_text('{"replica_groups": [[[0, 1]]]}\n} rest')
+        self.refused("k: there is something behind the JSON, at byte 31", "-r", "4", "allr",
+                     "--custom-replica-groups", "k")
         (self.folder / "i").write_text("{")
         self.refused("i: this is no JSON: unexpected end of data", "-r", "4", "allr",
                      "--custom-replica-groups", "i")

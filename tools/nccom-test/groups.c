@@ -148,10 +148,36 @@ static int parse(struct groups *groups, struct json_object *file, const char *pa
 	return -1;
 }
 
+/* One value and nothing behind it, or NULL. */
+static struct json_object *parse_text(const char *text, size_t size, const char *path,
+				      char why[GROUPS_WHY])
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *file;
+	size_t end;
+
+	if (!tokener) {
+		fail(why, "out of memory");
+		return NULL;
+	}
+	/* The end of the text counts: it may be the end of a number. */
+	file = json_tokener_parse_ex(tokener, text, (int)size + 1);
+	end = json_tokener_get_parse_end(tokener);
+	if (!file) {
+		fail(why, "%s: this is no JSON: %s", path,
+		     json_tokener_error_desc(json_tokener_get_error(tokener)));
+	} else if (end + strspn(text + end, " \t\r\n") < size) {
+		fail(why, "%s: there is something behind the JSON, at byte %zu", path, end);
+		json_object_put(file);
+		file = NULL;
+	}
+	json_tokener_free(tokener);
+	return file;
+}
+
 int groups_read(struct groups *groups, unsigned int ranks, const char *path,
 		char why[GROUPS_WHY])
 {
-	enum json_tokener_error error;
 	struct json_object *file;
 	size_t size;
 	char *text;
@@ -159,10 +185,10 @@ int groups_read(struct groups *groups, unsigned int ranks, const char *path,
 
 	if (input_read(path, MAX_FILE, &text, &size))
 		return fail(why, "%s: %s", path, strerror(errno));
-	file = json_tokener_parse_verbose(text, &error);
+	file = parse_text(text, size, path, why);
 	free(text);
 	if (!file)
-		return fail(why, "%s: this is no JSON: %s", path, json_tokener_error_desc(error));
+		return -1;
 	ret = parse(groups, file, path, ranks, why);
 	json_object_put(file);
 	return ret;

@@ -11,7 +11,7 @@
 #define MAX_BYTES	(UINT64_C(1) << 40)
 #define MAX_ITERS	1000000u
 #define ONE_SERVER	"not possible: all ranks are on one server"
-#define NO_NEFF		"not possible yet: collectives run without a NEFF"
+#define NO_NEFF		"not possible yet: needs a NEFF with collectives"
 
 enum {
 	OPTION_CC_DIM = 256,
@@ -118,18 +118,17 @@ static const char doc[] =
 	"  nccom-test -r 8 -b 1kb -e 1mb -f 8 -d fp32 --stats avg p50 p99 -- allg\n\n"
 	"Exit status:\n"
 	"  1  a result is wrong, or a test could not be done\n"
-	"  2  a mistake on the command line, or what is refused";
+	"  2  a mistake on the command line, a file that cannot be used, or what is refused";
 
 /**
  * struct parsing - between two arguments
  * @options: what is filled
  * @list: key of the option whose words may follow, or 0
- * @step, @max: they were given
+ * @has_max: --maxbytes was given
  */
 struct parsing {
 	struct options *options;
 	int list;
-	bool has_step;
 	bool has_max;
 };
 
@@ -162,24 +161,25 @@ static uint64_t parse_size(const char *text, int key, struct argp_state *state)
 {
 	static const char units[] = "kmgt";
 	unsigned long long number;
+	unsigned int shift = 0;
 	const char *unit;
 	char *end;
 
 	errno = 0;
 	number = strtoull(text, &end, 10);
-	if (errno || *text < '0' || *text > '9' || number > MAX_BYTES)
+	if (errno || *text < '0' || *text > '9' || !number)
 		goto bad;
 	unit = *end ? strchr(units, *end | 0x20) : NULL;
 	if (unit) {
-		number <<= 10 * (unit - units + 1);
+		shift = 10 * (unsigned int)(unit - units + 1);
 		end++;
 		if ((*end | 0x20) == 'i')
 			end++;
 	}
 	if ((*end | 0x20) == 'b')
 		end++;
-	if (!*end && number && number <= MAX_BYTES)
-		return number;
+	if (!*end && number <= MAX_BYTES >> shift)
+		return number << shift;
 bad:
 	argp_error(state, "--%s is a size such as 8, 1kb, 32M or 1GB, at most 1024GB, not \"%s\"",
 		   option_of(key)->name, text);
@@ -256,11 +256,14 @@ static void parse_operation(struct options *options, const char *text, struct ar
 static void finish(struct parsing *parsing, struct argp_state *state)
 {
 	struct options *options = parsing->options;
+	uint64_t run = (uint64_t)options->iters + options->warmup;
 
 	if (!options->operation)
 		argp_error(state, "an operation is missing, for instance all_reduce");
 	if (!options->ranks)
 		argp_error(state, "--nworkers is missing");
+	if (!parsing->has_max && options->min > options->max)
+		options->max = options->min;
 	if (options->min > options->max)
 		argp_error(state, "--minbytes is %llu, more than --maxbytes, which is %llu",
 			   (unsigned long long)options->min, (unsigned long long)options->max);
@@ -269,8 +272,9 @@ static void finish(struct parsing *parsing, struct argp_state *state)
 	if (options->groups_file && options->parallel)
 		argp_error(state,
 			   "--custom-replica-groups and --data-parallel-dimension exclude each other");
-	if ((uint64_t)options->runs * options->iters > MAX_ITERS)
-		argp_error(state, "at most %u operations can be measured", MAX_ITERS);
+	if (run * (options->runs ?: 1) > MAX_ITERS || run * options->warmup_runs > MAX_ITERS)
+		argp_error(state, "at most %u operations of a size, with those of --warmup_iters",
+			   MAX_ITERS);
 	if (!options->nr_stats)
 		take_stat(parsing, "avg", state);
 	if (!options->step && !options->factor)
@@ -288,6 +292,7 @@ static error_t parse_size_option(struct parsing *parsing, int key, const char *a
 		return 0;
 	case 'e':
 		options->max = parse_size(arg, key, state);
+		parsing->has_max = true;
 		return 0;
 	case 'i':
 		options->step = parse_size(arg, key, state);

@@ -341,11 +341,12 @@ int report_end(struct report *report, unsigned int failed, char *why, size_t siz
 		printf("%u errors found - test failed\n", failed);
 	if (report->file < 0)
 		return 0;
-	if (write_file(report)) {
-		snprintf(why, size, "%s: %s", report->options->json, strerror(errno));
+	ret = write_file(report);
+	/* Some file systems say only now that they are full. */
+	if (close(report->file))
 		ret = -1;
-	}
-	close(report->file);
+	if (ret)
+		snprintf(why, size, "%s: %s", report->options->json, strerror(errno));
 	report->file = -1;
 	return ret;
 }
