@@ -332,58 +332,6 @@ static void bad_files(void **state)
 		check_refusal(i);
 }
 
-#define COLLECTIVES(list) DEF(", 'var': { " \
-	"'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
-	"'y': { 'type': 'tmp-buf', 'var_id': 2, 'size': 128 }, " \
-	"'b': { 'type': 'state-buffer', 'var_id': 3, 'size': 64 }, " \
-	"'s': { 'type': 'collective-semaphore', 'var_id': 4, 'size': 4, 'first': 0, " \
-	"'count': 1 } }, 'collectives': [ " list " ]")
-#define ENDS(in, out) "'input': '" in "', 'output': '" out "', "
-#define ENTRY(op, in, out, more) \
-	"{ 'op': '" op "', 'dtype': 'float32', 'semaphore': 0, " ENDS(in, out) more " }"
-#define LATE	"'first': 16, 'count': 1"
-#define PAIR	"'replica_groups': [ [ 0, 1 ] ]"
-
-static void bad_collectives(void **state)
-{
-	static const struct { const char *text, *word; } cases[] = {
-		{ COLLECTIVES("7"), "collective 0: not an object" },
-		{ COLLECTIVES(""), "'s': starts collective 0, and there are 0" },
-		{ COLLECTIVES(ENTRY("all", "x", "x", PAIR)), "op 'all' is not supported" },
-		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': 1")),
-		  "key 'stream'" },
-		{ COLLECTIVES(ENTRY("all_gather", "x", "x", PAIR)), "do not fit together" },
-		{ COLLECTIVES(ENTRY("reduce_scatter", "x", "y", PAIR ", 'reduce': 'add'")),
-		  "do not fit together" },
-		{ COLLECTIVES(ENTRY("all_gather", "z", "y", PAIR)), "input 'z' is no variable" },
-		{ COLLECTIVES(ENTRY("all_gather", "b", "y", PAIR)), "must be an output" },
-		{ COLLECTIVES(ENTRY("all_reduce", "x", "x", PAIR)), "needs a reduction" },
-		{ COLLECTIVES(ENTRY("all_reduce", "x", "x", PAIR ", 'reduce': 'mul'")),
-		  "reduce 'mul' is not" },
-		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'reduce': 'add'")),
-		  "has not a reduction" },
-		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'root': 2")), "root 2" },
-		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR)), "'pairs' is missing" },
-		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 0 ], 1 ]")),
-		  "a list of 1 ranks" },
-		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 0, 0 ] ]")),
-		  "rank 0 is twice" },
-		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ -1 ] ]")),
-		  "no rank from 0 to 255" },
-		{ VAR("'type': 'collective-semaphore', 'var_id': 1, 'size': 4, " LATE),
-		  "at most 16 collectives" },
-		{ DEF(", 'collectives': 7"), "'collectives' must be" },
-	};
-	struct nrt_error error;
-	struct neff *neff;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		rig_refused(i, rig_read_text(cases[i].text, NULL, &neff, &error), &error,
-			    cases[i].word);
-}
-
 static void bad_debug_files(void **state)
 {
 	static const struct { const char *text, *word; } cases[] = {
@@ -782,7 +730,6 @@ int main(void)
 		cmocka_unit_test(tables_of_addresses),
 		cmocka_unit_test(queue_instances),
 		cmocka_unit_test(scratchpad_pages),
-		cmocka_unit_test(bad_collectives),
 		cmocka_unit_test(bad_debug_files),
 		cmocka_unit_test(accepted),
 		cmocka_unit_test(damaged),

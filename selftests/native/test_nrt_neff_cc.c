@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives in a NEFF: what the reader makes of entries, and what it refuses, in one line.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "nrt_neff_rig.h"
+
+#define DEF(more) \
+	"{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'sync.bin' } }" more " }"
+#define COLLECTIVES(list) DEF(", 'var': { " \
+	"'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
+	"'y': { 'type': 'tmp-buf', 'var_id': 2, 'size': 128 }, " \
+	"'b': { 'type': 'state-buffer', 'var_id': 3, 'size': 64 }, " \
+	"'s': { 'type': 'collective-semaphore', 'var_id': 4, 'size': 4, 'first': 0, " \
+	"'count': 1 } }, 'collectives': [ " list " ]")
+#define ENDS(in, out) "'input': '" in "', 'output': '" out "', "
+#define ENTRY(op, in, out, more) \
+	"{ 'op': '" op "', 'dtype': 'float32', 'semaphore': 0, " ENDS(in, out) more " }"
+#define TURN	"'pairs': [ [ 1, 0 ] ], 'replica_groups': [ [ 3, 1 ], [ 0, 2 ] ]"
+#define PAIR	"'replica_groups': [ [ 0, 1 ] ]"
+
+static void good_collectives(void **state)
+{
+	const struct neff_collective *second;
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (rig_read_text(COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR) ", "
+				      ENTRY("permute", "x", "x", TURN)),
+			  NULL, &neff, &error))
+		fail_msg("%s", error.text);
+	second = &neff->graphs[0].collectives[1];
+	assert_int_equal(neff->graphs[0].nr_collectives, 2);
+	assert_int_equal(neff->graphs[0].collectives[0].count, 16);
+	assert_int_equal(second->op, NRT_PLAN_PERMUTE);
+	assert_true(second->in_place);
+	assert_int_equal(second->nr_groups, 2);
+	assert_int_equal(second->ranks[1], 1);
+	assert_int_equal(second->pairs[0].source, 1);
+	neff_free(neff);
+}
+
+static void bad_collectives(void **state)
+{
+	static const struct { const char *text, *word; } cases[] = {
+		{ COLLECTIVES("7"), "collective 0: not an object" },
+		{ COLLECTIVES(""), "'s': starts collective 0, and there are 0" },
+		{ COLLECTIVES(ENTRY("all", "x", "x", PAIR)), "op 'all' is not supported" },
+		{ COLLECTIVES(ENTRY("alltoallv", "x", "x", PAIR)), "is not supported" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': 1")),
+		  "key 'stream'" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "x", PAIR)), "do not fit together" },
+		{ COLLECTIVES(ENTRY("reduce_scatter", "x", "y", PAIR ", 'reduce': 'add'")),
+		  "do not fit together" },
+		{ COLLECTIVES(ENTRY("all_gather", "z", "y", PAIR)), "input 'z' is no variable" },
+		{ COLLECTIVES(ENTRY("all_gather", "b", "y", PAIR)), "must be an output" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "b", PAIR)), "must be an output" },
+		{ COLLECTIVES(ENTRY("all_reduce", "x", "x", PAIR)), "needs a reduction" },
+		{ COLLECTIVES(ENTRY("all_reduce", "x", "x", PAIR ", 'reduce': 'mul'")),
+		  "reduce 'mul' is not" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'reduce': 'add'")),
+		  "has not a reduction" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'root': 2")), "root 2" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'priority': 4")),
+		  "'priority'" },
+		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR)), "'pairs' is missing" },
+		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR ", 'pairs': []")), "no pairs" },
+		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR ", 'pairs': [ [ 0 ] ]")),
+		  "a list of 2 ranks" },
+		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR ", 'pairs': [ [ 0, 2 ] ]")),
+		  "0 to 2" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", PAIR ", 'pairs': [ [ 0, 1 ] ]")),
+		  "those of a permute" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'root': 0")),
+		  "'replica_groups' is missing" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': []")),
+		  "1 to 16 lists" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [] ]")),
+		  "1 to 256 ranks" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 0 ], 1 ]")),
+		  "a list of 1 ranks" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 0, 0 ] ]")),
+		  "rank 0 is twice" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ -1 ] ]")),
+		  "no rank from 0 to 255" },
+		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 256 ] ]")),
+		  "no rank from 0 to 255" },
+		{ DEF(", 'var': { 's': { 'type': 'collective-semaphore', 'var_id': 1, "
+		      "'size': 4, 'first': 16, 'count': 1 } }"),
+		  "at most 16 collectives" },
+		{ DEF(", 'collectives': 7"), "'collectives' must be" },
+	};
+	struct nrt_error error;
+	struct neff *neff;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		rig_refused(i, rig_read_text(cases[i].text, NULL, &neff, &error), &error,
+			    cases[i].word);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_collectives),
+		cmocka_unit_test(bad_collectives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
