@@ -81,23 +81,31 @@ bool nb_loop_since(const struct nb_program *nb, size_t turn)
 	return record && record->depth && record->open[record->depth - 1] >= turn;
 }
 
-static bool nb_reg_counts(const struct nb_record *record, unsigned int reg)
+/* The rounds of a loop around depend on the register. */
+static bool nb_reg_taken(const struct nb_record *record, unsigned int reg)
 {
+	const struct nb_turn *turn;
 	unsigned int i;
 
-	for (i = 0; i < record->depth; i++)
-		if (!record->turn[record->open[i]].test &&
-		    record->turn[record->open[i]].reg == reg)
+	for (i = 0; i < record->depth; i++) {
+		turn = &record->turn[record->open[i]];
+		if (turn->reg == reg || (turn->test && turn->with == reg))
 			return true;
+	}
 	return false;
 }
 
-/* A loop begins here; NULL: no memory. */
+/* A loop begins here; NULL: no memory, or it is in too many others. */
 static struct nb_turn *nb_turn_begin(struct nb_program *nb, unsigned int reg)
 {
 	struct nb_record *record = nb->record;
-	struct nb_turn *turn = nb_turn_add(nb);
+	struct nb_turn *turn;
 
+	if (record->depth == NEURON_NR_REGS) {
+		nb_fail_here(nb, "a loop is in at most %d others", NEURON_NR_REGS - 1);
+		return NULL;
+	}
+	turn = nb_turn_add(nb);
 	if (!turn)
 		return NULL;
 	turn->begin = true;
@@ -115,9 +123,9 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 		nb_fail_here(nb, "nb_begin_loop() is for programs that begin with nb_auto()");
 		return;
 	}
-	if (!reg || reg >= NEURON_NR_REGS || nb_reg_counts(nb->record, reg)) {
+	if (!reg || reg >= NEURON_NR_REGS || nb_reg_taken(nb->record, reg)) {
 		nb_fail_here(nb,
-			     "a loop needs a register from 1 to %d that counts no loop around it",
+			     "a loop needs a register from 1 to %d on which no loop around it depends",
 			     NEURON_NR_REGS - 1);
 		return;
 	}
@@ -143,11 +151,8 @@ void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		nb_fail_here(nb, "a loop ends by a comparison, not by operator %d", op);
 		return;
 	}
-	if (reg >= NEURON_NR_REGS || with >= NEURON_NR_REGS ||
-	    nb->record->depth == NEURON_NR_REGS) {
-		nb_fail_here(nb,
-			     "a loop compares registers from 0 to %d, and is in at most %d others",
-			     NEURON_NR_REGS - 1, NEURON_NR_REGS - 1);
+	if (reg >= NEURON_NR_REGS || with >= NEURON_NR_REGS) {
+		nb_fail_here(nb, "a loop compares registers from 0 to %d", NEURON_NR_REGS - 1);
 		return;
 	}
 	turn = nb_turn_begin(nb, reg);

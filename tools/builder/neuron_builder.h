@@ -271,7 +271,8 @@ void nb_auto(struct nb_program *nb);
 
 /*
  * What follows, up to nb_end_loop(), is executed @count times by each engine that has something
- * in it; the same register @reg of each counts down from @count to 1. Transfers in a loop have
+ * in it; the same register @reg of each counts down from @count to 1. No loop around it may count
+ * or compare that register. Transfers in a loop have
  * generated descriptors. Rounds overlap, also of loops in loops; where that is not possible all
  * engines meet before the loop, after each round and behind it.
  */
@@ -279,10 +280,12 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count);
 void nb_end_loop(struct nb_program *nb);
 
 /*
- * The same while @reg @op register @with (0: @value), a signed comparison that is made before
- * each round, the first one included. Each engine that has something in the loop makes it with
- * registers of its own, which must hold the same numbers. All engines meet before the loop, after
- * each round and behind it. nb_end_loop() ends it.
+ * What follows, up to nb_end_loop(), is executed as long as a signed comparison @op holds, perhaps
+ * not at all. It compares register @reg with register @with, or with the number @value if @with is
+ * 0, and it is made before each round. Each engine that has something in the loop makes it with
+ * registers of its own, which must hold the same numbers in all of them; only what the program
+ * itself does in the loop may change them. All engines meet before the loop, after each round and
+ * behind it.
  */
 void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		    unsigned int with, int32_t value);
