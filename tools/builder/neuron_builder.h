@@ -272,9 +272,9 @@ void nb_auto(struct nb_program *nb);
 /*
  * What follows, up to nb_end_loop(), is executed @count times by each engine that has something
  * in it; the same register @reg of each counts down from @count to 1. No loop around it may count
- * or compare that register. Transfers in a loop have
- * generated descriptors. Rounds overlap, also of loops in loops; where that is not possible all
- * engines meet before the loop, after each round and behind it.
+ * or compare that register. Transfers in a loop have generated descriptors. Rounds overlap, also
+ * of loops in loops; where that is not possible all engines meet before the loop, after each round
+ * and behind it.
  */
 void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count);
 void nb_end_loop(struct nb_program *nb);
