@@ -89,10 +89,10 @@ static size_t pack(struct nb_program *nb, void **neff)
 	return size;
 }
 
-static double time_assembler(const struct text *text)
+/* The program's end; @begin: when the building of it began. */
+static double time_packing(struct nb_program *nb, double begin)
 {
-	double begin = figure_thread_now(), end;
-	struct nb_program *nb = make_program(text);
+	double end;
 	void *neff;
 
 	pack(nb, &neff);
@@ -100,6 +100,14 @@ static double time_assembler(const struct text *text)
 	nb_free(nb);
 	free(neff);
 	return end - begin;
+}
+
+static double time_assembler(const struct text *text)
+{
+	double begin = figure_thread_now();
+	struct nb_program *nb = make_program(text);
+
+	return time_packing(nb, begin);
 }
 
 static void build(struct nb_program *nb, unsigned int i)
@@ -116,21 +124,16 @@ static void build(struct nb_program *nb, unsigned int i)
 
 static double time_builder(unsigned int count)
 {
-	double begin = figure_thread_now(), end;
+	double begin = figure_thread_now();
 	struct nb_program *nb = nb_new("bench");
 	unsigned int i;
-	void *neff;
 
 	if (!nb)
 		fail("out of memory");
 	nb_sem(nb, false);
 	for (i = 0; i < count; i++)
 		build(nb, i);
-	pack(nb, &neff);
-	end = figure_thread_now();
-	nb_free(nb);
-	free(neff);
-	return end - begin;
+	return time_packing(nb, begin);
 }
 
 /*
@@ -209,15 +212,10 @@ static struct nb_program *build_auto(unsigned int count)
 
 static double time_auto(unsigned int count)
 {
-	double begin = figure_thread_now(), end;
+	double begin = figure_thread_now();
 	struct nb_program *nb = build_auto(count);
-	void *neff;
 
-	pack(nb, &neff);
-	end = figure_thread_now();
-	nb_free(nb);
-	free(neff);
-	return end - begin;
+	return time_packing(nb, begin);
 }
 
 static double time_disassembler(const void *neff, size_t size)
