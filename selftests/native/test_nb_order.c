@@ -3,6 +3,7 @@
  * What programs with nb_auto() touch: variables that share bytes, tiles that a register moves,
  * posts to others; and what such a program must not do.
  */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +114,86 @@ static void a_peer_is_what_it_names(void **state)
 	nb_reg_load(nb, SYNC, 6, own, 64, 0);
 	expect_waits(nb, 2,
 		     "gpsimd instruction 0 waits for vector instruction 0: reads what it writes, \"own\" bytes 0x80 to 0x83");
+}
+
+/* --- Collectives --- */
+
+static const uint32_t two_ranks[] = { 0, 1 };
+
+/* The variable that starts a sum of @from on two ranks. */
+static int sum(struct nb_program *nb, int from, int to)
+{
+	const struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = from, .output = to,
+		.ranks = two_ranks, .group_size = 2, .nr_groups = 1, .semaphore = -1,
+	};
+
+	return nb_collective(nb, "sum", &what);
+}
+
+static void start(struct nb_program *nb, int queue, int collective)
+{
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one));
+
+	nb_dma(nb, queue, nb_linear(collective, 0, 4), nb_linear(word, 0, 4), -1);
+}
+
+/* Who has to do with neither of its tensors goes on beside it. */
+static void a_collective_ends_like_a_transfer(void **state)
+{
+	struct nb_program *nb = begin();
+	int from = nb_tmp(nb, "from", 256), to = nb_tmp(nb, "to", 256);
+	int other = nb_tmp(nb, "other", 256);
+	int queue = nb_queue(nb, "starts", "data", GPSIMD, 1);
+
+	(void)state;
+	store(nb, VECTOR, from, 128);
+	start(nb, queue, sum(nb, from, to));
+	store(nb, SCALAR, other, 0);
+	nb_reg_load(nb, SYNC, 6, to, 4, 0);
+	store(nb, VECTOR, from, 0);
+	expect_waits(nb, 3,
+		     "gpsimd instruction 0 waits for vector instruction 0: reads what it writes, \"from\" bytes 0x0 to 0xff");
+}
+
+static void a_queue_of_collectives_moves_nothing(void **state)
+{
+	struct nb_program *nb = begin();
+	int from = nb_tmp(nb, "from", 256), to = nb_tmp(nb, "to", 256);
+	int queue = nb_queue(nb, "starts", "data", GPSIMD, 1);
+
+	(void)state;
+	start(nb, queue, sum(nb, from, to));
+	nb_dma(nb, queue, nb_linear(to, 0, 64), nb_linear(from, 0, 64), -1);
+	expect_error(nb,
+		     "queue \"starts\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing");
+	nb = begin();
+	from = nb_tmp(nb, "from", 256);
+	to = nb_tmp(nb, "to", 256);
+	queue = nb_queue(nb, "starts", "data", GPSIMD, 2);
+	start(nb, queue, sum(nb, from, to));
+	expect_error(nb,
+		     "queue \"starts\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing");
+}
+
+static void a_collective_needs_a_start(void **state)
+{
+	struct nb_program *nb = begin();
+	void *data;
+	size_t size;
+
+	(void)state;
+	sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256));
+	nb_nop(nb, SYNC);
+	assert_int_equal(-1, nb_pack(nb, &data, &size));
+	assert_string_equal("collective 0 (all_reduce) is never started", nb_error(nb));
+	nb_free(nb);
+	nb = nb_new("by hand");
+	sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256));
+	assert_string_equal("collective \"sum\": nb_auto() finds semaphores, not of barriers",
+			    nb_error(nb));
+	nb_free(nb);
 }
 
 /* --- Registers --- */
@@ -310,6 +391,9 @@ int main(void)
 		cmocka_unit_test(parts_of_the_scratchpad_overlap),
 		cmocka_unit_test(all_names_of_the_other_sbuf_are_one),
 		cmocka_unit_test(a_peer_is_what_it_names),
+		cmocka_unit_test(a_collective_ends_like_a_transfer),
+		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
+		cmocka_unit_test(a_collective_needs_a_start),
 		cmocka_unit_test(a_register_moves_a_tile_that_goes_backwards),
 		cmocka_unit_test(an_unknown_register_leads_through_the_tile),
 		cmocka_unit_test(a_known_register_names_a_word),

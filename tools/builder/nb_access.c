@@ -192,11 +192,36 @@ static int nb_set_of(const struct nb_program *nb, unsigned int index)
 	return -1;
 }
 
+/*
+ * A collective without a semaphore ends like a transfer of its queue: reads and writes are those of
+ * its tensors, and they are over when it posts, not when the word has arrived.
+ */
+static int nb_step_start(struct nb_order *order, struct nb_step *step,
+			 const struct nb_collective *what)
+{
+	struct nb_queue_set *queue = &order->nb->queue[step->queue];
+
+	if (!what || what->semaphore >= 0)
+		queue->moves = true;
+	else
+		queue->starts = true;
+	if (queue->starts && (queue->moves || queue->num_queues > 1))
+		return nb_fail_at(order->nb, step->engine, step->pc,
+				  "queue \"%.64s\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing",
+				  queue->name);
+	if (!queue->starts)
+		return 0;
+	nb_touches(step, nb_area_of_var(order->nb, what->input), false);
+	nb_touches(step, nb_area_of_var(order->nb, what->output), true);
+	return 0;
+}
+
 static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 {
 	struct nb_program *nb = order->nb;
 	const struct nb_stream *stream = &nb->stream[step->engine];
 	uint64_t id = le64toh(step->inst->addr);
+	const struct nb_collective *what;
 	const struct nb_dma_block *block;
 	unsigned int i;
 
@@ -211,7 +236,11 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	step->queue = block->queue;
 	step->posts = nb->queue[block->queue].num_queues;
 	step->room = step->posts;
-	if (nb_is_sem_var(nb, block->to.var) || block->nr_remotes || block->sem >= 0)
+	what = nb_collective_at(nb, &block->to);
+	if (nb_step_start(order, step, what))
+		return -1;
+	if ((nb_is_sem_var(nb, block->to.var) && !nb->queue[step->queue].starts) ||
+	    block->nr_remotes || block->sem >= 0)
 		step->release = true;
 	nb_touches(step, nb_area_of_side(nb, &block->from), false);
 	for (i = 1; block->move && i < block->move->nr_from; i++)

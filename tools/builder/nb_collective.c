@@ -59,6 +59,11 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 		nb_fail(nb, "collective \"%.64s\": an operation and groups are needed", name);
 		return 0;
 	}
+	if (what->semaphore < 0 && (barrier || !nb->record)) {
+		nb_fail(nb, "collective \"%.64s\": nb_auto() finds semaphores, not of barriers",
+			name);
+		return 0;
+	}
 	if (!barrier && (nb_check_tensor(nb, name, what->input) ||
 			 nb_check_tensor(nb, name, what->output)))
 		return 0;
@@ -80,6 +85,26 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 	}
 	list[nb->nr_collectives++] = entry;
 	return nb_cc_sem(nb, name, nb->nr_collectives - 1);
+}
+
+struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side)
+{
+	const struct nb_var *var = &nb->var[side->var - 1];
+
+	if (var->type != NB_VAR_CC_SEM)
+		return NULL;
+	return &nb->collective[var->first].what;
+}
+
+int nb_check_collectives(struct nb_program *nb)
+{
+	unsigned int i;
+
+	for (i = 0; i < nb->nr_collectives; i++)
+		if (nb->collective[i].what.semaphore < 0)
+			return nb_fail(nb, "collective %u (%s) is never started", i,
+				       nb->collective[i].op);
+	return 0;
 }
 
 /* --- def.json --- */

@@ -398,6 +398,7 @@ static const struct flat_function functions[] = {
 	{ "reg_rank", 0, 0, flat_reg_rank },
 	{ "pair", 0, 0, flat_pair },
 	{ "core_barrier", 0, 0, flat_core_barrier },
+	{ "collective", 0, 0, flat_collective },
 	{ "begin_loop", 0, 0, flat_begin_loop },
 	{ "begin_while", 0, 0, flat_begin_while },
 	{ "end_loop", 0, 0, flat_end_loop },

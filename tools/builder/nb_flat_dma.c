@@ -257,6 +257,31 @@ void flat_core_barrier(struct flat *f)
 		nb_core_barrier(f->nb, e, f->other[e], f->ready[e], f->call->arg[0]);
 }
 
+/* arg 0: which of nb_collective(): its variable is "collective N", its semaphore -1 */
+void flat_collective(struct flat *f)
+{
+	static const char queue_name[] = "collectives";
+	enum neuron_engine e = f->call->engine;
+	const uint32_t one = htole32(1);
+	int queue, start, word;
+	char name[32];
+
+	snprintf(name, sizeof(name), "collective %d", f->call->arg[0]);
+	start = nb_find_var(f->nb, name);
+	if (!start || e >= NEURON_NR_ENGINES) {
+		nb_fail_here(f->nb, "there is no %s, or no engine %d", name, e);
+		return;
+	}
+	word = nb_find_var(f->nb, "collective start");
+	if (!word)
+		word = nb_file(f->nb, "collective start", &one, sizeof(one));
+	queue = nb_find_queue(f->nb, queue_name);
+	if (queue < 0)
+		queue = nb_queue(f->nb, queue_name, "data", e, 1);
+	if (queue >= 0 && word)
+		nb_dma(f->nb, queue, nb_linear(start, 0, 4), nb_linear(word, 0, 4), -1);
+}
+
 /* arg 0: register; 1: how often */
 void flat_begin_loop(struct flat *f)
 {

@@ -57,6 +57,7 @@ void flat_reg_store(struct flat *f);
 void flat_reg_rank(struct flat *f);
 void flat_pair(struct flat *f);
 void flat_core_barrier(struct flat *f);
+void flat_collective(struct flat *f);
 void flat_begin_loop(struct flat *f);
 void flat_begin_while(struct flat *f);
 void flat_end_loop(struct flat *f);

@@ -254,7 +254,7 @@ static int nb_fill(struct nb_program *nb, struct nb_sink *sink, struct neff_head
 
 	if (nb->second && (nb_sync(nb->second) || nb_finish_second(nb)))
 		return -1;
-	if (nb_sync(nb) || nb_error(nb))
+	if (nb_sync(nb) || nb_error(nb) || nb_check_collectives(nb))
 		return -1;
 	/* In LNC 2 the cores may post to each other. */
 	if (!nb->second && nb_check_cycle(nb))

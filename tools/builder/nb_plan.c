@@ -339,7 +339,7 @@ static bool nb_is_told(const struct nb_plan *plan, const struct nb_step *step)
 	if (step->inst->opcode != NEURON_OP_PSEUDO_DMA_TRIGGER)
 		return false;
 	block = &plan->nb->stream[step->engine].dma[le64toh(step->inst->addr)];
-	return block->sem >= 0 || block->nr_remotes;
+	return block->sem >= 0 || block->nr_remotes || nb_collective_at(plan->nb, &block->to);
 }
 
 static bool nb_is_fixed(const struct nb_step *step, bool compute)

@@ -55,6 +55,8 @@ struct nb_queue_set {
 	unsigned int index;	/* first entry in the job's queue table */
 	unsigned int priority;
 	char *set;		/* of which it is an instance, or NULL */
+	bool moves;		/* it has a transfer, or starts a collective: nb_sync() knows */
+	bool starts;
 };
 
 struct nb_dma_block {
@@ -152,6 +154,10 @@ void nb_put_int(struct json_object *object, const char *key, int64_t value);
 int nb_cc_sem(struct nb_program *nb, const char *name, unsigned int index);
 struct json_object *nb_collectives_json(const struct nb_program *nb);
 void nb_collectives_free(struct nb_program *nb);
+/* Each one has a semaphore. 0 or -1. */
+int nb_check_collectives(struct nb_program *nb);
+/* The collective that a write to @side starts; NULL: it starts none. */
+struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side);
 
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,

@@ -112,6 +112,10 @@ static int nb_post_event(struct nb_order *order, unsigned int a, const struct nb
 		return 0;
 	}
 	block = &stream->dma[le64toh(inst->addr)];
+	if (order->nb->queue[block->queue].starts) {
+		nb_collective_at(order->nb, &block->to)->semaphore = sem;
+		return 0;
+	}
 	if (block->sem >= 0)
 		return nb_fail(order->nb,
 			       "a transfer on \"%.64s\" posts semaphore %d, but nb_auto() needs it to post another: pass -1",
@@ -120,13 +124,24 @@ static int nb_post_event(struct nb_order *order, unsigned int a, const struct nb
 	return 0;
 }
 
+static bool nb_starts(const struct nb_order *order, const struct nb_event *event)
+{
+	const struct nb_stream *stream = &order->nb->stream[event->engine];
+	const struct neuron_inst *inst = &stream->inst[event->pc];
+
+	if (event->landed)
+		return false;
+	return order->nb->queue[stream->dma[le64toh(inst->addr)].queue].starts;
+}
+
 static int nb_count_transfers(struct nb_order *order, unsigned int a)
 {
 	struct nb_actor *actor = &order->actor[a];
 	uint32_t i, total = 0;
 
 	for (i = 0; i < actor->seq; i++) {
-		if (actor->event[i].waited) {
+		/* A collective posts also if nobody waits for it. */
+		if (actor->event[i].waited || nb_starts(order, &actor->event[i])) {
 			total += actor->event[i].posts;
 			if (nb_post_event(order, a, &actor->event[i]))
 				return -1;

@@ -107,7 +107,9 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
  * @pairs, @nr_pairs: of a permute: from which place of the group to which
  * @root: of a broadcast, a place of the group
  * @priority: of its queues, 0 (the highest) to 3
- * @semaphore: nb_sem() that is incremented when the rank's part is complete
+ * @semaphore: nb_sem() that is incremented when the rank's part is complete; -1 in a program with
+ *	nb_auto(), which then finds one and makes the waits of those that use @input and @output;
+ *	not of a barrier
  *
  * The lists are copied.
  */
@@ -130,6 +132,7 @@ struct nb_collective {
 /*
  * Add a collective. Returns a variable of one word: a DMA of the word 1 to it starts the collective
  * when all before it are complete. Each execution starts all, once each, in the order of the calls.
+ * If nb_auto() finds the semaphore, a set of one queue starts it, which does nothing else.
  */
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what);
 
