@@ -19,6 +19,16 @@ TEXT = ctypes.c_char_p
 UINT = ctypes.c_uint
 SHAPE = ctypes.POINTER(ctypes.c_uint32)
 
+
+
+class Collective(ctypes.Structure):
+    """struct nb_collective"""
+    _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
+                ("output", ctypes.c_int), ("ranks", SHAPE), ("group_size", UINT),
+                ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
+                ("priority", UINT), ("semaphore", ctypes.c_int)]
+
+
 FUNCTIONS = {
     "nb_new": (PROGRAM, [TEXT]),
     "nb_free": (None, [PROGRAM]),
@@ -32,6 +42,7 @@ FUNCTIONS = {
     "nb_virtual": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_uint64, ctypes.c_uint64]),
     "nb_print": (ctypes.c_int, [PROGRAM, TEXT, TEXT, ctypes.c_int, UINT, SHAPE]),
     "nb_file": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_void_p, ctypes.c_size_t]),
+    "nb_collective": (ctypes.c_int, [PROGRAM, TEXT, ctypes.POINTER(Collective)]),
     "nb_sbuf_offset": (ctypes.c_uint64, [UINT, ctypes.c_uint64]),
     "nb_pack": (ctypes.c_int, [PROGRAM, ctypes.POINTER(ctypes.c_void_p),
                                ctypes.POINTER(ctypes.c_size_t)]),
@@ -135,6 +146,17 @@ class Program:
         array = (ctypes.c_uint32 * len(shape))(*shape)
         return getattr(LIBRARY, function)(self.of_core(core), name.encode(), *extra, dtype,
                                           len(shape), array)
+
+    def collective(self, name, asked):
+        """A collective that a record starts; its tensors are variables in the order of slots."""
+        ranks = [rank for group in asked.groups for rank in group]
+        pairs = [place for pair in asked.pairs for place in pair]
+        LIBRARY.nb_collective(self.pointer, name.encode(), ctypes.byref(Collective(
+            asked.op.encode(), asked.reduce.encode() or None, asked.dtype, asked.src + 1,
+            asked.dst + 1, (ctypes.c_uint32 * len(ranks))(*ranks), len(asked.groups[0]),
+            len(asked.groups), (ctypes.c_uint32 * len(pairs))(*pairs), len(asked.pairs), 0,
+            asked.priority, -1)))
+        self.check()
 
     def run(self, core, records, tiles, files):
         """Carry out records."""

@@ -30,6 +30,9 @@ class Eager:
         if trace.loops:
             refuse("value", "a value is read outside of loops on the device",
                    fix="use range() while you look for an error")
+        if trace.collectives or trace.ranks > 1:
+            refuse("value", "values are read in a kernel that runs on one rank, before its first "
+                   "collective: the other ranks would have to be there")
         if trace.barriers:
             refuse("value", "with LNC 2 values are read before the first core_barrier or sendrecv: "
                    "the other core would have to be there")

@@ -22,6 +22,18 @@ class NkiCheckError(NkiError):
     """The chip's check has found an error in what the kernel does: a race, bytes never written."""
 
 
+class NkiRankError(NkiError):
+    """A kernel that several ranks run together has failed.
+
+    `rank` is the one that failed first, `errors` what each of them that failed has raised.
+    """
+
+    def __init__(self, text, rank, errors):
+        super().__init__(text)
+        self.rank = rank
+        self.errors = errors
+
+
 def kernel_frame():
     """The innermost frame that is not of these packages."""
     frame = sys._getframe(1)

@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 
-from . import dtypes, lower, memo, profile, run, target
+from . import collectives, dtypes, lower, memo, profile, run, target
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError
 from .tensor import MemoryRegion, NkiTensor
@@ -129,29 +129,43 @@ def _signature(function):
 class Compiled:
     """A kernel for certain shapes: its NEFF, its tensors, and what it returns."""
 
-    def __init__(self, key, path, tensors, result, generation, lnc):
+    def __init__(self, key, path, tensors, result, generation, lnc, ranks):
         self.key = key
         self.path = path
         self.tensors = tensors
         self.result = result
         self.generation = generation
         self.lnc = lnc
+        # How many run together, or None: it has nothing to do with others.
+        self.ranks = ranks
 
     def run(self, arguments, check, trace=None):
         """Execute it with arrays; returns what the kernel returns, and the execution."""
         with run.lock:
-            program = run.loaded(self.key, self.path, self.tensors, self.generation, self.lnc,
-                                 check)
-            for name, _, dtype, role in self.tensors:
-                if role in ("input", "inout"):
-                    program.write(name, to_numpy(arguments.arrays[name], dtype))
+            program = run.gang([(self.key, self.path, self.tensors)], self.generation, self.lnc,
+                               check, 1, [0], self.ranks)[0]
+            self.write(program, arguments)
             execution = program.execute(trace)
-            results = {name: program.read(name, dtype) for name, _, dtype, role in self.tensors
-                       if role in ("output", "inout")}
+            results = self.read(program)
+        return self.finish(results, arguments), execution
+
+    def write(self, program, arguments):
+        """The contents of its inputs."""
+        for name, _, dtype, role in self.tensors:
+            if role in ("input", "inout"):
+                program.write(name, to_numpy(arguments.arrays[name], dtype))
+
+    def read(self, program):
+        """The contents of its outputs, by name."""
+        return {name: program.read(name, dtype) for name, _, dtype, role in self.tensors
+                if role in ("output", "inout")}
+
+    def finish(self, results, arguments):
+        """What the kernel returns; arguments that it has written get their values."""
         for name, _, dtype, role in self.tensors:
             if role == "inout":
                 _write_back(arguments.arrays[name], results[name], dtype)
-        return _unwrap(self.result, results, arguments.framework), execution
+        return _unwrap(self.result, results, arguments.framework)
 
 
 def _write_back(array, result, dtype):
@@ -206,8 +220,9 @@ def _packed(result):
 class Tracer:
     """Runs the Python of a kernel, once for each program of its grid."""
 
-    def __init__(self, function, arguments, generation, grid, simulated=False):
+    def __init__(self, function, arguments, generation, grid, simulated=False, ranks=1):
         self.simulated = simulated
+        self.ranks = ranks
         self.function = function
         self.arguments = arguments
         self.generation = generation
@@ -225,11 +240,13 @@ class Tracer:
         old = target.set_generation(self.generation)
         try:
             if self.lnc == 2:
-                traces = [Trace(self.generation, core, 2, self.grid) for core in (0, 1)]
+                traces = [Trace(self.generation, core, 2, self.grid, self.ranks) for core in (0, 1)]
                 results = [self._program(trace, i) for i, trace in enumerate(traces)]
             else:
-                traces = [Trace(self.generation, 0, 1, self.grid)]
+                traces = [Trace(self.generation, 0, 1, self.grid, self.ranks)]
                 results = [self._program(traces[0], i) for i in range(self.programs)]
+            for t in traces:
+                collectives.finish(t)
             result = self._outputs(traces, results)
             for trace in traces:
                 self._name(trace)
@@ -359,9 +376,14 @@ class Kernel:
         return functools.partial(self, instance)
 
     @property
+    def executions(self):
+        """What the device tells of the last call, of each rank."""
+        return self._executions[-1] if self._executions else []
+
+    @property
     def execution(self):
-        """What the device tells of the last call, or None."""
-        return self._executions[-1] if self._executions else None
+        """That of the rank that took longest, or None."""
+        return max(self.executions, key=lambda execution: execution.device_ns, default=None)
 
     @property
     def device_ns(self):
@@ -369,9 +391,25 @@ class Kernel:
         return self.execution.device_ns if self.execution else None
 
     @property
+    def profiles(self):
+        """The Profiles of the last call that had any, of each rank."""
+        return self._profiles[-1] if self._profiles else []
+
+    @property
     def profile(self):
-        """The Profile of the last call that had one, or None."""
-        return self._profiles[-1] if self._profiles else None
+        """That of the rank that took longest, or None."""
+        return max(self.profiles, key=lambda found: found.device_ns, default=None)
+
+    @property
+    def is_simulated(self):
+        """Does it run as in nki.simulate()?"""
+        return self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
+
+    @property
+    def is_checked(self):
+        """Does the chip look for errors?"""
+        check = self.is_simulated if self.check is None else self.check
+        return check or os.environ.get("NEURON_EMU_CHECK") == "memory"
 
     def _run(self, compiled, arguments, check):
         """Execute it, with a profile where one is asked for."""
@@ -381,25 +419,25 @@ class Kernel:
         files = profile.Files(folder, self.func)
         files.begin(compiled.path)
         done = compiled.run(arguments, check, files.trace)
-        self._profiles.append(files.end())
+        self._profiles.append([files.end()])
         return done
 
-    def _key(self, arguments, generation):
+    def _key(self, arguments, generation, ranks):
         """What makes the program, or None where that cannot be told."""
         try:
-            return generation, self.grid, memo.Key().of([arguments.statics, self.func])
+            return generation, self.grid, ranks, memo.Key().of([arguments.statics, self.func])
         except memo.Unknown:
             return None
 
-    def compile(self, *args, **kwargs):
-        """(Compiled, Arguments) for these arguments."""
+    def compile(self, args, kwargs, ranks=1):
+        """(Compiled, Arguments) for these arguments; the kernel is one of so many ranks."""
         arguments = Arguments(self.func, args, kwargs)
-        simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
+        simulated = self.is_simulated
         generation = target.choose(4 if simulated else 3, self.platform_target)
-        key = None if simulated else self._key(arguments, generation)
+        key = None if simulated else self._key(arguments, generation, ranks)
         found = None if key is None else self._compiled.get(key)
         if found is None or not os.path.exists(found.path):
-            found = self._trace(arguments, generation, simulated)
+            found = self._trace(arguments, generation, simulated, ranks)
             if key is not None:
                 if len(self._compiled) >= 256:
                     self._compiled.clear()
@@ -410,31 +448,36 @@ class Kernel:
             shutil.copyfile(found.path, pathlib.Path(folder) / "kernel.neff")
         return found, arguments
 
-    def _trace(self, arguments, generation, simulated):
-        tracer = Tracer(self.func, arguments, generation, self.grid, simulated)
+    def _trace(self, arguments, generation, simulated, ranks):
+        tracer = Tracer(self.func, arguments, generation, self.grid, simulated, ranks)
         traces, result = tracer.trace()
         name = self.func.__name__
         key, path = lower.neff(name, traces)
         tensors = [(s.name, s.host[0], s.host[1], s.role) for s in traces[0].hbm
                    if s.role in ("input", "output", "inout")]
-        return Compiled(key, path, tensors, result, generation, tracer.lnc)
+        together = ranks > 1 or traces[0].collectives
+        return Compiled(key, path, tensors, result, generation, tracer.lnc,
+                        ranks if together else None)
 
     def __call__(self, *args, **kwargs):
         from .trace import is_tracing
         if is_tracing():
             # A kernel that another one calls is a part of it.
             return self.func(*args, **kwargs)
-        compiled, arguments = self.compile(*args, **kwargs)
-        simulated = self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
-        check = simulated if self.check is None else self.check
-        check = check or os.environ.get("NEURON_EMU_CHECK") == "memory"
-        result, execution = self._run(compiled, arguments, check)
-        self._executions.append(execution)
-        if check and execution.reports:
-            raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
-                                f"{execution.reports} errors; the log names each with its "
-                                "line")
+        compiled, arguments = self.compile(args, kwargs)
+        result, execution = self._run(compiled, arguments, self.is_checked)
+        self.keep([execution])
         return result
+
+    def keep(self, executions, profiles=None):
+        """What the device tells of a call; NkiCheckError if its check has found errors."""
+        self._executions.append(executions)
+        if profiles:
+            self._profiles.append(profiles)
+        reports = sum(execution.reports for execution in executions)
+        if self.is_checked and reports:
+            raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
+                                f"{reports} errors; the log names each with its line")
 
 
 def jit(func=None, *, check=None, platform_target=None, mode="auto"):

@@ -32,6 +32,7 @@ def describe(traces):
             parts.append(repr((storage.role, storage.name, storage.host, storage.slot,
                                storage.memory.name)).encode())
             parts.append(storage.constant or b"")
+        parts.append(repr([collective.key() for collective in trace.collectives]).encode())
         parts.append(trace.bytes)
     return parts
 
@@ -77,6 +78,12 @@ def variables(program, core, trace, shared):
             raise NkiValidationError(f"{name}: variable {number} in place of {storage.slot + 1}")
 
 
+def collectives(program, trace):
+    """Those that the first core of a pair starts."""
+    for number, collective in enumerate(trace.collectives):
+        program.collective(f"collective {number}", collective)
+
+
 def build(name, traces):
     """The NEFF."""
     program = builder.Program(name, traces[0].generation)
@@ -85,6 +92,8 @@ def build(name, traces):
     for trace in traces:
         try:
             variables(program, trace.core, trace, shared)
+            if not trace.core:
+                collectives(program, trace)
             program.run(trace.core, trace.bytes, trace.tiles, list(trace.files))
         except builder.BuildError as error:
             raise explained(trace, error) from None

@@ -67,14 +67,18 @@ class Profile:
 
 
 class Files:
-    """The files of a kernel's profile in a folder; a later call overwrites them."""
+    """The files of a kernel's profile in a folder; a later call overwrites them.
 
-    def __init__(self, folder, function):
+    Of several ranks, those of a rank have its number.
+    """
+
+    def __init__(self, folder, function, rank=None):
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         self.function = function
+        name = function.__name__ if rank is None else f"{function.__name__}.rank{rank}"
         self.trace, self.neff, self.report, self.page = (
-            folder / f"{function.__name__}.{end}" for end in ("jsonl", "neff", "txt", "html"))
+            folder / f"{name}.{end}" for end in ("jsonl", "neff", "txt", "html"))
 
     def begin(self, neff):
         """Before the call: the old files go, and the NEFF is kept beside the new ones."""

@@ -26,6 +26,7 @@ LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
 lock = threading.RLock()
 _loaded = collections.OrderedDict()
 _mode = None
+_chips = 0
 
 
 class Execution(ctypes.Structure):
@@ -87,9 +88,9 @@ def _backend(check):
     return "embedded"
 
 
-def runtime(generation, lnc, check):
-    """The runtime for a kernel; one with another mode is closed first."""
-    global _mode
+def runtime(generation, lnc, check, chips=1):
+    """The runtime for a kernel; one with another mode, or too few chips, is closed first."""
+    global _mode, _chips
     module = nrtpy()
     told = lnc_of_environment()
     if told is not None and told != lnc:
@@ -97,18 +98,19 @@ def runtime(generation, lnc, check):
                        f"launch it as kernel[{told}](...), or unset the variable")
     backend = _backend(check)
     mode = (os.getpid(), backend, generation, lnc, check)
-    if _mode != mode:
+    if _mode != mode or chips > _chips:
         close()
         changes = {"NEURON_RT_BACKEND": backend, LNC[0]: str(lnc), "NEURON_EMU_QUIET": "1"}
         if backend != "drm":
             instance = os.environ.get("NEURON_EMU_INSTANCE", "")
             if not instance.startswith(INSTANCES[generation]):
-                changes["NEURON_EMU_INSTANCE"] = INSTANCES[generation]
+                chip = INSTANCES[generation]
+                changes["NEURON_EMU_INSTANCE"] = f"{chip}:{chips}" if chips > 1 else chip
         if check:
             changes["NEURON_EMU_CHECK"] = "memory"
         with _environment(changes):
             module.get_nrtpy_singleton()
-        _mode = mode
+        _mode, _chips = mode, chips
     return module.get_nrtpy_singleton()
 
 
@@ -126,12 +128,15 @@ atexit.register(close)
 
 
 class Loaded:
-    """A NEFF on a core, with tensors for its inputs and outputs."""
+    """A NEFF on a core, with tensors for its inputs and outputs.
 
-    def __init__(self, neff, tensors, generation, lnc, check, core=0):
+    `ranks` is (rank, number of ranks) of a NEFF that several ranks run together, or None.
+    """
+
+    def __init__(self, neff, tensors, core=0, ranks=None):
         module = nrtpy()
-        self.runtime = runtime(generation, lnc, check)
-        self.model = self.runtime.load_model(neff, core, None)
+        self.runtime = module.get_nrtpy_singleton()
+        self.model = self.runtime.load_model(neff, core, ranks)
         self.tensors = {}
         for name, shape, dtype, _ in tensors:
             self.tensors[name] = module.NrtpyTensor.allocate(shape, f"V{dtypes.SIZE[dtype]}", name,
@@ -179,15 +184,32 @@ def loaded(key, neff, tensors, generation, lnc, check):
     The caller holds `lock` until it has read the results. With the check the chip is a new one:
     what an earlier program has written there is not written for this one.
     """
+    return gang([(key, neff, tensors)], generation, lnc, check, 1, [0], None)[0]
+
+
+def gang(programs, generation, lnc, check, chips, cores, ranks):
+    """Programs (key, NEFF, tensors) on cores of several chips, as loaded() has one of them.
+
+    `ranks`: how many run together, each program as one of them; None: it is by itself.
+    """
     with lock:
         if check:
             close()
-        mode = (key, generation, lnc, check, os.getpid())
-        runtime(generation, lnc, check)
+        runtime(generation, lnc, check, chips)
+        mode = (tuple(key for key, _, _ in programs), generation, lnc, check, os.getpid(),
+                tuple(cores), ranks)
         found = _loaded.pop(mode, None)
         if found is None:
-            found = Loaded(neff, tensors, generation, lnc, check)
+            found = [Loaded(neff, tensors, core, None if ranks is None else (rank, ranks))
+                     for rank, ((_, neff, tensors), core) in enumerate(zip(programs, cores))]
         _loaded[mode] = found
         while len(_loaded) > KEEP:
             _loaded.popitem(last=False)
         return found
+
+
+def forget(programs):
+    """Programs whose execution has failed are loaded anew the next time."""
+    with lock:
+        for mode in [mode for mode, found in _loaded.items() if found is programs]:
+            del _loaded[mode]

@@ -5,6 +5,7 @@ A Trace belongs to one physical core. Each call of nki.isa adds a record. A tile
 record that makes it to the last one that names it.
 """
 
+import math
 import struct
 import sys
 import threading
@@ -93,11 +94,14 @@ class NkiInstruction:
 class Trace:
     """The records of a kernel on one physical core."""
 
-    def __init__(self, generation, core=0, cores=1, grid=()):
+    def __init__(self, generation, core=0, cores=1, grid=(), ranks=1):
         self.generation = generation
         self.core = core
         self.cores = cores
         self.grid = grid
+        self.programs = math.prod(grid)
+        self.ranks = ranks
+        self.collectives = []
         self.program_id = (core,)
         self.inputs = {}
         self.shared = []

@@ -33,10 +33,11 @@ def core_barrier(data, cores, engine=engines.gpsimd, name=None):
         refuse(function, "cores is (0, 1)", cores)
     if data is not None and data.buffer is not MemoryRegion.shared_hbm:
         refuse(function, "data lies in shared_hbm", data.buffer.name)
-    return _barrier(trace, chosen(engine, GPSIMD, function, _ALL))
+    return meet(trace, chosen(engine, GPSIMD, function, _ALL))
 
 
-def _barrier(trace, engine):
+def meet(trace, engine):
+    """Wait on an engine until the other core is here, too."""
     register = trace.register()
     trace.barriers += 1
     return trace.add(_BARRIER, engine, (), args=(register.number, 0, 0, 0, 0, 0, 0, 0))
@@ -72,9 +73,9 @@ def sendrecv(src, dst, send_to_rank, recv_from_rank, pipe_id, dma_engine=dma_eng
                    "use dma_engine.dma")
     scratch = trace.shared_scratch((2,) + src.shape, src.dtype)
     transfer.copy(trace, scratch[trace.core], src)
-    _barrier(trace, GPSIMD)
+    meet(trace, GPSIMD)
     handle = transfer.copy(trace, dst, scratch[send_to_rank])
     if trace.loops:
         # The next turn writes the same bytes.
-        handle = _barrier(trace, GPSIMD)
+        handle = meet(trace, GPSIMD)
     return handle

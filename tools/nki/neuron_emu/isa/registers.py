@@ -99,6 +99,12 @@ def register_load(dst, src):
     return handle
 
 
+def load_on(register, element, engine):
+    """One engine reads an element, because what has written it must be over."""
+    register.use.engines |= 1 << engine
+    return register_load(register, element)
+
+
 def register_store(dst, src):
     """An element of SBUF or HBM = src."""
     trace = current()
@@ -124,6 +130,18 @@ def rank_register():
     register = trace.register()
     _record(trace, _RANK, register, args=(register.number, 0, 0, 0))
     return register
+
+
+def table_register(table, number):
+    """A register with one element of a table of 32-bit integers in HBM: `number` is a register."""
+    trace = current()
+    place, result = trace.register(), trace.register()
+    place.use.sources.append(number.use)
+    result.use.sources.append(place.use)
+    _record(trace, _ALU, place, (), _MULTIPLY, (place.number, number.number, 0, 4))
+    _record(trace, _LOAD, result, (element_side(table[0:1], "table"),),
+            args=(result.number, place.number, 0, 0))
+    return result
 
 
 def scaled(register, factor, engine, addend=0):

@@ -186,8 +186,8 @@ def copy(trace, dst, src, engine=None, priority=None, flags=0, registers=(0, 0))
     return handle
 
 
-def compute(trace, dst, sources, engine=None):
-    """dst = the sum of the sources."""
+def compute(trace, dst, sources, engine=None, op=ADD):
+    """dst = the sum of the sources, or what `op` makes of them."""
     ends = [end_of(dst, "dst", "dma_compute")]
     ends += [end_of(src, "src", "dma_compute") for src in sources]
     types = (chip_type(dst.dtype), chip_type(sources[0].dtype))
@@ -195,7 +195,7 @@ def compute(trace, dst, sources, engine=None):
     handle = None
     flags, most = (_GENERATE, MAX_ELEMENTS) if trace.loops else (0, None)
     for part in pieces(ends, "dma_compute", most):
-        handle = emit(trace, part, types, engine, ADD, None, flags)
+        handle = emit(trace, part, types, engine, op, None, flags)
     return handle
 
 

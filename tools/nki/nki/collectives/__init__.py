@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""nki.collectives: not here yet."""
+"""nki.collectives: what neuron_emu.collectives has."""
+
+from neuron_emu import collectives as _own
 
 __neuron_emu__ = True
-
-
-def __getattr__(name):
-    """So that a kernel learns why the name is not there."""
-    raise AttributeError(f"nki.collectives.{name} is not here yet")
+globals().update((_name, getattr(_own, _name)) for _name in _own.__all__)
+__all__ = list(_own.__all__)
