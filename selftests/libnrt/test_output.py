@@ -63,7 +63,7 @@ class Output(unittest.TestCase):
         done = run(TOOLS["neuron-sim"], neff, "--zeros", "--profile", "p.jsonl",
                    cwd=self.folder, stdout=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)
-        for command in ("view", "trace", "html"):
+        for command in ("view", "timeline", "trace", "html"):
             self.full("neuron-profile", command, "p.jsonl", "--neff", neff)
 
     def test_no_output(self):

@@ -252,6 +252,45 @@ static void json_of_views(void **state)
 	profile_free(one);
 }
 
+/* How busy lane @name was in the character at @column of its line. */
+static char shown_at(const char *text, const char *name, unsigned int column)
+{
+	const char *line = strstr(text, name);
+
+	if (!line)
+		fail_msg("no line of %s in:\n%s", name, text);
+	line = strchr(line, '|') + 1;
+	assert_int_equal(strcspn(line, "|"), 64);
+	return line[column];
+}
+
+/*
+ * What begins and ends the execution is in the first and the last of 64 columns; the queue is
+ * busy in the middle, while both engines wait.
+ */
+static void a_timeline(void **state)
+{
+	struct profile *profile = profile_rig_profile(shown_program(), "shown");
+	struct nrt_error error;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+
+	(void)state;
+	out = open_memstream(&text, &size);
+	assert_int_equal(view_timeline(profile, out, &error), NRT_SUCCESS);
+	fclose(out);
+	assert_null(strstr(text, "tensor"));
+	assert_int_not_equal(shown_at(text, "\nsync", 0), ' ');
+	assert_int_equal(shown_at(text, "\nsync", 63), ' ');
+	assert_int_equal(shown_at(text, "\nvector", 32), ' ');
+	assert_int_not_equal(shown_at(text, "\nvector", 63), ' ');
+	assert_int_equal(shown_at(text, "\nq ", 0), ' ');
+	assert_int_equal(shown_at(text, "\nq ", 40), '#');
+	free(text);
+	profile_free(profile);
+}
+
 /* The chip's clock begins at 0 for each of them. */
 #define FRESH(test) \
 	cmocka_unit_test_setup_teardown(test, profile_rig_begin, profile_rig_end)
@@ -263,6 +302,7 @@ int main(void)
 		FRESH(a_page),
 		FRESH(a_page_with_source),
 		FRESH(json_of_views),
+		FRESH(a_timeline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

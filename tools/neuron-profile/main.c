@@ -12,8 +12,18 @@
 
 #define MAX_INPUTS	2
 
+enum command {
+	COMMAND_VIEW,
+	COMMAND_TIMELINE,
+	COMMAND_TRACE,
+	COMMAND_HTML,
+	COMMAND_DIFF,
+	COMMANDS
+};
+
 struct arguments {
 	const char *command;
+	enum command what;
 	const char *profile[MAX_INPUTS];
 	const char *neff[MAX_INPUTS];
 	unsigned int nr_profiles;
@@ -39,10 +49,11 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Shows what an execution did on the device, and what it waited for.\vCOMMAND is\n"
-	"  view   tables: busy times, bytes, FLOPs, roofline, waits, critical path\n"
-	"  trace  a trace that Perfetto shows\n"
-	"  html   a page with a timeline; it needs nothing else\n"
-	"  diff   what changed from one profile to another\n\n"
+	"  view      tables: busy times, bytes, FLOPs, roofline, waits, critical path\n"
+	"  timeline  the summary, and how busy each engine and queue set was over the time\n"
+	"  trace     a trace that Perfetto shows\n"
+	"  html      a page with a timeline; it needs nothing else\n"
+	"  diff      what changed from one profile to another\n\n"
 	"PROFILE is a device profile that libnrt wrote: in an inspection, or by nrt_profile_stop().\n\n"
 	"Example:\n"
 	"  neuron-profile view profile.jsonl --neff softmax.neff\n\n"
@@ -84,18 +95,37 @@ static unsigned int top_of(const char *text, struct argp_state *state)
 	return (unsigned int)value;
 }
 
+/* The command called @name; COMMANDS: there is none. */
+static enum command command_of(const char *name)
+{
+	static const char *const names[COMMANDS] = {
+		[COMMAND_VIEW] = "view",
+		[COMMAND_TIMELINE] = "timeline",
+		[COMMAND_TRACE] = "trace",
+		[COMMAND_HTML] = "html",
+		[COMMAND_DIFF] = "diff",
+	};
+	unsigned int i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (!strcmp(name, names[i]))
+			break;
+	return i;
+}
+
 static void check_arguments(struct arguments *arguments, struct argp_state *state)
 {
 	unsigned int wanted = 1;
 
 	if (!arguments->command)
-		argp_error(state, "which command? view, trace, html or diff");
-	if (!strcmp(arguments->command, "diff"))
-		wanted = 2;
-	else if (strcmp(arguments->command, "view") && strcmp(arguments->command, "trace") &&
-		 strcmp(arguments->command, "html"))
-		argp_error(state, "\"%s\" is no command; there are view, trace, html and diff",
+		argp_error(state, "which command? view, timeline, trace, html or diff");
+	arguments->what = command_of(arguments->command);
+	if (arguments->what == COMMANDS)
+		argp_error(state,
+			   "\"%s\" is no command; there are view, timeline, trace, html and diff",
 			   arguments->command);
+	if (arguments->what == COMMAND_DIFF)
+		wanted = 2;
 	if (arguments->nr_profiles != wanted)
 		argp_error(state, "%s takes %u profile%s, not %u", arguments->command, wanted,
 			   wanted == 1 ? "" : "s", arguments->nr_profiles);
@@ -180,12 +210,17 @@ static struct profile *open_profile(const struct arguments *arguments, unsigned 
 static NRT_STATUS show(const struct arguments *arguments, struct profile *const *profile,
 		       FILE *out, struct nrt_error *error)
 {
-	switch (*arguments->command) {
-	case 'v':
+	switch (arguments->what) {
+	case COMMAND_VIEW:
 		return view_print(profile[0], &arguments->view, out, error);
-	case 't':
+	case COMMAND_TIMELINE:
+		if (view_summary(profile[0], out, error))
+			return error->status;
+		fputc('\n', out);
+		return view_timeline(profile[0], out, error);
+	case COMMAND_TRACE:
 		return view_trace(profile[0], out, error);
-	case 'h':
+	case COMMAND_HTML:
 		return view_html(profile[0], &arguments->sources, out, error);
 	default:
 		return view_diff(profile[0], profile[1], &arguments->view, out, error);

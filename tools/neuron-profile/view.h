@@ -36,6 +36,9 @@ NRT_STATUS view_summary(const struct profile *profile, FILE *out, struct nrt_err
 NRT_STATUS view_diff(const struct profile *a, const struct profile *b,
 		     const struct view_options *options, FILE *out, struct nrt_error *error);
 
+/* A line of text for each engine and each set of queues: how busy it was, from left to right. */
+NRT_STATUS view_timeline(const struct profile *profile, FILE *out, struct nrt_error *error);
+
 /* Chrome's JSON trace event format, which Perfetto reads. */
 NRT_STATUS view_trace(const struct profile *profile, FILE *out, struct nrt_error *error);
 
