@@ -220,9 +220,11 @@ def _packed(result):
 class Tracer:
     """Runs the Python of a kernel, once for each program of its grid."""
 
-    def __init__(self, function, arguments, generation, grid, simulated=False, ranks=1):
+    def __init__(self, function, arguments, generation, grid, simulated=False, ranks=1,
+                 dialect=None):
         self.simulated = simulated
         self.ranks = ranks
+        self.dialect = dialect
         self.function = function
         self.arguments = arguments
         self.generation = generation
@@ -268,6 +270,8 @@ class Tracer:
             bound = self.arguments.bound
             call = inspect.BoundArguments(bound.signature, values)
             result = self.function(*call.args, **call.kwargs)
+            if self.dialect is not None:
+                result = self.dialect.result(result)
             if trace.loops:
                 raise NkiValidationError(
                     f"{self.function.__name__}: a loop of nl.dynamic_range() runs to its end on "
@@ -283,7 +287,8 @@ class Tracer:
                 memory = MemoryRegion.shared_hbm if self.lnc == 2 else MemoryRegion.private_hbm
                 found = trace.inputs[value.name] = trace.hbm_tensor(
                     value.shape, value.dtype, memory, value.name, role="input")
-            return NkiTensor(found.shape, found.dtype, found.storage)
+            tensor = NkiTensor(found.shape, found.dtype, found.storage)
+            return tensor if self.dialect is None else self.dialect.argument(tensor)
         if type(value) in (list, tuple):
             return type(value)(self._argument(trace, v) for v in value)
         if type(value) is dict:
@@ -347,6 +352,9 @@ class Tracer:
 class Kernel:
     """A function that runs on the chip when it is called with arrays."""
 
+    # What makes tensors of the function's arguments, and the tracer's tensors of its results.
+    dialect = None
+
     def __init__(self, function, grid=(), simulated=False, check=None, platform_target=None,
                  folder=None):
         functools.update_wrapper(self, function)
@@ -362,13 +370,18 @@ class Kernel:
 
     def __getitem__(self, grid):
         grid = grid if isinstance(grid, tuple) else (grid,)
-        result = Kernel(self.func, tuple(int(n) for n in grid), self.simulated, self.check,
-                        self.platform_target, self.folder)
+        result = self.changed(grid=tuple(int(n) for n in grid))
         # kernel[4](...) is a call of the kernel: it knows the program and the time.
         result._compiled = self._compiled
         result._executions = self._executions
         result._profiles = self._profiles
         return result
+
+    def changed(self, **what):
+        """The same kernel with other options."""
+        options = {"grid": self.grid, "simulated": self.simulated, "check": self.check,
+                   "platform_target": self.platform_target, "folder": self.folder}
+        return type(self)(self.func, **{**options, **what})
 
     def __get__(self, instance, owner=None):
         if instance is None:
@@ -449,7 +462,8 @@ class Kernel:
         return found, arguments
 
     def _trace(self, arguments, generation, simulated, ranks):
-        tracer = Tracer(self.func, arguments, generation, self.grid, simulated, ranks)
+        tracer = Tracer(self.func, arguments, generation, self.grid, simulated, ranks,
+                        self.dialect)
         traces, result = tracer.trace()
         name = self.func.__name__
         key, path = lower.neff(name, traces)
@@ -495,9 +509,9 @@ def jit(func=None, *, check=None, platform_target=None, mode="auto"):
         return functools.partial(jit, check=check, platform_target=platform_target, mode=mode)
     if not isinstance(func, Kernel):
         return Kernel(func, (), mode == "simulation", check, platform_target)
-    return Kernel(func.func, func.grid, func.simulated or mode == "simulation",
-                  func.check if check is None else check, platform_target or func.platform_target,
-                  func.folder)
+    return func.changed(simulated=func.simulated or mode == "simulation",
+                        check=func.check if check is None else check,
+                        platform_target=platform_target or func.platform_target)
 
 
 def profiled(kernel, folder):
@@ -507,13 +521,11 @@ def profiled(kernel, folder):
     """
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
-    return Kernel(kernel.func, kernel.grid, kernel.simulated, kernel.check,
-                  kernel.platform_target, folder)
+    return kernel.changed(folder=folder)
 
 
 def simulate(kernel):
     """The kernel with the check of the chip, for trn3 where nothing else is said."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
-    return Kernel(kernel.func, kernel.grid, True, kernel.check, kernel.platform_target,
-                  kernel.folder)
+    return kernel.changed(simulated=True)

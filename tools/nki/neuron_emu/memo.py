@@ -24,7 +24,8 @@ FIXED = (types.BuiltinFunctionType, np.ufunc, np.dtype, Op, enum.Enum, range,
 MAX_BYTES = 1 << 20
 # Packages that do not change while a process runs.
 _PACKAGES = (frozenset(sys.stdlib_module_names) - {"__main__"}) | {
-    "numpy", "ml_dtypes", "torch", "jax", "jaxlib", "nki", "neuron_emu"}
+    "numpy", "ml_dtypes", "torch", "jax", "jaxlib", "nki", "neuronxcc",
+    "neuron_emu"}
 
 
 class Unknown(Exception):
@@ -94,7 +95,7 @@ class Key:
             return "partial", *map(self._value, (value.func, value.args, value.keywords))
         if isinstance(value, slice):
             return "slice", self._value((value.start, value.stop, value.step))
-        if type(value).__module__ == "neuron_emu.kernel":
+        if type(value).__module__ in ("neuron_emu.kernel", "neuron_emu.beta1.kernel"):
             value = value.func
         if isinstance(value, types.FunctionType):
             self._waiting.append(value)
