@@ -125,7 +125,7 @@ class Measured:
         kernel = self.kernel if self.folder is None else self.kernel.changed(folder=self.folder)
         result = kernel(*args, **kwargs)
         if self.neff is not None:
-            shutil.copyfile(kernel.compile(*args, **kwargs)[0].path, self.neff)
+            shutil.copyfile(kernel.compile(args, kwargs)[0].path, self.neff)
         if self.measured:
             self.benchmark_result = Result(kernel)
             getattr(self, "outer", self).benchmark_result = self.benchmark_result
