@@ -283,3 +283,25 @@ def test_dropout():
     kept = result != 0
     np.testing.assert_array_equal(result[kept], a[kept])
     assert abs(kept.mean() - 0.75) < 0.02
+
+
+@pytest.mark.parametrize("function,want", [
+    (lambda x: nl.multiply(x, 0.5, dtype="float32"), lambda a: a * 0.5),
+    (lambda x: nl.divide(x, 8, dtype="float32"), lambda a: a / 8),
+    (lambda x: nl.add(x, 0.25, dtype="float32"), lambda a: a + 0.25),
+    (lambda x: nl.subtract(0.75, x, dtype="float32"), lambda a: 0.75 - a),
+    (lambda x: nl.multiply(x, 3), lambda a: a * 3),
+    (lambda x: nl.add(x, 2.0**24 + 1), lambda a: a + (2**24 + 1))])
+def test_integers_and_numbers(function, want):
+    """A number with a fraction keeps it; whole ones are added exactly."""
+    a = np.arange(-8, 24, dtype=np.int32)[None]
+    expected = want(a)
+
+    @nki.jit
+    def kernel(a):
+        result = function(nl.load(a))
+        out = nl.ndarray(a.shape, result.dtype, buffer=nl.shared_hbm)
+        nl.store(out, result)
+        return out
+
+    np.testing.assert_array_equal(kernel(a), expected)

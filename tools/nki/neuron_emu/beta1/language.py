@@ -33,7 +33,6 @@ __neuron_emu__ = True
 sbuf, psum = SBUF, PSUM
 hbm = private_hbm = MemoryRegion.private_hbm
 shared_hbm = MemoryRegion.shared_hbm
-static_range = affine_range = sequential_range = core.affine_range
 program_id, num_programs, program_ndim = core.program_id, core.num_programs, core.program_ndim
 
 for _name, _type in SHOWN.items():
@@ -67,6 +66,14 @@ def finfo(dtype):
     """The limits of a float type."""
     name = name_of(dtype)
     return _Limits(_EXTREMES[name]) if name in _EXTREMES else np.finfo(name)
+
+
+def affine_range(*args, **hints):
+    """Python's range: the loop is unrolled, and hints to a compiler change nothing."""
+    return range(*(int(n) for n in args))
+
+
+static_range = sequential_range = affine_range
 
 
 # --- tensors ---
@@ -348,7 +355,7 @@ def _binary_emit(op):
             isa.tensor_tensor(dst, x, y, op)
             return True
         data, number = (x, y) if isinstance(x, NkiTensor) else (y, x)
-        if elementwise._needs_tile(op, data):
+        if elementwise.needs_tile(op, data, number):
             return False
         isa.tensor_scalar(dst, data, op, number, reverse0=data is y)
         return True
@@ -369,6 +376,8 @@ class Function:
 
     def __call__(self, x, y=None, *, dtype=None, mask=None, **kwargs):
         operands = (x,) if self.arity == 1 else (x, y)
+        if self.name == "divide" and dtype is None and _types(operands) in _dtypes.INTEGERS:
+            dtype = "float32"
         if self.boolean and dtype is None:
             dtype = "bool"
         return compute(self.name, getattr(_nl, self.name), operands, dtype, mask, self.emit)

@@ -85,10 +85,12 @@ def _common_shape(x, y, function):
     return tuple(b if a == 1 else a for a, b in zip(x.shape, y.shape))
 
 
-def _needs_tile(op, x):
+def needs_tile(op, x, number):
     """GpSimd computes it: powers, and integers of 32 bits exactly. It takes no number there."""
     if op.name == "power":
         return True
+    if number is not None and number != math.trunc(number):
+        return False
     exact = x.dtype in ("int32", "uint32") and x.buffer is MemoryRegion.sbuf
     return exact and op.name in ("add", "subtract", "multiply")
 
@@ -111,7 +113,7 @@ def binary(op, x, y, dtype=None):
         shape = _common_shape(x, y, function)
         dst = new(shape, dtype or wider(x.dtype, y.dtype))
         column = y.size == shape[0] == y.shape[0] and y.dtype == "float32"
-        if x.shape == shape and column and not _needs_tile(op, x):
+        if x.shape == shape and column and not needs_tile(op, x, None):
             isa.tensor_scalar(dst, x, op, y)
         else:
             isa.tensor_tensor(dst, broadcast(x, shape, function), broadcast(y, shape, function),
@@ -121,7 +123,7 @@ def binary(op, x, y, dtype=None):
     data, number = (y, x) if reverse else (x, y)
     tile(data, "y" if reverse else "x", function)
     dst = new(data.shape, dtype or data.dtype)
-    if not _needs_tile(op, data):
+    if not needs_tile(op, data, number):
         isa.tensor_scalar(dst, data, op, number, reverse0=reverse)
         return dst
     other = _filled(data.shape, data.dtype, number)
