@@ -351,6 +351,31 @@ def test_a_product_is_not_taken_back_when_it_is_used():
     np.testing.assert_array_equal(twice, 2 * (a.T @ b))
 
 
+def test_a_product_of_a_transposed_tile():
+    """What lies in PSUM is copied for the tensor engine."""
+    a, b = numbers(96, 128), numbers(96, 64, seed=2)
+
+    def kernel(a, b):
+        out = output(a, (128, 64))
+        turned = nisa.nc_transpose(nisa.nc_transpose(nl.load(a)))
+        nl.store(out, nisa.nc_matmul(turned, nl.load(b)))
+        return out
+
+    np.testing.assert_array_equal(run(kernel, a, b), a.T @ b)
+
+
+def test_a_quotient_of_integers():
+    """It is a float32."""
+    a = np.arange(64, dtype=np.int32)[None]
+
+    def kernel(a):
+        out = output(a, dtype=np.float32)
+        nl.store(out, nl.load(a) / 8)
+        return out
+
+    np.testing.assert_array_equal(run(kernel, a), a / np.float32(8))
+
+
 @pytest.mark.parametrize("shape", [(128, 128), (96, 64), (32, 32), (16, 8)])
 def test_transpose(shape):
     a = numbers(*shape)
@@ -609,8 +634,9 @@ def _refuse_block(x, p, f):
     nl.exp(nl.zeros((2, nl.par_dim(P), F), dtype=nl.float32))
 
 
-def _refuse_buffers(x, p, f):
-    ncc.multi_buffer(2)
+def _refuse_places(x, p, f):
+    nl.ndarray((2, nl.par_dim(P), F), dtype=nl.float32,
+               buffer=ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2, 2)))[0]
 
 
 @pytest.mark.parametrize("body,text", [
@@ -618,7 +644,7 @@ def _refuse_buffers(x, p, f):
     (_refuse_triangle, "leaves a box"), (_refuse_beyond, "lies in the tensor"),
     (_refuse_mixed, "not mixed"), (_refuse_or, "with & only"), (_refuse_if, "mask="),
     (_refuse_product, "multiplied by integers"), (_refuse_hbm, "lies in SBUF or PSUM"),
-    (_refuse_block, "one block"), (_refuse_buffers, "multi_buffer")])
+    (_refuse_block, "one block"), (_refuse_places, "one number of tiles")])
 def test_refused(body, text):
     def kernel(a):
         out = output(a)

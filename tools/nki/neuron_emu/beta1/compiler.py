@@ -5,7 +5,6 @@ The tracer allocates by itself and keeps the order of instructions, so hints cha
 """
 
 import contextlib
-import math
 
 from ..errors import refuse
 from ..tensor import MemoryRegion
@@ -26,6 +25,8 @@ class Placed:
 def _modulo(base, tiles, scale, block, function):
     """base + (the number of the block among `tiles`) * scale"""
     tiles = tuple(tiles) or (1,) * len(block)
+    if not block:
+        return base
     if len(tiles) != len(block):
         refuse(function, f"there is one number of tiles for each of the {len(block)} block "
                "dimensions", tiles)
@@ -107,9 +108,8 @@ def no_reorder():
 
 
 def multi_buffer(factor=2):
-    """Refused: the tracer decides how many buffers a tensor has."""
-    refuse("nki.compiler.multi_buffer", "the number of buffers of a tensor is not told here",
-           math.prod((factor,)))
+    """A hint for nl.affine_range(directives=...): blocks have tiles of their own anyway."""
+    return factor
 
 
 def allocation_scope():

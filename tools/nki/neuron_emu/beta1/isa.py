@@ -33,6 +33,15 @@ def _op(op, function):
     return None if op is None else common.operator(op, function)
 
 
+def _in_sbuf(view):
+    """The view, or a copy of what lies in PSUM, where the engine does not read it."""
+    if view.buffer is not PSUM:
+        return view
+    through = core.ndarray(view.shape, view.dtype)
+    isa.tensor_copy(through, view)
+    return through
+
+
 class _Call:
     """The operands of an instruction of which `data` has the shape of the result."""
 
@@ -103,11 +112,7 @@ def affine_select(pred, on_true_tile, on_false_value, *, mask=None, dtype=None, 
     kind = name_of(dtype) or on_true_tile.kind
 
     def emit(dst):
-        data = call.part(on_true_tile)
-        if data.buffer is PSUM:
-            through = core.ndarray(data.shape, data.dtype)
-            isa.tensor_copy(through, data)
-            data = through
+        data = _in_sbuf(call.part(on_true_tile))
         for term in pred.terms or (Index((), (), 0),):
             offset, steps = index.fitted(term, call.shape)
             offset += sum(s * a for s, (a, _) in zip(steps, call.box))
@@ -281,7 +286,7 @@ def nc_matmul(stationary, moving, *, is_stationary_onezero=False, is_moving_onez
         kind = stationary.kind
     if box is None:
         return nothing(shape, kind, PSUM)
-    left, right = (t.part(b, function) for t, b in zip((stationary, moving), box))
+    left, right = (_in_sbuf(t.part(b, function)) for t, b in zip((stationary, moving), box))
     if is_transpose and left.dtype != right.dtype:
         cast = core.ndarray(right.shape, left.dtype)
         isa.tensor_copy(cast, right)
@@ -358,10 +363,7 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs
         return nothing(shape, kind, memory)
     part = data.part(box, function)
     kept = [box[1] if data.ndim == 2 else (0, free), box[0]]
-    if not on_vector and part.buffer is PSUM:
-        through = core.ndarray(part.shape, part.dtype)
-        isa.tensor_copy(through, part)
-        part = through
+    part = part if on_vector else _in_sbuf(part)
 
     def emit(dst):
         into = dst if dst.dtype == part.dtype else core.ndarray(dst.shape, part.dtype, memory)
