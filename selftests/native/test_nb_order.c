@@ -368,6 +368,22 @@ static void the_register_of_a_loop_stays(void **state)
 	expect_error(nb, "k.c:9: register 4 is changed, which counts the rounds of a loop around");
 }
 
+/* The scalar engine would compare its own register 3, which is 0 for ever. */
+static void each_engine_of_a_test_sets_its_register(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_reg_set(nb, VECTOR, 3, 2);
+	nb_begin_while(nb, NEURON_ALU_IS_GT, 3, 0, 0);
+	nb_reg_alu(nb, VECTOR, NEURON_ALU_SUBTRACT, 3, 3, 1);
+	nb_source(nb, "k.c", 7);
+	nb_copy(nb, SCALAR, tile(64, 16), tile(0, 16));
+	nb_end_loop(nb);
+	expect_error(nb,
+		     "k.c:7: the scalar engine compares register 3 in a loop, but never sets it; each engine of nb_begin_while() has registers of its own");
+}
+
 static void a_tile_does_not_end_in_a_later_loop(void **state)
 {
 	struct nb_program *nb = begin();
@@ -402,6 +418,7 @@ int main(void)
 		cmocka_unit_test(semaphores_of_the_builder_are_not_touched),
 		cmocka_unit_test(blocks_of_descriptors_stay_as_they_are),
 		cmocka_unit_test(the_register_of_a_loop_stays),
+		cmocka_unit_test(each_engine_of_a_test_sets_its_register),
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 	};
 

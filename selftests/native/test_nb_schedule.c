@@ -160,11 +160,68 @@ static void tiles_keep_their_bits(void **state)
 	try_programs(tile_program, tile_program);
 }
 
+/* --- Loops that end by a test --- */
+
+static unsigned int count_opcode(struct nb_program *nb, enum neuron_engine e,
+				 enum neuron_opcode opcode)
+{
+	unsigned int count = 0;
+	uint32_t i;
+
+	for (i = 0; i < nb_here(nb, e); i++)
+		count += nb_inst(nb, e, i)->opcode == opcode;
+	return count;
+}
+
+/*
+ * Only such a loop keeps its engines, because others lack the register. In front of it the load
+ * goes to the sync engine, and what does not need it goes first.
+ */
+static void a_loop_with_a_test_keeps_its_engines(void **state)
+{
+	const enum neuron_engine vector = NEURON_ENGINE_VECTOR, scalar = NEURON_ENGINE_SCALAR;
+	const uint32_t shape[] = { 128, 256 };
+	struct nb_program *nb = nb_new("test");
+	struct neuron_ap x, y;
+	int in, out, queue, tile[2];
+
+	(void)state;
+	nb_auto(nb);
+	in = nb_input(nb, "x", NEURON_DTYPE_FP32, 2, shape);
+	out = nb_output(nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	queue = nb_queue(nb, "q", "data", scalar, 1);
+	tile[0] = nb_tile_new(nb, NB_SBUF, 128, NEURON_DTYPE_FP32, 256);
+	tile[1] = nb_tile_new(nb, NB_SBUF, 128, NEURON_DTYPE_FP32, 256);
+	x = nb_tile_ap(nb, tile[0]);
+	y = nb_tile_ap(nb, tile[1]);
+	nb_dma(nb, queue, nb_tile_side(nb, tile[0]), nb_rows(in, 0, 1024, 128, 1024), -1);
+	nb_tensor_tensor(nb, vector, NEURON_ALU_ADD, x, x, x);
+	nb_memset(nb, vector, y, 1.0f);
+	nb_reg_set(nb, vector, 3, 2);
+	nb_reg_set(nb, scalar, 3, 2);
+	nb_begin_while(nb, NEURON_ALU_IS_GT, 3, 0, 0);
+	nb_reg_alu(nb, vector, NEURON_ALU_SUBTRACT, 3, 3, 1);
+	nb_reg_alu(nb, scalar, NEURON_ALU_SUBTRACT, 3, 3, 1);
+	nb_tensor_tensor(nb, NB_ANY_ENGINE, NEURON_ALU_ADD, y, y, x);
+	nb_copy(nb, scalar, y, x);
+	nb_end_loop(nb);
+	nb_dma(nb, queue, nb_rows(out, 0, 1024, 128, 1024), nb_tile_side(nb, tile[1]), -1);
+	if (nb_schedule(nb, NULL))
+		fail_msg("%s", nb_error(nb));
+	assert_int_equal(count_opcode(nb, NEURON_ENGINE_SYNC, NEURON_OP_PSEUDO_DMA_TRIGGER), 1);
+	assert_int_equal(count_opcode(nb, vector, NEURON_OP_TENSOR_TENSOR), 2);
+	assert_int_equal(nb_inst(nb, vector, 0)->opcode, NEURON_OP_MEMSET);
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	nb_free(nb);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_keep_their_bits),
 		cmocka_unit_test(tiles_keep_their_bits),
+		cmocka_unit_test(a_loop_with_a_test_keeps_its_engines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,7 @@ static void nb_reg_is(struct nb_order *order, enum neuron_engine e, unsigned int
 		nb_fail_at(order->nb, e, order->pc[e],
 			   "register %u is changed, which counts the rounds of a loop around",
 			   reg);
+	order->reg_set[e] |= NEURON_BIT64(reg);
 	order->reg_known[e] &= ~NEURON_BIT64(reg);
 	if (known)
 		order->reg_known[e] |= NEURON_BIT64(reg);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nb_sync.h"
+#include "isa/trn_isa.h"
 
 /* The clocks that all engines have in common are looked up anew after so many instructions. */
 #define NB_OVER_EVERY	64
@@ -446,6 +447,23 @@ static unsigned int nb_loop_engines(const struct nb_order *order, const struct n
 					  order->record->turn[turn->around].engines;
 }
 
+/*
+ * Each engine of a loop with a test has its own registers for it. They are zero at first, so one
+ * that never sets them would compare for ever, or not at all, while the others go on.
+ */
+static int nb_check_test(const struct nb_order *order, const struct nb_turn *end)
+{
+	uint64_t regs = (NEURON_BIT64(end->reg) | NEURON_BIT64(end->with)) & ~1ull;
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (end->engines & NEURON_BIT(e) && !(order->reg_set[e] & regs))
+			return nb_fail_at(order->nb, e, order->pc[e] - 1,
+					  "the %s engine compares register %u in a loop, but never sets it; each engine of nb_begin_while() has registers of its own",
+					  trn_isa_engine_name(e), end->reg);
+	return 0;
+}
+
 /* A loop whose rounds do not overlap begins or ends. */
 static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 {
@@ -456,6 +474,8 @@ static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 		order->counting |= counts;
 		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	}
+	if (turn->test && nb_check_test(order, turn))
+		return -1;
 	order->depth--;
 	order->counting &= ~counts;
 	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
@@ -474,11 +494,26 @@ int nb_order_range(struct nb_order *order, size_t begin, size_t end)
 	return 0;
 }
 
+/* The builder itself sets the registers that count rounds. */
+static void nb_set_counters(struct nb_order *order)
+{
+	const struct nb_turn *turn = order->record->turn;
+	unsigned int e;
+	size_t i;
+
+	for (i = 0; i < order->record->nr_turns; i++)
+		for (e = 0; !turn[i].test && e < NEURON_NR_ENGINES; e++)
+			if (turn[i].engines & NEURON_BIT(e))
+				order->reg_set[e] |= NEURON_BIT64(turn[i].reg);
+}
+
 static int nb_order_all(struct nb_order *order)
 {
 	const struct nb_record *record = order->record;
 	size_t turn, at = 0;
 	int overlap;
+
+	nb_set_counters(order);
 
 	for (turn = 0; turn < record->nr_turns; turn++) {
 		if (nb_order_range(order, at, record->turn[turn].at))

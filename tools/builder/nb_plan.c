@@ -24,6 +24,7 @@ struct nb_boxes {
  * @death: tiles by the end of their lives
  * @born, @died: how many have begun, and ended
  * @boxes: of each tile
+ * @tests: loops around this place that end by a test
  */
 struct nb_reader {
 	struct nb_plan *plan;
@@ -34,6 +35,7 @@ struct nb_reader {
 	size_t born;
 	size_t died;
 	struct nb_boxes *boxes;
+	unsigned int tests;
 };
 
 const struct neuron_inst *nb_node_inst(const struct nb_plan *plan, const struct nb_node *node)
@@ -423,6 +425,7 @@ static struct nb_node *nb_new_node(struct nb_reader *reader, const struct nb_ste
 	node->queue = step->queue;
 	node->new_queue = step->queue;
 	node->fixed = fixed;
+	node->bound = reader->tests > 0;
 	node->load = nb_is_load(step->inst);
 	node->transfer = step->inst->opcode == NEURON_OP_PSEUDO_DMA_TRIGGER;
 	return node;
@@ -478,6 +481,8 @@ static int nb_read_all(struct nb_reader *reader)
 		for (; turn < record->nr_turns && record->turn[turn].at == reader->order->at;
 		     turn++) {
 			reader->order->depth += record->turn[turn].begin ? 1 : -1;
+			if (record->turn[turn].test)
+				reader->tests += record->turn[turn].begin ? 1 : -1;
 			turned = true;
 		}
 		if (turned) {

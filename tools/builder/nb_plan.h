@@ -35,6 +35,8 @@
  * @transfer: of nb_dma() and the like, which may go to another queue
  * @any: it may go to another engine
  * @fixed: nothing may pass it
+ * @bound: in a loop that ends by a test of registers, which other engines may lack: it keeps its
+ *	engine
  * @load: it begins with a load of the array
  * @issue_ps: that it keeps its engine
  * @move_ps: of a transfer: from the trigger to its end on one queue, without waiting
@@ -51,6 +53,7 @@ struct nb_node {
 	bool transfer;
 	bool any;
 	bool fixed;
+	bool bound;
 	bool load;
 	int16_t queue;
 	int16_t new_queue;

@@ -48,7 +48,8 @@ static void nb_costs(struct nb_plan *plan)
 	size_t i;
 
 	for (i = 0; i < plan->nr_nodes; i++) {
-		plan->node[i].any &= !plan->options.keep_engines && !plan->node[i].fixed;
+		plan->node[i].any &= !plan->options.keep_engines && !plan->node[i].fixed &&
+				     !plan->node[i].bound;
 		nb_cost_node(plan, &plan->node[i]);
 	}
 	nb_spread_begin(&plan->in, NEURON_ENGINE_SYNC);
@@ -109,17 +110,6 @@ static int nb_schedule_region(struct nb_plan *plan, struct nb_region *region)
 	return ret;
 }
 
-/* Engines of such a loop have a register that others lack: nothing may move to those. */
-static bool nb_has_test(const struct nb_record *record)
-{
-	size_t i;
-
-	for (i = 0; i < record->nr_turns; i++)
-		if (record->turn[i].test)
-			return true;
-	return false;
-}
-
 static int nb_schedule_all(struct nb_plan *plan)
 {
 	size_t r;
@@ -127,7 +117,7 @@ static int nb_schedule_all(struct nb_plan *plan)
 	if (nb_plan_read(plan))
 		return -1;
 	/* What is rounded at random depends on how many were before. */
-	plan->options.keep_order |= plan->random || nb_has_test(plan->nb->record);
+	plan->options.keep_order |= plan->random;
 	nb_costs(plan);
 	for (r = 0; r < plan->nr_regions; r++)
 		if (nb_schedule_region(plan, &plan->region[r]))

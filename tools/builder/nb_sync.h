@@ -265,6 +265,7 @@ struct nb_step {
  * @queued: [set * NB_SLOTS + slot]: newest transfer of that set which has that slot
  * @pc: next instruction of each engine
  * @reg_known: registers of each engine whose value is known here: a mask; @reg: their values
+ * @reg_set: registers of each engine that it has set, or that count a loop: a mask
  * @clock: [e][a]: events of actor a that engine e knows to be over
  * @constant: of each variable: NB_CONSTANT_*
  * @nr_sems: semaphores that nb_sem() had given
@@ -298,6 +299,7 @@ struct nb_order {
 	unsigned int engines;
 	uint64_t reg_known[NEURON_NR_ENGINES];
 	uint32_t reg[NEURON_NR_ENGINES][NEURON_NR_REGS];
+	uint64_t reg_set[NEURON_NR_ENGINES];
 	uint8_t *constant;
 	unsigned int nr_sems;
 	uint64_t counting;
