@@ -309,6 +309,28 @@ def test_matmul(transposed):
     np.testing.assert_array_equal(run(kernel, left, b), a @ b)
 
 
+@pytest.mark.parametrize("start", ["nothing", "zeros", "a number", "a tile"])
+def test_what_a_product_is_added_to(start):
+    """A tile that nothing has written begins with the first product."""
+    a, b = numbers(256, 64), numbers(256, 64, seed=2)
+    first = {"a number": 5, "a tile": a[:64]}.get(start, 0)
+
+    def kernel(a, b):
+        out = output(a, (64, 64))
+        total = nl.ndarray((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.psum)
+        if start == "a tile":
+            total[...] = nl.copy(nl.load(a[0:64]))
+        elif start != "nothing":
+            total[...] = first
+        for i in nl.affine_range(2):
+            total[...] += nisa.nc_matmul(nl.load(a[nl.ds(i * 128, 128)]),
+                                         nl.load(b[nl.ds(i * 128, 128)]))
+        nl.store(out, total)
+        return out
+
+    np.testing.assert_array_equal(run(kernel, a, b), a.T @ b + first)
+
+
 @pytest.mark.parametrize("form", ["name", "index", "first"])
 def test_products_accumulate(form):
     a, b = numbers(256, 64), numbers(256, 200, seed=2)

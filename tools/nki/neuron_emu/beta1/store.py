@@ -9,9 +9,11 @@ Beta 1 does it: no copy, and products accumulate in PSUM.
 
 from .. import isa
 from ..errors import refuse
+from ..isa.common import packed
+from ..isa.matmul import Written
 from ..language import core
 from ..tensor import MemoryRegion, NkiTensor
-from ..trace import current
+from ..trace import TENSOR, current
 from . import index
 from .index import Index, Mask
 from .tensor import Tensor
@@ -136,6 +138,8 @@ def _assign_number(dst, value, mask):
         if box is None:
             continue
         part = block.part(box, "tensor[...]")
+        if value != 0:
+            _note(part)
         if block.on_chip and begins_well(part):
             isa.memset(part, value)
         else:
@@ -172,6 +176,8 @@ def _move(dst, value, box, masked, function):
     """A tile into a tile, by the instruction that made it where that is possible."""
     redo = value.redo
     part = dst.part(box, function)
+    if redo is None or redo.product is None or dst.buffer is not PSUM:
+        _note(part)
     well = begins_well(part)
     same = redo is not None and not masked and value.kind == dst.kind and \
         (well or redo.anywhere) and _product(n for _, n in redo.box) == part.size and \
@@ -185,6 +191,14 @@ def _move(dst, value, box, masked, function):
         isa.tensor_copy(part, source)
     else:
         isa.dma_copy(part, source)
+
+
+def _note(part):
+    """A product that comes to this part of PSUM later is added to what is written now."""
+    if part.buffer is PSUM:
+        storage = part.storage
+        storage.written = storage.written or Written(storage)
+        storage.written.look(part, packed(part, "dst", "tensor[...]", TENSOR, PSUM))
 
 
 def begins_well(view):
@@ -216,7 +230,8 @@ def accumulate(dst, value, name, compute):
         redo = value.redo
         box = dst.box() if value.shape != dst.shape or not value.soft else value.box()
         if box is not None and _take_back(redo):
-            redo.product(dst.part(box, "+="), True)
+            # What nothing has written yet is not added to, as in a tile of nl.ndarray().
+            redo.product(dst.part(box, "+="), None)
             return dst
     result = compute(dst, value, dtype=dst.kind)
     if isinstance(dst.view_, NkiTensor):
