@@ -245,6 +245,23 @@ static void device_resets_end_groups(void **state)
 	(void)state;
 }
 
+/* One that was not there yet when the other chip was reset waits for nobody. */
+static void resets_leave_word_for_late_members(void **state)
+{
+	struct both *both = both_new(2, true);
+
+	prepare(both, 15);
+	seq_submit(&both->job[0]);
+	seq_record(&both->job[0]);
+	fake_chip_stop(both->rig.chip[0]);
+	trn_chip_reset(both->rig.chip[0]);
+	trn_chip_resume(both->rig.chip[0]);
+	seq_submit(&both->job[1]);
+	assert_inexact(&both->job[1], NEURON_SETTLE_MEMBER);
+	both_free(both);
+	(void)state;
+}
+
 static void chips_that_leave_end_groups(void **state)
 {
 	struct both *both = both_new(2, true);
@@ -473,6 +490,7 @@ int main(void)
 		cmocka_unit_test(traces_are_settled),
 		cmocka_unit_test(aborted_members_are_not_waited_for),
 		cmocka_unit_test(device_resets_end_groups),
+		cmocka_unit_test(resets_leave_word_for_late_members),
 		cmocka_unit_test(chips_that_leave_end_groups),
 		cmocka_unit_test(stopped_chips_settle_later),
 		cmocka_unit_test(without_the_clock_all_is_settled),

@@ -660,15 +660,28 @@ void trn_group_core_reset(struct trn_core *core)
 	pthread_mutex_unlock(&core->chip->groups->lock);
 }
 
+/* None of the @chips on the fabric has a program from before its reset. */
+static bool all_were_reset(const struct trn_group *group, unsigned int chips)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < TRN_FABRIC_CHIPS; i++)
+		nr += group->was_reset[i];
+	return nr >= chips;
+}
+
+/* A chip that has not been reset may still send members, which must hear of their group. */
 void trn_groups_reset(struct trn_chip *chip)
 {
+	unsigned int chips = chip->fabric ? trn_fabric_chips(chip->fabric) : 1;
 	struct trn_groups *groups = chip->groups;
 	struct trn_group *group, *next;
 
 	pthread_mutex_lock(&groups->lock);
 	for (group = groups->first; group; group = next) {
 		next = group->next;
-		if (!group->members && !group->busy)
+		group->was_reset[chip->seat.slot] = true;
+		if (!group->members && !group->busy && all_were_reset(group, chips))
 			trn_group_forget(groups, group);
 	}
 	pthread_mutex_unlock(&groups->lock);

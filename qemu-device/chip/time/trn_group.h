@@ -107,7 +107,10 @@ void trn_group_provisional(struct trn_timeline *tl, uint64_t *start_ns, uint64_t
 /* Are records of the job kept, so that its times are provisional? */
 bool trn_group_kept(const struct trn_timeline *tl);
 
-/* A reset by the host: forget inexact groups of which no member is there. */
+/*
+ * A reset by the host. Groups of which no member is there are forgotten when all chips of the
+ * fabric have been reset.
+ */
 void trn_groups_reset(struct trn_chip *chip);
 /* The core's time begins again at 0: a reset of the device. It has no members. */
 void trn_group_core_reset(struct trn_core *core);

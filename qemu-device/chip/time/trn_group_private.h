@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "fabric/trn_topology.h"
 #include "time/trn_group.h"
 #include "time/trn_time_private.h"
 
@@ -50,6 +51,7 @@ struct trn_member {
  * @home: core whose controller replays it; it is one of its members'
  * @joint: the replay; @busy: the controller is in it, without the lock
  * @seen: by who looks for a circle
+ * @was_reset: by trn_seat.slot: chips that the host has reset since it began
  */
 struct trn_group {
 	struct trn_group *next;
@@ -65,6 +67,7 @@ struct trn_group {
 	struct trn_member *members;
 	struct trn_core *home;
 	struct trn_joint *joint;
+	bool was_reset[TRN_FABRIC_CHIPS];
 };
 
 /**
