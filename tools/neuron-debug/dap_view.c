@@ -113,13 +113,16 @@ static struct json_object *source_of(struct dap *dap, const char *name)
 	const char *program = dap->options.session.neff, *slash = strrchr(program, '/');
 	struct json_object *source = json_object_new_object();
 	const char *base = strrchr(name, '/');
-	char path[PATH_MAX], whole[PATH_MAX];
+	char *beside = NULL, whole[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s", name);
-	if (*name != '/' && slash && access(name, R_OK))
-		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - program), program, name);
+	if (*name != '/' && slash && access(name, R_OK) &&
+	    asprintf(&beside, "%.*s/%s", (int)(slash - program), program, name) < 0)
+		beside = NULL;
 	add_text(source, "name", base ? base + 1 : name);
-	add_text(source, "path", realpath(path, whole) ? whole : path);
+	if (beside)
+		name = beside;
+	add_text(source, "path", realpath(name, whole) ? whole : name);
+	free(beside);
 	return source;
 }
 
