@@ -30,6 +30,18 @@ planned()
 	printf '%s\n' "$@" >>/out/tap/programs.txt
 }
 
+# unload_driver: and wait until its folder is gone: a kernel that looks for errors in the release
+# of objects drops it some seconds later, and until then the module cannot be loaded again.
+unload_driver()
+{
+	modprobe -r neuron && [ ! -e /sys/module/neuron ] || return 1
+	for _ in $(seq 20); do
+		[ -e /sys/bus/pci/drivers/neuron ] || return 0
+		sleep 1
+	done
+	return 1
+}
+
 # load_driver: neuron.ko, and its devices.
 load_driver()
 {

@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -194,6 +195,21 @@ static inline int neuron_reset_device(int fd)
 		return ret;
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
 	return neuron_write_file(path, "1");
+}
+
+/*
+ * Unload the module, and wait until the folder of the driver is gone: a kernel with
+ * DEBUG_KOBJECT_RELEASE drops it some seconds later, and until then no module can make it.
+ */
+static inline int neuron_unload(void)
+{
+	int i;
+
+	if (syscall(SYS_delete_module, "neuron", O_NONBLOCK))
+		return -errno;
+	for (i = 0; i < 2000 && !access("/sys/bus/pci/drivers/neuron", F_OK); i++)
+		usleep(10000);
+	return 0;
 }
 
 /* The first line of file @path: 0 or a negative errno. */

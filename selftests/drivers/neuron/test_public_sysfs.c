@@ -16,9 +16,10 @@
 static int reload(const char *options)
 {
 	char command[128];
+	int ret = neuron_unload();
 
-	if (syscall(SYS_delete_module, "neuron", O_NONBLOCK))
-		return -errno;
+	if (ret)
+		return ret;
 	snprintf(command, sizeof(command), "modprobe neuron %s", options);
 	return system(command);
 }

@@ -347,7 +347,7 @@ static int fence_end(int file, int timeout_ms)
 
 /*
  * Under way, and before their beginning, to the peer; and one that does not touch it. A queue
- * is full of those to the peer when it leaves.
+ * is full of those to the peer when it leaves, where the kernel is fast enough to fill it.
  */
 TEST_F_TIMEOUT(leaving, transfers_that_reach_it_end, 280)
 {
@@ -386,7 +386,7 @@ TEST_F_TIMEOUT(leaving, transfers_that_reach_it_end, 280)
 	EXPECT_EQ(-EIO, fence_end(waits, 60000));
 	ASSERT_EQ(0, transfer_feed_end(&feeder));
 	EXPECT_EQ(-ENODEV, feeder.error);
-	EXPECT_LT(0, transfer_feed_failed(&feeder));
+	EXPECT_LE(feeder.was_full, transfer_feed_failed(&feeder));
 	EXPECT_EQ(1, fence_end(stays, 60000));
 	args.dst = mine.handle;
 	args.src = other.handle;
@@ -514,8 +514,7 @@ TEST(unload_and_load)
 	EXPECT_EQ(-1, syscall(SYS_delete_module, "neuron", O_NONBLOCK));
 	EXPECT_EQ(EWOULDBLOCK, errno);
 	close(fd);
-	ASSERT_EQ(0, syscall(SYS_delete_module, "neuron", O_NONBLOCK))
-		TH_LOG("%s", strerror(errno));
+	ASSERT_EQ(0, neuron_unload());
 	EXPECT_EQ(-ENODEV, neuron_open(0));
 	ASSERT_EQ(0, system("modprobe neuron"));
 	expect_device_works(_metadata);

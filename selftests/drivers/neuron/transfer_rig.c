@@ -156,6 +156,7 @@ int transfer_feed(struct transfer_feeder *feeder)
 		return -ret;
 	while (!atomic_load(&feeder->full) && rig_now_ms() < end)
 		usleep(1000);
+	feeder->was_full = atomic_load(&feeder->full);
 	return atomic_load(&feeder->fed) ? 0 : -ETIMEDOUT;
 }
 

@@ -72,6 +72,7 @@ uint64_t transfer_bytes(const struct drm_neuron_transfer *args);
  * @thread: that does so
  * @fed: a transfer was taken
  * @full: the queue has taken no more for once
+ * @was_full: it had when transfer_feed() returned
  * @nr: transfers that were taken
  * @id: of the last ones; transfer i at i modulo its size
  * @error: why the next one was refused, a negative errno
@@ -84,6 +85,7 @@ struct transfer_feeder {
 	pthread_t thread;
 	_Atomic bool fed;
 	_Atomic bool full;
+	bool was_full;
 	uint64_t nr;
 	uint64_t id[TRANSFER_LOOKED_AT];
 	int error;
