@@ -17,7 +17,7 @@ from .isa.cores import meet
 from .isa.registers import known_place, load_on, rank_register, table_register
 from .ops import operator
 from .tensor import MemoryRegion, NKIObject, NkiTensor, chip_type
-from .trace import GPSIMD, current, enter
+from .trace import GPSIMD, PLACE, current, enter
 
 __neuron_emu__ = True
 
@@ -72,7 +72,7 @@ class ReplicaGroup(NKIObject):
 class Collective:
     """One of a NEFF: names as nb_collective() has them, numbers of tensors in HBM."""
 
-    __slots__ = ("op", "reduce", "dtype", "src", "dst", "groups", "pairs", "priority")
+    __slots__ = ("op", "reduce", "dtype", "src", "dst", "groups", "pairs", "priority", "record")
 
     def __init__(self, op, reduce, dtype, src, dst, groups, pairs, priority):
         self.op = op
@@ -83,10 +83,12 @@ class Collective:
         self.groups = groups
         self.pairs = pairs
         self.priority = priority
+        # That starts it, in the trace.
+        self.record = None
 
     def key(self):
-        """All of it, as a tuple."""
-        return tuple(getattr(self, name) for name in self.__slots__)
+        """What it is, as a tuple."""
+        return tuple(getattr(self, name) for name in self.__slots__[:-1])
 
 
 # --- Rules ---
@@ -248,6 +250,7 @@ def _start(trace, op, src, dst, groups, function, reduce="", pairs=(), priority=
                                         groups, tuple(pairs), priority or 0))
     if trace.core:
         return None
+    trace.collectives[-1].record = len(trace.records)
     return trace.add(_COLLECTIVE, GPSIMD, (), args=(number, 0, 0, 0, 0, 0, 0, 0))
 
 
@@ -288,11 +291,14 @@ def finish(trace):
     if storage.bytes < 4:
         return
     word = NkiTensor((1,), "uint32", storage)
+    at = len(trace.records)
     before = enter(trace)
     try:
         load_on(trace.register(), word, GPSIMD)
     finally:
         enter(before)
+    load, start = trace.records[at], trace.records[last.record]
+    trace.records[at] = load[:PLACE.start] + start[PLACE] + load[PLACE.stop:]
 
 
 # --- The functions ---

@@ -21,6 +21,8 @@ __neuron_emu__ = True
 # As struct nb_flat says.
 RECORD = struct.Struct("<HBBIHH4B4B3I8i")
 ENGINE_BYTE = 2
+# Line and file.
+PLACE = slice(4, 10)
 PACK = RECORD.pack
 NO_ARGS = (0, 0, 0, 0, 0, 0, 0, 0)
 
