@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
-/*
- * The program of a collective on the device: its memory, its windows, its job, and what it means
- * when that fails.
- */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/cc_group.h"
+#include "comm/cc_code.h"
 #include "contract/job.h"
 #include "exec/cause.h"
 
 #define CODE_ALIGN	4096
+#define MIN_SCRATCH	(64ull << 10)
 #define ENGINES		NEURON_JOB_DMA_ENGINES
 
-/* Windows of a program; those of ranks follow. */
-enum window { W_CODE = 1, W_RINGS, W_CONSTANTS, W_DONE, W_RANKS };
+/* Windows of a program; those of its parts follow: the core that is told, then the ranks. */
+enum window { W_CODE = 1, W_RINGS, W_CONSTANTS, W_PARTS };
 
 /* Offsets in the arena. */
 struct layout {
@@ -44,14 +41,52 @@ static struct layout lay_out(const struct cc_program *program)
 	return layout;
 }
 
+/* --- Parts --- */
+
+NRT_STATUS nrt_cc_part_init(struct nrt_cc_part *part, const struct nrt_cc_links *links,
+			    const struct nrt_cc_run *run, struct nrt_error *error)
+{
+	memset(part, 0, sizeof(*part));
+	part->links = links;
+	if (nrt_cc_links_plan(links, run, &part->plan, error))
+		return error->status;
+	if (!nrt_plan_program(part->plan, links->me, &part->program, error))
+		return NRT_SUCCESS;
+	nrt_plan_free(part->plan);
+	part->plan = NULL;
+	return error->status;
+}
+
+void nrt_cc_part_fini(struct nrt_cc_part *part)
+{
+	if (part->plan)
+		nrt_plan_program_fini(&part->program);
+	nrt_plan_free(part->plan);
+	part->plan = NULL;
+}
+
+/* --- Programs --- */
+
+/* Queues are shared by the parts: the most urgent one counts. */
+static uint32_t priority_of(const struct nrt_cc_code *code)
+{
+	uint32_t priority = code->parts[0].plan->priority;
+	unsigned int i;
+
+	for (i = 1; i < code->nr_parts; i++)
+		if (code->parts[i].plan->priority < priority)
+			priority = code->parts[i].plan->priority;
+	return priority << DRM_NEURON_QUEUE_PRIORITY_SHIFT;
+}
+
 /*
  * Write the rings and describe them. The CC-cores of a core use its queues from the last one of
  * each engine on downwards, programs of the core from the first one on upwards.
  */
 static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *layout,
-			       unsigned int cc_of_core, unsigned int cc_per_core,
-			       struct nrt_error *error)
+			       const struct nrt_vcore *vcore, struct nrt_error *error)
 {
+	unsigned int cc_of_core = (unsigned int)(code->cc - vcore->cc);
 	uint64_t at = 0;
 	unsigned int q;
 
@@ -70,40 +105,42 @@ static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *la
 			.s2m_length = ring->length,
 			.dma_engine = q % ENGINES,
 			.queue = (uint16_t)(NEURON_UDMA_QUEUES - 1 - cc_of_core -
-					    q / ENGINES * cc_per_core),
-			.flags = (uint32_t)code->plan->priority << DRM_NEURON_QUEUE_PRIORITY_SHIFT,
+					    q / ENGINES * vcore->nr_cc),
+			.flags = priority_of(code),
 		};
 		at += 2 * bytes;
 	}
 	return NRT_SUCCESS;
 }
 
-static void show_done(struct nrt_cc_code *code)
+/* The window of the semaphore that is posted at the end of @part. */
+static void show_done(struct nrt_cc_code *code, const struct nrt_cc_part *part)
 {
-	struct drm_neuron_window entry = { .index = W_DONE };
+	struct drm_neuron_window entry = { .index = part->window };
 
-	if (code->signal.used) {
+	if (part->signal.used) {
 		entry.kind = DRM_NEURON_WINDOW_SEM;
 		entry.from = DRM_NEURON_FROM_CORE;
-		entry.source = code->signal.core;
+		entry.source = part->signal.core;
 		entry.rights = DRM_NEURON_WINDOW_WRITE;
-		entry.offset = code->signal.done;
+		entry.offset = part->signal.done;
 		entry.length = 4;
 	}
-	nrt_view_set(&code->view, W_DONE - 1, &entry, NULL);
+	nrt_view_set(&code->view, part->window - 1, &entry, NULL);
 }
 
-static NRT_STATUS upload(struct nrt_cc_code *code, unsigned int cc_of_core,
-			 unsigned int cc_per_core, struct nrt_error *error)
+static NRT_STATUS upload(struct nrt_cc_code *code, const struct nrt_vcore *vcore,
+			 struct nrt_error *error)
 {
 	const struct cc_program *program = &code->program;
 	struct layout layout = lay_out(program);
 	size_t bytes = program->count * sizeof(struct neuron_inst);
+	unsigned int i;
 
 	if (nrt_bo_create(code->cc->device, layout.end, DRM_NEURON_BO_HBM, code->cc->stack,
 			  DRM_NEURON_CATEGORY_COLLECTIVES, &code->arena, error) ||
 	    nrt_bo_write(code->arena, 0, program->image, bytes, error) ||
-	    upload_rings(code, &layout, cc_of_core, cc_per_core, error) ||
+	    upload_rings(code, &layout, vcore, error) ||
 	    nrt_bo_write(code->arena, layout.constants, program->constants.data,
 			 program->constants.bytes, error))
 		return error->status;
@@ -112,7 +149,8 @@ static NRT_STATUS upload(struct nrt_cc_code *code, unsigned int cc_of_core,
 		      layout.ring_bytes);
 	nrt_view_show(&code->view, 2, W_CONSTANTS, DRM_NEURON_WINDOW_READ, code->arena,
 		      layout.constants, program->constants.bytes);
-	show_done(code);
+	for (i = 0; i < code->nr_parts; i++)
+		show_done(code, &code->parts[i]);
 	code->start = (struct drm_neuron_start){
 		.addr = neuron_window_addr(W_CODE, 0),
 		.count = program->count,
@@ -133,46 +171,80 @@ static void forget_large(struct cc_program *program)
 		dma_ring_free(&program->rings[q]);
 }
 
-static NRT_STATUS build(struct nrt_cc_code *code, unsigned int rank, unsigned int first_sem,
-			struct nrt_error *error)
+/* Give each part its windows. The number of all windows. */
+static uint32_t number_windows(struct nrt_cc_code *code, struct cc_piece *pieces)
 {
-	const struct cc_windows windows = {
-		.constants = W_CONSTANTS,
-		.first = W_RANKS,
-		.semaphore = first_sem,
-		.signals = code->signal.used,
-		.start = code->signal.start,
-		.done = W_DONE,
-	};
+	uint32_t next = W_PARTS;
+	unsigned int i;
 
-	if (nrt_plan_program(code->plan, rank, &code->part, error) ||
-	    cc_program_build(code->plan, &code->part, &windows, &code->program, error) ||
-	    nrt_view_init(&code->view, W_RANKS - 1 + CC_NR_SHOWN * (1 + code->part.nr_peers),
-			  error))
+	for (i = 0; i < code->nr_parts; i++) {
+		struct nrt_cc_part *part = &code->parts[i];
+
+		part->window = next;
+		pieces[i] = (struct cc_piece){
+			.plan = part->plan,
+			.part = &part->program,
+			.windows = {
+				.first = next + 1,
+				.semaphore = part->first_sem,
+				.signals = part->signal.used,
+				.start = part->signal.start,
+				.done = next,
+			},
+		};
+		next += 1 + CC_NR_SHOWN * (1 + part->program.nr_peers);
+	}
+	return next - 1;
+}
+
+static NRT_STATUS build(struct nrt_cc_code *code, struct nrt_error *error)
+{
+	struct cc_piece *pieces = calloc(code->nr_parts, sizeof(*pieces));
+	NRT_STATUS status;
+	uint32_t windows;
+
+	if (!pieces)
+		return nrt_error_memory(error);
+	windows = number_windows(code, pieces);
+	status = cc_program_build(pieces, code->nr_parts, W_CONSTANTS, &code->program, error);
+	free(pieces);
+	if (status || nrt_view_init(&code->view, windows, error))
 		return error->status;
 	code->nr_queues = code->program.nr_rings;
 	code->queues = calloc(code->nr_queues + 1, sizeof(*code->queues));
 	return code->queues ? NRT_SUCCESS : nrt_error_memory(error);
 }
 
-NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigned int cc_per_core,
-			   struct nrt_plan *plan, unsigned int rank, unsigned int first_sem,
-			   const struct nrt_cc_signal *signal, struct nrt_cc_code **out,
-			   struct nrt_error *error)
+static void code_free(struct nrt_cc_code *code)
+{
+	nrt_core_drop(code->cc, &code->view);
+	nrt_view_fini(&code->view);
+	nrt_bo_put(code->arena);
+	cc_program_free(&code->program);
+	free(code->queues);
+	free(code->parts);
+	free(code);
+}
+
+NRT_STATUS nrt_cc_code_new(const struct nrt_vcore *vcore, struct nrt_core *cc,
+			   const struct nrt_cc_part *parts, unsigned int nr,
+			   struct nrt_cc_code **out, struct nrt_error *error)
 {
 	struct nrt_cc_code *code = calloc(1, sizeof(*code));
 
-	if (!code) {
-		nrt_plan_free(plan);
+	if (!code)
 		return nrt_error_memory(error);
-	}
 	atomic_init(&code->refs, 1);
 	code->cc = cc;
-	code->first_sem = first_sem;
-	code->plan = plan;
-	code->signal = *signal;
-	if (build(code, rank, first_sem, error) || upload(code, cc_of_core, cc_per_core, error)) {
-		nrt_cc_code_put(code);
+	code->parts = calloc(nr, sizeof(*parts));
+	if (!code->parts) {
+		free(code);
+		return nrt_error_memory(error);
+	}
+	memcpy(code->parts, parts, nr * sizeof(*parts));
+	code->nr_parts = nr;
+	if (build(code, error) || upload(code, vcore, error)) {
+		code_free(code);
 		return error->status;
 	}
 	forget_large(&code->program);
@@ -182,33 +254,55 @@ NRT_STATUS nrt_cc_code_new(struct nrt_core *cc, unsigned int cc_of_core, unsigne
 
 void nrt_cc_code_put(struct nrt_cc_code *code)
 {
+	unsigned int i;
+
 	if (!code || atomic_fetch_sub(&code->refs, 1) > 1)
 		return;
-	nrt_core_drop(code->cc, &code->view);
-	nrt_view_fini(&code->view);
-	nrt_bo_put(code->arena);
-	cc_program_free(&code->program);
-	nrt_plan_program_fini(&code->part);
-	nrt_plan_free(code->plan);
-	free(code->queues);
-	free(code);
+	for (i = 0; i < code->nr_parts; i++)
+		nrt_cc_part_fini(&code->parts[i]);
+	code_free(code);
+}
+
+NRT_STATUS nrt_cc_scratch(struct nrt_core *cc, uint64_t bytes, struct nrt_bo **scratch,
+			  struct nrt_error *error)
+{
+	struct nrt_bo *grown;
+	uint64_t size = MIN_SCRATCH;
+
+	if (!bytes || (*scratch && (*scratch)->size >= bytes))
+		return NRT_SUCCESS;
+	while (size < bytes)
+		size *= 2;
+	if (nrt_bo_create(cc->device, size, DRM_NEURON_BO_HBM, cc->stack,
+			  DRM_NEURON_CATEGORY_COLLECTIVES, &grown, error))
+		return error->status;
+	nrt_bo_put(*scratch);
+	*scratch = grown;
+	return NRT_SUCCESS;
 }
 
 /* --- Windows --- */
 
-static void show_bytes(struct nrt_cc_code *code, unsigned int slot, enum cc_shown what,
-		       uint32_t rights, const struct nrt_cc_bytes *bytes)
+/* Entry of the view for @what of the rank itself, @slot 0, or of a peer. */
+static size_t entry_of(const struct nrt_cc_part *part, unsigned int slot, enum cc_shown what)
 {
-	size_t i = W_RANKS - 1 + slot * CC_NR_SHOWN + what;
+	return part->window + slot * CC_NR_SHOWN + what;
+}
+
+static void show_bytes(struct nrt_cc_code *code, const struct nrt_cc_part *part,
+		       unsigned int slot, enum cc_shown what, uint32_t rights,
+		       const struct nrt_cc_bytes *bytes)
+{
+	size_t i = entry_of(part, slot, what);
 
 	nrt_view_show(&code->view, i, (uint32_t)i + 1, rights, bytes->bo, bytes->offset,
 		      rights && bytes->bo ? bytes->length : 0);
 }
 
-static void show_sems(struct nrt_cc_code *code, unsigned int slot, int grant, unsigned int first,
-		      unsigned int count)
+static void show_sems(struct nrt_cc_code *code, const struct nrt_cc_part *part,
+		      unsigned int slot, int grant, unsigned int first, unsigned int count)
 {
-	size_t i = W_RANKS - 1 + slot * CC_NR_SHOWN + CC_SHOWN_SEMAPHORES;
+	size_t i = entry_of(part, slot, CC_SHOWN_SEMAPHORES);
 	struct drm_neuron_window entry = { .index = (uint32_t)i + 1 };
 
 	if (count) {
@@ -224,92 +318,79 @@ static void show_sems(struct nrt_cc_code *code, unsigned int slot, int grant, un
 	nrt_view_set(&code->view, i, &entry, NULL);
 }
 
-uint32_t nrt_cc_rights(const struct nrt_plan *plan, uint8_t access, enum cc_shown what)
+static void show_peer(struct nrt_cc_code *code, const struct nrt_cc_part *part,
+		      unsigned int number)
 {
-	uint32_t rights = 0;
-	unsigned int space;
-
-	for (space = 0; space < CC_SHOWN_SEMAPHORES; space++) {
-		if (cc_shown_of(plan, space) != what)
-			continue;
-		if (access & NRT_PLAN_READS(space))
-			rights |= DRM_NEURON_WINDOW_READ;
-		if (access & NRT_PLAN_WRITES(space))
-			rights |= DRM_NEURON_WINDOW_WRITE;
-	}
-	return rights;
-}
-
-static void show_peer(struct nrt_cc_code *code, unsigned int slot,
-		      const struct nrt_plan_peer *peer, const struct nrt_cc_peer *has)
-{
+	const struct nrt_plan_peer *peer = &part->program.peers[number];
+	const struct nrt_cc_peer *has = &part->links->peers[peer->rank];
 	unsigned int what;
 
-	for (what = 0; what < CC_SHOWN_SEMAPHORES; what++) {
+	for (what = 0; what < NRT_CC_NR_SPACES; what++) {
 		const struct nrt_cc_bytes bytes = {
 			.bo = has->bo[what],
 			.offset = has->offset[what],
 			.length = has->length[what],
 		};
 
-		show_bytes(code, slot, what, nrt_cc_rights(code->plan, peer->theirs, what), &bytes);
+		show_bytes(code, part, 1 + number, what,
+			   nrt_cc_rights(part->plan, peer->theirs, what), &bytes);
 	}
-	show_sems(code, slot, has->grant, 0, peer->posts ? has->nr_sems : 0);
+	show_sems(code, part, 1 + number, has->grant, 0, peer->posts ? has->nr_sems : 0);
 }
 
-void nrt_cc_code_show(struct nrt_cc_code *code, const struct nrt_cc_bytes own[CC_SHOWN_SEMAPHORES],
-		      const struct nrt_cc_peer *peers, unsigned int first_sem,
-		      unsigned int nr_sems, uint64_t epoch)
+void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
+		      const struct nrt_cc_bytes own[NRT_CC_NR_SPACES])
 {
 	const uint8_t all = NRT_PLAN_READS(NRT_PLAN_INPUT) | NRT_PLAN_READS(NRT_PLAN_OUTPUT) |
 			    NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
 			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
+	struct nrt_cc_part *part = &code->parts[nr];
 	unsigned int i;
 
-	for (i = 0; i < CC_SHOWN_SEMAPHORES; i++)
-		show_bytes(code, 0, i, nrt_cc_rights(code->plan, all, i), &own[i]);
-	show_sems(code, 0, -1, first_sem, nr_sems);
-	for (i = 0; i < code->part.nr_peers; i++)
-		show_peer(code, 1 + i, &code->part.peers[i], &peers[code->part.peers[i].rank]);
+	for (i = 0; i < NRT_CC_NR_SPACES; i++)
+		show_bytes(code, part, 0, i, nrt_cc_rights(part->plan, all, i), &own[i]);
+	show_sems(code, part, 0, -1, part->first_sem, nrt_cc_part_sems(part));
+	for (i = 0; i < part->program.nr_peers; i++)
+		show_peer(code, part, i);
 	/* The number of a descriptor may name another grant now: all entries are written. */
-	if (code->epoch != epoch)
+	if (part->epoch != part->links->epoch)
 		code->view.nr_changes = (uint32_t)code->view.nr + 1;
-	code->epoch = epoch;
+	part->epoch = part->links->epoch;
 }
 
 /* --- What a failure means --- */
 
-/* "step 3 (gather, channel 0)", or where else it is. */
-static void describe_step(const struct nrt_cc_code *code, size_t step, char *text, size_t size)
+/* "in step 3 of 5 (gather, channel 0)", or where else it is. */
+static void describe_step(const struct nrt_cc_part *part, size_t step, char *text, size_t size)
 {
-	const struct nrt_plan_step *at = &code->part.steps[step];
+	const struct nrt_plan_step *at = &part->program.steps[step];
 
-	if (step >= code->part.nr_steps)
+	if (step >= part->program.nr_steps)
 		snprintf(text, size, "behind its last step");
 	else
 		snprintf(text, size, "in step %u of %u (%s, channel %u)", at->number,
-			 code->plan->nr_steps, nrt_plan_phase_name(at->phase), at->channel);
+			 part->plan->nr_steps, nrt_plan_phase_name(at->phase), at->channel);
 }
 
 /* The wait of @step for semaphore @sem of the rank. */
-static const struct nrt_plan_sync *find_wait(const struct nrt_cc_code *code, size_t step,
+static const struct nrt_plan_sync *find_wait(const struct nrt_cc_part *part, size_t step,
 					     unsigned int sem)
 {
 	const struct nrt_plan_sync *wait;
 	unsigned int i;
 
-	if (step >= code->part.nr_steps)
+	if (step >= part->program.nr_steps)
 		return NULL;
-	wait = nrt_plan_waits(&code->part, &code->part.steps[step]);
-	for (i = 0; i < code->part.steps[step].nr_wait; i++)
+	wait = nrt_plan_waits(&part->program, &part->program.steps[step]);
+	for (i = 0; i < part->program.steps[step].nr_wait; i++)
 		if (wait[i].sem == sem)
 			return &wait[i];
 	return NULL;
 }
 
-static const char *meaning_of(const struct nrt_cc_code *code, unsigned int sem)
+static const char *meaning_of(const struct nrt_cc_part *part, unsigned int sem)
 {
-	switch (code->part.sems[sem].meaning) {
+	switch (part->program.sems[sem].meaning) {
 	case NRT_PLAN_READY:
 		return "to be ready";
 	case NRT_PLAN_LANDED:
@@ -321,51 +402,59 @@ static const char *meaning_of(const struct nrt_cc_code *code, unsigned int sem)
 	}
 }
 
-/* From the dump of a job that hung. */
-static void describe_hang(struct nrt_cc_code *code, uint64_t job, const uint32_t *ranks,
-			  char *text, size_t size)
+/* From the dump of a job that hung. The part in which it did. */
+static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_t job, char *text,
+					       size_t size)
 {
+	const struct nrt_cc_part *part = &code->parts[code->nr_parts - 1];
 	char *dump = nrt_core_dump(code->cc, job), where[96];
 	const char *engine = dump ? strstr(dump, "\nengine sync: ") : NULL;
 	const char *wait = dump ? strstr(dump, "\nwait sync: semaphore ") : NULL;
+	const struct cc_place *place = NULL;
 	const struct nrt_plan_sync *sync;
 	unsigned int pc, sem;
+	size_t step = 0;
 	int value;
 
 	*text = '\0';
 	if (engine && sscanf(engine, "\nengine sync: pc %u", &pc) == 1) {
-		describe_step(code, cc_step_of_pc(&code->program, pc), where, sizeof(where));
+		place = cc_place_of_pc(&code->program, pc);
+		if (place)
+			part = &code->parts[place->piece];
+		step = place ? place->step : part->program.nr_steps;
+		describe_step(part, step, where, sizeof(where));
 		snprintf(text, size, ", %s", where);
 	}
 	if (*text && wait &&
 	    sscanf(wait, "\nwait sync: semaphore %u value %d", &sem, &value) == 2) {
 		if (sem >= NRT_PLAN_MAX_SEMS)
 			snprintf(text, size, ", before step 0: the model has not started it");
-		sync = sem < code->first_sem ? NULL :
-		       find_wait(code, cc_step_of_pc(&code->program, pc), sem - code->first_sem);
+		sync = sem < part->first_sem ? NULL : find_wait(part, step, sem - part->first_sem);
 		if (sync)
 			snprintf(text, size,
 				 ", %s: waits for rank %u %s (semaphore %u is %d, not %u)", where,
-				 ranks[sync->rank], meaning_of(code, sync->sem), sem, value,
-				 sync->value);
+				 part->links->ranks[sync->rank], meaning_of(part, sync->sem), sem,
+				 value, sync->value);
 	}
 	free(dump);
+	return part;
 }
 
 /* The rank at the other end of a step, or this one. */
-static unsigned int other_end(const struct nrt_cc_code *code, const struct nrt_plan_step *step)
+static unsigned int other_end(const struct nrt_plan_program *program,
+			      const struct nrt_plan_step *step)
 {
-	const struct nrt_plan_end *end = nrt_plan_src(&code->part, step);
-	const struct nrt_plan_sync *post = nrt_plan_posts(&code->part, step);
+	const struct nrt_plan_end *end = nrt_plan_src(program, step);
+	const struct nrt_plan_sync *post = nrt_plan_posts(program, step);
 	unsigned int i;
 
 	for (i = 0; i < step->nr_src + step->nr_dst; i++)
-		if (end[i].rank != code->part.rank)
+		if (end[i].rank != program->rank)
 			return end[i].rank;
 	for (i = 0; i < step->nr_post; i++)
-		if (post[i].rank != code->part.rank)
+		if (post[i].rank != program->rank)
 			return post[i].rank;
-	return code->part.rank;
+	return program->rank;
 }
 
 /* The queue of the program that a DMA queue of the chip is. */
@@ -381,44 +470,54 @@ static unsigned int queue_of(const struct nrt_cc_code *code,
 	return q;
 }
 
-static void describe_fault(const struct nrt_cc_code *code,
-			   const struct drm_neuron_wait_job *result, const uint32_t *ranks,
-			   char *text, size_t size)
+/* The part in which it failed. */
+static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
+						const struct drm_neuron_wait_job *result,
+						char *text, size_t size)
 {
-	size_t step = code->part.nr_steps;
+	const struct nrt_cc_part *part = &code->parts[0];
+	const struct cc_place *place = NULL;
 	unsigned int other;
 	char where[96];
 
 	*text = '\0';
 	if (result->source == DRM_NEURON_SOURCE_DMA)
-		step = cc_step_of_descriptor(&code->part, &code->program, queue_of(code, result),
-					     result->queue & DRM_NEURON_QUEUE_WRITES, result->pc);
+		place = cc_place_of_descriptor(&code->program, queue_of(code, result),
+					       result->queue & DRM_NEURON_QUEUE_WRITES,
+					       result->pc);
 	else if (result->source == DRM_NEURON_ENGINE_SYNC)
-		step = cc_step_of_pc(&code->program, result->pc);
-	if (step >= code->part.nr_steps)
-		return;
-	describe_step(code, step, where, sizeof(where));
-	other = other_end(code, &code->part.steps[step]);
-	if (other == code->part.rank)
+		place = cc_place_of_pc(&code->program, result->pc);
+	if (!place)
+		return part;
+	part = &code->parts[place->piece];
+	describe_step(part, place->step, where, sizeof(where));
+	other = part->program.rank;
+	if (place->step < part->program.nr_steps)
+		other = other_end(&part->program, &part->program.steps[place->step]);
+	if (other == part->program.rank)
 		snprintf(text, size, ", %s", where);
 	else
-		snprintf(text, size, ", %s, which sends to rank %u", where, ranks[other]);
+		snprintf(text, size, ", %s, which sends to rank %u", where,
+			 part->links->ranks[other]);
+	return part;
 }
 
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
-			  const uint32_t *ranks, struct nrt_error *error)
+			  struct nrt_error *error)
 {
-	char where[256];
+	const struct nrt_cc_part *part;
 	const char *what;
+	char where[256];
 	NRT_STATUS status = nrt_cause(result, &what);
 
 	if (!status)
 		return NRT_SUCCESS;
 	if (result->hang)
-		describe_hang(code, result->job, ranks, where, sizeof(where));
+		part = describe_hang(code, result->job, where, sizeof(where));
 	else
-		describe_fault(code, result, ranks, where, sizeof(where));
-	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s", ranks[code->part.rank],
-			     code->plan->nr_ranks, nrt_plan_op_name(code->plan->op),
-			     nrt_plan_algorithm_name(code->plan->choice.algorithm), where, what);
+		part = describe_fault(code, result, where, sizeof(where));
+	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s",
+			     part->links->ranks[part->program.rank], part->plan->nr_ranks,
+			     nrt_plan_op_name(part->plan->op),
+			     nrt_plan_algorithm_name(part->plan->choice.algorithm), where, what);
 }

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Collectives of a model: those that its NEFF names and its engines start.
+ *
+ * One program of a CC-core does all of them, in their order. It is made once for a world, with the
+ * plans that all ranks agree in, and is a job of the gang of each execution: the engines start a
+ * collective by a semaphore of the CC-core, which tells them the end by one of theirs. So the
+ * hosts say nothing while a job runs. Before a job they meet only if others touch tensors of an
+ * execution, or the shared scratchpad, which may be somewhere else each time.
  */
 #ifndef LIBNRT_COMM_CC_MODEL_H
 #define LIBNRT_COMM_CC_MODEL_H
@@ -9,9 +15,10 @@
 #include "object/model.h"
 
 /*
- * @model, which has collectives, is rank @rank of @count from now on, until it is released. The
- * ranks meet when it is first executed, if they have not met before. NRT_INVALID: a collective
- * has no group with the rank, or one with a rank that there is not; NRT_RESOURCE.
+ * @model, which has collectives, is rank @rank of @count from now on, until it is released. If the
+ * program made a world of these ranks, all is prepared now, and this waits for all of them;
+ * else when the model is first executed. NRT_INVALID: a collective has no group with the rank, or
+ * one with a rank that there is not, or the ranks do not agree; NRT_RESOURCE.
  */
 NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
 			     uint32_t count, struct nrt_error *error);

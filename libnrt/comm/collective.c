@@ -329,9 +329,8 @@ static NRT_STATUS start(struct nrt_request *request)
 	nrt_event_begin(&collective->event, NRT_EVENT_CC_RUNNING);
 	if (collective->event.begin_ns)
 		collective->event.core = (int32_t)collective->world->vcore->vnc;
-	collective->group = nrt_cc_group_find(collective->world, NRT_CC_HOST,
-					      collective->ranks, collective->nr_ranks,
-					      collective->me, error);
+	collective->group = nrt_cc_group_find(collective->world, collective->ranks,
+					      collective->nr_ranks, collective->me, error);
 	if (!collective->group)
 		return error->status;
 	while (collective->begun < collective->nr) {

@@ -368,6 +368,15 @@ static void sockets_abort(struct nrt_transport *transport, const struct nrt_erro
 	shutdown(sockets->local, SHUT_RDWR);
 }
 
+/* The address is that of the root. Its clients are gone with it. */
+static void sockets_retire(struct nrt_transport *transport)
+{
+	struct sockets *sockets = sockets_of(transport);
+
+	nrt_root_close(sockets->root);
+	sockets->root = NULL;
+}
+
 static void sockets_close(struct nrt_transport *transport)
 {
 	struct sockets *sockets = sockets_of(transport);
@@ -395,6 +404,7 @@ static const struct nrt_transport_ops sockets_ops = {
 	.gather = sockets_gather,
 	.share = sockets_share,
 	.abort = sockets_abort,
+	.retire = sockets_retire,
 	.close = sockets_close,
 };
 

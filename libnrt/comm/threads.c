@@ -100,6 +100,11 @@ static void abort_all(struct nrt_transport *transport, const struct nrt_error *w
 	nrt_meetings_fail(world->worlds->meetings, world->id);
 }
 
+static void retire(struct nrt_transport *transport)
+{
+	(void)transport;
+}
+
 static void threads_close(struct nrt_transport *transport)
 {
 	free(transport);
@@ -109,6 +114,7 @@ static const struct nrt_transport_ops threads_ops = {
 	.gather = gather,
 	.share = share,
 	.abort = abort_all,
+	.retire = retire,
 	.close = threads_close,
 };
 

@@ -45,12 +45,14 @@ typedef NRT_STATUS nrt_transport_share_fn(struct nrt_transport *transport,
  * @gather: as nrt_gather(), among some ranks of the world
  * @share: exchange file descriptors; a failure of one rank is one of all
  * @abort: all ranks of the world fail with @why: those that wait here, and those that do not
+ * @retire: the rank's world has failed: what a new one needs, such as its address, is free again
  * @close: this rank leaves; nobody else uses the transport
  */
 struct nrt_transport_ops {
 	nrt_transport_gather_fn *gather;
 	nrt_transport_share_fn *share;
 	void (*abort)(struct nrt_transport *transport, const struct nrt_error *why);
+	void (*retire)(struct nrt_transport *transport);
 	void (*close)(struct nrt_transport *transport);
 };
 

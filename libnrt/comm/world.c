@@ -28,8 +28,8 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 		.timeout_ms = env->timeout_ms,
 		.nr = nr,
 		.world = calloc(nr, sizeof(struct nrt_world *)),
-		.sems = calloc(nr, sizeof(*worlds->sems)),
-		.next_sem = calloc(nr, sizeof(*worlds->next_sem)),
+		.sems = calloc(2ull * nr, sizeof(*worlds->sems)),
+		.next_sem = calloc(2ull * nr, sizeof(*worlds->next_sem)),
 	};
 	pthread_mutex_init(&worlds->lock, NULL);
 	if (worlds->world && worlds->sems && worlds->next_sem)
@@ -105,37 +105,44 @@ static bool are_free(const uint64_t *sems, unsigned int first, unsigned int coun
 	return true;
 }
 
-NRT_STATUS nrt_world_take_sems(struct nrt_world *world, unsigned int count, unsigned int *first,
-			       struct nrt_error *error)
+/* Where the tables have @cc. */
+static unsigned int slot_of(const struct nrt_world *world, const struct nrt_core *cc)
+{
+	return 2 * world->vcore->vnc + (cc != world->vcore->cc);
+}
+
+NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *cc,
+			       unsigned int count, unsigned int *first, struct nrt_error *error)
 {
 	struct nrt_worlds *worlds = world->worlds;
-	unsigned int vnc = world->vcore->vnc, i, at = 0;
-	uint64_t *sems = worlds->sems[vnc];
+	unsigned int slot = slot_of(world, cc), i, at = 0;
+	uint64_t *sems = worlds->sems[slot];
 
 	pthread_mutex_lock(&worlds->lock);
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
-		at = (worlds->next_sem[vnc] + i) % NEURON_NR_SEMAPHORES;
+		at = (worlds->next_sem[slot] + i) % NEURON_NR_SEMAPHORES;
 		if (are_free(sems, at, count))
 			break;
 	}
 	if (i < NEURON_NR_SEMAPHORES) {
 		for (*first = at, i = at; i < at + count; i++)
 			sems[i / 64] |= 1ull << (i % 64);
-		worlds->next_sem[vnc] = i;
+		worlds->next_sem[slot] = i;
 		i = 0;
 	}
 	pthread_mutex_unlock(&worlds->lock);
 	if (i < NEURON_NR_SEMAPHORES)
 		return NRT_SUCCESS;
 	return nrt_error_set(error, NRT_RESOURCE,
-			     "core %u: the CC-core has no %u semaphores in a row left for another group",
+			     "core %u: the CC-core has no %u semaphores in a row left for another group or model",
 			     world->vcore->number, count);
 }
 
-void nrt_world_give_sems(struct nrt_world *world, unsigned int first, unsigned int count)
+void nrt_world_give_sems(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
+			 unsigned int count)
 {
 	struct nrt_worlds *worlds = world->worlds;
-	uint64_t *sems = worlds->sems[world->vcore->vnc];
+	uint64_t *sems = worlds->sems[slot_of(world, cc)];
 	unsigned int i;
 
 	pthread_mutex_lock(&worlds->lock);
@@ -328,6 +335,8 @@ static void leave_old(struct nrt_worlds *worlds, struct nrt_vcore *vcore)
 	nrt_error_set(&why, NRT_FAILURE, "rank %u of %u has joined another world", old->rank,
 		      old->count);
 	nrt_world_fail(old, &why);
+	/* Others may keep the old world for a while. */
+	old->transport->ops->retire(old->transport);
 	nrt_world_put(old);
 }
 
@@ -368,6 +377,7 @@ NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nr
 	world = world_new(worlds, vcore, rank, count);
 	if (!world)
 		return nrt_error_memory(error);
+	world->implied = !strcmp(what, NRT_WORLD_OF_MODELS);
 	if (open_transport(world, error) || meet(world, what, error)) {
 		nrt_world_put(world);
 		return error->status;

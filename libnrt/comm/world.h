@@ -24,6 +24,8 @@ struct nrt_worlds;
  * @refs: the table of @worlds, and each user
  * @id: the same for all ranks, and for no other world
  * @vcore: the rank's core
+ * @implied: the ranks met for NRT_WORLD_OF_MODELS: the program did not ask for a world, and may
+ *	load ranks one after the other
  * @rank, @count: this one, and how many there are
  * @timeout_ms: how long others are waited for, and limit of a job; 0: the defaults
  * @places: where each rank is
@@ -31,13 +33,14 @@ struct nrt_worlds;
  * @lock: protects what follows
  * @failed: why it has failed; status 0: it has not
  * @running: jobs that end when it fails
- * @groups: see comm/cc_group.h, by user
+ * @groups: see comm/cc_group.h
  */
 struct nrt_world {
 	struct nrt_worlds *worlds;
 	atomic_uint refs;
 	uint64_t id;
 	struct nrt_vcore *vcore;
+	bool implied;
 	uint32_t rank;
 	uint32_t count;
 	uint32_t timeout_ms;
@@ -46,7 +49,7 @@ struct nrt_world {
 	pthread_mutex_t lock;
 	struct nrt_error failed;
 	struct nrt_running *running;
-	struct nrt_cc_group *groups[2];
+	struct nrt_cc_group *groups;
 };
 
 /**
@@ -59,8 +62,8 @@ struct nrt_world {
  * @lock: protects the rest
  * @last: number of the youngest world that a rank of this process began
  * @world, @nr: by core, or NULL
- * @sems: by core: semaphores of its CC-core that groups have
- * @next_sem: by core: where the next group's are looked for first. So late posts of a rank that was
+ * @sems: by core, of the CC-core for the host and of that for models: semaphores that are taken
+ * @next_sem: likewise: where the next ones are looked for first. So late posts of a rank that was
  *	given up do not meet those of a new group soon
  */
 struct nrt_worlds {
@@ -83,6 +86,9 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 /* Whoever waits for other ranks, or for a collective, fails. */
 void nrt_worlds_cancel(struct nrt_worlds *worlds);
 void nrt_worlds_fini(struct nrt_worlds *worlds);
+
+/* What ranks say that meet for the first execution of their models. */
+#define NRT_WORLD_OF_MODELS	"nrt_load_collectives"
 
 /*
  * @vcore becomes rank @rank of a new world of @count ranks, and leaves its old one. Waits for all
@@ -126,10 +132,11 @@ struct nrt_running {
 void nrt_world_begin(struct nrt_world *world, struct nrt_running *running);
 void nrt_world_end(struct nrt_world *world, struct nrt_running *running);
 
-/* Take and give back @count semaphores of the rank's CC-core. NRT_RESOURCE: there are too few. */
-NRT_STATUS nrt_world_take_sems(struct nrt_world *world, unsigned int count, unsigned int *first,
-			       struct nrt_error *error);
-void nrt_world_give_sems(struct nrt_world *world, unsigned int first, unsigned int count);
+/* Take and give back @count semaphores of @cc, of the rank. NRT_RESOURCE: there are too few. */
+NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *cc,
+			       unsigned int count, unsigned int *first, struct nrt_error *error);
+void nrt_world_give_sems(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
+			 unsigned int count);
 
 /* --- comm/threads.c --- */
 

@@ -9,6 +9,13 @@
 #include "exec/inputs.h"
 #include "exec/numbers.h"
 
+/*
+ * Where a program waits for a collective, the CC-core waits for a peer, and can say for which. So
+ * its time limit ends first, which is the driver's if the environment sets none.
+ */
+#define LIMIT_MS	30000
+#define GRACE_MS	1000
+
 /**
  * struct execution - a request of the compute unit
  * @request: base
@@ -182,30 +189,45 @@ static struct drm_neuron_job part_job(const struct nrt_part *part, uint32_t rank
 	};
 }
 
+static uint32_t limit_of(const struct execution *execution)
+{
+	uint32_t limit = execution->timeout_ms;
+
+	if (!execution->model->cc)
+		return limit;
+	if (!limit)
+		limit = LIMIT_MS;
+	return limit < UINT32_MAX - GRACE_MS ? limit + GRACE_MS : limit;
+}
+
 static NRT_STATUS submit(struct execution *execution)
 {
 	struct nrt_model *model = execution->model;
-	struct drm_neuron_job args[NRT_MAX_LNC];
-	struct nrt_view *views[NRT_MAX_LNC];
+	struct drm_neuron_job args[NRT_MAX_JOBS];
+	struct nrt_view *views[NRT_MAX_JOBS];
 	NRT_STATUS status;
 	unsigned int i;
 
 	for (i = 0; i < model->nr_parts; i++) {
-		args[i] = part_job(&model->parts[i], model->rank, execution->timeout_ms);
+		args[i] = part_job(&model->parts[i], model->rank, limit_of(execution));
 		views[i] = &model->parts[i].view;
 	}
 	status = trace_begin(execution, args);
 	if (status)
 		return status;
 	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
-	nrt_vcore_lock(model->vcore);
+	nrt_vcore_lock(model->vcore, model->cc_core);
 	tell_switch(execution);
 	nrt_bind_view(model, execution->binding);
-	status = nrt_vcore_submit(model->vcore, views, args, &execution->job,
+	if (model->cc)
+		views[i] = model->cc_ops->show(model, &args[i]);
+	status = nrt_vcore_submit(model->vcore, model->cc_core, views, args, &execution->job,
 				  &execution->request.error);
-	nrt_vcore_unlock(model->vcore);
+	nrt_vcore_unlock(model->vcore, model->cc_core);
 	if (status)
 		nrt_event_end(&execution->on_core, status);
+	else if (model->cc)
+		model->cc_ops->started(model, execution->job + i);
 	return status;
 }
 
@@ -227,10 +249,10 @@ NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error
 				.pointer = (uintptr_t)all,
 			},
 		};
-	nrt_vcore_lock(model->vcore);
-	status = nrt_vcore_submit(model->vcore, NULL, args, &job, error);
-	nrt_vcore_unlock(model->vcore);
-	if (status || nrt_vcore_wait(model->vcore, job, wait, error))
+	nrt_vcore_lock(model->vcore, NULL);
+	status = nrt_vcore_submit(model->vcore, NULL, NULL, args, &job, error);
+	nrt_vcore_unlock(model->vcore, NULL);
+	if (status || nrt_vcore_wait(model->vcore, NULL, job, wait, error))
 		return error->status;
 	return nrt_result(model, wait, error);
 }
@@ -323,11 +345,13 @@ static NRT_STATUS begin_job(struct execution *execution)
 	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
 						error))
 		return error->status;
-	if (model->cc && model->cc_ops->begin(model, error))
+	if (model->cc && model->cc_ops->begin(model, execution->binding, error))
 		return error->status;
 	if (!submit(execution))
 		return NRT_SUCCESS;
 	trace_end(execution);
+	if (model->cc)
+		model->cc_ops->end(model, NULL, error);
 	if (model->group)
 		model->group->failed(model);
 	return error->status;
@@ -354,12 +378,12 @@ static NRT_STATUS end_job(struct execution *execution)
 {
 	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
-	struct drm_neuron_wait_job wait[NRT_MAX_LNC], all;
+	struct drm_neuron_wait_job wait[NRT_MAX_JOBS], all;
 	struct nrt_event waiting;
 	NRT_STATUS status;
 
 	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
-	status = nrt_vcore_wait(model->vcore, execution->job, wait, error);
+	status = nrt_vcore_wait(model->vcore, model->cc_core, execution->job, wait, error);
 	nrt_event_end(&waiting, status);
 	execution->request.fatal = status || nrt_result_is_fatal(model, wait);
 	if (!status) {
@@ -368,33 +392,14 @@ static NRT_STATUS end_job(struct execution *execution)
 		record(model, &all, nrt_checks_tell(model, wait));
 		status = nrt_result(model, wait, error);
 	}
+	if (model->cc)
+		status = model->cc_ops->end(model, &wait[model->nr_parts], error);
 	if (!status)
 		check_numbers(execution);
 	if (!status && execution->print)
 		print_all(execution);
 	execution->on_core.exec = execution->job;
 	nrt_event_end(&execution->on_core, status);
-	return status;
-}
-
-/*
- * The collectives are done while the job runs. When one fails the job would wait for its end for
- * ever; then the collective says why.
- */
-static NRT_STATUS end_with_collectives(struct execution *execution)
-{
-	struct nrt_model *model = execution->model;
-	struct nrt_error why;
-	NRT_STATUS status;
-
-	if (!model->cc)
-		return end_job(execution);
-	status = model->cc_ops->run(model, execution->binding, &why);
-	if (!status)
-		return end_job(execution);
-	nrt_vcore_cancel(model->vcore, execution->job);
-	end_job(execution);
-	execution->request.error = why;
 	return status;
 }
 
@@ -422,7 +427,7 @@ static NRT_STATUS finish(struct nrt_request *request)
 {
 	struct execution *execution = execution_of(request);
 	struct nrt_model *model = execution->model;
-	NRT_STATUS status = end_with_collectives(execution);
+	NRT_STATUS status = end_job(execution);
 
 	while (!status && execution->left) {
 		execution->left--;

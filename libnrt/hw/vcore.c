@@ -15,32 +15,43 @@ struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore)
 	};
 }
 
-void nrt_vcore_lock(struct nrt_vcore *vcore)
+void nrt_vcore_lock(struct nrt_vcore *vcore, struct nrt_core *cc)
 {
 	unsigned int i;
 
 	for (i = 0; i < vcore->nr; i++)
 		pthread_mutex_lock(&vcore->core[i]->lock);
+	if (cc)
+		pthread_mutex_lock(&cc->lock);
 }
 
-void nrt_vcore_unlock(struct nrt_vcore *vcore)
+void nrt_vcore_unlock(struct nrt_vcore *vcore, struct nrt_core *cc)
 {
 	unsigned int i = vcore->nr;
 
+	if (cc)
+		pthread_mutex_unlock(&cc->lock);
 	while (i--)
 		pthread_mutex_unlock(&vcore->core[i]->lock);
 }
 
-static int show_and_submit(struct nrt_vcore *vcore, struct nrt_view *const *views,
-			   struct drm_neuron_submit *submit, struct nrt_error *error)
+/* Whose job @i of a submission is. */
+static struct nrt_core *core_of(const struct nrt_vcore *vcore, struct nrt_core *cc, unsigned int i)
+{
+	return i < vcore->nr ? vcore->core[i] : cc;
+}
+
+static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+				  struct nrt_view *const *views, struct drm_neuron_submit *submit,
+				  struct nrt_error *error)
 {
 	struct drm_neuron_job *args = (void *)(uintptr_t)submit->jobs.pointer;
 	struct nrt_device *device = vcore->device;
 	unsigned int i;
 	int ret;
 
-	for (i = 0; views && i < vcore->nr; i++)
-		if (nrt_core_show(vcore->core[i], views[i], &args[i], error))
+	for (i = 0; views && i < submit->jobs.count; i++)
+		if (nrt_core_show(core_of(vcore, cc, i), views[i], &args[i], error))
 			return error->status;
 	ret = device->backend->submit(device->chip, submit);
 	if (ret)
@@ -49,43 +60,44 @@ static int show_and_submit(struct nrt_vcore *vcore, struct nrt_view *const *view
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_view *const *views,
-			    struct drm_neuron_job *args, uint64_t *job, struct nrt_error *error)
+NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+			    struct nrt_view *const *views, struct drm_neuron_job *args,
+			    uint64_t *job, struct nrt_error *error)
 {
 	struct drm_neuron_submit submit = {
 		.claim = vcore->device->claim,
-		.jobs = { sizeof(*args), vcore->nr, (uintptr_t)args },
+		.jobs = { sizeof(*args), vcore->nr + !!cc, (uintptr_t)args },
 	};
 	unsigned int i;
 
-	for (i = 0; i < vcore->nr; i++)
-		args[i].core = vcore->core[i]->index;
-	if (!show_and_submit(vcore, views, &submit, error)) {
+	for (i = 0; i < submit.jobs.count; i++)
+		args[i].core = core_of(vcore, cc, i)->index;
+	if (!show_and_submit(vcore, cc, views, &submit, error)) {
 		*job = submit.job;
 		return NRT_SUCCESS;
 	}
 	/* Next time all of the tables is written. */
-	for (i = 0; i < vcore->nr; i++)
-		vcore->core[i]->resident = NULL;
+	for (i = 0; i < submit.jobs.count; i++)
+		core_of(vcore, cc, i)->resident = NULL;
 	return error->status;
 }
 
-NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neuron_wait_job *wait,
-			  struct nrt_error *error)
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+			  struct drm_neuron_wait_job *wait, struct nrt_error *error)
 {
 	struct drm_neuron_wait args = {
 		.flags = DRM_NEURON_WAIT_ALL,
 		.deadline_ns = INT64_MAX,
-		.jobs = { sizeof(*wait), vcore->nr, (uintptr_t)wait },
+		.jobs = { sizeof(*wait), vcore->nr + !!cc, (uintptr_t)wait },
 	};
 	struct nrt_device *device = vcore->device;
 	unsigned int i;
 	int ret;
 
-	for (i = 0; i < vcore->nr; i++)
+	for (i = 0; i < args.jobs.count; i++)
 		wait[i] = (struct drm_neuron_wait_job){
 			.claim = device->claim,
-			.core = vcore->core[i]->index,
+			.core = core_of(vcore, cc, i)->index,
 			.job = job + i,
 		};
 	ret = device->backend->wait(device->chip, &args);
@@ -94,18 +106,6 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neur
 				     "core %u: cannot wait for job %llu: %s", vcore->number,
 				     (unsigned long long)job, strerror(-ret));
 	return NRT_SUCCESS;
-}
-
-void nrt_vcore_cancel(struct nrt_vcore *vcore, uint64_t job)
-{
-	struct drm_neuron_cancel cancel = {
-		.claim = vcore->device->claim,
-		.core = vcore->core[0]->index,
-		.job = job,
-	};
-
-	/* They are a gang: with one of them all end. */
-	vcore->device->backend->cancel(vcore->device->chip, &cancel);
 }
 
 static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
@@ -157,10 +157,10 @@ NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt
 
 	if (!bytes)
 		return NRT_SUCCESS;
-	nrt_vcore_lock(vcore);
+	nrt_vcore_lock(vcore, NULL);
 	status = vcore->scratch_page ? grow_pages(vcore, bytes, error) :
 				       grow_piece(vcore, bytes, error);
-	nrt_vcore_unlock(vcore);
+	nrt_vcore_unlock(vcore, NULL);
 	return status;
 }
 

@@ -12,6 +12,9 @@
 /* Physical cores of a virtual one. */
 #define NRT_MAX_LNC	2
 
+/* Jobs of a submission: of the physical cores, and of a CC-core. */
+#define NRT_MAX_JOBS	(NRT_MAX_LNC + 1)
+
 /**
  * struct nrt_vcore - a virtual core that the process owns
  * @device: chip
@@ -50,28 +53,26 @@ static inline struct nrt_core *nrt_vcore_model_cc(const struct nrt_vcore *vcore)
 	return vcore->nr_cc ? &vcore->cc[vcore->nr_cc > 1] : NULL;
 }
 
-/* The jobs of a submission end now, if they have not ended. */
-void nrt_vcore_cancel(struct nrt_vcore *vcore, uint64_t job);
-
-/* Take the locks of the physical cores, in their order; give them back. */
-void nrt_vcore_lock(struct nrt_vcore *vcore);
-void nrt_vcore_unlock(struct nrt_vcore *vcore);
+/* Take the locks of the physical cores, in their order, and of @cc, or NULL; give them back. */
+void nrt_vcore_lock(struct nrt_vcore *vcore, struct nrt_core *cc);
+void nrt_vcore_unlock(struct nrt_vcore *vcore, struct nrt_core *cc);
 
 /*
- * Submit @args, a job for each physical core; they start and end together. @views: what the
- * window tables must show, or NULL: they stay as they are. With nrt_vcore_lock(), because a
- * table and the job that latches it belong together. *@job is the id of the first job, the
- * others have the next numbers.
+ * Submit @args: a job for each physical core, and the last one for @cc unless that is NULL. They
+ * are a gang: they start and end together. @views: what the window tables must show, or NULL:
+ * they stay as they are. With nrt_vcore_lock(), because a table and the job that latches it belong
+ * together. *@job is the id of the first job, the others have the next numbers.
  */
-NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_view *const *views,
-			    struct drm_neuron_job *args, uint64_t *job, struct nrt_error *error);
+NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+			    struct nrt_view *const *views, struct drm_neuron_job *args,
+			    uint64_t *job, struct nrt_error *error);
 
 /*
  * Wait for all jobs of a submission; a result of each in @wait. The driver ends every job, so
  * there is no limit here.
  */
-NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, uint64_t job, struct drm_neuron_wait_job *wait,
-			  struct nrt_error *error);
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+			  struct drm_neuron_wait_job *wait, struct nrt_error *error);
 
 /* The shared scratchpad has at least @bytes. What is in it does not last. */
 NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error);

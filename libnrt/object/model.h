@@ -111,19 +111,26 @@ struct nrt_group_ops {
 	void (*leave)(struct nrt_model *model);
 };
 
-typedef NRT_STATUS nrt_cc_begin_fn(struct nrt_model *model, struct nrt_error *error);
-typedef NRT_STATUS nrt_cc_run_fn(struct nrt_model *model, const struct nrt_binding *binding,
+typedef NRT_STATUS nrt_cc_begin_fn(struct nrt_model *model, const struct nrt_binding *binding,
+				   struct nrt_error *error);
+typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model, const struct drm_neuron_wait_job *result,
 				 struct nrt_error *error);
 
 /**
- * struct nrt_cc_ops - how a model does its collectives
- * @begin: before the job is submitted
- * @run: while it runs: all collectives, to their end; also when it has failed already
+ * struct nrt_cc_ops - how a model does its collectives: by a job of a CC-core in the gang of each
+ *	execution
+ * @begin: before an execution whose tensors are bound
+ * @show: with the lock of the CC-core: fill its job, and return what its window table must show
+ * @started: the gang was submitted; the CC-core has job @job
+ * @end: it has ended, with @result of the CC-core, or was not submitted, NULL; @error says why it
+ *	failed, or that it did not, and afterwards the same in the light of the collectives
  * @leave: the model goes
  */
 struct nrt_cc_ops {
 	nrt_cc_begin_fn *begin;
-	nrt_cc_run_fn *run;
+	struct nrt_view *(*show)(struct nrt_model *model, struct drm_neuron_job *args);
+	void (*started)(struct nrt_model *model, uint64_t job);
+	nrt_cc_end_fn *end;
 	void (*leave)(struct nrt_model *model);
 };
 
@@ -137,7 +144,7 @@ struct nrt_cc_ops {
  * @group: NULL: it works alone; else @comm, @rank and what follows are its members
  * @comm: the group
  * @rank: in it
- * @cc, @cc_ops: NULL: it has no collectives; else they are of rank @rank
+ * @cc, @cc_ops, @cc_core: NULL: it has no collectives; else they are of rank @rank
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
@@ -159,6 +166,7 @@ struct nrt_model {
 	uint32_t rank;
 	struct nrt_cc_model *cc;
 	const struct nrt_cc_ops *cc_ops;
+	struct nrt_core *cc_core;
 	pthread_mutex_t lock;
 	struct nrt_binding *bindings;
 	bool has_last;

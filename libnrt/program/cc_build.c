@@ -16,6 +16,7 @@ struct builder {
 	const struct cc_windows *windows;
 	struct cc_program *program;
 	struct dma_writer writer;
+	unsigned int piece;
 	struct nrt_error *error;
 };
 
@@ -196,9 +197,25 @@ static NRT_STATUS add_posts(struct builder *builder, const struct nrt_plan_step 
 
 /* --- Steps --- */
 
+/* Step @step of the piece ends here. */
+static void add_place(const struct builder *builder, size_t step, unsigned int queue)
+{
+	struct cc_program *program = builder->program;
+	const struct dma_ring *ring = &program->rings[queue];
+
+	program->places[program->nr_places++] = (struct cc_place){
+		.piece = builder->piece,
+		.step = step,
+		.queue = queue,
+		.pc = program->count,
+		.m2s = ring->used,
+		.s2m = ring->s2m_used,
+	};
+}
+
 /* The packets of the step, and the instruction that triggers them, if there are any. */
 static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_step *step,
-			      struct cc_place *place, const struct nrt_plan_sync *wait)
+			      const struct nrt_plan_sync *wait)
 {
 	struct dma_ring *ring = &builder->program->rings[step->queue];
 	uint32_t m2s = ring->used, s2m = ring->s2m_used;
@@ -206,8 +223,6 @@ static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_ste
 
 	if (add_move(builder, step, ring) || add_posts(builder, step, ring))
 		return builder->error->status;
-	place->m2s = ring->used;
-	place->s2m = ring->s2m_used;
 	if (!wait && ring->used == m2s)
 		return NRT_SUCCESS;
 	inst = emit(builder, ring->used == m2s ? NEURON_OP_NOP : NEURON_OP_DMA_TRIGGER);
@@ -223,9 +238,9 @@ static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_ste
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS add_step(struct builder *builder, const struct nrt_plan_step *step,
-			   struct cc_place *place)
+static NRT_STATUS add_step(struct builder *builder, size_t number)
 {
+	const struct nrt_plan_step *step = &builder->part->steps[number];
 	const struct nrt_plan_sync *waits = nrt_plan_waits(builder->part, step);
 	struct neuron_inst *inst;
 	unsigned int i;
@@ -237,9 +252,9 @@ static NRT_STATUS add_step(struct builder *builder, const struct nrt_plan_step *
 		take(builder, inst, &waits[i]);
 	}
 	/* The trigger itself waits for the last one. */
-	if (add_trigger(builder, step, place, step->nr_wait ? &waits[i] : NULL))
+	if (add_trigger(builder, step, step->nr_wait ? &waits[i] : NULL))
 		return builder->error->status;
-	place->pc = builder->program->count;
+	add_place(builder, number, step->queue);
 	return NRT_SUCCESS;
 }
 
@@ -277,7 +292,7 @@ static NRT_STATUS add_signal(struct builder *builder, unsigned int queue, uint32
 	return NRT_SUCCESS;
 }
 
-/* All queues have moved what they were given; then the core is told. */
+/* All queues of the piece have moved what they were given; then the core is told. */
 static NRT_STATUS add_end(struct builder *builder)
 {
 	const struct cc_windows *windows = builder->windows;
@@ -285,64 +300,94 @@ static NRT_STATUS add_end(struct builder *builder)
 
 	if (!windows->signals)
 		return NRT_SUCCESS;
-	for (q = 0; q < builder->program->nr_rings; q++)
+	for (q = 0; q < builder->part->nr_queues; q++)
 		if (add_signal(builder, q, cc_window(windows, 0, CC_SHOWN_SEMAPHORES), landed))
 			return builder->error->status;
-	if (add_wait(builder, windows->semaphore + landed, q))
+	if (q && add_wait(builder, windows->semaphore + landed, q))
 		return builder->error->status;
 	return add_signal(builder, 0, windows->done, 0);
 }
 
-static NRT_STATUS build_all(struct builder *builder)
+static NRT_STATUS add_piece(struct builder *builder, const struct cc_piece *piece)
 {
-	const struct nrt_plan_program *part = builder->part;
-	struct cc_program *program = builder->program;
-	unsigned int q;
 	size_t i;
 
-	program->rings = calloc(part->nr_queues + 1, sizeof(*program->rings));
-	program->places = calloc(part->nr_steps + 1, sizeof(*program->places));
-	if (!program->rings || !program->places)
-		return nrt_error_memory(builder->error);
-	program->nr_rings = part->nr_queues;
-	if (builder->windows->signals && !program->nr_rings)
-		program->nr_rings = 1;
-	program->nr_places = part->nr_steps;
-	if (builder->windows->signals && add_wait(builder, builder->windows->start, 1))
+	builder->plan = piece->plan;
+	builder->part = piece->part;
+	builder->windows = &piece->windows;
+	builder->writer.what = nrt_plan_op_name(piece->plan->op);
+	if (piece->windows.signals && add_wait(builder, piece->windows.start, 1))
 		return builder->error->status;
-	for (i = 0; i < part->nr_steps; i++)
-		if (add_step(builder, &part->steps[i], &program->places[i]))
+	for (i = 0; i < piece->part->nr_steps; i++)
+		if (add_step(builder, i))
 			return builder->error->status;
-	if (add_end(builder) || !emit(builder, NEURON_OP_HALT))
+	if (add_end(builder))
 		return builder->error->status;
+	add_place(builder, i, 0);
+	return NRT_SUCCESS;
+}
+
+/* Room for what the program has of each step and queue. */
+static NRT_STATUS allocate(struct cc_program *program, const struct cc_piece *pieces,
+			   unsigned int nr, struct nrt_error *error)
+{
+	unsigned int i, rings = 1;
+	size_t places = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (pieces[i].part->nr_queues > rings)
+			rings = pieces[i].part->nr_queues;
+		places += pieces[i].part->nr_steps + 1;
+	}
+	program->rings = calloc(rings, sizeof(*program->rings));
+	program->places = calloc(places, sizeof(*program->places));
+	if (!program->rings || !program->places)
+		return nrt_error_memory(error);
+	program->nr_rings = rings;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS build_all(struct builder *builder, const struct cc_piece *pieces,
+			    unsigned int nr)
+{
+	struct cc_program *program = builder->program;
+	unsigned int q;
+
+	if (allocate(program, pieces, nr, builder->error))
+		return builder->error->status;
+	for (builder->piece = 0; builder->piece < nr; builder->piece++)
+		if (add_piece(builder, &pieces[builder->piece]))
+			return builder->error->status;
+	if (!emit(builder, NEURON_OP_HALT))
+		return builder->error->status;
+	/* The last ones may be unused. */
+	while (program->nr_rings && !program->rings[program->nr_rings - 1].used)
+		program->nr_rings--;
 	for (q = 0; q < program->nr_rings; q++)
 		if (dma_ring_pad(&builder->writer, &program->rings[q]))
 			return builder->error->status;
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS cc_program_build(const struct nrt_plan *plan, const struct nrt_plan_program *part,
-			    const struct cc_windows *windows, struct cc_program *program,
-			    struct nrt_error *error)
+NRT_STATUS cc_program_build(const struct cc_piece *pieces, unsigned int nr, uint32_t constants,
+			    struct cc_program *program, struct nrt_error *error)
 {
 	struct builder builder = {
-		.plan = plan,
-		.part = part,
-		.windows = windows,
 		.program = program,
 		.error = error,
 	};
 	NRT_STATUS status;
+	unsigned int i;
 
 	memset(program, 0, sizeof(*program));
-	if (part->nr_values)
-		return nrt_error_set(error, NRT_INVALID,
-				     "%s: counts that are known only at run time are not implemented",
-				     nrt_plan_op_name(plan->op));
-	status = dma_writer_init(&builder.writer, windows->constants, MAX_DESCS,
-				 nrt_plan_op_name(plan->op), error);
+	for (i = 0; i < nr; i++)
+		if (pieces[i].part->nr_values)
+			return nrt_error_set(error, NRT_INVALID,
+					     "%s: counts that are known only at run time are not implemented",
+					     nrt_plan_op_name(pieces[i].plan->op));
+	status = dma_writer_init(&builder.writer, constants, MAX_DESCS, "collectives", error);
 	if (!status)
-		status = build_all(&builder);
+		status = build_all(&builder, pieces, nr);
 	program->constants = builder.writer.constants;
 	if (status)
 		cc_program_free(program);
@@ -364,26 +409,26 @@ void cc_program_free(struct cc_program *program)
 
 /* --- Where a program is --- */
 
-size_t cc_step_of_pc(const struct cc_program *program, uint32_t pc)
+const struct cc_place *cc_place_of_pc(const struct cc_program *program, uint32_t pc)
 {
 	size_t i;
 
-	for (i = 0; i < program->nr_places && program->places[i].pc <= pc; i++)
-		;
-	return i;
+	for (i = 0; i < program->nr_places; i++)
+		if (pc < program->places[i].pc)
+			return &program->places[i];
+	return NULL;
 }
 
-size_t cc_step_of_descriptor(const struct nrt_plan_program *part,
-			     const struct cc_program *program, unsigned int queue, bool s2m,
-			     uint32_t index)
+const struct cc_place *cc_place_of_descriptor(const struct cc_program *program,
+					      unsigned int queue, bool s2m, uint32_t index)
 {
 	const struct cc_place *place;
 	size_t i;
 
 	for (i = 0; i < program->nr_places; i++) {
 		place = &program->places[i];
-		if (part->steps[i].queue == queue && index < (s2m ? place->s2m : place->m2s))
-			break;
+		if (place->queue == queue && index < (s2m ? place->s2m : place->m2s))
+			return place;
 	}
-	return i;
+	return NULL;
 }

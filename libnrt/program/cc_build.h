@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a rank's part of a collective's plan (plan/plan.h) to a program of a CC-core: one stream
- * of instructions, and the rings that it triggers. Works on plain memory.
+ * From a rank's parts of the plans of collectives (plan/plan.h) to a program of a CC-core: one
+ * stream of instructions, and the rings that it triggers. Works on plain memory.
  *
- * The CC-core goes through the steps in order. It takes the semaphores that a step waits for, and
- * triggers the packets of the step: its move, and behind it in the same queue the posts. A copy to
- * one place is pieces of 64 KiB; everything else is operations of the DMA engine (dma_op.h).
+ * The CC-core does one part after the other, and goes through the steps of each in order. It takes
+ * the semaphores that a step waits for, and triggers the packets of the step: its move, and behind
+ * it in the same queue the posts. A copy to one place is pieces of 64 KiB; everything else is
+ * operations of the DMA engine (dma_op.h).
  */
 #ifndef LIBNRT_PROGRAM_CC_BUILD_H
 #define LIBNRT_PROGRAM_CC_BUILD_H
@@ -31,17 +32,15 @@ static inline enum cc_shown cc_shown_of(const struct nrt_plan *plan, unsigned in
 }
 
 /**
- * struct cc_windows - windows of a program
- * @constants: the constants of struct cc_program
+ * struct cc_windows - windows and semaphores of a part
  * @first: windows of the rank itself, then of each peer, in the order of the plan's program:
  *	CC_NR_SHOWN of each
  * @semaphore: number of the rank's semaphore 0 on its CC-core
- * @signals: the program begins when it takes 1 from semaphore @start of its CC-core. When all is
+ * @signals: the part begins when it takes 1 from semaphore @start of its CC-core. When all is
  *	complete it adds 1 to the first semaphore of the window @done. It uses one more semaphore
  *	of the rank, behind those of the plan's program
  */
 struct cc_windows {
-	uint32_t constants;
 	uint32_t first;
 	unsigned int semaphore;
 	bool signals;
@@ -57,11 +56,28 @@ static inline uint32_t cc_window(const struct cc_windows *windows, unsigned int 
 }
 
 /**
+ * struct cc_piece - a collective of a program
+ * @plan: what all ranks do
+ * @part: what this one does
+ * @windows: where it finds what it needs
+ */
+struct cc_piece {
+	const struct nrt_plan *plan;
+	const struct nrt_plan_program *part;
+	struct cc_windows windows;
+};
+
+/**
  * struct cc_place - where a step ends in the program
+ * @piece, @step: which one; the number of steps: what follows the last one
+ * @queue: of the step
  * @pc: instruction behind it
  * @m2s, @s2m: descriptors behind it, in the rings of its queue
  */
 struct cc_place {
+	unsigned int piece;
+	size_t step;
+	unsigned int queue;
 	uint32_t pc;
 	uint32_t m2s;
 	uint32_t s2m;
@@ -70,9 +86,9 @@ struct cc_place {
 /**
  * struct cc_program - a program of a CC-core
  * @image, @count: instructions; @room are allocated
- * @rings, @nr_rings: by queue of the plan's program
+ * @rings, @nr_rings: by queue of the plans' programs
  * @constants: what the rings read besides buffers
- * @places, @nr_places: by step
+ * @places, @nr_places: of the steps, and of what follows the last one of each piece
  */
 struct cc_program {
 	struct neuron_inst *image;
@@ -86,21 +102,19 @@ struct cc_program {
 };
 
 /*
- * Build the program of @part, which is of @plan. On success cc_program_free() frees what is in
- * @program; on failure there is nothing to free. NRT_INVALID: the plan has numbers that are known
- * only at run time; NRT_RESOURCE.
+ * Build the program of @nr @pieces, in their order. Its constants are shown by the window
+ * @constants. On success cc_program_free() frees what is in @program; on failure there is nothing
+ * to free. NRT_INVALID: a plan has numbers that are known only at run time; NRT_RESOURCE.
  */
-NRT_STATUS cc_program_build(const struct nrt_plan *plan, const struct nrt_plan_program *part,
-			    const struct cc_windows *windows, struct cc_program *program,
-			    struct nrt_error *error);
+NRT_STATUS cc_program_build(const struct cc_piece *pieces, unsigned int nr, uint32_t constants,
+			    struct cc_program *program, struct nrt_error *error);
 void cc_program_free(struct cc_program *program);
 
-/* The step that instruction @pc belongs to; the number of steps: it is the end. */
-size_t cc_step_of_pc(const struct cc_program *program, uint32_t pc);
+/* The step that instruction @pc belongs to; NULL: it is the end. */
+const struct cc_place *cc_place_of_pc(const struct cc_program *program, uint32_t pc);
 
-/* The step that a descriptor of queue @queue belongs to. */
-size_t cc_step_of_descriptor(const struct nrt_plan_program *part,
-			     const struct cc_program *program, unsigned int queue, bool s2m,
-			     uint32_t index);
+/* The step that a descriptor of queue @queue belongs to, or NULL. */
+const struct cc_place *cc_place_of_descriptor(const struct cc_program *program,
+					      unsigned int queue, bool s2m, uint32_t index);
 
 #endif /* LIBNRT_PROGRAM_CC_BUILD_H */

@@ -358,6 +358,53 @@ struct program program_collectives(unsigned int ranks)
 	return finish(&b);
 }
 
+/* Collective @k leaves the sum as it is: the largest of what all ranks have alike. */
+static void keep_sum(struct base *b, int sum, int constant, struct nb_collective *what,
+		     unsigned int k)
+{
+	const uint64_t bytes = PROGRAM_BYTES - 4ull * k;
+	char part[16], start_name[16];
+	int tmp, start;
+
+	snprintf(part, sizeof(part), "part%u", k);
+	snprintf(start_name, sizeof(start_name), "start%u", k);
+	tmp = nb_tmp(b->nb, part, bytes);
+	what->reduce = "max";
+	what->input = tmp;
+	what->output = tmp;
+	start = nb_collective(b->nb, start_name, what);
+	nb_dma(b->nb, b->in, nb_linear(tmp, 0, bytes), nb_linear(sum, 0, bytes), -1);
+	nb_dma(b->nb, b->in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait_take(nb_dma(b->nb, b->in, nb_linear(sum, 0, bytes), nb_linear(tmp, 0, bytes), -1),
+		     b->loaded, 1);
+}
+
+struct program program_many_collectives(unsigned int ranks)
+{
+	struct base b = begin("many", 1);
+	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES), start;
+	uint32_t one = htole32(1), group[16];
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .input = sum,
+		.output = sum, .ranks = group, .group_size = ranks, .nr_groups = 1,
+		.semaphore = b.loaded,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		group[i] = i;
+	start = nb_collective(b.nb, "start_sum", &what);
+	nb_dma(b.nb, b.in, nb_linear(sum, 0, PROGRAM_BYTES), nb_linear(b.x, 0, PROGRAM_BYTES), -1);
+	nb_dma(b.nb, b.in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.loaded, 1);
+	for (i = 1; i < 16; i++)
+		keep_sum(&b, sum, constant, &what, i);
+	nb_dma(b.nb, b.in, nb_linear(b.y, 0, PROGRAM_BYTES), nb_linear(sum, 0, PROGRAM_BYTES), -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_pull(void)
 {
 	struct base b = begin("pull", 1);

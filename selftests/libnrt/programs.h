@@ -79,6 +79,12 @@ struct program program_pull(void);
  */
 struct program program_collectives(unsigned int ranks);
 
+/*
+ * y = the sum of the x of @ranks ranks. 16 collectives, which have other plans and other sizes,
+ * and memory that others touch nowhere but inside the model.
+ */
+struct program program_many_collectives(unsigned int ranks);
+
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 

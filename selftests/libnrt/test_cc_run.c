@@ -144,7 +144,7 @@ static NRT_STATUS join_all(struct rank *rank, struct nrt_state *state)
 	/* Ordered ranks: the last one comes first. */
 	for (i = 0; i < job->ranks; i++)
 		ranks[job->ranks - 1 - i] = i * job->groups + rank->number % job->groups;
-	rank->group = nrt_cc_group_find(rank->world, NRT_CC_HOST, ranks, job->ranks,
+	rank->group = nrt_cc_group_find(rank->world, ranks, job->ranks,
 					job->ranks - 1 - rank->number / job->groups, &rank->error);
 	for (i = 0; rank->group && i < 2; i++)
 		if (nrt_bo_create(vcore->device, ROOM, DRM_NEURON_BO_HBM, vcore->stack,

@@ -396,6 +396,7 @@ struct model_rank {
 	unsigned int ranks;
 	unsigned int spread;
 	unsigned int executions;
+	bool many;
 	NRT_STATUS status;
 	unsigned int wrong;
 };
@@ -417,7 +418,7 @@ static void *execute_rank(void *arg)
 			x[i] = model_value(rank->number, i, round);
 		rank->status = rig_run(&rank->rig, x, y);
 		for (i = 0; i < RIG_VALUES && !rank->status; i++) {
-			size_t from = rank->number * block + i % block;
+			size_t from = rank->many ? i : rank->number * block + i % block;
 
 			for (sum = 0, r = 0; r < rank->ranks; r++)
 				sum += model_value(r, from, round);
@@ -429,7 +430,7 @@ static void *execute_rank(void *arg)
 
 /* Models of @ranks ranks, loaded one after the other. */
 static NRT_STATUS load_models(struct model_rank models[MAX_RANKS], unsigned int ranks,
-			      uint32_t cores)
+			      uint32_t cores, bool many)
 {
 	NRT_STATUS status = NRT_SUCCESS;
 	unsigned int i;
@@ -440,7 +441,9 @@ static NRT_STATUS load_models(struct model_rank models[MAX_RANKS], unsigned int 
 		models[i].ranks = ranks;
 		models[i].spread = cores / ranks;
 		models[i].executions = 3;
-		status = rig_load(&models[i].rig, program_collectives(ranks),
+		models[i].many = many;
+		status = rig_load(&models[i].rig, many ? program_many_collectives(ranks) :
+							 program_collectives(ranks),
 				  (int)(i * models[i].spread), i, ranks);
 	}
 	return status;
@@ -473,7 +476,7 @@ TEST_F_TIMEOUT(cc, in_a_model, LIMIT_S)
 	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
 		if (ranks[i] > self->cores)
 			continue;
-		ASSERT_EQ(NRT_SUCCESS, load_models(models, ranks[i], self->cores));
+		ASSERT_EQ(NRT_SUCCESS, load_models(models, ranks[i], self->cores, false));
 		execute_models(models, ranks[i]);
 		for (r = 0; r < ranks[i]; r++) {
 			EXPECT_EQ(NRT_SUCCESS, models[r].status) TH_LOG("rank %u", r);
@@ -481,6 +484,127 @@ TEST_F_TIMEOUT(cc, in_a_model, LIMIT_S)
 		}
 		unload_models(models);
 	}
+	ASSERT_EQ(NRT_SUCCESS, load_models(models, 2, self->cores, false));
+	execute_models(models, 2);
+	unload_models(models);
+	/* The ranks know each other now, and may be loaded one after the other again. */
+	ASSERT_EQ(NRT_SUCCESS, load_models(models, 2, self->cores, false));
+	unload_models(models);
+}
+
+/*
+ * All collectives that a NEFF may have. Of 16 ranks the CC-core has too few semaphores for all, so
+ * they share them.
+ */
+TEST_F_TIMEOUT(cc, many_in_a_model, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 2, 5, 16 };
+	struct model_rank models[MAX_RANKS];
+	unsigned int i, r;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(models, ranks[i], self->cores, true));
+		execute_models(models, ranks[i]);
+		for (r = 0; r < ranks[i]; r++) {
+			EXPECT_EQ(NRT_SUCCESS, models[r].status) TH_LOG("rank %u", r);
+			EXPECT_EQ(0, models[r].wrong) TH_LOG("rank %u of %u", r, ranks[i]);
+		}
+		unload_models(models);
+	}
+}
+
+static void *load_rank(void *arg)
+{
+	struct model_rank *rank = arg;
+	unsigned int vnc = rank->number * rank->spread;
+
+	rank->status = nrt_cc_global_comm_init((int)vnc, rank->number, rank->ranks);
+	if (!rank->status)
+		rank->status = rig_load(&rank->rig, rank->many ?
+					program_many_collectives(rank->ranks) :
+					program_collectives(rank->ranks), (int)vnc, rank->number,
+					rank->ranks);
+	return NULL;
+}
+
+/* All ranks at once, in a world that they have already. */
+static void load_in_world(struct model_rank models[MAX_RANKS], unsigned int ranks, uint32_t cores,
+			  unsigned int odd)
+{
+	unsigned int i;
+
+	memset(models, 0, MAX_RANKS * sizeof(*models));
+	for (i = 0; i < ranks; i++) {
+		models[i].number = i;
+		models[i].ranks = ranks;
+		models[i].spread = cores / ranks;
+		models[i].executions = 3;
+		models[i].many = i == odd;
+		pthread_create(&models[i].thread, NULL, load_rank, &models[i]);
+	}
+	for (i = 0; i < ranks; i++)
+		pthread_join(models[i].thread, NULL);
+}
+
+/* Where the ranks know each other the load prepares all, and finds that they do not agree. */
+TEST_F_TIMEOUT(cc, prepared_at_load, LIMIT_S)
+{
+	struct model_rank models[MAX_RANKS];
+	const char *text;
+	unsigned int i;
+
+	load_in_world(models, 4, self->cores, 4);
+	for (i = 0; i < 4; i++)
+		ASSERT_EQ(NRT_SUCCESS, models[i].status);
+	execute_models(models, 4);
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(NRT_SUCCESS, models[i].status);
+		EXPECT_EQ(0, models[i].wrong);
+	}
+	unload_models(models);
+
+	rig_catch();
+	load_in_world(models, 4, self->cores, 2);
+	text = rig_caught();
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_INVALID, models[i].status) TH_LOG("rank %u", i);
+	EXPECT_TRUE(rig_has(text, "the ranks do not agree")) TH_LOG("%s", text);
+}
+
+/*
+ * The ranks do not meet before an execution whose collectives touch memory of the model alone. A
+ * rank that does not come is missed by the CC-cores then, which say what they wait for.
+ */
+TEST_F_TIMEOUT(cc, missing_on_the_device, LIMIT_S)
+{
+	struct model_rank models[MAX_RANKS];
+	const char *text;
+	unsigned int i;
+
+	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
+	nrt_close();
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	ASSERT_EQ(NRT_SUCCESS, load_models(models, 4, self->cores, true));
+	execute_models(models, 4);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_SUCCESS, models[i].status);
+	rig_catch();
+	execute_models(models, 3);
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "all_reduce")) TH_LOG("%s", text);
+	EXPECT_TRUE(rig_has(text, "waits for rank")) TH_LOG("%s", text);
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(NRT_TIMEOUT, models[i].status);
+		models[i].status = NRT_SUCCESS;
+	}
+	execute_models(models, 4);
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(NRT_SUCCESS, models[i].status);
+		EXPECT_EQ(0, models[i].wrong);
+	}
+	unload_models(models);
 }
 
 /* A rank does not execute: the others end with an error, and all can go on later. */
@@ -492,7 +616,7 @@ TEST_F_TIMEOUT(cc, missing_model, LIMIT_S)
 	setenv("NEURON_RT_EXEC_TIMEOUT", "2", 1);
 	nrt_close();
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
-	ASSERT_EQ(NRT_SUCCESS, load_models(models, 4, self->cores));
+	ASSERT_EQ(NRT_SUCCESS, load_models(models, 4, self->cores, false));
 	execute_models(models, 4);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(NRT_SUCCESS, models[i].status);

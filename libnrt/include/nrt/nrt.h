@@ -299,6 +299,10 @@ NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vn
  * The ranks are models of this process. They may be loaded in any order; the first
  * execution of each waits for all of them. Ranks find each other by @ctx_device_count:
  * a rank joins the oldest group of that size whose place @ctx_device_id was never taken.
+ *
+ * Ranks of a NEFF whose only tie is collectives may be of several processes. If they have met as
+ * these ranks before, with nrt_build_global_comm() or nrt_cc_global_comm_init(), this call waits
+ * for all of them, and they prepare the collectives together; else the first execution does.
  */
 NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc,
 				int32_t vnc_count, uint32_t ctx_device_id,
