@@ -275,8 +275,9 @@ static NRT_STATUS take_grant(struct nrt_cc_peer *peer, int fd, struct nrt_error 
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
 	if (own < 0)
-		return nrt_error_set(error, NRT_RESOURCE, "cannot keep a grant of a peer: %s",
-				     strerror(errno));
+		return nrt_error_set(error, NRT_RESOURCE, "cannot keep a grant of a peer: %s%s",
+				     strerror(errno), errno == EMFILE ?
+				     "; raise the limit of the process (ulimit -n)" : "");
 	if (peer->grant >= 0)
 		close(peer->grant);
 	peer->grant = own;
@@ -318,7 +319,10 @@ static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
-/* Descriptors of what this rank shows; the grant stands for what it does not. */
+/*
+ * Descriptors of what this rank shows; the grant stands for what it does not. @mine has gone by way
+ * of the root of the world, which is not believed that there is a buffer.
+ */
 static NRT_STATUS open_mine(const struct nrt_cc_links *links, const struct nrt_cc_agreement *mine,
 			    const struct nrt_cc_bytes own[NRT_CC_NR_SPACES],
 			    int fds[NR_SPACES + 1], struct nrt_error *error)
@@ -328,7 +332,8 @@ static NRT_STATUS open_mine(const struct nrt_cc_links *links, const struct nrt_c
 	for (what = 0; what <= NR_SPACES; what++)
 		fds[what] = links->grant;
 	for (what = 0; what < NR_SPACES; what++)
-		if (mine->length[what] && nrt_bo_export_fd(own[what].bo, &fds[what], error))
+		if (mine->length[what] && own[what].bo &&
+		    nrt_bo_export_fd(own[what].bo, &fds[what], error))
 			return error->status;
 	return NRT_SUCCESS;
 }
@@ -357,7 +362,7 @@ NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agree
 	for (what = 0; what < NR_SPACES; what++) {
 		if (fds[what] != links->grant)
 			close(fds[what]);
-		if (!status && mine->length[what])
+		if (!status && mine->length[what] && own[what].bo)
 			links->shared[what] = own[what].bo->id;
 	}
 	if (status)

@@ -304,7 +304,10 @@ static NRT_STATUS add_barrier(struct nrt_model *model, unsigned int index,
 
 	if (is_same(&before, &request))
 		return NRT_SUCCESS;
-	request.run = (struct nrt_cc_run){ .op = NRT_PLAN_BARRIER };
+	request.run = (struct nrt_cc_run){
+		.op = NRT_PLAN_BARRIER,
+		.priority = request.run.priority,
+	};
 	return add_item(model->cc, -1, &request, error);
 }
 
@@ -474,13 +477,14 @@ static NRT_STATUS settle_all(struct nrt_cc_model *cc, struct offer *all, bool gi
 static NRT_STATUS make_plans(struct nrt_model *model, struct offer *all, struct nrt_error *error)
 {
 	struct nrt_cc_model *cc = model->cc;
+	struct nrt_error too_few = { 0 };
 	bool crowded = false;
 	unsigned int i;
 
 	if (add_items(model, false, error))
 		return error->status;
 	/* Where even less does not suffice it is said below. */
-	all[cc->rank] = (struct offer){ .crowded = !!take_sems(cc, false, error) };
+	all[cc->rank] = (struct offer){ .crowded = !!take_sems(cc, false, &too_few) };
 	if (settle_all(cc, all, false, error))
 		return error->status;
 	for (i = 0; i < cc->count; i++)
@@ -587,7 +591,8 @@ static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_erro
 		cc->world = NULL;
 		return NRT_SUCCESS;
 	}
-	if (!cc->world)
+	/* Another thread may have joined the core to a third one. */
+	if (!fits(cc, cc->world))
 		return nrt_error_set(error, NRT_FAILURE,
 				     "core %u joins another world at the same time",
 				     model->vcore->number);
@@ -630,10 +635,10 @@ static void started(struct nrt_model *model, uint64_t job)
 	nrt_world_begin(model->cc->world, &model->cc->running);
 }
 
-/* Did the job fail by itself, not with the others? */
+/* Did the job fail by itself, not with the others? Of one that nobody could wait for: unknown. */
 static bool is_culprit(const struct drm_neuron_wait_job *result)
 {
-	return result->status != NEURON_JOB_OK &&
+	return result->status != NEURON_JOB_NONE && result->status != NEURON_JOB_OK &&
 	       (result->hang || result->cause != NEURON_CAUSE_GANG);
 }
 
