@@ -241,6 +241,10 @@ def fitted(term, shape):
         missing = len(shape) - len(own)
         if all(n == 1 for n in own[1:]):
             return term.offset, tuple(steps) + (0,) * missing
+    for n, step, m in zip(own, steps, shape[len(shape) - len(own):]):
+        if step and n != m:
+            refuse("mask", f"a mask has the dimensions of its tile, {shape}",
+                   f"shape {term.shape}")
     return term.offset, (0,) * (len(shape) - len(steps)) + tuple(steps)
 
 

@@ -19,7 +19,7 @@ from . import index
 from .dtypes import name_of, promoted
 from .index import Index, Mask
 from .language import common_box, fp32, operand, reduced, tile
-from .store import nothing, produce, tile_shape
+from .store import note, nothing, produce, tile_shape
 from .tensor import PSUM, SBUF, Tensor
 
 __neuron_emu__ = True
@@ -187,7 +187,10 @@ def dma_transpose(src, *, axes=None, mask=None, dtype=None, dge_mode=dge_mode.un
         isa.dma_transpose(turned, part, tuple(axes), dge_mode=dge_mode)
         isa.tensor_copy(dst, turned)
 
-    return produce(shape, kind, [box[a] for a in axes], emit)
+    result = produce(shape, kind, [box[a] for a in axes], emit)
+    # Its rules for where a tile lies are not those of other instructions.
+    result.redo = None
+    return result
 
 
 def dropout(data, prob, *, mask=None, dtype=None, **kwargs):
@@ -233,8 +236,10 @@ def local_gather(src_buffer, index, num_elem_per_idx=1, num_valid_indices=None, 
     each = num_valid_indices or places.size // (places.shape[0] // 16)
     shape = (data.shape[0], each, num_elem_per_idx) if num_elem_per_idx != 1 else (
         data.shape[0], each)
-    return produce(shape, data.dtype, [(0, n) for n in shape], lambda dst: isa.local_gather(
+    result = produce(shape, data.dtype, [(0, n) for n in shape], lambda dst: isa.local_gather(
         dst, data, places, num_elem_per_idx, num_valid_indices))
+    result.redo = None
+    return result
 
 
 def max8(*, src, mask=None, dtype=None, **kwargs):
@@ -343,6 +348,7 @@ def nc_stream_shuffle(src, dst, shuffle_mask, *, dtype=None, mask=None, **kwargs
     box = dst.box(mask, function)
     if box is None:
         return
+    note(dst.part(box, function))
     isa.nc_stream_shuffle(dst.part(box, function), src.whole(function),
                           [int(m) for m in shuffle_mask])
 
@@ -417,6 +423,7 @@ def select_reduce(*, dst, predicate, on_true, on_false, reduce_res=None,
     call = _Call(function, dst, mask, predicate, on_true)
     if call.box is None:
         return
+    note(call.part(dst))
     isa.select_reduce(call.part(dst), call.part(predicate), call.part(on_true),
                       _operand0(call, dst, on_false),
                       None if reduce_res is None else call.part(reduce_res), reduce_cmd,
@@ -449,6 +456,7 @@ def tensor_copy_dynamic_dst(*, dst, src, mask=None, dtype=None, engine=engine.un
     function = "nisa.tensor_copy_dynamic_dst"
     box = dst.box(mask, function)
     if box is not None:
+        note(dst.part(box, function))
         isa.tensor_copy(dst.part(box, function), src.part(box, function), engine)
 
 
@@ -458,6 +466,7 @@ def tensor_copy_predicated(*, src, dst, predicate, reverse_pred=False, mask=None
     function = "nisa.tensor_copy_predicated"
     call = _Call(function, dst, mask, predicate, src)
     if call.box is not None:
+        note(call.part(dst))
         isa.tensor_copy_predicated(call.part(dst), call.part(src), call.part(predicate),
                                    reverse_pred)
 

@@ -9,6 +9,7 @@ Beta 1 derives them, block dimensions and the places of results.
 import builtins
 import math
 import os
+import sys
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from ..trace import current
 from . import index
 from .dtypes import SHOWN, name_of, of_scalar, promoted
 from .index import Index, Mask, as_integer
-from .store import (Reduction, accumulate, assign, boxed, boxes_of, nothing, produce,
+from .store import (Reduction, accumulate, assign, boxed, boxes_of, named, nothing, produce,
                     tile_shape)
 from .tensor import Blocks, Offset, SBUF, PSUM, Tensor
 
@@ -415,6 +416,8 @@ def where(condition, x, y, *, dtype=None, mask=None, **kwargs):
     """x where the condition is not 0, else y."""
     if isinstance(condition, Mask):
         shape = common_shape([t for t in (x, y) if isinstance(t, Tensor)], "nl.where")
+        shape = index.broadcast_shapes([shape] + [t.shape for t in condition.terms
+                                                  if t.constant() is None], "nl.where")
         condition = truth(condition, shape)
     kind = name_of(dtype) or _types((x, y))
     return compute("where", lambda c, a, b, dtype: functions.where(c, a, b, dtype),
@@ -667,6 +670,7 @@ def _alone(function):
 
 def _in_place(function):
     def method(self, other):
+        named(sys.getrefcount(other), other)
         return accumulate(self, other, function.name, function)
     return method
 

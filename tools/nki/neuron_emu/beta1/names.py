@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What neuronxcc.nki.language and neuronxcc.nki.isa have, and what is said of other names."""
 
-from ..errors import place
+import functools
+import inspect
+
+from ..errors import place, refuse
 
 __neuron_emu__ = True
 
@@ -38,3 +41,25 @@ def missing(module, name):
     """A name that the public documentation of Beta 1 does not explain, or that is not here."""
     raise AttributeError(f"{place()}: neuronxcc.{module}.{name} is not here: only what the public "
                          "documentation of NKI Beta 1 explains is")
+
+
+def checked(name, function):
+    """A function of Beta 1 that takes any option: it refuses those that it does not know.
+
+    Every function has the option `name`, which changes nothing.
+    """
+    if not inspect.isfunction(function):
+        return function
+    options = inspect.signature(function).parameters.values()
+    kinds = {option.kind for option in options}
+    if inspect.Parameter.VAR_KEYWORD not in kinds or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return function
+    known = {option.name for option in options} | {"name"}
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if not known.issuperset(kwargs):
+            unknown = min(set(kwargs) - known)
+            refuse(name, f"the options are {', '.join(sorted(known - {'kwargs'}))}", unknown)
+        return function(*args, **kwargs)
+    return call

@@ -2,17 +2,20 @@
 """How functions of NKI Beta 1 give their results, and how results reach what they are assigned to.
 
 A function of Beta 1 returns a tile; an instruction has a destination. produce() makes the tile and
-lets the instruction write it. Where the result is assigned at once to a part of a tensor, the
-instruction is taken back and written anew with that part as its destination, as the compiler of
-Beta 1 does it: no copy, and products accumulate in PSUM.
+lets the instruction write it. Where a result that has no name is assigned at once to a part of a
+tensor, the instruction is taken back and written anew with that part as its destination, as the
+compiler of Beta 1 does it: no copy, and products accumulate in PSUM. In all other cases it is
+copied.
 """
+
+import sys
 
 from .. import isa
 from ..errors import refuse
 from ..isa.common import packed
 from ..isa.matmul import Written
 from ..language import core
-from ..tensor import MemoryRegion, NkiTensor
+from ..tensor import AP, MemoryRegion, NkiTensor
 from ..trace import TENSOR, current
 from . import index
 from .index import Index, Mask
@@ -21,6 +24,39 @@ from .tensor import Tensor
 __neuron_emu__ = True
 
 SBUF, PSUM = MemoryRegion.sbuf, MemoryRegion.psum
+
+
+class _Probe:
+    """Counts the references that a method of an operator sees of its operand."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __setitem__(self, key, value):
+        self.seen.append(sys.getrefcount(value))
+
+    def __iadd__(self, other):
+        self.seen.append(sys.getrefcount(other))
+        return self
+
+
+def _temporary():
+    """How many there are of an operand that only the expression has; 0: one cannot tell."""
+    probe, name = _Probe(), object()
+    probe[0] = object()
+    probe += object()
+    probe[0] = name
+    probe += name
+    return probe.seen[0] if probe.seen[0] == probe.seen[1] < min(probe.seen[2:]) else 0
+
+
+_TEMPORARY = _temporary()
+
+
+def named(references, value):
+    """A tile that the kernel may use again stays where it is, and is copied."""
+    if isinstance(value, Tensor) and references > _TEMPORARY:
+        value.redo = None
 
 
 class Redo:
@@ -43,10 +79,21 @@ def _position():
     return len(trace.records), len(trace.patches), trace.copies
 
 
-def _take_back(redo):
-    """Undo the instruction, if it is the last one."""
+def _uses(redo, storage):
+    """Does it read the tile, whose parts would then be read and written at once?"""
+    for record in current().records[redo.before[0]:redo.after[0]]:
+        if len(record) == AP.size:
+            fields = AP.unpack(record)
+            if storage.tile in (fields[0], fields[-3]):
+                return True
+    return False
+
+
+def _take_back(redo, storage):
+    """Undo the instruction, if it is the last one, so that it can write to the tile."""
     trace = current()
-    if redo is None or _position() != redo.after or redo.after[1] != redo.before[1]:
+    if redo is None or _position() != redo.after or redo.after[1] != redo.before[1] or \
+            _uses(redo, storage):
         return False
     del trace.records[redo.before[0]:]
     trace.copies = redo.before[2]
@@ -86,6 +133,8 @@ def produce(shape, dtype, box, emit, memory=SBUF, product=None, anywhere=False):
     before = _position()
     dst = core.ndarray(tuple(n for _, n in box), dtype, memory)
     emit(dst)
+    if product is None:
+        note(dst)
     result = boxed(dst, shape, box)
     result.redo = Redo(emit, memory, before, _position(), box, product, anywhere)
     return result
@@ -139,7 +188,7 @@ def _assign_number(dst, value, mask):
             continue
         part = block.part(box, "tensor[...]")
         if value != 0:
-            _note(part)
+            note(part)
         if block.on_chip and begins_well(part):
             isa.memset(part, value)
         else:
@@ -150,7 +199,7 @@ def _assign_number(dst, value, mask):
 def _assign_tile(dst, value, mask):
     function = "tensor[...]"
     if dst.view_ is None or value.view_ is None:
-        for a, b in zip(dst.each_block(), value.each_block()):
+        for a, b in zip(dst.each_block(), _blocks(value, dst)):
             _assign_tile(a, b, mask)
         return
     if value.shape != dst.shape and dst.on_chip and value.redo is not None and \
@@ -172,28 +221,45 @@ def _assign_tile(dst, value, mask):
         _transfer(dst.part(box, function), value.part(box, function))
 
 
+def _blocks(value, dst):
+    """The tiles for those of dst: one for all, or as many."""
+    tiles, count = list(value.each_block()), sum(1 for _ in dst.each_block())
+    if len(tiles) == 1:
+        return tiles * count
+    if len(tiles) != count:
+        refuse("tensor[...]", f"the value has {count} blocks, or is one tile",
+               f"{len(tiles)} blocks")
+    return tiles
+
+
 def _move(dst, value, box, masked, function):
     """A tile into a tile, by the instruction that made it where that is possible."""
-    redo = value.redo
+    redo, value.redo = value.redo, None
     part = dst.part(box, function)
-    if redo is None or redo.product is None or dst.buffer is not PSUM:
-        _note(part)
     well = begins_well(part)
     same = redo is not None and not masked and value.kind == dst.kind and \
         (well or redo.anywhere) and _product(n for _, n in redo.box) == part.size and \
-        (redo.memory is SBUF or dst.buffer is PSUM)
-    if same and _take_back(redo):
+        redo.memory is dst.buffer
+    if same and _take_back(redo, part.storage):
+        if redo.product is None:
+            note(part)
         sizes = tuple(n for _, n in redo.box)
         redo.emit(part if part.shape == sizes else part.reshape(sizes))
         return
+    note(part)
     source = value.part(box, function) if value.shape == dst.shape else value.whole(function)
     if well and begins_well(source) or PSUM in (dst.buffer, value.buffer):
         isa.tensor_copy(part, source)
-    else:
-        isa.dma_copy(part, source)
+        return
+    if part.storage is source.storage:
+        # What a transfer reads and writes at once has no stated order.
+        through = core.ndarray(source.shape, source.dtype, SBUF)
+        isa.dma_copy(through, source)
+        source = through
+    isa.dma_copy(part, source)
 
 
-def _note(part):
+def note(part):
     """A product that comes to this part of PSUM later is added to what is written now."""
     if part.buffer is PSUM:
         storage = part.storage
@@ -229,9 +295,11 @@ def accumulate(dst, value, name, compute):
             dst.kind == "float32":
         redo = value.redo
         box = dst.box() if value.shape != dst.shape or not value.soft else value.box()
-        if box is not None and _take_back(redo):
+        part = None if box is None else dst.part(box, "+=")
+        if part is not None and _take_back(redo, part.storage):
+            value.redo = None
             # What nothing has written yet is not added to, as in a tile of nl.ndarray().
-            redo.product(dst.part(box, "+="), None)
+            redo.product(part, None)
             return dst
     result = compute(dst, value, dtype=dst.kind)
     if isinstance(dst.view_, NkiTensor):

@@ -10,6 +10,7 @@ of tiles.
 
 import itertools
 import math
+import sys
 
 import numpy as np
 
@@ -227,7 +228,7 @@ class Tensor:
             return self.view_
         box = self.box(None, function)
         if box is None:
-            refuse(function, "a tile has elements", "one of which a mask has left nothing")
+            refuse(function, "a tile has elements", "a tile of which a mask leaves nothing")
         return self.part(box, function)
 
     # --- views ---
@@ -436,6 +437,10 @@ class Tensor:
             if shape[0] != 1 and strides[0] % (view.storage.row // view.itemsize):
                 refuse("tensor[...]", "the first dimension of an index goes along the partitions",
                        f"shape {shape}")
+            row = view.storage.row // view.itemsize
+            if any(n > 1 and abs(step) >= row for n, step in zip(shape[1:], strides[1:])):
+                refuse("tensor[...]", "only the first dimension of an index goes along the "
+                       "partitions", f"shape {shape}")
         moved = NkiTensor(tuple(shape), view.dtype, view.storage, strides=tuple(strides),
                           offset=offset)
         found = None if dynamic is None else Indirect(self, *dynamic)
@@ -472,8 +477,13 @@ class Tensor:
         from . import language
         return language.expand_dims(self, axis)
 
+    def __iter__(self):
+        refuse("for", "a tile has no rows that a loop of Python goes through", self,
+               "loop over nl.affine_range(...)")
+
     def __setitem__(self, key, value):
-        from .store import assign
+        from .store import assign, named
+        named(sys.getrefcount(value), value)
         assign(self[key], value)
 
 
@@ -496,6 +506,9 @@ class Indirect:
         limit = base.shape[self.dim]
         stride = base.strides[self.dim]
         tile = self.tile
+        if self.base.on_chip and self.dim == 0:
+            refuse(function, "an index tile chooses no partition of a tile on the chip",
+                   f"a tile of shape {tile.shape}")
         if isinstance(tile, VirtualRegister) or tile.size == 1:
             dynamic = Dynamic(stride, limit, 0, scalar=self._register(tile))
             return NkiTensor(shape, view.dtype, view.storage, strides=view.strides, offset=offset,
@@ -506,6 +519,9 @@ class Indirect:
         if tile.size != tile.shape[0] or len(shape) < 1:
             refuse(function, "an index tile has one number for each partition",
                    f"shape {tile.shape}")
+        if view.strides[0] and shape[0] > 1:
+            refuse(function, "the partitions choose their places by the index tile alone",
+                   "another index that goes along the partitions, too")
         start, count = box[0]
         rows = tile.part([(start, count)] + [(0, 1)] * (tile.ndim - 1), function)
         strides = (stride,) + view.strides[1:]

@@ -89,10 +89,10 @@ def needs_tile(op, x, number):
     """GpSimd computes it: powers, and integers of 32 bits exactly. It takes no number there."""
     if op.name == "power":
         return True
-    if number is not None and number != math.trunc(number):
-        return False
     exact = x.dtype in ("int32", "uint32") and x.buffer is MemoryRegion.sbuf
-    return exact and op.name in ("add", "subtract", "multiply")
+    if not exact or op.name not in ("add", "subtract", "multiply"):
+        return False
+    return number is None or math.isfinite(number) and number == math.trunc(number)
 
 
 def _filled(shape, dtype, number):
