@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Assignments of NKI Beta 1: what has a name keeps its value, and what cannot be done is refused."""
+"""Assignments of NKI Beta 1: what has a name keeps its value; what cannot be done is refused."""
 
 import numpy as np
 import pytest

@@ -455,6 +455,7 @@ def collective_permute_implicit_reduce(srcs0_by_channel, srcs1_by_channel, dsts_
                                     "dsts_by_channel": dsts_by_channel}, channel_ids, function)
     for src0, src1, dst in zip(srcs0, srcs1, dsts):
         for src in (src0, src1):
+            _own(trace, src, function)
             _tensors([src], [dst], function)
             _sizes(src, dst, 1, 1, function)
     _both(trace)

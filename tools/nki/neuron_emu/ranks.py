@@ -72,16 +72,17 @@ class _Rank(threading.Thread):
 def _execute(programs, traces):
     """Let all ranks run, and wait for all of them."""
     ranks = [_Rank(i, *both) for i, both in enumerate(zip(programs, traces))]
-    for rank in ranks:
-        rank.start()
     try:
+        for rank in ranks:
+            rank.start()
         for rank in ranks:
             rank.join()
     except BaseException:
-        # Ctrl-C: the runtime ends what its cores do.
+        # Ctrl-C, or no thread more: the runtime ends what its cores do.
         run.close()
         for rank in ranks:
-            rank.join()
+            if rank.ident is not None:
+                rank.join()
         raise
     return ranks
 
