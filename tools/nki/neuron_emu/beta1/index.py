@@ -222,7 +222,7 @@ class Mask:
         if all(t.constant() is not None for t in self.terms):
             return all(t.offset >= 0 for t in self.terms)
         return refuse("if", "a mask has a value for each place", "a condition of Python",
-                      "give it to a function as mask=")
+                      "join masks with &, or give one to a function as mask=")
 
 
 ALWAYS = Mask(())
