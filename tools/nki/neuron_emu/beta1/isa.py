@@ -26,7 +26,6 @@ __neuron_emu__ = True
 
 tensor_engine, vector_engine, scalar_engine = engine.tensor, engine.vector, engine.scalar
 gpsimd_engine, unknown_engine = engine.gpsimd, engine.unknown
-_MOST = fp32.min
 
 
 def _op(op, function):

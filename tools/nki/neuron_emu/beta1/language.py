@@ -36,10 +36,14 @@ hbm = private_hbm = MemoryRegion.private_hbm
 shared_hbm = MemoryRegion.shared_hbm
 program_id, num_programs, program_ndim = core.program_id, core.num_programs, core.program_ndim
 
-for _name, _type in SHOWN.items():
-    globals()["bool_" if _name == "bool" else _name] = (
-        getattr(np, _name) if _type.kind != "V" and hasattr(np, _name) and _name != "bool" else
-        np.bool_ if _name == "bool" else _type) if isinstance(_type, np.dtype) else _type
+def _shown(name, kind):
+    """What a kernel sees as a type: NumPy's own where there is one."""
+    known = isinstance(kind, np.dtype) and kind.kind != "V"
+    return getattr(np, name, kind) if known else kind
+
+
+globals().update((_name, _shown(_name, _type)) for _name, _type in SHOWN.items() if _name != "bool")
+bool_ = np.bool_
 
 
 class fp32:
@@ -113,7 +117,7 @@ def ndarray(shape, dtype, *, buffer=None, name="", **kwargs):
         return current().ndarray(tile, kind, buffer, name, address)
 
     if not partition:
-        return Tensor.of(make(() if place is None else (0,) * 0))
+        return Tensor.of(make(()))
     return Tensor(sizes, None, blocks=Blocks(sizes, partition, kind, buffer, make))
 
 

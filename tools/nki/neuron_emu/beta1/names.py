@@ -39,8 +39,8 @@ ISA = (
 
 def missing(module, name):
     """A name that the public documentation of Beta 1 does not explain, or that is not here."""
-    raise AttributeError(f"{place()}: neuronxcc.{module}.{name} is not here: only what the public "
-                         "documentation of NKI Beta 1 explains is")
+    raise AttributeError(f"{place()}: neuronxcc.{module}.{name} is not here; the names are those "
+                         "that the public documentation of NKI Beta 1 explains")
 
 
 def checked(name, function):

@@ -8,6 +8,7 @@ compiler of Beta 1 does it: no copy, and products accumulate in PSUM. In all oth
 copied.
 """
 
+import math
 import sys
 
 from .. import isa
@@ -144,17 +145,10 @@ def spread(value, shape, function):
     """A tile as a tile of another shape: dimensions of one element are repeated."""
     if value.shape == tuple(shape):
         return value
-    if value.size == _product(shape) and value.shape[0] == shape[0]:
+    if value.size == math.prod(shape) and value.shape[0] == shape[0]:
         return value.reshape(shape)
     from . import language
     return language.broadcast_to(value, shape=shape, function=function)
-
-
-def _product(shape):
-    result = 1
-    for n in shape:
-        result *= n
-    return result
 
 
 def assign(dst, value, mask=None):
@@ -202,10 +196,9 @@ def _assign_tile(dst, value, mask):
         for a, b in zip(dst.each_block(), _blocks(value, dst)):
             _assign_tile(a, b, mask)
         return
-    if value.shape != dst.shape and dst.on_chip and value.redo is not None and \
-            not value.soft and value.size == dst.size and value.shape[0] == dst.shape[0]:
-        pass
-    elif value.shape != dst.shape:
+    movable = dst.on_chip and value.redo is not None and not value.soft and \
+        value.size == dst.size and value.shape[0] == dst.shape[0]
+    if value.shape != dst.shape and not movable:
         value = spread(value, dst.shape, function)
     terms = dst.soft + (value.soft if value.shape == dst.shape else ())
     terms += tuple(index.fitted(t, dst.shape) for t in Mask.of(mask).terms)
@@ -238,7 +231,7 @@ def _move(dst, value, box, masked, function):
     part = dst.part(box, function)
     well = begins_well(part)
     same = redo is not None and not masked and value.kind == dst.kind and \
-        (well or redo.anywhere) and _product(n for _, n in redo.box) == part.size and \
+        (well or redo.anywhere) and math.prod(n for _, n in redo.box) == part.size and \
         redo.memory is dst.buffer
     if same and _take_back(redo, part.storage):
         if redo.product is None:
