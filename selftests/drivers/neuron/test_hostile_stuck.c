@@ -45,11 +45,15 @@ FIXTURE_SETUP(stuck)
 	self->map = mmap(NULL, THERE + 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ASSERT_NE(MAP_FAILED, self->map);
-	memset(self->map, 1, THERE);
 	self->page = self->map + THERE;
 	reg.range.start = (uintptr_t)self->page;
 	reg.range.len = 4096;
+	/*
+	 * Before the bytes are written: where the mapping has merged with the one behind it, a huge
+	 * page of the last of them would bring this page too.
+	 */
 	ASSERT_EQ(0, ioctl(self->uffd, UFFDIO_REGISTER, &reg));
+	memset(self->map, 1, THERE);
 	ASSERT_EQ(0, neuron_query(self->rig.fd, DRM_NEURON_QUERY_DEVICE, &info,
 				  sizeof(info)));
 	snprintf(self->address, sizeof(self->address), "%04x:%02x:%02x.%x",
