@@ -119,6 +119,19 @@ def test_float8_e4m3_is_not_handed_to_torch():
         kernel(_Torch())
 
 
+def test_results_that_are_bool():
+    @nki.jit
+    def positive(a):
+        out = nl.ndarray(a.shape, nl.bool_, buffer=nl.shared_hbm)
+        nl.store(out, nl.greater(nl.load(a), 0.0, dtype=nl.bool_))
+        return out
+
+    a = numbers(4, 8)
+    result = positive(a)
+    assert result.dtype == np.dtype(bool)
+    np.testing.assert_array_equal(result, a > 0)
+
+
 class Factor:
     """A kernel that is a method."""
 

@@ -44,6 +44,10 @@ FLOATS = frozenset(name for name, entry in TYPES.items() if entry[3] == "float")
 INTEGERS = frozenset(name for name, entry in TYPES.items() if entry[3] == "int")
 PACKED = frozenset(name for name, entry in TYPES.items() if entry[3] == "packed")
 
+# What NumPy has itself. It is no attribute of the module in all versions: "bool" is none.
+OF_NUMPY = frozenset(("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16",
+                      "float32"))
+
 # Exponent bits, mantissa bits, bias, and whether there is an infinity, of what NumPy lacks.
 FORMATS = {
     "bfloat16": (8, 7, 127, True),
@@ -83,7 +87,7 @@ def canonical(dtype):
 def numpy_dtype(name):
     """What arrays of that type are in NumPy here."""
     called = TYPES[name][2]
-    if hasattr(np, called):
+    if called in OF_NUMPY:
         return np.dtype(called)
     if ml_dtypes is not None and hasattr(ml_dtypes, called):
         return np.dtype(getattr(ml_dtypes, called))
