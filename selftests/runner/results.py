@@ -195,6 +195,13 @@ def pytest_name(classname, name):
     return words[at], "::".join([*words[at + 1:], name] if at >= 0 else [name])
 
 
+def why_skipped(element):
+    """The reason of a skip; of a whole file pytest has it in the text, as the repr of a tuple."""
+    message = element.get("message", "")
+    found = re.search(r"Skipped: (.*?)['\"]\)$", element.text or "")
+    return found.group(1) if message == "collection skipped" and found else message
+
+
 def from_junit(path):
     """The cases of a JUnit file that pytest wrote."""
     cases = []
@@ -203,7 +210,7 @@ def from_junit(path):
                     seconds=float(element.get("time", 0)))
         for child in element:
             if child.tag == "skipped":
-                case.outcome, case.why = SKIPPED, child.get("message", "")
+                case.outcome, case.why = SKIPPED, why_skipped(child)
             elif child.tag in ("failure", "error"):
                 case.outcome = FAILED
                 case.why = (child.get("message") or "failed").splitlines()[0][:200]

@@ -171,6 +171,14 @@ class Files(unittest.TestCase):
         self.assertEqual(results.count(cases), (1, 2, 1))
         self.assertEqual(cases[0].title, "test_x:a")
 
+    def test_a_file_that_pytest_skips_has_its_reason(self):
+        self.path.write_text(
+            '<testsuite><testcase classname="" name="selftests.vm.test_x"><skipped message='
+            '"collection skipped">(\'/a/test_x.py\', 7, \'Skipped: X is not installed\')</skipped>'
+            '</testcase></testsuite>')
+        case, = results.from_junit(self.path)
+        self.assertEqual((case.title, case.why), ("test_x:end", "X is not installed"))
+
     def test_names_of_pytest(self):
         for classname, name, wanted in (
                 ("selftests.vm.test_x", "test_a[b.c]", ("test_x", "test_a[b.c]")),
