@@ -87,38 +87,6 @@ def test_big_endian_arrays(kind):
     np.testing.assert_array_equal(a, before * 2)
 
 
-class _Torch:
-    """As much of an array of torch as tracing looks at."""
-
-    shape = (4, 8)
-
-    class dtype:
-        """torch.float32"""
-
-        def __str__(self):
-            return "torch.float32"
-
-    dtype = dtype()
-
-    def detach(self):
-        """The array."""
-        return self
-
-
-_Torch.__module__ = "torch"
-
-
-def test_float8_e4m3_is_not_handed_to_torch():
-    @nki.jit
-    def kernel(a):
-        out = nl.ndarray(a.shape, nl.float8_e4m3, buffer=nl.shared_hbm)
-        nl.store(out, nl.load(a))
-        return out
-
-    with pytest.raises(nki.NkiError, match=r"float8_e4m3.*torch.*uint8"):
-        kernel(_Torch())
-
-
 def test_results_that_are_bool():
     @nki.jit
     def positive(a):

@@ -282,6 +282,9 @@ LONG = [
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),
     Suite("nki-random", "native", 3 * MINUTE, 1800, "1,000 kernels in Python by chance, against "
           "NumPy", Pytest("selftests/nki", "slow", ("test_random",))),
+    Suite("nki-torch", "native", 2 * MINUTE, 1800, "kernels that PyTorch calls, with Debian's own",
+          Several(Command("python3-torch", "tools/build/deps", "torch"),
+                  Pytest("selftests/nki", only=("test_torch",)))),
     Suite("thorough", "native", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
           "draw by chance",
           Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),

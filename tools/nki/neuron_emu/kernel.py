@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 
-from . import collectives, dtypes, lower, memo, profile, run, target
+from . import arrays, collectives, dtypes, lower, memo, profile, run, target
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError
 from .tensor import MemoryRegion, NkiTensor
@@ -19,52 +19,6 @@ from .trace import Trace, enter
 __neuron_emu__ = True
 
 MODES = ("auto", "baremetal", "jax", "torchxla", "simulation")
-
-
-def _is_torch(value):
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
-
-
-def _is_jax(value):
-    return type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
-
-
-def is_array(value):
-    """Something that becomes a tensor in HBM."""
-    return isinstance(value, np.ndarray) or _is_torch(value) or _is_jax(value)
-
-
-def dtype_of(array):
-    """NKI's name for the element type."""
-    if isinstance(array, np.ndarray):
-        if array.dtype.kind == "V" and array.dtype.names is None and \
-                array.dtype.name not in dtypes.TYPES and array.dtype.itemsize == 2:
-            return "bfloat16"
-        return dtypes.canonical(array.dtype)
-    return dtypes.canonical(array.dtype)
-
-
-def to_numpy(value, dtype):
-    """Its bytes as an array of NumPy."""
-    if _is_torch(value):
-        import torch
-        value = value.detach().contiguous()
-        if dtypes.numpy_dtype(dtype).kind == "V" or dtype in dtypes.FORMATS:
-            same = {1: torch.uint8, 2: torch.int16}[dtypes.SIZE[dtype]]
-            value = value.view(same)
-        return value.cpu().numpy()
-    return np.ascontiguousarray(dtypes.native(np.asarray(value))).reshape(value.shape)
-
-
-def from_numpy(array, like, dtype):
-    """The result in the framework of the arguments."""
-    if like != "torch":
-        return array
-    import torch
-    if dtype in dtypes.FORMATS:
-        same = {1: np.uint8, 2: np.int16}[dtypes.SIZE[dtype]]
-        return torch.from_numpy(array.view(same)).view(getattr(torch, dtype))
-    return torch.from_numpy(array)
 
 
 class Arguments:
@@ -87,10 +41,9 @@ class Arguments:
 
     def _collect(self, name, value):
         """The value with Placeholders for arrays."""
-        if is_array(value):
-            if _is_torch(value):
-                self.framework = "torch"
-            placeholder = Placeholder(name, tuple(value.shape), dtype_of(value))
+        if arrays.is_array(value):
+            placeholder = Placeholder(name, *arrays.accept(name, value))
+            self.framework = self.framework or arrays.framework_of(value)
             self.arrays[name] = value
             self.places.append(placeholder)
             self.statics.append((name, placeholder.shape, placeholder.dtype))
@@ -152,8 +105,10 @@ class Compiled:
     def write(self, program, arguments):
         """The contents of its inputs."""
         for name, _, dtype, role in self.tensors:
+            if role == "inout":
+                arrays.can_be_written(name, arguments.arrays[name], name in _names(self.result))
             if role in ("input", "inout"):
-                program.write(name, to_numpy(arguments.arrays[name], dtype))
+                program.write(name, arrays.to_numpy(arguments.arrays[name], dtype))
 
     def read(self, program):
         """The contents of its outputs, by name."""
@@ -164,17 +119,8 @@ class Compiled:
         """What the kernel returns; arguments that it has written get their values."""
         for name, _, dtype, role in self.tensors:
             if role == "inout":
-                _write_back(arguments.arrays[name], results[name], dtype)
+                arrays.write_back(arguments.arrays[name], results[name], dtype)
         return _unwrap(self.result, results, arguments.framework)
-
-
-def _write_back(array, result, dtype):
-    """An argument that the kernel has written."""
-    if isinstance(array, np.ndarray):
-        native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-        array[...] = result.view(native)
-    elif _is_torch(array):
-        array.copy_(from_numpy(result, "torch", dtype))
 
 
 class Returned:
@@ -190,9 +136,20 @@ class Returned:
         self.dtype = tensor.dtype
 
 
-def _unwrap(result, arrays, framework):
+def _names(result):
+    """The names of the tensors that a kernel returns."""
     if isinstance(result, Returned):
-        array = arrays[result.name]
+        return {result.name}
+    if isinstance(result, dict):
+        result = list(result.values())
+    if isinstance(result, (list, tuple)):
+        return set().union(*map(_names, result))
+    return set()
+
+
+def _unwrap(result, found, framework):
+    if isinstance(result, Returned):
+        array = found[result.name]
         dtype = dtypes.numpy_dtype(result.dtype)
         if (dtype != array.dtype or result.shape != array.shape or result.offset or
                 not _packed(result)):
@@ -200,11 +157,11 @@ def _unwrap(result, arrays, framework):
             item = flat.dtype.itemsize
             array = np.lib.stride_tricks.as_strided(
                 flat[result.offset:], result.shape, [s * item for s in result.strides]).copy()
-        return from_numpy(array, framework, result.dtype)
+        return arrays.from_numpy(array, framework, result.dtype)
     if isinstance(result, (list, tuple)):
-        return type(result)(_unwrap(r, arrays, framework) for r in result)
+        return type(result)(_unwrap(r, found, framework) for r in result)
     if isinstance(result, dict):
-        return {k: _unwrap(r, arrays, framework) for k, r in result.items()}
+        return {k: _unwrap(r, found, framework) for k, r in result.items()}
     return result
 
 
@@ -261,7 +218,8 @@ class Tracer:
         """The kernel as program `index`."""
         trace.begin_program(np.unravel_index(index, self.grid) if self.grid else (0,))
         if self.simulated:
-            trace.eager = Eager(trace, {p.name: to_numpy(self.arguments.arrays[p.name], p.dtype)
+            given = self.arguments.arrays
+            trace.eager = Eager(trace, {p.name: arrays.to_numpy(given[p.name], p.dtype)
                                         for p in self.arguments.places})
         before = enter(trace)
         try:
@@ -317,10 +275,8 @@ class Tracer:
                 counter[0] += 1
             elif storage.role == "input":
                 storage.role = "inout"
-            if result.dtype == "float8_e4m3" and self.arguments.framework == "torch":
-                raise NkiError(f"{self.function.__name__} returns float8_e4m3, which torch does "
-                               "not have (the bits of its float8_e4m3fn mean other numbers): "
-                               "return .view(nl.uint8), or float8_e5m2")
+            arrays.check_result(self.function.__name__, result.dtype,
+                                self.arguments.framework)
             return Returned(result)
         if isinstance(result, (list, tuple)):
             return type(result)(self._mark(r, counter) for r in result)

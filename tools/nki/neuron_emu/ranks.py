@@ -5,8 +5,9 @@ import threading
 import time
 
 from . import profile, run
+from .arrays import is_array
 from .errors import NkiError, NkiRankError
-from .kernel import Kernel, is_array
+from .kernel import Kernel
 
 __neuron_emu__ = True
 
