@@ -402,9 +402,9 @@ static const char *meaning_of(const struct nrt_cc_part *part, unsigned int sem)
 	}
 }
 
-/* From the dump of a job that hung. The part in which it did. */
+/* From the dump of a job that hung. The part in which it did. *@rank: whether a rank is named. */
 static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_t job, char *text,
-					       size_t size)
+					       size_t size, bool *rank)
 {
 	const struct nrt_cc_part *part = &code->parts[code->nr_parts - 1];
 	char *dump = nrt_core_dump(code->cc, job), where[96];
@@ -417,6 +417,7 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 	int value;
 
 	*text = '\0';
+	*rank = false;
 	if (engine && sscanf(engine, "\nengine sync: pc %u", &pc) == 1) {
 		place = cc_place_of_pc(&code->program, pc);
 		if (place)
@@ -435,6 +436,7 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 				 ", %s: waits for rank %u %s (semaphore %u is %d, not %u)", where,
 				 part->links->ranks[sync->rank], meaning_of(part, sync->sem), sem,
 				 value, sync->value);
+		*rank = sync;
 	}
 	free(dump);
 	return part;
@@ -508,16 +510,34 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	const struct nrt_cc_part *part;
 	const char *what;
 	char where[256];
+	bool rank;
 	NRT_STATUS status = nrt_cause(result, &what);
 
 	if (!status)
 		return NRT_SUCCESS;
 	if (result->hang)
-		part = describe_hang(code, result->job, where, sizeof(where));
+		part = describe_hang(code, result->job, where, sizeof(where), &rank);
 	else
 		part = describe_fault(code, result, where, sizeof(where));
 	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s",
 			     part->links->ranks[part->program.rank], part->plan->nr_ranks,
 			     nrt_plan_op_name(part->plan->op),
 			     nrt_plan_algorithm_name(part->plan->choice.algorithm), where, what);
+}
+
+void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
+			 struct nrt_error *error)
+{
+	const struct nrt_cc_part *part;
+	char where[256], why[sizeof(error->text)];
+	bool rank;
+
+	part = describe_hang(code, result->job, where, sizeof(where), &rank);
+	if (!rank)
+		return;
+	snprintf(why, sizeof(why), "%s", error->text);
+	nrt_error_set(error, error->status, "rank %u of %u: %s (%s)%s: %s",
+		      part->links->ranks[part->program.rank], part->plan->nr_ranks,
+		      nrt_plan_op_name(part->plan->op),
+		      nrt_plan_algorithm_name(part->plan->choice.algorithm), where, why);
 }

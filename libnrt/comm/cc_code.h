@@ -101,5 +101,11 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 /* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  struct nrt_error *error);
+/*
+ * An engine hung, and that ended the job of @code, which is in its gang. If the CC-core waited for
+ * a rank, that is why: add it to @error.
+ */
+void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
+			 struct nrt_error *error);
 
 #endif /* LIBNRT_COMM_CC_CODE_H */

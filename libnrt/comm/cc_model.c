@@ -652,6 +652,8 @@ static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job 
 		nrt_world_end(cc->world, &cc->running);
 	if (result && is_culprit(result))
 		nrt_cc_explain(cc->code, result, error);
+	else if (result && error->status == NRT_TIMEOUT)
+		nrt_cc_explain_gang(cc->code, result, error);
 	if (!error->status)
 		return NRT_SUCCESS;
 	/* What was cancelled has the reason of whoever failed first. */
