@@ -77,8 +77,8 @@ typedef uint32_t nrt_reports_fn(struct nrt_chip *chip, uint32_t core, uint64_t j
  * @revision: write the chip's PCI revision, e.g. "0xff", into @size bytes
  * @instance: write the public name of the machine, or what it calls itself, into @size bytes
  * @hbm_map: where all of an HBM stack is mapped, which it stays; NULL: that is not possible
- * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant, @submit,
- *	@wait, @cancel, @post, @dump: as in drm/neuron_accel.h
+ * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant,
+ *	@grant_import, @grant_close, @submit, @wait, @cancel, @post, @dump: as in drm/neuron_accel.h
  * @reports: errors in programs; NULL: it does not look for any
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
@@ -109,6 +109,8 @@ struct nrt_backend {
 	int (*copy)(struct nrt_chip *chip, struct drm_neuron_copy *copy);
 	int (*windows)(struct nrt_chip *chip, struct drm_neuron_windows *windows);
 	int (*grant)(struct nrt_chip *chip, struct drm_neuron_grant *grant);
+	int (*grant_import)(struct nrt_chip *chip, struct drm_neuron_grant_import *import);
+	int (*grant_close)(struct nrt_chip *chip, struct drm_neuron_grant_close *close);
 	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 	int (*cancel)(struct nrt_chip *chip, struct drm_neuron_cancel *cancel);

@@ -172,6 +172,16 @@ static int drm_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
 	return call(chip, DRM_IOCTL_NEURON_GRANT, grant);
 }
 
+static int drm_grant_import(struct nrt_chip *chip, struct drm_neuron_grant_import *import)
+{
+	return call(chip, DRM_IOCTL_NEURON_GRANT_IMPORT, import);
+}
+
+static int drm_grant_close(struct nrt_chip *chip, struct drm_neuron_grant_close *close)
+{
+	return call(chip, DRM_IOCTL_NEURON_GRANT_CLOSE, close);
+}
+
 static int drm_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 {
 	return call(chip, DRM_IOCTL_NEURON_SUBMIT, submit);
@@ -218,6 +228,8 @@ const struct nrt_backend nrt_backend_drm = {
 	.copy = drm_copy,
 	.windows = drm_windows,
 	.grant = drm_grant,
+	.grant_import = drm_grant_import,
+	.grant_close = drm_grant_close,
 	.submit = drm_submit,
 	.wait = drm_wait,
 	.cancel = drm_cancel,

@@ -300,7 +300,7 @@ static void show_bytes(struct nrt_cc_code *code, const struct nrt_cc_part *part,
 }
 
 static void show_sems(struct nrt_cc_code *code, const struct nrt_cc_part *part,
-		      unsigned int slot, int grant, unsigned int first, unsigned int count)
+		      unsigned int slot, uint32_t grant, unsigned int first, unsigned int count)
 {
 	size_t i = entry_of(part, slot, CC_SHOWN_SEMAPHORES);
 	struct drm_neuron_window entry = { .index = (uint32_t)i + 1 };
@@ -311,9 +311,9 @@ static void show_sems(struct nrt_cc_code *code, const struct nrt_cc_part *part,
 		entry.offset = first;
 		entry.length = 4ull * count;
 	}
-	if (count && grant >= 0) {
-		entry.from = DRM_NEURON_FROM_GRANT_FD;
-		entry.source = grant;
+	if (count && grant) {
+		entry.from = DRM_NEURON_FROM_GRANT;
+		entry.source = (int32_t)grant;
 	}
 	nrt_view_set(&code->view, i, &entry, NULL);
 }
@@ -349,10 +349,10 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 
 	for (i = 0; i < NRT_CC_NR_SPACES; i++)
 		show_bytes(code, part, 0, i, nrt_cc_rights(part->plan, all, i), &own[i]);
-	show_sems(code, part, 0, -1, part->first_sem, nrt_cc_part_sems(part));
+	show_sems(code, part, 0, 0, part->first_sem, nrt_cc_part_sems(part));
 	for (i = 0; i < part->program.nr_peers; i++)
 		show_peer(code, part, i);
-	/* The number of a descriptor may name another grant now: all entries are written. */
+	/* A handle may stand for another grant now: all entries are written. */
 	if (part->epoch != part->links->epoch)
 		code->view.nr_changes = (uint32_t)code->view.nr + 1;
 	part->epoch = part->links->epoch;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +44,8 @@ NRT_STATUS nrt_cc_links_init(struct nrt_cc_links *links, struct nrt_world *world
 		memset(links, 0, sizeof(*links));
 		return nrt_error_memory(error);
 	}
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		links->ranks[i] = ranks[i];
-		links->peers[i].grant = -1;
-	}
 	snprintf(links->name, sizeof(links->name), "%s %016llx", what,
 		 (unsigned long long)hash(ranks, nr * sizeof(*ranks)));
 	return NRT_SUCCESS;
@@ -62,8 +58,8 @@ void nrt_cc_links_fini(struct nrt_cc_links *links)
 	for (i = 0; links->peers && i < links->nr; i++) {
 		for (what = 0; what < NR_SPACES; what++)
 			nrt_bo_put(links->peers[i].bo[what]);
-		if (links->peers[i].grant >= 0)
-			close(links->peers[i].grant);
+		if (links->peers[i].grant)
+			nrt_cc_drop_import(links->cc, links->peers[i].grant);
 	}
 	if (links->peers)
 		nrt_cc_links_revoke(links);
@@ -270,16 +266,15 @@ static bool posts_to(const struct nrt_plan_program *part, uint32_t rank)
 	return false;
 }
 
-static NRT_STATUS take_grant(struct nrt_cc_peer *peer, int fd, struct nrt_error *error)
+static NRT_STATUS take_grant(const struct nrt_cc_links *links, struct nrt_cc_peer *peer, int fd,
+			     struct nrt_error *error)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uint32_t own;
 
-	if (own < 0)
-		return nrt_error_set(error, NRT_RESOURCE, "cannot keep a grant of a peer: %s%s",
-				     strerror(errno), errno == EMFILE ?
-				     "; raise the limit of the process (ulimit -n)" : "");
-	if (peer->grant >= 0)
-		close(peer->grant);
+	if (nrt_cc_import(links->cc, fd, &own, error))
+		return error->status;
+	if (peer->grant)
+		nrt_cc_drop_import(links->cc, peer->grant);
 	peer->grant = own;
 	return NRT_SUCCESS;
 }
@@ -303,7 +298,7 @@ static NRT_STATUS take_peer(const struct exchange *exchange, uint32_t rank, cons
 	}
 	if (exchange->part && !posts_to(exchange->part, rank))
 		return NRT_SUCCESS;
-	return take_grant(peer, fds[NR_SPACES], error);
+	return take_grant(links, peer, fds[NR_SPACES], error);
 }
 
 static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)

@@ -72,12 +72,12 @@ struct nrt_cc_agreement {
 
 /**
  * struct nrt_cc_peer - a rank of the group, as this one sees it
- * @grant: of its semaphores, @nr_sems of them, or -1
+ * @grant: handle of its semaphores, @nr_sems of them; 0: there is none
  * @bo: buffers of it that were exchanged last, by enum cc_shown; imported, or NULL
  * @offset, @length: of the bytes of the run under way in them
  */
 struct nrt_cc_peer {
-	int grant;
+	uint32_t grant;
 	unsigned int nr_sems;
 	struct nrt_bo *bo[NRT_CC_NR_SPACES];
 	uint64_t offset[NRT_CC_NR_SPACES];

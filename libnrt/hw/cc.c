@@ -114,3 +114,21 @@ NRT_STATUS nrt_cc_grant(struct nrt_core *cc, unsigned int first, unsigned int co
 	*fd = grant.fd;
 	return NRT_SUCCESS;
 }
+
+NRT_STATUS nrt_cc_import(struct nrt_core *cc, int fd, uint32_t *handle, struct nrt_error *error)
+{
+	struct drm_neuron_grant_import args = { .fd = fd };
+	int ret = cc->device->backend->grant_import(cc->device->chip, &args);
+
+	if (ret)
+		return explain(cc, "import what another rank grants", ret, error);
+	*handle = args.handle;
+	return NRT_SUCCESS;
+}
+
+void nrt_cc_drop_import(struct nrt_core *cc, uint32_t handle)
+{
+	struct drm_neuron_grant_close args = { .handle = handle };
+
+	cc->device->backend->grant_close(cc->device->chip, &args);
+}

@@ -29,4 +29,11 @@ NRT_STATUS nrt_cc_clear(struct nrt_core *cc, unsigned int first, unsigned int co
 NRT_STATUS nrt_cc_grant(struct nrt_core *cc, unsigned int first, unsigned int count, int *fd,
 			struct nrt_error *error);
 
+/*
+ * A handle for what another rank grants by @fd, which may be closed afterwards, and its end.
+ * Windows of it stay as they are.
+ */
+NRT_STATUS nrt_cc_import(struct nrt_core *cc, int fd, uint32_t *handle, struct nrt_error *error);
+void nrt_cc_drop_import(struct nrt_core *cc, uint32_t handle);
+
 #endif /* LIBNRT_HW_CC_H */

@@ -569,6 +569,65 @@ TEST_F_TIMEOUT(embedded, names, LIMIT_S)
 	close(grant.fd);
 }
 
+/* --- imported grants --- */
+
+/* Can core 0 show @count semaphores by @handle? */
+static int show_granted(struct _test_data_embedded *self, uint32_t handle, uint32_t count)
+{
+	const struct drm_neuron_window window = {
+		.index = 1,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = 4ull * count,
+		.from = DRM_NEURON_FROM_GRANT,
+		.source = (int32_t)handle,
+	};
+	struct drm_neuron_windows call = { .claim = self->claim, .windows = ARRAY_OF(&window) };
+
+	return BACKEND.windows(self->chip, &call);
+}
+
+static int drop_granted(struct _test_data_embedded *self, uint32_t handle)
+{
+	struct drm_neuron_grant_close args = { .handle = handle };
+
+	return BACKEND.grant_close(self->chip, &args);
+}
+
+/* A handle needs no descriptor, and is void with the claim that granted. */
+TEST_F_TIMEOUT(embedded, imported_grants, LIMIT_S)
+{
+	struct drm_neuron_grant grant = { .core = 2, .first = 5, .count = 8 };
+	struct drm_neuron_release release = { 0 };
+	struct drm_neuron_grant_import first, second;
+
+	ASSERT_EQ(0, claim_cores(self->chip, 4, &grant.claim));
+	ASSERT_EQ(0, BACKEND.grant(self->chip, &grant));
+	first = (struct drm_neuron_grant_import){ .fd = grant.fd };
+	second = first;
+	ASSERT_EQ(0, BACKEND.grant_import(self->chip, &first));
+	ASSERT_EQ(0, BACKEND.grant_import(self->chip, &second));
+	EXPECT_NE(0, first.handle);
+	EXPECT_NE(first.handle, second.handle);
+	close(grant.fd);
+	EXPECT_EQ(-EBADF, BACKEND.grant_import(self->chip, &first));
+	EXPECT_EQ(0, show_granted(self, first.handle, 8));
+	EXPECT_EQ(-EINVAL, show_granted(self, first.handle, 9));
+	EXPECT_EQ(-EBADF, show_granted(self, 0, 1));
+	EXPECT_EQ(-EBADF, show_granted(self, 1u << 20, 1));
+	EXPECT_EQ(0, drop_granted(self, first.handle));
+	EXPECT_EQ(-ENOENT, drop_granted(self, first.handle));
+	EXPECT_EQ(-EBADF, show_granted(self, first.handle, 8));
+	release.claim = grant.claim;
+	EXPECT_EQ(0, show_granted(self, second.handle, 8));
+	ASSERT_EQ(0, BACKEND.release(self->chip, &release));
+	EXPECT_EQ(-EBADF, show_granted(self, second.handle, 8));
+	/* Nor has the next claim of the core granted it. */
+	ASSERT_EQ(0, claim_cores(self->chip, 4, &grant.claim));
+	EXPECT_EQ(-EBADF, show_granted(self, second.handle, 8));
+	EXPECT_EQ(0, drop_granted(self, second.handle));
+}
+
 /* --- a child --- */
 
 /* What each call of a child says: at once, and without a change for its parent. */

@@ -6,7 +6,8 @@
  *
  *	emb_machine.c	which chips there are; the port by which they reach this process
  *	emb_memory.c	addresses for the device, HBM, buffers, copies, the discard unit
- *	emb_window.c	window tables, grants
+ *	emb_window.c	window tables
+ *	emb_grant.c	grants
  *	emb_core.c	claims, core resets
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
  *	emb_submit.c	what is submitted: checked, built, queued
@@ -58,6 +59,8 @@ struct nrt_chip;
 #define EMB_WAIT_JOBS	1024
 /* Entries of a POST. */
 #define EMB_POSTS	64
+/* Grants that a chip imports: as many as a file of the driver. */
+#define EMB_IMPORTS	65535
 
 /**
  * struct emb_region - memory of this process that the chips can reach
@@ -255,6 +258,33 @@ struct emb_claim {
 };
 
 /**
+ * struct emb_name - something that file descriptors name: a buffer, or what a claim has granted
+ * @fd: one of them, which is never handed out, so that its file stays
+ * @device, @inode: that file
+ */
+struct emb_name {
+	int fd;
+	uint64_t device;
+	uint64_t inode;
+	struct emb_bo *bo;
+	struct emb_core *core;
+	uint32_t claim;
+	uint32_t first;
+	uint32_t count;
+	uint32_t flags;
+};
+
+/**
+ * struct emb_import - a grant that has a handle
+ * @name: what was granted
+ * @generation: of its core at that time
+ */
+struct emb_import {
+	struct emb_name name;
+	uint32_t generation;
+};
+
+/**
  * struct nrt_chip - an open chip
  * @irqs: interrupts so far; changes under emb_machine.news_lock
  * @work: one has come, and nobody looks after the chip
@@ -264,6 +294,7 @@ struct emb_claim {
  * @last_gang: number of the gang that was submitted last
  * @gang_began: since emb_service() began to look at the cores
  * @bo: by handle - 1
+ * @import: by handle - 1, grants; free without a core
  * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
  *	@report_lock
  */
@@ -290,26 +321,11 @@ struct nrt_chip {
 	uint32_t last_claim;
 	struct emb_bo **bo;
 	uint32_t nr_bos;
+	struct emb_import *import;
+	uint32_t nr_imports;
 	pthread_mutex_t report_lock;
 	struct emb_report *report;
 	uint32_t nr_reports;
-};
-
-/**
- * struct emb_name - something that file descriptors name: a buffer, or what a claim has granted
- * @fd: one of them, which is never handed out, so that its file stays
- * @device, @inode: that file
- */
-struct emb_name {
-	int fd;
-	uint64_t device;
-	uint64_t inode;
-	struct emb_bo *bo;
-	struct emb_core *core;
-	uint32_t claim;
-	uint32_t first;
-	uint32_t count;
-	uint32_t flags;
 };
 
 /**
@@ -417,7 +433,15 @@ int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *wind
 		     struct neuron_hw_window *hw, struct emb_bo **bo);
 void emb_table_put(struct nrt_chip *chip, struct emb_table *table);
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows);
+
+/* --- emb_grant.c --- */
+
 int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant);
+int emb_grant_import(struct nrt_chip *chip, struct drm_neuron_grant_import *args);
+int emb_grant_close(struct nrt_chip *chip, struct drm_neuron_grant_close *args);
+/* With the chip's lock: what the descriptor or the handle of @window grants. False: nothing. */
+bool emb_grant_find(struct nrt_chip *chip, const struct drm_neuron_window *window,
+		    struct emb_name *name, uint32_t *generation);
 
 /* --- emb_core.c; with the chip's lock but for claims and releases --- */
 

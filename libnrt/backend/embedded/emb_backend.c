@@ -127,6 +127,7 @@ static int query_limits(struct drm_neuron_query *query)
 		.wait_jobs = EMB_WAIT_JOBS,
 		.results = EMB_RESULTS,
 		.post_entries = EMB_POSTS,
+		.grants = EMB_IMPORTS,
 	};
 
 	return answer(query, &info, sizeof(info), 1);
@@ -211,6 +212,8 @@ const struct nrt_backend nrt_backend_embedded = {
 	.copy = emb_copy,
 	.windows = emb_windows,
 	.grant = emb_grant,
+	.grant_import = emb_grant_import,
+	.grant_close = emb_grant_close,
 	.submit = emb_submit,
 	.wait = emb_wait,
 	.cancel = emb_cancel,

@@ -359,6 +359,7 @@ static void machine_free(struct emb_machine *machine)
 		struct nrt_chip *chip = &machine->chip[i];
 
 		emb_memory_destroy(chip);
+		free(chip->import);
 		for (s = 0; s < NEURON_MAX_HBM; s++)
 			if (chip->stack[s].hbm)
 				munmap(chip->stack[s].hbm, chip->stack[s].size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Window tables, grants, and the descriptors that name buffers and grants.
+ * Window tables, and the descriptors that name buffers and grants.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,37 +125,6 @@ void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 	machine->nr_names = kept;
 }
 
-/* --- grants --- */
-
-int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
-{
-	bool sbuf = grant->flags & (DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE);
-	uint64_t room = sbuf ? NEURON_TPB_SBUF_SIZE : NEURON_NR_SEMAPHORES;
-	struct emb_name name = {
-		.claim = grant->claim,
-		.first = grant->first,
-		.count = grant->count,
-		.flags = grant->flags,
-	};
-	int ret;
-
-	if (emb_forked(chip))
-		return -ENODEV;
-	if (grant->flags & ~(DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE) ||
-	    !grant->count || grant->first > room || grant->count > room - grant->first ||
-	    (sbuf && ((grant->first | grant->count) % 4 || grant->core >= NEURON_MAX_CORES)))
-		return -EINVAL;
-	pthread_mutex_lock(&chip->lock);
-	ret = emb_core_use(chip, grant->claim, grant->core, &name.core);
-	if (!ret)
-		ret = emb_name_new(chip->machine, &name);
-	pthread_mutex_unlock(&chip->lock);
-	if (ret < 0)
-		return ret;
-	grant->fd = ret;
-	return 0;
-}
-
 /* --- windows; with the chip's lock --- */
 
 /* Device address @addr of @owner as @chip writes it. */
@@ -211,8 +180,6 @@ static int find_other(struct emb_core *core, const struct drm_neuron_window *win
 		      struct emb_name *name, uint32_t *generation)
 {
 	const uint32_t rights = DRM_NEURON_GRANT_SBUF_READ | DRM_NEURON_GRANT_SBUF_WRITE;
-	struct emb_machine *machine = core->chip->machine;
-	bool found;
 	int ret;
 
 	if (window->from == DRM_NEURON_FROM_CORE) {
@@ -228,15 +195,10 @@ static int find_other(struct emb_core *core, const struct drm_neuron_window *win
 			*generation = name->core->generation;
 		return ret;
 	}
-	if (window->from != DRM_NEURON_FROM_GRANT_FD)
+	if (window->from != DRM_NEURON_FROM_GRANT_FD && window->from != DRM_NEURON_FROM_GRANT)
 		return -EINVAL;
-	pthread_mutex_lock(&machine->lock);
-	found = emb_name_find(machine, window->source, name) && name->core;
-	/* A claim that ends forgets the names of its grants before the generation changes. */
-	if (found)
-		*generation = name->core->generation;
-	pthread_mutex_unlock(&machine->lock);
-	if (!found || !(name->flags & rights) == sbuf)
+	if (!emb_grant_find(core->chip, window, name, generation) ||
+	    !(name->flags & rights) == sbuf)
 		return -EBADF;
 	return 0;
 }
