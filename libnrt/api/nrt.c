@@ -255,12 +255,30 @@ static NRT_STATUS join(struct nrt_state *state, struct nrt_model *model,
 	return nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks, error);
 }
 
+/* A rank whose model could not be loaded. */
+struct failed_rank {
+	struct nrt_state *state;
+	const struct ranks *ranks;
+};
+
+static void tell_ranks(void *arg, const struct nrt_model *model, const struct nrt_error *why)
+{
+	const struct failed_rank *failed = arg;
+
+	if (failed->ranks->ranks && model->neff->graphs[0].nr_collectives)
+		nrt_cc_model_fails(&failed->state->worlds, model, failed->ranks->rank,
+				   failed->ranks->ranks, why);
+}
+
 static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const struct ranks *ranks,
 		       struct nrt_event *event, nrt_model_t **out, struct nrt_error *error)
 {
+	struct failed_rank failed = { state, ranks };
 	struct nrt_model *model;
 	void *handle;
 
+	load->failed = tell_ranks;
+	load->arg = &failed;
 	load->validate_hash = state->env.validate_hash;
 	load->peers = ranks->ranks;
 	if (nrt_model_load(&state->machine, load, &model, error))

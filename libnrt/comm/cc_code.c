@@ -335,7 +335,8 @@ static void show_peer(struct nrt_cc_code *code, const struct nrt_cc_part *part,
 		show_bytes(code, part, 1 + number, what,
 			   nrt_cc_rights(part->plan, peer->theirs, what), &bytes);
 	}
-	show_sems(code, part, 1 + number, has->grant, 0, peer->posts ? has->nr_sems : 0);
+	show_sems(code, part, 1 + number, part->links->rights->theirs[has->place], has->first_sem,
+		  peer->posts ? has->nr_sems : 0);
 }
 
 void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
@@ -345,6 +346,7 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 			    NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
 			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
 	struct nrt_cc_part *part = &code->parts[nr];
+	const uint64_t epoch = part->links->epoch + part->links->rights->epoch;
 	unsigned int i;
 
 	for (i = 0; i < NRT_CC_NR_SPACES; i++)
@@ -352,10 +354,10 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 	show_sems(code, part, 0, 0, part->first_sem, nrt_cc_part_sems(part));
 	for (i = 0; i < part->program.nr_peers; i++)
 		show_peer(code, part, i);
-	/* A handle may stand for another grant now: all entries are written. */
-	if (part->epoch != part->links->epoch)
+	/* A handle may stand for another grant or buffer now: all entries are written. */
+	if (part->epoch != epoch)
 		code->view.nr_changes = (uint32_t)code->view.nr + 1;
-	part->epoch = part->links->epoch;
+	part->epoch = epoch;
 }
 
 /* --- What a failure means --- */

@@ -28,7 +28,7 @@ struct nrt_cc_signal {
  * @first_sem: number of the rank's semaphore 0 on the CC-core
  * @signal: of this rank alone
  * @window: its first one
- * @epoch: of @links when the windows were last filled
+ * @epoch: of @links and its rights, added, when the windows were last filled
  */
 struct nrt_cc_part {
 	struct nrt_plan *plan;

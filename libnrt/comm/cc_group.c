@@ -11,7 +11,8 @@
  * struct nrt_cc_group - a group
  * @next: list of the world
  * @world: it lives as long as that
- * @links: to the others. All programs use its semaphores
+ * @rights: of its ranks. All programs use the same semaphores
+ * @links: to the others
  * @scratch: memory, or NULL
  * @codes: programs, the last one that ran first
  * @last_job: of that; 0: none has run
@@ -19,6 +20,7 @@
 struct nrt_cc_group {
 	struct nrt_cc_group *next;
 	struct nrt_world *world;
+	struct nrt_cc_rights rights;
 	struct nrt_cc_links links;
 	struct nrt_bo *scratch;
 	struct nrt_cc_code *codes;
@@ -29,10 +31,12 @@ struct nrt_cc_group {
 
 static void give_sems(struct nrt_cc_group *group)
 {
-	if (group->links.nr_sems)
-		nrt_world_give_sems(group->world, group->links.cc, group->links.first_sem,
-				    group->links.nr_sems);
-	nrt_cc_links_revoke(&group->links);
+	struct nrt_cc_rights *rights = &group->rights;
+
+	if (rights->nr_sems)
+		nrt_world_give_sems(group->world, rights->cc, rights->first_sem, rights->nr_sems);
+	rights->nr_sems = 0;
+	rights->granted = false;
 }
 
 static void drop_codes(struct nrt_cc_group *group)
@@ -50,6 +54,7 @@ static void group_free(struct nrt_cc_group *group)
 	drop_codes(group);
 	give_sems(group);
 	nrt_cc_links_fini(&group->links);
+	nrt_cc_rights_fini(&group->rights);
 	nrt_bo_put(group->scratch);
 	free(group);
 }
@@ -88,8 +93,10 @@ struct nrt_cc_group *nrt_cc_group_find(struct nrt_world *world, const uint32_t *
 		return NULL;
 	}
 	group->world = world;
-	if (nrt_cc_links_init(&group->links, world, world->vcore->cc, "collective", ranks, nr, me,
+	if (nrt_cc_rights_init(&group->rights, world, world->vcore->cc, ranks, nr, me, error) ||
+	    nrt_cc_links_init(&group->links, &group->rights, "collective", ranks, nr, me,
 			      error)) {
+		nrt_cc_rights_fini(&group->rights);
 		free(group);
 		return NULL;
 	}
@@ -153,22 +160,24 @@ static void drop_oldest(struct nrt_cc_group *group)
  */
 static NRT_STATUS need_sems(struct nrt_cc_group *group, unsigned int nr, struct nrt_error *error)
 {
-	struct nrt_cc_links *links = &group->links;
+	struct nrt_cc_rights *rights = &group->rights;
 	unsigned int first;
 
-	if (nr <= links->nr_sems)
+	if (nr <= rights->nr_sems)
 		return NRT_SUCCESS;
 	/* They have other numbers then. */
 	drop_codes(group);
 	give_sems(group);
-	if (nrt_world_take_sems(group->world, links->cc, nr, &first, error))
+	if (nrt_world_take_sems(group->world, rights->cc, nr, &first, error))
 		return error->status;
-	if (!nrt_cc_clear(links->cc, first, nr, error) &&
-	    !nrt_cc_links_grant(links, first, nr, error))
-		return NRT_SUCCESS;
-	/* The next run must not find semaphores that are not clear, or not granted. */
-	nrt_world_give_sems(group->world, links->cc, first, nr);
-	return error->status;
+	if (nrt_cc_clear(rights->cc, first, nr, error)) {
+		/* The next run must not find semaphores that are not clear. */
+		nrt_world_give_sems(group->world, rights->cc, first, nr);
+		return error->status;
+	}
+	rights->first_sem = first;
+	rights->nr_sems = nr;
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS new_code(struct nrt_cc_group *group, const struct nrt_cc_run *run,
@@ -180,8 +189,8 @@ static NRT_STATUS new_code(struct nrt_cc_group *group, const struct nrt_cc_run *
 		return error->status;
 	if (need_sems(group, nrt_cc_part_sems(&part), error))
 		goto fail;
-	part.first_sem = group->links.first_sem;
-	if (nrt_cc_code_new(group->world->vcore, group->links.cc, &part, 1, out, error))
+	part.first_sem = group->rights.first_sem;
+	if (nrt_cc_code_new(group->world->vcore, group->rights.cc, &part, 1, out, error))
 		goto fail;
 	(*out)->nr_channels = run->nr_channels;
 	(*out)->next = group->codes;
@@ -210,14 +219,14 @@ static NRT_STATUS prepare(struct nrt_cc_group *group, const struct nrt_cc_run *r
 
 	/* When all have met later, no post of the program before is on its way. */
 	if (job && last && !does(last, run)) {
-		nrt_cc_wait(group->links.cc, job, &result, &ignored);
+		nrt_cc_wait(group->rights.cc, job, &result, &ignored);
 		group->last_job = 0;
 	}
 	shown->code = find_code(group, run);
 	if (!shown->code && new_code(group, run, &shown->code, error))
 		return error->status;
 	scratch = shown->code->parts[0].program.scratch;
-	if (nrt_cc_scratch(group->links.cc, scratch, &group->scratch, error))
+	if (nrt_cc_scratch(group->rights.cc, scratch, &group->scratch, error))
 		return error->status;
 	shown->own[CC_SHOWN_INPUT] = run->input;
 	shown->own[CC_SHOWN_OUTPUT] = run->output;
@@ -235,6 +244,7 @@ static NRT_STATUS talk(struct nrt_cc_group *group, const struct nrt_cc_agreement
 		.what = group->links.name,
 		.rank = group->links.me,
 		.count = group->links.nr,
+		.ranks = group->links.ranks,
 		.size = sizeof(*mine),
 		.input = mine,
 		.output = all,
@@ -283,11 +293,14 @@ static NRT_STATUS submit(struct nrt_cc_group *group, const struct shown *shown,
 
 /* All have agreed. From here on a failure is one of the whole world. */
 static NRT_STATUS begin_agreed(struct nrt_cc_group *group, const struct nrt_cc_agreement *all,
-			       bool fresh, const struct shown *shown, struct nrt_cc_job *job,
+			       uint32_t fresh, const struct shown *shown, struct nrt_cc_job *job,
 			       struct nrt_error *error)
 {
 	nrt_cc_accept(&group->links, all);
-	if ((!fresh || !nrt_cc_exchange(&group->links, all, NULL, shown->own, error)) &&
+	if ((!(fresh & NRT_CC_FRESH_RIGHTS) ||
+	     !nrt_cc_rights_exchange(&group->rights, "collective", error)) &&
+	    (!(fresh & NRT_CC_FRESH_BUFFERS) ||
+	     !nrt_cc_exchange(&group->links, all, shown->own, error)) &&
 	    !submit(group, shown, job, error))
 		return NRT_SUCCESS;
 	nrt_world_fail(group->world, error);
@@ -300,7 +313,7 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	struct nrt_cc_agreement *all, mine;
 	struct shown shown = { 0 };
 	NRT_STATUS status;
-	bool fresh;
+	uint32_t fresh;
 
 	all = calloc(group->links.nr, sizeof(*all));
 	if (!all) {
@@ -317,6 +330,8 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	}
 	mine = nrt_cc_say(&group->links, run, shown.code->parts[0].plan,
 			  &shown.code->parts[0].program, shown.own);
+	mine.nr_sems = group->rights.nr_sems;
+	mine.fresh |= group->rights.granted ? 0 : NRT_CC_FRESH_RIGHTS;
 	status = talk(group, &mine, all, error);
 	if (!status)
 		status = nrt_cc_compare(&group->links, all, &fresh, error);

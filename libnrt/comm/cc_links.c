@@ -1,53 +1,41 @@
 // SPDX-License-Identifier: MIT
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "comm/cc_links.h"
 
 #define NR_SPACES	NRT_CC_NR_SPACES
 
-_Static_assert(NR_SPACES + 1 <= NRT_SHARE_MAX, "all are exchanged at once");
-
-static uint64_t hash(const void *bytes, size_t size)
-{
-	const uint8_t *at = bytes;
-	uint64_t value = 0xcbf29ce484222325u;
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		value = (value ^ at[i]) * 0x100000001b3u;
-	return value;
-}
+_Static_assert(NR_SPACES <= NRT_SHARE_MAX, "all are exchanged at once");
 
 /* --- Objects --- */
 
-NRT_STATUS nrt_cc_links_init(struct nrt_cc_links *links, struct nrt_world *world,
-			     struct nrt_core *cc, const char *what, const uint32_t *ranks,
-			     uint32_t nr, uint32_t me, struct nrt_error *error)
+NRT_STATUS nrt_cc_links_init(struct nrt_cc_links *links, const struct nrt_cc_rights *rights,
+			     const char *what, const uint32_t *ranks, uint32_t nr, uint32_t me,
+			     struct nrt_error *error)
 {
 	uint32_t i;
 
 	*links = (struct nrt_cc_links){
-		.world = world,
-		.cc = cc,
+		.rights = rights,
 		.ranks = calloc(nr, sizeof(*links->ranks)),
 		.nr = nr,
 		.me = me,
-		.grant = -1,
 		.peers = calloc(nr, sizeof(*links->peers)),
 	};
 	if (!links->ranks || !links->peers) {
-		free(links->ranks);
-		free(links->peers);
-		memset(links, 0, sizeof(*links));
+		nrt_cc_links_fini(links);
 		return nrt_error_memory(error);
 	}
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		links->ranks[i] = ranks[i];
-	snprintf(links->name, sizeof(links->name), "%s %016llx", what,
-		 (unsigned long long)hash(ranks, nr * sizeof(*ranks)));
+		links->peers[i].place = nrt_cc_rights_place(rights, ranks[i]);
+	}
+	nrt_cc_name(links->name, what, ranks, nr);
 	return NRT_SUCCESS;
 }
 
@@ -55,36 +43,12 @@ void nrt_cc_links_fini(struct nrt_cc_links *links)
 {
 	unsigned int i, what;
 
-	for (i = 0; links->peers && i < links->nr; i++) {
+	for (i = 0; links->peers && i < links->nr; i++)
 		for (what = 0; what < NR_SPACES; what++)
 			nrt_bo_put(links->peers[i].bo[what]);
-		if (links->peers[i].grant)
-			nrt_cc_drop_import(links->cc, links->peers[i].grant);
-	}
-	if (links->peers)
-		nrt_cc_links_revoke(links);
 	free(links->peers);
 	free(links->ranks);
 	memset(links, 0, sizeof(*links));
-}
-
-NRT_STATUS nrt_cc_links_grant(struct nrt_cc_links *links, unsigned int first, unsigned int nr,
-			      struct nrt_error *error)
-{
-	if (nrt_cc_grant(links->cc, first, nr, &links->grant, error))
-		return error->status;
-	links->first_sem = first;
-	links->nr_sems = nr;
-	return NRT_SUCCESS;
-}
-
-void nrt_cc_links_revoke(struct nrt_cc_links *links)
-{
-	if (links->grant >= 0)
-		close(links->grant);
-	links->grant = -1;
-	links->granted = false;
-	links->nr_sems = 0;
 }
 
 NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_cc_run *run,
@@ -104,7 +68,7 @@ NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_
 		.priority = run->priority,
 		.nr_ranks = links->nr,
 		.places = places,
-		.algorithm = links->world->worlds->algorithm,
+		.algorithm = links->rights->world->worlds->algorithm,
 	};
 	NRT_STATUS status;
 	uint32_t i;
@@ -112,7 +76,7 @@ NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_
 	if (!places)
 		return nrt_error_memory(error);
 	for (i = 0; i < links->nr; i++)
-		places[i] = links->world->places[links->ranks[i]];
+		places[i] = links->rights->world->places[links->ranks[i]];
 	status = nrt_plan_make(&ask, plan, error);
 	free(places);
 	return status;
@@ -161,12 +125,11 @@ struct nrt_cc_agreement nrt_cc_say(const struct nrt_cc_links *links, const struc
 		.in_place = run->in_place,
 		.algorithm = plan->choice.algorithm,
 		.count = run->count,
-		.pairs = hash(run->pairs, run->nr_pairs * sizeof(*run->pairs)),
+		.ranks = nrt_cc_hash(links->ranks, links->nr * sizeof(*links->ranks)),
+		.pairs = nrt_cc_hash(run->pairs, run->nr_pairs * sizeof(*run->pairs)),
 		.root = run->root,
 		.nr_channels = (uint16_t)run->nr_channels,
 		.priority = run->priority,
-		.fresh = !links->granted,
-		.nr_sems = links->nr_sems,
 	};
 	unsigned int what;
 
@@ -175,7 +138,8 @@ struct nrt_cc_agreement nrt_cc_say(const struct nrt_cc_links *links, const struc
 			continue;
 		mine.offset[what] = own[what].offset;
 		mine.length[what] = own[what].length;
-		mine.fresh |= own[what].bo->id != links->shared[what];
+		if (own[what].bo->id != links->shared[what])
+			mine.fresh |= NRT_CC_FRESH_BUFFERS;
 	}
 	return mine;
 }
@@ -194,25 +158,26 @@ static bool is_same(const struct nrt_cc_agreement *a, const struct nrt_cc_agreem
 {
 	return a->op == b->op && a->reduce == b->reduce && a->dtype == b->dtype &&
 	       a->in_place == b->in_place && a->algorithm == b->algorithm && a->count == b->count &&
-	       a->pairs == b->pairs && a->root == b->root && a->nr_channels == b->nr_channels &&
-	       a->priority == b->priority;
+	       a->ranks == b->ranks && a->pairs == b->pairs && a->root == b->root &&
+	       a->nr_channels == b->nr_channels && a->priority == b->priority;
 }
 
 /* A rank that is not of this library could say anything. */
 static bool is_sane(const struct nrt_cc_agreement *said)
 {
 	return said->op < NRT_PLAN_NR_OPS && said->reduce < NRT_PLAN_NR_REDUCES &&
-	       said->algorithm < NRT_PLAN_NR_ALGORITHMS && said->nr_sems <= NEURON_NR_SEMAPHORES;
+	       said->algorithm < NRT_PLAN_NR_ALGORITHMS && said->first_sem < NEURON_NR_SEMAPHORES &&
+	       said->nr_sems <= NEURON_NR_SEMAPHORES - said->first_sem;
 }
 
 NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_agreement *all,
-			  bool *fresh, struct nrt_error *error)
+			  uint32_t *fresh, struct nrt_error *error)
 {
 	const struct nrt_cc_agreement *mine = &all[links->me];
 	char ours[128], theirs[128];
 	uint32_t i;
 
-	*fresh = false;
+	*fresh = 0;
 	for (i = 0; i < links->nr; i++) {
 		if (all[i].status)
 			return nrt_error_set(error, NRT_FAILURE,
@@ -226,7 +191,7 @@ NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_
 			describe(&all[i], theirs, sizeof(theirs));
 			if (!strcmp(ours, theirs))
 				snprintf(theirs, sizeof(theirs),
-					 "the same with another root, priority, or other pairs or channels");
+					 "the same among other ranks or in another order, or with another root, priority, pairs or channels");
 			return nrt_error_set(error, NRT_INVALID,
 					     "the ranks do not agree: rank %u asks for %s, rank %u for %s",
 					     links->ranks[links->me], ours, links->ranks[i],
@@ -244,6 +209,7 @@ void nrt_cc_accept(struct nrt_cc_links *links, const struct nrt_cc_agreement *al
 	for (i = 0; i < links->nr; i++) {
 		memcpy(links->peers[i].offset, all[i].offset, sizeof(all[i].offset));
 		memcpy(links->peers[i].length, all[i].length, sizeof(all[i].length));
+		links->peers[i].first_sem = all[i].first_sem;
 		links->peers[i].nr_sems = all[i].nr_sems;
 	}
 }
@@ -253,33 +219,9 @@ void nrt_cc_accept(struct nrt_cc_links *links, const struct nrt_cc_agreement *al
 struct exchange {
 	struct nrt_cc_links *links;
 	const struct nrt_cc_agreement *all;
-	const struct nrt_plan_program *part;
 };
 
-static bool posts_to(const struct nrt_plan_program *part, uint32_t rank)
-{
-	unsigned int i;
-
-	for (i = 0; i < part->nr_peers; i++)
-		if (part->peers[i].rank == rank)
-			return part->peers[i].posts;
-	return false;
-}
-
-static NRT_STATUS take_grant(const struct nrt_cc_links *links, struct nrt_cc_peer *peer, int fd,
-			     struct nrt_error *error)
-{
-	uint32_t own;
-
-	if (nrt_cc_import(links->cc, fd, &own, error))
-		return error->status;
-	if (peer->grant)
-		nrt_cc_drop_import(links->cc, peer->grant);
-	peer->grant = own;
-	return NRT_SUCCESS;
-}
-
-/* The descriptors of a peer: buffers, those that it does not show left out, and its grant. */
+/* The descriptors of a peer. Those of what it does not show stand for nothing. */
 static NRT_STATUS take_peer(const struct exchange *exchange, uint32_t rank, const int *fds,
 			    struct nrt_error *error)
 {
@@ -291,14 +233,12 @@ static NRT_STATUS take_peer(const struct exchange *exchange, uint32_t rank, cons
 	for (what = 0; what < NR_SPACES; what++) {
 		if (!exchange->all[rank].length[what])
 			continue;
-		if (nrt_bo_import_fd(links->cc->device, fds[what], &bo, error))
+		if (nrt_bo_import_fd(links->rights->cc->device, fds[what], &bo, error))
 			return error->status;
 		nrt_bo_put(peer->bo[what]);
 		peer->bo[what] = bo;
 	}
-	if (exchange->part && !posts_to(exchange->part, rank))
-		return NRT_SUCCESS;
-	return take_grant(links, peer, fds[NR_SPACES], error);
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
@@ -308,24 +248,27 @@ static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
 	uint32_t i;
 
 	for (i = 0; i < links->nr; i++)
-		if (i != links->me &&
-		    take_peer(exchange, i, &fds[i * (NR_SPACES + 1)], error))
+		if (i != links->me && take_peer(exchange, i, &fds[i * NR_SPACES], error))
 			return error->status;
 	return NRT_SUCCESS;
 }
 
 /*
- * Descriptors of what this rank shows; the grant stands for what it does not. @mine has gone by way
- * of the root of the world, which is not believed that there is a buffer.
+ * Descriptors of what this rank shows; @none stands for what it does not. @mine has gone by way of
+ * the root of the world, which is not believed that there is a buffer.
  */
-static NRT_STATUS open_mine(const struct nrt_cc_links *links, const struct nrt_cc_agreement *mine,
-			    const struct nrt_cc_bytes own[NRT_CC_NR_SPACES],
-			    int fds[NR_SPACES + 1], struct nrt_error *error)
+static NRT_STATUS open_mine(const struct nrt_cc_agreement *mine,
+			    const struct nrt_cc_bytes own[NRT_CC_NR_SPACES], int none,
+			    int fds[NR_SPACES], struct nrt_error *error)
 {
 	unsigned int what;
 
-	for (what = 0; what <= NR_SPACES; what++)
-		fds[what] = links->grant;
+	for (what = 0; what < NR_SPACES; what++)
+		fds[what] = none;
+	if (none < 0)
+		return nrt_error_set(error, NRT_RESOURCE,
+				     "no descriptors to exchange buffers with other ranks: %s",
+				     strerror(errno));
 	for (what = 0; what < NR_SPACES; what++)
 		if (mine->length[what] && own[what].bo &&
 		    nrt_bo_export_fd(own[what].bo, &fds[what], error))
@@ -334,16 +277,18 @@ static NRT_STATUS open_mine(const struct nrt_cc_links *links, const struct nrt_c
 }
 
 NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agreement *all,
-			   const struct nrt_plan_program *part,
 			   const struct nrt_cc_bytes own[NRT_CC_NR_SPACES],
 			   struct nrt_error *error)
 {
-	struct exchange arg = { links, all, part };
-	int fds[NR_SPACES + 1];
+	struct exchange arg = { links, all };
+	int fds[NR_SPACES], none = eventfd(0, EFD_CLOEXEC);
 	struct nrt_share share = {
-		.gather = { .what = links->name, .rank = links->me, .count = links->nr },
+		.gather = {
+			.what = links->name, .rank = links->me, .count = links->nr,
+			.ranks = links->ranks,
+		},
 		.mine = fds,
-		.nr = NR_SPACES + 1,
+		.nr = NR_SPACES,
 		.use = take_all,
 		.arg = &arg,
 	};
@@ -351,18 +296,18 @@ NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agree
 	NRT_STATUS status;
 	unsigned int what;
 
-	status = open_mine(links, mine, own, fds, error);
+	status = open_mine(mine, own, none, fds, error);
 	if (!status)
-		status = nrt_world_share(links->world, &share, error);
+		status = nrt_world_share(links->rights->world, &share, error);
 	for (what = 0; what < NR_SPACES; what++) {
-		if (fds[what] != links->grant)
+		if (fds[what] != none)
 			close(fds[what]);
 		if (!status && mine->length[what] && own[what].bo)
 			links->shared[what] = own[what].bo->id;
 	}
-	if (status)
-		return status;
-	links->granted = true;
-	links->epoch++;
-	return NRT_SUCCESS;
+	if (none >= 0)
+		close(none);
+	if (!status)
+		links->epoch++;
+	return status;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the ranks of a group have of each other for a collective: rights to post semaphores, and
- * buffers. They tell each other what they are about to do, compare it, and exchange descriptors.
+ * What the ranks of a group have of each other for a collective: buffers, and where its semaphores
+ * are. They tell each other what they are about to do, compare it, and exchange descriptors.
  */
 #ifndef LIBNRT_COMM_CC_LINKS_H
 #define LIBNRT_COMM_CC_LINKS_H
 
-#include "comm/world.h"
+#include "comm/cc_rights.h"
 #include "program/cc_build.h"
 
 /* What a rank shows of its memory. */
@@ -41,14 +41,19 @@ struct nrt_cc_run {
 	struct nrt_cc_bytes output;
 };
 
+/* A rank has other buffers, or other semaphores, than the last time. */
+#define NRT_CC_FRESH_BUFFERS	(1u << 0)
+#define NRT_CC_FRESH_RIGHTS	(1u << 1)
+
 /**
  * struct nrt_cc_agreement - what a rank is about to do, as it tells the others
  * @status: it cannot; what follows is zero then
  * @op, @reduce, @dtype, @in_place, @algorithm, @count, @root, @nr_channels, @priority: of the run;
  *	the same for all
- * @pairs: hash of them
- * @fresh: it has another buffer, or other semaphores, than the last time
- * @nr_sems: semaphores that it grants
+ * @fresh: what the others do not know yet: NRT_CC_FRESH_*
+ * @ranks, @pairs: hashes of them; those of the ranks in their order
+ * @first_sem, @nr_sems: its semaphores, counted from the first one that it grants on; zero as long
+ *	as they do not matter
  * @offset, @length: of the bytes in its buffers
  */
 struct nrt_cc_agreement {
@@ -60,24 +65,27 @@ struct nrt_cc_agreement {
 	uint32_t algorithm;
 	uint32_t fresh;
 	uint64_t count;
+	uint64_t ranks;
 	uint64_t pairs;
 	uint32_t root;
 	uint16_t nr_channels;
 	uint16_t priority;
+	uint32_t first_sem;
 	uint32_t nr_sems;
-	uint32_t pad;
 	uint64_t offset[NRT_CC_NR_SPACES];
 	uint64_t length[NRT_CC_NR_SPACES];
 };
 
 /**
  * struct nrt_cc_peer - a rank of the group, as this one sees it
- * @grant: handle of its semaphores, @nr_sems of them; 0: there is none
+ * @place: among those of the rights
+ * @first_sem, @nr_sems: of what it grants
  * @bo: buffers of it that were exchanged last, by enum cc_shown; imported, or NULL
  * @offset, @length: of the bytes of the run under way in them
  */
 struct nrt_cc_peer {
-	uint32_t grant;
+	uint32_t place;
+	unsigned int first_sem;
 	unsigned int nr_sems;
 	struct nrt_bo *bo[NRT_CC_NR_SPACES];
 	uint64_t offset[NRT_CC_NR_SPACES];
@@ -86,45 +94,31 @@ struct nrt_cc_peer {
 
 /**
  * struct nrt_cc_links - a rank's links to the others of a group
- * @world: of the ranks; it lives longer
- * @cc: CC-core of this rank
+ * @rights: of these ranks, and perhaps more; they live longer
  * @ranks, @nr: in their order, by number in the world
  * @me: place of this rank
  * @name: of the group, for meetings
- * @first_sem, @nr_sems: semaphores of @cc that the others may post; none without a grant
- * @grant: of them, or -1
  * @shared: ids of the buffers that the others know; 0: none
- * @granted: the others know @grant
  * @peers: by place in the group; this rank's is not used
  * @epoch: how often buffers were exchanged
  */
 struct nrt_cc_links {
-	struct nrt_world *world;
-	struct nrt_core *cc;
+	const struct nrt_cc_rights *rights;
 	uint32_t *ranks;
 	uint32_t nr;
 	uint32_t me;
-	char name[48];
-	unsigned int first_sem;
-	unsigned int nr_sems;
-	int grant;
+	char name[NRT_CC_NAME];
 	uint64_t shared[NRT_CC_NR_SPACES];
-	bool granted;
 	struct nrt_cc_peer *peers;
 	uint64_t epoch;
 };
 
 /* To ranks @ranks, @nr of them, of which place @me is this one. @what: begins the name. */
-NRT_STATUS nrt_cc_links_init(struct nrt_cc_links *links, struct nrt_world *world,
-			     struct nrt_core *cc, const char *what, const uint32_t *ranks,
-			     uint32_t nr, uint32_t me, struct nrt_error *error);
+NRT_STATUS nrt_cc_links_init(struct nrt_cc_links *links, const struct nrt_cc_rights *rights,
+			     const char *what, const uint32_t *ranks, uint32_t nr, uint32_t me,
+			     struct nrt_error *error);
 /* Also of links that are zero. */
 void nrt_cc_links_fini(struct nrt_cc_links *links);
-
-/* The others may post @nr semaphores from @first on, which are clear; and may not any more. */
-NRT_STATUS nrt_cc_links_grant(struct nrt_cc_links *links, unsigned int first, unsigned int nr,
-			      struct nrt_error *error);
-void nrt_cc_links_revoke(struct nrt_cc_links *links);
 
 /* The plan of @run, which all ranks make alike. */
 NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_cc_run *run,
@@ -137,25 +131,24 @@ bool nrt_cc_is_exposed(const struct nrt_plan *plan, const struct nrt_plan_progra
 /* Of the window @what: DRM_NEURON_WINDOW_READ and _WRITE for @access (struct nrt_plan_peer). */
 uint32_t nrt_cc_rights(const struct nrt_plan *plan, uint8_t access, enum cc_shown what);
 
-/* What this rank says of @run, whose @plan has @part for it; @own: its memory. */
+/*
+ * What this rank says of @run, whose @plan has @part for it; @own: its memory. Of its semaphores
+ * it says nothing.
+ */
 struct nrt_cc_agreement nrt_cc_say(const struct nrt_cc_links *links, const struct nrt_cc_run *run,
 				   const struct nrt_plan *plan,
 				   const struct nrt_plan_program *part,
 				   const struct nrt_cc_bytes own[NRT_CC_NR_SPACES]);
 
-/* Do @all, by place in the group, agree? *@fresh: somebody has something new to give. */
+/* Do @all, by place in the group, agree? *@fresh: what some of them have new. */
 NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_agreement *all,
-			  bool *fresh, struct nrt_error *error);
+			  uint32_t *fresh, struct nrt_error *error);
 
 /* They do: from now on the peers have what they said. */
 void nrt_cc_accept(struct nrt_cc_links *links, const struct nrt_cc_agreement *all);
 
-/*
- * All ranks exchange the descriptors of what they showed. @part: grants of those that it posts to
- * are kept alone; NULL: those of all.
- */
+/* All ranks exchange descriptors of the buffers that they showed. */
 NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agreement *all,
-			   const struct nrt_plan_program *part,
 			   const struct nrt_cc_bytes own[NRT_CC_NR_SPACES],
 			   struct nrt_error *error);
 

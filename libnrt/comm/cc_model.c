@@ -1,64 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "comm/cc_code.h"
+#include "comm/cc_items.h"
 #include "comm/cc_model.h"
 #include "contract/job.h"
-
-/* A barrier may stand before each collective. */
-#define MAX_ITEMS	(2 * NEFF_MAX_COLLECTIVES)
-
-/**
- * struct request - a collective of this rank
- * @run: as the plan wants it, without buffers
- * @ranks, @nr, @me: the group, and the place of this rank
- */
-struct request {
-	struct nrt_cc_run run;
-	const uint32_t *ranks;
-	uint32_t nr;
-	uint32_t me;
-};
-
-/**
- * struct item - what the CC-core does, one after the other
- * @index: of the collective in the NEFF; -1: a barrier that the NEFF does not name
- * @request: what it is
- * @links: to the other ranks
- * @own: memory of this rank in the execution under way
- */
-struct item {
-	int index;
-	struct request request;
-	struct nrt_cc_links links;
-	struct nrt_cc_bytes own[NRT_CC_NR_SPACES];
-};
-
-/**
- * struct offer - what a rank tells all others of its items
- * @nr: of @item
- * @crowded: its semaphores do not suffice for all at once
- * @moves: buffers that others touch may be other ones in each execution
- */
-struct offer {
-	uint32_t nr;
-	uint32_t crowded;
-	uint32_t moves;
-	uint32_t pad;
-	struct nrt_cc_agreement item[MAX_ITEMS];
-};
 
 /**
  * struct nrt_cc_model - the collectives of a model
  * @worlds: of the process
  * @rank, @count: the model's place
  * @world: for which all that follows was prepared, with a reference; or NULL
- * @items, @parts, @nr: what is done, in this order; the parts belong to @code once there is one
- * @code: the program that does all
- * @first_sem, @nr_sems: semaphores of the CC-core
- * @scratch: memory of all, one after the other; or NULL
+ * @team: the ranks that have the model
+ * @number: of the model in the team
+ * @rights: of the ranks of the team, for this model
+ * @items: what is done
+ * @area: semaphores of the CC-core, or NULL
  * @moves: the ranks meet before each execution, because buffers may be other ones
  * @sem_clear: of its job: what starts the collectives; a program that failed may have left a start
  * @running: the job of the execution under way; its CC-core
@@ -68,500 +25,278 @@ struct nrt_cc_model {
 	uint32_t rank;
 	uint32_t count;
 	struct nrt_world *world;
-	struct item items[MAX_ITEMS];
-	struct nrt_cc_part parts[MAX_ITEMS];
-	unsigned int nr;
-	struct nrt_cc_code *code;
-	unsigned int first_sem;
-	unsigned int nr_sems;
-	struct nrt_bo *scratch;
+	struct nrt_cc_team *team;
+	uint64_t number;
+	struct nrt_cc_rights rights;
+	struct nrt_cc_items items;
+	struct nrt_cc_area *area;
 	bool moves;
 	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
 	struct nrt_running running;
 };
 
-static const struct neff_graph *graph_of(const struct nrt_model *model)
-{
-	return &model->neff->graphs[0];
-}
-
-/* The group of @rank, and its place in *@me; NULL: it is in none. */
-static const uint32_t *find_group(const struct neff_collective *collective, uint32_t rank,
-				  uint32_t *me)
-{
-	unsigned int i;
-
-	for (i = 0; i < collective->nr_groups * collective->group_size; i++) {
-		if (collective->ranks[i] != rank)
-			continue;
-		*me = i % collective->group_size;
-		return &collective->ranks[i - *me];
-	}
-	return NULL;
-}
-
-static NRT_STATUS check_ranks(const struct neff_collective *collective, unsigned int index,
-			      uint32_t rank, uint32_t count, struct nrt_error *error)
-{
-	unsigned int i;
-	uint32_t me;
-
-	if (!find_group(collective, rank, &me))
-		return nrt_error_set(error, NRT_INVALID,
-				     "collective %u of the model: no replica group has rank %u",
-				     index, rank);
-	for (i = 0; i < collective->nr_groups * collective->group_size; i++)
-		if (collective->ranks[i] >= count)
-			return nrt_error_set(error, NRT_INVALID,
-					     "collective %u of the model: a replica group has rank %u, and there are %u ranks",
-					     index, collective->ranks[i], count);
-	return NRT_SUCCESS;
-}
-
-/* --- Memory of this rank --- */
-
-static const struct neff_var *var_of(const struct nrt_model *model, const struct item *item,
-				     enum cc_shown what)
-{
-	const struct neff_collective *collective;
-
-	if (item->index < 0 || item->request.run.op == NRT_PLAN_BARRIER)
-		return NULL;
-	collective = &graph_of(model)->collectives[item->index];
-	return &graph_of(model)->vars[what == CC_SHOWN_INPUT ? collective->input :
-							       collective->output];
-}
-
-/* Can the variable be somewhere else in the next execution? */
-static bool var_moves(const struct neff_var *var)
-{
-	return var && (neff_var_is_io(var) || var->type == NEFF_VAR_VIRTUAL);
-}
-
-/* Without a binding: of what does not move. */
-static struct nrt_cc_bytes bytes_of(const struct nrt_model *model,
-				    const struct nrt_binding *binding, const struct neff_var *var)
-{
-	const struct neff_graph *graph = graph_of(model);
-	const struct nrt_place *place;
-	uint64_t offset;
-
-	if (!var || (var_moves(var) && !binding))
-		return (struct nrt_cc_bytes){ 0 };
-	offset = var->offset;
-	if (var->type == NEFF_VAR_VIRTUAL)
-		return (struct nrt_cc_bytes){
-			.bo = nrt_vcore_scratch_at(model->vcore, &offset),
-			.offset = offset,
-			.length = var->size,
-		};
-	place = neff_var_is_io(var) ? &binding->places[var->io] :
-				      &model->parts[0].places[var - graph->vars];
-	return (struct nrt_cc_bytes){ place->bo, place->offset, var->size };
-}
-
-static void find_memory(const struct nrt_model *model, const struct nrt_binding *binding)
-{
-	struct nrt_cc_model *cc = model->cc;
-	unsigned int i, what;
-
-	for (i = 0; i < cc->nr; i++) {
-		struct item *item = &cc->items[i];
-
-		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
-			item->own[what] = bytes_of(model, binding, var_of(model, item, what));
-		item->own[CC_SHOWN_SCRATCH] = (struct nrt_cc_bytes){
-			cc->scratch, 0, cc->code->parts[i].program.scratch,
-		};
-	}
-}
-
-static bool shows_what_moves(const struct nrt_model *model)
-{
-	const struct nrt_cc_model *cc = model->cc;
-	unsigned int i, what;
-
-	for (i = 0; i < cc->nr; i++)
-		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
-			if (var_moves(var_of(model, &cc->items[i], what)) &&
-			    nrt_cc_is_exposed(cc->code->parts[i].plan,
-					      &cc->code->parts[i].program, what))
-				return true;
-	return false;
-}
-
-/* --- Items --- */
-
-static struct request request_of(const struct nrt_model *model, unsigned int index)
-{
-	const struct neff_collective *collective = &graph_of(model)->collectives[index];
-	struct request request = {
-		.run = {
-			.op = collective->op,
-			.reduce = collective->reduce,
-			.dtype = (uint8_t)collective->dtype,
-			.count = collective->count,
-			.in_place = collective->in_place,
-			.pairs = collective->nr_pairs ? collective->pairs : NULL,
-			.nr_pairs = collective->nr_pairs,
-			.root = collective->root,
-			.priority = collective->priority,
-		},
-		.nr = collective->group_size,
-	};
-
-	request.ranks = find_group(collective, model->cc->rank, &request.me);
-	return request;
-}
-
-/* Do both have the same plan, among the same ranks? Then they may follow each other as they are. */
-static bool is_same(const struct request *a, const struct request *b)
-{
-	const struct nrt_cc_run *x = &a->run, *y = &b->run;
-
-	return a->nr == b->nr && !memcmp(a->ranks, b->ranks, a->nr * sizeof(*a->ranks)) &&
-	       x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
-	       x->count == y->count && x->in_place == y->in_place && x->root == y->root &&
-	       x->priority == y->priority && x->nr_pairs == y->nr_pairs &&
-	       (!x->nr_pairs || !memcmp(x->pairs, y->pairs, x->nr_pairs * sizeof(*x->pairs)));
-}
-
 static void drop_items(struct nrt_cc_model *cc)
 {
-	unsigned int i;
-
-	for (i = 0; !cc->code && i < cc->nr; i++)
-		nrt_cc_part_fini(&cc->parts[i]);
-	nrt_cc_code_put(cc->code);
-	cc->code = NULL;
-	for (i = 0; i < cc->nr; i++)
-		nrt_cc_links_fini(&cc->items[i].links);
-	cc->nr = 0;
-	if (cc->nr_sems)
-		nrt_world_give_sems(cc->world, cc->running.cc, cc->first_sem, cc->nr_sems);
-	cc->nr_sems = 0;
+	nrt_cc_items_drop(&cc->items);
+	if (cc->area)
+		nrt_cc_area_give(cc->team, cc->area);
+	cc->area = NULL;
 }
 
 /* Forget all that was prepared for a world. */
 static void drop(struct nrt_cc_model *cc)
 {
 	drop_items(cc);
-	nrt_bo_put(cc->scratch);
-	cc->scratch = NULL;
+	nrt_cc_rights_fini(&cc->rights);
 	nrt_world_put(cc->world);
 	cc->world = NULL;
+	cc->team = NULL;
 }
 
-/* Its plan is made. */
-static NRT_STATUS add_item(struct nrt_cc_model *cc, int index, const struct request *request,
-			   struct nrt_error *error)
+/* --- What this rank says --- */
+
+static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offer *mine)
 {
-	struct item *item = &cc->items[cc->nr];
-	char what[32];
+	unsigned int i;
 
-	*item = (struct item){ .index = index, .request = *request };
-	snprintf(what, sizeof(what), "model collective %u", cc->nr);
-	if (nrt_cc_links_init(&item->links, cc->world, cc->running.cc, what, request->ranks,
-			      request->nr, request->me, error))
-		return error->status;
-	if (nrt_cc_part_init(&cc->parts[cc->nr], &item->links, &request->run, error)) {
-		nrt_cc_links_fini(&item->links);
-		return error->status;
-	}
-	cc->nr++;
-	return NRT_SUCCESS;
+	mine->nr = cc->items.nr;
+	for (i = 0; i < mine->nr; i++)
+		mine->item[i] = nrt_cc_items_say(&cc->items, i);
 }
 
-static NRT_STATUS add_collective(struct nrt_model *model, unsigned int index,
-				 struct nrt_error *error)
+/* What the ranks of item @index said, for free(). NULL and @error. */
+static struct nrt_cc_agreement *said_of(const struct nrt_cc_model *cc,
+					const struct nrt_cc_offer *all, unsigned int index,
+					struct nrt_error *error)
 {
-	const struct neff_collective *collective = &graph_of(model)->collectives[index];
-	const struct request request = request_of(model, index);
-	struct nrt_cc_model *cc = model->cc;
+	const struct nrt_cc_links *links = &cc->items.item[index].links;
+	struct nrt_cc_agreement *said = calloc(links->nr, sizeof(*said));
 
-	if (add_item(cc, (int)index, &request, error))
-		return error->status;
-	cc->parts[cc->nr - 1].signal = (struct nrt_cc_signal){
-		.used = true,
-		.start = NRT_PLAN_MAX_SEMS + index,
-		.core = model->vcore->core[0]->index,
-		.done = collective->semaphore,
-	};
-	return NRT_SUCCESS;
+	if (said)
+		nrt_cc_offers_of(all, index, links, said);
+	else
+		nrt_error_memory(error);
+	return said;
 }
 
-/*
- * When all collectives have their semaphores in common, whoever posts one must know that the
- * collective before it is over at the rank that has it. So the ranks of a collective meet before
- * it, unless the one before it, which of the first is the last, has the same plan.
- */
-static NRT_STATUS add_barrier(struct nrt_model *model, unsigned int index,
+static NRT_STATUS compare_all(const struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 			      struct nrt_error *error)
 {
-	unsigned int nr = graph_of(model)->nr_collectives;
-	const struct request before = request_of(model, (index + nr - 1) % nr);
-	struct request request = request_of(model, index);
-
-	if (is_same(&before, &request))
-		return NRT_SUCCESS;
-	request.run = (struct nrt_cc_run){
-		.op = NRT_PLAN_BARRIER,
-		.priority = request.run.priority,
-	};
-	return add_item(model->cc, -1, &request, error);
-}
-
-static NRT_STATUS add_items(struct nrt_model *model, bool crowded, struct nrt_error *error)
-{
+	struct nrt_cc_agreement *said;
+	NRT_STATUS status = NRT_SUCCESS;
+	uint32_t fresh;
 	unsigned int i;
 
-	for (i = 0; i < graph_of(model)->nr_collectives; i++)
-		if ((crowded && add_barrier(model, i, error)) || add_collective(model, i, error))
+	for (i = 0; i < cc->items.nr && !status; i++) {
+		said = said_of(cc, all, i, error);
+		if (!said)
 			return error->status;
-	return NRT_SUCCESS;
-}
-
-/* --- Semaphores --- */
-
-/* The first item that has the plan of item @i. */
-static unsigned int first_like(const struct nrt_cc_model *cc, unsigned int i)
-{
-	unsigned int j = 0;
-
-	while ((cc->items[j].index < 0) != (cc->items[i].index < 0) ||
-	       !is_same(&cc->items[j].request, &cc->items[i].request))
-		j++;
-	return j;
-}
-
-/*
- * Number the semaphores of all parts, from 0 on; how many there are. Those with the same plan
- * share theirs. When semaphores are scarce all collectives of the NEFF share theirs, and only the
- * barriers have others.
- */
-static unsigned int number_sems(struct nrt_cc_model *cc, bool crowded)
-{
-	unsigned int i, like, next = 0;
-
-	for (i = 0; crowded && i < cc->nr; i++)
-		if (cc->items[i].index >= 0 && nrt_cc_part_sems(&cc->parts[i]) > next)
-			next = nrt_cc_part_sems(&cc->parts[i]);
-	for (i = 0; i < cc->nr; i++) {
-		like = first_like(cc, i);
-		if (crowded && cc->items[i].index >= 0) {
-			cc->parts[i].first_sem = 0;
-		} else if (like < i) {
-			cc->parts[i].first_sem = cc->parts[like].first_sem;
-		} else {
-			cc->parts[i].first_sem = next;
-			next += nrt_cc_part_sems(&cc->parts[i]);
-		}
+		status = nrt_cc_compare(&cc->items.item[i].links, said, &fresh, error);
+		free(said);
 	}
-	return next;
+	return status;
 }
 
-static NRT_STATUS take_sems(struct nrt_cc_model *cc, bool crowded, struct nrt_error *error)
-{
-	unsigned int nr = number_sems(cc, crowded), i;
+/* --- Preparation; by a rank that holds the loading of the team --- */
 
-	if (nrt_world_take_sems(cc->world, cc->running.cc, nr, &cc->first_sem, error))
+/* Semaphores for what is planned. */
+static NRT_STATUS take_area(struct nrt_cc_model *cc, bool crowded, struct nrt_error *error)
+{
+	unsigned int nr = nrt_cc_items_number(&cc->items, crowded, 0);
+
+	cc->area = nrt_cc_area_take(cc->team, nr, error);
+	if (!cc->area)
 		return error->status;
-	cc->nr_sems = nr;
-	for (i = 0; i < cc->nr; i++)
-		cc->parts[i].first_sem += cc->first_sem;
+	cc->rights.first_sem = cc->area->first;
+	cc->rights.nr_sems = nr;
+	nrt_cc_items_number(&cc->items, crowded, cc->area->first);
 	return NRT_SUCCESS;
 }
 
-/* The others may post them, once they have the rights. */
-static NRT_STATUS grant_sems(struct nrt_cc_model *cc, struct nrt_error *error)
+/* What the ranks want to do, and whether semaphores suffice for it. */
+static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+				  struct nrt_error *error)
 {
-	unsigned int i;
+	struct nrt_cc_offer *mine = &all[cc->team->me];
+	struct nrt_error too_few = { 0 };
 
-	if (nrt_cc_clear(cc->running.cc, cc->first_sem, cc->nr_sems, error))
-		return error->status;
-	for (i = 0; i < cc->nr; i++)
-		if (nrt_cc_links_grant(&cc->items[i].links, cc->parts[i].first_sem,
-				       nrt_cc_part_sems(&cc->parts[i]), error))
-			return error->status;
-	return NRT_SUCCESS;
+	*mine = (struct nrt_cc_offer){ .model = cc->team->last };
+	if (nrt_cc_rights_init(&cc->rights, cc->world, cc->running.cc, cc->team->ranks,
+			       cc->team->nr, cc->team->me, error) ||
+	    nrt_cc_items_plan(&cc->items, &cc->rights, false, error)) {
+		nrt_cc_offer_no(mine, error);
+	} else {
+		say_all(cc, mine);
+		/* Where even less does not suffice it is said later. */
+		mine->crowded = !!take_area(cc, false, &too_few);
+	}
+	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
 }
 
-/* --- Agreement of all ranks --- */
-
-/* Tell all what this rank offers, and learn what they do. */
-static NRT_STATUS talk(struct nrt_cc_model *cc, struct offer *all, struct nrt_error *error)
+/* The number of the model, which all ranks work out alike. */
+static uint64_t next_number(const struct nrt_cc_team *team, const struct nrt_cc_offer *all)
 {
-	struct offer *mine = &all[cc->rank];
-	struct nrt_gather gather = {
-		.what = "collectives of a model",
-		.rank = cc->rank,
-		.count = cc->count,
-		.size = sizeof(*mine),
-		.input = mine,
-		.output = all,
-	};
-	unsigned int i;
-
-	if (nrt_world_gather(cc->world, &gather, error))
-		return error->status;
-	for (i = 0; i < cc->count; i++)
-		if (all[i].nr != mine->nr)
-			return nrt_error_set(error, NRT_INVALID,
-					     "the ranks do not agree: the model of rank %u has %u collectives, that of rank %u has %u",
-					     cc->rank, mine->nr, i, all[i].nr);
-	return NRT_SUCCESS;
-}
-
-/* What the ranks of item @index said, by place in its group; @said has room for them. */
-static void said_of(const struct nrt_cc_model *cc, const struct offer *all, unsigned int index,
-		    struct nrt_cc_agreement *said)
-{
-	const struct nrt_cc_links *links = &cc->items[index].links;
+	uint64_t last = 0;
 	uint32_t i;
 
-	for (i = 0; i < links->nr; i++)
-		said[i] = all[links->ranks[i]].item[index];
+	for (i = 0; i < team->nr; i++)
+		if (all[i].model > last)
+			last = all[i].model;
+	return last + 1;
 }
 
-static struct nrt_cc_agreement say(const struct nrt_cc_model *cc, unsigned int index)
+static bool is_crowded(const struct nrt_cc_team *team, const struct nrt_cc_offer *all)
 {
-	const struct item *item = &cc->items[index];
-	const struct nrt_cc_part *part = cc->code ? &cc->code->parts[index] : &cc->parts[index];
+	uint32_t i;
 
-	return nrt_cc_say(&item->links, &item->request.run, part->plan, &part->program, item->own);
+	for (i = 0; i < team->nr; i++)
+		if (all[i].crowded)
+			return true;
+	return false;
 }
 
-/* Compare item @index; exchange buffers and rights of it if @gives, and somebody has new ones. */
-static NRT_STATUS settle(struct nrt_cc_model *cc, const struct offer *all, unsigned int index,
-			 bool gives, struct nrt_error *error)
+/* The program of what the ranks have said. */
+static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+			struct nrt_error *error)
 {
-	struct item *item = &cc->items[index];
-	struct nrt_cc_agreement *said = calloc(item->links.nr, sizeof(*said));
+	if (compare_all(cc, all, error))
+		return error->status;
+	if (is_crowded(cc->team, all)) {
+		drop_items(cc);
+		if (nrt_cc_items_plan(&cc->items, &cc->rights, true, error) ||
+		    take_area(cc, true, error))
+			return error->status;
+	}
+	return nrt_cc_items_build(&cc->items, cc->running.cc, error);
+}
+
+/* All of them have their program, and say where others find their memory. */
+static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offer *all,
+				     bool *agreed, struct nrt_error *error)
+{
+	struct nrt_cc_offer *mine = &all[cc->team->me];
+	NRT_STATUS status = build(cc, all, error);
+
+	*mine = (struct nrt_cc_offer){ .model = cc->number };
+	if (status) {
+		nrt_cc_offer_no(mine, error);
+	} else {
+		nrt_cc_items_find(&cc->items, NULL);
+		mine->moves = nrt_cc_items_move(&cc->items);
+		say_all(cc, mine);
+	}
+	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
+}
+
+/* The ranks of item @index exchange buffers, if somebody has new ones. */
+static NRT_STATUS exchange_item(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+				unsigned int index, struct nrt_error *error)
+{
+	struct nrt_cc_item *item = &cc->items.item[index];
+	struct nrt_cc_agreement *said = said_of(cc, all, index, error);
+	char what[32];
 	NRT_STATUS status;
-	bool fresh;
+	uint32_t fresh;
 
 	if (!said)
-		return nrt_error_memory(error);
-	said_of(cc, all, index, said);
+		return error->status;
 	status = nrt_cc_compare(&item->links, said, &fresh, error);
-	if (!status && gives)
+	if (!status)
 		nrt_cc_accept(&item->links, said);
-	if (!status && gives && fresh)
-		status = nrt_cc_exchange(&item->links, said, &cc->code->parts[index].program,
-					 item->own, error);
+	if (!status && fresh) {
+		snprintf(what, sizeof(what), "model %llu.%u", (unsigned long long)cc->number,
+			 index);
+		nrt_cc_name(item->links.name, what, item->links.ranks, item->links.nr);
+		status = nrt_cc_exchange(&item->links, said, item->own, error);
+	}
 	free(said);
 	return status;
 }
 
-/* All items; a failure is one of all ranks. */
-static NRT_STATUS settle_all(struct nrt_cc_model *cc, struct offer *all, bool gives,
-			     struct nrt_error *error)
+static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+			       struct nrt_error *error)
 {
-	struct offer *mine = &all[cc->rank];
 	unsigned int i;
 
-	mine->nr = cc->nr;
-	for (i = 0; i < cc->nr; i++)
-		mine->item[i] = say(cc, i);
-	if (talk(cc, all, error))
-		return error->status;
-	for (i = 0; i < cc->nr; i++)
-		if (settle(cc, all, i, gives, error))
+	for (i = 0; i < cc->items.nr; i++)
+		if (exchange_item(cc, all, i, error))
 			return error->status;
 	return NRT_SUCCESS;
 }
 
-/* --- Preparation --- */
-
-/* Plans, and semaphores if they suffice; the ranks agree in both. */
-static NRT_STATUS make_plans(struct nrt_model *model, struct offer *all, struct nrt_error *error)
+/* For the world that the model has. *@agreed: a failure is known to all ranks of the team. */
+static NRT_STATUS prepare(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+			  struct nrt_error *error)
 {
-	struct nrt_cc_model *cc = model->cc;
-	struct nrt_error too_few = { 0 };
-	bool crowded = false;
-	unsigned int i;
+	char what[32];
+	uint32_t i;
 
-	if (add_items(model, false, error))
+	if (meet_with_plans(cc, all, agreed, error))
 		return error->status;
-	/* Where even less does not suffice it is said below. */
-	all[cc->rank] = (struct offer){ .crowded = !!take_sems(cc, false, &too_few) };
-	if (settle_all(cc, all, false, error))
-		return error->status;
-	for (i = 0; i < cc->count; i++)
-		crowded |= all[i].crowded;
-	if (!crowded)
-		return NRT_SUCCESS;
-	drop_items(cc);
-	if (add_items(model, true, error) || take_sems(cc, true, error))
-		return error->status;
-	return NRT_SUCCESS;
-}
-
-static NRT_STATUS make_code(struct nrt_cc_model *cc, const struct nrt_vcore *vcore,
-			    struct nrt_error *error)
-{
-	uint64_t scratch = 0;
-	unsigned int i;
-
-	for (i = 0; i < cc->nr; i++)
-		if (cc->parts[i].program.scratch > scratch)
-			scratch = cc->parts[i].program.scratch;
-	if (grant_sems(cc, error) ||
-	    nrt_cc_scratch(cc->running.cc, scratch, &cc->scratch, error))
-		return error->status;
-	return nrt_cc_code_new(vcore, cc->running.cc, cc->parts, cc->nr, &cc->code, error);
-}
-
-/* For the world that the model has. */
-static NRT_STATUS prepare(struct nrt_model *model, struct offer *all, struct nrt_error *error)
-{
-	struct nrt_cc_model *cc = model->cc;
-	unsigned int i;
-
-	if (make_plans(model, all, error) || make_code(cc, model->vcore, error))
-		return error->status;
-	find_memory(model, NULL);
-	all[cc->rank] = (struct offer){ .moves = shows_what_moves(model) };
-	if (settle_all(cc, all, true, error))
+	cc->number = next_number(cc->team, all);
+	cc->team->last = cc->number;
+	if (meet_with_programs(cc, all, agreed, error))
 		return error->status;
 	cc->moves = false;
-	for (i = 0; i < cc->count; i++)
+	for (i = 0; i < cc->team->nr; i++)
 		cc->moves |= all[i].moves;
-	return NRT_SUCCESS;
+	*agreed = false;
+	snprintf(what, sizeof(what), "model %llu", (unsigned long long)cc->number);
+	if (nrt_cc_rights_exchange(&cc->rights, what, error))
+		return error->status;
+	return exchange_all(cc, all, error);
 }
 
-/* Buffers that others touch may be other ones than the last time. */
-static NRT_STATUS meet(struct nrt_model *model, struct offer *all, struct nrt_error *error)
-{
-	all[model->cc->rank] = (struct offer){ 0 };
-	return settle_all(model->cc, all, true, error);
-}
-
-typedef NRT_STATUS with_all_fn(struct nrt_model *model, struct offer *all,
+typedef NRT_STATUS with_all_fn(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
 			       struct nrt_error *error);
 
-/* Do what all ranks do together. A failure is one of all of them. */
-static NRT_STATUS together(struct nrt_model *model, with_all_fn *what, struct nrt_error *error)
+/* Do what all ranks of the team do together. */
+static NRT_STATUS together(struct nrt_cc_model *cc, with_all_fn *what, struct nrt_error *error)
 {
-	struct nrt_cc_model *cc = model->cc;
-	struct offer *all = calloc(cc->count, sizeof(*all));
-	NRT_STATUS status = all ? what(model, all, error) : nrt_error_memory(error);
+	struct nrt_cc_offer *all = nrt_cc_offers_new(cc->team, error);
+	bool agreed = false;
+	NRT_STATUS status = all ? what(cc, all, &agreed, error) : error->status;
 
 	free(all);
-	if (!status)
-		return NRT_SUCCESS;
-	nrt_world_fail(cc->world, error);
-	drop(cc);
+	if (status && !agreed)
+		nrt_world_fail(cc->world, error);
 	return status;
 }
 
 /* The model's world; it has not failed. */
-static bool fits(const struct nrt_cc_model *cc, struct nrt_world *world)
+static bool fits(struct nrt_world *world, uint32_t rank, uint32_t count)
 {
 	struct nrt_error ignored;
 
-	return world && world->rank == cc->rank && world->count == cc->count &&
+	return world && world->rank == rank && world->count == count &&
 	       !nrt_world_check(world, &ignored);
+}
+
+/* *@world is that of the core, if it fits, or a new one; NULL: there is none, and nobody @joins. */
+static NRT_STATUS find_world(const struct nrt_cc_model *cc, struct nrt_vcore *vcore, bool joins,
+			     struct nrt_world **world, struct nrt_error *error)
+{
+	*world = nrt_world_get(cc->worlds, vcore->vnc);
+	if (!fits(*world, cc->rank, cc->count) && joins) {
+		nrt_world_put(*world);
+		*world = NULL;
+		if (nrt_world_join(cc->worlds, NRT_WORLD_OF_MODELS, vcore, cc->rank, cc->count,
+				   error))
+			return error->status;
+		*world = nrt_world_get(cc->worlds, vcore->vnc);
+		/* Another thread may have joined the core to a third one. */
+		if (!fits(*world, cc->rank, cc->count)) {
+			nrt_world_put(*world);
+			return nrt_error_set(error, NRT_FAILURE,
+					     "core %u joins another world at the same time",
+					     vcore->number);
+		}
+	}
+	if (!joins && *world && ((*world)->implied || !fits(*world, cc->rank, cc->count))) {
+		nrt_world_put(*world);
+		*world = NULL;
+	}
+	return NRT_SUCCESS;
 }
 
 /*
@@ -571,53 +306,78 @@ static bool fits(const struct nrt_cc_model *cc, struct nrt_world *world)
 static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_error *error)
 {
 	struct nrt_cc_model *cc = model->cc;
+	NRT_STATUS status;
 
-	if (fits(cc, cc->world))
+	if (fits(cc->world, cc->rank, cc->count))
 		return NRT_SUCCESS;
 	drop(cc);
-	cc->world = nrt_world_get(cc->worlds, model->vcore->vnc);
-	if (!fits(cc, cc->world)) {
-		nrt_world_put(cc->world);
-		cc->world = NULL;
-		if (!joins)
-			return NRT_SUCCESS;
-		if (nrt_world_join(cc->worlds, NRT_WORLD_OF_MODELS, model->vcore, cc->rank,
-				   cc->count, error))
-			return error->status;
-		cc->world = nrt_world_get(cc->worlds, model->vcore->vnc);
-	}
-	if (cc->world && cc->world->implied && !joins) {
-		nrt_world_put(cc->world);
-		cc->world = NULL;
+	if (find_world(cc, model->vcore, joins, &cc->world, error))
+		return error->status;
+	if (!cc->world)
 		return NRT_SUCCESS;
+	cc->team = nrt_cc_team_find(cc->world, cc->running.cc, nrt_cc_graph(model), error);
+	if (!cc->team) {
+		/* Without it this rank cannot even say no. */
+		nrt_world_fail(cc->world, error);
+		drop(cc);
+		return error->status;
 	}
-	/* Another thread may have joined the core to a third one. */
-	if (!fits(cc, cc->world))
-		return nrt_error_set(error, NRT_FAILURE,
-				     "core %u joins another world at the same time",
-				     model->vcore->number);
-	return together(model, prepare, error);
+	pthread_mutex_lock(&cc->team->loading);
+	status = together(cc, prepare, error);
+	pthread_mutex_unlock(&cc->team->loading);
+	if (status)
+		drop(cc);
+	else if (cc->world->implied)
+		/* All ranks are about to execute it. */
+		cc->team->active = cc->number;
+	return status;
 }
 
 /* --- Executions --- */
 
+/*
+ * The ranks are about to execute the same model, and the one before it is over everywhere. Buffers
+ * that others touch may be other ones than the last time.
+ */
+static NRT_STATUS meet(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+		       struct nrt_error *error)
+{
+	struct nrt_cc_offer *mine = &all[cc->team->me];
+
+	*mine = (struct nrt_cc_offer){ .model = cc->number };
+	if (cc->moves)
+		say_all(cc, mine);
+	cc->team->active = 0;
+	if (nrt_cc_offers_meet(cc->team, NRT_CC_AT_EXECUTION, all, agreed, error))
+		return error->status;
+	*agreed = false;
+	if (cc->moves && exchange_all(cc, all, error))
+		return error->status;
+	cc->team->active = cc->number;
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *binding,
 			struct nrt_error *error)
 {
+	struct nrt_cc_model *cc = model->cc;
+
 	if (get_ready(model, true, error))
 		return error->status;
-	find_memory(model, binding);
-	return model->cc->moves ? together(model, meet, error) : NRT_SUCCESS;
+	nrt_cc_items_find(&cc->items, binding);
+	if (!cc->moves && cc->team->active == cc->number)
+		return NRT_SUCCESS;
+	return together(cc, meet, error);
 }
 
 static struct nrt_view *show(struct nrt_model *model, struct drm_neuron_job *args)
 {
 	struct nrt_cc_model *cc = model->cc;
-	struct nrt_cc_code *code = cc->code;
+	struct nrt_cc_code *code = cc->items.code;
 	unsigned int i;
 
-	for (i = 0; i < cc->nr; i++)
-		nrt_cc_code_show(code, i, cc->items[i].own);
+	for (i = 0; i < cc->items.nr; i++)
+		nrt_cc_code_show(code, i, cc->items.item[i].own);
 	*args = (struct drm_neuron_job){
 		.queues = { sizeof(*code->queues), code->nr_queues, (uintptr_t)code->queues },
 		.starts = { sizeof(code->start), 1, (uintptr_t)&code->start },
@@ -651,9 +411,9 @@ static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job 
 	if (result)
 		nrt_world_end(cc->world, &cc->running);
 	if (result && is_culprit(result))
-		nrt_cc_explain(cc->code, result, error);
+		nrt_cc_explain(cc->items.code, result, error);
 	else if (result && error->status == NRT_TIMEOUT)
-		nrt_cc_explain_gang(cc->code, result, error);
+		nrt_cc_explain_gang(cc->items.code, result, error);
 	if (!error->status)
 		return NRT_SUCCESS;
 	/* What was cancelled has the reason of whoever failed first. */
@@ -679,19 +439,20 @@ static const struct nrt_cc_ops cc_ops = {
 	.leave = leave,
 };
 
+/* --- Loads --- */
+
 NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
 			     uint32_t count, struct nrt_error *error)
 {
-	const struct neff_graph *graph = graph_of(model);
+	const struct neff_graph *graph = nrt_cc_graph(model);
 	struct nrt_core *core = nrt_vcore_model_cc(model->vcore);
 	unsigned int i;
 
 	if (rank >= count || count > NRT_PLAN_MAX_RANKS)
 		return nrt_error_set(error, NRT_INVALID, "rank %u of %u; there are at most %u",
 				     rank, count, NRT_PLAN_MAX_RANKS);
-	for (i = 0; i < graph->nr_collectives; i++)
-		if (check_ranks(&graph->collectives[i], i, rank, count, error))
-			return error->status;
+	if (nrt_cc_items_check(model, rank, count, error))
+		return error->status;
 	if (!core)
 		return nrt_error_set(error, NRT_FAILURE, "%s has no CC-cores",
 				     nrt_device_path(model->vcore->device));
@@ -700,6 +461,7 @@ NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model,
 		return nrt_error_memory(error);
 	*model->cc = (struct nrt_cc_model){
 		.worlds = worlds, .rank = rank, .count = count, .running.cc = core,
+		.items.model = model,
 	};
 	for (i = 0; i < graph->nr_collectives; i++)
 		model->cc->sem_clear[(NRT_PLAN_MAX_SEMS + i) / 64] |=
@@ -708,4 +470,38 @@ NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model,
 	model->cc_ops = &cc_ops;
 	model->cc_core = core;
 	return get_ready(model, false, error);
+}
+
+/* The others wait for this rank in a load. */
+static void say_no(struct nrt_world *world, const struct nrt_model *model,
+		   const struct nrt_error *why)
+{
+	struct nrt_error error = *why;
+	struct nrt_cc_team *team = nrt_cc_team_find(world, nrt_vcore_model_cc(model->vcore),
+						    nrt_cc_graph(model), &error);
+	struct nrt_cc_offer *all = team ? nrt_cc_offers_new(team, &error) : NULL;
+	bool agreed = false;
+
+	if (all) {
+		all[team->me].model = team->last;
+		nrt_cc_offer_no(&all[team->me], why);
+		pthread_mutex_lock(&team->loading);
+		nrt_cc_offers_meet(team, NRT_CC_AT_LOAD, all, &agreed, &error);
+		pthread_mutex_unlock(&team->loading);
+	}
+	if (!agreed)
+		nrt_world_fail(world, &error);
+	free(all);
+}
+
+void nrt_cc_model_fails(struct nrt_worlds *worlds, const struct nrt_model *model, uint32_t rank,
+			uint32_t count, const struct nrt_error *why)
+{
+	struct nrt_world *world = nrt_world_get(worlds, model->vcore->vnc);
+	struct nrt_error ignored;
+
+	if (fits(world, rank, count) && !world->implied &&
+	    !nrt_cc_items_check(model, rank, count, &ignored))
+		say_no(world, model, why);
+	nrt_world_put(world);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -7,6 +8,8 @@
 #include "comm/host.h"
 
 #define MAX_RANKS	4096
+/* Of a gathering, with its NUL. */
+#define NAME		64
 /* When the environment sets no limit. */
 #define WAIT_MS		30000
 
@@ -25,7 +28,7 @@
 struct nrt_gathering {
 	struct nrt_gathering *next;
 	uint64_t world;
-	const char *what;
+	char what[NAME];
 	uint32_t count;
 	size_t size;
 	bool *here;
@@ -112,7 +115,7 @@ static struct nrt_gathering *add(struct nrt_meetings *meetings, const struct nrt
 		return NULL;
 	}
 	gathering->world = gather->world;
-	gathering->what = gather->what;
+	snprintf(gathering->what, sizeof(gathering->what), "%s", gather->what);
 	gathering->count = gather->count;
 	gathering->size = gather->size;
 	gathering->next = meetings->first;
@@ -175,7 +178,8 @@ static NRT_STATUS explain_absence(struct nrt_meetings *meetings,
 	fail(meetings, gathering);
 	nrt_error_set(error, NRT_TIMEOUT,
 		      "rank %u of %u waited %u s for rank %u; all ranks must be threads of this process",
-		      gather->rank, gather->count, timeout_ms / 1000, absent);
+		      nrt_gather_number(gather, gather->rank), gather->count, timeout_ms / 1000,
+		      nrt_gather_number(gather, absent));
 	if (gather->world)
 		gathering->why = *error;
 	return error->status;

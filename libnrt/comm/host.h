@@ -43,6 +43,7 @@ void nrt_meetings_fail(struct nrt_meetings *meetings, uint64_t world);
  * @world: number of the world whose ranks meet (comm/world.h); 0: none
  * @what: name of the gathering: ranks that say the same name meet
  * @rank, @count: this one, and how many there are
+ * @ranks: their numbers in the world, for messages; NULL: the same
  * @size: bytes of each rank; the same for all
  * @input: bytes of this rank
  * @output: @count times @size bytes, which may overlap @input
@@ -53,11 +54,18 @@ struct nrt_gather {
 	const char *what;
 	uint32_t rank;
 	uint32_t count;
+	const uint32_t *ranks;
 	size_t size;
 	const void *input;
 	void *output;
 	uint32_t timeout_ms;
 };
+
+/* The number in the world of who has that place. */
+static inline uint32_t nrt_gather_number(const struct nrt_gather *gather, uint32_t place)
+{
+	return gather->ranks ? gather->ranks[place] : place;
+}
 
 /*
  * Wait for all ranks, and get the bytes of all. NRT_TIMEOUT: a rank did not come; NRT_INVALID:

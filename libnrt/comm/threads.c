@@ -43,7 +43,8 @@ static NRT_STATUS meet_again(struct nrt_transport *transport, const struct nrt_g
 	for (i = 0; !status && !mine && i < what->count; i++)
 		if (all[i])
 			status = nrt_error_set(error, NRT_FAILURE,
-					       "rank %u cannot use what other ranks gave it", i);
+					       "rank %u cannot use what other ranks gave it",
+					       nrt_gather_number(what, i));
 	free(all);
 	return mine ? mine : status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "comm/cc_group.h"
+#include "comm/cc_team.h"
 #include "comm/sockets.h"
 #include "comm/world.h"
 
@@ -266,6 +267,7 @@ void nrt_world_put(struct nrt_world *world)
 	if (!world || atomic_fetch_sub(&world->refs, 1) > 1)
 		return;
 	nrt_cc_groups_free(world);
+	nrt_cc_teams_free(world);
 	if (world->transport)
 		world->transport->ops->close(world->transport);
 	pthread_mutex_destroy(&world->lock);

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 
 struct nrt_cc_group;
+struct nrt_cc_team;
 struct nrt_running;
 struct nrt_worlds;
 
@@ -34,6 +35,7 @@ struct nrt_worlds;
  * @failed: why it has failed; status 0: it has not
  * @running: jobs that end when it fails
  * @groups: see comm/cc_group.h
+ * @teams: see comm/cc_team.h
  */
 struct nrt_world {
 	struct nrt_worlds *worlds;
@@ -50,6 +52,7 @@ struct nrt_world {
 	struct nrt_error failed;
 	struct nrt_running *running;
 	struct nrt_cc_group *groups;
+	struct nrt_cc_team *teams;
 };
 
 /**

@@ -183,6 +183,8 @@ NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *lo
 	if (nrt_machine_take_vcore(machine, load->vnc, &model->vcore, error) ||
 	    fill(model, load, error)) {
 		nrt_event_end(&event, error->status);
+		if (load->failed && model->neff)
+			load->failed(load->arg, model, error);
 		nrt_model_release(model);
 		return error->status;
 	}

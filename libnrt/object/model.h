@@ -202,13 +202,22 @@ struct nrt_load_times {
 /* A step of a load has ended. */
 void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step);
 
-/* What a load may do. */
+/**
+ * struct nrt_load - what a load may do
+ * @bytes, @size: NEFF
+ * @vnc: core
+ * @validate_hash: look at the hash of the NEFF
+ * @peers: it may work with peers
+ * @failed, @arg: who is told of a failure behind the NEFF, as long as the model is there; or NULL
+ */
 struct nrt_load {
 	const void *bytes;
 	size_t size;
 	int32_t vnc;
 	bool validate_hash;
 	bool peers;
+	void (*failed)(void *arg, const struct nrt_model *model, const struct nrt_error *why);
+	void *arg;
 };
 
 /* Load a NEFF onto a core; nrt_model_release() is the inverse. */

@@ -328,9 +328,8 @@ struct program program_push(void)
 }
 
 /* y = the transpose of the sum of all x, by two collectives of @ranks ranks. */
-struct program program_collectives(unsigned int ranks)
+static struct program sum_and_turn(struct base b, unsigned int ranks)
 {
-	struct base b = begin("collectives", 1);
 	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES);
 	uint32_t one = htole32(1), group[16];
 	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one)), start;
@@ -354,6 +353,57 @@ struct program program_collectives(unsigned int ranks)
 	start = nb_collective(b.nb, "start_transpose", &what);
 	nb_dma(b.nb, b.in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
 	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.computed, 1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+struct program program_collectives(unsigned int ranks)
+{
+	return sum_and_turn(begin("collectives", 1), ranks);
+}
+
+struct program program_large_collectives(unsigned int ranks)
+{
+	struct base b = begin("large", 1);
+
+	nb_tmp(b.nb, "large", 1ull << 42);
+	return sum_and_turn(b, ranks);
+}
+
+/* Start @what by the word @constant, and wait for its end. */
+static void run_collective(struct base *b, const char *start_name, struct nb_collective *what,
+			   int constant)
+{
+	int start = nb_collective(b->nb, start_name, what);
+
+	nb_dma(b->nb, b->in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
+	nb_wait_take(nb_nop(b->nb, NEURON_ENGINE_SYNC), b->loaded, 1);
+}
+
+struct program program_pairs(unsigned int ranks, bool all)
+{
+	struct base b = begin("pairs", 1);
+	uint32_t one = htole32(1), group[16];
+	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES);
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .input = b.x,
+		.output = all ? sum : b.y, .ranks = group, .group_size = 2,
+		.nr_groups = ranks / 2, .semaphore = b.loaded,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		group[i] = i;
+	run_collective(&b, "start_pairs", &what, constant);
+	if (all) {
+		what.reduce = "max";
+		what.input = sum;
+		what.output = b.y;
+		what.group_size = ranks;
+		what.nr_groups = 1;
+		run_collective(&b, "start_all", &what, constant);
+	}
 	nb_halt(b.nb, NEURON_ENGINE_SYNC);
 	return finish(&b);
 }

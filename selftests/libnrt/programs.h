@@ -85,6 +85,15 @@ struct program program_collectives(unsigned int ranks);
  */
 struct program program_many_collectives(unsigned int ranks);
 
+/*
+ * y = the sum of the x of the pair of ranks 2 k and 2 k + 1; with @all the largest one of all
+ * @ranks ranks.
+ */
+struct program program_pairs(unsigned int ranks, bool all);
+
+/* As program_collectives(), with more memory than any chip has. */
+struct program program_large_collectives(unsigned int ranks);
+
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 

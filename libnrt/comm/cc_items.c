@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comm/cc_items.h"
+
+/* The group of @rank, and its place in *@me; NULL: it is in none. */
+static const uint32_t *find_group(const struct neff_collective *collective, uint32_t rank,
+				  uint32_t *me)
+{
+	unsigned int i;
+
+	for (i = 0; i < collective->nr_groups * collective->group_size; i++) {
+		if (collective->ranks[i] != rank)
+			continue;
+		*me = i % collective->group_size;
+		return &collective->ranks[i - *me];
+	}
+	return NULL;
+}
+
+static NRT_STATUS check_ranks(const struct neff_collective *collective, unsigned int index,
+			      uint32_t rank, uint32_t count, struct nrt_error *error)
+{
+	unsigned int i;
+	uint32_t me;
+
+	if (!find_group(collective, rank, &me))
+		return nrt_error_set(error, NRT_INVALID,
+				     "collective %u of the model: no replica group has rank %u",
+				     index, rank);
+	for (i = 0; i < collective->nr_groups * collective->group_size; i++)
+		if (collective->ranks[i] >= count)
+			return nrt_error_set(error, NRT_INVALID,
+					     "collective %u of the model: a replica group has rank %u, and there are %u ranks",
+					     index, collective->ranks[i], count);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_cc_items_check(const struct nrt_model *model, uint32_t rank, uint32_t count,
+			      struct nrt_error *error)
+{
+	const struct neff_graph *graph = nrt_cc_graph(model);
+	unsigned int i;
+
+	for (i = 0; i < graph->nr_collectives; i++)
+		if (check_ranks(&graph->collectives[i], i, rank, count, error))
+			return error->status;
+	return NRT_SUCCESS;
+}
+
+/* --- Memory of this rank --- */
+
+static const struct neff_var *var_of(const struct nrt_cc_items *items, unsigned int index,
+				     enum cc_shown what)
+{
+	const struct neff_graph *graph = nrt_cc_graph(items->model);
+	const struct nrt_cc_item *item = &items->item[index];
+	const struct neff_collective *collective;
+
+	if (item->index < 0 || item->request.run.op == NRT_PLAN_BARRIER)
+		return NULL;
+	collective = &graph->collectives[item->index];
+	return &graph->vars[what == CC_SHOWN_INPUT ? collective->input : collective->output];
+}
+
+/* Can the variable be somewhere else in the next execution? */
+static bool var_moves(const struct neff_var *var)
+{
+	return var && (neff_var_is_io(var) || var->type == NEFF_VAR_VIRTUAL);
+}
+
+/* Without a binding: of what does not move. */
+static struct nrt_cc_bytes bytes_of(const struct nrt_model *model,
+				    const struct nrt_binding *binding, const struct neff_var *var)
+{
+	const struct neff_graph *graph = nrt_cc_graph(model);
+	const struct nrt_place *place;
+	uint64_t offset;
+
+	if (!var || (var_moves(var) && !binding))
+		return (struct nrt_cc_bytes){ 0 };
+	offset = var->offset;
+	if (var->type == NEFF_VAR_VIRTUAL)
+		return (struct nrt_cc_bytes){
+			.bo = nrt_vcore_scratch_at(model->vcore, &offset),
+			.offset = offset,
+			.length = var->size,
+		};
+	place = neff_var_is_io(var) ? &binding->places[var->io] :
+				      &model->parts[0].places[var - graph->vars];
+	return (struct nrt_cc_bytes){ place->bo, place->offset, var->size };
+}
+
+void nrt_cc_items_find(struct nrt_cc_items *items, const struct nrt_binding *binding)
+{
+	unsigned int i, what;
+
+	for (i = 0; i < items->nr; i++) {
+		struct nrt_cc_item *item = &items->item[i];
+
+		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
+			item->own[what] = bytes_of(items->model, binding, var_of(items, i, what));
+		item->own[CC_SHOWN_SCRATCH] = (struct nrt_cc_bytes){
+			items->scratch, 0, items->code->parts[i].program.scratch,
+		};
+	}
+}
+
+bool nrt_cc_items_move(const struct nrt_cc_items *items)
+{
+	unsigned int i, what;
+
+	for (i = 0; i < items->nr; i++)
+		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
+			if (var_moves(var_of(items, i, what)) &&
+			    nrt_cc_is_exposed(items->code->parts[i].plan,
+					      &items->code->parts[i].program, what))
+				return true;
+	return false;
+}
+
+struct nrt_cc_agreement nrt_cc_items_say(const struct nrt_cc_items *items, unsigned int index)
+{
+	const struct nrt_cc_part *part = items->code ? &items->code->parts[index] :
+						       &items->part[index];
+	const struct nrt_cc_item *item = &items->item[index];
+	struct nrt_cc_agreement mine = nrt_cc_say(&item->links, &item->request.run, part->plan,
+						  &part->program, item->own);
+
+	if (!items->code)
+		return mine;
+	mine.first_sem = part->first_sem - item->links.rights->first_sem;
+	mine.nr_sems = nrt_cc_part_sems(part);
+	return mine;
+}
+
+/* --- Plans --- */
+
+static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned int index)
+{
+	const struct neff_collective *collective = &nrt_cc_graph(model)->collectives[index];
+	struct nrt_cc_request request = {
+		.run = {
+			.op = collective->op,
+			.reduce = collective->reduce,
+			.dtype = (uint8_t)collective->dtype,
+			.count = collective->count,
+			.in_place = collective->in_place,
+			.pairs = collective->nr_pairs ? collective->pairs : NULL,
+			.nr_pairs = collective->nr_pairs,
+			.root = collective->root,
+			.priority = collective->priority,
+		},
+		.nr = collective->group_size,
+	};
+
+	request.ranks = find_group(collective, model->rank, &request.me);
+	return request;
+}
+
+/* Do both have the same plan, among the same ranks? Then they may follow each other as they are. */
+static bool is_same(const struct nrt_cc_request *a, const struct nrt_cc_request *b)
+{
+	const struct nrt_cc_run *x = &a->run, *y = &b->run;
+
+	return a->nr == b->nr && !memcmp(a->ranks, b->ranks, a->nr * sizeof(*a->ranks)) &&
+	       x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
+	       x->count == y->count && x->in_place == y->in_place && x->root == y->root &&
+	       x->priority == y->priority && x->nr_pairs == y->nr_pairs &&
+	       (!x->nr_pairs || !memcmp(x->pairs, y->pairs, x->nr_pairs * sizeof(*x->pairs)));
+}
+
+/* Its plan is made. */
+static NRT_STATUS add_item(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
+			   int index, const struct nrt_cc_request *request,
+			   struct nrt_error *error)
+{
+	struct nrt_cc_item *item = &items->item[items->nr];
+	char what[32];
+
+	*item = (struct nrt_cc_item){ .index = index, .request = *request };
+	snprintf(what, sizeof(what), "model collective %u", items->nr);
+	if (nrt_cc_links_init(&item->links, rights, what, request->ranks, request->nr,
+			      request->me, error))
+		return error->status;
+	if (nrt_cc_part_init(&items->part[items->nr], &item->links, &request->run, error)) {
+		nrt_cc_links_fini(&item->links);
+		return error->status;
+	}
+	items->nr++;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS add_collective(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
+				 unsigned int index, struct nrt_error *error)
+{
+	const struct neff_collective *collective = &nrt_cc_graph(items->model)->collectives[index];
+	const struct nrt_cc_request request = request_of(items->model, index);
+
+	if (add_item(items, rights, (int)index, &request, error))
+		return error->status;
+	items->part[items->nr - 1].signal = (struct nrt_cc_signal){
+		.used = true,
+		.start = NRT_PLAN_MAX_SEMS + index,
+		.core = items->model->vcore->core[0]->index,
+		.done = collective->semaphore,
+	};
+	return NRT_SUCCESS;
+}
+
+/*
+ * When all collectives have their semaphores in common, whoever posts one must know that the
+ * collective before it is over at the rank that has it. So the ranks of a collective meet before
+ * it, unless the one before it, which of the first is the last, has the same plan.
+ */
+static NRT_STATUS add_barrier(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
+			      unsigned int index, struct nrt_error *error)
+{
+	unsigned int nr = nrt_cc_graph(items->model)->nr_collectives;
+	const struct nrt_cc_request before = request_of(items->model, (index + nr - 1) % nr);
+	struct nrt_cc_request request = request_of(items->model, index);
+
+	if (is_same(&before, &request))
+		return NRT_SUCCESS;
+	request.run = (struct nrt_cc_run){
+		.op = NRT_PLAN_BARRIER,
+		.priority = request.run.priority,
+	};
+	return add_item(items, rights, -1, &request, error);
+}
+
+NRT_STATUS nrt_cc_items_plan(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
+			     bool crowded, struct nrt_error *error)
+{
+	unsigned int i;
+
+	for (i = 0; i < nrt_cc_graph(items->model)->nr_collectives; i++)
+		if ((crowded && add_barrier(items, rights, i, error)) ||
+		    add_collective(items, rights, i, error))
+			return error->status;
+	return NRT_SUCCESS;
+}
+
+void nrt_cc_items_drop(struct nrt_cc_items *items)
+{
+	unsigned int i;
+
+	for (i = 0; !items->code && i < items->nr; i++)
+		nrt_cc_part_fini(&items->part[i]);
+	nrt_cc_code_put(items->code);
+	items->code = NULL;
+	for (i = 0; i < items->nr; i++)
+		nrt_cc_links_fini(&items->item[i].links);
+	items->nr = 0;
+	nrt_bo_put(items->scratch);
+	items->scratch = NULL;
+}
+
+/* --- Semaphores --- */
+
+/* The first item that has the plan of item @i. */
+static unsigned int first_like(const struct nrt_cc_items *items, unsigned int i)
+{
+	unsigned int j = 0;
+
+	while ((items->item[j].index < 0) != (items->item[i].index < 0) ||
+	       !is_same(&items->item[j].request, &items->item[i].request))
+		j++;
+	return j;
+}
+
+/* Most of the collectives that the NEFF names. */
+static unsigned int most_sems(const struct nrt_cc_items *items)
+{
+	unsigned int i, most = 0;
+
+	for (i = 0; i < items->nr; i++)
+		if (items->item[i].index >= 0 && nrt_cc_part_sems(&items->part[i]) > most)
+			most = nrt_cc_part_sems(&items->part[i]);
+	return most;
+}
+
+/*
+ * Those with the same plan share theirs. When semaphores are scarce all collectives of the NEFF
+ * share theirs, and only the barriers have others.
+ */
+unsigned int nrt_cc_items_number(struct nrt_cc_items *items, bool crowded, unsigned int first)
+{
+	unsigned int i, like, next = first + (crowded ? most_sems(items) : 0);
+
+	for (i = 0; i < items->nr; i++) {
+		like = first_like(items, i);
+		if (crowded && items->item[i].index >= 0) {
+			items->part[i].first_sem = first;
+		} else if (like < i) {
+			items->part[i].first_sem = items->part[like].first_sem;
+		} else {
+			items->part[i].first_sem = next;
+			next += nrt_cc_part_sems(&items->part[i]);
+		}
+	}
+	return next - first;
+}
+
+/* --- The program --- */
+
+NRT_STATUS nrt_cc_items_build(struct nrt_cc_items *items, struct nrt_core *cc,
+			      struct nrt_error *error)
+{
+	uint64_t scratch = 0;
+	unsigned int i;
+
+	for (i = 0; i < items->nr; i++)
+		if (items->part[i].program.scratch > scratch)
+			scratch = items->part[i].program.scratch;
+	if (nrt_cc_scratch(cc, scratch, &items->scratch, error))
+		return error->status;
+	return nrt_cc_code_new(items->model->vcore, cc, items->part, items->nr, &items->code,
+			       error);
+}

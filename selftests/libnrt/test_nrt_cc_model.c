@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives that a NEFF names and its engines start: ranks are threads, on one chip and on
+ * several, with one model on each core and with several.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "kselftest_harness.h"
+
+#include "programs.h"
+#include "rig.h"
+
+#define MAX_RANKS	16
+#define LIMIT_S		300
+#define ROUNDS		3
+
+/**
+ * enum what - programs
+ * @SUM_AND_TURN, @MANY, @PAIRS, @PAIRS_AND_ALL, @TOO_LARGE: see programs.h
+ */
+enum what {
+	SUM_AND_TURN,
+	MANY,
+	PAIRS,
+	PAIRS_AND_ALL,
+	TOO_LARGE,
+};
+
+/**
+ * struct model_rank - a rank that executes a model
+ * @what: which one
+ * @number, @ranks: which rank of how many
+ * @spread: cores from one rank to the next
+ * @joins: it makes a world before it loads
+ */
+struct model_rank {
+	struct rig rig;
+	pthread_t thread;
+	enum what what;
+	unsigned int number;
+	unsigned int ranks;
+	unsigned int spread;
+	bool joins;
+	NRT_STATUS status;
+	unsigned int wrong;
+};
+
+static struct program make(enum what what, unsigned int ranks)
+{
+	switch (what) {
+	case SUM_AND_TURN:
+		return program_collectives(ranks);
+	case MANY:
+		return program_many_collectives(ranks);
+	case PAIRS:
+		return program_pairs(ranks, false);
+	case PAIRS_AND_ALL:
+		return program_pairs(ranks, true);
+	default:
+		return program_large_collectives(ranks);
+	}
+}
+
+/* Small whole numbers: their sums are exact in any order. */
+static float value(unsigned int rank, size_t i, unsigned int round)
+{
+	return (float)((rank * 7 + i * 3 + round) % 13) - 3;
+}
+
+static float sum_of(unsigned int first, unsigned int ranks, size_t i, unsigned int round)
+{
+	float sum = 0;
+	unsigned int r;
+
+	for (r = first; r < first + ranks; r++)
+		sum += value(r, i, round);
+	return sum;
+}
+
+/* Element @i of y. */
+static float expected(const struct model_rank *rank, size_t i, unsigned int round)
+{
+	size_t block = RIG_VALUES / rank->ranks;
+	float most, other;
+	unsigned int r;
+
+	switch (rank->what) {
+	case SUM_AND_TURN:
+		return sum_of(0, rank->ranks, rank->number * block + i % block, round);
+	case PAIRS:
+		return sum_of(rank->number / 2 * 2, 2, i, round);
+	case PAIRS_AND_ALL:
+		for (most = sum_of(0, 2, i, round), r = 2; r < rank->ranks; r += 2) {
+			other = sum_of(r, 2, i, round);
+			most = other > most ? other : most;
+		}
+		return most;
+	default:
+		return sum_of(0, rank->ranks, i, round);
+	}
+}
+
+static void execute_round(struct model_rank *rank, unsigned int round)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	size_t i;
+
+	for (i = 0; i < RIG_VALUES; i++)
+		x[i] = value(rank->number, i, round);
+	rank->status = rig_run(&rank->rig, x, y);
+	for (i = 0; i < RIG_VALUES && !rank->status; i++)
+		rank->wrong += y[i] != expected(rank, i, round);
+}
+
+static void *execute_rank(void *arg)
+{
+	struct model_rank *rank = arg;
+	unsigned int round;
+
+	for (round = 0; round < ROUNDS && !rank->status; round++)
+		execute_round(rank, round);
+	return NULL;
+}
+
+/* @ranks ranks on all chips alike. */
+static void init_ranks(struct model_rank models[MAX_RANKS], unsigned int ranks, uint32_t cores,
+		       enum what what, bool joins)
+{
+	unsigned int i;
+
+	memset(models, 0, MAX_RANKS * sizeof(*models));
+	for (i = 0; i < ranks; i++) {
+		models[i].what = what;
+		models[i].number = i;
+		models[i].ranks = ranks;
+		models[i].spread = cores / ranks;
+		models[i].joins = joins;
+	}
+}
+
+static NRT_STATUS load_one(struct model_rank *rank)
+{
+	unsigned int vnc = rank->number * rank->spread;
+
+	rank->status = NRT_SUCCESS;
+	if (rank->joins)
+		rank->status = nrt_cc_global_comm_init((int)vnc, rank->number, rank->ranks);
+	if (!rank->status)
+		rank->status = rig_load(&rank->rig, make(rank->what, rank->ranks), (int)vnc,
+					rank->number, rank->ranks);
+	return rank->status;
+}
+
+static void *load_rank(void *arg)
+{
+	load_one(arg);
+	return NULL;
+}
+
+/* Ranks from @first up to @end, each in a thread. */
+static void in_threads(struct model_rank models[MAX_RANKS], unsigned int first, unsigned int end,
+		       void *(*run)(void *arg))
+{
+	unsigned int i;
+
+	for (i = first; i < end; i++)
+		pthread_create(&models[i].thread, NULL, run, &models[i]);
+	for (i = first; i < end; i++)
+		pthread_join(models[i].thread, NULL);
+}
+
+/* Models of @ranks ranks, loaded one after the other. */
+static NRT_STATUS load_models(struct model_rank models[MAX_RANKS], unsigned int ranks,
+			      uint32_t cores, enum what what)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int i;
+
+	init_ranks(models, ranks, cores, what, false);
+	for (i = 0; i < ranks && !status; i++)
+		status = load_one(&models[i]);
+	return status;
+}
+
+static void expect_status(struct __test_metadata *_metadata, struct model_rank models[MAX_RANKS],
+			  unsigned int first, unsigned int end, NRT_STATUS status)
+{
+	unsigned int i;
+
+	for (i = first; i < end; i++) {
+		EXPECT_EQ(status, models[i].status) TH_LOG("rank %u of %u", i, models[i].ranks);
+		EXPECT_EQ(0, models[i].wrong) TH_LOG("rank %u of %u", i, models[i].ranks);
+		models[i].status = NRT_SUCCESS;
+	}
+}
+
+/* All ranks execute, and all have the right results. */
+static void expect_results(struct __test_metadata *_metadata, struct model_rank models[MAX_RANKS],
+			   unsigned int ranks)
+{
+	in_threads(models, 0, ranks, execute_rank);
+	expect_status(_metadata, models, 0, ranks, NRT_SUCCESS);
+}
+
+static void unload_models(struct model_rank models[MAX_RANKS])
+{
+	unsigned int i;
+
+	for (i = 0; i < MAX_RANKS; i++)
+		rig_unload(&models[i].rig);
+}
+
+FIXTURE(cc_model)
+{
+	uint32_t cores;
+	struct model_rank models[MAX_RANKS];
+	struct model_rank others[MAX_RANKS];
+};
+
+/* The limit is as long as a rank that does not come is waited for. */
+static NRT_STATUS open_with_limit(const char *seconds)
+{
+	setenv("NEURON_RT_EXEC_TIMEOUT", seconds, 1);
+	nrt_close();
+	return nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+}
+
+FIXTURE_SETUP(cc_model)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->cores));
+}
+
+FIXTURE_TEARDOWN(cc_model)
+{
+	nrt_close();
+}
+
+/* --- One model on each core --- */
+
+TEST_F_TIMEOUT(cc_model, sum_and_turn, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 1, 2, 4, 8 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks[i], self->cores,
+						   SUM_AND_TURN));
+		expect_results(_metadata, self->models, ranks[i]);
+		unload_models(self->models);
+	}
+	/* The ranks know each other now, and may be loaded one after the other again. */
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 2, self->cores, SUM_AND_TURN));
+		expect_results(_metadata, self->models, 2);
+		unload_models(self->models);
+	}
+}
+
+static unsigned int count_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (folder && readdir(folder))
+		nr++;
+	if (folder)
+		closedir(folder);
+	return nr;
+}
+
+/*
+ * All collectives that a NEFF may have. Of 16 ranks the CC-core has too few semaphores for all, so
+ * they share them. The usual limit of open files suffices: no grant keeps a descriptor.
+ */
+TEST_F_TIMEOUT(cc_model, many, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 2, 5, 16 };
+	struct rlimit usual = { 1024, 1024 };
+	unsigned int i, files;
+
+	setrlimit(RLIMIT_NOFILE, &usual);
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		files = count_files();
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks[i], self->cores, MANY));
+		expect_results(_metadata, self->models, ranks[i]);
+		EXPECT_GT(files + 8 * ranks[i], count_files()) TH_LOG("%u ranks", ranks[i]);
+		unload_models(self->models);
+	}
+}
+
+/* Groups of two, and one of all, which are not equally large, in one model. */
+TEST_F_TIMEOUT(cc_model, groups_of_unequal_size, LIMIT_S)
+{
+	unsigned int ranks = self->cores < 8 ? 4 : 8;
+
+	ASSERT_LE(ranks, self->cores);
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks, self->cores, PAIRS_AND_ALL));
+	expect_results(_metadata, self->models, ranks);
+	unload_models(self->models);
+}
+
+/* Only ranks that the groups tie to each other wait for each other. */
+TEST_F_TIMEOUT(cc_model, groups_apart, LIMIT_S)
+{
+	unsigned int i;
+
+	init_ranks(self->models, 4, self->cores, PAIRS, false);
+	for (i = 0; i < 4; i++)
+		self->models[i].joins = true;
+	in_threads(self->models, 0, 4, load_rank);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	unload_models(self->models);
+	/* In the world that they have now. */
+	init_ranks(self->models, 4, self->cores, PAIRS, false);
+	in_threads(self->models, 2, 4, load_rank);
+	expect_status(_metadata, self->models, 2, 4, NRT_SUCCESS);
+	in_threads(self->models, 2, 4, execute_rank);
+	expect_status(_metadata, self->models, 2, 4, NRT_SUCCESS);
+	in_threads(self->models, 0, 2, load_rank);
+	expect_status(_metadata, self->models, 0, 2, NRT_SUCCESS);
+	in_threads(self->models, 0, 2, execute_rank);
+	expect_status(_metadata, self->models, 0, 2, NRT_SUCCESS);
+	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/* Where the ranks know each other the load prepares all, and finds that they do not agree. */
+TEST_F_TIMEOUT(cc_model, prepared_at_load, LIMIT_S)
+{
+	const char *text;
+
+	init_ranks(self->models, 4, self->cores, SUM_AND_TURN, true);
+	in_threads(self->models, 0, 4, load_rank);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	expect_results(_metadata, self->models, 4);
+
+	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
+	self->others[2].what = MANY;
+	rig_catch();
+	in_threads(self->others, 0, 4, load_rank);
+	text = rig_caught();
+	expect_status(_metadata, self->others, 0, 4, NRT_INVALID);
+	EXPECT_TRUE(rig_has(text, "the ranks do not agree")) TH_LOG("%s", text);
+	/* The world has not suffered. */
+	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/* --- Several models on each core --- */
+
+/* Models of one rank that are executed in turn. */
+struct turns {
+	pthread_t thread;
+	struct model_rank *first;
+	struct model_rank *second;
+};
+
+static void *execute_in_turn(void *arg)
+{
+	struct turns *turns = arg;
+	unsigned int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		execute_round(turns->first, round);
+		if (!turns->first->status)
+			execute_round(turns->second, round);
+		if (turns->first->status || turns->second->status)
+			break;
+	}
+	return NULL;
+}
+
+/* Both models on all ranks; rank @odd begins with the other one. */
+static void run_in_turn(struct model_rank first[MAX_RANKS], struct model_rank second[MAX_RANKS],
+			unsigned int ranks, unsigned int odd)
+{
+	struct turns turns[MAX_RANKS];
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++) {
+		turns[i].first = i == odd ? &second[i] : &first[i];
+		turns[i].second = i == odd ? &first[i] : &second[i];
+		pthread_create(&turns[i].thread, NULL, execute_in_turn, &turns[i]);
+	}
+	for (i = 0; i < ranks; i++)
+		pthread_join(turns[i].thread, NULL);
+}
+
+static void expect_turns(struct __test_metadata *_metadata, struct model_rank first[MAX_RANKS],
+			 struct model_rank second[MAX_RANKS], unsigned int ranks)
+{
+	run_in_turn(first, second, ranks, ranks);
+	expect_status(_metadata, first, 0, ranks, NRT_SUCCESS);
+	expect_status(_metadata, second, 0, ranks, NRT_SUCCESS);
+}
+
+/* Each of the two needs more than half of the semaphores when there are many ranks. */
+TEST_F_TIMEOUT(cc_model, two_in_turn, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 2, 4, 16 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks[i], self->cores, MANY));
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->others, ranks[i], self->cores, MANY));
+		expect_turns(_metadata, self->models, self->others, ranks[i]);
+		unload_models(self->others);
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->others, ranks[i], self->cores,
+						   PAIRS_AND_ALL));
+		expect_turns(_metadata, self->others, self->models, ranks[i]);
+		unload_models(self->others);
+		unload_models(self->models);
+	}
+}
+
+/* One model is loaded anew by all ranks, as often as semaphores would not suffice for. */
+TEST_F_TIMEOUT(cc_model, loaded_anew, LIMIT_S)
+{
+	unsigned int i;
+
+	init_ranks(self->models, 4, self->cores, MANY, true);
+	in_threads(self->models, 0, 4, load_rank);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	for (i = 0; i < 30; i++) {
+		init_ranks(self->others, 4, self->cores, i % 2 ? PAIRS_AND_ALL : SUM_AND_TURN,
+			   false);
+		in_threads(self->others, 0, 4, load_rank);
+		expect_status(_metadata, self->others, 0, 4, NRT_SUCCESS);
+		if (i % 10 == 0)
+			expect_turns(_metadata, self->models, self->others, 4);
+		unload_models(self->others);
+	}
+	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/* The ranks execute different models: all are told, and go on as soon as they agree. */
+TEST_F_TIMEOUT(cc_model, in_another_order, LIMIT_S)
+{
+	const char *text;
+
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, PAIRS_AND_ALL));
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->others, 4, self->cores, SUM_AND_TURN));
+	expect_turns(_metadata, self->models, self->others, 4);
+	rig_catch();
+	run_in_turn(self->models, self->others, 4, 3);
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "executes model")) TH_LOG("%s", text);
+	expect_status(_metadata, self->models, 0, 3, NRT_INVALID);
+	expect_status(_metadata, self->others, 3, 4, NRT_INVALID);
+	expect_turns(_metadata, self->models, self->others, 4);
+	unload_models(self->others);
+	unload_models(self->models);
+}
+
+/* --- Failures --- */
+
+/*
+ * The ranks do not meet before an execution whose collectives touch memory of the model alone. A
+ * rank that does not come is missed by the CC-cores then, which say what they wait for.
+ */
+TEST_F_TIMEOUT(cc_model, missing_on_the_device, LIMIT_S)
+{
+	const char *text;
+
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("8"));
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, MANY));
+	expect_results(_metadata, self->models, 4);
+	rig_catch();
+	in_threads(self->models, 0, 3, execute_rank);
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "all_reduce")) TH_LOG("%s", text);
+	EXPECT_TRUE(rig_has(text, "waits for rank")) TH_LOG("%s", text);
+	expect_status(_metadata, self->models, 0, 3, NRT_TIMEOUT);
+	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/*
+ * A rank does not execute: the others end with an error, and all can go on later. So can another
+ * model, whose semaphores the one that failed has left as they were.
+ */
+TEST_F_TIMEOUT(cc_model, missing, LIMIT_S)
+{
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("2"));
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, SUM_AND_TURN));
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->others, 4, self->cores, MANY));
+	expect_turns(_metadata, self->models, self->others, 4);
+	in_threads(self->models, 0, 3, execute_rank);
+	expect_status(_metadata, self->models, 0, 3, NRT_TIMEOUT);
+	expect_turns(_metadata, self->others, self->models, 4);
+	in_threads(self->others, 1, 4, execute_rank);
+	expect_status(_metadata, self->others, 1, 4, NRT_TIMEOUT);
+	expect_turns(_metadata, self->others, self->models, 4);
+	unload_models(self->others);
+	unload_models(self->models);
+}
+
+/* The memory of one rank does not suffice: all are told which one, and the world goes on. */
+TEST_F_TIMEOUT(cc_model, failed_load, LIMIT_S)
+{
+	const char *text;
+
+	init_ranks(self->models, 4, self->cores, MANY, true);
+	in_threads(self->models, 0, 4, load_rank);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
+	self->others[2].what = TOO_LARGE;
+	rig_catch();
+	in_threads(self->others, 0, 4, load_rank);
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "rank 2 of 4 cannot take part: ")) TH_LOG("%s", text);
+	expect_status(_metadata, self->others, 0, 4, NRT_RESOURCE);
+	expect_results(_metadata, self->models, 4);
+	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
+	in_threads(self->others, 0, 4, load_rank);
+	expect_status(_metadata, self->others, 0, 4, NRT_SUCCESS);
+	expect_turns(_metadata, self->models, self->others, 4);
+	unload_models(self->others);
+	unload_models(self->models);
+}
+
+TEST_F_TIMEOUT(cc_model, refused, LIMIT_S)
+{
+	struct rig rig;
+
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(2), 0, 0, 0));
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(2), 0, 2, 4));
+	rig_catch();
+	EXPECT_EQ(NRT_INVALID, rig_load(&rig, program_collectives(4), 0, 0, 2));
+	EXPECT_TRUE(rig_has(rig_caught(), "has rank 2, and there are 2 ranks"));
+}
+
+TEST_HARNESS_MAIN
