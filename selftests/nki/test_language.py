@@ -7,7 +7,7 @@ import pytest
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import ops
+from neuron_emu import dtypes, ops
 from neuron_emu.errors import NkiValidationError
 
 EXACT = 0.0
@@ -231,6 +231,18 @@ def test_shapes():
 def test_transpose(rows, columns):
     a = numbers(rows, columns)
     np.testing.assert_array_equal(compute(nl.transpose, a), a.T)
+
+
+@pytest.mark.parametrize("target", ["trn1", "trn2", "trn3"])
+def test_transpose_in_bfloat16(target):
+    @nki.jit(platform_target=target)
+    def kernel(a):
+        out = nl.ndarray((64, 100), a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.transpose(nl.load(a)))
+        return out
+
+    a = dtypes.from_float32(numbers(100, 64), "bfloat16")
+    assert (kernel(a) == a.T).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])

@@ -11,6 +11,7 @@ from ..errors import refuse
 from ..isa.constants import sbuf_constant
 from ..ops import ALL
 from ..tensor import MemoryRegion, NkiTensor, as_shape
+from ..trace import current
 from .core import ndarray, store
 from .elementwise import act, binary, broadcast, copy, new, tile, wider
 
@@ -221,7 +222,9 @@ def transpose(x, dtype=None):
     if rows <= 32 and columns <= 32 and dst.dtype == source.dtype:
         isa.nc_transpose(dst, source)
         return dst
-    turned = ndarray((columns, rows), source.dtype, _PSUM)
+    # On NeuronCore-v2 a transposition is a product, which is FP32.
+    product = current().generation == 2 and source.dtype in dtypes.FLOATS
+    turned = ndarray((columns, rows), "float32" if product else source.dtype, _PSUM)
     isa.nc_transpose(turned, source, engine=isa.engine.tensor)
     isa.tensor_copy(dst, turned)
     return dst
