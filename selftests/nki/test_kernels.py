@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""The kernel library against NumPy in double precision, with the chip's check of memory."""
+"""The kernel library against NumPy in double precision, with the chip's check of memory, on each
+generation."""
 
 import math
+import pathlib
 
 import numpy as np
 import pytest
 
+import neuron_emu
 import neuron_kernels as kernels
 import nki
+import nki.collectives as ncc
 from neuron_emu import dtypes
+
+
+@pytest.fixture(autouse=True, params=["trn1", "trn2", "trn3"])
+def generation(request, monkeypatch):
+    """For which NeuronCore the kernels are traced."""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", request.param)
 
 
 def numbers(*shape, seed=0, scale=1.0):
@@ -18,7 +28,7 @@ def numbers(*shape, seed=0, scale=1.0):
 
 def checked(kernel, *args, **kwargs):
     """What it returns; a race, or a read of what nobody wrote, fails."""
-    return nki.jit(kernel.func, check=True)(*args, **kwargs)
+    return kernel.changed(check=True)(*args, **kwargs)
 
 
 def close(result, expected, bound):
@@ -34,6 +44,14 @@ def wide(*arrays):
     return [array.astype(np.float64) for array in arrays]
 
 
+def test_every_kernel_is_checked():
+    """In one of the tests below, with the chip's check."""
+    source = pathlib.Path(__file__).read_text(encoding="utf-8")
+    for name in kernels.__all__:
+        assert (f"checked(kernels.{name}, " in source or
+                f"kernels.{name}.changed(check=True)" in source), name
+
+
 @pytest.mark.parametrize("m, k, n", [(128, 128, 512), (1, 1, 1), (130, 300, 520), (5, 700, 33)])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_matmul(m, k, n, transposed):
@@ -41,6 +59,12 @@ def test_matmul(m, k, n, transposed):
     x, y = wide(a, b)
     close(checked(kernels.matmul, a, b, transpose_a=transposed), (x.T if transposed else x) @ y,
           1e-6)
+
+
+def test_a_deep_matmul():
+    """Neither operand fits in SBUF as a whole."""
+    a, b = numbers(130, 9000), numbers(9000, 20, seed=1)
+    close(checked(kernels.matmul, a, b), np.matmul(*wide(a, b)), 1e-6)
 
 
 def test_matmul_in_bfloat16():
@@ -79,30 +103,72 @@ def test_norms(rows, width):
     close(checked(kernels.rmsnorm, x, gamma), a / root * g, 2e-6)
     dy = numbers(rows, width, seed=3)
     dx, dgamma = checked(kernels.rmsnorm_grad, x, gamma, dy)
-    weighted = dy * g
+    weighted = dy.astype(np.float64) * g
     close(dx, (weighted - a / root ** 2 * (weighted * a).mean(1, keepdims=True)) / root, 4e-6)
     close(dgamma, (dy * a / root).sum(0), 4e-6)
+    dx, dgamma, dbeta = checked(kernels.layernorm_grad, x, gamma, dy)
+    away = weighted - weighted.mean(1, keepdims=True)
+    away -= normal * (weighted * normal).mean(1, keepdims=True)
+    close(dx, away / np.sqrt(a.var(1, keepdims=True) + 1e-5), 4e-6)
+    close(dgamma, (dy * normal).sum(0), 4e-6)
+    close(dbeta, dy.astype(np.float64).sum(0), 1e-6)
 
 
-def attention(q, k, v, causal):
+class Attention:
     """In double precision."""
-    share = q.shape[0] // k.shape[0]
-    k, v = (np.repeat(x, share, 0) for x in wide(k, v))
-    scores = np.matmul(q.astype(np.float64), k.transpose(0, 2, 1)) / math.sqrt(q.shape[2])
-    if causal:
-        late = np.arange(k.shape[1]) > np.arange(q.shape[1])[:, None] + k.shape[1] - q.shape[1]
-        scores[:, late] = -np.inf
-    return np.matmul(softmax(scores), v)
+
+    def __init__(self, q, k, v, causal):
+        self.share = q.shape[0] // k.shape[0]
+        self.q, = wide(q)
+        self.k, self.v = (np.repeat(x, self.share, 0) for x in wide(k, v))
+        self.scale = 1 / math.sqrt(q.shape[2])
+        scores = np.matmul(self.q, self.k.transpose(0, 2, 1)) * self.scale
+        if causal:
+            late = np.arange(k.shape[1]) > np.arange(q.shape[1])[:, None] + k.shape[1] - q.shape[1]
+            scores[:, late] = -np.inf
+        self.sums = np.log(np.exp(scores).sum(2))
+        self.weights = softmax(scores)
+        self.result = np.matmul(self.weights, self.v)
+
+    def _of_key_heads(self, x):
+        return x.reshape(-1, self.share, *x.shape[1:]).sum(1)
+
+    def gradients(self, dout):
+        """Those of q, k and v."""
+        dout, = wide(dout)
+        dweights = np.matmul(dout, self.v.transpose(0, 2, 1))
+        away = (dout * self.result).sum(2, keepdims=True)
+        dscores = self.scale * self.weights * (dweights - away)
+        return (np.matmul(dscores, self.k),
+                self._of_key_heads(np.matmul(dscores.transpose(0, 2, 1), self.q)),
+                self._of_key_heads(np.matmul(self.weights.transpose(0, 2, 1), dout)))
 
 
 @pytest.mark.parametrize("heads, key_heads, queries, keys, width, causal", [
     (1, 1, 128, 128, 64, True), (2, 1, 200, 200, 32, True), (1, 1, 100, 700, 64, True),
     (1, 1, 60, 600, 128, False), (4, 2, 1, 300, 64, True)])
 def test_attention(heads, key_heads, queries, keys, width, causal):
-    q = numbers(heads, queries, width)
+    q, dout = numbers(heads, queries, width), numbers(heads, queries, width, seed=3)
     k, v = numbers(key_heads, keys, width, seed=1), numbers(key_heads, keys, width, seed=2)
-    close(checked(kernels.flash_attention, q, k, v, causal=causal), attention(q, k, v, causal),
-          4e-6)
+    expected = Attention(q, k, v, causal)
+    close(checked(kernels.flash_attention, q, k, v, causal=causal), expected.result, 4e-6)
+    out, sums = checked(kernels.flash_attention, q, k, v, causal=causal, with_sums=True)
+    close(out, expected.result, 4e-6)
+    close(sums, expected.sums, 4e-6)
+    gradients = checked(kernels.flash_attention_grad, q, k, v, out, sums, dout, causal=causal)
+    for found, wanted in zip(gradients, expected.gradients(dout)):
+        close(found, wanted, 4e-6)
+
+
+def test_gradients_of_attention_in_bfloat16():
+    q, k, v, dout = (dtypes.from_float32(numbers(2, 150, 64, seed=i), "bfloat16")
+                     for i in range(4))
+    out, sums = checked(kernels.flash_attention, q, k, v, with_sums=True)
+    expected = Attention(*(dtypes.to_float32(x) for x in (q, k, v)), True)
+    close(dtypes.to_float32(out), expected.result, 1e-2)
+    gradients = checked(kernels.flash_attention_grad, q, k, v, out, sums, dout)
+    for found, wanted in zip(gradients, expected.gradients(dtypes.to_float32(dout))):
+        close(dtypes.to_float32(found), wanted, 1e-2)
 
 
 def test_rope():
@@ -111,6 +177,8 @@ def test_rope():
     low, high = wide(x[..., :32], x[..., 32:])
     expected = np.concatenate([low * cos - high * sin, high * cos + low * sin], -1)
     close(checked(kernels.rope, x, cos, sin), expected, 1e-6)
+    # A rotation: the gradient of the result itself is the argument.
+    close(checked(kernels.rope_grad, expected.astype(np.float32), cos, sin), x, 1e-6)
 
 
 @pytest.mark.parametrize("shape", [(128, 64), (3, 5, 7), (300000,)])
@@ -171,19 +239,83 @@ def test_topk():
     order = np.argsort(-x, axis=1)[:, :16]
     np.testing.assert_array_equal(places, order)
     np.testing.assert_array_equal(values, np.take_along_axis(x, order, 1))
+    dy = numbers(130, 16, seed=1)
+    expected = np.zeros_like(x)
+    np.put_along_axis(expected, order, dy, 1)
+    np.testing.assert_array_equal(checked(kernels.topk_grad, places, dy, 200), expected)
 
 
-@pytest.mark.parametrize("stride, pad", [(1, 0), (1, 1), (2, 1)])
-def test_conv2d(stride, pad):
-    x, w = numbers(16, 20, 24), numbers(3, 3, 16, 32, seed=1)
+@pytest.mark.parametrize("height, width, stride, pad", [
+    (20, 24, 1, 0), (20, 24, 1, 1), (20, 24, 2, 1), (6, 150, 1, 1)])
+def test_conv2d(height, width, stride, pad):
+    x, w = numbers(16, height, width), numbers(3, 3, 16, 32, seed=1)
+    weights, = wide(w)
     a = np.pad(x.astype(np.float64), ((0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(a, (3, 3), (1, 2))[:, ::stride, ::stride]
-    close(checked(kernels.conv2d, x, w, stride=stride, pad=pad),
-          np.einsum("chwij,ijcd->dhw", windows, w.astype(np.float64)), 1e-6)
+    y = np.einsum("chwij,ijcd->dhw", windows, weights)
+    close(checked(kernels.conv2d, x, w, stride=stride, pad=pad), y, 1e-6)
+    dy = numbers(*y.shape, seed=2)
+    change, = wide(dy)
+    expected = np.zeros_like(a)
+    for i in range(3):
+        for j in range(3):
+            expected[:, i:i + (y.shape[1] - 1) * stride + 1:stride,
+                     j:j + (y.shape[2] - 1) * stride + 1:stride] += np.einsum(
+                         "dhw,cd->chw", change, weights[i, j])
+    dx, dw = checked(kernels.conv2d_grad, x, w, dy, stride=stride, pad=pad)
+    close(dx, expected[:, pad:pad + height, pad:pad + width], 1e-6)
+    close(dw, np.einsum("chwij,dhw->ijcd", windows, change), 1e-6)
 
 
 def test_pooling():
-    x = numbers(16, 13, 18)
+    x, dy = np.round(numbers(16, 13, 18) * 2), numbers(16, 4, 6, seed=1)
     windows = x[:, :12, :].reshape(16, 4, 3, 6, 3)
-    np.testing.assert_array_equal(checked(kernels.max_pool2d, x, 3), windows.max((2, 4)))
+    y = checked(kernels.max_pool2d, x, 3)
+    np.testing.assert_array_equal(y, windows.max((2, 4)))
     close(checked(kernels.mean_pool2d, x, 3), windows.astype(np.float64).mean((2, 4)), 1e-6)
+    # The numbers are whole, so that elements are equal; the first one counts.
+    flat = windows.transpose(0, 1, 3, 2, 4).reshape(16, 4, 6, 9)
+    hot = np.eye(9, dtype=np.float32)[flat.argmax(3)].reshape(16, 4, 6, 3, 3)
+    expected = np.zeros_like(x)
+    expected[:, :12] = (hot * dy[..., None, None]).transpose(0, 1, 3, 2, 4).reshape(16, 12, 18)
+    np.testing.assert_array_equal(checked(kernels.max_pool2d_grad, x, y, dy, 3), expected)
+    expected[:, :12] = np.repeat(np.repeat(dy, 3, 1), 3, 2) / 9
+    close(checked(kernels.mean_pool2d_grad, dy, 3, 13, 18), expected, 1e-6)
+
+
+def as_mx(x):
+    """x [depth, n] rounded to MXFP8: 32 elements of a column share a power of two, which brings the
+    largest one below 256; elements have 3 bits behind the leading one."""
+    groups = np.zeros((-(-len(x) // 32) * 32, x.shape[1]))
+    groups[:len(x)] = x
+    groups = groups.reshape(-1, 32, x.shape[1])
+    exponent = np.floor(np.log2(np.abs(groups).max(1, keepdims=True))) - 7
+    scaled = groups / 2.0 ** exponent
+    step = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(scaled), 2.0 ** -6))) - 3)
+    return (np.rint(scaled / step) * step * 2.0 ** exponent).reshape(-1, x.shape[1])[:len(x)]
+
+
+@pytest.mark.parametrize("generation", ["trn3"], indirect=True)
+@pytest.mark.parametrize("m, k, n", [(128, 512, 512), (5, 32, 7), (130, 700, 520), (3, 4, 1)])
+def test_mx_matmul(m, k, n):
+    a, b = (dtypes.to_float32(dtypes.from_float32(numbers(*shape, seed=i), "bfloat16"))
+            for i, shape in enumerate(((m, k), (k, n))))
+    result = checked(kernels.mx_matmul, a, b)
+    close(result, as_mx(a.T).T @ as_mx(b), 1e-6)
+    exact = np.matmul(*wide(a, b))
+    size = np.sqrt((wide(a)[0] ** 2).sum(1)[:, None] * (wide(b)[0] ** 2).sum(0))
+    assert (np.abs(result - exact) <= 0.13 * size).all()
+
+
+def test_a_ring_of_products():
+    xs = [numbers(40, 200, seed=i) for i in range(4)]
+    ws = [numbers(200, 100, seed=10 + i) for i in range(4)]
+    kernel = kernels.ring_matmul.changed(check=True)
+    whole = np.concatenate(wide(*xs))
+    for order in ([0, 1, 2, 3], [2, 0, 3, 1]):
+        group = ncc.ReplicaGroup([order])
+        results = neuron_emu.run_ranks(kernel, [(x, w, group) for x, w in zip(xs, ws)])
+        for result, w in zip(results, wide(*ws)):
+            close(result, whole @ w, 1e-6)
+    with pytest.raises(nki.NkiError, match="one list"):
+        neuron_emu.run_ranks(kernel, [(xs[0], ws[0], ncc.ReplicaGroup([[0], [1]]))] * 2)

@@ -6,16 +6,21 @@ of any size that its description does not limit, and sums in FP32 whatever the t
 arguments are. The page of the kernels in the manual says how far each is from double precision.
 """
 
-from .attention import flash_attention, rope
-from .conv import conv2d, max_pool2d, mean_pool2d
-from .lookup import cross_entropy, cross_entropy_grad, embedding, embedding_grad, topk
+from .attention import flash_attention, rope, rope_grad
+from .attention_grad import flash_attention_grad
+from .conv import (conv2d, conv2d_grad, max_pool2d, max_pool2d_grad, mean_pool2d,
+                   mean_pool2d_grad)
+from .lookup import cross_entropy, cross_entropy_grad, embedding, embedding_grad, topk, topk_grad
 from .matmul import batched_matmul, matmul
-from .norm import layernorm, rmsnorm, rmsnorm_grad, softmax, softmax_grad
+from .mx import mx_matmul
+from .norm import layernorm, layernorm_grad, rmsnorm, rmsnorm_grad, softmax, softmax_grad
 from .pointwise import adam, gelu, gelu_grad, sgd, silu, silu_grad
+from .ring import ring_matmul
 
 __all__ = [
-    "adam", "batched_matmul", "conv2d", "cross_entropy", "cross_entropy_grad", "embedding",
-    "embedding_grad", "flash_attention", "gelu", "gelu_grad", "layernorm", "matmul",
-    "max_pool2d", "mean_pool2d", "rmsnorm", "rmsnorm_grad", "rope", "sgd", "silu", "silu_grad",
-    "softmax", "softmax_grad", "topk"
+    "adam", "batched_matmul", "conv2d", "conv2d_grad", "cross_entropy", "cross_entropy_grad",
+    "embedding", "embedding_grad", "flash_attention", "flash_attention_grad", "gelu", "gelu_grad",
+    "layernorm", "layernorm_grad", "matmul", "max_pool2d", "max_pool2d_grad", "mean_pool2d",
+    "mean_pool2d_grad", "mx_matmul", "ring_matmul", "rmsnorm", "rmsnorm_grad", "rope", "rope_grad",
+    "sgd", "silu", "silu_grad", "softmax", "softmax_grad", "topk", "topk_grad"
 ]

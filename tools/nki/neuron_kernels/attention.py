@@ -54,24 +54,31 @@ def hide_later(scores, first_query, first_key):
     return shown
 
 
+def check_shapes(q, k, causal, function):
+    """Refuse heads that cannot be shared, and causal queries before the first key."""
+    if q.shape[0] % k.shape[0]:
+        raise nki.NkiError(f"{function}: {q.shape[0]} heads are no multiple of {k.shape[0]} "
+                           "key heads")
+    if causal and k.shape[1] < q.shape[1]:
+        raise nki.NkiError(f"{function}: {q.shape[1]} causal queries need as many keys, not "
+                           f"{k.shape[1]}")
+
+
 @nki.jit
-def flash_attention(q, k, v, scale=None, causal=True):
+def flash_attention(q, k, v, scale=None, causal=True, with_sums=False):
     """softmax(q k^T * scale) v for each head.
 
     q is [heads, queries, width], k and v [key heads, keys, width], in one type of 2 or 4 bytes;
     the width is at most 128. Each key head serves heads / key heads heads that follow one another.
-    With more keys than queries the queries are the last ones: the others are a cache.
+    With more keys than queries the queries are the last ones: the others are a cache. With
+    with_sums it also returns log(sum(exp(score))) of each query, which flash_attention_grad wants.
     """
+    check_shapes(q, k, causal, "flash_attention")
     heads, queries, width = q.shape
     key_heads, keys, _ = k.shape
-    if heads % key_heads:
-        raise nki.NkiError(f"flash_attention: {heads} heads are no multiple of {key_heads} "
-                           "key heads")
-    if causal and keys < queries:
-        raise nki.NkiError(f"flash_attention: {queries} causal queries need as many keys, not "
-                           f"{keys}")
     scale = float(scale if scale is not None else width ** -0.5)
     out = nl.ndarray(q.shape, q.dtype, buffer=nl.shared_hbm)
+    sums = nl.ndarray((heads, queries, 1), nl.float32, buffer=nl.shared_hbm) if with_sums else None
     for head in range(heads):
         source = head // (heads // key_heads)
         for first, count in blocks(queries, 128):
@@ -89,17 +96,17 @@ def flash_attention(q, k, v, scale=None, causal=True):
                     scores = hide_later(scores, position, k0)
                 values = [nl.load(v[source, k0 + i:k0 + i + n, :]) for i, n in blocks(ks, 128)]
                 rows.add(rows.see(scores), values)
+            if with_sums:
+                nl.store(sums[head, first:first + count, :], nl.add(nl.log(rows.sum), rows.most))
             nisa.reciprocal(rows.sum, rows.sum)
             result = nl.ndarray((count, width), q.dtype)
             nisa.tensor_scalar(result, rows.result, nl.multiply, rows.sum)
             nl.store(out[head, first:first + count, :], result)
-    return out
+    return (out, sums.reshape((heads, queries))) if with_sums else out
 
 
-@nki.jit
-def rope(x, cos, sin):
-    """Rotary embedding of x [heads, positions, width] with halves: cos and sin are
-    [positions, width / 2]."""
+def rotated(x, cos, sin, first_op, second_op):
+    """The halves of each row turned by an angle: one way, or the other."""
     heads, positions, width = x.shape
     half = width // 2
     out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
@@ -110,8 +117,21 @@ def rope(x, cos, sin):
             low, high = tile[:, 0:half], tile[:, half:width]
             result = nl.ndarray(tile.shape, x.dtype)
             nisa.tensor_tensor(result[:, 0:half], nl.multiply(low, c), nl.multiply(high, s),
-                               nl.subtract)
+                               first_op)
             nisa.tensor_tensor(result[:, half:width], nl.multiply(high, c), nl.multiply(low, s),
-                               nl.add)
+                               second_op)
             nl.store(out[head, first:first + count, :], result)
     return out
+
+
+@nki.jit
+def rope(x, cos, sin):
+    """Rotary embedding of x [heads, positions, width] with halves: cos and sin are
+    [positions, width / 2]."""
+    return rotated(x, cos, sin, nl.subtract, nl.add)
+
+
+@nki.jit
+def rope_grad(dy, cos, sin):
+    """The gradient of x from that of rope(x, cos, sin): the rotation back."""
+    return rotated(dy, cos, sin, nl.add, nl.subtract)

@@ -102,3 +102,23 @@ def topk(x, k):
         nl.store(values[first:first + count], found)
         nl.store(places[first:first + count], where)
     return values, places
+
+
+@nki.jit
+def topk_grad(places, dy, width):
+    """The gradient of x, whose rows have `width` elements, from that of the values of topk(x)."""
+    n, k = places.shape
+    out = nl.ndarray((n, width), dy.dtype, buffer=nl.shared_hbm)
+    for first, count in blocks(n, 128):
+        part = slice(first, first + count)
+        where, change = nl.load(places[part], nl.float32), nl.load(dy[part], nl.float32)
+        columns = nl.ndarray((count, width), nl.float32)
+        nisa.iota(columns, [[1, width]])
+        total = nl.zeros((count, width), nl.float32)
+        for i in range(k):
+            there = nl.ndarray((count, width), nl.float32)
+            nisa.tensor_scalar(there, columns, nl.equal, where[:, i:i + 1], op1=nl.multiply,
+                               operand1=change[:, i:i + 1])
+            nisa.tensor_tensor(total, total, there, nl.add)
+        nl.store(out[part], nl.copy(total, dtype=dy.dtype))
+    return out

@@ -5,8 +5,8 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 
-# Of a partition of SBUF, for the tiles of one operand that stay there.
-KEPT_BYTES = 64 * 1024
+# Of a partition of SBUF, for the tiles of each operand that stay there.
+KEPT_BYTES = 80 * 1024
 
 
 def blocks(n, size):
@@ -21,24 +21,35 @@ def load_stationary(a, k0, ks, m0, ms, transposed):
     return nl.load_transpose2d(a[m0:m0 + ms, k0:k0 + ks])
 
 
+class Tiles:
+    """Tiles of one operand. They stay in SBUF if all that are alive at a time fit."""
+
+    def __init__(self, load, count, row_bytes):
+        self.load = load
+        self.kept = {} if count * row_bytes <= KEPT_BYTES else None
+
+    def get(self, *where):
+        """The tile at a place."""
+        if self.kept is None:
+            return self.load(*where)
+        if where not in self.kept:
+            self.kept[where] = self.load(*where)
+        return self.kept[where]
+
+
 def product(out, a, b, transposed=False):
-    """out = a @ b, or a^T @ b, in HBM. Tiles of a stay in SBUF if all of them fit."""
+    """out = a @ b, or a^T @ b, in HBM."""
     m, n = out.shape
-    k = b.shape[0]
-    rows, depth = blocks(m, 128), blocks(k, 128)
-    keep = len(depth) * m * a.itemsize <= KEPT_BYTES
-    tiles = {}
+    rows, depth = blocks(m, 128), blocks(b.shape[0], 128)
+    left = Tiles(lambda k0, ks, m0, ms: load_stationary(a, k0, ks, m0, ms, transposed),
+                 len(depth), m * a.itemsize)
     for n0, ns in blocks(n, 512):
-        moving = [nl.load(b[k0:k0 + ks, n0:n0 + ns]) for k0, ks in depth]
+        right = Tiles(lambda k0, ks: nl.load(b[k0:k0 + ks, n0:n0 + ns]), len(depth),
+                      ns * b.itemsize)
         for m0, ms in rows:
             total = nl.ndarray((ms, ns), nl.float32, buffer=nl.psum)
-            for i, (k0, ks) in enumerate(depth):
-                stationary = tiles.get((m0, k0))
-                if stationary is None:
-                    stationary = load_stationary(a, k0, ks, m0, ms, transposed)
-                    if keep:
-                        tiles[m0, k0] = stationary
-                nisa.nc_matmul(total, stationary, moving[i])
+            for k0, ks in depth:
+                nisa.nc_matmul(total, left.get(k0, ks, m0, ms), right.get(k0, ks))
             result = nl.ndarray((ms, ns), out.dtype)
             nisa.tensor_copy(result, total)
             nl.store(out[m0:m0 + ms, n0:n0 + ns], result)
@@ -46,7 +57,7 @@ def product(out, a, b, transposed=False):
 
 @nki.jit
 def matmul(a, b, transpose_a=False, dtype=None):
-    """a [M, K] @ b [K, N]; with transpose_a, a is [K, M]. The depth of b, K, is at most 8192."""
+    """a [M, K] @ b [K, N]; with transpose_a, a is [K, M]."""
     m = a.shape[1] if transpose_a else a.shape[0]
     out = nl.ndarray((m, b.shape[1]), dtype or a.dtype, buffer=nl.shared_hbm)
     product(out, a, b, transpose_a)
