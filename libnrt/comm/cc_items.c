@@ -84,7 +84,7 @@ static struct nrt_cc_bytes bytes_of(const struct nrt_model *model,
 	offset = var->offset;
 	if (var->type == NEFF_VAR_VIRTUAL)
 		return (struct nrt_cc_bytes){
-			.bo = nrt_vcore_scratch_at(model->vcore, &offset),
+			.bo = nrt_scratch_at(&binding->scratch, &offset),
 			.offset = offset,
 			.length = var->size,
 		};

@@ -345,7 +345,8 @@ static NRT_STATUS begin_job(struct execution *execution)
 	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
 						error))
 		return error->status;
-	if (model->cc && model->cc_ops->begin(model, execution->binding, error))
+	if (model->cc && (nrt_bind_scratch(model, execution->binding, error) ||
+			  model->cc_ops->begin(model, execution->binding, error)))
 		return error->status;
 	if (!submit(execution))
 		return NRT_SUCCESS;

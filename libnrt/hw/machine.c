@@ -340,7 +340,7 @@ static void pair_cores(struct nrt_machine *machine)
 			vcore->vnc = i / machine->lnc;
 			vcore->number = core->number / machine->lnc;
 			vcore->stack = core->stack;
-			vcore->scratch_page = machine->scratch_page;
+			vcore->scratch.page = machine->scratch_page;
 		}
 		vcore->core[vcore->nr++] = core;
 	}

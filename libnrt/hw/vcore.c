@@ -110,44 +110,46 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t
 
 static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
 {
-	struct nrt_bo **scratch = reallocarray(vcore->scratch, vcore->nr_scratch + 1,
-					       sizeof(*scratch));
+	struct nrt_scratch *scratch = &vcore->scratch;
+	struct nrt_bo **bo = reallocarray(scratch->bo, scratch->nr + 1, sizeof(*bo));
 
-	if (!scratch)
+	if (!bo)
 		return nrt_error_memory(error);
-	vcore->scratch = scratch;
+	scratch->bo = bo;
 	if (nrt_bo_create(vcore->device, bytes, DRM_NEURON_BO_HBM, vcore->stack,
-			  DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &scratch[vcore->nr_scratch],
-			  error))
+			  DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &bo[scratch->nr], error))
 		return error->status;
-	vcore->nr_scratch++;
+	scratch->nr++;
 	return NRT_SUCCESS;
 }
 
 /* In one piece: a larger one takes the place of the old one. */
 static NRT_STATUS grow_piece(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
 {
-	if (vcore->nr_scratch && vcore->scratch[0]->size >= bytes)
+	struct nrt_scratch *scratch = &vcore->scratch;
+
+	if (scratch->nr && scratch->bo[0]->size >= bytes)
 		return NRT_SUCCESS;
 	if (add_scratch(vcore, bytes, error))
 		return error->status;
-	if (vcore->nr_scratch == 1)
+	if (scratch->nr == 1)
 		return NRT_SUCCESS;
-	nrt_bo_put(vcore->scratch[0]);
-	vcore->scratch[0] = vcore->scratch[1];
-	vcore->nr_scratch = 1;
+	nrt_bo_put(scratch->bo[0]);
+	scratch->bo[0] = scratch->bo[1];
+	scratch->nr = 1;
 	return NRT_SUCCESS;
 }
 
 static NRT_STATUS grow_pages(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)
 {
-	unsigned int old = vcore->nr_scratch;
+	struct nrt_scratch *scratch = &vcore->scratch;
+	unsigned int old = scratch->nr;
 	NRT_STATUS status = NRT_SUCCESS;
 
-	while (!status && bytes > vcore->nr_scratch * vcore->scratch_page)
-		status = add_scratch(vcore, vcore->scratch_page, error);
-	while (status && vcore->nr_scratch > old)
-		nrt_bo_put(vcore->scratch[--vcore->nr_scratch]);
+	while (!status && bytes > scratch->nr * scratch->page)
+		status = add_scratch(vcore, scratch->page, error);
+	while (status && scratch->nr > old)
+		nrt_bo_put(scratch->bo[--scratch->nr]);
 	return status;
 }
 
@@ -158,23 +160,44 @@ NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt
 	if (!bytes)
 		return NRT_SUCCESS;
 	nrt_vcore_lock(vcore, NULL);
-	status = vcore->scratch_page ? grow_pages(vcore, bytes, error) :
+	status = vcore->scratch.page ? grow_pages(vcore, bytes, error) :
 				       grow_piece(vcore, bytes, error);
 	nrt_vcore_unlock(vcore, NULL);
 	return status;
 }
 
-struct nrt_bo *nrt_vcore_scratch_at(const struct nrt_vcore *vcore, uint64_t *offset)
+NRT_STATUS nrt_vcore_hold_scratch(struct nrt_vcore *vcore, struct nrt_scratch *held,
+				  struct nrt_error *error)
 {
-	uint64_t page = vcore->scratch_page ? *offset / vcore->scratch_page : 0;
+	const struct nrt_scratch *scratch = &vcore->scratch;
 
-	*offset -= page * vcore->scratch_page;
-	return vcore->scratch[page];
+	nrt_scratch_drop(held);
+	nrt_vcore_lock(vcore, NULL);
+	held->bo = calloc(scratch->nr + 1, sizeof(struct nrt_bo *));
+	held->page = scratch->page;
+	for (; held->bo && held->nr < scratch->nr; held->nr++)
+		held->bo[held->nr] = nrt_bo_get(scratch->bo[held->nr]);
+	nrt_vcore_unlock(vcore, NULL);
+	return held->bo ? NRT_SUCCESS : nrt_error_memory(error);
+}
+
+void nrt_scratch_drop(struct nrt_scratch *held)
+{
+	while (held->nr)
+		nrt_bo_put(held->bo[--held->nr]);
+	free(held->bo);
+	held->bo = NULL;
+}
+
+struct nrt_bo *nrt_scratch_at(const struct nrt_scratch *scratch, uint64_t *offset)
+{
+	uint64_t page = scratch->page ? *offset / scratch->page : 0;
+
+	*offset -= page * scratch->page;
+	return scratch->bo[page];
 }
 
 void nrt_vcore_fini(struct nrt_vcore *vcore)
 {
-	while (vcore->nr_scratch)
-		nrt_bo_put(vcore->scratch[--vcore->nr_scratch]);
-	free(vcore->scratch);
+	nrt_scratch_drop(&vcore->scratch);
 }

@@ -16,6 +16,17 @@
 #define NRT_MAX_JOBS	(NRT_MAX_LNC + 1)
 
 /**
+ * struct nrt_scratch - a scratchpad
+ * @page: bytes of a page; 0: it is one piece of memory
+ * @bo, @nr: its pages, or the piece of memory
+ */
+struct nrt_scratch {
+	uint64_t page;
+	struct nrt_bo **bo;
+	unsigned int nr;
+};
+
+/**
  * struct nrt_vcore - a virtual core that the process owns
  * @device: chip
  * @vnc: number in the process
@@ -25,9 +36,7 @@
  * @core: the physical cores, in the order of their numbers
  * @cc, @nr_cc: CC-cores of the first physical core
  * @models: loaded here; under nrt_machine.lock
- * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
- * @scratch, @nr_scratch: shared scratchpad of all models: its pages, or the piece of memory;
- *	under nrt_vcore_lock()
+ * @scratch: shared scratchpad of all models; under nrt_vcore_lock()
  */
 struct nrt_vcore {
 	struct nrt_device *device;
@@ -39,9 +48,7 @@ struct nrt_vcore {
 	struct nrt_core *cc;
 	unsigned int nr_cc;
 	unsigned int models;
-	uint64_t scratch_page;
-	struct nrt_bo **scratch;
-	unsigned int nr_scratch;
+	struct nrt_scratch scratch;
 };
 
 /* Where it is, as plans of collectives want to know. */
@@ -77,8 +84,16 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t
 /* The shared scratchpad has at least @bytes. What is in it does not last. */
 NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error);
 
+/*
+ * @held, which may be zero, becomes the scratchpad as it is now, with references: it may grow
+ * meanwhile, which gives it another piece of memory. nrt_scratch_drop() gives them back.
+ */
+NRT_STATUS nrt_vcore_hold_scratch(struct nrt_vcore *vcore, struct nrt_scratch *held,
+				  struct nrt_error *error);
+void nrt_scratch_drop(struct nrt_scratch *held);
+
 /* The buffer that has byte *@offset of the scratchpad; *@offset becomes that in the buffer. */
-struct nrt_bo *nrt_vcore_scratch_at(const struct nrt_vcore *vcore, uint64_t *offset);
+struct nrt_bo *nrt_scratch_at(const struct nrt_scratch *scratch, uint64_t *offset);
 
 /* Give the scratchpad back. */
 void nrt_vcore_fini(struct nrt_vcore *vcore);

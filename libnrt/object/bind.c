@@ -175,6 +175,7 @@ void nrt_unbind(struct nrt_model *model, struct nrt_binding *binding)
 	for (i = 0; i < model->neff->nr_ios; i++)
 		nrt_span_put(&binding->spans[i]);
 	binding->copies = false;
+	nrt_scratch_drop(&binding->scratch);
 	pthread_mutex_lock(&model->lock);
 	while (*link)
 		link = &(*link)->next;
@@ -312,7 +313,8 @@ static void view_var(const struct nrt_vcore *vcore, struct nrt_part *part,
 		place = &binding->places[var->io];
 		break;
 	case NEFF_VAR_VIRTUAL:
-		scratch = nrt_vcore_scratch_at(vcore, &offset);
+		scratch = nrt_scratch_at(binding->scratch.nr ? &binding->scratch : &vcore->scratch,
+					 &offset);
 		nrt_view_show(&part->view, i, var->var_id, both, scratch, offset, var->size);
 		return;
 	case NEFF_VAR_PEER:
@@ -327,6 +329,12 @@ static void view_var(const struct nrt_vcore *vcore, struct nrt_part *part,
 		return;
 	}
 	nrt_view_show(&part->view, i, var->var_id, rights, place->bo, place->offset, var->size);
+}
+
+NRT_STATUS nrt_bind_scratch(const struct nrt_model *model, struct nrt_binding *binding,
+			    struct nrt_error *error)
+{
+	return nrt_vcore_hold_scratch(model->vcore, &binding->scratch, error);
 }
 
 void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding)

@@ -39,6 +39,8 @@ struct nrt_place {
  *	execution
  * @staged: it has some @staging
  * @copies: some tensor is staged
+ * @scratch: the scratchpad of the execution, when it must stay what other ranks were told; or none,
+ *	and it is what the core has when the execution is submitted
  */
 struct nrt_binding {
 	struct nrt_binding *next;
@@ -48,6 +50,7 @@ struct nrt_binding {
 	struct nrt_bo **staging;
 	bool staged;
 	bool copies;
+	struct nrt_scratch scratch;
 };
 
 /**
@@ -249,6 +252,10 @@ void nrt_bindings_free(struct nrt_model *model);
 /* The request with @ticket uses the tensors. */
 void nrt_binding_use(const struct nrt_model *model, struct nrt_binding *binding,
 		     struct nrt_ticket *ticket);
+
+/* The execution of @binding has the scratchpad that the core has now, whatever becomes of that. */
+NRT_STATUS nrt_bind_scratch(const struct nrt_model *model, struct nrt_binding *binding,
+			    struct nrt_error *error);
 
 /* The views of the parts show @binding. With nrt_vcore_lock(). */
 void nrt_bind_view(struct nrt_model *model, const struct nrt_binding *binding);

@@ -408,6 +408,43 @@ struct program program_pairs(unsigned int ranks, bool all)
 	return finish(&b);
 }
 
+struct program program_scratch_collectives(unsigned int ranks)
+{
+	struct base b = begin("scratch_collectives", 1);
+	const struct nb_side x = nb_linear(b.x, 0, PROGRAM_BYTES);
+	const struct nb_side y = nb_linear(b.y, 0, PROGRAM_BYTES);
+	uint32_t one = htole32(1), group[16];
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32,
+		.input = nb_virtual(b.nb, "mine", PROGRAM_BYTES, 0),
+		.output = nb_virtual(b.nb, "sum", PROGRAM_BYTES, PROGRAM_BYTES),
+		.ranks = group, .group_size = ranks, .nr_groups = 1, .semaphore = b.loaded,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		group[i] = i;
+	nb_dma(b.nb, b.in, nb_linear(what.input, 0, PROGRAM_BYTES), x, -1);
+	run_collective(&b, "start_sum", &what, constant);
+	nb_dma(b.nb, b.in, y, nb_linear(what.output, 0, PROGRAM_BYTES), -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
+struct program program_scratch_of(uint64_t bytes)
+{
+	struct base b = begin("scratch_of", 1);
+	int last = nb_virtual(b.nb, "last", PROGRAM_BYTES, bytes - PROGRAM_BYTES);
+
+	nb_dma(b.nb, b.in, nb_linear(last, 0, PROGRAM_BYTES), nb_linear(b.x, 0, PROGRAM_BYTES),
+	       -1);
+	nb_dma(b.nb, b.in, nb_linear(b.y, 0, PROGRAM_BYTES), nb_linear(last, 0, PROGRAM_BYTES),
+	       -1);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 /* Collective @k leaves the sum as it is: the largest of what all ranks have alike. */
 static void keep_sum(struct base *b, int sum, int constant, struct nb_collective *what,
 		     unsigned int k)

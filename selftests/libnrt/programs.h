@@ -94,6 +94,12 @@ struct program program_pairs(unsigned int ranks, bool all);
 /* As program_collectives(), with more memory than any chip has. */
 struct program program_large_collectives(unsigned int ranks);
 
+/* y = the sum of the x of @ranks ranks, which all of them have in the scratchpad. */
+struct program program_scratch_collectives(unsigned int ranks);
+
+/* y = x, by way of a variable of the scratchpad that ends at byte @bytes of it. */
+struct program program_scratch_of(uint64_t bytes);
+
 /* The first word of y is the rank, as an integer. */
 struct program program_rank(void);
 

@@ -18,13 +18,14 @@
 
 /**
  * enum what - programs
- * @SUM_AND_TURN, @MANY, @PAIRS, @PAIRS_AND_ALL, @TOO_LARGE: see programs.h
+ * @SUM_AND_TURN, @MANY, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @TOO_LARGE: see programs.h
  */
 enum what {
 	SUM_AND_TURN,
 	MANY,
 	PAIRS,
 	PAIRS_AND_ALL,
+	IN_SCRATCH,
 	TOO_LARGE,
 };
 
@@ -58,6 +59,8 @@ static struct program make(enum what what, unsigned int ranks)
 		return program_pairs(ranks, false);
 	case PAIRS_AND_ALL:
 		return program_pairs(ranks, true);
+	case IN_SCRATCH:
+		return program_scratch_collectives(ranks);
 	default:
 		return program_large_collectives(ranks);
 	}
@@ -461,6 +464,48 @@ TEST_F_TIMEOUT(cc_model, in_another_order, LIMIT_S)
 	expect_status(_metadata, self->others, 3, 4, NRT_INVALID);
 	expect_turns(_metadata, self->models, self->others, 4);
 	unload_models(self->others);
+	unload_models(self->models);
+}
+
+static void *execute_often(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < 20; i++)
+		execute_rank(arg);
+	return NULL;
+}
+
+/* Larger and larger models, on the cores of @ranks ranks; only the last one stays for a moment. */
+static NRT_STATUS grow_scratchpads(const struct model_rank models[MAX_RANKS], unsigned int ranks)
+{
+	NRT_STATUS status = NRT_SUCCESS;
+	struct rig rig;
+	unsigned int i, k;
+
+	for (i = 1; i <= 24; i++) {
+		for (k = 0; k < ranks && !status; k++) {
+			status = rig_load(&rig, program_scratch_of((uint64_t)i << 16),
+					  (int)(k * models[k].spread), 0, 0);
+			rig_unload(&rig);
+		}
+	}
+	return status;
+}
+
+/* Collectives in the scratchpads, which grow while the ranks execute. */
+TEST_F_TIMEOUT(cc_model, scratchpad_grows, LIMIT_S)
+{
+	unsigned int i;
+
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, IN_SCRATCH));
+	expect_results(_metadata, self->models, 4);
+	for (i = 0; i < 4; i++)
+		pthread_create(&self->models[i].thread, NULL, execute_often, &self->models[i]);
+	EXPECT_EQ(NRT_SUCCESS, grow_scratchpads(self->models, 4));
+	for (i = 0; i < 4; i++)
+		pthread_join(self->models[i].thread, NULL);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
 	unload_models(self->models);
 }
 
