@@ -82,7 +82,10 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 /* Run a job without instructions that clears all semaphores of the model's cores. */
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
 
-/* result.c: a hang, or an error of the hardware. @wait: of each part of the model. */
+/*
+ * result.c: a hang, or an error of the hardware. @wait: of each part of the model, and of the
+ * CC-core of its collectives.
+ */
 bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
 /* result.c: the status of an execution, with @error set when it is not NRT_SUCCESS. */

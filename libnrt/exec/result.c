@@ -79,9 +79,8 @@ static unsigned int culprit(const struct nrt_model *model, const struct drm_neur
 	return first;
 }
 
-bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+static bool is_fatal(const struct drm_neuron_wait_job *wait)
 {
-	wait += culprit(model, wait);
 	switch (cause_status(wait)) {
 	case NRT_TIMEOUT:
 	case NRT_HW_ERROR:
@@ -93,6 +92,12 @@ bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_
 	default:
 		return false;
 	}
+}
+
+bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+{
+	return is_fatal(&wait[culprit(model, wait)]) ||
+	       (model->cc && is_fatal(&wait[model->nr_parts]));
 }
 
 static const char *cause_text(const struct drm_neuron_wait_job *wait)

@@ -4,8 +4,12 @@
  * several, with one model on each core and with several.
  */
 #include <dirent.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <nrt/nrt_async.h>
 
 #include "kselftest_harness.h"
 
@@ -529,6 +533,37 @@ TEST_F_TIMEOUT(cc_model, missing_on_the_device, LIMIT_S)
 	EXPECT_TRUE(rig_has(text, "waits for rank")) TH_LOG("%s", text);
 	expect_status(_metadata, self->models, 0, 3, NRT_TIMEOUT);
 	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/* Wait for request @seq. */
+static bool becomes_completed(nrta_seq_t seq)
+{
+	struct pollfd poller = { .events = POLLIN };
+
+	if (nrta_get_completion_handle(seq, &poller.fd))
+		return false;
+	poll(&poller, 1, LIMIT_S * 1000);
+	close(poller.fd);
+	return poller.revents;
+}
+
+/* A CC-core that hangs makes the queue of its core unusable, as an engine does. */
+TEST_F_TIMEOUT(cc_model, missing_in_a_queue, LIMIT_S)
+{
+	struct rig *rig = &self->models[0].rig;
+	nrta_seq_t seq = 0;
+
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("4"));
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, MANY));
+	expect_results(_metadata, self->models, 4);
+	rig_catch();
+	EXPECT_EQ(NRT_SUCCESS, nrta_execute_schedule(rig->model, rig->inputs, rig->outputs, 0,
+						     NULL, &seq));
+	EXPECT_TRUE(becomes_completed(seq));
+	EXPECT_EQ(NRT_EXEC_UNIT_UNRECOVERABLE,
+		  nrta_execute_schedule(rig->model, rig->inputs, rig->outputs, 0, NULL, &seq));
+	rig_caught();
 	unload_models(self->models);
 }
 
