@@ -370,6 +370,15 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 	return together(cc, meet, error);
 }
 
+/*
+ * The CC-core's time limit comes before that of the engines that wait for it, because where it waits
+ * says which rank has not come.
+ */
+static uint32_t limit_of(const struct nrt_world *world)
+{
+	return world->timeout_ms - world->timeout_ms / 8;
+}
+
 static struct nrt_view *show(struct nrt_model *model, struct drm_neuron_job *args)
 {
 	struct nrt_cc_model *cc = model->cc;
@@ -383,7 +392,7 @@ static struct nrt_view *show(struct nrt_model *model, struct drm_neuron_job *arg
 		.starts = { sizeof(code->start), 1, (uintptr_t)&code->start },
 		.sem_clear = { sizeof(cc->sem_clear[0]), NEURON_NR_SEMAPHORES / 64,
 			       (uintptr_t)cc->sem_clear },
-		.timeout_ms = cc->world->timeout_ms,
+		.timeout_ms = limit_of(cc->world),
 		.rank = model->rank,
 	};
 	return &code->view;
