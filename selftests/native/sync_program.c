@@ -10,7 +10,7 @@
 
 const char *const sync_kind_name[SYNC_KINDS] = {
 	"matmul", "vector", "scalar", "gpsimd", "gather", "index", "register", "word", "load",
-	"store", "move", "spread", "generated", "indexed", "loop", "nested", "while",
+	"store", "move", "spread", "generated", "indexed", "loop", "nested", "while", "if", "else",
 };
 
 #define INST(name, ...)	((struct neuron_inst){ .opcode = NEURON_OP_##name, __VA_ARGS__ })
@@ -431,6 +431,25 @@ static void add_one(struct sync_program *program)
 
 static void add_some(struct sync_program *program, unsigned int count);
 
+static void add_branch(struct sync_program *program)
+{
+	struct sync_op *op = add(program, SYNC_OP_BEGIN);
+
+	op->reg = 1 + program->depth;
+	op->branch = true;
+	op->count = below(program, 2);
+	program->kinds[SYNC_IF]++;
+	program->depth++;
+	add_some(program, 1 + below(program, 5));
+	if (chance(program, 50)) {
+		add(program, SYNC_OP_ELSE);
+		program->kinds[SYNC_ELSE]++;
+		add_some(program, 1 + below(program, 5));
+	}
+	program->depth--;
+	add(program, SYNC_OP_END);
+}
+
 static void add_loop(struct sync_program *program)
 {
 	struct sync_op *op = add(program, SYNC_OP_BEGIN);
@@ -453,7 +472,7 @@ static void add_some(struct sync_program *program, unsigned int count)
 			return;
 		if (program->loops && program->depth < 2 &&
 		    chance(program, program->depth ? 8 : 3))
-			add_loop(program);
+			chance(program, 25) ? add_branch(program) : add_loop(program);
 		else
 			add_one(program);
 	}
@@ -521,10 +540,27 @@ static unsigned int end_of(const struct sync_program *program, unsigned int firs
 			*engines |= NEURON_BIT(op->engine);
 		else if (op->kind == SYNC_OP_BEGIN)
 			depth++;
-		else if (!--depth)
+		else if (op->kind == SYNC_OP_END && !--depth)
 			break;
 	}
 	return i;
+}
+
+/* The nb_else() of the branch from @first to @end; @end: it has none. */
+static unsigned int else_of(const struct sync_program *program, unsigned int first,
+			    unsigned int end)
+{
+	unsigned int i, depth = 0;
+
+	for (i = first; i < end; i++) {
+		if (program->op[i].kind == SYNC_OP_BEGIN)
+			depth++;
+		else if (program->op[i].kind == SYNC_OP_END)
+			depth--;
+		else if (program->op[i].kind == SYNC_OP_ELSE && depth == 1)
+			return i;
+	}
+	return end;
 }
 
 static void begin_loop(struct nb_program *nb, const struct sync_program *program,
@@ -533,7 +569,7 @@ static void begin_loop(struct nb_program *nb, const struct sync_program *program
 	const struct sync_op *op = &program->op[first];
 	unsigned int engines, e;
 
-	if (!op->test) {
+	if (!op->test && !op->branch) {
 		nb_begin_loop(nb, op->reg, op->count);
 		return;
 	}
@@ -541,6 +577,10 @@ static void begin_loop(struct nb_program *nb, const struct sync_program *program
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		if (engines & NEURON_BIT(e))
 			nb_reg_set(nb, e, op->reg, op->count);
+	if (op->branch) {
+		nb_begin_if(nb, NEURON_ALU_IS_NE, op->reg, 0, 0);
+		return;
+	}
 	nb_begin_while(nb, NEURON_ALU_IS_GT, op->reg, 0, 0);
 	/* At its begin, so that the test is not the next instruction. */
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
@@ -551,8 +591,9 @@ static void begin_loop(struct nb_program *nb, const struct sync_program *program
 struct nb_program *sync_program_auto(const struct sync_program *program)
 {
 	struct nb_program *nb = begin(program);
+	unsigned int depth = 0, i;
 	struct neuron_inst inst;
-	unsigned int i;
+	bool branch[SYNC_OPS];
 
 	if (!nb)
 		return NULL;
@@ -566,9 +607,12 @@ struct nb_program *sync_program_auto(const struct sync_program *program)
 		if (op->kind == SYNC_OP_DMA) {
 			nb_dma(nb, op->queue, op->to, op->from, -1);
 		} else if (op->kind == SYNC_OP_BEGIN) {
+			branch[depth++] = op->branch;
 			begin_loop(nb, program, i);
+		} else if (op->kind == SYNC_OP_ELSE) {
+			nb_else(nb);
 		} else if (op->kind == SYNC_OP_END) {
-			nb_end_loop(nb);
+			branch[--depth] ? nb_end_if(nb) : nb_end_loop(nb);
 		} else {
 			inst = with_queue(nb, op->inst);
 			nb_raw(nb, op->engine, &inst);
@@ -601,27 +645,41 @@ static void serial_op(struct turn *turn, const struct sync_op *op)
 	nb_raw(turn->nb, op->engine, &inst);
 }
 
-/* Returns the number of the end of the loop that begins before @first, or of the program. */
-static unsigned int serial_ops(struct turn *turn, const struct sync_program *program,
-			       unsigned int first)
+static void serial_ops(struct turn *turn, const struct sync_program *program, unsigned int first);
+
+static void serial_block(struct turn *turn, const struct sync_program *program,
+			 unsigned int first, unsigned int end)
 {
-	unsigned int i, round, end, engines;
+	const struct sync_op *op = &program->op[first];
+	unsigned int round, other;
+
+	for (round = 0; round < op->count; round++)
+		serial_ops(turn, program, first + 1);
+	if (!op->branch || op->count)
+		return;
+	other = else_of(program, first, end);
+	if (other < end)
+		serial_ops(turn, program, other + 1);
+}
+
+/* Up to the end of the loop or the part of a branch that begins before @first. */
+static void serial_ops(struct turn *turn, const struct sync_program *program, unsigned int first)
+{
+	unsigned int i, end, engines;
 
 	for (i = first; i < program->nr_ops; i++) {
 		const struct sync_op *op = &program->op[i];
 
-		if (op->kind == SYNC_OP_END)
-			return i;
+		if (op->kind == SYNC_OP_END || op->kind == SYNC_OP_ELSE)
+			return;
 		if (op->kind != SYNC_OP_BEGIN) {
 			serial_op(turn, op);
 			continue;
 		}
 		end = end_of(program, i, &engines);
-		for (round = 0; round < op->count; round++)
-			serial_ops(turn, program, i + 1);
+		serial_block(turn, program, i, end);
 		i = end;
 	}
-	return i;
 }
 
 struct nb_program *sync_program_serial(const struct sync_program *program)

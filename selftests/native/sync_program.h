@@ -36,12 +36,14 @@ enum sync_kind {
 	SYNC_LOOP,
 	SYNC_NESTED,		/* a loop in a loop */
 	SYNC_WHILE,		/* one that ends when registers say so */
+	SYNC_IF,		/* what is executed once or not at all */
+	SYNC_ELSE,		/* the same, with something instead of it */
 	SYNC_KINDS
 };
 
 extern const char *const sync_kind_name[SYNC_KINDS];
 
-enum sync_op_kind { SYNC_OP_INST, SYNC_OP_DMA, SYNC_OP_BEGIN, SYNC_OP_END };
+enum sync_op_kind { SYNC_OP_INST, SYNC_OP_DMA, SYNC_OP_BEGIN, SYNC_OP_ELSE, SYNC_OP_END };
 
 struct sync_op {
 	enum sync_op_kind kind;
@@ -51,8 +53,9 @@ struct sync_op {
 	struct nb_side to;
 	struct nb_side from;
 	unsigned int reg;
-	uint32_t count;
+	uint32_t count;		/* rounds; of a branch, whether its first part is executed */
 	bool test;
+	bool branch;
 };
 
 struct sync_program {

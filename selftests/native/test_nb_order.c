@@ -381,7 +381,32 @@ static void each_engine_of_a_test_sets_its_register(void **state)
 	nb_copy(nb, SCALAR, tile(64, 16), tile(0, 16));
 	nb_end_loop(nb);
 	expect_error(nb,
-		     "k.c:7: the scalar engine compares register 3 in a loop, but never sets it; each engine of nb_begin_while() has registers of its own");
+		     "k.c:7: the scalar engine compares register 3 in a loop, but has not set it; each engine of nb_begin_while() has registers of its own");
+}
+
+/* Register 3 of the scalar engine comes too late, and its register 4 never. */
+static void each_engine_of_a_branch_has_set_its_registers(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_reg_set(nb, VECTOR, 3, 2);
+	nb_begin_if(nb, NEURON_ALU_IS_GT, 3, 0, 0);
+	nb_copy(nb, VECTOR, tile(0, 16), tile(64, 16));
+	nb_else(nb);
+	nb_source(nb, "k.c", 7);
+	nb_reg_set(nb, SCALAR, 3, 2);
+	nb_copy(nb, SCALAR, tile(64, 16), tile(0, 16));
+	nb_end_if(nb);
+	expect_error(nb,
+		     "k.c:7: the scalar engine compares register 3 in a branch, but has not set it; each engine of nb_begin_if() has registers of its own");
+	nb = begin();
+	nb_reg_set(nb, SCALAR, 3, 2);
+	nb_begin_if(nb, NEURON_ALU_IS_GT, 3, 4, 0);
+	nb_copy(nb, SCALAR, tile(64, 16), tile(0, 16));
+	nb_end_if(nb);
+	expect_error(nb,
+		     "the scalar engine compares register 4 in a branch, but has not set it; each engine of nb_begin_if() has registers of its own");
 }
 
 static void a_tile_does_not_end_in_a_later_loop(void **state)
@@ -398,7 +423,7 @@ static void a_tile_does_not_end_in_a_later_loop(void **state)
 	nb_source(nb, "k.c", 3);
 	nb_tile_end(nb, old);
 	expect_error(nb,
-		     "k.c:3: tile 0 ends in a loop that began after it: the next round still uses it");
+		     "k.c:3: tile 0 ends in a loop or branch that began after it, which may be executed again or not at all");
 }
 
 int main(void)
@@ -419,6 +444,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_descriptors_stay_as_they_are),
 		cmocka_unit_test(the_register_of_a_loop_stays),
 		cmocka_unit_test(each_engine_of_a_test_sets_its_register),
+		cmocka_unit_test(each_engine_of_a_branch_has_set_its_registers),
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 	};
 

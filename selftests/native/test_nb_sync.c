@@ -135,7 +135,7 @@ static uint64_t delete_waits(bool loops, uint64_t *missed)
 		m = i % 3;
 		sync_program_make(&program, first + i, machine[m].gen->generation, loops);
 		/* What is perhaps never executed needs no waits. */
-		if (program.kinds[SYNC_WHILE])
+		if (program.kinds[SYNC_WHILE] || program.kinds[SYNC_IF])
 			continue;
 		deleted += DELETED;
 		for (d = 0; d < DELETED; d++)

@@ -484,10 +484,10 @@ static void loops_must_be_nested(void **state)
 	for (i = 0; i < NEURON_NR_REGS; i++)
 		nb_begin_while(nb, NEURON_ALU_IS_NE, 1, 0, 0);
 	nb_begin_loop(nb, 2, 3);
-	expect_error(nb, "a loop is in at most 63 others");
+	expect_error(nb, "a loop or branch is in at most 63 others");
 	nb = begin();
 	nb_begin_loop(nb, 1, 3);
-	expect_error(nb, "a loop that nb_begin_loop() has begun does not end");
+	expect_error(nb, "a loop or branch that has begun does not end");
 	nb = begin();
 	nb_end_loop(nb);
 	expect_error(nb, "nb_end_loop() without a loop that has begun");
@@ -496,13 +496,48 @@ static void loops_must_be_nested(void **state)
 	expect_error(nb, "a loop is executed at least once");
 	nb = begin();
 	nb_begin_while(nb, NEURON_ALU_ADD, 1, 0, 0);
-	expect_error(nb, "a loop ends by a comparison, not by operator 1");
+	expect_error(nb, "a loop depends on a comparison, not on operator 1");
 	nb = begin();
 	nb_begin_while(nb, NEURON_ALU_IS_NE, NEURON_NR_REGS, 0, 0);
 	expect_error(nb, "a loop compares registers from 0 to 63");
 	nb = begin();
 	nb_begin_while(nb, NEURON_ALU_IS_NE, 1, 0, 0);
-	expect_error(nb, "a loop that nb_begin_loop() has begun does not end");
+	expect_error(nb, "a loop or branch that has begun does not end");
+}
+
+static void branches_have_their_ends(void **state)
+{
+	struct nb_program *nb = nb_new("by hand");
+
+	(void)state;
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	expect_error(nb, "nb_begin_if() is for programs that begin with nb_auto()");
+	nb = begin();
+	nb_begin_if(nb, NEURON_ALU_ADD, 1, 0, 0);
+	expect_error(nb, "a branch depends on a comparison, not on operator 1");
+	nb = begin();
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, NEURON_NR_REGS, 0);
+	expect_error(nb, "a branch compares registers from 0 to 63");
+	nb = begin();
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_end_loop(nb);
+	expect_error(nb, "nb_end_loop() where another loop or branch has to end first");
+	nb = begin();
+	nb_begin_loop(nb, 1, 2);
+	nb_else(nb);
+	expect_error(nb, "nb_else() where another loop or branch has to end first");
+	nb = begin();
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_else(nb);
+	nb_else(nb);
+	expect_error(nb, "nb_else() where another loop or branch has to end first");
+	nb = begin();
+	nb_end_if(nb);
+	expect_error(nb, "nb_end_if() without a branch that has begun");
+	nb = begin();
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_else(nb);
+	expect_error(nb, "a loop or branch that has begun does not end");
 }
 
 static void transfers_in_loops_are_generated(void **state)
@@ -515,7 +550,7 @@ static void transfers_in_loops_are_generated(void **state)
 	nb_dma(nb, queue, nb_linear(y, 0, 32), nb_linear(y, 32, 32), -1);
 	nb_end_loop(nb);
 	expect_error(nb,
-		     "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+		     "a transfer in a loop or branch: its descriptors can be used once only; give a queue generated ones (dma_generate)");
 }
 
 static void a_transfer_has_one_semaphore(void **state)
@@ -550,6 +585,7 @@ int main(void)
 		cmocka_unit_test(a_loop_of_one_round_is_no_loop),
 		cmocka_unit_test(branches_by_hand_are_refused),
 		cmocka_unit_test(loops_must_be_nested),
+		cmocka_unit_test(branches_have_their_ends),
 		cmocka_unit_test(transfers_in_loops_are_generated),
 		cmocka_unit_test(a_transfer_has_one_semaphore),
 	};

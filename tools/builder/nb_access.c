@@ -232,7 +232,7 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	block = &stream->dma[id];
 	if (order->depth)
 		return nb_fail_at(nb, step->engine, step->pc,
-				  "a transfer in a loop: its descriptors are used up after the first round; give a queue generated ones (dma_generate)");
+				  "a transfer in a loop or branch: its descriptors can be used once only; give a queue generated ones (dma_generate)");
 	step->transfer = true;
 	step->queue = block->queue;
 	step->posts = nb->queue[block->queue].num_queues;

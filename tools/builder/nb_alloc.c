@@ -251,7 +251,7 @@ void nb_tile_end(struct nb_program *nb, int tile)
 		return;
 	if (nb_loop_since(nb, dead->turn)) {
 		nb_fail_here(nb,
-			     "tile %d ends in a loop that began after it: the next round still uses it",
+			     "tile %d ends in a loop or branch that began after it, which may be executed again or not at all",
 			     tile);
 		return;
 	}

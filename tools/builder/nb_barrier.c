@@ -158,7 +158,8 @@ static int nb_edit_all(struct nb_order *order, unsigned int engines, struct nb_e
 int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
 	nb_regs_forget(order);
-	if (!turn->engines)
+	/* Where a branch was tested, its second part is next. */
+	if (!turn->engines || turn->kind == NB_TURN_ELSE)
 		return 0;
 	if (!order->met && nb_barrier(order, outside, outside))
 		return -1;
@@ -168,21 +169,35 @@ int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned i
 					     .reg = turn->reg, .seq = turn->count });
 }
 
-int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
+/* What is put behind the last round or the part of a branch that ends at @turn. */
+static int nb_end_edits(struct nb_order *order, const struct nb_turn *turn)
 {
 	struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
+	const struct nb_edit join = { .kind = NB_EDIT_BRANCH_END };
 
+	if (turn->kind == NB_TURN_ELSE)
+		return nb_edit_all(order, turn->engines, join);
 	if (turn->test)
-		end = (struct nb_edit){ .kind = NB_EDIT_WHILE_END, .reg = turn->reg,
-					.extra = turn->op, .actor = turn->with,
+		end = (struct nb_edit){ .kind = turn->kind == NB_TURN_LOOP ? NB_EDIT_WHILE_END :
+									     NB_EDIT_THEN_END,
+					.reg = turn->reg, .extra = turn->op, .actor = turn->with,
 					.base = (uint32_t)turn->value };
+	if (nb_edit_all(order, turn->engines, end))
+		return -1;
+	return turn->kind == NB_TURN_THEN ? nb_edit_all(order, turn->engines, join) : 0;
+}
+
+int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
+{
 	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;
 	if (!order->met && nb_barrier(order, turn->engines, turn->engines))
 		return -1;
-	if (nb_edit_all(order, turn->engines, end))
+	if (nb_end_edits(order, turn))
 		return -1;
-	/* Those that are not in the loop have not waited for it. */
+	if (turn->kind == NB_TURN_THEN_ELSE)
+		return 0;
+	/* Those that are not in it have not waited for it. */
 	return outside & ~turn->engines ? nb_barrier(order, outside, turn->engines) : 0;
 }

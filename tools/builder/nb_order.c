@@ -448,34 +448,47 @@ static unsigned int nb_loop_engines(const struct nb_order *order, const struct n
 }
 
 /*
- * Each engine of a loop with a test has its own registers for it. They are zero at first, so one
- * that never sets them would compare for ever, or not at all, while the others go on.
+ * Each engine of a loop or branch with a test has its own registers for it. They are zero at first,
+ * so one that never sets them would go another way than the others. A loop may set them, too.
  */
-static int nb_check_test(const struct nb_order *order, const struct nb_turn *end)
+static int nb_check_test(const struct nb_order *order, const struct nb_turn *turn)
 {
-	uint64_t regs = (NEURON_BIT64(end->reg) | NEURON_BIT64(end->with)) & ~1ull;
+	uint64_t regs = (NEURON_BIT64(turn->reg) | NEURON_BIT64(turn->with)) & ~1ull;
+	bool loop = turn->kind == NB_TURN_LOOP;
+	uint64_t unset;
 	unsigned int e;
 
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (end->engines & NEURON_BIT(e) && !(order->reg_set[e] & regs))
-			return nb_fail_at(order->nb, e, order->pc[e] - 1,
-					  "the %s engine compares register %u in a loop, but never sets it; each engine of nb_begin_while() has registers of its own",
-					  trn_isa_engine_name(e), end->reg);
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		unset = regs & ~order->reg_set[e];
+		if (turn->engines & NEURON_BIT(e) && unset)
+			return nb_fail_at(order->nb, e, order->pc[e] - loop,
+					  "the %s engine compares register %d in %s, but has not set it; each engine of %s() has registers of its own",
+					  trn_isa_engine_name(e), __builtin_ctzll(unset),
+					  loop ? "a loop" : "a branch",
+					  loop ? "nb_begin_while" : "nb_begin_if");
+	}
 	return 0;
 }
 
-/* A loop whose rounds do not overlap begins or ends. */
+/* Where a test needs its registers: a branch before it, a loop behind the first round. */
+static bool nb_is_tested(const struct nb_turn *turn)
+{
+	return turn->test && turn->kind != NB_TURN_ELSE &&
+	       turn->begin == (turn->kind != NB_TURN_LOOP);
+}
+
+/* A loop whose rounds do not overlap begins or ends, or a part of a branch. */
 static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 {
 	uint64_t counts = turn->test ? 0 : NEURON_BIT64(turn->reg);
 
+	if (nb_is_tested(turn) && nb_check_test(order, turn))
+		return -1;
 	if (turn->begin) {
 		order->depth++;
 		order->counting |= counts;
 		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	}
-	if (turn->test && nb_check_test(order, turn))
-		return -1;
 	order->depth--;
 	order->counting &= ~counts;
 	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
@@ -622,7 +635,7 @@ int nb_sync(struct nb_program *nb)
 	if (!nb->record)
 		return 0;
 	if (nb->record->depth)
-		return nb_fail(nb, "a loop that nb_begin_loop() has begun does not end");
+		return nb_fail(nb, "a loop or branch that has begun does not end");
 	order = calloc(1, sizeof(*order));
 	if (!order)
 		return nb_fail(nb, "out of memory");

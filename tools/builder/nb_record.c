@@ -89,20 +89,22 @@ static bool nb_reg_taken(const struct nb_record *record, unsigned int reg)
 
 	for (i = 0; i < record->depth; i++) {
 		turn = &record->turn[record->open[i]];
+		if (turn->kind != NB_TURN_LOOP)
+			continue;
 		if (turn->reg == reg || (turn->test && turn->with == reg))
 			return true;
 	}
 	return false;
 }
 
-/* A loop begins here; NULL: no memory, or it is in too many others. */
+/* A loop or branch begins here; NULL: no memory, or it is in too many others. */
 static struct nb_turn *nb_turn_begin(struct nb_program *nb, unsigned int reg)
 {
 	struct nb_record *record = nb->record;
 	struct nb_turn *turn;
 
 	if (record->depth == NEURON_NR_REGS) {
-		nb_fail_here(nb, "a loop is in at most %d others", NEURON_NR_REGS - 1);
+		nb_fail_here(nb, "a loop or branch is in at most %d others", NEURON_NR_REGS - 1);
 		return NULL;
 	}
 	turn = nb_turn_add(nb);
@@ -138,57 +140,153 @@ void nb_begin_loop(struct nb_program *nb, unsigned int reg, uint32_t count)
 		turn->count = count;
 }
 
-void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
-		    unsigned int with, int32_t value)
+/* @what: the caller, "loop" or "branch". NULL: refused. */
+static struct nb_turn *nb_begin_test(struct nb_program *nb, const char *caller, const char *what,
+				     enum neuron_alu op, unsigned int reg, unsigned int with,
+				     int32_t value)
 {
 	struct nb_turn *turn;
 
 	if (!nb->record) {
-		nb_fail_here(nb, "nb_begin_while() is for programs that begin with nb_auto()");
-		return;
+		nb_fail_here(nb, "%s() is for programs that begin with nb_auto()", caller);
+		return NULL;
 	}
 	if (op < NEURON_ALU_IS_EQ || op > NEURON_ALU_IS_LT) {
-		nb_fail_here(nb, "a loop ends by a comparison, not by operator %d", op);
-		return;
+		nb_fail_here(nb, "a %s depends on a comparison, not on operator %d", what, op);
+		return NULL;
 	}
 	if (reg >= NEURON_NR_REGS || with >= NEURON_NR_REGS) {
-		nb_fail_here(nb, "a loop compares registers from 0 to %d", NEURON_NR_REGS - 1);
-		return;
+		nb_fail_here(nb, "a %s compares registers from 0 to %d", what,
+			     NEURON_NR_REGS - 1);
+		return NULL;
 	}
 	turn = nb_turn_begin(nb, reg);
 	if (!turn)
-		return;
+		return NULL;
 	turn->test = true;
 	turn->op = op;
 	turn->with = with;
 	turn->value = value;
+	return turn;
+}
+
+void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
+		    unsigned int with, int32_t value)
+{
+	nb_begin_test(nb, "nb_begin_while", "loop", op, reg, with, value);
+}
+
+void nb_begin_if(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
+		 unsigned int with, int32_t value)
+{
+	struct nb_turn *turn = nb_begin_test(nb, "nb_begin_if", "branch", op, reg, with, value);
+
+	if (turn)
+		turn->kind = NB_TURN_THEN;
+}
+
+/* The innermost loop or branch that has begun, of a kind from @first to @last; NULL: it is not. */
+static struct nb_turn *nb_innermost(struct nb_program *nb, const char *caller, const char *what,
+				    enum nb_turn_kind first, enum nb_turn_kind last)
+{
+	struct nb_record *record = nb->record;
+	struct nb_turn *turn = NULL;
+
+	if (record && record->depth)
+		turn = &record->turn[record->open[record->depth - 1]];
+	if (turn && turn->kind >= first && turn->kind <= last)
+		return turn;
+	if (turn)
+		nb_fail_here(nb, "%s() where another loop or branch has to end first", caller);
+	else
+		nb_fail_here(nb, "%s() without a %s that has begun", caller, what);
+	return NULL;
+}
+
+static uint8_t nb_turn_engines(const struct nb_record *record, const struct nb_turn *begin)
+{
+	uint8_t engines = 0;
+	size_t i;
+
+	for (i = begin->at; i < record->count; i++)
+		engines |= NEURON_BIT(record->engine[i]);
+	return engines;
+}
+
+/* What begins at the turn @at, the innermost one, ends here. NULL: no memory. */
+static struct nb_turn *nb_turn_end(struct nb_program *nb, size_t at)
+{
+	struct nb_record *record = nb->record;
+	struct nb_turn *begin, *end = nb_turn_add(nb);
+	size_t here;
+
+	if (!end)
+		return NULL;
+	begin = &record->turn[at];
+	begin->engines = nb_turn_engines(record, begin);
+	begin->match = end - record->turn;
+	here = end->at;
+	*end = *begin;
+	end->at = here;
+	end->match = at;
+	end->begin = false;
+	record->depth--;
+	return end;
 }
 
 void nb_end_loop(struct nb_program *nb)
 {
-	struct nb_turn *begin, *end;
-	size_t i, at;
+	struct nb_turn *begin = nb_innermost(nb, "nb_end_loop", "loop", NB_TURN_LOOP,
+					     NB_TURN_LOOP);
 
-	if (!nb->record || !nb->record->depth) {
-		nb_fail_here(nb, "nb_end_loop() without a loop that has begun");
+	if (begin)
+		nb_turn_end(nb, begin - nb->record->turn);
+}
+
+void nb_else(struct nb_program *nb)
+{
+	struct nb_turn *begin = nb_innermost(nb, "nb_else", "branch", NB_TURN_THEN, NB_TURN_THEN);
+	struct nb_turn *turn;
+	unsigned int reg;
+
+	if (!begin)
 		return;
-	}
-	at = nb->record->open[nb->record->depth - 1];
-	begin = &nb->record->turn[at];
-	for (i = begin->at; i < nb->record->count; i++)
-		begin->engines |= NEURON_BIT(nb->record->engine[i]);
-	end = nb_turn_add(nb);
-	if (!end)
+	begin->kind = NB_TURN_THEN_ELSE;
+	reg = begin->reg;
+	if (!nb_turn_end(nb, begin - nb->record->turn))
 		return;
-	begin = &nb->record->turn[at];
-	begin->match = end - nb->record->turn;
-	end->match = at;
-	end->around = begin->around;
-	end->test = begin->test;
-	end->op = begin->op;
-	end->with = begin->with;
-	end->value = begin->value;
-	end->reg = begin->reg;
-	end->engines = begin->engines;
-	nb->record->depth--;
+	turn = nb_turn_begin(nb, reg);
+	if (!turn)
+		return;
+	turn->kind = NB_TURN_ELSE;
+	turn->test = true;
+}
+
+/*
+ * An engine that has something in one part has to test whether to execute it, so it takes part in
+ * both. @end: of the part behind nb_else().
+ */
+void nb_join_branch(struct nb_record *record, struct nb_turn *end)
+{
+	struct nb_turn *begin = &record->turn[end->match];
+	struct nb_turn *then_end = begin - 1;
+	struct nb_turn *then_begin = &record->turn[then_end->match];
+
+	end->engines |= then_end->engines;
+	begin->engines = end->engines;
+	then_end->engines = end->engines;
+	then_begin->engines = end->engines;
+}
+
+void nb_end_if(struct nb_program *nb)
+{
+	struct nb_turn *begin = nb_innermost(nb, "nb_end_if", "branch", NB_TURN_THEN,
+					     NB_TURN_ELSE);
+	struct nb_turn *end;
+
+	if (!begin)
+		return;
+	end = nb_turn_end(nb, begin - nb->record->turn);
+	if (end && end->kind == NB_TURN_ELSE)
+		nb_join_branch(nb->record, end);
 }

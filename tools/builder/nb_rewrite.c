@@ -211,7 +211,7 @@ static void nb_rewrite_tiles(struct nb_rewriter *rewriter)
 	}
 }
 
-/* The engines of each loop, which transfers and free instructions may have changed. */
+/* The engines of each loop and branch, which transfers and free instructions may have changed. */
 static void nb_rewrite_engines(struct nb_record *record)
 {
 	size_t open[NEURON_NR_REGS], i, j;
@@ -229,6 +229,8 @@ static void nb_rewrite_engines(struct nb_record *record)
 		for (j = begin->at; j < end->at; j++)
 			begin->engines |= NEURON_BIT(record->engine[j]);
 		end->engines = begin->engines;
+		if (end->kind == NB_TURN_ELSE)
+			nb_join_branch(record, end);
 	}
 }
 

@@ -132,7 +132,7 @@ static int nb_check_options(struct nb_program *nb, const struct nb_schedule_opti
 	if (!nb->record)
 		return nb_fail(nb, "nb_schedule() is for programs that begin with nb_auto()");
 	if (nb->record->depth)
-		return nb_fail(nb, "a loop that nb_begin_loop() has begun does not end");
+		return nb_fail(nb, "a loop or branch that has begun does not end");
 	if (options->queues > NB_DMA_ENGINES)
 		return nb_fail(nb, "a transfer is split over 1 to %d queues, not %u",
 			       NB_DMA_ENGINES, options->queues);

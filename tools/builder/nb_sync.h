@@ -29,12 +29,22 @@
 /* Loops in each other whose rounds overlap. */
 #define NB_LOOP_DEPTH	4
 
+/* What a turn is the begin or the end of. */
+enum nb_turn_kind {
+	NB_TURN_LOOP,		/* rounds that a register counts, or a test ends */
+	NB_TURN_THEN,		/* what is executed once or not at all */
+	NB_TURN_THEN_ELSE,	/* the same; the next turn begins what is executed instead */
+	NB_TURN_ELSE,
+};
+
 /**
- * struct nb_turn - a place in the order of the calls where a loop begins or ends
+ * struct nb_turn - a place in the order of the calls where a loop or a branch begins or ends
  * @match: the turn at its other end
  * @around: the turn that begins the loop around it; SIZE_MAX: none
+ * @kind: enum nb_turn_kind
  * @reg: counts the rounds, of which there are @count
- * @test: instead a round is executed while @reg @op register @with, or @value if that is 0
+ * @test: instead a round is executed while @reg @op register @with, or @value if that is 0;
+ *	 of a branch, @kind is executed if that holds
  */
 struct nb_turn {
 	size_t at;
@@ -42,6 +52,7 @@ struct nb_turn {
 	size_t around;
 	bool begin;
 	bool test;
+	uint8_t kind;
 	uint8_t op;
 	uint8_t with;
 	int32_t value;
@@ -82,6 +93,8 @@ enum nb_edit_kind {
 	NB_EDIT_LOOP_END,
 	NB_EDIT_WHILE_BEGIN,	/* go on at the test */
 	NB_EDIT_WHILE_END,	/* again while @reg op @extra register @actor, or the value @base */
+	NB_EDIT_THEN_END,	/* the same for what is executed once; otherwise go on behind this */
+	NB_EDIT_BRANCH_END,	/* where what was executed once goes on */
 	NB_EDIT_LOOP_DONE,	/* all rounds of a loop that overlap are over */
 	NB_EDIT_DRAIN,		/* take what drain @seq counts, if anybody has asked for it */
 };

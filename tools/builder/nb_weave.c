@@ -21,6 +21,7 @@
  * @nops: old instructions to come that belong to the transfer before them
  * @debug: of what is made
  * @top: first instruction of each loop that is open
+ * @top: of each loop around, its first instruction; of a branch, the one that ends the first part
  * @overlap: in a loop whose rounds overlap
  * @owed: somebody waits for the end of that loop
  * @place: of each old instruction in what is made
@@ -271,6 +272,17 @@ static int nb_weave_while(struct nb_weaver *weaver, const struct nb_edit *edit)
 	return 0;
 }
 
+/* The test of what is executed once stands behind it, too, and is jumped over from there. */
+static int nb_weave_then(struct nb_weaver *weaver, const struct nb_edit *edit)
+{
+	uint32_t over = weaver->count;
+
+	if (!nb_weave_inst(weaver, NEURON_OP_BRANCH) || nb_weave_while(weaver, edit))
+		return -1;
+	weaver->top[weaver->depth++] = over;
+	return 0;
+}
+
 /* An edit that stands by itself. */
 static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 			 const struct nb_edit *edit)
@@ -282,6 +294,12 @@ static int nb_weave_edit(struct nb_weaver *weaver, struct nb_gates *gates,
 		return nb_weave_loop(weaver, edit);
 	if (edit->kind == NB_EDIT_WHILE_BEGIN || edit->kind == NB_EDIT_WHILE_END)
 		return nb_weave_while(weaver, edit);
+	if (edit->kind == NB_EDIT_THEN_END)
+		return nb_weave_then(weaver, edit);
+	if (edit->kind == NB_EDIT_BRANCH_END) {
+		weaver->inst[weaver->top[--weaver->depth]].addr = htole64(weaver->count);
+		return 0;
+	}
 	if (edit->kind == NB_EDIT_RESET)
 		return nb_weave_reset(weaver, edit);
 	if (edit->kind == NB_EDIT_LOOP_DONE && !weaver->owed) {

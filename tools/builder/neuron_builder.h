@@ -294,6 +294,18 @@ void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		    unsigned int with, int32_t value);
 
 /*
+ * What follows, up to nb_else() or nb_end_if(), is executed if a comparison holds, which is that of
+ * nb_begin_while(). What is between nb_else() and nb_end_if() is executed if it does not. Each
+ * engine that has something in one of the two makes the comparison where the branch begins, with
+ * registers of its own that it has set before. All engines meet before the branch and at the end
+ * of each part. Transfers in a branch have generated descriptors.
+ */
+void nb_begin_if(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
+		 unsigned int with, int32_t value);
+void nb_else(struct nb_program *nb);
+void nb_end_if(struct nb_program *nb);
+
+/*
  * Add the waits and posts now: to look at them, or to change instructions by hand. nb_pack()
  * does it otherwise. What is emitted afterwards is not synchronised. 0, or -1 with nb_error().
  */
