@@ -5,6 +5,7 @@
 #ifndef SELFTESTS_LIBNRT_PROGRAMS_H
 #define SELFTESTS_LIBNRT_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Rows and columns of the fp32 tensors "x" and "y" of most programs. */
