@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Rows and columns of the fp32 tensors "x" and "y" of most programs. */
 #define PROGRAM_ROWS	4
