@@ -169,9 +169,13 @@ def test_options_of_jit():
         nki.jit(double.func, mode="fast")
     seen = []
 
-    @nki.jit(platform_target="trn3", mode="torchxla")
+    @nki.jit(mode="trace")
+    def version():
+        return nisa.get_nc_version()
+
+    @nki.jit(platform_target="trn3", mode="torchxla", debug_kernel=True)
     def kernel(a):
-        seen.append(nisa.get_nc_version())
+        seen.append(version())
         return a
 
     kernel(numbers(4, 8))

@@ -18,7 +18,9 @@ from .trace import Trace, enter
 
 __neuron_emu__ = True
 
-MODES = ("auto", "baremetal", "jax", "torchxla", "simulation")
+MODES = ("auto", "baremetal", "jax", "torchxla", "trace", "simulation")
+# What kernels of the Neuron SDK tell its compiler, and what changes nothing here.
+WITHOUT_EFFECT = ("additional_compile_opt", "debug_kernel", "show_compiler_tb")
 
 
 class Arguments:
@@ -450,13 +452,18 @@ class Kernel:
                                 f"{reports} errors; the log names each with its line")
 
 
-def jit(func=None, *, check=None, platform_target=None, mode="auto"):
+def jit(func=None, *, check=None, platform_target=None, mode="auto", **options):
     """Make a kernel of a function.
 
     `check` lets the chip look for races and for bytes that nobody wrote. `platform_target` is the
     NeuronCore where NEURON_PLATFORM_TARGET_OVERRIDE names none. `mode` is accepted for kernels of
-    the Neuron SDK: the arrays say which framework calls, and "simulation" is nki.simulate().
+    the Neuron SDK: the arrays say which framework calls, and "simulation" is nki.simulate(). A
+    kernel that another one calls may be one of the mode "trace". Options of its compiler that
+    change nothing here are accepted, too.
     """
+    for name in options:
+        if name not in WITHOUT_EFFECT:
+            raise TypeError(f"nki.jit: there is no option {name}")
     if mode not in MODES:
         raise NkiError(f"nki.jit: mode is one of {', '.join(MODES)}, not {mode!r}")
     if platform_target is not None:
