@@ -486,6 +486,41 @@ def test_dma_copy_leaves_out_rows_out_of_bounds():
     np.testing.assert_array_equal(kernel(A, rows), want)
 
 
+@pytest.mark.parametrize("by", ["tile", "register", "slice"])
+@pytest.mark.parametrize("first", [-9, -2, 0, 5, 7, 2**31 - 1])
+def test_dma_copy_leaves_out_rows_that_a_scalar_moves_out(by, first):
+    rows, size = 6, 4
+
+    @nki.jit
+    def kernel(a, place):
+        # Rows 1 and on of a tensor of which this is a part.
+        out = nl.full((rows + 1, F), -1.0, a.dtype, buffer=nl.shared_hbm)
+        scalar = nl.load(place)
+        back = nl.full((size, F), -2.0, a.dtype)
+        if by != "tile":
+            scalar = nisa.register_alloc(scalar)
+        part = out[1:]
+        into = part[nl.ds(scalar, size)] if by == "slice" else part.ap(
+            [[F, size], [1, F]], offset=0, scalar_offset=scalar, indirect_dim=0)
+        nisa.dma_copy(into, nl.load(a[0:size]), oob_mode=nisa.oob_mode.skip)
+        come = out[1:].ap([[F, size], [1, F]], offset=F, scalar_offset=scalar, indirect_dim=0)
+        nisa.dma_copy(back, come, oob_mode=1)
+        result = nl.ndarray((size, F), a.dtype, buffer=nl.shared_hbm)
+        nl.store(result, back)
+        return out, result
+
+    out, back = np.full((rows + 1, F), -1, np.float32), np.full((size, F), -2, np.float32)
+    for i in range(size):
+        if 0 <= first + i < rows:
+            out[1 + first + i] = A[i]
+    for i in range(size):
+        if 0 <= first + i + 1 < rows:
+            back[i] = out[1 + first + i + 1]
+    found = kernel(A, np.array([[first]], np.int32))
+    np.testing.assert_array_equal(found[0], out)
+    np.testing.assert_array_equal(found[1], back)
+
+
 def test_registers():
     @nki.jit
     def kernel(a, index):

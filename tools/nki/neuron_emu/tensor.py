@@ -151,13 +151,15 @@ def as_shape(shape, function):
 class Dynamic:
     """An offset that the run decides: `scalar` or `vector` times `stride` elements.
 
-    `others` are those of more dimensions, which have registers, too; the offsets are added.
+    `origin` is where the element 0 of the dimension lies. `others` are those of more dimensions,
+    which have registers, too; the offsets are added.
     """
 
-    __slots__ = ("scalar", "vector", "stride", "limit", "dim", "others")
+    __slots__ = ("scalar", "vector", "stride", "limit", "dim", "others", "origin")
 
-    def __init__(self, stride, limit, dim, scalar=None, vector=None):
+    def __init__(self, stride, limit, dim, scalar=None, vector=None, origin=0):
         self.others = ()
+        self.origin = origin
         self.stride = stride
         self.limit = limit
         self.dim = dim
@@ -421,7 +423,7 @@ class NkiTensor(NKIObject):
             refuse("tensor[...]", "an indirect view cannot be indexed by the run again")
         if dim == 0 and self.on_chip:
             refuse("tensor[...]", "the run cannot decide the partition of a tile")
-        return Dynamic(stride, n, new_dim, scalar=start)
+        return Dynamic(stride, n, new_dim, scalar=start, origin=self.offset)
 
     def slice(self, dim, start, end, step=1):
         """Elements `start` to `end` - 1 of a dimension."""
@@ -633,7 +635,7 @@ class NkiTensor(NKIObject):
                 refuse("ap", f"the indirect dimension steps by whole elements of {base.dtype}",
                        f"{self.strides[dim]} of {self.dtype}")
             dynamic = Dynamic(base.strides[dim], self.shape[dim], 0, scalar=scalar_offset,
-                              vector=vector_offset)
+                              vector=vector_offset, origin=base.offset)
             if vector_offset is not None and self.on_chip:
                 refuse("ap", "vector_offset goes with a tensor in HBM")
         return NkiTensor(shape, base.dtype, self.storage, strides=strides,

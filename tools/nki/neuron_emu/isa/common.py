@@ -66,8 +66,12 @@ def is_unary(op):
 
 
 def member(option, kind, what, function):
-    """An option must be a member of its enumeration."""
-    if option.__class__ is not kind:
+    """The member of an enumeration that an option is; its value names it, too."""
+    if option.__class__ is kind:
+        return option
+    try:
+        return kind(option)
+    except ValueError:
         refuse(function, f"{what} is one of " + ", ".join(
             f"nisa.{kind.__name__}.{m.name}" for m in kind), repr(option))
 

@@ -126,7 +126,7 @@ def tensor_scalar_reduce(dst, data, op0, operand0, reduce_op, reduce_res=None, r
 
 def _command(trace, command, start, engine, function):
     """(how the accumulators begin, bits of a number that they begin with)."""
-    member(command, commands, "reduce_cmd", function)
+    command = member(command, commands, "reduce_cmd", function)
     if command is not commands.load_reduce:
         return REDUCE[command], 0
     if isinstance(start, NkiTensor):
@@ -261,7 +261,7 @@ def reciprocal(dst, data, name=None):
 
 def _activation(dst, op, data, bias, scale, reduce_op, reduce_res, command, function):
     trace = current()
-    member(command, commands, "reduce_cmd", function)
+    command = member(command, commands, "reduce_cmd", function)
     same(dst, data, "dst", "data", function)
     k0, n0, column0 = scalar(scale, "scale", function, SCALAR)
     k1, n1, column1 = scalar(0.0 if bias is None else bias, "bias", function, SCALAR)

@@ -58,7 +58,7 @@ def sendrecv(src, dst, send_to_rank, recv_from_rank, pipe_id, dma_engine=dma_eng
         refuse(function, "src and dst lie in SBUF", f"{src.buffer.name} and {dst.buffer.name}")
     if src.dtype != dst.dtype:
         refuse(function, "src and dst have one type", f"{src.dtype} and {dst.dtype}")
-    member(dma_engine, dma_engines, "dma_engine", function)
+    dma_engine = member(dma_engine, dma_engines, "dma_engine", function)
     for what, rank in (("send_to_rank", send_to_rank), ("recv_from_rank", recv_from_rank)):
         if rank not in (0, 1):
             refuse(function, f"{what} is 0 or 1", rank)

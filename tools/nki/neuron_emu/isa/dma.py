@@ -3,15 +3,17 @@
 
 from ..builder import value
 from ..errors import refuse
-from ..ops import operator
-from ..tensor import MemoryRegion, NkiTensor, chip_type
+from ..ops import find, operator
+from ..tensor import Dynamic, MemoryRegion, NkiTensor, VirtualRegister, chip_type
 from ..trace import SCALAR, SYNC, current
 from . import transfer
 from .common import member, needs
+from .compute import tensor_tensor
 from .enums import dge_mode as modes
 from .enums import engine as engines
 from .enums import oob_mode as bounds
-from .registers import known_place, offset_register
+from .gpsimd import iota
+from .registers import known_place, offset_register, register_store
 
 __neuron_emu__ = True
 
@@ -20,9 +22,8 @@ _GENERATE = value("flag", "generate")
 
 def _engine(trace, engine, dge_mode, function):
     """The engine that starts the transfer, or None."""
-    member(dge_mode, modes, "dge_mode", function)
     if engine is not None:
-        member(engine, engines, "engine", function)
+        engine = member(engine, engines, "engine", function)
     if dge_mode is modes.hwdge:
         needs(trace, 3, f"{function} with dge_mode.hwdge")
     if engine is engines.unknown or engine is None:
@@ -69,11 +70,11 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
     function = "dma_copy"
     if dst.__class__ is not NkiTensor or src.__class__ is not NkiTensor or dst.size != src.size:
         _tensors(dst, src, function)
+    dge_mode = member(dge_mode, modes, "dge_mode", function)
     asked = _engine(trace, engine, dge_mode, function) if (
         engine is not engines.unknown or dge_mode is not modes.unknown) else None
     urgent = _priority(trace, priority, function)
-    if oob_mode is not bounds.error:
-        member(oob_mode, bounds, "oob_mode", function)
+    oob_mode = member(oob_mode, bounds, "oob_mode", function)
     if dst.storage.slot is not None:
         trace.written(dst.storage)
     if dst.dynamic is None and src.dynamic is None:
@@ -85,9 +86,9 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
             refuse(function, "GpSimd makes the descriptors of a vector_offset",
                    "engine, priority or dge_mode", "leave these options out")
         return transfer.indexed(trace, dst, src, _is_vector(dst), oob_mode is bounds.skip)
-    number = transfer.owner_of(trace, dst, True) if asked is None else asked
     if oob_mode is bounds.skip:
-        refuse(function, "oob_mode.skip goes with vector_offset here", "scalar_offset")
+        return _within(trace, dst, src)
+    number = transfer.owner_of(trace, dst, True) if asked is None else asked
     return _dynamic(trace, dst, src, number, urgent, function)
 
 
@@ -98,14 +99,57 @@ def _dynamic(trace, dst, src, number, urgent, function):
                          tuple(0 if r is None else r.number for r in held))
 
 
+def _within(trace, dst, src):
+    """A transfer without the rows that a register puts out of bounds.
+
+    A list has the places of the rows, as a vector_offset has, and GpSimd leaves those out that
+    are not there.
+    """
+    function = "dma_copy"
+    listed = [side for side in (dst, src) if side.dynamic is not None]
+    if len(listed) != 1 or listed[0].on_chip:
+        refuse(function, "oob_mode.skip goes with one side by a register, which lies in HBM")
+    side = _as_list(trace, listed[0], function)
+    if dst.dynamic is not None:
+        return transfer.indexed(trace, side, src, True, True)
+    return transfer.indexed(trace, dst, side, False, True)
+
+
+def _as_list(trace, tensor, function):
+    """The view with a list of its rows in place of the register that moves them all."""
+    dynamic, rows = tensor.dynamic, tensor.shape[0]
+    step, rest = divmod(tensor.strides[0] if rows > 1 else 0, dynamic.stride)
+    if rest or dynamic.others or rows > 128:
+        refuse(function, "oob_mode.skip with scalar_offset moves up to 128 whole rows of the "
+               "dimension that the register selects from", f"shape {tensor.shape} with strides "
+               f"{tensor.strides}, of which a register moves {dynamic.stride}")
+    first = (tensor.offset - dynamic.origin) // dynamic.stride
+    known, moved, places = (trace.ndarray((rows, 1), "int32") for _ in range(3))
+    iota(known, [[0, 1]], offset=first, channel_multiplier=step)
+    scalar = dynamic.scalar
+    if isinstance(scalar, VirtualRegister):
+        word = trace.ndarray((1, 1), "int32")
+        register_store(word, scalar)
+        scalar = word
+    if not isinstance(scalar, NkiTensor) or scalar.size != 1:
+        refuse(function, "scalar_offset is a register or a tile of one element", repr(scalar))
+    transfer.copy(trace, moved, NkiTensor((rows, 1), scalar.dtype, scalar.storage,
+                                          strides=(0, 1), offset=scalar.offset))
+    tensor_tensor(places, known, moved, find("add"))
+    return NkiTensor(tensor.shape, tensor.dtype, tensor.storage, strides=tensor.strides,
+                     offset=tensor.offset - first * dynamic.stride,
+                     dynamic=Dynamic(dynamic.stride, dynamic.limit, 0, vector=places))
+
+
 def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
                   oob_mode=bounds.error, name=None):
     """dst = src with its dimensions reversed, or in the order `axes`."""
     trace = current()
     function = "dma_transpose"
     _tensors(dst, src, function)
+    dge_mode = member(dge_mode, modes, "dge_mode", function)
     _engine(trace, engines.unknown, dge_mode, function)
-    member(oob_mode, bounds, "oob_mode", function)
+    oob_mode = member(oob_mode, bounds, "oob_mode", function)
     if _is_vector(src) and (priority is not None or dge_mode in (modes.hwdge, modes.none)):
         refuse(function, "GpSimd makes the descriptors of a vector_offset",
                "priority or dge_mode", "leave these options out")
@@ -203,7 +247,7 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
     trace = current()
     function = "dma_compute"
     srcs = list(srcs)
-    member(oob_mode, bounds, "oob_mode", function)
+    oob_mode = member(oob_mode, bounds, "oob_mode", function)
     if operator(reduce_op, function).name != "add":
         refuse(function, "reduce_op is nl.add", reduce_op)
     if scales is not None and any(float(s) != 1.0 for s in scales):

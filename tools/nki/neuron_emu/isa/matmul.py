@@ -149,7 +149,7 @@ def nc_matmul(dst, stationary, moving, is_stationary_onezero=False, is_moving_on
     function = "nc_matmul"
     double_row = False
     if perf_mode is not matmul_perf_mode.none:
-        member(perf_mode, matmul_perf_mode, "perf_mode", function)
+        perf_mode = member(perf_mode, matmul_perf_mode, "perf_mode", function)
         double_row = perf_mode is matmul_perf_mode.double_row
     _shapes(dst, stationary, moving, double_row)
     if not is_transpose and (stationary.dtype in _WIDE) != (moving.dtype in _WIDE):
