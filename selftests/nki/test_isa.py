@@ -441,6 +441,46 @@ def test_dma_transpose(shape, axes, dtype):
     np.testing.assert_array_equal(kernel(a), want)
 
 
+@pytest.mark.parametrize("rows", [1, 3, 32])
+@pytest.mark.parametrize("dims", [(), (3,), (1, 3), (3, 2)])
+def test_dma_transpose_of_a_tile(rows, dims):
+    """The partitions of the source become the last dimension of the destination."""
+    shape = (rows,) + dims + (40,)
+    axes = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}[len(shape)]
+    a = numbers(*shape).astype(np.float16)
+
+    @nki.jit(check=True)
+    def kernel(x):
+        tile = nl.load(x)
+        turned = nl.ndarray(tuple(shape[n] for n in axes), x.dtype)
+        nisa.dma_transpose(turned, tile, axes=axes)
+        out = nl.ndarray(turned.shape, x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, turned)
+        return out
+
+    np.testing.assert_array_equal(kernel(a), a.transpose(axes))
+
+
+def test_dma_transpose_of_one_row_by_steps():
+    """A row whose elements do not lie side by side, as a pattern tells them."""
+    a = numbers(4, 24).astype(np.float16)
+
+    @nki.jit
+    def kernel(x):
+        tile = nl.load(x)
+        turned = nl.ndarray((6, 8), x.dtype)
+        nisa.memset(turned, 0)
+        nisa.dma_transpose(turned.ap([[8, 6], [1, 1], [2, 4], [1, 1]]),
+                           tile.ap([[24, 1], [1, 1], [6, 4], [1, 6]]))
+        out = nl.ndarray(turned.shape, x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, turned)
+        return out
+
+    want = np.zeros((6, 8), np.float16)
+    want[:, ::2] = a[0].reshape(4, 6).T
+    np.testing.assert_array_equal(kernel(a), want)
+
+
 def test_dma_compute_adds():
     @nki.jit
     def kernel(a, b):

@@ -185,13 +185,12 @@ def _transposed(trace, dst, src, axes, priority, registers, number):
     """Views whose dimensions are in dst's order, moved in pieces that a descriptor transposes."""
     if src.index is not None:
         known_place(src, "src", "dma_transpose")
-    turned = NkiTensor(tuple(src.shape[a] for a in axes), src.dtype, src.storage,
-                       strides=tuple(src.strides[a] for a in axes), offset=src.offset)
     flags, most = 0, None
     if trace.loops or registers != (0, 0):
         flags, most = _GENERATE, transfer.MAX_ELEMENTS
+    come = transfer.end_of(src, "src", "dma_transpose", False, bool(registers[0]))
     ends = [transfer.end_of(dst, "dst", "dma_transpose", False, bool(registers[1])),
-            transfer.end_of(turned, "src", "dma_transpose", merge=False)]
+            come.moved([come.dims[a] for a in axes], 0)]
     item = src.itemsize
     number = transfer.owner_of(trace, dst, most is not None) if number is None else number
     return _transpose_parts(trace, ends, item, chip_type(dst.dtype), number, priority, flags,
@@ -204,9 +203,10 @@ def _transpose_parts(trace, ends, item, dtype, number, priority, flags, register
     from_first, from_last = ends[1].dims[0][1], ends[1].dims[-1][1]
     middle = [(n, a, b) for (n, a), (_, b) in zip(ends[0].dims[1:-1], ends[1].dims[1:-1])
               if n != 1]
-    if to_last != item or from_first != item:
+    if (last != 1 and to_last != item) or (first != 1 and from_first != item):
         # No runs of whole rows: elements one by one.
         handle = None
+        ends = [end.moved(transfer.merged(end.dims), 0) for end in ends]
         for part in transfer.pieces(ends, "dma_transpose", most):
             handle = transfer.emit(trace, part, (dtype, dtype), number, transfer.COPY, priority,
                                    flags, registers)
