@@ -51,6 +51,7 @@ static const char *const lines[] = {
 		"1.0, 0.5",
 	"vector tensor_reduce.max sbuf[0:128, 0x0 : 4 fp32], sbuf[0:128, 0x100 : 4*16 fp32], 1 neg",
 	"vector copy sbuf[0:128, 0x0 : 64 bf16], psum[0:128, 0x0 : 64 fp32]",
+	"vector copy sbuf[0:32, 0x0 : 3*4096 uint8], psum[0:32, 0x0 : 3@0*4096 uint8]",
 	"scalar copy sbuf[0:64, 0x2000 : 100 bf16], sbuf[0:64, 0x0 : 100 bf16]",
 	"vector memset sbuf[0:128, 0x0 : 64 bf16], 1.5",
 	"vector acc_read sbuf[0:128, 0x80 : 1 fp32] neg",

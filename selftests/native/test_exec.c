@@ -81,6 +81,14 @@ static void checks_shapes(void **state)
 	bad(state, VECTOR, OP(MEMSET, .dst = ap), NEURON_CAUSE_OPERAND);
 	ap = ap_psum(0, 1, 0, U8, 4097);
 	bad(state, VECTOR, OP(MEMSET, .dst = ap), NEURON_CAUSE_OPERAND);
+	/* Repetitions of 4096 places in PSUM count for SBUF's limit alone. */
+	ap = ap_dim(ap_psum(0, 1, 0, U8, 4096), 1, 16, 0);
+	good(state, VECTOR, OP(MEMSET, .dst = ap));
+	ap.num[0] = 4097;
+	bad(state, VECTOR, OP(MEMSET, .dst = ap), NEURON_CAUSE_OPERAND);
+	ap.num[0] = 4096;
+	ap.num[1] = 17;
+	bad(state, VECTOR, OP(MEMSET, .dst = ap), NEURON_CAUSE_OPERAND);
 	bad(state, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0, 0, 1)),
 	    NEURON_CAUSE_OPERAND);
 	bad(state, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0, 77, 1)),

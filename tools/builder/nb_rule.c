@@ -18,6 +18,7 @@
 #define INDEX_BYTES	2
 #define INDEX_LANES	16
 #define INDEX_ROWS	32	/* of the tensor engine */
+#define MAX_ELEMENTS	65536	/* of a partition */
 
 /* What the tiles of an instruction have in common. */
 #define P0	NEURON_BIT(0)	/* src0 has the partitions of dst, */
@@ -139,11 +140,11 @@ static bool check_partitions(struct nb_rules *rules, const struct nb_ap *tile)
 	return true;
 }
 
-/* The most elements of a partition. */
-static unsigned int most_elements(const struct nb_rules *rules, const struct nb_ap *tile)
+/* The most elements of a partition, beside repetitions. */
+static unsigned int most_places(const struct nb_rules *rules, const struct nb_ap *tile)
 {
 	if (!tile->psum)
-		return 65536;
+		return MAX_ELEMENTS;
 	return rules->engine == NEURON_ENGINE_TENSOR ? 8192 : 4096;
 }
 
@@ -153,6 +154,7 @@ static void find_extent(struct nb_ap *tile)
 	unsigned int i;
 
 	tile->n = 1;
+	tile->places = 1;
 	tile->low = 0;
 	tile->high = tile->size;
 	for (i = 0; i < 4; i++) {
@@ -160,6 +162,7 @@ static void find_extent(struct nb_ap *tile)
 			       (int16_t)le16toh(ap->step[i]) * tile->size;
 
 		tile->n *= le16toh(ap->num[i]);
+		tile->places *= ap->step[i] ? le16toh(ap->num[i]) : 1;
 		if (ap->index)
 			continue;
 		if (span < 0)
@@ -189,6 +192,23 @@ static bool check_place(struct nb_rules *rules, const struct nb_ap *tile)
 	return true;
 }
 
+static bool check_elements(struct nb_rules *rules, const struct nb_ap *tile)
+{
+	unsigned int most = most_places(rules, tile);
+
+	if (!tile->n)
+		return nb_broken(rules, "%s has a dimension of 0 elements", tile->name);
+	if (tile->places > most)
+		return nb_broken(rules,
+				 "%s has %llu elements of a partition; at most %u are possible",
+				 tile->name, (unsigned long long)tile->places, most);
+	if (tile->n > MAX_ELEMENTS)
+		return nb_broken(rules,
+				 "%s has %llu elements of a partition; at most %u are possible",
+				 tile->name, (unsigned long long)tile->n, MAX_ELEMENTS);
+	return true;
+}
+
 static bool find_tile(struct nb_rules *rules, const struct neuron_ap *ap, struct nb_ap *tile)
 {
 	uint32_t addr = le32toh(ap->addr);
@@ -210,14 +230,7 @@ static bool find_tile(struct nb_rules *rules, const struct neuron_ap *ap, struct
 	if (!check_partitions(rules, tile))
 		return false;
 	find_extent(tile);
-	if (!tile->n)
-		return nb_broken(rules, "%s has a dimension of 0 elements", tile->name);
-	if (tile->n > most_elements(rules, tile))
-		return nb_broken(rules,
-				 "%s has %llu elements of a partition; at most %u are possible",
-				 tile->name, (unsigned long long)tile->n,
-				 most_elements(rules, tile));
-	return check_place(rules, tile);
+	return check_elements(rules, tile) && check_place(rules, tile);
 }
 
 static bool check_type(struct nb_rules *rules, const struct nb_ap *tile, uint32_t types)

@@ -13,6 +13,7 @@
  * @name: what messages call it
  * @ap: as it was given
  * @n: elements of a partition
+ * @places: those of them that do not repeat others by a step of 0
  * @size: bytes of an element
  * @low, @high: first byte and the one behind the last, from the tile's offset
  */
@@ -20,6 +21,7 @@ struct nb_ap {
 	const char *name;
 	const struct neuron_ap *ap;
 	uint64_t n;
+	uint64_t places;
 	unsigned int size;
 	int64_t low;
 	int64_t high;

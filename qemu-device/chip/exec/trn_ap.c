@@ -62,7 +62,9 @@ TILE_INLINE bool shape_valid(const struct neuron_ap *ap, struct trn_tile *tile)
 	tile->high = high;
 	tile->contiguous = contiguous;
 	tile->n = (uint32_t)n;
-	return n != 0 && n <= (tile->psum ? TRN_TILE_MAX_PSUM : TRN_TILE_MAX_SBUF);
+	if (tile->psum && n > TRN_TILE_MAX_PSUM && trn_tile_places(tile) > TRN_TILE_MAX_PSUM)
+		return false;
+	return n != 0 && n <= TRN_TILE_MAX_SBUF;
 }
 
 /* All but where it lies. */

@@ -27,7 +27,7 @@ struct trn_core;
 struct trn_reach;
 struct trn_num_mode;
 
-/* Elements of a partition that one instruction may address. */
+/* Elements of a partition that one instruction may address; those of PSUM without repetitions. */
 #define TRN_TILE_MAX_SBUF	65536
 #define TRN_TILE_MAX_PSUM	8192	/* the tensor engine's products */
 #define TRN_TILE_MAX_PSUM_LANES	4096	/* everything else */
@@ -68,6 +68,18 @@ struct trn_tile {
 	const uint8_t *index;
 	unsigned int group;
 };
+
+/* Elements of a partition that do not repeat others by a step of 0. */
+static inline uint64_t trn_tile_places(const struct trn_tile *tile)
+{
+	uint64_t n = 1;
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (tile->step[i])
+			n *= tile->num[i];
+	return n;
+}
 
 /* Partitions that have an index in common. */
 #define TRN_INDEX_GROUP_LANES	16

@@ -54,8 +54,9 @@ static enum neuron_cause reachable(const struct trn_exec *exec,
 {
 	if (!tile->psum || exec->seq->engine == NEURON_ENGINE_TENSOR)
 		return NEURON_CAUSE_NONE;
-	if (exec->seq->engine == NEURON_ENGINE_GPSIMD ||
-	    tile->n > TRN_TILE_MAX_PSUM_LANES)
+	if (exec->seq->engine == NEURON_ENGINE_GPSIMD)
+		return NEURON_CAUSE_OPERAND;
+	if (tile->n > TRN_TILE_MAX_PSUM_LANES && trn_tile_places(tile) > TRN_TILE_MAX_PSUM_LANES)
 		return NEURON_CAUSE_OPERAND;
 	return NEURON_CAUSE_NONE;
 }
