@@ -13,7 +13,8 @@ import pytest
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import cache, run
+from neuron_emu import cache, lower, run
+from neuron_emu.tensor import chip_type
 from neuron_kernels import flash_attention
 
 
@@ -181,6 +182,24 @@ def test_options_of_jit():
     kernel(numbers(4, 8))
     kernel[1](numbers(4, 8))
     assert seen == [nisa.nc_version.gen4] * 2
+
+
+def test_an_optional_tensor_is_there():
+    """Kernels ask by `if tensor:` for an argument that may be None."""
+    @nki.jit
+    def kernel(a, b=None):
+        assert a and not b and (a.size == 1 or nl.load(a))
+        return a
+
+    kernel(numbers(4, 8))
+    kernel(numbers(1, 1)[0])
+
+
+@pytest.mark.parametrize("dtype, same", [
+    ("float8_e4m3fn_x4", "uint32"), ("float4_e2m1fn_x4", "uint16"), ("float8_e8m0fnu", "uint8"),
+    ("bfloat16", "bfloat16"), ("int16", "int16")])
+def test_packed_arguments_are_integers_of_the_neff(dtype, same):
+    assert lower.file_type(dtype) == chip_type(same)
 
 
 REFUSED = {

@@ -20,7 +20,8 @@ __neuron_emu__ = True
 
 MODES = ("auto", "baremetal", "jax", "torchxla", "trace", "simulation")
 # What kernels of the Neuron SDK tell its compiler, and what changes nothing here.
-WITHOUT_EFFECT = ("additional_compile_opt", "debug_kernel", "experimental_flags", "show_compiler_tb")
+WITHOUT_EFFECT = ("additional_compile_opt", "debug_kernel", "experimental_flags",
+                  "show_compiler_tb")
 
 
 class Arguments:

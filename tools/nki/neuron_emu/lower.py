@@ -3,7 +3,7 @@
 
 import struct
 
-from . import builder, cache
+from . import builder, cache, dtypes
 from .builder import value
 from .errors import NkiCapacityError, NkiValidationError
 from .tensor import AP, SIDE, MemoryRegion, chip_type
@@ -55,15 +55,22 @@ def shared_parts(traces):
     return offsets
 
 
+def file_type(dtype):
+    """The type that the NEFF names: packed elements and scales are integers of their size."""
+    if dtype in dtypes.FLOATS or dtype in dtypes.INTEGERS:
+        return chip_type(dtype)
+    return chip_type(f"uint{8 * dtypes.SIZE[dtype]}")
+
+
 def variables(program, core, trace, shared):
     """Its tensors in HBM, in the order of their slots."""
     for storage in trace.hbm:
         shape, dtype = storage.host
         name = storage.name
         if storage.role == "input":
-            number = program.shaped("nb_input", core, name, chip_type(dtype), shape)
+            number = program.shaped("nb_input", core, name, file_type(dtype), shape)
         elif storage.role in ("output", "inout"):
-            number = program.shaped("nb_output", core, name, chip_type(dtype), shape)
+            number = program.shaped("nb_output", core, name, file_type(dtype), shape)
         elif storage.role == "constant":
             number = builder.LIBRARY.nb_file(program.of_core(core), name.encode(),
                                              storage.constant, len(storage.constant))

@@ -233,6 +233,10 @@ class NkiTensor(NKIObject):
         return values if dtype is None else values.astype(dtype)
 
     def __bool__(self):
+        """What `if tensor:` asks of an argument that may be None; one element of a tile has a
+        value."""
+        if self.size != 1 or not self.on_chip:
+            return True
         from . import eager
         return bool(eager.number(self))
 
