@@ -77,7 +77,7 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 	entry.reduce = what->reduce ? nb_duplicate(what->reduce, strlen(what->reduce) + 1) : NULL;
 	entry.ranks = nb_duplicate(what->ranks, (size_t)what->nr_groups * what->group_size *
 						sizeof(*what->ranks));
-	entry.pairs = nb_duplicate(what->pairs, 2ull * what->nr_pairs * sizeof(*what->pairs));
+	entry.pairs = nb_duplicate(what->pairs, (size_t)what->nr_pairs * sizeof(*what->pairs));
 	if (!entry.op || !entry.ranks || !entry.pairs || (what->reduce && !entry.reduce)) {
 		nb_entry_free(&entry);
 		nb_fail(nb, "out of memory");
