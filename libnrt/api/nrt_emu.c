@@ -7,7 +7,7 @@
 #include "observe/trace.h"
 
 _Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
-_Static_assert(sizeof(nrt_emu_place_t) == 16, "public layout");
+_Static_assert(sizeof(nrt_emu_place_t) == 24, "public layout");
 
 static NRT_STATUS last_execution(struct nrt_state *state, struct nrt_model *model, void *out,
 				 struct nrt_error *error)
@@ -93,6 +93,7 @@ static NRT_STATUS core_place(struct nrt_state *state, uint32_t vnc, nrt_emu_plac
 		.chip = place.chip,
 		.core = place.core,
 		.stack = vcore->stack,
+		.lnc = vcore->nr,
 	};
 	return NRT_SUCCESS;
 }

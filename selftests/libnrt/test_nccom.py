@@ -204,6 +204,18 @@ class Results(Tool):
             self.rows("-r", str(ranks), "-d", "fp8e4", "allg", "-b", "70001", "-e", "70001", "-n",
                       "2", "-w", "1")
 
+    def test_operations_of_neffs(self):
+        """What the host interface does not have, on cores of one physical core and of two."""
+        for operation in ("alltoall", "permute", "sendrecv"):
+            for lnc, ranks in (("1", "1"), ("1", "5"), ("2", "8")):
+                head, *rows = self.rows("-r", ranks, "-b", "120", "-e", "480kb", "-f", "64", "-n",
+                                        "3", "-w", "1", "--show-input-output-size", "-d", "bf16",
+                                        operation, NEURON_LOGICAL_NC_CONFIG=lnc)
+                self.assertEqual(head[2:4], ["total_input_size(B)", "total_output_size(B)"])
+                self.assertEqual(len(rows), 3)
+                for row in rows:
+                    self.assertEqual(row[2:4], [row[0], row[0]])
+
     def test_rounded_sums(self):
         """With --check the bits of rounded sums are those of the plan's order."""
         for number, algorithm in enumerate(("ring", "mesh", "kangaring", "rdh", "")):
@@ -267,6 +279,11 @@ class Threads(Tool):
         _, row = self.rows("-r", "8", "--data-parallel-dimension", "2", "-d", "fp32", "allg", "-b",
                            "1kb", "-e", "1kb", "--show-input-output-size")
         self.assertEqual(row[2:4], ["512", "1024"])
+        # Those of NEFFs: ranks of other groups, or of none, do not load together.
+        for operation in ("alltoall", "permute", "sendrecv"):
+            _, row = self.rows("-r", "8", "--custom-replica-groups", "groups.json", operation,
+                               "-d", "uint8", "-b", "999", "-e", "999", "-n", "3")
+            self.assertEqual(row[0], "999")
         # Sums that are rounded, of each group by itself.
         self.rows("-r", "6", "--data-parallel-dimension", "3", "-d", "fp16", "allr", "-b", "5000",
                   "-e", "5000", "-n", "1", "-c")
@@ -326,18 +343,16 @@ class Refusals(Tool):
 
     def test_not_possible(self):
         """Operations and options of the public tool that cannot be done are refused by name."""
-        for name, alias in (("all_gatherv", "allgv"), ("sendrecv", "sendrecv"),
-                            ("alltoall", "alltoall"), ("alltoallv", "alltoallv"),
-                            ("permute", "permute")):
+        for name, alias in (("all_gatherv", "allgv"), ("alltoallv", "alltoallv")):
             for word in (name, alias):
-                self.refused(f"{name}: not possible yet: the host interface of libnrt has "
-                             "all_reduce, all_gather and reduce_scatter only", "-r", "2", word)
+                self.refused(f"{name}: not possible yet: libnrt has no collectives whose sizes "
+                             "are known only at run time", "-r", "2", word)
         self.refused("--hosts: not possible: all ranks are on one server", "-r", "2", "allr",
                      "--hosts", "127.0.0.1", "10.1.4.138")
         self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",
                      "2")
-        self.refused("--sb2sb: not possible yet: needs a NEFF with collectives", "-r", "2", "allr",
-                     "--sb2sb")
+        self.refused("--sb2sb: not possible yet: needs another NEFF than the tool makes", "-r",
+                     "2", "allr", "--sb2sb")
         self.refused("--modelled: not possible yet: libnrt does not tell device times of "
                      "collectives", "-r", "2", "allr", "--modelled")
 

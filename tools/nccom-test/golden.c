@@ -119,18 +119,6 @@ static int make_numbers(struct golden *golden)
 
 /* --- Plans --- */
 
-static enum nrt_plan_op op_of(const struct operation *operation)
-{
-	switch (operation->cc_op) {
-	case NRT_CC_ALLGATHER:
-		return NRT_PLAN_ALL_GATHER;
-	case NRT_CC_REDUCESCATTER:
-		return NRT_PLAN_REDUCE_SCATTER;
-	default:
-		return NRT_PLAN_ALL_REDUCE;
-	}
-}
-
 static enum nrt_plan_reduce reduce_of(const struct golden_of *of)
 {
 	if (!of->operation->reduces)
@@ -164,14 +152,31 @@ static NRT_STATUS find_places(const struct golden_of *of, struct nrt_plan_place 
 	return NRT_SUCCESS;
 }
 
-/* The request that libnrt makes (libnrt/comm/cc_group.c). */
+/* Each rank of a permutation sends to the next one, as in the NEFF. */
+static void fill_pairs(struct nrt_plan_ask *ask, struct nrt_plan_pair *pairs)
+{
+	unsigned int i;
+
+	if (ask->op != NRT_PLAN_PERMUTE)
+		return;
+	for (i = 0; i < ask->nr_ranks; i++)
+		pairs[i] = (struct nrt_plan_pair){
+			.source = (uint16_t)i,
+			.target = (uint16_t)((i + 1) % ask->nr_ranks),
+		};
+	ask->pairs = pairs;
+	ask->nr_pairs = ask->nr_ranks;
+}
+
+/* The request that libnrt makes (libnrt/comm/cc_group.c and cc_items.c). */
 static NRT_STATUS make_plan(const struct golden_of *of, struct nrt_plan **plan,
 			    struct nrt_error *error)
 {
 	struct nrt_plan_place *places = calloc(of->ranks, sizeof(*places));
+	struct nrt_plan_pair *pairs = calloc(of->ranks, sizeof(*pairs));
 	const char *algorithm = getenv("NEURON_EMU_CC_ALGORITHM");
 	struct nrt_plan_ask ask = {
-		.op = op_of(of->operation),
+		.op = of->operation->plan_op,
 		.reduce = reduce_of(of),
 		.dtype = (uint8_t)of->type->dtype,
 		.count = of->shape->block,
@@ -181,13 +186,18 @@ static NRT_STATUS make_plan(const struct golden_of *of, struct nrt_plan **plan,
 	};
 	NRT_STATUS status;
 
-	if (!places)
+	if (!places || !pairs) {
+		free(places);
+		free(pairs);
 		return nrt_error_memory(error);
+	}
+	fill_pairs(&ask, pairs);
 	status = find_places(of, places);
 	if (status)
 		nrt_error_set(error, status, "where the ranks are is not known");
 	else
 		status = nrt_plan_make(&ask, plan, error);
+	free(pairs);
 	free(places);
 	return status;
 }
@@ -202,7 +212,7 @@ struct golden *golden_new(const struct golden_of *of, struct nrt_error *error)
 	}
 	golden->type = of->type;
 	/* All members of an all-reduce have the same bits. */
-	golden->outputs = op_of(of->operation) == NRT_PLAN_ALL_REDUCE ? 1 : of->ranks;
+	golden->outputs = of->operation->plan_op == NRT_PLAN_ALL_REDUCE ? 1 : of->ranks;
 	if (!make_plan(of, &golden->plan, error))
 		return golden;
 	free(golden);

@@ -4,18 +4,31 @@
 
 #include "operation.h"
 
-#define ONLY_IN_NEFFS \
-	"the host interface of libnrt has all_reduce, all_gather and reduce_scatter only"
+#define WITH_METADATA	"libnrt has no collectives whose sizes are known only at run time"
 
 static const struct operation operations[] = {
-	{ "all_reduce", "allr", NULL, NRT_CC_ALLREDUCE, true, 1, 1, 2 },
-	{ "all_gather", "allg", NULL, NRT_CC_ALLGATHER, false, 1, 0, 1 },
-	{ "reduce_scatter", "redsct", NULL, NRT_CC_REDUCESCATTER, true, 0, 1, 1 },
-	{ "all_gatherv", "allgv", ONLY_IN_NEFFS, 0, false, 1, 0, 1 },
-	{ "sendrecv", NULL, ONLY_IN_NEFFS, 0, false, 1, 1, 1 },
-	{ "alltoall", NULL, ONLY_IN_NEFFS, 0, false, 0, 0, 1 },
-	{ "alltoallv", NULL, ONLY_IN_NEFFS, 0, false, 0, 0, 1 },
-	{ "permute", NULL, ONLY_IN_NEFFS, 0, false, 1, 1, 1 },
+	{
+		.name = "all_reduce", .alias = "allr", .plan_op = NRT_PLAN_ALL_REDUCE,
+		.cc_op = NRT_CC_ALLREDUCE, .reduces = true, .in_blocks = 1, .out_blocks = 1,
+		.bus_factor = 2,
+	}, {
+		.name = "all_gather", .alias = "allg", .plan_op = NRT_PLAN_ALL_GATHER,
+		.cc_op = NRT_CC_ALLGATHER, .in_blocks = 1, .bus_factor = 1,
+	}, {
+		.name = "reduce_scatter", .alias = "redsct", .plan_op = NRT_PLAN_REDUCE_SCATTER,
+		.cc_op = NRT_CC_REDUCESCATTER, .reduces = true, .out_blocks = 1, .bus_factor = 1,
+	}, {
+		.name = "alltoall", .plan_op = NRT_PLAN_ALL_TO_ALL, .in_neff = true,
+		.bus_factor = 1,
+	}, {
+		.name = "permute", .plan_op = NRT_PLAN_PERMUTE, .in_neff = true, .in_blocks = 1,
+		.out_blocks = 1,
+	}, {
+		.name = "sendrecv", .plan_op = NRT_PLAN_PERMUTE, .in_neff = true, .in_blocks = 1,
+		.out_blocks = 1,
+	},
+	{ .name = "all_gatherv", .alias = "allgv", .refused = WITH_METADATA },
+	{ .name = "alltoallv", .refused = WITH_METADATA },
 };
 
 static const struct reduction reductions[] = {
@@ -87,5 +100,7 @@ struct shape shape_of(const struct operation *operation, const struct type *type
 
 double bus_factor(const struct operation *operation, unsigned int ranks)
 {
+	if (operation->plan_op == NRT_PLAN_PERMUTE)
+		return 1;
 	return operation->bus_factor * (ranks - 1) / ranks;
 }

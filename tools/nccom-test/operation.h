@@ -10,20 +10,25 @@
 
 #include <nrt/nrt_async.h>
 
+#include "plan/plan.h"
+
 /**
  * struct operation - an operation of the command line
  * @name, @alias: as people write it; @alias may be NULL
  * @refused: why it cannot run yet, or NULL
- * @cc_op: of nrta_cc_prepare()
+ * @plan_op: what it is in a plan. Of a permutation each rank sends to the next one
+ * @in_neff: it is the collective of a NEFF; else @cc_op of nrta_cc_prepare()
  * @reduces: it has a reduction
  * @in_blocks, @out_blocks: input and output of a rank are so many blocks; 0: as many as there are
  *	ranks in the group
- * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r
+ * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r; of a permutation it is algbw
  */
 struct operation {
 	const char *name;
 	const char *alias;
 	const char *refused;
+	enum nrt_plan_op plan_op;
+	bool in_neff;
 	nrt_cc_op_type_t cc_op;
 	bool reduces;
 	unsigned int in_blocks;

@@ -11,7 +11,7 @@
 #define MAX_BYTES	(UINT64_C(1) << 40)
 #define MAX_ITERS	1000000u
 #define ONE_SERVER	"not possible: all ranks are on one server"
-#define NO_NEFF		"not possible yet: needs a NEFF with collectives"
+#define NO_NEFF		"not possible yet: needs another NEFF than the tool makes"
 
 enum {
 	OPTION_CC_DIM = 256,
@@ -112,7 +112,7 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	SUMMARY
-	"\vOPERATION is all_reduce (allr), all_gather (allg) or reduce_scatter (redsct). Others of the public tool are refused by name: all_gatherv (allgv), sendrecv, alltoall, alltoallv, permute. A SIZE may end in kb, MB or GB, which are powers of 1024.\n\n"
+	"\vOPERATION is all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute or sendrecv. Others of the public tool are refused by name: all_gatherv (allgv), alltoallv. A SIZE may end in kb, MB or GB, which are powers of 1024.\n\n"
 	"Example:\n"
 	"  nccom-test -r 2 allr\n"
 	"  nccom-test -r 8 -b 1kb -e 1mb -f 8 -d fp32 --stats avg p50 p99 -- allg\n\n"

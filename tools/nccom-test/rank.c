@@ -97,6 +97,37 @@ void rank_take_tensors(struct rank *rank)
 	}
 }
 
+static NRT_STATUS make_set(nrt_tensor_set_t **set, const char *name, nrt_tensor_t *tensor)
+{
+	return nrt_allocate_tensor_set(set) ?: nrt_add_tensor_to_tensor_set(*set, name, tensor);
+}
+
+void rank_load(struct rank *rank)
+{
+	const struct ranks *ranks = rank->ranks;
+
+	if (rank->group < 0 || !ranks->neff.bytes)
+		return;
+	rank_check(rank, "loading its NEFF",
+		   nrt_load_collectives(ranks->neff.bytes, ranks->neff.size, (int)rank->number, -1,
+					rank->number, ranks->of.nr, &rank->model));
+	if (rank_goes_on(rank))
+		rank_check(rank, "naming its tensors",
+			   make_set(&rank->inputs, "input", rank->input) ?:
+			   make_set(&rank->outputs, "output", rank->output));
+}
+
+void rank_unload(struct rank *rank)
+{
+	if (rank->model)
+		nrt_unload(rank->model);
+	if (rank->inputs)
+		nrt_destroy_tensor_set(&rank->inputs);
+	if (rank->outputs)
+		nrt_destroy_tensor_set(&rank->outputs);
+	rank->model = NULL;
+}
+
 void rank_spoil_output(struct rank *rank)
 {
 	if (rank->group >= 0)
@@ -129,19 +160,31 @@ static void check_tracker(struct rank *rank)
 		rank_check(rank, name, (NRT_STATUS)list[0].error_code);
 }
 
-static void operate(struct rank *rank, nrt_cc_comm_t *comm)
+/* Schedule an operation that the host interface has. */
+static void schedule_cc(struct rank *rank, nrt_cc_comm_t *comm, nrta_seq_t *seq)
 {
 	const struct ranks_of *of = &rank->ranks->of;
 	nrt_tensor_list_t input = { &rank->input, 1 }, output = { &rank->output, 1 };
 	nrt_cc_context_t *context;
-	nrta_seq_t seq;
 
 	rank_check(rank, of->operation->name,
 		   nrta_cc_prepare(comm, &input, &output, of->type->dtype, of->reduction->op,
 				   of->operation->cc_op, &context));
 	if (!rank->end)
 		rank_check(rank, of->operation->name,
-			   nrta_cc_schedule(&context, 0, rank->tracker, &seq));
+			   nrta_cc_schedule(&context, 0, rank->tracker, seq));
+}
+
+static void operate(struct rank *rank, nrt_cc_comm_t *comm)
+{
+	nrta_seq_t seq;
+
+	if (rank->model)
+		rank_check(rank, rank->ranks->of.operation->name,
+			   nrta_execute_schedule(rank->model, rank->inputs, rank->outputs, 0,
+						 rank->tracker, &seq));
+	else
+		schedule_cc(rank, comm, &seq);
 	if (!rank->end)
 		wait_for(rank, seq);
 	if (!rank->end)

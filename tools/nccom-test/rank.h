@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "golden.h"
+#include "neff.h"
 #include "ranks.h"
 
 /* How often somebody who waits looks whether all are to end. */
@@ -21,6 +22,7 @@
  * @group: number of its group; -1: it is in none
  * @me: place there
  * @input, @output: of the size under way, or NULL
+ * @model: that does the operation of that size, or NULL; @inputs, @outputs: its tensors
  * @tracker: of failed operations
  * @end: how the last work ended
  * @order: how many ranks had a message before this one
@@ -37,6 +39,9 @@ struct rank {
 	unsigned int me;
 	nrt_tensor_t *input;
 	nrt_tensor_t *output;
+	nrt_model_t *model;
+	nrt_tensor_set_t *inputs;
+	nrt_tensor_set_t *outputs;
 	nrta_error_tracker_t *tracker;
 	enum ranks_end end;
 	unsigned int order;
@@ -53,6 +58,7 @@ typedef void rank_work(struct rank *rank);
  * @values: of each group
  * @golden: of each group and the size under way
  * @size: the size under way
+ * @neff: that does the operation of that size, or nothing
  * @count: operations of the run under way
  * @done: operations of the size that rank 0 has seen the end of
  * @lock: protects what follows, together with @change
@@ -67,6 +73,7 @@ struct ranks {
 	struct values **values;
 	struct golden **golden;
 	struct ranks_size size;
+	struct neff neff;
 	unsigned int count;
 	atomic_uint done;
 	pthread_mutex_t lock;
@@ -85,6 +92,9 @@ struct ranks {
  */
 void rank_join(struct rank *rank);
 void rank_take_tensors(struct rank *rank);
+/* Load the NEFF, if there is one, and unload it. */
+void rank_load(struct rank *rank);
+void rank_unload(struct rank *rank);
 void rank_give_tensors(struct rank *rank);
 /* The output gets a pattern, so what nobody writes is seen. */
 void rank_spoil_output(struct rank *rank);

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <nrt/nrt_emu.h>
+
 #include "rank.h"
 
 /* --- All together --- */
@@ -181,6 +183,22 @@ static void forget_ends(struct ranks *ranks)
 		ranks->rank[i].end = RANKS_OK;
 }
 
+/* The NEFF of the size, if the operation needs one. */
+static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
+{
+	const struct ranks_of *of = &ranks->of;
+	nrt_emu_place_t place = { .lnc = 1 };
+
+	if (!of->operation->in_neff)
+		return 0;
+	if (nrt_emu_get_core_place(0, &place, sizeof(place))) {
+		*why = '\0';
+		return -1;
+	}
+	return neff_make(&ranks->neff, of->operation, of->type, of->groups, &ranks->size.shape,
+			 place.lnc, why);
+}
+
 enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uint64_t *times,
 			 char why[RANKS_WHY])
 {
@@ -193,13 +211,16 @@ enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uin
 	ranks->size = *size;
 	atomic_store(&ranks->done, 0);
 	forget_ends(ranks);
-	if (!take_times(ranks, most, why))
-		end = all_do(ranks, rank_take_tensors, why) ?: all_do(ranks, rank_reduce, why) ?:
-		      run_all(ranks, times, why);
+	if (!take_times(ranks, most, why) && !make_neff(ranks, why))
+		end = all_do(ranks, rank_take_tensors, why) ?: all_do(ranks, rank_load, why) ?:
+		      all_do(ranks, rank_reduce, why) ?: run_all(ranks, times, why);
 	give_times(ranks);
 	/* Those of operations that do not end are freed when libnrt is closed. */
-	if (!atomic_load(&ranks->stop))
+	if (!atomic_load(&ranks->stop)) {
+		all_do(ranks, rank_unload, late);
 		all_do(ranks, rank_give_tensors, late);
+	}
+	neff_free(&ranks->neff);
 	return end;
 }
 
@@ -470,6 +491,7 @@ void ranks_free(struct ranks *ranks)
 	for (i = 0; i < ranks->of.nr; i++) {
 		if (ranks->rank[i].started)
 			pthread_join(ranks->rank[i].thread, NULL);
+		rank_unload(&ranks->rank[i]);
 		rank_give_tensors(&ranks->rank[i]);
 		nrta_error_tracker_destroy(ranks->rank[i].tracker);
 	}

@@ -261,13 +261,28 @@ bool values_round(const struct values *values)
 	return values->operation->reduces && !values->result;
 }
 
+/* Bits that are moved: the input of a rank, from where they are. */
+static const uint8_t *moved_output(const struct values *values, unsigned int me, uint64_t block,
+				   uint64_t at, uint64_t *nr)
+{
+	unsigned int from = (unsigned int)(at / block);
+
+	*nr = least(*nr, block - at % block);
+	switch (values->operation->plan_op) {
+	case NRT_PLAN_ALL_TO_ALL:
+		return values_input(values, from, me * block + at % block, nr);
+	case NRT_PLAN_PERMUTE:
+		return values_input(values, (me + values->ranks - 1) % values->ranks, at, nr);
+	default:
+		return values_input(values, from, at % block, nr);
+	}
+}
+
 const uint8_t *values_output(const struct values *values, unsigned int me, uint64_t block,
 			     uint64_t at, uint64_t *nr)
 {
-	if (!values->result) {
-		*nr = least(*nr, block - at % block);
-		return values_input(values, (unsigned int)(at / block), at % block, nr);
-	}
+	if (!values->result)
+		return moved_output(values, me, block, at, nr);
 	if (!values->operation->in_blocks)
 		at += me * block;
 	*nr = least(*nr, PERIOD - at % PERIOD);

@@ -75,17 +75,21 @@ typedef struct nrt_emu_event {
 } nrt_emu_event_t;
 
 /**
- * struct nrt_emu_place - where a virtual core is (16 bytes, append-only)
+ * struct nrt_emu_place - where a virtual core is (24 bytes, append-only)
  * @server: its server, on the whole fabric
  * @chip: its chip in the server
  * @core: its number among the virtual cores of the chip
  * @stack: its HBM stack of the chip
+ * @lnc: physical cores that it has, which a NEFF must be made for
+ * @pad: zero
  */
 typedef struct nrt_emu_place {
 	uint32_t server;
 	uint32_t chip;
 	uint32_t core;
 	uint32_t stack;
+	uint32_t lnc;
+	uint32_t pad;
 } nrt_emu_place_t;
 
 #pragma GCC visibility push(default)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "neff.h"
+#include "neuron_builder.h"
+
+/* A tensor of @bytes, of elements of @type in one line, or in several if they are too many. */
+static int tensor(struct nb_program *nb, const char *name, const struct type *type, uint64_t bytes,
+		  bool is_output)
+{
+	const enum neuron_dtype dtype = (enum neuron_dtype)type->dtype;
+	uint64_t elements = bytes / type->size;
+	uint32_t shape[2] = { 1, 0 };
+
+	while (elements / shape[0] > UINT32_MAX / 2 || elements % shape[0])
+		shape[0]++;
+	shape[1] = (uint32_t)(elements / shape[0]);
+	return is_output ? nb_output(nb, name, dtype, 2, shape) :
+			   nb_input(nb, name, dtype, 2, shape);
+}
+
+/* Each rank sends to the next one. */
+static void make_pairs(uint32_t (*pairs)[2], unsigned int ranks)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++) {
+		pairs[i][0] = i;
+		pairs[i][1] = (i + 1) % ranks;
+	}
+}
+
+/* The sync engine starts the collective, and waits for its end. */
+static void emit(struct nb_program *nb, struct nb_collective *what)
+{
+	const uint32_t one = htole32(1);
+	int queue = nb_queue(nb, "q_start", "data", NEURON_ENGINE_SYNC, 1);
+	int constant = nb_file(nb, "one.bin", &one, sizeof(one)), start;
+
+	what->semaphore = nb_sem(nb, false);
+	start = nb_collective(nb, "start", what);
+	nb_dma(nb, queue, nb_linear(start, 0, sizeof(one)), nb_linear(constant, 0, sizeof(one)),
+	       -1);
+	nb_wait_take(nb_nop(nb, NEURON_ENGINE_SYNC), what->semaphore, 1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+}
+
+int neff_make(struct neff *neff, const struct operation *operation, const struct type *type,
+	      const struct groups *groups, const struct shape *shape, unsigned int lnc,
+	      char why[NEFF_WHY])
+{
+	uint32_t (*pairs)[2] = calloc(groups->size, sizeof(*pairs));
+	struct nb_program *nb = nb_new(operation->name);
+	struct nb_collective what = {
+		.op = nrt_plan_op_name(operation->plan_op),
+		.dtype = (enum neuron_dtype)type->dtype,
+		.ranks = groups->rank,
+		.group_size = groups->size,
+		.nr_groups = groups->nr,
+	};
+	int ret = -1;
+
+	*neff = (struct neff){ 0 };
+	if (!pairs || !nb) {
+		snprintf(why, NEFF_WHY, "out of memory");
+		goto out;
+	}
+	if (operation->plan_op == NRT_PLAN_PERMUTE) {
+		make_pairs(pairs, groups->size);
+		what.pairs = (const uint32_t (*)[2])pairs;
+		what.nr_pairs = groups->size;
+	}
+	what.input = tensor(nb, "input", type, shape->input, false);
+	what.output = tensor(nb, "output", type, shape->output, true);
+	emit(nb, &what);
+	if (lnc == 2)
+		nb_second(nb);
+	ret = nb_pack(nb, &neff->bytes, &neff->size);
+	if (ret)
+		snprintf(why, NEFF_WHY, "%s", nb_error(nb));
+out:
+	if (nb)
+		nb_free(nb);
+	free(pairs);
+	return ret;
+}
+
+void neff_free(struct neff *neff)
+{
+	free(neff->bytes);
+	*neff = (struct neff){ 0 };
+}
