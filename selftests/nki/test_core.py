@@ -303,8 +303,27 @@ def test_tiles_that_do_not_fit():
         y = nl.ndarray((128, 40000), nl.float32)
         nisa.tensor_copy(y, x)
 
-    with pytest.raises(nki.NkiCapacityError, match=r"needs 312.5 KiB of 192 KiB.*largest tiles"):
+    with pytest.raises(nki.NkiCapacityError, match=r"needs 312.5 KiB of 224 KiB.*largest tiles"):
         kernel(numbers(4, 4))
+
+
+@pytest.mark.parametrize("target, kib", [("trn1", 192), ("trn2", 224), ("trn3", 256)])
+def test_a_partition_has_all_of_its_bytes(target, kib):
+    """Its last bytes are there for tiles at told places, and those behind it are not."""
+    a = numbers(128, 64)
+
+    def body(a, behind):
+        assert nl.tile_size.sbuf_fmax_bytes == kib * 1024
+        x = nl.ndarray(a.shape, a.dtype, address=(0, kib * 1024 - 256 + behind))
+        nisa.dma_copy(x, a)
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, x)
+        return out
+
+    kernel = nki.jit(body, platform_target=target)
+    np.testing.assert_array_equal(kernel(a, 0), a)
+    with pytest.raises(nki.NkiValidationError, match=f"128 partitions of {kib * 1024} bytes"):
+        kernel(a, 64)
 
 
 def test_a_race_free_kernel_under_the_check():

@@ -13,6 +13,8 @@ VARIABLE = "NEURON_PLATFORM_TARGET_OVERRIDE"
 NAMES = {"trn1": 2, "inf2": 2, "gen2": 2, "trn1n": 2, "trn2": 3, "gen3": 3, "trn3": 4, "gen4": 4}
 INSTANCES = {2: "trn1", 3: "trn2", 4: "trn3"}
 KIB = 1024
+# Bytes of SBUF in a partition of each generation.
+SBUF = {2: 192 * KIB, 3: 224 * KIB, 4: 256 * KIB}
 _state = threading.local()
 
 
@@ -95,7 +97,7 @@ class TileSize:
     @property
     def sbuf_fmax_bytes(self):
         """Bytes of SBUF in a partition."""
-        return 256 * KIB if generation() == 4 else 192 * KIB
+        return SBUF[generation()]
 
     @property
     def total_available_sbuf_size(self):
