@@ -561,6 +561,22 @@ def test_dma_copy_leaves_out_rows_that_a_scalar_moves_out(by, first):
     np.testing.assert_array_equal(found[1], back)
 
 
+def test_dma_copy_of_more_than_a_generated_descriptor_holds():
+    """Each partition takes 12 rows of a tensor, which no 12 pieces of 128 partitions cut."""
+    a = numbers(2, 1536, 1024).astype(np.float16)
+
+    @nki.jit
+    def kernel(x, which):
+        place = nisa.register_alloc(nl.load(which))
+        tile = nl.ndarray((128, 12 * 1024), x.dtype)
+        nisa.dma_copy(tile, x.select(0, place))
+        out = nl.ndarray((1536, 1024), x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, tile)
+        return out
+
+    np.testing.assert_array_equal(kernel(a, np.array([[1]], np.int32)), a[1])
+
+
 def test_registers():
     @nki.jit
     def kernel(a, index):

@@ -115,12 +115,14 @@ def split(end, count):
     return None
 
 
-def _divisor(n, most):
-    """The least number of pieces of n that are at most `most` long."""
-    for count in range(-(-n // most), n + 1):
+def _cut(ends, n, least):
+    """Ends in the least number of pieces, at least `least`, that divides n and cuts all of them."""
+    for count in range(max(2, least), n + 1):
         if n % count == 0:
-            return count
-    return n
+            cut = [split(end, count) for end in ends]
+            if None not in cut:
+                return cut
+    return None
 
 
 def pieces(ends, function, most=None):
@@ -129,7 +131,7 @@ def pieces(ends, function, most=None):
         return [ends]
     deepest = max(ends, key=lambda end: len(end.runs()))
     if len(deepest.runs()) > MAX_DIMS:
-        count = deepest.dims[0][0]
+        least = n = deepest.dims[0][0]
     else:
         total = 0
         for end in ends:
@@ -139,14 +141,14 @@ def pieces(ends, function, most=None):
             total += elements
         if most is None or total <= most:
             return [ends]
-        longest = max(ends, key=lambda end: end.dims[0][0])
-        count = _divisor(longest.dims[0][0], max(1, longest.dims[0][0] * most // total))
-    cut = [split(end, count) for end in ends]
-    if count == 1 or None in cut:
+        n = max(end.dims[0][0] for end in ends)
+        least = -(-n // max(1, n * most // total))
+    cut = _cut(ends, n, least)
+    if cut is None:
         refuse(function, "a transfer has 4 dimensions on each side at most",
                f"{[end.dims for end in ends]}", "split it into several transfers")
     result = []
-    for some in zip(*cut):
+    for some in zip(*cut, strict=True):
         result += pieces(list(some), function, most)
     return result
 
