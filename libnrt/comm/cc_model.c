@@ -371,8 +371,8 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 }
 
 /*
- * The CC-core's time limit comes before that of the engines that wait for it, because where it waits
- * says which rank has not come.
+ * The CC-core's time limit comes before that of the engines that wait for it, because where it
+ * waits says which rank has not come.
  */
 static uint32_t limit_of(const struct nrt_world *world)
 {

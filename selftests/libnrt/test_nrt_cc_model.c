@@ -52,9 +52,9 @@ struct model_rank {
 	unsigned int wrong;
 };
 
-static struct program make(enum what what, unsigned int ranks)
+static struct program make(enum what kind, unsigned int ranks)
 {
-	switch (what) {
+	switch (kind) {
 	case SUM_AND_TURN:
 		return program_collectives(ranks);
 	case MANY:

@@ -262,10 +262,6 @@ void nb_else(struct nb_program *nb)
 	turn->test = true;
 }
 
-/*
- * An engine that has something in one part has to test whether to execute it, so it takes part in
- * both. @end: of the part behind nb_else().
- */
 void nb_join_branch(struct nb_record *record, struct nb_turn *end)
 {
 	struct nb_turn *begin = &record->turn[end->match];

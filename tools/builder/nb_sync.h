@@ -93,7 +93,7 @@ enum nb_edit_kind {
 	NB_EDIT_LOOP_END,
 	NB_EDIT_WHILE_BEGIN,	/* go on at the test */
 	NB_EDIT_WHILE_END,	/* again while @reg op @extra register @actor, or the value @base */
-	NB_EDIT_THEN_END,	/* the same for what is executed once; otherwise go on behind this */
+	NB_EDIT_THEN_END,	/* the same for what is executed once; if not, go on behind this */
 	NB_EDIT_BRANCH_END,	/* where what was executed once goes on */
 	NB_EDIT_LOOP_DONE,	/* all rounds of a loop that overlap are over */
 	NB_EDIT_DRAIN,		/* take what drain @seq counts, if anybody has asked for it */
@@ -344,6 +344,12 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 
 /* A loop that has not ended has begun after the first @turn turns. */
 bool nb_loop_since(const struct nb_program *nb, size_t turn);
+
+/*
+ * An engine that has something in one part of a branch has to test whether to execute it, so it
+ * takes part in both. @end: of the part behind nb_else().
+ */
+void nb_join_branch(struct nb_record *record, struct nb_turn *end);
 
 /* Nothing is known of registers any more. */
 void nb_regs_forget(struct nb_order *order);
