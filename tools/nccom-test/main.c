@@ -197,7 +197,7 @@ static int run(struct test *test)
 	if (end)
 		return end == RANKS_FAILED ? complain(why) : EXIT_TEST_FAILED;
 	status = test_sizes(test);
-	/* What libnrt still does for the ranks ends with the process, and nobody has to hear of it. */
+	/* What libnrt still does for the ranks ends with the process; nobody has to hear of it. */
 	if (!interrupted)
 		ranks_free(test->ranks);
 	return status;
