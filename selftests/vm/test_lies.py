@@ -12,7 +12,7 @@ import pytest
 from answers import Judge
 from fault_job import LIMIT, STATUS, Chip, judged
 
-STORMS = 20         # at most, until one has come during a job
+STORMS = 60         # at most, until one has come during a job
 RULES = 60          # of the 64 that a chip can have
 RECORD = 64         # bytes of a completion record
 STORM_S = 20        # a storm
