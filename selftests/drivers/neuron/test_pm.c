@@ -339,8 +339,8 @@ FIXTURE_SETUP(sleep)
 		SKIP(return, "this kernel has no pm_test");
 	ASSERT_EQ(0, neuron_write_file(TEST_DELAY, "1"));
 	/*
-	 * Hibernation has a wait of its own, which nothing shortens: it spins for five seconds. On a
-	 * busy host that is half a minute.
+	 * Hibernation has a wait of its own, which nothing shortens: it spins for five seconds. On
+	 * a busy host that is half a minute.
 	 */
 	ASSERT_EQ(0, neuron_read_line(WATCHDOG, self->watchdog, sizeof(self->watchdog)));
 	ASSERT_EQ(0, neuron_write_file(WATCHDOG, "60"));
