@@ -506,6 +506,16 @@ static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
 	return part;
 }
 
+/* @status: "rank R of N: OPERATION (ALGORITHM)", where in @part it is, and why. */
+static NRT_STATUS set_failure(struct nrt_error *error, NRT_STATUS status,
+			      const struct nrt_cc_part *part, const char *where, const char *why)
+{
+	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s",
+			     part->links->ranks[part->program.rank], part->plan->nr_ranks,
+			     nrt_plan_op_name(part->plan->op),
+			     nrt_plan_algorithm_name(part->plan->choice.algorithm), where, why);
+}
+
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  struct nrt_error *error)
 {
@@ -521,10 +531,7 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 		part = describe_hang(code, result->job, where, sizeof(where), &rank);
 	else
 		part = describe_fault(code, result, where, sizeof(where));
-	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s",
-			     part->links->ranks[part->program.rank], part->plan->nr_ranks,
-			     nrt_plan_op_name(part->plan->op),
-			     nrt_plan_algorithm_name(part->plan->choice.algorithm), where, what);
+	return set_failure(error, status, part, where, what);
 }
 
 void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
@@ -538,8 +545,5 @@ void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_
 	if (!rank)
 		return;
 	snprintf(why, sizeof(why), "%s", error->text);
-	nrt_error_set(error, error->status, "rank %u of %u: %s (%s)%s: %s",
-		      part->links->ranks[part->program.rank], part->plan->nr_ranks,
-		      nrt_plan_op_name(part->plan->op),
-		      nrt_plan_algorithm_name(part->plan->choice.algorithm), where, why);
+	set_failure(error, error->status, part, where, why);
 }
