@@ -63,6 +63,7 @@ NRT_STATUS nrt_cc_offers_meet(struct nrt_cc_team *team, enum nrt_cc_when when,
 			      struct nrt_cc_offer *all, bool *agreed, struct nrt_error *error)
 {
 	struct nrt_cc_offer *mine = &all[team->me];
+	const struct nrt_cc_offer own = *mine;
 	struct nrt_error why = { 0 };
 	struct nrt_gather gather = {
 		.rank = team->me,
@@ -83,6 +84,8 @@ NRT_STATUS nrt_cc_offers_meet(struct nrt_cc_team *team, enum nrt_cc_when when,
 		return error->status;
 	}
 	*agreed = true;
+	/* It has gone by way of the root of the world, which is not asked what this rank says. */
+	*mine = own;
 	if (hear_no(team, all, error))
 		return error->status;
 	return compare(team, when, all, error);
