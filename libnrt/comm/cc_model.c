@@ -492,9 +492,9 @@ static void say_no(struct nrt_world *world, const struct nrt_model *model,
 	bool agreed = false;
 
 	if (all) {
-		all[team->me].model = team->last;
 		nrt_cc_offer_no(&all[team->me], why);
 		pthread_mutex_lock(&team->loading);
+		all[team->me].model = team->last;
 		nrt_cc_offers_meet(team, NRT_CC_AT_LOAD, all, &agreed, &error);
 		pthread_mutex_unlock(&team->loading);
 	}
