@@ -554,7 +554,7 @@ TEST_F_TIMEOUT(cc_model, missing_in_a_queue, LIMIT_S)
 	struct rig *rig = &self->models[0].rig;
 	nrta_seq_t seq = 0;
 
-	ASSERT_EQ(NRT_SUCCESS, open_with_limit("4"));
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("8"));
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, MANY));
 	expect_results(_metadata, self->models, 4);
 	rig_catch();
@@ -573,7 +573,7 @@ TEST_F_TIMEOUT(cc_model, missing_in_a_queue, LIMIT_S)
  */
 TEST_F_TIMEOUT(cc_model, missing, LIMIT_S)
 {
-	ASSERT_EQ(NRT_SUCCESS, open_with_limit("2"));
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("8"));
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, SUM_AND_TURN));
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->others, 4, self->cores, MANY));
 	expect_turns(_metadata, self->models, self->others, 4);
