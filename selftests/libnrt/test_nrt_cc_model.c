@@ -203,12 +203,20 @@ static void expect_status(struct __test_metadata *_metadata, struct model_rank m
 	}
 }
 
+/* Ranks from @first up to @end do the same, each in a thread; and it comes to @status. */
+static void run_and_expect(struct __test_metadata *_metadata, struct model_rank models[MAX_RANKS],
+			   unsigned int first, unsigned int end, void *(*run)(void *arg),
+			   NRT_STATUS status)
+{
+	in_threads(models, first, end, run);
+	expect_status(_metadata, models, first, end, status);
+}
+
 /* All ranks execute, and all have the right results. */
 static void expect_results(struct __test_metadata *_metadata, struct model_rank models[MAX_RANKS],
 			   unsigned int ranks)
 {
-	in_threads(models, 0, ranks, execute_rank);
-	expect_status(_metadata, models, 0, ranks, NRT_SUCCESS);
+	run_and_expect(_metadata, models, 0, ranks, execute_rank, NRT_SUCCESS);
 }
 
 static void unload_models(struct model_rank models[MAX_RANKS])
@@ -323,19 +331,14 @@ TEST_F_TIMEOUT(cc_model, groups_apart, LIMIT_S)
 	init_ranks(self->models, 4, self->cores, PAIRS, false);
 	for (i = 0; i < 4; i++)
 		self->models[i].joins = true;
-	in_threads(self->models, 0, 4, load_rank);
-	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 4, load_rank, NRT_SUCCESS);
 	unload_models(self->models);
 	/* In the world that they have now. */
 	init_ranks(self->models, 4, self->cores, PAIRS, false);
-	in_threads(self->models, 2, 4, load_rank);
-	expect_status(_metadata, self->models, 2, 4, NRT_SUCCESS);
-	in_threads(self->models, 2, 4, execute_rank);
-	expect_status(_metadata, self->models, 2, 4, NRT_SUCCESS);
-	in_threads(self->models, 0, 2, load_rank);
-	expect_status(_metadata, self->models, 0, 2, NRT_SUCCESS);
-	in_threads(self->models, 0, 2, execute_rank);
-	expect_status(_metadata, self->models, 0, 2, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 2, 4, load_rank, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 2, 4, execute_rank, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 2, load_rank, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 2, execute_rank, NRT_SUCCESS);
 	expect_results(_metadata, self->models, 4);
 	unload_models(self->models);
 }
@@ -346,8 +349,7 @@ TEST_F_TIMEOUT(cc_model, prepared_at_load, LIMIT_S)
 	const char *text;
 
 	init_ranks(self->models, 4, self->cores, SUM_AND_TURN, true);
-	in_threads(self->models, 0, 4, load_rank);
-	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 4, load_rank, NRT_SUCCESS);
 	expect_results(_metadata, self->models, 4);
 
 	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
@@ -437,13 +439,11 @@ TEST_F_TIMEOUT(cc_model, loaded_anew, LIMIT_S)
 	unsigned int i;
 
 	init_ranks(self->models, 4, self->cores, MANY, true);
-	in_threads(self->models, 0, 4, load_rank);
-	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 4, load_rank, NRT_SUCCESS);
 	for (i = 0; i < 30; i++) {
 		init_ranks(self->others, 4, self->cores, i % 2 ? PAIRS_AND_ALL : SUM_AND_TURN,
 			   false);
-		in_threads(self->others, 0, 4, load_rank);
-		expect_status(_metadata, self->others, 0, 4, NRT_SUCCESS);
+		run_and_expect(_metadata, self->others, 0, 4, load_rank, NRT_SUCCESS);
 		if (i % 10 == 0)
 			expect_turns(_metadata, self->models, self->others, 4);
 		unload_models(self->others);
@@ -577,11 +577,9 @@ TEST_F_TIMEOUT(cc_model, missing, LIMIT_S)
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, SUM_AND_TURN));
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->others, 4, self->cores, MANY));
 	expect_turns(_metadata, self->models, self->others, 4);
-	in_threads(self->models, 0, 3, execute_rank);
-	expect_status(_metadata, self->models, 0, 3, NRT_TIMEOUT);
+	run_and_expect(_metadata, self->models, 0, 3, execute_rank, NRT_TIMEOUT);
 	expect_turns(_metadata, self->others, self->models, 4);
-	in_threads(self->others, 1, 4, execute_rank);
-	expect_status(_metadata, self->others, 1, 4, NRT_TIMEOUT);
+	run_and_expect(_metadata, self->others, 1, 4, execute_rank, NRT_TIMEOUT);
 	expect_turns(_metadata, self->others, self->models, 4);
 	unload_models(self->others);
 	unload_models(self->models);
@@ -593,8 +591,7 @@ TEST_F_TIMEOUT(cc_model, failed_load, LIMIT_S)
 	const char *text;
 
 	init_ranks(self->models, 4, self->cores, MANY, true);
-	in_threads(self->models, 0, 4, load_rank);
-	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	run_and_expect(_metadata, self->models, 0, 4, load_rank, NRT_SUCCESS);
 	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
 	self->others[2].what = TOO_LARGE;
 	rig_catch();
@@ -604,8 +601,7 @@ TEST_F_TIMEOUT(cc_model, failed_load, LIMIT_S)
 	expect_status(_metadata, self->others, 0, 4, NRT_RESOURCE);
 	expect_results(_metadata, self->models, 4);
 	init_ranks(self->others, 4, self->cores, SUM_AND_TURN, false);
-	in_threads(self->others, 0, 4, load_rank);
-	expect_status(_metadata, self->others, 0, 4, NRT_SUCCESS);
+	run_and_expect(_metadata, self->others, 0, 4, load_rank, NRT_SUCCESS);
 	expect_turns(_metadata, self->models, self->others, 4);
 	unload_models(self->others);
 	unload_models(self->models);
