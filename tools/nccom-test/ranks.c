@@ -192,7 +192,7 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 	if (!of->operation->in_neff)
 		return 0;
 	if (nrt_emu_get_core_place(0, &place, sizeof(place))) {
-		*why = '\0';
+		snprintf(why, RANKS_WHY, "libnrt does not tell what core 0 is");
 		return -1;
 	}
 	return neff_make(&ranks->neff, of->operation, of->type, of->groups, &ranks->size.shape,
