@@ -470,11 +470,13 @@ static void add_some(struct sync_program *program, unsigned int count)
 	while (count-- > 0) {
 		if (program->nr_ops > SYNC_OPS - 40)
 			return;
-		if (program->loops && program->depth < 2 &&
-		    chance(program, program->depth ? 8 : 3))
-			chance(program, 25) ? add_branch(program) : add_loop(program);
-		else
+		if (!program->loops || program->depth >= 2 ||
+		    !chance(program, program->depth ? 8 : 3))
 			add_one(program);
+		else if (chance(program, 25))
+			add_branch(program);
+		else
+			add_loop(program);
 	}
 }
 
@@ -612,7 +614,10 @@ struct nb_program *sync_program_auto(const struct sync_program *program)
 		} else if (op->kind == SYNC_OP_ELSE) {
 			nb_else(nb);
 		} else if (op->kind == SYNC_OP_END) {
-			branch[--depth] ? nb_end_if(nb) : nb_end_loop(nb);
+			if (branch[--depth])
+				nb_end_if(nb);
+			else
+				nb_end_loop(nb);
 		} else {
 			inst = with_queue(nb, op->inst);
 			nb_raw(nb, op->engine, &inst);
