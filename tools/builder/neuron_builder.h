@@ -287,8 +287,8 @@ void nb_end_loop(struct nb_program *nb);
  * not at all. It compares register @reg with register @with, or with the number @value if @with is
  * 0, and it is made before each round. Each engine that has something in the loop makes it with
  * registers of its own, which must hold the same numbers in all of them; only what the program
- * itself does in the loop may change them. All engines meet before the loop, after each round and
- * behind it.
+ * itself does in the loop may change them. It has to set both, also one that begins with 0. All
+ * engines meet before the loop, after each round and behind it.
  */
 void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		    unsigned int with, int32_t value);
