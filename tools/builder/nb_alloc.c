@@ -20,14 +20,13 @@ void nb_tiles_free(struct nb_tiles *tiles)
 	free(tiles);
 }
 
-/* Of the oldest NeuronCore, unless the program is for another one. */
-static uint32_t nb_sbuf_bytes(const struct nb_program *nb)
+uint32_t nb_sbuf_bytes(unsigned int generation)
 {
 	static const struct neuron_gen *const gens[] = {
 		&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
 	};
 
-	return gens[nb->generation ? nb->generation - 2 : 0]->sbuf_partition;
+	return gens[generation ? generation - 2 : 0]->sbuf_partition;
 }
 
 static struct nb_tiles *nb_tiles_of(struct nb_program *nb)
@@ -37,7 +36,7 @@ static struct nb_tiles *nb_tiles_of(struct nb_program *nb)
 	if (!nb->tiles)
 		nb_fail(nb, "out of memory");
 	else
-		nb->tiles->sbuf_bytes = nb_sbuf_bytes(nb);
+		nb->tiles->sbuf_bytes = nb_sbuf_bytes(nb->generation);
 	return nb->tiles;
 }
 

@@ -46,6 +46,8 @@ struct nb_tiles {
 	uint32_t sbuf_bytes;
 };
 
+/* Bytes of SBUF in a partition of NeuronCore-v@generation, 2 to 4; 0: of the oldest one. */
+uint32_t nb_sbuf_bytes(unsigned int generation);
 /* The size of a partition. */
 uint32_t nb_partition_bytes(const struct nb_tiles *tiles, enum nb_memory memory);
 /* A product must not leave its bank, and other tiles of PSUM have no reason to. */

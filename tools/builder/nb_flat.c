@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "isa/trn_isa.h"
+#include "nb_alloc.h"
 #include "nb_flat_private.h"
 
 static struct nb_with with_of(const struct flat *f)
@@ -464,6 +465,8 @@ int nb_flat_value(const char *kind, const char *name)
 		return trn_isa_engine_value(name, strlen(name));
 	if (!strcmp(kind, "reduce"))
 		return trn_isa_reduce_value(name, strlen(name));
+	if (!strcmp(kind, "sbuf") && *name >= '2' && *name <= '4' && !name[1])
+		return (int)nb_sbuf_bytes(*name - '0');
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i].kind, kind) && !strcmp(names[i].name, name))
 			return names[i].value;

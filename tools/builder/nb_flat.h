@@ -115,7 +115,8 @@ struct nb_flat_side {
 
 /*
  * What @name means: @kind is "function", "flag", "alu", "act", "dtype", "engine", "reduce", "dma"
- * (operations of transfers), "memory" or "sizeof". -1: nothing.
+ * (operations of transfers), "memory" or "sizeof"; of "sbuf" @name is a generation, 2 to 4, and the
+ * value the bytes of a partition. -1: nothing.
  */
 int nb_flat_value(const char *kind, const char *name);
 

@@ -5,6 +5,7 @@ import enum
 import os
 import threading
 
+from . import builder
 from .errors import NkiError
 
 __neuron_emu__ = True
@@ -12,9 +13,6 @@ __neuron_emu__ = True
 VARIABLE = "NEURON_PLATFORM_TARGET_OVERRIDE"
 NAMES = {"trn1": 2, "inf2": 2, "gen2": 2, "trn1n": 2, "trn2": 3, "gen3": 3, "trn3": 4, "gen4": 4}
 INSTANCES = {2: "trn1", 3: "trn2", 4: "trn3"}
-KIB = 1024
-# Bytes of SBUF in a partition of each generation.
-SBUF = {2: 192 * KIB, 3: 224 * KIB, 4: 256 * KIB}
 _state = threading.local()
 
 
@@ -86,7 +84,7 @@ class TileSize:
     pmax = 128
     psum_fmax = 512
     psum_bank_fmax = 512
-    psum_bank_fmax_bytes = 2 * KIB
+    psum_bank_fmax_bytes = 2048
     gemm_stationary_fmax = 128
     gemm_moving_fmax = 512
     bn_stats_fmax = 512
@@ -97,7 +95,7 @@ class TileSize:
     @property
     def sbuf_fmax_bytes(self):
         """Bytes of SBUF in a partition."""
-        return SBUF[generation()]
+        return builder.value("sbuf", str(generation()))
 
     @property
     def total_available_sbuf_size(self):
