@@ -7,19 +7,22 @@
 #include "neff.h"
 #include "neuron_builder.h"
 
-/* Lines that a tensor has at most. */
-#define MAX_LINES	4096
-
-/* @elements in one line, or in several if they are too many. False: no number of lines fits. */
-static bool make_shape(uint64_t elements, uint32_t shape[2])
+/*
+ * A tensor of @bytes, of elements of @type in one line, or in several if they are too many. As many
+ * lines as there are ranks are enough: the block of a plan has at most 2^29 elements.
+ */
+static int tensor(struct nb_program *nb, const char *name, const struct type *type, uint64_t bytes,
+		  bool is_output)
 {
-	uint32_t lines = 1;
+	const enum neuron_dtype dtype = (enum neuron_dtype)type->dtype;
+	uint64_t elements = bytes / type->size;
+	uint32_t shape[2] = { 1, 0 };
 
-	while (lines <= MAX_LINES && (elements / lines > UINT32_MAX / 2 || elements % lines))
-		lines++;
-	shape[0] = lines;
-	shape[1] = (uint32_t)(elements / lines);
-	return lines <= MAX_LINES;
+	while (elements / shape[0] > UINT32_MAX / 2 || elements % shape[0])
+		shape[0]++;
+	shape[1] = (uint32_t)(elements / shape[0]);
+	return is_output ? nb_output(nb, name, dtype, 2, shape) :
+			   nb_input(nb, name, dtype, 2, shape);
 }
 
 /* Each rank sends to the next one. */
@@ -61,7 +64,6 @@ int neff_make(struct neff *neff, const struct operation *operation, const struct
 		.group_size = groups->size,
 		.nr_groups = groups->nr,
 	};
-	uint32_t input[2], output[2];
 	int ret = -1;
 
 	*neff = (struct neff){ 0 };
@@ -69,20 +71,13 @@ int neff_make(struct neff *neff, const struct operation *operation, const struct
 		snprintf(why, NEFF_WHY, "out of memory");
 		goto out;
 	}
-	if (!make_shape(shape->input / type->size, input) ||
-	    !make_shape(shape->output / type->size, output)) {
-		snprintf(why, NEFF_WHY,
-			 "no tensor of a NEFF has %llu bytes of %s: take a multiple of 4096 bytes",
-			 (unsigned long long)shape->input, type->name);
-		goto out;
-	}
 	if (operation->plan_op == NRT_PLAN_PERMUTE) {
 		make_pairs(pairs, groups->size);
 		what.pairs = (const uint32_t (*)[2])pairs;
 		what.nr_pairs = groups->size;
 	}
-	what.input = nb_input(nb, "input", what.dtype, 2, input);
-	what.output = nb_output(nb, "output", what.dtype, 2, output);
+	what.input = tensor(nb, "input", type, shape->input, false);
+	what.output = tensor(nb, "output", type, shape->output, true);
 	emit(nb, &what);
 	if (lnc == 2)
 		nb_second(nb);
