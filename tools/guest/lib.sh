@@ -4,7 +4,7 @@
 # Shared by the tasks of the guest.
 
 # shellcheck disable=SC2034 # used by the tasks
-SELFTESTS=/usr/libexec/neuron/selftests
+SELFTESTS=${SELFTESTS:-/usr/libexec/neuron/selftests}
 
 # title TEXT: a heading in the output of a task.
 title()
