@@ -409,6 +409,136 @@ static void each_engine_of_a_branch_has_set_its_registers(void **state)
 		     "the scalar engine compares register 4 in a branch, but has not set it; each engine of nb_begin_if() has registers of its own");
 }
 
+#define NOT_SET "the vector engine compares register 3 in a branch, but has not set it; each engine of nb_begin_if() has registers of its own"
+
+/* The vector engine does something if its register @reg is not 0. */
+static void test_register(struct nb_program *nb, unsigned int reg)
+{
+	nb_begin_if(nb, NEURON_ALU_IS_NE, reg, 0, 0);
+	nb_copy(nb, VECTOR, tile(0, 16), tile(64, 16));
+	nb_end_if(nb);
+}
+
+static void expect_sync(struct nb_program *nb)
+{
+	assert_int_equal(nb_sync(nb), 0);
+	assert_null(nb_error(nb));
+	nb_free(nb);
+}
+
+/* @then, @otherwise: register that is set in each part of a branch; 0: there is no such part. */
+static struct nb_program *begin_choice(unsigned int then, unsigned int otherwise)
+{
+	struct nb_program *nb = begin();
+
+	nb_reg_set(nb, VECTOR, 1, 1);
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_reg_set(nb, VECTOR, then, 1);
+	if (otherwise) {
+		nb_else(nb);
+		nb_reg_set(nb, VECTOR, otherwise, 2);
+	}
+	nb_end_if(nb);
+	return nb;
+}
+
+static void a_part_of_a_branch_does_not_set_a_register(void **state)
+{
+	static const unsigned int one_part[][2] = { { 3, 0 }, { 3, 4 }, { 4, 3 } };
+	struct nb_program *nb;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		nb = begin_choice(one_part[i][0], one_part[i][1]);
+		test_register(nb, 3);
+		expect_error(nb, NOT_SET);
+	}
+	nb = begin_choice(3, 3);
+	test_register(nb, 3);
+	expect_sync(nb);
+	nb = begin_choice(4, 4);
+	test_register(nb, 1);
+	expect_sync(nb);
+}
+
+/* Where the second part begins, the first one has not been executed. */
+static void a_part_of_a_branch_knows_nothing_of_the_other(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_reg_set(nb, VECTOR, 1, 1);
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_reg_set(nb, VECTOR, 3, 1);
+	nb_else(nb);
+	test_register(nb, 3);
+	nb_end_if(nb);
+	expect_error(nb, NOT_SET);
+}
+
+/* It may have no rounds. Its engines have agreed on what it compares itself. */
+static void a_loop_with_a_test_does_not_set_a_register(void **state)
+{
+	unsigned int reg;
+
+	(void)state;
+	for (reg = 1; reg <= 3; reg += 2) {
+		struct nb_program *nb = begin();
+
+		nb_begin_while(nb, NEURON_ALU_IS_GT, 1, 0, 0);
+		nb_reg_set(nb, VECTOR, 3, 1);
+		nb_reg_set(nb, VECTOR, 1, 0);
+		nb_end_loop(nb);
+		test_register(nb, reg);
+		if (reg == 3)
+			expect_error(nb, NOT_SET);
+		else
+			expect_sync(nb);
+	}
+}
+
+/* Register 3 counts a loop of the vector engine, but later, or one of another engine. */
+static void a_register_that_counts_elsewhere_is_not_set(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	test_register(nb, 3);
+	nb_begin_loop(nb, 3, 2);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	nb_end_loop(nb);
+	expect_error(nb, NOT_SET);
+
+	nb = begin();
+	nb_begin_loop(nb, 3, 2);
+	nb_memset(nb, GPSIMD, tile(0, 16), 1);
+	nb_end_loop(nb);
+	test_register(nb, 3);
+	expect_error(nb, NOT_SET);
+
+	nb = begin();
+	nb_begin_loop(nb, 3, 2);
+	nb_memset(nb, VECTOR, tile(0, 16), 1);
+	test_register(nb, 3);
+	nb_end_loop(nb);
+	test_register(nb, 3);
+	expect_sync(nb);
+}
+
+/* What a round sets at its end is not set where the first round begins. */
+static void the_first_round_comes_first(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_begin_loop(nb, 2, 2);
+	test_register(nb, 3);
+	nb_reg_set(nb, VECTOR, 3, 1);
+	nb_end_loop(nb);
+	expect_error(nb, NOT_SET);
+}
+
 static void a_tile_does_not_end_in_a_later_loop(void **state)
 {
 	struct nb_program *nb = begin();
@@ -445,6 +575,11 @@ int main(void)
 		cmocka_unit_test(the_register_of_a_loop_stays),
 		cmocka_unit_test(each_engine_of_a_test_sets_its_register),
 		cmocka_unit_test(each_engine_of_a_branch_has_set_its_registers),
+		cmocka_unit_test(a_part_of_a_branch_does_not_set_a_register),
+		cmocka_unit_test(a_part_of_a_branch_knows_nothing_of_the_other),
+		cmocka_unit_test(a_loop_with_a_test_does_not_set_a_register),
+		cmocka_unit_test(a_register_that_counts_elsewhere_is_not_set),
+		cmocka_unit_test(the_first_round_comes_first),
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 	};
 

@@ -26,6 +26,16 @@ static void nb_touches(struct nb_step *step, struct nb_area area, bool write)
 
 /* --- Registers --- */
 
+void nb_regs_count(struct nb_order *order, const struct nb_turn *turn)
+{
+	unsigned int e;
+
+	order->counting |= NEURON_BIT64(turn->reg);
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (turn->engines & NEURON_BIT(e))
+			order->reg_set[e] |= NEURON_BIT64(turn->reg);
+}
+
 void nb_regs_forget(struct nb_order *order)
 {
 	unsigned int e;

@@ -213,6 +213,7 @@ static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
 	nb_loop_rewind(order, loop, loop->seq);
 	memcpy(order->pc, loop->pc, sizeof(order->pc));
 	memcpy(order->acquired, loop->acquired, sizeof(order->acquired));
+	memcpy(order->reg_set, loop->reg_set, sizeof(order->reg_set));
 	memset(order->need, 0, sizeof(order->need));
 	for (a = 0; a < order->nr_actors; a++)
 		order->actor[a].seq = loop->seq[a];
@@ -389,13 +390,14 @@ static void nb_loop_enter(struct nb_order *order, struct nb_loop *loop)
 	memcpy(loop->shift, order->shift, sizeof(loop->shift));
 	memcpy(loop->clock, order->clock, sizeof(loop->clock));
 	memcpy(loop->acquired, order->acquired, sizeof(loop->acquired));
+	memcpy(loop->reg_set, order->reg_set, sizeof(loop->reg_set));
 	memset(loop->before, 0, sizeof(loop->before));
 	loop->first_tile = order->first_tile;
 	loop->met = order->met;
 	loop->round = 0;
 	order->loop = loop;
 	order->depth++;
-	order->counting |= NEURON_BIT64(loop->turn->reg);
+	nb_regs_count(order, loop->turn);
 }
 
 static void nb_loop_leave(struct nb_order *order, const struct nb_loop *loop)

@@ -52,7 +52,7 @@ struct nb_channels {
  * @around: the loop around it, if that is gone through, too
  * @child: loops in it, of which @next is the next one in this round
  * @depth: loops around it, of any kind
- * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile: at its begin
+ * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile, @reg_set: at its begin
  * @first_seq: @seq when it was gone through for the first time
  * @events: of each actor, in a round
  * @before: what each engine needs of what was before the loop
@@ -77,6 +77,7 @@ struct nb_loop {
 	uint32_t acquired[NB_MAX_ACTORS];
 	size_t nr_past[NEURON_NR_ENGINES];
 	size_t first_tile;
+	uint64_t reg_set[NEURON_NR_ENGINES];
 	bool met;
 	uint32_t events[NB_MAX_ACTORS];
 	struct nb_need before[NEURON_NR_ENGINES][NB_MAX_ACTORS];

@@ -449,7 +449,7 @@ static unsigned int nb_loop_engines(const struct nb_order *order, const struct n
 
 /*
  * Each engine of a loop or branch with a test has its own registers for it. They are zero at first,
- * so one that never sets them would go another way than the others. A loop may set them, too.
+ * so one that has not set them would go another way than the others. A loop may set them, too.
  */
 static int nb_check_test(const struct nb_order *order, const struct nb_turn *turn)
 {
@@ -477,20 +477,53 @@ static bool nb_is_tested(const struct nb_turn *turn)
 	       turn->begin == (turn->kind != NB_TURN_LOOP);
 }
 
+/* A loop or branch begins: its engines go on from here, or from behind it. */
+static void nb_regs_begin(struct nb_order *order, const struct nb_turn *turn)
+{
+	if (!turn->test)
+		nb_regs_count(order, turn);
+	else if (turn->kind != NB_TURN_ELSE)
+		memcpy(order->reg_sets[order->depth].before, order->reg_set,
+		       sizeof(order->reg_set));
+}
+
+/*
+ * What a loop with a test has set may not be set, because it may have no rounds; but its engines
+ * agree on what it compares. A branch sets what both of its parts do.
+ */
+static void nb_regs_end(struct nb_order *order, const struct nb_turn *turn)
+{
+	uint64_t *before = order->reg_sets[order->depth].before;
+	uint64_t *then = order->reg_sets[order->depth].then;
+	uint64_t compared = NEURON_BIT64(turn->reg) | NEURON_BIT64(turn->with);
+	unsigned int e;
+
+	if (!turn->test)
+		order->counting &= ~NEURON_BIT64(turn->reg);
+	for (e = 0; turn->test && e < NEURON_NR_ENGINES; e++) {
+		if (turn->kind == NB_TURN_ELSE) {
+			order->reg_set[e] &= then[e];
+			continue;
+		}
+		then[e] = order->reg_set[e];
+		order->reg_set[e] = before[e];
+		if (turn->kind == NB_TURN_LOOP)
+			order->reg_set[e] |= then[e] & compared;
+	}
+}
+
 /* A loop whose rounds do not overlap begins or ends, or a part of a branch. */
 static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
 {
-	uint64_t counts = turn->test ? 0 : NEURON_BIT64(turn->reg);
-
 	if (nb_is_tested(turn) && nb_check_test(order, turn))
 		return -1;
 	if (turn->begin) {
+		nb_regs_begin(order, turn);
 		order->depth++;
-		order->counting |= counts;
 		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	}
 	order->depth--;
-	order->counting &= ~counts;
+	nb_regs_end(order, turn);
 	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
 }
 
@@ -507,26 +540,11 @@ int nb_order_range(struct nb_order *order, size_t begin, size_t end)
 	return 0;
 }
 
-/* The builder itself sets the registers that count rounds. */
-static void nb_set_counters(struct nb_order *order)
-{
-	const struct nb_turn *turn = order->record->turn;
-	unsigned int e;
-	size_t i;
-
-	for (i = 0; i < order->record->nr_turns; i++)
-		for (e = 0; !turn[i].test && e < NEURON_NR_ENGINES; e++)
-			if (turn[i].engines & NEURON_BIT(e))
-				order->reg_set[e] |= NEURON_BIT64(turn[i].reg);
-}
-
 static int nb_order_all(struct nb_order *order)
 {
 	const struct nb_record *record = order->record;
 	size_t turn, at = 0;
 	int overlap;
-
-	nb_set_counters(order);
 
 	for (turn = 0; turn < record->nr_turns; turn++) {
 		if (nb_order_range(order, at, record->turn[turn].at))

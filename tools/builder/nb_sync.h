@@ -278,7 +278,10 @@ struct nb_step {
  * @queued: [set * NB_SLOTS + slot]: newest transfer of that set which has that slot
  * @pc: next instruction of each engine
  * @reg_known: registers of each engine whose value is known here: a mask; @reg: their values
- * @reg_set: registers of each engine that it has set, or that count a loop: a mask
+ * @reg_set: registers of each engine that it has set on every way to this place, or that have
+ *	counted a loop: a mask
+ * @reg_sets: of each loop or branch around this place: @reg_set where it began, and at the end of
+ *	the first part of a branch
  * @clock: [e][a]: events of actor a that engine e knows to be over
  * @constant: of each variable: NB_CONSTANT_*
  * @nr_sems: semaphores that nb_sem() had given
@@ -313,6 +316,10 @@ struct nb_order {
 	uint64_t reg_known[NEURON_NR_ENGINES];
 	uint32_t reg[NEURON_NR_ENGINES][NEURON_NR_REGS];
 	uint64_t reg_set[NEURON_NR_ENGINES];
+	struct {
+		uint64_t before[NEURON_NR_ENGINES];
+		uint64_t then[NEURON_NR_ENGINES];
+	} reg_sets[NEURON_NR_REGS];
 	uint8_t *constant;
 	unsigned int nr_sems;
 	uint64_t counting;
@@ -350,6 +357,9 @@ bool nb_loop_since(const struct nb_program *nb, size_t turn);
  * takes part in both. @end: of the part behind nb_else().
  */
 void nb_join_branch(struct nb_record *record, struct nb_turn *end);
+
+/* The engines of a loop that begins at @turn set the register that counts its rounds. */
+void nb_regs_count(struct nb_order *order, const struct nb_turn *turn);
 
 /* Nothing is known of registers any more. */
 void nb_regs_forget(struct nb_order *order);

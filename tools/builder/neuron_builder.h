@@ -297,8 +297,9 @@ void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
  * What follows, up to nb_else() or nb_end_if(), is executed if a comparison holds, which is that of
  * nb_begin_while(). What is between nb_else() and nb_end_if() is executed if it does not. Each
  * engine that has something in one of the two makes the comparison where the branch begins, with
- * registers of its own that it has set before. All engines meet before the branch and at the end
- * of each part. Transfers in a branch have generated descriptors.
+ * registers of its own that it has set before, whichever parts of other branches and however many
+ * rounds of loops have been executed. All engines meet before the branch and at the end of each
+ * part. Transfers in a branch have generated descriptors.
  */
 void nb_begin_if(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		 unsigned int with, int32_t value);
