@@ -4,10 +4,12 @@
  *
  * A thread accepts connections, each of which has a thread of its own. Nobody can make it wait or
  * grow: strangers, who have not said who they are, are few and have little time, messages are
- * small, a rank is in one meeting of a kind at a time, and who does not read is dropped. Whoever
- * reaches the port can say that he is a rank. He counts as one when he has made the local
- * connection too, for which he must be a process of the same user; else his seat is free again
- * soon. The end of a rank's connection is the end of the world, which all others are told.
+ * small, a rank is in few meetings at a time, and who does not read is dropped. Whoever reaches the
+ * port can say that he is a rank. He counts as one when he has made the local connection too, for
+ * which he must be a process of the same user; else his seat is free again soon. The end of a
+ * rank's connection is the end of the world, which all others are told.
+ *
+ * What the root says of a meeting has its name. A refusal without a name is the end of the world.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +27,8 @@
 
 /* Connections besides those of the ranks. */
 #define MAX_STRANGERS	64
+/* Of a rank at a time, of each kind: by several threads, and by a load beside an execution. */
+#define MAX_MEETINGS	8
 /* For a stranger to say who he is, for a rank to come by both ways, and for anybody to read. */
 #define PATIENCE_MS	5000
 #define WAIT_MS		30000
@@ -107,10 +111,13 @@ struct nrt_root {
 	struct meeting *first;
 };
 
-/* With the lock. Who does not take what he is told is dropped. */
-static void tell(int fd, const struct nrt_error *why)
+/*
+ * With the lock. @what: the meeting that is refused, or NULL: the world has failed. Who does not
+ * take what he is told is dropped.
+ */
+static void tell(int fd, const struct nrt_wire_head *what, const struct nrt_error *why)
 {
-	if (!nrt_wire_refuse(fd, why))
+	if (!nrt_wire_refuse(fd, what, why))
 		shutdown(fd, SHUT_RDWR);
 }
 
@@ -179,17 +186,17 @@ static struct meeting *find(struct nrt_root *root, const struct nrt_wire_head *h
 	return meeting;
 }
 
-/* The meeting of that kind where rank @rank is, or NULL. */
-static struct meeting *where(struct nrt_root *root, uint32_t rank, bool shares)
+/* In how many meetings of that kind rank @rank is. */
+static unsigned int count_meetings(const struct nrt_root *root, uint32_t rank, bool shares)
 {
-	struct meeting *meeting;
+	const struct meeting *meeting;
+	unsigned int nr = 0;
 	uint32_t i;
 
 	for (meeting = root->first; meeting; meeting = meeting->next)
 		for (i = 0; meeting->shares == shares && i < meeting->head.count; i++)
-			if (meeting->who[i] == (int)rank)
-				return meeting;
-	return NULL;
+			nr += meeting->who[i] == (int)rank;
+	return nr;
 }
 
 static int fd_of(const struct nrt_root *root, uint32_t rank, bool local)
@@ -203,18 +210,20 @@ static void refuse_all(struct nrt_root *root, struct meeting *meeting, const str
 
 	for (i = 0; i < meeting->head.count; i++)
 		if (meeting->who[i] >= 0)
-			tell(fd_of(root, (uint32_t)meeting->who[i], meeting->shares), why);
+			tell(fd_of(root, (uint32_t)meeting->who[i], meeting->shares),
+			     &meeting->head, why);
 	meeting_drop(root, meeting);
 }
 
 /* Everybody gets the bytes of all; or the descriptors, of one rank after the other. */
 static void answer(const struct nrt_root *root, const struct meeting *meeting, uint32_t place)
 {
-	struct nrt_wire_head head = { .type = NRT_WIRE_RESULT };
+	struct nrt_wire_head head = { .type = NRT_WIRE_RESULT, .count = meeting->head.count };
 	int fd = fd_of(root, (uint32_t)meeting->who[place], meeting->shares);
 	bool sent = true;
 	uint32_t i;
 
+	memcpy(head.name, meeting->head.name, sizeof(head.name));
 	if (!meeting->shares) {
 		head.size = meeting->head.size * meeting->head.count;
 		sent = nrt_wire_send(fd, &head, meeting->bytes, NULL);
@@ -231,14 +240,13 @@ static void answer(const struct nrt_root *root, const struct meeting *meeting, u
 static NRT_STATUS arrive(struct nrt_root *root, uint32_t rank, const struct nrt_wire_head *head,
 			 const void *bytes, int *fds, bool shares, struct nrt_error *error)
 {
-	struct meeting *meeting = where(root, rank, shares);
+	struct meeting *meeting = find(root, head, shares);
 	uint32_t i;
 
-	if (meeting)
-		return nrt_error_set(error, NRT_INVALID,
-				     "rank %u came to \"%s\" while it waits in \"%s\"", rank,
-				     head->name, meeting->head.name);
-	meeting = find(root, head, shares);
+	if (count_meetings(root, rank, shares) >= MAX_MEETINGS)
+		return nrt_error_set(error, NRT_RESOURCE,
+				     "rank %u came to \"%s\" while it waits in %u other meetings, which is the most",
+				     rank, head->name, MAX_MEETINGS);
 	if (!meeting)
 		meeting = meeting_new(root, head, shares);
 	if (!meeting)
@@ -303,16 +311,16 @@ static void fail(struct nrt_root *root, const struct nrt_error *why)
 		meeting_drop(root, root->first);
 	for (i = 0; i < root->count; i++) {
 		if (root->members[i].tcp >= 0)
-			tell(root->members[i].tcp, why);
+			tell(root->members[i].tcp, NULL, why);
 		if (root->members[i].local >= 0)
-			tell(root->members[i].local, why);
+			tell(root->members[i].local, NULL, why);
 	}
 }
 
 static bool is_meeting(const struct nrt_root *root, const struct nrt_wire_head *head, bool local)
 {
-	return head->type == NRT_WIRE_GATHER && head->count && head->count <= root->count &&
-	       head->rank < head->count && local == !!head->nr_fds &&
+	return head->type == NRT_WIRE_GATHER && head->name[0] && head->count &&
+	       head->count <= root->count && head->rank < head->count && local == !!head->nr_fds &&
 	       (uint64_t)head->size * head->count <= NRT_WIRE_MAX_BYTES;
 }
 
@@ -329,9 +337,9 @@ static bool hear(struct nrt_root *root, uint32_t rank, const struct nrt_wire_hea
 		fail(root, &why);
 	} else if (is_meeting(root, head, local)) {
 		if (root->failed.status)
-			tell(fd_of(root, rank, local), &root->failed);
+			tell(fd_of(root, rank, local), NULL, &root->failed);
 		else if (arrive(root, rank, head, bytes, fds, local, &why))
-			tell(fd_of(root, rank, local), &why);
+			tell(fd_of(root, rank, local), head, &why);
 	} else {
 		sane = false;
 	}
@@ -414,7 +422,7 @@ static bool welcome(struct nrt_root *root, int fd, const struct nrt_wire_head *h
 	pthread_mutex_lock(&root->lock);
 	expected = is_expected(root, hello, bytes, local);
 	sent = expected ? nrt_wire_send(fd, &head, &root->welcome, NULL) :
-			  nrt_wire_refuse(fd, &why);
+			  nrt_wire_refuse(fd, NULL, &why);
 	if (expected && sent && local) {
 		root->members[hello->rank].local = fd;
 		root->members[hello->rank].genuine = true;

@@ -20,18 +20,52 @@
 #define RETRY_MS	50
 
 /**
+ * struct waiter - a thread of the rank that waits for an answer of the root
+ * @next: list
+ * @what: its meeting; no other waiter has one of that kind, name and size
+ * @local: it waits for descriptors, else for bytes
+ * @answered: all of the answer is here: @answer and @bytes, or @nr descriptors in @fds
+ * @wanted: how many descriptors there must be
+ */
+struct waiter {
+	struct waiter *next;
+	const struct nrt_wire_head *what;
+	bool local;
+	bool answered;
+	struct nrt_wire_head answer;
+	void *bytes;
+	int *fds;
+	size_t nr;
+	size_t wanted;
+};
+
+/**
+ * struct link - a connection to the root
+ * @sockets: whose it is
+ * @fd: its socket, or -1
+ * @local: descriptors come by it
+ * @reader: thread that reads from it, if @has_reader
+ * @send_lock: of @fd
+ */
+struct link {
+	struct sockets *sockets;
+	int fd;
+	bool local;
+	pthread_t reader;
+	bool has_reader;
+	pthread_mutex_t send_lock;
+};
+
+/**
  * struct sockets - the end of a rank
  * @base: base
  * @rank, @count: of the world
  * @failed, @arg: who is told
  * @root: of rank 0
  * @tcp, @local: to the root
- * @reader: thread that reads from @tcp, if @has_reader
- * @send_lock: of @tcp
  * @lock: protects the rest
  * @changed: an answer has come
- * @waits: somebody waits for an answer
- * @answered: it is here: @answer and @bytes
+ * @waiters: who waits for one
  * @why: the world has failed; status 0: it has not
  * @closing: nobody wants to know of that
  */
@@ -42,17 +76,11 @@ struct sockets {
 	nrt_sockets_failed_fn *failed;
 	void *arg;
 	struct nrt_root *root;
-	int tcp;
-	int local;
-	pthread_t reader;
-	bool has_reader;
-	pthread_mutex_t send_lock;
+	struct link tcp;
+	struct link local;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	bool waits;
-	bool answered;
-	struct nrt_wire_head answer;
-	void *bytes;
+	struct waiter *waiters;
 	struct nrt_error why;
 	bool closing;
 };
@@ -114,95 +142,191 @@ static void give_up(struct sockets *sockets, const struct nrt_error *why)
 		sockets->why = *why;
 	pthread_cond_broadcast(&sockets->changed);
 	pthread_mutex_unlock(&sockets->lock);
-	shutdown(sockets->local, SHUT_RDWR);
+	shutdown(sockets->local.fd, SHUT_RDWR);
 	if (first)
 		sockets->failed(sockets->arg, why);
 }
 
-/* An answer for whoever waits. False: nobody does, so it is the end of the world. */
-static bool deliver(struct sockets *sockets, const struct nrt_wire_head *head, void *bytes)
+static void close_all(const int *fds, size_t nr)
 {
-	bool wanted;
-
-	pthread_mutex_lock(&sockets->lock);
-	wanted = sockets->waits && !sockets->answered;
-	if (wanted) {
-		sockets->answered = true;
-		sockets->answer = *head;
-		sockets->bytes = bytes;
-		pthread_cond_broadcast(&sockets->changed);
-	}
-	pthread_mutex_unlock(&sockets->lock);
-	return wanted;
+	while (nr)
+		close(fds[--nr]);
 }
 
-static void *reader_thread(void *arg)
+/* With the lock: who waits for an answer from that meeting, or NULL. */
+static struct waiter *find_waiter(struct sockets *sockets, bool local,
+				  const struct nrt_wire_head *head)
 {
-	struct sockets *sockets = arg;
-	struct nrt_error why = { 0 };
+	struct waiter *waiter = sockets->waiters;
+
+	while (waiter && (waiter->local != local || waiter->what->count != head->count ||
+			  strcmp(waiter->what->name, head->name)))
+		waiter = waiter->next;
+	return waiter;
+}
+
+/* With the lock: @waiter gets the descriptors, unless there are more than it has room for. */
+static void give_fds(struct waiter *waiter, const struct nrt_wire_head *head, const int *fds)
+{
+	if (head->nr_fds > waiter->wanted - waiter->nr) {
+		close_all(fds, head->nr_fds);
+		waiter->answered = true;
+		return;
+	}
+	if (head->nr_fds)
+		memcpy(&waiter->fds[waiter->nr], fds, head->nr_fds * sizeof(*fds));
+	waiter->nr += head->nr_fds;
+	waiter->answered = waiter->nr == waiter->wanted || !head->nr_fds;
+}
+
+/* An answer for whoever waits. Nobody does if he has given up; then it is dropped. */
+static void deliver(struct link *link, const struct nrt_wire_head *head, void *bytes,
+		    const int *fds)
+{
+	struct sockets *sockets = link->sockets;
+	struct waiter *waiter;
+
+	pthread_mutex_lock(&sockets->lock);
+	waiter = find_waiter(sockets, link->local, head);
+	if (waiter && !waiter->answered) {
+		free(waiter->bytes);
+		waiter->answer = *head;
+		waiter->bytes = bytes;
+		give_fds(waiter, head, fds);
+		if (waiter->answered)
+			pthread_cond_broadcast(&sockets->changed);
+	} else {
+		close_all(fds, head->nr_fds);
+		free(bytes);
+	}
+	pthread_mutex_unlock(&sockets->lock);
+}
+
+/* Read until the connection ends, or a refusal says without a name why the world does. */
+static void read_all(struct link *link, struct nrt_error *why)
+{
 	int fds[NRT_SHARE_MAX];
 	struct nrt_wire_head head;
 	void *bytes;
 
-	while (nrt_wire_receive(sockets->tcp, NRT_WIRE_MAX_BYTES, &head, &bytes, fds)) {
-		while (head.nr_fds)
-			close(fds[--head.nr_fds]);
-		if (deliver(sockets, &head, bytes))
-			continue;
-		if (head.type == NRT_WIRE_REFUSED && head.status)
-			nrt_error_set(&why, (NRT_STATUS)head.status, "%.*s", 700, (char *)bytes);
-		free(bytes);
-		if (why.status)
-			break;
+	while (!why->status &&
+	       nrt_wire_receive(link->fd, NRT_WIRE_MAX_BYTES, &head, &bytes, fds)) {
+		if (head.type == NRT_WIRE_REFUSED && head.status && !head.name[0]) {
+			nrt_error_set(why, (NRT_STATUS)head.status, "%.*s", 700, (char *)bytes);
+			close_all(fds, head.nr_fds);
+			free(bytes);
+		} else {
+			deliver(link, &head, bytes, fds);
+		}
+	}
+}
+
+/* When the local connection ends the root ends that by TCP, which may bring the reason first. */
+static void *reader_thread(void *arg)
+{
+	struct link *link = arg;
+	struct sockets *sockets = link->sockets;
+	struct nrt_error why = { 0 };
+
+	read_all(link, &why);
+	if (link->local && !why.status) {
+		shutdown(link->fd, SHUT_RDWR);
+		return NULL;
 	}
 	if (!why.status)
-		nrt_error_set(&why, NRT_FAILURE, "rank %u of %u: the root is gone", sockets->rank,
+		nrt_error_set(&why, NRT_FAILURE,
+			      "rank %u of %u: rank 0 has gone, which has the root", sockets->rank,
 			      sockets->count);
 	give_up(sockets, &why);
 	return NULL;
 }
 
-/* With the lock: wait for the answer. */
-static NRT_STATUS await(struct sockets *sockets, uint32_t timeout_ms, struct nrt_error *error)
+/* --- Waiting for it --- */
+
+/* @waiter waits from now on, before the root is asked. */
+static NRT_STATUS enlist(struct sockets *sockets, struct waiter *waiter, struct nrt_error *error)
 {
-	uint64_t wait = (uint64_t)(timeout_ms ? timeout_ms : WAIT_MS) + GRACE_MS;
+	bool taken;
+
+	pthread_mutex_lock(&sockets->lock);
+	taken = find_waiter(sockets, waiter->local, waiter->what);
+	if (!taken) {
+		waiter->next = sockets->waiters;
+		sockets->waiters = waiter;
+	}
+	pthread_mutex_unlock(&sockets->lock);
+	if (!taken)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "rank %u waits for other ranks in \"%s\" already, in another thread",
+			     sockets->rank, waiter->what->name);
+}
+
+/* With the lock. */
+static void strike_off(struct sockets *sockets, struct waiter *waiter)
+{
+	struct waiter **link = &sockets->waiters;
+
+	while (*link != waiter)
+		link = &(*link)->next;
+	*link = waiter->next;
+}
+
+static NRT_STATUS await(struct sockets *sockets, struct waiter *waiter, struct nrt_error *error)
+{
+	uint32_t limit = waiter->what->timeout_ms ? waiter->what->timeout_ms : WAIT_MS;
 	struct timespec until;
 	int ret = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(wait / 1000);
-	while (!sockets->answered && !sockets->why.status && ret != ETIMEDOUT)
+	until.tv_sec += (time_t)(((uint64_t)limit + GRACE_MS) / 1000);
+	pthread_mutex_lock(&sockets->lock);
+	while (!waiter->answered && !sockets->why.status && ret != ETIMEDOUT)
 		ret = pthread_cond_timedwait(&sockets->changed, &sockets->lock, &until);
-	sockets->waits = false;
-	if (sockets->answered)
-		return NRT_SUCCESS;
-	if (sockets->why.status)
+	strike_off(sockets, waiter);
+	error->status = NRT_SUCCESS;
+	if (!waiter->answered && sockets->why.status)
 		*error = sockets->why;
-	else
+	else if (!waiter->answered)
 		nrt_error_set(error, NRT_TIMEOUT, "rank %u of %u: the root does not answer",
 			      sockets->rank, sockets->count);
+	pthread_mutex_unlock(&sockets->lock);
 	return error->status;
 }
 
-/* Of an answer, whose bytes are freed. */
-static NRT_STATUS take_answer(struct sockets *sockets, const struct nrt_gather *gather,
-			      struct nrt_error *error)
+static bool send_by(struct link *link, const struct nrt_wire_head *head, const void *bytes,
+		    const int *fds)
 {
-	const struct nrt_wire_head *answer = &sockets->answer;
-	size_t size = gather->count * gather->size;
-	NRT_STATUS status = NRT_SUCCESS;
+	struct nrt_wire_head copy = *head;
+	bool sent;
 
+	pthread_mutex_lock(&link->send_lock);
+	sent = nrt_wire_send(link->fd, &copy, bytes, fds);
+	pthread_mutex_unlock(&link->send_lock);
+	return sent;
+}
+
+/*
+ * Ask the root, and wait for the answer of @size bytes, or of all descriptors. When it cannot be
+ * asked the reader finds out, and says what has happened.
+ */
+static NRT_STATUS ask(struct sockets *sockets, struct waiter *waiter, const void *input,
+		      const int *fds, size_t size, struct nrt_error *error)
+{
+	const struct nrt_wire_head *answer = &waiter->answer;
+
+	if (enlist(sockets, waiter, error))
+		return error->status;
+	send_by(waiter->local ? &sockets->local : &sockets->tcp, waiter->what, input, fds);
+	if (await(sockets, waiter, error))
+		return error->status;
 	if (answer->type == NRT_WIRE_REFUSED && answer->status)
-		status = nrt_error_set(error, (NRT_STATUS)answer->status, "%.*s", 700,
-				       (char *)sockets->bytes);
-	else if (answer->type != NRT_WIRE_RESULT || answer->size != size)
-		status = nrt_error_set(error, NRT_FAILURE, "the root talks nonsense");
-	else if (size)
-		memcpy(gather->output, sockets->bytes, size);
-	free(sockets->bytes);
-	sockets->bytes = NULL;
-	sockets->answered = false;
-	return status;
+		return nrt_error_set(error, (NRT_STATUS)answer->status, "%.*s", 700,
+				     (char *)waiter->bytes);
+	if (answer->type != NRT_WIRE_RESULT || answer->size != size ||
+	    waiter->nr != waiter->wanted)
+		return nrt_error_set(error, NRT_FAILURE, "the root talks nonsense");
+	return NRT_SUCCESS;
 }
 
 /* --- Transport --- */
@@ -221,91 +345,23 @@ static struct nrt_wire_head meeting(const struct nrt_gather *gather)
 	return head;
 }
 
-static bool send_tcp(struct sockets *sockets, struct nrt_wire_head *head, const void *bytes)
-{
-	bool sent;
-
-	pthread_mutex_lock(&sockets->send_lock);
-	sent = nrt_wire_send(sockets->tcp, head, bytes, NULL);
-	pthread_mutex_unlock(&sockets->send_lock);
-	return sent;
-}
-
 static NRT_STATUS sockets_gather(struct nrt_transport *transport, const struct nrt_gather *gather,
 				 struct nrt_error *error)
 {
-	struct sockets *sockets = sockets_of(transport);
-	struct nrt_wire_head head = meeting(gather);
+	const struct nrt_wire_head head = meeting(gather);
+	struct waiter waiter = { .what = &head };
+	size_t size = gather->count * gather->size;
 	NRT_STATUS status;
 
 	if (gather->size > NRT_WIRE_MAX_BYTES / gather->count)
 		return nrt_error_set(error, NRT_INVALID,
 				     "%zu bytes of each of %u ranks; there is room for %u in all",
 				     gather->size, gather->count, NRT_WIRE_MAX_BYTES);
-	pthread_mutex_lock(&sockets->lock);
-	if (sockets->waits) {
-		pthread_mutex_unlock(&sockets->lock);
-		return nrt_error_set(error, NRT_INVALID,
-				     "rank %u waits for other ranks already, in another thread",
-				     sockets->rank);
-	}
-	sockets->waits = true;
-	pthread_mutex_unlock(&sockets->lock);
-	send_tcp(sockets, &head, gather->input);
-	pthread_mutex_lock(&sockets->lock);
-	status = await(sockets, gather->timeout_ms, error);
-	if (!status)
-		status = take_answer(sockets, gather, error);
-	pthread_mutex_unlock(&sockets->lock);
+	status = ask(sockets_of(transport), &waiter, gather->input, NULL, size, error);
+	if (!status && size)
+		memcpy(gather->output, waiter.bytes, size);
+	free(waiter.bytes);
 	return status;
-}
-
-static void close_all(const int *fds, size_t nr)
-{
-	while (nr)
-		close(fds[--nr]);
-}
-
-/* The descriptors of all ranks; *@nr: how many have come. */
-static NRT_STATUS receive_fds(struct sockets *sockets, const struct nrt_share *share, int *all,
-			      size_t *nr, struct nrt_error *error)
-{
-	size_t wanted = (size_t)share->gather.count * share->nr;
-	struct nrt_wire_head head;
-	NRT_STATUS status = NRT_SUCCESS;
-	void *bytes;
-
-	for (*nr = 0; !status && *nr < wanted; *nr += head.nr_fds) {
-		if (!nrt_wire_receive(sockets->local, NRT_WIRE_MAX_BYTES, &head, &bytes,
-				      &all[*nr]))
-			return nrt_error_set(error, NRT_FAILURE,
-					     "rank %u of %u: the root sends no descriptors",
-					     sockets->rank, sockets->count);
-		if (head.type == NRT_WIRE_REFUSED && head.status)
-			status = nrt_error_set(error, (NRT_STATUS)head.status, "%.*s", 700,
-					       (char *)bytes);
-		else if (head.type != NRT_WIRE_RESULT || head.nr_fds != share->nr)
-			status = nrt_error_set(error, NRT_FAILURE, "the root talks nonsense");
-		free(bytes);
-	}
-	return status;
-}
-
-static NRT_STATUS exchange(struct sockets *sockets, const struct nrt_share *share, int *all,
-			   size_t *nr, struct nrt_error *error)
-{
-	uint64_t wait = share->gather.timeout_ms ? share->gather.timeout_ms : WAIT_MS;
-	struct nrt_wire_head head = meeting(&share->gather);
-
-	*nr = 0;
-	head.size = 0;
-	head.nr_fds = share->nr;
-	nrt_wire_limit(sockets->local,
-		       wait + GRACE_MS < UINT32_MAX ? (uint32_t)wait + GRACE_MS : UINT32_MAX);
-	if (!nrt_wire_send(sockets->local, &head, NULL, share->mine))
-		return nrt_error_set(error, NRT_FAILURE, "rank %u of %u: the root is gone",
-				     sockets->rank, sockets->count);
-	return receive_fds(sockets, share, all, nr, error);
 }
 
 /* Did all ranks use what they were given? */
@@ -336,18 +392,25 @@ static NRT_STATUS meet_again(struct nrt_transport *transport, const struct nrt_g
 static NRT_STATUS sockets_share(struct nrt_transport *transport, const struct nrt_share *share,
 				struct nrt_error *error)
 {
-	struct sockets *sockets = sockets_of(transport);
-	size_t room = (size_t)share->gather.count * share->nr + NRT_SHARE_MAX, nr;
-	int *all = calloc(room, sizeof(*all));
+	struct nrt_wire_head head = meeting(&share->gather);
+	struct waiter waiter = {
+		.what = &head,
+		.local = true,
+		.wanted = (size_t)share->gather.count * share->nr,
+	};
 	NRT_STATUS status;
 
-	if (!all)
+	head.size = 0;
+	head.nr_fds = share->nr;
+	waiter.fds = calloc(waiter.wanted, sizeof(*waiter.fds));
+	if (!waiter.fds)
 		return nrt_error_memory(error);
-	status = exchange(sockets, share, all, &nr, error);
+	status = ask(sockets_of(transport), &waiter, NULL, share->mine, 0, error);
 	if (!status)
-		status = share->use(share->arg, all, error);
-	close_all(all, nr);
-	free(all);
+		status = share->use(share->arg, waiter.fds, error);
+	close_all(waiter.fds, waiter.nr);
+	free(waiter.fds);
+	free(waiter.bytes);
 	return meet_again(transport, &share->gather, status, error);
 }
 
@@ -360,13 +423,13 @@ static void sockets_abort(struct nrt_transport *transport, const struct nrt_erro
 		.size = (uint32_t)strlen(why->text),
 	};
 
-	send_tcp(sockets, &head, why->text);
+	send_by(&sockets->tcp, &head, why->text, NULL);
 	pthread_mutex_lock(&sockets->lock);
 	if (!sockets->why.status)
 		sockets->why = *why;
 	pthread_cond_broadcast(&sockets->changed);
 	pthread_mutex_unlock(&sockets->lock);
-	shutdown(sockets->local, SHUT_RDWR);
+	shutdown(sockets->local.fd, SHUT_RDWR);
 }
 
 /* The address is that of the root. Its clients are gone with it. */
@@ -378,6 +441,22 @@ static void sockets_retire(struct nrt_transport *transport)
 	sockets->root = NULL;
 }
 
+/* Its connection ends, and with it its reader. */
+static void link_end(struct link *link)
+{
+	if (link->fd >= 0)
+		shutdown(link->fd, SHUT_RDWR);
+	if (link->has_reader)
+		pthread_join(link->reader, NULL);
+}
+
+static void link_fini(struct link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	pthread_mutex_destroy(&link->send_lock);
+}
+
 static void sockets_close(struct nrt_transport *transport)
 {
 	struct sockets *sockets = sockets_of(transport);
@@ -385,19 +464,13 @@ static void sockets_close(struct nrt_transport *transport)
 	pthread_mutex_lock(&sockets->lock);
 	sockets->closing = true;
 	pthread_mutex_unlock(&sockets->lock);
-	if (sockets->tcp >= 0)
-		shutdown(sockets->tcp, SHUT_RDWR);
-	if (sockets->has_reader)
-		pthread_join(sockets->reader, NULL);
-	if (sockets->tcp >= 0)
-		close(sockets->tcp);
-	if (sockets->local >= 0)
-		close(sockets->local);
+	link_end(&sockets->tcp);
+	link_end(&sockets->local);
+	link_fini(&sockets->tcp);
+	link_fini(&sockets->local);
 	nrt_root_close(sockets->root);
-	free(sockets->bytes);
 	pthread_cond_destroy(&sockets->changed);
 	pthread_mutex_destroy(&sockets->lock);
-	pthread_mutex_destroy(&sockets->send_lock);
 	free(sockets);
 }
 
@@ -449,7 +522,7 @@ static bool connect_tcp(struct sockets *sockets, const struct sockaddr_storage *
 	if (!connect(fd, (const struct sockaddr *)address, length) &&
 	    greet(sockets, fd, NULL, 0, welcome, sizeof(*welcome))) {
 		nrt_wire_limit_reads(fd, 0);
-		sockets->tcp = fd;
+		sockets->tcp.fd = fd;
 		return true;
 	}
 	close(fd);
@@ -463,21 +536,24 @@ static NRT_STATUS connect_local(struct sockets *sockets, struct nrt_wire_welcome
 	size_t size = strnlen(welcome->path, sizeof(welcome->path));
 	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	sockets->local.fd = fd;
 	memcpy(address.sun_path + 1, welcome->path, size);
-	sockets->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (sockets->local < 0 || connect(sockets->local, (struct sockaddr *)&address, length))
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, length))
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: no local socket of the root: %s; the ranks must be processes of one machine",
 				     sockets->rank, sockets->count, strerror(errno));
-	nrt_wire_limit(sockets->local, WAIT_MS);
-	if (!nrt_wire_same_user(sockets->local))
+	nrt_wire_limit(fd, WAIT_MS);
+	if (!nrt_wire_same_user(fd))
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: the root is of another user", sockets->rank,
 				     sockets->count);
-	if (!greet(sockets, sockets->local, welcome->token, NRT_WIRE_TOKEN, NULL, 0))
+	if (!greet(sockets, fd, welcome->token, NRT_WIRE_TOKEN, NULL, 0))
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: the root does not know it", sockets->rank,
 				     sockets->count);
+	nrt_wire_limit_reads(fd, 0);
 	return NRT_SUCCESS;
 }
 
@@ -500,6 +576,14 @@ static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of
 			     sockets->rank, sockets->count, what->address, sockets->count);
 }
 
+static NRT_STATUS begin_reader(struct link *link, struct nrt_error *error)
+{
+	if (pthread_create(&link->reader, NULL, reader_thread, link))
+		return nrt_error_set(error, NRT_RESOURCE, "cannot begin a thread");
+	link->has_reader = true;
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS begin(struct sockets *sockets, const struct nrt_sockets_of *what,
 			struct nrt_error *error)
 {
@@ -515,10 +599,17 @@ static NRT_STATUS begin(struct sockets *sockets, const struct nrt_sockets_of *wh
 	}
 	if (find_root(sockets, what, &address, length, error))
 		return error->status;
-	if (pthread_create(&sockets->reader, NULL, reader_thread, sockets))
-		return nrt_error_set(error, NRT_RESOURCE, "cannot begin a thread");
-	sockets->has_reader = true;
+	if (begin_reader(&sockets->tcp, error) || begin_reader(&sockets->local, error))
+		return error->status;
 	return NRT_SUCCESS;
+}
+
+static void link_init(struct sockets *sockets, struct link *link, bool local)
+{
+	link->sockets = sockets;
+	link->fd = -1;
+	link->local = local;
+	pthread_mutex_init(&link->send_lock, NULL);
 }
 
 struct nrt_transport *nrt_sockets_open(const struct nrt_sockets_of *what,
@@ -536,9 +627,8 @@ struct nrt_transport *nrt_sockets_open(const struct nrt_sockets_of *what,
 	sockets->count = what->count;
 	sockets->failed = what->failed;
 	sockets->arg = what->arg;
-	sockets->tcp = -1;
-	sockets->local = -1;
-	pthread_mutex_init(&sockets->send_lock, NULL);
+	link_init(sockets, &sockets->tcp, false);
+	link_init(sockets, &sockets->local, true);
 	pthread_mutex_init(&sockets->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

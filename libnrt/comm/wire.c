@@ -153,7 +153,7 @@ bool nrt_wire_send(int fd, struct nrt_wire_head *head, const void *bytes, const 
 	       send_all(fd, bytes, head->size, deadline_ms);
 }
 
-bool nrt_wire_refuse(int fd, const struct nrt_error *why)
+bool nrt_wire_refuse(int fd, const struct nrt_wire_head *what, const struct nrt_error *why)
 {
 	struct nrt_wire_head head = {
 		.type = NRT_WIRE_REFUSED,
@@ -161,6 +161,10 @@ bool nrt_wire_refuse(int fd, const struct nrt_error *why)
 		.size = (uint32_t)strlen(why->text),
 	};
 
+	if (what) {
+		head.count = what->count;
+		memcpy(head.name, what->name, sizeof(head.name));
+	}
 	return nrt_wire_send(fd, &head, why->text, NULL);
 }
 

@@ -36,7 +36,7 @@ enum nrt_wire_type {
  * @timeout_ms: how long this rank waits for the others
  * @size: bytes that follow
  * @nr_fds: descriptors that come along
- * @name: of the meeting, NUL terminated
+ * @name: of the meeting, NUL terminated; with @count it says which one an answer is of
  */
 struct nrt_wire_head {
 	uint32_t magic;
@@ -66,8 +66,8 @@ uint64_t nrt_wire_now_ms(void);
 /* Send all of it. False: the other end is gone, or does not read. */
 bool nrt_wire_send(int fd, struct nrt_wire_head *head, const void *bytes, const int *fds);
 
-/* Send a refusal. */
-bool nrt_wire_refuse(int fd, const struct nrt_error *why);
+/* Send a refusal of the meeting @what, or with NULL of all. */
+bool nrt_wire_refuse(int fd, const struct nrt_wire_head *what, const struct nrt_error *why);
 
 /*
  * Receive a message of at most @max bytes besides its head. *@bytes is for free(), with a NUL
