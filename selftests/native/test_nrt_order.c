@@ -186,7 +186,7 @@ static void done(struct nrt_request *request)
 	}
 }
 
-static const struct nrt_request_ops work_ops = { NULL, finish, done };
+static const struct nrt_request_ops work_ops = { .finish = finish, .done = done };
 
 struct rig {
 	struct nrt_units *units;

@@ -28,14 +28,16 @@ struct diary {
 	unsigned int most_started;
 };
 
-/* A request that ends when it may. */
+/* A request that ends when it may; @ended: it has ended when it is started. */
 struct work {
 	struct nrt_request request;
 	struct diary *diary;
 	sem_t *gate;
 	NRT_STATUS status;
 	bool fatal;
+	bool ended;
 	char name;
+	pthread_t finisher;
 	atomic_bool done;
 };
 
@@ -59,10 +61,16 @@ static NRT_STATUS start(struct nrt_request *request)
 	return NRT_SUCCESS;
 }
 
+static bool has_ended(struct nrt_request *request)
+{
+	return ((struct work *)request)->ended;
+}
+
 static NRT_STATUS finish(struct nrt_request *request)
 {
 	struct work *work = (struct work *)request;
 
+	work->finisher = pthread_self();
 	if (work->gate)
 		sem_wait(work->gate);
 	note(work, 'f');
@@ -80,7 +88,7 @@ static void done(struct nrt_request *request)
 	atomic_store(&work->done, true);
 }
 
-static const struct nrt_request_ops work_ops = { start, finish, done };
+static const struct nrt_request_ops work_ops = { start, has_ended, finish, done };
 
 static void work_init(struct work *work, struct diary *diary, char name, sem_t *gate)
 {
@@ -159,6 +167,32 @@ static void test_order(void **state)
 		sem_post(&rig->gate);
 	nrt_unit_drain(rig->unit);
 	assert_string_equal(rig->diary.text, "sa sb sc fa da fb db fc dc ");
+}
+
+/*
+ * Who schedules a request that ends at once collects it, but not what others do behind one that
+ * still runs, and not one that is alone.
+ */
+static void test_ended_at_once(void **state)
+{
+	struct rig *rig = *state;
+	struct work works[4];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		work_init(&works[i], &rig->diary, (char)('a' + i), NULL);
+		works[i].ended = i != 1;
+		works[i].gate = i == 1 ? &rig->gate : NULL;
+		works[i].request.alone = i == 3;
+		schedule(rig, &works[i]);
+		if (!i)
+			assert_string_equal(rig->diary.text, "sa fa da ");
+	}
+	sem_post(&rig->gate);
+	nrt_unit_drain(rig->unit);
+	assert_string_equal(rig->diary.text, "sa fa da sb sc fb db fc dc sd fd dd ");
+	for (i = 0; i < 4; i++)
+		assert_true(!pthread_equal(works[i].finisher, pthread_self()) == (i > 0));
 }
 
 /* One that is alone has nothing beside it, before or behind. */
@@ -304,6 +338,7 @@ static void *run_some(void *arg)
 		work_init(&work, &rig->diary, 'w', NULL);
 		work.request.alone = i % 7 == 0;
 		work.request.quick = i % 3 != 0;
+		work.ended = i % 5 > 1;
 		if (i % 2) {
 			if (nrt_unit_run(rig->unit, &work.request))
 				return rig;
@@ -452,6 +487,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fatal, setup, teardown),
