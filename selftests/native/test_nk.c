@@ -270,10 +270,13 @@ static void one_map(struct nk_rig *rig, const struct shape *s)
 	nk_rig_output(rig, s->dtype, s->rows, s->cols);
 	nk_rig_output(rig, NEURON_DTYPE_FP32, s->rows, 1);
 	nk_rig_output(rig, s->dtype, s->cols, s->rows);
+	nk_rig_input(rig, s->dtype, s->rows, 1, 3.0);
+	nk_rig_output(rig, s->dtype, s->rows, s->cols);
 	nk_activation(&rig->nk, NEURON_ACT_TANH, t[2], t[0], 0.5f, 0.25f);
 	nk_binary(&rig->nk, NEURON_ALU_MULTIPLY, t[3], t[0], t[1]);
 	nk_reduce(&rig->nk, NEURON_ALU_ADD, t[4], t[0]);
 	nk_transpose(&rig->nk, t[5], t[0]);
+	nk_binary(&rig->nk, NEURON_ALU_SUBTRACT, t[7], t[0], t[6]);
 	run(rig);
 	for (r = 0; r < s->rows; r++) {
 		sum = 0;
@@ -287,6 +290,9 @@ static void one_map(struct nk_rig *rig, const struct shape *s)
 			wanted = rig->value[0][at] * rig->value[1][c];
 			expect_near(rig->value[3][at], wanted,
 				    rounding(s->dtype, wanted) * 1.0001, "binary", at);
+			wanted = rig->value[0][at] - rig->value[6][r];
+			expect_near(rig->value[7][at], wanted,
+				    rounding(s->dtype, wanted) * 1.0001, "binary, a column", at);
 			expect_near(rig->value[5][(size_t)c * s->rows + r], rig->value[0][at], 0,
 				    "transpose", at);
 		}
@@ -329,6 +335,12 @@ static void mistakes_have_one_line(void **state)
 	expect_error(rig, nk_gemm(nk, t[2], t[0], t[1], 0),
 		     "gemm: A and B have different types");
 	expect_error(rig, nk_gemm(nk, t[2], t[0], t[2], 0), "gemm: A has 6 terms and B has 4");
+	t[1] = (struct nk_tensor){ t[1].var, 0, NEURON_DTYPE_BF16, 3, 1, 0 };
+	expect_error(rig, nk_binary(nk, NEURON_ALU_ADD, t[2], t[2], t[1]),
+		     "binary: B has 3 rows and Y has 4");
+	t[1] = (struct nk_tensor){ t[1].var, 0, NEURON_DTYPE_BF16, 1, 3, 0 };
+	expect_error(rig, nk_binary(nk, NEURON_ALU_ADD, t[2], t[2], t[1]),
+		     "binary: B has 3 columns and Y has 5");
 	expect_error(rig, nk_softmax(nk, t[2], t[0]), "softmax: Y is 4 x 5, but X is 4 x 6");
 	t[0].cols = 7;
 	expect_error(rig, nk_reduce(nk, NEURON_ALU_ADD, t[2], t[0]),

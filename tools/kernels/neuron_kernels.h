@@ -94,7 +94,7 @@ int nk_rmsnorm(struct nk *nk, struct nk_tensor y, struct nk_tensor x,
 /* Y = func(X * scale + bias). */
 int nk_activation(struct nk *nk, enum neuron_act func, struct nk_tensor y, struct nk_tensor x,
 		  float scale, float bias);
-/* Y = A op B; B of one row is used for all rows. */
+/* Y = A op B; B of one row is used for all rows, B of one column for all columns. */
 int nk_binary(struct nk *nk, enum neuron_alu op, struct nk_tensor y, struct nk_tensor a,
 	      struct nk_tensor b);
 /* Y [M, 1] = op over each row of X: add, multiply, max, min. */

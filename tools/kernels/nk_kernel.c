@@ -132,20 +132,34 @@ int nk_load(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t row
 	return tile;
 }
 
-int nk_load_row(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t rows,
-		uint32_t col, uint32_t cols)
+/* The tile @narrow in fp32. It ends here if it is of another type. */
+static int nk_load_fp32(struct nk *nk, const struct nk_tensor *t, int narrow, uint32_t rows,
+			uint32_t cols)
 {
-	int narrow = nk_tile(nk, rows, t->dtype, cols), tile;
-	struct nb_side from = nk_block(t, row, rows, col, cols);
+	int tile;
 
-	from.step[1] = 0;
-	nb_dma(nk->nb, nk->in, nb_tile_side(nk->nb, narrow), from, -1);
 	if (t->dtype == NK_FP32)
 		return narrow;
 	tile = nk_tile(nk, rows, NK_FP32, cols);
 	nb_copy(nk->nb, NB_ANY_ENGINE, nb_tile_ap(nk->nb, tile), nb_tile_ap(nk->nb, narrow));
 	nb_tile_end(nk->nb, narrow);
 	return tile;
+}
+
+int nk_load_row(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t rows,
+		uint32_t col, uint32_t cols)
+{
+	int narrow = nk_tile(nk, rows, t->dtype, cols);
+	struct nb_side from = nk_block(t, row, rows, col, cols);
+
+	from.step[1] = 0;
+	nb_dma(nk->nb, nk->in, nb_tile_side(nk->nb, narrow), from, -1);
+	return nk_load_fp32(nk, t, narrow, rows, cols);
+}
+
+int nk_load_column(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t rows)
+{
+	return nk_load_fp32(nk, t, nk_load(nk, t, row, rows, 0, 1), rows, 1);
 }
 
 void nk_store(struct nk *nk, const struct nk_tensor *t, int tile, uint32_t row, uint32_t rows,

@@ -74,28 +74,65 @@ int nk_activation(struct nk *nk, enum neuron_act func, struct nk_tensor y, struc
 	return nb_error(nk->nb) ? -1 : 0;
 }
 
+/* One row stands for all rows, one column for all columns. */
+static bool nk_is_row(const struct nk_tensor *y, const struct nk_tensor *b)
+{
+	return b->rows == 1 && y->rows > 1;
+}
+
+static bool nk_is_column(const struct nk_tensor *y, const struct nk_tensor *b)
+{
+	return b->cols == 1 && y->cols > 1 && !nk_is_row(y, b);
+}
+
+static int nk_check_second(struct nk *nk, const struct nk_tensor *y, const struct nk_tensor *b)
+{
+	bool row = nk_is_row(y, b), column = nk_is_column(y, b);
+
+	if (!row && !column)
+		return nk_check_same(nk, "binary", "B", y, b);
+	if (nk_check(nk, "binary", "B", b))
+		return -1;
+	if (row && b->cols != y->cols)
+		return nk_fail(nk, "binary", "B has %u columns and Y has %u", b->cols, y->cols);
+	if (column && b->rows != y->rows)
+		return nk_fail(nk, "binary", "B has %u rows and Y has %u", b->rows, y->rows);
+	return 0;
+}
+
+/* @to = @x op what belongs to it of B. */
+static void nk_binary_block(struct nk *nk, enum neuron_alu op, struct neuron_ap to,
+			    struct neuron_ap x, const struct nk_tensor *y,
+			    const struct nk_tensor *b, const struct nk_place *at)
+{
+	int z;
+
+	if (nk_is_column(y, b)) {
+		z = nk_load_column(nk, b, at->row, at->rows);
+		nb_tensor_column(nk->nb, NK_VECTOR, op, to, x, nb_tile_ap(nk->nb, z));
+	} else {
+		z = nk_is_row(y, b) ? nk_load_row(nk, b, 0, at->rows, at->col, at->cols) :
+				      nk_load_at(nk, b, at);
+		nb_tensor_tensor(nk->nb, NK_VECTOR, op, to, x, nb_tile_ap(nk->nb, z));
+	}
+	nb_tile_end(nk->nb, z);
+}
+
 int nk_binary(struct nk *nk, enum neuron_alu op, struct nk_tensor y, struct nk_tensor a,
 	      struct nk_tensor b)
 {
-	bool row = b.rows == 1 && y.rows > 1;
 	struct nk_place at = { 0 };
-	int x, z, to;
+	int x, to;
 
-	if (nk_check(nk, "binary", "Y", &y) || nk_check_same(nk, "binary", "A", &y, &a))
+	if (nk_check(nk, "binary", "Y", &y) || nk_check_same(nk, "binary", "A", &y, &a) ||
+	    nk_check_second(nk, &y, &b))
 		return -1;
-	if (row ? nk_check(nk, "binary", "B", &b) : nk_check_same(nk, "binary", "B", &y, &b))
-		return -1;
-	if (b.cols != y.cols)
-		return nk_fail(nk, "binary", "B has %u columns and Y has %u", b.cols, y.cols);
 	while (nk_next(&y, &at)) {
 		x = nk_load_at(nk, &a, &at);
-		z = row ? nk_load_row(nk, &b, 0, at.rows, at.col, at.cols) :
-			  nk_load_at(nk, &b, &at);
 		to = nk_tile(nk, at.rows, y.dtype, at.cols);
-		nb_tensor_tensor(nk->nb, NK_VECTOR, op, nb_tile_ap(nk->nb, to),
-				 nb_tile_ap(nk->nb, x), nb_tile_ap(nk->nb, z));
+		nk_binary_block(nk, op, nb_tile_ap(nk->nb, to), nb_tile_ap(nk->nb, x), &y, &b,
+				&at);
 		nb_tile_end(nk->nb, x);
-		nb_tile_end(nk->nb, z);
 		nk_store_at(nk, &y, to, &at);
 	}
 	return nb_error(nk->nb) ? -1 : 0;

@@ -39,6 +39,8 @@ int nk_load(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t row
 /* A new tile of fp32 with that row of @t in each of @rows partitions. */
 int nk_load_row(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t rows,
 		uint32_t col, uint32_t cols);
+/* A new tile of fp32 with @rows of @t, which is one column. */
+int nk_load_column(struct nk *nk, const struct nk_tensor *t, uint32_t row, uint32_t rows);
 /* Write such a tile to a block. */
 void nk_store(struct nk *nk, const struct nk_tensor *t, int tile, uint32_t row, uint32_t rows,
 	      uint32_t col, uint32_t cols);
