@@ -68,7 +68,7 @@ def disturbed(folder, repeat, points, chance, seconds):
 def compare(request, folder, points):
     """The disturbed run has the report of the undisturbed one."""
     chance = random.Random(request.config.getoption("--seed"))
-    repeat = 400 + 100 * points
+    repeat = 100 + 25 * points
     expected, seconds = reference(folder, repeat)
     assert disturbed(folder, repeat, points, chance, seconds) == expected
 

@@ -10,9 +10,7 @@
 #include "mlp.h"
 #include "neuron_builder.h"
 
-#define DIGITS_TILE	128	/* images that one matmul handles */
-#define DIGITS_TILES	8
-#define DIGITS_BATCH	(DIGITS_TILE * DIGITS_TILES)
+#define DIGITS_BATCH	1024	/* images of an execution */
 
 /*
  * The classifier. Inputs: "x" bf16 [64][DIGITS_BATCH], the images transposed;
