@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * A whole program: a product of 2048-cubes from HBM to HBM with generated packets,
- * semaphores and eviction, from the doorbell to the interrupt. One NeuronCore with one
+ * A whole program: the kernel for products, a 2048-cube from HBM to HBM, from the doorbell to the
+ * interrupt. One NeuronCore with one
  * worker against OpenBLAS with one thread, both in processor time. Then two NeuronCores
  * with two workers, half of the rows each, against the one, in time; beside it what a
  * second thread does for OpenBLAS, as that is all that the host has to give.
  */
-#include "gemm_program.h"
+#include "neff_rig.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,10 +15,13 @@
 
 #include "blas.h"
 #include "figure.h"
+#include "neuron_kernels.h"
 #include "num/trn_num.h"
 
-#define ELEMENTS	((size_t)GEMM_SIZE * GEMM_SIZE)
-#define FLOPS		(2.0 * ELEMENTS * GEMM_SIZE)
+#define SIZE		2048
+#define TERMS		128		/* of a chain */
+#define ELEMENTS	((size_t)SIZE * SIZE)
+#define FLOPS		(2.0 * ELEMENTS * SIZE)
 #define SAMPLES		4096
 /* Relative to the sum of magnitudes; fp32 in any order is far below. */
 #define TOLERANCE	1e-5
@@ -43,7 +46,7 @@ static const struct gemm_type types[] = {
 /**
  * struct bench - the same product on all sides
  * @one, @two: rigs with as many workers
- * @job: of each core
+ * @whole, @half: the program on @one, and those on the two cores of @two
  * @a, @b: the operands as fp32, @c: what OpenBLAS makes of them
  */
 struct bench {
@@ -51,7 +54,7 @@ struct bench {
 	struct blas blas;
 	bool have_blas;
 	struct seq_rig one, two;
-	struct seq_job job[2];
+	struct neff_rig whole, half[2];
 	float *a, *b, *c;
 };
 
@@ -68,16 +71,54 @@ static void fill(const struct bench *bench, void *matrix, float *wide, uint64_t 
 	trn_to_fp32(wide, matrix, bench->type->dtype, ELEMENTS);
 }
 
-static void fill_rig(const struct bench *bench, struct seq_rig *rig)
+/* C = A B with A as terms x rows, of which core @core of @cores has its part of the columns. */
+static void load(struct bench *bench, struct neff_rig *loaded, struct seq_rig *rig,
+		 unsigned int core, unsigned int cores)
 {
-	fill(bench, gemm_matrix(rig, GEMM_A), bench->a, 1);
-	fill(bench, gemm_matrix(rig, GEMM_B), bench->b, 2);
-	memset(gemm_matrix(rig, GEMM_C), 0xff, GEMM_ROOM);
+	const uint32_t rows = SIZE / cores, shape[] = { SIZE, SIZE }, part[] = { rows, SIZE };
+	struct nb_program *nb = nb_new("gemm");
+	enum neuron_dtype dtype = bench->type->dtype;
+	struct nk_tensor a, b, c;
+	struct nk nk;
+	size_t size;
+	void *neff;
+
+	nb_generation(nb, rig->chip[0]->gen->generation);
+	nk_begin(&nk, nb);
+	a = nk_tensor(nb_input(nb, "a", dtype, 2, shape), dtype, SIZE, rows);
+	a.pitch = SIZE;
+	a.offset = (uint64_t)core * rows * trn_dtype_size(dtype);
+	b = nk_tensor(nb_input(nb, "b", dtype, 2, shape), dtype, SIZE, SIZE);
+	c = nk_tensor(nb_output(nb, "c", dtype, 2, part), dtype, rows, SIZE);
+	nk_gemm(&nk, c, a, b, NK_A_TRANSPOSED);
+	if (nb_schedule(nb, NULL) || nb_pack(nb, &neff, &size)) {
+		fprintf(stderr, "the program: %s\n", nb_error(nb));
+		exit(EXIT_FAILURE);
+	}
+	nb_free(nb);
+	neff_rig_load_on(loaded, rig, core, neff, size);
+	free(neff);
+	fill(bench, neff_rig_var(loaded, "a"), bench->a, 1);
+	fill(bench, neff_rig_var(loaded, "b"), bench->b, 2);
 }
 
-static void expect_ok(struct seq_job *job)
+static void load_all(struct bench *bench)
 {
-	struct neuron_hw_completion record = seq_wait(job);
+	load(bench, &bench->whole, &bench->one, 0, 1);
+	load(bench, &bench->half[0], &bench->two, 0, 2);
+	load(bench, &bench->half[1], &bench->two, 1, 2);
+}
+
+static void free_all(struct bench *bench)
+{
+	neff_rig_free(&bench->whole);
+	neff_rig_free(&bench->half[0]);
+	neff_rig_free(&bench->half[1]);
+}
+
+static void expect_ok(struct neff_rig *loaded)
+{
+	struct neuron_hw_completion record = neff_rig_wait(loaded);
 
 	if (record.status == NEURON_JOB_OK)
 		return;
@@ -93,27 +134,24 @@ static double run_blas(struct bench *bench, double (*now)(void))
 
 	if (!bench->have_blas)
 		return 1.0;
-	blas_matmul(&bench->blas, bench->c, bench->a, bench->b, GEMM_SIZE, GEMM_SIZE,
-		    GEMM_SIZE);
+	blas_matmul(&bench->blas, bench->c, bench->a, bench->b, SIZE, SIZE, SIZE);
 	return now() - begin;
 }
 
-/* Seconds of the product on @cores cores. */
-static double run(struct bench *bench, struct seq_rig *rig, unsigned int cores)
+/* Seconds of the product on @cores cores. What they leave of an earlier one is wrong. */
+static double run(const struct bench *bench, struct neff_rig *loaded, unsigned int cores)
 {
-	struct gemm gemm = { .dtype = bench->type->dtype, .tiles = GEMM_TILES / cores };
+	const size_t bytes = ELEMENTS / cores * trn_dtype_size(bench->type->dtype);
 	unsigned int i;
 	double begin;
 
-	for (i = 0; i < cores; i++) {
-		gemm.first = i * gemm.tiles;
-		gemm_job(&bench->job[i], rig, i, &gemm);
-	}
+	for (i = 0; i < cores; i++)
+		memset(neff_rig_var(&loaded[i], "c"), 0xff, bytes);
 	begin = figure_now();
 	for (i = 0; i < cores; i++)
-		seq_submit(&bench->job[i]);
+		neff_rig_submit(&loaded[i]);
 	for (i = 0; i < cores; i++)
-		expect_ok(&bench->job[i]);
+		expect_ok(&loaded[i]);
 	return figure_now() - begin;
 }
 
@@ -123,17 +161,17 @@ static float exact(const struct bench *bench, size_t m, size_t n)
 	float sum = 0.0f, chain;
 	size_t k, i;
 
-	for (k = 0; k < GEMM_SIZE; k += GEMM_TILE) {
+	for (k = 0; k < SIZE; k += TERMS) {
 		chain = 0.0f;
-		for (i = k; i < k + GEMM_TILE; i++)
-			chain = fmaf(bench->a[i * GEMM_SIZE + m],
-				     bench->b[i * GEMM_SIZE + n], chain);
+		for (i = k; i < k + TERMS; i++)
+			chain = fmaf(bench->a[i * SIZE + m],
+				     bench->b[i * SIZE + n], chain);
 		sum = k ? sum + chain : chain;
 	}
 	return sum;
 }
 
-static int verify_samples(const struct bench *bench, const uint8_t *c)
+static int verify_samples(const struct bench *bench, const uint8_t *c, size_t first, size_t count)
 {
 	unsigned int size = trn_dtype_size(bench->type->dtype);
 	uint8_t want[sizeof(float)];
@@ -142,28 +180,28 @@ static int verify_samples(const struct bench *bench, const uint8_t *c)
 
 	for (i = 0; i < SAMPLES; i++) {
 		/* Prime to the number of elements: in every row and column. */
-		at = i * 1048573 % ELEMENTS;
-		sum = exact(bench, at / GEMM_SIZE, at % GEMM_SIZE);
+		at = first + i * 1048573 % count;
+		sum = exact(bench, at / SIZE, at % SIZE);
 		trn_from_fp32(want, &sum, bench->type->dtype, 1);
-		if (!memcmp(want, c + at * size, size))
+		if (!memcmp(want, c + (at - first) * size, size))
 			continue;
-		fprintf(stderr, "row %zu column %zu is not exactly %g\n",
-			at / GEMM_SIZE, at % GEMM_SIZE, sum);
+		fprintf(stderr, "row %zu column %zu is not exactly %g\n", at / SIZE, at % SIZE,
+			sum);
 		return -1;
 	}
 	return 0;
 }
 
-static int verify_all(const struct bench *bench, const uint8_t *c)
+static int verify_all(const struct bench *bench, const uint8_t *c, size_t first, size_t count)
 {
 	unsigned int size = trn_dtype_size(bench->type->dtype);
 	double slack;
 	float got;
 	size_t i;
 
-	for (i = 0; i < ELEMENTS; i++) {
-		trn_to_fp32(&got, c + i * size, bench->type->dtype, 1);
-		slack = TOLERANCE * GEMM_SIZE + bench->type->rounding * fabsf(bench->c[i]);
+	for (i = first; i < first + count; i++) {
+		trn_to_fp32(&got, c + (i - first) * size, bench->type->dtype, 1);
+		slack = TOLERANCE * SIZE + bench->type->rounding * fabsf(bench->c[i]);
 		if (fabs((double)got - bench->c[i]) <= slack)
 			continue;
 		fprintf(stderr, "element %zu: %g, OpenBLAS %g\n", i, got, bench->c[i]);
@@ -172,13 +210,20 @@ static int verify_all(const struct bench *bench, const uint8_t *c)
 	return 0;
 }
 
-static int verify(const struct bench *bench, struct seq_rig *rig)
+static int verify(const struct bench *bench, struct neff_rig *loaded, unsigned int cores)
 {
-	const uint8_t *c = gemm_matrix(rig, GEMM_C);
+	size_t count = ELEMENTS / cores;
+	const uint8_t *c;
+	unsigned int i;
 
-	if (verify_samples(bench, c))
-		return -1;
-	return bench->have_blas ? verify_all(bench, c) : 0;
+	for (i = 0; i < cores; i++) {
+		c = neff_rig_var(&loaded[i], "c");
+		if (verify_samples(bench, c, i * count, count))
+			return -1;
+		if (bench->have_blas && verify_all(bench, c, i * count, count))
+			return -1;
+	}
+	return 0;
 }
 
 /**
@@ -197,16 +242,14 @@ static void measure(struct bench *bench, struct rounds *r)
 {
 	unsigned int i;
 
-	fill_rig(bench, &bench->one);
-	fill_rig(bench, &bench->two);
-	run(bench, &bench->one, 1);
-	run(bench, &bench->two, 2);
+	run(bench, &bench->whole, 1);
+	run(bench, bench->half, 2);
 	for (i = 0; i < r->nr; i++) {
 		r->blas[i] = run_blas(bench, figure_thread_now);
 		r->cpu[i] = figure_process_now();
-		r->core[0][i] = run(bench, &bench->one, 1);
+		r->core[0][i] = run(bench, &bench->whole, 1);
 		r->cpu[i] = figure_process_now() - r->cpu[i];
-		r->core[1][i] = run(bench, &bench->two, 2);
+		r->core[1][i] = run(bench, bench->half, 2);
 	}
 }
 
@@ -276,10 +319,12 @@ int main(int argc, char **argv)
 	init(&bench);
 	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		bench.type = &types[i];
+		load_all(&bench);
 		measure(&bench, &rounds);
 		report(&bench, &rounds, &figures);
-		if (verify(&bench, &bench.one) || verify(&bench, &bench.two))
+		if (verify(&bench, &bench.whole, 1) || verify(&bench, bench.half, 2))
 			return EXIT_FAILURE;
+		free_all(&bench);
 	}
 	measure_host(&bench, options.rounds, &figures);
 	return figures_report(&figures, options.json) ? EXIT_FAILURE : EXIT_SUCCESS;

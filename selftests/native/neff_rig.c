@@ -6,19 +6,35 @@
 
 #include "contract/job.h"
 
-#define HBM_FIRST	NEURON_MIB(16)	/* so that offset 0 is never right by chance */
+#define HBM_FIRST	NEURON_MIB(1)	/* so that offset 0 is never right by chance */
 #define HBM_ALIGN	NEURON_KIB(64)
 #define MAX_DESCS	(1u << 20)
 
-/* Host memory. */
-#define HOST_JOB	0x40000
-#define HOST_COMPLETION	0x40400
-#define HOST_WINDOWS	0x41000
-#define HOST_QUEUES	0x60000
+/* Host memory of each core. */
+#define HOST_FIRST	0x40000
+#define HOST_STRIDE	0x40000
+#define HOST_COMPLETION	0x400
+#define HOST_WINDOWS	0x1000
+#define HOST_QUEUES	0x20000
 
 static uint8_t *hbm(struct neff_rig *loaded)
 {
-	return trn_chip_hbm(loaded->rig->chip[0], 0);
+	return trn_chip_hbm(loaded->rig->chip[0], loaded->core);
+}
+
+static size_t host_at(const struct neff_rig *loaded, size_t offset)
+{
+	return HOST_FIRST + loaded->core * HOST_STRIDE + offset;
+}
+
+static void *host(struct neff_rig *loaded, size_t offset)
+{
+	return loaded->rig->port[0].host + host_at(loaded, offset);
+}
+
+static uint64_t host_addr(struct neff_rig *loaded, size_t offset)
+{
+	return fake_host_addr(&loaded->rig->port[0], host_at(loaded, offset));
 }
 
 static uint64_t take(struct neff_rig *loaded, uint64_t bytes)
@@ -56,6 +72,9 @@ static void place_vars(struct neff_rig *loaded)
 	for (i = 0; i < graph->nr_vars; i++) {
 		const struct neff_var *var = &graph->vars[i];
 
+		/* SBUF has its own. */
+		if (var->type == NEFF_VAR_STATE)
+			continue;
 		loaded->at[i] = take(loaded, var->size);
 		if (neff_var_has_contents(var))
 			memcpy(hbm(loaded) + loaded->at[i], var->data, var->size);
@@ -103,6 +122,12 @@ static void place_rings(struct neff_rig *loaded)
 
 void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size)
 {
+	neff_rig_load_on(loaded, rig, 0, bytes, size);
+}
+
+void neff_rig_load_on(struct neff_rig *loaded, struct seq_rig *rig, unsigned int core,
+		      const void *bytes, size_t size)
+{
 	const struct neff_limits limits = {
 		.unpacked_bytes = NEURON_MIB(64),
 		.validate_hash = true,
@@ -111,7 +136,10 @@ void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *byt
 	struct nrt_error error;
 
 	memset(loaded, 0, sizeof(*loaded));
+	assert_true(core < rig->chip[0]->gen->nr_hbm);
+	assert_true(HOST_FIRST + (core + 1) * HOST_STRIDE <= rig->port[0].host_size);
 	loaded->rig = rig;
+	loaded->core = core;
 	loaded->next = HBM_FIRST;
 	if (neff_read(bytes, size, &limits, &loaded->neff, &error))
 		fail_msg("%s", error.text);
@@ -153,7 +181,7 @@ static struct neuron_hw_window hbm_window(struct neff_rig *loaded, uint64_t at, 
 	if (!length)
 		return (struct neuron_hw_window){ 0 };
 	return (struct neuron_hw_window){
-		.base = loaded->rig->chip[0]->gen->hbm_addr[0] + at,
+		.base = loaded->rig->chip[0]->gen->hbm_addr[loaded->core] + at,
 		.length = length,
 		.flags = NEURON_WINDOW_HBM | rights,
 	};
@@ -165,7 +193,7 @@ static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 
 	if (var->type == NEFF_VAR_STATE)
 		return (struct neuron_hw_window){
-			.base = loaded->rig->chip[0]->gen->tpb_addr[0] + NEURON_TPB_SBUF,
+			.base = loaded->rig->chip[0]->gen->tpb_addr[loaded->core] + NEURON_TPB_SBUF,
 			.length = NEURON_TPB_SBUF_SIZE,
 			.flags = NEURON_WINDOW_SBUF | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
 		};
@@ -175,7 +203,7 @@ static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 
 static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *table)
 {
-	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[0];
+	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[loaded->core];
 	const struct neff_graph *graph = loaded->graph;
 	uint32_t first = extra_window(loaded, 0);
 	size_t i;
@@ -215,7 +243,7 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 			.s2m_ring = neuron_window_addr(window, at + size),
 			.m2s_length = length,
 			.s2m_length = length,
-			.dma_engine = (uint16_t)(neuron_core_dma(0) + i % NEURON_JOB_DMA_ENGINES),
+			.dma_engine = (uint16_t)(neuron_core_dma(loaded->core) + i % NEURON_JOB_DMA_ENGINES),
 			.queue = (uint16_t)(i / NEURON_JOB_DMA_ENGINES),
 		};
 		at += 2 * size;
@@ -224,7 +252,6 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 
 static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 {
-	struct fake_port *port = &loaded->rig->port[0];
 	const struct neff_graph *graph = loaded->graph;
 	uint64_t at = 0;
 	unsigned int e;
@@ -233,13 +260,13 @@ static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 		.magic = NEURON_JOB_MAGIC,
 		.version = NEURON_JOB_VERSION,
 		.job_id = 1,
-		.window_table = fake_host_addr(port, HOST_WINDOWS),
-		.completion = fake_host_addr(port, HOST_COMPLETION),
-		.nr_windows = write_windows(loaded, (void *)(port->host + HOST_WINDOWS)),
+		.window_table = host_addr(loaded, HOST_WINDOWS),
+		.completion = host_addr(loaded, HOST_COMPLETION),
+		.nr_windows = write_windows(loaded, host(loaded, HOST_WINDOWS)),
 		.nr_queues = loaded->program.nr_rings,
 	};
 	if (job->nr_queues)
-		job->queue_table = fake_host_addr(port, HOST_QUEUES);
+		job->queue_table = host_addr(loaded, HOST_QUEUES);
 	memset(job->sem_own, 0xff, sizeof(job->sem_own));
 	memcpy(job->sem_clear, graph->sem_clear, sizeof(job->sem_clear));
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
@@ -253,14 +280,13 @@ static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 
 void neff_rig_submit(struct neff_rig *loaded)
 {
-	struct fake_port *port = &loaded->rig->port[0];
 	struct trn_chip *chip = loaded->rig->chip[0];
-	uint64_t doorbell = neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(0);
-	uint64_t at = fake_host_addr(port, HOST_JOB);
+	uint64_t doorbell = neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(loaded->core);
+	uint64_t at = host_addr(loaded, 0);
 
-	write_queues(loaded, (void *)(port->host + HOST_QUEUES));
-	write_job(loaded, (void *)(port->host + HOST_JOB));
-	memset(port->host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
+	write_queues(loaded, host(loaded, HOST_QUEUES));
+	write_job(loaded, host(loaded, 0));
+	memset(host(loaded, HOST_COMPLETION), 0, sizeof(struct neuron_hw_completion));
 	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_LO, (uint32_t)at, 4);
 	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_HI, at >> 32, 4);
 }
@@ -269,7 +295,7 @@ struct neuron_hw_completion neff_rig_record(struct neff_rig *loaded)
 {
 	struct neuron_hw_completion record;
 
-	memcpy(&record, loaded->rig->port[0].host + HOST_COMPLETION, sizeof(record));
+	memcpy(&record, host(loaded, HOST_COMPLETION), sizeof(record));
 	return record;
 }
 
@@ -279,9 +305,9 @@ struct neuron_hw_completion neff_rig_wait(struct neff_rig *loaded)
 	struct trn_chip *chip = loaded->rig->chip[0];
 	struct neuron_hw_completion record;
 
-	if (!fake_wait_irq(port, 0, ++loaded->rig->done[0][0]))
+	if (!fake_wait_irq(port, loaded->core, ++loaded->rig->done[0][loaded->core]))
 		fail_msg("the job does not end");
-	trn_chip_mmio_write(chip, neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(0) +
+	trn_chip_mmio_write(chip, neuron_ctl_bar0(chip->gen) + NEURON_CTL_CORE(loaded->core) +
 			    NEURON_CORE_CAUSE, 0xffffffff, 4);
 	record = neff_rig_record(loaded);
 	assert_int_equal(record.flags & NEURON_COMPLETION_INEXACT, 0);

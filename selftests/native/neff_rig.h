@@ -11,12 +11,13 @@
 #include "program/dma_build.h"
 
 /**
- * struct neff_rig - a loaded program on core 0 of chip 0
+ * struct neff_rig - a loaded program on a core of chip 0, which has its own stack of HBM
  * @neff, @graph: what was read, and the only subgraph of it
  * @at: of each variable, by its index: bytes of its place in HBM
  */
 struct neff_rig {
 	struct seq_rig *rig;
+	unsigned int core;
 	struct neff *neff;
 	const struct neff_graph *graph;
 	struct dma_program program;
@@ -28,6 +29,9 @@ struct neff_rig {
 };
 
 void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size);
+/* The same for another core than core 0, while programs of the others are loaded. */
+void neff_rig_load_on(struct neff_rig *loaded, struct seq_rig *rig, unsigned int core,
+		      const void *bytes, size_t size);
 void neff_rig_free(struct neff_rig *loaded);
 
 /* The memory of a variable. */
