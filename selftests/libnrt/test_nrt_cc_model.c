@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <nrt/nrt_async.h>
+#include <nrt/nrt_sys_trace.h>
 
 #include "kselftest_harness.h"
 
@@ -276,6 +277,37 @@ TEST_F_TIMEOUT(cc_model, sum_and_turn, LIMIT_S)
 		expect_results(_metadata, self->models, 2);
 		unload_models(self->models);
 	}
+}
+
+static unsigned int count_text(const char *text, const char *part)
+{
+	unsigned int nr = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		nr++;
+	}
+	return nr;
+}
+
+/* The system trace has when the collectives of each execution ran. */
+TEST_F_TIMEOUT(cc_model, events, LIMIT_S)
+{
+	nrt_sys_trace_config_t *config;
+	size_t size;
+	char *text;
+
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 2, self->cores, SUM_AND_TURN));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_config_allocate(&config));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(config));
+	expect_results(_metadata, self->models, 2);
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	EXPECT_EQ(2 * ROUNDS, count_text(text, "\"name\":\"cc_running\""));
+	EXPECT_EQ(2 * ROUNDS, count_text(text, "\"name\":\"nc_exec_running\""));
+	nrt_sys_trace_buffer_free(text);
+	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
+	nrt_sys_trace_config_free(config);
+	unload_models(self->models);
 }
 
 static unsigned int count_files(void)
