@@ -313,17 +313,35 @@ static int windows(const char *node)
 	return with_rig(node, bind_large);
 }
 
-#define PIECES	300	/* more than a page of extents has */
+#define PIECES		300	/* more than a page of extents has */
+#define PIECES_SIZE	(PIECES * 4 * KIB)
+/* Where they are mapped before anything fails; each run finds them there. */
+#define PIECES_AT	((uint8_t *)0x200000000000)
+
+/* The page of a small file again and again: no page is its own neighbour. */
+static bool map_pieces(void)
+{
+	int fd = memfd_create("pieces", MFD_CLOEXEC);
+	bool mapped = fd >= 0 && !ftruncate(fd, 4 * KIB);
+	unsigned int i;
+
+	for (i = 0; mapped && i < PIECES; i++)
+		mapped = mmap(PIECES_AT + i * 4 * KIB, 4 * KIB, PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0) != MAP_FAILED;
+	if (fd >= 0)
+		close(fd);
+	return mapped;
+}
 
 /* A window on user memory in so many pieces, and one on the first two of them. */
-static int bind_pieces(struct rig *rig, uint8_t *memory)
+static int bind_pieces(struct rig *rig)
 {
 	struct drm_neuron_bo_import import = {
-		.user = (uintptr_t)memory,
-		.size = PIECES * 4 * KIB,
+		.user = (uintptr_t)PIECES_AT,
+		.size = PIECES_SIZE,
 	};
 	struct drm_neuron_window window[2] = {
-		{ .index = 200, .length = PIECES * 4 * KIB },
+		{ .index = 200, .length = PIECES_SIZE },
 		{ .index = 5, .length = 8 * KIB },
 	};
 	int i, ret = neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_BO_IMPORT, &import);
@@ -336,42 +354,19 @@ static int bind_pieces(struct rig *rig, uint8_t *memory)
 	return ret ? ret : rig_windows(rig, window, 2);
 }
 
-/* The page of a small file again and again: no page is its own neighbour. */
-static uint8_t *map_pieces(void)
-{
-	int fd = memfd_create("pieces", MFD_CLOEXEC);
-	uint8_t *memory = MAP_FAILED;
-	unsigned int i;
-
-	if (fd >= 0 && !ftruncate(fd, 4 * KIB))
-		memory = mmap(NULL, PIECES * 4 * KIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
-			      -1, 0);
-	for (i = 0; memory != MAP_FAILED && i < PIECES; i++)
-		if (mmap(memory + i * 4 * KIB, 4 * KIB, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
-			memory = MAP_FAILED;
-	if (fd >= 0)
-		close(fd);
-	return memory;
-}
-
 /* While a job has the table, and so nothing of it is changed in place. */
 static int bind_while_held(struct rig *rig)
 {
-	uint8_t *memory = map_pieces();
 	int64_t job;
 	int ret;
 
-	if (memory == MAP_FAILED)
-		return -ENOMEM;
 	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
 	job = rig_start(rig, 600000);
-	ret = job < 0 ? (int)job : bind_pieces(rig, memory);
+	ret = job < 0 ? (int)job : bind_pieces(rig);
 	if (!ret)
 		ret = rig_cancel(rig, (uint64_t)job);
 	if (!ret)
 		ret = rig_wait(rig, (uint64_t)job, 60000, NULL);
-	munmap(memory, PIECES * 4 * KIB);
 	return ret;
 }
 
@@ -537,10 +532,13 @@ FIXTURE_SETUP(fail_nth)
 		SKIP(return, "no neuron device");
 	rig_usage(self->fd, &usage);
 	ASSERT_GE(usage.live, 0) TH_LOG("debugfs must be mounted");
+	if (variant->scenario == lists)
+		ASSERT_TRUE(map_pieces());
 }
 
 FIXTURE_TEARDOWN(fail_nth)
 {
+	munmap(PIECES_AT, PIECES_SIZE);
 	if (self->fd >= 0)
 		close(self->fd);
 }
