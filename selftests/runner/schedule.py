@@ -2,7 +2,8 @@
 """Suites, what they are given to work with, and the lanes in which they run.
 
 Two lanes run side by side: programs of the host in one, machines in the other. Within a
-lane the order is that of the table.
+lane the order is that of the table. What may run in either is taken by the lane that is first
+done with its own, so that both end at about the same time.
 """
 
 import os
@@ -23,6 +24,8 @@ BUILD = pathlib.Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 TOOLS = ROOT / "tools" / "build"
 # Seconds that a lane waits before it looks again.
 SLICE = 0.2
+# The lane of a suite that may run in any.
+EITHER = "either"
 
 
 class Broken(Exception):
@@ -53,7 +56,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Suite:
-    """A row of the table: budget and limit are in seconds."""
+    """A row of the table: budget and limit are in seconds. Nothing needs one of EITHER lane."""
 
     name: str
     lane: str
@@ -141,32 +144,45 @@ class Lanes:
     def run(self, suites, choice=None):
         """All of them, to their end or to the end of the run."""
         self.known = {suite.name for suite in suites}
+        shared = [suite for suite in suites if suite.lane == EITHER]
         threads = []
-        for lane in dict.fromkeys(suite.lane for suite in suites):
+        for lane in dict.fromkeys(suite.lane for suite in suites if suite.lane != EITHER) or [""]:
             mine = [suite for suite in suites if suite.lane == lane]
-            threads.append(threading.Thread(target=self._lane, args=(mine, choice)))
+            threads.append(threading.Thread(target=self._lane, args=(mine, shared, choice)))
         for thread in threads:
             thread.start()
         # In short waits, so that signals are seen.
         while any(thread.is_alive() for thread in threads):
             for thread in threads:
                 thread.join(SLICE)
+        self._give_up(suites)
         told = {outcome.name for outcome in self.report.outcomes}
         for suite in suites:
             if suite.name not in told:
                 self.report.end(self.ended[suite.name])
 
-    def _lane(self, suites, choice):
+    def _lane(self, mine, shared, choice):
         try:
-            for suite in suites:
+            for suite in mine:
+                self._turn(suite, choice)
+            while suite := self._next(shared):
                 self._turn(suite, choice)
         finally:
             # The other lane must not wait for what this one will not run.
-            with self.changed:
-                for suite in suites:
-                    self.ended.setdefault(suite.name, not_run(
-                        suite, "the runner itself failed; see above"))
-                self.changed.notify_all()
+            self._give_up(mine)
+
+    def _next(self, shared):
+        """The next suite that no lane has taken, or None."""
+        with self.changed:
+            return shared.pop(0) if shared else None
+
+    def _give_up(self, suites):
+        """What has not ended by now is not run any more."""
+        with self.changed:
+            for suite in suites:
+                self.ended.setdefault(suite.name, not_run(
+                    suite, "the runner itself failed; see above"))
+            self.changed.notify_all()
 
     def _turn(self, suite, choice):
         """One suite of a lane: wait for what it needs, run it, tell the result."""

@@ -5,7 +5,7 @@ The native lane and the vm lane run side by side, each in the order of the table
 """
 
 from .guest import Kselftests, Task
-from .schedule import BUILD, Suite
+from .schedule import BUILD, EITHER, Suite
 from .work import Build, Command, Native, Pytest, Script, Several
 
 ASAN = {
@@ -51,13 +51,6 @@ SUITES = [
           "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",)),
     Suite("nki", "native", 60, 900, "kernels in Python: traced, built, run on chips in the process",
           Pytest("selftests/nki", "not slow"), needs=("build",)),
-    Suite("style", "vm", 60, 900, "the checks of style", Script("style", "tools/build/style"),
-          needs=("build",)),
-    Suite("docs", "vm", 60, 900,
-          "the manual builds without a warning and has what the tools have",
-          Several(Command("manual", "tools/build/docs"),
-                  Pytest("selftests/docs", only=("test_manual", "test_sequence"))),
-          needs=("build",)),
     Suite("kselftest", "vm", 180, 1800, "the tests of the driver and of libnrt on two chips",
           Kselftests("kselftest", "--chips", "2"), needs=("build",)),
     Suite("job", "vm", 20, 300, "the main job, compared bit for bit",
@@ -68,12 +61,19 @@ SUITES = [
           Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
     Suite("vm", "vm", 80, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
           "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",)),
-    Suite("neuron-vm", "vm", 150, 1500, "neuron-vm: streams, exit statuses, shared folders, "
+    Suite("tutorials", EITHER, 150, 1800, "every command of the tutorials; tools/report-host",
+          Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
+                                         "test_report_host")),
+          needs=("build",)),
+    Suite("style", EITHER, 60, 900, "the checks of style", Script("style", "tools/build/style"),
+          needs=("build",)),
+    Suite("neuron-vm", EITHER, 150, 1500, "neuron-vm: streams, exit statuses, shared folders, "
           "kept machines, mistakes; nrtpy on the driver",
           Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy")),
           needs=("build",)),
-    Suite("tutorials", "native", 150, 1800, "every command of the tutorials; tools/report-host",
-          Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
-                                         "test_report_host")),
+    Suite("docs", EITHER, 60, 900,
+          "the manual builds without a warning and has what the tools have",
+          Several(Command("manual", "tools/build/docs"),
+                  Pytest("selftests/docs", only=("test_manual", "test_sequence"))),
           needs=("build",)),
 ]

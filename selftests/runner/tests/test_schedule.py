@@ -126,6 +126,34 @@ class Lanes(unittest.TestCase):
                               suite("b", passes))
         self.assertEqual(counts, {"build": (0, 1, 0), "a": (0, 1, 0), "b": (1, 0, 0)})
 
+    def test_a_free_lane_takes_what_may_run_in_either(self):
+        long_one = threading.Event()
+
+        def waits(job):
+            self.assertTrue(long_one.wait(GENEROUS))
+            passes(job)
+
+        def ends_it(job):
+            long_one.set()
+            passes(job)
+        counts = self.run_all(suite("a", waits), suite("b", passes, "vm"),
+                              suite("c", passes, schedule.EITHER, needs=("b",)),
+                              suite("d", ends_it, schedule.EITHER))
+        self.assertEqual(counts, {name: (1, 0, 0) for name in "bcda"})
+
+    def test_suites_of_either_lane_need_no_other(self):
+        self.assertEqual(self.run_all(suite("a", passes, schedule.EITHER)), {"a": (1, 0, 0)})
+
+    def test_a_lane_that_breaks_leaves_the_rest_to_the_other(self):
+        def breaks(outcome):
+            if outcome.name == "a":
+                raise KeyError("x")
+        self.lanes.keep = breaks
+        with unittest.mock.patch.object(threading, "excepthook", lambda *_: None):
+            counts = self.run_all(suite("a", passes), suite("b", passes, "vm"),
+                                  suite("c", passes, schedule.EITHER))
+        self.assertEqual(counts, {"a": (1, 0, 0), "b": (1, 0, 0), "c": (1, 0, 0)})
+
     def test_the_lanes_run_side_by_side(self):
         meeting = threading.Barrier(2, timeout=GENEROUS)
 
