@@ -125,13 +125,11 @@ static void nb_step_tile(struct nb_order *order, struct nb_step *step, enum trn_
 {
 	unsigned int group = step->engine == NEURON_ENGINE_TENSOR ? NB_INDEX_GROUP_TENSOR :
 								     NB_INDEX_GROUP;
-	struct trn_isa_access access;
+	const struct trn_isa_access access = trn_isa_access_of(step->inst, role);
 	struct nb_area area;
 	int64_t offset = 0;
 	bool known;
 
-	if (!trn_isa_access(step->inst, role, &access))
-		return;
 	known = nb_reg_known(order, step->engine, access.ap.offset_reg);
 	if (known)
 		offset = (int32_t)order->reg[step->engine][access.ap.offset_reg];
@@ -475,7 +473,7 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 {
 	const struct nb_stream *stream = &order->nb->stream[engine];
 	const struct trn_isa *isa;
-	enum trn_isa_role role;
+	unsigned int roles;
 
 	step->engine = engine;
 	step->pc = order->pc[engine];
@@ -499,7 +497,7 @@ int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_ste
 	if (!isa || isa->unit == TRN_ISA_SEQUENCER)
 		return nb_step_sequencer(order, step) || nb_step_constants(order, step) ||
 		       nb_error(order->nb) ? -1 : 0;
-	for (role = 0; role < TRN_ISA_ROLES; role++)
-		nb_step_tile(order, step, role);
+	for (roles = trn_isa_roles(step->inst); roles; roles &= roles - 1)
+		nb_step_tile(order, step, __builtin_ctz(roles));
 	return 0;
 }

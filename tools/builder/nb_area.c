@@ -43,11 +43,6 @@ uint64_t nb_space_size(const struct nb_program *nb, uint32_t space)
 	}
 }
 
-uint64_t nb_area_end(const struct nb_area *area)
-{
-	return area->low + (area->rows - 1) * area->pitch + area->width;
-}
-
 /* A run of bytes against rows: the first row that ends behind its begin decides. */
 static bool nb_run_meets_rows(const struct nb_area *run, const struct nb_area *rows)
 {
@@ -60,8 +55,8 @@ static bool nb_run_meets_rows(const struct nb_area *run, const struct nb_area *r
 
 static bool nb_boxes_overlap(const struct nb_area *a, const struct nb_area *b)
 {
-	uint64_t row_a = a->low / a->pitch, row_b = b->low / b->pitch;
-	uint64_t at_a = a->low % a->pitch, at_b = b->low % b->pitch;
+	uint64_t row_a = nb_quotient(a->low, a->pitch), row_b = nb_quotient(b->low, b->pitch);
+	uint64_t at_a = nb_remainder(a->low, a->pitch), at_b = nb_remainder(b->low, b->pitch);
 
 	return row_a < row_b + b->rows && row_b < row_a + a->rows &&
 	       at_a < at_b + b->width && at_b < at_a + a->width;
@@ -80,14 +75,17 @@ bool nb_area_overlaps(const struct nb_area *a, const struct nb_area *b)
 
 bool nb_area_covers(const struct nb_area *a, const struct nb_area *b)
 {
+	uint64_t at_a, at_b;
+
 	if (a->space != b->space || b->low < a->low || nb_area_end(b) > nb_area_end(a))
 		return false;
 	if (!a->pitch)
 		return true;
 	if (a->pitch != b->pitch)
 		return false;
-	return b->low % b->pitch >= a->low % a->pitch &&
-	       b->low % b->pitch + b->width <= a->low % a->pitch + a->width;
+	at_a = nb_remainder(a->low, a->pitch);
+	at_b = nb_remainder(b->low, b->pitch);
+	return at_b >= at_a && at_b + b->width <= at_a + a->width;
 }
 
 static void nb_join_boxes(struct nb_area *a, const struct nb_area *b)

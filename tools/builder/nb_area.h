@@ -42,8 +42,29 @@ uint64_t nb_space_stride(uint32_t space);
 /* Bytes of the space. */
 uint64_t nb_space_size(const struct nb_program *nb, uint32_t space);
 
+/* The power of 2 that @value is; 0: none, or 1. */
+static inline unsigned int nb_log2(uint64_t value)
+{
+	return value & (value - 1) ? 0 : __builtin_ctzll(value);
+}
+
+/* Quotient and remainder by a pitch or stride, as a rule a power of 2: a division takes long. */
+static inline uint64_t nb_quotient(uint64_t value, uint64_t pitch)
+{
+	return pitch & (pitch - 1) ? value / pitch : value >> __builtin_ctzll(pitch);
+}
+
+static inline uint64_t nb_remainder(uint64_t value, uint64_t pitch)
+{
+	return pitch & (pitch - 1) ? value % pitch : value & (pitch - 1);
+}
+
 /* First byte behind the area. */
-uint64_t nb_area_end(const struct nb_area *area);
+static inline uint64_t nb_area_end(const struct nb_area *area)
+{
+	return area->low + (area->rows - 1) * area->pitch + area->width;
+}
+
 bool nb_area_overlaps(const struct nb_area *a, const struct nb_area *b);
 /* All of @b is in @a. */
 bool nb_area_covers(const struct nb_area *a, const struct nb_area *b);

@@ -215,6 +215,7 @@ static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
 	memcpy(order->acquired, loop->acquired, sizeof(order->acquired));
 	memcpy(order->reg_set, loop->reg_set, sizeof(order->reg_set));
 	memset(order->need, 0, sizeof(order->need));
+	order->needs = 0;
 	for (a = 0; a < order->nr_actors; a++)
 		order->actor[a].seq = loop->seq[a];
 	order->met = loop->met;
@@ -241,7 +242,7 @@ static void nb_loop_needs(struct nb_order *order, const struct nb_loop *loop,
 		if (need.seq > loop->seq[a])
 			nb_loop_refuse(order);
 		else if (order->need[a].seq < need.seq)
-			order->need[a] = need;
+			nb_need_set(order, a, need);
 	}
 }
 

@@ -209,6 +209,7 @@ static void nb_need(struct nb_order *order, const struct nb_step *step, unsigned
 		need->area = *area;
 	else
 		need->area.width = 0;
+	order->needs |= NEURON_BIT64(actor);
 }
 
 struct nb_asking {
@@ -232,7 +233,8 @@ static int nb_ask(struct nb_order *order, struct nb_step *step)
 	unsigned int a, i;
 
 	for (a = 0; a < order->nr_actors; a++) {
-		nb_need(order, step, a, order->acquired[a], NB_CAUSE_HAND, NULL);
+		if (order->acquired[a])
+			nb_need(order, step, a, order->acquired[a], NB_CAUSE_HAND, NULL);
 		if (step->release || step->all)
 			nb_need(order, step, a, order->actor[a].seq, NB_CAUSE_HAND, NULL);
 	}
@@ -246,13 +248,13 @@ static int nb_ask(struct nb_order *order, struct nb_step *step)
 /* Whoever waits for another event that is needed has waited for this one. */
 static bool nb_is_implied(const struct nb_order *order, unsigned int actor)
 {
+	uint64_t left;
 	unsigned int a;
 
-	for (a = 0; a < order->nr_actors; a++) {
+	for (left = order->needs & ~NEURON_BIT64(actor); left; left &= left - 1) {
 		struct nb_knowledge know;
 
-		if (a == actor || !order->need[a].seq)
-			continue;
+		a = __builtin_ctzll(left);
 		know = nb_know(order, a, order->need[a].seq);
 		if (nb_known(&know, actor) >= order->need[actor].seq)
 			return true;
@@ -284,9 +286,11 @@ int nb_make_waits(struct nb_order *order, const struct nb_step *step)
 {
 	struct nb_knowledge know[NB_MAX_ACTORS];
 	unsigned int a, nr = 0;
+	uint64_t left;
 
-	for (a = 0; a < order->nr_actors; a++) {
-		if (!order->need[a].seq || nb_is_implied(order, a))
+	for (left = order->needs; left; left &= left - 1) {
+		a = __builtin_ctzll(left);
+		if (nb_is_implied(order, a))
 			continue;
 		if (nb_make_wait(order, step, a))
 			return -1;
@@ -294,8 +298,9 @@ int nb_make_waits(struct nb_order *order, const struct nb_step *step)
 	}
 	for (a = 0; a < nr; a++)
 		nb_learn(order, step->engine, &know[a]);
-	for (a = 0; a < order->nr_actors; a++)
-		order->need[a].seq = 0;
+	for (left = order->needs; left; left &= left - 1)
+		order->need[__builtin_ctzll(left)].seq = 0;
+	order->needs = 0;
 	return nr ? nb_clock_keep(order, step->engine, nb_step_seq(order, step)) : 0;
 }
 
@@ -350,7 +355,7 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 	a = step->actor;
 	nb_ask_taker(order, &a, &last);
 	if (a != step->engine)
-		order->need[a] = (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT };
+		nb_need_set(order, a, (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT });
 }
 
 /*

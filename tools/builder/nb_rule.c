@@ -233,22 +233,25 @@ static bool find_tile(struct nb_rules *rules, const struct neuron_ap *ap, struct
 	return check_elements(rules, tile) && check_place(rules, tile);
 }
 
-static bool check_type(struct nb_rules *rules, const struct nb_ap *tile, uint32_t types)
+static bool wrong_type(struct nb_rules *rules, const struct nb_ap *tile, uint32_t types)
 {
 	char list[NB_RULE_TEXT] = "";
 	size_t len = 0;
 	unsigned int i;
 
-	if (!types)
-		types = NB_NUMBERS;
-	if (nb_is_type(tile->dtype, types))
-		return true;
 	for (i = 0; i < NEURON_NR_DTYPES && len < sizeof(list); i++)
 		if (nb_is_type(i, types) && trn_dtype_on(i, rules->generation))
 			len += (size_t)snprintf(list + len, sizeof(list) - len, " %s",
 						trn_isa_dtype_name(i));
 	return nb_broken(rules, "%s is %s; it can be%.100s", tile->name,
 			 trn_isa_dtype_name(tile->dtype), list);
+}
+
+static bool check_type(struct nb_rules *rules, const struct nb_ap *tile, uint32_t types)
+{
+	if (!types)
+		types = NB_NUMBERS;
+	return nb_is_type(tile->dtype, types) || wrong_type(rules, tile, types);
 }
 
 /* --- tiles with an index --- */

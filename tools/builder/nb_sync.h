@@ -290,7 +290,7 @@ struct nb_step {
  * @now: number of the newest clock of each engine
  * @over: events of each actor that all engines know to be over
  * @acquired: of each actor: its newest event that all others must wait for
- * @need: of the instruction under work: events of each actor
+ * @need: of the instruction under work: events of each actor; @needs: of which, a mask
  * @at: place in the order of the calls
  * @first_tile: tiles before this one are not alive any more
  * @depth: loops around this place
@@ -331,6 +331,7 @@ struct nb_order {
 	uint32_t over[NB_MAX_ACTORS];
 	uint32_t acquired[NB_MAX_ACTORS];
 	struct nb_need need[NB_MAX_ACTORS];
+	uint64_t needs;
 	struct nb_edits edits[NEURON_NR_ENGINES];
 	size_t at;
 	size_t first_tile;
@@ -384,6 +385,13 @@ int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int
 /* Put @edit before instruction @pc of @engine. 0 or -1. */
 int nb_edit_at(struct nb_order *order, enum neuron_engine engine, uint32_t pc,
 	       struct nb_edit edit);
+
+/* The instruction under work must come after what @need says of @actor. */
+static inline void nb_need_set(struct nb_order *order, unsigned int actor, struct nb_need need)
+{
+	order->need[actor] = need;
+	order->needs |= NEURON_BIT64(actor);
+}
 
 /* The waits that order->need asks for, before instruction @step->pc. 0 or -1. */
 int nb_make_waits(struct nb_order *order, const struct nb_step *step);

@@ -8,29 +8,33 @@
 
 #define NB_NUMBER_ROOM	20	/* a sign and 19 digits */
 
-/* Room for @size more bytes, or NULL. */
-static char *nb_text_room(struct nb_text *out, size_t size)
+static char *nb_text_grow(struct nb_text *out, size_t size)
 {
 	size_t room = out->room ? out->room : 4096;
 	char *grown;
 
 	while (room < out->size + size)
 		room *= 2;
-	if (room != out->room) {
-		grown = out->failed ? NULL : realloc(out->text, room);
-		if (!grown) {
-			out->failed = true;
-			return NULL;
-		}
-		out->text = grown;
-		out->room = room;
+	grown = out->failed ? NULL : realloc(out->text, room);
+	if (!grown) {
+		out->failed = true;
+		return NULL;
 	}
+	out->text = grown;
+	out->room = room;
 	return out->text + out->size;
 }
 
-void nb_text_add(struct nb_text *out, const char *text)
+/* Room for @size more bytes, or NULL. */
+static inline char *nb_text_room(struct nb_text *out, size_t size)
 {
-	size_t size = strlen(text);
+	if (out->room - out->size >= size && out->text)
+		return out->text + out->size;
+	return nb_text_grow(out, size);
+}
+
+void nb_text_put(struct nb_text *out, const char *text, size_t size)
+{
 	char *at = nb_text_room(out, size);
 
 	if (!at)
@@ -49,11 +53,19 @@ void nb_text_next(struct nb_text *out)
 
 void nb_text_key(struct nb_text *out, const char *key, const char *rest)
 {
+	size_t size = strlen(key), more = strlen(rest);
+	char *at;
+
 	nb_text_next(out);
-	nb_text_add(out, "\"");
-	nb_text_add(out, key);
-	nb_text_add(out, rest);
-	nb_text_add(out, "\":");
+	at = nb_text_room(out, size + more + 3);
+	if (!at)
+		return;
+	*at++ = '"';
+	at = mempcpy(at, key, size);
+	at = mempcpy(at, rest, more);
+	*at++ = '"';
+	*at++ = ':';
+	out->size += size + more + 3;
 }
 
 void nb_text_number(struct nb_text *out, int64_t value)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /**
  * struct nb_text - a text under construction; begin with all zeros
@@ -21,7 +22,13 @@ struct nb_text {
 	bool failed;
 };
 
-void nb_text_add(struct nb_text *out, const char *text);
+void nb_text_put(struct nb_text *out, const char *text, size_t size);
+
+static inline void nb_text_add(struct nb_text *out, const char *text)
+{
+	nb_text_put(out, text, strlen(text));
+}
+
 /* A comma, unless an object or a list has just begun. */
 void nb_text_next(struct nb_text *out);
 /* The next key of an object, of two parts. */

@@ -90,6 +90,7 @@ static struct nb_binned *nb_space_get(struct nb_touched *touched, uint32_t index
 	space->bytes = NB_BIN_BYTES;
 	if (size > (uint64_t)NB_BIN_BYTES * NB_MAX_BINS)
 		space->bytes = (size + NB_MAX_BINS - 1) / NB_MAX_BINS;
+	space->shift = nb_log2(space->bytes);
 	space->nr = (size + space->bytes - 1) / space->bytes;
 	space->bin = calloc(space->nr, sizeof(*space->bin));
 	if (!space->bin) {
@@ -100,15 +101,20 @@ static struct nb_binned *nb_space_get(struct nb_touched *touched, uint32_t index
 	return space;
 }
 
+static unsigned int nb_bin_at(const struct nb_binned *space, uint64_t byte)
+{
+	return space->shift ? byte >> space->shift : byte / space->bytes;
+}
+
 static void nb_bin_range(const struct nb_binned *space, const struct nb_area *area,
 			 unsigned int *first, unsigned int *last)
 {
 	uint64_t stride = nb_space_stride(area->space);
-	uint64_t low = stride ? area->low % stride : area->low;
+	uint64_t low = stride ? nb_remainder(area->low, stride) : area->low;
 	uint64_t end = stride ? low + area->width : nb_area_end(area);
 
-	*first = low / space->bytes;
-	*last = end > low ? (end - 1) / space->bytes : *first;
+	*first = nb_bin_at(space, low);
+	*last = end > low ? nb_bin_at(space, end - 1) : *first;
 	if (*last >= space->nr)
 		*last = space->nr - 1;
 }
@@ -192,9 +198,13 @@ static int nb_bin_add(struct nb_program *nb, struct nb_bin *bin, const struct nb
 {
 	unsigned int i, kept = 0;
 
-	for (i = 0; i < bin->nr; i++)
-		if (!nb_touch_replaces(now, &bin->touch[i]))
-			bin->touch[kept++] = bin->touch[i];
+	for (i = 0; i < bin->nr; i++) {
+		if (nb_touch_replaces(now, &bin->touch[i]))
+			continue;
+		if (kept != i)
+			bin->touch[kept] = bin->touch[i];
+		kept++;
+	}
 	bin->nr = kept;
 	if (bin->nr >= NB_BIN_TOUCHES)
 		nb_bin_merge(bin);

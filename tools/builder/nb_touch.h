@@ -26,10 +26,11 @@ struct nb_bin {
 	unsigned int room;
 };
 
-/* A space in bins of equal size. */
+/* A space in bins of equal size: of @bytes, which is 2^@shift unless @shift is 0. */
 struct nb_binned {
 	struct nb_bin *bin;
 	unsigned int nr;
+	unsigned int shift;
 	uint64_t bytes;
 };
 

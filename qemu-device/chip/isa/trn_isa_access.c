@@ -109,16 +109,33 @@ static bool is_table(const struct neuron_inst *inst, enum trn_isa_role role)
 					inst->opcode == NEURON_OP_LOCAL_GATHER);
 }
 
+unsigned int trn_isa_roles(const struct neuron_inst *inst)
+{
+	unsigned int fields = fields_of(inst), roles = 0, i;
+
+	for (i = 0; i < TRN_ISA_ROLES; i++)
+		if (fields & field_of[i])
+			roles |= NEURON_BIT(i);
+	return roles;
+}
+
+struct trn_isa_access trn_isa_access_of(const struct neuron_inst *inst, enum trn_isa_role role)
+{
+	return (struct trn_isa_access){
+		.ap = ap_of(inst, role),
+		.read = is_read(inst, role),
+		.write = is_written(inst, role),
+		.partly = reads_partly(inst, role),
+		.table = is_table(inst, role),
+	};
+}
+
 bool trn_isa_access(const struct neuron_inst *inst, enum trn_isa_role role,
 		    struct trn_isa_access *access)
 {
 	if (!(fields_of(inst) & field_of[role]))
 		return false;
-	access->ap = ap_of(inst, role);
-	access->read = is_read(inst, role);
-	access->write = is_written(inst, role);
-	access->partly = reads_partly(inst, role);
-	access->table = is_table(inst, role);
+	*access = trn_isa_access_of(inst, role);
 	return true;
 }
 

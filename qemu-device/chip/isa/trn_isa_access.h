@@ -37,6 +37,11 @@ struct trn_isa_access {
 	bool table;
 };
 
+/* The tiles that @inst has, which trn_isa_check() accepts: a mask by enum trn_isa_role. */
+unsigned int trn_isa_roles(const struct neuron_inst *inst);
+/* One of them. */
+struct trn_isa_access trn_isa_access_of(const struct neuron_inst *inst, enum trn_isa_role role);
+
 /* False: @inst, which trn_isa_check() accepts, has no such tile. */
 bool trn_isa_access(const struct neuron_inst *inst, enum trn_isa_role role,
 		    struct trn_isa_access *access);
