@@ -239,22 +239,6 @@ static void describe_model(struct nrt_event *event, const struct nrt_model *mode
 	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
 }
 
-/* Ranks whose only tie is collectives may be in several processes, so they are no group. */
-static NRT_STATUS join(struct nrt_state *state, struct nrt_model *model,
-		       const struct ranks *ranks, struct nrt_error *error)
-{
-	bool collectives = model->neff->graphs[0].nr_collectives;
-
-	if (!ranks->ranks)
-		return NRT_SUCCESS;
-	if (collectives && nrt_cc_model_join(&state->worlds, model, ranks->rank, ranks->ranks,
-					     error))
-		return error->status;
-	if (collectives && !model->neff->peers)
-		return NRT_SUCCESS;
-	return nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks, error);
-}
-
 /* A rank whose model could not be loaded. */
 struct failed_rank {
 	struct nrt_state *state;
@@ -268,6 +252,28 @@ static void tell_ranks(void *arg, const struct nrt_model *model, const struct nr
 	if (failed->ranks->ranks && model->neff->graphs[0].nr_collectives)
 		nrt_cc_model_fails(&failed->state->worlds, model, failed->ranks->rank,
 				   failed->ranks->ranks, why);
+}
+
+/*
+ * Ranks whose only tie is collectives may be in several processes, so they are no group. What fails
+ * before the ranks meet is told to those who wait in their loads.
+ */
+static NRT_STATUS join(struct failed_rank *self, struct nrt_model *model, struct nrt_error *error)
+{
+	const struct ranks *ranks = self->ranks;
+	struct nrt_state *state = self->state;
+	bool collectives = model->neff->graphs[0].nr_collectives;
+
+	if (!ranks->ranks)
+		return NRT_SUCCESS;
+	if ((!collectives || model->neff->peers) &&
+	    nrt_groups_join(&state->groups, model, ranks->rank, ranks->ranks, error)) {
+		tell_ranks(self, model, error);
+		return error->status;
+	}
+	if (!collectives)
+		return NRT_SUCCESS;
+	return nrt_cc_model_join(&state->worlds, model, ranks->rank, ranks->ranks, error);
 }
 
 static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const struct ranks *ranks,
@@ -284,7 +290,7 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 	if (nrt_model_load(&state->machine, load, &model, error))
 		return error->status;
 	model->id = atomic_fetch_add(&state->next_model, 1) + 1;
-	if (join(state, model, ranks, error)) {
+	if (join(&failed, model, error)) {
 		nrt_model_release(model);
 		return error->status;
 	}

@@ -272,11 +272,27 @@ static bool fits(struct nrt_world *world, uint32_t rank, uint32_t count)
 	       !nrt_world_check(world, &ignored);
 }
 
+/*
+ * A world that the program has made for these ranks has failed. The program must hear of that, also
+ * on a rank whose executions have all ended well, and make another one.
+ */
+static bool has_lost(const struct nrt_cc_model *cc, struct nrt_world *world,
+		     struct nrt_error *error)
+{
+	return world && !world->implied && world->rank == cc->rank && world->count == cc->count &&
+	       nrt_world_check(world, error);
+}
+
 /* *@world is that of the core, if it fits, or a new one; NULL: there is none, and nobody @joins. */
 static NRT_STATUS find_world(const struct nrt_cc_model *cc, struct nrt_vcore *vcore, bool joins,
 			     struct nrt_world **world, struct nrt_error *error)
 {
 	*world = nrt_world_get(cc->worlds, vcore->vnc);
+	if (joins && has_lost(cc, *world, error)) {
+		nrt_world_put(*world);
+		*world = NULL;
+		return error->status;
+	}
 	if (!fits(*world, cc->rank, cc->count) && joins) {
 		nrt_world_put(*world);
 		*world = NULL;
@@ -287,6 +303,7 @@ static NRT_STATUS find_world(const struct nrt_cc_model *cc, struct nrt_vcore *vc
 		/* Another thread may have joined the core to a third one. */
 		if (!fits(*world, cc->rank, cc->count)) {
 			nrt_world_put(*world);
+			*world = NULL;
 			return nrt_error_set(error, NRT_FAILURE,
 					     "core %u joins another world at the same time",
 					     vcore->number);
@@ -370,6 +387,23 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 	return together(cc, meet, error);
 }
 
+/* In a world that they have not made yet the others wait for all, so this rank comes, too. */
+static void refuse(struct nrt_model *model, const struct nrt_error *error)
+{
+	struct nrt_cc_model *cc = model->cc;
+	struct nrt_error ignored, why = { 0 };
+	struct nrt_world *world = cc->world;
+
+	if (fits(world, cc->rank, cc->count))
+		atomic_fetch_add(&world->refs, 1);
+	else if (find_world(cc, model->vcore, true, &world, &ignored))
+		return;
+	nrt_error_set(&why, error->status, "rank %u of %u cannot execute: %.*s", cc->rank,
+		      cc->count, 600, error->text);
+	nrt_world_fail(world, &why);
+	nrt_world_put(world);
+}
+
 /*
  * The CC-core's time limit comes before that of the engines that wait for it, because where it
  * waits says which rank has not come.
@@ -442,6 +476,7 @@ static void leave(struct nrt_model *model)
 
 static const struct nrt_cc_ops cc_ops = {
 	.begin = begin,
+	.refuse = refuse,
 	.show = show,
 	.started = started,
 	.end = end,
@@ -450,18 +485,13 @@ static const struct nrt_cc_ops cc_ops = {
 
 /* --- Loads --- */
 
-NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
-			     uint32_t count, struct nrt_error *error)
+static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
+		       uint32_t count, struct nrt_error *error)
 {
 	const struct neff_graph *graph = nrt_cc_graph(model);
 	struct nrt_core *core = nrt_vcore_model_cc(model->vcore);
 	unsigned int i;
 
-	if (rank >= count || count > NRT_PLAN_MAX_RANKS)
-		return nrt_error_set(error, NRT_INVALID, "rank %u of %u; there are at most %u",
-				     rank, count, NRT_PLAN_MAX_RANKS);
-	if (nrt_cc_items_check(model, rank, count, error))
-		return error->status;
 	if (!core)
 		return nrt_error_set(error, NRT_FAILURE, "%s has no CC-cores",
 				     nrt_device_path(model->vcore->device));
@@ -478,7 +508,7 @@ NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model,
 	model->rank = rank;
 	model->cc_ops = &cc_ops;
 	model->cc_core = core;
-	return get_ready(model, false, error);
+	return NRT_SUCCESS;
 }
 
 /* The others wait for this rank in a load. */
@@ -513,4 +543,18 @@ void nrt_cc_model_fails(struct nrt_worlds *worlds, const struct nrt_model *model
 	    !nrt_cc_items_check(model, rank, count, &ignored))
 		say_no(world, model, why);
 	nrt_world_put(world);
+}
+
+NRT_STATUS nrt_cc_model_join(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
+			     uint32_t count, struct nrt_error *error)
+{
+	if (rank >= count || count > NRT_PLAN_MAX_RANKS)
+		return nrt_error_set(error, NRT_INVALID, "rank %u of %u; there are at most %u",
+				     rank, count, NRT_PLAN_MAX_RANKS);
+	if (nrt_cc_items_check(model, rank, count, error))
+		return error->status;
+	if (!make(worlds, model, rank, count, error))
+		return get_ready(model, false, error);
+	nrt_cc_model_fails(worlds, model, rank, count, error);
+	return error->status;
 }

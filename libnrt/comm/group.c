@@ -9,6 +9,7 @@
 #include "base/event.h"
 #include "comm/group.h"
 #include "exec/compute.h"
+#include "hw/cc.h"
 
 #define MAX_RANKS		4096
 /* When the environment sets no limit. */
@@ -21,6 +22,8 @@
  * @here: waits in the current meeting
  * @epoch: of the group when the rank last began in step
  * @turn: executions since then
+ * @running: its job @job runs
+ * @told: another rank has failed, and this one with it, which does not know it yet
  * @inputs: where its tensors are, in the order of neff.ios; for this execution and the last one,
  *	which a peer may still be looking at; buffers are referenced
  */
@@ -30,6 +33,9 @@ struct member {
 	bool here;
 	uint64_t epoch;
 	unsigned int turn;
+	bool running;
+	bool told;
+	uint64_t job;
 	struct nrt_place *inputs[2];
 };
 
@@ -46,6 +52,7 @@ struct member {
  * @meetings: that are over
  * @epoch: changes with each failure; 1 at first
  * @met_epoch: @epoch when the last meeting was over
+ * @why: why a rank failed last
  * @members: @count of them
  */
 struct nrt_comm {
@@ -60,6 +67,7 @@ struct nrt_comm {
 	uint64_t meetings;
 	uint64_t epoch;
 	uint64_t met_epoch;
+	struct nrt_error why;
 	struct member *members;
 };
 
@@ -169,6 +177,13 @@ static NRT_STATUS explain_absence(const struct nrt_comm *comm, uint32_t rank,
 			     absent->taken ? "was unloaded" : "is not loaded");
 }
 
+/* The rank does not wait any more in the current meeting. */
+static void go_away(struct nrt_comm *comm, uint32_t rank)
+{
+	comm->arrived--;
+	comm->members[rank].here = false;
+}
+
 /* Wait for all ranks. With the lock, which is given up meanwhile. */
 static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms,
 		       struct nrt_error *error)
@@ -190,16 +205,20 @@ static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms
 	}
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += timeout_ms / 1000;
-	while (meeting == comm->meetings && ret != ETIMEDOUT && !comm->closing)
+	while (meeting == comm->meetings && ret != ETIMEDOUT && !comm->closing &&
+	       !comm->members[rank].told)
 		ret = pthread_cond_timedwait(&comm->all_here, &comm->lock, &until);
 	if (meeting != comm->meetings)
 		return NRT_SUCCESS;
+	if (comm->members[rank].told) {
+		*error = comm->why;
+		return error->status;
+	}
 	if (comm->closing)
 		nrt_error_set(error, NRT_CLOSED, "nrt_close() ended the wait for other ranks");
 	else
 		explain_absence(comm, rank, timeout_ms, error);
-	comm->arrived--;
-	comm->members[rank].here = false;
+	go_away(comm, rank);
 	return error->status;
 }
 
@@ -484,23 +503,87 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 	}
 	pthread_mutex_lock(&comm->lock);
 	status = begin_locked(model, binding, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
-	if (status)
-		comm->epoch++;
 	pthread_mutex_unlock(&comm->lock);
 	nrt_event_end(&event, status);
 	return status;
 }
 
-/* All ranks must begin in step again. */
-static void failed(struct nrt_model *model)
+/* --- Failure --- */
+
+/* The job of a rank that waits for one that has failed ends now. With the lock. */
+static void cancel(struct member *member)
 {
+	member->told = true;
+	nrt_cc_cancel(member->model->vcore->core[0], member->job);
+}
+
+/*
+ * All ranks must begin in step again. Those that wait for this one, in a meeting or by their
+ * program, fail at once. With the lock.
+ */
+static void fail(struct nrt_comm *comm, uint32_t rank, const struct nrt_error *error)
+{
+	struct member *member;
+	uint32_t i;
+
+	comm->epoch++;
+	nrt_error_set(&comm->why, error->status, "rank %u of %u has failed: %.*s", rank,
+		      comm->count, 600, error->text);
+	for (i = 0; i < comm->count; i++) {
+		member = &comm->members[i];
+		if (i != rank && member->running && !member->told)
+			cancel(member);
+		if (i != rank && member->here) {
+			member->told = true;
+			go_away(comm, i);
+		}
+	}
+	pthread_cond_broadcast(&comm->all_here);
+}
+
+static void started(struct nrt_model *model, uint64_t job)
+{
+	struct nrt_comm *comm = model->comm;
+	struct member *member = &comm->members[model->rank];
+
+	pthread_mutex_lock(&comm->lock);
+	member->job = job;
+	member->running = true;
+	/* Another rank has failed since all began. */
+	if (member->epoch != comm->epoch)
+		cancel(member);
+	pthread_mutex_unlock(&comm->lock);
+}
+
+static void ended(struct nrt_model *model, bool well)
+{
+	struct member *member = &model->comm->members[model->rank];
+
 	pthread_mutex_lock(&model->comm->lock);
-	model->comm->epoch++;
+	member->running = false;
+	if (well)
+		member->told = false;
 	pthread_mutex_unlock(&model->comm->lock);
+}
+
+static void failed(struct nrt_model *model, struct nrt_error *error)
+{
+	struct nrt_comm *comm = model->comm;
+	struct member *member = &comm->members[model->rank];
+
+	pthread_mutex_lock(&comm->lock);
+	if (member->told)
+		*error = comm->why;
+	else
+		fail(comm, model->rank, error);
+	member->told = false;
+	pthread_mutex_unlock(&comm->lock);
 }
 
 static const struct nrt_group_ops group_ops = {
 	.begin = begin,
+	.started = started,
+	.ended = ended,
 	.failed = failed,
 	.leave = leave,
 };

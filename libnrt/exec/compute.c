@@ -241,7 +241,9 @@ static NRT_STATUS submit(struct execution *execution)
 	nrt_vcore_unlock(model->vcore, model->cc_core);
 	if (status)
 		nrt_event_end(&execution->on_core, status);
-	else if (model->cc)
+	if (!status && model->group)
+		model->group->started(model, execution->job);
+	if (!status && model->cc)
 		model->cc_ops->started(model, execution->job + i);
 	return status;
 }
@@ -350,26 +352,41 @@ static struct execution *execution_of(struct nrt_request *request)
 	return (struct execution *)request;
 }
 
-static NRT_STATUS begin_job(struct execution *execution)
+/* What this rank does before the others can see that it has begun; then it meets them. */
+static NRT_STATUS make_ready(struct execution *execution)
 {
 	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
 
-	if (nrt_bind_inputs(model, execution->binding, error))
+	if (nrt_bind_inputs(model, execution->binding, error) ||
+	    (model->group && model->group->begin(model, execution->binding,
+						 execution->timeout_ms, error)) ||
+	    (model->cc && nrt_bind_scratch(model, execution->binding, error)))
 		return error->status;
-	if (model->group && model->group->begin(model, execution->binding, execution->timeout_ms,
-						error))
-		return error->status;
-	if (model->cc && (nrt_bind_scratch(model, execution->binding, error) ||
-			  model->cc_ops->begin(model, execution->binding, error)))
-		return error->status;
-	if (!submit(execution))
+	return NRT_SUCCESS;
+}
+
+/* The other ranks wait for this one, or will: whatever fails here is told to them. */
+static NRT_STATUS begin_job(struct execution *execution)
+{
+	struct nrt_error *error = &execution->request.error;
+	struct nrt_model *model = execution->model;
+	NRT_STATUS status = make_ready(execution);
+
+	if (status && model->cc)
+		model->cc_ops->refuse(model, error);
+	if (!status && model->cc)
+		status = model->cc_ops->begin(model, execution->binding, error);
+	if (!status && submit(execution)) {
+		status = error->status;
+		trace_end(execution);
+		if (model->cc)
+			model->cc_ops->end(model, NULL, error);
+	}
+	if (!status)
 		return NRT_SUCCESS;
-	trace_end(execution);
-	if (model->cc)
-		model->cc_ops->end(model, NULL, error);
 	if (model->group)
-		model->group->failed(model);
+		model->group->failed(model, error);
 	return error->status;
 }
 
@@ -421,6 +438,8 @@ static NRT_STATUS end_job(struct execution *execution)
 	}
 	if (model->cc)
 		status = model->cc_ops->end(model, &wait[model->nr_parts], error);
+	if (model->group)
+		model->group->ended(model, !status);
 	if (!status)
 		check_numbers(execution);
 	if (!status && execution->print)
@@ -464,8 +483,10 @@ static NRT_STATUS finish(struct nrt_request *request)
 			status = end_job(execution);
 	}
 	trace_end(execution);
-	if (status && model->group)
-		model->group->failed(model);
+	if (status && model->group) {
+		model->group->failed(model, &request->error);
+		status = request->error.status;
+	}
 	if (!status)
 		status = nrt_bind_outputs(model, execution->binding, &request->error);
 	if (!status)

@@ -105,12 +105,17 @@ typedef NRT_STATUS nrt_begin_fn(struct nrt_model *model, const struct nrt_bindin
 /**
  * struct nrt_group_ops - how a model works together with others
  * @begin: before an execution whose tensors are bound; waits at most @timeout_ms
- * @failed: it did not end well
+ * @started: its job, or the first one of its gang, is @job
+ * @ended: that has ended, @well or not
+ * @failed: the execution did not begin, or did not end well: the ranks that wait for this one are
+ *	told; if another rank has failed before, @error says that afterwards
  * @leave: the model goes
  */
 struct nrt_group_ops {
 	nrt_begin_fn *begin;
-	void (*failed)(struct nrt_model *model);
+	void (*started)(struct nrt_model *model, uint64_t job);
+	void (*ended)(struct nrt_model *model, bool well);
+	void (*failed)(struct nrt_model *model, struct nrt_error *error);
 	void (*leave)(struct nrt_model *model);
 };
 
@@ -123,6 +128,8 @@ typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model, const struct drm_neuro
  * struct nrt_cc_ops - how a model does its collectives: by a job of a CC-core in the gang of each
  *	execution
  * @begin: before an execution whose tensors are bound
+ * @refuse: instead of @begin: this rank cannot execute, as @error says; the others are told, and it
+ *	waits for them if they have not met yet
  * @show: with the lock of the CC-core: fill its job, and return what its window table must show
  * @started: the gang was submitted; the CC-core has job @job
  * @end: it has ended, with @result of the CC-core, or was not submitted, NULL; @error says why it
@@ -131,6 +138,7 @@ typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model, const struct drm_neuro
  */
 struct nrt_cc_ops {
 	nrt_cc_begin_fn *begin;
+	void (*refuse)(struct nrt_model *model, const struct nrt_error *error);
 	struct nrt_view *(*show)(struct nrt_model *model, struct drm_neuron_job *args);
 	void (*started)(struct nrt_model *model, uint64_t job);
 	nrt_cc_end_fn *end;

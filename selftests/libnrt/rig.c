@@ -111,6 +111,21 @@ void rig_ramp(float *x, float first)
 		x[i] = first + (float)i + 0.5f;
 }
 
+float rig_value(unsigned int rank, size_t i, unsigned int round)
+{
+	return (float)((rank * 7 + i * 3 + round) % 13) - 3;
+}
+
+float rig_sum(unsigned int first, unsigned int ranks, size_t i, unsigned int round)
+{
+	float sum = 0;
+	unsigned int r;
+
+	for (r = first; r < first + ranks; r++)
+		sum += rig_value(r, i, round);
+	return sum;
+}
+
 /* The tests of a harness run one at a time in a process. */
 static struct {
 	int memory;

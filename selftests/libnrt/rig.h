@@ -43,6 +43,13 @@ NRT_STATUS rig_run(struct rig *rig, const float *x, float *y);
 void rig_ramp(float *x, float first);
 
 /*
+ * Element @i of rank @rank in round @round, and the sum of @ranks ranks from @first on: small
+ * whole numbers, whose sums are exact in any order.
+ */
+float rig_value(unsigned int rank, size_t i, unsigned int round);
+float rig_sum(unsigned int first, unsigned int ranks, size_t i, unsigned int round);
+
+/*
  * Catch what is written to standard error. rig_caught() ends that and returns the text,
  * which is valid until the next call; it must be one line for every call that failed.
  */

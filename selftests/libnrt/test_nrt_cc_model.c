@@ -71,22 +71,6 @@ static struct program make(enum what kind, unsigned int ranks)
 	}
 }
 
-/* Small whole numbers: their sums are exact in any order. */
-static float value(unsigned int rank, size_t i, unsigned int round)
-{
-	return (float)((rank * 7 + i * 3 + round) % 13) - 3;
-}
-
-static float sum_of(unsigned int first, unsigned int ranks, size_t i, unsigned int round)
-{
-	float sum = 0;
-	unsigned int r;
-
-	for (r = first; r < first + ranks; r++)
-		sum += value(r, i, round);
-	return sum;
-}
-
 /* Element @i of y. */
 static float expected(const struct model_rank *rank, size_t i, unsigned int round)
 {
@@ -96,17 +80,17 @@ static float expected(const struct model_rank *rank, size_t i, unsigned int roun
 
 	switch (rank->what) {
 	case SUM_AND_TURN:
-		return sum_of(0, rank->ranks, rank->number * block + i % block, round);
+		return rig_sum(0, rank->ranks, rank->number * block + i % block, round);
 	case PAIRS:
-		return sum_of(rank->number / 2 * 2, 2, i, round);
+		return rig_sum(rank->number / 2 * 2, 2, i, round);
 	case PAIRS_AND_ALL:
-		for (most = sum_of(0, 2, i, round), r = 2; r < rank->ranks; r += 2) {
-			other = sum_of(r, 2, i, round);
+		for (most = rig_sum(0, 2, i, round), r = 2; r < rank->ranks; r += 2) {
+			other = rig_sum(r, 2, i, round);
 			most = other > most ? other : most;
 		}
 		return most;
 	default:
-		return sum_of(0, rank->ranks, i, round);
+		return rig_sum(0, rank->ranks, i, round);
 	}
 }
 
@@ -116,7 +100,7 @@ static void execute_round(struct model_rank *rank, unsigned int round)
 	size_t i;
 
 	for (i = 0; i < RIG_VALUES; i++)
-		x[i] = value(rank->number, i, round);
+		x[i] = rig_value(rank->number, i, round);
 	rank->status = rig_run(&rank->rig, x, y);
 	for (i = 0; i < RIG_VALUES && !rank->status; i++)
 		rank->wrong += y[i] != expected(rank, i, round);
