@@ -628,6 +628,49 @@ TEST_F_TIMEOUT(embedded, imported_grants, LIMIT_S)
 	EXPECT_EQ(0, drop_granted(self, second.handle));
 }
 
+#define MOST_IMPORTS	65535
+
+/* Import @fd once more; the handle must be one that nobody has. */
+static int import_anew(struct _test_data_embedded *self, int fd, bool *taken)
+{
+	struct drm_neuron_grant_import args = { .fd = fd };
+	int ret = BACKEND.grant_import(self->chip, &args);
+
+	if (ret)
+		return ret;
+	if (!args.handle || args.handle > MOST_IMPORTS || taken[args.handle])
+		return -EEXIST;
+	taken[args.handle] = true;
+	return 0;
+}
+
+/* As many as there can be; a handle that is free can be had again. */
+TEST_F_TIMEOUT(embedded, many_imported_grants, LIMIT_S)
+{
+	struct drm_neuron_grant grant = { .core = 2, .first = 5, .count = 8 };
+	bool *taken = calloc(MOST_IMPORTS + 1, sizeof(*taken));
+	uint32_t i;
+
+	ASSERT_NE(NULL, taken);
+	ASSERT_EQ(0, claim_cores(self->chip, 4, &grant.claim));
+	ASSERT_EQ(0, BACKEND.grant(self->chip, &grant));
+	for (i = 0; i < MOST_IMPORTS; i++)
+		ASSERT_EQ(0, import_anew(self, grant.fd, taken));
+	EXPECT_EQ(-ENOSPC, import_anew(self, grant.fd, taken));
+	for (i = 1; i <= MOST_IMPORTS; i += 3) {
+		ASSERT_EQ(0, drop_granted(self, i));
+		taken[i] = false;
+	}
+	for (i = 1; i <= MOST_IMPORTS; i += 3)
+		ASSERT_EQ(0, import_anew(self, grant.fd, taken));
+	EXPECT_EQ(-ENOSPC, import_anew(self, grant.fd, taken));
+	for (i = 1; i <= MOST_IMPORTS; i++)
+		ASSERT_EQ(0, drop_granted(self, i));
+	EXPECT_EQ(-ENOENT, drop_granted(self, MOST_IMPORTS));
+	close(grant.fd);
+	free(taken);
+}
+
 /* --- a child --- */
 
 /* What each call of a child says: at once, and without a change for its parent. */

@@ -278,10 +278,12 @@ struct emb_name {
  * struct emb_import - a grant that has a handle
  * @name: what was granted
  * @generation: of its core at that time
+ * @next_free: of a free one: handle of the next one that is free, or 0
  */
 struct emb_import {
 	struct emb_name name;
 	uint32_t generation;
+	uint32_t next_free;
 };
 
 /**
@@ -295,6 +297,7 @@ struct emb_import {
  * @gang_began: since emb_service() began to look at the cores
  * @bo: by handle - 1
  * @import: by handle - 1, grants; free without a core
+ * @free_import: handle of the first one that is free, or 0
  * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
  *	@report_lock
  */
@@ -323,6 +326,7 @@ struct nrt_chip {
 	uint32_t nr_bos;
 	struct emb_import *import;
 	uint32_t nr_imports;
+	uint32_t free_import;
 	pthread_mutex_t report_lock;
 	struct emb_report *report;
 	uint32_t nr_reports;

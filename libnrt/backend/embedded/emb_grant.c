@@ -42,28 +42,30 @@ int emb_grant(struct nrt_chip *chip, struct drm_neuron_grant *grant)
 
 /* --- With the chip's lock --- */
 
-/* An import that is free, or NULL with *@ret. */
-static struct emb_import *free_import(struct nrt_chip *chip, int *ret)
+static void drop_import(struct nrt_chip *chip, uint32_t handle)
 {
-	struct emb_import *grown;
-	uint32_t i = 0;
+	chip->import[handle - 1] = (struct emb_import){ .next_free = chip->free_import };
+	chip->free_import = handle;
+}
 
-	while (i < chip->nr_imports && chip->import[i].name.core)
-		i++;
-	*ret = i < EMB_IMPORTS ? 0 : -ENOSPC;
-	if (*ret)
-		return NULL;
-	if (i < chip->nr_imports)
-		return &chip->import[i];
-	grown = reallocarray(chip->import, chip->nr_imports + MORE_IMPORTS, sizeof(*grown));
-	if (!grown) {
-		*ret = -ENOMEM;
-		return NULL;
-	}
-	memset(&grown[i], 0, MORE_IMPORTS * sizeof(*grown));
+/* More imports that are free; the lowest handle is taken first. */
+static int add_imports(struct nrt_chip *chip)
+{
+	uint32_t room = EMB_IMPORTS - chip->nr_imports, more = MORE_IMPORTS, handle;
+	struct emb_import *grown;
+
+	if (more > room)
+		more = room;
+	if (!more)
+		return -ENOSPC;
+	grown = reallocarray(chip->import, chip->nr_imports + more, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
 	chip->import = grown;
-	chip->nr_imports += MORE_IMPORTS;
-	return &grown[i];
+	for (handle = chip->nr_imports + more; handle > chip->nr_imports; handle--)
+		drop_import(chip, handle);
+	chip->nr_imports += more;
+	return 0;
 }
 
 /* A claim that ends forgets the names of its grants before the generation changes. */
@@ -111,16 +113,17 @@ bool emb_grant_find(struct nrt_chip *chip, const struct drm_neuron_window *windo
 
 static int import_locked(struct nrt_chip *chip, struct drm_neuron_grant_import *args)
 {
-	struct emb_import found, *import;
+	struct emb_import found = { 0 };
 	int ret;
 
 	if (!find_by_fd(chip->machine, args->fd, &found.name, &found.generation))
 		return -EBADF;
-	import = free_import(chip, &ret);
-	if (!import)
+	ret = chip->free_import ? 0 : add_imports(chip);
+	if (ret)
 		return ret;
-	*import = found;
-	args->handle = (uint32_t)(import - chip->import) + 1;
+	args->handle = chip->free_import;
+	chip->free_import = chip->import[args->handle - 1].next_free;
+	chip->import[args->handle - 1] = found;
 	return 0;
 }
 
@@ -148,7 +151,7 @@ int emb_grant_close(struct nrt_chip *chip, struct drm_neuron_grant_close *args)
 	found = args->handle && args->handle <= chip->nr_imports &&
 		chip->import[args->handle - 1].name.core;
 	if (found)
-		chip->import[args->handle - 1] = (struct emb_import){ 0 };
+		drop_import(chip, args->handle);
 	pthread_mutex_unlock(&chip->lock);
 	return found ? 0 : -ENOENT;
 }
