@@ -12,6 +12,7 @@ import pathlib
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -310,6 +311,20 @@ class Threads(Tool):
         self.assertLess(time.monotonic() - begin, 30)
         self.assertEqual((child.returncode, out, err), (-signal.SIGINT, "", ""))
         self.assertFalse((self.folder / "results.json").exists())
+
+    def test_interrupt_while_ranks_join(self):
+        """Ctrl-C ends it at once while ranks wait for one that does not come."""
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            env = environment(NEURON_RT_ROOT_COMM_ID=f"127.0.0.1:{port}",
+                              NEURON_RT_EXEC_TIMEOUT="600")
+            child = self.start("-r", "4", "allr", env=env, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+            # Rank 0 cannot be where all look for it. The others do not know that.
+            self.assertIn("cannot listen there", child.stderr.readline())
+            child.send_signal(signal.SIGINT)
+            out, _err = child.communicate(timeout=60)
+        self.assertEqual((child.returncode, out), (-signal.SIGINT, ""))
 
 
 class Refusals(Tool):

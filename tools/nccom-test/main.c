@@ -196,6 +196,8 @@ static int run(struct test *test)
 	end = ranks_new(&of, &test->ranks, why);
 	if (end)
 		return end == RANKS_FAILED ? complain(why) : EXIT_TEST_FAILED;
+	/* Until here a signal ends the process: ranks may wait long for each other to come. */
+	catch_signals();
 	status = test_sizes(test);
 	/* What libnrt still does for the ranks ends with the process; nobody has to hear of it. */
 	if (!interrupted)
@@ -213,7 +215,6 @@ int main(int argc, char **argv)
 	options_parse(&test.options, argc, argv);
 	if (test.options.debug)
 		setenv("NEURON_RT_LOG_LEVEL", "DEBUG", 1);
-	catch_signals();
 	if (prepare(&test, why, sizeof(why))) {
 		complain(why);
 		status = EXIT_BAD_OPTION;
