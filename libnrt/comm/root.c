@@ -33,6 +33,8 @@
 #define PATIENCE_MS	5000
 #define WAIT_MS		30000
 #define LOOK_MS		100
+/* For an address to be free. */
+#define LISTEN_MS	20000
 
 /**
  * struct member - a rank
@@ -591,19 +593,39 @@ static NRT_STATUS explain(const char *what, struct nrt_error *error)
 			     strerror(errno));
 }
 
+/* The socket, or -1 and errno. */
+static int listen_at(const struct sockaddr_storage *address, socklen_t length)
+{
+	int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+	int why;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!bind(fd, (const struct sockaddr *)address, length) && !listen(fd, SOMAXCONN))
+		return fd;
+	why = errno;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+/* A process that was killed with the root of an older world may need a while to end. */
 static NRT_STATUS open_listen(struct nrt_root *root, const struct sockaddr_storage *address,
 			      socklen_t length, struct nrt_error *error)
 {
-	const int on = 1;
+	const struct timespec nap = { .tv_nsec = LOOK_MS * 1000000 };
+	uint64_t until = nrt_wire_now_ms() + LISTEN_MS;
 
-	root->listen = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (root->listen < 0)
-		return explain("make a socket", error);
-	setsockopt(root->listen, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(root->listen, (const struct sockaddr *)address, length) ||
-	    listen(root->listen, SOMAXCONN))
-		return explain("listen there", error);
-	return NRT_SUCCESS;
+	for (;;) {
+		root->listen = listen_at(address, length);
+		if (root->listen >= 0)
+			return NRT_SUCCESS;
+		if (errno != EADDRINUSE || nrt_wire_now_ms() >= until)
+			return explain("listen there", error);
+		nanosleep(&nap, NULL);
+	}
 }
 
 static NRT_STATUS open_local(struct nrt_root *root, struct nrt_error *error)

@@ -688,6 +688,35 @@ static void meetings_do_not_pile_up(void **state)
 	end_ranks(pids);
 }
 
+/* The address is free a while after the ranks begin: rank 0 gets it then. */
+static void the_root_waits_for_its_address(void **state)
+{
+	struct sockaddr_storage at = { 0 };
+	struct rank rank = { 0 };
+	struct nrt_error error;
+	pid_t pids[RANKS];
+	socklen_t length;
+	int fd;
+
+	(void)state;
+	free_port(rank.address, sizeof(rank.address));
+	assert_int_equal(NRT_SUCCESS, nrt_sockets_parse(rank.address, &at, &length, &error));
+	begin_some(&rank, pids, 1, RANKS, meets_and_leaves);
+	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(0, bind(fd, (struct sockaddr *)&at, length));
+	assert_int_equal(0, listen(fd, 1));
+	pids[0] = fork();
+	if (!pids[0]) {
+		close(fd);
+		rank.number = 0;
+		alarm(60);
+		_exit(open_rank(&rank) ? meets_and_leaves(&rank) : 100);
+	}
+	sleep(2);
+	close(fd);
+	end_ranks(pids);
+}
+
 static void addresses(void **state)
 {
 	static const char *const bad[] = {
@@ -726,6 +755,7 @@ int main(void)
 		cmocka_unit_test(strangers_harm_nobody),
 		cmocka_unit_test(a_seat_is_taken),
 		cmocka_unit_test(meetings_do_not_pile_up),
+		cmocka_unit_test(the_root_waits_for_its_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
