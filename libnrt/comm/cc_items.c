@@ -320,3 +320,26 @@ NRT_STATUS nrt_cc_items_build(struct nrt_cc_items *items, struct nrt_core *cc,
 	return nrt_cc_code_new(items->model->vcore, cc, items->part, items->nr, &items->code,
 			       error);
 }
+
+NRT_STATUS nrt_cc_items_need(const struct nrt_cc_items *items, struct nrt_cc_rights *rights,
+			     struct nrt_error *error)
+{
+	const struct nrt_plan_program *program;
+	const struct nrt_plan_peer *peer;
+	unsigned int i, k;
+
+	/* A program may post to nobody. */
+	if (nrt_cc_rights_need(rights, rights->me, error))
+		return error->status;
+	for (i = 0; i < items->nr; i++) {
+		program = &items->code->parts[i].program;
+		for (k = 0; k < program->nr_peers; k++) {
+			peer = &program->peers[k];
+			if (peer->posts &&
+			    nrt_cc_rights_need(rights, items->item[i].links.peers[peer->rank].place,
+					       error))
+				return error->status;
+		}
+	}
+	return NRT_SUCCESS;
+}

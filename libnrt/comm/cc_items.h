@@ -76,6 +76,10 @@ unsigned int nrt_cc_items_number(struct nrt_cc_items *items, bool crowded, unsig
 NRT_STATUS nrt_cc_items_build(struct nrt_cc_items *items, struct nrt_core *cc,
 			      struct nrt_error *error);
 
+/* Say to whom the program posts. */
+NRT_STATUS nrt_cc_items_need(const struct nrt_cc_items *items, struct nrt_cc_rights *rights,
+			     struct nrt_error *error);
+
 /* Forget all; also of items that are zero but for the model. */
 void nrt_cc_items_drop(struct nrt_cc_items *items);
 

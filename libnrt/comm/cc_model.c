@@ -167,7 +167,9 @@ static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 		    take_area(cc, true, error))
 			return error->status;
 	}
-	return nrt_cc_items_build(&cc->items, cc->running.cc, error);
+	if (nrt_cc_items_build(&cc->items, cc->running.cc, error))
+		return error->status;
+	return nrt_cc_items_need(&cc->items, &cc->rights, error);
 }
 
 /* All of them have their program, and say where others find their memory. */

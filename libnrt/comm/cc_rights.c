@@ -51,6 +51,7 @@ void nrt_cc_rights_fini(struct nrt_cc_rights *rights)
 		if (rights->theirs[i])
 			nrt_cc_drop_import(rights->cc, rights->theirs[i]);
 	free(rights->theirs);
+	free(rights->needed);
 	free(rights->ranks);
 	memset(rights, 0, sizeof(*rights));
 }
@@ -64,6 +65,17 @@ uint32_t nrt_cc_rights_place(const struct nrt_cc_rights *rights, uint32_t rank)
 	return i;
 }
 
+NRT_STATUS nrt_cc_rights_need(struct nrt_cc_rights *rights, uint32_t place,
+			      struct nrt_error *error)
+{
+	if (!rights->needed)
+		rights->needed = calloc(rights->nr, sizeof(*rights->needed));
+	if (!rights->needed)
+		return nrt_error_memory(error);
+	rights->needed[place] = true;
+	return NRT_SUCCESS;
+}
+
 /* With a descriptor of what each rank grants. */
 static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
 {
@@ -71,7 +83,7 @@ static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
 	uint32_t i, handle;
 
 	for (i = 0; i < rights->nr; i++) {
-		if (i == rights->me)
+		if (i == rights->me || (rights->needed && !rights->needed[i]))
 			continue;
 		if (nrt_cc_import(rights->cc, fds[i], &handle, error))
 			return error->status;

@@ -20,6 +20,7 @@
  * @me: place of this rank
  * @first_sem, @nr_sems: semaphores of @cc that the others may post
  * @granted: they know it
+ * @needed: by place: this rank posts to that one; NULL: perhaps to any
  * @theirs: by place, handles of what they granted; 0: nothing
  * @epoch: how often rights were exchanged
  */
@@ -33,6 +34,7 @@ struct nrt_cc_rights {
 	unsigned int first_sem;
 	unsigned int nr_sems;
 	bool granted;
+	bool *needed;
 	uint32_t *theirs;
 	uint64_t epoch;
 };
@@ -43,6 +45,10 @@ NRT_STATUS nrt_cc_rights_init(struct nrt_cc_rights *rights, struct nrt_world *wo
 			      struct nrt_error *error);
 /* Also of rights that are zero. */
 void nrt_cc_rights_fini(struct nrt_cc_rights *rights);
+
+/* This rank posts to no places but those that this was called for. NRT_RESOURCE. */
+NRT_STATUS nrt_cc_rights_need(struct nrt_cc_rights *rights, uint32_t place,
+			      struct nrt_error *error);
 
 /*
  * All ranks grant @nr_sems semaphores from @first_sem on, which are clear, and learn what the

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A rank cannot take part, because the library fails on its core: all others are told at once and
- * why. The tests change what the back end answers, and what a core has.
+ * why. The tests change what the back end answers, and what a core has. They also see what it is
+ * asked for.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@
 /* The others wait for it by then. */
 #define LATE_S	5
 
-/* What the device of the victim refuses, and how often it did. */
+/* What the device of the victim refuses, how often it did, and how many grants it imported. */
 static struct {
 	const struct nrt_backend *real;
 	struct nrt_backend changed;
@@ -31,6 +32,7 @@ static struct {
 	atomic_bool submits;
 	atomic_bool copies;
 	atomic_uint refused;
+	atomic_uint imports;
 } fault;
 
 static bool refuses(const atomic_bool *what, const struct nrt_chip *chip)
@@ -49,6 +51,13 @@ static int submit(struct nrt_chip *chip, struct drm_neuron_submit *args)
 static int copy(struct nrt_chip *chip, struct drm_neuron_copy *args)
 {
 	return refuses(&fault.copies, chip) ? -EIO : fault.real->copy(chip, args);
+}
+
+static int grant_import(struct nrt_chip *chip, struct drm_neuron_grant_import *args)
+{
+	if (chip == fault.chip)
+		atomic_fetch_add(&fault.imports, 1);
+	return fault.real->grant_import(chip, args);
 }
 
 /**
@@ -92,6 +101,16 @@ static void *load(void *arg)
 	rank->status = rig_load(&rank->rig, rank->pushes ? program_push() :
 				program_many_collectives(RANKS), (int)rank->vnc, rank->number,
 				RANKS);
+	return NULL;
+}
+
+/* An all-reduce. */
+static void *load_one(void *arg)
+{
+	struct rank *rank = arg;
+
+	rank->status = rig_load(&rank->rig, program_scratch_collectives(RANKS), (int)rank->vnc,
+				rank->number, RANKS);
 	return NULL;
 }
 
@@ -156,6 +175,7 @@ FIXTURE_SETUP(faults)
 	fault.changed = *fault.real;
 	fault.changed.submit = submit;
 	fault.changed.copy = copy;
+	fault.changed.grant_import = grant_import;
 	fault.chip = self->victim->device->chip;
 	self->victim->device->backend = &fault.changed;
 }
@@ -292,6 +312,16 @@ TEST_F_TIMEOUT(faults, peers_not_submitted, LIMIT_S)
 	EXPECT_EQ(NRT_RESOURCE, self->ranks[VICTIM].status);
 	EXPECT_EQ(NRT_RESOURCE, self->ranks[VICTIM + 1].status);
 	EXPECT_TRUE(rig_has(text, "rank 2 of 4 has failed: ")) TH_LOG("%s", text);
+	all_do(_metadata, self, execute);
+}
+
+/* In a ring a rank posts to the ranks beside it, and needs no rights at others. */
+TEST_F_TIMEOUT(faults, rights_of_peers_alone, LIMIT_S)
+{
+	self->state->worlds.algorithm = "ring";
+	all_do(_metadata, self, join);
+	all_do(_metadata, self, load_one);
+	EXPECT_EQ(2, atomic_load(&fault.imports));
 	all_do(_metadata, self, execute);
 }
 
