@@ -541,6 +541,23 @@ def test_loop_reduce():
     np.testing.assert_array_equal(run(kernel, a), a.sum(axis=0))
 
 
+@pytest.mark.parametrize("start", [None, 5.0, "column"])
+def test_running_sums(start):
+    a, column = numbers(P, 9), numbers(P, 1)
+
+    def kernel(a, column):
+        out, sums = output(a), nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+        first = nl.load(column) if start == "column" else start
+        nisa.tensor_scalar_cumulative(
+            src=nl.load(a), dst=sums, op0=np.multiply, op1=np.add, imm0=2.0, imm1=first,
+            reduce_cmd=nisa.reduce_cmd.load_reduce if start else nisa.reduce_cmd.reset_reduce)
+        nl.store(out, sums)
+        return out
+
+    first = column if start == "column" else start or 0
+    np.testing.assert_array_equal(run(kernel, a, column), (2 * a).cumsum(axis=1) + first)
+
+
 def test_an_argument_is_written():
     a, out = numbers(P, F), np.zeros((P, F), np.float32)
 

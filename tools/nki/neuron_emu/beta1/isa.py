@@ -539,6 +539,20 @@ def tensor_tensor(data1, data2, op, *, dtype=None, mask=None, engine=engine.unkn
     return call.result(kind, emit)
 
 
+def tensor_scalar_cumulative(*, src, dst, op0, op1, imm0, imm1=None,
+                             reduce_cmd=reduce_cmd.reset_reduce, mask=None, dtype=None, **kwargs):
+    """dst = a running op1 over src op0 imm0; imm1 is what it begins with."""
+    function = "nisa.tensor_scalar_cumulative"
+    call = _Call(function, dst, mask, src)
+    if call.box is None:
+        return
+    note(call.part(dst))
+    isa.tensor_scalar_cumulative(
+        call.part(dst), call.part(src), _op(op0, function), _op(op1, function),
+        _operand0(call, dst, imm0), None if imm1 is None else _operand0(call, dst, imm1),
+        reduce_cmd)
+
+
 def tensor_tensor_scan(data0, data1, initial, op0, op1, reverse0=False, reverse1=False, *,
                        dtype=None, mask=None, **kwargs):
     """result[i] = (data0[i] op0 result[i - 1]) op1 data1[i], from `initial` on."""

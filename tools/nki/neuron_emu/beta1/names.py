@@ -33,8 +33,8 @@ ISA = (
     "scalar_engine", "scalar_tensor_tensor", "select_reduce", "sequence_bounds", "tensor_copy",
     "tensor_copy_dynamic_dst", "tensor_copy_dynamic_src", "tensor_copy_predicated",
     "tensor_engine", "tensor_partition_reduce", "tensor_reduce", "tensor_scalar",
-    "tensor_scalar_reduce", "tensor_tensor", "tensor_tensor_scan", "unknown_engine",
-    "vector_engine")
+    "tensor_scalar_cumulative", "tensor_scalar_reduce", "tensor_tensor", "tensor_tensor_scan",
+    "unknown_engine", "vector_engine")
 
 
 def missing(module, name):
