@@ -56,6 +56,22 @@ def test_types(name):
     assert torch.equal(result, a * 2)
 
 
+@pytest.mark.parametrize("older", [False, True])
+def test_the_device_of_torch_xla(older):
+    """A program that moves its tensors there runs as it is."""
+    xla = importlib.import_module("torch_xla")
+    model = importlib.import_module("torch_xla.core.xla_model")
+    a = numbers(4, 16)
+    result = double(a.to(device=model.xla_device() if older else xla.device()))
+    (model.mark_step if older else xla.sync)()
+    assert torch.equal(result.cpu(), a * 2)
+
+
+def test_other_names_of_torch_xla():
+    with pytest.raises(AttributeError, match="torch_xla.launch is not here"):
+        importlib.import_module("torch_xla").launch()
+
+
 def test_bool():
     a = numbers(4, 16) > 0
     result = converted(a, "bool")

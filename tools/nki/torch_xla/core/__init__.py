@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+"""torch_xla.core"""
+
+__neuron_emu__ = True
