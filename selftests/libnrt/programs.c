@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "neuron/address.h"
-#include "neuron_builder.h"
+#include "neuron_kernels.h"
 #include "programs.h"
 
 #define ROW_BYTES	(PROGRAM_COLUMNS * 4)
@@ -157,28 +157,24 @@ struct program program_constant(void)
 
 struct program program_matmul(void)
 {
-	struct base b = begin("matmul", 1);
+	struct base b = { .nb = nb_new("matmul") };
 	float ones[PROGRAM_ROWS][PROGRAM_ROWS] = { 0 };
-	int multiplied = nb_sem(b.nb, false);
-	struct neuron_ap psum;
+	struct nk_tensor x, y, c;
 	unsigned int i;
-	int c;
+	struct nk nk;
 
+	if (!b.nb)
+		fail("out of memory");
 	for (i = 0; i < PROGRAM_ROWS; i++)
 		ones[i][i] = 1;
-	c = nb_file(b.nb, "ones.bin", ones, sizeof(ones));
-	load(&b, b.x, X_BYTE);
-	nb_dma(b.nb, b.in, nb_sbuf_tile(b.nb, 0, PROGRAM_ROWS, C_BYTE, sizeof(ones[0])),
-	       nb_linear(c, 0, sizeof(ones)), b.loaded);
-	psum = nb_psum_tile(0, PROGRAM_ROWS, 0, NEURON_DTYPE_FP32, PROGRAM_COLUMNS);
-	nb_wait(nb_load_stationary(b.nb, nb_tile(0, PROGRAM_ROWS, C_BYTE, NEURON_DTYPE_FP32,
-						 PROGRAM_ROWS)), b.loaded, 2);
-	nb_post(nb_matmul(b.nb, psum, tile(X_BYTE), false), multiplied, 1);
-	nb_halt(b.nb, NEURON_ENGINE_TENSOR);
-	nb_post(nb_wait(nb_copy(b.nb, NEURON_ENGINE_VECTOR, tile(Y_BYTE), psum), multiplied, 1),
-		b.computed, 1);
-	nb_halt(b.nb, NEURON_ENGINE_VECTOR);
-	store(&b);
+	nk_begin(&nk, b.nb);
+	x = nk_tensor(nb_input(b.nb, "x", NEURON_DTYPE_FP32, 2, shape), NEURON_DTYPE_FP32,
+		      PROGRAM_ROWS, PROGRAM_COLUMNS);
+	y = nk_tensor(nb_output(b.nb, "y", NEURON_DTYPE_FP32, 2, shape), NEURON_DTYPE_FP32,
+		      PROGRAM_ROWS, PROGRAM_COLUMNS);
+	c = nk_tensor(nb_file(b.nb, "ones.bin", ones, sizeof(ones)), NEURON_DTYPE_FP32,
+		      PROGRAM_ROWS, PROGRAM_ROWS);
+	nk_gemm(&nk, y, c, x, NK_A_TRANSPOSED);
 	return finish(&b);
 }
 

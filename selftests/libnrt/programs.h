@@ -32,7 +32,7 @@ struct program program_transpose(void);
 /* y = x + c, where c is a constant of the file: 0, 1, 2, ... */
 struct program program_constant(void);
 
-/* y = x, multiplied by ones on the diagonal, on the tensor engine. */
+/* y = x, multiplied by ones on the diagonal: the kernel for products. */
 struct program program_matmul(void);
 
 /* y = 2 x + 1, after one instruction that is none, from source line 42. */
