@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Kernels with the names of NKI Beta 1 (neuronxcc.nki): functions return tiles, masks, blocks."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -460,14 +462,22 @@ def test_told_places(told):
     np.testing.assert_array_equal(run(kernel, a), a + 1)
 
 
-def test_places_of_banks():
+def bank_of(banks, idx, pdim_size, fdim_size):
+    """A function of a place that has an argument of its own before the documented ones."""
+    assert (pdim_size, fdim_size) == (64, 800)
+    return banks[idx], 0, 0
+
+
+@pytest.mark.parametrize("told", [
+    ncc.psum.mod_alloc(base_bank=2, num_bank_tiles=(2,)),
+    ncc.psum.alloc(functools.partial(bank_of, banks={(0,): 6, (1,): 1, (2,): 5, (3,): 1}))])
+def test_places_of_banks(told):
     a, b = numbers(4, 64, 64), numbers(64, 200, seed=2)
 
     def kernel(a, b):
         out = output(a, (4, 64, 200))
         y = nl.load(b)
-        z = nl.ndarray((4, nl.par_dim(64), 200), dtype=nl.float32,
-                       buffer=ncc.psum.mod_alloc(base_bank=2, num_bank_tiles=(2,)))
+        z = nl.ndarray((4, nl.par_dim(64), 200), dtype=nl.float32, buffer=told)
         for i in nl.affine_range(4):
             z[i] = nisa.nc_matmul(nl.load(a[i]), y)
             nl.store(out[i], z[i])

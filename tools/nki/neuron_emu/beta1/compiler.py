@@ -41,9 +41,9 @@ class _Sbuf:
 
     @staticmethod
     def alloc(func):
-        """func(block, partitions, bytes) says (partition, byte)."""
+        """func(idx, pdim_size, fdim_size), called by these names, says (partition, byte)."""
         return Placed(MemoryRegion.sbuf, lambda block, partitions, row: func(
-            block, pdim_size=partitions, fdim_size=row))
+            idx=block, pdim_size=partitions, fdim_size=row))
 
     @staticmethod
     def mod_alloc(*, base_addr, base_partition=0, num_par_tiles=(), num_free_tiles=()):
@@ -63,9 +63,9 @@ class _Psum:
 
     @staticmethod
     def alloc(func):
-        """func(block, partitions, bytes) says (bank, partition, byte)."""
+        """func(idx, pdim_size, fdim_size), called by these names, says (bank, partition, byte)."""
         def place(block, partitions, row):
-            bank, partition, byte = func(block, pdim_size=partitions, fdim_size=row)
+            bank, partition, byte = func(idx=block, pdim_size=partitions, fdim_size=row)
             return partition, bank * BANK_BYTES + byte
         return Placed(MemoryRegion.psum, place)
 
