@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
 import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
 from neuron_emu.errors import NkiValidationError
@@ -239,3 +240,24 @@ def test_blocks_of_another_number_are_refused():
         u[...] = v
 
     refused("block|shape", body)
+
+
+def test_a_new_block_is_written_directly():
+    """The kernel tells the places of all banks, so there is none for a result to be copied from."""
+    a = numbers(4, P, P)
+
+    def kernel(a):
+        out = output(a)
+        banks = ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(8,))
+        all_banks = nl.ndarray((8, nl.par_dim(P), P), dtype=nl.float32, buffer=banks)
+        for i in nl.affine_range(8):
+            all_banks[i] = nisa.nc_transpose(nl.load(a[i % 4]))
+        some = nl.ndarray((4, nl.par_dim(P), P), dtype=nl.float32,
+                          buffer=ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(7,)))
+        for i in nl.affine_range(4):
+            x = nl.load(a[i])
+            some[i] = nisa.nc_transpose(x)
+            nl.store(out[i], some[i])
+        return out
+
+    np.testing.assert_array_equal(run(kernel, a), a.transpose(0, 2, 1))

@@ -17,7 +17,7 @@ from ..isa.common import packed
 from ..isa.matmul import Written
 from ..language import core
 from ..tensor import AP, MemoryRegion, NkiTensor
-from ..trace import TENSOR, current
+from ..trace import RECORD, TENSOR, TILE_AT, TILE_NEW, current
 from . import index
 from .index import Index, Mask
 from .tensor import Tensor
@@ -25,6 +25,8 @@ from .tensor import Tensor
 __neuron_emu__ = True
 
 SBUF, PSUM = MemoryRegion.sbuf, MemoryRegion.psum
+# The field of a record of TILE_NEW and TILE_AT that has the tile's number.
+TILE_FIELD = 17
 
 
 class _Probe:
@@ -90,13 +92,26 @@ def _uses(redo, storage):
     return False
 
 
+def _made_since(redo, storage):
+    """The records since then, if they do nothing but make the tile: a block at its first use."""
+    made = current().records[redo.after[0]:]
+    for record in made:
+        fields = RECORD.unpack(record) if len(record) == RECORD.size else (None,)
+        if fields[0] not in (TILE_NEW, TILE_AT) or fields[TILE_FIELD] != storage.tile:
+            return None
+    return made
+
+
 def _take_back(redo, storage):
     """Undo the instruction, if it is the last one, so that it can write to the tile."""
     trace = current()
-    if redo is None or _position() != redo.after or redo.after[1] != redo.before[1] or \
+    if redo is None or _position()[1:] != redo.after[1:] or redo.after[1] != redo.before[1] or \
             _uses(redo, storage):
         return False
-    del trace.records[redo.before[0]:]
+    made = _made_since(redo, storage)
+    if made is None:
+        return False
+    trace.records[redo.before[0]:] = made
     trace.copies = redo.before[2]
     return True
 
