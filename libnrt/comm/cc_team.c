@@ -141,7 +141,11 @@ static struct nrt_cc_area *find_area(const struct nrt_cc_team *team, unsigned in
 	return best;
 }
 
-/* With the lock. What was posted to them before is forgotten. */
+/*
+ * With the lock. What was posted to them before is forgotten: a job of the CC-core clears them. It
+ * waits for the jobs before it, and they may wait for ranks that first load what this one loads. So
+ * there is a job only if the semaphores need not be clear.
+ */
 static struct nrt_cc_area *add_area(struct nrt_cc_team *team, unsigned int nr,
 				    struct nrt_error *error)
 {
@@ -156,7 +160,10 @@ static struct nrt_cc_area *add_area(struct nrt_cc_team *team, unsigned int nr,
 		free(area);
 		return NULL;
 	}
-	if (nrt_cc_clear(team->cc, area->first, nr, error)) {
+	if (nrt_world_take_dirt(team->world, team->cc, area->first, nr) &&
+	    nrt_cc_clear(team->cc, area->first, nr, error)) {
+		/* They are as dirty as before. */
+		nrt_world_fail(team->world, error);
 		nrt_world_give_sems(team->world, team->cc, area->first, nr);
 		free(area);
 		return NULL;

@@ -30,10 +30,11 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 		.nr = nr,
 		.world = calloc(nr, sizeof(struct nrt_world *)),
 		.sems = calloc(2ull * nr, sizeof(*worlds->sems)),
+		.dirty = calloc(2ull * nr, sizeof(*worlds->dirty)),
 		.next_sem = calloc(2ull * nr, sizeof(*worlds->next_sem)),
 	};
 	pthread_mutex_init(&worlds->lock, NULL);
-	if (worlds->world && worlds->sems && worlds->next_sem)
+	if (worlds->world && worlds->sems && worlds->dirty && worlds->next_sem)
 		return NRT_SUCCESS;
 	nrt_worlds_fini(worlds);
 	return nrt_error_memory(error);
@@ -89,6 +90,7 @@ void nrt_worlds_fini(struct nrt_worlds *worlds)
 		nrt_world_put(worlds->world[i]);
 	free(worlds->world);
 	free(worlds->sems);
+	free(worlds->dirty);
 	free(worlds->next_sem);
 	pthread_mutex_destroy(&worlds->lock);
 }
@@ -143,13 +145,35 @@ void nrt_world_give_sems(struct nrt_world *world, const struct nrt_core *cc, uns
 			 unsigned int count)
 {
 	struct nrt_worlds *worlds = world->worlds;
-	uint64_t *sems = worlds->sems[slot_of(world, cc)];
+	unsigned int slot = slot_of(world, cc), i;
+	struct nrt_error ignored;
+	/* A program leaves them as it found them, unless it was cut short. */
+	bool dirty = nrt_world_check(world, &ignored);
+
+	pthread_mutex_lock(&worlds->lock);
+	for (i = first; i < first + count; i++) {
+		worlds->sems[slot][i / 64] &= ~(1ull << (i % 64));
+		if (dirty)
+			worlds->dirty[slot][i / 64] |= 1ull << (i % 64);
+	}
+	pthread_mutex_unlock(&worlds->lock);
+}
+
+bool nrt_world_take_dirt(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
+			 unsigned int count)
+{
+	struct nrt_worlds *worlds = world->worlds;
+	uint64_t *dirty = worlds->dirty[slot_of(world, cc)];
+	bool any = false;
 	unsigned int i;
 
 	pthread_mutex_lock(&worlds->lock);
-	for (i = first; i < first + count; i++)
-		sems[i / 64] &= ~(1ull << (i % 64));
+	for (i = first; i < first + count; i++) {
+		any |= dirty[i / 64] >> (i % 64) & 1;
+		dirty[i / 64] &= ~(1ull << (i % 64));
+	}
 	pthread_mutex_unlock(&worlds->lock);
+	return any;
 }
 
 /* --- Failure --- */

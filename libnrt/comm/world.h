@@ -66,6 +66,7 @@ struct nrt_world {
  * @last: number of the youngest world that a rank of this process began
  * @world, @nr: by core, or NULL
  * @sems: by core, of the CC-core for the host and of that for models: semaphores that are taken
+ * @dirty: likewise: semaphores that need not be clear, because a world failed that used them
  * @next_sem: likewise: where the next ones are looked for first. So late posts of a rank that was
  *	given up do not meet those of a new group soon
  */
@@ -79,6 +80,7 @@ struct nrt_worlds {
 	struct nrt_world **world;
 	unsigned int nr;
 	uint64_t (*sems)[NEURON_NR_SEMAPHORES / 64];
+	uint64_t (*dirty)[NEURON_NR_SEMAPHORES / 64];
 	unsigned int *next_sem;
 };
 
@@ -139,6 +141,10 @@ void nrt_world_end(struct nrt_world *world, struct nrt_running *running);
 NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *cc,
 			       unsigned int count, unsigned int *first, struct nrt_error *error);
 void nrt_world_give_sems(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
+			 unsigned int count);
+
+/* Is one of these, which the rank has taken, perhaps not clear? Then they count as clear now. */
+bool nrt_world_take_dirt(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
 			 unsigned int count);
 
 /* --- comm/threads.c --- */

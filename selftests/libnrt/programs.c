@@ -462,9 +462,10 @@ static void keep_sum(struct base *b, int sum, int constant, struct nb_collective
 		     b->loaded, 1);
 }
 
-struct program program_many_collectives(unsigned int ranks)
+/* @nr collectives that touch memory of the model alone. */
+static struct program sum_alone(const char *name, unsigned int ranks, unsigned int nr)
 {
-	struct base b = begin("many", 1);
+	struct base b = begin(name, 1);
 	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES), start;
 	uint32_t one = htole32(1), group[16];
 	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
@@ -481,11 +482,21 @@ struct program program_many_collectives(unsigned int ranks)
 	nb_dma(b.nb, b.in, nb_linear(sum, 0, PROGRAM_BYTES), nb_linear(b.x, 0, PROGRAM_BYTES), -1);
 	nb_dma(b.nb, b.in, nb_linear(start, 0, 4), nb_linear(constant, 0, 4), -1);
 	nb_wait_take(nb_nop(b.nb, NEURON_ENGINE_SYNC), b.loaded, 1);
-	for (i = 1; i < 16; i++)
+	for (i = 1; i < nr; i++)
 		keep_sum(&b, sum, constant, &what, i);
 	nb_dma(b.nb, b.in, nb_linear(b.y, 0, PROGRAM_BYTES), nb_linear(sum, 0, PROGRAM_BYTES), -1);
 	nb_halt(b.nb, NEURON_ENGINE_SYNC);
 	return finish(&b);
+}
+
+struct program program_many_collectives(unsigned int ranks)
+{
+	return sum_alone("many", ranks, 16);
+}
+
+struct program program_one_collective(unsigned int ranks)
+{
+	return sum_alone("one", ranks, 1);
 }
 
 struct program program_pull(void)

@@ -87,6 +87,9 @@ struct program program_collectives(unsigned int ranks);
  */
 struct program program_many_collectives(unsigned int ranks);
 
+/* The same by one collective, which needs few semaphores. */
+struct program program_one_collective(unsigned int ranks);
+
 /*
  * y = the sum of the x of the pair of ranks 2 k and 2 k + 1; with @all the largest one of all
  * @ranks ranks.

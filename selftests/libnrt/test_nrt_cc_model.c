@@ -23,11 +23,12 @@
 
 /**
  * enum what - programs
- * @SUM_AND_TURN, @MANY, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @TOO_LARGE: see programs.h
+ * @SUM_AND_TURN, @MANY, @ONE, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @TOO_LARGE: see programs.h
  */
 enum what {
 	SUM_AND_TURN,
 	MANY,
+	ONE,
 	PAIRS,
 	PAIRS_AND_ALL,
 	IN_SCRATCH,
@@ -60,6 +61,8 @@ static struct program make(enum what kind, unsigned int ranks)
 		return program_collectives(ranks);
 	case MANY:
 		return program_many_collectives(ranks);
+	case ONE:
+		return program_one_collective(ranks);
 	case PAIRS:
 		return program_pairs(ranks, false);
 	case PAIRS_AND_ALL:
@@ -465,6 +468,43 @@ TEST_F_TIMEOUT(cc_model, loaded_anew, LIMIT_S)
 		unload_models(self->others);
 	}
 	expect_results(_metadata, self->models, 4);
+	unload_models(self->models);
+}
+
+/* Rank 0 loads the second model while it executes the first one; all others load it before. */
+static void *execute_then_load(void *arg)
+{
+	struct turns *turns = arg;
+
+	if (turns->first->number)
+		load_one(turns->second);
+	execute_round(turns->first, ROUNDS);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(cc_model, loads_in_another_order, LIMIT_S)
+{
+	struct turns turns[4];
+	unsigned int i;
+
+	init_ranks(self->models, 4, self->cores, ONE, true);
+	run_and_expect(_metadata, self->models, 0, 4, load_rank, NRT_SUCCESS);
+	expect_results(_metadata, self->models, 4);
+	init_ranks(self->others, 4, self->cores, MANY, false);
+	for (i = 0; i < 4; i++) {
+		turns[i].first = &self->models[i];
+		turns[i].second = &self->others[i];
+		pthread_create(&turns[i].thread, NULL, execute_then_load, &turns[i]);
+	}
+	/* The job of rank 0 waits for the others by now. */
+	sleep(2);
+	load_one(&self->others[0]);
+	for (i = 0; i < 4; i++)
+		pthread_join(turns[i].thread, NULL);
+	expect_status(_metadata, self->models, 0, 4, NRT_SUCCESS);
+	expect_status(_metadata, self->others, 0, 4, NRT_SUCCESS);
+	expect_turns(_metadata, self->models, self->others, 4);
+	unload_models(self->others);
 	unload_models(self->models);
 }
 
