@@ -412,6 +412,26 @@ def test_transpose(shape):
     np.testing.assert_array_equal(run(kernel, a), a.T)
 
 
+@pytest.mark.parametrize("kind", [nl.float8_e4m3, nl.float8_e5m2])
+@pytest.mark.parametrize("assigned", [False, True])
+def test_transpose_of_bytes(kind, assigned):
+    """The tensor engine makes 16 bits of 8; the result has 8 again."""
+    a = (np.arange(96 * 64).reshape(96, 64) * 5 % 9).astype(np.float32)
+
+    def kernel(a):
+        out = output(a, (64, 96))
+        x = nl.copy(nl.load(a), dtype=kind)
+        if assigned:
+            y = nl.ndarray((nl.par_dim(64), 96), dtype=kind)
+            y[...] = nisa.nc_transpose(x)
+        else:
+            y = nisa.nc_transpose(x, dtype=nl.bfloat16)
+        nl.store(out, nl.copy(y, dtype=nl.float32))
+        return out
+
+    np.testing.assert_array_equal(run(kernel, a), a.T)
+
+
 @pytest.mark.parametrize("function", [nl.load_transpose2d, nisa.dma_transpose])
 def test_transposed_load(function):
     a = numbers(200, 64)

@@ -352,6 +352,17 @@ def nc_stream_shuffle(src, dst, shuffle_mask, *, dtype=None, mask=None, **kwargs
                           [int(m) for m in shuffle_mask])
 
 
+def _transpose_bytes(dst, part):
+    """The tensor engine makes numbers of 16 bits of those of 8, with a zero upper half."""
+    numbers = core.ndarray(dst.shape, "uint16", PSUM)
+    isa.nc_transpose(numbers, part, isa.engine.tensor)
+    same = dst.dtype == part.dtype
+    into = dst if same else core.ndarray(dst.shape, part.dtype, SBUF)
+    isa.tensor_copy(into.view("uint8"), numbers)
+    if not same:
+        isa.tensor_copy(dst, into)
+
+
 def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs):
     """A tile with partitions and elements exchanged."""
     function = "nisa.nc_transpose"
@@ -363,7 +374,8 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs
     kind = name_of(dtype) or data.kind
     small = free <= 32 and data.shape[0] <= 32
     on_vector = engine is isa.engine.vector or engine is not isa.engine.tensor and small
-    memory = SBUF if on_vector else PSUM
+    wide = not on_vector and _dtypes.SIZE[data.kind] == 1
+    memory = SBUF if on_vector or wide else PSUM
     if box is None:
         return nothing(shape, kind, memory)
     part = data.part(box, function)
@@ -371,6 +383,9 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs
     part = part if on_vector else _in_sbuf(part)
 
     def emit(dst):
+        if wide:
+            _transpose_bytes(dst, part)
+            return
         into = dst if dst.dtype == part.dtype else core.ndarray(dst.shape, part.dtype, memory)
         isa.nc_transpose(into, part, isa.engine.vector if on_vector else isa.engine.tensor)
         if into is not dst:
