@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -308,6 +309,21 @@ static inline int neuron_import(int fd, int dma_buf, uint32_t *handle)
 
 	*handle = prime.handle;
 	return ret;
+}
+
+/* Where the device needs bounce buffers, no memory of a user is imported. */
+static inline bool neuron_can_import(int fd)
+{
+	struct drm_neuron_bo_import args = { .size = 4096 };
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	args.user = (uintptr_t)page;
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_BO_IMPORT, &args);
+	if (!ret)
+		neuron_bo_close(fd, args.handle);
+	munmap(page, 4096);
+	return ret != -EOPNOTSUPP;
 }
 
 /* The directory of the PCI device in sysfs, into @size bytes; 0 or -errno. */

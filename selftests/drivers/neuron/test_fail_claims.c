@@ -243,22 +243,6 @@ static int newer_queries(const char *node)
 	return ret;
 }
 
-/* Where the device needs bounce buffers, no memory of a user is imported. */
-static bool can_import(int fd)
-{
-	struct drm_neuron_bo_import args = { .size = 4096 };
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int ret;
-
-	args.user = (uintptr_t)page;
-	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_BO_IMPORT, &args);
-	if (!ret)
-		neuron_bo_close(fd, args.handle);
-	munmap(page, 4096);
-	return ret != -EOPNOTSUPP;
-}
-
 FIXTURE(fail_claims) {
 	int fd;
 };
@@ -289,7 +273,7 @@ FIXTURE_SETUP(fail_claims)
 		SKIP(return, "no neuron device");
 	rig_usage(self->fd, &usage);
 	ASSERT_GE(usage.live, 0) TH_LOG("debugfs must be mounted");
-	if (variant->scenario == imports && !can_import(self->fd))
+	if (variant->scenario == imports && !neuron_can_import(self->fd))
 		SKIP(return, "the device needs bounce buffers here");
 }
 
