@@ -244,20 +244,22 @@ def test_blocks_of_another_number_are_refused():
 
 def test_a_new_block_is_written_directly():
     """The kernel tells the places of all banks, so there is none for a result to be copied from."""
-    a = numbers(4, P, P)
+    a, b = numbers(P, P), numbers(P, 512, seed=2)
 
-    def kernel(a):
-        out = output(a)
+    def kernel(a, b):
+        out = nl.ndarray((4, P, 512), dtype=a.dtype, buffer=nl.shared_hbm)
+        x, y = nl.load(a), nl.load(b)
         banks = ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(8,))
         all_banks = nl.ndarray((8, nl.par_dim(P), P), dtype=nl.float32, buffer=banks)
         for i in nl.affine_range(8):
-            all_banks[i] = nisa.nc_transpose(nl.load(a[i % 4]))
-        some = nl.ndarray((4, nl.par_dim(P), P), dtype=nl.float32,
-                          buffer=ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(7,)))
+            all_banks[i] = nisa.nc_matmul(x, x)
+        whole = nl.ndarray((4, nl.par_dim(P), 512), dtype=nl.float32,
+                           buffer=ncc.psum.mod_alloc(base_bank=0, num_bank_tiles=(7,)))
+        results = nl.ndarray((4, nl.par_dim(P), 512), dtype=nl.float32)
         for i in nl.affine_range(4):
-            x = nl.load(a[i])
-            some[i] = nisa.nc_transpose(x)
-            nl.store(out[i], some[i])
+            whole[i] = nisa.nc_matmul(x, y)
+            results[i] = nisa.tensor_copy(whole[i])
+            nl.store(out[i], results[i])
         return out
 
-    np.testing.assert_array_equal(run(kernel, a), a.transpose(0, 2, 1))
+    np.testing.assert_array_equal(run(kernel, a, b), np.stack(4 * [a.T @ b]))
