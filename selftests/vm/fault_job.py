@@ -14,6 +14,7 @@ JOB = "/usr/libexec/neuron/fault_job"
 LIMIT = 1000        # ms that a job may make no progress
 STATUS = registers.enum("job.h", "NEURON_JOB_")
 CAUSE = registers.enum("job.h", "NEURON_CAUSE_")
+EVENT = registers.enum("neuron_accel.h", "DRM_NEURON_EVENT_", "drm")
 REGS = registers.numbers("regs.h")
 CORE_BLOCK = 0x1000         # of core 0, from the start of the control registers
 CORE_STRIDE = 0x100
@@ -153,6 +154,13 @@ class Rig:
         """The kernel's uevent with all of these comes, or has come."""
         words = " ".join(variables)
         assert self.ask(f"uevent 60 {words}", 200)["ret"] == 0, f"no uevent with {words}"
+
+    def recorded(self, event, **fields):
+        """The next record of this event in an event file has these fields."""
+        answer = self.ask(f"record 60 {EVENT[event]}", 200)
+        assert answer["ret"] == 0, f"no record of {event}"
+        for name, value in fields.items():
+            assert answer[name] == value, f"a record of {event}: {answer}"
 
     def all_is_lost(self):
         """The device was reset: claims and buffers of before are of no use, new ones are."""

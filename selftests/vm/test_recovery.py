@@ -43,6 +43,7 @@ def test_failed_device(rig):
     rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0")
     rig.reset_device(chip.address)
     rig.told("NEURON_EVENT=device-failed", "WEDGED=rebind,bus-reset", "SUBSYSTEM=accel")
+    rig.recorded("DEVICE_FAILED")
     answer = rig.ask(f"job 0 {LIMIT}")
     assert answer["status"] != STATUS["OK"], f"a job of a failed device: {answer}"
     answer = rig.ask("copy")
@@ -150,18 +151,23 @@ def test_events(rig):
     at = rig.open_core(0)["addr"] + 64
     rig.vm.fault("ecc,sram")
     rig.told("NEURON_EVENT=ecc-uncorrectable", "ACTION=change", "SUBSYSTEM=accel")
+    rig.recorded("ECC", addr=0)
     rig.vm.fault(f"ecc,stack=0,offset={at:#x},kind=uncorrectable")
     rig.job_fails(0, "ECC")
     rig.told("NEURON_EVENT=ecc-uncorrectable", f"NEURON_ADDR={at:#x}")
+    rig.recorded("ECC", addr=at)
     rig.vm.fault("clear")
-    for state in ("down", "up"):
+    for up, state in enumerate(("down", "up")):
         rig.vm.qmp.run("qom-set", path="/objects/fabric0", property="link-fault",
                        value=f"0-1={state}")
         rig.told("NEURON_EVENT=link")
+        rig.recorded("LINK", link=0, up=up)
     rig.vm.fault("engine-hang,core=0,engine=vector,count=1;reset-fail,core=0,count=1")
     rig.job_hangs(0)
     rig.told("NEURON_EVENT=reset-failed", "NEURON_CORE=0")
+    rig.recorded("CORE_FAILED", core=0)
     rig.told("NEURON_EVENT=device-reset")
+    rig.recorded("DEVICE_RESET")
     rig.all_is_lost()
 
 

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Names and numbers of the hardware's interface, read from the headers in uapi/neuron."""
+"""Names and numbers of the interfaces, read from the headers in uapi."""
 
 import os
 import re
 
-UAPI = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../uapi/neuron")
+ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../..")
 
 
-def read_header(header):
+def read_header(header, folder="neuron"):
     """The text of a header without its comments."""
-    with open(os.path.join(UAPI, header), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "uapi", folder, header), encoding="utf-8") as file:
         return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
 
 
-def enum(header, prefix):
+def enum(header, prefix, folder="neuron"):
     """The enumerators of a header that begin with a prefix: name without it to value."""
-    for body in re.findall(r"enum \w+ \{(.*?)\}", read_header(header), flags=re.S):
+    for body in re.findall(r"enum \w+ \{(.*?)\}", read_header(header, folder), flags=re.S):
         names = [name.strip() for name in body.split(",") if name.strip()]
         if not names[0].startswith(prefix):
             continue

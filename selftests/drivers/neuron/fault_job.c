@@ -33,10 +33,13 @@
  *				from the PCI device; "@ready" tells that it waits
  *	uevent SECONDS VARIABLE...
  *				wait for a uevent with all of them, since the start
+ *	record SECONDS TYPE	wait for the next record of that type of an event file that
+ *				is there since the start: core=, link=, up=, addr=
  *	!COMMAND		run it by the shell
  *	leak			what the device holds against what it held at the start
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,6 +74,7 @@ struct fault_job {
 	uint32_t handle;	/* of "alloc" */
 	uint8_t *closed;	/* where the second one of "transfer close" goes */
 	int uevents;
+	int events;		/* all types */
 };
 
 static void answer_open(struct fault_job *f, unsigned int core)
@@ -532,6 +536,48 @@ static void answer_uevent(struct fault_job *f, char *line)
 	       0 : ETIMEDOUT);
 }
 
+static int open_events(int fd)
+{
+	struct drm_neuron_events args = {
+		.mask = (1ull << DRM_NEURON_NR_EVENT_TYPES) - 1,
+		.stride = sizeof(struct drm_neuron_event),
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_EVENTS, &args);
+
+	return ret ? ret : args.fd;
+}
+
+/* The next record, by then; 0 or an error, ENODEV when the device has left. */
+static int next_record(int events, int64_t deadline_ms, struct drm_neuron_event *record)
+{
+	struct pollfd poller = { .fd = events, .events = POLLIN };
+	int64_t left = deadline_ms - rig_now_ms();
+	ssize_t size;
+
+	if (left < 0 || poll(&poller, 1, (int)left) != 1)
+		return ETIMEDOUT;
+	size = read(events, record, sizeof(*record));
+	if (size < 0)
+		return errno;
+	return size ? 0 : ENODEV;
+}
+
+/* "record SECONDS TYPE" */
+static void answer_record(struct fault_job *f, unsigned int seconds, unsigned int type)
+{
+	int64_t deadline = rig_now_ms() + seconds * 1000;
+	struct drm_neuron_event record;
+	int ret;
+
+	do
+		ret = next_record(f->events, deadline, &record);
+	while (!ret && record.type != type);
+	if (ret)
+		memset(&record, 0, sizeof(record));
+	printf("@ret=%d core=%u link=%u up=%u addr=%#llx\n", ret, record.core, record.link,
+	       record.up, (unsigned long long)record.addr);
+}
+
 static void answer(struct fault_job *f, char *line)
 {
 	unsigned int core = 0, limit = 0;
@@ -574,6 +620,8 @@ static void answer(struct fault_job *f, char *line)
 		printf("@ret=%d\n", -dirty(f->fd, limit));
 	} else if (sscanf(line, "leave %15s", address) == 1) {
 		answer_leave(f, address);
+	} else if (sscanf(line, "record %u %u", &limit, &core) == 2) {
+		answer_record(f, limit, core);
 	} else if (!strncmp(line, "uevent ", 7)) {
 		answer_uevent(f, line);
 	} else if (line[0] == '!') {
@@ -623,6 +671,11 @@ int main(int argc, char **argv)
 	f.uevents = uevents_open();
 	if (f.uevents < 0) {
 		printf("@ret=%d\n", -f.uevents);
+		return 1;
+	}
+	f.events = open_events(f.fd);
+	if (f.events < 0) {
+		printf("@ret=%d\n", -f.events);
 		return 1;
 	}
 	signal(SIGBUS, jump);

@@ -270,6 +270,59 @@ TEST_F(wait, release)
 	.claim = (rig_)->claim, .core = (rig_)->core, .job = (uint64_t)(job_), \
 }
 
+/* Who waits for the jobs of two cores, and what came of it. */
+struct both {
+	struct drm_neuron_wait_job jobs[2];
+	int fd;
+	int ret;
+};
+
+static void *both_main(void *arg)
+{
+	struct both *both = arg;
+
+	both->ret = rig_wait_jobs(both->fd, both->jobs, 2, DRM_NEURON_WAIT_ALL, LONG);
+	return NULL;
+}
+
+/*
+ * A call that began in time has the result of a job, even if that is forgotten before the other
+ * job ends for which the call waits.
+ */
+TEST_F_TIMEOUT(wait, forgotten_meanwhile, 180)
+{
+	int64_t endless, job, last = 0;
+	pthread_t thread;
+	unsigned int i;
+
+	endless = start(&self->other, LOOPS, 0, 0);
+	job = start(&self->rig, HALTS, 0, 0);
+	ASSERT_GT(endless, 0);
+	ASSERT_GT(job, 0);
+
+	struct both both = {
+		.jobs = { of(&self->rig, job), of(&self->other, endless) },
+		.fd = self->rig.fd,
+	};
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, both_main, &both));
+	usleep(500000);
+	for (i = 0; i < KEPT + 64; i++) {
+		/* The queue is not longer than that. */
+		if (i && i % (KEPT / 2) == 0)
+			ASSERT_EQ(0, rig_wait(&self->rig, (uint64_t)last, LIMIT, NULL));
+		last = start(&self->rig, HALTS, 0, 0);
+		ASSERT_GT(last, 0);
+	}
+	ASSERT_EQ(0, rig_wait(&self->rig, (uint64_t)last, LIMIT, NULL));
+	EXPECT_EQ(-ENOENT, rig_wait(&self->rig, (uint64_t)job, 0, NULL));
+	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)endless));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, both.ret);
+	EXPECT_EQ(NEURON_JOB_OK, both.jobs[0].status);
+	EXPECT_EQ(NEURON_JOB_ABORTED, both.jobs[1].status);
+}
+
 TEST_F(wait, any_and_all)
 {
 	int64_t endless, job;
