@@ -329,6 +329,12 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 	/* Another driver on the bus may want it though this one does not. */
 	neuron_reset_begin(ndev);
 	pci_restore_state(pdev);
+	/*
+	 * After an error that is not fatal nobody has reset the slot, so cores may still run; and
+	 * the state is that of a device that was master of the bus. neuron_hw_open_bus() makes it
+	 * one again when they have been reset.
+	 */
+	pci_clear_master(pdev);
 	if (neuron_reset_finish(ndev, pci_device_is_present(pdev)))
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_RECOVERED;
