@@ -150,14 +150,15 @@ static bool neuron_dump_source_find(struct neuron_dump_source *source,
 				    struct neuron_job *job)
 {
 	const struct neuron_binding *binding;
-	u64 offset, size;
+	u64 addr, offset, size;
 
-	binding = neuron_table_stream(job->table);
-	if (!binding)
-		return false;
 	/* The job block lies in memory that the device can write. */
-	offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET,
-			    le64_to_cpu(job->hw->notify_addr));
+	addr = le64_to_cpu(job->hw->notify_addr);
+	/* The table may have the stream of an earlier job, while this one writes elsewhere. */
+	binding = neuron_table_stream(job->table);
+	if (!binding || NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr) != job->table->nr)
+		return false;
+	offset = NEURON_GET(NEURON_ADDR_WINDOW_OFFSET, addr);
 	size = le32_to_cpu(job->hw->notify_size);
 	source->bo = binding->bo;
 	source->first = offset / sizeof(struct neuron_hw_notify);

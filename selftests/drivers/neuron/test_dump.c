@@ -269,6 +269,20 @@ TEST_F(dump, has_the_last_notifications)
 	first = strstr(first, "\nnotify: engine vector pc 5 tag 0x105 ");
 	ASSERT_NE(NULL, first) TH_LOG("%s", self->text);
 	EXPECT_EQ(NULL, strstr(self->text, "tag 0x101 "));
+
+	/* Those of the next job go to a window of its own, which is in no dump. */
+	rig_clear(&self->rig);
+	rig_emit(&self->rig, ENGINE, NEURON_OP_ILLEGAL);
+	rig_prepare(&self->rig, &submit, &queue);
+	submit.job.notify_addr = neuron_window_addr(RIG_WINDOW_DATA, 128);
+	submit.job.notify_size = 64;
+	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
+	ASSERT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
+	free(self->text);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	EXPECT_EQ(submit.call.job, job);
+	EXPECT_EQ(NULL, strstr(self->text, "\nnotify:")) TH_LOG("%s", self->text);
 	ASSERT_EQ(0, neuron_bo_close(self->rig.fd, bo.handle));
 }
 
