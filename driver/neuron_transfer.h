@@ -1,17 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Transfers: copies between buffers that nobody waits for.
- * neuron_device.transfers_lock      the list of files; held while those of all files end
- * neuron_transfers.lock             @dead, order of ids and of submission; held while the
- *                                   transfers of the file end. No user memory is touched
- *                                   under it
- * submit_lock of the queue          the ring; taken on the way to signal a fence:
- *                                   allocate nothing under it
- * lock of the queue                 what is in flight, results; taken in the hard
- *                                   interrupt handler. Fences are signalled under it,
- *                                   so that those of a ring end in their order
- * ================================= ===============================================
-=======
  */
 #ifndef _NEURON_TRANSFER_H_
 #define _NEURON_TRANSFER_H_
