@@ -375,14 +375,21 @@ int neuron_ioctl_claim(struct drm_device *drm, void *data,
 	ret = neuron_claim_equip(claim);
 	if (ret)
 		goto out_kill;
-	/* Published with the claim ready: others may guess the id. */
+	/*
+	 * Published with the claim ready: others may guess the id. They may release it at once, so
+	 * the file's reference is not enough here.
+	 */
+	neuron_claim_get(claim);
 	ret = xa_alloc(&nfile->claims, &claim->id, claim,
 		       XA_LIMIT(1, INT_MAX), GFP_KERNEL);
+	if (!ret) {
+		trace_neuron_claim(ndev, claim->id, claim->mask);
+		args->claim = claim->id;
+		args->granted = claim->mask;
+	}
+	neuron_claim_put(claim);
 	if (ret)
 		goto out_kill;
-	trace_neuron_claim(ndev, claim->id, claim->mask);
-	args->claim = claim->id;
-	args->granted = claim->mask;
 	return 0;
 
 out_kill:

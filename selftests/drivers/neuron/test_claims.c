@@ -4,7 +4,10 @@
  * reach, and what is refused.
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,6 +98,45 @@ TEST_F(claim, release)
 	EXPECT_EQ(0, rig_release(self->fd, id));
 	EXPECT_EQ(-ENOENT, rig_release(self->fd, id));
 	EXPECT_EQ(0, rig_claim(self->other, 1, 0, &args));
+}
+
+/* Who releases claims whose ids he guesses: a file with one claim gives it id 1. */
+struct guesser {
+	int fd;
+	atomic_bool stop;
+	atomic_uint released;
+};
+
+static void *guess(void *arg)
+{
+	struct guesser *guesser = arg;
+
+	while (!atomic_load(&guesser->stop))
+		if (!rig_release(guesser->fd, 1))
+			atomic_fetch_add(&guesser->released, 1);
+	return NULL;
+}
+
+/* What CLAIM tells is true even if the claim has been released by then. */
+TEST_F(claim, released_by_a_guess)
+{
+	struct guesser guesser = { .fd = self->fd };
+	int64_t end = rig_now_ms() + 3000;
+	struct drm_neuron_claim args;
+	unsigned int claims = 0;
+	pthread_t thread;
+
+	ASSERT_EQ(0, pthread_create(&thread, NULL, guess, &guesser));
+	while (rig_now_ms() < end) {
+		ASSERT_EQ(0, rig_claim(self->fd, 0, 1, &args));
+		claims++;
+		EXPECT_EQ(1, args.claim);
+		EXPECT_EQ(1, __builtin_popcountll(args.granted));
+		while (atomic_load(&guesser.released) < claims)
+			sched_yield();
+	}
+	atomic_store(&guesser.stop, true);
+	pthread_join(thread, NULL);
 }
 
 TEST_F(claim, ends_with_the_file)
