@@ -43,9 +43,9 @@ void nk_rig_begin(struct nk_rig *rig)
 	assert_int_equal(nk_begin(&rig->nk, rig->nb), 0);
 }
 
-static void name_of(unsigned int i, char name[8])
+static void name_of(unsigned int i, char name[12])
 {
-	snprintf(name, 8, "t%u", i);
+	snprintf(name, 12, "t%u", i);
 }
 
 static unsigned int add(struct nk_rig *rig, enum neuron_dtype dtype, uint32_t rows,
@@ -55,7 +55,7 @@ static unsigned int add(struct nk_rig *rig, enum neuron_dtype dtype, uint32_t ro
 	enum neuron_dtype named = trn_dtype_size(dtype) == 1 ? NEURON_DTYPE_UINT8 : dtype;
 	const uint32_t shape[] = { rows, cols };
 	unsigned int i = rig->nr++;
-	char name[8];
+	char name[12];
 	int var;
 
 	assert_true(i < NK_RIG_TENSORS);
@@ -102,7 +102,7 @@ unsigned int nk_rig_output(struct nk_rig *rig, enum neuron_dtype dtype, uint32_t
 static void put(struct nk_rig *rig, struct neff_rig *loaded, unsigned int i)
 {
 	unsigned int size = trn_dtype_size(rig->tensor[i].dtype);
-	char name[8];
+	char name[12];
 	uint8_t *bytes;
 	float number;
 	size_t at;
@@ -122,7 +122,7 @@ static void put(struct nk_rig *rig, struct neff_rig *loaded, unsigned int i)
 static void get(struct nk_rig *rig, struct neff_rig *loaded, unsigned int i)
 {
 	unsigned int size = trn_dtype_size(rig->tensor[i].dtype);
-	char name[8];
+	char name[12];
 	uint8_t *bytes;
 	float number;
 	size_t at;
