@@ -16,6 +16,7 @@ from neuron_vm.host import vm_folder
 
 IDLE = 0            # enum neuron_core_status
 BUSY = 0x80000000   # of a queue's STATUS
+BUS_MASTER = 4      # of the PCI function's COMMAND
 MIB = 1 << 20
 SWAP = "/dev/nvme0n1"
 INITRD_AT = 64      # MiB, on the disk that brings the next kernel
@@ -56,6 +57,26 @@ def test_failed_device(rig):
     rig.told("NEURON_EVENT=device-reset", "SUBSYSTEM=accel")
     works_again(rig)
     assert reset_failures(rig, chip) > before, "nobody counted it"
+
+
+@judged("out of service")
+def test_bus_stays_closed(rig):
+    """The slot is not reset after an error that is not fatal. Cores of a device that does not
+    answer then may run on, so it is no master of the bus.
+    """
+    chip = Chip(rig)
+    assert rig.ask("spin 0")["ret"] == 0, "spin"
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0")
+    answer = rig.vm.qmp.human("pcie_aer_inject_error chip0 COMP_TIME")
+    assert "OK" in answer, f"pcie_aer_inject_error: {answer}"
+    rig.told("NEURON_EVENT=device-failed")
+    command = int(rig.vm.output(
+        f"od -A n -t x2 -j 4 -N 2 /sys/bus/pci/devices/{chip.address}/config"), 16)
+    assert not command & BUS_MASTER, f"COMMAND is {command:#x}"
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    works_again(rig)
 
 
 @judged("and had")
