@@ -430,6 +430,38 @@ def test_values_are_read_in_the_simulator(capsys):
         kernel(a)
 
 
+COMPARISONS = {"==": lambda x, n: x == n, "!=": lambda x, n: x != n, "<": lambda x, n: x < n,
+               "<=": lambda x, n: x <= n, ">": lambda x, n: x > n, ">=": lambda x, n: x >= n}
+
+
+@pytest.mark.parametrize("what", ["element", "register", "count"])
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_with_numbers(name, what):
+    """They know the value in nki.simulate(); else they are errors, and never just false."""
+    compare, found = COMPARISONS[name], []
+
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        x = nl.load(a)
+        nl.store(out, x)
+        if what == "count":
+            for i in nl.dynamic_range(2):
+                found.append(compare(i, 2))
+            return out
+        asked = x[0:1, 0:1] if what == "element" else nisa.register_alloc(2)
+        found.extend(compare(asked, n) for n in (1, 2, 3.5, np.float32(2)))
+        assert asked in [None, asked]
+        return out
+
+    a = np.full((4, 8), 2, np.float32)
+    with pytest.raises(TypeError, match="not known while"):
+        nki.jit(kernel)(a)
+    if what != "count":
+        found.clear()
+        nki.simulate(nki.jit(kernel))(a)
+        assert found == [compare(2, n) for n in (1, 2, 3.5, 2)]
+
+
 def test_arguments_lie_in_hbm():
     seen = []
 

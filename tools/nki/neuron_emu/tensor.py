@@ -10,6 +10,8 @@ of a view, side() the end of a transfer.
 import enum
 import itertools
 import math
+import numbers
+import operator
 import struct
 
 from . import dtypes
@@ -76,6 +78,37 @@ class NKIObject:
                 annotations[name] = "object"
         if annotations:
             cls.__annotations__ = annotations
+
+
+class Compared:
+    """What Python compares with a number by its value, which only nki.simulate() knows; elsewhere
+    the comparison is an error, and not false. With anything else it is the same one or not.
+    """
+
+    __slots__ = ()
+
+    def _compare(self, other, function):
+        if not isinstance(other, numbers.Real):
+            return NotImplemented
+        from . import eager
+        return bool(function(eager.number(self), other))
+
+    def __eq__(self, other):
+        return self._compare(other, operator.eq)
+
+    def __lt__(self, other):
+        return self._compare(other, operator.lt)
+
+    def __le__(self, other):
+        return self._compare(other, operator.le)
+
+    def __gt__(self, other):
+        return self._compare(other, operator.gt)
+
+    def __ge__(self, other):
+        return self._compare(other, operator.ge)
+
+    __hash__ = object.__hash__
 
 
 class VirtualRegister(NKIObject):
@@ -167,7 +200,7 @@ class Dynamic:
         self.vector = vector
 
 
-class NkiTensor(NKIObject):
+class NkiTensor(Compared, NKIObject):
     """A tensor, or a view of one; views share its storage."""
 
     __slots__ = ("shape", "strides", "offset", "dtype", "storage", "dynamic", "index", "_ap",

@@ -13,8 +13,8 @@ import threading
 from . import builder, dtypes, target
 from .builder import value
 from .errors import NkiError, refuse
-from .tensor import (AP, MemoryRegion, NkiTensor, SIDE, Storage, VirtualRegister, as_shape,
-                     region)
+from .tensor import (AP, Compared, MemoryRegion, NkiTensor, SIDE, Storage, VirtualRegister,
+                     as_shape, region)
 
 __neuron_emu__ = True
 
@@ -353,7 +353,7 @@ class Use:
         self.sources = []
 
 
-class Register(VirtualRegister):
+class Register(Compared, VirtualRegister):
     """A register of the trace: the same number on every engine that uses it."""
 
     def __init__(self, trace, number):
