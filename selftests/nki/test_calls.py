@@ -4,8 +4,10 @@
 import concurrent.futures
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -355,6 +357,14 @@ def test_a_profile_needs_the_program(tmp_path, monkeypatch):
         nki.profile(double, tmp_path / "new")(numbers(4, 8))
 
 
+def environment():
+    """Of a script in a process of its own."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    path = f"{root / 'tools/nki'}:{root / 'libnrt/python'}"
+    library = pathlib.Path(os.environ["NEURON_EMU_BUILDER"]).parents[2] / "libnrt"
+    return os.environ | {"PYTHONPATH": path, "LD_LIBRARY_PATH": str(library)}
+
+
 def test_profiles_of_a_script(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import numpy as np, nki, nki.language as nl\n"
@@ -364,10 +374,41 @@ def test_profiles_of_a_script(tmp_path):
                       "    nl.store(out, nl.add(nl.load(a), nl.load(a)))\n"
                       "    return out\n"
                       "twice(np.ones((4, 8), np.float32))\n")
-    root = pathlib.Path(__file__).resolve().parents[2]
-    path = f"{root / 'tools/nki'}:{root / 'libnrt/python'}"
-    library = pathlib.Path(os.environ["NEURON_EMU_BUILDER"]).parents[2] / "libnrt"
     subprocess.run([sys.executable, "-m", "neuron_emu", "--profile", tmp_path / "out", script],
-                   check=True, timeout=120,
-                   env=os.environ | {"PYTHONPATH": path, "LD_LIBRARY_PATH": str(library)})
+                   check=True, timeout=120, env=environment())
     assert (tmp_path / "out/twice.html").stat().st_size > 10000
+
+
+ENDLESS = """
+import numpy as np
+import nki, nki.isa as nisa, nki.language as nl
+
+@nki.jit
+def kernel(a, rounds):
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    x = nl.load(a)
+    for _ in nl.dynamic_range(rounds):
+        nisa.tensor_scalar(x, x, nl.add, 1.0)
+    nl.store(out, x)
+    return out
+
+a = np.zeros((128, 8), np.float32)
+print(kernel(a, 1)[0, 0], flush=True)
+try:
+    kernel(a, 2_000_000_000)
+except KeyboardInterrupt:
+    print("interrupted", kernel(a, 3)[0, 0], flush=True)
+"""
+
+
+def test_interrupt(tmp_path):
+    """Ctrl-C ends a kernel that would run for hours, and the next one runs."""
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+    with subprocess.Popen([sys.executable, "-m", "neuron_emu", script], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, env=environment()) as process:
+        assert process.stdout.readline() == "1.0\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=120)
+    assert (process.returncode, said) == (0, "interrupted 3.0\n"), errors

@@ -127,6 +127,34 @@ def close():
 atexit.register(close)
 
 
+def _ended_by_interrupt(execute):
+    """Execute in a thread while this one waits, because a KeyboardInterrupt is not raised during a
+    call of a library; then the runtime is closed, which ends what its cores do. Only the main
+    thread is interrupted, so any other one executes by itself.
+    """
+    failed = []
+
+    def run():
+        try:
+            execute()
+        except BaseException as error:
+            failed.append(error)
+
+    if threading.current_thread() is not threading.main_thread():
+        execute()
+        return
+    thread = threading.Thread(target=run, name="execution", daemon=True)
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        close()
+        thread.join()
+        raise
+    if failed:
+        raise failed[0]
+
+
 class Loaded:
     """A NEFF on a core, with tensors for its inputs and outputs.
 
@@ -166,7 +194,8 @@ class Loaded:
         if trace is not None:
             saved = sys.modules["nrtpy.model"].saved_trace(self.model, trace)
         with saved:
-            self.runtime.execute(self.model, self.inputs, self.outputs)
+            _ended_by_interrupt(
+                lambda: self.runtime.execute(self.model, self.inputs, self.outputs))
         return self.last()
 
     def last(self):
