@@ -152,7 +152,7 @@ static void expect_refused(struct __test_metadata *_metadata, const char *name, 
 TEST(mistakes)
 {
 	expect_refused(_metadata, "NEURON_EMU_FAULT", "dma-lost", "the number of a chip");
-	expect_refused(_metadata, "NEURON_EMU_FAULT", "99:dma-lost", "the number of a chip");
+	expect_refused(_metadata, "NEURON_EMU_FAULT", "99:dma-lost", "chips are 0 to");
 	expect_refused(_metadata, "NEURON_EMU_FAULT", "0:dma-lost;0:dam-lost", "dam-lost");
 	expect_refused(_metadata, "NEURON_EMU_LINK_FAULT", "0-1=gone", "0-1=gone");
 }

@@ -379,6 +379,14 @@ def test_profiles_of_a_script(tmp_path):
     assert (tmp_path / "out/twice.html").stat().st_size > 10000
 
 
+@pytest.mark.parametrize("name", ["NEURON_PLATFORM_TARGET_OVERRIDE", "NEURON_EMU_INSTANCE"])
+def test_a_target_that_is_none(monkeypatch, name):
+    """The message names the variable that has it."""
+    monkeypatch.setenv(name, "trn9")
+    with pytest.raises(nki.NkiError, match=f"{name}=trn9: there is no such target"):
+        nki.simulate(double)(numbers(4, 8))
+
+
 ENDLESS = """
 import numpy as np
 import nki, nki.isa as nisa, nki.language as nl

@@ -25,8 +25,11 @@ static NRT_STATUS order(struct emb_machine *machine, const char *text, struct nr
 	char why[TRN_FAULT_WHY], *end;
 	unsigned long chip = strtoul(text, &end, 10);
 
-	if (end == text || *end != ':' || chip >= machine->nr_chips)
+	if (end == text || *end != ':')
 		return refuse(FAULTS, text, "begin with the number of a chip and a colon", error);
+	if (chip >= machine->nr_chips)
+		return nrt_error_set(error, NRT_INVALID, "%s: \"%.80s\": chips are 0 to %u",
+				     FAULTS, text, machine->nr_chips - 1);
 	if (trn_fault_order(machine->chip[chip].chip, end + 1, why))
 		return refuse(FAULTS, text, why, error);
 	return NRT_SUCCESS;

@@ -10,6 +10,7 @@ from .errors import NkiError
 
 __neuron_emu__ = True
 
+INSTANCE = "NEURON_EMU_INSTANCE"
 VARIABLE = "NEURON_PLATFORM_TARGET_OVERRIDE"
 NAMES = {"trn1": 2, "inf2": 2, "gen2": 2, "trn1n": 2, "trn2": 3, "gen3": 3, "trn3": 4, "gen4": 4}
 INSTANCES = {2: "trn1", 3: "trn2", 4: "trn3"}
@@ -51,8 +52,8 @@ def choose(default, told=None):
         return generation_of(name)
     if told is not None:
         return generation_of(told, "platform_target")
-    instance = os.environ.get("NEURON_EMU_INSTANCE")
-    return generation_of(instance) if instance else default
+    instance = os.environ.get(INSTANCE)
+    return generation_of(instance, INSTANCE) if instance else default
 
 
 def generation():
