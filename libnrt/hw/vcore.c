@@ -83,8 +83,8 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 }
 
 /* 0 or a negative errno, as in drm/neuron_accel.h. */
-static int wait_until(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job, int64_t deadline_ns,
-		      struct drm_neuron_wait_job *wait)
+static int wait_until(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+		      int64_t deadline_ns, struct drm_neuron_wait_job *wait)
 {
 	struct drm_neuron_wait args = {
 		.flags = DRM_NEURON_WAIT_ALL,

@@ -191,63 +191,63 @@ FIXTURE_TEARDOWN(faults)
 	nrt_close();
 }
 
-static void all_run(FIXTURE_DATA(faults) *self, void *(*run)(void *arg))
+static void all_run(struct rank ranks[RANKS], void *(*run)(void *arg))
 {
 	struct rank *rank;
 
-	for (rank = self->ranks; rank < self->ranks + RANKS; rank++)
+	for (rank = ranks; rank < ranks + RANKS; rank++)
 		pthread_create(&rank->thread, NULL, run, rank);
-	for (rank = self->ranks; rank < self->ranks + RANKS; rank++)
+	for (rank = ranks; rank < ranks + RANKS; rank++)
 		pthread_join(rank->thread, NULL);
 }
 
-static void expect_all(struct __test_metadata *_metadata, FIXTURE_DATA(faults) *self,
+static void expect_all(struct __test_metadata *_metadata, struct rank ranks[RANKS],
 		       NRT_STATUS status)
 {
 	const struct rank *rank;
 
-	for (rank = self->ranks; rank < self->ranks + RANKS; rank++) {
+	for (rank = ranks; rank < ranks + RANKS; rank++) {
 		EXPECT_EQ(status, rank->status) TH_LOG("rank %u", rank->number);
 		EXPECT_EQ(0, rank->wrong) TH_LOG("rank %u", rank->number);
 	}
 }
 
 /* All ranks do the same, and it works. */
-static void all_do(struct __test_metadata *_metadata, FIXTURE_DATA(faults) *self,
+static void all_do(struct __test_metadata *_metadata, struct rank ranks[RANKS],
 		   void *(*run)(void *arg))
 {
-	all_run(self, run);
-	expect_all(_metadata, self, NRT_SUCCESS);
+	all_run(ranks, run);
+	expect_all(_metadata, ranks, NRT_SUCCESS);
 }
 
 /* All ranks do the same, which fails with @status, and somebody says @why. */
-static void all_fail(struct __test_metadata *_metadata, FIXTURE_DATA(faults) *self,
+static void all_fail(struct __test_metadata *_metadata, struct rank ranks[RANKS],
 		     void *(*run)(void *arg), NRT_STATUS status, const char *why)
 {
 	const char *text;
 
 	rig_catch();
-	all_run(self, run);
+	all_run(ranks, run);
 	text = rig_caught();
-	expect_all(_metadata, self, status);
+	expect_all(_metadata, ranks, status);
 	EXPECT_TRUE(rig_has(text, why)) TH_LOG("%s", text);
 }
 
 /* An execution fails on the victim with @status, and the others say @why. */
-static void fails(struct __test_metadata *_metadata, FIXTURE_DATA(faults) *self,
+static void fails(struct __test_metadata *_metadata, struct rank ranks[RANKS],
 		  atomic_bool *what, NRT_STATUS status, const char *why)
 {
-	all_do(_metadata, self, execute);
+	all_do(_metadata, ranks, execute);
 	atomic_store(what, true);
-	all_fail(_metadata, self, execute, status, why);
+	all_fail(_metadata, ranks, execute, status, why);
 	atomic_store(what, false);
 	EXPECT_LT(0, atomic_load(&fault.refused));
 }
 
 /* The input of the victim is copied from memory of another chip. */
-static NRT_STATUS take_far_input(FIXTURE_DATA(faults) *self)
+static NRT_STATUS take_far_input(struct rank ranks[RANKS])
 {
-	struct rank *rank = &self->ranks[VICTIM];
+	struct rank *rank = &ranks[VICTIM];
 	float x[RIG_VALUES];
 
 	fill(rank, x);
@@ -261,36 +261,36 @@ TEST_F_TIMEOUT(faults, no_cc_cores, LIMIT_S)
 {
 	unsigned int nr = self->victim->nr_cc;
 
-	all_do(_metadata, self, join);
+	all_do(_metadata, self->ranks, join);
 	self->victim->nr_cc = 0;
-	all_fail(_metadata, self, load, NRT_FAILURE, "rank 2 of 4 cannot take part: ");
+	all_fail(_metadata, self->ranks, load, NRT_FAILURE, "rank 2 of 4 cannot take part: ");
 	/* The world has not suffered. */
-	all_do(_metadata, self, meet);
+	all_do(_metadata, self->ranks, meet);
 	self->victim->nr_cc = nr;
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, load);
-	all_do(_metadata, self, execute);
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, load);
+	all_do(_metadata, self->ranks, execute);
 }
 
 TEST_F_TIMEOUT(faults, collectives_not_submitted, LIMIT_S)
 {
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, load);
-	fails(_metadata, self, &fault.submits, NRT_RESOURCE, "cannot submit");
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, load);
+	fails(_metadata, self->ranks, &fault.submits, NRT_RESOURCE, "cannot submit");
 	/* Until the program makes another world all are told. */
-	all_fail(_metadata, self, execute, NRT_RESOURCE, "cannot submit");
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, execute);
+	all_fail(_metadata, self->ranks, execute, NRT_RESOURCE, "cannot submit");
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, execute);
 }
 
 TEST_F_TIMEOUT(faults, collectives_without_inputs, LIMIT_S)
 {
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, load);
-	ASSERT_EQ(NRT_SUCCESS, take_far_input(self));
-	fails(_metadata, self, &fault.copies, NRT_HW_ERROR, "rank 2 of 4 cannot execute: ");
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, execute);
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, load);
+	ASSERT_EQ(NRT_SUCCESS, take_far_input(self->ranks));
+	fails(_metadata, self->ranks, &fault.copies, NRT_HW_ERROR, "rank 2 of 4 cannot execute: ");
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, execute);
 }
 
 /* The rank behind waits for it by its program. The others have got what they need. */
@@ -301,28 +301,28 @@ TEST_F_TIMEOUT(faults, peers_not_submitted, LIMIT_S)
 
 	for (i = 0; i < RANKS; i++)
 		self->ranks[i].pushes = true;
-	all_do(_metadata, self, load);
-	all_do(_metadata, self, execute);
+	all_do(_metadata, self->ranks, load);
+	all_do(_metadata, self->ranks, execute);
 	self->ranks[VICTIM].late = true;
 	atomic_store(&fault.submits, true);
 	rig_catch();
-	all_run(self, execute);
+	all_run(self->ranks, execute);
 	text = rig_caught();
 	atomic_store(&fault.submits, false);
 	EXPECT_EQ(NRT_RESOURCE, self->ranks[VICTIM].status);
 	EXPECT_EQ(NRT_RESOURCE, self->ranks[VICTIM + 1].status);
 	EXPECT_TRUE(rig_has(text, "rank 2 of 4 has failed: ")) TH_LOG("%s", text);
-	all_do(_metadata, self, execute);
+	all_do(_metadata, self->ranks, execute);
 }
 
 /* In a ring a rank posts to the ranks beside it, and needs no rights at others. */
 TEST_F_TIMEOUT(faults, rights_of_peers_alone, LIMIT_S)
 {
 	self->state->worlds.algorithm = "ring";
-	all_do(_metadata, self, join);
-	all_do(_metadata, self, load_one);
+	all_do(_metadata, self->ranks, join);
+	all_do(_metadata, self->ranks, load_one);
 	EXPECT_EQ(2, atomic_load(&fault.imports));
-	all_do(_metadata, self, execute);
+	all_do(_metadata, self->ranks, execute);
 }
 
 TEST_HARNESS_MAIN

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Ranks that are processes, which share the chips of the driver: each process has two ranks, or one
- * on a machine of few cores, and all meet by NEURON_RT_ROOT_COMM_ID. They run collectives of the host and of models, and one of
- * them is killed.
+ * on a machine of few cores, and all meet by NEURON_RT_ROOT_COMM_ID. They run collectives of the
+ * host and of models, and one of them is killed.
  */
 #include <arpa/inet.h>
 #include <poll.h>

@@ -243,7 +243,8 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 			.s2m_ring = neuron_window_addr(window, at + size),
 			.m2s_length = length,
 			.s2m_length = length,
-			.dma_engine = (uint16_t)(neuron_core_dma(loaded->core) + i % NEURON_JOB_DMA_ENGINES),
+			.dma_engine = (uint16_t)(neuron_core_dma(loaded->core) +
+						 i % NEURON_JOB_DMA_ENGINES),
 			.queue = (uint16_t)(i / NEURON_JOB_DMA_ENGINES),
 		};
 		at += 2 * size;

@@ -547,7 +547,7 @@ static int open_events(int fd)
 	return ret ? ret : args.fd;
 }
 
-/* The next record, by then; 0 or an error, ENODEV when the device has left. */
+/* The next record, by then; 0 or a negative errno, -ENODEV when the device has left. */
 static int next_record(int events, int64_t deadline_ms, struct drm_neuron_event *record)
 {
 	struct pollfd poller = { .fd = events, .events = POLLIN };
@@ -555,11 +555,11 @@ static int next_record(int events, int64_t deadline_ms, struct drm_neuron_event 
 	ssize_t size;
 
 	if (left < 0 || poll(&poller, 1, (int)left) != 1)
-		return ETIMEDOUT;
+		return -ETIMEDOUT;
 	size = read(events, record, sizeof(*record));
 	if (size < 0)
-		return errno;
-	return size ? 0 : ENODEV;
+		return -errno;
+	return size ? 0 : -ENODEV;
 }
 
 /* "record SECONDS TYPE" */
@@ -574,7 +574,7 @@ static void answer_record(struct fault_job *f, unsigned int seconds, unsigned in
 	while (!ret && record.type != type);
 	if (ret)
 		memset(&record, 0, sizeof(record));
-	printf("@ret=%d core=%u link=%u up=%u addr=%#llx\n", ret, record.core, record.link,
+	printf("@ret=%d core=%u link=%u up=%u addr=%#llx\n", -ret, record.core, record.link,
 	       record.up, (unsigned long long)record.addr);
 }
 
