@@ -535,7 +535,6 @@ static NRT_STATUS connect_local(struct sockets *sockets, struct nrt_wire_welcome
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t size = strnlen(welcome->path, sizeof(welcome->path));
 	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
-
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	sockets->local.fd = fd;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * A whole program: the kernel for products, a 2048-cube from HBM to HBM, from the doorbell to the
- * interrupt. One NeuronCore with one
- * worker against OpenBLAS with one thread, both in processor time. Then two NeuronCores
- * with two workers, half of the rows each, against the one, in time; beside it what a
- * second thread does for OpenBLAS, as that is all that the host has to give.
+ * interrupt. One NeuronCore with one worker against OpenBLAS with one thread, both in processor
+ * time. Then two NeuronCores with two workers, half of the rows each, against the one, in time;
+ * beside it what a second thread does for OpenBLAS, as that is all that the host has to give.
  */
 #include "neff_rig.h"
 

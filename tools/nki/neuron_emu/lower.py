@@ -7,7 +7,7 @@ from . import builder, cache, dtypes
 from .builder import value
 from .errors import NkiCapacityError, NkiValidationError
 from .tensor import AP, SIDE, MemoryRegion, chip_type
-from .trace import MEMORY, PSUM_BYTES, RECORD, TILE_NEW
+from .trace import ARGS, MEMORY, PSUM_BYTES, RECORD, TILE_NEW
 from . import target
 
 __neuron_emu__ = True
@@ -149,7 +149,7 @@ def capacity(trace, done):
     made, last, asked = {}, {}, None
     for at, function, fields in records(trace.bytes):
         if function == TILE_NEW:
-            tile, memory, partitions, row = fields[17:21]
+            tile, memory, partitions, row = fields[ARGS:ARGS + 4]
             if at == done:
                 asked = (memory, row)
             elif at < done:

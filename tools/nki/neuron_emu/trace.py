@@ -23,6 +23,8 @@ RECORD = struct.Struct("<HBBIHH4B4B3I8i")
 ENGINE_BYTE = 2
 # Line and file.
 PLACE = slice(4, 10)
+# Field of an unpacked record with which its arguments begin; the first of a tile is its number.
+ARGS = 17
 PACK = RECORD.pack
 NO_ARGS = (0, 0, 0, 0, 0, 0, 0, 0)
 

@@ -17,7 +17,7 @@ from ..isa.common import packed
 from ..isa.matmul import Written
 from ..language import core
 from ..tensor import AP, MemoryRegion, NkiTensor
-from ..trace import RECORD, TENSOR, TILE_AT, TILE_NEW, current
+from ..trace import ARGS, RECORD, TENSOR, TILE_AT, TILE_NEW, current
 from . import index
 from .index import Index, Mask
 from .tensor import Tensor
@@ -25,8 +25,6 @@ from .tensor import Tensor
 __neuron_emu__ = True
 
 SBUF, PSUM = MemoryRegion.sbuf, MemoryRegion.psum
-# The field of a record of TILE_NEW and TILE_AT that has the tile's number.
-TILE_FIELD = 17
 
 
 class _Probe:
@@ -97,7 +95,7 @@ def _made_since(redo, storage):
     made = current().records[redo.after[0]:]
     for record in made:
         fields = RECORD.unpack(record) if len(record) == RECORD.size else (None,)
-        if fields[0] not in (TILE_NEW, TILE_AT) or fields[TILE_FIELD] != storage.tile:
+        if fields[0] not in (TILE_NEW, TILE_AT) or fields[ARGS] != storage.tile:
             return None
     return made
 
