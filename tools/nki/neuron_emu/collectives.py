@@ -16,7 +16,8 @@ from .isa.constants import hbm_constant
 from .isa.cores import meet
 from .isa.registers import known_place, load_on, rank_register, table_register
 from .ops import operator
-from .tensor import MemoryRegion, NKIObject, NkiTensor, chip_type
+from .objects import NKIObject
+from .tensor import MemoryRegion, NkiTensor, chip_type
 from .trace import GPSIMD, PLACE, current, enter
 
 __neuron_emu__ = True

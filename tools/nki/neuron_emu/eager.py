@@ -9,7 +9,8 @@ import numpy as np
 
 from . import dtypes, isa, lower, run
 from .errors import NkiError, refuse
-from .tensor import MemoryRegion, VirtualRegister
+from .objects import VirtualRegister
+from .tensor import MemoryRegion
 from .trace import enter
 
 __neuron_emu__ = True

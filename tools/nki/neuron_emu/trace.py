@@ -13,8 +13,8 @@ import threading
 from . import builder, dtypes, target
 from .builder import value
 from .errors import NkiError, refuse
-from .tensor import (AP, Compared, MemoryRegion, NkiTensor, SIDE, Storage, VirtualRegister,
-                     as_shape, region)
+from .objects import Compared, VirtualRegister
+from .tensor import AP, MemoryRegion, NkiTensor, SIDE, Storage, as_shape, region
 
 __neuron_emu__ = True
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from .. import isa
 from ..errors import refuse
-from ..tensor import (Dynamic, DynamicSlice, MemoryRegion, NkiTensor, ON_CHIP,
-                      VirtualRegister)
+from ..objects import DynamicSlice, VirtualRegister
+from ..tensor import Dynamic, MemoryRegion, NkiTensor, ON_CHIP
 from . import index
 from .dtypes import SHOWN, name_of, size_of
 from .index import Index, Mask

@@ -3,7 +3,8 @@
 
 from ..errors import NkiValidationError
 from ..target import get_nc_sub_version, get_nc_version, nc_version
-from ..tensor import NKIObject, NkiTensor, VirtualRegister
+from ..objects import NKIObject, VirtualRegister
+from ..tensor import NkiTensor
 from ..trace import NkiInstruction
 from .compute import (activate2, activation, activation_reduce, bn_aggr, bn_stats, exponential,
                       max8, memset, nc_find_index8, nc_match_replace8, nc_stream_shuffle,

@@ -6,7 +6,8 @@ import struct
 from ..builder import value
 from ..errors import refuse
 from ..ops import operator
-from ..tensor import MemoryRegion, NkiTensor, VirtualRegister
+from ..objects import VirtualRegister
+from ..tensor import MemoryRegion, NkiTensor
 from ..trace import GPSIMD, SCALAR, SYNC, TENSOR, VECTOR
 from .enums import engine, reduce_cmd
 from .registers import offset_register

@@ -4,7 +4,8 @@
 from ..builder import value
 from ..errors import refuse
 from ..ops import find, operator
-from ..tensor import Dynamic, MemoryRegion, NkiTensor, VirtualRegister, chip_type
+from ..objects import VirtualRegister
+from ..tensor import Dynamic, MemoryRegion, NkiTensor, chip_type
 from ..trace import SCALAR, SYNC, current
 from . import transfer
 from .common import member, needs

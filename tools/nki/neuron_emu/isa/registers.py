@@ -3,7 +3,8 @@
 
 from ..builder import value
 from ..errors import refuse
-from ..tensor import SIDE, NONE, MemoryRegion, NkiTensor, VirtualRegister
+from ..objects import VirtualRegister
+from ..tensor import SIDE, NONE, MemoryRegion, NkiTensor
 from ..trace import current
 
 __neuron_emu__ = True

@@ -7,7 +7,8 @@ as nl.add, with the function that computes it, and functions.py has those of man
 
 from .. import dtypes as _dtypes
 from ..ops import ALL as _ALL
-from ..tensor import MemoryRegion, NKIObject, NkiTensor, VirtualRegister, ds
+from ..objects import ds, NKIObject, VirtualRegister
+from ..tensor import MemoryRegion, NkiTensor
 from . import core as _core
 from . import functions as _functions
 

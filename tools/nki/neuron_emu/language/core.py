@@ -10,7 +10,8 @@ from .. import dtypes, isa, target
 from ..builder import value
 from ..errors import refuse
 from ..isa.constants import hbm_constant, identity
-from ..tensor import MemoryRegion, NkiTensor, VirtualRegister, region
+from ..objects import VirtualRegister
+from ..tensor import MemoryRegion, NkiTensor, region
 from ..trace import EVERY_ENGINE, current
 
 __neuron_emu__ = True

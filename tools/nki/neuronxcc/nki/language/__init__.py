@@ -8,7 +8,7 @@ from neuron_emu.beta1.names import checked as _checked
 from neuron_emu.beta1.names import missing as _missing
 from neuron_emu.beta1.spmd import nc, spmd_dim
 from neuron_emu.target import tile_size
-from neuron_emu.tensor import ds
+from neuron_emu.objects import ds
 
 __neuron_emu__ = True
 __all__ = ["arange", "ds", "mgrid", "nc", "spmd_dim", "tile_size"]
