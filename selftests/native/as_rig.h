@@ -27,7 +27,7 @@ struct as_log {
 void as_keep(void *context, const struct as_diag *diag);
 /* Assemble without looking at files; the result may be NULL. */
 struct nb_program *as_try(const char *text, size_t size, struct as_log *log);
-/* The same, which must succeed without a warning. */
+/* The same, which must succeed. */
 struct nb_program *as_good(const char *text);
 /* NEFF bytes of a source that must assemble; to be freed. */
 void *as_pack(const char *text, size_t *size);

@@ -361,9 +361,9 @@ static void refusals(void **state)
 		"memset on the vector engine: dst has bytes 196608 to 196611 of a partition, which has 196608");
 	far.offset_reg = 64;
 	REFUSES(nb_memset(nb, VECTOR, far, 0),
-		"memset on the vector engine: it has no such operator or option, or names a register above r63");
+		"memset on the vector engine: a tile names a register above r63");
 	REFUSES(nb_reg_set(nb, SYNC, 64, 0),
-		"reg_set on the sync engine: it has no such operator or option, or names a register above r63");
+		"reg_set on the sync engine: a register is above r63, or named where the instruction has none");
 	REFUSES(nb_memset(nb, VECTOR, nb_tile(16, 16, 0, NEURON_DTYPE_FP32, 1), 0),
 		"memset on the vector engine: dst begins in partition 16; up to 32 partitions begin in 0, 32, 64 or 96, up to 64 in 0 or 64, more in 0");
 	REFUSES(nb_tensor_scalar_any(nb, VECTOR, F(0, 8), F(0, 8), ALU(ADD), NUM(1), ALU(ADD),

@@ -510,15 +510,9 @@ static unsigned int fields_of(const struct trn_isa *isa, const struct neuron_ins
 
 static bool check_form(struct nb_rules *rules)
 {
-	switch (trn_isa_check(rules->inst, rules->engine)) {
-	case NEURON_CAUSE_NONE:
-		return true;
-	case NEURON_CAUSE_SEMAPHORE:
-		return nb_broken(rules, "there are no such semaphores or events");
-	default:
-		return nb_broken(rules,
-				 "it has no such operator or option, or names a register above r63");
-	}
+	const char *rule = trn_isa_rule(rules->inst, rules->engine);
+
+	return !rule || nb_broken(rules, "%s", rule);
 }
 
 static struct nb_rules rules_of(const struct nb_program *nb, enum neuron_engine e,
@@ -600,6 +594,22 @@ bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_
 	    check_fit(&rules, TRN_FIELD_SRC1, &inst->src1, "src1"))
 		return true;
 	snprintf(rule, size, "%s", rules.text);
+	return false;
+}
+
+bool nb_allowed(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
+		char *rule, size_t size)
+{
+	struct nb_rules rules = {
+		.inst = inst,
+		.isa = trn_isa_lookup(inst->opcode),
+		.engine = e,
+		.generation = generation ? generation : NEWEST,
+	};
+
+	if (e < NEURON_NR_ENGINES && rules.isa && check_all(&rules))
+		return true;
+	snprintf(rule, size, "%s", rules.text[0] ? rules.text : "there is no such instruction");
 	return false;
 }
 

@@ -241,6 +241,12 @@ struct neuron_inst *nb_raw(struct nb_program *nb, enum neuron_engine e,
 #define NB_RULE_MAX	160	/* bytes that a rule takes at most */
 bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
 	     char *rule, size_t size);
+/*
+ * Whether NeuronCore @generation, 2 to 4, or 0: the newest, carries out @inst: engine, operators,
+ * types, shapes and places. If not, the rule and what is allowed are in @rule, of @size bytes.
+ */
+bool nb_allowed(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
+		char *rule, size_t size);
 /* Instruction @index of @e, to change it later; NULL: there is none. */
 struct neuron_inst *nb_inst(struct nb_program *nb, enum neuron_engine e,
 			    uint32_t index);

@@ -44,6 +44,8 @@ struct as_source {
  * @file: the name of the source that as_assemble() is given; see struct as_source
  * @name: of the program when it has no .program
  * @lnc: physical cores of the logical core, 1 or 2; 0: what the source says
+ * @generation: of the NeuronCores that the program is for, 2 to 4: what they refuse is an error;
+ *	0: any, and what even the newest refuses is a warning
  * @read_files: .file and .include may read files of the host
  * @max_statements: executed lines, repetitions and expansions counted; 0: a generous default
  * @report: gets each complaint; may be NULL
@@ -53,6 +55,7 @@ struct as_options {
 	const char *file;
 	const char *name;
 	unsigned int lnc;
+	unsigned int generation;
 	bool read_files;
 	unsigned long max_statements;
 	void (*report)(void *context, const struct as_diag *diag);

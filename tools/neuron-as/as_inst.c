@@ -441,11 +441,34 @@ void as_set_debug(const struct as_unit *unit, struct neuron_inst *inst)
 	inst->debug = htole32(as_debug_line(unit));
 }
 
+/*
+ * What no text can say, and a tile outside of its memory, are errors. The other rules are those of
+ * a chip: errors where the program is for one, else a warning if even the newest one refuses it.
+ */
+static bool check_rules(struct as_unit *unit, const struct as_token *token,
+			const struct trn_isa *isa, const struct neuron_inst *inst)
+{
+	enum neuron_engine engine = (enum neuron_engine)unit->engine;
+	unsigned int generation = unit->options->generation;
+	const char *form = trn_isa_rule(inst, engine);
+	char rule[NB_RULE_MAX];
+
+	if (form)
+		return as_error(unit, token, "%s: %s", isa->name, form);
+	if (!nb_fits(generation, engine, inst, rule, sizeof(rule)))
+		return as_error(unit, token, "%s: %s", isa->name, rule);
+	if (nb_allowed(generation, engine, inst, rule, sizeof(rule)))
+		return true;
+	if (generation)
+		return as_error(unit, token, "%s: %s", isa->name, rule);
+	as_warning(unit, unit->line, "%s: %s; chips refuse this", isa->name, rule);
+	return true;
+}
+
 bool as_instruction(struct as_unit *unit, const struct trn_isa *isa)
 {
 	const struct as_token *token = as_take(unit);
 	struct neuron_inst inst = { 0 };
-	char rule[NB_RULE_MAX];
 
 	if (!isa)
 		return as_error(unit, token, "no instruction \"%.*s\"", (int)token->len,
@@ -462,10 +485,8 @@ bool as_instruction(struct as_unit *unit, const struct trn_isa *isa)
 		return as_error(unit, token, "rev0 needs an operator of two operands");
 	if ((inst.flags & NEURON_INST_REVERSE1) && !has_two_operands(isa, 1, inst.op1))
 		return as_error(unit, token, "rev1 needs a second operator of two operands");
-	if (trn_isa_check(&inst, (unsigned int)unit->engine) != NEURON_CAUSE_NONE)
-		return as_error(unit, token, "%s: these operands make no instruction", isa->name);
-	if (!nb_fits(0, (enum neuron_engine)unit->engine, &inst, rule, sizeof(rule)))
-		return as_error(unit, token, "%s: %s", isa->name, rule);
+	if (!check_rules(unit, token, isa, &inst))
+		return false;
 	as_set_debug(unit, &inst);
 	as_set_source(unit, true);
 	nb_raw(unit->nb, (enum neuron_engine)unit->engine, &inst);

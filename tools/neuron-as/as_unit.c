@@ -222,6 +222,8 @@ static void make_program(struct as_unit *unit)
 	free(name);
 	if (!unit->nb)
 		as_memory(unit);
+	else if (unit->options->generation)
+		nb_generation(unit->nb, unit->options->generation);
 }
 
 static void run_text(struct as_unit *unit)

@@ -21,6 +21,7 @@ struct arguments {
 	size_t nr_sources;
 	const char *output;
 	unsigned int lnc;
+	unsigned int generation;
 	bool no_warnings;
 };
 
@@ -29,6 +30,9 @@ static const struct argp_option options[] = {
 	  "physical cores of the logical core; without it 2 if the source has .core 1, else 1",
 	  0 },
 	{ "output", 'o', "FILE", 0, "where to write; without it a.s becomes a.neff", 0 },
+	{ "target", 't', "NAME", 0,
+	  "the chip that the program is for: trn1, inf2, trn2 or trn3; what it refuses is an error",
+	  0 },
 	{ "no-warnings", 'w', NULL, 0, "do not warn", 0 },
 	{ 0 }
 };
@@ -44,6 +48,22 @@ static const char doc[] =
 	"The exit status is 0, 1 for an error in the source, 2 for one in the command line.\n"
 	"Documentation/hardware/isa.rst has the instructions,\n"
 	"Documentation/tools/neuron-as.rst the directives. neuron-objdump is the way back.";
+
+/* The NeuronCores of chip @name, 2 to 4. */
+static unsigned int parse_target(const char *name, struct argp_state *state)
+{
+	static const struct {
+		const char *name;
+		unsigned int generation;
+	} targets[] = { { "trn1", 2 }, { "inf2", 2 }, { "trn2", 3 }, { "trn3", 4 } };
+	size_t i;
+
+	for (i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(name, targets[i].name))
+			return targets[i].generation;
+	argp_error(state, "--target is trn1, inf2, trn2 or trn3, not \"%s\"", name);
+	return 0;
+}
 
 static void add_source(struct arguments *arguments, char *path, struct argp_state *state)
 {
@@ -65,6 +85,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (strcmp(arg, "1") && strcmp(arg, "2"))
 			argp_error(state, "--lnc is 1 or 2, not \"%s\"", arg);
 		arguments->lnc = (unsigned int)(*arg - '0');
+		return 0;
+	case 't':
+		arguments->generation = parse_target(arg, state);
 		return 0;
 	case 'w':
 		arguments->no_warnings = true;
@@ -117,6 +140,7 @@ static struct nb_program *assemble(struct arguments *arguments)
 		.file = arguments->source[0].file,
 		.name = name,
 		.lnc = arguments->lnc,
+		.generation = arguments->generation,
 		.read_files = true,
 		.report = complain,
 		.context = arguments,

@@ -464,6 +464,99 @@ enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 	return sync_check(inst);
 }
 
+/* What ops_known() asks for. */
+static const char *operator_rule(const struct trn_isa *isa, const struct neuron_inst *inst)
+{
+	if (isa->func && !trn_isa_act_name(inst->reg[0]))
+		return "there is no such activation function";
+	return op_known(isa->op[0], inst->op0) ?
+	       "the second operator is none of this instruction, or has no first one" :
+	       "the first operator is none of this instruction";
+}
+
+/* What ap_well_formed() asks for; NULL: all is well. */
+static const char *ap_rule(const struct neuron_ap *ap, bool indirect)
+{
+	if (ap->offset_reg >= NEURON_NR_REGS)
+		return "a tile names a register above r63";
+	if (!trn_isa_dtype_name(ap->dtype))
+		return "a tile has no type that there is";
+	return ap_well_formed(ap, indirect) ? NULL :
+	       "a tile has an index, which the instruction does not allow or which is malformed";
+}
+
+/* What tiles_well_formed() asks for. */
+static const char *tile_rule(const struct trn_isa *isa, const struct neuron_inst *inst,
+			     unsigned int fields)
+{
+	const char *rule = NULL;
+
+	if (fields & TRN_FIELD_DST)
+		rule = ap_rule(&inst->dst, isa->indirect & TRN_FIELD_DST);
+	if (!rule && (fields & TRN_FIELD_SRC0))
+		rule = ap_rule(&inst->src0, isa->indirect & TRN_FIELD_SRC0);
+	if (!rule && (fields & TRN_FIELD_SRC1))
+		rule = ap_rule(&inst->src1, isa->indirect & TRN_FIELD_SRC1);
+	return rule ? rule : "a tile stands where the instruction has none";
+}
+
+/* What fields_well_formed() asks for. */
+static const char *field_rule(const struct trn_isa *isa, const struct neuron_inst *inst)
+{
+	unsigned int fields = fields_of(isa, inst);
+
+	if (!tiles_well_formed(isa, inst, fields))
+		return tile_rule(isa, inst, fields);
+	if (!regs_well_formed(isa, inst, fields))
+		return "a register is above r63, or named where the instruction has none";
+	if (!column_type_known(isa, inst, 0) || !column_type_known(isa, inst, 1))
+		return "a column has a type, and is fp32 in this instruction";
+	return "a field that the instruction does not use is not 0";
+}
+
+/* What transfer_well_formed() asks for. */
+static const char *transfer_rule(const struct neuron_inst *inst)
+{
+	if (has_flag(inst, NEURON_INST_LANDED) && !NEURON_GET(NEURON_SYNC_POST, inst->sync))
+		return "landed says when a post happens, and there is no post";
+	if (has_flag(inst, NEURON_INST_QUEUES) && !inst->reg[2])
+		return "the number of queues is 0; 1 to 255 are possible";
+	return "the length needs a register, r1 to r63, and a dimension, 0 to 3";
+}
+
+const char *trn_isa_rule(const struct neuron_inst *inst, unsigned int engine)
+{
+	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
+
+	switch (trn_isa_check(inst, engine)) {
+	case NEURON_CAUSE_NONE:
+		return NULL;
+	case NEURON_CAUSE_OPCODE:
+		return "there is no such instruction, or the engine does not have it";
+	case NEURON_CAUSE_SEMAPHORE:
+		return "semaphores are s0 to s255, events e0 to e255";
+	default:
+		break;
+	}
+	if (!ops_known(isa, inst))
+		return operator_rule(isa, inst);
+	if (!flags_make_sense(isa, inst))
+		return "a modifier is none of this instruction, or says something of an operand that is not there";
+	if (!reduce_makes_sense(isa, inst))
+		return "a reduction needs an operator, and an instruction that can reduce";
+	if (!array_well_formed(inst))
+		return "a part of the array has 32, 64 or 128 rows and columns, and begins at a multiple of their number";
+	if (!written_well_formed(inst))
+		return "written needs a range that is not empty, and goes with neither acc nor transpose";
+	if (!fields_well_formed(isa, inst))
+		return field_rule(isa, inst);
+	if (!transfer_well_formed(inst))
+		return transfer_rule(inst);
+	if (isa->operand[0] == TRN_OPD_SEM0 && inst->imm0 > inst->imm1)
+		return "the last semaphore comes before the first one";
+	return "wait and post are incomplete";
+}
+
 void trn_isa_mask(const struct neuron_inst *inst, uint8_t mask[NEURON_INST_MASK])
 {
 	memcpy(mask, (const uint8_t *)inst + offsetof(struct neuron_inst, src1),

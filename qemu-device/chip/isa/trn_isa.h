@@ -202,6 +202,9 @@ unsigned int trn_isa_indirect(const struct trn_isa *isa, const struct neuron_ins
 enum neuron_cause trn_isa_check(const struct neuron_inst *inst,
 				unsigned int engine);
 
+/* The rule that trn_isa_check() finds broken, as a sentence without a full stop; NULL: none. */
+const char *trn_isa_rule(const struct neuron_inst *inst, unsigned int engine);
+
 /* A part of the tensor engine's array that there is. */
 bool trn_isa_array_valid(const struct neuron_array *array);
 
