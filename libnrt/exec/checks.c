@@ -37,8 +37,7 @@ static struct origin find_origin(const struct nrt_part *part,
 	};
 
 	if (actor->source >= NEURON_NR_ENGINES)
-		origin.known = !(actor->pc & NEURON_UDMA_PC_GENERATED) &&
-			       nrt_source_trigger(part, &descriptor, &origin.engine, &origin.pc);
+		origin.known = nrt_source_trigger(part, &descriptor, &origin.engine, &origin.pc);
 	return origin;
 }
 

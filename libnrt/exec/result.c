@@ -11,6 +11,7 @@
 #include "exec/hang.h"
 #include "exec/source.h"
 #include "neuron/address.h"
+#include "neuron/udma.h"
 
 /*
  * Documentation/libnrt/errors.rst has this table with its reasons. NRT_INVALID is the public
@@ -130,11 +131,10 @@ static void describe_source(const struct nrt_part *part, const struct drm_neuron
 		.queue = wait->queue & ~DRM_NEURON_QUEUE_WRITES,
 		.s2m = wait->queue & DRM_NEURON_QUEUE_WRITES,
 		.index = wait->pc,
+		.addr = wait->addr,
 	};
-	char line[NRT_SOURCE_TEXT] = "";
-	unsigned int engine;
-	const char *set;
-	uint32_t pc;
+	const char *what = descriptor.s2m ? "destination descriptor" : "source descriptor", *set;
+	char line[NRT_TRIGGER_TEXT] = "";
 
 	if (wait->source < NEURON_NR_ENGINES) {
 		nrt_source_text(part, wait->source, wait->pc, ", ", "", line);
@@ -142,10 +142,11 @@ static void describe_source(const struct nrt_part *part, const struct drm_neuron
 			 wait->pc, line);
 	} else if (wait->source == NEURON_SOURCE_DMA) {
 		set = nrt_source_set(part, wait->dma_engine, descriptor.queue);
-		if (nrt_source_trigger(part, &descriptor, &engine, &pc))
-			nrt_source_text(part, engine, pc, ", ", "", line);
-		snprintf(text, size, "queue \"%.64s\", %s descriptor %u%s: ", set ? set : "?",
-			 descriptor.s2m ? "destination" : "source", wait->pc, line);
+		if (wait->pc & NEURON_UDMA_PC_GENERATED)
+			what = "generated packet";
+		nrt_source_trigger_text(part, &descriptor, line);
+		snprintf(text, size, "queue \"%.64s\", %s %u%s: ", set ? set : "?", what,
+			 wait->pc & ~NEURON_UDMA_PC_GENERATED, line);
 	} else {
 		*text = '\0';
 	}
@@ -189,7 +190,7 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 		      struct nrt_error *error)
 {
 	const struct nrt_part *part = &model->parts[culprit(model, wait)];
-	char core[64], source[256], address[160], hang[NRT_HANG_TEXT];
+	char core[64], source[448], address[160], hang[NRT_HANG_TEXT];
 
 	wait += part - model->parts;
 	if (is_well(wait))

@@ -40,21 +40,31 @@ void nrt_source_text(const struct nrt_part *part, unsigned int engine, uint32_t 
  * @dma_engine: which queue
  * @queue: see @dma_engine
  * @s2m: of the ring that says where bytes go, else of the one that says what is read
- * @index: in that ring
+ * @index: in that ring; with NEURON_UDMA_PC_GENERATED of a packet that an instruction generated
+ * @addr: what it read or wrote when it failed; 0: not known
  */
 struct nrt_descriptor {
 	unsigned int dma_engine;
 	unsigned int queue;
 	bool s2m;
 	uint32_t index;
+	uint64_t addr;
 };
 
 /*
- * The instruction that triggers a descriptor: *@pc of *@engine. False: nobody knows, because
- * the engine's program has branches, or nothing triggers it.
+ * The instruction that triggers or generates a descriptor: *@pc of *@engine. In a program with
+ * branches it is the only one that can be it, or the first of several from one line. False:
+ * nobody knows.
  */
 bool nrt_source_trigger(const struct nrt_part *part, const struct nrt_descriptor *descriptor,
 			unsigned int *engine, uint32_t *pc);
+
+/* Bytes of several places as text. */
+#define NRT_TRIGGER_TEXT	320
+
+/* ", a.py:7" of that instruction, or ", a.py:7 or a.py:9" of those that can be it. */
+void nrt_source_trigger_text(const struct nrt_part *part, const struct nrt_descriptor *descriptor,
+			     char text[NRT_TRIGGER_TEXT]);
 
 /* The name of the queue set of @part that has a queue of a DMA engine; NULL: none has it. */
 const char *nrt_source_set(const struct nrt_part *part, unsigned int dma_engine,

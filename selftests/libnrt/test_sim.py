@@ -85,6 +85,29 @@ PULL = """\
         halt
 """
 
+# A loop that comes to the end of w, in line 13, and of v, in line 14 or 15.
+LOOP = """\
+.input v fp32 4096
+.input w fp32 64
+.output y fp32 4096
+.queue q data gpsimd
+.dge.cast.fp32 from_v, sbuf[0:1, 0 : 64 fp32], v[0 : 64 fp32]
+.dge.cast.fp32 from_w, sbuf[0:1, 0x400 : 64 fp32], w[0 : 64 fp32]
+.dge.cast.fp32 to_y, y[0 : 64 fp32], sbuf[0:1, 0 : 64 fp32]
+.sem done
+.engine gpsimd
+        reg_set r1, 0
+        reg_set r2, 100
+again:  dma_generate q, to_y:0, r0, r0
+        dma_generate q, from_w:0, W, r0
+        dma_generate q, from_v:0, V, r0
+        dma_generate q, from_v:0, V, r0 landed post done += 1
+        nop take done >= 1
+        reg_alu.add r1, r1, 256
+        loop r2, again
+        halt
+"""
+
 # A program that makes its NaN behind what a trace of NaNs keeps as a rule: 70,000 instructions.
 LATE = NAN.replace("        nop wait loaded >= 1\n", """\
         nop wait loaded >= 1
@@ -328,6 +351,15 @@ class Simulator(unittest.TestCase):
         self.assemble("wait", COPY.replace("TYPE", "fp32").replace(">= 1", ">= 2"))
         line = self.refused("wait.neff", "--zeros", "--timeout", "1", status=4)
         self.assertIn("sync engine, pc 1, wait.s:8, waits for semaphore", line)
+
+    def test_failure_in_a_loop(self):
+        """The lines that can have triggered a transfer are named."""
+        for name, w, v, lines in (("w", "r1", "r0", "w.s:13"),
+                                  ("v", "r0", "r1", "v.s:14 or v.s:15")):
+            self.assemble(name, LOOP.replace("W", w).replace("V", v))
+            line = self.refused(f"{name}.neff", "--zeros", status=3)
+            self.assertRegex(line, f'queue "q", generated packet [0-9]+, {lines}: access outside '
+                                   f'of a variable.* \\("{name}" \\+ 0x')
 
     def test_check(self):
         """A race is found at the lines of the source, whether it did harm or not."""

@@ -241,6 +241,13 @@ def test_both_cores_loop_as_long_as_their_own_registers_say():
     np.testing.assert_array_equal(kernel[2](a, integers(2, 5)), np.stack([2 * a, 5 * a]))
 
 
+def test_a_transfer_beyond_its_tensor_names_its_line(capfd):
+    line = doubled_columns.func.__code__.co_firstlineno + 7
+    with pytest.raises(Exception, match="NRT_EXEC_OOB"):
+        doubled_columns(A, integers(0, 40), 1)
+    assert f"test_loops.py:{line}: access outside of a variable" in capfd.readouterr().err
+
+
 REFUSED = {
     "init is a register": lambda r: nl.while_loop(3, lambda i: i),
     "body_fun returns the register": lambda r: nl.while_loop(r, lambda i: None),
