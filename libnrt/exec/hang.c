@@ -199,8 +199,9 @@ static bool find_value(const char *dump, const char *name, int *value)
 	return line && sscanf(line + strlen(key), "%*u value %d", value) == 1;
 }
 
-static void add_engine(const struct nrt_model *model, const struct nrt_part *part,
-		       const char *dump, unsigned int engine, struct answer *answer)
+/* Says of the engine what it did, if it @runs or waits as is asked for; true: it did. */
+static bool add_engine(const struct nrt_model *model, const struct nrt_part *part,
+		       const char *dump, unsigned int engine, bool runs, struct answer *answer)
 {
 	struct search search = { .model = model, .part = part, .answer = answer };
 	const char *name = neff_engine_name(engine), *at;
@@ -212,16 +213,17 @@ static void add_engine(const struct nrt_model *model, const struct nrt_part *par
 	snprintf(key, sizeof(key), "\nengine %s: ", name);
 	at = strstr(dump, key);
 	if (!at || sscanf(at + strlen(key), "pc %u state %15s %15s %u", &pc, state, what,
-			  &search.index) < 2 || !strcmp(state, "halted"))
-		return;
+			  &search.index) < 2 || !strcmp(state, "halted") ||
+	    runs == !strcmp(state, "waiting"))
+		return false;
 	nrt_source_text(part, engine, pc, ", ", "", line);
 	add(answer, "; ");
 	if (model->nr_parts > 1)
 		add(answer, "sg%02u: ", part->graph->index);
 	add(answer, "%s engine, pc %u%s, ", name, pc, line);
-	if (strcmp(state, "waiting")) {
+	if (runs) {
 		add(answer, "runs");
-		return;
+		return true;
 	}
 	search.event = !strcmp(what, "event");
 	add(answer, "waits for %s %u", search.event ? "event" : "semaphore", search.index);
@@ -230,24 +232,30 @@ static void add_engine(const struct nrt_model *model, const struct nrt_part *par
 	if (!search.event && find_value(dump, name, &value))
 		add(answer, "; it is %d", value);
 	add_posters(&search);
+	return true;
 }
 
-static void add_part(const struct nrt_model *model, const struct nrt_part *part, uint64_t job,
+static bool add_part(const struct nrt_model *model, const struct nrt_part *part, uint64_t job,
 		     struct answer *answer)
 {
 	char *dump = nrt_core_dump(part->core, job);
+	bool runs = false;
 	unsigned int e;
 
+	/* Those that run first: what others wait for is often that they end. */
 	for (e = 0; dump && e < NEURON_NR_ENGINES; e++)
-		add_engine(model, part, dump, e, answer);
+		runs |= add_engine(model, part, dump, e, true, answer);
+	for (e = 0; dump && e < NEURON_NR_ENGINES; e++)
+		add_engine(model, part, dump, e, false, answer);
 	free(dump);
+	return runs;
 }
 
-void nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+bool nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 		      char text[NRT_HANG_TEXT])
 {
 	struct answer answer = { .text = text };
-	bool hang = false;
+	bool hang = false, runs = false;
 	unsigned int i;
 
 	*text = '\0';
@@ -255,5 +263,6 @@ void nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wai
 		hang |= wait[i].hang;
 	/* A part that was ended with another one has no dump with every back end. */
 	for (i = 0; hang && i < model->nr_parts; i++)
-		add_part(model, &model->parts[i], wait[i].job, &answer);
+		runs |= add_part(model, &model->parts[i], wait[i].job, &answer);
+	return runs;
 }

@@ -191,18 +191,21 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 {
 	const struct nrt_part *part = &model->parts[culprit(model, wait)];
 	char core[64], source[448], address[160], hang[NRT_HANG_TEXT];
+	const char *text;
 
 	wait += part - model->parts;
 	if (is_well(wait))
 		return NRT_SUCCESS;
+	text = cause_text(wait);
 	*source = '\0';
 	*address = '\0';
-	nrt_hang_explain(model, wait - (part - model->parts), hang);
+	if (nrt_hang_explain(model, wait - (part - model->parts), hang) && wait->hang)
+		text = "still ran when its time was over (NEURON_RT_EXEC_TIMEOUT, with progress 16 times as long)";
 	describe_core(model, part, core, sizeof(core));
 	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
 		describe_source(part, wait, source, sizeof(source));
 		describe_address(part, wait, address, sizeof(address));
 	}
 	return nrt_error_set(error, cause_status(wait), "model \"%.64s\" failed on %s: %s%s%s%s",
-			     model->neff->name, core, source, cause_text(wait), address, hang);
+			     model->neff->name, core, source, text, address, hang);
 }

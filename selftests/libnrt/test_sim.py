@@ -361,6 +361,14 @@ class Simulator(unittest.TestCase):
             self.assertRegex(line, f'queue "q", generated packet [0-9]+, {lines}: access outside '
                                    f'of a variable.* \\("{name}" \\+ 0x')
 
+    def test_loop_without_an_end(self):
+        """It is said to run still, and where."""
+        self.assemble("spin", ".engine vector\nnop wait s1 >= 1\nhalt\n"
+                              ".engine sync\nagain: branch again\n")
+        line = self.refused("spin.neff", "--timeout", "1", status=4)
+        self.assertRegex(line, "still ran when its time was over .*; sync engine, pc 0, "
+                               "spin.s:5, runs; vector engine, pc 0, spin.s:2, waits")
+
     def test_check(self):
         """A race is found at the lines of the source, whether it did harm or not."""
         self.assemble("race", RACE)
