@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,13 @@ static size_t level_index(enum nrt_log_level level)
  * @once: the environment has been read
  * @level: the least urgent level that is written
  * @to_syslog: not to standard error
+ * @muted: nothing is written any more
  */
 struct log_config {
 	pthread_once_t once;
 	enum nrt_log_level level;
 	bool to_syslog;
+	atomic_bool muted;
 };
 
 static struct log_config *log_object(void)
@@ -79,7 +82,12 @@ static const struct log_config *log_config(void)
 
 bool nrt_log_wants(enum nrt_log_level level)
 {
-	return level <= log_config()->level;
+	return level <= log_config()->level && !log_config()->muted;
+}
+
+void nrt_log_mute(void)
+{
+	log_object()->muted = true;
 }
 
 /* One write() a line, so that lines of several threads do not mix. */

@@ -21,6 +21,9 @@ enum nrt_log_level {
 /* Would a line of that level be written? The environment is read at the first use. */
 bool nrt_log_wants(enum nrt_log_level level);
 
+/* Write nothing from now on: the user has ended what runs, and its end is no error. */
+void nrt_log_mute(void);
+
 /* One line about the public function @call. Any thread, any time. */
 void nrt_log(enum nrt_log_level level, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -137,6 +137,12 @@ class Debug(unittest.TestCase):
                                           "where", "kill"], status=4)
         self.assertIn("vector    has halted; 3 instructions done", self.answer(text, "where"))
 
+    def test_an_end_is_no_error(self):
+        """Who ends the program, or the script, is told of no failure."""
+        for commands in ([], ["kill"], ["break vector:2", "continue", "kill"]):
+            self.debug(self.late(), commands=commands, status=4)
+            self.assertEqual(self.complaint, "")
+
     def test_semaphores(self):
         """A semaphore's value stops the program, behind the post."""
         text = self.debug(self.late(), commands=[

@@ -141,7 +141,7 @@ class Dap(unittest.TestCase):
     def disconnect(self, status=0):
         """The session ends as it should."""
         self.client.ask("disconnect")
-        self.assertEqual(self.client.end()[0], status)
+        self.assertEqual(self.client.end(), (status, ""))
 
     def test_a_whole_session(self):
         """Breakpoint, engines, registers, steps, a change, and the end with its output."""

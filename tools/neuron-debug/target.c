@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "neuron/address.h"
 
 #define NO_LIMIT	UINT64_MAX
@@ -508,6 +509,7 @@ static bool turn(void *opaque, enum emb_turn turn)
 	if (!runs_on(target, turn))
 		look(target, turn);
 	if (target->mode == GO_KILL) {
+		nrt_log_mute();
 		disarm(target);
 		return false;
 	}
